@@ -18,7 +18,7 @@ const (
 )
 
 // maxElements bounds what a header may claim; the real bound is the bytes that are there.
-const maxElements = 1 << 31
+const maxElements = 1<<31 - 1
 
 // FileError is what is wrong with a data file: which file, what, and what to do about it.
 type FileError struct {

@@ -1,0 +1,43 @@
+// Package codegen lowers one kernel: from a Spec (what is computed) and a list of moves (how) to a tree of
+// statements, through one visible list of passes. Languages spell the tree; they live in sub-packages.
+//
+// It knows expressions, loops and the limits of a target. It refuses to know tensors, schedules, and
+// what kind of kernel it is lowering: a branch on that is a defect.
+package codegen
+
+import (
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Spec says what a kernel computes: pure expressions over ranges, in no order. All nodes live in one arena.
+type Spec struct {
+	Home   *uop.Table
+	Params []Param
+	Vars   []*uop.UOp
+	Outs   []Out
+}
+
+// Param is a buffer argument. Dims are the sizes that Load and Out indices run over, row-major, dense;
+// a buffer that is read and written in place is one Param.
+type Param struct {
+	DType dtype.DType
+	Dims  []int
+	Write bool
+}
+
+// Out is one array that the kernel writes: for all values of Axes, Params[Param][Index] = Value.
+// Index has one entry per dim of the Param. Value may hold Loads and (nested) Reduces over other ranges.
+// Outs of one kernel run one after the other where their axes differ, in one nest where they agree.
+//
+// With Merge, the element is merged with Value instead of replaced (a scatter), in row-major order of
+// Axes; Gate (may be nil) says whether the element takes part. Merged axes are those that Index does not
+// determine one to one; they run serially.
+type Out struct {
+	Param int
+	Axes  []*uop.UOp // ranges
+	Index []*uop.UOp
+	Value *uop.UOp
+	Gate  *uop.UOp
+	Merge *uop.Monoid
+}

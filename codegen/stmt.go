@@ -1,0 +1,96 @@
+package codegen
+
+import (
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Kind is how an axis runs. Its letter is used in dumps and in coloured kernel names.
+type Kind uint8
+
+const (
+	Serial Kind = iota // a counted loop                                     's'
+	Thread             // iterations shared by the thread pool; outermost    't'
+	Grid               // workgroup                                          'g'
+	Lane               // invocation of a workgroup                          'l'
+	Tile               // unrolled into registers                            'u'
+	Vector             // SIMD lanes                                         'v'
+)
+
+// Stmt is a statement: everything that has an effect or an order. Expressions inside are interned nodes; those
+// that depend on the range of an enclosing Vector loop have one value per lane.
+type Stmt interface{ stmt() }
+
+type (
+	// Loop runs Body for Range = 0 … N−1. A Vector loop runs all its values in lock step: a register first
+	// set inside it has one value per lane. A Tile loop is the same, unrolled (only before the pass "expand").
+	Loop struct {
+		Range  *uop.UOp
+		Kind   Kind
+		Reduce bool // belongs to a reduction: for names and colours
+		Body   []Stmt
+	}
+	// If runs Body where Cond holds (per lane inside a Vector loop).
+	If struct {
+		Cond *uop.UOp
+		Body []Stmt
+	}
+	// Let names a value, once: Reg (a uop.Reg) = Value. It dies with the enclosing block.
+	Let struct{ Reg, Value *uop.UOp }
+	// Set assigns accumulators, all values being computed before any is assigned.
+	Set struct{ Regs, Values []*uop.UOp }
+	// Fold merges, with a monoid, the lanes of Values over a Vector range into the registers Regs that were
+	// declared outside that Vector loop: Regs = Regs ⊕ v₀ ⊕ v₁ ⊕ … (grouping free if the target says so).
+	Fold struct {
+		Regs   []*uop.UOp
+		Monoid uop.Monoid
+		Range  *uop.UOp
+		Values []*uop.UOp
+	}
+	// Store writes one element (per lane): Buf is a Param, Index one linear offset after the pass "index".
+	Store struct {
+		Buf   *uop.UOp
+		Index []*uop.UOp
+		Value *uop.UOp
+	}
+	// Alloc opens thread-local scratch of N elements, addressed by Loads and Stores of Buf, a scratch Param.
+	Alloc struct {
+		Buf *uop.UOp
+		N   int
+	}
+)
+
+func (*Loop) stmt()  {}
+func (*If) stmt()    {}
+func (*Let) stmt()   {}
+func (*Set) stmt()   {}
+func (*Fold) stmt()  {}
+func (*Store) stmt() {}
+func (*Alloc) stmt() {}
+
+// Program is a lowered kernel: what a language spells.
+type Program struct {
+	Name    string // "r_32_784"
+	Kinds   string // a letter per dim of Name
+	Params  []Param
+	Vars    []*uop.UOp
+	Body    []Stmt
+	Threads int   // extent of the Thread loop, 1 if there is none
+	Scratch int64 // bytes
+	Flops   int64
+	Bytes   int64
+	Moves   string
+}
+
+// Target is what the lowering must know of the machine and of the language.
+type Target struct {
+	Name      string
+	VectorLen func(d dtype.DType) int // lanes of a machine vector of d; 0: vectors of any length (INTERP)
+	Registers int                     // vector registers
+	L1, L2    int                     // bytes of the caches of one core
+	Threads   bool
+	Has       func(o uop.Op, d dtype.DType) bool // ops that need no decomposition
+	Limits    plan.Limits
+	NoOpt     bool // NOOPT=1: no moves at all
+}

@@ -1,0 +1,163 @@
+// Package dtype names the element types of tensors and says how they combine.
+//
+// It knows sizes, kinds and the promotion lattice, and the conversions of single
+// elements that have no Go type (float16, bfloat16). It refuses to know tensors,
+// graphs and devices.
+package dtype
+
+// DType is the type of one element.
+type DType uint8
+
+// The element types. Index is the type of index arithmetic: exact integers without
+// storage, whose width (32 or 64 bits) is chosen when a kernel is lowered.
+const (
+	Void DType = iota
+	Index
+	Bool
+	I8
+	U8
+	I16
+	U16
+	I32
+	U32
+	I64
+	U64
+	F16
+	BF16
+	F32
+	F64
+	num
+)
+
+type kind uint8
+
+const (
+	none kind = iota
+	boolean
+	signed
+	unsigned
+	float
+)
+
+type info struct {
+	name  string
+	short string
+	size  int
+	kind  kind
+}
+
+var table = [num]info{
+	Void:  {"void", "void", 0, none},
+	Index: {"index", "idx", 0, signed},
+	Bool:  {"bool", "b1", 1, boolean},
+	I8:    {"int8", "i8", 1, signed},
+	U8:    {"uint8", "u8", 1, unsigned},
+	I16:   {"int16", "i16", 2, signed},
+	U16:   {"uint16", "u16", 2, unsigned},
+	I32:   {"int32", "i32", 4, signed},
+	U32:   {"uint32", "u32", 4, unsigned},
+	I64:   {"int64", "i64", 8, signed},
+	U64:   {"uint64", "u64", 8, unsigned},
+	F16:   {"float16", "f16", 2, float},
+	BF16:  {"bfloat16", "bf16", 2, float},
+	F32:   {"float32", "f32", 4, float},
+	F64:   {"float64", "f64", 8, float},
+}
+
+// All lists the types that have storage, smallest first within a kind.
+var All = []DType{Bool, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64}
+
+// String gives the long name, "float32".
+func (d DType) String() string { return table[d].name }
+
+// Short gives the short name, "f32".
+func (d DType) Short() string { return table[d].short }
+
+// Size is the number of bytes of one stored element; 0 for types without storage.
+func (d DType) Size() int { return table[d].size }
+
+// Bits is 8·Size, and 1 for Bool.
+func (d DType) Bits() int {
+	if d == Bool {
+		return 1
+	}
+	return 8 * table[d].size
+}
+
+// IsFloat reports whether d is a floating-point type.
+func (d DType) IsFloat() bool { return table[d].kind == float }
+
+// IsInt reports whether d is an integer type; Bool is not one, Index is.
+func (d DType) IsInt() bool { return table[d].kind == signed || table[d].kind == unsigned }
+
+// IsUnsigned reports whether d is an unsigned integer type.
+func (d DType) IsUnsigned() bool { return table[d].kind == unsigned }
+
+// Parse finds a type by its long or short name.
+func Parse(name string) (DType, bool) {
+	for d := range num {
+		if d > Index && (table[d].name == name || table[d].short == name) {
+			return d, true
+		}
+	}
+	return Void, false
+}
+
+// lattice[d] are the direct upper neighbours of d. Promotion is the least common
+// upper type; uint64 with a signed type has none among the integers and becomes F32.
+var lattice = [num][]DType{
+	Bool: {I8, U8}, I8: {I16}, U8: {I16, U16}, I16: {I32}, U16: {I32, U32}, I32: {I64}, U32: {I64, U64},
+	I64: {F16, BF16}, U64: {F16, BF16}, F16: {F32}, BF16: {F32}, F32: {F64},
+}
+
+var promotion = func() (t [num][num]DType) {
+	up := func(d DType) (set uint32) {
+		todo := []DType{d}
+		for len(todo) > 0 {
+			d := todo[len(todo)-1]
+			todo = append(todo[:len(todo)-1], lattice[d]...)
+			set |= 1 << d
+		}
+		return set
+	}
+	for _, a := range All {
+		for _, b := range All {
+			common := up(a) & up(b)
+			if (a == U64 || b == U64) && a != b && a.IsInt() && b.IsInt() && !(a.IsUnsigned() && b.IsUnsigned()) {
+				t[a][b] = F32
+				continue
+			}
+			for _, c := range All { // All is in topological order of the lattice
+				if common&(1<<c) != 0 {
+					t[a][b] = c
+					break
+				}
+			}
+		}
+	}
+	return t
+}()
+
+// Promote gives the type in which an operation on a and b is computed: the least
+// common upper type of the lattice. uint8+int8 is int16, int32+float16 is float16,
+// float16+bfloat16 is float32, uint64 with a signed integer is float32.
+func Promote(a, b DType) DType {
+	if a == b {
+		return a
+	}
+	return promotion[a][b]
+}
+
+// Accumulator is the type in which sums and products of d are carried and, for
+// integers, returned: at least 32 bits; the small floats use float32 inside.
+func Accumulator(d DType) DType {
+	switch d {
+	case Bool, I8, I16:
+		return I32
+	case U8, U16:
+		return U32
+	case F16, BF16:
+		return F32
+	}
+	return d
+}

@@ -1,0 +1,48 @@
+// Package runtime says what a device is: a place where plans are played.
+//
+// It never sees a graph: a device gets plain data (package plan) and untyped memory.
+// The machines live in sub-packages, one each.
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-ml/weft/plan"
+)
+
+// A Device is one place where plans can be played. Calls queue in order; only Load, Read
+// and Sync wait. Memory is untyped bytes. Not safe for concurrent use.
+type Device interface {
+	Info() plan.Info
+	Alloc(bytes int64) (Mem, error)                                // contents undefined
+	Write(dst Mem, at int64, src []byte) error                     // src may be reused after return
+	Read(ctx context.Context, dst []byte, src Mem, at int64) error // waits for what was queued
+	Load(ctx context.Context, p *plan.Plan) (Loaded, error)        // compiles all kernels
+	Play(l Loaded, args []Mem, vars []int32) error                 // args as plan.Memory.Arg says
+	Sync(ctx context.Context) error                                // waits, and returns what failed since
+	Close() error
+}
+
+// Mem is device memory. Free returns it at once; it must not be used by a queued play any more.
+type Mem interface {
+	Bytes() int64
+	Free()
+}
+
+// Loaded is a plan made ready by a device.
+type Loaded interface {
+	Plan() *plan.Plan
+	Free()
+}
+
+// OutOfMemory is returned by Alloc, Load and Play when the device's limit is reached.
+type OutOfMemory struct {
+	Device           string
+	Asked, Live, Max int64 // bytes
+}
+
+func (e *OutOfMemory) Error() string {
+	return fmt.Sprintf("%s: out of memory: asked for %d bytes while %d of %d are live; free tensors, use smaller batches or raise WEFT_MEM",
+		e.Device, e.Asked, e.Live, e.Max)
+}

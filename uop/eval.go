@@ -1,0 +1,311 @@
+package uop
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+)
+
+// Value is one element of any type: the bits of a float64 for floats (already rounded to
+// the type), a sign- or zero-extended 64-bit integer for integers, 0 or 1 for bool.
+type Value uint64
+
+// FloatValue rounds f to d.
+func FloatValue(d dtype.DType, f float64) Value {
+	switch d {
+	case dtype.F32:
+		f = float64(float32(f))
+	case dtype.F16:
+		f = float64(dtype.FromF16(dtype.ToF16(f)))
+	case dtype.BF16:
+		f = float64(dtype.FromBF16(dtype.ToBF16(f)))
+	}
+	return Value(math.Float64bits(f))
+}
+
+// IntValue wraps i to d; for Bool it is i ≠ 0.
+func IntValue(d dtype.DType, i int64) Value {
+	switch d {
+	case dtype.Bool:
+		return boolValue(i != 0)
+	case dtype.I8:
+		return Value(int64(int8(i)))
+	case dtype.I16:
+		return Value(int64(int16(i)))
+	case dtype.I32:
+		return Value(int64(int32(i)))
+	case dtype.U8:
+		return Value(uint8(i))
+	case dtype.U16:
+		return Value(uint16(i))
+	case dtype.U32:
+		return Value(uint32(i))
+	}
+	return Value(i)
+}
+
+// ValueOf converts a Go number to an element of type d (floats to integers saturate, NaN is 0).
+func ValueOf[T int | int64 | float64 | bool](d dtype.DType, v T) Value {
+	switch v := any(v).(type) {
+	case bool:
+		if v {
+			return convert(dtype.Bool, d, 1)
+		}
+		return convert(dtype.Bool, d, 0)
+	case int:
+		return convert(dtype.I64, d, Value(v))
+	case int64:
+		return convert(dtype.I64, d, Value(v))
+	case float64:
+		return convert(dtype.F64, d, Value(math.Float64bits(v)))
+	}
+	panic("BUG: unreachable")
+}
+
+// Float reads a value of a float type.
+func (v Value) Float() float64 { return math.Float64frombits(uint64(v)) }
+
+// Int reads a value of an integer type.
+func (v Value) Int() int64 { return int64(v) }
+
+// Bool reads a value of type bool.
+func (v Value) Bool() bool { return v != 0 }
+
+func boolValue(b bool) Value {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// args are the operands of one evaluation: their type, the result's type, the values.
+type args struct {
+	from, to dtype.DType
+	v        [3]Value
+}
+
+// Eval applies an elementwise op to values of type from; to is the type of the result.
+func Eval(o Op, from, to dtype.DType, v ...Value) Value {
+	a := args{from: from, to: to}
+	copy(a.v[:], v)
+	return table[o].Eval(a)
+}
+
+func (a args) float(f func(x float64) float64) Value { return FloatValue(a.from, f(a.v[0].Float())) }
+
+func (a args) arith(f func(x, y float64) float64, i func(x, y int64) int64) Value {
+	if a.from.IsFloat() {
+		return FloatValue(a.from, f(a.v[0].Float(), a.v[1].Float()))
+	}
+	return IntValue(a.from, i(a.v[0].Int(), a.v[1].Int()))
+}
+
+func evalNeg(a args) Value {
+	if a.from.IsFloat() {
+		return FloatValue(a.from, -a.v[0].Float())
+	}
+	return IntValue(a.from, -a.v[0].Int())
+}
+func evalSqrt(a args) Value  { return a.float(math.Sqrt) }
+func evalExp2(a args) Value  { return a.float(math.Exp2) }
+func evalLog2(a args) Value  { return a.float(math.Log2) }
+func evalSin(a args) Value   { return a.float(math.Sin) }
+func evalTrunc(a args) Value { return a.float(math.Trunc) }
+func evalAdd(a args) Value {
+	if a.from == dtype.Bool {
+		return a.v[0] | a.v[1]
+	}
+	return a.arith(func(x, y float64) float64 { return x + y }, func(x, y int64) int64 { return x + y })
+}
+func evalMul(a args) Value {
+	return a.arith(func(x, y float64) float64 { return x * y }, func(x, y int64) int64 { return x * y })
+}
+func evalDiv(a args) Value {
+	return FloatValue(a.from, a.v[0].Float()/a.v[1].Float())
+}
+func evalIDiv(a args) Value {
+	if a.v[1] == 0 {
+		return 0
+	}
+	if a.from == dtype.U64 {
+		return a.v[0] / a.v[1]
+	}
+	x, y := a.v[0].Int(), a.v[1].Int()
+	if y == -1 {
+		return IntValue(a.from, -x)
+	}
+	q := x / y
+	if x%y != 0 && (x < 0) != (y < 0) {
+		q--
+	}
+	return IntValue(a.from, q)
+}
+func evalMod(a args) Value {
+	if a.v[1] == 0 || a.v[1] == ^Value(0) && !a.from.IsUnsigned() {
+		return 0
+	}
+	if a.from == dtype.U64 {
+		return a.v[0] % a.v[1]
+	}
+	x, y := a.v[0].Int(), a.v[1].Int()
+	r := x % y
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return IntValue(a.from, r)
+}
+func evalMax(a args) Value {
+	if a.from == dtype.U64 {
+		return max(a.v[0], a.v[1])
+	}
+	return a.arith(func(x, y float64) float64 {
+		if x != x || y != y {
+			return math.NaN()
+		}
+		return max(x, y)
+	}, func(x, y int64) int64 { return max(x, y) })
+}
+func evalAnd(a args) Value { return a.v[0] & a.v[1] }
+func evalOr(a args) Value  { return a.v[0] | a.v[1] }
+func evalXor(a args) Value { return a.v[0] ^ a.v[1] }
+
+// shift counts are taken modulo the width.
+func evalShl(a args) Value {
+	return IntValue(a.from, a.v[0].Int()<<(uint64(a.v[1])&uint64(max(a.from.Bits(), 1)-1)))
+}
+func evalShr(a args) Value {
+	n := uint64(a.v[1]) & uint64(max(a.from.Bits(), 1)-1)
+	if a.from.IsUnsigned() {
+		return a.v[0] >> n
+	}
+	return IntValue(a.from, a.v[0].Int()>>n)
+}
+func evalLess(a args) Value {
+	switch {
+	case a.from.IsFloat():
+		return boolValue(a.v[0].Float() < a.v[1].Float())
+	case a.from.IsUnsigned():
+		return boolValue(a.v[0] < a.v[1])
+	}
+	return boolValue(a.v[0].Int() < a.v[1].Int())
+}
+func evalEqual(a args) Value {
+	if a.from.IsFloat() {
+		return boolValue(a.v[0].Float() == a.v[1].Float())
+	}
+	return boolValue(a.v[0] == a.v[1])
+}
+func evalWhere(a args) Value {
+	if a.v[0] != 0 {
+		return a.v[1]
+	}
+	return a.v[2]
+}
+func evalMulAdd(a args) Value {
+	if a.from.IsFloat() {
+		return FloatValue(a.from, math.FMA(a.v[0].Float(), a.v[1].Float(), a.v[2].Float()))
+	}
+	return IntValue(a.from, a.v[0].Int()*a.v[1].Int()+a.v[2].Int())
+}
+func evalCast(a args) Value { return convert(a.from, a.to, a.v[0]) }
+
+// convert is the cast: floats to integers truncate and saturate, NaN becomes 0; integers
+// wrap; anything to bool is "not zero".
+func convert(from, to dtype.DType, v Value) Value {
+	switch {
+	case to == dtype.Bool && from.IsFloat():
+		return boolValue(v.Float() != 0)
+	case to.IsFloat() && from.IsFloat():
+		return FloatValue(to, v.Float())
+	case to.IsFloat() && from == dtype.U64:
+		if to == dtype.F32 {
+			return FloatValue(to, float64(float32(uint64(v))))
+		}
+		return FloatValue(to, float64(uint64(v)))
+	case to.IsFloat():
+		if to == dtype.F32 {
+			return FloatValue(to, float64(float32(v.Int())))
+		}
+		return FloatValue(to, float64(v.Int()))
+	case from.IsFloat():
+		return saturate(to, v.Float())
+	}
+	return IntValue(to, v.Int())
+}
+
+func saturate(to dtype.DType, f float64) Value {
+	if f != f {
+		return 0
+	}
+	lo, hi := IntLimits(to)
+	f = math.Trunc(f)
+	if to.IsUnsigned() {
+		switch {
+		case f <= 0:
+			return 0
+		case f >= float64(uint64(hi)):
+			return hi
+		}
+		return Value(uint64(f))
+	}
+	switch {
+	case f <= float64(lo.Int()):
+		return lo
+	case f >= float64(hi.Int()):
+		return hi
+	}
+	return Value(int64(f))
+}
+
+// IntLimits gives the least and greatest value of an integer type (or bool).
+func IntLimits(d dtype.DType) (lo, hi Value) {
+	bits := d.Bits()
+	switch {
+	case d == dtype.Bool:
+		return 0, 1
+	case d == dtype.Index:
+		lo := int64(math.MinInt64)
+		return Value(lo), Value(math.MaxInt64)
+	case d.IsUnsigned():
+		return 0, ^Value(0) >> (64 - bits)
+	}
+	lo64 := int64(-1) << (bits - 1)
+	return Value(lo64), Value(-(lo64 + 1))
+}
+
+func evalBitcast(a args) Value { return FromBits(a.to, ToBits(a.from, a.v[0])) }
+
+// ToBits gives the stored bits of a value, zero-extended.
+func ToBits(d dtype.DType, v Value) uint64 {
+	switch d {
+	case dtype.F64:
+		return uint64(v)
+	case dtype.F32:
+		return uint64(math.Float32bits(float32(v.Float())))
+	case dtype.F16:
+		return uint64(dtype.ToF16(v.Float()))
+	case dtype.BF16:
+		return uint64(dtype.ToBF16(v.Float()))
+	case dtype.Bool:
+		return uint64(v) & 1
+	}
+	if d.Size() == 0 {
+		return uint64(v)
+	}
+	return uint64(v) & (^uint64(0) >> (64 - d.Bits()))
+}
+
+// FromBits reads stored bits.
+func FromBits(d dtype.DType, b uint64) Value {
+	switch d {
+	case dtype.F64:
+		return Value(b)
+	case dtype.F32:
+		return Value(math.Float64bits(float64(math.Float32frombits(uint32(b)))))
+	case dtype.F16:
+		return Value(math.Float64bits(float64(dtype.FromF16(uint16(b)))))
+	case dtype.BF16:
+		return Value(math.Float64bits(float64(dtype.FromBF16(uint16(b)))))
+	}
+	return IntValue(d, int64(b))
+}

@@ -1,0 +1,180 @@
+package uop
+
+// Op says what a node computes. Everything that can be written as a composition of
+// others is a rule, not an op.
+type Op uint8
+
+// The ops. Info(op) is the one place that states their properties.
+const (
+	Invalid Op = iota
+	// Leaves.
+	Const  // a scalar; ConstArg
+	Buffer // storage that exists; BufferArg. Tensor level only
+	Param  // argument of a kernel or of a compiled graph; ParamArg
+	Var    // bounded symbolic integer or varying scalar; VarArg
+	Range  // loop index; RangeArg. At tensor level: the grid 0, 1, …, n−1
+	Reg    // a named value of a lowered kernel: temporary or accumulator; RegArg
+
+	// Movement: no data moves.
+	Reshape // Ints: the new shape
+	Permute // Ints: the old axis of each new one
+	Expand  // Ints: the new shape; only axes of size 1 grow
+	Pad     // PadArg: zeros before and after each axis
+	Shrink  // PadArg: first and one past last index of each axis
+	Flip    // Ints: the axes reversed
+	Slide   // SlideArg: shifts one axis by a multiple of another's index
+
+	// Elementwise.
+	Neg
+	Sqrt
+	Exp2
+	Log2
+	Sin
+	Trunc
+	Cast
+	Bitcast
+	Add
+	Mul
+	Div  // floats
+	IDiv // integers, toward minus infinity; by zero 0
+	Mod  // integers, sign of the divisor; by zero 0
+	Max
+	And
+	Or
+	Xor
+	Shl
+	Shr
+	Less
+	Equal
+	Where
+	MulAdd
+
+	// Reductions.
+	Reduce // ReduceArg: parts, and in kernels the ranges
+	Part   // PartArg: one result of a reduction with several
+
+	// Indexing, storage and order.
+	Gather     // (x, index) AxisArg: out[…i…] = x[…index[…i…]…], 0 outside
+	Scatter    // (base, index, value) ScatterArg: base merged with value at index; outside ignored
+	Load       // (param, gate, index…): one element, 0 where the gate is false
+	Store      // (target, value)
+	After      // (buffer, store…): the buffer's content after these stores
+	Contiguous // materialise
+	Copy       // DeviceArg: on another device
+	Detach     // the same values, outside differentiation
+	numOps
+)
+
+// Algebra are the laws that an op obeys on exact numbers.
+type Algebra uint8
+
+const (
+	Commutative Algebra = 1 << iota
+	Associative
+	Idempotent
+)
+
+// TypeRule says how the result type follows from the operands.
+type TypeRule uint8
+
+const (
+	Given   TypeRule = iota // stated by the constructor
+	First                   // that of the first operand
+	Same                    // that of all operands, which must agree
+	Boolean                 // bool; the operands must agree
+	Second                  // that of the second and third operand; the first is bool
+)
+
+// Group is the family of an op.
+type Group uint8
+
+const (
+	Leaf Group = iota
+	Movement
+	Unary
+	Binary
+	Ternary
+	Reduction
+	Memory
+)
+
+// OpInfo is one row of the op table.
+type OpInfo struct {
+	Name    string
+	Arity   int // −1: varies
+	Type    TypeRule
+	Group   Group
+	Algebra Algebra
+	Eval    func(args) Value // the meaning of an elementwise op
+}
+
+// Info gives the row of an op.
+func Info(o Op) *OpInfo { return &table[o] }
+
+// String is the op's name.
+func (o Op) String() string { return table[o].Name }
+
+// Elementwise reports whether the op works on each element alone.
+func (o Op) Elementwise() bool { g := table[o].Group; return g == Unary || g == Binary || g == Ternary }
+
+// IsMovement reports whether the op only moves indices.
+func (o Op) IsMovement() bool { return table[o].Group == Movement }
+
+// NumOps is one past the last op.
+const NumOps = numOps
+
+var table = [numOps]OpInfo{
+	Invalid: {"invalid", 0, Given, Leaf, 0, nil},
+	Const:   {"const", 0, Given, Leaf, 0, nil},
+	Buffer:  {"buffer", 0, Given, Leaf, 0, nil},
+	Param:   {"param", 0, Given, Leaf, 0, nil},
+	Var:     {"var", 0, Given, Leaf, 0, nil},
+	Range:   {"range", 0, Given, Leaf, 0, nil},
+	Reg:     {"reg", 0, Given, Leaf, 0, nil},
+
+	Reshape: {"reshape", 1, First, Movement, 0, nil},
+	Permute: {"permute", 1, First, Movement, 0, nil},
+	Expand:  {"expand", 1, First, Movement, 0, nil},
+	Pad:     {"pad", 1, First, Movement, 0, nil},
+	Shrink:  {"shrink", 1, First, Movement, 0, nil},
+	Flip:    {"flip", 1, First, Movement, 0, nil},
+	Slide:   {"slide", 1, First, Movement, 0, nil},
+
+	Neg:     {"neg", 1, First, Unary, 0, evalNeg},
+	Sqrt:    {"sqrt", 1, First, Unary, 0, evalSqrt},
+	Exp2:    {"exp2", 1, First, Unary, 0, evalExp2},
+	Log2:    {"log2", 1, First, Unary, 0, evalLog2},
+	Sin:     {"sin", 1, First, Unary, 0, evalSin},
+	Trunc:   {"trunc", 1, First, Unary, 0, evalTrunc},
+	Cast:    {"cast", 1, Given, Unary, 0, evalCast},
+	Bitcast: {"bitcast", 1, Given, Unary, 0, evalBitcast},
+
+	Add:   {"add", 2, Same, Binary, Commutative | Associative, evalAdd},
+	Mul:   {"mul", 2, Same, Binary, Commutative | Associative, evalMul},
+	Div:   {"div", 2, Same, Binary, 0, evalDiv},
+	IDiv:  {"idiv", 2, Same, Binary, 0, evalIDiv},
+	Mod:   {"mod", 2, Same, Binary, 0, evalMod},
+	Max:   {"max", 2, Same, Binary, Commutative | Associative | Idempotent, evalMax},
+	And:   {"and", 2, Same, Binary, Commutative | Associative | Idempotent, evalAnd},
+	Or:    {"or", 2, Same, Binary, Commutative | Associative | Idempotent, evalOr},
+	Xor:   {"xor", 2, Same, Binary, Commutative | Associative, evalXor},
+	Shl:   {"shl", 2, Same, Binary, 0, evalShl},
+	Shr:   {"shr", 2, Same, Binary, 0, evalShr},
+	Less:  {"less", 2, Boolean, Binary, 0, evalLess},
+	Equal: {"equal", 2, Boolean, Binary, Commutative, evalEqual},
+
+	Where:  {"where", 3, Second, Ternary, 0, evalWhere},
+	MulAdd: {"muladd", 3, Same, Ternary, 0, evalMulAdd},
+
+	Reduce: {"reduce", -1, First, Reduction, 0, nil},
+	Part:   {"part", 1, Given, Reduction, 0, nil},
+
+	Gather:     {"gather", 2, First, Memory, 0, nil},
+	Scatter:    {"scatter", 3, First, Memory, 0, nil},
+	Load:       {"load", -1, First, Memory, 0, nil},
+	Store:      {"store", 2, First, Memory, 0, nil},
+	After:      {"after", -1, First, Memory, 0, nil},
+	Contiguous: {"contiguous", 1, First, Memory, 0, nil},
+	Copy:       {"copy", 1, First, Memory, 0, nil},
+	Detach:     {"detach", 1, First, Memory, 0, nil},
+}

@@ -1,0 +1,234 @@
+package uop
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+)
+
+// Shape is the sizes of an array's axes; rank 0 is a scalar.
+type Shape []int
+
+// Numel is the number of elements.
+func (s Shape) Numel() int {
+	n := 1
+	for _, d := range s {
+		n *= d
+	}
+	return n
+}
+
+// Equal reports whether both have the same sizes.
+func (s Shape) Equal(o Shape) bool { return slices.Equal(s, o) }
+
+// ShapeError says that an op cannot be applied to operands of these shapes or types. At is the
+// caller's file and line, filled in by package tensor.
+type ShapeError struct {
+	Op     string
+	Shapes []Shape
+	Reason string
+	At     string
+}
+
+func (e *ShapeError) Error() string {
+	s := "tensor: " + e.Op
+	for _, sh := range e.Shapes {
+		s += fmt.Sprintf(" %v", []int(sh))
+	}
+	s += ": " + e.Reason
+	if e.At != "" {
+		s += " (" + e.At + ")"
+	}
+	return s
+}
+
+func fail(u *UOp, format string, a ...any) Shape {
+	e := &ShapeError{Op: u.op.String(), Reason: fmt.Sprintf(format, a...)}
+	for _, s := range u.src {
+		e.Shapes = append(e.Shapes, s.shape)
+	}
+	panic(e)
+}
+
+// infer gives the shape of a node and checks its operands.
+func infer(u *UOp) Shape {
+	info := Info(u.op)
+	if info.Arity >= 0 && len(u.src) != info.Arity {
+		panic(fmt.Sprintf("BUG: %s has %d operands", u.op, len(u.src)))
+	}
+	switch info.Group {
+	case Unary, Binary, Ternary:
+		return inferElementwise(u, info)
+	case Movement:
+		return inferMovement(u)
+	}
+	switch u.op {
+	case Const, Var, Reg, Load:
+		return nil
+	case Range:
+		if a := u.arg.(RangeArg); a.ID < 0 {
+			return Shape{a.N}
+		}
+		return nil
+	case Param:
+		return Shape{u.arg.(ParamArg).N}
+	case Buffer:
+		return Shape{u.arg.(BufferArg).N}
+	case Reduce:
+		return inferReduce(u)
+	case Gather:
+		return inferGather(u, u.src[0], u.src[1], u.arg.(AxisArg).Axis)
+	case Scatter:
+		inferGather(u, u.src[0], u.src[1], u.arg.(ScatterArg).Axis)
+		if !u.src[1].shape.Equal(u.src[2].shape) || u.src[0].dtype != u.src[2].dtype {
+			return fail(u, "index and value must have one shape, base and value one type")
+		}
+		return u.src[0].shape
+	case Store:
+		if !u.src[0].shape.Equal(u.src[1].shape) && len(u.src[0].shape) > 0 {
+			return fail(u, "target and value must have one shape")
+		}
+	}
+	return u.src[0].shape
+}
+
+func inferElementwise(u *UOp, info *OpInfo) Shape {
+	var shape Shape
+	set := false
+	for i, s := range u.src {
+		first := 0
+		if info.Type == Second {
+			first = 1
+		}
+		if i > first && s.dtype != u.src[first].dtype {
+			fail(u, "operands are %v and %v", u.src[first].dtype, s.dtype)
+		}
+		if len(s.shape) == 0 { // scalars fit everywhere
+			continue
+		}
+		if set && !shape.Equal(s.shape) {
+			fail(u, "shapes differ")
+		}
+		shape, set = s.shape, true
+	}
+	if info.Type == Second && u.src[0].dtype != dtype.Bool {
+		fail(u, "the condition is %v, not bool", u.src[0].dtype)
+	}
+	return shape
+}
+
+func inferReduce(u *UOp) Shape {
+	a := u.arg.(ReduceArg)
+	in := u.src[0].shape
+	for _, s := range u.src[1:a.Parts] {
+		if len(s.shape) != 0 && !s.shape.Equal(in) {
+			fail(u, "parts have different shapes")
+		}
+	}
+	drop := make([]bool, len(in))
+	for i := range a.Axes.Len() {
+		ax := a.Axes.At(i)
+		if ax < 0 || ax >= len(in) || drop[ax] {
+			fail(u, "axis %d of rank %d", ax, len(in))
+		}
+		drop[ax] = true
+	}
+	out := Shape{}
+	for i, n := range in {
+		if !drop[i] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func inferGather(u, x, index *UOp, axis int) Shape {
+	if !index.dtype.IsInt() {
+		fail(u, "the index is %v, not an integer", index.dtype)
+	}
+	if len(x.shape) != len(index.shape) || axis < 0 || axis >= len(x.shape) {
+		fail(u, "axis %d", axis)
+	}
+	for i := range x.shape {
+		if i != axis && x.shape[i] != index.shape[i] {
+			fail(u, "sizes of axis %d differ", i)
+		}
+	}
+	return index.shape
+}
+
+func inferMovement(u *UOp) Shape {
+	in := u.src[0].shape
+	switch a := u.arg.(type) {
+	case Ints:
+		v := a.Slice()
+		switch u.op {
+		case Reshape:
+			if Shape(v).Numel() != in.Numel() || slices.ContainsFunc(v, func(n int) bool { return n < 0 }) {
+				fail(u, "cannot become %v", v)
+			}
+			return v
+		case Permute:
+			return inferPermute(u, in, v)
+		case Expand:
+			if len(v) != len(in) {
+				fail(u, "cannot expand to %v", v)
+			}
+			for i := range v {
+				if in[i] != v[i] && in[i] != 1 || v[i] < 0 {
+					fail(u, "cannot expand to %v", v)
+				}
+			}
+			return v
+		case Flip:
+			for _, ax := range v {
+				if ax < 0 || ax >= len(in) {
+					fail(u, "axis %d", ax)
+				}
+			}
+			return in
+		}
+	case PadArg:
+		if a.Lo.Len() != len(in) || a.Hi.Len() != len(in) {
+			fail(u, "needs two numbers an axis")
+		}
+		out := make(Shape, len(in))
+		for i := range in {
+			lo, hi := a.Lo.At(i), a.Hi.At(i)
+			if u.op == Pad {
+				out[i] = lo + in[i] + hi
+			} else {
+				out[i] = hi - lo
+			}
+			if lo < 0 || hi < 0 || out[i] < 0 || u.op == Shrink && hi > in[i] {
+				fail(u, "bounds %d, %d of axis %d", lo, hi, i)
+			}
+		}
+		return out
+	case SlideArg:
+		if a.Axis == a.By || a.Axis < 0 || a.By < 0 || a.Axis >= len(in) || a.By >= len(in) || a.N < 0 {
+			fail(u, "axes %d and %d", a.Axis, a.By)
+		}
+		out := slices.Clone(in)
+		out[a.Axis] = a.N
+		return out
+	}
+	panic("BUG: movement without argument")
+}
+
+func inferPermute(u *UOp, in Shape, perm []int) Shape {
+	if len(perm) != len(in) {
+		fail(u, "order %v", perm)
+	}
+	out := make(Shape, len(in))
+	seen := make([]bool, len(in))
+	for i, p := range perm {
+		if p < 0 || p >= len(in) || seen[p] {
+			fail(u, "order %v", perm)
+		}
+		seen[p] = true
+		out[i] = in[p]
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package uop
+
+import (
+	"sync"
+
+	"github.com/weft-ml/weft/dtype"
+)
+
+// Table interns nodes: equal nodes made in one table are the same pointer. The global one
+// holds two generations, so that graphs nobody uses any more are collected; an arena (NewArena)
+// holds everything until it is dropped whole and must not be used by two goroutines at once.
+type Table struct {
+	mu        sync.Mutex
+	shared    bool
+	cur, prev set
+}
+
+// generation is how many nodes the current generation of the global table may hold.
+const generation = 1 << 16
+
+var global = &Table{shared: true}
+
+// NewArena makes an empty table for one compilation.
+func NewArena() *Table { return &Table{} }
+
+// EndGeneration ages the global table: what was not used since the last call is forgotten.
+// It never changes a result; a node met again is only made anew.
+func EndGeneration() {
+	global.mu.Lock()
+	defer global.mu.Unlock()
+	global.age()
+}
+
+func (t *Table) age() { t.prev, t.cur = t.cur, set{} }
+
+// Live is the number of nodes that the global table holds.
+func Live() int {
+	global.mu.Lock()
+	defer global.mu.Unlock()
+	return global.cur.n + global.prev.n
+}
+
+// set is an open-addressing hash set of nodes.
+type set struct {
+	slots []*UOp
+	n     int
+}
+
+func (s *set) find(h uint64, o Op, d dtype.DType, a Arg, src []*UOp) *UOp {
+	if s.n == 0 {
+		return nil
+	}
+	mask := uint64(len(s.slots) - 1)
+	for i := h & mask; s.slots[i] != nil; i = (i + 1) & mask {
+		if u := s.slots[i]; u.hash == h && u.op == o && u.dtype == d && u.arg == a && sameSrc(u.src, src) {
+			return u
+		}
+	}
+	return nil
+}
+
+func sameSrc(a, b []*UOp) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *set) add(u *UOp) {
+	if 2*(s.n+1) > len(s.slots) {
+		old := s.slots
+		s.slots = make([]*UOp, max(64, 2*len(old)))
+		for _, o := range old {
+			if o != nil {
+				s.place(o)
+			}
+		}
+	}
+	s.place(u)
+	s.n++
+}
+
+func (s *set) place(u *UOp) {
+	mask := uint64(len(s.slots) - 1)
+	i := u.hash & mask
+	for s.slots[i] != nil {
+		i = (i + 1) & mask
+	}
+	s.slots[i] = u
+}
+
+// Make gives the node with these fields. It infers the shape, which panics with a *ShapeError
+// when the operands do not fit. src is kept.
+func (t *Table) Make(o Op, d dtype.DType, a Arg, src ...*UOp) *UOp {
+	h := mix(uint64(o)<<8|uint64(d), hashArg(a))
+	for _, s := range src {
+		h = mix(h, s.hash)
+	}
+	if t.shared {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+	}
+	if u := t.cur.find(h, o, d, a, src); u != nil {
+		return u
+	}
+	u := t.prev.find(h, o, d, a, src)
+	if u == nil {
+		u = &UOp{op: o, dtype: d, arg: a, src: src, hash: h, home: t}
+		u.shape = infer(u)
+	}
+	if t.shared && t.cur.n >= generation {
+		t.age()
+	}
+	t.cur.add(u)
+	return u
+}
