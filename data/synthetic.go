@@ -15,8 +15,8 @@ const SyntheticSize = 28
 // MNIST, nor written by a hand. Each picture is a digit of a random face under random rotation,
 // shear, scale, shift and stroke thickness, with random softness, brightness and noise. The test
 // half is held back: its faces (TestFaces) are not among those of the training half (TrainFaces)
-// and its random numbers come from other seeds. Equal arguments give equal bytes, on every
-// platform and for any number of processors. It panics for a negative count.
+// and its random numbers come from other seeds. Equal arguments give equal bytes, on every platform
+// with 64-bit integers (js/wasm too) and for any number of processors. It panics for a negative count.
 func Synthetic(seed uint64, train, test int) *Set {
 	if train < 0 || test < 0 {
 		panic(fmt.Sprintf("data: Synthetic: counts %d and %d must not be negative", train, test))
@@ -64,8 +64,8 @@ type pen struct {
 func newPen(g *glyph, r source) pen {
 	// A pixel is cell cells when the digit is 20 pixels high, as MNIST's are.
 	cell := g.top * one / 20
-	sx := cell * one / r.between(54_000, 74_000) // 0.82 … 1.13
-	sy := cell * one / r.between(54_000, 72_000) // 0.82 … 1.10
+	sx := cell * one / r.between(54_000, 74_000)     // 0.82 … 1.13
+	sy := cell * one / r.between(54_000, 72_000)     // 0.82 … 1.10
 	sin, cos := rotation(r.between(-15_000, 15_000)) // ±13°
 	shear := r.between(-19_000, 19_000)              // ±0.29
 	m := pen{
