@@ -13,6 +13,7 @@ type Table struct {
 	mu        sync.Mutex
 	shared    bool
 	cur, prev set
+	local     map[any]any // arenas: see Local
 }
 
 // generation is how many nodes the current generation of the global table may hold.
