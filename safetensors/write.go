@@ -1,0 +1,160 @@
+package safetensors
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Entry is a tensor to be written: Data holds the elements in row-major order, little-endian.
+type Entry struct {
+	Name  string
+	DType string
+	Shape []int64
+	Data  []byte
+}
+
+// Write writes a file in one step: another process sees the old file or the whole new one,
+// and after an error the old one is as it was. Equal tensors and metadata give equal bytes,
+// in whatever order the entries come.
+func Write(path string, entries []Entry, metadata map[string]string) error {
+	head, sorted, err := encode(path, entries, metadata)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o666) // less the umask
+	// A link is followed, so that the file it names is replaced, not the link.
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	old, err := os.Stat(path)
+	switch {
+	case err == nil && !old.Mode().IsRegular():
+		return &Error{Path: path, Cause: "cannot write: it exists and is not a regular file"}
+	case err == nil && old.Mode().Perm()&0o200 == 0:
+		return &Error{Path: path, Cause: "cannot write: the file is read-only"}
+	case err == nil:
+		mode = old.Mode().Perm()
+	case !errors.Is(err, fs.ErrNotExist):
+		return &Error{Path: path, Cause: "cannot write", Err: err}
+	}
+	// Beside the target, because a rename is one step only within a file system.
+	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".safetensors-%016x.tmp", rand.Uint64()))
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return &Error{Path: path, Cause: "cannot write; check that the folder exists and may be written to", Err: err}
+	}
+	err = writeTo(f, head, sorted)
+	if err == nil && old != nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync() // the data must be on disk before the name points to it
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		os.Remove(tmp)
+		return &Error{Path: path, Cause: "cannot write", Err: err}
+	}
+	// The file is complete either way; syncing the folder only makes its new name survive a
+	// power cut, and some systems cannot do it.
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		dir.Sync()
+		dir.Close()
+	}
+	return nil
+}
+
+func writeTo(w io.Writer, head []byte, entries []Entry) error {
+	bw := bufio.NewWriterSize(w, 1<<16)
+	bw.Write(head)
+	for _, e := range entries {
+		bw.Write(e.Data)
+	}
+	return bw.Flush() // bufio keeps the first error
+}
+
+// encode checks the entries, sorts them and returns them with the bytes that come before
+// their data. Widest elements come first, so that all data is aligned.
+func encode(path string, entries []Entry, metadata map[string]string) ([]byte, []Entry, error) {
+	sorted := slices.Clone(entries)
+	slices.SortFunc(sorted, func(a, b Entry) int {
+		if wa, wb := dtypeBits[a.DType], dtypeBits[b.DType]; wa != wb {
+			return int(wb) - int(wa)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	type place struct {
+		DType   string   `json:"dtype"`
+		Shape   []int64  `json:"shape"`
+		Offsets [2]int64 `json:"data_offsets"`
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	put := func(key string, value any) {
+		b.WriteByte("{,"[min(b.Len(), 1)])
+		enc.Encode(key) // strings, numbers and maps of strings always encode
+		b.Truncate(b.Len() - 1)
+		b.WriteByte(':')
+		enc.Encode(value)
+		b.Truncate(b.Len() - 1)
+	}
+	for k, v := range metadata {
+		if !utf8.ValidString(k) || !utf8.ValidString(v) {
+			return nil, nil, &Error{Path: path, Cause: fmt.Sprintf("cannot write: metadata %q is not UTF-8", k)}
+		}
+	}
+	if metadata != nil {
+		put(metaKey, metadata)
+	}
+	at := int64(0)
+	seen := map[string]bool{}
+	for _, e := range sorted {
+		size, err := sizeOf(e.DType, e.Shape)
+		switch {
+		case err != nil:
+		case !utf8.ValidString(e.Name):
+			err = errors.New("its name is not UTF-8")
+		case e.Name == metaKey:
+			err = errors.New("its name is reserved by the format")
+		case seen[e.Name]:
+			err = errors.New("occurs twice")
+		case size != int64(len(e.Data)):
+			err = fmt.Errorf("%d bytes of data, %s of shape %v has %d", len(e.Data), e.DType, e.Shape, size)
+		}
+		if err != nil {
+			return nil, nil, &Error{Path: path, Tensor: e.Name, Cause: "cannot write", Err: err}
+		}
+		seen[e.Name] = true
+		shape := e.Shape
+		if shape == nil {
+			shape = []int64{} // a scalar is [], not null
+		}
+		put(e.Name, place{e.DType, shape, [2]int64{at, at + size}})
+		at += size
+	}
+	if b.Len() == 0 {
+		b.WriteByte('{')
+	}
+	b.WriteByte('}')
+	b.WriteString(strings.Repeat(" ", (8-b.Len()%8)%8)) // data begins at a multiple of 8
+	if b.Len() > maxHeader {
+		return nil, nil, &Error{Path: path, Cause: fmt.Sprintf("cannot write: a header of %d bytes, the format allows %d", b.Len(), maxHeader)}
+	}
+	return append(binary.LittleEndian.AppendUint64(nil, uint64(b.Len())), b.Bytes()...), sorted, nil
+}
