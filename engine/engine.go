@@ -1,0 +1,236 @@
+// Package engine turns graphs into results: it asks the scheduler and the code generator for a
+// plan, keeps plans by the shape of their graph, and plays them on a device.
+//
+// It knows devices by name only; package backends pairs languages with machines and registers them.
+// It refuses to know tensors as users see them.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Options are the settings of devices opened from now on. The zero value is the default. They are read
+// from flags and environment by programs, never by this package.
+type Options struct {
+	Threads     int    // threads of the CPU device; 0: one per processor
+	MemoryLimit int64  // bytes a device may hand out; 0: no limit
+	CacheDir    string // compiled kernels; "": the user's cache folder
+	CC          string // C compiler; "": clang or gcc from PATH
+	Poison      bool   // fill fresh memory with garbage (tests)
+	NoOpt       bool   // no moves: every kernel is plain loops
+	Debug       int    // 0 … 6, see the architecture
+	Log         io.Writer
+}
+
+// Machine is an opened backend: a device and the compiler for it.
+type Machine struct {
+	Device runtime.Device
+	Target *codegen.Target
+	// Render writes a lowered kernel in the device's language.
+	Render func(p *codegen.Program) (plan.Kernel, error)
+	// Evaluate is set instead of Target and Render where graphs are evaluated directly (REF).
+	Evaluate func(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value
+}
+
+// Backend is how a device is opened. Default backends are tried in the order of Rank; a Rank of 0 is never chosen
+// unless asked for by name.
+type Backend struct {
+	Name string
+	Rank int
+	Open func(o Options, trace func(k *plan.Kernel, seconds float64)) (*Machine, error)
+}
+
+var (
+	mu       sync.Mutex
+	backends = map[string]Backend{}
+	engines  = map[string]*Engine{}
+	options  Options
+	fallback string // the default device, once chosen
+)
+
+// Register adds a backend; package backends calls it.
+func Register(b Backend) {
+	mu.Lock()
+	defer mu.Unlock()
+	backends[b.Name] = b
+}
+
+// Configure sets the options and the default device ("" = choose) for devices opened from now on. Devices
+// that are open already keep theirs.
+func Configure(o Options, device string) {
+	mu.Lock()
+	defer mu.Unlock()
+	options, fallback = o, canonical(device)
+}
+
+// Names lists the registered devices.
+func Names() []string {
+	mu.Lock()
+	defer mu.Unlock()
+	var names []string
+	for n := range backends {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func canonical(name string) string { return strings.TrimSuffix(strings.ToUpper(name), ":0") }
+
+// UnknownDevice says that no backend has this name.
+type UnknownDevice struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownDevice) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("unknown device %q: no devices are linked in; import _ \"github.com/weft-ml/weft/backends\"", e.Name)
+	}
+	return fmt.Sprintf("unknown device %q; there are %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// Use opens a device by name, or gives the one already open; "" is the default device: the best that
+// opens.
+func Use(name string) (*Engine, error) {
+	name = canonical(name)
+	known := Names()
+	mu.Lock()
+	defer mu.Unlock()
+	if name == "" {
+		name = fallback
+	}
+	if name == "" {
+		return choose()
+	}
+	return open(name, known)
+}
+
+func open(name string, known []string) (*Engine, error) {
+	if e := engines[name]; e != nil {
+		return e, nil
+	}
+	b, ok := backends[name]
+	if !ok {
+		return nil, &UnknownDevice{name, known}
+	}
+	e, err := New(b, options)
+	if err != nil {
+		return nil, err
+	}
+	engines[name] = e
+	return e, nil
+}
+
+// choose opens the first default backend that works and says what was passed over.
+func choose() (*Engine, error) {
+	var order []Backend
+	for _, b := range backends {
+		if b.Rank > 0 {
+			order = append(order, b)
+		}
+	}
+	if len(order) == 0 {
+		return nil, &UnknownDevice{Name: ""}
+	}
+	slices.SortFunc(order, func(a, b Backend) int { return a.Rank - b.Rank })
+	var failed []string
+	for _, b := range order {
+		e, err := open(b.Name, nil)
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("%s: %v", b.Name, err))
+			continue
+		}
+		if len(failed) > 0 && options.Log != nil {
+			fmt.Fprintf(options.Log, "weft: using %s (%s)\n", b.Name, strings.Join(failed, "; "))
+		}
+		fallback = b.Name
+		return e, nil
+	}
+	return nil, fmt.Errorf("no device can be opened: %s", strings.Join(failed, "; "))
+}
+
+// Engine is a device with its compiler and caches. Its methods may be called from several goroutines; they
+// take turns.
+type Engine struct {
+	name    string
+	opts    Options
+	machine *Machine
+
+	mu     sync.Mutex
+	plans  map[string]*compiled
+	order  []string // keys of plans, oldest first
+	memory memory
+	stats  Stats
+	record *recording
+}
+
+// Stats counts what an engine did since it was opened.
+type Stats struct {
+	Compiled  int   // plans scheduled and compiled
+	Kernels   int   // kernels generated
+	Plays     int   // plans played
+	Launches  int   // kernels launched
+	LiveBytes int64 // bytes of arrays now
+	PeakBytes int64 // most bytes at a time, arenas of plans included
+}
+
+// New opens a backend as an engine of its own, beside those of Use.
+func New(b Backend, o Options) (*Engine, error) {
+	e := &Engine{name: b.Name, opts: o, plans: map[string]*compiled{}}
+	m, err := b.Open(o, e.trace)
+	if err != nil {
+		return nil, err
+	}
+	e.machine = m
+	e.memory.init(m.Device)
+	return e, nil
+}
+
+// Name is the device's name.
+func (e *Engine) Name() string { return e.name }
+
+// Info describes the device.
+func (e *Engine) Info() plan.Info { return e.machine.Device.Info() }
+
+// Device is the device itself, for measurements.
+func (e *Engine) Device() runtime.Device { return e.machine.Device }
+
+// Stats gives the counters.
+func (e *Engine) Stats() Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.stats
+	s.LiveBytes, s.PeakBytes = e.memory.live, e.memory.peak
+	return s
+}
+
+// Sync waits for everything queued.
+func (e *Engine) Sync(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.machine.Device.Sync(ctx)
+}
+
+// Close gives the device back. Buffers on it are lost.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	mu.Lock()
+	if engines[e.name] == e {
+		delete(engines, e.name)
+	}
+	mu.Unlock()
+	return e.machine.Device.Close()
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// evaluate computes targets by the reference evaluator: all values first, then the effects.
+func (e *Engine) evaluate(ctx context.Context, targets []target) error {
+	var failed error
+	load := func(leaf *uop.UOp) []uop.Value {
+		b, s := buffer(leaf)
+		raw := make([]byte, b.Shape().Numel()*b.DType().Size())
+		if len(raw) > 0 {
+			if err := e.machine.Device.Read(ctx, raw, s.mem, 0); err != nil {
+				failed = err
+			}
+		}
+		return decode(b.DType(), raw)
+	}
+	roots := make([]*uop.UOp, len(targets))
+	for i, t := range targets {
+		roots[i] = t.value
+	}
+	values := e.machine.Evaluate(load, roots...)
+	if failed != nil {
+		return failed
+	}
+	for i, t := range targets {
+		raw := encode(storedType(t.value.DType()), values[i])
+		if t.dest == nil {
+			out, s, err := e.newBuffer(storedType(t.value.DType()), t.value.Shape())
+			if err != nil {
+				return err
+			}
+			t.store = s
+			t.node.SetRealized(out)
+		}
+		if len(raw) > 0 {
+			if err := e.machine.Device.Write(t.store.mem, 0, raw); err != nil {
+				return err
+			}
+		}
+	}
+	e.commit(targets)
+	return nil
+}
+
+// commit gives assigned buffers their next version.
+func (e *Engine) commit(targets []target) {
+	for _, t := range targets {
+		if t.dest != nil {
+			t.store.version++
+			t.node.SetRealized(nextVersion(t.dest, t.store).Reshape(t.node.Shape()...))
+		}
+	}
+}
+
+// storedType is the type in which an array is kept: index arithmetic has no storage of its own.
+func storedType(d dtype.DType) dtype.DType {
+	if d == dtype.Index {
+		panic("BUG: an index grid must be cast before it is realized")
+	}
+	return d
+}
+
+func decode(d dtype.DType, raw []byte) []uop.Value {
+	size := d.Size()
+	out := make([]uop.Value, len(raw)/size)
+	for i := range out {
+		out[i] = uop.FromBits(d, littleEndian(raw[i*size:], size))
+	}
+	return out
+}
+
+func littleEndian(b []byte, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	case 8:
+		return binary.LittleEndian.Uint64(b)
+	}
+	panic(fmt.Sprintf("BUG: element of %d bytes", size))
+}
+
+func encode(d dtype.DType, v []uop.Value) []byte {
+	size := d.Size()
+	out := make([]byte, 0, len(v)*size)
+	for _, x := range v {
+		bits := uop.ToBits(d, x)
+		for range size {
+			out = append(out, byte(bits))
+			bits >>= 8
+		}
+	}
+	return out
+}

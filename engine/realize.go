@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// target is something to compute: the pure value of a node, and the buffer that it replaces (an assignment)
+// or nil (a fresh one).
+type target struct {
+	node  *uop.UOp // as asked for
+	value *uop.UOp // pure: no After, no realized nodes inside
+	dest  *uop.UOp // Buffer
+	store *storage // of dest
+}
+
+// Realize computes what the nodes stand for. Afterwards Realized of each is a Buffer, perhaps reshaped.
+func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	targets, err := e.targets(nodes)
+	if err != nil || len(targets) == 0 {
+		return err
+	}
+	if e.machine.Evaluate != nil {
+		return e.evaluate(ctx, targets)
+	}
+	return e.play(ctx, targets)
+}
+
+// targets resolves nodes: those already in memory are left out, assignments become pure values with a
+// destination.
+func (e *Engine) targets(nodes []*uop.UOp) ([]target, error) {
+	res := resolver{engine: e, done: map[*uop.UOp]*uop.UOp{}}
+	var out []target
+	seen := map[*uop.UOp]bool{}
+	for _, n := range nodes {
+		if n.Realized() != nil || seen[n] {
+			continue
+		}
+		seen[n] = true
+		if b, s := buffer(n); s != nil {
+			if err := checkVersion(b, s); err != nil {
+				return nil, err
+			}
+			n.SetRealized(n)
+			continue
+		}
+		v, err := res.resolve(n)
+		if err != nil {
+			return nil, err
+		}
+		t := target{node: n, value: v}
+		if d := destination(n); d != nil {
+			t.dest = d
+			t.store, _ = d.Storage().(*storage)
+			if t.store == nil || t.store.engine != e {
+				return nil, fmt.Errorf("assignment to a tensor that is not on %s", e.name)
+			}
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// destination is the buffer that an assignment writes, or nil for any other node.
+func destination(n *uop.UOp) *uop.UOp {
+	for n.Op() == uop.Reshape {
+		n = n.At(0)
+	}
+	if n.Op() != uop.After {
+		return nil
+	}
+	for n.Op() == uop.After || n.Op() == uop.Reshape {
+		n = n.At(0)
+	}
+	return n
+}
+
+// resolver turns a graph into a pure one over buffers: realized nodes become their buffer, After becomes
+// the value that the buffer will have.
+type resolver struct {
+	engine *Engine
+	done   map[*uop.UOp]*uop.UOp
+}
+
+func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
+	type frame struct {
+		u *uop.UOp
+		i int
+	}
+	stack := []frame{{root, 0}}
+	for len(stack) > 0 {
+		f := &stack[len(stack)-1]
+		u := f.u
+		if _, ok := r.done[u]; ok {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		if b := u.Realized(); b != nil {
+			r.done[u] = b
+			u = b
+		}
+		if b, s := buffer(u); b != nil {
+			if s == nil || s.engine != r.engine {
+				return nil, fmt.Errorf("a tensor on %s is used on %s; move it with On", b.Arg().(uop.BufferArg).Device, r.engine.name)
+			}
+			if err := checkVersion(b, s); err != nil {
+				return nil, err
+			}
+			r.done[f.u] = u
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		if f.i < len(u.Src()) {
+			s := u.At(f.i)
+			f.i++
+			if _, ok := r.done[s]; !ok {
+				stack = append(stack, frame{s, 0})
+			}
+			continue
+		}
+		r.done[u] = r.pure(u)
+		stack = stack[:len(stack)-1]
+	}
+	return r.done[root], nil
+}
+
+// pure rebuilds a node on its resolved operands. Store gives the content of the whole buffer afterwards.
+func (r *resolver) pure(u *uop.UOp) *uop.UOp {
+	switch u.Op() {
+	case uop.Store:
+		return r.update(u.At(0), r.done[u.At(1)])
+	case uop.After:
+		if len(u.Src()) != 2 {
+			panic("BUG: After takes one store")
+		}
+		return r.done[u.At(1)]
+	}
+	if len(u.Src()) == 0 {
+		return u
+	}
+	return u.WithSrc(u.Home(), func(s *uop.UOp) *uop.UOp { return r.done[s] })
+}
+
+// update is the content of the buffer below view, a chain of movement, after v was stored through the view.
+func (r *resolver) update(view, v *uop.UOp) *uop.UOp {
+	if len(v.Shape()) == 0 && len(view.Shape()) > 0 {
+		v = spread(v, view.Shape())
+	}
+	for view.Op() != uop.Buffer && view.Op() != uop.After {
+		src := view.At(0)
+		switch view.Op() {
+		case uop.Reshape:
+			v = v.Reshape(src.Shape()...)
+		case uop.Permute:
+			order := view.Arg().(uop.Ints).Slice()
+			inverse := make([]int, len(order))
+			for i, o := range order {
+				inverse[o] = i
+			}
+			v = v.Permute(inverse...)
+		case uop.Flip:
+			v = v.Flip(view.Arg().(uop.Ints).Slice()...)
+		case uop.Shrink:
+			a := view.Arg().(uop.PadArg)
+			lo, hi := a.Lo.Slice(), a.Hi.Slice()
+			for i := range hi {
+				hi[i] = src.Shape()[i] - hi[i]
+			}
+			inside := spread(uop.NewInt(dtype.Bool, 1), v.Shape()).Pad(lo, hi)
+			v = inside.Where(v.Pad(lo, hi), r.done[src])
+		default:
+			panic(fmt.Sprintf("BUG: store through %v", view))
+		}
+		view = src
+	}
+	return v
+}
+
+// spread repeats a scalar to a shape.
+func spread(v *uop.UOp, shape []int) *uop.UOp {
+	ones := make([]int, len(shape))
+	for i := range ones {
+		ones[i] = 1
+	}
+	return v.Reshape(ones...).Expand(shape...)
+}
