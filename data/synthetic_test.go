@@ -73,6 +73,9 @@ func TestHeldBackFaces(t *testing.T) {
 // The pictures must be what their labels say: the nearest of few training pictures has to carry
 // the label of nearly every test picture.
 func TestSyntheticIsLearnable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector")
+	}
 	s := Synthetic(3, 2000, 100)
 	right := 0
 	for i := range s.Test.N {

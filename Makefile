@@ -1,0 +1,54 @@
+# What there is to do here. Go 1.26 or newer is assumed; a C compiler is installed if missing.
+#
+#   make run      train on the built-in synthetic digits and show what the network sees
+#   make test     all tests
+#   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
+#   make bench    the benchmark cases of the command line
+#   make kernels DIR=x   write every kernel that the tests compile to the folder x
+
+GO      ?= go
+PLATFORMS = js/wasm darwin/arm64 windows/amd64 linux/arm64
+SHELL   = /bin/bash -o pipefail
+
+.PHONY: run test check bench kernels compiler fmt vet race nocgo cross
+
+run: compiler
+	$(GO) run ./cmd/weft train mnist
+
+test: compiler
+	$(GO) test ./...
+
+check: compiler fmt vet race nocgo cross
+
+bench: compiler
+	$(GO) run ./cmd/weft bench
+
+kernels: compiler
+	@test -n "$(DIR)" || { echo "say where to: make kernels DIR=folder" >&2; exit 2; }
+	mkdir -p "$(DIR)"
+	WEFT_KERNELS="$(abspath $(DIR))" $(GO) test -count=1 ./...
+
+fmt:
+	@bad=$$(gofmt -l .); test -z "$$bad" || { printf 'not formatted (gofmt -w):\n%s\n' "$$bad" >&2; exit 1; }
+
+vet:
+	$(GO) vet ./...
+
+# The packages with goroutines or locks. The race detector needs cgo.
+race:
+	CGO_ENABLED=1 $(GO) test -race -short $$(grep -lE --include='*.go' -r 'sync\.|go func|\.Go\(' . \
+		| grep -v '^./tests/' | xargs -n1 dirname | sort -u)
+
+nocgo:
+	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GO) test ./...
+
+# Vet compiles the tests as well.
+cross:
+	@set -e; for p in $(PLATFORMS); do \
+		echo "build $$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./...; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet ./...; \
+	done
+
+compiler:
+	@sh .ci/compiler
