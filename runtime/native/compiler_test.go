@@ -1,0 +1,264 @@
+//go:build !wasm
+
+package native
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+)
+
+func TestCompileErrorIsShown(t *testing.T) {
+	d := open(t, Options{})
+	p := addPlan("broken_test", 1, 3)
+	p.Kernels[0].Source = "void broken_test(void) { return undeclared_thing; }"
+	_, err := d.Load(context.Background(), p)
+	var ce *CompileError
+	require.ErrorAs(t, err, &ce)
+	assert.Equal(t, []string{"broken_test"}, ce.Kernels)
+	assert.Contains(t, ce.Output, "undeclared_thing")
+	assert.Contains(t, err.Error(), "-ffp-contract=off")
+	p.Kernels[0].Source = strings.Repeat("int x = undeclared_thing;\n", 5000)
+	_, err = d.Load(context.Background(), p)
+	require.ErrorAs(t, err, &ce)
+	assert.Less(t, len(err.Error()), 6000)
+	left, err := os.ReadDir(d.build.cache.dir)
+	require.NoError(t, err)
+	assert.Empty(t, left, "a failed compile leaves nothing")
+}
+
+func TestCompilerThatFails(t *testing.T) {
+	for cc, what := range map[string]string{"false": "exit status 1", "/no/such/cc -m64": "/no/such/cc -m64"} {
+		d := open(t, Options{CC: cc})
+		assert.Contains(t, d.Info().Detail, "does not work")
+		_, err := d.Load(context.Background(), addPlan("add_test", 1, 3))
+		var ce *CompileError
+		require.ErrorAs(t, err, &ce)
+		assert.Contains(t, err.Error(), what)
+	}
+}
+
+func TestNoCompiler(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := Open(Options{CacheDir: t.TempDir()})
+	var none *NoCompiler
+	require.ErrorAs(t, err, &none)
+	assert.Contains(t, err.Error(), "clang, gcc, cc")
+}
+
+func TestUnwritableCache(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, dir := range []string{file, filepath.Join(file, "sub")} {
+		_, err := Open(Options{CacheDir: dir})
+		require.Error(t, err)
+		assert.Contains(t, err.Error(), dir)
+		assert.Contains(t, err.Error(), "WEFT_CACHE")
+	}
+}
+
+// forget makes the process look at the cache folder again, as a new process would.
+func forget() {
+	process.Lock()
+	defer process.Unlock()
+	clear(process.functions)
+	clear(process.libraries)
+}
+
+func TestDiskCache(t *testing.T) {
+	dir := t.TempDir()
+	play := func(compiled, fromDisk int) {
+		t.Helper()
+		forget()
+		d := open(t, Options{CacheDir: dir})
+		l := load(t, d, addPlan("disk_test", 1, 3))
+		out := alloc(t, d, 12)
+		require.NoError(t, d.Play(l, []runtime.Mem{out, put(t, d, 1, 2, 3), put(t, d, 1, 1, 1)}, nil))
+		assert.Equal(t, []float32{2, 3, 4}, get(t, d, out))
+		assert.Equal(t, []int{compiled, fromDisk}, []int{d.Stats().Compiled, d.Stats().FromDisk})
+	}
+	only := func(ext string) string {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(dir, "*"+ext))
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		return found[0]
+	}
+	replace := func(path string, text []byte) { // by rename: the old file may be mapped
+		t.Helper()
+		require.NoError(t, os.WriteFile(path+"x", text, 0o600))
+		require.NoError(t, os.Rename(path+"x", path))
+	}
+	play(1, 0)
+	play(0, 1)
+	library, index := only(libraryExt), only(indexExt)
+
+	good, err := os.ReadFile(library)
+	require.NoError(t, err)
+	bad := bytes.Clone(good)
+	bad[len(bad)/2] ^= 1
+	replace(library, bad)
+	play(1, 0)
+	play(0, 1)
+	now, err := os.ReadFile(only(libraryExt))
+	require.NoError(t, err)
+	assert.Equal(t, good, now, "the same text gives the same bytes")
+
+	replace(library, good[:len(good)/2])
+	play(1, 0)
+	require.NoError(t, os.Remove(library))
+	play(1, 0)
+	replace(index, []byte("garbage\n"))
+	play(1, 0)
+	replace(index, nil)
+	play(1, 0)
+	play(0, 1)
+}
+
+func TestKeyDependsOnAll(t *testing.T) {
+	cc := &compiler{identity: "gcc"}
+	k := add("a", 1, 3)
+	seen := map[string]bool{newBuilder(cc, nil, prelude, nil).key(&k): true}
+	k.Threads = 7 // how it is launched changes no machine code
+	assert.True(t, seen[newBuilder(cc, nil, prelude, nil).key(&k)])
+	longer := k
+	longer.Source += " "
+	for _, key := range []string{
+		newBuilder(cc, nil, prelude+" ", nil).key(&k),
+		newBuilder(&compiler{identity: "gcc -mavx"}, nil, prelude, nil).key(&k),
+		newBuilder(cc, nil, prelude, nil).key(&longer),
+	} {
+		assert.False(t, seen[key])
+		seen[key] = true
+	}
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	old := func(name string, age time.Duration) string {
+		path := filepath.Join(dir, name)
+		if strings.HasPrefix(name, tempPrefix) {
+			require.NoError(t, os.MkdirAll(filepath.Join(path, "cc"), 0o700))
+		} else {
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+		}
+		when := time.Now().Add(-age)
+		require.NoError(t, os.Chtimes(path, when, when))
+		return path
+	}
+	gone := []string{old("tmp-1", 2*tempAge), old("a"+libraryExt, 2*unusedAge), old("a"+indexExt, 2*unusedAge)}
+	stay := []string{old("tmp-2", tempAge/2), old("b"+libraryExt, unusedAge/2), old("b"+indexExt, unusedAge/2), old("mine.txt", 2*unusedAge)}
+	open(t, Options{CacheDir: dir})
+	for _, path := range gone {
+		assert.NoFileExists(t, path)
+		assert.NoDirExists(t, path)
+	}
+	for _, path := range stay {
+		_, err := os.Stat(path)
+		assert.NoError(t, err)
+	}
+}
+
+func TestManyKernelsAtOnce(t *testing.T) {
+	p := addPlan("many_0_test", 1, 3)
+	for i := 1; i < 90; i++ {
+		p.Kernels = append(p.Kernels, add(fmt.Sprintf("many_%d_test", i), 1, i))
+	}
+	d := open(t, Options{})
+	load(t, d, p)
+	assert.Equal(t, 90, d.Stats().Compiled)
+	libraries, err := filepath.Glob(filepath.Join(d.build.cache.dir, "*"+libraryExt))
+	require.NoError(t, err)
+	assert.True(t, len(libraries) >= 3 && len(libraries) <= 23, "%d libraries", len(libraries))
+	forget()
+	again := open(t, Options{CacheDir: d.build.cache.dir})
+	load(t, again, p)
+	assert.Equal(t, 90, again.Stats().FromDisk)
+	t.Logf("90 kernels compiled in %v", d.Stats().Compiling)
+}
+
+func TestSplit(t *testing.T) {
+	for _, n := range []int{1, 3, 4, 5, 39, 41, 200} {
+		missing := map[string]*plan.Kernel{}
+		for i := range n {
+			missing[fmt.Sprint(i)] = &plan.Kernel{Source: strings.Repeat("x", i%7*100)}
+		}
+		batches, all := split(missing, 3), map[string]bool{}
+		assert.Equal(t, batches, split(missing, 3))
+		for _, b := range batches {
+			assert.NotEmpty(t, b)
+			for _, key := range b {
+				all[key] = true
+			}
+		}
+		assert.Len(t, all, n)
+	}
+}
+
+func TestLoadCanBeCancelled(t *testing.T) {
+	d := open(t, Options{})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	time.Sleep(2 * time.Millisecond)
+	_, err := d.Load(ctx, addPlan("cancel_test", 1, 3))
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// TestProcess is what the processes of TestSeveralProcesses run.
+func TestProcess(t *testing.T) {
+	dir := os.Getenv("WEFT_TEST_PROCESS_CACHE")
+	if dir == "" {
+		t.Skip("runs only as a child of TestSeveralProcesses")
+	}
+	d := open(t, Options{CacheDir: dir})
+	p := addPlan("process_0_test", 1, 3)
+	for i := 1; i < 6; i++ {
+		p.Kernels = append(p.Kernels, add(fmt.Sprintf("process_%d_test", i), 1, i))
+	}
+	l := load(t, d, p)
+	out := alloc(t, d, 12)
+	require.NoError(t, d.Play(l, []runtime.Mem{out, put(t, d, 1, 2, 3), put(t, d, 1, 1, 1)}, nil))
+	require.Equal(t, []float32{2, 3, 4}, get(t, d, out))
+}
+
+// Processes that compile the same at once, one of which is killed, harm nobody.
+func TestSeveralProcesses(t *testing.T) {
+	dir := t.TempDir()
+	open(t, Options{CacheDir: dir}) // skips where there is no compiler
+	child := func() *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestProcess$")
+		cmd.Env = append(os.Environ(), "WEFT_TEST_PROCESS_CACHE="+dir)
+		return cmd
+	}
+	var children []*exec.Cmd
+	outputs := make([]bytes.Buffer, 3)
+	for i := range outputs {
+		cmd := child()
+		cmd.Stdout, cmd.Stderr = &outputs[i], &outputs[i]
+		require.NoError(t, cmd.Start())
+		children = append(children, cmd)
+	}
+	victim := child()
+	require.NoError(t, victim.Start())
+	time.Sleep(60 * time.Millisecond)
+	_ = victim.Process.Kill()
+	_ = victim.Wait()
+	for i, cmd := range children {
+		require.NoError(t, cmd.Wait(), outputs[i].String())
+	}
+	last := child()
+	text, err := last.CombinedOutput()
+	require.NoError(t, err, string(text))
+}

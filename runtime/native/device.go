@@ -1,0 +1,158 @@
+//go:build !wasm
+
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+)
+
+// Device plays plans on this machine's processor. Play returns when its steps are done, so
+// Read and Sync never wait. Not safe for concurrent use, except that Mem.Free may be called
+// from any goroutine.
+type Device struct {
+	options Options
+	cc      *compiler
+	build   *builder
+	memory  memory
+	pool    *pool
+	stats   Stats
+	closed  bool
+}
+
+var errClosed = errors.New("CPU: the device is closed")
+
+// Open finds the compiler and the cache folder and starts the threads. Without any compiler
+// the error is a *NoCompiler; a compiler that does not work is reported by Load.
+func Open(options Options) (runtime.Device, error) {
+	if options.Threads < 0 || options.MemoryLimit < 0 {
+		return nil, fmt.Errorf("CPU: %d threads and a memory limit of %d bytes: neither may be negative", options.Threads, options.MemoryLimit)
+	}
+	if options.Threads == 0 {
+		options.Threads = goruntime.NumCPU()
+	}
+	cc, err := findCompiler(options.CC)
+	if err != nil {
+		return nil, err
+	}
+	cache, err := openCache(options.CacheDir)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{options: options, cc: cc}
+	d.memory.limit, d.memory.poison = options.MemoryLimit, options.Poison
+	d.build = newBuilder(cc, cache, options.Prelude, &d.stats)
+	d.pool = newPool(options.Threads)
+	return d, nil
+}
+
+// Info describes the device: processor, threads, compiler.
+func (d *Device) Info() plan.Info {
+	detail := fmt.Sprintf("%s, %d threads, %s", processor(), d.options.Threads, d.cc.name)
+	if d.options.Threads == 1 {
+		detail = fmt.Sprintf("%s, 1 thread, %s", processor(), d.cc.name)
+	}
+	if d.cc.broken != nil {
+		detail += " (does not work)"
+	}
+	return plan.Info{Name: deviceName, Detail: detail, Target: "c", Threads: d.options.Threads,
+		Limits: plan.Limits{Memory: d.options.MemoryLimit}}
+}
+
+// Stats returns counts since Open. Live includes the threads' scratch.
+func (d *Device) Stats() Stats {
+	d.memory.Lock()
+	defer d.memory.Unlock()
+	s := d.stats
+	s.Live, s.Peak, s.Cached = d.memory.live, d.memory.peak, d.memory.cached
+	return s
+}
+
+// Alloc returns memory of undefined contents, 64-byte aligned.
+func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
+	if d.closed {
+		return nil, errClosed
+	}
+	if bytes < 0 {
+		return nil, fmt.Errorf("CPU: cannot allocate %d bytes", bytes)
+	}
+	m, err := d.memory.alloc(bytes)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Write copies src to dst, from byte at on.
+func (d *Device) Write(dst runtime.Mem, at int64, src []byte) error {
+	m, err := d.span("write", dst, at, len(src))
+	if err != nil {
+		return err
+	}
+	copy(m.data[at:], src)
+	return nil
+}
+
+// Read copies from src, from byte at on, to dst.
+func (d *Device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m, err := d.span("read", src, at, len(dst))
+	if err != nil {
+		return err
+	}
+	copy(dst, m.data[at:])
+	return nil
+}
+
+// Sync has nothing to wait for: Play returns when its work is done.
+func (d *Device) Sync(ctx context.Context) error {
+	if d.closed {
+		return errClosed
+	}
+	return ctx.Err()
+}
+
+// Close ends the threads and returns the memory that is not live. The folder of compiled
+// kernels stays, and so does loaded code: other devices of the process may use it.
+func (d *Device) Close() error {
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	d.pool.close()
+	d.memory.close()
+	return nil
+}
+
+// own returns m as memory of this device that is not freed.
+func (d *Device) own(m runtime.Mem) (*mem, error) {
+	if d.closed {
+		return nil, errClosed
+	}
+	x, ok := m.(*mem)
+	switch {
+	case !ok || x == nil || x.of != &d.memory:
+		return nil, fmt.Errorf("CPU: memory of another device (%T)", m)
+	case x.block.data == nil:
+		return nil, errors.New("CPU: memory was freed before")
+	}
+	return x, nil
+}
+
+func (d *Device) span(what string, m runtime.Mem, at int64, n int) (*mem, error) {
+	x, err := d.own(m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if at < 0 || at > x.Bytes() || int64(n) > x.Bytes()-at {
+		return nil, fmt.Errorf("CPU: %s %d bytes at %d of a buffer of %d", what, n, at, x.Bytes())
+	}
+	return x, nil
+}

@@ -1,0 +1,19 @@
+//go:build wasm
+
+package native
+
+import (
+	"errors"
+
+	"github.com/weft-ml/weft/runtime"
+)
+
+var errWasm = errors.New("CPU: no native device in a browser: it can neither run a C compiler nor load its code")
+
+// Open returns an error: this build cannot run native code.
+func Open(Options) (runtime.Device, error) { return nil, errWasm }
+
+// Limits returns an error: this build cannot run native code.
+func Limits(runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
+	return 0, 0, 0, errWasm
+}

@@ -1,0 +1,12 @@
+//go:build !windows && !wasm
+
+package native
+
+import "golang.org/x/sys/unix"
+
+// mapPages returns zeroed, page-aligned memory outside the Go heap.
+func mapPages(bytes int) ([]byte, error) {
+	return unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+}
+
+func unmapPages(b []byte) { _ = unix.Munmap(b) }

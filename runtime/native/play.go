@@ -1,0 +1,202 @@
+//go:build !wasm
+
+package native
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	goruntime "runtime"
+	"slices"
+	"time"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+)
+
+// Play runs the steps in order and returns when they are done. The arena comes from the
+// device's memory and goes back at the end: between plays a plan owns nothing, so any
+// number of loaded plans share the same bytes.
+func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
+	l, ok := of.(*loaded)
+	switch {
+	case d.closed:
+		return errClosed
+	case !ok || l == nil:
+		return fmt.Errorf("CPU: play: the plan was loaded by another kind of device (%T)", of)
+	case l.dev != d:
+		return errors.New("CPU: play: the plan was freed or loaded by another device")
+	}
+	defer clear(l.mems)
+	if err := l.bind(args, vars); err != nil {
+		return fmt.Errorf("CPU: play: %w", err)
+	}
+	for _, i := range l.arena {
+		m, err := d.memory.alloc(l.plan.Memory[i].Bytes)
+		if err != nil {
+			return err
+		}
+		defer m.Free()
+		l.mems[i] = m
+	}
+	for i, s := range l.plan.Steps {
+		for j, slot := range s.Slots {
+			at := &l.plan.Slots[slot]
+			l.table[l.first[i]+j] = l.mems[at.Memory].addr() + uintptr(at.Offset)
+		}
+	}
+	for i := range l.plan.Steps {
+		if d.options.Trace == nil {
+			d.step(l, i)
+		} else {
+			d.traced(l, i)
+		}
+	}
+	goruntime.KeepAlive(l) // the kernels saw only the numbers of its table's address
+	return l.intact(args)
+}
+
+// bind checks the arguments and variables and takes them over.
+func (l *loaded) bind(args []runtime.Mem, vars []int32) error {
+	if len(args) != l.args {
+		return fmt.Errorf("the plan takes %d buffers and gets %d", l.args, len(args))
+	}
+	if len(vars) != len(l.plan.Vars) {
+		return fmt.Errorf("the plan takes %d variables and gets %d", len(l.plan.Vars), len(vars))
+	}
+	for i, v := range l.plan.Vars {
+		if vars[i] < v.Lo || vars[i] > v.Hi {
+			return fmt.Errorf("variable %s is %d, not within %d…%d", v.Name, vars[i], v.Lo, v.Hi)
+		}
+	}
+	copy(l.vars, vars)
+	for i, m := range l.plan.Memory {
+		if m.Kind == plan.Arena {
+			continue
+		}
+		x, err := l.dev.own(args[m.Arg])
+		if err != nil {
+			return fmt.Errorf("argument %d (%s): %w", m.Arg, m.Kind, err)
+		}
+		if x.Bytes() < m.Bytes {
+			return fmt.Errorf("argument %d (%s) has %d bytes and the plan needs %d", m.Arg, m.Kind, x.Bytes(), m.Bytes)
+		}
+		l.mems[i] = x
+	}
+	return nil
+}
+
+func (d *Device) traced(l *loaded, i int) {
+	start := time.Now()
+	d.step(l, i)
+	took := time.Since(start)
+	if s := l.plan.Steps[i]; s.Kind == plan.Copy {
+		d.options.Trace("copy", took, nil)
+	} else {
+		k := &l.plan.Kernels[s.Kernel]
+		d.options.Trace(k.Name, took, k)
+	}
+}
+
+// step runs step i. Everything about it was checked by Load and bind.
+func (d *Device) step(l *loaded, i int) {
+	s := &l.plan.Steps[i]
+	if s.Kind == plan.Copy {
+		d.copy(l, s)
+		return
+	}
+	k := &l.plan.Kernels[s.Kernel]
+	d.stats.Launches++
+	threads, least := d.shares(k)
+	d.pool.run(&job{kernel: l.functions[s.Kernel], buf: address(l.table[l.first[i]:]), vars: address(l.vars),
+		n: k.Threads, threads: threads, least: least})
+}
+
+// What a thread is taken to do in a nanosecond, for deciding how many threads are worth
+// waking: on the low side, since kernels with cheap memory and plain arithmetic are rare.
+const (
+	flopsPerNs = 16
+	bytesPerNs = 8
+	alone      = 30e3 // ns; shorter kernels stay on one thread: a fork and join costs some µs
+	callNs     = 5e3  // no share should be shorter
+)
+
+// shares decides how many threads run k and the fewest iterations that a call should get. It
+// can change the time only, never a result: each iteration writes what no other one does.
+func (d *Device) shares(k *plan.Kernel) (threads, least int32) {
+	threads = min(int32(d.pool.threads()), k.Threads)
+	if threads <= 1 {
+		return 1, 1
+	}
+	least = k.Threads / (threads * 8)
+	if k.Flops > 0 || k.Bytes > 0 { // else nothing is known, and threads are the safer guess
+		ns := float64(k.Flops)/flopsPerNs + float64(k.Bytes)/bytesPerNs
+		if ns < alone {
+			return 1, 1
+		}
+		threads = int32(min(float64(threads), 1+ns/alone))
+		least = max(least, int32(min(float64(k.Threads)*callNs/ns, math.MaxInt32/2)))
+	}
+	return threads, max(least, 1)
+}
+
+// copy does a Copy step, with all threads when it is long.
+func (d *Device) copy(l *loaded, s *plan.Step) {
+	part := func(slot int) []byte {
+		at := &l.plan.Slots[slot]
+		return l.mems[at.Memory].data[at.Offset : at.Offset+at.Bytes]
+	}
+	to, from := part(s.Slots[0]), part(s.Slots[1])
+	const share = 256 << 10
+	n := (len(to) + share - 1) / share
+	if n < 4 || address(to) < address(from)+uintptr(len(from)) && address(from) < address(to)+uintptr(len(to)) {
+		copy(to, from) // short, or overlapping: there the order matters
+		return
+	}
+	d.pool.run(&job{n: int32(n), threads: int32(min(n, d.pool.threads())), least: 1, do: func(lo, hi int32) {
+		a, b := int(lo)*share, min(int(hi)*share, len(to))
+		copy(to[a:b], from[a:b])
+	}})
+}
+
+// intact checks, with Options.Poison, that no kernel wrote where no slot is.
+func (l *loaded) intact(args []runtime.Mem) error {
+	if !l.dev.options.Poison {
+		return nil
+	}
+	for i, m := range args {
+		if x, ok := m.(*mem); ok && x != nil && !x.intact() {
+			return fmt.Errorf("CPU: play: a kernel wrote behind argument %d (%d bytes)", i, x.Bytes())
+		}
+	}
+	for i, s := range l.dev.pool.scratch {
+		if !s.intact() {
+			return fmt.Errorf("CPU: play: a kernel wrote behind the %d bytes of scratch of thread %d", s.Bytes(), i)
+		}
+	}
+	for _, i := range l.arena {
+		at := int64(0)
+		for _, slot := range l.slotsOf(i) {
+			if slot.Offset > at && !allPoison(l.mems[i].data[at:slot.Offset]) {
+				return fmt.Errorf("CPU: play: a kernel wrote into the gap of the arena before offset %d", slot.Offset)
+			}
+			at = max(at, slot.Offset+slot.Bytes)
+		}
+		if !allPoison(l.mems[i].data[at:]) || !l.mems[i].intact() {
+			return fmt.Errorf("CPU: play: a kernel wrote behind the last slot of the arena, which ends at %d", at)
+		}
+	}
+	return nil
+}
+
+// slotsOf returns the slots within a memory in the order of their offsets.
+func (l *loaded) slotsOf(memory int) []plan.Slot {
+	var of []plan.Slot
+	for _, s := range l.plan.Slots {
+		if s.Memory == memory {
+			of = append(of, s)
+		}
+	}
+	slices.SortFunc(of, func(a, b plan.Slot) int { return int(a.Offset - b.Offset) })
+	return of
+}
