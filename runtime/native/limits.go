@@ -35,8 +35,9 @@ var (
 )
 
 const (
-	peakRounds = 20_000 // of each iteration
-	peakTries  = 5
+	peakRounds = 20_000                 // of each iteration
+	shortTry   = 4 * time.Millisecond   // for choosing
+	longTry    = 250 * time.Millisecond // for the result: other programs disturb many tries, not all
 )
 
 // peakKernel multiplies and adds into count vectors. The attributes let the compiler contract
@@ -92,22 +93,22 @@ func (d *Device) peakFlops() (one, all float64, err error) {
 	buf := []uintptr{in.addr()}
 	best := 0
 	for i := range p.Kernels {
-		if g := d.flops(&p.Kernels[i], l.(*loaded).functions[i], buf, 1, 2); g > one {
+		if g := d.flops(&p.Kernels[i], l.(*loaded).functions[i], buf, 1, 2, shortTry); g > one {
 			one, best = g, i
 		}
 	}
 	k, f := &p.Kernels[best], l.(*loaded).functions[best]
-	one = max(one, d.flops(k, f, buf, 1, 10))
+	one = max(one, d.flops(k, f, buf, 1, 10, longTry))
 	if d.pool.threads() == 1 {
 		return one, one, nil
 	}
-	return one, d.flops(k, f, buf, int32(d.pool.threads()), 10), nil
+	return one, d.flops(k, f, buf, int32(d.pool.threads()), 10, longTry), nil
 }
 
-// flops returns the best GFLOP/s of a few tries, each of so many iterations for a thread.
-func (d *Device) flops(k *plan.Kernel, function uintptr, buf []uintptr, threads, iterations int32) float64 {
+// flops returns the best GFLOP/s of tries for so long, each of so many iterations for a thread.
+func (d *Device) flops(k *plan.Kernel, function uintptr, buf []uintptr, threads, iterations int32, budget time.Duration) float64 {
 	n := threads * iterations
-	took := best(peakTries, func() {
+	took := best(budget, func() {
 		d.pool.run(&job{kernel: function, buf: address(buf), n: n, threads: threads, least: 1})
 	})
 	return float64(k.Flops) * float64(n) / float64(took.Nanoseconds())
@@ -125,7 +126,7 @@ func (d *Device) peakCopy() (gbps float64, err error) {
 		fillPoison(at[i]) // touch each page
 	}
 	const share = 1 << 20
-	took := best(peakTries, func() {
+	took := best(longTry, func() {
 		d.pool.run(&job{n: bytes / share, threads: int32(d.pool.threads()), least: 1, do: func(lo, hi int32) {
 			a, b := int(lo)*share, int(hi)*share
 			copy(at[0][a:b], at[1][a:b])
@@ -134,14 +135,13 @@ func (d *Device) peakCopy() (gbps float64, err error) {
 	return 2 * bytes / float64(took.Nanoseconds()), nil
 }
 
-func best(tries int, f func()) time.Duration {
-	var least time.Duration
-	for i := range tries {
+// best calls f again and again until the budget is spent and returns the shortest time.
+func best(budget time.Duration, f func()) time.Duration {
+	least := time.Duration(1<<63 - 1)
+	for begin := time.Now(); time.Since(begin) < budget; {
 		start := time.Now()
 		f()
-		if took := time.Since(start); i == 0 || took < least {
-			least = took
-		}
+		least = min(least, time.Since(start))
 	}
 	return least
 }

@@ -15,7 +15,7 @@ const (
 	align      = 64       // of every buffer: a cache line, the widest vector
 	smallMax   = 64 << 10 // larger buffers have pages of their own
 	chunkBytes = 1 << 20  // small ones are cut from chunks of this size
-	hugeMin    = 4 << 20  // from here on 2 MiB pages are worth asking for
+	hugeMin    = 2 << 20  // from here on 2 MiB pages are worth asking for
 	hugePage   = 2 << 20
 	keepMin    = 256 << 20 // freed bytes that may always be kept for reuse
 	poison     = 0xA7

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// A worker looks for new work this many times (about 20 µs) before it goes to sleep: waking
+	// A worker looks for new work this many times (some 30 µs) before it goes to sleep: waking
 	// it costs several µs, and the next kernel is usually close behind.
-	spins      = 20_000
+	spins      = 50_000
 	scratchMin = 4096
 )
 
