@@ -115,8 +115,12 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		if f.i < len(u.Src()) {
-			s := u.At(f.i)
+		srcs := u.Src()
+		if u.Op() == uop.Detach { // the rest is for differentiation
+			srcs = srcs[:1]
+		}
+		if f.i < len(srcs) {
+			s := srcs[f.i]
 			f.i++
 			if _, ok := r.done[s]; !ok {
 				stack = append(stack, frame{s, 0})
@@ -132,6 +136,8 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 // pure rebuilds a node on its resolved operands. Store gives the content of the whole buffer afterwards.
 func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	switch u.Op() {
+	case uop.Detach:
+		return r.done[u.At(0)]
 	case uop.Store:
 		return r.update(u.At(0), r.done[u.At(1)])
 	case uop.After:

@@ -10,6 +10,7 @@ package ref
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/uop"
 )
@@ -18,10 +19,10 @@ import (
 // with storage (Buffer, Param, Var). For a reduction of several parts the root itself gives
 // part 0.
 func Eval(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value {
-	order := uop.Topo(roots...)
+	order := needed(roots)
 	uses := make(map[*uop.UOp]int, len(order))
 	for _, u := range order {
-		for _, s := range u.Src() {
+		for _, s := range operands(u) {
 			uses[s]++
 		}
 	}
@@ -31,7 +32,7 @@ func Eval(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value
 	e := &evaluator{load: load, values: make(map[*uop.UOp][]array, len(order))}
 	for _, u := range order {
 		e.values[u] = e.eval(u)
-		for _, s := range u.Src() {
+		for _, s := range operands(u) {
 			if uses[s]--; uses[s] == 0 {
 				delete(e.values, s)
 			}
@@ -42,6 +43,31 @@ func Eval(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value
 		out[i] = e.values[r][0].dense(r.Shape()).data
 	}
 	return out
+}
+
+// operands are the nodes whose values u needs.
+func operands(u *uop.UOp) []*uop.UOp {
+	if u.Op() == uop.Detach { // the others state derivatives
+		return u.Src()[:1]
+	}
+	return u.Src()
+}
+
+// needed lists the nodes to evaluate, operands first.
+func needed(roots []*uop.UOp) []*uop.UOp {
+	want := map[*uop.UOp]bool{}
+	for _, r := range roots {
+		want[r] = true
+	}
+	all := uop.Topo(roots...)
+	for i := len(all) - 1; i >= 0; i-- {
+		if want[all[i]] {
+			for _, s := range operands(all[i]) {
+				want[s] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(u *uop.UOp) bool { return !want[u] })
 }
 
 type evaluator struct {

@@ -61,7 +61,7 @@ const (
 	After      // (buffer, store…): the buffer's content after these stores
 	Contiguous // materialise
 	Copy       // DeviceArg: on another device
-	Detach     // the same values, outside differentiation
+	Detach     // (value, x, d, …): value, outside differentiation but for dvalue/dx = d of each pair
 	numOps
 )
 
@@ -176,5 +176,5 @@ var table = [numOps]OpInfo{
 	After:      {"after", -1, First, Memory, 0, nil},
 	Contiguous: {"contiguous", 1, First, Memory, 0, nil},
 	Copy:       {"copy", 1, First, Memory, 0, nil},
-	Detach:     {"detach", 1, First, Memory, 0, nil},
+	Detach:     {"detach", -1, First, Memory, 0, nil},
 }
