@@ -91,6 +91,7 @@ type Target struct {
 	L1, L2    int                     // bytes of the caches of one core
 	Threads   bool
 	Has       func(o uop.Op, d dtype.DType) bool // ops that need no decomposition
+	Total     bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
 	Limits    plan.Limits
 	NoOpt     bool // NOOPT=1: no moves at all
 }
