@@ -169,12 +169,19 @@ func evalAnd(a args) Value { return a.v[0] & a.v[1] }
 func evalOr(a args) Value  { return a.v[0] | a.v[1] }
 func evalXor(a args) Value { return a.v[0] ^ a.v[1] }
 
-// shift counts are taken modulo the width.
+// shiftMask takes a shift count modulo the width; Index is evaluated in 64 bits.
+func shiftMask(d dtype.DType) uint64 {
+	if d == dtype.Index {
+		return 63
+	}
+	return uint64(d.Bits() - 1)
+}
+
 func evalShl(a args) Value {
-	return IntValue(a.from, a.v[0].Int()<<(uint64(a.v[1])&uint64(max(a.from.Bits(), 1)-1)))
+	return IntValue(a.from, a.v[0].Int()<<(uint64(a.v[1])&shiftMask(a.from)))
 }
 func evalShr(a args) Value {
-	n := uint64(a.v[1]) & uint64(max(a.from.Bits(), 1)-1)
+	n := uint64(a.v[1]) & shiftMask(a.from)
 	if a.from.IsUnsigned() {
 		return a.v[0] >> n
 	}

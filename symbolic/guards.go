@@ -1,0 +1,126 @@
+package symbolic
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Conjuncts lists the conditions that g joins by And; none for true.
+func Conjuncts(g *uop.UOp) []*uop.UOp { return flatten(nil, g, uop.And) }
+
+func flatten(out []*uop.UOp, g *uop.UOp, o uop.Op) []*uop.UOp {
+	stack := []*uop.UOp{g}
+	for len(stack) > 0 {
+		u := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		switch {
+		case u.Op() == o && u.DType() == dtype.Bool:
+			stack = append(stack, u.At(1), u.At(0))
+		case o == uop.And && u.IsConst(1) || o == uop.Or && u.IsConst(0):
+		case !slices.Contains(out, u):
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// Interval reads a condition in normal form as lo ≤ e ≤ hi; an open end is ∓Unbounded.
+func Interval(c *uop.UOp) (e *uop.UOp, lo, hi int, ok bool) {
+	if c.Op() != uop.Less && c.Op() != uop.Equal || c.At(0).DType() != dtype.Index {
+		return nil, 0, 0, false
+	}
+	a, isA := c.At(0).ConstInt()
+	b, isB := c.At(1).ConstInt()
+	switch {
+	case c.Op() == uop.Less && isB:
+		return c.At(0), -inf, b - 1, true
+	case c.Op() == uop.Less && isA:
+		return c.At(1), a + 1, inf, true
+	case c.Op() == uop.Equal && isB:
+		return c.At(0), b, b, true
+	}
+	return nil, 0, 0, false
+}
+
+// Unbounded is the end of an interval without one.
+const Unbounded = inf
+
+// conjunction is the normal form of And: conditions in order, each once, intervals of one expression joined, false where
+// two contradict.
+func (x *index) conjunction(u *uop.UOp) *uop.UOp {
+	type box struct {
+		e *uop.UOp
+		s span
+	}
+	var boxes []box
+	var rest []*uop.UOp
+	for _, c := range flatten(nil, u, uop.And) {
+		e, lo, hi, ok := Interval(c)
+		if !ok {
+			rest = append(rest, c)
+			continue
+		}
+		i := slices.IndexFunc(boxes, func(b box) bool { return b.e == e })
+		if i < 0 {
+			i = len(boxes)
+			boxes = append(boxes, box{e, span{-inf, inf}})
+		}
+		boxes[i].s = span{max(boxes[i].s.lo, lo), min(boxes[i].s.hi, hi)}
+	}
+	for _, b := range boxes {
+		s := x.span(b.e)
+		if b.s.lo > b.s.hi || b.s.lo > s.hi || b.s.hi < s.lo {
+			return x.falsity()
+		}
+		rest = append(rest, x.inside(b.e, b.s, s)...)
+	}
+	return x.join(uop.And, rest)
+}
+
+// inside spells lo ≤ e ≤ hi, given that e is within s.
+func (x *index) inside(e *uop.UOp, want, s span) []*uop.UOp {
+	l := x.form(e)
+	lo, hi := max(want.lo, s.lo), min(want.hi, s.hi)
+	if lo == hi && lo > -inf && hi < inf {
+		return Conjuncts(x.equal(l.shift(-lo)))
+	}
+	var out []*uop.UOp
+	if want.hi < s.hi {
+		out = append(out, x.less(l.shift(-want.hi-1)))
+	}
+	if want.lo > s.lo {
+		out = append(out, x.less(l.neg().shift(want.lo-1)))
+	}
+	return out
+}
+
+// join spells a list of conditions, in order, each once; a condition beside its opposite decides.
+func (x *index) join(o uop.Op, list []*uop.UOp) *uop.UOp {
+	neutral, decides := x.t.True(), x.falsity()
+	if o == uop.Or {
+		neutral, decides = decides, neutral
+	}
+	slices.SortFunc(list, compare)
+	list = slices.Compact(list)
+	var all *uop.UOp
+	for _, c := range list {
+		if c == decides || c.Op() == uop.Xor && c.At(1).IsConst(1) && slices.Contains(list, c.At(0)) {
+			return decides
+		}
+		if c == neutral {
+			continue
+		}
+		if all == nil {
+			all = c
+			continue
+		}
+		all = x.t.Make(o, dtype.Bool, nil, all, c)
+		x.built.Set(all, true)
+	}
+	if all == nil {
+		return neutral
+	}
+	return all
+}
