@@ -290,9 +290,11 @@ func (u *UOp) Contiguous() *UOp { return u.unary(Contiguous) }
 // Detach is u outside differentiation.
 func (u *UOp) Detach() *UOp { return u.unary(Detach) }
 
-// Derive is u with the derivative stated instead of found: with respect to x it is d, another
-// expression elementwise in x. It does not depend on anything else.
-func (u *UOp) Derive(x, d *UOp) *UOp { return u.home.Make(Detach, u.dtype, nil, u, x, d) }
+// Derive is u, an elementwise expression, with its derivatives stated instead of found: pairs are
+// x, du/dx for each operand that it depends on.
+func (u *UOp) Derive(pairs ...*UOp) *UOp {
+	return u.home.Make(Detach, u.dtype, nil, append([]*UOp{u}, pairs...)...)
+}
 
 // Copy is u on another device.
 func (u *UOp) Copy(device string) *UOp {
