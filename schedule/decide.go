@@ -1,0 +1,348 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
+	"github.com/weft-ml/weft/uop"
+)
+
+// use is one place where a node's value is needed: in which kernel, at which index, inside which loops.
+type use struct {
+	kernel *uop.UOp   // the stored node whose kernel it is
+	idx    []*uop.UOp // an expression an axis; nil when opaque
+	opaque bool       // the index comes from data
+	loops  []*uop.UOp // the ranges around it, outermost first
+	inner  bool       // inside the body of a reduction
+	depth  int        // nodes above it in the kernel's expression
+}
+
+// The costs of the decision, in bytes moved; a flop counts a quarter.
+const (
+	launchCost = 4096 // one more kernel
+	maxDepth   = 160  // nodes of one expression path: longer chains are cut
+	parallel   = 8    // rows that are enough to share a kernel among threads
+	smallWork  = 4096 // kernels up to this many evaluations need no threads
+	maxWindow  = 16   // reductions up to this size may be recomputed
+	heavyReuse = 4    // a reduction that uses each loaded element more often is a product
+)
+
+// estimate is what one element of a node costs, computed where it is used.
+type estimate struct {
+	flops float64
+	bytes float64 // loaded for each element, small operands counted in proportion
+	reuse float64 // for reductions: evaluations of the body per element loaded
+}
+
+// plannedKernel is what decide knows of a kernel so far.
+type plannedKernel struct {
+	axes   []*uop.UOp
+	prefix [][]*uop.UOp // index ranges of the reductions inside
+	heavy  bool
+	next   int // number of the next range
+}
+
+// decide settles, consumers first, for every node whether it is stored or computed where it is used. The result is
+// s.stored. Each decision is made once, by choose, with a reason.
+func (s *scheduler) decide() {
+	costs := s.estimates()
+	uses := map[*uop.UOp][]use{}
+	seen := map[*uop.UOp]map[string]bool{}
+	plans := map[*uop.UOp]*plannedKernel{}
+	add := func(n *uop.UOp, v use) {
+		if n.Op() == uop.Const {
+			return
+		}
+		if len(n.Shape()) == 0 {
+			v.idx = nil
+		}
+		key := s.table.tuple(append([]*uop.UOp{v.kernel}, v.idx...)...)
+		if v.opaque {
+			key = s.table.tuple(append([]*uop.UOp{nil, v.kernel}, v.loops...)...)
+		}
+		if seen[n] == nil {
+			seen[n] = map[string]bool{}
+		}
+		if !seen[n][key] {
+			seen[n][key] = true
+			uses[n] = append(uses[n], v)
+		}
+	}
+	for i := len(s.topo) - 1; i >= 0; i-- {
+		u := s.topo[i]
+		if u.Op() == uop.Param || u.Op() == uop.Const {
+			continue
+		}
+		why, fixed := s.stored[u]
+		if !fixed {
+			var store bool
+			store, why = s.choose(u, uses[u], costs, plans)
+			if store {
+				s.stored[u] = why
+			}
+			if u.Op() == uop.Reduce || u.Op() == uop.Part || store {
+				s.reasons = append(s.reasons, Reason{u.String(), store, why})
+			}
+		} else {
+			s.reasons = append(s.reasons, Reason{u.String(), true, why})
+		}
+		if _, ok := s.stored[u]; ok {
+			p := &plannedKernel{}
+			for _, n := range u.Shape() {
+				p.axes = append(p.axes, s.t.Range(p.next, n, ""))
+				p.next++
+			}
+			plans[u] = p
+			uses[u] = []use{{kernel: u, idx: p.axes, loops: p.axes}}
+		}
+		for _, v := range uses[u] {
+			s.descend(u, v, plans[v.kernel], add)
+		}
+	}
+}
+
+// descend hands a use of u on to its operands.
+func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.UOp, use)) {
+	v.depth++
+	switch {
+	case u.Op().IsMovement():
+		if !v.opaque {
+			v.idx, _ = through(s.t, u, v.idx)
+		}
+		add(u.At(0), v)
+	case u.Op() == uop.Reduce:
+		a := u.Arg().(uop.ReduceArg)
+		in := u.At(0).Shape()
+		full, ranges := spreadReduce(s.t, in, a.Axes.Slice(), v.idx, &p.next)
+		w := v
+		w.inner = true
+		if v.opaque {
+			w.loops = append(append([]*uop.UOp{}, v.loops...), ranges...)
+		} else {
+			w.idx = full
+			w.loops = append(rangesOf(v.loops, v.idx), ranges...)
+		}
+		for _, x := range u.Src() {
+			add(x, w)
+		}
+	case u.Op() == uop.Gather:
+		add(u.At(1), v)
+		v.opaque, v.idx = true, nil
+		add(u.At(0), v)
+	case u.Op() == uop.Scatter:
+		add(u.At(0), v)
+		w := v
+		w.idx = nil
+		for _, n := range u.At(1).Shape() {
+			w.idx = append(w.idx, s.t.Range(p.next, n, ""))
+			p.next++
+		}
+		w.loops = w.idx
+		add(u.At(1), w)
+		add(u.At(2), w)
+	default:
+		for _, x := range u.Src() {
+			add(x, v)
+		}
+	}
+}
+
+// spreadReduce is the index of a reduction's operand: the outer index, with a fresh range for each reduced axis.
+func spreadReduce(t *uop.Table, in uop.Shape, axes []int, idx []*uop.UOp, next *int) (full, ranges []*uop.UOp) {
+	reduced := make([]bool, len(in))
+	for _, ax := range axes {
+		reduced[ax] = true
+	}
+	k := 0
+	for i, n := range in {
+		if reduced[i] {
+			r := t.Range(*next, n, "")
+			*next++
+			full, ranges = append(full, r), append(ranges, r)
+			continue
+		}
+		if idx != nil {
+			full = append(full, idx[k])
+			k++
+		}
+	}
+	return full, ranges
+}
+
+// rangesOf are those of loops that an index depends on.
+func rangesOf(loops, idx []*uop.UOp) []*uop.UOp {
+	var out []*uop.UOp
+	for _, r := range loops {
+		for _, e := range idx {
+			if dependsOn(e, r) {
+				out = append(out, r)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func dependsOn(e, r *uop.UOp) bool { return contains(symbolic.Depends(e), r) }
+
+func extent(ranges []*uop.UOp) float64 {
+	n := 1.0
+	for _, r := range ranges {
+		n *= float64(r.Arg().(uop.RangeArg).N)
+	}
+	return n
+}
+
+// evaluations is how often a use computes the node: the loops down to the innermost one that its index depends on.
+func (v use) evaluations() float64 {
+	if v.opaque {
+		return extent(v.loops)
+	}
+	need := rangesOf(v.loops, v.idx)
+	if len(need) == 0 {
+		return 1
+	}
+	last := need[len(need)-1]
+	n := 1.0
+	for _, r := range v.loops {
+		n *= float64(r.Arg().(uop.RangeArg).N)
+		if r == last {
+			break
+		}
+	}
+	return n
+}
+
+// choose decides one node.
+func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, plans map[*uop.UOp]*plannedKernel) (store bool, why string) {
+	switch {
+	case u.Op() == uop.Contiguous:
+		return true, "asked to be contiguous"
+	case u.Op() == uop.Scatter:
+		return true, "a scatter writes memory"
+	case u.Op().IsMovement() || u.Op() == uop.Range || u.Op() == uop.Detach:
+		return false, "movement costs nothing"
+	case u.DType() == dtype.Index && u.Op().Elementwise():
+		return false, "index arithmetic"
+	case u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1:
+		return false, "its parts are decided one by one"
+	case s.config.StoreAll:
+		return true, "everything is stored"
+	case u.Shape().Numel() == 0:
+		return false, "no elements"
+	}
+	for _, v := range uses {
+		if v.depth > maxDepth {
+			return true, fmt.Sprintf("the expression above it is %d deep", maxDepth)
+		}
+	}
+	if u.Op() == uop.Reduce || u.Op() == uop.Part {
+		return s.chooseReduce(u, uses, costs[u], plans)
+	}
+	return chooseCost(u, uses, costs[u])
+}
+
+// chooseCost compares computing a node at every use with storing it once.
+func chooseCost(u *uop.UOp, uses []use, c estimate) (bool, string) {
+	if c.bytes == 0 && c.flops < 64 {
+		return false, "loads nothing"
+	}
+	total, n := 0.0, float64(u.Shape().Numel())
+	for _, v := range uses {
+		total += v.evaluations()
+	}
+	size := float64(max(u.DType().Size(), 1))
+	one := c.bytes + c.flops/4
+	inline := total * one
+	kept := n*(one+size) + total*size + launchCost
+	if inline <= kept {
+		return false, fmt.Sprintf("computed %.0f times for %.0f elements: %.0f bytes against %.0f", total, n, inline, kept)
+	}
+	return true, fmt.Sprintf("would be computed %.0f times for %.0f elements: %.0f bytes against %.0f", total, n, inline, kept)
+}
+
+// chooseReduce lets a reduction be computed inside its consumer when each element is computed once, its ranges
+// are the outer ones of the consumer, and these are parallel enough; small windows when recomputing is cheap.
+func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*uop.UOp]*plannedKernel) (bool, string) {
+	r := u
+	if u.Op() == uop.Part {
+		r = u.At(0)
+	}
+	size := float64(r.At(0).Shape().Numel()) / float64(u.Shape().Numel())
+	heavy := c.reuse > heavyReuse && size > 1
+	if len(uses) != 1 || uses[0].opaque {
+		if !heavy && size <= maxWindow {
+			return chooseCost(u, uses, c)
+		}
+		if len(uses) == 1 {
+			return true, "read at an index from data"
+		}
+		return true, fmt.Sprintf("used in %d places", len(uses))
+	}
+	v := uses[0]
+	p := plans[v.kernel]
+	need := rangesOf(v.loops, v.idx)
+	if extent(need) != float64(u.Shape().Numel()) {
+		if !heavy && size <= maxWindow {
+			return chooseCost(u, uses, c)
+		}
+		return true, "would be computed more than once"
+	}
+	for _, x := range need {
+		if !contains(p.axes, x) {
+			if !heavy && size <= maxWindow && len(need) == len(v.loops) {
+				return false, "a small window inside a reduction"
+			}
+			return true, "its ranges belong to another reduction"
+		}
+	}
+	whole := len(need) == len(nonUnit(p.axes))
+	switch {
+	case heavy && (!whole || v.inner):
+		return true, "a product is not staged inside another kernel's loops"
+	case p.heavy || heavy && len(p.prefix) > 0:
+		return true, "its kernel already has a product"
+	case !whole && extent(need) < parallel && extent(p.axes) > smallWork:
+		return true, fmt.Sprintf("only %.0f rows to share among threads", extent(need))
+	}
+	for _, other := range p.prefix {
+		if !subset(other, need) && !subset(need, other) {
+			return true, "its ranges cross those of another reduction in the kernel"
+		}
+	}
+	p.prefix = append(p.prefix, need)
+	p.heavy = p.heavy || heavy
+	if whole {
+		return false, "its consumer is its epilogue"
+	}
+	return false, fmt.Sprintf("staged in its consumer, once for each of %.0f rows", extent(need))
+}
+
+func contains(list []*uop.UOp, u *uop.UOp) bool {
+	for _, x := range list {
+		if x == u {
+			return true
+		}
+	}
+	return false
+}
+
+func subset(a, b []*uop.UOp) bool {
+	for _, x := range a {
+		if !contains(b, x) {
+			return false
+		}
+	}
+	return true
+}
+
+func nonUnit(ranges []*uop.UOp) []*uop.UOp {
+	var out []*uop.UOp
+	for _, r := range ranges {
+		if r.Arg().(uop.RangeArg).N != 1 {
+			out = append(out, r)
+		}
+	}
+	return out
+}

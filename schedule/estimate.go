@@ -1,0 +1,104 @@
+package schedule
+
+import "github.com/weft-ml/weft/uop"
+
+// weight is the cost of an op in flops.
+func weight(o uop.Op) float64 {
+	switch o {
+	case uop.Exp2, uop.Log2, uop.Sin:
+		return 20
+	case uop.Div, uop.Sqrt, uop.IDiv, uop.Mod:
+		return 4
+	case uop.Cast, uop.Bitcast, uop.Where, uop.Neg:
+		return 0.5
+	}
+	return 1
+}
+
+// leafSet is the arrays that an expression loads, by node; nil past a dozen.
+type leafSet struct {
+	leaves []*uop.UOp
+	many   bool
+}
+
+const maxLeaves = 12
+
+func (a *leafSet) join(b leafSet) {
+	a.many = a.many || b.many
+	for _, l := range b.leaves {
+		if !contains(a.leaves, l) {
+			a.leaves = append(a.leaves, l)
+		}
+	}
+	if len(a.leaves) > maxLeaves {
+		a.leaves, a.many = a.leaves[:maxLeaves], true
+	}
+}
+
+// bytes is what one of n elements loads: an array smaller than n stays in cache in proportion.
+func (a leafSet) bytes(n float64) float64 {
+	sum := 0.0
+	for _, l := range a.leaves {
+		size := float64(max(l.DType().Size(), 1))
+		sum += size * min(1, float64(l.Shape().Numel())/max(n, 1))
+	}
+	if a.many {
+		sum *= 2
+	}
+	return sum
+}
+
+// estimates gives the cost of an element of every node, taken as computed where it is used, down to parameters,
+// nodes already known to be stored and reductions, whose results count as loads.
+func (s *scheduler) estimates() map[*uop.UOp]estimate {
+	out := make(map[*uop.UOp]estimate, len(s.topo))
+	leaves := make(map[*uop.UOp]leafSet, len(s.topo))
+	flops := make(map[*uop.UOp]float64, len(s.topo))
+	for _, u := range s.topo {
+		var set leafSet
+		f := 0.0
+		for _, x := range u.Src() {
+			set.join(leaves[x])
+			f += flops[x]
+		}
+		n := float64(u.Shape().Numel())
+		_, fixed := s.stored[u]
+		switch {
+		case u.Op() == uop.Param || fixed:
+			set, f = leafSet{leaves: []*uop.UOp{u}}, 0
+			if fixed {
+				// how it is computed does not matter to its users
+				out[u] = estimate{}
+			}
+		case u.Op().Elementwise():
+			f += weight(u.Op())
+			out[u] = estimate{flops: f, bytes: set.bytes(n)}
+		case u.Op() == uop.Reduce || u.Op() == uop.Part:
+			body := u
+			if u.Op() == uop.Part {
+				body = u.At(0)
+			}
+			inner := float64(body.At(0).Shape().Numel())
+			loaded := 0.0
+			bodySet, bodyFlops := leafSet{}, 0.0
+			for _, x := range body.Src() {
+				bodySet.join(leaves[x])
+				bodyFlops += flops[x]
+			}
+			for _, l := range bodySet.leaves {
+				loaded += float64(l.Shape().Numel())
+			}
+			size := inner / max(n, 1)
+			out[u] = estimate{flops: size * (bodyFlops + 1), bytes: size * bodySet.bytes(inner), reuse: inner / max(loaded, 1)}
+			if u.Op() == uop.Part || body.Arg().(uop.ReduceArg).Parts == 1 {
+				set, f = leafSet{leaves: []*uop.UOp{u}}, 0
+			} else {
+				set, f = bodySet, bodyFlops // seen through Part
+			}
+		default:
+			out[u] = estimate{flops: f, bytes: set.bytes(n)}
+		}
+		leaves[u], flops[u] = set, f
+	}
+	return out
+}

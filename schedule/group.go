@@ -1,0 +1,220 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/symbolic"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Limits of a kernel with several outputs.
+const (
+	maxGroupOuts   = 12
+	maxGroupParams = 28
+	maxGroupSize   = 400 // nodes of all values
+)
+
+// group joins kernels over the same axes into one with several outputs, when they work element by element: what
+// one stores and the next loads at the same index stays in a register. Kernels with reductions join only when they share
+// one.
+func (s *scheduler) group() {
+	if s.config.StoreAll {
+		return
+	}
+	byShape := map[string][]*kernel{}
+	var out []*kernel
+	writer := map[int]*kernel{} // buffer → kernel that writes it
+	level := map[*kernel]int{}  // longest chain of kernels before it
+	for _, k := range s.kernels {
+		dep := 0
+		for _, b := range k.reads() {
+			if w := writer[b]; w != nil {
+				dep = max(dep, level[w]+1)
+			}
+		}
+		joined := false
+		if key, ok := k.shapeKey(); ok {
+			for _, g := range slices.Backward(byShape[key]) {
+				if s.mayJoin(g, k, writer, level, dep) {
+					s.join(g, k)
+					writer[k.bufs[k.spec.Outs[0].Param]] = g
+					joined = true
+					break
+				}
+			}
+			if !joined {
+				byShape[key] = append(byShape[key], k)
+			}
+		}
+		if !joined {
+			level[k] = dep
+			out = append(out, k)
+			for i, p := range k.spec.Params {
+				if p.Write {
+					writer[k.bufs[i]] = k
+				}
+			}
+		}
+	}
+	s.kernels = out
+}
+
+// shapeKey names the axes of a kernel with one plain output.
+func (k *kernel) shapeKey() (string, bool) {
+	if len(k.spec.Outs) != 1 || k.spec.Outs[0].Merge != nil {
+		return "", false
+	}
+	var dims []int
+	for _, a := range k.spec.Outs[0].Axes {
+		dims = append(dims, a.Arg().(uop.RangeArg).N)
+	}
+	return string(uop.MakeInts(dims...)), true
+}
+
+// reads lists the buffers that a kernel loads.
+func (k *kernel) reads() []int {
+	var out []int
+	for i, p := range k.spec.Params {
+		if !p.Write {
+			out = append(out, k.bufs[i])
+		}
+	}
+	return out
+}
+
+func reduces(values []*uop.UOp) (list []*uop.UOp, nodes int) {
+	for _, u := range uop.Topo(values...) {
+		nodes++
+		if u.Op() == uop.Reduce {
+			list = append(list, u)
+		}
+	}
+	return list, nodes
+}
+
+func (k *kernel) values() []*uop.UOp {
+	var v []*uop.UOp
+	for _, o := range k.spec.Outs {
+		v = append(v, o.Value)
+	}
+	return v
+}
+
+// mayJoin reports whether k can become part of g: everything k depends on is g itself or runs before g.
+func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*kernel]int, dep int) bool {
+	if len(g.spec.Outs) >= maxGroupOuts || len(g.bufs)+len(k.bufs) > maxGroupParams {
+		return false
+	}
+	useful := false
+	for _, b := range k.reads() {
+		w := writer[b]
+		if w == g {
+			useful = true
+			continue
+		}
+		if w != nil && level[w] >= level[g] {
+			return false
+		}
+		useful = useful || slices.Contains(g.bufs, b)
+	}
+	if !useful {
+		return false
+	}
+	gr, gn := reduces(g.values())
+	kr, kn := reduces(k.values())
+	if gn+kn > maxGroupSize {
+		return false
+	}
+	if len(gr) > 0 || len(kr) > 0 {
+		return s.sameReduce(g, k, gr, kr)
+	}
+	return s.sameIndex(g, k)
+}
+
+// sameReduce allows joining kernels whose reductions are one and the same node once parameters agree.
+func (s *scheduler) sameReduce(g, k *kernel, gr, kr []*uop.UOp) bool {
+	if len(gr) != len(kr) || !s.sameIndex(g, k) {
+		return false
+	}
+	spec := *g.spec
+	spec.Params = slices.Clone(spec.Params)
+	trial := &kernel{spec: &spec, bufs: slices.Clone(g.bufs)}
+	v := s.renumber(trial, k, k.spec.Outs[0].Value)
+	list, _ := reduces([]*uop.UOp{v})
+	for _, r := range list {
+		if !contains(gr, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameIndex reports whether k loads what g writes only at the element that g writes.
+func (s *scheduler) sameIndex(g, k *kernel) bool {
+	for _, u := range uop.Topo(k.spec.Outs[0].Value) {
+		if u.Op() != uop.Load {
+			continue
+		}
+		p := u.At(0).Arg().(uop.ParamArg).Slot
+		for _, o := range g.spec.Outs {
+			if g.bufs[o.Param] == k.bufs[p] && !sameElement(s.t, o.Index, g.spec.Params[o.Param].Dims, u.Src()[2:], k.spec.Params[p].Dims) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func sameElement(t *uop.Table, a []*uop.UOp, da []int, b []*uop.UOp, db []int) bool {
+	if slices.Equal(da, db) {
+		return slices.Equal(a, b)
+	}
+	return linear(t, da, a) == linear(t, db, b)
+}
+
+// join adds k's output to g.
+func (s *scheduler) join(g, k *kernel) {
+	o := k.spec.Outs[0]
+	v := s.renumber(g, k, o.Value)
+	o.Param = g.param(k.bufs[o.Param], k.spec.Params[o.Param].DType, k.spec.Params[o.Param].Dims)
+	g.spec.Params[o.Param].Write = true
+	o.Value = v
+	g.spec.Outs = append(g.spec.Outs, o)
+}
+
+// renumber rewrites a value of k for the parameters of g; loads of what g writes become the value written.
+func (s *scheduler) renumber(g, k *kernel, v *uop.UOp) *uop.UOp {
+	done := map[*uop.UOp]*uop.UOp{}
+	for _, u := range uop.Topo(v) {
+		if u.Op() == uop.Param {
+			continue
+		}
+		if u.Op() != uop.Load {
+			done[u] = u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+			continue
+		}
+		p := u.At(0).Arg().(uop.ParamArg)
+		buf := k.bufs[p.Slot]
+		if o := g.writes(buf); o >= 0 {
+			done[u] = g.spec.Outs[o].Value
+			continue
+		}
+		n := g.param(buf, u.DType(), k.spec.Params[p.Slot].Dims)
+		src := []*uop.UOp{s.t.Param(n, p.N, u.DType())}
+		for _, x := range u.Src()[1:] {
+			src = append(src, done[x])
+		}
+		done[u] = s.t.Make(uop.Load, u.DType(), nil, src...)
+	}
+	return symbolic.Simplify(s.t, done[v])
+}
+
+// writes is the Out of g that stores a buffer, or −1.
+func (k *kernel) writes(buf int) int {
+	for i, o := range k.spec.Outs {
+		if k.bufs[o.Param] == buf {
+			return i
+		}
+	}
+	return -1
+}

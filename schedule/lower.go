@@ -1,0 +1,313 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
+	"github.com/weft-ml/weft/uop"
+)
+
+// lower makes a kernel of each stored node: ranges for its axes are pushed down to the loads.
+func (s *scheduler) lower() {
+	s.fresh = map[int]int{}
+	root := map[*uop.UOp]int{}
+	for i := len(s.roots) - 1; i >= 0; i-- {
+		root[s.roots[i]] = i
+	}
+	for i, in := range s.graph.Inputs {
+		s.bufs = append(s.bufs, Buf{InputBuf, i, in.DType, in.N})
+	}
+	for _, u := range s.topo {
+		if _, ok := s.stored[u]; !ok {
+			continue
+		}
+		b := Buf{TempBuf, 0, u.DType(), u.Shape().Numel()}
+		if i, ok := root[u]; ok {
+			if d := s.graph.Roots[i].Dest; d >= 0 {
+				s.fresh[len(s.bufs)] = d // becomes the input itself where order allows
+			} else {
+				b.Kind, b.Index = OutputBuf, i
+			}
+		}
+		s.bufOf[u] = len(s.bufs)
+		s.bufs = append(s.bufs, b)
+		if b.N > 0 {
+			s.kernels = append(s.kernels, s.lowerKernel(u))
+		}
+	}
+	s.duplicates(root)
+}
+
+// duplicates copies to the further roots of a node that has several.
+func (s *scheduler) duplicates(first map[*uop.UOp]int) {
+	for i, u := range s.roots {
+		if first[u] == i {
+			continue
+		}
+		to := len(s.bufs)
+		if d := s.graph.Roots[i].Dest; d >= 0 {
+			to = d
+		} else {
+			s.bufs = append(s.bufs, Buf{OutputBuf, i, u.DType(), u.Shape().Numel()})
+		}
+		s.copies = append(s.copies, Step{Bufs: []int{to, s.bufOf[u]}})
+	}
+}
+
+// lowerKernel writes the Spec of a stored node.
+func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
+	k := &kernel{node: u, spec: &codegen.Spec{Home: s.t}}
+	l := &lowering{s: s, k: k, memo: map[string]*uop.UOp{}, root: u}
+	var axes []*uop.UOp
+	for _, n := range u.Shape() {
+		axes = append(axes, l.newRange(n))
+	}
+	out := k.param(s.bufOf[u], u.DType(), u.Shape())
+	k.spec.Params[out].Write = true
+	if u.Op() == uop.Scatter {
+		l.scatter(u, out, axes)
+		return k
+	}
+	k.spec.Outs = []codegen.Out{{Param: out, Axes: axes, Index: axes, Value: l.simplify(l.compute(u, axes, nil))}}
+	return k
+}
+
+// param gives the Param of a kernel for a buffer seen with these dims.
+func (k *kernel) param(buf int, d dtype.DType, dims []int) int {
+	for i, p := range k.spec.Params {
+		if k.bufs[i] == buf && slices.Equal(p.Dims, dims) {
+			return i
+		}
+	}
+	k.spec.Params = append(k.spec.Params, codegen.Param{DType: d, Dims: slices.Clone(dims)})
+	k.bufs = append(k.bufs, buf)
+	return len(k.bufs) - 1
+}
+
+// lowering computes the expressions of one kernel.
+type lowering struct {
+	s    *scheduler
+	k    *kernel
+	root *uop.UOp
+	next int
+	memo map[string]*uop.UOp
+}
+
+func (l *lowering) newRange(n int) *uop.UOp {
+	l.next++
+	return l.s.t.Range(l.next-1, n, "")
+}
+
+func (l *lowering) simplify(e *uop.UOp) *uop.UOp { return symbolic.Simplify(l.s.t, e) }
+
+// value is the element of u at an index, where gate (nil: true) holds; elsewhere it may be anything, but no
+// memory is touched. The depth of the recursion is bounded by decide.
+func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
+	if len(u.Shape()) == 0 {
+		idx = nil
+	}
+	if u.Op() == uop.Const {
+		return l.s.t.ConstOf(u.DType(), u.Arg().(uop.ConstArg).Value)
+	}
+	key := l.s.table.tuple(append([]*uop.UOp{u, gate}, idx...)...)
+	if v, ok := l.memo[key]; ok {
+		return v
+	}
+	var v *uop.UOp
+	if _, ok := l.s.stored[u]; ok && u != l.root {
+		v = l.load(l.s.bufOf[u], u, u.Shape(), idx, gate)
+	} else {
+		v = l.compute(u, idx, gate)
+	}
+	l.memo[key] = v
+	return v
+}
+
+// load reads a buffer with the given dims.
+func (l *lowering) load(buf int, u *uop.UOp, dims []int, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
+	if gate == nil {
+		gate = l.s.t.True()
+	}
+	if u.Shape().Numel() == 0 {
+		return l.s.t.Int(u.DType(), 0) // never reached: a loop over nothing
+	}
+	p := l.k.param(buf, u.DType(), dims)
+	return l.s.t.Load(l.s.t.Param(p, u.Shape().Numel(), u.DType()), gate, idx...)
+}
+
+func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
+	t := l.s.t
+	switch {
+	case u.Op() == uop.Param:
+		return l.load(u.Arg().(uop.ParamArg).Slot, u, u.Shape(), idx, gate)
+	case u.Op() == uop.Range:
+		return idx[0]
+	case u.Op() == uop.Reshape && u.At(0).Op() == uop.Param:
+		return l.load(u.At(0).Arg().(uop.ParamArg).Slot, u.At(0), u.Shape(), idx, gate)
+	case u.Op().IsMovement():
+		src, valid := through(t, u, idx)
+		if valid == nil {
+			return l.value(u.At(0), src, gate)
+		}
+		v := l.value(u.At(0), src, and(t, gate, valid))
+		return l.simplify(valid.Where(v, v.Int(0)))
+	case u.Op() == uop.Contiguous || u.Op() == uop.Detach:
+		return l.value(u.At(0), idx, gate)
+	case u.Op() == uop.Part:
+		return l.value(u.At(0), idx, gate).Part(u.Arg().(uop.PartArg).I)
+	case u.Op() == uop.Reduce:
+		return l.reduce(u, idx, gate)
+	case u.Op() == uop.Gather:
+		return l.gather(u, idx, gate)
+	case u.Op().Elementwise():
+		src := make([]*uop.UOp, len(u.Src()))
+		for i, x := range u.Src() {
+			src[i] = l.value(x, idx, gate)
+		}
+		return t.Make(u.Op(), u.DType(), u.Arg(), src...)
+	}
+	panic("BUG: " + u.Op().String() + " cannot be lowered")
+}
+
+func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
+	a := u.Arg().(uop.ReduceArg)
+	full, ranges := spreadReduce(l.s.t, u.At(0).Shape(), a.Axes.Slice(), append([]*uop.UOp{}, idx...), &l.next)
+	info := a.Monoid.Info()
+	if uop.Shape(u.At(0).Shape()).Numel() == 0 {
+		if a.Parts > 1 {
+			panic(&uop.ShapeError{Op: a.Monoid.String(), Shapes: []uop.Shape{u.At(0).Shape()}, Reason: "needs at least one element"})
+		}
+		return l.s.t.ConstOf(u.DType(), info.Identity(u.DType(), 0))
+	}
+	parts := make([]*uop.UOp, a.Parts)
+	for i := range parts {
+		parts[i] = l.simplify(l.value(u.At(i), full, gate))
+	}
+	if a.Monoid == uop.Sum {
+		if v := foldOneHot(l.s.t, parts[0], ranges); v != nil {
+			return v
+		}
+	}
+	kept := ranges[:0]
+	for _, r := range ranges {
+		if r.Arg().(uop.RangeArg).N > 1 {
+			kept = append(kept, r)
+		} else {
+			for i := range parts {
+				parts[i] = uop.Substitute(l.s.t, map[*uop.UOp]*uop.UOp{r: l.s.t.Index(0)}, parts[i])[0]
+			}
+		}
+	}
+	if len(kept) == 0 && a.Monoid != uop.SumExp {
+		if a.Parts == 1 {
+			return parts[0]
+		}
+	}
+	if len(kept) == 0 {
+		kept = ranges[:1]
+	}
+	return l.s.t.ReduceRanges(a.Monoid, parts, kept)
+}
+
+// gather loads x at an index from data; outside of x the value is zero.
+func (l *lowering) gather(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
+	t := l.s.t
+	axis := u.Arg().(uop.AxisArg).Axis
+	n := u.At(0).Shape()[axis]
+	if n == 0 {
+		return t.Int(u.DType(), 0)
+	}
+	i := l.simplify(l.value(u.At(1), idx, gate).Cast(dtype.Index))
+	valid := within(t, i, n)
+	at := slices.Clone(idx)
+	at[axis] = i
+	v := l.value(u.At(0), at, and(t, gate, valid))
+	if valid == nil {
+		return v
+	}
+	return l.simplify(valid.Where(v, v.Int(0)))
+}
+
+// scatter writes the base and then merges values into it, in order.
+func (l *lowering) scatter(u *uop.UOp, out int, axes []*uop.UOp) {
+	a := u.Arg().(uop.ScatterArg)
+	t := l.s.t
+	l.k.spec.Outs = []codegen.Out{{Param: out, Axes: axes, Index: axes, Value: l.simplify(l.value(u.At(0), axes, nil))}}
+	var from []*uop.UOp
+	for _, n := range u.At(1).Shape() {
+		if n == 0 {
+			return
+		}
+		from = append(from, l.newRange(n))
+	}
+	i := l.simplify(l.value(u.At(1), from, nil).Cast(dtype.Index))
+	valid := within(t, i, u.Shape()[a.Axis])
+	to := slices.Clone(from)
+	to[a.Axis] = i
+	m := a.Monoid
+	l.k.spec.Outs = append(l.k.spec.Outs, codegen.Out{
+		Param: out, Axes: from, Index: to, Gate: valid, Merge: &m, Value: l.simplify(l.value(u.At(2), from, valid)),
+	})
+}
+
+// foldOneHot turns Σ_r where(r = e, f(r), 0) into where(0 ≤ e < n, f(e), 0): a product with one-hot rows, or a
+// gather spelled as a comparison with an index grid, is one load. nil where the sum is no such thing.
+func foldOneHot(t *uop.Table, v *uop.UOp, ranges []*uop.UOp) *uop.UOp {
+	if v.Op() != uop.Where || len(ranges) != 1 || !v.At(2).IsConst(0) {
+		return nil
+	}
+	r := ranges[0]
+	for _, c := range symbolic.Conjuncts(v.At(0)) {
+		if c.Op() != uop.Equal || !c.At(0).DType().IsInt() {
+			continue
+		}
+		for side := range 2 {
+			x, e := uncast(c.At(side), r), c.At(1-side)
+			if x != r || dependsOn(e, r) {
+				continue
+			}
+			n := r.Arg().(uop.RangeArg).N
+			i := symbolic.Simplify(t, e.Cast(dtype.Index))
+			valid := within(t, i, n)
+			rest := uop.Substitute(t, map[*uop.UOp]*uop.UOp{c: t.True()}, v)[0]
+			f := uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: i}, gated(t, rest, valid))[0]
+			if valid != nil {
+				f = valid.Where(f, f.Int(0))
+			}
+			return symbolic.Simplify(t, f)
+		}
+	}
+	return nil
+}
+
+// gated adds a condition to every load of v.
+func gated(t *uop.Table, v, valid *uop.UOp) *uop.UOp {
+	if valid == nil {
+		return v
+	}
+	with := map[*uop.UOp]*uop.UOp{}
+	for _, u := range uop.Topo(v) {
+		w := u.WithSrc(t, func(x *uop.UOp) *uop.UOp { return with[x] })
+		if w.Op() == uop.Load {
+			src := slices.Clone(w.Src())
+			src[1] = symbolic.Simplify(t, src[1].And(valid))
+			w = t.Make(uop.Load, w.DType(), w.Arg(), src...)
+		}
+		with[u] = w
+	}
+	return with[v]
+}
+
+// uncast strips casts of a range to integers that hold all its values.
+func uncast(e, r *uop.UOp) *uop.UOp {
+	for e.Op() == uop.Cast && e.DType().IsInt() {
+		_, hi := uop.IntLimits(e.DType())
+		if e.DType() != dtype.Index && e.DType() != dtype.U64 && r.Arg().(uop.RangeArg).N-1 > int(hi.Int()) {
+			return e
+		}
+		e = e.At(0)
+	}
+	return e
+}

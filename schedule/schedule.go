@@ -1,0 +1,220 @@
+// Package schedule turns a graph of tensors into kernels: what is fused, what is stored, in
+// which order, and where in memory.
+//
+// It knows shapes, ranges and costs. It refuses to know how a kernel is written (codegen) and where it runs.
+// One direction:
+//
+//	split     reductions much larger than their result become two
+//	decide    every node is stored or computed where it is used, with a reason
+//	lower     ranges are pushed from each stored node down to the loads
+//	group     kernels over the same axes become one with several outputs
+//	order     by data; reads of a buffer before it is overwritten
+//	memory    lives that do not overlap share the arena
+package schedule
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Graph is what to compute, in canonical form: all nodes in one arena, buffers replaced by Params.
+type Graph struct {
+	Table  *uop.Table
+	Inputs []Input // by slot
+	Roots  []Root
+}
+
+// Input is a buffer that exists: Param slot i of the graph.
+type Input struct {
+	DType dtype.DType
+	N     int
+}
+
+// Root is a value to keep: in a fresh buffer (Dest −1), or in the memory of an input, which it replaces.
+type Root struct {
+	Value *uop.UOp
+	Dest  int
+}
+
+// Config are the choices of a schedule.
+type Config struct {
+	StoreAll bool // no fusion: every node that computes is stored (tests compare both)
+}
+
+// BufKind says whose a buffer is.
+type BufKind uint8
+
+const (
+	InputBuf  BufKind = iota // inputs[Index]
+	OutputBuf                // roots[Index]
+	TempBuf                  // the plan's own
+)
+
+// Buf is an array that kernels read and write.
+type Buf struct {
+	Kind  BufKind
+	Index int
+	DType dtype.DType
+	N     int
+}
+
+// Bytes is the size of the array.
+func (b Buf) Bytes() int64 { return int64(b.N) * int64(b.DType.Size()) }
+
+// Step is a kernel on buffers, or (Spec nil) a copy of Bufs[1] to Bufs[0].
+type Step struct {
+	Spec *codegen.Spec
+	Bufs []int // by Param of the Spec
+}
+
+// Result is a schedule.
+type Result struct {
+	Bufs    []Buf
+	Steps   []Step
+	Roots   []int // the buffer of each root
+	Reasons []Reason
+}
+
+// Reason is one decision: which node, what was decided, why.
+type Reason struct {
+	Node   string
+	Stored bool
+	Why    string
+}
+
+// String prints the schedule, a line a step and a decision.
+func (r *Result) String() string {
+	var b strings.Builder
+	for i, s := range r.Steps {
+		if s.Spec == nil {
+			fmt.Fprintf(&b, "%3d copy %s <- %s\n", i, r.bufName(s.Bufs[0]), r.bufName(s.Bufs[1]))
+			continue
+		}
+		fmt.Fprintf(&b, "%3d kernel", i)
+		for p, buf := range s.Bufs {
+			mark := ""
+			if s.Spec.Params[p].Write {
+				mark = "="
+			}
+			fmt.Fprintf(&b, " %s%s%v", mark, r.bufName(buf), s.Spec.Params[p].Dims)
+		}
+		b.WriteByte('\n')
+	}
+	for _, d := range r.Reasons {
+		verb := "inline"
+		if d.Stored {
+			verb = "store "
+		}
+		fmt.Fprintf(&b, "    %s %s: %s\n", verb, d.Node, d.Why)
+	}
+	return b.String()
+}
+
+func (r *Result) bufName(i int) string {
+	b := r.Bufs[i]
+	kind := [...]string{"in", "out", "tmp"}[b.Kind]
+	if b.Kind == TempBuf {
+		return fmt.Sprintf("%s%d.%s", kind, i, b.DType.Short())
+	}
+	return fmt.Sprintf("%s%d.%s", kind, b.Index, b.DType.Short())
+}
+
+// New schedules a graph.
+func New(g *Graph, c Config) *Result {
+	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}}
+	s.prepare()
+	s.decide()
+	s.lower()
+	s.group()
+	s.order()
+	return s.result()
+}
+
+// scheduler carries one schedule from phase to phase.
+type scheduler struct {
+	graph  *Graph
+	config Config
+	t      *uop.Table
+	table  *keys
+
+	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
+	topo    []*uop.UOp          // everything the roots need, operands first
+	stored  map[*uop.UOp]string // nodes with memory of their own, and why
+	reasons []Reason
+
+	bufs    []Buf
+	bufOf   map[*uop.UOp]int // stored node or Param → buffer
+	fresh   map[int]int      // buffer that will replace an input: buffer → input slot
+	kernels []*kernel
+	copies  []Step // after all kernels
+}
+
+// kernel is a Spec in the making.
+type kernel struct {
+	node *uop.UOp // the stored node
+	spec *codegen.Spec
+	bufs []int // by Param
+}
+
+// prepare rewrites the graph, and finds the node to store for each root.
+func (s *scheduler) prepare() {
+	values := make([]*uop.UOp, len(s.graph.Roots))
+	for i, r := range s.graph.Roots {
+		values[i] = r.Value
+	}
+	values = s.split(values)
+	s.roots = make([]*uop.UOp, len(values))
+	seen := map[*uop.UOp]bool{}
+	for i, v := range values {
+		for v.Op() == uop.Reshape {
+			v = v.At(0)
+		}
+		if v.Op() == uop.Param {
+			v = v.Contiguous()
+		}
+		s.roots[i] = v
+		if !seen[v] {
+			seen[v] = true
+			s.stored[v] = "output"
+		}
+	}
+	s.topo = uop.Topo(s.roots...)
+	for _, u := range s.topo {
+		switch u.Op() {
+		case uop.Copy:
+			panic("BUG: a copy between devices reached the scheduler")
+		case uop.After, uop.Store, uop.Buffer:
+			panic("BUG: an effect reached the scheduler")
+		}
+	}
+}
+
+// result assembles the schedule after order.
+func (s *scheduler) result() *Result {
+	r := &Result{Bufs: s.bufs, Reasons: s.reasons}
+	for _, k := range s.kernels {
+		r.Steps = append(r.Steps, Step{k.spec, k.bufs})
+	}
+	r.Steps = append(r.Steps, s.copies...)
+	for i := range s.graph.Roots {
+		r.Roots = append(r.Roots, s.rootBuf(i))
+	}
+	return r
+}
+
+func (s *scheduler) rootBuf(i int) int {
+	for b, buf := range s.bufs {
+		root := s.graph.Roots[i]
+		if root.Dest >= 0 && buf.Kind == InputBuf && buf.Index == root.Dest {
+			return b
+		}
+		if root.Dest < 0 && buf.Kind == OutputBuf && buf.Index == i {
+			return b
+		}
+	}
+	panic("BUG: root without buffer")
+}
