@@ -85,6 +85,12 @@ func and(t *uop.Table, a, b *uop.UOp) *uop.UOp {
 // equal products, so that only what is really regrouped is divided.
 func reshape(t *uop.Table, in, out uop.Shape, idx []*uop.UOp) []*uop.UOp {
 	src := make([]*uop.UOp, len(in))
+	if in.Numel() == 0 { // never evaluated
+		for i := range src {
+			src[i] = t.Index(0)
+		}
+		return src
+	}
 	i, o := 0, 0
 	for i < len(in) || o < len(out) {
 		i0, o0 := i, o
