@@ -29,6 +29,7 @@ type Options struct {
 	CC          string // C compiler; "": clang or gcc from PATH
 	Poison      bool   // fill fresh memory with garbage (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
+	StoreAll    bool   // no fusion: every node that computes is stored (tests)
 	Debug       int    // 0 … 6, see the architecture
 	Log         io.Writer
 }
@@ -71,7 +72,7 @@ func Register(b Backend) {
 func Configure(o Options, device string) {
 	mu.Lock()
 	defer mu.Unlock()
-	options, fallback = o, canonical(device)
+	options, fallback = o, deviceName(device)
 }
 
 // Names lists the registered devices.
@@ -86,7 +87,7 @@ func Names() []string {
 	return names
 }
 
-func canonical(name string) string { return strings.TrimSuffix(strings.ToUpper(name), ":0") }
+func deviceName(name string) string { return strings.TrimSuffix(strings.ToUpper(name), ":0") }
 
 // UnknownDevice says that no backend has this name.
 type UnknownDevice struct {
@@ -104,7 +105,7 @@ func (e *UnknownDevice) Error() string {
 // Use opens a device by name, or gives the one already open; "" is the default device: the best that
 // opens.
 func Use(name string) (*Engine, error) {
-	name = canonical(name)
+	name = deviceName(name)
 	known := Names()
 	mu.Lock()
 	defer mu.Unlock()
@@ -168,12 +169,13 @@ type Engine struct {
 	opts    Options
 	machine *Machine
 
-	mu     sync.Mutex
-	plans  map[string]*compiled
-	order  []string // keys of plans, oldest first
-	memory memory
-	stats  Stats
-	record *recording
+	mu      sync.Mutex
+	plans   map[string]*compiled
+	kernels map[string]plan.Kernel // by Spec
+	order   []string               // keys of plans, oldest first
+	memory  memory
+	stats   Stats
+	record  *recording
 }
 
 // Stats counts what an engine did since it was opened.
@@ -188,7 +190,7 @@ type Stats struct {
 
 // New opens a backend as an engine of its own, beside those of Use.
 func New(b Backend, o Options) (*Engine, error) {
-	e := &Engine{name: b.Name, opts: o, plans: map[string]*compiled{}}
+	e := &Engine{name: b.Name, opts: o, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}}
 	m, err := b.Open(o, e.trace)
 	if err != nil {
 		return nil, err

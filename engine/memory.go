@@ -70,9 +70,9 @@ func (m *memory) alloc(bytes int64) (runtime.Mem, error) {
 	if m.since > max(64<<20, m.live/2) {
 		m.collect()
 	}
+	bytes = max(bytes, minBytes)
 	mem, err := m.device.Alloc(bytes)
-	var full *runtime.OutOfMemory
-	if errors.As(err, &full) {
+	if isFull(err) {
 		m.collect()
 		mem, err = m.device.Alloc(bytes)
 	}
@@ -83,6 +83,14 @@ func (m *memory) alloc(bytes int64) (runtime.Mem, error) {
 	m.live += mem.Bytes()
 	m.peak = max(m.peak, m.live)
 	return mem, nil
+}
+
+// minBytes is the least allocation: arrays without elements have memory too, so that they can be bound.
+const minBytes = 4
+
+func isFull(err error) bool {
+	var full *runtime.OutOfMemory
+	return errors.As(err, &full)
 }
 
 // newBuffer makes a Buffer node over fresh memory, in the given shape.

@@ -2,23 +2,227 @@ package engine
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/uop"
 )
 
-// compiled is a plan made ready.
+// maxPlans is how many plans an engine keeps; the oldest go first.
+const maxPlans = 4096
+
+// compiled is a plan made ready: the arguments of a play are the inputs in order of their slots, then an
+// output for each root that is not an assignment.
 type compiled struct {
-	plan   *plan.Plan
-	loaded runtime.Loaded
+	plan     *plan.Plan
+	loaded   runtime.Loaded
+	schedule *schedule.Result
 }
 
-// recording collects what a captured function realizes.
-type recording struct{}
+// play computes targets on a device that plays plans.
+func (e *Engine) play(ctx context.Context, targets []target) error {
+	c := canonicalize(targets)
+	p, err := e.compile(ctx, c)
+	if err != nil {
+		return err
+	}
+	return e.run(p, c.inputs, targets)
+}
 
-var errReadInCapture = errors.New("a value is read inside Capture; return the tensor from the captured function and read it after Run")
+// run plays a compiled plan: fresh outputs are allocated, assigned buffers get their next version.
+func (e *Engine) run(p *compiled, inputs []*storage, targets []target) error {
+	args := make([]runtime.Mem, 0, len(inputs)+len(targets))
+	for _, s := range inputs {
+		args = append(args, s.mem)
+	}
+	fresh := make([]*uop.UOp, len(targets))
+	for i, t := range targets {
+		if t.dest != nil {
+			continue
+		}
+		u, s, err := e.newBuffer(t.value.DType(), t.value.Shape())
+		if err != nil {
+			return err
+		}
+		fresh[i] = u
+		args = append(args, s.mem)
+	}
+	if err := e.playOnce(p, args); err != nil {
+		return err
+	}
+	for i, t := range targets {
+		if fresh[i] != nil {
+			t.node.SetRealized(fresh[i])
+		}
+	}
+	e.commit(targets)
+	return nil
+}
 
-func (e *Engine) trace(*plan.Kernel, float64) {}
+// playOnce plays, once more after a collection if the device is full.
+func (e *Engine) playOnce(p *compiled, args []runtime.Mem) error {
+	e.memory.peak = max(e.memory.peak, e.memory.live+p.plan.Peak)
+	err := e.machine.Device.Play(p.loaded, args, nil)
+	if isFull(err) {
+		e.memory.collect()
+		err = e.machine.Device.Play(p.loaded, args, nil)
+	}
+	e.stats.Plays++
+	e.stats.Launches += len(p.plan.Steps)
+	return err
+}
 
-func (e *Engine) play(context.Context, []target) error { panic("BUG: not wired yet") }
+// compile finds the plan of a graph, or makes it.
+func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
+	if p := e.plans[c.key]; p != nil {
+		return p, nil
+	}
+	p, err := e.build(c)
+	if err != nil {
+		return nil, err
+	}
+	if p.loaded, err = e.machine.Device.Load(ctx, p.plan); err != nil {
+		return nil, err
+	}
+	if len(e.order) >= maxPlans {
+		old := e.order[0]
+		e.order = e.order[1:]
+		e.plans[old].loaded.Free()
+		delete(e.plans, old)
+	}
+	e.plans[c.key] = p
+	e.order = append(e.order, c.key)
+	e.stats.Compiled++
+	e.debugPlan(p)
+	return p, nil
+}
+
+// build schedules a graph and writes its kernels; nothing is compiled yet.
+func (e *Engine) build(c *canonical) (p *compiled, err error) {
+	r := schedule.New(c.graph, schedule.Config{StoreAll: e.opts.StoreAll})
+	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}
+	e.layout(p.plan, r, c)
+	index := map[string]int{}
+	for _, st := range r.Steps {
+		step := plan.Step{Kind: plan.Copy, Slots: st.Bufs}
+		if st.Spec != nil {
+			step.Kind = plan.Launch
+			key := specKey(st.Spec)
+			k, ok := index[key]
+			if !ok {
+				kernel, err := e.kernel(key, st.Spec)
+				if err != nil {
+					return nil, err
+				}
+				k = len(p.plan.Kernels)
+				index[key] = k
+				p.plan.Kernels = append(p.plan.Kernels, kernel)
+			}
+			step.Kernel = k
+		}
+		p.plan.Steps = append(p.plan.Steps, step)
+	}
+	return p, nil
+}
+
+// layout gives every buffer of a schedule its slot: inputs and outputs are arguments, the rest lies in the arena.
+func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) {
+	places, peak := r.Memory()
+	p.Peak = peak
+	p.Memory = []plan.Memory{{Kind: plan.Arena, Bytes: peak}}
+	inputs := make([]int, len(c.graph.Inputs))
+	for i, in := range c.graph.Inputs {
+		kind := plan.Input
+		for _, root := range c.graph.Roots {
+			if root.Dest == i {
+				kind = plan.State
+			}
+		}
+		inputs[i] = len(p.Memory)
+		p.Memory = append(p.Memory, plan.Memory{Kind: kind, Arg: i, Bytes: int64(in.N * in.DType.Size())})
+	}
+	outputs := map[int]int{}
+	for i, root := range c.graph.Roots {
+		if root.Dest < 0 {
+			outputs[i] = len(p.Memory)
+			b := r.Bufs[r.Roots[i]]
+			p.Memory = append(p.Memory, plan.Memory{Kind: plan.Output, Arg: len(inputs) + len(outputs) - 1, Bytes: b.Bytes()})
+		}
+	}
+	for i, b := range r.Bufs {
+		s := plan.Slot{Bytes: b.Bytes(), DType: b.DType, Dims: []int{b.N}}
+		switch b.Kind {
+		case schedule.InputBuf:
+			s.Memory = inputs[b.Index]
+		case schedule.OutputBuf:
+			s.Memory = outputs[b.Index]
+		case schedule.TempBuf:
+			s.Offset = places[i].Offset
+		}
+		p.Slots = append(p.Slots, s)
+	}
+}
+
+// kernel gives the kernel of a Spec, from this engine's cache or anew.
+func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {
+	if k, ok := e.kernels[key]; ok {
+		return k, nil
+	}
+	moves := codegen.Choose(spec, e.machine.Target)
+	prog, err := codegen.Lower(spec, moves, e.machine.Target)
+	if err != nil {
+		return plan.Kernel{}, fmt.Errorf("generate kernel: %w", err)
+	}
+	k, err := e.machine.Render(prog)
+	if err != nil {
+		return plan.Kernel{}, fmt.Errorf("write kernel %s: %w", prog.Name, err)
+	}
+	if len(e.kernels) >= 4*maxPlans {
+		clear(e.kernels)
+	}
+	e.kernels[key] = k
+	e.stats.Kernels++
+	e.debugKernel(prog, &k)
+	return k, nil
+}
+
+// specKey is equal for equal Specs.
+func specKey(s *codegen.Spec) string {
+	var w keyWriter
+	for _, p := range s.Params {
+		w.text(string(uop.MakeInts(p.Dims...)))
+		w.int(int(p.DType))
+		if p.Write {
+			w.int(1)
+		}
+	}
+	var roots []*uop.UOp
+	for _, o := range s.Outs {
+		roots = append(roots, o.Axes...)
+		roots = append(roots, o.Index...)
+		roots = append(roots, o.Value)
+		if o.Gate != nil {
+			roots = append(roots, o.Gate)
+		}
+	}
+	for _, u := range uop.Topo(roots...) {
+		w.node(u)
+	}
+	for _, o := range s.Outs {
+		w.int(o.Param)
+		w.int(len(o.Axes))
+		if o.Merge != nil {
+			w.int(int(*o.Merge))
+		}
+		if o.Gate != nil {
+			w.int(w.ids[o.Gate])
+		}
+	}
+	for _, r := range roots {
+		w.int(w.ids[r])
+	}
+	return string(w.buf)
+}

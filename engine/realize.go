@@ -21,6 +21,12 @@ type target struct {
 func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.record != nil {
+		for _, n := range nodes {
+			e.record.add(n)
+		}
+		return nil
+	}
 	targets, err := e.targets(nodes)
 	if err != nil || len(targets) == 0 {
 		return err

@@ -75,6 +75,9 @@ func (s *scheduler) decide() {
 			continue
 		}
 		why, fixed := s.stored[u]
+		if !fixed && len(uses[u]) == 0 {
+			continue // only a stated derivative needs it
+		}
 		if !fixed {
 			var store bool
 			store, why = s.choose(u, uses[u], costs, plans)
@@ -126,6 +129,8 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		for _, x := range u.Src() {
 			add(x, w)
 		}
+	case u.Op() == uop.Detach:
+		add(u.At(0), v)
 	case u.Op() == uop.Gather:
 		add(u.At(1), v)
 		v.opaque, v.idx = true, nil

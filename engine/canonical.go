@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/uop"
+)
+
+// canonical is a set of targets in the form that plans are kept by: one arena, buffers numbered in order of
+// first use, and a key that equal graphs share.
+type canonical struct {
+	graph  *schedule.Graph
+	inputs []*storage
+	key    string
+}
+
+// canonicalize copies targets into an arena of their own.
+func canonicalize(targets []target) *canonical {
+	t := uop.NewArena()
+	c := &canonical{graph: &schedule.Graph{Table: t}}
+	slot := map[*storage]int{}
+	input := func(b *uop.UOp) int {
+		s := b.Storage().(*storage)
+		i, ok := slot[s]
+		if !ok {
+			i = len(c.inputs)
+			slot[s] = i
+			c.inputs = append(c.inputs, s)
+			c.graph.Inputs = append(c.graph.Inputs, schedule.Input{DType: b.DType(), N: b.Shape().Numel()})
+		}
+		return i
+	}
+	roots := make([]*uop.UOp, len(targets))
+	for i, x := range targets {
+		roots[i] = x.value
+	}
+	var w keyWriter
+	done := map[*uop.UOp]*uop.UOp{}
+	for _, u := range uop.Topo(roots...) {
+		if u.Op() == uop.Buffer {
+			done[u] = t.Param(input(u), u.Shape().Numel(), u.DType())
+		} else {
+			done[u] = u.WithSrc(t, func(s *uop.UOp) *uop.UOp { return done[s] })
+		}
+		w.node(done[u])
+	}
+	for i, x := range targets {
+		r := schedule.Root{Value: done[roots[i]], Dest: -1}
+		if x.dest != nil {
+			r.Dest = input(x.dest)
+		}
+		w.int(r.Dest)
+		w.int(w.ids[r.Value])
+		c.graph.Roots = append(c.graph.Roots, r)
+	}
+	for _, in := range c.graph.Inputs {
+		w.int(in.N)
+		w.int(int(in.DType))
+	}
+	c.key = string(w.buf)
+	return c
+}
+
+// keyWriter writes nodes as bytes, operands by number.
+type keyWriter struct {
+	buf []byte
+	ids map[*uop.UOp]int
+}
+
+func (w *keyWriter) int(n int) { w.buf = binary.AppendVarint(w.buf, int64(n)) }
+
+func (w *keyWriter) text(s string) {
+	w.int(len(s))
+	w.buf = append(w.buf, s...)
+}
+
+func (w *keyWriter) node(u *uop.UOp) {
+	if w.ids == nil {
+		w.ids = map[*uop.UOp]int{}
+	}
+	if _, ok := w.ids[u]; ok {
+		return
+	}
+	w.ids[u] = len(w.ids)
+	w.buf = append(w.buf, byte(u.Op()), byte(u.DType()), byte(len(u.Src())))
+	if len(u.Src()) > 255 {
+		w.int(len(u.Src()))
+	}
+	for _, s := range u.Src() {
+		w.int(w.ids[s])
+	}
+	switch a := u.Arg().(type) {
+	case nil:
+	case uop.Ints:
+		w.text(string(a))
+	case uop.PadArg:
+		w.text(string(a.Lo))
+		w.text(string(a.Hi))
+	case uop.ConstArg:
+		w.buf = binary.LittleEndian.AppendUint64(w.buf, uint64(a.Value))
+	case uop.RangeArg:
+		w.int(a.ID)
+		w.int(a.N)
+		w.text(a.Name)
+	case uop.ReduceArg:
+		w.int(int(a.Monoid))
+		w.int(a.Parts)
+		w.text(string(a.Axes))
+	case uop.ParamArg:
+		w.int(a.Slot)
+		w.int(a.N)
+	default:
+		w.text(fmt.Sprintf("%T%v", a, a))
+	}
+}
