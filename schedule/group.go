@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
@@ -57,6 +58,69 @@ func (s *scheduler) group() {
 		}
 	}
 	s.kernels = out
+	s.dropUnread()
+}
+
+// dropUnread leaves out the stores of temporaries that only their own kernel used.
+func (s *scheduler) dropUnread() {
+	read := map[int]bool{}
+	for _, k := range s.kernels {
+		for _, b := range k.reads() {
+			read[b] = true
+		}
+	}
+	for _, c := range s.copies {
+		read[c.Bufs[1]] = true
+	}
+	for _, k := range s.kernels {
+		if len(k.spec.Outs) == 1 {
+			continue
+		}
+		k.spec.Outs = slices.DeleteFunc(k.spec.Outs, func(o codegen.Out) bool {
+			b := k.bufs[o.Param]
+			_, fresh := s.fresh[b]
+			return s.bufs[b].Kind == TempBuf && !fresh && !read[b]
+		})
+		s.compact(k)
+	}
+}
+
+// compact renumbers the parameters of a kernel after some are used no more.
+func (s *scheduler) compact(k *kernel) {
+	used := make([]bool, len(k.bufs))
+	for _, o := range k.spec.Outs {
+		used[o.Param] = true
+	}
+	for _, u := range uop.Topo(k.values()...) {
+		if u.Op() == uop.Param {
+			used[u.Arg().(uop.ParamArg).Slot] = true
+		}
+	}
+	if !slices.Contains(used, false) {
+		return
+	}
+	old := &kernel{spec: k.spec, bufs: k.bufs}
+	k.bufs, k.spec = nil, &codegen.Spec{Home: s.t, Vars: old.spec.Vars, Outs: old.spec.Outs}
+	to := make([]int, len(used))
+	for i, u := range used {
+		if u {
+			to[i] = len(k.bufs)
+			k.bufs = append(k.bufs, old.bufs[i])
+			k.spec.Params = append(k.spec.Params, old.spec.Params[i])
+		}
+	}
+	done := map[*uop.UOp]*uop.UOp{}
+	for _, u := range uop.Topo(k.values()...) {
+		if a, ok := u.Arg().(uop.ParamArg); ok {
+			done[u] = s.t.Param(to[a.Slot], a.N, u.DType())
+			continue
+		}
+		done[u] = u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+	}
+	for i := range k.spec.Outs {
+		o := &k.spec.Outs[i]
+		o.Param, o.Value = to[o.Param], done[o.Value]
+	}
 }
 
 // shapeKey names the axes of a kernel with one plain output.
