@@ -32,7 +32,7 @@ func (m *Match) build(p *Pattern, want dtype.DType) *uop.UOp {
 	operand := want
 	switch {
 	case p.typ != nil:
-		want = m.Type(p.typ)
+		want, operand = m.Type(p.typ), m.typeOf(p.src[0])
 	case uop.Info(p.op).Type == uop.Boolean:
 		operand = m.typeOf(p.src[0], p.src[1])
 	}
@@ -76,16 +76,16 @@ func (m *Match) typeOf(ps ...*Pattern) dtype.DType {
 }
 
 // Instance binds the holes of a law by hand: what lawtest evaluates.
-func (r *Rule) Instance(t *uop.Table, nodes map[*Pattern]*uop.UOp, types map[*Type]dtype.DType) *Match {
+func (r *Rule) Instance(t *uop.Table, nodes map[*Pattern]*uop.UOp, typing Typing) *Match {
 	holes, typeHoles := r.Left.Holes()
 	m := &Match{Table: t, rule: &matcher{rule: r, holes: holes, typeHoles: typeHoles}, local: t.Local}
 	for i, h := range holes {
 		m.nodes[i] = nodes[h]
 	}
 	for i, h := range typeHoles {
-		m.types[i] = types[h]
+		m.types[i] = typing.Types[h]
 	}
-	m.Root = m.build(r.Left, m.typeOf(r.Left))
+	m.Root = m.build(r.Left, typing.Root)
 	return m
 }
 

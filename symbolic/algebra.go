@@ -188,7 +188,5 @@ func holds(wide, d dtype.DType) bool {
 	return d.IsUnsigned() && typeBits(d) < typeBits(wide)
 }
 
-// keepsBits excludes integers seen as small floats: which NaN it was may be forgotten there.
-func keepsBits(m *rewrite.Match) bool {
-	return m.Get(x).DType().IsFloat() || !m.Type(s).IsFloat()
-}
+// keepsBits excludes bits seen as floats on the way: which NaN it was may be forgotten there.
+func keepsBits(m *rewrite.Match) bool { return !m.Type(s).IsFloat() }

@@ -75,7 +75,7 @@ func (x *index) lifted(u *uop.UOp) *uop.UOp {
 		}
 		return x.t.Index(int(v.Int()))
 	}
-	if u.Op() != uop.Cast || u.At(0).DType() != dtype.Index {
+	if u.Op() != uop.Cast || u.At(0).DType() != dtype.Index || !u.DType().IsInt() {
 		return nil
 	}
 	s := x.span(u.At(0))

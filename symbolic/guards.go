@@ -50,16 +50,35 @@ const Unbounded = inf
 // conjunction is the normal form of And: conditions in order, each once, intervals of one expression joined, false where
 // two contradict.
 func (x *index) conjunction(u *uop.UOp) *uop.UOp {
+	list := flatten(nil, u, uop.And)
+	for range maxTurns {
+		next := x.intersect(list)
+		slices.SortFunc(next, compare)
+		next = slices.Compact(next)
+		if slices.Equal(next, list) {
+			break
+		}
+		list = next
+	}
+	return x.join(uop.And, list)
+}
+
+// maxTurns bounds how often joined intervals are looked at again; each turn leaves fewer or tighter conditions, and
+// stopping early only leaves a redundant one.
+const maxTurns = 8
+
+// intersect joins the intervals that conditions put one expression in.
+func (x *index) intersect(list []*uop.UOp) []*uop.UOp {
 	type box struct {
 		e *uop.UOp
 		s span
 	}
 	var boxes []box
-	var rest []*uop.UOp
-	for _, c := range flatten(nil, u, uop.And) {
+	var out []*uop.UOp
+	for _, c := range list {
 		e, lo, hi, ok := Interval(c)
 		if !ok {
-			rest = append(rest, c)
+			out = append(out, c)
 			continue
 		}
 		i := slices.IndexFunc(boxes, func(b box) bool { return b.e == e })
@@ -72,11 +91,11 @@ func (x *index) conjunction(u *uop.UOp) *uop.UOp {
 	for _, b := range boxes {
 		s := x.span(b.e)
 		if b.s.lo > b.s.hi || b.s.lo > s.hi || b.s.hi < s.lo {
-			return x.falsity()
+			return []*uop.UOp{x.falsity()}
 		}
-		rest = append(rest, x.inside(b.e, b.s, s)...)
+		out = append(out, x.inside(b.e, b.s, s)...)
 	}
-	return x.join(uop.And, rest)
+	return out
 }
 
 // inside spells lo ≤ e ≤ hi, given that e is within s.

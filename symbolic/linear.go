@@ -201,11 +201,15 @@ func (x *index) product(a, b *linear) *linear {
 	case a.isConst():
 		return b.scale(a.k)
 	}
-	p, q := x.node(a), x.node(b)
-	if compare(p, q) > 0 {
+	return x.commuting(uop.Mul, x.node(a), x.node(b))
+}
+
+// commuting spells p o q with its operands in order, a constant last.
+func (x *index) commuting(o uop.Op, p, q *uop.UOp) *linear {
+	if q.Op() != uop.Const && (p.Op() == uop.Const || compare(p, q) > 0) {
 		p, q = q, p
 	}
-	return x.leaf(x.t.Make(uop.Mul, dtype.Index, nil, p, q))
+	return x.leaf(x.t.Make(o, dtype.Index, nil, p, q))
 }
 
 // maximum drops the operand that is never larger.
@@ -220,11 +224,7 @@ func (x *index) maximum(a, b *linear) *linear {
 	case s.hi <= 0:
 		return b
 	}
-	p, q := x.node(a), x.node(b)
-	if compare(p, q) > 0 {
-		p, q = q, p
-	}
-	return x.leaf(x.t.Make(uop.Max, dtype.Index, nil, p, q))
+	return x.commuting(uop.Max, x.node(a), x.node(b))
 }
 
 // leaf is the form of a node known to be in normal form.

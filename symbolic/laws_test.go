@@ -1,0 +1,13 @@
+package symbolic_test
+
+import (
+	"testing"
+
+	"github.com/weft-ml/weft/rewrite/lawtest"
+	"github.com/weft-ml/weft/symbolic"
+)
+
+func TestLaws(t *testing.T) {
+	t.Parallel()
+	lawtest.Check(t, symbolic.Algebra)
+}
