@@ -151,6 +151,12 @@ func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 			panic("BUG: After takes one store")
 		}
 		return r.done[u.At(1)]
+	case uop.Reshape: // a reshape of a reshape is one
+		src := r.done[u.At(0)]
+		for src.Op() == uop.Reshape {
+			src = src.At(0)
+		}
+		return src.Reshape(u.Shape()...)
 	}
 	if len(u.Src()) == 0 {
 		return u

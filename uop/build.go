@@ -175,12 +175,13 @@ func (u *UOp) MulAdd(v, w *UOp) *UOp { return u.home.Make(MulAdd, u.dtype, nil, 
 
 // Movement. A movement that changes nothing is left out.
 
-// Reshape gives the elements another shape.
+// Reshape gives the elements another shape. In an arena a reshape of a reshape is one; the global table keeps
+// both, because a user may ask for the gradient of the first.
 func (u *UOp) Reshape(shape ...int) *UOp {
 	if u.shape.Equal(shape) {
 		return u
 	}
-	if u.op == Reshape {
+	if u.op == Reshape && !u.home.shared {
 		return u.src[0].Reshape(shape...)
 	}
 	return u.home.Make(Reshape, u.dtype, MakeInts(shape...), u)
