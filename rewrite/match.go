@@ -17,6 +17,8 @@ type Match struct {
 	nodes [maxHoles]*uop.UOp
 	types [maxHoles]dtype.DType
 	local func(key any, init func() any) any
+	key   any // of the last local value asked for
+	value any
 }
 
 // Get is the node bound to a hole.
@@ -40,7 +42,12 @@ func (m *Match) Type(hole *Type) dtype.DType {
 }
 
 // Local is a value that lives as long as the rewriting: see uop.Table.Local.
-func (m *Match) Local(key any, init func() any) any { return m.local(key, init) }
+func (m *Match) Local(key any, init func() any) any {
+	if m.key != key || key == nil {
+		m.key, m.value = key, m.local(key, init)
+	}
+	return m.value
+}
 
 // matcher is one commuted form of a rule, compiled.
 type matcher struct {

@@ -72,7 +72,9 @@ func TestArraysKeepTheirShape(t *testing.T) {
 func TestStartUpChecks(t *testing.T) {
 	t.Parallel()
 	func() {
-		defer func() { require.Regexp(t, `^BUG: rewrite/rewrite_test.go:\d+: rule "loose": hole y is not bound on the left$`, recover()) }()
+		defer func() {
+			require.Regexp(t, `^BUG: rewrite/rewrite_test.go:\d+: rule "loose": hole y is not bound on the left$`, recover())
+		}()
 		rewrite.Rules("test", rewrite.Law("loose", x.Neg(), y))
 	}()
 	require.Panics(t, func() { rewrite.Rules("test", rewrite.Law("loose type", x.Neg(), x.Cast(d))) })

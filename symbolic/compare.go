@@ -99,6 +99,9 @@ func (x *index) equal(l *linear) *uop.UOp {
 	if l.terms[0].Coef < 0 {
 		l = l.neg()
 	}
+	if u := x.residue(l); u != nil {
+		return u
+	}
 	p, n := &linear{}, &linear{k: -l.k}
 	for _, t := range l.terms {
 		if t.Coef > 0 {
@@ -135,6 +138,30 @@ func (x *index) equations(l *linear, d int) *uop.UOp {
 		return x.falsity()
 	}
 	return x.both(x.equal(a.shift(m)), x.equal(b.shift(-m*d)))
+}
+
+// residue solves z mod n + k = 0 where the bounds of z hold at most one solution; nil if they hold more.
+func (x *index) residue(l *linear) *uop.UOp {
+	if len(l.terms) != 1 || l.terms[0].Coef != 1 {
+		return nil
+	}
+	u, n := byConst(l.terms[0].Node, uop.Mod)
+	if u == nil {
+		return nil
+	}
+	z := x.form(u)
+	s := x.linearSpan(z)
+	if !s.finite() {
+		return nil
+	}
+	v := s.hi - floorMod(s.hi+l.k, n) // the largest with v mod n = −k
+	switch {
+	case v < s.lo:
+		return x.falsity()
+	case v-n < s.lo:
+		return x.equal(z.shift(-v))
+	}
+	return nil
 }
 
 func (x *index) both(a, b *uop.UOp) *uop.UOp {

@@ -206,17 +206,21 @@ func (x *index) recombine(l *linear) *linear {
 		if z == nil {
 			continue
 		}
-		if s := x.recombineAt(l, l.terms[i], x.form(z), n); s != nil {
+		if s := x.recombineAt(l, l.terms[i], z, n); s != nil {
 			l, i = s, -1
 		}
 	}
 	return l
 }
 
-func (x *index) recombineAt(l *linear, t Term, z *linear, n int) *linear {
-	q := x.div(z, n)
+func (x *index) recombineAt(l *linear, t Term, dividend *uop.UOp, n int) *linear {
 	c := times(t.Coef, n)
-	if !small(c) || q.isConst() {
+	if !small(c) || !slices.ContainsFunc(l.terms, func(p Term) bool { return p.Coef%c == 0 }) {
+		return nil
+	}
+	z := x.form(dividend)
+	q := x.form(x.t.Make(uop.IDiv, dtype.Index, nil, dividend, x.t.Index(n)))
+	if q.isConst() {
 		return nil
 	}
 	rest := l.plus(atom(t.Node), -t.Coef)

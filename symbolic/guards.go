@@ -47,12 +47,11 @@ func Interval(c *uop.UOp) (e *uop.UOp, lo, hi int, ok bool) {
 // Unbounded is the end of an interval without one.
 const Unbounded = inf
 
-// conjunction is the normal form of And: conditions in order, each once, intervals of one expression joined, false where
-// two contradict.
-func (x *index) conjunction(u *uop.UOp) *uop.UOp {
-	list := flatten(nil, u, uop.And)
+// normal is the normal form of And and Or: conditions in order, each once, intervals of one expression joined.
+func (x *index) normal(o uop.Op, u *uop.UOp) *uop.UOp {
+	list := flatten(nil, u, o)
 	for range maxTurns {
-		next := x.intersect(list)
+		next := x.intervals(o, list)
 		slices.SortFunc(next, compare)
 		next = slices.Compact(next)
 		if slices.Equal(next, list) {
@@ -60,15 +59,16 @@ func (x *index) conjunction(u *uop.UOp) *uop.UOp {
 		}
 		list = next
 	}
-	return x.join(uop.And, list)
+	return x.join(o, list)
 }
 
 // maxTurns bounds how often joined intervals are looked at again; each turn leaves fewer or tighter conditions, and
 // stopping early only leaves a redundant one.
 const maxTurns = 8
 
-// intersect joins the intervals that conditions put one expression in.
-func (x *index) intersect(list []*uop.UOp) []*uop.UOp {
+// intervals joins the intervals that conditions put one expression in: their intersection under And, their union
+// under Or where it is an interval.
+func (x *index) intervals(o uop.Op, list []*uop.UOp) []*uop.UOp {
 	type box struct {
 		e *uop.UOp
 		s span
@@ -81,19 +81,29 @@ func (x *index) intersect(list []*uop.UOp) []*uop.UOp {
 			out = append(out, c)
 			continue
 		}
-		i := slices.IndexFunc(boxes, func(b box) bool { return b.e == e })
-		if i < 0 {
-			i = len(boxes)
-			boxes = append(boxes, box{e, span{-inf, inf}})
+		i := slices.IndexFunc(boxes, func(b box) bool {
+			return b.e == e && (o == uop.And || b.s.lo <= plus(hi, 1, inf) && lo <= plus(b.s.hi, 1, inf))
+		})
+		switch {
+		case i < 0:
+			boxes = append(boxes, box{e, span{lo, hi}})
+		case o == uop.And:
+			boxes[i].s = span{max(boxes[i].s.lo, lo), min(boxes[i].s.hi, hi)}
+		default:
+			boxes[i].s = boxes[i].s.union(span{lo, hi})
 		}
-		boxes[i].s = span{max(boxes[i].s.lo, lo), min(boxes[i].s.hi, hi)}
 	}
 	for _, b := range boxes {
 		s := x.span(b.e)
-		if b.s.lo > b.s.hi || b.s.lo > s.hi || b.s.hi < s.lo {
-			return []*uop.UOp{x.falsity()}
+		in := span{max(b.s.lo, s.lo), min(b.s.hi, s.hi)}
+		switch {
+		case o == uop.And && in.lo > in.hi || o == uop.Or && in == s:
+			return []*uop.UOp{x.t.True().Const(uop.ValueOf(dtype.Bool, o == uop.Or))}
+		case o == uop.And:
+			out = append(out, x.inside(b.e, b.s, s)...)
+		case in.lo <= in.hi:
+			out = append(out, x.join(uop.And, x.inside(b.e, b.s, s)))
 		}
-		out = append(out, x.inside(b.e, b.s, s)...)
 	}
 	return out
 }

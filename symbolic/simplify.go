@@ -25,8 +25,7 @@ var indices = rewrite.Rules("indices",
 	step("affine", rewrite.OneOf(uop.Neg, uop.Add, uop.Mul, uop.MulAdd, uop.IDiv, uop.Mod, uop.Xor, uop.Shl, uop.Shr, uop.Max), affine),
 	step("compare indices", rewrite.OneOf(uop.Less, uop.Equal), compareIndices),
 	step("negate comparison", x.Less(y).Xor(one), negateComparison),
-	step("conjunction", x.And(y), conjunction),
-	step("disjunction", x.Or(y), disjunction),
+	step("guards", rewrite.OneOf(uop.And, uop.Or), guards),
 	step("index grid", rewrite.OneOf(uop.Neg, uop.Add, uop.Mul, uop.IDiv, uop.Mod, uop.Max, uop.Xor, uop.Less, uop.Equal, uop.Cast, uop.Where), grid),
 	step("where implied", a.Where(x, y), whereImplied),
 	step("where of load", a.Where(x, zero), whereOfLoad),
@@ -94,7 +93,7 @@ func negateComparison(m *rewrite.Match) *uop.UOp {
 	return s.less(l.shift(-1))
 }
 
-func conjunction(m *rewrite.Match) *uop.UOp {
+func guards(m *rewrite.Match) *uop.UOp {
 	if m.Root.DType() != dtype.Bool {
 		return nil
 	}
@@ -102,18 +101,7 @@ func conjunction(m *rewrite.Match) *uop.UOp {
 	if done, _ := x.built.Get(m.Root); done {
 		return nil
 	}
-	return x.conjunction(m.Root)
-}
-
-func disjunction(m *rewrite.Match) *uop.UOp {
-	if m.Root.DType() != dtype.Bool {
-		return nil
-	}
-	x := state(m)
-	if done, _ := x.built.Get(m.Root); done {
-		return nil
-	}
-	return x.join(uop.Or, flatten(nil, m.Root, uop.Or))
+	return x.normal(m.Root.Op(), m.Root)
 }
 
 // whereImplied drops an inner choice that the outer condition decides.

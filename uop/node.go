@@ -169,6 +169,8 @@ func (u *UOp) String() string {
 		return fmt.Sprintf("p%d", a.Slot)
 	case RegArg:
 		return fmt.Sprintf("v%d", a.ID)
+	case VarArg:
+		return a.Name
 	}
 	return fmt.Sprintf("%s.%s%v", u.op, u.dtype.Short(), []int(u.shape))
 }
