@@ -1,0 +1,290 @@
+package codegen
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// term is one summand of an affine form: k times an expression that is not affine itself.
+type term struct {
+	u *uop.UOp
+	k int
+}
+
+// affine is c + Σ k·u with distinct u, in order of first appearance.
+type affine struct {
+	c     int
+	terms []term
+}
+
+// coeff is the factor of u.
+func (a affine) coeff(u *uop.UOp) int {
+	for _, t := range a.terms {
+		if t.u == u {
+			return t.k
+		}
+	}
+	return 0
+}
+
+func (a affine) add(b affine, k int) affine {
+	out := affine{c: a.c + k*b.c, terms: append([]term(nil), a.terms...)}
+next:
+	for _, t := range b.terms {
+		for i := range out.terms {
+			if out.terms[i].u == t.u {
+				out.terms[i].k += k * t.k
+				continue next
+			}
+		}
+		out.terms = append(out.terms, term{t.u, k * t.k})
+	}
+	keep := out.terms[:0]
+	for _, t := range out.terms {
+		if t.k != 0 {
+			keep = append(keep, t)
+		}
+	}
+	out.terms = keep
+	return out
+}
+
+func (a affine) constant() bool { return len(a.terms) == 0 }
+
+// node builds the expression of the form.
+func (a affine) node(t *uop.Table) *uop.UOp {
+	var sum *uop.UOp
+	for _, m := range a.terms {
+		x := m.u
+		if m.k != 1 {
+			x = x.Mul(t.Index(m.k))
+		}
+		if sum == nil {
+			sum = x
+		} else {
+			sum = sum.Add(x)
+		}
+	}
+	if sum == nil {
+		return t.Index(a.c)
+	}
+	if a.c != 0 {
+		sum = sum.Add(t.Index(a.c))
+	}
+	return sum
+}
+
+// facts memoises what is asked about expressions of one kernel: affine forms, bounds, free ranges.
+type facts struct {
+	forms  map[*uop.UOp]affine
+	bounds map[*uop.UOp]span
+	free   map[*uop.UOp]rangeSet
+	id     map[*uop.UOp]int
+	ranges []*uop.UOp
+}
+
+func newFacts() *facts {
+	return &facts{forms: map[*uop.UOp]affine{}, bounds: map[*uop.UOp]span{},
+		free: map[*uop.UOp]rangeSet{}, id: map[*uop.UOp]int{}}
+}
+
+// affine gives the affine form of an index expression.
+func (f *facts) affine(u *uop.UOp) affine {
+	if a, ok := f.forms[u]; ok {
+		return a
+	}
+	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := f.forms[u]; return ok }, func(u *uop.UOp) {
+		f.forms[u] = f.affineStep(u)
+	})
+	return f.forms[u]
+}
+
+func (f *facts) affineStep(u *uop.UOp) affine {
+	if u.DType() == dtype.Index {
+		switch u.Op() {
+		case uop.Const:
+			n, _ := u.ConstInt()
+			return affine{c: n}
+		case uop.Add:
+			return f.forms[u.At(0)].add(f.forms[u.At(1)], 1)
+		case uop.Neg:
+			return affine{}.add(f.forms[u.At(0)], -1)
+		case uop.Mul:
+			for i := range 2 {
+				if k := f.forms[u.At(i)]; k.constant() {
+					return affine{}.add(f.forms[u.At(1-i)], k.c)
+				}
+			}
+		case uop.MulAdd:
+			for i := range 2 {
+				if k := f.forms[u.At(i)]; k.constant() {
+					return f.forms[u.At(2)].add(f.forms[u.At(1-i)], k.c)
+				}
+			}
+		}
+	}
+	return affine{terms: []term{{u, 1}}}
+}
+
+// span holds all values of an integer expression; lo > hi when there are none.
+type span struct{ lo, hi int }
+
+var anyInt = span{math.MinInt, math.MaxInt}
+
+const bigInt = math.MaxInt / 4
+
+func (i span) within(lo, hi int) bool { return i.lo >= lo && i.hi <= hi }
+
+// bound gives the span of an integer expression.
+func (f *facts) bound(u *uop.UOp) span {
+	if b, ok := f.bounds[u]; ok {
+		return b
+	}
+	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := f.bounds[u]; return ok }, func(u *uop.UOp) {
+		f.bounds[u] = f.boundStep(u)
+	})
+	return f.bounds[u]
+}
+
+// walk visits the nodes below roots, operands first, each once; cut ends it at nodes that are known.
+func walk(roots []*uop.UOp, cut func(*uop.UOp) bool, visit func(*uop.UOp)) {
+	type frame struct {
+		u *uop.UOp
+		i int
+	}
+	var seen map[*uop.UOp]bool
+	var stack []frame
+	for _, r := range roots {
+		if seen[r] || cut(r) {
+			continue
+		}
+		if seen == nil {
+			seen = map[*uop.UOp]bool{}
+		}
+		seen[r] = true
+		stack = append(stack, frame{r, 0})
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.i == len(top.u.Src()) {
+				visit(top.u)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			s := top.u.At(top.i)
+			top.i++
+			if !seen[s] && !cut(s) {
+				seen[s] = true
+				stack = append(stack, frame{s, 0})
+			}
+		}
+	}
+}
+
+// rangeSet is a set of the ranges of a kernel.
+type rangeSet [8]uint64
+
+const maxRanges = 512
+
+func (s rangeSet) or(o rangeSet) rangeSet {
+	for i := range s {
+		s[i] |= o[i]
+	}
+	return s
+}
+
+func (s rangeSet) minus(o rangeSet) rangeSet {
+	for i := range s {
+		s[i] &^= o[i]
+	}
+	return s
+}
+
+func (s rangeSet) and(o rangeSet) rangeSet {
+	for i := range s {
+		s[i] &= o[i]
+	}
+	return s
+}
+
+func (s rangeSet) empty() bool              { return s == rangeSet{} }
+func (s rangeSet) within(o rangeSet) bool   { return s.minus(o).empty() }
+func (s rangeSet) has(i int) bool           { return s[i/64]&(1<<(i%64)) != 0 }
+func (s rangeSet) with(i int) rangeSet      { s[i/64] |= 1 << (i % 64); return s }
+func (s rangeSet) disjoint(o rangeSet) bool { return s.and(o).empty() }
+
+// each calls f with every member, in the order in which ranges were first met.
+func (s rangeSet) each(f func(i int)) {
+	for w, x := range s {
+		for ; x != 0; x &= x - 1 {
+			f(64*w + bits.TrailingZeros64(x))
+		}
+	}
+}
+
+// rangeID numbers ranges.
+func (f *facts) rangeID(r *uop.UOp) int {
+	if i, ok := f.id[r]; ok {
+		return i
+	}
+	i := len(f.ranges)
+	if i == maxRanges {
+		panic(tooManyLoops{})
+	}
+	f.id[r] = i
+	f.ranges = append(f.ranges, r)
+	return i
+}
+
+// tooManyLoops is thrown where a kernel has more loops than a rangeSet holds.
+type tooManyLoops struct{}
+
+// set makes a rangeSet.
+func (f *facts) set(ranges ...*uop.UOp) (s rangeSet) {
+	for _, r := range ranges {
+		s = s.with(f.rangeID(r))
+	}
+	return s
+}
+
+// list gives the ranges of a set, in the order in which they were first met.
+func (f *facts) list(s rangeSet) (out []*uop.UOp) {
+	s.each(func(i int) { out = append(out, f.ranges[i]) })
+	return out
+}
+
+// freeRanges gives the ranges that a value depends on, those of its own reductions not among them.
+func (f *facts) freeRanges(u *uop.UOp) rangeSet {
+	if s, ok := f.free[u]; ok {
+		return s
+	}
+	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := f.free[u]; return ok }, func(u *uop.UOp) {
+		var s rangeSet
+		if u.Op() == uop.Range {
+			s = s.with(f.rangeID(u))
+		}
+		parts, ranges := reduceParts(u)
+		for _, x := range parts {
+			s = s.or(f.free[x])
+		}
+		for _, r := range ranges {
+			s = s.minus(rangeSet{}.with(f.rangeID(r)))
+		}
+		f.free[u] = s
+	})
+	return f.free[u]
+}
+
+// reduceParts splits the operands of a Reduce; for other nodes all operands are parts.
+func reduceParts(u *uop.UOp) (parts, ranges []*uop.UOp) {
+	if u.Op() != uop.Reduce {
+		return u.Src(), nil
+	}
+	n := u.Arg().(uop.ReduceArg).Parts
+	return u.Src()[:n], u.Src()[n:]
+}
+
+// extent is the number of iterations of a range.
+func extent(r *uop.UOp) int { return r.Arg().(uop.RangeArg).N }

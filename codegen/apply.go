@@ -1,0 +1,261 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// apply carries out moves on the kernel's expressions and axes: splits, fusions, laws, kinds, orders. Stages and
+// carries are checked and kept for the tree.
+func (k *kernel) apply(moves []Move) error {
+	for _, m := range moves {
+		if err := k.applyOne(m); err != nil {
+			return fmt.Errorf("codegen: move %q: %w", m, err)
+		}
+	}
+	return k.check()
+}
+
+func (k *kernel) applyOne(m Move) error {
+	switch m.Verb {
+	case Split:
+		return k.split(m)
+	case Fuse:
+		return k.fuse(m)
+	case Nest:
+		return k.nest(m)
+	case Order:
+		return k.order(m)
+	case Threads, Tiles, Vectors:
+		a := k.axes[m.Name]
+		if a == nil {
+			return k.noAxis(m.Name)
+		}
+		a.kind = map[Verb]Kind{Threads: Thread, Tiles: Tile, Vectors: Vector}[m.Verb]
+		return nil
+	case Stage:
+		if k.values[m.Name] == nil {
+			return fmt.Errorf("there is no value %s", m.Name)
+		}
+		if m.At != Root && k.axes[m.At] == nil {
+			return k.noAxis(m.At)
+		}
+		for _, x := range m.Axes {
+			if k.axes[x] == nil {
+				return k.noAxis(x)
+			}
+		}
+		k.stages = append(k.stages, m)
+		return nil
+	case Carry:
+		if v := k.values[m.Name]; v == nil || v.Op() != uop.Reduce {
+			return fmt.Errorf("there is no reduction %s", m.Name)
+		}
+		for _, x := range m.Axes {
+			if k.axes[x] == nil {
+				return k.noAxis(x)
+			}
+		}
+		k.carry = append(k.carry, m)
+		return nil
+	}
+	return fmt.Errorf("unknown")
+}
+
+func (k *kernel) noAxis(name string) error {
+	var have []string
+	for _, g := range k.groups {
+		for _, a := range g.axes {
+			have = append(have, a.name)
+		}
+	}
+	for _, name := range k.reds {
+		if u := k.values[name]; u.Op() == uop.Reduce {
+			_, ranges := reduceParts(u)
+			for _, r := range ranges {
+				have = append(have, k.byR[r].name)
+			}
+		}
+	}
+	return fmt.Errorf("there is no axis %s (there are %v)", name, have)
+}
+
+func (k *kernel) split(m Move) error {
+	a := k.axes[m.Name]
+	if a == nil {
+		return k.noAxis(m.Name)
+	}
+	n, f := extent(a.r), m.N
+	if f < 1 || f > n {
+		return fmt.Errorf("axis %s has %d iterations", m.Name, n)
+	}
+	tail := m.Tail
+	if n%f == 0 {
+		tail = Exact
+	} else if tail == Exact {
+		return fmt.Errorf("%d does not divide the %d iterations of %s", f, n, m.Name)
+	}
+	if tail == Peel && a.owner != "" {
+		return k.peelReduce(a, n, f)
+	}
+	outer, inner := k.newRange((n+f-1)/f, a.name+".0"), k.newRange(f, a.name+".1")
+	base := outer.Mul(k.t.Index(f))
+	if tail == Shift {
+		if a.owner != "" {
+			return fmt.Errorf("a reduction would count elements twice")
+		}
+		base = minIndex(base, k.t.Index(n-f))
+	}
+	at := k.facts.affine(base.Add(inner)).node(k.t)
+	ao, ai := k.replaceAxis(a, []*uop.UOp{outer, inner}, at)
+	switch tail {
+	case Guard:
+		if a.owner == "" {
+			return fmt.Errorf("guard is for reductions; outputs have shift and peel")
+		}
+		ai.guard = at.Less(k.t.Index(n))
+	case Peel:
+		ao.full, ao.inner = n/f, inner
+		ao.rest = k.newRange(n%f, a.name+".t")
+		k.byR[ao.rest] = &axis{name: a.name + ".t", r: ao.rest, full: -1}
+	}
+	return nil
+}
+
+// minIndex is the smaller of two indices; index arithmetic never comes near the least integer.
+func minIndex(a, b *uop.UOp) *uop.UOp { return a.Neg().Max(b.Neg()).Neg() }
+
+// replaceAxis puts two ranges in the place of axis a, whose value is now given by at.
+func (k *kernel) replaceAxis(a *axis, ranges []*uop.UOp, at *uop.UOp) (outer, inner *axis) {
+	owner := a.owner
+	delete(k.axes, a.name)
+	outer = k.addAxis(a.name+".0", ranges[0], owner)
+	inner = k.addAxis(a.name+".1", ranges[1], owner)
+	if a.guard != nil {
+		inner.guard = a.guard
+	}
+	k.substituteRanges(map[*uop.UOp]*uop.UOp{a.r: at}, map[*uop.UOp][]*uop.UOp{a.r: ranges})
+	for _, g := range k.groups {
+		g.axes = replaceIn(g.axes, a, outer, inner)
+		g.order = replaceIn(g.order, a, outer, inner)
+	}
+	return outer, inner
+}
+
+func replaceIn(list []*axis, a *axis, by ...*axis) []*axis {
+	if i := slices.Index(list, a); i >= 0 {
+		return slices.Replace(slices.Clone(list), i, i+1, by...)
+	}
+	return list
+}
+
+// substituteRanges replaces ranges by expressions, in reductions' and outputs' own lists by lists of ranges.
+func (k *kernel) substituteRanges(at map[*uop.UOp]*uop.UOp, lists map[*uop.UOp][]*uop.UOp) {
+	expand := func(ranges []*uop.UOp) (out []*uop.UOp) {
+		for _, r := range ranges {
+			if l, ok := lists[r]; ok {
+				for _, x := range l {
+					if !slices.Contains(out, x) {
+						out = append(out, x)
+					}
+				}
+			} else {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	k.rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+		if e, ok := at[u]; ok {
+			return e
+		}
+		if parts, ranges := reduceParts(u); ranges != nil {
+			return k.t.Make(uop.Reduce, u.DType(), u.Arg(), append(slices.Clone(src[:len(parts)]), expand(ranges)...)...)
+		}
+		return k.fold(remake(k.t, u, src))
+	})
+	for i := range k.outs {
+		k.outs[i].Axes = expand(k.outs[i].Axes)
+	}
+	for _, a := range k.axes {
+		if a.guard != nil {
+			a.guard = k.substitute(at, a.guard)
+		}
+	}
+}
+
+// substitute replaces nodes in one expression and folds.
+func (k *kernel) substitute(with map[*uop.UOp]*uop.UOp, u *uop.UOp) *uop.UOp {
+	done := map[*uop.UOp]*uop.UOp{}
+	walk([]*uop.UOp{u}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+		if e, ok := with[u]; ok {
+			done[u] = e
+			return
+		}
+		src := make([]*uop.UOp, len(u.Src()))
+		for i, s := range u.Src() {
+			src[i] = done[s]
+		}
+		done[u] = k.fold(remake(k.t, u, src))
+	})
+	return done[u]
+}
+
+// fuse makes one axis of two, the first being the outer one.
+func (k *kernel) fuse(m Move) error {
+	if len(m.Axes) != 2 || k.axes[m.Axes[0]] == nil || k.axes[m.Axes[1]] == nil {
+		return fmt.Errorf("needs two axes")
+	}
+	a, b := k.axes[m.Axes[0]], k.axes[m.Axes[1]]
+	if a.owner != b.owner || a.full >= 0 || b.full >= 0 || a.guard != nil || b.guard != nil {
+		return fmt.Errorf("axes %s and %s cannot become one", a.name, b.name)
+	}
+	n := extent(b.r)
+	f := k.newRange(extent(a.r)*n, a.name+"+"+b.name)
+	c := k.t.Index(n)
+	delete(k.axes, a.name)
+	delete(k.axes, b.name)
+	joined := k.addAxis(a.name+"+"+b.name, f, a.owner)
+	one := []*uop.UOp{f}
+	k.substituteRanges(map[*uop.UOp]*uop.UOp{a.r: f.IDiv(c), b.r: f.Mod(c)}, map[*uop.UOp][]*uop.UOp{a.r: one, b.r: one})
+	for _, g := range k.groups {
+		g.axes = replaceIn(replaceIn(g.axes, a, joined), b)
+		g.order = replaceIn(replaceIn(g.order, a, joined), b)
+	}
+	return nil
+}
+
+// order sets the order of the loops of a nest, or of a reduction.
+func (k *kernel) order(m Move) error {
+	var list []*axis
+	for i, name := range m.Axes {
+		a := k.axes[name]
+		if a == nil {
+			return k.noAxis(name)
+		}
+		if slices.Contains(list, a) {
+			return fmt.Errorf("axis %s is named twice", name)
+		}
+		list = append(list, a)
+		k.place[a.r] = i
+	}
+	for _, g := range k.groups {
+		n := 0
+		for _, a := range g.axes {
+			if slices.Contains(list, a) {
+				n++
+			}
+		}
+		switch n {
+		case 0:
+			continue
+		case len(g.axes):
+			g.order = list
+		default:
+			return fmt.Errorf("it must name all axes of its nest")
+		}
+	}
+	return nil
+}

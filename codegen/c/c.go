@@ -1,0 +1,148 @@
+// Package c spells lowered kernels in C with the vector extensions of GCC and Clang.
+//
+// It knows the language and what its compilers lack. It refuses to know why a kernel looks as it does.
+//
+//	p, err := codegen.Lower(spec, moves, c.Target(c.Machine{VectorBytes: 64}))
+//	k, err := c.Render(p) // k.Source, k.Entry; compiled after c.Prelude
+package c
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Machine is what the code generator should know of the processor; zero values stand for the usual.
+type Machine struct {
+	VectorBytes int // bytes of a vector register: 16, 32 or 64
+	Registers   int // vector registers
+	L1, L2      int // bytes of the caches of one core
+	NoOpt       bool
+}
+
+// Target describes C on a machine to the lowering.
+func Target(m Machine) *codegen.Target {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&m.VectorBytes, 16)
+	regs := 16
+	if m.VectorBytes == 64 {
+		regs = 32
+	}
+	def(&m.Registers, regs)
+	def(&m.L1, 32<<10)
+	def(&m.L2, 512<<10)
+	return &codegen.Target{
+		Name: "c", VectorLen: func(d dtype.DType) int {
+			if d.Size() == 0 {
+				return 0
+			}
+			return m.VectorBytes / d.Size()
+		},
+		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: has, NoOpt: m.NoOpt,
+	}
+}
+
+// has: arithmetic of C's own types; 16-bit floats are words that can be moved and selected; truth values are
+// masks. There is no library of functions.
+func has(o uop.Op, d dtype.DType) bool {
+	switch {
+	case d == dtype.F16 || d == dtype.BF16:
+		return o == uop.Where || o == uop.Bitcast
+	case d == dtype.Bool:
+		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast
+	}
+	switch o {
+	case uop.Exp2, uop.Log2, uop.Sin, uop.Trunc:
+		return false
+	}
+	return true
+}
+
+// Render writes a kernel. The entry's name is a hash of the text, so equal kernels have equal names.
+func Render(p *codegen.Program) (k plan.Kernel, err error) {
+	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}}
+	defer func() {
+		if x := recover(); x != nil {
+			panic(fmt.Errorf("c: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))
+		}
+	}()
+	r.head()
+	r.block(p.Body, 1)
+	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + r.out.String() + "}\n"
+	head := r.head2.String()
+	sum := sha256.Sum256([]byte(head + text))
+	entry := "k_" + hex.EncodeToString(sum[:8])
+	k = plan.Kernel{
+		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)),
+		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
+		Source: head + "// " + p.Name + "\nvoid " + entry + text,
+	}
+	for _, q := range p.Params {
+		n := int64(q.DType.Size())
+		for _, d := range q.Dims {
+			n *= int64(d)
+		}
+		k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: n})
+	}
+	return k, nil
+}
+
+// Prelude stands once before the kernels of a module.
+const Prelude = `#include <stdint.h>
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
+#define weft_fma_f32(a, b, c) __builtin_fmaf(a, b, c)
+#define weft_fma_f64(a, b, c) __builtin_fma(a, b, c)
+#else
+#define weft_fma_f32(a, b, c) ((float)((double)(a) * (b) + (c)))
+#define weft_fma_f64(a, b, c) ((a) * (b) + (c))
+#endif
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__AVX512F__)
+#define WEFT_FMA_f32x16(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)
+#define WEFT_FMA_f64x8(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)
+#define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512_mask(a, a, (unsigned short)-1, 4)
+#define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512_mask(a, a, (unsigned char)-1, 4)
+#if defined(__AVX512DQ__)
+#define WEFT_LDM_f32x16(p, m) __builtin_ia32_loadups512_mask((const float *)(p), (f32x16){0}, __builtin_ia32_cvtd2mask512(m))
+#endif
+#endif
+#if defined(__FMA__)
+#define WEFT_FMA_f32x4(a, b, c) __builtin_ia32_vfmaddps(a, b, c)
+#define WEFT_FMA_f32x8(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
+#define WEFT_FMA_f64x2(a, b, c) __builtin_ia32_vfmaddpd(a, b, c)
+#define WEFT_FMA_f64x4(a, b, c) __builtin_ia32_vfmaddpd256(a, b, c)
+#endif
+#if defined(__AVX__)
+#define WEFT_SQRT_f32x8(a) __builtin_ia32_sqrtps256(a)
+#define WEFT_SQRT_f64x4(a) __builtin_ia32_sqrtpd256(a)
+#endif
+#define WEFT_SQRT_f32x4(a) __builtin_ia32_sqrtps(a)
+#define WEFT_SQRT_f64x2(a) __builtin_ia32_sqrtpd(a)
+#endif
+#define WEFT_BITS(name, from, to) static inline to name(from x) { to y; __builtin_memcpy(&y, &x, sizeof y); return y; }
+WEFT_BITS(bits_f32_i32, float, int32_t)
+WEFT_BITS(bits_f32_u32, float, uint32_t)
+WEFT_BITS(bits_i32_f32, int32_t, float)
+WEFT_BITS(bits_u32_f32, uint32_t, float)
+WEFT_BITS(bits_f64_i64, double, int64_t)
+WEFT_BITS(bits_f64_u64, double, uint64_t)
+WEFT_BITS(bits_i64_f64, int64_t, double)
+WEFT_BITS(bits_u64_f64, uint64_t, double)
+#define WEFT_MAX(t, T) static inline T max_##t(T a, T b) { return a > b ? a : b; }
+WEFT_MAX(i8, int8_t) WEFT_MAX(u8, uint8_t) WEFT_MAX(i16, int16_t) WEFT_MAX(u16, uint16_t) WEFT_MAX(i32, int32_t)
+#define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { return a < b || b != b ? b : a; }
+WEFT_FMAX(f32, float) WEFT_FMAX(f64, double)
+WEFT_MAX(u32, uint32_t) WEFT_MAX(i64, int64_t) WEFT_MAX(u64, uint64_t)
+`
+
+func indent(n int) string { return strings.Repeat("\t", n) }

@@ -1,0 +1,309 @@
+package c
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// renderer writes one kernel.
+type renderer struct {
+	p       *codegen.Program
+	out     strings.Builder
+	head2   strings.Builder // helpers, once a module
+	helpers map[string]bool
+	params  map[*uop.UOp]string
+	scratch int64
+	allocs  int
+
+	// Inside a Vector loop:
+	n       int                 // lanes; 0 outside
+	lane    *uop.UOp            // its range
+	vary    func(*uop.UOp) bool // differs between lanes
+	mask    string              // lanes that take part, of 8 bits; "" for all
+	class   map[*uop.UOp]int    // bits of mask registers
+	lanesOf map[*uop.UOp]bool   // registers declared as vectors
+}
+
+func (r *renderer) line(depth int, format string, a ...any) {
+	r.out.WriteString(indent(depth))
+	fmt.Fprintf(&r.out, format, a...)
+	r.out.WriteByte('\n')
+}
+
+func (r *renderer) head() {
+	for i, q := range r.p.Params {
+		c := "const "
+		if q.Write {
+			c = ""
+		}
+		t := stored(q.DType)
+		r.line(1, "%s%s *restrict p%d = (%s%s *)buf[%d];", c, t, i, c, t, i)
+	}
+}
+
+func (r *renderer) block(stmts []codegen.Stmt, depth int) {
+	for _, s := range stmts {
+		r.stmt(s, depth)
+	}
+}
+
+func (r *renderer) stmt(s codegen.Stmt, depth int) {
+	switch s := s.(type) {
+	case *codegen.Loop:
+		r.loop(s, depth)
+	case *codegen.If:
+		r.cond(s, depth)
+	case *codegen.Let:
+		r.let(s, depth)
+	case *codegen.Set:
+		r.set(s, depth)
+	case *codegen.Fold:
+		r.fold(s, depth)
+	case *codegen.Store:
+		r.store(s, depth)
+	case *codegen.Alloc:
+		t := stored(s.Buf.DType())
+		r.params[s.Buf] = fmt.Sprintf("s%d", r.allocs)
+		r.line(depth, "%s *restrict s%d = (%s *)(scratch + %d);", t, r.allocs, t, r.scratch)
+		r.allocs++
+		r.scratch += codegen.ScratchBytes(s)
+	default:
+		panic(fmt.Sprintf("BUG: cannot spell %T", s))
+	}
+}
+
+func (r *renderer) loop(l *codegen.Loop, depth int) {
+	v := rangeName(l.Range)
+	switch l.Kind {
+	case codegen.Vector:
+		r.n, r.lane, r.vary = l.Range.Arg().(uop.RangeArg).N, l.Range, codegen.Varying(l)
+		r.line(depth, "{")
+		r.block(l.Body, depth+1)
+		r.line(depth, "}")
+		r.n, r.lane, r.vary = 0, nil, nil
+		return
+	case codegen.Thread:
+		r.line(depth, "for (int64_t %s = lo; %s < hi; %s++) {", v, v, v)
+	case codegen.Serial:
+		r.line(depth, "for (int64_t %s = 0; %s < %d; %s++) {", v, v, l.Range.Arg().(uop.RangeArg).N, v)
+	default:
+		panic(fmt.Sprintf("BUG: C has no loop of kind %c", l.Kind.Letter()))
+	}
+	r.block(l.Body, depth+1)
+	r.line(depth, "}")
+}
+
+func (r *renderer) cond(s *codegen.If, depth int) {
+	if !r.vec(s.Cond) {
+		r.line(depth, "if (%s) {", r.expr(s.Cond))
+		r.block(s.Body, depth+1)
+		r.line(depth, "}")
+		return
+	}
+	old := r.mask
+	m := fmt.Sprintf("m%d", depth)
+	r.line(depth, "{")
+	cond := r.maskOf(s.Cond, 8)
+	if old != "" {
+		cond = "(" + cond + ") & " + old
+	}
+	r.line(depth+1, "%s %s = %s;", r.vtype("i8"), m, cond)
+	r.mask = m
+	r.block(s.Body, depth+1)
+	r.mask = old
+	r.line(depth, "}")
+}
+
+func (r *renderer) let(s *codegen.Let, depth int) {
+	d := s.Reg.DType()
+	if r.n > 0 && (r.vary(s.Reg) || r.vary(s.Value)) {
+		r.lanesOf[s.Reg] = true
+		if d == dtype.Bool {
+			bits := r.classOf(s.Value)
+			r.class[s.Reg] = bits
+			r.line(depth, "%s %s = %s;", r.vtype(maskElem(bits)), regName(s.Reg), r.maskOf(s.Value, bits))
+			return
+		}
+		r.line(depth, "%s %s = %s;", r.vtype(elem(d)), regName(s.Reg), r.vexpr(s.Value))
+		return
+	}
+	r.line(depth, "%s %s = %s;", scalar[d], regName(s.Reg), r.expr(s.Value))
+}
+
+func (r *renderer) set(s *codegen.Set, depth int) {
+	value := func(i int) string {
+		reg := s.Regs[i]
+		if !r.vec(reg) {
+			return r.expr(s.Values[i])
+		}
+		if reg.DType() == dtype.Bool {
+			v := r.maskOf(s.Values[i], r.class[reg])
+			if r.mask != "" {
+				m := r.convert(r.mask, "i8", maskElem(r.class[reg]))
+				return fmt.Sprintf("(%s & %s) | (%s & ~%s)", v, m, regName(reg), m)
+			}
+			return v
+		}
+		v := r.vexpr(s.Values[i])
+		if r.mask != "" {
+			e := elem(reg.DType())
+			return r.selectLanes(e, r.convert(r.mask, "i8", maskElem(elemBits[e])), v, regName(reg))
+		}
+		return v
+	}
+	if len(s.Regs) == 1 {
+		r.line(depth, "%s = %s;", regName(s.Regs[0]), value(0))
+		return
+	}
+	r.line(depth, "{")
+	for i, reg := range s.Regs {
+		t := scalar[reg.DType()]
+		if r.vec(reg) {
+			t = r.vtype(elem(reg.DType()))
+			if reg.DType() == dtype.Bool {
+				t = r.vtype(maskElem(r.class[reg]))
+			}
+		}
+		r.line(depth+1, "%s t%d = %s;", t, i, value(i))
+	}
+	for i, reg := range s.Regs {
+		r.line(depth+1, "%s = t%d;", regName(reg), i)
+	}
+	r.line(depth, "}")
+}
+
+// pointer is the buffer's name.
+func (r *renderer) pointer(buf *uop.UOp) string {
+	if a := buf.Arg().(uop.ParamArg); !a.Scratch {
+		return fmt.Sprintf("p%d", a.Slot)
+	}
+	return r.params[buf]
+}
+
+func (r *renderer) store(s *codegen.Store, depth int) {
+	p, index := r.pointer(s.Buf), s.Index[0]
+	d := s.Buf.DType()
+	if !r.vec(index) && !r.vec(s.Value) && r.mask == "" {
+		r.line(depth, "%s[%s] = %s;", p, r.expr(index), r.expr(s.Value))
+		return
+	}
+	var v string
+	if d == dtype.Bool {
+		v = fmt.Sprintf("((%s)%s & %s)", r.vtype("u8"), r.maskOf(s.Value, 8), r.splat("u8", "1"))
+	} else {
+		v = r.vexpr(s.Value)
+	}
+	e := elem(d)
+	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
+	switch {
+	case ok && stride == 1 && r.mask == "":
+		r.line(depth, "*(%su *)(%s + %s) = %s;", r.vtype(e), p, r.expr(base), v)
+	case ok && r.mask == "":
+		r.line(depth, "%s(%s + %s, %d, %s);", r.helper("st", e), p, r.expr(base), stride, v)
+	case r.mask == "":
+		r.line(depth, "%s(%s, %s, %s);", r.helper("sti", e), p, r.vexpr(index), v)
+	default:
+		r.vtype("i8")
+		r.line(depth, "%s(%s, %s, %s, %s);", r.helper("stm", e), p, r.vexpr(index), v, r.mask)
+	}
+}
+
+// fold merges lanes by halves, then into the scalars.
+func (r *renderer) fold(s *codegen.Fold, depth int) {
+	r.line(depth, "{")
+	x := make([]*uop.UOp, len(s.Values))
+	y := make([]*uop.UOp, len(s.Values))
+	t := s.Regs[0].Home()
+	for i, v := range s.Values {
+		x[i] = t.Make(uop.Reg, v.DType(), uop.RegArg{ID: 1<<20 + 2*i})
+		y[i] = t.Make(uop.Reg, v.DType(), uop.RegArg{ID: 1<<20 + 2*i + 1})
+		if v.DType() == dtype.Bool {
+			r.class[x[i]], r.class[y[i]] = 8, 8
+		}
+		r.line(depth+1, "%s %s = %s, %s;", r.vtype(r.regElem(x[i])), regName(x[i]), r.asElem(v, r.regElem(x[i])), regName(y[i]))
+	}
+	merged := codegen.Legalize(t, legal, s.Monoid.Info().Merge(x, y)...)
+	old := r.vary
+	inFold := map[*uop.UOp]bool{}
+	for i := range x {
+		inFold[x[i]], inFold[y[i]] = true, true
+	}
+	r.vary = dependsOn(inFold)
+	for half := r.n / 2; half > 0; half /= 2 {
+		for i := range x {
+			r.line(depth+1, "%s = %s;", regName(y[i]), r.rotate(r.regElem(x[i]), regName(x[i]), half))
+		}
+		r.assign(x, merged, depth+1, true)
+	}
+	r.vary = func(*uop.UOp) bool { return false }
+	for i := range x {
+		cast := ""
+		if x[i].DType() == dtype.Bool {
+			cast = "1 & "
+		}
+		r.line(depth+1, "%s %sl = %s%s[0];", scalar[x[i].DType()], regName(x[i]), cast, regName(x[i]))
+		y[i] = t.Make(uop.Reg, x[i].DType(), uop.RegArg{ID: 1<<21 + i})
+		r.line(depth+1, "%s %s = %sl;", scalar[x[i].DType()], regName(y[i]), regName(x[i]))
+	}
+	r.assign(s.Regs, codegen.Legalize(t, legal, s.Monoid.Info().Merge(s.Regs, y)...), depth+1, false)
+	r.vary = old
+	r.line(depth, "}")
+}
+
+// legal is asked which ops a Fold may use: widths do not matter.
+var legal = Target(Machine{})
+
+func dependsOn(set map[*uop.UOp]bool) func(u *uop.UOp) bool {
+	memo := map[*uop.UOp]bool{}
+	return func(u *uop.UOp) bool {
+		for _, v := range uop.Topo(u) {
+			if _, ok := memo[v]; ok {
+				continue
+			}
+			d := set[v]
+			for _, s := range v.Src() {
+				d = d || memo[s]
+			}
+			memo[v] = d
+		}
+		return memo[u]
+	}
+}
+
+// assign sets registers at once.
+func (r *renderer) assign(regs, values []*uop.UOp, depth int, lanes bool) {
+	r.line(depth, "{")
+	for i, reg := range regs {
+		if lanes {
+			r.line(depth+1, "%s t%d = %s;", r.vtype(r.regElem(reg)), i, r.asElem(values[i], r.regElem(reg)))
+		} else {
+			r.line(depth+1, "%s t%d = %s;", scalar[reg.DType()], i, r.expr(values[i]))
+		}
+	}
+	for i, reg := range regs {
+		r.line(depth+1, "%s = t%d;", regName(reg), i)
+	}
+	r.line(depth, "}")
+}
+
+func (r *renderer) regElem(reg *uop.UOp) string {
+	if reg.DType() == dtype.Bool {
+		return maskElem(r.class[reg])
+	}
+	return elem(reg.DType())
+}
+
+// asElem spells a vector value, masks in the width of e.
+func (r *renderer) asElem(u *uop.UOp, e string) string {
+	if u.DType() == dtype.Bool {
+		return r.maskOf(u, elemBits[e])
+	}
+	return r.vexpr(u)
+}
+
+func rangeName(u *uop.UOp) string { return fmt.Sprintf("i%d", u.Arg().(uop.RangeArg).ID) }
+func regName(u *uop.UOp) string   { return fmt.Sprintf("v%d", u.Arg().(uop.RegArg).ID) }

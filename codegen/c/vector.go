@@ -1,0 +1,269 @@
+package c
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+func maskElem(bits int) string { return fmt.Sprintf("i%d", bits) }
+
+// vtype is the name of a vector type, defined once a module.
+func (r *renderer) vtype(e string) string { return r.vtypeN(e, r.n) }
+
+func (r *renderer) vtypeN(e string, n int) string {
+	name := fmt.Sprintf("%sx%d", e, n)
+	r.define(name, fmt.Sprintf("typedef %[1]s %[2]s __attribute__((vector_size(%[3]d)));\n"+
+		"typedef %[1]s %[2]su __attribute__((vector_size(%[3]d), aligned(%[4]d), may_alias));\n",
+		byElem[e], name, n*elemBits[e]/8, elemBits[e]/8))
+	return name
+}
+
+// define adds a definition that other kernels of the module may have as well.
+func (r *renderer) define(name, text string) {
+	if !r.helpers[name] {
+		r.helpers[name] = true
+		fmt.Fprintf(&r.head2, "#ifndef WEFT_HAS_%[1]s\n#define WEFT_HAS_%[1]s\n%[2]s#endif\n", name, text)
+	}
+}
+
+// each joins n instances of a pattern.
+func each(n int, f func(i int) string) string {
+	s := make([]string, n)
+	for i := range s {
+		s[i] = f(i)
+	}
+	return strings.Join(s, ", ")
+}
+
+func (r *renderer) splat(e, x string) string { return r.helper("sp", e) + "(" + x + ")" }
+
+// helper is the name of a function on vectors of elements e.
+func (r *renderer) helper(what, e string) string {
+	v, t, n := r.vtype(e), byElem[e], r.n
+	name := what + "_" + v
+	if r.helpers[name] {
+		return name
+	}
+	f := func(result, args, body string) {
+		r.define(name, fmt.Sprintf("static inline %s %s(%s) { %s }\n", result, name, args, body))
+	}
+	list := func(format string) string {
+		return "return (" + v + "){" + each(n, func(i int) string { return strings.ReplaceAll(format, "$", fmt.Sprint(i)) }) + "};"
+	}
+	do := func(format string) string {
+		return strings.ReplaceAll(each(n, func(i int) string { return strings.ReplaceAll(format, "$", fmt.Sprint(i)) }), "; ,", ";")
+	}
+	switch what {
+	case "sp":
+		f(v, t+" x", list("x"))
+	case "gt":
+		f(v, "const "+t+" *p, int64_t s", list("p[$ * s]"))
+	case "gtm":
+		f(v, fmt.Sprintf("const %s *p, int64_t s, %s m", t, r.vtype("i8")), list("m[$] ? p[$ * s] : 0"))
+	case "gi":
+		f(v, fmt.Sprintf("const %s *p, %s x", t, r.vtype("i64")), list("p[x[$]]"))
+	case "gim":
+		f(v, fmt.Sprintf("const %s *p, %s x, %s m", t, r.vtype("i64"), r.vtype("i8")), list("m[$] ? p[x[$]] : 0"))
+	case "st":
+		f("void", fmt.Sprintf("%s *p, int64_t s, %s v", t, v), do("p[$ * s] = v[$]")+";")
+	case "sti":
+		f("void", fmt.Sprintf("%s *p, %s x, %s v", t, r.vtype("i64"), v), do("p[x[$]] = v[$]")+";")
+	case "stm":
+		f("void", fmt.Sprintf("%s *p, %s x, %s v, %s m", t, r.vtype("i64"), v, r.vtype("i8")),
+			each(n, func(i int) string { return fmt.Sprintf("(m[%d] ? (p[x[%d]] = v[%d], 0) : 0)", i, i, i) })+";")
+	case "iota":
+		f(v, "void", list("$"))
+	case "sel":
+		m := r.vtype(maskElem(elemBits[e]))
+		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
+	case "fma", "sqrt":
+		r.mathHelper(what, name, v, e)
+	case "ldm":
+		m := r.vtype(maskElem(elemBits[e]))
+		r.define(name, fmt.Sprintf("#ifdef WEFT_LDM_%[1]s\n#define %[2]s(p, m) WEFT_LDM_%[1]s(p, m)\n#else\n"+
+			"static inline %[1]s %[2]s(const %[3]s *p, %[4]s m) { %[5]s }\n#endif\n", v, name, t, m, list("m[$] ? p[$] : 0")))
+	default:
+		panic("BUG: no helper " + what)
+	}
+	return name
+}
+
+// mathHelper uses the machine's instruction where the prelude names it.
+func (r *renderer) mathHelper(what, name, v, e string) {
+	args, call := "a, b, c", "weft_fma_"+e+"(a[$], b[$], c[$])"
+	if what == "sqrt" {
+		args, call = "a", map[string]string{"f32": "__builtin_sqrtf(a[$])", "f64": "__builtin_sqrt(a[$])"}[e]
+	}
+	params := v + " " + strings.ReplaceAll(args, ", ", ", "+v+" ")
+	lanes := each(r.n, func(i int) string { return strings.ReplaceAll(call, "$", fmt.Sprint(i)) })
+	r.define(name, fmt.Sprintf("#ifdef WEFT_%[1]s_%[2]s\n#define %[3]s(%[4]s) ((%[2]s)WEFT_%[1]s_%[2]s(%[4]s))\n#else\n"+
+		"static inline %[2]s %[3]s(%[5]s) { return (%[2]s){%[6]s}; }\n#endif\n",
+		strings.ToUpper(what), v, name, args, params, lanes))
+}
+
+func (r *renderer) selectLanes(e, mask, a, b string) string {
+	return fmt.Sprintf("%s(%s, %s, %s)", r.helper("sel", e), mask, a, b)
+}
+
+func (r *renderer) convert(x, from, to string) string {
+	if from == to {
+		return x
+	}
+	r.vtype(from)
+	return fmt.Sprintf("__builtin_convertvector(%s, %s)", x, r.vtype(to))
+}
+
+// rotate moves lane i+by to lane i.
+func (r *renderer) rotate(e, x string, by int) string {
+	n := r.n
+	name := fmt.Sprintf("rot%d_%s", by, r.vtype(e))
+	r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(%[1]s x) { return __builtin_shufflevector(x, x, %[3]s); }\n", r.vtype(e), name,
+		each(n, func(i int) string { return fmt.Sprint((i + by) % n) })))
+	return name + "(" + x + ")"
+}
+
+// vexpr spells a value with one element per lane; a scalar is repeated. Not for bool.
+func (r *renderer) vexpr(u *uop.UOp) string {
+	d := u.DType()
+	e := elem(d)
+	if d == dtype.Bool {
+		panic("BUG: a mask is no vector of values")
+	}
+	if !r.vary(u) {
+		return r.splat(e, r.expr(u))
+	}
+	switch u.Op() {
+	case uop.Reg:
+		return regName(u)
+	case uop.Range:
+		return r.helper("iota", e) + "()"
+	case uop.Load:
+		return r.vload(u)
+	case uop.Neg:
+		return "(-" + r.vexpr(u.At(0)) + ")"
+	case uop.Sqrt:
+		return fmt.Sprintf("%s(%s)", r.helper("sqrt", e), r.vexpr(u.At(0)))
+	case uop.Cast:
+		return r.convert(r.vexpr(u.At(0)), elem(u.At(0).DType()), e)
+	case uop.Bitcast:
+		return fmt.Sprintf("((%s)%s)", r.vtype(e), r.vexpr(u.At(0)))
+	case uop.Max:
+		a, b := r.vexpr(u.At(0)), r.vexpr(u.At(1))
+		name := "max_" + r.vtype(e)
+		sel := r.helper("sel", e)
+		cond := "b > a"
+		if d.IsFloat() { // NaN wins
+			cond = "(b > a) | (b != b)"
+		}
+		r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(%[1]s a, %[1]s b) { return %[3]s((%[4]s)(%[5]s), b, a); }\n",
+			r.vtype(e), name, sel, r.vtype(maskElem(elemBits[e])), cond))
+		return fmt.Sprintf("%s(%s, %s)", name, a, b)
+	case uop.Where:
+		return r.selectLanes(e, r.maskOf(u.At(0), elemBits[e]), r.vexpr(u.At(1)), r.vexpr(u.At(2)))
+	case uop.MulAdd:
+		a, b, c := r.vexpr(u.At(0)), r.vexpr(u.At(1)), r.vexpr(u.At(2))
+		if d.IsFloat() {
+			return fmt.Sprintf("%s(%s, %s, %s)", r.helper("fma", e), a, b, c)
+		}
+		return fmt.Sprintf("(%s * %s + %s)", a, b, c)
+	}
+	op, ok := binary[u.Op()]
+	if !ok {
+		panic(fmt.Sprintf("BUG: C cannot spell %s of %s", u.Op(), d))
+	}
+	if u.Op() == uop.Add && u.At(1).Op() == uop.Neg {
+		return "(" + r.vexpr(u.At(0)) + " - " + r.vexpr(u.At(1).At(0)) + ")"
+	}
+	return "(" + r.vexpr(u.At(0)) + " " + op + " " + r.vexpr(u.At(1)) + ")"
+}
+
+// classOf is the natural width of a mask: that of what was compared.
+func (r *renderer) classOf(u *uop.UOp) int {
+	for {
+		switch u.Op() {
+		case uop.Less, uop.Equal:
+			return elemBits[elem(u.At(0).DType())]
+		case uop.Reg:
+			if c := r.class[u]; c > 0 {
+				return c
+			}
+			return 8
+		case uop.And, uop.Or, uop.Xor:
+			if r.vec(u.At(0)) {
+				u = u.At(0)
+			} else {
+				u = u.At(1)
+			}
+		default:
+			return 8
+		}
+	}
+}
+
+// maskOf spells a bool per lane as 0 or −1 in integers of so many bits.
+func (r *renderer) maskOf(u *uop.UOp, bits int) string {
+	want := maskElem(bits)
+	if !r.vec(u) {
+		return r.splat(want, "-("+r.expr(u)+")")
+	}
+	have := r.classOf(u)
+	cast := func(s string) string { return r.convert(s, maskElem(have), want) }
+	switch u.Op() {
+	case uop.Reg:
+		return cast(regName(u))
+	case uop.Less, uop.Equal:
+		op := binary[u.Op()]
+		return cast(fmt.Sprintf("((%s)(%s %s %s))", r.vtype(maskElem(have)), r.vexpr(u.At(0)), op, r.vexpr(u.At(1))))
+	case uop.And, uop.Or, uop.Xor:
+		return fmt.Sprintf("(%s %s %s)", r.maskOf(u.At(0), bits), binary[u.Op()], r.maskOf(u.At(1), bits))
+	case uop.Load:
+		return cast(fmt.Sprintf("((%s)(%s != %s))", r.vtype("i8"), r.vload(u), r.splat("u8", "0")))
+	}
+	panic(fmt.Sprintf("BUG: C cannot spell %s of bool", u.Op()))
+}
+
+// vload reads one element per lane: at once, with a stride, or one by one.
+func (r *renderer) vload(u *uop.UOp) string {
+	p, gate, index := r.pointer(u.At(0)), u.At(1), u.At(2)
+	e := elem(u.DType())
+	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
+	mask := r.mask
+	uniform := ""
+	if c, known := gate.ConstValue(); !known || !c.Bool() {
+		if r.vec(gate) {
+			m := r.maskOf(gate, 8)
+			if mask != "" {
+				m = "(" + m + " & " + mask + ")"
+			}
+			mask = m
+		} else {
+			uniform = r.expr(gate)
+		}
+	}
+	var s string
+	switch {
+	case ok && stride == 0 && mask == "":
+		s = r.splat(e, p+"["+r.expr(base)+"]")
+	case ok && stride == 1 && mask == "":
+		s = fmt.Sprintf("(*(const %su *)(%s + %s))", r.vtype(e), p, r.expr(base))
+	case ok && stride == 1 && r.mask == "" && uniform == "":
+		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("ldm", e), p, r.expr(base), r.maskOf(gate, elemBits[e]))
+	case ok && mask == "":
+		s = fmt.Sprintf("%s(%s + %s, %d)", r.helper("gt", e), p, r.expr(base), stride)
+	case ok:
+		s = fmt.Sprintf("%s(%s + %s, %d, %s)", r.helper("gtm", e), p, r.expr(base), stride, mask)
+	case mask == "":
+		s = fmt.Sprintf("%s(%s, %s)", r.helper("gi", e), p, r.vexpr(index))
+	default:
+		s = fmt.Sprintf("%s(%s, %s, %s)", r.helper("gim", e), p, r.vexpr(index), mask)
+	}
+	if uniform != "" {
+		zero := r.splat(e, "0")
+		return fmt.Sprintf("(%s ? %s : %s)", uniform, s, zero)
+	}
+	return s
+}

@@ -1,0 +1,92 @@
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// Dump prints a lowered kernel, one op a line: number, op, type, operands.
+func Dump(p *Program) string {
+	head := fmt.Sprintf("%s %s threads %d scratch %d\n", p.Name, p.Kinds, p.Threads, p.Scratch)
+	if p.Moves != "" {
+		head += "moves " + p.Moves + "\n"
+	}
+	return head + dumpStmts(p.Body)
+}
+
+type dumper struct {
+	strings.Builder
+	names map[*uop.UOp]string
+	n     int
+}
+
+func dumpStmts(stmts []Stmt) string {
+	d := &dumper{names: map[*uop.UOp]string{}}
+	d.block(stmts, 0)
+	return d.String()
+}
+
+func (d *dumper) line(depth int, format string, a ...any) {
+	fmt.Fprintf(d, "%4d %s", d.n, strings.Repeat("  ", depth))
+	fmt.Fprintf(d, format, a...)
+	d.WriteByte('\n')
+	d.n++
+}
+
+// name prints what an expression needs, and gives its own name.
+func (d *dumper) name(u *uop.UOp, depth int, mine *[]*uop.UOp) string {
+	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return d.names[u] != "" }, func(u *uop.UOp) {
+		if len(u.Src()) == 0 {
+			d.names[u] = u.String()
+			if u.Op() == uop.Var {
+				d.names[u] = u.Arg().(uop.VarArg).Name
+			}
+			return
+		}
+		var src []string
+		for _, s := range u.Src() {
+			src = append(src, d.names[s])
+		}
+		name := fmt.Sprintf("%%%d", d.n)
+		d.line(depth, "%s.%s %s", u.Op(), u.DType().Short(), strings.Join(src, " "))
+		d.names[u] = name
+		*mine = append(*mine, u)
+	})
+	return d.names[u]
+}
+
+func (d *dumper) block(stmts []Stmt, depth int) {
+	var mine []*uop.UOp
+	for _, s := range stmts {
+		var e []string
+		for _, u := range exprs(s) {
+			e = append(e, d.name(u, depth, &mine))
+		}
+		switch s := s.(type) {
+		case *Loop:
+			kind := string(s.Kind.Letter())
+			if s.Reduce {
+				kind += " reduce"
+			}
+			d.line(depth, "loop %v %d %s", s.Range, extent(s.Range), kind)
+		case *If:
+			d.line(depth, "if %s", e[0])
+		case *Let:
+			d.line(depth, "let %v.%s %s", s.Reg, s.Reg.DType().Short(), e[0])
+		case *Set:
+			d.line(depth, "set %v %s", s.Regs, strings.Join(e, " "))
+		case *Fold:
+			d.line(depth, "fold %v %s over %v %s", s.Regs, s.Monoid, s.Range, strings.Join(e, " "))
+		case *Store:
+			d.line(depth, "store %v %s %s", s.Buf, strings.Join(e[1:], " "), e[0])
+		case *Alloc:
+			d.line(depth, "alloc %v.%s %d", s.Buf, s.Buf.DType().Short(), s.N)
+		}
+		d.block(body(s), depth+1)
+	}
+	for _, u := range mine {
+		delete(d.names, u)
+	}
+}

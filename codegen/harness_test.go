@@ -1,0 +1,272 @@
+package codegen_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/native"
+	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/uop"
+)
+
+// array is a buffer's elements.
+type array []uop.Value
+
+func size(p codegen.Param) int {
+	n := 1
+	for _, d := range p.Dims {
+		n *= d
+	}
+	return n
+}
+
+// naive computes a Spec as its definition says, one element at a time.
+func naive(s *codegen.Spec, bufs []array) {
+	e := &evaluator{s: s, bufs: make([]array, len(bufs)), env: map[*uop.UOp]int{}}
+	for i := range bufs {
+		e.bufs[i] = slices.Clone(bufs[i])
+	}
+	for _, o := range s.Outs {
+		e.loop(o.Axes, func() {
+			if o.Gate != nil && e.value(o.Gate) == 0 {
+				return
+			}
+			at := e.offset(o.Param, o.Index)
+			v := e.value(o.Value)
+			if o.Merge != nil {
+				e.memo = nil
+				t, d := s.Home, o.Value.DType()
+				v = e.value(o.Merge.Info().Merge([]*uop.UOp{t.ConstOf(d, bufs[o.Param][at])}, []*uop.UOp{t.ConstOf(d, v)})[0])
+			}
+			bufs[o.Param][at] = v
+		})
+	}
+}
+
+type evaluator struct {
+	s    *codegen.Spec
+	bufs []array
+	env  map[*uop.UOp]int
+	memo map[*uop.UOp][]uop.Value
+}
+
+func (e *evaluator) loop(axes []*uop.UOp, f func()) {
+	if len(axes) == 0 {
+		e.memo = map[*uop.UOp][]uop.Value{}
+		f()
+		return
+	}
+	for i := range axes[0].Arg().(uop.RangeArg).N {
+		e.env[axes[0]] = i
+		e.loop(axes[1:], f)
+	}
+}
+
+func (e *evaluator) offset(p int, index []*uop.UOp) int {
+	if len(index) == 1 && len(e.s.Params[p].Dims) != 1 {
+		return int(e.value(index[0]))
+	}
+	at := 0
+	for i, x := range index {
+		at = at*e.s.Params[p].Dims[i] + int(e.value(x))
+	}
+	return at
+}
+
+func (e *evaluator) value(u *uop.UOp) uop.Value { return e.values(u)[0] }
+
+func (e *evaluator) values(u *uop.UOp) []uop.Value {
+	if v, ok := e.memo[u]; ok {
+		return v
+	}
+	v := e.compute(u)
+	if e.memo == nil {
+		e.memo = map[*uop.UOp][]uop.Value{}
+	}
+	e.memo[u] = v
+	return v
+}
+
+func (e *evaluator) compute(u *uop.UOp) []uop.Value {
+	switch u.Op() {
+	case uop.Const:
+		v, _ := u.ConstValue()
+		return []uop.Value{v}
+	case uop.Range:
+		return []uop.Value{uop.Value(e.env[u])}
+	case uop.Part:
+		return e.values(u.At(0))[u.Arg().(uop.PartArg).I:]
+	case uop.Load:
+		if e.value(u.At(1)) == 0 {
+			return []uop.Value{uop.ValueOf(u.DType(), 0)}
+		}
+		slot := u.At(0).Arg().(uop.ParamArg).Slot
+		return []uop.Value{e.bufs[slot][e.offset(slot, u.Src()[2:])]}
+	case uop.Reduce:
+		a := u.Arg().(uop.ReduceArg)
+		parts, ranges := u.Src()[:a.Parts], u.Src()[a.Parts:]
+		t := e.s.Home
+		acc := make([]uop.Value, len(parts))
+		for i, p := range parts {
+			acc[i] = a.Monoid.Info().Identity(p.DType(), i)
+		}
+		outer := e.memo
+		e.loop(ranges, func() {
+			var x, y []*uop.UOp
+			for i, p := range parts {
+				x = append(x, t.ConstOf(p.DType(), acc[i]))
+				y = append(y, t.ConstOf(p.DType(), e.value(p)))
+			}
+			for i, m := range a.Monoid.Info().Merge(x, y) {
+				acc[i] = e.value(m)
+			}
+		})
+		e.memo = outer
+		return acc
+	}
+	var v []uop.Value
+	for _, s := range u.Src() {
+		v = append(v, e.value(s))
+	}
+	from := u.DType()
+	switch u.Op() {
+	case uop.Where:
+	default:
+		from = u.At(0).DType()
+	}
+	return []uop.Value{uop.Eval(u.Op(), from, u.DType(), v...)}
+}
+
+// pack and unpack convert elements to and from memory.
+func pack(d dtype.DType, a array) []byte {
+	n := d.Size()
+	out := make([]byte, 0, n*len(a)+8)
+	for _, v := range a {
+		out = binary.LittleEndian.AppendUint64(out, uop.ToBits(d, v))[:len(out)+n]
+	}
+	return out
+}
+
+func unpack(d dtype.DType, b []byte) array {
+	n := d.Size()
+	b = append(b, make([]byte, 8)...)
+	out := make(array, (len(b)-8)/n)
+	for i := range out {
+		x := binary.LittleEndian.Uint64(b[i*n:])
+		if n < 8 {
+			x &= 1<<(8*n) - 1
+		}
+		out[i] = uop.FromBits(d, x)
+	}
+	return out
+}
+
+var cacheDir string
+
+func TestMain(m *testing.M) {
+	cacheDir, _ = os.MkdirTemp("", "weft-codegen")
+	code := m.Run()
+	os.RemoveAll(cacheDir)
+	os.Exit(code)
+}
+
+func openCPU(t testing.TB, threads int) runtime.Device {
+	t.Helper()
+	dev, err := native.Open(native.Options{Prelude: c.Prelude, CacheDir: cacheDir, Threads: threads, Poison: true})
+	need.Device(t, "CPU", err)
+	t.Cleanup(func() { dev.Close() })
+	return dev
+}
+
+// target is C for vectors of the width that the tests are about.
+func target() *codegen.Target { return c.Target(c.Machine{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20}) }
+
+// job is a kernel to run: Spec, moves, and its buffers before and after.
+type job struct {
+	spec  *codegen.Spec
+	moves []codegen.Move
+	bufs  []array
+}
+
+// lower lowers and renders.
+func lower(t testing.TB, s *codegen.Spec, moves []codegen.Move) (*codegen.Program, plan.Kernel) {
+	t.Helper()
+	p, err := codegen.Lower(s, moves, target())
+	require.NoError(t, err)
+	k, err := c.Render(p)
+	require.NoError(t, err)
+	return p, k
+}
+
+// run compiles all jobs at once, plays them and replaces their buffers by the results.
+func run(t testing.TB, dev runtime.Device, jobs []*job) {
+	t.Helper()
+	p := &plan.Plan{Version: plan.Version, Target: "CPU"}
+	var args []runtime.Mem
+	for _, j := range jobs {
+		_, k := lower(t, j.spec, j.moves)
+		step := plan.Step{Kind: plan.Launch, Kernel: len(p.Kernels)}
+		for i, b := range j.bufs {
+			data := pack(j.spec.Params[i].DType, b)
+			m, err := dev.Alloc(int64(len(data)))
+			require.NoError(t, err)
+			require.NoError(t, dev.Write(m, 0, data))
+			kind := plan.Input
+			if j.spec.Params[i].Write {
+				kind = plan.State
+			}
+			p.Memory = append(p.Memory, plan.Memory{Kind: kind, Arg: len(args), Bytes: int64(len(data))})
+			p.Slots = append(p.Slots, plan.Slot{Memory: len(args), Bytes: int64(len(data)), DType: j.spec.Params[i].DType, Dims: j.spec.Params[i].Dims})
+			step.Slots = append(step.Slots, len(args))
+			args = append(args, m)
+		}
+		p.Kernels = append(p.Kernels, k)
+		p.Steps = append(p.Steps, step)
+	}
+	l, err := dev.Load(context.Background(), p)
+	require.NoError(t, err)
+	require.NoError(t, dev.Play(l, args, nil))
+	at := 0
+	for _, j := range jobs {
+		for i := range j.bufs {
+			data := make([]byte, args[at].Bytes())
+			require.NoError(t, dev.Read(context.Background(), data, args[at], 0))
+			j.bufs[i] = unpack(j.spec.Params[i].DType, data)
+			args[at].Free()
+			at++
+		}
+	}
+	l.Free()
+}
+
+// differ describes the first element in which two arrays differ by more than a relative tolerance; "" if none.
+func differ(d dtype.DType, got, want array, tol float64) string {
+	for i := range want {
+		if got[i] == want[i] {
+			continue
+		}
+		if !d.IsFloat() {
+			return fmt.Sprintf("element %d: got %d, want %d", i, got[i].Int(), want[i].Int())
+		}
+		g, w := got[i].Float(), want[i].Float()
+		if g != g && w != w {
+			continue
+		}
+		if !(math.Abs(g-w) <= tol*math.Max(1, math.Abs(w))) {
+			return fmt.Sprintf("element %d: got %v, want %v", i, g, w)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// peelReduce splits a reduction's axis into n/f·f iterations and a rest that is a reduction of its own; the
+// monoid merges both.
+func (k *kernel) peelReduce(a *axis, n, f int) error {
+	name := a.owner
+	old := k.values[name]
+	if old == nil || old.Op() != uop.Reduce || k.owners(a.r) != 1 {
+		return fmt.Errorf("axis %s belongs to several reductions; split it exactly", a.name)
+	}
+	outer, inner, rest := k.newRange(n/f, a.name+".0"), k.newRange(f, a.name+".1"), k.newRange(n%f, a.name+".t")
+	main := outer.Mul(k.t.Index(f)).Add(inner)
+	tail := rest.Add(k.t.Index(n - n%f))
+	delete(k.axes, a.name)
+	k.addAxis(a.name+".0", outer, name)
+	k.addAxis(a.name+".1", inner, name)
+	k.addAxis(a.name+".t", rest, name+"t")
+	var first, second *uop.UOp
+	k.rewriteReduce(old, func(u *uop.UOp) []*uop.UOp {
+		first = k.replaceRange(u, a.r, main, outer, inner)
+		second = k.renameRanges(k.replaceRange(u, a.r, tail, rest), name+"t", rest)
+		parts, _ := reduceParts(u)
+		m := u.Arg().(uop.ReduceArg).Monoid.Info()
+		return m.Merge(partsOf(first, len(parts)), partsOf(second, len(parts)))
+	})
+	k.values[name], k.values[name+"t"] = first, second
+	k.reds = append(k.reds, name+"t")
+	return nil
+}
+
+// owners counts the reductions over a range.
+func (k *kernel) owners(r *uop.UOp) (n int) {
+	for _, name := range k.reds {
+		if u := k.values[name]; u.Op() == uop.Reduce {
+			if _, ranges := reduceParts(u); slices.Contains(ranges, r) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// partsOf are the results of a reduction.
+func partsOf(u *uop.UOp, n int) []*uop.UOp {
+	out := make([]*uop.UOp, n)
+	for i := range out {
+		out[i] = u.Part(i)
+	}
+	return out
+}
+
+// rewriteReduce replaces a reduction by a tuple.
+func (k *kernel) rewriteReduce(old *uop.UOp, by func(u *uop.UOp) []*uop.UOp) {
+	var results []*uop.UOp
+	k.rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+		w := remake(k.t, u, src)
+		if u == old {
+			results = by(w)
+			return tuple(k.t, results)
+		}
+		if u.Op() == uop.Part && u.At(0) == old {
+			return results[u.Arg().(uop.PartArg).I]
+		}
+		return w
+	})
+}
+
+// replaceRange is reduction u with range r replaced by an expression over the ranges given.
+func (k *kernel) replaceRange(u, r, at *uop.UOp, ranges ...*uop.UOp) *uop.UOp {
+	parts, old := reduceParts(u)
+	with := map[*uop.UOp]*uop.UOp{r: at}
+	src := make([]*uop.UOp, 0, len(u.Src())+1)
+	for _, p := range parts {
+		src = append(src, k.substitute(with, p))
+	}
+	for _, x := range old {
+		if x == r {
+			src = append(src, ranges...)
+		} else {
+			src = append(src, x)
+		}
+	}
+	return k.t.Make(uop.Reduce, u.DType(), u.Arg(), src...)
+}
+
+// renameRanges gives a copy of a reduction its own ranges, but for those to keep, named after it.
+func (k *kernel) renameRanges(u *uop.UOp, name string, keep *uop.UOp) *uop.UOp {
+	_, ranges := reduceParts(u)
+	for i, r := range ranges {
+		if r == keep {
+			continue
+		}
+		fresh := k.newRange(extent(r), "")
+		k.addAxis(fmt.Sprintf("%s.%s", name, letters(i)), fresh, name)
+		if g := k.byR[r].guard; g != nil {
+			k.byR[fresh].guard = k.substitute(map[*uop.UOp]*uop.UOp{r: fresh}, g)
+		}
+		u = k.replaceRange(u, r, fresh, fresh)
+	}
+	return u
+}
+
+// nest reduces some axes first, in a reduction of its own: what a monoid's merge allows. For the softmax
+// monoid the inner one is a plain maximum and plain sums, so that nothing is rescaled inside.
+func (k *kernel) nest(m Move) error {
+	old := k.values[m.Name]
+	if old == nil || old.Op() != uop.Reduce {
+		return fmt.Errorf("there is no reduction %s", m.Name)
+	}
+	_, ranges := reduceParts(old)
+	var inner []*uop.UOp
+	for _, name := range m.Axes {
+		a := k.axes[name]
+		if a == nil || !slices.Contains(ranges, a.r) {
+			return fmt.Errorf("%s is no axis of %s", name, m.Name)
+		}
+		if a.guard != nil {
+			return fmt.Errorf("axis %s has a guard", name)
+		}
+		inner = append(inner, a.r)
+		a.owner = m.Name + "n"
+	}
+	if len(inner) == len(ranges) {
+		return fmt.Errorf("one axis must stay outside")
+	}
+	outer := slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return slices.Contains(inner, r) })
+	var result *uop.UOp
+	k.rewriteReduce(old, func(u *uop.UOp) []*uop.UOp {
+		parts, _ := reduceParts(u)
+		a := u.Arg().(uop.ReduceArg)
+		var blocks []*uop.UOp
+		if a.Monoid == uop.SumExp {
+			blocks = k.sumExpBlock(m.Name, parts, inner)
+		} else {
+			in := k.t.ReduceRanges(a.Monoid, parts, inner)
+			k.values[m.Name+"n"] = in
+			k.reds = append(k.reds, m.Name+"n")
+			blocks = partsOf(in, len(parts))
+		}
+		result = k.t.ReduceRanges(a.Monoid, blocks, outer)
+		return partsOf(result, len(parts))
+	})
+	k.values[m.Name] = result
+	return nil
+}
+
+// sumExpBlock is the law (max s, Σ f·exp2(s − max s)); the weights exp2(s − max s) are called r0w, the
+// maximum r0n, the sums r0n1 …
+func (k *kernel) sumExpBlock(name string, parts, inner []*uop.UOp) []*uop.UOp {
+	s := parts[0]
+	top := k.t.ReduceRanges(uop.MaxOf, []*uop.UOp{s}, inner)
+	least := s.Const(uop.Least(s.DType()))
+	w := s.Equal(least).Where(s.Int(0), s.Sub(top).Exp2())
+	k.values[name+"s"], k.values[name+"n"], k.values[name+"w"] = s, top, w
+	k.reds = append(k.reds, name+"n")
+	out := []*uop.UOp{top}
+	for i, f := range parts[1:] {
+		x := f.Mul(w)
+		if f.IsConst(1) {
+			x = w
+		}
+		r := k.t.ReduceRanges(uop.Sum, []*uop.UOp{x}, inner)
+		k.values[fmt.Sprintf("%sn%d", name, i+1)] = r
+		k.reds = append(k.reds, fmt.Sprintf("%sn%d", name, i+1))
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package codegen
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Verb is what a move does.
+type Verb uint8
+
+// The moves. Their text form is in the comment; axes are called a0, a1 … in the first nest of
+// outputs, b0, b1 … in the second, and r0.a, r0.b … in the first reduction; a split of k makes k.0
+// and k.1, a peeled reduction's tail r0 is r0t. Loads are called p0, p0.1 … after their parameter.
+const (
+	Split   Verb = iota // split k 256 exact|guard|shift|peel
+	Fuse                // fuse a0 a1: one axis a0+a1 of both, a0 outer
+	Nest                // nest r0 k.1: reduce k.1 first, in a reduction of its own, r0n
+	Order               // order n.0 k.0 m.0 n.1 k.1: loops of one nest, outermost first
+	Threads             // thread n.0
+	Tiles               // tile m.1
+	Vectors             // vector n.1
+	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [vector n.1]
+	Carry               // carry r0 in scratch layout m,n
+)
+
+var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "tile", "vector", "stage", "carry"}
+
+func (v Verb) String() string { return verbNames[v] }
+
+// Tail is what happens where a split does not divide.
+type Tail uint8
+
+// Exact refuses it. Guard tests each iteration (serial loops of reductions). Shift moves the last tile
+// inwards, so that some elements are computed twice. Peel gives the rest a loop of its own.
+const (
+	Exact Tail = iota
+	Guard
+	Shift
+	Peel
+)
+
+var tailNames = [...]string{"exact", "guard", "shift", "peel"}
+
+func (t Tail) String() string { return tailNames[t] }
+
+// Root is the place outside all loops of a nest.
+const Root = "root"
+
+// Move is one decision about how a kernel runs. It is plain data; which fields count depends on the Verb.
+type Move struct {
+	Verb   Verb
+	Name   string   // the axis, value or reduction that the move is about
+	N      int      // split: size of the inner axis
+	Tail   Tail     // split
+	Axes   []string // order, fuse: axes; nest: the inner axes; stage, carry: layout, outermost first
+	At     string   // stage: the loop inside which it happens, or root
+	Box    bool     // stage: by box
+	Vector string   // stage: axis of the copy nest that is a vector
+}
+
+// String is the text form that ParseMoves reads.
+func (m Move) String() string {
+	switch m.Verb {
+	case Split:
+		return fmt.Sprintf("split %s %d %s", m.Name, m.N, m.Tail)
+	case Fuse, Order:
+		return m.Verb.String() + " " + strings.Join(m.Axes, " ")
+	case Nest:
+		return "nest " + m.Name + " " + strings.Join(m.Axes, " ")
+	case Stage:
+		s := "stage " + m.Name + " at " + m.At + " by ranges"
+		if m.Box {
+			s = "stage " + m.Name + " at " + m.At + " by box"
+		}
+		if len(m.Axes) > 0 {
+			s += " layout " + strings.Join(m.Axes, ",")
+		}
+		if m.Vector != "" {
+			s += " vector " + m.Vector
+		}
+		return s
+	case Carry:
+		return "carry " + m.Name + " in scratch layout " + strings.Join(m.Axes, ",")
+	}
+	return m.Verb.String() + " " + m.Name
+}
+
+// MovesString joins moves with semicolons.
+func MovesString(moves []Move) string {
+	s := make([]string, len(moves))
+	for i, m := range moves {
+		s[i] = m.String()
+	}
+	return strings.Join(s, "; ")
+}
+
+// ParseMoves reads what MovesString writes.
+func ParseMoves(text string) ([]Move, error) {
+	var out []Move
+	for _, part := range strings.Split(text, ";") {
+		f := strings.Fields(part)
+		if len(f) == 0 {
+			continue
+		}
+		m, ok := parseMove(f)
+		if !ok {
+			return nil, fmt.Errorf("codegen: cannot read the move %q; moves look like %q", strings.TrimSpace(part), "split a0 8 shift")
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func parseMove(f []string) (m Move, ok bool) {
+	v := find(verbNames[:], f[0])
+	if v < 0 || len(f) < 2 {
+		return m, false
+	}
+	m.Verb = Verb(v)
+	switch m.Verb {
+	case Split:
+		return parseSplit(f)
+	case Fuse, Order:
+		m.Axes = f[1:]
+		return m, true
+	case Nest:
+		m.Name, m.Axes = f[1], f[2:]
+		return m, len(m.Axes) > 0
+	case Stage:
+		return parseStage(f)
+	case Carry:
+		m.Name = f[1]
+		if len(f) != 6 || f[2] != "in" || f[3] != "scratch" || f[4] != "layout" {
+			return m, false
+		}
+		m.Axes = strings.Split(f[5], ",")
+		return m, true
+	}
+	m.Name = f[1]
+	return m, len(f) == 2
+}
+
+func parseSplit(f []string) (m Move, ok bool) {
+	m.Verb = Split
+	if len(f) < 3 || len(f) > 4 {
+		return m, false
+	}
+	n, err := strconv.Atoi(f[2])
+	if err != nil || n < 1 {
+		return m, false
+	}
+	m.Name, m.N = f[1], n
+	if len(f) == 4 {
+		t := find(tailNames[:], f[3])
+		if t < 0 {
+			return m, false
+		}
+		m.Tail = Tail(t)
+	}
+	return m, true
+}
+
+func parseStage(f []string) (m Move, ok bool) {
+	m.Verb = Stage
+	if len(f) < 6 || f[2] != "at" || f[4] != "by" || f[5] != "ranges" && f[5] != "box" {
+		return m, false
+	}
+	m.Name, m.At, m.Box = f[1], f[3], f[5] == "box"
+	for f = f[6:]; len(f) >= 2; f = f[2:] {
+		switch f[0] {
+		case "layout":
+			m.Axes = strings.Split(f[1], ",")
+		case "vector":
+			m.Vector = f[1]
+		default:
+			return m, false
+		}
+	}
+	return m, len(f) == 0
+}
+
+func find(list []string, s string) int {
+	for i, x := range list {
+		if x == s {
+			return i
+		}
+	}
+	return -1
+}

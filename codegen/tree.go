@@ -1,0 +1,216 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// builder makes the tree of statements. Its values are substituted as it goes: a reduction becomes the
+// register that holds it, a staged value a load of scratch.
+type builder struct {
+	*kernel
+	nextReg int
+	allocs  int
+	vectors rangeSet // ranges of Vector loops, from the pass "index" on
+}
+
+// spot is a place in the tree: the open loops, and the expressions still to be computed inside. names are
+// the values that moves speak of, as they look here.
+type spot struct {
+	open  rangeSet
+	roots []*uop.UOp
+	names map[string]*uop.UOp
+	lanes bool // inside a Vector loop
+}
+
+func (b *builder) reg(d dtype.DType) *uop.UOp {
+	b.nextReg++
+	return b.t.Make(uop.Reg, d, uop.RegArg{ID: b.nextReg - 1})
+}
+
+// tree builds the whole kernel.
+func (b *builder) tree() []Stmt {
+	var body []Stmt
+	for _, g := range b.groups {
+		body = append(body, b.nestOf(g)...)
+	}
+	return body
+}
+
+// nestOf builds one nest of outputs.
+func (b *builder) nestOf(g *group) []Stmt {
+	sp := spot{names: b.values}
+	for _, i := range g.outs {
+		o := b.outs[i]
+		sp.roots = append(sp.roots, o.Index...)
+		sp.roots = append(sp.roots, orTrue(b.t, o.Gate), o.Value)
+	}
+	return b.level(b.carried(g), sp, Root, b.carriedLeaf(g))
+}
+
+func orTrue(t *uop.Table, u *uop.UOp) *uop.UOp {
+	if u == nil {
+		return t.True()
+	}
+	return u
+}
+
+// stores is the innermost part of a nest of outputs. All values are computed before anything is stored.
+func (b *builder) stores(g *group, roots []*uop.UOp) []Stmt {
+	var lets, stores []Stmt
+	for _, i := range g.outs {
+		o := b.outs[i]
+		n := len(o.Index)
+		index, gate, value := roots[:n], roots[n], roots[n+1]
+		roots = roots[n+2:]
+		buf := b.param(o.Param)
+		if o.Merge != nil && *o.Merge != uop.Last {
+			old := b.t.Load(buf, b.t.True(), index...)
+			value = mergeInto(*o.Merge, []*uop.UOp{old}, []*uop.UOp{value})[0]
+		}
+		if len(g.outs) > 1 && value.Op() != uop.Const && value.Op() != uop.Reg {
+			r := b.reg(value.DType())
+			lets = append(lets, &Let{r, value})
+			value = r
+		}
+		stores = append(stores, when(gate, &Store{Buf: buf, Index: index, Value: value})...)
+	}
+	return append(lets, stores...)
+}
+
+// when guards statements by a condition.
+func when(cond *uop.UOp, body ...Stmt) []Stmt {
+	if c, ok := cond.ConstValue(); ok {
+		if c.Bool() {
+			return body
+		}
+		return nil
+	}
+	return []Stmt{&If{Cond: cond, Body: body}}
+}
+
+func (b *builder) param(i int) *uop.UOp {
+	n := 1
+	for _, d := range b.params[i].Dims {
+		n *= d
+	}
+	return b.t.Param(i, n, b.params[i].DType)
+}
+
+// level builds what lies at one place, then the loops inside. at is the name of the loop just opened.
+func (b *builder) level(loops []*axis, sp spot, at string, leaf func(sp spot) []Stmt) []Stmt {
+	out, sp := b.compute(sp, at)
+	if len(loops) == 0 {
+		return append(out, leaf(sp)...)
+	}
+	a := loops[0]
+	inside := sp
+	inside.open = sp.open.or(b.facts.set(a.r))
+	inside.lanes = sp.lanes || a.kind == Vector
+	var body []Stmt
+	switch {
+	case a.guard != nil && b.facts.freeRanges(a.guard).within(inside.open):
+		body = when(a.guard, b.level(loops[1:], inside, a.name, leaf)...)
+	case a.full >= 0:
+		last := b.t.Index(a.full)
+		body = when(b.fold(a.r.Less(last)), b.level(loops[1:], inside, a.name, leaf)...)
+		body = append(body, when(b.fold(last.Less(a.r.Add(b.t.Index(1)))), b.tail(a, loops[1:], inside, leaf)...)...)
+	default:
+		body = b.level(loops[1:], inside, a.name, leaf)
+	}
+	return append(out, &Loop{Range: a.r, Kind: a.kind, Reduce: a.owner != "", Body: body})
+}
+
+// tail builds the loops below a peeled axis once more, for its last, shorter iteration.
+func (b *builder) tail(a *axis, loops []*axis, sp spot, leaf func(sp spot) []Stmt) []Stmt {
+	loops = slices.Clone(loops)
+	for i, l := range loops {
+		if l.r == a.inner {
+			loops[i] = b.byR[a.rest]
+		}
+	}
+	with := map[*uop.UOp]*uop.UOp{a.inner: a.rest}
+	sp = b.replaceAll(sp, with)
+	return b.level(loops, sp, a.name, leaf)
+}
+
+// replaceAll substitutes in all expressions of a place.
+func (b *builder) replaceAll(sp spot, with map[*uop.UOp]*uop.UOp) spot {
+	return b.mapSpot(sp, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+		if e, ok := with[u]; ok {
+			return e
+		}
+		return b.fold(remake(b.t, u, src))
+	})
+}
+
+// mapSpot rewrites the expressions of a place, operands first.
+func (b *builder) mapSpot(sp spot, f func(u *uop.UOp, src []*uop.UOp) *uop.UOp) spot {
+	done := map[*uop.UOp]*uop.UOp{}
+	walk(sp.roots, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+		src := make([]*uop.UOp, len(u.Src()))
+		for i, s := range u.Src() {
+			src[i] = done[s]
+		}
+		done[u] = f(u, src)
+	})
+	out := sp
+	out.roots = make([]*uop.UOp, len(sp.roots))
+	for i, r := range sp.roots {
+		out.roots[i] = done[r]
+	}
+	out.names = make(map[string]*uop.UOp, len(sp.names))
+	for n, v := range sp.names {
+		if w, ok := done[v]; ok {
+			out.names[n] = w
+		}
+	}
+	return out
+}
+
+// compute emits, operands first, the stages of this place and the reductions whose free ranges are all open.
+func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
+	staged := map[*uop.UOp][]Move{}
+	for _, m := range b.stages {
+		if u := sp.names[m.Name]; m.At == at && u != nil {
+			staged[u] = append(staged[u], m)
+		}
+	}
+	if len(staged) == 0 && !b.anyReduce(sp) {
+		return nil, sp
+	}
+	var out []Stmt
+	parts := map[*uop.UOp][]*uop.UOp{} // results of reductions that are done
+	inner := sp.names
+	sp = b.mapSpot(sp, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+		var w *uop.UOp
+		switch {
+		case u.Op() == uop.Part && parts[u.At(0)] != nil:
+			return parts[u.At(0)][u.Arg().(uop.PartArg).I]
+		case u.Op() == uop.Reduce && b.facts.freeRanges(u).within(sp.open):
+			stmts, regs := b.reduce(remake(b.t, u, src), spot{open: sp.open, names: inner, lanes: sp.lanes})
+			out = append(out, stmts...)
+			parts[u] = regs
+			w = regs[0]
+		default:
+			w = b.fold(remake(b.t, u, src))
+		}
+		for _, m := range staged[u] {
+			var stmts []Stmt
+			stmts, w = b.stage(m, w, spot{open: sp.open, names: inner, lanes: sp.lanes})
+			out = append(out, stmts...)
+		}
+		return w
+	})
+	return out, sp
+}
+
+func (b *builder) anyReduce(sp spot) bool {
+	found := false
+	walk(sp.roots, func(u *uop.UOp) bool { return found }, func(u *uop.UOp) {
+		found = found || u.Op() == uop.Reduce
+	})
+	return found
+}

@@ -1,0 +1,135 @@
+package codegen
+
+import "github.com/weft-ml/weft/uop"
+
+// exprs lists the expressions of one statement, not those of statements inside it.
+func exprs(s Stmt) []*uop.UOp {
+	switch s := s.(type) {
+	case *If:
+		return []*uop.UOp{s.Cond}
+	case *Let:
+		return []*uop.UOp{s.Value}
+	case *Set:
+		return s.Values
+	case *Fold:
+		return s.Values
+	case *Store:
+		return append([]*uop.UOp{s.Value}, s.Index...)
+	}
+	return nil
+}
+
+// body gives the statements inside a statement.
+func body(s Stmt) []Stmt {
+	switch s := s.(type) {
+	case *If:
+		return s.Body
+	case *Loop:
+		return s.Body
+	}
+	return nil
+}
+
+// visit calls f with every statement, outer ones first.
+func visit(stmts []Stmt, f func(Stmt)) {
+	for _, s := range stmts {
+		f(s)
+		visit(body(s), f)
+	}
+}
+
+// withBody is a copy of a loop or condition with another body.
+func withBody(s Stmt, body []Stmt) Stmt {
+	switch s := s.(type) {
+	case *If:
+		return &If{s.Cond, body}
+	case *Loop:
+		c := *s
+		c.Body = body
+		return &c
+	}
+	panic("BUG: a statement without a body")
+}
+
+// mapExprs is a copy of one statement, without its body, with expressions and names mapped.
+func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
+	all := func(list []*uop.UOp) []*uop.UOp {
+		out := make([]*uop.UOp, len(list))
+		for i, u := range list {
+			out[i] = f(u)
+		}
+		return out
+	}
+	switch s := s.(type) {
+	case *If:
+		return &If{f(s.Cond), nil}
+	case *Let:
+		return &Let{f(s.Reg), f(s.Value)}
+	case *Set:
+		return &Set{all(s.Regs), all(s.Values)}
+	case *Fold:
+		return &Fold{all(s.Regs), s.Monoid, s.Range, all(s.Values)}
+	case *Store:
+		return &Store{f(s.Buf), all(s.Index), f(s.Value)}
+	case *Alloc:
+		return &Alloc{f(s.Buf), s.N}
+	case *Loop:
+		c := *s
+		c.Body = nil
+		return &c
+	}
+	panic("BUG: unknown statement")
+}
+
+// mapStmts maps every expression of a tree.
+func mapStmts(stmts []Stmt, f func(*uop.UOp) *uop.UOp) []Stmt {
+	out := make([]Stmt, len(stmts))
+	for i, s := range stmts {
+		out[i] = mapExprs(s, f)
+		if b := body(s); b != nil {
+			out[i] = withBody(out[i], mapStmts(b, f))
+		}
+	}
+	return out
+}
+
+// writes are the registers that statements assign (not those they declare) and the buffers they store to.
+func writes(s Stmt, into map[*uop.UOp]bool) {
+	switch s := s.(type) {
+	case *Set:
+		for _, r := range s.Regs {
+			into[r] = true
+		}
+	case *Fold:
+		for _, r := range s.Regs {
+			into[r] = true
+		}
+	case *Store:
+		into[s.Buf] = true
+	}
+	for _, x := range body(s) {
+		writes(x, into)
+	}
+}
+
+// rewriter maps expressions, remembering results.
+type rewriter struct {
+	t    *uop.Table
+	done uop.Map[*uop.UOp]
+	fold func(*uop.UOp) *uop.UOp
+}
+
+func (w *rewriter) do(u *uop.UOp) *uop.UOp {
+	if v, ok := w.done.Get(u); ok {
+		return v
+	}
+	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := w.done.Get(u); return ok }, func(u *uop.UOp) {
+		src := make([]*uop.UOp, len(u.Src()))
+		for i, s := range u.Src() {
+			src[i], _ = w.done.Get(s)
+		}
+		w.done.Set(u, w.fold(remake(w.t, u, src)))
+	})
+	v, _ := w.done.Get(u)
+	return v
+}
