@@ -161,10 +161,11 @@ func distance(d dtype.DType, got, want uop.Value) float64 {
 	return ulps(d, got, want)
 }
 
-// tolerance in units of the last place, 0 for the same bits. F16 and BF16 round twice in a MulAdd.
+// tolerance in units of the last place, 0 for the same bits. F16 and BF16 round twice in a MulAdd, and so does F32
+// where the target has none and float64 stands in.
 func tolerance(o uop.Op, d dtype.DType, target *Target) float64 {
 	switch {
-	case transcendental(o) && isHalf(d), o == uop.MulAdd && isHalf(d):
+	case transcendental(o) && isHalf(d), o == uop.MulAdd && (isHalf(d) || target.Name == "poor"):
 		return 1
 	case o == uop.Exp2, o == uop.Log2:
 		return 2

@@ -210,10 +210,31 @@ func evalWhere(a args) Value {
 }
 func evalMulAdd(a args) Value {
 	if a.from.IsFloat() {
-		return FloatValue(a.from, math.FMA(a.v[0].Float(), a.v[1].Float(), a.v[2].Float()))
+		return FloatValue(a.from, mulAdd(a.from, a.v[0].Float(), a.v[1].Float(), a.v[2].Float()))
 	}
 	return IntValue(a.from, a.v[0].Int()*a.v[1].Int()+a.v[2].Int())
 }
+
+// mulAdd is x·y + z to be rounded once to d. For the types below float64 the product is exact; the sum is
+// rounded to odd, so that rounding it again to d is rounding once.
+func mulAdd(d dtype.DType, x, y, z float64) float64 {
+	if d == dtype.F64 {
+		return math.FMA(x, y, z)
+	}
+	p := float64(x * y)
+	s := p + z
+	back := s - p
+	rest := (p - (s - back)) + (z - back)
+	if rest == 0 || rest != rest || math.IsInf(s, 0) {
+		return s
+	}
+	b := math.Float64bits(s)
+	if (rest < 0) != (s < 0) {
+		b--
+	}
+	return math.Float64frombits(b | 1)
+}
+
 func evalCast(a args) Value { return convert(a.from, a.to, a.v[0]) }
 
 // convert is the cast: floats to integers truncate and saturate, NaN becomes 0; integers

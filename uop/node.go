@@ -11,6 +11,7 @@ package uop
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weft-ml/weft/dtype"
@@ -90,17 +91,23 @@ func (u *UOp) IsConst(n int) bool {
 // Topo lists the nodes that roots depend on, and roots, operands first. It does not recurse.
 func Topo(roots ...*UOp) []*UOp {
 	var out []*UOp
-	seen := map[*UOp]bool{}
+	var seen Map[struct{}]
+	enter := func(u *UOp) bool {
+		if _, ok := seen.Get(u); ok {
+			return false
+		}
+		seen.Set(u, struct{}{})
+		return true
+	}
 	type frame struct {
 		u *UOp
 		i int
 	}
 	var stack []frame
 	for _, r := range roots {
-		if seen[r] {
+		if !enter(r) {
 			continue
 		}
-		seen[r] = true
 		stack = append(stack, frame{r, 0})
 		for len(stack) > 0 {
 			f := &stack[len(stack)-1]
@@ -111,8 +118,7 @@ func Topo(roots ...*UOp) []*UOp {
 			}
 			s := f.u.src[f.i]
 			f.i++
-			if !seen[s] {
-				seen[s] = true
+			if enter(s) {
 				stack = append(stack, frame{s, 0})
 			}
 		}
@@ -123,30 +129,41 @@ func Topo(roots ...*UOp) []*UOp {
 // Substitute replaces nodes in the graphs of roots, and gives the new roots. A replacement is not
 // searched again. Nodes are made in table t.
 func Substitute(t *Table, with map[*UOp]*UOp, roots ...*UOp) []*UOp {
-	done := make(map[*UOp]*UOp, len(with))
+	var done Map[*UOp]
+	get := func(u *UOp) *UOp {
+		v, _ := done.Get(u)
+		return v
+	}
 	for _, u := range Topo(roots...) {
 		if w, ok := with[u]; ok {
-			done[u] = w
+			done.Set(u, w)
 			continue
 		}
-		done[u] = u.WithSrc(t, func(s *UOp) *UOp { return done[s] })
+		done.Set(u, u.WithSrc(t, get))
 	}
 	out := make([]*UOp, len(roots))
 	for i, r := range roots {
-		out[i] = done[r]
+		out[i] = get(r)
 	}
 	return out
 }
 
 // WithSrc is u with its operands mapped, made in table t; u itself when nothing changes.
 func (u *UOp) WithSrc(t *Table, f func(*UOp) *UOp) *UOp {
-	same := t == u.home
-	src := make([]*UOp, len(u.src))
-	for i, s := range u.src {
-		src[i] = f(s)
-		same = same && src[i] == s
+	var src []*UOp // made when something changes
+	if t != u.home {
+		src = make([]*UOp, len(u.src))
 	}
-	if same {
+	for i, s := range u.src {
+		v := f(s)
+		if src == nil && v != s {
+			src = slices.Clone(u.src)
+		}
+		if src != nil {
+			src[i] = v
+		}
+	}
+	if src == nil && t == u.home {
 		return u
 	}
 	return t.Make(u.op, u.dtype, u.arg, src...)

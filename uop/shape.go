@@ -112,8 +112,20 @@ func inferElementwise(u *UOp, info *OpInfo) Shape {
 		}
 		shape, set = s.shape, true
 	}
-	if info.Type == Second && u.src[0].dtype != dtype.Bool {
-		fail(u, "the condition is %v, not bool", u.src[0].dtype)
+	want := u.dtype
+	switch info.Type {
+	case First, Same:
+		want = u.src[0].dtype
+	case Boolean:
+		want = dtype.Bool
+	case Second:
+		want = u.src[1].dtype
+		if u.src[0].dtype != dtype.Bool {
+			fail(u, "the condition is %v, not bool", u.src[0].dtype)
+		}
+	}
+	if u.dtype != want {
+		panic(fmt.Sprintf("BUG: %s of %v made as %v", u.op, want, u.dtype))
 	}
 	return shape
 }
