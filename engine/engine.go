@@ -200,6 +200,18 @@ func New(b Backend, o Options) (*Engine, error) {
 	return e, nil
 }
 
+// Open opens a device by name as an engine of its own, with its own options, beside those of Use.
+func Open(name string, o Options) (*Engine, error) {
+	known := Names()
+	mu.Lock()
+	b, ok := backends[deviceName(name)]
+	mu.Unlock()
+	if !ok {
+		return nil, &UnknownDevice{name, known}
+	}
+	return New(b, o)
+}
+
 // Name is the device's name.
 func (e *Engine) Name() string { return e.name }
 

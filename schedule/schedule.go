@@ -193,15 +193,37 @@ func (s *scheduler) prepare() {
 	}
 }
 
-// result assembles the schedule after order.
+// result assembles the schedule after order, with the buffers that are in use: the inputs, the roots' and the temporaries
+// that a step touches.
 func (s *scheduler) result() *Result {
-	r := &Result{Bufs: s.bufs, Reasons: s.reasons}
+	r := &Result{Reasons: s.reasons}
+	used := make([]bool, len(s.bufs))
+	var steps []Step
 	for _, k := range s.kernels {
-		r.Steps = append(r.Steps, Step{k.spec, k.bufs})
+		steps = append(steps, Step{k.spec, k.bufs})
 	}
-	r.Steps = append(r.Steps, s.copies...)
+	steps = append(steps, s.copies...)
+	for _, st := range steps {
+		for _, b := range st.Bufs {
+			used[b] = true
+		}
+	}
+	number := make([]int, len(s.bufs))
+	for i, b := range s.bufs {
+		if used[i] || b.Kind != TempBuf {
+			number[i] = len(r.Bufs)
+			r.Bufs = append(r.Bufs, b)
+		}
+	}
+	for _, st := range steps {
+		bufs := make([]int, len(st.Bufs))
+		for i, b := range st.Bufs {
+			bufs[i] = number[b]
+		}
+		r.Steps = append(r.Steps, Step{st.Spec, bufs})
+	}
 	for i := range s.graph.Roots {
-		r.Roots = append(r.Roots, s.rootBuf(i))
+		r.Roots = append(r.Roots, number[s.rootBuf(i)])
 	}
 	return r
 }

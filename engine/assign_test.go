@@ -1,0 +1,99 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// assign is t = v in t's own memory.
+func assign(t, v *uop.UOp) *uop.UOp {
+	b := t
+	for b.Op() == uop.Reshape || b.Op() == uop.After {
+		b = b.At(0)
+	}
+	return b.After(b.Store(v.Reshape(b.Shape()...))).Reshape(t.Shape()...)
+}
+
+func each(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
+	for _, name := range engine.Names() {
+		if name == "NULL" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			e, err := engine.Use(name)
+			require.NoError(t, err)
+			f(t, e)
+		})
+	}
+}
+
+func TestAssign(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(t *testing.T, e *engine.Engine) {
+		x := floats(t, e, []float32{1, 2, 3, 4}, 2, 2)
+		old := x.Mul(x) // before the assignment
+		next := assign(x, x.Permute(1, 0).Add(x))
+		require.NoError(t, e.Realize(ctx, next, old))
+		assert.Equal(t, []float32{2, 5, 5, 8}, read(t, e, next))
+		assert.Equal(t, []float32{1, 4, 9, 16}, read(t, e, old))
+
+		var stale *engine.StaleError
+		require.ErrorAs(t, e.Realize(ctx, x.Neg()), &stale, "x is what it was before")
+
+		next = next.Realized()
+		twice := assign(next, assign(next, next.Add(next)).Add(next))
+		require.NoError(t, e.Realize(ctx, twice))
+		assert.Equal(t, []float32{6, 15, 15, 24}, read(t, e, twice))
+	})
+}
+
+func TestAssignToView(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(t *testing.T, e *engine.Engine) {
+		x := floats(t, e, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
+		b := x.At(0)
+		row := b.Reshape(2, 3).Shrink([]int{1, 0}, []int{2, 2})
+		y := b.After(row.Store(row.Neg()))
+		require.NoError(t, e.Realize(ctx, y))
+		assert.Equal(t, []float32{1, 2, 3, -4, -5, 6}, read(t, e, y))
+	})
+}
+
+func TestCapture(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(t *testing.T, e *engine.Engine) {
+		state := floats(t, e, []float32{0, 0}, 2)
+		in := floats(t, e, []float32{1, 2}, 2)
+		step, err := e.Capture(ctx, []*uop.UOp{in}, func() ([]*uop.UOp, error) {
+			next := assign(state, state.Add(in))
+			require.NoError(t, e.Realize(ctx, next))
+			require.Error(t, e.Read(ctx, next, make([]byte, 8)), "reading inside Capture")
+			return []*uop.UOp{next.Mul(next)}, nil
+		})
+		if e.Name() == "REF" {
+			require.ErrorContains(t, err, "cannot capture")
+			return
+		}
+		require.NoError(t, err)
+		assert.Equal(t, []float32{1, 2}, read(t, e, engine.Current(state)))
+		compiled := e.Stats().Compiled
+		for range 3 {
+			out, err := step.Run(ctx, floats(t, e, []float32{10, 20}, 2))
+			require.NoError(t, err)
+			now := read(t, e, engine.Current(state))
+			assert.Equal(t, []float32{now[0] * now[0], now[1] * now[1]}, read(t, e, out[0]))
+		}
+		assert.Equal(t, []float32{31, 62}, read(t, e, engine.Current(state)))
+		assert.Equal(t, compiled, e.Stats().Compiled)
+		_, err = step.Run(ctx, floats(t, e, []float32{1}, 1))
+		assert.ErrorContains(t, err, "captured with float32 [2]")
+		_, err = step.Run(ctx)
+		assert.ErrorContains(t, err, "takes 1 inputs")
+	})
+}
