@@ -93,7 +93,7 @@ func (w *world) mutate(x, y *uop.UOp) *uop.UOp {
 			at[j] = 1
 		}
 		at[k] = shape[k]
-		index := i.Mul(i.Int(3)).Add(i.Int(r.IntN(3)-1)).Mod(i.Int(shape[k] + 1)).Reshape(at...).Expand(shape...)
+		index := i.Mul(i.Int(3)).Add(i.Int(r.IntN(3) - 1)).Mod(i.Int(shape[k] + 1)).Reshape(at...).Expand(shape...)
 		if r.IntN(2) == 0 {
 			return x.Gather(index, k)
 		}

@@ -16,8 +16,8 @@ const (
 )
 
 // group joins kernels over the same axes into one with several outputs, when they work element by element: what
-// one stores and the next loads at the same index stays in a register. Kernels with reductions join only when they share
-// one.
+// one stores and the next loads at the same index stays in a register. Kernels with reductions join when they share them, or
+// run over the same ranges of the same data: then one loop serves both.
 func (s *scheduler) group() {
 	if s.config.StoreAll {
 		return
@@ -190,7 +190,7 @@ func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*ker
 		return false
 	}
 	if len(gr) > 0 || len(kr) > 0 {
-		return s.sameReduce(g, k, gr, kr)
+		return s.sameReduce(g, k, gr, kr) || s.siblings(g, k, gr, kr)
 	}
 	return s.sameIndex(g, k)
 }
@@ -211,6 +211,37 @@ func (s *scheduler) sameReduce(g, k *kernel, gr, kr []*uop.UOp) bool {
 		}
 	}
 	return true
+}
+
+// siblings allows joining reductions over the same ranges that read each element once: sums of a gradient and of its
+// product with something, say. Products are kept apart, each needs its own tiles.
+func (s *scheduler) siblings(g, k *kernel, gr, kr []*uop.UOp) bool {
+	if len(gr) == 0 || len(kr) == 0 || !s.sameIndex(g, k) {
+		return false
+	}
+	for _, list := range [][]*uop.UOp{gr, kr} {
+		for _, r := range list {
+			if !slices.Equal(reducedRanges(r), reducedRanges(gr[0])) || !streams(r) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func reducedRanges(r *uop.UOp) []*uop.UOp { return r.Src()[r.Arg().(uop.ReduceArg).Parts:] }
+
+// streams reports whether a load of the reduction's body varies with all ranges around it, so that no element is
+// used twice.
+func streams(r *uop.UOp) bool {
+	all := symbolic.Depends(r)
+	n := len(all) + len(reducedRanges(r))
+	for _, u := range uop.Topo(r.Src()...) {
+		if u.Op() == uop.Load && len(symbolic.Depends(u)) == n {
+			return true
+		}
+	}
+	return false
 }
 
 // sameIndex reports whether k loads what g writes only at the element that g writes.

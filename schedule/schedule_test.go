@@ -121,6 +121,11 @@ func TestKernelCounts(t *testing.T) {
 		zero := w.t.Int(dtype.F32, 0).Reshape(1, 1).Expand(5, 3)
 		assert.LessOrEqual(t, len(w.check(t, zero.Scatter(i.Expand(9, 3), g, 0, uop.Sum)).Steps), 2)
 	})
+	t.Run("sibling sums", func(t *testing.T) {
+		w := newWorld(9)
+		x := w.input(dtype.F32, 6, 20)
+		assert.Len(t, w.check(t, x.Reduce(uop.Sum, 1), x.Mul(x).Reduce(uop.Sum, 1)).Steps, 1)
+	})
 	t.Run("one-hot product", func(t *testing.T) {
 		w := newWorld(8)
 		x, i := w.input(dtype.F32, 5, 3), w.input(dtype.I32, 4)
