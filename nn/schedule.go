@@ -1,0 +1,226 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Schedule gives the learning rate of each step, from step 0 on.
+//
+//	rate := nn.CosineAnnealing(1e-3, 200, 0)
+//	for step := range steps { opt.SetRate(rate(step)); … }
+type Schedule func(step int) float64
+
+// StepDecay multiplies the rate by gamma every size steps.
+func StepDecay(rate float64, size int, gamma float64) Schedule {
+	return func(t int) float64 { return rate * math.Pow(gamma, float64(t/size)) }
+}
+
+// MultiStep multiplies the rate by gamma at each milestone; a milestone may be named twice.
+func MultiStep(rate float64, milestones []int, gamma float64) Schedule {
+	return func(t int) float64 {
+		passed := 0
+		for _, m := range milestones {
+			if m <= t {
+				passed++
+			}
+		}
+		return rate * math.Pow(gamma, float64(passed))
+	}
+}
+
+// Exponential multiplies the rate by gamma at every step.
+func Exponential(rate, gamma float64) Schedule {
+	return func(t int) float64 { return rate * math.Pow(gamma, float64(t)) }
+}
+
+// Constant multiplies the rate by factor for the first steps steps.
+func Constant(rate, factor float64, steps int) Schedule {
+	return func(t int) float64 {
+		if t < steps {
+			return rate * factor
+		}
+		return rate
+	}
+}
+
+// Linear moves the factor of the rate from start to end within the first steps steps.
+func Linear(rate, start, end float64, steps int) Schedule {
+	return func(t int) float64 {
+		return rate * (start + (end-start)*float64(min(t, steps))/float64(steps))
+	}
+}
+
+// Polynomial is rate·(1 − t/steps)^power, and 0 from step steps on.
+func Polynomial(rate float64, steps int, power float64) Schedule {
+	return func(t int) float64 {
+		return rate * math.Pow(1-float64(min(t, steps))/float64(steps), power)
+	}
+}
+
+// CosineAnnealing swings between rate and least along a cosine of half period steps.
+func CosineAnnealing(rate float64, steps int, least float64) Schedule {
+	return func(t int) float64 { return cosine(rate, least, float64(t)/float64(steps)) }
+}
+
+// CosineRestarts falls from rate to least along half a cosine, again and again: the first fall takes
+// first steps, each next one mult times the one before.
+func CosineRestarts(rate float64, first, mult int, least float64) Schedule {
+	return func(t int) float64 {
+		length := first
+		for t >= length {
+			t -= length
+			length *= mult
+		}
+		return cosine(rate, least, float64(t)/float64(length))
+	}
+}
+
+// cosine is half a cosine wave from a (at 0) to b (at 1).
+func cosine(a, b, at float64) float64 { return b + (a-b)*(1+math.Cos(math.Pi*at))/2 }
+
+// OneCycle is the schedule of Smith and Topin (2018). Zero fields have the values of the comments,
+// except Steps and Max, which must be given.
+type OneCycle struct {
+	Max        float64 // the highest rate
+	Steps      int     // the whole length
+	Warm       float64 // share of the steps in which the rate rises: 0.3
+	Linear     bool    // straight lines instead of cosines
+	Div        float64 // Max / the first rate: 25
+	FinalDiv   float64 // the first rate / the last one: 1e4
+	ThreePhase bool    // fall back to the first rate as slowly as it rose, then to the last one
+}
+
+// Schedule gives the rates; steps at or past Steps keep the last one.
+func (o OneCycle) Schedule() Schedule {
+	or := func(v, def float64) float64 {
+		if v == 0 {
+			return def
+		}
+		return v
+	}
+	first := o.Max / or(o.Div, 25)
+	last := first / or(o.FinalDiv, 1e4)
+	warm, n := or(o.Warm, 0.3), float64(o.Steps)
+	type leg struct{ end, from, to float64 }
+	legs := []leg{{warm*n - 1, first, o.Max}, {n - 1, o.Max, last}}
+	if o.ThreePhase {
+		legs = []leg{{warm*n - 1, first, o.Max}, {2*warm*n - 2, o.Max, first}, {n - 1, first, last}}
+	}
+	return func(t int) float64 {
+		start, at := 0.0, math.Min(float64(t), n-1)
+		for i, l := range legs {
+			if at <= l.end || i == len(legs)-1 {
+				p := (at - start) / (l.end - start)
+				if o.Linear {
+					return l.from + (l.to-l.from)*p
+				}
+				return cosine(l.from, l.to, p)
+			}
+			start = l.end
+		}
+		return last
+	}
+}
+
+// Cyclic is the schedule of Smith (2015): the rate climbs from Base to Max in Up steps and falls back in
+// Down steps (0: as many).
+type Cyclic struct {
+	Base, Max float64
+	Up, Down  int
+	Halve     bool    // each cycle is half as high as the one before
+	Gamma     float64 // the height at step t is multiplied by Gamma^t; 0 means 1
+}
+
+// Schedule gives the rates.
+func (c Cyclic) Schedule() Schedule {
+	down := c.Down
+	if down == 0 {
+		down = c.Up
+	}
+	total := float64(c.Up + down)
+	peak := float64(c.Up) / total
+	return func(t int) float64 {
+		cycle := math.Floor(1 + float64(t)/total)
+		x := 1 + float64(t)/total - cycle
+		height := x / peak
+		if x > peak {
+			height = (x - 1) / (peak - 1)
+		}
+		height *= c.Max - c.Base
+		if c.Halve {
+			height /= math.Pow(2, cycle-1)
+		}
+		if c.Gamma != 0 {
+			height *= math.Pow(c.Gamma, float64(t))
+		}
+		return c.Base + height
+	}
+}
+
+// Plateau lowers the rate when a metric has stopped improving. Make it with NewPlateau and change
+// fields before the first Step.
+type Plateau struct {
+	Rate      float64 // the current rate
+	Factor    float64 // the rate is multiplied by it: 0.1
+	Patience  int     // how many steps without improvement are borne: 10
+	Threshold float64 // the least improvement that counts: 1e-4
+	Absolute  bool    // Threshold is a difference, not a share of the best value
+	Rising    bool    // larger metrics are better
+	Cooldown  int     // steps to wait after a cut before bad ones count
+	Least     float64 // the rate does not fall below
+	Smallest  float64 // cuts smaller than this are not made: 1e-8
+
+	best     float64
+	bad      int
+	resting  int
+	observed bool
+}
+
+// NewPlateau gives a Plateau with the defaults named at its fields.
+func NewPlateau(rate float64) *Plateau {
+	return &Plateau{Rate: rate, Factor: 0.1, Patience: 10, Threshold: 1e-4, Smallest: 1e-8}
+}
+
+// Step takes the metric of a step and gives the rate of the next one.
+func (p *Plateau) Step(metric float64) float64 {
+	if p.better(metric) {
+		p.best, p.bad, p.observed = metric, 0, true
+	} else {
+		p.bad++
+	}
+	if p.resting > 0 {
+		p.resting--
+		p.bad = 0
+	}
+	if p.bad > p.Patience {
+		if next := math.Max(p.Rate*p.Factor, p.Least); p.Rate-next > p.Smallest {
+			p.Rate = next
+		}
+		p.resting, p.bad = p.Cooldown, 0
+	}
+	return p.Rate
+}
+
+func (p *Plateau) better(v float64) bool {
+	if !p.observed {
+		worst := math.Inf(1)
+		if p.Rising {
+			worst = math.Inf(-1)
+		}
+		return v < worst != p.Rising && v != worst
+	}
+	margin := p.Threshold
+	if !p.Absolute {
+		margin *= p.best
+	}
+	if p.Rising {
+		return v > p.best+margin
+	}
+	return v < p.best-margin
+}
+
+// String names the plateau's state for logs.
+func (p *Plateau) String() string {
+	return fmt.Sprintf("rate %g, best %g, %d bad steps", p.Rate, p.best, p.bad)
+}

@@ -1,0 +1,248 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+)
+
+// householder brings t to upper triangular form by k reflections and gives r and qᵀ with q·r = t, q square.
+func householder(t *Tensor, k int) (r, qt *Tensor) {
+	n := t.Dim(-1)
+	eye := t.row().Eq(Arange(t.Dim(-2))).To(t.DType()).Expand(append(t.batch(), t.Dim(-2), t.Dim(-2))...)
+	m := Cat(-1, t, eye)
+	row := m.row()
+	for i := range k {
+		x := row.Ge(i).Where(m.Narrow(-1, i, 1), 0)
+		head := m.Narrow(-1, i, 1).Narrow(-2, i, 1)
+		length := x.Square().SumKeep(-2).Sqrt()
+		v := row.Eq(i).Where(head.Lt(0).Where(x.Sub(length), x.Add(length)), x).Contiguous()
+		vv := v.Square().SumKeep(-2)
+		scale := vv.Eq(0).Where(0, vv.RDiv(2))
+		m = m.Sub(v.Mul(v.Mul(m).SumKeep(-2).Mul(scale))).Contiguous()
+	}
+	return m.Narrow(-1, 0, n).Triu(0), m.Narrow(-1, n, t.Dim(-2))
+}
+
+// QR gives q with orthonormal columns and upper triangular r with q·r = t. Of m×n matrices q is m×k and r k×n with k =
+// min(m, n), or, where complete is set, q is m×m and r m×n.
+func (t *Tensor) QR(complete bool) (q, r *Tensor) {
+	t.matrix("QR")
+	m, n := t.Dim(-2), t.Dim(-1)
+	k := min(m, n)
+	r, qt := householder(t, min(k, max(m-1, 0)))
+	q = qt.T()
+	if complete {
+		return q, r
+	}
+	return q.Narrow(-1, 0, k), r.Narrow(-2, 0, k)
+}
+
+// sweeps is how many rounds over all pairs of n columns bring them orthogonal to within the type.
+func sweeps(n int, d dtype.DType) int {
+	s := 5
+	for k := 4; k < n; k *= 2 {
+		s++
+	}
+	if d == dtype.F64 {
+		s++
+	}
+	return s
+}
+
+// jacobi turns the n columns of w by plane rotations until the parts of their first m rows are orthogonal to each
+// other (one-sided Jacobi method). Each step turns n/2 pairs of neighbours at once, then moves the columns so that
+// all pairs meet.
+func jacobi(w *Tensor, m int) *Tensor {
+	n := w.Dim(-1)
+	if n < 2 {
+		return w
+	}
+	even := n + n%2
+	last := w.Rank() - 1
+	w = w.like(extend(w.node(), last, 0, even-n)).Detach()
+	order := w.like(alongAxis(w.ints(meeting(even), even).node(), last, w.shape())).node()
+	pairs := append(w.Shape()[:last], even/2, 2)
+	first := Arange(2).Eq(0)
+	for range sweeps(n, w.DType()) * (even - 1) {
+		x := w.Reshape(pairs...)
+		y := x.Flip(-1)
+		u := x.Narrow(-3, 0, m)
+		own := u.Square().SumKeep(-3)
+		dot := u.Mul(u.Flip(-1)).SumKeep(-3)
+		zeta := own.Flip(-1).Sub(own).Div(dot.Mul(2))
+		t := zeta.Square().Add(1).Sqrt().Add(zeta.Abs()).Reciprocal()
+		t = zeta.Lt(0).Or(zeta.Eq(0).And(first.LogicalNot())).Where(t.Neg(), t)
+		t = dot.Eq(0).Where(0, t).Contiguous()
+		turned := x.Sub(t.Mul(y)).Div(t.Square().Add(1).Sqrt())
+		w = w.like(turned.Reshape(w.Shape()...).node().Gather(order, last)).Contiguous()
+	}
+	if even == n { // after whole rounds every column is back in its place
+		return w
+	}
+	return w.Narrow(-1, 0, n)
+}
+
+// meeting is the order in which n columns stand after a step of a round-robin tournament of the pairs (0 1), (2 3) …:
+// column 0 stays, the others move on by one place around the table.
+func meeting(n int) []int32 {
+	var circle []int32 // the places but 0, around the table
+	for i := 2; i < n; i += 2 {
+		circle = append(circle, int32(i))
+	}
+	for i := n - 1; i > 0; i -= 2 {
+		circle = append(circle, int32(i))
+	}
+	order := make([]int32, n)
+	for i, place := range circle {
+		order[place] = circle[(i+len(circle)-1)%len(circle)]
+	}
+	return order
+}
+
+// SVD gives u, s, vᵀ with u·diag(s)·vᵀ = t: orthonormal columns of u and rows of vᵀ, and the singular values s, falling. Of
+// m×n matrices u is m×k and vᵀ k×n with k = min(m, n), or, where full is set, m×m and n×n.
+func (t *Tensor) SVD(full bool) (u, s, vt *Tensor) {
+	t.matrix("SVD")
+	if t.Dim(-2) < t.Dim(-1) {
+		v, s, ut := t.T().SVD(full)
+		return ut.T(), s, v.T()
+	}
+	m, n := t.Dim(-2), t.Dim(-1)
+	u, s, v := t.singular()
+	z := statedSingular(t, u, s, v)
+	u, s, v = complete(u), z.s, z.v
+	if u.Dim(-1) == n || !full {
+		u = stated(u.Narrow(-1, 0, n), z.u)
+	}
+	_ = m
+	return u, s, v.T()
+}
+
+// SingularValues are the singular values, falling.
+func (t *Tensor) SingularValues() *Tensor {
+	t.matrix("SingularValues")
+	if t.Dim(-2) < t.Dim(-1) {
+		t = t.T()
+	}
+	u, s, v := t.singular()
+	return statedSingular(t, u, s, v).s
+}
+
+// singular gives u, s, v of matrices that are not wider than high, without derivatives; columns of u to
+// the singular value 0 are 0.
+func (t *Tensor) singular() (u, s, v *Tensor) {
+	m, n := t.Dim(-2), t.Dim(-1)
+	eye := Arange(n).Unsqueeze(1).Eq(Arange(n)).To(t.DType()).Expand(append(t.batch(), n, n)...)
+	w := jacobi(Cat(-2, t.Detach(), eye), m)
+	s = w.Narrow(-2, 0, m).Square().Sum(-2).Sqrt()
+	s, order := s.Sort(-1, true)
+	w = w.like(w.node().Gather(order.Unsqueeze(-2).Expand(w.Shape()...).node(), w.Rank()-1))
+	u, v = w.Narrow(-2, 0, m), w.Narrow(-2, m, n)
+	inverse := s.Gt(s.MaxKeep(-1).Mul(tiny(t.DType()))).Where(s.Reciprocal(), 0)
+	return u.Mul(inverse.Unsqueeze(-2)), s, v
+}
+
+// tiny is the relative size below which a singular value counts as zero.
+func tiny(d dtype.DType) float64 {
+	if d == dtype.F64 {
+		return 1e-15
+	}
+	return 1e-7
+}
+
+// complete fills orthonormal columns (or zero ones) up to a square matrix.
+func complete(u *Tensor) *Tensor {
+	u = u.Detach()
+	k := u.Dim(-1)
+	r, qt := householder(u, k)
+	sign := r.Diagonal(0).Lt(0).Where(-1, 1).To(u.DType())
+	if rest := u.Dim(-2) - k; rest > 0 {
+		sign = Cat(-1, sign, Ones(append(u.batch(), rest)...).To(u.DType()))
+	}
+	return qt.T().Mul(sign.Unsqueeze(-2))
+}
+
+type singularParts struct{ u, s, v *Tensor }
+
+// statedSingular are the derivatives of the thin decomposition: s and v as results, u to be stated of
+// the completed u. Equal singular values have no derivative of their vectors; their share is left out.
+func statedSingular(t, u, s, v *Tensor) singularParts {
+	p := u.T().MatMul(t).MatMul(v)
+	ds := p.Diagonal(0)
+	row, column := s.Unsqueeze(-1), s.Unsqueeze(-2)
+	gap := column.Sub(row).Mul(column.Add(row))
+	f := gap.Eq(0).Where(0, gap.Reciprocal())
+	inverse := column.Eq(0).Where(0, column.Reciprocal())
+	du := u.MatMul(f.Mul(p.Mul(column).Add(row.Mul(p.T()))))
+	tv := t.MatMul(v)
+	du = du.Add(tv.Sub(u.MatMul(u.T().MatMul(tv))).Mul(inverse))
+	dv := v.MatMul(f.Mul(row.Mul(p).Add(p.T().Mul(column))))
+	tu := t.T().MatMul(u)
+	dv = dv.Add(tu.Sub(v.MatMul(v.T().MatMul(tu))).Mul(inverse))
+	return singularParts{du, stated(s, ds), stated(v, dv)}
+}
+
+// Eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ.
+// Of t the lower triangle is read, or the upper one.
+func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
+	t.square("Eigh")
+	a := t.Tril(0).Add(t.Tril(-1).T())
+	if upper {
+		a = t.Triu(0).Add(t.Triu(1).T())
+	}
+	n := a.Dim(-1)
+	if n == 0 {
+		return a.Sum(-1), a
+	}
+	eye := a.identityLike()
+	shift := a.Detach().Square().Sum(-2, -1).Sqrt().Mul(2).Reshape(append(a.batch(), 1, 1)...) // now all eigenvalues are positive
+	v = jacobi(Cat(-2, a.Detach().Add(eye.Mul(shift)), eye), n).Narrow(-2, n, n)
+	w = v.Mul(a.Detach().MatMul(v)).Sum(-2)
+	w, order := w.Sort(-1, false)
+	v = v.like(v.node().Gather(order.Unsqueeze(-2).Expand(v.Shape()...).node(), v.Rank()-1))
+	p := v.T().MatMul(a).MatMul(v)
+	gap := w.Unsqueeze(-2).Sub(w.Unsqueeze(-1))
+	f := gap.Eq(0).Where(0, gap.Reciprocal())
+	return stated(w, p.Diagonal(0)), stated(v, v.MatMul(f.Mul(p)))
+}
+
+// cutoff is the singular value below which a matrix has no rank: the larger of atol and rtol times the
+// largest one. Negative tolerances are not given: rtol is then the larger size times the type's precision, unless
+// atol is given.
+func cutoff(t, s *Tensor, atol, rtol float64) *Tensor {
+	if rtol < 0 {
+		rtol = 0
+		if atol <= 0 {
+			eps := map[dtype.DType]float64{dtype.F64: 0x1p-52, dtype.F32: 0x1p-23}[t.DType()]
+			rtol = float64(max(t.Dim(-2), t.Dim(-1))) * eps
+		}
+	}
+	return s.MaxKeep(-1).Mul(rtol).Maximum(max(atol, 0))
+}
+
+// MatrixRank counts the singular values above a tolerance (see PInv).
+func (t *Tensor) MatrixRank(atol, rtol float64) *Tensor {
+	s := t.SingularValues()
+	return s.Gt(cutoff(t, s, atol, rtol)).To(dtype.I32).Sum(-1)
+}
+
+// PInv is the pseudoinverse (Moore, Penrose). Singular values up to max(atol, rtol·largest) count as 0; negative
+// tolerances stand for atol = 0 and rtol = the larger size times the type's precision.
+func (t *Tensor) PInv(atol, rtol float64) *Tensor {
+	t.matrix("PInv")
+	if t.Dim(-2) < t.Dim(-1) {
+		return t.T().PInv(atol, rtol).T()
+	}
+	u, s, v := t.singular()
+	inverse := s.Gt(cutoff(t, s, atol, rtol)).Where(s.Reciprocal(), 0)
+	y := v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T())
+	c := t.Detach()
+	z := y.MatMul(y.T()).MatMul(t.T())
+	z = z.Sub(z.MatMul(c).MatMul(y))
+	w := t.T().MatMul(y.T()).MatMul(y)
+	z = z.Add(w.Sub(y.MatMul(c).MatMul(w)))
+	return stated(y, z.Sub(y.MatMul(t).MatMul(y)))
+}
+
+var _ = slices.Clone[[]int]

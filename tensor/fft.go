@@ -1,0 +1,367 @@
+package tensor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+)
+
+// Fourier transforms. A complex array is a float tensor with a last axis of 2 (real, imaginary); axes are counted
+// without it. A length of up to dftDirect, or a prime one, is a product with a matrix; others are cut into two factors
+// (Cooley and Tukey).
+
+// dftDirect is the longest transform that is made by one matrix.
+const dftDirect = 64
+
+// FFTNorm says where a transform is scaled.
+type FFTNorm uint8
+
+// The scalings. Backward divides the inverse by n, Ortho both by √n, Forward the forward transform by n.
+const (
+	Backward FFTNorm = 0
+	Ortho    FFTNorm = 1
+	Forward  FFTNorm = 2
+)
+
+func (f FFTNorm) scale(n int, inverse bool) float64 {
+	switch {
+	case f == Ortho:
+		return 1 / math.Sqrt(float64(n))
+	case (f == Forward) != inverse:
+		return 1 / float64(n)
+	}
+	return 1
+}
+
+// pair is a complex array in two parts; im is nil for a real one.
+type pair struct{ re, im *Tensor }
+
+// split takes a complex tensor apart.
+func split(op string, x *Tensor) pair {
+	last := x.Rank() - 1
+	if last < 0 || x.Dim(last) != 2 || !x.IsFloat() {
+		fail(op, shapes(x.shape()), "a complex array is a float tensor with a last axis of 2")
+	}
+	return pair{x.Narrow(last, 0, 1).Squeeze(last), x.Narrow(last, 1, 1).Squeeze(last)}
+}
+
+func (p pair) join() *Tensor { return Stack(p.re.Rank(), p.re, p.im) }
+
+func (p pair) each(f func(x *Tensor) *Tensor) pair {
+	p.re = f(p.re)
+	if p.im != nil {
+		p.im = f(p.im)
+	}
+	return p
+}
+
+func (p pair) conj() pair { return pair{p.re, p.im.Neg()} }
+
+// Complex makes a complex array of two parts.
+func Complex(re, im *Tensor) *Tensor { return pair{re, im}.join() }
+
+// FFT is the discrete Fourier transform of complex x along an axis, cut or filled with zeros to n (−1: as it is).
+func (x *Tensor) FFT(n, axis int, norm FFTNorm) *Tensor {
+	return transform("FFT", split("FFT", x), n, axis, norm, false).join()
+}
+
+// IFFT is the inverse of FFT.
+func (x *Tensor) IFFT(n, axis int, norm FFTNorm) *Tensor {
+	return transform("IFFT", split("IFFT", x), n, axis, norm, true).join()
+}
+
+// RFFT is the transform of real x along an axis: the n/2+1 terms that are not mirrored, complex.
+func (x *Tensor) RFFT(n, axis int, norm FFTNorm) *Tensor {
+	return realTransform("RFFT", x, n, axis, norm, false).join()
+}
+
+// IRFFT is the inverse of RFFT: complex x holds the first half of a mirrored spectrum; the result is real, of n elements
+// (−1: twice as many as x, less 2).
+func (x *Tensor) IRFFT(n, axis int, norm FFTNorm) *Tensor {
+	return mirrored("IRFFT", split("IRFFT", x), n, axis, norm, true)
+}
+
+// HFFT is the transform of a mirrored (Hermitian) signal, of which complex x holds the first half: a real
+// spectrum of n elements (−1: twice as many as x, less 2).
+func (x *Tensor) HFFT(n, axis int, norm FFTNorm) *Tensor {
+	return mirrored("HFFT", split("HFFT", x).conj(), n, axis, norm, false)
+}
+
+// IHFFT is the inverse of HFFT for real x: the first n/2+1 terms, complex.
+func (x *Tensor) IHFFT(n, axis int, norm FFTNorm) *Tensor {
+	return realTransform("IHFFT", x, n, axis, norm, true).conj().join()
+}
+
+// FFTN transforms complex x along several axes (none: all) to the lengths sizes (none: as they are).
+func (x *Tensor) FFTN(sizes, axes []int, norm FFTNorm) *Tensor {
+	p := split("FFTN", x)
+	sizes, axes = transformAxes("FFTN", p.re, sizes, axes)
+	return several("FFTN", p, sizes, axes, norm, false).join()
+}
+
+// IFFTN is the inverse of FFTN.
+func (x *Tensor) IFFTN(sizes, axes []int, norm FFTNorm) *Tensor {
+	p := split("IFFTN", x)
+	sizes, axes = transformAxes("IFFTN", p.re, sizes, axes)
+	return several("IFFTN", p, sizes, axes, norm, true).join()
+}
+
+// RFFTN is RFFT along the last of the axes and FFT along the others.
+func (x *Tensor) RFFTN(sizes, axes []int, norm FFTNorm) *Tensor {
+	sizes, axes = transformAxes("RFFTN", x, sizes, axes)
+	k := len(axes) - 1
+	p := realTransform("RFFTN", x, sizes[k], axes[k], norm, false)
+	return several("RFFTN", p, sizes[:k], axes[:k], norm, false).join()
+}
+
+// IRFFTN is the inverse of RFFTN.
+func (x *Tensor) IRFFTN(sizes, axes []int, norm FFTNorm) *Tensor {
+	p := split("IRFFTN", x)
+	given := len(sizes) > 0
+	sizes, axes = transformAxes("IRFFTN", p.re, sizes, axes)
+	k := len(axes) - 1
+	last := sizes[k]
+	if !given {
+		last = -1
+	}
+	return mirrored("IRFFTN", several("IRFFTN", p, sizes[:k], axes[:k], norm, true), last, axes[k], norm, true)
+}
+
+// transformAxes fills in the axes and lengths that are not given.
+func transformAxes(op string, x *Tensor, sizes, axes []int) ([]int, []int) {
+	if len(axes) == 0 {
+		n := x.Rank()
+		if len(sizes) > 0 {
+			n = len(sizes)
+		}
+		if n > x.Rank() {
+			fail(op, shapes(x.shape()), "%d lengths for %d axes", n, x.Rank())
+		}
+		for i := range n {
+			axes = append(axes, x.Rank()-n+i)
+		}
+	}
+	if len(sizes) > 0 && len(sizes) != len(axes) {
+		fail(op, shapes(x.shape()), "%d lengths for %d axes", len(sizes), len(axes))
+	}
+	if len(axes) == 0 {
+		fail(op, shapes(x.shape()), "no axes")
+	}
+	axes = slices.Clone(axes)
+	full := make([]int, len(axes))
+	for i := range axes {
+		axes[i] = x.axis(op, axes[i])
+		full[i] = x.Dim(axes[i])
+		if len(sizes) > 0 && sizes[i] >= 0 {
+			full[i] = sizes[i]
+		}
+	}
+	return full, axes
+}
+
+// several transforms along each of the axes.
+func several(op string, p pair, sizes, axes []int, norm FFTNorm, inverse bool) pair {
+	for i := range axes {
+		p = transform(op, p, sizes[i], axes[i], norm, inverse)
+	}
+	return p
+}
+
+// transform is the complex transform along one axis.
+func transform(op string, p pair, n, axis int, norm FFTNorm, inverse bool) pair {
+	axis = p.re.axis(op, axis)
+	if n < 0 {
+		n = p.re.Dim(axis)
+	}
+	checkLength(op, p.re, n)
+	last := p.re.Rank() - 1
+	p = p.each(func(x *Tensor) *Tensor { return x.resized(axis, n).Transpose(axis, last) })
+	p = dft(p, inverse)
+	s := norm.scale(n, inverse)
+	return p.each(func(x *Tensor) *Tensor { return x.Transpose(axis, last).Mul(s) })
+}
+
+func checkLength(op string, x *Tensor, n int) {
+	if n < 1 {
+		fail(op, shapes(x.shape()), "length %d", n)
+	}
+}
+
+func realTransform(op string, x *Tensor, n, axis int, norm FFTNorm, inverse bool) pair {
+	if !x.IsFloat() {
+		x = x.To(dtype.F32)
+	}
+	axis = x.axis(op, axis)
+	if n < 0 {
+		n = x.Dim(axis)
+	}
+	checkLength(op, x, n)
+	p := pair{re: x}
+	last := x.Rank() - 1
+	p = p.each(func(x *Tensor) *Tensor { return x.resized(axis, n).Transpose(axis, last) })
+	p = dft(p, false)
+	s := norm.scale(n, inverse)
+	return p.each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, n/2+1).Transpose(axis, last).Mul(s) })
+}
+
+// mirrored completes half a spectrum, transforms it backward, and gives the real part.
+func mirrored(op string, p pair, n, axis int, norm FFTNorm, inverse bool) *Tensor {
+	axis = p.re.axis(op, axis)
+	if n < 0 {
+		n = 2 * (p.re.Dim(axis) - 1)
+	}
+	checkLength(op, p.re, n)
+	last := p.re.Rank() - 1
+	half := n/2 + 1
+	p = p.each(func(x *Tensor) *Tensor { return x.resized(axis, half).Transpose(axis, last) })
+	tail := p.conj().each(func(x *Tensor) *Tensor { return x.Narrow(last, 1, n-half).Flip(last) })
+	full := pair{Cat(last, p.re, tail.re), Cat(last, p.im, tail.im)}
+	return dft(full, true).re.Transpose(axis, last).Mul(norm.scale(n, inverse))
+}
+
+// resized cuts an axis or fills it with zeros at its end.
+func (x *Tensor) resized(axis, n int) *Tensor {
+	if have := x.Dim(axis); n > have {
+		return x.like(extend(x.node(), axis, 0, n-have))
+	}
+	return x.Narrow(axis, 0, n)
+}
+
+// dft transforms the last axis without scaling: Σ x[j]·exp(∓2πi·jk/n).
+func dft(p pair, inverse bool) pair {
+	last := p.re.Rank() - 1
+	n := p.re.Dim(last)
+	a := factor(n)
+	if n <= dftDirect || a == 1 {
+		return p.times(twiddles(p.re, n, n, n, inverse), true)
+	}
+	b := n / a // j = j₁·b + j₂, k = k₁ + k₂·a
+	batch := p.re.Shape()[:last:last]
+	p = p.each(func(x *Tensor) *Tensor { return x.Reshape(append(batch, a, b)...).Transpose(last, last+1) })
+	p = dft(p, inverse).times(twiddles(p.re, b, a, n, inverse), false)
+	p = p.each(func(x *Tensor) *Tensor { return x.Transpose(last, last+1) })
+	p = dft(p, inverse)
+	return p.each(func(x *Tensor) *Tensor { return x.Transpose(last, last+1).Reshape(append(batch, n)...) })
+}
+
+// factor is the largest factor of n that can be transformed directly, 1 for primes.
+func factor(n int) int {
+	for f := min(dftDirect, n-1); f > 1; f-- {
+		if n%f == 0 {
+			return f
+		}
+	}
+	return 1
+}
+
+// twiddles are exp(∓2πi·rc/n) for row r and column c, computed on the host.
+func twiddles(like *Tensor, rows, columns, n int, inverse bool) pair {
+	re, im := make([]float64, rows*columns), make([]float64, rows*columns)
+	for r := range rows {
+		for c := range columns {
+			s, co := math.Sincos(2 * math.Pi * float64(r*c%n) / float64(n))
+			if !inverse {
+				s = -s
+			}
+			re[r*columns+c], im[r*columns+c] = co, s
+		}
+	}
+	return pair{like.floats(re, rows, columns), like.floats(im, rows, columns)}
+}
+
+// times multiplies by w: as a matrix, or element by element.
+func (p pair) times(w pair, matrix bool) pair {
+	mul := func(a, b *Tensor) *Tensor {
+		if !matrix {
+			return a.Mul(b)
+		}
+		last := a.Rank() - 1
+		return a.Unsqueeze(last).Mul(b.Transpose(0, 1)).Sum(last + 1)
+	}
+	if p.im == nil {
+		return pair{mul(p.re, w.re), mul(p.re, w.im)}
+	}
+	return pair{mul(p.re, w.re).Sub(mul(p.im, w.im)), mul(p.re, w.im).Add(mul(p.im, w.re))}
+}
+
+// FFTShift moves the middle of the axes (none: all) to their front's place: zero frequency to the centre.
+func (x *Tensor) FFTShift(axes ...int) *Tensor { return x.shifted("FFTShift", axes, 0) }
+
+// IFFTShift is the inverse of FFTShift.
+func (x *Tensor) IFFTShift(axes ...int) *Tensor { return x.shifted("IFFTShift", axes, 1) }
+
+func (x *Tensor) shifted(op string, axes []int, up int) *Tensor {
+	_, axes = transformAxes(op, x, nil, axes)
+	for _, a := range axes {
+		n := x.Dim(a)
+		k := (n + up) / 2 // what goes to the end starts where the rest ends
+		x = Cat(a, x.Narrow(a, n-k, k), x.Narrow(a, 0, n-k))
+	}
+	return x
+}
+
+// FFTFreq are the frequencies of the n terms of an FFT of samples d apart: 0, 1, …, −2, −1 over n·d.
+func FFTFreq(n int, d float64, t dtype.DType) *Tensor {
+	checkWindow("FFTFreq", n)
+	i := iota(n, dtype.I32)
+	i = i.Less(i.Int((n+1)/2)).Where(i, i.Sub(i.Int(n)))
+	return newTensor(i, nil).To(t).Mul(1 / (float64(n) * d))
+}
+
+// RFFTFreq are the frequencies of the n/2+1 terms of an RFFT.
+func RFFTFreq(n int, d float64, t dtype.DType) *Tensor {
+	checkWindow("RFFTFreq", n)
+	return Arange(n/2 + 1).To(t).Mul(1 / (float64(n) * d))
+}
+
+// HannWindow is 1/2 − 1/2·cos over n samples. Here and below a periodic window leaves out the last sample of a
+// symmetric one of n+1.
+func HannWindow(n int, periodic bool, t dtype.DType) *Tensor {
+	return cosineWindow("HannWindow", n, periodic, t, 0.5, -0.5)
+}
+
+// HammingWindow is alpha − beta·cos over n samples; commonly 0.54 and 0.46.
+func HammingWindow(n int, periodic bool, alpha, beta float64, t dtype.DType) *Tensor {
+	return cosineWindow("HammingWindow", n, periodic, t, alpha, -beta)
+}
+
+// BlackmanWindow is 0.42 − 0.5·cos + 0.08·cos of the double angle over n samples.
+func BlackmanWindow(n int, periodic bool, t dtype.DType) *Tensor {
+	return cosineWindow("BlackmanWindow", n, periodic, t, 0.42, -0.5, 0.08)
+}
+
+// BartlettWindow is the triangle from 0 to 1 to 0 over n samples.
+func BartlettWindow(n int, periodic bool, t dtype.DType) *Tensor {
+	at, length := phases("BartlettWindow", n, periodic, t)
+	return at.Mul(2 / length).Sub(1).Abs().RSub(1)
+}
+
+// cosineWindow is Σ aₖ·cos(2πk·i/length).
+func cosineWindow(op string, n int, periodic bool, t dtype.DType, a ...float64) *Tensor {
+	i, length := phases(op, n, periodic, t)
+	sum := FullLike(i, a[0])
+	for k := 1; k < len(a); k++ {
+		sum = sum.Add(i.Mul(2 * math.Pi * float64(k) / length).Cos().Mul(a[k]))
+	}
+	return sum
+}
+
+// phases are the samples 0 … n−1 and the length of the period; a single sample is in the middle.
+func phases(op string, n int, periodic bool, t dtype.DType) (*Tensor, float64) {
+	checkWindow(op, n)
+	i, length := Arange(n).To(floating(t)), float64(n-1)
+	if periodic {
+		length = float64(n)
+	}
+	if n == 1 {
+		return FullLike(i, 0.5), 1
+	}
+	return i, length
+}
+
+func checkWindow(op string, n int) {
+	if n < 0 {
+		failArg(op, "%d samples", n)
+	}
+}

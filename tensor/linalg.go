@@ -1,0 +1,274 @@
+package tensor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Linear algebra of matrices in the last two axes; the axes before count a batch. Algorithms are unrolled over
+// the size of the matrix, a few kernels a row, and meant for matrices of up to some tens of rows. Derivatives are
+// those of the textbook formulas, not of the algorithm; second derivatives are not right (the inverse inside
+// a formula counts as constant).
+
+// stated is value with the derivatives of z, which is not computed unless they are asked for.
+func stated(value, z *Tensor) *Tensor {
+	u := value.node()
+	return newTensor(u.Derive(z.node(), u.Int(1)), commonEngine("Derive", value, z))
+}
+
+// square checks for square float matrices and gives their size.
+func (t *Tensor) square(op string) int {
+	t.matrix(op)
+	if t.Dim(-1) != t.Dim(-2) {
+		fail(op, shapes(t.shape()), "the matrices are not square")
+	}
+	return t.Dim(-1)
+}
+
+func (t *Tensor) matrix(op string) {
+	if t.Rank() < 2 {
+		fail(op, shapes(t.shape()), "needs matrices: at least two axes")
+	}
+	if !t.IsFloat() {
+		failType(op, []dtype.DType{t.DType()}, "needs floats")
+	}
+}
+
+// batch are the axes before the last two.
+func (t *Tensor) batch() []int { return t.Shape()[:t.Rank()-2] }
+
+// row and column are the index grids of the last two axes.
+func (t *Tensor) row() *Tensor    { return Arange(t.Dim(-2)).Unsqueeze(1) }
+func (t *Tensor) column() *Tensor { return Arange(t.Dim(-1)) }
+
+// identityLike is the identity of t's size, type and batch.
+func (t *Tensor) identityLike() *Tensor {
+	return t.row().Eq(t.column()).To(t.DType()).Expand(t.Shape()...)
+}
+
+// eliminate brings the first n columns of m to the identity by Gauss's and Jordan's method with row pivots, and gives the
+// pivots, signed by the exchanges, as a last axis.
+func eliminate(m *Tensor, n int) (reduced, pivots *Tensor) {
+	m = m.Detach()
+	row := m.row()
+	list := make([]*Tensor, n)
+	for k := range n {
+		size := m.Narrow(-1, k, 1).Narrow(-2, k, n-k).Abs()
+		at := size.ArgMax(-2).Add(k).To(dtype.I32).Reshape(append(m.batch(), 1, 1)...)
+		wide := append(m.batch(), 1, m.Dim(-1))
+		best := m.like(m.node().Gather(at.Expand(wide...).node(), m.Rank()-2))
+		pivot := best.Narrow(-1, k, 1)
+		list[k] = at.Eq(k).Where(pivot, pivot.Neg()).Squeeze(-1)
+		scaled := best.Div(pivot)
+		others := row.Eq(at).Where(m.Narrow(-2, k, 1), m)
+		m = row.Eq(k).Where(scaled, others.Sub(others.Narrow(-1, k, 1).Mul(scaled))).Contiguous()
+	}
+	if n == 0 {
+		return m, Ones(append(m.batch(), 0)...).To(m.DType())
+	}
+	return m, Cat(-1, list...).Reshape(append(m.batch(), n)...)
+}
+
+// inverse is the inverse without derivatives.
+func (t *Tensor) inverse() *Tensor {
+	n := t.Dim(-1)
+	m, _ := eliminate(Cat(-1, t, t.identityLike()), n)
+	return m.Narrow(-1, n, n)
+}
+
+// Inv is the inverse of square matrices; that of a singular one is not finite.
+func (t *Tensor) Inv() *Tensor {
+	t.square("Inv")
+	y := t.inverse()
+	return stated(y, y.MatMul(t).MatMul(y).Neg())
+}
+
+// Solve gives x with t·x = b. b has rows like t; with one axis less than t and the same batch it is a vector.
+func (t *Tensor) Solve(b *Tensor) *Tensor {
+	n := t.square("Solve")
+	vector := b.Rank() == 1 || b.Rank() == t.Rank()-1 && slices.Equal(b.Shape(), t.Shape()[:t.Rank()-1])
+	if vector {
+		b = b.Unsqueeze(-1)
+	}
+	if b.Rank() < 2 || b.Dim(-2) != n || b.DType() != t.DType() {
+		fail("Solve", shapesOf(t, b), "the right side needs %d rows of type %v", n, t.DType())
+	}
+	lead := broadcastShape("Solve", t.batch(), b.batch())
+	a := t.Expand(append(slices.Clone(lead), n, n)...)
+	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
+	m, _ := eliminate(Cat(-1, a, b), n)
+	x := m.Narrow(-1, n, b.Dim(-1))
+	x = stated(x, a.inverse().MatMul(b.Sub(a.MatMul(x))))
+	if vector {
+		return x.Squeeze(-1)
+	}
+	return x
+}
+
+// SolveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set,
+// its diagonal is taken as ones.
+func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
+	t.square("SolveTriangular")
+	a := t.Tril(0)
+	if upper {
+		a = t.Triu(0)
+	}
+	if unit {
+		a = a.row().Eq(a.column()).Where(1, a).To(t.DType())
+	}
+	return a.Solve(b)
+}
+
+// Det is the determinant of square matrices.
+func (t *Tensor) Det() *Tensor {
+	n := t.square("Det")
+	e := func(i, j int) *Tensor { return t.Select(-2, i).Select(-1, j) }
+	minor := func(i, j, k, l int) *Tensor { return e(i, k).Mul(e(j, l)).Sub(e(i, l).Mul(e(j, k))) }
+	switch n {
+	case 0:
+		return Ones(t.batch()...).To(t.DType())
+	case 1:
+		return e(0, 0)
+	case 2:
+		return minor(0, 1, 0, 1)
+	case 3:
+		return e(0, 0).Mul(minor(1, 2, 1, 2)).Sub(e(0, 1).Mul(minor(1, 2, 0, 2))).Add(e(0, 2).Mul(minor(1, 2, 0, 1)))
+	}
+	_, pivots := eliminate(t, n)
+	d := zeroPast(pivots).Prod(-1)
+	wide := d.Reshape(append(t.batch(), 1, 1)...)
+	return stated(d, t.inverse().T().Mul(wide).Mul(t).Sum(-2, -1))
+}
+
+// zeroPast makes the pivots after a zero one, which are not numbers, to ones.
+func zeroPast(pivots *Tensor) *Tensor { return pivots.IsFinite().Where(pivots, 1).To(pivots.DType()) }
+
+// SlogDet gives the sign of the determinant and the logarithm of its absolute value.
+func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
+	n := t.square("SlogDet")
+	_, pivots := eliminate(t, n)
+	pivots = zeroPast(pivots)
+	l := pivots.Abs().Log().Sum(-1)
+	return pivots.Sign().Prod(-1), stated(l, t.inverse().T().Mul(t).Sum(-2, -1))
+}
+
+// LogDet is the logarithm of the determinant: NaN where it is negative.
+func (t *Tensor) LogDet() *Tensor {
+	sign, l := t.SlogDet()
+	return sign.Lt(0).Where(math.NaN(), l)
+}
+
+// Cholesky gives the lower triangular l with l·lᵀ = t for symmetric positive definite matrices, of which the lower
+// triangle is read; NaN for others. The gradient is that of a symmetric matrix.
+func (t *Tensor) Cholesky() *Tensor {
+	n := t.square("Cholesky")
+	s := t.Detach()
+	columns := make([]*Tensor, n)
+	for j := range n {
+		c := s.Narrow(-1, j, 1)
+		c = s.row().Lt(j).Where(0, c.Div(c.Narrow(-2, j, 1).Sqrt())).Contiguous()
+		columns[j] = c
+		s = s.Sub(c.Mul(c.T())).Contiguous()
+	}
+	if n == 0 {
+		return t
+	}
+	l := Cat(-1, columns...)
+	li := l.inverse()
+	p := li.MatMul(t.Add(t.T()).Mul(0.5)).MatMul(li.T())
+	half := p.row().Eq(p.column()).Where(0.5, 1).To(t.DType())
+	return stated(l, l.MatMul(p.Tril(0).Mul(half)))
+}
+
+// CholeskySolve gives x with l·lᵀ·x = b for lower triangular l.
+func (l *Tensor) CholeskySolve(b *Tensor) *Tensor {
+	return l.T().SolveTriangular(l.SolveTriangular(b, false, false), true, false)
+}
+
+// MatrixPower is t·t·…·t, n factors; of the inverse where n is negative, the identity for 0.
+func (t *Tensor) MatrixPower(n int) *Tensor {
+	if t.Rank() < 2 || t.Dim(-1) != t.Dim(-2) {
+		fail("MatrixPower", shapes(t.shape()), "the matrices are not square")
+	}
+	if n < 0 {
+		t, n = t.Inv(), -n
+	}
+	var out *Tensor
+	for square := t; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			if out == nil {
+				out = square
+			} else {
+				out = out.MatMul(square)
+			}
+		}
+		if n > 1 {
+			square = square.MatMul(square)
+		}
+	}
+	if out == nil {
+		return t.identityLike()
+	}
+	return out
+}
+
+// expHalvings is how often MatrixExp may halve a matrix: norms up to 2¹⁰ are brought to 1, beyond that nearly all
+// results overflow.
+const expHalvings = 10
+
+// MatrixExp is the exponential 1 + t + t²/2! + … of square matrices: t is halved until its norm is at most 1, the series
+// taken to the eighth (float64: eighteenth) power, and the result squared as often.
+func (t *Tensor) MatrixExp() *Tensor {
+	t.square("MatrixExp")
+	size := t.Detach().Abs().Sum(-1).MaxKeep(-1).Unsqueeze(-1)
+	times := size.Log2().Ceil().Clamp(0, expHalvings)
+	x := t.Mul(times.Neg().Exp2())
+	terms := 9
+	if t.DType() == dtype.F64 {
+		terms = 18
+	}
+	one := t.identityLike()
+	sum := one
+	for k := terms; k >= 1; k-- {
+		sum = x.MatMul(sum).Mul(1 / float64(k)).Add(one)
+	}
+	for i := range expHalvings {
+		sum = times.Gt(i).Where(sum.MatMul(sum), sum)
+	}
+	return sum
+}
+
+// Cross is the cross product along an axis of size 3.
+func (t *Tensor) Cross(o *Tensor, axis int) *Tensor {
+	axis = t.axis("Cross", axis) - t.Rank()
+	both := Broadcast(t, o)
+	a, b := both[0], both[1]
+	if a.Dim(axis) != 3 {
+		fail("Cross", shapesOf(t, o), "axis %d is not of size 3", axis)
+	}
+	turn := func(x *Tensor, by int) *Tensor { return x.Roll([]int{-by}, []int{axis}) }
+	return turn(a, 1).Mul(turn(b, 2)).Sub(turn(a, 2).Mul(turn(b, 1)))
+}
+
+// Kron is the Kronecker product: each element of t times o.
+func (t *Tensor) Kron(o *Tensor) *Tensor {
+	n := max(t.Rank(), o.Rank())
+	a, b := make([]int, 0, 2*n), make([]int, 0, 2*n)
+	out := make([]int, n)
+	size := func(x *Tensor, i int) int {
+		if i += x.Rank() - n; i < 0 {
+			return 1
+		}
+		return x.Dim(i)
+	}
+	for i := range n {
+		p, q := size(t, i), size(o, i)
+		a, b, out[i] = append(a, p, 1), append(b, 1, q), p*q
+	}
+	return t.Reshape(a...).Mul(o.Reshape(b...)).Reshape(out...)
+}
+
+var _ = uop.Sum

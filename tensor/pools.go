@@ -1,0 +1,119 @@
+package tensor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// AdaptiveAvgPool gives the last len(sizes) axes new sizes; each element is the mean of those it covers.
+func (t *Tensor) AdaptiveAvgPool(sizes ...int) *Tensor {
+	return t.Resize(sizes, Resize{Mode: ResizeArea})
+}
+
+// AdaptiveMaxPool gives the last len(sizes) axes new sizes; each element is the largest of those it covers. indices
+// (int32) count within these axes.
+func (t *Tensor) AdaptiveMaxPool(sizes ...int) (values, indices *Tensor) {
+	if len(sizes) > t.Rank() {
+		fail("AdaptiveMaxPool", shapes(t.shape()), "%d sizes for %d axes", len(sizes), t.Rank())
+	}
+	lists := make([][][]int, len(sizes))
+	for i, n := range sizes {
+		in := t.Dim(t.Rank() - len(sizes) + i)
+		if n < 1 || in < 1 {
+			fail("AdaptiveMaxPool", shapes(t.shape()), "size %d cannot become %d", in, n)
+		}
+		for j := range n {
+			lo, hi := covered(j, in, n)
+			lists[i] = append(lists[i], span(lo, hi, 1))
+		}
+	}
+	return t.maxOf(lists)
+}
+
+// span is lo, lo+step, … below hi.
+func span(lo, hi, step int) []int {
+	var out []int
+	for ; lo < hi; lo += step {
+		out = append(out, lo)
+	}
+	return out
+}
+
+// maxOf takes the maximum over boxes of the last axes: lists[i][j] are the indices of axis i that belong to element j. It
+// also gives where in these axes the maximum stands; of several the first. NaN wins.
+func (t *Tensor) maxOf(lists [][][]int) (values, indices *Tensor) {
+	rank := t.Rank() - len(lists)
+	lead, in := t.Shape()[:rank], t.Shape()[rank:]
+	out := make([]int, len(lists))
+	boxes := [][]int32{{0}} // positions in the flattened axes, by element
+	for i, l := range lists {
+		out[i] = len(l)
+		var next [][]int32
+		for _, box := range boxes {
+			for _, list := range l {
+				var b []int32
+				for _, at := range box {
+					for _, k := range list {
+						b = append(b, at*int32(in[i])+int32(k))
+					}
+				}
+				next = append(next, b)
+			}
+		}
+		boxes = next
+	}
+	width := 0
+	for _, b := range boxes {
+		width = max(width, len(b))
+	}
+	var table []int32
+	for _, b := range boxes {
+		table = append(table, b...)
+		table = append(table, slices.Repeat([]int32{-1}, width-len(b))...)
+	}
+	n, m := len(boxes), prod(lead)
+	x := t.Reshape(m, prod(in))
+	where := t.ints(table, 1, n*width)
+	wide := spread(where.node(), uop.Shape{m, n * width})
+	box := x.node().Detach().Gather(wide, 1)
+	box = wide.Less(wide.Int(0)).Where(box.Const(uop.Least(box.DType())), box)
+	best := argMax(box.Reshape(m, n, width), 2)
+	at := wide.Reshape(m, n, width).Gather(best.Reshape(m, n, 1), 2).Reshape(m, n)
+	e := commonEngine("MaxPool", t, where)
+	v := newTensor(x.node().Gather(at, 1), e)
+	s := slices.Concat(lead, out)
+	return v.Reshape(s...), newTensor(at, e).Reshape(s...)
+}
+
+// MaxUnpool puts each element back where MaxPool found it, among zeros: the inverse of a pool of the last len(sizes) axes
+// of these sizes, with the indices that it gave.
+func (t *Tensor) MaxUnpool(indices *Tensor, sizes ...int) *Tensor {
+	rank := t.Rank() - len(sizes)
+	if rank < 0 || !indices.shape().Equal(t.shape()) {
+		fail("MaxUnpool", shapesOf(t, indices), "needs indices of the same shape, and a size for some of the axes")
+	}
+	checkIndex("MaxUnpool", indices)
+	checkSizes("MaxUnpool", sizes)
+	lead := t.Shape()[:rank]
+	m, n, k := prod(lead), prod(sizes), prod(t.Shape()[rank:])
+	u := t.node().Reshape(m, k)
+	base := spread(u.Int(0), uop.Shape{m, n})
+	out := base.Scatter(indices.node().Reshape(m, k), u, 1, uop.Last)
+	return newTensor(out, commonEngine("MaxUnpool", t, indices)).Reshape(slices.Concat(lead, sizes)...)
+}
+
+// LocalResponseNorm divides by (k + alpha·mean of the squares of size neighbouring channels)^beta; channels are
+// axis 1, and there are zeros beyond them.
+func (t *Tensor) LocalResponseNorm(size int, alpha, beta, k float64) *Tensor {
+	if t.Rank() < 2 || size < 1 {
+		fail("LocalResponseNorm", shapes(t.shape()), "needs channels in axis 1 and a size above 0, not %d", size)
+	}
+	u := t.Square().node()
+	n := t.Dim(1)
+	sum := t.like(slide(u, 1, window{size, 1, 1, size / 2, n})).Sum(-1)
+	return t.Div(sum.Mul(alpha / float64(size)).Add(k).Pow(beta))
+}
+
+var _ = math.Pi

@@ -1,0 +1,242 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Sorting. Each element's rank is counted within blocks of at most sortBlock; sorted blocks are merged pairwise,
+// where each element finds its place in the other half by binary search. Orders are stable, NaN is the
+// greatest value, and only integers are compared.
+
+// sortBlock is the longest run that is sorted by counting, n² comparisons.
+const sortBlock = 512
+
+// Sort orders an axis, and says where each value came from (int32).
+func (t *Tensor) Sort(axis int, descending bool) (values, indices *Tensor) {
+	if t.Rank() == 0 {
+		return t, t.like(uop.NewInt(dtype.I32, 0))
+	}
+	axis = t.axis("Sort", axis)
+	order := argSort(t.node(), axis, descending)
+	return t.like(t.node().Gather(order, axis)), t.like(order)
+}
+
+// ArgSort gives the indices (int32) that order an axis.
+func (t *Tensor) ArgSort(axis int, descending bool) *Tensor {
+	_, indices := t.Sort(axis, descending)
+	return indices
+}
+
+// TopK gives the k largest (or smallest) values of an axis, the best first, and their indices.
+func (t *Tensor) TopK(k, axis int, largest bool) (values, indices *Tensor) {
+	if t.Rank() == 0 {
+		t = t.Reshape(1)
+		values, indices = t.TopK(k, axis, largest)
+		return values.Reshape(), indices.Reshape()
+	}
+	axis = t.axis("TopK", axis)
+	if k < 0 || k > t.Dim(axis) {
+		fail("TopK", shapes(t.shape()), "k = %d of %d elements", k, t.Dim(axis))
+	}
+	order := cut(argSort(t.node(), axis, largest), axis, 0, k)
+	return t.like(t.node().Gather(order, axis)), t.like(order)
+}
+
+// KthValue gives the k-th smallest value of an axis (k from 1) and its index; the axis goes.
+func (t *Tensor) KthValue(k, axis int) (value, index *Tensor) {
+	return t.ordinal("KthValue", axis, func(n int) int {
+		if k < 1 || k > n {
+			fail("KthValue", shapes(t.shape()), "k = %d of %d elements", k, n)
+		}
+		return k - 1
+	}, false)
+}
+
+// Median gives the middle value of an axis (of two the lower; NaN if there is one) and its index; the axis
+// goes.
+func (t *Tensor) Median(axis int) (value, index *Tensor) {
+	return t.ordinal("Median", axis, func(n int) int { return (n - 1) / 2 }, true)
+}
+
+// ordinal takes the element at a place of the order; with nan set, the first NaN if there is one.
+func (t *Tensor) ordinal(op string, axis int, place func(n int) int, nan bool) (value, index *Tensor) {
+	s := t.alongSome(op, &axis)
+	u := s.node()
+	order := argSort(u, axis, false)
+	at := order.Int(place(s.Dim(axis)))
+	if nan && u.DType().IsFloat() {
+		nans := countNaN(u, axis)
+		at = nans.Int(0).Less(nans).Where(nans.Int(s.Dim(axis)).Sub(nans), at)
+	}
+	return t.take(s, order, at, axis)
+}
+
+// NanMedian is Median over the values that are not NaN; NaN if there is none.
+func (t *Tensor) NanMedian(axis int) (value, index *Tensor) {
+	if !t.IsFloat() {
+		return t.Median(axis)
+	}
+	s := t.alongSome("NanMedian", &axis)
+	u := s.node()
+	nans := countNaN(u, axis)
+	top := nans.Int(s.Dim(axis) - 1).Sub(nans).Max(nans.Int(0))
+	return t.take(s, argSort(u, axis, false), top.Shr(top.Int(1)), axis)
+}
+
+// alongSome checks that the axis has elements; a scalar has one axis here.
+func (t *Tensor) alongSome(op string, axis *int) *Tensor {
+	s := t
+	if t.Rank() == 0 {
+		s = t.Reshape(1)
+	}
+	*axis = s.axis(op, *axis)
+	if s.Dim(*axis) == 0 {
+		fail(op, shapes(t.shape()), "axis %d is empty", *axis)
+	}
+	return s
+}
+
+// countNaN keeps the axis, with size 1.
+func countNaN(u *uop.UOp, axis int) *uop.UOp {
+	n := u.Equal(u).Not().Cast(dtype.I32).Reduce(uop.Sum, axis)
+	return n.Reshape(with(u.Shape(), axis, 1)...)
+}
+
+// take picks the element at a place of the order (a constant, or an array with the axis of size 1).
+func (t *Tensor) take(s *Tensor, order, at *uop.UOp, axis int) (value, index *Tensor) {
+	at = spread(at, with(s.shape(), axis, 1))
+	index = s.like(order.Gather(at, axis))
+	value = s.like(s.node().Gather(index.node(), axis))
+	out := without(s.shape(), axis)
+	return value.Reshape(out...), index.Reshape(out...)
+}
+
+// Mode gives the most frequent value of an axis (of several the smallest) and the index of its last occurrence;
+// the axis goes.
+func (t *Tensor) Mode(axis int) (value, index *Tensor) {
+	s := t.alongSome("Mode", &axis)
+	n := s.Dim(axis)
+	key := sortKey(s.node().Detach(), false)
+	wide := slices.Insert(slices.Clone(s.shape()), axis, n)
+	i := spread(key.Reshape(slices.Insert(slices.Clone(s.shape()), axis+1, 1)...), wide)
+	j := spread(key.Reshape(slices.Insert(slices.Clone(s.shape()), axis, 1)...), wide)
+	keep := func(u *uop.UOp, m uop.Monoid) *uop.UOp {
+		return spread(u.Reduce(m, axis).Reshape(with(s.shape(), axis, 1)...), s.shape())
+	}
+	count := i.Equal(j).Cast(dtype.I32).Reduce(uop.Sum, axis+1)
+	most := count.Equal(keep(count, uop.MaxOf))
+	least := keep(most.Where(key.Not(), key.Const(uop.Least(key.DType()))), uop.MaxOf).Not()
+	at := alongAxis(iota(n, dtype.I32), axis, s.shape())
+	at = most.And(key.Equal(least)).Where(at, at.Int(-1)).Reduce(uop.MaxOf, axis)
+	at = at.Reshape(with(s.shape(), axis, 1)...)
+	out := without(s.shape(), axis)
+	return s.like(s.node().Gather(at, axis)).Reshape(out...), s.like(at).Reshape(out...)
+}
+
+// sortKey maps values to integers in the same order (reversed when descending): equal values have equal keys, so
+// 0 and −0 are one, and all NaN are one, the greatest.
+func sortKey(u *uop.UOp, descending bool) *uop.UOp {
+	switch d := u.DType(); {
+	case d == dtype.Bool:
+		u = u.Cast(dtype.U8)
+	case d.IsFloat():
+		u = floatKey(u)
+	}
+	if descending {
+		return u.Not()
+	}
+	return u
+}
+
+// floatKey reads the bits of floats as integers. Those of negative numbers fall where the values rise, so all but
+// their sign is turned around.
+func floatKey(u *uop.UOp) *uop.UOp {
+	b := u.Bitcast(map[int]dtype.DType{2: dtype.I16, 4: dtype.I32, 8: dtype.I64}[u.DType().Size()])
+	key := b.Less(b.Int(0)).Where(b.Xor(greatest(b)), b)
+	key = u.Equal(u.Int(0)).Where(b.Int(0), key)
+	return u.Equal(u).Where(key, greatest(b))
+}
+
+// greatest is the largest integer of u's type.
+func greatest(u *uop.UOp) *uop.UOp {
+	_, hi := uop.IntLimits(u.DType())
+	return u.Const(hi)
+}
+
+// argSort gives the stable order of an axis.
+func argSort(u *uop.UOp, axis int, descending bool) *uop.UOp {
+	last := len(u.Shape()) - 1
+	swap := identity(last + 1)
+	swap[axis], swap[last] = last, axis
+	return argSortLast(sortKey(u.Detach(), descending).Permute(swap...)).Permute(swap...)
+}
+
+// argSortLast sorts integers along the last axis. Fillers equal the greatest key but come after them, so they are
+// never among the first n.
+func argSortLast(key *uop.UOp) *uop.UOp {
+	last := len(key.Shape()) - 1
+	n := key.Shape()[last]
+	if n <= sortBlock {
+		return invert(countRank(key))
+	}
+	batch := key.Shape()[:last:last]
+	shape := func(s ...int) []int { return append(slices.Clone(batch), s...) }
+	padded := sortBlock
+	for padded < n {
+		padded *= 2
+	}
+	_, hi := uop.IntLimits(key.DType())
+	key = fill(key, last, 0, padded-n, hi)
+	blocks := shape(padded/sortBlock, sortBlock)
+	order := invert(countRank(key.Reshape(blocks...)))
+	start := alongAxis(iota(padded/sortBlock, dtype.I32), last, blocks)
+	order = order.Add(start.Mul(start.Int(sortBlock))).Reshape(shape(padded)...)
+	for run := sortBlock; run < padded; run *= 2 {
+		sorted := key.Gather(order, last).Contiguous()
+		place := mergePlace(sorted.Reshape(shape(padded/(2*run), 2, run)...))
+		from := invert(place.Reshape(shape(padded/(2*run), 2*run)...))
+		order = order.Reshape(from.Shape()...).Gather(from, last+1).Reshape(shape(padded)...).Contiguous()
+	}
+	return cut(order, last, 0, n)
+}
+
+// countRank is the place of each element in the stable order of the last axis.
+func countRank(key *uop.UOp) *uop.UOp {
+	s := key.Shape()
+	last := len(s) - 1
+	n := s[last]
+	wide := append(slices.Clone(s), n)
+	i := spread(key.Reshape(append(slices.Clone(s), 1)...), wide)
+	j := spread(key.Reshape(slices.Insert(slices.Clone(s), last, 1)...), wide)
+	earlier := alongAxis(uop.NewIota(n), last+1, wide).Less(alongAxis(uop.NewIota(n), last, wide))
+	return j.Less(i).Or(j.Equal(i).And(earlier)).Cast(dtype.I32).Reduce(uop.Sum, last+1)
+}
+
+// invert turns the place of each element of the last axis into the element at each place.
+func invert(place *uop.UOp) *uop.UOp {
+	last := len(place.Shape()) - 1
+	self := alongAxis(iota(place.Shape()[last], dtype.I32), last, place.Shape())
+	return spread(place.Int(0), place.Shape()).Scatter(place, self, last, uop.Last)
+}
+
+// mergePlace is the place of each element of two sorted runs key[…, 0, :] and key[…, 1, :] in their stable merge:
+// its own index, and how many elements of the other run come before it.
+func mergePlace(key *uop.UOp) *uop.UOp {
+	last := len(key.Shape()) - 1
+	run := key.Shape()[last]
+	other := key.Flip(last - 1)
+	second := alongAxis(uop.NewIota(2), last-1, key.Shape())
+	second = second.Equal(second.Int(1))
+	self := alongAxis(iota(run, dtype.I32), last, key.Shape())
+	count := spread(self.Int(0), key.Shape())
+	for step := run; step > 0; step /= 2 { // the largest count, by powers of two
+		probe := count.Add(count.Int(step))
+		v := other.Gather(probe.Sub(probe.Int(1)), last)
+		before := v.Less(key).Or(second.And(v.Equal(key)))
+		count = atMost(probe, probe.Int(run)).And(before).Where(probe, count)
+	}
+	return count.Add(self)
+}
