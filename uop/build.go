@@ -189,10 +189,19 @@ func (u *UOp) Reshape(shape ...int) *UOp {
 
 // Permute reorders axes: axis i of the result is axis order[i] of u.
 func (u *UOp) Permute(order ...int) *UOp {
-	if len(order) == len(u.shape) && slices.IsSorted(order) {
+	if len(order) == len(u.shape) && identity(order) {
 		return u
 	}
 	return u.home.Make(Permute, u.dtype, MakeInts(order...), u)
+}
+
+func identity(order []int) bool {
+	for i, o := range order {
+		if o != i {
+			return false
+		}
+	}
+	return true
 }
 
 // Expand repeats axes of size 1.
