@@ -148,7 +148,9 @@ func (w *rewriter) finish(v *uop.UOp) {
 	f := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
 	w.done.Set(f.key, v)
-	w.done.Set(v, v)
+	if v != f.key {
+		w.done.Set(v, v)
+	}
 }
 
 // rebuild is u on its rewritten operands, in the rewriter's table.
