@@ -1,0 +1,132 @@
+package tensor
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// ReLU is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0.
+func (t *Tensor) ReLU() *Tensor {
+	u := t.node()
+	zero := u.Int(0)
+	if t.DType() == dtype.Bool || t.DType().IsUnsigned() {
+		return t
+	}
+	v := u.Max(zero)
+	if t.IsFloat() {
+		v = v.Derive(u, zero.Less(u).Where(u.Int(1), zero))
+	}
+	return t.like(v)
+}
+
+// ReLU6 is ReLU limited to 6.
+func (t *Tensor) ReLU6() *Tensor { return t.HardTanh(0, 6) }
+
+// HardTanh limits to lo … hi; its derivative at and outside the limits is 0.
+func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x, lo, hi) })
+}
+
+func hardClip(x *uop.UOp, lo, hi float64) *uop.UOp {
+	l, h := x.Float(lo), x.Float(hi)
+	v := x.Less(l).Where(l, h.Less(x).Where(h, x))
+	return v.Derive(x, l.Less(x).And(x.Less(h)).Where(x.Int(1), x.Int(0)))
+}
+
+// LeakyReLU is t where positive and slope·t elsewhere.
+func (t *Tensor) LeakyReLU(slope float64) *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		pos := x.Int(0).Less(x)
+		return pos.Where(x, x.Mul(x.Float(slope)))
+	})
+}
+
+// ELU is t where positive and alpha·(eᵗ − 1) elsewhere.
+func (t *Tensor) ELU(alpha float64) *Tensor { return t.elu(1, alpha, 1) }
+
+// CELU is t where positive and alpha·(e^(t/alpha) − 1) elsewhere.
+func (t *Tensor) CELU(alpha float64) *Tensor { return t.elu(1, alpha, 1/alpha) }
+
+// SELU is ELU scaled so that it keeps mean 0 and variance 1.
+func (t *Tensor) SELU() *Tensor { return t.elu(1.0507009873554805, 1.6732632423543772, 1) }
+
+func (t *Tensor) elu(scale, alpha, rate float64) *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		pos := x.Int(0).Less(x)
+		in := x.Mul(x.Float(rate))
+		v := pos.Where(x.Mul(x.Float(scale)), expm1(in).Mul(x.Float(scale*alpha)))
+		return v.Derive(x, pos.Where(x.Float(scale), exp(in).Mul(x.Float(scale*alpha*rate))))
+	})
+}
+
+// Sigmoid is 1/(1 + e⁻ᵗ).
+func (t *Tensor) Sigmoid() *Tensor { return t.float(sigmoid) }
+
+func sigmoid(x *uop.UOp) *uop.UOp {
+	one := x.Int(1)
+	v := one.Div(one.Add(exp(x.Neg())))
+	return v.Derive(x, v.Mul(one.Sub(v)))
+}
+
+// LogSigmoid is log(Sigmoid(t)) without overflow.
+func (t *Tensor) LogSigmoid() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return softplus(x.Neg()).Neg() })
+}
+
+// Softplus is log(1 + e^(beta·t))/beta; where beta·t is above 20 it is t.
+func (t *Tensor) Softplus(beta float64) *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		in := x.Mul(x.Float(beta))
+		flat := x.Float(20).Less(in)
+		return flat.Where(x, softplus(in).Div(x.Float(beta)))
+	})
+}
+
+func softplus(x *uop.UOp) *uop.UOp {
+	v := x.Max(x.Int(0)).Add(log1p(exp(absolute(x).Neg())))
+	return v.Derive(x, sigmoid(x))
+}
+
+// SiLU is t·Sigmoid(t), also called swish.
+func (t *Tensor) SiLU() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return x.Mul(sigmoid(x)) })
+}
+
+// QuickGELU is t·Sigmoid(1.702·t).
+func (t *Tensor) QuickGELU() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return x.Mul(sigmoid(x.Mul(x.Float(1.702)))) })
+}
+
+// GELU is t·Φ(t) with the normal distribution function Φ.
+func (t *Tensor) GELU() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		phi := erf(x.Mul(x.Float(math.Sqrt2 / 2))).Add(x.Int(1)).Mul(x.Float(0.5))
+		return x.Mul(phi)
+	})
+}
+
+// GELUTanh is the approximation of GELU by Tanh.
+func (t *Tensor) GELUTanh() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		in := x.Add(x.Mul(x).Mul(x).Mul(x.Float(0.044715))).Mul(x.Float(math.Sqrt(2 / math.Pi)))
+		return x.Mul(tanh(in).Add(x.Int(1))).Mul(x.Float(0.5))
+	})
+}
+
+// Mish is t·Tanh(Softplus(t)).
+func (t *Tensor) Mish() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return x.Mul(tanh(softplus(x))) })
+}
+
+// Softsign is t/(1 + |t|).
+func (t *Tensor) Softsign() *Tensor { return t.Div(t.Abs().Add(1)) }
+
+// HardSigmoid is t/6 + 1/2 limited to 0 … 1.
+func (t *Tensor) HardSigmoid() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x, -3, 3).Add(x.Int(3)).Div(x.Int(6)) })
+}
+
+// HardSwish is t·HardSigmoid(t).
+func (t *Tensor) HardSwish() *Tensor { return t.Mul(t.HardSigmoid()) }

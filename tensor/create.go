@@ -1,0 +1,329 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"math"
+	"reflect"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Element are the Go types that tensors can be made of and read as.
+type Element interface {
+	bool | int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | int | float32 | float64
+}
+
+// typeOf is the element type of a Go type; int is int64 where it matters and int32 where it fits
+// (see From); here it is int64.
+func typeOf[T Element]() dtype.DType {
+	switch any(*new(T)).(type) {
+	case bool:
+		return dtype.Bool
+	case int8:
+		return dtype.I8
+	case uint8:
+		return dtype.U8
+	case int16:
+		return dtype.I16
+	case uint16:
+		return dtype.U16
+	case int32:
+		return dtype.I32
+	case uint32:
+		return dtype.U32
+	case uint64:
+		return dtype.U64
+	case float32:
+		return dtype.F32
+	case float64:
+		return dtype.F64
+	}
+	return dtype.I64
+}
+
+// Of makes a tensor of a shape from its elements in row-major order; without a shape it has one
+// axis. The elements are copied to the default device. A Go int becomes int64.
+func Of[T Element](data []T, shape ...int) *Tensor {
+	s := uop.Shape(shape)
+	if len(shape) == 0 {
+		s = uop.Shape{len(data)}
+	}
+	checkSizes("Of", s)
+	if s.Numel() != len(data) {
+		fail("Of", shapes(s), "%d elements do not fill the shape", len(data))
+	}
+	d := typeOf[T]()
+	raw := make([]byte, 0, len(data)*d.Size())
+	for _, v := range data {
+		raw = appendElement(raw, d, v)
+	}
+	return FromBytes(d, s, raw)
+}
+
+func appendElement[T Element](b []byte, d dtype.DType, v T) []byte {
+	switch v := any(v).(type) {
+	case float32:
+		return binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	case float64:
+		return binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	case uint8:
+		return append(b, v)
+	}
+	return appendBits(b, d, uop.ToBits(d, toOperand("Of", v).bits))
+}
+
+func appendBits(b []byte, d dtype.DType, bits uint64) []byte {
+	for range d.Size() {
+		b = append(b, byte(bits))
+		bits >>= 8
+	}
+	return b
+}
+
+// FromBytes makes a tensor from raw elements: row-major, little-endian, a bool one byte. It lies
+// on the default device.
+func FromBytes(d dtype.DType, shape []int, data []byte) *Tensor {
+	return onDefault("FromBytes", func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(d, shape, data) })
+}
+
+func onDefault(op string, f func(e *engine.Engine) (*uop.UOp, error)) *Tensor {
+	e, err := engine.Use("")
+	if err != nil {
+		failDevice(op, err)
+	}
+	u, err := f(e)
+	if err != nil {
+		failDevice(op, err)
+	}
+	t := newTensor(u, e)
+	t.owned = true
+	return t
+}
+
+// Empty makes a tensor with undefined elements on the default device.
+func Empty(d dtype.DType, shape ...int) *Tensor {
+	checkSizes("Empty", shape)
+	return onDefault("Empty", func(e *engine.Engine) (*uop.UOp, error) { return e.Empty(d, shape) })
+}
+
+// EmptyLike is Empty with the shape and type of t.
+func EmptyLike(t *Tensor) *Tensor { return Empty(t.DType(), t.Shape()...) }
+
+// From makes a tensor from a scalar, a slice or nested slices (or arrays) of one Go element type.
+// Go ints become int32 where all fit, else int64. Lists of different lengths at one depth are a
+// *ShapeError.
+func From(nested any) *Tensor {
+	switch nested.(type) {
+	case []any, [][]any:
+	default:
+		if k := reflect.TypeOf(nested); k != nil && k.Kind() != reflect.Slice && k.Kind() != reflect.Array {
+			return Scalar(nested)
+		}
+	}
+	n := nest{}
+	n.walk(reflect.ValueOf(nested), 0)
+	d := n.dtype()
+	raw := make([]byte, 0, len(n.items)*d.Size())
+	for _, o := range n.items {
+		raw = appendBits(raw, d, uop.ToBits(d, uop.Eval(uop.Cast, o.kind, d, o.bits)))
+	}
+	return FromBytes(d, n.shape, raw)
+}
+
+// nest collects nested lists.
+type nest struct {
+	shape  uop.Shape
+	closed bool // the first innermost list is complete, so the rank is known
+	items  []operand
+	types  []dtype.DType
+}
+
+func (n *nest) walk(v reflect.Value, depth int) {
+	for v.IsValid() && v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		failType("From", nil, "a list holds nil")
+	}
+	if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
+		if depth != len(n.shape) {
+			fail("From", nil, "ragged lists: a number stands at depth %d, where lists of depth %d stand elsewhere", depth, len(n.shape))
+		}
+		n.closed = true
+		n.add(v)
+		return
+	}
+	if depth == len(n.shape) {
+		if n.closed {
+			fail("From", nil, "ragged lists: a list stands at depth %d, where a number stands elsewhere", depth)
+		}
+		n.shape = append(n.shape, v.Len())
+	}
+	if v.Len() != n.shape[depth] {
+		fail("From", nil, "ragged lists: lengths %d and %d at depth %d", n.shape[depth], v.Len(), depth)
+	}
+	for i := range v.Len() {
+		n.walk(v.Index(i), depth+1)
+	}
+	if v.Len() == 0 {
+		n.closed = true
+	}
+}
+
+func (n *nest) add(v reflect.Value) {
+	if !v.CanInterface() {
+		failType("From", nil, "a list holds a %v", v.Type())
+	}
+	o := toOperand("From", v.Interface())
+	if o.t != nil {
+		failType("From", nil, "a list holds a tensor; use Stack")
+	}
+	n.items = append(n.items, o)
+	switch v.Kind() {
+	case reflect.Float64:
+		n.types = append(n.types, dtype.F32) // like a written constant
+	case reflect.Int, reflect.Uint:
+		n.types = append(n.types, o.natural())
+	default:
+		n.types = append(n.types, goType(v.Kind()))
+	}
+}
+
+func goType(k reflect.Kind) dtype.DType {
+	return map[reflect.Kind]dtype.DType{
+		reflect.Bool: dtype.Bool, reflect.Int8: dtype.I8, reflect.Uint8: dtype.U8, reflect.Int16: dtype.I16,
+		reflect.Uint16: dtype.U16, reflect.Int32: dtype.I32, reflect.Uint32: dtype.U32, reflect.Int64: dtype.I64,
+		reflect.Uint64: dtype.U64, reflect.Float32: dtype.F32,
+	}[k]
+}
+
+func (n *nest) dtype() dtype.DType {
+	if len(n.types) == 0 {
+		return dtype.F32
+	}
+	d := n.types[0]
+	for _, t := range n.types[1:] {
+		d = dtype.Promote(d, t)
+	}
+	return d
+}
+
+// Scalar makes a tensor without axes from a bool, an integer (int32 where it fits) or a float
+// (float32). It is a constant and takes no memory.
+func Scalar(v any) *Tensor {
+	o := toOperand("Scalar", v)
+	if o.t != nil {
+		return o.t
+	}
+	return newTensor(o.as(o.natural()), nil)
+}
+
+// Full is a constant tensor. It takes no memory until it is realized.
+func Full(v any, d dtype.DType, shape ...int) *Tensor {
+	checkSizes("Full", shape)
+	o := toOperand("Full", v)
+	if o.t != nil {
+		failType("Full", nil, "the value is a tensor; use Expand")
+	}
+	return newTensor(spread(o.as(d), shape), nil)
+}
+
+// Zeros is a float32 tensor of zeros.
+func Zeros(shape ...int) *Tensor { return Full(0, dtype.F32, shape...) }
+
+// Ones is a float32 tensor of ones.
+func Ones(shape ...int) *Tensor { return Full(1, dtype.F32, shape...) }
+
+// FullLike is Full with the shape and type of t.
+func FullLike(t *Tensor, v any) *Tensor { return Full(v, t.DType(), t.Shape()...) }
+
+// ZerosLike is zeros of the shape and type of t.
+func ZerosLike(t *Tensor) *Tensor { return FullLike(t, 0) }
+
+// OnesLike is ones of the shape and type of t.
+func OnesLike(t *Tensor) *Tensor { return FullLike(t, 1) }
+
+// iota is 0 … n−1 of type d.
+func iota(n int, d dtype.DType) *uop.UOp { return uop.NewIota(n).Cast(d) }
+
+// Arange is 0, 1, …, n−1 as int32.
+func Arange(n int) *Tensor { return ArangeOf(dtype.I32, 0, n, 1) }
+
+// ArangeOf is start, start+step, … before stop. Each element is start + i·step, rounded once more.
+func ArangeOf(d dtype.DType, start, stop, step any) *Tensor {
+	a, b, s := toOperand("Arange", start), toOperand("Arange", stop), toOperand("Arange", step)
+	if a.t != nil || b.t != nil || s.t != nil {
+		failType("Arange", nil, "bounds must be numbers")
+	}
+	lo, hi, by := a.as(dtype.F64), b.as(dtype.F64), s.as(dtype.F64)
+	f := func(u *uop.UOp) float64 { v, _ := u.ConstValue(); return v.Float() }
+	if f(by) == 0 || f(by) != f(by) {
+		failArg("Arange", "step %v", step)
+	}
+	n := math.Ceil((f(hi) - f(lo)) / f(by))
+	if !(n < 1<<40) {
+		failArg("Arange", "from %v to %v by %v has no end", start, stop, step)
+	}
+	if n < 0 {
+		fail("Arange", nil, "from %v to %v the step %v leads away", start, stop, step)
+	}
+	if d.IsFloat() {
+		wide := dtype.Accumulator(d)
+		return newTensor(iota(int(n), wide).Mul(s.as(wide)).Add(a.as(wide)).Cast(d), nil)
+	}
+	return newTensor(iota(int(n), d).Mul(s.as(d)).Add(a.as(d)), nil)
+}
+
+// Linspace is n numbers from start to stop, both included, evenly spaced.
+func Linspace(start, stop float64, n int) *Tensor { return LinspaceOf(dtype.F32, start, stop, n) }
+
+// LinspaceOf is Linspace of type d. The second half is counted down from stop, so that it is met.
+func LinspaceOf(d dtype.DType, start, stop float64, n int) *Tensor {
+	if n < 0 {
+		fail("Linspace", nil, "%d steps", n)
+	}
+	c := dtype.Accumulator(floating(d))
+	if d.IsInt() || d == dtype.F64 {
+		c = dtype.F64
+	}
+	step := 0.
+	if n > 1 {
+		step = (stop - start) / float64(n-1)
+	}
+	i := iota(n, c)
+	up := i.Mul(i.Float(step)).Add(i.Float(start))
+	down := i.Float(stop).Sub(i.Float(float64(n - 1)).Sub(i).Mul(i.Float(step)))
+	if n == 1 {
+		down = up
+	}
+	return newTensor(i.Less(i.Float(float64(n)/2)).Where(up, down).Cast(d), nil)
+}
+
+// Eye is the n×n identity matrix, or n×m with ones on the main diagonal.
+func Eye(n int, m ...int) *Tensor {
+	cols := n
+	if len(m) > 0 {
+		cols = m[0]
+	}
+	checkSizes("Eye", []int{n, cols})
+	shape := uop.Shape{n, cols}
+	eq := spread(uop.NewIota(n).Reshape(n, 1), shape).Equal(spread(uop.NewIota(cols).Reshape(1, cols), shape))
+	return newTensor(eq.Cast(dtype.F32), nil)
+}
+
+func checkSizes(op string, shape []int) {
+	n := 1
+	for i, d := range shape {
+		if d < 0 {
+			fail(op, shapes(shape), "axis %d has the negative size %d", i, d)
+		}
+		if d > 0 && n > math.MaxInt/8/d {
+			fail(op, shapes(shape), "too many elements")
+		}
+		if d > 0 {
+			n *= d
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package tensor
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// Exp is e to the t.
+func (t *Tensor) Exp() *Tensor { return t.float(exp) }
+
+// exp is exp2(x·log2 e), mended: the product is rounded, which for large x costs many digits, and
+// what was cut off is known exactly by a multiply-add. It is the exponent's error, so the result is
+// multiplied by 1 + err·ln 2. Where the result leaves the range of the type there is nothing to mend.
+func exp(x *uop.UOp) *uop.UOp {
+	p, q := log2e(x)
+	t := x.Mul(p)
+	e := x.MulAdd(p, t.Neg()).Add(x.Mul(q))
+	inside := absolute(x).Less(x.Float(expRange(x)))
+	mend := inside.Where(x.Int(1).Add(e.Mul(x.Float(math.Ln2))), x.Int(1))
+	v := t.Exp2().Mul(mend)
+	return v.Derive(x, v)
+}
+
+// log2e is log2 e as a number of x's type and what that leaves out.
+func log2e(x *uop.UOp) (hi, lo *uop.UOp) {
+	hi = x.Float(math.Log2E)
+	v, _ := hi.ConstValue()
+	if rest := math.Log2E - v.Float(); rest != 0 {
+		return hi, x.Float(rest)
+	}
+	return hi, x.Float(2.0355273740931033e-17) // beyond float64
+}
+
+// expRange is where e to the x neither overflows nor becomes zero.
+func expRange(x *uop.UOp) float64 {
+	if x.DType().Size() == 8 {
+		return 700
+	}
+	return 87
+}
+
+// softExp is e to the x for x ≤ 0 where the absolute error counts, not the relative one.
+func softExp(x *uop.UOp) *uop.UOp { return x.Mul(x.Float(math.Log2E)).Exp2() }
+
+// Exp2 is 2 to the t.
+func (t *Tensor) Exp2() *Tensor { return t.float((*uop.UOp).Exp2) }
+
+// Expm1 is e to the t, minus 1, without loss near 0.
+func (t *Tensor) Expm1() *Tensor { return t.float(expm1) }
+
+// expm1 is the Taylor series near 0.
+func expm1(x *uop.UOp) *uop.UOp {
+	terms := 11
+	if x.DType().Size() == 8 {
+		terms = 18
+	}
+	c := make([]float64, terms) // 1/(i+1)!
+	f := 1.
+	for i := range c {
+		f /= float64(i + 1)
+		c[i] = f
+	}
+	near := x.Mul(polynomial(x, c...))
+	e := exp(x)
+	v := absolute(x).Less(x.Float(0.5)).Where(near, e.Sub(x.Int(1)))
+	return v.Derive(x, e)
+}
+
+// polynomial is c[0] + c[1]·x + … by Horner's rule.
+func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
+	y := x.Float(c[len(c)-1])
+	for i := len(c) - 2; i >= 0; i-- {
+		y = y.Mul(x).Add(x.Float(c[i]))
+	}
+	return y
+}
+
+// Log is the natural logarithm; −inf for 0, NaN below.
+func (t *Tensor) Log() *Tensor { return t.float(log) }
+
+func log(x *uop.UOp) *uop.UOp {
+	return x.Log2().Mul(x.Float(math.Ln2)).Derive(x, x.Int(1).Div(x))
+}
+
+// Log2 is the logarithm to base 2.
+func (t *Tensor) Log2() *Tensor { return t.float((*uop.UOp).Log2) }
+
+// Log10 is the logarithm to base 10.
+func (t *Tensor) Log10() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return x.Log2().Mul(x.Float(math.Ln2 / math.Ln10)) })
+}
+
+// Log1p is log(1 + t) without loss near 0.
+func (t *Tensor) Log1p() *Tensor { return t.float(log1p) }
+
+// log1p adds to log(1+x) what the rounding of 1+x left out.
+func log1p(x *uop.UOp) *uop.UOp {
+	one := x.Int(1)
+	u := x.Add(one)
+	lost := x.Sub(u.Sub(one)).Div(u)
+	ok := u.Less(x.Const(infinity(x.DType()))).And(u.Equal(u.Int(0)).Not())
+	v := u.Log2().Mul(x.Float(math.Ln2)).Add(ok.Where(lost, u.Int(0)))
+	return v.Derive(x, one.Div(u))
+}
+
+// LogAddExp is log(eᵗ + eᵛ) without overflow.
+func (t *Tensor) LogAddExp(v any) *Tensor { return float2("LogAddExp", logAddExp, t, v) }
+
+// logAddExp of equal infinities is that infinity.
+func logAddExp(x, y *uop.UOp) *uop.UOp {
+	m := x.Max(y)
+	d := absolute(x.Sub(y))
+	out := finite(m).Where(m.Add(log1p(exp(d.Neg()))), m)
+	s := sigmoid(x.Sub(y))
+	s = finite(x.Sub(y)).Where(s, y.Less(x).Where(x.Int(1), x.Equal(y).Where(x.Float(0.5), x.Int(0))))
+	return out.Derive(x, s, y, s.Int(1).Sub(s))
+}
+
+// Pow is t to the v. Integers stay integers (a negative exponent gives 0 but for ±1); a negative
+// base with an exponent that is no integer gives NaN; anything to the 0 is 1.
+func (t *Tensor) Pow(v any) *Tensor { return power("Pow", t, v) }
+
+// RPow is v to the t.
+func (t *Tensor) RPow(v any) *Tensor { return power("RPow", v, t) }
+
+func power(op string, x, y any) *Tensor {
+	return elementwise(op, intsAtLeast, func(u []*uop.UOp) *uop.UOp {
+		if c, ok := u[1].ConstValue(); ok && u[1].DType().IsFloat() {
+			if out := smallPower(u[0], c.Float()); out != nil {
+				return out
+			}
+		}
+		return widely(u, powInt, pow)
+	}, x, y)
+}
+
+// smallPower spells powers with a few multiplications, or gives nil.
+func smallPower(x *uop.UOp, p float64) *uop.UOp {
+	one := x.Int(1)
+	switch p {
+	case 0:
+		return x.Equal(x).Where(one, one).Derive(x, x.Int(0))
+	case 1:
+		return x
+	case 2:
+		return x.Mul(x)
+	case 3:
+		return x.Mul(x).Mul(x)
+	case 4:
+		return x.Mul(x).Mul(x.Mul(x))
+	case -1:
+		return one.Div(x)
+	case -2:
+		return one.Div(x.Mul(x))
+	}
+	return nil
+}
+
+// pow goes through logarithms of |x| and mends what they cannot say: the exponent 0, the base ±1,
+// and the sign of a negative base.
+func pow(x, y *uop.UOp) *uop.UOp {
+	v := powValue(x, y)
+	zero, one := x.Int(0), x.Int(1)
+	dx := y.Equal(zero).Where(zero, y.Mul(powValue(x, y.Sub(one))))
+	dy := x.Equal(zero).Where(zero, v.Mul(log(x)))
+	return v.Derive(x, dx, y, dy)
+}
+
+func powValue(x, y *uop.UOp) *uop.UOp {
+	zero, one := x.Int(0), x.Int(1)
+	a := absolute(x)
+	m := a.Equal(one).Where(one, exp2Product(y, a))
+	half := y.Mul(y.Float(0.5))
+	whole, odd := y.Trunc().Equal(y), half.Trunc().Equal(half).Not()
+	neg := whole.Where(odd.Where(m.Neg(), m), absolute(y).Equal(y.Const(infinity(y.DType()))).Where(m, m.Float(math.NaN())))
+	neg = x.Equal(x.Const(infinity(x.DType())).Neg()).And(whole.Not()).Where(m, neg)
+	v := x.Less(zero).Where(neg, m)
+	return y.Equal(zero).Or(x.Equal(one)).Where(one, v)
+}
+
+// exp2Product is 2 to the y·log2 a; the product's rounding error is put back as in exp.
+func exp2Product(y, a *uop.UOp) *uop.UOp {
+	l := a.Log2()
+	t := y.Mul(l)
+	e := y.MulAdd(l, t.Neg())
+	mend := absolute(e).Less(e.Float(0.5)).Where(e.Mul(e.Float(math.Ln2)), e.Int(0))
+	return t.Exp2().Mul(mend.Add(mend.Int(1)))
+}
+
+// powInt multiplies the squarings that the bits of y name.
+func powInt(x, y *uop.UOp) *uop.UOp {
+	n := y.DType().Bits()
+	if c, ok := y.ConstInt(); ok {
+		for n = 1; n < 63 && c>>n != 0; n++ {
+		}
+	}
+	one := x.Int(1)
+	out, square := one, x
+	for i := range n {
+		if i > 0 {
+			square = square.Mul(square)
+		}
+		bit := y.And(y.Const(uop.IntValue(y.DType(), 1<<i))).Equal(y.Int(0)).Not()
+		out = bit.Where(out.Mul(square), out)
+	}
+	if y.DType().IsUnsigned() {
+		return out
+	}
+	odd := y.And(one).Equal(one)
+	inverse := x.Equal(one).Where(one, x.Equal(x.Int(-1)).Where(odd.Where(x.Int(-1), one), x.Int(0)))
+	return y.Less(y.Int(0)).Where(inverse, out)
+}

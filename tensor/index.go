@@ -1,0 +1,319 @@
+package tensor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Range is a part of an axis: from, to (not included) and step, as R and RS make it.
+type Range struct{ From, To, Step int }
+
+// Begin and End are the ends of an axis in R and RS, for either direction.
+const (
+	Begin = math.MinInt
+	End   = math.MaxInt
+)
+
+type special int
+
+// Indices of At beside int, Range and *Tensor (or []int).
+const (
+	All      special = 0 // the whole axis; nil is the same
+	Ellipsis special = 1 // as many whole axes as are left
+	NewAxis  special = 2 // a new axis of size 1
+)
+
+// R is from … to−1; negative numbers count from the end, and what lies outside is left out.
+func R(from, to int) Range { return Range{from, to, 1} }
+
+// RS is R with a step, which may be negative: RS(End, Begin, −1) reverses.
+func RS(from, to, step int) Range { return Range{from, to, step} }
+
+// picks collects what an index list does, axis by axis.
+type picks struct {
+	u     *uop.UOp // with ranges applied; axes that an int takes have size 1
+	keep  []int    // for each axis of the result before tensors: the axis of u, −1 for a new one
+	which map[int]*Tensor
+	lo    []int // of each axis of u, for writing: first index
+	step  []int // … and distance
+	size  []int // … and length
+}
+
+// At picks elements, an index for each axis from the left. An int takes one element and its axis goes;
+// a Range (R, RS) keeps a part; All or nil keeps an axis; NewAxis makes one; Ellipsis stands for the axes left.
+// An integer tensor or []int picks by number, negative ones from the end; outside there is 0. Several
+// broadcast together; their axes come where they stand, or first if they stand apart. A bool tensor cannot
+// be used here, since the shape would depend on its values: see MaskedSelect and Where.
+func (t *Tensor) At(index ...any) *Tensor {
+	p := t.pick("At", index)
+	if len(p.which) == 0 {
+		return t.like(p.basic())
+	}
+	ts := []*Tensor{t}
+	for _, w := range p.which {
+		ts = append(ts, w)
+	}
+	e := commonEngine("At", ts...)
+	f := p.flatten("At")
+	rows := spread(f.linear.Reshape(append([]int{f.linear.Shape().Numel()}, ones(len(f.rest))...)...), append(uop.Shape{f.linear.Shape().Numel()}, f.rest...))
+	out := f.matrix(p.u).Gather(rows, 0)
+	return newTensor(f.arrange(out), e)
+}
+
+func ones(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = 1
+	}
+	return s
+}
+
+func (t *Tensor) pick(op string, index []any) *picks {
+	p := &picks{u: t.node(), which: map[int]*Tensor{}}
+	s := t.shape()
+	used := 0
+	dots := false
+	for _, x := range index {
+		switch x := x.(type) {
+		case special:
+			if x == Ellipsis {
+				if dots {
+					failArg(op, "two ellipses")
+				}
+				dots = true
+			} else if x == All {
+				used++
+			}
+		case *Tensor:
+			if x.DType() == dtype.Bool {
+				failType(op, []dtype.DType{dtype.Bool}, "the shape would depend on the values of a bool index; use MaskedSelect, Where or NonZero")
+			}
+			used++
+		default:
+			used++
+		}
+	}
+	if used > len(s) {
+		fail(op, shapes(s), "%d indices for %d axes", used, len(s))
+	}
+	axis := 0
+	for _, x := range index {
+		if x == Ellipsis {
+			for range len(s) - used {
+				p.part(op, axis, Range{Begin, End, 1})
+				axis++
+			}
+			continue
+		}
+		if x == NewAxis {
+			p.keep = append(p.keep, -1)
+			continue
+		}
+		p.one(op, t, axis, x)
+		axis++
+	}
+	for ; axis < len(s); axis++ {
+		p.part(op, axis, Range{Begin, End, 1})
+	}
+	return p
+}
+
+// one applies an index to an axis.
+func (p *picks) one(op string, t *Tensor, axis int, x any) {
+	switch x := x.(type) {
+	case nil, special:
+		p.part(op, axis, Range{Begin, End, 1})
+	case Range:
+		p.part(op, axis, x)
+	case []int:
+		p.which[len(p.keep)] = t.ints(int32s(x), len(x))
+		p.part(op, axis, Range{Begin, End, 1})
+	case *Tensor:
+		checkIndex(op, x)
+		p.which[len(p.keep)] = x
+		p.part(op, axis, Range{Begin, End, 1})
+	default:
+		o := toOperand(op, x)
+		if o.kind != dtype.I64 && o.kind != dtype.U64 {
+			failType(op, nil, "index %v (%T) of axis %d", x, x, axis)
+		}
+		n, i := p.u.Shape()[axis], int(o.bits.Int())
+		if i < -n || i >= n {
+			fail(op, shapes(p.u.Shape()), "index %d is outside axis %d", i, axis)
+		}
+		if i < 0 {
+			i += n
+		}
+		p.u = cut(p.u, axis, i, i+1)
+		p.lo, p.step, p.size = append(p.lo, i), append(p.step, 1), append(p.size, 1)
+	}
+}
+
+func int32s(x []int) []int32 {
+	out := make([]int32, len(x))
+	for i, v := range x {
+		out[i] = int32(v)
+	}
+	return out
+}
+
+// part keeps a range of an axis.
+func (p *picks) part(op string, axis int, r Range) {
+	n := p.u.Shape()[axis]
+	if r.Step == 0 {
+		failArg(op, "a range of axis %d has step 0", axis)
+	}
+	first, count := r.resolve(n)
+	p.keep = append(p.keep, axis)
+	p.lo, p.step, p.size = append(p.lo, first), append(p.step, r.Step), append(p.size, count)
+	p.u = stride(p.u, axis, first, count, r.Step)
+}
+
+// resolve gives the first index and the number of indices on an axis of n.
+func (r Range) resolve(n int) (first, count int) {
+	bound := func(i, lo, hi int) int {
+		if i < 0 && i > Begin {
+			i += n
+		}
+		return min(max(i, lo), hi)
+	}
+	if r.Step > 0 {
+		from, to := bound(r.From, 0, n), bound(r.To, 0, n)
+		return from, max(0, (to-from+r.Step-1)/r.Step)
+	}
+	from, to := bound(r.From, -1, n-1), bound(r.To, -1, n-1)
+	if r.From == Begin {
+		from = -1
+	}
+	return from, max(0, (from-to-r.Step-1)/-r.Step)
+}
+
+// stride keeps count elements of an axis from first on, step apart.
+func stride(u *uop.UOp, axis, first, count, step int) *uop.UOp {
+	n := u.Shape()[axis]
+	if count == 0 {
+		return cut(u, axis, 0, 0)
+	}
+	last := first + (count-1)*step
+	if step < 0 {
+		u = cut(u, axis, last, first+1).Flip(axis)
+		step = -step
+	} else if first != 0 || last+1 != n {
+		u = cut(u, axis, first, last+1)
+	}
+	if step == 1 {
+		return u
+	}
+	s := slices.Clone(u.Shape())
+	u = extend(u, axis, 0, count*step-s[axis])
+	u = u.Reshape(slices.Concat(s[:axis], []int{count, step}, s[axis+1:])...)
+	s[axis] = count
+	return cut(u, axis+1, 0, 1).Reshape(s...)
+}
+
+// basic is the result without index tensors.
+func (p *picks) basic() *uop.UOp {
+	s := make([]int, len(p.keep))
+	for i, a := range p.keep {
+		s[i] = 1
+		if a >= 0 {
+			s[i] = p.u.Shape()[a]
+		}
+	}
+	return p.u.Reshape(s...)
+}
+
+// flat says how index tensors become one linear index into rows.
+type flat struct {
+	view   *uop.UOp // the basic result
+	order  []int    // axes of view: those indexed first
+	k      int      // how many are indexed
+	linear *uop.UOp // of the broadcast shape of the index tensors; −1 outside
+	rest   uop.Shape
+	at     int // where the broadcast axes come in the result
+}
+
+func (p *picks) flatten(op string) *flat {
+	f := &flat{view: p.basic()}
+	s := f.view.Shape()
+	var axes []int
+	for i := range s {
+		if p.which[i] != nil {
+			axes = append(axes, i)
+		}
+	}
+	var ss []uop.Shape
+	for _, a := range axes {
+		ss = append(ss, p.which[a].shape())
+	}
+	common := broadcastShape(op, ss...)
+	var bad *uop.UOp
+	for i, a := range axes {
+		x := wrapped(p.which[a].node(), s[a])
+		x = x.Cast(indexType(x.DType()))
+		n := x.Int(s[a])
+		out := x.Less(n).Not()
+		if !x.DType().IsUnsigned() {
+			out = out.Or(x.Less(x.Int(0)))
+		}
+		x, out = spread(x.Cast(dtype.I64), common), spread(out, common)
+		if i == 0 {
+			f.linear, bad = x, out
+		} else {
+			f.linear, bad = f.linear.Mul(x.Int(s[a])).Add(x), bad.Or(out)
+		}
+	}
+	f.linear = bad.Where(f.linear.Int(-1), f.linear)
+	if n := s.Numel(); n < 1<<31 {
+		f.linear = f.linear.Cast(dtype.I32)
+	}
+	f.k = len(axes)
+	f.order = slices.Clone(axes)
+	for i := range s {
+		if !slices.Contains(axes, i) {
+			f.order = append(f.order, i)
+			f.rest = append(f.rest, s[i])
+		}
+	}
+	if axes[len(axes)-1]-axes[0] == len(axes)-1 {
+		f.at = axes[0]
+	}
+	return f
+}
+
+// indexType is wide enough to compare with any size.
+func indexType(d dtype.DType) dtype.DType {
+	if d.Bits() < 32 {
+		return dtype.I32
+	}
+	return d
+}
+
+// matrix is the basic result with the indexed axes merged in front.
+func (f *flat) matrix(*uop.UOp) *uop.UOp {
+	u := f.view.Permute(f.order...)
+	return u.Reshape(append([]int{u.Shape()[:f.k].Numel()}, f.rest...)...)
+}
+
+// shape is that of the result.
+func (f *flat) shape() []int {
+	return slices.Concat(f.rest[:f.at], f.linear.Shape(), f.rest[f.at:])
+}
+
+// arrange puts gathered rows into the result's shape.
+func (f *flat) arrange(u *uop.UOp) *uop.UOp {
+	b := len(f.linear.Shape())
+	u = u.Reshape(slices.Concat(f.linear.Shape(), f.rest)...)
+	order := make([]int, 0, b+len(f.rest))
+	for i := range f.at {
+		order = append(order, b+i)
+	}
+	order = append(order, identity(b)...)
+	for i := f.at; i < len(f.rest); i++ {
+		order = append(order, b+i)
+	}
+	return u.Permute(order...)
+}

@@ -1,0 +1,231 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Cat joins tensors along an axis. Their types are promoted; an empty tensor of one axis is left out.
+func Cat(axis int, ts ...*Tensor) *Tensor {
+	if len(ts) == 0 {
+		failArg("Cat", "nothing to join")
+	}
+	e := commonEngine("Cat", ts...)
+	d := ts[0].DType()
+	for _, t := range ts {
+		d = dtype.Promote(d, t.DType())
+	}
+	all := ts
+	ts = slices.DeleteFunc(slices.Clone(ts), func(t *Tensor) bool { return t.Rank() == 1 && t.Numel() == 0 })
+	if len(ts) == 0 {
+		return newTensor(all[0].node().Cast(d), e)
+	}
+	axis = checkAxis("Cat", ts[0].shape(), axis)
+	us := make([]*uop.UOp, len(ts))
+	total := 0
+	for i, t := range ts {
+		s := t.shape()
+		if len(s) != ts[0].Rank() {
+			fail("Cat", shapesOf(all...), "the ranks differ")
+		}
+		for k := range s {
+			if k != axis && s[k] != ts[0].shape()[k] {
+				fail("Cat", shapesOf(all...), "sizes of axis %d differ", k)
+			}
+		}
+		us[i] = t.node().Cast(d)
+		total += s[axis]
+	}
+	return newTensor(join(us, axis, total), e)
+}
+
+// join pads each part to the whole and selects by position, so that nothing is computed with a
+// padding zero.
+func join(us []*uop.UOp, axis, total int) *uop.UOp {
+	us = slices.DeleteFunc(us, func(u *uop.UOp) bool { return total > 0 && u.Shape()[axis] == 0 })
+	if len(us) == 1 {
+		return us[0]
+	}
+	var out *uop.UOp
+	at := total
+	for i := len(us) - 1; i >= 0; i-- {
+		n := us[i].Shape()[axis]
+		at -= n
+		part := extend(us[i], axis, at, total-at-n)
+		if out == nil {
+			out = part
+			continue
+		}
+		pos := alongAxis(uop.NewIota(total), axis, part.Shape())
+		out = pos.Less(pos.Int(at+n)).Where(part, out)
+	}
+	return out
+}
+
+// alongAxis spreads a node of one axis over a shape, on the given axis.
+func alongAxis(u *uop.UOp, axis int, shape uop.Shape) *uop.UOp {
+	s := make([]int, len(shape))
+	for i := range s {
+		s[i] = 1
+	}
+	s[axis] = u.Shape()[0]
+	return spread(u.Reshape(s...), shape)
+}
+
+// Stack joins tensors of one shape along a new axis.
+func Stack(axis int, ts ...*Tensor) *Tensor {
+	if len(ts) == 0 {
+		failArg("Stack", "nothing to join")
+	}
+	out := make([]*Tensor, len(ts))
+	for i, t := range ts {
+		if !t.shape().Equal(ts[0].shape()) {
+			fail("Stack", shapesOf(ts...), "the shapes differ")
+		}
+		out[i] = t.Unsqueeze(axis)
+	}
+	if axis < 0 {
+		axis += ts[0].Rank() + 1
+	}
+	return Cat(axis, out...)
+}
+
+// Split cuts an axis into parts of the given sizes, which must add up.
+func (t *Tensor) Split(axis int, sizes ...int) []*Tensor {
+	axis = t.axis("Split", axis)
+	var out []*Tensor
+	at := 0
+	for _, n := range sizes {
+		if n < 0 || at+n > t.Dim(axis) {
+			fail("Split", shapes(t.shape()), "sizes %v do not add up to %d", sizes, t.Dim(axis))
+		}
+		out = append(out, t.Narrow(axis, at, n))
+		at += n
+	}
+	if at != t.Dim(axis) {
+		fail("Split", shapes(t.shape()), "sizes %v do not add up to %d", sizes, t.Dim(axis))
+	}
+	return out
+}
+
+// SplitEvery cuts an axis into parts of n; the last may be smaller.
+func (t *Tensor) SplitEvery(axis, n int) []*Tensor {
+	axis = t.axis("SplitEvery", axis)
+	if n <= 0 {
+		fail("SplitEvery", shapes(t.shape()), "parts of %d", n)
+	}
+	var sizes []int
+	for at := 0; at < t.Dim(axis); at += n {
+		sizes = append(sizes, min(n, t.Dim(axis)-at))
+	}
+	if len(sizes) == 0 {
+		return []*Tensor{t}
+	}
+	return t.Split(axis, sizes...)
+}
+
+// Chunk cuts an axis into at most n parts of one size; the last may be smaller.
+func (t *Tensor) Chunk(axis, n int) []*Tensor {
+	axis = t.axis("Chunk", axis)
+	if n <= 0 {
+		fail("Chunk", shapes(t.shape()), "%d parts", n)
+	}
+	return t.SplitEvery(axis, max(1, (t.Dim(axis)+n-1)/n))
+}
+
+// Repeat lays copies of t side by side, so many per axis; further counts make new axes in front.
+func (t *Tensor) Repeat(counts ...int) *Tensor {
+	s := t.shape()
+	if len(counts) < len(s) {
+		fail("Repeat", shapes(s), "%d counts for %d axes", len(counts), len(s))
+	}
+	checkSizes("Repeat", counts)
+	wide := make([]int, 0, 2*len(counts)) // count, size, count, size, …
+	in := make([]int, 0, 2*len(counts))
+	out := make([]int, len(counts))
+	for i, c := range counts {
+		n := 1
+		if k := i - (len(counts) - len(s)); k >= 0 {
+			n = s[k]
+		}
+		in, wide, out[i] = append(in, 1, n), append(wide, c, n), c*n
+	}
+	return t.like(t.node().Reshape(in...).Expand(wide...).Reshape(out...))
+}
+
+// RepeatInterleave repeats each element n times along an axis.
+func (t *Tensor) RepeatInterleave(n, axis int) *Tensor {
+	axis = t.axis("RepeatInterleave", axis)
+	if n < 0 {
+		fail("RepeatInterleave", shapes(t.shape()), "%d times", n)
+	}
+	s := t.Shape()
+	in := slices.Insert(slices.Clone(s), axis+1, 1)
+	wide := slices.Clone(in)
+	wide[axis+1] = n
+	s[axis] *= n
+	return t.like(t.node().Reshape(in...).Expand(wide...).Reshape(s...))
+}
+
+// Meshgrid spreads tensors of one axis over a grid; the i-th varies along axis i ("ij" order).
+func Meshgrid(ts ...*Tensor) []*Tensor {
+	var s []int
+	for _, t := range ts {
+		if t.Rank() > 1 {
+			fail("Meshgrid", shapesOf(ts...), "needs tensors of one axis")
+		}
+		s = append(s, t.Numel())
+	}
+	out := make([]*Tensor, len(ts))
+	for i, t := range ts {
+		out[i] = t.like(alongAxis(t.node().Reshape(t.Numel()), i, s))
+	}
+	return out
+}
+
+// windows slides along axes: each named axis of size n becomes out positions, stride apart, and a
+// new last axis holds the size elements of the window at each, dilation apart. Before the axis lo
+// zeros are thought. out may run over the end, where zeros are.
+func windows(u *uop.UOp, axes []int, w []window) *uop.UOp {
+	for i, ax := range axes {
+		u = slide(u, ax, w[i])
+	}
+	return u
+}
+
+// window is how one axis is cut.
+type window struct{ size, stride, dilation, lo, out int }
+
+func slide(u *uop.UOp, ax int, w window) *uop.UOp {
+	s := slices.Clone(u.Shape())
+	by := len(s)
+	if w.lo == 0 && w.dilation == 1 && w.stride == w.size && w.out*w.size <= s[ax] { // side by side
+		u = cut(u, ax, 0, w.out*w.size)
+		split := slices.Insert(slices.Clone(s), ax+1, w.size)
+		split[ax] = w.out
+		order := append(slices.Delete(identity(by+1), ax+1, ax+2), ax+1)
+		return u.Reshape(split...).Permute(order...)
+	}
+	u = u.Reshape(append(slices.Clone(s), 1)...).Expand(append(slices.Clone(s), w.size)...)
+	u = u.Slide(ax, by, w.dilation, -w.lo, w.out*w.stride)
+	if w.stride == 1 {
+		return u
+	}
+	s = append(s, w.size)
+	split := slices.Insert(slices.Clone(s), ax+1, w.stride)
+	split[ax] = w.out
+	s[ax] = w.out
+	return cut(u.Reshape(split...), ax+1, 0, 1).Reshape(s...)
+}
+
+// Unfold cuts an axis into windows of size elements, step apart; a new last axis holds them.
+func (t *Tensor) Unfold(axis, size, step int) *Tensor {
+	axis = t.axis("Unfold", axis)
+	n := t.Dim(axis)
+	if size < 0 || size > n || step <= 0 {
+		fail("Unfold", shapes(t.shape()), "windows of %d every %d on axis %d", size, step, axis)
+	}
+	return t.like(slide(t.node(), axis, window{size, step, 1, 0, (n-size)/step + 1}))
+}

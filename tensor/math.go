@@ -1,0 +1,285 @@
+package tensor
+
+import (
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// In this file and its neighbours an operand of type any is a *Tensor or a Go number: a bool, any
+// integer type, float32 or float64; anything else is a *TypeError. Numbers are weak: with a tensor
+// they take its type, except that a float with an integer or bool tensor gives float32.
+
+// Add is t + v; on bools it is or.
+func (t *Tensor) Add(v any) *Tensor {
+	return elementwise("Add", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Add(u[1]) }, t, v)
+}
+
+// Sub is t − v; bools are refused.
+func (t *Tensor) Sub(v any) *Tensor { return subtract("Sub", t, v) }
+
+// RSub is v − t.
+func (t *Tensor) RSub(v any) *Tensor { return subtract("RSub", v, t) }
+
+func subtract(op string, x, y any) *Tensor {
+	return elementwise(op, func(d dtype.DType) dtype.DType {
+		if d == dtype.Bool {
+			failType(op, []dtype.DType{d}, "bools have no difference; use Xor")
+		}
+		return d
+	}, func(u []*uop.UOp) *uop.UOp { return u[0].Sub(u[1]) }, x, y)
+}
+
+// Mul is t · v; on bools it is and.
+func (t *Tensor) Mul(v any) *Tensor {
+	return elementwise("Mul", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Mul(u[1]) }, t, v)
+}
+
+// Div is t / v; integers become float32.
+func (t *Tensor) Div(v any) *Tensor { return divide("Div", t, v) }
+
+// RDiv is v / t.
+func (t *Tensor) RDiv(v any) *Tensor { return divide("RDiv", v, t) }
+
+func divide(op string, x, y any) *Tensor {
+	return elementwise(op, floating, func(u []*uop.UOp) *uop.UOp { return u[0].Div(u[1]) }, x, y)
+}
+
+// FloorDiv is the quotient rounded down, of the type of the operands; integers by zero give 0.
+func (t *Tensor) FloorDiv(v any) *Tensor {
+	return elementwise("FloorDiv", intsAtLeast, func(u []*uop.UOp) *uop.UOp {
+		x, y := u[0], u[1]
+		if !x.DType().IsFloat() {
+			return x.IDiv(y)
+		}
+		wide := dtype.Accumulator(x.DType())
+		a, b := x.Cast(wide), y.Cast(wide)
+		q := roundEven(a.Sub(mod(a, b)).Div(b)) // exact, unlike the rounded quotient
+		return b.Equal(b.Int(0)).Where(a.Div(b), q).Cast(x.DType()).Detach()
+	}, t, v)
+}
+
+// TruncDiv is the quotient rounded toward zero, of the type of the operands; integers by zero give 0.
+func (t *Tensor) TruncDiv(v any) *Tensor {
+	return elementwise("TruncDiv", intsAtLeast, func(u []*uop.UOp) *uop.UOp {
+		x, y := u[0], u[1]
+		if x.DType().IsFloat() {
+			return x.Div(y).Trunc()
+		}
+		q := x.IDiv(y) // one too low where the signs differ and something remains
+		if x.DType().IsUnsigned() {
+			return q
+		}
+		zero := x.Int(0)
+		up := x.Less(zero).Xor(y.Less(zero)).And(x.Mod(y).Equal(zero).Not())
+		return up.Where(q.Add(x.Int(1)), q)
+	}, t, v)
+}
+
+// intsAtLeast makes bools integers.
+func intsAtLeast(d dtype.DType) dtype.DType {
+	if d == dtype.Bool {
+		return dtype.I32
+	}
+	return d
+}
+
+// Mod is t − v·FloorDiv(t, v): it has the sign of v. Integers by zero give 0, floats NaN.
+func (t *Tensor) Mod(v any) *Tensor {
+	return elementwise("Mod", intsAtLeast, func(u []*uop.UOp) *uop.UOp {
+		return widely(u, (*uop.UOp).Mod, func(x, y *uop.UOp) *uop.UOp {
+			return mod(x, y).Derive(x, x.Int(1), y, floor(x.Div(y)).Neg())
+		})
+	}, t, v)
+}
+
+// Fmod is t − v·TruncDiv(t, v): it has the sign of t. Integers by zero give 0, floats NaN.
+func (t *Tensor) Fmod(v any) *Tensor {
+	return elementwise("Fmod", intsAtLeast, func(u []*uop.UOp) *uop.UOp {
+		return widely(u, fmodInt, func(x, y *uop.UOp) *uop.UOp {
+			return fmod(x, y).Derive(x, x.Int(1), y, x.Div(y).Trunc().Neg())
+		})
+	}, t, v)
+}
+
+// widely applies ints to integers, and floats to floats of at least 32 bits.
+func widely(u []*uop.UOp, ints, floats func(x, y *uop.UOp) *uop.UOp) *uop.UOp {
+	d := u[0].DType()
+	if !d.IsFloat() {
+		return ints(u[0], u[1])
+	}
+	wide := dtype.Accumulator(d)
+	return floats(u[0].Cast(wide), u[1].Cast(wide)).Cast(d)
+}
+
+func fmodInt(x, y *uop.UOp) *uop.UOp {
+	if x.DType().IsUnsigned() {
+		return x.Mod(y)
+	}
+	m := x.Mod(y) // has the sign of y
+	zero := x.Int(0)
+	off := m.Equal(zero).Not().And(x.Less(zero).Xor(y.Less(zero)))
+	return off.Where(m.Sub(y), m)
+}
+
+// fmod takes the remainder of the absolute values with one rounding and gives it the sign of x.
+// The rounded quotient may be off by one, which the two selects mend.
+func fmod(x, y *uop.UOp) *uop.UOp {
+	a, b := absolute(x), absolute(y)
+	q := a.Div(b).Trunc()
+	r := q.Neg().MulAdd(b, a)
+	r = r.Less(r.Int(0)).Where(r.Add(b), b.Equal(b.Int(0)).Not().And(r.Less(b).Not()).Where(r.Sub(b), r))
+	inf := x.Const(infinity(x.DType()))
+	r = b.Equal(inf).And(a.Less(inf)).Where(a, r)
+	return x.Less(x.Int(0)).Where(r.Neg(), r)
+}
+
+func mod(x, y *uop.UOp) *uop.UOp {
+	r := fmod(x, y)
+	zero := r.Int(0)
+	off := r.Equal(zero).Not().And(r.Less(zero).Xor(y.Less(zero)))
+	return off.Where(r.Add(y), r)
+}
+
+// Neg is −t.
+func (t *Tensor) Neg() *Tensor {
+	if t.DType() == dtype.Bool {
+		failType("Neg", []dtype.DType{t.DType()}, "bools have no negative; use LogicalNot")
+	}
+	return t.like(t.node().Neg())
+}
+
+// Abs is the absolute value.
+func (t *Tensor) Abs() *Tensor {
+	u := t.node()
+	switch {
+	case t.DType() == dtype.Bool || t.DType().IsUnsigned():
+		return t
+	case t.DType().IsFloat():
+		return t.like(absolute(u).Derive(u, sign(u)))
+	}
+	return t.like(u.Less(u.Int(0)).Where(u.Neg(), u))
+}
+
+// absolute makes −0 to 0.
+func absolute(u *uop.UOp) *uop.UOp {
+	zero := u.Int(0)
+	return u.Less(zero).Where(u.Neg(), u.Equal(zero).Where(zero, u))
+}
+
+// Sign is −1, 0 or 1; NaN stays.
+func (t *Tensor) Sign() *Tensor {
+	if t.DType() == dtype.Bool {
+		return t
+	}
+	return t.like(sign(t.node()).Detach())
+}
+
+func sign(u *uop.UOp) *uop.UOp {
+	zero := u.Int(0)
+	s := u.Equal(zero).Where(zero, u)
+	if u.DType().IsFloat() {
+		s = zero.Less(u).Where(u.Int(1), s)
+	} else {
+		s = zero.Less(u).Where(u.Int(1), zero)
+	}
+	if u.DType().IsUnsigned() {
+		return s
+	}
+	return u.Less(zero).Where(u.Int(-1), s)
+}
+
+// Square is t·t.
+func (t *Tensor) Square() *Tensor { return t.Mul(t) }
+
+// Reciprocal is 1/t.
+func (t *Tensor) Reciprocal() *Tensor { return t.RDiv(1) }
+
+// Sqrt is the square root; NaN below zero.
+func (t *Tensor) Sqrt() *Tensor { return t.float((*uop.UOp).Sqrt) }
+
+// Rsqrt is 1/√t.
+func (t *Tensor) Rsqrt() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return x.Int(1).Div(x.Sqrt()) })
+}
+
+// Maximum is the larger of both; NaN if one is.
+func (t *Tensor) Maximum(v any) *Tensor {
+	return elementwise("Maximum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Max(u[1]) }, t, v)
+}
+
+// Minimum is the smaller of both; NaN if one is.
+func (t *Tensor) Minimum(v any) *Tensor {
+	return elementwise("Minimum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Min(u[1]) }, t, v)
+}
+
+// Clamp limits to lo … hi; nil is no limit. NaN stays. Where lo is above hi the result is hi. The
+// gradient passes inside the limits, the limits included.
+func (t *Tensor) Clamp(lo, hi any) *Tensor {
+	if lo == nil && hi == nil {
+		failArg("Clamp", "needs a limit")
+	}
+	vs := []any{t}
+	for _, v := range []any{lo, hi} {
+		if v != nil {
+			vs = append(vs, v)
+		}
+	}
+	return elementwise("Clamp", nil, func(u []*uop.UOp) *uop.UOp {
+		x, rest := u[0], u[1:]
+		out := x
+		below, above := x.Home().True().Not(), x.Home().True().Not()
+		pairs := []*uop.UOp{}
+		if lo != nil {
+			below = x.Less(rest[0])
+			out = below.Where(rest[0], out)
+			rest = rest[1:]
+		}
+		if hi != nil {
+			above = rest[0].Less(out)
+			out = above.Where(rest[0], out)
+		}
+		if !x.DType().IsFloat() {
+			return out
+		}
+		one, zero := x.Int(1), x.Int(0)
+		pairs = append(pairs, x, below.Or(above).Where(zero, one))
+		if lo != nil {
+			pairs = append(pairs, u[1], below.And(above.Not()).Where(one, zero))
+		}
+		if hi != nil {
+			pairs = append(pairs, u[len(u)-1], above.Where(one, zero))
+		}
+		return out.Derive(pairs...)
+	}, vs...)
+}
+
+// Lerp is t + w·(end − t).
+func (t *Tensor) Lerp(end *Tensor, w any) *Tensor {
+	return elementwise("Lerp", floating, func(u []*uop.UOp) *uop.UOp {
+		x, y, w := u[0], u[1], u[2]
+		near := x.Add(w.Mul(y.Sub(x)))
+		far := y.Sub(y.Sub(x).Mul(w.Int(1).Sub(w))) // meets end for w = 1
+		return absolute(w).Less(w.Float(0.5)).Where(near, far)
+	}, t, end, w)
+}
+
+// CopySign is |t| with the sign of v, −0 included.
+func (t *Tensor) CopySign(v any) *Tensor {
+	return elementwise("CopySign", floating, func(u []*uop.UOp) *uop.UOp {
+		x, s := u[0], signBit(u[1])
+		a := absolute(x)
+		return s.Where(a.Neg(), a).Derive(x, sign(x).Mul(s.Where(x.Int(-1), x.Int(1))))
+	}, t, v)
+}
+
+// unsignedOf is the unsigned type as wide as d.
+func unsignedOf(d dtype.DType) dtype.DType {
+	return map[int]dtype.DType{1: dtype.U8, 2: dtype.U16, 4: dtype.U32, 8: dtype.U64}[d.Size()]
+}
+
+// signBit is true where a float has its sign set.
+func signBit(u *uop.UOp) *uop.UOp {
+	b := u.Bitcast(unsignedOf(u.DType()))
+	half := b.Const(uop.Value(1) << (b.DType().Bits() - 1))
+	return b.Less(half).Not()
+}

@@ -1,0 +1,258 @@
+package tensor
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Realize computes tensors together, so that what they share is computed once. Afterwards each is a
+// buffer and its history is dropped. Constants come to lie on the device of the others, or on the
+// default device.
+func Realize(ctx context.Context, ts ...*Tensor) error {
+	var order []*engine.Engine
+	groups := map[*engine.Engine][]*uop.UOp{}
+	e, err := engineFor(ts)
+	if err != nil {
+		return err
+	}
+	for _, t := range ts {
+		if t.eng == nil { // its node may be shared with tensors of other devices, so it gets its own buffer
+			t.store("Realize", e, t.node())
+		}
+		if _, ok := groups[t.eng]; !ok {
+			order = append(order, t.eng)
+		}
+		groups[t.eng] = append(groups[t.eng], t.node())
+	}
+	for _, e := range order {
+		if err := e.Realize(ctx, groups[e]...); err != nil {
+			return err
+		}
+	}
+	for _, t := range ts {
+		t.node()
+	}
+	return nil
+}
+
+func engineFor(ts []*Tensor) (*engine.Engine, error) {
+	for _, t := range ts {
+		if t.eng != nil {
+			return t.eng, nil
+		}
+	}
+	return engine.Use("")
+}
+
+// Realize computes t.
+func (t *Tensor) Realize(ctx context.Context) error { return Realize(ctx, t) }
+
+// Bytes computes t and copies its elements: row-major, little-endian, a bool one byte.
+func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
+	if err := Realize(ctx, t); err != nil {
+		return nil, err
+	}
+	raw := make([]byte, t.Nbytes())
+	return raw, t.eng.Read(ctx, t.node(), raw)
+}
+
+// Data computes t and copies its elements, row-major. T must be the Go type of its elements;
+// float32 also reads float16 and bfloat16, float64 reads every float, and int every integer.
+func Data[T Element](ctx context.Context, t *Tensor) ([]T, error) {
+	d := t.DType()
+	want := typeOf[T]()
+	_, isInt := any(*new(T)).(int)
+	switch {
+	case want == d && !isInt, isInt && d.IsInt():
+	case want == dtype.F32 && (d == dtype.F16 || d == dtype.BF16):
+	case want == dtype.F64 && d.IsFloat():
+	default:
+		return nil, &TypeError{Op: "Data", Types: []dtype.DType{d}, Reason: fmt.Sprintf("cannot be read as %T; use To", *new(T)), At: caller()}
+	}
+	raw, err := t.Bytes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]T, t.Numel())
+	switch o := any(out).(type) {
+	case []float32:
+		if d == dtype.F32 {
+			for i := range o {
+				o[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+			}
+			return out, nil
+		}
+	case []uint8:
+		copy(o, raw)
+		return out, nil
+	}
+	for i := range out {
+		out[i] = fromValue[T](want, value(d, raw, i))
+	}
+	return out, nil
+}
+
+// value is the i-th element of raw.
+func value(d dtype.DType, raw []byte, i int) uop.Value {
+	var bits uint64
+	for k := range d.Size() {
+		bits |= uint64(raw[i*d.Size()+k]) << (8 * k)
+	}
+	return uop.FromBits(d, bits)
+}
+
+func fromValue[T Element](want dtype.DType, v uop.Value) T {
+	var out T
+	switch p := any(&out).(type) {
+	case *bool:
+		*p = v.Bool()
+	case *int8:
+		*p = int8(v.Int())
+	case *uint8:
+		*p = uint8(v.Int())
+	case *int16:
+		*p = int16(v.Int())
+	case *uint16:
+		*p = uint16(v.Int())
+	case *int32:
+		*p = int32(v.Int())
+	case *uint32:
+		*p = uint32(v.Int())
+	case *int64:
+		*p = v.Int()
+	case *uint64:
+		*p = uint64(v)
+	case *int:
+		*p = int(v.Int())
+	case *float32:
+		*p = float32(v.Float())
+	case *float64:
+		*p = v.Float()
+	}
+	return out
+}
+
+// Item computes t, which has one element, and gives it as a float64 (a bool as 0 or 1).
+func (t *Tensor) Item(ctx context.Context) (float64, error) {
+	v, err := t.one(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return uop.Eval(uop.Cast, t.DType(), dtype.F64, v).Float(), nil
+}
+
+func (t *Tensor) one(ctx context.Context) (uop.Value, error) {
+	if t.Numel() != 1 {
+		return 0, &ShapeError{Op: "Item", Shapes: shapes(t.shape()), Reason: fmt.Sprintf("%d elements, not one", t.Numel()), At: caller()}
+	}
+	raw, err := t.Bytes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return value(t.DType(), raw, 0), nil
+}
+
+// ToList computes t and gives nested []any of Go values: bool, int64, uint64 (for uint64), float32
+// and float64; without axes the value itself.
+func (t *Tensor) ToList(ctx context.Context) (any, error) {
+	raw, err := t.Bytes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, at := t.DType(), 0
+	var build func(shape uop.Shape) any
+	build = func(shape uop.Shape) any {
+		if len(shape) == 0 {
+			at++
+			return goValue(d, value(d, raw, at-1))
+		}
+		list := make([]any, shape[0])
+		for i := range list {
+			list[i] = build(shape[1:])
+		}
+		return list
+	}
+	return build(t.shape()), nil
+}
+
+func goValue(d dtype.DType, v uop.Value) any {
+	switch {
+	case d == dtype.Bool:
+		return v.Bool()
+	case d == dtype.F64:
+		return v.Float()
+	case d.IsFloat():
+		return float32(v.Float())
+	case d == dtype.U64:
+		return uint64(v)
+	}
+	return v.Int()
+}
+
+// To converts the elements: floats to integers truncate and saturate (NaN gives 0), integers wrap,
+// to bool is "not zero".
+func (t *Tensor) To(d dtype.DType) *Tensor {
+	if d.Size() == 0 {
+		failType("To", []dtype.DType{t.DType(), d}, "%v has no storage", d)
+	}
+	return t.like(t.node().Cast(d))
+}
+
+// Bitcast reads the bits of the elements as another type. Of another size, the last axis grows or
+// shrinks; little-endian.
+func (t *Tensor) Bitcast(d dtype.DType) *Tensor {
+	from, u := t.DType(), t.node()
+	switch {
+	case d.Size() == 0 || d == dtype.Bool || from == dtype.Bool:
+		failType("Bitcast", []dtype.DType{from, d}, "bools and types without storage have no bits to read")
+	case from.Size() == d.Size():
+		return t.like(u.Bitcast(d))
+	case t.Rank() == 0 || t.Dim(-1)*from.Size()%d.Size() != 0:
+		fail("Bitcast", shapes(t.shape()), "the last axis of %v does not hold whole elements of %v", from, d)
+	}
+	s := t.Shape()
+	last := len(s) - 1
+	big, small := unsignedOf(from), unsignedOf(d)
+	u = u.Bitcast(big)
+	if from.Size() > d.Size() {
+		k := from.Size() / d.Size()
+		wide := uop.Shape(append(t.Shape(), k))
+		u = spread(u.Reshape(append(t.Shape(), 1)...), wide)
+		shift := iota(k, big).Mul(uop.NewInt(big, d.Bits()))
+		s[last] *= k
+		return t.like(u.Shr(alongAxis(shift, last+1, wide)).Cast(small).Reshape(s...).Bitcast(d))
+	}
+	k := d.Size() / from.Size()
+	wide := uop.Shape(append(t.Shape(), k))
+	wide[last] /= k
+	shift := iota(k, small).Mul(uop.NewInt(small, from.Bits()))
+	u = u.Reshape(wide...).Cast(small).Shl(alongAxis(shift, last+1, wide))
+	return t.like(u.Reduce(uop.Sum, last+1).Bitcast(d))
+}
+
+// On gives t on the device of this name.
+func (t *Tensor) On(device string) *Tensor {
+	e, err := engine.Use(device)
+	if err != nil {
+		failDevice("On", err)
+	}
+	if t.eng == e {
+		return t
+	}
+	if t.eng == nil {
+		return newTensor(t.node(), nil).store("On", e, t.node())
+	}
+	return newTensor(t.node().Copy(e.Name()), e)
+}
+
+// Contiguous asks for t to be computed and stored as a whole, not fused into what uses it.
+func (t *Tensor) Contiguous() *Tensor { return t.like(t.node().Contiguous()) }
+
+// Detach is t outside differentiation.
+func (t *Tensor) Detach() *Tensor { return t.like(t.node().Detach()) }

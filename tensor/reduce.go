@@ -1,0 +1,214 @@
+package tensor
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Reductions take axes, negative ones counting from the end; none means all. The axes go; Keep
+// forms leave them with size 1.
+
+// keep gives the reduced axes back with size 1.
+func (t *Tensor) keep(r *Tensor, axes []int) *Tensor {
+	s := t.Shape()
+	for _, a := range t.axes("Reduce", axes) {
+		s[a] = 1
+	}
+	return r.like(r.node().Reshape(s...))
+}
+
+// sum carries small types in a wide one: float16 and bfloat16 come back, small integers stay wide.
+func sum(u *uop.UOp, m uop.Monoid, axes []int) *uop.UOp {
+	d := u.DType()
+	r := u.Cast(dtype.Accumulator(d)).Reduce(m, axes...)
+	if d.IsFloat() {
+		return r.Cast(d)
+	}
+	return r
+}
+
+// Sum adds. Bools and small integers give 32-bit integers; nothing sums to 0.
+func (t *Tensor) Sum(axes ...int) *Tensor { return t.like(sum(t.node(), uop.Sum, t.axes("Sum", axes))) }
+
+// SumKeep is Sum with the axes kept.
+func (t *Tensor) SumKeep(axes ...int) *Tensor { return t.keep(t.Sum(axes...), axes) }
+
+// Prod multiplies. Bools and small integers give 32-bit integers; the product of nothing is 1.
+func (t *Tensor) Prod(axes ...int) *Tensor {
+	return t.like(sum(t.node(), uop.Prod, t.axes("Prod", axes)))
+}
+
+// ProdKeep is Prod with the axes kept.
+func (t *Tensor) ProdKeep(axes ...int) *Tensor { return t.keep(t.Prod(axes...), axes) }
+
+// Max is the largest element; NaN if there is one, −inf or the least integer of nothing. Ties
+// share the gradient.
+func (t *Tensor) Max(axes ...int) *Tensor {
+	return t.like(t.node().Reduce(uop.MaxOf, t.axes("Max", axes)...))
+}
+
+// MaxKeep is Max with the axes kept.
+func (t *Tensor) MaxKeep(axes ...int) *Tensor { return t.keep(t.Max(axes...), axes) }
+
+// Min is the smallest element; NaN if there is one, inf or the greatest integer of nothing. Ties
+// share the gradient.
+func (t *Tensor) Min(axes ...int) *Tensor {
+	return t.like(mirror(mirror(t.node()).Reduce(uop.MaxOf, t.axes("Min", axes)...)))
+}
+
+// MinKeep is Min with the axes kept.
+func (t *Tensor) MinKeep(axes ...int) *Tensor { return t.keep(t.Min(axes...), axes) }
+
+// mirror reverses the order of a type's values.
+func mirror(u *uop.UOp) *uop.UOp {
+	if u.DType().IsFloat() {
+		return u.Neg()
+	}
+	return u.Not()
+}
+
+// ArgMax is the index, int32, of the largest element along an axis; the first of ties, and of NaNs.
+// Without an axis the elements are flattened.
+func (t *Tensor) ArgMax(axis ...int) *Tensor { return t.argMax("ArgMax", axis, false) }
+
+// ArgMin is the index, int32, of the smallest element along an axis; the first of ties, and of NaNs.
+// Without an axis the elements are flattened.
+func (t *Tensor) ArgMin(axis ...int) *Tensor { return t.argMax("ArgMin", axis, true) }
+
+func (t *Tensor) argMax(op string, axis []int, least bool) *Tensor {
+	switch len(axis) {
+	case 0:
+		t, axis = t.Flatten(), []int{0}
+	case 1:
+	default:
+		failArg(op, "takes at most one axis, not %v", axis)
+	}
+	ax := t.axis(op, axis[0])
+	if t.Dim(ax) == 0 {
+		fail(op, shapes(t.shape()), "axis %d is empty", ax)
+	}
+	u := t.node()
+	if least {
+		u = mirror(u)
+	}
+	return t.like(argMax(u, ax))
+}
+
+func argMax(u *uop.UOp, axis int) *uop.UOp {
+	index := alongAxis(iota(u.Shape()[axis], dtype.I32), axis, u.Shape())
+	return u.Home().ReduceParts(uop.ArgMax, []int{axis}, u.Detach(), index).Part(1)
+}
+
+// MaxIndex is the largest element along an axis and its index; the gradient goes to that element.
+func (t *Tensor) MaxIndex(axis int) (values, indices *Tensor) {
+	return t.picked(axis, t.ArgMax(axis))
+}
+
+// MinIndex is the smallest element along an axis and its index; the gradient goes to that element.
+func (t *Tensor) MinIndex(axis int) (values, indices *Tensor) {
+	return t.picked(axis, t.ArgMin(axis))
+}
+
+func (t *Tensor) picked(axis int, index *Tensor) (values, indices *Tensor) {
+	axis = t.axis("MaxIndex", axis)
+	s := t.Shape()
+	s[axis] = 1
+	return t.like(t.node().Gather(index.node().Reshape(s...), axis).Reshape(index.Shape()...)), index
+}
+
+// Any is true where an element is not zero.
+func (t *Tensor) Any(axes ...int) *Tensor {
+	return t.like(t.truth().Reduce(uop.MaxOf, t.axes("Any", axes)...))
+}
+
+// All is true where no element is zero.
+func (t *Tensor) All(axes ...int) *Tensor {
+	return t.like(t.truth().Not().Reduce(uop.MaxOf, t.axes("All", axes)...).Not())
+}
+
+// count is how many elements merge into one.
+func (t *Tensor) count(axes []int) int {
+	n := 1
+	for _, a := range axes {
+		n *= t.shape()[a]
+	}
+	return n
+}
+
+// Mean is the average; of integers as float32, of nothing NaN.
+func (t *Tensor) Mean(axes ...int) *Tensor {
+	ax := t.axes("Mean", axes)
+	d := floating(t.DType())
+	u := t.node().Cast(dtype.Accumulator(d)).Reduce(uop.Sum, ax...)
+	return t.like(u.Div(u.Float(float64(t.count(ax)))).Cast(d))
+}
+
+// MeanKeep is Mean with the axes kept.
+func (t *Tensor) MeanKeep(axes ...int) *Tensor { return t.keep(t.Mean(axes...), axes) }
+
+// Var is the variance with n − correction in the denominator: 1 for samples, 0 for populations.
+func (t *Tensor) Var(correction int, axes ...int) *Tensor {
+	ax := t.axes("Var", axes)
+	d := floating(t.DType())
+	x := t.like(t.node().Cast(dtype.Accumulator(d)))
+	c := x.Sub(x.MeanKeep(ax...))
+	s := c.Mul(c).Sum(ax...).node()
+	return t.like(s.Div(s.Float(math.Max(0, float64(t.count(ax)-correction)))).Cast(d))
+}
+
+// VarKeep is Var with the axes kept.
+func (t *Tensor) VarKeep(correction int, axes ...int) *Tensor {
+	return t.keep(t.Var(correction, axes...), axes)
+}
+
+// Std is the square root of Var.
+func (t *Tensor) Std(correction int, axes ...int) *Tensor { return t.Var(correction, axes...).Sqrt() }
+
+// StdKeep is Std with the axes kept.
+func (t *Tensor) StdKeep(correction int, axes ...int) *Tensor {
+	return t.keep(t.Std(correction, axes...), axes)
+}
+
+// wide is t as floats of at least 32 bits, and the type to return to.
+func (t *Tensor) wide() (*Tensor, dtype.DType) {
+	d := floating(t.DType())
+	return t.like(t.node().Cast(dtype.Accumulator(d))), d
+}
+
+// LogSumExp is log Σ eᵗ without overflow.
+func (t *Tensor) LogSumExp(axes ...int) *Tensor {
+	ax := t.axes("LogSumExp", axes)
+	x, d := t.wide()
+	m := x.shift(ax)
+	s := x.Sub(m).like(exp(x.Sub(m).node())).Sum(ax...)
+	return s.Log().Add(m.Reshape(s.Shape()...)).To(d)
+}
+
+// shift is the maximum along axes, kept, as a constant for differentiation; where it is infinite 0.
+func (t *Tensor) shift(axes []int) *Tensor {
+	m := t.MaxKeep(axes...).node().Detach()
+	inf := m.Const(infinity(m.DType()))
+	return t.like(absolute(m).Equal(inf).Where(m.Int(0), m))
+}
+
+// Softmax is eᵗ / Σ eᵗ along an axis. A row of −inf gives NaN.
+func (t *Tensor) Softmax(axis int) *Tensor {
+	axis = t.axis("Softmax", axis)
+	x, d := t.wide()
+	m := x.MaxKeep(axis).Detach()
+	e := t.like(softExp(x.Sub(m).node()))
+	return e.Div(e.SumKeep(axis)).To(d)
+}
+
+// LogSoftmax is log(Softmax(t)) without loss.
+func (t *Tensor) LogSoftmax(axis int) *Tensor {
+	axis = t.axis("LogSoftmax", axis)
+	x, d := t.wide()
+	c := x.Sub(x.MaxKeep(axis).Detach())
+	return c.Sub(t.like(softExp(c.node())).SumKeep(axis).Log()).To(d)
+}
+
+// Softmin is Softmax of −t.
+func (t *Tensor) Softmin(axis int) *Tensor { return t.Neg().Softmax(axis) }

@@ -1,0 +1,149 @@
+// Package tensor is what programs use: arrays whose operations build a graph and compute nothing
+// until a value is asked for.
+//
+// It knows shapes, broadcasting, promotion and how each operation is composed of nodes. It refuses
+// to know how graphs become kernels: that is package engine's. Wrong shapes, types and arguments
+// panic with a typed error that names the caller's line (see Try); whatever waits for a device
+// takes a context and returns an error.
+//
+//	x := tensor.Of([]float32{1, 2, 3, 4}, 2, 2)
+//	y := x.MatMul(x).Add(1).ReLU()
+//	v, err := tensor.Data[float32](ctx, y)
+package tensor
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Tensor is an array of one element type. It is lazy: it holds a graph until it is realized.
+// Operations never change their operands; only Assign, SetAt and Backward change a Tensor.
+type Tensor struct {
+	graph atomic.Pointer[uop.UOp]
+	eng   *engine.Engine // nil for constants, which fit any device
+	owned bool           // its buffer belongs to this tensor alone, so Assign may write in place
+	grad  *Tensor
+}
+
+func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {
+	t := &Tensor{eng: e}
+	t.graph.Store(u)
+	return t
+}
+
+// like is a tensor of node u on t's device.
+func (t *Tensor) like(u *uop.UOp) *Tensor { return newTensor(u, t.eng) }
+
+// node is the graph of t. Once it is realized, t points to the buffer and its history is dropped.
+func (t *Tensor) node() *uop.UOp {
+	u := t.graph.Load()
+	if r := u.Realized(); r != nil && r != u {
+		t.graph.CompareAndSwap(u, r)
+		return r
+	}
+	return u
+}
+
+// Node is the graph of t, for packages that look at or extend graphs.
+func (t *Tensor) Node() *uop.UOp { return t.node() }
+
+// FromNode makes a tensor of a graph whose buffers lie on e (nil: there are none). Shapes are
+// checked by package uop only.
+func FromNode(u *uop.UOp, e *engine.Engine) *Tensor { return newTensor(u, e) }
+
+// Engine is the device that t lies on, nil for constants.
+func (t *Tensor) Engine() *engine.Engine { return t.eng }
+
+// Device is the name of the device that t lies on, "" for constants, which fit any.
+func (t *Tensor) Device() string {
+	if t.eng == nil {
+		return ""
+	}
+	return t.eng.Name()
+}
+
+// Shape is the sizes of the axes; a copy.
+func (t *Tensor) Shape() []int { return slices.Clone([]int(t.shape())) }
+
+func (t *Tensor) shape() uop.Shape { return t.graph.Load().Shape() }
+
+// Dim is the size of an axis; negative axes count from the end.
+func (t *Tensor) Dim(axis int) int { return t.shape()[t.axis("Dim", axis)] }
+
+// Rank is the number of axes.
+func (t *Tensor) Rank() int { return len(t.shape()) }
+
+// Numel is the number of elements.
+func (t *Tensor) Numel() int { return t.shape().Numel() }
+
+// DType is the type of the elements.
+func (t *Tensor) DType() dtype.DType { return t.graph.Load().DType() }
+
+// Nbytes is the size of the elements in memory.
+func (t *Tensor) Nbytes() int { return t.Numel() * t.DType().Size() }
+
+// IsFloat reports whether the elements are floating-point numbers.
+func (t *Tensor) IsFloat() bool { return t.DType().IsFloat() }
+
+// IsRealized reports whether the elements have been computed.
+func (t *Tensor) IsRealized() bool { return base(t.node()).Op() == uop.Buffer }
+
+// String says what the tensor is without computing it.
+func (t *Tensor) String() string {
+	dev := t.Device()
+	if dev == "" {
+		dev = "any device"
+	}
+	grad := "none"
+	if t.grad != nil {
+		grad = fmt.Sprint(t.grad.Shape())
+	}
+	u := t.node()
+	return fmt.Sprintf("<Tensor %v %v (%v) on %s, grad %s>", t.Shape(), t.DType(), base(u).Op(), dev, grad)
+}
+
+// base looks through the shape of a buffer, which is its own affair.
+func base(u *uop.UOp) *uop.UOp {
+	if u.Op() == uop.Reshape && u.At(0).Op() == uop.Buffer {
+		return u.At(0)
+	}
+	return u
+}
+
+// axis checks an axis and makes it positive.
+func (t *Tensor) axis(op string, axis int) int { return checkAxis(op, t.shape(), axis) }
+
+func checkAxis(op string, shape uop.Shape, axis int) int {
+	if axis < -len(shape) || axis >= len(shape) {
+		fail(op, shapes(shape), "axis %d is outside rank %d", axis, len(shape))
+	}
+	if axis < 0 {
+		axis += len(shape)
+	}
+	return axis
+}
+
+// axes checks a list of axes and sorts it; an empty list means all.
+func (t *Tensor) axes(op string, list []int) []int {
+	if len(list) == 0 {
+		all := make([]int, t.Rank())
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
+	out := make([]int, len(list))
+	for i, a := range list {
+		out[i] = t.axis(op, a)
+		if slices.Contains(out[:i], out[i]) {
+			fail(op, shapes(t.shape()), "axis %d is named twice", a)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

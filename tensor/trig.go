@@ -1,0 +1,222 @@
+package tensor
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// Sin is the sine of t, in radians.
+func (t *Tensor) Sin() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return x.Sin().Derive(x, cos(x)) })
+}
+
+// Cos is the cosine of t, in radians.
+func (t *Tensor) Cos() *Tensor { return t.float(cos) }
+
+// cos is 1 − 2 sin²(x/2): halving is exact, so no digits of x are lost as by adding π/2.
+func cos(x *uop.UOp) *uop.UOp {
+	s := x.Mul(x.Float(0.5)).Sin()
+	return x.Int(1).Sub(s.Mul(s).Mul(x.Int(2))).Derive(x, x.Sin().Neg())
+}
+
+// Tan is the tangent of t, in radians.
+func (t *Tensor) Tan() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		v := x.Sin().Div(cos(x))
+		return v.Derive(x, x.Int(1).Add(v.Mul(v)))
+	})
+}
+
+// Asin is the inverse sine, −π/2 … π/2; NaN outside −1 … 1.
+func (t *Tensor) Asin() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		one := x.Int(1)
+		r := one.Sub(x).Mul(one.Add(x)).Sqrt()
+		return atan(x.Div(one.Add(r))).Mul(x.Int(2)).Derive(x, one.Div(r))
+	})
+}
+
+// Acos is the inverse cosine, 0 … π; NaN outside −1 … 1.
+func (t *Tensor) Acos() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		one := x.Int(1)
+		v := atan(one.Sub(x).Div(one.Add(x)).Sqrt()).Mul(x.Int(2))
+		return v.Derive(x, x.Int(-1).Div(one.Sub(x).Mul(one.Add(x)).Sqrt()))
+	})
+}
+
+// Atan is the inverse tangent, −π/2 … π/2.
+func (t *Tensor) Atan() *Tensor { return t.float(atan) }
+
+// Coefficients of atan(x)/x in x², |x| ≤ tan(π/8): interpolated at Chebyshev nodes, relative error
+// 2e-8 and 4e-17.
+var (
+	atan32 = []float64{0.9999999812646111, -0.33332785771924844, 0.19974082415507666, -0.13848490212269207, 0.07976291806794558}
+	atan64 = []float64{1, -0.3333333333332844, 0.1999999999885511, -0.14285714180976467, 0.11111106180455946, -0.09090773074808414,
+		0.07689953496306857, -0.06640233930429408, 0.056883492268090106, -0.04348052215716462, 0.021135373157693246}
+)
+
+// atan reduces to |x| ≤ tan(π/8) by atan x = π/4 + atan((x−1)/(x+1)) = π/2 − atan(1/x).
+func atan(x *uop.UOp) *uop.UOp {
+	one := x.Int(1)
+	a := absolute(x)
+	far, mid := x.Float(math.Tan(3*math.Pi/8)).Less(a), x.Float(math.Tan(math.Pi/8)).Less(a)
+	r := far.Where(x.Int(-1).Div(a), mid.Where(a.Sub(one).Div(a.Add(one)), a))
+	start := far.Where(x.Float(math.Pi/2), mid.Where(x.Float(math.Pi/4), x.Int(0)))
+	c := atan32
+	if x.DType().Size() == 8 {
+		c = atan64
+	}
+	v := start.Add(r.Mul(polynomial(r.Mul(r), c...)))
+	v = x.Less(x.Int(0)).Where(v.Neg(), v)
+	return v.Derive(x, one.Div(one.Add(x.Mul(x))))
+}
+
+// Sinh is the hyperbolic sine.
+func (t *Tensor) Sinh() *Tensor { return t.float(sinh) }
+
+// Cosh is the hyperbolic cosine.
+func (t *Tensor) Cosh() *Tensor { return t.float(cosh) }
+
+// halfExp is e to the |x|, halved before it can overflow.
+func halfExp(x *uop.UOp) *uop.UOp { return exp(absolute(x).Sub(x.Float(math.Ln2))) }
+
+func coshValue(x *uop.UOp) *uop.UOp {
+	h := halfExp(x)
+	return h.Add(x.Float(0.25).Div(h))
+}
+
+func sinhValue(x *uop.UOp) *uop.UOp {
+	h := halfExp(x)
+	big := h.Sub(x.Float(0.25).Div(h))
+	big = x.Less(x.Int(0)).Where(big.Neg(), big)
+	e := expm1(x)
+	small := e.Add(e.Div(e.Add(x.Int(1)))).Mul(x.Float(0.5))
+	return absolute(x).Less(x.Int(1)).Where(small, big)
+}
+
+func cosh(x *uop.UOp) *uop.UOp { return coshValue(x).Derive(x, sinhValue(x)) }
+func sinh(x *uop.UOp) *uop.UOp { return sinhValue(x).Derive(x, coshValue(x)) }
+
+// Tanh is the hyperbolic tangent.
+func (t *Tensor) Tanh() *Tensor { return t.float(tanh) }
+
+// tanh is e/(e+2) with e = expm1(2x) near 0, else 1 − 2/(e²ˣ+1); both ends are flat long before
+// the exponential overflows.
+func tanh(x *uop.UOp) *uop.UOp {
+	one, two := x.Int(1), x.Int(2)
+	twice := x.Float(44).Less(x).Where(x.Float(44), x).Mul(two)
+	e := expm1(twice)
+	v := e.Div(e.Add(two))
+	return v.Derive(x, one.Sub(v.Mul(v)))
+}
+
+// Asinh is the inverse hyperbolic sine.
+func (t *Tensor) Asinh() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		one := x.Int(1)
+		a := absolute(x)
+		sq := a.Mul(a)
+		v := log1p(a.Add(sq.Div(one.Add(sq.Add(one).Sqrt()))))
+		v = x.Float(squareLimit(x)).Less(a).Where(log(a).Add(x.Float(math.Ln2)), v)
+		v = x.Less(x.Int(0)).Where(v.Neg(), v)
+		return v.Derive(x, one.Div(sq.Add(one).Sqrt()))
+	})
+}
+
+// squareLimit is beyond which 1 + x² is x².
+func squareLimit(x *uop.UOp) float64 {
+	if x.DType().Size() == 8 {
+		return 1e9
+	}
+	return 1e5
+}
+
+// Acosh is the inverse hyperbolic cosine; NaN below 1.
+func (t *Tensor) Acosh() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		one := x.Int(1)
+		d := x.Sub(one)
+		v := log1p(d.Add(d.Mul(d.Add(x.Int(2))).Sqrt()))
+		v = x.Float(squareLimit(x)).Less(x).Where(log(x).Add(x.Float(math.Ln2)), v)
+		return v.Derive(x, one.Div(d.Mul(x.Add(one)).Sqrt()))
+	})
+}
+
+// Atanh is the inverse hyperbolic tangent; NaN outside −1 … 1.
+func (t *Tensor) Atanh() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		one := x.Int(1)
+		a := absolute(x)
+		v := log1p(a.Mul(x.Int(2)).Div(one.Sub(a))).Mul(x.Float(0.5))
+		v = x.Less(x.Int(0)).Where(v.Neg(), v)
+		return v.Derive(x, one.Div(one.Sub(x).Mul(one.Add(x))))
+	})
+}
+
+// Erf is the error function.
+func (t *Tensor) Erf() *Tensor { return t.float(erf) }
+
+// Erfc is 1 − Erf without loss for large t.
+func (t *Tensor) Erfc() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		tail := erfcTail(absolute(x))
+		v := x.Less(x.Int(0)).Where(x.Int(2).Sub(tail), tail)
+		v = absolute(x).Less(x.Int(1)).Where(x.Int(1).Sub(erfSeries(x)), v)
+		return v.Derive(x, gauss(x).Neg())
+	})
+}
+
+func erf(x *uop.UOp) *uop.UOp {
+	v := x.Int(1).Sub(erfcTail(absolute(x)))
+	v = x.Less(x.Int(0)).Where(v.Neg(), v)
+	v = absolute(x).Less(x.Int(1)).Where(erfSeries(x), v)
+	return v.Derive(x, gauss(x))
+}
+
+// gauss is the derivative of erf.
+func gauss(x *uop.UOp) *uop.UOp { return exp(x.Mul(x).Neg()).Mul(x.Float(2 / math.SqrtPi)) }
+
+// erfSeries is the Taylor series of erf, for |x| ≤ 1.
+func erfSeries(x *uop.UOp) *uop.UOp {
+	terms := 11
+	if x.DType().Size() == 8 {
+		terms = 20
+	}
+	c := make([]float64, terms)
+	f := 2 / math.SqrtPi
+	for i := range c {
+		c[i] = f / float64(2*i+1)
+		f /= -float64(i + 1)
+	}
+	return x.Mul(polynomial(x.Mul(x), c...))
+}
+
+// Coefficients of erfc(t)·e^(t²)·(t+3) in (t−3)/(t+3) for 1/2 ≤ t ≤ 11 and 1/2 ≤ t ≤ 28, the argument
+// scaled to −1 … 1: interpolated at Chebyshev nodes, relative error 3e-9 and 4e-18.
+var (
+	erfc32 = []float64{1.1402341867750176, -0.6252702126213122, 0.2729671282864259, -0.09191543294622766, 0.022028301793912502,
+		-0.0028513387293290465, -0.0001993455966445854, 0.00014873629291519615, -8.007095292150193e-06, -5.691551084331069e-06}
+	erfc64 = []float64{1.0345210668277636, -0.6318110831484361, 0.31729639004175136, -0.127051458223823, 0.03787874633125793,
+		-0.006870243503581008, -5.188318529374687e-05, 0.0004132329420537683, -7.289361148583765e-05, -1.9035445930889857e-05,
+		7.778152443465544e-06, 9.851044418996805e-07, -7.373074021157912e-07, -7.859117121063629e-08, 7.206220564360363e-08,
+		1.0428886298598009e-08, -7.128619736062387e-09, -1.6725189419240628e-09, 6.382036689486466e-10, 2.384413278321168e-10,
+		-3.788259424431447e-11, -2.0661100280244867e-11}
+)
+
+// erfcTail is erfc for t ≥ 1/2.
+func erfcTail(t *uop.UOp) *uop.UOp {
+	c, lo, hi, end := erfc32, -2.5/3.5, 8./14, 11.
+	if t.DType().Size() == 8 {
+		c, lo, hi, end = erfc64, -2.5/3.5, 25./31, 28.
+	}
+	near := t.Less(t.Float(end)).Where(t, t.Float(end)) // e^(−t²) is 0 there
+	near = t.Equal(t).Where(near, t)
+	q := near.Add(t.Int(3))
+	u := near.Sub(t.Int(3)).Div(q)
+	u = u.Sub(u.Float((lo + hi) / 2)).Mul(u.Float(2 / (hi - lo)))
+	sq := near.Mul(near)
+	lost := near.MulAdd(near, sq.Neg())
+	return exp(sq.Neg()).Mul(t.Int(1).Sub(lost)).Mul(polynomial(u, c...)).Div(q)
+}
