@@ -64,6 +64,8 @@ func failure(r any, at string) error {
 	switch r := r.(type) {
 	case tooManyLoops:
 		return fmt.Errorf("codegen: the kernel has more than %d loops; store more of its intermediate values", maxRanges)
+	case illegal:
+		return errors.New("codegen: " + r.why)
 	case *Unsupported:
 		return r
 	case error:
@@ -72,14 +74,19 @@ func failure(r any, at string) error {
 	panic(errors.New(fmt.Sprintf("codegen: pass %q: %v", at, r)))
 }
 
-// Legal says why moves cannot be applied to a Spec, or nil. It builds nothing.
+// Legal says why moves cannot be applied to a Spec, or nil. It has no effect.
 func Legal(spec *Spec, moves []Move, target *Target) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = failure(r, "moves")
 		}
 	}()
-	return newKernel(spec, target).apply(moves)
+	k := newKernel(spec, target)
+	if err := k.apply(moves); err != nil {
+		return err
+	}
+	(&builder{kernel: k}).tree()
+	return nil
 }
 
 func (b *builder) legalise(stmts []Stmt) []Stmt {

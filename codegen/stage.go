@@ -1,14 +1,63 @@
 package codegen
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
+// illegal is thrown where the tree shows that moves do not fit; Legal and Lower return it as an error.
+type illegal struct{ why string }
+
+func refuse(format string, a ...any) { panic(illegal{fmt.Sprintf(format, a...)}) }
+
+// newScratch names thread-local memory of n elements.
+func (b *builder) newScratch(d dtype.DType, n int) *uop.UOp {
+	b.allocs++
+	return b.t.Make(uop.Param, d, uop.ParamArg{Slot: b.allocs - 1, N: n, Scratch: true})
+}
+
 // stage evaluates a value once into scratch for all inner ranges it depends on, and gives the load that
 // replaces it.
 func (b *builder) stage(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
-	panic("BUG: stage")
+	if sp.lanes {
+		refuse("stage %s at %s: it lies inside a vector axis", m.Name, m.At)
+	}
+	if m.Box {
+		return b.stageBox(m, u, sp)
+	}
+	inner := b.facts.freeRanges(u).minus(sp.open)
+	var loops []*axis
+	for _, name := range m.Axes {
+		if a := b.axes[name]; inner.has(b.facts.rangeID(a.r)) {
+			loops = append(loops, &axis{name: "", r: a.r, guard: a.guard, full: -1})
+			inner = inner.minus(b.facts.set(a.r))
+		}
+	}
+	if !inner.empty() {
+		refuse("stage %s at %s: its layout lacks %v", m.Name, m.At, b.facts.list(inner))
+	}
+	n, at := 1, affine{}
+	for _, a := range slices.Backward(loops) {
+		at = affine{terms: []term{{a.r, n}}}.add(at, 1)
+		n *= extent(a.r)
+	}
+	buf := b.newScratch(u.DType(), n)
+	index := at.node(b.t)
+	if v := b.axes[m.Vector]; v != nil {
+		i := slices.IndexFunc(loops, func(a *axis) bool { return a.r == v.r })
+		if i >= 0 {
+			a := loops[i]
+			a.kind = Vector
+			loops = append(slices.Delete(loops, i, i+1), a)
+		}
+	}
+	sp.roots = []*uop.UOp{u}
+	return append([]Stmt{&Alloc{buf, n}}, b.level(loops, sp, "", func(sp spot) []Stmt {
+		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{index}, Value: sp.roots[0]}}
+	})...), b.t.Load(buf, b.t.True(), index)
 }
 
 // carried gives the loops of a nest of outputs.
@@ -19,9 +68,3 @@ func (b *builder) carriedLeaf(g *group) func(sp spot) []Stmt {
 }
 
 func (k *kernel) check() error { return nil }
-
-// newScratch names thread-local memory of n elements.
-func (b *builder) newScratch(d dtype.DType, n int) *uop.UOp {
-	b.allocs++
-	return b.t.Make(uop.Param, d, uop.ParamArg{Slot: b.allocs - 1, N: n, Scratch: true})
-}

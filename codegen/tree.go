@@ -138,7 +138,7 @@ func (b *builder) tail(a *axis, loops []*axis, sp spot, leaf func(sp spot) []Stm
 
 // replaceAll substitutes in all expressions of a place.
 func (b *builder) replaceAll(sp spot, with map[*uop.UOp]*uop.UOp) spot {
-	return b.mapSpot(sp, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+	return b.mapSpot(sp, map[*uop.UOp]*uop.UOp{}, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		if e, ok := with[u]; ok {
 			return e
 		}
@@ -146,9 +146,8 @@ func (b *builder) replaceAll(sp spot, with map[*uop.UOp]*uop.UOp) spot {
 	})
 }
 
-// mapSpot rewrites the expressions of a place, operands first.
-func (b *builder) mapSpot(sp spot, f func(u *uop.UOp, src []*uop.UOp) *uop.UOp) spot {
-	done := map[*uop.UOp]*uop.UOp{}
+// mapSpot rewrites the expressions of a place, operands first, and notes in done what became of each.
+func (b *builder) mapSpot(sp spot, done map[*uop.UOp]*uop.UOp, f func(u *uop.UOp, src []*uop.UOp) *uop.UOp) spot {
 	walk(sp.roots, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
 		src := make([]*uop.UOp, len(u.Src()))
 		for i, s := range u.Src() {
@@ -183,14 +182,24 @@ func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
 	}
 	var out []Stmt
 	parts := map[*uop.UOp][]*uop.UOp{} // results of reductions that are done
-	inner := sp.names
-	sp = b.mapSpot(sp, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+	done := map[*uop.UOp]*uop.UOp{}
+	inner := func() spot { // the place as a part of this value sees it
+		names := make(map[string]*uop.UOp, len(sp.names))
+		for n, v := range sp.names {
+			names[n] = v
+			if w := done[v]; w != nil {
+				names[n] = w
+			}
+		}
+		return spot{open: sp.open, names: names, lanes: sp.lanes}
+	}
+	next := b.mapSpot(sp, done, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		var w *uop.UOp
 		switch {
 		case u.Op() == uop.Part && parts[u.At(0)] != nil:
 			return parts[u.At(0)][u.Arg().(uop.PartArg).I]
 		case u.Op() == uop.Reduce && b.facts.freeRanges(u).within(sp.open):
-			stmts, regs := b.reduce(remake(b.t, u, src), spot{open: sp.open, names: inner, lanes: sp.lanes})
+			stmts, regs := b.reduce(remake(b.t, u, src), inner())
 			out = append(out, stmts...)
 			parts[u] = regs
 			w = regs[0]
@@ -199,12 +208,12 @@ func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
 		}
 		for _, m := range staged[u] {
 			var stmts []Stmt
-			stmts, w = b.stage(m, w, spot{open: sp.open, names: inner, lanes: sp.lanes})
+			stmts, w = b.stage(m, w, inner())
 			out = append(out, stmts...)
 		}
 		return w
 	})
-	return out, sp
+	return out, next
 }
 
 func (b *builder) anyReduce(sp spot) bool {
