@@ -200,6 +200,32 @@ func checkSimplify(t *testing.T, seed uint64) {
 	}
 }
 
+// checkUnder simplifies under a random guard: values stay where it holds.
+func checkUnder(t *testing.T, seed uint64) {
+	g := newGenerator(seed)
+	guard := g.condition(1 + g.IntN(3))
+	es := []*uop.UOp{g.index(1 + g.IntN(3)), g.condition(1 + g.IntN(2))}
+	out := symbolic.SimplifyUnder(g.Table, guard, es...)
+	for range 60 {
+		env := g.assign()
+		if !lawtest.Eval(guard, env).Bool() {
+			continue
+		}
+		for i, e := range es {
+			if lawtest.Eval(e, env) != lawtest.Eval(out[i], env) {
+				t.Fatalf("seed %d: under %s\n%s\nbecame %s\nwith %v", seed, show(guard), show(e), show(out[i]), env)
+			}
+		}
+	}
+}
+
+func TestSimplifyUnderKeepsValues(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3000) {
+		checkUnder(t, seed)
+	}
+}
+
 func TestSimplifyKeepsValues(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5000) {
@@ -209,5 +235,8 @@ func TestSimplifyKeepsValues(t *testing.T) {
 
 func FuzzAlgebra(f *testing.F) {
 	f.Add(uint64(1))
-	f.Fuzz(checkSimplify)
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		checkSimplify(t, seed)
+		checkUnder(t, seed)
+	})
 }

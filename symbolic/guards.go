@@ -59,6 +59,9 @@ func (x *index) normal(o uop.Op, u *uop.UOp) *uop.UOp {
 		}
 		list = next
 	}
+	if o == uop.And {
+		list = x.redundant(list)
+	}
 	return x.join(o, list)
 }
 

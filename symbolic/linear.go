@@ -111,10 +111,18 @@ func (l *linear) neg() *linear {
 // scale is c·l; nil on overflow.
 func (l *linear) scale(c int) *linear { return constant(0).plus(l, c) }
 
-// span bounds a linear form.
+// linearSpan bounds a linear form.
 func (x *index) linearSpan(l *linear) span {
-	s := span{l.k, l.k}
-	for _, t := range l.terms {
+	s := x.termSpan(l.terms).shift(l.k)
+	if len(x.facts) > 0 {
+		known := x.factSpan(l)
+		s = span{max(s.lo, known.lo), min(s.hi, known.hi)}
+	}
+	return s
+}
+
+func (x *index) termSpan(terms []Term) (s span) {
+	for _, t := range terms {
 		s = s.add(x.span(t.Node).corners(span{t.Coef, t.Coef}, times))
 	}
 	return s

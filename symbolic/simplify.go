@@ -69,14 +69,7 @@ func compareIndices(m *rewrite.Match) *uop.UOp {
 	if done, _ := x.built.Get(u); done {
 		return nil
 	}
-	l := x.form(u.At(0)).plus(x.form(u.At(1)), -1)
-	switch {
-	case l == nil:
-		return nil
-	case u.Op() == uop.Less:
-		return x.less(l)
-	}
-	return x.equal(l)
+	return x.compared(u)
 }
 
 // negateComparison turns ¬(p < q) into q < p + 1.

@@ -17,6 +17,7 @@ type index struct {
 	spans uop.Map[span]       // bounds
 	deps  uop.Map[[]*uop.UOp] // free ranges
 	built uop.Map[bool]       // nodes known to be in normal form
+	facts []fact              // conditions known to hold: see SimplifyUnder
 }
 
 type indexKey struct{}
