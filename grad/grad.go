@@ -1,0 +1,157 @@
+// Package grad differentiates graphs: given a value and what it counts, it builds the graph of the
+// gradients of other nodes.
+//
+// It knows one law per op, in a table that a test checks for completeness. It refuses to know
+// tensors, devices and anything about running.
+//
+//	g := grad.Of(loss, loss.Int(1), w, b) // ∂loss/∂w, ∂loss/∂b
+package grad
+
+import (
+	"github.com/weft-ml/weft/uop"
+)
+
+// Of gives the gradient of Σ y·seed with respect to each node of wrt: a node of its shape and type. A
+// node that y does not depend on, or whose type is no float, has the gradient 0.
+//
+// A node that has been realized since y was built may be named by its buffer.
+func Of(y, seed *uop.UOp, wrt ...*uop.UOp) []*uop.UOp {
+	order := uop.Topo(y)
+	name := aliases(order, wrt)
+	useful := reaching(order, name)
+	if len(seed.Shape()) == 0 {
+		seed = expand(seed, y.Shape())
+	}
+	sums := map[*uop.UOp]*uop.UOp{y: seed}
+	found := make(map[*uop.UOp]*uop.UOp, len(wrt))
+	for i := len(order) - 1; i >= 0; i-- {
+		u := order[i]
+		g, ok := sums[u]
+		if !ok {
+			continue
+		}
+		delete(sums, u)
+		if w, ok := name[u]; ok {
+			add(found, w, g.Reshape(w.Shape()...))
+		}
+		step(u, g, useful, sums)
+	}
+	out := make([]*uop.UOp, len(wrt))
+	for i, w := range wrt {
+		if g, ok := found[w]; ok {
+			out[i] = g
+		} else {
+			out[i] = expand(w.Int(0), w.Shape())
+		}
+	}
+	return out
+}
+
+// operands are the nodes that a law gives gradients to: those of u; for a part of a tuple those of
+// the tuple, and for an assignment what was assigned.
+func operands(u *uop.UOp) []*uop.UOp {
+	switch u.Op() {
+	case uop.Part:
+		return u.At(0).Src()
+	case uop.After:
+		return u.At(1).Src()
+	}
+	return u.Src()
+}
+
+// step applies the law of u to the gradient g.
+func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp]*uop.UOp) {
+	srcs := operands(u)
+	needed := false
+	for _, s := range srcs {
+		needed = needed || useful[s]
+	}
+	if !needed {
+		return
+	}
+	for i, d := range laws[u.Op()](u, g) {
+		s := srcs[i]
+		switch {
+		case d == nil || !useful[s] || !s.DType().IsFloat():
+			continue
+		case len(s.Shape()) == 0 && len(d.Shape()) > 0: // a scalar met an array
+			d = total(d)
+		case len(d.Shape()) == 0 && len(s.Shape()) > 0:
+			d = expand(d, s.Shape())
+		}
+		add(sums, s, d)
+	}
+}
+
+// add merges gradients that arrive over several ways.
+func add(sums map[*uop.UOp]*uop.UOp, u, g *uop.UOp) {
+	if old, ok := sums[u]; ok {
+		g = old.Add(g)
+	}
+	sums[u] = g
+}
+
+// total sums all axes; 16-bit floats in 32 bits.
+func total(d *uop.UOp) *uop.UOp {
+	axes := make([]int, len(d.Shape()))
+	for i := range axes {
+		axes[i] = i
+	}
+	return sum(d, axes)
+}
+
+// aliases finds which nodes of the graph stand for the nodes asked for: themselves, and what has been
+// realized into them.
+func aliases(order, wrt []*uop.UOp) map[*uop.UOp]*uop.UOp {
+	name := map[*uop.UOp]*uop.UOp{}
+	storage := map[*uop.UOp]*uop.UOp{} // Buffer → node asked for
+	for _, w := range wrt {
+		name[w] = w
+		if b := buffer(w); b != nil {
+			storage[b] = w
+		}
+	}
+	present := map[*uop.UOp]bool{}
+	for _, u := range order {
+		if name[u] != nil {
+			present[u] = true
+		}
+	}
+	for _, u := range order {
+		r := u.Realized()
+		switch {
+		case name[u] != nil:
+		case r != nil && name[r] == r:
+			name[u] = r
+		case r != nil && storage[buffer(r)] != nil:
+			name[u] = storage[buffer(r)]
+		case u.Op() == uop.Buffer && storage[u] != nil && !present[storage[u]]:
+			name[u] = storage[u]
+		}
+	}
+	return name
+}
+
+// buffer is the Buffer that u is, perhaps reshaped.
+func buffer(u *uop.UOp) *uop.UOp {
+	for u.Op() == uop.Reshape {
+		u = u.At(0)
+	}
+	if u.Op() == uop.Buffer {
+		return u
+	}
+	return nil
+}
+
+// reaching are the nodes that depend on one asked for: no other needs a gradient.
+func reaching(order []*uop.UOp, name map[*uop.UOp]*uop.UOp) map[*uop.UOp]bool {
+	useful := map[*uop.UOp]bool{}
+	for _, u := range order {
+		_, ok := name[u]
+		for _, s := range u.Src() {
+			ok = ok || useful[s]
+		}
+		useful[u] = ok
+	}
+	return useful
+}

@@ -1,0 +1,278 @@
+package grad
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// law gives the gradient of each operand of u from that of u; nil where there is none.
+type law func(u, g *uop.UOp) []*uop.UOp
+
+// none marks ops without a gradient: leaves, integers, comparisons, and what only kernels contain.
+func none(*uop.UOp, *uop.UOp) []*uop.UOp { return nil }
+
+type grads = []*uop.UOp
+
+// laws is keyed by op; a test reports missing rows.
+var laws = [uop.NumOps]law{
+	uop.Const: none, uop.Buffer: none, uop.Param: none, uop.Var: none, uop.Range: none, uop.Reg: none,
+
+	uop.Reshape: func(u, g *uop.UOp) grads { return grads{g.Reshape(u.At(0).Shape()...)} },
+	uop.Permute: func(u, g *uop.UOp) grads { return grads{g.Permute(inverse(ints(u))...)} },
+	uop.Expand:  func(u, g *uop.UOp) grads { return grads{shrinkTo(g, u.At(0).Shape())} },
+	uop.Flip:    func(u, g *uop.UOp) grads { return grads{g.Flip(ints(u)...)} },
+	uop.Pad: func(u, g *uop.UOp) grads {
+		lo := u.Arg().(uop.PadArg).Lo.Slice()
+		hi := slices.Clone(u.At(0).Shape())
+		for i := range hi {
+			hi[i] += lo[i]
+		}
+		return grads{g.Shrink(lo, hi)}
+	},
+	uop.Shrink: func(u, g *uop.UOp) grads {
+		a := u.Arg().(uop.PadArg)
+		hi := slices.Clone(u.At(0).Shape())
+		for i := range hi {
+			hi[i] -= a.Hi.At(i)
+		}
+		return grads{g.Pad(a.Lo.Slice(), hi)}
+	},
+	uop.Slide: func(u, g *uop.UOp) grads {
+		a := u.Arg().(uop.SlideArg)
+		return grads{g.Slide(a.Axis, a.By, -a.Step, -a.Lo, u.At(0).Shape()[a.Axis])}
+	},
+
+	uop.Neg:  func(u, g *uop.UOp) grads { return grads{g.Neg()} },
+	uop.Sqrt: func(u, g *uop.UOp) grads { return grads{g.Mul(g.Float(0.5)).Div(u)} },
+	uop.Exp2: func(u, g *uop.UOp) grads { return grads{g.Mul(u).Mul(g.Float(math.Ln2))} },
+	uop.Log2: func(u, g *uop.UOp) grads { return grads{g.Div(u.At(0)).Mul(g.Float(math.Log2E))} },
+	uop.Sin: func(u, g *uop.UOp) grads { // cos x = 1 − 2 sin²(x/2)
+		s := u.At(0).Mul(g.Float(0.5)).Sin()
+		return grads{g.Mul(g.Int(1).Sub(s.Mul(s).Mul(g.Int(2))))}
+	},
+	uop.Trunc:   none,
+	uop.Cast:    func(u, g *uop.UOp) grads { return grads{g.Cast(u.At(0).DType())} },
+	uop.Bitcast: none,
+
+	uop.Add:  func(u, g *uop.UOp) grads { return grads{g, g} },
+	uop.Mul:  func(u, g *uop.UOp) grads { return grads{g.Mul(u.At(1)), g.Mul(u.At(0))} },
+	uop.Div:  func(u, g *uop.UOp) grads { return grads{g.Div(u.At(1)), g.Mul(u).Div(u.At(1)).Neg()} },
+	uop.IDiv: none, uop.Mod: none,
+	uop.Max: func(u, g *uop.UOp) grads { // a tie shares
+		x, y := u.At(0), u.At(1)
+		zero, half := g.Int(0), g.Mul(g.Float(0.5))
+		tie := x.Equal(y)
+		return grads{tie.Where(half, y.Less(x).Where(g, zero)), tie.Where(half, x.Less(y).Where(g, zero))}
+	},
+	uop.And: none, uop.Or: none, uop.Xor: none, uop.Shl: none, uop.Shr: none, uop.Less: none, uop.Equal: none,
+	uop.Where: func(u, g *uop.UOp) grads {
+		return grads{nil, u.At(0).Where(g, g.Int(0)), u.At(0).Where(g.Int(0), g)}
+	},
+	uop.MulAdd: func(u, g *uop.UOp) grads { return grads{g.Mul(u.At(1)), g.Mul(u.At(0)), g} },
+
+	uop.Reduce: reduce,
+	uop.Part:   part,
+
+	uop.Gather: func(u, g *uop.UOp) grads {
+		x, index := u.At(0), u.At(1)
+		return grads{zeros(g, x.Shape()).Scatter(index, g, u.Arg().(uop.AxisArg).Axis, uop.Sum), nil}
+	},
+	uop.Scatter:    scatter,
+	uop.Load:       none,
+	uop.Store:      none,
+	uop.After:      after,
+	uop.Contiguous: func(u, g *uop.UOp) grads { return grads{g} },
+	uop.Copy:       func(u, g *uop.UOp) grads { return grads{g.Copy(deviceOf(u.At(0)))} },
+	uop.Detach: func(u, g *uop.UOp) grads { // only the derivatives that are stated
+		out := grads{nil}
+		for i := 1; i+1 < len(u.Src()); i += 2 {
+			out = append(out, g.Mul(u.At(i+1)), nil)
+		}
+		return out
+	},
+}
+
+func ints(u *uop.UOp) []int { return u.Arg().(uop.Ints).Slice() }
+
+func inverse(order []int) []int {
+	out := make([]int, len(order))
+	for i, a := range order {
+		out[a] = i
+	}
+	return out
+}
+
+// expand spreads a scalar.
+func expand(u *uop.UOp, shape uop.Shape) *uop.UOp {
+	s := make([]int, len(shape))
+	for i := range s {
+		s[i] = 1
+	}
+	return u.Reshape(s...).Expand(shape...)
+}
+
+func zeros(like *uop.UOp, shape uop.Shape) *uop.UOp { return expand(like.Int(0), shape) }
+
+// sum adds over axes, 16-bit floats in 32 bits.
+func sum(u *uop.UOp, axes []int) *uop.UOp {
+	if len(axes) == 0 {
+		return u
+	}
+	d := u.DType()
+	return u.Cast(dtype.Accumulator(d)).Reduce(uop.Sum, axes...).Cast(d)
+}
+
+// shrinkTo sums the axes that an expansion made, and keeps them with size 1. A scalar gradient stands for
+// the whole.
+func shrinkTo(g *uop.UOp, shape uop.Shape) *uop.UOp {
+	var axes []int
+	for i, n := range g.Shape() {
+		if shape[i] == 1 && n != 1 {
+			axes = append(axes, i)
+		}
+	}
+	return sum(g, axes).Reshape(shape...)
+}
+
+// deviceOf is where a value lies: on the device of a buffer below it.
+func deviceOf(u *uop.UOp) string {
+	for _, s := range uop.Topo(u) {
+		if s.Op() == uop.Buffer {
+			return s.Arg().(uop.BufferArg).Device
+		}
+	}
+	return ""
+}
+
+// unreduce spreads a reduced value over the axes again.
+func unreduce(v, u *uop.UOp) *uop.UOp {
+	in := u.At(0).Shape()
+	s := slices.Clone(in)
+	for _, a := range u.Arg().(uop.ReduceArg).Axes.Slice() {
+		s[a] = 1
+	}
+	return v.Reshape(s...).Expand(in...)
+}
+
+// reduce differentiates reductions of one part.
+func reduce(u, g *uop.UOp) []*uop.UOp {
+	x := u.At(0)
+	arg := u.Arg().(uop.ReduceArg)
+	switch arg.Monoid {
+	case uop.Sum:
+		return grads{unreduce(g, u)}
+	case uop.MaxOf: // ties share, NaN counts as equal to NaN
+		top := unreduce(u, u)
+		hit := x.Equal(top).Or(x.Equal(x).Or(top.Equal(top)).Not())
+		share := hit.Cast(x.DType())
+		return grads{share.Mul(unreduce(g.Div(sum(share, arg.Axes.Slice())), u))}
+	case uop.Prod:
+		return grads{product(u, g)}
+	}
+	panic("BUG: no gradient for a reduction with " + arg.Monoid.String())
+}
+
+// product gives each factor the product of the others: the total divided by it where no factor is
+// zero; where one is, that one has the product of the others; where more are, 0.
+func product(u, g *uop.UOp) *uop.UOp {
+	x, axes := u.At(0), u.Arg().(uop.ReduceArg).Axes.Slice()
+	zero, one := x.Int(0), x.Int(1)
+	isZero := x.Equal(zero)
+	others := isZero.Where(one, x).Reduce(uop.Prod, axes...)
+	n := sum(isZero.Where(one, zero), axes)
+	none, single := unreduce(n, u).Equal(zero), unreduce(n, u).Equal(one)
+	rest := unreduce(others, u)
+	d := none.Where(rest.Div(isZero.Where(one, x)), isZero.And(single).Where(rest, zero))
+	return d.Mul(unreduce(g, u))
+}
+
+// part differentiates a part of a reduction of several.
+func part(u, g *uop.UOp) []*uop.UOp {
+	r, i := u.At(0), u.Arg().(uop.PartArg).I
+	out := make([]*uop.UOp, len(r.Src()))
+	wide := unreduce(g, r)
+	value := func(i int) *uop.UOp { return unreduce(r.Part(i), r) }
+	switch r.Arg().(uop.ReduceArg).Monoid {
+	case uop.ArgMax: // the element that was chosen
+		if i == 0 {
+			out[0] = r.At(1).Equal(value(1)).Where(wide, wide.Int(0))
+		}
+	case uop.SumExp: // m = max s, Σ f·2^(s−m): s counts in the exponent and, where it is the maximum, in m
+		s := r.At(0)
+		top := s.Equal(value(0)).Cast(g.DType())
+		if i == 0 {
+			out[0] = wide.Mul(top)
+			break
+		}
+		e := s.Sub(value(0)).Exp2()
+		out[0] = wide.Mul(r.At(i).Mul(e).Sub(top.Mul(value(i)))).Mul(wide.Float(math.Ln2))
+		out[i] = wide.Mul(e)
+	case uop.Moments: // of elements (n, x, 0): Σ n, the mean, Σ n·(x − mean)²
+		w := r.At(0)
+		switch i {
+		case 1:
+			out[1] = wide.Mul(w.Div(value(0)))
+		case 2:
+			out[1] = wide.Mul(w).Mul(r.At(1).Sub(value(1))).Mul(wide.Int(2))
+		}
+	}
+	return out
+}
+
+func scatter(u, g *uop.UOp) []*uop.UOp {
+	arg := u.Arg().(uop.ScatterArg)
+	base, index, value := u.At(0), u.At(1), u.At(2)
+	back := func(g *uop.UOp) *uop.UOp { return g.Gather(index, arg.Axis) }
+	switch arg.Monoid {
+	case uop.Sum:
+		return grads{g, nil, back(g)}
+	case uop.Last:
+		return lastWins(u, g)
+	case uop.MaxOf: // whoever equals the result shares
+		inBase := base.Equal(u).Cast(g.DType())
+		inValue := value.Equal(back(u)).Cast(g.DType())
+		n := inBase.Scatter(index, inValue, arg.Axis, uop.Sum)
+		share := g.Div(n)
+		return grads{inBase.Mul(share), nil, inValue.Mul(back(share))}
+	case uop.Prod: // with one zero its partners' product counts, with more nothing does
+		one, zero := g.Int(1), g.Int(0)
+		zb, zv := base.Equal(zero), value.Equal(zero)
+		rest := zb.Where(one, base).Scatter(index, zv.Where(one, value), arg.Axis, uop.Prod)
+		n := zb.Where(one, zero).Scatter(index, zv.Where(one, zero), arg.Axis, uop.Sum)
+		d := func(x, isZero, rest, n *uop.UOp) *uop.UOp {
+			return n.Equal(zero).Where(rest.Div(isZero.Where(one, x)), isZero.And(n.Equal(one)).Where(rest, zero))
+		}
+		return grads{g.Mul(d(base, zb, rest, n)), nil, back(g).Mul(d(value, zv, back(rest), back(n)))}
+	}
+	panic("BUG: no gradient for a scatter with " + arg.Monoid.String())
+}
+
+// lastWins finds which value was written last at each place by scattering the positions of the
+// values: the gradient goes to it, and to the base where nothing was written.
+func lastWins(u, g *uop.UOp) []*uop.UOp {
+	axis := u.Arg().(uop.ScatterArg).Axis
+	index := u.At(1)
+	s := index.Shape()
+	n := make([]int, len(s))
+	for i := range n {
+		n[i] = 1
+	}
+	n[axis] = s[axis]
+	pos := uop.NewIota(s[axis]).Cast(dtype.I32).Reshape(n...).Expand(s...)
+	untouched := expand(pos.Int(-1), u.Shape())
+	winner := untouched.Scatter(index, pos, axis, uop.Last)
+	wins := winner.Gather(index, axis).Equal(pos)
+	return grads{winner.Less(winner.Int(0)).Where(g, g.Int(0)), nil, wins.Where(g.Gather(index, axis), g.Int(0))}
+}
+
+// after differentiates an assignment of a whole buffer: only the value counts.
+func after(u, g *uop.UOp) []*uop.UOp {
+	store := u.At(1)
+	if store.At(0).Shape().Numel() != u.Shape().Numel() {
+		panic("BUG: no gradient for an assignment to a part of a buffer")
+	}
+	return grads{nil, g.Reshape(store.At(1).Shape()...)}
+}
