@@ -117,7 +117,7 @@ func logAddExp(x, y *uop.UOp) *uop.UOp {
 	return out.Derive(x, s, y, s.Int(1).Sub(s))
 }
 
-// Pow is t to the v. Integers stay integers (a negative exponent gives 0 but for ±1); a negative
+// Pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative
 // base with an exponent that is no integer gives NaN; anything to the 0 is 1.
 func (t *Tensor) Pow(v any) *Tensor { return power("Pow", t, v) }
 
@@ -130,6 +130,9 @@ func power(op string, x, y any) *Tensor {
 			if out := smallPower(u[0], c.Float()); out != nil {
 				return out
 			}
+		}
+		if n, ok := u[1].ConstInt(); ok && n < 0 {
+			failArg(op, "an integer to the power %d is no integer; make the base a float", n)
 		}
 		return widely(u, powInt, pow)
 	}, x, y)

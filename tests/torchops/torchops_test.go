@@ -1,0 +1,76 @@
+package torchops
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tests/require"
+)
+
+// folder is the folder of cases: WEFT_TORCH_OPS, else torch-ops among the shared data. A folder that was named
+// must be there.
+func folder(t *testing.T) string {
+	if dir := os.Getenv("WEFT_TORCH_OPS"); dir != "" {
+		return dir
+	}
+	if os.Getenv("CI") == "true" {
+		t.Setenv("WEFT_REQUIRE", os.Getenv("WEFT_REQUIRE")+",DATA")
+	}
+	return filepath.Clean(require.Data(t, "torch-ops"))
+}
+
+// TestTorchOps runs the folder on each device of WEFT_DEVICES (default CPU,INTERP,REF) and ends with a
+// line for each. WEFT_TORCH_CASES limits the run to cases whose id or op contains one of its words.
+func TestTorchOps(t *testing.T) {
+	cases, err := Load(folder(t))
+	if err != nil {
+		t.Fatalf("the cases cannot be read: %v; name a folder of the right form with WEFT_TORCH_OPS", err)
+	}
+	cases = selected(cases, os.Getenv("WEFT_TORCH_CASES"))
+	names, named := "CPU,INTERP,REF", false
+	if v := os.Getenv("WEFT_DEVICES"); v != "" {
+		names, named = v, true
+	}
+	var summaries []string
+	for _, name := range strings.Split(names, ",") {
+		name = strings.TrimSpace(name)
+		t.Run(name, func(t *testing.T) {
+			e, err := engine.Use(name)
+			if err != nil && named {
+				t.Fatalf("device %s: %v", name, err)
+			}
+			require.Device(t, name, err)
+			r := Run(context.Background(), e, cases)
+			fmt.Print(r.Failures())
+			if r.Count(Failed) > 0 {
+				t.Fail()
+			}
+			summaries = append(summaries, r.Summary())
+		})
+	}
+	for _, s := range summaries {
+		fmt.Println(s)
+	}
+}
+
+func selected(cases []*Case, words string) []*Case {
+	if words == "" {
+		return cases
+	}
+	var out []*Case
+	for _, c := range cases {
+		for _, w := range strings.Split(words, ",") {
+			if strings.Contains(c.ID, w) || strings.Contains(c.Op, w) {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
