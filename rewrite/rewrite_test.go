@@ -9,7 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/rewrite"
-	"github.com/weft-ml/weft/rewrite/lawtest"
+	"github.com/weft-ml/weft/lawtest"
 	"github.com/weft-ml/weft/uop"
 )
 

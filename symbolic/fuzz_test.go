@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/dtype"
-	"github.com/weft-ml/weft/rewrite/lawtest"
+	"github.com/weft-ml/weft/lawtest"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )

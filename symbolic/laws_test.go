@@ -3,7 +3,7 @@ package symbolic_test
 import (
 	"testing"
 
-	"github.com/weft-ml/weft/rewrite/lawtest"
+	"github.com/weft-ml/weft/lawtest"
 	"github.com/weft-ml/weft/symbolic"
 )
 
