@@ -42,6 +42,9 @@ func (f *facts) boundOp(u *uop.UOp, all span) span {
 	switch u.Op() {
 	case uop.Const:
 		v, _ := u.ConstValue()
+		if u.DType() == dtype.U64 && v.Int() < 0 { // beyond the integers of Go
+			return all
+		}
 		return span{int(v), int(v)}
 	case uop.Range:
 		return span{0, extent(u) - 1}
