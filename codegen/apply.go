@@ -252,7 +252,10 @@ func (k *kernel) order(m Move) error {
 		case 0:
 			continue
 		case len(g.axes):
-			g.order = list
+			g.order = slices.Clone(list)
+			for g.order[len(g.order)-1].owner != "" { // inside all outputs' axes: the reduction's own loops
+				g.order = g.order[:len(g.order)-1]
+			}
 		default:
 			return fmt.Errorf("it must name all axes of its nest")
 		}

@@ -20,7 +20,7 @@ const (
 	Threads             // thread n.0
 	Tiles               // tile m.1
 	Vectors             // vector n.1
-	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [vector n.1]
+	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [tile k.1] [vector n.1]
 	Carry               // carry r0 in scratch layout m,n
 )
 
@@ -56,6 +56,7 @@ type Move struct {
 	Axes   []string // order, fuse: axes; nest: the inner axes; stage, carry: layout, outermost first
 	At     string   // stage: the loop inside which it happens, or root
 	Box    bool     // stage: by box
+	Tile   string   // stage: axis of the copy nest that is unrolled
 	Vector string   // stage: axis of the copy nest that is a vector
 }
 
@@ -75,6 +76,9 @@ func (m Move) String() string {
 		}
 		if len(m.Axes) > 0 {
 			s += " layout " + strings.Join(m.Axes, ",")
+		}
+		if m.Tile != "" {
+			s += " tile " + m.Tile
 		}
 		if m.Vector != "" {
 			s += " vector " + m.Vector
@@ -171,6 +175,8 @@ func parseStage(f []string) (m Move, ok bool) {
 		switch f[0] {
 		case "layout":
 			m.Axes = strings.Split(f[1], ",")
+		case "tile":
+			m.Tile = f[1]
 		case "vector":
 			m.Vector = f[1]
 		default:

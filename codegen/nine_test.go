@@ -33,18 +33,27 @@ var nine = []struct {
 }{
 	{"product 1024", func() *kit { return productSpec(1024, 1024, 1024) }, productMoves, productC(1024, 1024, 1024), 0.5},
 	{"product 1000x333x777", func() *kit { return productSpec(1000, 333, 777) }, productMoves, productC(1000, 333, 777), 0.5},
-	{"conv forward", convSpec, "split a2 12; split a3 12; fuse a1 a2.0; thread a0", convC, 0.3},
-	{"conv input gradient", convInputSpec, "", convInputC, 0.3},
-	{"conv weight gradient", convWeightSpec, "", convWeightC, 0.3},
+	{"conv forward", convSpec, convMoves, convC, 0.3},
+	{"conv input gradient", convInputSpec, convMoves, convInputC, 0.3},
+	{"conv weight gradient", convWeightSpec, weightMoves, convWeightC, 0.3},
 	{"softmax", func() *kit { return softmaxSpec(1024, 1024) }, softmaxMoves, softmaxC, 0},
-	{"attention", attentionSpec, "", attentionC, 0},
-	{"argmax", argmaxSpec, "", argmaxC, 0},
-	{"embedding gradient", embeddingSpec, "", embeddingC, 0},
+	{"attention", attentionSpec, attentionMoves, attentionC, 0},
+	{"argmax", argmaxSpec, "thread a0; split r0.a 64; vector r0.a.1", argmaxC, 0},
+	{"embedding gradient", embeddingSpec, "split a0 64; vector a0.1; vector b1", embeddingC, 0},
 }
 
 const (
 	productMoves = "split a0 6 shift; split a1 64 shift; order a1.0 a0.0 a0.1 a1.1; tile a0.1; vector a1.1; thread a1.0;" +
 		"stage p2 at a1.0 by ranges layout r0.a,a1.1 vector a1.1"
+	convMoves = "split a3 12; tile a3.1; vector a1; order a0 a2 a3.0 a3.1 a1; thread a0; stage p1 at a0 by box;" +
+		"stage p2 at root by ranges layout r0.a,r0.b,r0.c,a1 vector a1"
+	weightMoves = "split a1 2; tile a1.1; tile a3; vector a0; order r0.a a1.0 a2 a1.1 a3 a0 r0.b r0.c; thread a1.0;" +
+		"stage p1 at r0.a by box; stage p2 at r0.a by ranges layout r0.b,r0.c,a0 vector a0;" +
+		"carry r0 in scratch layout a1.0,a2,a1.1,a3,a0"
+	attentionMoves = "split r1.a 64; nest r1 r1.a.1; split a1 4; tile a1.1; vector a2; order a0 a1.0 r1.a.0 a1.1 a2; thread a1.0;" +
+		"vector r1.a.1; stage p2 at a0 by ranges layout r1.a.0,r0.a,r1.a.1 vector r1.a.1;" +
+		"stage r1s at r1.a.0 by ranges layout a1.1,r1.a.1 tile a1.1 vector r1.a.1;" +
+		"stage r1w at a1.1 by ranges layout r1.a.1 vector r1.a.1; carry r1 in scratch layout a1.1,a2"
 	softmaxMoves = "split a1 64; vector a1.1; split r0.a 64; vector r0.a.1; split r1.a 64; vector r1.a.1; thread a0"
 )
 

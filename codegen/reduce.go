@@ -40,9 +40,22 @@ func rank(x bool) int {
 func (b *builder) reduce(u *uop.UOp, sp spot) ([]Stmt, []*uop.UOp) {
 	parts, ranges := reduceParts(u)
 	m := u.Arg().(uop.ReduceArg).Monoid
+	carried := b.carrying.is(u)
+	if carried {
+		ranges = slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return sp.open.has(b.facts.rangeID(r)) })
+	}
 	loops := b.loopsOf(ranges)
-	regs, out := b.accumulators(m, parts)
 	sp.roots = parts
+	if carried {
+		regs, out := b.resume(m, parts)
+		return append(append(out, b.level(loops, sp, "", b.update(m, regs))...), b.suspend(regs)...), regs
+	}
+	regs, out := b.accumulators(m, parts)
+	if sp.lanes && loops[0].kind == Vector { // inside other lanes each does the whole
+		serial := *loops[0]
+		serial.kind = Serial
+		loops = append(loops[1:], &serial)
+	}
 	if loops[0].kind != Vector {
 		return append(out, b.level(loops, sp, "", b.update(m, regs))...), regs
 	}

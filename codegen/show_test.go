@@ -12,11 +12,12 @@ func TestShow(t *testing.T) {
 	if os.Getenv("SHOW") == "" {
 		t.Skip()
 	}
-	m, _ := codegen.ParseMoves(os.Getenv("SHOW"))
-	p, k := lower(t, productSpec(7, 40, 11).s, m)
-	fmt.Println(codegen.Dump(p))
-	fmt.Println(k.Source)
-	p, k = lower(t, softmaxSpec(5, 37).s, nil)
-	fmt.Println(codegen.Dump(p))
-	fmt.Println(k.Source)
+	for i, n := range nine {
+		if n.name == os.Getenv("SHOW") {
+			k := n.spec()
+			p, kernel := lower(t, k.s, nineMoves(t, i, k.s))
+			fmt.Println(codegen.Dump(p))
+			fmt.Println(kernel.Source)
+		}
+	}
 }

@@ -46,25 +46,22 @@ func (b *builder) stage(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 	}
 	buf := b.newScratch(u.DType(), n)
 	index := at.node(b.t)
-	if v := b.axes[m.Vector]; v != nil {
-		i := slices.IndexFunc(loops, func(a *axis) bool { return a.r == v.r })
-		if i >= 0 {
-			a := loops[i]
-			a.kind = Vector
-			loops = append(slices.Delete(loops, i, i+1), a)
+	for _, w := range []struct {
+		name string
+		kind Kind
+	}{{m.Tile, Tile}, {m.Vector, Vector}} { // innermost
+		if x := b.axes[w.name]; x != nil {
+			if i := slices.IndexFunc(loops, func(a *axis) bool { return a.r == x.r }); i >= 0 {
+				a := loops[i]
+				a.kind = w.kind
+				loops = append(slices.Delete(loops, i, i+1), a)
+			}
 		}
 	}
 	sp.roots = []*uop.UOp{u}
 	return append([]Stmt{&Alloc{buf, n}}, b.level(loops, sp, "", func(sp spot) []Stmt {
 		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{index}, Value: sp.roots[0]}}
 	})...), b.t.Load(buf, b.t.True(), index)
-}
-
-// carried gives the loops of a nest of outputs.
-func (b *builder) carried(g *group) []*axis { return g.order }
-
-func (b *builder) carriedLeaf(g *group) func(sp spot) []Stmt {
-	return func(sp spot) []Stmt { return b.stores(g, sp.roots) }
 }
 
 func (k *kernel) check() error { return nil }

@@ -14,6 +14,9 @@ type builder struct {
 	nextReg int
 	allocs  int
 	vectors rangeSet // ranges of Vector loops, from the pass "index" on
+
+	carrying *carried // in the nest being built
+	allOpen  rangeSet // all its loops
 }
 
 // spot is a place in the tree: the open loops, and the expressions still to be computed inside. names are
@@ -47,7 +50,17 @@ func (b *builder) nestOf(g *group) []Stmt {
 		sp.roots = append(sp.roots, o.Index...)
 		sp.roots = append(sp.roots, orTrue(b.t, o.Gate), o.Value)
 	}
-	return b.level(b.carried(g), sp, Root, b.carriedLeaf(g))
+	b.carrying = b.carriedIn(g)
+	b.allOpen = rangeSet{}
+	for _, a := range g.order {
+		b.allOpen = b.allOpen.or(b.facts.set(a.r))
+	}
+	return b.level(g.order, sp, Root, func(sp spot) []Stmt {
+		if b.carrying != nil {
+			return when(b.carrying.last, b.stores(g, sp.roots)...)
+		}
+		return b.stores(g, sp.roots)
+	})
 }
 
 func orTrue(t *uop.Table, u *uop.UOp) *uop.UOp {
@@ -119,6 +132,9 @@ func (b *builder) level(loops []*axis, sp spot, at string, leaf func(sp spot) []
 		body = append(body, when(b.fold(last.Less(a.r.Add(b.t.Index(1)))), b.tail(a, loops[1:], inside, leaf)...)...)
 	default:
 		body = b.level(loops[1:], inside, a.name, leaf)
+	}
+	if a.owner != "" { // not a copy nest over the same range
+		out = append(out, b.carrying.allocs(a.r)...)
 	}
 	return append(out, &Loop{Range: a.r, Kind: a.kind, Reduce: a.owner != "", Body: body})
 }
@@ -198,7 +214,7 @@ func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
 		switch {
 		case u.Op() == uop.Part && parts[u.At(0)] != nil:
 			return parts[u.At(0)][u.Arg().(uop.PartArg).I]
-		case u.Op() == uop.Reduce && b.facts.freeRanges(u).within(sp.open):
+		case u.Op() == uop.Reduce && b.ready(u, sp.open):
 			stmts, regs := b.reduce(remake(b.t, u, src), inner())
 			out = append(out, stmts...)
 			parts[u] = regs
@@ -214,6 +230,12 @@ func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
 		return w
 	})
 	return out, next
+}
+
+// ready says whether a reduction can be computed here: what it depends on is open; a carried one waits for
+// all loops of its nest.
+func (b *builder) ready(u *uop.UOp, open rangeSet) bool {
+	return b.facts.freeRanges(u).within(open) && (!b.carrying.is(u) || b.allOpen.within(open))
 }
 
 func (b *builder) anyReduce(sp spot) bool {

@@ -249,7 +249,7 @@ func (r *renderer) vload(u *uop.UOp) string {
 	case ok && stride == 0 && mask == "":
 		s = r.splat(e, p+"["+r.expr(base)+"]")
 	case ok && stride == 1 && mask == "":
-		s = fmt.Sprintf("(*(const %su *)(%s + %s))", r.vtype(e), p, r.expr(base))
+		s = fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), p, r.expr(base))
 	case ok && stride == 1 && r.mask == "" && uniform == "":
 		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("ldm", e), p, r.expr(base), r.maskOf(gate, elemBits[e]))
 	case ok && mask == "":
