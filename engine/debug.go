@@ -76,6 +76,7 @@ func (e *Engine) debugPlan(p *compiled) {
 }
 
 func (e *Engine) debugKernel(prog *codegen.Program, k *plan.Kernel) {
+	watched(e.name, prog, k)
 	if e.says(debugCode) {
 		fmt.Fprintf(e.opts.Log, "// %s\n// moves: %s\n%s\n", Colored(k), k.Moves, k.Source)
 	}

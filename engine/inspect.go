@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/uop"
+)
+
+// View is a plan to look at: what Realize of the same nodes would play.
+type View struct {
+	Plan     *plan.Plan
+	Schedule *schedule.Result
+	engine   *Engine
+}
+
+// Plan schedules nodes and writes their kernels, but compiles and computes nothing. Nodes that are in memory
+// already are left out.
+func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.machine.Evaluate != nil {
+		return nil, fmt.Errorf("%s evaluates graphs and has no plans; use another device", e.name)
+	}
+	targets, err := e.targets(nodes)
+	if err != nil {
+		return nil, err
+	}
+	p, err := e.build(canonicalize(targets))
+	if err != nil {
+		return nil, err
+	}
+	return &View{p.plan, p.schedule, e}, nil
+}
+
+// Launches lists the kernels in the order in which they run; copies are left out.
+func (v *View) Launches() []*plan.Kernel {
+	var out []*plan.Kernel
+	for _, s := range v.Plan.Steps {
+		if s.Kind == plan.Launch {
+			out = append(out, &v.Plan.Kernels[s.Kernel])
+		}
+	}
+	return out
+}
+
+// Flops is the number of arithmetic operations of one play.
+func (v *View) Flops() int64 {
+	n := int64(0)
+	for _, k := range v.Launches() {
+		n += k.Flops
+	}
+	return n
+}
+
+// Tree is the i-th launch as a tree of statements, one op a line: what its language spells.
+func (v *View) Tree(i int) (string, error) {
+	prog, err := v.lower(i)
+	if err != nil {
+		return "", err
+	}
+	return codegen.Dump(prog), nil
+}
+
+func (v *View) lower(i int) (*codegen.Program, error) {
+	for _, s := range v.Schedule.Steps {
+		if s.Spec == nil {
+			continue
+		}
+		if i == 0 {
+			t := v.engine.machine.Target
+			return codegen.Lower(s.Spec, codegen.Choose(s.Spec, t), t)
+		}
+		i--
+	}
+	return nil, fmt.Errorf("the plan has %d launches", len(v.Launches()))
+}
+
+// String prints the schedule with its reasons, then every kernel.
+func (v *View) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d launches, arena %d bytes\n%v", len(v.Launches()), v.Plan.Peak, v.Schedule)
+	for i := range v.Plan.Kernels {
+		k := &v.Plan.Kernels[i]
+		fmt.Fprintf(&b, "\n// %s, %d flops, %d bytes\n", k.Name, k.Flops, k.Bytes)
+		if k.Moves != "" {
+			fmt.Fprintf(&b, "// moves: %s\n", k.Moves)
+		}
+		b.WriteString(k.Source)
+	}
+	return b.String()
+}
+
+var watcher struct {
+	sync.RWMutex
+	f func(device string, k *plan.Kernel, tree string)
+}
+
+// Watch has f called with every kernel that any engine writes from now on: the device, the kernel, and its tree of
+// statements. Tests collect kernels with it. nil ends it. f may be called from several goroutines.
+func Watch(f func(device string, k *plan.Kernel, tree string)) {
+	watcher.Lock()
+	defer watcher.Unlock()
+	watcher.f = f
+}
+
+func watched(device string, prog *codegen.Program, k *plan.Kernel) {
+	watcher.RLock()
+	defer watcher.RUnlock()
+	if watcher.f != nil {
+		watcher.f(device, k, codegen.Dump(prog))
+	}
+}

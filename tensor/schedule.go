@@ -1,0 +1,28 @@
+package tensor
+
+import (
+	"fmt"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Schedule is what Realize of these tensors would do, to look at: its String prints the kernels, what was fused and
+// why. Nothing is compiled or computed. Tensors that are realized already need no kernels.
+func Schedule(ts ...*Tensor) (*engine.View, error) {
+	e, err := engineFor(ts)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]*uop.UOp, len(ts))
+	for i, t := range ts {
+		if t.eng != nil && t.eng != e {
+			return nil, fmt.Errorf("tensors on %s and on %s are scheduled one device at a time", e.Name(), t.eng.Name())
+		}
+		nodes[i] = t.node()
+	}
+	return e.Plan(nodes...)
+}
+
+// Schedule is what Realize of t would do, to look at.
+func (t *Tensor) Schedule() (*engine.View, error) { return Schedule(t) }
