@@ -115,12 +115,15 @@ func reshape(t *uop.Table, in, out uop.Shape, idx []*uop.UOp) []*uop.UOp {
 	return src
 }
 
-// regroup fills src, an index over sizes in, from idx over sizes out of the same product.
+// regroup fills src, an index over sizes in, from idx over sizes out of the same product. Where a value matters its
+// index is inside, so divisions may rely on that: windows over padding stay free of them.
 func regroup(t *uop.Table, in, out []int, idx, src []*uop.UOp) {
 	flat := t.Index(0)
 	stride := 1
+	var inside *uop.UOp
 	for k := len(out) - 1; k >= 0; k-- {
 		if out[k] != 1 {
+			inside = and(t, inside, within(t, idx[k], out[k]))
 			flat = flat.Add(idx[k].Mul(t.Index(stride)))
 			stride *= out[k]
 		}
@@ -136,7 +139,11 @@ func regroup(t *uop.Table, in, out []int, idx, src []*uop.UOp) {
 		if stride*in[k] < total {
 			e = e.Mod(t.Index(in[k]))
 		}
-		src[k] = symbolic.Simplify(t, e)
+		if inside == nil {
+			src[k] = symbolic.Simplify(t, e)
+		} else {
+			src[k] = symbolic.SimplifyUnder(t, inside, e)[0]
+		}
 		stride *= in[k]
 	}
 }
