@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sys/cpu"
-
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/engine"
@@ -37,12 +35,6 @@ func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machi
 
 // cTarget is C for this processor.
 func cTarget(noOpt bool) *codegen.Target {
-	m := c.Machine{NoOpt: noOpt}
-	switch {
-	case cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL:
-		m.VectorBytes, m.L1, m.L2 = 64, 48<<10, 1<<20
-	case cpu.X86.HasAVX2:
-		m.VectorBytes, m.L1, m.L2 = 32, 32<<10, 512<<10
-	}
-	return c.Target(m)
+	p := native.Describe()
+	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, L1: p.L1, L2: p.L2})
 }
