@@ -35,8 +35,9 @@ func (e *Engine) Recording() bool {
 	return e.record != nil
 }
 
-// Capture runs f once, recording what it realizes, and computes it as one plan together with the nodes that f returns.
-// inputs are Buffer nodes that later runs replace.
+// Capture runs f once, recording what it realizes, and compiles one plan for it together with the nodes that f
+// returns. Nothing is computed: that is Run's. inputs are Buffer nodes, no two of them over the same memory, that
+// runs replace.
 func (e *Engine) Capture(ctx context.Context, inputs []*uop.UOp, f func() ([]*uop.UOp, error)) (*Captured, error) {
 	e.mu.Lock()
 	if e.record != nil {
@@ -81,6 +82,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 	if len(targets) == 0 {
 		return nil, errors.New("Capture: the function computes nothing")
 	}
+	targets = lastStores(targets)
 	canon := canonicalize(targets)
 	c := &Captured{engine: e, inputs: canon.inputs, shapes: inputs, targets: targets, outs: outs}
 	for _, in := range inputs {
@@ -99,7 +101,26 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 	if c.plan, err = e.compile(ctx, canon); err != nil {
 		return nil, err
 	}
-	return c, e.run(c.plan, c.inputs, targets)
+	c.plan.pinned = true
+	return c, nil
+}
+
+// lastStores drops assignments that a later one to the same buffer makes good for: the value of the later is that
+// of the whole buffer.
+func lastStores(targets []target) []target {
+	last := map[*storage]int{}
+	for i, t := range targets {
+		if t.dest != nil {
+			last[t.store] = i
+		}
+	}
+	out := targets[:0]
+	for i, t := range targets {
+		if t.dest == nil || last[t.store] == i {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 func (r *recording) add(n *uop.UOp) {
@@ -109,8 +130,7 @@ func (r *recording) add(n *uop.UOp) {
 	}
 }
 
-// Run plays the plan with other inputs, Buffer nodes of the same shapes and types, and gives the outputs. Those of
-// the first run, which Capture made, are not touched.
+// Run plays the plan with other inputs, Buffer nodes of the same shapes and types, and gives the outputs.
 func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -136,16 +156,20 @@ func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, err
 		if !in.Shape().Equal(c.shapes[i].Shape()) || in.DType() != c.shapes[i].DType() {
 			return nil, fmt.Errorf("input %d of a captured function is %v %v; it was captured with %v %v", i, in.DType(), in.Shape(), c.shapes[i].DType(), c.shapes[i].Shape())
 		}
+		for _, t := range c.targets {
+			if t.store == s && t.dest != nil {
+				return nil, fmt.Errorf("input %d of a captured function is a tensor that the function assigns; pass a copy", i)
+			}
+		}
 		if c.rebind[i] >= 0 {
 			bound[c.rebind[i]] = s
 		}
 	}
-	return c.replay(bound)
+	return c.replay(bound, inputs)
 }
 
-// replay runs the plan on bound inputs. Its targets are stand-ins, so that the nodes of the first run keep
-// their values.
-func (c *Captured) replay(bound []*storage) ([]*uop.UOp, error) {
+// replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
+func (c *Captured) replay(bound []*storage, inputs []*uop.UOp) ([]*uop.UOp, error) {
 	e := c.engine
 	targets := make([]target, len(c.targets))
 	stand := map[*uop.UOp]*uop.UOp{}
@@ -160,13 +184,44 @@ func (c *Captured) replay(bound []*storage) ([]*uop.UOp, error) {
 	}
 	outs := make([]*uop.UOp, len(c.outs))
 	for i, o := range c.outs {
-		if n := stand[o]; n != nil {
+		switch n := stand[o]; {
+		case n != nil:
 			outs[i] = n.Realized()
-		} else {
-			outs[i] = Current(o)
+		case destination(o) != nil: // an assignment
+			outs[i] = Current(destination(o)).Reshape(o.Shape()...)
+		default:
+			outs[i] = c.through(o, inputs)
 		}
 	}
 	return outs, nil
+}
+
+// through is an output that was in memory when it was recorded: an input, or any other tensor as it is now.
+func (c *Captured) through(o *uop.UOp, inputs []*uop.UOp) *uop.UOp {
+	_, s := buffer(o)
+	for i, in := range c.shapes {
+		if _, p := buffer(in); p == s {
+			u := inputs[i]
+			if r := u.Realized(); r != nil {
+				u = r
+			}
+			b, _ := buffer(u)
+			return b.Reshape(o.Shape()...)
+		}
+	}
+	return Current(o)
+}
+
+// Rewrite replaces the contents of a Buffer node, perhaps reshaped. It is for buffers that only captured plans read,
+// between their runs: no version is counted.
+func (e *Engine) Rewrite(u *uop.UOp, data []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, s := buffer(u)
+	if s == nil || s.engine != e {
+		return fmt.Errorf("BUG: rewrite of %v, which is not in memory on %s", u, e.name)
+	}
+	return e.machine.Device.Write(s.mem, 0, data)
 }
 
 // Kernels is the number of kernel launches of one run.

@@ -20,6 +20,7 @@ type compiled struct {
 	plan     *plan.Plan
 	loaded   runtime.Loaded
 	schedule *schedule.Result
+	pinned   bool // a Captured holds it, so it is never freed
 }
 
 // play computes targets on a device that plays plans.
@@ -90,7 +91,9 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	if len(e.order) >= maxPlans {
 		old := e.order[0]
 		e.order = e.order[1:]
-		e.plans[old].loaded.Free()
+		if !e.plans[old].pinned {
+			e.plans[old].loaded.Free()
+		}
 		delete(e.plans, old)
 	}
 	e.plans[c.key] = p

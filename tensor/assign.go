@@ -31,6 +31,7 @@ func (t *Tensor) Assign(v any) *Tensor {
 
 // store makes value the content of t's own buffer.
 func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
+	noteAssign(op, t)
 	shape := t.shape()
 	if !t.owned {
 		if e == nil {
@@ -60,6 +61,26 @@ func bufferOf(u *uop.UOp) *uop.UOp {
 		panic("BUG: an owned tensor is " + u.String())
 	}
 	return u
+}
+
+// Own gives t memory of its own without changing its elements, lazily, so that assignments change it in
+// place; it returns t. Parameters and other states need it before they are used in a captured function.
+func (t *Tensor) Own() *Tensor {
+	if t.owned {
+		return t
+	}
+	return t.store("Own", t.eng, t.node())
+}
+
+// AssignBytes is Assign of elements given as FromBytes takes them. The device gets them as data, so that
+// other elements need no other kernel.
+func (t *Tensor) AssignBytes(raw []byte) *Tensor {
+	e := t.Own().eng
+	u, err := e.FromBytes(t.DType(), t.Shape(), raw)
+	if err != nil {
+		failArg("AssignBytes", "%v", err)
+	}
+	return t.store("AssignBytes", e, u)
 }
 
 // Clone is a copy of t with memory of its own.

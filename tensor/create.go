@@ -98,7 +98,7 @@ func onDefault(op string, f func(e *engine.Engine) (*uop.UOp, error)) *Tensor {
 		failDevice(op, err)
 	}
 	t := newTensor(u, e)
-	t.owned = true
+	t.owned = t.born == nil // data made inside a captured function is the same for each run
 	return t
 }
 

@@ -110,7 +110,10 @@ func failDevice(op string, err error) {
 // library are the packages whose lines are not the user's.
 var library = []string{"github.com/weft-ml/weft/tensor.", "github.com/weft-ml/weft/nn.", "github.com/weft-ml/weft/uop.", "runtime."}
 
-// caller is the file and line of the first caller outside the library.
+// Caller is the file and line of the first caller outside the library, for errors of packages that build
+// on this one and belong to it, such as nn.
+func Caller() string { return caller() }
+
 func caller() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

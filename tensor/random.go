@@ -60,6 +60,12 @@ func threefryHost(x, key [2]uint32) [2]uint32 {
 	return [2]uint32{a, b}
 }
 
+// keyBytes is a new key for a draw of n words, as it lies on a device.
+func keyBytes(n int) []byte {
+	k := nextKey(n)
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, k[0]), k[1])
+}
+
 // threefry is the same on uint32 nodes.
 func threefry(a, b, key0, key1 *uop.UOp) (x, y *uop.UOp) {
 	ks := [3]*uop.UOp{key0, key1, key0.Xor(key1).Xor(key0.Int(parity))}
@@ -78,9 +84,8 @@ func threefry(a, b, key0, key1 *uop.UOp) (x, y *uop.UOp) {
 
 // words are n random uint32: the first half of each block, then the second.
 func words(n int) *Tensor {
-	k := nextKey(n)
-	raw := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, k[0]), k[1])
-	key := onDefault("Rand", func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(dtype.U32, []int{2}, raw) })
+	key := onDefault("Rand", func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(dtype.U32, []int{2}, keyBytes(n)) })
+	noteDraw(key.node(), n)
 	half := (n + 1) / 2
 	if half == 0 {
 		return key.like(cut(key.node(), 0, 0, 0))

@@ -59,6 +59,7 @@ func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	raw := make([]byte, t.Nbytes())
+	noteRead()
 	return raw, t.eng.Read(ctx, t.node(), raw)
 }
 

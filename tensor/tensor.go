@@ -27,11 +27,12 @@ type Tensor struct {
 	graph atomic.Pointer[uop.UOp]
 	eng   *engine.Engine // nil for constants, which fit any device
 	owned bool           // its buffer belongs to this tensor alone, so Assign may write in place
+	born  *capture       // the recording in which it was made, if any
 	grad  *Tensor
 }
 
 func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {
-	t := &Tensor{eng: e}
+	t := &Tensor{eng: e, born: capturing.Load()}
 	t.graph.Store(u)
 	return t
 }
