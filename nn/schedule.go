@@ -44,8 +44,8 @@ func Constant(rate, factor float64, steps int) Schedule {
 	}
 }
 
-// Linear moves the factor of the rate from start to end within the first steps steps.
-func Linear(rate, start, end float64, steps int) Schedule {
+// LinearRamp moves the factor of the rate from start to end within the first steps steps.
+func LinearRamp(rate, start, end float64, steps int) Schedule {
 	return func(t int) float64 {
 		return rate * (start + (end-start)*float64(min(t, steps))/float64(steps))
 	}

@@ -1,0 +1,91 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+// BatchNorm normalises each channel (axis 1) over all other axes: by the statistics of the batch while
+// training, by running averages of them otherwise. The averages are assigned lazily while training; an
+// optimiser's Step carries that out together with the step.
+type BatchNorm struct {
+	Weight, Bias *tensor.Tensor // [channels]; nil: 1 and 0
+	RunningMean  *tensor.Tensor `weft:"state"`
+	RunningVar   *tensor.Tensor `weft:"state"`
+	Eps          float64
+	Momentum     float64 // share of the newest batch in the averages
+}
+
+// NewBatchNorm makes a layer with eps 1e-5 and momentum 0.1.
+func NewBatchNorm(channels int) *BatchNorm {
+	return &BatchNorm{
+		Weight: fresh(tensor.Ones(channels)), Bias: fresh(tensor.Zeros(channels)),
+		RunningMean: fresh(tensor.Zeros(channels)), RunningVar: fresh(tensor.Ones(channels)),
+		Eps: 1e-5, Momentum: 0.1,
+	}
+}
+
+// Forward returns x[n,channels,…] normalised.
+func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
+	if x.Rank() < 2 || x.Dim(1) != l.RunningMean.Numel() {
+		panic(&tensor.ArgumentError{Op: "BatchNorm", Reason: fmt.Sprintf(
+			"input %v of a layer for %d channels, which belong on axis 1", x.Shape(), l.RunningMean.Numel()), At: tensor.Caller()})
+	}
+	mean, variance := l.RunningMean, l.RunningVar
+	if training {
+		mean, variance = l.batch(x)
+	}
+	shape := make([]int, x.Rank())
+	for i := range shape {
+		shape[i] = 1
+	}
+	shape[1] = x.Dim(1)
+	scale := variance.Add(l.Eps).Rsqrt()
+	if l.Weight != nil {
+		scale = scale.Mul(l.Weight)
+	}
+	y := x.Sub(mean.Reshape(shape...)).Mul(scale.Reshape(shape...))
+	if l.Bias != nil {
+		y = y.Add(l.Bias.Reshape(shape...))
+	}
+	return y.To(x.DType())
+}
+
+// batch gives mean and variance of x over all axes but 1, and moves the averages. The averages take the
+// variance as an estimate for the population, divided by one less.
+func (l *BatchNorm) batch(x *tensor.Tensor) (mean, variance *tensor.Tensor) {
+	var axes []int
+	n := 1
+	for i := range x.Rank() {
+		if i != 1 {
+			axes = append(axes, i)
+			n *= x.Dim(i)
+		}
+	}
+	mean, variance = x.Mean(axes...), x.Var(0, axes...)
+	m := l.Momentum
+	move := func(average, now *tensor.Tensor, scale float64) {
+		average.Assign(average.Mul(1 - m).Add(now.Detach().Mul(m * scale)).To(average.DType()))
+	}
+	move(l.RunningMean, mean, 1)
+	move(l.RunningVar, variance, float64(n)/float64(max(n-1, 1)))
+	return mean, variance
+}
+
+// LayerNorm normalises over the last axes.
+type LayerNorm struct {
+	Weight, Bias *tensor.Tensor // of the shape of the last axes; nil: 1 and 0
+	Shape        []int          // the last axes
+	Eps          float64
+}
+
+// NewLayerNorm normalises over last axes of this shape, with eps 1e-5.
+func NewLayerNorm(shape ...int) *LayerNorm {
+	return &LayerNorm{fresh(tensor.Ones(shape...)), fresh(tensor.Zeros(shape...)), shape, 1e-5}
+}
+
+// Forward returns x normalised.
+func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return x.LayerNorm(l.Weight, l.Bias, l.Eps, l.Shape...)
+}

@@ -1,0 +1,132 @@
+package nn
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// Optimizer changes the parameters of a model against the gradients of a loss. What its steps depend on,
+// the learning rate among it, lies on the device, so that no step needs a kernel that the one before
+// it did not have. Its own state is saved and loaded like that of a model.
+type Optimizer struct {
+	Rate  *tensor.Tensor              // the learning rate, a scalar
+	Count *tensor.Tensor              // how many steps were taken, a scalar
+	Slots map[string][]*tensor.Tensor // what it remembers of each parameter
+
+	params []*tensor.Tensor `weft:"-"`
+	model  []*tensor.Tensor `weft:"-"` // all tensors of the model, parameters among them
+	next   rule             `weft:"-"`
+}
+
+// rule gives the new value of a parameter and sets the slots of c.
+type rule func(c *change) *tensor.Tensor
+
+// change is one parameter within one step. All scalars have the parameter's type.
+type change struct {
+	p, g        *tensor.Tensor // the parameter and its gradient
+	rate, count *tensor.Tensor // count is 1 in the first step
+	slots       map[string][]*tensor.Tensor
+	index       int
+}
+
+// slot is what is remembered under name, as it was after the last step.
+func (c *change) slot(name string) *tensor.Tensor { return c.slots[name][c.index] }
+
+// keep remembers v under name and gives it back.
+func (c *change) keep(name string, v *tensor.Tensor) *tensor.Tensor {
+	c.slot(name).Assign(v)
+	return v
+}
+
+// newOptimizer makes an optimiser for the parameters of a model, with named slots that begin as zeros. It
+// realizes the model.
+func newOptimizer(ctx context.Context, model any, rate float64, slots []string, next rule) (*Optimizer, error) {
+	o := &Optimizer{Slots: map[string][]*tensor.Tensor{}, params: Parameters(model), next: next}
+	if len(o.params) == 0 {
+		return nil, fmt.Errorf("nn: nothing to train: %T has no exported tensors of float type", model)
+	}
+	if err := Realize(ctx, model); err != nil {
+		return nil, fmt.Errorf("nn: realize the model: %w", err)
+	}
+	for _, s := range State(model) {
+		o.model = append(o.model, s.Tensor)
+	}
+	wide := dtype.F32
+	for _, p := range o.params {
+		if p.DType() == dtype.F64 {
+			wide = dtype.F64
+		}
+	}
+	at := o.params[0].Device()
+	o.Rate = tensor.Full(rate, wide).On(at)
+	o.Count = tensor.Full(0, wide).On(at)
+	for _, name := range slots {
+		for _, p := range o.params {
+			o.Slots[name] = append(o.Slots[name], tensor.ZerosLike(p).On(p.Device()))
+		}
+	}
+	if err := Realize(ctx, o); err != nil {
+		return nil, fmt.Errorf("nn: make the state of the optimiser: %w", err)
+	}
+	return o, nil
+}
+
+// Params are the parameters that the optimiser trains.
+func (o *Optimizer) Params() []*tensor.Tensor { return o.params }
+
+// Step takes one step against the gradients of loss, a scalar. The loss, its gradients, the parameters, the
+// state of the optimiser and whatever else the model assigned on the way are computed together, as one
+// plan.
+func (o *Optimizer) Step(ctx context.Context, loss *tensor.Tensor) error {
+	o.Update(loss)
+	return o.Realize(ctx, loss)
+}
+
+// Update is Step without computing: it assigns lazily. It is for captured functions, which compute all that
+// they assign.
+func (o *Optimizer) Update(loss *tensor.Tensor) { o.Apply(loss.Grad(o.params...)) }
+
+// Apply assigns new values to the parameters, lazily, given a gradient for each in the order of Params.
+func (o *Optimizer) Apply(grads []*tensor.Tensor) {
+	if len(grads) != len(o.params) {
+		panic(&tensor.ArgumentError{Op: "Apply", Reason: fmt.Sprintf("%d gradients for %d parameters", len(grads), len(o.params)), At: tensor.Caller()})
+	}
+	o.Count.Assign(o.Count.Add(1))
+	values := make([]*tensor.Tensor, len(o.params))
+	for i, p := range o.params {
+		c := &change{p: p, g: grads[i].To(p.DType()), rate: o.Rate.To(p.DType()), count: o.Count.To(p.DType()), slots: o.Slots, index: i}
+		values[i] = o.next(c)
+	}
+	// All at once: a rule may read any parameter as it was.
+	for i, p := range o.params {
+		p.Assign(values[i].To(p.DType()))
+	}
+}
+
+// Realize computes what Update or Apply assigned, together with other tensors such as the loss.
+func (o *Optimizer) Realize(ctx context.Context, others ...*tensor.Tensor) error {
+	all := append([]*tensor.Tensor{}, others...)
+	all = append(all, o.model...)
+	all = append(all, o.Count)
+	for _, s := range State(o.Slots) {
+		all = append(all, s.Tensor)
+	}
+	return tensor.Realize(ctx, all...)
+}
+
+// SetRate changes the learning rate of the steps that follow, captured ones among them. Nothing is
+// compiled anew.
+func (o *Optimizer) SetRate(ctx context.Context, rate float64) error {
+	var raw []byte
+	if o.Rate.DType() == dtype.F64 {
+		raw = binary.LittleEndian.AppendUint64(nil, math.Float64bits(rate))
+	} else {
+		raw = binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(rate)))
+	}
+	return tensor.Realize(ctx, o.Rate.AssignBytes(raw))
+}

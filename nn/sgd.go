@@ -1,0 +1,60 @@
+package nn
+
+import (
+	"context"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+// SGDOptions are the settings of NewSGD.
+type SGDOptions struct {
+	Rate      float64 // learning rate; 0 means 1e-3
+	Momentum  float64 // share of the last step that is kept
+	Dampening float64 // share of the gradient that does not enter the momentum
+	Decay     float64 // weight decay, added to the gradient
+	Nesterov  bool    // look ahead along the momentum
+	Maximize  bool    // climb instead of descending
+}
+
+// NewSGD makes an optimiser by stochastic gradient descent for the parameters of a model, and realizes the
+// model.
+func NewSGD(ctx context.Context, model any, o SGDOptions) (*Optimizer, error) {
+	var slots []string
+	if o.Momentum != 0 {
+		slots = []string{"momentum"}
+	}
+	return newOptimizer(ctx, model, or(o.Rate, 1e-3), slots, func(c *change) *tensor.Tensor {
+		g := decayed(c, o.Decay, o.Maximize)
+		if o.Momentum != 0 {
+			m := c.slot("momentum").Mul(o.Momentum).Add(g.Mul(1 - o.Dampening))
+			if o.Dampening != 0 { // the first step begins with the whole gradient
+				m = c.count.Eq(1).Where(g, m)
+			}
+			c.keep("momentum", m)
+			if g = m; o.Nesterov {
+				g = decayed(c, o.Decay, o.Maximize).Add(m.Mul(o.Momentum))
+			}
+		}
+		return c.p.Sub(g.Mul(c.rate))
+	})
+}
+
+// decayed is the gradient to descend along, with weight decay in it.
+func decayed(c *change, decay float64, maximize bool) *tensor.Tensor {
+	g := c.g
+	if maximize {
+		g = g.Neg()
+	}
+	if decay != 0 {
+		g = g.Add(c.p.Mul(decay))
+	}
+	return g
+}
+
+// or is v, or what stands for a field that was left 0.
+func or(v, otherwise float64) float64 {
+	if v == 0 {
+		return otherwise
+	}
+	return v
+}
