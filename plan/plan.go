@@ -38,8 +38,7 @@ type Kernel struct {
 	Name    string // what it is: "r_32_784", coloured by Kinds
 	Kinds   string // one letter per dim of Name: g l t s v r u (see codegen.Kind)
 	Entry   string // symbol; derived from the content, so equal kernels share it
-	Source  string // text in the target's language; empty for INTERP
-	Code    any    // INTERP only: the linear program (not saved)
+	Source  string // text in the target's language; for INTERP byte code (package bytecode)
 	Scratch int64  // bytes of thread-local scratch
 	Threads int32  // iterations of the parallel loop; 1 when there is none
 	Binds   []Bind
