@@ -12,11 +12,9 @@ import (
 )
 
 // Realize computes tensors together, so that what they share is computed once. Afterwards each is a
-// buffer and its history is dropped. Constants come to lie on the device of the others, or on the
-// default device.
+// buffer and its history is dropped: gradients must have been asked for before. Constants come to lie
+// on the device of the others, or on the default device.
 func Realize(ctx context.Context, ts ...*Tensor) error {
-	var order []*engine.Engine
-	groups := map[*engine.Engine][]*uop.UOp{}
 	e, err := engineFor(ts)
 	if err != nil {
 		return err
@@ -25,6 +23,23 @@ func Realize(ctx context.Context, ts ...*Tensor) error {
 		if t.eng == nil { // its node may be shared with tensors of other devices, so it gets its own buffer
 			t.store("Realize", e, t.node())
 		}
+	}
+	if err := compute(ctx, ts...); err != nil {
+		return err
+	}
+	for _, t := range ts {
+		if r := t.node().Realized(); r != nil {
+			t.graph.Store(r)
+		}
+	}
+	return nil
+}
+
+// compute realizes the nodes of tensors. Assigned tensors go on from their buffer.
+func compute(ctx context.Context, ts ...*Tensor) error {
+	var order []*engine.Engine
+	groups := map[*engine.Engine][]*uop.UOp{}
+	for _, t := range ts {
 		if _, ok := groups[t.eng]; !ok {
 			order = append(order, t.eng)
 		}
@@ -36,8 +51,51 @@ func Realize(ctx context.Context, ts ...*Tensor) error {
 		}
 	}
 	for _, t := range ts {
-		t.node()
+		if r := t.node().Realized(); r != nil && t.owned {
+			t.graph.Store(r)
+		}
 	}
+	return nil
+}
+
+// keepHistory is how many values, read one after the other and each computed from the one before, keep
+// their history. Reading a value does not end differentiation, but a loop that only ever reads must not
+// remember all its past.
+const keepHistory = 32
+
+// read computes t like Realize but keeps its history, within bounds.
+func (t *Tensor) read(ctx context.Context) error {
+	if err := compute(ctx, t); err != nil {
+		return err
+	}
+	u := t.node()
+	r := u.Realized()
+	if r == nil || r == u || u.Storage() != nil {
+		return nil
+	}
+	depth := 1
+	var seen uop.Map[bool]
+	stack := []*uop.UOp{u}
+	for len(stack) > 0 {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, s := range x.Src() {
+			if done, _ := seen.Get(s); done {
+				continue
+			}
+			seen.Set(s, true)
+			if s.Realized() == nil {
+				stack = append(stack, s)
+			} else if d, ok := s.Storage().(int); ok {
+				depth = max(depth, d+1)
+			}
+		}
+	}
+	if depth > keepHistory {
+		t.graph.Store(r)
+		return nil
+	}
+	u.SetStorage(depth)
 	return nil
 }
 
@@ -53,13 +111,20 @@ func engineFor(ts []*Tensor) (*engine.Engine, error) {
 // Realize computes t.
 func (t *Tensor) Realize(ctx context.Context) error { return Realize(ctx, t) }
 
-// Bytes computes t and copies its elements: row-major, little-endian, a bool one byte.
+// Bytes computes t and copies its elements (t stays differentiable): row-major, little-endian, a bool one byte.
 func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
-	if err := Realize(ctx, t); err != nil {
+	noteRead()
+	if t.eng == nil { // a constant stays one
+		c := newTensor(t.node(), nil)
+		if err := Realize(ctx, c); err != nil {
+			return nil, err
+		}
+		t = c
+	}
+	if err := t.read(ctx); err != nil {
 		return nil, err
 	}
 	raw := make([]byte, t.Nbytes())
-	noteRead()
 	return raw, t.eng.Read(ctx, t.node(), raw)
 }
 

@@ -40,15 +40,8 @@ func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {
 // like is a tensor of node u on t's device.
 func (t *Tensor) like(u *uop.UOp) *Tensor { return newTensor(u, t.eng) }
 
-// node is the graph of t. Once it is realized, t points to the buffer and its history is dropped.
-func (t *Tensor) node() *uop.UOp {
-	u := t.graph.Load()
-	if r := u.Realized(); r != nil && r != u {
-		t.graph.CompareAndSwap(u, r)
-		return r
-	}
-	return u
-}
+// node is the graph of t.
+func (t *Tensor) node() *uop.UOp { return t.graph.Load() }
 
 // Node is the graph of t, for packages that look at or extend graphs.
 func (t *Tensor) Node() *uop.UOp { return t.node() }
@@ -92,7 +85,10 @@ func (t *Tensor) Nbytes() int { return t.Numel() * t.DType().Size() }
 func (t *Tensor) IsFloat() bool { return t.DType().IsFloat() }
 
 // IsRealized reports whether the elements have been computed.
-func (t *Tensor) IsRealized() bool { return base(t.node()).Op() == uop.Buffer }
+func (t *Tensor) IsRealized() bool {
+	u := t.node()
+	return u.Realized() != nil || base(u).Op() == uop.Buffer
+}
 
 // String says what the tensor is without computing it.
 func (t *Tensor) String() string {

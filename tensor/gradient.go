@@ -1,0 +1,89 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/grad"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Grad gives the gradient of t, which has one element, with respect to each tensor: of its shape and
+// type, zeros where t does not depend on it. Nothing is changed; the results are as lazy as the rest.
+// Realize drops a tensor's history (reading values does not), so what was realized before t was built
+// on it counts as a constant beyond itself.
+func (t *Tensor) Grad(ws ...*Tensor) []*Tensor {
+	if t.Numel() != 1 {
+		fail("Grad", shapes(t.shape()), "%d elements, not one; use GradWith", t.Numel())
+	}
+	return t.gradients("Grad", t.node().Int(1), ws)
+}
+
+// GradWith gives the gradient of Σ t·seed; seed has the shape of t.
+func (t *Tensor) GradWith(seed *Tensor, ws ...*Tensor) []*Tensor {
+	if !seed.shape().Equal(t.shape()) {
+		fail("GradWith", shapesOf(t, seed), "the seed must have the shape of the tensor")
+	}
+	return t.gradients("GradWith", seed.node().Cast(t.DType()), ws)
+}
+
+func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) []*Tensor {
+	if !t.IsFloat() {
+		failType(op, []dtype.DType{t.DType()}, "only floats have a gradient")
+	}
+	nodes := make([]*uop.UOp, len(ws))
+	for i, w := range ws {
+		if !w.IsFloat() {
+			failType(op, []dtype.DType{w.DType()}, "tensor %d has no gradient: it holds no floats", i)
+		}
+		nodes[i] = w.node()
+	}
+	if b := base(t.node()); b.Op() == uop.Buffer && !t.owned && !slices.Contains(nodes, t.node()) {
+		failArg(op, "the tensor has been realized and its history is gone; ask for gradients before Realize, or realize both together")
+	}
+	e := commonEngine(op, append([]*Tensor{t}, ws...)...)
+	out := make([]*Tensor, len(ws))
+	for i, g := range grad.Of(t.node(), seed, nodes...) {
+		if !hasBuffer(g) { // a constant, which fits any device
+			out[i] = newTensor(g, nil)
+			continue
+		}
+		out[i] = newTensor(g, e)
+	}
+	return out
+}
+
+// hasBuffer reports whether a graph reads anything.
+func hasBuffer(u *uop.UOp) bool {
+	var seen uop.Map[bool]
+	stack := []*uop.UOp{u}
+	for len(stack) > 0 {
+		u := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if u.Op() == uop.Buffer {
+			return true
+		}
+		if done, _ := seen.Get(u); !done {
+			seen.Set(u, true)
+			stack = append(stack, u.Src()...)
+		}
+	}
+	return false
+}
+
+// Backward adds the gradient of t to each tensor's Gradient.
+func (t *Tensor) Backward(ws ...*Tensor) {
+	for i, g := range t.Grad(ws...) {
+		if w := ws[i]; w.grad == nil {
+			w.grad = g
+		} else {
+			w.grad = w.grad.Add(g)
+		}
+	}
+}
+
+// Gradient is what Backward has collected, nil before.
+func (t *Tensor) Gradient() *Tensor { return t.grad }
+
+// ClearGradient forgets what Backward has collected.
+func (t *Tensor) ClearGradient() { t.grad = nil }

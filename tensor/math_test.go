@@ -1,0 +1,225 @@
+package tensor_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// unary are the float functions, with Go's own and where to try them.
+var unary = map[string]struct {
+	f      func(x *tensor.Tensor) *tensor.Tensor
+	want   func(x float64) float64
+	lo, hi float64
+}{
+	"exp":      {(*tensor.Tensor).Exp, math.Exp, -85, 85},
+	"expm1":    {(*tensor.Tensor).Expm1, math.Expm1, -20, 20},
+	"log":      {(*tensor.Tensor).Log, math.Log, 1e-3, 1e3},
+	"log1p":    {(*tensor.Tensor).Log1p, math.Log1p, -0.99, 10},
+	"log10":    {(*tensor.Tensor).Log10, math.Log10, 1e-3, 1e3},
+	"sin":      {(*tensor.Tensor).Sin, math.Sin, -10, 10},
+	"cos":      {(*tensor.Tensor).Cos, math.Cos, -10, 10},
+	"tan":      {(*tensor.Tensor).Tan, math.Tan, -1.4, 1.4},
+	"asin":     {(*tensor.Tensor).Asin, math.Asin, -1, 1},
+	"acos":     {(*tensor.Tensor).Acos, math.Acos, -1, 1},
+	"atan":     {(*tensor.Tensor).Atan, math.Atan, -20, 20},
+	"sinh":     {(*tensor.Tensor).Sinh, math.Sinh, -20, 20},
+	"cosh":     {(*tensor.Tensor).Cosh, math.Cosh, -20, 20},
+	"tanh":     {(*tensor.Tensor).Tanh, math.Tanh, -12, 12},
+	"asinh":    {(*tensor.Tensor).Asinh, math.Asinh, -1e3, 1e3},
+	"acosh":    {(*tensor.Tensor).Acosh, math.Acosh, 1, 1e3},
+	"atanh":    {(*tensor.Tensor).Atanh, math.Atanh, -0.99, 0.99},
+	"erf":      {(*tensor.Tensor).Erf, math.Erf, -5, 5},
+	"erfc":     {(*tensor.Tensor).Erfc, math.Erfc, -3, 8},
+	"sqrt":     {(*tensor.Tensor).Sqrt, math.Sqrt, 0, 100},
+	"rsqrt":    {(*tensor.Tensor).Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, 0.01, 100},
+	"sigmoid":  {(*tensor.Tensor).Sigmoid, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, -30, 30},
+	"softplus": {func(x *tensor.Tensor) *tensor.Tensor { return x.Softplus(1) }, func(x float64) float64 { return math.Log1p(math.Exp(x)) }, -30, 19},
+	"gelu":     {(*tensor.Tensor).GELU, func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 }, -1, 6},
+	"gelutanh": {(*tensor.Tensor).GELUTanh, func(x float64) float64 {
+		return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+	}, -1, 6},
+	"silu":   {(*tensor.Tensor).SiLU, func(x float64) float64 { return x / (1 + math.Exp(-x)) }, -20, 20},
+	"elu":    {func(x *tensor.Tensor) *tensor.Tensor { return x.ELU(1) }, func(x float64) float64 { return max(x, 0) + math.Expm1(min(x, 0)) }, -10, 10},
+	"pow1.7": {func(x *tensor.Tensor) *tensor.Tensor { return x.Pow(1.7) }, func(x float64) float64 { return math.Pow(x, 1.7) }, 0, 1e3},
+}
+
+func TestUnaryPrecision(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, c := range unary {
+		x64, x32 := make([]float64, 300), make([]float32, 300)
+		for i := range x64 {
+			x := c.lo + (c.hi-c.lo)*r.Float64()
+			if i%3 == 0 && c.lo <= 0 && c.hi > 0 { // near zero too
+				x *= math.Pow(10, -6*r.Float64())
+			}
+			x32[i] = float32(x)
+			x64[i] = x
+		}
+		for d, tol := range map[dtype.DType]float64{dtype.F32: 2e-6, dtype.F64: 2e-13} {
+			x := tensor.Of(x64)
+			if d == dtype.F32 {
+				x = tensor.Of(x32)
+			}
+			in, got := values(t, x), values(t, c.f(x))
+			grad := values(t, c.f(x).Sum().Grad(x)[0])
+			for i := range in {
+				want := c.want(in[i])
+				floor := 1e-3
+				if name == "cos" { // its zeros cost digits
+					floor = 0.1
+				}
+				if !(math.Abs(got[i]-want) <= tol*math.Max(math.Abs(want), floor)) {
+					t.Errorf("%s(%v) %v: %v, want %v", name, in[i], d, got[i], want)
+				}
+				if d == dtype.F64 && in[i] > c.lo+1e-2 && in[i] < c.hi-1e-2 {
+					h := 1e-6 * math.Max(math.Abs(in[i]), 1e-2)
+					diff := (c.want(in[i]+h) - c.want(in[i]-h)) / (2 * h)
+					if !(math.Abs(diff-grad[i]) <= 1e-5*(1+math.Abs(diff))) {
+						t.Errorf("gradient of %s at %v: %v, want %v", name, in[i], grad[i], diff)
+					}
+				}
+			}
+		}
+	}
+}
+
+var inf, nan = math.Inf(1), math.NaN()
+
+func TestSpecialValues(t *testing.T) {
+	x := tensor.Of([]float64{-inf, -1, math.Copysign(0, -1), 0, 1, inf, nan}).To(dtype.F32)
+	same(t, []float64{0, float64(float32(math.Exp(-1))), 1, 1, float64(float32(math.E)), inf, nan}, x.Exp())
+	same(t, []float64{nan, nan, -inf, -inf, 0, inf, nan}, x.Log())
+	same(t, []float64{-1, -1, 0, 0, 1, 1, nan}, x.Sign())
+	same(t, []float64{0, 0, 0, 0, 1, inf, nan}, x.ReLU())
+	same(t, []float64{-1, -1, 0, 0, 1, 1, nan}, x.Clamp(-1, 1))
+	same(t, []float64{inf, 1, 0, 0, 1, inf, nan}, x.Abs())
+	same(t, []float64{nan}, x.Max())
+	same(t, []float64{nan}, x.Min())
+	near(t, []float64{-1, -math.Tanh(1), 0, 0, math.Tanh(1), 1, nan}, x.Tanh(), 1e-6)
+	near(t, []float64{-1, math.Erf(-1), 0, 0, math.Erf(1), 1, nan}, x.Erf(), 1e-6)
+	near(t, []float64{-math.Pi / 2, -math.Pi / 4, 0, 0, math.Pi / 4, math.Pi / 2, nan}, x.Atan(), 1e-6)
+	near(t, []float64{0, 1 / (1 + math.E), 0.5, 0.5, math.E / (1 + math.E), 1, nan}, x.Sigmoid(), 1e-6)
+	near(t, []float64{nan, -inf, 0, 0, math.Ln2, inf, nan}, x.Log1p(), 1e-6)
+	near(t, []float64{-1, math.Expm1(-1), 0, 0, math.Expm1(1), inf, nan}, x.Expm1(), 1e-6)
+	same(t, []float64{0, 0, 0, 0, 0, 0, 1}, x.IsNaN())
+	same(t, []float64{1, 0, 0, 0, 0, 1, 0}, x.IsInf())
+	same(t, []float64{0, 1, 1, 1, 1, 0, 0}, x.IsFinite())
+	same(t, []float64{0, 0, 0, 0, 1, 1, 0}, x.Ge(1))
+	same(t, []float64{1, 1, 1, 1, 1, 0, 0}, x.Le(1))
+	same(t, []float64{1, 1, 1, 1, 0, 1, 1}, x.Ne(1))
+	same(t, []float64{nan, nan, nan, nan, nan, nan, nan}, x.Maximum(nan))
+	same(t, []float64{-2147483648, -1, 0, 0, 1, 2147483647, 0}, x.To(dtype.I32))
+	same(t, []float64{0, 0, 0, 0, 1, 255, 0}, x.To(dtype.U8))
+	same(t, []float64{nan, nan}, f32(float32(-inf), float32(-inf)).Softmax(0))
+	same(t, []float64{-inf}, f32(float32(-inf), float32(-inf)).LogSumExp())
+	same(t, []float64{inf}, f32(float32(inf), 1).LogSumExp())
+	y := f32(-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, -2.7, 2.7)
+	same(t, []float64{-2, -2, 0, 0, 2, 2, -3, 3}, y.Round())
+	same(t, []float64{-3, -2, -1, 0, 1, 2, -3, 2}, y.Floor())
+	same(t, []float64{-2, -1, 0, 1, 2, 3, -2, 3}, y.Ceil())
+}
+
+func TestIntegerArithmetic(t *testing.T) {
+	x, y := tensor.From([]int{7, -7, 7, -7, 5}), tensor.From([]int{2, 2, -2, -2, 0})
+	same(t, []float64{3, -4, -4, 3, 0}, x.FloorDiv(y))
+	same(t, []float64{1, 1, -1, -1, 0}, x.Mod(y))
+	same(t, []float64{3, -3, -3, 3, 0}, x.TruncDiv(y))
+	same(t, []float64{1, -1, 1, -1, 0}, x.Fmod(y))
+	require.Equal(t, dtype.F32, x.Div(y).DType())
+	same(t, []float64{3.5, -3.5, -3.5, 3.5, inf}, x.Div(y))
+	same(t, []float64{1, 2, 1.5, 0}, f32(7, -7, -1.5, 6).Mod(f32(3, 3, 3, 3)))
+	same(t, []float64{1, -1, -1.5, 0}, f32(7, -7, -1.5, 6).Fmod(f32(3, 3, 3, 3)))
+	same(t, []float64{9, -3}, tensor.Of([]float64{1, -7}).FloorDiv(tensor.Of([]float64{0.1, 3})))
+	same(t, []float64{0, 8, -27, 1}, tensor.From([]int{2, 2, -3, -1}).Pow(tensor.From([]int{-1, 3, 3, -2})))
+	same(t, []float64{44, 255}, tensor.Of([]uint8{0, 1}).Add(300).Sub(tensor.Of([]uint8{0, 46})))
+	same(t, []float64{1, 1, nan, -8, 4, 1, nan}, f32(0, float32(nan), -8, -2, -2, 1, -1).Pow(f32(0, 0, 1./3, 3, 2, float32(nan), 0.5)))
+	require.Equal(t, dtype.F32, x.Add(1.5).DType())
+	require.Equal(t, dtype.F16, tensor.Zeros(2).To(dtype.F16).Add(1.5).DType())
+	require.Equal(t, dtype.I16, tensor.Of([]int8{1}).Add(tensor.Of([]uint8{1})).DType())
+	require.Equal(t, dtype.I32, tensor.Of([]bool{true}).Add(1).DType())
+	require.Equal(t, dtype.U32, tensor.Of([]uint8{200, 100}).Sum().DType())
+	same(t, []float64{300}, tensor.Of([]uint8{200, 100}).Sum())
+}
+
+func TestReductions(t *testing.T) {
+	x := f32(1, 5, 3, 4, 2, 6).Reshape(2, 3)
+	same(t, []float64{21}, x.Sum())
+	same(t, []float64{9, 12}, x.Sum(1))
+	require.Equal(t, []int{2, 1}, x.SumKeep(-1).Shape())
+	same(t, []float64{4, 10, 18}, x.Prod(0))
+	same(t, []float64{5, 6}, x.Max(1))
+	same(t, []float64{1, 2}, x.Min(1))
+	same(t, []float64{1, 2}, x.ArgMax(1))
+	same(t, []float64{5}, x.ArgMax())
+	same(t, []float64{0, 1}, x.ArgMin(1))
+	same(t, []float64{3, 4}, x.Mean(1))
+	same(t, []float64{4, 4}, x.Var(1, 1))
+	same(t, []float64{2, 2}, x.Std(1, 1))
+	same(t, []float64{1}, x.Any())
+	same(t, []float64{0}, x.Sub(1).All())
+	near(t, []float64{math.Log(math.Exp(1) + math.Exp(5) + math.Exp(3))}, x.At(0).LogSumExp(), 1e-6)
+	near(t, []float64{1}, x.At(0).Softmax(0).Sum(), 1e-6)
+	near(t, values(t, x.Softmax(1).Log()), x.LogSoftmax(1), 1e-6)
+	v, i := x.MaxIndex(1)
+	same(t, []float64{5, 6}, v)
+	same(t, []float64{1, 2}, i)
+	empty := tensor.Zeros(0, 3)
+	same(t, []float64{0, 0, 0}, empty.Sum(0))
+	same(t, []float64{1, 1, 1}, empty.Prod(0))
+	same(t, []float64{nan, nan, nan}, empty.Mean(0))
+	same(t, []float64{nan}, f32(1).Var(1))
+}
+
+func TestProducts(t *testing.T) {
+	a, b := tensor.Arange(6).Reshape(2, 3), tensor.Arange(12).Reshape(3, 4)
+	same(t, []float64{20, 23, 26, 29, 56, 68, 80, 92}, a.MatMul(b))
+	same(t, values(t, a.MatMul(b)), tensor.Einsum("ij,jk->ik", a, b))
+	same(t, values(t, a.MatMul(b)), tensor.Einsum("ij,jk", a, b))
+	same(t, []float64{5, 14}, a.MatMul(tensor.Arange(3)))
+	same(t, []float64{5}, tensor.Arange(3).MatMul(tensor.Arange(3)))
+	require.Equal(t, []int{5, 2, 4}, tensor.Zeros(5, 2, 3).MatMul(tensor.Zeros(3, 4)).Shape())
+	require.Equal(t, []int{5, 7, 2, 4}, tensor.Zeros(5, 1, 2, 3).MatMul(tensor.Zeros(7, 3, 4)).Shape())
+	same(t, []float64{0 + 4}, tensor.Einsum("ii", a.At(tensor.All, tensor.R(0, 2))))
+	same(t, values(t, a.T()), tensor.Einsum("ij->ji", a))
+	same(t, []float64{15}, tensor.Einsum("ij->", a))
+	c := tensor.Arange(8).Reshape(2, 2, 2)
+	same(t, values(t, c.MatMul(c)), tensor.Einsum("...ij,...jk->...ik", c, c))
+	same(t, values(t, a.MatMul(b).MatMul(b.T())), tensor.Einsum("ij,jk,lk->il", a, b, b))
+	same(t, []float64{0, 0, 0, 4}, tensor.Zeros(2, 0).MatMul(tensor.Zeros(0, 2)).Add(f32(0, 0, 0, 4).Reshape(2, 2)))
+	same(t, []float64{6, 15}, a.To(dtype.F32).Linear(f32(1, 1, 1).Reshape(1, 3), f32(3)))
+}
+
+func TestGradients(t *testing.T) {
+	x, y := tensor.Eye(3), tensor.Of([]float32{2, 0, -2}, 1, 3)
+	require.NoError(t, x.Realize(ctx))
+	z := y.MatMul(x).Sum()
+	g := z.Grad(x, y)
+	same(t, []float64{2, 2, 2, 0, 0, 0, -2, -2, -2}, g[0])
+	same(t, []float64{1, 1, 1}, g[1])
+
+	w := f32(2)
+	same(t, []float64{7}, w.Mul(w).Add(w.Mul(3)).Add(1).Sum().Grad(w)[0])
+	near(t, []float64{0.8}, w.Square().Add(1).Log().Sum().Grad(w)[0], 1e-6)
+	v := f32(1, 2, 3, 4)
+	v.Sum().Backward(v)
+	v.Mul(2).Sum().Backward(v)
+	same(t, []float64{3, 3, 3, 3}, v.Gradient())
+
+	r := tensor.Rand(6).Reshape(2, 3) // a reshape may be asked for
+	same(t, []float64{2, 2, 2, 2, 2, 2}, r.Reshape(6).Mul(2).Sum().Grad(r)[0])
+	loss := r.Square().Sum()
+	require.NoError(t, r.Realize(ctx)) // after the loss was built
+	same(t, values(t, r.Mul(2)), loss.Grad(r)[0])
+	n := f32(1, 2)
+	n.Assign(n.Mul(3))
+	same(t, []float64{6, 12}, n.Square().Sum().Grad(n)[0])
+	same(t, []float64{0}, w.Sum().Grad(f32(1))[0])
+	require.Error(t, tensor.Try(func() { v.Grad(v) }))
+	require.Error(t, tensor.Try(func() { tensor.Arange(3).Sum().Grad(v) }))
+}
