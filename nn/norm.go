@@ -72,20 +72,3 @@ func (l *BatchNorm) batch(x *tensor.Tensor) (mean, variance *tensor.Tensor) {
 	move(l.RunningVar, variance, float64(n)/float64(max(n-1, 1)))
 	return mean, variance
 }
-
-// LayerNorm normalises over the last axes.
-type LayerNorm struct {
-	Weight, Bias *tensor.Tensor // of the shape of the last axes; nil: 1 and 0
-	Shape        []int          // the last axes
-	Eps          float64
-}
-
-// NewLayerNorm normalises over last axes of this shape, with eps 1e-5.
-func NewLayerNorm(shape ...int) *LayerNorm {
-	return &LayerNorm{fresh(tensor.Ones(shape...)), fresh(tensor.Zeros(shape...)), shape, 1e-5}
-}
-
-// Forward returns x normalised.
-func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return x.LayerNorm(l.Weight, l.Bias, l.Eps, l.Shape...)
-}

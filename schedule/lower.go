@@ -140,6 +140,8 @@ func (l *lowering) load(buf int, u *uop.UOp, dims []int, idx []*uop.UOp, gate *u
 func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	t := l.s.t
 	switch {
+	case u.Op() == uop.Const: // as a root; elsewhere value takes it
+		return t.ConstOf(u.DType(), u.Arg().(uop.ConstArg).Value)
 	case u.Op() == uop.Param:
 		return l.load(u.Arg().(uop.ParamArg).Slot, u, u.Shape(), idx, gate)
 	case u.Op() == uop.Range:
