@@ -42,7 +42,7 @@ type value struct {
 
 func (v value) affine() bool { return v.base != 0 }
 
-// Unsupported is what the byte code cannot say.
+// unsupported is what the byte code cannot say.
 type unsupported struct{ what string }
 
 // Compile makes byte code of a kernel whose accesses have one linear index.

@@ -49,7 +49,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 	y.peak = max(y.peak, y.live)
 	m := &mem{of: y, data: aligned(n)}
 	if y.poison {
-		fill(m.data, poisons)
+		fillPoison(m.data)
 	}
 	return m, nil
 }
@@ -59,4 +59,14 @@ func aligned(n int64) []byte {
 	b := make([]byte, n+align)
 	at := int64(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (align - 1))
 	return b[at : at+n : at+n]
+}
+
+func fillPoison(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	b[0] = poisons
+	for n := 1; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
+	}
 }

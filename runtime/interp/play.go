@@ -202,7 +202,7 @@ func (l *loaded) launch(s *plan.Step, vars []int32) error {
 		}
 		w.vars = vars
 		if l.dev.options.Poison {
-			fill(w.scratch, poisons)
+			fillPoison(w.scratch)
 		}
 		share := func(i int) int64 { return int64(k.Threads) * int64(i) / int64(threads) }
 		if threads == 1 {
