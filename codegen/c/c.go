@@ -80,7 +80,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	r.block(p.Body, 1)
 	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + r.out.String() + "}\n"
 	head := r.head2.String()
-	sum := sha256.Sum256([]byte(head + text))
+	sum := sha256.Sum256([]byte(head + p.Name + text))
 	entry := "k_" + hex.EncodeToString(sum[:8])
 	k = plan.Kernel{
 		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)),
