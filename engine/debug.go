@@ -6,6 +6,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/rewrite"
+	"github.com/weft-ml/weft/uop"
 )
 
 // Levels of Options.Debug.
@@ -14,14 +16,19 @@ const (
 	debugLaunches  = 2
 	debugSchedules = 3
 	debugCode      = 4
-	debugPasses    = 5
+	debugPasses    = 5 // graphs: as asked for, each kernel's Spec, its lowered statements
+	debugRewrites  = 6 // every rule that fires
 )
 
 func (e *Engine) says(level int) bool { return e.opts.Debug >= level && e.opts.Log != nil }
 
-// trace prints a line a launch.
+// trace prints a line a launch; k is nil for a copy.
 func (e *Engine) trace(k *plan.Kernel, seconds float64) {
 	if !e.says(debugLaunches) {
+		return
+	}
+	if k == nil {
+		fmt.Fprintf(e.opts.Log, "%-6s %-40s %9.2f us\n", e.name, "copy", seconds*1e6)
 		return
 	}
 	fmt.Fprintf(e.opts.Log, "%-6s %s %9.2f us %8.2f GFLOP/s %8.2f GB/s  mem %.2f MB\n", e.name, pad(Colored(k), len(k.Name), 40),
@@ -75,12 +82,41 @@ func (e *Engine) debugPlan(p *compiled) {
 	}
 }
 
+// debugGraph prints what is to be scheduled, and from here on every rewrite in its arena.
+func (e *Engine) debugGraph(c *canonical) {
+	if e.says(debugPasses) {
+		roots := make([]*uop.UOp, len(c.graph.Roots))
+		for i, r := range c.graph.Roots {
+			roots[i] = r.Value
+		}
+		fmt.Fprintf(e.opts.Log, "graph\n%s", uop.Print(roots...))
+	}
+	if e.says(debugRewrites) {
+		rewrite.Trace(c.graph.Table, func(v rewrite.Event) {
+			fmt.Fprintf(e.opts.Log, "%s (%s): %v\n%s      becomes\n%s", v.Rule.Name, v.Rule.At, v.Before, uop.Print(v.Before), uop.Print(v.After))
+		})
+	}
+}
+
+// debugSpec prints what a kernel computes.
+func (e *Engine) debugSpec(s *codegen.Spec) {
+	if !e.says(debugPasses) {
+		return
+	}
+	for i, o := range s.Outs {
+		verb := "="
+		if o.Merge != nil {
+			verb = o.Merge.String()
+		}
+		fmt.Fprintf(e.opts.Log, "spec out %d: p%d%v over %v %s\n%s", i, o.Param, o.Index, o.Axes, verb, uop.Print(o.Value))
+	}
+}
+
 func (e *Engine) debugKernel(prog *codegen.Program, k *plan.Kernel) {
-	watched(e.name, prog, k)
 	if e.says(debugCode) {
 		fmt.Fprintf(e.opts.Log, "// %s\n// moves: %s\n%s\n", Colored(k), k.Moves, k.Source)
 	}
 	if e.says(debugPasses) {
-		fmt.Fprint(e.opts.Log, codegen.Dump(prog))
+		fmt.Fprintf(e.opts.Log, "statements\n%s", codegen.Dump(prog))
 	}
 }

@@ -105,6 +105,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 
 // build schedules a graph and writes its kernels; nothing is compiled yet.
 func (e *Engine) build(c *canonical) (p *compiled, err error) {
+	e.debugGraph(c)
 	r := schedule.New(c.graph, schedule.Config{StoreAll: e.opts.StoreAll})
 	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}
 	e.layout(p.plan, r, c)
@@ -174,6 +175,7 @@ func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {
 	if k, ok := e.kernels[key]; ok {
 		return k, nil
 	}
+	e.debugSpec(spec)
 	moves := codegen.Choose(spec, e.machine.Target)
 	prog, err := codegen.Lower(spec, moves, e.machine.Target)
 	if err != nil {
