@@ -1,0 +1,197 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Conv are the options of convolutions. The numbers hold for all spatial axes; the lists, where given,
+// for each. The zero value is stride 1, no padding, dilation 1, one group.
+type Conv struct {
+	Stride, Padding, Dilation, Groups int
+
+	Strides, Dilations []int
+	Paddings           []int // one number an axis; or two: all befores, then all afters
+	OutputPadding      []int // ConvTranspose only: more at the end
+}
+
+// spread gives the options of n axes: stride, dilation, padding before and after.
+func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
+	each := func(name string, list []int, all, zero int) []int {
+		switch {
+		case len(list) == n:
+			return list
+		case len(list) == 1:
+			return slices.Repeat(list, n)
+		case len(list) > 0:
+			failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
+		case all == 0:
+			all = zero
+		}
+		return slices.Repeat([]int{all}, n)
+	}
+	stride, dilation = each("stride", c.Strides, c.Stride, 1), each("dilation", c.Dilations, c.Dilation, 1)
+	if len(c.Paddings) == 2*n && n > 0 {
+		lo, hi = c.Paddings[:n], c.Paddings[n:]
+	} else {
+		lo = each("padding", c.Paddings, c.Padding, 0)
+		hi = lo
+	}
+	for i := range n {
+		if stride[i] < 1 || dilation[i] < 1 {
+			failArg(op, "stride %d and dilation %d of axis %d", stride[i], dilation[i], i)
+		}
+	}
+	return stride, dilation, lo, hi
+}
+
+// Conv2D slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out] (or nil): out is
+// [n, out, s'…] with s' = (s + paddings − dilation·(k−1) − 1)/stride + 1. There may be any number of
+// spatial axes: three in w make it one-dimensional, five three-dimensional. Without the axis n the
+// result has none.
+func (t *Tensor) Conv2D(w, b *Tensor, o Conv) *Tensor {
+	x, n := t.batched("Conv2D", w)
+	stride, dilation, lo, hi := o.spread("Conv2D", n)
+	g := max(o.Groups, 1)
+	checkConv("Conv2D", t, w, b, x.Dim(1), w.Dim(1)*g, w.Dim(0), g)
+	ws := make([]window, n)
+	for i := range ws {
+		in, k := x.Dim(2+i), w.Dim(2+i)
+		span := in + lo[i] + hi[i] - dilation[i]*(k-1) - 1
+		if span < 0 || k < 1 {
+			fail("Conv2D", shapesOf(t, w), "filters of %d, dilated by %d, do not fit into axis %d of %d with padding %d and %d",
+				k, dilation[i], 2+i, in, lo[i], hi[i])
+		}
+		ws[i] = window{k, stride[i], dilation[i], lo[i], span/stride[i] + 1}
+	}
+	d := dtype.Promote(t.DType(), w.DType())
+	out := convolve(x.node().Cast(d), w.node().Cast(d), g, ws)
+	return finishConv("Conv2D", t, w, b, newTensor(out, commonEngine("Conv2D", t, w, b)))
+}
+
+// batched adds an axis n where t has none, and counts the spatial axes.
+func (t *Tensor) batched(op string, w *Tensor) (x *Tensor, n int) {
+	n = w.Rank() - 2
+	if n < 1 || t.Rank() != w.Rank() && t.Rank() != w.Rank()-1 {
+		fail(op, shapesOf(t, w), "needs filters [out, in, k…] and an input [n, in, s…] of as many axes")
+	}
+	if t.Rank() < w.Rank() {
+		return t.Unsqueeze(0), n
+	}
+	return t, n
+}
+
+func checkConv(op string, t, w, b *Tensor, in, want, out, groups int) {
+	switch {
+	case groups > 1 && (in%groups != 0 || out%groups != 0):
+		fail(op, shapesOf(t, w), "%d and %d channels do not divide into %d groups", in, out, groups)
+	case in != want:
+		fail(op, shapesOf(t, w), "the input has %d channels, the filters take %d", in, want)
+	case b != nil && (b.Rank() != 1 || b.Dim(0) != out):
+		fail(op, shapesOf(t, w, b), "the bias must have one number for each of %d outputs", out)
+	}
+}
+
+// finishConv adds the bias and drops the axis n again.
+func finishConv(op string, t, w, b, out *Tensor) *Tensor {
+	if b != nil {
+		s := slices.Repeat([]int{1}, out.Rank())
+		s[1] = b.Dim(0)
+		out = out.Add(b.Reshape(s...))
+	}
+	if t.Rank() < w.Rank() {
+		out = out.Reshape(out.Shape()[1:]...)
+	}
+	return out
+}
+
+// convolve is Σ over in/groups and k of windows of x[n, in, s…] times w[out, in/groups, k…].
+func convolve(x, w *uop.UOp, g int, ws []window) *uop.UOp {
+	n := len(ws)
+	xs, k := x.Shape(), w.Shape()
+	batch, cin, cout := xs[0], k[1], k[0]/g
+	x = x.Reshape(append([]int{batch, g, cin}, xs[2:]...)...)
+	axes := make([]int, n)
+	o := make([]int, n)
+	for i := range axes {
+		axes[i], o[i] = 3+i, ws[i].out
+	}
+	x = windows(x, axes, ws) // [batch, g, cin, o…, k…]
+	order := []int{0, 1}
+	for i := range n {
+		order = append(order, 3+i)
+	}
+	order = append(order, 2)
+	for i := range n {
+		order = append(order, 3+n+i)
+	}
+	x = x.Permute(order...)
+	x = x.Reshape(slices.Concat([]int{batch, g, 1}, o, []int{cin}, k[2:])...)
+	w = w.Reshape(slices.Concat([]int{1, g, cout}, ones(n), []int{cin}, k[2:])...)
+	full := slices.Concat(uop.Shape{batch, g, cout}, o, []int{cin}, k[2:])
+	reduced := make([]int, n+1)
+	for i := range reduced {
+		reduced[i] = 3 + n + i
+	}
+	out := contract(spread(x, full), spread(w, full), reduced...)
+	return out.Reshape(append([]int{batch, g * cout}, o...)...)
+}
+
+// ConvTranspose is the transpose of the convolution Conv2D with the same filters w[in, out/groups, k…]: the
+// gradient of its input. t is [n, in, s…], the result [n, out, (s−1)·stride − paddings + dilation·(k−1) + 1 +
+// output padding …].
+func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
+	const op = "ConvTranspose"
+	x, n := t.batched(op, w)
+	stride, dilation, lo, hi := o.spread(op, n)
+	more := o.OutputPadding
+	if len(more) == 0 {
+		more = []int{0}
+	}
+	if len(more) == 1 {
+		more = slices.Repeat(more, n)
+	}
+	if len(more) != n {
+		failArg(op, "%d numbers of output padding for %d axes", len(more), n)
+	}
+	g := max(o.Groups, 1)
+	checkConv(op, t, w, b, x.Dim(1), w.Dim(0), w.Dim(1)*g, g)
+	d := dtype.Promote(t.DType(), w.DType())
+	u := x.node().Cast(d)
+	ws := make([]window, n)
+	for i := range ws {
+		in, k := x.Dim(2+i), w.Dim(2+i)
+		if more[i] < 0 || more[i] >= max(stride[i], dilation[i]) {
+			failArg(op, "output padding %d is not below stride %d or dilation %d", more[i], stride[i], dilation[i])
+		}
+		out := (in-1)*stride[i] - lo[i] - hi[i] + dilation[i]*(k-1) + more[i] + 1
+		if out < 0 || in < 1 || k < 1 {
+			fail(op, shapesOf(t, w), "axis %d would have the size %d", 2+i, out)
+		}
+		u = stuff(u, 2+i, stride[i])
+		ws[i] = window{k, 1, dilation[i], dilation[i]*(k-1) - lo[i], out}
+	}
+	s := w.Shape()
+	f := w.node().Cast(d).Reshape(append([]int{g, s[0] / g, s[1]}, s[2:]...)...)
+	order := identity(n + 3)
+	order[1], order[2] = 2, 1
+	flip := make([]int, n)
+	for i := range flip {
+		flip[i] = 3 + i
+	}
+	f = f.Permute(order...).Flip(flip...).Reshape(append([]int{g * s[1], s[0] / g}, s[2:]...)...)
+	return finishConv(op, t, w, b, newTensor(convolve(u, f, g, ws), commonEngine(op, t, w, b)))
+}
+
+// stuff puts step−1 zeros after each element of an axis.
+func stuff(u *uop.UOp, axis, step int) *uop.UOp {
+	if step == 1 {
+		return u
+	}
+	s := slices.Clone(u.Shape())
+	u = extend(u.Reshape(slices.Insert(slices.Clone(s), axis+1, 1)...), axis+1, 0, step-1)
+	s[axis] *= step
+	return u.Reshape(s...)
+}

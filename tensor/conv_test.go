@@ -1,0 +1,121 @@
+package tensor_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+func noise(n int) []float32 {
+	r := rand.New(rand.NewPCG(7, uint64(n)))
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = float32(r.IntN(9) - 4)
+	}
+	return v
+}
+
+func draw(shape ...int) *tensor.Tensor {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return tensor.Of(noise(n), shape...)
+}
+
+// naiveConv is the definition of a convolution over two axes.
+func naiveConv(x, w []float64, xs, ws []int, stride, pad, dil, g int) ([]float64, []int) {
+	oh := (xs[2]+2*pad-dil*(ws[2]-1)-1)/stride + 1
+	ow := (xs[3]+2*pad-dil*(ws[3]-1)-1)/stride + 1
+	var out []float64
+	for n := range xs[0] {
+		for o := range ws[0] {
+			for i := range oh {
+				for j := range ow {
+					s := 0.0
+					for c := range ws[1] {
+						for a := range ws[2] {
+							for b := range ws[3] {
+								y, z := i*stride+a*dil-pad, j*stride+b*dil-pad
+								if y < 0 || z < 0 || y >= xs[2] || z >= xs[3] {
+									continue
+								}
+								ci := o/(ws[0]/g)*ws[1] + c
+								s += x[((n*xs[1]+ci)*xs[2]+y)*xs[3]+z] * w[((o*ws[1]+c)*ws[2]+a)*ws[3]+b]
+							}
+						}
+					}
+					out = append(out, s)
+				}
+			}
+		}
+	}
+	return out, []int{xs[0], ws[0], oh, ow}
+}
+
+func TestConv(t *testing.T) {
+	for _, c := range []struct{ stride, pad, dil, g int }{{1, 0, 1, 1}, {2, 1, 1, 1}, {1, 2, 2, 2}, {3, 1, 1, 2}, {2, 0, 2, 1}} {
+		x, w := draw(2, 4, 7, 8), draw(6, 4/c.g, 3, 2)
+		want, shape := naiveConv(values(t, x), values(t, w), x.Shape(), w.Shape(), c.stride, c.pad, c.dil, c.g)
+		got := x.Conv2D(w, nil, tensor.Conv{Stride: c.stride, Padding: c.pad, Dilation: c.dil, Groups: c.g})
+		require.Equal(t, shape, got.Shape())
+		same(t, want, got, c)
+		same(t, want[:len(want)/2], x.At(0).Conv2D(w, nil, tensor.Conv{Stride: c.stride, Padding: c.pad, Dilation: c.dil, Groups: c.g}))
+		// the gradient of the input is the transposed convolution of the seed
+		seed := draw(got.Shape()...)
+		g := got.GradWith(seed, x, w)
+		o := tensor.Conv{Stride: c.stride, Padding: c.pad, Dilation: c.dil, Groups: c.g}
+		back := seed.ConvTranspose(w, nil, o)
+		more := []int{x.Dim(2) - back.Dim(2), x.Dim(3) - back.Dim(3)}
+		o.OutputPadding = more
+		same(t, values(t, g[0]), seed.ConvTranspose(w, nil, o), c)
+		// ⟨w, ∂w⟩ = ⟨out, seed⟩, for each of the two
+		same(t, values(t, got.Mul(seed).Sum()), g[1].Mul(w).Sum())
+		same(t, values(t, got.Mul(seed).Sum()), g[0].Mul(x).Sum())
+	}
+	require.Equal(t, []int{2, 5, 6}, draw(2, 3, 8).Conv2D(draw(5, 3, 3), draw(5), tensor.Conv{}).Shape())
+	require.Equal(t, []int{2, 5, 2, 3, 4}, draw(2, 3, 4, 5, 6).Conv2D(draw(5, 3, 3, 3, 3), draw(5), tensor.Conv{}).Shape())
+	require.ErrorContains(t, tensor.Try(func() { draw(2, 3, 8, 8).Conv2D(draw(5, 4, 3, 3), nil, tensor.Conv{}) }), "3 channels, the filters take 4")
+	require.ErrorContains(t, tensor.Try(func() { draw(2, 3, 2, 8).Conv2D(draw(5, 3, 3, 3), nil, tensor.Conv{}) }), "do not fit")
+}
+
+func TestPools(t *testing.T) {
+	x := tensor.Arange(16).Reshape(1, 1, 4, 4)
+	same(t, []float64{5, 7, 13, 15}, x.MaxPool2D(2))
+	same(t, []float64{2.5, 4.5, 10.5, 12.5}, x.AvgPool2D(2))
+	v, i := x.MaxPoolIndex(tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}})
+	same(t, []float64{5, 7, 13, 15}, v)
+	same(t, []float64{5, 7, 13, 15}, i)
+	y := tensor.Ones(1, 1, 4, 4)
+	p := tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}}
+	near(t, []float64{4. / 9, 6. / 9, 6. / 9, 1}, y.AvgPool(p), 1e-6)
+	p.ExcludePadding = true
+	near(t, []float64{1, 1, 1, 1}, y.AvgPool(p), 1e-6)
+	same(t, []float64{2, 4, 5}, tensor.Arange(6).Reshape(1, 1, 6).MaxPool(tensor.Pool{Size: []int{3}, Stride: []int{2}, Ceil: true}))
+	near(t, []float64{1, 3, 4.5}, tensor.Arange(6).Reshape(1, 1, 6).AvgPool(tensor.Pool{Size: []int{3}, Stride: []int{2}, Ceil: true}), 1e-6)
+}
+
+func TestNorms(t *testing.T) {
+	x := draw(3, 4, 5)
+	y := x.LayerNorm(nil, nil, 1e-5, 4, 5)
+	near(t, []float64{0, 0, 0}, y.Mean(1, 2), 1e-6)
+	near(t, []float64{1, 1, 1}, y.Var(0, 1, 2), 1e-4)
+	near(t, values(t, y), x.GroupNorm(1, nil, nil, 1e-5), 1e-6)
+	m, v := x.ChannelMoments(0)
+	z := x.BatchNorm(m, v, draw(4), draw(4), 1e-5)
+	near(t, values(t, draw(4)), z.Mean(0, 2), 1e-5)
+	near(t, []float64{1, 1, 1}, x.RMSNorm(nil, 0, 4, 5).Square().Mean(1, 2), 1e-5)
+	require.Error(t, tensor.Try(func() { x.LayerNorm(nil, nil, 1e-5, 4) }))
+}
+
+func TestAttention(t *testing.T) {
+	q, k, v := draw(2, 3, 4), draw(2, 5, 4), draw(2, 5, 6)
+	out := tensor.ScaledDotProduct(q, k, v, tensor.Attention{})
+	want := q.MatMul(k.T()).Mul(0.5).Softmax(-1).MatMul(v)
+	near(t, values(t, want), out, 1e-5)
+	first := tensor.ScaledDotProduct(q, k, v, tensor.Attention{Causal: true}).At(tensor.All, 0)
+	near(t, values(t, v.At(tensor.All, 0)), first, 1e-5)
+}

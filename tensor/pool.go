@@ -1,0 +1,165 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Pool are the options of pooling over the last axes. A list holds a number for each of these axes, or one
+// for all.
+type Pool struct {
+	Size           []int
+	Stride         []int // none: Size
+	Padding        []int // on both sides; none: 0
+	Dilation       []int // none: 1
+	Axes           int   // how many axes; 0: as many as numbers in Size, or, of one number, all after the second
+	Ceil           bool  // windows may run over the end, if they begin before it
+	ExcludePadding bool  // averages count only elements that exist
+}
+
+// MaxPool2D is MaxPool over windows of size×size side by side.
+func (t *Tensor) MaxPool2D(size int) *Tensor { return t.MaxPool(Pool{Size: []int{size}, Axes: 2}) }
+
+// AvgPool2D is AvgPool over windows of size×size side by side.
+func (t *Tensor) AvgPool2D(size int) *Tensor { return t.AvgPool(Pool{Size: []int{size}, Axes: 2}) }
+
+// poolWindow is a window with what comes after it and where elements end.
+type poolWindow struct {
+	window
+	hi  int // padding after
+	end int // past the last index, padding included, that averages count
+}
+
+// plan resolves the options for t.
+func (p Pool) plan(op string, t *Tensor) []poolWindow {
+	n := p.Axes
+	if n == 0 {
+		n = len(p.Size)
+		if n == 1 {
+			n = t.Rank() - 2
+		}
+	}
+	if n < 1 || n > t.Rank() {
+		fail(op, shapes(t.shape()), "windows over %d axes", n)
+	}
+	each := func(name string, list, none []int) []int {
+		if len(list) == 0 {
+			list = none
+		}
+		if len(list) == 1 {
+			list = slices.Repeat(list, n)
+		}
+		if len(list) != n {
+			failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
+		}
+		return list
+	}
+	size := each("size", p.Size, nil)
+	stride, dilation := each("stride", p.Stride, size), each("dilation", p.Dilation, []int{1})
+	pad := each("padding", p.Padding, []int{0})
+	ws := make([]poolWindow, n)
+	for i := range ws {
+		k, s, d, q, in := size[i], stride[i], dilation[i], pad[i], t.Dim(t.Rank()-n+i)
+		if k < 1 || s < 1 || d < 1 || q < 0 || 2*q > d*(k-1)+1 {
+			failArg(op, "size %d, stride %d, dilation %d, padding %d (which must be at most half of the window)", k, s, d, q)
+		}
+		room := in + 2*q - d*(k-1) - 1
+		if p.Ceil {
+			room += s - 1
+		}
+		out := floorDiv(room, s) + 1
+		if p.Ceil && (out-1)*s >= in+q {
+			out--
+		}
+		if out < 1 {
+			fail(op, shapes(t.shape()), "windows of %d do not fit into axis %d", d*(k-1)+1, t.Rank()-n+i)
+		}
+		reach := (out-1)*s + d*(k-1) + 1 - q - in
+		ws[i] = poolWindow{window{k, s, d, q, out}, max(reach, 0), in + q}
+	}
+	return ws
+}
+
+func floorDiv(a, b int) int {
+	if a < 0 {
+		return -((-a + b - 1) / b)
+	}
+	return a / b
+}
+
+// cutInto makes the windows of t, whose padding has the value v; new last axes hold their elements.
+func (t *Tensor) cutInto(ws []poolWindow, v uop.Value) (u *uop.UOp, axes []int) {
+	u = t.node()
+	first := t.Rank() - len(ws)
+	for i, w := range ws {
+		u = fill(u, first+i, w.lo, w.hi, v)
+	}
+	for i, w := range ws {
+		w.lo = 0
+		u = slide(u, first+i, w.window)
+		axes = append(axes, t.Rank()+i)
+	}
+	return u, axes
+}
+
+// MaxPool is the largest element of each window; NaN if there is one. Ties share the gradient.
+func (t *Tensor) MaxPool(p Pool) *Tensor {
+	u, axes := t.cutInto(p.plan("MaxPool", t), uop.Least(t.DType()))
+	return t.like(u.Reduce(uop.MaxOf, axes...))
+}
+
+// MaxPoolIndex is MaxPool and where in the flattened last axes the maximum stands, int32, of several the
+// first; the gradient goes there.
+func (t *Tensor) MaxPoolIndex(p Pool) (values, indices *Tensor) {
+	ws := p.plan("MaxPoolIndex", t)
+	u, axes := t.cutInto(ws, uop.Least(t.DType()))
+	first := t.Rank() - len(ws)
+	index := u.Home().Int(dtype.I32, 0)
+	for i, w := range ws { // position = out·stride + k·dilation − padding
+		at := alongAxis(iota(w.out, dtype.I32), first+i, u.Shape())
+		k := alongAxis(iota(w.size, dtype.I32), axes[i], u.Shape())
+		pos := at.Mul(at.Int(w.stride)).Add(k.Mul(k.Int(w.dilation))).Add(at.Int(-w.lo))
+		index = index.Mul(index.Int(t.Dim(first + i))).Add(pos)
+	}
+	best := u.Home().ReduceParts(uop.ArgMax, axes, u.Detach(), index).Part(1)
+	out := best.Shape()
+	lead := t.Shape()[:first]
+	flat := t.node().Reshape(append(slices.Clone(lead), t.shape()[first:].Numel())...)
+	picked := flat.Gather(best.Reshape(append(slices.Clone(lead), out[first:].Numel())...), first)
+	return t.like(picked.Reshape(out...)), t.like(best)
+}
+
+// AvgPool is the average of each window. Padding counts as zeros, unless ExcludePadding.
+func (t *Tensor) AvgPool(p Pool) *Tensor {
+	ws := p.plan("AvgPool", t)
+	d := floating(t.DType())
+	x := t.like(t.node().Cast(dtype.Accumulator(d)))
+	u, axes := x.cutInto(ws, 0)
+	s := u.Reduce(uop.Sum, axes...)
+	first := t.Rank() - len(ws)
+	whole := 1.
+	for i, w := range ws {
+		in := t.Dim(first + i)
+		lo, end := -w.lo, w.end
+		if p.ExcludePadding {
+			lo, end = 0, in
+		}
+		if first, last := -w.lo, (w.out-1)*w.stride-w.lo+w.dilation*(w.size-1); first >= lo && last < end {
+			whole *= float64(w.size)
+			continue
+		}
+		// how many of its elements count differs from window to window
+		shape := uop.Shape{w.out, w.size}
+		at := alongAxis(iota(w.out, dtype.I32), 0, shape)
+		k := alongAxis(iota(w.size, dtype.I32), 1, shape)
+		pos := at.Mul(at.Int(w.stride)).Add(k.Mul(k.Int(w.dilation))).Add(at.Int(-w.lo))
+		counts := pos.Less(pos.Int(lo)).Not().And(pos.Less(pos.Int(end))).Cast(s.DType()).Reduce(uop.Sum, 1)
+		s = s.Div(alongAxis(counts, first+i, s.Shape()))
+	}
+	if whole != 1 {
+		s = s.Div(s.Float(whole))
+	}
+	return t.like(s.Cast(d))
+}
