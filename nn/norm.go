@@ -36,34 +36,14 @@ func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 	if training {
 		mean, variance = l.batch(x)
 	}
-	shape := make([]int, x.Rank())
-	for i := range shape {
-		shape[i] = 1
-	}
-	shape[1] = x.Dim(1)
-	scale := variance.Add(l.Eps).Rsqrt()
-	if l.Weight != nil {
-		scale = scale.Mul(l.Weight)
-	}
-	y := x.Sub(mean.Reshape(shape...)).Mul(scale.Reshape(shape...))
-	if l.Bias != nil {
-		y = y.Add(l.Bias.Reshape(shape...))
-	}
-	return y.To(x.DType())
+	return x.BatchNorm(mean, variance, l.Weight, l.Bias, l.Eps)
 }
 
 // batch gives mean and variance of x over all axes but 1, and moves the averages. The averages take the
 // variance as an estimate for the population, divided by one less.
 func (l *BatchNorm) batch(x *tensor.Tensor) (mean, variance *tensor.Tensor) {
-	var axes []int
-	n := 1
-	for i := range x.Rank() {
-		if i != 1 {
-			axes = append(axes, i)
-			n *= x.Dim(i)
-		}
-	}
-	mean, variance = x.Mean(axes...), x.Var(0, axes...)
+	n := x.Numel() / x.Dim(1)
+	mean, variance = x.ChannelMoments(0)
 	m := l.Momentum
 	move := func(average, now *tensor.Tensor, scale float64) {
 		average.Assign(average.Mul(1 - m).Add(now.Detach().Mul(m * scale)).To(average.DType()))
@@ -71,4 +51,20 @@ func (l *BatchNorm) batch(x *tensor.Tensor) (mean, variance *tensor.Tensor) {
 	move(l.RunningMean, mean, 1)
 	move(l.RunningVar, variance, float64(n)/float64(max(n-1, 1)))
 	return mean, variance
+}
+// LayerNorm normalises over the last axes.
+type LayerNorm struct {
+	Weight, Bias *tensor.Tensor // of the shape of the last axes; nil: 1 and 0
+	Shape        []int          // the last axes
+	Eps          float64
+}
+
+// NewLayerNorm normalises over last axes of this shape, with eps 1e-5.
+func NewLayerNorm(shape ...int) *LayerNorm {
+	return &LayerNorm{fresh(tensor.Ones(shape...)), fresh(tensor.Zeros(shape...)), shape, 1e-5}
+}
+
+// Forward returns x normalised.
+func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return x.LayerNorm(l.Weight, l.Bias, l.Eps, l.Shape...)
 }
