@@ -1,0 +1,43 @@
+package tensor_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+func TestCrossEntropy(t *testing.T) {
+	x := f32(1, 2, 3, 0, 5, -1).Reshape(2, 3)
+	y := tensor.From([]int{2, 0})
+	lse := func(v ...float64) float64 {
+		s := 0.0
+		for _, x := range v {
+			s += math.Exp(x)
+		}
+		return math.Log(s)
+	}
+	a, b := lse(1, 2, 3)-3, lse(0, 5, -1)-0
+	near(t, []float64{(a + b) / 2}, x.CrossEntropy(y), 1e-6)
+	near(t, []float64{a, b}, x.CrossEntropy(y, tensor.Loss{Reduction: tensor.NoneLoss}), 1e-6)
+	near(t, []float64{b}, x.CrossEntropy(y, tensor.Loss{Ignore: []int{2}}), 1e-6)
+	near(t, []float64{(3*a + b) / 4}, x.CrossEntropy(y, tensor.Loss{Weight: f32(1, 2, 3)}), 1e-6)
+	near(t, values(t, x.CrossEntropy(y)), x.LogSoftmax(1).NLL(y), 1e-6)
+	near(t, values(t, x.CrossEntropy(y)), x.CrossEntropy(f32(0, 0, 1, 1, 0, 0).Reshape(2, 3)), 1e-6)
+	hard := f32(0, 0, 1, 1, 0, 0).Reshape(2, 3)
+	near(t, values(t, x.CrossEntropy(hard, tensor.Loss{Smoothing: 0.1})), x.CrossEntropy(y, tensor.Loss{Smoothing: 0.1}), 1e-6)
+	g := x.CrossEntropy(y).Grad(x)[0]
+	near(t, values(t, x.Softmax(1).Sub(hard).Div(2)), g, 1e-6)
+	require.Error(t, tensor.Try(func() { x.CrossEntropy(tensor.From([]int{1})) }))
+}
+
+func TestOtherLosses(t *testing.T) {
+	x, y := f32(0.2, 0.9), f32(0, 1)
+	near(t, []float64{-(math.Log(0.8) + math.Log(0.9)) / 2}, x.BCE(y), 1e-6)
+	near(t, values(t, x.Sigmoid().BCE(y)), x.BCEWithLogits(y), 1e-6)
+	near(t, []float64{(0.04 + 0.01) / 2}, x.MSE(y), 1e-6)
+	near(t, []float64{0.3}, x.L1(y, tensor.Loss{Reduction: tensor.SumLoss}), 1e-6)
+	near(t, []float64{0.02, 0.005}, x.Huber(y, 1, tensor.Loss{Reduction: tensor.NoneLoss}), 1e-6)
+}
