@@ -91,7 +91,8 @@ func (s *scheduler) compact(k *kernel) {
 	for _, o := range k.spec.Outs {
 		used[o.Param] = true
 	}
-	for _, u := range uop.Topo(k.values()...) {
+	nodes := uop.Topo(k.expressions()...)
+	for _, u := range nodes {
 		if u.Op() == uop.Param {
 			used[u.Arg().(uop.ParamArg).Slot] = true
 		}
@@ -110,7 +111,7 @@ func (s *scheduler) compact(k *kernel) {
 		}
 	}
 	done := map[*uop.UOp]*uop.UOp{}
-	for _, u := range uop.Topo(k.values()...) {
+	for _, u := range nodes {
 		if a, ok := u.Arg().(uop.ParamArg); ok {
 			done[u] = s.t.Param(to[a.Slot], a.N, u.DType())
 			continue
@@ -119,8 +120,26 @@ func (s *scheduler) compact(k *kernel) {
 	}
 	for i := range k.spec.Outs {
 		o := &k.spec.Outs[i]
-		o.Param, o.Value = to[o.Param], done[o.Value]
+		o.Param, o.Value, o.Index = to[o.Param], done[o.Value], slices.Clone(o.Index)
+		for j, x := range o.Index {
+			o.Index[j] = done[x]
+		}
+		if o.Gate != nil {
+			o.Gate = done[o.Gate]
+		}
 	}
+}
+
+// expressions lists everything that a kernel computes: values, and where a scatter puts them.
+func (k *kernel) expressions() []*uop.UOp {
+	v := k.values()
+	for _, o := range k.spec.Outs {
+		v = append(v, o.Index...)
+		if o.Gate != nil {
+			v = append(v, o.Gate)
+		}
+	}
+	return v
 }
 
 // shapeKey names the axes of a kernel with one plain output.
