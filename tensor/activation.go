@@ -16,7 +16,7 @@ func (t *Tensor) ReLU() *Tensor {
 	}
 	v := u.Max(zero)
 	if t.IsFloat() {
-		v = v.Derive(u, zero.Less(u).Where(u.Int(1), zero))
+		v = v.Derive(u, zero.Less(v).Where(u.Int(1), zero)) // of v, so that u need not be kept
 	}
 	return t.like(v)
 }

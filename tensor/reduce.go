@@ -153,8 +153,9 @@ func (t *Tensor) Var(correction int, axes ...int) *Tensor {
 	ax := t.axes("Var", axes)
 	d := floating(t.DType())
 	x := t.like(t.node().Cast(dtype.Accumulator(d)))
-	c := x.Sub(x.MeanKeep(ax...))
-	s := c.Mul(c).Sum(ax...).node()
+	c := x.Sub(x.MeanKeep(ax...)).node()
+	// The way through the mean adds Σ −2c = 0 to the gradient, so it is left out.
+	s := sum(c.Mul(c).Derive(x.node(), c.Mul(c.Int(2))), uop.Sum, ax)
 	return t.like(s.Div(s.Float(math.Max(0, float64(t.count(ax)-correction)))).Cast(d))
 }
 
