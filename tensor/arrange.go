@@ -309,3 +309,80 @@ func (t *Tensor) RepeatEach(ctx context.Context, counts *Tensor, axis int) (*Ten
 	}
 	return t.gather(axis, from), nil
 }
+
+// TriangleIndices are the rows and columns (int32, [2, count]) of the lower or upper triangle of a matrix, up to or
+// from the given diagonal.
+func TriangleIndices(rows, columns, diagonal int, lower bool) *Tensor {
+	checkSizes("TriangleIndices", []int{rows, columns})
+	first := make([]int, rows) // where each row begins in the list
+	lo, count := make([]int, rows), 0
+	for r := range rows {
+		from, to := 0, columns
+		if lower {
+			to = min(max(r+diagonal+1, 0), columns)
+		} else {
+			from = min(max(r+diagonal, 0), columns)
+		}
+		first[r], lo[r] = count, from
+		count += to - from
+	}
+	i := Arange(count)
+	row := Full(-1, dtype.I32, count)
+	begin := Full(0, dtype.I32, count)
+	for r := range rows {
+		in := i.Ge(first[r])
+		row = in.Where(r, row)
+		begin = in.Where(first[r]-lo[r], begin)
+	}
+	return Stack(0, row, i.Sub(begin))
+}
+
+// Vander gives the powers 0 … n−1 of the elements of a list as rows, rising or falling.
+func (t *Tensor) Vander(n int, rising bool) *Tensor {
+	if t.Rank() != 1 || n < 0 {
+		fail("Vander", shapes(t.shape()), "needs a list and a number of powers, not %d", n)
+	}
+	one := OnesLike(t)
+	powers := make([]*Tensor, n)
+	for k := range n {
+		powers[k] = one
+		one = one.Mul(t)
+	}
+	if n == 0 {
+		return Full(0, t.DType(), t.Numel(), 0)
+	}
+	if !rising {
+		slices.Reverse(powers)
+	}
+	return Stack(1, powers...)
+}
+
+// TensorDot sums the products of t and o over pairs of axes; the other axes of t come first in the result.
+func (t *Tensor) TensorDot(o *Tensor, axes, others []int) *Tensor {
+	if len(axes) != len(others) {
+		fail("TensorDot", shapesOf(t, o), "%d axes and %d", len(axes), len(others))
+	}
+	free := func(x *Tensor, list []int) (order, sizes, summed []int) {
+		for _, a := range list {
+			summed = append(summed, x.axis("TensorDot", a))
+		}
+		for i := range x.Rank() {
+			if !slices.Contains(summed, i) {
+				order, sizes = append(order, i), append(sizes, x.Dim(i))
+			}
+		}
+		return order, sizes, summed
+	}
+	f, fs, a := free(t, axes)
+	g, gs, b := free(o, others)
+	n := 1
+	for i := range a {
+		if t.Dim(a[i]) != o.Dim(b[i]) {
+			fail("TensorDot", shapesOf(t, o), "axes %d and %d have sizes %d and %d", a[i], b[i], t.Dim(a[i]), o.Dim(b[i]))
+		}
+		n *= t.Dim(a[i])
+	}
+	x := t.Permute(append(f, a...)...).Reshape(prod(fs), n)
+	y := o.Permute(append(b, g...)...).Reshape(n, prod(gs))
+	return x.MatMul(y).Reshape(append(fs, gs...)...)
+}

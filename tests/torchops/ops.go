@@ -13,7 +13,7 @@ type op struct {
 }
 
 // ops are all rows. An op that is not here is "not yet".
-var ops = merge(elementwiseOps, movementOps)
+var ops = merge(elementwiseOps, movementOps, reduceOps, linalgOps, fftOps, indexOps, resizeOps, creationOps)
 
 func merge(tables ...map[string]op) map[string]op {
 	all := map[string]op{}

@@ -1,8 +1,6 @@
 package torchops
 
 import (
-	"math"
-
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -241,5 +239,3 @@ var otherElementwise = map[string]op{
 		return c.T("self").To(d)
 	}),
 }
-
-var _ = math.Pi

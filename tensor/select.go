@@ -1,0 +1,270 @@
+package tensor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Operations whose result's shape depends on values. They compute what they need at once, wait for it, and go
+// on with a graph; inside Capture they are errors.
+
+// NonZero gives the places of the elements that are not 0, in order, as an int64 tensor [count, rank].
+func (t *Tensor) NonZero(ctx context.Context) (*Tensor, error) {
+	places, err := t.places(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := t.Shape()
+	out := make([]int64, 0, len(places)*len(s))
+	for _, p := range places {
+		rest := int(p)
+		at := make([]int64, len(s))
+		for i := len(s) - 1; i >= 0; i-- {
+			at[i] = int64(rest % s[i])
+			rest /= s[i]
+		}
+		out = append(out, at...)
+	}
+	raw := make([]byte, 0, 8*len(out))
+	for _, v := range out {
+		raw = appendBits(raw, dtype.I64, uint64(v))
+	}
+	return t.beside(dtype.I64, []int{len(places), len(s)}, raw), nil
+}
+
+// places are the flat positions of the elements that are not 0.
+func (t *Tensor) places(ctx context.Context) ([]int32, error) {
+	on, err := Data[bool](ctx, t.like(t.truth()))
+	if err != nil {
+		return nil, err
+	}
+	var out []int32
+	for i, v := range on {
+		if v {
+			out = append(out, int32(i))
+		}
+	}
+	return out, nil
+}
+
+// MaskedSelect gives the elements of t where the mask is true, in order, as a list. Both broadcast.
+func (t *Tensor) MaskedSelect(ctx context.Context, mask *Tensor) (*Tensor, error) {
+	if mask.DType() != dtype.Bool {
+		failType("MaskedSelect", []dtype.DType{mask.DType()}, "the mask must be bool")
+	}
+	both := Broadcast(t, mask)
+	places, err := both[1].places(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return both[0].Flatten().gather(0, places), nil
+}
+
+// Uniques are the different values of a tensor.
+type Uniques struct {
+	Values  *Tensor // each once
+	Inverse *Tensor // int64: for each element the index of its value
+	Counts  *Tensor // int64: how often each value stands there
+}
+
+// Unique gives the different elements of t, rising, as a list. All NaN count as one value.
+func (t *Tensor) Unique(ctx context.Context) (Uniques, error) { return t.unique(ctx, nil, true) }
+
+// UniqueAlong gives the different parts of an axis, in the order of their first differing element.
+func (t *Tensor) UniqueAlong(ctx context.Context, axis int) (Uniques, error) {
+	axis = t.axis("UniqueAlong", axis)
+	return t.unique(ctx, &axis, true)
+}
+
+// UniqueRuns is Unique for runs of equal neighbours: equal elements further apart stay.
+func (t *Tensor) UniqueRuns(ctx context.Context) (Uniques, error) { return t.unique(ctx, nil, false) }
+
+// UniqueRunsAlong is UniqueAlong for runs of equal neighbours.
+func (t *Tensor) UniqueRunsAlong(ctx context.Context, axis int) (Uniques, error) {
+	axis = t.axis("UniqueRunsAlong", axis)
+	return t.unique(ctx, &axis, false)
+}
+
+func (t *Tensor) unique(ctx context.Context, axis *int, ordered bool) (Uniques, error) {
+	x, at := t.Flatten(), 0
+	if axis != nil {
+		x, at = t, *axis
+	}
+	n := x.Dim(at)
+	key := x.MoveAxis(at, 0).Reshape(n, prod(without(x.shape(), at)))
+	rows, err := Data[int64](ctx, key.like(sortKey(key.node(), false).Cast(dtype.I64)))
+	if err != nil {
+		return Uniques{}, err
+	}
+	width := key.Dim(1)
+	row := func(i int32) []int64 { return rows[int(i)*width : (int(i)+1)*width] }
+	order := make([]int32, n)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	if ordered {
+		less := slices.Compare[[]int64]
+		if t.DType() == dtype.U64 {
+			less = compareUnsigned
+		}
+		slices.SortStableFunc(order, func(a, b int32) int { return less(row(a), row(b)) })
+	}
+	var first []int32
+	inverse, counts := make([]int64, n), []int64{}
+	for i, k := range order {
+		if i == 0 || !slices.Equal(row(k), row(order[i-1])) {
+			first, counts = append(first, k), append(counts, 0)
+		}
+		inverse[k] = int64(len(first) - 1)
+		counts[len(counts)-1]++
+	}
+	out := Uniques{x.gather(at, first), t.longs(inverse, n), t.longs(counts, len(counts))}
+	if axis == nil {
+		out.Inverse = out.Inverse.Reshape(t.Shape()...)
+	}
+	return out, nil
+}
+
+func compareUnsigned(a, b []int64) int {
+	for i := range a {
+		if c := cmp.Compare(uint64(a[i]), uint64(b[i])); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// longs are int64 numbers on t's device.
+func (t *Tensor) longs(v []int64, shape ...int) *Tensor {
+	raw := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		raw = appendBits(raw, dtype.I64, uint64(x))
+	}
+	return t.beside(dtype.I64, shape, raw)
+}
+
+// BinCount counts how often each of 0, 1, 2, … stands in a list, or, with weights, adds up their weights. The result has at
+// least least elements, and as many as the largest number needs.
+func (t *Tensor) BinCount(ctx context.Context, weights *Tensor, least int) (*Tensor, error) {
+	checkIndex("BinCount", t)
+	if t.Rank() != 1 || weights != nil && !weights.shape().Equal(t.shape()) {
+		fail("BinCount", shapes(t.shape()), "needs a list, and weights of the same length")
+	}
+	n := least
+	if t.Numel() > 0 {
+		ends, err := Data[int64](ctx, Stack(0, t.Max(), t.Min()).To(dtype.I64))
+		if err != nil {
+			return nil, err
+		}
+		if ends[1] < 0 {
+			failArg("BinCount", "the list holds %d; only numbers from 0 on can be counted", ends[1])
+		}
+		n = max(n, int(ends[0])+1)
+	}
+	if weights == nil {
+		return Full(0, dtype.I32, n).ScatterAdd(0, t, 1), nil
+	}
+	return Full(0, weights.DType(), n).ScatterAdd(0, t, weights), nil
+}
+
+// OneHot makes a new last axis of n elements, 1 (int32) at the number that stands in t and 0 elsewhere. For n = −1 it is as
+// long as the largest number needs.
+func (t *Tensor) OneHot(ctx context.Context, n int) (*Tensor, error) {
+	checkIndex("OneHot", t)
+	if n < -1 || n == 0 && t.Numel() > 0 {
+		failArg("OneHot", "%d classes", n)
+	}
+	if n == -1 {
+		if t.Numel() == 0 {
+			fail("OneHot", shapes(t.shape()), "an empty tensor needs the number of classes")
+		}
+		top, err := t.Max().Item(ctx)
+		if err != nil {
+			return nil, err
+		}
+		n = int(top) + 1
+	}
+	return t.Unsqueeze(-1).Eq(Arange(n).To(t.DType())).To(dtype.I32), nil
+}
+
+// SearchSorted gives, for each value, the place (int32) where it would be inserted into the last axis of t, which is sorted,
+// to keep the order: before equal elements, or after them when right is set. t is a list, or has the axes of values but the
+// last.
+func (t *Tensor) SearchSorted(values *Tensor, right bool) *Tensor {
+	d := dtype.Promote(t.DType(), values.DType())
+	s := values.shape()
+	if t.Rank() < 1 || t.Rank() > 1 && (values.Rank() != t.Rank() || !slices.Equal(s[:len(s)-1], t.shape()[:t.Rank()-1])) {
+		fail("SearchSorted", shapesOf(t, values), "needs a list, or the same axes but the last")
+	}
+	key, v := sortKey(t.node().Cast(d), false), sortKey(values.node().Cast(d), false)
+	n := t.Dim(-1)
+	if t.Rank() == 1 {
+		v = v.Reshape(s.Numel())
+	}
+	last := len(v.Shape()) - 1
+	count := spread(uop.NewInt(dtype.I32, 0), v.Shape())
+	step := 1
+	for step <= n/2 {
+		step *= 2
+	}
+	if n == 0 {
+		step = 0
+	}
+	for ; step > 0; step /= 2 { // the largest count of elements before v, by powers of two
+		probe := count.Add(count.Int(step))
+		e := key.Gather(probe.Sub(probe.Int(1)), last)
+		before := e.Less(v)
+		if right {
+			before = v.Less(e).Not()
+		}
+		count = atMost(probe, probe.Int(n)).And(before).Where(probe, count)
+	}
+	return newTensor(count.Reshape(s...), commonEngine("SearchSorted", t, values))
+}
+
+// IsIn is true where an element of t is among those of set.
+func (t *Tensor) IsIn(set *Tensor) *Tensor { return t.Unsqueeze(-1).Eq(set.Flatten()).Any(-1) }
+
+// Histogram counts the elements of t between neighbouring edges, the last edge included: a list of t's type, one
+// shorter than edges. weights, of t's shape or nil, are added up instead.
+func (t *Tensor) Histogram(edges, weights *Tensor) *Tensor {
+	if edges.Rank() != 1 || edges.Numel() < 2 || weights != nil && !weights.shape().Equal(t.shape()) {
+		fail("Histogram", shapesOf(t, edges), "needs a list of at least two edges, and weights of the same shape")
+	}
+	n := edges.Numel() - 1
+	x := t.Flatten()
+	bin := edges.SearchSorted(x, true).Sub(1)
+	bin = x.Eq(edges.Select(0, n)).Where(n-1, bin)
+	bin = x.IsNaN().Where(-1, bin)
+	zero := Full(0, t.DType(), n)
+	if weights == nil {
+		return zero.ScatterAdd(0, bin, 1)
+	}
+	return zero.ScatterAdd(0, bin, weights.Flatten())
+}
+
+// HistogramEdges are n+1 evenly spaced edges from lo to hi, or, where both are equal, over the range of t's
+// elements; of a range without width one half (or, when wide, one) to either side.
+func (t *Tensor) HistogramEdges(n int, lo, hi float64, wide bool) *Tensor {
+	if n < 1 || hi < lo {
+		failArg("Histogram", "%d bins from %v to %v", n, lo, hi)
+	}
+	margin := 0.5
+	if wide {
+		margin = 1
+	}
+	a, b := Full(lo, t.DType()), Full(hi, t.DType())
+	if lo == hi && t.Numel() > 0 {
+		a, b = t.Min(), t.Max()
+	}
+	same := a.Eq(b)
+	a, b = same.Where(a.Sub(margin), a), same.Where(b.Add(margin), b)
+	i := Arange(n + 1)
+	step := b.Sub(a).Div(n)
+	up, down := i.To(t.DType()).Mul(step).Add(a), b.Sub(i.RSub(n).To(t.DType()).Mul(step))
+	return i.Mul(2).Lt(n+1).Where(up, down)
+}

@@ -1,0 +1,284 @@
+package torchops
+
+import (
+	"context"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/tensor"
+)
+
+var reductions = map[string]tensor.Merging{"sum": tensor.MergeSum, "add": tensor.MergeSum, "prod": tensor.MergeProd,
+	"multiply": tensor.MergeProd, "mean": tensor.MergeMean, "amax": tensor.MergeMax, "amin": tensor.MergeMin}
+
+var indexOps = map[string]op{
+	"torch.gather":         one("input, dim, index, *, sparse_grad=False", func(c *call) T { return vector(c.T("input")).Gather(c.Int("dim"), c.T("index")) }),
+	"torch.take_along_dim": one("input, indices, dim=None", takeAlong),
+	"torch.index_select":   one("input, dim, index", func(c *call) T { return c.T("input").IndexSelect(c.Int("dim"), c.T("index")) }),
+	"torch.scatter":        one("input, dim, index, src, *, reduce=None", scatter),
+	"torch.scatter_add": one("input, dim, index, src", func(c *call) T {
+		return c.T("input").ScatterAdd(c.Int("dim"), c.T("index"), c.T("src"))
+	}),
+	"torch.scatter_reduce": one("input, dim, index, src, reduce, *, include_self=True", func(c *call) T {
+		return c.T("input").ScatterReduce(c.Int("dim"), c.T("index"), c.T("src"), reductions[c.Str("reduce")], c.Bool("include_self"))
+	}),
+	"torch.index_add": one("input, dim, index, source, *, alpha=1", func(c *call) T {
+		return c.T("input").IndexAdd(c.Int("dim"), c.T("index"), c.T("source"), c.Operand("alpha"))
+	}),
+	"torch.index_copy": one("input, dim, index, source", func(c *call) T {
+		return c.T("input").IndexCopy(c.Int("dim"), c.T("index"), c.T("source"))
+	}),
+	"torch.index_fill": one("input, dim, index, value", func(c *call) T {
+		return c.T("input").IndexFill(c.Int("dim"), c.T("index"), c.Operand("value"))
+	}),
+	"torch.index_reduce": one("input, dim, index, source, reduce, *, include_self=True", func(c *call) T {
+		return c.T("input").IndexReduce(c.Int("dim"), c.T("index"), c.T("source"), reductions[c.Str("reduce")], c.Bool("include_self"))
+	}),
+	"torch.index_put":             one("input, indices, values, accumulate=False", indexPut),
+	"torch.masked_select":         one("input, mask", maskedSelect),
+	"torch.Tensor.masked_scatter": one("input, mask, source", func(c *call) T { return c.T("input").MaskedScatter(c.T("mask"), c.T("source")) }),
+	"torch.nonzero":               {"input, *, as_tuple=False", nonzero},
+	"torch.argwhere":              {"input", nonzero},
+	"torch.unique":                {"input, sorted=True, return_inverse=False, return_counts=False, dim=None", unique(T.Unique, T.UniqueAlong)},
+	"torch.unique_consecutive":    {"input, return_inverse=False, return_counts=False, dim=None", unique(T.UniqueRuns, T.UniqueRunsAlong)},
+	"torch.bincount": one("input, weights=None, minlength=0", func(c *call) T {
+		y, err := c.T("input").BinCount(c.dev.ctx, c.OptT("weights"), c.Int("minlength"))
+		c.fails(err)
+		return y
+	}),
+	"torch.bucketize": one("input, boundaries, *, out_int32=False, right=False", func(c *call) T {
+		return c.T("boundaries").SearchSorted(c.left("input", "boundaries"), c.Bool("right"))
+	}),
+	"torch.searchsorted": one("sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None", searchSorted),
+	"torch.isin":         one("elements, test_elements, *, assume_unique=False, invert=False", isIn),
+	"torch.histc":        one("input, bins=100, min=0, max=0", histc),
+	"torch.histogram":    two("input, bins, *, range=None, weight=None, density=False", histogram),
+	functional + "embedding": one("input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False", func(c *call) T {
+		return c.T("weight").Embedding(c.T("input"), c.embedding())
+	}),
+	functional + "embedding_bag": one("input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode='mean', sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None", embeddingBag),
+	functional + "one_hot": one("input, num_classes=-1", func(c *call) T {
+		y, err := c.T("input").OneHot(c.dev.ctx, c.Int("num_classes"))
+		c.fails(err)
+		return y
+	}),
+	"torch.Tensor.__getitem__": one("self, index_list", func(c *call) T {
+		return c.T("self").At(c.index("index_list")...)
+	}),
+	"torch.Tensor.__setitem__": one("self, index_list, value", func(c *call) T {
+		return c.T("self").WithAt(c.Operand("value"), c.index("index_list")...)
+	}),
+	"torch.Tensor.item": {"self", func(c *call) []any {
+		v, err := c.T("self").Item(c.dev.ctx)
+		c.fails(err)
+		return []any{v}
+	}},
+	"torch.sort":                 two("input, dim=-1, descending=False, stable=False", func(c *call) (T, T) { return c.T("input").Sort(c.Int("dim"), c.Bool("descending")) }),
+	"torch.argsort":              one("input, dim=-1, descending=False, stable=False", func(c *call) T { return c.T("input").ArgSort(c.Int("dim"), c.Bool("descending")) }),
+	"torch.topk":                 two("input, k, dim=-1, largest=True, sorted=True", func(c *call) (T, T) { return c.T("input").TopK(c.Int("k"), c.Int("dim"), c.Bool("largest")) }),
+	"torch.msort":                one("input", func(c *call) T { v, _ := c.T("input").Sort(0, false); return v }),
+	"torch.kthvalue":             {"input, k, dim=-1, keepdim=False", func(c *call) []any { return c.kept(pair(c.T("input").KthValue(c.Int("k"), c.Int("dim")))...) }},
+	"torch.mode":                 {"input, dim=-1, keepdim=False", func(c *call) []any { return c.kept(pair(c.T("input").Mode(c.Int("dim")))...) }},
+	"torch.cumsum":               one("input, dim, *, dtype=None", func(c *call) T { return c.inType("input").CumSum(c.Int("dim")) }),
+	"torch.cumprod":              one("input, dim, *, dtype=None", func(c *call) T { return c.inType("input").CumProd(c.Int("dim")) }),
+	"torch.cummax":               two("input, dim", func(c *call) (T, T) { return c.T("input").CumMax(c.Int("dim")) }),
+	"torch.cummin":               two("input, dim", func(c *call) (T, T) { return c.T("input").CumMin(c.Int("dim")) }),
+	"torch.logcumsumexp":         one("input, dim", func(c *call) T { return c.T("input").LogCumSumExp(c.Int("dim")) }),
+	"torch.trapezoid":            one("y, x=None, *, dx=1, dim=-1", trapezoid(T.Trapezoid, T.TrapezoidAt)),
+	"torch.cumulative_trapezoid": one("y, x=None, *, dx=1, dim=-1", trapezoid(T.CumulativeTrapezoid, T.CumulativeTrapezoidAt)),
+}
+
+func pair(a, b T) []T { return []T{a, b} }
+
+func trapezoid(even func(y T, dx float64, axis int) T, at func(y, x T, axis int) T) func(c *call) T {
+	return func(c *call) T {
+		if x := c.OptT("x"); x != nil {
+			return at(c.T("y"), x, c.Int("dim"))
+		}
+		return even(c.T("y"), c.Float("dx"), c.Int("dim"))
+	}
+}
+
+func takeAlong(c *call) T {
+	if c.None("dim") {
+		return c.T("input").Flatten().TakeAlong(0, c.T("indices").Flatten())
+	}
+	return c.T("input").TakeAlong(c.Int("dim"), c.T("indices"))
+}
+
+func scatter(c *call) T {
+	how := tensor.MergeLast
+	if !c.None("reduce") {
+		how = reductions[c.Str("reduce")]
+	}
+	return c.T("input").ScatterReduce(c.Int("dim"), c.T("index"), c.Operand("src"), how, true)
+}
+
+func indexPut(c *call) T {
+	var index []T
+	for _, x := range c.Ts("indices") {
+		index = append(index, c.places(x)...)
+	}
+	return c.T("input").IndexPut(index, c.T("values"), c.Bool("accumulate"))
+}
+
+// places turns a bool index into the index tensors that it stands for; others stay.
+func (c *call) places(x T) []T {
+	if x.DType() != dtype.Bool {
+		return []T{x}
+	}
+	at, err := x.NonZero(c.dev.ctx)
+	c.fails(err)
+	return at.Unbind(1)
+}
+
+func maskedSelect(c *call) T {
+	y, err := c.T("input").MaskedSelect(c.dev.ctx, c.T("mask"))
+	c.fails(err)
+	return y
+}
+
+func nonzero(c *call) []any {
+	y, err := c.T("input").NonZero(c.dev.ctx)
+	c.fails(err)
+	if c.vals["as_tuple"] == true {
+		return outputs(y.Unbind(1)...)
+	}
+	return []any{y}
+}
+
+type (
+	uniqueAll   func(x T, ctx context.Context) (tensor.Uniques, error)
+	uniqueAlong func(x T, ctx context.Context, axis int) (tensor.Uniques, error)
+)
+
+func unique(all uniqueAll, along uniqueAlong) func(c *call) []any {
+	return func(c *call) []any {
+		var u tensor.Uniques
+		var err error
+		if c.None("dim") {
+			u, err = all(c.T("input"), c.dev.ctx)
+		} else {
+			u, err = along(c.T("input"), c.dev.ctx, c.Int("dim"))
+		}
+		c.fails(err)
+		out := []any{u.Values}
+		if c.Bool("return_inverse") {
+			out = append(out, u.Inverse)
+		}
+		if c.Bool("return_counts") {
+			out = append(out, u.Counts)
+		}
+		return out
+	}
+}
+
+func searchSorted(c *call) T {
+	if !c.None("sorter") {
+		s := c.T("sorted_sequence")
+		return s.Gather(-1, c.T("sorter")).SearchSorted(c.left("input", "sorted_sequence"), c.afterEqual())
+	}
+	return c.T("sorted_sequence").SearchSorted(c.left("input", "sorted_sequence"), c.afterEqual())
+}
+
+func (c *call) afterEqual() bool { return c.Bool("right") || c.value("side") == "right" }
+
+func isIn(c *call) T {
+	x := c.left("elements", "test_elements")
+	y := x.IsIn(c.left("test_elements", "elements"))
+	if c.Bool("invert") {
+		return y.LogicalNot()
+	}
+	return y
+}
+
+func histc(c *call) T {
+	x := c.T("input")
+	return x.Histogram(x.HistogramEdges(c.Int("bins"), c.Float("min"), c.Float("max"), true), nil)
+}
+
+func histogram(c *call) (T, T) {
+	x := c.T("input")
+	var edges T
+	if c.IsTensor("bins") {
+		edges = c.T("bins")
+	} else {
+		r := []float64{0, 0}
+		if !c.None("range") {
+			r = c.Floats("range")
+		}
+		edges = x.HistogramEdges(c.Int("bins"), r[0], r[1], false)
+	}
+	h := x.Histogram(edges, c.OptT("weight"))
+	if c.Bool("density") {
+		h = h.Div(h.Sum()).Div(edges.Diff(1, 0))
+	}
+	return h, edges
+}
+
+// embedding reads the options of an embedding; a negative padding row counts from the end.
+func (c *call) embedding() tensor.EmbeddingOptions {
+	o := tensor.EmbeddingOptions{Padding: -1, NormType: c.Float("norm_type"), ScaleByFreq: c.Bool("scale_grad_by_freq")}
+	o.MaxNorm, _ = c.OptFloat("max_norm")
+	if !c.None("padding_idx") {
+		if o.Padding = c.Int("padding_idx"); o.Padding < 0 {
+			o.Padding += c.T("weight").Dim(0)
+		}
+	}
+	return o
+}
+
+var bagModes = map[string]tensor.BagMode{"sum": tensor.BagSum, "mean": tensor.BagMean, "max": tensor.BagMax}
+
+func embeddingBag(c *call) T {
+	offsets := c.OptT("offsets")
+	if offsets != nil && c.Bool("include_last_offset") {
+		offsets = offsets.Narrow(0, 0, offsets.Dim(0)-1)
+	}
+	return c.T("weight").EmbeddingBag(c.T("input"), offsets, c.OptT("per_sample_weights"), bagModes[c.Str("mode")], c.embedding())
+}
+
+// index turns an index list into that of At.
+func (c *call) index(name string) []any {
+	list, ok := c.value(name).([]any)
+	if !ok {
+		c.wrong(name, "a list")
+	}
+	var out []any
+	for _, x := range list {
+		switch x := x.(type) {
+		case Slice:
+			out = append(out, slice(x))
+		case Ellipsis:
+			out = append(out, tensor.Ellipsis)
+		case NewAxis:
+			out = append(out, tensor.NewAxis)
+		case operand:
+			for _, p := range c.places(x.Tensor) {
+				out = append(out, p)
+			}
+		case int, bool:
+			out = append(out, x)
+		default:
+			c.wrong(name, "an index list")
+		}
+	}
+	return out
+}
+
+func slice(s Slice) tensor.Range {
+	step := 1
+	if s.Step != nil {
+		step = *s.Step
+	}
+	from, to := tensor.Begin, tensor.End
+	if step < 0 {
+		from, to = to, from
+	}
+	if s.Start != nil {
+		from = *s.Start
+	}
+	if s.Stop != nil {
+		to = *s.Stop
+	}
+	return tensor.RS(from, to, step)
+}

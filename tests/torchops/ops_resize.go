@@ -1,0 +1,118 @@
+package torchops
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+var resizeModes = map[string]tensor.ResizeMode{"nearest": tensor.ResizeNearest, "nearest-exact": tensor.ResizeNearestExact,
+	"linear": tensor.ResizeLinear, "bilinear": tensor.ResizeLinear, "trilinear": tensor.ResizeLinear, "bicubic": tensor.ResizeCubic,
+	"cubic": tensor.ResizeCubic, "area": tensor.ResizeArea}
+
+var samplePaddings = map[string]tensor.SamplePadding{"zeros": tensor.SampleZeros, "border": tensor.SampleBorder,
+	"reflection": tensor.SampleReflection}
+
+var resizeOps = map[string]op{
+	functional + "interpolate": one("input, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None, antialias=False", interpolate),
+	functional + "grid_sample": one("input, grid, mode='bilinear', padding_mode='zeros', align_corners=None", func(c *call) T {
+		return c.T("input").GridSample(c.T("grid"), tensor.Sample{Mode: resizeModes[c.Str("mode")],
+			Padding: samplePaddings[c.Str("padding_mode")], AlignCorners: c.value("align_corners") == true})
+	}),
+	functional + "affine_grid": one("theta, size, align_corners=None", func(c *call) T {
+		return tensor.AffineGrid(c.T("theta"), c.Ints("size"), c.value("align_corners") == true)
+	}),
+	functional + "adaptive_avg_pool1d": one("input, output_size", adaptiveAvg(1)),
+	functional + "adaptive_avg_pool2d": one("input, output_size", adaptiveAvg(2)),
+	functional + "adaptive_avg_pool3d": one("input, output_size", adaptiveAvg(3)),
+	functional + "adaptive_max_pool1d": {"input, output_size, return_indices=False", adaptiveMax(1)},
+	functional + "adaptive_max_pool2d": {"input, output_size, return_indices=False", adaptiveMax(2)},
+	functional + "adaptive_max_pool3d": {"input, output_size, return_indices=False", adaptiveMax(3)},
+	functional + "max_unpool1d":        one(unpool, maxUnpool(1)),
+	functional + "max_unpool2d":        one(unpool, maxUnpool(2)),
+	functional + "max_unpool3d":        one(unpool, maxUnpool(3)),
+	functional + "local_response_norm": one("input, size, alpha=0.0001, beta=0.75, k=1.0", func(c *call) T {
+		return c.T("input").LocalResponseNorm(c.Int("size"), c.Float("alpha"), c.Float("beta"), c.Float("k"))
+	}),
+}
+
+const unpool = "input, indices, kernel_size, stride=None, padding=0, output_size=None"
+
+// interpolate finds the sizes from factors and says which scale counts: the factor as given, unless it is to be
+// recomputed from the sizes.
+func interpolate(c *call) T {
+	x := c.T("input")
+	dims := x.Rank() - 2
+	o := tensor.Resize{Mode: resizeModes[c.Str("mode")], AlignCorners: c.value("align_corners") == true, Antialias: c.Bool("antialias")}
+	if !c.None("size") {
+		return x.Resize(c.Tuple("size", dims), o)
+	}
+	factors := c.Floats("scale_factor")
+	for len(factors) < dims {
+		factors = append(factors, factors[0])
+	}
+	sizes := make([]int, dims)
+	for i := range sizes {
+		sizes[i] = int(math.Floor(float64(x.Dim(i+2)) * factors[i]))
+	}
+	if c.value("recompute_scale_factor") != true {
+		o.Scales = factors
+	}
+	return x.Resize(sizes, o)
+}
+
+// poolSizes are the sizes of an adaptive pool; none keeps an axis.
+func (c *call) poolSizes(dims int) []int {
+	x := c.T("input")
+	out := make([]int, dims)
+	list, ok := c.value("output_size").([]any)
+	for i := range out {
+		v := c.value("output_size")
+		if ok {
+			v = list[min(i, len(list)-1)]
+		}
+		switch v := v.(type) {
+		case nil:
+			out[i] = x.Dim(x.Rank() - dims + i)
+		case int:
+			out[i] = v
+		default:
+			c.wrong("output_size", "a list of sizes")
+		}
+	}
+	return out
+}
+
+func adaptiveAvg(dims int) func(c *call) T {
+	return func(c *call) T { return c.T("input").AdaptiveAvgPool(c.poolSizes(dims)...) }
+}
+
+func adaptiveMax(dims int) func(c *call) []any {
+	return func(c *call) []any {
+		v, i := c.T("input").AdaptiveMaxPool(c.poolSizes(dims)...)
+		if c.Bool("return_indices") {
+			return outputs(v, i)
+		}
+		return outputs(v)
+	}
+}
+
+func maxUnpool(dims int) func(c *call) T {
+	return func(c *call) T {
+		x := c.T("input")
+		kernel, padding := c.Tuple("kernel_size", dims), c.Tuple("padding", dims)
+		stride := kernel
+		if !c.None("stride") {
+			stride = c.Tuple("stride", dims)
+		}
+		sizes := make([]int, dims)
+		for i := range sizes {
+			sizes[i] = (x.Dim(x.Rank()-dims+i)-1)*stride[i] - 2*padding[i] + kernel[i]
+		}
+		if !c.None("output_size") {
+			given := c.Ints("output_size")
+			sizes = given[len(given)-dims:]
+		}
+		return x.MaxUnpool(c.T("indices"), sizes...)
+	}
+}
