@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/plan"
+)
+
+func devicesCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "devices",
+		Short: "List the devices: usable or why not, what they are, their limits",
+		Args:  sensible(cobra.NoArgs),
+		RunE:  func(*cobra.Command, []string) error { return p.devices() },
+	}
+}
+
+// devices prints a paragraph for each device; the default one carries a star. That a device cannot
+// be used is a result, not a failure.
+func (p *program) devices() error {
+	standard, standardErr := p.open("")
+	for _, name := range engine.Names() {
+		e, err := engine.Use(name)
+		if err != nil {
+			fmt.Fprintf(p.out, "  %-7s not usable: %v\n", name, err)
+			continue
+		}
+		star := " "
+		if standard != nil && standard.Name() == name {
+			star = "*"
+		}
+		info := e.Info()
+		fmt.Fprintf(p.out, "%s %-7s usable: %s\n", star, name, info.Detail)
+		fmt.Fprintf(p.out, "%10slimits: %s\n", "", limitsText(info))
+	}
+	if standardErr == nil {
+		fmt.Fprintf(p.log, "* is used unless DEV or --device names another\n")
+	}
+	return standardErr
+}
+
+func limitsText(info plan.Info) string {
+	parts := []string{fmt.Sprintf("%d threads", max(info.Threads, 1))}
+	if info.Threads <= 1 {
+		parts[0] = "1 thread"
+	}
+	if m := info.Limits.Memory; m > 0 {
+		parts = append(parts, sizeText(m)+" of memory")
+	} else {
+		parts = append(parts, "memory of the machine (WEFT_MEM sets a limit)")
+	}
+	if b := info.Limits.MaxBytes; b > 0 {
+		parts = append(parts, sizeText(b)+" a buffer")
+	}
+	if n := info.Limits.MaxBindings; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d buffers a kernel", n))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,123 @@
+// Command weft lists devices, trains the digit network and measures: the parts of Weft that a
+// person runs. Results go to standard output, everything else to standard error; the exit code
+// is 0 for success, 1 for a failure, 2 for a call that makes no sense and 130 when interrupted.
+//
+// It knows how to read flags, the environment and a terminal, and leaves the rest to the packages
+// below it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/engine"
+)
+
+// Exit codes.
+const (
+	exitFailure     = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// usageError is a call that makes no sense, as opposed to a failure of a sensible one.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program as a function of its arguments, its environment and its outputs.
+func run(ctx context.Context, args []string, getenv func(string) string, out, log io.Writer) int {
+	root := rootCommand(getenv, out, log)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(log)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	var unknown *engine.UnknownDevice
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		fmt.Fprintln(log, "weft: interrupted")
+		return exitInterrupted
+	case errors.As(err, &usage) || errors.As(err, &unknown):
+		fmt.Fprintf(log, "weft: %v\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(log, "weft: %v\n", err)
+	return exitFailure
+}
+
+func rootCommand(getenv func(string) string, out, log io.Writer) *cobra.Command {
+	p := &program{getenv: getenv, out: out, log: log}
+	root := &cobra.Command{
+		Use:           "weft",
+		Short:         "A small tensor compiler",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          sensible(cobra.NoArgs),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Long: `Weft turns tensor programs into few fused kernels and runs them.
+
+Environment: DEV=name picks the device; WEFT_THREADS=n and WEFT_MEM=64M limit it; CC is the C
+compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work; NOOPT=1 turns
+optimisation off.`,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%w; see %s --help", err, c.CommandPath())
+	})
+	train := &cobra.Command{
+		Use: "train", Short: "Train a network", Args: sensible(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	train.AddCommand(trainMNISTCommand(p))
+	root.AddCommand(devicesCommand(p), train, benchCommand(p))
+	return root
+}
+
+// sensible marks a wrong number of arguments, or a command that does not exist, as a usage error.
+func sensible(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usagef("%w; see %s --help", err, c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// program is what the commands share.
+type program struct {
+	getenv   func(string) string
+	out, log io.Writer
+}
+
+// open opens the device a command asked for, with the settings of the environment.
+func (p *program) open(device string) (*engine.Engine, error) {
+	o, dev, err := settings(p.getenv, p.log)
+	if err != nil {
+		return nil, err
+	}
+	if device != "" {
+		dev = device
+	}
+	engine.Configure(o, dev)
+	return engine.Use(dev)
+}

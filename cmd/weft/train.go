@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-ml/weft/data"
+)
+
+// trainOptions are the flags of weft train mnist.
+type trainOptions struct {
+	Data      string
+	Device    string
+	Steps     int
+	Batch     int
+	Seed      uint64
+	Save      string
+	NoCapture bool
+	JSON      bool
+}
+
+// trainResult is what --json prints.
+type trainResult struct {
+	TestAccuracy float64   `json:"test_accuracy"`
+	Losses       []float64 `json:"losses"` // every step
+	Steps        int       `json:"steps"`
+	Batch        int       `json:"batch"`
+	Seconds      float64   `json:"seconds"` // of training, compiling included, testing not
+	StepMSMedian float64   `json:"step_ms_median"`
+	Device       string    `json:"device"`
+	PeakBytes    int64     `json:"peak_bytes"` // most bytes of device memory at a time
+}
+
+// trainee is a network that learns pictures of one size, and what the loop of training needs of it.
+type trainee interface {
+	// Step learns from a batch of pictures, one byte a pixel, and returns the loss before it.
+	Step(ctx context.Context, images, labels []byte) (loss float64, err error)
+	// Predict returns the probabilities of the ten digits for each picture.
+	Predict(ctx context.Context, images []byte) ([][data.Classes]float32, error)
+	// Save writes the state to a safetensors file.
+	Save(ctx context.Context, path string) error
+	// Device names the device; PeakBytes is the most memory it held at a time.
+	Device() string
+	PeakBytes() int64
+}
+
+// The synthetic set of a training run.
+const (
+	syntheticTrain = 60_000
+	syntheticTest  = 10_000
+	testBatch      = 500
+)
+
+func trainMNISTCommand(p *program) *cobra.Command {
+	var o trainOptions
+	c := &cobra.Command{
+		Use:   "mnist",
+		Short: "Train a small convolutional network to read digits",
+		Long: `Trains two 5×5 convolutions of 32, two 3×3 of 64 and a linear layer with Adam, and tests it on
+pictures that it never saw. Without --data it learns synthetic digits drawn from the Go fonts;
+with --data DIR the MNIST files in that folder, or other data in their form.`,
+		Args: sensible(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return p.trainMNIST(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.Data, "data", "", "folder with the four files of MNIST, or others of that form (default: synthetic digits)")
+	f.StringVar(&o.Device, "device", "", "device to train on (default: $DEV, else the best that works)")
+	f.IntVar(&o.Steps, "steps", 200, "training steps")
+	f.IntVar(&o.Batch, "batch", 128, "pictures a step")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of everything random: weights, order, synthetic digits")
+	f.StringVar(&o.Save, "save", "", "write the trained network to this safetensors file")
+	f.BoolVar(&o.NoCapture, "no-capture", false, "build the graph anew at each step instead of replaying a captured one")
+	f.BoolVar(&o.JSON, "json", false, "print the result as one JSON object")
+	return c
+}
+
+func (o trainOptions) check() error {
+	switch {
+	case o.Steps < 1:
+		return usagef("--steps %d: at least 1 is needed", o.Steps)
+	case o.Batch < 1:
+		return usagef("--batch %d: at least 1 is needed", o.Batch)
+	case o.Batch > 1<<20:
+		return usagef("--batch %d: at most %d is possible", o.Batch, 1<<20)
+	}
+	return checkSavePath(o.Save)
+}
+
+// checkSavePath finds out before a long training whether its result could be saved.
+func checkSavePath(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("--save %s: exists and is not a regular file; name another", path)
+	}
+	dir := filepath.Dir(path)
+	probe, err := os.CreateTemp(dir, ".weft-*.tmp")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--save %s: there is no folder %s; create it first", path, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("--save %s: cannot write to the folder: %w; name a file in a folder that can be written to", path, err)
+	}
+	probe.Close()
+	return os.Remove(probe.Name())
+}
+
+func (p *program) trainMNIST(ctx context.Context, o trainOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	dev, err := p.open(o.Device)
+	if err != nil {
+		return err
+	}
+	set, err := loadSet(o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.log, "%s: %d to learn from, %d held back, %d×%d\n", set.Name, set.Train.N, set.Test.N, set.Train.H, set.Train.W)
+	fmt.Fprintf(p.log, "device %s: %s\n", dev.Name(), dev.Info().Detail)
+	net, err := newDigits(ctx, dev, set.Train.H, set.Train.W, o)
+	if err != nil {
+		return err
+	}
+	result, shown, err := p.learn(ctx, net, set, o)
+	if err != nil {
+		return err
+	}
+	if o.Save != "" {
+		if err := net.Save(ctx, o.Save); err != nil {
+			return err
+		}
+		fmt.Fprintf(p.log, "saved to %s\n", o.Save)
+	}
+	if o.JSON {
+		return json.NewEncoder(p.out).Encode(result)
+	}
+	p.show(set.Test, shown)
+	fmt.Fprintf(p.out, "test accuracy %.2f %% on %d pictures it never saw, after %d steps of %d in %.1f s on %s\n",
+		100*result.TestAccuracy, set.Test.N, result.Steps, result.Batch, result.Seconds, result.Device)
+	return nil
+}
+
+func loadSet(o trainOptions) (*data.Set, error) {
+	if o.Data == "" {
+		return data.Synthetic(o.Seed, syntheticTrain, syntheticTest), nil
+	}
+	return data.LoadMNIST(o.Data)
+}
+
+// learn trains and tests; it also returns what the network says of the test pictures.
+func (p *program) learn(ctx context.Context, net trainee, set *data.Set, o trainOptions) (*trainResult, []guess, error) {
+	r := &trainResult{Steps: o.Steps, Batch: o.Batch, Device: net.Device(), Losses: make([]float64, 0, min(o.Steps, 1<<16))}
+	batches := newStream(set.Train, o.Seed)
+	images, labels := make([]byte, o.Batch*set.Train.H*set.Train.W), make([]byte, o.Batch)
+	times := make([]float64, 0, cap(r.Losses))
+	bar := newProgress(p.log, "step", o.Steps)
+	start := time.Now()
+	for i := range o.Steps {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		batches.next(images, labels)
+		began := time.Now()
+		loss, err := net.Step(ctx, images, labels)
+		if err != nil {
+			return nil, nil, fmt.Errorf("step %d: %w", i, err)
+		}
+		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			return nil, nil, fmt.Errorf("step %d: the loss is %v: the training has diverged", i, loss)
+		}
+		times = append(times, time.Since(began).Seconds()*1e3)
+		r.Losses = append(r.Losses, loss)
+		bar.step(i+1, fmt.Sprintf("loss %.4f", loss))
+	}
+	bar.done()
+	r.Seconds = time.Since(start).Seconds()
+	r.StepMSMedian = median(times)
+
+	guesses, err := p.test(ctx, net, set.Test)
+	if err != nil {
+		return nil, nil, err
+	}
+	right := 0
+	for i, g := range guesses {
+		if g.digit == set.Test.Labels[i] {
+			right++
+		}
+	}
+	r.TestAccuracy = float64(right) / float64(len(guesses))
+	r.PeakBytes = net.PeakBytes()
+	return r, guesses, nil
+}
+
+// guess is what the network says of a picture, and how sure it is.
+type guess struct {
+	digit byte
+	sure  float32
+}
+
+// test asks the network about every picture of a split, in batches of one size: the last one is filled
+// up with copies, so that nothing is compiled for its odd size.
+func (p *program) test(ctx context.Context, net trainee, split data.Split) ([]guess, error) {
+	size := split.H * split.W
+	n := min(testBatch, split.N)
+	images := make([]byte, n*size)
+	guesses := make([]guess, 0, split.N)
+	bar := newProgress(p.log, "test", split.N)
+	for at := 0; at < split.N; at += n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		copy(images, split.Images[at*size:min(at+n, split.N)*size])
+		all, err := net.Predict(ctx, images)
+		if err != nil {
+			return nil, fmt.Errorf("test: %w", err)
+		}
+		for _, probs := range all[:min(n, split.N-at)] {
+			best := 0
+			for d, q := range probs {
+				if q > probs[best] {
+					best = d
+				}
+			}
+			guesses = append(guesses, guess{byte(best), probs[best]})
+		}
+		bar.step(len(guesses), "")
+	}
+	bar.done()
+	return guesses, nil
+}
+
+// median of a list; 0 of an empty one.
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/data"
+)
+
+// weft runs the program and returns what it prints.
+func weft(env map[string]string, args ...string) (code int, out, log string) {
+	var o, l bytes.Buffer
+	code = run(context.Background(), args, func(k string) string { return env[k] }, &o, &l)
+	return code, o.String(), l.String()
+}
+
+func TestUsage(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"frobnicate", 2, `unknown command "frobnicate"`},
+		{"train cifar", 2, `unknown command "cifar" for "weft train"`},
+		{"train mnist extra", 2, `unknown command "extra"`},
+		{"train mnist --steps x", 2, `invalid argument "x" for "--steps"`},
+		{"train mnist --steps -1", 2, "--steps -1: at least 1"},
+		{"train mnist --batch 0", 2, "--batch 0: at least 1"},
+		{"train mnist --batch 99999999", 2, "at most 1048576"},
+		{"train mnist --seed -1", 2, "--seed"},
+		{"train mnist --device NOPE", 2, `unknown device "NOPE"; there are `},
+		{"train mnist --device REF --data " + dir, 1, "holds no train-images-idx3-ubyte"},
+		{"train mnist --save " + dir, 1, "is not a regular file; name another"},
+		{"train mnist --save " + filepath.Join(dir, "no", "x"), 1, "create it first"},
+		{"bench matmul-7", 2, `unknown bench case "matmul-7"; there are limits`},
+		{"bench --device NOPE", 2, `unknown device "NOPE"`},
+		{"devices 1", 2, `unknown command "1"`},
+	} {
+		code, out, log := weft(nil, strings.Fields(c.args)...)
+		assert.Equal(t, c.code, code, c.args)
+		assert.Empty(t, out, c.args)
+		assert.Contains(t, log, "weft: ")
+		assert.Contains(t, log, c.want, c.args)
+	}
+	left, _ := os.ReadDir(dir)
+	assert.Empty(t, left)
+	code, out, _ := weft(nil, "--help")
+	assert.Zero(t, code)
+	assert.Contains(t, out, "devices")
+}
+
+func TestSettings(t *testing.T) {
+	env := map[string]string{"CC": "gcc -m64", "WEFT_CACHE": "/c", "NOOPT": "1", "WEFT_THREADS": "3", "WEFT_MEM": "64M", "DEBUG": "4", "DEV": "interp"}
+	o, dev, err := settings(func(k string) string { return env[k] }, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "interp", dev)
+	assert.Equal(t, []any{"gcc -m64", "/c", true, 3, int64(64 << 20), 4}, []any{o.CC, o.CacheDir, o.NoOpt, o.Threads, o.MemoryLimit, o.Debug})
+	for k, v := range map[string]string{"WEFT_THREADS": "0", "WEFT_MEM": "-1M", "DEBUG": "7"} {
+		code, _, log := weft(map[string]string{k: v}, "devices")
+		assert.Equal(t, 2, code)
+		assert.Contains(t, log, k+"="+v)
+	}
+	for s, want := range map[string]int64{"64M": 64 << 20, "64mb": 64 << 20, "1.5GiB": 3 << 29, "4096": 4096, "4k": 4096} {
+		n, err := parseBytes(s)
+		assert.NoError(t, err)
+		assert.Equal(t, want, n, s)
+	}
+	for _, s := range []string{"", "M", "0", "-5", "NaN", "inf", "9e99", "1X"} {
+		_, err := parseBytes(s)
+		assert.Error(t, err, s)
+	}
+}
+
+// parrot is a trainee that knows the label because the first pixel says it.
+type parrot struct {
+	losses []float64
+	fail   error
+	seen   int
+}
+
+func (p *parrot) Step(_ context.Context, images, labels []byte) (float64, error) {
+	loss := p.losses[p.seen%len(p.losses)]
+	p.seen++
+	return loss, p.fail
+}
+
+func (p *parrot) Predict(_ context.Context, images []byte) (out [][data.Classes]float32, err error) {
+	for i := 0; i < len(images); i += 6 {
+		var probs [data.Classes]float32
+		probs[images[i]] = 0.75
+		out = append(out, probs)
+	}
+	return out, nil
+}
+
+func (p *parrot) Save(context.Context, string) error { return nil }
+func (p *parrot) Device() string                     { return "PARROT" }
+func (p *parrot) PeakBytes() int64                   { return 42 }
+
+// tinySet has n test pictures of 2×3 of which the first pixel is the label but for every fourth one.
+func tinySet(n int) *data.Set {
+	set := &data.Set{}
+	for _, s := range []*data.Split{&set.Train, &set.Test} {
+		*s = data.Split{Images: make([]byte, n*6), Labels: make([]byte, n), N: n, H: 2, W: 3}
+		for i := range n {
+			s.Labels[i] = byte(i % 10)
+			s.Image(i)[0] = byte((i + (i%4)/3) % 10)
+		}
+	}
+	return set
+}
+
+func TestLearn(t *testing.T) {
+	var log bytes.Buffer
+	p := &program{log: &log, out: &bytes.Buffer{}}
+	for _, n := range []int{3, 500, 1203} {
+		r, guesses, err := p.learn(context.Background(), &parrot{losses: []float64{2.5, 1.5}}, tinySet(n), trainOptions{Steps: 4, Batch: 7})
+		require.NoError(t, err)
+		assert.Equal(t, float64(n-n/4)/float64(n), r.TestAccuracy)
+		assert.Equal(t, []float64{2.5, 1.5, 2.5, 1.5}, r.Losses)
+		assert.Len(t, guesses, n)
+		raw, err := json.Marshal(r)
+		require.NoError(t, err)
+		var keys map[string]any
+		require.NoError(t, json.Unmarshal(raw, &keys))
+		for _, k := range []string{"test_accuracy", "losses", "steps", "batch", "seconds", "step_ms_median", "device", "peak_bytes"} {
+			assert.Contains(t, keys, k)
+		}
+		assert.Len(t, keys, 8)
+	}
+	assert.Contains(t, log.String(), "step 1/4  loss 2.5000")
+	assert.Contains(t, log.String(), "test 1203/1203")
+
+	_, _, err := p.learn(context.Background(), &parrot{losses: []float64{math.NaN()}}, tinySet(9), trainOptions{Steps: 2, Batch: 1})
+	assert.ErrorContains(t, err, "step 0: the loss is NaN: the training has diverged")
+	boom := errors.New("boom")
+	_, _, err = p.learn(context.Background(), &parrot{losses: []float64{1}, fail: boom}, tinySet(9), trainOptions{Steps: 2, Batch: 1})
+	assert.ErrorIs(t, err, boom)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, _, err = p.learn(ctx, &parrot{losses: []float64{1}}, tinySet(9), trainOptions{Steps: 2, Batch: 1})
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestStreamShowsEachPictureOnce(t *testing.T) {
+	set := tinySet(10)
+	for i := range 10 {
+		set.Train.Image(i)[5] = byte(i)
+	}
+	s := newStream(set.Train, 1)
+	first, again := make([]byte, 10), make([]byte, 10)
+	for epoch := range 3 {
+		seen := map[byte]bool{}
+		images, labels := make([]byte, 5*6), make([]byte, 5)
+		for half := range 2 {
+			s.next(images, labels)
+			for i, l := range labels {
+				assert.Equal(t, l, images[i*6+5])
+				seen[l] = true
+				if epoch == 0 {
+					first[half*5+i] = l
+				}
+				again[half*5+i] = l
+			}
+		}
+		assert.Len(t, seen, 10)
+	}
+	assert.NotEqual(t, first, again, "each time in another order")
+	images, labels := make([]byte, 25*6), make([]byte, 25)
+	newStream(set.Train, 1).next(images, labels)
+	assert.Equal(t, first, labels[:10], "the seed decides, and a batch may be larger than the split")
+}
+
+func TestShow(t *testing.T) {
+	var out bytes.Buffer
+	set := data.Synthetic(1, 0, 20)
+	guesses := make([]guess, 20)
+	for i, l := range set.Test.Labels {
+		guesses[i] = guess{l, 0.9}
+	}
+	guesses[7] = guess{(set.Test.Labels[7] + 1) % 10, 0.5}
+	(&program{out: &out}).show(set.Test, guesses)
+	text := out.String()
+	assert.Contains(t, text, "█")
+	assert.Contains(t, text, "90 % sure")
+	assert.Contains(t, text, "got wrong")
+	assert.Contains(t, text, "50 % sure (is ")
+	assert.Len(t, strings.Split(text, "\n"), 14+2+1+14+2+1)
+	// Odd and large sizes fit.
+	for _, size := range [][2]int{{1, 1}, {3, 5}, {100, 90}} {
+		lines := picture(bytes.Repeat([]byte{255}, size[0]*size[1]), size[0], size[1])
+		for _, l := range lines {
+			assert.LessOrEqual(t, len([]rune(l)), 40)
+			assert.Equal(t, l, strings.Repeat("█", len([]rune(l))))
+		}
+	}
+	t.Log("\n" + text)
+}
