@@ -87,6 +87,9 @@ func (k *kernel) split(m Move) error {
 	if a == nil {
 		return k.noAxis(m.Name)
 	}
+	if k.peeled(a) {
+		return fmt.Errorf("axis %s is part of a peeled split", a.name)
+	}
 	n, f := extent(a.r), m.N
 	if f < 1 || f > n {
 		return fmt.Errorf("axis %s has %d iterations", m.Name, n)
@@ -122,6 +125,19 @@ func (k *kernel) split(m Move) error {
 		k.byR[ao.rest] = &axis{name: a.name + ".t", r: ao.rest, full: -1}
 	}
 	return nil
+}
+
+// peeled says whether an axis is the outer or inner part of a peeled split.
+func (k *kernel) peeled(a *axis) bool {
+	if a.full >= 0 {
+		return true
+	}
+	for _, x := range k.axes {
+		if x.inner == a.r {
+			return true
+		}
+	}
+	return false
 }
 
 // minIndex is the smaller of two indices; index arithmetic never comes near the least integer.
@@ -209,7 +225,7 @@ func (k *kernel) fuse(m Move) error {
 		return fmt.Errorf("needs two axes")
 	}
 	a, b := k.axes[m.Axes[0]], k.axes[m.Axes[1]]
-	if a.owner != b.owner || a.full >= 0 || b.full >= 0 || a.guard != nil || b.guard != nil {
+	if a == b || a.owner != b.owner || k.peeled(a) || k.peeled(b) || a.guard != nil || b.guard != nil {
 		return fmt.Errorf("axes %s and %s cannot become one", a.name, b.name)
 	}
 	n := extent(b.r)

@@ -1,7 +1,229 @@
 package codegen
 
-// Choose gives moves for a kernel: hand-tuned rules over what the accesses look like, never over what kind of
-// kernel it is.
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Choose gives moves for a kernel: hand-tuned rules over what the accesses look like (strides, reuse, extents),
+// never over what kind of kernel it is. The moves are legal.
 func Choose(spec *Spec, target *Target) []Move {
-	return nil
+	if target.NoOpt {
+		return nil
+	}
+	k := newKernel(spec, target)
+	var moves []Move
+	for _, g := range k.groups {
+		c := &chooser{kernel: k, g: g}
+		c.look()
+		if m := c.tiles(); m != nil {
+			moves = append(moves, m...)
+		} else {
+			moves = append(moves, c.stream()...)
+		}
+	}
+	if Legal(spec, moves, target) != nil {
+		return nil
+	}
+	return moves
+}
+
+// chooser looks at one nest of outputs.
+type chooser struct {
+	*kernel
+	g     *group
+	roots []*uop.UOp
+	nodes []*uop.UOp // operands first
+	loads []*access  // in the order of nodes
+	outs  []*access
+	reds  []*reduction
+	fixed bool // outputs are read as well, or merged: every element must be computed exactly once
+}
+
+// access is a load or a store.
+type access struct {
+	name  string
+	u     *uop.UOp // nil for a store
+	index affine
+	free  rangeSet
+	bytes int
+	gated bool
+	plain bool // the index is affine in ranges
+}
+
+// stride is how far apart neighbours along r lie; ok is false where that differs.
+func (k *kernel) stride(a *access, r *uop.UOp) (n int, ok bool) {
+	for _, t := range a.index.terms {
+		if t.u != r && k.facts.freeRanges(t.u).has(k.facts.rangeID(r)) {
+			return 0, false
+		}
+	}
+	return a.index.coeff(r), true
+}
+
+func (k *kernel) depends(a *access, r *uop.UOp) bool { return a.free.has(k.facts.rangeID(r)) }
+
+// reduction is one reduction of the nest.
+type reduction struct {
+	name   string
+	u      *uop.UOp
+	free   rangeSet
+	ranges []*uop.UOp
+	work   int // updates
+	loads  []*access
+}
+
+// look collects what the nest reads, writes and reduces.
+func (c *chooser) look() {
+	inputs := map[int]bool{}
+	for _, i := range c.g.outs {
+		o := c.kernel.outs[i]
+		c.roots = append(c.roots, o.Value)
+		if o.Gate != nil {
+			c.roots = append(c.roots, o.Gate)
+		}
+		c.roots = append(c.roots, o.Index...)
+	}
+	c.nodes = uop.Topo(c.roots...)
+	names := map[*uop.UOp]string{}
+	for n, v := range c.values {
+		if old, ok := names[v]; !ok || n < old {
+			names[v] = n
+		}
+	}
+	byLoad := map[*uop.UOp]*access{}
+	for _, u := range c.nodes {
+		switch u.Op() {
+		case uop.Load:
+			slot := u.At(0).Arg().(uop.ParamArg).Slot
+			inputs[slot] = true
+			a := c.access(slot, u.Src()[2:])
+			a.name, a.u, a.free = names[u], u, c.facts.freeRanges(u)
+			a.gated = u.At(1).Op() != uop.Const
+			byLoad[u] = a
+			c.loads = append(c.loads, a)
+		case uop.Reduce:
+			_, ranges := reduceParts(u)
+			r := &reduction{name: names[u], u: u, free: c.facts.freeRanges(u), ranges: ranges}
+			r.work = c.count(r.free.or(c.facts.set(ranges...)))
+			c.reds = append(c.reds, r)
+		}
+	}
+	for _, r := range c.reds {
+		parts, _ := reduceParts(r.u)
+		walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
+			if a := byLoad[u]; a != nil {
+				r.loads = append(r.loads, a)
+			}
+		})
+	}
+	for _, i := range c.g.outs {
+		o := c.kernel.outs[i]
+		a := c.access(o.Param, o.Index)
+		c.outs = append(c.outs, a)
+		c.fixed = c.fixed || o.Merge != nil || inputs[o.Param]
+	}
+}
+
+func (c *chooser) access(param int, index []*uop.UOp) *access {
+	a := &access{index: c.linear(param, index), bytes: max(1, c.params[param].DType.Size()), plain: true}
+	for _, t := range a.index.terms {
+		a.plain = a.plain && t.u.Op() == uop.Range
+		a.free = a.free.or(c.facts.freeRanges(t.u))
+	}
+	return a
+}
+
+// count is the number of iterations over a set of ranges.
+func (c *chooser) count(s rangeSet) int {
+	n := 1
+	s.each(func(i int) { n = min(n*extent(c.facts.ranges[i]), 1<<50) })
+	return n
+}
+
+// weight is the cost of one evaluation of a node that is no load, in instructions.
+func weight(u *uop.UOp) float64 {
+	if !u.Op().Elementwise() || u.DType() == dtype.Index {
+		return 0
+	}
+	switch u.Op() {
+	case uop.Exp2, uop.Log2, uop.Sin:
+		return 20
+	case uop.Div, uop.Sqrt:
+		return 4
+	case uop.IDiv, uop.Mod:
+		return 20
+	}
+	return 1
+}
+
+// lanesOf is how many elements of the nest's types a machine vector holds.
+func (c *chooser) width() int {
+	if c.target.VectorLen(widest) == 0 {
+		return 512
+	}
+	n := c.target.VectorLen(dtype.U8)
+	for _, u := range c.nodes {
+		if w := c.target.VectorLen(u.DType()); w > 0 && (u.Op().Elementwise() || u.Op() == uop.Load || u.Op() == uop.Reduce) {
+			n = min(n, w)
+		}
+	}
+	return min(n, c.target.VectorLen(widest))
+}
+
+// anyLength says that vectors need not be of machine width.
+func (c *chooser) anyLength() bool { return c.target.VectorLen(widest) == 0 }
+
+func (c *chooser) name(r *uop.UOp) string { return c.byR[r].name }
+
+// cut splits an axis of outputs for n lanes or registers, and returns the names of outer and inner axis;
+// outer is "" where all of the axis is inside.
+func (c *chooser) cut(moves *[]Move, name string, extent, n int) (outer, inner string) {
+	if n >= extent {
+		return "", name
+	}
+	tail := Exact
+	if extent%n != 0 {
+		if tail = Shift; c.fixed {
+			tail = Peel
+		}
+	}
+	*moves = append(*moves, Move{Verb: Split, Name: name, N: n, Tail: tail})
+	return name + ".0", name + ".1"
+}
+
+// pow2 is the greatest power of two up to n.
+func pow2(n int) int {
+	p := 1
+	for 2*p <= n {
+		p *= 2
+	}
+	return p
+}
+
+// threadWork is how many operations a kernel must have before it is worth waking threads.
+const threadWork = 1 << 15
+
+// shareAxes is how many iterations the thread axis should have.
+const shareAxes = 32
+
+// spread puts the outermost axes of a nest on threads: enough of them, fused, to keep many threads busy.
+// order lists the nest's axes, the first free ones are serial.
+func (c *chooser) spread(moves *[]Move, order []string, sizes map[string]int, free int) []string {
+	if !c.target.Threads || len(c.groups) > 1 || free == 0 {
+		return order
+	}
+	first, n := order[0], sizes[order[0]]
+	for free > 1 && n < shareAxes {
+		*moves = append(*moves, Move{Verb: Fuse, Axes: []string{first, order[1]}})
+		n *= sizes[order[1]]
+		first += "+" + order[1]
+		order = append([]string{first}, order[2:]...)
+		sizes[first] = n
+		free--
+	}
+	*moves = append(*moves, Move{Verb: Threads, Name: first})
+	return slices.Clone(order)
 }

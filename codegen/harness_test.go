@@ -237,7 +237,15 @@ func run(t testing.TB, dev runtime.Device, jobs []*job) {
 	}
 	l, err := dev.Load(context.Background(), p)
 	require.NoError(t, err)
-	require.NoError(t, dev.Play(l, args, nil))
+	if err := dev.Play(l, args, nil); err != nil {
+		if len(jobs) > 1 {
+			for _, j := range jobs {
+				run(t, dev, []*job{j})
+			}
+		}
+		p, k := lower(t, jobs[0].spec, jobs[0].moves)
+		require.NoError(t, err, "%s\n%s", codegen.Dump(p), k.Source)
+	}
 	at := 0
 	for _, j := range jobs {
 		for i := range j.bufs {

@@ -93,14 +93,20 @@ func (k *kernel) replaceRange(u, r, at *uop.UOp, ranges ...*uop.UOp) *uop.UOp {
 // renameRanges gives a copy of a reduction its own ranges, but for those to keep, named after it.
 func (k *kernel) renameRanges(u *uop.UOp, name string, keep *uop.UOp) *uop.UOp {
 	_, ranges := reduceParts(u)
+	with := map[*uop.UOp]*uop.UOp{}
 	for i, r := range ranges {
-		if r == keep {
+		if r != keep {
+			with[r] = k.newRange(extent(r), "")
+			k.addAxis(fmt.Sprintf("%s.%s", name, letters(i)), with[r], name)
+		}
+	}
+	for _, r := range ranges {
+		fresh := with[r]
+		if fresh == nil {
 			continue
 		}
-		fresh := k.newRange(extent(r), "")
-		k.addAxis(fmt.Sprintf("%s.%s", name, letters(i)), fresh, name)
 		if g := k.byR[r].guard; g != nil {
-			k.byR[fresh].guard = k.substitute(map[*uop.UOp]*uop.UOp{r: fresh}, g)
+			k.byR[fresh].guard = k.substitute(with, g)
 		}
 		u = k.replaceRange(u, r, fresh, fresh)
 	}

@@ -63,5 +63,3 @@ func (b *builder) stage(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{index}, Value: sp.roots[0]}}
 	})...), b.t.Load(buf, b.t.True(), index)
 }
-
-func (k *kernel) check() error { return nil }

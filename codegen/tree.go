@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -26,6 +27,8 @@ type spot struct {
 	roots []*uop.UOp
 	names map[string]*uop.UOp
 	lanes bool // inside a Vector loop
+
+	guards []*uop.UOp // conditions of open loops that wait for others to be opened
 }
 
 func (b *builder) reg(d dtype.DType) *uop.UOp {
@@ -116,16 +119,30 @@ func (b *builder) param(i int) *uop.UOp {
 func (b *builder) level(loops []*axis, sp spot, at string, leaf func(sp spot) []Stmt) []Stmt {
 	out, sp := b.compute(sp, at)
 	if len(loops) == 0 {
+		if len(sp.guards) > 0 {
+			panic(fmt.Sprintf("BUG: the guard %v is never decided", sp.guards[0]))
+		}
 		return append(out, leaf(sp)...)
 	}
 	a := loops[0]
 	inside := sp
 	inside.open = sp.open.or(b.facts.set(a.r))
 	inside.lanes = sp.lanes || a.kind == Vector
+	guard := b.t.True()
+	if a.guard != nil {
+		inside.guards = append(slices.Clone(sp.guards), a.guard)
+	}
+	inside.guards = slices.DeleteFunc(slices.Clone(inside.guards), func(g *uop.UOp) bool {
+		if b.facts.freeRanges(g).within(inside.open) {
+			guard = b.fold(guard.And(g))
+			return true
+		}
+		return false
+	})
 	var body []Stmt
 	switch {
-	case a.guard != nil && b.facts.freeRanges(a.guard).within(inside.open):
-		body = when(a.guard, b.level(loops[1:], inside, a.name, leaf)...)
+	case guard.Op() != uop.Const:
+		body = when(guard, b.level(loops[1:], inside, a.name, leaf)...)
 	case a.full >= 0:
 		last := b.t.Index(a.full)
 		body = when(b.fold(a.r.Less(last)), b.level(loops[1:], inside, a.name, leaf)...)

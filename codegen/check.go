@@ -1,0 +1,178 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// Limits that keep kernels small: values of one Tile loop, instances of all together, lanes on machines whose
+// vectors have a width.
+const (
+	maxTile      = 64
+	maxInstances = 1024
+	maxLanes     = 1024
+)
+
+// check says whether the axes can run as the moves say.
+func (k *kernel) check() error {
+	threads := 0
+	for _, name := range sortedAxes(k.axes) {
+		a := k.axes[name]
+		n := extent(a.r)
+		switch {
+		case a.kind == Tile && a.owner != "":
+			return fmt.Errorf("codegen: tile %s: it belongs to a reduction", name)
+		case a.kind == Tile && n > maxTile:
+			return fmt.Errorf("codegen: tile %s: %d instances are more than %d", name, n, maxTile)
+		case a.kind == Vector && n > maxLanes && machineVectors(k.target):
+			return fmt.Errorf("codegen: vector %s: %d lanes are more than %d", name, n, maxLanes)
+		case a.kind != Serial && a.guard != nil:
+			return fmt.Errorf("codegen: axis %s has a guard, so it must be serial", name)
+		case a.full >= 0 && a.kind != Serial && a.kind != Thread:
+			return fmt.Errorf("codegen: axis %s is peeled, so it must be serial or shared by threads", name)
+		}
+		if a.kind == Thread {
+			if threads++; a.owner != "" || threads > 1 || len(k.groups) > 1 || !k.target.Threads {
+				return fmt.Errorf("codegen: thread %s: threads share one axis of the outputs of the only nest", name)
+			}
+		}
+	}
+	for _, name := range k.reds {
+		vectors := 0
+		_, ranges := reduceParts(k.values[name])
+		for _, r := range ranges {
+			if a := k.byR[r]; a != nil && a.kind == Vector {
+				vectors++
+			}
+		}
+		if vectors > 1 {
+			return fmt.Errorf("codegen: reduction %s has %d vector axes", name, vectors)
+		}
+	}
+	for _, g := range k.groups {
+		if err := k.checkNest(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sortedAxes(m map[string]*axis) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (k *kernel) checkNest(g *group) error {
+	vectors, instances := 0, 1
+	for i, a := range g.order {
+		switch a.kind {
+		case Vector:
+			vectors++
+		case Tile:
+			instances *= extent(a.r)
+		}
+		if a.full >= 0 && slices.ContainsFunc(g.order[:i], func(x *axis) bool { return x.r == a.inner }) {
+			return fmt.Errorf("codegen: order: the peeled axis %s lies inside its own tail", a.name)
+		}
+	}
+	if vectors > 1 || instances > maxInstances {
+		return fmt.Errorf("codegen: a nest has %d vector axes and %d instances", vectors, instances)
+	}
+	for _, i := range g.outs {
+		if err := k.checkOut(g, k.outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOut refuses what would write an element twice where that counts, or in another order.
+func (k *kernel) checkOut(g *group, o Out) error {
+	stored := rangeSet{}
+	for _, x := range o.Index {
+		stored = stored.or(k.facts.freeRanges(x))
+	}
+	last := -1
+	for _, a := range g.order {
+		if a.owner != "" {
+			continue
+		}
+		if a.kind == Vector && !stored.has(k.facts.rangeID(a.r)) {
+			return fmt.Errorf("codegen: vector %s: all lanes would store to one element", a.name)
+		}
+		if o.Merge == nil || k.ownsSplit(o, a.r) {
+			continue
+		}
+		at := slices.Index(o.Axes, a.r)
+		if a.kind != Serial || at < last {
+			return fmt.Errorf("codegen: axis %s: merged elements must come in order", a.name)
+		}
+		last = at
+	}
+	if !k.shifted(o) {
+		return nil
+	}
+	if o.Merge != nil {
+		return fmt.Errorf("codegen: split shift: merged elements would count twice")
+	}
+	for _, u := range uop.Topo(k.roots()...) {
+		if u.Op() == uop.Load && u.At(0).Arg().(uop.ParamArg).Slot == o.Param {
+			return fmt.Errorf("codegen: split shift: the output is read as well, and would be read after it was written")
+		}
+	}
+	return nil
+}
+
+// ownsSplit says that different r mean different elements of a merged output: one index depends on axes that
+// came from one axis only, r among them, and nothing else does.
+func (k *kernel) ownsSplit(o Out, r *uop.UOp) bool {
+	id := k.facts.rangeID(r)
+	for i, x := range o.Index {
+		if !k.facts.freeRanges(x).has(id) || !k.facts.freeRanges(x).within(k.facts.set(o.Axes...)) || k.loads0(x) {
+			continue
+		}
+		for j, y := range o.Index {
+			if j != i && !k.facts.freeRanges(y).disjoint(k.facts.freeRanges(x)) {
+				return false
+			}
+		}
+		return len(o.Index) == len(k.params[o.Param].Dims) && k.oneToOne(x)
+	}
+	return false
+}
+
+// oneToOne says that an index of split axes has a different value for each of their values.
+func (k *kernel) oneToOne(x *uop.UOp) bool {
+	a := k.facts.affine(x)
+	slices.SortFunc(a.terms, func(s, t term) int { return abs(s.k) - abs(t.k) })
+	reach := 1
+	for _, t := range a.terms {
+		if t.u.Op() != uop.Range || abs(t.k) < reach {
+			return false
+		}
+		reach += abs(t.k) * (extent(t.u) - 1)
+	}
+	return true
+}
+
+func (k *kernel) loads0(x *uop.UOp) bool {
+	return slices.ContainsFunc(uop.Topo(x), func(u *uop.UOp) bool { return u.Op() == uop.Load })
+}
+
+// shifted says whether an output's index moves its last tile inwards.
+func (k *kernel) shifted(o Out) bool {
+	for _, x := range o.Index {
+		for _, t := range k.facts.affine(x).terms {
+			if t.u.Op() == uop.Max {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,267 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// stream gives moves for nests in which little is used twice: what counts is that lanes run along contiguous
+// memory. Lanes are an axis of the outputs, or the axes of reductions, or both where a reduction is finished
+// before the lanes of the outputs begin.
+func (c *chooser) stream() []Move {
+	if len(c.g.axes) == 0 && len(c.reds) == 0 {
+		return nil
+	}
+	best, least := (*uop.UOp)(nil), c.streamCost(nil)
+	for _, a := range c.g.axes {
+		if extent(a.r) < 4 || !c.mayVector(a.r) {
+			continue
+		}
+		if cost := c.streamCost(a.r); cost <= least {
+			best, least = a.r, cost
+		}
+	}
+	var moves []Move
+	var order []string
+	sizes := map[string]int{}
+	inner := ""
+	for _, a := range c.g.axes {
+		n := extent(a.r)
+		if a.r != best {
+			order = append(order, a.name)
+			sizes[a.name] = n
+			continue
+		}
+		outer, in := c.cut(&moves, a.name, n, c.streamLanes(a.r))
+		moves = append(moves, Move{Verb: Vectors, Name: in})
+		if inner = in; outer != "" {
+			order = append(order, outer)
+			sizes[outer] = ceilDiv(n, c.streamLanes(a.r))
+		}
+	}
+	for _, r := range c.reds {
+		c.laneMoves(&moves, r, best)
+	}
+	free := 0
+	for _, name := range order { // a peeled axis cannot be fused, merged outputs keep their order
+		if c.mayShare(name) {
+			free++
+		} else {
+			break
+		}
+	}
+	serial := slices.Clone(order)
+	if total := least * float64(c.width()); total > threadWork && free > 0 {
+		if i := slices.IndexFunc(moves, func(m Move) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == order[0] }); i >= 0 {
+			moves = append(moves, Move{Verb: Threads, Name: order[0]})
+		} else {
+			for i, name := range order[:free] {
+				if slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == name }) {
+					free = i
+				}
+			}
+			serial = c.spread(&moves, order, sizes, free)
+		}
+	}
+	if inner != "" {
+		moves = append(moves, Move{Verb: Order, Axes: append(serial, inner)})
+	}
+	return moves
+}
+
+// mayVector says whether every element along r is written by one lane, in any order.
+func (c *chooser) mayVector(r *uop.UOp) bool {
+	for i, a := range c.outs {
+		if s, ok := c.stride(a, r); !ok || s == 0 {
+			return false
+		}
+		if o := c.kernel.outs[c.g.outs[i]]; o.Merge != nil && !c.owns(o, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayShare says the same of an axis for threads.
+func (c *chooser) mayShare(name string) bool {
+	for _, a := range c.g.axes {
+		if a.name == name || a.name+".0" == name {
+			return c.mayVector(a.r)
+		}
+	}
+	return false
+}
+
+// owns says that different r mean different elements of a merged output, whatever the other axes are: one
+// index of it is r alone.
+func (k *kernel) owns(o Out, r *uop.UOp) bool {
+	for _, x := range o.Index {
+		if x == r {
+			return true
+		}
+	}
+	return false
+}
+
+// streamLanes is how many lanes an axis of outputs gets.
+func (c *chooser) streamLanes(r *uop.UOp) int {
+	n := extent(r)
+	if c.anyLength() {
+		return n
+	}
+	w := c.width()
+	if n < w {
+		return pow2(n)
+	}
+	for _, red := range c.reds { // several accumulators hide the latency of an update
+		if c.facts.freeRanges(red.u).has(c.facts.rangeID(r)) && n >= 4*w && red.work > 16*n && len(c.nodes) < 60 {
+			return 4 * w
+		}
+	}
+	if n >= 16*w && len(c.nodes) < 40 {
+		return 2 * w
+	}
+	return w
+}
+
+// laneAxis is the axis of a reduction along which its loads are contiguous, or nil.
+func (c *chooser) laneAxis(r *reduction) *uop.UOp {
+	var best *uop.UOp
+	most := 0
+	for _, x := range r.ranges {
+		if extent(x) < 4 {
+			continue
+		}
+		score := 1
+		for _, a := range r.loads {
+			if s, ok := c.stride(a, x); c.depends(a, x) {
+				if ok && s == 1 {
+					score += 4
+				} else {
+					score -= 4
+				}
+			}
+		}
+		if score > most || score == most && best != nil && extent(x) > extent(best) {
+			best, most = x, score
+		}
+	}
+	return best
+}
+
+// laneMoves puts a reduction on lanes where it lies outside those of the outputs.
+func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
+	if lanes != nil && r.free.has(c.facts.rangeID(lanes)) || c.nested(r) {
+		return
+	}
+	x := c.laneAxis(r)
+	if x == nil || c.owners(x) > 1 {
+		return
+	}
+	n, name := extent(x), c.name(x)
+	if c.anyLength() {
+		*moves = append(*moves, Move{Verb: Vectors, Name: name})
+		return
+	}
+	best, least := 1, float64(n)
+	for l := 4 * c.width(); l >= 2; l /= 2 {
+		if l > n {
+			continue
+		}
+		steps := float64(n/l)*float64(max(1, l/c.width())) + float64(n%l) + 8
+		if n/l > 8 && l < 4*c.width() { // one accumulator waits for itself
+			steps += float64(n / l * 2)
+		}
+		if steps < least {
+			best, least = l, steps
+		}
+	}
+	switch {
+	case best == 1:
+	case best == n:
+		*moves = append(*moves, Move{Verb: Vectors, Name: name})
+	default:
+		*moves = append(*moves, Move{Verb: Split, Name: name, N: best, Tail: Peel}, Move{Verb: Vectors, Name: name + ".1"})
+	}
+}
+
+// nested says that a reduction lies inside another one.
+func (c *chooser) nested(r *reduction) bool {
+	for _, o := range c.reds {
+		if o != r && !r.free.disjoint(c.facts.set(o.ranges...)) {
+			return true
+		}
+	}
+	return false
+}
+
+// streamCost estimates the instructions of the nest with lanes along an axis of outputs (nil: none).
+func (c *chooser) streamCost(lanes *uop.UOp) float64 {
+	vector := rangeSet{}
+	w := map[int]float64{}
+	add := func(r *uop.UOp) {
+		id := c.facts.rangeID(r)
+		vector = vector.with(id)
+		w[id] = float64(min(c.width(), pow2(extent(r))))
+		if c.anyLength() {
+			w[id] = float64(min(c.width(), extent(r)))
+		}
+	}
+	if lanes != nil {
+		add(lanes)
+	}
+	for _, r := range c.reds {
+		if lanes != nil && r.free.has(c.facts.rangeID(lanes)) || c.nested(r) {
+			continue
+		}
+		if x := c.laneAxis(r); x != nil {
+			add(x)
+		}
+	}
+	by := func(s rangeSet) float64 {
+		f := 1.0
+		s.and(vector).each(func(i int) { f = max(f, w[i]) })
+		return f
+	}
+	strided := func(a *access) float64 {
+		n := float64(c.count(a.free))
+		f := by(a.free)
+		gather := false
+		a.free.and(vector).each(func(i int) {
+			if s, ok := c.stride(a, c.facts.ranges[i]); !ok || s != 1 {
+				gather = true
+			}
+		})
+		if gather && !c.anyLength() {
+			return n * 1.5
+		}
+		if a.gated && !c.facts.freeRanges(a.u.At(1)).disjoint(vector) {
+			return n * 3 / f
+		}
+		return n / f
+	}
+	cost := 0.0
+	for _, u := range c.nodes {
+		if x := weight(u); x > 0 {
+			free := c.facts.freeRanges(u)
+			cost += x * float64(c.count(free)) / by(free)
+		}
+	}
+	for _, r := range c.reds {
+		all := r.free.or(c.facts.set(r.ranges...))
+		cost += float64(r.work) / by(all)
+		if !c.facts.set(r.ranges...).disjoint(vector) { // folding lanes
+			cost += 12 * float64(c.count(r.free))
+		}
+	}
+	for _, a := range c.loads {
+		cost += strided(a)
+	}
+	for i, a := range c.outs {
+		o := *a
+		o.free = c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...)
+		cost += strided(&o)
+	}
+	return cost
+}
