@@ -2,6 +2,8 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/symbolic"
@@ -18,14 +20,15 @@ type use struct {
 	depth  int        // nodes above it in the kernel's expression
 }
 
-// The costs of the decision, in bytes moved; a flop counts a quarter.
+// The costs of the decision, in bytes moved.
 const (
-	launchCost = 4096 // one more kernel
-	maxDepth   = 160  // nodes of one expression path: longer chains are cut
-	parallel   = 8    // rows that are enough to share a kernel among threads
-	smallWork  = 4096 // kernels up to this many evaluations need no threads
-	maxWindow  = 16   // reductions up to this size may be recomputed
-	heavyReuse = 4    // a reduction that uses each loaded element more often is a product
+	flopCost   = 0.125 // of a flop: vector units do about eight while a byte comes from memory
+	launchCost = 4096  // one more kernel
+	maxDepth   = 160   // nodes of one expression path: longer chains are cut
+	parallel   = 8     // rows that are enough to share a kernel among threads
+	smallWork  = 4096  // kernels up to this many evaluations need no threads
+	maxWindow  = 16    // reductions up to this size may be recomputed
+	heavyReuse = 4     // a reduction that uses each loaded element more often is a product
 )
 
 // estimate is what one element of a node costs, computed where it is used.
@@ -43,13 +46,26 @@ type plannedKernel struct {
 	next   int // number of the next range
 }
 
-// decide settles, consumers first, for every node whether it is stored or computed where it is used. The result is
-// s.stored. Each decision is made once, by choose, with a reason.
+// decide settles for every node whether it is stored or computed where it is used; the result is s.stored. What a
+// node costs depends on which nodes below it are stored, and these are decided after it: so it decides twice, the second
+// time with the costs that follow from the first.
 func (s *scheduler) decide() {
-	costs := s.estimates()
+	fixed := maps.Clone(s.stored)
+	leaf := s.stored
+	for range 2 {
+		costs := s.estimates(leaf)
+		s.stored, s.reasons = maps.Clone(fixed), nil
+		s.pass(costs)
+		leaf = s.stored
+	}
+}
+
+// pass decides consumers first. Each decision is made by choose, with a reason.
+func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 	uses := map[*uop.UOp][]use{}
 	seen := map[*uop.UOp]map[string]bool{}
 	plans := map[*uop.UOp]*plannedKernel{}
+	s.plans = plans
 	add := func(n *uop.UOp, v use) {
 		if n.Op() == uop.Const {
 			return
@@ -258,7 +274,7 @@ func chooseCost(u *uop.UOp, uses []use, c estimate) (bool, string) {
 		total += v.evaluations()
 	}
 	size := float64(max(u.DType().Size(), 1))
-	one := c.bytes + c.flops/4
+	one := c.bytes + c.flops*flopCost
 	inline := total * one
 	kept := n*(one+size) + total*size + launchCost
 	if inline <= kept {
@@ -322,6 +338,23 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*
 		return false, "its consumer is its epilogue"
 	}
 	return false, fmt.Sprintf("staged in its consumer, once for each of %.0f rows", extent(need))
+}
+
+// order lists the kernel's axes with those that reductions inside depend on first: a reduction is computed in the
+// innermost loop of its ranges, and no other axis should lie around it.
+func (p *plannedKernel) order() []*uop.UOp {
+	depth := func(a *uop.UOp) int {
+		n := 0
+		for _, need := range p.prefix {
+			if contains(need, a) {
+				n++
+			}
+		}
+		return n
+	}
+	out := slices.Clone(p.axes)
+	slices.SortStableFunc(out, func(a, b *uop.UOp) int { return depth(b) - depth(a) })
+	return out
 }
 
 func contains(list []*uop.UOp, u *uop.UOp) bool {

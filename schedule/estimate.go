@@ -49,8 +49,8 @@ func (a leafSet) bytes(n float64) float64 {
 }
 
 // estimates gives the cost of an element of every node, taken as computed where it is used, down to parameters,
-// nodes already known to be stored and reductions, whose results count as loads.
-func (s *scheduler) estimates() map[*uop.UOp]estimate {
+// stored nodes and reductions, whose results count as loads.
+func (s *scheduler) estimates(stored map[*uop.UOp]string) map[*uop.UOp]estimate {
 	out := make(map[*uop.UOp]estimate, len(s.topo))
 	leaves := make(map[*uop.UOp]leafSet, len(s.topo))
 	flops := make(map[*uop.UOp]float64, len(s.topo))
@@ -62,16 +62,15 @@ func (s *scheduler) estimates() map[*uop.UOp]estimate {
 			f += flops[x]
 		}
 		n := float64(u.Shape().Numel())
-		_, fixed := s.stored[u]
+		_, fixed := stored[u]
 		switch {
-		case u.Op() == uop.Param || fixed:
+		case u.Op() == uop.Param:
 			set, f = leafSet{leaves: []*uop.UOp{u}}, 0
-			if fixed {
-				// how it is computed does not matter to its users
-				out[u] = estimate{}
-			}
 		case u.Op().Elementwise():
 			f += weight(u.Op())
+			out[u] = estimate{flops: f, bytes: set.bytes(n)}
+		case u.Op() == uop.Expand: // computed once for many elements
+			f *= float64(u.At(0).Shape().Numel()) / max(n, 1)
 			out[u] = estimate{flops: f, bytes: set.bytes(n)}
 		case u.Op() == uop.Reduce || u.Op() == uop.Part:
 			body := u
@@ -97,6 +96,9 @@ func (s *scheduler) estimates() map[*uop.UOp]estimate {
 			}
 		default:
 			out[u] = estimate{flops: f, bytes: set.bytes(n)}
+		}
+		if fixed {
+			set, f = leafSet{leaves: []*uop.UOp{u}}, 0
 		}
 		leaves[u], flops[u] = set, f
 	}

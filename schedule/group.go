@@ -148,7 +148,7 @@ func (k *kernel) shapeKey() (string, bool) {
 		return "", false
 	}
 	var dims []int
-	for _, a := range k.spec.Outs[0].Axes {
+	for _, a := range k.spec.Outs[0].Index {
 		dims = append(dims, a.Arg().(uop.RangeArg).N)
 	}
 	return string(uop.MakeInts(dims...)), true
@@ -292,7 +292,7 @@ func (s *scheduler) join(g, k *kernel) {
 	v := s.renumber(g, k, o.Value)
 	o.Param = g.param(k.bufs[o.Param], k.spec.Params[o.Param].DType, k.spec.Params[o.Param].Dims)
 	g.spec.Params[o.Param].Write = true
-	o.Value = v
+	o.Value, o.Axes = v, g.spec.Outs[0].Axes
 	g.spec.Outs = append(g.spec.Outs, o)
 }
 

@@ -70,7 +70,7 @@ func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
 		l.scatter(u, out, axes)
 		return k
 	}
-	k.spec.Outs = []codegen.Out{{Param: out, Axes: axes, Index: axes, Value: l.simplify(l.compute(u, axes, nil))}}
+	k.spec.Outs = []codegen.Out{{Param: out, Axes: s.plans[u].order(), Index: axes, Value: l.simplify(l.compute(u, axes, nil))}}
 	return k
 }
 

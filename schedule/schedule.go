@@ -4,6 +4,7 @@
 // It knows shapes, ranges and costs. It refuses to know how a kernel is written (codegen) and where it runs.
 // One direction:
 //
+//	merge     sums of moved sums become one
 //	split     reductions much larger than their result become two
 //	decide    every node is stored or computed where it is used, with a reason
 //	lower     ranges are pushed from each stored node down to the loads
@@ -145,6 +146,7 @@ type scheduler struct {
 	topo    []*uop.UOp          // everything the roots need, operands first
 	stored  map[*uop.UOp]string // nodes with memory of their own, and why
 	reasons []Reason
+	plans   map[*uop.UOp]*plannedKernel // by stored node
 
 	bufs    []Buf
 	bufOf   map[*uop.UOp]int // stored node or Param → buffer
@@ -166,7 +168,7 @@ func (s *scheduler) prepare() {
 	for i, r := range s.graph.Roots {
 		values[i] = r.Value
 	}
-	values = s.split(values)
+	values = s.split(s.merge(values))
 	s.roots = make([]*uop.UOp, len(values))
 	seen := map[*uop.UOp]bool{}
 	for i, v := range values {
