@@ -1,0 +1,285 @@
+// Package devicetest checks a device against the reference evaluator: every op on every element type, on
+// sizes that fit no vector, on views, and everything that networks are made of, with gradients.
+//
+// It knows graphs and how their results may differ from the truth. It refuses to know the device: a new one is
+// tested by one line.
+//
+//	func TestCPU(t *testing.T) { devicetest.Run(t, "CPU") }
+//
+// Cases are built when they are needed and realized many to a compile; when a batch fails, its cases are run one by
+// one, and those that fail are printed with their inputs' seed, the first bad element and the kernels.
+// WEFT_SEED=n draws other inputs and shapes, WEFT_CASE=text runs the cases whose name contains it.
+package devicetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/engine"
+	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Case is a graph to compute on two devices.
+type Case struct {
+	Name  string // op, types and shapes: enough to find it again
+	Tol   Tolerance
+	Build func(in *Inputs) []*uop.UOp // makes the leaves, gives the roots
+	seed  uint64
+}
+
+// groups lists all cases, a sub-test each.
+var groups = []struct {
+	name  string
+	cases func(s *suite)
+}{
+	{"elementwise", elementwise},
+	{"cast", casts},
+	{"movement", movement},
+	{"reduce", reductions},
+	{"index", indexing},
+	{"tensor", tensors},
+	{"network", networks},
+	{"gradient", gradients},
+}
+
+// Run checks a device by name.
+func Run(t *testing.T, device string) {
+	RunWith(t, device, engine.Options{Poison: true})
+}
+
+// RunWith is Run with the device opened under options.
+func RunWith(t *testing.T, device string, o engine.Options) {
+	dev, err := engine.Open(device, o)
+	need.Device(t, device, err)
+	t.Cleanup(func() { require.NoError(t, dev.Close()) })
+	ref, err := engine.Open("REF", engine.Options{})
+	need.Device(t, "REF", err)
+	seed, err := strconv.ParseUint(getenv("WEFT_SEED", "1"), 10, 64)
+	require.NoError(t, err, "WEFT_SEED")
+	for _, g := range groups {
+		t.Run(g.name, func(t *testing.T) {
+			s := newSuite(seed)
+			g.cases(s)
+			r := runner{t: t, dev: dev, ref: ref, seed: seed}
+			r.run(s.matching(os.Getenv("WEFT_CASE")))
+		})
+	}
+}
+
+func getenv(name, otherwise string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// batch is how many cases are realized together.
+const batch = 50
+
+type runner struct {
+	t        *testing.T
+	dev, ref *engine.Engine
+	seed     uint64
+	failed   int
+}
+
+// maxFailures is how many failing cases of a group are printed.
+const maxFailures = 12
+
+// run computes the truth of one batch while the device works on the one before.
+func (r *runner) run(cases []Case) {
+	type job struct {
+		cases []Case
+		want  [][]result
+	}
+	jobs := make(chan job, 1)
+	go func() {
+		defer close(jobs)
+		for len(cases) > 0 {
+			n := min(batch, len(cases))
+			j := job{cases: cases[:n]}
+			for _, c := range j.cases {
+				w, err := compute(r.ref, []Case{c})
+				if err != nil {
+					w = [][]result{{{err: err}}}
+				}
+				j.want = append(j.want, w[0])
+			}
+			jobs <- j
+			cases = cases[n:]
+		}
+	}()
+	for j := range jobs {
+		r.batch(j.cases, j.want)
+	}
+}
+
+func (r *runner) batch(cases []Case, want [][]result) {
+	got, err := compute(r.dev, cases)
+	if err == nil {
+		bad := -1
+		for i, c := range cases {
+			if mismatch(c.Tol, got[i], want[i]) != "" {
+				bad = i
+			}
+		}
+		if bad < 0 {
+			return
+		}
+	}
+	found := false
+	for i := range cases {
+		found = r.single(cases[i], want[i]) || found
+	}
+	if !found {
+		r.smallest(cases, want)
+	}
+}
+
+// single runs one case and reports whether it failed.
+func (r *runner) single(c Case, want []result) bool {
+	got, err := compute(r.dev, []Case{c})
+	why := ""
+	if err != nil {
+		why = err.Error()
+	} else {
+		why = mismatch(c.Tol, got[0], want)
+	}
+	if why != "" {
+		r.report(why, c)
+	}
+	return why != ""
+}
+
+// smallest finds a run of cases that fails though none of them does alone: what they share fails.
+func (r *runner) smallest(cases []Case, want [][]result) {
+	fails := func(from, to int) string {
+		got, err := compute(r.dev, cases[from:to])
+		if err != nil {
+			return err.Error()
+		}
+		for i, g := range got {
+			if why := mismatch(cases[from+i].Tol, g, want[from+i]); why != "" {
+				return cases[from+i].Name + ": " + why
+			}
+		}
+		return ""
+	}
+	from, to := 0, len(cases)
+	for shrunk := true; shrunk; {
+		shrunk = false
+		for n := (to - from) / 2; n > 0 && !shrunk; n /= 2 {
+			switch {
+			case fails(from+n, to) != "":
+				from, shrunk = from+n, true
+			case fails(from, to-n) != "":
+				to, shrunk = to-n, true
+			}
+		}
+	}
+	r.report("only together: "+fails(from, to), cases[from:to]...)
+}
+
+func (r *runner) report(why string, cases ...Case) {
+	r.failed++
+	r.t.Fail()
+	if r.failed > maxFailures {
+		return
+	}
+	var names []string
+	for _, c := range cases {
+		names = append(names, c.Name)
+	}
+	r.t.Logf("%s: %s (WEFT_SEED=%d)\n%s\n%s", r.dev.Name(), strings.Join(names, " + "), r.seed, why, r.kernels(cases))
+}
+
+// kernels prints what the device runs for the cases.
+func (r *runner) kernels(cases []Case) (text string) {
+	defer func() {
+		if p := recover(); p != nil {
+			text = fmt.Sprint("no kernel: ", p)
+		}
+	}()
+	var roots []*uop.UOp
+	for _, c := range cases {
+		roots = append(roots, c.Build(newInputs(r.dev, c.seed))...)
+	}
+	view, err := r.dev.Plan(roots...)
+	if err != nil {
+		return "no kernel: " + err.Error()
+	}
+	var out []string
+	prelude := false
+	for _, l := range strings.SplitAfter(view.String(), "\n") {
+		prelude = prelude || strings.HasPrefix(l, "#ifndef")
+		if !prelude {
+			out = append(out, l)
+		}
+		prelude = prelude && !strings.HasPrefix(l, "#endif")
+	}
+	if len(out) > maxLines {
+		out = append(out[:maxLines], "…\n")
+	}
+	return strings.Join(out, "")
+}
+
+// maxLines is how much of a plan is printed.
+const maxLines = 120
+
+// compute builds cases on a device, realizes them together and reads the results.
+func compute(e *engine.Engine, cases []Case) (out [][]result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, stack())
+		}
+	}()
+	ctx := context.Background()
+	var all []*uop.UOp
+	built := make([][]*uop.UOp, len(cases))
+	for i, c := range cases {
+		built[i] = c.Build(newInputs(e, c.seed))
+		for k, u := range built[i] {
+			if built[i][k], err = own(e, u); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, built[i]...)
+	}
+	if err := e.Realize(ctx, all...); err != nil {
+		return nil, err
+	}
+	for _, roots := range built {
+		var results []result
+		for _, u := range roots {
+			raw := make([]byte, u.Shape().Numel()*u.DType().Size())
+			if err := e.Read(ctx, u, raw); err != nil {
+				return nil, err
+			}
+			results = append(results, result{shape: u.Shape(), values: decode(u.DType(), raw), dtype: u.DType()})
+		}
+		out = append(out, results)
+	}
+	return out, nil
+}
+
+// own gives a root that depends on no buffer one of its own: its node is the same on every device, and only one of
+// them could realize it.
+func own(e *engine.Engine, u *uop.UOp) (*uop.UOp, error) {
+	for _, n := range uop.Topo(u) {
+		if n.Op() == uop.Buffer {
+			return u, nil
+		}
+	}
+	to, err := e.Empty(u.DType(), []int{u.Shape().Numel()})
+	if err != nil {
+		return nil, err
+	}
+	return to.After(to.Store(u.Reshape(to.Shape()...))).Reshape(u.Shape()...), nil
+}
