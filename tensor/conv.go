@@ -107,35 +107,26 @@ func finishConv(op string, t, w, b, out *Tensor) *Tensor {
 	return out
 }
 
-// convolve is Σ over in/groups and k of windows of x[n, in, s…] times w[out, in/groups, k…].
+// convolve is Σ over in/groups and k of windows of x[n, in, s…] times w[out, in/groups, k…]. The input is spread
+// over all outputs before the windows are cut, by one expansion: its gradient is then one sum too.
 func convolve(x, w *uop.UOp, g int, ws []window) *uop.UOp {
 	n := len(ws)
-	xs, k := x.Shape(), w.Shape()
-	batch, cin, cout := xs[0], k[1], k[0]/g
-	x = x.Reshape(append([]int{batch, g, cin}, xs[2:]...)...)
-	axes := make([]int, n)
-	o := make([]int, n)
-	for i := range axes {
-		axes[i], o[i] = 3+i, ws[i].out
-	}
-	x = windows(x, axes, ws) // [batch, g, cin, o…, k…]
-	order := []int{0, 1}
-	for i := range n {
+	s, k := x.Shape()[2:], w.Shape()
+	batch, cin, cout := x.Shape()[0], k[1], k[0]/g
+	order := []int{0, 1} // [batch, g, in, s…] → [batch, g, s…, in]
+	axes, by, o := make([]int, n), make([]int, n), make([]int, n)
+	reduced := []int{3 + n}
+	for i, w := range ws {
 		order = append(order, 3+i)
+		axes[i], by[i], o[i] = 3+i, 4+n+i, w.out
+		reduced = append(reduced, by[i])
 	}
-	order = append(order, 2)
-	for i := range n {
-		order = append(order, 3+n+i)
-	}
-	x = x.Permute(order...)
-	x = x.Reshape(slices.Concat([]int{batch, g, 1}, o, []int{cin}, k[2:])...)
+	x = x.Reshape(slices.Concat([]int{batch, g, cin}, s)...).Permute(append(order, 2)...)
+	x = x.Reshape(slices.Concat([]int{batch, g, 1}, s, []int{cin}, ones(n))...)
+	x = x.Expand(slices.Concat([]int{batch, g, cout}, s, []int{cin}, k[2:])...)
+	x = slideAll(x, axes, by, ws)
 	w = w.Reshape(slices.Concat([]int{1, g, cout}, ones(n), []int{cin}, k[2:])...)
-	full := slices.Concat(uop.Shape{batch, g, cout}, o, []int{cin}, k[2:])
-	reduced := make([]int, n+1)
-	for i := range reduced {
-		reduced[i] = 3 + n + i
-	}
-	out := contract(spread(x, full), spread(w, full), reduced...)
+	out := contract(x, spread(w, x.Shape()), reduced...)
 	return out.Reshape(append([]int{batch, g * cout}, o...)...)
 }
 

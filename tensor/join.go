@@ -185,39 +185,73 @@ func Meshgrid(ts ...*Tensor) []*Tensor {
 	return out
 }
 
-// windows slides along axes: each named axis of size n becomes out positions, stride apart, and a
-// new last axis holds the size elements of the window at each, dilation apart. Before the axis lo
-// zeros are thought. out may run over the end, where zeros are.
-func windows(u *uop.UOp, axes []int, w []window) *uop.UOp {
+// window is how one axis is cut: out windows of size elements, dilation apart, the first lo elements before the
+// start, then each stride further. Outside there are zeros.
+type window struct{ size, stride, dilation, lo, out int }
+
+// beside reports whether windows lie side by side on an axis of n, so that no element is in two.
+func (w window) beside(n int) bool {
+	return w.lo == 0 && w.dilation == 1 && w.stride == w.size && w.out*w.size <= n
+}
+
+// windows cuts axes into windows: each has then as many elements as windows, and new last axes, one for each, hold
+// the elements of the window. All new axes are made by one expansion, so that the gradient is one sum.
+func windows(u *uop.UOp, axes []int, ws []window) *uop.UOp {
+	s := u.Shape()
+	all := true
 	for i, ax := range axes {
-		u = slide(u, ax, w[i])
+		all = all && ws[i].beside(s[ax])
+	}
+	if all {
+		return sideBySide(u, axes, ws)
+	}
+	sizes := make([]int, len(ws))
+	by := make([]int, len(ws))
+	for i, w := range ws {
+		sizes[i], by[i] = w.size, len(s)+i
+	}
+	u = u.Reshape(slices.Concat(s, ones(len(ws)))...).Expand(slices.Concat(s, sizes)...)
+	return slideAll(u, axes, by, ws)
+}
+
+// slide is windows on one axis.
+func slide(u *uop.UOp, axis int, w window) *uop.UOp {
+	return windows(u, []int{axis}, []window{w})
+}
+
+// slideAll shifts the axes of u by the index of the axes by, which hold the elements of windows.
+func slideAll(u *uop.UOp, axes, by []int, ws []window) *uop.UOp {
+	for i, w := range ws {
+		u = u.Slide(axes[i], by[i], w.dilation, -w.lo, w.out*w.stride)
+	}
+	for i, w := range ws {
+		if w.stride == 1 {
+			continue
+		}
+		s := slices.Clone(u.Shape())
+		split := slices.Insert(slices.Clone(s), axes[i]+1, w.stride)
+		split[axes[i]], s[axes[i]] = w.out, w.out
+		u = cut(u.Reshape(split...), axes[i]+1, 0, 1).Reshape(s...)
 	}
 	return u
 }
 
-// window is how one axis is cut.
-type window struct{ size, stride, dilation, lo, out int }
-
-func slide(u *uop.UOp, ax int, w window) *uop.UOp {
-	s := slices.Clone(u.Shape())
-	by := len(s)
-	if w.lo == 0 && w.dilation == 1 && w.stride == w.size && w.out*w.size <= s[ax] { // side by side
-		u = cut(u, ax, 0, w.out*w.size)
-		split := slices.Insert(slices.Clone(s), ax+1, w.size)
-		split[ax] = w.out
-		order := append(slices.Delete(identity(by+1), ax+1, ax+2), ax+1)
-		return u.Reshape(split...).Permute(order...)
+// sideBySide splits axes into windows that do not overlap.
+func sideBySide(u *uop.UOp, axes []int, ws []window) *uop.UOp {
+	for i, ax := range axes {
+		u = cut(u, ax, 0, ws[i].out*ws[i].size)
 	}
-	u = u.Reshape(append(slices.Clone(s), 1)...).Expand(append(slices.Clone(s), w.size)...)
-	u = u.Slide(ax, by, w.dilation, -w.lo, w.out*w.stride)
-	if w.stride == 1 {
-		return u
+	var split, order, inner []int
+	for ax, n := range u.Shape() {
+		order = append(order, len(split))
+		if i := slices.Index(axes, ax); i >= 0 {
+			inner = append(inner, len(split)+1)
+			split = append(split, ws[i].out, ws[i].size)
+		} else {
+			split = append(split, n)
+		}
 	}
-	s = append(s, w.size)
-	split := slices.Insert(slices.Clone(s), ax+1, w.stride)
-	split[ax] = w.out
-	s[ax] = w.out
-	return cut(u.Reshape(split...), ax+1, 0, 1).Reshape(s...)
+	return u.Reshape(split...).Permute(append(order, inner...)...)
 }
 
 // Unfold cuts an axis into windows of size elements, step apart; a new last axis holds them.

@@ -96,12 +96,14 @@ func (t *Tensor) cutInto(ws []poolWindow, v uop.Value) (u *uop.UOp, axes []int) 
 	for i, w := range ws {
 		u = fill(u, first+i, w.lo, w.hi, v)
 	}
+	at := make([]int, len(ws))
+	in := make([]window, len(ws))
 	for i, w := range ws {
-		w.lo = 0
-		u = slide(u, first+i, w.window)
+		at[i], in[i] = first+i, w.window
+		in[i].lo = 0 // the padding is there
 		axes = append(axes, t.Rank()+i)
 	}
-	return u, axes
+	return windows(u, at, in), axes
 }
 
 // MaxPool is the largest element of each window; NaN if there is one. Ties share the gradient.

@@ -17,7 +17,11 @@ import (
 var ctx = context.Background()
 
 func TestMain(m *testing.M) {
-	engine.Configure(engine.Options{}, "REF")
+	device := os.Getenv("WEFT_DEVICE")
+	if device == "" {
+		device = "REF"
+	}
+	engine.Configure(engine.Options{}, device)
 	os.Exit(m.Run())
 }
 
@@ -108,8 +112,8 @@ func TestLazyAndShared(t *testing.T) {
 	require.NoError(t, a.Realize(ctx))
 	require.True(t, b.IsRealized())
 	same(t, []float64{8, 9, 10, 11}, x.Add(3).Add(4))
-	require.Equal(t, "<Tensor [4] int32 (buffer) on REF, grad none>", x.String())
-	require.Equal(t, "<Tensor [4] int32 (add) on REF, grad none>", x.Add(1).String())
+	require.Equal(t, "<Tensor [4] int32 (buffer) on "+x.Device()+", grad none>", x.String())
+	require.Equal(t, "<Tensor [4] int32 (add) on "+x.Device()+", grad none>", x.Add(1).String())
 }
 
 func TestMovement(t *testing.T) {
