@@ -29,7 +29,7 @@ type Var struct {
 }
 
 // Kernel is one compiled function: its source in the target's language and how it is launched.
-// On a CPU the ABI is
+// On a CPU and in WebAssembly (where pointers are offsets into the one memory) the ABI is
 //
 //	void entry(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi)
 //
@@ -39,12 +39,14 @@ type Kernel struct {
 	Kinds   string // one letter per dim of Name: g l t s v r u (see codegen.Kind)
 	Entry   string // symbol; derived from the content, so equal kernels share it
 	Source  string // text in the target's language; for INTERP byte code (package bytecode)
+	Code    []byte // what runs, where that is not Source: for WASM the body of a function (package wasmmod)
 	Scratch int64  // bytes of thread-local scratch
 	Threads int32  // iterations of the parallel loop; 1 when there is none
 	Binds   []Bind
 	Flops   int64 // arithmetic operations of one launch, a multiply-add counting 2
 	Bytes   int64 // bytes that one launch must at least move
 	Moves   string
+	Grid    [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
 }
 
 // Bind is one buffer argument of a kernel.
@@ -110,4 +112,10 @@ type Limits struct {
 	MaxBindings int   // buffers per kernel
 	MaxBytes    int64 // bytes of one buffer
 	Memory      int64 // bytes of the device in all
+
+	// Of graphics processors.
+	Groups      int   // workgroups a dimension
+	Invocations int   // of one workgroup
+	Shared      int64 // bytes of workgroup memory
+	Iterations  int   // of all loops of one invocation together
 }
