@@ -83,10 +83,11 @@ func (t *Tensor) CrossEntropy(target *Tensor, options ...Loss) *Tensor {
 	if o.Weight != nil {
 		all = all.Mul(logp.perClass(op, o.Weight, axis))
 	}
-	kept := logp.counted(op, target, o, axis)
-	spread := all.Sum(axis).Mul(kept)
-	k := o.Smoothing / float64(t.Dim(axis))
-	l := nll.Mul(1 - o.Smoothing).Add(spread.Mul(k))
+	smooth := all.Sum(axis)
+	if kept := logp.counted(op, target, o, axis); kept != nil {
+		smooth = smooth.Mul(kept)
+	}
+	l := nll.Mul(1 - o.Smoothing).Add(smooth.Mul(o.Smoothing / float64(t.Dim(axis))))
 	return o.average(op, l, weight).To(d)
 }
 
@@ -138,7 +139,7 @@ func (t *Tensor) perClass(op string, w *Tensor, axis int) *Tensor {
 	return w.Reshape(s...)
 }
 
-// counted is 1 where a class index counts and 0 where it is ignored, as floats.
+// counted is 1 where a class index counts and 0 where it is ignored, as floats; nil if all count.
 func (t *Tensor) counted(op string, target *Tensor, o Loss, axis int) *Tensor {
 	if !target.DType().IsInt() {
 		failType(op, []dtype.DType{target.DType()}, "class indices must be integers")
@@ -150,34 +151,49 @@ func (t *Tensor) counted(op string, target *Tensor, o Loss, axis int) *Tensor {
 	if ignore == nil {
 		ignore = []int{-100}
 	}
-	kept := target.Eq(target).To(t.DType())
+	var kept *Tensor
 	for _, i := range ignore {
 		if i < 0 && target.DType().IsUnsigned() {
 			continue
 		}
-		kept = target.Ne(i).Where(kept, 0.0)
+		counts := target.Ne(i)
+		if kept != nil {
+			counts = counts.And(kept)
+		}
+		kept = counts
 	}
-	return kept
+	if kept == nil {
+		return nil
+	}
+	return kept.To(t.DType())
 }
 
-// classLoss picks −t·weight at the target's class, and gives the weight that it counts with. The class is
-// found by comparison, so that loss and gradient need no indexed access.
+// classLoss picks −t·weight at the target's class, and gives the weight that it counts with, nil for 1. The
+// class is found by comparison, so that loss and gradient need no indexed access.
 func (t *Tensor) classLoss(op string, target *Tensor, o Loss, axis int) (l, weight *Tensor) {
 	kept := t.counted(op, target, o, axis)
 	wide := target.To(indexType(target.DType())).Unsqueeze(axis)
 	classes := newTensor(alongAxis(iota(t.Dim(axis), wide.DType()), axis, t.shape()), nil)
 	hit := classes.Eq(wide)
-	l = hit.Where(t.Neg(), 0).Sum(axis)
-	weight = kept
+	l = hit.Where(t.Neg(), 0.0).Sum(axis)
 	if o.Weight != nil {
-		weight = hit.Where(t.perClass(op, o.Weight, axis).To(t.DType()), 0).Sum(axis).Mul(kept)
+		weight = hit.Where(t.perClass(op, o.Weight, axis).To(t.DType()), 0.0).Sum(axis)
+		l = l.Mul(weight)
 	}
-	return kept.Ne(0).Where(l.Mul(weight), 0), weight
+	if kept == nil {
+		return l, weight
+	}
+	if weight == nil {
+		weight = kept
+	} else {
+		weight = weight.Mul(kept)
+	}
+	return kept.Ne(0).Where(l, 0.0), weight
 }
 
 // average reduces class losses; the mean is weighted.
 func (o Loss) average(op string, l, weight *Tensor) *Tensor {
-	if o.Reduction == MeanLoss {
+	if o.Reduction == MeanLoss && weight != nil {
 		return l.Sum().Div(weight.Sum())
 	}
 	return o.reduce(op, l)
