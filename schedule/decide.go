@@ -87,10 +87,10 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 	}
 	for i := len(s.topo) - 1; i >= 0; i-- {
 		u := s.topo[i]
-		if u.Op() == uop.Param || u.Op() == uop.Const {
+		why, fixed := s.stored[u]
+		if u.Op() == uop.Param || u.Op() == uop.Const && !fixed {
 			continue
 		}
-		why, fixed := s.stored[u]
 		if !fixed && len(uses[u]) == 0 {
 			continue // only a stated derivative needs it
 		}
