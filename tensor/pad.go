@@ -71,6 +71,16 @@ func (t *Tensor) PadMode(m PadMode, lo, hi []int) *Tensor {
 			continue
 		}
 		l, h, n := max(lo[a], 0), max(hi[a], 0), u.Shape()[a]
+		crop := func(n int) {
+			if n+lo[a]-l+hi[a]-h < 0 {
+				fail("PadMode", shapes(t.shape()), "axis %d of size %d is taken away %d and %d", a, t.Dim(a), l-lo[a], h-hi[a])
+			}
+			u = cut(u, a, l-lo[a], n+hi[a]-h)
+		}
+		if m == Circular { // what is left goes round
+			crop(n)
+			n = u.Shape()[a]
+		}
 		limit := n
 		if m == Reflect {
 			limit = n - 1
@@ -79,12 +89,8 @@ func (t *Tensor) PadMode(m PadMode, lo, hi []int) *Tensor {
 			fail("PadMode", shapes(t.shape()), "axis %d of size %d cannot be padded by %d and %d of itself", a, n, l, h)
 		}
 		u = around(u, m, a, l, h)
-		if lo[a] < 0 || hi[a] < 0 {
-			from := max(-lo[a], 0)
-			if n+lo[a]+hi[a] < 0 {
-				fail("PadMode", shapes(t.shape()), "axis %d of size %d is taken away %d and %d", a, n, -lo[a], -hi[a])
-			}
-			u = cut(u, a, from, from+n+lo[a]+hi[a])
+		if m != Circular {
+			crop(u.Shape()[a])
 		}
 	}
 	return t.like(u)
