@@ -340,9 +340,9 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*
 	return false, fmt.Sprintf("staged in its consumer, once for each of %.0f rows", extent(need))
 }
 
-// order lists the kernel's axes with those that reductions inside depend on first: a reduction is computed in the
+// order lists axes of the kernel with those that reductions inside depend on first: a reduction is computed in the
 // innermost loop of its ranges, and no other axis should lie around it.
-func (p *plannedKernel) order() []*uop.UOp {
+func (p *plannedKernel) order(axes []*uop.UOp) []*uop.UOp {
 	depth := func(a *uop.UOp) int {
 		n := 0
 		for _, need := range p.prefix {
@@ -352,7 +352,7 @@ func (p *plannedKernel) order() []*uop.UOp {
 		}
 		return n
 	}
-	out := slices.Clone(p.axes)
+	out := slices.Clone(axes)
 	slices.SortStableFunc(out, func(a, b *uop.UOp) int { return depth(b) - depth(a) })
 	return out
 }

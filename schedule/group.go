@@ -147,9 +147,9 @@ func (k *kernel) shapeKey() (string, bool) {
 	if len(k.spec.Outs) != 1 || k.spec.Outs[0].Merge != nil {
 		return "", false
 	}
-	var dims []int
-	for _, a := range k.spec.Outs[0].Index {
-		dims = append(dims, a.Arg().(uop.RangeArg).N)
+	dims := make([]int, len(k.spec.Outs[0].Axes)) // axes are numbered from 0
+	for _, a := range k.spec.Outs[0].Axes {
+		dims[a.Arg().(uop.RangeArg).ID] = a.Arg().(uop.RangeArg).N
 	}
 	return string(uop.MakeInts(dims...)), true
 }

@@ -64,13 +64,13 @@ func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
 	for _, n := range u.Shape() {
 		axes = append(axes, l.newRange(n))
 	}
-	out := k.param(s.bufOf[u], u.DType(), u.Shape())
+	out := k.param(s.bufOf[u], u.DType(), rearranged(s, u, []int(u.Shape())))
 	k.spec.Params[out].Write = true
 	if u.Op() == uop.Scatter {
 		l.scatter(u, out, axes)
 		return k
 	}
-	k.spec.Outs = []codegen.Out{{Param: out, Axes: s.plans[u].order(), Index: axes, Value: l.simplify(l.compute(u, axes, nil))}}
+	k.spec.Outs = []codegen.Out{{Param: out, Axes: s.plans[u].order(rearranged(s, u, axes)), Index: rearranged(s, u, axes), Value: l.simplify(l.compute(u, axes, nil))}}
 	return k
 }
 
@@ -117,7 +117,7 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	}
 	var v *uop.UOp
 	if _, ok := l.s.stored[u]; ok && u != l.root {
-		v = l.load(l.s.bufOf[u], u, u.Shape(), idx, gate)
+		v = l.load(l.s.bufOf[u], u, rearranged(l.s, u, []int(u.Shape())), rearranged(l.s, u, idx), gate)
 	} else {
 		v = l.compute(u, idx, gate)
 	}

@@ -7,6 +7,7 @@
 //	merge     sums of moved sums become one
 //	split     reductions much larger than their result become two
 //	decide    every node is stored or computed where it is used, with a reason
+//	arrange   the order of a temporary's axes in memory
 //	lower     ranges are pushed from each stored node down to the loads
 //	group     kernels over the same axes become one with several outputs
 //	order     by data; reads of a buffer before it is overwritten
@@ -129,6 +130,7 @@ func New(g *Graph, c Config) *Result {
 	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}}
 	s.prepare()
 	s.decide()
+	s.arrange()
 	s.lower()
 	s.group()
 	s.order()
@@ -146,6 +148,7 @@ type scheduler struct {
 	topo    []*uop.UOp          // everything the roots need, operands first
 	stored  map[*uop.UOp]string // nodes with memory of their own, and why
 	reasons []Reason
+	layout  map[*uop.UOp][]int          // stored nodes whose axes lie in another order
 	plans   map[*uop.UOp]*plannedKernel // by stored node
 
 	bufs    []Buf
