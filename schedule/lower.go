@@ -133,8 +133,37 @@ func (l *lowering) load(buf int, u *uop.UOp, dims []int, idx []*uop.UOp, gate *u
 	if u.Shape().Numel() == 0 {
 		return l.s.t.Int(u.DType(), 0) // never reached: a loop over nothing
 	}
+	dims, idx = joined(l.s.t, dims, idx)
 	p := l.k.param(buf, u.DType(), dims)
 	return l.s.t.Load(l.s.t.Param(p, u.Shape().Numel(), u.DType()), gate, idx...)
+}
+
+// joined sees neighbouring axes as one where that makes the index simpler: (x / 2, x % 2) of an array with 2 as its
+// last size is just x.
+func joined(t *uop.Table, dims []int, idx []*uop.UOp) ([]int, []*uop.UOp) {
+	for i := len(dims) - 2; i >= 0; i-- {
+		if !divides(idx[i]) || !divides(idx[i+1]) {
+			continue
+		}
+		e := symbolic.Simplify(t, idx[i].Mul(t.Index(dims[i+1])).Add(idx[i+1]))
+		if divides(e) {
+			continue
+		}
+		dims, idx = slices.Clone(dims), slices.Clone(idx)
+		dims[i] *= dims[i+1]
+		idx[i] = e
+		dims, idx = slices.Delete(dims, i+1, i+2), slices.Delete(idx, i+1, i+2)
+	}
+	return dims, idx
+}
+
+func divides(e *uop.UOp) bool {
+	for _, u := range uop.Topo(e) {
+		if u.Op() == uop.IDiv || u.Op() == uop.Mod {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
