@@ -137,11 +137,22 @@ func shrinkTo(g *uop.UOp, shape uop.Shape) *uop.UOp {
 	return sum(g, axes).Reshape(shape...)
 }
 
-// deviceOf is where a value lies: on the device of a buffer below it.
+// deviceOf is where a value lies: on the device of a buffer below it, or where it was brought last.
 func deviceOf(u *uop.UOp) string {
-	for _, s := range uop.Topo(u) {
-		if s.Op() == uop.Buffer {
-			return s.Arg().(uop.BufferArg).Device
+	seen := map[*uop.UOp]bool{}
+	stack := []*uop.UOp{u}
+	for len(stack) > 0 {
+		u := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		switch a := u.Arg().(type) {
+		case uop.BufferArg:
+			return a.Device
+		case uop.DeviceArg:
+			return a.Device
+		}
+		if !seen[u] {
+			seen[u] = true
+			stack = append(stack, u.Src()...)
 		}
 	}
 	return ""

@@ -41,12 +41,15 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) []*Tensor {
 	if b := base(t.node()); b.Op() == uop.Buffer && !t.owned && !slices.Contains(nodes, t.node()) {
 		failArg(op, "the tensor has been realized and its history is gone; ask for gradients before Realize, or realize both together")
 	}
-	e := commonEngine(op, append([]*Tensor{t}, ws...)...)
 	out := make([]*Tensor, len(ws))
 	for i, g := range grad.Of(t.node(), seed, nodes...) {
 		if !hasBuffer(g) { // a constant, which fits any device
 			out[i] = newTensor(g, nil)
 			continue
+		}
+		e := ws[i].eng
+		if e == nil {
+			e = t.eng
 		}
 		out[i] = newTensor(g, e)
 	}

@@ -46,7 +46,7 @@ func compute(ctx context.Context, ts ...*Tensor) error {
 		groups[t.eng] = append(groups[t.eng], t.node())
 	}
 	for _, e := range order {
-		if err := e.Realize(ctx, groups[e]...); err != nil {
+		if err := realizeOn(ctx, e, groups[e]); err != nil {
 			return err
 		}
 	}
@@ -300,21 +300,6 @@ func (t *Tensor) Bitcast(d dtype.DType) *Tensor {
 	shift := iota(k, small).Mul(uop.NewInt(small, from.Bits()))
 	u = u.Reshape(wide...).Cast(small).Shl(alongAxis(shift, last+1, wide))
 	return t.like(u.Reduce(uop.Sum, last+1).Bitcast(d))
-}
-
-// On gives t on the device of this name.
-func (t *Tensor) On(device string) *Tensor {
-	e, err := engine.Use(device)
-	if err != nil {
-		failDevice("On", err)
-	}
-	if t.eng == e {
-		return t
-	}
-	if t.eng == nil {
-		return newTensor(t.node(), nil).store("On", e, t.node())
-	}
-	return newTensor(t.node().Copy(e.Name()), e)
 }
 
 // Contiguous asks for t to be computed and stored as a whole, not fused into what uses it.

@@ -1,0 +1,111 @@
+package tensor
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// crossed is set once a tensor goes from one device to another; before that no graph needs to be searched
+// for such places.
+var crossed atomic.Bool
+
+// On gives t on the device of this name. It is lazy and differentiable like the rest; when it is computed, the
+// elements go through the host.
+func (t *Tensor) On(device string) *Tensor {
+	e, err := engine.Use(device)
+	if err != nil {
+		failDevice("On", err)
+	}
+	if t.eng == e {
+		return t
+	}
+	if t.eng == nil {
+		return newTensor(t.node(), nil).store("On", e, t.node())
+	}
+	if capturing.Load() != nil {
+		failArg("On", "a tensor changes its device inside a captured function; do that before")
+	}
+	crossed.Store(true)
+	return newTensor(t.node().Copy(e.Name()), e)
+}
+
+// realizeOn computes nodes on e, after what they need from other devices has been brought there.
+func realizeOn(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
+	if crossed.Load() {
+		if err := bring(ctx, e, nodes); err != nil {
+			return err
+		}
+	}
+	return e.Realize(ctx, nodes...)
+}
+
+// bring computes the operands of Copy nodes on their devices and puts their elements on e.
+func bring(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
+	for _, c := range crossings(nodes) {
+		src := c.At(0)
+		from, err := engine.Use(deviceBelow(src))
+		if err != nil {
+			return err
+		}
+		if err := realizeOn(ctx, from, []*uop.UOp{src}); err != nil {
+			return err
+		}
+		raw := make([]byte, src.Shape().Numel()*src.DType().Size())
+		if err := from.Read(ctx, src, raw); err != nil {
+			return err
+		}
+		there, err := e.FromBytes(src.DType(), src.Shape(), raw)
+		if err != nil {
+			return fmt.Errorf("move a tensor from %s to %s: %w", from.Name(), e.Name(), err)
+		}
+		c.SetRealized(there)
+	}
+	return nil
+}
+
+// crossings are the Copy nodes below nodes that have not been carried out, the topmost on each way.
+func crossings(nodes []*uop.UOp) []*uop.UOp {
+	var out []*uop.UOp
+	var seen uop.Map[bool]
+	stack := append([]*uop.UOp{}, nodes...)
+	for len(stack) > 0 {
+		u := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if done, _ := seen.Get(u); done || u.Realized() != nil {
+			continue
+		}
+		seen.Set(u, true)
+		if u.Op() == uop.Copy {
+			out = append(out, u)
+			continue
+		}
+		stack = append(stack, u.Src()...)
+	}
+	return out
+}
+
+// deviceBelow is the device that a graph is computed on.
+func deviceBelow(u *uop.UOp) string {
+	var seen uop.Map[bool]
+	stack := []*uop.UOp{u}
+	for len(stack) > 0 {
+		u := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if done, _ := seen.Get(u); done {
+			continue
+		}
+		seen.Set(u, true)
+		switch a := u.Arg().(type) {
+		case uop.BufferArg:
+			return a.Device
+		case uop.DeviceArg:
+			return a.Device
+		}
+		stack = append(stack, u.Src()...)
+	}
+	return ""
+}
