@@ -1,3 +1,236 @@
 package codegen
 
-func (c *chooser) tiles() []Move { return nil }
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// tiling is a way to hold a block of a reduction's results in registers: u vectors of lanes along one axis, n
+// instances along others.
+type tiling struct {
+	r     *reduction
+	v     *uop.UOp // the lanes' axis: of the outputs, or of the reduction when along
+	along bool
+	lanes int // of one vector
+	u     int
+	axes  []*uop.UOp
+	n     []int
+	cost  float64 // cycles
+}
+
+func (t *tiling) size(r *uop.UOp) int {
+	if i := slices.Index(t.axes, r); i >= 0 {
+		return t.n[i]
+	}
+	return 1
+}
+
+// reused is the reduction in which most is computed from operands that are used more than once: some operand
+// does not depend on one axis of the results, another not on another one.
+func (c *chooser) reused() *reduction {
+	var best *reduction
+	for _, r := range c.reds {
+		if c.nested(r) || r.work < 4096 || best != nil && r.work <= best.work {
+			continue
+		}
+		partial := 0
+		c.axesOf(r, func(a *uop.UOp) {
+			if slices.ContainsFunc(r.loads, func(l *access) bool { return !c.depends(l, a) && !l.free.disjoint(c.facts.set(r.ranges...)) }) {
+				partial++
+			}
+		})
+		if partial > 0 && len(r.loads) > 1 {
+			best = r
+		}
+	}
+	return best
+}
+
+// axesOf calls f with the axes of outputs that a reduction depends on.
+func (c *chooser) axesOf(r *reduction, f func(a *uop.UOp)) {
+	for _, a := range c.g.axes {
+		if r.free.has(c.facts.rangeID(a.r)) {
+			f(a.r)
+		}
+	}
+}
+
+// bestTiling tries lanes along each axis, with one or two axes of instances.
+func (c *chooser) bestTiling(r *reduction) *tiling {
+	var best *tiling
+	var axes []*uop.UOp
+	c.axesOf(r, func(a *uop.UOp) { axes = append(axes, a) })
+	consider := func(t tiling) {
+		if t.cost = c.tileCost(&t); best == nil || t.cost < best.cost {
+			t.axes, t.n = slices.Clone(t.axes), slices.Clone(t.n)
+			best = &t
+		}
+	}
+	try := func(v *uop.UOp, along bool) {
+		w := min(c.width(), pow2(extent(v)))
+		for _, lanes := range []int{w, w / 2, w / 4} {
+			if lanes < 2 {
+				break
+			}
+			for u := 1; u <= 4 && u*lanes <= max(extent(v), lanes); u++ {
+				if lanes < w && u > 1 || c.fixed && !along && extent(v)%(lanes*u) != 0 {
+					continue
+				}
+				c.instances(axes, v, u, func(a []*uop.UOp, n []int) {
+					consider(tiling{r: r, v: v, along: along, lanes: lanes, u: u, axes: a, n: n})
+				})
+			}
+		}
+	}
+	for _, v := range axes {
+		if c.mayVector(v) {
+			try(v, false)
+		}
+	}
+	for _, x := range r.ranges {
+		if c.contiguous(r, x) && c.owners(x) == 1 {
+			try(x, true)
+		}
+	}
+	return best
+}
+
+// contiguous says that all operands lie densely along x or do not depend on it.
+func (c *chooser) contiguous(r *reduction, x *uop.UOp) bool {
+	return !slices.ContainsFunc(r.loads, func(l *access) bool {
+		s, ok := c.stride(l, x)
+		return !ok || s != 0 && s != 1 || l.gated
+	})
+}
+
+// instances lists ways to choose instances that leave room in the registers for u vectors each.
+func (c *chooser) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.UOp, n []int)) {
+	room := (c.target.Registers - u - 2) / u
+	f(nil, nil)
+	for i, a := range axes {
+		if a == v {
+			continue
+		}
+		for n := 2; n <= min(room, extent(a)); n++ {
+			if c.fixed && extent(a)%n != 0 {
+				continue
+			}
+			f([]*uop.UOp{a}, []int{n})
+			for _, b := range axes[i+1:] {
+				for m := 2; b != v && n <= 8 && m <= min(room/n, extent(b), 8); m++ {
+					if !c.fixed || extent(b)%m == 0 {
+						f([]*uop.UOp{a, b}, []int{n, m})
+					}
+				}
+			}
+		}
+	}
+}
+
+// tileCost estimates the cycles of a nest on one core that starts two loads and two multiply-adds a cycle.
+func (c *chooser) tileCost(t *tiling) float64 {
+	inst, blocks := 1, 1.0
+	c.axesOf(t.r, func(a *uop.UOp) {
+		n := t.size(a)
+		if a == t.v {
+			n = t.lanes * t.u
+		}
+		if a != t.v {
+			inst *= n
+		}
+		blocks *= float64(ceilDiv(extent(a), n))
+	})
+	steps := 1.0
+	for _, x := range t.r.ranges {
+		n := 1
+		if x == t.v {
+			n = t.lanes * t.u
+			steps += float64(extent(x)%n) * 4 / float64(max(1, extent(x)/n))
+		}
+		steps *= float64(max(1, extent(x)/n))
+	}
+	fma := float64(t.u * inst)
+	loads, far, extra := 0.0, 0.0, 0.0 // far: cache lines that instances' operands lie in
+	for _, l := range t.r.loads {
+		n, lines := 1, 1
+		for i, a := range t.axes {
+			if c.depends(l, a) {
+				n *= t.n[i]
+				if s, _ := c.stride(l, a); abs(s)*l.bytes > 32 {
+					lines *= t.n[i]
+				}
+			}
+		}
+		if !c.depends(l, t.v) {
+			loads += float64(n)
+			far += float64(lines)
+			continue
+		}
+		x, pack := c.laneLoad(t, l)
+		loads += float64(n*t.u) * x
+		extra += pack
+	}
+	step := max(fma/2, loads/2, (fma+loads)/5, 4) + 0.7 + 0.1*far
+	cost := blocks*steps*step + extra
+	if t.along {
+		return cost + blocks*float64(inst)*(10+4*float64(t.u))
+	}
+	return cost + blocks*fma*2 + c.storeCost(t)
+}
+
+// laneLoad is the cost of loading an operand's lanes, and of bringing it into order first.
+func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
+	s, ok := c.stride(l, t.v)
+	elements := float64(c.count(l.free))
+	switch reuse := float64(t.r.work) / elements; {
+	case !ok || !l.plain:
+		return 1.5 * float64(t.lanes), 0
+	case s == 1 && l.gated:
+		return 1, elements * 0.3
+	case s == 1:
+		return 1, 0
+	case t.along || reuse < 3*float64(t.lanes)/float64(c.width()):
+		return 1.5 * float64(t.lanes), 0
+	default:
+		return 1, elements * 1.6
+	}
+}
+
+// storeCost is what stores, and loads outside of the reduction, cost with these lanes.
+func (c *chooser) storeCost(t *tiling) float64 {
+	cost := 0.0
+	for i, a := range c.outs {
+		n := float64(c.count(c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...)))
+		if s, ok := c.stride(a, t.v); ok && s == 1 {
+			cost += n / float64(t.lanes)
+		} else {
+			cost += n * 1.2
+		}
+	}
+	for _, l := range c.loads {
+		if slices.Contains(t.r.loads, l) || !c.depends(l, t.v) {
+			continue
+		}
+		if s, ok := c.stride(l, t.v); !ok || s != 1 {
+			cost += float64(c.count(l.free)) * 1.2
+		}
+	}
+	return cost
+}
+
+// tiles gives moves for a nest whose operands are used more than once: a block of results in registers, the
+// operands staged so that what is read again and again lies together.
+func (c *chooser) tiles() []Move {
+	r := c.reused()
+	if r == nil || c.anyLength() {
+		return nil
+	}
+	t := c.bestTiling(r)
+	if t == nil || t.along && len(c.reds) > 1 || !(t.cost < math.MaxFloat64) {
+		return nil
+	}
+	p := &arranger{chooser: c, t: t}
+	return p.moves()
+}

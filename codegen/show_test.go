@@ -21,3 +21,13 @@ func TestShow(t *testing.T) {
 		}
 	}
 }
+
+func TestShowChoice(t *testing.T) {
+	if os.Getenv("SHOW") == "" {
+		t.Skip()
+	}
+	for _, n := range nine {
+		k := n.spec()
+		fmt.Println(n.name, ":", codegen.MovesString(codegen.Choose(k.s, target())))
+	}
+}

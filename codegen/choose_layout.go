@@ -1,0 +1,453 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// arranger turns a tiling into moves: which loops, in which order, what is staged where.
+type arranger struct {
+	*chooser
+	t      *tiling
+	out    []Move
+	serial []loop // loops outside of the block, in the order of the outputs
+	inner  []string
+	lane   string
+	packs  []*access // brought into the order of lanes
+	boxes  []*access // padded with zeros
+}
+
+// loop is a serial axis: the range that it came from, and how many of its iterations lie inside.
+type loop struct {
+	name  string
+	n     int
+	r     *uop.UOp
+	block int
+	also  *uop.UOp // the range of a second loop fused into it
+}
+
+func (p *arranger) moves() []Move {
+	t := p.t
+	for _, a := range p.g.axes {
+		n := extent(a.r)
+		block := t.size(a.r)
+		if a.r == t.v {
+			block = t.lanes * t.u
+		}
+		if block == 1 {
+			p.serial = append(p.serial, loop{a.name, n, a.r, 1, nil})
+			continue
+		}
+		outer, inner := p.cut(&p.out, a.name, n, block)
+		if outer != "" {
+			p.serial = append(p.serial, loop{outer, ceilDiv(n, block), a.r, block, nil})
+		}
+		if a.r == t.v {
+			p.lane = inner
+			p.out = append(p.out, Move{Verb: Vectors, Name: inner})
+		} else {
+			p.inner = append(p.inner, inner)
+			p.out = append(p.out, Move{Verb: Tiles, Name: inner})
+		}
+	}
+	if t.along {
+		return p.alongMoves()
+	}
+	for _, r := range p.reds {
+		if r != t.r {
+			p.laneMoves(&p.out, r, t.v)
+		}
+	}
+	p.choosePacks()
+	p.arrange()
+	return p.out
+}
+
+// alongMoves are for lanes along the reduction.
+func (p *arranger) alongMoves() []Move {
+	n, block, name := extent(p.t.v), p.t.lanes*p.t.u, p.name(p.t.v)
+	lane := name
+	if block < n {
+		p.out = append(p.out, Move{Verb: Split, Name: name, N: block, Tail: Peel})
+		lane = name + ".1"
+	}
+	p.out = append(p.out, Move{Verb: Vectors, Name: lane})
+	order, sizes := names(p.serial)
+	if len(order) > 0 && p.t.r.work > threadWork {
+		order = p.spread(&p.out, order, sizes, len(order))
+	}
+	if len(p.inner) > 0 {
+		p.out = append(p.out, Move{Verb: Order, Axes: append(order, p.inner...)})
+	}
+	return p.out
+}
+
+func names(loops []loop) (order []string, sizes map[string]int) {
+	sizes = map[string]int{}
+	for _, l := range loops {
+		order = append(order, l.name)
+		sizes[l.name] = l.n
+	}
+	return order, sizes
+}
+
+// choosePacks decides which operands are staged.
+func (p *arranger) choosePacks() {
+	for _, l := range p.t.r.loads {
+		reuse := p.t.r.work / max(1, p.count(l.free))
+		if l.gated && p.boxable(l) && reuse >= 2 {
+			p.boxes = append(p.boxes, l)
+		}
+		if !p.depends(l, p.t.v) || !l.plain {
+			continue
+		}
+		s, _ := p.stride(l, p.t.v)
+		dense := slices.ContainsFunc(p.t.r.ranges, func(x *uop.UOp) bool {
+			k, _ := p.stride(l, x)
+			return k == p.t.lanes*p.t.u
+		})
+		if s != 1 && reuse >= 3 && reuse*p.width() >= 3*p.t.lanes || s == 1 && reuse >= 16*p.t.lanes*p.t.u/8 && !dense && !l.gated {
+			p.packs = append(p.packs, l)
+		}
+	}
+}
+
+// boxable says that a load's index and gate are simple enough for a box.
+func (p *arranger) boxable(l *access) bool {
+	if !l.plain {
+		return false
+	}
+	ok := true
+	walk([]*uop.UOp{l.u.At(1)}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+		ok = ok && u.Op() != uop.Load && u.Op() != uop.Reduce
+	})
+	return ok
+}
+
+// boxBytes is the size of a load's box where some loops are open.
+func (p *arranger) boxBytes(l *access, open []loop) int {
+	bytes := l.bytes
+	for _, x := range l.u.Src()[2:] {
+		n := 1
+		for _, t := range p.facts.affine(x).terms {
+			if t.u.Op() == uop.Range {
+				n += abs(t.k) * (p.inside(t.u, open) - 1)
+			}
+		}
+		bytes *= n
+	}
+	return bytes
+}
+
+// packBytes is the size of a packed operand where some loops are open.
+func (p *arranger) packBytes(l *access, open []loop) int {
+	bytes := l.bytes
+	l.free.each(func(i int) { bytes *= p.inside(p.facts.ranges[i], open) })
+	return bytes
+}
+
+// inside is how many iterations of a range lie inside the open loops.
+func (p *arranger) inside(r *uop.UOp, open []loop) int {
+	for _, l := range open {
+		if l.r == r {
+			return l.block
+		}
+	}
+	return extent(r)
+}
+
+func (p *arranger) allDepend(list []*access, r *uop.UOp) bool {
+	return !slices.ContainsFunc(list, func(l *access) bool { return !p.depends(l, r) })
+}
+
+// take moves the loops that f accepts from the rest to the end of the order.
+func take(order, rest *[]loop, f func(l loop) bool) {
+	*rest = slices.DeleteFunc(*rest, func(l loop) bool {
+		if f(l) {
+			*order = append(*order, l)
+			return true
+		}
+		return false
+	})
+}
+
+// arrange orders the loops. Outside lie loops on which everything staged depends, then those that make boxes
+// fit the cache, then those that make panels fit, then loops of the reduction where a panel is still too
+// large; innermost those that use the staged again.
+func (p *arranger) arrange() {
+	staged := append(slices.Clone(p.packs), p.boxes...)
+	var order []loop
+	rest := slices.Clone(p.serial)
+	if len(staged) > 0 {
+		take(&order, &rest, func(l loop) bool { return p.allDepend(staged, l.r) && p.batch(l.r) })
+	}
+	carried := p.carryLoops(order, rest)
+	budget := p.target.L2 / 2
+	stages := map[*access]int{} // number of loops outside
+	if len(p.boxes) > 0 {
+		order = append(order, carried...)
+		for {
+			over := slices.IndexFunc(p.boxes, func(l *access) bool { return p.boxBytes(l, order) > budget })
+			if over < 0 {
+				break
+			}
+			i := slices.IndexFunc(rest, func(l loop) bool { return p.depends(p.boxes[over], l.r) })
+			if i < 0 {
+				break
+			}
+			if l := rest[i]; l.block == 1 && l.n > 8 {
+				p.blockAxis(&rest, i, p.boxes[over], order, budget)
+			}
+			order = append(order, rest[i])
+			rest = slices.Delete(rest, i, i+1)
+		}
+		for _, l := range p.boxes {
+			stages[l] = len(order)
+		}
+	}
+	if len(p.boxes) == 0 {
+		fits := !slices.ContainsFunc(p.packs, func(l *access) bool { return p.packBytes(l, order) > budget })
+		if !fits {
+			take(&order, &rest, func(l loop) bool {
+				return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
+			})
+		}
+		order = append(order, carried...)
+		for _, l := range p.packs {
+			stages[l] = len(order)
+		}
+	} else {
+		for _, l := range p.packs {
+			stages[l] = p.packLevel(l, order)
+		}
+		take(&order, &rest, func(l loop) bool {
+			return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
+		})
+	}
+	order = append(order, rest...)
+	p.finish(order, stages, carried)
+}
+
+// batch says that nothing else than one operand's own axes are these: blocks of the result along r share nothing.
+func (p *arranger) batch(r *uop.UOp) bool { return p.allDepend(p.t.r.loads, r) }
+
+// packLevel is the outermost place at which an operand can be packed without doing it again.
+func (p *arranger) packLevel(l *access, order []loop) int {
+	level := 0
+	for i, o := range order {
+		if p.depends(l, o.r) {
+			level = i + 1
+		}
+	}
+	return level
+}
+
+// blockAxis splits a loop of the boxes so that several of its iterations share a box.
+func (p *arranger) blockAxis(rest *[]loop, i int, box *access, order []loop, budget int) {
+	l := (*rest)[i]
+	total := 1
+	for _, o := range order {
+		total *= o.n
+	}
+	best := 1
+	for b := 2; b <= l.n/2; b++ {
+		open := append(slices.Clone(order), loop{l.name, l.n / b, l.r, b, nil})
+		if l.n%b == 0 && p.boxBytes(box, open) <= budget && total*l.n/b >= 14 {
+			best = b
+		}
+	}
+	if best == 1 {
+		return
+	}
+	p.out = append(p.out, Move{Verb: Split, Name: l.name, N: best})
+	*rest = slices.Replace(*rest, i, i+1, loop{l.name + ".0", l.n / best, l.r, best, nil}, loop{l.name + ".1", best, l.r, 1, nil})
+}
+
+// carryLoops are the loops of the reduction that must lie outside for a panel to fit the cache.
+func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
+	open := slices.Clone(order)
+	for _, l := range rest { // panels are staged where their own loops are open
+		if slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) }) && len(p.boxes) == 0 {
+			open = append(open, l)
+		}
+	}
+	large := func() bool {
+		bytes := 0
+		for _, l := range p.packs {
+			bytes += p.packBytes(l, open)
+		}
+		return bytes > p.target.L2
+	}
+	for _, x := range p.t.r.ranges {
+		if !large() {
+			break
+		}
+		l := loop{p.name(x), extent(x), x, 1, nil}
+		rows := 1 // of all panels, in bytes, for one x
+		for _, a := range p.packs {
+			if p.depends(a, x) {
+				rows += p.packBytes(a, append(slices.Clone(open), l))
+			}
+		}
+		if keep := p.target.L2 / 4 / rows; keep > 8 && keep < l.n {
+			n := ceilDiv(l.n, ceilDiv(l.n, keep))
+			p.out = append(p.out, Move{Verb: Split, Name: l.name, N: n, Tail: Guard})
+			l = loop{l.name + ".0", ceilDiv(l.n, n), x, n, nil}
+		}
+		out = append(out, l)
+		open = append(open, l)
+	}
+	return out
+}
+
+// finish writes threads, order, stages and carries.
+func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) {
+	if p.target.Threads && len(p.groups) == 1 && p.t.r.work > threadWork {
+		order = p.share(order, stages, carried)
+	}
+	all, _ := names(order)
+	p.out = append(p.out, Move{Verb: Order, Axes: append(append(all, p.inner...), p.lane)})
+	at := func(level int) string {
+		if level == 0 {
+			return Root
+		}
+		return order[level-1].name
+	}
+	for _, l := range p.boxes {
+		p.out = append(p.out, Move{Verb: Stage, Name: l.name, At: at(stages[l]), Box: true})
+	}
+	for _, l := range p.packs {
+		p.out = append(p.out, Move{Verb: Stage, Name: l.name, At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.lane})
+	}
+	if len(carried) > 0 {
+		m := Move{Verb: Carry, Name: p.t.r.name}
+		from := slices.IndexFunc(order, func(l loop) bool { return l.name == carried[0].name })
+		for _, l := range order[from:] {
+			if !isIn(carried, l) {
+				m.Axes = append(m.Axes, l.name)
+			}
+		}
+		m.Axes = append(append(m.Axes, p.inner...), p.lane)
+		p.out = append(p.out, m)
+	}
+}
+
+func isIn(list []loop, l loop) bool {
+	return slices.ContainsFunc(list, func(x loop) bool { return x.name == l.name })
+}
+
+// panel is the layout of a packed operand: its loops inside the place where it is packed, lanes last.
+func (p *arranger) panel(l *access, order []loop, level int) (out []string) {
+	for _, o := range order[level:] {
+		if p.dependsOn(l, o) {
+			out = append(out, o.name)
+		}
+	}
+	for _, x := range p.t.r.ranges {
+		name := p.name(x)
+		i := slices.IndexFunc(order, func(o loop) bool { return o.r == x })
+		switch {
+		case !p.depends(l, x):
+		case i < 0:
+			out = append(out, name)
+		case order[i].block > 1:
+			out = append(out, name+".1")
+		}
+	}
+	for _, a := range p.g.axes {
+		if n := p.t.size(a.r); n > 1 && p.depends(l, a.r) {
+			name := a.name
+			if n < extent(a.r) {
+				name += ".1"
+			}
+			out = append(out, name)
+		}
+	}
+	return append(out, p.lane)
+}
+
+// dependsOn says whether an operand depends on a loop, perhaps a fused one.
+func (p *arranger) dependsOn(l *access, o loop) bool {
+	return p.depends(l, o.r) || o.also != nil && p.depends(l, o.also)
+}
+
+// share puts an outer loop on threads, fused with the next one while that does not stage much more often.
+func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) []loop {
+	i := slices.IndexFunc(order, func(l loop) bool { return !isIn(carried, l) })
+	if i < 0 {
+		return order
+	}
+	enough := 16
+	if i > 0 {
+		enough = 8
+	}
+	for order[i].n < enough && i+1 < len(order) && !isIn(carried, order[i+1]) && p.mayFuse(order, stages, i) {
+		next := order[i+1]
+		if c := ceilDiv(enough, order[i].n); i == 0 && next.n > 2*c && p.between(stages, i) { // a part of the next one is enough
+			block := ceilDiv(next.n, c)
+			tail := Exact
+			if next.n%block != 0 {
+				if tail = Shift; p.fixed {
+					break
+				}
+			}
+			p.out = append(p.out, Move{Verb: Split, Name: next.name, N: block, Tail: tail})
+			inside := loop{next.name + ".1", block, next.r, next.block, nil}
+			next = loop{next.name + ".0", ceilDiv(next.n, block), next.r, next.block * block, nil}
+			order = slices.Insert(slices.Clone(order), i+2, inside)
+			for l, n := range stages {
+				if n > i+1 {
+					stages[l] = n + 1
+				}
+			}
+		}
+		p.out = append(p.out, Move{Verb: Fuse, Axes: []string{order[i].name, next.name}})
+		fused := loop{order[i].name + "+" + next.name, order[i].n * next.n, order[i].r, order[i].block, next.r}
+		order = slices.Replace(slices.Clone(order), i, i+2, fused)
+		for l, n := range stages {
+			if n > i+1 {
+				stages[l] = n - 1
+			}
+		}
+		if fused.n >= enough || len(carried) > 0 {
+			break
+		}
+	}
+	p.out = append(p.out, Move{Verb: Threads, Name: order[i].name})
+	return order
+}
+
+// between says that something is staged just inside loop i.
+func (p *arranger) between(stages map[*access]int, i int) bool {
+	for _, n := range stages {
+		if n == i+1 {
+			return true
+		}
+	}
+	return false
+}
+
+// mayFuse says whether loops i and i+1 can become one: nothing packed outside depends on them, and what is
+// staged between them is little beside the work.
+func (p *arranger) mayFuse(order []loop, stages map[*access]int, i int) bool {
+	if order[i].also != nil && p.between(stages, i) {
+		return false
+	}
+	n := order[i].n * min(order[i+1].n, ceilDiv(16, order[i].n))
+	work := float64(p.t.r.work) / float64(n) / float64(2*p.width())
+	staging := 0.0
+	for l, level := range stages {
+		if level <= i && (p.dependsOn(l, order[i]) || p.dependsOn(l, order[i+1])) {
+			return false
+		}
+		if level == i+1 {
+			cost := 0.8
+			if s, _ := p.stride(l, p.t.v); s != 1 && slices.Contains(p.packs, l) {
+				cost = 1.6
+			}
+			staging += cost * float64(p.packBytes(l, order[:i+1])) / float64(l.bytes)
+		}
+	}
+	return staging < 0.1*work
+}

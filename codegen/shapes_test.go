@@ -1,0 +1,166 @@
+package codegen_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/runtime/native"
+	"github.com/weft-ml/weft/uop"
+)
+
+// conv is a convolution with its gradients as the scheduler writes them.
+type conv struct{ n, ci, co, h, k, stride, pad int }
+
+func (c conv) out() int { return (c.h+2*c.pad-c.k)/c.stride + 1 }
+
+func (c conv) String() string {
+	return fmt.Sprintf("%dx%dx%d k%d co%d s%d p%d", c.n, c.ci, c.h, c.k, c.co, c.stride, c.pad)
+}
+
+func (c conv) gate(k *kit, i *uop.UOp, n int) *uop.UOp {
+	if c.pad == 0 {
+		return k.True()
+	}
+	return k.inside(i, n)
+}
+
+func (c conv) forward(relu bool) *kit {
+	k := newKit()
+	o := k.param(dtype.F32, true, c.n, c.co, c.out(), c.out())
+	x, w := k.param(dtype.F32, false, c.n, c.ci, c.h, c.h), k.param(dtype.F32, false, c.co, c.ci, c.k, c.k)
+	b := k.param(dtype.F32, false, c.co)
+	a := k.rngs(c.n, c.co, c.out(), c.out(), c.ci, c.k, c.k)
+	ih := a[2].Mul(k.Index(c.stride)).Add(a[5]).Add(k.Index(-c.pad))
+	iw := a[3].Mul(k.Index(c.stride)).Add(a[6]).Add(k.Index(-c.pad))
+	in := k.loadIf(x, c.gate(k, ih, c.h).And(c.gate(k, iw, c.h)), a[0], a[4], ih, iw)
+	v := k.sum(in.Mul(k.load(w, a[1], a[4], a[5], a[6])), a[4:]...)
+	if relu {
+		v = v.Add(k.load(b, a[1]))
+		v = v.Max(v.Int(0))
+	}
+	k.out(o, a[:4], v)
+	return k
+}
+
+// input is the gradient to the input, for stride 1: a window slides the other way.
+func (c conv) input() *kit {
+	k := newKit()
+	o := k.param(dtype.F32, true, c.n, c.ci, c.h, c.h)
+	g, w := k.param(dtype.F32, false, c.n, c.co, c.out(), c.out()), k.param(dtype.F32, false, c.co, c.ci, c.k, c.k)
+	a := k.rngs(c.n, c.ci, c.h, c.h, c.co, c.k, c.k)
+	oh, ow := a[2].Add(a[5].Neg()).Add(k.Index(c.pad)), a[3].Add(a[6].Neg()).Add(k.Index(c.pad))
+	in := k.loadIf(g, k.inside(oh, c.out()).And(k.inside(ow, c.out())), a[0], a[4], oh, ow)
+	k.out(o, a[:4], k.sum(in.Mul(k.load(w, a[4], a[1], a[5], a[6])), a[4:]...))
+	return k
+}
+
+// weight is the gradient to the weights, in parts partial sums over the batch.
+func (c conv) weight(parts int) *kit {
+	k := newKit()
+	o := k.param(dtype.F32, true, parts, c.co, c.ci, c.k, c.k)
+	x, g := k.param(dtype.F32, false, parts, c.n/parts, c.ci, c.h, c.h), k.param(dtype.F32, false, parts, c.n/parts, c.co, c.out(), c.out())
+	a := k.rngs(parts, c.co, c.ci, c.k, c.k, c.n/parts, c.out(), c.out())
+	ih := a[6].Mul(k.Index(c.stride)).Add(a[3]).Add(k.Index(-c.pad))
+	iw := a[7].Mul(k.Index(c.stride)).Add(a[4]).Add(k.Index(-c.pad))
+	in := k.loadIf(x, c.gate(k, ih, c.h).And(c.gate(k, iw, c.h)), a[0], a[5], a[2], ih, iw)
+	k.out(o, a[:5], k.sum(k.load(g, a[0], a[5], a[1], a[6], a[7]).Mul(in), a[5:]...))
+	return k
+}
+
+// gemm is op(A)·op(B) with or without transposed operands.
+func gemm(m, n, kk int, ta, tb bool) *kit {
+	k := newKit()
+	flip := func(t bool, a, b int) (int, int) {
+		if t {
+			return b, a
+		}
+		return a, b
+	}
+	o := k.param(dtype.F32, true, m, n)
+	a0, a1 := flip(ta, m, kk)
+	b0, b1 := flip(tb, kk, n)
+	x, y := k.param(dtype.F32, false, a0, a1), k.param(dtype.F32, false, b0, b1)
+	r := k.rngs(m, n, kk)
+	load := func(p int, t bool, i, j *uop.UOp) *uop.UOp {
+		if t {
+			i, j = j, i
+		}
+		return k.load(p, i, j)
+	}
+	k.out(o, r[:2], k.sum(load(x, ta, r[0], r[2]).Mul(load(y, tb, r[2], r[1])), r[2]))
+	return k
+}
+
+var shapes = []struct {
+	name string
+	spec func() *kit
+}{
+	{"gemm 1024 nt", func() *kit { return gemm(1024, 1024, 1024, false, true) }},
+	{"gemm 1024 tn", func() *kit { return gemm(1024, 1024, 1024, true, false) }},
+	{"gemm 1024 tt", func() *kit { return gemm(1024, 1024, 1024, true, true) }},
+	{"gemm 256", func() *kit { return gemm(256, 256, 256, false, false) }},
+	{"gemm 512x10x576", func() *kit { return gemm(512, 10, 576, false, false) }},
+	{"gemm 512x576x10", func() *kit { return gemm(512, 576, 10, false, true) }},
+	{"gemm 576x10x512 tn", func() *kit { return gemm(576, 10, 512, true, false) }},
+	{"gemm 64x256x784", func() *kit { return gemm(64, 256, 784, false, false) }},
+	{"gemm 64x256x784 nt", func() *kit { return gemm(64, 256, 784, false, true) }},
+	{"gemm 64x784x256", func() *kit { return gemm(64, 784, 256, false, false) }},
+	{"gemm 784x256x64 tn", func() *kit { return gemm(784, 256, 64, true, false) }},
+	{"matvec 1024", func() *kit { return gemm(1024, 1, 1024, false, false) }},
+	{"vecmat 1024", func() *kit { return gemm(1, 1024, 1024, false, false) }},
+	{"conv56", func() *kit { return conv{1, 64, 64, 56, 3, 1, 1}.forward(true) }},
+	{"mnist 1 forward", func() *kit { return conv{512, 1, 32, 28, 5, 1, 0}.forward(true) }},
+	{"mnist 1 weight", func() *kit { return conv{512, 1, 32, 28, 5, 1, 0}.weight(16) }},
+	{"mnist 2 forward", func() *kit { return conv{512, 32, 32, 24, 5, 1, 0}.forward(true) }},
+	{"mnist 2 input", func() *kit { return conv{512, 32, 32, 24, 5, 1, 0}.input() }},
+	{"mnist 2 weight", func() *kit { return conv{512, 32, 32, 24, 5, 1, 0}.weight(16) }},
+	{"mnist 2 weight whole", func() *kit { return conv{512, 32, 32, 24, 5, 1, 0}.weight(1) }},
+	{"mnist 3 forward", func() *kit { return conv{512, 32, 64, 10, 3, 1, 0}.forward(true) }},
+	{"mnist 3 input", func() *kit { return conv{512, 32, 64, 10, 3, 1, 0}.input() }},
+	{"mnist 3 weight", func() *kit { return conv{512, 32, 64, 10, 3, 1, 0}.weight(16) }},
+	{"mnist 4 forward", func() *kit { return conv{512, 64, 64, 8, 3, 1, 0}.forward(true) }},
+	{"mnist 4 input", func() *kit { return conv{512, 64, 64, 8, 3, 1, 0}.input() }},
+	{"mnist 4 weight", func() *kit { return conv{512, 64, 64, 8, 3, 1, 0}.weight(16) }},
+	{"resnet stem", func() *kit { return conv{1, 3, 64, 224, 7, 2, 3}.forward(true) }},
+	{"resnet 28 s2", func() *kit { return conv{1, 64, 128, 56, 3, 2, 1}.forward(true) }},
+	{"resnet 7", func() *kit { return conv{1, 512, 512, 7, 3, 1, 1}.forward(true) }},
+}
+
+func BenchmarkShapes(b *testing.B) {
+	threads := 1
+	if os.Getenv("THREADS") == "2" {
+		threads = 2
+	}
+	dev := nineDevice(b, threads)
+	peak, _, _, err := native.Limits(dev)
+	require.NoError(b, err)
+	for _, n := range shapes {
+		b.Run(n.name, func(b *testing.B) {
+			k := n.spec()
+			start := time.Now()
+			moves := codegen.Choose(k.s, target())
+			_, kernel := lower(b, k.s, moves)
+			lowering := time.Since(start)
+			start = time.Now()
+			run := prepare(b, dev, kernel, k.s, nineData(k.s))
+			compile := time.Since(start)
+			best := time.Hour
+			for b.Loop() {
+				best = min(best, run.play(b))
+			}
+			b.ReportMetric(float64(kernel.Flops)/best.Seconds()/1e9/peak, "of_peak")
+			b.ReportMetric(best.Seconds()*1e3, "ms")
+			b.ReportMetric(float64(lowering.Microseconds())/1e3, "lower-ms")
+			b.ReportMetric(float64(compile.Microseconds())/1e3, "cc-ms")
+			if os.Getenv("SHOW") != "" {
+				fmt.Println("  ", codegen.MovesString(moves))
+			}
+		})
+	}
+}
