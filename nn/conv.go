@@ -19,4 +19,3 @@ func NewConv2d(in, out, size int, o tensor.Conv) *Conv2d {
 func (l *Conv2d) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Conv2D(l.Weight, l.Bias, l.Options)
 }
-

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/tensor"
@@ -126,6 +127,27 @@ func TestBatchNorm(t *testing.T) {
 	near(t, []float32{8.658333, 35.658333}, l.RunningVar, 1e-4)
 	near(t, []float32{(1 - 0.825) / float32(math.Sqrt(8.658333))}, l.Forward(x, false).At(0, 0, 0), 1e-4)
 	assert.ErrorContains(t, tensor.Try(func() { l.Forward(tensor.Zeros(2, 3), true) }), "layer for 2 channels, which belong on axis 1 (nn_test.go:")
+}
+
+func TestBatchNormGradient(t *testing.T) {
+	l := nn.NewBatchNorm(1)
+	l.Weight.Assign(3)
+	xs, seed := []float64{1, 2, 10, 20}, []float64{1, -2, 0.5, 4}
+	x := tensor.Of(xs, 2, 1, 2).To(dtype.F32)
+	g := l.Forward(x, true).GradWith(tensor.Of(seed, 2, 1, 2).To(dtype.F32), x, l.Weight, l.Bias)
+	mean, variance := 8.25, 232.75/4+1e-5
+	var sum, dot float64
+	for i, s := range seed {
+		sum += s
+		dot += s * (xs[i] - mean) / math.Sqrt(variance)
+	}
+	var want []float32
+	for i, s := range seed {
+		want = append(want, float32(3/math.Sqrt(variance)*(s-sum/4-(xs[i]-mean)/math.Sqrt(variance)*dot/4)))
+	}
+	near(t, want, g[0].Reshape(4), 1e-5)
+	near(t, []float32{float32(dot)}, g[1], 1e-5)
+	near(t, []float32{float32(sum)}, g[2], 1e-5)
 }
 
 // descend takes steps on Σ(w−2)² from w = 1, 5 and gives w after each.

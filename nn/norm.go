@@ -32,11 +32,22 @@ func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 		panic(&tensor.ArgumentError{Op: "BatchNorm", Reason: fmt.Sprintf(
 			"input %v of a layer for %d channels, which belong on axis 1", x.Shape(), l.RunningMean.Numel()), At: tensor.Caller()})
 	}
-	mean, variance := l.RunningMean, l.RunningVar
-	if training {
-		mean, variance = l.batch(x)
+	if !training {
+		return x.BatchNorm(l.RunningMean, l.RunningVar, l.Weight, l.Bias, l.Eps)
 	}
-	return x.BatchNorm(mean, variance, l.Weight, l.Bias, l.Eps)
+	mean, variance := l.batch(x)
+	// (x − mean)·scale + bias is written as (x − c)·scale + bias − (mean − c)·scale, which is the same for
+	// every constant c, here the mean itself. The gradient of the mean is then scale times the gradient of the
+	// bias, instead of another pass over x.
+	c := mean.Detach()
+	bias := mean.Sub(c).Mul(variance.Add(l.Eps).Rsqrt()).Neg()
+	if l.Weight != nil {
+		bias = bias.Mul(l.Weight)
+	}
+	if l.Bias != nil {
+		bias = bias.Add(l.Bias)
+	}
+	return x.BatchNorm(c, variance, l.Weight, bias, l.Eps)
 }
 
 // batch gives mean and variance of x over all axes but 1, and moves the averages. The averages take the
@@ -52,6 +63,7 @@ func (l *BatchNorm) batch(x *tensor.Tensor) (mean, variance *tensor.Tensor) {
 	move(l.RunningVar, variance, float64(n)/float64(max(n-1, 1)))
 	return mean, variance
 }
+
 // LayerNorm normalises over the last axes.
 type LayerNorm struct {
 	Weight, Bias *tensor.Tensor // of the shape of the last axes; nil: 1 and 0

@@ -203,12 +203,12 @@ func (p *Plateau) Step(metric float64) float64 {
 }
 
 func (p *Plateau) better(v float64) bool {
-	if !p.observed {
-		worst := math.Inf(1)
+	if !p.observed { // the first number is better than none
+		worst := 1
 		if p.Rising {
-			worst = math.Inf(-1)
+			worst = -1
 		}
-		return v < worst != p.Rising && v != worst
+		return !math.IsNaN(v) && !math.IsInf(v, worst)
 	}
 	margin := p.Threshold
 	if !p.Absolute {

@@ -1,0 +1,73 @@
+package nn
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+// MuonOptions are the settings of NewMuon.
+type MuonOptions struct {
+	Rate       float64    // learning rate; 0 means 1e-3
+	Decay      float64    // weight decay; 0 means 0.1
+	NoDecay    bool       // no weight decay
+	Momentum   float64    // 0 means 0.95
+	Plain      bool       // without Nesterov's look ahead
+	Newton     [3]float64 // coefficients of the iteration; zeros mean 3.4445, −4.775, 2.0315
+	Eps        float64    // 0 means 1e-7
+	Iterations int        // 0 means 5
+	MatchAdam  bool       // scale steps to the size of Adam's, instead of by the root of the ratio of the sides
+}
+
+// NewMuon makes the optimiser of Jordan (2024) for a model whose parameters are all matrices, and realizes the model. A step
+// follows the orthogonal matrix nearest to the momentum, found by Newton's and Schulz's iteration.
+func NewMuon(ctx context.Context, model any, o MuonOptions) (*Optimizer, error) {
+	decay, momentum, eps := or(o.Decay, 0.1), or(o.Momentum, 0.95), or(o.Eps, 1e-7)
+	if o.NoDecay {
+		decay = 0
+	}
+	if o.Newton == [3]float64{} {
+		o.Newton = [3]float64{3.4445, -4.775, 2.0315}
+	}
+	if o.Iterations == 0 {
+		o.Iterations = 5
+	}
+	for _, p := range Parameters(model) {
+		if p.Rank() != 2 {
+			return nil, fmt.Errorf("nn: Muon trains matrices only, not a parameter of shape %v; give the others to NewAdamW", p.Shape())
+		}
+	}
+	return newOptimizer(ctx, model, or(o.Rate, 1e-3), []string{"momentum"}, func(c *change) *tensor.Tensor {
+		m := c.keep("momentum", mix(c.slot("momentum"), c.g, momentum))
+		if !o.Plain {
+			m = mix(m, c.g, momentum)
+		}
+		rows, columns := float64(c.p.Dim(0)), float64(c.p.Dim(1))
+		scale := math.Sqrt(math.Max(1, rows/columns))
+		if o.MatchAdam {
+			scale = 0.2 * math.Sqrt(math.Max(rows, columns))
+		}
+		step := orthogonal(m, o.Newton, o.Iterations, eps).Mul(c.rate.Mul(scale))
+		return c.p.Sub(c.p.Mul(c.rate.Mul(decay))).Sub(step)
+	})
+}
+
+// orthogonal brings all singular values of a matrix near 1: x ← a·x + (b·xxᵀ + c·(xxᵀ)²)·x.
+func orthogonal(x *tensor.Tensor, k [3]float64, iterations int, eps float64) *tensor.Tensor {
+	high := x.Dim(0) > x.Dim(1)
+	if high {
+		x = x.T()
+	}
+	x = x.Div(x.Norm(2).Maximum(eps))
+	for range iterations {
+		a := x.MatMul(x.T())
+		b := a.Mul(k[1]).Add(a.MatMul(a).Mul(k[2]))
+		x = x.Mul(k[0]).Add(b.MatMul(x))
+	}
+	if high {
+		return x.T()
+	}
+	return x
+}

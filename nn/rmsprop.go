@@ -1,0 +1,96 @@
+package nn
+
+import (
+	"context"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+// RMSPropOptions are the settings of NewRMSProp.
+type RMSPropOptions struct {
+	Rate     float64 // learning rate; 0 means 0.01
+	Alpha    float64 // how long squares of gradients are remembered; 0 means 0.99
+	Eps      float64 // 0 means 1e-8
+	Decay    float64 // weight decay, added to the gradient
+	Momentum float64 // share of the last step that is kept
+	Centered bool    // divide by the deviation of the gradients instead of their size
+	Maximize bool    // climb instead of descending
+}
+
+// NewRMSProp makes the optimiser of Hinton (2012), which divides gradients by a running average of their size, for the
+// parameters of a model, and realizes the model.
+func NewRMSProp(ctx context.Context, model any, o RMSPropOptions) (*Optimizer, error) {
+	alpha, eps := or(o.Alpha, 0.99), or(o.Eps, 1e-8)
+	slots := []string{"square"}
+	if o.Centered {
+		slots = append(slots, "mean")
+	}
+	if o.Momentum != 0 {
+		slots = append(slots, "momentum")
+	}
+	return newOptimizer(ctx, model, or(o.Rate, 0.01), slots, func(c *change) *tensor.Tensor {
+		g := decayed(c, o.Decay, o.Maximize)
+		size := c.keep("square", mix(c.slot("square"), g.Square(), alpha))
+		if o.Centered {
+			size = size.Sub(c.keep("mean", mix(c.slot("mean"), g, alpha)).Square())
+		}
+		step := g.Div(size.Sqrt().Add(eps))
+		if o.Momentum != 0 {
+			step = c.keep("momentum", c.slot("momentum").Mul(o.Momentum).Add(step))
+		}
+		return c.p.Sub(step.Mul(c.rate))
+	})
+}
+
+// mix is share·old + (1 − share)·new.
+func mix(old, new *tensor.Tensor, share float64) *tensor.Tensor {
+	return old.Mul(share).Add(new.Mul(1 - share))
+}
+
+// AdagradOptions are the settings of NewAdagrad.
+type AdagradOptions struct {
+	Rate      float64 // learning rate; 0 means 0.01
+	RateDecay float64 // the rate of step t is divided by 1 + (t − 1)·RateDecay
+	Decay     float64 // weight decay, added to the gradient
+	Start     float64 // the sums of squares begin here
+	Eps       float64 // 0 means 1e-10
+	Maximize  bool    // climb instead of descending
+}
+
+// NewAdagrad makes the optimiser of Duchi, Hazan and Singer (2011), which divides gradients by the root of the sum of all their
+// squares, for the parameters of a model, and realizes the model.
+func NewAdagrad(ctx context.Context, model any, o AdagradOptions) (*Optimizer, error) {
+	eps := or(o.Eps, 1e-10)
+	return newOptimizer(ctx, model, or(o.Rate, 0.01), []string{"sum"}, func(c *change) *tensor.Tensor {
+		g := decayed(c, o.Decay, o.Maximize)
+		before := c.slot("sum")
+		if o.Start != 0 {
+			before = c.count.Eq(1).Where(o.Start, before)
+		}
+		sum := c.keep("sum", before.Add(g.Square()).To(c.p.DType()))
+		rate := c.rate.Div(c.count.Sub(1).Mul(o.RateDecay).Add(1))
+		return c.p.Sub(g.Mul(rate).Div(sum.Sqrt().Add(eps)))
+	})
+}
+
+// AdadeltaOptions are the settings of NewAdadelta.
+type AdadeltaOptions struct {
+	Rate     float64 // learning rate; 0 means 1
+	Rho      float64 // how long squares are remembered; 0 means 0.9
+	Eps      float64 // 0 means 1e-6
+	Decay    float64 // weight decay, added to the gradient
+	Maximize bool    // climb instead of descending
+}
+
+// NewAdadelta makes the optimiser of Zeiler (2012), which scales gradients by the ratio of the sizes of past steps and past
+// gradients, for the parameters of a model, and realizes the model.
+func NewAdadelta(ctx context.Context, model any, o AdadeltaOptions) (*Optimizer, error) {
+	rho, eps := or(o.Rho, 0.9), or(o.Eps, 1e-6)
+	return newOptimizer(ctx, model, or(o.Rate, 1), []string{"square", "steps"}, func(c *change) *tensor.Tensor {
+		g := decayed(c, o.Decay, o.Maximize)
+		square := c.keep("square", mix(c.slot("square"), g.Square(), rho))
+		step := c.slot("steps").Add(eps).Sqrt().Div(square.Add(eps).Sqrt()).Mul(g)
+		c.keep("steps", mix(c.slot("steps"), step.Square(), rho))
+		return c.p.Sub(step.Mul(c.rate))
+	})
+}
