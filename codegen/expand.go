@@ -77,7 +77,7 @@ func (b *builder) vector(l *Loop, body []Stmt) []Stmt {
 	for _, f := range folds {
 		values := j.merged(f)
 		if w == 1 {
-			out = append(out, &Set{f.Regs, f.Monoid.Info().Merge(f.Regs, values)})
+			out = append(out, &Set{f.Regs, b.mergeLegal(f.Monoid, f.Regs, values)})
 		} else {
 			out = append(out, &Fold{f.Regs, f.Monoid, inner, values})
 		}
@@ -208,7 +208,7 @@ func (j *jam) merged(f *Fold) []*uop.UOp {
 	for len(list) > 1 {
 		var next [][]*uop.UOp
 		for i := 0; i+1 < len(list); i += 2 {
-			next = append(next, f.Monoid.Info().Merge(list[i], list[i+1]))
+			next = append(next, j.b.mergeLegal(f.Monoid, list[i], list[i+1]))
 		}
 		if len(list)%2 == 1 {
 			next = append(next, list[len(list)-1])
@@ -216,6 +216,20 @@ func (j *jam) merged(f *Fold) []*uop.UOp {
 		list = next
 	}
 	return list[0]
+}
+
+// mergeLegal merges two elements, in order, with ops that the target has: what is made here comes too late for the pass
+// that legalises.
+func (b *builder) mergeLegal(m uop.Monoid, x, y []*uop.UOp) []*uop.UOp {
+	const first = 1 << 22 // of the placeholders
+	p, q := make([]*uop.UOp, len(x)), make([]*uop.UOp, len(x))
+	with := map[*uop.UOp]*uop.UOp{}
+	for i := range x {
+		p[i] = b.t.Make(uop.Reg, x[i].DType(), uop.RegArg{ID: first + 2*i})
+		q[i] = b.t.Make(uop.Reg, x[i].DType(), uop.RegArg{ID: first + 2*i + 1})
+		with[p[i]], with[q[i]] = x[i], y[i]
+	}
+	return uop.Substitute(b.t, with, Legalize(b.t, b.target, m.Info().Merge(p, q)...)...)
 }
 
 // varying says which registers and scratch buffers differ between the values of a range.
