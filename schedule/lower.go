@@ -187,7 +187,11 @@ func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	case u.Op() == uop.Contiguous || u.Op() == uop.Detach:
 		return l.value(u.At(0), idx, gate)
 	case u.Op() == uop.Part:
-		return l.value(u.At(0), idx, gate).Part(u.Arg().(uop.PartArg).I)
+		i := u.Arg().(uop.PartArg).I
+		if r := u.At(0); r.At(0).Shape().Numel() == 0 { // a tuple of constants has no node
+			return t.ConstOf(u.DType(), r.Arg().(uop.ReduceArg).Monoid.Info().Identity(u.DType(), i))
+		}
+		return l.value(u.At(0), idx, gate).Part(i)
 	case u.Op() == uop.Reduce:
 		return l.reduce(u, idx, gate)
 	case u.Op() == uop.Gather:
