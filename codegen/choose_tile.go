@@ -144,12 +144,12 @@ func (c *chooser) tileCost(t *tiling) float64 {
 	})
 	steps := 1.0
 	for _, x := range t.r.ranges {
-		n := 1
-		if x == t.v {
-			n = t.lanes * t.u
-			steps += float64(extent(x)%n) * 4 / float64(max(1, extent(x)/n))
+		if x == t.v { // the rest is done one by one
+			n := t.lanes * t.u
+			steps *= float64(extent(x)/n + extent(x)%n)
+			continue
 		}
-		steps *= float64(max(1, extent(x)/n))
+		steps *= float64(extent(x))
 	}
 	fma := float64(t.u * inst)
 	loads, far, extra := 0.0, 0.0, 0.0 // far: cache lines that instances' operands lie in

@@ -9,66 +9,67 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/runtime/native"
 	"github.com/weft-ml/weft/uop"
 )
 
 // conv is a convolution with its gradients as the scheduler writes them.
-type conv struct{ n, ci, co, h, k, stride, pad int }
+type window struct{ n, ci, co, h, k, stride, pad int }
 
-func (c conv) out() int { return (c.h+2*c.pad-c.k)/c.stride + 1 }
+func (v window) out() int { return (v.h+2*v.pad-v.k)/v.stride + 1 }
 
-func (c conv) String() string {
-	return fmt.Sprintf("%dx%dx%d k%d co%d s%d p%d", c.n, c.ci, c.h, c.k, c.co, c.stride, c.pad)
+func (v window) String() string {
+	return fmt.Sprintf("%dx%dx%d k%d co%d s%d p%d", v.n, v.ci, v.h, v.k, v.co, v.stride, v.pad)
 }
 
-func (c conv) gate(k *kit, i *uop.UOp, n int) *uop.UOp {
-	if c.pad == 0 {
+func (v window) gate(k *kit, i *uop.UOp, n int) *uop.UOp {
+	if v.pad == 0 {
 		return k.True()
 	}
 	return k.inside(i, n)
 }
 
-func (c conv) forward(relu bool) *kit {
+func (v window) forward(relu bool) *kit {
 	k := newKit()
-	o := k.param(dtype.F32, true, c.n, c.co, c.out(), c.out())
-	x, w := k.param(dtype.F32, false, c.n, c.ci, c.h, c.h), k.param(dtype.F32, false, c.co, c.ci, c.k, c.k)
-	b := k.param(dtype.F32, false, c.co)
-	a := k.rngs(c.n, c.co, c.out(), c.out(), c.ci, c.k, c.k)
-	ih := a[2].Mul(k.Index(c.stride)).Add(a[5]).Add(k.Index(-c.pad))
-	iw := a[3].Mul(k.Index(c.stride)).Add(a[6]).Add(k.Index(-c.pad))
-	in := k.loadIf(x, c.gate(k, ih, c.h).And(c.gate(k, iw, c.h)), a[0], a[4], ih, iw)
-	v := k.sum(in.Mul(k.load(w, a[1], a[4], a[5], a[6])), a[4:]...)
+	o := k.param(dtype.F32, true, v.n, v.co, v.out(), v.out())
+	x, w := k.param(dtype.F32, false, v.n, v.ci, v.h, v.h), k.param(dtype.F32, false, v.co, v.ci, v.k, v.k)
+	b := k.param(dtype.F32, false, v.co)
+	a := k.rngs(v.n, v.co, v.out(), v.out(), v.ci, v.k, v.k)
+	ih := a[2].Mul(k.Index(v.stride)).Add(a[5]).Add(k.Index(-v.pad))
+	iw := a[3].Mul(k.Index(v.stride)).Add(a[6]).Add(k.Index(-v.pad))
+	in := k.loadIf(x, v.gate(k, ih, v.h).And(v.gate(k, iw, v.h)), a[0], a[4], ih, iw)
+	y := k.sum(in.Mul(k.load(w, a[1], a[4], a[5], a[6])), a[4:]...)
 	if relu {
-		v = v.Add(k.load(b, a[1]))
-		v = v.Max(v.Int(0))
+		y = y.Add(k.load(b, a[1]))
+		y = y.Max(y.Int(0))
 	}
-	k.out(o, a[:4], v)
+	k.out(o, a[:4], y)
 	return k
 }
 
 // input is the gradient to the input, for stride 1: a window slides the other way.
-func (c conv) input() *kit {
+func (v window) input() *kit {
 	k := newKit()
-	o := k.param(dtype.F32, true, c.n, c.ci, c.h, c.h)
-	g, w := k.param(dtype.F32, false, c.n, c.co, c.out(), c.out()), k.param(dtype.F32, false, c.co, c.ci, c.k, c.k)
-	a := k.rngs(c.n, c.ci, c.h, c.h, c.co, c.k, c.k)
-	oh, ow := a[2].Add(a[5].Neg()).Add(k.Index(c.pad)), a[3].Add(a[6].Neg()).Add(k.Index(c.pad))
-	in := k.loadIf(g, k.inside(oh, c.out()).And(k.inside(ow, c.out())), a[0], a[4], oh, ow)
+	o := k.param(dtype.F32, true, v.n, v.ci, v.h, v.h)
+	g, w := k.param(dtype.F32, false, v.n, v.co, v.out(), v.out()), k.param(dtype.F32, false, v.co, v.ci, v.k, v.k)
+	a := k.rngs(v.n, v.ci, v.h, v.h, v.co, v.k, v.k)
+	oh, ow := a[2].Add(a[5].Neg()).Add(k.Index(v.pad)), a[3].Add(a[6].Neg()).Add(k.Index(v.pad))
+	in := k.loadIf(g, k.inside(oh, v.out()).And(k.inside(ow, v.out())), a[0], a[4], oh, ow)
 	k.out(o, a[:4], k.sum(in.Mul(k.load(w, a[4], a[1], a[5], a[6])), a[4:]...))
 	return k
 }
 
 // weight is the gradient to the weights, in parts partial sums over the batch.
-func (c conv) weight(parts int) *kit {
+func (v window) weight(parts int) *kit {
 	k := newKit()
-	o := k.param(dtype.F32, true, parts, c.co, c.ci, c.k, c.k)
-	x, g := k.param(dtype.F32, false, parts, c.n/parts, c.ci, c.h, c.h), k.param(dtype.F32, false, parts, c.n/parts, c.co, c.out(), c.out())
-	a := k.rngs(parts, c.co, c.ci, c.k, c.k, c.n/parts, c.out(), c.out())
-	ih := a[6].Mul(k.Index(c.stride)).Add(a[3]).Add(k.Index(-c.pad))
-	iw := a[7].Mul(k.Index(c.stride)).Add(a[4]).Add(k.Index(-c.pad))
-	in := k.loadIf(x, c.gate(k, ih, c.h).And(c.gate(k, iw, c.h)), a[0], a[5], a[2], ih, iw)
+	o := k.param(dtype.F32, true, parts, v.co, v.ci, v.k, v.k)
+	x, g := k.param(dtype.F32, false, parts, v.n/parts, v.ci, v.h, v.h), k.param(dtype.F32, false, parts, v.n/parts, v.co, v.out(), v.out())
+	a := k.rngs(parts, v.co, v.ci, v.k, v.k, v.n/parts, v.out(), v.out())
+	ih := a[6].Mul(k.Index(v.stride)).Add(a[3]).Add(k.Index(-v.pad))
+	iw := a[7].Mul(k.Index(v.stride)).Add(a[4]).Add(k.Index(-v.pad))
+	in := k.loadIf(x, v.gate(k, ih, v.h).And(v.gate(k, iw, v.h)), a[0], a[5], a[2], ih, iw)
 	k.out(o, a[:5], k.sum(k.load(g, a[0], a[5], a[1], a[6], a[7]).Mul(in), a[5:]...))
 	return k
 }
@@ -114,22 +115,22 @@ var shapes = []struct {
 	{"gemm 784x256x64 tn", func() *kit { return gemm(784, 256, 64, true, false) }},
 	{"matvec 1024", func() *kit { return gemm(1024, 1, 1024, false, false) }},
 	{"vecmat 1024", func() *kit { return gemm(1, 1024, 1024, false, false) }},
-	{"conv56", func() *kit { return conv{1, 64, 64, 56, 3, 1, 1}.forward(true) }},
-	{"mnist 1 forward", func() *kit { return conv{512, 1, 32, 28, 5, 1, 0}.forward(true) }},
-	{"mnist 1 weight", func() *kit { return conv{512, 1, 32, 28, 5, 1, 0}.weight(16) }},
-	{"mnist 2 forward", func() *kit { return conv{512, 32, 32, 24, 5, 1, 0}.forward(true) }},
-	{"mnist 2 input", func() *kit { return conv{512, 32, 32, 24, 5, 1, 0}.input() }},
-	{"mnist 2 weight", func() *kit { return conv{512, 32, 32, 24, 5, 1, 0}.weight(16) }},
-	{"mnist 2 weight whole", func() *kit { return conv{512, 32, 32, 24, 5, 1, 0}.weight(1) }},
-	{"mnist 3 forward", func() *kit { return conv{512, 32, 64, 10, 3, 1, 0}.forward(true) }},
-	{"mnist 3 input", func() *kit { return conv{512, 32, 64, 10, 3, 1, 0}.input() }},
-	{"mnist 3 weight", func() *kit { return conv{512, 32, 64, 10, 3, 1, 0}.weight(16) }},
-	{"mnist 4 forward", func() *kit { return conv{512, 64, 64, 8, 3, 1, 0}.forward(true) }},
-	{"mnist 4 input", func() *kit { return conv{512, 64, 64, 8, 3, 1, 0}.input() }},
-	{"mnist 4 weight", func() *kit { return conv{512, 64, 64, 8, 3, 1, 0}.weight(16) }},
-	{"resnet stem", func() *kit { return conv{1, 3, 64, 224, 7, 2, 3}.forward(true) }},
-	{"resnet 28 s2", func() *kit { return conv{1, 64, 128, 56, 3, 2, 1}.forward(true) }},
-	{"resnet 7", func() *kit { return conv{1, 512, 512, 7, 3, 1, 1}.forward(true) }},
+	{"conv56", func() *kit { return window{1, 64, 64, 56, 3, 1, 1}.forward(true) }},
+	{"mnist 1 forward", func() *kit { return window{512, 1, 32, 28, 5, 1, 0}.forward(true) }},
+	{"mnist 1 weight", func() *kit { return window{512, 1, 32, 28, 5, 1, 0}.weight(16) }},
+	{"mnist 2 forward", func() *kit { return window{512, 32, 32, 24, 5, 1, 0}.forward(true) }},
+	{"mnist 2 input", func() *kit { return window{512, 32, 32, 24, 5, 1, 0}.input() }},
+	{"mnist 2 weight", func() *kit { return window{512, 32, 32, 24, 5, 1, 0}.weight(16) }},
+	{"mnist 2 weight whole", func() *kit { return window{512, 32, 32, 24, 5, 1, 0}.weight(1) }},
+	{"mnist 3 forward", func() *kit { return window{512, 32, 64, 10, 3, 1, 0}.forward(true) }},
+	{"mnist 3 input", func() *kit { return window{512, 32, 64, 10, 3, 1, 0}.input() }},
+	{"mnist 3 weight", func() *kit { return window{512, 32, 64, 10, 3, 1, 0}.weight(16) }},
+	{"mnist 4 forward", func() *kit { return window{512, 64, 64, 8, 3, 1, 0}.forward(true) }},
+	{"mnist 4 input", func() *kit { return window{512, 64, 64, 8, 3, 1, 0}.input() }},
+	{"mnist 4 weight", func() *kit { return window{512, 64, 64, 8, 3, 1, 0}.weight(16) }},
+	{"resnet stem", func() *kit { return window{1, 3, 64, 224, 7, 2, 3}.forward(true) }},
+	{"resnet 28 s2", func() *kit { return window{1, 64, 128, 56, 3, 2, 1}.forward(true) }},
+	{"resnet 7", func() *kit { return window{1, 512, 512, 7, 3, 1, 1}.forward(true) }},
 }
 
 func BenchmarkShapes(b *testing.B) {
@@ -163,4 +164,19 @@ func BenchmarkShapes(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkLower is the time from a Spec to C text.
+func BenchmarkLower(b *testing.B) {
+	for b.Loop() {
+		for _, n := range shapes {
+			k := n.spec()
+			moves := codegen.Choose(k.s, target())
+			p, err := codegen.Lower(k.s, moves, target())
+			require.NoError(b, err)
+			_, err = c.Render(p)
+			require.NoError(b, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/1e3/float64(b.N*len(shapes)), "ms/kernel")
 }

@@ -1,0 +1,93 @@
+package codegen_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/dtype"
+)
+
+// small are kernels in which operands are used again, of odd sizes.
+func small() map[string]*kit {
+	out := map[string]*kit{}
+	for i, m := range []int{1, 3, 17, 50} {
+		for j, n := range []int{1, 5, 33, 64} {
+			ta, tb := (i+j)%2 == 1, i%2 == 1
+			kk := []int{7, 40, 300}[(i+2*j)%3]
+			out[fmt.Sprintf("gemm %d %d %d %v %v", m, n, kk, ta, tb)] = gemm(m, n, kk, ta, tb)
+		}
+	}
+	for _, v := range []window{{2, 3, 5, 9, 3, 1, 1}, {1, 4, 33, 8, 3, 2, 1}, {3, 2, 16, 7, 5, 1, 2}, {2, 1, 8, 12, 5, 1, 0}, {1, 16, 16, 6, 1, 1, 0}} {
+		out["forward "+v.String()] = v.forward(true)
+		out["weight "+v.String()] = v.weight(1)
+		if v.stride == 1 {
+			out["input "+v.String()] = v.input()
+		}
+	}
+	out["weight parts"] = window{4, 3, 5, 8, 3, 1, 1}.weight(2)
+	out["batched"] = batched()
+	out["grouped"] = grouped()
+	out["in place"] = accumulated()
+	return out
+}
+
+func batched() *kit {
+	k := newKit()
+	o, x, y := k.param(dtype.F32, true, 3, 10, 20), k.param(dtype.F32, false, 3, 10, 31), k.param(dtype.F32, false, 3, 20, 31)
+	a := k.rngs(3, 10, 20, 31)
+	k.out(o, a[:3], k.sum(k.load(x, a[0], a[1], a[3]).Mul(k.load(y, a[0], a[2], a[3])), a[3]))
+	return k
+}
+
+// grouped is a convolution in 2 groups of 3→4 channels, with padding.
+func grouped() *kit {
+	k := newKit()
+	o := k.param(dtype.F32, true, 2, 2, 4, 7, 7)
+	x, w := k.param(dtype.F32, false, 2, 2, 3, 7, 7), k.param(dtype.F32, false, 2, 4, 3, 3, 3)
+	a := k.rngs(2, 2, 4, 7, 7, 3, 3, 3)
+	ih, iw := a[3].Add(a[6]).Add(k.Index(-1)), a[4].Add(a[7]).Add(k.Index(-1))
+	in := k.loadIf(x, k.inside(ih, 7).And(k.inside(iw, 7)), a[0], a[1], a[5], ih, iw)
+	k.out(o, a[:5], k.sum(in.Mul(k.load(w, a[1], a[2], a[5], a[6], a[7])), a[5:]...))
+	return k
+}
+
+// accumulated adds a product to what is there.
+func accumulated() *kit {
+	k := newKit()
+	o, x, y := k.param(dtype.F32, true, 30, 41), k.param(dtype.F32, false, 30, 23), k.param(dtype.F32, false, 23, 41)
+	a := k.rngs(30, 41, 23)
+	k.out(o, a[:2], k.load(o, a[0], a[1]).Add(k.sum(k.load(x, a[0], a[2]).Mul(k.load(y, a[2], a[1])), a[2])))
+	return k
+}
+
+// narrow are machines other than the one that the tests run on; their C must compile here all the same.
+var narrow = []c.Machine{{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20}, {VectorBytes: 64, L2: 4 << 10}, {VectorBytes: 32, L2: 16 << 10}, {VectorBytes: 16}}
+
+func TestTiles(t *testing.T) {
+	var jobs []*job
+	var want [][]array
+	var names []string
+	for name := range small() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		k := small()[name]
+		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
+		w := clone(bufs)
+		naive(k.s, w)
+		for _, m := range []c.Machine{narrow[i%4], narrow[(i+1)%4]} {
+			k := small()[name]
+			moves := codegen.Choose(k.s, c.Target(m))
+			if len(moves) == 0 && name != "gemm 1 1 7 false false" {
+				t.Errorf("%s: no moves", name)
+			}
+			jobs, want = append(jobs, &job{k.s, moves, clone(bufs)}), append(want, w)
+		}
+	}
+	check(t, "tiles", jobs, want, 1e-4)
+}
