@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -99,7 +100,7 @@ func (l *MultiheadAttention) masked(scores *tensor.Tensor, o Attending, more int
 		}
 	}
 	if o.Causal && o.Mask == nil {
-		apply(tensor.Full(true, tensor.Arange(1).Eq(0).DType(), rows, keys-more).Triu(1))
+		apply(tensor.Full(true, dtype.Bool, rows, keys-more).Triu(1))
 	}
 	if m := o.Mask; m != nil {
 		if m.Rank() == 3 && m.Dim(0) == n*l.Heads {

@@ -30,7 +30,7 @@ func (k CellKind) gates() int {
 // Cell is the weights of a recurrent cell: Input[gates·hidden, in], Hidden[gates·hidden, hidden], and biases that may
 // be nil. Projection[size, hidden], of LSTM cells only and usually nil, makes the state that is passed on smaller.
 type Cell struct {
-	Kind                  CellKind `weft:"-"`
+	Kind                  CellKind
 	Input, Hidden         *tensor.Tensor
 	InputBias, HiddenBias *tensor.Tensor
 	Projection            *tensor.Tensor

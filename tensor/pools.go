@@ -1,7 +1,6 @@
 package tensor
 
 import (
-	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/uop"
@@ -116,4 +115,19 @@ func (t *Tensor) LocalResponseNorm(size int, alpha, beta, k float64) *Tensor {
 	return t.Div(sum.Mul(alpha / float64(size)).Add(k).Pow(beta))
 }
 
-var _ = math.Pi
+// SumPool is the sum of each window; padding counts as zeros.
+func (t *Tensor) SumPool(p Pool) *Tensor {
+	x, d := t.wide()
+	u, axes := x.cutInto(p.plan("SumPool", t), 0)
+	return t.like(u.Reduce(uop.Sum, axes...).Cast(d))
+}
+
+// LpPool is the norm-p length of each window, (Σ tᵖ)^(1/p); windows that run over the end count as if full.
+func (t *Tensor) LpPool(norm float64, p Pool) *Tensor {
+	size := 1
+	for _, w := range p.plan("LpPool", t) {
+		size *= w.size
+	}
+	y := t.Pow(norm).AvgPool(p)
+	return y.Sign().Mul(y.Abs().ReLU()).Mul(size).Pow(1 / norm)
+}

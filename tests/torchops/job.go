@@ -217,8 +217,10 @@ func (d *device) mustFail(c *Case, out []any) *Result {
 // addOutputs pairs the outputs with what is wanted; host values are compared at once.
 func (j *job) addOutputs(out []any, tensors *[]*tensor.Tensor) *Result {
 	c := j.c
-	if len(out) != len(c.Out) {
-		return failed(c, "%d outputs, want %d", len(out), len(c.Out))
+	wanted := trimmed(c.Out)
+	out = trimmed(out)
+	if len(out) != len(wanted) {
+		return failed(c, "%d outputs, want %d", len(out), len(wanted))
 	}
 	for i := range out {
 		r := rule{c.RTol, c.ATol, c.Bits, slices.Contains(c.AnyInt, i)}
@@ -235,6 +237,14 @@ func (j *job) addOutputs(out []any, tensors *[]*tensor.Tensor) *Result {
 		}
 	}
 	return nil
+}
+
+// trimmed leaves out trailing outputs that are none.
+func trimmed(list []any) []any {
+	for len(list) > 0 && list[len(list)-1] == nil {
+		list = list[:len(list)-1]
+	}
+	return list
 }
 
 func (j *job) addOutput(path string, got, want any, r rule) *Result {

@@ -13,7 +13,8 @@ type op struct {
 }
 
 // ops are all rows. An op that is not here is "not yet".
-var ops = merge(elementwiseOps, movementOps, reduceOps, linalgOps, fftOps, indexOps, resizeOps, creationOps)
+var ops = merge(elementwiseOps, movementOps, reduceOps, linalgOps, fftOps, indexOps, resizeOps, creationOps,
+	layerOps, lossOps, nnOps, optimOps, scheduleOps)
 
 func merge(tables ...map[string]op) map[string]op {
 	all := map[string]op{}

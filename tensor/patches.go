@@ -1,0 +1,104 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// patchWindows are the windows of p over axes of these sizes; padding may be of any size.
+func (p Pool) patchWindows(op string, sizes []int) []window {
+	n := len(sizes)
+	each := func(name string, list []int, none int) []int {
+		switch len(list) {
+		case n:
+			return list
+		case 0:
+			return slices.Repeat([]int{none}, n)
+		case 1:
+			return slices.Repeat(list, n)
+		}
+		failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
+		return nil
+	}
+	k, s, d, q := each("size", p.Size, 1), each("stride", p.Stride, 1), each("dilation", p.Dilation, 1), each("padding", p.Padding, 0)
+	ws := make([]window, n)
+	for i, in := range sizes {
+		span := in + 2*q[i] - d[i]*(k[i]-1) - 1
+		if k[i] < 1 || s[i] < 1 || d[i] < 1 || q[i] < 0 || span < 0 {
+			fail(op, shapes(sizes), "windows of %d, stride %d, dilation %d, padding %d on axis %d", k[i], s[i], d[i], q[i], i)
+		}
+		ws[i] = window{k[i], s[i], d[i], q[i], span/s[i] + 1}
+	}
+	return ws
+}
+
+// Patches lays the windows of t[n, c, s…], or of t[c, s…], out as columns: [n, c·window, count]. Without a stride, windows
+// are one apart; p.Axes says how many axes s are (0: all after the second).
+func (t *Tensor) Patches(p Pool) *Tensor {
+	n := p.Axes
+	if n == 0 {
+		n = t.Rank() - 2
+	}
+	lead := t.Rank() - n
+	if n < 1 || lead < 1 || lead > 2 {
+		fail("Patches", shapes(t.shape()), "needs [n, c, …] or [c, …]")
+	}
+	ws := p.patchWindows("Patches", t.Shape()[lead:])
+	u := t.node()
+	order, rows, count := identity(lead), t.Dim(lead-1), 1
+	for i, w := range ws {
+		u = slide(u, lead+i, w)
+		order, rows, count = append(order, lead+n+i), rows*w.size, count*w.out
+	}
+	for i := range ws {
+		order = append(order, lead+i)
+	}
+	return t.like(u.Permute(order...).Reshape(append(t.Shape()[:lead-1], rows, count)...))
+}
+
+// Fold adds columns [n, c·window, count], as Patches makes them, back into arrays [n, c, sizes…].
+func (t *Tensor) Fold(sizes []int, p Pool) *Tensor {
+	k := t.Rank()
+	if k < 2 || k > 3 {
+		fail("Fold", shapes(t.shape()), "needs [n, c·window, count] or [c·window, count]")
+	}
+	ws := p.patchWindows("Fold", sizes)
+	var size, outs []int
+	for _, w := range ws {
+		size, outs = append(size, w.size), append(outs, w.out)
+	}
+	c := t.Dim(-2) / prod(size)
+	if c*prod(size) != t.Dim(-2) || prod(outs) != t.Dim(-1) {
+		fail("Fold", shapes(t.shape(), sizes), "windows of %v at %v places do not make these columns", size, outs)
+	}
+	at := foldPlaces(ws, sizes)
+	m := prod(t.Shape()[:k-2]) * c
+	rows := uop.Shape{m, at.Shape().Numel()}
+	x, d := t.wide()
+	base := spread(x.node().Int(0), uop.Shape{m, prod(sizes)})
+	out := base.Scatter(spread(at, rows), x.node().Reshape(rows...), 1, uop.Sum).Cast(d)
+	return t.like(out.Reshape(slices.Concat(t.Shape()[:k-2], []int{c}, sizes)...))
+}
+
+// foldPlaces says where each element of each window lies in the flattened axes, −1 outside.
+func foldPlaces(ws []window, sizes []int) *uop.UOp {
+	n := len(ws)
+	shape := make(uop.Shape, 2*n)
+	for i, w := range ws {
+		shape[i], shape[n+i] = w.size, w.out
+	}
+	var at, ok *uop.UOp
+	for i, w := range ws {
+		inside, place := alongAxis(iota(w.size, dtype.I32), i, shape), alongAxis(iota(w.out, dtype.I32), n+i, shape)
+		pos := place.Mul(place.Int(w.stride)).Add(inside.Mul(inside.Int(w.dilation))).Add(place.Int(-w.lo))
+		in := pos.Less(pos.Int(0)).Not().And(pos.Less(pos.Int(sizes[i])))
+		if i == 0 {
+			at, ok = pos, in
+		} else {
+			at, ok = at.Mul(at.Int(sizes[i])).Add(pos), ok.And(in)
+		}
+	}
+	return ok.Where(at, at.Int(-1)).Reshape(1, shape.Numel())
+}
