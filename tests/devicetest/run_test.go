@@ -8,3 +8,5 @@ import (
 
 func TestCPU(t *testing.T)    { Run(t, "CPU") }
 func TestINTERP(t *testing.T) { Run(t, "INTERP") }
+
+func TestDifferences(t *testing.T) { RunDifferences(t, "REF") }
