@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	engine.Register(engine.Backend{Name: machine.Name, Rank: 2, Open: openInterp})
+	engine.Register(engine.Backend{Name: machine.Name, Rank: 3, Open: openInterp})
 	engine.Register(engine.Backend{Name: null.Name, Open: openNull})
 }
 

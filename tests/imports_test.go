@@ -35,18 +35,27 @@ var mayImport = map[string]string{
 	"ref":            "uop dtype",
 	"plan":           "dtype",
 	"plan/bytecode":  "plan dtype",
+	"plan/wasmmod":   "plan",
 	"codegen":        "symbolic rewrite uop dtype plan",
 	"codegen/c":      "codegen rewrite uop dtype plan",
+	"codegen/wasm":   "codegen rewrite uop dtype plan",
 	"codegen/interp": "codegen rewrite uop dtype plan plan/bytecode",
+	"codegen/wgsl":   "codegen rewrite uop dtype plan",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
 	"runtime":        "plan dtype",
 	"runtime/native": "runtime plan dtype",
 	"runtime/interp": "runtime plan plan/bytecode dtype",
 	"runtime/null":   "runtime plan dtype",
+	"runtime/wasm":   "runtime plan plan/wasmmod dtype",
+
+	"runtime/webgpu":      "runtime plan dtype",
+	"runtime/webgpu/wgpu": "runtime/webgpu plan",
 
 	"engine":   "schedule codegen symbolic rewrite uop dtype plan runtime",
-	"backends": "engine codegen codegen/c codegen/interp runtime runtime/native runtime/interp runtime/null ref uop dtype plan",
+	"backends": "engine codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
+
+	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu plan",
 
 	"tensor":      "engine grad schedule uop dtype plan runtime",
 	"nn":          "tensor dtype safetensors",
@@ -64,6 +73,8 @@ var homes = map[string]string{
 	"syscall/js": "runtime/webgpu wasm",
 
 	"github.com/ebitengine/purego":      "runtime/native",
+	"github.com/tetratelabs/wazero":     "runtime/wasm",
+	"github.com/oliverbestmann/webgpu":  "runtime/webgpu/wgpu",
 	"golang.org/x/image":                "data",
 	"golang.org/x/sys":                  "runtime cmd",
 	"golang.org/x/term":                 "cmd",
@@ -72,6 +83,7 @@ var homes = map[string]string{
 	"github.com/stretchr/testify":       "tests lawtest",
 	"testing":                           "tests lawtest",
 	module + "/backends":                "cmd wasm examples tests",
+	module + "/backends/webgpu":         "cmd examples tests",
 	module + "/tests/require":           "tests",
 }
 

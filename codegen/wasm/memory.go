@@ -1,0 +1,324 @@
+package wasm
+
+import (
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// base puts a buffer's address on the stack.
+func (r *renderer) base(buf *uop.UOp) {
+	if a := buf.Arg().(uop.ParamArg); !a.Scratch {
+		r.get(r.slots[a.Slot])
+		return
+	}
+	r.get(r.bases[buf])
+}
+
+// address puts the address of an element on the stack, but for a constant part, which it returns.
+func (r *renderer) address(buf, index *uop.UOp) uint32 {
+	size := buf.DType().Size()
+	offset := 0
+	for index.Op() == uop.Add && index.At(1).Op() == uop.Const {
+		c, _ := index.At(1).ConstInt()
+		if c < 0 || (offset+c*size) >= 1<<30 || r.bound(index.At(0)).lo < 0 {
+			break
+		}
+		offset += c * size
+		index = index.At(0)
+	}
+	if c, ok := index.ConstInt(); ok && c >= 0 && c*size+offset < 1<<30 {
+		r.base(buf)
+		return uint32(c*size + offset)
+	}
+	r.base(buf)
+	r.index(index, i32)
+	r.scale(size)
+	r.op("i32.add")
+	return uint32(offset)
+}
+
+// scale multiplies the index on the stack by the size of an element.
+func (r *renderer) scale(size int) {
+	shift := map[int]int32{2: 1, 4: 2, 8: 3}[size]
+	if shift > 0 {
+		r.i32(shift)
+		r.op("i32.shl")
+	}
+}
+
+var loads = map[dtype.DType]string{
+	dtype.Bool: "i32.load8_u", dtype.I8: "i32.load8_s", dtype.U8: "i32.load8_u", dtype.I16: "i32.load16_s",
+	dtype.U16: "i32.load16_u", dtype.F16: "i32.load16_u", dtype.BF16: "i32.load16_u", dtype.I32: "i32.load", dtype.U32: "i32.load",
+	dtype.I64: "i64.load", dtype.U64: "i64.load", dtype.F32: "f32.load", dtype.F64: "f64.load",
+}
+
+func storeName(d dtype.DType) string {
+	switch d.Size() {
+	case 1:
+		return "i32.store8"
+	case 2:
+		return "i32.store16"
+	}
+	return kindOfType(d).String() + ".store"
+}
+
+func always(gate *uop.UOp) bool {
+	c, ok := gate.ConstValue()
+	return ok && c.Bool()
+}
+
+// load reads a scalar; where the gate is false it reads the first bytes of the buffer and gives 0. There are such
+// bytes whatever the size of the buffer: the memory does not end with it.
+func (r *renderer) load(u *uop.UOp) {
+	buf, gate, index, d := u.At(0), u.At(1), u.At(2), u.DType()
+	if always(gate) {
+		r.mem(loads[d], r.address(buf, index))
+		r.truth(d)
+		return
+	}
+	r.scalar(gate)
+	g := r.local(i32)
+	r.set(g)
+	offset := r.address(buf, index)
+	if offset > 0 {
+		r.i32(int32(offset))
+		r.op("i32.add")
+	}
+	r.base(buf)
+	r.get(g)
+	r.op("select")
+	r.mem(loads[d], 0)
+	r.truth(d)
+	r.constant(d, 0)
+	r.get(g)
+	r.op("select")
+}
+
+// truth makes 0 or 1 of a byte.
+func (r *renderer) truth(d dtype.DType) {
+	if d == dtype.Bool {
+		r.i32(0)
+		r.op("i32.ne")
+	}
+}
+
+func (r *renderer) store(s *codegen.Store) {
+	index, d := s.Index[0], s.Buf.DType()
+	if !r.vec(index) && !r.vec(s.Value) && r.mask == nil {
+		offset := r.address(s.Buf, index)
+		r.scalar(s.Value)
+		r.mem(storeName(d), offset)
+		return
+	}
+	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
+	if ok && stride == 1 && r.mask == nil {
+		offset := r.address(s.Buf, base)
+		r.lanesOf(s.Value)
+		r.storeLanes(d, offset)
+		return
+	}
+	r.lanesOf(s.Value)
+	v := r.local(v128)
+	r.set(v)
+	at := r.lanesAt(s.Buf, index, base, stride, ok)
+	k := r.memoryKind(d)
+	for i := range r.n {
+		if r.mask != nil {
+			r.get(r.mask.local)
+			r.extract(i32, i)
+			r.open("if")
+		}
+		offset := at(i)
+		r.get(v)
+		r.extract(k, i)
+		r.mem(storeName(d), offset)
+		if r.mask != nil {
+			r.end()
+		}
+	}
+}
+
+// memoryKind is the kind of one lane of a value as it is stored.
+func (r *renderer) memoryKind(d dtype.DType) kind { return kindOfType(d) }
+
+// lanesOf computes a value per lane as it is stored: truth values as 0 or 1.
+func (r *renderer) lanesOf(u *uop.UOp) {
+	if u.DType() == dtype.Bool {
+		r.maskOf(u, 32)
+		r.v128([4]uint32{1, 1, 1, 1})
+		r.op("v128.and")
+		return
+	}
+	r.vector(u)
+}
+
+// lanesAt prepares the addresses of a value per lane; the result puts that of one lane on the stack.
+func (r *renderer) lanesAt(buf, index, base *uop.UOp, stride int, strided bool) func(i int) uint32 {
+	size := buf.DType().Size()
+	if strided {
+		offset := r.address(buf, base)
+		if stride < 0 || stride*size*r.n > 1<<30 {
+			step := stride * size
+			l := r.local(i32)
+			r.set(l)
+			return func(i int) uint32 {
+				r.get(l)
+				r.i32(int32(step * i))
+				r.op("i32.add")
+				return offset
+			}
+		}
+		l := r.local(i32)
+		r.set(l)
+		return func(i int) uint32 {
+			r.get(l)
+			return offset + uint32(i*stride*size)
+		}
+	}
+	r.vector(index)
+	bits := r.laneBits(index)
+	v := r.local(v128)
+	r.set(v)
+	return func(i int) uint32 {
+		r.base(buf)
+		r.get(v)
+		if bits == 64 {
+			r.extract(i64, i)
+			r.op("i32.wrap_i64")
+		} else {
+			r.extract(i32, i)
+		}
+		r.scale(size)
+		r.op("i32.add")
+		return 0
+	}
+}
+
+// storeLanes stores the vector on the stack at the address below it, element after element.
+func (r *renderer) storeLanes(d dtype.DType, offset uint32) {
+	bytes := d.Size() * r.n
+	switch d.Size() {
+	case 1:
+		r.shuffle([16]byte{0, 4, 8, 12})
+	case 2:
+		r.shuffle([16]byte{0, 1, 4, 5, 8, 9, 12, 13})
+	}
+	switch bytes {
+	case 16:
+		r.mem("v128.store", offset)
+	case 8:
+		r.memLane("v128.store64_lane", offset, 0)
+	case 4:
+		r.memLane("v128.store32_lane", offset, 0)
+	case 2:
+		r.memLane("v128.store16_lane", offset, 0)
+	}
+}
+
+// loadLanes loads elements that follow each other, at the address on the stack, one per lane.
+func (r *renderer) loadLanes(d dtype.DType, offset uint32) {
+	s := "_s"
+	if d.IsUnsigned() || d == dtype.Bool || d == dtype.F16 || d == dtype.BF16 {
+		s = "_u"
+	}
+	switch size := d.Size(); {
+	case size*r.n == 16:
+		r.mem("v128.load", offset)
+	case size == 4:
+		r.mem("v128.load64_zero", offset)
+	case size == 2 && r.n == 4:
+		r.mem("v128.load16x4"+s, offset)
+	case size == 2:
+		r.mem("v128.load32_zero", offset)
+		r.op("i32x4.extend_low_i16x8" + s)
+	default:
+		if r.n == 4 {
+			r.mem("v128.load32_zero", offset)
+		} else {
+			r.mem("i32.load16_u", offset)
+			r.op("i32x4.splat")
+		}
+		r.op("i16x8.extend_low_i8x16"+s, "i32x4.extend_low_i16x8"+s)
+	}
+}
+
+// vload reads one element per lane: at once or one by one. Where a lane takes no part or its gate is false, the
+// result is 0. A read at once then happens where at least one lane is right, and else at the buffer's begin: what
+// lies around a buffer, up to a vector, belongs to the memory.
+func (r *renderer) vload(u *uop.UOp) {
+	buf, gate, index, d := u.At(0), u.At(1), u.At(2), u.DType()
+	base, stride, strided := codegen.Strided(index.Home(), index, r.lane, r.vary)
+	m := r.gates(gate)
+	switch {
+	case strided && stride == 1 && m == nil:
+		r.loadLanes(d, r.address(buf, base))
+	case strided && stride == 1:
+		offset := r.address(buf, base)
+		if offset > 0 {
+			r.i32(int32(offset))
+			r.op("i32.add")
+		}
+		r.base(buf)
+		r.anyLane(m)
+		r.op("select")
+		r.loadLanes(d, 0)
+		r.getMask(m, r.bitsOfType(d))
+		r.op("v128.and")
+	default:
+		r.gather(buf, index, base, stride, strided, m)
+	}
+}
+
+// gates is the mask of the lanes that read; nil for all.
+func (r *renderer) gates(gate *uop.UOp) *mask {
+	if always(gate) {
+		return r.mask
+	}
+	r.maskOf(gate, 32)
+	if r.mask != nil {
+		r.get(r.mask.local)
+		r.op("v128.and")
+	}
+	m := &mask{r.local(v128), 32}
+	r.set(m.local)
+	return m
+}
+
+// anyLane puts on the stack whether a lane takes part.
+func (r *renderer) anyLane(m *mask) {
+	if r.n == 2 { // the upper lanes mean nothing
+		r.getMask(m, 64)
+	} else {
+		r.get(m.local)
+	}
+	r.op("v128.any_true")
+}
+
+// gather reads lane by lane. A lane that takes no part reads the buffer's begin, and its value is cleared.
+func (r *renderer) gather(buf, index, base *uop.UOp, stride int, strided bool, m *mask) {
+	d := buf.DType()
+	k := kindOfType(d)
+	at := r.lanesAt(buf, index, base, stride, strided)
+	r.v128([4]uint32{})
+	for i := range r.n {
+		offset := at(i)
+		if m != nil {
+			if offset > 0 {
+				r.i32(int32(offset))
+				r.op("i32.add")
+			}
+			r.base(buf)
+			r.get(m.local)
+			r.extract(i32, i)
+			r.op("select")
+			offset = 0
+		}
+		r.mem(loads[d], offset)
+		r.replace(k, i)
+	}
+	if m != nil {
+		r.getMask(m, r.bitsOfType(d))
+		r.op("v128.and")
+	}
+}

@@ -1,0 +1,343 @@
+package wasm
+
+import (
+	"fmt"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// register is where a uop.Reg lives.
+type register struct {
+	local uint32
+	kind  kind // v128 for one value per lane
+	bits  int  // of a mask's lanes
+}
+
+// renderer writes one kernel.
+type renderer struct {
+	encoder
+	p       *codegen.Program
+	machine Machine
+	regs    map[*uop.UOp]register
+	ranges  map[*uop.UOp]uint32 // locals
+	bases   map[*uop.UOp]uint32 // locals that hold the addresses of scratch buffers
+	slots   []uint32            // and of parameters
+	bounds  map[*uop.UOp]span
+	scratch int64
+
+	// Inside a Vector loop:
+	n    int                 // lanes; 0 outside
+	lane *uop.UOp            // its range
+	vary func(*uop.UOp) bool // differs between lanes
+	mask *mask               // lanes that take part; nil for all
+}
+
+// mask is a vector of lanes that are all ones or zeros, in a local.
+type mask struct {
+	local uint32
+	bits  int
+}
+
+func newRenderer(p *codegen.Program, m Machine) *renderer {
+	r := &renderer{p: p, machine: m, regs: map[*uop.UOp]register{}, ranges: map[*uop.UOp]uint32{},
+		bases: map[*uop.UOp]uint32{}, bounds: map[*uop.UOp]span{}}
+	r.assigned(p.Body)
+	return r
+}
+
+// assigned bounds index registers that change by nothing.
+func (r *renderer) assigned(stmts []codegen.Stmt) {
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case *codegen.Set:
+			r.unbounded(s.Regs)
+		case *codegen.Fold:
+			r.unbounded(s.Regs)
+		case *codegen.If:
+			r.assigned(s.Body)
+		case *codegen.Loop:
+			r.assigned(s.Body)
+		}
+	}
+}
+
+func (r *renderer) unbounded(regs []*uop.UOp) {
+	for _, u := range regs {
+		if u.DType() == dtype.Index {
+			r.bounds[u] = anywhere
+		}
+	}
+}
+
+// head loads the addresses of the parameters.
+func (r *renderer) head() {
+	for i := range r.p.Params {
+		l := r.local(i32)
+		r.get(paramBuf)
+		r.mem("i32.load", uint32(4*i))
+		r.set(l)
+		r.slots = append(r.slots, l)
+	}
+}
+
+func (r *renderer) block(stmts []codegen.Stmt) {
+	for _, s := range stmts {
+		r.stmt(s)
+	}
+}
+
+func (r *renderer) stmt(s codegen.Stmt) {
+	switch s := s.(type) {
+	case *codegen.Loop:
+		r.loop(s)
+	case *codegen.If:
+		r.cond(s)
+	case *codegen.Let:
+		r.let(s)
+	case *codegen.Set:
+		r.assign(s.Regs, s.Values)
+	case *codegen.Fold:
+		r.fold(s)
+	case *codegen.Store:
+		r.store(s)
+	case *codegen.Alloc:
+		l := r.local(i32)
+		r.get(paramScratch)
+		r.i32(int32(r.scratch))
+		r.op("i32.add")
+		r.set(l)
+		r.bases[s.Buf] = l
+		r.scratch += codegen.ScratchBytes(s)
+	default:
+		panic(fmt.Sprintf("BUG: cannot spell %T", s))
+	}
+}
+
+func extent(u *uop.UOp) int { return u.Arg().(uop.RangeArg).N }
+
+func (r *renderer) loop(l *codegen.Loop) {
+	switch l.Kind {
+	case codegen.Vector:
+		r.n, r.lane, r.vary = extent(l.Range), l.Range, codegen.Varying(l)
+		if r.n != 2 && r.n != 4 {
+			panic(fmt.Sprintf("BUG: %d lanes", r.n))
+		}
+		r.block(l.Body)
+		r.n, r.lane, r.vary = 0, nil, nil
+	case codegen.Thread:
+		i := r.counter(l.Range)
+		r.get(paramLo)
+		r.set(i)
+		r.get(paramLo)
+		r.get(paramHi)
+		r.op("i32.lt_s")
+		r.open("if")
+		r.repeat(l, func() { r.get(paramHi) })
+		r.end()
+	case codegen.Serial:
+		i := r.counter(l.Range)
+		if extent(l.Range) == 0 {
+			return
+		}
+		r.i32(0)
+		r.set(i)
+		if extent(l.Range) == 1 {
+			r.block(l.Body)
+			return
+		}
+		r.repeat(l, func() { r.i32(int32(extent(l.Range))) })
+	default:
+		panic(fmt.Sprintf("BUG: WebAssembly has no loop of kind %c", l.Kind.Letter()))
+	}
+}
+
+func (r *renderer) counter(u *uop.UOp) uint32 {
+	l, ok := r.ranges[u]
+	if !ok {
+		l = r.local(i32)
+		r.ranges[u] = l
+	}
+	return l
+}
+
+// repeat runs the body until the counter reaches the bound that limit puts on the stack.
+func (r *renderer) repeat(l *codegen.Loop, limit func()) {
+	i := r.ranges[l.Range]
+	r.open("loop")
+	r.block(l.Body)
+	r.get(i)
+	r.i32(1)
+	r.op("i32.add")
+	r.tee(i)
+	limit()
+	r.op("i32.lt_s")
+	r.with("br_if", 0)
+	r.end()
+}
+
+// rangeValue puts a loop's index on the stack.
+func (r *renderer) rangeValue(u *uop.UOp) {
+	l, ok := r.ranges[u]
+	if !ok {
+		panic(fmt.Sprintf("BUG: %v is no loop here", u))
+	}
+	r.get(l)
+}
+
+func (r *renderer) cond(s *codegen.If) {
+	if !r.vec(s.Cond) {
+		r.scalar(s.Cond)
+		r.open("if")
+		r.block(s.Body)
+		r.end()
+		return
+	}
+	old := r.mask
+	r.maskOf(s.Cond, 32)
+	if old != nil {
+		r.get(old.local)
+		r.op("v128.and")
+	}
+	r.mask = &mask{r.local(v128), 32}
+	r.set(r.mask.local)
+	r.block(s.Body)
+	r.mask = old
+}
+
+func (r *renderer) let(s *codegen.Let) {
+	d := s.Reg.DType()
+	if r.n > 0 && (r.vary(s.Reg) || r.vary(s.Value)) {
+		reg := register{local: r.local(v128), kind: v128}
+		if d == dtype.Bool {
+			reg.bits = r.maskBits(s.Value)
+			r.maskOf(s.Value, reg.bits)
+		} else {
+			reg.bits = r.declaredBits(s)
+			r.vectorAs(s.Value, reg.bits)
+		}
+		r.regs[s.Reg] = reg
+		r.set(reg.local)
+		return
+	}
+	k := kindOfType(d)
+	if d == dtype.Index {
+		if _, set := r.bounds[s.Reg]; !set {
+			r.bounds[s.Reg] = r.bound(s.Value)
+		}
+		if k = i32; r.wide(s.Reg) {
+			k = i64
+		}
+	}
+	r.scalarAs(s.Value, k)
+	l := r.local(k)
+	r.set(l)
+	r.regs[s.Reg] = register{local: l, kind: k}
+}
+
+// declaredBits is the width of a lane of a register; that of an index fits its value, or everything if it is
+// assigned later.
+func (r *renderer) declaredBits(s *codegen.Let) int {
+	if s.Reg.DType() != dtype.Index {
+		return r.bitsOfType(s.Reg.DType())
+	}
+	if _, later := r.bounds[s.Reg]; !later {
+		r.bounds[s.Reg] = r.bound(s.Value)
+		return r.laneBits(s.Value)
+	}
+	if r.n == 2 {
+		return 64
+	}
+	return 32
+}
+
+// assign sets registers, all values being computed before any is assigned.
+func (r *renderer) assign(regs, values []*uop.UOp) {
+	for i, u := range regs {
+		reg := r.regs[u]
+		switch {
+		case reg.kind != v128:
+			r.scalarAs(values[i], reg.kind)
+		case u.DType() == dtype.Bool:
+			r.maskOf(values[i], reg.bits)
+		default:
+			r.vectorAs(values[i], reg.bits)
+		}
+		if reg.kind == v128 && r.mask != nil {
+			r.get(reg.local)
+			r.getMask(r.mask, reg.bits)
+			r.op("v128.bitselect")
+		}
+	}
+	for i := len(regs) - 1; i >= 0; i-- {
+		r.set(r.regs[regs[i]].local)
+	}
+}
+
+// fold merges lanes by halves, then into the scalars.
+func (r *renderer) fold(s *codegen.Fold) {
+	t := s.Regs[0].Home()
+	x, y := make([]*uop.UOp, len(s.Values)), make([]*uop.UOp, len(s.Values))
+	lanes := map[*uop.UOp]bool{}
+	for i, v := range s.Values {
+		for j, list := range [][]*uop.UOp{x, y} {
+			list[i] = t.Make(uop.Reg, v.DType(), uop.RegArg{ID: 1<<20 + 2*i + j})
+			lanes[list[i]] = true
+			r.regs[list[i]] = register{r.local(v128), v128, r.laneBits(v)}
+		}
+		if v.DType() == dtype.Bool {
+			r.maskOf(v, r.regs[x[i]].bits)
+		} else {
+			r.vector(v)
+		}
+		r.set(r.regs[x[i]].local)
+	}
+	merged := codegen.Legalize(t, legal, s.Monoid.Info().Merge(x, y)...)
+	old, mask := r.vary, r.mask
+	r.vary, r.mask = dependsOn(lanes), nil
+	for half := r.n / 2; half > 0; half /= 2 {
+		for i := range x {
+			r.get(r.regs[x[i]].local)
+			r.rotate(r.regs[x[i]].bits, half)
+			r.set(r.regs[y[i]].local)
+		}
+		r.assign(x, merged)
+	}
+	r.vary = func(*uop.UOp) bool { return false }
+	for i := range x {
+		y[i] = t.Make(uop.Reg, x[i].DType(), uop.RegArg{ID: 1<<21 + i})
+		k := r.laneKind(x[i])
+		r.get(r.regs[x[i]].local)
+		r.extract(k, 0)
+		if x[i].DType() == dtype.Bool {
+			if k == i64 {
+				r.op("i32.wrap_i64")
+				k = i32
+			}
+			r.wrap(dtype.Bool)
+		}
+		reg := register{local: r.local(k), kind: k}
+		r.set(reg.local)
+		r.regs[y[i]] = reg
+	}
+	r.assign(s.Regs, codegen.Legalize(t, legal, s.Monoid.Info().Merge(s.Regs, y)...))
+	r.vary, r.mask = old, mask
+}
+
+func dependsOn(set map[*uop.UOp]bool) func(u *uop.UOp) bool {
+	memo := map[*uop.UOp]bool{}
+	return func(u *uop.UOp) bool {
+		for _, v := range uop.Topo(u) {
+			if _, ok := memo[v]; ok {
+				continue
+			}
+			d := set[v]
+			for _, s := range v.Src() {
+				d = d || memo[s]
+			}
+			memo[v] = d
+		}
+		return memo[u]
+	}
+}

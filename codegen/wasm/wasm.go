@@ -1,0 +1,96 @@
+// Package wasm writes lowered kernels as WebAssembly functions with 128-bit vectors, in binary, without any tool.
+//
+// It knows the instructions and what engines make of them. It refuses to know why a kernel looks as it does, and
+// who runs it.
+//
+//	p, err := codegen.Lower(spec, moves, wasm.Target(wasm.Machine{}))
+//	k, err := wasm.Renderer(wasm.Machine{})(p) // k.Code is a function's body, k.Source its text to read
+//
+// A multiply-add is one instruction where Machine.Relaxed allows it and rounds twice elsewhere: WebAssembly has no
+// other, and float64 would be many times slower. Index arithmetic has 32 bits wherever the bounds show that they
+// suffice; indices of lanes always have 32 bits, four lanes at a time.
+package wasm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Machine is what the code generator should know of the engine that will run the code.
+type Machine struct {
+	Relaxed bool // the engine has relaxed-simd multiply-add
+	Checked bool // every access is checked against the memory's size by instructions (wazero), not by page faults
+	NoOpt   bool
+}
+
+// Target describes WebAssembly to the lowering.
+func Target(m Machine) *codegen.Target {
+	return &codegen.Target{
+		Name: "wasm", VectorLen: vectorLen, Registers: 16, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, NoOpt: m.NoOpt,
+	}
+}
+
+// vectorLen: lanes have 32 bits, or 64 for 64-bit types. Narrower types take a lane of 32 bits each.
+func vectorLen(d dtype.DType) int {
+	if d.Size() == 8 {
+		return 2
+	}
+	return 4
+}
+
+// has: arithmetic of numbers; 16-bit floats are words that can be moved and selected; truth values are 0 and 1,
+// or masks of lanes.
+func has(o uop.Op, d dtype.DType) bool {
+	switch {
+	case d == dtype.F16 || d == dtype.BF16:
+		return o == uop.Where || o == uop.Bitcast
+	case d == dtype.Bool:
+		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast
+	}
+	switch o {
+	case uop.Exp2, uop.Log2, uop.Sin:
+		return false
+	}
+	return true
+}
+
+// legal is asked which ops a Fold may use.
+var legal = Target(Machine{})
+
+// Renderer gives the function that writes kernels for a machine. The entry's name is a hash of the code, so equal
+// kernels have equal names.
+func Renderer(m Machine) func(p *codegen.Program) (plan.Kernel, error) {
+	return func(p *codegen.Program) (k plan.Kernel, err error) {
+		defer func() {
+			if x := recover(); x != nil {
+				panic(fmt.Errorf("wasm: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))
+			}
+		}()
+		r := newRenderer(p, m)
+		r.head()
+		r.block(p.Body)
+		code := r.body()
+		sum := sha256.Sum256(code)
+		entry := "k_" + hex.EncodeToString(sum[:8])
+		k = plan.Kernel{
+			Name: p.Name, Kinds: p.Kinds, Entry: entry, Code: code, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)),
+			Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
+			Source: fmt.Sprintf(";; %s, %d locals\n(func $%s (param $buf i32) (param $var i32) (param $scratch i32) (param $lo i32) (param $hi i32)\n%s)\n",
+				p.Name, len(r.locals), entry, r.text.String()),
+		}
+		for _, q := range p.Params {
+			n := int64(q.DType.Size())
+			for _, d := range q.Dims {
+				n *= int64(d)
+			}
+			k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: n})
+		}
+		return k, nil
+	}
+}

@@ -1,0 +1,193 @@
+//go:build !js
+
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/plan/wasmmod"
+	"github.com/weft-ml/weft/runtime"
+)
+
+// Device plays plans on this machine's processor. Play returns when its steps are done, so Read and Sync never wait.
+// Not safe for concurrent use, except that Mem.Free may be called from any goroutine.
+type Device struct {
+	options Options
+	engine  wazero.Runtime
+	cache   wazero.CompilationCache
+	pages   *pages
+	memory  memory
+	kernels map[string]*kernel // by entry
+	scratch []*mem             // of each thread
+	stats   Stats
+	closed  bool
+}
+
+var errClosed = errors.New(Name + ": the device is closed")
+
+// Open starts the engine and makes the memory.
+func Open(o Options) (runtime.Device, error) {
+	if o.Threads < 0 || o.MemoryLimit < 0 {
+		return nil, fmt.Errorf("%s: %d threads and a memory limit of %d bytes: neither may be negative", Name, o.Threads, o.MemoryLimit)
+	}
+	if o.Threads == 0 {
+		o.Threads = goruntime.NumCPU()
+	}
+	d := &Device{options: o, kernels: map[string]*kernel{}}
+	config := wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2)
+	if dir := cacheDir(o.CacheDir); dir != "" {
+		c, err := wazero.NewCompilationCacheWithDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the cache folder %s cannot be used: %w; set WEFT_CACHE (Options.CacheDir) to another", Name, dir, err)
+		}
+		d.cache = c
+		config = config.WithCompilationCache(c)
+	}
+	ctx := context.Background()
+	d.engine = wazero.NewRuntimeWithConfig(ctx, config)
+	if err := d.makeMemory(ctx); err != nil {
+		d.engine.Close(ctx)
+		return nil, err
+	}
+	return d, nil
+}
+
+// cacheDir is the folder for compiled modules; "" where the user has none.
+func cacheDir(dir string) string {
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(user, "weft")
+	}
+	return filepath.Join(dir, "wasm")
+}
+
+// makeMemory instantiates the module that owns the memory. It is not marked as shared: that would make every access
+// load its size anew, and it grows only between plays.
+func (d *Device) makeMemory(ctx context.Context) error {
+	var err error
+	if d.pages, err = reserve(); err != nil {
+		return fmt.Errorf("%s: the system has no room for a WebAssembly memory: %w", Name, err)
+	}
+	own := experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
+		func(_, _ uint64) experimental.LinearMemory { return d.pages }))
+	owner, err := d.engine.InstantiateWithConfig(own, wasmmod.Owner(wasmmod.Memory{Min: 1, Max: uint32(len(d.pages.all) / wasmmod.PageBytes)}),
+		wazero.NewModuleConfig().WithName(wasmmod.ImportModule))
+	if err != nil {
+		return fmt.Errorf("%s: make the memory: %w", Name, err)
+	}
+	d.memory = memory{limit: d.options.MemoryLimit, poison: d.options.Poison, pages: d.pages, wasm: owner.ExportedMemory(wasmmod.ImportName)}
+	return nil
+}
+
+// Info describes the device.
+func (d *Device) Info() plan.Info {
+	limit := int64(len(d.pages.all))
+	if d.options.MemoryLimit > 0 {
+		limit = min(limit, d.options.MemoryLimit)
+	}
+	return plan.Info{Name: Name, Detail: fmt.Sprintf("WebAssembly with 128-bit vectors by wazero, %d threads", d.options.Threads),
+		Target: target, Threads: d.options.Threads, Limits: plan.Limits{Memory: limit, MaxBytes: limit}}
+}
+
+// Stats returns counts since Open. Live includes the threads' scratch.
+func (d *Device) Stats() Stats {
+	d.memory.Lock()
+	defer d.memory.Unlock()
+	s := d.stats
+	s.Live, s.Peak, s.Memory = d.memory.live, d.memory.peak, int64(len(d.pages.used))
+	return s
+}
+
+// Alloc returns memory of undefined contents, 64-byte aligned.
+func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
+	if d.closed {
+		return nil, errClosed
+	}
+	if bytes < 0 {
+		return nil, fmt.Errorf("%s: cannot allocate %d bytes", Name, bytes)
+	}
+	m, err := d.memory.alloc(bytes)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Write copies src to dst, from byte at on.
+func (d *Device) Write(dst runtime.Mem, at int64, src []byte) error {
+	data, err := d.span("write", dst, at, len(src))
+	copy(data, src)
+	return err
+}
+
+// Read copies from src, from byte at on, to dst.
+func (d *Device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	data, err := d.span("read", src, at, len(dst))
+	copy(dst, data)
+	return err
+}
+
+// Sync has nothing to wait for: Play returns when its work is done.
+func (d *Device) Sync(ctx context.Context) error {
+	if d.closed {
+		return errClosed
+	}
+	return ctx.Err()
+}
+
+// Close ends the engine and returns the memory. Buffers are lost.
+func (d *Device) Close() error {
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	ctx := context.Background()
+	err := d.engine.Close(ctx)
+	if d.cache != nil {
+		err = errors.Join(err, d.cache.Close(ctx))
+	}
+	d.memory.close()
+	return err
+}
+
+// own returns m as memory of this device that is not freed.
+func (d *Device) own(m runtime.Mem) (*mem, error) {
+	if d.closed {
+		return nil, errClosed
+	}
+	x, ok := m.(*mem)
+	switch {
+	case !ok || x == nil || x.of != &d.memory:
+		return nil, fmt.Errorf("%s: memory of another device (%T)", Name, m)
+	case x.freed:
+		return nil, errors.New(Name + ": memory was freed before")
+	}
+	return x, nil
+}
+
+func (d *Device) span(what string, m runtime.Mem, at int64, n int) ([]byte, error) {
+	x, err := d.own(m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if at < 0 || at > x.Bytes() || int64(n) > x.Bytes()-at {
+		return nil, fmt.Errorf("%s: %s %d bytes at %d of a buffer of %d", Name, what, n, at, x.Bytes())
+	}
+	return x.data()[at : at+int64(n)], nil
+}
