@@ -38,6 +38,7 @@ func TestUsage(t *testing.T) {
 		{"train mnist --steps -1", 2, "--steps -1: at least 1"},
 		{"train mnist --batch 0", 2, "--batch 0: at least 1"},
 		{"train mnist --batch 99999999", 2, "at most 1048576"},
+		{"train mnist --test -1", 2, "--test -1: at least 1"},
 		{"train mnist --seed -1", 2, "--seed"},
 		{"train mnist --device NOPE", 2, `unknown device "NOPE"; there are `},
 		{"train mnist --device REF --data " + dir, 1, "holds no train-images-idx3-ubyte"},
@@ -137,7 +138,7 @@ func TestLearn(t *testing.T) {
 		for _, k := range []string{"test_accuracy", "losses", "steps", "batch", "seconds", "step_ms_median", "device", "peak_bytes"} {
 			assert.Contains(t, keys, k)
 		}
-		assert.Len(t, keys, 8)
+		assert.Len(t, keys, 9)
 	}
 	assert.Contains(t, log.String(), "step 1/4  loss 2.5000")
 	assert.Contains(t, log.String(), "test 1203/1203")
