@@ -79,28 +79,24 @@ func (a affine) node(t *uop.Table) *uop.UOp {
 
 // facts memoises what is asked about expressions of one kernel: affine forms, bounds, free ranges.
 type facts struct {
-	forms  map[*uop.UOp]affine
-	bounds map[*uop.UOp]span
-	free   map[*uop.UOp]rangeSet
+	forms  uop.Map[affine]
+	bounds uop.Map[span]
+	free   uop.Map[rangeSet]
 	id     map[*uop.UOp]int
 	ranges []*uop.UOp
 }
 
 func newFacts() *facts {
-	return &facts{forms: map[*uop.UOp]affine{}, bounds: map[*uop.UOp]span{},
-		free: map[*uop.UOp]rangeSet{}, id: map[*uop.UOp]int{}}
+	return &facts{id: map[*uop.UOp]int{}}
 }
 
 // affine gives the affine form of an index expression.
 func (f *facts) affine(u *uop.UOp) affine {
-	if a, ok := f.forms[u]; ok {
-		return a
-	}
-	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := f.forms[u]; return ok }, func(u *uop.UOp) {
-		f.forms[u] = f.affineStep(u)
-	})
-	return f.forms[u]
+	return remember(&f.forms, u, f.affineStep)
 }
+
+// form is the affine form of a node that has one already.
+func (f *facts) form(u *uop.UOp) affine { a, _ := f.forms.Get(u); return a }
 
 func (f *facts) affineStep(u *uop.UOp) affine {
 	if u.DType() == dtype.Index {
@@ -109,19 +105,19 @@ func (f *facts) affineStep(u *uop.UOp) affine {
 			n, _ := u.ConstInt()
 			return affine{c: n}
 		case uop.Add:
-			return f.forms[u.At(0)].add(f.forms[u.At(1)], 1)
+			return f.form(u.At(0)).add(f.form(u.At(1)), 1)
 		case uop.Neg:
-			return affine{}.add(f.forms[u.At(0)], -1)
+			return affine{}.add(f.form(u.At(0)), -1)
 		case uop.Mul:
 			for i := range 2 {
-				if k := f.forms[u.At(i)]; k.constant() {
-					return affine{}.add(f.forms[u.At(1-i)], k.c)
+				if k := f.form(u.At(i)); k.constant() {
+					return affine{}.add(f.form(u.At(1-i)), k.c)
 				}
 			}
 		case uop.MulAdd:
 			for i := range 2 {
-				if k := f.forms[u.At(i)]; k.constant() {
-					return f.forms[u.At(2)].add(f.forms[u.At(1-i)], k.c)
+				if k := f.form(u.At(i)); k.constant() {
+					return f.form(u.At(2)).add(f.form(u.At(1-i)), k.c)
 				}
 			}
 		}
@@ -140,13 +136,37 @@ func (i span) within(lo, hi int) bool { return i.lo >= lo && i.hi <= hi }
 
 // bound gives the span of an integer expression.
 func (f *facts) bound(u *uop.UOp) span {
-	if b, ok := f.bounds[u]; ok {
-		return b
+	return remember(&f.bounds, u, f.boundStep)
+}
+
+// remember computes a fact about a node, from the facts about its operands that the step finds in m.
+func remember[V any](m *uop.Map[V], u *uop.UOp, step func(u *uop.UOp) V) V {
+	if v, ok := m.Get(u); ok {
+		return v
 	}
-	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := f.bounds[u]; return ok }, func(u *uop.UOp) {
-		f.bounds[u] = f.boundStep(u)
-	})
-	return f.bounds[u]
+	type frame struct {
+		u *uop.UOp
+		i int
+	}
+	var room [32]frame
+	stack := append(room[:0], frame{u, 0})
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if top.i < len(top.u.Src()) {
+			s := top.u.At(top.i)
+			top.i++
+			if _, ok := m.Get(s); !ok {
+				stack = append(stack, frame{s, 0})
+			}
+			continue
+		}
+		if _, ok := m.Get(top.u); !ok {
+			m.Set(top.u, step(top.u))
+		}
+		stack = stack[:len(stack)-1]
+	}
+	v, _ := m.Get(u)
+	return v
 }
 
 // walk visits the nodes below roots, operands first, each once; cut ends it at nodes that are known.
@@ -155,16 +175,14 @@ func walk(roots []*uop.UOp, cut func(*uop.UOp) bool, visit func(*uop.UOp)) {
 		u *uop.UOp
 		i int
 	}
-	var seen map[*uop.UOp]bool
-	var stack []frame
+	var seen uop.Map[bool]
+	var room [32]frame
+	stack := room[:0]
 	for _, r := range roots {
-		if seen[r] || cut(r) {
+		if ok, _ := seen.Get(r); ok || cut(r) {
 			continue
 		}
-		if seen == nil {
-			seen = map[*uop.UOp]bool{}
-		}
-		seen[r] = true
+		seen.Set(r, true)
 		stack = append(stack, frame{r, 0})
 		for len(stack) > 0 {
 			top := &stack[len(stack)-1]
@@ -175,8 +193,8 @@ func walk(roots []*uop.UOp, cut func(*uop.UOp) bool, visit func(*uop.UOp)) {
 			}
 			s := top.u.At(top.i)
 			top.i++
-			if !seen[s] && !cut(s) {
-				seen[s] = true
+			if ok, _ := seen.Get(s); !ok && !cut(s) {
+				seen.Set(s, true)
 				stack = append(stack, frame{s, 0})
 			}
 		}
@@ -257,24 +275,21 @@ func (f *facts) list(s rangeSet) (out []*uop.UOp) {
 
 // freeRanges gives the ranges that a value depends on, those of its own reductions not among them.
 func (f *facts) freeRanges(u *uop.UOp) rangeSet {
-	if s, ok := f.free[u]; ok {
-		return s
-	}
-	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := f.free[u]; return ok }, func(u *uop.UOp) {
+	return remember(&f.free, u, func(u *uop.UOp) rangeSet {
 		var s rangeSet
 		if u.Op() == uop.Range {
 			s = s.with(f.rangeID(u))
 		}
 		parts, ranges := reduceParts(u)
 		for _, x := range parts {
-			s = s.or(f.free[x])
+			free, _ := f.free.Get(x)
+			s = s.or(free)
 		}
 		for _, r := range ranges {
 			s = s.minus(rangeSet{}.with(f.rangeID(r)))
 		}
-		f.free[u] = s
+		return s
 	})
-	return f.free[u]
 }
 
 // reduceParts splits the operands of a Reduce; for other nodes all operands are parts.

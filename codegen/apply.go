@@ -204,19 +204,11 @@ func (k *kernel) substituteRanges(at map[*uop.UOp]*uop.UOp, lists map[*uop.UOp][
 
 // substitute replaces nodes in one expression and folds.
 func (k *kernel) substitute(with map[*uop.UOp]*uop.UOp, u *uop.UOp) *uop.UOp {
-	done := map[*uop.UOp]*uop.UOp{}
-	walk([]*uop.UOp{u}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
-		if e, ok := with[u]; ok {
-			done[u] = e
-			return
-		}
-		src := make([]*uop.UOp, len(u.Src()))
-		for i, s := range u.Src() {
-			src[i] = done[s]
-		}
-		done[u] = k.fold(remake(k.t, u, src))
-	})
-	return done[u]
+	w := &rewriter{t: k.t, fold: k.fold}
+	for from, to := range with {
+		w.done.Set(from, to)
+	}
+	return w.do(u)
 }
 
 // fuse makes one axis of two, the first being the outer one.

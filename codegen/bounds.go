@@ -36,7 +36,7 @@ func (f *facts) boundOp(u *uop.UOp, all span) span {
 	var s [3]span
 	for i, x := range u.Src() {
 		if i < 3 {
-			s[i] = f.bounds[x]
+			s[i], _ = f.bounds.Get(x)
 		}
 	}
 	switch u.Op() {
@@ -92,7 +92,7 @@ func (f *facts) boundOp(u *uop.UOp, all span) span {
 			return span{0, 0}
 		}
 	case uop.Load:
-		if g := f.bounds[u.At(1)]; g.lo == 0 { // the gate may be false
+		if g, _ := f.bounds.Get(u.At(1)); g.lo == 0 { // the gate may be false
 			return span{min(all.lo, 0), max(all.hi, 0)}
 		}
 	}

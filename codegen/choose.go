@@ -10,29 +10,39 @@ import (
 // Choose gives moves for a kernel: hand-tuned rules over what the accesses look like (strides, reuse, extents),
 // never over what kind of kernel it is. The moves are legal.
 func Choose(spec *Spec, target *Target) []Move {
+	if target.Grid {
+		return chooseGrid(spec, target)
+	}
 	if target.NoOpt {
 		return nil
 	}
 	k := newKernel(spec, target)
 	var moves []Move
 	for _, g := range k.groups {
-		c := &chooser{kernel: k, g: g}
+		c := &chooser{kernel: k, g: g, spec: spec}
 		c.look()
-		if m := c.tiles(); m != nil {
-			moves = append(moves, m...)
-		} else {
-			moves = append(moves, c.stream()...)
-		}
+		moves = append(moves, c.first(c.blocks, c.tiles, c.stream)...)
 	}
-	if Legal(spec, moves, target) != nil {
+	if len(k.groups) > 1 && Legal(spec, moves, target) != nil {
 		return nil
 	}
 	return moves
 }
 
+// first is what the first of some rules gives that applies and whose moves are legal.
+func (c *chooser) first(rules ...func() []Move) []Move {
+	for _, rule := range rules {
+		if m := rule(); m != nil && (len(c.groups) > 1 || Legal(c.spec, m, c.target) == nil) {
+			return m
+		}
+	}
+	return nil
+}
+
 // chooser looks at one nest of outputs.
 type chooser struct {
 	*kernel
+	spec  *Spec
 	g     *group
 	roots []*uop.UOp
 	nodes []*uop.UOp // operands first
@@ -51,10 +61,26 @@ type access struct {
 	bytes int
 	gated bool
 	plain bool // the index is affine in ranges
+	steps uop.Map[step]
+}
+
+// step is a stride, if the index has one.
+type step struct {
+	n  int
+	ok bool
 }
 
 // stride is how far apart neighbours along r lie; ok is false where that differs.
 func (k *kernel) stride(a *access, r *uop.UOp) (n int, ok bool) {
+	s, known := a.steps.Get(r)
+	if !known {
+		s.n, s.ok = k.findStride(a, r)
+		a.steps.Set(r, s)
+	}
+	return s.n, s.ok
+}
+
+func (k *kernel) findStride(a *access, r *uop.UOp) (n int, ok bool) {
 	for _, t := range a.index.terms {
 		if t.u != r && k.facts.freeRanges(t.u).has(k.facts.rangeID(r)) {
 			return 0, false

@@ -73,27 +73,24 @@ func (k *kernel) roots() []*uop.UOp {
 
 // rewrite maps every expression of the kernel with one function of a node and its new operands.
 func (k *kernel) rewrite(f func(u *uop.UOp, src []*uop.UOp) *uop.UOp) {
-	done := map[*uop.UOp]*uop.UOp{}
-	walk(k.roots(), func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
-		src := make([]*uop.UOp, len(u.Src()))
-		for i, s := range u.Src() {
-			src[i] = done[s]
-		}
-		done[u] = f(u, src)
-	})
+	var done uop.Map[*uop.UOp]
+	get := func(u *uop.UOp) *uop.UOp { v, _ := done.Get(u); return v }
+	for _, r := range k.roots() {
+		remember(&done, r, func(u *uop.UOp) *uop.UOp { return f(u, mapAll(u.Src(), get)) })
+	}
 	for i := range k.outs {
 		o := &k.outs[i]
 		o.Index = slices.Clone(o.Index)
 		for j, x := range o.Index {
-			o.Index[j] = done[x]
+			o.Index[j] = get(x)
 		}
-		o.Value = done[o.Value]
+		o.Value = get(o.Value)
 		if o.Gate != nil {
-			o.Gate = done[o.Gate]
+			o.Gate = get(o.Gate)
 		}
 	}
 	for name, v := range k.values {
-		if w, ok := done[v]; ok {
+		if w := get(v); w != nil {
 			k.values[name] = w
 		}
 	}

@@ -287,19 +287,24 @@ func nineMoves(t testing.TB, i int, s *codegen.Spec) []codegen.Move {
 	return m
 }
 
+// TestNine compares each kernel, with the moves written here and with those that Choose gives, with plain loops.
 func TestNine(t *testing.T) {
 	dev := nineDevice(t, 2)
 	for i, n := range nine {
 		t.Run(n.name, func(t *testing.T) {
-			k := n.spec()
-			_, kernel := lower(t, k.s, nineMoves(t, i, k.s))
-			data := nineData(k.s)
-			b := prepare(t, dev, kernel, k.s, data)
-			b.play(t)
-			ref := prepare(t, dev, naiveKernel(i, kernel), k.s, data)
+			s := n.spec().s
+			_, kernel := lower(t, s, nineMoves(t, i, s))
+			data := nineData(s)
+			ref := prepare(t, dev, naiveKernel(i, kernel), s, data)
 			ref.play(t)
-			got, want := unpack(k.s.Params[0].DType, b.read(t, 0)), unpack(k.s.Params[0].DType, ref.read(t, 0))
-			require.Empty(t, differ(k.s.Params[0].DType, got, want, 2e-4), "moves %s", kernel.Moves)
+			want := unpack(s.Params[0].DType, ref.read(t, 0))
+			chosen := n.spec().s
+			_, second := lower(t, chosen, codegen.Choose(chosen, target()))
+			for _, k := range []plan.Kernel{kernel, second} {
+				b := prepare(t, dev, k, s, data)
+				b.play(t)
+				require.Empty(t, differ(s.Params[0].DType, unpack(s.Params[0].DType, b.read(t, 0)), want, 2e-4), "moves %s", k.Moves)
+			}
 		})
 	}
 }

@@ -171,7 +171,7 @@ func (b *builder) tail(a *axis, loops []*axis, sp spot, leaf func(sp spot) []Stm
 
 // replaceAll substitutes in all expressions of a place.
 func (b *builder) replaceAll(sp spot, with map[*uop.UOp]*uop.UOp) spot {
-	return b.mapSpot(sp, map[*uop.UOp]*uop.UOp{}, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+	return b.mapSpot(sp, new(uop.Map[*uop.UOp]), func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		if e, ok := with[u]; ok {
 			return e
 		}
@@ -180,22 +180,19 @@ func (b *builder) replaceAll(sp spot, with map[*uop.UOp]*uop.UOp) spot {
 }
 
 // mapSpot rewrites the expressions of a place, operands first, and notes in done what became of each.
-func (b *builder) mapSpot(sp spot, done map[*uop.UOp]*uop.UOp, f func(u *uop.UOp, src []*uop.UOp) *uop.UOp) spot {
-	walk(sp.roots, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
-		src := make([]*uop.UOp, len(u.Src()))
-		for i, s := range u.Src() {
-			src[i] = done[s]
-		}
-		done[u] = f(u, src)
-	})
+func (b *builder) mapSpot(sp spot, done *uop.Map[*uop.UOp], f func(u *uop.UOp, src []*uop.UOp) *uop.UOp) spot {
+	get := func(u *uop.UOp) *uop.UOp { v, _ := done.Get(u); return v }
+	for _, r := range sp.roots {
+		remember(done, r, func(u *uop.UOp) *uop.UOp { return f(u, mapAll(u.Src(), get)) })
+	}
 	out := sp
 	out.roots = make([]*uop.UOp, len(sp.roots))
 	for i, r := range sp.roots {
-		out.roots[i] = done[r]
+		out.roots[i] = get(r)
 	}
 	out.names = make(map[string]*uop.UOp, len(sp.names))
 	for n, v := range sp.names {
-		if w, ok := done[v]; ok {
+		if w := get(v); w != nil {
 			out.names[n] = w
 		}
 	}
@@ -215,18 +212,18 @@ func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
 	}
 	var out []Stmt
 	parts := map[*uop.UOp][]*uop.UOp{} // results of reductions that are done
-	done := map[*uop.UOp]*uop.UOp{}
+	var done uop.Map[*uop.UOp]
 	inner := func() spot { // the place as a part of this value sees it
 		names := make(map[string]*uop.UOp, len(sp.names))
 		for n, v := range sp.names {
 			names[n] = v
-			if w := done[v]; w != nil {
+			if w, _ := done.Get(v); w != nil {
 				names[n] = w
 			}
 		}
 		return spot{open: sp.open, names: names, lanes: sp.lanes}
 	}
-	next := b.mapSpot(sp, done, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+	next := b.mapSpot(sp, &done, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		var w *uop.UOp
 		switch {
 		case u.Op() == uop.Part && parts[u.At(0)] != nil:

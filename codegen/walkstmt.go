@@ -120,16 +120,11 @@ type rewriter struct {
 }
 
 func (w *rewriter) do(u *uop.UOp) *uop.UOp {
-	if v, ok := w.done.Get(u); ok {
-		return v
-	}
-	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := w.done.Get(u); return ok }, func(u *uop.UOp) {
-		src := make([]*uop.UOp, len(u.Src()))
-		for i, s := range u.Src() {
-			src[i], _ = w.done.Get(s)
+	get := func(u *uop.UOp) *uop.UOp { v, _ := w.done.Get(u); return v }
+	return remember(&w.done, u, func(u *uop.UOp) *uop.UOp {
+		if len(u.Src()) == 0 {
+			return w.fold(u)
 		}
-		w.done.Set(u, w.fold(remake(w.t, u, src)))
+		return w.fold(remake(w.t, u, mapAll(u.Src(), get)))
 	})
-	v, _ := w.done.Get(u)
-	return v
 }
