@@ -94,4 +94,6 @@ type Target struct {
 	Total     bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
 	Limits    plan.Limits
 	NoOpt     bool // NOOPT=1: no moves at all
+	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
+	Software  bool // a Grid that is a processor in truth
 }

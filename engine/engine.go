@@ -40,6 +40,8 @@ type Machine struct {
 	Target *codegen.Target
 	// Render writes a lowered kernel in the device's language.
 	Render func(p *codegen.Program) (plan.Kernel, error)
+	// Finish, if set, adapts the kernels of a whole plan to the memory that they are bound to.
+	Finish func(p *plan.Plan)
 	// Evaluate is set instead of Target and Render where graphs are evaluated directly (REF).
 	Evaluate func(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value
 }

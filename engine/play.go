@@ -111,13 +111,15 @@ func (e *Engine) build(c *canonical) (p *compiled, err error) {
 	e.layout(p.plan, r, c)
 	index := map[string]int{}
 	for _, st := range r.Steps {
-		step := plan.Step{Kind: plan.Copy, Slots: st.Bufs}
-		if st.Spec != nil {
-			step.Kind = plan.Launch
-			key := specKey(st.Spec)
+		if st.Spec == nil {
+			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Copy, Slots: st.Bufs})
+			continue
+		}
+		for _, spec := range codegen.Nests(st.Spec, e.machine.Target) {
+			key := specKey(spec)
 			k, ok := index[key]
 			if !ok {
-				kernel, err := e.kernel(key, st.Spec)
+				kernel, err := e.kernel(key, spec)
 				if err != nil {
 					return nil, err
 				}
@@ -125,9 +127,11 @@ func (e *Engine) build(c *canonical) (p *compiled, err error) {
 				index[key] = k
 				p.plan.Kernels = append(p.plan.Kernels, kernel)
 			}
-			step.Kernel = k
+			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Launch, Kernel: k, Slots: st.Bufs})
 		}
-		p.plan.Steps = append(p.plan.Steps, step)
+	}
+	if e.machine.Finish != nil {
+		e.machine.Finish(p.plan)
 	}
 	return p, nil
 }

@@ -51,8 +51,9 @@ type Kernel struct {
 
 // Bind is one buffer argument of a kernel.
 type Bind struct {
-	Write bool
-	Bytes int64 // the least size of the buffer bound here
+	Write   bool
+	Bytes   int64 // the least size of the buffer bound here
+	Mutable bool  // some step of the plan writes the buffer, though not this kernel: WebGPU must bind it alike in all
 }
 
 // MemoryKind says whose a piece of memory is.

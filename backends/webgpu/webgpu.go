@@ -1,0 +1,45 @@
+// Package webgpu adds the device WEBGPU to a program, in the manner of database drivers: it is a package of its
+// own because the GPU library is large, and is linked only by programs that ask for it.
+//
+//	import _ "github.com/weft-ml/weft/backends/webgpu"
+//
+// It pairs the language with the machine and refuses to do anything else.
+package webgpu
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/weft-ml/weft/codegen/wgsl"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime/webgpu"
+	"github.com/weft-ml/weft/runtime/webgpu/wgpu"
+)
+
+func init() {
+	engine.Register(engine.Backend{Name: webgpu.Name, Open: open})
+}
+
+// open is WGSL on the adapter named by WEFT_ADAPTER (part of its name), else on the fastest kind there is.
+func open(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
+	t, err := wgpu.Open(wgpu.Options{Adapter: os.Getenv("WEFT_ADAPTER")})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", webgpu.Name, err)
+	}
+	opts := webgpu.Options{MemoryLimit: o.MemoryLimit, Poison: o.Poison}
+	if o.Debug >= 2 {
+		opts.Trace = func(_ string, d time.Duration, k *plan.Kernel) { trace(k, d.Seconds()) }
+	}
+	dev, err := webgpu.Open(t, opts)
+	if err != nil {
+		t.Close()
+		return nil, fmt.Errorf("open %s: %w", webgpu.Name, err)
+	}
+	a := dev.Adapter()
+	return &engine.Machine{
+		Device: dev, Render: wgsl.Render, Finish: wgsl.Finish,
+		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, NoOpt: o.NoOpt}),
+	}, nil
+}

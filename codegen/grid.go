@@ -1,0 +1,256 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// A graphics processor (Target.Grid) runs every iteration of nested Thread loops as an invocation, in any order and
+// at once. What follows from that:
+//   - a kernel is one nest, because nests run one after the other (Nests);
+//   - memory is written by words, so narrow elements of one word belong to one invocation (wordAxes);
+//   - an invocation may be allowed few iterations in all (Limits.Iterations), so long reductions are unrolled.
+
+// Visit calls f with every statement, outer ones first.
+func Visit(stmts []Stmt, f func(Stmt)) { visit(stmts, f) }
+
+// Nests takes a Spec apart into Specs of one nest each, to be run one after the other; they share the arena and
+// the list of Params. For targets without a Grid it is the Spec itself.
+func Nests(s *Spec, t *Target) []*Spec {
+	if !t.Grid || len(s.Outs) < 2 {
+		return []*Spec{s}
+	}
+	k := &kernel{outs: s.Outs}
+	k.groupOuts()
+	if len(k.groups) < 2 {
+		return []*Spec{s}
+	}
+	var out []*Spec
+	for _, g := range k.groups {
+		one := &Spec{Home: s.Home, Params: slices.Clone(s.Params), Vars: s.Vars}
+		for i := range one.Params {
+			one.Params[i].Write = false
+		}
+		for _, i := range g.outs {
+			one.Outs = append(one.Outs, s.Outs[i])
+			one.Params[s.Outs[i].Param].Write = true
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// chooseGrid gives moves for a kernel of one nest.
+func chooseGrid(spec *Spec, target *Target) []Move {
+	k := newKernel(spec, target)
+	if len(k.groups) != 1 {
+		return nil // nothing to do, or not one nest: one invocation does it all
+	}
+	g := &gridder{chooser: chooser{kernel: k, g: k.groups[0]}}
+	g.look()
+	moves := g.threads()
+	more := slices.Concat(moves, g.unroll())
+	for _, m := range [][]Move{more, moves} {
+		if Legal(spec, m, target) == nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// gridder chooses moves for a Grid.
+type gridder struct {
+	chooser
+	moves  []Move
+	serial int // iterations of the nest's loops in one invocation
+}
+
+// threads puts axes of the outputs on invocations.
+func (g *gridder) threads() []Move {
+	g.serial = 1
+	var names []string
+	shared := g.sharedAxes()
+	if words := g.words(); words > 1 {
+		return g.wordAxes(words, shared)
+	}
+	for _, a := range g.g.axes {
+		if shared[a.r] {
+			names = append(names, a.name)
+			g.moves = append(g.moves, Move{Verb: Threads, Name: a.name})
+		}
+	}
+	return append(g.moves, g.outermost(names)...)
+}
+
+// outermost orders the nest so that these axes come first.
+func (g *gridder) outermost(names []string) []Move {
+	order := slices.Clone(names)
+	for _, a := range g.g.axes {
+		if !slices.Contains(names, a.name) {
+			order = append(order, a.name)
+			g.serial *= extent(a.r)
+		}
+	}
+	if len(names) == 0 || len(order) == len(names) {
+		return nil
+	}
+	return []Move{{Verb: Order, Axes: order}}
+}
+
+// enoughThreads keep a processor of any kind busy.
+const enoughThreads = 256
+
+// sharedAxes are those that invocations may share: no two of them write the same element. Where a reduction depends
+// on some of the axes only, the others stay inside, if enough are left.
+func (g *gridder) sharedAxes() map[*uop.UOp]bool {
+	out := map[*uop.UOp]bool{}
+	all := rangeSet{}
+	for _, a := range g.g.axes {
+		if g.mayVector(a.r) {
+			out[a.r] = true
+			all = all.with(g.facts.rangeID(a.r))
+		}
+	}
+	if g.fixedOrder() {
+		return out
+	}
+	keep := all
+	for _, r := range g.outerReductions() {
+		if r.free.and(all) != all {
+			keep = keep.and(r.free)
+		}
+	}
+	if keep != all && g.count(keep) >= enoughThreads {
+		for r := range out {
+			out[r] = keep.has(g.facts.rangeID(r))
+		}
+	}
+	return out
+}
+
+// fixedOrder says that the axes of a merged output may not be reordered among themselves beyond what it owns.
+func (g *gridder) fixedOrder() bool {
+	return slices.ContainsFunc(g.g.outs, func(i int) bool { return g.kernel.outs[i].Merge != nil })
+}
+
+// outerReductions are those that lie in no other.
+func (g *gridder) outerReductions() (out []*reduction) {
+	inner := map[*uop.UOp]bool{}
+	for _, r := range g.reds {
+		parts, _ := reduceParts(r.u)
+		for _, u := range uop.Topo(parts...) {
+			inner[u] = inner[u] || u.Op() == uop.Reduce
+		}
+	}
+	for _, r := range g.reds {
+		if !inner[r.u] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// words is how many elements of the narrowest output share a word of memory.
+func (g *gridder) words() int {
+	n := 1
+	for _, i := range g.g.outs {
+		if s := g.params[g.kernel.outs[i].Param].DType.Size(); s > 0 && s < 4 {
+			n = max(n, 4/s)
+		}
+	}
+	return n
+}
+
+// rowMajor says that the outputs are written in the order of the nest's axes, without gaps.
+func (g *gridder) rowMajor() bool {
+	for _, o := range g.outs {
+		n := 1
+		for _, a := range slices.Backward(g.g.axes) {
+			if o.index.coeff(a.r) != n {
+				return false
+			}
+			n *= extent(a.r)
+		}
+		if !o.plain || o.index.c != 0 || len(o.index.terms) != len(g.g.axes) {
+			return false
+		}
+	}
+	return !g.fixedOrder()
+}
+
+// wordAxes gives each word of the outputs to one invocation: the innermost axis is cut by the number of elements
+// in a word, all axes being fused before where that does not divide. Where the outputs are not written in order,
+// one invocation does all.
+func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Move {
+	axes := g.g.axes
+	if !g.rowMajor() || len(axes) == 0 {
+		return g.outermost(nil)
+	}
+	last := axes[len(axes)-1]
+	name, n := last.name, extent(last.r)
+	var names []string
+	if n%words != 0 {
+		name, n = axes[0].name, extent(axes[0].r)
+		for _, a := range axes[1:] {
+			g.moves = append(g.moves, Move{Verb: Fuse, Axes: []string{name, a.name}})
+			name, n = name+"+"+a.name, n*extent(a.r)
+		}
+	} else {
+		for _, a := range axes[:len(axes)-1] {
+			names = append(names, a.name)
+		}
+	}
+	order := append(slices.Clone(names), name)
+	if n > words {
+		tail := Exact
+		if n%words != 0 {
+			tail = Peel
+		}
+		g.moves = append(g.moves, Move{Verb: Split, Name: name, N: words, Tail: tail})
+		names = append(names, name+".0")
+		order = append(names, name+".1")
+		name += ".1"
+	}
+	for _, t := range names {
+		g.moves = append(g.moves, Move{Verb: Threads, Name: t})
+	}
+	g.moves = append(g.moves, Move{Verb: Tiles, Name: name})
+	if len(order) > 1 {
+		g.moves = append(g.moves, Move{Verb: Order, Axes: order})
+	}
+	return g.moves
+}
+
+// unroll cuts reductions with more iterations than an invocation is allowed, so that several are done in one.
+func (g *gridder) unroll() []Move {
+	most := g.target.Limits.Iterations
+	if most == 0 {
+		return nil
+	}
+	var out []Move
+	for _, r := range g.reds {
+		n := g.serial
+		for _, x := range r.ranges {
+			n *= extent(x)
+		}
+		if n < most/4 {
+			continue
+		}
+		x := r.ranges[len(r.ranges)-1]
+		f := 1
+		for n/f > most/8 && f < 256 && 2*f <= extent(x) {
+			f *= 2
+		}
+		if f == 1 {
+			continue
+		}
+		tail := Exact
+		if extent(x)%f != 0 {
+			tail = Peel
+		}
+		name := g.name(x)
+		out = append(out, Move{Verb: Split, Name: name, N: f, Tail: tail}, Move{Verb: Vectors, Name: name + ".1"})
+	}
+	return out
+}

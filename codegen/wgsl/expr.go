@@ -1,0 +1,234 @@
+package wgsl
+
+import (
+	"fmt"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+var binary = map[uop.Op]string{
+	uop.Add: "+", uop.Mul: "*", uop.Div: "/", uop.IDiv: "/", uop.Mod: "%", uop.And: "&", uop.Or: "|", uop.Xor: "^",
+	uop.Less: "<", uop.Equal: "==",
+}
+
+// expr spells a value.
+func (r *renderer) expr(u *uop.UOp) string {
+	d := u.DType()
+	switch u.Op() {
+	case uop.Const:
+		v, _ := u.ConstValue()
+		return r.constant(d, v)
+	case uop.Range:
+		return rangeName(u)
+	case uop.Reg:
+		return regName(u)
+	case uop.Var:
+		return r.variable(u)
+	case uop.Load:
+		return r.load(u)
+	}
+	if v, ok := constantOf(u); ok { // the language refuses constants that overflow
+		return r.constant(d, v)
+	}
+	if wide(d) || u.Op() != uop.Where && wide(u.At(0).DType()) {
+		if s := r.wideExpr(u); s != "" {
+			return s
+		}
+	}
+	switch u.Op() {
+	case uop.Neg:
+		if value(d) == "u32" {
+			return narrow(d, "(0u - "+r.expr(u.At(0))+")")
+		}
+		return narrow(d, "(-"+r.expr(u.At(0))+")")
+	case uop.Sqrt:
+		return r.use("root") + "(" + r.expr(u.At(0)) + ")"
+	case uop.Trunc:
+		return "trunc(" + r.expr(u.At(0)) + ")"
+	case uop.Cast:
+		return r.cast(u)
+	case uop.Bitcast:
+		return r.bitcast(u.At(0).DType(), d, r.expr(u.At(0)))
+	case uop.Where:
+		return fmt.Sprintf("select(%s, %s, %s)", r.expr(u.At(2)), r.expr(u.At(1)), r.expr(u.At(0)))
+	case uop.Max:
+		if d == dtype.F32 {
+			return fmt.Sprintf("%s(%s, %s)", r.use("maximum"), r.expr(u.At(0)), r.expr(u.At(1)))
+		}
+		return fmt.Sprintf("max(%s, %s)", r.expr(u.At(0)), r.expr(u.At(1)))
+	case uop.MulAdd:
+		a, b, c := r.expr(u.At(0)), r.expr(u.At(1)), r.expr(u.At(2))
+		if d == dtype.F32 {
+			return fmt.Sprintf("fma(%s, %s, %s)", a, b, c)
+		}
+		return narrow(d, fmt.Sprintf("(%s * %s + %s)", a, b, c))
+	case uop.Shl, uop.Shr:
+		return r.shift(u)
+	case uop.Less, uop.Equal:
+		return r.compare(u)
+	}
+	op, ok := binary[u.Op()]
+	if !ok {
+		panic(fmt.Sprintf("BUG: WGSL cannot spell %s of %s", u.Op(), d))
+	}
+	if d == dtype.Bool && u.Op() == uop.Xor {
+		op = "!="
+	}
+	if u.Op() == uop.Add && u.At(1).Op() == uop.Neg && !allConst(u.At(1)) {
+		return narrow(d, "("+r.expr(u.At(0))+" - "+r.expr(u.At(1).At(0))+")")
+	}
+	return narrow(d, "("+r.expr(u.At(0))+" "+op+" "+r.expr(u.At(1))+")")
+}
+
+func allConst(u *uop.UOp) bool {
+	for _, s := range u.Src() {
+		if s.Op() != uop.Const {
+			return false
+		}
+	}
+	return len(u.Src()) > 0
+}
+
+// constantOf is the value of an op on constants.
+func constantOf(u *uop.UOp) (uop.Value, bool) {
+	if !u.Op().Elementwise() || !allConst(u) {
+		return 0, false
+	}
+	from := u.At(0).DType()
+	if u.Op() == uop.Where {
+		from = u.DType()
+	}
+	v := make([]uop.Value, len(u.Src()))
+	for i, s := range u.Src() {
+		v[i], _ = s.ConstValue()
+	}
+	return uop.Eval(u.Op(), from, u.DType(), v...), true
+}
+
+func (r *renderer) shift(u *uop.UOp) string {
+	op := "<<"
+	if u.Op() == uop.Shr {
+		op = ">>"
+	}
+	n := ""
+	if c, ok := u.At(1).ConstInt(); ok {
+		n = fmt.Sprintf("%du", c)
+	} else if n = r.expr(u.At(1)); value(u.At(1).DType()) == "i32" {
+		n = "u32(" + n + ")"
+	}
+	return narrow(u.DType(), fmt.Sprintf("(%s %s %s)", r.expr(u.At(0)), op, n))
+}
+
+// compare: shader compilers may turn the negation of a comparison around, which is wrong for NaN, or drop it
+// where both sides are the same. So NaN is looked for in the bits.
+func (r *renderer) compare(u *uop.UOp) string {
+	x, y := u.At(0), u.At(1)
+	a, b := r.expr(x), r.expr(y)
+	if x.DType() != dtype.F32 {
+		return fmt.Sprintf("(%s %s %s)", a, binary[u.Op()], b)
+	}
+	switch {
+	case x == y && u.Op() == uop.Equal:
+		return r.use("number") + "(" + a + ")"
+	case x == y:
+		return "false"
+	case u.Op() == uop.Equal:
+		return fmt.Sprintf("%s(%s, %s)", r.use("equal"), a, b)
+	}
+	return fmt.Sprintf("%s(%s, %s)", r.use("less"), a, b)
+}
+
+// load: where a gate is false the first element is read, and not used.
+func (r *renderer) load(u *uop.UOp) string {
+	name, local := r.array(u.At(0))
+	d := u.DType()
+	index := r.expr(u.At(2))
+	c, known := u.At(1).ConstValue()
+	gate := ""
+	if !known {
+		gate = r.expr(u.At(1))
+		index = fmt.Sprintf("select(0, %s, %s)", index, gate)
+	} else if !c.Bool() {
+		return r.constant(d, 0)
+	}
+	s := fmt.Sprintf("%s[%s]", name, index)
+	if !local && subword(d) > 1 {
+		s = r.fromWord(d, fmt.Sprintf("%s(%s)", r.use("load_"+name), index))
+	}
+	if gate != "" {
+		return fmt.Sprintf("select(%s, %s, %s)", r.constant(d, 0), s, gate)
+	}
+	return s
+}
+
+// fromWord makes a value of the bits of a stored narrow element.
+func (r *renderer) fromWord(d dtype.DType, s string) string {
+	switch d {
+	case dtype.Bool:
+		return "(" + s + " != 0u)"
+	case dtype.I8, dtype.I16:
+		return fmt.Sprintf("extractBits(bitcast<i32>(%s), 0u, %du)", s, d.Bits())
+	}
+	return s
+}
+
+// word is the bits of a value as they are stored.
+func (r *renderer) word(d dtype.DType, s string) string {
+	switch d {
+	case dtype.Bool:
+		return "select(0u, 1u, " + s + ")"
+	case dtype.I8, dtype.I16:
+		return fmt.Sprintf("(bitcast<u32>(%s) & 0x%xu)", s, 1<<d.Bits()-1)
+	}
+	return s
+}
+
+// cast converts; a float that becomes an integer is within its limits.
+func (r *renderer) cast(u *uop.UOp) string {
+	from, to := u.At(0).DType(), u.DType()
+	x := r.expr(u.At(0))
+	switch {
+	case to == dtype.F32:
+		return "f32(" + x + ")"
+	case from == dtype.F32:
+		return fmt.Sprintf("%s(%s)", value(to), x)
+	}
+	if value(from) != value(to) {
+		x = fmt.Sprintf("bitcast<%s>(%s)", value(to), x)
+	}
+	if to.Size() < from.Size() && from != dtype.Index || from == dtype.Index || to.IsUnsigned() && !from.IsUnsigned() || to.Size() == from.Size() {
+		return narrow(to, x)
+	}
+	return x
+}
+
+func (r *renderer) bitcast(from, to dtype.DType, x string) string {
+	switch {
+	case from == dtype.Bool && to != dtype.Bool:
+		return r.bitcast(dtype.U8, to, "select(0u, 1u, "+x+")")
+	case to == dtype.Bool:
+		return "(" + x + " != " + r.constant(from, 0) + ")"
+	}
+	if value(from) != value(to) {
+		x = fmt.Sprintf("bitcast<%s>(%s)", value(to), x)
+	}
+	if !to.IsInt() && from.IsInt() && !from.IsUnsigned() && to.Size() < 4 { // a signed word as bits of a 16-bit float
+		return "(" + x + " & 0xffffu)"
+	}
+	return narrow(to, x)
+}
+
+// variable reads the uniform block.
+func (r *renderer) variable(u *uop.UOp) string {
+	for i, v := range r.p.Vars {
+		if v == u {
+			s := fmt.Sprintf("u[%d].%c", 1+i/4, "xyzw"[i%4])
+			if value(u.DType()) == "u32" {
+				return s
+			}
+			return fmt.Sprintf("bitcast<%s>(%s)", value(u.DType()), s)
+		}
+	}
+	panic(fmt.Sprintf("BUG: variable %s is not among the kernel's", u.Arg().(uop.VarArg).Name))
+}

@@ -1,0 +1,113 @@
+package wgsl
+
+// helpers are functions that kernels use; needs says which of them use others.
+var helpers = map[string]string{
+	"number":  "fn number(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) <= 0x7f800000u; }\n",
+	"less":    "fn less(a: f32, b: f32) -> bool { return a < b && number(a) && number(b); }\n",
+	"equal":   "fn equal(a: f32, b: f32) -> bool { return a == b && number(a) && number(b); }\n",
+	"maximum": "fn maximum(a: f32, b: f32) -> f32 { return select(a, select(b, max(a, b), number(b)), number(a)); }\n",
+	"root":    "fn root(x: f32) -> f32 { return select(x, select(sqrt(x), bitcast<f32>(u[0].y), x < 0.0f), number(x)); }\n",
+
+	"extend": "fn extend(x: i32) -> vec2<u32> { return vec2<u32>(bitcast<u32>(x), bitcast<u32>(x >> 31u)); }\n",
+	"add64": `fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+	let l = a.x + b.x;
+	return vec2<u32>(l, a.y + b.y + select(0u, 1u, l < a.x));
+}
+`,
+	"neg64": "fn neg64(a: vec2<u32>) -> vec2<u32> { return vec2<u32>(0u - a.x, ~a.y + select(0u, 1u, a.x == 0u)); }\n",
+	"mul_high": `fn mul_high(a: u32, b: u32) -> u32 {
+	let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+	let m = ah * bl + ((al * bl) >> 16u);
+	let n = al * bh + (m & 0xffffu);
+	return ah * bh + (m >> 16u) + (n >> 16u);
+}
+`,
+	"mul64": "fn mul64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return vec2<u32>(a.x * b.x, mul_high(a.x, b.x) + a.x * b.y + a.y * b.x); }\n",
+	"less_u64": `fn less_u64(a: vec2<u32>, b: vec2<u32>) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
+`,
+	"less_i64": `fn less_i64(a: vec2<u32>, b: vec2<u32>) -> bool { return bitcast<i32>(a.y) < bitcast<i32>(b.y) || (a.y == b.y && a.x < b.x); }
+`,
+	"max_u64": "fn max_u64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return select(a, b, less_u64(a, b)); }\n",
+	"max_i64": "fn max_i64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return select(a, b, less_i64(a, b)); }\n",
+	"shl64": `fn shl64(a: vec2<u32>, n: u32) -> vec2<u32> {
+	let s = n & 31u;
+	let c = select(a.x >> ((32u - s) & 31u), 0u, s == 0u);
+	return select(vec2<u32>(a.x << s, (a.y << s) | c), vec2<u32>(0u, a.x << s), n >= 32u);
+}
+`,
+	"shr_u64": `fn shr_u64(a: vec2<u32>, n: u32) -> vec2<u32> {
+	let s = n & 31u;
+	let c = select(a.y << ((32u - s) & 31u), 0u, s == 0u);
+	return select(vec2<u32>((a.x >> s) | c, a.y >> s), vec2<u32>(a.y >> s, 0u), n >= 32u);
+}
+`,
+	"shr_i64": `fn shr_i64(a: vec2<u32>, n: u32) -> vec2<u32> {
+	let s = n & 31u;
+	let c = select(a.y << ((32u - s) & 31u), 0u, s == 0u);
+	let h = bitcast<u32>(bitcast<i32>(a.y) >> s);
+	return select(vec2<u32>((a.x >> s) | c, h), vec2<u32>(h, bitcast<u32>(bitcast<i32>(a.y) >> 31u)), n >= 32u);
+}
+`,
+	// Each step of div64 finds some 19 bits of the quotient, never too much; what is left after four is at most one
+	// or two too little.
+	"div64_step": `fn div64_step(qr: vec4<u32>, b: vec2<u32>, inverse: f32) -> vec4<u32> {
+	let e = f32_to_u64(u64_to_f32(qr.zw) * inverse);
+	return vec4<u32>(add64(qr.xy, e), add64(qr.zw, neg64(mul64(e, b))));
+}
+`,
+	"div64_last": `fn div64_last(qr: vec4<u32>, b: vec2<u32>) -> vec4<u32> {
+	return select(vec4<u32>(add64(qr.xy, vec2<u32>(1u, 0u)), add64(qr.zw, neg64(b))), qr, less_u64(qr.zw, b));
+}
+`,
+	"divmod64": `fn divmod64(a: vec2<u32>, b: vec2<u32>) -> vec4<u32> {
+	let inverse = 0.999998f / u64_to_f32(b);
+	var qr = vec4<u32>(0u, 0u, a);
+	qr = div64_step(qr, b, inverse);
+	qr = div64_step(qr, b, inverse);
+	qr = div64_step(qr, b, inverse);
+	qr = div64_step(qr, b, inverse);
+	return div64_last(div64_last(qr, b), b);
+}
+`,
+	"div64": "fn div64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return divmod64(a, b).xy; }\n",
+	"mod64": "fn mod64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return divmod64(a, b).zw; }\n",
+	"u64_to_f32": `fn u64_to_f32(a: vec2<u32>) -> f32 {
+	let s = countLeadingZeros(a.y);
+	let t = shl64(a, s & 31u);
+	let w = f32(t.y | select(0u, 1u, t.x != 0u)) * bitcast<f32>((159u - s) << 23u);
+	return select(w, f32(a.x), a.y == 0u);
+}
+`,
+	"i64_to_f32": `fn i64_to_f32(a: vec2<u32>) -> f32 {
+	let negative = bitcast<i32>(a.y) < 0;
+	let x = u64_to_f32(select(a, neg64(a), negative));
+	return select(x, -x, negative);
+}
+`,
+	"f32_to_u64": `fn f32_to_u64(x: f32) -> vec2<u32> {
+	let b = bitcast<u32>(x);
+	let large = shl64(vec2<u32>((b & 0x7fffffu) | 0x800000u, 0u), ((b >> 23u) - 150u) & 63u);
+	return select(large, vec2<u32>(u32(min(x, 4294967040.0f)), 0u), x < 4294967296.0f);
+}
+`,
+	"f32_to_i64": `fn f32_to_i64(x: f32) -> vec2<u32> {
+	let a = f32_to_u64(abs(x));
+	return select(a, neg64(a), x < 0.0f);
+}
+`,
+	"i64_to_index": `fn i64_to_index(a: vec2<u32>) -> i32 {
+	let low = bitcast<i32>(a.x);
+	return select(select(2147483647, i32(-2147483648), bitcast<i32>(a.y) < 0), low, bitcast<i32>(a.y) == (low >> 31u));
+}
+`,
+	"u64_to_index": `fn u64_to_index(a: vec2<u32>) -> i32 { return select(2147483647, bitcast<i32>(a.x), a.y == 0u && a.x < 0x80000000u); }
+`,
+}
+
+var needs = map[string][]string{
+	"less": {"number"}, "equal": {"number"}, "maximum": {"number"}, "root": {"number"},
+	"mul64": {"mul_high"}, "max_u64": {"less_u64"}, "max_i64": {"less_i64"},
+	"div64_step": {"f32_to_u64", "u64_to_f32", "add64", "neg64", "mul64"}, "div64_last": {"less_u64", "add64", "neg64"},
+	"divmod64": {"u64_to_f32", "div64_step", "div64_last"}, "div64": {"divmod64"}, "mod64": {"divmod64"},
+	"u64_to_f32": {"shl64"}, "i64_to_f32": {"u64_to_f32", "neg64"}, "f32_to_u64": {"shl64"}, "f32_to_i64": {"f32_to_u64", "neg64"},
+}

@@ -1,0 +1,287 @@
+package wgsl
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// renderer writes one kernel.
+type renderer struct {
+	p       *codegen.Program
+	out     strings.Builder
+	scratch []string // declarations of thread-local arrays
+	arrays  map[*uop.UOp]string
+	mutable map[*uop.UOp]bool // registers that are assigned
+	aligned map[*uop.UOp]int  // what a named index is a multiple of
+	uses    map[string]bool   // helpers
+	order   []string
+	inside  []*uop.UOp // ranges of open Thread loops
+	stride  int        // invocations of one iteration of the next Thread loop
+}
+
+func newRenderer(p *codegen.Program) *renderer {
+	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{},
+		uses: map[string]bool{}, stride: countThreads(p.Body)}
+	codegen.Visit(p.Body, func(s codegen.Stmt) {
+		switch s := s.(type) {
+		case *codegen.Set:
+			for _, g := range s.Regs {
+				r.mutable[g] = true
+			}
+		case *codegen.Fold, *codegen.Loop:
+			if l, ok := s.(*codegen.Loop); ok && (l.Kind == codegen.Serial || l.Kind == codegen.Thread) {
+				return
+			}
+			panic(fmt.Sprintf("BUG: WGSL cannot spell %T", s))
+		}
+	})
+	return r
+}
+
+func (r *renderer) line(depth int, format string, a ...any) {
+	r.out.WriteString(strings.Repeat("\t", depth))
+	fmt.Fprintf(&r.out, format, a...)
+	r.out.WriteByte('\n')
+}
+
+func (r *renderer) block(stmts []codegen.Stmt, depth int) {
+	for i := 0; i < len(stmts); i++ {
+		if s, ok := stmts[i].(*codegen.Store); ok {
+			if n := r.packed(stmts[i:], depth); n > 0 {
+				i += n - 1
+				continue
+			}
+			r.store(s, depth)
+			continue
+		}
+		r.stmt(stmts[i], depth)
+	}
+}
+
+func (r *renderer) stmt(s codegen.Stmt, depth int) {
+	switch s := s.(type) {
+	case *codegen.Loop:
+		r.loop(s, depth)
+	case *codegen.If:
+		r.line(depth, "if (%s) {", r.expr(s.Cond))
+		r.block(s.Body, depth+1)
+		r.line(depth, "}")
+	case *codegen.Let:
+		word := "let"
+		if r.mutable[s.Reg] {
+			word = "var"
+		} else if s.Reg.DType() == dtype.Index {
+			r.aligned[s.Reg] = r.alignment(s.Value)
+		}
+		r.line(depth, "%s %s: %s = %s;", word, regName(s.Reg), value(s.Reg.DType()), r.expr(s.Value))
+	case *codegen.Set:
+		r.set(s, depth)
+	case *codegen.Alloc:
+		name := fmt.Sprintf("s%d", len(r.scratch))
+		r.arrays[s.Buf] = name
+		r.scratch = append(r.scratch, fmt.Sprintf("var %s: array<%s, %d>;", name, value(s.Buf.DType()), s.N))
+	default:
+		panic(fmt.Sprintf("BUG: cannot spell %T", s))
+	}
+}
+
+// loop: the iterations of nested Thread loops are the invocations, the innermost running fastest.
+func (r *renderer) loop(l *codegen.Loop, depth int) {
+	v, n := rangeName(l.Range), extent(l.Range)
+	if l.Kind != codegen.Thread {
+		r.line(depth, "for (var %s: i32 = 0; %s < %d; %s++) {", v, v, n, v)
+		r.block(l.Body, depth+1)
+		r.line(depth, "}")
+		return
+	}
+	old := r.stride
+	r.stride = countThreads(l.Body)
+	at := "at"
+	if r.stride > 1 {
+		at = fmt.Sprintf("at / %d", r.stride)
+	}
+	if len(r.inside) > 0 {
+		at = fmt.Sprintf("(%s) %% %d", at, n)
+	}
+	r.line(depth, "let %s = %s;", v, at)
+	r.inside = append(r.inside, l.Range)
+	r.block(l.Body, depth)
+	r.inside = r.inside[:len(r.inside)-1]
+	r.stride = old
+}
+
+func (r *renderer) set(s *codegen.Set, depth int) {
+	if len(s.Regs) == 1 {
+		r.line(depth, "%s = %s;", regName(s.Regs[0]), r.expr(s.Values[0]))
+		return
+	}
+	r.line(depth, "{")
+	for i, v := range s.Values {
+		r.line(depth+1, "let t%d = %s;", i, r.expr(v))
+	}
+	for i, g := range s.Regs {
+		r.line(depth+1, "%s = t%d;", regName(g), i)
+	}
+	r.line(depth, "}")
+}
+
+// array is the name of a buffer or of thread-local memory.
+func (r *renderer) array(buf *uop.UOp) (name string, local bool) {
+	if a := buf.Arg().(uop.ParamArg); !a.Scratch {
+		return fmt.Sprintf("p%d", a.Slot), false
+	}
+	return r.arrays[buf], true
+}
+
+func (r *renderer) store(s *codegen.Store, depth int) {
+	name, local := r.array(s.Buf)
+	index, v := r.expr(s.Index[0]), r.expr(s.Value)
+	if !local && subword(s.Buf.DType()) > 1 {
+		r.line(depth, "%s(%s, %s);", r.use("store_"+name), index, r.word(s.Buf.DType(), v))
+		return
+	}
+	r.line(depth, "%s[%s] = %s;", name, index, v)
+}
+
+// packed puts stores of all parts of one word together and gives their number.
+func (r *renderer) packed(stmts []codegen.Stmt, depth int) int {
+	first := stmts[0].(*codegen.Store)
+	name, local := r.array(first.Buf)
+	n := subword(first.Buf.DType())
+	base, c := offset(first.Index[0])
+	if local || n == 1 || len(stmts) < n || r.multiple(base, c) < n {
+		return 0
+	}
+	var parts []string
+	for i := range n {
+		s, ok := stmts[i].(*codegen.Store)
+		if !ok || s.Buf != first.Buf {
+			return 0
+		}
+		if b, k := offset(s.Index[0]); b != base || k != c+i {
+			return 0
+		}
+		w := r.word(s.Buf.DType(), r.expr(s.Value))
+		if i > 0 {
+			w = fmt.Sprintf("(%s << %du)", w, i*32/n)
+		}
+		parts = append(parts, w)
+	}
+	r.line(depth, "%s[%s >> %du] = %s;", name, r.expr(first.Index[0]), map[int]int{2: 1, 4: 2}[n], strings.Join(parts, " | "))
+	return n
+}
+
+// offset takes a constant off an index.
+func offset(u *uop.UOp) (base *uop.UOp, c int) {
+	if n, ok := u.ConstInt(); ok {
+		return nil, n
+	}
+	if u.Op() == uop.Add {
+		if n, ok := u.At(1).ConstInt(); ok {
+			return u.At(0), n
+		}
+	}
+	return u, 0
+}
+
+// multiple is a power of two that base + c is a multiple of.
+func (r *renderer) multiple(base *uop.UOp, c int) int {
+	n := lowest(c)
+	if base != nil {
+		n = min(n, r.alignment(base))
+	}
+	return n
+}
+
+const anyAlignment = 1 << 20
+
+func lowest(c int) int {
+	if c == 0 {
+		return anyAlignment
+	}
+	return min(c&-c, anyAlignment)
+}
+
+// alignment is a power of two that an index is a multiple of.
+func (r *renderer) alignment(u *uop.UOp) int {
+	if c, ok := u.ConstInt(); ok {
+		return lowest(c)
+	}
+	switch u.Op() {
+	case uop.Reg:
+		return max(1, r.aligned[u])
+	case uop.Add:
+		return min(r.alignment(u.At(0)), r.alignment(u.At(1)))
+	case uop.Mul:
+		return min(r.alignment(u.At(0))*r.alignment(u.At(1)), anyAlignment)
+	case uop.MulAdd:
+		return min(r.alignment(u.At(0))*r.alignment(u.At(1)), r.alignment(u.At(2)))
+	case uop.Neg:
+		return r.alignment(u.At(0))
+	case uop.Shl:
+		if c, ok := u.At(1).ConstInt(); ok && c < 20 {
+			return min(r.alignment(u.At(0))<<c, anyAlignment)
+		}
+	}
+	return 1
+}
+
+// head declares the buffers and the helpers that were used.
+func (r *renderer) head() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "@group(0) @binding(0) var<uniform> u: array<vec4<u32>, %d>;\n", 1+(len(r.p.Vars)+3)/4)
+	for i, q := range r.p.Params {
+		access := "read"
+		if q.Write {
+			access = "read_write"
+		}
+		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: array<%s>;\n", i+1, access, i, stored(q.DType))
+	}
+	for i, q := range r.p.Params {
+		if n := subword(q.DType); n > 1 {
+			b.WriteString(r.subwordHelpers(fmt.Sprintf("p%d", i), n))
+		}
+	}
+	for _, name := range r.order {
+		if text, ok := helpers[name]; ok {
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// subwordHelpers read and write parts of words. An invocation that writes a part owns the whole word: the
+// moves see to that.
+func (r *renderer) subwordHelpers(p string, n int) string {
+	bits, mask, shift := 32/n, 1<<(32/n)-1, map[int]int{2: 1, 4: 2}[n]
+	s := ""
+	if r.uses["load_"+p] {
+		s += fmt.Sprintf("fn load_%[1]s(i: i32) -> u32 { return (%[1]s[i >> %[2]du] >> ((u32(i) & %[3]du) * %[4]du)) & 0x%[5]xu; }\n",
+			p, shift, n-1, bits, mask)
+	}
+	if r.uses["store_"+p] {
+		s += fmt.Sprintf("fn store_%[1]s(i: i32, x: u32) {\n\tlet s = (u32(i) & %[3]du) * %[4]du;\n"+
+			"\t%[1]s[i >> %[2]du] = (%[1]s[i >> %[2]du] & ~(0x%[5]xu << s)) | (x << s);\n}\n", p, shift, n-1, bits, mask)
+	}
+	return s
+}
+
+// use notes a helper and what it needs.
+func (r *renderer) use(name string) string {
+	if !r.uses[name] {
+		for _, n := range needs[name] {
+			r.use(n)
+		}
+		r.uses[name] = true
+		r.order = append(r.order, name)
+	}
+	return name
+}
+
+func extent(u *uop.UOp) int       { return u.Arg().(uop.RangeArg).N }
+func rangeName(u *uop.UOp) string { return fmt.Sprintf("i%d", u.Arg().(uop.RangeArg).ID) }
+func regName(u *uop.UOp) string   { return fmt.Sprintf("v%d", u.Arg().(uop.RegArg).ID) }

@@ -1,0 +1,154 @@
+// Package wgsl spells lowered kernels in the WebGPU shading language.
+//
+// It knows the language, what it cannot say, and what shader compilers take for granted. It refuses to know why a
+// kernel looks as it does, and what runs it.
+//
+//	p, err := codegen.Lower(spec, moves, wgsl.Target(wgsl.Machine{}))
+//	k, err := wgsl.Render(p) // k.Source, k.Entry, k.Grid
+package wgsl
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Name is the target's, and that of the plans written for it.
+const Name = "wgsl"
+
+// Machine is what the code generator should know of an adapter; zero limits stand for the least that WebGPU promises.
+type Machine struct {
+	Limits   plan.Limits
+	Software bool // runs on a processor
+	NoOpt    bool
+}
+
+// Target describes the language on an adapter to the lowering. Its values are scalars; neighbouring accesses to
+// memory are put together when they are spelled.
+func Target(m Machine) *codegen.Target {
+	least := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	least(&m.Limits.MaxBindings, 8)
+	least(&m.Limits.Groups, maxGroups)
+	least(&m.Limits.Invocations, 256)
+	if m.Limits.Shared == 0 {
+		m.Limits.Shared = 16 << 10
+	}
+	if m.Limits.MaxBytes == 0 {
+		m.Limits.MaxBytes = 128 << 20
+	}
+	return &codegen.Target{
+		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: 64, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
+		Grid: true, Software: m.Software,
+	}
+}
+
+const (
+	maxGroups   = 65535
+	invocations = 64 // of a workgroup
+)
+
+// has: arithmetic of 32-bit words and of pairs of them; 16-bit floats are words that can be moved and selected.
+// The functions of the language promise too little.
+func has(o uop.Op, d dtype.DType) bool {
+	switch d {
+	case dtype.F64:
+		return false
+	case dtype.F16, dtype.BF16:
+		return o == uop.Where || o == uop.Bitcast
+	case dtype.Bool:
+		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Where || o == uop.Bitcast
+	}
+	switch o {
+	case uop.Exp2, uop.Log2, uop.Sin:
+		return false
+	}
+	return true
+}
+
+// Render writes a kernel. The entry's name is a hash of the text, so equal kernels have equal names.
+func Render(p *codegen.Program) (k plan.Kernel, err error) {
+	for i, q := range p.Params {
+		if q.DType == dtype.F64 {
+			return k, fmt.Errorf("argument %d: %w", i, &codegen.Unsupported{Target: "WEBGPU", Op: uop.Load, DType: q.DType})
+		}
+	}
+	r := newRenderer(p)
+	defer func() {
+		if x := recover(); x != nil {
+			if u, ok := x.(*codegen.Unsupported); ok {
+				err = u
+				return
+			}
+			panic(fmt.Errorf("wgsl: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))
+		}
+	}()
+	threads := countThreads(p.Body)
+	group := min(invocations, 1<<bits.Len(uint(threads-1)))
+	grid := fold((threads + group - 1) / group)
+	r.block(p.Body, 2)
+	var body strings.Builder
+	fmt.Fprintf(&body, "(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {\n")
+	for _, s := range r.scratch {
+		fmt.Fprintf(&body, "\t%s\n", s)
+	}
+	at := "wg.x"
+	if grid[1] > 1 {
+		at = fmt.Sprintf("(wg.y * %du + wg.x)", grid[0])
+	}
+	fmt.Fprintf(&body, "\tlet at = i32(%s * %du + li);\n", at, group)
+	fmt.Fprintf(&body, "\tif (at < %d) {\n%s\t}\n}\n", threads, r.out.String())
+	head := r.head()
+	sum := sha256.Sum256([]byte(p.Name + head + body.String()))
+	entry := "k_" + hex.EncodeToString(sum[:8])
+	k = plan.Kernel{
+		Name: p.Name, Kinds: p.Kinds, Entry: entry, Threads: int32(threads), Grid: grid,
+		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
+		Source: fmt.Sprintf("// %s\n%s@compute @workgroup_size(%d)\nfn %s%s", p.Name, head, group, entry, body.String()),
+	}
+	for _, q := range p.Params {
+		k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: elements(q) * int64(q.DType.Size())})
+	}
+	return k, nil
+}
+
+func elements(q codegen.Param) int64 {
+	n := int64(1)
+	for _, d := range q.Dims {
+		n *= int64(d)
+	}
+	return n
+}
+
+// countThreads is the product of nested Thread loops; 0 where nothing is to be done.
+func countThreads(stmts []codegen.Stmt) int {
+	if len(stmts) == 0 {
+		return 0
+	}
+	n := 1
+	for _, s := range stmts {
+		if l, ok := s.(*codegen.Loop); ok && l.Kind == codegen.Thread {
+			n = max(n, l.Range.Arg().(uop.RangeArg).N*countThreads(l.Body))
+		}
+	}
+	return n
+}
+
+// fold spreads workgroups over two dimensions where one is too short.
+func fold(groups int) [3]uint32 {
+	if groups == 0 {
+		return [3]uint32{}
+	}
+	rows := (groups + maxGroups - 1) / maxGroups
+	return [3]uint32{uint32((groups + rows - 1) / rows), uint32(rows), 1}
+}

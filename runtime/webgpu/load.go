@@ -1,0 +1,151 @@
+package webgpu
+
+import (
+	"context"
+	"fmt"
+	goruntime "runtime"
+	"strings"
+	"sync"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+)
+
+// loaded is a plan with its pipelines.
+type loaded struct {
+	dev       *Device
+	plan      *plan.Plan
+	pipelines []*compiled // by kernel
+	args      int
+	arena     []int // memories of kind Arena
+
+	uniform Buffer // infinity, NaN, and the plan's variables
+	vars    []int32
+	written bool
+
+	groups map[string]Group // by step and buffers
+	epoch  uint64
+	mems   []*mem // of each memory, during a play
+	key    []byte
+}
+
+// pipelineKey: kernels of different plans that read the same are one pipeline.
+type pipelineKey struct{ source, entry, binds string }
+
+type compiled struct {
+	pipeline Pipeline
+	err      error
+}
+
+// RefusedKernel says that the driver does not take a kernel.
+type RefusedKernel struct {
+	Kernel string
+	Why    error
+	Source string // with line numbers
+}
+
+func (e *RefusedKernel) Error() string {
+	return fmt.Sprintf("%s: kernel %s was refused: %v\n%s", Name, e.Kernel, e.Why, e.Source)
+}
+
+func (e *RefusedKernel) Unwrap() error { return e.Why }
+
+// Load compiles all kernels, in parallel.
+func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error) {
+	if d.closed {
+		return nil, errClosed
+	}
+	if err := p.Check(Target); err != nil {
+		return nil, fmt.Errorf("%s: load plan: %w", Name, err)
+	}
+	l := &loaded{dev: d, plan: p, args: p.Args(), vars: make([]int32, len(p.Vars)), groups: map[string]Group{}, mems: make([]*mem, len(p.Memory))}
+	for i, m := range p.Memory {
+		if m.Kind == plan.Arena && m.Bytes > 0 {
+			l.arena = append(l.arena, i)
+		}
+	}
+	if err := d.compile(ctx, l); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (d *Device) compile(ctx context.Context, l *loaded) error {
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, goruntime.GOMAXPROCS(0))
+	for i := range l.plan.Kernels {
+		k := &l.plan.Kernels[i]
+		key, binds := keyOf(k)
+		c := d.pipelines[key]
+		if c == nil {
+			c = &compiled{}
+			d.pipelines[key] = c
+			wait.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				if c.err = ctx.Err(); c.err == nil {
+					c.pipeline, c.err = d.gpu.Pipeline(k.Source, k.Entry, binds)
+				}
+			})
+		}
+		l.pipelines = append(l.pipelines, c)
+	}
+	wait.Wait()
+	for i, c := range l.pipelines {
+		if c.err == nil {
+			continue
+		}
+		k := &l.plan.Kernels[i]
+		key, _ := keyOf(k)
+		delete(d.pipelines, key)
+		if why := d.gpu.Lost(); why != nil {
+			return &Lost{why}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return &RefusedKernel{k.Name, c.err, numbered(k.Source)}
+	}
+	return nil
+}
+
+func keyOf(k *plan.Kernel) (pipelineKey, []Bind) {
+	binds := []Bind{BindUniform}
+	text := []byte{'u'}
+	for _, b := range k.Binds {
+		if b.Write || b.Mutable {
+			binds, text = append(binds, BindReadWrite), append(text, 'w')
+		} else {
+			binds, text = append(binds, BindRead), append(text, 'r')
+		}
+	}
+	return pipelineKey{k.Source, k.Entry, string(text)}, binds
+}
+
+func numbered(source string) string {
+	var b strings.Builder
+	for i, line := range strings.Split(strings.TrimRight(source, "\n"), "\n") {
+		fmt.Fprintf(&b, "%4d  %s\n", i+1, line)
+	}
+	return b.String()
+}
+
+// Plan is what was loaded.
+func (l *loaded) Plan() *plan.Plan { return l.plan }
+
+// Free drops the plan's groups; pipelines stay for other plans.
+func (l *loaded) Free() {
+	l.drop()
+	if l.uniform != nil {
+		l.uniform.Release()
+		l.uniform = nil
+	}
+	l.dev = nil
+}
+
+func (l *loaded) drop() {
+	for _, g := range l.groups {
+		g.Release()
+	}
+	clear(l.groups)
+}

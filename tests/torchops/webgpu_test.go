@@ -1,0 +1,3 @@
+package torchops
+
+import _ "github.com/weft-ml/weft/backends/webgpu" // WEFT_DEVICES may name it
