@@ -76,7 +76,7 @@ func (l *Legalizer) one(u *uop.UOp) *uop.UOp {
 	if w == v {
 		return v
 	}
-	return l.Do(w)
+	return l.Do(l.roundProducts(v, w))
 }
 
 func (l *Legalizer) has(o uop.Op, d dtype.DType) bool {

@@ -142,12 +142,15 @@ func maximum(a, b *uop.UOp) *uop.UOp {
 	return a.Less(b).Where(b, b.Equal(b).Where(a.Equal(b).Where(both, a), b))
 }
 
-// mulAdd is exact in F64 for F32; elsewhere the product is rounded, too.
+// mulAdd is a MulAdd of the graph on a target that has none: exact where there is F64, else the product is rounded.
 func (l *Legalizer) mulAdd(v *uop.UOp) *uop.UOp {
 	a, b, c := v.At(0), v.At(1), v.At(2)
-	if v.DType() == dtype.F32 && l.has(uop.Cast, dtype.F64) && l.has(uop.Add, dtype.F64) {
-		a, b, c = a.Cast(dtype.F64), b.Cast(dtype.F64), c.Cast(dtype.F64)
-		return a.Mul(b).Add(c).Cast(dtype.F32)
+	wide := l.has(uop.Cast, dtype.F64) && l.has(uop.Add, dtype.F64)
+	switch {
+	case v.DType() == dtype.F32 && wide:
+		return fusedF32(a, b, c)
+	case v.DType() == dtype.F64 && wide:
+		return fusedF64(a, b, c)
 	}
 	return a.Mul(b).Add(c)
 }

@@ -90,7 +90,7 @@ func Legal(spec *Spec, moves []Move, target *Target) (err error) {
 }
 
 func (b *builder) legalise(stmts []Stmt) []Stmt {
-	return mapStmts(stmts, NewLegalizer(b.t, b.target).Do)
+	return mapStmts(b.roundSums(stmts), NewLegalizer(b.t, b.target).Do)
 }
 
 // verify checks the scope of ranges and registers, and that no reduction is left.

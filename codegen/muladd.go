@@ -1,0 +1,118 @@
+package codegen
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Where a target has no multiply-add, sums of products and the shared polynomials round their products: they
+// need the speed and not the last digit. A MulAdd of the graph is computed exactly: whoever wrote it may need just
+// that, to know what a product lost.
+
+// roundSums takes apart the multiply-adds of accumulators that the target has not.
+func (b *builder) roundSums(stmts []Stmt) []Stmt {
+	if b.target.Has(uop.MulAdd, dtype.F32) && b.target.Has(uop.MulAdd, dtype.F64) {
+		return stmts
+	}
+	out := make([]Stmt, len(stmts))
+	for i, s := range stmts {
+		if inside := body(s); inside != nil {
+			s = withBody(s, b.roundSums(inside))
+		}
+		if set, ok := s.(*Set); ok && len(set.Regs) == 1 {
+			v := set.Values[0]
+			if v.Op() == uop.MulAdd && v.At(2) == set.Regs[0] && !b.target.Has(uop.MulAdd, v.DType()) {
+				s = &Set{set.Regs, []*uop.UOp{v.At(2).Add(v.At(0).Mul(v.At(1)))}}
+			}
+		}
+		out[i] = s
+	}
+	return out
+}
+
+// roundProducts takes apart the multiply-adds of what a rule has made of a transcendental function.
+func (l *Legalizer) roundProducts(v, w *uop.UOp) *uop.UOp {
+	switch v.Op() {
+	case uop.Exp2, uop.Log2, uop.Sin:
+	default:
+		return w
+	}
+	done := map[*uop.UOp]*uop.UOp{}
+	walk([]*uop.UOp{w}, func(u *uop.UOp) bool { return l.done[u] != nil }, func(u *uop.UOp) {
+		n := u.WithSrc(l.t, func(s *uop.UOp) *uop.UOp {
+			if x := done[s]; x != nil {
+				return x
+			}
+			return s
+		})
+		if n.Op() == uop.MulAdd && !l.has(uop.MulAdd, n.DType()) {
+			n = n.At(0).Mul(n.At(1)).Add(n.At(2))
+		}
+		if n != u && l.plain[u] {
+			l.plain[n] = true
+		}
+		done[u] = n
+	})
+	if x := done[w]; x != nil {
+		return x
+	}
+	return w
+}
+
+// sumError is what rounding has cut off from s = x + y.
+func sumError(s, x, y *uop.UOp) *uop.UOp {
+	back := s.Sub(x)
+	return x.Sub(s.Sub(back)).Add(y.Sub(back))
+}
+
+// toOdd moves s, a rounded sum that misses rest, to the neighbour towards rest whose last digit is odd, so that
+// rounding it again is rounding once.
+func toOdd(s, rest *uop.UOp) *uop.UOp {
+	b := s.Bitcast(dtype.U64)
+	zero := s.Int(0)
+	down := rest.Less(zero).Xor(s.Less(zero))
+	odd := down.Where(b.Add(b.Int(-1)), b).Or(b.Int(1))
+	exact := rest.Equal(zero).Or(rest.Equal(rest).Not()) // infinite sums have no rest
+	return exact.Where(b, odd).Bitcast(s.DType())
+}
+
+// fusedF32 is a·b + c rounded once: in F64 the product is exact.
+func fusedF32(a, b, c *uop.UOp) *uop.UOp {
+	a, b, c = a.Cast(dtype.F64), b.Cast(dtype.F64), c.Cast(dtype.F64)
+	p := a.Mul(b)
+	s := p.Add(c)
+	return toOdd(s, sumError(s, p, c)).Cast(dtype.F32)
+}
+
+// fusedF64 is a·b + c rounded once, by Boldo and Melquiond (2008): the product and two sums as pairs, of which the
+// last two low parts are added to odd. Numbers so large or small that parts of them are lost are multiplied
+// and added as they are.
+func fusedF64(a, b, c *uop.UOp) *uop.UOp {
+	p := a.Mul(b)
+	e := productError(p, a, b)
+	t := c.Add(e)
+	s := p.Add(t)
+	low, high := sumError(t, c, e), sumError(s, p, t)
+	z := low.Add(high)
+	exact := s.Add(toOdd(z, sumError(z, low, high)))
+	limit := a.Float(math.Ldexp(1, 990))
+	safe := magnitude(a).Less(limit).And(magnitude(b).Less(limit)).And(magnitude(p).Less(limit)).And(magnitude(c).Less(limit)).
+		And(a.Float(math.Ldexp(1, -960)).Less(magnitude(p)))
+	return safe.Where(exact, p.Add(c))
+}
+
+// productError is a·b − p for p = a·b rounded, by Dekker and Veltkamp.
+func productError(p, a, b *uop.UOp) *uop.UOp {
+	ah, al := halves(a)
+	bh, bl := halves(b)
+	return al.Mul(bl).Sub(p.Sub(ah.Mul(bh)).Sub(al.Mul(bh)).Sub(ah.Mul(bl)))
+}
+
+// halves splits a number into its upper and lower digits.
+func halves(x *uop.UOp) (hi, lo *uop.UOp) {
+	t := x.Mul(x.Float(1<<27 + 1))
+	hi = t.Sub(t.Sub(x))
+	return hi, x.Sub(hi)
+}
