@@ -7,6 +7,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -151,6 +152,10 @@ func choose() (*Engine, error) {
 	var failed []string
 	for _, b := range order {
 		e, err := open(b.Name, nil)
+		var wrong *runtime.Misconfigured
+		if errors.As(err, &wrong) {
+			return nil, err
+		}
 		if err != nil {
 			failed = append(failed, fmt.Sprintf("%s: %v", b.Name, err))
 			continue

@@ -46,3 +46,12 @@ func (e *OutOfMemory) Error() string {
 	return fmt.Sprintf("%s: out of memory: asked for %d bytes while %d of %d are live; free tensors, use smaller batches or raise WEFT_MEM",
 		e.Device, e.Asked, e.Live, e.Max)
 }
+
+// Misconfigured is returned when opening a device fails because of a setting, such as a cache folder that cannot be
+// written to. It is to be corrected; no other device is taken instead.
+type Misconfigured struct{ Err error }
+
+func (e *Misconfigured) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *Misconfigured) Unwrap() error { return e.Err }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -121,7 +122,13 @@ func (p *program) bench(ctx context.Context, names []string, o benchOptions) err
 	if b.options, _, err = settings(p.getenv, p.log); err != nil {
 		return err
 	}
-	needPeaks := slices.ContainsFunc(cases, func(c benchCase) bool { return c.flops+c.bytes > 0 || c.name == "limits" })
+	if b.options.CacheDir == "" { // a folder of its own, so that compiling is measured
+		if b.options.CacheDir, err = os.MkdirTemp("", "weft-bench-"); err != nil {
+			return fmt.Errorf("make a folder for compiled kernels: %w", err)
+		}
+		defer os.RemoveAll(b.options.CacheDir)
+	}
+	needPeaks := b.device == "CPU" && slices.ContainsFunc(cases, func(c benchCase) bool { return c.flops+c.bytes > 0 || c.name == "limits" })
 	if needPeaks {
 		if err := b.measurePeaks(); err != nil {
 			fmt.Fprintf(p.log, "no peaks to compare with: %v\n", err)
@@ -237,6 +244,10 @@ func (b *bench) measureOn(ctx context.Context, c benchCase, threads int) (*bench
 	}
 	end := e.Stats()
 	med := median(times)
+	if b.device == "NULL" { // which compiles and never runs
+		return &benchResult{Case: c.name, Device: e.Name(), Kernels: compiled.Kernels - before.Kernels,
+			Launches: (end.Launches - settled.Launches) / len(times), CompileMS: first, PeakBytes: end.PeakBytes, Threads: 1}, nil
+	}
 	return &benchResult{
 		Case: c.name, Device: e.Name(), MedianMS: med, MinMS: slices.Min(times), Threads: max(e.Info().Threads, 1),
 		GFlops: c.flops / (med * 1e6), GBps: c.bytes / (med * 1e6),

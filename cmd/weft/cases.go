@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-ml/weft/data"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/tensor"
@@ -119,13 +120,11 @@ func convnetCase(ctx context.Context) (once, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := newDigits(ctx, e, 28, 28, trainOptions{Seed: 1})
+	d, err := newDigits(ctx, e, 28, 28, trainOptions{Seed: 1})
 	if err != nil {
 		return nil, err
 	}
-	set := data.Synthetic(1, batch, 0)
-	return func(ctx context.Context) error {
-		_, err := t.Step(ctx, set.Train.Images, set.Train.Labels)
-		return err
-	}, nil
+	set := data.Synthetic(1, batch, 0).Train
+	x := tensor.FromBytes(dtype.U8, []int{batch, set.H, set.W}, set.Images)
+	return replayed(d.learn, x, tensor.FromBytes(dtype.U8, []int{batch}, set.Labels)), nil
 }

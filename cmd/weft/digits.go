@@ -60,7 +60,7 @@ type digits struct {
 }
 
 // newDigits makes the network with random weights of a seed.
-func newDigits(ctx context.Context, e *engine.Engine, h, w int, o trainOptions) (trainee, error) {
+func newDigits(ctx context.Context, e *engine.Engine, h, w int, o trainOptions) (*digits, error) {
 	d := &digits{eng: e, h: h, w: w, capture: !o.NoCapture}
 	tensor.Seed(uint32(o.Seed) ^ uint32(o.Seed>>32))
 	err := tensor.Try(func() { d.net = newConvnet(h, w) })

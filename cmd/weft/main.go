@@ -18,6 +18,7 @@ import (
 
 	_ "github.com/weft-ml/weft/backends"
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
 )
 
 // Exit codes.
@@ -48,7 +49,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, lo
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(log)
-	err := root.ExecuteContext(ctx)
+	var err error
+	// What building a graph panics with, such as a device without memory for it, is an error here.
+	if failed := tensor.Try(func() { err = root.ExecuteContext(ctx) }); failed != nil {
+		err = failed
+	}
 	var usage usageError
 	var unknown *engine.UnknownDevice
 	switch {

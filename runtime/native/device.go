@@ -42,7 +42,7 @@ func Open(options Options) (runtime.Device, error) {
 	}
 	cache, err := openCache(options.CacheDir)
 	if err != nil {
-		return nil, err
+		return nil, &runtime.Misconfigured{Err: err}
 	}
 	d := &Device{options: options, cc: cc}
 	d.memory.limit, d.memory.poison = options.MemoryLimit, options.Poison
