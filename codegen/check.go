@@ -34,7 +34,9 @@ func (k *kernel) check() error {
 			return fmt.Errorf("codegen: axis %s is peeled, so it must be serial or shared by threads", name)
 		}
 		if a.kind == Thread {
-			if threads++; a.owner != "" || threads > 1 || len(k.groups) > 1 || !k.target.Threads {
+			threads++
+			one := threads == 1 && k.target.Threads || k.target.Grid
+			if a.owner != "" || !one || len(k.groups) > 1 {
 				return fmt.Errorf("codegen: thread %s: threads share one axis of the outputs of the only nest", name)
 			}
 		}
