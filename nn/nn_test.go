@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -285,4 +287,29 @@ func TestCapturedStepsAreThose(t *testing.T) {
 	eager, replayed := train(false), train(true)
 	assert.Equal(t, eager, replayed)
 	assert.Equal(t, []float32{6}, eager[8])
+}
+
+func TestManyStepsKeepNothing(t *testing.T) {
+	e, err := engine.Use("")
+	require.NoError(t, err)
+	net := []*nn.Linear{nn.NewLinear(8, 16), nn.NewLinear(16, 1)}
+	opt, err := nn.NewAdam(ctx, net, nn.AdamOptions{})
+	require.NoError(t, err)
+	x, y := tensor.Rand(4, 8), tensor.Rand(4, 1)
+	require.NoError(t, tensor.Realize(ctx, x, y))
+	var heap, live []int64
+	for i := range 1201 {
+		loss := net[1].Forward(net[0].Forward(x).ReLU()).Sub(y).Square().Mean()
+		require.NoError(t, opt.Step(ctx, loss))
+		if i%200 == 0 {
+			runtime.GC()
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			heap, live = append(heap, int64(m.HeapAlloc)), append(live, e.Stats().LiveBytes)
+		}
+	}
+	// Nodes of the last two generations stay, so the heap goes up and down.
+	assert.Less(t, slices.Max(heap[4:]), slices.Max(heap[:4])*6/5+1<<20)
+	assert.Less(t, live[6], live[1]+4<<20)
 }
