@@ -27,7 +27,7 @@ const (
 	Special  Fill = iota // anything: zeros, infinities, NaN, extremes, denormals, and random numbers of all sizes
 	Finite               // as Special, without infinities, NaN and extremes
 	Exact                // quarters up to ±4: sums and products of some thousands are exact in any order
-	Powers               // ±½, ±1, ±2: products are exact
+	Powers               // 1, −1 and some ±½, ±2: products are exact
 	Smooth               // between ±2
 	Positive             // between ½ and 2
 	Distinct             // all different while the type allows
@@ -91,8 +91,8 @@ func (in *Inputs) value(d dtype.DType, fill Fill, i int) uop.Value {
 	switch fill {
 	case Exact:
 		return uop.FloatValue(d, float64(r.IntN(33)-16)/4)
-	case Powers:
-		return uop.FloatValue(d, []float64{-1, 1, 1, -1, 2, 0.5, -2, -0.5}[r.IntN(8)])
+	case Powers: // few that are not 1, so that no part of a long product overflows
+		return uop.FloatValue(d, []float64{2, 0.5, -2, -0.5, 1, -1}[min(5, r.IntN(40))])
 	case Smooth:
 		return uop.FloatValue(d, 4*r.Float64()-2)
 	case Positive:
@@ -176,11 +176,20 @@ func (in *Inputs) integer(d dtype.DType, fill Fill, i int) uop.Value {
 
 // View is an array seen through movement that hides how it lies in memory.
 func (in *Inputs) View(d dtype.DType, fill Fill, shape ...int) *uop.UOp {
+	return in.through(in.rng.IntN(6), d, fill, shape)
+}
+
+// Varied is a View in which no element is repeated, for functions that divide by a variance.
+func (in *Inputs) Varied(d dtype.DType, fill Fill, shape ...int) *tensor.Tensor {
+	return tensor.FromNode(in.through(in.rng.IntN(4), d, fill, shape), in.engine)
+}
+
+func (in *Inputs) through(kind int, d dtype.DType, fill Fill, shape []int) *uop.UOp {
 	rank := len(shape)
 	if rank == 0 {
 		return in.Leaf(d, fill, 1).Reshape()
 	}
-	switch in.rng.IntN(6) {
+	switch kind {
 	case 0: // transposed
 		back, order := make([]int, rank), make([]int, rank)
 		for i := range shape {

@@ -129,16 +129,16 @@ func (s *suite) norms() {
 		rank := len(shape)
 		for _, d := range []dtype.DType{dtype.F32, s.oneOf(dtype.F64, dtype.F16, dtype.BF16)} {
 			s.add(fmt.Sprintf("softmax %v %v", shape, d.Short()), tolerance["smooth"], func(in *Inputs) []*uop.UOp {
-				x := in.view(d, Smooth, shape...).Mul(3)
+				x := in.Varied(d, Smooth, shape...).Mul(3)
 				return nodes(x.Softmax(-1), x.Softmax(0), x.LogSoftmax(-1), x.LogSumExp(rank-1))
 			})
 			s.add(fmt.Sprintf("layer norm %v %v", shape, d.Short()), tolerance["smooth"], func(in *Inputs) []*uop.UOp {
-				x := in.view(d, Smooth, shape...)
+				x := in.Varied(d, Smooth, shape...)
 				w, b := in.Tensor(d, Smooth, n), in.Tensor(d, Smooth, n)
 				return nodes(x.LayerNorm(w, b, 1e-5, n), x.RMSNorm(w, 1e-5, n))
 			})
 			s.add(fmt.Sprintf("variance %v %v", shape, d.Short()), tolerance["smooth"], func(in *Inputs) []*uop.UOp {
-				x := in.view(d, Smooth, shape...)
+				x := in.Varied(d, Smooth, shape...)
 				return nodes(x.Var(0, -1), x.Var(0, 0), x.Std(0), x.Mean())
 			})
 		}
@@ -146,7 +146,7 @@ func (s *suite) norms() {
 	for _, shape := range [][]int{{2, 4, 5, 5}, {3, 6, 7}, {5, 16, 3, 3}} {
 		c := shape[1]
 		s.add(fmt.Sprintf("channel norms %v", shape), tolerance["smooth"], func(in *Inputs) []*uop.UOp {
-			x, w, b := in.view(dtype.F32, Smooth, shape...), in.Tensor(dtype.F32, Smooth, c), in.Tensor(dtype.F32, Smooth, c)
+			x, w, b := in.Varied(dtype.F32, Smooth, shape...), in.Tensor(dtype.F32, Smooth, c), in.Tensor(dtype.F32, Smooth, c)
 			mean, variance := x.ChannelMoments(0)
 			return nodes(x.BatchNorm(mean, variance, w, b, 1e-5), x.GroupNorm(2, w, b, 1e-5), x.InstanceNorm(w, b, 1e-5), mean, variance)
 		})
