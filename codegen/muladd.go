@@ -86,21 +86,31 @@ func fusedF32(a, b, c *uop.UOp) *uop.UOp {
 	return toOdd(s, sumError(s, p, c)).Cast(dtype.F32)
 }
 
-// fusedF64 is a·b + c rounded once, by Boldo and Melquiond (2008): the product and two sums as pairs, of which the
-// last two low parts are added to odd. Numbers so large or small that parts of them are lost are multiplied
-// and added as they are.
+// fusedF64 is a·b + c rounded once (denormal results twice), by Boldo and Melquiond (2008): the product and two sums as pairs, of which the
+// last two low parts are added to odd. Large numbers are scaled first. Where the product is so small that
+// its low part is lost, or not finite, it is added as it is.
 func fusedF64(a, b, c *uop.UOp) *uop.UOp {
-	p := a.Mul(b)
-	e := productError(p, a, b)
-	t := c.Add(e)
+	const large, scale = 900, 200
+	one, up, down := a.Int(1), a.Float(math.Ldexp(1, scale)), a.Float(math.Ldexp(1, -scale))
+	top, inf := a.Float(math.Ldexp(1, large)), a.Float(math.Inf(1))
+	isLarge := func(x *uop.UOp) *uop.UOp { return magnitude(x).Less(top).Not() }
+	plain := a.Mul(b)
+	scaleB := isLarge(b)
+	scaleA := isLarge(a).Or(isLarge(plain).And(scaleB.Not())).Or(isLarge(c))
+	x, y := a.Mul(scaleA.Where(down, one)), b.Mul(scaleB.Where(down, one))
+	w := c.Mul(scaleA.Where(down, one)).Mul(scaleB.Where(down, one))
+
+	p := x.Mul(y)
+	e := productError(p, x, y)
+	t := w.Add(e)
 	s := p.Add(t)
-	low, high := sumError(t, c, e), sumError(s, p, t)
+	low, high := sumError(t, w, e), sumError(s, p, t)
 	z := low.Add(high)
-	exact := s.Add(toOdd(z, sumError(z, low, high)))
-	limit := a.Float(math.Ldexp(1, 990))
-	safe := magnitude(a).Less(limit).And(magnitude(b).Less(limit)).And(magnitude(p).Less(limit)).And(magnitude(c).Less(limit)).
-		And(a.Float(math.Ldexp(1, -960)).Less(magnitude(p)))
-	return safe.Where(exact, p.Add(c))
+	exact := s.Add(toOdd(z, sumError(z, low, high))).Mul(scaleA.Where(up, one)).Mul(scaleB.Where(up, one))
+
+	finite := magnitude(a).Less(inf).And(magnitude(b).Less(inf))
+	safe := finite.And(magnitude(c).Less(inf)).And(magnitude(s).Less(inf)).And(a.Float(math.Ldexp(1, -960)).Less(magnitude(p)))
+	return safe.Where(exact, finite.And(magnitude(c).Equal(inf)).Where(c, plain.Add(c)))
 }
 
 // productError is a·b − p for p = a·b rounded, by Dekker and Veltkamp.

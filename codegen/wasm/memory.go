@@ -112,17 +112,24 @@ func (r *renderer) store(s *codegen.Store) {
 		return
 	}
 	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
-	if ok && stride == 1 && r.mask == nil {
+	vec := r.vec(s.Value) || d.Size()*r.n <= 16 // else one value for more lanes than its vectors have
+	if ok && stride == 1 && r.mask == nil && vec {
 		offset := r.address(s.Buf, base)
 		r.lanesOf(s.Value)
 		r.storeLanes(d, offset)
 		return
 	}
-	r.lanesOf(s.Value)
-	v := r.local(v128)
+	k := kindOfType(d)
+	var v uint32
+	if vec {
+		r.lanesOf(s.Value)
+		v = r.local(v128)
+	} else {
+		r.scalar(s.Value)
+		v = r.local(k)
+	}
 	r.set(v)
 	at := r.lanesAt(s.Buf, index, base, stride, ok)
-	k := r.memoryKind(d)
 	for i := range r.n {
 		if r.mask != nil {
 			r.get(r.mask.local)
@@ -131,16 +138,15 @@ func (r *renderer) store(s *codegen.Store) {
 		}
 		offset := at(i)
 		r.get(v)
-		r.extract(k, i)
+		if vec {
+			r.extract(k, i)
+		}
 		r.mem(storeName(d), offset)
 		if r.mask != nil {
 			r.end()
 		}
 	}
 }
-
-// memoryKind is the kind of one lane of a value as it is stored.
-func (r *renderer) memoryKind(d dtype.DType) kind { return kindOfType(d) }
 
 // lanesOf computes a value per lane as it is stored: truth values as 0 or 1.
 func (r *renderer) lanesOf(u *uop.UOp) {

@@ -32,6 +32,7 @@ type renderer struct {
 	lane *uop.UOp            // its range
 	vary func(*uop.UOp) bool // differs between lanes
 	mask *mask               // lanes that take part; nil for all
+	sum  *uop.UOp            // the register whose new value is being computed
 }
 
 // mask is a vector of lanes that are all ones or zeros, in a local.
@@ -121,9 +122,6 @@ func (r *renderer) loop(l *codegen.Loop) {
 	switch l.Kind {
 	case codegen.Vector:
 		r.n, r.lane, r.vary = extent(l.Range), l.Range, codegen.Varying(l)
-		if r.n != 2 && r.n != 4 {
-			panic(fmt.Sprintf("BUG: %d lanes", r.n))
-		}
 		r.block(l.Body)
 		r.n, r.lane, r.vary = 0, nil, nil
 	case codegen.Thread:
@@ -262,7 +260,9 @@ func (r *renderer) assign(regs, values []*uop.UOp) {
 		case u.DType() == dtype.Bool:
 			r.maskOf(values[i], reg.bits)
 		default:
+			r.sum = u
 			r.vectorAs(values[i], reg.bits)
+			r.sum = nil
 		}
 		if reg.kind == v128 && r.mask != nil {
 			r.get(reg.local)
@@ -278,6 +278,10 @@ func (r *renderer) assign(regs, values []*uop.UOp) {
 // fold merges lanes by halves, then into the scalars.
 func (r *renderer) fold(s *codegen.Fold) {
 	t := s.Regs[0].Home()
+	if r.n > 4 { // as many lanes as one likes: nothing differs between them
+		r.foldEqual(s)
+		return
+	}
 	x, y := make([]*uop.UOp, len(s.Values)), make([]*uop.UOp, len(s.Values))
 	lanes := map[*uop.UOp]bool{}
 	for i, v := range s.Values {
@@ -323,6 +327,30 @@ func (r *renderer) fold(s *codegen.Fold) {
 	}
 	r.assign(s.Regs, codegen.Legalize(t, legal, s.Monoid.Info().Merge(s.Regs, y)...))
 	r.vary, r.mask = old, mask
+}
+
+// foldEqual merges a value with itself until it stands for all lanes, then into the scalars.
+func (r *renderer) foldEqual(s *codegen.Fold) {
+	t := s.Regs[0].Home()
+	x := make([]*uop.UOp, len(s.Values))
+	for i, v := range s.Values {
+		if r.vec(v) {
+			panic(fmt.Sprintf("BUG: %d lanes", r.n))
+		}
+		x[i] = t.Make(uop.Reg, v.DType(), uop.RegArg{ID: 1<<21 + i})
+		k := r.kindOf(v)
+		if k == i32 && v.DType() == dtype.Index {
+			k = i64
+		}
+		r.scalarAs(v, k)
+		reg := register{local: r.local(k), kind: k}
+		r.set(reg.local)
+		r.regs[x[i]] = reg
+	}
+	for n := 1; n < r.n; n *= 2 {
+		r.assign(x, codegen.Legalize(t, legal, s.Monoid.Info().Merge(x, x)...))
+	}
+	r.assign(s.Regs, codegen.Legalize(t, legal, s.Monoid.Info().Merge(s.Regs, x)...))
 }
 
 func dependsOn(set map[*uop.UOp]bool) func(u *uop.UOp) bool {

@@ -205,16 +205,12 @@ func (r *renderer) apply(u *uop.UOp, k kind) {
 	case uop.Max:
 		r.maximum(d, k)
 	case uop.MulAdd:
-		if k == f32 || k == f64 || d.IsInt() {
-			c := r.local(k)
-			r.set(c)
-			r.op(p + "mul")
-			r.get(c)
-			r.op(p + "add")
-			r.wrap(d)
-			return
-		}
-		panic("BUG: multiply-add of " + d.String())
+		c := r.local(k)
+		r.set(c)
+		r.op(p + "mul")
+		r.get(c)
+		r.op(p + "add")
+		r.wrap(d)
 	case uop.IDiv, uop.Mod, uop.Shr:
 		r.op(p + arithmetic[u.Op()] + signs(d))
 	case uop.Less:

@@ -250,13 +250,24 @@ func (r *renderer) velementwise(u *uop.UOp, k kind, bits int) {
 			r.vwrap(d)
 			return
 		}
+		if p := u.At(1); r.machine.Relaxed && d.IsFloat() && u.At(0) == r.sum && p.Op() == uop.Mul {
+			r.vector(p.At(0))
+			r.vector(p.At(1))
+			r.vector(u.At(0))
+			r.op(shape[k] + "relaxed_madd")
+			return
+		}
 	case uop.Max:
 		r.vectorAs(u.At(0), bits)
 		r.vectorAs(u.At(1), bits)
 		r.vmaximum(d, k)
 		return
 	case uop.MulAdd:
-		r.vmuladd(u, k, bits)
+		r.vectorAs(u.At(2), bits)
+		r.vectorAs(u.At(0), bits)
+		r.vectorAs(u.At(1), bits)
+		r.op(p+"mul", p+"add")
+		r.vwrap(d)
 		return
 	case uop.Shl, uop.Shr:
 		if r.vec(u.At(1)) {
@@ -294,22 +305,6 @@ func (r *renderer) velementwise(u *uop.UOp, k kind, bits int) {
 	default:
 		panic(fmt.Sprintf("BUG: WebAssembly cannot spell %s of %s", u.Op(), d))
 	}
-}
-
-// vmuladd is a·b + c, in one instruction where the machine has it.
-func (r *renderer) vmuladd(u *uop.UOp, k kind, bits int) {
-	if r.machine.Relaxed && u.DType().IsFloat() {
-		for _, s := range u.Src() {
-			r.vectorAs(s, bits)
-		}
-		r.op(shape[k] + "relaxed_madd")
-		return
-	}
-	r.vectorAs(u.At(2), bits)
-	r.vectorAs(u.At(0), bits)
-	r.vectorAs(u.At(1), bits)
-	r.op(shape[k]+"mul", shape[k]+"add")
-	r.vwrap(u.DType())
 }
 
 func (r *renderer) vmaximum(d dtype.DType, k kind) {

@@ -6,8 +6,8 @@
 //	p, err := codegen.Lower(spec, moves, wasm.Target(wasm.Machine{}))
 //	k, err := wasm.Renderer(wasm.Machine{})(p) // k.Code is a function's body, k.Source its text to read
 //
-// A multiply-add is one instruction where Machine.Relaxed allows it and rounds twice elsewhere: WebAssembly has no
-// other, and float64 would be many times slower. Index arithmetic has 32 bits wherever the bounds show that they
+// WebAssembly has no multiply-add. Accumulators of products use the relaxed one where Machine.Relaxed allows it, and
+// else round twice; a MulAdd of the graph is computed exactly. Index arithmetic has 32 bits wherever the bounds show that they
 // suffice; indices of lanes always have 32 bits, four lanes at a time.
 package wasm
 
@@ -56,6 +56,8 @@ func has(o uop.Op, d dtype.DType) bool {
 	switch o {
 	case uop.Exp2, uop.Log2, uop.Sin:
 		return false
+	case uop.MulAdd:
+		return d.IsInt()
 	}
 	return true
 }

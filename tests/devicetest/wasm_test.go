@@ -1,0 +1,5 @@
+package devicetest
+
+import "testing"
+
+func TestWASM(t *testing.T) { Run(t, "WASM") }
