@@ -39,6 +39,9 @@ func (b *builder) expand(stmts []Stmt) []Stmt {
 func (b *builder) lanes(r *uop.UOp, body []Stmt) int {
 	vary := b.varying(body, r)
 	n := 64
+	if b.target.VectorLen(widest) == 1 { // no lanes, whatever depends on the range
+		n = 1
+	}
 	seen := map[*uop.UOp]bool{}
 	visit(body, func(s Stmt) {
 		walk(exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
