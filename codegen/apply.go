@@ -61,7 +61,7 @@ func (k *kernel) applyOne(m Move) error {
 		k.carry = append(k.carry, m)
 		return nil
 	}
-	return fmt.Errorf("unknown")
+	return k.assumeFinite(m)
 }
 
 func (k *kernel) noAxis(name string) error {

@@ -128,6 +128,13 @@ func (c *chooser) look() {
 			a := c.access(slot, u.Src()[2:])
 			a.name, a.u, a.free = names[u], u, c.facts.freeRanges(u)
 			a.gated = u.At(1).Op() != uop.Const
+			if a.gated && !c.anyLength() && len(c.groups) == 1 && c.needless(u) {
+				a.gated, a.free = false, rangeSet{}
+				for _, x := range u.Src()[2:] {
+					a.free = a.free.or(c.facts.freeRanges(x))
+				}
+				c.finite = append(c.finite, a.name)
+			}
 			byLoad[u] = a
 			c.loads = append(c.loads, a)
 		case uop.Reduce:

@@ -232,5 +232,8 @@ func (c *chooser) tiles() []Move {
 		return nil
 	}
 	p := &arranger{chooser: c, t: t}
+	for _, name := range c.finite { // loads are named before anything is split
+		p.out = append(p.out, Move{Verb: Finite, Name: name})
+	}
 	return p.moves()
 }

@@ -45,12 +45,26 @@ func (k *kernel) fold(u *uop.UOp) *uop.UOp {
 			}
 			return u.At(2)
 		}
+		if u.At(2).IsConst(0) && zeroUnless(u.At(0), u.At(1)) {
+			return u.At(1)
+		}
 	case uop.Load:
 		if c, ok := u.At(1).ConstValue(); ok && !c.Bool() {
 			return u.Int(0)
 		}
 	}
 	return u
+}
+
+// zeroUnless says that u is a load, or a product of loads, whose gate is c: +0 where c does not hold.
+func zeroUnless(c, u *uop.UOp) bool {
+	for u.Op() == uop.Mul {
+		if !zeroUnless(c, u.At(1)) {
+			return false
+		}
+		u = u.At(0)
+	}
+	return u.Op() == uop.Load && u.At(1) == c
 }
 
 func (k *kernel) foldIndex(u *uop.UOp) *uop.UOp {

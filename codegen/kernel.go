@@ -43,6 +43,7 @@ type kernel struct {
 	place  map[*uop.UOp]int    // position of a range in an explicit order
 	stages []Move
 	carry  []Move
+	finite []string // loads whose gate is dropped while all their elements are finite
 	nextID int // of a new range
 }
 

@@ -22,9 +22,10 @@ const (
 	Vectors             // vector n.1
 	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [tile k.1] [vector n.1]
 	Carry               // carry r0 in scratch layout m,n
+	Finite              // finite p2: while no element of its array is infinite or NaN, p2 needs no gate
 )
 
-var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "tile", "vector", "stage", "carry"}
+var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "tile", "vector", "stage", "carry", "finite"}
 
 func (v Verb) String() string { return verbNames[v] }
 

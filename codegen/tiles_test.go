@@ -2,13 +2,16 @@ package codegen_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // small are kernels in which operands are used again, of odd sizes.
@@ -90,4 +93,37 @@ func TestTiles(t *testing.T) {
 		}
 	}
 	check(t, "tiles", jobs, want, 1e-4)
+}
+
+// slidProduct is the gradient of a convolution to its input as the graph writes it: the product is slid, so that both
+// factors have the gate.
+func slidProduct(v window) *kit {
+	k := newKit()
+	o := k.param(dtype.F32, true, v.n, v.ci, v.h, v.h)
+	g, w := k.param(dtype.F32, false, v.n, v.co, v.out(), v.out()), k.param(dtype.F32, false, v.co, v.ci, v.k, v.k)
+	a := k.rngs(v.n, v.ci, v.h, v.h, v.co, v.k, v.k)
+	oh, ow := a[2].Add(a[5].Neg()).Add(k.Index(v.pad)), a[3].Add(a[6].Neg()).Add(k.Index(v.pad))
+	gate := k.inside(oh, v.out()).And(k.inside(ow, v.out()))
+	p := k.loadIf(g, gate, a[0], a[4], oh, ow).Mul(k.loadIf(w, gate, a[4], a[1], a[5], a[6]))
+	k.out(o, a[:4], k.sum(gate.Where(p, p.Int(0)), a[4:]...))
+	return k
+}
+
+func TestFinite(t *testing.T) {
+	var jobs []*job
+	var want [][]array
+	for _, bad := range []float64{0, math.Inf(1), math.NaN()} {
+		k := slidProduct(window{2, 17, 5, 8, 3, 1, 1})
+		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
+		if bad != 0 {
+			bufs[2][50] = uop.FloatValue(dtype.F32, bad)
+		}
+		w := clone(bufs)
+		naive(k.s, w)
+		moves := codegen.Choose(k.s, target())
+		require.Contains(t, codegen.MovesString(moves), "finite p2")
+		require.Contains(t, codegen.MovesString(moves), "by box")
+		jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
+	}
+	check(t, "finite", jobs, want, 1e-4)
 }

@@ -38,6 +38,9 @@ func (b *builder) reg(d dtype.DType) *uop.UOp {
 
 // tree builds the whole kernel.
 func (b *builder) tree() []Stmt {
+	if len(b.finite) > 0 {
+		return b.twoWays()
+	}
 	var body []Stmt
 	for _, g := range b.groups {
 		body = append(body, b.nestOf(g)...)
