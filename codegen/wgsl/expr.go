@@ -59,8 +59,11 @@ func (r *renderer) expr(u *uop.UOp) string {
 		return fmt.Sprintf("max(%s, %s)", r.expr(u.At(0)), r.expr(u.At(1)))
 	case uop.MulAdd:
 		a, b, c := r.expr(u.At(0)), r.expr(u.At(1)), r.expr(u.At(2))
-		if d == dtype.F32 {
+		if d == dtype.F32 && (u.At(2).Op() == uop.Const || r.mutable[u.At(2)]) { // a polynomial or an accumulator may round twice
 			return fmt.Sprintf("fma(%s, %s, %s)", a, b, c)
+		}
+		if d == dtype.F32 {
+			return fmt.Sprintf("%s(%s, %s, %s)", r.use("fused"), a, b, c)
 		}
 		return narrow(d, fmt.Sprintf("(%s * %s + %s)", a, b, c))
 	case uop.Shl, uop.Shr:

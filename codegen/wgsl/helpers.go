@@ -8,6 +8,51 @@ var helpers = map[string]string{
 	"maximum": "fn maximum(a: f32, b: f32) -> f32 { return select(a, select(b, max(a, b), number(b)), number(a)); }\n",
 	"root":    "fn root(x: f32) -> f32 { return select(x, select(sqrt(x), bitcast<f32>(u[0].y), x < 0.0f), number(x)); }\n",
 
+	// fused multiplies and adds with one rounding, in integers: fma is allowed to round twice, and does on processors
+	// without the instruction. The sum is formed in 64 bits, with what was shifted out kept in the last.
+	"jam": `fn jam(a: vec2<u32>, n: u32) -> vec2<u32> {
+	let s = shr_u64(a, min(n, 63u));
+	let lost = n > 63u || any(shl64(s, min(n, 63u)) != a);
+	return vec2<u32>(select(s.x, 0u, n > 63u) | select(0u, 1u, lost && any(a != vec2<u32>(0u))), select(s.y, 0u, n > 63u));
+}
+`,
+	"split": `fn split(b: u32) -> vec2<i32> {
+	let m = b & 0x7fffffu;
+	let z = countLeadingZeros(m | 1u) - 8u;
+	let e = i32((b >> 23u) & 0xffu);
+	return select(vec2<i32>(i32(m | 0x800000u), e - 150), vec2<i32>(i32(m << z), -149 - i32(z)), e == 0);
+}
+`,
+	"fused": `fn fused(a: f32, b: f32, c: f32) -> f32 {
+	let ba = bitcast<u32>(a); let bb = bitcast<u32>(b); let bc = bitcast<u32>(c);
+	if (max(ba & 0x7fffffffu, bb & 0x7fffffffu) < 0x7f800000u && (bc & 0x7fffffffu) >= 0x7f800000u) { return c; }
+	if (max(ba & 0x7fffffffu, bb & 0x7fffffffu) >= 0x7f800000u || (ba & 0x7fffffffu) == 0u || (bb & 0x7fffffffu) == 0u || (bc & 0x7fffffffu) == 0u) { return a * b + c; }
+	let sa = split(ba); let sb = split(bb); let sc = split(bc);
+	var p = shl64(mul64(vec2<u32>(u32(sa.x), 0u), vec2<u32>(u32(sb.x), 0u)), 14u);
+	var q = shl64(vec2<u32>(u32(sc.x), 0u), 38u);
+	let ep = sa.y + sb.y - 14; let eq = sc.y - 38;
+	p = jam(p, u32(max(eq - ep, 0)));
+	q = jam(q, u32(max(ep - eq, 0)));
+	var sign = (ba ^ bb) & 0x80000000u;
+	if (sign == (bc & 0x80000000u)) {
+		p = add64(p, q);
+	} else if (less_u64(p, q)) {
+		p = add64(q, neg64(p));
+		sign = sign ^ 0x80000000u;
+	} else {
+		p = add64(p, neg64(q));
+	}
+	if (all(p == vec2<u32>(0u))) { return 0.0f; }
+	let z = select(countLeadingZeros(p.y), 32u + countLeadingZeros(p.x), p.y == 0u);
+	p = shl64(p, z);
+	let e = max(ep, eq) - i32(z) + 190;
+	p = jam(p, u32(clamp(1 - e, 0, 64)));
+	let w = p.y | select(0u, 1u, p.x != 0u);
+	let up = select(0u, 1u, ((w & 0xffu) | ((w >> 8u) & 1u)) > 0x80u);
+	let bits = (u32(max(e, 1) - 1) << 23u) + (w >> 8u) + up;
+	return bitcast<f32>(select(bits, bitcast<u32>(u[0].x), e >= 255 || bits > 0x7f800000u) | sign);
+}
+`,
 	"extend": "fn extend(x: i32) -> vec2<u32> { return vec2<u32>(bitcast<u32>(x), bitcast<u32>(x >> 31u)); }\n",
 	"add64": `fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 	let l = a.x + b.x;
@@ -106,6 +151,7 @@ var helpers = map[string]string{
 
 var needs = map[string][]string{
 	"less": {"number"}, "equal": {"number"}, "maximum": {"number"}, "root": {"number"},
+	"jam": {"shl64", "shr_u64"}, "fused": {"split", "shl64", "mul64", "jam", "add64", "neg64", "less_u64"},
 	"mul64": {"mul_high"}, "max_u64": {"less_u64"}, "max_i64": {"less_i64"},
 	"div64_step": {"f32_to_u64", "u64_to_f32", "add64", "neg64", "mul64"}, "div64_last": {"less_u64", "add64", "neg64"},
 	"divmod64": {"u64_to_f32", "div64_step", "div64_last"}, "div64": {"divmod64"}, "mod64": {"divmod64"},

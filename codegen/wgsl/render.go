@@ -36,7 +36,7 @@ func newRenderer(p *codegen.Program) *renderer {
 			if l, ok := s.(*codegen.Loop); ok && (l.Kind == codegen.Serial || l.Kind == codegen.Thread) {
 				return
 			}
-			panic(fmt.Sprintf("BUG: WGSL cannot spell %T", s))
+			panic(fmt.Sprintf("BUG: WGSL cannot spell this:\n%s", codegen.Dump(p)))
 		}
 	})
 	return r
