@@ -245,36 +245,47 @@ func (k *kernel) replacePair(a, b, m *uop.UOp, linear map[*uop.UOp]affine, outs 
 	})
 }
 
-// mergeReduceAxes does the same for the ranges of reductions.
+// mergeReduceAxes does the same for the ranges of reductions; several over the same ranges must agree.
 func (k *kernel) mergeReduceAxes() {
-	for again := true; again; {
-		again = false
-		linear := map[*uop.UOp]affine{}
-		var outs []affine
-		used := rangeSet{}
-		k.accesses(linear, &outs, &used)
-		owners := map[*uop.UOp]int{}
-		var reds []*uop.UOp
-		for _, u := range uop.Topo(k.roots()...) {
-			if _, ranges := reduceParts(u); ranges != nil {
-				reds = append(reds, u)
-				for _, r := range ranges {
-					owners[r]++
-				}
+	for k.mergeOneReduce() {
+	}
+}
+
+func (k *kernel) mergeOneReduce() bool {
+	linear := map[*uop.UOp]affine{}
+	var outs []affine
+	used := rangeSet{}
+	k.accesses(linear, &outs, &used)
+	next := map[*uop.UOp]*uop.UOp{} // the range that follows in every reduction, or nil
+	var order []*uop.UOp
+	for _, u := range uop.Topo(k.roots()...) {
+		_, ranges := reduceParts(u)
+		for i, r := range ranges {
+			var follows *uop.UOp
+			if i+1 < len(ranges) {
+				follows = ranges[i+1]
 			}
-		}
-	search:
-		for _, u := range reds {
-			_, ranges := reduceParts(u)
-			for j := 0; j+1 < len(ranges); j++ {
-				if owners[ranges[j]] > 1 || owners[ranges[j+1]] > 1 {
-					continue
-				}
-				if k.mergePair(ranges[j], ranges[j+1], linear, outs, used, -1) != nil {
-					again = true
-					break search
-				}
+			if old, seen := next[r]; !seen {
+				next[r] = follows
+				order = append(order, r)
+			} else if old != follows {
+				next[r] = nil
 			}
 		}
 	}
+	before := map[*uop.UOp]int{}
+	for _, u := range uop.Topo(k.roots()...) {
+		_, ranges := reduceParts(u)
+		for i, r := range ranges {
+			if i == 0 || next[ranges[i-1]] != r {
+				before[r]++ // not always preceded by the same one
+			}
+		}
+	}
+	for _, a := range order {
+		if b := next[a]; b != nil && before[b] == 0 && k.mergePair(a, b, linear, outs, used, -1) != nil {
+			return true
+		}
+	}
+	return false
 }

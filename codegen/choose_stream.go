@@ -156,10 +156,15 @@ func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
 		return
 	}
 	x := c.laneAxis(r)
-	if x == nil || c.owners(x) > 1 {
+	if x == nil {
 		return
 	}
 	n, name := extent(x), c.name(x)
+	if slices.ContainsFunc(*moves, func(m Move) bool { // shared with a reduction that was seen to
+		return slices.ContainsFunc(r.ranges, func(x *uop.UOp) bool { return m.Name == c.name(x) })
+	}) {
+		return
+	}
 	if c.anyLength() {
 		*moves = append(*moves, Move{Verb: Vectors, Name: name})
 		return

@@ -137,6 +137,6 @@ func (b *builder) anyInfinite(l *uop.UOp) ([]Stmt, *uop.UOp) {
 	test := x.Sub(x).Equal(x.Int(0)).Where(one.Int(0), one)
 	b.byR[outer] = &axis{r: outer, full: -1, owner: "finite"}
 	b.byR[inner] = &axis{r: inner, full: -1, kind: Vector, owner: "finite"}
-	stmts, regs := b.reduce(b.t.ReduceRanges(uop.MaxOf, []*uop.UOp{test}, []*uop.UOp{outer, inner}), spot{})
-	return stmts, regs[0]
+	stmts, regs := b.reduce([]*uop.UOp{b.t.ReduceRanges(uop.MaxOf, []*uop.UOp{test}, []*uop.UOp{outer, inner})}, spot{})
+	return stmts, regs[0][0]
 }

@@ -44,7 +44,7 @@ type kernel struct {
 	stages []Move
 	carry  []Move
 	finite []string // loads whose gate is dropped while all their elements are finite
-	nextID int // of a new range
+	nextID int      // of a new range
 }
 
 // newKernel copies the Spec into canonical form and names what moves may speak of.

@@ -7,41 +7,51 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// peelReduce splits a reduction's axis into n/f·f iterations and a rest that is a reduction of its own; the
+// peelReduce splits an axis of reductions into n/f·f iterations and a rest that is a reduction of its own; the
 // monoid merges both.
 func (k *kernel) peelReduce(a *axis, n, f int) error {
-	name := a.owner
-	old := k.values[name]
-	if old == nil || old.Op() != uop.Reduce || k.owners(a.r) != 1 {
-		return fmt.Errorf("axis %s belongs to several reductions; split it exactly", a.name)
-	}
 	outer, inner, rest := k.newRange(n/f, a.name+".0"), k.newRange(f, a.name+".1"), k.newRange(n%f, a.name+".t")
 	main := outer.Mul(k.t.Index(f)).Add(inner)
 	tail := rest.Add(k.t.Index(n - n%f))
 	delete(k.axes, a.name)
-	k.addAxis(a.name+".0", outer, name)
-	k.addAxis(a.name+".1", inner, name)
-	k.addAxis(a.name+".t", rest, name+"t")
-	var first, second *uop.UOp
-	k.rewriteReduce(old, func(u *uop.UOp) []*uop.UOp {
-		first = k.replaceRange(u, a.r, main, outer, inner)
-		second = k.renameRanges(k.replaceRange(u, a.r, tail, rest), name+"t", rest)
+	k.addAxis(a.name+".0", outer, a.owner)
+	k.addAxis(a.name+".1", inner, a.owner)
+	k.addAxis(a.name+".t", rest, a.owner+"t")
+	others := map[*uop.UOp]*uop.UOp{} // the tail's own ranges in place of the other ones
+	names := map[*uop.UOp]string{}
+	for _, name := range k.reds {
+		if u := k.values[name]; u.Op() == uop.Reduce && k.reducesOver(u, a.r) {
+			names[u] = name
+		}
+	}
+	k.rewriteReduce(func(u *uop.UOp) bool { return names[u] != "" }, func(old, u *uop.UOp) []*uop.UOp {
+		name := names[old]
+		first := k.replaceRange(u, a.r, main, outer, inner)
+		second := k.renameRanges(k.replaceRange(u, a.r, tail, rest), name+"t", rest, others)
+		k.values[name], k.values[name+"t"] = first, second
+		k.reds = append(k.reds, name+"t")
 		parts, _ := reduceParts(u)
 		m := u.Arg().(uop.ReduceArg).Monoid.Info()
 		return m.Merge(partsOf(first, len(parts)), partsOf(second, len(parts)))
 	})
-	k.values[name], k.values[name+"t"] = first, second
-	k.reds = append(k.reds, name+"t")
+	for name, v := range k.values { // loads are named after those of the main part
+		if v.Op() != uop.Reduce && k.facts.freeRanges(v).has(k.facts.rangeID(a.r)) {
+			k.values[name] = k.substitute(map[*uop.UOp]*uop.UOp{a.r: main}, v)
+		}
+	}
 	return nil
+}
+
+func (k *kernel) reducesOver(u, r *uop.UOp) bool {
+	_, ranges := reduceParts(u)
+	return slices.Contains(ranges, r)
 }
 
 // owners counts the reductions over a range.
 func (k *kernel) owners(r *uop.UOp) (n int) {
 	for _, name := range k.reds {
-		if u := k.values[name]; u.Op() == uop.Reduce {
-			if _, ranges := reduceParts(u); slices.Contains(ranges, r) {
-				n++
-			}
+		if u := k.values[name]; u.Op() == uop.Reduce && k.reducesOver(u, r) {
+			n++
 		}
 	}
 	return n
@@ -56,17 +66,17 @@ func partsOf(u *uop.UOp, n int) []*uop.UOp {
 	return out
 }
 
-// rewriteReduce replaces a reduction by a tuple.
-func (k *kernel) rewriteReduce(old *uop.UOp, by func(u *uop.UOp) []*uop.UOp) {
-	var results []*uop.UOp
+// rewriteReduce replaces reductions by tuples. by gets the reduction as it was and with its operands rewritten.
+func (k *kernel) rewriteReduce(which func(u *uop.UOp) bool, by func(old, u *uop.UOp) []*uop.UOp) {
+	results := map[*uop.UOp][]*uop.UOp{}
 	k.rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		w := remake(k.t, u, src)
-		if u == old {
-			results = by(w)
-			return tuple(k.t, results)
+		if which(u) {
+			results[u] = by(u, w)
+			return tuple(k.t, results[u])
 		}
-		if u.Op() == uop.Part && u.At(0) == old {
-			return results[u.Arg().(uop.PartArg).I]
+		if u.Op() == uop.Part && results[u.At(0)] != nil {
+			return results[u.At(0)][u.Arg().(uop.PartArg).I]
 		}
 		return w
 	})
@@ -90,12 +100,12 @@ func (k *kernel) replaceRange(u, r, at *uop.UOp, ranges ...*uop.UOp) *uop.UOp {
 	return k.t.Make(uop.Reduce, u.DType(), u.Arg(), src...)
 }
 
-// renameRanges gives a copy of a reduction its own ranges, but for those to keep, named after it.
-func (k *kernel) renameRanges(u *uop.UOp, name string, keep *uop.UOp) *uop.UOp {
+// renameRanges gives a copy of a reduction its own ranges, but for the one to keep, named after it; with collects
+// what replaces what.
+func (k *kernel) renameRanges(u *uop.UOp, name string, keep *uop.UOp, with map[*uop.UOp]*uop.UOp) *uop.UOp {
 	_, ranges := reduceParts(u)
-	with := map[*uop.UOp]*uop.UOp{}
 	for i, r := range ranges {
-		if r != keep {
+		if r != keep && with[r] == nil {
 			with[r] = k.newRange(extent(r), "")
 			k.addAxis(fmt.Sprintf("%s.%s", name, letters(i)), with[r], name)
 		}
@@ -138,7 +148,7 @@ func (k *kernel) nest(m Move) error {
 	}
 	outer := slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return slices.Contains(inner, r) })
 	var result *uop.UOp
-	k.rewriteReduce(old, func(u *uop.UOp) []*uop.UOp {
+	k.rewriteReduce(func(u *uop.UOp) bool { return u == old }, func(_, u *uop.UOp) []*uop.UOp {
 		parts, _ := reduceParts(u)
 		a := u.Arg().(uop.ReduceArg)
 		var blocks []*uop.UOp

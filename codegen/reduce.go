@@ -35,51 +35,74 @@ func rank(x bool) int {
 	return 0
 }
 
-// reduce builds a reduction: accumulators, its loops, the update. Over a Vector axis each lane has
-// accumulators of its own, folded at the end.
-func (b *builder) reduce(u *uop.UOp, sp spot) ([]Stmt, []*uop.UOp) {
-	parts, ranges := reduceParts(u)
-	m := u.Arg().(uop.ReduceArg).Monoid
-	carried := b.carrying.is(u)
-	if carried {
-		ranges = slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return sp.open.has(b.facts.rangeID(r)) })
+// reduce builds reductions over the same ranges: accumulators, loops, the update. Over a Vector axis each lane has
+// accumulators of its own, folded at the end. It returns the results of each.
+func (b *builder) reduce(us []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
+	_, ranges := reduceParts(us[0])
+	sp.roots = nil
+	for _, u := range us {
+		parts, _ := reduceParts(u)
+		sp.roots = append(sp.roots, parts...)
+	}
+	if b.carrying.is(us[0]) {
+		return b.reduceCarried(us[0], ranges, sp)
 	}
 	loops := b.loopsOf(ranges)
-	sp.roots = parts
-	if carried {
-		regs, out := b.resume(m, parts)
-		return append(append(out, b.level(loops, sp, "", b.update(m, regs))...), b.suspend(regs)...), regs
-	}
-	regs, out := b.accumulators(m, parts)
+	regs, out := b.accumulators(us)
 	if sp.lanes && loops[0].kind == Vector { // inside other lanes each does the whole
 		serial := *loops[0]
 		serial.kind = Serial
 		loops = append(loops[1:], &serial)
 	}
 	if loops[0].kind != Vector {
-		return append(out, b.level(loops, sp, "", b.update(m, regs))...), regs
+		return append(out, b.level(loops, sp, "", update(us, regs))...), regs
 	}
-	lanes, body := b.accumulators(m, parts)
+	lanes, body := b.accumulators(us)
 	v := loops[0]
 	sp.open = sp.open.or(b.facts.set(v.r))
 	sp.lanes = true
-	body = append(body, b.level(loops[1:], sp, v.name, b.update(m, lanes))...)
-	body = append(body, &Fold{Regs: regs, Monoid: m, Range: v.r, Values: lanes})
+	body = append(body, b.level(loops[1:], sp, v.name, update(us, lanes))...)
+	for i, u := range us {
+		body = append(body, &Fold{Regs: regs[i], Monoid: monoidOf(u), Range: v.r, Values: lanes[i]})
+	}
 	return append(out, &Loop{Range: v.r, Kind: Vector, Reduce: true, Body: body}), regs
 }
 
-func (b *builder) accumulators(m uop.Monoid, parts []*uop.UOp) (regs []*uop.UOp, lets []Stmt) {
-	for i, p := range parts {
-		r := b.reg(p.DType())
-		regs = append(regs, r)
-		lets = append(lets, &Let{r, p.Const(m.Info().Identity(p.DType(), i))})
+func monoidOf(u *uop.UOp) uop.Monoid { return u.Arg().(uop.ReduceArg).Monoid }
+
+// reduceCarried does the loops that are not open yet, between taking up partial results and laying them down.
+func (b *builder) reduceCarried(u *uop.UOp, ranges []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
+	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return sp.open.has(b.facts.rangeID(r)) })
+	regs, out := b.resume(monoidOf(u), sp.roots)
+	all := [][]*uop.UOp{regs}
+	out = append(out, b.level(b.loopsOf(ranges), sp, "", update([]*uop.UOp{u}, all))...)
+	return append(out, b.suspend(regs)...), all
+}
+
+func (b *builder) accumulators(us []*uop.UOp) (regs [][]*uop.UOp, lets []Stmt) {
+	for _, u := range us {
+		parts, _ := reduceParts(u)
+		var mine []*uop.UOp
+		for i, p := range parts {
+			r := b.reg(p.DType())
+			mine = append(mine, r)
+			lets = append(lets, &Let{r, p.Const(monoidOf(u).Info().Identity(p.DType(), i))})
+		}
+		regs = append(regs, mine)
 	}
 	return regs, lets
 }
 
-func (b *builder) update(m uop.Monoid, regs []*uop.UOp) func(sp spot) []Stmt {
-	return func(sp spot) []Stmt {
-		return []Stmt{&Set{Regs: regs, Values: mergeInto(m, regs, sp.roots)}}
+// update merges the elements, which are the roots of the innermost place, into the accumulators.
+func update(us []*uop.UOp, regs [][]*uop.UOp) func(sp spot) []Stmt {
+	return func(sp spot) (out []Stmt) {
+		x := sp.roots
+		for i, u := range us {
+			n := len(regs[i])
+			out = append(out, &Set{Regs: regs[i], Values: mergeInto(monoidOf(u), regs[i], x[:n])})
+			x = x[n:]
+		}
+		return out
 	}
 }
 

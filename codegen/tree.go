@@ -213,40 +213,10 @@ func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
 	if len(staged) == 0 && !b.anyReduce(sp) {
 		return nil, sp
 	}
-	var out []Stmt
-	parts := map[*uop.UOp][]*uop.UOp{} // results of reductions that are done
-	var done uop.Map[*uop.UOp]
-	inner := func() spot { // the place as a part of this value sees it
-		names := make(map[string]*uop.UOp, len(sp.names))
-		for n, v := range sp.names {
-			names[n] = v
-			if w, _ := done.Get(v); w != nil {
-				names[n] = w
-			}
-		}
-		return spot{open: sp.open, names: names, lanes: sp.lanes}
-	}
-	next := b.mapSpot(sp, &done, func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
-		var w *uop.UOp
-		switch {
-		case u.Op() == uop.Part && parts[u.At(0)] != nil:
-			return parts[u.At(0)][u.Arg().(uop.PartArg).I]
-		case u.Op() == uop.Reduce && b.ready(u, sp.open):
-			stmts, regs := b.reduce(remake(b.t, u, src), inner())
-			out = append(out, stmts...)
-			parts[u] = regs
-			w = regs[0]
-		default:
-			w = b.fold(remake(b.t, u, src))
-		}
-		for _, m := range staged[u] {
-			var stmts []Stmt
-			stmts, w = b.stage(m, w, inner())
-			out = append(out, stmts...)
-		}
-		return w
-	})
-	return out, next
+	w := &computing{builder: b, sp: sp, staged: staged, parts: map[*uop.UOp][]*uop.UOp{}}
+	w.findSiblings()
+	next := b.mapSpot(sp, &w.done, w.node)
+	return w.out, next
 }
 
 // ready says whether a reduction can be computed here: what it depends on is open; a carried one waits for
