@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -63,23 +64,28 @@ func (t *Tensor) Xlogy(v any) *Tensor {
 	}, t, v)
 }
 
-// FMax is the larger of both; of a NaN and a number the number.
+// FMax is the larger of both; of a NaN and a number the number. Equal ones share the gradient.
 func (t *Tensor) FMax(v any) *Tensor {
-	return elementwise("FMax", nil, func(u []*uop.UOp) *uop.UOp { return prefer(u, u[1], u[0]) }, t, v)
+	return elementwise("FMax", nil, func(u []*uop.UOp) *uop.UOp { return prefer(u[0], u[1], u[1].Less(u[0]), u[0].Less(u[1])) }, t, v)
 }
 
-// FMin is the smaller of both; of a NaN and a number the number.
+// FMin is the smaller of both; of a NaN and a number the number. Equal ones share the gradient.
 func (t *Tensor) FMin(v any) *Tensor {
-	return elementwise("FMin", nil, func(u []*uop.UOp) *uop.UOp { return prefer(u, u[0], u[1]) }, t, v)
+	return elementwise("FMin", nil, func(u []*uop.UOp) *uop.UOp { return prefer(u[0], u[1], u[0].Less(u[1]), u[1].Less(u[0])) }, t, v)
 }
 
-// prefer takes the first of two unless less < more does not hold for it and the second is a number.
-func prefer(u []*uop.UOp, less, more *uop.UOp) *uop.UOp {
-	first := atMost(less, more)
-	if u[1].DType().IsFloat() {
-		first = first.Or(u[1].Equal(u[1]).Not())
+// prefer is x where first holds, y where second holds, and otherwise the one that is a number.
+func prefer(x, y, first, second *uop.UOp) *uop.UOp {
+	if !x.DType().IsFloat() {
+		return second.Where(y, x)
 	}
-	return first.Where(u[0], u[1])
+	second = second.Or(x.Equal(x).Not())
+	zero, one := x.Int(0), x.Int(1)
+	share := func(mine, others *uop.UOp) *uop.UOp {
+		return mine.Where(one, others.Where(zero, x.Equal(y).Where(x.Float(0.5), zero)))
+	}
+	first = first.Or(y.Equal(y).Not().And(second.Not()))
+	return second.Where(y, x).Derive(x, share(first, second), y, share(second, first))
 }
 
 // Heaviside is 0 below 0, v at 0, and 1 above.
@@ -121,7 +127,15 @@ func (t *Tensor) NanToNum(nan, inf, negInf float64) *Tensor {
 
 // Greatest is the largest finite number of t's float type.
 func (t *Tensor) Greatest() float64 {
-	return map[int]float64{2: 65504, 4: math.MaxFloat32, 8: math.MaxFloat64}[t.DType().Size()]
+	switch t.DType() {
+	case dtype.F16:
+		return 65504
+	case dtype.BF16:
+		return float64(dtype.FromBF16(0x7f7f))
+	case dtype.F64:
+		return math.MaxFloat64
+	}
+	return math.MaxFloat32
 }
 
 // Deg2Rad turns degrees into radians.

@@ -10,10 +10,10 @@ import (
 // positive is t where above 0, and 0 elsewhere.
 func (t *Tensor) positive() *Tensor { return t.Clamp(0, nil) }
 
-// HingeEmbedding is t where target is 1, and margin − t, at least 0, where it is −1.
+// HingeEmbedding is t where target is 1, and margin − t, at least 0, where it is −1; elsewhere it is both.
 func (t *Tensor) HingeEmbedding(target *Tensor, margin float64, options ...Loss) *Tensor {
 	o := lossOptions("HingeEmbedding", options)
-	l := target.Eq(1).Where(t, 0).Add(target.Eq(-1).Where(t.RSub(margin).positive(), 0))
+	l := target.Eq(-1).Where(0, t).Add(target.Eq(1).Where(0, t.RSub(margin).positive()))
 	return o.finish("HingeEmbedding", l)
 }
 

@@ -74,13 +74,13 @@ func (t *Tensor) MatrixNorm(kind MatrixNormKind, row, column int) *Tensor {
 	x := t.Permute(append(order, r, c)...)
 	switch kind {
 	case RowSum:
-		return x.Abs().Sum(-1).Max(-1)
+		return x.Abs().Sum(-1).Contiguous().Max(-1) // so that its gradient finds the very sums again
 	case LeastRowSum:
-		return x.Abs().Sum(-1).Min(-1)
+		return x.Abs().Sum(-1).Contiguous().Min(-1)
 	case ColumnSum:
-		return x.Abs().Sum(-2).Max(-1)
+		return x.Abs().Sum(-2).Contiguous().Max(-1)
 	case LeastColumn:
-		return x.Abs().Sum(-2).Min(-1)
+		return x.Abs().Sum(-2).Contiguous().Min(-1)
 	case Spectral:
 		return x.SingularValues().Max(-1)
 	case LeastValue:

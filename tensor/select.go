@@ -147,8 +147,8 @@ func (t *Tensor) longs(v []int64, shape ...int) *Tensor {
 	return t.beside(dtype.I64, shape, raw)
 }
 
-// BinCount counts how often each of 0, 1, 2, … stands in a list, or, with weights, adds up their weights. The result has at
-// least least elements, and as many as the largest number needs.
+// BinCount counts how often each of 0, 1, 2, … stands in a list, or, with weights, adds up their weights (float32, others as
+// float64). The result has at least least elements, and as many as the largest number needs.
 func (t *Tensor) BinCount(ctx context.Context, weights *Tensor, least int) (*Tensor, error) {
 	checkIndex("BinCount", t)
 	if t.Rank() != 1 || weights != nil && !weights.shape().Equal(t.shape()) {
@@ -167,6 +167,9 @@ func (t *Tensor) BinCount(ctx context.Context, weights *Tensor, least int) (*Ten
 	}
 	if weights == nil {
 		return Full(0, dtype.I32, n).ScatterAdd(0, t, 1), nil
+	}
+	if weights.DType() != dtype.F32 {
+		weights = weights.To(dtype.F64)
 	}
 	return Full(0, weights.DType(), n).ScatterAdd(0, t, weights), nil
 }

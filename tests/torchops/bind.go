@@ -10,9 +10,10 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-// param is one parameter of a signature.
+// param is one parameter of a signature; "input|values" has a second name.
 type param struct {
 	name     string
+	also     string
 	rest     bool // takes all further positional arguments
 	optional bool
 	def      any
@@ -31,10 +32,13 @@ func parseSignature(s string) signature {
 			continue
 		case strings.HasPrefix(name, "*"):
 			sig = append(sig, param{name: name[1:], rest: true, optional: true, def: []any{}})
-		case has:
-			sig = append(sig, param{name: name, optional: true, def: parseDefault(def)})
 		default:
-			sig = append(sig, param{name: name})
+			name, also, _ := strings.Cut(name, "|")
+			p := param{name: name, also: also, optional: has}
+			if has {
+				p.def = parseDefault(def)
+			}
+			sig = append(sig, p)
 		}
 	}
 	return sig
@@ -143,9 +147,11 @@ func bind(op string, sig signature, args []any, kwargs map[string]any) *call {
 		c.given[sig[i].name] = true
 	}
 	for name, v := range kwargs {
-		if !slices.ContainsFunc(sig, func(p param) bool { return p.name == name }) {
+		i := slices.IndexFunc(sig, func(p param) bool { return p.name == name || p.also == name })
+		if i < 0 {
 			misfit("%s has no parameter %s", op, name)
 		}
+		name = sig[i].name
 		if c.given[name] {
 			misfit("%s: %s given twice", op, name)
 		}

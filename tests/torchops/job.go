@@ -95,7 +95,7 @@ func failed(c *Case, format string, a ...any) *Result {
 
 // prepare builds the graph of a case. It gives either a job or the result.
 func (d *device) prepare(c *Case) (j *job, r *Result) {
-	row, ok := ops[c.Op]
+	row, ok := lookUp(c.Op)
 	if !ok {
 		return nil, &Result{c, NotYet, "no such op"}
 	}
@@ -385,9 +385,10 @@ func (d *device) finish(j *job) *Result {
 }
 
 func (d *device) checkWhole(j *job) error {
-	ref, ok := j.c.Args[0].(*Ref)
-	if !ok {
-		return fmt.Errorf("the checks refer to args[0], which is no tensor")
+	var ref *Ref
+	j.c.walkRefs(func(path string, r *Ref) { ref = r })
+	if ref == nil || len(j.whole) == 0 {
+		return fmt.Errorf("the checks need an input and outputs")
 	}
 	in, _ := hostArray(ref)
 	var got, want []array

@@ -48,7 +48,7 @@ var indexOps = map[string]op{
 	"torch.bucketize": one("input, boundaries, *, out_int32=False, right=False", func(c *call) T {
 		return c.T("boundaries").SearchSorted(c.left("input", "boundaries"), c.Bool("right"))
 	}),
-	"torch.searchsorted": one("sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None", searchSorted),
+	"torch.searchsorted": one("sorted_sequence, input|values, *, out_int32=False, right=False, side=None, sorter=None", searchSorted),
 	"torch.isin":         one("elements, test_elements, *, assume_unique=False, invert=False", isIn),
 	"torch.histc":        one("input, bins=100, min=0, max=0", histc),
 	"torch.histogram":    two("input, bins, *, range=None, weight=None, density=False", histogram),
@@ -61,10 +61,10 @@ var indexOps = map[string]op{
 		c.fails(err)
 		return y
 	}),
-	"torch.Tensor.__getitem__": one("self, index_list", func(c *call) T {
+	"torch.Tensor.__getitem__": one("self, index_list|index", func(c *call) T {
 		return c.T("self").At(c.index("index_list")...)
 	}),
-	"torch.Tensor.__setitem__": one("self, index_list, value", func(c *call) T {
+	"torch.Tensor.__setitem__": one("self, index_list|index, value", func(c *call) T {
 		return c.T("self").WithAt(c.Operand("value"), c.index("index_list")...)
 	}),
 	"torch.Tensor.item": {"self", func(c *call) []any {
