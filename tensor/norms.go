@@ -128,7 +128,7 @@ func (t *Tensor) CDist(o *Tensor, p float64) *Tensor {
 	return t.Unsqueeze(-2).Sub(o.Unsqueeze(-3)).Norm(p, -1)
 }
 
-// Cov is the covariance matrix of variables, the rows of t, with n − correction in the denominator. Counts and weights of the
+// Cov is the covariance matrix of variables, the rows of t, with n − correction in the denominator; of one row the variance. Counts and weights of the
 // observations, the columns, may be nil.
 func (t *Tensor) Cov(correction float64, counts, weights *Tensor) *Tensor {
 	if t.Rank() > 2 {
@@ -155,7 +155,7 @@ func (t *Tensor) Cov(correction float64, counts, weights *Tensor) *Tensor {
 		n = sum.Sub(square.Sum().Div(sum).Mul(correction))
 	}
 	out := c.Mul(w).MatMul(c.T()).Div(n.Maximum(0))
-	if t.Rank() < 2 {
+	if x.Dim(0) == 1 {
 		return out.Reshape()
 	}
 	return out

@@ -164,8 +164,10 @@ func (t *Tensor) VarKeep(correction int, axes ...int) *Tensor {
 	return t.keep(t.Var(correction, axes...), axes)
 }
 
-// Std is the square root of Var.
-func (t *Tensor) Std(correction int, axes ...int) *Tensor { return t.Var(correction, axes...).Sqrt() }
+// Std is the square root of Var; where it is 0 its gradient is 0.
+func (t *Tensor) Std(correction int, axes ...int) *Tensor {
+	return t.Var(correction, axes...).rootSafe()
+}
 
 // StdKeep is Std with the axes kept.
 func (t *Tensor) StdKeep(correction int, axes ...int) *Tensor {
