@@ -28,7 +28,7 @@ func (r *renderer) expr(u *uop.UOp) string {
 	case uop.Load:
 		return r.load(u)
 	}
-	if v, ok := constantOf(u); ok { // the language refuses constants that overflow
+	if v, ok := r.known(u); ok { // the language refuses constants that overflow
 		return r.constant(d, v)
 	}
 	if wide(d) || u.Op() != uop.Where && wide(u.At(0).DType()) {
@@ -71,6 +71,11 @@ func (r *renderer) expr(u *uop.UOp) string {
 	case uop.Less, uop.Equal:
 		return r.compare(u)
 	}
+	if d == dtype.F32 {
+		if s := r.strict(u); s != "" {
+			return s
+		}
+	}
 	op, ok := binary[u.Op()]
 	if !ok {
 		panic(fmt.Sprintf("BUG: WGSL cannot spell %s of %s", u.Op(), d))
@@ -78,25 +83,41 @@ func (r *renderer) expr(u *uop.UOp) string {
 	if d == dtype.Bool && u.Op() == uop.Xor {
 		op = "!="
 	}
-	if u.Op() == uop.Add && u.At(1).Op() == uop.Neg && !allConst(u.At(1)) {
+	if u.Op() == uop.Add && u.At(1).Op() == uop.Neg {
 		return narrow(d, "("+r.expr(u.At(0))+" - "+r.expr(u.At(1).At(0))+")")
 	}
 	return narrow(d, "("+r.expr(u.At(0))+" "+op+" "+r.expr(u.At(1))+")")
 }
 
-func allConst(u *uop.UOp) bool {
-	for _, s := range u.Src() {
-		if s.Op() != uop.Const {
-			return false
-		}
+// known is the value of an expression of constants.
+func (r *renderer) known(u *uop.UOp) (uop.Value, bool) {
+	if c, ok := u.ConstValue(); ok {
+		return c, true
 	}
-	return len(u.Src()) > 0
+	if k, ok := r.knowns[u]; ok {
+		return k.v, k.ok
+	}
+	for _, w := range uop.Topo(u) { // operands first
+		if _, ok := r.knowns[w]; ok || w.Op() == uop.Const {
+			continue
+		}
+		r.knowns[w] = r.knownStep(w)
+	}
+	return r.knowns[u].v, r.knowns[u].ok
 }
 
-// constantOf is the value of an op on constants.
-func constantOf(u *uop.UOp) (uop.Value, bool) {
-	if !u.Op().Elementwise() || !allConst(u) {
-		return 0, false
+type known struct {
+	v  uop.Value
+	ok bool
+}
+
+func (r *renderer) knownStep(u *uop.UOp) known {
+	if u.Op() == uop.Reg && r.named[u] != nil {
+		v, ok := r.known(r.named[u])
+		return known{v, ok}
+	}
+	if !u.Op().Elementwise() {
+		return known{}
 	}
 	from := u.At(0).DType()
 	if u.Op() == uop.Where {
@@ -104,9 +125,15 @@ func constantOf(u *uop.UOp) (uop.Value, bool) {
 	}
 	v := make([]uop.Value, len(u.Src()))
 	for i, s := range u.Src() {
-		v[i], _ = s.ConstValue()
+		if c, ok := s.ConstValue(); ok {
+			v[i] = c
+		} else if k := r.knowns[s]; k.ok {
+			v[i] = k.v
+		} else {
+			return known{}
+		}
 	}
-	return uop.Eval(u.Op(), from, u.DType(), v...), true
+	return known{uop.Eval(u.Op(), from, u.DType(), v...), true}
 }
 
 func (r *renderer) shift(u *uop.UOp) string {

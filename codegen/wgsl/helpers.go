@@ -3,6 +3,8 @@ package wgsl
 // helpers are functions that kernels use; needs says which of them use others.
 var helpers = map[string]string{
 	"number":  "fn number(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) <= 0x7f800000u; }\n",
+	"flip":    "fn flip(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ u[0].w); }\n",
+	"hide":    "fn hide(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ u[0].z); }\n",
 	"less":    "fn less(a: f32, b: f32) -> bool { return a < b && number(a) && number(b); }\n",
 	"equal":   "fn equal(a: f32, b: f32) -> bool { return a == b && number(a) && number(b); }\n",
 	"maximum": "fn maximum(a: f32, b: f32) -> f32 { return select(a, select(b, max(a, b), number(b)), number(a)); }\n",

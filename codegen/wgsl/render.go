@@ -15,16 +15,18 @@ type renderer struct {
 	out     strings.Builder
 	scratch []string // declarations of thread-local arrays
 	arrays  map[*uop.UOp]string
-	mutable map[*uop.UOp]bool // registers that are assigned
-	aligned map[*uop.UOp]int  // what a named index is a multiple of
-	uses    map[string]bool   // helpers
+	mutable map[*uop.UOp]bool     // registers that are assigned
+	aligned map[*uop.UOp]int      // what a named index is a multiple of
+	named   map[*uop.UOp]*uop.UOp // what a register that is not assigned stands for
+	knowns  map[*uop.UOp]known
+	uses    map[string]bool // helpers
 	order   []string
 	inside  []*uop.UOp // ranges of open Thread loops
 	stride  int        // invocations of one iteration of the next Thread loop
 }
 
 func newRenderer(p *codegen.Program) *renderer {
-	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{},
+	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{},
 		uses: map[string]bool{}, stride: countThreads(p.Body)}
 	codegen.Visit(p.Body, func(s codegen.Stmt) {
 		switch s := s.(type) {
@@ -74,8 +76,11 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 		word := "let"
 		if r.mutable[s.Reg] {
 			word = "var"
-		} else if s.Reg.DType() == dtype.Index {
-			r.aligned[s.Reg] = r.alignment(s.Value)
+		} else {
+			r.named[s.Reg] = s.Value
+			if s.Reg.DType() == dtype.Index {
+				r.aligned[s.Reg] = r.alignment(s.Value)
+			}
 		}
 		r.line(depth, "%s %s: %s = %s;", word, regName(s.Reg), value(s.Reg.DType()), r.expr(s.Value))
 	case *codegen.Set:

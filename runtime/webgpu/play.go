@@ -90,8 +90,8 @@ func (l *loaded) bind(args []runtime.Mem, vars []int32) error {
 	return nil
 }
 
-// block brings the uniform block up to date: the bits of infinity and NaN, which shader compilers must not know,
-// then the variables.
+// block brings the uniform block up to date: bits that shader compilers must not know (infinity, NaN, 0 and −0 as
+// floats), then the variables.
 func (l *loaded) block(vars []int32) error {
 	if l.written && slices.Equal(vars, l.vars) {
 		return nil
@@ -107,6 +107,7 @@ func (l *loaded) block(vars []int32) error {
 	data := make([]byte, size)
 	binary.LittleEndian.PutUint32(data, 0x7f800000)
 	binary.LittleEndian.PutUint32(data[4:], 0x7fc00000)
+	binary.LittleEndian.PutUint32(data[12:], 0x80000000)
 	for i, v := range vars {
 		binary.LittleEndian.PutUint32(data[16+4*i:], uint32(v))
 	}

@@ -15,7 +15,11 @@ type Tolerance struct {
 	Scale float64 // units in the last place of the largest finite element of the array
 	One   float64 // units in the last place of 1
 	Zero  bool    // the sign of zero does not matter
+	Tiny  bool    // numbers below the least normal one may count as zero
 }
+
+// flushes are the devices that may take denormal numbers for zero: WebGPU leaves that to the machine.
+var flushes = map[string]bool{"WEBGPU": true}
 
 // tolerance is the one table of what ops may differ by from the truth, which carries sums in float64 and
 // rounds once. Whatever is not in it must be exact to the bit (of NaNs only that they are).
@@ -28,13 +32,13 @@ var tolerance = map[string]Tolerance{
 	"max":                 {Zero: true},                   // of both zeros
 	"muladd f16":          {ULP: 1},                       // computed in float32 and rounded again
 	"muladd bf16":         {ULP: 1},
-	"to integer and back": {Zero: true},                 // gcc's -fno-trapping-math makes it trunc, which keeps −0
-	"reduce":              {Zero: true},                 // a sum of negative zeros, and max
-	"sumexp":              {ULP: 32, Scale: 2},          // rescaled as the maximum grows
-	"moments":             {ULP: 128, Scale: 4, One: 2}, // one update an element
-	"long":                {ULP: 2048},                  // the same over hundred thousands
-	"rounded":             {ULP: 4, Scale: 4},           // sums of rounded products
-	"smooth":              {ULP: 32, Scale: 16, One: 4}, // compositions with exp, log and division
+	"to integer and back": {Zero: true},                   // gcc's -fno-trapping-math makes it trunc, which keeps −0
+	"reduce":              {Zero: true},                   // a sum of negative zeros, and max
+	"sumexp":              {ULP: 32, Scale: 2},            // rescaled as the maximum grows
+	"moments":             {ULP: 128, Scale: 4, One: 2},   // one update an element
+	"long":                {ULP: 2048, Scale: 4, One: 64}, // the same over hundred thousands
+	"rounded":             {ULP: 4, Scale: 4},             // sums of rounded products
+	"smooth":              {ULP: 32, Scale: 16, One: 4},   // compositions with exp, log and division
 	"grad":                {ULP: 64, Scale: 64, One: 16},
 }
 
@@ -119,6 +123,8 @@ func near(tol Tolerance, d dtype.DType, got, want uop.Value, largest float64) bo
 		return g == w || overflows(tol, d, g, w)
 	case g == 0 && w == 0:
 		return tol.Zero || tol.ULP > 0
+	case tol.Tiny && math.Abs(g-w) < math.Ldexp(1, leastNormal(d)):
+		return true
 	}
 	return math.Abs(g-w) <= tol.ULP*unit(d, w)+tol.Scale*unit(d, largest)+tol.One*unit(d, 1)
 }
@@ -145,6 +151,12 @@ func format(d dtype.DType) (least, frac, top int) {
 		return -126, 23, 127
 	}
 	return -1022, 52, 1023
+}
+
+// leastNormal is the exponent of the least normal number.
+func leastNormal(d dtype.DType) int {
+	least, _, _ := format(d)
+	return least
 }
 
 // unit is the unit in the last place of x.

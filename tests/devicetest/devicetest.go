@@ -70,7 +70,11 @@ func RunWith(t *testing.T, device string, o engine.Options) {
 			s := newSuite(seed)
 			g.cases(s)
 			r := runner{t: t, dev: dev, ref: ref, seed: seed}
-			r.run(s.matching(os.Getenv("WEFT_CASE")))
+			cases := s.matching(os.Getenv("WEFT_CASE"))
+			for i := range cases {
+				cases[i].Tol.Tiny = flushes[device]
+			}
+			r.run(cases)
 		})
 	}
 }

@@ -1,0 +1,78 @@
+package wgsl
+
+import (
+	"fmt"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// Shader compilers simplify floats as if they were real numbers: x·0 and x−x become 0, x/x becomes 1, (a+b)−a
+// becomes b, a division by a constant 0 has no meaning. Where a sum, product or quotient looks like that, one
+// operand goes through bits that only the uniform block knows.
+
+// strict spells a float op that must not be simplified, or gives "".
+func (r *renderer) strict(u *uop.UOp) string {
+	if len(u.Src()) != 2 {
+		return ""
+	}
+	x, y := u.At(0), u.At(1)
+	switch u.Op() {
+	case uop.Add:
+		if z := r.negated(y); z != nil && (r.stands(x) == z || r.hasTerm(x, z)) {
+			return fmt.Sprintf("(%s + %s(%s))", r.expr(x), r.use("flip"), r.inner(y))
+		}
+		if z := r.negated(x); z != nil && (r.stands(y) == z || r.hasTerm(y, z)) {
+			return fmt.Sprintf("(%s(%s) + %s)", r.use("flip"), r.inner(x), r.expr(y))
+		}
+		if r.cancels(x, y) || r.cancels(y, x) {
+			return fmt.Sprintf("(%s + %s(%s))", r.expr(x), r.use("hide"), r.expr(y))
+		}
+	case uop.Mul, uop.Div:
+		zero := func(v *uop.UOp) bool {
+			c, ok := r.known(v)
+			return ok && c.Float() == 0
+		}
+		switch {
+		case zero(x):
+			return fmt.Sprintf("(%s(%s) %s %s)", r.use("hide"), r.expr(x), binary[u.Op()], r.expr(y))
+		case zero(y) || u.Op() == uop.Div && r.stands(x) == r.stands(y):
+			return fmt.Sprintf("(%s %s %s(%s))", r.expr(x), binary[u.Op()], r.use("hide"), r.expr(y))
+		}
+	}
+	return ""
+}
+
+// stands is what a name stands for.
+func (r *renderer) stands(u *uop.UOp) *uop.UOp {
+	for r.named[u] != nil {
+		u = r.named[u]
+	}
+	return u
+}
+
+// negated is z where u stands for −z.
+func (r *renderer) negated(u *uop.UOp) *uop.UOp {
+	if v := r.stands(u); v.Op() == uop.Neg {
+		return r.stands(v.At(0))
+	}
+	return nil
+}
+
+// inner spells z where u stands for −z.
+func (r *renderer) inner(u *uop.UOp) string { return r.expr(r.stands(u).At(0)) }
+
+// hasTerm says that u stands for a sum one of whose terms is z.
+func (r *renderer) hasTerm(u, z *uop.UOp) bool {
+	v := r.stands(u)
+	return v.Op() == uop.Add && (r.stands(v.At(0)) == z || r.stands(v.At(1)) == z)
+}
+
+// cancels says that u stands for a sum with −z, and v for z.
+func (r *renderer) cancels(u, v *uop.UOp) bool {
+	s := r.stands(u)
+	if s.Op() != uop.Add {
+		return false
+	}
+	z := r.stands(v)
+	return r.negated(s.At(0)) == z || r.negated(s.At(1)) == z
+}
