@@ -20,3 +20,41 @@ func Strided(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base
 	}
 	return rest.node(t), stride, true
 }
+
+// Pattern takes an index apart that differs between lanes only by numbers known beforehand: index = base + offsets[lane].
+func Pattern(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base *uop.UOp, offsets []int, ok bool) {
+	k := &kernel{t: t, facts: newFacts()}
+	a := k.facts.affine(index)
+	var scalar, lane affine
+	scalar.c = a.c
+	own := k.facts.set(r)
+	for _, m := range a.terms {
+		switch {
+		case !varying(m.u):
+			scalar.terms = append(scalar.terms, m)
+		case onlyRange(m.u) && k.facts.freeRanges(m.u).within(own):
+			lane.terms = append(lane.terms, m)
+		default:
+			return nil, nil, false
+		}
+	}
+	f := lane.node(t)
+	for i := range extent(r) {
+		n, ok := k.substitute(map[*uop.UOp]*uop.UOp{r: t.Index(i)}, f).ConstInt()
+		if !ok {
+			return nil, nil, false
+		}
+		offsets = append(offsets, n)
+	}
+	return scalar.node(t), offsets, true
+}
+
+// onlyRange says that an expression is made of ranges and constants alone.
+func onlyRange(u *uop.UOp) bool {
+	for _, x := range uop.Topo(u) {
+		if len(x.Src()) == 0 && x.Op() != uop.Range && x.Op() != uop.Const || x.Op() == uop.Load {
+			return false
+		}
+	}
+	return true
+}

@@ -251,9 +251,10 @@ func (p *arranger) blockAxis(rest *[]loop, i int, box *access, order []loop, bud
 		total *= o.n
 	}
 	best := 1
-	for b := 2; b <= l.n/2; b++ {
+	one := p.boxBytes(box, append(slices.Clone(order), loop{l.name, l.n, l.r, 1, nil}))
+	for b := 2; b <= l.n/2; b++ { // worth it where boxes of neighbours overlap
 		open := append(slices.Clone(order), loop{l.name, l.n / b, l.r, b, nil})
-		if l.n%b == 0 && p.boxBytes(box, open) <= budget && total*l.n/b >= 14 {
+		if bytes := p.boxBytes(box, open); l.n%b == 0 && bytes <= budget && total*l.n/b >= 14 && bytes < one*b*9/10 {
 			best = b
 		}
 	}

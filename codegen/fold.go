@@ -76,22 +76,29 @@ func (k *kernel) foldIndex(u *uop.UOp) *uop.UOp {
 		if !ok || c <= 0 {
 			break
 		}
-		// x = c·q + r with 0 ≤ r < c proven.
+		// x = c·q + r
 		a := k.facts.affine(u.At(0))
 		var q, r affine
 		for _, t := range a.terms {
-			if t.k%c == 0 {
-				q.terms = append(q.terms, term{t.u, t.k / c})
+			if x := k.divide(t.u, t.k, c); x != nil {
+				q = q.add(k.facts.affine(x), 1)
 			} else {
 				r.terms = append(r.terms, t)
 			}
 		}
-		q.c, r.c = floorDiv(a.c, c), a.c-c*floorDiv(a.c, c)
-		if k.facts.bound(r.node(k.t)).within(0, c-1) {
-			if u.Op() == uop.IDiv {
-				return q.node(k.t)
-			}
-			return r.node(k.t)
+		q = q.add(affine{c: floorDiv(a.c, c)}, 1)
+		r.c = a.c - c*floorDiv(a.c, c)
+		rest := r.node(k.t)
+		small := k.facts.bound(rest).within(0, c-1)
+		switch {
+		case u.Op() == uop.Mod && small:
+			return rest
+		case u.Op() == uop.Mod && rest != u.At(0):
+			return k.foldIndex(rest.Mod(u.At(1)))
+		case u.Op() == uop.IDiv && small:
+			return q.node(k.t)
+		case u.Op() == uop.IDiv && rest != u.At(0):
+			return q.add(affine{terms: []term{{rest.IDiv(u.At(1)), 1}}}, 1).node(k.t)
 		}
 	case uop.Where:
 		if c, ok := u.At(0).ConstValue(); ok {
@@ -109,4 +116,37 @@ func (k *kernel) foldIndex(u *uop.UOp) *uop.UOp {
 		return k.t.Index(b.lo)
 	}
 	return u
+}
+
+// divide is k·u / c where that is exact, else nil.
+func (k *kernel) divide(u *uop.UOp, f, c int) *uop.UOp {
+	if f%c == 0 {
+		return affine{terms: []term{{u, f / c}}}.node(k.t)
+	}
+	if u.Op() != uop.Max || f != 1 && f != -1 {
+		return nil
+	}
+	var x [2]*uop.UOp
+	for i := range x {
+		a := k.facts.affine(u.At(i))
+		if a.c%c != 0 {
+			return nil
+		}
+		for _, t := range a.terms {
+			if t.k%c != 0 {
+				return nil
+			}
+		}
+		for j := range a.terms {
+			a.terms = append([]term(nil), a.terms...)
+			a.terms[j].k /= c
+		}
+		a.c /= c
+		x[i] = a.node(k.t)
+	}
+	m := x[0].Max(x[1])
+	if f < 0 {
+		return m.Neg()
+	}
+	return m
 }

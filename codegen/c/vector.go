@@ -252,6 +252,9 @@ func (r *renderer) vload(u *uop.UOp) string {
 		s = fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), p, r.expr(base))
 	case ok && stride == 1 && r.mask == "" && uniform == "":
 		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("ldm", e), p, r.expr(base), r.maskOf(gate, elemBits[e]))
+	case ok && mask == "" && (stride == 2 || stride == -1) && r.n > 2:
+		s = r.shuffled(e, p, r.expr(base), stride)
+	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.helper("gt", e), p, r.expr(base), stride)
 	case ok:
@@ -266,4 +269,52 @@ func (r *renderer) vload(u *uop.UOp) string {
 		return fmt.Sprintf("(%s ? %s : %s)", uniform, s, zero)
 	}
 	return s
+}
+
+// shuffled loads every second element, or elements backwards, by whole vectors that touch nothing else.
+func (r *renderer) shuffled(e, p, base string, stride int) string {
+	v, n := r.vtype(e), r.n
+	if stride == -1 {
+		name := "rev_" + v
+		r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(const %[3]s *p) { %[1]s x = *(const %[1]su *)(p - %[4]d); return __builtin_shufflevector(x, x, %[5]s); }\n",
+			v, name, byElem[e], n-1, each(n, func(i int) string { return fmt.Sprint(n - 1 - i) })))
+		return fmt.Sprintf("%s(%s + %s)", name, p, base)
+	}
+	name := "even_" + v
+	r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(const %[3]s *p) { %[1]s x = *(const %[1]su *)p, y = *(const %[1]su *)(p + %[4]d); return __builtin_shufflevector(x, y, %[5]s); }\n",
+		v, name, byElem[e], n-1, each(n, func(i int) string {
+			if i < n/2 {
+				return fmt.Sprint(2 * i)
+			}
+			return fmt.Sprint(2*i + 1)
+		})))
+	return fmt.Sprintf("%s(%s + %s)", name, p, base)
+}
+
+// pattern loads lanes at distances known now: one load of the vector that they fill, spread over the lanes.
+func (r *renderer) pattern(e, p string, index *uop.UOp, s *string) bool {
+	base, offsets, ok := codegen.Pattern(index.Home(), index, r.lane, r.vary)
+	if !ok {
+		return false
+	}
+	seen := map[int]bool{}
+	most := 0
+	for _, o := range offsets {
+		if o < 0 {
+			return false
+		}
+		seen[o] = true
+		most = max(most, o)
+	}
+	if len(seen) != most+1 || most+1 < 2 || most&(most+1) != 0 { // all of a smaller vector, of a power of two
+		*s = fmt.Sprintf("((%s){%s})", r.vtype(e), each(r.n, func(i int) string { return fmt.Sprintf("%s[%s + %d]", p, r.expr(base), offsets[i]) }))
+		return true
+	}
+	v, small := r.vtype(e), r.vtypeN(e, most+1)
+	text := each(r.n, func(i int) string { return fmt.Sprint(offsets[i]) })
+	name := fmt.Sprintf("spread_%s_%s", v, strings.ReplaceAll(text, ", ", "_"))
+	r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(const %[3]s *p) { %[4]s x = *(const %[4]su *)p; return __builtin_shufflevector(x, x, %[5]s); }\n",
+		v, name, byElem[e], small, text))
+	*s = fmt.Sprintf("%s(%s + %s)", name, p, r.expr(base))
+	return true
 }
