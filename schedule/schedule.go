@@ -205,6 +205,7 @@ func (s *scheduler) result() *Result {
 	used := make([]bool, len(s.bufs))
 	var steps []Step
 	for _, k := range s.kernels {
+		canonicalRanges(k, s.t)
 		steps = append(steps, Step{k.spec, k.bufs})
 	}
 	steps = append(steps, s.copies...)
