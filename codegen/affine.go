@@ -1,10 +1,9 @@
 package codegen
 
 import (
-	"math"
 	"math/bits"
 
-	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -79,8 +78,6 @@ func (a affine) node(t *uop.Table) *uop.UOp {
 
 // facts memoises what is asked about expressions of one kernel: affine forms, bounds, free ranges.
 type facts struct {
-	forms  uop.Map[affine]
-	bounds uop.Map[span]
 	free   uop.Map[rangeSet]
 	id     map[*uop.UOp]int
 	ranges []*uop.UOp
@@ -92,51 +89,26 @@ func newFacts() *facts {
 
 // affine gives the affine form of an index expression.
 func (f *facts) affine(u *uop.UOp) affine {
-	return remember(&f.forms, u, f.affineStep)
-}
-
-// form is the affine form of a node that has one already.
-func (f *facts) form(u *uop.UOp) affine { a, _ := f.forms.Get(u); return a }
-
-func (f *facts) affineStep(u *uop.UOp) affine {
-	if u.DType() == dtype.Index {
-		switch u.Op() {
-		case uop.Const:
-			n, _ := u.ConstInt()
-			return affine{c: n}
-		case uop.Add:
-			return f.form(u.At(0)).add(f.form(u.At(1)), 1)
-		case uop.Neg:
-			return affine{}.add(f.form(u.At(0)), -1)
-		case uop.Mul:
-			for i := range 2 {
-				if k := f.form(u.At(i)); k.constant() {
-					return affine{}.add(f.form(u.At(1-i)), k.c)
-				}
-			}
-		case uop.MulAdd:
-			for i := range 2 {
-				if k := f.form(u.At(i)); k.constant() {
-					return f.form(u.At(2)).add(f.form(u.At(1-i)), k.c)
-				}
-			}
-		}
+	terms, c, ok := symbolic.Affine(u)
+	if !ok {
+		return affine{terms: []term{{u, 1}}}
 	}
-	return affine{terms: []term{{u, 1}}}
+	a := affine{c: c, terms: make([]term, len(terms))}
+	for i, t := range terms {
+		a.terms[i] = term{t.Node, t.Coef}
+	}
+	return a
 }
 
 // span holds all values of an integer expression; lo > hi when there are none.
 type span struct{ lo, hi int }
 
-var anyInt = span{math.MinInt, math.MaxInt}
-
-const bigInt = math.MaxInt / 4
-
 func (i span) within(lo, hi int) bool { return i.lo >= lo && i.hi <= hi }
 
-// bound gives the span of an integer expression.
+// bound gives the interval of an integer expression.
 func (f *facts) bound(u *uop.UOp) span {
-	return remember(&f.bounds, u, f.boundStep)
+	lo, hi, _ := symbolic.Bounds(u)
+	return span{lo, hi}
 }
 
 // remember computes a fact about a node, from the facts about its operands that the step finds in m.

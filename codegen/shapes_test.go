@@ -120,6 +120,7 @@ var shapes = []struct {
 	{"mnist 1 weight", func() *kit { return window{512, 1, 32, 28, 5, 1, 0}.weight(16) }},
 	{"mnist 2 forward", func() *kit { return window{512, 32, 32, 24, 5, 1, 0}.forward(true) }},
 	{"mnist 2 input", func() *kit { return window{512, 32, 32, 24, 5, 1, 0}.input() }},
+	{"mnist 2 slid", func() *kit { return slidProduct(window{512, 32, 32, 24, 5, 1, 0}) }},
 	{"mnist 2 weight", func() *kit { return window{512, 32, 32, 24, 5, 1, 0}.weight(16) }},
 	{"mnist 2 weight whole", func() *kit { return window{512, 32, 32, 24, 5, 1, 0}.weight(1) }},
 	{"mnist 3 forward", func() *kit { return window{512, 32, 64, 10, 3, 1, 0}.forward(true) }},
