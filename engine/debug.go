@@ -112,7 +112,9 @@ func (e *Engine) debugSpec(s *codegen.Spec) {
 	}
 }
 
+// debugKernel shows a new kernel to whoever watches (see Watch), and prints it.
 func (e *Engine) debugKernel(prog *codegen.Program, k *plan.Kernel) {
+	watched(e.name, prog, k)
 	if e.says(debugCode) {
 		fmt.Fprintf(e.opts.Log, "// %s\n// moves: %s\n%s\n", Colored(k), k.Moves, k.Source)
 	}

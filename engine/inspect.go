@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -95,23 +96,32 @@ func (v *View) String() string {
 	return b.String()
 }
 
-var watcher struct {
-	sync.RWMutex
-	f func(device string, k *plan.Kernel, tree string)
+var watchers struct {
+	sync.Mutex
+	list []*func(device string, k *plan.Kernel, tree string)
 }
 
-// Watch has f called with every kernel that any engine writes from now on: the device, the kernel, and its tree of
-// statements. Tests collect kernels with it. nil ends it. f may be called from several goroutines.
-func Watch(f func(device string, k *plan.Kernel, tree string)) {
-	watcher.Lock()
-	defer watcher.Unlock()
-	watcher.f = f
+// Watch has f called with every kernel that any engine writes, until stop is called: the device, the kernel, and its
+// tree of statements. Tests collect kernels with it.
+func Watch(f func(device string, k *plan.Kernel, tree string)) (stop func()) {
+	watchers.Lock()
+	defer watchers.Unlock()
+	watchers.list = append(watchers.list, &f)
+	return func() {
+		watchers.Lock()
+		defer watchers.Unlock()
+		watchers.list = slices.DeleteFunc(watchers.list, func(p *func(string, *plan.Kernel, string)) bool { return p == &f })
+	}
 }
 
 func watched(device string, prog *codegen.Program, k *plan.Kernel) {
-	watcher.RLock()
-	defer watcher.RUnlock()
-	if watcher.f != nil {
-		watcher.f(device, k, codegen.Dump(prog))
+	watchers.Lock()
+	defer watchers.Unlock()
+	if len(watchers.list) == 0 {
+		return
+	}
+	tree := codegen.Dump(prog)
+	for _, f := range watchers.list {
+		(*f)(device, k, tree)
 	}
 }

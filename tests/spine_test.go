@@ -16,6 +16,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
+	_ "github.com/weft-ml/weft/tests/kernels" // WEFT_KERNELS
 	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/uop"
 )
@@ -247,13 +248,21 @@ func TestCancellingMovement(t *testing.T) {
 		name string
 		f    func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor
 	}{
-		{"of an input", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor { return c(x).Exp().Add(1) }},
-		{"between", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor { return c(x.Exp()).Add(1).Sum(1) }},
+		{"of an input", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return c(x).Exp().Add(1)
+		}},
+		{"between", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return c(x.Exp()).Add(1).Sum(1)
+		}},
 		{"of a sum", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return c(x.SumKeep(1).Mul(x)).Add(1)
 		}},
-		{"of the result", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor { return c(x.Exp().Add(1)) }},
-		{"in a softmax", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor { return c(x).Softmax(-1) }},
+		{"of the result", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return c(x.Exp().Add(1))
+		}},
+		{"in a softmax", func(x *tensor.Tensor, c func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return c(x).Softmax(-1)
+		}},
 	}
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	_ "github.com/weft-ml/weft/backends"
+	_ "github.com/weft-ml/weft/tests/kernels" // WEFT_KERNELS
 )
 
 func TestCPU(t *testing.T)    { Run(t, "CPU") }

@@ -1,0 +1,3 @@
+package main
+
+import _ "github.com/weft-ml/weft/tests/kernels" // WEFT_KERNELS
