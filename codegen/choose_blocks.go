@@ -15,15 +15,7 @@ func (c *chooser) blocks() []Move {
 		return nil
 	}
 	j := outer.ranges[0]
-	block := 0
-	for b := 64; b >= 16 && block == 0; b /= 2 {
-		if extent(j)%b == 0 {
-			block = b
-		}
-	}
-	if block == 0 {
-		block = 64
-	}
+	block := blockSize(extent(j))
 	lane := c.valueAxis(outer, inner)
 	if lane == nil || extent(j) < 2*block {
 		return nil
@@ -40,12 +32,10 @@ func (c *chooser) blocks() []Move {
 		case c.inAll(a.r, outer, inner):
 			batch = append(batch, a.name)
 			sizes[a.name] = size
-		case rows == "" && inner.free.has(c.facts.rangeID(a.r)):
-			o, i := c.cut(&moves, a.name, size, 4)
-			moves = append(moves, Move{Verb: Tiles, Name: i})
-			if rows, row = o, i; o != "" {
-				sizes[o] = ceilDiv(size, 4)
-			}
+		case row == "" && inner.free.has(c.facts.rangeID(a.r)):
+			rows, row = c.cut(&moves, a.name, size, 4)
+			moves = append(moves, Move{Verb: Tiles, Name: row})
+			sizes[rows] = ceilDiv(size, 4)
 		default:
 			inside = append(inside, a.name)
 		}
@@ -64,11 +54,29 @@ func (c *chooser) blocks() []Move {
 	if rows != "" {
 		loops = append(loops, rows)
 	}
-	at := Root
+	moves = append(moves, Move{Verb: Order, Axes: append(append(append(loops, jn+".0"), row), inside...)})
+	return append(c.blockStages(moves, inner, j, batch),
+		Move{Verb: Stage, Name: n + "s", At: jn + ".0", Axes: []string{row, jn + ".1"}, Tile: row, Vector: jn + ".1"},
+		Move{Verb: Stage, Name: n + "w", At: row, Axes: []string{jn + ".1"}, Vector: jn + ".1"},
+		Move{Verb: Carry, Name: n, Axes: append([]string{row}, inside...)})
+}
+
+// blockSize is how many of n weights make a block.
+func blockSize(n int) int {
+	for b := 64; b >= 16; b /= 2 {
+		if n%b == 0 {
+			return b
+		}
+	}
+	return 64
+}
+
+// blockStages packs the operands of the weights that do not lie densely along them, once for each batch.
+func (c *chooser) blockStages(moves []Move, inner *reduction, j *uop.UOp, batch []string) []Move {
+	at, jn := Root, c.name(j)
 	if len(batch) > 0 {
 		at = batch[len(batch)-1]
 	}
-	moves = append(moves, Move{Verb: Order, Axes: append(append(append(loops, jn+".0"), row), inside...)})
 	for _, a := range inner.loads {
 		if s, ok := c.stride(a, j); c.depends(a, j) && a.plain && (!ok || s != 1) {
 			layout := []string{jn + ".0"}
@@ -78,10 +86,7 @@ func (c *chooser) blocks() []Move {
 			moves = append(moves, Move{Verb: Stage, Name: a.name, At: at, Axes: append(layout, jn+".1"), Vector: jn + ".1"})
 		}
 	}
-	return append(moves,
-		Move{Verb: Stage, Name: n + "s", At: jn + ".0", Axes: []string{row, jn + ".1"}, Tile: row, Vector: jn + ".1"},
-		Move{Verb: Stage, Name: n + "w", At: row, Axes: []string{jn + ".1"}, Vector: jn + ".1"},
-		Move{Verb: Carry, Name: n, Axes: append([]string{row}, inside...)})
+	return moves
 }
 
 // weighted finds a softmax reduction over one range with one other inside.

@@ -203,70 +203,83 @@ func (c *chooser) nested(r *reduction) bool {
 
 // streamCost estimates the instructions of the nest with lanes along an axis of outputs (nil: none).
 func (c *chooser) streamCost(lanes *uop.UOp) float64 {
-	vector := rangeSet{}
-	w := map[int]float64{}
-	add := func(r *uop.UOp) {
-		id := c.facts.rangeID(r)
-		vector = vector.with(id)
-		w[id] = float64(min(c.width(), pow2(extent(r))))
-		if c.anyLength() {
-			w[id] = float64(min(c.width(), extent(r)))
+	l := c.laneSet(lanes)
+	cost := 0.0
+	for _, u := range c.nodes {
+		if x := weight(u); x > 0 {
+			free := c.facts.freeRanges(u)
+			cost += x * float64(c.count(free)) / l.by(free)
 		}
 	}
+	for _, r := range c.reds {
+		own := c.facts.set(r.ranges...)
+		cost += float64(r.work) / l.by(r.free.or(own))
+		if !own.disjoint(l.vector) { // folding lanes
+			cost += 12 * float64(c.count(r.free))
+		}
+	}
+	for _, a := range c.loads {
+		cost += l.access(a, a.free)
+	}
+	for i, a := range c.outs {
+		cost += l.access(a, c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...))
+	}
+	return cost
+}
+
+// laneSet is which ranges run in lanes, and in how many at once.
+type laneSet struct {
+	*chooser
+	vector rangeSet
+	w      map[int]float64
+}
+
+func (c *chooser) laneSet(lanes *uop.UOp) *laneSet {
+	l := &laneSet{chooser: c, w: map[int]float64{}}
 	if lanes != nil {
-		add(lanes)
+		l.add(lanes)
 	}
 	for _, r := range c.reds {
 		if lanes != nil && r.free.has(c.facts.rangeID(lanes)) || c.nested(r) {
 			continue
 		}
 		if x := c.laneAxis(r); x != nil {
-			add(x)
+			l.add(x)
 		}
 	}
-	by := func(s rangeSet) float64 {
-		f := 1.0
-		s.and(vector).each(func(i int) { f = max(f, w[i]) })
-		return f
+	return l
+}
+
+func (l *laneSet) add(r *uop.UOp) {
+	id := l.facts.rangeID(r)
+	l.vector = l.vector.with(id)
+	l.w[id] = float64(min(l.width(), pow2(extent(r))))
+	if l.anyLength() {
+		l.w[id] = float64(min(l.width(), extent(r)))
 	}
-	strided := func(a *access) float64 {
-		n := float64(c.count(a.free))
-		f := by(a.free)
-		gather := false
-		a.free.and(vector).each(func(i int) {
-			if s, ok := c.stride(a, c.facts.ranges[i]); !ok || s != 1 {
-				gather = true
-			}
-		})
-		if gather && !c.anyLength() {
-			return n * 1.5
+}
+
+// by is how many evaluations of something over these ranges are one instruction.
+func (l *laneSet) by(s rangeSet) float64 {
+	f := 1.0
+	s.and(l.vector).each(func(i int) { f = max(f, l.w[i]) })
+	return f
+}
+
+// access is the cost of loads or stores, done once for each of the ranges.
+func (l *laneSet) access(a *access, free rangeSet) float64 {
+	n, f := float64(l.count(free)), l.by(free)
+	gather := false
+	free.and(l.vector).each(func(i int) {
+		if s, ok := l.stride(a, l.facts.ranges[i]); !ok || s != 1 {
+			gather = true
 		}
-		if a.gated && !c.facts.freeRanges(a.u.At(1)).disjoint(vector) {
-			return n * 3 / f
-		}
-		return n / f
+	})
+	switch {
+	case gather && !l.anyLength():
+		return n * 1.5
+	case a.gated && !l.facts.freeRanges(a.u.At(1)).disjoint(l.vector):
+		return n * 3 / f
 	}
-	cost := 0.0
-	for _, u := range c.nodes {
-		if x := weight(u); x > 0 {
-			free := c.facts.freeRanges(u)
-			cost += x * float64(c.count(free)) / by(free)
-		}
-	}
-	for _, r := range c.reds {
-		all := r.free.or(c.facts.set(r.ranges...))
-		cost += float64(r.work) / by(all)
-		if !c.facts.set(r.ranges...).disjoint(vector) { // folding lanes
-			cost += 12 * float64(c.count(r.free))
-		}
-	}
-	for _, a := range c.loads {
-		cost += strided(a)
-	}
-	for i, a := range c.outs {
-		o := *a
-		o.free = c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...)
-		cost += strided(&o)
-	}
-	return cost
+	return n / f
 }

@@ -49,14 +49,22 @@ type kernel struct {
 
 // newKernel copies the Spec into canonical form and names what moves may speak of.
 func newKernel(s *Spec, target *Target) *kernel {
-	k := &kernel{t: s.Home, target: target, params: slices.Clone(s.Params), vars: s.Vars, outs: slices.Clone(s.Outs),
+	k := bareKernel(s, target)
+	k.prepare()
+	return k
+}
+
+func bareKernel(s *Spec, target *Target) *kernel {
+	return &kernel{t: s.Home, target: target, params: slices.Clone(s.Params), vars: s.Vars, outs: slices.Clone(s.Outs),
 		facts: newFacts(), axes: map[string]*axis{}, byR: map[*uop.UOp]*axis{}, values: map[string]*uop.UOp{},
 		place: map[*uop.UOp]int{}}
+}
+
+func (k *kernel) prepare() {
 	k.canonical()
 	k.groupOuts()
 	k.nameAxes()
 	k.nameValues()
-	return k
 }
 
 // roots lists every expression of the outputs.

@@ -3,64 +3,88 @@ package codegen
 import (
 	"errors"
 	"fmt"
-
-	"github.com/weft-ml/weft/uop"
+	"strings"
 )
 
-// pass is one step of lowering. Its comment says what it expects and what it leaves.
+// pass is one step of lowering. Its comment says what it expects and what it leaves; leaves is checked.
 type pass struct {
-	name string
-	run  func(b *builder, body []Stmt) []Stmt
-	only func(t *Target) bool
+	name   string
+	run    func(b *builder) error
+	only   func(t *Target) bool
+	leaves promise
 }
 
-// passes is the lowering after a Spec is canonical and its moves are applied to expressions and axes
-// (newKernel, apply), top to bottom.
+// passes is the whole lowering, top to bottom. What follows, spelling the tree, is a language's.
 var passes = []pass{
-	// Statements from order and places: stages, accumulators, guards of tails. Leaves Reduce nowhere.
-	{"tree", func(b *builder, _ []Stmt) []Stmt { return b.tree() }, nil},
-	// Only ops that the target has.
-	{"legalise", (*builder).legalise, nil},
+	// The Spec's normal form: no axes of size 0 or 1, neighbouring axes merged where every access agrees.
+	{"canonical", func(b *builder) error { b.prepare(); return nil }, nil, 0},
+	// Splits with their tails, merge laws, kinds, orders: expressions and axes as the moves want them.
+	{"moves", func(b *builder) error { return b.apply(b.moves) }, nil, 0},
+	// Statements from order and places: stages with their copies, accumulators, guards of tails. No reduction is left.
+	{"tree", func(b *builder) error { b.body = b.tree(); return nil }, nil, noReductions},
+	// Only ops that the target has, on scalar expressions, while there is one copy of each.
+	{"legalise", func(b *builder) error { b.body = b.legalise(b.body); return nil }, nil, noReductions | targetOps},
 	// No Tile loops; Vector loops of machine width. Targets with vectors of any length keep both.
-	{"expand", (*builder).expand, machineVectors},
-	// One linear offset an access.
-	{"index", (*builder).linearise, nil},
+	{"expand", func(b *builder) error { b.body = b.expand(b.body); return nil }, machineVectors, noReductions | targetOps | noTiles},
+	// One linear offset an access, its terms ordered from the outermost loop to the innermost.
+	{"index", func(b *builder) error { b.body = b.linearise(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// Values computed in the outermost block that defines what they need; names for what is used twice.
-	{"place", (*builder).placeAll, nil},
+	{"place", func(b *builder) error { b.body = b.placeAll(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
+}
+
+// passOrder says why passes stand in this order; a test checks it.
+var passOrder = []struct{ first, then, why string }{
+	{"canonical", "moves", "moves speak of merged axes"},
+	{"moves", "tree", "the tree is built from split axes and rewritten reductions"},
+	{"tree", "legalise", "merges of reductions bring ops of their own"},
+	{"legalise", "expand", "legalising one copy of a body is cheaper than legalising all"},
+	{"expand", "index", "constants of unrolled axes join the offset"},
+	{"index", "place", "what is computed outside is the outer part of an offset"},
 }
 
 func machineVectors(t *Target) bool { return t.VectorLen(widest) > 0 }
 
 // Lower makes a kernel's tree of statements. The moves are those that Choose or a search gave, or none.
 func Lower(spec *Spec, moves []Move, target *Target) (p *Program, err error) {
-	at := "canonical"
-	defer func() {
-		if r := recover(); r != nil {
-			err = failure(r, at)
-		}
-	}()
-	k := newKernel(spec, target)
-	at = "moves"
-	if err := k.apply(moves); err != nil {
+	b, err := lowerTo(spec, moves, target, len(passes))
+	if err != nil {
 		return nil, err
 	}
-	b := &builder{kernel: k}
-	var body []Stmt
-	for _, ps := range passes {
+	return b.program(b.body, moves), nil
+}
+
+// Legal says why moves cannot be applied to a Spec, or nil. It has no effect.
+func Legal(spec *Spec, moves []Move, target *Target) error {
+	_, err := lowerTo(spec, moves, target, 3)
+	return err
+}
+
+// lowerTo runs the first n passes.
+func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err error) {
+	at := ""
+	defer func() {
+		if r := recover(); r != nil {
+			err = failure(r, at, spec)
+		}
+	}()
+	b = &builder{kernel: bareKernel(spec, target), moves: moves}
+	for _, ps := range passes[:n] {
 		if ps.only != nil && !ps.only(target) {
 			continue
 		}
 		at = ps.name
-		body = ps.run(b, body)
-		if err := verify(body); err != nil {
-			panic(fmt.Sprintf("BUG: %v\n%s", err, dumpStmts(body)))
+		if err := ps.run(b); err != nil {
+			return nil, err
+		}
+		if err := verify(b.body, ps.leaves, target); err != nil {
+			panic(fmt.Sprintf("BUG: %v\n%s", err, dumpStmts(b.body)))
 		}
 	}
-	return b.program(body, moves), nil
+	return b, nil
 }
 
 // failure makes an error of what a target cannot do, and re-raises everything else with its place.
-func failure(r any, at string) error {
+func failure(r any, at string, spec *Spec) error {
 	switch r := r.(type) {
 	case tooManyLoops:
 		return fmt.Errorf("codegen: the kernel has more than %d loops; store more of its intermediate values", maxRanges)
@@ -69,91 +93,22 @@ func failure(r any, at string) error {
 	case *Unsupported:
 		return r
 	case error:
-		panic(fmt.Errorf("codegen: pass %q: %w", at, r))
+		panic(fmt.Errorf("codegen: pass %q, kernel %s: %w", at, describe(spec), r))
 	}
-	panic(errors.New(fmt.Sprintf("codegen: pass %q: %v", at, r)))
+	panic(fmt.Errorf("codegen: pass %q, kernel %s: %v", at, describe(spec), r))
 }
 
-// Legal says why moves cannot be applied to a Spec, or nil. It has no effect.
-func Legal(spec *Spec, moves []Move, target *Target) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = failure(r, "moves")
+// describe names a Spec by what it writes.
+func describe(s *Spec) string {
+	var out []string
+	for _, o := range s.Outs {
+		if o.Param < len(s.Params) {
+			out = append(out, fmt.Sprintf("p%d%v", o.Param, s.Params[o.Param].Dims))
 		}
-	}()
-	k := newKernel(spec, target)
-	if err := k.apply(moves); err != nil {
-		return err
 	}
-	(&builder{kernel: k}).tree()
-	return nil
+	return "of " + strings.Join(out, ", ")
 }
 
 func (b *builder) legalise(stmts []Stmt) []Stmt {
 	return mapStmts(b.roundSums(stmts), NewLegalizer(b.t, b.target).Do)
-}
-
-// verify checks the scope of ranges and registers, and that no reduction is left.
-func verify(stmts []Stmt) error {
-	in := map[*uop.UOp]bool{}
-	var seen uop.Map[bool]
-	var check func(stmts []Stmt, vector bool) error
-	check = func(stmts []Stmt, vector bool) error {
-		var mine []*uop.UOp
-		declare := func(u *uop.UOp) error {
-			if in[u] {
-				return fmt.Errorf("%v is declared twice", u)
-			}
-			in[u] = true
-			mine = append(mine, u)
-			return nil
-		}
-		for _, s := range stmts {
-			var bad error
-			walk(exprs(s), func(u *uop.UOp) bool { ok, _ := seen.Get(u); return ok }, func(u *uop.UOp) {
-				switch u.Op() {
-				case uop.Range, uop.Reg:
-					if !in[u] {
-						bad = fmt.Errorf("%v is used outside of its block", u)
-					}
-				case uop.Reduce, uop.Part, uop.After:
-					bad = fmt.Errorf("%v is left", u)
-				}
-			})
-			if bad != nil {
-				return bad
-			}
-			var err error
-			switch s := s.(type) {
-			case *Let:
-				err = declare(s.Reg)
-			case *Alloc:
-				err = declare(s.Buf)
-			case *Set:
-				for _, r := range s.Regs {
-					if !in[r] {
-						err = fmt.Errorf("%v is assigned outside of its block", r)
-					}
-				}
-			case *If:
-				err = check(s.Body, vector)
-			case *Loop:
-				if s.Kind == Vector && vector {
-					return fmt.Errorf("a vector loop lies in another")
-				}
-				if err = declare(s.Range); err == nil {
-					err = check(s.Body, vector || s.Kind == Vector)
-				}
-				delete(in, s.Range)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		for _, u := range mine {
-			delete(in, u)
-		}
-		return nil
-	}
-	return check(stmts, false)
 }

@@ -12,6 +12,8 @@ import (
 // register that holds it, a staged value a load of scratch.
 type builder struct {
 	*kernel
+	moves   []Move
+	body    []Stmt
 	nextReg int
 	allocs  int
 	vectors rangeSet // ranges of Vector loops, from the pass "index" on
