@@ -1,0 +1,55 @@
+// Small helpers that the pages share. They know the document and nothing about tensors.
+
+export const byId = (id) => document.getElementById(id)
+
+/** el('li', {class: 'x', 'aria-label': 'y'}, child, 'text') makes an element. */
+export function el(name, attrs = {}, ...children) {
+  const e = document.createElement(name)
+  for (const [k, v] of Object.entries(attrs)) if (v != null && v !== false) e.setAttribute(k, v === true ? '' : v)
+  e.append(...children)
+  return e
+}
+
+/** svg is el for drawings. */
+export function svg(name, attrs = {}, ...children) {
+  const e = document.createElementNS('http://www.w3.org/2000/svg', name)
+  for (const [k, v] of Object.entries(attrs)) if (v != null) e.setAttribute(k, v)
+  e.append(...children)
+  return e
+}
+
+/** Devices as people call them. */
+const names = { WEBGPU: 'WebGPU', WASM: 'WebAssembly', INTERP: 'the interpreter', CPU: 'CPU' }
+export const deviceName = (d) => names[d] || d
+
+/** What went wrong, in words, without a stack. */
+export const words = (err) => String((err && err.message) || err)
+
+/** 1234.5 → "1,235"; 0.01234 → "0.0123". */
+export function short(x, digits = 3) {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? 'NaN' : x > 0 ? '∞' : '−∞'
+  if (Math.abs(x) >= 1000) return Math.round(x).toLocaleString('en')
+  return String(Number(x.toPrecision(digits)))
+}
+
+/** bytes → "12.3 kB". */
+export function size(bytes) {
+  for (const [unit, n] of [['GB', 1e9], ['MB', 1e6], ['kB', 1e3]]) if (bytes >= n) return `${short(bytes / n)} ${unit}`
+  return `${bytes} B`
+}
+
+/** Lets the page breathe between pieces of long work. */
+export const breathe = () => new Promise((done) => (globalThis.scheduler?.yield ? scheduler.yield().then(done) : setTimeout(done)))
+
+/** The kernel's name with each dimension in the colour of its axis kind. */
+export function kernelName(name, kinds = '') {
+  const parts = name.split('_')
+  const out = [parts[0]]
+  parts.slice(1).forEach((p, i) => out.push('_', el('span', kinds[i] ? { class: `kind-${kinds[i]}`, title: kindNames[kinds[i]] } : {}, p)))
+  return el('span', { class: 'kernel' }, ...out)
+}
+
+export const kindNames = {
+  g: 'workgroup', t: 'parallel', l: 'invocation', r: 'reduction', s: 'loop', u: 'registers', v: 'vector lanes',
+  U: 'unrolled reduction', V: 'reduction in lanes',
+}

@@ -1,0 +1,205 @@
+// One network in training: opens the engine, takes turns between steps, measurements and readings,
+// and reports. It knows the engine and nothing about the document.
+import { open } from '../weft.js'
+import { words, deviceName } from '../assets/dom.js'
+
+const slice = 0.25 // seconds of training between other things
+const goal = 2000 // steps after which it rests until asked again
+const shown = 20 // held-back digits shown
+
+const channels = { small: [8, 16], full: 'full' }
+
+export class Session {
+  /**
+   * on: what happens: state(name, text), device(name, detail, note), progress({step, loss, stepsPerSecond}),
+   * accuracy({step, accuracy, n, last}), samples(list), read(pixels, probabilities), cleared(), problem(text or null), notice(text).
+   */
+  constructor(on) {
+    this.on = on
+    this.queue = Promise.resolve()
+    this.era = 0 // counts networks: what an older one still reports is dropped
+    this.loop = null // the loop that is training; null: none
+  }
+
+  /** Runs f after what was asked before. The engine does one thing at a time. */
+  turn(f) {
+    const p = this.queue.then(f)
+    this.queue = p.catch(() => {}) // whoever asked hears of it; the next turn comes all the same
+    return p
+  }
+
+  /** Takes settings {device, model, data, batch, rate}: a new network, and a new engine if the device is another one. */
+  async configure(settings) {
+    const era = ++this.era
+    this.loop = null
+    this.settings = settings
+    this.on.problem(null)
+    this.on.state('busy', this.engine ? 'Making the network.' : 'Loading the engine.')
+    try {
+      await this.turn(async () => {
+        if (era !== this.era) return
+        this.digits?.dispose()
+        this.digits = null
+        if (!this.engine || this.device !== settings.device) await this.connect(settings.device)
+        if (era !== this.era) return
+        this.on.state('busy', settings.data === 'synthetic' ? 'Drawing synthetic digits.' : 'Taking in your digits.')
+        this.digits = await this.engine.digits({
+          channels: channels[settings.model], data: settings.data, batch: settings.batch, rate: settings.rate, seed: 1,
+        })
+        this.begin()
+      })
+      if (era === this.era && !this.loop) this.on.state('ready', `Ready on ${deviceName(this.engine.device)}. Press Train.`)
+      if (era === this.era) this.again()
+    } catch (err) {
+      this.fail(era, err)
+    }
+  }
+
+  async connect(device) {
+    this.engine?.close?.()
+    this.engine = null
+    const engine = await open({
+      device: device || undefined,
+      onprogress: (p) => this.on.state('busy', `Loading the engine${percent(p)}.`),
+    })
+    engine.onlost = (message) => {
+      this.lost = true
+      this.on.notice(`The device was lost: ${words(message)}`)
+    }
+    this.engine = engine
+    this.device = device
+    this.on.device(engine.device, engine.deviceDetail, engine.note)
+  }
+
+  begin() {
+    Object.assign(this, { steps: 0, size: 1, rest: goal, spent: 0, measureAt: 0, measureOn: 1000, rate: 0, best: 0 })
+    this.on.cleared()
+  }
+
+  train() {
+    if (this.loop) return
+    const me = (this.loop = {})
+    if (this.rest <= 0) this.rest = goal
+    this.on.problem(null)
+    this.on.state('training', this.steps ? 'Training.' : 'Compiling kernels for the first step.')
+    this.run(me, this.era)
+  }
+
+  pause() {
+    if (!this.loop) return
+    this.loop = null
+    this.on.state('paused', `Paused after ${this.steps.toLocaleString('en')} steps.`)
+  }
+
+  async reset() {
+    if (!this.digits) return this.configure(this.settings)
+    const era = ++this.era
+    this.loop = null
+    this.on.problem(null)
+    this.on.state('busy', 'Taking new random weights.')
+    try {
+      await this.turn(async () => {
+        if (era !== this.era) return
+        await this.digits.reset()
+        this.begin()
+      })
+      if (era === this.era) this.on.state('ready', 'The weights are random again. Press Train.')
+      if (era === this.era) this.again()
+    } catch (err) {
+      this.fail(era, err)
+    }
+  }
+
+  async run(me, era) {
+    try {
+      while (this.loop === me) {
+        await this.turn(() => this.loop === me && this.digits && this.some(me))
+        if (this.loop !== me) break
+        if (!this.digits) throw new Error('there is no network: the engine did not start')
+        if (this.spent >= this.measureAt) await this.turn(() => this.loop === me && this.measure(era, false))
+        if (this.rest <= 0 && this.loop === me) {
+          await this.turn(() => this.measure(era, true))
+          if (this.loop !== me) break
+          this.loop = null
+          this.on.state('paused', `${this.steps.toLocaleString('en')} steps done. Train goes on from here.`)
+        }
+      }
+    } catch (err) {
+      if (this.loop === me && this.lost) { // the engine makes a lost device anew at the next call
+        this.lost = false
+        this.on.notice('The device was lost and is there again. Training goes on.')
+        return this.run(me, era)
+      }
+      this.fail(era, err)
+    }
+  }
+
+  /** A slice of training. */
+  async some(me) {
+    const n = Math.min(this.size, this.rest)
+    const begin = performance.now()
+    const base = this.steps
+    let finite = true
+    await this.digits.train(n, (p) => {
+      finite &&= Number.isFinite(p.loss)
+      if (this.loop === me) this.on.progress({ step: Math.max(p.step, base), loss: p.loss, stepsPerSecond: this.rate })
+    })
+    const seconds = (performance.now() - begin) / 1000
+    this.lost = false
+    this.steps += n
+    this.rest -= n
+    if (base > 0) this.rate = this.rate ? 0.7 * this.rate + (0.3 * n) / seconds : n / seconds // the first step compiles
+    if (base === 0 && this.loop === me) this.on.state('training', 'Training.')
+    this.spent += seconds
+    this.size = Math.max(1, Math.min(2 * n, 100, Math.round((n * slice) / seconds)))
+    if (!finite && this.loop === me) {
+      this.loop = null
+      this.on.state('paused', 'Paused: the loss is no longer a number.')
+      this.on.problem('The loss is no longer a number: the steps were too large. Reset, and take a smaller rate.')
+    }
+  }
+
+  /** Measures on held-back digits; a quarter of the time at most goes into it. */
+  async measure(era, last) {
+    const begin = performance.now()
+    const accuracy = await this.digits.evaluate(this.measureOn)
+    const samples = await this.digits.samples(shown)
+    if (era !== this.era) return
+    const seconds = (performance.now() - begin) / 1000
+    this.measured = true
+    this.on.accuracy({ step: this.steps, accuracy, n: Math.min(this.measureOn, this.digits.heldBack ?? this.measureOn), last })
+    this.on.samples(samples)
+    if (seconds > 2 && this.steps > 1) this.measureOn = Math.max(250, this.measureOn >> 1)
+    this.measureAt = this.spent + Math.max(1.5, 3 * Math.min(seconds, 10))
+  }
+
+  /** Reads a picture of 784 bytes as soon as it can; of pictures that wait only the last is read. */
+  read(pixels) {
+    this.pixels = pixels
+    if (this.reading || !pixels) return
+    this.reading = true
+    this.turn(async () => {
+      this.reading = false
+      const { pixels, era } = this
+      if (!pixels || !this.digits) return
+      const out = await this.digits.predict(pixels)
+      if (era === this.era && this.pixels) this.on.read(pixels, out)
+    }).catch((err) => this.on.problem(`The drawing could not be read: ${words(err)}`))
+  }
+
+  /** Reads the drawing once more: the network has changed. */
+  again() { this.read(this.pixels) }
+
+  fail(era, err) {
+    if (era !== this.era) return
+    this.loop = null
+    this.on.state('failed', this.engine ? 'Stopped.' : 'The engine did not start.')
+    this.on.problem(words(err))
+  }
+}
+
+/** What of a load is done, where that is known. */
+function percent(p) {
+  const part = typeof p === 'number' ? p : p && p.total ? p.loaded / p.total : NaN
+  return Number.isFinite(part) ? `: ${Math.round(100 * Math.min(part, 1))} %` : ''
+}

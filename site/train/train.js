@@ -1,0 +1,231 @@
+// The training page: its controls, what they start, and what is shown of it.
+import { byId, el, short, words } from '../assets/dom.js'
+import { Session } from './session.js'
+import { Plot } from './plot.js'
+import { Drawing, showPixels } from './draw.js'
+import { readIdx, assemble, FileError } from './idx.js'
+
+const ui = Object.fromEntries(
+  ['train', 'pause', 'reset', 'device-choice', 'model', 'data', 'batch', 'rate', 'status', 'note', 'problem', 'drop', 'files', 'found', 'accuracy',
+    'loss', 'step', 'speed', 'device', 'device-detail', 'clear', 'draw', 'draw-hint', 'seen', 'answer', 'sure', 'bars', 'heard', 'samples',
+    'samples-text'].map((id) => [id, byId(id)]),
+)
+
+const lossPlot = new Plot(byId('plot-loss'), byId('plot-loss-value'), { name: 'Loss', log: true, mean: 0.93, kind: 'loss' })
+const accuracyPlot = new Plot(byId('plot-accuracy'), byId('plot-accuracy-value'), { name: 'Accuracy', unit: ' %', range: [0, 100], mean: 0, dots: true, kind: 'good' })
+
+// ---- what the session tells ----
+
+let announced = 0 // when the status last spoke of numbers
+let lastShown = 0
+
+const session = new Session({
+  state(name, text) {
+    ui.status.dataset.state = name
+    ui.status.textContent = text
+    ui.train.disabled = name === 'training'
+    ui.pause.disabled = name !== 'training'
+    announced = performance.now()
+  },
+  device(name, detail, note) {
+    ui.device.textContent = name
+    ui['device-detail'].textContent = detail || ''
+    notice(note)
+  },
+  progress({ step, loss, stepsPerSecond }) {
+    lossPlot.add(step, loss)
+    const now = performance.now()
+    if (now - lastShown < 80) return // numbers that change faster cannot be read
+    lastShown = now
+    ui.step.textContent = step.toLocaleString('en')
+    ui.loss.textContent = short(lossPlot.m.at(-1))
+    ui.speed.textContent = stepsPerSecond ? short(stepsPerSecond) : '–'
+  },
+  accuracy({ step, accuracy, n }) {
+    ui.accuracy.textContent = accuracy.toFixed(1)
+    accuracyPlot.add(step, accuracy)
+    ui['samples-text'].textContent = `Measured on ${n.toLocaleString('en')} digits that training never sees. Choose one to have it read above.`
+    session.again()
+    if (performance.now() - announced > 10000 && session.loop) {
+      ui.status.textContent = `Training. Step ${step.toLocaleString('en')}, accuracy ${accuracy.toFixed(1)} per cent.`
+      announced = performance.now()
+    }
+  },
+  samples: showSamples,
+  read: showReading,
+  cleared() {
+    for (const p of [lossPlot, accuracyPlot]) p.clear()
+    for (const id of ['accuracy', 'loss', 'speed']) ui[id].textContent = '–'
+    ui.step.textContent = '0'
+    ui.samples.textContent = ''
+    ui['samples-text'].textContent = 'They appear at the first measurement.'
+  },
+  problem(text) {
+    ui.problem.hidden = !text
+    ui.problem.textContent = text || ''
+  },
+  notice,
+})
+
+function notice(text) {
+  ui.note.hidden = !text
+  ui.note.textContent = text || ''
+}
+
+// ---- controls ----
+
+let own = null // the reader's files, put together
+
+function settings() {
+  return {
+    device: ui['device-choice'].value, model: ui.model.value, batch: Number(ui.batch.value), rate: Number(ui.rate.value),
+    data: ui.data.value === 'files' ? own : 'synthetic',
+  }
+}
+
+function configure() {
+  const files = ui.data.value === 'files'
+  ui.drop.hidden = !files
+  if (files && !own) {
+    session.pause()
+    ui.train.disabled = true
+    ui.status.textContent = 'Waiting for your files.'
+    return
+  }
+  session.configure(settings())
+}
+
+ui.train.addEventListener('click', () => { session.train(); ui.pause.focus() })
+ui.pause.addEventListener('click', () => { session.pause(); ui.train.focus() })
+ui.reset.addEventListener('click', () => session.reset())
+for (const id of ['device-choice', 'model', 'data', 'batch', 'rate']) ui[id].addEventListener('change', configure)
+
+// ---- files ----
+
+const given = new Map() // by name: a file given again replaces itself
+
+async function take(files) {
+  const out = []
+  try {
+    for (const f of files) {
+      const item = el('li', {}, `Reading ${f.name} …`)
+      ui.found.append(item)
+      out.push(item)
+      const idx = await readIdx(f)
+      given.set(f.name, idx)
+      item.textContent = `${f.name}: ${idx.n.toLocaleString('en')} ${idx.kind}`
+    }
+    const set = assemble([...given.values()])
+    own = set.data
+    session.on.problem(null)
+    ui.found.append(el('li', {}, set.text))
+    configure()
+  } catch (err) {
+    const last = out.at(-1)
+    if (last?.textContent.startsWith('Reading')) last.remove()
+    const missing = err instanceof FileError && /missing/.test(err.message)
+    if (missing && given.size < 2) ui.found.append(el('li', {}, words(err)))
+    else session.on.problem(words(err))
+  }
+}
+
+ui.files.addEventListener('change', () => { take([...ui.files.files]); ui.files.value = '' })
+
+// Files may be dropped anywhere on the page.
+addEventListener('dragover', (e) => {
+  if (!e.dataTransfer?.types.includes('Files')) return
+  e.preventDefault()
+  ui.drop.hidden = false
+  ui.drop.dataset.over = ''
+})
+addEventListener('dragleave', (e) => {
+  if (e.relatedTarget) return
+  delete ui.drop.dataset.over
+  ui.drop.hidden = ui.data.value !== 'files'
+})
+addEventListener('drop', (e) => {
+  if (!e.dataTransfer?.files.length) return
+  e.preventDefault()
+  delete ui.drop.dataset.over
+  ui.data.value = 'files'
+  ui.drop.hidden = false
+  take([...e.dataTransfer.files])
+})
+
+// ---- samples ----
+
+function showSamples(list) {
+  while (ui.samples.children.length > list.length) ui.samples.lastChild.remove()
+  list.forEach((s, i) => {
+    let item = ui.samples.children[i]
+    if (!item) {
+      item = el('li', {}, el('button', { type: 'button' }, el('canvas', { width: 28, height: 28, 'aria-hidden': 'true' }), el('strong', {}), el('span', {})))
+      item.firstChild.addEventListener('click', () => readSample(item.sample))
+      ui.samples.append(item)
+    }
+    item.sample = s
+    const [canvas, said, sure] = item.firstChild.children
+    const right = s.guess === s.label
+    item.firstChild.className = right ? '' : 'wrong'
+    item.firstChild.setAttribute('aria-label', `A held-back ${s.label}, read as ${s.guess}${right ? '' : ', wrong'}, ${percent(s.sure)} sure`)
+    showPixels(canvas, s.pixels)
+    said.textContent = right ? `${s.guess} ✓` : `${s.guess}, is ${s.label}`
+    sure.textContent = percent(s.sure)
+  })
+}
+
+const percent = (p) => `${Math.round(100 * p)} %`
+
+// ---- reading a drawing ----
+
+const bars = Array.from({ length: 10 }, (_, digit) => {
+  const fill = el('div', { class: 'fill' })
+  const item = el('li', {}, el('div', { class: 'track', 'aria-hidden': 'true' }, fill), String(digit), el('span', { class: 'unseen' }, ''))
+  ui.bars.append(item)
+  return { item, fill, said: item.lastChild }
+})
+
+const drawing = new Drawing(ui.draw, (pixels) => {
+  ui['draw-hint'].hidden = pixels !== null
+  showPixels(ui.seen, pixels)
+  if (!pixels) clearReading()
+  session.read(pixels)
+})
+showPixels(ui.seen, null)
+
+function readSample(s) {
+  drawing.clear()
+  requestAnimationFrame(() => requestAnimationFrame(() => { // after clear has been drawn
+    showPixels(ui.seen, s.pixels)
+    session.read(s.pixels)
+    byId('reader-title').scrollIntoView({ block: 'nearest', behavior: 'smooth' })
+  }))
+}
+
+function clearReading() {
+  ui.answer.textContent = '–'
+  ui.sure.textContent = ''
+  for (const b of bars) show(b, 0, false)
+}
+
+function show(bar, p, best) {
+  bar.fill.style.transform = `scaleY(${p})`
+  bar.item.className = best ? 'best' : ''
+  bar.said.textContent = `: ${percent(p)}`
+}
+
+let telling
+function showReading(_, p) {
+  const best = p.indexOf(p.reduce((a, b) => Math.max(a, b), -1))
+  if (best < 0) return clearReading() // not numbers: the loss has told already
+  bars.forEach((b, digit) => show(b, p[digit], digit === best))
+  ui.answer.textContent = String(best)
+  ui.sure.textContent = session.steps ? `${percent(p[best])} sure` : 'a guess: it has learnt nothing yet'
+  clearTimeout(telling) // speak when the pen rests
+  const text = `It reads ${best}, ${percent(p[best])} sure.`
+  telling = setTimeout(() => { if (ui.heard.textContent !== text) ui.heard.textContent = text }, 900)
+}
+
+ui.clear.addEventListener('click', () => drawing.clear())
+
+configure()
