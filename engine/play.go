@@ -106,7 +106,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 // build schedules a graph and writes its kernels; nothing is compiled yet.
 func (e *Engine) build(c *canonical) (p *compiled, err error) {
 	e.debugGraph(c)
-	r := schedule.New(c.graph, schedule.Config{StoreAll: e.opts.StoreAll})
+	r := schedule.New(c.graph, schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings})
 	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}
 	e.layout(p.plan, r, c)
 	index := map[string]int{}

@@ -185,7 +185,11 @@ func (k *kernel) values() []*uop.UOp {
 
 // mayJoin reports whether k can become part of g: everything k depends on is g itself or runs before g.
 func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*kernel]int, dep int) bool {
-	if len(g.spec.Outs) >= maxGroupOuts || len(g.bufs)+len(k.bufs) > maxGroupParams {
+	most := maxGroupParams
+	if s.config.MaxBindings > 0 {
+		most = min(most, s.config.MaxBindings)
+	}
+	if len(g.spec.Outs) >= maxGroupOuts || len(g.bufs)+len(k.bufs) > most {
 		return false
 	}
 	useful := false

@@ -44,7 +44,8 @@ type Root struct {
 
 // Config are the choices of a schedule.
 type Config struct {
-	StoreAll bool // no fusion: every node that computes is stored (tests compare both)
+	StoreAll    bool // no fusion: every node that computes is stored (tests compare both)
+	MaxBindings int  // buffers that a kernel may read and write; 0: any number
 }
 
 // BufKind says whose a buffer is.
@@ -130,6 +131,7 @@ func New(g *Graph, c Config) *Result {
 	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}}
 	s.prepare()
 	s.decide()
+	s.fit()
 	s.arrange()
 	s.lower()
 	s.group()

@@ -40,12 +40,9 @@ func (f *finisher) launch(s *plan.Step) {
 	k := &f.kernels[s.Kernel]
 	ways := make([]binding, len(s.Slots))
 	for i, slot := range s.Slots {
-		ways[i] = binding{at: i, write: k.Binds[i].Write}
-		if f.plan.Memory[f.plan.Slots[slot].Memory].Kind != plan.Input {
-			first := slices.Index(s.Slots, slot)
-			ways[i].at, ways[i].mutable = first, true
-			ways[first].write = ways[first].write || k.Binds[i].Write
-		}
+		first := slices.Index(s.Slots, slot)
+		ways[i] = binding{at: first, write: k.Binds[i].Write, mutable: f.plan.Memory[f.plan.Slots[slot].Memory].Kind != plan.Input}
+		ways[first].write = ways[first].write || k.Binds[i].Write
 	}
 	var slots []int
 	for i, slot := range s.Slots {

@@ -288,5 +288,5 @@ func (r *renderer) use(name string) string {
 }
 
 func extent(u *uop.UOp) int       { return u.Arg().(uop.RangeArg).N }
-func rangeName(u *uop.UOp) string { return fmt.Sprintf("i%d", u.Arg().(uop.RangeArg).ID) }
+func rangeName(u *uop.UOp) string { return fmt.Sprintf("j%d", u.Arg().(uop.RangeArg).ID) }
 func regName(u *uop.UOp) string   { return fmt.Sprintf("v%d", u.Arg().(uop.RegArg).ID) }

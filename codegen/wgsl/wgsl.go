@@ -94,8 +94,8 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 		}
 	}()
 	threads := countThreads(p.Body)
-	group := min(invocations, 1<<bits.Len(uint(threads-1)))
-	grid := fold((threads + group - 1) / group)
+	group := min(invocations, 1<<bits.Len(uint(max(threads, 1)-1)))
+	grid := spread((threads + group - 1) / group)
 	r.block(p.Body, 2)
 	var body strings.Builder
 	fmt.Fprintf(&body, "(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {\n")
@@ -112,7 +112,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	sum := sha256.Sum256([]byte(p.Name + head + body.String()))
 	entry := "k_" + hex.EncodeToString(sum[:8])
 	k = plan.Kernel{
-		Name: p.Name, Kinds: p.Kinds, Entry: entry, Threads: int32(threads), Grid: grid,
+		Name: p.Name, Kinds: p.Kinds, Entry: entry, Threads: int32(max(threads, 1)), Grid: grid,
 		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
 		Source: fmt.Sprintf("// %s\n%s@compute @workgroup_size(%d)\nfn %s%s", p.Name, head, group, entry, body.String()),
 	}
@@ -144,8 +144,8 @@ func countThreads(stmts []codegen.Stmt) int {
 	return n
 }
 
-// fold spreads workgroups over two dimensions where one is too short.
-func fold(groups int) [3]uint32 {
+// spread puts workgroups on two dimensions where one is too short.
+func spread(groups int) [3]uint32 {
 	if groups == 0 {
 		return [3]uint32{}
 	}

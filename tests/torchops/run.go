@@ -2,10 +2,12 @@ package torchops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/uop"
 )
@@ -48,13 +50,23 @@ func (d *device) batch(cases []*Case) []*Result {
 		}
 		if !together {
 			if err := d.realize(jobs[i].nodes()); err != nil {
-				results[i] = failed(c, "%v", err)
+				results[i] = refused(c, err)
 				continue
 			}
 		}
 		results[i] = d.finish(jobs[i])
 	}
 	return results
+}
+
+// refused is the result of a case that a device does not compute: an element type that it has not, said in words,
+// counts as not yet.
+func refused(c *Case, err error) *Result {
+	var u *codegen.Unsupported
+	if errors.As(err, &u) {
+		return &Result{c, NotYet, "no " + u.DType.String()}
+	}
+	return failed(c, "%v", err)
 }
 
 func (j *job) nodes() []*uop.UOp {
