@@ -134,11 +134,33 @@ func (b *builder) newJam(body []Stmt, r *uop.UOp, at []*uop.UOp) *jam {
 	return j
 }
 
+// stmts repeats statements. Assignments that follow each other are repeated together, instance by instance: what they
+// share of one instance, an operand for several accumulators, is needed for a short while only.
 func (j *jam) stmts(body []Stmt) (out []Stmt) {
-	for _, s := range body {
-		out = append(out, j.stmt(s)...)
+	for len(body) > 0 {
+		n := 0
+		for n < len(body) && j.own(body[n]) {
+			n++
+		}
+		if n == 0 {
+			out = append(out, j.stmt(body[0])...)
+			body = body[1:]
+			continue
+		}
+		for _, w := range j.inst {
+			for _, s := range body[:n] {
+				out = append(out, mapExprs(s, w.do))
+			}
+		}
+		body = body[n:]
 	}
 	return out
+}
+
+// own says that a statement assigns registers of one instance only.
+func (j *jam) own(s Stmt) bool {
+	set, ok := s.(*Set)
+	return ok && !slices.ContainsFunc(set.Regs, func(r *uop.UOp) bool { return !j.vary.depends(r) })
 }
 
 func (j *jam) stmt(s Stmt) (out []Stmt) {
