@@ -10,7 +10,7 @@ import (
 
 // show prints a graph. Buffers are numbered in the order in which a process makes them, so the numbers are left out.
 func show(roots ...*uop.UOp) {
-	fmt.Print(regexp.MustCompile(`#\d+`).ReplaceAllString(uop.Print(roots...), "#"))
+	fmt.Print("graph\n" + regexp.MustCompile(`#\d+`).ReplaceAllString(uop.Print(roots...), "#"))
 }
 
 // Behind a tensor is a graph of nodes: op, type, shape, operands. A list that was copied to the device is a buffer; what
@@ -21,8 +21,10 @@ func Example_graph() {
 	fmt.Println()
 	show(t.Mul(2).Node())
 	// Output:
-	// 0 buffer     i32   [4] # v0 on INTERP
+	// graph
+	//    0 buffer     i32   [4] # v0 on INTERP
 	//
+	// graph
 	//    0 buffer     i32   [4] # v0 on INTERP
 	//    1 const      i32   2
 	//    2 mul        i32   [4]  <- %0 %1
@@ -36,7 +38,8 @@ func Example_broadcasting() {
 	list, _ := row.Add(column).ToList(ctx)
 	fmt.Println(list)
 	// Output:
-	// 0 buffer     i32   [3] # v0 on INTERP
+	// graph
+	//    0 buffer     i32   [3] # v0 on INTERP
 	//    1 reshape    i32   [1 3]  <- %0
 	//    2 expand     i32   [2 3]  <- %1
 	//    3 buffer     i32   [2] # v0 on INTERP
@@ -50,7 +53,8 @@ func Example_broadcasting() {
 func Example_twoAdditions() {
 	show(tensor.From([]int{1, 2, 3, 4}).Add(3).Add(4).Node())
 	// Output:
-	// 0 buffer     i32   [4] # v0 on INTERP
+	// graph
+	//    0 buffer     i32   [4] # v0 on INTERP
 	//    1 const      i32   3
 	//    2 add        i32   [4]  <- %0 %1
 	//    3 const      i32   4
@@ -84,13 +88,15 @@ func Example_schedule() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Print(view.Schedule)
+	fmt.Print("schedule\n", view.Schedule)
 	for _, o := range view.Schedule.Steps[0].Spec.Outs {
-		fmt.Print(uop.Print(o.Value))
+		fmt.Print("kernel\n" + uop.Print(o.Value))
 	}
 	// Output:
-	// 0 kernel =out0.i32[4] in0.i32[4]
+	// schedule
+	//   0 kernel =out0.i32[4] in0.i32[4]
 	//     store  add.i32[4]: output
+	// kernel
 	//    0 param      i32   [4] p1
 	//    1 const      b1    true
 	//    2 range      idx   r0 0..3

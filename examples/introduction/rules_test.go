@@ -20,10 +20,11 @@ func Example_rule() {
 	t := uop.NewArena()
 	two := t.Int(dtype.I32, 2)
 	four := rules.Rewrite(t, two.Add(two))[0]
-	fmt.Print(uop.Print(four))
+	fmt.Print("becomes\n" + uop.Print(four))
 	fmt.Println(four == t.Int(dtype.I32, 4))
 	// Output:
-	// 0 const      i32   4
+	// becomes
+	//    0 const      i32   4
 	// true
 }
 
