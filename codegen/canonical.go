@@ -134,10 +134,17 @@ func (k *kernel) accesses(linear map[*uop.UOp]affine, outs *[]affine, used *rang
 			*used = used.or(k.facts.set(u))
 			continue
 		}
-		parts, _ := reduceParts(u)
-		if u.Op() != uop.Load {
-			stack = append(stack, parts...)
+		if u.Op() == uop.Load { // a reduction inside of its index or gate has ranges of its own
+			stack = append(stack, u.At(1))
+			for _, t := range linear[u].terms {
+				if t.u.Op() != uop.Range {
+					stack = append(stack, t.u)
+				}
+			}
+			continue
 		}
+		parts, _ := reduceParts(u)
+		stack = append(stack, parts...)
 	}
 }
 
