@@ -10,20 +10,20 @@ GO      ?= go
 PLATFORMS = js/wasm darwin/arm64 windows/amd64 linux/arm64
 SHELL   = /bin/bash -o pipefail
 
-.PHONY: run test check bench kernels compiler fmt vet race nocgo cross
+.PHONY: run test check bench kernels compiler gpu fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
 
-test: compiler
+test: compiler gpu
 	$(GO) test ./...
 
-check: compiler fmt vet race nocgo cross
+check: compiler gpu fmt vet race nocgo cross
 
-bench: compiler
+bench: compiler gpu
 	$(GO) run ./cmd/weft bench
 
-kernels: compiler
+kernels: compiler gpu
 	@test -n "$(DIR)" || { echo "say where to: make kernels DIR=folder" >&2; exit 2; }
 	mkdir -p "$(DIR)"
 	WEFT_KERNELS="$(abspath $(DIR))" $(GO) test -count=1 ./...
@@ -39,9 +39,10 @@ race:
 	CGO_ENABLED=1 $(GO) test -race -short $$(grep -lE --include='*.go' -r 'sync\.|go func|\.Go\(' . \
 		| grep -v '^./tests/' | xargs -n1 dirname | sort -u)
 
+# Without cgo there is no GPU library.
 nocgo:
 	CGO_ENABLED=0 $(GO) build ./...
-	CGO_ENABLED=0 $(GO) test ./...
+	CGO_ENABLED=0 WEFT_REQUIRE="$$(echo "$${WEFT_REQUIRE:-}" | sed 's/WEBGPU//')" $(GO) test ./...
 
 # Vet compiles the tests as well.
 cross:
@@ -52,3 +53,6 @@ cross:
 
 compiler:
 	@sh .ci/compiler
+
+gpu:
+	@sh .ci/gpu

@@ -61,7 +61,7 @@ var mayImport = map[string]string{
 	"nn":          "tensor dtype safetensors",
 	"data":        "",
 	"safetensors": "",
-	"cmd/weft":    "backends nn tensor engine schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":    "backends backends/webgpu nn tensor engine schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.

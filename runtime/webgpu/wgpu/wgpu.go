@@ -82,7 +82,7 @@ func Open(o Options) (webgpu.Transport, error) {
 }
 
 func (t *transport) choose(o Options) (*wgpu.Adapter, error) {
-	all := t.instance.EnumerateAdapters(nil)
+	all := t.instance.EnumerateAdapters(&wgpu.InstanceEnumerateAdapterOptons{Backends: backends})
 	var best *wgpu.Adapter
 	var names []string
 	score := -1
@@ -274,11 +274,13 @@ func (t *transport) Read(ctx context.Context, dst []byte, b webgpu.Buffer, at in
 	if err := t.Submit([]webgpu.Command{{To: &buffer{t.staging}, From: b, FromAt: at, Bytes: int64(size)}}); err != nil {
 		return err
 	}
-	var status wgpu.MapAsyncStatus
-	if err := t.staging.TryMapAsync(wgpu.MapModeRead, 0, size, func(s wgpu.MapAsyncStatus) { status = s }); err != nil {
+	status, mapped := wgpu.MapAsyncStatus(0), false
+	err := t.staging.TryMapAsync(wgpu.MapModeRead, 0, size, func(s wgpu.MapAsyncStatus) { status, mapped = s, true })
+	if err != nil {
 		return err
 	}
-	if err := t.Wait(ctx); err != nil {
+	if err := t.waitFor(ctx, func() bool { return mapped }); err != nil {
+		t.staging, t.stagingBytes = nil, 0 // perhaps still to be mapped
 		return err
 	}
 	if status != wgpu.MapAsyncStatusSuccess {
@@ -288,17 +290,30 @@ func (t *transport) Read(ctx context.Context, dst []byte, b webgpu.Buffer, at in
 	return t.staging.TryUnmap()
 }
 
-// Wait polls until the queue is empty, so that a context can end it: work that was submitted goes on.
+// Wait polls until the queue is empty, so that a context can end it: work that was submitted goes on. A poll that
+// waits gives up after some seconds, so one is not enough.
 func (t *transport) Wait(ctx context.Context) error {
-	if ctx.Done() == nil {
-		t.device.Poll(true, nil)
-	} else {
-		for pause := 20 * time.Microsecond; !t.device.Poll(false, nil); pause = min(2*pause, 2*time.Millisecond) {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(pause):
-			}
+	return t.waitFor(ctx, func() bool { return true })
+}
+
+// waitFor waits for the queue, and for what its callbacks make true.
+func (t *transport) waitFor(ctx context.Context, done func() bool) error {
+	pause := 20 * time.Microsecond
+	for {
+		if t.device.Poll(ctx.Done() == nil, nil) && done() {
+			break
+		}
+		if err := t.Lost(); err != nil {
+			return err
+		}
+		if ctx.Done() == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+			pause = min(2*pause, 2*time.Millisecond)
 		}
 	}
 	runtime.KeepAlive(t.inFlight)
@@ -307,8 +322,9 @@ func (t *transport) Wait(ctx context.Context) error {
 }
 
 func (t *transport) Close() {
-	t.device.Poll(true, nil)
-	t.inFlight = nil
+	if err := t.Wait(context.Background()); err != nil {
+		t.inFlight = nil // nothing runs on a device that is lost
+	}
 	if t.staging != nil {
 		t.staging.Release()
 	}
