@@ -33,7 +33,7 @@ func (k *kernel) needless(l *uop.UOp) bool {
 	gate := l.At(1)
 	index := l.Src()[2:]
 	p := k.params[l.At(0).Arg().(uop.ParamArg).Slot]
-	if gate.Op() == uop.Const || !l.DType().IsFloat() || len(index) != len(p.Dims) {
+	if gate.Op() == uop.Const || p.Write || !l.DType().IsFloat() || len(index) != len(p.Dims) {
 		return false
 	}
 	for d, x := range index {
