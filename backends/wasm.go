@@ -23,6 +23,6 @@ func openWASM(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Mach
 	if err != nil {
 		return nil, err
 	}
-	m := wasm.Machine{Checked: true, NoOpt: o.NoOpt}
+	m := wasm.Machine{Wazero: true, NoOpt: o.NoOpt}
 	return &engine.Machine{Device: dev, Target: wasm.Target(m), Render: wasm.Renderer(m)}, nil
 }

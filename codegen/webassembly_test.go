@@ -21,14 +21,14 @@ var nineWASM = map[string]string{}
 
 func openWASM(t testing.TB, threads int) runtime.Device {
 	t.Helper()
-	dev, err := machine.Open(machine.Options{CacheDir: cacheDir, Threads: threads})
+	dev, err := machine.Open(machine.Options{CacheDir: wasmCache(), Threads: threads})
 	require.NoError(t, err)
 	t.Cleanup(func() { dev.Close() })
 	return dev
 }
 
 func lowerWASM(t testing.TB, name string, s *codegen.Spec) plan.Kernel {
-	m := wasm.Machine{Checked: true}
+	m := wasm.Machine{Wazero: true}
 	target := wasm.Target(m)
 	text, given := nineWASM[name]
 	if v := os.Getenv("NINE_MOVES"); v != "" {
@@ -108,4 +108,11 @@ func BenchmarkNineWASM(b *testing.B) {
 			b.Log(kernel.Moves)
 		})
 	}
+}
+
+func wasmCache() string {
+	if d := os.Getenv("NINE_CACHE"); d != "" {
+		return d
+	}
+	return cacheDir
 }

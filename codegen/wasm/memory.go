@@ -15,9 +15,20 @@ func (r *renderer) base(buf *uop.UOp) {
 	r.get(r.bases[buf])
 }
 
+// sizeOf is how far elements of a buffer lie apart.
+func (r *renderer) sizeOf(buf *uop.UOp) int {
+	if r.broad[buf] {
+		return 16
+	}
+	return max(1, buf.DType().Size())
+}
+
 // address puts the address of an element on the stack, but for a constant part, which it returns.
-func (r *renderer) address(buf, index *uop.UOp) uint32 {
-	size := buf.DType().Size()
+func (r *renderer) address(buf, index *uop.UOp, gated bool) uint32 {
+	if offset, ok := r.through(buf, index, gated); ok {
+		return uint32(offset)
+	}
+	size := r.sizeOf(buf)
 	offset := 0
 	for index.Op() == uop.Add && index.At(1).Op() == uop.Const {
 		c, _ := index.At(1).ConstInt()
@@ -40,7 +51,7 @@ func (r *renderer) address(buf, index *uop.UOp) uint32 {
 
 // scale multiplies the index on the stack by the size of an element.
 func (r *renderer) scale(size int) {
-	shift := map[int]int32{2: 1, 4: 2, 8: 3}[size]
+	shift := map[int]int32{2: 1, 4: 2, 8: 3, 16: 4}[size]
 	if shift > 0 {
 		r.i32(shift)
 		r.op("i32.shl")
@@ -73,18 +84,14 @@ func always(gate *uop.UOp) bool {
 func (r *renderer) load(u *uop.UOp) {
 	buf, gate, index, d := u.At(0), u.At(1), u.At(2), u.DType()
 	if always(gate) {
-		r.mem(loads[d], r.address(buf, index))
+		r.mem(loads[d], r.address(buf, index, false))
 		r.truth(d)
 		return
 	}
 	r.scalar(gate)
 	g := r.local(i32)
 	r.set(g)
-	offset := r.address(buf, index)
-	if offset > 0 {
-		r.i32(int32(offset))
-		r.op("i32.add")
-	}
+	r.plus(r.address(buf, index, true))
 	r.base(buf)
 	r.get(g)
 	r.op("select")
@@ -93,6 +100,14 @@ func (r *renderer) load(u *uop.UOp) {
 	r.constant(d, 0)
 	r.get(g)
 	r.op("select")
+}
+
+// plus adds an offset to the address on the stack, modulo 2³²: one that is not used may lie anywhere.
+func (r *renderer) plus(offset uint32) {
+	if offset > 0 {
+		r.i32(int32(offset))
+		r.op("i32.add")
+	}
 }
 
 // truth makes 0 or 1 of a byte.
@@ -106,15 +121,20 @@ func (r *renderer) truth(d dtype.DType) {
 func (r *renderer) store(s *codegen.Store) {
 	index, d := s.Index[0], s.Buf.DType()
 	if !r.vec(index) && !r.vec(s.Value) && r.mask == nil {
-		offset := r.address(s.Buf, index)
+		offset := r.address(s.Buf, index, false)
+		if r.broad[s.Buf] {
+			r.splat(s.Value)
+			r.mem("v128.store", offset)
+			return
+		}
 		r.scalar(s.Value)
 		r.mem(storeName(d), offset)
 		return
 	}
 	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
 	vec := r.vec(s.Value) || d.Size()*r.n <= 16 // else one value for more lanes than its vectors have
-	if ok && stride == 1 && r.mask == nil && vec {
-		offset := r.address(s.Buf, base)
+	if ok && stride == 1 && r.mask == nil && vec && !r.broad[s.Buf] {
+		offset := r.address(s.Buf, base, false)
 		r.lanesOf(s.Value)
 		r.storeLanes(d, offset)
 		return
@@ -129,7 +149,7 @@ func (r *renderer) store(s *codegen.Store) {
 		v = r.local(k)
 	}
 	r.set(v)
-	at := r.lanesAt(s.Buf, index, base, stride, ok)
+	at := r.lanesAt(s.Buf, index, base, stride, ok, false)
 	for i := range r.n {
 		if r.mask != nil {
 			r.get(r.mask.local)
@@ -137,11 +157,24 @@ func (r *renderer) store(s *codegen.Store) {
 			r.open("if")
 		}
 		offset := at(i)
-		r.get(v)
-		if vec {
-			r.extract(k, i)
+		if r.mask != nil {
+			r.plus(offset)
+			offset = 0
 		}
-		r.mem(storeName(d), offset)
+		r.get(v)
+		switch {
+		case r.broad[s.Buf] && vec:
+			r.repeatLane(k, i)
+			r.mem("v128.store", offset)
+		case r.broad[s.Buf]:
+			r.op(shape[k] + "splat")
+			r.mem("v128.store", offset)
+		case vec:
+			r.extract(k, i)
+			fallthrough
+		default:
+			r.mem(storeName(d), offset)
+		}
 		if r.mask != nil {
 			r.end()
 		}
@@ -160,10 +193,10 @@ func (r *renderer) lanesOf(u *uop.UOp) {
 }
 
 // lanesAt prepares the addresses of a value per lane; the result puts that of one lane on the stack.
-func (r *renderer) lanesAt(buf, index, base *uop.UOp, stride int, strided bool) func(i int) uint32 {
-	size := buf.DType().Size()
+func (r *renderer) lanesAt(buf, index, base *uop.UOp, stride int, strided, gated bool) func(i int) uint32 {
+	size := r.sizeOf(buf)
 	if strided {
-		offset := r.address(buf, base)
+		offset := r.address(buf, base, gated)
 		if stride < 0 || stride*size*r.n > 1<<30 {
 			step := stride * size
 			l := r.local(i32)
@@ -258,13 +291,9 @@ func (r *renderer) vload(u *uop.UOp) {
 	m := r.gates(gate)
 	switch {
 	case strided && stride == 1 && m == nil:
-		r.loadLanes(d, r.address(buf, base))
+		r.loadLanes(d, r.address(buf, base, false))
 	case strided && stride == 1:
-		offset := r.address(buf, base)
-		if offset > 0 {
-			r.i32(int32(offset))
-			r.op("i32.add")
-		}
+		r.plus(r.address(buf, base, !always(gate)))
 		r.base(buf)
 		r.anyLane(m)
 		r.op("select")
@@ -272,7 +301,7 @@ func (r *renderer) vload(u *uop.UOp) {
 		r.getMask(m, r.bitsOfType(d))
 		r.op("v128.and")
 	default:
-		r.gather(buf, index, base, stride, strided, m)
+		r.gather(u, base, stride, strided, m)
 	}
 }
 
@@ -302,18 +331,15 @@ func (r *renderer) anyLane(m *mask) {
 }
 
 // gather reads lane by lane. A lane that takes no part reads the buffer's begin, and its value is cleared.
-func (r *renderer) gather(buf, index, base *uop.UOp, stride int, strided bool, m *mask) {
-	d := buf.DType()
+func (r *renderer) gather(u, base *uop.UOp, stride int, strided bool, m *mask) {
+	buf, d := u.At(0), u.DType()
 	k := kindOfType(d)
-	at := r.lanesAt(buf, index, base, stride, strided)
+	at := r.lanesAt(buf, u.At(2), base, stride, strided, !always(u.At(1)))
 	r.v128([4]uint32{})
 	for i := range r.n {
 		offset := at(i)
 		if m != nil {
-			if offset > 0 {
-				r.i32(int32(offset))
-				r.op("i32.add")
-			}
+			r.plus(offset)
 			r.base(buf)
 			r.get(m.local)
 			r.extract(i32, i)

@@ -41,7 +41,7 @@ var opcodes = func() map[string]code {
 		"i64.trunc_sat_f32_s i64.trunc_sat_f32_u i64.trunc_sat_f64_s i64.trunc_sat_f64_u")
 	const simd = 0xFD
 	row(simd, 0x00, "v128.load _ _ v128.load16x4_s v128.load16x4_u _ _ _ _ v128.load32_splat v128.load64_splat v128.store v128.const i8x16.shuffle")
-	row(simd, 0x0F, "i8x16.splat i16x8.splat i32x4.splat i64x2.splat f32x4.splat f64x2.splat")
+	row(simd, 0x0E, "i8x16.swizzle i8x16.splat i16x8.splat i32x4.splat i64x2.splat f32x4.splat f64x2.splat")
 	row(simd, 0x1B, "i32x4.extract_lane i32x4.replace_lane i64x2.extract_lane i64x2.replace_lane f32x4.extract_lane f32x4.replace_lane "+
 		"f64x2.extract_lane f64x2.replace_lane")
 	row(simd, 0x37, "i32x4.eq i32x4.ne i32x4.lt_s i32x4.lt_u i32x4.gt_s i32x4.gt_u i32x4.le_s i32x4.le_u i32x4.ge_s i32x4.ge_u "+

@@ -28,11 +28,20 @@ type renderer struct {
 	scratch int64
 
 	// Inside a Vector loop:
-	n    int                 // lanes; 0 outside
-	lane *uop.UOp            // its range
-	vary func(*uop.UOp) bool // differs between lanes
-	mask *mask               // lanes that take part; nil for all
-	sum  *uop.UOp            // the register whose new value is being computed
+	n      int                 // lanes; 0 outside
+	lane   *uop.UOp            // its range
+	around *codegen.Loop       // itself
+	vary   func(*uop.UOp) bool // differs between lanes
+	mask   *mask               // lanes that take part; nil for all
+	sum    *uop.UOp            // the register whose new value is being computed
+
+	frames  []*frame // open loops
+	varies  map[*codegen.Loop]func(*uop.UOp) bool
+	later   map[*uop.UOp]bool            // registers that are assigned after their declaration
+	repeats map[*uop.UOp]bool            // registers that are repeated somewhere
+	splats  map[*uop.UOp]uint32          // vectors that repeat a register
+	wanted  map[*codegen.Loop][]*uop.UOp // registers that are repeated in a loop
+	broad   map[*uop.UOp]bool            // scratch buffers that hold each element repeated, as a vector
 }
 
 // mask is a vector of lanes that are all ones or zeros, in a local.
@@ -43,8 +52,11 @@ type mask struct {
 
 func newRenderer(p *codegen.Program, m Machine) *renderer {
 	r := &renderer{p: p, machine: m, regs: map[*uop.UOp]register{}, ranges: map[*uop.UOp]uint32{},
-		bases: map[*uop.UOp]uint32{}, bounds: map[*uop.UOp]span{}}
+		bases: map[*uop.UOp]uint32{}, bounds: map[*uop.UOp]span{},
+		varies: map[*codegen.Loop]func(*uop.UOp) bool{}, splats: map[*uop.UOp]uint32{}, wanted: map[*codegen.Loop][]*uop.UOp{},
+		broad: map[*uop.UOp]bool{}, later: map[*uop.UOp]bool{}, repeats: map[*uop.UOp]bool{}}
 	r.assigned(p.Body)
+	r.findSplats(p.Body)
 	return r
 }
 
@@ -66,6 +78,7 @@ func (r *renderer) assigned(stmts []codegen.Stmt) {
 
 func (r *renderer) unbounded(regs []*uop.UOp) {
 	for _, u := range regs {
+		r.later[u] = true
 		if u.DType() == dtype.Index {
 			r.bounds[u] = anywhere
 		}
@@ -110,7 +123,7 @@ func (r *renderer) stmt(s codegen.Stmt) {
 		r.op("i32.add")
 		r.set(l)
 		r.bases[s.Buf] = l
-		r.scratch += codegen.ScratchBytes(s)
+		r.scratch += (int64(s.N)*int64(r.sizeOf(s.Buf)) + 63) &^ 63
 	default:
 		panic(fmt.Sprintf("BUG: cannot spell %T", s))
 	}
@@ -121,9 +134,9 @@ func extent(u *uop.UOp) int { return u.Arg().(uop.RangeArg).N }
 func (r *renderer) loop(l *codegen.Loop) {
 	switch l.Kind {
 	case codegen.Vector:
-		r.n, r.lane, r.vary = extent(l.Range), l.Range, codegen.Varying(l)
+		r.n, r.lane, r.vary, r.around = extent(l.Range), l.Range, r.varying(l), l
 		r.block(l.Body)
-		r.n, r.lane, r.vary = 0, nil, nil
+		r.n, r.lane, r.vary, r.around = 0, nil, nil, nil
 	case codegen.Thread:
 		i := r.counter(l.Range)
 		r.get(paramLo)
@@ -132,22 +145,92 @@ func (r *renderer) loop(l *codegen.Loop) {
 		r.get(paramHi)
 		r.op("i32.lt_s")
 		r.open("if")
-		r.repeat(l, func() { r.get(paramHi) })
+		r.within(r.scan(l), func(f *frame) { r.repeat(f, func() { r.get(paramHi) }) })
 		r.end()
 	case codegen.Serial:
-		i := r.counter(l.Range)
-		if extent(l.Range) == 0 {
-			return
-		}
-		r.i32(0)
-		r.set(i)
-		if extent(l.Range) == 1 {
-			r.block(l.Body)
-			return
-		}
-		r.repeat(l, func() { r.i32(int32(extent(l.Range))) })
+		r.serial(l)
 	default:
 		panic(fmt.Sprintf("BUG: WebAssembly has no loop of kind %c", l.Kind.Letter()))
+	}
+}
+
+// Copies of a small body save the counting and give an engine more to reorder.
+const (
+	mostCopies = 4
+	smallLoop  = 600 // operations of all copies
+)
+
+// serial runs a loop of known length: as copies of its body if it is short, else as a loop whose body holds some
+// copies, and the rest of them behind it.
+func (r *renderer) serial(l *codegen.Loop) {
+	n := extent(l.Range)
+	if n == 0 {
+		return
+	}
+	i := r.counter(l.Range)
+	r.i32(0)
+	r.set(i)
+	f := r.scan(l)
+	size := weight(l.Body)
+	if size > 0 {
+		if n <= mostCopies*2 && n*size <= smallLoop {
+			f.unroll = n
+		} else {
+			f.unroll = max(1, min(mostCopies, n, smallLoop/size))
+			for f.unroll > 1 && n%f.unroll > 0 && n < 8*f.unroll {
+				f.unroll--
+			}
+		}
+	}
+	r.within(f, func(f *frame) {
+		rest := n % f.unroll
+		if n == f.unroll {
+			r.copies(f, n)
+			return
+		}
+		r.repeat(f, func() { r.i32(int32(n - rest)) })
+		if rest > 0 {
+			r.copies(f, rest)
+		}
+	})
+}
+
+// weight counts the operations of an innermost body; 0 where it has loops or makes scratch.
+func weight(stmts []codegen.Stmt) int {
+	n := 1
+	for _, s := range stmts {
+		for _, u := range codegen.Exprs(s) {
+			n += len(uop.Topo(u))
+		}
+		switch s := s.(type) {
+		case *codegen.Alloc, *codegen.Fold:
+			return 0
+		case *codegen.If:
+			w := weight(s.Body)
+			if w == 0 {
+				return 0
+			}
+			n += w
+		case *codegen.Loop:
+			w := weight(s.Body)
+			if w == 0 || s.Kind != codegen.Vector {
+				return 0
+			}
+			n += w
+		}
+	}
+	return n
+}
+
+// within opens a loop's frame: its pointers, and vectors of what is repeated in it.
+func (r *renderer) within(f *frame, body func(f *frame)) {
+	r.start(f)
+	mine := r.repeated(f)
+	r.frames = append(r.frames, f)
+	body(f)
+	r.frames = r.frames[:len(r.frames)-1]
+	for _, u := range mine {
+		delete(r.splats, u)
 	}
 }
 
@@ -160,13 +243,24 @@ func (r *renderer) counter(u *uop.UOp) uint32 {
 	return l
 }
 
+// copies writes the body n times, for successive values of the counter.
+func (r *renderer) copies(f *frame, n int) {
+	for d := range n {
+		f.delta = d
+		r.block(f.loop.Body)
+	}
+	f.delta = 0
+}
+
 // repeat runs the body until the counter reaches the bound that limit puts on the stack.
-func (r *renderer) repeat(l *codegen.Loop, limit func()) {
-	i := r.ranges[l.Range]
+func (r *renderer) repeat(f *frame, limit func()) {
+	i := r.ranges[f.loop.Range]
 	r.open("loop")
-	r.block(l.Body)
+	r.touch(f)
+	r.copies(f, f.unroll)
+	r.advance(f, f.unroll)
 	r.get(i)
-	r.i32(1)
+	r.i32(int32(f.unroll))
 	r.op("i32.add")
 	r.tee(i)
 	limit()
@@ -182,13 +276,19 @@ func (r *renderer) rangeValue(u *uop.UOp) {
 		panic(fmt.Sprintf("BUG: %v is no loop here", u))
 	}
 	r.get(l)
+	for _, f := range r.frames {
+		if f.loop.Range == u && f.delta > 0 {
+			r.i32(int32(f.delta))
+			r.op("i32.add")
+		}
+	}
 }
 
 func (r *renderer) cond(s *codegen.If) {
 	if !r.vec(s.Cond) {
 		r.scalar(s.Cond)
 		r.open("if")
-		r.block(s.Body)
+		r.under(s)
 		r.end()
 		return
 	}
@@ -200,8 +300,21 @@ func (r *renderer) cond(s *codegen.If) {
 	}
 	r.mask = &mask{r.local(v128), 32}
 	r.set(r.mask.local)
-	r.block(s.Body)
+	r.under(s)
 	r.mask = old
+}
+
+// under writes the body of a condition.
+func (r *renderer) under(s *codegen.If) {
+	if len(r.frames) == 0 {
+		r.block(s.Body)
+		return
+	}
+	f := r.frames[len(r.frames)-1]
+	old := f.under
+	f.under = s
+	r.block(s.Body)
+	f.under = old
 }
 
 func (r *renderer) let(s *codegen.Let) {
@@ -220,8 +333,15 @@ func (r *renderer) let(s *codegen.Let) {
 		return
 	}
 	k := kindOfType(d)
+	if r.repeats[s.Reg] && !r.later[s.Reg] && r.n > 0 && s.Value.Op() == uop.Load { // it is repeated right away
+		r.splat(s.Value)
+		reg := register{local: r.local(v128), kind: v128, bits: r.bitsOfType(d)}
+		r.set(reg.local)
+		r.regs[s.Reg] = reg
+		return
+	}
 	if d == dtype.Index {
-		if _, set := r.bounds[s.Reg]; !set {
+		if !r.later[s.Reg] {
 			r.bounds[s.Reg] = r.bound(s.Value)
 		}
 		if k = i32; r.wide(s.Reg) {
@@ -232,6 +352,12 @@ func (r *renderer) let(s *codegen.Let) {
 	l := r.local(k)
 	r.set(l)
 	r.regs[s.Reg] = register{local: l, kind: k}
+	if r.repeats[s.Reg] && !r.later[s.Reg] {
+		r.get(l)
+		r.spread(k)
+		r.splats[s.Reg] = r.local(v128)
+		r.set(r.splats[s.Reg])
+	}
 }
 
 // declaredBits is the width of a lane of a register; that of an index fits its value, or everything if it is
@@ -240,7 +366,7 @@ func (r *renderer) declaredBits(s *codegen.Let) int {
 	if s.Reg.DType() != dtype.Index {
 		return r.bitsOfType(s.Reg.DType())
 	}
-	if _, later := r.bounds[s.Reg]; !later {
+	if !r.later[s.Reg] {
 		r.bounds[s.Reg] = r.bound(s.Value)
 		return r.laneBits(s.Value)
 	}

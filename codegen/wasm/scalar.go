@@ -44,7 +44,11 @@ func (r *renderer) scalar(u *uop.UOp) {
 		v, _ := u.ConstValue()
 		r.constant(u.DType(), v)
 	case uop.Reg:
-		r.get(r.regs[u].local)
+		reg := r.regs[u]
+		r.get(reg.local)
+		if reg.kind == v128 { // repeated in all lanes
+			r.extract(kindOfType(u.DType()), 0)
+		}
 	case uop.Var:
 		r.variable(u)
 	case uop.Load:

@@ -209,8 +209,12 @@ func (r *renderer) vectorAs(u *uop.UOp, bits int) {
 			r.v128([4]uint32{w, w, w, w})
 			return
 		}
-		r.scalarAs(u, k)
-		r.op(shape[k] + "splat")
+		if d == dtype.Index {
+			r.index(u, k)
+			r.spread(k)
+		} else {
+			r.splat(u)
+		}
 		return
 	}
 	switch u.Op() {

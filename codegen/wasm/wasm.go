@@ -25,7 +25,7 @@ import (
 // Machine is what the code generator should know of the engine that will run the code.
 type Machine struct {
 	Relaxed bool // the engine has relaxed-simd multiply-add
-	Checked bool // every access is checked against the memory's size by instructions (wazero), not by page faults
+	Wazero  bool // the engine checks every access by instructions, and its splats wait for the register's last value
 	NoOpt   bool
 }
 
@@ -81,7 +81,7 @@ func Renderer(m Machine) func(p *codegen.Program) (plan.Kernel, error) {
 		sum := sha256.Sum256(code)
 		entry := "k_" + hex.EncodeToString(sum[:8])
 		k = plan.Kernel{
-			Name: p.Name, Kinds: p.Kinds, Entry: entry, Code: code, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)),
+			Name: p.Name, Kinds: p.Kinds, Entry: entry, Code: code, Scratch: r.scratch, Threads: int32(max(1, p.Threads)),
 			Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
 			Source: fmt.Sprintf(";; %s, %d locals\n(func $%s (param $buf i32) (param $var i32) (param $scratch i32) (param $lo i32) (param $hi i32)\n%s)\n",
 				p.Name, len(r.locals), entry, r.text.String()),
