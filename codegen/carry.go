@@ -58,7 +58,9 @@ func (b *builder) carriedIn(g *group) *carried {
 	for i, need := range b.partRanges(u) {
 		at, n := affine{}, 1
 		for _, a := range slices.Backward(c.layout) {
-			if need.has(b.facts.rangeID(a.r)) {
+			// One place serves all lanes and instances of what does not differ between them, for they take it up before any
+			// of them lays it down; the iterations of a serial loop do not.
+			if need.has(b.facts.rangeID(a.r)) || a.kind == Serial {
 				at = affine{terms: []term{{a.r, n}}}.add(at, 1)
 				n *= extent(a.r)
 			}
