@@ -170,7 +170,9 @@ function trace(g, strokes, scale, dx, dy, width) {
 
 /** Puts a 28×28 picture, white on black, on a canvas of that size. */
 export function showPixels(canvas, pixels) {
-  const g = canvas.getContext('2d')
+  if (pixels && canvas.pixels && pixels.every((v, i) => v === canvas.pixels[i])) return // handing a canvas over can wait for the GPU
+  canvas.pixels = pixels && pixels.slice()
+  const g = canvas.getContext('2d', { willReadFrequently: true })
   const image = g.createImageData(side, side)
   for (let i = 0; i < side * side; i++) {
     image.data[4 * i] = image.data[4 * i + 1] = image.data[4 * i + 2] = pixels ? pixels[i] : 0

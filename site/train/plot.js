@@ -30,7 +30,7 @@ function logTicks(lo, hi) {
 export class Plot {
   /**
    * into: an element; options.name for people who cannot see it, options.log, options.range [lo, hi] if
-   * fixed, options.mean: how much a running mean forgets at each point (0: none), options.dots, options.kind: a class.
+   * fixed, options.mean: how much of a running mean stays at each point (0: none), options.dots, options.kind: a class.
    */
   constructor(into, readout, options) {
     this.options = options
@@ -46,7 +46,6 @@ export class Plot {
     this.cross = svg('line', { class: 'cross', visibility: 'hidden' })
     this.root.append(this.grid, this.raw, this.mean, this.dots, this.cross)
     into.append(this.root)
-    this.until = 50
     new ResizeObserver(() => this.changed()).observe(into)
     this.root.addEventListener('pointermove', (e) => this.point(e.offsetX))
     this.root.addEventListener('pointerleave', () => this.point(null))
@@ -64,7 +63,7 @@ export class Plot {
     const last = this.m.at(-1)
     this.x.push(x)
     this.y.push(y)
-    this.m.push(keep && Number.isFinite(last) ? last * keep + y * (1 - keep) : y)
+    this.m.push(keep && last > 0 && y > 0 ? last ** keep * y ** (1 - keep) : y) // a geometric mean: the axis is logarithmic
     if (this.x.length > 3000) {
       const odd = (_, i) => i % 2 === 1
       this.y = this.y.map((v, i) => (i % 2 ? (v + this.y[i - 1]) / 2 : v)).filter(odd)
@@ -99,20 +98,20 @@ export class Plot {
     const w = this.root.clientWidth, h = this.root.clientHeight
     if (!w || !h) return
     const [lo, hi] = this.vertical()
-    const end = Math.max(50, (this.x.at(-1) || 0) * 1.04)
+    const end = Math.max(50, (this.x.at(-1) || 0) * 1.04, this.options.beside?.end || 0)
+    this.end = end
     const f = this.options.log ? Math.log : (v) => v
     const py = (v) => top + (1 - (f(v) - f(lo)) / (f(hi) - f(lo))) * (h - top - bottom)
     const px = (v) => left + (v / end) * (w - left - right)
     this.px = px
 
     this.grid.textContent = ''
-    for (const v of this.options.log ? logTicks(lo, hi) : ticks(lo, hi, 4)) {
+    for (const v of this.options.log ? logTicks(lo, hi) : ticks(lo, hi, 5)) {
       const y = Math.round(py(v)) + 0.5
       this.grid.append(svg('line', { class: 'grid', x1: left, x2: w - right, y1: y, y2: y }), label(left - 8, y + 4, short(v), 'end'))
     }
     for (const v of ticks(0, end, Math.max(2, Math.floor(w / 110)))) this.grid.append(label(px(v), h - 8, v.toLocaleString('en'), 'middle'))
     this.grid.append(svg('line', { class: 'axis', x1: left, x2: w - right, y1: h - bottom + 0.5, y2: h - bottom + 0.5 }))
-    this.grid.append(label(w - right, h - bottom - 6, 'steps', 'end'))
 
     const clamp = (v) => py(Math.min(Math.max(v, lo), hi)).toFixed(1)
     const path = (ys) => {

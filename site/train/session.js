@@ -7,6 +7,8 @@ const slice = 0.25 // seconds of training between other things
 const goal = 2000 // steps after which it rests until asked again
 const shown = 20 // held-back digits shown
 
+const first = 'Compiling kernels for the first step.'
+
 const channels = { small: [8, 16], full: 'full' }
 
 export class Session {
@@ -48,8 +50,10 @@ export class Session {
         })
         this.begin()
       })
-      if (era === this.era && !this.loop) this.on.state('ready', `Ready on ${deviceName(this.engine.device)}. Press Train.`)
-      if (era === this.era) this.again()
+      if (era !== this.era) return
+      if (this.loop) this.on.state('training', first)
+      else this.on.state('ready', `Ready on ${deviceName(this.engine.device)}. Press Train.`)
+      this.again()
     } catch (err) {
       this.fail(era, err)
     }
@@ -81,7 +85,7 @@ export class Session {
     const me = (this.loop = {})
     if (this.rest <= 0) this.rest = goal
     this.on.problem(null)
-    this.on.state('training', this.steps ? 'Training.' : 'Compiling kernels for the first step.')
+    this.on.state('training', !this.digits ? 'Training begins when the engine is there.' : this.steps ? 'Training.' : first)
     this.run(me, this.era)
   }
 

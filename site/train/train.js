@@ -11,8 +11,8 @@ const ui = Object.fromEntries(
     'samples-text'].map((id) => [id, byId(id)]),
 )
 
-const lossPlot = new Plot(byId('plot-loss'), byId('plot-loss-value'), { name: 'Loss', log: true, mean: 0.93, kind: 'loss' })
-const accuracyPlot = new Plot(byId('plot-accuracy'), byId('plot-accuracy-value'), { name: 'Accuracy', unit: ' %', range: [0, 100], mean: 0, dots: true, kind: 'good' })
+const lossPlot = new Plot(byId('plot-loss'), byId('plot-loss-value'), { name: 'Loss', log: true, mean: 0.9, kind: 'loss' })
+const accuracyPlot = new Plot(byId('plot-accuracy'), byId('plot-accuracy-value'), { name: 'Accuracy', unit: ' %', range: [0, 100], beside: lossPlot, mean: 0, dots: true, kind: 'good' })
 
 // ---- what the session tells ----
 
@@ -23,8 +23,8 @@ const session = new Session({
   state(name, text) {
     ui.status.dataset.state = name
     ui.status.textContent = text
-    ui.train.disabled = name === 'training'
-    ui.pause.disabled = name !== 'training'
+    ui.train.disabled = session.loop !== null // pressed while the engine loads, it starts when that is there
+    ui.pause.disabled = session.loop === null
     announced = performance.now()
   },
   device(name, detail, note) {
@@ -34,6 +34,7 @@ const session = new Session({
   },
   progress({ step, loss, stepsPerSecond }) {
     lossPlot.add(step, loss)
+    accuracyPlot.changed()
     const now = performance.now()
     if (now - lastShown < 80) return // numbers that change faster cannot be read
     lastShown = now
