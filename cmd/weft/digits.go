@@ -48,22 +48,27 @@ func (m *convnet) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 	return m.Out.Forward(x.Reshape(n, -1))
 }
 
-// digits is a network in training.
+// digits is a network in training, and the pictures that it learns from.
 type digits struct {
-	eng     *engine.Engine
-	h, w    int
-	capture bool
-	net     *convnet
-	opt     *nn.Optimizer
+	eng            *engine.Engine
+	h, w           int
+	capture        bool
+	net            *convnet
+	opt            *nn.Optimizer
+	images, labels *tensor.Tensor // one byte a pixel and a label
 
 	step, predict *tensor.Captured // made at their first use
 }
 
-// newDigits makes the network with random weights of a seed.
-func newDigits(ctx context.Context, e *engine.Engine, h, w int, o trainOptions) (*digits, error) {
-	d := &digits{eng: e, h: h, w: w, capture: !o.NoCapture}
+// newDigits makes the network with random weights of a seed, and copies the pictures to the device.
+func newDigits(ctx context.Context, e *engine.Engine, s data.Split, o trainOptions) (*digits, error) {
+	d := &digits{eng: e, h: s.H, w: s.W, capture: !o.NoCapture}
 	tensor.Seed(uint32(o.Seed) ^ uint32(o.Seed>>32))
-	err := tensor.Try(func() { d.net = newConvnet(h, w) })
+	err := tensor.Try(func() {
+		d.images = tensor.FromBytes(dtype.U8, []int{s.N, s.H, s.W}, s.Images)
+		d.labels = tensor.FromBytes(dtype.U8, []int{s.N}, s.Labels)
+		d.net = newConvnet(s.H, s.W)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +78,9 @@ func newDigits(ctx context.Context, e *engine.Engine, h, w int, o trainOptions) 
 	return d, nil
 }
 
-// learn is one step as a function of a batch; it gives the loss.
+// learn is one step as a function of the numbers of pictures; it gives the loss.
 func (d *digits) learn(in ...*tensor.Tensor) []*tensor.Tensor {
-	loss := d.net.Forward(in[0], true).CrossEntropy(in[1])
+	loss := d.net.Forward(d.images.At(in[0]), true).CrossEntropy(d.labels.At(in[0]))
 	d.opt.Update(loss)
 	return []*tensor.Tensor{loss}
 }
@@ -84,17 +89,16 @@ func (d *digits) says(in ...*tensor.Tensor) []*tensor.Tensor {
 	return []*tensor.Tensor{d.net.Forward(in[0], false).Softmax(-1)}
 }
 
-func (d *digits) Step(ctx context.Context, images, labels []byte) (float64, error) {
-	x, err := d.pictures(images)
+func (d *digits) Step(ctx context.Context, batch []int32) (float64, error) {
+	var numbers, loss *tensor.Tensor
+	err := tensor.Try(func() { numbers = tensor.Of(batch) })
 	if err != nil {
 		return 0, err
 	}
-	y := tensor.FromBytes(dtype.U8, []int{len(labels)}, labels)
-	var loss *tensor.Tensor
 	if d.capture {
-		loss, err = d.replay(ctx, &d.step, d.learn, x, y)
+		loss, err = d.replay(ctx, &d.step, d.learn, numbers)
 	} else {
-		if err = tensor.Try(func() { loss = d.learn(x, y)[0] }); err == nil {
+		if err = tensor.Try(func() { loss = d.learn(numbers)[0] }); err == nil {
 			err = d.opt.Realize(ctx, loss)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -45,8 +46,8 @@ type trainResult struct {
 
 // trainee is a network that learns pictures of one size, and what the loop of training needs of it.
 type trainee interface {
-	// Step learns from a batch of pictures, one byte a pixel, and returns the loss before it.
-	Step(ctx context.Context, images, labels []byte) (loss float64, err error)
+	// Step learns from the training pictures with these numbers and returns the loss before it.
+	Step(ctx context.Context, batch []int32) (loss float64, err error)
 	// Predict returns the probabilities of the ten digits for each picture.
 	Predict(ctx context.Context, images []byte) ([][data.Classes]float32, error)
 	// Save writes the state to a safetensors file.
@@ -135,10 +136,13 @@ func (p *program) trainMNIST(ctx context.Context, o trainOptions) error {
 	}
 	fmt.Fprintf(p.log, "%s: %d to learn from, %d held back, %d×%d\n", set.Name, set.Train.N, set.Test.N, set.Train.H, set.Train.W)
 	fmt.Fprintf(p.log, "device %s: %s\n", dev.Name(), dev.Info().Detail)
-	net, err := newDigits(ctx, dev, set.Train.H, set.Train.W, o)
+	net, err := newDigits(ctx, dev, set.Train, o)
 	if err != nil {
 		return err
 	}
+	// The training pictures are on the device now; what they took here goes back at once.
+	set.Train.Images, set.Train.Labels = nil, nil
+	debug.FreeOSMemory()
 	result, shown, err := p.learn(ctx, net, set, o)
 	if err != nil {
 		return err
@@ -168,8 +172,7 @@ func loadSet(o trainOptions) (*data.Set, error) {
 // learn trains and tests; it also returns what the network says of the test pictures.
 func (p *program) learn(ctx context.Context, net trainee, set *data.Set, o trainOptions) (*trainResult, []guess, error) {
 	r := &trainResult{Steps: o.Steps, Batch: o.Batch, Device: net.Device(), Losses: make([]float64, 0, min(o.Steps, 1<<16))}
-	batches := newStream(set.Train, o.Seed)
-	images, labels := make([]byte, o.Batch*set.Train.H*set.Train.W), make([]byte, o.Batch)
+	batches, batch := newStream(set.Train.N, o.Seed), make([]int32, o.Batch)
 	times := make([]float64, 0, cap(r.Losses))
 	bar := newProgress(p.log, "step", o.Steps)
 	start := time.Now()
@@ -177,9 +180,9 @@ func (p *program) learn(ctx context.Context, net trainee, set *data.Set, o train
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		batches.next(images, labels)
+		batches.next(batch)
 		began := time.Now()
-		loss, err := net.Step(ctx, images, labels)
+		loss, err := net.Step(ctx, batch)
 		if err != nil {
 			return nil, nil, fmt.Errorf("step %d: %w", i, err)
 		}
