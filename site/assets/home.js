@@ -1,0 +1,98 @@
+// The start page: a loom whose cloth Weft computes, and a kernel that it wrote for that.
+import { byId, el, words, short, deviceName } from './dom.js'
+import { highlight } from './highlight.js'
+import { TieUp, patterns, matrices, drawMatrix, drawCloth, shafts, treadles, ends, picks } from './loom.js'
+
+const ui = Object.fromEntries(['threading', 'tieup', 'cloth', 'treadling', 'pattern', 'told', 'kernel', 'more', 'here', 'program'].map((id) => [id, byId(id)]))
+
+for (const code of [ui.program, ...document.querySelectorAll('[data-code]')]) highlight(code, code.textContent)
+
+let current // {treadling, threading}
+let woven = new Float32Array(picks * ends)
+const tieup = new TieUp(ui.tieup, weave)
+
+function draw() {
+  drawMatrix(ui.threading, current.threading, shafts, ends)
+  drawMatrix(ui.treadling, current.treadling, picks, treadles)
+  drawCloth(ui.cloth, woven)
+}
+
+function choose(name) {
+  current = matrices(patterns[name])
+  tieup.set(patterns[name][2])
+  draw()
+  weave()
+}
+
+let engine = null
+let busy = false, again = false
+
+/** Has Weft multiply; while it does, only the last of further wishes is kept. */
+async function weave() {
+  if (!engine || busy) {
+    again = true
+    return
+  }
+  busy = true
+  try {
+    do {
+      again = false
+      const begin = performance.now()
+      const treadling = engine.tensor(current.treadling, [picks, treadles])
+      const threading = engine.tensor(current.threading, [shafts, ends])
+      const ties = engine.tensor(tieup.values, [treadles, shafts])
+      const cloth = treadling.matmul(ties).matmul(threading)
+      woven = await cloth.data()
+      const ms = performance.now() - begin
+      for (const t of [treadling, threading, ties, cloth]) t.dispose?.()
+      draw()
+      ui.told.textContent = `${picks}×${treadles} · ${treadles}×${shafts} · ${shafts}×${ends}, on ${deviceName(engine.device)}: ${short(ms, 2)} ms from call to numbers${weave.done ? '' : ', compiling included'}.`
+      weave.done = true
+    } while (again)
+  } catch (err) {
+    ui.told.textContent = words(err)
+  } finally {
+    busy = false
+  }
+}
+
+const expression = `treadling[${picks}, ${treadles}] @ tieup[${treadles}, ${shafts}] @ threading[${shafts}, ${ends}]`
+ui.more.href = `inside/#${encodeURIComponent(expression)}`
+
+async function explain() {
+  try {
+    const view = await engine.inspect(expression, { target: ['wgsl', 'c'] })
+    if (view.error) throw new Error(view.error)
+    const k = view.kernels.at(-1)
+    highlight(ui.kernel, (k.targets?.wgsl?.source ?? k.source.wgsl).trim())
+    const n = view.kernels.length
+    ui.more.textContent = `${n === 1 ? 'This kernel' : `All ${n} kernels`}, in WGSL and C`
+  } catch (err) {
+    ui.kernel.textContent = words(err)
+  }
+}
+
+async function start() {
+  try {
+    const { open } = await import('../weft.js')
+    const w = await open({ onprogress: (p) => { if (p?.total) ui.told.textContent = `Loading the engine: ${Math.round((100 * p.loaded) / p.total)} %.` } })
+    w.onlost = (m) => (ui.told.textContent = `The device was lost: ${words(m)}`)
+    engine = w
+  } catch (err) {
+    ui.told.textContent = `The engine did not start: ${words(err)}`
+    ui.kernel.textContent = 'There is no engine to ask.'
+    return
+  }
+  ui.here.textContent = `Here that is ${deviceName(engine.device)}${engine.deviceDetail ? ` (${engine.deviceDetail})` : ''}.${engine.note ? ` ${engine.note}` : ''}`
+  for (const row of document.querySelectorAll('.devices tbody tr')) row.classList.toggle('now', row.querySelector('code').textContent === engine.device)
+  await weave()
+  await explain()
+}
+
+ui.pattern.append(...Object.keys(patterns).map((name) => el('option', {}, name)))
+ui.pattern.addEventListener('change', () => choose(ui.pattern.value))
+document.addEventListener('themechange', draw)
+new ResizeObserver(draw).observe(ui.cloth)
+
+choose(ui.pattern.value)
+start()
