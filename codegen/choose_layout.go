@@ -127,7 +127,7 @@ func (p *arranger) boxable(l *access) bool {
 
 // boxBytes is the size of a load's box where some loops are open.
 func (p *arranger) boxBytes(l *access, open []loop) int {
-	bytes := l.bytes
+	bytes := l.bytes * p.repeated(l)
 	for _, x := range l.u.Src()[2:] {
 		n := 1
 		for _, t := range p.facts.affine(x).terms {

@@ -235,5 +235,5 @@ func (c *chooser) tiles() []Move {
 	for _, name := range c.finite { // loads are named before anything is split
 		p.out = append(p.out, Move{Verb: Finite, Name: name})
 	}
-	return p.moves()
+	return p.broaden(p.moves())
 }

@@ -16,12 +16,13 @@ import (
 	machine "github.com/weft-ml/weft/runtime/wasm"
 )
 
-// The nine kernels as WebAssembly, from the same Specs. Moves are those of Choose where none are given by hand.
-var nineWASM = map[string]string{}
+// The nine kernels as WebAssembly, from the same Specs and compared with C. Moves are those of Choose where none are
+// given by hand.
+var nineWASM = map[string]string{"attention": attentionMoves}
 
 func openWASM(t testing.TB, threads int) runtime.Device {
 	t.Helper()
-	dev, err := machine.Open(machine.Options{CacheDir: wasmCache(), Threads: threads})
+	dev, err := machine.Open(machine.Options{CacheDir: cacheDir, Threads: threads})
 	require.NoError(t, err)
 	t.Cleanup(func() { dev.Close() })
 	return dev
@@ -77,7 +78,8 @@ func TestNineWASM(t *testing.T) {
 			data := nineData(k.s)
 			b := prepareWASM(t, dev, kernel, k.s, data)
 			b.play(t)
-			ref := prepare(t, truth, naiveKernel(i, kernel), k.s, data)
+			_, c := lower(t, k.s, nineMoves(t, i, k.s))
+			ref := prepare(t, truth, c, k.s, data)
 			ref.play(t)
 			got, want := unpack(k.s.Params[0].DType, b.read(t, 0)), unpack(k.s.Params[0].DType, ref.read(t, 0))
 			require.Empty(t, differ(k.s.Params[0].DType, got, want, 2e-4), "moves %s", kernel.Moves)
@@ -108,11 +110,4 @@ func BenchmarkNineWASM(b *testing.B) {
 			b.Log(kernel.Moves)
 		})
 	}
-}
-
-func wasmCache() string {
-	if d := os.Getenv("NINE_CACHE"); d != "" {
-		return d
-	}
-	return cacheDir
 }

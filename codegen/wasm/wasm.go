@@ -32,7 +32,7 @@ type Machine struct {
 // Target describes WebAssembly to the lowering.
 func Target(m Machine) *codegen.Target {
 	return &codegen.Target{
-		Name: "wasm", VectorLen: vectorLen, Registers: 16, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, NoOpt: m.NoOpt,
+		Name: "wasm", VectorLen: vectorLen, Registers: 16, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, Broad: m.Wazero, NoOpt: m.NoOpt,
 	}
 }
 

@@ -1,0 +1,119 @@
+package codegen
+
+import "slices"
+
+// Where a machine repeats a number in all lanes only slowly (Target.Broad), operands that all lanes share are staged,
+// and the staged copy may hold each element repeated. That pays where several blocks of lanes use the copy.
+
+// repeated is how much larger a staged copy of an operand becomes.
+func (p *arranger) repeated(l *access) int {
+	if !p.target.Broad || p.t.along || p.depends(l, p.t.v) {
+		return 1
+	}
+	return max(1, p.target.VectorLen(l.u.DType()))
+}
+
+// Blocks of lanes that use a copy.
+const fewBlocks, manyBlocks = 4, 16
+
+// broaden changes moves that tile one reduction with packed operands: the loop over blocks of lanes is split, its
+// inner part moves inside the loops of the instances, and between them the operands that lanes share are
+// staged.
+func (p *arranger) broaden(moves []Move) []Move {
+	t := p.t
+	if !p.target.Broad || t.along || len(p.reds) != 1 || len(p.boxes) > 0 || len(p.packs) == 0 {
+		return moves
+	}
+	outer := p.byR[t.v].name + ".0"
+	order, at := -1, -1
+	for i, m := range moves {
+		switch {
+		case m.Verb == Carry, m.Verb == Fuse, m.Verb == Finite, m.Verb == Stage && m.At != outer:
+			return moves
+		case m.Verb == Order:
+			order, at = i, slices.Index(m.Axes, outer)
+		}
+	}
+	if at < 0 || len(p.inner) == 0 {
+		return moves
+	}
+	blocks := ceilDiv(extent(t.v), t.lanes*t.u)
+	n := 0
+	for b := fewBlocks; b <= manyBlocks; b++ {
+		if blocks%b == 0 && b*p.packsBytes() <= p.target.L2 {
+			n = b
+		}
+	}
+	if n == 0 {
+		return moves
+	}
+	out := p.splitLanes(moves, outer, order, at, n)
+	axes := out[slices.IndexFunc(out, func(m Move) bool { return m.Verb == Order })].Axes
+	place := axes[slices.Index(axes, outer+".1")-1]
+	for _, l := range t.r.loads {
+		if p.depends(l, t.v) || !l.plain || l.gated {
+			continue
+		}
+		m := Move{Verb: Stage, Name: l.name, At: place, Tile: p.inner[len(p.inner)-1]}
+		bytes := l.bytes * p.repeated(l)
+		for _, x := range t.r.ranges {
+			if p.depends(l, x) {
+				m.Axes = append(m.Axes, p.name(x))
+				bytes *= extent(x)
+			}
+		}
+		for _, a := range p.g.axes {
+			if k := t.size(a.r); k > 1 && p.depends(l, a.r) {
+				m.Axes = append(m.Axes, p.innerName(a))
+				bytes *= k
+			}
+		}
+		if bytes > p.target.L2/2 || !slices.Contains(m.Axes, m.Tile) {
+			return moves
+		}
+		out = append(out, m)
+	}
+	if Legal(p.spec, out, p.target) != nil {
+		return moves
+	}
+	return out
+}
+
+// packsBytes is the size of all packed operands for one block of lanes.
+func (p *arranger) packsBytes() (bytes int) {
+	for _, l := range p.packs {
+		bytes += p.packBytes(l, []loop{{r: p.t.v, block: p.t.lanes * p.t.u}})
+	}
+	return bytes
+}
+
+func (p *arranger) innerName(a *axis) string {
+	if i := slices.Index(p.inner, a.name+".1"); i >= 0 {
+		return p.inner[i]
+	}
+	return a.name
+}
+
+// splitLanes splits the loop over blocks of lanes into groups of n, and moves its inner part behind the other loops.
+func (p *arranger) splitLanes(moves []Move, outer string, order, at, n int) []Move {
+	var out []Move
+	for i, m := range moves {
+		switch {
+		case i == order:
+			out = append(out, Move{Verb: Split, Name: outer, N: n, Tail: Exact})
+			axes := slices.Clone(m.Axes)
+			axes[at] = outer + ".0"
+			m.Axes = slices.Insert(axes, len(axes)-len(p.inner)-1, outer+".1")
+		case m.Verb == Threads && m.Name == outer:
+			continue // behind the split, which follows
+		case m.Verb == Stage:
+			m.At = outer + ".0"
+			m.Axes = append([]string{outer + ".1"}, m.Axes...)
+		}
+		out = append(out, m)
+		if i == order && slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Threads && m.Name == outer }) {
+			out = append(out, Move{Verb: Threads, Name: outer + ".0"})
+		}
+	}
+	return out
+}
