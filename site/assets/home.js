@@ -66,7 +66,7 @@ async function explain() {
     const k = view.kernels.at(-1)
     highlight(ui.kernel, (k.targets?.wgsl?.source ?? k.source.wgsl).trim())
     const n = view.kernels.length
-    ui.more.textContent = `${n === 1 ? 'This kernel' : `All ${n} kernels`}, in WGSL and C`
+    ui.more.textContent = `${['No kernel', 'This kernel', 'Both kernels'][n] || `All ${n} kernels`}, in WGSL and C`
   } catch (err) {
     ui.kernel.textContent = words(err)
   }

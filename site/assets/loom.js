@@ -42,7 +42,7 @@ export function drawMatrix(canvas, m, rows, cols) {
   const [g, w, h] = fit(canvas)
   g.clearRect(0, 0, w, h)
   g.fillStyle = getComputedStyle(canvas).color
-  const gap = Math.max(1, Math.round(w / cols / 6))
+  const gap = Math.max(1, Math.round(Math.min(w / cols, h / rows) / 5))
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < cols; c++) {
       if (!m[r * cols + c]) continue

@@ -7,6 +7,9 @@ const limit = 1 << 28 // bytes of one unpacked file: MNIST's largest has 47 mill
 /** A file that cannot be used, and why. */
 export class FileError extends Error {}
 
+/** Pictures without labels, or labels without pictures. */
+export class MissingFile extends FileError {}
+
 async function bytes(file) {
   const head = new Uint8Array(await file.slice(0, 2).arrayBuffer())
   if (head[0] !== 0x1f || head[1] !== 0x8b) {
@@ -76,8 +79,8 @@ export function assemble(files) {
     }
     const pictures = one('pictures'), labels = one('labels')
     if (!pictures && !labels) return null
-    if (!pictures) throw new FileError(`${labels.name} has labels ${name}, but the file of pictures is missing.`)
-    if (!labels) throw new FileError(`${pictures.name} has pictures ${name}, but the file of labels is missing.`)
+    if (!pictures) throw new MissingFile(`${labels.name} has labels ${name}, but the file of pictures is missing.`)
+    if (!labels) throw new MissingFile(`${pictures.name} has pictures ${name}, but the file of labels is missing.`)
     if (pictures.n !== labels.n) throw new FileError(`${pictures.name} has ${plural(pictures.n, 'pictures')}, ${labels.name} has ${plural(labels.n, 'labels')}: they do not belong together.`)
     return { images: pictures.data, labels: labels.data, n: pictures.n }
   }

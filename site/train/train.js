@@ -3,7 +3,7 @@ import { byId, el, short, words } from '../assets/dom.js'
 import { Session } from './session.js'
 import { Plot } from './plot.js'
 import { Drawing, showPixels } from './draw.js'
-import { readIdx, assemble, FileError } from './idx.js'
+import { assemble, FileError, MissingFile } from './idx.js'
 
 const ui = Object.fromEntries(
   ['train', 'pause', 'reset', 'device-choice', 'model', 'data', 'batch', 'rate', 'status', 'note', 'problem', 'drop', 'files', 'found', 'accuracy',
@@ -105,28 +105,48 @@ for (const id of ['device-choice', 'model', 'data', 'batch', 'rate']) ui[id].add
 
 const given = new Map() // by name: a file given again replaces itself
 
+let reader = null // the worker that reads them
+const reading = new Map() // what waits for it, by number
+
+function readIdx(file) {
+  if (!reader) {
+    reader = new Worker(new URL('idx-worker.js', import.meta.url), { type: 'module' })
+    reader.onmessage = ({ data: { number, idx, error } }) => {
+      const { done, failed } = reading.get(number)
+      reading.delete(number)
+      idx ? done(idx) : failed(new FileError(error))
+    }
+    reader.onerror = (e) => {
+      e.preventDefault()
+      for (const { failed } of reading.values()) failed(new FileError(`The files cannot be read: ${e.message || 'the script for it did not load'}`))
+      reading.clear()
+      reader = null
+    }
+  }
+  return new Promise((done, failed) => {
+    const number = (readIdx.count = (readIdx.count || 0) + 1)
+    reading.set(number, { done, failed })
+    reader.postMessage({ number, file })
+  })
+}
+
 async function take(files) {
-  const out = []
+  const list = (...more) => ui.found.replaceChildren(...[...given.values()].map((f) => `${f.name}: ${f.n.toLocaleString('en')} ${f.kind}`).concat(more).map((t) => el('li', {}, t)))
   try {
     for (const f of files) {
-      const item = el('li', {}, `Reading ${f.name} …`)
-      ui.found.append(item)
-      out.push(item)
-      const idx = await readIdx(f)
-      given.set(f.name, idx)
-      item.textContent = `${f.name}: ${idx.n.toLocaleString('en')} ${idx.kind}`
+      list(`Reading ${f.name} …`)
+      given.set(f.name, await readIdx(f))
     }
     const set = assemble([...given.values()])
+    list(set.text)
     own = set.data
-    session.on.problem(null)
-    ui.found.append(el('li', {}, set.text))
+    ui.data.value = 'files'
     configure()
   } catch (err) {
-    const last = out.at(-1)
-    if (last?.textContent.startsWith('Reading')) last.remove()
-    const missing = err instanceof FileError && /missing/.test(err.message)
-    if (missing && given.size < 2) ui.found.append(el('li', {}, words(err)))
-    else session.on.problem(words(err))
+    const text = words(err)
+    const more = err instanceof MissingFile // the other half may still come
+    list(...(more ? [text] : []))
+    if (!more) session.on.problem(text)
   }
 }
 
@@ -168,10 +188,9 @@ function showSamples(list) {
     const [canvas, said, sure] = item.firstChild.children
     const right = s.guess === s.label
     item.firstChild.className = right ? '' : 'wrong'
-    item.firstChild.setAttribute('aria-label', `A held-back ${s.label}, read as ${s.guess}${right ? '' : ', wrong'}, ${percent(s.sure)} sure`)
     showPixels(canvas, s.pixels)
-    said.textContent = right ? `${s.guess} ✓` : `${s.guess}, is ${s.label}`
-    sure.textContent = percent(s.sure)
+    said.replaceChildren(el('span', { class: 'unseen' }, 'Read as '), right ? `${s.guess} ✓` : `${s.guess}, is ${s.label}`)
+    sure.replaceChildren(percent(s.sure), el('span', { class: 'unseen' }, ' sure'))
   })
 }
 

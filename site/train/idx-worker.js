@@ -1,0 +1,12 @@
+// Reads files beside the page: unpacking 55 MB would hold up the drawing of it.
+import { readIdx } from './idx.js'
+import { words } from '../assets/dom.js'
+
+onmessage = async ({ data: { number, file } }) => {
+  try {
+    const idx = await readIdx(file)
+    postMessage({ number, idx }, [idx.data.buffer])
+  } catch (err) {
+    postMessage({ number, error: words(err) })
+  }
+}
