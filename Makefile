@@ -4,13 +4,17 @@
 #   make test     all tests
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
 #   make bench    the benchmark cases of the command line
+#   make site     build the site into site/dist, with the engine for browsers; prints how large it is
+#   make serve PORT=8080   build and serve it
 #   make kernels DIR=x   write every kernel that the tests compile to the folder x
 
 GO      ?= go
 PLATFORMS = js/wasm darwin/arm64 windows/amd64 linux/arm64
 SHELL   = /bin/bash -o pipefail
 
-.PHONY: run test check bench kernels compiler gpu fmt vet race nocgo cross
+PORT    ?= 8080
+
+.PHONY: run test check bench kernels wasm site serve compiler gpu fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -22,6 +26,19 @@ check: compiler gpu fmt vet race nocgo cross
 
 bench: compiler gpu
 	$(GO) run ./cmd/weft bench
+
+# The engine for browsers and its scripts alone.
+wasm:
+	$(GO) run ./wasm/pack -o bin/wasm -measure
+
+site:
+	@mkdir -p site/dist
+	@find site -mindepth 1 -maxdepth 1 ! -name dist -exec cp -R {} site/dist/ ';'
+	$(GO) run ./wasm/pack -o site/dist -measure
+	@echo "The whole site: $$(du -sk --exclude='*.br' site/dist | cut -f1) kB in site/dist"
+
+serve: site
+	$(GO) run ./wasm/serve -port $(PORT) site/dist
 
 kernels: compiler gpu
 	@test -n "$(DIR)" || { echo "say where to: make kernels DIR=folder" >&2; exit 2; }

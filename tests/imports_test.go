@@ -57,6 +57,13 @@ var mayImport = map[string]string{
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu plan",
 
+	"backends/page": "engine codegen codegen/interp runtime/interp plan",
+
+	"wasm":       "backends/page engine tensor dtype wasm/wire",
+	"wasm/wire":  "",
+	"wasm/pack":  "",
+	"wasm/serve": "",
+
 	"tensor":      "engine grad schedule uop dtype plan runtime",
 	"nn":          "tensor dtype safetensors",
 	"data":        "",
@@ -67,7 +74,7 @@ var mayImport = map[string]string{
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.
 // The packages of the core, everything else, import the standard library only.
 var homes = map[string]string{
-	"unsafe":     "runtime",
+	"unsafe":     "runtime wasm",
 	"C":          "runtime",
 	"syscall":    "runtime cmd",
 	"syscall/js": "runtime/webgpu wasm",
@@ -84,6 +91,7 @@ var homes = map[string]string{
 	"testing":                           "tests lawtest",
 	module + "/backends":                "cmd wasm examples tests",
 	module + "/backends/webgpu":         "cmd examples tests",
+	module + "/backends/page":           "wasm",
 	module + "/tests/require":           "tests",
 }
 

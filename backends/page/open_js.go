@@ -1,0 +1,12 @@
+package page
+
+import (
+	"errors"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/plan"
+)
+
+func openWebGPU(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) {
+	return nil, errors.New("WEBGPU: not yet in this build")
+}

@@ -1,0 +1,208 @@
+// Package browser drives a headless Chromium, so that tests see what a reader's browser does: it starts it, opens
+// pages, runs JavaScript in them, clicks, draws and takes pictures.
+//
+// It speaks the DevTools protocol through two pipes (--remote-debugging-pipe), so no other library is needed. It
+// refuses to know what the pages are about.
+//
+//	b, err := browser.Start(ctx)
+//	page, err := b.Open("http://127.0.0.1:8080/")
+//	err = page.Run(`await (await fetch('data.json')).json()`, &value)
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// flags make headless Chromium do WebGPU on the processor and keep it from calling home.
+var flags = []string{
+	"--headless", "--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan",
+	"--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+	"--disable-dev-shm-usage", "--remote-debugging-pipe", "--window-size=1200,900", "--js-flags=--expose-gc",
+}
+
+// Find gives the path of Chromium: $CHROMIUM, else the usual names.
+func Find() (string, error) {
+	names := []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
+	if own := os.Getenv("CHROMIUM"); own != "" {
+		names = []string{own}
+	}
+	for _, n := range names {
+		if path, err := exec.LookPath(n); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no Chromium: none of %s is on the PATH; install it with: sudo apt-get install chromium (or set CHROMIUM)", strings.Join(names, ", "))
+}
+
+// Browser is a running Chromium.
+type Browser struct {
+	cmd     *exec.Cmd
+	profile string
+	out     io.WriteCloser
+	noise   bytes.Buffer // what it printed
+
+	mu      sync.Mutex
+	next    int
+	waiting map[int]chan reply
+	pages   map[string]*Page // by session
+	ended   error
+}
+
+type reply struct {
+	Result json.RawMessage
+	Error  *struct{ Message string }
+}
+
+// message is anything that Chromium sends.
+type message struct {
+	ID        int
+	Method    string
+	SessionID string `json:"sessionId"`
+	Params    json.RawMessage
+	reply
+}
+
+// Start starts Chromium; more are flags beside the usual ones. It ends with ctx, or with Close.
+func Start(ctx context.Context, more ...string) (*Browser, error) {
+	path, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	profile, err := os.MkdirTemp("", "weft-chromium-")
+	if err != nil {
+		return nil, err
+	}
+	b := &Browser{profile: profile, waiting: map[int]chan reply{}, pages: map[string]*Page{}}
+	fromUs, toIt, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	fromIt, toUs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	b.out = toIt
+	args := append(append([]string{}, flags...), more...)
+	b.cmd = exec.CommandContext(ctx, path, append(args, "--user-data-dir="+profile, "about:blank")...)
+	b.cmd.ExtraFiles = []*os.File{fromUs, toUs}
+	b.cmd.Stderr = &b.noise
+	err = b.cmd.Start()
+	fromUs.Close()
+	toUs.Close()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	go b.listen(fromIt)
+	return b, nil
+}
+
+// listen hands on what Chromium sends until it ends.
+func (b *Browser) listen(from io.ReadCloser) {
+	defer from.Close()
+	in := bufio.NewReaderSize(from, 1<<20)
+	for {
+		raw, err := in.ReadBytes(0)
+		if err != nil {
+			b.end(fmt.Errorf("Chromium has ended: %w", err))
+			return
+		}
+		var m message
+		if err := json.Unmarshal(raw[:len(raw)-1], &m); err != nil {
+			b.end(fmt.Errorf("Chromium sent something else than JSON: %w", err))
+			return
+		}
+		b.mu.Lock()
+		page, answer := b.pages[m.SessionID], b.waiting[m.ID]
+		delete(b.waiting, m.ID)
+		b.mu.Unlock()
+		switch {
+		case m.ID != 0 && answer != nil:
+			answer <- m.reply
+		case page != nil:
+			page.hear(m.Method, m.Params)
+		}
+	}
+}
+
+func (b *Browser) end(why error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = why
+	for id, w := range b.waiting {
+		close(w)
+		delete(b.waiting, id)
+	}
+}
+
+// call sends a command and waits for what comes of it.
+func (b *Browser) call(session, method string, params, result any) error {
+	answer := make(chan reply, 1)
+	b.mu.Lock()
+	if b.ended != nil {
+		b.mu.Unlock()
+		return b.ended
+	}
+	b.next++
+	id := b.next
+	b.waiting[id] = answer
+	b.mu.Unlock()
+	command := map[string]any{"id": id, "method": method}
+	if params != nil {
+		command["params"] = params
+	}
+	if session != "" {
+		command["sessionId"] = session
+	}
+	raw, err := json.Marshal(command)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	_, err = b.out.Write(append(raw, 0))
+	b.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	r, ok := <-answer
+	switch {
+	case !ok:
+		return fmt.Errorf("%s: %w\n%s", method, b.ended, b.noise.String())
+	case r.Error != nil:
+		return fmt.Errorf("%s: %s", method, r.Error.Message)
+	case result == nil:
+		return nil
+	}
+	return json.Unmarshal(r.Result, result)
+}
+
+// Version is what the browser calls itself.
+func (b *Browser) Version() (string, error) {
+	var v struct{ Product string }
+	err := b.call("", "Browser.getVersion", nil, &v)
+	return v.Product, err
+}
+
+// Close ends Chromium and removes what it wrote.
+func (b *Browser) Close() error {
+	_ = b.call("", "Browser.close", nil, nil)
+	done := make(chan struct{})
+	go func() { _ = b.cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(5 * time.Second):
+		_ = b.cmd.Process.Kill()
+		<-done
+	}
+	return errors.Join(b.out.Close(), os.RemoveAll(b.profile))
+}

@@ -1,0 +1,130 @@
+package browser_test
+
+import (
+	"context"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/tests/browser"
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// shared is one Chromium and one build of the engine for all tests.
+var shared struct {
+	sync.Once
+	browser *browser.Browser
+	folder  string
+	err     error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.browser != nil {
+		shared.browser.Close()
+	}
+	if shared.folder != "" {
+		os.RemoveAll(shared.folder)
+	}
+	os.Exit(code)
+}
+
+// open opens the test page.
+func open(t *testing.T) *browser.Page {
+	shared.Do(func() {
+		if shared.browser, shared.err = browser.Start(context.Background()); shared.err != nil {
+			return
+		}
+		if _, shared.err = shared.browser.Version(); shared.err != nil {
+			return
+		}
+		if shared.folder, shared.err = os.MkdirTemp("", "weft-site-"); shared.err == nil {
+			shared.err = browser.Build(need.Root(t), shared.folder)
+		}
+	})
+	need.Device(t, "CHROMIUM", shared.err)
+	server := browser.Serve("testdata/pages", shared.folder)
+	t.Cleanup(server.Close)
+	p, err := shared.browser.Open(server.URL + "/index.html")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		assert.Empty(t, p.Problems())
+		p.Close()
+	})
+	require.NoError(t, p.Eventually("globalThis.weft", 10*time.Second))
+	return p
+}
+
+func TestInterpretedTensors(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Device, Note string
+		List         [][]float64
+	}
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'interp'})
+		const x = w.tensor([[1, 2], [3, 4]])
+		const list = await x.matmul(x).add(1).relu().list()
+		w.close()
+		return {device: w.device, note: w.note, list}`, &got))
+	assert.Equal(t, "INTERP", got.Device)
+	assert.Equal(t, [][]float64{{8, 11}, {16, 23}}, got.List)
+}
+
+// A network is trained from JavaScript alone: gradients, assignments, a captured function.
+func TestTrainingInJavaScript(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Losses   []float64
+		Launches int
+	}
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'interp'})
+		await w.seed(1)
+		const x = w.tensor([[0, 0], [0, 1], [1, 0], [1, 1]]), y = w.tensor([[0], [1], [1], [0]])
+		const ps = [w.randn([2, 8]), w.zeros([8]), w.randn([8, 1]), w.zeros([1])].map((p) => p.own())
+		const [w1, b1, w2, b2] = ps
+		await w.realize(...ps)
+		const step = w.capture((x, y) => {
+			const loss = x.matmul(w1).add(b1).tanh().matmul(w2).add(b2).mse(y)
+			const gs = loss.grad(ps)
+			ps.forEach((p, i) => p.assign(p.sub(gs[i].mul(0.3))))
+			return loss
+		})
+		const losses = []
+		for (let i = 0; i < 60; i++) losses.push(await (await step.run(x, y)).item())
+		w.close()
+		return {losses, launches: step.launches}`, &got))
+	require.Len(t, got.Losses, 60)
+	assert.Less(t, got.Losses[59], got.Losses[0]/4, "%v", got.Losses)
+	assert.Positive(t, got.Launches)
+}
+
+func TestErrorsHaveTheStackOfTheirCall(t *testing.T) {
+	p := open(t)
+	var got struct{ Message, Stack, Ragged, Option string }
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'interp'})
+		function culprit() { return w.zeros([2, 3]).matmul(w.zeros([4, 5])) }
+		const bad = culprit().add(1)
+		const caught = async (f) => { try { await f() } catch (e) { return e } }
+		const e = await caught(() => bad.data())
+		const ragged = await caught(() => w.tensor([[1, 2], [3]]))
+		const option = await caught(() => w.ones([2]).sum({axes: 0}).item())
+		w.close()
+		return {message: e.message, stack: e.stack, ragged: ragged.message, option: option.message}`, &got))
+	assert.Equal(t, "tensor: MatMul [2 3] [4 5]: inner sizes 3 and 4 differ", got.Message)
+	assert.Contains(t, got.Stack, "culprit")
+	assert.Contains(t, got.Ragged, "ragged lists")
+	assert.Contains(t, got.Option, `no option "axes"`)
+}
+
+func TestUnknownDevice(t *testing.T) {
+	p := open(t)
+	err := p.Run(`await weft.open({device: 'abacus'})`, nil)
+	assert.ErrorContains(t, err, "there is no device ABACUS in a page")
+}

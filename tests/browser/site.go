@@ -1,0 +1,42 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+)
+
+// Policy is the content security policy that the site must work under: nothing from elsewhere, no inline scripts,
+// no eval; WebAssembly may be compiled.
+const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; " +
+	"img-src 'self' data: blob:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Serve serves folders under the policy, from a path below the root, as any static host does. A file is taken from the
+// first folder that has it.
+func Serve(folders ...string) *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", Policy)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		for _, f := range folders {
+			dir := http.Dir(f)
+			if file, err := dir.Open(r.URL.Path); err == nil {
+				file.Close()
+				http.FileServer(dir).ServeHTTP(w, r)
+				return
+			}
+		}
+		http.NotFound(w, r)
+	}))
+}
+
+// Build builds the engine for pages into a folder.
+func Build(root, folder string) error {
+	cmd := exec.Command("go", "run", "./wasm/pack", "-o", folder)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the engine for pages: %w\n%s", err, out)
+	}
+	return nil
+}

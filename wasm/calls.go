@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/wasm/wire"
+)
+
+// procedure is a call: it has an answer. A long one runs beside the requests that follow and takes turns with them.
+type procedure struct {
+	run  func(ctx context.Context, c *call) (any, error)
+	long bool
+}
+
+// calls are the procedures by name.
+var calls map[string]procedure
+
+func init() {
+	calls = map[string]procedure{
+		"open":    {run: open},
+		"data":    {run: data},
+		"shape":   {run: shapeOf},
+		"realize": {run: realize},
+		"seed":    {run: seed},
+		"stats":   {run: stats},
+		"capture": {run: capture},
+		"run":     {run: runCaptured},
+		"dispose": {run: dispose},
+	}
+}
+
+// data gives the elements of a tensor; half floats as float32, which typed arrays have.
+func data(ctx context.Context, c *call) (any, error) {
+	x := c.tensor()
+	if d := x.DType(); d == dtype.F16 || d == dtype.BF16 {
+		x = x.To(dtype.F32)
+	}
+	raw, err := x.Bytes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Record{
+		{Name: "data", Value: wire.Array{Type: x.DType().Short(), Data: raw}},
+		{Name: "shape", Value: numbers(x.Shape())},
+	}, nil
+}
+
+func numbers(list []int) []any {
+	out := make([]any, len(list))
+	for i, n := range list {
+		out[i] = n
+	}
+	return out
+}
+
+func shapeOf(_ context.Context, c *call) (any, error) {
+	x := c.tensor()
+	return wire.Record{{Name: "shape", Value: numbers(x.Shape())}, {Name: "dtype", Value: x.DType().Short()}}, nil
+}
+
+func realize(ctx context.Context, c *call) (any, error) {
+	return nil, tensor.Realize(ctx, c.tensors()...)
+}
+
+func seed(_ context.Context, c *call) (any, error) {
+	tensor.Seed(uint32(c.integer(0)))
+	return nil, nil
+}
+
+// stats counts what the engine did.
+func stats(_ context.Context, c *call) (any, error) {
+	if c.server.engine == nil {
+		return nil, errNotOpen
+	}
+	s := c.server.engine.Stats()
+	return wire.Record{
+		{Name: "plans", Value: s.Compiled}, {Name: "kernels", Value: s.Kernels}, {Name: "plays", Value: s.Plays}, {Name: "launches", Value: s.Launches},
+		{Name: "liveBytes", Value: float64(s.LiveBytes)}, {Name: "peakBytes", Value: float64(s.PeakBytes)},
+		{Name: "tensors", Value: len(c.server.tensors)},
+	}, nil
+}
+
+// dispose forgets tensors, captured functions and networks.
+func dispose(_ context.Context, c *call) (any, error) {
+	list, _ := c.next().([]any)
+	for _, v := range list {
+		ref, ok := v.(wire.Ref)
+		if !ok {
+			c.fail("%s is nothing that the engine holds", describe(v))
+		}
+		delete(c.server.tensors, ref)
+		delete(c.server.plays, ref)
+	}
+	return nil, nil
+}
+
+// recorded is a captured function.
+type recorded struct{ captured *tensor.Captured }
+
+// capture takes the number of the function, its first inputs, the stand-ins that the page used for them, the
+// operations that it recorded, and what the function returned.
+func capture(ctx context.Context, c *call) (any, error) {
+	s := c.server
+	inputs := c.tensors()
+	stands, list, results := c.refs(), c.list(), c.refs()
+	if len(stands) != len(inputs) {
+		c.fail("%d stand-ins for %d inputs", len(stands), len(inputs))
+	}
+	var made []wire.Ref
+	defer func() {
+		for _, r := range append(made, stands...) {
+			delete(s.tensors, r)
+		}
+	}()
+	f := func(in ...*tensor.Tensor) []*tensor.Tensor {
+		for i, r := range stands {
+			s.tensors[r] = in[i]
+		}
+		for i, v := range list {
+			one, _ := v.([]any)
+			q, ok := parse(one)
+			if !ok {
+				c.fail("operation %d has another form than this engine expects", i)
+			}
+			made = append(made, q.outs...)
+			ts, err := s.apply(q)
+			if err != nil {
+				panic(&failure{q.number, err})
+			}
+			for k, t := range ts {
+				s.tensors[q.outs[k]] = t
+			}
+		}
+		outs := make([]*tensor.Tensor, len(results))
+		for i, r := range results {
+			outs[i] = s.tensor(r)
+		}
+		return outs
+	}
+	captured, err := tensor.Capture(ctx, f, inputs...)
+	if err != nil {
+		return nil, err
+	}
+	s.plays[c.outs[0]] = &recorded{captured}
+	return wire.Record{{Name: "launches", Value: captured.Launches()}}, nil
+}
+
+func (c *call) list() []any {
+	v := c.next()
+	list, ok := v.([]any)
+	if !ok {
+		c.fail("argument %d is %s, not a list", c.taken, describe(v))
+	}
+	return list
+}
+
+func (c *call) refs() []wire.Ref {
+	var out []wire.Ref
+	for _, v := range c.list() {
+		ref, ok := v.(wire.Ref)
+		if !ok {
+			c.fail("argument %d holds %s, not a tensor", c.taken, describe(v))
+		}
+		out = append(out, ref)
+	}
+	return out
+}
+
+// ref takes a reference to something that is no tensor.
+func (c *call) ref() wire.Ref {
+	v := c.next()
+	ref, ok := v.(wire.Ref)
+	if !ok {
+		c.fail("argument %d is %s", c.taken, describe(v))
+	}
+	return ref
+}
+
+// runCaptured plays a captured function with other inputs.
+func runCaptured(ctx context.Context, c *call) (any, error) {
+	r := c.server.plays[c.ref()]
+	if r == nil {
+		return nil, fmt.Errorf("weft: the captured function was disposed of")
+	}
+	outs, err := r.captured.Run(ctx, c.tensors()...)
+	if err != nil {
+		return nil, err
+	}
+	for i, ref := range c.outs {
+		if i < len(outs) {
+			c.server.tensors[ref] = outs[i]
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,392 @@
+// Weft in a page: tensors whose operations are recorded here and carried out by the engine in a worker.
+//
+//   import { open } from './weft.js'
+//   const w = await open()
+//   const x = w.tensor([[1, 2], [3, 4]])
+//   console.log(await x.matmul(x).add(1).relu().list())
+//
+// Operations are synchronous: they note what is to be done and post it in batches. Errors and shapes arrive at the
+// next await, with the stack of the call that caused them.
+
+import { Elements, Writer, read, typeOf } from './wire.js'
+
+/** Operations that give one tensor. weft.d.ts says what they take, wasm/ops.go what they do. */
+export const operations = `
+  neg abs sign square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh
+  asinh acosh relu relu6 sigmoid logSigmoid silu gelu geluTanh selu mish softsign hardSigmoid hardSwish floor ceil round
+  trunc isNaN isInf isFinite not contiguous detach clone t
+  add sub mul div floorDiv mod pow maximum minimum atan2 eq ne lt gt le ge and or xor logicalAnd logicalOr
+  sum prod mean max min var std norm argMax argMin any all softmax logSoftmax logSumExp cumSum cumProd
+  reshape permute transpose moveAxis expand flip squeeze unsqueeze flatten shrink pad roll repeat tril triu diagonal
+  at withAt gather scatter scatterAdd indexSelect take argSort where maskedFill
+  matmul dot outer linear conv2d convTranspose2d maxPool2d avgPool2d layerNorm rmsNorm batchNorm dropout embedding
+  crossEntropy nll mse l1 bce bceWithLogits huber to bitcast clamp lerp leakyRelu elu softplus
+`.trim().split(/\s+/)
+
+/** Operations that give several tensors, and how many: a function of their arguments. */
+export const several = {
+  sort: () => 2,
+  topK: () => 2,
+  split: (axis, sizes) => sizes.length,
+  chunk: (axis, n) => n,
+  grad: (ws) => ws.length,
+}
+
+/** Operations that change the tensor that they are called on. */
+export const changing = ['assign', 'setAt', 'own']
+
+/** A tensor of the engine. It holds a number; the elements are in the worker. */
+export class Tensor {
+  constructor(w, ref) {
+    this.w = w
+    this.ref = ref
+  }
+
+  /** The elements, row-major. */
+  async data() { return (await this.w.call('data', [this])).data }
+
+  /** The only element. */
+  async item() {
+    const { data, shape } = await this.w.call('data', [this])
+    if (data.length !== 1) throw new Error(`tensor: Item [${shape.join(' ')}]: ${data.length} elements, not one`)
+    return Number(data[0])
+  }
+
+  /** The elements as nested arrays. */
+  async list() {
+    const { data, shape } = await this.w.call('data', [this])
+    let at = 0
+    const level = (axis) => axis === shape.length ? data[at++] : Array.from({ length: shape[axis] }, () => level(axis + 1))
+    return level(0)
+  }
+
+  /** The sizes of the axes. */
+  async shape() { return (await this.w.call('shape', [this])).shape }
+
+  /** The short name of the elements' type, 'f32'. */
+  async dtype() { return (await this.w.call('shape', [this])).dtype }
+
+  /** Computes the tensor now. */
+  async realize() {
+    await this.w.call('realize', [[this]])
+    return this
+  }
+
+  /** Forgets the tensor in the engine now, not when the collector finds it. */
+  dispose() { this.w.forget(this) }
+}
+
+if (Symbol.dispose) Tensor.prototype[Symbol.dispose] = Tensor.prototype.dispose
+
+for (const name of operations) {
+  Tensor.prototype[name] = function (...args) { return this.w.record(name, 1, [this, ...args])[0] }
+}
+for (const name in several) {
+  Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name](...args), [this, ...args]) }
+}
+for (const name of changing) {
+  Tensor.prototype[name] = function (...args) {
+    this.w.record(name, 0, [this, ...args], [this])
+    return this
+  }
+}
+
+/** A captured function: it is recorded at its first run and only played from then on. */
+export class Captured {
+  constructor(w, f) {
+    this.w = w
+    this.f = f
+  }
+
+  /** Runs the function with these inputs and gives new tensors in the form that it returned. */
+  async run(...inputs) {
+    this.ready ??= this.#capture(inputs)
+    await this.ready
+    const outs = Array.from({ length: this.count }, () => this.w.own())
+    await this.w.call('run', [this, inputs], { outs })
+    return this.single ? outs[0] : outs
+  }
+
+  async #capture(inputs) {
+    const stands = inputs.map(() => new Tensor(this.w, this.w.number()))
+    const { list, result } = this.w.recording(() => this.f(...stands))
+    this.single = result instanceof Tensor
+    const outs = this.single ? [result] : [...(result ?? [])]
+    this.count = outs.length
+    this.ref = this.w.number()
+    this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
+  }
+
+  dispose() { if (this.ref !== undefined) this.w.forget(this) }
+}
+
+/** Digits are a network that learns to read digits, and its data. */
+export class Digits {
+  constructor(w, ref) {
+    this.w = w
+    this.ref = ref
+  }
+
+  /** Trains for so many steps; hears of each. */
+  async train(steps, progress) { return this.w.call('train', [this, steps], { progress }) }
+
+  /** The share of held-back digits that it reads rightly, in per cent. */
+  async evaluate(n) { return this.w.call('evaluate', [this, n]) }
+
+  /** The probabilities of the ten digits for a picture, one byte a pixel, white on black. */
+  async predict(pixels) { return this.w.call('predict', [this, pixels]) }
+
+  /** Some held-back digits with what the network takes them for. */
+  async samples(k) { return this.w.call('samples', [this, k]) }
+
+  /** Starts anew with fresh weights. */
+  async reset() { return this.w.call('reset', [this]) }
+
+  dispose() { this.w.forget(this) }
+}
+
+/** The engine. */
+export class Weft {
+  #worker
+  #pending = new Writer()
+  #numbers = 0 // of requests
+  #refs = 0
+  #calls = new Map()
+  #made = new Map() // by number: an Error with the stack of the call that made the request
+  #list = null // what a captured function records
+  #posted = false
+  #gone = new FinalizationRegistry((ref) => this.#drop(ref))
+  #dropped = []
+  #dead = null
+
+  constructor(worker, onprogress) {
+    this.#worker = worker
+    worker.onmessage = ({ data }) => {
+      if (data instanceof ArrayBuffer) this.#hear(read(data))
+      else if (data.progress) onprogress?.(data.progress)
+      else if (data.lost) this.onlost?.(new Error(data.lost))
+      else if (data.dead) this.#die(new Error(data.dead))
+    }
+    worker.onerror = (e) => {
+      e.preventDefault?.()
+      this.#die(new Error(`weft: the engine's worker failed: ${e.message ?? 'it could not be started'}`))
+    }
+  }
+
+  /** Called with an Error when the graphics processor is lost. */
+  onlost = null
+
+  /** Has the worker load the engine. */
+  start(wasm) { this.#worker.postMessage({ wasm }) }
+
+  #die(error) {
+    this.#dead = error
+    for (const { reject } of this.#calls.values()) reject(error)
+    this.#calls.clear()
+  }
+
+  #hear([kind, number, value]) {
+    const call = this.#calls.get(number)
+    if (kind === 2) return call?.progress?.(value)
+    if (number === 0) {
+      if (kind === 1) return this.#die(new Error(value.message))
+      for (const [n] of this.#made) {
+        if (n > value.done) break
+        if (!value.failed.includes(n)) this.#made.delete(n)
+      }
+      return
+    }
+    this.#calls.delete(number)
+    if (kind === 0) return call?.resolve(value)
+    call?.reject(this.#error(value, number))
+  }
+
+  // An error of the engine, with the stack of the call in the page that caused it.
+  #error({ message, number }, own) {
+    const error = new Error(message)
+    const made = this.#made.get(number ?? own) ?? this.#made.get(own)
+    const stack = made?.stack
+    if (stack) error.stack = `Error: ${message}\n${stack.replace(/^[^\n]*weft: recorded[^\n]*\n/, '')}`
+    return error
+  }
+
+  /** A number for something that the engine will hold. */
+  number() { return ++this.#refs }
+
+  /** A tensor that the engine will make. */
+  own() {
+    const t = new Tensor(this, this.number())
+    this.#gone.register(t, t.ref, t)
+    return t
+  }
+
+  #drop(ref) {
+    this.#dropped.push({ ref })
+    this.#soon()
+  }
+
+  /** Forgets something that the engine holds. */
+  forget(x) {
+    this.#gone.unregister(x)
+    this.#drop(x.ref)
+  }
+
+  // A request as it is sent; the stack of its caller is kept until the engine has carried it out.
+  #request(name, outs, args) {
+    const number = ++this.#numbers
+    this.#made.set(number, new Error('weft: recorded'))
+    return [number, name, outs, ...args]
+  }
+
+  /** Records an operation and gives the tensors that it will make. */
+  record(name, count, args, outs) {
+    if (this.#dead) throw this.#dead
+    if (this.#list) {
+      outs ??= Array.from({ length: count }, () => new Tensor(this, this.number()))
+      this.#list.push(this.#request(name, outs, args))
+      return outs
+    }
+    outs ??= Array.from({ length: count }, () => this.own())
+    this.#write(this.#request(name, outs, args))
+    return outs
+  }
+
+  /** Calls f and gives what it recorded, which is not carried out. */
+  recording(f) {
+    if (this.#list) throw new Error('weft: a function is captured inside a captured function; capture the outer one only')
+    this.#list = []
+    try {
+      const result = f()
+      return { list: this.#list, result }
+    } finally {
+      this.#list = null
+    }
+  }
+
+  /** Calls the engine; outs are what it will hold afterwards. */
+  call(name, args, { outs = [], progress } = {}) {
+    if (this.#dead) return Promise.reject(this.#dead)
+    if (this.#list) return Promise.reject(new Error('weft: a value is asked for inside a captured function; return the tensor and read it after run'))
+    return new Promise((resolve, reject) => {
+      this.#write(this.#request(name, outs, args))
+      this.#calls.set(this.#numbers, { resolve, reject, progress })
+    })
+  }
+
+  #write(request) {
+    this.#pending.write(request)
+    if (this.#pending.length > 1 << 16) this.#flush()
+    else this.#soon()
+  }
+
+  #soon() {
+    if (this.#posted) return
+    this.#posted = true
+    queueMicrotask(() => this.#flush())
+  }
+
+  #flush() {
+    this.#posted = false
+    if (this.#dead) return
+    if (this.#dropped.length) {
+      const list = this.#dropped
+      this.#dropped = []
+      this.#pending.write([++this.#numbers, 'dispose', [], list])
+    }
+    if (!this.#pending.length) return
+    const bytes = this.#pending.finish()
+    this.#worker.postMessage(bytes, [bytes])
+  }
+
+  /** Ends the engine. */
+  close() {
+    this.#worker.terminate()
+    this.#die(new Error('weft: the engine was closed'))
+  }
+
+  /** A tensor of numbers, nested arrays of them, or a typed array and its shape. */
+  tensor(values, shape, options) {
+    if (shape !== undefined && !Array.isArray(shape)) [shape, options] = [undefined, shape]
+    let elements = values
+    if (!ArrayBuffer.isView(values)) {
+      const nested = flatten(values)
+      elements = nested.elements
+      shape ??= nested.shape
+    } else if (typeOf(values) === undefined) {
+      throw new TypeError(`weft: a ${values.constructor.name} cannot become a tensor`)
+    }
+    return this.record('tensor', 1, [elements, shape ?? [elements.length], options])[0]
+  }
+
+  full(shape, value, options) { return this.record('full', 1, [shape, value, options])[0] }
+  zeros(shape, options) { return this.full(shape, 0, options) }
+  ones(shape, options) { return this.full(shape, 1, options) }
+  eye(n, m) { return this.record('eye', 1, [n, m])[0] }
+  linspace(start, stop, n) { return this.record('linspace', 1, [start, stop, n])[0] }
+  rand(shape, options) { return this.record('rand', 1, [shape, options])[0] }
+  randn(shape, options) { return this.record('randn', 1, [shape, options])[0] }
+  randint(shape, low, high) { return this.record('randint', 1, [shape, low, high])[0] }
+  uniform(shape, low, high) { return this.record('uniform', 1, [shape, low, high])[0] }
+  kaimingUniform(shape, slope) { return this.record('kaimingUniform', 1, [shape, slope])[0] }
+  cat(tensors, axis) { return this.record('cat', 1, [tensors, axis])[0] }
+  stack(tensors, axis) { return this.record('stack', 1, [tensors, axis])[0] }
+  einsum(formula, ...tensors) { return this.record('einsum', 1, [formula, tensors])[0] }
+  attention(q, k, v, options) { return this.record('attention', 1, [q, k, v, options])[0] }
+
+  /** start, start + step, … before stop; with one number 0, 1, … before it. */
+  arange(start, stop, step = 1, options) {
+    if (stop === undefined) [start, stop] = [0, start]
+    return this.record('arange', 1, [start, stop, step, options])[0]
+  }
+
+  /** Restarts the random numbers. */
+  seed(n) { return this.call('seed', [n]) }
+
+  /** Computes tensors together, so that what they share is computed once. */
+  async realize(...tensors) { await this.call('realize', [tensors]) }
+
+  /** Records a function of tensors, to be played without being built anew. */
+  capture(f) { return new Captured(this, f) }
+
+  /** What the engine did so far. */
+  async stats() { return this.call('stats', []) }
+
+  /** What the engine would make of an expression. */
+  async inspect(text, options = {}) { return this.call('inspect', [text, options]) }
+
+  /** A network that learns to read digits. */
+  async digits(options = {}) {
+    const d = new Digits(this, this.number())
+    const info = await this.call('digits', [options], { outs: [d] })
+    return Object.assign(d, info)
+  }
+}
+
+// The elements and the shape of nested arrays of numbers or truth values.
+function flatten(values) {
+  const shape = []
+  for (let v = values; Array.isArray(v); v = v[0]) shape.push(v.length)
+  const flat = []
+  const walk = (v, axis) => {
+    if (!Array.isArray(v)) {
+      if (axis !== shape.length) throw new Error(`tensor: From: ragged lists: a number stands at depth ${axis}, where lists of depth ${shape.length} stand elsewhere`)
+      if (typeof v !== 'number' && typeof v !== 'boolean') throw new TypeError(`tensor: From: a list holds ${v === null ? 'null' : `a ${typeof v}`}`)
+      flat.push(v)
+      return
+    }
+    if (v.length !== shape[axis]) throw new Error(`tensor: From: ragged lists: lengths ${shape[axis]} and ${v.length} at depth ${axis}`)
+    for (const x of v) walk(x, axis + 1)
+  }
+  walk(values, 0)
+  const truth = flat.length > 0 && flat.every((v) => typeof v === 'boolean')
+  return { elements: truth ? new Elements('bool', Uint8Array.from(flat, Number)) : Float32Array.from(flat, Number), shape }
+}
+
+/** Starts the engine in a worker and opens a device: the one that is named, else the best that works here. */
+export async function open({ device, onprogress } = {}) {
+  const here = new URL('.', import.meta.url)
+  const w = new Weft(new Worker(new URL('worker.js', here), { type: 'module', name: 'weft' }), onprogress)
+  w.start(new URL('weft.wasm', here).href)
+  const { device: name, detail, note } = await w.call('open', [device])
+  return Object.assign(w, { device: name, deviceDetail: detail, note })
+}

@@ -1,0 +1,169 @@
+// The form in which values cross between the page and the engine: package wasm/wire is the other end.
+//
+// Values are null, booleans, numbers, strings, arrays, plain objects, typed arrays and references to what the engine
+// holds (anything with a `ref`).
+
+const text = new TextEncoder()
+const plain = new TextDecoder()
+
+/** Typed arrays by the engine's names of their element types. Half floats travel as float32. */
+const types = {
+  f32: Float32Array, f64: Float64Array, i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array,
+  i32: Int32Array, u32: Uint32Array, i64: BigInt64Array, u64: BigUint64Array, bool: Uint8Array,
+}
+
+/** The engine's name of a typed array's elements, or undefined. */
+export function typeOf(array) {
+  if (array instanceof Uint8ClampedArray) return 'u8'
+  for (const name in types) if (array instanceof types[name]) return name
+  return undefined
+}
+
+/** Elements with their type, where the array alone does not say it. */
+export class Elements {
+  constructor(type, array) {
+    this.type = type
+    this.array = array
+  }
+}
+
+/** Writes values one after the other. */
+export class Writer {
+  #bytes = new Uint8Array(1024)
+  #view = new DataView(this.#bytes.buffer)
+  #at = 0
+
+  get length() { return this.#at }
+
+  /** Takes what was written, as an ArrayBuffer of its own. */
+  finish() {
+    const out = this.#bytes.slice(0, this.#at).buffer
+    this.#at = 0
+    if (this.#bytes.length > 1 << 20) {
+      this.#bytes = new Uint8Array(1024)
+      this.#view = new DataView(this.#bytes.buffer)
+    }
+    return out
+  }
+
+  #room(n) {
+    if (this.#at + n <= this.#bytes.length) return
+    const more = new Uint8Array(Math.max(2 * this.#bytes.length, this.#at + n))
+    more.set(this.#bytes.subarray(0, this.#at))
+    this.#bytes = more
+    this.#view = new DataView(more.buffer)
+  }
+
+  #byte(n) {
+    this.#room(1)
+    this.#bytes[this.#at++] = n
+  }
+
+  #size(n) {
+    this.#room(4)
+    this.#view.setUint32(this.#at, n, true)
+    this.#at += 4
+  }
+
+  #raw(bytes) {
+    this.#size(bytes.length)
+    this.#room(bytes.length)
+    this.#bytes.set(bytes, this.#at)
+    this.#at += bytes.length
+  }
+
+  /** Writes a value. A value that cannot cross is an error here, where the caller stands. */
+  write(v) {
+    switch (typeof v) {
+      case 'undefined':
+        return this.#byte(0)
+      case 'boolean':
+        return this.#byte(v ? 2 : 1)
+      case 'number':
+        this.#byte(3)
+        this.#room(8)
+        this.#view.setFloat64(this.#at, v, true)
+        this.#at += 8
+        return
+      case 'string':
+        this.#byte(4)
+        return this.#raw(text.encode(v))
+      case 'object':
+        return this.#object(v)
+    }
+    throw new TypeError(`weft: a ${typeof v} cannot be handed to the engine`)
+  }
+
+  #object(v) {
+    if (v === null) return this.#byte(0)
+    if (typeof v.ref === 'number') {
+      this.#byte(8)
+      return this.#size(v.ref)
+    }
+    if (Array.isArray(v)) {
+      this.#byte(5)
+      this.#size(v.length)
+      for (const x of v) this.write(x)
+      return
+    }
+    const array = v instanceof Elements ? v.array : v
+    const type = v instanceof Elements ? v.type : typeOf(v)
+    if (type !== undefined) {
+      this.#byte(7)
+      this.#raw(text.encode(type))
+      return this.#raw(new Uint8Array(array.buffer, array.byteOffset, array.byteLength))
+    }
+    if (ArrayBuffer.isView(v)) throw new TypeError(`weft: a ${v.constructor.name} cannot be handed to the engine`)
+    const keys = Object.keys(v)
+    this.#byte(6)
+    this.#size(keys.length)
+    for (const k of keys) {
+      this.#raw(text.encode(k))
+      this.write(v[k])
+    }
+  }
+}
+
+/** Reads one value from an ArrayBuffer. Typed arrays are copies. */
+export function read(buffer) {
+  const view = new DataView(buffer)
+  let at = 0
+  const size = () => {
+    at += 4
+    return view.getUint32(at - 4, true)
+  }
+  const string = () => {
+    const n = size()
+    at += n
+    return plain.decode(new Uint8Array(buffer, at - n, n))
+  }
+  const value = () => {
+    switch (view.getUint8(at++)) {
+      case 0: return null
+      case 1: return false
+      case 2: return true
+      case 3:
+        at += 8
+        return view.getFloat64(at - 8, true)
+      case 4: return string()
+      case 5: return Array.from({ length: size() }, value)
+      case 6: {
+        const o = {}
+        for (let n = size(); n > 0; n--) {
+          const name = string()
+          o[name] = value()
+        }
+        return o
+      }
+      case 7: {
+        const type = types[string()]
+        const n = size()
+        at += n
+        return new type(buffer.slice(at - n, at))
+      }
+      case 8: return { ref: size() }
+    }
+    throw new Error(`weft: an answer of the engine cannot be read (at ${at - 1})`)
+  }
+  return value()
+}

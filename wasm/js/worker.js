@@ -1,0 +1,64 @@
+// The worker: it runs the engine (weft.wasm) and hands bytes to and fro. It looks into none of them.
+
+import './wasm_exec.js'
+import { Player } from './player.js'
+
+const go = new globalThis.Go()
+let memory, arrived, batch
+const waiting = []
+
+function bytes(at, n) { return new Uint8Array(memory.buffer, at, n) }
+
+function hand(data) {
+  batch = new Uint8Array(data)
+  arrived(batch.length)
+}
+
+go.importObject.weft = {
+  take(to, n) { bytes(to >>> 0, n).set(batch) },
+  post(from, n) {
+    const copy = bytes(from >>> 0, n).slice().buffer
+    postMessage(copy, [copy])
+  },
+}
+const player = new Player((text) => postMessage({ lost: text }))
+go.importObject.player = player.imports(() => memory)
+
+globalThis.weft = {
+  // Called by the engine when it listens.
+  started(f) {
+    arrived = f
+    for (const data of waiting.splice(0)) hand(data)
+  },
+  player,
+}
+
+// load compiles weft.wasm while it arrives, and tells how much has.
+async function load(url) {
+  const response = await fetch(url)
+  if (!response.ok) throw new Error(`weft: ${url} cannot be loaded: ${response.status} ${response.statusText}`)
+  const total = response.headers.get('content-encoding') ? 0 : Number(response.headers.get('content-length') ?? 0)
+  let loaded = 0
+  const counted = response.body.pipeThrough(new TransformStream({
+    transform(chunk, to) {
+      loaded += chunk.length
+      postMessage({ progress: { loaded, total } })
+      to.enqueue(chunk)
+    },
+  }))
+  const arriving = new Response(counted, { headers: { 'content-type': 'application/wasm' } })
+  return WebAssembly.instantiateStreaming(arriving, go.importObject)
+}
+
+onmessage = ({ data }) => {
+  if (data instanceof ArrayBuffer) {
+    if (arrived) hand(data)
+    else waiting.push(data)
+    return
+  }
+  load(data.wasm).then(async ({ instance }) => {
+    memory = instance.exports.mem
+    await go.run(instance)
+    throw new Error('weft: the engine has ended')
+  }).catch((e) => postMessage({ dead: e.message }))
+}

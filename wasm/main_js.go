@@ -1,0 +1,72 @@
+// Command wasm is the engine in a web page: it runs in a worker, takes batches of requests from weft.js and
+// answers them. Everything but the two files for js is plain Go and is tested without a browser.
+//
+// It knows tensors and training; it refuses to know the page.
+package main
+
+import (
+	"context"
+	"runtime"
+	"syscall/js"
+	"unsafe"
+
+	"github.com/weft-ml/weft/wasm/wire"
+)
+
+// take copies the batch that the worker holds to memory.
+//
+//go:wasmimport weft take
+func take(to unsafe.Pointer, n int32)
+
+// post hands n bytes to the worker, which sends them to the page.
+//
+//go:wasmimport weft post
+func post(from unsafe.Pointer, n int32)
+
+// The kinds of messages to the page.
+const (
+	answered = iota
+	failed
+	progressed
+)
+
+func main() {
+	var queue [][]byte // unbounded: a callback from JavaScript must not wait
+	more := make(chan struct{}, 1)
+	s := newServer()
+	s.send = func(number int, value any, err error) {
+		if err != nil {
+			deliver(failed, number, describeError(err))
+			return
+		}
+		deliver(answered, number, value)
+	}
+	s.progress = func(number int, value any) { deliver(progressed, number, value) }
+	arrived := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		batch := make([]byte, args[0].Int())
+		if len(batch) > 0 {
+			take(unsafe.Pointer(unsafe.SliceData(batch)), int32(len(batch)))
+		}
+		queue = append(queue, batch)
+		select {
+		case more <- struct{}{}:
+		default:
+		}
+		return nil
+	})
+	js.Global().Get("weft").Call("started", arrived)
+	for range more {
+		for len(queue) > 0 {
+			batch := queue[0]
+			queue = queue[1:]
+			s.handle(context.Background(), batch)
+		}
+	}
+}
+
+// deliver sends [kind, number, value].
+func deliver(kind, number int, value any) {
+	b := wire.Append(nil, []any{kind, number, value})
+	post(unsafe.Pointer(unsafe.SliceData(b)), int32(len(b)))
+	runtime.KeepAlive(b)
+}

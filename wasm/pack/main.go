@@ -1,0 +1,105 @@
+// Command pack builds what a page loads: the engine as weft.wasm and the JavaScript beside it, in one folder.
+//
+//	go run ./wasm/pack -o site/dist            build
+//	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
+//
+// The engine is made small for the way to the reader: functions are not inlined where that costs more bytes than it
+// saves time, the tables that say which line an instruction came from are emptied (nobody sees Go's stack traces in a
+// page), and the data is written in few pieces instead of tens of thousands, which compresses better.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	out := flag.String("o", "", "folder to write to")
+	names := flag.Bool("names", false, "keep the names of functions and lines, for readable stack traces")
+	measure := flag.Bool("measure", false, "print sizes and check them against the budget")
+	flag.Parse()
+	if *out == "" || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	err := build(*out, *names)
+	if err == nil && *measure {
+		err = report(*out)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pack:", err)
+		os.Exit(1)
+	}
+}
+
+// scripts are copied as they are.
+var scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js"}
+
+// hot are packages whose speed matters more than their size.
+var hot = []string{"runtime/interp", "uop", "rewrite"}
+
+func build(out string, names bool) error {
+	root, err := output("go", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return err
+	}
+	goroot, err := output("go", "env", "GOROOT")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	whole := filepath.Join(out, "weft.wasm.whole")
+	defer os.Remove(whole)
+	args := []string{"build", "-C", root, "-trimpath", "-ldflags=-s -w", "-gcflags=all=-l"}
+	for _, p := range hot {
+		args = append(args, "-gcflags=github.com/weft-ml/weft/"+p+"=")
+	}
+	absolute, err := filepath.Abs(whole)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", append(args, "-o", absolute, "./wasm")...)
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build the engine: %w", err)
+	}
+	module, err := os.ReadFile(whole)
+	if err != nil {
+		return err
+	}
+	if module, err = squeeze(module, names); err != nil {
+		return fmt.Errorf("pack the engine: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "weft.wasm"), module, 0o666); err != nil {
+		return err
+	}
+	files := map[string]string{"wasm_exec.js": filepath.Join(goroot, "lib/wasm/wasm_exec.js"), "player.js": filepath.Join(root, "runtime/webgpu/page/player.js")}
+	for _, s := range scripts {
+		files[s] = filepath.Join(root, "wasm/js", s)
+	}
+	for to, from := range files {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(out, to), data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func output(name string, args ...string) (string, error) {
+	out, err := exec.Command(name, args...).Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

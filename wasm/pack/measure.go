@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// budget is how many bytes the engine and its scripts may have, compressed with brotli.
+const budget = 900_000
+
+// loaded is what a page loads to have the engine.
+var loaded = []string{"weft.wasm", "wasm_exec.js", "player.js", "weft.js", "wire.js", "worker.js"}
+
+// report prints sizes. weft.wasm.br stays for hosts that serve compressed files.
+func report(dir string) error {
+	raw, packed := 0, 0
+	for _, name := range loaded {
+		file := filepath.Join(dir, name)
+		n, small, err := compressed(file)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-14s %9d bytes, %7d compressed (brotli)\n", name, n, small)
+		raw, packed = raw+n, packed+small
+	}
+	fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), %d %% of the budget of %d\n", "together", raw, packed, 100*packed/budget, budget)
+	if packed > budget {
+		return fmt.Errorf("the engine has %d bytes compressed, %d more than its budget", packed, packed-budget)
+	}
+	return nil
+}
+
+func compressed(file string) (raw, packed int, err error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := exec.LookPath("brotli"); err == nil {
+		if out, err := exec.Command("brotli", "-q", "11", "-w", "24", "-k", "-f", file).CombinedOutput(); err != nil {
+			return 0, 0, fmt.Errorf("brotli: %w: %s", err, out)
+		}
+		small, err := os.Stat(file + ".br")
+		if err != nil {
+			return 0, 0, err
+		}
+		if filepath.Ext(file) != ".wasm" {
+			os.Remove(file + ".br")
+		}
+		return int(info.Size()), int(small.Size()), nil
+	}
+	const script = `const z=require('zlib'),f=require('fs'),p=z.constants,b=f.readFileSync(process.argv[1]);` +
+		`console.log(z.brotliCompressSync(b,{params:{[p.BROTLI_PARAM_QUALITY]:11,[p.BROTLI_PARAM_LGWIN]:24,[p.BROTLI_PARAM_SIZE_HINT]:b.length}}).length)`
+	out, err := exec.Command("node", "-e", script, file).Output()
+	if err != nil {
+		return 0, 0, fmt.Errorf("measuring needs brotli (apt-get install brotli) or node: %w", err)
+	}
+	small, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	return int(info.Size()), small, err
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+const (
+	customSection = 0
+	dataSection   = 11
+)
+
+// squeeze writes a module of Go's compiler smaller: without custom sections, its data in few pieces, and, unless
+// names is set, without the tables of functions' names and lines.
+func squeeze(module []byte, names bool) ([]byte, error) {
+	if len(module) < 8 || string(module[:4]) != "\x00asm" {
+		return nil, errors.New("this is no WebAssembly module")
+	}
+	out := bytes.Clone(module[:8])
+	r := &reader{b: module, at: 8}
+	for r.at < len(r.b) {
+		id := r.byte()
+		body := r.bytes(r.uint())
+		if r.err != nil {
+			return nil, r.err
+		}
+		switch id {
+		case customSection:
+			continue
+		case dataSection:
+			first, memory, err := image(body)
+			if err != nil {
+				return nil, err
+			}
+			if !names {
+				forgetLines(memory)
+			}
+			body = segments(first, memory)
+		}
+		out = appendUint(append(out, id), uint64(len(body)))
+		out = append(out, body...)
+	}
+	return out, nil
+}
+
+// reader reads the binary format.
+type reader struct {
+	b   []byte
+	at  int
+	err error
+}
+
+func (r *reader) byte() byte {
+	b := r.bytes(1)
+	if b == nil {
+		return 0
+	}
+	return b[0]
+}
+
+func (r *reader) bytes(n int) []byte {
+	if r.err != nil || n < 0 || n > len(r.b)-r.at {
+		r.err = fmt.Errorf("the module ends within something, at %d", r.at)
+		r.at = len(r.b)
+		return nil
+	}
+	r.at += n
+	return r.b[r.at-n : r.at]
+}
+
+func (r *reader) uint() int {
+	var v uint64
+	for shift := 0; shift < 64 && r.err == nil; shift += 7 {
+		c := r.byte()
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			break
+		}
+	}
+	return int(v)
+}
+
+func (r *reader) sint() int {
+	var v int64
+	for shift := 0; shift < 64 && r.err == nil; {
+		c := r.byte()
+		v |= int64(c&0x7f) << shift
+		shift += 7
+		if c < 0x80 {
+			if c&0x40 != 0 && shift < 64 {
+				v |= -1 << shift
+			}
+			break
+		}
+	}
+	return int(v)
+}
+
+func appendUint(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
+
+func appendSint(b []byte, v int64) []byte {
+	for {
+		c := byte(v & 0x7f)
+		v >>= 7
+		if v == 0 && c&0x40 == 0 || v == -1 && c&0x40 != 0 {
+			return append(b, c)
+		}
+		b = append(b, c|0x80)
+	}
+}
+
+const i32Const, end = 0x41, 0x0b
+
+// image is memory as the data section fills it; first is the lowest address that it writes.
+func image(section []byte) (first int, memory []byte, err error) {
+	r := &reader{b: section}
+	first = -1
+	for range r.uint() {
+		kind, op := r.uint(), r.byte()
+		at := r.sint()
+		if r.byte() != end || kind != 0 || op != i32Const {
+			return 0, nil, errors.New("a data segment has a form that Go's linker did not write before")
+		}
+		data := r.bytes(r.uint())
+		if r.err != nil {
+			return 0, nil, r.err
+		}
+		if first < 0 || at < first {
+			first = at
+		}
+		if n := at + len(data) - len(memory); n > 0 {
+			memory = append(memory, make([]byte, n)...)
+		}
+		copy(memory[at:], data)
+	}
+	return max(first, 0), memory, r.err
+}
+
+// gap is how many zeros end a piece: memory is zero anyway, and a piece costs bytes too.
+const gap = 4096
+
+// segments is the data section for an image.
+func segments(first int, memory []byte) []byte {
+	zeros := make([]byte, gap)
+	var pieces [][2]int
+	for at := first; at < len(memory); {
+		n := bytes.Index(memory[at:], zeros)
+		if n < 0 {
+			n = len(memory) - at
+		}
+		if n > 0 {
+			pieces = append(pieces, [2]int{at, at + n})
+		}
+		at += n
+		for at < len(memory) && memory[at] == 0 {
+			at++
+		}
+	}
+	b := appendUint(nil, uint64(len(pieces)))
+	for _, p := range pieces {
+		b = appendSint(append(b, 0, i32Const), int64(p[0]))
+		b = appendUint(append(b, end), uint64(p[1]-p[0]))
+		b = append(b, memory[p[0]:p[1]]...)
+	}
+	return b
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/wasm/wire"
+)
+
+// A batch is a row of requests, each a list: its number, its name, the numbers of the tensors that it makes, and
+// its arguments. Requests are carried out in order. Operations on tensors have no answer: one that fails leaves
+// its failure in the tensors that it should have made, and whoever asks for their values gets it. Calls are
+// answered under their number.
+
+// server is the engine as a page sees it: tensors by number, and what was made of them.
+type server struct {
+	// send posts an answer to the page; number 0 is the report on a batch.
+	send func(number int, value any, err error)
+	// progress posts news of a call that goes on.
+	progress func(number int, value any)
+
+	turn    sync.Mutex // held while tensors are touched: long calls let others in between their steps
+	engine  *engine.Engine
+	tensors map[wire.Ref]any // *tensor.Tensor or *failure
+	plays   map[wire.Ref]*recorded
+}
+
+func newServer() *server {
+	return &server{tensors: map[wire.Ref]any{}, plays: map[wire.Ref]*recorded{}}
+}
+
+// failure is why a tensor does not exist, and the number of the request that should have made it.
+type failure struct {
+	number int
+	err    error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// request is one request of a batch.
+type request struct {
+	number int
+	name   string
+	outs   []wire.Ref
+	args   []any
+}
+
+// requests reads a batch.
+func requests(batch []byte) ([]request, error) {
+	var out []request
+	r := wire.NewReader(batch)
+	for r.More() {
+		list, ok := r.Value().([]any)
+		if r.Err() != nil {
+			break
+		}
+		q, fine := parse(list)
+		if !ok || !fine {
+			return nil, fmt.Errorf("weft: request %d of a batch has another form than this engine expects; are weft.js and weft.wasm of one build?", len(out))
+		}
+		out = append(out, q)
+	}
+	return out, r.Err()
+}
+
+func parse(list []any) (q request, ok bool) {
+	if len(list) < 3 {
+		return q, false
+	}
+	number, isNumber := list[0].(float64)
+	name, isText := list[1].(string)
+	outs, isList := list[2].([]any)
+	q = request{number: int(number), name: name, args: list[3:]}
+	for _, o := range outs {
+		ref, ok := o.(wire.Ref)
+		if !ok {
+			return q, false
+		}
+		q.outs = append(q.outs, ref)
+	}
+	return q, isNumber && isText && isList
+}
+
+// handle carries out a batch and reports its end.
+func (s *server) handle(ctx context.Context, batch []byte) {
+	list, err := requests(batch)
+	if err != nil {
+		s.send(0, nil, err)
+		return
+	}
+	last, failed := 0, []any{}
+	for _, q := range list {
+		last = max(last, q.number)
+		if f, ok := calls[q.name]; ok {
+			s.call(ctx, f, q)
+			continue
+		}
+		s.turn.Lock()
+		err := s.operate(q)
+		s.turn.Unlock()
+		if err != nil {
+			failed = append(failed, err.number)
+		}
+	}
+	s.send(0, wire.Record{{Name: "done", Value: last}, {Name: "failed", Value: failed}}, nil)
+}
+
+// operate carries out an operation on tensors.
+func (s *server) operate(q request) *failure {
+	made, err := s.apply(q)
+	if err == nil {
+		for i, t := range made {
+			s.tensors[q.outs[i]] = t
+		}
+		return nil
+	}
+	f := &failure{q.number, err}
+	if errors.As(err, &f) { // an operand's, which is told already
+		for _, o := range q.outs {
+			s.tensors[o] = f
+		}
+		return nil
+	}
+	for _, o := range q.outs {
+		s.tensors[o] = f
+	}
+	return f
+}
+
+// apply gives the tensors that an operation makes, as many as were asked for.
+func (s *server) apply(q request) (made []*tensor.Tensor, err error) {
+	op, ok := operations[q.name]
+	if !ok {
+		return nil, fmt.Errorf("weft: there is no operation %s; are weft.js and weft.wasm of one build?", q.name)
+	}
+	err = attempt(func() { made = op(&call{server: s, name: q.name, args: q.args}) })
+	if err == nil && len(made) < len(q.outs) {
+		err = &tensor.ArgumentError{Op: q.name, Reason: fmt.Sprintf("gives %d tensors, not %d", len(made), len(q.outs))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return made[:len(q.outs)], nil
+}
+
+// call carries out a call: at once, or beside what follows where it takes long.
+func (s *server) call(ctx context.Context, f procedure, q request) {
+	run := func() {
+		var value any
+		err := attempt(func() {
+			var failed error
+			if value, failed = f.run(ctx, &call{server: s, name: q.name, answer: q.number, outs: q.outs, args: q.args}); failed != nil {
+				panic(raised{failed})
+			}
+		})
+		s.send(q.number, value, err)
+	}
+	if f.long {
+		go run()
+		return
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	run()
+}
+
+// raised carries an error through attempt.
+type raised struct{ error }
+
+// attempt runs f and gives back what it panicked with. Go's line means nothing to a page, which has the stack of
+// its own call. A broken invariant is told as well: the page should hear of it rather than wait for ever.
+func attempt(f func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case raised:
+			err = p.error
+		case error:
+			err = p
+		default:
+			err = fmt.Errorf("%v", p)
+		}
+		err = placeless(err)
+	}()
+	f()
+	return nil
+}
+
+// placeless drops the line of Go from an error of package tensor.
+func placeless(err error) error {
+	switch e := err.(type) {
+	case *tensor.ShapeError:
+		c := *e
+		c.At = ""
+		return &c
+	case *tensor.TypeError:
+		c := *e
+		c.At = ""
+		return &c
+	case *tensor.ArgumentError:
+		c := *e
+		c.At = ""
+		return &c
+	case *tensor.DeviceError:
+		c := *e
+		c.At = ""
+		return &c
+	}
+	return err
+}
+
+// describeError is an error for the page: its text, and the number of the request that it comes from.
+func describeError(err error) wire.Record {
+	r := wire.Record{{Name: "message", Value: err.Error()}}
+	var f *failure
+	if errors.As(err, &f) {
+		r = append(r, wire.Field{Name: "number", Value: f.number})
+	}
+	return r
+}
