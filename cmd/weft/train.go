@@ -80,7 +80,7 @@ with --data DIR the MNIST files in that folder, or other data in their form.`,
 	f.StringVar(&o.Device, "device", "", "device to train on (default: $DEV, else the best that works)")
 	f.IntVar(&o.Steps, "steps", 200, "training steps")
 	f.IntVar(&o.Batch, "batch", 128, "pictures a step")
-	f.IntVar(&o.Test, "test", 0, "held-back pictures to test with (default: all; 500 on INTERP and REF, which are slow)")
+	f.IntVar(&o.Test, "test", 0, "held-back pictures to test with (default: all; 200 on INTERP and REF, which are slow)")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of everything random: weights, order, synthetic digits")
 	f.StringVar(&o.Save, "save", "", "write the trained network to this safetensors file")
 	f.BoolVar(&o.NoCapture, "no-capture", false, "build the graph anew at each step instead of replaying a captured one")
@@ -214,7 +214,7 @@ func (p *program) learn(ctx context.Context, net trainee, set *data.Set, o train
 
 // fewTests is how many pictures are enough for a device that interprets kernels: all of MNIST would take
 // several minutes.
-const fewTests = 500
+const fewTests = 200
 
 // testSplit is the part of the held-back pictures to test with.
 func testSplit(s data.Split, device string, n int) data.Split {
