@@ -35,6 +35,7 @@ export class Session {
     const era = ++this.era
     this.loop = null
     this.settings = settings
+    this.failed = false
     this.on.problem(null)
     this.on.state('busy', this.engine ? 'Making the network.' : 'Loading the engine.')
     try {
@@ -62,6 +63,7 @@ export class Session {
   async connect(device) {
     this.engine?.close?.()
     this.engine = null
+    this.on.device('–', '', '')
     const engine = await open({
       device: device || undefined,
       onprogress: (p) => this.on.state('busy', `Loading the engine${percent(p)}.`),
@@ -82,6 +84,7 @@ export class Session {
 
   train() {
     if (this.loop) return
+    if (this.failed && !this.digits) this.configure(this.settings) // once more
     const me = (this.loop = {})
     if (this.rest <= 0) this.rest = goal
     this.on.problem(null)
@@ -119,7 +122,6 @@ export class Session {
       while (this.loop === me) {
         await this.turn(() => this.loop === me && this.digits && this.some(me))
         if (this.loop !== me) break
-        if (!this.digits) throw new Error('there is no network: the engine did not start')
         if (this.spent >= this.measureAt) await this.turn(() => this.loop === me && this.measure(era, false))
         if (this.rest <= 0 && this.loop === me) {
           await this.turn(() => this.measure(era, true))
@@ -197,6 +199,7 @@ export class Session {
   fail(era, err) {
     if (era !== this.era) return
     this.loop = null
+    this.failed = true
     this.on.state('failed', this.engine ? 'Stopped.' : 'The engine did not start.')
     this.on.problem(words(err))
   }
