@@ -136,13 +136,19 @@ const softmaxC = `float *o = (float *)buf[0]; const float *x = (const float *)bu
 // Attention: batch of 4, 512 queries and keys of 64 numbers.
 const ab, as, ad = 4, 512, 64
 
-func attentionSpec() *kit {
+func attentionSpec() *kit { return attention(ab, as, ad, ad, false) }
+
+// attention of n queries and keys of d numbers and values of e; masked: queries see no later keys.
+func attention(b, n, d, e int, masked bool) *kit {
 	k := newKit()
-	o := k.param(dtype.F32, true, ab, as, ad)
-	q, kk, v := k.param(dtype.F32, false, ab, as, ad), k.param(dtype.F32, false, ab, as, ad), k.param(dtype.F32, false, ab, as, ad)
-	a := k.rngs(ab, as, ad, as, ad) // batch, query, feature; key, inner
+	o := k.param(dtype.F32, true, b, n, e)
+	q, kk, v := k.param(dtype.F32, false, b, n, d), k.param(dtype.F32, false, b, n, d), k.param(dtype.F32, false, b, n, e)
+	a := k.rngs(b, n, e, n, d) // batch, query, feature; key, inner
 	s := k.sum(k.load(q, a[0], a[1], a[4]).Mul(k.load(kk, a[0], a[3], a[4])), a[4])
 	s = s.Mul(s.Float(math.Log2E / 8))
+	if masked {
+		s = a[1].Less(a[3]).Where(s.Float(math.Inf(-1)), s)
+	}
 	r := k.ReduceRanges(uop.SumExp, []*uop.UOp{s, k.load(v, a[0], a[3], a[2]), s.Int(1)}, a[3:4])
 	k.out(o, a[:3], r.Part(1).Div(r.Part(2)))
 	return k

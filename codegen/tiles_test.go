@@ -32,6 +32,8 @@ func small() map[string]*kit {
 		}
 	}
 	out["weight parts"] = window{4, 3, 5, 8, 3, 1, 1}.weight(2)
+	out["attention 48"] = attention(2, 48, 5, 20, true)
+	out["attention 150"] = attention(1, 150, 4, 35, false)
 	out["batched"] = batched()
 	out["grouped"] = grouped()
 	out["in place"] = accumulated()
@@ -83,7 +85,7 @@ func TestTiles(t *testing.T) {
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 		w := clone(bufs)
 		naive(k.s, w)
-		for _, m := range []c.Machine{narrow[i%4], narrow[(i+1)%4]} {
+		for _, m := range []c.Machine{narrow[i%4]} {
 			k := small()[name]
 			moves := codegen.Choose(k.s, c.Target(m))
 			if len(moves) == 0 && name != "gemm 1 1 7 false false" {
