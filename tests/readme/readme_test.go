@@ -19,8 +19,8 @@ func Example() {
 	ctx := context.Background()
 	x := tensor.From([][]float32{{1, 2}, {3, 4}})
 	w := tensor.From([][]float32{{1, 0, -1}, {0, 1, -1}})
-	y := x.MatMul(w).Add(1).ReLU() // a graph: nothing is computed
-	g := y.Sum().Grad(w)[0]        // its gradient: also a graph
+	y := x.MatMul(w).Add(1).ReLU()                    // a graph: nothing is computed
+	g := y.Sum().Grad(w)[0]                           // its gradient: also a graph
 	if err := tensor.Realize(ctx, y, g); err != nil { // scheduled, compiled, run
 		panic(err)
 	}
