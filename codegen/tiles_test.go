@@ -32,8 +32,8 @@ func small() map[string]*kit {
 		}
 	}
 	out["weight parts"] = window{4, 3, 5, 8, 3, 1, 1}.weight(2)
-	out["attention 48"] = attention(2, 48, 5, 20, true)
-	out["attention 150"] = attention(1, 150, 4, 35, false)
+	out["attention 48"] = attention(1, 48, 3, 9, true)
+	out["attention 150"] = attention(1, 130, 3, 5, false)
 	out["batched"] = batched()
 	out["grouped"] = grouped()
 	out["in place"] = accumulated()
