@@ -51,13 +51,14 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu":      "runtime plan dtype",
 	"runtime/webgpu/wgpu": "runtime/webgpu plan",
+	"runtime/webgpu/page": "runtime/webgpu runtime plan",
 
 	"engine":   "schedule codegen symbolic rewrite uop dtype plan runtime",
 	"backends": "engine codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu plan",
 
-	"backends/page": "engine codegen codegen/interp runtime/interp plan",
+	"backends/page": "engine codegen codegen/interp codegen/wgsl runtime/interp runtime/webgpu/page plan",
 
 	"wasm":       "backends/page engine tensor dtype wasm/wire",
 	"wasm/wire":  "",

@@ -128,3 +128,26 @@ func TestUnknownDevice(t *testing.T) {
 	err := p.Run(`await weft.open({device: 'abacus'})`, nil)
 	assert.ErrorContains(t, err, "there is no device ABACUS in a page")
 }
+
+func TestWebGPUTensors(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Device, DeviceDetail string
+		List                 [][]float64
+		Big                  float64
+		Launches             int
+	}
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'webgpu'})
+		const x = w.tensor([[1, 2], [3, 4]])
+		const list = await x.matmul(x).add(1).relu().list()
+		const big = await w.ones([1000, 1000]).matmul(w.ones([1000, 500])).mean().item()
+		const {launches} = await w.stats()
+		w.close()
+		return {device: w.device, deviceDetail: w.deviceDetail, list, big, launches}`, &got))
+	assert.Equal(t, "WEBGPU", got.Device)
+	assert.Contains(t, got.DeviceDetail, "swiftshader")
+	assert.Equal(t, [][]float64{{8, 11}, {16, 23}}, got.List)
+	assert.Equal(t, 1000., got.Big)
+	assert.Positive(t, got.Launches)
+}

@@ -1,7 +1,7 @@
 // The worker: it runs the engine (weft.wasm) and hands bytes to and fro. It looks into none of them.
 
 import './wasm_exec.js'
-import { Player } from './player.js'
+import { imports } from './glue.js'
 
 const go = new globalThis.Go()
 let memory, arrived, batch
@@ -21,8 +21,8 @@ go.importObject.weft = {
     postMessage(copy, [copy])
   },
 }
-const player = new Player((text) => postMessage({ lost: text }))
-go.importObject.player = player.imports(() => memory)
+const player = imports(() => memory, (text) => postMessage({ lost: text }))
+go.importObject.player = player.functions
 
 globalThis.weft = {
   // Called by the engine when it listens.
@@ -51,6 +51,7 @@ async function load(url) {
 }
 
 onmessage = ({ data }) => {
+  if (data.lose) return player.lose() // for tests
   if (data instanceof ArrayBuffer) {
     if (arrived) hand(data)
     else waiting.push(data)

@@ -36,8 +36,11 @@ func main() {
 	}
 }
 
-// scripts are copied as they are.
-var scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js"}
+// scripts and player are copied as they are.
+var (
+	scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js"}
+	player  = []string{"player.js", "glue.js"}
+)
 
 // hot are packages whose speed matters more than their size.
 var hot = []string{"runtime/interp", "uop", "rewrite"}
@@ -80,7 +83,10 @@ func build(out string, names bool) error {
 	if err := os.WriteFile(filepath.Join(out, "weft.wasm"), module, 0o666); err != nil {
 		return err
 	}
-	files := map[string]string{"wasm_exec.js": filepath.Join(goroot, "lib/wasm/wasm_exec.js"), "player.js": filepath.Join(root, "runtime/webgpu/page/player.js")}
+	files := map[string]string{"wasm_exec.js": filepath.Join(goroot, "lib/wasm/wasm_exec.js")}
+	for _, s := range player {
+		files[s] = filepath.Join(root, "runtime/webgpu/page", s)
+	}
 	for _, s := range scripts {
 		files[s] = filepath.Join(root, "wasm/js", s)
 	}

@@ -1,0 +1,289 @@
+package page
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/webgpu"
+)
+
+// device plays plans through the player. Not safe for concurrent use.
+type device struct {
+	options Options
+	adapter webgpu.Adapter
+	live    int64
+	closed  bool
+	args    []uint32
+}
+
+type mem struct {
+	of     *device
+	bytes  int64
+	number int32 // 0 when freed
+}
+
+func (m *mem) Bytes() int64 { return m.bytes }
+
+// Free gives the memory back for reuse by work that is queued later.
+func (m *mem) Free() {
+	if m.number == 0 {
+		panic("BUG: runtime/webgpu/page: memory freed twice")
+	}
+	m.of.live -= m.bytes
+	playerFree(m.number)
+	m.number = 0
+}
+
+var errClosed = errors.New(webgpu.Name + ": the device is closed")
+
+// Open asks the browser for its adapter.
+func Open(o Options) (runtime.Device, webgpu.Adapter, error) {
+	d := &device{options: o}
+	ticket, err := await(context.Background(), playerOpen)
+	if err != nil {
+		return nil, webgpu.Adapter{}, fmt.Errorf("%s: %w", webgpu.Name, err)
+	}
+	described := make([]byte, 4096)
+	takeInto(ticket, described)
+	f := strings.Split(strings.TrimRight(string(described), "\x00"), "\n")
+	number := func(i int) int64 {
+		n, _ := strconv.ParseFloat(f[i], 64)
+		return int64(n)
+	}
+	if len(f) != 9 {
+		return nil, webgpu.Adapter{}, fmt.Errorf("%s: the player describes its adapter in %d lines, not 9; take engine and player from one build", webgpu.Name, len(f))
+	}
+	d.adapter = webgpu.Adapter{
+		Name: f[0], Backend: "browser", Software: f[1] == "1", F16: f[2] == "1", Subgroup: f[3] == "1", Align: 256,
+		Limits: plan.Limits{
+			MaxBindings: int(number(4)), MaxBytes: number(5), Groups: int(number(6)), Invocations: int(number(7)), Shared: number(8),
+		},
+	}
+	return d, d.adapter, nil
+}
+
+// Info describes the device.
+func (d *device) Info() plan.Info {
+	l := d.adapter.Limits
+	l.Memory = d.options.MemoryLimit
+	return plan.Info{Name: webgpu.Name, Detail: fmt.Sprintf("%s (%s)", d.adapter.Name, d.adapter.Backend), Target: webgpu.Target, Threads: 1, Limits: l}
+}
+
+// Alloc gives memory of undefined contents.
+func (d *device) Alloc(bytes int64) (runtime.Mem, error) {
+	switch {
+	case d.closed:
+		return nil, errClosed
+	case bytes < 0:
+		return nil, fmt.Errorf("%s: cannot allocate %d bytes", webgpu.Name, bytes)
+	case bytes > d.adapter.Limits.MaxBytes:
+		return nil, &webgpu.TooLarge{Asked: bytes, Max: d.adapter.Limits.MaxBytes}
+	case d.options.MemoryLimit > 0 && bytes > d.options.MemoryLimit-d.live:
+		return nil, &runtime.OutOfMemory{Device: webgpu.Name, Asked: bytes, Live: d.live, Max: d.options.MemoryLimit}
+	}
+	number := make([]int32, 1)
+	if err := atOnce(playerAlloc(float64(bytes), pointer(number))); err != nil {
+		return nil, failed("allocate", err)
+	}
+	d.live += bytes
+	m := &mem{d, bytes, number[0]}
+	if d.options.Poison {
+		waste := make([]byte, (bytes+3)&^3)
+		for i := range waste {
+			waste[i] = 0xA7
+		}
+		if err := d.put(m, 0, waste); err != nil {
+			return nil, failed("poison", err)
+		}
+	}
+	return m, nil
+}
+
+func (d *device) put(m *mem, at int64, words []byte) error {
+	err := atOnce(playerWrite(m.number, float64(at), pointer(words), int32(len(words))))
+	goruntime.KeepAlive(words)
+	return err
+}
+
+func (d *device) span(what string, m runtime.Mem, at int64, n int) (*mem, error) {
+	x, err := d.own(m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if at < 0 || at > x.bytes || int64(n) > x.bytes-at {
+		return nil, fmt.Errorf("%s: %s %d bytes at %d of a buffer of %d", webgpu.Name, what, n, at, x.bytes)
+	}
+	return x, nil
+}
+
+func (d *device) own(m runtime.Mem) (*mem, error) {
+	if d.closed {
+		return nil, errClosed
+	}
+	x, ok := m.(*mem)
+	switch {
+	case !ok || x == nil || x.of != d:
+		return nil, fmt.Errorf("%s: memory of another device (%T)", webgpu.Name, m)
+	case x.number == 0:
+		return nil, errors.New(webgpu.Name + ": memory was freed before")
+	}
+	return x, nil
+}
+
+// Write copies src to dst. WebGPU writes whole words: at ragged ends within the memory the rest of the word is
+// read first.
+func (d *device) Write(dst runtime.Mem, at int64, src []byte) error {
+	m, err := d.span("write", dst, at, len(src))
+	if err != nil || len(src) == 0 {
+		return err
+	}
+	end := at + int64(len(src))
+	lo, hi := at&^3, (end+3)&^3
+	if lo == at && hi == end {
+		return failed("write", d.put(m, at, src))
+	}
+	words := make([]byte, hi-lo)
+	if lo != at || end != m.bytes { // else the rest is padding
+		if err := d.get(context.Background(), m, lo, words); err != nil {
+			return failed("write", err)
+		}
+	}
+	copy(words[at-lo:], src)
+	return failed("write", d.put(m, lo, words))
+}
+
+// Read copies from src when everything queued is done.
+func (d *device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m, err := d.span("read", src, at, len(dst))
+	if err != nil || len(dst) == 0 {
+		return err
+	}
+	lo, hi := at&^3, (at+int64(len(dst))+3)&^3
+	if hi-lo == int64(len(dst)) {
+		return failed("read", d.get(ctx, m, lo, dst))
+	}
+	words := make([]byte, hi-lo)
+	if err := d.get(ctx, m, lo, words); err != nil {
+		return failed("read", err)
+	}
+	copy(dst, words[at-lo:])
+	return nil
+}
+
+func (d *device) get(ctx context.Context, m *mem, at int64, words []byte) error {
+	ticket, err := await(ctx, func(ticket int32) { playerRead(ticket, m.number, float64(at), int32(len(words))) })
+	if err == nil {
+		takeInto(ticket, words)
+	}
+	return err
+}
+
+// Sync waits for everything queued.
+func (d *device) Sync(ctx context.Context) error {
+	if d.closed {
+		return errClosed
+	}
+	_, err := await(ctx, playerSync)
+	return failed("sync", err)
+}
+
+// Close gives the adapter back.
+func (d *device) Close() error {
+	if !d.closed {
+		d.closed = true
+		playerClose()
+	}
+	return nil
+}
+
+// loaded is a plan that the player holds.
+type loaded struct {
+	dev    *device
+	plan   *plan.Plan
+	number int32
+}
+
+func (l *loaded) Plan() *plan.Plan { return l.plan }
+
+// Free drops the plan's bind groups; pipelines stay for other plans.
+func (l *loaded) Free() {
+	if l.dev != nil {
+		playerDrop(l.number)
+		l.dev = nil
+	}
+}
+
+// Load has all kernels compiled, in parallel.
+func (d *device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error) {
+	if d.closed {
+		return nil, errClosed
+	}
+	if err := p.Check(webgpu.Target); err != nil {
+		return nil, fmt.Errorf("%s: load plan: %w", webgpu.Name, err)
+	}
+	packed := Pack(p)
+	ticket, err := await(ctx, func(ticket int32) { playerLoad(ticket, pointer(packed), int32(len(packed))) })
+	goruntime.KeepAlive(packed)
+	if err != nil {
+		return nil, refused(p, err)
+	}
+	return &loaded{d, p, int32(binary.LittleEndian.Uint32(take(ticket, 4)))}, nil
+}
+
+// refused names the kernel that the browser does not take.
+func refused(p *plan.Plan, err error) error {
+	var why *problem
+	if errors.As(err, &why) && why.kind == kernel {
+		index, text, _ := strings.Cut(why.text, "\n")
+		if i, bad := strconv.Atoi(index); bad == nil && i < len(p.Kernels) {
+			k := &p.Kernels[i]
+			return &webgpu.RefusedKernel{Kernel: k.Name, Why: errors.New(text), Source: numbered(k.Source)}
+		}
+	}
+	return failed("load plan", err)
+}
+
+// Play queues the steps: one call, one submission.
+func (d *device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
+	l, ok := of.(*loaded)
+	switch {
+	case d.closed:
+		return errClosed
+	case !ok || l == nil:
+		return fmt.Errorf("%s: play: the plan was loaded by another kind of device (%T)", webgpu.Name, of)
+	case l.dev != d:
+		return errors.New(webgpu.Name + ": play: the plan was freed or loaded by another device")
+	case len(args) != l.plan.Args():
+		return fmt.Errorf("%s: play: the plan takes %d buffers and gets %d", webgpu.Name, l.plan.Args(), len(args))
+	}
+	if err := l.plan.CheckVars(vars); err != nil {
+		return fmt.Errorf("%s: play: %w", webgpu.Name, err)
+	}
+	d.args = append(d.args[:0], make([]uint32, len(args))...)
+	for _, m := range l.plan.Memory {
+		if m.Kind == plan.Arena {
+			continue
+		}
+		x, err := d.own(args[m.Arg])
+		if err != nil {
+			return fmt.Errorf("%s: play: argument %d (%s): %w", webgpu.Name, m.Arg, m.Kind, err)
+		}
+		if x.bytes < m.Bytes {
+			return fmt.Errorf("%s: play: argument %d (%s) has %d bytes and the plan needs %d", webgpu.Name, m.Arg, m.Kind, x.bytes, m.Bytes)
+		}
+		d.args[m.Arg] = uint32(x.number)
+	}
+	err := atOnce(playerPlay(l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars))))
+	goruntime.KeepAlive(vars)
+	return failed("play", err)
+}

@@ -1,0 +1,63 @@
+// The player as the engine's WebAssembly calls it: numbers and bytes. Whatever waits is answered through done.
+
+import { Player, PlayerError } from './player.js'
+
+const kinds = { lost: 1, memory: 2, large: 3, kernel: 4, other: 5 }
+const text = new TextEncoder()
+
+/** The functions that the engine imports from "player". memory gives the engine's memory; onlost hears of a lost device. */
+export function imports(memory, onlost) {
+  let player = null
+  let done = null // of the engine: (ticket, kind of error or 0, bytes that take gives)
+  const results = new Map()
+  const bytes = (at, n) => new Uint8Array(memory().buffer, at >>> 0, n)
+  const failure = (e) => ({ kind: kinds[e instanceof PlayerError ? e.kind : 'other'], data: text.encode(e.message ?? String(e)) })
+
+  // Answers a ticket when a promise has settled.
+  const settle = (ticket, promise) => {
+    promise.then((data) => ({ kind: 0, data }), failure).then(({ kind, data }) => {
+      results.set(ticket, data)
+      done(ticket, kind, data?.length ?? 0)
+    })
+  }
+  // Does something at once: 0, or the kind of error, whose text take(0) gives.
+  const now = (f) => {
+    try {
+      f()
+      return 0
+    } catch (e) {
+      const { kind, data } = failure(e)
+      results.set(0, data)
+      return kind
+    }
+  }
+  const number = (n) => new Uint8Array(Uint32Array.of(n).buffer)
+  return {
+    listen(f) { done = f },
+    functions: {
+      open(ticket) {
+        player = new Player(onlost)
+        settle(ticket, player.open().then((info) => text.encode(
+          [info.name, +info.software, +info.f16, +info.subgroups, info.bindings, info.bytes, info.groups, info.invocations, info.shared].join('\n'))))
+      },
+      alloc(n, to) { return now(() => bytes(to, 4).set(number(player.alloc(n)))) },
+      free(id) { player.free(id) },
+      write(id, at, from, n) { return now(() => player.write(id, at, bytes(from, n))) },
+      read(ticket, id, at, n) { settle(ticket, player.read(id, at, n)) },
+      load(ticket, from, n) { settle(ticket, player.load(bytes(from, n).slice()).then(number)) },
+      drop(id) { player.drop(id) },
+      play(id, args, n, vars, m) {
+        return now(() => player.play(id, new Uint32Array(memory().buffer, args >>> 0, n), new Int32Array(memory().buffer, vars >>> 0, m)))
+      },
+      sync(ticket) { settle(ticket, player.sync().then(() => new Uint8Array())) },
+      close() { player.close() },
+      size() { return results.get(0)?.length ?? 0 },
+      take(ticket, to, n) {
+        const data = results.get(ticket)
+        results.delete(ticket)
+        if (data) bytes(to, n).set(data.subarray(0, n))
+      },
+    },
+    lose: () => player?.lose(),
+  }
+}
