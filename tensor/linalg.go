@@ -112,6 +112,10 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 // its diagonal is taken as ones.
 func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	t.square("SolveTriangular")
+	n := t.Dim(-1)
+	if b.Rank() < 2 || b.Dim(-2) != n || b.DType() != t.DType() {
+		fail("SolveTriangular", shapesOf(t, b), "the right side needs %d rows of type %v", n, t.DType())
+	}
 	a := t.Tril(0)
 	if upper {
 		a = t.Triu(0)
@@ -119,7 +123,32 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	if unit {
 		a = a.row().Eq(a.column()).Where(1, a).To(t.DType())
 	}
-	return a.Solve(b)
+	lead := broadcastShape("SolveTriangular", t.batch(), b.batch())
+	a = a.Expand(append(slices.Clone(lead), n, n)...)
+	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
+	x := substitute(a.Detach(), b.Detach(), upper)
+	inverse := substitute(a.Detach(), a.identityLike(), upper)
+	return stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
+}
+
+// substitute solves triangular systems row by row, the rows after each freed of it.
+func substitute(a, b *Tensor, upper bool) *Tensor {
+	n := a.Dim(-1)
+	if n == 0 {
+		return b
+	}
+	rows := make([]*Tensor, n)
+	for i := range n {
+		j := i
+		if upper {
+			j = n - 1 - i
+		}
+		rows[j] = b.Narrow(-2, j, 1).Div(a.Narrow(-2, j, 1).Narrow(-1, j, 1)).Contiguous()
+		if i+1 < n {
+			b = b.Sub(a.Narrow(-1, j, 1).Mul(rows[j])).Contiguous()
+		}
+	}
+	return Cat(-2, rows...)
 }
 
 // Det is the determinant of square matrices.

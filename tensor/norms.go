@@ -210,32 +210,59 @@ func (t *Tensor) Quantile(q []float64, axis int, how Interpolation, skipNaN bool
 	n := x.Dim(axis)
 	order := x.like(argSort(x.node(), axis, false))
 	nans := x.like(countNaN(x.node(), axis))
-	top := nans.RSub(n - 1).Maximum(0).To(x.DType()) // the last place that counts
-	pick := func(at *Tensor) *Tensor { return x.Gather(axis, order.Gather(axis, at.To(dtype.I32))) }
+	pick := func(at *Tensor) *Tensor { return x.Gather(axis, order.Gather(axis, at)) }
 	out := make([]*Tensor, len(q))
 	for i, v := range q {
-		at := top.Mul(v)
-		if !skipNaN {
-			at = FullLike(top, v*float64(n-1))
-		}
-		var y *Tensor
-		switch how {
-		case BetweenLower:
-			y = pick(at.Floor())
-		case BetweenHigher:
-			y = pick(at.Ceil())
-		case BetweenNearest:
-			y = pick(at.Round())
-		case BetweenMidpoint:
-			y = pick(at.Floor()).Lerp(pick(at.Ceil()), 0.5)
-		default:
-			y = pick(at.Floor()).Lerp(pick(at.Ceil()), at.Sub(at.Floor()))
-		}
+		var lo, hi, part *Tensor
 		bad := nans.Gt(0)
 		if skipNaN {
+			lo, hi, part = how.among(nans.RSub(n-1).Maximum(0), v, x.DType())
 			bad = nans.Eq(n)
+		} else {
+			l, h, p := how.places(v, n, x.DType())
+			lo, hi, part = FullLike(nans, l), FullLike(nans, h), FullLike(nans.To(x.DType()), p)
+		}
+		y := pick(lo)
+		if how == BetweenLinear || how == BetweenMidpoint {
+			y = y.Lerp(pick(hi), part)
 		}
 		out[i] = bad.Where(math.NaN(), y).Reshape(without(x.shape(), axis)...)
 	}
 	return Stack(0, out...)
+}
+
+// places are the two neighbours of the q-quantile of n sorted values, and the share of the second. q counts as rounded to
+// the type.
+func (how Interpolation) places(q float64, n int, d dtype.DType) (lo, hi int, part float64) {
+	if d == dtype.F32 {
+		q = float64(float32(q))
+	}
+	at := q * float64(n-1)
+	switch how {
+	case BetweenHigher:
+		at = math.Ceil(at)
+	case BetweenNearest:
+		at = math.RoundToEven(at)
+	}
+	lo, hi, part = int(math.Floor(at)), int(math.Ceil(at)), at-math.Floor(at)
+	if how == BetweenMidpoint {
+		part = 0.5
+	}
+	return lo, hi, part
+}
+
+// among is places for a number of values that is known as a tensor of the last place only.
+func (how Interpolation) among(top *Tensor, q float64, d dtype.DType) (lo, hi, part *Tensor) {
+	at := top.To(d).Mul(q)
+	switch how {
+	case BetweenHigher:
+		at = at.Ceil()
+	case BetweenNearest:
+		at = at.Round()
+	}
+	lo, hi, part = at.Floor().To(dtype.I32), at.Ceil().To(dtype.I32), at.Sub(at.Floor())
+	if how == BetweenMidpoint {
+		part = FullLike(part, 0.5)
+	}
+	return lo, hi, part
 }
