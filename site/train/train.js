@@ -218,7 +218,7 @@ function readSample(s) {
   requestAnimationFrame(() => requestAnimationFrame(() => { // after clear has been drawn
     showPixels(ui.seen, s.pixels)
     session.read(s.pixels)
-    byId('reader-title').scrollIntoView({ block: 'nearest', behavior: 'smooth' })
+    byId('reader-title').scrollIntoView({ block: 'nearest' })
   }))
 }
 

@@ -1,0 +1,191 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/tests/browser"
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// shared is one Chromium and one build of the site for all tests.
+var shared struct {
+	sync.Once
+	browser *browser.Browser
+	folder  string
+	err     error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.browser != nil {
+		shared.browser.Close()
+	}
+	if shared.folder != "" {
+		os.RemoveAll(shared.folder)
+	}
+	os.Exit(code)
+}
+
+// sub is the folder in which the site lies on the test's host: it must work in any.
+const sub = "some/folder"
+
+// host starts Chromium, builds the site and serves it; it gives the address.
+func host(t *testing.T) string {
+	root := need.Root(t)
+	shared.Do(func() {
+		if shared.browser, shared.err = browser.Start(context.Background()); shared.err != nil {
+			return
+		}
+		if _, shared.err = shared.browser.Version(); shared.err != nil {
+			return
+		}
+		if shared.folder, shared.err = os.MkdirTemp("", "weft-site-"); shared.err != nil {
+			return
+		}
+		at := filepath.Join(shared.folder, filepath.FromSlash(sub))
+		if shared.err = browser.Build(root, at); shared.err == nil {
+			shared.err = copySite(filepath.Join(root, "site"), at)
+		}
+	})
+	need.Device(t, "CHROMIUM", shared.err)
+	server := browser.Serve(shared.folder)
+	t.Cleanup(server.Close)
+	return server.URL + "/" + sub + "/"
+}
+
+// copySite copies the pages, but not what was built from them.
+func copySite(from, to string) error {
+	entries, err := os.ReadDir(from)
+	for _, e := range entries {
+		if err != nil || e.Name() == "dist" {
+			continue
+		}
+		if e.IsDir() {
+			err = os.CopyFS(filepath.Join(to, e.Name()), os.DirFS(filepath.Join(from, e.Name())))
+			continue
+		}
+		var text []byte
+		if text, err = os.ReadFile(filepath.Join(from, e.Name())); err == nil {
+			err = os.WriteFile(filepath.Join(to, e.Name()), text, 0o666)
+		}
+	}
+	return err
+}
+
+// open opens a page of the site; at the end of the test its console must be empty.
+func open(t *testing.T, page string) *browser.Page {
+	p, err := shared.browser.Open(host(t) + page)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		assert.Empty(t, p.Problems())
+		p.Close()
+	})
+	return p
+}
+
+// text is what an element says.
+func text(t *testing.T, p *browser.Page, id string) string {
+	var s string
+	require.NoError(t, p.Run(fmt.Sprintf(`return document.getElementById(%q).textContent`, id), &s))
+	return s
+}
+
+// narrow asserts that a page has no horizontal scroll bar on a small telephone.
+func narrow(t *testing.T, p *browser.Page) {
+	require.NoError(t, p.Size(360, 740))
+	var over int
+	require.NoError(t, p.Run(`await new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(f)))
+		return document.documentElement.scrollWidth - document.documentElement.clientWidth`, &over))
+	assert.LessOrEqual(t, over, 0, "pixels too wide at 360")
+}
+
+// shots takes pictures in light and dark, wide and narrow (go test -artifacts keeps them).
+func shots(t *testing.T, p *browser.Page, name string) {
+	folder := t.ArtifactDir()
+	for _, scheme := range []string{"light", "dark"} {
+		require.NoError(t, p.Scheme(scheme))
+		require.NoError(t, p.Size(1280, 1000))
+		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+".png")))
+		narrow(t, p)
+		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+"-narrow.png")))
+	}
+	require.NoError(t, p.Size(1280, 1000))
+}
+
+func TestStartPage(t *testing.T) {
+	p := open(t, "")
+	require.NoError(t, p.Eventually(`/ms from call/.test(document.getElementById('told').textContent)`, 30*time.Second))
+	const cloth = `const c = document.getElementById('cloth'); return c.toDataURL()`
+	var before, after string
+	require.NoError(t, p.Run(cloth, &before))
+	require.NoError(t, p.Click(`#tieup [role=gridcell]`))
+	require.NoError(t, p.Eventually(`!/compiling/.test(document.getElementById('told').textContent)`, 10*time.Second))
+	require.NoError(t, p.Run(cloth, &after))
+	assert.NotEqual(t, before, after, "the cloth after another tie-up")
+	require.NoError(t, p.Eventually(`/@compute/.test(document.getElementById('kernel').textContent)`, 10*time.Second))
+	t.Log(text(t, p, "told"))
+	shots(t, p, "start")
+}
+
+// The cloth is what the three matrices give, not something that looks like it.
+func TestLoomIsTheProduct(t *testing.T) {
+	p := open(t, "")
+	var wrong int
+	require.NoError(t, p.Run(`
+		const { open } = await import('./weft.js')
+		const { patterns, matrices, picks, ends, shafts, treadles } = await import('./assets/loom.js')
+		const w = await open({device: 'interp'})
+		let wrong = 0
+		for (const pattern of Object.values(patterns)) {
+			const { treadling, threading } = matrices(pattern)
+			const ties = Float32Array.from(pattern[2].flat())
+			const cloth = await w.tensor(treadling, [picks, treadles]).matmul(w.tensor(ties, [treadles, shafts]))
+				.matmul(w.tensor(threading, [shafts, ends])).data()
+			const [order, steps, rows] = pattern
+			for (let p = 0; p < picks; p++) for (let e = 0; e < ends; e++) {
+				if (cloth[p * ends + e] !== rows[steps[p % steps.length]][order[e % order.length]]) wrong++
+			}
+		}
+		w.close()
+		return wrong`, &wrong))
+	assert.Zero(t, wrong, "crossings that differ")
+}
+
+func TestLookInside(t *testing.T) {
+	p := open(t, "inside/")
+	require.NoError(t, p.Eventually(`document.querySelectorAll('#kernels .launch').length > 0`, 30*time.Second))
+	var sides []string
+	require.NoError(t, p.Run(`await new Promise((f) => setTimeout(f, 300))
+		return [...document.querySelectorAll('#kernels .launch:first-child .side > pre')].map((e) => e.textContent)`, &sides))
+	require.Len(t, sides, 2)
+	assert.Contains(t, sides[0], "@compute")
+	assert.Contains(t, sides[1], "char *const *buf")
+	assert.NotEmpty(t, text(t, p, "graph-list"))
+	shots(t, p, "inside")
+
+	ask := func(expression string) {
+		require.NoError(t, p.Run(fmt.Sprintf(`const e = document.getElementById('expression'); e.value = %q; e.form.requestSubmit()`, expression), nil))
+	}
+	// Every example of the page compiles, whatever else it does.
+	var examples []string
+	require.NoError(t, p.Run(`return [...document.querySelectorAll('#examples button')].map((e) => e.textContent)`, &examples))
+	require.NotEmpty(t, examples)
+	for _, x := range examples {
+		ask(x)
+		require.NoError(t, p.Eventually(`/became/.test(document.getElementById('status').textContent) || !document.getElementById('wrong').hidden`, 30*time.Second))
+		assert.Empty(t, text(t, p, "wrong"), x)
+		require.NoError(t, p.Run(`document.getElementById('status').textContent = ''`, nil))
+	}
+	ask("softmax(x[2, 3] @ y[4, 5], -1)")
+	require.NoError(t, p.Eventually(`!document.getElementById('wrong').hidden`, 10*time.Second))
+	assert.Contains(t, text(t, p, "wrong"), "inner sizes 3 and 4 differ")
+}

@@ -1,0 +1,151 @@
+package site
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/tests/browser"
+)
+
+const ready = `/^Ready/.test(document.getElementById('status').textContent)`
+
+// watchTasks has the page note its tasks of more than 50 ms.
+func watchTasks(t *testing.T, p *browser.Page) {
+	require.NoError(t, p.Run(`globalThis.long = []
+		new PerformanceObserver((l) => { for (const e of l.getEntries()) long.push(Math.round(e.duration)) }).observe({type: 'longtask'})`, nil))
+}
+
+// seven draws a seven as people do, with a mouse.
+func seven(t *testing.T, p *browser.Page) {
+	require.NoError(t, p.Click("#clear"))
+	box, err := p.At("#draw")
+	require.NoError(t, err)
+	var way [][2]float64
+	line := func(x0, y0, x1, y1 float64) {
+		for i := range 12 {
+			f := float64(i) / 11
+			way = append(way, [2]float64{box.X + box.Width*(x0+f*(x1-x0)), box.Y + box.Height*(y0+f*(y1-y0))})
+		}
+	}
+	line(.28, .2, .72, .2)
+	line(.72, .2, .42, .82)
+	require.NoError(t, p.Mouse(way...))
+}
+
+// The training page as a person uses it: open, press Train, wait, draw a seven, read the answer.
+func TestTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a network in Chromium")
+	}
+	p := open(t, "train/")
+	require.NoError(t, p.Eventually(ready, 60*time.Second), text(t, p, "problem"))
+	watchTasks(t, p)
+	begin := time.Now()
+	require.NoError(t, p.Click("#train"))
+	err := p.Eventually(`parseFloat(document.getElementById('accuracy').textContent) >= 95`, 3*time.Minute)
+	t.Logf("%s on %s (%s) after %.0f s: step %s, %s %% of held-back digits, %s steps per second", text(t, p, "status"), text(t, p, "device"),
+		text(t, p, "device-detail"), time.Since(begin).Seconds(), text(t, p, "step"), text(t, p, "accuracy"), text(t, p, "speed"))
+	require.NoError(t, err, text(t, p, "problem"))
+	seven(t, p)
+	require.NoError(t, p.Eventually(`document.getElementById('answer').textContent === '7'`, 30*time.Second))
+	var long []int
+	require.NoError(t, p.Run(`return long`, &long))
+	assert.Empty(t, long, "tasks of the page over 50 ms, in ms, while it trained and a digit was drawn")
+	shots(t, p, "train")
+
+	require.NoError(t, p.Click("#pause"))
+	require.NoError(t, p.Eventually(`/^Paused/.test(document.getElementById('status').textContent)`, 10*time.Second))
+	step := text(t, p, "step")
+	time.Sleep(time.Second)
+	assert.Equal(t, step, text(t, p, "step"), "steps while it pauses")
+	require.NoError(t, p.Click("#reset"))
+	require.NoError(t, p.Eventually(`document.getElementById('step').textContent === '0'`, 10*time.Second))
+	assert.NotContains(t, text(t, p, "accuracy"), "9")
+}
+
+// Another device can be chosen while it trains, and keys are enough.
+func TestDevices(t *testing.T) {
+	p := open(t, "train/")
+	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'interp'; e.dispatchEvent(new Event('change'))
+		document.getElementById('train').click()`, nil))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 0`, 90*time.Second))
+	assert.Equal(t, "INTERP", text(t, p, "device"))
+
+	require.NoError(t, p.Run(`document.getElementById('pause').click(); document.getElementById('draw').focus()
+		const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))
+		press(' '); for (let i = 0; i < 14; i++) press('ArrowDown'); press(' ')`, nil))
+	require.NoError(t, p.Eventually(`/^\d$/.test(document.getElementById('answer').textContent)`, 60*time.Second))
+}
+
+// idx is a file in the form of MNIST: dims, then bytes.
+func idx(magic uint32, dims []uint32, body []byte) []byte {
+	out := binary.BigEndian.AppendUint32(nil, magic)
+	for _, d := range dims {
+		out = binary.BigEndian.AppendUint32(out, d)
+	}
+	return append(out, body...)
+}
+
+// give hands files to the page as if they had been chosen.
+func give(t *testing.T, p *browser.Page, files ...string) {
+	var doc struct{ Root struct{ NodeID int } }
+	require.NoError(t, p.Call("DOM.getDocument", nil, &doc))
+	var node struct{ NodeID int }
+	require.NoError(t, p.Call("DOM.querySelector", map[string]any{"nodeId": doc.Root.NodeID, "selector": "#files"}, &node))
+	require.NoError(t, p.Call("DOM.setFileInputFiles", map[string]any{"nodeId": node.NodeID, "files": files}, nil))
+}
+
+func TestFiles(t *testing.T) {
+	const n = 96
+	pictures, labels := make([]byte, n*28*28), make([]byte, n)
+	for i := range n {
+		labels[i] = byte(i % 10)
+		for j := range 60 {
+			pictures[i*784+i%10*56+200+j%28] = byte(100 + j)
+		}
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write(idx(0x803, []uint32{n, 28, 28}, pictures))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	folder := t.TempDir()
+	file := func(name string, body []byte) string {
+		name = filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(name, body, 0o666))
+		return name
+	}
+	wrong := append([]byte(nil), labels...)
+	wrong[7] = 12
+	bad := []struct{ file, says string }{
+		{file("words-ubyte", []byte("no idx file at all")), "does not begin like an idx file"},
+		{file("cut-images-idx3-ubyte.gz", packed.Bytes()[:packed.Len()/2]), "damaged or cut off"},
+		{file("short-labels-idx1-ubyte", idx(0x801, []uint32{n}, labels[:50])), "the header promises 96 labels, 50 bytes follow"},
+		{file("odd-labels-idx1-ubyte", idx(0x801, []uint32{n}, wrong)), "label 7 is 12"},
+		{file("wide-images-idx3-ubyte", idx(0x803, []uint32{1, 32, 32}, make([]byte, 1024))), "its pictures are 32×32"},
+	}
+	p := open(t, "train/")
+	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Run(`const e = document.getElementById('data'); e.value = 'files'; e.dispatchEvent(new Event('change'))`, nil))
+	for _, b := range bad {
+		give(t, p, b.file)
+		require.NoError(t, p.Eventually(`document.getElementById('problem').textContent.includes(`+strconv.Quote(b.says)+`)`, 10*time.Second), b.says)
+	}
+	give(t, p, file("train-images-idx3-ubyte.gz", packed.Bytes()))
+	require.NoError(t, p.Eventually(`/file of labels is missing/.test(document.getElementById('found').textContent)`, 10*time.Second))
+	give(t, p, file("train-labels-idx1-ubyte", idx(0x801, []uint32{n}, labels)))
+	require.NoError(t, p.Eventually(`/80 digits to train on.*last 16 are held back/.test(document.getElementById('found').textContent)`, 10*time.Second))
+	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Click("#train"))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 0`, 90*time.Second))
+}
