@@ -89,6 +89,15 @@ func (k *kernel) foldIndex(u *uop.UOp) *uop.UOp {
 		q = q.add(affine{c: floorDiv(a.c, c)}, 1)
 		r.c = a.c - c*floorDiv(a.c, c)
 		rest := r.node(k.t)
+		lo := k.facts.bound(rest).lo
+		if lo < -1<<40 {
+			break
+		}
+		if lo < 0 { // machines round toward zero: what is divided must not be negative
+			m := (c - 1 - lo) / c
+			q.c, r.c = q.c-m, r.c+c*m
+			rest = r.node(k.t)
+		}
 		small := k.facts.bound(rest).within(0, c-1)
 		switch {
 		case u.Op() == uop.Mod && small:

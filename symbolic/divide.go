@@ -127,7 +127,8 @@ func (x *index) div(l *linear, n int) *linear {
 	} else if u, m := modOf(r); u != nil && m%n == 0 {
 		rest = x.mod(x.div(x.form(u), n), m/n)
 	} else {
-		rest = x.leaf(x.t.Make(uop.IDiv, dtype.Index, nil, x.node(r), x.t.Index(n)))
+		r, m := x.raised(r, n)
+		rest = x.leaf(x.t.Make(uop.IDiv, dtype.Index, nil, x.node(r), x.t.Index(n))).shift(-m)
 	}
 	if s := q.plus(rest, 1); s != nil {
 		return s
@@ -195,7 +196,19 @@ func (x *index) mod(l *linear, n int) *linear {
 			}
 		}
 	}
+	r, _ = x.raised(r, n)
 	return x.leaf(x.t.Make(uop.Mod, dtype.Index, nil, x.node(r), x.t.Index(n)))
+}
+
+// raised adds the least multiple m·n to r that makes it not negative, if its bounds are known: machines round toward
+// zero, and a dividend that was not negative must not become so.
+func (x *index) raised(r *linear, n int) (out *linear, m int) {
+	s := x.linearSpan(r)
+	if !s.finite() || s.lo >= 0 {
+		return r, 0
+	}
+	m = floorDiv(n-1-s.lo, n)
+	return r.shift(m * n), m
 }
 
 // recombine undoes divisions: with q = ⌊z/n⌋, c·(z mod n) + c·n·q = c·z, and

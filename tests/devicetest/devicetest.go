@@ -49,6 +49,7 @@ var groups = []struct {
 	{"tensor", tensors},
 	{"network", networks},
 	{"gradient", gradients},
+	{"graph", graphs},
 }
 
 // Run checks a device by name.

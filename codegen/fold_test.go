@@ -1,0 +1,39 @@
+package codegen
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// TestFoldedDivisionsAreNotNegative: folding an index runs after divisions were made safe, so it must not divide anything
+// that may be negative where it was not before.
+func TestFoldedDivisionsAreNotNegative(t *testing.T) {
+	a := uop.NewArena()
+	i, j := a.Range(0, 9, ""), a.Range(1, 16, "")
+	spec := &Spec{Home: a, Params: []Param{{DType: dtype.I32, Dims: []int{9, 16}, Write: true}},
+		Outs: []Out{{Param: 0, Axes: []*uop.UOp{i, j}, Index: []*uop.UOp{i, j}, Value: i.Mul(a.Index(-3)).Add(j).Cast(dtype.I32)}}}
+	k := newKernel(spec, legalTargets[0])
+	for _, c := range []int{0, 110, 128, 1000, 1024, 1151} {
+		for _, f := range []int{-16, -8, 3} {
+			x := i.Mul(a.Index(f)).Add(j).Add(a.Index(c))
+			for _, e := range []*uop.UOp{x.IDiv(a.Index(128)), x.Mod(a.Index(128))} {
+				got := k.fold(e)
+				for _, u := range uop.Topo(got) {
+					if u.Op() == uop.IDiv || u.Op() == uop.Mod {
+						assert.GreaterOrEqual(t, k.facts.bound(u.At(0)).lo, 0, "%v", uop.Print(got))
+					}
+				}
+				for vi := range 9 {
+					for vj := range 16 {
+						env := map[*uop.UOp]uop.Value{i: uop.Value(vi), j: uop.Value(vj)}
+						assert.Equal(t, evaluate(e, env), evaluate(got, env))
+					}
+				}
+			}
+		}
+	}
+}
