@@ -1,6 +1,10 @@
 package codegen
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
 
 // Where a machine repeats a number in all lanes only slowly (Target.Broad), operands that all lanes share are staged,
 // and the staged copy may hold each element repeated. That pays where several blocks of lanes use the copy.
@@ -11,6 +15,12 @@ func (p *arranger) repeated(l *access) int {
 		return 1
 	}
 	return max(1, p.target.VectorLen(l.u.DType()))
+}
+
+// windowed says that lanes share an operand of which neighbouring results use overlapping parts: a box of it is
+// smaller than what is read.
+func (p *arranger) windowed(l *access) bool {
+	return p.repeated(l) > 1 && slices.ContainsFunc(l.u.Src()[2:], func(x *uop.UOp) bool { return len(p.facts.affine(x).terms) > 1 })
 }
 
 // Blocks of lanes that use a copy.

@@ -96,7 +96,7 @@ func names(loops []loop) (order []string, sizes map[string]int) {
 func (p *arranger) choosePacks() {
 	for _, l := range p.t.r.loads {
 		reuse := p.t.r.work / max(1, p.count(l.free))
-		if l.gated && p.boxable(l) && reuse >= 2 {
+		if (l.gated || p.windowed(l)) && p.boxable(l) && reuse >= 2 {
 			p.boxes = append(p.boxes, l)
 		}
 		if !p.depends(l, p.t.v) || !l.plain {

@@ -1,6 +1,8 @@
 package wasm
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -131,10 +133,10 @@ func (r *renderer) store(s *codegen.Store) {
 		r.mem(storeName(d), offset)
 		return
 	}
-	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
+	at := r.lanesOfIndex(index, r.around)
 	vec := r.vec(s.Value) || d.Size()*r.n <= 16 // else one value for more lanes than its vectors have
-	if ok && stride == 1 && r.mask == nil && vec && !r.broad[s.Buf] {
-		offset := r.address(s.Buf, base, false)
+	if at.dense && r.mask == nil && vec && !r.broad[s.Buf] {
+		offset := r.address(s.Buf, at.base, false)
 		r.lanesOf(s.Value)
 		r.storeLanes(d, offset)
 		return
@@ -149,14 +151,14 @@ func (r *renderer) store(s *codegen.Store) {
 		v = r.local(k)
 	}
 	r.set(v)
-	at := r.lanesAt(s.Buf, index, base, stride, ok, false)
+	address := r.lanesAt(s.Buf, index, at, false)
 	for i := range r.n {
 		if r.mask != nil {
 			r.get(r.mask.local)
 			r.extract(i32, i)
 			r.open("if")
 		}
-		offset := at(i)
+		offset := address(i)
 		if r.mask != nil {
 			r.plus(offset)
 			offset = 0
@@ -192,27 +194,54 @@ func (r *renderer) lanesOf(u *uop.UOp) {
 	r.vector(u)
 }
 
+// lanes says how the elements of an index lie that differ between lanes by known numbers.
+type lanes struct {
+	base        *uop.UOp
+	at          []int // of each lane, behind base
+	least, most int
+	dense       bool // one after the other
+	ok          bool
+}
+
+type laneKey struct {
+	index *uop.UOp
+	loop  *codegen.Loop
+}
+
+func (r *renderer) lanesOfIndex(index *uop.UOp, l *codegen.Loop) lanes {
+	k := laneKey{index, l}
+	p, known := r.apart[k]
+	if known {
+		return p
+	}
+	if p.base, p.at, p.ok = codegen.Pattern(index.Home(), index, l.Range, r.varying(l)); p.ok {
+		p.least, p.most, p.dense = slices.Min(p.at), slices.Max(p.at), true
+		for i, x := range p.at {
+			p.dense = p.dense && x == i
+		}
+	}
+	r.apart[k] = p
+	return p
+}
+
 // lanesAt prepares the addresses of a value per lane; the result puts that of one lane on the stack.
-func (r *renderer) lanesAt(buf, index, base *uop.UOp, stride int, strided, gated bool) func(i int) uint32 {
+func (r *renderer) lanesAt(buf, index *uop.UOp, p lanes, gated bool) func(i int) uint32 {
 	size := r.sizeOf(buf)
-	if strided {
-		offset := r.address(buf, base, gated)
-		if stride < 0 || stride*size*r.n > 1<<30 {
-			step := stride * size
-			l := r.local(i32)
-			r.set(l)
-			return func(i int) uint32 {
-				r.get(l)
-				r.i32(int32(step * i))
-				r.op("i32.add")
-				return offset
-			}
+	if p.ok {
+		low := min(0, p.least)
+		offset := r.address(buf, p.base, gated)
+		if d := int(offset) + low*size; d >= 0 {
+			offset = uint32(d)
+		} else {
+			r.i32(int32(d))
+			r.op("i32.add")
+			offset = 0
 		}
 		l := r.local(i32)
 		r.set(l)
 		return func(i int) uint32 {
 			r.get(l)
-			return offset + uint32(i*stride*size)
+			return offset + uint32((p.at[i]-low)*size)
 		}
 	}
 	r.vector(index)
@@ -287,22 +316,62 @@ func (r *renderer) loadLanes(d dtype.DType, offset uint32) {
 // lies around a buffer, up to a vector, belongs to the memory.
 func (r *renderer) vload(u *uop.UOp) {
 	buf, gate, index, d := u.At(0), u.At(1), u.At(2), u.DType()
-	base, stride, strided := codegen.Strided(index.Home(), index, r.lane, r.vary)
+	p := r.lanesOfIndex(index, r.around)
 	m := r.gates(gate)
 	switch {
-	case strided && stride == 1 && m == nil:
-		r.loadLanes(d, r.address(buf, base, false))
-	case strided && stride == 1:
-		r.plus(r.address(buf, base, !always(gate)))
+	case p.dense && m == nil:
+		r.loadLanes(d, r.address(buf, p.base, false))
+	case p.dense:
+		r.plus(r.address(buf, p.base, !always(gate)))
 		r.base(buf)
 		r.anyLane(m)
 		r.op("select")
 		r.loadLanes(d, 0)
 		r.getMask(m, r.bitsOfType(d))
 		r.op("v128.and")
+	case m == nil && p.ok && d.Size() >= 4 && d.Size()*r.n == 16 && (p.most-p.least+1)*d.Size() <= 32 && !r.broad[buf]:
+		r.window(buf, p)
 	default:
-		r.gather(u, base, stride, strided, m)
+		r.gather(u, p, m)
 	}
+}
+
+// window reads lanes that lie within two vectors. What it reads too much lies in the memory all the same.
+func (r *renderer) window(buf *uop.UOp, p lanes) {
+	size := r.sizeOf(buf)
+	a := r.local(i32)
+	offset := int(r.address(buf, p.base, false)) + p.least*size
+	if offset < 0 {
+		r.i32(int32(offset))
+		r.op("i32.add")
+		offset = 0
+	}
+	r.tee(a)
+	r.mem("v128.load", uint32(offset))
+	var s [16]byte
+	for i := range s {
+		s[i] = byte((p.at[i/size]-p.least)*size + i%size)
+	}
+	if (p.most-p.least+1)*size <= 16 {
+		r.rearrange(s)
+		return
+	}
+	r.get(a)
+	r.mem("v128.load", uint32(offset+16))
+	r.opcode("i8x16.shuffle")
+	r.bytes = append(r.bytes, s[:]...)
+	r.line("i8x16.shuffle %v", s)
+}
+
+// rearrange is a shuffle of one vector, as a swizzle by a constant: engines that do not recognise the shuffle make
+// less of it.
+func (r *renderer) rearrange(s [16]byte) {
+	var w [4]uint32
+	for i := range w {
+		w[i] = uint32(s[4*i]) | uint32(s[4*i+1])<<8 | uint32(s[4*i+2])<<16 | uint32(s[4*i+3])<<24
+	}
+	r.v128(w)
+	r.op("i8x16.swizzle")
 }
 
 // gates is the mask of the lanes that read; nil for all.
@@ -331,10 +400,10 @@ func (r *renderer) anyLane(m *mask) {
 }
 
 // gather reads lane by lane. A lane that takes no part reads the buffer's begin, and its value is cleared.
-func (r *renderer) gather(u, base *uop.UOp, stride int, strided bool, m *mask) {
+func (r *renderer) gather(u *uop.UOp, p lanes, m *mask) {
 	buf, d := u.At(0), u.DType()
 	k := kindOfType(d)
-	at := r.lanesAt(buf, u.At(2), base, stride, strided, !always(u.At(1)))
+	at := r.lanesAt(buf, u.At(2), p, !always(u.At(1)))
 	r.v128([4]uint32{})
 	for i := range r.n {
 		offset := at(i)

@@ -30,6 +30,7 @@ type frame struct {
 	inside   map[*uop.UOp]bool     // registers and ranges that change in it
 	pointers map[string]*pointer
 	order    []*pointer
+	fixed    map[*uop.UOp]int // iterations of loops inside that are written out
 	unroll   int
 	delta    int // of the copy that is being written
 	under    *codegen.If
@@ -40,7 +41,10 @@ type frame struct {
 func (f *frame) sum(index *uop.UOp) (constant, step int, terms []codegen.Term, ok bool) {
 	c, parts := codegen.Sum(f.expand(index))
 	for _, t := range parts {
+		at, isFixed := f.fixed[t.U]
 		switch {
+		case isFixed:
+			c += at * t.K
 		case t.U == f.loop.Range:
 			step = t.K
 		case f.changes(t.U):
@@ -85,7 +89,8 @@ func key(buf *uop.UOp, step int, terms []codegen.Term, gated bool, under *codege
 
 // scan finds the accesses of a loop's body, those in loops inside it left out.
 func (r *renderer) scan(l *codegen.Loop) *frame {
-	f := &frame{loop: l, defs: map[*uop.UOp]*uop.UOp{}, inside: map[*uop.UOp]bool{}, pointers: map[string]*pointer{}, unroll: 1}
+	f := &frame{loop: l, defs: map[*uop.UOp]*uop.UOp{}, inside: map[*uop.UOp]bool{}, pointers: map[string]*pointer{},
+		fixed: map[*uop.UOp]int{}, unroll: 1}
 	f.declare(l.Body)
 	r.scanBlock(f, l.Body, r.around, nil)
 	return f
@@ -129,8 +134,15 @@ func (r *renderer) scanBlock(f *frame, stmts []codegen.Stmt, v *codegen.Loop, un
 		case *codegen.If:
 			r.scanBlock(f, s.Body, v, s)
 		case *codegen.Loop:
-			if s.Kind == codegen.Vector {
+			switch {
+			case s.Kind == codegen.Vector:
 				r.scanBlock(f, s.Body, s, under)
+			case r.flat(s):
+				for i := range extent(s.Range) {
+					f.fixed[s.Range] = i
+					r.scanBlock(f, s.Body, v, under)
+				}
+				delete(f.fixed, s.Range)
 			}
 		}
 	}
@@ -146,20 +158,21 @@ func (r *renderer) scanLoads(f *frame, u *uop.UOp, v *codegen.Loop, under *codeg
 
 // note adds an access to its pointer.
 func (r *renderer) note(f *frame, buf, index *uop.UOp, gated bool, v *codegen.Loop, under *codegen.If) {
-	bytes := r.sizeOf(buf)
+	bytes, low := r.sizeOf(buf), 0
 	if v != nil {
-		vary := r.varying(v)
-		base, stride, ok := codegen.Strided(index.Home(), index, v.Range, vary)
-		if !ok || stride < 0 {
+		at := r.lanesOfIndex(index, v)
+		if !at.ok {
 			return
 		}
-		bytes += stride * r.sizeOf(buf) * (extent(v.Range) - 1)
-		index = base
+		low = min(0, at.least)
+		bytes += (at.most - low) * r.sizeOf(buf)
+		index = at.base
 	}
 	c, step, terms, ok := f.sum(index)
 	if !ok || buf.Arg().(uop.ParamArg).Scratch && r.inner(f, buf) {
 		return
 	}
+	c += low
 	k := key(buf, step, terms, gated, under)
 	p := f.pointers[k]
 	if p == nil {

@@ -36,6 +36,8 @@ type renderer struct {
 	sum    *uop.UOp            // the register whose new value is being computed
 
 	frames  []*frame // open loops
+	apart   map[laneKey]lanes
+	weights map[*codegen.Loop]int
 	varies  map[*codegen.Loop]func(*uop.UOp) bool
 	later   map[*uop.UOp]bool            // registers that are assigned after their declaration
 	repeats map[*uop.UOp]bool            // registers that are repeated somewhere
@@ -53,7 +55,7 @@ type mask struct {
 func newRenderer(p *codegen.Program, m Machine) *renderer {
 	r := &renderer{p: p, machine: m, regs: map[*uop.UOp]register{}, ranges: map[*uop.UOp]uint32{},
 		bases: map[*uop.UOp]uint32{}, bounds: map[*uop.UOp]span{},
-		varies: map[*codegen.Loop]func(*uop.UOp) bool{}, splats: map[*uop.UOp]uint32{}, wanted: map[*codegen.Loop][]*uop.UOp{},
+		apart: map[laneKey]lanes{}, weights: map[*codegen.Loop]int{}, varies: map[*codegen.Loop]func(*uop.UOp) bool{}, splats: map[*uop.UOp]uint32{}, wanted: map[*codegen.Loop][]*uop.UOp{},
 		broad: map[*uop.UOp]bool{}, later: map[*uop.UOp]bool{}, repeats: map[*uop.UOp]bool{}}
 	r.assigned(p.Body)
 	r.findSplats(p.Body)
@@ -157,7 +159,7 @@ func (r *renderer) loop(l *codegen.Loop) {
 // Copies of a small body save the counting and give an engine more to reorder.
 const (
 	mostCopies = 4
-	smallLoop  = 600 // operations of all copies
+	smallLoop  = 1000 // operations of all copies
 )
 
 // serial runs a loop of known length: as copies of its body if it is short, else as a loop whose body holds some
@@ -167,19 +169,25 @@ func (r *renderer) serial(l *codegen.Loop) {
 	if n == 0 {
 		return
 	}
+	if len(r.frames) > 0 && r.flat(l) {
+		f := r.frames[len(r.frames)-1]
+		for i := range n {
+			f.fixed[l.Range] = i
+			r.block(l.Body)
+		}
+		delete(f.fixed, l.Range)
+		return
+	}
 	i := r.counter(l.Range)
 	r.i32(0)
 	r.set(i)
 	f := r.scan(l)
-	size := weight(l.Body)
-	if size > 0 {
-		if n <= mostCopies*2 && n*size <= smallLoop {
-			f.unroll = n
-		} else {
-			f.unroll = max(1, min(mostCopies, n, smallLoop/size))
-			for f.unroll > 1 && n%f.unroll > 0 && n < 8*f.unroll {
-				f.unroll--
-			}
+	if size := r.weight(l.Body); r.flat(l) {
+		f.unroll = n
+	} else if size > 0 {
+		f.unroll = max(1, min(mostCopies, n, smallLoop/size))
+		for f.unroll > 1 && n%f.unroll > 0 && n < 8*f.unroll {
+			f.unroll--
 		}
 	}
 	r.within(f, func(f *frame) {
@@ -195,29 +203,45 @@ func (r *renderer) serial(l *codegen.Loop) {
 	})
 }
 
-// weight counts the operations of an innermost body; 0 where it has loops or makes scratch.
-func weight(stmts []codegen.Stmt) int {
+// flat says that a loop is so short that it is written out.
+func (r *renderer) flat(l *codegen.Loop) bool {
+	n := extent(l.Range)
+	if l.Kind != codegen.Serial || n == 0 || n > 2*mostCopies {
+		return false
+	}
+	w, known := r.weights[l]
+	if !known {
+		w = r.weight(l.Body)
+		r.weights[l] = w
+	}
+	return w > 0 && n*w <= smallLoop
+}
+
+// weight counts the operations of a body; 0 where it has longer loops, or makes scratch.
+func (r *renderer) weight(stmts []codegen.Stmt) int {
 	n := 1
 	for _, s := range stmts {
 		for _, u := range codegen.Exprs(s) {
 			n += len(uop.Topo(u))
 		}
+		w := 1
 		switch s := s.(type) {
 		case *codegen.Alloc, *codegen.Fold:
 			return 0
 		case *codegen.If:
-			w := weight(s.Body)
-			if w == 0 {
-				return 0
-			}
-			n += w
+			w = r.weight(s.Body)
 		case *codegen.Loop:
-			w := weight(s.Body)
-			if w == 0 || s.Kind != codegen.Vector {
-				return 0
+			switch w = r.weight(s.Body); {
+			case s.Kind == codegen.Serial && r.flat(s):
+				w *= extent(s.Range)
+			case s.Kind != codegen.Vector:
+				w = 0
 			}
-			n += w
 		}
+		if w == 0 {
+			return 0
+		}
+		n += w
 	}
 	return n
 }
@@ -271,6 +295,12 @@ func (r *renderer) repeat(f *frame, limit func()) {
 
 // rangeValue puts a loop's index on the stack.
 func (r *renderer) rangeValue(u *uop.UOp) {
+	for _, f := range r.frames {
+		if at, ok := f.fixed[u]; ok {
+			r.i32(int32(at))
+			return
+		}
+	}
 	l, ok := r.ranges[u]
 	if !ok {
 		panic(fmt.Sprintf("BUG: %v is no loop here", u))
