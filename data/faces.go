@@ -1,58 +1,38 @@
 package data
 
-import (
-	"fmt"
-	"sync"
-
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/gobolditalic"
-	"golang.org/x/image/font/gofont/goitalic"
-	"golang.org/x/image/font/gofont/gomedium"
-	"golang.org/x/image/font/gofont/gomediumitalic"
-	"golang.org/x/image/font/gofont/gomono"
-	"golang.org/x/image/font/gofont/gomonobold"
-	"golang.org/x/image/font/gofont/gomonobolditalic"
-	"golang.org/x/image/font/gofont/gomonoitalic"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/sfnt"
-)
+import "sync"
 
 // A Face is a font that synthetic digits are drawn with.
-type Face struct {
-	Name string
-	ttf  []byte
-}
+type Face struct{ Name string }
 
 // The faces of the two halves of a synthetic set: none is in both. Go Smallcaps and its italic
 // are in neither, because their digits are those of Go Regular and Go Italic.
 var (
 	TrainFaces = []Face{
-		{"Go Regular", goregular.TTF}, {"Go Italic", goitalic.TTF}, {"Go Bold", gobold.TTF}, {"Go Bold Italic", gobolditalic.TTF},
-		{"Go Mono", gomono.TTF}, {"Go Mono Italic", gomonoitalic.TTF}, {"Go Mono Bold Italic", gomonobolditalic.TTF},
+		{"Go Regular"}, {"Go Italic"}, {"Go Bold"}, {"Go Bold Italic"}, {"Go Mono"}, {"Go Mono Italic"}, {"Go Mono Bold Italic"},
 	}
-	TestFaces = []Face{
-		{"Go Medium", gomedium.TTF}, {"Go Medium Italic", gomediumitalic.TTF}, {"Go Mono Bold", gomonobold.TTF},
-	}
+	TestFaces = []Face{{"Go Medium"}, {"Go Medium Italic"}, {"Go Mono Bold"}}
 )
 
 // alphabet is the ten digits of one face.
 type alphabet [Classes]glyph
 
 // The distance fields are made once: 0.3 s for all faces.
-var trainAlphabets = sync.OnceValue(func() []alphabet { return alphabets(TrainFaces) })
-var testAlphabets = sync.OnceValue(func() []alphabet { return alphabets(TestFaces) })
+var trainAlphabets = sync.OnceValue(func() []alphabet {
+	faces, _ := readOutlines(outlines, len(TrainFaces))
+	return alphabets(faces)
+})
+var testAlphabets = sync.OnceValue(func() []alphabet {
+	_, rest := readOutlines(outlines, len(TrainFaces))
+	faces, _ := readOutlines(rest, len(TestFaces))
+	return alphabets(faces)
+})
 
-func alphabets(faces []Face) []alphabet {
+func alphabets(faces [][Classes][]segment) []alphabet {
 	out := make([]alphabet, len(faces))
-	for i, face := range faces {
-		font, err := sfnt.Parse(face.ttf)
-		if err != nil {
-			panic(fmt.Sprintf("BUG: data: embedded face %s: %v", face.Name, err))
-		}
+	for i := range faces {
 		for d := range out[i] {
-			if out[i][d], err = newGlyph(font, rune('0'+d)); err != nil {
-				panic(fmt.Sprintf("BUG: data: embedded face %s: %v", face.Name, err))
-			}
+			out[i][d] = newGlyph(faces[i][d])
 		}
 	}
 	return out

@@ -1,12 +1,8 @@
 package data
 
 import (
-	"fmt"
 	"math"
 	"slices"
-
-	"golang.org/x/image/font/sfnt"
-	"golang.org/x/image/math/fixed"
 )
 
 // A glyph is one digit of one face as a field of signed distances to its outline, positive
@@ -25,17 +21,8 @@ const (
 )
 
 // newGlyph rasters the outline of a digit and measures distances to it.
-func newGlyph(font *sfnt.Font, digit rune) (glyph, error) {
-	var buf sfnt.Buffer
-	index, err := font.GlyphIndex(&buf, digit)
-	if err != nil || index == 0 {
-		return glyph{}, fmt.Errorf("data: face without the digit %c: %v", digit, err)
-	}
-	segments, err := font.LoadGlyph(&buf, index, fixed.I(glyphHeight), nil)
-	if err != nil {
-		return glyph{}, fmt.Errorf("data: outline of %c: %w", digit, err)
-	}
-	lines := flatten(segments)
+func newGlyph(outline []segment) glyph {
+	lines := flatten(outline)
 	lo, hi := lines[0][0], lines[0][0]
 	for _, l := range lines {
 		lo = point{min(lo.x, l[0].x), min(lo.y, l[0].y)}
@@ -52,7 +39,7 @@ func newGlyph(font *sfnt.Font, digit rune) (glyph, error) {
 		cx: margin<<16 + (hi.x-lo.x)<<9, cy: margin<<16 + (hi.y-lo.y)<<9,
 	}
 	g.field = distances(fill(lines, g.w, g.h), g.w, g.h)
-	return g, nil
+	return g
 }
 
 // point is in 1/64 cell, y down.
@@ -60,32 +47,29 @@ type point struct{ x, y int }
 
 // flatten turns an outline into straight lines; quadratic curves, the only ones in these fonts,
 // become eight each.
-func flatten(segments sfnt.Segments) [][2]point {
+func flatten(outline []segment) [][2]point {
 	var lines [][2]point
 	var start, at point
 	to := func(p point) {
 		lines = append(lines, [2]point{at, p})
 		at = p
 	}
-	arg := func(p fixed.Point26_6) point { return point{int(p.X), int(p.Y)} }
-	for _, s := range segments {
-		switch s.Op {
-		case sfnt.SegmentOpMoveTo:
+	for _, s := range outline {
+		switch s.kind {
+		case moveTo:
 			if len(lines) > 0 {
 				to(start)
 			}
-			start = arg(s.Args[0])
+			start = s.args[0]
 			at = start
-		case sfnt.SegmentOpLineTo:
-			to(arg(s.Args[0]))
-		case sfnt.SegmentOpQuadTo:
-			a, b, c := at, arg(s.Args[0]), arg(s.Args[1])
+		case lineTo:
+			to(s.args[0])
+		case curveTo:
+			a, b, c := at, s.args[0], s.args[1]
 			for t := 1; t <= 8; t++ {
 				u := 8 - t
 				to(point{(u*u*a.x + 2*u*t*b.x + t*t*c.x) / 64, (u*u*a.y + 2*u*t*b.y + t*t*c.y) / 64})
 			}
-		case sfnt.SegmentOpCubeTo:
-			panic("BUG: data: cubic outline in a TrueType face")
 		}
 	}
 	to(start)
