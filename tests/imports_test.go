@@ -60,7 +60,7 @@ var mayImport = map[string]string{
 
 	"backends/page": "engine codegen codegen/interp codegen/wgsl runtime/interp runtime/webgpu/page plan",
 
-	"wasm":       "backends/page engine tensor dtype wasm/wire",
+	"wasm":       "backends/page engine tensor nn data dtype wasm/wire",
 	"wasm/wire":  "",
 	"wasm/pack":  "",
 	"wasm/serve": "",

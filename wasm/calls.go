@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -20,20 +22,26 @@ var calls map[string]procedure
 
 func init() {
 	calls = map[string]procedure{
-		"open":    {run: open},
-		"data":    {run: data},
-		"shape":   {run: shapeOf},
-		"realize": {run: realize},
-		"seed":    {run: seed},
-		"stats":   {run: stats},
-		"capture": {run: capture},
-		"run":     {run: runCaptured},
-		"dispose": {run: dispose},
+		"open":     {run: open},
+		"data":     {run: elements},
+		"shape":    {run: shapeOf},
+		"realize":  {run: realize},
+		"seed":     {run: seed},
+		"stats":    {run: stats},
+		"capture":  {run: capture},
+		"run":      {run: runCaptured},
+		"digits":   {run: newDigits},
+		"train":    {run: train, long: true},
+		"evaluate": {run: evaluate, long: true},
+		"predict":  {run: predict},
+		"samples":  {run: samples},
+		"reset":    {run: reset},
+		"dispose":  {run: dispose},
 	}
 }
 
-// data gives the elements of a tensor; half floats as float32, which typed arrays have.
-func data(ctx context.Context, c *call) (any, error) {
+// elements gives the elements of a tensor; half floats as float32, which typed arrays have.
+func elements(ctx context.Context, c *call) (any, error) {
 	x := c.tensor()
 	if d := x.DType(); d == dtype.F16 || d == dtype.BF16 {
 		x = x.To(dtype.F32)
@@ -46,6 +54,15 @@ func data(ctx context.Context, c *call) (any, error) {
 		{Name: "data", Value: wire.Array{Type: x.DType().Short(), Data: raw}},
 		{Name: "shape", Value: numbers(x.Shape())},
 	}, nil
+}
+
+// floats is a typed array of the page.
+func floats(list []float32) wire.Array {
+	a := wire.Array{Type: "f32"}
+	for _, v := range list {
+		a.Data = binary.LittleEndian.AppendUint32(a.Data, math.Float32bits(v))
+	}
+	return a
 }
 
 func numbers(list []int) []any {
@@ -93,6 +110,10 @@ func dispose(_ context.Context, c *call) (any, error) {
 		}
 		delete(c.server.tensors, ref)
 		delete(c.server.plays, ref)
+		if n := c.server.nets[ref]; n != nil {
+			n.gone = true
+			delete(c.server.nets, ref)
+		}
 	}
 	return nil, nil
 }

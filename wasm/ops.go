@@ -19,7 +19,7 @@ func init() {
 	for _, o := range unary {
 		operations[o.name] = func(c *call) some { return some{o.f(c.tensor())} }
 	}
-	for _, o := range binary {
+	for _, o := range pairwise {
 		operations[o.name] = func(c *call) some { x := c.tensor(); return some{o.f(x, c.operand())} }
 	}
 	for _, o := range reductions {
@@ -55,8 +55,8 @@ var unary = []struct {
 	{"contiguous", one.Contiguous}, {"detach", one.Detach}, {"clone", one.Clone}, {"t", one.T},
 }
 
-// binary take a tensor or a number besides.
-var binary = []struct {
+// pairwise take a tensor or a number besides.
+var pairwise = []struct {
 	name string
 	f    func(one, any) one
 }{

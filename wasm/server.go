@@ -27,10 +27,11 @@ type server struct {
 	engine  *engine.Engine
 	tensors map[wire.Ref]any // *tensor.Tensor or *failure
 	plays   map[wire.Ref]*recorded
+	nets    map[wire.Ref]*digits
 }
 
 func newServer() *server {
-	return &server{tensors: map[wire.Ref]any{}, plays: map[wire.Ref]*recorded{}}
+	return &server{tensors: map[wire.Ref]any{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]*digits{}}
 }
 
 // failure is why a tensor does not exist, and the number of the request that should have made it.
