@@ -120,8 +120,16 @@ func (k *kernel) accesses(linear map[*uop.UOp]affine, outs *[]affine, used *rang
 	// Ranges that reach a value other than through an index.
 	reach := map[*uop.UOp]bool{}
 	var stack []*uop.UOp
-	for _, o := range k.outs {
+	for i, o := range k.outs {
 		stack = append(stack, o.Value)
+		if o.Gate != nil {
+			stack = append(stack, o.Gate)
+		}
+		for _, t := range (*outs)[i].terms {
+			if t.u.Op() != uop.Range {
+				stack = append(stack, t.u)
+			}
+		}
 	}
 	for len(stack) > 0 {
 		u := stack[len(stack)-1]

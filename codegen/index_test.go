@@ -1,0 +1,36 @@
+package codegen_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// The place of a load or of a scattered store may be the result of a reduction, whose own ranges occur in no index: they
+// must not be merged. So it is in the gradient of a max pool that gives indices.
+func TestPlaceIsAReduction(t *testing.T) {
+	argmax := func(k *kit, x int) (best, inside *uop.UOp) {
+		a, b := k.rng(2), k.rng(2)
+		at := a.Mul(k.Table.Index(2)).Add(b)
+		best = k.ReduceRanges(uop.ArgMax, []*uop.UOp{k.load(x, at), at.Cast(dtype.I32)}, []*uop.UOp{a, b}).Part(1).Cast(dtype.Index)
+		return best, k.Table.Index(-1).Less(best).And(best.Less(k.Table.Index(4)))
+	}
+	k := newKit()
+	out, x, g := k.param(dtype.F32, true, 1), k.param(dtype.F32, false, 4), k.param(dtype.F32, false, 4)
+	best, inside := argmax(k, x)
+	k.s.Outs = []codegen.Out{{Param: out, Index: []*uop.UOp{k.Table.Index(0)}, Value: k.loadIf(g, inside, best)}}
+	_, err := codegen.Lower(k.s, nil, target())
+	require.NoError(t, err, "load")
+
+	k = newKit()
+	out, x = k.param(dtype.F32, true, 4), k.param(dtype.F32, false, 4)
+	best, inside = argmax(k, x)
+	sum := uop.Sum
+	k.s.Outs = []codegen.Out{{Param: out, Index: []*uop.UOp{best}, Gate: inside, Value: k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, 1)), Merge: &sum}}
+	_, err = codegen.Lower(k.s, nil, target())
+	require.NoError(t, err, "scatter")
+}
