@@ -11,12 +11,12 @@ const ui = Object.fromEntries(
     'samples-text'].map((id) => [id, byId(id)]),
 )
 
-const lossPlot = new Plot(byId('plot-loss'), byId('plot-loss-value'), { name: 'Loss', log: true, mean: 0.9, kind: 'loss' })
+const lossPlot = new Plot(byId('plot-loss'), byId('plot-loss-value'), { name: 'Loss', log: true, mean: 0.8, kind: 'loss' })
 const accuracyPlot = new Plot(byId('plot-accuracy'), byId('plot-accuracy-value'), { name: 'Accuracy', unit: ' %', range: [0, 100], beside: lossPlot, mean: 0, dots: true, kind: 'good' })
 
 // ---- what the session tells ----
 
-let announced = 0 // when the status last spoke of numbers
+let announced = 0 // when a screen reader was last told something
 let lastShown = 0
 
 const session = new Session({
@@ -48,7 +48,7 @@ const session = new Session({
     ui['samples-text'].textContent = `Measured on ${n.toLocaleString('en')} digits that training never sees. Choose one to have it read above.`
     session.again()
     if (performance.now() - announced > 10000 && session.loop) {
-      ui.status.textContent = `Training. Step ${step.toLocaleString('en')}, accuracy ${accuracy.toFixed(1)} per cent.`
+      ui.heard.textContent = `Step ${step.toLocaleString('en')}, accuracy ${accuracy.toFixed(1)} per cent.` // those who see it see the numbers themselves
       announced = performance.now()
     }
   },
