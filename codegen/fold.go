@@ -90,7 +90,7 @@ func (k *kernel) foldIndex(u *uop.UOp) *uop.UOp {
 		r.c = a.c - c*floorDiv(a.c, c)
 		rest := r.node(k.t)
 		lo := k.facts.bound(rest).lo
-		if lo < -1<<40 {
+		if lo < -1<<30 { // a number that was loaded
 			break
 		}
 		if lo < 0 { // machines round toward zero: what is divided must not be negative

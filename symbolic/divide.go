@@ -203,13 +203,17 @@ func (x *index) mod(l *linear, n int) *linear {
 // raised adds the least multiple m·n to r that makes it not negative, if its bounds are known: machines round toward
 // zero, and a dividend that was not negative must not become so.
 func (x *index) raised(r *linear, n int) (out *linear, m int) {
-	s := x.linearSpan(r)
-	if !s.finite() || s.lo >= 0 {
+	lo := x.linearSpan(r).lo
+	if lo >= 0 || lo < deepest {
 		return r, 0
 	}
-	m = floorDiv(n-1-s.lo, n)
+	m = floorDiv(n-1-lo, n)
 	return r.shift(m * n), m
 }
+
+// deepest is how far below zero dividends are raised from: offsets reach that far, numbers that were loaded may reach
+// farther, and a sum with their limit would not fit into 32 bits.
+const deepest = -1 << 30
 
 // recombine undoes divisions: with q = ⌊z/n⌋, c·(z mod n) + c·n·q = c·z, and
 // c·(z mod n) + c·n·(q mod m) = c·(z mod n·m). Each turn leaves fewer remainders.

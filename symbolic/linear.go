@@ -195,7 +195,7 @@ func (x *index) arithmetic(u *uop.UOp) *linear {
 			return a.scale(1 << b.k)
 		}
 	case uop.Shr:
-		if b.isConst() && b.k >= 0 && b.k < 56 && x.linearSpan(a).finite() { // else it may round what is negative
+		if b.isConst() && b.k >= 0 && b.k < 56 && x.linearSpan(a).lo >= deepest { // else a quotient would not be raised
 			return x.div(a, 1<<b.k)
 		}
 	}
