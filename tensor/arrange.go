@@ -115,6 +115,11 @@ func all(ts []*Tensor, rank int) []*Tensor {
 // CartesianProduct of tensors of one axis is a row for each choice of one element of each; of a single tensor it is
 // the tensor.
 func CartesianProduct(ts ...*Tensor) *Tensor {
+	for _, t := range ts {
+		if t.Rank() != 1 {
+			fail("CartesianProduct", shapesOf(ts...), "needs tensors of one axis")
+		}
+	}
 	if len(ts) == 1 {
 		return ts[0]
 	}

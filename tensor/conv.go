@@ -39,9 +39,15 @@ func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
 		lo = each("padding", c.Paddings, c.Padding, 0)
 		hi = lo
 	}
+	if c.Groups < 0 {
+		failArg(op, "%d groups", c.Groups)
+	}
 	for i := range n {
 		if stride[i] < 1 || dilation[i] < 1 {
 			failArg(op, "stride %d and dilation %d of axis %d", stride[i], dilation[i], i)
+		}
+		if lo[i] < 0 || hi[i] < 0 {
+			failArg(op, "padding %d and %d of axis %d; crop the input with Shrink", lo[i], hi[i], i)
 		}
 	}
 	return stride, dilation, lo, hi

@@ -20,6 +20,9 @@ func (t *Tensor) HingeEmbedding(target *Tensor, margin float64, options ...Loss)
 // MarginRanking is margin − target·(t − other), at least 0: target is 1 where t should be the larger one, else −1.
 func (t *Tensor) MarginRanking(other, target *Tensor, margin float64, options ...Loss) *Tensor {
 	o := lossOptions("MarginRanking", options)
+	if t.Rank() != other.Rank() || t.Rank() != target.Rank() {
+		fail("MarginRanking", shapesOf(t, other, target), "all need as many axes")
+	}
 	return o.finish("MarginRanking", target.Neg().Mul(t.Sub(other)).Add(margin).positive())
 }
 
@@ -104,6 +107,9 @@ func (t *Tensor) GaussianNLL(target, variance *Tensor, full bool, eps float64, o
 	if variance.Rank() == t.Rank()-1 {
 		variance = variance.Unsqueeze(-1)
 	}
+	if s := variance.shape(); !s.Equal(t.shape()) && (t.Rank() == 0 || !s.Equal(with(t.shape(), t.Rank()-1, 1))) {
+		fail("GaussianNLL", shapesOf(t, variance), "the variance must have the shape of the mean, or of its rows")
+	}
 	v := stated(variance.Clamp(eps, nil), variance) // the limit does not stop the gradient
 	l := v.Log().Add(t.Sub(target).Square().Div(v)).Mul(0.5)
 	if full {
@@ -115,6 +121,9 @@ func (t *Tensor) GaussianNLL(target, variance *Tensor, full bool, eps float64, o
 // CosineEmbedding is 1 − c where target is 1, and c − margin, at least 0, where it is −1, for the cosine c of rows.
 func (t *Tensor) CosineEmbedding(other, target *Tensor, margin float64, options ...Loss) *Tensor {
 	const eps = 1e-12
+	if t.Rank() < 1 || !target.shape().Equal(t.shape()[:t.Rank()-1]) || !other.shape().Equal(t.shape()) {
+		fail("CosineEmbedding", shapesOf(t, other, target), "needs rows, and a target for each")
+	}
 	length := t.Square().Sum(-1).Add(eps).Mul(other.Square().Sum(-1).Add(eps)).Sqrt()
 	c := t.Mul(other).Sum(-1).Div(length)
 	l := target.Eq(1).Where(c.RSub(1), 0).Add(target.Eq(-1).Where(c.Sub(margin).positive(), 0))

@@ -86,15 +86,61 @@ func (t *Tensor) maxOf(lists [][][]int) (values, indices *Tensor) {
 	return v.Reshape(s...), newTensor(at, e).Reshape(s...)
 }
 
-// MaxUnpool puts each element back where MaxPool found it, among zeros: the inverse of a pool of the last len(sizes) axes
-// of these sizes, with the indices that it gave.
-func (t *Tensor) MaxUnpool(indices *Tensor, sizes ...int) *Tensor {
-	rank := t.Rank() - len(sizes)
-	if rank < 0 || !indices.shape().Equal(t.shape()) {
-		fail("MaxUnpool", shapesOf(t, indices), "needs indices of the same shape, and a size for some of the axes")
-	}
+// MaxUnpool puts each element back where MaxPoolIndex found it, among zeros. Of the sizes that p could have pooled to t's, the
+// smallest are taken, or those that are given.
+func (t *Tensor) MaxUnpool(indices *Tensor, p Pool, sizes ...int) *Tensor {
 	checkIndex("MaxUnpool", indices)
-	checkSizes("MaxUnpool", sizes)
+	if !indices.shape().Equal(t.shape()) {
+		fail("MaxUnpool", shapesOf(t, indices), "needs indices of the same shape")
+	}
+	n := max(p.Axes, len(p.Size))
+	if n == 0 || n > t.Rank() {
+		fail("MaxUnpool", shapes(t.shape()), "windows over %d axes", n)
+	}
+	rank := t.Rank() - n
+	sizes = p.unpooled(t.Shape()[rank:], sizes)
+	return t.scatterFlat(indices, rank, sizes)
+}
+
+// unpooled are the sizes before a pool; given ones are checked.
+func (p Pool) unpooled(pooled, given []int) []int {
+	n := len(pooled)
+	at := func(list []int, i, none int) int {
+		switch len(list) {
+		case 0:
+			return none
+		case 1:
+			return list[0]
+		case n:
+			return list[i]
+		}
+		failArg("MaxUnpool", "%d numbers for %d axes", len(list), n)
+		return 0
+	}
+	if len(given) > 0 && len(given) != n {
+		failArg("MaxUnpool", "%d sizes for %d axes", len(given), n)
+	}
+	out := make([]int, n)
+	for i, k := range pooled {
+		size := at(p.Size, i, 0)
+		stride, pad := at(p.Stride, i, size), at(p.Padding, i, 0)
+		if size < 1 || stride < 1 {
+			failArg("MaxUnpool", "windows of %d, %d apart", size, stride)
+		}
+		out[i] = (k-1)*stride - 2*pad + size
+		if len(given) > 0 {
+			if given[i] <= out[i]-stride || given[i] >= out[i]+stride {
+				failArg("MaxUnpool", "size %d of axis %d is not between %d and %d", given[i], i, out[i]-stride, out[i]+stride)
+			}
+			out[i] = given[i]
+		}
+	}
+	checkSizes("MaxUnpool", out)
+	return out
+}
+
+// scatterFlat writes t's elements at positions in flattened axes of the given sizes.
+func (t *Tensor) scatterFlat(indices *Tensor, rank int, sizes []int) *Tensor {
 	lead := t.Shape()[:rank]
 	m, n, k := prod(lead), prod(sizes), prod(t.Shape()[rank:])
 	u := t.node().Reshape(m, k)

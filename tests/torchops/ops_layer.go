@@ -14,7 +14,7 @@ func conv(dims int) op {
 	return one(convArgs, func(c *call) T {
 		w := c.T("weight")
 		c.filters(dims)
-		o := tensor.Conv{Strides: c.Tuple("stride", dims), Dilations: c.Tuple("dilation", dims), Groups: c.Int("groups")}
+		o := tensor.Conv{Strides: c.Tuple("stride", dims), Dilations: c.Tuple("dilation", dims), Groups: c.groups()}
 		switch v := c.value("padding"); v {
 		case "valid":
 		case "same":
@@ -38,16 +38,27 @@ func (c *call) filters(dims int) {
 	}
 }
 
+// groups is the number of groups; a 0 that is given is not the default.
+func (c *call) groups() int {
+	if g := c.Int("groups"); g != 0 {
+		return g
+	}
+	return -1
+}
+
 func convTranspose(dims int) op {
 	return one("input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1", func(c *call) T {
 		c.filters(dims)
 		return c.T("input").ConvTranspose(c.T("weight"), c.OptT("bias"), tensor.Conv{Strides: c.Tuple("stride", dims),
-			Paddings: c.Tuple("padding", dims), Dilations: c.Tuple("dilation", dims), Groups: c.Int("groups"), OutputPadding: c.Tuple("output_padding", dims)})
+			Paddings: c.Tuple("padding", dims), Dilations: c.Tuple("dilation", dims), Groups: c.groups(), OutputPadding: c.Tuple("output_padding", dims)})
 	})
 }
 
 // pool reads the options of a pool that a signature has.
 func (c *call) pool(dims int) tensor.Pool {
+	if r := c.T("input").Rank(); r < dims+1 || r > dims+2 {
+		panic(&tensor.ShapeError{Op: c.op, Reason: fmt.Sprintf("the input has %d axes, not %d or %d", r, dims+1, dims+2)})
+	}
 	p := tensor.Pool{Axes: dims, Size: c.Tuple("kernel_size", dims)}
 	if !c.None("stride") {
 		if s := c.Ints("stride"); len(s) > 0 {
@@ -150,6 +161,11 @@ func batchNorm(c *call) T {
 	x, mean, variance := c.T("input"), c.OptT("running_mean"), c.OptT("running_var")
 	if c.Bool("training") {
 		m, v := x.ChannelMoments(0)
+		for _, running := range []T{mean, variance} {
+			if running != nil && (running.Rank() != 1 || running.Dim(0) != m.Dim(0)) {
+				panic(&tensor.ShapeError{Op: c.op, Reason: "running statistics of another number of channels"})
+			}
+		}
 		if mean != nil {
 			_, unbiased := x.ChannelMoments(1)
 			c.averages(mean, variance, m, unbiased)

@@ -108,6 +108,9 @@ func inner(c *call) T {
 func tensordot(c *call) T {
 	a, b := c.T("a"), c.T("b")
 	if n, ok := c.value("dims").(int); ok {
+		if n < 0 {
+			panic(&tensor.ArgumentError{Op: c.op, Reason: "a negative number of axes"})
+		}
 		var x, y []int
 		for i := range n {
 			x, y = append(x, a.Rank()-n+i), append(y, i)
@@ -197,6 +200,9 @@ func cond(c *call) T {
 // linalgNorm is a matrix norm for two axes and an order, else a vector norm.
 func linalgNorm(c *call) T {
 	x, axes := c.inType("input"), c.axesOrAll("dim")
+	if _, named := c.value("ord").(string); named && len(axes) == 0 && x.Rank() != 2 || !c.None("ord") && len(axes) == 0 && (x.Rank() == 0 || x.Rank() > 2) {
+		panic(&tensor.ShapeError{Op: c.op, Reason: "an order without axes needs a vector or a matrix"})
+	}
 	matrix := len(axes) == 2 || len(axes) == 0 && x.Rank() == 2 && !c.None("ord")
 	if matrix && !c.None("ord") {
 		return matrixNorm(c, x, "ord")

@@ -43,6 +43,9 @@ const unpool = "input, indices, kernel_size, stride=None, padding=0, output_size
 func interpolate(c *call) T {
 	x := c.T("input")
 	dims := x.Rank() - 2
+	if dims < 1 || dims > 3 {
+		panic(&tensor.ShapeError{Op: c.op, Reason: "needs [n, c, …] with one to three more axes"})
+	}
 	o := tensor.Resize{Mode: resizeModes[c.Str("mode")], AlignCorners: c.value("align_corners") == true, Antialias: c.Bool("antialias")}
 	if !c.None("size") {
 		return x.Resize(c.Tuple("size", dims), o)
@@ -99,20 +102,11 @@ func adaptiveMax(dims int) func(c *call) []any {
 
 func maxUnpool(dims int) func(c *call) T {
 	return func(c *call) T {
-		x := c.T("input")
-		kernel, padding := c.Tuple("kernel_size", dims), c.Tuple("padding", dims)
-		stride := kernel
-		if !c.None("stride") {
-			stride = c.Tuple("stride", dims)
-		}
-		sizes := make([]int, dims)
-		for i := range sizes {
-			sizes[i] = (x.Dim(x.Rank()-dims+i)-1)*stride[i] - 2*padding[i] + kernel[i]
-		}
+		var sizes []int
 		if !c.None("output_size") {
-			given := c.Ints("output_size")
-			sizes = given[len(given)-dims:]
+			sizes = c.Ints("output_size")
+			sizes = sizes[max(len(sizes)-dims, 0):]
 		}
-		return x.MaxUnpool(c.T("indices"), sizes...)
+		return c.T("input").MaxUnpool(c.T("indices"), c.pool(dims), sizes...)
 	}
 }
