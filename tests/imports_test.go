@@ -58,9 +58,9 @@ var mayImport = map[string]string{
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu plan",
 
-	"backends/page": "engine codegen codegen/interp codegen/wgsl runtime/interp runtime/webgpu/page plan",
+	"backends/page": "engine codegen codegen/c codegen/interp codegen/wgsl runtime/interp runtime/null runtime/webgpu/page plan",
 
-	"wasm":       "backends/page engine tensor nn data dtype wasm/wire",
+	"wasm":       "backends/page engine tensor nn data uop plan dtype wasm/wire",
 	"wasm/wire":  "",
 	"wasm/pack":  "",
 	"wasm/serve": "",

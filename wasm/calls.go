@@ -30,6 +30,7 @@ func init() {
 		"stats":    {run: stats},
 		"capture":  {run: capture},
 		"run":      {run: runCaptured},
+		"inspect":  {run: inspect},
 		"digits":   {run: newDigits},
 		"train":    {run: train, long: true},
 		"evaluate": {run: evaluate, long: true},

@@ -127,12 +127,14 @@ var layers = []operation{
 	{"logSoftmax", func(c *call) some { return some{c.tensor().LogSoftmax(c.integer(-1))} }},
 	{"logSumExp", func(c *call) some { return some{c.tensor().LogSumExp(c.integers()...)} }},
 	{"layerNorm", func(c *call) some {
-		x, shape := c.tensor(), c.integers()
+		x := c.tensor()
+		shape := c.last(x)
 		w, b := c.maybe(), c.maybe()
 		return some{x.LayerNorm(w, b, c.number(1e-5), shape...)}
 	}},
 	{"rmsNorm", func(c *call) some {
-		x, shape := c.tensor(), c.integers()
+		x := c.tensor()
+		shape := c.last(x)
 		w := c.maybe()
 		return some{x.RMSNorm(w, c.number(1e-6), shape...)}
 	}},
@@ -148,6 +150,14 @@ var layers = []operation{
 		return some{tensor.ScaledDotProduct(q, k, v, tensor.Attention{Mask: o.at("mask").maybe(), Causal: o.at("causal").truth(false)})}
 	}},
 	{"embedding", func(c *call) some { w := c.tensor(); return some{w.Embedding(c.tensor(), tensor.EmbeddingOptions{})} }},
+}
+
+// last takes the sizes of the last axes; nothing is the last one.
+func (c *call) last(x one) []int {
+	if shape := c.integers(); len(shape) > 0 || x.Rank() == 0 {
+		return shape
+	}
+	return []int{x.Dim(-1)}
 }
 
 func (c *call) conv() tensor.Conv {

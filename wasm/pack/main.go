@@ -9,6 +9,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -94,6 +95,9 @@ func build(out string, names bool) error {
 		data, err := os.ReadFile(from)
 		if err != nil {
 			return err
+		}
+		if to == "worker.js" {
+			data = bytes.Replace(data, []byte("const size = 0"), fmt.Appendf(nil, "const size = %d", len(module)), 1)
 		}
 		if err := os.WriteFile(filepath.Join(out, to), data, 0o666); err != nil {
 			return err

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/wasm/wire"
+)
+
+// client plays the page: it writes batches and keeps answers.
+type client struct {
+	*server
+	answers map[int]any
+	errs    map[int]error
+	news    []any
+}
+
+func newClient(t *testing.T) *client {
+	c := &client{server: newServer(), answers: map[int]any{}, errs: map[int]error{}}
+	c.send = func(number int, value any, err error) { c.answers[number], c.errs[number] = value, err }
+	c.progress = func(_ int, value any) { c.news = append(c.news, value) }
+	c.post([]any{1, "open", []any{}, "interp"})
+	require.NoError(t, c.errs[1])
+	return c
+}
+
+func (c *client) post(list ...[]any) {
+	var b []byte
+	for _, q := range list {
+		b = wire.Append(b, q)
+	}
+	c.handle(context.Background(), b)
+}
+
+func f32(values ...float32) wire.Array { return floats(values) }
+
+func TestTensors(t *testing.T) {
+	c := newClient(t)
+	c.post(
+		[]any{2, "tensor", []any{wire.Ref(1)}, f32(1, 2, 3, 4), []any{2, 2}},
+		[]any{3, "matmul", []any{wire.Ref(2)}, wire.Ref(1), wire.Ref(1)},
+		[]any{4, "sum", []any{wire.Ref(3)}, wire.Ref(2), wire.Record{{Name: "axis", Value: 0}, {Name: "keep", Value: true}}},
+		[]any{5, "data", []any{}, wire.Ref(3)},
+	)
+	require.NoError(t, c.errs[5])
+	r := c.answers[5].(wire.Record)
+	assert.Equal(t, []any{1, 2}, r.Get("shape"))
+	assert.Equal(t, f32(22, 32), r.Get("data"))
+	assert.Equal(t, 5, c.answers[0].(wire.Record).Get("done"))
+}
+
+func TestFailuresStayInTheirTensors(t *testing.T) {
+	c := newClient(t)
+	c.post(
+		[]any{2, "full", []any{wire.Ref(1)}, []any{2, 3}, 1},
+		[]any{3, "matmul", []any{wire.Ref(2)}, wire.Ref(1), wire.Ref(1)},
+		[]any{4, "relu", []any{wire.Ref(3)}, wire.Ref(2)},
+		[]any{5, "data", []any{}, wire.Ref(3)},
+		[]any{6, "data", []any{}, wire.Ref(1)},
+		[]any{7, "nonsense", []any{wire.Ref(4)}, wire.Ref(1)},
+	)
+	require.Error(t, c.errs[5])
+	assert.Equal(t, "tensor: MatMul [2 3] [2 3]: inner sizes 3 and 2 differ", c.errs[5].Error())
+	assert.Equal(t, 3, describeError(c.errs[5]).Get("number"))
+	assert.NoError(t, c.errs[6])
+	assert.Equal(t, []any{3, 7}, c.answers[0].(wire.Record).Get("failed"))
+	c.post([]any{8, "data", []any{}, wire.Ref(77)}, []any{9, "dispose", []any{}, []any{wire.Ref(1), wire.Ref(2), wire.Ref(3)}})
+	assert.ErrorContains(t, c.errs[8], "disposed of")
+	assert.Len(t, c.tensors, 1)
+}
+
+func TestBadBatches(t *testing.T) {
+	c := newClient(t)
+	c.handle(context.Background(), []byte{200})
+	assert.ErrorContains(t, c.errs[0], "no tag 200")
+	c.post([]any{1})
+	assert.ErrorContains(t, c.errs[0], "of one build")
+}
+
+// The names of operations stand in three places: here, in weft.js and in weft.d.ts.
+func TestOperationsAreInJavaScript(t *testing.T) {
+	source, err := os.ReadFile("js/weft.js")
+	require.NoError(t, err)
+	types, err := os.ReadFile("js/weft.d.ts")
+	require.NoError(t, err)
+	list := regexp.MustCompile("(?s)operations = `(.*?)`").FindSubmatch(source)
+	require.NotNil(t, list)
+	script := strings.Fields(string(list[1]))
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+): \(`).FindAllSubmatch(source, -1) {
+		script = append(script, string(m[1]))
+	}
+	changing := regexp.MustCompile(`changing = \[(.*)\]`).FindSubmatch(source)
+	require.NotNil(t, changing)
+	for _, name := range strings.Split(string(changing[1]), ",") {
+		script = append(script, strings.Trim(name, " '"))
+	}
+	for _, name := range script {
+		assert.Contains(t, operations, name, "weft.js has an operation that the engine lacks")
+		assert.Regexp(t, `(?m)^  `+name+`\(`, string(types), "weft.d.ts lacks %s", name)
+	}
+	for name := range operations {
+		if !slices.Contains(script, name) {
+			assert.Contains(t, string(source), "record('"+name+"'", "weft.js lacks %s", name)
+		}
+	}
+}
