@@ -2,7 +2,6 @@ package wasm_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -52,29 +51,35 @@ func open(t testing.TB, threads int) runtime.Device {
 	return dev
 }
 
-// run lowers, writes and plays the probes together, and gives their outputs.
-func run(t testing.TB, m wasm.Machine, moves string, probes []*probe, data [][][]byte) [][]byte {
+// render lowers and writes a probe.
+func render(t testing.TB, m wasm.Machine, moves string, b *probe) plan.Kernel {
+	t.Helper()
+	list, err := codegen.ParseMoves(moves)
+	require.NoError(t, err)
+	prog, err := codegen.Lower(b.spec, list, wasm.Target(m))
+	require.NoError(t, err)
+	k, err := wasm.Renderer(m)(prog)
+	require.NoError(t, err)
+	return k
+}
+
+// run plays all trials together and gives their outputs.
+func run(t testing.TB, m wasm.Machine, moves string, list []trial) [][]byte {
 	t.Helper()
 	dev := open(t, 1)
 	p := &plan.Plan{Version: plan.Version, Target: "wasm"}
 	var args []runtime.Mem
 	var outs []int
-	for i, b := range probes {
-		list, err := codegen.ParseMoves(moves)
-		require.NoError(t, err)
-		prog, err := codegen.Lower(b.spec, list, wasm.Target(m))
-		require.NoError(t, err)
-		k, err := wasm.Renderer(m)(prog)
-		require.NoError(t, err)
+	for i, x := range list {
 		step := plan.Step{Kind: plan.Launch, Kernel: i}
-		for j, q := range b.spec.Params {
+		for j, q := range x.probe.spec.Params {
 			bytes := int64(q.Dims[0] * q.DType.Size())
 			mem, err := dev.Alloc(bytes)
 			require.NoError(t, err)
 			kind := plan.Output
 			if j > 0 {
 				kind = plan.Input
-				require.NoError(t, dev.Write(mem, 0, data[i][j-1]))
+				require.NoError(t, dev.Write(mem, 0, x.data[j-1]))
 			} else {
 				outs = append(outs, len(args))
 			}
@@ -83,7 +88,7 @@ func run(t testing.TB, m wasm.Machine, moves string, probes []*probe, data [][][
 			step.Slots = append(step.Slots, len(args))
 			args = append(args, mem)
 		}
-		p.Kernels = append(p.Kernels, k)
+		p.Kernels = append(p.Kernels, render(t, m, moves, x.probe))
 		p.Steps = append(p.Steps, step)
 	}
 	l, err := dev.Load(context.Background(), p)
@@ -169,8 +174,8 @@ func same(d dtype.DType, got, want uop.Value, loose bool) bool {
 	return loose && diff <= max(tol*scale, 1e-44)
 }
 
-var unary = []uop.Op{uop.Neg, uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc}
-var binary = []uop.Op{uop.Add, uop.Mul, uop.Div, uop.IDiv, uop.Mod, uop.Max, uop.And, uop.Or, uop.Xor, uop.Shl, uop.Shr, uop.Less, uop.Equal}
+var unaryOps = []uop.Op{uop.Neg, uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc}
+var binaryOps = []uop.Op{uop.Add, uop.Mul, uop.Div, uop.IDiv, uop.Mod, uop.Max, uop.And, uop.Or, uop.Xor, uop.Shl, uop.Shr, uop.Less, uop.Equal}
 
 func fits(o uop.Op, d dtype.DType) bool {
 	switch o {
@@ -180,79 +185,4 @@ func fits(o uop.Op, d dtype.DType) bool {
 		return !d.IsFloat()
 	}
 	return true
-}
-
-// TestOps tries every op on every type, one element at a time and with lanes, against the op table.
-func TestOps(t *testing.T) {
-	const n = 64
-	for _, moves := range []string{"", "split a0 4; vector a0.1"} {
-		r := rand.New(rand.NewPCG(1, 2))
-		var probes []*probe
-		var data [][][]byte
-		var want [][]uop.Value
-		var names []string
-		var loose []bool
-		add := func(name string, o uop.Op, from, to dtype.DType, lax bool, build func(p *probe) *uop.UOp, ins ...dtype.DType) {
-			p := newProbe(n, to, ins...)
-			p.out(build(p))
-			lists := make([][]uop.Value, len(ins))
-			var packed [][]byte
-			for i, d := range ins {
-				lists[i] = samples(d, n, r)
-				packed = append(packed, pack(d, lists[i]))
-			}
-			w := make([]uop.Value, n)
-			for i := range w {
-				var v []uop.Value
-				for _, l := range lists {
-					v = append(v, l[i])
-				}
-				w[i] = uop.Eval(o, from, to, v...)
-			}
-			probes, data, want = append(probes, p), append(data, packed), append(want, w)
-			names, loose = append(names, name), append(loose, lax)
-		}
-		for _, d := range dtype.All {
-			for _, o := range unary {
-				if fits(o, d) {
-					add(fmt.Sprint(o, " ", d), o, d, d, o != uop.Neg && o != uop.Trunc, func(p *probe) *uop.UOp { return p.t.Make(o, d, nil, p.in(0)) }, d)
-				}
-			}
-			for _, o := range binary {
-				if fits(o, d) {
-					to := d
-					if o == uop.Less || o == uop.Equal {
-						to = dtype.Bool
-					}
-					add(fmt.Sprint(o, " ", d), o, d, to, false, func(p *probe) *uop.UOp { return p.t.Make(o, to, nil, p.in(0), p.in(1)) }, d, d)
-				}
-			}
-			add(fmt.Sprint("where ", d), uop.Where, d, d, false, func(p *probe) *uop.UOp { return p.in(0).Where(p.in(1), p.in(2)) }, dtype.Bool, d, d)
-			if d.Size() != 2 || !d.IsFloat() { // 16-bit floats round twice
-				add(fmt.Sprint("muladd ", d), uop.MulAdd, d, d, false, func(p *probe) *uop.UOp { return p.in(0).MulAdd(p.in(1), p.in(2)) }, d, d, d)
-			}
-			for _, to := range dtype.All {
-				if to != d {
-					add(fmt.Sprint("cast ", d, " ", to), uop.Cast, d, to, false, func(p *probe) *uop.UOp { return p.in(0).Cast(to) }, d)
-				}
-				if to != d && to.Size() == d.Size() && to != dtype.Bool && d != dtype.Bool {
-					add(fmt.Sprint("bitcast ", d, " ", to), uop.Bitcast, d, to, false, func(p *probe) *uop.UOp { return p.in(0).Bitcast(to) }, d)
-				}
-			}
-		}
-		out := run(t, wasm.Machine{}, moves, probes, data)
-		for i, p := range probes {
-			d := p.spec.Params[0].DType
-			for j, got := range unpack(d, out[i]) {
-				if !same(d, got, want[i][j], loose[i]) {
-					var in []any
-					for k, q := range p.spec.Params[1:] {
-						in = append(in, p.t.ConstOf(q.DType, unpack(q.DType, data[i][k])[j]))
-					}
-					t.Errorf("moves %q: %s of %v: got %v, want %v", moves, names[i], in, p.t.ConstOf(d, got), p.t.ConstOf(d, want[i][j]))
-					break
-				}
-			}
-		}
-	}
 }
