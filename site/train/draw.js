@@ -33,14 +33,12 @@ export class Drawing {
 
   pointer() {
     const c = this.canvas
-    let id = null
-    const at = (e) => {
-      const r = c.getBoundingClientRect()
-      return [(e.clientX - r.left) / r.width, (e.clientY - r.top) / r.height]
-    }
+    let id = null, r = null // where the canvas lies: asked once a stroke, for asking makes the page lay itself out
+    const at = (e) => [(e.clientX - r.left) / r.width, (e.clientY - r.top) / r.height]
     c.addEventListener('pointerdown', (e) => {
       if (id !== null || (e.pointerType === 'mouse' && e.button !== 0)) return
       id = e.pointerId
+      r = c.getBoundingClientRect()
       c.setPointerCapture(id)
       this.showCursor = false
       this.strokes.push([at(e)])

@@ -18,7 +18,18 @@ type Page struct {
 
 	mu       sync.Mutex
 	problems []string
+	events   map[string]func(params json.RawMessage)
 	loaded   chan struct{}
+}
+
+// On has f called with every event of a name; nil ends it.
+func (p *Page) On(event string, f func(params json.RawMessage)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.events == nil {
+		p.events = map[string]func(json.RawMessage){}
+	}
+	p.events[event] = f
 }
 
 // Open opens a page and waits until it has loaded.
@@ -109,6 +120,12 @@ func (p *Page) hear(method string, params json.RawMessage) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.problems = append(p.problems, s)
+	}
+	p.mu.Lock()
+	f := p.events[method]
+	p.mu.Unlock()
+	if f != nil {
+		f(params)
 	}
 	switch method {
 	case "Page.loadEventFired":
