@@ -197,7 +197,7 @@ func (t *Tensor) alignments(targets, inputs, lengths *Tensor, blank int) *Tensor
 	labels := targets.To(dtype.I32).RepeatInterleave(2, 1).Pad([]int{0, 1}, []int{0, 0}) // targets at odd places
 	labels = s.And(1).Eq(1).Where(labels, blank)
 	behind := labels.Pad([]int{0, 2}, []int{0, 0}).Narrow(1, 0, states)
-	skip := s.Ge(2).LogicalAnd(labels.Ne(blank)).LogicalAnd(labels.Ne(behind))
+	skip := s.Ge(2).And(s.And(1).Eq(1)).And(labels.Ne(behind)) // from label to label, unless they are equal
 	low := math.Inf(-1)
 	moved := func(a *Tensor, by int) *Tensor { return a.PadWith(low, []int{0, by}, []int{0, 0}).Narrow(1, 0, states) }
 	at := func(i int) *Tensor { return t.Select(0, i).Gather(1, labels) }

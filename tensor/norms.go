@@ -103,9 +103,9 @@ func (t *Tensor) Cond(kind MatrixNormKind) *Tensor {
 	return t.MatrixNorm(kind, -2, -1).Mul(t.Inv().MatrixNorm(kind, -2, -1))
 }
 
-// Normalize divides by the p-norm along an axis, or by eps where that is larger.
-func (t *Tensor) Normalize(p float64, axis int, eps float64) *Tensor {
-	return t.Div(t.NormKeep(p, axis).Maximum(eps))
+// Normalize divides by the p-norm along axes (none: all), or by eps where that is larger.
+func (t *Tensor) Normalize(p, eps float64, axes ...int) *Tensor {
+	return t.Div(t.NormKeep(p, axes...).Maximum(eps))
 }
 
 // CosineSimilarity is the product of t and o along an axis over the product of their lengths, each at least eps.

@@ -202,6 +202,6 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	if p == 1 {
 		return t.Mul(0)
 	}
-	keep := Rand(t.Shape()...).Ge(p)
+	keep := t.drawn(Rand(t.Shape()...)).Ge(p)
 	return keep.Where(t.Div(1-p), 0)
 }

@@ -45,7 +45,11 @@ var creationOps = map[string]op{
 	}),
 	"torch.logspace": one("start, end, steps, base=10.0, *, dtype=None", func(c *call) T {
 		d := c.typeOr(dtype.F32)
-		return tensor.LinspaceOf(d, c.Float("start"), c.Float("end"), c.Int("steps")).RPow(c.Float("base"))
+		wide := dtype.F32
+		if d == dtype.F64 || d.IsInt() {
+			wide = dtype.F64
+		}
+		return tensor.LinspaceOf(wide, c.Float("start"), c.Float("end"), c.Int("steps")).RPow(c.Float("base")).To(d)
 	}),
 	"torch.eye": one("n, m=None, *, dtype=None", func(c *call) T {
 		m := c.Int("n")

@@ -100,7 +100,7 @@ var reduceOps = map[string]op{
 	}),
 	"torch.corrcoef": one("input", func(c *call) T { return c.T("input").CorrCoef() }),
 	functional + "normalize": one("input, p=2.0, dim=1, eps=1e-12", func(c *call) T {
-		return c.T("input").Normalize(c.Float("p"), c.Int("dim"), c.Float("eps"))
+		return c.T("input").Normalize(c.order("p"), c.Float("eps"), c.axesOrAll("dim")...)
 	}),
 	functional + "pairwise_distance": one("x1, x2, p=2.0, eps=1e-6, keepdim=False", func(c *call) T {
 		y := c.T("x1").PairwiseDistance(c.T("x2"), c.Float("p"), c.Float("eps"))
