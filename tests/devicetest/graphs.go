@@ -11,7 +11,7 @@ import (
 // graphs are random programs: movement, arithmetic, reductions, gathers and scatters over and beside each other, with
 // several results. Numbers stay small and whole, so that every result is exact.
 func graphs(s *suite) {
-	for i := range 250 {
+	for i := range 120 {
 		seed := s.rng.Uint64()
 		s.add(fmt.Sprintf("graph %d", i), tolerance["reduce"], func(in *Inputs) []*uop.UOp {
 			g := grower{in: in, r: rand.New(rand.NewPCG(seed, 3))}
