@@ -7,7 +7,10 @@ import { parse, fold, drawGraph } from './graph.js'
 const examples = [
   'softmax(x[64, 64] @ w[64, 64], -1)',
   'layernorm(x[32, 512])',
+  'relu(conv2d(x[1, 3, 32, 32], w[16, 3, 3, 3]))',
   'mean(relu(x[128, 256] @ w[256, 64] + b[64]), 0)',
+  'sum((x[64, 32] @ w[32, 8]) ** 2).grad([w])',
+  'attention(q[2, 4, 64, 32], k[2, 4, 64, 32], v[2, 4, 64, 32])',
 ]
 
 const ui = Object.fromEntries(
@@ -22,8 +25,8 @@ engine.then((w) => (w.onlost = () => {})) // nothing here lives on the device
 
 let asked = 0
 
-/** Shows the plan of text; quietly: while typing, when mistakes are no news. */
-async function show(text) {
+/** Shows the plan of text; sent: not while it is still being typed, so that the cursor may move to a mistake. */
+async function show(text, sent) {
   const mine = ++asked
   history.replaceState(null, '', `#${encodeURIComponent(text)}`)
   let view
@@ -34,7 +37,10 @@ async function show(text) {
     const begin = performance.now()
     view = await w.inspect(text, { target: ['wgsl', 'c'] })
     if (mine !== asked) return
-    if (view.error) throw new Error(view.error)
+    if (view.error) {
+      if (sent && view.at !== undefined) ui.expression.setSelectionRange(view.at, view.at + 1)
+      throw new Error(view.error)
+    }
     view.ms = performance.now() - begin
   } catch (err) {
     if (mine === asked) wrong(words(err))
@@ -166,7 +172,7 @@ let typing
 ui.ask.addEventListener('submit', (e) => {
   e.preventDefault()
   clearTimeout(typing)
-  show(ui.expression.value)
+  show(ui.expression.value, true)
 })
 ui.expression.addEventListener('input', () => {
   clearTimeout(typing)

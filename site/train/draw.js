@@ -1,6 +1,7 @@
 // The drawing area: strokes of a pen, by pointer or by keys, and the 28×28 picture that they make.
 // The picture is drawn anew from the strokes as MNIST's were made: the digit scaled to fit 20×20
-// pixels, its centre of mass in the middle. It knows nothing about networks.
+// pixels, its centre of mass in the middle; or the middle of its box, as that of the synthetic
+// digits is. It knows nothing about networks.
 
 const side = 28
 const fit = 20 // pixels that the longer side of the digit takes
@@ -16,6 +17,7 @@ export class Drawing {
     this.cursor = [0.5, 0.2]
     this.keyPen = false
     this.showCursor = false
+    this.byMass = false
     this.small = new OffscreenCanvas(side * fine, side * fine).getContext('2d', { willReadFrequently: true })
     this.pointer()
     this.keys()
@@ -113,8 +115,9 @@ export class Drawing {
     const x0 = least(xs), x1 = -least(xs.map((v) => -v)), y0 = least(ys), y1 = -least(ys.map((v) => -v))
     // A dot or a short dash must not become a digit that fills the picture.
     const scale = (fit - pen) / Math.max(x1 - x0, y1 - y0, 0.2)
-    let dx = side / 2 - (scale * (x0 + x1)) / 2, dy = side / 2 - (scale * (y0 + y1)) / 2
+    const dx = side / 2 - (scale * (x0 + x1)) / 2, dy = side / 2 - (scale * (y0 + y1)) / 2
     const first = this.raster(scale, dx, dy)
+    if (!this.byMass) return first
     const [mx, my] = mass(first)
     // Moved to its centre of mass, but never over the edge.
     const room = (lo, hi, want) => Math.min(Math.max(want, pen / 2 - lo), side - pen / 2 - hi)

@@ -93,6 +93,8 @@ function configure() {
     ui.status.textContent = 'Waiting for your files.'
     return
   }
+  drawing.byMass = files
+  drawing.update()
   session.configure(settings())
 }
 
