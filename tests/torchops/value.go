@@ -148,6 +148,9 @@ func decodeRef(x any, complex bool, data []byte) (*Ref, error) {
 	}
 	n := 1
 	for _, d := range r.Shape {
+		if d < 0 {
+			return nil, fmt.Errorf("tensor %s: negative size", raw)
+		}
 		n *= d
 	}
 	size, ok := sizes[r.DType]
