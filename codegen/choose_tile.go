@@ -165,7 +165,9 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 		if !c.depends(l, t.v) {
 			loads += float64(n)
-			far += float64(lines)
+			if !c.target.Broad { // else they are staged
+				far += float64(lines)
+			}
 			continue
 		}
 		x, pack := c.laneLoad(t, l)
