@@ -62,17 +62,20 @@ func chooseGrid(spec *Spec, target *Target) []Move {
 // gridder chooses moves for a Grid.
 type gridder struct {
 	chooser
-	moves  []Move
-	serial int // iterations of the nest's loops in one invocation
+	moves     []Move
+	onThreads map[*uop.UOp]bool
 }
 
 // threads puts axes of the outputs on invocations.
 func (g *gridder) threads() []Move {
-	g.serial = 1
 	var names []string
 	shared := g.sharedAxes()
+	g.onThreads = shared
 	if words := g.words(); words > 1 {
 		return g.wordAxes(words, shared)
+	}
+	if tile := g.tileFactors(shared); len(tile) > 0 && !g.target.NoOpt {
+		return g.tileAxes(shared, tile)
 	}
 	for _, a := range g.g.axes {
 		if shared[a.r] {
@@ -89,7 +92,6 @@ func (g *gridder) outermost(names []string) []Move {
 	for _, a := range g.g.axes {
 		if !slices.Contains(names, a.name) {
 			order = append(order, a.name)
-			g.serial *= extent(a.r)
 		}
 	}
 	if len(names) == 0 || len(order) == len(names) {
@@ -185,6 +187,7 @@ func (g *gridder) rowMajor() bool {
 func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Move {
 	axes := g.g.axes
 	if !g.rowMajor() || len(axes) == 0 {
+		g.onThreads = nil
 		return g.outermost(nil)
 	}
 	last := axes[len(axes)-1]
@@ -229,17 +232,19 @@ func (g *gridder) unroll() []Move {
 		return nil
 	}
 	var out []Move
-	for _, r := range g.reds {
-		n := g.serial
-		for _, x := range r.ranges {
-			n *= extent(x)
+	for _, r := range g.outerReductions() {
+		n := g.count(g.facts.set(r.ranges...))
+		for _, a := range g.g.axes {
+			if !g.onThreads[a.r] && r.free.has(g.facts.rangeID(a.r)) {
+				n *= extent(a.r)
+			}
 		}
 		if n < most/4 {
 			continue
 		}
 		x := r.ranges[len(r.ranges)-1]
 		f := 1
-		for n/f > most/8 && f < 256 && 2*f <= extent(x) {
+		for n/f > most/8 && f < maxUnroll && 2*f <= extent(x) {
 			f *= 2
 		}
 		if f == 1 {
@@ -254,3 +259,6 @@ func (g *gridder) unroll() []Move {
 	}
 	return out
 }
+
+// maxUnroll bounds the size of the source.
+const maxUnroll = 64

@@ -27,6 +27,7 @@ const Name = "wgsl"
 type Machine struct {
 	Limits   plan.Limits
 	Software bool // runs on a processor
+	Tile     int  // values that one invocation should keep for others to be used with; 0: the usual
 	NoOpt    bool
 }
 
@@ -47,8 +48,9 @@ func Target(m Machine) *codegen.Target {
 	if m.Limits.MaxBytes == 0 {
 		m.Limits.MaxBytes = 128 << 20
 	}
+	least(&m.Tile, 64)
 	return &codegen.Target{
-		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: 64, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
+		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
 		Grid: true, Software: m.Software,
 	}
 }

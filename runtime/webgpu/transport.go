@@ -11,6 +11,7 @@ type Adapter struct {
 	Name     string // "llvmpipe (LLVM 15.0.6, 256 bits)"
 	Backend  string // "Vulkan"
 	Software bool   // runs on the processor
+	Tile     int    // values that one invocation should keep for others to be used with; 0: the usual
 	F16      bool   // shader-f16
 	Subgroup bool
 	Limits   plan.Limits

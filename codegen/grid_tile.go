@@ -1,0 +1,219 @@
+package codegen
+
+import "github.com/weft-ml/weft/uop"
+
+// Costs and limits of a tile of registers in one invocation. Processors that play a graphics processor gather
+// every element on its own, so for them a load is dear.
+const (
+	loadCost      = 6.0
+	softwareCost  = 30.0
+	maxTileNodes  = 3000 // instances of values, for the size of the source
+	leastThreads  = 4096 // that stay, on a graphics processor
+	leastSoftware = 64
+	worthTiling   = 4 // iterations of a reduction
+)
+
+// piece is a value that is computed once for each element of a tile of the axes it depends on.
+type piece struct {
+	free   rangeSet
+	weight float64
+}
+
+// tileFactors chooses how many neighbours along each axis of the outputs one invocation computes, so that what it
+// loads is used often. nil where nothing is gained.
+func (g *gridder) tileFactors(shared map[*uop.UOp]bool) map[*uop.UOp]int {
+	pieces, results := g.pieces()
+	if len(pieces) == 0 {
+		return nil
+	}
+	tile := map[*uop.UOp]int{}
+	least := leastThreads
+	if g.target.Software {
+		least = leastSoftware
+	}
+	most := g.registers()
+	threads := 1
+	for r, ok := range shared {
+		if ok {
+			threads *= extent(r)
+		}
+	}
+	now := g.tileCost(pieces, tile)
+	for {
+		var best *uop.UOp
+		factor, cost := 0, now*0.97
+		for _, a := range g.g.axes {
+			if !shared[a.r] {
+				continue
+			}
+			old := tile[a.r]
+			for _, f := range g.factors(a.r, max(1, old)) {
+				n := 1
+				tile[a.r] = f
+				for _, x := range tile {
+					n *= max(1, x)
+				}
+				if c := g.tileCost(pieces, tile); c < cost && instances(g.facts, results, tile) <= most && instances(g.facts, pieces, tile) <= maxTileNodes && threads/n >= least {
+					best, factor, cost = a.r, f, c
+				}
+			}
+			tile[a.r] = old
+		}
+		if best == nil {
+			break
+		}
+		tile[best], now = factor, cost
+	}
+	for r, f := range tile {
+		if f <= 1 {
+			delete(tile, r)
+		}
+	}
+	return tile
+}
+
+// registers is how many results an invocation may hold: drivers take long over large kernels (a second for 256
+// results on llvmpipe), so small ones get small tiles.
+func (g *gridder) registers() int {
+	work := 0
+	for _, r := range g.outerReductions() {
+		work = max(work, r.work)
+	}
+	most := 16
+	for _, w := range []int{1 << 21, 1 << 24, 1 << 27, 1 << 29} {
+		if work >= w {
+			most *= 2
+		}
+	}
+	return min(most, g.target.Registers)
+}
+
+// factors are the next possible sizes of a tile along an axis: divisors, or sizes whose last tile is moved inwards
+// where computing an element twice is allowed.
+func (g *gridder) factors(r *uop.UOp, above int) (out []int) {
+	n := extent(r)
+	for f := above + 1; f <= min(n, g.target.Registers/4) && (len(out) == 0 || f <= 2*above); f++ {
+		if n%f == 0 || !g.fixed && n >= 8*f && f&(f-1) == 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// pieces lists what the reductions of the nest evaluate, with how often, and the results they carry.
+func (g *gridder) pieces() (out, results []piece) {
+	b := &builder{kernel: g.kernel}
+	for _, r := range g.outerReductions() {
+		if g.count(g.facts.set(r.ranges...)) < worthTiling {
+			continue
+		}
+		g.piecesOf(r, 1, &out)
+		for _, free := range b.partRanges(r.u) {
+			results = append(results, piece{free, 1})
+		}
+	}
+	return out, results
+}
+
+func (g *gridder) piecesOf(r *reduction, times float64, out *[]piece) {
+	times *= float64(g.count(g.facts.set(r.ranges...)))
+	body, _ := reduceParts(r.u)
+	seen := map[*uop.UOp]bool{}
+	walk(body, func(u *uop.UOp) bool { return seen[u] || u.Op() == uop.Reduce }, func(u *uop.UOp) {
+		seen[u] = true
+		w := weight(u)
+		if u.Op() == uop.Load {
+			if w = loadCost; g.target.Software {
+				w = softwareCost
+			}
+		}
+		if w > 0 {
+			*out = append(*out, piece{g.facts.freeRanges(u), w * times})
+		}
+	})
+	*out = append(*out, piece{r.free, float64(len(body)) * times})
+	for _, n := range g.reds {
+		if n != r && !seen[n.u] && inside(n.u, body) {
+			seen[n.u] = true
+			g.piecesOf(n, times, out)
+		}
+	}
+}
+
+func inside(u *uop.UOp, roots []*uop.UOp) bool {
+	for _, v := range uop.Topo(roots...) {
+		if v == u {
+			return true
+		}
+	}
+	return false
+}
+
+// tileCost is what one element costs.
+func (g *gridder) tileCost(pieces []piece, tile map[*uop.UOp]int) float64 {
+	sum, n := 0.0, 1.0
+	for _, f := range tile {
+		n *= float64(max(1, f))
+	}
+	for _, p := range pieces {
+		w := p.weight
+		for r, f := range tile {
+			if f > 1 && p.free.has(g.facts.rangeID(r)) {
+				w *= float64(f)
+			}
+		}
+		sum += w
+	}
+	return sum / n
+}
+
+// instances is how many copies of some pieces a tile has.
+func instances(f *facts, pieces []piece, tile map[*uop.UOp]int) int {
+	sum := 0
+	for _, p := range pieces {
+		n := 1
+		for r, k := range tile {
+			if k > 1 && p.free.has(f.rangeID(r)) {
+				n *= k
+			}
+		}
+		sum += n
+	}
+	return sum
+}
+
+// tileAxes gives the moves for a tile: each axis is cut, the outer parts are invocations, the inner ones registers.
+func (g *gridder) tileAxes(shared map[*uop.UOp]bool, tile map[*uop.UOp]int) []Move {
+	var outer, inner []string
+	for _, a := range g.g.axes {
+		f := tile[a.r]
+		switch {
+		case !shared[a.r]:
+			continue
+		case f <= 1:
+			outer = append(outer, a.name)
+			continue
+		}
+		o, i := g.cut(&g.moves, a.name, extent(a.r), f)
+		if o != "" {
+			outer = append(outer, o)
+		}
+		inner = append(inner, i)
+	}
+	for _, name := range outer {
+		g.moves = append(g.moves, Move{Verb: Threads, Name: name})
+	}
+	for _, name := range inner {
+		g.moves = append(g.moves, Move{Verb: Tiles, Name: name})
+	}
+	order := append(outer, inner...)
+	for _, a := range g.g.axes {
+		if !shared[a.r] {
+			order = append(order, a.name)
+		}
+	}
+	if len(order) > 1 {
+		g.moves = append(g.moves, Move{Verb: Order, Axes: order})
+	}
+	return g.moves
+}
