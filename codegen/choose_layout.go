@@ -59,8 +59,9 @@ func (p *arranger) moves() []Move {
 			p.laneMoves(&p.out, r, t.v)
 		}
 	}
-	p.choosePacks()
-	p.arrange()
+	if p.choosePacks(); !p.blocked() {
+		p.arrange()
+	}
 	return p.out
 }
 

@@ -152,7 +152,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		steps *= float64(extent(x))
 	}
 	fma := float64(t.u * inst)
-	loads, far, extra := 0.0, 0.0, 0.0 // far: cache lines that instances' operands lie in
+	loads, far, apart, extra := 0.0, 0.0, 0.0, 0.0 // far: cache lines that instances' operands lie in
 	for _, l := range t.r.loads {
 		n, lines := 1, 1
 		for i, a := range t.axes {
@@ -165,16 +165,15 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 		if !c.depends(l, t.v) {
 			loads += float64(n)
-			if !c.target.Broad { // else they are staged
-				far += float64(lines)
-			}
+			far += float64(lines)
+			apart += c.pageCost(l, t.r)
 			continue
 		}
 		x, pack := c.laneLoad(t, l)
 		loads += float64(n*t.u) * x
 		extra += pack
 	}
-	step := max(fma/2, loads/2, (fma+loads)/5, 4) + 0.7 + 0.1*far
+	step := max(fma/2, loads/2, (fma+loads)/5, 4) + 0.7 + 0.1*far + apart
 	cost := blocks*steps*step + extra
 	if t.along {
 		return cost + blocks*float64(inst)*(10+4*float64(t.u))

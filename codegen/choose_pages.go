@@ -1,0 +1,119 @@
+package codegen
+
+// Operands that lie apart along the reduction touch a new page with every step: beyond some, the processor looks up
+// addresses all the time. Then the reduction goes in blocks, and what a block of results needs of such an operand is
+// copied together.
+
+// pageBytes is the usual page of memory; fewPages have their addresses at hand, manyPages no longer fit the tables.
+const pageBytes, fewPages, manyPages = 4096, 64, 1024
+
+// pages is how many pages a reduction's steps touch of an operand that is not packed.
+func (c *chooser) pages(l *access, r *reduction) int {
+	most := 0
+	for _, x := range r.ranges {
+		if s, _ := c.stride(l, x); abs(s)*l.bytes >= 256 {
+			most = max(most, extent(x)*min(abs(s)*l.bytes, pageBytes)/pageBytes)
+		}
+	}
+	return most
+}
+
+// pageCost is the time of each step of a reduction that finding an operand's pages takes, in cycles.
+func (c *chooser) pageCost(l *access, r *reduction) float64 {
+	switch n := c.pages(l, r); {
+	case n > manyPages:
+		return 5
+	case n > fewPages:
+		return 2
+	}
+	return 0
+}
+
+// Steps of the reduction, and rows of results, in a block.
+const blockSteps, blockRows = 256, 512
+
+// apart is the operand that lies apart, if the nest is one that blocks can be made of: a product of two
+// operands.
+func (p *arranger) apart() *access {
+	t := p.t
+	if len(t.r.ranges) != 1 || len(p.reds) != 1 || len(t.r.loads) != 2 || len(p.packs) != 1 || len(p.boxes) > 0 || len(p.inner) != 1 || p.fixed {
+		return nil
+	}
+	for _, l := range t.r.loads {
+		if !p.depends(l, t.v) && l.plain && !l.gated && p.pages(l, t.r) > manyPages {
+			return l
+		}
+	}
+	return nil
+}
+
+// blocked arranges loops in blocks of rows, columns and steps where an operand lies apart: both operands are staged
+// for a block of steps, and threads take blocks of results. It says whether it did.
+func (p *arranger) blocked() bool {
+	l := p.apart()
+	if l == nil {
+		return false
+	}
+	x := p.t.r.ranges[0]
+	var batch []loop
+	var rows, columns *loop
+	for i, o := range p.serial {
+		switch {
+		case o.r == p.t.v:
+			columns = &p.serial[i]
+		case o.block > 1:
+			rows = &p.serial[i]
+		case p.batch(o.r):
+			batch = append(batch, o)
+		default:
+			return false
+		}
+	}
+	if rows == nil || columns == nil {
+		return false
+	}
+	steps := ceilDiv(extent(x), ceilDiv(extent(x), blockSteps))
+	width := max(1, p.target.L2/2/(steps*columns.block*p.packs[0].bytes))
+	co, ci := p.blockLoop(columns, width)
+	high, blocks := blockRows, 0
+	for ; ; high /= 2 { // enough blocks for threads
+		blocks = ceilDiv(columns.n, width) * ceilDiv(rows.n, max(1, high/rows.block))
+		for _, o := range batch {
+			blocks *= o.n
+		}
+		if blocks >= shareAxes/2 || high <= blockRows/4 {
+			break
+		}
+	}
+	ro, ri := p.blockLoop(rows, max(1, high/rows.block))
+	name := p.name(x)
+	p.out = append(p.out, Move{Verb: Split, Name: name, N: steps, Tail: Guard})
+	order := append(batch, co, ro)
+	for len(order) > 1 && p.target.Threads {
+		a, b := order[0], order[1]
+		p.out = append(p.out, Move{Verb: Fuse, Axes: []string{a.name, b.name}})
+		order = append([]loop{{name: a.name + "+" + b.name, n: a.n * b.n}}, order[2:]...)
+	}
+	all, _ := names(order)
+	if p.target.Threads {
+		p.out = append(p.out, Move{Verb: Threads, Name: all[0]})
+	}
+	tile := p.inner[0]
+	p.out = append(p.out,
+		Move{Verb: Order, Axes: append(all, name+".0", ri, ci, tile, p.lane)},
+		Move{Verb: Stage, Name: p.packs[0].name, At: name + ".0", Axes: []string{ci, name + ".1", p.lane}, Vector: p.lane},
+		Move{Verb: Stage, Name: l.name, At: ri, Axes: []string{name + ".1", tile}, Tile: tile},
+		Move{Verb: Carry, Name: p.t.r.name, Axes: []string{ri, ci, tile, p.lane}})
+	return true
+}
+
+// blockLoop splits a loop into an outer one and one of about n iterations.
+func (p *arranger) blockLoop(l *loop, n int) (outer loop, inner string) {
+	n = ceilDiv(l.n, ceilDiv(l.n, n))
+	tail := Exact
+	if l.n%n != 0 {
+		tail = Shift
+	}
+	p.out = append(p.out, Move{Verb: Split, Name: l.name, N: n, Tail: tail})
+	return loop{name: l.name + ".0", n: ceilDiv(l.n, n)}, l.name + ".1"
+}
