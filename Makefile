@@ -20,7 +20,7 @@ run: compiler
 	$(GO) run ./cmd/weft train mnist
 
 test: compiler gpu
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 check: compiler gpu fmt vet race nocgo cross
 
