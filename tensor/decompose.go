@@ -1,8 +1,6 @@
 package tensor
 
 import (
-	"slices"
-
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -108,14 +106,13 @@ func (t *Tensor) SVD(full bool) (u, s, vt *Tensor) {
 		v, s, ut := t.T().SVD(full)
 		return ut.T(), s, v.T()
 	}
-	m, n := t.Dim(-2), t.Dim(-1)
+	n := t.Dim(-1)
 	u, s, v := t.singular()
 	z := statedSingular(t, u, s, v)
 	u, s, v = complete(u), z.s, z.v
 	if u.Dim(-1) == n || !full {
 		u = stated(u.Narrow(-1, 0, n), z.u)
 	}
-	_ = m
 	return u, s, v.T()
 }
 
@@ -244,5 +241,3 @@ func (t *Tensor) PInv(atol, rtol float64) *Tensor {
 	z = z.Add(w.Sub(y.MatMul(c).MatMul(w)))
 	return stated(y, z.Sub(y.MatMul(t).MatMul(y)))
 }
-
-var _ = slices.Clone[[]int]

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
-	"github.com/weft-ml/weft/uop"
 )
 
 // Linear algebra of matrices in the last two axes; the axes before count a batch. Algorithms are unrolled over
@@ -299,5 +298,3 @@ func (t *Tensor) Kron(o *Tensor) *Tensor {
 	}
 	return t.Reshape(a...).Mul(o.Reshape(b...)).Reshape(out...)
 }
-
-var _ = uop.Sum

@@ -153,7 +153,7 @@ func recurrent(name string) op {
 }
 
 // attention makes the layer from torch's weights, whose three projections may be stacked.
-func (o object) attention(prefix string, init object, size, heads int) *nn.MultiheadAttention {
+func (o object) attention(prefix string, init object, heads int) *nn.MultiheadAttention {
 	l := &nn.MultiheadAttention{Heads: heads, Query: &nn.Linear{}, Key: &nn.Linear{}, Value: &nn.Linear{}, Out: o.linear(prefix + "out_proj"),
 		KeyBias: o.tensor(prefix + "bias_k"), ValueBias: o.tensor(prefix + "bias_v"), ZeroKey: init.bool("add_zero_attn", false),
 		BatchFirst: init.bool("batch_first", false)}
@@ -172,7 +172,7 @@ func (o object) attention(prefix string, init object, size, heads int) *nn.Multi
 
 func multihead(c *call) []any {
 	init, state := c.object("init"), c.object("state")
-	l := state.attention("", init, init.int("embed_dim", 0), init.int("num_heads", 1))
+	l := state.attention("", init, init.int("num_heads", 1))
 	y, w := l.Forward(c.T("query"), c.T("key"), c.T("value"), nn.Attending{Mask: c.OptT("attn_mask"),
 		PaddingMask: c.OptT("key_padding_mask"), Causal: c.Bool("is_causal"), EachHead: !c.Bool("average_attn_weights"), Training: true})
 	if !c.Bool("need_weights") {
@@ -188,11 +188,11 @@ func transformer(c *call, decoder bool) *nn.TransformerLayer {
 		return &nn.LayerNorm{Weight: state.tensor(name + ".weight"), Bias: state.tensor(name + ".bias"), Shape: []int{size},
 			Eps: init.float("layer_norm_eps", 1e-5)}
 	}
-	l := &nn.TransformerLayer{SelfAttention: state.attention("self_attn.", init, size, heads), Widen: state.linear("linear1"),
+	l := &nn.TransformerLayer{SelfAttention: state.attention("self_attn.", init, heads), Widen: state.linear("linear1"),
 		Narrow: state.linear("linear2"), SelfNorm: norm("norm1"), FeedNorm: norm("norm2"), NormFirst: init.bool("norm_first", false),
 		GELU: init.str("activation", "relu") == "gelu"}
 	if decoder {
-		l.CrossAttention, l.CrossNorm, l.FeedNorm = state.attention("multihead_attn.", init, size, heads), norm("norm2"), norm("norm3")
+		l.CrossAttention, l.CrossNorm, l.FeedNorm = state.attention("multihead_attn.", init, heads), norm("norm2"), norm("norm3")
 	}
 	return l
 }
