@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-ml/weft/uop"
@@ -18,13 +19,13 @@ func Visit(stmts []Stmt, f func(Stmt)) { visit(stmts, f) }
 // Nests takes a Spec apart into Specs of one nest each, to be run one after the other; they share the arena and
 // the list of Params. For targets without a Grid it is the Spec itself.
 func Nests(s *Spec, t *Target) []*Spec {
-	if !t.Grid || len(s.Outs) < 2 {
+	if !t.Grid || len(s.Outs) == 0 {
 		return []*Spec{s}
 	}
 	k := &kernel{outs: s.Outs}
 	k.groupOuts()
-	if len(k.groups) < 2 {
-		return []*Spec{s}
+	if len(k.groups) == 1 {
+		return chunks(s, t)
 	}
 	var out []*Spec
 	for _, g := range k.groups {
@@ -36,7 +37,7 @@ func Nests(s *Spec, t *Target) []*Spec {
 			one.Outs = append(one.Outs, s.Outs[i])
 			one.Params[s.Outs[i].Param].Write = true
 		}
-		out = append(out, one)
+		out = append(out, chunks(one, t)...)
 	}
 	return out
 }
@@ -164,29 +165,34 @@ func (g *gridder) words() int {
 	return n
 }
 
-// rowMajor says that the outputs are written in the order of the nest's axes, without gaps.
-func (g *gridder) rowMajor() bool {
+// rowMajor gives the axes in the order in which the outputs lie in memory, if they are written without gaps.
+func (g *gridder) rowMajor() (axes []*axis, ok bool) {
+	if len(g.g.axes) == 0 || g.fixedOrder() {
+		return nil, false
+	}
+	axes = slices.Clone(g.g.axes)
+	slices.SortStableFunc(axes, func(x, y *axis) int { return g.outs[0].index.coeff(y.r) - g.outs[0].index.coeff(x.r) })
 	for _, o := range g.outs {
 		n := 1
-		for _, a := range slices.Backward(g.g.axes) {
+		for _, a := range slices.Backward(axes) {
 			if o.index.coeff(a.r) != n {
-				return false
+				return nil, false
 			}
 			n *= extent(a.r)
 		}
-		if !o.plain || o.index.c != 0 || len(o.index.terms) != len(g.g.axes) {
-			return false
+		if !o.plain || o.index.c != 0 || len(o.index.terms) != len(axes) {
+			return nil, false
 		}
 	}
-	return !g.fixedOrder()
+	return axes, true
 }
 
 // wordAxes gives each word of the outputs to one invocation: the innermost axis is cut by the number of elements
 // in a word, all axes being fused before where that does not divide. Where the outputs are not written in order,
 // one invocation does all.
 func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Move {
-	axes := g.g.axes
-	if !g.rowMajor() || len(axes) == 0 {
+	axes, ok := g.rowMajor()
+	if !ok {
 		g.onThreads = nil
 		return g.outermost(nil)
 	}
@@ -225,31 +231,41 @@ func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Move {
 	return g.moves
 }
 
-// unroll cuts reductions with more iterations than an invocation is allowed, so that several are done in one.
+// unroll cuts reductions where an invocation would need more iterations than it is allowed, so that several are
+// done in one: the inner reductions if that is enough, else the outer ones.
 func (g *gridder) unroll() []Move {
 	most := g.target.Limits.Iterations
 	if most == 0 {
 		return nil
 	}
-	var out []Move
+	outer := map[*reduction]bool{}
 	for _, r := range g.outerReductions() {
-		n := g.count(g.facts.set(r.ranges...))
-		for _, a := range g.g.axes {
-			if !g.onThreads[a.r] && r.free.has(g.facts.rangeID(a.r)) {
-				n *= extent(a.r)
+		outer[r] = true
+	}
+	factors := map[*reduction]int{}
+	if g.iterations(factors) < most/4 {
+		return nil
+	}
+	for _, inner := range []bool{true, false} {
+		clear(factors)
+		for f := 2; f <= maxUnroll && g.iterations(factors) > most/8; f *= 2 {
+			for _, r := range g.reds {
+				if outer[r] != inner && f <= extent(r.ranges[len(r.ranges)-1]) {
+					factors[r] = f
+				}
 			}
 		}
-		if n < most/4 {
+		if g.iterations(factors) < most/2 {
+			break
+		}
+	}
+	var out []Move
+	for _, r := range g.reds {
+		f := factors[r]
+		if f == 0 {
 			continue
 		}
 		x := r.ranges[len(r.ranges)-1]
-		f := 1
-		for n/f > most/8 && f < maxUnroll && 2*f <= extent(x) {
-			f *= 2
-		}
-		if f == 1 {
-			continue
-		}
 		tail := Exact
 		if extent(x)%f != 0 {
 			tail = Peel
@@ -262,3 +278,106 @@ func (g *gridder) unroll() []Move {
 
 // maxUnroll bounds the size of the source.
 const maxUnroll = 64
+
+// iterations estimates those of one invocation, reductions being cut by factors.
+func (g *gridder) iterations(factors map[*reduction]int) int {
+	total := func(r *reduction) int { return 0 }
+	total = func(r *reduction) int {
+		parts, _ := reduceParts(r.u)
+		n := 1
+		for _, x := range g.reds {
+			if x != r && inside(x.u, parts) {
+				n += total(x)
+			}
+		}
+		return min(1<<40, n*(g.count(g.facts.set(r.ranges...))/max(1, factors[r])))
+	}
+	sum, serial := 0, 1
+	for _, a := range g.g.axes {
+		if !g.onThreads[a.r] {
+			serial *= extent(a.r)
+		}
+	}
+	for _, r := range g.outerReductions() {
+		n := total(r)
+		for _, a := range g.g.axes {
+			if !g.onThreads[a.r] && r.free.has(g.facts.rangeID(a.r)) {
+				n *= extent(a.r)
+			}
+		}
+		sum += n
+	}
+	return sum + serial
+}
+
+// TooManyIterations says that an invocation of a kernel would run longer than the device lets it.
+type TooManyIterations struct {
+	Kernel      string
+	Needs, Most int
+}
+
+func (e *TooManyIterations) Error() string {
+	return fmt.Sprintf("codegen: kernel %s needs %d iterations of loops in one invocation and this device stops after %d; "+
+		"reduce over shorter axes, in two steps, or use another device", e.Kernel, e.Needs, e.Most)
+}
+
+// checkIterations refuses what a device would stop without a word.
+func checkIterations(p *Program, t *Target) error {
+	if most := t.Limits.Iterations; most > 0 {
+		if n := countIterations(p.Body); n > most {
+			return &TooManyIterations{p.Name, n, most}
+		}
+	}
+	return nil
+}
+
+func countIterations(stmts []Stmt) (n int) {
+	for _, s := range stmts {
+		inner := countIterations(body(s))
+		if l, ok := s.(*Loop); ok && l.Kind == Serial {
+			inner = extent(l.Range) * (1 + inner)
+		}
+		n = min(1<<40, n+inner)
+	}
+	return n
+}
+
+// chunks cuts a nest whose merged elements come one after the other in one invocation into several, to run in order.
+func chunks(s *Spec, t *Target) []*Spec {
+	most := t.Limits.Iterations / 2
+	if most == 0 || s.Outs[0].Merge == nil {
+		return []*Spec{s}
+	}
+	o := s.Outs[0]
+	var cut *uop.UOp
+	inner := 1
+	for _, r := range o.Axes {
+		switch {
+		case slices.Contains(o.Index, r):
+		case cut == nil:
+			cut = r
+		default:
+			inner *= extent(r)
+		}
+	}
+	if cut == nil || extent(cut)*inner <= most || inner > most {
+		return []*Spec{s}
+	}
+	var out []*Spec
+	a := cut.Arg().(uop.RangeArg)
+	for from := 0; from < a.N; from += most / inner {
+		part := *s
+		p := o
+		r := s.Home.Range(a.ID, min(most/inner, a.N-from), a.Name)
+		with := map[*uop.UOp]*uop.UOp{cut: r.Add(s.Home.Index(from))}
+		p.Axes, p.Index = slices.Clone(o.Axes), uop.Substitute(s.Home, with, o.Index...)
+		p.Axes[slices.Index(p.Axes, cut)] = r
+		p.Value = uop.Substitute(s.Home, with, o.Value)[0]
+		if o.Gate != nil {
+			p.Gate = uop.Substitute(s.Home, with, o.Gate)[0]
+		}
+		part.Outs = []Out{p}
+		out = append(out, &part)
+	}
+	return out
+}

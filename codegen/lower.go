@@ -50,7 +50,11 @@ func Lower(spec *Spec, moves []Move, target *Target) (p *Program, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.program(b.body, moves), nil
+	p = b.program(b.body, moves)
+	if err := checkIterations(p, target); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // Legal says why moves cannot be applied to a Spec, or nil. It has no effect.
