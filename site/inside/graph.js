@@ -31,16 +31,23 @@ const isConst = (n) => n.op === 'const'
 /** Takes away what only moves, and writes constants into the nodes that use them. */
 export function fold(nodes) {
   const byId = new Map(nodes.map((n) => [n.id, n]))
-  const last = nodes.at(-1)
   const behind = (id) => {
     let n = byId.get(id)
-    while (movement.has(n.op) && n !== last) n = byId.get(n.src[0])
+    while (movement.has(n.op)) n = byId.get(n.src[0]) // a detach has more sources: what its gradient is
     return n
   }
-  const keep = nodes.filter((n) => n === last || (!movement.has(n.op) && !isConst(n)))
+  const used = new Set(nodes.flatMap((n) => n.src))
+  const keep = new Set()
+  const reach = nodes.filter((n) => !used.has(n.id)).map((n) => behind(n.id))
+  while (reach.length) {
+    const n = reach.pop()
+    if (keep.has(n)) continue
+    keep.add(n)
+    for (const s of n.src) if (!isConst(behind(s))) reach.push(behind(s))
+  }
   // An input has the shape in which it is first used.
   const shaped = (n) => (n.op === 'buffer' && nodes.find((u) => u.op === 'reshape' && u.src[0] === n.id)?.dims) || n.dims
-  return keep.map((n) => {
+  return nodes.filter((n) => keep.has(n)).map((n) => {
     const src = n.src.map(behind)
     const consts = src.filter(isConst).map((c) => c.arg)
     return { ...n, dims: shaped(n), src: src.filter((s) => !isConst(s)).map((s) => s.id), consts }
@@ -127,7 +134,10 @@ const kind = (n) => (['buffer', 'param', 'input'].includes(n.op) ? 'input' : isC
 
 function title(n) {
   const constants = n.consts?.length ? ` ${n.consts.map(shorten).join(', ')}` : ''
-  if (n.op === 'reduce') return `${n.arg.split(' ')[0]} over axis ${(/\((.*)\)/.exec(n.arg) || [, '?'])[1]}`
+  if (n.op === 'reduce') {
+    const axes = (/\((.*)\)/.exec(n.arg)?.[1] || '').split(' ')
+    return `${n.arg.split(' ')[0]} over ${axes.length > 1 ? '' : 'axis '}${axes.join(', ')}`
+  }
   if (isConst(n)) return shorten(n.arg)
   if (n.op === 'buffer' || n.op === 'param') return 'input'
   if (n.op in symbols && constants) return `${symbols[n.op]}${constants}`

@@ -84,7 +84,7 @@ function renderGraph() {
   const name = (n) => `${n.op}.${n.dtype}${n.dims.length ? `[${n.dims.join(' ')}]` : ''}`
   ui.graph.replaceChildren(drawGraph(drawn, (n) => kept.has(name(n))))
   const hidden = nodes.length - drawn.length
-  ui['graph-text'].textContent = `${nodes.length} nodes${hidden ? `, of which ${hidden} only move data or are constants: they cost nothing and are left out of the drawing` : ''}. Reductions are red; a heavy frame is what a kernel writes to memory.`
+  ui['graph-text'].textContent = `${nodes.length} nodes${hidden ? `, of which ${hidden} only move data, are constants or say what a gradient is: they cost nothing and are left out of the drawing` : ''}. Reductions are red; a heavy frame is what a kernel writes to memory.`
 }
 
 /** The schedule's text: a line a launch, then a line a decision. */

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/backends/page"
 	"github.com/weft-ml/weft/tests/browser"
 	need "github.com/weft-ml/weft/tests/require"
 )
@@ -82,8 +83,9 @@ func copySite(from, to string) error {
 }
 
 // open opens a page of the site; at the end of the test its console must be empty.
-func open(t *testing.T, page string) *browser.Page {
-	p, err := shared.browser.Open(host(t) + page)
+func open(t *testing.T, path string) *browser.Page {
+	at := host(t) // starts the browser
+	p, err := shared.browser.Open(at + path)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		assert.Empty(t, p.Problems())
@@ -158,6 +160,18 @@ func TestLoomIsTheProduct(t *testing.T) {
 		w.close()
 		return wrong`, &wrong))
 	assert.Zero(t, wrong, "crossings that differ")
+}
+
+// What the pages say of devices is what there is.
+func TestDevicesThatAreNamed(t *testing.T) {
+	p := open(t, "train/")
+	var offered []string
+	require.NoError(t, p.Run(`return [...document.querySelectorAll('#device-choice option')].map((o) => o.value.toUpperCase())`, &offered))
+	assert.Equal(t, append([]string{""}, page.Names...), offered)
+	p = open(t, "")
+	var here []string
+	require.NoError(t, p.Run(`return [...document.querySelectorAll('#devices tbody tr')].filter((r) => !/^(no|not yet)$/.test(r.cells[2].textContent)).map((r) => r.cells[0].textContent)`, &here))
+	assert.Equal(t, page.Names, here)
 }
 
 func TestLookInside(t *testing.T) {
