@@ -8,6 +8,7 @@ import (
 	goruntime "runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -16,6 +17,7 @@ import (
 
 // device plays plans through the player. Not safe for concurrent use.
 type device struct {
+	number  int32 // the player's
 	options Options
 	adapter webgpu.Adapter
 	live    int64
@@ -37,16 +39,18 @@ func (m *mem) Free() {
 		panic("BUG: runtime/webgpu/page: memory freed twice")
 	}
 	m.of.live -= m.bytes
-	playerFree(m.number)
+	playerFree(m.of.number, m.number)
 	m.number = 0
 }
+
+var opened atomic.Int32
 
 var errClosed = errors.New(webgpu.Name + ": the device is closed")
 
 // Open asks the browser for its adapter.
 func Open(o Options) (runtime.Device, webgpu.Adapter, error) {
-	d := &device{options: o}
-	ticket, err := await(context.Background(), playerOpen)
+	d := &device{options: o, number: opened.Add(1)}
+	ticket, err := await(context.Background(), func(ticket int32) { playerOpen(d.number, ticket) })
 	if err != nil {
 		return nil, webgpu.Adapter{}, fmt.Errorf("%s: %w", webgpu.Name, err)
 	}
@@ -89,7 +93,7 @@ func (d *device) Alloc(bytes int64) (runtime.Mem, error) {
 		return nil, &runtime.OutOfMemory{Device: webgpu.Name, Asked: bytes, Live: d.live, Max: d.options.MemoryLimit}
 	}
 	number := make([]int32, 1)
-	if err := atOnce(playerAlloc(float64(bytes), pointer(number))); err != nil {
+	if err := atOnce(playerAlloc(d.number, float64(bytes), pointer(number))); err != nil {
 		return nil, failed("allocate", err)
 	}
 	d.live += bytes
@@ -107,7 +111,7 @@ func (d *device) Alloc(bytes int64) (runtime.Mem, error) {
 }
 
 func (d *device) put(m *mem, at int64, words []byte) error {
-	err := atOnce(playerWrite(m.number, float64(at), pointer(words), int32(len(words))))
+	err := atOnce(playerWrite(d.number, m.number, float64(at), pointer(words), int32(len(words))))
 	goruntime.KeepAlive(words)
 	return err
 }
@@ -181,7 +185,7 @@ func (d *device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 }
 
 func (d *device) get(ctx context.Context, m *mem, at int64, words []byte) error {
-	ticket, err := await(ctx, func(ticket int32) { playerRead(ticket, m.number, float64(at), int32(len(words))) })
+	ticket, err := await(ctx, func(ticket int32) { playerRead(d.number, ticket, m.number, float64(at), int32(len(words))) })
 	if err == nil {
 		takeInto(ticket, words)
 	}
@@ -193,7 +197,7 @@ func (d *device) Sync(ctx context.Context) error {
 	if d.closed {
 		return errClosed
 	}
-	_, err := await(ctx, playerSync)
+	_, err := await(ctx, func(ticket int32) { playerSync(d.number, ticket) })
 	return failed("sync", err)
 }
 
@@ -201,7 +205,7 @@ func (d *device) Sync(ctx context.Context) error {
 func (d *device) Close() error {
 	if !d.closed {
 		d.closed = true
-		playerClose()
+		playerClose(d.number)
 	}
 	return nil
 }
@@ -218,7 +222,7 @@ func (l *loaded) Plan() *plan.Plan { return l.plan }
 // Free drops the plan's bind groups; pipelines stay for other plans.
 func (l *loaded) Free() {
 	if l.dev != nil {
-		playerDrop(l.number)
+		playerDrop(l.dev.number, l.number)
 		l.dev = nil
 	}
 }
@@ -232,7 +236,7 @@ func (d *device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 		return nil, fmt.Errorf("%s: load plan: %w", webgpu.Name, err)
 	}
 	packed := Pack(p)
-	ticket, err := await(ctx, func(ticket int32) { playerLoad(ticket, pointer(packed), int32(len(packed))) })
+	ticket, err := await(ctx, func(ticket int32) { playerLoad(d.number, ticket, pointer(packed), int32(len(packed))) })
 	goruntime.KeepAlive(packed)
 	if err != nil {
 		return nil, refused(p, err)
@@ -283,7 +287,7 @@ func (d *device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 		}
 		d.args[m.Arg] = uint32(x.number)
 	}
-	err := atOnce(playerPlay(l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars))))
+	err := atOnce(playerPlay(d.number, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars))))
 	goruntime.KeepAlive(vars)
 	return failed("play", err)
 }

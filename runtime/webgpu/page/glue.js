@@ -7,7 +7,7 @@ const text = new TextEncoder()
 
 /** The functions that the engine imports from "player". memory gives the engine's memory; onlost hears of a lost device. */
 export function imports(memory, onlost) {
-  let player = null
+  const players = new Map() // by the number of the device
   let done = null // of the engine: (ticket, kind of error or 0, bytes that take gives)
   const results = new Map()
   const bytes = (at, n) => new Uint8Array(memory().buffer, at >>> 0, n)
@@ -35,22 +35,26 @@ export function imports(memory, onlost) {
   return {
     listen(f) { done = f },
     functions: {
-      open(ticket) {
-        player = new Player(onlost)
+      open(device, ticket) {
+        const player = new Player(onlost)
+        players.set(device, player)
         settle(ticket, player.open().then((info) => text.encode(
           [info.name, +info.software, +info.f16, +info.subgroups, info.bindings, info.bytes, info.groups, info.invocations, info.shared].join('\n'))))
       },
-      alloc(n, to) { return now(() => bytes(to, 4).set(number(player.alloc(n)))) },
-      free(id) { player.free(id) },
-      write(id, at, from, n) { return now(() => player.write(id, at, bytes(from, n))) },
-      read(ticket, id, at, n) { settle(ticket, player.read(id, at, n)) },
-      load(ticket, from, n) { settle(ticket, player.load(bytes(from, n).slice()).then(number)) },
-      drop(id) { player.drop(id) },
-      play(id, args, n, vars, m) {
-        return now(() => player.play(id, new Uint32Array(memory().buffer, args >>> 0, n), new Int32Array(memory().buffer, vars >>> 0, m)))
+      alloc(device, n, to) { return now(() => bytes(to, 4).set(number(players.get(device).alloc(n)))) },
+      free(device, id) { players.get(device)?.free(id) },
+      write(device, id, at, from, n) { return now(() => players.get(device).write(id, at, bytes(from, n))) },
+      read(device, ticket, id, at, n) { settle(ticket, players.get(device).read(id, at, n)) },
+      load(device, ticket, from, n) { settle(ticket, players.get(device).load(bytes(from, n).slice()).then(number)) },
+      drop(device, id) { players.get(device)?.drop(id) },
+      play(device, id, args, n, vars, m) {
+        return now(() => players.get(device).play(id, new Uint32Array(memory().buffer, args >>> 0, n), new Int32Array(memory().buffer, vars >>> 0, m)))
       },
-      sync(ticket) { settle(ticket, player.sync().then(() => new Uint8Array())) },
-      close() { player.close() },
+      sync(device, ticket) { settle(ticket, players.get(device).sync().then(() => new Uint8Array())) },
+      close(device) {
+        players.get(device)?.close()
+        players.delete(device)
+      },
       size() { return results.get(0)?.length ?? 0 },
       take(ticket, to, n) {
         const data = results.get(ticket)
@@ -58,6 +62,6 @@ export function imports(memory, onlost) {
         if (data) bytes(to, n).set(data.subarray(0, n))
       },
     },
-    lose: () => player?.lose(),
+    lose: () => players.forEach((player) => player.lose()),
   }
 }

@@ -16,34 +16,34 @@ import (
 // The player's functions, in glue.js. Those with a ticket answer later, through done.
 
 //go:wasmimport player open
-func playerOpen(ticket int32)
+func playerOpen(device, ticket int32)
 
 //go:wasmimport player alloc
-func playerAlloc(bytes float64, number unsafe.Pointer) int32
+func playerAlloc(device int32, bytes float64, number unsafe.Pointer) int32
 
 //go:wasmimport player free
-func playerFree(number int32)
+func playerFree(device, number int32)
 
 //go:wasmimport player write
-func playerWrite(number int32, at float64, from unsafe.Pointer, n int32) int32
+func playerWrite(device, number int32, at float64, from unsafe.Pointer, n int32) int32
 
 //go:wasmimport player read
-func playerRead(ticket, number int32, at float64, n int32)
+func playerRead(device, ticket, number int32, at float64, n int32)
 
 //go:wasmimport player load
-func playerLoad(ticket int32, from unsafe.Pointer, n int32)
+func playerLoad(device, ticket int32, from unsafe.Pointer, n int32)
 
 //go:wasmimport player drop
-func playerDrop(number int32)
+func playerDrop(device, number int32)
 
 //go:wasmimport player play
-func playerPlay(number int32, args unsafe.Pointer, n int32, vars unsafe.Pointer, m int32) int32
+func playerPlay(device, number int32, args unsafe.Pointer, n int32, vars unsafe.Pointer, m int32) int32
 
 //go:wasmimport player sync
-func playerSync(ticket int32)
+func playerSync(device, ticket int32)
 
 //go:wasmimport player close
-func playerClose()
+func playerClose(device int32)
 
 //go:wasmimport player size
 func playerSize() int32
