@@ -203,6 +203,9 @@ func (c *chooser) nested(r *reduction) bool {
 
 // streamCost estimates the instructions of the nest with lanes along an axis of outputs (nil: none).
 func (c *chooser) streamCost(lanes *uop.UOp) float64 {
+	if c.anyLength() {
+		return c.anyCost(lanes)
+	}
 	l := c.laneSet(lanes)
 	cost := 0.0
 	for _, u := range c.nodes {
