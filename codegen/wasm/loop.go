@@ -1,0 +1,191 @@
+package wasm
+
+import (
+	"fmt"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/uop"
+)
+
+func extent(u *uop.UOp) int { return u.Arg().(uop.RangeArg).N }
+
+func (r *renderer) loop(l *codegen.Loop) {
+	switch l.Kind {
+	case codegen.Vector:
+		r.n, r.lane, r.vary, r.around = extent(l.Range), l.Range, r.varying(l), l
+		r.block(l.Body)
+		r.n, r.lane, r.vary, r.around = 0, nil, nil, nil
+	case codegen.Thread:
+		i := r.counter(l.Range)
+		r.get(paramLo)
+		r.set(i)
+		r.get(paramLo)
+		r.get(paramHi)
+		r.op("i32.lt_s")
+		r.open("if")
+		r.within(r.scan(l), func(f *frame) { r.repeat(f, func() { r.get(paramHi) }) })
+		r.end()
+	case codegen.Serial:
+		r.serial(l)
+	default:
+		panic(fmt.Sprintf("BUG: WebAssembly has no loop of kind %c", l.Kind.Letter()))
+	}
+}
+
+// Copies of a small body save the counting and give an engine more to reorder.
+const (
+	mostCopies = 4
+	smallLoop  = 1000 // operations of all copies
+)
+
+// serial runs a loop of known length: as copies of its body if it is short, else as a loop whose body holds some
+// copies, and the rest of them behind it.
+func (r *renderer) serial(l *codegen.Loop) {
+	n := extent(l.Range)
+	if n == 0 {
+		return
+	}
+	if len(r.frames) > 0 && r.flat(l) {
+		f := r.frames[len(r.frames)-1]
+		for i := range n {
+			f.fixed[l.Range] = i
+			r.block(l.Body)
+		}
+		delete(f.fixed, l.Range)
+		return
+	}
+	i := r.counter(l.Range)
+	r.i32(0)
+	r.set(i)
+	f := r.scan(l)
+	if size := r.weight(l.Body); r.flat(l) {
+		f.unroll = n
+	} else if size > 0 {
+		f.unroll = max(1, min(mostCopies, n, smallLoop/size))
+		for f.unroll > 1 && n%f.unroll > 0 && n < 8*f.unroll {
+			f.unroll--
+		}
+	}
+	r.within(f, func(f *frame) {
+		rest := n % f.unroll
+		if n == f.unroll {
+			r.copies(f, n)
+			return
+		}
+		r.repeat(f, func() { r.i32(int32(n - rest)) })
+		if rest > 0 {
+			r.copies(f, rest)
+		}
+	})
+}
+
+// flat says that a loop is so short that it is written out.
+func (r *renderer) flat(l *codegen.Loop) bool {
+	n := extent(l.Range)
+	if l.Kind != codegen.Serial || n == 0 || n > 2*mostCopies {
+		return false
+	}
+	w, known := r.weights[l]
+	if !known {
+		w = r.weight(l.Body)
+		r.weights[l] = w
+	}
+	return w > 0 && n*w <= smallLoop
+}
+
+// weight counts the operations of a body; 0 where it has longer loops, or makes scratch.
+func (r *renderer) weight(stmts []codegen.Stmt) int {
+	n := 1
+	for _, s := range stmts {
+		for _, u := range codegen.Exprs(s) {
+			n += len(uop.Topo(u))
+		}
+		w := 1
+		switch s := s.(type) {
+		case *codegen.Alloc, *codegen.Fold:
+			return 0
+		case *codegen.If:
+			w = r.weight(s.Body)
+		case *codegen.Loop:
+			switch w = r.weight(s.Body); {
+			case s.Kind == codegen.Serial && r.flat(s):
+				w *= extent(s.Range)
+			case s.Kind != codegen.Vector:
+				w = 0
+			}
+		}
+		if w == 0 {
+			return 0
+		}
+		n += w
+	}
+	return n
+}
+
+// within opens a loop's frame: its pointers, and vectors of what is repeated in it.
+func (r *renderer) within(f *frame, body func(f *frame)) {
+	r.start(f)
+	mine := r.repeated(f)
+	r.frames = append(r.frames, f)
+	body(f)
+	r.frames = r.frames[:len(r.frames)-1]
+	for _, u := range mine {
+		delete(r.splats, u)
+	}
+}
+
+func (r *renderer) counter(u *uop.UOp) uint32 {
+	l, ok := r.ranges[u]
+	if !ok {
+		l = r.local(i32)
+		r.ranges[u] = l
+	}
+	return l
+}
+
+// copies writes the body n times, for successive values of the counter.
+func (r *renderer) copies(f *frame, n int) {
+	for d := range n {
+		f.delta = d
+		r.block(f.loop.Body)
+	}
+	f.delta = 0
+}
+
+// repeat runs the body until the counter reaches the bound that limit puts on the stack.
+func (r *renderer) repeat(f *frame, limit func()) {
+	i := r.ranges[f.loop.Range]
+	r.open("loop")
+	r.touch(f)
+	r.copies(f, f.unroll)
+	r.advance(f, f.unroll)
+	r.get(i)
+	r.i32(int32(f.unroll))
+	r.op("i32.add")
+	r.tee(i)
+	limit()
+	r.op("i32.lt_s")
+	r.with("br_if", 0)
+	r.end()
+}
+
+// rangeValue puts a loop's index on the stack.
+func (r *renderer) rangeValue(u *uop.UOp) {
+	for _, f := range r.frames {
+		if at, ok := f.fixed[u]; ok {
+			r.i32(int32(at))
+			return
+		}
+	}
+	l, ok := r.ranges[u]
+	if !ok {
+		panic(fmt.Sprintf("BUG: %v is no loop here", u))
+	}
+	r.get(l)
+	for _, f := range r.frames {
+		if f.loop.Range == u && f.delta > 0 {
+			r.i32(int32(f.delta))
+			r.op("i32.add")
+		}
+	}
+}
