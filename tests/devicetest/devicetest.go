@@ -50,6 +50,7 @@ var groups = []struct {
 	{"network", networks},
 	{"gradient", gradients},
 	{"graph", graphs},
+	{"assign", assignments},
 }
 
 // Run checks a device by name.
