@@ -34,41 +34,43 @@ async function weave() {
     return
   }
   busy = true
+  const w = engine
   try {
     do {
       again = false
       const begin = performance.now()
-      const treadling = engine.tensor(current.treadling, [picks, treadles])
-      const threading = engine.tensor(current.threading, [shafts, ends])
-      const ties = engine.tensor(tieup.values, [treadles, shafts])
+      const treadling = w.tensor(current.treadling, [picks, treadles])
+      const threading = w.tensor(current.threading, [shafts, ends])
+      const ties = w.tensor(tieup.values, [treadles, shafts])
       const cloth = treadling.matmul(ties).matmul(threading)
       woven = await cloth.data()
       const ms = performance.now() - begin
       for (const t of [treadling, threading, ties, cloth]) t.dispose?.()
       draw()
-      ui.told.textContent = `${picks}×${treadles} · ${treadles}×${shafts} · ${shafts}×${ends}, on ${deviceName(engine.device)}: ${short(ms, 2)} ms from call to numbers${weave.done ? '' : ', compiling included'}.`
+      ui.told.textContent = `${picks}×${treadles} · ${treadles}×${shafts} · ${shafts}×${ends}, on ${deviceName(w.device)}: ${short(ms, 2)} ms from call to numbers${weave.done ? '' : ', compiling included'}.`
       weave.done = true
-    } while (again)
+    } while (again && w === engine)
   } catch (err) {
-    ui.told.textContent = words(err)
+    if (w === engine) ui.told.textContent = words(err)
   } finally {
     busy = false
+    if (again && engine) weave()
   }
 }
 
 const expression = `treadling[${picks}, ${treadles}] @ tieup[${treadles}, ${shafts}] @ threading[${shafts}, ${ends}]`
 ui.more.href = `inside/#${encodeURIComponent(expression)}`
 
-async function explain() {
+async function explain(w) {
   try {
-    const view = await engine.inspect(expression, { target: ['wgsl', 'c'] })
+    const view = await w.inspect(expression, { target: ['wgsl', 'c'] })
     if (view.error) throw new Error(view.error)
     const k = view.kernels.at(-1)
     highlight(ui.kernel, (k.targets?.wgsl?.source ?? k.source.wgsl).trim())
     const n = view.kernels.length
     ui.more.textContent = `${['No kernel', 'This kernel', 'Both kernels'][n] || `All ${n} kernels`}, in WGSL and C`
   } catch (err) {
-    ui.kernel.textContent = words(err)
+    if (w === engine) ui.kernel.textContent = words(err)
   }
 }
 
@@ -76,12 +78,13 @@ const n = 512, row = 4 // products in a row, so that the way to the device and b
 
 /** Times products as this page sees them: from the call until an element of the last one is here. */
 async function measure() {
+  const w = engine
   ui.measure.disabled = true
   ui.measured.textContent = 'measuring'
   try {
     let best = Infinity
     for (let run = 0; run < 4; run++) { // the first one compiles
-      const a = engine.randn([n, n]).mul(n ** -0.5) // new numbers: a product that is known already is not computed again
+      const a = w.randn([n, n]).mul(n ** -0.5) // new numbers: a product that is known already is not computed again
       await a.realize()
       await a.at(0, 0).item()
       const begin = performance.now()
@@ -94,30 +97,41 @@ async function measure() {
       best = Math.min(best, (performance.now() - begin) / row)
       chain.forEach((t) => t.dispose())
     }
-    ui.measured.textContent = `${short(best)} ms, ${short((2 * n ** 3) / best / 1e6)} GFLOP/s on ${deviceName(engine.device)}`
+    ui.measured.textContent = `${short(best)} ms, ${short((2 * n ** 3) / best / 1e6)} GFLOP/s on ${deviceName(w.device)}`
   } catch (err) {
     ui.measured.textContent = words(err)
   }
-  ui.measure.disabled = false
+  ui.measure.disabled = !engine
 }
 ui.measure.addEventListener('click', measure)
 
+let starts = 0
+
 async function start() {
+  starts++
   try {
     const { open } = await import('../weft.js')
     const w = await open({ onprogress: (p) => { if (p?.total) ui.told.textContent = `Loading the engine: ${Math.round((100 * p.loaded) / p.total)} %.` } })
-    w.onlost = (m) => (ui.told.textContent = `The device was lost: ${words(m)}`)
+    w.onlost = (m) => {
+      ui.told.textContent = `The device was lost: ${words(m)}`
+      engine = null
+      ui.measure.disabled = true
+      w.close()
+      if (starts < 3) start() // nothing here is lost with it
+    }
     engine = w
+    weave.done = false
   } catch (err) {
     ui.told.textContent = `The engine did not start: ${words(err)}`
     ui.kernel.textContent = 'There is no engine to ask.'
     return
   }
-  ui.here.textContent = `Here that is ${deviceName(engine.device)}${engine.deviceDetail ? ` (${engine.deviceDetail})` : ''}.${engine.note ? ` ${engine.note}` : ''}`
-  for (const row of document.querySelectorAll('#devices tbody tr')) row.classList.toggle('now', row.querySelector('code').textContent === engine.device)
+  const w = engine
+  ui.here.textContent = `Here that is ${deviceName(w.device)}${w.deviceDetail ? ` (${w.deviceDetail})` : ''}.${w.note ? ` ${w.note}` : ''}`
+  for (const row of document.querySelectorAll('#devices tbody tr')) row.classList.toggle('now', row.querySelector('code').textContent === w.device)
   ui.measure.disabled = false
   await weave()
-  await explain()
+  await explain(w)
 }
 
 ui.pattern.append(...Object.keys(patterns).map((name) => el('option', {}, name)))

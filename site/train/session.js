@@ -131,13 +131,32 @@ export class Session {
         }
       }
     } catch (err) {
-      if (this.loop === me && this.lost) { // the engine makes a lost device anew at the next call
-        this.lost = false
-        this.on.notice('The device was lost and is there again. Training goes on.')
-        return this.run(me, era)
-      }
+      if (this.loop === me && (await this.wasLost())) return this.recover(me, era, err)
       this.fail(era, err)
     }
+  }
+
+  /** Whether the device is gone. The news of it may come after what failed for it. */
+  async wasLost() {
+    for (let i = 0; i < 10 && !this.lost && !this.losses; i++) await new Promise((done) => setTimeout(done, 50))
+    return this.lost || this.losses > 0
+  }
+
+  /**
+   * Goes on after a lost device, with the weights if the engine still has them, else with new ones. Losses that
+   * follow each other without a step between are given up on.
+   */
+  async recover(me, era, err) {
+    this.lost = false
+    this.losses = (this.losses || 0) + 1
+    if (this.losses === 1) return this.run(me, era) // the engine makes the device anew at the next call
+    if (this.losses > 2) return this.fail(era, err)
+    this.engine?.close?.()
+    this.engine = this.digits = null
+    await this.configure(this.settings)
+    if (this.failed) return
+    this.on.notice('The device was lost, and the weights with it. Training begins again.')
+    this.train()
   }
 
   /** A slice of training. */
@@ -151,7 +170,9 @@ export class Session {
       if (this.loop === me) this.on.progress({ step: Math.max(p.step, base), loss: p.loss, stepsPerSecond: this.rate })
     })
     const seconds = (performance.now() - begin) / 1000
+    if (this.losses === 1) this.on.notice('The device was lost and is there again. Training goes on.')
     this.lost = false
+    this.losses = 0
     this.steps += n
     this.rest -= n
     if (base > 0) this.rate = this.rate ? 0.7 * this.rate + (0.3 * n) / seconds : n / seconds // the first step compiles
