@@ -82,10 +82,16 @@ func (k *kernel) rewriteReduce(which func(u *uop.UOp) bool, by func(old, u *uop.
 	})
 }
 
-// replaceRange is reduction u with range r replaced by an expression over the ranges given.
+// replaceRange is reduction u with range r replaced by an expression over the ranges given. Reductions inside that
+// run over r themselves stay as they are, so that others still share them.
 func (k *kernel) replaceRange(u, r, at *uop.UOp, ranges ...*uop.UOp) *uop.UOp {
 	parts, old := reduceParts(u)
 	with := map[*uop.UOp]*uop.UOp{r: at}
+	for _, x := range uop.Topo(parts...) {
+		if x.Op() == uop.Reduce && !k.facts.freeRanges(x).has(k.facts.rangeID(r)) {
+			with[x] = x
+		}
+	}
 	src := make([]*uop.UOp, 0, len(u.Src())+1)
 	for _, p := range parts {
 		src = append(src, k.substitute(with, p))
