@@ -7,8 +7,6 @@
 package c
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -80,8 +78,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	r.block(p.Body, 1)
 	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + r.out.String() + "}\n"
 	head := r.head2.String()
-	sum := sha256.Sum256([]byte(head + p.Name + text))
-	entry := "k_" + hex.EncodeToString(sum[:8])
+	entry := codegen.Entry(head, p.Name, text)
 	k = plan.Kernel{
 		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)),
 		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,

@@ -8,8 +8,6 @@
 package interp
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/weft-ml/weft/codegen"
@@ -58,9 +56,8 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 		panic(fmt.Errorf("BUG: interp: kernel %s: %w\n%s\n%s", p.Name, err, codegen.Dump(p), code))
 	}
 	text := code.String()
-	sum := sha256.Sum256([]byte(text))
 	k = plan.Kernel{
-		Name: p.Name, Kinds: p.Kinds, Entry: "k_" + hex.EncodeToString(sum[:8]), Source: text, Scratch: code.ScratchBytes(),
+		Name: p.Name, Kinds: p.Kinds, Entry: codegen.Entry(text), Source: text, Scratch: code.ScratchBytes(),
 		Threads: int32(max(1, p.Threads)), Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
 	}
 	for _, q := range code.Params {

@@ -12,8 +12,6 @@
 package wasm
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/weft-ml/weft/codegen"
@@ -78,8 +76,7 @@ func Renderer(m Machine) func(p *codegen.Program) (plan.Kernel, error) {
 		r.head()
 		r.block(p.Body)
 		code := r.body()
-		sum := sha256.Sum256(code)
-		entry := "k_" + hex.EncodeToString(sum[:8])
+		entry := codegen.Entry(string(code))
 		k = plan.Kernel{
 			Name: p.Name, Kinds: p.Kinds, Entry: entry, Code: code, Scratch: r.scratch, Threads: int32(max(1, p.Threads)),
 			Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,

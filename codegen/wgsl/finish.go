@@ -2,7 +2,6 @@ package wgsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,10 +60,45 @@ func (f *finisher) launch(s *plan.Step) {
 	s.Kernel = v
 }
 
-var (
-	declaration = regexp.MustCompile(`^@group\(0\) @binding\((\d+)\) var<storage, \w+> p\d+: (.*)$`)
-	mention     = regexp.MustCompile(`\b(load_p|store_p|p)(\d+)\b`)
-)
+// declared takes apart the declaration of a storage buffer: its binding and its type.
+func declared(line string) (binding int, typ string, ok bool) {
+	rest, ok := strings.CutPrefix(line, "@group(0) @binding(")
+	number, rest, found := strings.Cut(rest, ") var<storage, ")
+	if !ok || !found {
+		return 0, "", false
+	}
+	n, err := strconv.Atoi(number)
+	_, rest, found = strings.Cut(rest, "> p")
+	name, typ, colon := strings.Cut(rest, ": ")
+	return n, typ, err == nil && found && colon && digits(name)
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// renumbered is a line in which the buffers p0, p1, … and the functions load_p0, store_p0, … have other numbers.
+func renumbered(line string, place []int) string {
+	var b strings.Builder
+	letter := func(c byte) bool {
+		return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	}
+	for at := 0; at < len(line); {
+		end := at
+		for end < len(line) && letter(line[end]) == letter(line[at]) {
+			end++
+		}
+		word := line[at:end]
+		at = end
+		for _, prefix := range []string{"load_p", "store_p", "p"} {
+			if number, ok := strings.CutPrefix(word, prefix); ok && digits(number) {
+				n, _ := strconv.Atoi(number)
+				word = prefix + strconv.Itoa(place[n])
+				break
+			}
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
 
 // variant is a kernel with other declarations.
 func variant(k *plan.Kernel, ways []binding) plan.Kernel {
@@ -82,22 +116,17 @@ func variant(k *plan.Kernel, ways []binding) plan.Kernel {
 	var b strings.Builder
 	seen := map[string]bool{}
 	for line := range strings.Lines(k.Source) {
-		if m := declaration.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
-			n, _ := strconv.Atoi(m[1])
+		if n, typ, ok := declared(strings.TrimSuffix(line, "\n")); ok {
 			if i := n - 1; ways[i].at == i {
 				access := "read"
 				if ways[i].write || ways[i].mutable {
 					access = "read_write"
 				}
-				fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: %s\n", place[i]+1, access, place[i], m[2])
+				fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: %s\n", place[i]+1, access, place[i], typ)
 			}
 			continue
 		}
-		line = mention.ReplaceAllStringFunc(line, func(s string) string {
-			m := mention.FindStringSubmatch(s)
-			n, _ := strconv.Atoi(m[2])
-			return m[1] + strconv.Itoa(place[n])
-		})
+		line = renumbered(line, place)
 		if strings.HasPrefix(line, "fn load_p") {
 			if seen[line] {
 				continue

@@ -8,8 +8,6 @@
 package wgsl
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -111,8 +109,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	fmt.Fprintf(&body, "\tlet at = i32(%s * %du + li);\n", at, group)
 	fmt.Fprintf(&body, "\tif (at < %d) {\n%s\t}\n}\n", threads, r.out.String())
 	head := r.head()
-	sum := sha256.Sum256([]byte(p.Name + head + body.String()))
-	entry := "k_" + hex.EncodeToString(sum[:8])
+	entry := codegen.Entry(p.Name, head, body.String())
 	k = plan.Kernel{
 		Name: p.Name, Kinds: p.Kinds, Entry: entry, Threads: int32(max(threads, 1)), Grid: grid,
 		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
