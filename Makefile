@@ -6,6 +6,7 @@
 #   make bench    the benchmark cases of the command line
 #   make site     build the site into site/dist, with the engine for browsers; prints how large it is
 #   make serve PORT=8080   build and serve it
+#   make shaders  ask the shader compilers of browsers, macOS and Windows about every shader of the tests
 #   make kernels DIR=x   write every kernel that the tests compile to the folder x
 
 GO      ?= go
@@ -44,6 +45,11 @@ kernels: compiler gpu
 	@test -n "$(DIR)" || { echo "say where to: make kernels DIR=folder" >&2; exit 2; }
 	mkdir -p "$(DIR)"
 	WEFT_KERNELS="$(abspath $(DIR))" $(GO) test -count=1 ./...
+
+shaders: compiler gpu
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+		WEFT_KERNELS="$$dir" WEFT_DEVICES=WEBGPU $(GO) test -count=1 -run 'WEBGPU|TorchOps' ./tests/devicetest ./tests/torchops && \
+		$(GO) run ./tests/shaders "$$dir"
 
 fmt:
 	@bad=$$(gofmt -l .); test -z "$$bad" || { printf 'not formatted (gofmt -w):\n%s\n' "$$bad" >&2; exit 1; }

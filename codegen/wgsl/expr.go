@@ -177,7 +177,7 @@ func (r *renderer) load(u *uop.UOp) string {
 	c, known := u.At(1).ConstValue()
 	gate := ""
 	if !known {
-		gate = r.expr(u.At(1))
+		gate = r.hoist(u.At(1))
 		index = fmt.Sprintf("select(0, %s, %s)", index, gate)
 	} else if !c.Bool() {
 		return r.constant(d, 0)
@@ -192,13 +192,29 @@ func (r *renderer) load(u *uop.UOp) string {
 	return s
 }
 
+// hoist names a condition that is spelled twice, before the statement that needs it.
+func (r *renderer) hoist(u *uop.UOp) string {
+	if len(u.Src()) == 0 {
+		return r.expr(u)
+	}
+	if name, ok := r.hoisted[u]; ok {
+		return name
+	}
+	text := r.expr(u)
+	name := fmt.Sprintf("g%d", r.gates)
+	r.gates++
+	r.line(r.depth, "let %s = %s;", name, text)
+	r.hoisted[u] = name
+	return name
+}
+
 // fromWord makes a value of the bits of a stored narrow element.
 func (r *renderer) fromWord(d dtype.DType, s string) string {
 	switch d {
 	case dtype.Bool:
 		return "(" + s + " != 0u)"
 	case dtype.I8, dtype.I16:
-		return fmt.Sprintf("extractBits(bitcast<i32>(%s), 0u, %du)", s, d.Bits())
+		return narrow(d, "bitcast<i32>("+s+")")
 	}
 	return s
 }

@@ -19,6 +19,9 @@ type renderer struct {
 	aligned map[*uop.UOp]int      // what a named index is a multiple of
 	named   map[*uop.UOp]*uop.UOp // what a register that is not assigned stands for
 	knowns  map[*uop.UOp]known
+	hoisted map[*uop.UOp]string // conditions of the statement being written that have a name
+	gates   int
+	depth   int
 	uses    map[string]bool // helpers
 	order   []string
 	inside  []*uop.UOp // ranges of open Thread loops
@@ -26,7 +29,7 @@ type renderer struct {
 }
 
 func newRenderer(p *codegen.Program) *renderer {
-	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{},
+	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
 		uses: map[string]bool{}, stride: countThreads(p.Body)}
 	codegen.Visit(p.Body, func(s codegen.Stmt) {
 		switch s := s.(type) {
@@ -52,6 +55,8 @@ func (r *renderer) line(depth int, format string, a ...any) {
 
 func (r *renderer) block(stmts []codegen.Stmt, depth int) {
 	for i := 0; i < len(stmts); i++ {
+		r.depth = depth
+		clear(r.hoisted)
 		if s, ok := stmts[i].(*codegen.Store); ok {
 			if n := r.packed(stmts[i:], depth); n > 0 {
 				i += n - 1

@@ -49,10 +49,13 @@ func wide(d dtype.DType) bool { return d == dtype.I64 || d == dtype.U64 }
 
 // narrow brings the result of 32-bit arithmetic back into the range of a narrower type.
 func narrow(d dtype.DType, s string) string {
-	if d.IsInt() && d != dtype.Index && d.Size() < 4 {
-		return fmt.Sprintf("extractBits(%s, 0u, %du)", s, d.Bits())
+	switch {
+	case !d.IsInt() || d == dtype.Index || d.Size() >= 4:
+		return s
+	case d.IsUnsigned():
+		return fmt.Sprintf("(%s & 0x%xu)", s, 1<<d.Bits()-1)
 	}
-	return s
+	return fmt.Sprintf("((%s << %du) >> %du)", s, 32-d.Bits(), 32-d.Bits())
 }
 
 func (r *renderer) constant(d dtype.DType, v uop.Value) string {
