@@ -29,8 +29,12 @@ type Machine struct {
 
 // Target describes WebAssembly to the lowering.
 func Target(m Machine) *codegen.Target {
+	registers := 16
+	if !m.Wazero {
+		registers = 15 // V8 keeps one of x64 for itself
+	}
 	return &codegen.Target{
-		Name: "wasm", VectorLen: vectorLen, Registers: 16, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, Broad: m.Wazero, NoOpt: m.NoOpt,
+		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, Broad: m.Wazero, NoOpt: m.NoOpt,
 	}
 }
 
