@@ -38,7 +38,11 @@ func (in *Inputs) Leaf(d dtype.DType, fill Fill, shape ...int) *uop.UOp {
 	n := uop.Shape(shape).Numel()
 	raw := make([]byte, 0, n*d.Size())
 	for i := range n {
-		bits := uop.ToBits(d, in.value(d, fill, i))
+		v := in.value(d, fill, i)
+		if NormalInputs && d.IsFloat() && math.Abs(v.Float()) < math.Ldexp(1, normalExponent) {
+			v = uop.FloatValue(d, math.Copysign(0, v.Float()))
+		}
+		bits := uop.ToBits(d, v)
 		for range d.Size() {
 			raw = append(raw, byte(bits))
 			bits >>= 8
@@ -138,9 +142,6 @@ func (in *Inputs) specialFloat(d dtype.DType, i int) uop.Value {
 		f = -math.Ldexp(1, least-1)
 	case normal:
 		f = math.Ldexp(1, least)
-	}
-	if NormalInputs && math.Abs(f) < math.Ldexp(1, normalExponent) {
-		f = math.Copysign(0, f)
 	}
 	return uop.FloatValue(d, f)
 }
