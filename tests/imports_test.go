@@ -43,11 +43,12 @@ var mayImport = map[string]string{
 	"codegen/wgsl":   "codegen rewrite uop dtype plan",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
-	"runtime":        "plan dtype",
-	"runtime/native": "runtime plan dtype",
-	"runtime/interp": "runtime plan plan/bytecode dtype",
-	"runtime/null":   "runtime plan dtype",
-	"runtime/wasm":   "runtime plan plan/wasmmod dtype",
+	"runtime":           "plan dtype",
+	"runtime/native":    "runtime plan dtype",
+	"runtime/interp":    "runtime plan plan/bytecode dtype",
+	"runtime/null":      "runtime plan dtype",
+	"runtime/wasm":      "runtime plan plan/wasmmod dtype",
+	"runtime/wasm/page": "runtime plan plan/wasmmod",
 
 	"runtime/webgpu":      "runtime plan dtype",
 	"runtime/webgpu/wgpu": "runtime/webgpu plan",
@@ -58,7 +59,7 @@ var mayImport = map[string]string{
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu plan",
 
-	"backends/page": "engine codegen codegen/c codegen/interp codegen/wgsl runtime/interp runtime/null runtime/webgpu/page plan",
+	"backends/page": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu/page plan",
 
 	"wasm":       "backends/page engine tensor nn data uop plan dtype wasm/wire",
 	"wasm/wire":  "",

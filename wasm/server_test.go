@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/wasm/wire"
 )
 
@@ -26,8 +28,7 @@ func newClient(t *testing.T) *client {
 	c := &client{server: newServer(), answers: map[int]any{}, errs: map[int]error{}}
 	c.send = func(number int, value any, err error) { c.answers[number], c.errs[number] = value, err }
 	c.progress = func(_ int, value any) { c.news = append(c.news, value) }
-	c.post([]any{1, "open", []any{}, "interp"})
-	require.NoError(t, c.errs[1])
+	engine.Configure(engine.Options{}, "INTERP")
 	return c
 }
 

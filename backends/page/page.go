@@ -3,17 +3,17 @@
 //
 //	import "github.com/weft-ml/weft/backends/page"
 //
-// Like package backends it pairs languages with machines and refuses to do anything else. Without a browser it
-// has what does not need one, for tests.
+// Like package backends it pairs languages with machines and refuses to do anything else. Outside browsers its
+// devices are errors that say so.
 package page
 
 import (
-	"time"
-
-	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/wasm"
+	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
-	machine "github.com/weft-ml/weft/runtime/interp"
+	machine "github.com/weft-ml/weft/runtime/wasm/page"
+	gpu "github.com/weft-ml/weft/runtime/webgpu/page"
 )
 
 // Names are the devices, best first.
@@ -21,18 +21,27 @@ var Names = []string{"WEBGPU", machine.Name}
 
 func init() {
 	engine.Register(engine.Backend{Name: "WEBGPU", Rank: 1, Open: openWebGPU})
-	engine.Register(engine.Backend{Name: machine.Name, Rank: 3, Open: openInterp})
+	engine.Register(engine.Backend{Name: machine.Name, Rank: 2, Open: openWASM})
 }
 
-// openInterp is byte code in Go: what is left where there is nothing better.
-func openInterp(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
-	opts := machine.Options{Threads: o.Threads, MemoryLimit: o.MemoryLimit, Poison: o.Poison}
-	if o.Debug >= 2 {
-		opts.Trace = func(_ string, d time.Duration, k *plan.Kernel) { trace(k, d.Seconds()) }
-	}
-	dev, err := machine.Open(opts)
+// openWebGPU is WGSL on the browser's adapter.
+func openWebGPU(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine, error) {
+	dev, a, err := gpu.Open(gpu.Options{MemoryLimit: o.MemoryLimit, Poison: o.Poison})
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Machine{Device: dev, Target: interp.Target(o.NoOpt), Render: interp.Render}, nil
+	return &engine.Machine{
+		Device: dev, Render: wgsl.Render, Finish: wgsl.Finish,
+		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, NoOpt: o.NoOpt}),
+	}, nil
+}
+
+// openWASM is WebAssembly on the processor: what works in every browser.
+func openWASM(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine, error) {
+	dev, err := machine.Open(machine.Options{MemoryLimit: o.MemoryLimit, Poison: o.Poison})
+	if err != nil {
+		return nil, err
+	}
+	m := wasm.Machine{Relaxed: machine.Relaxed(), NoOpt: o.NoOpt}
+	return &engine.Machine{Device: dev, Target: wasm.Target(m), Render: wasm.Renderer(m)}, nil
 }

@@ -59,19 +59,19 @@ func open(t *testing.T) *browser.Page {
 	return p
 }
 
-func TestInterpretedTensors(t *testing.T) {
+func TestWebAssemblyTensors(t *testing.T) {
 	p := open(t)
 	var got struct {
 		Device, Note string
 		List         [][]float64
 	}
 	require.NoError(t, p.Run(`
-		const w = await weft.open({device: 'interp'})
+		const w = await weft.open({device: 'wasm'})
 		const x = w.tensor([[1, 2], [3, 4]])
 		const list = await x.matmul(x).add(1).relu().list()
 		w.close()
 		return {device: w.device, note: w.note, list}`, &got))
-	assert.Equal(t, "INTERP", got.Device)
+	assert.Equal(t, "WASM", got.Device)
 	assert.Equal(t, [][]float64{{8, 11}, {16, 23}}, got.List)
 }
 
@@ -83,7 +83,7 @@ func TestTrainingInJavaScript(t *testing.T) {
 		Launches int
 	}
 	require.NoError(t, p.Run(`
-		const w = await weft.open({device: 'interp'})
+		const w = await weft.open({device: 'wasm'})
 		await w.seed(1)
 		const x = w.tensor([[0, 0], [0, 1], [1, 0], [1, 1]]), y = w.tensor([[0], [1], [1], [0]])
 		const ps = [w.randn([2, 8]), w.zeros([8]), w.randn([8, 1]), w.zeros([1])].map((p) => p.own())
@@ -108,7 +108,7 @@ func TestErrorsHaveTheStackOfTheirCall(t *testing.T) {
 	p := open(t)
 	var got struct{ Message, Stack, Ragged, Option string }
 	require.NoError(t, p.Run(`
-		const w = await weft.open({device: 'interp'})
+		const w = await weft.open({device: 'wasm'})
 		function culprit() { return w.zeros([2, 3]).matmul(w.zeros([4, 5])) }
 		const bad = culprit().add(1)
 		const caught = async (f) => { try { await f() } catch (e) { return e } }

@@ -335,7 +335,7 @@ export interface Stats {
 /** The engine. */
 export class Weft {
   private constructor()
-  readonly device: 'WEBGPU' | 'WASM' | 'INTERP'
+  readonly device: 'WEBGPU' | 'WASM'
   readonly deviceDetail: string
   /** Why better devices were passed over; empty if none was. */
   readonly note: string
@@ -378,7 +378,7 @@ export class Weft {
 
 export interface OpenOptions {
   /** The device; without it the best that works here. */
-  device?: 'webgpu' | 'wasm' | 'interp'
+  device?: 'webgpu' | 'wasm'
   /** Hears how much of the engine has been loaded; total is 0 where it is not known. */
   onprogress?: (p: { loaded: number; total: number }) => void
 }

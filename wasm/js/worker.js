@@ -2,6 +2,8 @@
 
 import './wasm_exec.js'
 import { imports } from './glue.js'
+import { imports as kernels } from './kernels.js'
+import { unpacking } from './unpack.js'
 
 const go = new globalThis.Go()
 const size = 0 // bytes of weft.wasm, which the build writes here: a compressed answer does not say
@@ -24,6 +26,7 @@ go.importObject.weft = {
 }
 const player = imports(() => memory, (text) => postMessage({ lost: text }))
 go.importObject.player = player.functions
+go.importObject.kernels = kernels(() => memory)
 
 globalThis.weft = {
   // Called by the engine when it listens.
@@ -47,7 +50,7 @@ async function load(url) {
       to.enqueue(chunk)
     },
   }))
-  const arriving = new Response(counted, { headers: { 'content-type': 'application/wasm' } })
+  const arriving = new Response(counted.pipeThrough(unpacking()), { headers: { 'content-type': 'application/wasm' } })
   return WebAssembly.instantiateStreaming(arriving, go.importObject)
 }
 

@@ -39,12 +39,12 @@ func main() {
 
 // scripts and player are copied as they are.
 var (
-	scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js"}
+	scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js", "unpack.js"}
 	player  = []string{"player.js", "glue.js"}
 )
 
 // hot are packages whose speed matters more than their size.
-var hot = []string{"runtime/interp", "uop", "rewrite"}
+var hot = []string{"uop", "rewrite"}
 
 func build(out string, names bool) error {
 	root, err := output("go", "list", "-m", "-f", "{{.Dir}}")
@@ -88,6 +88,7 @@ func build(out string, names bool) error {
 	for _, s := range player {
 		files[s] = filepath.Join(root, "runtime/webgpu/page", s)
 	}
+	files["kernels.js"] = filepath.Join(root, "runtime/wasm/page/kernels.js")
 	for _, s := range scripts {
 		files[s] = filepath.Join(root, "wasm/js", s)
 	}

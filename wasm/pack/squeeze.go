@@ -12,13 +12,13 @@ const (
 	dataSection   = 11
 )
 
-// squeeze writes a module of Go's compiler smaller: without custom sections, its data in few pieces, and, unless
-// names is set, without the tables of functions' names and lines.
+// squeeze writes a module of Go's compiler smaller: packed (see returns.go), without custom sections, its data in few
+// pieces, and, unless names is set, without the tables of functions' names and lines.
 func squeeze(module []byte, names bool) ([]byte, error) {
 	if len(module) < 8 || string(module[:4]) != "\x00asm" {
 		return nil, errors.New("this is no WebAssembly module")
 	}
-	out := bytes.Clone(module[:8])
+	out := mark(module)
 	r := &reader{b: module, at: 8}
 	for r.at < len(r.b) {
 		id := r.byte()
@@ -26,9 +26,15 @@ func squeeze(module []byte, names bool) ([]byte, error) {
 		if r.err != nil {
 			return nil, r.err
 		}
+		size := len(body)
 		switch id {
 		case customSection:
 			continue
+		case codeSection:
+			var err error
+			if body, err = dropReturns(body); err != nil {
+				return nil, fmt.Errorf("code: %w", err)
+			}
 		case dataSection:
 			first, memory, err := image(body)
 			if err != nil {
@@ -38,8 +44,9 @@ func squeeze(module []byte, names bool) ([]byte, error) {
 				forgetLines(memory)
 			}
 			body = segments(first, memory)
+			size = len(body)
 		}
-		out = appendUint(append(out, id), uint64(len(body)))
+		out = sizes(out, id, size)
 		out = append(out, body...)
 	}
 	return out, nil

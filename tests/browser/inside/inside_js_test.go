@@ -21,6 +21,8 @@ func TestWEBGPU(t *testing.T) {
 	devicetest.Run(t, "WEBGPU")
 }
 
+func TestWASM(t *testing.T) { devicetest.Run(t, "WASM") }
+
 // TestTorchOps runs the cases that the worker has put into its memory.
 func TestTorchOps(t *testing.T) {
 	cases, err := torchops.Load(os.Getenv("WEFT_TORCH_OPS"))

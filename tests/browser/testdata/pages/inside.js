@@ -59,6 +59,7 @@ onmessage = async ({ data: { wasm, argv, env, data } }) => {
   try {
     await import('./wasm_exec.js')
     const { imports } = await import('./glue.js')
+    const kernels = await import('./kernels.js')
     for (const path in data) files.set(path, new Uint8Array(await (await fetch(data[path])).arrayBuffer()))
     const go = new globalThis.Go()
     Object.assign(go, { argv, env, exit: (code) => postMessage({ code }) })
@@ -66,6 +67,7 @@ onmessage = async ({ data: { wasm, argv, env, data } }) => {
     const player = imports(() => memory, (text) => postMessage({ text: `lost: ${text}\n` }))
     globalThis.weft = { player }
     go.importObject.player = player.functions
+    go.importObject.kernels = kernels.imports(() => memory)
     const { instance } = await WebAssembly.instantiateStreaming(fetch(wasm), go.importObject)
     memory = instance.exports.mem
     await go.run(instance)
