@@ -145,7 +145,7 @@ func TestLoomIsTheProduct(t *testing.T) {
 	require.NoError(t, p.Run(`
 		const { open } = await import('./weft.js')
 		const { patterns, matrices, picks, ends, shafts, treadles } = await import('./assets/loom.js')
-		const w = await open({device: 'interp'})
+		const w = await open({device: 'wasm'})
 		let wrong = 0
 		for (const pattern of Object.values(patterns)) {
 			const { treadling, threading } = matrices(pattern)

@@ -80,10 +80,10 @@ func TestTraining(t *testing.T) {
 func TestDevices(t *testing.T) {
 	p := open(t, "train/")
 	require.NoError(t, p.Eventually(ready, 60*time.Second))
-	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'interp'; e.dispatchEvent(new Event('change'))
+	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'wasm'; e.dispatchEvent(new Event('change'))
 		document.getElementById('train').click()`, nil))
 	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 0`, 90*time.Second))
-	assert.Equal(t, "INTERP", text(t, p, "device"))
+	assert.Equal(t, "WASM", text(t, p, "device"))
 
 	require.NoError(t, p.Run(`document.getElementById('pause').click(); document.getElementById('draw').focus()
 		const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))
