@@ -2,6 +2,7 @@
 #
 #   make run      train on the built-in synthetic digits and show what the network sees
 #   make test     all tests
+#   make test-web the tests in a real browser: needs Chromium, takes minutes
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
 #   make bench    the benchmark cases of the command line
 #   make site     build the site into site/dist, with the engine for browsers; prints how large it is
@@ -15,13 +16,17 @@ SHELL   = /bin/bash -o pipefail
 
 PORT    ?= 8080
 
-.PHONY: run test check bench kernels wasm site serve compiler gpu fmt vet race nocgo cross
+.PHONY: run test test-web check bench kernels wasm site serve compiler gpu fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
 
 test: compiler gpu
 	$(GO) test -timeout 30m ./...
+
+# Pages and engine in headless Chromium, with WebGPU on the processor.
+test-web: compiler
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM" $(GO) test -timeout 30m ./tests/browser ./tests/site
 
 check: compiler gpu fmt vet race nocgo cross
 

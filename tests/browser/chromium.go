@@ -22,6 +22,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	need "github.com/weft-ml/weft/tests/require"
 )
 
 // flags make headless Chromium do WebGPU on the processor and keep it from calling home.
@@ -73,8 +75,12 @@ type message struct {
 	reply
 }
 
-// Start starts Chromium; more are flags beside the usual ones. It ends with ctx, or with Close.
+// Start starts Chromium; more are flags beside the usual ones. It ends with ctx, or with Close. Only where WEFT_REQUIRE names
+// CHROMIUM: a browser with a software GPU takes minutes of both cores (make test-web).
 func Start(ctx context.Context, more ...string) (*Browser, error) {
+	if !need.Required("CHROMIUM") {
+		return nil, errors.New("tests in a browser take minutes; make test-web runs them (WEFT_REQUIRE=CHROMIUM)")
+	}
 	path, err := Find()
 	if err != nil {
 		return nil, err
