@@ -139,23 +139,37 @@ func askTint(_ string, files []string) (refused []string, err error) {
 	}
 	for at := 0; at < len(files); at += perProcess {
 		part := files[at:min(at+perProcess, len(files))]
-		out, err := exec.Command("node", append([]string{script}, part...)...).Output()
-		if err != nil { // Dawn aborts now and then when the machine is busy
-			if out, err = exec.Command("node", append([]string{script}, part...)...).Output(); err != nil {
-				return nil, fmt.Errorf("node %s: %w", script, err)
+		found, err := node(script, part)
+		if err != nil {
+			if found, err = node(script, part); err != nil {
+				return nil, err
 			}
 		}
-		for line := range bytes.Lines(out) {
-			var m struct {
-				File, Message string
-				Line          int
-			}
-			if json.Unmarshal(line, &m) == nil {
-				refused = append(refused, fmt.Sprintf("%s:%d: %s", filepath.Base(m.File), m.Line, m.Message))
-			}
-		}
+		refused = append(refused, found...)
 	}
 	return refused, nil
+}
+
+// node runs the script; what counts is that it came to its end, not how the process ended.
+func node(script string, files []string) (refused []string, err error) {
+	var stderr bytes.Buffer
+	cmd := exec.Command("node", append([]string{script}, files...)...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	for line := range bytes.Lines(out) {
+		var m struct {
+			File, Message string
+			Line, Done    int
+		}
+		switch {
+		case json.Unmarshal(line, &m) != nil:
+		case m.Done == len(files):
+			return refused, nil
+		default:
+			refused = append(refused, fmt.Sprintf("%s:%d: %s", filepath.Base(m.File), m.Line, m.Message))
+		}
+	}
+	return nil, fmt.Errorf("node %s: %w\n%s", script, err, &stderr)
 }
 
 // askNaga translates each shader; naga rejects the line that browsers demand for subgroups.
