@@ -18,7 +18,14 @@ type header struct {
 const (
 	magic      = "\xf1\xff\xff\xff\x00\x00\x01\x08"
 	recordSize = 44
-	inlining   = 2 // the number of the table that says what was inlined where
+	none       = 0xffffffff // where a record has no data
+)
+
+// What of a record serves people only, or what js/wasm has not: tables of what was inlined, of arguments that are
+// alive, and of places where a thread may be interrupted; and the data that goes with them (internal/abi, symtab.go).
+var (
+	vainTables = map[int]bool{0: true, 2: true, 3: true}
+	vainData   = map[int]bool{3: true, 5: true, 6: true, 7: true}
 )
 
 // forgetLines empties what serves people. Where the table has another form than this, nothing is changed: the
@@ -68,12 +75,12 @@ type forgetter struct {
 func (f *forgetter) function(r []byte) bool {
 	f.found = append(f.found, len(f.records)-len(r))
 	n := int(binary.LittleEndian.Uint32(r[28:]))
-	if recordSize+4*n > len(r) {
+	if recordSize+4*(n+int(r[recordSize-1])) > len(r) {
 		return false
 	}
 	ok := f.keep(binary.LittleEndian.Uint32(r[16:])) // sizes of frames
 	for i := range n {
-		if i != inlining {
+		if !vainTables[i] {
 			ok = ok && f.keep(binary.LittleEndian.Uint32(r[recordSize+4*i:]))
 		}
 	}
@@ -113,12 +120,20 @@ func (f *forgetter) keep(at uint32) bool {
 	}
 }
 
-// forgetRecord clears name, file and line of a function.
+// forgetRecord clears name, file and line of a function, and which tables serve people.
 func forgetRecord(r []byte) {
 	clear(r[4:8])   // name
 	clear(r[20:28]) // tables of files and lines
 	clear(r[32:40]) // unit, first line
-	if binary.LittleEndian.Uint32(r[28:]) > inlining {
-		clear(r[recordSize+4*inlining : recordSize+4*inlining+4])
+	tables, data := int(binary.LittleEndian.Uint32(r[28:])), int(r[recordSize-1])
+	for i := range tables {
+		if vainTables[i] {
+			clear(r[recordSize+4*i : recordSize+4*i+4])
+		}
+	}
+	for i := range data {
+		if vainData[i] {
+			binary.LittleEndian.PutUint32(r[recordSize+4*(tables+i):], none)
+		}
 	}
 }

@@ -3,9 +3,10 @@
 //	go run ./wasm/pack -o site/dist            build
 //	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
 //
-// The engine is made small for the way to the reader: functions are not inlined where that costs more bytes than it
-// saves time, the tables that say which line an instruction came from are emptied (nobody sees Go's stack traces in a
-// page), and the data is written in few pieces instead of tens of thousands, which compresses better.
+// The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
+// WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
+// page's sandbox); the tables that say which line an instruction came from are emptied (nobody sees Go's stack traces in
+// a page); functions that a page never calls are left out; and the module is packed, see returns.go.
 package main
 
 import (
@@ -43,9 +44,6 @@ var (
 	player  = []string{"player.js", "glue.js"}
 )
 
-// hot are packages whose speed matters more than their size.
-var hot = []string{"uop", "rewrite"}
-
 func build(out string, names bool) error {
 	root, err := output("go", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
@@ -60,10 +58,7 @@ func build(out string, names bool) error {
 	}
 	whole := filepath.Join(out, "weft.wasm.whole")
 	defer os.Remove(whole)
-	args := []string{"build", "-C", root, "-trimpath", "-ldflags=-s -w", "-gcflags=all=-l"}
-	for _, p := range hot {
-		args = append(args, "-gcflags=github.com/weft-ml/weft/"+p+"=")
-	}
+	args := []string{"build", "-C", root, "-trimpath", "-ldflags=-w", "-gcflags=all=-l -d=disablenil"}
 	absolute, err := filepath.Abs(whole)
 	if err != nil {
 		return err
@@ -97,6 +92,9 @@ func build(out string, names bool) error {
 		if err != nil {
 			return err
 		}
+		if strings.HasSuffix(to, ".js") {
+			data = withoutComments(data)
+		}
 		if to == "worker.js" {
 			data = bytes.Replace(data, []byte("const size = 0"), fmt.Appendf(nil, "const size = %d", len(module)), 1)
 		}
@@ -113,4 +111,28 @@ func output(name string, args ...string) (string, error) {
 		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// license recognises the notice of Go's authors, which stays.
+func license(line []byte) bool {
+	return bytes.Contains(line, []byte("Copyright")) || bytes.Contains(line, []byte("license"))
+}
+
+// withoutComments drops the lines of a script that are only comments, and what they are indented by.
+func withoutComments(script []byte) []byte {
+	var out []byte
+	block := false
+	for line := range bytes.Lines(script) {
+		text := bytes.TrimLeft(line, " \t")
+		switch {
+		case block:
+			block = !bytes.Contains(text, []byte("*/"))
+		case bytes.HasPrefix(text, []byte("/*")):
+			block = !bytes.Contains(text, []byte("*/"))
+		case bytes.HasPrefix(text, []byte("//")) && !license(text), len(bytes.TrimSpace(text)) == 0:
+		default:
+			out = append(out, text...)
+		}
+	}
+	return out
 }

@@ -9,6 +9,7 @@ import (
 
 const (
 	customSection = 0
+	importSection = 2
 	dataSection   = 11
 )
 
@@ -19,6 +20,7 @@ func squeeze(module []byte, names bool) ([]byte, error) {
 		return nil, errors.New("this is no WebAssembly module")
 	}
 	out := mark(module)
+	known, imported := functionNames(module), 0
 	r := &reader{b: module, at: 8}
 	for r.at < len(r.b) {
 		id := r.byte()
@@ -30,7 +32,13 @@ func squeeze(module []byte, names bool) ([]byte, error) {
 		switch id {
 		case customSection:
 			continue
+		case importSection:
+			imported = importedFunctions(body)
 		case codeSection:
+			if !names {
+				body = shake(body, known, imported)
+			}
+			size = len(body)
 			var err error
 			if body, err = dropReturns(body); err != nil {
 				return nil, fmt.Errorf("code: %w", err)
