@@ -51,8 +51,11 @@ func chooseGrid(spec *Spec, target *Target) []Move {
 	g := &gridder{chooser: chooser{kernel: k, g: k.groups[0]}}
 	g.look()
 	moves := g.threads()
-	more := slices.Concat(moves, g.unroll())
-	for _, m := range [][]Move{more, moves} {
+	more := g.unroll()
+	if more == nil && !target.NoOpt {
+		more = g.blocks()
+	}
+	for _, m := range [][]Move{slices.Concat(moves, more), moves} {
 		if Legal(spec, m, target) == nil {
 			return m
 		}
@@ -243,7 +246,7 @@ func (g *gridder) unroll() []Move {
 		outer[r] = true
 	}
 	factors := map[*reduction]int{}
-	if g.iterations(factors) < most/4 {
+	if g.iterations(factors) < most*3/4 {
 		return nil
 	}
 	for _, inner := range []bool{true, false} {
