@@ -51,16 +51,27 @@ func chooseGrid(spec *Spec, target *Target) []Move {
 	g := &gridder{chooser: chooser{kernel: k, g: k.groups[0]}}
 	g.look()
 	moves := g.threads()
-	more := g.unroll()
-	if more == nil && !target.NoOpt {
-		more = g.blocks()
+	if target.NoOpt {
+		return g.first(spec, slices.Concat(moves, g.unroll()), moves)
 	}
-	for _, m := range [][]Move{slices.Concat(moves, more), moves} {
-		if Legal(spec, m, target) == nil {
-			return m
+	return g.first(spec, slices.Concat(moves, g.blocks()), slices.Concat(moves, g.unroll()), moves)
+}
+
+// first gives the first moves that can be applied and keep within the iterations of an invocation, or, if there are
+// none, the last ones that can be applied.
+func (g *gridder) first(spec *Spec, choices ...[]Move) (out []Move) {
+	most := g.target.Limits.Iterations
+	for _, m := range choices {
+		b, err := lowerTo(spec, m, g.target, treePasses)
+		if err != nil {
+			continue
+		}
+		out = m
+		if most == 0 || countIterations(b.body) <= most {
+			break
 		}
 	}
-	return nil
+	return out
 }
 
 // gridder chooses moves for a Grid.
@@ -246,7 +257,7 @@ func (g *gridder) unroll() []Move {
 		outer[r] = true
 	}
 	factors := map[*reduction]int{}
-	if g.iterations(factors) < most*3/4 {
+	if g.iterations(factors) < most/4 {
 		return nil
 	}
 	for _, inner := range []bool{true, false} {

@@ -59,9 +59,12 @@ func Lower(spec *Spec, moves []Move, target *Target) (p *Program, err error) {
 
 // Legal says why moves cannot be applied to a Spec, or nil. It has no effect.
 func Legal(spec *Spec, moves []Move, target *Target) error {
-	_, err := lowerTo(spec, moves, target, 3)
+	_, err := lowerTo(spec, moves, target, treePasses)
 	return err
 }
+
+// treePasses is how many passes end in a tree of loops.
+const treePasses = 3
 
 // lowerTo runs the first n passes.
 func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err error) {
