@@ -2,6 +2,7 @@
 #
 #   make run      train on the built-in synthetic digits and show what the network sees
 #   make test     all tests
+#   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make test-web the tests in a real browser: needs Chromium, takes minutes
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
 #   make bench    the benchmark cases of the command line
@@ -16,13 +17,19 @@ SHELL   = /bin/bash -o pipefail
 
 PORT    ?= 8080
 
-.PHONY: run test test-web check bench kernels wasm site serve compiler gpu fmt vet race nocgo cross
+.PHONY: run test test-cogentcore test-web check bench kernels wasm site serve compiler gpu fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
 
 test: compiler gpu
 	$(GO) test -timeout 30m ./...
+	@$(MAKE) --no-print-directory test-cogentcore
+
+# One program cannot link both GPU libraries, so this is a build of its own. It needs cgo.
+test-cogentcore: compiler gpu
+	$(GO) test -tags cogentcore -count=1 -v -run 'Smoke|Realize|Wrong|Transport' ./backends/webgpu | \
+		sed -E '/^(=== | +--- PASS|error: XDG)/d'
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler
@@ -61,6 +68,7 @@ fmt:
 
 vet:
 	$(GO) vet ./...
+	$(GO) vet -tags cogentcore ./runtime/webgpu/... ./backends/... ./cmd/...
 
 # The packages with goroutines or locks. The race detector needs cgo.
 race:

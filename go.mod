@@ -3,6 +3,7 @@ module github.com/weft-ml/weft
 go 1.26.0
 
 require (
+	github.com/cogentcore/webgpu v0.23.0
 	github.com/ebitengine/purego v0.11.3
 	github.com/oliverbestmann/webgpu v1.36.0
 	github.com/schollz/progressbar/v3 v3.19.1

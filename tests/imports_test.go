@@ -54,10 +54,12 @@ var mayImport = map[string]string{
 	"runtime/webgpu/wgpu": "runtime/webgpu plan",
 	"runtime/webgpu/page": "runtime/webgpu runtime plan",
 
+	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
+
 	"engine":   "schedule codegen symbolic rewrite uop dtype plan runtime",
 	"backends": "engine codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
 
-	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu plan",
+	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu runtime/webgpu/cogentcore plan",
 
 	"backends/page": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu/page plan",
 
@@ -84,6 +86,7 @@ var homes = map[string]string{
 	"github.com/ebitengine/purego":      "runtime/native",
 	"github.com/tetratelabs/wazero":     "runtime/wasm",
 	"github.com/oliverbestmann/webgpu":  "runtime/webgpu/wgpu",
+	"github.com/cogentcore/webgpu":      "runtime/webgpu/cogentcore",
 	"golang.org/x/image":                "data",
 	"golang.org/x/sys":                  "runtime cmd",
 	"golang.org/x/term":                 "cmd",

@@ -3,7 +3,8 @@
 //
 //	import _ "github.com/weft-ml/weft/backends/webgpu"
 //
-// It pairs the language with the machine and refuses to do anything else.
+// Programs built with the tag cogentcore go through another GPU library. The package pairs the language with the
+// machine and refuses to do anything else.
 package webgpu
 
 import (
@@ -15,7 +16,6 @@ import (
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime/webgpu"
-	"github.com/weft-ml/weft/runtime/webgpu/wgpu"
 )
 
 func init() {
@@ -24,7 +24,7 @@ func init() {
 
 // open is WGSL on the adapter named by WEFT_ADAPTER (part of its name), else on the fastest kind there is.
 func open(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
-	t, err := wgpu.Open(wgpu.Options{Adapter: os.Getenv("WEFT_ADAPTER")})
+	t, err := connect(os.Getenv("WEFT_ADAPTER"))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", webgpu.Name, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +39,10 @@ type (
 		p      *wgpu.ComputePipeline
 		layout *wgpu.BindGroupLayout
 	}
-	group struct{ g *wgpu.BindGroup }
+	group struct {
+		g       *wgpu.BindGroup
+		entries []webgpu.Entry // the buffers live as long
+	}
 )
 
 func (b *buffer) Release()   { b.b.Release() }
@@ -75,7 +77,9 @@ func Open(o Options) (webgpu.Transport, error) {
 		}
 	}
 	if t.device, err = t.adapter.RequestDevice(desc); err != nil {
-		return nil, fmt.Errorf("%s refuses a device: %w", t.info.Name, err)
+		t.adapter.Release()
+		t.instance.Release()
+		return nil, fmt.Errorf("%s refuses a device with its own limits: %w", t.info.Name, err)
 	}
 	t.queue = t.device.GetQueue()
 	return t, nil
@@ -83,31 +87,25 @@ func Open(o Options) (webgpu.Transport, error) {
 
 func (t *transport) choose(o Options) (*wgpu.Adapter, error) {
 	all := t.instance.EnumerateAdapters(&wgpu.InstanceEnumerateAdapterOptons{Backends: backends})
-	var best *wgpu.Adapter
-	var names []string
-	score := -1
-	for _, a := range all {
-		i := a.GetInfo()
-		names = append(names, i.Device)
-		if o.Adapter != "" && !strings.Contains(strings.ToLower(i.Device), strings.ToLower(o.Adapter)) {
-			continue
-		}
-		s := map[wgpu.AdapterType]int{wgpu.AdapterTypeDiscreteGPU: 3, wgpu.AdapterTypeIntegratedGPU: 2, wgpu.AdapterTypeCPU: 0}[i.AdapterType]
-		if i.AdapterType == wgpu.AdapterTypeUnknown {
-			s = 1
-		}
-		if s > score {
-			best, score = a, s
+	found := make([]webgpu.Candidate, len(all))
+	for i, a := range all {
+		info := a.GetInfo()
+		found[i] = webgpu.Candidate{Name: info.Device, Kind: kinds[info.AdapterType]}
+	}
+	best, err := webgpu.Choose(found, o.Adapter)
+	for i, a := range all {
+		if err != nil || i != best {
+			a.Release()
 		}
 	}
-	switch {
-	case best != nil:
-		return best, nil
-	case len(names) == 0:
-		return nil, errors.New("no adapter found: install a Vulkan driver (on Debian without a GPU: apt-get install mesa-vulkan-drivers libvulkan1)")
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no adapter is called %q; there are %s", o.Adapter, strings.Join(names, ", "))
+	return all[best], nil
 }
+
+var kinds = map[wgpu.AdapterType]webgpu.Kind{wgpu.AdapterTypeDiscreteGPU: webgpu.Discrete, wgpu.AdapterTypeIntegratedGPU: webgpu.Integrated,
+	wgpu.AdapterTypeUnknown: webgpu.Other}
 
 func (t *transport) describe() {
 	i, l := t.adapter.GetInfo(), t.adapter.GetLimits()
@@ -121,22 +119,12 @@ func (t *transport) describe() {
 			Shared: int64(l.MaxComputeWorkgroupStorageSize),
 		},
 	}
-	if strings.Contains(i.Device, "llvmpipe") {
-		t.info.Limits.Iterations, t.info.Tile = llvmpipeIterations, llvmpipeTile
-	}
+	t.info.Known()
 	for _, f := range t.adapter.GetFeatures() {
 		t.info.F16 = t.info.F16 || f == wgpu.FeatureNameShaderF16
 		t.info.Subgroup = t.info.Subgroup || f == wgpu.FeatureNameSubgroups
 	}
 }
-
-// llvmpipeIterations: LP_MAX_TGSI_LOOP_ITERATIONS of Mesa. An invocation is stopped without a word after that
-// many iterations of all its loops together.
-const llvmpipeIterations = 65535
-
-// llvmpipeTile: it loads each element of each invocation in a loop of its own, some thirty times the price of a
-// multiply-add, so large tiles pay although they do not fit the registers (16×16: 6.8 GFLOP a processor second, 8×8: 3.3).
-const llvmpipeTile = 256
 
 func (t *transport) Adapter() webgpu.Adapter { return t.info }
 
@@ -197,7 +185,7 @@ func (t *transport) Group(p webgpu.Pipeline, entries []webgpu.Entry) (webgpu.Gro
 	if err != nil {
 		return nil, err
 	}
-	return &group{g}, nil
+	return &group{g, entries}, nil
 }
 
 func (t *transport) Write(b webgpu.Buffer, at int64, data []byte) error {

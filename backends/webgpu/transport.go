@@ -1,0 +1,11 @@
+//go:build !cogentcore
+
+package webgpu
+
+import (
+	"github.com/weft-ml/weft/runtime/webgpu"
+	"github.com/weft-ml/weft/runtime/webgpu/wgpu"
+)
+
+// connect opens the adapter whose name contains name.
+func connect(name string) (webgpu.Transport, error) { return wgpu.Open(wgpu.Options{Adapter: name}) }

@@ -1,0 +1,70 @@
+package webgpu
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// Kind is what an adapter is; of several the greatest is taken.
+type Kind uint8
+
+const (
+	OnProcessor Kind = iota // a software renderer
+	Other
+	Integrated
+	Discrete
+)
+
+// Candidate is an adapter that a native transport found.
+type Candidate struct {
+	Name string
+	Kind Kind
+}
+
+// Choose gives the position of the adapter to take: the fastest kind among those whose names contain name.
+func Choose(all []Candidate, name string) (int, error) {
+	best := -1
+	var names []string
+	for i, c := range all {
+		names = append(names, c.Name)
+		if strings.Contains(strings.ToLower(c.Name), strings.ToLower(name)) && (best < 0 || c.Kind > all[best].Kind) {
+			best = i
+		}
+	}
+	switch {
+	case best >= 0:
+		return best, nil
+	case len(all) > 0:
+		return 0, fmt.Errorf("no graphics adapter is called %q; there are %s", name, strings.Join(names, ", "))
+	}
+	return 0, noAdapter(runtime.GOOS)
+}
+
+func noAdapter(system string) error {
+	const none = "no graphics adapter found: "
+	switch system {
+	case "darwin":
+		return errors.New(none + "Metal offers none here (a virtual machine without graphics?); use another device")
+	case "windows":
+		return errors.New(none + "install the graphics card's driver with Direct3D 12 or Vulkan, or use another device")
+	}
+	return errors.New(none + "install a Vulkan driver (on Debian, with or without a GPU: apt-get install mesa-vulkan-drivers libvulkan1)" +
+		" and see that VK_ICD_FILENAMES and VK_DRIVER_FILES, if set, name its file")
+}
+
+// Known adds what is known of a driver and cannot be asked.
+func (a *Adapter) Known() {
+	if strings.Contains(a.Name, "llvmpipe") {
+		a.Limits.Iterations, a.Tile = llvmpipeIterations, llvmpipeTile
+	}
+}
+
+// llvmpipeIterations: LP_MAX_TGSI_LOOP_ITERATIONS of Mesa. An invocation is stopped without a word after that
+// many iterations of all its loops together.
+const llvmpipeIterations = 65535
+
+// llvmpipeTile: it loads each element of each invocation in a loop of its own, some thirty times the price of a
+// multiply-add, so large tiles pay although they do not fit the registers (16×16: 6.8 GFLOP a processor second, 8×8: 3.3).
+const llvmpipeTile = 256
