@@ -3,13 +3,10 @@
 package wgpu
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
-	"runtime"
+	"strings"
 	"sync"
-	"time"
 
 	"github.com/oliverbestmann/webgpu/wgpu"
 
@@ -64,13 +61,7 @@ func Open(o Options) (webgpu.Transport, error) {
 	}
 	t.describe()
 	limits := t.adapter.GetLimits()
-	desc := &wgpu.DeviceDescriptor{RequiredLimits: &limits, DeviceLostCallback: func(_ wgpu.DeviceLostReason, message string) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.lost == nil {
-			t.lost = errors.New(message)
-		}
-	}}
+	desc := &wgpu.DeviceDescriptor{RequiredLimits: &limits}
 	for _, f := range t.adapter.GetFeatures() {
 		if f == wgpu.FeatureNameShaderF16 || f == wgpu.FeatureNameSubgroups || f == wgpu.FeatureNameTimestampQuery {
 			desc.RequiredFeatures = append(desc.RequiredFeatures, f)
@@ -134,19 +125,51 @@ func (t *transport) Lost() error {
 	return t.lost
 }
 
+// note keeps an error that says that the device is gone. The binding's callback for that cannot be used: it is called
+// from within calls that the binding declares not to call back, which ends the program.
+func (t *transport) note(err error) error {
+	if err != nil && strings.Contains(err.Error(), "device is lost") {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.lost == nil {
+			t.lost = err
+		}
+	}
+	return err
+}
+
 func (t *transport) Buffer(bytes int64, use webgpu.Use) (webgpu.Buffer, error) {
 	usage := wgpu.BufferUsageStorage | wgpu.BufferUsageCopySrc | wgpu.BufferUsageCopyDst
 	if use == webgpu.Uniform {
 		usage = wgpu.BufferUsageUniform | wgpu.BufferUsageCopyDst
 	}
-	b, err := t.device.TryCreateBuffer(&wgpu.BufferDescriptor{Usage: usage, Size: uint64(bytes)})
+	b, err := t.create(usage, uint64(bytes))
 	if err != nil {
 		return nil, err
 	}
 	return &buffer{b}, nil
 }
 
-func (t *transport) Pipeline(source, entry string, binds []webgpu.Bind) (webgpu.Pipeline, error) {
+func (t *transport) create(usage wgpu.BufferUsage, bytes uint64) (b *wgpu.Buffer, err error) {
+	err = t.guarded(func() (err error) {
+		b, err = t.device.TryCreateBuffer(&wgpu.BufferDescriptor{Usage: usage, Size: bytes})
+		return err
+	})
+	if err != nil && b != nil {
+		b.Release()
+	}
+	return b, err
+}
+
+var bindings = map[webgpu.Bind]wgpu.BufferBindingType{webgpu.BindUniform: wgpu.BufferBindingTypeUniform,
+	webgpu.BindRead: wgpu.BufferBindingTypeReadOnlyStorage, webgpu.BindReadWrite: wgpu.BufferBindingTypeStorage}
+
+func (t *transport) Pipeline(source, entry string, binds []webgpu.Bind) (p webgpu.Pipeline, err error) {
+	err = t.guarded(func() (err error) { p, err = t.pipeline(source, entry, binds); return err })
+	return p, err
+}
+
+func (t *transport) pipeline(source, entry string, binds []webgpu.Bind) (webgpu.Pipeline, error) {
 	module, err := t.device.TryCreateShaderModule(&wgpu.ShaderModuleDescriptor{Label: entry, WGSLSource: &wgpu.ShaderSourceWGSL{Code: source}})
 	if err != nil {
 		return nil, err
@@ -155,8 +178,7 @@ func (t *transport) Pipeline(source, entry string, binds []webgpu.Bind) (webgpu.
 	entries := make([]wgpu.BindGroupLayoutEntry, len(binds))
 	for i, b := range binds {
 		entries[i] = wgpu.BindGroupLayoutEntry{Binding: uint32(i), Visibility: wgpu.ShaderStageCompute}
-		entries[i].Buffer.Type = map[webgpu.Bind]wgpu.BufferBindingType{webgpu.BindUniform: wgpu.BufferBindingTypeUniform,
-			webgpu.BindRead: wgpu.BufferBindingTypeReadOnlyStorage, webgpu.BindReadWrite: wgpu.BufferBindingTypeStorage}[b]
+		entries[i].Buffer.Type = bindings[b]
 	}
 	layout, err := t.device.TryCreateBindGroupLayout(&wgpu.BindGroupLayoutDescriptor{Entries: entries})
 	if err != nil {
@@ -181,7 +203,11 @@ func (t *transport) Group(p webgpu.Pipeline, entries []webgpu.Entry) (webgpu.Gro
 	for i, e := range entries {
 		list[i] = wgpu.BindGroupEntry{Binding: uint32(i), Buffer: e.Buffer.(*buffer).b, Offset: uint64(e.At), Size: uint64(e.Size)}
 	}
-	g, err := t.device.TryCreateBindGroup(&wgpu.BindGroupDescriptor{Layout: p.(*pipeline).layout, Entries: list})
+	var g *wgpu.BindGroup
+	err := t.guarded(func() (err error) {
+		g, err = t.device.TryCreateBindGroup(&wgpu.BindGroupDescriptor{Layout: p.(*pipeline).layout, Entries: list})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -189,139 +215,5 @@ func (t *transport) Group(p webgpu.Pipeline, entries []webgpu.Entry) (webgpu.Gro
 }
 
 func (t *transport) Write(b webgpu.Buffer, at int64, data []byte) error {
-	return t.queue.TryWriteBuffer(b.(*buffer).b, uint64(at), data)
-}
-
-// Submit records all dispatches between copies in one pass.
-func (t *transport) Submit(commands []webgpu.Command) error {
-	if err := t.Lost(); err != nil {
-		return err
-	}
-	enc, err := t.device.TryCreateCommandEncoder(nil)
-	if err != nil {
-		return err
-	}
-	defer enc.Release()
-	var pass *wgpu.ComputePassEncoder
-	end := func() error {
-		if pass == nil {
-			return nil
-		}
-		err := pass.TryEnd()
-		pass.Release()
-		pass = nil
-		return err
-	}
-	held := make([]any, 0, 2*len(commands)+1)
-	for _, c := range commands {
-		if c.Pipeline == nil {
-			if err := end(); err != nil {
-				return err
-			}
-			to, from := c.To.(*buffer), c.From.(*buffer)
-			if err := enc.TryCopyBufferToBuffer(from.b, uint64(c.FromAt), to.b, uint64(c.ToAt), uint64(c.Bytes)); err != nil {
-				return err
-			}
-			held = append(held, to, from)
-			continue
-		}
-		if pass == nil {
-			pass = enc.BeginComputePass(nil)
-		}
-		p, g := c.Pipeline.(*pipeline), c.Group.(*group)
-		pass.SetPipeline(p.p)
-		pass.SetBindGroup(0, g.g, nil)
-		pass.DispatchWorkgroups(c.Grid[0], c.Grid[1], c.Grid[2])
-		held = append(held, p, g)
-	}
-	if err := end(); err != nil {
-		return err
-	}
-	done, err := enc.TryFinish(nil)
-	if err != nil {
-		return err
-	}
-	t.queue.Submit(done)
-	t.inFlight = append(t.inFlight, append(held, done))
-	if len(t.inFlight) >= 256 {
-		return t.Wait(context.Background())
-	}
-	return nil
-}
-
-func (t *transport) Read(ctx context.Context, dst []byte, b webgpu.Buffer, at int64) error {
-	size := uint64(len(dst))
-	if t.stagingBytes < size {
-		if t.staging != nil {
-			t.staging.Release()
-		}
-		t.stagingBytes = max(64<<10, size)
-		var err error
-		t.staging, err = t.device.TryCreateBuffer(&wgpu.BufferDescriptor{Usage: wgpu.BufferUsageMapRead | wgpu.BufferUsageCopyDst, Size: t.stagingBytes})
-		if err != nil {
-			t.staging, t.stagingBytes = nil, 0
-			return err
-		}
-	}
-	if err := t.Submit([]webgpu.Command{{To: &buffer{t.staging}, From: b, FromAt: at, Bytes: int64(size)}}); err != nil {
-		return err
-	}
-	status, mapped := wgpu.MapAsyncStatus(0), false
-	err := t.staging.TryMapAsync(wgpu.MapModeRead, 0, size, func(s wgpu.MapAsyncStatus) { status, mapped = s, true })
-	if err != nil {
-		return err
-	}
-	if err := t.waitFor(ctx, func() bool { return mapped }); err != nil {
-		t.staging, t.stagingBytes = nil, 0 // perhaps still to be mapped
-		return err
-	}
-	if status != wgpu.MapAsyncStatusSuccess {
-		return fmt.Errorf("the buffer could not be read: %v", status)
-	}
-	copy(dst, t.staging.GetMappedRange(0, uint(size)))
-	return t.staging.TryUnmap()
-}
-
-// Wait polls until the queue is empty, so that a context can end it: work that was submitted goes on. A poll that
-// waits gives up after some seconds, so one is not enough.
-func (t *transport) Wait(ctx context.Context) error {
-	return t.waitFor(ctx, func() bool { return true })
-}
-
-// waitFor waits for the queue, and for what its callbacks make true.
-func (t *transport) waitFor(ctx context.Context, done func() bool) error {
-	pause := 20 * time.Microsecond
-	for {
-		if t.device.Poll(ctx.Done() == nil, nil) && done() {
-			break
-		}
-		if err := t.Lost(); err != nil {
-			return err
-		}
-		if ctx.Done() == nil {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-			pause = min(2*pause, 2*time.Millisecond)
-		}
-	}
-	runtime.KeepAlive(t.inFlight)
-	t.inFlight = nil
-	return t.Lost()
-}
-
-func (t *transport) Close() {
-	if err := t.Wait(context.Background()); err != nil {
-		t.inFlight = nil // nothing runs on a device that is lost
-	}
-	if t.staging != nil {
-		t.staging.Release()
-	}
-	t.queue.Release()
-	t.device.Release()
-	t.adapter.Release()
-	t.instance.Release()
+	return t.guarded(func() error { return t.queue.TryWriteBuffer(b.(*buffer).b, uint64(at), data) })
 }

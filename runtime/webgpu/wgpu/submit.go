@@ -1,0 +1,174 @@
+//go:build cgo && ((linux && (amd64 || arm64)) || darwin || (windows && (amd64 || arm64)))
+
+package wgpu
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/oliverbestmann/webgpu/wgpu"
+
+	"github.com/weft-ml/weft/runtime/webgpu"
+)
+
+// most is how many submissions may be queued before they are waited for.
+const most = 256
+
+// Submit records all dispatches between copies in one pass.
+func (t *transport) Submit(commands []webgpu.Command) error {
+	if err := t.Lost(); err != nil {
+		return err
+	}
+	var done *wgpu.CommandBuffer
+	var held []any
+	err := t.guarded(func() (err error) {
+		done, held, err = t.record(commands)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.queue.Submit(done)
+	t.inFlight = append(t.inFlight, append(held, done))
+	if len(t.inFlight) >= most {
+		return t.Wait(context.Background())
+	}
+	return nil
+}
+
+// record encodes the commands, and gives what they use.
+func (t *transport) record(commands []webgpu.Command) (done *wgpu.CommandBuffer, held []any, err error) {
+	enc, err := t.device.TryCreateCommandEncoder(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer enc.Release()
+	var pass *wgpu.ComputePassEncoder
+	end := func() error {
+		if pass == nil {
+			return nil
+		}
+		err := pass.TryEnd()
+		pass.Release()
+		pass = nil
+		return err
+	}
+	held = make([]any, 0, 2*len(commands)+1)
+	for _, c := range commands {
+		if c.Pipeline == nil {
+			if err := end(); err != nil {
+				return nil, nil, err
+			}
+			to, from := c.To.(*buffer), c.From.(*buffer)
+			if err := enc.TryCopyBufferToBuffer(from.b, uint64(c.FromAt), to.b, uint64(c.ToAt), uint64(c.Bytes)); err != nil {
+				return nil, nil, err
+			}
+			held = append(held, to, from)
+			continue
+		}
+		if pass == nil {
+			pass = enc.BeginComputePass(nil)
+		}
+		p, g := c.Pipeline.(*pipeline), c.Group.(*group)
+		pass.SetPipeline(p.p)
+		pass.SetBindGroup(0, g.g, nil)
+		pass.DispatchWorkgroups(c.Grid[0], c.Grid[1], c.Grid[2])
+		held = append(held, p, g)
+	}
+	if err := end(); err != nil {
+		return nil, nil, err
+	}
+	done, err = enc.TryFinish(nil)
+	return done, held, err
+}
+
+func (t *transport) Read(ctx context.Context, dst []byte, b webgpu.Buffer, at int64) error {
+	size := uint64(len(dst))
+	if t.stagingBytes < size {
+		if t.staging != nil {
+			t.staging.Release()
+		}
+		t.staging, t.stagingBytes = nil, 0
+		staging, err := t.create(wgpu.BufferUsageMapRead|wgpu.BufferUsageCopyDst, max(64<<10, size))
+		if err != nil {
+			return err
+		}
+		t.staging, t.stagingBytes = staging, max(64<<10, size)
+	}
+	if err := t.Submit([]webgpu.Command{{To: &buffer{t.staging}, From: b, FromAt: at, Bytes: int64(size)}}); err != nil {
+		return err
+	}
+	status, mapped := wgpu.MapAsyncStatus(0), false
+	err := t.guarded(func() error {
+		return t.staging.TryMapAsync(wgpu.MapModeRead, 0, size, func(s wgpu.MapAsyncStatus) { status, mapped = s, true })
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.waitFor(ctx, func() bool { return mapped }); err != nil {
+		t.staging, t.stagingBytes = nil, 0 // perhaps still to be mapped
+		return err
+	}
+	if status != wgpu.MapAsyncStatusSuccess {
+		return fmt.Errorf("the buffer could not be read: %v", status)
+	}
+	copy(dst, t.staging.GetMappedRange(0, uint(size)))
+	return t.staging.TryUnmap()
+}
+
+// Wait polls until the queue is empty, so that a context can end it: work that was submitted goes on. A poll that
+// waits gives up after some seconds, so one is not enough.
+func (t *transport) Wait(ctx context.Context) error {
+	return t.waitFor(ctx, func() bool { return true })
+}
+
+// waitFor waits for the queue, and for what its callbacks make true.
+func (t *transport) waitFor(ctx context.Context, done func() bool) error {
+	pause := 20 * time.Microsecond
+	for {
+		if t.device.Poll(ctx.Done() == nil, nil) && done() {
+			break
+		}
+		if err := t.Lost(); err != nil {
+			return err
+		}
+		if ctx.Done() == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+			pause = min(2*pause, 2*time.Millisecond)
+		}
+	}
+	runtime.KeepAlive(t.inFlight)
+	t.inFlight = nil
+	return t.alive()
+}
+
+// alive asks whether the device is there: waiting for one that is lost ends without an error.
+func (t *transport) alive() error {
+	return t.guarded(func() error {
+		done, _, err := t.record(nil)
+		if done != nil {
+			done.Release()
+		}
+		return err
+	})
+}
+
+func (t *transport) Close() {
+	if err := t.Wait(context.Background()); err != nil {
+		t.inFlight = nil // nothing runs on a device that is lost
+	}
+	if t.staging != nil {
+		t.staging.Release()
+	}
+	t.queue.Release()
+	t.device.Release()
+	t.adapter.Release()
+	t.instance.Release()
+}
