@@ -165,11 +165,11 @@ func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, err
 			bound[c.rebind[i]] = s
 		}
 	}
-	return c.replay(bound, inputs)
+	return c.replay(ctx, bound, inputs)
 }
 
 // replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
-func (c *Captured) replay(bound []*storage, inputs []*uop.UOp) ([]*uop.UOp, error) {
+func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp) ([]*uop.UOp, error) {
 	e := c.engine
 	targets := make([]target, len(c.targets))
 	stand := map[*uop.UOp]*uop.UOp{}
@@ -179,7 +179,7 @@ func (c *Captured) replay(bound []*storage, inputs []*uop.UOp) ([]*uop.UOp, erro
 		targets[i].node = arena.Param(i, t.node.Shape().Numel(), t.node.DType()).Reshape(t.node.Shape()...)
 		stand[t.node] = targets[i].node
 	}
-	if err := e.run(c.plan, bound, targets); err != nil {
+	if err := e.run(ctx, c.plan, bound, targets); err != nil {
 		return nil, err
 	}
 	outs := make([]*uop.UOp, len(c.outs))
@@ -221,7 +221,7 @@ func (e *Engine) Rewrite(u *uop.UOp, data []byte) error {
 	if s == nil || s.engine != e {
 		return fmt.Errorf("BUG: rewrite of %v, which is not in memory on %s", u, e.name)
 	}
-	return e.machine.Device.Write(s.mem, 0, data)
+	return e.write(s, data)
 }
 
 // Kernels is the number of kernel launches of one run.

@@ -33,6 +33,8 @@ type Options struct {
 	StoreAll    bool   // no fusion: every node that computes is stored (tests)
 	Debug       int    // 0 … 6, see the architecture
 	Log         io.Writer
+	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
+	Recovered func(r Recovery)
 }
 
 // Machine is an opened backend: a device and the compiler for it.
@@ -45,6 +47,8 @@ type Machine struct {
 	Finish func(p *plan.Plan)
 	// Evaluate is set instead of Target and Render where graphs are evaluated directly (REF).
 	Evaluate func(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value
+	// MayBeLost is set where calls of the device may fail with a runtime.Lost, and Open then opens another.
+	MayBeLost bool
 }
 
 // Backend is how a device is opened. Default backends are tried in the order of Rank; a Rank of 0 is never chosen
@@ -174,9 +178,12 @@ func choose() (*Engine, error) {
 type Engine struct {
 	name    string
 	opts    Options
-	machine *Machine
+	backend Backend
 
 	mu      sync.Mutex
+	machine *Machine
+	lost    *runtime.Lost // why there is no device now, or nil
+	journal journal
 	plans   map[string]*compiled
 	kernels map[string]plan.Kernel // by Spec
 	order   []string               // keys of plans, oldest first
@@ -193,17 +200,20 @@ type Stats struct {
 	Launches  int   // kernels launched
 	LiveBytes int64 // bytes of arrays now
 	PeakBytes int64 // most bytes at a time, arenas of plans included
+	Losses    int   // devices lost and opened again
+	Journal   int64 // bytes kept on the host since the last checkpoint, see journal
 }
 
 // New opens a backend as an engine of its own, beside those of Use.
 func New(b Backend, o Options) (*Engine, error) {
-	e := &Engine{name: b.Name, opts: o, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}}
+	e := &Engine{name: b.Name, opts: o, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}}
+	e.journal.bytes, e.journal.time = journalBytes, journalTime
 	m, err := b.Open(o, e.trace)
 	if err != nil {
 		return nil, err
 	}
 	e.machine = m
-	e.memory.init(m.Device)
+	e.memory.init(m)
 	return e, nil
 }
 
@@ -223,17 +233,21 @@ func Open(name string, o Options) (*Engine, error) {
 func (e *Engine) Name() string { return e.name }
 
 // Info describes the device.
-func (e *Engine) Info() plan.Info { return e.machine.Device.Info() }
+func (e *Engine) Info() plan.Info { return e.Device().Info() }
 
-// Device is the device itself, for measurements.
-func (e *Engine) Device() runtime.Device { return e.machine.Device }
+// Device is the device itself, for measurements. It is another one after a loss.
+func (e *Engine) Device() runtime.Device {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.machine.Device
+}
 
 // Stats gives the counters.
 func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.stats
-	s.LiveBytes, s.PeakBytes = e.memory.live, e.memory.peak
+	s.LiveBytes, s.PeakBytes, s.Journal = e.memory.live, e.memory.peak, e.journal.kept
 	return s
 }
 
@@ -241,7 +255,7 @@ func (e *Engine) Stats() Stats {
 func (e *Engine) Sync(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.machine.Device.Sync(ctx)
+	return e.attempt(ctx, func() error { return e.machine.Device.Sync(ctx) })
 }
 
 // Close gives the device back. Buffers on it are lost.
@@ -253,5 +267,8 @@ func (e *Engine) Close() error {
 		delete(engines, e.name)
 	}
 	mu.Unlock()
+	if e.lost != nil {
+		return nil
+	}
 	return e.machine.Device.Close()
 }

@@ -15,10 +15,18 @@ import (
 
 // storage is the device memory behind a Buffer node. It is freed when no node refers to it any more.
 type storage struct {
+	*cell
 	engine   *Engine
-	mem      runtime.Mem
 	version  int    // how often it was assigned
 	assigned string // where it was assigned last
+}
+
+// cell is a place on the device for one array. Of a storage that is gone it stays, without memory, where arrays that
+// live were computed from it.
+type cell struct {
+	bytes int64
+	mem   runtime.Mem // nil when freed, and while there is no device
+	now   *value      // what it holds, if the journal knows
 }
 
 var bufferID atomic.Uint64
@@ -29,10 +37,16 @@ type memory struct {
 	live, peak int64
 	since      int64 // bytes handed out since the last collection
 	freeMu     sync.Mutex
-	free       []runtime.Mem // unused, not yet given back
+	free       []*cell            // unused, not yet given back
+	cells      map[*cell]struct{} // of all storages, on devices that may be lost
 }
 
-func (m *memory) init(d runtime.Device) { m.device = d }
+func (m *memory) init(of *Machine) {
+	m.device = of.Device
+	if of.MayBeLost && m.cells == nil {
+		m.cells = map[*cell]struct{}{}
+	}
+}
 
 // drain gives back what the collector found. Devices are not safe for concurrent use, so
 // cleanups only queue.
@@ -41,9 +55,19 @@ func (m *memory) drain() {
 	free := m.free
 	m.free = nil
 	m.freeMu.Unlock()
-	for _, f := range free {
-		m.live -= f.Bytes()
-		f.Free()
+	for _, c := range free {
+		delete(m.cells, c)
+		c.now = nil
+		m.release(c)
+	}
+}
+
+// release frees the memory of a cell.
+func (m *memory) release(c *cell) {
+	if c.mem != nil {
+		m.live -= c.mem.Bytes()
+		c.mem.Free()
+		c.mem = nil
 	}
 }
 
@@ -65,24 +89,30 @@ func (m *memory) collect() {
 
 // alloc gives device memory. Go's collector does not see it, so pressure is watched here: when much was handed
 // out since the last collection, or the device has no more, old nodes are dropped and the collector runs.
-func (m *memory) alloc(bytes int64) (runtime.Mem, error) {
+func (m *memory) alloc(c *cell) error {
 	m.drain()
 	if m.since > max(64<<20, m.live/2) {
 		m.collect()
 	}
-	bytes = max(bytes, minBytes)
-	mem, err := m.device.Alloc(bytes)
+	err := m.take(c)
 	if isFull(err) {
 		m.collect()
-		mem, err = m.device.Alloc(bytes)
+		err = m.take(c)
 	}
+	return err
+}
+
+// take is alloc without any collection.
+func (m *memory) take(c *cell) error {
+	mem, err := m.device.Alloc(max(c.bytes, minBytes))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m.since += bytes
+	c.mem = mem
+	m.since += mem.Bytes()
 	m.live += mem.Bytes()
 	m.peak = max(m.peak, m.live)
-	return mem, nil
+	return nil
 }
 
 // minBytes is the least allocation: arrays without elements have memory too, so that they can be bound.
@@ -96,17 +126,20 @@ func isFull(err error) bool {
 // newBuffer makes a Buffer node over fresh memory, in the given shape.
 func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, error) {
 	n := uop.Shape(shape).Numel()
-	mem, err := e.memory.alloc(int64(n) * int64(d.Size()))
-	if err != nil {
+	c := &cell{bytes: int64(n) * int64(d.Size())}
+	m := &e.memory
+	if err := e.attempt(context.Background(), func() error { return m.alloc(c) }); err != nil {
 		return nil, nil, err
 	}
-	s := &storage{engine: e, mem: mem}
-	m := &e.memory
-	goruntime.AddCleanup(s, func(mem runtime.Mem) {
+	if m.cells != nil {
+		m.cells[c] = struct{}{}
+	}
+	s := &storage{engine: e, cell: c}
+	goruntime.AddCleanup(s, func(c *cell) {
 		m.freeMu.Lock()
-		m.free = append(m.free, mem)
+		m.free = append(m.free, c)
 		m.freeMu.Unlock()
-	}, mem)
+	}, c)
 	b := uop.NewBuffer(bufferID.Add(1), n, e.name, d)
 	b.SetStorage(s)
 	return b.Reshape(shape...), s, nil
@@ -147,7 +180,16 @@ func (e *Engine) FromBytes(d dtype.DType, shape []int, data []byte) (*uop.UOp, e
 	if len(data) == 0 {
 		return u, nil
 	}
-	return u, e.machine.Device.Write(s.mem, 0, data)
+	return u, e.write(s, data)
+}
+
+// write replaces what a storage holds.
+func (e *Engine) write(s *storage, data []byte) error {
+	err := e.attempt(context.Background(), func() error { return e.machine.Device.Write(s.mem, 0, data) })
+	if err == nil {
+		e.wrote(s.cell, data)
+	}
+	return err
 }
 
 // Empty makes an array with undefined contents.
@@ -169,6 +211,29 @@ func (e *Engine) Read(ctx context.Context, u *uop.UOp, dst []byte) error {
 }
 
 func (e *Engine) read(ctx context.Context, u *uop.UOp, dst []byte) error {
+	if want := u.Shape().Numel() * u.DType().Size(); want != len(dst) {
+		return fmt.Errorf("BUG: read of %d bytes into %d", want, len(dst))
+	}
+	return e.borrow(ctx, u, func(d runtime.Device, m runtime.Mem) error {
+		if len(dst) == 0 {
+			return nil
+		}
+		return d.Read(ctx, dst, m, 0)
+	})
+}
+
+// Borrow calls f with the device and the memory that holds the elements of a realized node, in row-major order. It is for
+// devices that can hand elements on without Go having them; f must not keep either, and is called again if the device is lost.
+func (e *Engine) Borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, runtime.Mem) error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.record != nil {
+		return errReadInCapture
+	}
+	return e.borrow(ctx, u, f)
+}
+
+func (e *Engine) borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, runtime.Mem) error) error {
 	if r := u.Realized(); r != nil {
 		u = r
 	}
@@ -179,13 +244,11 @@ func (e *Engine) read(ctx context.Context, u *uop.UOp, dst []byte) error {
 	if err := checkVersion(b, s); err != nil {
 		return err
 	}
-	if want := u.Shape().Numel() * u.DType().Size(); want != len(dst) {
-		return fmt.Errorf("BUG: read of %d bytes into %d", want, len(dst))
+	if err := e.attempt(ctx, func() error { return f(e.machine.Device, s.mem) }); err != nil {
+		return err
 	}
-	if len(dst) == 0 {
-		return nil
-	}
-	return e.machine.Device.Read(ctx, dst, s.mem, 0)
+	goruntime.KeepAlive(s)
+	return e.checkpointIf(ctx, idle)
 }
 
 // StaleError says that an expression reads a buffer as it was before an assignment that has been carried out.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	goruntime "runtime"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/plan"
@@ -19,6 +20,7 @@ const maxPlans = 4096
 type compiled struct {
 	plan     *plan.Plan
 	loaded   runtime.Loaded
+	on       runtime.Device // where it is loaded
 	schedule *schedule.Result
 	pinned   bool // a Captured holds it, so it is never freed
 }
@@ -30,18 +32,20 @@ func (e *Engine) play(ctx context.Context, targets []target) error {
 	if err != nil {
 		return err
 	}
-	return e.run(p, c.inputs, targets)
+	return e.run(ctx, p, c.inputs, targets)
 }
 
 // run plays a compiled plan: fresh outputs are allocated, assigned buffers get their next version.
-func (e *Engine) run(p *compiled, inputs []*storage, targets []target) error {
-	args := make([]runtime.Mem, 0, len(inputs)+len(targets))
+func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, targets []target) error {
+	args := make([]*cell, 0, len(inputs)+len(targets))
 	for _, s := range inputs {
-		args = append(args, s.mem)
+		args = append(args, s.cell)
 	}
+	written := make([]*cell, 0, len(targets))
 	fresh := make([]*uop.UOp, len(targets))
 	for i, t := range targets {
 		if t.dest != nil {
+			written = append(written, t.store.cell)
 			continue
 		}
 		u, s, err := e.newBuffer(t.value.DType(), t.value.Shape())
@@ -49,31 +53,64 @@ func (e *Engine) run(p *compiled, inputs []*storage, targets []target) error {
 			return err
 		}
 		fresh[i] = u
-		args = append(args, s.mem)
+		args = append(args, s.cell)
+		written = append(written, s.cell)
 	}
-	if err := e.playOnce(p, args); err != nil {
+	if err := e.attempt(ctx, func() error { return e.playOnce(ctx, p, args) }); err != nil {
 		return err
 	}
+	e.played(p, args, written)
+	goruntime.KeepAlive(inputs)
 	for i, t := range targets {
 		if fresh[i] != nil {
 			t.node.SetRealized(fresh[i])
 		}
 	}
 	e.commit(targets)
-	return nil
+	return e.checkpointIf(ctx, busy)
 }
 
 // playOnce plays, once more after a collection if the device is full.
-func (e *Engine) playOnce(p *compiled, args []runtime.Mem) error {
+func (e *Engine) playOnce(ctx context.Context, p *compiled, args []*cell) error {
 	e.memory.peak = max(e.memory.peak, e.memory.live+p.plan.Peak)
-	err := e.machine.Device.Play(p.loaded, args, nil)
+	err := e.queue(ctx, p, args)
 	if isFull(err) {
 		e.memory.collect()
-		err = e.machine.Device.Play(p.loaded, args, nil)
+		err = e.queue(ctx, p, args)
 	}
 	e.stats.Plays++
 	e.stats.Launches += len(p.plan.Steps)
 	return err
+}
+
+// queue hands a play to the device.
+func (e *Engine) queue(ctx context.Context, p *compiled, args []*cell) error {
+	if err := e.load(ctx, p); err != nil {
+		return err
+	}
+	mems := make([]runtime.Mem, len(args))
+	for i, c := range args {
+		mems[i] = c.mem
+	}
+	return e.machine.Device.Play(p.loaded, mems, nil)
+}
+
+// load makes a plan ready on the device that there is now.
+func (e *Engine) load(ctx context.Context, p *compiled) (err error) {
+	if p.on != e.machine.Device {
+		if p.loaded, err = e.machine.Device.Load(ctx, p.plan); err == nil {
+			p.on = e.machine.Device
+		}
+	}
+	return err
+}
+
+// unload gives a plan's place on the device back.
+func (p *compiled) unload() {
+	if p.on != nil {
+		p.loaded.Free()
+		p.loaded, p.on = nil, nil
+	}
 }
 
 // compile finds the plan of a graph, or makes it.
@@ -85,14 +122,14 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.loaded, err = e.machine.Device.Load(ctx, p.plan); err != nil {
+	if err := e.attempt(ctx, func() error { return e.load(ctx, p) }); err != nil {
 		return nil, err
 	}
 	if len(e.order) >= maxPlans {
 		old := e.order[0]
 		e.order = e.order[1:]
 		if !e.plans[old].pinned {
-			e.plans[old].loaded.Free()
+			e.plans[old].unload()
 		}
 		delete(e.plans, old)
 	}

@@ -47,6 +47,18 @@ func (e *OutOfMemory) Error() string {
 		e.Device, e.Asked, e.Live, e.Max)
 }
 
+// Lost is returned by every call that notices that the device is gone: a driver was reset, a machine slept, a card was
+// removed. What was queued may not have run. Such a device can only be closed; another may be opened in its place.
+type Lost struct {
+	Device string
+	Why    error
+}
+
+func (e *Lost) Error() string { return fmt.Sprintf("%s: the device was lost (%v)", e.Device, e.Why) }
+
+// Unwrap gives the cause.
+func (e *Lost) Unwrap() error { return e.Why }
+
 // Misconfigured is returned when opening a device fails because of a setting, such as a cache folder that cannot be
 // written to. It is to be corrected; no other device is taken instead.
 type Misconfigured struct{ Err error }

@@ -145,22 +145,13 @@ func (d *Device) Close() error {
 	return nil
 }
 
-// Lost says that the graphics processor is gone: a driver reset, a machine that slept, a card that was removed.
-type Lost struct{ Why error }
-
-func (e *Lost) Error() string {
-	return fmt.Sprintf("%s: the graphics processor was lost (%v); what was computed on it is gone, values that came from the program can be sent again", Name, e.Why)
-}
-
-func (e *Lost) Unwrap() error { return e.Why }
-
 // failed says what was attempted, and whether the device is gone.
 func (d *Device) failed(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if why := d.gpu.Lost(); why != nil {
-		return &Lost{why}
+		return &runtime.Lost{Device: Name, Why: why}
 	}
 	return fmt.Errorf("%s: %s: %w", Name, what, err)
 }

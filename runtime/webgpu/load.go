@@ -99,7 +99,7 @@ func (d *Device) compile(ctx context.Context, l *loaded) error {
 		key, _ := keyOf(k)
 		delete(d.pipelines, key)
 		if why := d.gpu.Lost(); why != nil {
-			return &Lost{why}
+			return &runtime.Lost{Device: Name, Why: why}
 		}
 		if err := ctx.Err(); err != nil {
 			return err

@@ -115,7 +115,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 		}
 		if err != nil {
 			if why := y.dev.gpu.Lost(); why != nil {
-				return nil, &Lost{why}
+				return nil, &runtime.Lost{Device: Name, Why: why}
 			}
 			return nil, fmt.Errorf("%w (%w)", y.full(n), err)
 		}

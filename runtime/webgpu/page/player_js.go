@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"syscall/js"
 	"unsafe"
 
+	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/runtime/webgpu"
 )
 
@@ -29,6 +30,9 @@ func playerWrite(device, number int32, at float64, from unsafe.Pointer, n int32)
 
 //go:wasmimport player read
 func playerRead(device, ticket, number int32, at float64, n int32)
+
+//go:wasmimport player lift
+func playerLift(device, ticket, number, n int32)
 
 //go:wasmimport player load
 func playerLoad(device, ticket int32, from unsafe.Pointer, n int32)
@@ -126,7 +130,7 @@ func take(ticket int32, n int) []byte {
 
 func takeInto(ticket int32, b []byte) {
 	playerTake(ticket, unsafe.Pointer(unsafe.SliceData(b)), int32(len(b)))
-	runtime.KeepAlive(b)
+	goruntime.KeepAlive(b)
 }
 
 // at once gives the error of a call that does not wait.
@@ -146,7 +150,7 @@ func failed(what string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &p) && p.kind == lost:
-		return &webgpu.Lost{Why: p}
+		return &runtime.Lost{Device: webgpu.Name, Why: p}
 	}
 	return fmt.Errorf("%s: %s: %w", webgpu.Name, what, err)
 }

@@ -1,0 +1,20 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// Bound sets how long the journal may become.
+func (e *Engine) Bound(bytes int64, d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.journal.bytes, e.journal.time = bytes, d
+}
+
+// Checkpoint makes one now.
+func (e *Engine) Checkpoint() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.checkpoint(context.Background())
+}
