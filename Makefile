@@ -28,7 +28,7 @@ test: compiler gpu
 
 # One program cannot link both GPU libraries, so this is a build of its own. It needs cgo.
 test-cogentcore: compiler gpu
-	$(GO) test -tags cogentcore -count=1 -v -run 'Smoke|Realize|Wrong|Transport' ./backends/webgpu | \
+	$(GO) test -tags cogentcore -count=1 -v ./backends/webgpu ./runtime/webgpu/cogentcore | \
 		sed -E '/^(=== | +--- PASS|error: XDG)/d'
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.

@@ -60,7 +60,7 @@ var kinds = map[wgpu.AdapterType]webgpu.Kind{wgpu.AdapterTypeDiscreteGPU: webgpu
 // Open finds an adapter: a graphics processor before a software renderer.
 func Open(o Options) (webgpu.Transport, error) {
 	wgpu.SetLogLevel(wgpu.LogLevelOff)
-	t := &transport{instance: wgpu.CreateInstance(&wgpu.InstanceDescriptor{Backends: backends})}
+	t := &transport{instance: wgpu.CreateInstance(nil)} // of a descriptor the library leaves parts undefined
 	all := t.instance.EnumerateAdapters(&wgpu.InstanceEnumerateAdapterOptons{Backends: backends})
 	found := make([]webgpu.Candidate, len(all))
 	for i, a := range all {
@@ -114,13 +114,12 @@ func (t *transport) Lost() error {
 	return t.lost
 }
 
-// note keeps an error that says that the device is gone: the library has no safe way to be told.
+// note keeps an error that says that the device is gone: the library has no safe way to be told, and none to
+// try it out.
 func (t *transport) note(err error) error {
 	if err != nil && t.lost == nil {
-		for _, sign := range []string{"device is lost", "device is invalid", "Device with '' label is invalid", "Device is invalid"} {
-			if strings.Contains(err.Error(), sign) {
-				t.lost = err
-			}
+		if strings.Contains(err.Error(), "device is lost") {
+			t.lost = err
 		}
 	}
 	return err

@@ -21,14 +21,9 @@ func (t *transport) Submit(commands []webgpu.Command) error {
 	if err := t.Lost(); err != nil {
 		return err
 	}
-	var done *wgpu.CommandBuffer
-	var held []any
-	err := t.guarded(func() (err error) {
-		done, held, err = t.record(commands)
-		return err
-	})
+	done, held, err := t.record(commands)
 	if err != nil {
-		return err
+		return t.note(err)
 	}
 	t.queue.Submit(done)
 	t.inFlight = append(t.inFlight, append(held, done))
@@ -101,11 +96,9 @@ func (t *transport) Read(ctx context.Context, dst []byte, b webgpu.Buffer, at in
 		return err
 	}
 	status, mapped := wgpu.MapAsyncStatus(0), false
-	err := t.guarded(func() error {
-		return t.staging.TryMapAsync(wgpu.MapModeRead, 0, size, func(s wgpu.MapAsyncStatus) { status, mapped = s, true })
-	})
+	err := t.staging.TryMapAsync(wgpu.MapModeRead, 0, size, func(s wgpu.MapAsyncStatus) { status, mapped = s, true })
 	if err != nil {
-		return err
+		return t.note(err)
 	}
 	if err := t.waitFor(ctx, func() bool { return mapped }); err != nil {
 		t.staging, t.stagingBytes = nil, 0 // perhaps still to be mapped
@@ -151,13 +144,12 @@ func (t *transport) waitFor(ctx context.Context, done func() bool) error {
 
 // alive asks whether the device is there: waiting for one that is lost ends without an error.
 func (t *transport) alive() error {
-	return t.guarded(func() error {
-		done, _, err := t.record(nil)
-		if done != nil {
-			done.Release()
-		}
-		return err
-	})
+	done, _, err := t.record(nil)
+	if err != nil {
+		return t.note(err)
+	}
+	done.Release()
+	return nil
 }
 
 func (t *transport) Close() {

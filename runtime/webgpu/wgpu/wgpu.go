@@ -151,22 +151,16 @@ func (t *transport) Buffer(bytes int64, use webgpu.Use) (webgpu.Buffer, error) {
 }
 
 func (t *transport) create(usage wgpu.BufferUsage, bytes uint64) (b *wgpu.Buffer, err error) {
-	err = t.guarded(func() (err error) {
-		b, err = t.device.TryCreateBuffer(&wgpu.BufferDescriptor{Usage: usage, Size: bytes})
-		return err
-	})
-	if err != nil && b != nil {
-		b.Release()
-	}
-	return b, err
+	b, err = t.device.TryCreateBuffer(&wgpu.BufferDescriptor{Usage: usage, Size: bytes})
+	return b, t.note(err)
 }
 
 var bindings = map[webgpu.Bind]wgpu.BufferBindingType{webgpu.BindUniform: wgpu.BufferBindingTypeUniform,
 	webgpu.BindRead: wgpu.BufferBindingTypeReadOnlyStorage, webgpu.BindReadWrite: wgpu.BufferBindingTypeStorage}
 
 func (t *transport) Pipeline(source, entry string, binds []webgpu.Bind) (p webgpu.Pipeline, err error) {
-	err = t.guarded(func() (err error) { p, err = t.pipeline(source, entry, binds); return err })
-	return p, err
+	p, err = t.pipeline(source, entry, binds)
+	return p, t.note(err)
 }
 
 func (t *transport) pipeline(source, entry string, binds []webgpu.Bind) (webgpu.Pipeline, error) {
@@ -186,6 +180,7 @@ func (t *transport) pipeline(source, entry string, binds []webgpu.Bind) (webgpu.
 	}
 	whole, err := t.device.TryCreatePipelineLayout(&wgpu.PipelineLayoutDescriptor{BindGroupLayouts: []*wgpu.BindGroupLayout{layout}})
 	if err != nil {
+		layout.Release()
 		return nil, err
 	}
 	defer whole.Release()
@@ -193,6 +188,7 @@ func (t *transport) pipeline(source, entry string, binds []webgpu.Bind) (webgpu.
 		Label: entry, Layout: whole, Compute: wgpu.ProgrammableStageDescriptor{Module: module, EntryPoint: entry},
 	})
 	if err != nil {
+		layout.Release()
 		return nil, err
 	}
 	return &pipeline{p, layout}, nil
@@ -203,17 +199,13 @@ func (t *transport) Group(p webgpu.Pipeline, entries []webgpu.Entry) (webgpu.Gro
 	for i, e := range entries {
 		list[i] = wgpu.BindGroupEntry{Binding: uint32(i), Buffer: e.Buffer.(*buffer).b, Offset: uint64(e.At), Size: uint64(e.Size)}
 	}
-	var g *wgpu.BindGroup
-	err := t.guarded(func() (err error) {
-		g, err = t.device.TryCreateBindGroup(&wgpu.BindGroupDescriptor{Layout: p.(*pipeline).layout, Entries: list})
-		return err
-	})
+	g, err := t.device.TryCreateBindGroup(&wgpu.BindGroupDescriptor{Layout: p.(*pipeline).layout, Entries: list})
 	if err != nil {
-		return nil, err
+		return nil, t.note(err)
 	}
 	return &group{g, entries}, nil
 }
 
 func (t *transport) Write(b webgpu.Buffer, at int64, data []byte) error {
-	return t.guarded(func() error { return t.queue.TryWriteBuffer(b.(*buffer).b, uint64(at), data) })
+	return t.note(t.queue.TryWriteBuffer(b.(*buffer).b, uint64(at), data))
 }
