@@ -82,6 +82,14 @@ func Configure(o Options, device string) {
 	options, fallback = o, deviceName(device)
 }
 
+// Find gives the backend of this name.
+func Find(name string) (Backend, bool) {
+	mu.Lock()
+	defer mu.Unlock()
+	b, ok := backends[deviceName(name)]
+	return b, ok
+}
+
 // Names lists the registered devices.
 func Names() []string {
 	mu.Lock()
@@ -219,12 +227,9 @@ func New(b Backend, o Options) (*Engine, error) {
 
 // Open opens a device by name as an engine of its own, with its own options, beside those of Use.
 func Open(name string, o Options) (*Engine, error) {
-	known := Names()
-	mu.Lock()
-	b, ok := backends[deviceName(name)]
-	mu.Unlock()
+	b, ok := Find(name)
 	if !ok {
-		return nil, &UnknownDevice{name, known}
+		return nil, &UnknownDevice{name, Names()}
 	}
 	return New(b, o)
 }

@@ -14,10 +14,9 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
-	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
-	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/tests/losses"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -47,64 +46,11 @@ func in(t *testing.T, s *slot, f func(e *engine.Engine)) {
 	f(e)
 }
 
-type net struct{ A, B *nn.Linear }
-
-// trained is all that a training of n steps makes: losses, what it read on the way, parameters, and arrays
-// that nothing touched since they were computed.
-func trained(t *testing.T, n int, captured bool) [][]byte {
-	ctx := context.Background()
-	tensor.Seed(1)
-	m := &net{nn.NewLinear(6, 5), nn.NewLinear(5, 3)}
-	opt, err := nn.NewAdam(ctx, m, nn.AdamOptions{Rate: 0.05})
+// trained is what comes of a training.
+func trained(t *testing.T, steps int, captured bool) [][]byte {
+	t.Helper()
+	seen, err := losses.Train(context.Background(), steps, captured)
 	require.NoError(t, err)
-	table := tensor.Zeros(4, 2).Own()
-	require.NoError(t, tensor.Realize(ctx, table))
-	loss := func(x *tensor.Tensor) *tensor.Tensor {
-		y := m.B.Forward(m.A.Forward(x).ReLU().Dropout(0.3))
-		table.SetAt(y.At(0, tensor.R(0, 2)), 1)
-		return y.Mul(y).Mean()
-	}
-	step := func(x *tensor.Tensor) *tensor.Tensor {
-		l := loss(x)
-		opt.Update(l)
-		require.NoError(t, opt.Realize(ctx, l, table))
-		return l
-	}
-	if captured {
-		c, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
-			l := loss(in[0])
-			opt.Update(l)
-			return []*tensor.Tensor{l}
-		}, tensor.Empty(dtype.F32, 4, 6))
-		require.NoError(t, err)
-		step = func(x *tensor.Tensor) *tensor.Tensor {
-			out, err := c.Run(ctx, x)
-			require.NoError(t, err)
-			return out[0]
-		}
-	}
-	var seen [][]byte
-	see := func(x *tensor.Tensor) {
-		raw, err := x.Bytes(ctx)
-		require.NoError(t, err)
-		seen = append(seen, raw)
-	}
-	var old []*tensor.Tensor
-	for i := range n {
-		l := step(tensor.Randn(4, 6).Add(i))
-		if i%3 == 1 {
-			see(l)
-			y := m.A.Weight.Mul(2)
-			require.NoError(t, tensor.Realize(ctx, y))
-			old = append(old, y, l)
-		}
-		if i == n/2 {
-			table.SetAt(7, 0, 1)
-		}
-	}
-	for _, x := range append(old, table, m.A.Weight, m.A.Bias, m.B.Weight, m.B.Bias, opt.Count, opt.Slots["first"][0], opt.Slots["second"][3]) {
-		see(x)
-	}
 	return seen
 }
 
@@ -152,9 +98,7 @@ func TestLossesFollowEachOther(t *testing.T) {
 			}}
 			in(t, s, func(e *engine.Engine) {
 				e.Bound(2000, time.Hour)
-				var got [][]byte
-				require.NotPanics(t, func() { got = trained(t, steps, captured) })
-				require.Equal(t, want, got, "captured %v, silent %v", captured, silent)
+				require.Equal(t, want, trained(t, steps, captured), "captured %v, silent %v", captured, silent)
 				assert.Greater(t, e.Stats().Losses, 3)
 			})
 		}

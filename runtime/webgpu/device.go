@@ -63,6 +63,9 @@ const nothingBytes = 256
 // Adapter describes what is behind the transport.
 func (d *Device) Adapter() Adapter { return d.adapter }
 
+// Transport is what the device goes through, for tests.
+func (d *Device) Transport() Transport { return d.gpu }
+
 // Info describes the device.
 func (d *Device) Info() plan.Info {
 	l := d.adapter.Limits
