@@ -28,12 +28,12 @@ func (k *kernel) applyOne(m Move) error {
 		return k.nest(m)
 	case Order:
 		return k.order(m)
-	case Threads, Tiles, Vectors:
+	case Threads, Grids, Lanes, Tiles, Vectors:
 		a := k.axes[m.Name]
 		if a == nil {
 			return k.noAxis(m.Name)
 		}
-		a.kind = map[Verb]Kind{Threads: Thread, Tiles: Tile, Vectors: Vector}[m.Verb]
+		a.kind = map[Verb]Kind{Threads: Thread, Grids: Grid, Lanes: Lane, Tiles: Tile, Vectors: Vector}[m.Verb]
 		return nil
 	case Stage:
 		if k.values[m.Name] == nil {
@@ -115,7 +115,7 @@ func (k *kernel) split(m Move) error {
 	ao, ai := k.replaceAxis(a, []*uop.UOp{outer, inner}, at)
 	switch tail {
 	case Guard:
-		if a.owner == "" {
+		if a.owner == "" && !k.target.Grid {
 			return fmt.Errorf("guard is for reductions; outputs have shift and peel")
 		}
 		ai.guard = at.Less(k.t.Index(n))

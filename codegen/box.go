@@ -28,7 +28,7 @@ func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 		n *= d.to
 	}
 	buf := b.newScratch(u.DType(), n)
-	out := []Stmt{&Alloc{buf, n}}
+	out := []Stmt{&Alloc{Buf: buf, N: n}}
 	value, cut := b.boxValue(m, u, dims, sp)
 	if cut {
 		out = append(out, b.fill(buf, n)...)

@@ -105,7 +105,7 @@ func (c *carried) allocs(r *uop.UOp) (out []Stmt) {
 		return nil
 	}
 	for _, buf := range c.bufs {
-		out = append(out, &Alloc{buf, buf.Arg().(uop.ParamArg).N})
+		out = append(out, &Alloc{Buf: buf, N: buf.Arg().(uop.ParamArg).N})
 	}
 	return out
 }

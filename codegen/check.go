@@ -28,8 +28,10 @@ func (k *kernel) check() error {
 			return fmt.Errorf("codegen: tile %s: %d instances are more than %d", name, n, maxTile)
 		case a.kind == Vector && n > maxLanes && machineVectors(k.target):
 			return fmt.Errorf("codegen: vector %s: %d lanes are more than %d", name, n, maxLanes)
-		case a.kind != Serial && a.guard != nil:
+		case a.kind != Serial && a.kind != Lane && a.guard != nil:
 			return fmt.Errorf("codegen: axis %s has a guard, so it must be serial", name)
+		case a.kind == Grid && (a.owner != "" || !k.target.Grid || len(k.groups) > 1), a.kind == Lane && (!k.target.Grid || len(k.groups) > 1):
+			return fmt.Errorf("codegen: axis %s: the kernel cannot be shared by workgroups", name)
 		case a.full >= 0 && a.kind != Serial && a.kind != Thread:
 			return fmt.Errorf("codegen: axis %s is peeled, so it must be serial or shared by threads", name)
 		}
@@ -45,12 +47,12 @@ func (k *kernel) check() error {
 		vectors := 0
 		_, ranges := reduceParts(k.values[name])
 		for _, r := range ranges {
-			if a := k.byR[r]; a != nil && a.kind == Vector {
+			if a := k.byR[r]; a != nil && (a.kind == Vector || a.kind == Lane) {
 				vectors++
 			}
 		}
 		if vectors > 1 {
-			return fmt.Errorf("codegen: reduction %s has %d vector axes", name, vectors)
+			return fmt.Errorf("codegen: reduction %s has %d axes of lanes", name, vectors)
 		}
 	}
 	for _, g := range k.groups {

@@ -13,6 +13,7 @@ type computing struct {
 	sp       spot
 	staged   map[*uop.UOp][]Move
 	out      []Stmt
+	filled   int // len(out) after memory of the workgroup was filled
 	done     uop.Map[*uop.UOp]
 	parts    map[*uop.UOp][]*uop.UOp // results of reductions that are done
 	siblings map[*uop.UOp][]*uop.UOp // reductions that share their loops, by each of them
@@ -85,6 +86,10 @@ func (w *computing) node(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	for _, m := range w.staged[u] {
 		var stmts []Stmt
 		stmts, v = w.stage(m, v, w.inner())
+		if m.Shared {
+			w.fillTogether(stmts)
+			continue
+		}
 		w.out = append(w.out, stmts...)
 	}
 	return v

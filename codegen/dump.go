@@ -82,7 +82,9 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 		case *Store:
 			d.line(depth, "store %v %s %s", s.Buf, strings.Join(e[1:], " "), e[0])
 		case *Alloc:
-			d.line(depth, "alloc %v.%s %d", s.Buf, s.Buf.DType().Short(), s.N)
+			d.line(depth, "alloc %v.%s %d%s", s.Buf, s.Buf.DType().Short(), s.N, map[bool]string{true: " workgroup"}[s.Shared])
+		case *Sync:
+			d.line(depth, "sync")
 		}
 		d.block(body(s), depth+1)
 	}

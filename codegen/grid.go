@@ -54,7 +54,7 @@ func chooseGrid(spec *Spec, target *Target) []Move {
 	if target.NoOpt {
 		return g.first(spec, slices.Concat(moves, g.unroll()), moves)
 	}
-	return g.first(spec, slices.Concat(moves, g.blocks()), slices.Concat(moves, g.unroll()), moves)
+	return g.first(spec, append(g.grouped(), slices.Concat(moves, g.blocks()), slices.Concat(moves, g.unroll()), moves)...)
 }
 
 // first gives the first moves that can be applied and keep within the iterations of an invocation, or, if there are

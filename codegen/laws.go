@@ -143,7 +143,7 @@ func (k *kernel) nest(m Move) error {
 		if a == nil || !slices.Contains(ranges, a.r) {
 			return fmt.Errorf("%s is no axis of %s", name, m.Name)
 		}
-		if a.guard != nil {
+		if a.guard != nil && old.Arg().(uop.ReduceArg).Monoid == uop.SumExp {
 			return fmt.Errorf("axis %s has a guard", name)
 		}
 		inner = append(inner, a.r)

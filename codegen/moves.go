@@ -18,14 +18,16 @@ const (
 	Nest                // nest r0 k.1: reduce k.1 first, in a reduction of its own, r0n
 	Order               // order n.0 k.0 m.0 n.1 k.1: loops of one nest, outermost first
 	Threads             // thread n.0
+	Grids               // grid n.0: workgroups
+	Lanes               // lane n.1: invocations of a workgroup; of a reduction, each has a part of it
 	Tiles               // tile m.1
 	Vectors             // vector n.1
-	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [tile k.1] [vector n.1]
+	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [tile k.1] [vector n.1] [workgroup]
 	Carry               // carry r0 in scratch layout m,n
 	Finite              // finite p2: while no element of its array is infinite or NaN, p2 needs no gate
 )
 
-var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "tile", "vector", "stage", "carry", "finite"}
+var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "grid", "lane", "tile", "vector", "stage", "carry", "finite"}
 
 func (v Verb) String() string { return verbNames[v] }
 
@@ -59,6 +61,7 @@ type Move struct {
 	Box    bool     // stage: by box
 	Tile   string   // stage: axis of the copy nest that is unrolled
 	Vector string   // stage: axis of the copy nest that is a vector
+	Shared bool     // stage: in memory of the workgroup, which all its invocations fill
 }
 
 // String is the text form that ParseMoves reads.
@@ -83,6 +86,9 @@ func (m Move) String() string {
 		}
 		if m.Vector != "" {
 			s += " vector " + m.Vector
+		}
+		if m.Shared {
+			s += " workgroup"
 		}
 		return s
 	case Carry:
@@ -172,7 +178,11 @@ func parseStage(f []string) (m Move, ok bool) {
 		return m, false
 	}
 	m.Name, m.At, m.Box = f[1], f[3], f[5] == "box"
-	for f = f[6:]; len(f) >= 2; f = f[2:] {
+	f = f[6:]
+	if n := len(f); n > 0 && f[n-1] == "workgroup" {
+		m.Shared, f = true, f[:n-1]
+	}
+	for ; len(f) >= 2; f = f[2:] {
 		switch f[0] {
 		case "layout":
 			m.Axes = strings.Split(f[1], ",")

@@ -3,6 +3,7 @@ package codegen_test
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,8 +73,14 @@ func prepareGrid(t testing.TB, dev *webgpu.Device, target *codegen.Target, s *co
 func TestNineGrid(t *testing.T) {
 	cpu := nineDevice(t, 2)
 	dev, target := gridDevice(t)
-	for i, n := range nine {
-		t.Run(n.name, func(t *testing.T) {
+	hard := *target
+	hard.Software = false
+	for i, n := range slices.Concat(nine, nine) {
+		target, name := target, n.name
+		if i >= len(nine) { // as on a graphics processor
+			target, i, name = &hard, i-len(nine), name+" in workgroups"
+		}
+		t.Run(name, func(t *testing.T) {
 			k := n.spec()
 			data := nineData(k.s)
 			start := time.Now()

@@ -22,7 +22,9 @@ func (b *builder) program(body []Stmt, moves []Move) *Program {
 	visit(body, func(s Stmt) {
 		switch s := s.(type) {
 		case *Alloc:
-			p.Scratch += ScratchBytes(s)
+			if !s.Shared {
+				p.Scratch += ScratchBytes(s)
+			}
 		case *Loop:
 			if s.Kind == Thread {
 				p.Threads = extent(s.Range)

@@ -15,8 +15,8 @@ func (b *builder) loopsOf(ranges []*uop.UOp) []*axis {
 		loops[i] = b.byR[r]
 	}
 	slices.SortStableFunc(loops, func(x, y *axis) int {
-		if x.kind == Vector || y.kind == Vector {
-			return rank(y.kind == Vector) - rank(x.kind == Vector)
+		if n := rank(y.kind == Vector || y.kind == Lane) - rank(x.kind == Vector || x.kind == Lane); n != 0 {
+			return n
 		}
 		px, okx := b.place[x.r]
 		py, oky := b.place[y.r]
@@ -49,6 +49,9 @@ func (b *builder) reduce(us []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
 	}
 	loops := b.loopsOf(ranges)
 	regs, out := b.accumulators(us)
+	if loops[0].kind == Lane {
+		return append(out, b.reduceLanes(us, loops, sp, regs)...), regs
+	}
 	if sp.lanes && loops[0].kind == Vector { // inside other lanes each does the whole
 		serial := *loops[0]
 		serial.kind = Serial

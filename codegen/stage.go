@@ -25,7 +25,10 @@ func (b *builder) stage(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 	if sp.lanes {
 		refuse("stage %s at %s: it lies inside a vector axis", m.Name, m.At)
 	}
-	if m.Box {
+	switch {
+	case m.Shared:
+		return b.stageShared(m, u, sp)
+	case m.Box:
 		return b.stageBox(m, u, sp)
 	}
 	inner := b.facts.freeRanges(u).minus(sp.open)
@@ -59,7 +62,7 @@ func (b *builder) stage(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 		}
 	}
 	sp.roots = []*uop.UOp{u}
-	return append([]Stmt{&Alloc{buf, n}}, b.level(loops, sp, "", func(sp spot) []Stmt {
+	return append([]Stmt{&Alloc{Buf: buf, N: n}}, b.level(loops, sp, "", func(sp spot) []Stmt {
 		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{index}, Value: sp.roots[0]}}
 	})...), b.t.Load(buf, b.t.True(), index)
 }

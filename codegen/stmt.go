@@ -24,7 +24,9 @@ type Stmt interface{ stmt() }
 
 type (
 	// Loop runs Body for Range = 0 … N−1. A Vector loop runs all its values in lock step: a register first
-	// set inside it has one value per lane. A Tile loop is the same, unrolled (only before the pass "expand").
+	// set inside it has one value per lane. A Tile loop is the same, unrolled (only before the pass "expand"). The
+	// iterations of Grid loops are workgroups, those of nested Lane loops invocations of each; what lies outside of
+	// Lane loops is done by all of them.
 	Loop struct {
 		Range  *uop.UOp
 		Kind   Kind
@@ -54,11 +56,16 @@ type (
 		Index []*uop.UOp
 		Value *uop.UOp
 	}
-	// Alloc opens thread-local scratch of N elements, addressed by Loads and Stores of Buf, a scratch Param.
+	// Alloc opens thread-local scratch of N elements, addressed by Loads and Stores of Buf, a scratch Param. Shared:
+	// it belongs to the workgroup.
 	Alloc struct {
-		Buf *uop.UOp
-		N   int
+		Buf    *uop.UOp
+		N      int
+		Shared bool
 	}
+	// Sync is a barrier: the invocations of a workgroup wait for each other, and see what the others stored in its
+	// memory. All of them come by.
+	Sync struct{}
 )
 
 func (*Loop) stmt()  {}
@@ -68,6 +75,7 @@ func (*Set) stmt()   {}
 func (*Fold) stmt()  {}
 func (*Store) stmt() {}
 func (*Alloc) stmt() {}
+func (*Sync) stmt()  {}
 
 // Program is a lowered kernel: what a language spells.
 type Program struct {

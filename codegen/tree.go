@@ -47,6 +47,9 @@ func (b *builder) tree() []Stmt {
 	for _, g := range b.groups {
 		body = append(body, b.nestOf(g)...)
 	}
+	if b.target.Grid {
+		b.checkGroup(body)
+	}
 	return body
 }
 
@@ -67,7 +70,7 @@ func (b *builder) nestOf(g *group) []Stmt {
 		if b.carrying != nil {
 			return when(b.carrying.last, b.stores(g, sp.roots)...)
 		}
-		return b.stores(g, sp.roots)
+		return b.once(b.stores(g, sp.roots), sp.open)
 	})
 }
 

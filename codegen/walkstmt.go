@@ -72,11 +72,13 @@ func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 	case *Store:
 		return &Store{f(s.Buf), all(s.Index), f(s.Value)}
 	case *Alloc:
-		return &Alloc{f(s.Buf), s.N}
+		return &Alloc{f(s.Buf), s.N, s.Shared}
 	case *Loop:
 		c := *s
 		c.Body = nil
 		return &c
+	case *Sync:
+		return s
 	}
 	panic("BUG: unknown statement")
 }

@@ -14,6 +14,7 @@ type renderer struct {
 	p       *codegen.Program
 	out     strings.Builder
 	scratch []string // declarations of thread-local arrays
+	shared  []string // of arrays of the workgroup
 	arrays  map[*uop.UOp]string
 	mutable map[*uop.UOp]bool     // registers that are assigned
 	aligned map[*uop.UOp]int      // what a named index is a multiple of
@@ -24,13 +25,15 @@ type renderer struct {
 	depth   int
 	uses    map[string]bool // helpers
 	order   []string
-	inside  []*uop.UOp // ranges of open Thread loops
-	stride  int        // invocations of one iteration of the next Thread loop
+	inside  int // Thread or Grid loops that are open
+	stride  int // invocations or workgroups of one iteration of the next of them
+	lanes   int // Lane loops that are open
+	group   int // invocations of a workgroup, where the kernel has Lane loops
 }
 
 func newRenderer(p *codegen.Program) *renderer {
 	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
-		uses: map[string]bool{}, stride: countThreads(p.Body)}
+		uses: map[string]bool{}, stride: countThreads(p.Body), group: codegen.GroupSize(p.Body)}
 	codegen.Visit(p.Body, func(s codegen.Stmt) {
 		switch s := s.(type) {
 		case *codegen.Set:
@@ -38,7 +41,7 @@ func newRenderer(p *codegen.Program) *renderer {
 				r.mutable[g] = true
 			}
 		case *codegen.Fold, *codegen.Loop:
-			if l, ok := s.(*codegen.Loop); ok && (l.Kind == codegen.Serial || l.Kind == codegen.Thread) {
+			if l, ok := s.(*codegen.Loop); ok && l.Kind < codegen.Tile {
 				return
 			}
 			panic(fmt.Sprintf("BUG: WGSL cannot spell this:\n%s", codegen.Dump(p)))
@@ -91,18 +94,29 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 	case *codegen.Set:
 		r.set(s, depth)
 	case *codegen.Alloc:
-		name := fmt.Sprintf("s%d", len(r.scratch))
+		name := fmt.Sprintf("s%d", len(r.arrays))
 		r.arrays[s.Buf] = name
+		if s.Shared {
+			r.shared = append(r.shared, fmt.Sprintf("var<workgroup> %s: array<%s, %d>;\n", name, value(s.Buf.DType()), s.N))
+			return
+		}
 		r.scratch = append(r.scratch, fmt.Sprintf("var %s: array<%s, %d>;", name, value(s.Buf.DType()), s.N))
+	case *codegen.Sync:
+		r.line(depth, "workgroupBarrier();")
 	default:
 		panic(fmt.Sprintf("BUG: cannot spell %T", s))
 	}
 }
 
-// loop: the iterations of nested Thread loops are the invocations, the innermost running fastest.
+// loop: the iterations of nested Thread loops are the invocations, the innermost running fastest; so with Grid loops
+// and workgroups.
 func (r *renderer) loop(l *codegen.Loop, depth int) {
 	v, n := rangeName(l.Range), extent(l.Range)
-	if l.Kind != codegen.Thread {
+	switch l.Kind {
+	case codegen.Lane:
+		r.lane(l, depth)
+		return
+	case codegen.Serial:
 		r.line(depth, "for (var %s: i32 = 0; %s < %d; %s++) {", v, v, n, v)
 		r.block(l.Body, depth+1)
 		r.line(depth, "}")
@@ -114,14 +128,36 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 	if r.stride > 1 {
 		at = fmt.Sprintf("at / %d", r.stride)
 	}
-	if len(r.inside) > 0 {
+	if r.inside > 0 {
 		at = fmt.Sprintf("(%s) %% %d", at, n)
 	}
 	r.line(depth, "let %s = %s;", v, at)
-	r.inside = append(r.inside, l.Range)
+	r.inside++
 	r.block(l.Body, depth)
-	r.inside = r.inside[:len(r.inside)-1]
+	r.inside--
 	r.stride = old
+}
+
+// lane: the iterations of nested Lane loops are the invocations of a workgroup. Those that are too many wait.
+func (r *renderer) lane(l *codegen.Loop, depth int) {
+	n, inner := extent(l.Range), codegen.GroupSize(l.Body)
+	open := "{"
+	if r.lanes == 0 && n*inner < r.group {
+		open = fmt.Sprintf("if (lane < %d) {", n*inner)
+	}
+	at := "lane"
+	if inner > 1 {
+		at = fmt.Sprintf("lane / %d", inner)
+	}
+	if r.lanes > 0 {
+		at = fmt.Sprintf("(%s) %% %d", at, n)
+	}
+	r.line(depth, "%s", open)
+	r.line(depth+1, "let %s = %s;", rangeName(l.Range), at)
+	r.lanes++
+	r.block(l.Body, depth+1)
+	r.lanes--
+	r.line(depth, "}")
 }
 
 func (r *renderer) set(s *codegen.Set, depth int) {
@@ -255,6 +291,9 @@ func (r *renderer) head() string {
 		if n := subword(q.DType); n > 1 {
 			b.WriteString(r.subwordHelpers(fmt.Sprintf("p%d", i), n))
 		}
+	}
+	for _, s := range r.shared {
+		b.WriteString(s)
 	}
 	for _, name := range r.order {
 		if text, ok := helpers[name]; ok {

@@ -94,8 +94,13 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 		}
 	}()
 	threads := countThreads(p.Body)
+	most := threads
 	group := min(invocations, 1<<bits.Len(uint(max(threads, 1)-1)))
-	grid := spread((threads + group - 1) / group)
+	groups := (threads + group - 1) / group
+	if r.group > 1 {
+		groups, group = threads, r.group // threads counts workgroups
+	}
+	grid := spread(groups)
 	r.block(p.Body, 2)
 	var body strings.Builder
 	fmt.Fprintf(&body, "(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {\n")
@@ -106,8 +111,13 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	if grid[1] > 1 {
 		at = fmt.Sprintf("(wg.y * %du + wg.x)", grid[0])
 	}
-	fmt.Fprintf(&body, "\tlet at = i32(%s * %du + li);\n", at, group)
-	fmt.Fprintf(&body, "\tif (at < %d) {\n%s\t}\n}\n", threads, r.out.String())
+	if r.group > 1 {
+		fmt.Fprintf(&body, "\tlet at = i32(%s);\n\tlet lane = i32(li);\n", at)
+		threads = groups * group
+	} else {
+		fmt.Fprintf(&body, "\tlet at = i32(%s * %du + li);\n", at, group)
+	}
+	fmt.Fprintf(&body, "\tif (at < %d) {\n%s\t}\n}\n", most, r.out.String())
 	head := r.head()
 	entry := codegen.Entry(p.Name, head, body.String())
 	k = plan.Kernel{
@@ -129,14 +139,14 @@ func elements(q codegen.Param) int64 {
 	return n
 }
 
-// countThreads is the product of nested Thread loops; 0 where nothing is to be done.
+// countThreads is the product of nested Thread or Grid loops; 0 where nothing is to be done.
 func countThreads(stmts []codegen.Stmt) int {
 	if len(stmts) == 0 {
 		return 0
 	}
 	n := 1
 	for _, s := range stmts {
-		if l, ok := s.(*codegen.Loop); ok && l.Kind == codegen.Thread {
+		if l, ok := s.(*codegen.Loop); ok && (l.Kind == codegen.Thread || l.Kind == codegen.Grid) {
 			n = max(n, l.Range.Arg().(uop.RangeArg).N*countThreads(l.Body))
 		}
 	}

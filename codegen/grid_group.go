@@ -1,0 +1,282 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// Sizes for graphics processors that are none in software: blocks of an output that a workgroup computes from what it
+// keeps in its memory, and rows that a workgroup reduces.
+const (
+	blockSide  = 64 // of a block of the output
+	laneSide   = 16 // invocations along it
+	blockDepth = 16 // terms of the sum that are kept at a time
+	leastLanes = 64
+	leastBlock = 32   // workgroups that keep a processor busy
+	shortRow   = 64   // elements that one invocation reduces by itself
+	rowLanes   = 256  // that reduce a row
+	fewThreads = 8192 // are not enough
+)
+
+// grouped gives moves for workgroups, best first.
+func (g *gridder) grouped() (out [][]Move) {
+	if g.target.Software || g.words() > 1 || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
+		return nil
+	}
+	for _, rule := range []func() []Move{g.staged, g.rows} {
+		if m := rule(); m != nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// fused makes one axis of several, and gives its name and extent.
+func (g *gridder) fused(moves *[]Move, ranges []*uop.UOp) (name string, n int) {
+	n = 1
+	for _, r := range ranges {
+		if n *= extent(r); name == "" {
+			name = g.name(r)
+			continue
+		}
+		*moves = append(*moves, Move{Verb: Fuse, Axes: []string{name, g.name(r)}})
+		name += "+" + g.name(r)
+	}
+	return name, n
+}
+
+// side is one of the two directions of a block.
+type side struct {
+	ranges []*uop.UOp
+	set    rangeSet
+	n      int // elements
+	block  int
+	lanes  int
+	outer  string   // workgroups
+	inner  []string // registers, then invocations
+}
+
+// staged gives moves for a sum whose loads depend on some axes of the output each: a workgroup computes a block and
+// keeps in its memory what its invocations need of the loads, for some terms of the sum at a time.
+func (g *gridder) staged() (moves []Move) {
+	if len(g.reds) != 1 {
+		return nil
+	}
+	r := g.reds[0]
+	rows, cols := g.sides(r)
+	if rows == nil || !g.blocksOf(rows, cols) || g.count(g.facts.set(r.ranges...)) < 2*blockDepth {
+		return nil
+	}
+	var grid []string
+	for _, a := range g.g.axes {
+		if x := g.facts.set(a.r); x.disjoint(rows.set) && x.disjoint(cols.set) {
+			grid = append(grid, a.name)
+		}
+	}
+	var lanes, tiles []string
+	for _, s := range []*side{rows, cols} {
+		g.cutSide(&moves, s)
+		if s.outer != "" {
+			grid = append(grid, s.outer)
+		}
+		last := len(s.inner) - 1
+		tiles = append(tiles, s.inner[:last]...)
+		lanes = append(lanes, s.inner[last])
+	}
+	k, n := g.fused(&moves, r.ranges)
+	moves = append(moves, Move{Verb: Split, Name: k, N: blockDepth, Tail: Guard})
+	if n >= longSum {
+		moves = append(moves, Move{Verb: Nest, Name: r.name, Axes: []string{k + ".1"}})
+	}
+	for _, l := range r.loads {
+		s := rows
+		if l.free.disjoint(rows.set) == l.free.disjoint(cols.set) {
+			continue
+		} else if l.free.disjoint(rows.set) {
+			s = cols
+		}
+		m := Move{Verb: Stage, Name: l.name, At: k + ".0", Axes: append([]string{k + ".1"}, s.inner...), Shared: true}
+		if step, ok := g.stride(l, r.ranges[len(r.ranges)-1]); ok && step == 1 {
+			m.Vector = k + ".1"
+		}
+		moves = append(moves, m)
+	}
+	return g.kinds(moves, grid, lanes, tiles)
+}
+
+// kinds puts axes where they run, and orders the nest so.
+func (g *gridder) kinds(moves []Move, grid, lanes, rest []string) []Move {
+	for _, name := range grid {
+		moves = append(moves, Move{Verb: Grids, Name: name})
+	}
+	for _, name := range lanes {
+		moves = append(moves, Move{Verb: Lanes, Name: name})
+	}
+	return append(moves, Move{Verb: Order, Axes: slices.Concat(grid, lanes, rest)})
+}
+
+// sides are the axes of the output that one load of a sum depends on and another does not, and the other way round.
+func (g *gridder) sides(r *reduction) (rows, cols *side) {
+	best := 0
+	of := func(x, y *access) *side {
+		s := &side{n: 1}
+		for _, a := range g.g.axes {
+			if g.depends(x, a.r) && !g.depends(y, a.r) {
+				s.ranges = append(s.ranges, a.r)
+				s.set = s.set.or(g.facts.set(a.r))
+				s.n *= extent(a.r)
+			}
+		}
+		return s
+	}
+	for i, x := range r.loads {
+		for _, y := range r.loads[:i] {
+			if a, b := of(x, y), of(y, x); min(a.n, b.n) > best {
+				best, rows, cols = min(a.n, b.n), a, b
+			}
+		}
+	}
+	if best < 8 {
+		return nil, nil
+	}
+	next := func(s *side) bool { // elements of the output that lie next to each other
+		step, ok := g.stride(g.outs[0], s.ranges[len(s.ranges)-1])
+		return ok && step == 1
+	}
+	if next(rows) && !next(cols) {
+		rows, cols = cols, rows
+	}
+	return rows, cols
+}
+
+// blocksOf chooses the sizes of blocks, and says whether there is enough to do.
+func (g *gridder) blocksOf(rows, cols *side) bool {
+	groups := func() int {
+		all := 1
+		for _, a := range g.g.axes {
+			all *= extent(a.r)
+		}
+		n := func(s *side) int { return (s.n + s.block - 1) / s.block }
+		return all / (rows.n * cols.n) * n(rows) * n(cols)
+	}
+	rows.block, cols.block = min(blockSide, pow2(rows.n)), min(blockSide, pow2(cols.n))
+	for _, s := range [][2]*side{{rows, cols}, {cols, rows}} {
+		for s[0].block*s[1].block < blockSide*blockSide/4 && 2*s[0].block <= min(s[0].n, 4*blockSide) {
+			s[0].block *= 2
+		}
+	}
+	for _, s := range []*side{rows, cols} {
+		for groups() < leastBlock && s.block > laneSide {
+			s.block /= 2
+		}
+	}
+	if rows.block *= 2; rows.block > rows.n || groups() < 4*leastBlock {
+		rows.block /= 2
+	}
+	rows.lanes, cols.lanes = min(laneSide, rows.block), min(laneSide, cols.block)
+	for _, s := range []*side{cols, rows} {
+		for 2*s.lanes <= s.block && rows.lanes*cols.lanes < laneSide*laneSide {
+			s.lanes *= 2
+		}
+	}
+	fits := func(s *side) bool { return !g.fixed || s.n%s.block == 0 }
+	return rows.lanes*cols.lanes >= leastLanes && rows.lanes*cols.lanes <= g.target.Limits.Invocations && fits(rows) && fits(cols)
+}
+
+// cutSide takes a side apart into workgroups, registers and invocations: neighbours belong to neighbours.
+func (g *gridder) cutSide(moves *[]Move, s *side) {
+	name, n := g.fused(moves, s.ranges)
+	s.outer, name = g.cut(moves, name, n, s.block)
+	if s.lanes == s.block {
+		s.inner = []string{name}
+		return
+	}
+	tile, lane := g.cut(moves, name, s.block, s.lanes)
+	*moves = append(*moves, Move{Verb: Tiles, Name: tile})
+	s.inner = []string{tile, lane}
+}
+
+// rows gives moves for reductions of rows that workgroups share: each invocation takes every so-manieth element.
+func (g *gridder) rows() (moves []Move) {
+	var all, rows rangeSet
+	for _, a := range g.g.axes {
+		all = all.or(g.facts.set(a.r))
+	}
+	for _, r := range g.reds {
+		rows = rows.or(r.free.and(all))
+	}
+	list, longest := g.rowReductions(rows)
+	if longest < shortRow || g.count(all) >= fewThreads && !g.separate(list, rows) {
+		return nil
+	}
+	n := min(rowLanes, pow2(longest/2), g.target.Limits.Invocations)
+	done := map[*uop.UOp]bool{}
+	for _, r := range list {
+		if done[r.ranges[0]] {
+			continue
+		}
+		for _, x := range r.ranges {
+			done[x] = true
+		}
+		g.share(&moves, r.ranges, n)
+	}
+	var grid, rest []string
+	var cols []*uop.UOp
+	for _, a := range g.g.axes {
+		if rows.has(g.facts.rangeID(a.r)) {
+			grid = append(grid, a.name)
+		} else {
+			cols = append(cols, a.r)
+		}
+	}
+	if len(cols) > 0 {
+		rest = g.share(&moves, cols, n)
+	}
+	if len(grid)+len(rest) == 0 {
+		return moves
+	}
+	return g.kinds(moves, grid, nil, rest)
+}
+
+// share gives each of n invocations a part of some axes, and lists the loops.
+func (g *gridder) share(moves *[]Move, ranges []*uop.UOp, n int) []string {
+	name, all := g.fused(moves, ranges)
+	if all <= n {
+		*moves = append(*moves, Move{Verb: Lanes, Name: name})
+		return []string{name}
+	}
+	*moves = append(*moves, Move{Verb: Split, Name: name, N: n, Tail: Guard}, Move{Verb: Lanes, Name: name + ".1"})
+	return []string{name + ".1", name + ".0"}
+}
+
+// rowReductions are the long reductions of whole rows, and the length of the longest. None if they share some of
+// their loops.
+func (g *gridder) rowReductions(rows rangeSet) (out []*reduction, longest int) {
+	for _, r := range g.reds {
+		n := g.count(g.facts.set(r.ranges...))
+		if !r.free.within(rows) || n < shortRow {
+			continue
+		}
+		for _, o := range g.reds {
+			if a, b := g.facts.set(r.ranges...), g.facts.set(o.ranges...); !a.disjoint(b) && !slices.Equal(r.ranges, o.ranges) {
+				return nil, 0
+			}
+		}
+		out = append(out, r)
+		longest = max(longest, n)
+	}
+	return out, longest
+}
+
+// separate says that every row has elements of its own, which lie next to each other.
+func (g *gridder) separate(list []*reduction, rows rangeSet) bool {
+	for _, r := range list {
+		for _, l := range r.loads {
+			if step, ok := g.stride(l, r.ranges[len(r.ranges)-1]); !ok || step > 1 || step == 1 && !rows.within(l.free) {
+				return false
+			}
+		}
+	}
+	return true
+}
