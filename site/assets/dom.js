@@ -41,6 +41,12 @@ export function size(bytes) {
 /** Lets the page breathe between pieces of long work. */
 export const breathe = () => new Promise((done) => (globalThis.scheduler?.yield ? scheduler.yield().then(done) : setTimeout(done)))
 
+/** The next frame, for work that is done in pieces; or a while later in a page that is not seen. */
+export const frame = () => new Promise((done) => {
+  requestAnimationFrame(done)
+  if (document.hidden) setTimeout(done, 100)
+})
+
 /** The kernel's name with each dimension in the colour of its axis kind. */
 export function kernelName(name, kinds = '') {
   const parts = name.split('_')

@@ -7,6 +7,7 @@ const side = 28
 const fit = 20 // pixels that the longer side of the digit takes
 const pen = 2.6 // width of the stroke in pixels of the picture
 const fine = 6 // samples a pixel, each way
+const often = 80 // ms between two pictures at least, while the pen moves
 
 export class Drawing {
   /** canvas: where people draw; changed(pixels, strokes) is called when the picture is another one. */
@@ -18,17 +19,30 @@ export class Drawing {
     this.keyPen = false
     this.showCursor = false
     this.byMass = false
-    this.small = new OffscreenCanvas(side * fine, side * fine).getContext('2d', { willReadFrequently: true })
+    this.inked = null // how much is on the canvas: the points of each stroke; null: draw all
     this.pointer()
     this.keys()
-    new ResizeObserver(() => this.paint()).observe(canvas)
-    document.addEventListener('themechange', () => this.paint())
+    new ResizeObserver(([e]) => {
+      this.width = e.contentRect.width
+      this.repaint()
+    }).observe(canvas)
+    document.addEventListener('themechange', () => this.repaint())
   }
 
   clear() {
     this.strokes = []
+    this.inked = null
     this.keyPen = false
     this.update()
+  }
+
+  /** Clears without telling: something else is shown instead. */
+  wipe() {
+    clearTimeout(this.later)
+    this.later = null
+    this.strokes = []
+    this.keyPen = false
+    this.repaint()
   }
 
   get empty() { return this.strokes.length === 0 }
@@ -75,31 +89,58 @@ export class Drawing {
       this.showCursor = true
       this.update()
     })
-    this.canvas.addEventListener('blur', () => { this.showCursor = false; this.paint() })
-    this.canvas.addEventListener('focus', () => { this.showCursor = this.canvas.matches(':focus-visible'); this.paint() })
+    this.canvas.addEventListener('blur', () => { if (this.showCursor) { this.showCursor = false; this.repaint() } })
+    this.canvas.addEventListener('focus', () => { this.showCursor = this.canvas.matches(':focus-visible'); if (this.showCursor) this.repaint() })
   }
 
-  /** One picture a frame is enough, however many points came. */
+  /** Paints at the next frame, and makes the picture if the last one was made long enough ago. */
   update() {
     if (this.waiting) return
     this.waiting = true
     requestAnimationFrame(() => {
       this.waiting = false
       this.paint()
-      this.changed(this.empty ? null : this.pixels())
+      if (this.later) return
+      this.later = setTimeout(() => {
+        this.later = null
+        this.changed(this.empty ? null : this.pixels())
+      }, this.empty ? 0 : often)
     })
   }
 
+  repaint() {
+    this.inked = null
+    this.paint()
+  }
+
+  /** Draws what is not on the canvas yet. */
   paint() {
     const c = this.canvas
-    const size = Math.round(c.clientWidth * devicePixelRatio)
+    const size = Math.round(this.width * devicePixelRatio)
     if (!size) return
-    if (c.width !== size) c.width = c.height = size
-    const g = c.getContext('2d')
-    const style = getComputedStyle(c)
-    g.clearRect(0, 0, size, size)
-    g.strokeStyle = g.fillStyle = style.color
-    trace(g, this.strokes, size, 0, 0, size * 0.075)
+    this.g ??= c.getContext('2d')
+    const g = this.g
+    if (c.width !== size) {
+      c.width = c.height = size
+      this.inked = null
+    }
+    if (!this.inked || this.showCursor) { // the cursor moves over what is drawn
+      g.clearRect(0, 0, size, size)
+      g.strokeStyle = g.fillStyle = getComputedStyle(c).color
+      this.inked = []
+    }
+    g.lineWidth = size * 0.075
+    g.lineCap = g.lineJoin = 'round'
+    this.strokes.forEach((s, i) => {
+      const from = this.inked[i] || 0
+      if (from === s.length) return
+      g.beginPath()
+      const [x, y] = s[Math.max(0, from - 1)]
+      g.moveTo(x * size, y * size)
+      for (let j = Math.min(from, s.length - 1); j < s.length; j++) g.lineTo(s[j][0] * size, s[j][1] * size) // to its own start: the dot of a stroke of one point
+      g.stroke()
+      this.inked[i] = s.length
+    })
     if (this.showCursor) {
       g.beginPath()
       g.arc(this.cursor[0] * size, this.cursor[1] * size, size * 0.03, 0, 7)
@@ -125,22 +166,37 @@ export class Drawing {
     return this.raster(scale, dx + sx, dy + sy)
   }
 
+  /** Each pixel is the share of its samples that lie under the pen. */
   raster(scale, dx, dy) {
-    const g = this.small
-    g.fillStyle = '#000'
-    g.fillRect(0, 0, side * fine, side * fine)
-    g.strokeStyle = g.fillStyle = '#fff'
-    trace(g, this.strokes, scale * fine, dx * fine, dy * fine, pen * fine)
-    const from = g.getImageData(0, 0, side * fine, side * fine).data
-    const out = new Uint8Array(side * side)
-    for (let y = 0; y < side; y++) {
-      for (let x = 0; x < side; x++) {
-        let sum = 0
-        for (let j = 0; j < fine; j++) for (let i = 0; i < fine; i++) sum += from[4 * ((y * fine + j) * side * fine + x * fine + i)]
-        out[y * side + x] = Math.round(sum / (fine * fine))
-      }
+    const n = side * fine, r = (pen * fine) / 2
+    const under = new Uint8Array(n * n)
+    for (const s of this.strokes) {
+      const at = (p) => [(p[0] * scale + dx) * fine, (p[1] * scale + dy) * fine]
+      let a = at(s[0])
+      s.forEach((p, i) => {
+        const b = at(p)
+        if (i > 0 && i < s.length - 1 && Math.abs(b[0] - a[0]) + Math.abs(b[1] - a[1]) < 1) return
+        line(under, n, a, b, r)
+        a = b
+      })
     }
-    return out
+    const out = new Uint8Array(side * side)
+    for (let y = 0; y < n; y++) for (let x = 0; x < n; x++) out[Math.floor(y / fine) * side + Math.floor(x / fine)] += under[y * n + x]
+    return out.map((v) => Math.round((v * 255) / (fine * fine)))
+  }
+}
+
+/** Marks the samples that are at most r from the line from a to b. */
+function line(under, n, [ax, ay], [bx, by], r) {
+  const within = (v) => Math.min(Math.max(v, 0), n)
+  const dx = bx - ax, dy = by - ay, long = dx * dx + dy * dy || 1
+  const x1 = within(Math.ceil(Math.max(ax, bx) + r)), y1 = within(Math.ceil(Math.max(ay, by) + r))
+  for (let y = within(Math.floor(Math.min(ay, by) - r)); y < y1; y++) {
+    for (let x = within(Math.floor(Math.min(ax, bx) - r)); x < x1; x++) {
+      const px = x + 0.5 - ax, py = y + 0.5 - ay
+      const t = Math.min(Math.max((px * dx + py * dy) / long, 0), 1)
+      if ((px - t * dx) ** 2 + (py - t * dy) ** 2 <= r * r) under[y * n + x] = 1
+    }
   }
 }
 
@@ -155,29 +211,4 @@ function mass(pixels) {
     my += pixels[i] * (Math.floor(i / side) + 0.5)
   }
   return m ? [mx / m, my / m] : [side / 2, side / 2]
-}
-
-function trace(g, strokes, scale, dx, dy, width) {
-  g.lineWidth = width
-  g.lineCap = g.lineJoin = 'round'
-  for (const s of strokes) {
-    g.beginPath()
-    g.moveTo(s[0][0] * scale + dx, s[0][1] * scale + dy)
-    // A line to its own start makes the dot of a stroke of one point.
-    for (const p of s.length > 1 ? s.slice(1) : s) g.lineTo(p[0] * scale + dx, p[1] * scale + dy)
-    g.stroke()
-  }
-}
-
-/** Puts a 28×28 picture, white on black, on a canvas of that size. */
-export function showPixels(canvas, pixels) {
-  if (pixels && canvas.pixels && pixels.every((v, i) => v === canvas.pixels[i])) return // handing a canvas over can wait for the GPU
-  canvas.pixels = pixels && pixels.slice()
-  const g = canvas.getContext('2d', { willReadFrequently: true })
-  const image = g.createImageData(side, side)
-  for (let i = 0; i < side * side; i++) {
-    image.data[4 * i] = image.data[4 * i + 1] = image.data[4 * i + 2] = pixels ? pixels[i] : 0
-    image.data[4 * i + 3] = 255
-  }
-  g.putImageData(image, 0, 0)
 }

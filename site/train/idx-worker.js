@@ -4,8 +4,7 @@ import { words } from '../assets/dom.js'
 
 onmessage = async ({ data: { number, file } }) => {
   try {
-    const idx = await readIdx(file)
-    postMessage({ number, idx }, [idx.data.buffer])
+    postMessage({ number, idx: await readIdx(file) })
   } catch (err) {
     postMessage({ number, error: words(err) })
   }

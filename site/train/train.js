@@ -1,8 +1,9 @@
 // The training page: its controls, what they start, and what is shown of it.
-import { byId, el, short, words } from '../assets/dom.js'
+import { byId, el, frame, short, words } from '../assets/dom.js'
 import { Session } from './session.js'
 import { Plot } from './plot.js'
-import { Drawing, showPixels } from './draw.js'
+import { Drawing } from './draw.js'
+import { show as showPicture } from './picture.js'
 import { assemble, FileError, MissingFile } from './idx.js'
 
 const ui = Object.fromEntries(
@@ -34,18 +35,17 @@ const session = new Session({
   },
   progress({ step, loss, stepsPerSecond }) {
     lossPlot.add(step, loss)
-    accuracyPlot.changed()
     const now = performance.now()
-    if (now - lastShown < 80) return // numbers that change faster cannot be read
+    if (now - lastShown < 150) return // numbers that change faster cannot be read
     lastShown = now
-    ui.step.textContent = step.toLocaleString('en')
-    ui.loss.textContent = short(lossPlot.m.at(-1))
-    ui.speed.textContent = stepsPerSecond ? short(stepsPerSecond) : '–'
+    say(ui.step, step.toLocaleString('en'))
+    say(ui.loss, short(lossPlot.m.at(-1)))
+    say(ui.speed, stepsPerSecond ? short(stepsPerSecond) : '–')
   },
   accuracy({ step, accuracy, n }) {
-    ui.accuracy.textContent = accuracy.toFixed(1)
+    say(ui.accuracy, accuracy.toFixed(1))
     accuracyPlot.add(step, accuracy)
-    ui['samples-text'].textContent = `Measured on ${n.toLocaleString('en')} digits that training never sees. Choose one to have it read above.`
+    say(ui['samples-text'], `Measured on ${n.toLocaleString('en')} digits that training never sees. Choose one to have it read above.`)
     session.again()
     if (performance.now() - announced > 10000 && session.loop) {
       ui.heard.textContent = `Step ${step.toLocaleString('en')}, accuracy ${accuracy.toFixed(1)} per cent.` // those who see it see the numbers themselves
@@ -56,10 +56,10 @@ const session = new Session({
   read: showReading,
   cleared() {
     for (const p of [lossPlot, accuracyPlot]) p.clear()
-    for (const id of ['accuracy', 'loss', 'speed']) ui[id].textContent = '–'
-    ui.step.textContent = '0'
-    ui.samples.textContent = ''
-    ui['samples-text'].textContent = 'They appear at the first measurement.'
+    for (const id of ['accuracy', 'loss', 'speed']) say(ui[id], '–')
+    say(ui.step, '0')
+    showSamples([])
+    say(ui['samples-text'], 'They appear at the first measurement.')
   },
   problem(text) {
     ui.problem.hidden = !text
@@ -67,6 +67,12 @@ const session = new Session({
   },
   notice,
 })
+
+/** Changes a text where it is another one: the node stays, so that the page has little to lay out. */
+function say(e, text) {
+  if (e.firstChild?.nodeType !== Node.TEXT_NODE) e.textContent = text
+  else if (e.firstChild.data !== text) e.firstChild.data = text
+}
 
 function notice(text) {
   ui.note.hidden = !text
@@ -177,23 +183,40 @@ addEventListener('drop', (e) => {
 
 // ---- samples ----
 
-function showSamples(list) {
-  while (ui.samples.children.length > list.length) ui.samples.lastChild.remove()
-  list.forEach((s, i) => {
-    let item = ui.samples.children[i]
-    if (!item) {
-      item = el('li', {}, el('button', { type: 'button' }, el('canvas', { width: 28, height: 28, 'aria-hidden': 'true' }), el('strong', {}), el('span', {})))
-      item.firstChild.addEventListener('click', () => readSample(item.sample))
-      ui.samples.append(item)
-    }
-    item.sample = s
-    const [canvas, said, sure] = item.firstChild.children
-    const right = s.guess === s.label
-    item.firstChild.className = right ? '' : 'wrong'
-    showPixels(canvas, s.pixels)
-    said.replaceChildren(el('span', { class: 'unseen' }, 'Read as '), right ? `${s.guess} ✓` : `${s.guess}, is ${s.label}`)
-    sure.replaceChildren(percent(s.sure), el('span', { class: 'unseen' }, ' sure'))
-  })
+const samples = Array.from({ length: 20 }, () => {
+  const img = el('img', { alt: '', width: 28, height: 28 })
+  const [before, said, sure, after] = ['', '', '', ''].map((t) => document.createTextNode(t))
+  const button = el('button', { type: 'button', disabled: true }, img,
+    el('strong', {}, el('span', { class: 'unseen' }, before), said), el('span', {}, sure, el('span', { class: 'unseen' }, after)))
+  const sample = { button, img, before, said, sure, after, shown: null }
+  button.addEventListener('click', () => readSample(sample.shown))
+  ui.samples.append(el('li', {}, button))
+  showPicture(img, null)
+  return sample
+})
+
+let samplesShown = 0
+
+/** Shows samples, a few in each frame. */
+async function showSamples(list) {
+  const mine = ++samplesShown
+  for (let i = 0; i < samples.length; i++) {
+    if (i % 4 === 0) await frame()
+    if (mine !== samplesShown) return
+    showSample(samples[i], list[i])
+  }
+}
+
+function showSample(e, s) {
+  e.shown = s
+  e.button.disabled = !s
+  const right = s && s.guess === s.label
+  e.button.className = !s || right ? '' : 'wrong'
+  showPicture(e.img, s?.pixels)
+  e.before.data = s ? 'Read as ' : ''
+  e.said.data = !s ? '–' : right ? `${s.guess} ✓` : `${s.guess}, is ${s.label}`
+  e.sure.data = s ? percent(s.sure) : '\u00a0'
+  e.after.data = s ? ' sure' : ''
 }
 
 const percent = (p) => `${Math.round(100 * p)} %`
@@ -209,31 +232,32 @@ const bars = Array.from({ length: 10 }, (_, digit) => {
 
 const drawing = new Drawing(ui.draw, (pixels) => {
   ui['draw-hint'].hidden = pixels !== null
-  showPixels(ui.seen, pixels)
+  showPicture(ui.seen, pixels)
   if (!pixels) clearReading()
   session.read(pixels)
 })
-showPixels(ui.seen, null)
+showPicture(ui.seen, null)
+showSamples([])
 
 function readSample(s) {
-  drawing.clear()
-  requestAnimationFrame(() => requestAnimationFrame(() => { // after clear has been drawn
-    showPixels(ui.seen, s.pixels)
-    session.read(s.pixels)
-    byId('reader-title').scrollIntoView({ block: 'nearest' })
-  }))
+  drawing.wipe()
+  ui['draw-hint'].hidden = false
+  showPicture(ui.seen, s.pixels)
+  session.read(s.pixels)
+  byId('reader-title').scrollIntoView({ block: 'nearest' })
 }
 
 function clearReading() {
-  ui.answer.textContent = '–'
-  ui.sure.textContent = ''
+  say(ui.answer, '–')
+  say(ui.sure, '')
   for (const b of bars) show(b, 0, false)
 }
 
 function show(bar, p, best) {
-  bar.fill.style.transform = `scaleY(${p})`
-  bar.item.className = best ? 'best' : ''
-  bar.said.textContent = `: ${percent(p)}`
+  bar.fill.style.transform = `scaleY(${p.toFixed(2)})`
+  const name = best ? 'best' : ''
+  if (bar.item.className !== name) bar.item.className = name
+  say(bar.said, `: ${percent(p)}`)
 }
 
 let telling
@@ -241,8 +265,8 @@ function showReading(_, p) {
   const best = p.indexOf(p.reduce((a, b) => Math.max(a, b), -1))
   if (best < 0) return clearReading() // not numbers: the loss has told already
   bars.forEach((b, digit) => show(b, p[digit], digit === best))
-  ui.answer.textContent = String(best)
-  ui.sure.textContent = session.steps ? `${percent(p[best])} sure` : 'a guess: it has learnt nothing yet'
+  say(ui.answer, String(best))
+  say(ui.sure, session.steps ? `${percent(p[best])} sure` : 'a guess: it has learnt nothing yet')
   clearTimeout(telling) // speak when the pen rests
   const text = `It reads ${best}, ${percent(p[best])} sure.`
   telling = setTimeout(() => { if (ui.heard.textContent !== text) ui.heard.textContent = text }, 900)

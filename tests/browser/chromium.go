@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -75,8 +76,9 @@ type message struct {
 	reply
 }
 
-// Start starts Chromium; more are flags beside the usual ones. It ends with ctx, or with Close. Only where WEFT_REQUIRE names
-// CHROMIUM: a browser with a software GPU takes minutes of both cores (make test-web).
+// Start starts Chromium; more are flags beside the usual ones, or with a ! before them usual ones to leave out. It ends
+// with ctx, or with Close. Only where WEFT_REQUIRE names CHROMIUM: a browser with a software GPU takes minutes of both cores
+// (make test-web).
 func Start(ctx context.Context, more ...string) (*Browser, error) {
 	if !need.Required("CHROMIUM") {
 		return nil, errors.New("tests in a browser take minutes; make test-web runs them (WEFT_REQUIRE=CHROMIUM)")
@@ -99,10 +101,16 @@ func Start(ctx context.Context, more ...string) (*Browser, error) {
 		return nil, err
 	}
 	b.out = toIt
-	args := append(append([]string{}, flags...), more...)
+	var args []string
+	for _, f := range append(append(args, flags...), more...) {
+		if !strings.HasPrefix(f, "!") && !slices.Contains(more, "!"+f) {
+			args = append(args, f)
+		}
+	}
 	b.cmd = exec.CommandContext(ctx, path, append(args, "--user-data-dir="+profile, "about:blank")...)
 	b.cmd.ExtraFiles = []*os.File{fromUs, toUs}
 	b.cmd.Stderr = &b.noise
+	b.cmd.WaitDelay = time.Second // its crash handler may outlive it and hold the pipe
 	err = b.cmd.Start()
 	fromUs.Close()
 	toUs.Close()

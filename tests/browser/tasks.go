@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,10 +15,13 @@ import (
 // program on the same cores.
 type Task struct {
 	Wall, Work time.Duration
+	From       string   // what of Chromium asked for it
 	What       []string // its parts, the longest first
 }
 
-func (t Task) String() string { return fmt.Sprintf("%v (at work %v) %v", t.Wall, t.Work, t.What) }
+func (t Task) String() string {
+	return fmt.Sprintf("%v (at work %v) from %s: %v", t.Wall, t.Work, t.From, t.What)
+}
 
 // traced is one event of a trace, in microseconds.
 type traced struct {
@@ -25,7 +30,11 @@ type traced struct {
 	Ts       float64
 	Dur      float64
 	Tdur     float64
-	Args     struct{ Name string }
+	Args     struct {
+		Name     string
+		From     string `json:"src_func"` // who asked for a task
+		FromFile string `json:"src_file"`
+	}
 }
 
 // Tasks notes the tasks of the page's main thread until the function that it gives is called; that gives those that
@@ -42,7 +51,7 @@ func (p *Page) Tasks() (longer func(than time.Duration) ([]Task, error), err err
 	p.On("Tracing.tracingComplete", func(json.RawMessage) { close(done) })
 	// Each task tells how long its thread was at work only where the trace has thread times, as it has by default.
 	err = p.Call("Tracing.start", map[string]any{"transferMode": "ReportEvents", "traceConfig": map[string]any{
-		"recordMode": "recordUntilFull", "includedCategories": []string{"toplevel", "devtools.timeline", "__metadata"}, "excludedCategories": []string{"*"},
+		"recordMode": "recordUntilFull", "includedCategories": []string{"toplevel", "devtools.timeline", "__metadata", "ipc", "mojom", "gpu", "gpu.capture", "cc", "blink", "v8", "skia", "viz", "benchmark", "disabled-by-default-gpu.service"}, "excludedCategories": []string{"*"},
 	}}, nil)
 	if err != nil {
 		return nil, err
@@ -84,10 +93,10 @@ func tasks(events []traced, than time.Duration) ([]Task, error) {
 		if e.Name != "ThreadControllerImpl::RunTask" && e.Name != "RunTask" || micro(e.Dur) < than {
 			continue
 		}
-		task := Task{Wall: micro(e.Dur), Work: micro(e.Tdur)}
+		task := Task{Wall: micro(e.Dur), Work: micro(e.Tdur), From: strings.TrimSpace(path.Base(e.Args.FromFile) + " " + e.Args.From)}
 		for _, part := range events {
 			if part.Name != e.Name && part.Pid == e.Pid && part.Ts >= e.Ts && part.Ts+part.Dur <= e.Ts+e.Dur && len(task.What) < 6 {
-				task.What = append(task.What, fmt.Sprintf("%s %v", part.Name, micro(part.Dur).Round(100*time.Microsecond)))
+				task.What = append(task.What, fmt.Sprintf("%s %v (%v)", part.Name, micro(part.Dur).Round(100*time.Microsecond), micro(part.Tdur).Round(100*time.Microsecond)))
 			}
 		}
 		out = append(out, task)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -82,13 +84,24 @@ func copySite(from, to string) error {
 	return err
 }
 
-// open opens a page of the site; at the end of the test its console must be empty.
-func open(t *testing.T, path string) *browser.Page {
+// open opens a page of the site; at the end of the test its console must be empty. With flags it is opened in a Chromium
+// of its own.
+func open(t *testing.T, path string, flags ...string) *browser.Page {
 	at := host(t) // starts the browser
-	p, err := shared.browser.Open(at + path)
+	in := shared.browser
+	if len(flags) > 0 {
+		var err error
+		in, err = browser.Start(context.Background(), flags...)
+		require.NoError(t, err)
+		t.Cleanup(func() { in.Close() })
+	}
+	p, err := in.Open(at + path)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		assert.Empty(t, p.Problems())
+		problems := slices.DeleteFunc(p.Problems(), func(s string) bool {
+			return strings.Contains(s, "No available adapters") // Chromium's own warning where there is no WebGPU
+		})
+		assert.Empty(t, problems)
 		p.Close()
 	})
 	return p

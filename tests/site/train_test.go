@@ -18,13 +18,26 @@ import (
 
 const ready = `/^Ready/.test(document.getElementById('status').textContent)`
 
-// calm asserts that no task kept the page busy for more than 50 ms. Time in which the thread had to wait for a core
-// does not count: Chromium's graphics processor is a program here, which computes on all of them.
-func calm(t *testing.T, tasks []browser.Task, err error) {
+// calm asserts that no task kept the page busy for more than 50 ms. Time in which the thread had to wait for a core counts
+// only where WEFT_QUIET says that nothing else runs on this machine: Chromium's graphics processor is a program here,
+// which computes on all cores, and so do other tests.
+func calm(t *testing.T, longer func(time.Duration) ([]browser.Task, error)) {
+	const long = 50 * time.Millisecond
+	tasks, err := longer(5 * time.Millisecond)
 	require.NoError(t, err)
-	for _, task := range tasks {
-		t.Logf("a task of the page took %v", task)
-		assert.LessOrEqual(t, task.Work, 50*time.Millisecond, "%v", task)
+	var most time.Duration
+	for i, task := range tasks {
+		most = max(most, task.Work)
+		if i == 0 || task.Wall > long && i < 4 {
+			t.Logf("a task of the page took %v", task)
+		}
+		assert.LessOrEqual(t, task.Work, long, "%v", task)
+		if os.Getenv("WEFT_QUIET") != "" {
+			assert.LessOrEqual(t, task.Wall, long, "%v", task)
+		}
+	}
+	if len(tasks) > 0 {
+		t.Logf("the page's longest task: %v by the clock; the most work in one: %v", tasks[0].Wall.Round(time.Millisecond), most.Round(100*time.Microsecond))
 	}
 }
 
@@ -51,6 +64,32 @@ func TestTraining(t *testing.T) {
 		t.Skip("trains a network in Chromium")
 	}
 	p := open(t, "train/")
+	learns(t, p, "train")
+	assert.Equal(t, "WEBGPU", text(t, p, "device"))
+
+	require.NoError(t, p.Click("#pause"))
+	require.NoError(t, p.Eventually(`/^Paused/.test(document.getElementById('status').textContent)`, 10*time.Second))
+	step := text(t, p, "step")
+	time.Sleep(time.Second)
+	assert.Equal(t, step, text(t, p, "step"), "steps while it pauses")
+	require.NoError(t, p.Click("#reset"))
+	require.NoError(t, p.Eventually(`document.getElementById('step').textContent === '0'`, 10*time.Second))
+	assert.NotContains(t, text(t, p, "accuracy"), "9")
+}
+
+// A browser without WebGPU: the page says so and learns as well, on WebAssembly.
+func TestTrainingWithoutWebGPU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a network in Chromium")
+	}
+	p := open(t, "train/", "!--enable-unsafe-webgpu")
+	learns(t, p, "train-wasm")
+	assert.Equal(t, "WASM", text(t, p, "device"))
+	assert.Contains(t, text(t, p, "note"), "WebGPU")
+}
+
+// learns trains on the training page until it reads 95 % of the held-back digits, and draws a seven, which it must read.
+func learns(t *testing.T, p *browser.Page, name string) {
 	require.NoError(t, p.Eventually(ready, 60*time.Second), text(t, p, "problem"))
 	longer, err := p.Tasks()
 	require.NoError(t, err)
@@ -62,18 +101,8 @@ func TestTraining(t *testing.T) {
 	require.NoError(t, err, text(t, p, "problem"))
 	seven(t, p)
 	require.NoError(t, p.Eventually(`document.getElementById('answer').textContent === '7'`, 30*time.Second))
-	tasks, err := longer(50 * time.Millisecond)
-	calm(t, tasks, err)
-	shots(t, p, "train")
-
-	require.NoError(t, p.Click("#pause"))
-	require.NoError(t, p.Eventually(`/^Paused/.test(document.getElementById('status').textContent)`, 10*time.Second))
-	step := text(t, p, "step")
-	time.Sleep(time.Second)
-	assert.Equal(t, step, text(t, p, "step"), "steps while it pauses")
-	require.NoError(t, p.Click("#reset"))
-	require.NoError(t, p.Eventually(`document.getElementById('step').textContent === '0'`, 10*time.Second))
-	assert.NotContains(t, text(t, p, "accuracy"), "9")
+	calm(t, longer)
+	shots(t, p, name)
 }
 
 // Another device can be chosen while it trains, and keys are enough.
@@ -152,4 +181,35 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, p.Eventually(ready, 60*time.Second))
 	require.NoError(t, p.Click("#train"))
 	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 0`, 90*time.Second))
+}
+
+// As many digits as MNIST has: the page never copies them, so it stays at ease.
+func TestManyFiles(t *testing.T) {
+	const n = 60000
+	folder := t.TempDir()
+	file := func(name string, body []byte) string {
+		name = filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(name, body, 0o666))
+		return name
+	}
+	pictures, labels := make([]byte, n*28*28), make([]byte, n)
+	for i := range n {
+		labels[i] = byte(i % 10)
+		for j := range 200 {
+			pictures[i*784+(i%10)*40+j+200] = byte(55 + j)
+		}
+	}
+	images, names := file("train-images-idx3-ubyte", idx(0x803, []uint32{n, 28, 28}, pictures)), file("train-labels-idx1-ubyte", idx(0x801, []uint32{n}, labels))
+	p := open(t, "train/")
+	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'wasm'; e.dispatchEvent(new Event('change'))`, nil))
+	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	longer, err := p.Tasks()
+	require.NoError(t, err)
+	give(t, p, images, names)
+	require.NoError(t, p.Eventually(`/50,000 digits to train on/.test(document.getElementById('found').textContent)`, 60*time.Second))
+	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Click("#train"))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 5`, 90*time.Second))
+	calm(t, longer)
 }

@@ -258,13 +258,13 @@ export interface Progress {
 
 /** Pictures of digits, one byte a pixel, with a label from 0 to 9 each. */
 export interface DigitData {
-  images: Uint8Array
-  labels: Uint8Array
+  images: Uint8Array | Blob
+  labels: Uint8Array | Blob
   n: number
   h: number
   w: number
-  testImages: Uint8Array
-  testLabels: Uint8Array
+  testImages: Uint8Array | Blob
+  testLabels: Uint8Array | Blob
   testN: number
 }
 
@@ -339,12 +339,16 @@ export class Weft {
   readonly deviceDetail: string
   /** Why better devices were passed over; empty if none was. */
   readonly note: string
-  /** Called when the graphics processor is lost. */
+  /** Called when the graphics processor is lost. The next call opens it again and brings back all that was on it; it fails only if none can be opened. */
   onlost: ((error: Error) => void) | null
+  /** Called when a lost graphics processor is there again: what was repeated for it, and how long that took. */
+  onrecovered: ((news: { message: string; writes: number; plays: number; seconds: number }) => void) | null
 
   tensor(values: Nested[], shape?: number[], options?: { dtype?: DType }): Tensor
   tensor(values: Nested | Elements | Uint8ClampedArray, options?: { dtype?: DType }): Tensor
   tensor(values: Elements | Uint8ClampedArray, shape: number[], options?: { dtype?: DType }): Tensor
+  /** The bytes of a Blob or a File, which the page itself never holds. */
+  tensor(values: Blob, shape?: number[], options?: { dtype?: DType }): Tensor
   full(shape: number[], value: number | boolean, options?: { dtype?: DType }): Tensor
   zeros(shape: number[], options?: { dtype?: DType }): Tensor
   ones(shape: number[], options?: { dtype?: DType }): Tensor

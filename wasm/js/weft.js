@@ -294,8 +294,8 @@ export class Weft {
       this.#pending.write([++this.#numbers, 'dispose', [], list])
     }
     if (!this.#pending.length) return
-    const bytes = this.#pending.finish()
-    this.#worker.postMessage(bytes, [bytes])
+    const pieces = this.#pending.finish()
+    this.#worker.postMessage(pieces, pieces.filter((p) => p instanceof ArrayBuffer))
   }
 
   /** Ends the engine. */
@@ -304,11 +304,13 @@ export class Weft {
     this.#die(new Error('weft: the engine was closed'))
   }
 
-  /** A tensor of numbers, nested arrays of them, or a typed array and its shape. */
+  /** A tensor of numbers, nested arrays of them, a typed array and its shape, or the bytes of a Blob, which the page never holds. */
   tensor(values, shape, options) {
     if (shape !== undefined && !Array.isArray(shape)) [shape, options] = [undefined, shape]
     let elements = values
-    if (!ArrayBuffer.isView(values)) {
+    if (values instanceof Blob) {
+      shape ??= [values.size]
+    } else if (!ArrayBuffer.isView(values)) {
       const nested = flatten(values)
       elements = nested.elements
       shape ??= nested.shape

@@ -1,7 +1,7 @@
 // The form in which values cross between the page and the engine: package wasm/wire is the other end.
 //
-// Values are null, booleans, numbers, strings, arrays, plain objects, typed arrays and references to what the engine
-// holds (anything with a `ref`).
+// Values are null, booleans, numbers, strings, arrays, plain objects, typed arrays, Blobs (bytes) and references to what
+// the engine holds (anything with a `ref`).
 
 const text = new TextEncoder()
 const plain = new TextDecoder()
@@ -27,23 +27,29 @@ export class Elements {
   }
 }
 
-/** Writes values one after the other. */
+const large = 1 << 16 // bytes of an array that is not copied among the others
+
+/** Writes values one after the other. Large arrays are copied only once, and Blobs never. */
 export class Writer {
   #bytes = new Uint8Array(1024)
   #view = new DataView(this.#bytes.buffer)
   #at = 0
+  #pieces = []
 
-  get length() { return this.#at }
+  /** How much was written; of pieces only that they are there. */
+  get length() { return this.#at + this.#pieces.length }
 
-  /** Takes what was written, as an ArrayBuffer of its own. */
+  /** Takes what was written: pieces, each an ArrayBuffer of its own or a Blob. */
   finish() {
-    const out = this.#bytes.slice(0, this.#at).buffer
-    this.#at = 0
-    if (this.#bytes.length > 1 << 20) {
-      this.#bytes = new Uint8Array(1024)
-      this.#view = new DataView(this.#bytes.buffer)
-    }
+    this.#cut()
+    const out = this.#pieces
+    this.#pieces = []
     return out
+  }
+
+  #cut() {
+    this.#pieces.push(this.#bytes.slice(0, this.#at).buffer)
+    this.#at = 0
   }
 
   #room(n) {
@@ -67,6 +73,11 @@ export class Writer {
 
   #raw(bytes) {
     this.#size(bytes.length)
+    if (bytes.length > large) {
+      this.#cut()
+      this.#pieces.push(bytes.slice().buffer)
+      return
+    }
     this.#room(bytes.length)
     this.#bytes.set(bytes, this.#at)
     this.#at += bytes.length
@@ -104,6 +115,14 @@ export class Writer {
       this.#byte(5)
       this.#size(v.length)
       for (const x of v) this.write(x)
+      return
+    }
+    if (v instanceof Blob) {
+      this.#byte(7)
+      this.#raw(text.encode('u8'))
+      this.#size(v.size)
+      this.#cut()
+      this.#pieces.push(v)
       return
     }
     const array = v instanceof Elements ? v.array : v

@@ -12,8 +12,21 @@ const waiting = []
 
 function bytes(at, n) { return new Uint8Array(memory.buffer, at, n) }
 
-function hand(data) {
-  batch = new Uint8Array(data)
+// The pieces of a batch, ArrayBuffers and Blobs, put together.
+function join(pieces) {
+  const parts = pieces.map((p) => new Uint8Array(p instanceof Blob ? new FileReaderSync().readAsArrayBuffer(p) : p))
+  if (parts.length === 1) return parts[0]
+  const all = new Uint8Array(parts.reduce((n, p) => n + p.length, 0))
+  let at = 0
+  for (const p of parts) {
+    all.set(p, at)
+    at += p.length
+  }
+  return all
+}
+
+function hand(pieces) {
+  batch = join(pieces)
   arrived(batch.length)
 }
 
@@ -56,7 +69,7 @@ async function load(url) {
 
 onmessage = ({ data }) => {
   if (data.lose) return player.lose() // for tests
-  if (data instanceof ArrayBuffer) {
+  if (data instanceof Array) {
     if (arrived) hand(data)
     else waiting.push(data)
     return
