@@ -26,6 +26,7 @@ type loaded struct {
 	groups map[string]Group // by step and buffers
 	epoch  uint64
 	mems   []*mem // of each memory, during a play
+	passed []*mem // through which copies go, during a play
 	key    []byte
 }
 
@@ -41,6 +42,7 @@ type compiled struct {
 type RefusedKernel struct {
 	Kernel string
 	Why    error
+	Line   int    // of the source, counted from 1; 0 where the driver does not say
 	Source string // with line numbers
 }
 
@@ -104,7 +106,8 @@ func (d *Device) compile(ctx context.Context, l *loaded) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return &RefusedKernel{k.Name, c.err, numbered(k.Source)}
+		line := lineOf(c.err)
+		return &RefusedKernel{k.Name, c.err, line, numbered(k.Source, line)}
 	}
 	return nil
 }
@@ -122,10 +125,27 @@ func keyOf(k *plan.Kernel) (pipelineKey, []Bind) {
 	return pipelineKey{k.Source, k.Entry, string(text)}, binds
 }
 
-func numbered(source string) string {
+// lineOf finds the place in a message such as "… ┌─ wgsl:12:5 …"; 0 where there is none.
+func lineOf(err error) (line int) {
+	_, at, _ := strings.Cut(err.Error(), "wgsl:")
+	for _, c := range at {
+		if c < '0' || c > '9' {
+			break
+		}
+		line = 10*line + int(c-'0')
+	}
+	return line
+}
+
+// numbered is a text with the numbers of its lines, one of them marked.
+func numbered(source string, marked int) string {
 	var b strings.Builder
 	for i, line := range strings.Split(strings.TrimRight(source, "\n"), "\n") {
-		fmt.Fprintf(&b, "%4d  %s\n", i+1, line)
+		mark := ' '
+		if i+1 == marked {
+			mark = '>'
+		}
+		fmt.Fprintf(&b, "%c%3d  %s\n", mark, i+1, line)
 	}
 	return b.String()
 }

@@ -27,7 +27,7 @@ func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 	case l.dev != d:
 		return errors.New(Name + ": play: the plan was freed or loaded by another device")
 	}
-	defer clear(l.mems)
+	defer l.done()
 	if err := l.bind(args, vars); err != nil {
 		return fmt.Errorf("%s: play: %w", Name, err)
 	}
@@ -46,18 +46,28 @@ func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 		l.drop()
 		l.epoch = e
 	}
-	commands := make([]Command, 0, len(l.plan.Steps))
+	commands, ends := make([]Command, 0, len(l.plan.Steps)), make([]int, 0, len(l.plan.Steps))
 	for i := range l.plan.Steps {
 		c, err := l.command(i)
 		if err != nil {
 			return d.failed("play", err)
 		}
 		commands = append(commands, c...)
+		ends = append(ends, len(commands))
 	}
 	if d.options.Trace != nil {
-		return d.traced(l, commands)
+		return d.traced(l, commands, ends)
 	}
 	return d.failed("play", d.gpu.Submit(commands))
+}
+
+// done gives back what a play used: what is queued holds it.
+func (l *loaded) done() {
+	for _, m := range l.passed {
+		m.Free()
+	}
+	l.passed = l.passed[:0]
+	clear(l.mems)
 }
 
 func (d *Device) epoch() uint64 {
@@ -146,8 +156,8 @@ func (l *loaded) copies(s *plan.Step) ([]Command, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.passed = append(l.passed, m)
 	between := m.buffer
-	m.Free()
 	return []Command{{To: between, From: from, FromAt: b.Offset, Bytes: n}, {To: to, ToAt: a.Offset, From: between, Bytes: n}}, nil
 }
 
@@ -179,27 +189,22 @@ func (l *loaded) group(i int, s *plan.Step) (Group, error) {
 	return g, nil
 }
 
-// traced submits and waits for one step after the other.
-func (d *Device) traced(l *loaded, commands []Command) error {
+// traced submits and waits for one step after the other; ends says where the commands of each end.
+func (d *Device) traced(l *loaded, commands []Command, ends []int) error {
 	at := 0
-	for i := range l.plan.Steps {
-		own, err := l.command(i)
-		if err != nil {
-			return d.failed("play", err)
-		}
-		n := len(own)
+	for i, end := range ends {
 		if err := d.gpu.Wait(context.Background()); err != nil {
 			return d.failed("play", err)
 		}
 		start := time.Now()
-		if err := d.gpu.Submit(commands[at : at+n]); err != nil {
+		if err := d.gpu.Submit(commands[at:end]); err != nil {
 			return d.failed("play", err)
 		}
 		if err := d.gpu.Wait(context.Background()); err != nil {
 			return d.failed("play", err)
 		}
 		took := time.Since(start)
-		at += n
+		at = end
 		if s := l.plan.Steps[i]; s.Kind == plan.Copy {
 			d.options.Trace("copy", took, nil)
 		} else {

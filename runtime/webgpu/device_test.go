@@ -1,0 +1,191 @@
+package webgpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+)
+
+var ctx = context.Background()
+
+// fake is a transport that computes nothing and notices what was given back too early.
+type fake struct {
+	t         *testing.T
+	memory    int64 // bytes that there are; 0: enough
+	lost      error
+	refuse    error // of pipelines
+	live      int64
+	submitted []Command
+}
+
+type fakeBuffer struct {
+	of       *fake
+	bytes    int64
+	released bool
+}
+
+func (b *fakeBuffer) Release() {
+	require.False(b.of.t, b.released, "released twice")
+	b.released = true
+	b.of.live -= b.bytes
+}
+
+type fakeObject struct{ entries []Entry }
+
+func (*fakeObject) Release() {}
+
+func (f *fake) Adapter() Adapter {
+	return Adapter{Name: "fake", Limits: plan.Limits{MaxBindings: 8, MaxBytes: 1 << 30}, Align: 256}
+}
+
+func (f *fake) Buffer(bytes int64, _ Use) (Buffer, error) {
+	if f.lost != nil {
+		return nil, f.lost
+	}
+	if f.memory > 0 && f.live+bytes > f.memory {
+		return nil, errors.New("not enough memory left")
+	}
+	f.live += bytes
+	return &fakeBuffer{of: f, bytes: bytes}, nil
+}
+
+func (f *fake) Pipeline(_, _ string, _ []Bind) (Pipeline, error) { return &fakeObject{}, f.refuse }
+func (f *fake) Group(_ Pipeline, entries []Entry) (Group, error) { return &fakeObject{entries}, f.lost }
+func (f *fake) Write(b Buffer, _ int64, _ []byte) error          { f.use(b); return f.lost }
+
+func (f *fake) use(b Buffer) {
+	require.False(f.t, b.(*fakeBuffer).released, "a buffer is used after it was given back")
+}
+
+func (f *fake) Submit(commands []Command) error {
+	for _, c := range commands {
+		if c.Pipeline == nil {
+			f.use(c.To)
+			f.use(c.From)
+			continue
+		}
+		for _, e := range c.Group.(*fakeObject).entries {
+			f.use(e.Buffer)
+		}
+	}
+	f.submitted = append(f.submitted, commands...)
+	return f.lost
+}
+
+func (f *fake) Read(_ context.Context, _ []byte, b Buffer, _ int64) error { f.use(b); return f.lost }
+func (f *fake) Wait(context.Context) error                                { return f.lost }
+func (f *fake) Lost() error                                               { return f.lost }
+func (f *fake) Close()                                                    {}
+
+func device(t *testing.T, f *fake) *Device {
+	f.t = t
+	d, err := Open(f, Options{})
+	require.NoError(t, err)
+	return d
+}
+
+func state(bytes int64, steps ...plan.Step) *plan.Plan {
+	return &plan.Plan{
+		Version: plan.Version, Target: Target, Steps: steps,
+		Kernels: []plan.Kernel{{Name: "E_16", Entry: "E", Source: "fn one() {}\nfn two() {}\nfn three() {}\n", Threads: 1, Grid: [3]uint32{1, 1, 1},
+			Binds: []plan.Bind{{Write: true, Bytes: 4}}}},
+		Memory: []plan.Memory{{Kind: plan.State, Bytes: 2 * bytes}},
+		Slots:  []plan.Slot{{Bytes: bytes}, {Offset: bytes, Bytes: bytes}},
+	}
+}
+
+// Through what a copy within a buffer goes must live until it is submitted, though much memory lies around.
+func TestCopyWithinABuffer(t *testing.T) {
+	const n = 100 << 20 // more than is kept in any case
+	d := device(t, &fake{})
+	l, err := d.Load(ctx, state(n, plan.Step{Kind: plan.Copy, Slots: []int{0, 1}}))
+	require.NoError(t, err)
+	s, err := d.Alloc(2 * n)
+	require.NoError(t, err)
+	for range 3 {
+		waste, err := d.Alloc(2 * n)
+		require.NoError(t, err)
+		waste.Free()
+		require.NoError(t, d.Play(l, []runtime.Mem{s}, nil))
+	}
+	require.Len(t, d.gpu.(*fake).submitted, 6)
+}
+
+// Where memory is used up, what is only kept is given back first.
+func TestKeptMemoryIsGivenBack(t *testing.T) {
+	f := &fake{memory: 1 << 20}
+	d := device(t, f)
+	a, err := d.Alloc(600 << 10)
+	require.NoError(t, err)
+	a.Free()
+	b, err := d.Alloc(700 << 10)
+	require.NoError(t, err)
+	_, err = d.Alloc(700 << 10)
+	var full *runtime.OutOfMemory
+	require.ErrorAs(t, err, &full)
+	assert.ErrorContains(t, err, "not enough memory left", "the driver's words")
+	assert.Equal(t, int64(700<<10), full.Asked)
+	b.Free()
+	_, err = d.Alloc(800 << 10)
+	require.NoError(t, err)
+}
+
+func TestTooLarge(t *testing.T) {
+	d := device(t, &fake{})
+	_, err := d.Alloc(1<<30 + 4)
+	var large *TooLarge
+	require.ErrorAs(t, err, &large)
+	assert.EqualError(t, err, "WEBGPU: an array of 1073741828 bytes is larger than the 1073741824 that this adapter can bind; use smaller batches or split the array")
+	_, err = d.Alloc(1 << 30)
+	require.NoError(t, err)
+}
+
+func TestRefusedKernel(t *testing.T) {
+	said := fmt.Errorf("parsing error: expected identifier\n  ┌─ wgsl:2:4\n")
+	d := device(t, &fake{refuse: said})
+	p := state(256, plan.Step{Kind: plan.Launch, Slots: []int{0}})
+	_, err := d.Load(ctx, p)
+	var refused *RefusedKernel
+	require.ErrorAs(t, err, &refused)
+	assert.ErrorIs(t, err, said)
+	assert.Equal(t, 2, refused.Line)
+	assert.Contains(t, err.Error(), "WEBGPU: kernel E_16 was refused: parsing error: expected identifier")
+	assert.Contains(t, err.Error(), "   1  fn one() {}\n>  2  fn two() {}\n   3  fn three() {}\n")
+	d.gpu.(*fake).refuse = nil
+	_, err = d.Load(ctx, p)
+	require.NoError(t, err, "a refusal is not remembered: the driver may have been short of memory")
+}
+
+// Every call says that the device is lost, in the same way.
+func TestLost(t *testing.T) {
+	f := &fake{}
+	d := device(t, f)
+	p := state(256, plan.Step{Kind: plan.Launch, Slots: []int{0}})
+	l, err := d.Load(ctx, p)
+	require.NoError(t, err)
+	m, err := d.Alloc(512)
+	require.NoError(t, err)
+	f.lost = errors.New("driver reset")
+	f.refuse = f.lost
+	other := state(256, plan.Step{Kind: plan.Launch, Slots: []int{0}})
+	other.Kernels[0].Source = "fn other() {}"
+	_, alloc := d.Alloc(1 << 20)
+	_, load := d.Load(ctx, other)
+	for name, err := range map[string]error{
+		"alloc": alloc, "load": load, "write": d.Write(m, 0, make([]byte, 4)), "read": d.Read(ctx, make([]byte, 4), m, 0),
+		"play": d.Play(l, []runtime.Mem{m}, nil), "sync": d.Sync(ctx),
+	} {
+		var lost *runtime.Lost
+		require.ErrorAs(t, err, &lost, name)
+		assert.ErrorContains(t, err, "driver reset", name)
+	}
+	m.Free()
+	require.NoError(t, d.Close())
+}
