@@ -1,12 +1,13 @@
 # What there is to do here. Go 1.26 or newer is assumed; a C compiler is installed if missing.
 #
-#   make run      train on the built-in synthetic digits and show what the network sees
+#   make run      train on the built-in synthetic digits and show what the network sees; then build the site and, on a
+#                 terminal, serve it
 #   make test     all tests
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make test-web the tests in a real browser: needs Chromium, takes minutes
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
 #   make bench    the benchmark cases of the command line
-#   make site     build the site into site/dist, with the engine for browsers; prints how large it is
+#   make site     build the site into site/dist, with the engine for browsers; prints how large both are
 #   make serve PORT=8080   build and serve it
 #   make shaders  ask the shader compilers of browsers, macOS and Windows about every shader of the tests
 #   make kernels DIR=x   write every kernel that the tests compile to the folder x
@@ -21,6 +22,8 @@ PORT    ?= 8080
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
+	@$(MAKE) --no-print-directory site
+	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
 test: compiler gpu
 	$(GO) test -timeout 30m ./...
@@ -45,10 +48,10 @@ wasm:
 	$(GO) run ./wasm/pack -o bin/wasm -measure
 
 site:
-	@mkdir -p site/dist
+	@rm -rf site/dist && mkdir -p site/dist
 	@find site -mindepth 1 -maxdepth 1 ! -name dist -exec cp -R {} site/dist/ ';'
 	$(GO) run ./wasm/pack -o site/dist -measure
-	@echo "The whole site: $$(du -sk --exclude='*.br' site/dist | cut -f1) kB in site/dist"
+	@$(GO) run ./wasm/serve -weigh site/dist
 
 serve: site
 	$(GO) run ./wasm/serve -port $(PORT) site/dist
