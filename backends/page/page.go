@@ -31,14 +31,14 @@ func openWebGPU(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machin
 		return nil, err
 	}
 	return &engine.Machine{
-		Device: dev, Render: wgsl.Render, Finish: wgsl.Finish,
+		Device: dev, Render: wgsl.Render, Finish: wgsl.Finish, MayBeLost: true,
 		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, NoOpt: o.NoOpt}),
 	}, nil
 }
 
 // openWASM is WebAssembly on the processor: what works in every browser.
 func openWASM(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine, error) {
-	dev, err := machine.Open(machine.Options{MemoryLimit: o.MemoryLimit, Poison: o.Poison})
+	dev, err := machine.Open(machine.Options{Threads: o.Threads, MemoryLimit: o.MemoryLimit, Poison: o.Poison})
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,15 @@ const (
 	ImportName   = "memory"
 )
 
-// PageBytes is the unit of memory sizes.
-const PageBytes = 64 << 10
+// PageBytes is the unit of memory sizes; MaxPages is the most that 32 bits address.
+const (
+	PageBytes = 64 << 10
+	MaxPages  = 1 << 16
+)
+
+// FlagsAt is where a module of Join says of which kind its memory is: 1 for a memory with a maximum, 3 for a shared
+// one. Whoever runs a module may set that byte, since the code is the same.
+const FlagsAt = 35
 
 // Memory is the memory that a module imports: its kernels run in any memory of at least Min pages.
 type Memory struct {

@@ -42,6 +42,7 @@ func main() {
 var (
 	scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js", "unpack.js"}
 	player  = []string{"player.js", "glue.js"}
+	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js"}
 )
 
 func build(out string, names bool) error {
@@ -83,7 +84,9 @@ func build(out string, names bool) error {
 	for _, s := range player {
 		files[s] = filepath.Join(root, "runtime/webgpu/page", s)
 	}
-	files["kernels.js"] = filepath.Join(root, "runtime/wasm/page/kernels.js")
+	for _, s := range kernels {
+		files[s] = filepath.Join(root, "runtime/wasm/page", s)
+	}
 	for _, s := range scripts {
 		files[s] = filepath.Join(root, "wasm/js", s)
 	}

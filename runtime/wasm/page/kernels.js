@@ -1,40 +1,42 @@
-// Compiles and calls kernels for the engine: WebAssembly modules that import the engine's own memory.
+// The player of WebAssembly kernels as the engine calls it: numbers, and bytes of the engine's memory.
 
-const text = new TextEncoder()
+import { OutOfMemory, Processor, relaxed } from './processor.js'
 
-// A function with one f32x4.relaxed_madd: what validates, runs.
-const relaxed = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 123, 1, 123, 3, 2, 1, 0, 10, 13, 1, 11, 0, 32, 0, 32, 0, 32, 0, 253, 133, 2, 11)
-
-/** The functions that the engine imports from "kernels". memory gives its memory. */
-export function imports(memory) {
-  const functions = []
+/** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps an array for the page. */
+export function imports(memory, keep) {
+  const players = [null] // by the number of the device
   let problem = ''
+  const view = (kind, at, n) => new kind(memory().buffer, at >>> 0, n)
+  const bytes = (at, n) => view(Uint8Array, at, n)
+  // Gives f's number; −1 says that problem tells what went wrong, −2 for how many bytes there is no room.
+  const now = (f) => {
+    try {
+      return f() ?? 0
+    } catch (e) {
+      problem = new TextEncoder().encode(e.asked ?? e.message)
+      return e instanceof OutOfMemory ? -2 : -1
+    }
+  }
   return {
-    relaxed: () => Number(WebAssembly.validate(relaxed)),
-    /** Compiles a module and gives the number of its first function; −1 says that problem tells why not. */
-    compile(at, n) {
-      try {
-        const module = new WebAssembly.Module(new Uint8Array(memory().buffer, at >>> 0, n))
-        const { exports } = new WebAssembly.Instance(module, { weft: { memory: memory() } })
-        const first = functions.length
-        for (const { name } of WebAssembly.Module.exports(module)) functions.push(exports[name])
-        return first
-      } catch (e) {
-        problem = text.encode(e.message)
-        return -1
-      }
-    },
-    /** Has a kernel do the iterations lo to hi; 1 says that it trapped. */
-    call(kernel, buf, vars, scratch, lo, hi) {
-      try {
-        functions[kernel](buf, vars, scratch, lo, hi)
-        return 0
-      } catch (e) {
-        problem = text.encode(e.message)
-        return 1
-      }
+    relaxed: () => +relaxed(),
+    open: (threads, poison, to) => now(() => {
+      const player = new Processor({ threads: threads || undefined, poison: !!poison })
+      view(Float64Array, to, 2).set([player.threads, player.limit])
+      return players.push(player) - 1
+    }),
+    alloc: (device, n, to) => now(() => view(Float64Array, to, 1).set([players[device].alloc(n)])),
+    free(device, at) { players[device].free(at) },
+    write(device, at, offset, from, n) { players[device].write(at, offset, bytes(from, n)) },
+    read(device, at, offset, to, n) { bytes(to, n).set(players[device].bytes(at + offset, n)) },
+    lift: (device, at, n) => keep(players[device].read(at, 0, n)),
+    load: (device, from, n) => now(() => players[device].load(bytes(from, n).slice())),
+    drop(device, plan) { players[device].drop(plan) },
+    play: (device, plan, args, n, vars, m) => now(() => players[device].play(plan, view(Float64Array, args, n), view(Int32Array, vars, m))),
+    close(device) {
+      players[device].close()
+      players[device] = null
     },
     size: () => problem.length,
-    take(to, n) { new Uint8Array(memory().buffer, to >>> 0, n).set(problem.subarray(0, n)) },
+    take(to, n) { bytes(to, n).set(problem.subarray(0, n)) },
   }
 }

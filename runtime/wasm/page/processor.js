@@ -1,0 +1,238 @@
+// The player of plans whose kernels are WebAssembly: it plays packed plans on the processor. It knows memory, kernels
+// and steps; it refuses to know tensors, and what kernels do. With threads.js and thread.js, which lie beside it, it
+// is all that a page needs to play plans without the engine, best in a worker.
+//
+//   const player = new Processor()
+//   const plan = player.load(bytes)               // written by Pack (pack.go)
+//   const x = player.alloc(64)                    // an address
+//   player.play(plan, [x, y, out], [])            // returns when all is done
+//   const bytes = player.read(out, 0, 64)
+//
+// All buffers lie in one WebAssembly memory. Where the page is cross-origin isolated, threads share it and take part in
+// long kernels.
+
+import { Threads, alone, kernelsOf, reserved } from './threads.js'
+
+/** The version of packed plans that this player plays. */
+export const version = 1
+
+const PAGE = 1 << 16
+const MOST = 1 << 16 // pages; kernels import at most so many (package wasmmod)
+const FLAGS = 35 // where a module says of which kind its memory is
+const SHARED = 3
+const ALIGN = 64
+const BORDER = 64 // kernels may read up to a vector before and behind a buffer
+const POISON = 0xa7
+const LONG = 5e5 // ns; shorter kernels stay on one thread, since to wake another takes 65 µs
+
+// The kinds of memory and of steps, as in package plan.
+const ARENA = 0
+const COPY = 1
+
+// A function with one f32x4.relaxed_madd: what validates, runs.
+const madd = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 123, 1, 123, 3, 2, 1, 0, 10, 13, 1, 11, 0, 32, 0, 32, 0, 32, 0, 253, 133, 2, 11)
+
+/** Whether kernels may have relaxed-simd multiply-adds. */
+export const relaxed = () => WebAssembly.validate(madd)
+
+/** There is no room for what is asked. */
+export class OutOfMemory extends Error {
+  constructor(asked, limit) {
+    super(`no room for ${asked} bytes: all buffers together may have ${limit}`)
+    this.asked = asked
+  }
+}
+
+/** Reads a packed plan. */
+export function unpack(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const decoder = new TextDecoder()
+  let at = 0
+  const u32 = () => view.getUint32((at += 4) - 4, true)
+  const f64 = () => view.getFloat64((at += 8) - 8, true)
+  const part = () => {
+    const n = u32()
+    return bytes.slice(at, (at += n))
+  }
+  const text = () => decoder.decode(part())
+  const list = (f) => Array.from({ length: u32() }, f)
+  const v = u32()
+  if (v !== version) throw new Error(`this player plays plans of version ${version}, and this one has version ${v}; take engine and player from one build`)
+  const plan = {
+    vars: u32(),
+    module: part(),
+    kernels: list(() => ({ name: text(), entry: text(), threads: u32(), scratch: f64(), cost: f64() })),
+    memory: list(() => ({ kind: u32(), arg: u32(), bytes: f64() })),
+    slots: list(() => ({ memory: u32(), offset: f64(), bytes: f64() })),
+    steps: list(() => ({ kind: u32(), kernel: u32(), slots: list(u32) })),
+  }
+  for (const { kind } of plan.steps) if (kind > COPY) throw new Error(`this player knows no step of kind ${kind}; take engine and player from one build`)
+  return plan
+}
+
+const worker = () => new Worker(new URL('thread.js', import.meta.url), { type: 'module' })
+
+export class Processor {
+  #memory
+  #threads = null
+  #poison
+  #free = [] // { at, size } by address, never touching
+  #end = reserved
+  #sizes = new Map() // of what is handed out, by address
+  #kernels = [] // of all modules
+  #numbers = new Map() // in #kernels, by entry
+  #scratch = 0 // bytes
+  #places // of each thread's scratch
+  #plans = new Map()
+  #last = 0
+
+  /**
+   * At most so many threads, where isolated says that workers may share memory; start makes a worker. A window may not
+   * wait for others, so there it is one. poison fills fresh memory, for tests.
+   */
+  constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = globalThis.crossOriginIsolated, start = worker, poison = false } = {}) {
+    const shared = !!isolated && threads > 1 && !globalThis.document
+    for (let maximum = MOST; !this.#memory; maximum /= 2) {
+      try {
+        this.#memory = new WebAssembly.Memory({ initial: 1, maximum, shared })
+        this.limit = maximum * PAGE
+      } catch (e) {
+        if (maximum < MOST / 32) throw e // small devices have few addresses
+      }
+    }
+    this.#poison = poison
+    this.threads = shared ? threads : 1
+    this.#places = Array(this.threads).fill(0)
+    if (shared) this.#threads = new Threads(this.#memory, threads - 1, start)
+  }
+
+  /** A view of bytes, good until memory is handed out. */
+  bytes(at, n) { return new Uint8Array(this.#memory.buffer, at, n) }
+
+  /** Gives the address of a buffer of undefined contents. */
+  alloc(bytes) {
+    const size = Math.max(Math.ceil(bytes / ALIGN), 1) * ALIGN
+    let best
+    do {
+      for (const f of this.#free) if (f.size >= size && !(best?.size <= f.size)) best = f
+    } while (!best && this.#grow(size))
+    if (!best) throw new OutOfMemory(bytes, this.limit)
+    const { at } = best
+    best.at += size
+    best.size -= size
+    if (!best.size) this.#free.splice(this.#free.indexOf(best), 1)
+    this.#sizes.set(at, size)
+    if (this.#poison) this.bytes(at, size).fill(POISON)
+    return at
+  }
+
+  // Adds bytes at the end, and a share of what there is, so that it seldom has to.
+  #grow(size) {
+    const have = this.#memory.buffer.byteLength
+    const least = Math.max(this.#end + size + BORDER - have, 0)
+    for (const more of [Math.max(least, have / 4), least]) {
+      try {
+        this.#memory.grow(Math.ceil(more / PAGE))
+        const end = this.#memory.buffer.byteLength - BORDER
+        this.#release(this.#end, end - this.#end)
+        this.#end = end
+        return true
+      } catch { /* then less */ }
+    }
+    return false
+  }
+
+  free(at) {
+    this.#release(at, this.#sizes.get(at))
+    this.#sizes.delete(at)
+  }
+
+  #release(at, size) {
+    const list = this.#free
+    const i = list.findIndex((f) => f.at > at)
+    const k = i < 0 ? list.length : i
+    list.splice(k, 0, { at, size })
+    for (const j of [k, k - 1]) { // joins what touches
+      if (list[j] && list[j].at + list[j].size === list[j + 1]?.at) list[j].size += list.splice(j + 1, 1)[0].size
+    }
+  }
+
+  write(at, offset, bytes) { this.bytes(at + offset, bytes.length).set(bytes) }
+
+  read(at, offset, n) { return this.bytes(at + offset, n).slice() }
+
+  /** Compiles the kernels of a packed plan that are new, and gives the plan's number. */
+  load(bytes) {
+    const plan = unpack(bytes)
+    if (plan.module.length) this.#compile(plan.module)
+    let words = plan.vars
+    for (const k of plan.kernels) {
+      k.number = this.#numbers.get(k.entry)
+      if (k.number === undefined) throw new Error(`kernel ${k.name} is in no module that was loaded`)
+      this.#grant(k.scratch)
+    }
+    for (const s of plan.steps) {
+      s.at = words
+      words += s.slots.length
+    }
+    plan.table = this.alloc(4 * words)
+    plan.words = words
+    plan.at = Array(plan.memory.length).fill(0)
+    this.#plans.set(++this.#last, plan)
+    return this.#last
+  }
+
+  #compile(module) {
+    if (this.#threads) module[FLAGS] = SHARED
+    const compiled = new WebAssembly.Module(module)
+    for (const [entry, f] of kernelsOf(compiled, this.#memory)) this.#numbers.set(entry, this.#kernels.push(f) - 1)
+    this.#threads?.send(compiled)
+  }
+
+  // Makes each thread's scratch at least so large.
+  #grant(scratch) {
+    if (scratch <= this.#scratch) return
+    for (const at of this.#places) if (at) this.free(at)
+    this.#places = this.#places.map(() => this.alloc(scratch))
+    this.#scratch = scratch
+  }
+
+  drop(number) {
+    this.free(this.#plans.get(number).table)
+    this.#plans.delete(number)
+  }
+
+  /** Does the steps of a plan in order. args are the addresses of its inputs, states and outputs. */
+  play(number, args, vars) {
+    const plan = this.#plans.get(number)
+    const own = []
+    try {
+      const at = plan.memory.map((m) => (m.kind === ARENA ? own[own.push(this.alloc(m.bytes)) - 1] : args[m.arg]))
+      const address = (s) => at[plan.slots[s].memory] + plan.slots[s].offset
+      const table = new Uint32Array(this.#memory.buffer, plan.table, plan.words)
+      table.set(vars)
+      if (at.some((a, i) => a !== plan.at[i])) for (const s of plan.steps) s.slots.forEach((slot, i) => { table[s.at + i] = address(slot) })
+      plan.at = at
+      for (const s of plan.steps) {
+        if (s.kind === COPY) this.bytes(0, this.#memory.buffer.byteLength).copyWithin(address(s.slots[0]), address(s.slots[1]), address(s.slots[1]) + plan.slots[s.slots[0]].bytes)
+        else this.#launch(plan.kernels[s.kernel], plan.table + 4 * s.at, plan.table)
+      }
+    } finally {
+      for (const a of own) this.free(a)
+    }
+  }
+
+  #launch({ name, number, threads, cost }, table, vars) {
+    if (this.#poison) for (const at of this.#places) this.bytes(at, this.#scratch).fill(POISON)
+    const kernel = this.#kernels[number]
+    try {
+      if (this.#threads && cost > LONG && threads > 1) this.#threads.run(kernel, number, threads, table, vars, this.#places)
+      else alone(kernel, threads, table, vars, this.#places[0])
+    } catch (e) {
+      throw new Error(`kernel ${name}: ${e.message}`)
+    }
+  }
+
+  /** Ends the threads. */
+  close() { this.#threads?.close() }
+}

@@ -1,0 +1,6 @@
+// A thread under Node, whose workers get their messages otherwise.
+import { parentPort } from 'node:worker_threads'
+import { thread } from './threads.js'
+
+const hear = thread()
+parentPort.on('message', (data) => hear({ data }))

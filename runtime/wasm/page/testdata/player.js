@@ -1,0 +1,120 @@
+// Plays plans under Node: TestPlayer writes them.
+import assert from 'node:assert'
+import { readFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import { OutOfMemory, Processor, unpack } from './processor.js'
+
+const plan = (name) => new Uint8Array(readFileSync(`${name}.plan`))
+const bytes = (name) => new Uint8Array(readFileSync(name))
+const none = new Int32Array(0)
+
+const started = []
+const start = () => {
+  const w = new Worker(new URL('./node-thread.js', import.meta.url))
+  w.unref()
+  started.push(w)
+  return w
+}
+
+function product(player, loaded = player.load(plan('chain'))) {
+  const args = ['a', 'b', 'want'].map((name) => {
+    const at = player.alloc(bytes(name).length)
+    player.write(at, 0, name === 'want' ? new Uint8Array(64) : bytes(name))
+    return at
+  })
+  player.play(loaded, args, Int32Array.of(3))
+  const got = player.read(args[2], 0, bytes('want').length)
+  for (const at of args) player.free(at)
+  assert.deepEqual(got, bytes('want'))
+  return loaded
+}
+
+function alone() {
+  const player = new Processor({ threads: 4, isolated: false })
+  assert.equal(player.threads, 1)
+  const loaded = product(player)
+  product(player, loaded)
+  product(player, player.load(plan('again'))) // its kernels are known
+  player.drop(loaded)
+  product(new Processor({ threads: 1, isolated: true, poison: true }))
+}
+
+// Whoever is late takes no part, so it may take some plays until all do.
+async function threads() {
+  const player = new Processor({ threads: 3, isolated: true, start })
+  assert.equal(player.threads, 3)
+  assert.equal(started.length, 2)
+  const loaded = product(player)
+  const tell = player.load(plan('tell'))
+  const out = player.alloc(256)
+  const seen = new Set()
+  for (const end = Date.now() + 20000; seen.size < 3 && Date.now() < end;) {
+    player.write(out, 0, new Uint8Array(256))
+    player.play(tell, [out], none)
+    for (const at of new Int32Array(player.read(out, 0, 256).buffer)) if (at) seen.add(at)
+    product(player, loaded)
+    await new Promise((done) => setTimeout(done, 1))
+  }
+  assert.equal(seen.size, 3, 'each thread has scratch of its own')
+  assert.throws(() => player.play(player.load(plan('trap')), [out], none), /^Error: kernel trap: unreachable$/)
+  product(player, loaded) // and all goes on
+  player.close()
+}
+
+// Threads that do not start are told of, and missed by nobody.
+function missing() {
+  const said = []
+  const { warn } = console
+  console.warn = (text) => said.push(text)
+  const player = new Processor({ threads: 3, isolated: true, start() { throw new Error('no workers here') } })
+  console.warn = warn
+  assert.equal(said.length, 2)
+  assert.match(said[0], /thread 2 of 3 does not start.*no workers here/)
+  product(player)
+}
+
+function errors() {
+  const player = new Processor()
+  const out = player.alloc(256)
+  assert.throws(() => player.play(player.load(plan('trap')), [out], none), /^Error: kernel trap: unreachable$/)
+  assert.throws(() => new Processor().load(plan('again')), /kernel .* is in no module that was loaded/)
+  const other = plan('chain')
+  other[0] = 77
+  assert.throws(() => unpack(other), /this player plays plans of version 1, and this one has version 77/)
+  assert.throws(() => player.alloc(player.limit), (e) => e instanceof OutOfMemory && e.asked === player.limit)
+  player.alloc(1000) // there is room for less
+}
+
+// Buffers never touch each other, and what is freed becomes whole again.
+function memory() {
+  const player = new Processor()
+  const live = new Map()
+  let seed = 1
+  const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n
+  for (let i = 0; i < 3000; i++) {
+    if (live.size > 50 || live.size > 0 && random(2)) {
+      const at = [...live.keys()][random(live.size)]
+      const n = live.get(at)
+      assert.ok(player.read(at, 0, n).every((b) => b === (at / 64) % 251), 'nobody else writes')
+      player.free(at)
+      live.delete(at)
+    } else {
+      const n = random(3) ? random(200000) : random(100)
+      const at = player.alloc(n)
+      assert.equal(at % 64, 0)
+      player.write(at, 0, new Uint8Array(n).fill((at / 64) % 251))
+      live.set(at, n)
+    }
+  }
+  for (const at of live.keys()) player.free(at)
+  const first = player.alloc(1 << 20)
+  player.free(first)
+  assert.equal(player.alloc(2 << 20), first)
+}
+
+alone()
+missing()
+errors()
+memory()
+await threads()
+console.log('all is well')

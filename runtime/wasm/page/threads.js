@@ -1,0 +1,133 @@
+// Threads that share a WebAssembly memory: workers that run thread.js sleep until there is a job, which is a kernel and
+// a number of iterations, take iterations until none is left, and sleep again. Whoever gives the job takes part.
+// Each iteration writes what no other one does, so it does not matter who does which.
+
+// Words at the begin of the memory.
+const EPOCH = 0 // counts jobs and messages; threads sleep here
+const SENT = 1 // messages to each thread
+const OPEN = 2 // 1 while a job may be entered
+const ACTIVE = 3 // threads within the job
+const NEXT = 4 // its first iteration that nobody has taken
+const COUNT = 5 // its iterations
+const KERNEL = 6
+const TABLE = 7
+const VARS = 8
+const FAILED = 9 // bytes of the text that says why an iteration failed, at TEXT
+const SCRATCH = 16 // of each thread
+const TEXT = 512
+
+/** Bytes at the begin of a memory that are not for buffers. */
+export const reserved = 1024
+
+// A function becomes fast while it is called often: browsers compile it anew in the background, and a call that has
+// begun keeps the slow code.
+const SHARES = 16
+
+/** The kernels of a module, in order: [entry, function]. */
+export function kernelsOf(module, memory) {
+  const { exports } = new WebAssembly.Instance(module, { weft: { memory } })
+  return WebAssembly.Module.exports(module).map(({ name }) => [name, exports[name]])
+}
+
+/** Does all iterations of a kernel alone. */
+export function alone(kernel, n, table, vars, scratch) {
+  const share = Math.ceil(n / SHARES)
+  for (let lo = 0; lo < n; lo += share) kernel(table, vars, scratch, lo, Math.min(lo + share, n))
+}
+
+// Takes iterations until none is left: again and again half of a fair share of the rest.
+function take(control, kernel, thread, threads) {
+  const n = control[COUNT]
+  const most = Math.ceil(n / SHARES)
+  try {
+    for (let lo; (lo = Atomics.load(control, NEXT)) < n;) {
+      const hi = lo + Math.min(most, Math.ceil((n - lo) / (2 * threads)))
+      if (Atomics.compareExchange(control, NEXT, lo, hi) === lo) kernel(control[TABLE], control[VARS], control[SCRATCH + thread], lo, hi)
+    }
+  } catch (e) {
+    Atomics.store(control, NEXT, n)
+    if (Atomics.compareExchange(control, FAILED, 0, 1)) return
+    const text = new TextEncoder().encode(e.message).subarray(0, reserved - TEXT)
+    new Uint8Array(control.buffer, TEXT).set(text)
+    Atomics.store(control, FAILED, text.length)
+  }
+}
+
+/** What a worker does: gives the function that takes its messages. */
+export function thread() {
+  let control, memory, number, threads
+  let received = 0
+  let seen = 0
+  const kernels = []
+  const help = () => {
+    Atomics.add(control, ACTIVE, 1) // from here on the job stays as it is
+    const kernel = Atomics.load(control, OPEN) ? kernels[control[KERNEL]] : null
+    if (kernel) take(control, kernel, number, threads)
+    if (Atomics.sub(control, ACTIVE, 1) === 1) Atomics.notify(control, ACTIVE)
+  }
+  return ({ data }) => {
+    received++
+    if (data.module) for (const [, f] of kernelsOf(data.module, memory)) kernels.push(f)
+    else {
+      ({ memory, number, threads } = data)
+      control = new Int32Array(memory.buffer, 0, reserved / 4)
+    }
+    // Messages arrive only when this function returns.
+    while (Atomics.load(control, SENT) <= received) {
+      Atomics.wait(control, EPOCH, seen)
+      seen = Atomics.load(control, EPOCH)
+      help()
+    }
+  }
+}
+
+export class Threads {
+  #control
+  #workers = []
+
+  /** Starts n threads besides this one. One that does not start takes no part, and nobody waits for it. */
+  constructor(memory, n, start) {
+    this.#control = new Int32Array(memory.buffer, 0, reserved / 4)
+    for (let number = 1; number <= n; number++) {
+      const failed = (e) => console.warn(`weft: thread ${number + 1} of ${n + 1} does not start, the others do its work: ${e.message ?? 'thread.js was not loaded; it lies beside threads.js and needs the headers of the page'}`)
+      try {
+        const worker = start()
+        worker.onerror = failed
+        worker.postMessage({ memory, number, threads: n + 1 })
+        this.#workers.push(worker)
+      } catch (e) {
+        failed(e)
+      }
+    }
+    this.#control[SENT] = 1
+  }
+
+  /** Gives all threads a module. */
+  send(module) {
+    for (const w of this.#workers) w.postMessage({ module })
+    Atomics.add(this.#control, SENT, 1)
+    this.#wake()
+  }
+
+  #wake() {
+    Atomics.add(this.#control, EPOCH, 1)
+    Atomics.notify(this.#control, EPOCH)
+  }
+
+  /** Has all iterations of kernel number i done. scratch is that of each thread. */
+  run(kernel, i, n, table, vars, scratch) {
+    const control = this.#control
+    control.set([0, n, i, table, vars, 0], NEXT)
+    control.set(scratch, SCRATCH)
+    Atomics.store(control, OPEN, 1)
+    this.#wake()
+    take(control, kernel, 0, scratch.length)
+    Atomics.store(control, OPEN, 0)
+    for (let active; (active = Atomics.load(control, ACTIVE));) Atomics.wait(control, ACTIVE, active)
+    if (control[FAILED]) throw new Error(new TextDecoder().decode(new Uint8Array(control.buffer, TEXT, control[FAILED]).slice()))
+  }
+
+  close() {
+    for (const w of this.#workers) w.terminate()
+  }
+}
