@@ -21,7 +21,9 @@ func Realize(ctx context.Context, ts ...*Tensor) error {
 	}
 	for _, t := range ts {
 		if t.eng == nil { // its node may be shared with tensors of other devices, so it gets its own buffer
-			t.store("Realize", e, t.node())
+			if err := Try(func() { t.store("Realize", e, t.node()) }); err != nil {
+				return err
+			}
 		}
 	}
 	if err := compute(ctx, ts...); err != nil {
