@@ -147,7 +147,11 @@ func capture(ctx context.Context, c *call) (any, error) {
 			if !ok {
 				c.fail("operation %d has another form than this engine expects", i)
 			}
-			made = append(made, q.outs...)
+			for _, r := range q.outs {
+				if s.tensors[r] == nil { // else it is one that the function changes
+					made = append(made, r)
+				}
+			}
 			ts, err := s.apply(q)
 			if err != nil {
 				panic(&failure{q.number, err})

@@ -77,6 +77,28 @@ func TestFailuresStayInTheirTensors(t *testing.T) {
 	assert.Len(t, c.tensors, 1)
 }
 
+// What a captured function assigns is the page's before and after.
+func TestCapturedFunctionsAssign(t *testing.T) {
+	c := newClient(t)
+	c.post(
+		[]any{2, "tensor", []any{wire.Ref(1)}, f32(1, 2), []any{2}},
+		[]any{3, "own", []any{wire.Ref(1)}, wire.Ref(1)},
+		[]any{4, "realize", []any{}, []any{wire.Ref(1)}},
+		[]any{5, "capture", []any{wire.Ref(9)}, []any{wire.Ref(1)}, []any{wire.Ref(2)}, []any{
+			[]any{6, "add", []any{wire.Ref(3)}, wire.Ref(1), wire.Ref(2)},
+			[]any{7, "assign", []any{wire.Ref(1)}, wire.Ref(1), wire.Ref(3)},
+		}, []any{wire.Ref(3)}},
+		[]any{8, "tensor", []any{wire.Ref(4)}, f32(10, 20), []any{2}},
+		[]any{9, "run", []any{wire.Ref(5)}, wire.Ref(9), []any{wire.Ref(4)}},
+		[]any{10, "data", []any{}, wire.Ref(1)},
+	)
+	for _, n := range []int{4, 5, 9, 10} {
+		require.NoError(t, c.errs[n], n)
+	}
+	assert.Equal(t, f32(11, 22), c.answers[10].(wire.Record).Get("data"))
+	assert.Len(t, c.tensors, 3)
+}
+
 func TestBadBatches(t *testing.T) {
 	c := newClient(t)
 	c.handle(context.Background(), []byte{200})

@@ -173,8 +173,11 @@ export class Weft {
     }
   }
 
-  /** Called with an Error when the graphics processor is lost. */
+  /** Called with an Error when the graphics processor is lost: the next call opens it again, with all that was on it. */
   onlost = null
+
+  /** Called with {message, writes, plays, seconds} when it is there again. */
+  onrecovered = null
 
   /** Has the worker load the engine. */
   start(wasm) { this.#worker.postMessage({ wasm }) }
@@ -187,7 +190,7 @@ export class Weft {
 
   #hear([kind, number, value]) {
     const call = this.#calls.get(number)
-    if (kind === 2) return call?.progress?.(value)
+    if (kind === 2) return number ? call?.progress?.(value) : this.onrecovered?.(value)
     if (number === 0) {
       if (kind === 1) return this.#die(new Error(value.message))
       for (const [n] of this.#made) {

@@ -197,6 +197,7 @@ export class Player {
     try {
       await staging.mapAsync(MODE_READ, 0, n)
     } catch (e) {
+      await this.#news()
       this.#check()
       throw this.#complaint() ?? new PlayerError('other', e.message)
     }
@@ -208,6 +209,9 @@ export class Player {
     return bytes
   }
 
+  // What fails with a device may be heard of before the news that it is lost.
+  #news() { return Promise.race([this.#device?.lost, new Promise((done) => setTimeout(done, 500))]) }
+
   #complaint() {
     const failed = this.#failed
     this.#failed = null
@@ -217,7 +221,7 @@ export class Player {
   /** Waits for everything queued. */
   async sync() {
     this.#check()
-    await this.#device.queue.onSubmittedWorkDone()
+    await this.#device.queue.onSubmittedWorkDone().catch(() => this.#news())
     this.#check()
     const failed = this.#complaint()
     if (failed) throw failed
