@@ -159,7 +159,11 @@ export class Processor {
 
   write(at, offset, bytes) { this.bytes(at + offset, bytes.length).set(bytes) }
 
-  read(at, offset, n) { return this.bytes(at + offset, n).slice() }
+  read(at, offset, n) {
+    const out = new Uint8Array(n) // slice would copy shared memory byte by byte
+    out.set(this.bytes(at + offset, n))
+    return out
+  }
 
   /** Compiles the kernels of a packed plan that are new, and gives the plan's number. */
   load(bytes) {
