@@ -68,9 +68,13 @@ export class Session {
       device: device || undefined,
       onprogress: (p) => this.on.state('busy', `Loading the engine${percent(p)}.`),
     })
-    engine.onlost = (message) => {
+    engine.onlost = (err) => {
       this.lost = true
-      this.on.notice(`The device was lost: ${words(message)}`)
+      this.on.notice(`The graphics processor was lost (${words(err)}). It is opened again, and training goes on.`)
+    }
+    engine.onrecovered = () => {
+      this.lost = false
+      this.on.notice('The graphics processor was lost and is there again, with the weights and all else that it held. Training goes on.')
     }
     this.engine = engine
     this.device = device
@@ -131,31 +135,19 @@ export class Session {
         }
       }
     } catch (err) {
-      if (this.loop === me && (await this.wasLost())) return this.recover(me, era, err)
+      if (this.loop === me && this.lost && !this.anew) return this.restart()
       this.fail(era, err)
     }
   }
 
-  /** Whether the device is gone. The news of it may come after what failed for it. */
-  async wasLost() {
-    for (let i = 0; i < 10 && !this.lost && !this.losses; i++) await new Promise((done) => setTimeout(done, 50))
-    return this.lost || this.losses > 0
-  }
-
-  /**
-   * Goes on after a lost device, with the weights if the engine still has them, else with new ones. Losses that
-   * follow each other without a step between are given up on.
-   */
-  async recover(me, era, err) {
-    this.lost = false
-    this.losses = (this.losses || 0) + 1
-    if (this.losses === 1) return this.run(me, era) // the engine makes the device anew at the next call
-    if (this.losses > 2) return this.fail(era, err)
+  /** Goes on where a lost device cannot be opened again: with another engine, on whatever works, and with new weights. */
+  async restart() {
+    this.anew = true
     this.engine?.close?.()
     this.engine = this.digits = null
-    await this.configure(this.settings)
+    await this.configure({ ...this.settings, device: '' })
     if (this.failed) return
-    this.on.notice('The device was lost, and the weights with it. Training begins again.')
+    this.on.notice(`The graphics processor was lost for good, and the weights with it. Training begins again on ${deviceName(this.engine.device)}.`)
     this.train()
   }
 
@@ -170,9 +162,7 @@ export class Session {
       if (this.loop === me) this.on.progress({ step: Math.max(p.step, base), loss: p.loss, stepsPerSecond: this.rate })
     })
     const seconds = (performance.now() - begin) / 1000
-    if (this.losses === 1) this.on.notice('The device was lost and is there again. Training goes on.')
-    this.lost = false
-    this.losses = 0
+    this.anew = false
     this.steps += n
     this.rest -= n
     if (base > 0) this.rate = this.rate ? 0.7 * this.rate + (0.3 * n) / seconds : n / seconds // the first step compiles
