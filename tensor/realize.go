@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -116,18 +117,35 @@ func (t *Tensor) Realize(ctx context.Context) error { return Realize(ctx, t) }
 // Bytes computes t and copies its elements (t stays differentiable): row-major, little-endian, a bool one byte.
 func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 	noteRead()
-	if t.eng == nil { // a constant stays one
+	t, err := t.inMemory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw := make([]byte, t.Nbytes())
+	return raw, t.eng.Read(ctx, t.node(), raw)
+}
+
+// Borrow computes t (which stays differentiable) and calls f with the device that has it and the memory of its elements, as Bytes
+// would give them. It is for devices that can hand elements on without a copy; f must not keep what it gets.
+func (t *Tensor) Borrow(ctx context.Context, f func(runtime.Device, runtime.Mem) error) error {
+	noteRead()
+	t, err := t.inMemory(ctx)
+	if err != nil {
+		return err
+	}
+	return t.eng.Borrow(ctx, t.node(), f)
+}
+
+// inMemory computes t and gives it, or where t is a constant, which stays one, a tensor of its elements.
+func (t *Tensor) inMemory(ctx context.Context) (*Tensor, error) {
+	if t.eng == nil {
 		c := newTensor(t.node(), nil)
 		if err := Realize(ctx, c); err != nil {
 			return nil, err
 		}
 		t = c
 	}
-	if err := t.read(ctx); err != nil {
-		return nil, err
-	}
-	raw := make([]byte, t.Nbytes())
-	return raw, t.eng.Read(ctx, t.node(), raw)
+	return t, t.read(ctx)
 }
 
 // Data computes t and copies its elements, row-major. T must be the Go type of its elements;

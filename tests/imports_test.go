@@ -63,7 +63,7 @@ var mayImport = map[string]string{
 
 	"backends/page": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu/page plan",
 
-	"wasm":       "backends/page engine tensor nn data uop plan dtype wasm/wire",
+	"wasm":       "backends/page engine tensor nn data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/pack":  "",
 	"wasm/serve": "",

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/wasm/wire"
 )
@@ -47,14 +48,50 @@ func elements(ctx context.Context, c *call) (any, error) {
 	if d := x.DType(); d == dtype.F16 || d == dtype.BF16 {
 		x = x.To(dtype.F32)
 	}
-	raw, err := x.Bytes(ctx)
+	data, err := lifted(ctx, x)
+	if err == nil && data == nil {
+		var raw []byte
+		raw, err = x.Bytes(ctx)
+		data = wire.Array{Type: typeName(x.DType()), Data: raw}
+	}
 	if err != nil {
 		return nil, err
 	}
-	return wire.Record{
-		{Name: "data", Value: wire.Array{Type: x.DType().Short(), Data: raw}},
-		{Name: "shape", Value: numbers(x.Shape())},
-	}, nil
+	return wire.Record{{Name: "data", Value: data}, {Name: "shape", Value: numbers(x.Shape())}}, nil
+}
+
+// typeName is what the page calls an element type.
+func typeName(d dtype.DType) string {
+	if d == dtype.Bool {
+		return "bool"
+	}
+	return d.Short()
+}
+
+// lifter is a device that can take bytes out of its memory into the worker's, without Go in between.
+type lifter interface {
+	// Lift takes out the first n bytes and gives the number under which the worker keeps them.
+	Lift(ctx context.Context, from runtime.Mem, n int) (int32, error)
+}
+
+// least is how many bytes are worth an array of their own on the way to the page.
+const least = 16 << 10
+
+// lifted gives the elements of a large tensor as a parcel, or nil where they go another way.
+func lifted(ctx context.Context, x *tensor.Tensor) (data any, err error) {
+	n := x.Nbytes()
+	if n < least {
+		return nil, nil
+	}
+	return data, x.Borrow(ctx, func(d runtime.Device, m runtime.Mem) error {
+		l, ok := d.(lifter)
+		if !ok {
+			return nil
+		}
+		number, err := l.Lift(ctx, m, n)
+		data = wire.Parcel{Type: typeName(x.DType()), N: n, Number: number}
+		return err
+	})
 }
 
 // floats is a typed array of the page.
@@ -76,7 +113,7 @@ func numbers(list []int) []any {
 
 func shapeOf(_ context.Context, c *call) (any, error) {
 	x := c.tensor()
-	return wire.Record{{Name: "shape", Value: numbers(x.Shape())}, {Name: "dtype", Value: x.DType().Short()}}, nil
+	return wire.Record{{Name: "shape", Value: numbers(x.Shape())}, {Name: "dtype", Value: typeName(x.DType())}}, nil
 }
 
 func realize(ctx context.Context, c *call) (any, error) {

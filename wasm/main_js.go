@@ -18,10 +18,10 @@ import (
 //go:wasmimport weft take
 func take(to unsafe.Pointer, n int32)
 
-// post hands n bytes to the worker, which sends them to the page.
+// post hands n bytes to the worker, which sends them to the page, with what it keeps under a number if that is not 0.
 //
 //go:wasmimport weft post
-func post(from unsafe.Pointer, n int32)
+func post(from unsafe.Pointer, n, parcel int32)
 
 // The kinds of messages to the page.
 const (
@@ -67,6 +67,10 @@ func main() {
 // deliver sends [kind, number, value].
 func deliver(kind, number int, value any) {
 	b := wire.Append(nil, []any{kind, number, value})
-	post(unsafe.Pointer(unsafe.SliceData(b)), int32(len(b)))
+	var p wire.Parcel
+	if r, ok := value.(wire.Record); ok {
+		p, _ = r.Get("data").(wire.Parcel)
+	}
+	post(unsafe.Pointer(unsafe.SliceData(b)), int32(len(b)), p.Number)
 	runtime.KeepAlive(b)
 }

@@ -134,3 +134,17 @@ func TestOperationsAreInJavaScript(t *testing.T) {
 		}
 	}
 }
+
+// Types have the names that weft.d.ts gives them: the page finds the typed array by them.
+func TestTypeNames(t *testing.T) {
+	c := newClient(t)
+	c.post(
+		[]any{2, "tensor", []any{wire.Ref(1)}, f32(1, 2), []any{2}},
+		[]any{3, "lt", []any{wire.Ref(2)}, wire.Ref(1), 2},
+		[]any{4, "data", []any{}, wire.Ref(2)},
+		[]any{5, "shape", []any{}, wire.Ref(2)},
+	)
+	require.NoError(t, c.errs[4])
+	assert.Equal(t, wire.Array{Type: "bool", Data: []byte{1, 0}}, c.answers[4].(wire.Record).Get("data"))
+	assert.Equal(t, "bool", c.answers[5].(wire.Record).Get("dtype"))
+}

@@ -162,7 +162,7 @@ export class Weft {
   constructor(worker, onprogress) {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
-      if (data instanceof ArrayBuffer) this.#hear(read(data))
+      if (Array.isArray(data)) this.#hear(read(...data))
       else if (data.progress) onprogress?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(new Error(data.dead))

@@ -143,8 +143,8 @@ export class Writer {
   }
 }
 
-/** Reads one value from an ArrayBuffer. Typed arrays are copies. */
-export function read(buffer) {
+/** Reads one value from an ArrayBuffer. Typed arrays are copies; one that came beside it is taken as it is. */
+export function read(buffer, parcel) {
   const view = new DataView(buffer)
   let at = 0
   const size = () => {
@@ -181,6 +181,10 @@ export function read(buffer) {
         return new type(buffer.slice(at - n, at))
       }
       case 8: return { ref: size() }
+      case 9: {
+        const type = types[string()]
+        return new type(parcel, 0, size() / type.BYTES_PER_ELEMENT)
+      }
     }
     throw new Error(`weft: an answer of the engine cannot be read (at ${at - 1})`)
   }

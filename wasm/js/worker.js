@@ -8,9 +8,16 @@ import { unpacking } from './unpack.js'
 const go = new globalThis.Go()
 const size = 0 // bytes of weft.wasm, which the build writes here: a compressed answer does not say
 let memory, arrived, batch
+const parcels = new Map() // arrays on their way to the page, by number
+let last = 0
 const waiting = []
 
 function bytes(at, n) { return new Uint8Array(memory.buffer, at, n) }
+
+function keep(array) {
+  parcels.set(++last, array.buffer)
+  return last
+}
 
 // The pieces of a batch, ArrayBuffers and Blobs, put together.
 function join(pieces) {
@@ -32,14 +39,16 @@ function hand(pieces) {
 
 go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
-  post(from, n) {
-    const copy = bytes(from >>> 0, n).slice().buffer
-    postMessage(copy, [copy])
+  post(from, n, parcel) {
+    const list = [bytes(from >>> 0, n).slice().buffer]
+    if (parcel) list.push(parcels.get(parcel))
+    parcels.delete(parcel)
+    postMessage(list, list)
   },
 }
-const player = imports(() => memory, (text) => postMessage({ lost: text }))
+const player = imports(() => memory, (text) => postMessage({ lost: text }), keep)
 go.importObject.player = player.functions
-go.importObject.kernels = kernels(() => memory)
+go.importObject.kernels = kernels(() => memory, keep)
 
 globalThis.weft = {
   // Called by the engine when it listens.

@@ -2,7 +2,7 @@
 // JavaScript that mean something to tensors, as bytes. wasm/js/wire.js is the other end.
 //
 // It knows bytes and refuses to know what requests mean. Values are nil, bool, float64, string, []any, Record,
-// Array and Ref; Encode also takes ints.
+// Array and Ref; Append also takes ints and Parcels.
 package wire
 
 import (
@@ -36,6 +36,13 @@ type Array struct {
 	Data []byte
 }
 
+// Parcel is a typed array that goes beside the bytes: N of them, which the worker keeps under a number. Only the engine sends them.
+type Parcel struct {
+	Type   string
+	N      int
+	Number int32
+}
+
 // Ref is a tensor that the engine holds, by the number that the page gave it.
 type Ref uint32
 
@@ -50,6 +57,7 @@ const (
 	tagRecord
 	tagArray
 	tagRef
+	tagParcel
 )
 
 // Append adds a value to b.
@@ -85,6 +93,8 @@ func Append(b []byte, v any) []byte {
 		return append(b, v.Data...)
 	case Ref:
 		return size(append(b, tagRef), int(v))
+	case Parcel:
+		return size(text(append(b, tagParcel), v.Type), v.N)
 	}
 	panic(fmt.Sprintf("BUG: wasm/wire: a %T cannot cross", v))
 }

@@ -192,6 +192,19 @@ func (d *device) get(ctx context.Context, m *mem, at int64, words []byte) error 
 	return err
 }
 
+// Lift takes bytes out for the page, when everything queued is done, and gives the number under which the worker keeps them.
+func (d *device) Lift(ctx context.Context, src runtime.Mem, n int) (int32, error) {
+	m, err := d.span("read", src, 0, n)
+	if err != nil {
+		return 0, err
+	}
+	ticket, err := await(ctx, func(ticket int32) { playerLift(d.number, ticket, m.number, int32(n+3)&^3) })
+	if err != nil {
+		return 0, failed("read", err)
+	}
+	return int32(binary.LittleEndian.Uint32(take(ticket, 4))), nil
+}
+
 // Sync waits for everything queued.
 func (d *device) Sync(ctx context.Context) error {
 	if d.closed {

@@ -5,8 +5,8 @@ import { Player, PlayerError } from './player.js'
 const kinds = { lost: 1, memory: 2, large: 3, kernel: 4, other: 5 }
 const text = new TextEncoder()
 
-/** The functions that the engine imports from "player". memory gives the engine's memory; onlost hears of a lost device. */
-export function imports(memory, onlost) {
+/** The functions that the engine imports from "player". memory gives the engine's memory; onlost hears of a lost device; keep keeps an array for the page. */
+export function imports(memory, onlost, keep) {
   const players = new Map() // by the number of the device
   let done = null // of the engine: (ticket, kind of error or 0, bytes that take gives)
   const results = new Map()
@@ -45,6 +45,7 @@ export function imports(memory, onlost) {
       free(device, id) { players.get(device)?.free(id) },
       write(device, id, at, from, n) { return now(() => players.get(device).write(id, at, bytes(from, n))) },
       read(device, ticket, id, at, n) { settle(ticket, players.get(device).read(id, at, n)) },
+      lift(device, ticket, id, n) { settle(ticket, players.get(device).read(id, 0, n).then(keep).then(number)) },
       load(device, ticket, from, n) { settle(ticket, players.get(device).load(bytes(from, n).slice()).then(number)) },
       drop(device, id) { players.get(device)?.drop(id) },
       play(device, id, args, n, vars, m) {

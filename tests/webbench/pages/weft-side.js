@@ -1,0 +1,64 @@
+// Weft; every program is captured.
+
+import { open as engine } from '/weft/weft.js'
+import { rate } from './cases.js'
+
+export async function open(threads, device) {
+  const w = await engine({ device })
+  return {
+    detail: w.deviceDetail,
+    threads: () => Number(/(\d+) threads/.exec(w.deviceDetail)?.[1] ?? (device === 'wasm' ? 1 : threads)),
+    prepare: (c) => (c.kind === 'train' ? training(w, c) : prepare(w, c)),
+    engine: w,
+  }
+}
+
+const programs = {
+  matmul: ({ n }) => [{ a: [n, n], b: [n, n] }, (a, b) => a.matmul(b)],
+  conv: ({ size, channels: c }) => [{ x: [1, c, size, size], w: [c, c, 3, 3] }, (x, w) => x.conv2d(w, null, { padding: 1 })],
+  softmax: ({ n }) => [{ x: [n, n] }, (x) => x.softmax(-1)],
+  layernorm: ({ n }) => [{ x: [n, n], w: [n], b: [n] }, (x, w, b) => x.layerNorm(n, w, b, 1e-5)],
+  chain: ({ n }) => [{ x: [n], y: [n] }, (x, y) => {
+    const t = x.mul(y).add(x).relu().sqrt().sub(y).abs().mul(0.5).add(1)
+    return t.mul(t)
+  }],
+}
+
+async function prepare(w, c) {
+  const [shapes, f] = programs[c.kind](c)
+  const inputs = Object.entries(shapes).map(([k, shape]) => w.tensor(c.inputs[k], shape))
+  await w.realize(...inputs)
+  const program = w.capture(f)
+  const run = async () => {
+    const y = await program.run(...inputs)
+    const data = await y.data()
+    y.dispose()
+    return data
+  }
+  const kept = async () => { // what of it is not the way to the page
+    const y = await program.run(...inputs)
+    y.dispose()
+  }
+  return { run, kept, end: () => [program, ...inputs].forEach((x) => x.dispose()) }
+}
+
+async function training(w, { inputs, shapes, batch, size, classes }) {
+  const x = w.tensor(inputs.x, [batch, size]), y = w.tensor(inputs.y, [batch, classes])
+  const ps = Object.keys(shapes).map((k) => w.tensor(inputs[k], shapes[k]).own())
+  const [w1, b1, w2, b2] = ps
+  await w.realize(x, y, ...ps)
+  const program = w.capture((x, y) => {
+    const z = x.matmul(w1).add(b1).relu().matmul(w2).add(b2)
+    const loss = z.logSoftmax(-1).mul(y).sum().mul(-1 / batch)
+    const grads = loss.grad(ps)
+    ps.forEach((p, i) => p.assign(p.sub(grads[i].mul(rate))))
+    return loss
+  })
+  const run = async () => {
+    const loss = await program.run(x, y)
+    const data = await loss.data()
+    loss.dispose()
+    return data
+  }
+  return { run, end: () => [program, x, y, ...ps].forEach((t) => t.dispose()) }
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// printer prints results: tables, or lines of JSON.
+type printer struct {
+	o    options
+	rows int
+}
+
+// head begins a table.
+func (p *printer) head(title, about string, names []string) {
+	if p.o.json {
+		return
+	}
+	fmt.Printf("\n%s: %s\n%-36s", strings.ToUpper(title), about, "")
+	for _, n := range names {
+		fmt.Printf("%16s", n)
+	}
+	fmt.Printf("%10s  %-8s\n", "ratio", "at most")
+}
+
+// record is a result as JSON.
+type record struct {
+	Group   string           `json:"group"`
+	Case    string           `json:"case"`
+	Results map[string]timed `json:"results"`
+	Fastest string           `json:"fastest,omitempty"` // of the others
+	Ratio   float64          `json:"ratio,omitempty"`   // weft to the fastest other
+	Limit   float64          `json:"limit,omitempty"`
+	OK      bool             `json:"ok"`
+}
+
+// judge compares Weft with the fastest of those that a case names.
+func judge(group string, c compared, got map[string]timed) record {
+	r := record{Group: group, Case: c.name, Results: got, Limit: c.limit}
+	best := math.Inf(1)
+	for name, t := range got {
+		if name == "weft" || t.Failed != "" || c.against != nil && !slices.Contains(c.against, name) {
+			continue
+		}
+		if t.Ms < best {
+			best, r.Fastest = t.Ms, name
+		}
+	}
+	if weft, ok := got["weft"]; ok && weft.Failed == "" && r.Fastest != "" {
+		r.Ratio = weft.Ms / best
+		r.OK = c.limit == 0 || r.Ratio <= c.limit
+	}
+	return r
+}
+
+// row prints a case.
+func (p *printer) row(group string, c compared, names []string, got map[string]timed) {
+	p.rows++
+	r := judge(group, c, got)
+	if p.o.json {
+		line(r)
+		return
+	}
+	fmt.Printf("%-36s", c.name)
+	var failures []string
+	for _, n := range names {
+		t, ok := got[n]
+		switch {
+		case !ok:
+			fmt.Printf("%16s", "-")
+		case t.Failed != "":
+			fmt.Printf("%16s", "failed")
+			failures = append(failures, fmt.Sprintf("    %s: %s", n, t.Failed))
+		default:
+			fmt.Printf("%16.3f", t.Ms)
+		}
+	}
+	fmt.Printf("%10.2f  %s", r.Ratio, verdict(r))
+	if c.against != nil {
+		fmt.Printf(" (against %s)", strings.Join(c.against, ", "))
+	}
+	if t := got["weft"]; t.Kept > 0 {
+		fmt.Printf("  weft without the way to the page: %.3f", t.Kept)
+	}
+	fmt.Println()
+	for _, f := range failures {
+		fmt.Println(f)
+	}
+}
+
+func verdict(r record) string {
+	switch {
+	case r.Limit == 0:
+		return "-"
+	case r.OK:
+		return fmt.Sprintf("%.1f ok", r.Limit)
+	}
+	return fmt.Sprintf("%.1f too slow", r.Limit)
+}
+
+// encoding prints what a dispatch costs the player, in microseconds.
+func (p *printer) encoding(version string, t timed) {
+	p.rows++
+	micros := 1000 * t.Ms
+	r := record{Group: "encoding", Case: "a dispatch of a plan", Results: map[string]timed{"weft": t}, Limit: mostMicros, Ratio: micros, OK: t.Failed == "" && micros <= mostMicros}
+	switch {
+	case p.o.json:
+		line(r)
+	case t.Failed != "":
+		fmt.Printf("\nENCODING: %s\n", t.Failed)
+	default:
+		fmt.Printf("\nENCODING: %s, a plan of %d launches of %d kernels: JavaScript time of a play, submission included, by the launches\n"+
+			"%.3f µs a dispatch (%.3f to %.3f in %d plays), at most %s\n", version, dispatches, kernels, micros, 1000*t.Low, 1000*t.High, t.Runs, verdict(r))
+	}
+}

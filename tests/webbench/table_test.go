@@ -1,0 +1,38 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestJudge(t *testing.T) {
+	c := compared{"product", 1.2, nil}
+	r := judge("wasm", c, map[string]timed{"weft": {Ms: 11}, "a": {Ms: 10}, "b": {Ms: 20}})
+	assert.Equal(t, "a", r.Fastest)
+	assert.InDelta(t, 1.1, r.Ratio, 1e-9)
+	assert.True(t, r.OK)
+
+	r = judge("wasm", c, map[string]timed{"weft": {Ms: 13}, "a": {Ms: 10}})
+	assert.False(t, r.OK, "slower than the limit")
+
+	c.against = []string{"b"}
+	r = judge("wasm", c, map[string]timed{"weft": {Ms: 13}, "a": {Ms: 10}, "b": {Ms: 20}})
+	assert.Equal(t, "b", r.Fastest)
+	assert.True(t, r.OK, "the limit means b only")
+}
+
+func TestFailuresAreNotFast(t *testing.T) {
+	c := compared{"product", 1, nil}
+	r := judge("wasm", c, map[string]timed{"weft": {Ms: 13}, "a": {Failed: "wrong values"}, "b": {Ms: 20}})
+	assert.Equal(t, "b", r.Fastest, "who fails is not compared with")
+	assert.False(t, judge("wasm", c, map[string]timed{"weft": {Failed: "wrong values"}, "b": {Ms: 20}}).OK)
+	assert.False(t, judge("wasm", c, map[string]timed{"weft": {Ms: 1}, "a": {Failed: "gone"}}).OK, "nobody to compare with")
+}
+
+func TestWhatIsWanted(t *testing.T) {
+	assert.True(t, options{}.wants("wasm", "matmul 512"))
+	assert.True(t, options{only: "wasm"}.wants("wasm", "matmul 512"))
+	assert.True(t, options{only: "conv, matmul"}.wants("wasm", "matmul 512"))
+	assert.False(t, options{only: "conv"}.wants("wasm", "matmul 512"))
+}
