@@ -36,7 +36,7 @@ test-cogentcore: compiler gpu
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler
-	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM" $(GO) test -timeout 30m ./tests/browser ./tests/site
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./wasm
 
 check: compiler gpu fmt vet race nocgo cross
 

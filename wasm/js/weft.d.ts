@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" />
+
 // Types of weft.js.
 
 /** Names of element types. */
@@ -60,6 +62,7 @@ export class Tensor {
   realize(): Promise<this>
   /** Forgets the tensor now, not when the collector finds it. */
   dispose(): void
+  [Symbol.dispose](): void
 
   neg(): Tensor
   abs(): Tensor
@@ -248,6 +251,7 @@ export class Captured<R extends Tensor | Tensor[]> {
   /** How many kernels a run launches; known after the first. */
   launches: number
   dispose(): void
+  [Symbol.dispose](): void
 }
 
 export interface Progress {
@@ -299,6 +303,7 @@ export class Digits {
   samples(k: number): Promise<Sample[]>
   reset(): Promise<void>
   dispose(): void
+  [Symbol.dispose](): void
 }
 
 export interface Kernel {
@@ -378,6 +383,7 @@ export class Weft {
   digits(options?: DigitOptions): Promise<Digits>
   /** Ends the engine. */
   close(): void
+  [Symbol.dispose](): void
 }
 
 export interface OpenOptions {

@@ -76,8 +76,6 @@ export class Tensor {
   dispose() { this.w.forget(this) }
 }
 
-if (Symbol.dispose) Tensor.prototype[Symbol.dispose] = Tensor.prototype.dispose
-
 for (const name of operations) {
   Tensor.prototype[name] = function (...args) { return this.w.record(name, 1, [this, ...args])[0] }
 }
@@ -365,6 +363,11 @@ export class Weft {
     const info = await this.call('digits', [options], { outs: [d] })
     return Object.assign(d, info)
   }
+}
+
+// So that `using` works where the language has it.
+if (Symbol.dispose) {
+  for (const { prototype: p } of [Tensor, Captured, Digits, Weft]) p[Symbol.dispose] = p.dispose ?? p.close
 }
 
 // The elements and the shape of nested arrays of numbers or truth values.

@@ -17,7 +17,14 @@ const d = await w.digits({ channels: [8, 16], data: 'synthetic' })
 await d.train(10, ({ step, loss }) => console.log(step, loss))
 const p: Float32Array = await d.predict(new Uint8Array(784))
 const view = await w.inspect('relu(x[4])', { target: ['wgsl'] })
-console.log(values, sum, part, g, out, first, v, p, view.kernels[0].source.wgsl)
+const picture = w.tensor(new Blob([]), [0, 28, 28])
+{
+  using shortLived = w.zeros([2, 3])
+  console.log(await shortLived.shape())
+}
+w.onlost = (e) => console.log(e.message)
+w.onrecovered = ({ message, seconds }) => console.log(message, seconds)
+console.log(picture, values, sum, part, g, out, first, v, p, view.kernels[0].source.wgsl)
 
 // @ts-expect-error: there is no such device
 await open({ device: 'abacus' })
