@@ -1,244 +1,312 @@
-// Makes a WebAssembly module of what wasm/pack/returns.go made of one, while it arrives: in the code, the places that
-// calls return to are put back, and branches count the blocks that they leave.
+// Makes a WebAssembly module of what wasm/pack made of one, while it arrives: what was left out is put back, in the
+// table of functions (squeeze.go there), in the code (code.go, macros.go) and in the data (records.go).
 
+const ELEMENTS = 9
 const CODE = 10
-const STEP = 0xe0
-const PLACE = 0xf0
+const DATA = 11
 const FIRST = 0x1000
-const I64_CONST = 0x42
-const room = 64 // bytes that the longest instruction has, br_table aside
+const MACRO0 = 0xc5
+const STEP0 = 0xe0
+const some = 64 // bytes that the longest instruction has, tables of branches aside
+const many = 1 << 13 // bytes that the longest macro becomes
 
-// What follows the first byte of an instruction: nothing (0), one varint, two, 1 to 8 bytes (3), what 0xfc says (4), a
-// br_table (5); 6 is what is put back here, 7 the end of a block, 8 a branch.
-const shape = new Uint8Array(256)
-for (let op = 0; op < 256; op++) {
-  if (op >= STEP && op <= PLACE) shape[op] = 6
-  else if (op === 0xfc) shape[op] = 4
-  else if (op >= 0x28 && op <= 0x3e || op === 0x11) shape[op] = 2
-  else if (op === 0x0b) shape[op] = 7
-  else if (op === 0x0c || op === 0x0d) shape[op] = 8
-  else if (op === 0x10 || op >= 0x20 && op <= 0x26 || op === 0x41 || op === 0x42) shape[op] = 1
-  else if (op >= 0x02 && op <= 0x04 || op === 0x3f || op === 0x40 || op === 0x43 || op === 0x44) shape[op] = 3
-  else if (op === 0x0e) shape[op] = 5
+// What an instruction is by its first byte: that alone; with one varint or two; a load or store, whose alignment is put
+// back; a block, its end, a branch, a table of branches; with 4 or 8 bytes; one that its second byte tells; a macro; a
+// place that a call returns to, as a step from the one before or not.
+const [ALONE, ONE, TWO, MEMORY, BLOCK, END, BRANCH, TABLE, BYTES, MORE, MACRO, STEP, PLACE] = Array(13).keys()
+const varints = [0, 1, 2, 1, 1, 0, 0, 0, 0, 0]
+const shape = new Uint8Array(256).fill(ALONE)
+for (const [s, first, to = first] of [
+  [BLOCK, 0x02, 0x04], [END, 0x0b], [BRANCH, 0x0c, 0x0d], [TABLE, 0x0e], [ONE, 0x10], [TWO, 0x11], [ONE, 0x20, 0x26],
+  [MEMORY, 0x28, 0x3e], [ONE, 0x3f, 0x42], [BYTES, 0x43, 0x44], [MACRO, MACRO0, 0xdf], [STEP, STEP0, 0xef],
+  [PLACE, 0xf0], [MORE, 0xfc],
+]) shape.fill(s, first, to + 1)
+const alignments = [...'23230011001122232301012'].map(Number)
+
+const cut = () => new Error('weft: weft.wasm is cut off, or of another build than unpack.js; load both again')
+
+const unzigzag = (v) => (v % 2 ? -(v + 1) / 2 : v / 2)
+
+/** A transform for the stream of a packed module's bytes. Other modules pass as they are. */
+export function unpacking() {
+  const { readable, writable } = new TransformStream()
+  return { writable, readable: unpack(readable) }
 }
 
-/** A transform for the stream of a packed module's bytes. Others pass as they are. */
-export function unpacking() {
-  let rest = new Uint8Array(0) // bytes that arrived and could not be read yet
-  let state = begin
-  let left = 0 // bytes of the section, or of the function, still to be written
-  let functions = 0
-  let number = 0 // of the function
-  let last = 0 // place in it
-  let open = 0 // blocks around the instruction
-  let input, at, out, to // of the chunk at hand
+function unpack(packed) {
+  const source = packed.getReader()
+  let input = new Uint8Array(0) // what arrived
+  let at = 0
+  let out = new Uint8Array(1 << 16) // what is being put together: a function, or a few numbers
+  let to = 0
+  const ready = new Uint8Array(1 << 18) // what is to be handed on
+  let filled = 0
+  let left // of the section
+  let stream, macros, number, last, open
 
-  // What is read may end within anything: then it is read again when more has come.
-  const short = (n) => input.length - at < n
-  const copy = (n) => {
-    out.set(input.subarray(at, at + n), to)
+  // want waits for n bytes, or for the end.
+  const want = (n) => input.length - at < n && more(n)
+  async function more(n) {
+    const chunks = [input.subarray(at)]
+    let length = chunks[0].length
+    while (length < n) {
+      const { value, done } = await source.read()
+      if (done) break
+      chunks.push(value)
+      length += value.length
+    }
+    input = new Uint8Array(length)
+    at = 0
+    for (const c of chunks) {
+      input.set(c, at)
+      at += c.length
+    }
+    at = 0
+  }
+  const take = async (n) => {
+    await want(n)
     at += n
-    to += n
+    return input.subarray(at - n, at)
   }
-  // The length of the varint at i.
-  const varint = (i) => {
-    let n = 1
-    while (input[i++] & 0x80) n++
-    return n
+  const hand = () => {
+    stream.enqueue(ready.slice(0, filled))
+    filled = 0
   }
-  const value = (i) => {
-    let v = 0
-    for (let shift = 0; ; shift += 7) {
-      v += (input[i] & 0x7f) * 2 ** shift
-      if (!(input[i++] & 0x80)) return v
+  const emit = (bytes) => {
+    left -= bytes.length
+    for (let i = 0; i < bytes.length;) {
+      const part = bytes.subarray(i, i + ready.length - filled)
+      ready.set(part, filled)
+      filled += part.length
+      i += part.length
+      if (filled === ready.length) hand()
     }
   }
+  const flush = () => {
+    emit(out.subarray(0, to))
+    to = 0
+  }
+
   const uint = () => {
-    const v = value(at)
-    copy(varint(at))
-    return v
+    let v = 0
+    for (let scale = 1; ; scale *= 128) {
+      const c = input[at++]
+      v += (c & 127) * scale
+      if (!(c & 128)) return v
+    }
   }
   const unsigned = (v) => {
-    for (; v > 127; v >>>= 7) out[to++] = v & 0x7f | 0x80
+    for (; v > 127; v = Math.floor(v / 128)) out[to++] = v % 128 | 128
     out[to++] = v
   }
-  // Writes a number as signed varint, as Go's compiler does.
-  const signed = (v) => {
-    for (;;) {
-      const c = v % 128
-      v = Math.floor(v / 128)
-      if (v === 0 && c < 64) {
-        out[to++] = c
-        return
+
+  // instruction unpacks the one at i of b and gives where the next is.
+  function instruction(b, i) {
+    const op = b[i++]
+    const s = shape[op]
+    if (s === MACRO) {
+      const m = macros[op - MACRO0]
+      for (let j = 0; j < m.length;) j = instruction(m, j)
+      return i
+    }
+    let v = 0
+    if (s === PLACE || s === BRANCH) {
+      for (let scale = 1; ; scale *= 128) {
+        v += (b[i] & 127) * scale
+        if (b[i++] < 128) break
       }
-      out[to++] = c | 0x80
     }
-  }
-
-  function begin(end) {
-    if (short(8) && !end) return false
-    if (String.fromCharCode(...input.subarray(at + 4, at + 8)) !== 'weft') {
-      state = pass
-      return true
+    if (s >= STEP) {
+      last = s === STEP ? last + op - STEP0 : v
+      out[to++] = 0x42
+      for (v = number * 65536 + last; v >= 64; v = Math.floor(v / 128)) out[to++] = v % 128 | 128
+      out[to++] = v
+      return i
     }
-    copy(4)
-    at += 4
-    out.set([1, 0, 0, 0], to)
-    to += 4
-    state = section
-    return true
-  }
-
-  function pass() {
-    if (at === input.length) return false
-    copy(input.length - at)
-    return true
-  }
-
-  function section(end) {
-    if (at === input.length || (short(room) && !end)) return false
-    const id = input[at]
-    copy(1)
-    left = uint()
-    state = id === CODE ? code : skip
-    return true
-  }
-
-  function skip() {
-    const n = Math.min(left, input.length - at)
-    copy(n)
-    left -= n
-    if (left > 0) return false
-    state = section
-    return true
-  }
-
-  function code(end) {
-    if (short(room) && !end) return false
-    functions = uint()
-    number = FIRST - 1
-    state = head
-    return true
-  }
-
-  function head(end) {
-    if (functions-- === 0) {
-      state = section
-      return true
+    out[to++] = op
+    if (s === BRANCH) unsigned(open - 1 - v)
+    else if (s === END) open--
+    else if (s === BLOCK) open++
+    else if (s === MEMORY) out[to++] = alignments[op - 0x28]
+    for (let n = varints[s]; n > 0; n--) {
+      while (b[i] > 127) out[to++] = b[i++]
+      out[to++] = b[i++]
     }
-    if (short(4 * room) && !end) {
-      functions++
-      return false
-    }
-    left = uint()
-    number++
+    let bytes = s === BYTES ? 4 * (op - 0x42) : s === MORE ? (b[i] === 10 ? 3 : b[i] === 11 ? 2 : 1) : 0
+    while (bytes-- > 0) out[to++] = b[i++]
+    return i
+  }
+
+  // body unpacks a function into out.
+  async function body() {
     last = 0
     open = 1
-    const start = to
-    for (let n = uint(); n > 0; n--) {
-      uint()
-      copy(1)
+    await want(some * some)
+    const locals = uint()
+    unsigned(locals)
+    for (let n = locals; n > 0; n--) {
+      unsigned(uint())
+      out[to++] = input[at++]
     }
-    left -= to - start
-    state = body
-    return true
-  }
-
-  // Instructions, until as many bytes have been written as the function has. What stays as it is is copied in runs.
-  function body(end) {
-    const safe = end ? input.length : input.length - room
-    let from = at // of the run
-    const written = to
-    const until = to + left
-    let step = to // where the run will end in the output
-    const run = () => {
-      out.set(input.subarray(from, at), to)
-      to += at - from
-    }
-    while (step < until && at < safe) {
-      const op = input[at]
-      let n = 1
-      switch (shape[op]) {
-        case 1:
-          n = 1 + varint(at + 1)
-          break
-        case 2:
-          n = 1 + varint(at + 1)
-          n += varint(at + n)
-          break
-        case 3:
-          if (op < 0x05) open++
-          n = op === 0x43 ? 5 : op === 0x44 ? 9 : 2
-          break
-        case 4:
-          n = input[at + 1] === 10 ? 4 : input[at + 1] === 11 ? 3 : 2
-          break
-        case 5: {
-          let targets = value(at + 1) + 1
-          n = 1 + varint(at + 1)
-          if (!end && at + n + 5 * targets > input.length) targets = -1 // it is long, and not here yet
-          for (let t = targets; t > 0; t--) n += varint(at + n)
-          if (targets < 0) n = 0
-          break
-        }
-        case 7:
-          open--
-          break
-        case 8: {
-          run()
-          out[to++] = op
-          const block = value(at + 1)
-          at += 1 + varint(at + 1)
-          unsigned(open - 1 - block)
-          from = at
-          step = to
-          continue
-        }
-        case 6:
-          run()
-          if (op === PLACE) {
-            last = value(at + 1)
-            at += 1 + varint(at + 1)
-          } else {
-            last += op - STEP
-            at++
-          }
-          out[to++] = I64_CONST
-          signed(number * 65536 + last)
-          from = at
-          step = to
-          continue
+    while (open > 0) {
+      if (input.length - at < some) await want(some)
+      if (at >= input.length) throw cut()
+      const table = input[at] === 0x0e
+      let targets = 0
+      if (table) {
+        at++
+        targets = uint()
+        await want(4 * targets + some)
       }
-      if (n === 0) break
-      at += n
-      step += n
+      if (out.length - to < many + 4 * targets) {
+        const larger = new Uint8Array(2 * out.length + 4 * targets)
+        larger.set(out.subarray(0, to))
+        out = larger
+      }
+      if (!table) {
+        at = instruction(input, at)
+        continue
+      }
+      out[to++] = 0x0e
+      unsigned(targets)
+      for (let block = 0; targets >= 0; targets--) unsigned(block += unzigzag(uint()))
     }
-    run()
-    left -= to - written
-    if (left > 0) return false
-    state = head
-    return true
   }
 
-  function transform(chunk, controller, end = false) {
-    input = chunk
-    if (rest.length) {
-      input = new Uint8Array(rest.length + chunk.length)
-      input.set(rest)
-      input.set(chunk, rest.length)
+  async function code() {
+    const functions = uint()
+    unsigned(functions)
+    flush()
+    macros = []
+    for (let n = uint(); n > 0; n--) {
+      await want(some)
+      macros.push((await take(uint())).slice())
     }
-    out = new Uint8Array(6 * input.length + room) // a step of one byte becomes at most six
-    at = to = 0
-    while (state(end));
-    rest = input.slice(at)
-    controller.enqueue(out.slice(0, to))
+    for (number = FIRST; number < FIRST + functions; number++) {
+      await body()
+      const whole = out.slice(0, to)
+      to = 0
+      unsigned(whole.length)
+      flush()
+      emit(whole)
+    }
   }
 
-  return new TransformStream({
-    transform,
-    flush(controller) {
-      transform(new Uint8Array(0), controller, true)
-      if (rest.length || left > 0) throw new Error('weft: weft.wasm is cut off; load it again')
+  async function elements() {
+    const head = uint()
+    emit(await take(head))
+    await want(some)
+    const first = uint()
+    const n = uint()
+    for (let i = 0; i < n; i++) {
+      unsigned(first + i)
+      flush()
+    }
+  }
+
+  async function data() {
+    const length = uint()
+    await want(length)
+    const end = at + length
+    if (end > input.length) throw cut()
+    const [tables, records, buckets, functions, count] = [uint(), uint(), uint(), uint(), uint()]
+    const section = new Uint8Array(left)
+    const fill = functions ? columns(functions) : () => records
+    section.set(input.subarray(at, at + records))
+    at += records
+    const behind = fill(section, tables, records)
+    section.set(input.subarray(at, at + buckets - behind), behind)
+    at += buckets - behind
+    const view = new DataView(section.buffer)
+    for (let k = 0; k < count; k++) view.setUint32(buckets + 20 * k, k >> 4, true)
+    section.set(input.subarray(at, end), buckets + 20 * count)
+    at = end
+    emit(section)
+  }
+
+  // columns reads those of the records, and gives what writes these and their index into a section and says where they end.
+  function columns(functions) {
+    const column = (n) => Array.from({ length: n }, uint)
+    const end = uint()
+    const [address, offset, args, deferred, count, field] = Array.from({ length: 6 }, () => column(functions))
+    const pieces = field.map((f) => f >>> 24)
+    const larger = (list, k) => list.filter((n) => n > k).length
+    const names = Array.from({ length: 16 }, (_, k) => column(k ? larger(count, k - 1) : functions))
+    const datas = Array.from({ length: 16 }, (_, k) => column(larger(pieces, k)))
+    return (section, tables, records) => {
+      // Where the tables begin: pairs of varints, ended by a first one that is zero, except the very first.
+      const places = []
+      let t = tables + 1
+      const pass = () => {
+        const zero = section[t] === 0
+        while (section[t++] & 128);
+        return zero
+      }
+      const next = () => {
+        places.push(t - tables)
+        for (let first = true; !(pass() && !first); first = false) pass()
+        return places[places.length - 1]
+      }
+      const view = new DataView(section.buffer)
+      const heads = Array(16).fill(0)
+      const ends = Array(16).fill(0)
+      const before = Array(16).fill(0)
+      const table = (k) => {
+        const v = names[k][heads[k]++]
+        return v === 0 ? 0 : v === 1 ? next() : places[places.length + 2 - v]
+      }
+      let a = 0
+      let w = records + 8 * functions + 8
+      const word = (v) => view.setUint32((w += 4) - 4, v, true)
+      for (let i = 0; i < functions; i++) {
+        a += unzigzag(address[i]) + 1
+        w += unzigzag(offset[i])
+        view.setUint32(records + 8 * i, a, true)
+        view.setUint32(records + 8 * i + 4, w - records, true)
+        for (const v of [a, 0, args[i], deferred[i], table(0), 0, 0, count[i], 0, 0, field[i]]) word(v)
+        for (let k = 1; k <= count[i]; k++) word(table(k))
+        for (let k = 0; k < pieces[i]; k++) {
+          const v = datas[k][ends[k]++]
+          word(v === 0 ? 0xffffffff : (before[k] += unzigzag(v - 1)))
+        }
+      }
+      view.setUint32(records + 8 * functions, end, true)
+      return w
+    }
+  }
+
+  async function sections() {
+    const head = await take(8)
+    if (String.fromCharCode(...head.subarray(4)) !== 'weft') {
+      emit(head)
+      do {
+        emit(await take(input.length - at))
+        await want(1)
+      } while (at < input.length)
+      return
+    }
+    emit(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0))
+    for (await want(some); at < input.length; await want(some)) {
+      const id = input[at++]
+      const size = uint()
+      out[to++] = id
+      unsigned(size)
+      flush()
+      left = size
+      if (id === ELEMENTS) await elements()
+      else if (id === CODE) await code()
+      else if (id === DATA) await data()
+      else emit(await take(size))
+      if (left !== 0 || at > input.length) throw cut()
+    }
+  }
+
+  return new ReadableStream({
+    async start(controller) {
+      stream = controller
+      await sections()
+      hand()
+      stream.close()
     },
   })
 }

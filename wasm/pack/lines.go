@@ -28,52 +28,50 @@ var (
 	vainData   = map[int]bool{3: true, 5: true, 6: true, 7: true}
 )
 
-// forgetLines empties what serves people. Where the table has another form than this, nothing is changed: the
-// module is larger then, but as good.
-func forgetLines(memory []byte) {
+// forgetLines empties what serves people, and says where the rest lies. Where the table has another form than this,
+// nothing is changed: the module is larger then, but as good.
+func forgetLines(memory []byte) (at region) {
 	table := bytes.Index(memory, []byte(magic))
 	if table < 0 {
-		return
+		return region{}
 	}
 	var h header
 	if _, err := binary.Decode(memory[table+len(magic):], binary.LittleEndian, &h); err != nil {
-		return
+		return region{}
 	}
 	t := memory[table:]
 	size := uint64(len(t))
 	if !(h.Names < h.Units && h.Units < h.Paths && h.Paths < h.Tables && h.Tables < h.Records && h.Records < size) ||
 		h.Functions > 1<<20 || h.Records+8*h.Functions > size {
-		return
+		return region{}
 	}
-	f := forgetter{names: t[h.Names:h.Units], tables: t[h.Tables:h.Records], records: t[h.Records:]}
-	f.used = make([]bool, len(f.tables))
+	f := forgetter{tables: t[h.Tables:h.Records], records: t[h.Records:], moved: map[uint32]uint32{0: 0}, packed: []byte{0}}
+	var found []int
 	for i := range h.Functions {
 		at := uint64(binary.LittleEndian.Uint32(f.records[8*i+4:]))
 		if at+recordSize > uint64(len(f.records)) || !f.function(f.records[at:]) {
-			return
+			return region{}
 		}
+		found = append(found, int(at))
 	}
-	for i, used := range f.used {
-		if !used {
-			f.tables[i] = 0
-		}
+	for _, at := range found {
+		f.forget(f.records[at:])
 	}
-	for _, at := range f.found {
-		forgetRecord(f.records[at:])
-	}
-	clear(f.names[1:])
-	clear(t[h.Units:h.Tables])
+	clear(f.tables[copy(f.tables, f.packed):])
+	clear(t[h.Names+1 : h.Tables])
+	return region{records: table + int(h.Records), tables: table + int(h.Tables), functions: int(h.Functions)}
 }
 
+// forgetter goes through the records twice: first it puts the tables that are needed side by side, in the order in
+// which records name them; then it changes the records.
 type forgetter struct {
-	names, tables, records []byte
-	used                   []bool // bytes of tables that frames need
-	found                  []int
+	tables, records []byte
+	packed          []byte            // the tables that are needed
+	moved           map[uint32]uint32 // where they were and where they are
 }
 
 // function notes which tables of a record are needed.
 func (f *forgetter) function(r []byte) bool {
-	f.found = append(f.found, len(f.records)-len(r))
 	n := int(binary.LittleEndian.Uint32(r[28:]))
 	if recordSize+4*(n+int(r[recordSize-1])) > len(r) {
 		return false
@@ -87,48 +85,48 @@ func (f *forgetter) function(r []byte) bool {
 	return ok
 }
 
-// keep marks a table: pairs of varints, ended by a first one that is zero (except the very first).
+// keep takes a table over, unless it was.
 func (f *forgetter) keep(at uint32) bool {
-	if at == 0 {
+	if _, known := f.moved[at]; known {
 		return true
 	}
-	next := func() (v byte, ok bool) {
-		for {
-			if int(at) >= len(f.tables) {
-				return 0, false
-			}
-			c := f.tables[at]
-			f.used[at] = true
-			at++
-			v |= c
-			if c < 0x80 {
-				return v, true
-			}
-		}
+	if int(at) >= len(f.tables) {
+		return false
 	}
-	for first := true; ; first = false {
-		v, ok := next()
-		if !ok {
-			return false
-		}
-		if v == 0 && !first {
-			return true
-		}
-		if _, ok := next(); !ok {
-			return false
-		}
-	}
+	n := tableLength(f.tables[at:])
+	f.moved[at] = uint32(len(f.packed))
+	f.packed = append(f.packed, f.tables[at:int(at)+n]...)
+	return n > 0
 }
 
-// forgetRecord clears name, file and line of a function, and which tables serve people.
-func forgetRecord(r []byte) {
+// tableLength is how many bytes a table has: pairs of varints, ended by a first one that is zero (except the very
+// first). 0 says that it does not end.
+func tableLength(b []byte) int {
+	r := &reader{b: b}
+	for first := true; r.err == nil; first = false {
+		if r.uint() == 0 && !first && r.err == nil {
+			return r.at
+		}
+		r.uint()
+	}
+	return 0
+}
+
+// forget clears name, file and line of a function, and which tables serve people; the others have moved.
+func (f *forgetter) forget(r []byte) {
+	move := func(field []byte) {
+		binary.LittleEndian.PutUint32(field, f.moved[binary.LittleEndian.Uint32(field)])
+	}
+	move(r[16:20])
 	clear(r[4:8])   // name
 	clear(r[20:28]) // tables of files and lines
 	clear(r[32:40]) // unit, first line
 	tables, data := int(binary.LittleEndian.Uint32(r[28:])), int(r[recordSize-1])
 	for i := range tables {
-		if vainTables[i] {
-			clear(r[recordSize+4*i : recordSize+4*i+4])
+		if field := r[recordSize+4*i : recordSize+4*i+4]; vainTables[i] {
+			clear(field)
+		} else {
+			move(field)
 		}
 	}
 	for i := range data {

@@ -6,11 +6,12 @@
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
 // page's sandbox); the tables that say which line an instruction came from are emptied (nobody sees Go's stack traces in
-// a page); functions that a page never calls are left out; and the module is packed, see returns.go.
+// a page); functions that a page never calls are left out; and the module is packed, see code.go.
 package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -59,13 +60,12 @@ func build(out string, names bool) error {
 	}
 	whole := filepath.Join(out, "weft.wasm.whole")
 	defer os.Remove(whole)
-	args := []string{"build", "-C", root, "-trimpath", "-ldflags=-w", "-gcflags=all=-l -d=disablenil"}
 	absolute, err := filepath.Abs(whole)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", append(args, "-o", absolute, "./wasm")...)
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	cmd := compile(absolute, "./wasm")
+	cmd.Dir = root
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("build the engine: %w", err)
@@ -74,8 +74,15 @@ func build(out string, names bool) error {
 	if err != nil {
 		return err
 	}
-	if module, err = squeeze(module, names); err != nil {
+	packed, plain, err := squeeze(module, names)
+	switch {
+	case errors.Is(err, errForm):
+		fmt.Fprintf(os.Stderr, "pack: the engine stays unpacked, and larger: %v\n", err)
+		module = plain
+	case err != nil:
 		return fmt.Errorf("pack the engine: %w", err)
+	default:
+		module = packed
 	}
 	if err := os.WriteFile(filepath.Join(out, "weft.wasm"), module, 0o666); err != nil {
 		return err
@@ -106,6 +113,13 @@ func build(out string, names bool) error {
 		}
 	}
 	return nil
+}
+
+// compile has Go's compiler make a module of a command.
+func compile(out, command string) *exec.Cmd {
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-w", "-gcflags=all=-l -d=disablenil", "-o", out, command)
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	return cmd
 }
 
 func output(name string, args ...string) (string, error) {

@@ -8,56 +8,94 @@ import (
 )
 
 const (
-	customSection = 0
-	importSection = 2
-	dataSection   = 11
+	customSection  = 0
+	importSection  = 2
+	elementSection = 9
+	dataSection    = 11
 )
 
-// squeeze writes a module of Go's compiler smaller: packed (see returns.go), without custom sections, its data in few
-// pieces, and, unless names is set, without the tables of functions' names and lines.
-func squeeze(module []byte, names bool) ([]byte, error) {
+// section is one of a module: plain as a WebAssembly module has it, and packed, if it has such a form.
+type section struct {
+	id            byte
+	plain, packed []byte
+}
+
+// squeeze writes a module of Go's compiler smaller: packed (see code.go), without custom sections, its data in few
+// pieces, and, unless names is set, without the tables of functions' names and lines. Code of a form that cannot be
+// packed is an error that is errForm; plain is the same module without packing.
+func squeeze(module []byte, names bool) (packed, plain []byte, err error) {
 	if len(module) < 8 || string(module[:4]) != "\x00asm" {
-		return nil, errors.New("this is no WebAssembly module")
+		return nil, nil, errors.New("this is no WebAssembly module")
 	}
-	out := mark(module)
 	known, imported := functionNames(module), 0
+	packed, plain = append(append(packed, module[:4]...), packedVersion...), append(plain, module[:8]...)
 	r := &reader{b: module, at: 8}
 	for r.at < len(r.b) {
-		id := r.byte()
-		body := r.bytes(r.uint())
+		s := section{id: r.byte()}
+		s.plain = r.bytes(r.uint())
 		if r.err != nil {
-			return nil, r.err
+			return nil, nil, r.err
 		}
-		size := len(body)
-		switch id {
+		switch s.id {
 		case customSection:
 			continue
 		case importSection:
-			imported = importedFunctions(body)
+			imported = importedFunctions(s.plain)
+		case elementSection:
+			s.packed = packElements(s.plain)
 		case codeSection:
 			if !names {
-				body = shake(body, known, imported)
+				s.plain = shake(s.plain, known, imported)
 			}
-			size = len(body)
-			var err error
-			if body, err = dropReturns(body); err != nil {
-				return nil, fmt.Errorf("code: %w", err)
+			var failed error
+			if s.packed, failed = packCode(s.plain); failed != nil {
+				err = fmt.Errorf("code: %w", failed)
 			}
 		case dataSection:
-			first, memory, err := image(body)
-			if err != nil {
-				return nil, err
+			first, memory, failed := image(s.plain)
+			if failed != nil {
+				return nil, nil, failed
 			}
+			var at region
 			if !names {
-				forgetLines(memory)
+				at = forgetLines(memory)
 			}
-			body = segments(first, memory)
-			size = len(body)
+			s.plain = segments(first, memory, &at)
+			s.packed = packData(s.plain, at)
 		}
-		out = sizes(out, id, size)
-		out = append(out, body...)
+		packed, plain = s.write(packed, plain)
 	}
-	return out, nil
+	return packed, plain, err
+}
+
+// write appends a section, with its plain size, to both.
+func (s section) write(packed, plain []byte) (p, q []byte) {
+	head := appendUint([]byte{s.id}, uint64(len(s.plain)))
+	plain = append(append(plain, head...), s.plain...)
+	if s.packed == nil {
+		s.packed = s.plain
+	}
+	return append(append(packed, head...), s.packed...), plain
+}
+
+// packElements packs the table of functions, which Go's linker fills with one after the other: how many bytes come
+// before the numbers, these bytes, the first number, and how many there are.
+func packElements(section []byte) []byte {
+	r := &reader{b: section}
+	ok := r.uint() == 1 && r.uint() == 0 && r.byte() == i32Const
+	r.sint()
+	ok = ok && r.byte() == end
+	n := r.uint()
+	head := r.at
+	first := r.uint()
+	for i := range n - 1 {
+		ok = ok && r.uint() == first+1+i
+	}
+	if !ok || r.err != nil || r.at != len(section) {
+		head, first, n = len(section), 0, 0
+	}
+	out := append(appendUint(nil, uint64(head)), section[:head]...)
+	return appendUint(appendUint(out, uint64(first)), uint64(n))
 }
 
 // reader reads the binary format.
@@ -156,8 +194,8 @@ func image(section []byte) (first int, memory []byte, err error) {
 // gap is how many zeros end a piece: memory is zero anyway, and a piece costs bytes too.
 const gap = 4096
 
-// segments is the data section for an image.
-func segments(first int, memory []byte) []byte {
+// segments is the data section for an image. Addresses in at become places in the section.
+func segments(first int, memory []byte, at *region) []byte {
 	zeros := make([]byte, gap)
 	var pieces [][2]int
 	for at := first; at < len(memory); {
@@ -172,11 +210,21 @@ func segments(first int, memory []byte) []byte {
 		for at < len(memory) && memory[at] == 0 {
 			at++
 		}
+		if at < len(memory) {
+			at = max(at&^15, first) // what begins with zeros stays whole
+		}
 	}
 	b := appendUint(nil, uint64(len(pieces)))
+	from := *at
 	for _, p := range pieces {
 		b = appendSint(append(b, 0, i32Const), int64(p[0]))
 		b = appendUint(append(b, end), uint64(p[1]-p[0]))
+		if p[0] <= from.tables && from.tables < p[1] {
+			at.tables = len(b) + from.tables - p[0]
+		}
+		if p[0] <= from.records && from.records < p[1] {
+			at.records = len(b) + from.records - p[0]
+		}
 		b = append(b, memory[p[0]:p[1]]...)
 	}
 	return b
