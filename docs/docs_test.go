@@ -16,6 +16,7 @@ import (
 	_ "github.com/weft-ml/weft/backends"
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/tensor"
@@ -88,12 +89,23 @@ func dumps(t *testing.T) map[string]string {
 	}
 	out["statements"], out["plain code"] = lowered("")
 	out["moved statements"], out["moved code"] = lowered("thread a0; vector a1")
+	out["shader"] = shader(t, spec)
 	out["plain code"], out["moved code"] = nameless(out["plain code"]), nameless(out["moved code"])
 	list, err := y.ToList(context.Background())
 	require.NoError(t, err)
 	out["result"] = fmt.Sprintln(list)
 	out["passes"] = passes(t)
 	return out
+}
+
+// shader is the kernel in WGSL, as a software adapter gets it, without its bindings and helpers.
+func shader(t *testing.T, spec *codegen.Spec) string {
+	target := wgsl.Target(wgsl.Machine{Software: true})
+	prog, err := codegen.Lower(spec, codegen.Choose(spec, target), target)
+	require.NoError(t, err)
+	k, err := wgsl.Render(prog)
+	require.NoError(t, err)
+	return nameless(k.Source[strings.Index(k.Source, "@compute"):])
 }
 
 // anonymous leaves out the numbers of buffers, which depend on what else a process did.
