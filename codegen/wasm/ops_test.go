@@ -58,6 +58,12 @@ func trials() (out []trial) {
 			add(fmt.Sprint(o, " ", d), o, d, to, false, func(p *probe) *uop.UOp { return p.t.Make(o, to, nil, p.in(0), p.in(1)) }, d, d)
 		}
 		add(fmt.Sprint("where ", d), uop.Where, d, d, false, func(p *probe) *uop.UOp { return p.in(0).Where(p.in(1), p.in(2)) }, dtype.Bool, d, d)
+		if d.IsFloat() {
+			add(fmt.Sprint("smaller ", d), uop.Max, d, d, false, func(p *probe) *uop.UOp { return p.in(0).Less(p.in(1)).Where(p.in(0), p.in(1)) }, d, d)
+			out[len(out)-1].choose(d, 0, 1)
+			add(fmt.Sprint("greater ", d), uop.Max, d, d, false, func(p *probe) *uop.UOp { return p.in(0).Less(p.in(1)).Where(p.in(1), p.in(0)) }, d, d)
+			out[len(out)-1].choose(d, 1, 0)
+		}
 		if d.Size() != 2 || !d.IsFloat() { // 16-bit floats round twice
 			add(fmt.Sprint("muladd ", d), uop.MulAdd, d, d, false, func(p *probe) *uop.UOp { return p.in(0).MulAdd(p.in(1), p.in(2)) }, d, d, d)
 		}
@@ -71,6 +77,17 @@ func trials() (out []trial) {
 		}
 	}
 	return out
+}
+
+// choose wants operand yes where the first operand is less than the second, and operand no elsewhere.
+func (x *trial) choose(d dtype.DType, yes, no int) {
+	in := [2][]uop.Value{unpack(d, x.data[0]), unpack(d, x.data[1])}
+	for i := range x.want {
+		x.want[i] = in[no][i]
+		if uop.Eval(uop.Less, d, dtype.Bool, in[0][i], in[1][i]) != 0 {
+			x.want[i] = in[yes][i]
+		}
+	}
 }
 
 // check compares results with the op table.

@@ -127,6 +127,9 @@ func (r *renderer) vectorAs(u *uop.UOp, bits int) {
 	case uop.Load:
 		r.vload(u)
 	case uop.Where:
+		if r.lesser(u, k) {
+			return
+		}
 		r.vectorAs(u.At(1), bits)
 		r.vectorAs(u.At(2), bits)
 		r.maskOf(u.At(0), bits)
@@ -138,6 +141,28 @@ func (r *renderer) vectorAs(u *uop.UOp, bits int) {
 	default:
 		r.velementwise(u, k, bits)
 	}
+}
+
+// lesser writes a choice of the smaller or greater of two floats as the one instruction that is defined as just that
+// choice, NaN and zeros included.
+func (r *renderer) lesser(u *uop.UOp, k kind) bool {
+	c := u.At(0)
+	if c.Op() != uop.Less || k != f32 && k != f64 || !r.vec(c) {
+		return false
+	}
+	switch a, b := c.At(0), c.At(1); {
+	case u.At(1) == a && u.At(2) == b:
+		r.vector(b)
+		r.vector(a)
+		r.op(shape[k] + "pmin") // of x and y: y < x ? y : x
+	case u.At(1) == b && u.At(2) == a:
+		r.vector(a)
+		r.vector(b)
+		r.op(shape[k] + "pmax") // x < y ? y : x
+	default:
+		return false
+	}
+	return true
 }
 
 func (r *renderer) velementwise(u *uop.UOp, k kind, bits int) {
