@@ -34,7 +34,7 @@ type Options struct {
 	Debug       int    // 0 … 6, see the architecture
 	Log         io.Writer
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
-	Recovered func(r Recovery)
+	Recovered func(r *Recovery)
 }
 
 // Machine is an opened backend: a device and the compiler for it.
@@ -221,7 +221,7 @@ func New(b Backend, o Options) (*Engine, error) {
 		return nil, err
 	}
 	e.machine = m
-	e.memory.init(m)
+	e.memory.device = m.Device
 	return e, nil
 }
 

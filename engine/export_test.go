@@ -1,15 +1,12 @@
 package engine
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Bound sets how long the journal may become.
-func (e *Engine) Bound(bytes int64, d time.Duration) {
+func (e *Engine) Bound(bytes int64, seconds float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.journal.bytes, e.journal.time = bytes, d
+	e.journal.bytes, e.journal.time = bytes, seconds
 }
 
 // Checkpoint makes one now.

@@ -6,44 +6,43 @@ import (
 	"time"
 )
 
-// A device that may be lost takes its memory along. So that nothing is lost with it, each array there has a value: its
-// bytes, where they came from the host, or the play that computed it from other values. Values never change, arrays
-// change theirs; what no living array was computed from goes to the collector by itself. After a loss the bytes
-// are written and the plays are played again, in their order: kernels give the same bits, and random numbers
-// come from keys that are bytes.
+// A device that may be lost takes its memory along. So that nothing is lost with it, each array there has a value, which
+// knows the step that it comes from: its bytes, or a play of other values. Values never change, arrays change theirs;
+// what no living array was computed from goes to the collector by itself. After a loss the steps are taken again
+// in their order: kernels give the same bits, and random numbers come from keys that are bytes.
 //
 // The states of a training loop depend on all its past, so at checkpoints values are read back. Between them a journal
 // holds no more than is played again in a second or so.
 
 // journal measures what there is to repeat.
 type journal struct {
-	bytes int64         // how many may be kept, and
-	time  time.Duration // how long playing again may take, before there is a checkpoint
-	clock int           // counts writes and plays
-	kept  int64         // bytes since the checkpoint
-	since time.Time     // when the first play was since
-	cost  time.Duration // of the last checkpoint
+	bytes int64   // how many may be kept, and
+	time  float64 // how many seconds playing again may take, before there is a checkpoint
+	clock int     // counts steps, by two
+	kept  int64   // bytes since the checkpoint
+	since float64 // when the first play was since, in seconds; 0: there was none
+	cost  float64 // of the last checkpoint, in seconds
 }
+
+// seconds tell times apart.
+func seconds() float64 { return float64(time.Now().UnixNano()) * 1e-9 }
 
 // value is what a cell holds from some moment on.
-type value struct {
-	cell *cell
-	at   int
-	host []byte // its bytes, if
-	by   *play  // no play has to be repeated
-}
+type value struct{ by *step }
 
-// play is a plan that was played.
-type play struct {
+// step is a write of bytes, or a play.
+type step struct {
 	at   int
-	plan *compiled
-	args []*cell
+	args []*cell // written, and read by a play
+	host []byte
+	plan *compiled // of a play
 	ins  []*value
+	mark int // see steps
 }
 
 const (
 	journalBytes = 64 << 20
-	journalTime  = time.Second
+	journalTime  = 1.
 	share        = 32 // checkpoints take at most one part in so many of the time
 
 	// Factors on these bounds.
@@ -51,42 +50,35 @@ const (
 	busy = 4 // when it would have to be waited for
 )
 
-// wrote notes what was written to a cell.
-func (e *Engine) wrote(c *cell, data []byte) {
-	if !e.machine.MayBeLost {
-		return
-	}
-	e.journal.clock++
-	c.now = &value{cell: c, at: e.journal.clock, host: slices.Clone(data)}
-	e.journal.kept += int64(len(data)) + 128
-}
-
-// played notes a play and the cells that it wrote.
-func (e *Engine) played(p *compiled, args, written []*cell) {
+// note adds a step to the journal, and says what cells hold since.
+func (e *Engine) note(s *step, written ...*cell) {
 	if !e.machine.MayBeLost {
 		return
 	}
 	j := &e.journal
-	if j.since.IsZero() {
-		j.since = time.Now()
-	}
-	j.clock++
-	by := &play{at: j.clock, plan: p, args: args}
-	for _, c := range args {
-		if c.now != nil {
-			by.ins = append(by.ins, c.now)
+	j.clock += 2
+	s.at = j.clock
+	s.host = slices.Clone(s.host)
+	if s.plan != nil {
+		if j.since == 0 {
+			j.since = seconds()
+		}
+		for _, c := range s.args {
+			if c.now != nil {
+				s.ins = append(s.ins, c.now)
+			}
 		}
 	}
 	for _, c := range written {
-		c.now = &value{cell: c, at: j.clock, by: by}
+		c.now = &value{s}
 	}
-	j.kept += int64(128 + 16*len(args) + 64*len(written))
+	j.kept += int64(len(s.host) + 128 + 16*len(s.args) + 16*len(written))
 }
 
 // checkpointIf makes a checkpoint if the journal is longer than the bounds times a factor.
-func (e *Engine) checkpointIf(ctx context.Context, factor int64) error {
+func (e *Engine) checkpointIf(ctx context.Context, factor float64) error {
 	j := &e.journal
-	if j.since.IsZero() || j.kept < factor*max(j.bytes, e.memory.live/2) && time.Since(j.since) < time.Duration(factor)*max(j.time, share*j.cost) {
+	if j.since == 0 || float64(j.kept) < factor*float64(max(j.bytes, e.memory.live/2)) && seconds()-j.since < factor*max(j.time, share*j.cost) {
 		return nil
 	}
 	return e.checkpoint(ctx)
@@ -97,16 +89,16 @@ func (e *Engine) checkpoint(ctx context.Context) error {
 	if err := e.attempt(ctx, func() error { return e.machine.Device.Sync(ctx) }); err != nil {
 		return err
 	}
-	start := time.Now()
+	start := seconds()
 	e.memory.collect() // what is unused need not be read
-	for c := range e.memory.cells {
+	for _, c := range slices.Clone(e.memory.cells) {
 		v := c.now
-		if v == nil || v.by == nil {
+		if v == nil || v.by.plan == nil {
 			continue
 		}
 		host := make([]byte, c.bytes)
 		err := e.attempt(ctx, func() error {
-			if c.now != v || len(host) == 0 { // found unused meanwhile, or without elements
+			if c.now != v || c.bytes == 0 { // found unused meanwhile, or without elements
 				return nil
 			}
 			return e.machine.Device.Read(ctx, host, c.mem, 0)
@@ -115,9 +107,35 @@ func (e *Engine) checkpoint(ctx context.Context) error {
 			return err
 		}
 		if c.now == v {
-			v.host, v.by = host, nil
+			v.by = &step{at: v.by.at + 1, args: []*cell{c}, host: host} // after the play that left it
 		}
 	}
-	e.journal.kept, e.journal.since, e.journal.cost = 0, time.Time{}, time.Since(start)
+	e.journal.kept, e.journal.since, e.journal.cost = 0, 0, seconds()-start
 	return nil
+}
+
+// steps are what living arrays come from, in order.
+func (e *Engine) steps() []*step {
+	e.journal.clock += 2
+	mark := e.journal.clock
+	var all, stack []*step
+	for _, c := range e.memory.cells {
+		if c.now != nil {
+			stack = append(stack, c.now.by)
+		}
+	}
+	for len(stack) > 0 {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if s.mark == mark {
+			continue
+		}
+		s.mark = mark
+		all = append(all, s)
+		for _, v := range s.ins {
+			stack = append(stack, v.by)
+		}
+	}
+	slices.SortFunc(all, func(a, b *step) int { return a.at - b.at })
+	return all
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/weft-ml/weft/runtime"
 )
@@ -15,11 +13,11 @@ type Recovery struct {
 	Device        string
 	Why           error
 	Writes, Plays int // what was repeated
-	Took          time.Duration
+	Seconds       float64
 }
 
-func (r Recovery) String() string {
-	return fmt.Sprintf("%v; it was opened again: %d writes and %d plays repeated in %.0f ms", r.Why, r.Writes, r.Plays, r.Took.Seconds()*1e3)
+func (r *Recovery) String() string {
+	return fmt.Sprintf("%v; it was opened again: %d writes and %d plays repeated in %.0f ms", r.Why, r.Writes, r.Plays, r.Seconds*1e3)
 }
 
 // maxLosses is how many devices one call may lose and replace: its own work may be what kills them.
@@ -52,7 +50,7 @@ func (e *Engine) attempt(ctx context.Context, f func() error) error {
 
 // abandon lets go of the device.
 func (e *Engine) abandon(why *runtime.Lost) {
-	for c := range e.memory.cells {
+	for _, c := range e.memory.cells {
 		e.memory.release(c)
 	}
 	for _, p := range e.plans {
@@ -64,7 +62,8 @@ func (e *Engine) abandon(why *runtime.Lost) {
 
 // recover opens the device again and brings back what was on it.
 func (e *Engine) recover(ctx context.Context) error {
-	start, why := time.Now(), e.lost
+	r := &Recovery{Device: e.name, Why: e.lost}
+	start, why := seconds(), e.lost
 	m, err := e.backend.Open(e.opts, e.trace)
 	if err != nil {
 		return fmt.Errorf("%v and cannot be opened again now: %v; the next call tries once more, and arrays are kept for it", why, err)
@@ -74,21 +73,18 @@ func (e *Engine) recover(ctx context.Context) error {
 		clear(e.kernels)
 		e.order = nil
 	}
-	e.machine = m
-	e.memory.init(m)
-	e.lost = nil
+	e.machine, e.memory.device, e.lost = m, m.Device, nil
 	e.memory.collect()
-	writes, plays, err := e.repeat(ctx)
-	if err != nil {
+	if err := e.repeat(ctx, r); err != nil {
 		if !errors.As(err, new(*runtime.Lost)) { // else attempt does
 			e.abandon(why)
 		}
 		return fmt.Errorf("bring back what was on a lost device: %w", err)
 	}
 	e.stats.Losses++
-	r := Recovery{Device: e.name, Why: why, Writes: writes, Plays: plays, Took: time.Since(start)}
+	r.Seconds = seconds() - start
 	if e.says(debugPlans) {
-		fmt.Fprintln(e.opts.Log, r)
+		fmt.Fprintf(e.opts.Log, "%s\n", r.String())
 	}
 	if e.opts.Recovered != nil {
 		e.opts.Recovered(r)
@@ -96,96 +92,56 @@ func (e *Engine) recover(ctx context.Context) error {
 	return nil
 }
 
-// event is one write or play to repeat. A value that was read back comes after the play that left it.
-type event struct {
-	order int
-	cells []*cell
-	host  []byte // of a write
-	by    *play
-}
-
-// repeat writes and plays again what the arrays that live need, in the order of old, so that arrays that change hold at
-// each moment what they held then. Cells of arrays that are gone have memory for as long as they are needed.
-func (e *Engine) repeat(ctx context.Context) (writes, plays int, err error) {
-	events := e.events()
-	last := map[*cell]int{}
-	for i, v := range events {
-		for _, c := range v.cells {
-			last[c] = i
+// repeat takes the steps again that living arrays come from, so that arrays that change hold at each step what they held
+// then. Cells of arrays that are gone have memory for as long as it is needed.
+func (e *Engine) repeat(ctx context.Context, r *Recovery) error {
+	steps := e.steps()
+	for i, s := range steps {
+		for _, c := range s.args {
+			c.last = i
 		}
 	}
-	live := e.memory.cells
-	defer func() {
-		for c := range last {
-			if _, ok := live[c]; !ok {
+	free := func(s *step, since int) {
+		for _, c := range s.args {
+			if c.number == 0 && c.last <= since {
 				e.memory.release(c)
 			}
+		}
+	}
+	defer func() {
+		for _, s := range steps { // of which some may not have been reached
+			free(s, len(steps))
 		}
 	}()
-	for i, v := range events {
-		for _, c := range v.cells {
-			if err := e.place(c); err != nil {
-				return writes, plays, err
-			}
+	for i, s := range steps {
+		if err := e.place(s.args); err != nil {
+			return err
 		}
-		if v.by != nil {
-			plays++
-			err = e.queue(ctx, v.by.plan, v.cells)
-		} else {
-			writes++
-			err = e.machine.Device.Write(v.cells[0].mem, 0, v.host)
+		var err error
+		switch {
+		case s.plan != nil:
+			r.Plays++
+			err = e.queue(ctx, s.plan, s.args)
+		case len(s.host) > 0:
+			r.Writes++
+			err = e.machine.Device.Write(s.args[0].mem, 0, s.host)
 		}
 		if err != nil {
-			return writes, plays, err
+			return err
 		}
-		for _, c := range v.cells {
-			if _, ok := live[c]; !ok && last[c] == i {
-				e.memory.release(c)
+		free(s, i)
+	}
+	return e.place(e.memory.cells) // those of undefined contents too
+}
+
+// place gives cells memory that have none.
+func (e *Engine) place(cells []*cell) error {
+	for _, c := range cells {
+		if c.mem == nil {
+			if err := e.memory.take(c); err != nil {
+				return err
 			}
 		}
 	}
-	for c := range live { // of undefined contents
-		if err := e.place(c); err != nil {
-			return writes, plays, err
-		}
-	}
-	return writes, plays, nil
-}
-
-// place gives a cell memory if it has none.
-func (e *Engine) place(c *cell) error {
-	if c.mem != nil {
-		return nil
-	}
-	return e.memory.take(c)
-}
-
-// events are the writes and plays that living arrays come from, in order.
-func (e *Engine) events() []*event {
-	var events []*event
-	var stack []*value
-	for c := range e.memory.cells {
-		if c.now != nil {
-			stack = append(stack, c.now)
-		}
-	}
-	values, plays := map[*value]bool{}, map[*play]bool{}
-	for len(stack) > 0 {
-		v := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		switch {
-		case values[v]:
-		case v.by == nil:
-			if len(v.host) > 0 {
-				events = append(events, &event{2*v.at + 1, []*cell{v.cell}, v.host, nil})
-			}
-		case !plays[v.by]:
-			plays[v.by] = true
-			events = append(events, &event{2 * v.by.at, v.by.args, nil, v.by})
-			stack = append(stack, v.by.ins...)
-		}
-		values[v] = true
-	}
-	slices.SortFunc(events, func(a, b *event) int { return a.order - b.order })
-	return events
+	return nil
 }

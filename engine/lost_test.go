@@ -7,7 +7,6 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -97,7 +96,7 @@ func TestLossesFollowEachOther(t *testing.T) {
 				return true
 			}}
 			in(t, s, func(e *engine.Engine) {
-				e.Bound(2000, time.Hour)
+				e.Bound(2000, 3600)
 				require.Equal(t, want, trained(t, steps, captured), "captured %v, silent %v", captured, silent)
 				assert.Greater(t, e.Stats().Losses, 3)
 			})
@@ -109,9 +108,9 @@ func TestLossesFollowEachOther(t *testing.T) {
 func TestNoDeviceForAWhile(t *testing.T) {
 	ctx := context.Background()
 	var log bytes.Buffer
-	var told []engine.Recovery
+	var told []*engine.Recovery
 	s := &slot{}
-	e, err := engine.New(s.backend(), engine.Options{Debug: 1, Log: &log, Recovered: func(r engine.Recovery) { told = append(told, r) }})
+	e, err := engine.New(s.backend(), engine.Options{Debug: 1, Log: &log, Recovered: func(r *engine.Recovery) { told = append(told, r) }})
 	require.NoError(t, err)
 	x := floats(t, e, []float32{1, 2, 3}, 3)
 	y := x.Mul(x)
@@ -176,11 +175,11 @@ func TestCancelledRecovery(t *testing.T) {
 func TestJournalStaysFlat(t *testing.T) {
 	ctx := context.Background()
 	s := &slot{}
-	var told []engine.Recovery
-	e, err := engine.New(s.backend(), engine.Options{Recovered: func(r engine.Recovery) { told = append(told, r) }})
+	var told []*engine.Recovery
+	e, err := engine.New(s.backend(), engine.Options{Recovered: func(r *engine.Recovery) { told = append(told, r) }})
 	require.NoError(t, err)
 	defer e.Close()
-	e.Bound(64<<10, time.Hour)
+	e.Bound(64<<10, 3600)
 	state := floats(t, e, make([]float32, 64), 64)
 	inp := floats(t, e, make([]float32, 64), 64)
 	step, err := e.Capture(ctx, []*uop.UOp{inp}, func() ([]*uop.UOp, error) {

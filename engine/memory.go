@@ -24,9 +24,11 @@ type storage struct {
 // cell is a place on the device for one array. Of a storage that is gone it stays, without memory, where arrays that
 // live were computed from it.
 type cell struct {
-	bytes int64
-	mem   runtime.Mem // nil when freed, and while there is no device
-	now   *value      // what it holds, if the journal knows
+	bytes  int64
+	mem    runtime.Mem // nil when freed, and while there is no device
+	number int         // in memory.cells, from 1 on
+	now    *value      // what it holds, if the journal knows
+	last   int         // see repeat
 }
 
 var bufferID atomic.Uint64
@@ -37,15 +39,8 @@ type memory struct {
 	live, peak int64
 	since      int64 // bytes handed out since the last collection
 	freeMu     sync.Mutex
-	free       []*cell            // unused, not yet given back
-	cells      map[*cell]struct{} // of all storages, on devices that may be lost
-}
-
-func (m *memory) init(of *Machine) {
-	m.device = of.Device
-	if of.MayBeLost && m.cells == nil {
-		m.cells = map[*cell]struct{}{}
-	}
+	free       []*cell // unused, not yet given back
+	cells      []*cell // of all storages
 }
 
 // drain gives back what the collector found. Devices are not safe for concurrent use, so
@@ -56,8 +51,10 @@ func (m *memory) drain() {
 	m.free = nil
 	m.freeMu.Unlock()
 	for _, c := range free {
-		delete(m.cells, c)
-		c.now = nil
+		end := m.cells[len(m.cells)-1]
+		m.cells[c.number-1], end.number = end, c.number
+		m.cells = m.cells[:len(m.cells)-1]
+		c.number, c.now = 0, nil
 		m.release(c)
 	}
 }
@@ -131,9 +128,8 @@ func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, erro
 	if err := e.attempt(context.Background(), func() error { return m.alloc(c) }); err != nil {
 		return nil, nil, err
 	}
-	if m.cells != nil {
-		m.cells[c] = struct{}{}
-	}
+	m.cells = append(m.cells, c)
+	c.number = len(m.cells)
 	s := &storage{engine: e, cell: c}
 	goruntime.AddCleanup(s, func(c *cell) {
 		m.freeMu.Lock()
@@ -187,7 +183,7 @@ func (e *Engine) FromBytes(d dtype.DType, shape []int, data []byte) (*uop.UOp, e
 func (e *Engine) write(s *storage, data []byte) error {
 	err := e.attempt(context.Background(), func() error { return e.machine.Device.Write(s.mem, 0, data) })
 	if err == nil {
-		e.wrote(s.cell, data)
+		e.note(&step{args: []*cell{s.cell}, host: data}, s.cell)
 	}
 	return err
 }

@@ -59,7 +59,7 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, target
 	if err := e.attempt(ctx, func() error { return e.playOnce(ctx, p, args) }); err != nil {
 		return err
 	}
-	e.played(p, args, written)
+	e.note(&step{args: args, plan: p}, written...)
 	goruntime.KeepAlive(inputs)
 	for i, t := range targets {
 		if fresh[i] != nil {

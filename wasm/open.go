@@ -14,9 +14,9 @@ import (
 var errNotOpen = errors.New("weft: no device is open yet; call open first")
 
 // recovered tells the page of a device that was lost and is there again. Its number 0 is nobody's call.
-func (s *server) recovered(r engine.Recovery) {
+func (s *server) recovered(r *engine.Recovery) {
 	s.progress(0, wire.Record{
-		{Name: "message", Value: r.String()}, {Name: "writes", Value: r.Writes}, {Name: "plays", Value: r.Plays}, {Name: "seconds", Value: r.Took.Seconds()},
+		{Name: "message", Value: r.String()}, {Name: "writes", Value: r.Writes}, {Name: "plays", Value: r.Plays}, {Name: "seconds", Value: r.Seconds},
 	})
 }
 

@@ -27,10 +27,10 @@ func TestTrainingSurvivesLosses(t *testing.T) {
 			wgpu.Destroy(d.(*webgpu.Device).Transport())
 		}
 	}))
-	var told []engine.Recovery
+	var told []*engine.Recovery
 	defer engine.Configure(engine.Options{}, "")
 	train := func(captured bool) [][]byte {
-		engine.Configure(engine.Options{Recovered: func(r engine.Recovery) { told = append(told, r) }}, losses.Name)
+		engine.Configure(engine.Options{Recovered: func(r *engine.Recovery) { told = append(told, r) }}, losses.Name)
 		e, err := engine.Use("")
 		require.NoError(t, err)
 		seen, err := losses.Train(context.Background(), steps, captured)
