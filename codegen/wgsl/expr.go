@@ -2,6 +2,7 @@ package wgsl
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -59,7 +60,7 @@ func (r *renderer) expr(u *uop.UOp) string {
 		return fmt.Sprintf("max(%s, %s)", r.expr(u.At(0)), r.expr(u.At(1)))
 	case uop.MulAdd:
 		a, b, c := r.expr(u.At(0)), r.expr(u.At(1)), r.expr(u.At(2))
-		if d == dtype.F32 && (u.At(2).Op() == uop.Const || r.mutable[u.At(2)]) { // a polynomial or an accumulator may round twice
+		if d == dtype.F32 && r.roundsTwice(u) {
 			return fmt.Sprintf("fma(%s, %s, %s)", a, b, c)
 		}
 		if d == dtype.F32 {
@@ -230,11 +231,35 @@ func (r *renderer) word(d dtype.DType, s string) string {
 	return s
 }
 
+// roundsTwice says that fma will do for a multiply-add, which may round its product: in a polynomial, in an accumulator,
+// where a factor is such a sum itself and has no exact last digit, and where the product is exact.
+func (r *renderer) roundsTwice(u *uop.UOp) bool {
+	if u.At(2).Op() == uop.Const || r.mutable[u.At(2)] {
+		return true
+	}
+	for _, x := range u.Src()[:2] {
+		if c, ok := r.known(x); ok && powerOfTwo(c.Float()) {
+			return true
+		}
+		if v := r.stands(x); v.Op() == uop.MulAdd && r.roundsTwice(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func powerOfTwo(f float64) bool {
+	m, _ := math.Frexp(f)
+	return math.Abs(m) == 0.5
+}
+
 // cast converts; a float that becomes an integer is within its limits.
 func (r *renderer) cast(u *uop.UOp) string {
 	from, to := u.At(0).DType(), u.DType()
 	x := r.expr(u.At(0))
 	switch {
+	case to == dtype.F32 && from == dtype.U32:
+		return r.use("u32_to_f32") + "(" + x + ")"
 	case to == dtype.F32:
 		return "f32(" + x + ")"
 	case from == dtype.F32:

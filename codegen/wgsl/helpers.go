@@ -121,10 +121,12 @@ var helpers = map[string]string{
 	"u64_to_f32": `fn u64_to_f32(a: vec2<u32>) -> f32 {
 	let s = countLeadingZeros(a.y);
 	let t = shl64(a, s & 31u);
-	let w = f32(t.y | select(0u, 1u, t.x != 0u)) * bitcast<f32>((159u - s) << 23u);
-	return select(w, f32(a.x), a.y == 0u);
+	let w = u32_to_f32(t.y | select(0u, 1u, t.x != 0u)) * bitcast<f32>((159u - s) << 23u);
+	return select(w, u32_to_f32(a.x), a.y == 0u);
 }
 `,
+	// u32_to_f32 rounds once: the language leaves it open, and some machines convert 31 bits and add the last.
+	"u32_to_f32": "fn u32_to_f32(x: u32) -> f32 { return f32(x >> 16u) * 65536.0f + f32(x & 0xffffu); }\n",
 	"i64_to_f32": `fn i64_to_f32(a: vec2<u32>) -> f32 {
 	let negative = bitcast<i32>(a.y) < 0;
 	let x = u64_to_f32(select(a, neg64(a), negative));
@@ -157,5 +159,5 @@ var needs = map[string][]string{
 	"mul64": {"mul_high"}, "max_u64": {"less_u64"}, "max_i64": {"less_i64"},
 	"div64_step": {"f32_to_u64", "u64_to_f32", "add64", "neg64", "mul64"}, "div64_last": {"less_u64", "add64", "neg64"},
 	"divmod64": {"u64_to_f32", "div64_step", "div64_last"}, "div64": {"divmod64"}, "mod64": {"divmod64"},
-	"u64_to_f32": {"shl64"}, "i64_to_f32": {"u64_to_f32", "neg64"}, "f32_to_u64": {"shl64"}, "f32_to_i64": {"f32_to_u64", "neg64"},
+	"u64_to_f32": {"shl64", "u32_to_f32"}, "i64_to_f32": {"u64_to_f32", "neg64"}, "f32_to_u64": {"shl64"}, "f32_to_i64": {"f32_to_u64", "neg64"},
 }

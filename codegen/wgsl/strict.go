@@ -38,6 +38,10 @@ func (r *renderer) strict(u *uop.UOp) string {
 		case zero(y) || u.Op() == uop.Div && r.stands(x) == r.stands(y):
 			return fmt.Sprintf("(%s %s %s(%s))", r.expr(x), binary[u.Op()], r.use("hide"), r.expr(y))
 		}
+		// A quotient by a constant would become a product with its rounded inverse.
+		if c, ok := r.known(y); ok && u.Op() == uop.Div && !powerOfTwo(c.Float()) {
+			return fmt.Sprintf("(%s / %s(%s))", r.expr(x), r.use("hide"), r.expr(y))
+		}
 	}
 	return ""
 }
