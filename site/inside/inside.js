@@ -64,7 +64,7 @@ function render(view) {
   const { steps, reasons } = readSchedule(view.schedule)
   shown = { nodes, reasons }
   const n = view.kernels.length
-  ui.status.textContent = `${nodes.length} nodes became ${n} ${n === 1 ? 'kernel' : 'kernels'}, twice over, in ${short(view.ms, 2)} ms in this browser.`
+  ui.status.textContent = `${nodes.length} nodes became ${n} ${n === 1 ? 'kernel' : 'kernels'}, each in two languages, in ${short(view.ms, 2)} ms in this browser.`
   ui['graph-list'].textContent = view.graph.replace(/\n+$/, '')
   renderGraph()
   const stored = reasons.filter((r) => r.verb === 'store').length

@@ -15,12 +15,13 @@ import (
 // program on the same cores.
 type Task struct {
 	Wall, Work time.Duration
-	From       string   // what of Chromium asked for it
-	What       []string // its parts, the longest first
+	At         time.Duration // since the first task
+	From       string        // what of Chromium asked for it
+	What       []string      // its parts, the longest first
 }
 
 func (t Task) String() string {
-	return fmt.Sprintf("%v (at work %v) from %s: %v", t.Wall, t.Work, t.From, t.What)
+	return fmt.Sprintf("%v (at work %v) after %.1f s, from %s: %v", t.Wall, t.Work, t.At.Seconds(), t.From, t.What)
 }
 
 // traced is one event of a trace, in microseconds.
@@ -51,7 +52,7 @@ func (p *Page) Tasks() (longer func(than time.Duration) ([]Task, error), err err
 	p.On("Tracing.tracingComplete", func(json.RawMessage) { close(done) })
 	// Each task tells how long its thread was at work only where the trace has thread times, as it has by default.
 	err = p.Call("Tracing.start", map[string]any{"transferMode": "ReportEvents", "traceConfig": map[string]any{
-		"recordMode": "recordUntilFull", "includedCategories": []string{"toplevel", "devtools.timeline", "__metadata", "ipc", "mojom", "gpu", "gpu.capture", "cc", "blink", "v8", "skia", "viz", "benchmark", "disabled-by-default-gpu.service"}, "excludedCategories": []string{"*"},
+		"recordMode": "recordUntilFull", "includedCategories": []string{"toplevel", "devtools.timeline", "__metadata"}, "excludedCategories": []string{"*"},
 	}}, nil)
 	if err != nil {
 		return nil, err
@@ -87,13 +88,14 @@ func tasks(events []traced, than time.Duration) ([]Task, error) {
 	if !slices.ContainsFunc(events, func(e traced) bool { return e.Tdur > 0 }) {
 		return nil, fmt.Errorf("the trace does not tell how long threads were at work")
 	}
+	begin := slices.MinFunc(events, func(a, b traced) int { return cmp.Compare(a.Ts, b.Ts) }).Ts
 	slices.SortStableFunc(events, func(a, b traced) int { return cmp.Compare(b.Dur, a.Dur) })
 	var out []Task
 	for _, e := range events {
 		if e.Name != "ThreadControllerImpl::RunTask" && e.Name != "RunTask" || micro(e.Dur) < than {
 			continue
 		}
-		task := Task{Wall: micro(e.Dur), Work: micro(e.Tdur), From: strings.TrimSpace(path.Base(e.Args.FromFile) + " " + e.Args.From)}
+		task := Task{Wall: micro(e.Dur), Work: micro(e.Tdur), At: micro(e.Ts - begin), From: strings.TrimSpace(path.Base(e.Args.FromFile) + " " + e.Args.From)}
 		for _, part := range events {
 			if part.Name != e.Name && part.Pid == e.Pid && part.Ts >= e.Ts && part.Ts+part.Dur <= e.Ts+e.Dur && len(task.What) < 6 {
 				task.What = append(task.What, fmt.Sprintf("%s %v (%v)", part.Name, micro(part.Dur).Round(100*time.Microsecond), micro(part.Tdur).Round(100*time.Microsecond)))

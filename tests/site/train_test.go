@@ -85,6 +85,7 @@ func TestTrainingWithoutWebGPU(t *testing.T) {
 	p := open(t, "train/", "!--enable-unsafe-webgpu")
 	learns(t, p, "train-wasm")
 	assert.Equal(t, "WASM", text(t, p, "device"))
+	t.Log(text(t, p, "note"))
 	assert.Contains(t, text(t, p, "note"), "WebGPU")
 }
 
