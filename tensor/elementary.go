@@ -205,7 +205,7 @@ func (t *Tensor) GLU(axis int) *Tensor {
 
 // RReLU is t where positive and a random slope between lower and upper, drawn for each element, times t elsewhere.
 func (t *Tensor) RReLU(lower, upper float64) *Tensor {
-	return t.Gt(0).Where(t, t.Mul(t.drawn(RandLike(t)).Mul(upper-lower).Add(lower)))
+	return t.Gt(0).Where(t, t.Mul(RandLike(t).Mul(upper-lower).Add(lower)))
 }
 
 // ChannelDropout is Dropout of whole channels: the first two axes of t are kept or dropped as one.
@@ -215,15 +215,7 @@ func (t *Tensor) ChannelDropout(p float64) *Tensor {
 	}
 	s := slices.Repeat([]int{1}, t.Rank())
 	copy(s, t.Shape()[:2])
-	return t.Mul(t.drawn(Full(1, t.DType(), s...).Dropout(p)))
-}
-
-// drawn brings random numbers, which are made on the default device, to t's.
-func (t *Tensor) drawn(r *Tensor) *Tensor {
-	if t.eng == nil || r.eng == nil || t.eng == r.eng {
-		return r
-	}
-	return r.On(t.Device())
+	return t.Mul(t.like(Full(1, t.DType(), s...).node()).Dropout(p))
 }
 
 // AddCMul is t + value·a·b.

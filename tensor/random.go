@@ -82,9 +82,19 @@ func threefry(a, b, key0, key1 *uop.UOp) (x, y *uop.UOp) {
 	return a, b
 }
 
-// words are n random uint32: the first half of each block, then the second.
-func words(n int) *Tensor {
-	key := onDefault("Rand", func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(dtype.U32, []int{2}, keyBytes(n)) })
+// words are n random uint32 on a device, nil for the default one: the first half of each block, then the second.
+func words(on *engine.Engine, n int) *Tensor {
+	draw := func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(dtype.U32, []int{2}, keyBytes(n)) }
+	var key *Tensor
+	if on == nil {
+		key = onDefault("Rand", draw)
+	} else {
+		u, err := draw(on)
+		if err != nil {
+			failDevice("Rand", err)
+		}
+		key = newTensor(u, on)
+	}
 	noteDraw(key.node(), n)
 	half := (n + 1) / 2
 	if half == 0 {
@@ -100,7 +110,9 @@ func words(n int) *Tensor {
 func Rand(shape ...int) *Tensor { return RandOf(dtype.F32, shape...) }
 
 // RandOf is Rand of a float type: each number is a random multiple of the type's precision.
-func RandOf(d dtype.DType, shape ...int) *Tensor {
+func RandOf(d dtype.DType, shape ...int) *Tensor { return randOn(nil, d, shape) }
+
+func randOn(e *engine.Engine, d dtype.DType, shape []int) *Tensor {
 	checkSizes("Rand", shape)
 	bits := map[dtype.DType]int{dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7, dtype.F64: 52}[d]
 	if bits == 0 {
@@ -108,21 +120,23 @@ func RandOf(d dtype.DType, shape ...int) *Tensor {
 	}
 	n := uop.Shape(shape).Numel()
 	if d == dtype.F64 {
-		w := words(2 * n)
+		w := words(e, 2*n)
 		hi, lo := cut(w.node(), 0, 0, n), cut(w.node(), 0, n, 2*n)
 		u := hi.Shr(hi.Int(6)).Cast(d).Mul(uop.NewFloat(d, 1<<26)).Add(lo.Shr(lo.Int(6)).Cast(d))
 		return w.like(u.Mul(u.Float(math.Ldexp(1, -52))).Reshape(shape...))
 	}
-	w := words(n)
+	w := words(e, n)
 	u := w.node().Shr(w.node().Int(32 - bits)).Cast(dtype.F32)
 	return w.like(u.Mul(u.Float(math.Ldexp(1, -bits))).Cast(d).Reshape(shape...))
 }
 
 // Randn is normal with mean 0 and deviation 1, float32, by the method of Box and Muller.
-func Randn(shape ...int) *Tensor {
+func Randn(shape ...int) *Tensor { return randnOn(nil, shape) }
+
+func randnOn(e *engine.Engine, shape []int) *Tensor {
 	checkSizes("Randn", shape)
 	n := uop.Shape(shape).Numel()
-	r := Rand(2, n)
+	r := randOn(e, dtype.F32, []int{2, n})
 	angle, radius := r.At(0), r.At(1)
 	z := angle.Mul(2 * math.Pi).Cos().Mul(radius.RSub(1).Log().Mul(-2).Sqrt())
 	return z.Reshape(shape...)
@@ -178,16 +192,16 @@ func KaimingNormal(slope float64, shape ...int) *Tensor {
 	return Normal(0, math.Sqrt(2/(1+slope*slope)/in), shape...)
 }
 
-// RandLike is Rand of the shape and type of t.
-func RandLike(t *Tensor) *Tensor { return RandOf(floating(t.DType()), t.Shape()...) }
+// RandLike is Rand of the shape and type of t, on its device.
+func RandLike(t *Tensor) *Tensor { return randOn(t.eng, floating(t.DType()), t.Shape()) }
 
-// RandnLike is Randn of the shape and type of t.
-func RandnLike(t *Tensor) *Tensor { return Randn(t.Shape()...).To(floating(t.DType())) }
+// RandnLike is Randn of the shape and type of t, on its device.
+func RandnLike(t *Tensor) *Tensor { return randnOn(t.eng, t.Shape()).To(floating(t.DType())) }
 
 // RandPerm is 0 … n−1 in random order, int32.
 func RandPerm(n int) *Tensor {
 	checkSizes("RandPerm", []int{n})
-	return words(n).ArgSort(0, false)
+	return words(nil, n).ArgSort(0, false)
 }
 
 // Dropout sets each element to 0 with probability p and divides the others by 1 − p. Whether a network
@@ -202,6 +216,6 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	if p == 1 {
 		return t.Mul(0)
 	}
-	keep := t.drawn(Rand(t.Shape()...)).Ge(p)
+	keep := randOn(t.eng, dtype.F32, t.Shape()).Ge(p)
 	return keep.Where(t.Div(1-p), 0)
 }
