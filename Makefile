@@ -7,6 +7,7 @@
 #   make test-web the tests in a real browser: needs Chromium, takes minutes
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
 #   make bench    the benchmark cases of the command line
+#   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
 #   make site     build the site into site/dist, with the engine for browsers; prints how large both are
 #   make serve PORT=8080   build and serve it
 #   make shaders  ask the shader compilers of browsers, macOS and Windows about every shader of the tests
@@ -18,7 +19,7 @@ SHELL   = /bin/bash -o pipefail
 
 PORT    ?= 8080
 
-.PHONY: run test test-cogentcore test-web check bench kernels wasm site serve compiler gpu fmt vet race nocgo cross
+.PHONY: run test test-cogentcore test-web check bench bench-web kernels wasm site serve compiler gpu fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -42,6 +43,10 @@ check: compiler gpu fmt vet race nocgo cross
 
 bench: compiler gpu
 	$(GO) run ./cmd/weft bench
+
+# Weft in Chromium beside onnxruntime-web, TensorFlow.js, jax-js and WGSL by hand. ONLY=matmul measures less.
+bench-web:
+	$(GO) run ./tests/webbench -only "$(ONLY)"
 
 # The engine for browsers and its scripts alone.
 wasm:

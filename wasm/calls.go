@@ -12,10 +12,12 @@ import (
 	"github.com/weft-ml/weft/wasm/wire"
 )
 
-// procedure is a call: it has an answer. A long one runs beside the requests that follow and takes turns with them.
+// procedure is a call: most have an answer. A long one runs beside the requests that follow and takes turns with them.
 type procedure struct {
-	run  func(ctx context.Context, c *call) (any, error)
-	long bool
+	run    func(ctx context.Context, c *call) (any, error)
+	long   bool
+	lazy   bool // the page does not wait for its end: where it fails, the tensors that it should have made have its failure
+	silent bool // without answer
 }
 
 // calls are the procedures by name.
@@ -30,7 +32,7 @@ func init() {
 		"seed":     {run: seed},
 		"stats":    {run: stats},
 		"capture":  {run: capture},
-		"run":      {run: runCaptured},
+		"run":      {run: runCaptured, lazy: true},
 		"inspect":  {run: inspect},
 		"digits":   {run: newDigits},
 		"train":    {run: train, long: true},
@@ -38,7 +40,7 @@ func init() {
 		"predict":  {run: predict},
 		"samples":  {run: samples},
 		"reset":    {run: reset},
-		"dispose":  {run: dispose},
+		"dispose":  {run: dispose, silent: true},
 	}
 }
 

@@ -87,7 +87,7 @@ func parse(list []any) (q request, ok bool) {
 	return q, isNumber && isText && isList
 }
 
-// handle carries out a batch and reports its end.
+// handle carries out a batch and reports the operations in it.
 func (s *server) handle(ctx context.Context, batch []byte) {
 	list, err := requests(batch)
 	if err != nil {
@@ -96,17 +96,20 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 	}
 	last, failed := 0, []any{}
 	for _, q := range list {
-		last = max(last, q.number)
 		if f, ok := calls[q.name]; ok {
 			s.call(ctx, f, q)
 			continue
 		}
+		last = max(last, q.number)
 		s.turn.Lock()
 		err := s.operate(q)
 		s.turn.Unlock()
 		if err != nil {
 			failed = append(failed, err.number)
 		}
+	}
+	if last == 0 { // the answers tell of calls
+		return
 	}
 	s.send(0, wire.Record{{Name: "done", Value: last}, {Name: "failed", Value: failed}}, nil)
 }
@@ -159,7 +162,14 @@ func (s *server) call(ctx context.Context, f procedure, q request) {
 				panic(raised{failed})
 			}
 		})
-		s.send(q.number, value, err)
+		if err != nil && f.lazy {
+			for _, o := range q.outs {
+				s.tensors[o] = &failure{q.number, err}
+			}
+		}
+		if !f.silent {
+			s.send(q.number, value, err)
+		}
 	}
 	if f.long {
 		go run()

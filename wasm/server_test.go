@@ -54,7 +54,7 @@ func TestTensors(t *testing.T) {
 	r := c.answers[5].(wire.Record)
 	assert.Equal(t, []any{1, 2}, r.Get("shape"))
 	assert.Equal(t, f32(22, 32), r.Get("data"))
-	assert.Equal(t, 5, c.answers[0].(wire.Record).Get("done"))
+	assert.Equal(t, 4, c.answers[0].(wire.Record).Get("done"), "the last operation")
 }
 
 func TestFailuresStayInTheirTensors(t *testing.T) {
@@ -147,4 +147,30 @@ func TestTypeNames(t *testing.T) {
 	require.NoError(t, c.errs[4])
 	assert.Equal(t, wire.Array{Type: "bool", Data: []byte{1, 0}}, c.answers[4].(wire.Record).Get("data"))
 	assert.Equal(t, "bool", c.answers[5].(wire.Record).Get("dtype"))
+}
+
+// The page does not wait for a run: reading an output tells how it went.
+func TestFailedRunsStayInTheirOutputs(t *testing.T) {
+	c := newClient(t)
+	c.post(
+		[]any{2, "tensor", []any{wire.Ref(1)}, f32(1, 2), []any{2}},
+		[]any{3, "tensor", []any{wire.Ref(2)}, f32(1, 2, 3), []any{3}},
+		[]any{4, "capture", []any{wire.Ref(3)}, []any{wire.Ref(1)}, []any{wire.Ref(10)}, []any{
+			[]any{5, "add", []any{wire.Ref(11)}, wire.Ref(10), 1},
+		}, []any{wire.Ref(11)}},
+		[]any{6, "run", []any{wire.Ref(4)}, wire.Ref(3), []any{wire.Ref(1)}},
+		[]any{7, "run", []any{wire.Ref(5)}, wire.Ref(3), []any{wire.Ref(2)}},
+		[]any{8, "data", []any{}, wire.Ref(4)},
+		[]any{9, "data", []any{}, wire.Ref(5)},
+		[]any{10, "dispose", []any{}, []any{wire.Ref(4)}},
+	)
+	require.NoError(t, c.errs[4])
+	require.NoError(t, c.errs[8])
+	assert.Equal(t, f32(2, 3), c.answers[8].(wire.Record).Get("data"))
+	require.Error(t, c.errs[7])
+	require.Error(t, c.errs[9])
+	assert.Equal(t, c.errs[7].Error(), c.errs[9].Error())
+	assert.Equal(t, 7, describeError(c.errs[9]).Get("number"))
+	_, answered := c.answers[10]
+	assert.False(t, answered, "nobody waits for this")
 }

@@ -33,3 +33,33 @@ func TestLargeResults(t *testing.T) {
 		assert.Equal(t, "Int32Array", got.Type, device)
 	}
 }
+
+// Runs of a captured function need not be waited for. One that fails is told once: by its outputs, else by the next call.
+func TestFailedRuns(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Sum             float64
+		ByOutput, Later string
+		Quiet           string
+	}
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const caught = async (f) => { try { return String(await f()) } catch (e) { return e.message } }
+		const x = w.ones([3]), bad = w.ones([4]), total = w.zeros([3]).own()
+		await w.realize(x, bad, total)
+		const f = w.capture((x) => { total.assign(total.add(x)); return x.add(1) })
+		for (let i = 0; i < 20; i++) await f.run(x)
+		const sum = await total.sum().item()
+		const out = await f.run(bad)
+		const byOutput = await caught(() => out.data())
+		const quiet = await caught(() => total.sum().item()) // it has been told
+		await f.run(bad)
+		await new Promise((done) => setTimeout(done, 200))
+		const later = await caught(() => total.sum().item())
+		w.close()
+		return {sum, byOutput, later, quiet}`, &got))
+	assert.Equal(t, 60., got.Sum)
+	assert.Contains(t, got.ByOutput, "captured")
+	assert.Equal(t, got.ByOutput, got.Later)
+	assert.Equal(t, "60", got.Quiet)
+}

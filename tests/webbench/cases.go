@@ -79,6 +79,7 @@ func (p *printer) compare(ctx context.Context, o options, url, device string, ca
 		if err := page.Run(fmt.Sprintf("return await bench.open([%s], %q)", quoted(names), device), &about); err != nil {
 			return err
 		}
+		p.threads = about.Threads
 		p.head(device, fmt.Sprintf("%s, %s, %d threads for everyone\n"+note, version, about.Detail, about.Threads, o.rounds), names)
 		for _, c := range wanted {
 			var got map[string]timed

@@ -92,6 +92,7 @@ func run(ctx context.Context, o options) error {
 	if p.rows == 0 {
 		return fmt.Errorf("nothing is called %q; see -help", o.only)
 	}
+	p.end()
 	return nil
 }
 

@@ -9,8 +9,11 @@ import (
 
 // printer prints results: tables, or lines of JSON.
 type printer struct {
-	o    options
-	rows int
+	o       options
+	threads int // that everyone should have
+	rows    int // results
+	judged  int // results with a limit
+	fine    int // of these, within it
 }
 
 // head begins a table.
@@ -57,14 +60,14 @@ func judge(group string, c compared, got map[string]timed) record {
 
 // row prints a case.
 func (p *printer) row(group string, c compared, names []string, got map[string]timed) {
-	p.rows++
 	r := judge(group, c, got)
+	p.count(r)
 	if p.o.json {
 		line(r)
 		return
 	}
 	fmt.Printf("%-36s", c.name)
-	var failures []string
+	var remarks []string
 	for _, n := range names {
 		t, ok := got[n]
 		switch {
@@ -72,9 +75,12 @@ func (p *printer) row(group string, c compared, names []string, got map[string]t
 			fmt.Printf("%16s", "-")
 		case t.Failed != "":
 			fmt.Printf("%16s", "failed")
-			failures = append(failures, fmt.Sprintf("    %s: %s", n, t.Failed))
+			remarks = append(remarks, fmt.Sprintf("    %s: %s", n, t.Failed))
 		default:
 			fmt.Printf("%16.3f", t.Ms)
+			if p.threads > 0 && t.Threads != p.threads {
+				remarks = append(remarks, fmt.Sprintf("    %s: %d threads", n, t.Threads))
+			}
 		}
 	}
 	fmt.Printf("%10.2f  %s", r.Ratio, verdict(r))
@@ -85,7 +91,7 @@ func (p *printer) row(group string, c compared, names []string, got map[string]t
 		fmt.Printf("  weft without the way to the page: %.3f", t.Kept)
 	}
 	fmt.Println()
-	for _, f := range failures {
+	for _, f := range remarks {
 		fmt.Println(f)
 	}
 }
@@ -102,9 +108,9 @@ func verdict(r record) string {
 
 // encoding prints what a dispatch costs the player, in microseconds.
 func (p *printer) encoding(version string, t timed) {
-	p.rows++
 	micros := 1000 * t.Ms
 	r := record{Group: "encoding", Case: "a dispatch of a plan", Results: map[string]timed{"weft": t}, Limit: mostMicros, Ratio: micros, OK: t.Failed == "" && micros <= mostMicros}
+	p.count(r)
 	switch {
 	case p.o.json:
 		line(r)
@@ -113,5 +119,22 @@ func (p *printer) encoding(version string, t timed) {
 	default:
 		fmt.Printf("\nENCODING: %s, a plan of %d launches of %d kernels: JavaScript time of a play, submission included, by the launches\n"+
 			"%.3f µs a dispatch (%.3f to %.3f in %d plays), at most %s\n", version, dispatches, kernels, micros, 1000*t.Low, 1000*t.High, t.Runs, verdict(r))
+	}
+}
+
+func (p *printer) count(r record) {
+	p.rows++
+	if r.Limit > 0 {
+		p.judged++
+	}
+	if r.Limit > 0 && r.OK {
+		p.fine++
+	}
+}
+
+// end sums up.
+func (p *printer) end() {
+	if !p.o.json {
+		fmt.Printf("\n%d of %d results within what they may be.\n", p.fine, p.judged)
 	}
 }

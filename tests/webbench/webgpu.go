@@ -24,6 +24,7 @@ func measureColdStart(ctx context.Context, o options, p *printer, url string) er
 	names := []string{"weft", "jax-js", "by hand"}
 	rounds := (o.rounds + 1) / 2
 	headed := false
+	p.threads = 0 // pages here do not tell
 	for _, c := range coldCases {
 		if !o.wants("coldstart", "cold "+c.name) {
 			continue

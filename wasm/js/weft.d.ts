@@ -246,7 +246,10 @@ export class Tensor {
 /** A captured function. */
 export class Captured<R extends Tensor | Tensor[]> {
   private constructor()
-  /** Runs the function with these inputs. */
+  /**
+   * Has the function run with these inputs. It resolves while a few runs may be under way still: reading an output waits for
+   * it. A run that fails is told by its outputs, or by the next call.
+   */
   run(...inputs: Tensor[]): Promise<R>
   /** How many kernels a run launches; known after the first. */
   launches: number

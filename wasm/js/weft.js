@@ -89,19 +89,25 @@ for (const name of changing) {
   }
 }
 
+const ahead = 4 // runs of a captured function that may be under way
+
 /** A captured function: it is recorded at its first run and only played from then on. */
 export class Captured {
+  #under = [] // runs whose ends nobody has waited for
+
   constructor(w, f) {
     this.w = w
     this.f = f
   }
 
-  /** Runs the function with these inputs and gives new tensors in the form that it returned. */
+  /** Has the function run with these inputs and gives new tensors in the form that it returned. The next run need not wait for this
+   *  one's end; whoever reads a tensor does. */
   async run(...inputs) {
     this.ready ??= this.#capture(inputs)
     await this.ready
     const outs = Array.from({ length: this.count }, () => this.w.own())
-    await this.w.call('run', [this, inputs], { outs })
+    this.#under.push(this.w.start('run', [this, inputs], outs))
+    if (this.#under.length > ahead) await this.#under.shift()
     return this.single ? outs[0] : outs
   }
 
@@ -156,6 +162,7 @@ export class Weft {
   #gone = new FinalizationRegistry((ref) => this.#drop(ref))
   #dropped = []
   #dead = null
+  #unheard = null // the error of something that was started, which nobody has been told
 
   constructor(worker, onprogress) {
     this.#worker = worker
@@ -178,7 +185,7 @@ export class Weft {
   onrecovered = null
 
   /** Has the worker load the engine. */
-  start(wasm) { this.#worker.postMessage({ wasm }) }
+  load(wasm) { this.#worker.postMessage({ wasm }) }
 
   #die(error) {
     this.#dead = error
@@ -198,8 +205,14 @@ export class Weft {
       return
     }
     this.#calls.delete(number)
-    if (kind === 0) return call?.resolve(value)
-    call?.reject(this.#error(value, number))
+    if (kind === 0) {
+      this.#made.delete(number)
+      return call?.resolve(value)
+    }
+    if (this.#unheard?.number === value.number) this.#unheard = null // this tells it
+    const error = this.#error(value, number)
+    if (call?.started) this.#unheard = { number, error }
+    call?.reject(error)
   }
 
   // An error of the engine, with the stack of the call in the page that caused it.
@@ -264,14 +277,32 @@ export class Weft {
     }
   }
 
-  /** Calls the engine; outs are what it will hold afterwards. */
-  call(name, args, { outs = [], progress } = {}) {
-    if (this.#dead) return Promise.reject(this.#dead)
-    if (this.#list) return Promise.reject(new Error('weft: a value is asked for inside a captured function; return the tensor and read it after run'))
+  // Throws what stands against asking the engine now.
+  #check() {
+    if (this.#dead) throw this.#dead
+    if (this.#list) throw new Error('weft: a value is asked for inside a captured function; return the tensor and read it after run')
+    const unheard = this.#unheard
+    this.#unheard = null
+    if (unheard) throw unheard.error
+  }
+
+  #ask(name, args, outs, more) {
     return new Promise((resolve, reject) => {
       this.#write(this.#request(name, outs, args))
-      this.#calls.set(this.#numbers, { resolve, reject, progress })
+      this.#calls.set(this.#numbers, { resolve, reject, ...more })
     })
+  }
+
+  /** Calls the engine; outs are what it will hold afterwards. */
+  async call(name, args, { outs = [], progress } = {}) {
+    this.#check()
+    return this.#ask(name, args, outs, { progress })
+  }
+
+  /** Starts something and gives a promise of its end. If it fails, its outputs tell, else the next call. */
+  start(name, args, outs) {
+    this.#check()
+    return this.#ask(name, args, outs, { started: true }).catch(() => {})
   }
 
   #write(request) {
@@ -283,7 +314,7 @@ export class Weft {
   #soon() {
     if (this.#posted) return
     this.#posted = true
-    queueMicrotask(() => this.#flush())
+    queueMicrotask(() => queueMicrotask(() => this.#flush())) // after whoever awaits a run, who may read its output
   }
 
   #flush() {
@@ -394,7 +425,7 @@ function flatten(values) {
 export async function open({ device, onprogress } = {}) {
   const here = new URL('.', import.meta.url)
   const w = new Weft(new Worker(new URL('worker.js', here), { type: 'module', name: 'weft' }), onprogress)
-  w.start(new URL('weft.wasm', here).href)
+  w.load(new URL('weft.wasm', here).href)
   const { device: name, detail, note } = await w.call('open', [device])
   return Object.assign(w, { device: name, deviceDetail: detail, note })
 }

@@ -1,6 +1,6 @@
 // TensorFlow.js with its WebAssembly backend. Pictures lie with their channels last, as it wants them.
 
-import { permuted, rate } from './cases.js'
+import { permuted } from './cases.js'
 
 async function script(src) {
   const s = document.createElement('script')
@@ -21,8 +21,11 @@ export async function open(threads) {
   tf = globalThis.tf
   tf.wasm.setWasmPaths('/peers/@tensorflow/tfjs-backend-wasm/dist/')
   tf.wasm.setThreadsCount(threads)
+  // It takes at most half of the processors, whatever it is told; here it is to have as many threads as the others.
+  Object.defineProperty(navigator, 'hardwareConcurrency', { value: 2 * threads, configurable: true })
   await tf.setBackend('wasm')
   await tf.ready()
+  delete navigator.hardwareConcurrency
   if (tf.getBackend() !== 'wasm') throw new Error('TensorFlow.js did not take its wasm backend')
   return { prepare, threads: () => tf.wasm.getThreadsCount() }
 }
@@ -46,7 +49,7 @@ const programs = {
 }
 
 async function prepare(c) {
-  if (c.kind === 'train') return training(c)
+  if (!programs[c.kind]) return null // its gradients are not in the bundle that pages load
   const [inputs, f] = programs[c.kind](c)
   const read = async (y) => {
     const data = await y.data()
@@ -57,29 +60,5 @@ async function prepare(c) {
     run: () => read(tf.tidy(() => f(...inputs))),
     form: c.kind === 'conv' ? (data) => permuted(data, [1, c.size, c.size, c.channels], [0, 3, 1, 2]) : undefined,
     end: () => tf.dispose(inputs),
-  }
-}
-
-function training({ inputs, shapes, batch, size, classes }) {
-  const x = tf.tensor2d(inputs.x, [batch, size]), y = tf.tensor2d(inputs.y, [batch, classes])
-  const ps = Object.keys(shapes).map((k) => tf.variable(tf.tensor(inputs[k], shapes[k])))
-  const [w1, b1, w2, b2] = ps
-  const loss = () => {
-    const z = tf.add(tf.matMul(tf.relu(tf.add(tf.matMul(x, w1), b1)), w2), b2)
-    return tf.mul(tf.sum(tf.mul(tf.logSoftmax(z), y)), -1 / batch)
-  }
-  const step = () => {
-    const { value, grads } = tf.variableGrads(loss, ps)
-    for (const p of ps) p.assign(tf.sub(p, tf.mul(grads[p.name], rate)))
-    return value
-  }
-  return {
-    run: async () => {
-      const value = tf.tidy(step)
-      const data = await value.data()
-      value.dispose()
-      return data
-    },
-    end: () => tf.dispose([x, y, ...ps]),
   }
 }
