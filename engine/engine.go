@@ -7,15 +7,14 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/engine/choose"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/uop"
@@ -33,6 +32,8 @@ type Options struct {
 	StoreAll    bool   // no fusion: every node that computes is stored (tests)
 	Debug       int    // 0 … 6, see the architecture
 	Log         io.Writer
+	// Work is what the program is about to do, for choosing a device; zero: choose.Usual.
+	Work choose.Work
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
 	Recovered func(r *Recovery)
 }
@@ -56,7 +57,9 @@ type Machine struct {
 type Backend struct {
 	Name string
 	Rank int
-	Open func(o Options, trace func(k *plan.Kernel, seconds float64)) (*Machine, error)
+	// Compare is set where the device is measured against the best by Rank, and taken if it is faster.
+	Compare bool
+	Open    func(o Options, trace func(k *plan.Kernel, seconds float64)) (*Machine, error)
 }
 
 var (
@@ -118,7 +121,7 @@ func (e *UnknownDevice) Error() string {
 }
 
 // Use opens a device by name, or gives the one already open; "" is the default device: the best that
-// opens.
+// opens, measured where there are several to choose from (see package choose).
 func Use(name string) (*Engine, error) {
 	name = deviceName(name)
 	known := Names()
@@ -128,7 +131,7 @@ func Use(name string) (*Engine, error) {
 		name = fallback
 	}
 	if name == "" {
-		return choose()
+		return chooseDefault()
 	}
 	return open(name, known)
 }
@@ -147,38 +150,6 @@ func open(name string, known []string) (*Engine, error) {
 	}
 	engines[name] = e
 	return e, nil
-}
-
-// choose opens the first default backend that works and says what was passed over.
-func choose() (*Engine, error) {
-	var order []Backend
-	for _, b := range backends {
-		if b.Rank > 0 {
-			order = append(order, b)
-		}
-	}
-	if len(order) == 0 {
-		return nil, &UnknownDevice{Name: ""}
-	}
-	slices.SortFunc(order, func(a, b Backend) int { return a.Rank - b.Rank })
-	var failed []string
-	for _, b := range order {
-		e, err := open(b.Name, nil)
-		var wrong *runtime.Misconfigured
-		if errors.As(err, &wrong) {
-			return nil, err
-		}
-		if err != nil {
-			failed = append(failed, fmt.Sprintf("%s: %v", b.Name, err))
-			continue
-		}
-		if len(failed) > 0 && options.Log != nil {
-			fmt.Fprintf(options.Log, "weft: using %s (%s)\n", b.Name, strings.Join(failed, "; "))
-		}
-		fallback = b.Name
-		return e, nil
-	}
-	return nil, fmt.Errorf("no device can be opened: %s", strings.Join(failed, "; "))
 }
 
 // Engine is a device with its compiler and caches. Its methods may be called from several goroutines; they

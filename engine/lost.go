@@ -83,8 +83,8 @@ func (e *Engine) recover(ctx context.Context) error {
 	}
 	e.stats.Losses++
 	r.Seconds = seconds() - start
-	if e.says(debugPlans) {
-		fmt.Fprintf(e.opts.Log, "%s\n", r.String())
+	if e.opts.Log != nil {
+		fmt.Fprintf(e.opts.Log, "weft: %s\n", r.String())
 	}
 	if e.opts.Recovered != nil {
 		e.opts.Recovered(r)

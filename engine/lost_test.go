@@ -110,7 +110,7 @@ func TestNoDeviceForAWhile(t *testing.T) {
 	var log bytes.Buffer
 	var told []*engine.Recovery
 	s := &slot{}
-	e, err := engine.New(s.backend(), engine.Options{Debug: 1, Log: &log, Recovered: func(r *engine.Recovery) { told = append(told, r) }})
+	e, err := engine.New(s.backend(), engine.Options{Log: &log, Recovered: func(r *engine.Recovery) { told = append(told, r) }})
 	require.NoError(t, err)
 	x := floats(t, e, []float32{1, 2, 3}, 3)
 	y := x.Mul(x)
@@ -130,7 +130,7 @@ func TestNoDeviceForAWhile(t *testing.T) {
 	assert.Equal(t, []float32{1, 4, 9}, read(t, e, y))
 	require.Len(t, told, 1)
 	assert.Equal(t, [2]int{1, 1}, [2]int{told[0].Writes, told[0].Plays})
-	assert.Contains(t, log.String(), "FRAGILE: the device was lost (dropped); it was opened again: 1 writes and 1 plays repeated in ")
+	assert.Contains(t, log.String(), "weft: FRAGILE: the device was lost (dropped); it was opened again: 1 writes and 1 plays repeated in ")
 	require.NoError(t, e.Close())
 }
 
