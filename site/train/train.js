@@ -210,6 +210,7 @@ async function showSamples(list) {
 function showSample(e, s) {
   e.shown = s
   e.button.disabled = !s
+  e.button.parentNode.ariaHidden = s ? null : 'true' // nothing to read out yet
   const right = s && s.guess === s.label
   e.button.className = !s || right ? '' : 'wrong'
   showPicture(e.img, s?.pixels)

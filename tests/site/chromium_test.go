@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// slow is how long a page may take to have an engine and the first kernels, where other tests have the machine as well.
+const slow = 2 * time.Minute
+
 // sub is the folder in which the site lies on the test's host: it must work in any.
 const sub = "some/folder"
 
@@ -138,15 +141,15 @@ func shots(t *testing.T, p *browser.Page, name string) {
 
 func TestStartPage(t *testing.T) {
 	p := open(t, "")
-	require.NoError(t, p.Eventually(`/ms from call/.test(document.getElementById('told').textContent)`, 30*time.Second))
+	require.NoError(t, p.Eventually(`/ms from call/.test(document.getElementById('told').textContent)`, slow))
 	const cloth = `const c = document.getElementById('cloth'); return c.toDataURL()`
 	var before, after string
 	require.NoError(t, p.Run(cloth, &before))
 	require.NoError(t, p.Click(`#tieup [role=gridcell]`))
-	require.NoError(t, p.Eventually(`!/compiling/.test(document.getElementById('told').textContent)`, 10*time.Second))
+	require.NoError(t, p.Eventually(`!/compiling/.test(document.getElementById('told').textContent)`, slow))
 	require.NoError(t, p.Run(cloth, &after))
 	assert.NotEqual(t, before, after, "the cloth after another tie-up")
-	require.NoError(t, p.Eventually(`/@compute/.test(document.getElementById('kernel').textContent)`, 10*time.Second))
+	require.NoError(t, p.Eventually(`/@compute/.test(document.getElementById('kernel').textContent)`, slow))
 	t.Log(text(t, p, "told"))
 	shots(t, p, "start")
 }
@@ -189,7 +192,7 @@ func TestDevicesThatAreNamed(t *testing.T) {
 
 func TestLookInside(t *testing.T) {
 	p := open(t, "inside/")
-	require.NoError(t, p.Eventually(`document.querySelectorAll('#kernels .launch').length > 0`, 30*time.Second))
+	require.NoError(t, p.Eventually(`document.querySelectorAll('#kernels .launch').length > 0`, slow))
 	var sides []string
 	require.NoError(t, p.Run(`await new Promise((f) => setTimeout(f, 300))
 		return [...document.querySelectorAll('#kernels .launch:first-child .side > pre')].map((e) => e.textContent)`, &sides))
@@ -208,11 +211,84 @@ func TestLookInside(t *testing.T) {
 	require.NotEmpty(t, examples)
 	for _, x := range examples {
 		ask(x)
-		require.NoError(t, p.Eventually(`/became/.test(document.getElementById('status').textContent) || !document.getElementById('wrong').hidden`, 30*time.Second))
+		require.NoError(t, p.Eventually(`/became/.test(document.getElementById('status').textContent) || !document.getElementById('wrong').hidden`, slow))
 		assert.Empty(t, text(t, p, "wrong"), x)
 		require.NoError(t, p.Run(`document.getElementById('status').textContent = ''`, nil))
 	}
-	ask("softmax(x[2, 3] @ y[4, 5], -1)")
-	require.NoError(t, p.Eventually(`!document.getElementById('wrong').hidden`, 10*time.Second))
-	assert.Contains(t, text(t, p, "wrong"), "inner sizes 3 and 4 differ")
+	// What is wrong with an expression is said beside it, and what was shown stays.
+	for expression, says := range map[string]string{
+		"softmax(x[2, 3] @ y[4, 5], -1)":       "inner sizes 3 and 4 differ",
+		"relu(x[2, 3)":                         "belongs",
+		"x[2] + y":                             "y",
+		"frobnicate(x[2])":                     "frobnicate",
+		"conv2d(x[1, 3, 8, 8], w[4, 2, 3, 3])": "Conv2D",
+	} {
+		ask(expression)
+		err := p.Eventually(fmt.Sprintf(`!document.getElementById('wrong').hidden && document.getElementById('wrong').textContent.includes(%q)`, says), 20*time.Second)
+		assert.NoError(t, err, "%s: %s", expression, text(t, p, "wrong"))
+		t.Log(expression, "→", text(t, p, "wrong"))
+		assert.NotEmpty(t, text(t, p, "kernels"))
+	}
+	ask("x[2, 3] + 1")
+	require.NoError(t, p.Eventually(`document.getElementById('wrong').hidden`, slow))
+}
+
+// Pages that are isolated from other origins have threads; the others say that they have one.
+func TestIsolatedPage(t *testing.T) {
+	host(t)
+	server := browser.ServeIsolated(shared.folder)
+	defer server.Close()
+	p, err := shared.browser.Open(server.URL + "/" + sub + "/train/")
+	require.NoError(t, err)
+	defer p.Close()
+	var isolated bool
+	require.NoError(t, p.Run(`return crossOriginIsolated`, &isolated))
+	require.True(t, isolated)
+	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'wasm'; e.dispatchEvent(new Event('change'))
+		document.getElementById('train').click()`, nil))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 3`, slow), text(t, p, "problem"))
+	assert.Equal(t, "WASM", text(t, p, "device"))
+	assert.Contains(t, text(t, p, "device-detail"), "threads")
+	assert.Empty(t, p.Problems())
+}
+
+// Everything that can be used has a name that a screen reader tells.
+func TestNames(t *testing.T) {
+	for path, names := range map[string][]string{
+		"": {"link Train a network here", "combobox Pattern", "button Measure it here", "gridcell Treadle 1, shaft 1"},
+		"train/": {
+			"button Train", "button Pause", "button Reset", "combobox Device", "combobox Model", "combobox Data", "combobox Batch", "combobox Rate",
+			"button Clear", "image Drawing area for a digit", "image Loss: nothing measured yet",
+		},
+		"inside/": {"textbox Expression", "button Show", "checkbox Show movement and constants"},
+	} {
+		p := open(t, path)
+		var tree struct {
+			Nodes []struct {
+				Ignored    bool
+				Role, Name struct{ Value any }
+			}
+		}
+		switch path {
+		case "train/":
+			require.NoError(t, p.Eventually(ready, slow))
+		case "inside/":
+			require.NoError(t, p.Eventually(`document.querySelectorAll('#kernels .launch').length > 0`, slow))
+		}
+		require.NoError(t, p.Call("Accessibility.getFullAXTree", nil, &tree))
+		var all []string
+		for _, n := range tree.Nodes {
+			if n.Ignored {
+				continue
+			}
+			all = append(all, fmt.Sprint(n.Role.Value, " ", n.Name.Value))
+			switch n.Role.Value {
+			case "button", "link", "combobox", "textbox", "checkbox", "gridcell", "image":
+				assert.NotContains(t, []any{nil, ""}, n.Name.Value, "%s: a %v without a name", path, n.Role.Value)
+			}
+		}
+		for _, name := range names {
+			assert.Contains(t, all, name, path)
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,23 +26,23 @@ func workers(t *testing.T, p *browser.Page) {
 func TestLostWhileTraining(t *testing.T) {
 	p := open(t, "train/")
 	workers(t, p)
-	require.NoError(t, p.Eventually(ready, 60*time.Second), text(t, p, "problem"))
+	require.NoError(t, p.Eventually(ready, slow), text(t, p, "problem"))
 	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'webgpu'; e.dispatchEvent(new Event('change'))`, nil))
-	require.NoError(t, p.Eventually(ready, 60*time.Second), text(t, p, "problem"))
+	require.NoError(t, p.Eventually(ready, slow), text(t, p, "problem"))
 	step := func() int {
 		n, err := strconv.Atoi(strings.ReplaceAll(text(t, p, "step"), ",", ""))
 		require.NoError(t, err)
 		return n
 	}
 	require.NoError(t, p.Click("#train"))
-	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 10`, 3*time.Minute))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 10`, slow))
 	before := step()
 	require.NoError(t, p.Run(`workers.at(-1).postMessage({lose: true})`, nil))
-	require.NoError(t, p.Eventually(`/lost/.test(document.getElementById('note').textContent)`, 30*time.Second))
+	require.NoError(t, p.Eventually(`/lost/.test(document.getElementById('note').textContent)`, slow))
 	t.Log(text(t, p, "note"))
-	err := p.Eventually(`/is there again, with the weights/.test(document.getElementById('note').textContent)`, 60*time.Second)
+	err := p.Eventually(`/is there again, with the weights/.test(document.getElementById('note').textContent)`, slow)
 	require.NoError(t, err, "step %d after %d, %s; %s", step(), before, text(t, p, "status"), text(t, p, "problem"))
-	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > `+strconv.Itoa(before+10), 2*time.Minute))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > `+strconv.Itoa(before+10), slow))
 	assert.GreaterOrEqual(t, step(), before, "steps are not begun again")
 	var loss float64
 	require.NoError(t, p.Run(`return Number(document.getElementById('loss').textContent)`, &loss))

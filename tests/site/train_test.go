@@ -68,12 +68,12 @@ func TestTraining(t *testing.T) {
 	assert.Equal(t, "WEBGPU", text(t, p, "device"))
 
 	require.NoError(t, p.Click("#pause"))
-	require.NoError(t, p.Eventually(`/^Paused/.test(document.getElementById('status').textContent)`, 10*time.Second))
+	require.NoError(t, p.Eventually(`/^Paused/.test(document.getElementById('status').textContent)`, slow))
 	step := text(t, p, "step")
 	time.Sleep(time.Second)
 	assert.Equal(t, step, text(t, p, "step"), "steps while it pauses")
 	require.NoError(t, p.Click("#reset"))
-	require.NoError(t, p.Eventually(`document.getElementById('step').textContent === '0'`, 10*time.Second))
+	require.NoError(t, p.Eventually(`document.getElementById('step').textContent === '0'`, slow))
 	assert.NotContains(t, text(t, p, "accuracy"), "9")
 }
 
@@ -91,7 +91,7 @@ func TestTrainingWithoutWebGPU(t *testing.T) {
 
 // learns trains on the training page until it reads 95 % of the held-back digits, and draws a seven, which it must read.
 func learns(t *testing.T, p *browser.Page, name string) {
-	require.NoError(t, p.Eventually(ready, 60*time.Second), text(t, p, "problem"))
+	require.NoError(t, p.Eventually(ready, slow), text(t, p, "problem"))
 	longer, err := p.Tasks()
 	require.NoError(t, err)
 	begin := time.Now()
@@ -101,7 +101,7 @@ func learns(t *testing.T, p *browser.Page, name string) {
 		text(t, p, "device-detail"), time.Since(begin).Seconds(), text(t, p, "step"), text(t, p, "accuracy"), text(t, p, "speed"))
 	require.NoError(t, err, text(t, p, "problem"))
 	seven(t, p)
-	require.NoError(t, p.Eventually(`document.getElementById('answer').textContent === '7'`, 30*time.Second))
+	require.NoError(t, p.Eventually(`document.getElementById('answer').textContent === '7'`, slow))
 	calm(t, longer)
 	shots(t, p, name)
 }
@@ -109,16 +109,16 @@ func learns(t *testing.T, p *browser.Page, name string) {
 // Another device can be chosen while it trains, and keys are enough.
 func TestDevices(t *testing.T) {
 	p := open(t, "train/")
-	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Eventually(ready, slow))
 	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'wasm'; e.dispatchEvent(new Event('change'))
 		document.getElementById('train').click()`, nil))
-	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 0`, 90*time.Second))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 0`, slow))
 	assert.Equal(t, "WASM", text(t, p, "device"))
 
 	require.NoError(t, p.Run(`document.getElementById('pause').click(); document.getElementById('draw').focus()
 		const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))
 		press(' '); for (let i = 0; i < 14; i++) press('ArrowDown'); press(' ')`, nil))
-	require.NoError(t, p.Eventually(`/^\d$/.test(document.getElementById('answer').textContent)`, 60*time.Second))
+	require.NoError(t, p.Eventually(`/^\d$/.test(document.getElementById('answer').textContent)`, slow))
 }
 
 // idx is a file in the form of MNIST: dims, then bytes.
@@ -169,19 +169,19 @@ func TestFiles(t *testing.T) {
 		{file("wide-images-idx3-ubyte", idx(0x803, []uint32{1, 32, 32}, make([]byte, 1024))), "its pictures are 32×32"},
 	}
 	p := open(t, "train/")
-	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Eventually(ready, slow))
 	require.NoError(t, p.Run(`const e = document.getElementById('data'); e.value = 'files'; e.dispatchEvent(new Event('change'))`, nil))
 	for _, b := range bad {
 		give(t, p, b.file)
-		require.NoError(t, p.Eventually(`document.getElementById('problem').textContent.includes(`+strconv.Quote(b.says)+`)`, 10*time.Second), b.says)
+		require.NoError(t, p.Eventually(`document.getElementById('problem').textContent.includes(`+strconv.Quote(b.says)+`)`, slow), b.says)
 	}
 	give(t, p, file("train-images-idx3-ubyte.gz", packed.Bytes()))
-	require.NoError(t, p.Eventually(`/file of labels is missing/.test(document.getElementById('found').textContent)`, 10*time.Second))
+	require.NoError(t, p.Eventually(`/file of labels is missing/.test(document.getElementById('found').textContent)`, slow))
 	give(t, p, file("train-labels-idx1-ubyte", idx(0x801, []uint32{n}, labels)))
-	require.NoError(t, p.Eventually(`/80 digits to train on.*last 16 are held back/.test(document.getElementById('found').textContent)`, 10*time.Second))
-	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Eventually(`/80 digits to train on.*last 16 are held back/.test(document.getElementById('found').textContent)`, slow))
+	require.NoError(t, p.Eventually(ready, slow))
 	require.NoError(t, p.Click("#train"))
-	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 0`, 90*time.Second))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 0`, slow))
 }
 
 // As many digits as MNIST has: the page never copies them, so it stays at ease.
@@ -202,15 +202,15 @@ func TestManyFiles(t *testing.T) {
 	}
 	images, names := file("train-images-idx3-ubyte", idx(0x803, []uint32{n, 28, 28}, pictures)), file("train-labels-idx1-ubyte", idx(0x801, []uint32{n}, labels))
 	p := open(t, "train/")
-	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Eventually(ready, slow))
 	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'wasm'; e.dispatchEvent(new Event('change'))`, nil))
-	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Eventually(ready, slow))
 	longer, err := p.Tasks()
 	require.NoError(t, err)
 	give(t, p, images, names)
-	require.NoError(t, p.Eventually(`/50,000 digits to train on/.test(document.getElementById('found').textContent)`, 60*time.Second))
-	require.NoError(t, p.Eventually(ready, 60*time.Second))
+	require.NoError(t, p.Eventually(`/50,000 digits to train on/.test(document.getElementById('found').textContent)`, slow))
+	require.NoError(t, p.Eventually(ready, slow))
 	require.NoError(t, p.Click("#train"))
-	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 5`, 90*time.Second))
+	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 5`, slow))
 	calm(t, longer)
 }
