@@ -4,6 +4,7 @@
 #                 terminal, serve it
 #   make test     all tests
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
+#   make table    how many cases pass on which device; make test prints it too
 #   make test-web the tests in a real browser: needs Chromium, takes minutes
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
 #   make bench    the benchmark cases of the command line
@@ -19,15 +20,17 @@ SHELL   = /bin/bash -o pipefail
 
 PORT    ?= 8080
 
-.PHONY: run test test-cogentcore test-web check bench bench-web kernels wasm site serve compiler gpu fmt vet race nocgo cross
+.PHONY: run test test-cogentcore test-web check bench bench-web kernels wasm site serve compiler gpu browser table fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
 	@$(MAKE) --no-print-directory site
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
-test: compiler gpu
-	$(GO) test -timeout 30m ./...
+test: compiler gpu browser
+	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; \
+		echo "$(GO) test -timeout 30m ./..."; WEFT_TABLE="$$rows" $(GO) test -timeout 30m ./...; code=$$?; \
+		$(GO) run ./tests/table/print "$$rows"; exit $$code
 	@$(MAKE) --no-print-directory test-cogentcore
 
 # One program cannot link both GPU libraries, so this is a build of its own. It needs cgo.
@@ -36,7 +39,7 @@ test-cogentcore: compiler gpu
 		sed -E '/^(=== | +--- PASS|error: XDG)/d'
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
-test-web: compiler
+test-web: compiler browser
 	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./wasm
 
 check: compiler gpu fmt vet race nocgo cross
@@ -64,9 +67,18 @@ serve: site
 kernels: compiler gpu
 	@test -n "$(DIR)" || { echo "say where to: make kernels DIR=folder" >&2; exit 2; }
 	mkdir -p "$(DIR)"
-	WEFT_KERNELS="$(abspath $(DIR))" $(GO) test -count=1 ./...
+	WEFT_KERNELS="$(abspath $(DIR))" $(GO) test -count=1 $$($(GO) list ./... | grep -vE '/tests/(browser|site)$$')
 
-shaders: compiler gpu
+# The cases of the conformance suite and those recorded from PyTorch, on every device there is.
+table: compiler gpu browser
+	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; export WEFT_TABLE="$$rows"; code=0; \
+		$(GO) test -count=1 -timeout 30m ./tests/devicetest || code=$$?; \
+		WEFT_DEVICES=CPU,WASM,INTERP,WEBGPU $(GO) test -count=1 -timeout 30m ./tests/torchops || code=$$?; \
+		$(GO) test -count=1 -timeout 30m -run Inside ./tests/browser || code=$$?; \
+		$(GO) run ./tests/table/print "$$rows"; exit $$code
+
+shaders: compiler gpu browser
+	@sh .ci/naga
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 		WEFT_KERNELS="$$dir" WEFT_DEVICES=WEBGPU $(GO) test -count=1 -run 'WEBGPU|TorchOps' ./tests/devicetest ./tests/torchops && \
 		$(GO) run ./tests/shaders "$$dir"
@@ -104,3 +116,6 @@ compiler:
 
 gpu:
 	@sh .ci/gpu
+
+browser:
+	@sh .ci/browser

@@ -25,6 +25,7 @@ import (
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/engine"
 	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/tests/table"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -67,6 +68,7 @@ func RunWith(t *testing.T, device string, o engine.Options) {
 	need.Device(t, "REF", err)
 	seed, err := strconv.ParseUint(getenv("WEFT_SEED", "1"), 10, 64)
 	require.NoError(t, err, "WEFT_SEED")
+	row := table.Row{Suite: "conformance", Device: device}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			s := newSuite(seed)
@@ -77,8 +79,12 @@ func RunWith(t *testing.T, device string, o engine.Options) {
 				cases[i].Tol.Tiny = flushes[device]
 			}
 			r.run(cases)
+			row.Passed += len(cases) - r.failed - r.notYet
+			row.Failed += r.failed
+			row.NotYet += r.notYet
 		})
 	}
+	require.NoError(t, table.Add(row))
 }
 
 func getenv(name, otherwise string) string {

@@ -122,11 +122,12 @@ func (in *Inputs) value(d dtype.DType, fill Fill, i int) uop.Value {
 	return uop.FloatValue(d, math.Ldexp(r.NormFloat64(), r.IntN(40)-20))
 }
 
-// NormalInputs makes float32's denormal numbers zeros among the inputs. It is set by tests on machines that take them
-// for zero on the way in, as SwiftShader does: what is asked of them is the result of that.
+// NormalInputs makes float32's denormal numbers zeros among the inputs, and its least normal ones, whose parts are
+// denormal. It is set by tests on machines that take them for zero on the way, as SwiftShader does: what is asked of them is
+// the result of that.
 var NormalInputs bool
 
-const normalExponent = -126 // of float32, whose arithmetic such machines have for all floats
+const normalExponent = -125 // of float32, whose arithmetic such machines have for all floats
 
 func (in *Inputs) specialFloat(d dtype.DType, i int) uop.Value {
 	least, frac, top := format(d)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tests/table"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -101,10 +102,13 @@ func (r *Report) Count(s Status) int {
 	return n
 }
 
-// Summary is the line that ends a run.
-func (r *Report) Summary() string {
-	return fmt.Sprintf("torch-ops %s: %d passed, %d failed, %d not yet", r.Device, r.Count(Passed), r.Count(Failed), r.Count(NotYet))
+// Row sums a run up.
+func (r *Report) Row() table.Row {
+	return table.Row{Suite: "torch-ops", Device: r.Device, Passed: r.Count(Passed), Failed: r.Count(Failed), NotYet: r.Count(NotYet)}
 }
+
+// Summary is the line that ends a run.
+func (r *Report) Summary() string { return r.Row().String() }
 
 // Failures lists the failed cases by op, and the ops that are not there yet.
 func (r *Report) Failures() string {

@@ -11,6 +11,7 @@ import (
 	_ "github.com/weft-ml/weft/backends"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/tests/table"
 )
 
 // folder is the folder of cases: WEFT_TORCH_OPS, else torch-ops among the shared data. A folder that was named
@@ -37,7 +38,7 @@ func TestTorchOps(t *testing.T) {
 	if v := os.Getenv("WEFT_DEVICES"); v != "" {
 		names, named = v, true
 	}
-	var summaries []string
+	var rows []table.Row
 	for _, name := range strings.Split(names, ",") {
 		name = strings.TrimSpace(name)
 		t.Run(name, func(t *testing.T) {
@@ -51,11 +52,13 @@ func TestTorchOps(t *testing.T) {
 			if r.Count(Failed) > 0 {
 				t.Fail()
 			}
-			summaries = append(summaries, r.Summary())
+			rows = append(rows, r.Row())
 		})
 	}
-	for _, s := range summaries {
-		fmt.Println(s)
+	for _, r := range rows {
+		if err := table.Add(r); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
