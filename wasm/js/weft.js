@@ -93,7 +93,7 @@ const ahead = 4 // runs of a captured function that may be under way
 
 /** A captured function: it is recorded at its first run and only played from then on. */
 export class Captured {
-  #under = [] // runs whose ends nobody has waited for
+  #under = new Set() // runs that have not ended
 
   constructor(w, f) {
     this.w = w
@@ -106,8 +106,8 @@ export class Captured {
     this.ready ??= this.#capture(inputs)
     await this.ready
     const outs = Array.from({ length: this.count }, () => this.w.own())
-    this.#under.push(this.w.start('run', [this, inputs], outs))
-    if (this.#under.length > ahead) await this.#under.shift()
+    const end = this.w.start('run', [this, inputs], outs).then(() => this.#under.delete(end))
+    if (this.#under.add(end).size > ahead) await this.#under.values().next().value
     return this.single ? outs[0] : outs
   }
 
@@ -314,7 +314,13 @@ export class Weft {
   #soon() {
     if (this.#posted) return
     this.#posted = true
-    queueMicrotask(() => queueMicrotask(() => this.#flush())) // after whoever awaits a run, who may read its output
+    this.#settle()
+  }
+
+  // Posts once no more comes: whoever awaited a run may go on and read its output, and that goes along.
+  #settle() {
+    const seen = this.#numbers
+    queueMicrotask(() => queueMicrotask(() => this.#numbers === seen ? this.#flush() : this.#settle()))
   }
 
   #flush() {
