@@ -127,7 +127,8 @@ async function start() {
     return
   }
   const w = engine
-  ui.here.textContent = `Here that is ${deviceName(w.device)}${w.deviceDetail ? ` (${w.deviceDetail})` : ''}.${w.note ? ` ${w.note}` : ''}`
+  const detail = w.deviceDetail && !w.note.includes(w.deviceDetail) ? ` (${w.deviceDetail})` : ''
+  ui.here.textContent = `Here that is ${deviceName(w.device)}${detail}.${w.note ? ` ${w.note}.` : ''}`
   for (const row of document.querySelectorAll('#devices tbody tr')) row.classList.toggle('now', row.querySelector('code').textContent === w.device)
   ui.measure.disabled = false
   await weave()

@@ -45,8 +45,8 @@ const session = new Session({
   accuracy({ step, accuracy, n }) {
     say(ui.accuracy, accuracy.toFixed(1))
     accuracyPlot.add(step, accuracy)
-    say(ui['samples-text'], `Measured on ${n.toLocaleString('en')} digits that training never sees. Choose one to have it read above.`)
-    session.again()
+    later(() => say(ui['samples-text'], `Measured on ${n.toLocaleString('en')} digits that training never sees. Choose one to have it read above.`))
+    later(() => session.again())
     if (performance.now() - announced > 10000 && session.loop) {
       ui.heard.textContent = `Step ${step.toLocaleString('en')}, accuracy ${accuracy.toFixed(1)} per cent.` // those who see it see the numbers themselves
       announced = performance.now()
@@ -67,6 +67,9 @@ const session = new Session({
   },
   notice,
 })
+
+/** Does something two frames later: what comes with a measurement is spread over several. */
+const later = (f) => frame().then(frame).then(f)
 
 /** Changes a text where it is another one: the node stays, so that the page has little to lay out. */
 function say(e, text) {
@@ -201,7 +204,7 @@ let samplesShown = 0
 async function showSamples(list) {
   const mine = ++samplesShown
   for (let i = 0; i < samples.length; i++) {
-    if (i % 4 === 0) await frame()
+    if (i % 2 === 0) await frame()
     if (mine !== samplesShown) return
     showSample(samples[i], list[i])
   }

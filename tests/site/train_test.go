@@ -64,6 +64,8 @@ func TestTraining(t *testing.T) {
 		t.Skip("trains a network in Chromium")
 	}
 	p := open(t, "train/")
+	require.NoError(t, p.Eventually(ready, slow), text(t, p, "problem"))
+	require.NoError(t, p.Run(`const e = document.getElementById('device-choice'); e.value = 'webgpu'; e.dispatchEvent(new Event('change'))`, nil))
 	learns(t, p, "train")
 	assert.Equal(t, "WEBGPU", text(t, p, "device"))
 
