@@ -56,14 +56,17 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 
-	"engine":   "schedule codegen symbolic rewrite uop dtype plan runtime",
-	"backends": "engine codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
+	"engine": "engine/choose schedule codegen symbolic rewrite uop dtype plan runtime",
+
+	"engine/choose": "",
+
+	"backends": "engine engine/choose codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu runtime/webgpu/cogentcore plan",
 
 	"backends/page": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu/page plan",
 
-	"wasm":       "backends/page engine tensor nn data uop plan dtype runtime wasm/wire",
+	"wasm":       "backends/page engine engine/choose tensor nn data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/pack":  "",
 	"wasm/serve": "",
@@ -72,7 +75,7 @@ var mayImport = map[string]string{
 	"nn":          "tensor dtype safetensors",
 	"data":        "",
 	"safetensors": "",
-	"cmd/weft":    "backends backends/webgpu nn tensor engine schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":    "backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/backends/page"
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/engine/choose"
 	"github.com/weft-ml/weft/wasm/wire"
 )
 
@@ -20,32 +22,50 @@ func (s *server) recovered(r *engine.Recovery) {
 	})
 }
 
-// open opens the device that was asked for, else the best that works, and says why better ones were passed over.
+// choices is what the page keeps of devices' measurements; it comes with open and goes back with the answer.
+type choices struct{ text string }
+
+func (c *choices) Load() (string, error) { return c.text, nil }
+
+func (c *choices) Save(text string) error {
+	c.text = text
+	return nil
+}
+
+// open opens the device that was asked for, else the one that is fastest here, and says why.
 func open(_ context.Context, c *call) (any, error) {
-	want := ""
+	want, kept := "", &choices{}
 	if c.given() {
 		want = strings.ToUpper(c.text())
+	} else if c.taken < len(c.args) {
+		c.next()
 	}
-	o := engine.Options{Recovered: c.server.recovered}
-	engine.Configure(o, "")
-	var passed []string
-	for _, name := range page.Names {
-		if want != "" && want != name {
-			continue
-		}
-		e, err := engine.Use(name)
-		if err != nil {
-			passed = append(passed, err.Error())
-			continue
-		}
-		engine.Configure(o, name)
-		c.server.engine = e
-		return wire.Record{
-			{Name: "device", Value: name}, {Name: "detail", Value: e.Info().Detail}, {Name: "note", Value: strings.Join(passed, "; ")},
-		}, nil
+	if c.given() {
+		kept.text = c.text()
 	}
-	if len(passed) == 0 {
+	if want != "" && !slices.Contains(page.Names, want) {
 		return nil, fmt.Errorf("weft: there is no device %s in a page; there are %s", want, strings.Join(page.Names, ", "))
 	}
-	return nil, fmt.Errorf("weft: %s cannot be used here: %s", want, strings.Join(passed, "; "))
+	o := engine.Options{Recovered: c.server.recovered}
+	engine.Configure(o, want)
+	engine.KeepChoices(func(engine.Options) (choose.Store, error) { return kept, nil })
+	e, err := engine.Use(want)
+	if err != nil {
+		if want == "" {
+			return nil, fmt.Errorf("weft: %w", err)
+		}
+		return nil, fmt.Errorf("weft: %s cannot be used here: %w", want, err)
+	}
+	note := ""
+	if d := engine.Decided(); d != nil && want == "" {
+		if note = d.Failures(); note == "" {
+			note = d.String()
+		}
+	}
+	engine.Configure(o, e.Name())
+	c.server.engine = e
+	return wire.Record{
+		{Name: "device", Value: e.Name()}, {Name: "detail", Value: e.Info().Detail}, {Name: "note", Value: note},
+		{Name: "choices", Value: kept.text},
+	}, nil
 }

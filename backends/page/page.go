@@ -16,12 +16,12 @@ import (
 	gpu "github.com/weft-ml/weft/runtime/webgpu/page"
 )
 
-// Names are the devices, best first.
+// Names are the devices. Which one is faster depends on the machine and the plan: the engine measures, unless one is named.
 var Names = []string{"WEBGPU", machine.Name}
 
 func init() {
-	engine.Register(engine.Backend{Name: "WEBGPU", Rank: 1, Open: openWebGPU})
-	engine.Register(engine.Backend{Name: machine.Name, Rank: 2, Open: openWASM})
+	engine.Register(engine.Backend{Name: "WEBGPU", Compare: true, Open: openWebGPU})
+	engine.Register(engine.Backend{Name: machine.Name, Rank: 1, Open: openWASM})
 }
 
 // openWebGPU is WGSL on the browser's adapter.

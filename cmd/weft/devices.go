@@ -39,6 +39,9 @@ func (p *program) devices() error {
 	}
 	if standardErr == nil {
 		fmt.Fprintf(p.log, "* is used unless DEV or --device names another\n")
+		if d := engine.Decided(); d != nil && d.Device == standard.Name() {
+			fmt.Fprintf(p.log, "  %v\n", d)
+		}
 	}
 	return standardErr
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-ml/weft/data"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/engine/choose"
 	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -46,6 +47,11 @@ func (m *convnet) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 	x = m.Conv4.Forward(m.Conv3.Forward(x).ReLU()).ReLU()
 	x = m.Norm2.Forward(x, training).MaxPool2D(2)
 	return m.Out.Forward(x.Reshape(n, -1))
+}
+
+// stepWork is about what a step of training takes (DEBUG=1 prints it for each plan), for choosing a device.
+func stepWork(batch int) choose.Work {
+	return choose.Work{Launches: 55, Flops: 92e6 * int64(batch), Bytes: 1.45e6 * int64(batch)}
 }
 
 // digits is a network in training, and the pictures that it learns from.

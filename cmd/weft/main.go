@@ -19,6 +19,7 @@ import (
 	_ "github.com/weft-ml/weft/backends"
 	_ "github.com/weft-ml/weft/backends/webgpu"
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/engine/choose"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -82,7 +83,7 @@ func rootCommand(getenv func(string) string, out, log io.Writer) *cobra.Command 
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		Long: `Weft turns tensor programs into few fused kernels and runs them.
 
-Environment: DEV=name picks the device; WEFT_THREADS=n and WEFT_MEM=64M limit it; CC is the C
+Environment: DEV=name picks the device, without it the fastest is found out; WEFT_THREADS=n and WEFT_MEM=64M limit it; CC is the C
 compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work; NOOPT=1 turns
 optimisation off.`,
 	}
@@ -117,6 +118,11 @@ type program struct {
 
 // open opens the device a command asked for, with the settings of the environment.
 func (p *program) open(device string) (*engine.Engine, error) {
+	return p.openFor(device, choose.Work{})
+}
+
+// openFor opens a device for some work, which decides where no device was asked for.
+func (p *program) openFor(device string, work choose.Work) (*engine.Engine, error) {
 	o, dev, err := settings(p.getenv, p.log)
 	if err != nil {
 		return nil, err
@@ -124,6 +130,7 @@ func (p *program) open(device string) (*engine.Engine, error) {
 	if device != "" {
 		dev = device
 	}
+	o.Work = work
 	engine.Configure(o, dev)
 	return engine.Use(dev)
 }

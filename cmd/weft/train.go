@@ -126,7 +126,7 @@ func (p *program) trainMNIST(ctx context.Context, o trainOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	dev, err := p.open(o.Device)
+	dev, err := p.openFor(o.Device, stepWork(o.Batch))
 	if err != nil {
 		return err
 	}

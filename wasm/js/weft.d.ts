@@ -345,7 +345,7 @@ export class Weft {
   private constructor()
   readonly device: 'WEBGPU' | 'WASM'
   readonly deviceDetail: string
-  /** Why better devices were passed over; empty if none was. */
+  /** Why this device was chosen: how long a usual plan takes on each, or why another cannot be used; empty if it was named. */
   readonly note: string
   /** Called when the graphics processor is lost. The next call opens it again and brings back all that was on it; it fails only if none can be opened. */
   onlost: ((error: Error) => void) | null
@@ -390,7 +390,7 @@ export class Weft {
 }
 
 export interface OpenOptions {
-  /** The device; without it the best that works here. */
+  /** The device; without it the one that is fastest here. */
   device?: 'webgpu' | 'wasm'
   /** Hears how much of the engine has been loaded; total is 0 where it is not known. */
   onprogress?: (p: { loaded: number; total: number }) => void

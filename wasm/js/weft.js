@@ -427,11 +427,21 @@ function flatten(values) {
   return { elements: truth ? new Elements('bool', Uint8Array.from(flat, Number)) : Float32Array.from(flat, Number), shape }
 }
 
-/** Starts the engine in a worker and opens a device: the one that is named, else the best that works here. */
+// What is known of how fast the devices of this browser are. A page that may keep nothing measures each time.
+function kept(text) {
+  try {
+    if (text === undefined) return localStorage.getItem('weft.devices') ?? ''
+    localStorage.setItem('weft.devices', text)
+  } catch { /* no storage here */ }
+  return ''
+}
+
+/** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open({ device, onprogress } = {}) {
   const here = new URL('.', import.meta.url)
   const w = new Weft(new Worker(new URL('worker.js', here), { type: 'module', name: 'weft' }), onprogress)
   w.load(new URL('weft.wasm', here).href)
-  const { device: name, detail, note } = await w.call('open', [device])
+  const { device: name, detail, note, choices } = await w.call('open', [device, kept()])
+  if (!device) kept(choices)
   return Object.assign(w, { device: name, deviceDetail: detail, note })
 }

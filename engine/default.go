@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-ml/weft/engine/choose"
+	"github.com/weft-ml/weft/runtime"
+)
+
+var (
+	keep    func(o Options) (choose.Store, error)
+	decided *choose.Choice // of this process, once there was something to choose from
+)
+
+// KeepChoices says where measurements of devices are kept between runs; package backends calls it.
+func KeepChoices(store func(o Options) (choose.Store, error)) {
+	mu.Lock()
+	defer mu.Unlock()
+	keep = store
+}
+
+// Decided says why the default device is the one it is; nil if it was named, or there was only one.
+func Decided() *choose.Choice {
+	mu.Lock()
+	defer mu.Unlock()
+	return decided
+}
+
+// chooseDefault opens the default device: the best by rank that works, unless one that is to be compared with it is faster
+// for the work at hand. A process chooses once.
+func chooseDefault() (*Engine, error) {
+	if decided != nil {
+		if e, err := open(decided.Device, nil); err == nil {
+			fallback = e.name
+			return e, nil
+		}
+	}
+	var others []Backend
+	for _, b := range backends {
+		if b.Compare {
+			others = append(others, b)
+		}
+	}
+	slices.SortFunc(others, func(a, b Backend) int { return strings.Compare(a.Name, b.Name) })
+	e, err := best()
+	var wrong *runtime.Misconfigured
+	for i := 0; err != nil && !errors.As(err, &wrong) && i < len(others); i++ {
+		if only, failed := open(others[i].Name, nil); failed == nil {
+			e, err, others = only, nil, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(others) > 0 {
+		e = compare(e, others)
+	}
+	fallback = e.name
+	return e, nil
+}
+
+// best opens the first default backend that works and says what was passed over.
+func best() (*Engine, error) {
+	var order []Backend
+	for _, b := range backends {
+		if b.Rank > 0 {
+			order = append(order, b)
+		}
+	}
+	if len(order) == 0 {
+		return nil, &UnknownDevice{Name: ""}
+	}
+	slices.SortFunc(order, func(a, b Backend) int { return a.Rank - b.Rank })
+	var failed []string
+	for _, b := range order {
+		e, err := open(b.Name, nil)
+		var wrong *runtime.Misconfigured
+		if errors.As(err, &wrong) {
+			return nil, err
+		}
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("%s: %v", b.Name, err))
+			continue
+		}
+		if len(failed) > 0 && options.Log != nil {
+			fmt.Fprintf(options.Log, "weft: using %s (%s)\n", b.Name, strings.Join(failed, "; "))
+		}
+		return e, nil
+	}
+	return nil, fmt.Errorf("no device can be opened: %s", strings.Join(failed, "; "))
+}
+
+// compare decides between the base and others, closes those that lost and gives the winner.
+func compare(base *Engine, others []Backend) *Engine {
+	say := func(text string) {
+		if options.Log != nil {
+			fmt.Fprintf(options.Log, "weft: %s\n", text)
+		}
+	}
+	c := choose.Chooser{Name: base.name, Now: time.Now(), Log: say, Base: asDevice(base)}
+	if keep != nil {
+		var err error
+		if c.Store, err = keep(options); err != nil {
+			say(fmt.Sprintf("the choice of a device cannot be kept: %v", err))
+		}
+	}
+	opened := map[string]*Engine{base.name: base}
+	for _, b := range others {
+		c.Others = append(c.Others, choose.Candidate{Name: b.Name, Open: func() (choose.Device, error) {
+			e := opened[b.Name]
+			if e == nil {
+				var err error
+				if e, err = New(b, options); err != nil {
+					return choose.Device{}, err
+				}
+				opened[b.Name] = e
+			}
+			return asDevice(e), nil
+		}})
+	}
+	work := options.Work
+	if work == (choose.Work{}) {
+		work = choose.Usual
+	}
+	decided = c.Choose(work)
+	if options.Debug >= debugPlans {
+		say(decided.String())
+	}
+	for name, e := range opened {
+		if name != decided.Device {
+			delete(engines, name)
+			_ = e.machine.Device.Close() // nothing is on it
+		}
+	}
+	engines[decided.Device] = opened[decided.Device]
+	return opened[decided.Device]
+}
+
+func asDevice(e *Engine) choose.Device {
+	return choose.Device{Detail: e.Info().Detail, Probe: func() (choose.Speed, error) { return e.Probe(context.Background()) }}
+}
