@@ -237,9 +237,15 @@ export class Player {
       if (m.status === 'rejected') throw new PlayerError('kernel', `${i}\n${m.reason.message}`)
     })
     plan.pipelines = made.map((m) => m.value)
-    plan.groups = new Map() // by step and buffers
+    plan.groups = new Map() // by what is bound
     plan.lists = new Map() // groups of all steps, by buffers
     plan.epoch = this.#epoch
+    const alike = new Map() // steps that bind the same slots in the same way share their groups
+    plan.steps.forEach((step, i) => {
+      const binds = [plan.kernels[step.kernel]?.writes, step.slots].join(';')
+      if (!alike.has(binds)) alike.set(binds, i)
+      step.like = alike.get(binds)
+    })
     const size = 16 * (1 + Math.ceil(plan.vars / 4))
     plan.uniform = this.#device.createBuffer({ size, usage: UNIFORM | COPY_DST })
     plan.block = new Uint32Array(size / 4)
@@ -367,15 +373,15 @@ export class Player {
     for (const b of blocks) key += (b ? b.id : 0) + ' '
     let list = plan.lists.get(key)
     if (!list) {
-      list = plan.steps.map((step, i) => (step.kind === LAUNCH && plan.kernels[step.kernel].grid[0] > 0 ? this.#group(plan, step, i, blocks) : null))
+      list = plan.steps.map((step) => (step.kind === LAUNCH && plan.kernels[step.kernel].grid[0] > 0 ? this.#group(plan, step, blocks) : null))
       if (plan.lists.size * plan.steps.length > 8 * MAX_GROUPS) plan.lists.clear()
       plan.lists.set(key, list)
     }
     return list
   }
 
-  #group(plan, step, i, blocks) {
-    let key = i + ':'
+  #group(plan, step, blocks) {
+    let key = step.like + ':'
     for (const s of step.slots) key += (plan.slots[s].bytes > 0 ? blocks[plan.slots[s].memory].id : 0) + ' '
     let group = plan.groups.get(key)
     if (!group) {
