@@ -77,6 +77,10 @@ type Time struct {
 	Failure string  // why it cannot be used, instead
 }
 
+func (t Time) failure() string {
+	return fmt.Sprintf("%s cannot be used: %s", t.Device, strings.TrimPrefix(t.Failure, t.Device+": "))
+}
+
 // Choice is a device and why.
 type Choice struct {
 	Device string
@@ -90,7 +94,7 @@ func (c *Choice) String() string {
 	var parts []string
 	for _, t := range c.Times {
 		if t.Failure != "" {
-			parts = append(parts, fmt.Sprintf("%s cannot be used: %s", t.Device, t.Failure))
+			parts = append(parts, t.failure())
 			continue
 		}
 		if t.Seconds == 0 {
@@ -110,7 +114,7 @@ func (c *Choice) Failures() string {
 	var parts []string
 	for _, t := range c.Times {
 		if t.Failure != "" {
-			parts = append(parts, fmt.Sprintf("%s cannot be used: %s", t.Device, t.Failure))
+			parts = append(parts, t.failure())
 		}
 	}
 	return strings.Join(parts, "; ")

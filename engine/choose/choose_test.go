@@ -111,7 +111,7 @@ func TestAnotherAdapterIsMeasured(t *testing.T) {
 func TestAnAdapterThatIsGone(t *testing.T) {
 	m := newMachine()
 	require.Equal(t, "WEBGPU", m.choose(much).Device)
-	m.refused = errors.New("there is no\nadapter")
+	m.refused = errors.New("WEBGPU: there is no\nadapter")
 	c := m.choose(much)
 	assert.Equal(t, "CPU", c.Device)
 	assert.Equal(t, "CPU is chosen; WEBGPU cannot be used: there is no adapter", c.String())
