@@ -86,17 +86,14 @@ func (e *Engine) checkpointIf(ctx context.Context, factor float64) error {
 
 // checkpoint reads back what only the device has.
 func (e *Engine) checkpoint(ctx context.Context) error {
-	if err := e.attempt(ctx, func() error { return e.machine.Device.Sync(ctx) }); err != nil {
-		return err
-	}
-	start := seconds()
+	start, waited := seconds(), false
 	e.memory.collect() // what is unused need not be read
 	for _, c := range slices.Clone(e.memory.cells) {
 		v := c.now
 		if v == nil || v.by.plan == nil {
 			continue
 		}
-		host := make([]byte, c.bytes)
+		host, before := make([]byte, c.bytes), seconds()
 		err := e.attempt(ctx, func() error {
 			if c.now != v || c.bytes == 0 { // found unused meanwhile, or without elements
 				return nil
@@ -105,6 +102,9 @@ func (e *Engine) checkpoint(ctx context.Context) error {
 		})
 		if err != nil {
 			return err
+		}
+		if !waited { // for what was queued
+			start, waited = start+seconds()-before, true
 		}
 		if c.now == v {
 			v.by = &step{at: v.by.at + 1, args: []*cell{c}, host: host} // after the play that left it

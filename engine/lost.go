@@ -68,7 +68,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%v and cannot be opened again now: %v; the next call tries once more, and arrays are kept for it", why, err)
 	}
-	if m.Device.Info() != e.machine.Device.Info() { // another adapter may need other kernels
+	if m.Device.Info().Detail != e.machine.Device.Info().Detail { // another adapter may need other kernels
 		clear(e.plans)
 		clear(e.kernels)
 		e.order = nil
