@@ -54,7 +54,11 @@ func chooseGrid(spec *Spec, target *Target) []Move {
 	if target.NoOpt {
 		return g.first(spec, slices.Concat(moves, g.unroll()), moves)
 	}
-	return g.first(spec, append(g.grouped(), slices.Concat(moves, g.blocks()), slices.Concat(moves, g.unroll()), moves)...)
+	special := g.special()
+	if g.tiled {
+		g.longInside(moves)
+	}
+	return g.first(spec, append(special, slices.Concat(moves, g.blocks()), slices.Concat(moves, g.unroll()), moves)...)
 }
 
 // first gives the first moves that can be applied and keep within the iterations of an invocation, or, if there are
@@ -79,6 +83,7 @@ type gridder struct {
 	chooser
 	moves     []Move
 	onThreads map[*uop.UOp]bool
+	tiled     bool // each invocation computes several elements
 }
 
 // threads puts axes of the outputs on invocations.

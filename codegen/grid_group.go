@@ -19,10 +19,13 @@ const (
 	fewThreads = 8192 // are not enough
 )
 
-// grouped gives moves for workgroups, best first.
-func (g *gridder) grouped() (out [][]Move) {
+// special gives moves for what is not the usual tile, best first.
+func (g *gridder) special() (out [][]Move) {
+	if m := g.weighted(); m != nil {
+		out = append(out, m)
+	}
 	if g.target.Software || g.words() > 1 || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
-		return nil
+		return out
 	}
 	for _, rule := range []func() []Move{g.staged, g.rows} {
 		if m := rule(); m != nil {

@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
 
 // Costs and limits of a tile of registers in one invocation. Processors that play a graphics processor gather
 // every element on its own, so for them a load is dear.
@@ -206,14 +210,34 @@ func (g *gridder) tileAxes(shared map[*uop.UOp]bool, tile map[*uop.UOp]int) []Mo
 	for _, name := range inner {
 		g.moves = append(g.moves, Move{Verb: Tiles, Name: name})
 	}
+	g.tiled = true
 	order := append(outer, inner...)
 	for _, a := range g.g.axes {
 		if !shared[a.r] {
 			order = append(order, a.name)
 		}
 	}
-	if len(order) > 1 {
-		g.moves = append(g.moves, Move{Verb: Order, Axes: order})
-	}
+	g.moves = append(g.moves, Move{Verb: Order, Axes: order})
 	return g.moves
+}
+
+// shortLoop is a number of iterations after which entering and leaving a loop costs a software adapter little.
+const shortLoop = 16
+
+// longInside makes the longest loop of a sum the innermost one, where that would be short, as those of windows are: it is
+// entered seldom, and what decides whether windows lie outside is decided outside. The last move is the order.
+func (g *gridder) longInside(moves []Move) {
+	order := &moves[len(moves)-1]
+	for _, r := range g.outerReductions() {
+		n := len(r.ranges)
+		long := slices.MaxFunc(r.ranges, func(x, y *uop.UOp) int { return extent(x) - extent(y) })
+		if n == 1 || extent(r.ranges[n-1]) >= shortLoop || extent(long) < 2*extent(r.ranges[n-1]) ||
+			slices.ContainsFunc(r.ranges, func(x *uop.UOp) bool { return g.owners(x) > 1 }) {
+			continue
+		}
+		r.ranges = append(slices.DeleteFunc(slices.Clone(r.ranges), func(x *uop.UOp) bool { return x == long }), long)
+		for _, x := range r.ranges {
+			order.Axes = append(order.Axes, g.name(x))
+		}
+	}
 }

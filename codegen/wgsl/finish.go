@@ -100,6 +100,20 @@ func renumbered(line string, place []int) string {
 	return b.String()
 }
 
+// types are those of the bindings that are left, by the first that each was. Where several become one, it is as long as the
+// longest of them.
+func types(k *plan.Kernel, ways []binding) []string {
+	out, most := make([]string, len(ways)), make([]int64, len(ways))
+	for line := range strings.Lines(k.Source) {
+		if n, typ, ok := declared(strings.TrimSuffix(line, "\n")); ok {
+			if at := ways[n-1].at; out[at] == "" || k.Binds[n-1].Bytes > most[at] {
+				out[at], most[at] = typ, k.Binds[n-1].Bytes
+			}
+		}
+	}
+	return out
+}
+
 // variant is a kernel with other declarations.
 func variant(k *plan.Kernel, ways []binding) plan.Kernel {
 	out := *k
@@ -115,8 +129,10 @@ func variant(k *plan.Kernel, ways []binding) plan.Kernel {
 	}
 	var b strings.Builder
 	seen := map[string]bool{}
+	typed := types(k, ways)
 	for line := range strings.Lines(k.Source) {
-		if n, typ, ok := declared(strings.TrimSuffix(line, "\n")); ok {
+		if n, _, ok := declared(strings.TrimSuffix(line, "\n")); ok {
+			typ := typed[n-1]
 			if i := n - 1; ways[i].at == i {
 				access := "read"
 				if ways[i].write || ways[i].mutable {

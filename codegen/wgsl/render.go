@@ -276,7 +276,8 @@ func (r *renderer) alignment(u *uop.UOp) int {
 	return 1
 }
 
-// head declares the buffers and the helpers that were used.
+// head declares the buffers and the helpers that were used. Arrays have a length: browsers make sure that an index is
+// within it, which costs more where they must ask for it (a product on SwiftShader: a third).
 func (r *renderer) head() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "@group(0) @binding(0) var<uniform> u: array<vec4<u32>, %d>;\n", 1+(len(r.p.Vars)+3)/4)
@@ -285,7 +286,9 @@ func (r *renderer) head() string {
 		if q.Write {
 			access = "read_write"
 		}
-		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: array<%s>;\n", i+1, access, i, stored(q.DType))
+		n := subword(q.DType)
+		words := max(1, (elements(q)+int64(n)-1)/int64(n))
+		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: array<%s, %d>;\n", i+1, access, i, stored(q.DType), words)
 	}
 	for i, q := range r.p.Params {
 		if n := subword(q.DType); n > 1 {

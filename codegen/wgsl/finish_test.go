@@ -1,0 +1,40 @@
+package wgsl_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/wgsl"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Buffers of one slot become one binding, which is as long as the longest of them; narrow elements count in words.
+func TestArraysHaveTheirLength(t *testing.T) {
+	b := uop.NewArena()
+	s := &codegen.Spec{Home: b, Params: []codegen.Param{
+		{DType: dtype.I8, Dims: []int{10}, Write: true}, {DType: dtype.I8, Dims: []int{3}}, {DType: dtype.I8, Dims: []int{13}}, {DType: dtype.I8, Dims: []int{11}},
+	}}
+	r := b.Range(0, 10, "")
+	load := func(slot, n int) *uop.UOp { return b.Load(b.Param(slot, n, dtype.I8), b.True(), r.Mod(b.Index(3))) }
+	s.Outs = []codegen.Out{{Axes: []*uop.UOp{r}, Index: []*uop.UOp{r}, Value: load(1, 3).Add(load(2, 13)).Add(load(3, 11))}}
+	target := wgsl.Target(wgsl.Machine{})
+	p, err := codegen.Lower(s, codegen.Choose(s, target), target)
+	require.NoError(t, err)
+	k, err := wgsl.Render(p)
+	require.NoError(t, err)
+	assert.Contains(t, k.Source, "p0: array<u32, 3>;")
+	assert.Contains(t, k.Source, "p2: array<u32, 4>;")
+	whole := &plan.Plan{
+		Kernels: []plan.Kernel{k}, Memory: []plan.Memory{{Kind: plan.State}, {Kind: plan.Input}},
+		Slots: []plan.Slot{{Memory: 0}, {Memory: 1}}, Steps: []plan.Step{{Kind: plan.Launch, Slots: []int{0, 1, 1, 1}}},
+	}
+	wgsl.Finish(whole)
+	assert.Equal(t, []int{0, 1}, whole.Steps[0].Slots)
+	assert.Contains(t, whole.Kernels[0].Source, "p1: array<u32, 4>;")
+	assert.NotContains(t, whole.Kernels[0].Source, "p2")
+}
