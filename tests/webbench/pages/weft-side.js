@@ -8,7 +8,7 @@ export async function open(threads, device) {
   return {
     detail: w.deviceDetail,
     threads: () => Number(/(\d+) threads/.exec(w.deviceDetail)?.[1] ?? (device === 'wasm' ? 1 : threads)),
-    prepare: (c) => (c.kind === 'train' ? training(w, c) : prepare(w, c)),
+    prepare: (c) => (c.kind === 'train' ? training(w, c) : prepare(w, c, device)),
     engine: w,
   }
 }
@@ -24,7 +24,7 @@ const programs = {
   }],
 }
 
-async function prepare(w, c) {
+async function prepare(w, c, device) {
   const [shapes, f] = programs[c.kind](c)
   const inputs = Object.entries(shapes).map(([k, shape]) => w.tensor(c.inputs[k], shape))
   await w.realize(...inputs)
@@ -35,11 +35,11 @@ async function prepare(w, c) {
     y.dispose()
     return data
   }
-  const kept = async () => { // what of it is not the way to the page
+  const kept = async () => { // what of it is not the way to the page; on WebGPU it would only be queued
     const y = await program.run(...inputs)
     y.dispose()
   }
-  return { run, kept, end: () => [program, ...inputs].forEach((x) => x.dispose()) }
+  return { run, kept: device === 'wasm' ? kept : undefined, end: () => [program, ...inputs].forEach((x) => x.dispose()) }
 }
 
 async function training(w, { inputs, shapes, batch, size, classes }) {
