@@ -63,6 +63,9 @@ func (r *renderer) expr(u *uop.UOp) string {
 		if d == dtype.F32 && r.roundsTwice(u) {
 			return fmt.Sprintf("fma(%s, %s, %s)", a, b, c)
 		}
+		if d == dtype.F32 && r.isRest(u) {
+			return fmt.Sprintf("%s(%s, %s, %s)", r.use("rest"), a, b, c)
+		}
 		if d == dtype.F32 {
 			return fmt.Sprintf("%s(%s, %s, %s)", r.use("fused"), a, b, c)
 		}
@@ -246,6 +249,21 @@ func (r *renderer) roundsTwice(u *uop.UOp) bool {
 		}
 	}
 	return false
+}
+
+// isRest says that a multiply-add is a·b − (a·b, rounded): the digits that a product lost.
+func (r *renderer) isRest(u *uop.UOp) bool {
+	a, b, c := r.stands(u.At(0)), r.stands(u.At(1)), r.stands(u.At(2))
+	if c.Op() == uop.Neg {
+		c = r.stands(c.At(0))
+		return c.Op() == uop.Mul && (r.stands(c.At(0)) == a && r.stands(c.At(1)) == b || r.stands(c.At(0)) == b && r.stands(c.At(1)) == a)
+	}
+	if c.Op() != uop.Mul || r.stands(c.At(0)) != a {
+		return false
+	}
+	k, ok := b.ConstValue()
+	minus, also := c.At(1).ConstValue()
+	return ok && also && k.Float() == -minus.Float()
 }
 
 func powerOfTwo(f float64) bool {

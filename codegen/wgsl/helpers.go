@@ -18,6 +18,14 @@ var helpers = map[string]string{
 	return vec2<u32>(select(s.x, 0u, n > 63u) | select(0u, 1u, lost && any(a != vec2<u32>(0u))), select(s.y, 0u, n > 63u));
 }
 `,
+	// rest is a·b + c where c is the rounded product with the other sign: halves of 12 bits multiply exactly, and what is
+	// left of c after each is exact as well.
+	"rest": `fn rest(a: f32, b: f32, c: f32) -> f32 {
+	let ah = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u); let al = a - ah;
+	let bh = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u); let bl = b - bh;
+	return ((ah * bh + c) + ah * bl + al * bh) + al * bl;
+}
+`,
 	"split": `fn split(b: u32) -> vec2<i32> {
 	let m = b & 0x7fffffu;
 	let z = countLeadingZeros(m | 1u) - 8u;
