@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	need "github.com/weft-ml/weft/tests/require"
@@ -76,17 +77,28 @@ type message struct {
 	reply
 }
 
-// Start starts Chromium; more are flags beside the usual ones, or with a ! before them usual ones to leave out. It ends
-// with ctx, or with Close. Only where WEFT_REQUIRE names CHROMIUM: a browser with a software GPU takes minutes of both cores
-// (make test-web).
+// starting is how long Chromium may take until it answers.
+const starting = 30 * time.Second
+
+// Start starts Chromium and waits until it answers; where it does not, once more. more are flags beside the usual ones, or
+// with a ! before them usual ones to leave out. It ends with ctx, with Close, and on Linux with the program that started it.
+// go test -short has no browser: with a software GPU it takes minutes of both cores.
 func Start(ctx context.Context, more ...string) (*Browser, error) {
-	if !need.Required("CHROMIUM") {
-		return nil, errors.New("tests in a browser take minutes; make test-web runs them (WEFT_REQUIRE=CHROMIUM)")
+	if testing.Testing() && testing.Short() && !need.Required("CHROMIUM") {
+		return nil, errors.New("tests in a browser take minutes, and go test -short leaves them out")
 	}
 	path, err := Find()
 	if err != nil {
 		return nil, err
 	}
+	b, err := start(ctx, path, more)
+	if err != nil {
+		b, err = start(ctx, path, more)
+	}
+	return b, err
+}
+
+func start(ctx context.Context, path string, more []string) (*Browser, error) {
 	profile, err := os.MkdirTemp("", "weft-chromium-")
 	if err != nil {
 		return nil, err
@@ -111,13 +123,29 @@ func Start(ctx context.Context, more ...string) (*Browser, error) {
 	b.cmd.ExtraFiles = []*os.File{fromUs, toUs}
 	b.cmd.Stderr = &b.noise
 	b.cmd.WaitDelay = time.Second // its crash handler may outlive it and hold the pipe
+	together(b.cmd)
 	err = b.cmd.Start()
 	fromUs.Close()
 	toUs.Close()
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("start %s: %w", path, err), os.RemoveAll(profile))
 	}
 	go b.listen(fromIt)
+	awake := make(chan error, 1)
+	go func() {
+		_, err := b.Version()
+		awake <- err
+	}()
+	select {
+	case err = <-awake:
+	case <-time.After(starting):
+		err = fmt.Errorf("%s does not answer after %v", path, starting)
+	}
+	if err != nil {
+		killAll(b.cmd)
+		_ = b.cmd.Wait()
+		return nil, errors.Join(fmt.Errorf("%w\n%s", err, b.noise.String()), b.out.Close(), os.RemoveAll(profile))
+	}
 	return b, nil
 }
 
@@ -209,14 +237,17 @@ func (b *Browser) Version() (string, error) {
 
 // Close ends Chromium and removes what it wrote.
 func (b *Browser) Close() error {
-	_ = b.call("", "Browser.close", nil, nil)
 	done := make(chan struct{})
-	go func() { _ = b.cmd.Wait(); close(done) }()
+	go func() {
+		_ = b.call("", "Browser.close", nil, nil)
+		_ = b.cmd.Wait()
+		close(done)
+	}()
 	select {
 	case <-done:
 	case <-time.After(5 * time.Second):
-		_ = b.cmd.Process.Kill()
-		<-done
 	}
+	killAll(b.cmd) // what it left, such as a GPU process that is at work
+	<-done
 	return errors.Join(b.out.Close(), os.RemoveAll(b.profile))
 }

@@ -2,6 +2,8 @@ package browser_test
 
 import (
 	"context"
+	"fmt"
+	"net/http/httptest"
 	"os"
 	"sync"
 	"testing"
@@ -23,7 +25,9 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	start := time.Now()
 	code := m.Run()
+	fmt.Printf("tests in the browser: %.0f s\n", time.Since(start).Seconds())
 	if shared.browser != nil {
 		shared.browser.Close()
 	}
@@ -34,12 +38,12 @@ func TestMain(m *testing.M) {
 }
 
 // open opens the test page.
-func open(t *testing.T) *browser.Page {
+func open(t *testing.T) *browser.Page { return openFrom(t, browser.Serve) }
+
+// openFrom opens the test page, served by one of the servers.
+func openFrom(t *testing.T, serve func(folders ...string) *httptest.Server) *browser.Page {
 	shared.Do(func() {
 		if shared.browser, shared.err = browser.Start(context.Background()); shared.err != nil {
-			return
-		}
-		if _, shared.err = shared.browser.Version(); shared.err != nil {
 			return
 		}
 		if shared.folder, shared.err = os.MkdirTemp("", "weft-site-"); shared.err == nil {
@@ -47,9 +51,14 @@ func open(t *testing.T) *browser.Page {
 		}
 	})
 	need.Device(t, "CHROMIUM", shared.err)
-	server := browser.Serve("testdata/pages", shared.folder)
+	return openIn(t, shared.browser, serve)
+}
+
+// openIn opens the test page in a browser.
+func openIn(t *testing.T, b *browser.Browser, serve func(folders ...string) *httptest.Server) *browser.Page {
+	server := serve("testdata/pages", shared.folder)
 	t.Cleanup(server.Close)
-	p, err := shared.browser.Open(server.URL + "/index.html")
+	p, err := b.Open(server.URL + "/index.html")
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		assert.Empty(t, p.Problems())

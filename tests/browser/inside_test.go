@@ -2,48 +2,110 @@ package browser_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/tests/browser"
 	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/tests/table"
 )
 
-// TestInside builds package inside for js and runs its tests in a worker: the cases that native devices pass.
-// WEFT_INSIDE names the tests to run.
-func TestInside(t *testing.T) {
-	p := open(t)
-	root := need.Root(t)
-	cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-o", filepath.Join(shared.folder, "inside.wasm"), "./tests/browser/inside")
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	files := map[string]string{}
+// The cases that native devices pass run within Chromium, on each device that a page has. WEFT_INSIDE limits them to tests
+// whose name it matches, WEFT_CASE and WEFT_SEED mean what they mean natively.
+
+func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve) }
+func TestInsideWASM(t *testing.T)   { inside(t, "WASM", "in Chromium", browser.Serve) }
+func TestInsideWASMIsolated(t *testing.T) {
+	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated)
+}
+
+// insideLimit is how long the cases of one device may take; a machine with nothing else to do needs a third of it.
+const insideLimit = 8 * time.Minute
+
+// built is package inside as a test binary for js, and the recorded cases, in the folder that pages are served from.
+var built struct {
+	sync.Once
+	err error
+}
+
+var recorded = []string{"cases.jsonl", "tensors.bin", "ops.tsv"}
+
+func build(t *testing.T) error {
 	data := need.Data(t, "torch-ops")
-	for _, name := range []string{"cases.jsonl", "tensors.bin", "ops.tsv"} {
-		raw, err := os.ReadFile(filepath.Join(data, name))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(shared.folder, name), raw, 0o666))
+	built.Do(func() {
+		cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-o", filepath.Join(shared.folder, "inside.wasm"), "./tests/browser/inside")
+		cmd.Dir = need.Root(t)
+		cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w\n%s", err, out)
+			return
+		}
+		for _, name := range recorded {
+			raw, err := os.ReadFile(filepath.Join(data, name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(shared.folder, name), raw, 0o666)
+			}
+			if err != nil {
+				built.err = err
+			}
+		}
+	})
+	return built.err
+}
+
+// run is a test binary in a worker.
+type run struct {
+	Printed string
+	Code    *int
+}
+
+// inside runs the conformance cases and the recorded cases at the same time, in a worker each.
+func inside(t *testing.T, device, where string, serve func(folders ...string) *httptest.Server) {
+	p := openFrom(t, serve)
+	require.NoError(t, build(t))
+	files := map[string]string{}
+	for _, name := range recorded {
 		files["/torch-ops/"+name] = name
 	}
-	run := os.Getenv("WEFT_INSIDE")
-	if run == "" {
-		run = "."
+	tests := []string{"TestDevice", "TestTorchOps"}
+	if only := os.Getenv("WEFT_INSIDE"); only != "" {
+		tests = []string{only}
 	}
-	options, err := json.Marshal(map[string]any{
-		"wasm": "inside.wasm", "argv": []string{"inside", "-test.v", "-test.run=" + run}, "data": files,
-		"env": map[string]string{"WEFT_TORCH_OPS": "/torch-ops", "WEFT_REQUIRE": "WEBGPU,REF", "WEFT_CASE": os.Getenv("WEFT_CASE"), "WEFT_SEED": os.Getenv("WEFT_SEED")},
-	})
-	require.NoError(t, err)
-	var code any
-	require.NoError(t, p.Run("return await runInside("+string(options)+")", &code))
-	var printed string
-	require.NoError(t, p.Run("return printed", &printed))
-	t.Log(printed)
-	assert.EqualValues(t, 0, code)
+	start := time.Now()
+	for _, name := range tests {
+		options, err := json.Marshal(map[string]any{
+			"wasm": "inside.wasm", "argv": []string{"inside", "-test.v", "-test.run=" + name}, "data": files,
+			"env": map[string]string{
+				"WEFT_DEVICE": device, "WEFT_TORCH_OPS": "/torch-ops", "WEFT_REQUIRE": device + ",REF",
+				"WEFT_CASE": os.Getenv("WEFT_CASE"), "WEFT_SEED": os.Getenv("WEFT_SEED"),
+			},
+		})
+		require.NoError(t, err)
+		require.NoError(t, p.Run("startInside("+string(options)+")", nil))
+	}
+	_ = p.Eventually("runs.every((r) => r.code !== null)", insideLimit) // what did not end is told below
+	var runs []run
+	require.NoError(t, p.Run("return runs", &runs))
+	for i, r := range runs {
+		for _, row := range table.Parse(r.Printed) {
+			row.Device += " " + where
+			require.NoError(t, table.Add(row))
+		}
+		if r.Code == nil || *r.Code != 0 || testing.Verbose() {
+			t.Log(r.Printed)
+		}
+		if assert.NotNil(t, r.Code, "%s has not ended after %v", tests[i], insideLimit) {
+			assert.Zero(t, *r.Code, tests[i])
+		}
+	}
+	t.Logf("%s %s: %.0f s", device, where, time.Since(start).Seconds())
 }

@@ -1,5 +1,6 @@
 // Command shaders takes the kernels that tests of WEBGPU wrote (WEFT_KERNELS) to the other compilers they must get
-// past: Tint, which Chromium uses, and naga's translations to Metal and HLSL, which macOS and Windows need.
+// past: Chromium, which makes a pipeline of each; Tint, its compiler, with features that its adapter here may lack; and
+// naga's translations to Metal and HLSL, which macOS and Windows need.
 //
 //	WEFT_KERNELS=dir WEFT_DEVICES=WEBGPU go test -run 'WEBGPU|TorchOps' ./tests/devicetest ./tests/torchops
 //	go run ./tests/shaders dir
@@ -59,7 +60,7 @@ func run(dir string) error {
 	for _, c := range []struct {
 		name string
 		ask  func(work string, files []string) ([]string, error)
-	}{{"Tint (Chromium)", askTint}, {"Metal", askNaga("metal")}, {"HLSL", askNaga("hlsl", "--shader-model", "66")}} {
+	}{{"Chromium", askChromium}, {"Tint", askTint}, {"Metal", askNaga("metal")}, {"HLSL", askNaga("hlsl", "--shader-model", "66")}} {
 		refused, err := c.ask(work, files)
 		switch {
 		case errors.Is(err, errMissing):
@@ -172,11 +173,28 @@ func node(script string, files []string) (refused []string, err error) {
 	return nil, fmt.Errorf("node %s: %w\n%s", script, err, &stderr)
 }
 
+// findNaga looks where cargo installs as well.
+func findNaga() (string, error) {
+	if path, err := exec.LookPath("naga"); err == nil {
+		return path, nil
+	}
+	cargo := os.Getenv("CARGO_HOME")
+	if home, err := os.UserHomeDir(); cargo == "" && err == nil {
+		cargo = filepath.Join(home, ".cargo")
+	}
+	path, err := exec.LookPath(filepath.Join(cargo, "bin", "naga"))
+	if err != nil {
+		return "", missing("naga (cargo install --locked naga-cli)")
+	}
+	return path, nil
+}
+
 // askNaga translates each shader; naga rejects the line that browsers demand for subgroups.
 func askNaga(to string, flags ...string) func(string, []string) ([]string, error) {
 	return func(work string, files []string) (refused []string, err error) {
-		if _, err := exec.LookPath("naga"); err != nil {
-			return nil, missing("naga (cargo install naga-cli)")
+		naga, err := findNaga()
+		if err != nil {
+			return nil, err
 		}
 		var mu sync.Mutex
 		var wait sync.WaitGroup
@@ -184,7 +202,7 @@ func askNaga(to string, flags ...string) func(string, []string) ([]string, error
 		for range runtime.NumCPU() {
 			wait.Go(func() {
 				for file := range next {
-					if why := translate(work, file, to, flags); why != "" {
+					if why := translate(naga, work, file, to, flags); why != "" {
 						mu.Lock()
 						refused = append(refused, filepath.Base(file)+": "+why)
 						mu.Unlock()
@@ -201,7 +219,7 @@ func askNaga(to string, flags ...string) func(string, []string) ([]string, error
 	}
 }
 
-func translate(work, file, to string, flags []string) (why string) {
+func translate(naga, work, file, to string, flags []string) (why string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
@@ -213,7 +231,7 @@ func translate(work, file, to string, flags []string) (why string) {
 	out := strings.TrimSuffix(in, "wgsl") + to
 	defer os.Remove(in)
 	defer os.Remove(out)
-	if text, err := exec.Command("naga", append(flags, in, out)...).CombinedOutput(); err != nil {
+	if text, err := exec.Command(naga, append(flags, in, out)...).CombinedOutput(); err != nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 		return line
 	}

@@ -12,26 +12,28 @@ import (
 	_ "github.com/weft-ml/weft/backends/page"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tests/devicetest"
+	"github.com/weft-ml/weft/tests/table"
 	"github.com/weft-ml/weft/tests/torchops"
 )
 
-// Chromium's software adapter takes denormal numbers for zero.
-func TestWEBGPU(t *testing.T) {
-	devicetest.NormalInputs = true
-	devicetest.Run(t, "WEBGPU")
-}
+// device is the one under test.
+var device = os.Getenv("WEFT_DEVICE")
 
-func TestWASM(t *testing.T) { devicetest.Run(t, "WASM") }
+// TestDevice: Chromium's software adapter takes denormal numbers for zero.
+func TestDevice(t *testing.T) {
+	devicetest.NormalInputs = device == "WEBGPU"
+	devicetest.Run(t, device)
+}
 
 // TestTorchOps runs the cases that the worker has put into its memory.
 func TestTorchOps(t *testing.T) {
 	cases, err := torchops.Load(os.Getenv("WEFT_TORCH_OPS"))
 	require.NoError(t, err)
-	e, err := engine.Use("WEBGPU")
+	e, err := engine.Use(device)
 	require.NoError(t, err)
 	r := torchops.Run(context.Background(), e, cases)
 	fmt.Print(r.Failures())
-	fmt.Println(r.Summary())
+	require.NoError(t, table.Add(r.Row()))
 	if r.Count(torchops.Failed) > 0 {
 		t.Fail()
 	}

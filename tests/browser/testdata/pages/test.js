@@ -2,17 +2,21 @@
 import * as weft from './weft.js'
 globalThis.weft = weft
 
-// Runs a test binary of Go in a worker; gives its exit code. What it printed so far is in printed.
-globalThis.printed = ''
-globalThis.runInside = (options) => new Promise((done) => {
+// Test binaries of Go that were started, each in a worker: what it printed so far and, at its end, its exit code.
+globalThis.runs = []
+globalThis.startInside = (options) => {
+  const run = { printed: '', code: null }
+  runs.push(run)
   const worker = new Worker('./inside.js', { type: 'module' })
   worker.onmessage = ({ data }) => {
-    if (data.text) globalThis.printed += data.text
-    if (data.code !== undefined) {
-      worker.terminate()
-      done(data.code)
-    }
+    if (data.text) run.printed += data.text
+    if (data.code === undefined) return
+    worker.terminate()
+    run.code = data.code
   }
-  worker.onerror = (e) => done(`the worker failed: ${e.message}`)
+  worker.onerror = (e) => {
+    run.printed += `the worker failed: ${e.message}\n`
+    run.code = 4
+  }
   worker.postMessage(options)
-})
+}
