@@ -195,6 +195,10 @@ func (k *kernel) substituteRanges(at map[*uop.UOp]*uop.UOp, lists map[*uop.UOp][
 	for i := range k.outs {
 		k.outs[i].Axes = expand(k.outs[i].Axes)
 	}
+	for i := range k.twins {
+		t := &k.twins[i]
+		t.r, t.a = k.substitute(at, t.r), k.substitute(at, t.a)
+	}
 	for _, a := range k.axes {
 		if a.guard != nil {
 			a.guard = k.substitute(at, a.guard)

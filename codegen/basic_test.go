@@ -130,6 +130,8 @@ func TestNoMoves(t *testing.T) {
 	add(softmaxSpec(5, 37), "")
 	add(productSpec(7, 9, 11), "")
 	add(softmaxSpec(5, 37), "vector a1")
+	add(softmaxSpec(5, 37), "stage r1e at a0 by ranges layout r1.a")
+	add(softmaxSpec(5, 36), "split a1 9 exact; vector a1.1; split r1.a 4 exact; vector r1.a.1; thread a0; stage r1e at a0 by ranges layout r1.a.0,r1.a.1 vector r1.a.1")
 	add(softmaxSpec(5, 37), "split a1 16 shift; vector a1.1; split r0.a 16 peel; vector r0.a.1; split r1.a 16 peel; vector r1.a.1; thread a0")
 	add(productSpec(7, 40, 11), "split a1 16 shift; vector a1.1; split a0 4 shift; tile a0.1; order a1.0 a0.0 a0.1 a1.1")
 	check(t, "no moves", jobs, want, 1e-5)

@@ -65,9 +65,9 @@ func (c *chooser) stream() []Move {
 		}
 	}
 	if inner != "" {
-		moves = append(moves, Move{Verb: Order, Axes: append(serial, inner)})
+		moves = append(moves, Move{Verb: Order, Axes: append(slices.Clip(serial), inner)})
 	}
-	return moves
+	return c.keepTwins(moves, serial, best)
 }
 
 // mayVector says whether every element along r is written by one lane, in any order.

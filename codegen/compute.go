@@ -12,6 +12,7 @@ type computing struct {
 	*builder
 	sp       spot
 	staged   map[*uop.UOp][]Move
+	twins    map[*uop.UOp]*twin
 	out      []Stmt
 	filled   int // len(out) after memory of the workgroup was filled
 	done     uop.Map[*uop.UOp]
@@ -73,6 +74,9 @@ func (w *computing) inner() spot {
 
 // node computes a value whose operands are done.
 func (w *computing) node(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+	if t := w.twins[u]; t != nil {
+		return w.read(t)
+	}
 	var v *uop.UOp
 	switch {
 	case u.Op() == uop.Part && w.parts[u.At(0)] != nil:

@@ -40,7 +40,8 @@ type kernel struct {
 	values map[string]*uop.UOp // named loads and reductions
 	reds   []string            // names of reductions, inner ones first
 	loads  []string            // names of loads
-	place  map[*uop.UOp]int    // position of a range in an explicit order
+	twins  []twin
+	place  map[*uop.UOp]int // position of a range in an explicit order
 	stages []Move
 	carry  []Move
 	finite []string // loads whose gate is dropped while all their elements are finite
@@ -65,6 +66,7 @@ func (k *kernel) prepare() {
 	k.groupOuts()
 	k.nameAxes()
 	k.nameValues()
+	k.nameTwins()
 }
 
 // roots lists every expression of the outputs.

@@ -218,7 +218,7 @@ func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
 	if len(staged) == 0 && !b.anyReduce(sp) {
 		return nil, sp
 	}
-	w := &computing{builder: b, sp: sp, staged: staged, parts: map[*uop.UOp][]*uop.UOp{}}
+	w := &computing{builder: b, sp: sp, staged: staged, twins: b.twinsAt(sp, staged), parts: map[*uop.UOp][]*uop.UOp{}}
 	w.findSiblings()
 	next := b.mapSpot(sp, &w.done, w.node)
 	return w.out, next

@@ -13,8 +13,8 @@ const Version = 1
 
 // What a thread is taken to do in a nanosecond; by that the player decides which kernels threads share.
 const (
-	flopsPerNs = 8
-	bytesPerNs = 8
+	flopsPerNs = 16
+	bytesPerNs = 16
 )
 
 // Pack writes what the player needs of a plan: numbers are little-endian words, sizes and times float64, lists,

@@ -1,0 +1,111 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// twin is a costly element of a reduction over one range that an output has as well, with an axis of its own in the
+// place of that range: the exponential of a softmax. It is staged under name, and both read the copy.
+type twin struct {
+	name string   // of the element; name + twinSuffix is the output's
+	red  string   // the reduction
+	r, a *uop.UOp // the range and the axis, or what became of them
+}
+
+const twinSuffix = "'"
+
+// costly is the weight from which on it pays to keep an element.
+const costly = 20
+
+// nameTwins finds twins; the element of r1 is called r1e.
+func (k *kernel) nameTwins() {
+	var here []*uop.UOp
+	for _, name := range k.reds {
+		parts, ranges := reduceParts(k.values[name])
+		if len(parts) != 1 || len(ranges) != 1 || !k.isCostly(parts[0], ranges[0]) {
+			continue
+		}
+		if here == nil {
+			here = uop.Topo(k.roots()...)
+		}
+		for _, g := range k.groups {
+			for _, a := range g.axes {
+				if extent(a.r) != extent(ranges[0]) {
+					continue
+				}
+				other := k.substitute(map[*uop.UOp]*uop.UOp{ranges[0]: a.r}, parts[0])
+				if e := name + "e"; other != parts[0] && k.values[e] == nil && slices.Contains(here, other) {
+					k.values[e], k.values[e+twinSuffix] = parts[0], other
+					k.twins = append(k.twins, twin{e, name, ranges[0], a.r})
+				}
+			}
+		}
+	}
+}
+
+// isCostly says that a value takes many instructions for each r.
+func (k *kernel) isCostly(u, r *uop.UOp) bool {
+	found := false
+	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return found || u.Op() == uop.Reduce || u.Op() == uop.Load }, func(u *uop.UOp) {
+		found = found || weight(u) >= costly && k.facts.freeRanges(u).has(k.facts.rangeID(r))
+	})
+	return found
+}
+
+// twinsAt maps the outputs' sides of the twins that are staged here.
+func (b *builder) twinsAt(sp spot, staged map[*uop.UOp][]Move) map[*uop.UOp]*twin {
+	out := map[*uop.UOp]*twin{}
+	for i := range b.twins {
+		t := &b.twins[i]
+		if u := sp.names[t.name]; u != nil && len(staged[u]) > 0 && sp.names[t.name+twinSuffix] != nil {
+			out[sp.names[t.name+twinSuffix]] = t
+		}
+	}
+	return out
+}
+
+// read gives the load of a twin's staged copy at the output's place.
+func (w *computing) read(t *twin) *uop.UOp {
+	load := remember(&w.done, w.sp.names[t.name], func(x *uop.UOp) *uop.UOp {
+		return w.node(x, mapAll(x.Src(), func(y *uop.UOp) *uop.UOp { v, _ := w.done.Get(y); return v }))
+	})
+	index := func(u *uop.UOp) *uop.UOp { return w.facts.affine(u).node(w.t) }
+	if load.Op() != uop.Load || load.At(2) != index(t.r) {
+		refuse("stage %s: its layout must be the range of %s as it is", t.name, t.red)
+	}
+	return w.t.Load(load.At(0), w.t.True(), index(t.a))
+}
+
+// keepTwins adds to the moves of a stream the staging of twins over the lanes' axis, where a row of them fits well into
+// the cache.
+func (c *chooser) keepTwins(moves []Move, order []string, lanes *uop.UOp) []Move {
+	if lanes == nil || c.anyLength() || len(c.groups) > 1 {
+		return moves
+	}
+	name := c.name(lanes)
+	if len(order) > 0 && order[len(order)-1] == name+".0" {
+		order = order[:len(order)-1]
+	} else if slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Split && m.Name == name }) {
+		return moves
+	}
+	at := Root
+	if len(order) > 0 {
+		at = order[len(order)-1]
+	}
+	for _, t := range c.twins {
+		if t.a != lanes || extent(t.r)*c.values[t.name].DType().Size() > c.target.L1/2 {
+			continue
+		}
+		x := c.name(t.r)
+		m := Move{Verb: Stage, Name: t.name, At: at, Axes: []string{x}, Vector: x}
+		if slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Split && m.Name == x }) {
+			m.Axes, m.Vector = []string{x + ".0", x + ".1"}, x+".1"
+		}
+		if with := append(slices.Clone(moves), m); Legal(c.spec, with, c.target) == nil {
+			moves = with
+		}
+	}
+	return moves
+}
