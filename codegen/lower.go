@@ -26,6 +26,8 @@ var passes = []pass{
 	{"legalise", func(b *builder) error { b.body = b.legalise(b.body); return nil }, nil, noReductions | targetOps},
 	// No Tile loops; Vector loops of machine width. Targets with vectors of any length keep both.
 	{"expand", func(b *builder) error { b.body = b.expand(b.body); return nil }, machineVectors, noReductions | targetOps | noTiles},
+	// Inner loops of sums with registers of their own.
+	{"partial", func(b *builder) error { b.body = b.partial(b.body, false); return nil }, func(t *Target) bool { return t.Grid }, noReductions | targetOps | noTiles},
 	// One linear offset an access, its terms ordered from the outermost loop to the innermost.
 	{"index", func(b *builder) error { b.body = b.linearise(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// Values computed in the outermost block that defines what they need; names for what is used twice.
@@ -38,6 +40,7 @@ var passOrder = []struct{ first, then, why string }{
 	{"moves", "tree", "the tree is built from split axes and rewritten reductions"},
 	{"tree", "legalise", "merges of reductions bring ops of their own"},
 	{"legalise", "expand", "legalising one copy of a body is cheaper than legalising all"},
+	{"expand", "partial", "the registers of unrolled loops are counted"},
 	{"expand", "index", "constants of unrolled axes join the offset"},
 	{"index", "place", "what is computed outside is the outer part of an offset"},
 }
