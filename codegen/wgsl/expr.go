@@ -253,17 +253,31 @@ func (r *renderer) roundsTwice(u *uop.UOp) bool {
 
 // isRest says that a multiply-add is a·b − (a·b, rounded): the digits that a product lost.
 func (r *renderer) isRest(u *uop.UOp) bool {
-	a, b, c := r.stands(u.At(0)), r.stands(u.At(1)), r.stands(u.At(2))
-	if c.Op() == uop.Neg {
-		c = r.stands(c.At(0))
-		return c.Op() == uop.Mul && (r.stands(c.At(0)) == a && r.stands(c.At(1)) == b || r.stands(c.At(0)) == b && r.stands(c.At(1)) == a)
-	}
-	if c.Op() != uop.Mul || r.stands(c.At(0)) != a {
+	c, minus := r.unsigned(u.At(2))
+	if c.Op() != uop.Mul {
 		return false
 	}
-	k, ok := b.ConstValue()
-	minus, also := c.At(1).ConstValue()
-	return ok && also && k.Float() == -minus.Float()
+	same := func(x, y *uop.UOp) bool {
+		k, ok := x.ConstValue()
+		l, also := y.ConstValue()
+		return x == y || ok && also && math.Abs(k.Float()) == math.Abs(l.Float())
+	}
+	var factors [4]*uop.UOp
+	for i, x := range []*uop.UOp{u.At(0), u.At(1), c.At(0), c.At(1)} {
+		f, negative := r.unsigned(x)
+		factors[i], minus = f, minus != negative
+	}
+	return minus && (same(factors[0], factors[2]) && same(factors[1], factors[3]) || same(factors[0], factors[3]) && same(factors[1], factors[2]))
+}
+
+// unsigned is what u stands for without its sign.
+func (r *renderer) unsigned(u *uop.UOp) (v *uop.UOp, negative bool) {
+	v = r.stands(u)
+	for v.Op() == uop.Neg {
+		v, negative = r.stands(v.At(0)), !negative
+	}
+	k, ok := v.ConstValue()
+	return v, negative != (ok && k.Float() < 0)
 }
 
 func powerOfTwo(f float64) bool {
