@@ -1,0 +1,33 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/engine"
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// The first steps are the same on a graphics processor. Later ones drift apart: Adam moves a weight by the sign of its
+// gradient at first, so one that is nearly zero goes the other way.
+func TestTrainOnWEBGPU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a network for two devices")
+	}
+	_, err := engine.Use("WEBGPU")
+	need.Device(t, "WEBGPU", err)
+	closeAfter(t, "CPU", "WEBGPU")
+	dir := writeDigits(t, 32, 20, 20)
+	losses := map[string][]float64{}
+	for _, device := range []string{"CPU", "WEBGPU"} {
+		code, out, log := weft(nil, "train", "mnist", "--data", dir, "--device", device, "--steps", "2", "--batch", "16", "--test", "1", "--json")
+		require.Zero(t, code, log)
+		var r trainResult
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		losses[device] = r.Losses
+	}
+	assert.InDeltaSlice(t, losses["CPU"], losses["WEBGPU"], 1e-3)
+}
