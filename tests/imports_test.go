@@ -83,7 +83,7 @@ var mayImport = map[string]string{
 var homes = map[string]string{
 	"unsafe":     "runtime wasm",
 	"C":          "runtime",
-	"syscall":    "runtime cmd",
+	"syscall":    "runtime cmd tests/browser",
 	"syscall/js": "runtime/webgpu wasm",
 
 	"github.com/ebitengine/purego":      "runtime/native",

@@ -17,6 +17,7 @@ func TestTrainOnWEBGPU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a network for two devices")
 	}
+	engine.Configure(engine.Options{}, "") // not the limits of another test
 	_, err := engine.Use("WEBGPU")
 	need.Device(t, "WEBGPU", err)
 	closeAfter(t, "CPU", "WEBGPU")
