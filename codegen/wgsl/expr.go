@@ -237,7 +237,7 @@ func (r *renderer) word(d dtype.DType, s string) string {
 // roundsTwice says that fma will do for a multiply-add, which may round its product: in a polynomial, in an accumulator,
 // where a factor is such a sum itself and has no exact last digit, and where the product is exact.
 func (r *renderer) roundsTwice(u *uop.UOp) bool {
-	if u.At(2).Op() == uop.Const || r.mutable[u.At(2)] {
+	if u.At(2).Op() == uop.Const || r.mutable[u.At(2)] || r.writes(r.stands(u.At(2))) {
 		return true
 	}
 	for _, x := range u.Src()[:2] {
@@ -249,6 +249,15 @@ func (r *renderer) roundsTwice(u *uop.UOp) bool {
 		}
 	}
 	return false
+}
+
+// writes says that u loads from an array that the kernel writes: an accumulator that lies there.
+func (r *renderer) writes(u *uop.UOp) bool {
+	if u.Op() != uop.Load {
+		return false
+	}
+	a, ok := u.At(0).Arg().(uop.ParamArg)
+	return ok && !a.Scratch && r.p.Params[a.Slot].Write
 }
 
 // isRest says that a multiply-add is a·b − (a·b, rounded): the digits that a product lost.

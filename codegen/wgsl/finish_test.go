@@ -38,3 +38,23 @@ func TestArraysHaveTheirLength(t *testing.T) {
 	assert.Contains(t, whole.Kernels[0].Source, "p1: array<u32, 4>;")
 	assert.NotContains(t, whole.Kernels[0].Source, "p2")
 }
+
+// An exact multiply-add costs SwiftShader seconds to compile, so sums that lie in memory do without it.
+func TestSumsInMemoryRoundTwice(t *testing.T) {
+	for write, want := range map[int]string{0: "fma(", 1: "fused("} {
+		b := uop.NewArena()
+		s := &codegen.Spec{Home: b}
+		for i := range 4 {
+			s.Params = append(s.Params, codegen.Param{DType: dtype.F32, Dims: []int{8}, Write: i == write})
+		}
+		r := b.Range(0, 8, "")
+		load := func(slot int) *uop.UOp { return b.Load(b.Param(slot, 8, dtype.F32), b.True(), r) }
+		s.Outs = []codegen.Out{{Param: write, Axes: []*uop.UOp{r}, Index: []*uop.UOp{r}, Value: load(2).MulAdd(load(3), load(0))}}
+		target := wgsl.Target(wgsl.Machine{})
+		p, err := codegen.Lower(s, nil, target)
+		require.NoError(t, err)
+		k, err := wgsl.Render(p)
+		require.NoError(t, err)
+		assert.Contains(t, k.Source, " = "+want)
+	}
+}
