@@ -1,6 +1,7 @@
 package wgsl_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,4 +58,19 @@ func TestSumsInMemoryRoundTwice(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, k.Source, " = "+want)
 	}
+}
+
+// The largest number in the fewest digits that tell it from others is larger than itself.
+func TestLargestNumber(t *testing.T) {
+	b := uop.NewArena()
+	r := b.Range(0, 8, "")
+	s := &codegen.Spec{Home: b, Params: []codegen.Param{{DType: dtype.F32, Dims: []int{8}, Write: true}, {DType: dtype.F32, Dims: []int{8}}}}
+	x := b.Load(b.Param(1, 8, dtype.F32), b.True(), r)
+	s.Outs = []codegen.Out{{Axes: []*uop.UOp{r}, Index: []*uop.UOp{r}, Value: x.Max(x.Float(-math.MaxFloat32))}}
+	target := wgsl.Target(wgsl.Machine{})
+	p, err := codegen.Lower(s, nil, target)
+	require.NoError(t, err)
+	k, err := wgsl.Render(p)
+	require.NoError(t, err)
+	assert.Contains(t, k.Source, "-3.4028234663852886e+38f")
 }

@@ -92,7 +92,11 @@ func (r *renderer) float(f float64) string {
 	case f != 0 && math.Abs(f) < 0x1p-126:
 		return fmt.Sprintf("bitcast<f32>(0x%xu)", math.Float32bits(float32(f)))
 	}
-	s := strconv.FormatFloat(f, 'e', -1, 32) + "f"
+	size := 32
+	if math.Abs(f) == math.MaxFloat32 {
+		size = 64 // in the fewest digits it is a little more, which browsers refuse
+	}
+	s := strconv.FormatFloat(f, 'e', -1, size) + "f"
 	if f < 0 {
 		return "(" + s + ")"
 	}
