@@ -95,9 +95,8 @@ race:
 	CGO_ENABLED=1 $(GO) test -race -short $$(grep -lE --include='*.go' -r 'sync\.|go func|\.Go\(' . \
 		| grep -v '^./tests/' | xargs -n1 dirname | sort -u)
 
-# Without cgo there is no GPU library.
-# Without cgo everything builds, every package's own tests pass, and so do the recorded cases on the CPU. What drives other
-# devices and browsers is the same there.
+# Without cgo there is no GPU library. Everything builds, every package's short tests pass, and so do the recorded
+# cases on the CPU. What drives other devices and browsers is the same there.
 nocgo:
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 WEFT_REQUIRE="$$(echo "$${WEFT_REQUIRE:-}" | sed 's/WEBGPU//')" \

@@ -36,6 +36,7 @@ var mayImport = map[string]string{
 	"plan":           "dtype",
 	"plan/bytecode":  "plan dtype",
 	"plan/wasmmod":   "plan",
+	"plan/packed":    "plan",
 	"codegen":        "symbolic rewrite uop dtype plan",
 	"codegen/c":      "codegen rewrite uop dtype plan",
 	"codegen/wasm":   "codegen rewrite uop dtype plan",
@@ -48,11 +49,11 @@ var mayImport = map[string]string{
 	"runtime/interp":    "runtime plan plan/bytecode dtype",
 	"runtime/null":      "runtime plan dtype",
 	"runtime/wasm":      "runtime plan plan/wasmmod dtype",
-	"runtime/wasm/page": "runtime plan plan/wasmmod",
+	"runtime/wasm/page": "runtime plan plan/packed plan/wasmmod",
 
 	"runtime/webgpu":      "runtime plan dtype",
 	"runtime/webgpu/wgpu": "runtime/webgpu plan",
-	"runtime/webgpu/page": "runtime/webgpu runtime plan",
+	"runtime/webgpu/page": "runtime/webgpu runtime plan plan/packed",
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 

@@ -9,10 +9,8 @@
 package page
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/plan/packed"
 )
 
 // Version is the version of packed plans, which the player checks.
@@ -21,62 +19,29 @@ const Version = 1
 // Pack writes what the player needs of a plan: numbers are little-endian words, sizes of memory float64, lists and
 // texts begin with their length.
 func Pack(p *plan.Plan) []byte {
-	var w packer
-	w.u32(Version)
-	w.u32(len(p.Vars))
-	w.u32(len(p.Kernels))
+	var w packed.Writer
+	w.Word(Version)
+	w.Word(len(p.Vars))
+	w.Word(len(p.Kernels))
 	for i := range p.Kernels {
 		k := &p.Kernels[i]
-		w.text(k.Name)
-		w.text(k.Entry)
-		w.text(k.Source)
+		w.Text(k.Name)
+		w.Text(k.Entry)
+		w.Text(k.Source)
 		for _, g := range k.Grid {
-			w.u32(int(g))
+			w.Word(int(g))
 		}
-		w.u32(len(k.Binds))
+		w.Word(len(k.Binds))
 		for _, b := range k.Binds {
 			if b.Write || b.Mutable {
-				w.u32(1)
+				w.Word(1)
 			} else {
-				w.u32(0)
+				w.Word(0)
 			}
 		}
 	}
-	w.u32(len(p.Memory))
-	for _, m := range p.Memory {
-		w.u32(int(m.Kind))
-		w.u32(m.Arg)
-		w.size(m.Bytes)
-	}
-	w.u32(len(p.Slots))
-	for _, s := range p.Slots {
-		w.u32(s.Memory)
-		w.size(s.Offset)
-		w.size(s.Bytes)
-	}
-	w.u32(len(p.Steps))
-	for _, s := range p.Steps {
-		w.u32(int(s.Kind))
-		w.u32(s.Kernel)
-		w.u32(len(s.Slots))
-		for _, slot := range s.Slots {
-			w.u32(slot)
-		}
-	}
-	return w.b
-}
-
-type packer struct{ b []byte }
-
-func (w *packer) u32(n int) { w.b = binary.LittleEndian.AppendUint32(w.b, uint32(n)) }
-
-func (w *packer) size(n int64) {
-	w.b = binary.LittleEndian.AppendUint64(w.b, math.Float64bits(float64(n)))
-}
-
-func (w *packer) text(s string) {
-	w.u32(len(s))
-	w.b = append(w.b, s...)
+	w.Steps(p)
+	return w.Bytes
 }
 
 // Options are the settings of the device; the zero value works.

@@ -4,11 +4,9 @@ package wgpu
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/weft-ml/weft/runtime/webgpu"
 	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/tests/transporttest"
 )
 
 var ctx = context.Background()
@@ -27,63 +26,9 @@ func opened(t *testing.T) webgpu.Transport {
 	return g
 }
 
-// twice doubles a word of its buffer after n rounds of something slow.
-const twice = `@group(0) @binding(0) var<uniform> u: vec4<u32>;
-@group(0) @binding(1) var<storage, read_write> p: array<u32>;
-@compute @workgroup_size(1) fn twice() {
-	var x = p[0];
-	for (var i = 0u; i < u.x; i++) { x = x * 1664525u + 1013904223u; }
-	p[0] = select(p[0], p[0] * 2u, x != p[0]);
-}`
+func TestReleasedWhileRunning(t *testing.T) { transporttest.ReleasedWhileRunning(t, opened(t)) }
 
-var binds = []webgpu.Bind{webgpu.BindUniform, webgpu.BindReadWrite}
-
-// What was submitted runs although everything that it uses was given back meanwhile.
-func TestReleasedWhileRunning(t *testing.T) {
-	g := opened(t)
-	b, err := g.Buffer(256, webgpu.Storage)
-	require.NoError(t, err)
-	out, err := g.Buffer(256, webgpu.Storage)
-	require.NoError(t, err)
-	require.NoError(t, g.Write(b, 0, binary.LittleEndian.AppendUint32(nil, 21)))
-	func() {
-		u, err := g.Buffer(16, webgpu.Uniform)
-		require.NoError(t, err)
-		require.NoError(t, g.Write(u, 0, append(binary.LittleEndian.AppendUint32(nil, 60000), make([]byte, 12)...)))
-		p, err := g.Pipeline(twice, "twice", binds)
-		require.NoError(t, err)
-		group, err := g.Group(p, []webgpu.Entry{{Buffer: u, Size: 16}, {Buffer: b, Size: 256}})
-		require.NoError(t, err)
-		run := webgpu.Command{Pipeline: p, Group: group, Grid: [3]uint32{1, 1, 1}}
-		require.NoError(t, g.Submit([]webgpu.Command{run, run, {To: out, From: b, Bytes: 256}}))
-		for _, o := range []interface{ Release() }{group, p, u, b} {
-			o.Release()
-		}
-	}()
-	for range 3 {
-		runtime.GC()
-	}
-	more, err := g.Buffer(256, webgpu.Storage) // perhaps in the place of what was given back
-	require.NoError(t, err)
-	require.NoError(t, g.Write(more, 0, make([]byte, 256)))
-	got := make([]byte, 4)
-	require.NoError(t, g.Read(ctx, got, out, 0))
-	assert.Equal(t, uint32(84), binary.LittleEndian.Uint32(got))
-}
-
-func TestRefused(t *testing.T) {
-	g := opened(t)
-	_, err := g.Pipeline("@compute @workgroup_size(1)\nfn main() {\n\tlet x: f32 = 1u;\n}", "main", binds)
-	assert.ErrorContains(t, err, "the type of `x` is expected to be `f32`")
-	assert.ErrorContains(t, err, "wgsl:3:")
-	_, err = g.Pipeline(twice, "twice", binds[:1])
-	assert.ErrorContains(t, err, "binding: 1", "a buffer that the layout has not")
-	_, err = g.Buffer(1<<40, webgpu.Storage)
-	assert.ErrorContains(t, err, "1099511627776")
-	assert.NoError(t, g.Lost())
-	_, err = g.Pipeline(twice, "twice", binds)
-	assert.NoError(t, err, "it goes on")
-}
+func TestRefused(t *testing.T) { transporttest.Refused(t, opened(t)) }
 
 func TestLost(t *testing.T) {
 	g := opened(t)
@@ -91,7 +36,7 @@ func TestLost(t *testing.T) {
 	require.NoError(t, err)
 	u, err := g.Buffer(16, webgpu.Uniform)
 	require.NoError(t, err)
-	p, err := g.Pipeline(twice, "twice", binds)
+	p, err := g.Pipeline(transporttest.Twice, "twice", transporttest.Binds)
 	require.NoError(t, err)
 	group, err := g.Group(p, []webgpu.Entry{{Buffer: u, Size: 16}, {Buffer: b, Size: 1024}})
 	require.NoError(t, err)
@@ -105,7 +50,7 @@ func TestLost(t *testing.T) {
 	assert.Error(t, g.Submit(nil))
 	_, err = g.Buffer(16, webgpu.Storage)
 	assert.Error(t, err)
-	_, err = g.Pipeline(twice, "twice", binds)
+	_, err = g.Pipeline(transporttest.Twice, "twice", transporttest.Binds)
 	assert.Error(t, err)
 	_, err = g.Group(p, []webgpu.Entry{{Buffer: u, Size: 16}, {Buffer: b, Size: 1024}})
 	assert.Error(t, err)
@@ -123,7 +68,7 @@ func TestLostNoticed(t *testing.T) {
 		func(g webgpu.Transport, b webgpu.Buffer) error { return g.Read(ctx, make([]byte, 16), b, 0) },
 		func(g webgpu.Transport, b webgpu.Buffer) error { _, err := g.Buffer(16, webgpu.Storage); return err },
 		func(g webgpu.Transport, b webgpu.Buffer) error {
-			_, err := g.Pipeline(twice, "twice", binds)
+			_, err := g.Pipeline(transporttest.Twice, "twice", transporttest.Binds)
 			return err
 		},
 		func(g webgpu.Transport, b webgpu.Buffer) error {
