@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,16 +57,30 @@ func player(t *testing.T, packed [][]byte, plays [][][]int32) string {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.plan", i)), packed[i], 0o666))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", i)), vars, 0o666))
 	}
-	script, err := os.ReadFile(filepath.Join(need.Root(t), "runtime/webgpu/page/player.js"))
+	return script(t, node, "testdata/play.mjs", dir)
+}
+
+// script runs a program of ours under Node, with the player in a folder and the folder.
+func script(t *testing.T, node, name, dir string) string {
+	text, err := os.ReadFile(filepath.Join(need.Root(t), "runtime/webgpu/page/player.js"))
 	require.NoError(t, err)
 	module := filepath.Join(dir, "player.mjs")
-	require.NoError(t, os.WriteFile(module, script, 0o666))
+	require.NoError(t, os.WriteFile(module, text, 0o666))
 	var stderr bytes.Buffer
-	cmd := exec.Command(node, "testdata/play.mjs", module, dir)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, name, module, dir)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	require.NoError(t, err, "%s", &stderr)
 	return string(out)
+}
+
+// A browser that never gives an adapter would keep a page waiting for ever.
+func TestSilentBrowser(t *testing.T) {
+	node, err := exec.LookPath("node")
+	need.Device(t, "NODE", err)
+	assert.Contains(t, script(t, node, "testdata/silent.mjs", t.TempDir()), "did not answer within 0.05 s")
 }
 
 // walk plays a plan on the NULL device and gives its trace in the form of play.mjs.

@@ -82,10 +82,13 @@ export class Player {
   #nothing = null
   #staging = []
   #limit = Infinity
+  #patience
 
-  constructor(onlost, gpu = globalThis.navigator?.gpu) {
+  /** patience is how many milliseconds the browser may think before it gives an adapter. */
+  constructor(onlost, gpu = globalThis.navigator?.gpu, patience = 30_000) {
     this.#onlost = onlost
     this.#gpu = gpu
+    this.#patience = patience
   }
 
   /** Takes the best adapter with all that it can do, and describes it. */
@@ -93,7 +96,12 @@ export class Player {
     if (!this.#gpu) {
       throw new PlayerError('other', 'this browser offers no WebGPU (navigator.gpu is missing); it needs a recent Chrome, Edge, Firefox or Safari, and a page from https or localhost')
     }
-    const adapter = await this.#gpu.requestAdapter({ powerPreference: 'high-performance' })
+    let timer
+    const silence = new Promise((_, reject) => {
+      const text = `the browser has WebGPU but did not answer within ${this.#patience / 1000} s when asked for an adapter; its graphics process may be blocked (see chrome://gpu)`
+      timer = setTimeout(() => reject(new PlayerError('other', text)), this.#patience)
+    })
+    const adapter = await Promise.race([this.#gpu.requestAdapter({ powerPreference: 'high-performance' }), silence]).finally(() => clearTimeout(timer))
     if (!adapter) throw new PlayerError('other', 'the browser has WebGPU but found no adapter for it; the graphics driver may be blocked (see chrome://gpu)')
     const requiredLimits = {}
     for (const name of LIMITS) if (adapter.limits[name] !== undefined) requiredLimits[name] = adapter.limits[name]
