@@ -47,6 +47,11 @@ func (e *OutOfMemory) Error() string {
 		e.Device, e.Asked, e.Live, e.Max)
 }
 
+// Closed is returned by every call after Close.
+type Closed struct{ Device string }
+
+func (e *Closed) Error() string { return e.Device + ": the device is closed" }
+
 // Lost is returned by every call that notices that the device is gone: a driver was reset, a machine slept, a card was
 // removed. What was queued may not have run. Such a device can only be closed; another may be opened in its place.
 type Lost struct {

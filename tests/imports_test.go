@@ -45,9 +45,10 @@ var mayImport = map[string]string{
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
 	"runtime":           "plan dtype",
-	"runtime/native":    "runtime plan dtype",
-	"runtime/interp":    "runtime plan plan/bytecode dtype",
-	"runtime/null":      "runtime plan dtype",
+	"runtime/guard":     "runtime plan",
+	"runtime/native":    "runtime runtime/guard plan dtype",
+	"runtime/interp":    "runtime runtime/guard plan plan/bytecode dtype",
+	"runtime/null":      "runtime runtime/guard plan dtype",
 	"runtime/wasm":      "runtime plan plan/wasmmod dtype",
 	"runtime/wasm/page": "runtime plan plan/packed plan/wasmmod",
 

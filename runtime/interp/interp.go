@@ -8,7 +8,6 @@ package interp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	goruntime "runtime"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/plan/bytecode"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // Name is the device's, and the target's of its plans.
@@ -44,10 +44,8 @@ type Device struct {
 	memory   memory
 	crew     *crew
 	launches int64
-	closed   bool
+	door     guard.Door[*mem, *loaded]
 }
-
-var errClosed = errors.New(Name + ": the device is closed")
 
 // Open makes a device.
 func Open(o Options) (runtime.Device, error) {
@@ -57,7 +55,9 @@ func Open(o Options) (runtime.Device, error) {
 	if o.Threads == 0 {
 		o.Threads = goruntime.NumCPU()
 	}
-	return &Device{options: o, memory: memory{limit: o.MemoryLimit, poison: o.Poison}}, nil
+	d := &Device{options: o, memory: memory{limit: o.MemoryLimit, poison: o.Poison}}
+	d.memory.dev, d.door = d, guard.New[*mem, *loaded](Name, d)
+	return d, nil
 }
 
 // Info describes the device.
@@ -75,11 +75,8 @@ func (d *Device) Stats() Stats {
 
 // Alloc returns memory of undefined contents.
 func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if bytes < 0 {
-		return nil, fmt.Errorf("%s: cannot allocate %d bytes", Name, bytes)
+	if err := d.door.Alloc(bytes); err != nil {
+		return nil, err
 	}
 	m, err := d.memory.alloc(bytes)
 	if err != nil {
@@ -90,8 +87,10 @@ func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
 
 // Write copies src to dst, from byte at on.
 func (d *Device) Write(dst runtime.Mem, at int64, src []byte) error {
-	data, err := d.span("write", dst, at, len(src))
-	copy(data, src)
+	m, err := d.door.Span("write", dst, at, len(src))
+	if err == nil {
+		copy(m.data[at:], src)
+	}
 	return err
 }
 
@@ -100,47 +99,18 @@ func (d *Device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	data, err := d.span("read", src, at, len(dst))
-	copy(dst, data)
+	m, err := d.door.Span("read", src, at, len(dst))
+	if err == nil {
+		copy(dst, m.data[at:])
+	}
 	return err
 }
 
 // Sync has nothing to wait for.
-func (d *Device) Sync(ctx context.Context) error {
-	if d.closed {
-		return errClosed
-	}
-	return ctx.Err()
-}
+func (d *Device) Sync(ctx context.Context) error { return d.door.Sync(ctx) }
 
 // Close ends the device; memory goes when it is freed.
 func (d *Device) Close() error {
-	d.closed = true
+	d.door.Close()
 	return nil
-}
-
-// own returns m as memory of this device that is not freed.
-func (d *Device) own(m runtime.Mem) (*mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	x, ok := m.(*mem)
-	switch {
-	case !ok || x == nil || x.of != &d.memory:
-		return nil, fmt.Errorf("%s: memory of another device (%T)", Name, m)
-	case x.data == nil:
-		return nil, errors.New(Name + ": memory was freed before")
-	}
-	return x, nil
-}
-
-func (d *Device) span(what string, m runtime.Mem, at int64, n int) ([]byte, error) {
-	x, err := d.own(m)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if at < 0 || at > x.Bytes() || int64(n) > x.Bytes()-at {
-		return nil, fmt.Errorf("%s: %s %d bytes at %d of a buffer of %d", Name, what, n, at, x.Bytes())
-	}
-	return x.data[at : at+int64(n)], nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // rows: out[i] = Σ over lanes of x[i,·]², in threads.
@@ -105,7 +106,7 @@ func TestMemory(t *testing.T) {
 	require.ErrorAs(t, d.Play(l, []runtime.Mem{a, b}, nil), &full) // the arena
 	got := make([]byte, 2)
 	require.NoError(t, d.Read(ctx, got, b, 3498))
-	require.Equal(t, []byte{poisons, poisons}, got)
+	require.Equal(t, []byte{guard.Poison, guard.Poison}, got)
 	b.Free()
 	require.ErrorContains(t, d.Play(l, []runtime.Mem{a, b}, nil), "freed before")
 	require.ErrorContains(t, d.Write(a, 16380, make([]byte, 5)), "write 5 bytes at 16380 of a buffer of 16384")
@@ -115,7 +116,7 @@ func TestMemory(t *testing.T) {
 	require.ErrorAs(t, err, &full)
 	require.NoError(t, d.Close())
 	_, err = d.Alloc(1)
-	require.ErrorIs(t, err, errClosed)
+	require.ErrorAs(t, err, new(*runtime.Closed))
 }
 
 func TestBadKernels(t *testing.T) {

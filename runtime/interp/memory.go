@@ -5,17 +5,18 @@ import (
 	"unsafe"
 
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 const (
 	align   = 64
-	poisons = 0xA7
 	largest = 1 << 46 // bytes; more is a mistake, and make would panic
 )
 
 // memory counts what is handed out; the bytes are Go's.
 type memory struct {
 	sync.Mutex
+	dev               *Device
 	limit, live, peak int64
 	poison            bool
 }
@@ -27,6 +28,8 @@ type mem struct {
 }
 
 func (m *mem) Bytes() int64 { return int64(len(m.data)) }
+func (m *mem) Owner() any   { return m.of.dev }
+func (m *mem) Freed() bool  { return m.data == nil }
 
 // Free returns the memory at once.
 func (m *mem) Free() {
@@ -49,7 +52,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 	y.peak = max(y.peak, y.live)
 	m := &mem{of: y, data: aligned(n)}
 	if y.poison {
-		fillPoison(m.data)
+		guard.Fill(m.data)
 	}
 	return m, nil
 }
@@ -59,14 +62,4 @@ func aligned(n int64) []byte {
 	b := make([]byte, n+align)
 	at := int64(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (align - 1))
 	return b[at : at+n : at+n]
-}
-
-func fillPoison(b []byte) {
-	if len(b) == 0 {
-		return
-	}
-	b[0] = poisons
-	for n := 1; n < len(b); n *= 2 {
-		copy(b[n:], b[:n])
-	}
 }

@@ -2,7 +2,6 @@ package interp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/plan/bytecode"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // loaded is a plan whose kernels are parsed and checked, and bound to each thread when it first runs them.
@@ -23,17 +23,15 @@ type loaded struct {
 }
 
 func (l *loaded) Plan() *plan.Plan { return l.plan }
+func (l *loaded) Owner() any       { return l.dev }
 
 // Free lets the plan go.
 func (l *loaded) Free() { l.dev, l.crew, l.bound = nil, nil, nil }
 
 // Load parses and checks the plan and its kernels.
 func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if err := p.Check(Name, "interp"); err != nil {
-		return nil, fmt.Errorf("%s: load plan: %w", Name, err)
+	if err := d.door.Load(p, Name, "interp"); err != nil {
+		return nil, err
 	}
 	l := &loaded{dev: d, plan: p, mems: make([]*mem, len(p.Memory))}
 	var need room
@@ -93,18 +91,13 @@ func (l *loaded) checkAlignment() error {
 
 // Play runs the steps in order and returns when they are done, or at the first error.
 func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
-	l, ok := of.(*loaded)
-	switch {
-	case d.closed:
-		return errClosed
-	case !ok || l == nil:
-		return fmt.Errorf("%s: play: the plan was loaded by another kind of device (%T)", Name, of)
-	case l.dev != d:
-		return errors.New(Name + ": play: the plan was freed or loaded by another device")
+	l, err := d.door.Play(of)
+	if err != nil {
+		return err
 	}
 	defer clear(l.mems)
-	if err := l.bind(args, vars); err != nil {
-		return fmt.Errorf("%s: play: %w", Name, err)
+	if err := d.door.Bind(l.plan, args, vars, l.mems); err != nil {
+		return err
 	}
 	for i, m := range l.plan.Memory {
 		if m.Kind == plan.Arena {
@@ -120,30 +113,6 @@ func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 		if err := l.traced(&l.plan.Steps[i], vars); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// bind checks the arguments and variables and takes them over.
-func (l *loaded) bind(args []runtime.Mem, vars []int32) error {
-	if n := l.plan.Args(); len(args) != n {
-		return fmt.Errorf("the plan takes %d buffers and gets %d", n, len(args))
-	}
-	if err := l.plan.CheckVars(vars); err != nil {
-		return err
-	}
-	for i, m := range l.plan.Memory {
-		if m.Kind == plan.Arena {
-			continue
-		}
-		x, err := l.dev.own(args[m.Arg])
-		if err != nil {
-			return fmt.Errorf("argument %d (%s): %w", m.Arg, m.Kind, err)
-		}
-		if x.Bytes() < m.Bytes {
-			return fmt.Errorf("argument %d (%s) has %d bytes and the plan needs %d", m.Arg, m.Kind, x.Bytes(), m.Bytes)
-		}
-		l.mems[i] = x
 	}
 	return nil
 }
@@ -202,7 +171,7 @@ func (l *loaded) launch(s *plan.Step, vars []int32) error {
 		}
 		w.vars = vars
 		if l.dev.options.Poison {
-			fillPoison(w.scratch)
+			guard.Fill(w.scratch)
 		}
 		share := func(i int) int64 { return int64(k.Threads) * int64(i) / int64(threads) }
 		if threads == 1 {

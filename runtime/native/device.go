@@ -4,12 +4,12 @@ package native
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	goruntime "runtime"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // Device plays plans on this machine's processor. Play returns when its steps are done, so
@@ -22,10 +22,8 @@ type Device struct {
 	memory  memory
 	pool    *pool
 	stats   Stats
-	closed  bool
+	door    guard.Door[*mem, *loaded]
 }
-
-var errClosed = errors.New("CPU: the device is closed")
 
 // Open finds the compiler and the cache folder and starts the threads. Without any compiler
 // the error is a *NoCompiler; a compiler that does not work is reported by Load.
@@ -45,7 +43,8 @@ func Open(options Options) (runtime.Device, error) {
 		return nil, &runtime.Misconfigured{Err: err}
 	}
 	d := &Device{options: options, cc: cc}
-	d.memory.limit, d.memory.poison = options.MemoryLimit, options.Poison
+	d.door = guard.New[*mem, *loaded](deviceName, d)
+	d.memory.dev, d.memory.limit, d.memory.poison = d, options.MemoryLimit, options.Poison
 	d.build = newBuilder(cc, cache, options.Prelude, &d.stats)
 	d.pool = newPool(options.Threads)
 	return d, nil
@@ -75,11 +74,8 @@ func (d *Device) Stats() Stats {
 
 // Alloc returns memory of undefined contents, 64-byte aligned.
 func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if bytes < 0 {
-		return nil, fmt.Errorf("CPU: cannot allocate %d bytes", bytes)
+	if err := d.door.Alloc(bytes); err != nil {
+		return nil, err
 	}
 	m, err := d.memory.alloc(bytes)
 	if err != nil {
@@ -90,7 +86,7 @@ func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
 
 // Write copies src to dst, from byte at on.
 func (d *Device) Write(dst runtime.Mem, at int64, src []byte) error {
-	m, err := d.span("write", dst, at, len(src))
+	m, err := d.door.Span("write", dst, at, len(src))
 	if err != nil {
 		return err
 	}
@@ -103,7 +99,7 @@ func (d *Device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m, err := d.span("read", src, at, len(dst))
+	m, err := d.door.Span("read", src, at, len(dst))
 	if err != nil {
 		return err
 	}
@@ -112,47 +108,15 @@ func (d *Device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 }
 
 // Sync has nothing to wait for: Play returns when its work is done.
-func (d *Device) Sync(ctx context.Context) error {
-	if d.closed {
-		return errClosed
-	}
-	return ctx.Err()
-}
+func (d *Device) Sync(ctx context.Context) error { return d.door.Sync(ctx) }
 
 // Close ends the threads and returns the memory that is not live. The folder of compiled
 // kernels stays, and so does loaded code: other devices of the process may use it.
 func (d *Device) Close() error {
-	if d.closed {
+	if !d.door.Close() {
 		return nil
 	}
-	d.closed = true
 	d.pool.close()
 	d.memory.close()
 	return nil
-}
-
-// own returns m as memory of this device that is not freed.
-func (d *Device) own(m runtime.Mem) (*mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	x, ok := m.(*mem)
-	switch {
-	case !ok || x == nil || x.of != &d.memory:
-		return nil, fmt.Errorf("CPU: memory of another device (%T)", m)
-	case x.block.data == nil:
-		return nil, errors.New("CPU: memory was freed before")
-	}
-	return x, nil
-}
-
-func (d *Device) span(what string, m runtime.Mem, at int64, n int) (*mem, error) {
-	x, err := d.own(m)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if at < 0 || at > x.Bytes() || int64(n) > x.Bytes()-at {
-		return nil, fmt.Errorf("CPU: %s %d bytes at %d of a buffer of %d", what, n, at, x.Bytes())
-	}
-	return x, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // Limits measures what the machine can do at most, through the compiler and the threads that
@@ -123,7 +124,7 @@ func (d *Device) peakCopy() (gbps float64, err error) {
 		}
 		defer unmapPages(at[i])
 		hugePages(at[i])
-		fillPoison(at[i]) // touch each page
+		guard.Fill(at[i]) // touch each page
 	}
 	const share = 1 << 20
 	took := best(longTry, func() {

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 const (
@@ -18,8 +19,7 @@ const (
 	hugeMin    = 2 << 20  // from here on 2 MiB pages are worth asking for
 	hugePage   = 2 << 20
 	keepMin    = 256 << 20 // freed bytes that may always be kept for reuse
-	poison     = 0xA7
-	guard      = 64 // poisoned bytes behind each buffer, with Options.Poison
+	border     = 64        // poisoned bytes behind each buffer, with Options.Poison
 )
 
 // memory hands out bytes outside the Go heap, so that the collector neither moves nor scans
@@ -28,6 +28,7 @@ const (
 // a finalizer.
 type memory struct {
 	sync.Mutex
+	dev    *Device
 	limit  int64
 	poison bool
 	closed bool
@@ -52,6 +53,8 @@ type mem struct {
 }
 
 func (m *mem) Bytes() int64 { return int64(len(m.data)) }
+func (m *mem) Owner() any   { return m.of.dev }
+func (m *mem) Freed() bool  { return m.block.data == nil }
 
 func (m *mem) addr() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(m.data))) }
 
@@ -63,26 +66,7 @@ func (m *mem) intact() bool {
 	if !m.of.poison {
 		return true
 	}
-	return allPoison(m.block.data[len(m.data):])
-}
-
-func allPoison(b []byte) bool {
-	for _, x := range b {
-		if x != poison {
-			return false
-		}
-	}
-	return true
-}
-
-func fillPoison(b []byte) {
-	if len(b) == 0 {
-		return
-	}
-	b[0] = poison
-	for n := 1; n < len(b); n *= 2 {
-		copy(b[n:], b[:n])
-	}
+	return guard.Filled(m.block.data[len(m.data):])
 }
 
 // alloc returns n bytes of undefined contents, aligned to 64.
@@ -94,7 +78,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 	}
 	size := max(n, 1)
 	if y.poison {
-		size += guard
+		size += border
 	}
 	size = blockSize(size)
 	if y.limit > 0 && size > y.limit-y.live {
@@ -119,7 +103,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 		y.smallLive++
 	}
 	if y.poison {
-		fillPoison(b.data)
+		guard.Fill(b.data)
 	}
 	return &mem{of: y, data: b.data[:n:n], block: b}, nil
 }

@@ -3,34 +3,29 @@
 package native
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	goruntime "runtime"
-	"slices"
 	"time"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // Play runs the steps in order and returns when they are done. The arena comes from the
 // device's memory and goes back at the end: between plays a plan owns nothing, so any
 // number of loaded plans share the same bytes.
 func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
-	l, ok := of.(*loaded)
-	switch {
-	case d.closed:
-		return errClosed
-	case !ok || l == nil:
-		return fmt.Errorf("CPU: play: the plan was loaded by another kind of device (%T)", of)
-	case l.dev != d:
-		return errors.New("CPU: play: the plan was freed or loaded by another device")
+	l, err := d.door.Play(of)
+	if err != nil {
+		return err
 	}
 	defer clear(l.mems)
-	if err := l.bind(args, vars); err != nil {
-		return fmt.Errorf("CPU: play: %w", err)
+	if err := d.door.Bind(l.plan, args, vars, l.mems); err != nil {
+		return err
 	}
+	copy(l.vars, vars)
 	for _, i := range l.arena {
 		m, err := d.memory.alloc(l.plan.Memory[i].Bytes)
 		if err != nil {
@@ -54,36 +49,6 @@ func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 	}
 	goruntime.KeepAlive(l) // the kernels saw only the numbers of its table's address
 	return l.intact(args)
-}
-
-// bind checks the arguments and variables and takes them over.
-func (l *loaded) bind(args []runtime.Mem, vars []int32) error {
-	if len(args) != l.args {
-		return fmt.Errorf("the plan takes %d buffers and gets %d", l.args, len(args))
-	}
-	if len(vars) != len(l.plan.Vars) {
-		return fmt.Errorf("the plan takes %d variables and gets %d", len(l.plan.Vars), len(vars))
-	}
-	for i, v := range l.plan.Vars {
-		if vars[i] < v.Lo || vars[i] > v.Hi {
-			return fmt.Errorf("variable %s is %d, not within %d…%d", v.Name, vars[i], v.Lo, v.Hi)
-		}
-	}
-	copy(l.vars, vars)
-	for i, m := range l.plan.Memory {
-		if m.Kind == plan.Arena {
-			continue
-		}
-		x, err := l.dev.own(args[m.Arg])
-		if err != nil {
-			return fmt.Errorf("argument %d (%s): %w", m.Arg, m.Kind, err)
-		}
-		if x.Bytes() < m.Bytes {
-			return fmt.Errorf("argument %d (%s) has %d bytes and the plan needs %d", m.Arg, m.Kind, x.Bytes(), m.Bytes)
-		}
-		l.mems[i] = x
-	}
-	return nil
 }
 
 func (d *Device) traced(l *loaded, i int) {
@@ -175,28 +140,12 @@ func (l *loaded) intact(args []runtime.Mem) error {
 		}
 	}
 	for _, i := range l.arena {
-		at := int64(0)
-		for _, slot := range l.slotsOf(i) {
-			if slot.Offset > at && !allPoison(l.mems[i].data[at:slot.Offset]) {
-				return fmt.Errorf("CPU: play: a kernel wrote into the gap of the arena before offset %d", slot.Offset)
-			}
-			at = max(at, slot.Offset+slot.Bytes)
+		if err := guard.Gaps(l.plan, i, l.mems[i].data); err != nil {
+			return fmt.Errorf("CPU: play: %w", err)
 		}
-		if !allPoison(l.mems[i].data[at:]) || !l.mems[i].intact() {
-			return fmt.Errorf("CPU: play: a kernel wrote behind the last slot of the arena, which ends at %d", at)
+		if !l.mems[i].intact() {
+			return fmt.Errorf("CPU: play: a kernel wrote behind the arena of %d bytes", l.mems[i].Bytes())
 		}
 	}
 	return nil
-}
-
-// slotsOf returns the slots within a memory in the order of their offsets.
-func (l *loaded) slotsOf(memory int) []plan.Slot {
-	var of []plan.Slot
-	for _, s := range l.plan.Slots {
-		if s.Memory == memory {
-			of = append(of, s)
-		}
-	}
-	slices.SortFunc(of, func(a, b plan.Slot) int { return int(a.Offset - b.Offset) })
-	return of
 }

@@ -6,13 +6,13 @@ package null
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // Name is the device's.
@@ -36,6 +36,7 @@ type Device struct {
 	limit      int64
 	live, peak int64
 	trace      strings.Builder
+	door       guard.Door[*mem, *loaded]
 }
 
 type mem struct {
@@ -45,6 +46,8 @@ type mem struct {
 }
 
 func (m *mem) Bytes() int64 { return m.bytes }
+func (m *mem) Owner() any   { return m.of }
+func (m *mem) Freed() bool  { return m.freed }
 
 // Free gives the bytes back to the count.
 func (m *mem) Free() {
@@ -58,7 +61,11 @@ func (m *mem) Free() {
 }
 
 // Open makes a device.
-func Open(o Options) *Device { return &Device{limit: o.MemoryLimit} }
+func Open(o Options) *Device {
+	d := &Device{limit: o.MemoryLimit}
+	d.door = guard.New[*mem, *loaded](Name, d)
+	return d
+}
 
 // Info describes the device.
 func (d *Device) Info() plan.Info {
@@ -74,8 +81,8 @@ func (d *Device) Live() (live, peak int64) {
 
 // Alloc counts bytes.
 func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
-	if bytes < 0 {
-		return nil, fmt.Errorf("%s: cannot allocate %d bytes", Name, bytes)
+	if err := d.door.Alloc(bytes); err != nil {
+		return nil, err
 	}
 	if err := d.count(bytes); err != nil {
 		return nil, err
@@ -94,27 +101,10 @@ func (d *Device) count(bytes int64) error {
 	return nil
 }
 
-func (d *Device) own(m runtime.Mem) (*mem, error) {
-	x, ok := m.(*mem)
-	switch {
-	case !ok || x == nil || x.of != d:
-		return nil, fmt.Errorf("%s: memory of another device (%T)", Name, m)
-	case x.freed:
-		return nil, errors.New(Name + ": memory was freed before")
-	}
-	return x, nil
-}
-
 // Write checks where it would write and forgets the data.
 func (d *Device) Write(dst runtime.Mem, at int64, src []byte) error {
-	m, err := d.own(dst)
-	if err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	if at < 0 || at > m.bytes || int64(len(src)) > m.bytes-at {
-		return fmt.Errorf("%s: write %d bytes at %d of a buffer of %d", Name, len(src), at, m.bytes)
-	}
-	return nil
+	_, err := d.door.Span("write", dst, at, len(src))
+	return err
 }
 
 // Read always fails with a *NoData.
@@ -128,44 +118,35 @@ type loaded struct {
 }
 
 func (l *loaded) Plan() *plan.Plan { return l.plan }
+func (l *loaded) Owner() any       { return l.dev }
 func (l *loaded) Free()            { l.dev = nil }
 
 // Load checks the plan, whatever its target.
 func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error) {
-	if p == nil {
-		return nil, errors.New(Name + ": load plan: no plan")
+	var target string
+	if p != nil {
+		target = p.Target
 	}
-	if err := p.Check(p.Target); err != nil {
-		return nil, fmt.Errorf("%s: load plan: %w", Name, err)
+	if err := d.door.Load(p, target); err != nil {
+		return nil, err
 	}
 	return &loaded{d, p}, ctx.Err()
 }
 
 // Play checks the arguments and adds a line for each step to the trace.
 func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
-	l, ok := of.(*loaded)
-	if !ok || l == nil || l.dev != d {
-		return fmt.Errorf("%s: play: the plan was freed or loaded by another device", Name)
+	l, err := d.door.Play(of)
+	if err != nil {
+		return err
 	}
 	p := l.plan
-	if n := p.Args(); len(args) != n {
-		return fmt.Errorf("%s: play: the plan takes %d buffers and gets %d", Name, n, len(args))
-	}
-	if err := p.CheckVars(vars); err != nil {
-		return fmt.Errorf("%s: play: %w", Name, err)
+	if err := d.door.Bind(p, args, vars, make([]*mem, len(p.Memory))); err != nil {
+		return err
 	}
 	arena := int64(0)
 	for _, m := range p.Memory {
 		if m.Kind == plan.Arena {
 			arena += m.Bytes
-			continue
-		}
-		x, err := d.own(args[m.Arg])
-		if err != nil {
-			return fmt.Errorf("play: argument %d (%s): %w", m.Arg, m.Kind, err)
-		}
-		if x.bytes < m.Bytes {
-			return fmt.Errorf("%s: play: argument %d (%s) has %d bytes and the plan needs %d", Name, m.Arg, m.Kind, x.bytes, m.Bytes)
 		}
 	}
 	if err := d.count(arena); err != nil {
@@ -224,7 +205,10 @@ func (d *Device) Trace() string {
 }
 
 // Sync has nothing to wait for.
-func (d *Device) Sync(ctx context.Context) error { return ctx.Err() }
+func (d *Device) Sync(ctx context.Context) error { return d.door.Sync(ctx) }
 
-// Close does nothing.
-func (d *Device) Close() error { return nil }
+// Close ends the device.
+func (d *Device) Close() error {
+	d.door.Close()
+	return nil
+}
