@@ -49,12 +49,12 @@ var mayImport = map[string]string{
 	"runtime/native":    "runtime runtime/guard plan dtype",
 	"runtime/interp":    "runtime runtime/guard plan plan/bytecode dtype",
 	"runtime/null":      "runtime runtime/guard plan dtype",
-	"runtime/wasm":      "runtime plan plan/wasmmod dtype",
-	"runtime/wasm/page": "runtime plan plan/packed plan/wasmmod",
+	"runtime/wasm":      "runtime runtime/guard plan plan/wasmmod dtype",
+	"runtime/wasm/page": "runtime runtime/guard plan plan/packed plan/wasmmod",
 
-	"runtime/webgpu":      "runtime plan dtype",
+	"runtime/webgpu":      "runtime runtime/guard plan dtype",
 	"runtime/webgpu/wgpu": "runtime/webgpu plan",
-	"runtime/webgpu/page": "runtime/webgpu runtime plan plan/packed",
+	"runtime/webgpu/page": "runtime/webgpu runtime runtime/guard plan plan/packed",
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/plan/wasmmod"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // Device plays plans on this machine's processor. Play returns when its steps are done, so Read and Sync never wait.
@@ -30,10 +31,8 @@ type Device struct {
 	kernels map[string]*kernel // by entry
 	scratch []*mem             // of each thread
 	stats   Stats
-	closed  bool
+	door    guard.Door[*mem, *loaded]
 }
-
-var errClosed = errors.New(Name + ": the device is closed")
 
 // Open starts the engine and makes the memory.
 func Open(o Options) (runtime.Device, error) {
@@ -44,6 +43,7 @@ func Open(o Options) (runtime.Device, error) {
 		o.Threads = goruntime.NumCPU()
 	}
 	d := &Device{options: o, kernels: map[string]*kernel{}}
+	d.door = guard.New[*mem, *loaded](Name, d)
 	config := wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2)
 	if dir := cacheDir(o.CacheDir); dir != "" {
 		c, err := wazero.NewCompilationCacheWithDir(dir)
@@ -88,7 +88,7 @@ func (d *Device) makeMemory(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: make the memory: %w", Name, err)
 	}
-	d.memory = memory{limit: d.options.MemoryLimit, poison: d.options.Poison, pages: d.pages, wasm: owner.ExportedMemory(wasmmod.ImportName)}
+	d.memory = memory{dev: d, limit: d.options.MemoryLimit, poison: d.options.Poison, pages: d.pages, wasm: owner.ExportedMemory(wasmmod.ImportName)}
 	return nil
 }
 
@@ -113,11 +113,8 @@ func (d *Device) Stats() Stats {
 
 // Alloc returns memory of undefined contents, 64-byte aligned.
 func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if bytes < 0 {
-		return nil, fmt.Errorf("%s: cannot allocate %d bytes", Name, bytes)
+	if err := d.door.Alloc(bytes); err != nil {
+		return nil, err
 	}
 	m, err := d.memory.alloc(bytes)
 	if err != nil {
@@ -128,8 +125,10 @@ func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
 
 // Write copies src to dst, from byte at on.
 func (d *Device) Write(dst runtime.Mem, at int64, src []byte) error {
-	data, err := d.span("write", dst, at, len(src))
-	copy(data, src)
+	m, err := d.door.Span("write", dst, at, len(src))
+	if err == nil {
+		copy(m.data()[at:], src)
+	}
 	return err
 }
 
@@ -138,25 +137,21 @@ func (d *Device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	data, err := d.span("read", src, at, len(dst))
-	copy(dst, data)
+	m, err := d.door.Span("read", src, at, len(dst))
+	if err == nil {
+		copy(dst, m.data()[at:])
+	}
 	return err
 }
 
 // Sync has nothing to wait for: Play returns when its work is done.
-func (d *Device) Sync(ctx context.Context) error {
-	if d.closed {
-		return errClosed
-	}
-	return ctx.Err()
-}
+func (d *Device) Sync(ctx context.Context) error { return d.door.Sync(ctx) }
 
 // Close ends the engine and returns the memory. Buffers are lost.
 func (d *Device) Close() error {
-	if d.closed {
+	if !d.door.Close() {
 		return nil
 	}
-	d.closed = true
 	ctx := context.Background()
 	err := d.engine.Close(ctx)
 	if d.cache != nil {
@@ -164,30 +159,4 @@ func (d *Device) Close() error {
 	}
 	d.memory.close()
 	return err
-}
-
-// own returns m as memory of this device that is not freed.
-func (d *Device) own(m runtime.Mem) (*mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	x, ok := m.(*mem)
-	switch {
-	case !ok || x == nil || x.of != &d.memory:
-		return nil, fmt.Errorf("%s: memory of another device (%T)", Name, m)
-	case x.freed:
-		return nil, errors.New(Name + ": memory was freed before")
-	}
-	return x, nil
-}
-
-func (d *Device) span(what string, m runtime.Mem, at int64, n int) ([]byte, error) {
-	x, err := d.own(m)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if at < 0 || at > x.Bytes() || int64(n) > x.Bytes()-at {
-		return nil, fmt.Errorf("%s: %s %d bytes at %d of a buffer of %d", Name, what, n, at, x.Bytes())
-	}
-	return x.data()[at : at+int64(n)], nil
 }

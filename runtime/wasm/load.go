@@ -37,7 +37,6 @@ type loaded struct {
 	dev     *Device
 	plan    *plan.Plan
 	kernels []*kernel
-	args    int
 	arena   []int // memories of kind Arena
 	table   *mem  // addresses of the slots of all steps, one after the other, then the variables
 	first   []int // of each step, in table
@@ -46,6 +45,7 @@ type loaded struct {
 }
 
 func (l *loaded) Plan() *plan.Plan { return l.plan }
+func (l *loaded) Owner() any       { return l.dev }
 
 // Free lets the plan go. Its code stays: other plans have the same kernels.
 func (l *loaded) Free() {
@@ -57,11 +57,8 @@ func (l *loaded) Free() {
 
 // Load checks the plan and compiles, in one module, the kernels that no plan before had.
 func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if err := p.Check(Name, target); err != nil {
-		return nil, fmt.Errorf("%s: load plan: %w", Name, err)
+	if err := d.door.Load(p, Name, target); err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -69,7 +66,7 @@ func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 	if err := d.compile(ctx, p.Kernels); err != nil {
 		return nil, err
 	}
-	l := &loaded{dev: d, plan: p, args: p.Args(), mems: make([]*mem, len(p.Memory))}
+	l := &loaded{dev: d, plan: p, mems: make([]*mem, len(p.Memory))}
 	var scratch int64
 	for _, k := range p.Kernels {
 		l.kernels = append(l.kernels, d.kernels[k.Entry])

@@ -10,14 +10,14 @@ import (
 
 	"github.com/weft-ml/weft/plan/wasmmod"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 const (
-	align  = 64
-	poison = 0xA7
+	align = 64
 	// Kernels may read up to a vector before and behind a buffer, and at the begin of an empty one.
 	border = 64
-	guard  = 64 // poisoned bytes behind each buffer, with Options.Poison
+	fence  = 64 // poisoned bytes behind each buffer, with Options.Poison
 	// The memory grows by a share of itself, so that it seldom does.
 	growLeast = 1 << 20
 )
@@ -26,6 +26,7 @@ const (
 // come from a finalizer.
 type memory struct {
 	sync.Mutex
+	dev        *Device
 	limit      int64
 	poison     bool
 	pages      *pages
@@ -48,6 +49,8 @@ type mem struct {
 }
 
 func (m *mem) Bytes() int64 { return m.n }
+func (m *mem) Owner() any   { return m.of.dev }
+func (m *mem) Freed() bool  { return m.freed }
 
 // data is the buffer's bytes. They do not move.
 func (m *mem) data() []byte {
@@ -57,26 +60,7 @@ func (m *mem) data() []byte {
 // intact reports whether the poison behind the buffer is untouched.
 func (m *mem) intact() bool {
 	d := m.data()
-	return !m.of.poison || allPoison(d[m.n:cap(d)])
-}
-
-func allPoison(b []byte) bool {
-	for _, x := range b {
-		if x != poison {
-			return false
-		}
-	}
-	return true
-}
-
-func fillPoison(b []byte) {
-	if len(b) == 0 {
-		return
-	}
-	b[0] = poison
-	for n := 1; n < len(b); n *= 2 {
-		copy(b[n:], b[:n])
-	}
+	return !m.of.poison || guard.Filled(d[m.n:cap(d)])
 }
 
 // alloc returns n bytes of undefined contents.
@@ -92,7 +76,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 	}
 	size := max(n, 1)
 	if y.poison {
-		size += guard
+		size += fence
 	}
 	size = (size + align - 1) &^ (align - 1)
 	if size > full.Max-y.live {
@@ -107,7 +91,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 	m := &mem{of: y, block: b, n: n}
 	if y.poison {
 		d := m.data()
-		fillPoison(d[:cap(d)])
+		guard.Fill(d[:cap(d)])
 	}
 	return m, nil
 }

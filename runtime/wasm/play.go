@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,23 +13,19 @@ import (
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // Play runs the steps in order and returns when they are done, or at the first error. The arena comes from the
 // device's memory and goes back at the end, so any number of loaded plans share the same bytes.
 func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
-	l, ok := of.(*loaded)
-	switch {
-	case d.closed:
-		return errClosed
-	case !ok || l == nil:
-		return fmt.Errorf("%s: play: the plan was loaded by another kind of device (%T)", Name, of)
-	case l.dev != d:
-		return errors.New(Name + ": play: the plan was freed or loaded by another device")
+	l, err := d.door.Play(of)
+	if err != nil {
+		return err
 	}
 	defer clear(l.mems)
-	if err := l.bind(args, vars); err != nil {
-		return fmt.Errorf("%s: play: %w", Name, err)
+	if err := d.door.Bind(l.plan, args, vars, l.mems); err != nil {
+		return err
 	}
 	for _, i := range l.arena {
 		m, err := d.memory.alloc(l.plan.Memory[i].Bytes)
@@ -56,30 +51,6 @@ func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 		}
 	}
 	return l.intact(args)
-}
-
-// bind checks the arguments and variables and takes them over.
-func (l *loaded) bind(args []runtime.Mem, vars []int32) error {
-	if len(args) != l.args {
-		return fmt.Errorf("the plan takes %d buffers and gets %d", l.args, len(args))
-	}
-	if err := l.plan.CheckVars(vars); err != nil {
-		return err
-	}
-	for i, m := range l.plan.Memory {
-		if m.Kind == plan.Arena {
-			continue
-		}
-		x, err := l.dev.own(args[m.Arg])
-		if err != nil {
-			return fmt.Errorf("argument %d (%s): %w", m.Arg, m.Kind, err)
-		}
-		if x.Bytes() < m.Bytes {
-			return fmt.Errorf("argument %d (%s) has %d bytes and the plan needs %d", m.Arg, m.Kind, x.Bytes(), m.Bytes)
-		}
-		l.mems[i] = x
-	}
-	return nil
 }
 
 func (l *loaded) traced(i int) error {
@@ -135,7 +106,7 @@ func (l *loaded) launch(i int, k *plan.Kernel, code *kernel) error {
 			return err
 		}
 		if s := d.scratch[t]; d.options.Poison {
-			fillPoison(s.data())
+			guard.Fill(s.data())
 		}
 	}
 	buf := uint32(l.table.block.at) + uint32(4*l.first[i])
@@ -192,28 +163,12 @@ func (l *loaded) intact(args []runtime.Mem) error {
 		}
 	}
 	for _, i := range l.arena {
-		at, data := int64(0), l.mems[i].data()
-		for _, slot := range l.slotsOf(i) {
-			if slot.Offset > at && !allPoison(data[at:slot.Offset]) {
-				return fmt.Errorf("%s: play: a kernel wrote into the gap of the arena before offset %d", Name, slot.Offset)
-			}
-			at = max(at, slot.Offset+slot.Bytes)
+		if err := guard.Gaps(l.plan, i, l.mems[i].data()); err != nil {
+			return fmt.Errorf("%s: play: %w", Name, err)
 		}
-		if !allPoison(data[at:]) || !l.mems[i].intact() {
-			return fmt.Errorf("%s: play: a kernel wrote behind the last slot of the arena, which ends at %d", Name, at)
+		if !l.mems[i].intact() {
+			return fmt.Errorf("%s: play: a kernel wrote behind the arena of %d bytes", Name, l.mems[i].Bytes())
 		}
 	}
 	return nil
-}
-
-// slotsOf returns the slots within a memory in the order of their offsets.
-func (l *loaded) slotsOf(memory int) []plan.Slot {
-	var of []plan.Slot
-	for _, s := range l.plan.Slots {
-		if s.Memory == memory {
-			of = append(of, s)
-		}
-	}
-	slices.SortFunc(of, func(a, b plan.Slot) int { return int(a.Offset - b.Offset) })
-	return of
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 func open(t testing.TB, o Options) *Device {
@@ -79,7 +80,7 @@ func TestPoison(t *testing.T) {
 	require.NoError(t, err)
 	out := make([]byte, 100)
 	require.NoError(t, d.Read(context.Background(), out, m, 0))
-	require.True(t, allPoison(out))
+	require.True(t, guard.Filled(out))
 }
 
 func TestVariables(t *testing.T) {
@@ -184,5 +185,5 @@ func TestClosed(t *testing.T) {
 	require.NoError(t, d.Close())
 	m.Free()
 	_, err = d.Alloc(10)
-	require.ErrorIs(t, err, errClosed)
+	require.ErrorAs(t, err, new(*runtime.Closed))
 }

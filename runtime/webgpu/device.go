@@ -10,12 +10,12 @@ package webgpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // Name is the device's, Target the language of its kernels.
@@ -42,14 +42,13 @@ type Device struct {
 	memory    memory
 	pipelines map[pipelineKey]*compiled
 	nothing   Buffer // bound where a slot has no bytes
-	closed    bool
+	door      guard.Door[*mem, *loaded]
 }
-
-var errClosed = errors.New(Name + ": the device is closed")
 
 // Open makes a device of a transport, which it closes in the end.
 func Open(t Transport, o Options) (*Device, error) {
 	d := &Device{options: o, gpu: t, adapter: t.Adapter(), pipelines: map[pipelineKey]*compiled{}}
+	d.door = guard.New[*mem, *loaded](Name, d)
 	d.memory.init(d)
 	var err error
 	if d.nothing, err = t.Buffer(nothingBytes, Storage); err != nil {
@@ -76,7 +75,7 @@ func (d *Device) Info() plan.Info {
 // Write copies src to dst, from byte at on. WebGPU writes whole words: at the ragged ends the rest of the word
 // is read first.
 func (d *Device) Write(dst runtime.Mem, at int64, src []byte) error {
-	m, err := d.span("write", dst, at, len(src))
+	m, err := d.door.Span("write", dst, at, len(src))
 	if err != nil || len(src) == 0 {
 		return err
 	}
@@ -108,7 +107,7 @@ func (d *Device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m, err := d.span("read", src, at, len(dst))
+	m, err := d.door.Span("read", src, at, len(dst))
 	if err != nil || len(dst) == 0 {
 		return err
 	}
@@ -126,16 +125,15 @@ func (d *Device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 
 // Sync waits for everything queued.
 func (d *Device) Sync(ctx context.Context) error {
-	if d.closed {
-		return errClosed
+	if err := d.door.Open(); err != nil {
+		return err
 	}
 	return d.failed("sync", d.gpu.Wait(ctx))
 }
 
 // Close waits and gives the graphics processor back.
 func (d *Device) Close() error {
-	if !d.closed {
-		d.closed = true
+	if d.door.Close() {
 		d.memory.close()
 		d.nothing.Release()
 		for _, p := range d.pipelines {
@@ -157,30 +155,4 @@ func (d *Device) failed(what string, err error) error {
 		return &runtime.Lost{Device: Name, Why: why}
 	}
 	return fmt.Errorf("%s: %s: %w", Name, what, err)
-}
-
-// own returns m as memory of this device that is not freed.
-func (d *Device) own(m runtime.Mem) (*mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	x, ok := m.(*mem)
-	switch {
-	case !ok || x == nil || x.of != &d.memory:
-		return nil, fmt.Errorf("%s: memory of another device (%T)", Name, m)
-	case x.buffer == nil:
-		return nil, errors.New(Name + ": memory was freed before")
-	}
-	return x, nil
-}
-
-func (d *Device) span(what string, m runtime.Mem, at int64, n int) (*mem, error) {
-	x, err := d.own(m)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if at < 0 || at > x.bytes || int64(n) > x.bytes-at {
-		return nil, fmt.Errorf("%s: %s %d bytes at %d of a buffer of %d", Name, what, n, at, x.bytes)
-	}
-	return x, nil
 }

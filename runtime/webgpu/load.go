@@ -16,8 +16,7 @@ type loaded struct {
 	dev       *Device
 	plan      *plan.Plan
 	pipelines []*compiled // by kernel
-	args      int
-	arena     []int // memories of kind Arena
+	arena     []int       // memories of kind Arena
 
 	uniform Buffer // infinity, NaN, and the plan's variables
 	vars    []int32
@@ -54,13 +53,10 @@ func (e *RefusedKernel) Unwrap() error { return e.Why }
 
 // Load compiles all kernels, in parallel.
 func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error) {
-	if d.closed {
-		return nil, errClosed
+	if err := d.door.Load(p, Target); err != nil {
+		return nil, err
 	}
-	if err := p.Check(Target); err != nil {
-		return nil, fmt.Errorf("%s: load plan: %w", Name, err)
-	}
-	l := &loaded{dev: d, plan: p, args: p.Args(), vars: make([]int32, len(p.Vars)), groups: map[string]Group{}, mems: make([]*mem, len(p.Memory))}
+	l := &loaded{dev: d, plan: p, vars: make([]int32, len(p.Vars)), groups: map[string]Group{}, mems: make([]*mem, len(p.Memory))}
 	for i, m := range p.Memory {
 		if m.Kind == plan.Arena && m.Bytes > 0 {
 			l.arena = append(l.arena, i)
@@ -152,6 +148,7 @@ func numbered(source string, marked int) string {
 
 // Plan is what was loaded.
 func (l *loaded) Plan() *plan.Plan { return l.plan }
+func (l *loaded) Owner() any       { return l.dev }
 
 // Free drops the plan's groups; pipelines stay for other plans.
 func (l *loaded) Free() {

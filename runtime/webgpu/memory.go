@@ -6,11 +6,11 @@ import (
 	"sync"
 
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 const (
 	keepBytes = 64 << 20 // freed bytes that may always be kept for reuse
-	poison    = 0xA7
 )
 
 // memory hands out buffers and keeps freed ones for reuse by size: the queue is in order, so a buffer that
@@ -42,6 +42,8 @@ type mem struct {
 }
 
 func (m *mem) Bytes() int64 { return m.bytes }
+func (m *mem) Owner() any   { return m.of.dev }
+func (m *mem) Freed() bool  { return m.block == nil }
 
 // Free gives the memory back for reuse by work that is queued later.
 func (m *mem) Free() {
@@ -75,11 +77,8 @@ func (d *Device) Live() (live, peak int64) {
 
 // Alloc returns memory of undefined contents.
 func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if bytes < 0 {
-		return nil, fmt.Errorf("%s: cannot allocate %d bytes", Name, bytes)
+	if err := d.door.Alloc(bytes); err != nil {
+		return nil, err
 	}
 	m, err := d.memory.alloc(bytes)
 	if err != nil {
@@ -134,9 +133,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 
 func poisoned(n int64) []byte {
 	p := make([]byte, n)
-	for i := range p {
-		p[i] = poison
-	}
+	guard.Fill(p)
 	return p
 }
 

@@ -3,7 +3,6 @@ package webgpu
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,18 +17,13 @@ const maxGroups = 8192
 // Play queues the steps: one submission. The arena comes from the device's memory and goes back at the end, for
 // work that is queued later.
 func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
-	l, ok := of.(*loaded)
-	switch {
-	case d.closed:
-		return errClosed
-	case !ok || l == nil:
-		return fmt.Errorf("%s: play: the plan was loaded by another kind of device (%T)", Name, of)
-	case l.dev != d:
-		return errors.New(Name + ": play: the plan was freed or loaded by another device")
+	l, err := d.door.Play(of)
+	if err != nil {
+		return err
 	}
 	defer l.done()
-	if err := l.bind(args, vars); err != nil {
-		return fmt.Errorf("%s: play: %w", Name, err)
+	if err := d.door.Bind(l.plan, args, vars, l.mems); err != nil {
+		return err
 	}
 	for _, i := range l.arena {
 		m, err := d.memory.alloc(l.plan.Memory[i].Bytes)
@@ -74,30 +68,6 @@ func (d *Device) epoch() uint64 {
 	d.memory.Lock()
 	defer d.memory.Unlock()
 	return d.memory.epoch
-}
-
-// bind checks the arguments and takes them over.
-func (l *loaded) bind(args []runtime.Mem, vars []int32) error {
-	if len(args) != l.args {
-		return fmt.Errorf("the plan takes %d buffers and gets %d", l.args, len(args))
-	}
-	if err := l.plan.CheckVars(vars); err != nil {
-		return err
-	}
-	for i, m := range l.plan.Memory {
-		if m.Kind == plan.Arena {
-			continue
-		}
-		x, err := l.dev.own(args[m.Arg])
-		if err != nil {
-			return fmt.Errorf("argument %d (%s): %w", m.Arg, m.Kind, err)
-		}
-		if x.bytes < m.Bytes {
-			return fmt.Errorf("argument %d (%s) has %d bytes and the plan needs %d", m.Arg, m.Kind, x.bytes, m.Bytes)
-		}
-		l.mems[i] = x
-	}
-	return nil
 }
 
 // block brings the uniform block up to date: bits that shader compilers must not know (infinity, NaN, 0 and −0 as

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	goruntime "runtime"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 )
 
 // The player's functions, in kernels.js. What may fail gives a negative number: see failed.
@@ -66,8 +66,9 @@ type device struct {
 	limit   int64
 	live    int64
 	known   map[string]bool // entries of kernels that the player has
+	bound   []*mem          // of the memories of the plan that plays
 	args    []float64
-	closed  bool
+	door    guard.Door[*mem, *loaded]
 }
 
 type mem struct {
@@ -77,6 +78,8 @@ type mem struct {
 }
 
 func (m *mem) Bytes() int64 { return m.bytes }
+func (m *mem) Owner() any   { return m.of }
+func (m *mem) Freed() bool  { return m.at == 0 }
 
 // Free gives the memory back.
 func (m *mem) Free() {
@@ -84,13 +87,11 @@ func (m *mem) Free() {
 		panic("BUG: runtime/wasm/page: memory freed twice")
 	}
 	m.of.live -= m.bytes
-	if !m.of.closed {
+	if m.of.door.Open() == nil {
 		kernelsFree(m.of.number, m.at)
 	}
 	m.at = 0
 }
-
-var errClosed = errors.New(Name + ": the device is closed")
 
 // failed is what the player complains about, if code says that it does.
 func (d *device) failed(what string, code int32) error {
@@ -115,6 +116,7 @@ func Open(o Options) (runtime.Device, error) {
 		poison = 1
 	}
 	d := &device{number: kernelsOpen(int32(o.Threads), poison, pointer(about)), known: map[string]bool{}}
+	d.door = guard.New[*mem, *loaded](Name, d)
 	if err := d.failed("open", d.number); err != nil {
 		return nil, err
 	}
@@ -140,11 +142,8 @@ func (d *device) Info() plan.Info {
 
 // Alloc gives memory.
 func (d *device) Alloc(bytes int64) (runtime.Mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if bytes < 0 {
-		return nil, fmt.Errorf("%s: cannot allocate %d bytes", Name, bytes)
+	if err := d.door.Alloc(bytes); err != nil {
+		return nil, err
 	}
 	at := make([]float64, 1)
 	if bytes > d.limit-d.live || kernelsAlloc(d.number, float64(bytes), pointer(at)) < 0 {
@@ -158,37 +157,11 @@ func (d *device) full(bytes int64) error {
 	return &runtime.OutOfMemory{Device: Name, Asked: bytes, Live: d.live, Max: d.limit}
 }
 
-func (d *device) own(m runtime.Mem) (*mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	x, ok := m.(*mem)
-	switch {
-	case !ok || x == nil || x.of != d:
-		return nil, fmt.Errorf("%s: memory of another device (%T)", Name, m)
-	case x.at == 0:
-		return nil, errors.New(Name + ": memory was freed before")
-	}
-	return x, nil
-}
-
-// span gives the address of a buffer of which n bytes at an offset are wanted.
-func (d *device) span(what string, m runtime.Mem, at int64, n int) (float64, error) {
-	x, err := d.own(m)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", what, err)
-	}
-	if at < 0 || at > x.bytes || int64(n) > x.bytes-at {
-		return 0, fmt.Errorf("%s: %s %d bytes at %d of a buffer of %d", Name, what, n, at, x.bytes)
-	}
-	return x.at, nil
-}
-
 // Write copies src to dst.
 func (d *device) Write(dst runtime.Mem, at int64, src []byte) error {
-	to, err := d.span("write", dst, at, len(src))
+	to, err := d.door.Span("write", dst, at, len(src))
 	if err == nil {
-		kernelsWrite(d.number, to, float64(at), pointer(src), int32(len(src)))
+		kernelsWrite(d.number, to.at, float64(at), pointer(src), int32(len(src)))
 		goruntime.KeepAlive(src)
 	}
 	return err
@@ -199,9 +172,9 @@ func (d *device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	from, err := d.span("read", src, at, len(dst))
+	from, err := d.door.Span("read", src, at, len(dst))
 	if err == nil {
-		kernelsRead(d.number, from, float64(at), pointer(dst), int32(len(dst)))
+		kernelsRead(d.number, from.at, float64(at), pointer(dst), int32(len(dst)))
 	}
 	return err
 }
@@ -211,25 +184,19 @@ func (d *device) Lift(ctx context.Context, src runtime.Mem, n int) (int32, error
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	from, err := d.span("read", src, 0, n)
+	from, err := d.door.Span("read", src, 0, n)
 	if err != nil {
 		return 0, err
 	}
-	return kernelsLift(d.number, from, int32(n)), nil
+	return kernelsLift(d.number, from.at, int32(n)), nil
 }
 
 // Sync has nothing to wait for.
-func (d *device) Sync(ctx context.Context) error {
-	if d.closed {
-		return errClosed
-	}
-	return ctx.Err()
-}
+func (d *device) Sync(ctx context.Context) error { return d.door.Sync(ctx) }
 
 // Close ends the threads. Buffers are lost.
 func (d *device) Close() error {
-	if !d.closed {
-		d.closed = true
+	if d.door.Close() {
 		kernelsClose(d.number)
 	}
 	return nil
@@ -243,10 +210,11 @@ type loaded struct {
 }
 
 func (l *loaded) Plan() *plan.Plan { return l.plan }
+func (l *loaded) Owner() any       { return l.dev }
 
 // Free lets the plan go. Its code stays: other plans have the same kernels.
 func (l *loaded) Free() {
-	if l.dev != nil && !l.dev.closed {
+	if l.dev != nil && l.dev.door.Open() == nil {
 		kernelsDrop(l.dev.number, l.number)
 	}
 	l.dev = nil
@@ -254,11 +222,8 @@ func (l *loaded) Free() {
 
 // Load checks the plan and hands it over with the code, in one module, of the kernels that no plan before had.
 func (d *device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if err := p.Check(Name, target); err != nil {
-		return nil, fmt.Errorf("%s: load plan: %w", Name, err)
+	if err := d.door.Load(p, Name, target); err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -286,33 +251,20 @@ func (d *device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 
 // Play runs the steps in order and returns when they are done, or at the first error.
 func (d *device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
-	l, ok := of.(*loaded)
-	switch {
-	case d.closed:
-		return errClosed
-	case !ok || l == nil:
-		return fmt.Errorf("%s: play: the plan was loaded by another kind of device (%T)", Name, of)
-	case l.dev != d:
-		return errors.New(Name + ": play: the plan was freed or loaded by another device")
-	case len(args) != l.plan.Args():
-		return fmt.Errorf("%s: play: the plan takes %d buffers and gets %d", Name, l.plan.Args(), len(args))
+	l, err := d.door.Play(of)
+	if err != nil {
+		return err
 	}
-	if err := l.plan.CheckVars(vars); err != nil {
-		return fmt.Errorf("%s: play: %w", Name, err)
+	d.bound = append(d.bound[:0], make([]*mem, len(l.plan.Memory))...)
+	defer clear(d.bound)
+	if err := d.door.Bind(l.plan, args, vars, d.bound); err != nil {
+		return err
 	}
 	d.args = append(d.args[:0], make([]float64, len(args))...)
-	for _, m := range l.plan.Memory {
-		if m.Kind == plan.Arena {
-			continue
+	for i, m := range l.plan.Memory {
+		if x := d.bound[i]; x != nil {
+			d.args[m.Arg] = x.at
 		}
-		x, err := d.own(args[m.Arg])
-		if err != nil {
-			return fmt.Errorf("%s: play: argument %d (%s): %w", Name, m.Arg, m.Kind, err)
-		}
-		if x.bytes < m.Bytes {
-			return fmt.Errorf("%s: play: argument %d (%s) has %d bytes and the plan needs %d", Name, m.Arg, m.Kind, x.bytes, m.Bytes)
-		}
-		d.args[m.Arg] = x.at
 	}
 	code := kernelsPlay(d.number, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars)))
 	goruntime.KeepAlive(vars)

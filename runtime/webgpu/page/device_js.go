@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/guard"
 	"github.com/weft-ml/weft/runtime/webgpu"
 )
 
@@ -21,7 +22,8 @@ type device struct {
 	options Options
 	adapter webgpu.Adapter
 	live    int64
-	closed  bool
+	door    guard.Door[*mem, *loaded]
+	bound   []*mem // of the memories of the plan that plays
 	args    []uint32
 }
 
@@ -32,6 +34,8 @@ type mem struct {
 }
 
 func (m *mem) Bytes() int64 { return m.bytes }
+func (m *mem) Owner() any   { return m.of }
+func (m *mem) Freed() bool  { return m.number == 0 }
 
 // Free gives the memory back for reuse by work that is queued later.
 func (m *mem) Free() {
@@ -45,11 +49,10 @@ func (m *mem) Free() {
 
 var opened atomic.Int32
 
-var errClosed = errors.New(webgpu.Name + ": the device is closed")
-
 // Open asks the browser for its adapter.
 func Open(o Options) (runtime.Device, webgpu.Adapter, error) {
 	d := &device{options: o, number: opened.Add(1)}
+	d.door = guard.New[*mem, *loaded](webgpu.Name, d)
 	ticket, err := await(context.Background(), func(ticket int32) { playerOpen(d.number, ticket) })
 	if err != nil {
 		return nil, webgpu.Adapter{}, fmt.Errorf("%s: %w", webgpu.Name, err)
@@ -82,11 +85,10 @@ func (d *device) Info() plan.Info {
 
 // Alloc gives memory of undefined contents.
 func (d *device) Alloc(bytes int64) (runtime.Mem, error) {
+	if err := d.door.Alloc(bytes); err != nil {
+		return nil, err
+	}
 	switch {
-	case d.closed:
-		return nil, errClosed
-	case bytes < 0:
-		return nil, fmt.Errorf("%s: cannot allocate %d bytes", webgpu.Name, bytes)
 	case bytes > d.adapter.Limits.MaxBytes:
 		return nil, &webgpu.TooLarge{Asked: bytes, Max: d.adapter.Limits.MaxBytes}
 	case d.options.MemoryLimit > 0 && bytes > d.options.MemoryLimit-d.live:
@@ -100,9 +102,7 @@ func (d *device) Alloc(bytes int64) (runtime.Mem, error) {
 	m := &mem{d, bytes, number[0]}
 	if d.options.Poison {
 		waste := make([]byte, (bytes+3)&^3)
-		for i := range waste {
-			waste[i] = 0xA7
-		}
+		guard.Fill(waste)
 		if err := d.put(m, 0, waste); err != nil {
 			return nil, failed("poison", err)
 		}
@@ -116,35 +116,10 @@ func (d *device) put(m *mem, at int64, words []byte) error {
 	return err
 }
 
-func (d *device) span(what string, m runtime.Mem, at int64, n int) (*mem, error) {
-	x, err := d.own(m)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if at < 0 || at > x.bytes || int64(n) > x.bytes-at {
-		return nil, fmt.Errorf("%s: %s %d bytes at %d of a buffer of %d", webgpu.Name, what, n, at, x.bytes)
-	}
-	return x, nil
-}
-
-func (d *device) own(m runtime.Mem) (*mem, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	x, ok := m.(*mem)
-	switch {
-	case !ok || x == nil || x.of != d:
-		return nil, fmt.Errorf("%s: memory of another device (%T)", webgpu.Name, m)
-	case x.number == 0:
-		return nil, errors.New(webgpu.Name + ": memory was freed before")
-	}
-	return x, nil
-}
-
 // Write copies src to dst. WebGPU writes whole words: at ragged ends within the memory the rest of the word is
 // read first.
 func (d *device) Write(dst runtime.Mem, at int64, src []byte) error {
-	m, err := d.span("write", dst, at, len(src))
+	m, err := d.door.Span("write", dst, at, len(src))
 	if err != nil || len(src) == 0 {
 		return err
 	}
@@ -168,7 +143,7 @@ func (d *device) Read(ctx context.Context, dst []byte, src runtime.Mem, at int64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m, err := d.span("read", src, at, len(dst))
+	m, err := d.door.Span("read", src, at, len(dst))
 	if err != nil || len(dst) == 0 {
 		return err
 	}
@@ -194,7 +169,7 @@ func (d *device) get(ctx context.Context, m *mem, at int64, words []byte) error 
 
 // Lift takes bytes out for the page, when everything queued is done, and gives the number under which the worker keeps them.
 func (d *device) Lift(ctx context.Context, src runtime.Mem, n int) (int32, error) {
-	m, err := d.span("read", src, 0, n)
+	m, err := d.door.Span("read", src, 0, n)
 	if err != nil {
 		return 0, err
 	}
@@ -207,8 +182,8 @@ func (d *device) Lift(ctx context.Context, src runtime.Mem, n int) (int32, error
 
 // Sync waits for everything queued.
 func (d *device) Sync(ctx context.Context) error {
-	if d.closed {
-		return errClosed
+	if err := d.door.Open(); err != nil {
+		return err
 	}
 	_, err := await(ctx, func(ticket int32) { playerSync(d.number, ticket) })
 	return failed("sync", err)
@@ -216,8 +191,7 @@ func (d *device) Sync(ctx context.Context) error {
 
 // Close gives the adapter back.
 func (d *device) Close() error {
-	if !d.closed {
-		d.closed = true
+	if d.door.Close() {
 		playerClose(d.number)
 	}
 	return nil
@@ -231,6 +205,7 @@ type loaded struct {
 }
 
 func (l *loaded) Plan() *plan.Plan { return l.plan }
+func (l *loaded) Owner() any       { return l.dev }
 
 // Free drops the plan's bind groups; pipelines stay for other plans.
 func (l *loaded) Free() {
@@ -242,11 +217,8 @@ func (l *loaded) Free() {
 
 // Load has all kernels compiled, in parallel.
 func (d *device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error) {
-	if d.closed {
-		return nil, errClosed
-	}
-	if err := p.Check(webgpu.Target); err != nil {
-		return nil, fmt.Errorf("%s: load plan: %w", webgpu.Name, err)
+	if err := d.door.Load(p, webgpu.Target); err != nil {
+		return nil, err
 	}
 	packed := Pack(p)
 	ticket, err := await(ctx, func(ticket int32) { playerLoad(d.number, ticket, pointer(packed), int32(len(packed))) })
@@ -272,35 +244,22 @@ func refused(p *plan.Plan, err error) error {
 
 // Play queues the steps: one call, one submission.
 func (d *device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
-	l, ok := of.(*loaded)
-	switch {
-	case d.closed:
-		return errClosed
-	case !ok || l == nil:
-		return fmt.Errorf("%s: play: the plan was loaded by another kind of device (%T)", webgpu.Name, of)
-	case l.dev != d:
-		return errors.New(webgpu.Name + ": play: the plan was freed or loaded by another device")
-	case len(args) != l.plan.Args():
-		return fmt.Errorf("%s: play: the plan takes %d buffers and gets %d", webgpu.Name, l.plan.Args(), len(args))
+	l, err := d.door.Play(of)
+	if err != nil {
+		return err
 	}
-	if err := l.plan.CheckVars(vars); err != nil {
-		return fmt.Errorf("%s: play: %w", webgpu.Name, err)
+	d.bound = append(d.bound[:0], make([]*mem, len(l.plan.Memory))...)
+	defer clear(d.bound)
+	if err := d.door.Bind(l.plan, args, vars, d.bound); err != nil {
+		return err
 	}
 	d.args = append(d.args[:0], make([]uint32, len(args))...)
-	for _, m := range l.plan.Memory {
-		if m.Kind == plan.Arena {
-			continue
+	for i, m := range l.plan.Memory {
+		if x := d.bound[i]; x != nil {
+			d.args[m.Arg] = uint32(x.number)
 		}
-		x, err := d.own(args[m.Arg])
-		if err != nil {
-			return fmt.Errorf("%s: play: argument %d (%s): %w", webgpu.Name, m.Arg, m.Kind, err)
-		}
-		if x.bytes < m.Bytes {
-			return fmt.Errorf("%s: play: argument %d (%s) has %d bytes and the plan needs %d", webgpu.Name, m.Arg, m.Kind, x.bytes, m.Bytes)
-		}
-		d.args[m.Arg] = uint32(x.number)
 	}
-	err := atOnce(playerPlay(d.number, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars))))
+	err = atOnce(playerPlay(d.number, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars))))
 	goruntime.KeepAlive(vars)
 	return failed("play", err)
 }
