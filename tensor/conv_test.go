@@ -2,10 +2,12 @@ package tensor_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -89,6 +91,11 @@ func TestPools(t *testing.T) {
 	v, i := x.MaxPoolIndex(tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}})
 	same(t, []float64{5, 7, 13, 15}, v)
 	same(t, []float64{5, 7, 13, 15}, i)
+	least := tensor.Full(-inf, dtype.F32, 1, 1, 2, 2) // padding is −inf too, and is never taken
+	v, i = least.MaxPoolIndex(tensor.Pool{Size: []int{2}, Stride: []int{1}, Padding: []int{1}})
+
+	same(t, slices.Repeat([]float64{-inf}, 9), v)
+	same(t, []float64{0, 0, 1, 0, 0, 1, 2, 2, 3}, i)
 	y := tensor.Ones(1, 1, 4, 4)
 	p := tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}}
 	near(t, []float64{4. / 9, 6. / 9, 6. / 9, 1}, y.AvgPool(p), 1e-6)

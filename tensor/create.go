@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"reflect"
@@ -86,6 +87,23 @@ func appendBits(b []byte, d dtype.DType, bits uint64) []byte {
 // on the default device.
 func FromBytes(d dtype.DType, shape []int, data []byte) *Tensor {
 	return onDefault("FromBytes", func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(d, shape, data) })
+}
+
+// Fill makes a tensor on the default device whose elements f puts into its memory, and waits for that; meanwhile others may use
+// the device. If that is lost, f is called again (see engine.Fill).
+func Fill(ctx context.Context, d dtype.DType, shape []int, f engine.Fill) (*Tensor, error) {
+	checkSizes("Fill", shape)
+	e, err := engine.Use("")
+	if err != nil {
+		return nil, err
+	}
+	u, err := e.Fill(ctx, d, shape, f)
+	if err != nil {
+		return nil, err
+	}
+	t := newTensor(u, e)
+	t.born, t.owned = nil, true // whatever is captured meanwhile
+	return t, nil
 }
 
 func onDefault(op string, f func(e *engine.Engine) (*uop.UOp, error)) *Tensor {

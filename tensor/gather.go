@@ -63,8 +63,10 @@ func (t *Tensor) ScatterReduce(axis int, index *Tensor, src any, how Merging, in
 	box := t.boxOf("Scatter", axis, index)
 	o := toOperand("Scatter", src)
 	s := index.shape()
-	value := spread(o.as(t.DType()), s)
-	if o.t != nil {
+	var value *uop.UOp
+	if o.t == nil {
+		value = spread(o.as(t.DType()), s)
+	} else {
 		if o.t.DType() != t.DType() {
 			failType("Scatter", []dtype.DType{t.DType(), o.t.DType()}, "the types differ; use To")
 		}

@@ -54,6 +54,8 @@ func (t *Tensor) FloorDiv(v any) *Tensor {
 		wide := dtype.Accumulator(x.DType())
 		a, b := x.Cast(wide), y.Cast(wide)
 		q := roundEven(a.Sub(mod(a, b)).Div(b)) // exact, unlike the rounded quotient
+		below := a.Less(a.Int(0)).And(b.Int(0).Less(b)).Or(a.Int(0).Less(a).And(b.Less(b.Int(0))))
+		q = finite(a).And(absolute(b).Equal(b.Const(infinity(wide)))).Where(below.Where(q.Int(-1), q.Int(0)), q)
 		return b.Equal(b.Int(0)).Where(a.Div(b), q).Cast(x.DType()).Detach()
 	}, t, v)
 }
@@ -121,16 +123,23 @@ func fmodInt(x, y *uop.UOp) *uop.UOp {
 	return off.Where(m.Sub(y), m)
 }
 
-// fmod takes the remainder of the absolute values with one rounding and gives it the sign of x.
-// The rounded quotient may be off by one, which the two selects mend.
+// fmod takes the remainder of the absolute values and gives it the sign of x. A quotient of more digits than the type has
+// leaves a first remainder, exact and of either sign, that is still longer than y.
 func fmod(x, y *uop.UOp) *uop.UOp {
 	a, b := absolute(x), absolute(y)
-	q := a.Div(b).Trunc()
-	r := q.Neg().MulAdd(b, a)
-	r = r.Less(r.Int(0)).Where(r.Add(b), b.Equal(b.Int(0)).Not().And(r.Less(b).Not()).Where(r.Sub(b), r))
 	inf := x.Const(infinity(x.DType()))
+	first := a.Div(b).Trunc().Neg().MulAdd(b, a)
+	r := rest(absolute(first), b)
+	r = first.Less(first.Int(0)).And(r.Equal(r.Int(0)).Not()).Where(b.Sub(r), r)
 	r = b.Equal(inf).And(a.Less(inf)).Where(a, r)
 	return x.Less(x.Int(0)).Where(r.Neg(), r)
+}
+
+// rest is the remainder of a ≥ 0 by b > 0 with one rounding. The rounded quotient may be off by one, which the two selects
+// mend.
+func rest(a, b *uop.UOp) *uop.UOp {
+	r := a.Div(b).Trunc().Neg().MulAdd(b, a)
+	return r.Less(r.Int(0)).Where(r.Add(b), b.Equal(b.Int(0)).Not().And(r.Less(b).Not()).Where(r.Sub(b), r))
 }
 
 func mod(x, y *uop.UOp) *uop.UOp {

@@ -119,6 +119,7 @@ func TestSpecialValues(t *testing.T) {
 	same(t, []float64{nan, nan}, f32(float32(-inf), float32(-inf)).Softmax(0))
 	same(t, []float64{-inf}, f32(float32(-inf), float32(-inf)).LogSumExp())
 	same(t, []float64{inf}, f32(float32(inf), 1).LogSumExp())
+	same(t, []float64{nan, nan, nan, nan, 0, inf}, f32(float32(-inf), -1e30, -1e6, 0, 1, float32(inf)).Acosh())
 	y := f32(-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, -2.7, 2.7)
 	same(t, []float64{-2, -2, 0, 0, 2, 2, -3, 3}, y.Round())
 	same(t, []float64{-3, -2, -1, 0, 1, 2, -3, 2}, y.Floor())
@@ -145,6 +146,47 @@ func TestIntegerArithmetic(t *testing.T) {
 	require.Equal(t, dtype.I32, tensor.Of([]bool{true}).Add(1).DType())
 	require.Equal(t, dtype.U32, tensor.Of([]uint8{200, 100}).Sum().DType())
 	same(t, []float64{300}, tensor.Of([]uint8{200, 100}).Sum())
+}
+
+// Quotients of more digits than a float has: the remainder is exact all the same.
+func TestLongQuotients(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
+		x, y := []float64{1e9, -1e9, 1e12, 3e7, 16777217 * 64, 5, -5, 5, -5, 0}, []float64{0.1, 0.1, 7, -0.7, 3, inf, inf, -inf, -inf, -inf}
+		a, b := tensor.Of(x).To(d), tensor.Of(y).To(d)
+		x, y = values(t, a), values(t, b)
+		fmod, mod, floor := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
+		for i := range x {
+			fmod[i] = math.Mod(x[i], y[i])
+			mod[i], floor[i] = fmod[i], math.Floor(x[i]/y[i])
+			if fmod[i] != 0 && (fmod[i] < 0) != (y[i] < 0) {
+				mod[i] += y[i]
+				floor[i] = math.Min(floor[i], -1) // by an infinity too
+			}
+		}
+		same(t, fmod, a.Fmod(b), d)
+		near(t, mod, a.Mod(b), 1e-7, d)
+		near(t, floor, a.FloorDiv(b), 1e-7, d)
+	}
+}
+
+// The tangent has digits beside its poles too.
+func TestTangentAtPoles(t *testing.T) {
+	var in []float64
+	for k := -20; k <= 20; k++ {
+		for _, off := range []float64{1e-5, -1e-3, 0.02, 0.7} {
+			in = append(in, (float64(k)+0.5)*math.Pi+off)
+		}
+	}
+	in = append(in, 9999.5, -12345.678, 3e4, 1e6)
+	for d, tol := range map[dtype.DType]float64{dtype.F32: 1e-6, dtype.F64: 1e-13} {
+		x := tensor.Of(in).To(d)
+		exact, got := values(t, x), values(t, x.Tan())
+		for i := range got {
+			if want := math.Tan(exact[i]); !(math.Abs(got[i]-want) <= tol*math.Abs(want)) {
+				t.Errorf("tan(%v) %v: %v, want %v", exact[i], d, got[i], want)
+			}
+		}
+	}
 }
 
 func TestReductions(t *testing.T) {

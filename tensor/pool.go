@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -119,11 +120,22 @@ func (t *Tensor) MaxPoolIndex(p Pool) (values, indices *Tensor) {
 	u, axes := t.cutInto(ws, uop.Least(t.DType()))
 	first := t.Rank() - len(ws)
 	index := u.Home().Int(dtype.I32, 0)
+	var padding *uop.UOp
 	for i, w := range ws { // position = out·stride + k·dilation − padding
 		at := alongAxis(iota(w.out, dtype.I32), first+i, u.Shape())
 		k := alongAxis(iota(w.size, dtype.I32), axes[i], u.Shape())
 		pos := at.Mul(at.Int(w.stride)).Add(k.Mul(k.Int(w.dilation))).Add(at.Int(-w.lo))
 		index = index.Mul(index.Int(t.Dim(first + i))).Add(pos)
+		if w.lo > 0 || w.hi > 0 {
+			out := pos.Less(pos.Int(0)).Or(pos.Less(pos.Int(t.Dim(first + i))).Not())
+			if padding != nil {
+				out = padding.Or(out)
+			}
+			padding = out
+		}
+	}
+	if padding != nil {
+		index = padding.Where(index.Int(math.MaxInt32), index) // of equal elements the smallest index wins
 	}
 	best := u.Home().ReduceParts(uop.ArgMax, axes, u.Detach(), index).Part(1)
 	out := best.Shape()

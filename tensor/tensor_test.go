@@ -175,6 +175,8 @@ func TestWrite(t *testing.T) {
 	same(t, []float64{0, 9, 2, 8, 4, 5}, x.WithAt(tensor.From([]int{9, 8}), []int{0, 1}, []int{1, 0}))
 	same(t, []float64{0, 1, 5, 3, 4, 6}, x.WithAt(tensor.From([]int{5, 6}), tensor.All, []int{2}[0]))
 	same(t, []float64{0, 0, 0, 3, 4, 5}, x.WithAt(0, x.Lt(3)))
+	wide := tensor.Arange(6).Reshape(2, 3).Add(10) // a source may be larger than the index
+	same(t, []float64{0, 10, 2, 3, 4, 13}, x.Scatter(1, tensor.From([][]int{{1}, {2}}), wide))
 	a := tensor.From([]int{1, 2, 3})
 	a.SetAt(10, 1)
 	same(t, []float64{1, 10, 3}, a)

@@ -23,9 +23,31 @@ func cos(x *uop.UOp) *uop.UOp {
 // Tan is the tangent of t, in radians.
 func (t *Tensor) Tan() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
-		v := x.Sin().Div(cos(x))
+		r, odd := quadrant(x)
+		s, c := r.Sin(), cos(r)
+		v := odd.Where(c.Neg(), s).Div(odd.Where(s, c))
 		return v.Derive(x, x.Int(1).Add(v.Mul(v)))
 	})
+}
+
+// quadrant is x without whole quarters of a turn, and whether these are an odd number: beside a pole, the cosine of x itself
+// has few digits. Far from 0 it takes nothing away.
+func quadrant(x *uop.UOp) (r, odd *uop.UOp) {
+	const short = 1.57079637050628662109375 // π/2 as float32
+	quarter, limit := [3]float64{math.Pi / 2, 6.123233995736766e-17, -1.4973849048591833e-33}, 1e9
+	if x.DType().Size() < 8 {
+		rest := math.Pi/2 - short
+		mid := float64(float32(rest))
+		quarter, limit = [3]float64{short, mid, rest - mid}, 4e6
+	}
+	k := roundEven(x.Mul(x.Float(2 / math.Pi)))
+	k = absolute(x).Less(x.Float(limit)).Where(k, x.Int(0))
+	r = x
+	for _, q := range quarter {
+		r = k.MulAdd(x.Float(-q), r)
+	}
+	half := k.Mul(k.Float(0.5))
+	return r, half.Trunc().Equal(half).Not()
 }
 
 // Asin is the inverse sine, −π/2 … π/2; NaN outside −1 … 1.
@@ -140,6 +162,7 @@ func (t *Tensor) Acosh() *Tensor {
 		d := x.Sub(one)
 		v := log1p(d.Add(d.Mul(d.Add(x.Int(2))).Sqrt()))
 		v = x.Float(squareLimit(x)).Less(x).Where(log(x).Add(x.Float(math.Ln2)), v)
+		v = x.Less(one).Where(x.Float(math.NaN()), v)
 		return v.Derive(x, one.Div(d.Mul(x.Add(one)).Sqrt()))
 	})
 }
