@@ -70,6 +70,9 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			if s.Reduce {
 				kind += " reduce"
 			}
+			if s.Count != nil {
+				kind += fmt.Sprintf(" %v times", s.Count)
+			}
 			d.line(depth, "loop %v %d %s", s.Range, extent(s.Range), kind)
 		case *If:
 			d.line(depth, "if %s", e[0])
@@ -85,6 +88,10 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			d.line(depth, "alloc %v.%s %d%s", s.Buf, s.Buf.DType().Short(), s.N, map[bool]string{true: " workgroup"}[s.Shared])
 		case *Sync:
 			d.line(depth, "sync")
+		case *Team:
+			d.line(depth, "team %v %v %v", s.Lane, s.ID, s.Count)
+		case *Unite:
+			d.line(depth, "unite %v %s", s.Reg, s.Op)
 		}
 		d.block(body(s), depth+1)
 	}

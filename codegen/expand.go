@@ -346,6 +346,8 @@ func (v *varying) stmt(s Stmt) bool {
 		return slices.ContainsFunc(s.Regs, v.depends)
 	case *Fold:
 		return slices.ContainsFunc(s.Regs, v.depends)
+	case *Unite:
+		return v.depends(s.Reg)
 	case *Let:
 		return v.set[s.Reg]
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -177,7 +179,8 @@ func (g *gridder) outerReductions() (out []*reduction) {
 func (g *gridder) words() int {
 	n := 1
 	for _, i := range g.g.outs {
-		if s := g.params[g.kernel.outs[i].Param].DType.Size(); s > 0 && s < 4 {
+		d := g.params[g.kernel.outs[i].Param].DType
+		if s := d.Size(); s > 0 && s < 4 && !(d == dtype.F16 && g.target.Features.Has(plan.Half)) {
 			n = max(n, 4/s)
 		}
 	}

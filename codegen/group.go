@@ -107,6 +107,9 @@ func (b *builder) reduceLanes(us []*uop.UOp, loops []*axis, sp spot, regs [][]*u
 		sp.guards = append(slices.Clone(sp.guards), v.guard)
 	}
 	body = append(body, b.level(loops[1:], sp, v.name, update(us, own))...)
+	if b.unites(us, v) {
+		return append(out, b.uniteLanes(us, v, own, body, regs)...)
+	}
 	n := extent(v.r)
 	var bufs [][]*uop.UOp
 	for _, list := range own {
@@ -185,6 +188,10 @@ func checkSyncs(stmts []Stmt, open, lanes int) {
 				n *= extent(s.Range)
 			}
 			checkSyncs(s.Body, n, lanes)
+		case *Unite:
+			if open != lanes {
+				refuse("lane: invocations are merged inside %d lanes of %d", open, lanes)
+			}
 		}
 	}
 }

@@ -26,7 +26,7 @@ func gridDevice(t testing.TB) (*webgpu.Device, *codegen.Target) {
 	require.NoError(t, err)
 	t.Cleanup(func() { dev.Close() })
 	a := dev.Adapter()
-	return dev, wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, Tile: a.Tile})
+	return dev, wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, Tile: a.Tile, Features: a.Features})
 }
 
 // prepareGrid is prepare for a graphics processor: a kernel for each nest.

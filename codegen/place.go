@@ -90,6 +90,8 @@ func (p *placer) stmt(s Stmt, sc *scope, at int) {
 		return
 	case *Alloc:
 		p.depth[s.Buf] = at
+	case *Team:
+		p.depth[s.Lane], p.depth[s.ID], p.depth[s.Count] = at, at, at
 	case *Let:
 		value := p.value(s.Value)
 		p.depth[s.Reg] = at

@@ -30,7 +30,8 @@ type (
 	Loop struct {
 		Range  *uop.UOp
 		Kind   Kind
-		Reduce bool // belongs to a reduction: for names and colours
+		Reduce bool     // belongs to a reduction: for names and colours
+		Count  *uop.UOp // if set, a register of Team: of a Serial loop, only so many iterations are done
 		Body   []Stmt
 	}
 	// If runs Body where Cond holds (per lane inside a Vector loop).
@@ -66,6 +67,15 @@ type (
 	// Sync is a barrier: the invocations of a workgroup wait for each other, and see what the others stored in its
 	// memory. All of them come by.
 	Sync struct{}
+	// Team declares indices of the invocation that runs: its number in its subgroup (those that run together), the number
+	// of that in the workgroup, and how many the workgroup has.
+	Team struct{ Lane, ID, Count *uop.UOp }
+	// Unite makes a register, declared before, what its values in all invocations of the subgroup are together, by Op
+	// (Add, Mul or Max). All invocations of the workgroup come by.
+	Unite struct {
+		Reg *uop.UOp
+		Op  uop.Op
+	}
 )
 
 func (*Loop) stmt()  {}
@@ -76,6 +86,8 @@ func (*Fold) stmt()  {}
 func (*Store) stmt() {}
 func (*Alloc) stmt() {}
 func (*Sync) stmt()  {}
+func (*Team) stmt()  {}
+func (*Unite) stmt() {}
 
 // Program is a lowered kernel: what a language spells.
 type Program struct {
@@ -89,6 +101,8 @@ type Program struct {
 	Flops   int64
 	Bytes   int64
 	Moves   string
+
+	Features plan.Features // of the target: what was taken for granted
 }
 
 // Target is what the lowering must know of the machine and of the language.
@@ -105,4 +119,5 @@ type Target struct {
 	NoOpt     bool // NOOPT=1: no moves at all
 	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
 	Software  bool // a Grid that is a processor in truth
+	Features  plan.Features
 }

@@ -87,6 +87,14 @@ func (v *verifier) stmt(s Stmt, vector bool, mine *[]*uop.UOp) error {
 		return v.assigned(s.Regs)
 	case *Fold:
 		return v.assigned(s.Regs)
+	case *Unite:
+		return v.assigned([]*uop.UOp{s.Reg})
+	case *Team:
+		for _, r := range []*uop.UOp{s.Lane, s.ID, s.Count} {
+			if err := v.declare(r, mine); err != nil {
+				return err
+			}
+		}
 	case *If:
 		return v.block(s.Body, vector)
 	case *Loop:

@@ -77,8 +77,10 @@ func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 		c := *s
 		c.Body = nil
 		return &c
-	case *Sync:
+	case *Sync, *Team:
 		return s
+	case *Unite:
+		return &Unite{f(s.Reg), s.Op}
 	}
 	panic("BUG: unknown statement")
 }
@@ -106,6 +108,8 @@ func writes(s Stmt, into map[*uop.UOp]bool) {
 		for _, r := range s.Regs {
 			into[r] = true
 		}
+	case *Unite:
+		into[s.Reg] = true
 	case *Store:
 		into[s.Buf] = true
 	}

@@ -68,7 +68,8 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%v and cannot be opened again now: %v; the next call tries once more, and arrays are kept for it", why, err)
 	}
-	if m.Device.Info().Detail != e.machine.Device.Info().Detail { // another adapter may need other kernels
+	is, was := m.Device.Info(), e.machine.Device.Info()
+	if is.Detail != was.Detail || is.Features != was.Features { // another adapter may need other kernels
 		clear(e.plans)
 		clear(e.kernels)
 		e.order = nil
@@ -122,6 +123,9 @@ func (e *Engine) repeat(ctx context.Context, r *Recovery) error {
 		case s.plan != nil:
 			r.Plays++
 			err = e.queue(ctx, s.plan, s.args)
+		case s.fill != nil:
+			r.Writes++
+			err = s.fill.now(ctx, e.machine.Device, s.args[0].mem)
 		case len(s.host) > 0:
 			r.Writes++
 			err = e.machine.Device.Write(s.args[0].mem, 0, s.host)

@@ -47,6 +47,7 @@ type Kernel struct {
 	Bytes   int64 // bytes that one launch must at least move
 	Moves   string
 	Grid    [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
+	Needs   Features
 }
 
 // Bind is one buffer argument of a kernel.
@@ -106,6 +107,8 @@ type Info struct {
 	Target  string // the language of its kernels: "c", "interp"
 	Threads int
 	Limits  Limits
+
+	Features Features // of graphics processors
 }
 
 // Limits are what the compiler must respect; 0 means none.

@@ -187,8 +187,12 @@ func (r *renderer) load(u *uop.UOp) string {
 		return r.constant(d, 0)
 	}
 	s := fmt.Sprintf("%s[%s]", name, index)
-	if !local && subword(d) > 1 {
+	switch {
+	case local:
+	case r.subword(d) > 1:
 		s = r.fromWord(d, fmt.Sprintf("%s(%s)", r.use("load_"+name), index))
+	case d == dtype.F16:
+		s = "f32(" + s + ")"
 	}
 	if gate != "" {
 		return fmt.Sprintf("select(%s, %s, %s)", r.constant(d, 0), s, gate)
@@ -230,6 +234,8 @@ func (r *renderer) word(d dtype.DType, s string) string {
 		return "select(0u, 1u, " + s + ")"
 	case dtype.I8, dtype.I16:
 		return fmt.Sprintf("(bitcast<u32>(%s) & 0x%xu)", s, 1<<d.Bits()-1)
+	case dtype.F16:
+		return r.use("half_bits") + "(" + s + ")"
 	}
 	return s
 }
@@ -299,6 +305,10 @@ func (r *renderer) cast(u *uop.UOp) string {
 	from, to := u.At(0).DType(), u.DType()
 	x := r.expr(u.At(0))
 	switch {
+	case from == dtype.F16:
+		return x
+	case to == dtype.F16:
+		return r.use("to_half") + "(" + x + ")"
 	case to == dtype.F32 && from == dtype.U32:
 		return r.use("u32_to_f32") + "(" + x + ")"
 	case to == dtype.F32:
@@ -321,6 +331,10 @@ func (r *renderer) bitcast(from, to dtype.DType, x string) string {
 		return r.bitcast(dtype.U8, to, "select(0u, 1u, "+x+")")
 	case to == dtype.Bool:
 		return "(" + x + " != " + r.constant(from, 0) + ")"
+	case from == dtype.F16:
+		return r.bitcast(dtype.U16, to, r.use("half_bits")+"("+x+")")
+	case to == dtype.F16:
+		return "unpack2x16float(" + r.bitcast(from, dtype.U16, x) + ").x"
 	}
 	if value(from) != value(to) {
 		x = fmt.Sprintf("bitcast<%s>(%s)", value(to), x)
@@ -336,7 +350,10 @@ func (r *renderer) variable(u *uop.UOp) string {
 	for i, v := range r.p.Vars {
 		if v == u {
 			s := fmt.Sprintf("u[%d].%c", 1+i/4, "xyzw"[i%4])
-			if value(u.DType()) == "u32" {
+			switch {
+			case u.DType() == dtype.F16:
+				return "unpack2x16float(" + s + ").x"
+			case value(u.DType()) == "u32":
 				return s
 			}
 			return fmt.Sprintf("bitcast<%s>(%s)", value(u.DType()), s)

@@ -10,6 +10,30 @@ var helpers = map[string]string{
 	"maximum": "fn maximum(a: f32, b: f32) -> f32 { return select(a, select(b, max(a, b), number(b)), number(a)); }\n",
 	"root":    "fn root(x: f32) -> f32 { return select(x, select(sqrt(x), bitcast<f32>(u[0].y), x < 0.0f), number(x)); }\n",
 
+	// to_half rounds to 16 bits, ties to even: the language lets its own conversions round either way and leaves open what
+	// becomes of numbers that are too large. Below 2⁻¹⁴ the result is a multiple of 2⁻²⁴, the last place of 0.5.
+	"to_half": `fn to_half(x: f32) -> f32 {
+	let b = bitcast<u32>(x); let a = b & 0x7fffffffu;
+	let large = select(a, bitcast<u32>(u[0].x), a <= 0x7f800000u);
+	let normal = select((a + 0xfffu + ((a >> 13u) & 1u)) & 0xffffe000u, large, a >= 0x477ff000u);
+	let small = f32(bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u) * 0x1p-24f;
+	return bitcast<f32>(select(normal, bitcast<u32>(small), a < 0x38800000u) | (b & 0x80000000u));
+}
+`,
+	// half_bits are those of a number that is exact in 16 bits, or infinite: SwiftShader makes NaN of infinity.
+	"half_bits": `fn half_bits(x: f32) -> u32 {
+	let b = bitcast<u32>(x);
+	return select(pack2x16float(vec2<f32>(x, 0.0f)) & 0xffffu, ((b >> 16u) & 0x8000u) | 0x7c00u, (b & 0x7fffffffu) == 0x7f800000u);
+}
+`,
+	// subgroup_maximum compares as integers whose order is that of floats, with NaN above all.
+	"subgroup_maximum": `fn subgroup_maximum(x: f32) -> f32 {
+	let b = bitcast<u32>(x);
+	let k = subgroupMax(select(select(b | 0x80000000u, ~b, b >= 0x80000000u), 0xffffffffu, !number(x)));
+	return bitcast<f32>(select(~k, k & 0x7fffffffu, k >= 0x80000000u));
+}
+`,
+
 	// fused multiplies and adds with one rounding, in integers: fma is allowed to round twice, and does on processors
 	// without the instruction. The sum is formed in 64 bits, with what was shifted out kept in the last.
 	"jam": `fn jam(a: vec2<u32>, n: u32) -> vec2<u32> {
@@ -163,7 +187,7 @@ var helpers = map[string]string{
 
 var needs = map[string][]string{
 	"less": {"number"}, "equal": {"number"}, "maximum": {"number"}, "root": {"number"},
-	"jam": {"shl64", "shr_u64"}, "fused": {"split", "shl64", "mul64", "jam", "add64", "neg64", "less_u64"},
+	"subgroup_maximum": {"number"}, "jam": {"shl64", "shr_u64"}, "fused": {"split", "shl64", "mul64", "jam", "add64", "neg64", "less_u64"},
 	"mul64": {"mul_high"}, "max_u64": {"less_u64"}, "max_i64": {"less_i64"},
 	"div64_step": {"f32_to_u64", "u64_to_f32", "add64", "neg64", "mul64"}, "div64_last": {"less_u64", "add64", "neg64"},
 	"divmod64": {"u64_to_f32", "div64_step", "div64_last"}, "div64": {"divmod64"}, "mod64": {"divmod64"},

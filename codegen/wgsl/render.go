@@ -2,10 +2,12 @@ package wgsl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -29,17 +31,25 @@ type renderer struct {
 	stride  int // invocations or workgroups of one iteration of the next of them
 	lanes   int // Lane loops that are open
 	group   int // invocations of a workgroup, where the kernel has Lane loops
+
+	half bool   // 16-bit floats lie in memory by themselves
+	team string // of the entry's arguments: what is asked about subgroups
 }
 
 func newRenderer(p *codegen.Program) *renderer {
 	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
 		uses: map[string]bool{}, stride: countThreads(p.Body), group: codegen.GroupSize(p.Body)}
+	r.half = p.Features.Has(plan.Half) && slices.ContainsFunc(p.Params, func(q codegen.Param) bool { return q.DType == dtype.F16 })
 	codegen.Visit(p.Body, func(s codegen.Stmt) {
 		switch s := s.(type) {
 		case *codegen.Set:
 			for _, g := range s.Regs {
 				r.mutable[g] = true
 			}
+		case *codegen.Unite:
+			r.mutable[s.Reg] = true
+		case *codegen.Team:
+			r.team = ", @builtin(subgroup_invocation_id) si: u32, @builtin(subgroup_id) sg: u32, @builtin(num_subgroups) sn: u32"
 		case *codegen.Fold, *codegen.Loop:
 			if l, ok := s.(*codegen.Loop); ok && l.Kind < codegen.Tile {
 				return
@@ -49,6 +59,20 @@ func newRenderer(p *codegen.Program) *renderer {
 	})
 	return r
 }
+
+// needs is what the adapter must offer.
+func (r *renderer) needs() (f plan.Features) {
+	if r.half {
+		f |= plan.Half
+	}
+	if r.team != "" {
+		f |= plan.Subgroups
+	}
+	return f
+}
+
+// unites spell what merges registers over a subgroup.
+var unites = map[uop.Op]string{uop.Add: "subgroupAdd", uop.Mul: "subgroupMul", uop.Max: "subgroupMax"}
 
 func (r *renderer) line(depth int, format string, a ...any) {
 	r.out.WriteString(strings.Repeat("\t", depth))
@@ -103,6 +127,14 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 		r.scratch = append(r.scratch, fmt.Sprintf("var %s: array<%s, %d>;", name, value(s.Buf.DType()), s.N))
 	case *codegen.Sync:
 		r.line(depth, "workgroupBarrier();")
+	case *codegen.Team:
+		r.line(depth, "let %s = i32(si); let %s = i32(sg); let %s = i32(sn);", regName(s.Lane), regName(s.ID), regName(s.Count))
+	case *codegen.Unite:
+		g, f := regName(s.Reg), unites[s.Op]
+		if s.Op == uop.Max && s.Reg.DType() == dtype.F32 {
+			f = r.use("subgroup_maximum")
+		}
+		r.line(depth, "%s = %s(%s);", g, f, g)
 	default:
 		panic(fmt.Sprintf("BUG: cannot spell %T", s))
 	}
@@ -117,7 +149,11 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 		r.lane(l, depth)
 		return
 	case codegen.Serial:
-		r.line(depth, "for (var %s: i32 = 0; %s < %d; %s++) {", v, v, n, v)
+		end := fmt.Sprint(n)
+		if l.Count != nil {
+			end = regName(l.Count)
+		}
+		r.line(depth, "for (var %s: i32 = 0; %s < %s; %s++) {", v, v, end, v)
 		r.block(l.Body, depth+1)
 		r.line(depth, "}")
 		return
@@ -186,9 +222,13 @@ func (r *renderer) array(buf *uop.UOp) (name string, local bool) {
 func (r *renderer) store(s *codegen.Store, depth int) {
 	name, local := r.array(s.Buf)
 	index, v := r.expr(s.Index[0]), r.expr(s.Value)
-	if !local && subword(s.Buf.DType()) > 1 {
-		r.line(depth, "%s(%s, %s);", r.use("store_"+name), index, r.word(s.Buf.DType(), v))
+	switch d := s.Buf.DType(); {
+	case local:
+	case r.subword(d) > 1:
+		r.line(depth, "%s(%s, %s);", r.use("store_"+name), index, r.word(d, v))
 		return
+	case d == dtype.F16:
+		v = "f16(" + v + ")"
 	}
 	r.line(depth, "%s[%s] = %s;", name, index, v)
 }
@@ -197,7 +237,7 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 func (r *renderer) packed(stmts []codegen.Stmt, depth int) int {
 	first := stmts[0].(*codegen.Store)
 	name, local := r.array(first.Buf)
-	n := subword(first.Buf.DType())
+	n := r.subword(first.Buf.DType())
 	base, c := offset(first.Index[0])
 	if local || n == 1 || len(stmts) < n || r.multiple(base, c) < n {
 		return 0
@@ -280,19 +320,25 @@ func (r *renderer) alignment(u *uop.UOp) int {
 // within it, which costs more where they must ask for it (a product on SwiftShader: a third).
 func (r *renderer) head() string {
 	var b strings.Builder
+	if r.half {
+		b.WriteString("enable f16;\n")
+	}
+	if r.team != "" {
+		b.WriteString("enable subgroups;\n")
+	}
 	fmt.Fprintf(&b, "@group(0) @binding(0) var<uniform> u: array<vec4<u32>, %d>;\n", 1+(len(r.p.Vars)+3)/4)
 	for i, q := range r.p.Params {
 		access := "read"
 		if q.Write {
 			access = "read_write"
 		}
-		n := subword(q.DType)
+		n := r.subword(q.DType)
 		words := max(1, (elements(q)+int64(n)-1)/int64(n))
-		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: array<%s, %d>;\n", i+1, access, i, stored(q.DType), words)
+		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: array<%s, %d>;\n", i+1, access, i, r.stored(q.DType), words)
 	}
 	for i, q := range r.p.Params {
-		if n := subword(q.DType); n > 1 {
-			b.WriteString(r.subwordHelpers(fmt.Sprintf("p%d", i), n))
+		if n := r.subword(q.DType); n > 1 {
+			b.WriteString(r.subwordHelpers(fmt.Sprintf("p%d", i), n, q.DType == dtype.F16))
 		}
 	}
 	for _, s := range r.shared {
@@ -308,10 +354,12 @@ func (r *renderer) head() string {
 
 // subwordHelpers read and write parts of words. An invocation that writes a part owns the whole word: the
 // moves see to that.
-func (r *renderer) subwordHelpers(p string, n int) string {
+func (r *renderer) subwordHelpers(p string, n int, half bool) string {
 	bits, mask, shift := 32/n, 1<<(32/n)-1, map[int]int{2: 1, 4: 2}[n]
 	s := ""
-	if r.uses["load_"+p] {
+	if r.uses["load_"+p] && half {
+		s += fmt.Sprintf("fn load_%[1]s(i: i32) -> f32 { return unpack2x16float(%[1]s[i >> 1u] >> ((u32(i) & 1u) * 16u)).x; }\n", p)
+	} else if r.uses["load_"+p] {
 		s += fmt.Sprintf("fn load_%[1]s(i: i32) -> u32 { return (%[1]s[i >> %[2]du] >> ((u32(i) & %[3]du) * %[4]du)) & 0x%[5]xu; }\n",
 			p, shift, n-1, bits, mask)
 	}

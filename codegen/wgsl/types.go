@@ -6,18 +6,19 @@ import (
 	"strconv"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/uop"
 )
 
-// value is the type of a value: narrow integers are kept in 32 bits, in range; 16-bit floats as their bits;
-// 64-bit integers as two words, the low one first.
+// value is the type of a value: narrow integers are kept in 32 bits, in range; 16-bit floats as floats that have no more
+// digits, bfloat16 as their bits; 64-bit integers as two words, the low one first.
 func value(d dtype.DType) string {
 	switch d {
 	case dtype.Bool:
 		return "bool"
 	case dtype.I64, dtype.U64:
 		return "vec2<u32>"
-	case dtype.F32:
+	case dtype.F32, dtype.F16:
 		return "f32"
 	case dtype.Index, dtype.I8, dtype.I16, dtype.I32:
 		return "i32"
@@ -26,15 +27,21 @@ func value(d dtype.DType) string {
 }
 
 // stored is the type of the words of a buffer.
-func stored(d dtype.DType) string {
-	if subword(d) > 1 {
+func (r *renderer) stored(d dtype.DType) string {
+	switch {
+	case r.subword(d) > 1:
 		return "u32"
+	case d == dtype.F16:
+		return "f16"
 	}
 	return value(d)
 }
 
 // subword is how many elements share a word of memory.
-func subword(d dtype.DType) int {
+func (r *renderer) subword(d dtype.DType) int {
+	if d == dtype.F16 && r.p.Features.Has(plan.Half) {
+		return 1
+	}
 	switch d.Size() {
 	case 1:
 		return 4
@@ -60,9 +67,9 @@ func narrow(d dtype.DType, s string) string {
 
 func (r *renderer) constant(d dtype.DType, v uop.Value) string {
 	switch {
-	case d == dtype.F32:
+	case value(d) == "f32":
 		return r.float(v.Float())
-	case d == dtype.F16 || d == dtype.BF16:
+	case d == dtype.BF16:
 		return fmt.Sprintf("0x%xu", uop.ToBits(d, v))
 	case d == dtype.Bool:
 		return fmt.Sprint(v.Bool())

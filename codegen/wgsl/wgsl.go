@@ -27,6 +27,7 @@ type Machine struct {
 	Software bool // runs on a processor
 	Tile     int  // values that one invocation should keep for others to be used with; 0: the usual
 	NoOpt    bool
+	Features plan.Features
 }
 
 // Target describes the language on an adapter to the lowering. Its values are scalars; neighbouring accesses to
@@ -49,7 +50,7 @@ func Target(m Machine) *codegen.Target {
 	least(&m.Tile, 64)
 	return &codegen.Target{
 		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
-		Grid: true, Software: m.Software,
+		Grid: true, Software: m.Software, Features: m.Features,
 	}
 }
 
@@ -58,13 +59,15 @@ const (
 	invocations = 64 // of a workgroup
 )
 
-// has: arithmetic of 32-bit words and of pairs of them; 16-bit floats are words that can be moved and selected.
-// The functions of the language promise too little.
+// has: arithmetic of 32-bit words and of pairs of them; 16-bit floats can be moved, selected and converted: those of IEEE
+// are kept as the f32 of the same value, bfloat16 as words. The functions of the language promise too little.
 func has(o uop.Op, d dtype.DType) bool {
 	switch d {
 	case dtype.F64:
 		return false
-	case dtype.F16, dtype.BF16:
+	case dtype.F16:
+		return o == uop.Where || o == uop.Bitcast || o == uop.Cast
+	case dtype.BF16:
 		return o == uop.Where || o == uop.Bitcast
 	case dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Where || o == uop.Bitcast
@@ -103,7 +106,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	grid := spread(groups)
 	r.block(p.Body, 2)
 	var body strings.Builder
-	fmt.Fprintf(&body, "(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {\n")
+	fmt.Fprintf(&body, "(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32%s) {\n", r.team)
 	for _, s := range r.scratch {
 		fmt.Fprintf(&body, "\t%s\n", s)
 	}
@@ -121,7 +124,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	head := r.head()
 	entry := codegen.Entry(p.Name, head, body.String())
 	k = plan.Kernel{
-		Name: p.Name, Kinds: p.Kinds, Entry: entry, Threads: int32(max(threads, 1)), Grid: grid,
+		Name: p.Name, Kinds: p.Kinds, Entry: entry, Threads: int32(max(threads, 1)), Grid: grid, Needs: r.needs(),
 		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
 		Source: fmt.Sprintf("// %s\n%s@compute @workgroup_size(%d)\nfn %s%s", p.Name, head, group, entry, body.String()),
 	}

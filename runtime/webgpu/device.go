@@ -69,7 +69,7 @@ func (d *Device) Transport() Transport { return d.gpu }
 func (d *Device) Info() plan.Info {
 	l := d.adapter.Limits
 	l.Memory = d.options.MemoryLimit
-	return plan.Info{Name: Name, Detail: fmt.Sprintf("%s (%s)", d.adapter.Name, d.adapter.Backend), Target: Target, Threads: 1, Limits: l}
+	return plan.Info{Name: Name, Detail: fmt.Sprintf("%s (%s)", d.adapter.Name, d.adapter.Backend), Target: Target, Threads: 1, Limits: l, Features: d.adapter.Features}
 }
 
 // Write copies src to dst, from byte at on. WebGPU writes whole words: at the ragged ends the rest of the word

@@ -56,6 +56,9 @@ func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 	if err := d.door.Load(p, Target); err != nil {
 		return nil, err
 	}
+	if err := p.CheckFeatures(d.adapter.Features); err != nil {
+		return nil, fmt.Errorf("%s: load plan: %w", Name, err)
+	}
 	l := &loaded{dev: d, plan: p, vars: make([]int32, len(p.Vars)), groups: map[string]Group{}, mems: make([]*mem, len(p.Memory))}
 	for i, m := range p.Memory {
 		if m.Kind == plan.Arena && m.Bytes > 0 {

@@ -12,8 +12,7 @@ type Adapter struct {
 	Backend  string // "Vulkan"
 	Software bool   // runs on the processor
 	Tile     int    // values that one invocation should keep for others to be used with; 0: the usual
-	F16      bool   // shader-f16
-	Subgroup bool
+	Features plan.Features
 	Limits   plan.Limits
 	Align    int64 // of a binding's offset
 }

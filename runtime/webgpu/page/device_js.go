@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	goruntime "runtime"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type device struct {
 	door    guard.Door[*mem, *loaded]
 	bound   []*mem // of the memories of the plan that plays
 	args    []uint32
+	watch   func(k *plan.Kernel, seconds float64, clock string)
 }
 
 type mem struct {
@@ -68,10 +70,16 @@ func Open(o Options) (runtime.Device, webgpu.Adapter, error) {
 		return nil, webgpu.Adapter{}, fmt.Errorf("%s: the player describes its adapter in %d lines, not 9; take engine and player from one build", webgpu.Name, len(f))
 	}
 	d.adapter = webgpu.Adapter{
-		Name: f[0], Backend: "browser", Software: f[1] == "1", F16: f[2] == "1", Subgroup: f[3] == "1", Align: 256,
+		Name: f[0], Backend: "browser", Software: f[1] == "1", Align: 256,
 		Limits: plan.Limits{
 			MaxBindings: int(number(4)), MaxBytes: number(5), Groups: int(number(6)), Invocations: int(number(7)), Shared: number(8),
 		},
+	}
+	if f[2] == "1" {
+		d.adapter.Features |= plan.Half
+	}
+	if f[3] == "1" {
+		d.adapter.Features |= plan.Subgroups
 	}
 	return d, d.adapter, nil
 }
@@ -80,7 +88,7 @@ func Open(o Options) (runtime.Device, webgpu.Adapter, error) {
 func (d *device) Info() plan.Info {
 	l := d.adapter.Limits
 	l.Memory = d.options.MemoryLimit
-	return plan.Info{Name: webgpu.Name, Detail: fmt.Sprintf("%s (%s)", d.adapter.Name, d.adapter.Backend), Target: webgpu.Target, Threads: 1, Limits: l}
+	return plan.Info{Name: webgpu.Name, Detail: fmt.Sprintf("%s (%s)", d.adapter.Name, d.adapter.Backend), Target: webgpu.Target, Threads: 1, Limits: l, Features: d.adapter.Features}
 }
 
 // Alloc gives memory of undefined contents.
@@ -180,6 +188,15 @@ func (d *device) Lift(ctx context.Context, src runtime.Mem, n int) (int32, error
 	return int32(binary.LittleEndian.Uint32(take(ticket, 4))), nil
 }
 
+// Sink gives the number under which the worker keeps a way to write whole words into memory, from its begin on.
+func (d *device) Sink(dst runtime.Mem) (int32, error) {
+	m, err := d.door.Span("write", dst, 0, int(dst.Bytes()))
+	if err != nil {
+		return 0, err
+	}
+	return playerSink(d.number, m.number), nil
+}
+
 // Sync waits for everything queued.
 func (d *device) Sync(ctx context.Context) error {
 	if err := d.door.Open(); err != nil {
@@ -220,6 +237,9 @@ func (d *device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 	if err := d.door.Load(p, webgpu.Target); err != nil {
 		return nil, err
 	}
+	if err := p.CheckFeatures(d.adapter.Features); err != nil {
+		return nil, fmt.Errorf("%s: load plan: %w", webgpu.Name, err)
+	}
 	packed := Pack(p)
 	ticket, err := await(ctx, func(ticket int32) { playerLoad(d.number, ticket, pointer(packed), int32(len(packed))) })
 	goruntime.KeepAlive(packed)
@@ -259,7 +279,36 @@ func (d *device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 			d.args[m.Arg] = uint32(x.number)
 		}
 	}
+	if d.watch != nil {
+		return failed("play", d.measure(l, vars))
+	}
 	err = atOnce(playerPlay(d.number, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars))))
 	goruntime.KeepAlive(vars)
 	return failed("play", err)
+}
+
+// Watch has f hear of every launch from now on; plays then wait for their end. The clock is "gpu", or "waiting" where the
+// adapter has none and launches are waited for one by one.
+func (d *device) Watch(f func(k *plan.Kernel, seconds float64, clock string)) { d.watch = f }
+
+func (d *device) measure(l *loaded, vars []int32) error {
+	ticket, err := await(context.Background(), func(ticket int32) {
+		playerMeasure(d.number, ticket, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars)))
+	})
+	goruntime.KeepAlive(vars)
+	if err != nil {
+		return err
+	}
+	told := take(ticket, 8*(1+len(l.plan.Steps)))
+	seconds := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(told[8*i:])) }
+	clock := "waiting"
+	if seconds(0) > 0 {
+		clock = "gpu"
+	}
+	for i, s := range l.plan.Steps {
+		if t := seconds(i + 1); t >= 0 {
+			d.watch(&l.plan.Kernels[s.Kernel], t, clock)
+		}
+	}
+	return nil
 }

@@ -116,7 +116,8 @@ export class Player {
     return {
       name: names[0] ?? 'an adapter without a name',
       software: fallback || /swiftshader|llvmpipe|basic render/i.test(names.join(' ')),
-      f16: device.features.has('shader-f16'), subgroups: device.features.has('subgroups'),
+      f16: device.features.has('shader-f16'),
+      subgroups: device.features.has('subgroups') && (this.#gpu.wgslLanguageFeatures?.has('subgroup_id') ?? false), // kernels ask for that number
       bindings: Math.min(l.maxStorageBuffersPerShaderStage, (l.maxBindingsPerBindGroup ?? 1000) - 1, 64),
       bytes: this.#limit, groups: l.maxComputeWorkgroupsPerDimension,
       invocations: l.maxComputeInvocationsPerWorkgroup, shared: l.maxComputeWorkgroupStorageSize,
@@ -226,11 +227,16 @@ export class Player {
     return failed
   }
 
-  /** Waits for everything queued. */
-  async sync() {
+  /** Waits until everything queued has left the host's memory. */
+  async drain() {
     this.#check()
     await this.#device.queue.onSubmittedWorkDone().catch(() => this.#news())
     this.#check()
+  }
+
+  /** Waits for everything queued, and tells what failed. */
+  async sync() {
+    await this.drain()
     const failed = this.#complaint()
     if (failed) throw failed
   }
@@ -313,7 +319,34 @@ export class Player {
   /** Queues the steps of a plan as one submission, all launches between copies in one pass. */
   play(number, args, vars) {
     this.#check()
+    const encoder = this.#device.createCommandEncoder()
+    const own = this.#encode(this.#plans.get(number), args, vars, encoder)
+    this.#device.queue.submit([encoder.finish()])
+    for (const block of own) this.#giveBack(block)
+  }
+
+  /** Plays and gives how many seconds each step took, −1 where nothing is launched, and before them 1 if the adapter's clock
+   *  told, 0 if each was waited for. Stopwatch is of stopwatch.js. */
+  async measure(number, args, vars, Stopwatch) {
+    this.#check()
     const plan = this.#plans.get(number)
+    const watch = new Stopwatch(this.#device)
+    const own = this.#encode(plan, args, vars, watch, watch)
+    const seconds = new Float64Array(1 + plan.steps.length).fill(-1)
+    seconds[0] = +watch.stamps
+    try {
+      await watch.run((step, s) => { seconds[1 + step] = Math.max(seconds[1 + step], 0) + s })
+    } catch (e) {
+      await this.#news()
+      this.#check()
+      throw this.#complaint() ?? e
+    }
+    for (const block of own) this.#giveBack(block)
+    return seconds
+  }
+
+  // Gives the blocks that are the play's own.
+  #encode(plan, args, vars, encoder, watch) {
     this.#variables(plan, vars)
     const own = []
     const blocks = plan.memory.map((m) => {
@@ -324,7 +357,6 @@ export class Player {
       return block
     })
     const groups = this.#groups(plan, blocks)
-    const encoder = this.#device.createCommandEncoder()
     let pass = null
     let last = null
     for (let i = 0; i < plan.steps.length; i++) {
@@ -337,6 +369,7 @@ export class Player {
       }
       const { grid } = plan.kernels[step.kernel]
       if (grid[0] === 0) continue
+      watch?.begin(i)
       pass ??= encoder.beginComputePass()
       const { pipeline } = plan.pipelines[step.kernel]
       if (pipeline !== last) pass.setPipeline(last = pipeline)
@@ -344,8 +377,7 @@ export class Player {
       pass.dispatchWorkgroups(grid[0], grid[1], grid[2])
     }
     pass?.end()
-    this.#device.queue.submit([encoder.finish()])
-    for (const block of own) this.#giveBack(block)
+    return own
   }
 
   #variables(plan, vars) {

@@ -63,7 +63,7 @@ func Open(o Options) (webgpu.Transport, error) {
 	limits := t.adapter.GetLimits()
 	desc := &wgpu.DeviceDescriptor{RequiredLimits: &limits}
 	for _, f := range t.adapter.GetFeatures() {
-		if f == wgpu.FeatureNameShaderF16 || f == wgpu.FeatureNameSubgroups || f == wgpu.FeatureNameTimestampQuery {
+		if f == wgpu.FeatureNameShaderF16 || subgroups(f) || f == wgpu.FeatureNameTimestampQuery {
 			desc.RequiredFeatures = append(desc.RequiredFeatures, f)
 		}
 	}
@@ -112,9 +112,18 @@ func (t *transport) describe() {
 	}
 	t.info.Known()
 	for _, f := range t.adapter.GetFeatures() {
-		t.info.F16 = t.info.F16 || f == wgpu.FeatureNameShaderF16
-		t.info.Subgroup = t.info.Subgroup || f == wgpu.FeatureNameSubgroups
+		if f == wgpu.FeatureNameShaderF16 {
+			t.info.Features |= plan.Half
+		}
+		if subgroups(f) {
+			t.info.Features |= plan.Subgroups
+		}
 	}
+}
+
+// subgroups is the feature under the name that this version of the library gives it, or the standard's.
+func subgroups(f wgpu.FeatureName) bool {
+	return f == wgpu.NativeFeatureSubgroup || f == wgpu.FeatureNameSubgroups
 }
 
 func (t *transport) Adapter() webgpu.Adapter { return t.info }
@@ -164,6 +173,7 @@ func (t *transport) Pipeline(source, entry string, binds []webgpu.Bind) (p webgp
 }
 
 func (t *transport) pipeline(source, entry string, binds []webgpu.Bind) (webgpu.Pipeline, error) {
+	source = strings.Replace(source, "enable subgroups;\n", "\n", 1) // the library knows what it enables, but not the line
 	module, err := t.device.TryCreateShaderModule(&wgpu.ShaderModuleDescriptor{Label: entry, WGSLSource: &wgpu.ShaderSourceWGSL{Code: source}})
 	if err != nil {
 		return nil, err
