@@ -239,6 +239,9 @@ func (b *bench) play(t testing.TB) time.Duration {
 	return time.Since(start)
 }
 
+// needs is what the plan takes for granted.
+func (b *bench) needs() plan.Features { return b.l.Plan().Needs() }
+
 func (b *bench) read(t testing.TB, i int) []byte {
 	out := make([]byte, b.args[i].Bytes())
 	require.NoError(t, b.dev.Read(context.Background(), out, b.args[i], 0))
