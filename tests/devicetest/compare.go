@@ -19,7 +19,7 @@ type Tolerance struct {
 }
 
 // flushes are the devices that may take denormal numbers for zero: WebGPU leaves that to the machine.
-var flushes = map[string]bool{"WEBGPU": true}
+var flushes = map[string]bool{"WEBGPU": true, "WEBGPU AS HARDWARE": true, "WEBGPU PLAIN": true}
 
 // tolerance is the one table of what ops may differ by from the truth, which carries sums in float64 and
 // rounds once. Whatever is not in it must be exact to the bit (of NaNs only that they are).
