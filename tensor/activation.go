@@ -111,7 +111,7 @@ func (t *Tensor) GELU() *Tensor {
 func (t *Tensor) GELUTanh() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
 		in := x.Add(x.Mul(x).Mul(x).Mul(x.Float(0.044715))).Mul(x.Float(math.Sqrt(2 / math.Pi)))
-		return x.Mul(tanh(in).Add(x.Int(1))).Mul(x.Float(0.5))
+		return x.Mul(tanh(in).Add(x.Int(1)).Mul(x.Float(0.5)))
 	})
 }
 

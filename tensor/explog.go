@@ -41,7 +41,10 @@ func expRange(x *uop.UOp) float64 {
 }
 
 // softExp is e to the x for x ≤ 0 where the absolute error counts, not the relative one.
-func softExp(x *uop.UOp) *uop.UOp { return x.Mul(x.Float(math.Log2E)).Exp2() }
+func softExp(x *uop.UOp) *uop.UOp {
+	v := x.Mul(x.Float(math.Log2E)).Exp2()
+	return v.Derive(x, v)
+}
 
 // Exp2 is 2 to the t.
 func (t *Tensor) Exp2() *Tensor { return t.float((*uop.UOp).Exp2) }

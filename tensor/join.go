@@ -132,6 +132,9 @@ func (t *Tensor) Chunk(axis, n int) []*Tensor {
 	if n <= 0 {
 		fail("Chunk", shapes(t.shape()), "%d parts", n)
 	}
+	if t.Dim(axis) == 0 {
+		return t.Split(axis, make([]int, n)...)
+	}
 	return t.SplitEvery(axis, max(1, (t.Dim(axis)+n-1)/n))
 }
 

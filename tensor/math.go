@@ -94,7 +94,8 @@ func (t *Tensor) Mod(v any) *Tensor {
 	}, t, v)
 }
 
-// Fmod is t − v·TruncDiv(t, v): it has the sign of t. Integers by zero give 0, floats NaN.
+// Fmod is t − v·TruncDiv(t, v): it has the sign of t. Integers by zero give 0, floats NaN. Quotients of more than twice the
+// digits of the type leave nothing right.
 func (t *Tensor) Fmod(v any) *Tensor {
 	return elementwise("Fmod", intsAtLeast, func(u []*uop.UOp) *uop.UOp {
 		return widely(u, fmodInt, func(x, y *uop.UOp) *uop.UOp {

@@ -119,6 +119,7 @@ func TestSpecialValues(t *testing.T) {
 	same(t, []float64{nan, nan}, f32(float32(-inf), float32(-inf)).Softmax(0))
 	same(t, []float64{-inf}, f32(float32(-inf), float32(-inf)).LogSumExp())
 	same(t, []float64{inf}, f32(float32(inf), 1).LogSumExp())
+	near(t, []float64{3e38, 0}, f32(3e38, -3e38).GELUTanh(), 1e-6)
 	same(t, []float64{nan, nan, nan, nan, 0, inf}, f32(float32(-inf), -1e30, -1e6, 0, 1, float32(inf)).Acosh())
 	y := f32(-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, -2.7, 2.7)
 	same(t, []float64{-2, -2, 0, 0, 2, 2, -3, 3}, y.Round())
@@ -187,6 +188,18 @@ func TestTangentAtPoles(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An axis of one element: its softmax is 1 whatever the element, and the gradient exactly 0.
+func TestSoftmaxOfOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	x, w := make([]float32, 100), make([]float32, 100)
+	for i := range x {
+		x[i], w[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
+	}
+	a, seed := tensor.Of(x).Reshape(100, 1), tensor.Of(w).Reshape(100, 1)
+	same(t, make([]float64, 100), a.LogSoftmax(1).GradWith(seed, a)[0])
+	same(t, make([]float64, 100), a.Softmax(1).GradWith(seed, a)[0])
 }
 
 func TestReductions(t *testing.T) {

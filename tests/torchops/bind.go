@@ -114,6 +114,11 @@ type call struct {
 	after map[string]*tensor.Tensor // what the call leaves in its arguments, by position
 }
 
+// refuse is the error of an argument that torch does not take and Weft's methods, which are called otherwise, never see.
+func (c *call) refuse(format string, a ...any) {
+	panic(&tensor.ArgumentError{Op: c.op, Reason: fmt.Sprintf(format, a...)})
+}
+
 // fails passes on an error of the world, such as a read that did not work, as the call's error.
 func (c *call) fails(err error) {
 	if err != nil {
@@ -125,6 +130,9 @@ func (c *call) fails(err error) {
 type callError struct{ err error }
 
 func (e *callError) Error() string { return e.err.Error() }
+
+// Unwrap gives the method's error.
+func (e *callError) Unwrap() error { return e.err }
 
 // bind gives each argument its name.
 func bind(op string, sig signature, args []any, kwargs map[string]any) *call {

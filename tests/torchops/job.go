@@ -120,7 +120,7 @@ func (d *device) prepare(c *Case) (j *job, r *Result) {
 	case err != nil && c.Fail:
 		return nil, &Result{c, Passed, ""}
 	case err != nil:
-		return nil, failed(c, "%v", err)
+		return nil, refused(c, err)
 	case c.Fail:
 		return nil, d.mustFail(c, out)
 	}

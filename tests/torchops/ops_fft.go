@@ -1,11 +1,40 @@
 package torchops
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
 var fftNorms = map[any]tensor.FFTNorm{nil: tensor.Backward, "backward": tensor.Backward, "ortho": tensor.Ortho, "forward": tensor.Forward}
+
+// norm is how a transform is scaled.
+func (c *call) norm() tensor.FFTNorm {
+	n, ok := fftNorms[c.value("norm")]
+	if !ok {
+		c.refuse("no norm %v", c.value("norm"))
+	}
+	return n
+}
+
+// shift is a row that moves frequencies; the axis of real and imaginary parts stays.
+func shift(f func(x T, axes ...int) T) op {
+	return op{"input, dim=None", func(c *call) []any {
+		x, axes := c.T("input"), c.axesOrAll("dim")
+		if !c.Complex("input") {
+			return []any{f(x, axes...)}
+		}
+		n := x.Rank() - 1
+		all := make([]int, 0, n)
+		for i := range n {
+			if c.None("dim") || slices.Contains(axes, i) || slices.Contains(axes, i-n) {
+				all = append(all, i)
+			}
+		}
+		return []any{complexTensor{f(x, all...)}}
+	}}
+}
 
 // asComplex gives a real input an imaginary part of zeros.
 func (c *call) asComplex() T {
@@ -33,7 +62,7 @@ func fft(f oneAxis, realIn, realOut bool) op {
 				n = 0
 			}
 		}
-		return c.spectrum(f(c.signal(realIn), n, c.Int("dim"), fftNorms[c.value("norm")]), realOut)
+		return c.spectrum(f(c.signal(realIn), n, c.Int("dim"), c.norm()), realOut)
 	}}
 }
 
@@ -54,7 +83,7 @@ func (c *call) spectrum(x T, real bool) []any {
 // fftn is a row for a transform along several axes.
 func fftn(signature string, f manyAxes, realIn, realOut bool) op {
 	return op{signature, func(c *call) []any {
-		return c.spectrum(f(c.signal(realIn), c.axesOrAll("s"), c.axesOrAll("dim"), fftNorms[c.value("norm")]), realOut)
+		return c.spectrum(f(c.signal(realIn), c.axesOrAll("s"), c.axesOrAll("dim"), c.norm()), realOut)
 	}}
 }
 
@@ -72,8 +101,8 @@ var fftOps = map[string]op{
 	"torch.fft.rfftn": fftn(space, T.RFFTN, true, false), "torch.fft.irfftn": fftn(space, T.IRFFTN, false, true),
 	"torch.fft.fftfreq":   one("n, d=1.0, *, dtype=None", func(c *call) T { return tensor.FFTFreq(c.Int("n"), c.Float("d"), c.floatType()) }),
 	"torch.fft.rfftfreq":  one("n, d=1.0, *, dtype=None", func(c *call) T { return tensor.RFFTFreq(c.Int("n"), c.Float("d"), c.floatType()) }),
-	"torch.fft.fftshift":  one("input, dim=None", func(c *call) T { return c.T("input").FFTShift(c.axesOrAll("dim")...) }),
-	"torch.fft.ifftshift": one("input, dim=None", func(c *call) T { return c.T("input").IFFTShift(c.axesOrAll("dim")...) }),
+	"torch.fft.fftshift":  shift(T.FFTShift),
+	"torch.fft.ifftshift": shift(T.IFFTShift),
 	"torch.hann_window": one("window_length, periodic=True, *, dtype=None", func(c *call) T {
 		return tensor.HannWindow(c.Int("window_length"), c.Bool("periodic"), c.floatType())
 	}),

@@ -2,6 +2,7 @@ package torchops
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -9,6 +10,15 @@ import (
 
 var reductions = map[string]tensor.Merging{"sum": tensor.MergeSum, "add": tensor.MergeSum, "prod": tensor.MergeProd,
 	"multiply": tensor.MergeProd, "mean": tensor.MergeMean, "amax": tensor.MergeMax, "amin": tensor.MergeMin}
+
+// merging is how elements meet at one place.
+func (c *call) merging() tensor.Merging {
+	how, ok := reductions[c.Str("reduce")]
+	if !ok {
+		c.refuse("no reduction %s", c.Str("reduce"))
+	}
+	return how
+}
 
 var indexOps = map[string]op{
 	"torch.gather":         one("input, dim, index, *, sparse_grad=False", func(c *call) T { return vector(c.T("input")).Gather(c.Int("dim"), c.T("index")) }),
@@ -19,7 +29,7 @@ var indexOps = map[string]op{
 		return c.T("input").ScatterAdd(c.Int("dim"), c.T("index"), c.T("src"))
 	}),
 	"torch.scatter_reduce": one("input, dim, index, src, reduce, *, include_self=True", func(c *call) T {
-		return c.T("input").ScatterReduce(c.Int("dim"), c.T("index"), c.T("src"), reductions[c.Str("reduce")], c.Bool("include_self"))
+		return c.T("input").ScatterReduce(c.Int("dim"), c.T("index"), c.T("src"), c.merging(), c.Bool("include_self"))
 	}),
 	"torch.index_add": one("input, dim, index, source, *, alpha=1", func(c *call) T {
 		return c.T("input").IndexAdd(c.Int("dim"), c.T("index"), c.T("source"), c.Operand("alpha"))
@@ -31,7 +41,7 @@ var indexOps = map[string]op{
 		return c.T("input").IndexFill(c.Int("dim"), c.T("index"), c.Operand("value"))
 	}),
 	"torch.index_reduce": one("input, dim, index, source, reduce, *, include_self=True", func(c *call) T {
-		return c.T("input").IndexReduce(c.Int("dim"), c.T("index"), c.T("source"), reductions[c.Str("reduce")], c.Bool("include_self"))
+		return c.T("input").IndexReduce(c.Int("dim"), c.T("index"), c.T("source"), c.merging(), c.Bool("include_self"))
 	}),
 	"torch.index_put":             one("input, indices, values, accumulate=False", indexPut),
 	"torch.masked_select":         one("input, mask", maskedSelect),
@@ -108,7 +118,7 @@ func takeAlong(c *call) T {
 func scatter(c *call) T {
 	how := tensor.MergeLast
 	if !c.None("reduce") {
-		how = reductions[c.Str("reduce")]
+		how = c.merging()
 	}
 	return c.T("input").ScatterReduce(c.Int("dim"), c.T("index"), c.Operand("src"), how, true)
 }
@@ -237,12 +247,43 @@ func embeddingBag(c *call) T {
 	return c.T("weight").EmbeddingBag(c.T("input"), offsets, c.OptT("per_sample_weights"), bagModes[c.Str("mode")], c.embedding())
 }
 
+// masks refuses bool indices of another shape than the axes that they stand for.
+func (c *call) masks(list []any) {
+	shape, axis := c.T("self").Shape(), 0
+	used := func(x any) int {
+		switch x := x.(type) {
+		case operand:
+			if x.DType() == dtype.Bool {
+				return x.Rank()
+			}
+		case Ellipsis, NewAxis, bool:
+			return 0
+		}
+		return 1
+	}
+	total := 0
+	for _, x := range list {
+		total += used(x)
+	}
+	for _, x := range list {
+		n := used(x)
+		if m, ok := x.(operand); ok && m.DType() == dtype.Bool && axis+n <= len(shape) && !slices.Equal(m.Shape(), shape[axis:axis+n]) {
+			c.refuse("a mask %v for axes %v", m.Shape(), shape[axis:axis+n])
+		}
+		if _, ok := x.(Ellipsis); ok {
+			n = max(0, len(shape)-total)
+		}
+		axis += n
+	}
+}
+
 // index turns an index list into that of At.
 func (c *call) index(name string) []any {
 	list, ok := c.value(name).([]any)
 	if !ok {
 		c.wrong(name, "a list")
 	}
+	c.masks(list)
 	var out []any
 	for _, x := range list {
 		switch x := x.(type) {

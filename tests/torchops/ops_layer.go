@@ -2,6 +2,7 @@ package torchops
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -18,6 +19,9 @@ func conv(dims int) op {
 		switch v := c.value("padding"); v {
 		case "valid":
 		case "same":
+			if slices.Max(o.Strides) > 1 {
+				c.refuse("padding same with strides %v", o.Strides)
+			}
 			lo, hi := make([]int, dims), make([]int, dims)
 			for i := range dims {
 				total := o.Dilations[i] * (w.Dim(2+i) - 1)
@@ -93,6 +97,9 @@ func avgPool(dims int) op {
 		p := c.pool(dims)
 		p.ExcludePadding = !c.Bool("count_include_pad")
 		if !c.None("divisor_override") {
+			if c.Int("divisor_override") == 0 {
+				c.refuse("a divisor of 0")
+			}
 			return c.T("input").SumPool(p).Div(c.Int("divisor_override"))
 		}
 		return c.T("input").AvgPool(p)
@@ -143,11 +150,17 @@ var padModes = map[string]tensor.PadMode{"reflect": tensor.Reflect, "replicate":
 func pad(c *call) T {
 	list := c.Ints("pad")
 	n := len(list) / 2
+	if len(list)%2 != 0 {
+		c.refuse("%d numbers are no pairs", len(list))
+	}
 	lo, hi := make([]int, n), make([]int, n)
 	for i := range n {
 		lo[n-1-i], hi[n-1-i] = list[2*i], list[2*i+1]
 	}
 	if m, ok := padModes[c.Str("mode")]; ok {
+		if r := c.T("input").Rank(); r != n+1 && r != n+2 {
+			c.refuse("%d pairs for %d axes, of which one or two stay", n, r)
+		}
 		return c.T("input").PadMode(m, lo, hi)
 	}
 	if c.None("value") {
@@ -160,6 +173,9 @@ func pad(c *call) T {
 func batchNorm(c *call) T {
 	x, mean, variance := c.T("input"), c.OptT("running_mean"), c.OptT("running_var")
 	if c.Bool("training") {
+		if x.Rank() > 1 && x.Numel() == x.Dim(1) {
+			c.refuse("one value in each channel")
+		}
 		m, v := x.ChannelMoments(0)
 		for _, running := range []T{mean, variance} {
 			if running != nil && (running.Rank() != 1 || running.Dim(0) != m.Dim(0)) {

@@ -106,6 +106,8 @@ func transpose(a, b string) func(c *call) *tensor.Tensor {
 func matrixTranspose(c *call) *tensor.Tensor {
 	if x := c.T("input"); x.Rank() < 2 {
 		return x
+	} else if x.Rank() > 2 {
+		c.refuse("%d axes are more than a matrix has", x.Rank())
 	}
 	return c.T("input").Transpose(0, 1)
 }
@@ -113,7 +115,10 @@ func matrixTranspose(c *call) *tensor.Tensor {
 // movedim moves several axes at once.
 func movedim(c *call) *tensor.Tensor {
 	x, from, to := c.T("input"), c.Ints("source"), c.Ints("destination")
-	if len(from) == 1 && len(to) == 1 {
+	if len(from) != len(to) {
+		c.refuse("%d axes to %d places", len(from), len(to))
+	}
+	if len(from) == 1 {
 		return x.MoveAxis(from[0], to[0])
 	}
 	order := make([]int, x.Rank())
@@ -174,8 +179,11 @@ func squeeze(x *tensor.Tensor, c *call) *tensor.Tensor {
 }
 
 func meshgrid(c *call) []*tensor.Tensor {
-	ts := c.Ts("tensors")
-	if c.Str("indexing") == "ij" || len(ts) < 2 {
+	ts, order := c.Ts("tensors"), c.Str("indexing")
+	if order != "ij" && order != "xy" {
+		c.refuse("no indexing %s", order)
+	}
+	if order == "ij" || len(ts) < 2 {
 		return tensor.Meshgrid(ts...)
 	}
 	swapped := slices.Clone(ts)
@@ -189,6 +197,9 @@ func diag(c *call) *tensor.Tensor {
 	x := c.T("input")
 	if x.Rank() == 1 {
 		return x.DiagMatrix(c.Int("diagonal"), 0, 1)
+	}
+	if x.Rank() != 2 {
+		c.refuse("%d axes are neither a vector's nor a matrix's", x.Rank())
 	}
 	return x.Diagonal(c.Int("diagonal"))
 }

@@ -2,8 +2,8 @@ package torchops
 
 import (
 	"math"
+	"slices"
 
-	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -42,6 +42,17 @@ func keep(x, y T, axes []int) T {
 	return y.Reshape(s...)
 }
 
+// some is the input, which must not have an axis of size 0 that is reduced: torch has no extreme of nothing.
+func (c *call) some() T {
+	x, axes := c.T("input"), c.axesOrAll("dim")
+	for i, n := range x.Shape() {
+		if n == 0 && (len(axes) == 0 || slices.Contains(axes, i) || slices.Contains(axes, i-x.Rank())) {
+			c.refuse("axis %d has no elements", i)
+		}
+	}
+	return x
+}
+
 // vector is x with at least one axis, for methods along an axis of scalars.
 func vector(x T) T {
 	if x.Rank() == 0 {
@@ -70,12 +81,15 @@ func typedReduction(f reducer) op {
 var reduceOps = map[string]op{
 	"torch.sum": typedReduction(T.Sum), "torch.prod": typedReduction(T.Prod), "torch.mean": typedReduction(T.Mean),
 	"torch.nansum": typedReduction(T.NanSum), "torch.nanmean": typedReduction(T.NanMean),
-	"torch.amax":      one("input, dim=None, keepdim=False", func(c *call) T { return c.reduce(c.T("input"), T.Max) }),
-	"torch.amin":      one("input, dim=None, keepdim=False", func(c *call) T { return c.reduce(c.T("input"), T.Min) }),
+	"torch.amax":      one("input, dim=None, keepdim=False", func(c *call) T { return c.reduce(c.some(), T.Max) }),
+	"torch.amin":      one("input, dim=None, keepdim=False", func(c *call) T { return c.reduce(c.some(), T.Min) }),
 	"torch.any":       reduction("input, dim=None, keepdim=False", T.Any),
 	"torch.all":       reduction("input, dim=None, keepdim=False", T.All),
 	"torch.logsumexp": reduction("input, dim, keepdim=False", T.LogSumExp),
 	"torch.count_nonzero": one("input, dim=None", func(c *call) T {
+		if c.T("input").Rank() == 0 {
+			return c.T("input").CountNonZero()
+		}
 		return c.T("input").CountNonZero(c.axesOrAll("dim")...)
 	}),
 	"torch.var":      one(spread, spreadOf(T.Var)),
@@ -131,7 +145,7 @@ func spreadOf(f func(x T, correction int, axes ...int) T) func(c *call) T {
 func best(all reducer, along func(x T, axis int) (T, T), of func(x T, v any) T) func(c *call) []any {
 	return func(c *call) []any {
 		if c.None("dim") {
-			return []any{all(c.T("input"))}
+			return []any{all(c.some())}
 		}
 		if c.IsTensor("dim") {
 			return []any{of(c.T("input"), c.T("dim"))}
@@ -196,7 +210,7 @@ func quantile(skip bool) func(c *call) T {
 		var q []float64
 		single := true
 		if c.IsTensor("q") {
-			v, err := tensor.Data[float64](c.dev.ctx, c.T("q").To(dtype.F64))
+			v, err := tensor.Data[float64](c.dev.ctx, c.T("q"))
 			c.fails(err)
 			q, single = v, c.T("q").Rank() == 0
 		} else {

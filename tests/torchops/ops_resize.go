@@ -10,6 +10,9 @@ var resizeModes = map[string]tensor.ResizeMode{"nearest": tensor.ResizeNearest, 
 	"linear": tensor.ResizeLinear, "bilinear": tensor.ResizeLinear, "trilinear": tensor.ResizeLinear, "bicubic": tensor.ResizeCubic,
 	"cubic": tensor.ResizeCubic, "area": tensor.ResizeArea}
 
+// resizeDims are the modes of a fixed number of axes.
+var resizeDims = map[string]int{"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+
 var samplePaddings = map[string]tensor.SamplePadding{"zeros": tensor.SampleZeros, "border": tensor.SampleBorder,
 	"reflection": tensor.SampleReflection}
 
@@ -45,6 +48,12 @@ func interpolate(c *call) T {
 	dims := x.Rank() - 2
 	if dims < 1 || dims > 3 {
 		panic(&tensor.ShapeError{Op: c.op, Reason: "needs [n, c, …] with one to three more axes"})
+	}
+	if c.None("size") == c.None("scale_factor") {
+		c.refuse("needs either sizes or factors")
+	}
+	if n, only := resizeDims[c.Str("mode")]; only && n != dims {
+		c.refuse("mode %s is for %d axes, not %d", c.Str("mode"), n, dims)
 	}
 	o := tensor.Resize{Mode: resizeModes[c.Str("mode")], AlignCorners: c.value("align_corners") == true, Antialias: c.Bool("antialias")}
 	if !c.None("size") {

@@ -1,0 +1,80 @@
+package torchops
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/engine"
+)
+
+// zeros is a tensor of a case.
+func zeros(dtype string, size int, shape ...int) string {
+	n := size
+	list := "["
+	for i, d := range shape {
+		if i > 0 {
+			list += ","
+		}
+		list += fmt.Sprint(d)
+		n *= d
+	}
+	return fmt.Sprintf(`{"t":{"dtype":%q,"shape":%s],"off":0,"n":%d}}`, dtype, list, n)
+}
+
+// outcome runs a case, written without its id, on zeros.
+func outcome(t *testing.T, line string) *Result {
+	t.Helper()
+	c, err := decodeCase([]byte(`{"id":"x",`+line+"}"), make([]byte, 4096))
+	require.NoError(t, err, line)
+	e, err := engine.Use("REF")
+	require.NoError(t, err)
+	return Run(context.Background(), e, []*Case{c}).Results[0]
+}
+
+// Arguments that torch refuses are errors, also where Weft's methods take others in their place.
+func TestRefusals(t *testing.T) {
+	f := func(shape ...int) string { return zeros("float32", 4, shape...) }
+	for _, line := range []string{
+		`"op":"torch.t","args":[` + f(2, 3, 4) + `]`,
+		`"op":"torch.diag","args":[` + f(2, 2, 2) + `]`,
+		`"op":"torch.movedim","args":[` + f(2, 3) + `,[0],[0,1]]`,
+		`"op":"torch.meshgrid","args":[` + f(2) + `],"kwargs":{"indexing":"zz"}`,
+		`"op":"torch.amax","args":[` + f(0) + `]`,
+		`"op":"torch.amin","args":[` + f(2, 0) + `,-1]`,
+		`"op":"torch.max","args":[` + f(0, 3) + `]`,
+		`"op":"torch.fft.fft","args":[` + f(4) + `],"kwargs":{"norm":"bad"}`,
+		`"op":"torch.scatter_reduce","args":[` + f(3) + `,0,` + zeros("int64", 8, 2) + `,` + f(2) + `,"median"]`,
+		`"op":"torch.nn.functional.pad","args":[` + f(2, 3) + `,[1]]`,
+		`"op":"torch.nn.functional.pad","args":[` + f(3) + `,[1,1]],"kwargs":{"mode":"reflect"}`,
+		`"op":"torch.nn.functional.conv2d","args":[` + f(1, 3, 5, 5) + `,` + f(2, 3, 3, 3) + `],"kwargs":{"padding":"same","stride":2}`,
+		`"op":"torch.nn.functional.avg_pool2d","args":[` + f(1, 1, 4, 4) + `,2],"kwargs":{"divisor_override":0}`,
+		`"op":"torch.nn.functional.batch_norm","args":[` + f(1, 3) + `,null,null],"kwargs":{"training":true}`,
+		`"op":"torch.nn.functional.interpolate","args":[` + f(1, 2, 3) + `],"kwargs":{"size":[4],"mode":"bilinear"}`,
+		`"op":"torch.nn.functional.interpolate","args":[` + f(1, 2, 3) + `]`,
+		`"op":"torch.Tensor.__getitem__","args":[` + f(3, 4) + `,[` + zeros("bool", 1, 2) + `]]`,
+		`"op":"torch.Tensor.__getitem__","args":[` + f(2, 3) + `,[{"ellipsis":true},` + zeros("bool", 1, 2) + `]]`,
+	} {
+		r := outcome(t, line+`,"error":true`)
+		require.Equal(t, Passed, r.Status, "%s: %s", line, r.Reason)
+	}
+}
+
+// Calls that need more than one way to write an argument.
+func TestForms(t *testing.T) {
+	f := func(shape ...int) string { return zeros("float32", 4, shape...) }
+	c := func(shape ...int) string { return `{"c"` + zeros("float32", 4, shape...)[4:] }
+	for _, line := range []string{
+		`"op":"torch.fft.fftshift","args":[` + c(3, 4, 2) + `],"out":[` + c(3, 4, 2) + `]`,
+		`"op":"torch.fft.ifftshift","args":[` + c(3, 4, 2) + `,-1],"out":[` + c(3, 4, 2) + `]`,
+		`"op":"torch.quantile","args":[` + f(5) + `,` + f(2) + `],"out":[` + f(2) + `]`,
+		`"op":"torch.count_nonzero","args":[` + f() + `,0],"out":[` + zeros("int64", 8) + `],"anyint":[0]`,
+		`"op":"torch.chunk","args":[` + f(0, 2) + `,3],"out":[` + f(0, 2) + `,` + f(0, 2) + `,` + f(0, 2) + `]`,
+		`"op":"torch.Tensor.__getitem__","args":[` + f(2, 3) + `,[{"ellipsis":true},` + zeros("bool", 1, 3) + `]],"out":[` + f(2, 0) + `]`,
+	} {
+		r := outcome(t, line)
+		require.Equal(t, Passed, r.Status, "%s: %s", line, r.Reason)
+	}
+}
