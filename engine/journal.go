@@ -30,11 +30,12 @@ func seconds() float64 { return float64(time.Now().UnixNano()) * 1e-9 }
 // value is what a cell holds from some moment on.
 type value struct{ by *step }
 
-// step is a write of bytes, or a play.
+// step is a write of bytes, a fill, or a play.
 type step struct {
 	at   int
 	args []*cell // written, and read by a play
 	host []byte
+	fill Fill
 	plan *compiled // of a play
 	ins  []*value
 	mark int // see steps

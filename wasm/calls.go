@@ -40,6 +40,9 @@ func init() {
 		"predict":  {run: predict},
 		"samples":  {run: samples},
 		"reset":    {run: reset},
+		"fetch":    {run: fetch, long: true},
+		"profile":  {run: profile},
+		"profiled": {run: profiled},
 		"dispose":  {run: dispose, silent: true},
 	}
 }

@@ -28,6 +28,7 @@ type server struct {
 	tensors map[wire.Ref]any // *tensor.Tensor or *failure
 	plays   map[wire.Ref]*recorded
 	nets    map[wire.Ref]*digits
+	profile *profiling // that is being taken, or nil
 }
 
 func newServer() *server {

@@ -340,6 +340,39 @@ export interface Stats {
   tensors: number
 }
 
+/** A launch of a kernel. */
+export interface Launch {
+  kernel: string
+  /** A letter for each dimension of the name: what its axis became. */
+  kinds: string
+  moves: string
+  seconds: number
+  /** Arithmetic operations, a multiply-add counting 2. */
+  flops: number
+  /** Bytes that it must at least move. */
+  bytes: number
+}
+
+export interface Profile {
+  /**
+   * Who told the time: the graphics processor; where it does not, the browser, each launch being waited for; or the browser
+   * for kernels on the processor. Browsers tell it in steps, often of 0.1 ms, so times of short kernels are right on average.
+   * 'none': nothing was launched.
+   */
+  clock: 'gpu' | 'waiting' | 'processor' | 'none'
+  launches: Launch[]
+}
+
+export interface FetchOptions {
+  /** The elements' type, f32 unless given. */
+  dtype?: DType
+  /** Where the first element lies, in bytes. Without it the elements are all that is there. */
+  offset?: number
+  /** Hears how many bytes have arrived, of how many. */
+  onprogress?: (p: { loaded: number; total: number }) => void
+  signal?: AbortSignal
+}
+
 /** The engine. */
 export class Weft {
   private constructor()
@@ -357,6 +390,12 @@ export class Weft {
   tensor(values: Elements | Uint8ClampedArray, shape: number[], options?: { dtype?: DType }): Tensor
   /** The bytes of a Blob or a File, which the page itself never holds. */
   tensor(values: Blob, shape?: number[], options?: { dtype?: DType }): Tensor
+  /**
+   * The bytes at an address: little-endian, row-major, bool one byte. They go from there to the device's memory as they
+   * arrive; with an offset only that part is asked for, where the server can. If the device is lost they are fetched
+   * again, and have to be the same.
+   */
+  fetch(url: string | URL, shape: number[], options?: FetchOptions): Promise<Tensor>
   full(shape: number[], value: number | boolean, options?: { dtype?: DType }): Tensor
   zeros(shape: number[], options?: { dtype?: DType }): Tensor
   ones(shape: number[], options?: { dtype?: DType }): Tensor
@@ -380,6 +419,8 @@ export class Weft {
   realize(...tensors: Tensor[]): Promise<void>
   /** Records a function of tensors, to be played without being built anew. */
   capture<R extends Tensor | Tensor[]>(f: (...inputs: Tensor[]) => R): Captured<R>
+  /** Calls f, and tells how long each kernel took that was launched until it ended. What is launched meanwhile waits for its end. */
+  profile(f: () => unknown): Promise<Profile>
   stats(): Promise<Stats>
   /** What the engine would make of an expression. */
   inspect(text: string, options?: { target?: ('wgsl' | 'c')[] }): Promise<View>

@@ -168,7 +168,7 @@ export class Weft {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
       if (Array.isArray(data)) this.#hear(read(...data))
-      else if (data.progress) onprogress?.(data.progress)
+      else if (data.progress) (data.call ? this.#calls.get(data.call)?.progress : onprogress)?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(new Error(data.dead))
     }
@@ -358,6 +358,25 @@ export class Weft {
     return this.record('tensor', 1, [elements, shape ?? [elements.length], options])[0]
   }
 
+  /** A tensor of the bytes at an address, which go from there to the device's memory as they arrive. */
+  async fetch(url, shape, { onprogress, signal, ...options } = {}) {
+    signal?.throwIfAborted()
+    const t = this.own()
+    const address = new URL(url, globalThis.document?.baseURI ?? location.href).href
+    const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
+    const number = this.#numbers
+    const stop = () => this.#worker.postMessage({ abort: number })
+    signal?.addEventListener('abort', stop)
+    try {
+      await arrived
+      return t
+    } catch (e) {
+      throw signal?.aborted ? signal.reason : e
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
   full(shape, value, options) { return this.record('full', 1, [shape, value, options])[0] }
   zeros(shape, options) { return this.full(shape, 0, options) }
   ones(shape, options) { return this.full(shape, 1, options) }
@@ -387,6 +406,18 @@ export class Weft {
 
   /** Records a function of tensors, to be played without being built anew. */
   capture(f) { return new Captured(this, f) }
+
+  /** Calls f, and tells how long each kernel took that was launched until it ended. */
+  async profile(f) {
+    await this.call('profile', [])
+    let told
+    try {
+      await f()
+    } finally {
+      told = await this.call('profiled', [])
+    }
+    return told
+  }
 
   /** What the engine did so far. */
   async stats() { return this.call('stats', []) }

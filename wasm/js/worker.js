@@ -3,20 +3,28 @@
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
+import { stream } from './fetch.js'
 import { unpacking } from './unpack.js'
 
 const go = new globalThis.Go()
 const size = 0 // bytes of weft.wasm, which the build writes here: a compressed answer does not say
 let memory, arrived, batch
-const parcels = new Map() // arrays on their way to the page, by number
+const parcels = new Map() // by number: arrays on their way to the page, and ways into devices' memory
 let last = 0
+const fetches = new Map() // what ends them, by the number of the page's call
 const waiting = []
 
 function bytes(at, n) { return new Uint8Array(memory.buffer, at, n) }
 
-function keep(array) {
-  parcels.set(++last, array.buffer)
+function keep(x) {
+  parcels.set(++last, x)
   return last
+}
+
+function taken(number) {
+  const x = parcels.get(number)
+  parcels.delete(number)
+  return x
 }
 
 // The pieces of a batch, ArrayBuffers and Blobs, put together.
@@ -41,8 +49,7 @@ go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
   post(from, n, parcel) {
     const list = [bytes(from >>> 0, n).slice().buffer]
-    if (parcel) list.push(parcels.get(parcel))
-    parcels.delete(parcel)
+    if (parcel) list.push(taken(parcel).buffer)
     postMessage(list, list)
   },
 }
@@ -55,6 +62,21 @@ globalThis.weft = {
   started(f) {
     arrived = f
     for (const data of waiting.splice(0)) hand(data)
+  },
+  // Called by the engine: fetches bytes to what Sink gave. done hears why not, whether the device was lost, and the fingerprint.
+  fetch(call, url, offset, n, mask, again, sink, done) {
+    const ended = fetches.get(call) ?? new AbortController()
+    fetches.set(call, ended)
+    const progress = (news) => postMessage({ call, progress: news })
+    stream({ url, offset, n, mask, again, signal: ended.signal, progress }, taken(sink))
+      .then((sum) => done('', false, sum), (e) => done(e.message, e.kind === 'lost', 0))
+      .finally(() => fetches.delete(call))
+  },
+  // Ends a fetch, also one that the engine has not come to.
+  abort(call) {
+    const ended = fetches.get(call) ?? new AbortController()
+    fetches.set(call, ended)
+    ended.abort()
   },
   player,
 }
@@ -78,6 +100,7 @@ async function load(url) {
 
 onmessage = ({ data }) => {
   if (data.lose) return player.lose() // for tests
+  if (data.abort) return globalThis.weft.abort(data.abort)
   if (data instanceof Array) {
     if (arrived) hand(data)
     else waiting.push(data)

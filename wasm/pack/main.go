@@ -41,8 +41,8 @@ func main() {
 
 // scripts and player are copied as they are.
 var (
-	scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js", "unpack.js"}
-	player  = []string{"player.js", "glue.js"}
+	scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js", "fetch.js", "unpack.js"}
+	player  = []string{"player.js", "stopwatch.js", "glue.js"}
 	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js"}
 )
 

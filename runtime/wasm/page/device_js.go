@@ -35,6 +35,9 @@ func kernelsRead(device int32, at, offset float64, to unsafe.Pointer, n int32)
 //go:wasmimport kernels lift
 func kernelsLift(device int32, at float64, n int32) int32
 
+//go:wasmimport kernels sink
+func kernelsSink(device int32, at float64) int32
+
 //go:wasmimport kernels load
 func kernelsLoad(device int32, from unsafe.Pointer, n int32) int32
 
@@ -42,7 +45,7 @@ func kernelsLoad(device int32, from unsafe.Pointer, n int32) int32
 func kernelsDrop(device, plan int32)
 
 //go:wasmimport kernels play
-func kernelsPlay(device, plan int32, args unsafe.Pointer, n int32, vars unsafe.Pointer, m int32) int32
+func kernelsPlay(device, plan int32, args unsafe.Pointer, n int32, vars unsafe.Pointer, m int32, seconds unsafe.Pointer, steps int32) int32
 
 //go:wasmimport kernels close
 func kernelsClose(device int32)
@@ -68,6 +71,7 @@ type device struct {
 	known   map[string]bool // entries of kernels that the player has
 	bound   []*mem          // of the memories of the plan that plays
 	args    []float64
+	watch   func(k *plan.Kernel, seconds float64, clock string)
 	door    guard.Door[*mem, *loaded]
 }
 
@@ -191,6 +195,15 @@ func (d *device) Lift(ctx context.Context, src runtime.Mem, n int) (int32, error
 	return kernelsLift(d.number, from.at, int32(n)), nil
 }
 
+// Sink gives the number under which the worker keeps a way to write whole words into memory, from its begin on.
+func (d *device) Sink(dst runtime.Mem) (int32, error) {
+	to, err := d.door.Span("write", dst, 0, int(dst.Bytes()))
+	if err != nil {
+		return 0, err
+	}
+	return kernelsSink(d.number, to.at), nil
+}
+
 // Sync has nothing to wait for.
 func (d *device) Sync(ctx context.Context) error { return d.door.Sync(ctx) }
 
@@ -266,7 +279,22 @@ func (d *device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 			d.args[m.Arg] = x.at
 		}
 	}
-	code := kernelsPlay(d.number, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars)))
+	var seconds []float64
+	if d.watch != nil {
+		seconds = make([]float64, len(l.plan.Steps))
+	}
+	code := kernelsPlay(d.number, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars)), pointer(seconds), int32(len(seconds)))
 	goruntime.KeepAlive(vars)
-	return d.failed("play", code)
+	if err := d.failed("play", code); err != nil {
+		return err
+	}
+	for i, t := range seconds {
+		if s := &l.plan.Steps[i]; s.Kind == plan.Launch {
+			d.watch(&l.plan.Kernels[s.Kernel], t, "processor")
+		}
+	}
+	return nil
 }
+
+// Watch has f hear of every launch from now on. The clock is always "processor": that of the browser.
+func (d *device) Watch(f func(k *plan.Kernel, seconds float64, clock string)) { d.watch = f }

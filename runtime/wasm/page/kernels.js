@@ -2,7 +2,7 @@
 
 import { OutOfMemory, Processor, relaxed } from './processor.js'
 
-/** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps an array for the page. */
+/** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps something for the worker. */
 export function imports(memory, keep) {
   const players = [null] // by the number of the device
   let problem = ''
@@ -29,9 +29,12 @@ export function imports(memory, keep) {
     write(device, at, offset, from, n) { players[device].write(at, offset, bytes(from, n)) },
     read(device, at, offset, to, n) { bytes(to, n).set(players[device].bytes(at + offset, n)) },
     lift: (device, at, n) => keep(players[device].read(at, 0, n)),
+    sink: (device, at) => keep({ write: (offset, bytes) => players[device].write(at, offset, bytes), drain() {} }),
     load: (device, from, n) => now(() => players[device].load(bytes(from, n).slice())),
     drop(device, plan) { players[device].drop(plan) },
-    play: (device, plan, args, n, vars, m) => now(() => players[device].play(plan, view(Float64Array, args, n), view(Int32Array, vars, m))),
+    play: (device, plan, args, n, vars, m, seconds, steps) => now(() => {
+      players[device].play(plan, view(Float64Array, args, n), view(Int32Array, vars, m), seconds && view(Float64Array, seconds, steps))
+    }),
     close(device) {
       players[device].close()
       players[device] = null

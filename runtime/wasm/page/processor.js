@@ -206,8 +206,9 @@ export class Processor {
     this.#plans.delete(number)
   }
 
-  /** Does the steps of a plan in order. args are the addresses of its inputs, states and outputs. */
-  play(number, args, vars) {
+  /** Does the steps of a plan in order. args are the addresses of its inputs, states and outputs. Where seconds is given, it
+   *  gets how long each step took. */
+  play(number, args, vars, seconds) {
     const plan = this.#plans.get(number)
     const own = []
     try {
@@ -217,9 +218,16 @@ export class Processor {
       table.set(vars)
       if (at.some((a, i) => a !== plan.at[i])) for (const s of plan.steps) s.slots.forEach((slot, i) => { table[s.at + i] = address(slot) })
       plan.at = at
+      let took = 0
+      let last = seconds && performance.now()
       for (const s of plan.steps) {
         if (s.kind === COPY) this.bytes(0, this.#memory.buffer.byteLength).copyWithin(address(s.slots[0]), address(s.slots[1]), address(s.slots[1]) + plan.slots[s.slots[0]].bytes)
         else this.#launch(plan.kernels[s.kernel], plan.table + 4 * s.at, plan.table)
+        if (seconds) {
+          const now = performance.now() // of coarse steps; so no time is lost between them
+          seconds[took++] = (now - last) * 1e-3
+          last = now
+        }
       }
     } finally {
       for (const a of own) this.free(a)

@@ -1,11 +1,12 @@
 // The player as the engine's WebAssembly calls it: numbers and bytes. Whatever waits is answered through done.
 
 import { Player, PlayerError } from './player.js'
+import { Stopwatch } from './stopwatch.js'
 
 const kinds = { lost: 1, memory: 2, large: 3, kernel: 4, other: 5 }
 const text = new TextEncoder()
 
-/** The functions that the engine imports from "player". memory gives the engine's memory; onlost hears of a lost device; keep keeps an array for the page. */
+/** The functions that the engine imports from "player". memory gives the engine's memory; onlost hears of a lost device; keep keeps something for the worker. */
 export function imports(memory, onlost, keep) {
   const players = new Map() // by the number of the device
   let done = null // of the engine: (ticket, kind of error or 0, bytes that take gives)
@@ -32,6 +33,7 @@ export function imports(memory, onlost, keep) {
     }
   }
   const number = (n) => new Uint8Array(Uint32Array.of(n).buffer)
+  const many = (kind, at, n) => new kind(memory().buffer, at >>> 0, n)
   return {
     listen(f) { done = f },
     functions: {
@@ -46,10 +48,18 @@ export function imports(memory, onlost, keep) {
       write(device, id, at, from, n) { return now(() => players.get(device).write(id, at, bytes(from, n))) },
       read(device, ticket, id, at, n) { settle(ticket, players.get(device).read(id, at, n)) },
       lift(device, ticket, id, n) { settle(ticket, players.get(device).read(id, 0, n).then(keep).then(number)) },
+      sink(device, id) {
+        const player = players.get(device)
+        return keep({ write: (at, bytes) => player.write(id, at, bytes), drain: () => player.drain() })
+      },
       load(device, ticket, from, n) { settle(ticket, players.get(device).load(bytes(from, n).slice()).then(number)) },
       drop(device, id) { players.get(device)?.drop(id) },
       play(device, id, args, n, vars, m) {
-        return now(() => players.get(device).play(id, new Uint32Array(memory().buffer, args >>> 0, n), new Int32Array(memory().buffer, vars >>> 0, m)))
+        return now(() => players.get(device).play(id, many(Uint32Array, args, n), many(Int32Array, vars, m)))
+      },
+      measure(device, ticket, id, args, n, vars, m) {
+        const seconds = players.get(device).measure(id, many(Uint32Array, args, n), many(Int32Array, vars, m), Stopwatch)
+        settle(ticket, seconds.then(({ buffer }) => new Uint8Array(buffer)))
       },
       sync(device, ticket) { settle(ticket, players.get(device).sync().then(() => new Uint8Array())) },
       close(device) {

@@ -340,8 +340,9 @@ export class Player {
       await this.#news()
       this.#check()
       throw this.#complaint() ?? e
+    } finally {
+      for (const block of own) this.#giveBack(block)
     }
-    for (const block of own) this.#giveBack(block)
     return seconds
   }
 

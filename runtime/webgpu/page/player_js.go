@@ -34,6 +34,9 @@ func playerRead(device, ticket, number int32, at float64, n int32)
 //go:wasmimport player lift
 func playerLift(device, ticket, number, n int32)
 
+//go:wasmimport player sink
+func playerSink(device, number int32) int32
+
 //go:wasmimport player load
 func playerLoad(device, ticket int32, from unsafe.Pointer, n int32)
 
@@ -42,6 +45,9 @@ func playerDrop(device, number int32)
 
 //go:wasmimport player play
 func playerPlay(device, number int32, args unsafe.Pointer, n int32, vars unsafe.Pointer, m int32) int32
+
+//go:wasmimport player measure
+func playerMeasure(device, ticket, number int32, args unsafe.Pointer, n int32, vars unsafe.Pointer, m int32)
 
 //go:wasmimport player sync
 func playerSync(device, ticket int32)
