@@ -20,10 +20,12 @@ var helpers = map[string]string{
 	return bitcast<f32>(select(normal, bitcast<u32>(small), a < 0x38800000u) | (b & 0x80000000u));
 }
 `,
-	// half_bits are those of a number that is exact in 16 bits, or infinite: SwiftShader makes NaN of infinity.
+	// half_bits are those of a number that is exact in 16 bits: packing is left to say what becomes of finite ones only
+	// (SwiftShader makes NaN of infinity, and NaN of other bits of NaN).
 	"half_bits": `fn half_bits(x: f32) -> u32 {
-	let b = bitcast<u32>(x);
-	return select(pack2x16float(vec2<f32>(x, 0.0f)) & 0xffffu, ((b >> 16u) & 0x8000u) | 0x7c00u, (b & 0x7fffffffu) == 0x7f800000u);
+	let b = bitcast<u32>(x); let a = b & 0x7fffffffu;
+	let special = ((b >> 16u) & 0x8000u) | 0x7c00u | ((b >> 13u) & 0x3ffu) | select(0u, 0x200u, a > 0x7f800000u);
+	return select(pack2x16float(vec2<f32>(x, 0.0f)) & 0xffffu, special, a >= 0x7f800000u);
 }
 `,
 	// subgroup_maximum compares as integers whose order is that of floats, with NaN above all.
