@@ -289,9 +289,21 @@ func ArangeOf(d dtype.DType, start, stop, step any) *Tensor {
 	}
 	if d.IsFloat() {
 		wide := dtype.Accumulator(d)
-		return newTensor(iota(int(n), wide).Mul(s.as(wide)).Add(a.as(wide)).Cast(d), nil)
+		i := iota(int(n), wide)
+		if wide == dtype.F32 && (f(lo) != math.Trunc(f(lo)) || f(by) != math.Trunc(f(by))) {
+			return newTensor(steps(i, f(lo), f(by)).Cast(d), nil)
+		}
+		return newTensor(i.Mul(s.as(wide)).Add(a.as(wide)).Cast(d), nil)
 	}
 	return newTensor(iota(int(n), d).Mul(s.as(d)).Add(a.as(d)), nil)
+}
+
+// steps is start + i·step in float32 as if in float64: what rounding takes from both comes apart, and the sum is rounded
+// once where it meets 0.
+func steps(i *uop.UOp, start, step float64) *uop.UOp {
+	s, a := float64(float32(step)), float64(float32(start))
+	rest := i.Mul(i.Float(step - s)).Add(i.Float(start - a))
+	return i.MulAdd(i.Float(s), i.Float(a)).Add(rest)
 }
 
 // Linspace is n numbers from start to stop, both included, evenly spaced.

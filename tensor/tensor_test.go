@@ -85,6 +85,17 @@ func TestCreation(t *testing.T) {
 	require.Error(t, err)
 }
 
+// Steps that float32 does not hold do not add up to an error where the numbers pass 0.
+func TestArangeOfFractions(t *testing.T) {
+	var want []float64
+	for i := range 74 {
+		want = append(want, -19+0.3*float64(i))
+	}
+	for i, v := range values(t, tensor.ArangeOf(dtype.F32, -19., 3., 0.3)) {
+		require.InEpsilon(t, want[i], v, 2e-7)
+	}
+}
+
 func TestErrorsNameTheLine(t *testing.T) {
 	for want, f := range map[string]func(){
 		"inner sizes 3 and 4 differ":     func() { tensor.Zeros(2, 3).MatMul(tensor.Zeros(4, 5)) },
