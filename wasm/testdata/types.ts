@@ -17,6 +17,11 @@ const d = await w.digits({ channels: [8, 16], data: 'synthetic' })
 await d.train(10, ({ step, loss }) => console.log(step, loss))
 const p: Float32Array = await d.predict(new Uint8Array(784))
 const view = await w.inspect('relu(x[4])', { target: ['wgsl'] })
+const weights = await w.fetch(new URL('https://example.org/w.bin'), [2, 2], {
+  dtype: 'f16', offset: 8, onprogress: ({ loaded, total }) => console.log(loaded / total), signal: new AbortController().signal,
+})
+const { clock, launches } = await w.profile(async () => { await weights.matmul(x).realize() })
+console.log(clock === 'gpu', launches.map(({ kernel, seconds, flops }) => `${kernel} ${flops / seconds}`))
 const picture = w.tensor(new Blob([]), [0, 28, 28])
 {
   using shortLived = w.zeros([2, 3])
@@ -30,5 +35,7 @@ console.log(picture, values, sum, part, g, out, first, v, p, view.kernels[0].sou
 await open({ device: 'abacus' })
 // @ts-expect-error: shapes are lists
 x.reshape('2')
+// @ts-expect-error: numbers of other byte order
+await w.fetch('w.bin', [4], { dtype: '>f4' })
 // @ts-expect-error: a misspelt option
 x.conv2d(x, null, { strides: 2 })
