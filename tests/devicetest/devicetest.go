@@ -284,16 +284,9 @@ func compute(e *engine.Engine, cases []Case) (out [][]result, err error) {
 		}
 	}()
 	ctx := context.Background()
-	var all []*uop.UOp
-	built := make([][]*uop.UOp, len(cases))
-	for i, c := range cases {
-		built[i] = c.Build(newInputs(e, c.seed))
-		for k, u := range built[i] {
-			if built[i][k], err = own(e, u); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, built[i]...)
+	built, all, err := build(e, cases)
+	if err != nil {
+		return nil, err
 	}
 	if err := e.Realize(ctx, all...); err != nil {
 		return nil, err

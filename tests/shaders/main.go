@@ -1,239 +1,118 @@
-// Command shaders takes the kernels that tests of WEBGPU wrote (WEFT_KERNELS) to the other compilers they must get
-// past: Chromium, which makes a pipeline of each; Tint, its compiler, with features that its adapter here may lack; and
-// naga's translations to Metal and HLSL, which macOS and Windows need.
+// Command shaders writes the kernels of the conformance suite, of the cases recorded from PyTorch and of some graphs of
+// real size for the graphics adapters that there are, and asks everyone whom they must get past: Chromium, which makes a
+// pipeline of each; Tint, its compiler, with the features that its adapter here may lack; and naga, whose translations to
+// Metal and HLSL macOS and Windows need. Nothing is computed, so no graphics driver is needed.
 //
-//	WEFT_KERNELS=dir WEFT_DEVICES=WEBGPU go test -run 'WEBGPU|TorchOps' ./tests/devicetest ./tests/torchops
-//	go run ./tests/shaders dir
+//	go run ./tests/shaders
 //
-// A compiler that is not there is said, and is a failure where CI=true.
+// It ends with a line of the counts. A refusal is a failure, named with the message and the file of the shader, which is
+// kept. Someone who is not there is said, and is a failure too.
 package main
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
+	"time"
 )
 
-//go:embed tint.mjs
-var tint []byte
-
-// tintPackage is Dawn for Node.
-const tintPackage = "webgpu@0.6.2"
-
-// headLines stand before the source in a file of WEFT_KERNELS.
-const headLines = 3
-
-// perProcess is how many shaders Tint looks at in one process.
-const perProcess = 400
-
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: shaders folder (one that WEFT_KERNELS named)")
-		os.Exit(2)
-	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "shaders:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string) error {
-	work, err := os.MkdirTemp("", "weft-shaders-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work)
-	files, err := collect(filepath.Join(dir, "WEBGPU"), work)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("shaders %d\n", len(files))
-	var all error
-	for _, c := range []struct {
-		name string
-		ask  func(work string, files []string) ([]string, error)
-	}{{"Chromium", askChromium}, {"Tint", askTint}, {"Metal", askNaga("metal")}, {"HLSL", askNaga("hlsl", "--shader-model", "66")}} {
-		refused, err := c.ask(work, files)
-		switch {
-		case errors.Is(err, errMissing):
-			fmt.Printf("%-16s not asked: %v\n", c.name, err)
-			if os.Getenv("CI") == "true" {
-				all = errors.Join(all, err)
-			}
-			continue
-		case err != nil:
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		fmt.Printf("%-16s %d of %d\n", c.name, len(files)-len(refused), len(files))
-		for _, r := range refused[:min(len(refused), 10)] {
-			fmt.Println("   ", r)
-		}
-		if len(refused) > 0 {
-			all = errors.Join(all, fmt.Errorf("%s refused %d shaders", c.name, len(refused)))
-		}
-	}
-	return all
+// verdict is what one of those who are asked says.
+type verdict struct {
+	asked   []shader
+	refused []refusal
 }
 
-// collect writes the sources of kernels to a folder, equal ones once.
-func collect(from, to string) (files []string, err error) {
-	list, err := filepath.Glob(filepath.Join(from, "*.txt"))
-	if err != nil || len(list) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("no kernels in %s: run the tests of WEBGPU with WEFT_KERNELS first", from))
-	}
-	seen := map[string]bool{}
-	for _, path := range list {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		for range headLines {
-			_, text, _ = bytes.Cut(text, []byte("\n"))
-		}
-		if seen[string(text)] {
-			continue
-		}
-		seen[string(text)] = true
-		file := filepath.Join(to, strings.TrimSuffix(filepath.Base(path), ".txt")+".wgsl")
-		if err := os.WriteFile(file, text, 0o666); err != nil {
-			return nil, err
-		}
-		files = append(files, file)
-	}
-	return files, nil
+type refusal struct {
+	shader
+	why string
 }
+
+// add notes what is said against a shader; nothing is an acceptance.
+func (v *verdict) add(s shader, why string) {
+	if why != "" {
+		v.refused = append(v.refused, refusal{s, why})
+	}
+}
+
+func (v *verdict) accepted() int { return len(v.asked) - len(v.refused) }
 
 var errMissing = errors.New("it is not installed")
 
 func missing(what string) error { return fmt.Errorf("%w: %s", errMissing, what) }
 
-// askTint installs Dawn for Node in the cache folder of the user, once.
-func askTint(_ string, files []string) (refused []string, err error) {
-	if _, err := exec.LookPath("npm"); err != nil {
-		return nil, missing("node and npm")
-	}
-	home, err := os.UserCacheDir()
+// mostPrinted is how many refusals of each are printed.
+const mostPrinted = 10
+
+func run() error {
+	work, err := os.MkdirTemp("", "weft-shaders-")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	home = filepath.Join(home, "weft", tintPackage)
-	if err := os.MkdirAll(home, 0o777); err != nil {
-		return nil, err
+	begin := time.Now()
+	all, err := suite(work)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(work))
 	}
-	if _, err := os.Stat(filepath.Join(home, "node_modules", "webgpu")); err != nil {
-		cmd := exec.Command("npm", "install", "--ignore-scripts", "--no-fund", "--no-audit", "--prefix", home, tintPackage)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, missing(fmt.Sprintf("npm install %s: %v\n%s", tintPackage, err, out))
+	tell("collected", begin)
+	var chrome, tint, metal, hlsl verdict
+	var missed error
+	for _, ask := range []struct {
+		name string
+		do   func() error
+	}{
+		{"Tint", func() (err error) { tint, err = askTint(work, all); return err }},
+		{"naga", func() (err error) { metal, hlsl, err = askNaga(work, all); return err }},
+		{"Chromium", func() (err error) { chrome, err = askChromium(work, all); return err }},
+	} {
+		begin := time.Now()
+		err := ask.do()
+		if err != nil && !errors.Is(err, errMissing) {
+			return fmt.Errorf("%s: %w", ask.name, err)
 		}
-	}
-	script := filepath.Join(home, "tint.mjs")
-	if err := os.WriteFile(script, tint, 0o666); err != nil {
-		return nil, err
-	}
-	for at := 0; at < len(files); at += perProcess {
-		part := files[at:min(at+perProcess, len(files))]
-		found, err := node(script, part)
 		if err != nil {
-			if found, err = node(script, part); err != nil {
-				return nil, err
-			}
+			fmt.Printf("%s not asked: %v\n", ask.name, err)
+			missed = errors.Join(missed, fmt.Errorf("%s: %w", ask.name, err))
+			continue
 		}
-		refused = append(refused, found...)
+		tell(ask.name, begin)
 	}
-	return refused, nil
-}
-
-// node runs the script; what counts is that it came to its end, not how the process ended.
-func node(script string, files []string) (refused []string, err error) {
-	var stderr bytes.Buffer
-	cmd := exec.Command("node", append([]string{script}, files...)...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	for line := range bytes.Lines(out) {
-		var m struct {
-			File, Message string
-			Line, Done    int
-		}
-		switch {
-		case json.Unmarshal(line, &m) != nil:
-		case m.Done == len(files):
-			return refused, nil
-		default:
-			refused = append(refused, fmt.Sprintf("%s:%d: %s", filepath.Base(m.File), m.Line, m.Message))
-		}
-	}
-	return nil, fmt.Errorf("node %s: %w\n%s", script, err, &stderr)
-}
-
-// findNaga looks where cargo installs as well.
-func findNaga() (string, error) {
-	if path, err := exec.LookPath("naga"); err == nil {
-		return path, nil
-	}
-	cargo := os.Getenv("CARGO_HOME")
-	if home, err := os.UserHomeDir(); cargo == "" && err == nil {
-		cargo = filepath.Join(home, ".cargo")
-	}
-	path, err := exec.LookPath(filepath.Join(cargo, "bin", "naga"))
+	err = errors.Join(missed, report("Chromium", chrome), report("Tint", tint), report("Metal", metal), report("HLSL", hlsl))
+	fmt.Println(summary(all, chrome, tint, metal, hlsl))
 	if err != nil {
-		return "", missing("naga (cargo install --locked naga-cli)")
+		return fmt.Errorf("%w\nthe shaders are in %s", err, work)
 	}
-	return path, nil
+	return os.RemoveAll(work)
 }
 
-// askNaga translates each shader; naga rejects the line that browsers demand for subgroups.
-func askNaga(to string, flags ...string) func(string, []string) ([]string, error) {
-	return func(work string, files []string) (refused []string, err error) {
-		naga, err := findNaga()
-		if err != nil {
-			return nil, err
-		}
-		var mu sync.Mutex
-		var wait sync.WaitGroup
-		next := make(chan string)
-		for range runtime.NumCPU() {
-			wait.Go(func() {
-				for file := range next {
-					if why := translate(naga, work, file, to, flags); why != "" {
-						mu.Lock()
-						refused = append(refused, filepath.Base(file)+": "+why)
-						mu.Unlock()
-					}
-				}
-			})
-		}
-		for _, f := range files {
-			next <- f
-		}
-		close(next)
-		wait.Wait()
-		return refused, nil
-	}
+func tell(what string, since time.Time) {
+	fmt.Printf("%-12s %.0f s\n", what, time.Since(since).Seconds())
 }
 
-func translate(naga, work, file, to string, flags []string) (why string) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err.Error()
+// report prints refusals; it is an error if there are any.
+func report(who string, v verdict) error {
+	for _, r := range v.refused[:min(len(v.refused), mostPrinted)] {
+		fmt.Printf("%s refuses %s (%s): %s\n", who, r.Name, filepath.Base(r.file), strings.TrimSpace(r.why))
 	}
-	in := filepath.Join(work, "naga-"+filepath.Base(file))
-	if err := os.WriteFile(in, bytes.ReplaceAll(text, []byte("enable subgroups;\n"), nil), 0o666); err != nil {
-		return err.Error()
+	if len(v.refused) > 0 {
+		return fmt.Errorf("%s refuses %d shaders", who, len(v.refused))
 	}
-	out := strings.TrimSuffix(in, "wgsl") + to
-	defer os.Remove(in)
-	defer os.Remove(out)
-	if text, err := exec.Command(naga, append(flags, in, out)...).CombinedOutput(); err != nil {
-		line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-		return line
+	return nil
+}
+
+// summary is the line of counts. What Chromium's adapter has no features for is counted apart: Tint has judged it.
+func summary(all []shader, chrome, tint, metal, hlsl verdict) string {
+	line := fmt.Sprintf("shaders %d: Chromium %d", len(all), chrome.accepted())
+	if n := len(all) - len(chrome.asked); n > 0 && len(chrome.asked) > 0 {
+		line += fmt.Sprintf(" of %d (%d need features that its adapter here has not: its compiler Tint alone)", len(chrome.asked), n)
 	}
-	return ""
+	return line + fmt.Sprintf(", Tint %d, Metal %d, HLSL %d", tint.accepted(), metal.accepted(), hlsl.accepted())
 }
