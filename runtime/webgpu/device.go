@@ -29,8 +29,8 @@ type Options struct {
 	MemoryLimit int64 // bytes that may be live at once; 0 is no limit
 	Poison      bool  // fill fresh memory with 0xA7, for tests
 
-	// Trace, when set, is called after each step with the kernel's name and time; k is nil for a copy. Steps
-	// are then waited for one by one.
+	// Trace, when set, is called after each step with the kernel's name and time; k is nil for a copy. Where the
+	// transport has no clock (see Timer) steps are then waited for one by one.
 	Trace func(name string, d time.Duration, k *plan.Kernel)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -135,6 +136,53 @@ func TestKeptMemoryIsGivenBack(t *testing.T) {
 	b.Free()
 	_, err = d.Alloc(800 << 10)
 	require.NoError(t, err)
+}
+
+// clocked is a transport with a clock: the i-th command of all takes i microseconds.
+type clocked struct {
+	*fake
+	has  bool
+	asks int
+}
+
+func (c *clocked) Times() bool { return c.has }
+
+func (c *clocked) Timed(commands []Command) (took []time.Duration, err error) {
+	c.asks++
+	for range commands {
+		took = append(took, time.Duration(1+len(c.submitted)+len(took))*time.Microsecond)
+	}
+	return took, c.Submit(commands)
+}
+
+// Each step is told once, with all its commands: by the clock if there is one, else by waiting.
+func TestTrace(t *testing.T) {
+	for _, has := range []bool{true, false} {
+		var names []string
+		var took []time.Duration
+		c := &clocked{fake: &fake{t: t}, has: has}
+		d, err := Open(c, Options{Trace: func(name string, d time.Duration, k *plan.Kernel) {
+			assert.Equal(t, name == "copy", k == nil)
+			names, took = append(names, name), append(took, d)
+		}})
+		require.NoError(t, err)
+		launch := plan.Step{Slots: []int{0}}
+		l, err := d.Load(ctx, state(256, launch, plan.Step{Kind: plan.Copy, Slots: []int{0, 1}}, launch))
+		require.NoError(t, err)
+		s, err := d.Alloc(512)
+		require.NoError(t, err)
+		require.NoError(t, d.Play(l, []runtime.Mem{s}, nil))
+		assert.Equal(t, []string{"E_16", "copy", "E_16"}, names)
+		assert.Len(t, c.submitted, 4, "the copy is two")
+		if has {
+			assert.Equal(t, 1, c.asks)
+			assert.Equal(t, []time.Duration{1000, 2000 + 3000, 4000}, took)
+		} else {
+			assert.Zero(t, c.asks)
+		}
+		c.lost = errors.New("gone")
+		assert.ErrorAs(t, d.Play(l, []runtime.Mem{s}, nil), new(*runtime.Lost))
+	}
 }
 
 func TestTooLarge(t *testing.T) {

@@ -1,11 +1,9 @@
 package webgpu
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -14,7 +12,7 @@ import (
 // maxGroups is how many bind groups a plan keeps.
 const maxGroups = 8192
 
-// Play queues the steps: one submission. The arena comes from the device's memory and goes back at the end, for
+// Play queues the steps: one submission, but parts of a launch that is cut end theirs. The arena comes from the device's memory and goes back at the end, for
 // work that is queued later.
 func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
 	l, err := d.door.Play(of)
@@ -52,7 +50,21 @@ func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 	if d.options.Trace != nil {
 		return d.traced(l, commands, ends)
 	}
-	return d.failed("play", d.gpu.Submit(commands))
+	return d.failed("play", d.submit(commands))
+}
+
+// submit queues commands; a part is the last of its submission, for a driver looks at how long each takes.
+func (d *Device) submit(commands []Command) error {
+	at := 0
+	for i := range commands {
+		if commands[i].part || i == len(commands)-1 {
+			if err := d.gpu.Submit(commands[at : i+1]); err != nil {
+				return err
+			}
+			at = i + 1
+		}
+	}
+	return nil
 }
 
 // done gives back what a play used: what is queued holds it.
@@ -70,32 +82,50 @@ func (d *Device) epoch() uint64 {
 	return d.memory.epoch
 }
 
-// block brings the uniform block up to date: bits that shader compilers must not know (infinity, NaN, 0 and −0 as
-// floats), then the variables.
+// uniformAlign is what every adapter lets the offset of a uniform block be a multiple of.
+const uniformAlign = 256
+
+// blockBytes is the size of one uniform block, and how far apart two are.
+func (l *loaded) blockBytes() (size, apart int) {
+	size = 4 * l.plan.FirstWord()
+	if len(l.firsts) > 1 {
+		size += 16
+	}
+	return size, (size + uniformAlign - 1) &^ (uniformAlign - 1)
+}
+
+// block brings the uniform blocks up to date: bits that shader compilers must not know (infinity, NaN, 0 and −0 as
+// floats), the variables, and the number of the first workgroup.
 func (l *loaded) block(vars []int32) error {
 	if l.written && slices.Equal(vars, l.vars) {
 		return nil
 	}
-	size := 16 * (1 + (len(vars)+3)/4)
+	size, apart := l.blockBytes()
+	data := make([]byte, apart*(len(l.firsts)-1)+size)
 	if l.uniform == nil {
-		u, err := l.dev.gpu.Buffer(int64(size), Uniform)
+		u, err := l.dev.gpu.Buffer(int64(len(data)), Uniform)
 		if err != nil {
 			return err
 		}
 		l.uniform = u
 	}
-	data := make([]byte, size)
-	binary.LittleEndian.PutUint32(data, 0x7f800000)
-	binary.LittleEndian.PutUint32(data[4:], 0x7fc00000)
-	binary.LittleEndian.PutUint32(data[12:], 0x80000000)
-	for i, v := range vars {
-		binary.LittleEndian.PutUint32(data[16+4*i:], uint32(v))
+	for i, first := range l.firsts {
+		words := data[i*apart:]
+		binary.LittleEndian.PutUint32(words, 0x7f800000)
+		binary.LittleEndian.PutUint32(words[4:], 0x7fc00000)
+		binary.LittleEndian.PutUint32(words[12:], 0x80000000)
+		for k, v := range vars {
+			binary.LittleEndian.PutUint32(words[16+4*k:], uint32(v))
+		}
+		if first > 0 {
+			binary.LittleEndian.PutUint32(words[4*l.plan.FirstWord():], first)
+		}
 	}
 	l.vars, l.written = append(l.vars[:0], vars...), true
 	return l.dev.gpu.Write(l.uniform, 0, data)
 }
 
-// command is what step i does: nothing, a dispatch, or a copy (two, where WebGPU cannot copy within a buffer).
+// command is what step i does: nothing, a dispatch or several, or a copy (two, where WebGPU cannot copy within a buffer).
 func (l *loaded) command(i int) ([]Command, error) {
 	s := &l.plan.Steps[i]
 	if s.Kind == plan.Copy {
@@ -105,11 +135,29 @@ func (l *loaded) command(i int) ([]Command, error) {
 	if k.Grid[0] == 0 {
 		return nil, nil
 	}
-	g, err := l.group(i, s)
-	if err != nil {
-		return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
+	if k.Parts == nil {
+		c, err := l.dispatch(i, plan.Part{Grid: k.Grid})
+		return []Command{c}, err
 	}
-	return []Command{{Pipeline: l.pipelines[s.Kernel].pipeline, Group: g, Grid: k.Grid}}, nil
+	out := make([]Command, len(k.Parts))
+	for n, part := range k.Parts {
+		c, err := l.dispatch(i, part)
+		if err != nil {
+			return nil, err
+		}
+		c.part = true
+		out[n] = c
+	}
+	return out, nil
+}
+
+func (l *loaded) dispatch(i int, part plan.Part) (Command, error) {
+	s := &l.plan.Steps[i]
+	g, err := l.group(i, s, part.First)
+	if err != nil {
+		return Command{}, fmt.Errorf("kernel %s: %w", l.plan.Kernels[s.Kernel].Name, err)
+	}
+	return Command{Pipeline: l.pipelines[s.Kernel].pipeline, Group: g, Grid: part.Grid}, nil
 }
 
 func (l *loaded) copies(s *plan.Step) ([]Command, error) {
@@ -131,9 +179,10 @@ func (l *loaded) copies(s *plan.Step) ([]Command, error) {
 	return []Command{{To: between, From: from, FromAt: b.Offset, Bytes: n}, {To: to, ToAt: a.Offset, From: between, Bytes: n}}, nil
 }
 
-// group gives the bind group of a step for the buffers of this play.
-func (l *loaded) group(i int, s *plan.Step) (Group, error) {
+// group gives the bind group of a step for the buffers of this play, and for workgroups from first on.
+func (l *loaded) group(i int, s *plan.Step, first uint32) (Group, error) {
 	l.key = binary.LittleEndian.AppendUint32(l.key[:0], uint32(i))
+	l.key = binary.LittleEndian.AppendUint32(l.key, first)
 	for _, slot := range s.Slots {
 		if at := &l.plan.Slots[slot]; at.Bytes > 0 {
 			l.key = binary.LittleEndian.AppendUint64(l.key, l.mems[at.Memory].block.id)
@@ -142,7 +191,8 @@ func (l *loaded) group(i int, s *plan.Step) (Group, error) {
 	if g, ok := l.groups[string(l.key)]; ok {
 		return g, nil
 	}
-	entries := []Entry{{l.uniform, 0, int64(16 * (1 + (len(l.vars)+3)/4))}}
+	size, apart := l.blockBytes()
+	entries := []Entry{{l.uniform, int64(apart * slices.Index(l.firsts, first)), int64(size)}}
 	for _, slot := range s.Slots {
 		at := &l.plan.Slots[slot]
 		if at.Bytes == 0 {
@@ -157,30 +207,4 @@ func (l *loaded) group(i int, s *plan.Step) (Group, error) {
 	}
 	l.groups[string(l.key)] = g
 	return g, nil
-}
-
-// traced submits and waits for one step after the other; ends says where the commands of each end.
-func (d *Device) traced(l *loaded, commands []Command, ends []int) error {
-	at := 0
-	for i, end := range ends {
-		if err := d.gpu.Wait(context.Background()); err != nil {
-			return d.failed("play", err)
-		}
-		start := time.Now()
-		if err := d.gpu.Submit(commands[at:end]); err != nil {
-			return d.failed("play", err)
-		}
-		if err := d.gpu.Wait(context.Background()); err != nil {
-			return d.failed("play", err)
-		}
-		took := time.Since(start)
-		at = end
-		if s := l.plan.Steps[i]; s.Kind == plan.Copy {
-			d.options.Trace("copy", took, nil)
-		} else {
-			k := &l.plan.Kernels[s.Kernel]
-			d.options.Trace(k.Name, took, k)
-		}
-	}
-	return nil
 }

@@ -220,7 +220,6 @@ func TestFetchedComesBack(t *testing.T) {
 		Before, After, During float64
 		First, Wrong          int
 		Changed, Down, Later  string
-		Heap                  float64
 	}
 	require.NoError(t, p.Run(losable+`
 		globalThis.w = await opened()

@@ -68,7 +68,7 @@ export class Stopwatch {
     const bytes = 8 * STAMPS
     const device = this.#device
     const [resolved, read] = [QUERY_RESOLVE | COPY_SRC, MAP_READ | COPY_DST]
-      .map((usage) => device.createBuffer({ size: Math.max(bytes * this.#sets.length, 4), usage }))
+      .map((usage) => device.createBuffer({ size: Math.max(bytes * this.#sets.length, 8), usage }))
     this.#sets.forEach((set, i) => this.#encoder.resolveQuerySet(set, 0, Math.min(2 * this.#steps.length - i * STAMPS, STAMPS), resolved, i * bytes))
     this.#encoder.copyBufferToBuffer(resolved, 0, read, 0, read.size)
     device.queue.submit([this.#encoder.finish()])

@@ -4,10 +4,13 @@ package wgpu
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,6 +32,50 @@ func opened(t *testing.T) webgpu.Transport {
 func TestReleasedWhileRunning(t *testing.T) { transporttest.ReleasedWhileRunning(t, opened(t)) }
 
 func TestRefused(t *testing.T) { transporttest.Refused(t, opened(t)) }
+
+// Every command has its time, also where there are more than a set has stamps, and all take no longer than the whole.
+func TestTimed(t *testing.T) {
+	g := opened(t)
+	timer := g.(webgpu.Timer)
+	if !timer.Times() {
+		t.Skipf("%s has no clock that can be asked", g.Adapter().Name)
+	}
+	b, err := g.Buffer(256, webgpu.Storage)
+	require.NoError(t, err)
+	out, err := g.Buffer(256, webgpu.Storage)
+	require.NoError(t, err)
+	u, err := g.Buffer(16, webgpu.Uniform)
+	require.NoError(t, err)
+	require.NoError(t, g.Write(b, 0, []byte{3, 0, 0, 0}))
+	require.NoError(t, g.Write(u, 0, append(binary.LittleEndian.AppendUint32(nil, 60000), make([]byte, 12)...)))
+	p, err := g.Pipeline(transporttest.Twice, "twice", transporttest.Binds)
+	require.NoError(t, err)
+	group, err := g.Group(p, []webgpu.Entry{{Buffer: u, Size: 16}, {Buffer: b, Size: 256}})
+	require.NoError(t, err)
+	run, move := webgpu.Command{Pipeline: p, Group: group, Grid: [3]uint32{1, 1, 1}}, webgpu.Command{To: out, From: b, Bytes: 256}
+	start := time.Now()
+	took, err := timer.Timed([]webgpu.Command{run, move, run})
+	require.NoError(t, err)
+	require.Len(t, took, 3)
+	wall := time.Since(start)
+	t.Log(took, "of", wall)
+	assert.Greater(t, took[0], 10*time.Microsecond, "60000 rounds")
+	assert.GreaterOrEqual(t, took[1], time.Duration(0))
+	assert.LessOrEqual(t, took[0]+took[1]+took[2], wall)
+	got := make([]byte, 4)
+	require.NoError(t, g.Read(ctx, got, out, 0))
+	assert.Equal(t, []byte{6, 0, 0, 0}, got, "commands are in order")
+	require.NoError(t, g.Read(ctx, got, b, 0))
+	assert.Equal(t, []byte{12, 0, 0, 0}, got)
+
+	require.NoError(t, g.Write(u, 0, make([]byte, 16)))
+	took, err = timer.Timed(slices.Repeat([]webgpu.Command{run}, 2500))
+	require.NoError(t, err)
+	assert.Len(t, took, 2500)
+	Destroy(g)
+	_, err = timer.Timed([]webgpu.Command{run})
+	assert.Error(t, err)
+}
 
 func TestLost(t *testing.T) {
 	g := opened(t)
