@@ -75,9 +75,10 @@ func (s *weights) count(path string) int {
 }
 
 // openWith opens the test page with weights beside it.
-func openWith(t *testing.T, s *weights) *browser.Page {
+func openWith(t *testing.T, s *weights, serve func(folders ...string) *httptest.Server) *browser.Page {
 	return openFrom(t, func(folders ...string) *httptest.Server {
-		site := browser.Serve(folders...)
+		site := serve(folders...)
+		t.Cleanup(site.Close)
 		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
 			if strings.HasPrefix(r.URL.Path, "/weights/") {
@@ -101,8 +102,8 @@ func counting(n int) []byte {
 // Bytes arrive whole in whichever pieces, from servers with ranges and without, as any type, several at once.
 func TestFetch(t *testing.T) {
 	s := &weights{file: counting(300_001)}
-	p := openWith(t, s)
-	for _, device := range []string{"wasm", "webgpu"} {
+	for device, serve := range map[string]func(...string) *httptest.Server{"wasm": browser.ServeIsolated, "webgpu": browser.Serve} {
+		p := openWith(t, s, serve) // threads share the memory that is written to
 		before := s.ranges.Load()
 		var got struct {
 			Wrong  []string
@@ -162,7 +163,7 @@ func TestFetch(t *testing.T) {
 // What goes wrong is said in words, with the address and the numbers of bytes; and whoever ends a fetch has its reason.
 func TestFetchFails(t *testing.T) {
 	s := &weights{file: counting(10)}
-	p := openWith(t, s)
+	p := openWith(t, s, browser.Serve)
 	for _, device := range []string{"wasm", "webgpu"} {
 		var got map[string]string
 		require.NoError(t, p.Run(fmt.Sprintf(`
@@ -215,7 +216,7 @@ func TestFetchFails(t *testing.T) {
 // either, and bytes that are others now, or nowhere, are not taken for those of before.
 func TestFetchedComesBack(t *testing.T) {
 	s := &weights{file: counting(1 << 20)}
-	p := openWith(t, s)
+	p := openWith(t, s, browser.Serve)
 	var got struct {
 		Before, After, During float64
 		First, Wrong          int

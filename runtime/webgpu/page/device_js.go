@@ -81,6 +81,7 @@ func Open(o Options) (runtime.Device, webgpu.Adapter, error) {
 	if f[3] == "1" {
 		d.adapter.Features |= plan.Subgroups
 	}
+	d.adapter.Known()
 	return d, d.adapter, nil
 }
 
@@ -292,6 +293,7 @@ func (d *device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 func (d *device) Watch(f func(k *plan.Kernel, seconds float64, clock string)) { d.watch = f }
 
 func (d *device) measure(l *loaded, vars []int32) error {
+	watch := d.watch
 	ticket, err := await(context.Background(), func(ticket int32) {
 		playerMeasure(d.number, ticket, l.number, pointer(d.args), int32(len(d.args)), pointer(vars), int32(len(vars)))
 	})
@@ -307,7 +309,7 @@ func (d *device) measure(l *loaded, vars []int32) error {
 	}
 	for i, s := range l.plan.Steps {
 		if t := seconds(i + 1); t >= 0 {
-			d.watch(&l.plan.Kernels[s.Kernel], t, clock)
+			watch(&l.plan.Kernels[s.Kernel], t, clock)
 		}
 	}
 	return nil
