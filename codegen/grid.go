@@ -93,11 +93,19 @@ func (g *gridder) threads() []Move {
 	var names []string
 	shared := g.sharedAxes()
 	g.onThreads = shared
-	if words := g.words(); words > 1 {
-		return g.wordAxes(words, shared)
+	words, whole := g.words(), map[*uop.UOp]int{}
+	if words > 1 {
+		if axes, ok := g.rowMajor(); ok && shared[axes[len(axes)-1].r] && extent(axes[len(axes)-1].r)%words == 0 {
+			whole[axes[len(axes)-1].r] = words
+		}
 	}
-	if tile := g.tileFactors(shared); len(tile) > 0 && !g.target.NoOpt {
-		return g.tileAxes(shared, tile)
+	if words == 1 || len(whole) > 0 {
+		if tile := g.tileFactors(shared, whole); len(tile) > 0 && !g.target.NoOpt {
+			return g.tileAxes(shared, tile)
+		}
+	}
+	if words > 1 {
+		return g.wordAxes(words, shared)
 	}
 	for _, a := range g.g.axes {
 		if shared[a.r] {

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weft-ml/weft/uop"
@@ -24,13 +25,13 @@ type piece struct {
 }
 
 // tileFactors chooses how many neighbours along each axis of the outputs one invocation computes, so that what it
-// loads is used often. nil where nothing is gained.
-func (g *gridder) tileFactors(shared map[*uop.UOp]bool) map[*uop.UOp]int {
+// loads is used often. Along the axes in whole, tiles are made of so many elements or a multiple. nil where nothing is gained.
+func (g *gridder) tileFactors(shared map[*uop.UOp]bool, whole map[*uop.UOp]int) map[*uop.UOp]int {
 	pieces, results := g.pieces()
 	if len(pieces) == 0 {
 		return nil
 	}
-	tile := map[*uop.UOp]int{}
+	tile := maps.Clone(whole)
 	least := leastThreads
 	if g.target.Software {
 		least = leastSoftware
@@ -52,6 +53,9 @@ func (g *gridder) tileFactors(shared map[*uop.UOp]bool) map[*uop.UOp]int {
 			}
 			old := tile[a.r]
 			for _, f := range g.factors(a.r, max(1, old)) {
+				if w := whole[a.r]; w > 0 && (f%w != 0 || extent(a.r)%f != 0) {
+					continue
+				}
 				n := 1
 				tile[a.r] = f
 				for _, x := range tile {
