@@ -1,12 +1,18 @@
 package browser_test
 
 import (
+	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime/webgpu"
+	"github.com/weft-ml/weft/runtime/webgpu/page"
 )
 
 type launch struct {
@@ -80,6 +86,24 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// threefold is a packed plan that multiplies four words by three n times, copies them, and goes on with the copy n times.
+func threefold(n int) string {
+	p := &plan.Plan{
+		Version: plan.Version, Target: webgpu.Target,
+		Kernels: []plan.Kernel{{
+			Name: "threefold", Entry: "main", Threads: 4, Grid: [3]uint32{1, 1, 1}, Binds: []plan.Bind{{Write: true, Bytes: 16}},
+			Source: "@group(0) @binding(0) var<uniform> u: vec4<u32>;\n@group(0) @binding(1) var<storage, read_write> x: array<u32>;\n" +
+				"@compute @workgroup_size(4) fn main(@builtin(global_invocation_id) i: vec3<u32>) { x[i.x] = x[i.x] * 3u + u.z; }\n",
+		}},
+		Memory: []plan.Memory{{Kind: plan.State, Bytes: 16}, {Kind: plan.State, Arg: 1, Bytes: 16}},
+		Slots:  []plan.Slot{{Bytes: 16}, {Memory: 1, Bytes: 16}},
+	}
+	p.Steps = append(p.Steps, slices.Repeat([]plan.Step{{Slots: []int{0}}}, n)...)
+	p.Steps = append(p.Steps, plan.Step{Kind: plan.Copy, Slots: []int{1, 0}})
+	p.Steps = append(p.Steps, slices.Repeat([]plan.Step{{Slots: []int{1}}}, n)...)
+	return base64.StdEncoding.EncodeToString(page.Pack(p))
+}
+
 // The player tells of each step, by the adapter's clock or, where that has none, by waiting; what is computed is the same. Plans
 // may have more launches than a set has stamps.
 func TestMeasuredSteps(t *testing.T) {
@@ -92,29 +116,14 @@ func TestMeasuredSteps(t *testing.T) {
 	require.NoError(t, p.Run(`
 		const { Player } = await import('./player.js')
 		const { Stopwatch } = await import('./stopwatch.js')
-		const pack = async (n) => {
-			const parts = [], u32 = (...n) => n.forEach((n) => parts.push(new Uint8Array(Uint32Array.of(n).buffer)))
-			const f64 = (n) => parts.push(new Uint8Array(Float64Array.of(n).buffer))
-			const text = (s) => { u32(s.length); parts.push(new TextEncoder().encode(s)) }
-			u32(1, 0, 1) // version, variables, kernels
-			text('twice'), text('main'), text('struct U { c: vec4<u32> }\n@group(0) @binding(0) var<uniform> u: U;\n@group(0) @binding(1) var<storage, read_write> x: array<u32>;\n' +
-				'@compute @workgroup_size(4)\nfn main(@builtin(global_invocation_id) i: vec3<u32>) { x[i.x] = x[i.x] * 3u + u.c.z; }\n')
-			u32(1, 1, 1, 1, 1) // grid, a binding that is written
-			u32(2, 3, 0); f64(16); u32(2, 1); f64(16) // memory: states 0 and 1
-			u32(2, 0); f64(0); f64(16); u32(1); f64(0); f64(16) // slots
-			u32(2 * n + 1)
-			for (let i = 0; i < n; i++) u32(0, 0, 1, 0)
-			u32(1, 0, 2, 1, 0) // a copy
-			for (let i = 0; i < n; i++) u32(0, 0, 1, 1)
-			return new Uint8Array(await new Blob(parts).arrayBuffer())
-		}
+		const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0))
 		const without = (a) => new Proxy(a, { get: (t, k) => k === 'features' ? new Set([...t.features].filter((f) => f !== 'timestamp-query')) : typeof t[k] === 'function' ? t[k].bind(t) : t[k] })
 		const plain = { requestAdapter: async (o) => without(await navigator.gpu.requestAdapter(o)) }
 		const out = {}
-		for (const [name, gpu, n] of [['gpu', navigator.gpu, 2500], ['waiting', plain, 20]]) {
+		for (const [name, gpu, packed] of [['gpu', navigator.gpu, '`+threefold(2500)+`'], ['waiting', plain, '`+threefold(20)+`']]) {
 			const player = new Player(() => {}, gpu)
 			await player.open()
-			const plan = await player.load(await pack(n))
+			const plan = await player.load(bytes(packed))
 			const x = [player.alloc(16), player.alloc(16)]
 			const begin = () => x.forEach((x) => player.write(x, 0, new Uint8Array(Uint32Array.of(1, 2, 3, 4).buffer)))
 			begin()
@@ -139,4 +148,28 @@ func TestMeasuredSteps(t *testing.T) {
 		assert.NotEqual(t, []int{1, 2, 3, 4}, g.Out, name)
 		t.Logf("%s: %.2f of %.2f ms", name, g.Sum*1e3, g.Wall*1e3)
 	}
+}
+
+// A loss ends a profile with an error, and nothing else: the next one is whole. Networks that train are profiled as well.
+func TestLostWhileProfiled(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Lost     string
+		Value    []float64
+		Launches []launch
+	}
+	require.NoError(t, p.Run(losable+`
+		const w = await opened()
+		const x = await w.tensor([1, 2]).mul(2).realize()
+		let value
+		const lost = await w.profile(async () => { await lose(200); value = await x.add(1).list() }).then(String, (e) => e.message)
+		const d = await w.digits({channels: [4, 4], batch: 8})
+		await d.train(1)
+		const {launches} = await w.profile(() => d.train(2))
+		w.close()
+		return {lost, value, launches}`, &got))
+	assert.Contains(t, got.Lost, "the device was lost while a profile was taken")
+	assert.Equal(t, []float64{3, 5}, got.Value)
+	require.NotEmpty(t, got.Launches)
+	assert.Zero(t, len(got.Launches)%2, "two steps alike")
 }
