@@ -47,6 +47,7 @@ type Kernel struct {
 	Bytes   int64 // bytes that one launch must at least move
 	Moves   string
 	Grid    [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
+	Parts   []Part    // launches of their own in which they are done, one submission after the other; nil: one launch
 	Needs   Features
 }
 
@@ -122,4 +123,6 @@ type Limits struct {
 	Invocations int   // of one workgroup
 	Shared      int64 // bytes of workgroup memory
 	Iterations  int   // of all loops of one invocation together
+	Flops       int64 // arithmetic operations a second that can be counted on; launches are cut by it, see Kernel.Cut
+	Moves       int64 // the same of bytes a second
 }

@@ -31,7 +31,7 @@ func openWebGPU(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machin
 		return nil, err
 	}
 	return &engine.Machine{
-		Device: dev, Render: wgsl.Render, Finish: wgsl.Finish, MayBeLost: true,
+		Device: dev, Render: wgsl.Render, Finish: wgsl.Finisher(a.Limits), MayBeLost: true,
 		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, Features: a.Features, NoOpt: o.NoOpt}),
 	}, nil
 }

@@ -74,3 +74,35 @@ func TestLargestNumber(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, k.Source, "-3.4028234663852886e+38f")
 }
+
+// A kernel that would take too long is launched in parts, and finds out where each begins; one that is quick stays as it is.
+func TestFinisherCutsLongLaunches(t *testing.T) {
+	for _, n := range []int{1000, 10_000_000} { // the second has workgroups in two dimensions
+		b := uop.NewArena()
+		r := b.Range(0, n, "")
+		s := &codegen.Spec{Home: b, Params: []codegen.Param{{DType: dtype.F32, Dims: []int{n}, Write: true}, {DType: dtype.F32, Dims: []int{n}}}}
+		x := b.Load(b.Param(1, n, dtype.F32), b.True(), r)
+		s.Outs = []codegen.Out{{Axes: []*uop.UOp{r}, Index: []*uop.UOp{r}, Value: x.Add(x)}}
+		target := wgsl.Target(wgsl.Machine{})
+		p, err := codegen.Lower(s, codegen.Choose(s, target), target)
+		require.NoError(t, err)
+		k, err := wgsl.Render(p)
+		require.NoError(t, err)
+		build := func() *plan.Plan {
+			return &plan.Plan{
+				Vars: make([]plan.Var, 3), Kernels: []plan.Kernel{k}, Memory: []plan.Memory{{Kind: plan.Output}, {Kind: plan.Input}},
+				Slots: []plan.Slot{{Memory: 0}, {Memory: 1}}, Steps: []plan.Step{{Kind: plan.Launch, Slots: []int{0, 1}}},
+			}
+		}
+		whole, quick, cut := build(), build(), build()
+		wgsl.Finish(whole)
+		wgsl.Finisher(plan.Limits{Flops: int64(2 * n)})(quick)
+		wgsl.Finisher(plan.Limits{Flops: int64(n) / 8})(cut)
+		assert.Equal(t, whole.Kernels, quick.Kernels)
+		source := cut.Kernels[0].Source
+		assert.GreaterOrEqual(t, len(cut.Kernels[0].Parts), 4)
+		assert.Contains(t, source, "var<uniform> u: array<vec4<u32>, 3>;")
+		assert.Contains(t, source, "(wg.x + u[2].x)")
+		assert.Equal(t, cut.FirstWord(), 4*2)
+	}
+}

@@ -185,13 +185,28 @@ func (d *Device) record(p *plan.Plan, vars []int32) {
 			slot(s.Slots[0], true)
 			slot(s.Slots[1], false)
 		} else {
-			k := &p.Kernels[s.Kernel]
-			fmt.Fprintf(w, "launch %s ×%d", k.Name, k.Threads)
-			for i, at := range s.Slots {
-				slot(at, k.Binds[i].Write)
-			}
+			d.launch(&p.Kernels[s.Kernel], func(i int, written bool) { slot(s.Slots[i], written) })
+			continue
 		}
 		w.WriteByte('\n')
+	}
+}
+
+// launch writes one, or each of the parts that it is cut into.
+func (d *Device) launch(k *plan.Kernel, slot func(i int, written bool)) {
+	parts := k.Parts
+	if parts == nil {
+		parts = make([]plan.Part, 1)
+	}
+	for _, part := range parts {
+		fmt.Fprintf(&d.trace, "launch %s ×%d", k.Name, k.Threads)
+		if k.Parts != nil {
+			fmt.Fprintf(&d.trace, " part %d×%d×%d from %d", part.Grid[0], part.Grid[1], part.Grid[2], part.First)
+		}
+		for i, b := range k.Binds {
+			slot(i, b.Write)
+		}
+		d.trace.WriteByte('\n')
 	}
 }
 

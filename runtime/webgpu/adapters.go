@@ -56,10 +56,22 @@ func noAdapter(system string) error {
 
 // Known adds what is known of a driver and cannot be asked.
 func (a *Adapter) Known() {
+	a.Limits.Flops, a.Limits.Moves = cardFlops, cardMoves
+	if a.Software {
+		a.Limits.Flops, a.Limits.Moves = softwareFlops, softwareMoves
+	}
 	if strings.Contains(a.Name, "llvmpipe") {
 		a.Limits.Iterations, a.Tile = llvmpipeIterations, llvmpipeTile
 	}
 }
+
+// What is counted on in a second, so that launches are cut that might keep an adapter busy for long. Nobody asks the adapter:
+// for graphics processors it is what the weakest ones of today should do, for software what llvmpipe does on two cores where
+// it does little (measured there: 0.2 to 20 GFLOP, 0.3 to 1.5 GB).
+const (
+	cardFlops, cardMoves         = 100e9, 10e9
+	softwareFlops, softwareMoves = 2e9, 500e6
+)
 
 // llvmpipeIterations: LP_MAX_TGSI_LOOP_ITERATIONS of Mesa. An invocation is stopped without a word after that
 // many iterations of all its loops together.

@@ -24,6 +24,8 @@ type fake struct {
 	refuse    error // of pipelines
 	live      int64
 	submitted []Command
+
+	submissions []int // how many commands each has
 }
 
 type fakeBuffer struct {
@@ -77,6 +79,7 @@ func (f *fake) Submit(commands []Command) error {
 		}
 	}
 	f.submitted = append(f.submitted, commands...)
+	f.submissions = append(f.submissions, len(commands))
 	return f.lost
 }
 
@@ -236,4 +239,35 @@ func TestLost(t *testing.T) {
 	}
 	m.Free()
 	require.NoError(t, d.Close())
+}
+
+// Parts of a launch that is cut are submissions of their own, each with its own uniform block; what stands before them goes
+// with the first, what follows the last has its own.
+func TestPartsAreSubmittedApart(t *testing.T) {
+	f := &fake{}
+	d := device(t, f)
+	p := state(256, plan.Step{Kind: plan.Launch, Kernel: 1, Slots: []int{1}}, plan.Step{Kind: plan.Launch, Slots: []int{0}},
+		plan.Step{Kind: plan.Launch, Kernel: 1, Slots: []int{0}})
+	whole := p.Kernels[0]
+	whole.Entry = "whole"
+	p.Kernels = append(p.Kernels, whole)
+	p.Kernels[0].Grid = [3]uint32{5, 1, 1}
+	p.Kernels[0].Parts = []plan.Part{{Grid: [3]uint32{2, 1, 1}}, {First: 2, Grid: [3]uint32{2, 1, 1}}, {First: 4, Grid: [3]uint32{1, 1, 1}}}
+	l, err := d.Load(ctx, p)
+	require.NoError(t, err)
+	s, err := d.Alloc(512)
+	require.NoError(t, err)
+	for range 2 {
+		f.submitted, f.submissions = nil, nil
+		require.NoError(t, d.Play(l, []runtime.Mem{s}, nil))
+		assert.Equal(t, []int{2, 1, 1, 1}, f.submissions)
+		var grids []uint32
+		var blocks []int64
+		for _, c := range f.submitted {
+			grids = append(grids, c.Grid[0])
+			blocks = append(blocks, c.Group.(*fakeObject).entries[0].At)
+		}
+		assert.Equal(t, []uint32{1, 2, 2, 1, 1}, grids)
+		assert.Equal(t, []int64{0, 0, 256, 512, 0}, blocks)
+	}
 }

@@ -18,7 +18,8 @@ type loaded struct {
 	pipelines []*compiled // by kernel
 	arena     []int       // memories of kind Arena
 
-	uniform Buffer // infinity, NaN, and the plan's variables
+	uniform Buffer // blocks of infinity, NaN, the plan's variables and the first workgroup: one for each of firsts
+	firsts  []uint32
 	vars    []int32
 	written bool
 
@@ -59,7 +60,7 @@ func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 	if err := p.CheckFeatures(d.adapter.Features); err != nil {
 		return nil, fmt.Errorf("%s: load plan: %w", Name, err)
 	}
-	l := &loaded{dev: d, plan: p, vars: make([]int32, len(p.Vars)), groups: map[string]Group{}, mems: make([]*mem, len(p.Memory))}
+	l := &loaded{dev: d, plan: p, firsts: p.Firsts(), vars: make([]int32, len(p.Vars)), groups: map[string]Group{}, mems: make([]*mem, len(p.Memory))}
 	for i, m := range p.Memory {
 		if m.Kind == plan.Arena && m.Bytes > 0 {
 			l.arena = append(l.arena, i)

@@ -12,8 +12,8 @@ import (
 // maxGroups is how many bind groups a plan keeps.
 const maxGroups = 8192
 
-// Play queues the steps: one submission, but parts of a launch that is cut end theirs. The arena comes from the device's memory and goes back at the end, for
-// work that is queued later.
+// Play queues the steps: one submission, but parts of a launch that is cut end theirs. The arena comes from the device's
+// memory and goes back at the end, for work that is queued later.
 func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error {
 	l, err := d.door.Play(of)
 	if err != nil {

@@ -17,7 +17,7 @@ type Timer interface {
 
 // traced plays and tells how long each step took; ends says where the commands of each end.
 func (d *Device) traced(l *loaded, commands []Command, ends []int) error {
-	if t, ok := d.gpu.(Timer); ok && t.Times() {
+	if t, ok := d.gpu.(Timer); ok && t.Times() && len(l.firsts) == 1 { // parts are submitted apart
 		took, err := t.Timed(commands)
 		if err != nil {
 			return d.failed("play", err)
@@ -50,7 +50,7 @@ func (d *Device) waited(commands []Command) (time.Duration, error) {
 		return 0, err
 	}
 	start := time.Now()
-	if err := d.gpu.Submit(commands); err != nil {
+	if err := d.submit(commands); err != nil {
 		return 0, err
 	}
 	err := d.gpu.Wait(context.Background())

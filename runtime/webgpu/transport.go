@@ -53,6 +53,7 @@ type Command struct {
 	Pipeline Pipeline
 	Group    Group
 	Grid     [3]uint32
+	part     bool // of a launch that is cut
 
 	To, From     Buffer
 	ToAt, FromAt int64

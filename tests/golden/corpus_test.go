@@ -62,7 +62,16 @@ func written() []golden {
 	vars.Vars = []plan.Var{{Name: "n", Lo: 1, Hi: 100}, {Name: "at", Lo: -5, Hi: 5}}
 	vars.Kernels = []plan.Kernel{kernel("first", [3]uint32{1, 1, 1}, out, in)}
 	vars.Steps = []plan.Step{{Kind: plan.Launch, Kernel: 0, Slots: []int{3, 2}}}
+
+	cut := base // the second launch in three parts, the last of them shorter
+	cut.Vars = []plan.Var{{Name: "n", Lo: 1, Hi: 100}}
+	cut.Kernels = []plan.Kernel{kernel("whole", [3]uint32{5, 1, 1}, out, in), kernel("cut", [3]uint32{70, 3, 1}, out, in)}
+	cut.Kernels[1].Parts = []plan.Part{{First: 0, Grid: [3]uint32{70, 1, 1}}, {First: 70, Grid: [3]uint32{70, 1, 1}}, {First: 140, Grid: [3]uint32{50, 1, 1}}}
+	cut.Steps = []plan.Step{
+		{Kind: plan.Launch, Kernel: 0, Slots: []int{0, 2}}, {Kind: plan.Launch, Kernel: 1, Slots: []int{3, 2}}, {Kind: plan.Launch, Kernel: 0, Slots: []int{4, 2}},
+	}
 	return []golden{
+		{"cut", &cut, [][]int32{{7}, {9}}},
 		{"steps", &steps, [][]int32{nil, nil}}, {"copies", &copies, [][]int32{nil}}, {"variables", &vars, [][]int32{{1, 2}, {1, 2}, {99, -5}}},
 	}
 }

@@ -106,6 +106,7 @@ var (
 	value   = regexp.MustCompile(`, \S+ = (-?\d+)`)
 	slot    = regexp.MustCompile(`\*?((?:arena|input|output|state)\d*)\[(\d+)\+(\d+)\]`)
 	threads = regexp.MustCompile(` ×\d+`)
+	later   = regexp.MustCompile(` part \S+ from (\d+)`)
 )
 
 // same brings a trace of NULL into the player's form: workgroups for threads, whole words, a star where a binding may be
@@ -120,12 +121,18 @@ func same(g golden, trace string) string {
 			fmt.Fprintf(&out, "play %s steps%s\n", m[1], value.ReplaceAllString(m[2], " $1"))
 			continue
 		}
+		if m := later.FindStringSubmatch(text); m != nil && m[1] != "0" {
+			step-- // another part of the launch
+		}
 		s := g.plan.Steps[step]
 		step++
 		var k *plan.Kernel
 		if s.Kind == plan.Launch {
 			if k = &g.plan.Kernels[s.Kernel]; k.Grid[0] == 0 {
 				continue
+			}
+			if k.Parts != nil {
+				text = threads.ReplaceAllString(text, "")
 			}
 			text = threads.ReplaceAllString(text, fmt.Sprintf(" %d×%d×%d", k.Grid[0], k.Grid[1], k.Grid[2]))
 		} else if g.plan.Slots[s.Slots[0]].Bytes == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of packed plans, which the player checks.
-const Version = 1
+const Version = 2
 
 // Pack writes what the player needs of a plan: numbers are little-endian words, sizes of memory float64, lists and
 // texts begin with their length.
@@ -41,6 +41,18 @@ func Pack(p *plan.Plan) []byte {
 		}
 	}
 	w.Steps(p)
+	w.Word(p.FirstWord())
+	w.Word(len(p.Kernels))
+	for i := range p.Kernels {
+		parts := p.Kernels[i].Parts
+		w.Word(len(parts))
+		for _, part := range parts {
+			w.Word(int(part.First))
+			for _, g := range part.Grid {
+				w.Word(int(g))
+			}
+		}
+	}
 	return w.Bytes
 }
 

@@ -8,11 +8,12 @@
 //   const bytes = await player.read(out, 0, 64)
 
 /** The version of packed plans that this player plays. */
-export const version = 1
+export const version = 2
 
 const KEEP = 64 << 20 // freed bytes that are kept for reuse, besides as many as are in use
 const LEAST = 256 // bytes of a buffer
 const MAX_GROUPS = 8192 // bind groups that a plan keeps
+const UNIFORM_ALIGN = 256 // of a block in the uniform buffer
 
 // The kinds of memory and of steps, as in package plan.
 const ARENA = 0
@@ -47,6 +48,8 @@ export function unpack(bytes) {
     memory: list(() => ({ kind: u32(), arg: u32(), bytes: f64() })),
     slots: list(() => ({ memory: u32(), offset: f64(), bytes: f64() })),
     steps: list(() => ({ kind: u32(), kernel: u32(), slots: list(u32) })),
+    first: u32(), // the word of the uniform block that holds the number of a launch's first workgroup
+    parts: list(() => list(() => ({ first: u32(), grid: [u32(), u32(), u32()] }))), // of the launches of each kernel, if cut
   }
   for (const s of plan.steps) {
     if (s.kind !== LAUNCH && s.kind !== COPY) throw new PlayerError('other', `this player knows no step of kind ${s.kind}; take engine and player from one build`)
@@ -260,10 +263,17 @@ export class Player {
       if (!alike.has(binds)) alike.set(binds, i)
       step.like = alike.get(binds)
     })
-    const size = 16 * (1 + Math.ceil(plan.vars / 4))
+    plan.firsts = [...new Set([0, ...plan.parts.flat().map((p) => p.first)])] // a uniform block for each
+    plan.size = 4 * plan.first + (plan.firsts.length > 1 ? 16 : 0)
+    plan.apart = Math.ceil(plan.size / UNIFORM_ALIGN) * UNIFORM_ALIGN
+    const size = plan.apart * (plan.firsts.length - 1) + plan.size
     plan.uniform = this.#device.createBuffer({ size, usage: UNIFORM | COPY_DST })
     plan.block = new Uint32Array(size / 4)
-    plan.block.set([0x7f800000, 0x7fc00000, 0, 0x80000000]) // infinity, NaN, 0, −0: bits that compilers must not know
+    plan.firsts.forEach((first, i) => {
+      const at = i * plan.apart / 4
+      plan.block.set([0x7f800000, 0x7fc00000, 0, 0x80000000], at) // infinity, NaN, 0, −0: bits that compilers must not know
+      if (first > 0) plan.block[at + plan.first] = first
+    })
     plan.written = false
     const number = ++this.#numbers
     this.#plans.set(number, plan)
@@ -316,11 +326,15 @@ export class Player {
     return made
   }
 
-  /** Queues the steps of a plan as one submission, all launches between copies in one pass. */
+  /** Queues the steps of a plan as one submission, all launches between copies in one pass; a part of a launch ends its own. */
   play(number, args, vars) {
     this.#check()
-    const encoder = this.#device.createCommandEncoder()
-    const own = this.#encode(this.#plans.get(number), args, vars, encoder)
+    let encoder = this.#device.createCommandEncoder()
+    const submit = () => {
+      this.#device.queue.submit([encoder.finish()])
+      return encoder = this.#device.createCommandEncoder()
+    }
+    const own = this.#encode(this.#plans.get(number), args, vars, encoder, undefined, submit)
     this.#device.queue.submit([encoder.finish()])
     for (const block of own) this.#giveBack(block)
   }
@@ -346,8 +360,8 @@ export class Player {
     return seconds
   }
 
-  // Gives the blocks that are the play's own.
-  #encode(plan, args, vars, encoder, watch) {
+  // Gives the blocks that are the play's own. After a part, submit gives another encoder.
+  #encode(plan, args, vars, encoder, watch, submit) {
     this.#variables(plan, vars)
     const own = []
     const blocks = plan.memory.map((m) => {
@@ -374,8 +388,22 @@ export class Player {
       pass ??= encoder.beginComputePass()
       const { pipeline } = plan.pipelines[step.kernel]
       if (pipeline !== last) pass.setPipeline(last = pipeline)
-      pass.setBindGroup(0, groups[i])
-      pass.dispatchWorkgroups(grid[0], grid[1], grid[2])
+      const parts = plan.parts[step.kernel]
+      if (parts.length === 0) {
+        pass.setBindGroup(0, groups[i])
+        pass.dispatchWorkgroups(grid[0], grid[1], grid[2])
+        continue
+      }
+      for (const { first, grid } of parts) {
+        pass ??= encoder.beginComputePass()
+        pass.setPipeline(pipeline)
+        pass.setBindGroup(0, first === 0 ? groups[i] : this.#group(plan, step, blocks, first))
+        pass.dispatchWorkgroups(...grid)
+        if (!submit) continue
+        pass.end()
+        pass = last = null
+        encoder = submit()
+      }
     }
     pass?.end()
     return own
@@ -385,7 +413,7 @@ export class Player {
     let changed = !plan.written
     for (let i = 0; i < plan.vars; i++) {
       changed ||= plan.block[4 + i] !== vars[i] >>> 0
-      plan.block[4 + i] = vars[i]
+      for (let at = 4 + i; at < plan.block.length; at += plan.apart / 4) plan.block[at] = vars[i]
     }
     if (changed) this.#device.queue.writeBuffer(plan.uniform, 0, plan.block)
     plan.written = true
@@ -421,12 +449,12 @@ export class Player {
     return list
   }
 
-  #group(plan, step, blocks) {
-    let key = step.like + ':'
+  #group(plan, step, blocks, first = 0) {
+    let key = `${step.like}:${first}:`
     for (const s of step.slots) key += (plan.slots[s].bytes > 0 ? blocks[plan.slots[s].memory].id : 0) + ' '
     let group = plan.groups.get(key)
     if (!group) {
-      const entries = [{ binding: 0, resource: { buffer: plan.uniform } }]
+      const entries = [{ binding: 0, resource: { buffer: plan.uniform, offset: plan.apart * plan.firsts.indexOf(first), size: plan.size } }]
       step.slots.forEach((s, k) => {
         const { memory, offset, bytes } = plan.slots[s]
         const resource = bytes > 0 ? { buffer: blocks[memory].buffer, offset, size: words(bytes) } : { buffer: this.#nothing }

@@ -50,7 +50,12 @@ const device = {
       touched = buffer
       buffer.data = new Uint8Array(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength).slice()
     },
-    submit: (lists) => { for (const l of lists) log.push(...l) },
+    submit: (lists) => {
+      for (const l of lists) {
+        if (l.some((c) => c.group?.entries[0].resource.offset > 0) && l.length > 1) throw new Error('a part shares its submission')
+        log.push(...l)
+      }
+    },
     onSubmittedWorkDone: async () => {},
   },
 }
@@ -69,21 +74,26 @@ function joined(commands) {
 }
 
 let named = new Map()
+let cut = new Set() // names of kernels that are launched in parts
+let first = 0 // the word of the uniform block that tells parts apart
 const at = (buffer, offset, n) => `${named.get(buffer) ?? 'arena'}[${offset}+${n}]`
 
 function tell(c, vars) {
   if (c.to) return console.log(`copy *${at(c.to, c.toAt, c.n)} ${at(c.from, c.fromAt, c.n)}`)
   const { entries } = c.group
   if (c.pipeline.layout.group !== c.group.layout) throw new Error('a bind group of another layout')
-  const bits = new Uint32Array(entries[0].resource.buffer.data.buffer)
+  const { buffer: uniform, offset = 0, size } = entries[0].resource
+  const bits = new Uint32Array(uniform.data.buffer, offset, size / 4)
   if (bits[0] !== 0x7f800000 || bits[1] !== 0x7fc00000 || bits[2] !== 0 || bits[3] !== 0x80000000) throw new Error('the uniform block lacks its constants')
-  const given = [...new Int32Array(bits.buffer, 16)].slice(0, vars.length)
+  const given = [...new Int32Array(bits.buffer, offset + 16)].slice(0, vars.length)
   if (String(given) !== String(vars)) throw new Error(`the uniform block has variables ${given}, not ${vars}`)
   const words = entries.slice(1).map(({ binding, resource: { buffer, offset, size } }) => {
     const star = c.group.layout.entries[binding].buffer.type === 'storage' ? '*' : ''
     return ' ' + star + (size === undefined ? 'nothing' : at(buffer, offset, size))
   })
-  console.log(`launch ${c.pipeline.label} ${c.grid.join('×')}${words.join('')}`)
+  const { label } = c.pipeline
+  const part = cut.has(label) ? ` part ${c.grid.join('×')} from ${bits[first]}` : ` ${c.grid.join('×')}`
+  console.log(`launch ${label}${part}${words.join('')}`)
 }
 
 for (let n = 0; fs.existsSync(path.join(folder, `${n}.plan`)); n++) {
@@ -93,7 +103,9 @@ for (let n = 0; fs.existsSync(path.join(folder, `${n}.plan`)); n++) {
   await player.open()
   named = new Map()
   try {
-    const { memory, steps } = unpack(bytes)
+    const { memory, steps, kernels, parts, first: word } = unpack(bytes)
+    cut = new Set(kernels.filter((k, i) => parts[i].length > 0).map((k) => k.name))
+    first = word
     const args = []
     for (const m of memory) {
       if (m.kind === 0) continue
