@@ -122,3 +122,24 @@ func TestHalvesHaveNoWords(t *testing.T) {
 		assert.Equal(t, f, r.Needs)
 	}
 }
+
+// BenchmarkHalves multiplies matrices of 512 by 512 where 16-bit floats lie in words, and where they lie by themselves.
+func BenchmarkHalves(b *testing.B) {
+	dev, target := gridDevice(b)
+	k := newKit()
+	o, x, y := k.param(dtype.F16, true, 512, 512), k.param(dtype.F16, false, 512, 512), k.param(dtype.F16, false, 512, 512)
+	a := k.rngs(512, 512, 512)
+	p := k.load(x, a[0], a[2]).Cast(dtype.F32).Mul(k.load(y, a[2], a[1]).Cast(dtype.F32))
+	k.out(o, a[:2], k.sum(p, a[2]).Cast(dtype.F16))
+	data := [][]byte{make([]byte, 2<<18), make([]byte, 2<<18), make([]byte, 2<<18)}
+	for _, f := range []plan.Features{0, plan.Half} {
+		b.Run("features "+f.String(), func(b *testing.B) {
+			as := *target
+			as.Features = f
+			run := prepareGrid(b, dev, &as, k.s, data)
+			for b.Loop() {
+				run.play(b)
+			}
+		})
+	}
+}
