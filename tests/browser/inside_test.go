@@ -77,6 +77,9 @@ func inside(t *testing.T, device, where string, serve func(folders ...string) *h
 		files["/torch-ops/"+name] = name
 	}
 	tests := []string{"TestDevice", "TestTorchOps"}
+	if device == "WEBGPU" {
+		tests = append(tests, "TestParts")
+	}
 	if only := os.Getenv("WEFT_INSIDE"); only != "" {
 		tests = []string{only}
 	}

@@ -56,3 +56,5 @@ func TestWEBGPUDialects(t *testing.T) {
 		})
 	}
 }
+
+func TestWEBGPUParts(t *testing.T) { RunParts(t, "WEBGPU") }

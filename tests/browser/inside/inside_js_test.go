@@ -25,6 +25,9 @@ func TestDevice(t *testing.T) {
 	devicetest.Run(t, device)
 }
 
+// TestParts: launches that would keep the adapter busy for long.
+func TestParts(t *testing.T) { devicetest.RunParts(t, "WEBGPU") }
+
 // TestTorchOps runs the cases that the worker has put into its memory.
 func TestTorchOps(t *testing.T) {
 	cases, err := torchops.Load(os.Getenv("WEFT_TORCH_OPS"))
