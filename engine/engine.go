@@ -165,7 +165,7 @@ type Engine struct {
 	journal journal
 	plans   map[string]*compiled
 	kernels map[string]plan.Kernel // by Spec
-	order   []string               // keys of plans, oldest first
+	clock   int                    // see compiled.used
 	memory  memory
 	stats   Stats
 	record  *recording

@@ -60,6 +60,27 @@ func TestManyStepsStayFlat(t *testing.T) {
 	runtime.KeepAlive(kept)
 }
 
+// A program of many shapes keeps the plan that it uses all the time, and not all the others.
+func TestPlansInUseStay(t *testing.T) {
+	e, err := engine.Open("NULL", engine.Options{})
+	require.NoError(t, err)
+	defer e.Close()
+	compile := func(n int) (times int) {
+		before := e.Stats().Compiled
+		x := floats(t, e, make([]float32, n), n)
+		require.NoError(t, e.Realize(t.Context(), x.Mul(x)))
+		return e.Stats().Compiled - before
+	}
+	const many = 1100
+	require.Equal(t, 1, compile(1))
+	for n := 2; n < many; n++ {
+		require.Equal(t, 1, compile(n))
+		require.Zero(t, compile(1), "the plan for 1 element is used all the time")
+	}
+	require.Zero(t, compile(many-1), "that was the last")
+	require.Equal(t, 1, compile(2), "that was long ago")
+}
+
 // Memory that is not referred to any more is taken back under a limit; what cannot be is an error in words.
 func TestMemoryLimit(t *testing.T) {
 	e := open(t, engine.Options{MemoryLimit: 4 << 20})

@@ -72,7 +72,6 @@ func (e *Engine) recover(ctx context.Context) error {
 	if is.Detail != was.Detail || is.Features != was.Features { // another adapter may need other kernels
 		clear(e.plans)
 		clear(e.kernels)
-		e.order = nil
 	}
 	e.machine, e.memory.device, e.lost = m, m.Device, nil
 	e.memory.collect()

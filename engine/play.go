@@ -12,8 +12,9 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// maxPlans is how many plans an engine keeps; the oldest go first.
-const maxPlans = 4096
+// maxPlans is how many plans an engine keeps, beside those of captured functions. The ones that were not played for the
+// longest time go first: some drivers take megabytes for a kernel.
+const maxPlans = 1024
 
 // compiled is a plan made ready: the arguments of a play are the inputs in order of their slots, then an
 // output for each root that is not an assignment.
@@ -23,6 +24,7 @@ type compiled struct {
 	on       runtime.Device // where it is loaded
 	schedule *schedule.Result
 	pinned   bool // a Captured holds it, so it is never freed
+	used     int  // counts compilations and finds of the engine: when it was last
 }
 
 // play computes targets on a device that plays plans.
@@ -113,9 +115,28 @@ func (p *compiled) unload() {
 	}
 }
 
+// forget gives up the plan that was not used for the longest time, when there are too many.
+func (e *Engine) forget() {
+	if len(e.plans) < maxPlans {
+		return
+	}
+	oldest := ""
+	for key, p := range e.plans {
+		if !p.pinned && (oldest == "" || p.used < e.plans[oldest].used) {
+			oldest = key
+		}
+	}
+	if oldest != "" {
+		e.plans[oldest].unload()
+		delete(e.plans, oldest)
+	}
+}
+
 // compile finds the plan of a graph, or makes it.
 func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
+	e.clock++
 	if p := e.plans[c.key]; p != nil {
+		p.used = e.clock
 		return p, nil
 	}
 	p, err := e.build(c)
@@ -125,16 +146,9 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	if err := e.attempt(ctx, func() error { return e.load(ctx, p) }); err != nil {
 		return nil, err
 	}
-	if len(e.order) >= maxPlans {
-		old := e.order[0]
-		e.order = e.order[1:]
-		if !e.plans[old].pinned {
-			e.plans[old].unload()
-		}
-		delete(e.plans, old)
-	}
+	e.forget()
+	p.used = e.clock
 	e.plans[c.key] = p
-	e.order = append(e.order, c.key)
 	e.stats.Compiled++
 	e.debugPlan(p)
 	return p, nil
@@ -226,7 +240,7 @@ func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {
 	if err != nil {
 		return plan.Kernel{}, fmt.Errorf("write kernel %s: %w", prog.Name, err)
 	}
-	if len(e.kernels) >= 4*maxPlans {
+	if len(e.kernels) >= 16*maxPlans {
 		clear(e.kernels)
 	}
 	e.kernels[key] = k
