@@ -44,8 +44,8 @@ func TestManyIterations(t *testing.T) {
 		o, x := k.param(dtype.F32, true, 1), k.param(dtype.F32, false, n)
 		a := k.rngs(n)
 		k.s.Outs = []codegen.Out{{Param: o, Index: []*uop.UOp{k.Index(0)}, Value: k.sum(k.load(x, a[0]), a[0])}}
-		got := run(k, [][]byte{make([]byte, 4), f32(n, func(i int) float32 { return float32(i%3) - 1 })})
-		assert.Equal(t, float32(-1), got[0]) // 100,000 whole rounds, then −1
+		got := run(k, [][]byte{make([]byte, 4), f32(n, func(i int) float32 { return float32(i % 2) })})
+		assert.Equal(t, float32(n/2), got[0]) // wherever it stops too early, too little comes of it
 	})
 	t.Run("nested", func(t *testing.T) {
 		const n, m = 700, 300

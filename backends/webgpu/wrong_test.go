@@ -51,3 +51,30 @@ func TestMemoryLimit(t *testing.T) {
 	require.NoError(t, e.Realize(context.Background(), y))
 	require.Len(t, read(t, e, y), 1000)
 }
+
+// One dimension has 65,535 workgroups at most: more are folded into two, and those beyond the end do nothing. Each element
+// is looked at, the first and last of each row of workgroups among them.
+func TestMoreWorkgroupsThanADimension(t *testing.T) {
+	e := open(t)
+	ctx := context.Background()
+	const rows, cols = 2053, 2069 // 66,369 workgroups of 64, which two rows hold with some to spare
+	x, y := make([]float32, rows), make([]float32, cols)
+	for i := range x {
+		x[i] = float32(i) * 4096
+	}
+	for i := range y {
+		y[i] = float32(i)
+	}
+	sum := FromNode(floats(t, e, x, rows, 1), e).Add(FromNode(floats(t, e, y, cols), e)).Node()
+	view, err := e.Plan(sum)
+	require.NoError(t, err)
+	require.Len(t, view.Launches(), 1)
+	grid := view.Launches()[0].Grid
+	require.Equal(t, uint32(2), grid[1], "the case must need a second dimension: %v", grid)
+	require.NoError(t, e.Realize(ctx, sum))
+	for i, v := range read(t, e, sum) {
+		if want := x[i/cols] + y[i%cols]; v != want {
+			require.Equal(t, want, v, "element %d", i)
+		}
+	}
+}
