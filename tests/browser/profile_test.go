@@ -86,7 +86,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// threefold is a packed plan that multiplies four words by three n times, copies them, and goes on with the copy n times.
+// threefold is a packed plan that multiplies four words by three n times, copies them, and goes on with the copy n times, and
+// twice more in a launch of two parts.
 func threefold(n int) string {
 	p := &plan.Plan{
 		Version: plan.Version, Target: webgpu.Target,
@@ -101,7 +102,18 @@ func threefold(n int) string {
 	p.Steps = append(p.Steps, slices.Repeat([]plan.Step{{Slots: []int{0}}}, n)...)
 	p.Steps = append(p.Steps, plan.Step{Kind: plan.Copy, Slots: []int{1, 0}})
 	p.Steps = append(p.Steps, slices.Repeat([]plan.Step{{Slots: []int{1}}}, n)...)
+	twice := p.Kernels[0]
+	twice.Grid, twice.Parts = [3]uint32{2, 1, 1}, []plan.Part{{Grid: [3]uint32{1, 1, 1}}, {First: 1, Grid: [3]uint32{1, 1, 1}}}
+	p.Kernels, p.Steps = append(p.Kernels, twice), append(p.Steps, plan.Step{Kernel: 1, Slots: []int{1}})
 	return base64.StdEncoding.EncodeToString(page.Pack(p))
+}
+
+// power multiplies x by three n times.
+func power(x uint32, n int) uint32 {
+	for range n {
+		x *= 3
+	}
+	return x
 }
 
 // The player tells of each step, by the adapter's clock or, where that has none, by waiting; what is computed is the same. Plans
@@ -139,13 +151,15 @@ func TestMeasuredSteps(t *testing.T) {
 			player.close()
 		}
 		return out`, &got))
-	for name, want := range map[string][4]int{"gpu": {1, 5001, 5000, 2500}, "waiting": {0, 41, 40, 20}} {
+	for name, want := range map[string][4]int{"gpu": {1, 5002, 5001, 2500}, "waiting": {0, 42, 41, 20}} {
 		g := got[name]
 		assert.Equal(t, want, [4]int{g.First, g.Steps, g.Launched, g.Copies}, name)
 		assert.Positive(t, g.Sum, name)
 		assert.LessOrEqual(t, g.Sum, g.Wall, name)
 		assert.Equal(t, g.Plain, g.Out, name)
-		assert.NotEqual(t, []int{1, 2, 3, 4}, g.Out, name)
+		for i, x := range g.Out {
+			assert.EqualValues(t, power(uint32(i+1), (want[2]-1)+2), uint32(x), name)
+		}
 		t.Logf("%s: %.2f of %.2f ms", name, g.Sum*1e3, g.Wall*1e3)
 	}
 }

@@ -13,6 +13,7 @@ export const version = 2
 const KEEP = 64 << 20 // freed bytes that are kept for reuse, besides as many as are in use
 const LEAST = 256 // bytes of a buffer
 const MAX_GROUPS = 8192 // bind groups that a plan keeps
+const MAX_PIPELINES = 1024 // that are kept for plans to come
 const UNIFORM_ALIGN = 256 // of a block in the uniform buffer
 
 // The kinds of memory and of steps, as in package plan.
@@ -285,15 +286,17 @@ export class Player {
     this.#plans.delete(number)
   }
 
-  // Kernels that read the same are one pipeline, whichever plan they are of.
+  // Kernels that read the same are one pipeline, whichever plan they are of. The ones asked for last are kept.
   #pipeline(kernel) {
     const key = kernel.writes.map((w) => (w ? 'w' : 'r')).join('') + kernel.entry + kernel.source
     let made = this.#pipelines.get(key)
     if (!made) {
       made = this.#compile(kernel)
-      this.#pipelines.set(key, made)
       made.catch(() => this.#pipelines.delete(key))
     }
+    this.#pipelines.delete(key) // to the end
+    this.#pipelines.set(key, made)
+    if (this.#pipelines.size > MAX_PIPELINES) this.#pipelines.delete(this.#pipelines.keys().next().value)
     return made
   }
 
@@ -345,7 +348,7 @@ export class Player {
     this.#check()
     const plan = this.#plans.get(number)
     const watch = new Stopwatch(this.#device)
-    const own = this.#encode(plan, args, vars, watch, watch)
+    const own = this.#encode(plan, args, vars, watch, watch, () => watch.part())
     const seconds = new Float64Array(1 + plan.steps.length).fill(-1)
     seconds[0] = +watch.stamps
     try {
@@ -399,7 +402,6 @@ export class Player {
         pass.setPipeline(pipeline)
         pass.setBindGroup(0, first === 0 ? groups[i] : this.#group(plan, step, blocks, first))
         pass.dispatchWorkgroups(...grid)
-        if (!submit) continue
         pass.end()
         pass = last = null
         encoder = submit()

@@ -50,6 +50,15 @@ export class Stopwatch {
     if (!this.stamps) this.#cut(this.#step)
   }
 
+  /** Submits what there is, if launches are not waited for anyway, and gives the encoder of what follows. */
+  part() {
+    if (this.stamps) {
+      this.#device.queue.submit([this.#encoder.finish()])
+      this.#encoder = this.#device.createCommandEncoder()
+    }
+    return this
+  }
+
   #next() {
     const at = 2 * this.#steps.length % STAMPS
     if (at === 0) this.#sets.push(this.#device.createQuerySet({ type: 'timestamp', count: STAMPS }))
