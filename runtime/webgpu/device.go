@@ -41,6 +41,7 @@ type Device struct {
 	adapter   Adapter
 	memory    memory
 	pipelines map[pipelineKey]*compiled
+	idle      []*compiled // which no loaded plan uses, longest idle first
 	nothing   Buffer // bound where a slot has no bytes
 	door      guard.Door[*mem, *loaded]
 }
@@ -139,6 +140,7 @@ func (d *Device) Close() error {
 		for _, p := range d.pipelines {
 			if p.pipeline != nil {
 				p.pipeline.Release()
+				p.pipeline = nil
 			}
 		}
 		d.gpu.Close()

@@ -26,6 +26,8 @@ type fake struct {
 	submitted []Command
 
 	submissions []int // how many commands each has
+	pipelines   int   // that live
+	compiled    int   // of all times
 }
 
 type fakeBuffer struct {
@@ -59,7 +61,26 @@ func (f *fake) Buffer(bytes int64, _ Use) (Buffer, error) {
 	return &fakeBuffer{of: f, bytes: bytes}, nil
 }
 
-func (f *fake) Pipeline(_, _ string, _ []Bind) (Pipeline, error) { return &fakeObject{}, f.refuse }
+type fakePipeline struct {
+	of       *fake
+	released bool
+}
+
+func (p *fakePipeline) Release() {
+	require.False(p.of.t, p.released, "released twice")
+	p.released = true
+	p.of.pipelines--
+}
+
+func (f *fake) Pipeline(_, _ string, _ []Bind) (Pipeline, error) {
+	if f.refuse != nil {
+		return nil, f.refuse
+	}
+	f.pipelines++
+	f.compiled++
+	return &fakePipeline{of: f}, nil
+}
+
 func (f *fake) Group(_ Pipeline, entries []Entry) (Group, error) { return &fakeObject{entries}, f.lost }
 func (f *fake) Write(b Buffer, _ int64, _ []byte) error          { f.use(b); return f.lost }
 
@@ -212,6 +233,35 @@ func TestRefusedKernel(t *testing.T) {
 	d.gpu.(*fake).refuse = nil
 	_, err = d.Load(ctx, p)
 	require.NoError(t, err, "a refusal is not remembered: the driver may have been short of memory")
+}
+
+// Pipelines that no plan uses are kept for plans to come, but not all of them.
+func TestIdlePipelines(t *testing.T) {
+	f := &fake{}
+	d := device(t, f)
+	load := func(i int) runtime.Loaded {
+		p := state(256, plan.Step{Kind: plan.Launch, Slots: []int{0}})
+		p.Kernels[0].Source = fmt.Sprint("// ", i)
+		l, err := d.Load(ctx, p)
+		require.NoError(t, err)
+		return l
+	}
+	used := load(0)
+	for i := range 3 * maxIdle {
+		load(i).Free()
+	}
+	require.Equal(t, 1+maxIdle, f.pipelines)
+	load(3*maxIdle - 1).Free()
+	load(0).Free()
+	require.Equal(t, 3*maxIdle, f.compiled, "the last one and the one in use were there")
+	load(1)
+	require.Equal(t, 3*maxIdle+1, f.compiled)
+	m, err := d.Alloc(512)
+	require.NoError(t, err)
+	require.NoError(t, d.Play(used, []runtime.Mem{m}, nil))
+	require.False(t, f.submitted[0].Pipeline.(*fakePipeline).released)
+	require.NoError(t, d.Close())
+	require.Zero(t, f.pipelines)
 }
 
 // Every call says that the device is lost, in the same way.

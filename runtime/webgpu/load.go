@@ -33,10 +33,16 @@ type loaded struct {
 // pipelineKey: kernels of different plans that read the same are one pipeline.
 type pipelineKey struct{ source, entry, binds string }
 
+// compiled is a pipeline, or why there is none.
 type compiled struct {
+	key      pipelineKey
 	pipeline Pipeline
 	err      error
+	users    int // loaded plans
 }
+
+// maxIdle is how many pipelines are kept that no loaded plan uses.
+const maxIdle = 256
 
 // RefusedKernel says that the driver does not take a kernel.
 type RefusedKernel struct {
@@ -80,7 +86,7 @@ func (d *Device) compile(ctx context.Context, l *loaded) error {
 		key, binds := keyOf(k)
 		c := d.pipelines[key]
 		if c == nil {
-			c = &compiled{}
+			c = &compiled{key: key}
 			d.pipelines[key] = c
 			wait.Go(func() {
 				slots <- struct{}{}
@@ -90,6 +96,7 @@ func (d *Device) compile(ctx context.Context, l *loaded) error {
 				}
 			})
 		}
+		c.users++
 		l.pipelines = append(l.pipelines, c)
 	}
 	wait.Wait()
@@ -97,9 +104,8 @@ func (d *Device) compile(ctx context.Context, l *loaded) error {
 		if c.err == nil {
 			continue
 		}
+		d.leave(l.pipelines)
 		k := &l.plan.Kernels[i]
-		key, _ := keyOf(k)
-		delete(d.pipelines, key)
 		if why := d.gpu.Lost(); why != nil {
 			return &runtime.Lost{Device: Name, Why: why}
 		}
@@ -154,14 +160,38 @@ func numbered(source string, marked int) string {
 func (l *loaded) Plan() *plan.Plan { return l.plan }
 func (l *loaded) Owner() any       { return l.dev }
 
-// Free drops the plan's groups; pipelines stay for other plans.
+// Free drops the plan's groups; pipelines stay for other plans for a while.
 func (l *loaded) Free() {
 	l.drop()
+	if l.dev != nil {
+		l.dev.leave(l.pipelines)
+	}
 	if l.uniform != nil {
 		l.uniform.Release()
 		l.uniform = nil
 	}
 	l.dev = nil
+}
+
+// leave ends a plan's use of its pipelines. What failed is forgotten, and the longest idle are when there are too many.
+func (d *Device) leave(of []*compiled) {
+	for _, c := range of {
+		c.users--
+		if c.err != nil {
+			delete(d.pipelines, c.key)
+		} else if c.users == 0 {
+			d.idle = append(d.idle, c)
+		}
+	}
+	for len(d.idle) > maxIdle {
+		c := d.idle[0]
+		d.idle = d.idle[1:]
+		if c.users == 0 && c.pipeline != nil { // else it is used again, or was idle twice
+			delete(d.pipelines, c.key)
+			c.pipeline.Release()
+			c.pipeline = nil
+		}
+	}
 }
 
 func (l *loaded) drop() {
