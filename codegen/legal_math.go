@@ -59,16 +59,18 @@ var (
 		0.19111220625460709408, 0.19157476607458200649}
 )
 
-// exp2 is 2^x = 2^k · 2^f with an integer k and |f| ≤ 1/2. Adding 1.5·2^frac leaves k in the low bits of the
-// sum; it is read from there and not by subtracting again, which a compiler might cancel. The power is
-// multiplied in two steps, so that denormal results are rounded once.
+// exp2 is 2^x = 2^k · 2^f with an integer k and |f| ≤ 1/2. Adding 1.5·2^frac + 2·bias leaves k + 2·bias in the low bits of
+// the sum; it is read from there and not by subtracting again, which a compiler might cancel. The power is multiplied
+// in two steps, so that denormal results are rounded once. The halves of k + 2·bias are the exponents of these steps; the
+// bits above them are shifted out.
 func exp2(x *uop.UOp) *uop.UOp {
 	y := layoutOf(x.DType())
 	hi, lo := x.Float(float64(y.bias+2)), x.Float(float64(-y.bias-y.frac-2))
 	c := hi.Less(x).Where(hi, x) // NaN stays
 	c = c.Less(lo).Where(lo, c)
-	shifter := 1.5 * math.Ldexp(1, y.frac)
-	k := c.Add(c.Float(shifter)).Bitcast(y.i)
+	shifter := 1.5*math.Ldexp(1, y.frac) + float64(2*y.bias)
+	b := c.Add(c.Float(shifter)).Bitcast(y.u)
+	k := b.Bitcast(y.i)
 	k = k.Add(k.Int(-bitsOf(x.DType(), shifter)))
 	f := c.Sub(k.Cast(x.DType()))
 	coeffs := exp2F32
@@ -76,14 +78,9 @@ func exp2(x *uop.UOp) *uop.UOp {
 		coeffs = exp2F64
 	}
 	p := polynomial(f, coeffs).MulAdd(f, f.Int(1))
-	half := k.Shr(k.Int(1))
-	return p.Mul(power(half, x.DType())).Mul(power(k.Sub(half), x.DType()))
-}
-
-// power is 2^k as a float, for k in the range of normal exponents.
-func power(k *uop.UOp, d dtype.DType) *uop.UOp {
-	y := layoutOf(d)
-	return k.Add(k.Int(y.bias)).Shl(k.Int(y.frac)).Bitcast(d)
+	half := b.Shr(b.Int(1))
+	power := func(e *uop.UOp) *uop.UOp { return e.Shl(e.Int(y.frac)).Bitcast(x.DType()) }
+	return p.Mul(power(half)).Mul(power(b.Sub(half)))
 }
 
 // log2 splits x = m·2^e with √½ ≤ m < √2; denormals are scaled up first.

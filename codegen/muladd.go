@@ -32,7 +32,8 @@ func (b *builder) roundSums(stmts []Stmt) []Stmt {
 	return out
 }
 
-// roundProducts takes apart the multiply-adds of what a rule has made of a transcendental function.
+// roundProducts takes apart the multiply-adds of what a rule has made of a transcendental function. On a target that writes
+// loose ones they stay.
 func (l *Legalizer) roundProducts(v, w *uop.UOp) *uop.UOp {
 	switch v.Op() {
 	case uop.Exp2, uop.Log2, uop.Sin:
@@ -48,7 +49,11 @@ func (l *Legalizer) roundProducts(v, w *uop.UOp) *uop.UOp {
 			return s
 		})
 		if n.Op() == uop.MulAdd && !l.has(uop.MulAdd, n.DType()) {
-			n = n.At(0).Mul(n.At(1)).Add(n.At(2))
+			if l.target.Loose {
+				l.plain[n] = true
+			} else {
+				n = n.At(0).Mul(n.At(1)).Add(n.At(2))
+			}
 		}
 		if n != u && l.plain[u] {
 			l.plain[n] = true

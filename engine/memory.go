@@ -51,12 +51,20 @@ func (m *memory) drain() {
 	m.free = nil
 	m.freeMu.Unlock()
 	for _, c := range free {
-		end := m.cells[len(m.cells)-1]
-		m.cells[c.number-1], end.number = end, c.number
-		m.cells = m.cells[:len(m.cells)-1]
-		c.number, c.now = 0, nil
-		m.release(c)
+		m.forget(c)
 	}
+}
+
+// forget takes a cell out of the list and frees its memory, if that was not done before.
+func (m *memory) forget(c *cell) {
+	if c.number == 0 {
+		return
+	}
+	end := m.cells[len(m.cells)-1]
+	m.cells[c.number-1], end.number = end, c.number
+	m.cells = m.cells[:len(m.cells)-1]
+	c.number, c.now = 0, nil
+	m.release(c)
 }
 
 // release frees the memory of a cell.
@@ -254,6 +262,9 @@ type StaleError struct {
 }
 
 func (e *StaleError) Error() string {
+	if e.Now == discarded {
+		return "this expression was built on a tensor that was discarded; discard it after the last use"
+	}
 	at := ""
 	if e.Assigned != "" {
 		at = " at " + e.Assigned

@@ -165,6 +165,9 @@ func (c *Captured) check(inputs []*Tensor) error {
 // Launches is how many kernels a run launches.
 func (c *Captured) Launches() int { return c.plan.Kernels() }
 
+// Own says whether result i of each run has memory of its own, which no other tensor shares.
+func (c *Captured) Own(i int) bool { return c.plan.Own(i) }
+
 // noteAssign is told of each assignment before it changes t.
 func noteAssign(op string, t *Tensor) {
 	rec := capturing.Load()

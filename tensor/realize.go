@@ -136,6 +136,14 @@ func (t *Tensor) Borrow(ctx context.Context, f func(runtime.Device, runtime.Mem)
 	return t.eng.Borrow(ctx, t.node(), f)
 }
 
+// Discard gives t's memory back now, not when the collector finds it unused. It is for results of Captured.Run that have
+// memory of their own and that nothing else was made of: to use those later is an error.
+func (t *Tensor) Discard() {
+	if t.eng != nil {
+		t.eng.Discard(t.node())
+	}
+}
+
 // inMemory computes t and gives it, or where t is a constant, which stays one, a tensor of its elements.
 func (t *Tensor) inMemory(ctx context.Context) (*Tensor, error) {
 	if t.eng == nil {

@@ -202,7 +202,7 @@ func (t *Tensor) Softmax(axis int) *Tensor {
 	x, d := t.wide()
 	m := x.MaxKeep(axis).Detach()
 	e := t.like(softExp(x.Sub(m).node()))
-	return e.Div(e.SumKeep(axis)).To(d)
+	return e.Mul(e.SumKeep(axis).Reciprocal()).To(d)
 }
 
 // LogSoftmax is log(Softmax(t)) without loss.

@@ -46,10 +46,23 @@ func (c *call) tensor() *tensor.Tensor {
 	return c.server.tensor(ref)
 }
 
+// look takes a tensor of which nothing will be made.
+func (c *call) look() *tensor.Tensor {
+	ref, _ := c.next().(wire.Ref)
+	c.taken--
+	sole := c.server.sole[ref]
+	t := c.tensor()
+	if sole {
+		c.server.sole[ref] = true
+	}
+	return t
+}
+
 // tensor finds a tensor, or panics with its failure.
 func (s *server) tensor(ref wire.Ref) *tensor.Tensor {
 	switch t := s.tensors[ref].(type) {
 	case *tensor.Tensor:
+		delete(s.sole, ref)
 		return t
 	case *failure:
 		panic(t)

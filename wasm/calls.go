@@ -49,7 +49,7 @@ func init() {
 
 // elements gives the elements of a tensor; half floats as float32, which typed arrays have.
 func elements(ctx context.Context, c *call) (any, error) {
-	x := c.tensor()
+	x := c.look()
 	if d := x.DType(); d == dtype.F16 || d == dtype.BF16 {
 		x = x.To(dtype.F32)
 	}
@@ -117,7 +117,7 @@ func numbers(list []int) []any {
 }
 
 func shapeOf(_ context.Context, c *call) (any, error) {
-	x := c.tensor()
+	x := c.look()
 	return wire.Record{{Name: "shape", Value: numbers(x.Shape())}, {Name: "dtype", Value: typeName(x.DType())}}, nil
 }
 
@@ -150,6 +150,10 @@ func dispose(_ context.Context, c *call) (any, error) {
 		ref, ok := v.(wire.Ref)
 		if !ok {
 			c.fail("%s is nothing that the engine holds", describe(v))
+		}
+		if c.server.sole[ref] {
+			c.server.tensors[ref].(*tensor.Tensor).Discard()
+			delete(c.server.sole, ref)
 		}
 		delete(c.server.tensors, ref)
 		delete(c.server.plays, ref)
@@ -260,6 +264,9 @@ func runCaptured(ctx context.Context, c *call) (any, error) {
 	for i, ref := range c.outs {
 		if i < len(outs) {
 			c.server.tensors[ref] = outs[i]
+			if r.captured.Own(i) {
+				c.server.sole[ref] = true
+			}
 		}
 	}
 	return nil, nil

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"runtime"
 	"syscall/js"
 	"unsafe"
 
@@ -33,15 +32,19 @@ const (
 func main() {
 	var queue [][]byte // unbounded: a callback from JavaScript must not wait
 	more := make(chan struct{}, 1)
-	s := newServer()
+	s, out := newServer(), &outbox{}
 	s.send = func(number int, value any, err error) {
 		if err != nil {
-			deliver(failed, number, describeError(err))
+			out.give(failed, number, describeError(err))
 			return
 		}
-		deliver(answered, number, value)
+		out.give(answered, number, value)
 	}
-	s.progress = func(number int, value any) { deliver(progressed, number, value) }
+	s.flush = func() { out.post(0) }
+	s.progress = func(number int, value any) {
+		out.give(progressed, number, value)
+		s.flush()
+	}
 	arrived := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		batch := make([]byte, args[0].Int())
 		if len(batch) > 0 {
@@ -64,13 +67,24 @@ func main() {
 	}
 }
 
-// deliver sends [kind, number, value].
-func deliver(kind, number int, value any) {
-	b := wire.Append(nil, []any{kind, number, value})
-	var p wire.Parcel
+// outbox collects answers, each [kind, number, value], until they are posted.
+type outbox struct{ bytes []byte }
+
+func (o *outbox) give(kind, number int, value any) {
+	o.bytes = wire.Append(o.bytes, []any{kind, number, value})
 	if r, ok := value.(wire.Record); ok {
-		p, _ = r.Get("data").(wire.Parcel)
+		if p, ok := r.Get("data").(wire.Parcel); ok {
+			o.post(p.Number)
+		}
 	}
-	post(unsafe.Pointer(unsafe.SliceData(b)), int32(len(b)), p.Number)
-	runtime.KeepAlive(b)
+}
+
+// post posts what was collected, with a parcel if its number is not 0.
+func (o *outbox) post(parcel int32) {
+	if len(o.bytes) > 0 {
+		post(unsafe.Pointer(unsafe.SliceData(o.bytes)), int32(len(o.bytes)), parcel)
+	}
+	if o.bytes = o.bytes[:0]; cap(o.bytes) > 1<<16 {
+		o.bytes = nil
+	}
 }

@@ -18,21 +18,24 @@ import (
 
 // server is the engine as a page sees it: tensors by number, and what was made of them.
 type server struct {
-	// send posts an answer to the page; number 0 is the report on a batch.
+	// send gives an answer for the page; number 0 is the report on a batch.
 	send func(number int, value any, err error)
+	// flush posts the answers that were given.
+	flush func()
 	// progress posts news of a call that goes on.
 	progress func(number int, value any)
 
 	turn    sync.Mutex // held while tensors are touched: long calls let others in between their steps
 	engine  *engine.Engine
-	tensors map[wire.Ref]any // *tensor.Tensor or *failure
+	tensors map[wire.Ref]any  // *tensor.Tensor or *failure
+	sole    map[wire.Ref]bool // tensors with memory of their own, of which nothing was made
 	plays   map[wire.Ref]*recorded
 	nets    map[wire.Ref]*digits
 	profile *profiling // that is being taken, or nil
 }
 
 func newServer() *server {
-	return &server{tensors: map[wire.Ref]any{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]*digits{}}
+	return &server{tensors: map[wire.Ref]any{}, sole: map[wire.Ref]bool{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]*digits{}}
 }
 
 // failure is why a tensor does not exist, and the number of the request that should have made it.
@@ -96,9 +99,13 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 		return
 	}
 	last, failed := 0, []any{}
-	for _, q := range list {
+	defer s.flush()
+	for i, q := range list {
 		if f, ok := calls[q.name]; ok {
 			s.call(ctx, f, q)
+			if i+1 < len(list) && list[i+1].name != "data" { // which is mostly read at once, and then one message is enough
+				s.flush()
+			}
 			continue
 		}
 		last = max(last, q.number)
@@ -173,7 +180,10 @@ func (s *server) call(ctx context.Context, f procedure, q request) {
 		}
 	}
 	if f.long {
-		go run()
+		go func() {
+			run()
+			s.flush()
+		}()
 		return
 	}
 	s.turn.Lock()

@@ -27,6 +27,7 @@ type client struct {
 func newClient(t *testing.T) *client {
 	c := &client{server: newServer(), answers: map[int]any{}, errs: map[int]error{}}
 	c.send = func(number int, value any, err error) { c.answers[number], c.errs[number] = value, err }
+	c.flush = func() {}
 	c.progress = func(_ int, value any) { c.news = append(c.news, value) }
 	engine.Configure(engine.Options{}, "INTERP")
 	return c
@@ -97,6 +98,42 @@ func TestCapturedFunctionsAssign(t *testing.T) {
 	}
 	assert.Equal(t, f32(11, 22), c.answers[10].(wire.Record).Get("data"))
 	assert.Len(t, c.tensors, 3)
+}
+
+// What a captured function gave, and nothing was made of, has no memory any more once the page forgets it.
+func TestForgottenOutputsHaveNoMemory(t *testing.T) {
+	c := newClient(t)
+	e, err := engine.Use("INTERP")
+	require.NoError(t, err)
+	double := []any{4, "add", []any{wire.Ref(12)}, wire.Ref(11), wire.Ref(11)}
+	c.post(
+		[]any{2, "tensor", []any{wire.Ref(1)}, f32(make([]float32, 1000)...), []any{1000}},
+		[]any{3, "realize", []any{}, []any{wire.Ref(1)}},
+		[]any{5, "capture", []any{wire.Ref(2)}, []any{wire.Ref(1)}, []any{wire.Ref(11)}, []any{double}, []any{wire.Ref(12)}},
+		[]any{6, "capture", []any{wire.Ref(3)}, []any{wire.Ref(1)}, []any{wire.Ref(11)}, []any{double}, []any{wire.Ref(12), wire.Ref(12), wire.Ref(11)}},
+	)
+	before := e.Stats().LiveBytes
+	c.post(
+		[]any{7, "run", []any{wire.Ref(21)}, wire.Ref(2), []any{wire.Ref(1)}},
+		[]any{8, "data", []any{}, wire.Ref(21)},
+		[]any{9, "shape", []any{}, wire.Ref(21)},
+		[]any{10, "dispose", []any{}, []any{wire.Ref(21)}},
+	)
+	require.NoError(t, c.errs[8])
+	assert.Equal(t, before, e.Stats().LiveBytes)
+
+	c.post( // outputs that share memory, with each other or with an input, and one that another was made of
+		[]any{11, "run", []any{wire.Ref(31), wire.Ref(32), wire.Ref(33)}, wire.Ref(3), []any{wire.Ref(1)}},
+		[]any{12, "run", []any{wire.Ref(34)}, wire.Ref(2), []any{wire.Ref(1)}},
+		[]any{13, "sum", []any{wire.Ref(35)}, wire.Ref(34)},
+		[]any{14, "dispose", []any{}, []any{wire.Ref(31), wire.Ref(33), wire.Ref(34)}},
+		[]any{15, "data", []any{}, wire.Ref(32)},
+		[]any{16, "data", []any{}, wire.Ref(35)},
+		[]any{17, "data", []any{}, wire.Ref(1)},
+	)
+	for _, n := range []int{15, 16, 17} {
+		assert.NoError(t, c.errs[n], n)
+	}
 }
 
 func TestBadBatches(t *testing.T) {

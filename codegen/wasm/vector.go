@@ -190,6 +190,13 @@ func (r *renderer) velementwise(u *uop.UOp, k kind, bits int) {
 		r.vmaximum(d, k)
 		return
 	case uop.MulAdd:
+		if r.machine.Relaxed && d.IsFloat() {
+			for _, s := range u.Src() {
+				r.vectorAs(s, bits)
+			}
+			r.op(p + "relaxed_madd")
+			return
+		}
 		r.vectorAs(u.At(2), bits)
 		r.vectorAs(u.At(0), bits)
 		r.vectorAs(u.At(1), bits)

@@ -6,8 +6,8 @@
 //	p, err := codegen.Lower(spec, moves, wasm.Target(wasm.Machine{}))
 //	k, err := wasm.Renderer(wasm.Machine{})(p) // k.Code is a function's body, k.Source its text to read
 //
-// WebAssembly has no multiply-add. Accumulators of products use the relaxed one where Machine.Relaxed allows it, and
-// else round twice; a MulAdd of the graph is computed exactly. Index arithmetic has 32 bits wherever the bounds show that they
+// WebAssembly has no multiply-add. Sums of products and the shared polynomials use the relaxed one where Machine.Relaxed
+// allows it, and else round twice; a MulAdd of the graph is computed exactly. Index arithmetic has 32 bits wherever the bounds show that they
 // suffice; indices of lanes always have 32 bits, four lanes at a time.
 package wasm
 
@@ -34,7 +34,7 @@ func Target(m Machine) *codegen.Target {
 		registers = 15 // V8 keeps one of x64 for itself
 	}
 	return &codegen.Target{
-		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, Broad: m.Wazero, NoOpt: m.NoOpt,
+		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, Loose: m.Relaxed, Broad: m.Wazero, NoOpt: m.NoOpt,
 	}
 }
 

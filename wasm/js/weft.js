@@ -167,7 +167,7 @@ export class Weft {
   constructor(worker, onprogress) {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
-      if (Array.isArray(data)) this.#hear(read(...data))
+      if (Array.isArray(data)) for (const answer of read(...data)) this.#hear(answer)
       else if (data.progress) (data.call ? this.#calls.get(data.call)?.progress : onprogress)?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(new Error(data.dead))
@@ -234,9 +234,9 @@ export class Weft {
     return t
   }
 
+  // Goes along with the next request; alone, where none follows soon.
   #drop(ref) {
-    this.#dropped.push({ ref })
-    this.#soon()
+    if (this.#dropped.push({ ref }) === 1) setTimeout(() => this.#flush(), 10)
   }
 
   /** Forgets something that the engine holds. */
@@ -306,6 +306,7 @@ export class Weft {
   }
 
   #write(request) {
+    this.#dispose()
     this.#pending.write(request)
     if (this.#pending.length > 1 << 16) this.#flush()
     else this.#soon()
@@ -323,14 +324,17 @@ export class Weft {
     queueMicrotask(() => queueMicrotask(() => this.#numbers === seen ? this.#flush() : this.#settle()))
   }
 
+  // Of what was dropped no later request knows.
+  #dispose() {
+    if (!this.#dropped.length) return
+    this.#pending.write([0, 'dispose', [], this.#dropped])
+    this.#dropped = []
+  }
+
   #flush() {
     this.#posted = false
     if (this.#dead) return
-    if (this.#dropped.length) {
-      const list = this.#dropped
-      this.#dropped = []
-      this.#pending.write([++this.#numbers, 'dispose', [], list])
-    }
+    this.#dispose()
     if (!this.#pending.length) return
     const pieces = this.#pending.finish()
     this.#worker.postMessage(pieces, pieces.filter((p) => p instanceof ArrayBuffer))

@@ -143,7 +143,7 @@ export class Writer {
   }
 }
 
-/** Reads one value from an ArrayBuffer. Typed arrays are copies; one that came beside it is taken as it is. */
+/** Reads the values in an ArrayBuffer. Typed arrays are copies; one that came beside it is taken as it is. */
 export function read(buffer, parcel) {
   const view = new DataView(buffer)
   let at = 0
@@ -188,5 +188,7 @@ export function read(buffer, parcel) {
     }
     throw new Error(`weft: an answer of the engine cannot be read (at ${at - 1})`)
   }
-  return value()
+  const values = []
+  while (at < buffer.byteLength) values.push(value())
+  return values
 }

@@ -43,7 +43,7 @@ func main() {
 var (
 	scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js", "fetch.js", "unpack.js"}
 	player  = []string{"player.js", "stopwatch.js", "glue.js"}
-	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js"}
+	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js", "spares.js"}
 )
 
 func build(out string, names bool) error {

@@ -11,6 +11,7 @@
 // All buffers lie in one WebAssembly memory. Where the page is cross-origin isolated, threads share it and take part in
 // long kernels.
 
+import { Spares } from './spares.js'
 import { Threads, alone, kernelsOf, reserved } from './threads.js'
 
 /** The version of packed plans that this player plays. */
@@ -75,6 +76,7 @@ const worker = () => new Worker(new URL('thread.js', import.meta.url), { type: '
 export class Processor {
   #memory
   #threads = null
+  #spares = new Spares((bytes) => this.#threads?.order(bytes))
   #poison
   #free = [] // { at, size } by address, never touching
   #end = reserved
@@ -103,7 +105,7 @@ export class Processor {
     this.#poison = poison
     this.threads = shared ? threads : 1
     this.#places = Array(this.threads).fill(0)
-    if (shared) this.#threads = new Threads(this.#memory, threads - 1, start)
+    if (shared) this.#threads = new Threads(this.#memory, threads - 1, start, (made) => this.#spares.put(made))
   }
 
   /** A view of bytes, good until memory is handed out. */
@@ -160,7 +162,7 @@ export class Processor {
   write(at, offset, bytes) { this.bytes(at + offset, bytes.length).set(bytes) }
 
   read(at, offset, n) {
-    const out = new Uint8Array(n) // slice would copy shared memory byte by byte
+    const out = new Uint8Array(this.#spares.take(n)) // slice would copy shared memory byte by byte
     out.set(this.bytes(at + offset, n))
     return out
   }

@@ -1,4 +1,4 @@
 // A worker that is a thread of the player of WebAssembly kernels.
 import { thread } from './threads.js'
 
-onmessage = thread()
+onmessage = thread((made) => postMessage(made, [made]))

@@ -1,6 +1,7 @@
 // Threads that share a WebAssembly memory: workers that run thread.js sleep until there is a job, which is a kernel and
 // a number of iterations, take iterations until none is left, and sleep again. Whoever gives the job takes part.
-// Each iteration writes what no other one does, so it does not matter who does which.
+// Each iteration writes what no other one does, so it does not matter who does which. A thread without a job makes the
+// arrays that are ordered (spares.js).
 
 // Words at the begin of the memory.
 const EPOCH = 0 // counts jobs and messages; threads sleep here
@@ -13,6 +14,8 @@ const KERNEL = 6
 const TABLE = 7
 const VARS = 8
 const FAILED = 9 // bytes of the text that says why an iteration failed, at TEXT
+const ORDERS = 10 // arrays that somebody is to make,
+const ORDER = 11 // each of so many bytes
 const SCRATCH = 16 // of each thread
 const TEXT = 512
 
@@ -53,12 +56,40 @@ function take(control, kernel, thread, threads) {
   }
 }
 
-/** What a worker does: gives the function that takes its messages. */
-export function thread() {
+const PAGE = 4096 // bytes of memory that a system gives at once; some give more
+const PART = 16 * PAGE // that a thread fills before it looks for a job
+
+/** What a worker does: gives the function that takes its messages. give takes an array that was ordered. */
+export function thread(give) {
   let control, memory, number, threads
   let received = 0
   let seen = 0
+  let spare = null
+  let filled = 0 // bytes of it
   const kernels = []
+  const fill = () => {
+    const end = Math.min(filled + PART, spare.length)
+    for (; filled < end; filled += PAGE) spare[filled] = 0
+    if (filled < spare.length) return
+    give(spare.buffer)
+    spare = null
+  }
+  const begin = () => {
+    filled = 0
+    try {
+      spare = new Uint8Array(Atomics.load(control, ORDER))
+    } catch {
+      give(new ArrayBuffer(0)) // there is no room
+    }
+  }
+  // Makes what is ordered, as long as nothing else happens.
+  const make = () => {
+    for (let orders; Atomics.load(control, EPOCH) === seen;) {
+      if (spare) fill()
+      else if (!(orders = Atomics.load(control, ORDERS))) return
+      else if (Atomics.compareExchange(control, ORDERS, orders, orders - 1) === orders) begin()
+    }
+  }
   const help = () => {
     Atomics.add(control, ACTIVE, 1) // from here on the job stays as it is
     const kernel = Atomics.load(control, OPEN) ? kernels[control[KERNEL]] : null
@@ -74,6 +105,7 @@ export function thread() {
     }
     // Messages arrive only when this function returns.
     while (Atomics.load(control, SENT) <= received) {
+      make()
       Atomics.wait(control, EPOCH, seen)
       seen = Atomics.load(control, EPOCH)
       help()
@@ -85,14 +117,16 @@ export class Threads {
   #control
   #workers = []
 
-  /** Starts n threads besides this one. One that does not start takes no part, and nobody waits for it. */
-  constructor(memory, n, start) {
+  /** Starts n threads besides this one. One that does not start takes no part, and nobody waits for it. made takes arrays that
+   *  were ordered. */
+  constructor(memory, n, start, made) {
     this.#control = new Int32Array(memory.buffer, 0, reserved / 4)
     for (let number = 1; number <= n; number++) {
       const failed = (e) => console.warn(`weft: thread ${number + 1} of ${n + 1} does not start, the others do its work: ${e.message ?? 'thread.js was not loaded; it lies beside threads.js and needs the headers of the page'}`)
       try {
         const worker = start()
         worker.onerror = failed
+        worker.onmessage = ({ data }) => made(data)
         worker.postMessage({ memory, number, threads: n + 1 })
         this.#workers.push(worker)
       } catch (e) {
@@ -109,9 +143,18 @@ export class Threads {
     this.#wake()
   }
 
-  #wake() {
+  #wake(n) {
     Atomics.add(this.#control, EPOCH, 1)
-    Atomics.notify(this.#control, EPOCH)
+    Atomics.notify(this.#control, EPOCH, n)
+  }
+
+  /** Has a thread make an array of so many bytes; says whether one will. */
+  order(bytes) {
+    if (!this.#workers.length) return false
+    Atomics.store(this.#control, ORDER, bytes)
+    Atomics.add(this.#control, ORDERS, 1)
+    this.#wake(1)
+    return true
   }
 
   /** Has all iterations of kernel number i done. scratch is that of each thread. */

@@ -2,5 +2,5 @@
 import { parentPort } from 'node:worker_threads'
 import { thread } from './threads.js'
 
-const hear = thread()
+const hear = thread((made) => parentPort.postMessage(made, [made]))
 parentPort.on('message', (data) => hear({ data }))

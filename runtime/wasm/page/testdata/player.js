@@ -3,6 +3,7 @@ import assert from 'node:assert'
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { OutOfMemory, Processor, unpack } from './processor.js'
+import { Spares } from './spares.js'
 
 const plan = (name) => new Uint8Array(readFileSync(`${name}.plan`))
 const bytes = (name) => new Uint8Array(readFileSync(name))
@@ -11,6 +12,7 @@ const none = new Int32Array(0)
 const started = []
 const start = () => {
   const w = new Worker(new URL('./node-thread.js', import.meta.url))
+  w.on('message', (data) => w.onmessage({ data }))
   w.unref()
   started.push(w)
   return w
@@ -59,6 +61,50 @@ async function threads() {
   assert.throws(() => player.play(player.load(plan('trap')), [out], none), /^Error: kernel trap: unreachable$/)
   product(player, loaded) // and all goes on
   player.close()
+}
+
+// Who reads as much again and again gets arrays that threads made, each of its own.
+async function reads() {
+  const player = new Processor({ threads: 2, isolated: true, start })
+  const n = 1 << 20
+  const at = player.alloc(n)
+  const loaded = player.load(plan('chain'))
+  const seen = []
+  for (let i = 0; i < 20; i++) {
+    player.bytes(at, n).fill(i)
+    seen.push(player.read(at, 0, n))
+    product(player, loaded) // threads leave an array for a job, and go on with it
+    await new Promise((done) => setTimeout(done, 2))
+  }
+  seen.forEach((bytes, i) => assert.ok(bytes.length === n && bytes.every((b) => b === i)))
+  player.close()
+}
+
+async function spares() {
+  const orders = []
+  const s = new Spares((bytes) => orders.push(bytes))
+  const n = 1 << 20
+  const make = () => {
+    const made = new ArrayBuffer(orders.shift())
+    s.put(made)
+    return made
+  }
+  s.take(1000)
+  s.take(1000)
+  s.take(n)
+  assert.equal(orders.length, 0, 'what is small, or read once, is not ordered')
+  assert.equal(s.take(n).byteLength, n)
+  assert.deepEqual(orders, [n, n])
+  const first = make()
+  assert.equal(s.take(n), first)
+  assert.notEqual(s.take(n), first)
+  assert.equal(orders.length, 2, 'no more than two are ahead')
+  s.put(new ArrayBuffer(0)) // for which there was no room
+  orders.shift()
+  assert.equal(s.take(n).byteLength, n)
+  for (const other of [2 * n, 3 * n, 2 * n, 3 * n]) s.take(other) // then that size is forgotten
+  while (orders.length) make()
+  assert.equal(s.take(2 * n).byteLength, 2 * n)
 }
 
 // Threads that do not start are told of, and missed by nobody.
@@ -117,4 +163,6 @@ missing()
 errors()
 memory()
 await threads()
+await reads()
+await spares()
 console.log('all is well')
