@@ -82,11 +82,14 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 		}
 		return outs, nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range rec.states {
 		c.states = append(c.states, s.t)
 	}
 	c.draws = rec.draws
-	return c, err
+	return c, nil
 }
 
 // recorded lists the nodes to compute: what f returned first, then what it assigned.
