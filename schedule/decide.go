@@ -50,6 +50,7 @@ type plannedKernel struct {
 // node costs depends on which nodes below it are stored, and these are decided after it: so it decides twice, the second
 // time with the costs that follow from the first.
 func (s *scheduler) decide() {
+	s.ranked = s.compared()
 	fixed := maps.Clone(s.stored)
 	leaf := s.stored
 	for range 2 {
@@ -257,6 +258,9 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		if v.depth > maxDepth {
 			return true, fmt.Sprintf("the expression above it is %d deep", maxDepth)
 		}
+	}
+	if s.ranked[u] && len(uses) > 1 {
+		return true, "its elements are compared with each other"
 	}
 	if u.Op() == uop.Reduce || u.Op() == uop.Part {
 		return s.chooseReduce(u, uses, costs[u], plans)

@@ -146,6 +146,7 @@ type scheduler struct {
 	t      *uop.Table
 	table  *keys
 
+	ranked  map[*uop.UOp]bool   // reductions that are compared with themselves
 	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
 	topo    []*uop.UOp          // everything the roots need, operands first
 	stored  map[*uop.UOp]string // nodes with memory of their own, and why

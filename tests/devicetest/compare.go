@@ -39,6 +39,7 @@ var tolerance = map[string]Tolerance{
 	"long":                {ULP: 2048, Scale: 4, One: 64}, // the same over hundred thousands
 	"rounded":             {ULP: 4, Scale: 4},             // sums of rounded products
 	"smooth":              {ULP: 32, Scale: 16, One: 4},   // compositions with exp, log and division
+	"chain":               {ULP: 512, Scale: 512, One: 128},
 	"grad":                {ULP: 64, Scale: 64, One: 16},
 }
 

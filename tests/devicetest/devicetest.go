@@ -51,6 +51,7 @@ var groups = []struct {
 	{"network", networks},
 	{"gradient", gradients},
 	{"graph", graphs},
+	{"chain", chains},
 	{"assign", assignments},
 }
 
