@@ -25,6 +25,11 @@ export const deviceName = (d) => names[d] || d
 /** What went wrong, in words, without a stack. */
 export const words = (err) => String((err && err.message) || err)
 
+/** What a page that is not isolated lacks, and the remedy; '' where it lacks nothing. */
+export const confined = (w) => w.device === 'WASM' && !globalThis.crossOriginIsolated && navigator.hardwareConcurrency > 1
+  ? 'This page is not cross-origin isolated, so WebAssembly has one thread. A host that sends Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp gives it all cores.'
+  : ''
+
 /** 1234.5 → "1,235"; 0.01234 → "0.0123". */
 export function short(x, digits = 3) {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? 'NaN' : x > 0 ? '∞' : '−∞'

@@ -1,5 +1,5 @@
 // The start page: a loom whose cloth Weft computes, and a kernel that it wrote for that.
-import { byId, el, words, short, deviceName } from './dom.js'
+import { byId, el, words, short, deviceName, confined } from './dom.js'
 import { highlight } from './highlight.js'
 import { TieUp, patterns, matrices, drawMatrix, drawCloth, shafts, treadles, ends, picks } from './loom.js'
 
@@ -25,6 +25,7 @@ function choose(name) {
 }
 
 let engine = null
+let lost = '' // what there is to say of a graphics processor that was lost
 let busy = false, again = false
 
 /** Has Weft multiply; while it does, only the last of further wishes is kept. */
@@ -47,11 +48,12 @@ async function weave() {
       const ms = performance.now() - begin
       for (const t of [treadling, threading, ties, cloth]) t.dispose?.()
       draw()
-      ui.told.textContent = `${picks}×${treadles} · ${treadles}×${shafts} · ${shafts}×${ends}, on ${deviceName(w.device)}: ${short(ms, 2)} ms from call to numbers${weave.done ? '' : ', compiling included'}.`
+      ui.told.textContent = `${picks}×${treadles} · ${treadles}×${shafts} · ${shafts}×${ends}, on ${deviceName(w.device)}: ${short(ms, 2)} ms from call to numbers${weave.done ? '' : ', compiling included'}.${lost}`
       weave.done = true
     } while (again && w === engine)
   } catch (err) {
     if (w === engine) ui.told.textContent = words(err)
+    if (w === engine && lost && !restarted) restart(w)
   } finally {
     busy = false
     if (again && engine) weave()
@@ -105,20 +107,28 @@ async function measure() {
 }
 ui.measure.addEventListener('click', measure)
 
-let starts = 0
+let restarted = false
+
+/** Goes on where a lost device cannot be opened again: with another engine, on whatever works. Nothing here is lost with it. */
+function restart(w) {
+  restarted = true
+  engine = null
+  ui.measure.disabled = true
+  w.close()
+  lost = ' The graphics processor was lost for good.'
+  start()
+}
 
 async function start() {
-  starts++
   try {
     const { open } = await import('../weft.js')
     const w = await open({ onprogress: (p) => { if (p?.total) ui.told.textContent = `Loading the engine: ${Math.round((100 * p.loaded) / p.total)} %.` } })
-    w.onlost = (m) => {
-      ui.told.textContent = `The device was lost: ${words(m)}`
-      engine = null
-      ui.measure.disabled = true
-      w.close()
-      if (starts < 3) start() // nothing here is lost with it
+    w.onlost = (err) => {
+      lost = ` The graphics processor was lost (${words(err)}).`
+      ui.told.textContent = `${lost.trim()} It is opened again.`
+      weave()
     }
+    w.onrecovered = () => { lost = ' The graphics processor was lost and is there again, with all that it held.' }
     engine = w
     weave.done = false
   } catch (err) {
@@ -128,7 +138,7 @@ async function start() {
   }
   const w = engine
   const detail = w.deviceDetail && !w.note.includes(w.deviceDetail) ? ` (${w.deviceDetail})` : ''
-  ui.here.textContent = `Here that is ${deviceName(w.device)}${detail}.${w.note ? ` ${w.note}.` : ''}`
+  ui.here.textContent = `Here that is ${deviceName(w.device)}${detail}.${w.note ? ` ${w.note}.` : ''} ${confined(w)}`
   for (const row of document.querySelectorAll('#devices tbody tr')) row.classList.toggle('now', row.querySelector('code').textContent === w.device)
   ui.measure.disabled = false
   await weave()

@@ -1,7 +1,7 @@
 // One network in training: opens the engine, takes turns between steps, measurements and readings,
 // and reports. It knows the engine and nothing about the document.
 import { open } from '../weft.js'
-import { words, deviceName } from '../assets/dom.js'
+import { words, deviceName, confined } from '../assets/dom.js'
 
 const slice = 0.25 // seconds of training between other things
 const goal = 2000 // steps after which it rests until asked again
@@ -13,7 +13,7 @@ const channels = { small: [8, 16], full: 'full' }
 
 export class Session {
   /**
-   * on: what happens: state(name, text), device(name, detail, note), progress({step, loss, stepsPerSecond}),
+   * on: what happens: state(name, text), device(name, detail, note, mere), progress({step, loss, stepsPerSecond}),
    * accuracy({step, accuracy, n, last}), samples(list), read(pixels, probabilities), cleared(), problem(text or null), notice(text).
    */
   constructor(on) {
@@ -78,7 +78,9 @@ export class Session {
     }
     this.engine = engine
     this.device = device
-    this.on.device(engine.device, engine.deviceDetail, engine.note)
+    this.lost = false
+    const note = [engine.note && `${engine.note}.`, confined(engine)].filter(Boolean).join(' ')
+    this.on.device(engine.device, engine.deviceDetail, note, !/cannot be used/.test(note))
   }
 
   begin() {
@@ -211,7 +213,7 @@ export class Session {
     if (era !== this.era) return
     this.loop = null
     this.failed = true
-    this.on.state('failed', this.engine ? 'Stopped.' : 'The engine did not start.')
+    this.on.state('failed', this.engine ? 'Stopped. Train tries again; another device can be chosen above.' : 'The engine did not start. Another device can be chosen above.')
     this.on.problem(words(err))
   }
 }

@@ -28,10 +28,10 @@ const session = new Session({
     ui.pause.disabled = session.loop === null
     announced = performance.now()
   },
-  device(name, detail, note) {
+  device(name, detail, note, mere) {
     ui.device.textContent = name
     ui['device-detail'].textContent = detail || ''
-    notice(note)
+    notice(note, mere)
   },
   progress({ step, loss, stepsPerSecond }) {
     lossPlot.add(step, loss)
@@ -63,7 +63,9 @@ const session = new Session({
   },
   problem(text) {
     ui.problem.hidden = !text
-    ui.problem.textContent = text || ''
+    const [says, source] = (text || '').split(/\n\s*\n([^]*)/) // below an empty line is the source that was refused
+    ui.problem.textContent = says
+    if (source) ui.problem.append(el('details', {}, el('summary', {}, 'The source'), el('pre', { tabindex: '0', role: 'region', 'aria-label': 'The source' }, source)))
   },
   notice,
 })
@@ -77,7 +79,9 @@ function say(e, text) {
   else if (e.firstChild.data !== text) e.firstChild.data = text
 }
 
-function notice(text) {
+/** Says something beside what goes on; mere: it is no trouble. */
+function notice(text, mere) {
+  ui.note.classList.toggle('mere', !!mere)
   ui.note.hidden = !text
   ui.note.textContent = text || ''
 }

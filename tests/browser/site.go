@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 // Policy is the content security policy that the site must work under: nothing from elsewhere, no inline scripts,
@@ -29,9 +30,13 @@ func serve(isolated bool, folders []string) *httptest.Server {
 		w.Header().Set("Content-Security-Policy", Policy)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
+		name := r.URL.Path
+		if strings.HasSuffix(name, "/") {
+			name += "index.html"
+		}
 		for _, f := range folders {
 			dir := http.Dir(f)
-			if file, err := dir.Open(r.URL.Path); err == nil {
+			if file, err := dir.Open(name); err == nil {
 				file.Close()
 				http.FileServer(dir).ServeHTTP(w, r)
 				return

@@ -3,6 +3,8 @@ package browser_test
 import (
 	"context"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,15 +37,16 @@ func TestRefusedShader(t *testing.T) {
 	p := open(t)
 	var message string
 	require.NoError(t, p.Run(`
-		const { Player } = await import('./player.js')
+		const { Player, version } = await import('./player.js')
 		const player = new Player()
 		await player.open()
 		const parts = []
 		const u32 = (...n) => n.forEach((n) => parts.push(new Uint8Array(Uint32Array.of(n).buffer)))
 		const text = (s) => { u32(s.length); parts.push(new TextEncoder().encode(s)) }
-		u32(1, 0, 1) // version, variables, kernels
+		u32(version, 0, 1) // variables, kernels
 		text('bad'), text('main'), text('@compute @workgroup_size(1)\nfn main() {\n\tlet x: i32 = 1.5f;\n}\n')
 		u32(1, 1, 1, 0, 0, 0, 0) // grid, bindings, memory, slots, steps
+		u32(4, 1, 0) // the word of the first group, parts of the kernel
 		const bytes = new Uint8Array(await new Blob(parts).arrayBuffer())
 		try { await player.load(bytes) } catch (e) { return e.message }
 		finally { player.close() }`, &message))
@@ -63,9 +66,10 @@ func TestWithoutWebGPU(t *testing.T) {
 	for name, serve := range servers {
 		p := openIn(t, b, serve)
 		var got struct {
-			Refused, Device, Note string
-			Sum                   float64
-			Isolated              bool
+			Refused, Device, Note, Detail string
+			Sum                           float64
+			Isolated                      bool
+			Processors                    int
 		}
 		require.NoError(t, p.Run(`
 			let refused = ''
@@ -73,13 +77,82 @@ func TestWithoutWebGPU(t *testing.T) {
 			const w = await weft.open()
 			const sum = await w.ones([100, 10]).sum().item()
 			w.close()
-			return {refused, device: w.device, note: w.note, sum, isolated: crossOriginIsolated}`, &got))
+			return {refused, device: w.device, note: w.note, detail: w.deviceDetail, sum, isolated: crossOriginIsolated, processors: navigator.hardwareConcurrency}`, &got))
 		p.Problems() // the browser's own words about its GPU
 		assert.Contains(t, got.Refused, "WebGPU", name)
 		assert.Equal(t, "WASM", got.Device, name)
 		assert.Contains(t, got.Note, "WEBGPU cannot be used", name)
 		assert.Equal(t, 1000., got.Sum, name)
 		assert.Equal(t, name == "isolated", got.Isolated)
-		t.Logf("%s: %s; %s", name, got.Refused, got.Note)
+		confined := strings.Contains(got.Detail, "one thread as the page is not cross-origin isolated")
+		assert.Equal(t, !got.Isolated && got.Processors > 1, confined, "%s: %s", name, got.Detail)
+		t.Logf("%s: %s; %s; %s", name, got.Refused, got.Note, got.Detail)
 	}
+}
+
+// illPage is a page whose graphics processor can be made to fail.
+func illPage(t *testing.T) *browser.Page {
+	open(t) // builds
+	folder := t.TempDir()
+	require.NoError(t, browser.Ill(shared.folder, folder))
+	return openFrom(t, func(folders ...string) *httptest.Server {
+		return browser.Serve(slices.Insert(folders, 1, folder)...)
+	})
+}
+
+// A shader that the browser refuses in the middle of a program: the error has its line and the page's stack, what was computed
+// before is still there, and so is the engine.
+func TestRefusedInTheMiddle(t *testing.T) {
+	p := illPage(t)
+	var got struct {
+		Message, Stack string
+		Before, After  []float64
+		Lost           int
+	}
+	require.NoError(t, p.Run(losable+`
+		const w = await opened()
+		const x = await w.tensor([1, 2, 3]).mul(2).realize()
+		worker.postMessage({ill: 'refuse'})
+		const y = x.exp().add(1)
+		let error
+		try { await y.data() } catch (e) { error = e }
+		const before = await x.list()
+		worker.postMessage({ill: ''})
+		const after = await y.log().list()
+		w.close()
+		return {message: error?.message, stack: error?.stack, before, after, lost: heard.length}`, &got))
+	assert.Contains(t, got.Message, "WEBGPU")
+	assert.Regexp(t, `kernel \S+ was refused: line \d+: `, got.Message)
+	assert.Contains(t, got.Stack, got.Message)
+	assert.Equal(t, []float64{2, 4, 6}, got.Before)
+	assert.InDeltaSlice(t, []float64{2.126928, 4.018150, 6.002476}, got.After, 1e-4)
+	assert.Zero(t, got.Lost)
+	t.Log(got.Message)
+}
+
+// A device that is lost and cannot be opened again: calls say so in words, for as long as it lasts; then nothing is missing.
+func TestLostForAWhile(t *testing.T) {
+	p := illPage(t)
+	var got struct {
+		Messages []string
+		After    []float64
+	}
+	require.NoError(t, p.Run(losable+`
+		const w = await opened()
+		const x = await w.tensor([1, 2, 3]).mul(2).realize()
+		worker.postMessage({ill: 'gone'})
+		await lose(200)
+		const messages = []
+		for (let i = 0; i < 2; i++) try { await x.add(1).data() } catch (e) { messages.push(e.message) }
+		worker.postMessage({ill: ''})
+		const after = await x.list()
+		w.close()
+		return {messages, after}`, &got))
+	require.Len(t, got.Messages, 2)
+	for _, m := range got.Messages {
+		assert.Contains(t, m, "lost")
+		assert.Contains(t, m, "no adapter")
+	}
+	assert.Equal(t, []float64{2, 4, 6}, got.After)
+	t.Log(got.Messages[0])
 }

@@ -73,6 +73,8 @@ type device struct {
 	args    []float64
 	watch   func(k *plan.Kernel, seconds float64, clock string)
 	door    guard.Door[*mem, *loaded]
+
+	unshared bool // there are more processors, but the page may share no memory between threads
 }
 
 type mem struct {
@@ -115,7 +117,7 @@ func pointer[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceDa
 
 // Open makes a memory and starts threads.
 func Open(o Options) (runtime.Device, error) {
-	poison, about := int32(0), make([]float64, 2)
+	poison, about := int32(0), make([]float64, 3)
 	if o.Poison {
 		poison = 1
 	}
@@ -124,7 +126,7 @@ func Open(o Options) (runtime.Device, error) {
 	if err := d.failed("open", d.number); err != nil {
 		return nil, err
 	}
-	d.threads, d.limit = int(about[0]), int64(about[1])
+	d.threads, d.limit, d.unshared = int(about[0]), int64(about[1]), about[2] != 0
 	if o.MemoryLimit > 0 {
 		d.limit = min(d.limit, o.MemoryLimit)
 	}
@@ -139,6 +141,8 @@ func (d *device) Info() plan.Info {
 	}
 	if d.threads > 1 {
 		threads = fmt.Sprintf("%d threads", d.threads)
+	} else if d.unshared {
+		threads += " as the page is not cross-origin isolated"
 	}
 	return plan.Info{Name: Name, Detail: "WebAssembly with 128-bit vectors" + detail + ", " + threads, Target: target, Threads: d.threads,
 		Limits: plan.Limits{Memory: d.limit, MaxBytes: d.limit}}

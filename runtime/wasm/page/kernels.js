@@ -21,7 +21,8 @@ export function imports(memory, keep) {
     relaxed: () => +relaxed(),
     open: (threads, poison, to) => now(() => {
       const player = new Processor({ threads: threads || undefined, poison: !!poison })
-      view(Float64Array, to, 2).set([player.threads, player.limit])
+      const unshared = !globalThis.crossOriginIsolated && globalThis.navigator?.hardwareConcurrency > 1
+      view(Float64Array, to, 3).set([player.threads, player.limit, +unshared])
       return players.push(player) - 1
     }),
     alloc: (device, n, to) => now(() => view(Float64Array, to, 1).set([players[device].alloc(n)])),
