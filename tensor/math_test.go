@@ -250,6 +250,16 @@ func TestProducts(t *testing.T) {
 	same(t, []float64{6, 15}, a.To(dtype.F32).Linear(f32(1, 1, 1).Reshape(1, 3), f32(3)))
 }
 
+// A tensor that was only given another shape has its history.
+func TestGradientOfShape(t *testing.T) {
+	for _, x := range []*tensor.Tensor{f32(1, 2, 3, 4), f32(1, 2, 3, 4).Reshape(1, 4), tensor.From([][]float32{{1, 2, 3, 4}})} {
+		same(t, []float64{5, 6, 7, 8}, x.Reshape(2, 2).GradWith(tensor.From([][]float32{{5, 6}, {7, 8}}), x)[0])
+		same(t, []float64{5, 6, 7, 8}, x.GradWith(f32(5, 6, 7, 8).Reshape(x.Shape()...), x)[0])
+	}
+	y := f32(3)
+	same(t, []float64{1}, y.Reshape().Grad(y)[0])
+}
+
 func TestGradients(t *testing.T) {
 	x, y := tensor.Eye(3), tensor.Of([]float32{2, 0, -2}, 1, 3)
 	require.NoError(t, x.Realize(ctx))
