@@ -62,13 +62,32 @@ type digits struct {
 	net            *convnet
 	opt            *nn.Optimizer
 	images, labels *tensor.Tensor // one byte a pixel and a label
+	rate           nn.Schedule
+	taken          int // steps
 
 	step, predict *tensor.Captured // made at their first use
 }
 
+// The learning rate begins near 0, grows with the square of the step to peakRate, and falls in a line to 0 at the end. Adam's
+// first steps go by the signs of gradients, whatever their size: at full rate one rectifier that another rounding
+// switches moves some weight by twice the rate, and 20 steps later losses differ in the second digit.
+const (
+	peakRate = 2e-3
+	warmUp   = 100 // steps; not a share of them, so that short runs are the beginnings of long ones
+)
+
+func learningRate(steps int) nn.Schedule {
+	return func(t int) float64 {
+		if up := float64(t+1) / warmUp; t < warmUp {
+			return peakRate * up * up
+		}
+		return peakRate * float64(steps-t) / float64(steps-warmUp)
+	}
+}
+
 // newDigits makes the network with random weights of a seed, and copies the pictures to the device.
 func newDigits(ctx context.Context, e *engine.Engine, s data.Split, o trainOptions) (*digits, error) {
-	d := &digits{eng: e, h: s.H, w: s.W, capture: !o.NoCapture}
+	d := &digits{eng: e, h: s.H, w: s.W, capture: !o.NoCapture, rate: learningRate(o.Steps)}
 	tensor.Seed(uint32(o.Seed) ^ uint32(o.Seed>>32))
 	err := tensor.Try(func() {
 		d.images = tensor.FromBytes(dtype.U8, []int{s.N, s.H, s.W}, s.Images)
@@ -78,7 +97,7 @@ func newDigits(ctx context.Context, e *engine.Engine, s data.Split, o trainOptio
 	if err != nil {
 		return nil, err
 	}
-	if d.opt, err = nn.NewAdam(ctx, d.net, nn.AdamOptions{Rate: 1e-3}); err != nil {
+	if d.opt, err = nn.NewAdam(ctx, d.net, nn.AdamOptions{Rate: peakRate}); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -101,6 +120,10 @@ func (d *digits) Step(ctx context.Context, batch []int32) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := d.opt.SetRate(ctx, d.rate(d.taken)); err != nil {
+		return 0, fmt.Errorf("set the learning rate: %w", err)
+	}
+	d.taken++
 	if d.capture {
 		loss, err = d.replay(ctx, &d.step, d.learn, numbers)
 	} else {
