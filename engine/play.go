@@ -159,7 +159,9 @@ func (e *Engine) build(c *canonical) (p *compiled, err error) {
 	e.debugGraph(c)
 	r := schedule.New(c.graph, schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings})
 	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}
-	e.layout(p.plan, r, c)
+	if err := e.layout(p.plan, r, c); err != nil {
+		return nil, err
+	}
 	index := map[string]int{}
 	for _, st := range r.Steps {
 		if st.Spec == nil {
@@ -187,11 +189,20 @@ func (e *Engine) build(c *canonical) (p *compiled, err error) {
 	return p, nil
 }
 
-// layout gives every buffer of a schedule its slot: inputs and outputs are arguments, the rest lies in the arena.
-func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) {
-	places, peak := r.Memory()
-	p.Peak = peak
-	p.Memory = []plan.Memory{{Kind: plan.Arena, Bytes: peak}}
+// layout gives every buffer of a schedule its slot: inputs and outputs are arguments, the rest lies in arenas. Arrays that
+// the device cannot hold are an error.
+func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) error {
+	most := e.machine.Target.Limits.MaxBytes
+	for _, b := range r.Bufs {
+		if most > 0 && b.Bytes() > most {
+			return &runtime.TooLarge{Device: e.name, What: fmt.Sprintf("%d × %v, %s", b.N, b.DType, bufKinds[b.Kind]), Asked: b.Bytes(), Max: most}
+		}
+	}
+	places, arenas := r.Memory(most)
+	for _, n := range arenas {
+		p.Peak += n
+	}
+	p.Memory = []plan.Memory{{Kind: plan.Arena, Bytes: arenas[0]}}
 	inputs := make([]int, len(c.graph.Inputs))
 	for i, in := range c.graph.Inputs {
 		kind := plan.Input
@@ -211,6 +222,11 @@ func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) {
 			p.Memory = append(p.Memory, plan.Memory{Kind: plan.Output, Arg: len(inputs) + len(outputs) - 1, Bytes: b.Bytes()})
 		}
 	}
+	more := []int{0} // memories that are arenas
+	for _, n := range arenas[1:] {
+		more = append(more, len(p.Memory))
+		p.Memory = append(p.Memory, plan.Memory{Kind: plan.Arena, Bytes: n})
+	}
 	for i, b := range r.Bufs {
 		s := plan.Slot{Bytes: b.Bytes(), DType: b.DType, Dims: []int{b.N}}
 		switch b.Kind {
@@ -219,11 +235,15 @@ func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) {
 		case schedule.OutputBuf:
 			s.Memory = outputs[b.Index]
 		case schedule.TempBuf:
-			s.Offset = places[i].Offset
+			s.Offset, s.Memory = places[i].Offset, more[places[i].Arena]
 		}
 		p.Slots = append(p.Slots, s)
 	}
+	return nil
 }
+
+// bufKinds say of a too large array what it is for.
+var bufKinds = map[schedule.BufKind]string{schedule.InputBuf: "an input", schedule.OutputBuf: "a result", schedule.TempBuf: "stored in between"}
 
 // kernel gives the kernel of a Spec, from this engine's cache or anew.
 func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {

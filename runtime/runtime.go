@@ -47,6 +47,22 @@ func (e *OutOfMemory) Error() string {
 		e.Device, e.Asked, e.Live, e.Max)
 }
 
+// TooLarge says that an array is larger than one piece of memory of the device may be.
+type TooLarge struct {
+	Device     string
+	What       string // the array; "" where that is not known
+	Asked, Max int64  // bytes
+}
+
+func (e *TooLarge) Error() string {
+	what := "an array"
+	if e.What != "" {
+		what += " (" + e.What + ")"
+	}
+	return fmt.Sprintf("%s: %s of %d bytes is larger than the %d that this adapter can bind; use smaller batches or split the array",
+		e.Device, what, e.Asked, e.Max)
+}
+
 // Closed is returned by every call after Close.
 type Closed struct{ Device string }
 

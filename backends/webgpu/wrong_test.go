@@ -9,7 +9,6 @@ import (
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/runtime"
-	"github.com/weft-ml/weft/runtime/webgpu"
 	. "github.com/weft-ml/weft/tensor"
 )
 
@@ -23,7 +22,7 @@ func TestLargerThanABinding(t *testing.T) {
 	n := int(e.Info().Limits.MaxBytes/4) + 1
 
 	err := Ones(n).Add(1).Realize(ctx)
-	var large *webgpu.TooLarge
+	var large *runtime.TooLarge
 	require.ErrorAs(t, err, &large)
 	assert.Equal(t, int64(4*n), large.Asked)
 	assert.ErrorContains(t, err, "use smaller batches or split the array")

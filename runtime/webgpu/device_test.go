@@ -212,7 +212,7 @@ func TestTrace(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	d := device(t, &fake{})
 	_, err := d.Alloc(1<<30 + 4)
-	var large *TooLarge
+	var large *runtime.TooLarge
 	require.ErrorAs(t, err, &large)
 	assert.EqualError(t, err, "WEBGPU: an array of 1073741828 bytes is larger than the 1073741824 that this adapter can bind; use smaller batches or split the array")
 	_, err = d.Alloc(1 << 30)

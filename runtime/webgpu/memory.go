@@ -87,19 +87,11 @@ func (d *Device) Alloc(bytes int64) (runtime.Mem, error) {
 	return m, nil
 }
 
-// TooLarge says that one buffer is larger than the adapter can bind.
-type TooLarge struct{ Asked, Max int64 }
-
-func (e *TooLarge) Error() string {
-	return fmt.Sprintf("%s: an array of %d bytes is larger than the %d that this adapter can bind; use smaller batches or split the array",
-		Name, e.Asked, e.Max)
-}
-
 func (y *memory) alloc(n int64) (*mem, error) {
 	y.Lock()
 	defer y.Unlock()
 	if most := y.dev.adapter.Limits.MaxBytes; n > most {
-		return nil, &TooLarge{n, most}
+		return nil, &runtime.TooLarge{Device: Name, Asked: n, Max: most}
 	}
 	size := min(blockSize(n), max(y.dev.adapter.Limits.MaxBytes, (n+3)&^3))
 	if y.dev.options.MemoryLimit > 0 && size > y.dev.options.MemoryLimit-y.live {

@@ -13,22 +13,32 @@ import (
 	"github.com/weft-ml/weft/tests/browser"
 )
 
-// A buffer beyond the adapter's limits is refused in words, and the engine goes on.
+// A buffer beyond the adapter's limits is refused in words, wherever it would be needed, and the engine goes on.
 func TestBeyondTheLimits(t *testing.T) {
 	p := open(t)
 	var got struct {
-		Message string
-		After   float64
+		Result, Between, Captured, Within string
+		After                             float64
 	}
 	require.NoError(t, p.Run(`
 		const w = await weft.open({device: 'webgpu'})
-		let message = ''
-		try { await w.ones([1 << 16, 1 << 15]).realize() } catch (e) { message = e.message }
+		const said = async (f) => { try { await f(); return '' } catch (e) { return e.message } }
+		const x = w.ones([1 << 16, 1])
+		const large = (x) => x.add(w.ones([1 << 15]))
+		const result = await said(() => large(x).realize())
+		const between = await said(() => large(x).contiguous().sum().item())
+		const captured = await said(() => w.capture((x) => large(x)).run(x))
+		const within = await said(() => w.capture((x) => large(x).contiguous().sum()).run(x))
 		const after = await w.ones([3]).sum().item()
 		w.close()
-		return {message, after}`, &got))
-	assert.Contains(t, got.Message, "WEBGPU")
-	assert.Contains(t, got.Message, "8589934592 bytes")
+		return {result, between, captured, within, after}`, &got))
+	for want, messages := range map[string][]string{
+		"": {got.Result}, ` \(2147483648 × float32, a result\)`: {got.Captured}, ` \(2147483648 × float32, stored in between\)`: {got.Between, got.Within},
+	} {
+		for _, m := range messages {
+			assert.Regexp(t, `WEBGPU: an array`+want+` of 8589934592 bytes is larger than the \d+ that this adapter can bind; use smaller batches`, m)
+		}
+	}
 	assert.Equal(t, 3., got.After)
 }
 

@@ -99,7 +99,7 @@ func (d *device) Alloc(bytes int64) (runtime.Mem, error) {
 	}
 	switch {
 	case bytes > d.adapter.Limits.MaxBytes:
-		return nil, &webgpu.TooLarge{Asked: bytes, Max: d.adapter.Limits.MaxBytes}
+		return nil, &runtime.TooLarge{Device: webgpu.Name, Asked: bytes, Max: d.adapter.Limits.MaxBytes}
 	case d.options.MemoryLimit > 0 && bytes > d.options.MemoryLimit-d.live:
 		return nil, &runtime.OutOfMemory{Device: webgpu.Name, Asked: bytes, Live: d.live, Max: d.options.MemoryLimit}
 	}
