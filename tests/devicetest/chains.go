@@ -121,9 +121,15 @@ func (c *chain) leaf(shape ...int) *tensor.Tensor {
 }
 
 // like is another operand of x's shape and type: a leaf, a row or column to spread, or something computed before.
-func (c *chain) like(x *tensor.Tensor) *tensor.Tensor {
+func (c *chain) like(x *tensor.Tensor) *tensor.Tensor { return c.operand(x, true) }
+
+// other is like, but in smooth chains nothing that was computed before: where that equals x but for rounding, nobody knows
+// which of both is the larger one.
+func (c *chain) other(x *tensor.Tensor) *tensor.Tensor { return c.operand(x, !c.smooth) }
+
+func (c *chain) operand(x *tensor.Tensor, computed bool) *tensor.Tensor {
 	shape := x.Shape()
-	if y := c.pool[c.r.IntN(len(c.pool))]; y.DType() == x.DType() && c.r.IntN(3) > 0 {
+	if y := c.pool[c.r.IntN(len(c.pool))]; y.DType() == x.DType() && c.r.IntN(3) > 0 && computed {
 		if fits(y.Shape(), shape) {
 			return y
 		}
