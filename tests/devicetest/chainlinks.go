@@ -151,7 +151,10 @@ var exactLinks = append(append(append([]link{}, moves...), common...),
 	func(c *chain, x T) T { return x.FloorDiv(2) },
 	func(c *chain, x T) T { return x.Abs() },
 	func(c *chain, x T) T { return x.Sign() },
-	func(c *chain, x T) T { return c.settle(x.Prod(c.axis(x))) },
+	func(c *chain, x T) T {
+		a := c.axis(x)
+		return c.settle(x.Narrow(a, 0, min(8, x.Dim(a))).Prod(a)) // exact, and far from overflow
+	},
 	func(c *chain, x T) T { return x.CountNonZero(c.axis(x)).To(x.DType()).Minimum(4) },
 	func(c *chain, x T) T {
 		a := c.axis(x)
