@@ -16,7 +16,7 @@ import (
 func TestLargeGraphsDifferByMachine(t *testing.T) {
 	texts := make([]string, len(machines))
 	for i, m := range machines {
-		e, err := compiler("TESTED", m.Machine)
+		e, err := compiler("TESTED", m.Machine, plan.Limits{})
 		require.NoError(t, err)
 		n, err := planLarge(e, func(v *engine.View) {
 			for _, k := range v.Plan.Kernels {
@@ -33,6 +33,22 @@ func TestLargeGraphsDifferByMachine(t *testing.T) {
 	assert.Contains(t, texts[2], "enable subgroups;")
 	assert.Contains(t, texts[3], "enable f16;")
 	assert.Contains(t, texts[0], "wg.y * ")
+
+	e, err := compiler("TESTED", machines[1].Machine, slow)
+	require.NoError(t, err)
+	cut := ""
+	_, err = planLarge(e, func(v *engine.View) {
+		for _, k := range v.Plan.Kernels {
+			if k.Parts != nil {
+				cut += k.Source
+			}
+		}
+	})
+	require.NoError(t, err)
+	assert.Contains(t, cut, "var<workgroup>")
+	assert.Contains(t, cut, "(wg.y * ")
+	assert.NotContains(t, cut, "array<vec4<u32>, 1>;")
+	require.NoError(t, e.Close())
 }
 
 // A shader that nobody takes is named by everybody, with the reason.

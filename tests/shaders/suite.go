@@ -38,12 +38,16 @@ var machines = []struct {
 	{"with 16-bit floats", wgsl.Machine{Features: plan.Subgroups | plan.Half}},
 }
 
-// compiler is an engine that writes kernels for a machine and runs nothing. It is registered: optimisers look for it.
-func compiler(name string, m wgsl.Machine) (*engine.Engine, error) {
+// slow is an adapter on which large launches are cut into parts.
+var slow = plan.Limits{Flops: 50e6, Moves: 10e6}
+
+// compiler is an engine that writes kernels for a machine, cut by limits, and runs nothing. It is registered: optimisers
+// look for it.
+func compiler(name string, m wgsl.Machine, cut plan.Limits) (*engine.Engine, error) {
 	engine.Register(engine.Backend{
 		Name: name,
 		Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) {
-			return &engine.Machine{Device: null.Open(null.Options{}), Target: wgsl.Target(m), Render: wgsl.Render, Finish: wgsl.Finish}, nil
+			return &engine.Machine{Device: null.Open(null.Options{}), Target: wgsl.Target(m), Render: wgsl.Render, Finish: wgsl.Finisher(cut)}, nil
 		},
 	})
 	return engine.Use(name)
@@ -58,7 +62,7 @@ type collected struct {
 
 // collect plans the conformance cases, the recorded ones in the folder (if not empty) and the large graphs.
 func collect(name string, m wgsl.Machine, recorded []*torchops.Case) (c collected, err error) {
-	e, err := compiler(name, m)
+	e, err := compiler(name, m, plan.Limits{})
 	if err != nil {
 		return c, err
 	}
@@ -85,6 +89,13 @@ func collect(name string, m wgsl.Machine, recorded []*torchops.Case) (c collecte
 		if r.Status == torchops.Failed {
 			c.without = append(c.without, r.Case)
 		}
+	}
+	if n, err = planLarge(e, see); err != nil {
+		return c, err
+	}
+	c.cases += n
+	if e, err = compiler(name+"CUT", m, slow); err != nil {
+		return c, err
 	}
 	n, err = planLarge(e, see)
 	c.cases += n
