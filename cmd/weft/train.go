@@ -71,7 +71,8 @@ func trainMNISTCommand(p *program) *cobra.Command {
 		Short: "Train a small convolutional network to read digits",
 		Long: `Trains two 5×5 convolutions of 32, two 3×3 of 64 and a linear layer with Adam, and tests it on
 pictures that it never saw. Without --data it learns synthetic digits drawn from the Go fonts;
-with --data DIR the MNIST files in that folder, or other data in their form.`,
+with --data DIR the MNIST files in that folder, or other data in their form. The learning rate grows
+over the first 100 steps and falls to 0 at the last, so fewer than 100 steps learn little.`,
 		Args: sensible(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return p.trainMNIST(c.Context(), o) },
 	}
