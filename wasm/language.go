@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
@@ -18,7 +17,7 @@ import (
 //	randn(64, 64)   an input without a name
 //	+ - * / % ** @  < <= > >= == !=  and brackets, as in most languages
 //	f(x, …), x.f(…) any operation of the JavaScript API, in any case: relu, sum(x, 0), layernorm(x)
-//	[1, 2]  true  f16  {keep: true}  lists, truth values, element types and options
+//	[1, 2]  true  f16  {keep: true}  "ij,jk->ik"  lists, truth values, element types, options and texts
 
 // speaker evaluates an expression on one engine: text becomes a graph at once.
 type speaker struct {
@@ -29,13 +28,14 @@ type speaker struct {
 	at     int
 	inputs map[string]wire.Ref
 	last   wire.Ref
+	deep   int // brackets and signs that are open
 }
 
-type token struct {
-	kind byte // 'n' a number, 'a' a name, 'o' an operator, 0 the end
-	text string
-	at   int // byte in the text
-}
+// A browser's stack is small: what an expression may be.
+const (
+	mostDeep  = 100 // brackets and signs within each other
+	mostParts = 500
+)
 
 // mistake is an expression that cannot be read, and where.
 type mistake struct {
@@ -51,6 +51,10 @@ func speak(e *engine.Engine, text string) (roots []*tensor.Tensor, err error) {
 	s := &speaker{engine: e, server: newServer(), text: text, inputs: map[string]wire.Ref{}}
 	err = attempt(func() {
 		s.scan()
+		if n := len(s.tokens) - 1; n > mostParts {
+			s.at = mostParts
+			s.fail("an expression may have %d parts, and this one has %d; take a smaller one", mostParts, n)
+		}
 		v := s.comparison()
 		if s.peek().kind != 0 {
 			s.fail("%q is one too many", s.peek().text)
@@ -79,72 +83,6 @@ func (s *speaker) fail(format string, a ...any) {
 	panic(&mistake{s.text, s.peek().at, fmt.Sprintf(format, a...)})
 }
 
-var operators = []string{"**", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "@", "<", ">", "(", ")", "[", "]", "{", "}", ",", ".", ":"}
-
-func (s *speaker) scan() {
-	letter := func(r rune) bool { return r == '_' || unicode.IsLetter(r) }
-	for at := 0; at < len(s.text); {
-		rest := s.text[at:]
-		r := rune(rest[0])
-		n := 0
-		switch {
-		case r == ' ' || r == '\t' || r == '\n':
-			at++
-			continue
-		case r >= '0' && r <= '9' || r == '.' && len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9':
-			for n < len(rest) && (strings.IndexByte("0123456789.eE", rest[n]) >= 0 || (rest[n] == '-' || rest[n] == '+') && (rest[n-1]|0x20) == 'e') {
-				n++
-			}
-			s.tokens = append(s.tokens, token{'n', rest[:n], at})
-		case letter(r):
-			for n < len(rest) && (letter(rune(rest[n])) || rest[n] >= '0' && rest[n] <= '9') {
-				n++
-			}
-			s.tokens = append(s.tokens, token{'a', rest[:n], at})
-		default:
-			for _, o := range operators {
-				if strings.HasPrefix(rest, o) {
-					n = len(o)
-					break
-				}
-			}
-			if n == 0 {
-				s.tokens = append(s.tokens, token{at: at})
-				s.at = len(s.tokens) - 1
-				s.fail("%q means nothing here", string([]rune(rest)[0]))
-			}
-			s.tokens = append(s.tokens, token{'o', rest[:n], at})
-		}
-		at += n
-	}
-	s.tokens = append(s.tokens, token{at: len(s.text)})
-}
-
-func (s *speaker) peek() token { return s.tokens[min(s.at, len(s.tokens)-1)] }
-
-// accept takes an operator if it comes next.
-func (s *speaker) accept(ops ...string) (string, bool) {
-	t := s.peek()
-	if t.kind == 'o' {
-		for _, o := range ops {
-			if t.text == o {
-				s.at++
-				return o, true
-			}
-		}
-	}
-	return "", false
-}
-
-func (s *speaker) want(op string) {
-	if _, ok := s.accept(op); !ok {
-		if t := s.peek(); t.kind != 0 {
-			s.fail("%q stands where %q belongs", t.text, op)
-		}
-		s.fail("the end comes where %q belongs", op)
-	}
-}
-
 // levels are the operators of two operands, those that bind least first.
 var levels = [][]string{{"<=", ">=", "==", "!=", "<", ">"}, {"+", "-"}, {"*", "/", "%", "@"}}
 
@@ -169,6 +107,10 @@ func (s *speaker) level(n int) any {
 }
 
 func (s *speaker) negation() any {
+	if s.deep++; s.deep > mostDeep {
+		s.fail("more than %d brackets and signs within each other; take fewer", mostDeep)
+	}
+	defer func() { s.deep-- }()
 	if _, ok := s.accept("-"); ok {
 		x := s.negation()
 		if f, ok := x.(float64); ok {
@@ -240,6 +182,9 @@ func (s *speaker) atom() any {
 	case 'a':
 		s.at++
 		return s.name(t)
+	case 's':
+		s.at++
+		return t.text
 	case 0:
 		s.fail("the end comes where a tensor, a number or a name belongs")
 	}
@@ -321,7 +266,10 @@ func (s *speaker) input(t token, shape []any) any {
 func (s *speaker) fresh(d dtype.DType, shape []int) *tensor.Tensor {
 	n := 1
 	for _, size := range shape {
-		if size < 0 || size > 1<<30 || n > 1<<30 {
+		if size < 0 {
+			s.fail("the shape %v has a negative size", shape)
+		}
+		if size > 1<<30 || n > 1<<30 {
 			s.fail("the shape %v is too large to look at", shape)
 		}
 		n *= size
@@ -363,7 +311,7 @@ func (s *speaker) apply(t token, args []any) any {
 		if len(args) > 1 {
 			args = []any{args[0], flat(args[1:])}
 		}
-	case "grad":
+	case "grad", "einsum":
 		if len(args) > 1 {
 			args = []any{args[0], flat(args[1:])}
 		}

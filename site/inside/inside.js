@@ -18,10 +18,12 @@ const ui = Object.fromEntries(
     .map((id) => [id, byId(id)]),
 )
 
-const engine = open({
+/** Starts an engine. Nothing here lives on its device, so a device that is lost is nothing to tell. */
+const start = () => open({
   onprogress: (p) => (ui.status.textContent = p?.total ? `Loading the engine: ${Math.round((100 * p.loaded) / p.total)} %.` : 'Loading the engine.'),
 })
-engine.then((w) => (w.onlost = () => {})) // nothing here lives on the device
+
+let engine = start()
 
 let asked = 0
 
@@ -31,11 +33,15 @@ async function show(text, sent) {
   history.replaceState(null, '', `#${encodeURIComponent(text)}`)
   let view
   try {
-    const w = await engine
+    const w = await (engine ??= start())
     if (mine !== asked) return
     ui.status.textContent = 'Compiling.'
     const begin = performance.now()
-    view = await w.inspect(text, { target: ['wgsl', 'c'] })
+    view = await w.inspect(text, { target: ['wgsl', 'c'] }).catch((err) => {
+      w.close() // an expression that is wrong does not come here: what failed is the engine, and the next one is asked
+      engine = null
+      throw err
+    })
     if (mine !== asked) return
     if (view.error) {
       if (sent && view.at !== undefined) ui.expression.setSelectionRange(view.at, view.at + 1)
@@ -43,6 +49,7 @@ async function show(text, sent) {
     }
     view.ms = performance.now() - begin
   } catch (err) {
+    if (!(await engine?.catch(() => null))) engine = null // it did not start, or has ended: the next one is asked
     if (mine === asked) wrong(words(err))
     return
   }

@@ -222,11 +222,14 @@ func TestLookInside(t *testing.T) {
 		"x[2] + y":                             "y",
 		"frobnicate(x[2])":                     "frobnicate",
 		"conv2d(x[1, 3, 8, 8], w[4, 2, 3, 3])": "Conv2D",
+		"":                                     "the end comes where",
+		strings.Repeat("(", 5000):              "an expression may have",
+		"x[100000, 100000, 100000]":            "too large to look at",
 	} {
 		ask(expression)
 		err := p.Eventually(fmt.Sprintf(`!document.getElementById('wrong').hidden && document.getElementById('wrong').textContent.includes(%q)`, says), 20*time.Second)
 		assert.NoError(t, err, "%s: %s", expression, text(t, p, "wrong"))
-		t.Log(expression, "→", text(t, p, "wrong"))
+		t.Logf("%.60s → %s", expression, text(t, p, "wrong"))
 		assert.NotEmpty(t, text(t, p, "kernels"))
 	}
 	ask("x[2, 3] + 1")

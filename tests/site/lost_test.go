@@ -41,7 +41,7 @@ func ill(t *testing.T, path string) *browser.Page {
 	return p
 }
 
-// make has the page's graphics processor fail in some way.
+// fail has the page's graphics processor fail in some way.
 func fail(t *testing.T, p *browser.Page, how string, lose bool) {
 	require.NoError(t, p.Run(fmt.Sprintf(`worker.postMessage({ill: %q}); if (%v) worker.postMessage({lose: true})`, how, lose), nil))
 }
@@ -119,6 +119,23 @@ func TestLostOnStartPage(t *testing.T) {
 	require.NoError(t, p.Eventually(`/on WebAssembly.*lost for good/.test(`+told+`)`, slow), text(t, p, "told"))
 	assert.Contains(t, text(t, p, "here"), "WebAssembly")
 	t.Log(text(t, p, "told"))
+}
+
+// The page that looks inside says so where its engine ends, and starts another at the next question.
+func TestEngineThatEnds(t *testing.T) {
+	p := ill(t, "inside/")
+	const shown = `document.querySelectorAll('#kernels .launch').length`
+	require.NoError(t, p.Eventually(shown+` === 2`, slow))
+	ask := func(expression string) {
+		require.NoError(t, p.Run(fmt.Sprintf(`const e = document.getElementById('expression'); e.value = %q; e.form.requestSubmit()`, expression), nil))
+	}
+	require.NoError(t, p.Run(`worker.postMessage([new ArrayBuffer(3)]); await new Promise((done) => setTimeout(done, 300))`, nil)) // no batch of requests
+	ask("x[8] + 1")
+	require.NoError(t, p.Eventually(`!document.getElementById('wrong').hidden`, slow))
+	t.Log(text(t, p, "wrong"))
+	ask("x[8] + 2")
+	require.NoError(t, p.Eventually(shown+` === 1`, slow), text(t, p, "wrong"))
+	assert.Empty(t, text(t, p, "wrong"))
 }
 
 // A browser without WebGPU that is asked for it: the page says what is missing, and works on another device.
