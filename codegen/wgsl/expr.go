@@ -177,6 +177,13 @@ func (r *renderer) compare(u *uop.UOp) string {
 func (r *renderer) load(u *uop.UOp) string {
 	name, local := r.array(u.At(0))
 	d := u.DType()
+	if !local && r.byFour[u.At(0).Arg().(uop.ParamArg).Slot] {
+		s := r.loadQuad(u)
+		if d == dtype.F16 {
+			s = "f32(" + s + ")"
+		}
+		return s
+	}
 	index := r.expr(u.At(2))
 	c, known := u.At(1).ConstValue()
 	gate := ""

@@ -101,14 +101,23 @@ func renumbered(line string, place []int) string {
 }
 
 // types are those of the bindings that are left, by the first that each was. Where several become one, it is as long as the
-// longest of them.
+// longest of them, and is read by four if all of them were.
 func types(k *plan.Kernel, ways []binding) []string {
-	out, most := make([]string, len(ways)), make([]int64, len(ways))
+	out, most, one := make([]string, len(ways)), make([]int64, len(ways)), make([]bool, len(ways))
 	for line := range strings.Lines(k.Source) {
 		if n, typ, ok := declared(strings.TrimSuffix(line, "\n")); ok {
-			if at := ways[n-1].at; out[at] == "" || k.Binds[n-1].Bytes > most[at] {
+			at := ways[n-1].at
+			if _, four := byFour(typ); !four {
+				one[at] = true
+			}
+			if out[at] == "" || k.Binds[n-1].Bytes > most[at] {
 				out[at], most[at] = typ, k.Binds[n-1].Bytes
 			}
+		}
+	}
+	for at, typ := range out {
+		if elements, four := byFour(typ); four && one[at] {
+			out[at] = elements
 		}
 	}
 	return out
@@ -141,6 +150,11 @@ func variant(k *plan.Kernel, ways []binding) plan.Kernel {
 				fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: %s\n", place[i]+1, access, place[i], typ)
 			}
 			continue
+		}
+		if p, ok := quadOf(line); ok {
+			if _, four := byFour(typed[ways[p].at]); !four {
+				line = oneByOne(line)
+			}
 		}
 		line = renumbered(line, place)
 		if strings.HasPrefix(line, "fn load_p") {

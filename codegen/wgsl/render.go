@@ -32,13 +32,18 @@ type renderer struct {
 	lanes   int // Lane loops that are open
 	group   int // invocations of a workgroup, where the kernel has Lane loops
 
+	byFour    map[int]bool    // arrays that are read by four; see quad.go
+	quadNames map[quad]string // that are in scope
+	quadOrder []quad
+	quadCount int
+
 	half bool   // 16-bit floats lie in memory by themselves
 	team string // of the entry's arguments: what is asked about subgroups
 }
 
 func newRenderer(p *codegen.Program) *renderer {
 	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
-		uses: map[string]bool{}, stride: countThreads(p.Body), group: codegen.GroupSize(p.Body)}
+		uses: map[string]bool{}, byFour: map[int]bool{}, quadNames: map[quad]string{}, stride: countThreads(p.Body), group: codegen.GroupSize(p.Body)}
 	r.half = p.Features.Has(plan.Half) && slices.ContainsFunc(p.Params, func(q codegen.Param) bool { return q.DType == dtype.F16 })
 	codegen.Visit(p.Body, func(s codegen.Stmt) {
 		switch s := s.(type) {
@@ -57,6 +62,7 @@ func newRenderer(p *codegen.Program) *renderer {
 			panic(fmt.Sprintf("BUG: WGSL cannot spell this:\n%s", codegen.Dump(p)))
 		}
 	})
+	r.findQuads()
 	return r
 }
 
@@ -81,6 +87,7 @@ func (r *renderer) line(depth int, format string, a ...any) {
 }
 
 func (r *renderer) block(stmts []codegen.Stmt, depth int) {
+	defer r.forgetQuads(len(r.quadOrder))
 	for i := 0; i < len(stmts); i++ {
 		r.depth = depth
 		clear(r.hoisted)
@@ -201,9 +208,13 @@ func (r *renderer) set(s *codegen.Set, depth int) {
 		r.line(depth, "%s = %s;", regName(s.Regs[0]), r.expr(s.Values[0]))
 		return
 	}
-	r.line(depth, "{")
+	values := make([]string, len(s.Values))
 	for i, v := range s.Values {
-		r.line(depth+1, "let t%d = %s;", i, r.expr(v))
+		values[i] = r.expr(v)
+	}
+	r.line(depth, "{")
+	for i, v := range values {
+		r.line(depth+1, "let t%d = %s;", i, v)
 	}
 	for i, g := range s.Regs {
 		r.line(depth+1, "%s = t%d;", regName(g), i)
@@ -261,61 +272,6 @@ func (r *renderer) packed(stmts []codegen.Stmt, depth int) int {
 	return n
 }
 
-// offset takes a constant off an index.
-func offset(u *uop.UOp) (base *uop.UOp, c int) {
-	if n, ok := u.ConstInt(); ok {
-		return nil, n
-	}
-	if u.Op() == uop.Add {
-		if n, ok := u.At(1).ConstInt(); ok {
-			return u.At(0), n
-		}
-	}
-	return u, 0
-}
-
-// multiple is a power of two that base + c is a multiple of.
-func (r *renderer) multiple(base *uop.UOp, c int) int {
-	n := lowest(c)
-	if base != nil {
-		n = min(n, r.alignment(base))
-	}
-	return n
-}
-
-const anyAlignment = 1 << 20
-
-func lowest(c int) int {
-	if c == 0 {
-		return anyAlignment
-	}
-	return min(c&-c, anyAlignment)
-}
-
-// alignment is a power of two that an index is a multiple of.
-func (r *renderer) alignment(u *uop.UOp) int {
-	if c, ok := u.ConstInt(); ok {
-		return lowest(c)
-	}
-	switch u.Op() {
-	case uop.Reg:
-		return max(1, r.aligned[u])
-	case uop.Add:
-		return min(r.alignment(u.At(0)), r.alignment(u.At(1)))
-	case uop.Mul:
-		return min(r.alignment(u.At(0))*r.alignment(u.At(1)), anyAlignment)
-	case uop.MulAdd:
-		return min(r.alignment(u.At(0))*r.alignment(u.At(1)), r.alignment(u.At(2)))
-	case uop.Neg:
-		return r.alignment(u.At(0))
-	case uop.Shl:
-		if c, ok := u.At(1).ConstInt(); ok && c < 20 {
-			return min(r.alignment(u.At(0))<<c, anyAlignment)
-		}
-	}
-	return 1
-}
-
 // head declares the buffers and the helpers that were used. Arrays have a length: browsers make sure that an index is
 // within it, which costs more where they must ask for it (a product on SwiftShader: a third).
 func (r *renderer) head() string {
@@ -334,10 +290,16 @@ func (r *renderer) head() string {
 		}
 		n := r.subword(q.DType)
 		words := max(1, (elements(q)+int64(n)-1)/int64(n))
-		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: array<%s, %d>;\n", i+1, access, i, r.stored(q.DType), words)
+		typ := r.stored(q.DType)
+		if r.byFour[i] {
+			typ, words = "vec4<"+typ+">", words/4
+		}
+		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: array<%s, %d>;\n", i+1, access, i, typ, words)
 	}
 	for i, q := range r.p.Params {
-		if n := r.subword(q.DType); n > 1 {
+		if r.byFour[i] {
+			b.WriteString(quadHelper(fmt.Sprintf("p%d", i), r.stored(q.DType)))
+		} else if n := r.subword(q.DType); n > 1 {
 			b.WriteString(r.subwordHelpers(fmt.Sprintf("p%d", i), n, q.DType == dtype.F16))
 		}
 	}
