@@ -24,7 +24,7 @@ func TestInspect(t *testing.T) {
 		"mean(relu(x[128, 256] @ w[256, 64] + b[64]), 0)", "x[8].exp().sum({keep: true}) * 2 ** 3 - 1.5e-3", "-x[4] < 2", "1 / x[2, 3].T",
 		"grad(sum(tanh(x[4, 8])), x)", "to(x[4]:u8, f32)", "cat([a[2, 3], b[2, 3]], 1)", "arange(10) * 2", "conv2d(x[1, 3, 8, 8], w[4, 3, 3, 3], null, {padding: 1})",
 		"x[6].reshape(2, 3).permute(1, 0)",
-		"einsum('ij,jk->ik', x[2, 3], y[3, 4])",
+		"relu(日本[4] @ größe2[4, 2])", "einsum('ij,jk->ik', x[2, 3], y[3, 4])",
 	} {
 		r := look(t, text)
 		require.Nil(t, r.Get("error"), "%s: %v", text, r.Get("error"))
@@ -51,10 +51,11 @@ func TestInspectSaysWhatIsWrong(t *testing.T) {
 		"sum(x[4], {axes: 0})":              `no option "axes"`,
 		"x[4] x":                            `"x" is one too many (at 6)`,
 		"x[99999, 99999, 99999, 9]":         "too large to look at",
+		"x[4] € 2":                          `"€" means nothing here (at 6)`,
 		"x[-1]":                             "the shape [-1] has a negative size",
 		"einsum(\"ij,jk":                    "the text that begins here has no end (at 8)",
-		strings.Repeat("(", 400):          "more than 100 brackets and signs within each other; take fewer (at 101)",
-		strings.Repeat("-", 400):          "more than 100 brackets and signs",
+		strings.Repeat("(", 400):            "more than 100 brackets and signs within each other; take fewer (at 101)",
+		strings.Repeat("-", 400):            "more than 100 brackets and signs",
 		"x[2]" + strings.Repeat("+1", 3000): "an expression may have 500 parts, and this one has 6004; take a smaller one",
 	} {
 		assert.Contains(t, look(t, text).Get("error"), want, text)

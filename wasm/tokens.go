@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 type token struct {
@@ -17,7 +18,7 @@ func (s *speaker) scan() {
 	letter := func(r rune) bool { return r == '_' || unicode.IsLetter(r) }
 	for at := 0; at < len(s.text); {
 		rest := s.text[at:]
-		r := rune(rest[0])
+		r, _ := utf8.DecodeRuneInString(rest)
 		n := 0
 		switch {
 		case r == ' ' || r == '\t' || r == '\n':
@@ -29,8 +30,8 @@ func (s *speaker) scan() {
 			}
 			s.tokens = append(s.tokens, token{'n', rest[:n], at})
 		case letter(r):
-			for n < len(rest) && (letter(rune(rest[n])) || rest[n] >= '0' && rest[n] <= '9') {
-				n++
+			if n = strings.IndexFunc(rest, func(r rune) bool { return !letter(r) && (r < '0' || r > '9') }); n < 0 {
+				n = len(rest)
 			}
 			s.tokens = append(s.tokens, token{'a', rest[:n], at})
 		case r == '"' || r == '\'':
@@ -48,7 +49,7 @@ func (s *speaker) scan() {
 				}
 			}
 			if n == 0 {
-				s.stop(at, "%q means nothing here", string([]rune(rest)[0]))
+				s.stop(at, "%q means nothing here", string(r))
 			}
 			s.tokens = append(s.tokens, token{'o', rest[:n], at})
 		}

@@ -71,14 +71,15 @@ function render(view) {
   const { steps, reasons } = readSchedule(view.schedule)
   shown = { nodes, reasons }
   const n = view.kernels.length
-  ui.status.textContent = `${nodes.length} nodes became ${n} ${n === 1 ? 'kernel' : 'kernels'}, each in two languages, in ${short(view.ms, 2)} ms in this browser.`
+  const became = n ? `became ${n} ${n === 1 ? 'kernel' : 'kernels'}, each in two languages,` : 'became no kernel: nothing is to be computed,'
+  ui.status.textContent = `${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'} ${became} in ${short(view.ms, 2)} ms in this browser.`
   ui['graph-list'].textContent = view.graph.replace(/\n+$/, '')
   renderGraph()
   const stored = reasons.filter((r) => r.verb === 'store').length
   ui['schedule-text'].textContent = reasons.length
     ? `What could be a kernel of its own is stored or put inline, for a reason. Of ${reasons.length} here, ${stored} ${stored === 1 ? 'is' : 'are'} stored.`
     : 'There was nothing to decide.'
-  ui['kernels-text'].textContent = `${n} ${n === 1 ? 'launch' : 'launches'}, in this order. In the names, every dimension has the colour of what its axis became.`
+  ui['kernels-text'].textContent = n ? `${n} ${n === 1 ? 'launch' : 'launches'}, in this order. In the names, every dimension has the colour of what its axis became.` : 'None.'
   ui.reasons.replaceChildren(...reasons.map((r) => el('li', {}, el('span', { class: `verb ${r.verb}` }, r.verb), el('code', {}, r.node), el('span', { class: 'why' }, r.why))))
   ui.kernels.replaceChildren(...view.kernels.map((k, i) => launch(k, i, steps[i])))
   ui.result.hidden = false
