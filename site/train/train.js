@@ -89,6 +89,7 @@ function notice(text, mere) {
 // ---- controls ----
 
 let own = null // the reader's files, put together
+let ownText = '' // and what they are
 
 function settings() {
   return {
@@ -147,20 +148,21 @@ function readIdx(file) {
 
 async function take(files) {
   const list = (...more) => ui.found.replaceChildren(...[...given.values()].map((f) => `${f.name}: ${f.n.toLocaleString('en')} ${f.kind}`).concat(more).map((t) => el('li', {}, t)))
+  session.on.problem(null)
   try {
     for (const f of files) {
       list(`Reading ${f.name} …`)
       given.set(f.name, await readIdx(f))
     }
     const set = assemble([...given.values()])
-    list(set.text)
+    list((ownText = set.text))
     own = set.data
     ui.data.value = 'files'
     configure()
   } catch (err) {
     const text = words(err)
     const more = err instanceof MissingFile // the other half may still come
-    list(...(more ? [text] : []))
+    list(...[more ? text : ownText].filter(Boolean))
     if (!more) session.on.problem(text)
   }
 }
