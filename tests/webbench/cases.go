@@ -38,7 +38,8 @@ var onWebGPU = []compared{
 }
 
 const note = "Milliseconds from the call until the result is a typed array of the page; inputs stay with the library (onnxruntime-web takes\n" +
-	"its first one from the page). Medians of %d rounds in which the libraries take turns; values were checked against float64.\n"
+	"its first one from the page). Medians of %d rounds in which the libraries take turns, and the least and the greatest ratio within a\n" +
+	"round; values were checked against float64.\n"
 
 func measureWASM(ctx context.Context, o options, p *printer, url string) error {
 	return p.compare(ctx, o, url, "wasm", onWASM, []string{"weft", "onnxruntime-web", "tfjs-wasm", "jax-js"})
@@ -50,14 +51,15 @@ func measureWebGPU(ctx context.Context, o options, p *printer, url string) error
 
 // timed is what a page tells of one library.
 type timed struct {
-	Failed    string  `json:"failed,omitempty"`
-	Ms        float64 `json:"ms"`
-	Low       float64 `json:"low"`
-	High      float64 `json:"high"`
-	Kept      float64 `json:"kept,omitempty"` // without the way to the page
-	Runs      int     `json:"runs"`
-	Threads   int     `json:"threads"`
-	Deviation float64 `json:"error"` // from float64's values
+	Failed    string    `json:"failed,omitempty"`
+	Ms        float64   `json:"ms"`
+	Low       float64   `json:"low"`
+	High      float64   `json:"high"`
+	Turns     []float64 `json:"turns,omitempty"` // the median of each round
+	Kept      float64   `json:"kept,omitempty"`  // without the way to the page
+	Runs      int       `json:"runs"`
+	Threads   int       `json:"threads"`
+	Deviation float64   `json:"error"` // from float64's values
 }
 
 // compare measures cases in one page that has all libraries.

@@ -34,7 +34,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.only, "only", "", "measure only this: wasm, webgpu, coldstart, encoding, or cases whose names contain it; several with commas")
 	flag.BoolVar(&o.json, "json", false, "print a line of JSON for each result instead of tables")
-	flag.IntVar(&o.rounds, "rounds", 7, "rounds in which every library has its turn")
+	flag.IntVar(&o.rounds, "rounds", 9, "rounds in which every library has its turn")
 	flag.IntVar(&o.ms, "ms", 150, "milliseconds of a turn")
 	flag.StringVar(&o.peers, "peers", "", "folder with node_modules of the other libraries, instead of installing them")
 	flag.StringVar(&o.engine, "engine", "", "folder of a built engine, instead of building it")

@@ -25,7 +25,7 @@ func (p *printer) head(title, about string, names []string) {
 	for _, n := range names {
 		fmt.Printf("%16s", n)
 	}
-	fmt.Printf("%10s  %-8s\n", "ratio", "at most")
+	fmt.Printf("%10s  %-13s%-8s\n", "ratio", "in rounds", "at most")
 }
 
 // record is a result as JSON.
@@ -35,6 +35,8 @@ type record struct {
 	Results map[string]timed `json:"results"`
 	Fastest string           `json:"fastest,omitempty"` // of the others
 	Ratio   float64          `json:"ratio,omitempty"`   // weft to the fastest other
+	Least   float64          `json:"least,omitempty"`   // the ratio within a round
+	Most    float64          `json:"most,omitempty"`
 	Limit   float64          `json:"limit,omitempty"`
 	OK      bool             `json:"ok"`
 }
@@ -54,8 +56,21 @@ func judge(group string, c compared, got map[string]timed) record {
 	if weft, ok := got["weft"]; ok && weft.Failed == "" && r.Fastest != "" {
 		r.Ratio = weft.Ms / best
 		r.OK = c.limit == 0 || r.Ratio <= c.limit
+		r.Least, r.Most = within(weft.Turns, got[r.Fastest].Turns)
 	}
 	return r
+}
+
+// within gives the least and the greatest ratio of two turns of one round; zeros where there are none.
+func within(ours, theirs []float64) (least, most float64) {
+	for i := range min(len(ours), len(theirs)) {
+		ratio := ours[i] / theirs[i]
+		if i == 0 {
+			least = ratio
+		}
+		least, most = min(least, ratio), max(most, ratio)
+	}
+	return least, most
 }
 
 // row prints a case.
@@ -83,7 +98,11 @@ func (p *printer) row(group string, c compared, names []string, got map[string]t
 			}
 		}
 	}
-	fmt.Printf("%10.2f  %s", r.Ratio, verdict(r))
+	spread := ""
+	if r.Most > 0 {
+		spread = fmt.Sprintf("%.2f–%.2f", r.Least, r.Most)
+	}
+	fmt.Printf("%10.2f  %-13s%s", r.Ratio, spread, verdict(r))
 	if c.against != nil {
 		fmt.Printf(" (against %s)", strings.Join(c.against, ", "))
 	}

@@ -22,6 +22,12 @@ func TestJudge(t *testing.T) {
 	assert.True(t, r.OK, "the limit means b only")
 }
 
+func TestWithinRounds(t *testing.T) {
+	got := map[string]timed{"weft": {Ms: 2, Turns: []float64{2, 4, 1}}, "a": {Ms: 4, Turns: []float64{4, 4, 5}}}
+	r := judge("wasm", compared{"product", 1, nil}, got)
+	assert.InDeltaSlice(t, []float64{0.5, 0.2, 1}, []float64{r.Ratio, r.Least, r.Most}, 1e-9)
+}
+
 func TestFailuresAreNotFast(t *testing.T) {
 	c := compared{"product", 1, nil}
 	r := judge("wasm", c, map[string]timed{"weft": {Ms: 13}, "a": {Failed: "wrong values"}, "b": {Ms: 20}})
