@@ -1,12 +1,13 @@
 package wgsl
 
-// helpers are functions that kernels use; needs says which of them use others.
+// helpers are functions that kernels use; needs says which of them use others. They take both sides of a condition with & and
+// |: && and || are branches, for which SwiftShader's compiler takes seconds where selects stand in each other.
 var helpers = map[string]string{
 	"number":  "fn number(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) <= 0x7f800000u; }\n",
 	"flip":    "fn flip(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ u[0].w); }\n",
 	"hide":    "fn hide(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ u[0].z); }\n",
-	"less":    "fn less(a: f32, b: f32) -> bool { return a < b && number(a) && number(b); }\n",
-	"equal":   "fn equal(a: f32, b: f32) -> bool { return a == b && number(a) && number(b); }\n",
+	"less":    "fn less(a: f32, b: f32) -> bool { return (a < b) & number(a) & number(b); }\n",
+	"equal":   "fn equal(a: f32, b: f32) -> bool { return (a == b) & number(a) & number(b); }\n",
 	"maximum": "fn maximum(a: f32, b: f32) -> f32 { return select(a, select(b, max(a, b), number(b)), number(a)); }\n",
 	"root":    "fn root(x: f32) -> f32 { return select(x, select(sqrt(x), bitcast<f32>(u[0].y), x < 0.0f), number(x)); }\n",
 
@@ -40,8 +41,8 @@ var helpers = map[string]string{
 	// without the instruction. The sum is formed in 64 bits, with what was shifted out kept in the last.
 	"jam": `fn jam(a: vec2<u32>, n: u32) -> vec2<u32> {
 	let s = shr_u64(a, min(n, 63u));
-	let lost = n > 63u || any(shl64(s, min(n, 63u)) != a);
-	return vec2<u32>(select(s.x, 0u, n > 63u) | select(0u, 1u, lost && any(a != vec2<u32>(0u))), select(s.y, 0u, n > 63u));
+	let lost = (n > 63u) | any(shl64(s, min(n, 63u)) != a);
+	return vec2<u32>(select(s.x, 0u, n > 63u) | select(0u, 1u, lost & any(a != vec2<u32>(0u))), select(s.y, 0u, n > 63u));
 }
 `,
 	// rest is a·b + c where c is the rounded product with the other sign: halves of 12 bits multiply exactly, and what is
@@ -86,7 +87,7 @@ var helpers = map[string]string{
 	let w = p.y | select(0u, 1u, p.x != 0u);
 	let up = select(0u, 1u, ((w & 0xffu) | ((w >> 8u) & 1u)) > 0x80u);
 	let bits = (u32(max(e, 1) - 1) << 23u) + (w >> 8u) + up;
-	return bitcast<f32>(select(bits, bitcast<u32>(u[0].x), e >= 255 || bits > 0x7f800000u) | sign);
+	return bitcast<f32>(select(bits, bitcast<u32>(u[0].x), (e >= 255) | (bits > 0x7f800000u)) | sign);
 }
 `,
 	"extend": "fn extend(x: i32) -> vec2<u32> { return vec2<u32>(bitcast<u32>(x), bitcast<u32>(x >> 31u)); }\n",
@@ -104,9 +105,9 @@ var helpers = map[string]string{
 }
 `,
 	"mul64": "fn mul64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return vec2<u32>(a.x * b.x, mul_high(a.x, b.x) + a.x * b.y + a.y * b.x); }\n",
-	"less_u64": `fn less_u64(a: vec2<u32>, b: vec2<u32>) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
+	"less_u64": `fn less_u64(a: vec2<u32>, b: vec2<u32>) -> bool { return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x)); }
 `,
-	"less_i64": `fn less_i64(a: vec2<u32>, b: vec2<u32>) -> bool { return bitcast<i32>(a.y) < bitcast<i32>(b.y) || (a.y == b.y && a.x < b.x); }
+	"less_i64": `fn less_i64(a: vec2<u32>, b: vec2<u32>) -> bool { return (bitcast<i32>(a.y) < bitcast<i32>(b.y)) | ((a.y == b.y) & (a.x < b.x)); }
 `,
 	"max_u64": "fn max_u64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return select(a, b, less_u64(a, b)); }\n",
 	"max_i64": "fn max_i64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return select(a, b, less_i64(a, b)); }\n",
@@ -183,7 +184,7 @@ var helpers = map[string]string{
 	return select(select(2147483647, i32(-2147483648), bitcast<i32>(a.y) < 0), low, bitcast<i32>(a.y) == (low >> 31u));
 }
 `,
-	"u64_to_index": `fn u64_to_index(a: vec2<u32>) -> i32 { return select(2147483647, bitcast<i32>(a.x), a.y == 0u && a.x < 0x80000000u); }
+	"u64_to_index": `fn u64_to_index(a: vec2<u32>) -> i32 { return select(2147483647, bitcast<i32>(a.x), (a.y == 0u) & (a.x < 0x80000000u)); }
 `,
 }
 
