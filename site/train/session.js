@@ -80,7 +80,8 @@ export class Session {
     this.device = device
     this.lost = false
     const note = [engine.note && `${engine.note}.`, confined(engine)].filter(Boolean).join(' ')
-    this.on.device(engine.device, engine.deviceDetail, note, !/cannot be used/.test(note))
+    const detail = engine.deviceDetail.replace(' as the page is not cross-origin isolated', '') // the note says it
+    this.on.device(engine.device, detail, note, !/cannot be used/.test(note))
   }
 
   begin() {
