@@ -42,7 +42,7 @@ type Device struct {
 	memory    memory
 	pipelines map[pipelineKey]*compiled
 	idle      []*compiled // which no loaded plan uses, longest idle first
-	nothing   Buffer // bound where a slot has no bytes
+	nothing   Buffer      // bound where a slot has no bytes
 	door      guard.Door[*mem, *loaded]
 }
 

@@ -26,7 +26,7 @@ func folder(t *testing.T) string {
 	return filepath.Clean(require.Data(t, "torch-ops"))
 }
 
-// TestTorchOps runs the folder on each device of WEFT_DEVICES (default CPU,WASM,INTERP,REF) and ends with a
+// TestTorchOps runs the folder on each device of WEFT_DEVICES (default CPU,WASM,INTERP,REF,WEBGPU) and ends with a
 // line for each. WEFT_TORCH_CASES limits the run to cases whose id or op contains one of its words.
 func TestTorchOps(t *testing.T) {
 	cases, err := Load(folder(t))
@@ -34,7 +34,7 @@ func TestTorchOps(t *testing.T) {
 		t.Fatalf("the cases cannot be read: %v; name a folder of the right form with WEFT_TORCH_OPS", err)
 	}
 	cases = selected(cases, os.Getenv("WEFT_TORCH_CASES"))
-	names, named := "CPU,WASM,INTERP,REF", false
+	names, named := "CPU,WASM,INTERP,REF,WEBGPU", false
 	if v := os.Getenv("WEFT_DEVICES"); v != "" {
 		names, named = v, true
 	}

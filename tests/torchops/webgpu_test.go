@@ -1,3 +1,3 @@
 package torchops
 
-import _ "github.com/weft-ml/weft/backends/webgpu" // WEFT_DEVICES may name it
+import _ "github.com/weft-ml/weft/backends/webgpu" // one of its devices
