@@ -5,6 +5,8 @@ package transporttest
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
+	"os"
 	"runtime"
 	"testing"
 
@@ -70,4 +72,35 @@ func Refused(t *testing.T, g webgpu.Transport) {
 	assert.NoError(t, g.Lost())
 	_, err = g.Pipeline(Twice, "twice", Binds)
 	assert.NoError(t, err, "it goes on")
+}
+
+// Flat submits and reads a thousand times: nothing of that may stay, in the program or in the driver.
+func Flat(t *testing.T, g webgpu.Transport) {
+	t.Helper()
+	b, err := g.Buffer(256, webgpu.Storage)
+	require.NoError(t, err)
+	out, err := g.Buffer(256, webgpu.Storage)
+	require.NoError(t, err)
+	work := func(times int) {
+		got := make([]byte, 256)
+		for range times {
+			require.NoError(t, g.Submit([]webgpu.Command{{To: out, From: b, Bytes: 256}}))
+			require.NoError(t, g.Wait(t.Context()))
+			require.NoError(t, g.Read(t.Context(), got, out, 0))
+		}
+	}
+	work(100)
+	before := resident(t)
+	work(1000)
+	assert.Less(t, resident(t)-before, int64(32<<20), "bytes; a command buffer of llvmpipe takes 93 kB")
+}
+
+// resident is how many bytes of memory this process has.
+func resident(t *testing.T) int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	require.NoError(t, err)
+	var size, pages int64
+	_, err = fmt.Sscan(string(text), &size, &pages)
+	require.NoError(t, err)
+	return pages * int64(os.Getpagesize())
 }

@@ -20,3 +20,5 @@ func opened(t *testing.T) webgpu.Transport {
 func TestReleasedWhileRunning(t *testing.T) { transporttest.ReleasedWhileRunning(t, opened(t)) }
 
 func TestRefused(t *testing.T) { transporttest.Refused(t, opened(t)) }
+
+func TestFlat(t *testing.T) { transporttest.Flat(t, opened(t)) }

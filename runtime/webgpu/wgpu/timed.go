@@ -61,7 +61,8 @@ func (t *transport) timed(commands []webgpu.Command) ([]time.Duration, error) {
 		return nil, err
 	}
 	t.queue.Submit(done)
-	t.inFlight = append(t.inFlight, []any{done, commands, set, resolved})
+	done.Release()
+	t.inFlight = append(t.inFlight, []any{commands, set, resolved})
 	raw := make([]byte, 16*len(commands))
 	if err := t.Read(context.Background(), raw, &buffer{resolved}, 0); err != nil {
 		return nil, err

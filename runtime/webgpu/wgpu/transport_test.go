@@ -33,6 +33,8 @@ func TestReleasedWhileRunning(t *testing.T) { transporttest.ReleasedWhileRunning
 
 func TestRefused(t *testing.T) { transporttest.Refused(t, opened(t)) }
 
+func TestFlat(t *testing.T) { transporttest.Flat(t, opened(t)) }
+
 // Every command has its time, also where there are more than a set has stamps, and all take no longer than the whole.
 func TestTimed(t *testing.T) {
 	g := opened(t)
