@@ -14,6 +14,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime/webgpu"
+	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -31,7 +32,7 @@ func openAdapter(t *testing.T) adapter {
 // play runs a Spec as on an adapter that offers some features, and gives its first array.
 func (a adapter) play(t *testing.T, data []array, s *codegen.Spec, software bool, f plan.Features) (array, *bench) {
 	if !a.target.Features.Has(f) {
-		t.Skipf("this adapter has no %v", f)
+		need.Device(t, "WEBGPU", fmt.Errorf("this adapter has no %v", f))
 	}
 	as := *a.target
 	as.Software, as.Features = software, f

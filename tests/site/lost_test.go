@@ -1,6 +1,7 @@
 package site
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/tests/browser"
+	need "github.com/weft-ml/weft/tests/require"
 )
 
 // ill opens a page whose graphics processor can be made to fail. Its first engine is opened on WebGPU, whether that is the
@@ -174,7 +176,7 @@ func TestNotIsolated(t *testing.T) {
 			}
 			require.NoError(t, p.Eventually(`/Here that is/.test(document.getElementById('here')?.textContent ?? 'Here that is')`, slow))
 			if strings.Contains(text(t, p, id), "WebGPU") {
-				t.Skip("WebGPU is the fastest here")
+				need.Device(t, "CHROMIUM", errors.New("WebGPU is the fastest here: a browser without a graphics processor is needed"))
 			}
 			var cores int
 			require.NoError(t, p.Run(`return navigator.hardwareConcurrency`, &cores))

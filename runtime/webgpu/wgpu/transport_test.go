@@ -40,7 +40,7 @@ func TestTimed(t *testing.T) {
 	g := opened(t)
 	timer := g.(webgpu.Timer)
 	if !timer.Times() {
-		t.Skipf("%s has no clock that can be asked", g.Adapter().Name)
+		need.Device(t, "WEBGPU", fmt.Errorf("%s has no clock that can be asked", g.Adapter().Name))
 	}
 	b, err := g.Buffer(256, webgpu.Storage)
 	require.NoError(t, err)
