@@ -128,8 +128,10 @@ func (c *compiler) run(ctx context.Context, dir string, args, kernels []string) 
 	if err == nil {
 		return stdout.String(), nil
 	}
-	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return "", ctx.Err()
+	if why := ctx.Err(); errors.Is(why, context.DeadlineExceeded) {
+		err = why // how the compiler ended says nothing
+	} else if why != nil {
+		return "", why
 	}
 	output := strings.TrimSpace(stderr.String() + "\n" + stdout.String())
 	return "", &CompileError{Kernels: kernels, Command: cmd.String(), Output: shorten(output, 4000), Err: err}

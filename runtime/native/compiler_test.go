@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	need "github.com/weft-ml/weft/tests/require"
 )
 
 func TestCompileErrorIsShown(t *testing.T) {
@@ -214,6 +215,19 @@ func TestLoadCanBeCancelled(t *testing.T) {
 	time.Sleep(2 * time.Millisecond)
 	_, err := d.Load(ctx, addPlan("cancel_test", 1, 3))
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// A deadline that passes while the compiler runs is what the error says, not how the compiler ended.
+func TestDeadlineWhileCompiling(t *testing.T) {
+	cc := filepath.Join(t.TempDir(), "slow")
+	script := "#!/bin/sh\ncase \"$*\" in *kernels.c*) exec sleep 20;; *) exec " + need.Compiler(t) + " \"$@\";; esac\n"
+	require.NoError(t, os.WriteFile(cc, []byte(script), 0o755))
+	d := open(t, Options{CC: cc})
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	_, err := d.Load(ctx, addPlan("deadline_test", 1, 3))
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.ErrorContains(t, err, "compile deadline_test")
 }
 
 // TestProcess is what the processes of TestSeveralProcesses run.
