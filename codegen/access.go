@@ -22,14 +22,15 @@ type accesses struct {
 	values   map[*uop.UOp]*uop.UOp
 	assigned map[*uop.UOp]bool // registers and buffers that are written
 	facts    *facts
-	lanes    rangeSet   // ranges of the Vector loops that are open
-	conds    []*uop.UOp // that hold here
+	lanes    rangeSet            // ranges of the Vector loops that are open
+	conds    []*uop.UOp          // that hold here
+	seen     []map[*uop.UOp]bool // expressions that are proven, under each of the conditions and those before it
 	guarded  int
 	unproven func(what string, buf, at *uop.UOp, conds []*uop.UOp) error
 }
 
 func newAccesses(t *uop.Table, stmts []Stmt) *accesses {
-	v := &accesses{t: t, sizes: map[*uop.UOp]int{}, values: map[*uop.UOp]*uop.UOp{}, assigned: map[*uop.UOp]bool{}, facts: newFacts()}
+	v := &accesses{t: t, sizes: map[*uop.UOp]int{}, values: map[*uop.UOp]*uop.UOp{}, assigned: map[*uop.UOp]bool{}, facts: newFacts(), seen: []map[*uop.UOp]bool{{}}}
 	for _, s := range stmts {
 		writes(s, v.assigned)
 	}
@@ -85,9 +86,9 @@ func (v *accesses) stmt(s Stmt) Stmt {
 		}
 	case *If:
 		n := len(v.conds)
-		v.conds = append(v.conds, v.resolve(s.Cond))
+		v.conds, v.seen = append(v.conds, v.resolve(s.Cond)), append(v.seen, map[*uop.UOp]bool{})
 		c := withBody(s, v.block(s.Body))
-		v.conds = v.conds[:n]
+		v.conds, v.seen = v.conds[:n], v.seen[:n+1]
 		return c
 	case *Loop:
 		old := v.lanes
@@ -104,11 +105,19 @@ func (v *accesses) stmt(s Stmt) Stmt {
 // loads guards the loads in a statement's own expressions.
 func (v *accesses) loads(s Stmt) Stmt {
 	need := map[*uop.UOp]*uop.UOp{}
-	walk(exprs(s), func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+	seen := v.seen[len(v.seen)-1]
+	known := func(u *uop.UOp) bool {
+		return slices.ContainsFunc(v.seen, func(m map[*uop.UOp]bool) bool { return m[u] })
+	}
+	walk(exprs(s), known, func(u *uop.UOp) {
+		proven := !slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return !known(x) })
 		if u.Op() == uop.Load {
 			if c := v.missing("load", u.At(0), u.At(2), u); c != nil {
-				need[u] = c
+				need[u], proven = c, false
 			}
+		}
+		if proven {
+			seen[u] = true
 		}
 	})
 	if len(need) == 0 {
