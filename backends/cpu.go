@@ -18,7 +18,7 @@ func init() {
 // openCPU is generated C on the processor of this machine.
 func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
 	opts := native.Options{
-		Prelude: c.Prelude, CC: o.CC, CacheDir: o.CacheDir, Threads: o.Threads, MemoryLimit: o.MemoryLimit, Poison: o.Poison,
+		Prelude: c.Prelude, CC: o.CC, CacheDir: o.CacheDir, Threads: o.Threads, MemoryLimit: o.MemoryLimit, Poison: o.Poison, Fence: o.Fence,
 	}
 	if o.Debug >= 2 {
 		opts.Trace = func(_ string, d time.Duration, k *plan.Kernel) { trace(k, d.Seconds()) }

@@ -28,6 +28,7 @@ type Options struct {
 	CacheDir    string // compiled kernels; "": the user's cache folder
 	CC          string // C compiler; "": clang or gcc from PATH
 	Poison      bool   // fill fresh memory with garbage (tests)
+	Fence       bool   // CPU: arrays lie against pages that cannot be touched (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
 	StoreAll    bool   // no fusion: every node that computes is stored (tests)
 	Debug       int    // 0 … 6, see the architecture

@@ -23,6 +23,7 @@ type Device struct {
 	pool    *pool
 	stats   Stats
 	door    guard.Door[*mem, *loaded]
+	fence   fence
 }
 
 // Open finds the compiler and the cache folder and starts the threads. Without any compiler
@@ -117,6 +118,7 @@ func (d *Device) Close() error {
 		return nil
 	}
 	d.pool.close()
+	d.fence.close()
 	d.memory.close()
 	return nil
 }

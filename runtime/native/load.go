@@ -52,6 +52,11 @@ func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 	if err := d.pool.grow(&d.memory, scratch); err != nil {
 		return nil, err
 	}
+	if d.options.Fence {
+		if err := d.fence.grow(d.pool.threads(), scratch); err != nil {
+			return nil, err
+		}
+	}
 	slots := 0
 	for _, s := range p.Steps {
 		l.first = append(l.first, slots)

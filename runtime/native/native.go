@@ -31,6 +31,12 @@ type Options struct {
 	// fail when a kernel wrote behind a buffer or into a gap of the arena. For tests.
 	Poison bool
 
+	// Fence runs each kernel on copies of its arrays that lie against pages which cannot be touched, and
+	// its scratch likewise: an access outside ends the process, and the kernel's text is in
+	// weft-fence-PID.c in the folder for temporary files. For tests; every launch takes twice its
+	// time and more.
+	Fence bool
+
 	// Trace, when set, is called after each step with the kernel's name and time; k is nil
 	// for a copy.
 	Trace func(name string, d time.Duration, k *plan.Kernel)

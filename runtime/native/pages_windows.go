@@ -16,6 +16,12 @@ func mapPages(bytes int) ([]byte, error) {
 	return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))), bytes), nil
 }
 
+// forbidPages makes touching pages end the process.
+func forbidPages(b []byte) error {
+	var old uint32
+	return windows.VirtualProtect(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), windows.PAGE_NOACCESS, &old)
+}
+
 func unmapPages(b []byte) {
 	_ = windows.VirtualFree(uintptr(unsafe.Pointer(&b[0])), 0, windows.MEM_RELEASE)
 }

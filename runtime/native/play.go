@@ -41,19 +41,21 @@ func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 		}
 	}
 	for i := range l.plan.Steps {
-		if d.options.Trace == nil {
-			d.step(l, i)
-		} else {
-			d.traced(l, i)
+		step := d.step
+		if d.options.Trace != nil {
+			step = d.traced
+		}
+		if err := step(l, i); err != nil {
+			return err
 		}
 	}
 	goruntime.KeepAlive(l) // the kernels saw only the numbers of its table's address
 	return l.intact(args)
 }
 
-func (d *Device) traced(l *loaded, i int) {
+func (d *Device) traced(l *loaded, i int) error {
 	start := time.Now()
-	d.step(l, i)
+	err := d.step(l, i)
 	took := time.Since(start)
 	if s := l.plan.Steps[i]; s.Kind == plan.Copy {
 		d.options.Trace("copy", took, nil)
@@ -61,20 +63,34 @@ func (d *Device) traced(l *loaded, i int) {
 		k := &l.plan.Kernels[s.Kernel]
 		d.options.Trace(k.Name, took, k)
 	}
+	return err
 }
 
-// step runs step i. Everything about it was checked by Load and bind.
-func (d *Device) step(l *loaded, i int) {
+// step runs step i. Everything about it was checked by Load and bind, so that it can fail between fences only.
+func (d *Device) step(l *loaded, i int) error {
 	s := &l.plan.Steps[i]
 	if s.Kind == plan.Copy {
 		d.copy(l, s)
-		return
+		return nil
 	}
-	k := &l.plan.Kernels[s.Kernel]
 	d.stats.Launches++
+	if d.options.Fence {
+		return d.fenced(l, i)
+	}
+	d.launch(l, &l.plan.Kernels[s.Kernel], l.functions[s.Kernel], l.table[l.first[i]:])
+	return nil
+}
+
+// launch runs a kernel on the arrays whose addresses are in table.
+func (d *Device) launch(l *loaded, k *plan.Kernel, function uintptr, table []uintptr) {
 	threads, least := d.shares(k)
-	d.pool.run(&job{kernel: l.functions[s.Kernel], buf: address(l.table[l.first[i]:]), vars: address(l.vars),
-		n: k.Threads, threads: threads, least: least})
+	j := &job{kernel: function, buf: address(table), vars: address(l.vars), n: k.Threads, threads: threads, least: least}
+	for _, r := range d.fence.scratch {
+		_, at := r.place(int(k.Scratch), true)
+		j.scratch = append(j.scratch, at)
+	}
+	d.pool.run(j)
+	goruntime.KeepAlive(table)
 }
 
 // What a thread is taken to do in a nanosecond, for deciding how many threads are worth

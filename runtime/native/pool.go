@@ -37,6 +37,7 @@ type worker struct {
 // job is n iterations of a kernel or, with do, of a Go function.
 type job struct {
 	kernel, buf, vars uintptr
+	scratch           []uintptr // of each thread; nil: the pool's own
 	do                func(lo, hi int32)
 	n, least          int32 // least: smallest share worth a call
 	threads           int32
@@ -153,7 +154,11 @@ func (p *pool) share(j *job, thread int, lo, hi int32) {
 		j.do(lo, hi)
 		return
 	}
-	purego.SyscallN(j.kernel, j.buf, j.vars, p.scratch[thread].addr(), uintptr(lo), uintptr(hi))
+	scratch := p.scratch[thread].addr()
+	if j.scratch != nil {
+		scratch = j.scratch[thread]
+	}
+	purego.SyscallN(j.kernel, j.buf, j.vars, scratch, uintptr(lo), uintptr(hi))
 }
 
 // grow makes every thread's scratch at least n bytes. No job may run.
