@@ -68,3 +68,15 @@ func TestFenceEndsTheProcess(t *testing.T) {
 		assert.Contains(t, string(source), body)
 	}
 }
+
+// What C guards is not loaded, whatever the compiler makes of the loop.
+func TestGuardedLoadsStayGuarded(t *testing.T) {
+	d := open(t, Options{Fence: true, Threads: 1})
+	p := fencedAdd(`	const float *restrict x = (const float *)buf[1];
+	float s = 0;
+	for (int64_t i = 0; i < 8; i++) { float v = i < 3 ? x[i] : 0; v = v * v < 2 ? v * 4 : v; s += v < 3 ? v : -v; }
+	((float *)buf[0])[0] = s;`)
+	out := put(t, d, 0, 0, 0)
+	require.NoError(t, d.Play(load(t, d, p), []runtime.Mem{out, put(t, d, 1, 2, 3), put(t, d, 0, 0, 0)}, nil))
+	assert.Equal(t, []float32{-4 + 2 - 3, 0, 0}, get(t, d, out))
+}

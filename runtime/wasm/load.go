@@ -96,13 +96,12 @@ func (d *Device) growScratch(n int64) error {
 		if s != nil && s.n >= n {
 			continue
 		}
-		if s != nil {
-			s.Free()
-			d.scratch[i] = nil
-		}
 		bigger, err := d.memory.alloc(n)
 		if err != nil {
-			return err
+			return err // plans that are loaded keep the scratch they have
+		}
+		if s != nil {
+			s.Free()
 		}
 		d.scratch[i] = bigger
 	}

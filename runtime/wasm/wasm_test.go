@@ -187,3 +187,18 @@ func TestClosed(t *testing.T) {
 	_, err = d.Alloc(10)
 	require.ErrorAs(t, err, new(*runtime.Closed))
 }
+
+// A plan whose scratch finds no room is refused, and the plans before it keep theirs.
+func TestScratchThatFindsNoRoom(t *testing.T) {
+	d := open(t, Options{Threads: 2, MemoryLimit: 1 << 20, Poison: true})
+	l, err := d.Load(context.Background(), one("before", mark, 2))
+	require.NoError(t, err)
+	big := one("big", mark, 1)
+	big.Kernels[0].Scratch = 4 << 20
+	_, err = d.Load(context.Background(), big)
+	var full *runtime.OutOfMemory
+	require.ErrorAs(t, err, &full)
+	m, err := d.Alloc(64)
+	require.NoError(t, err)
+	require.NoError(t, d.Play(l, []runtime.Mem{m}, nil))
+}

@@ -148,24 +148,32 @@ func (r *runner) batch(cases []Case, want [][]result) {
 		}
 		got, err = compute(r.dev, cases)
 	}
-	if err == nil {
-		bad := -1
-		for i, c := range cases {
-			if mismatch(c.Tol, got[i], want[i]) != "" {
-				bad = i
-			}
-		}
-		if bad < 0 {
-			return
-		}
+	first := ""
+	if err != nil {
+		first = err.Error()
+	} else {
+		first = firstMismatch(cases, got, want)
 	}
+	if first == "" {
+		return
+	}
+	kept := r.keep(first, cases)
 	found := false
 	for i := range cases {
 		found = r.single(cases[i], want[i]) || found
 	}
 	if !found {
-		r.smallest(cases, want)
+		r.smallest(first+"\n"+kept, cases, want)
 	}
+}
+
+func firstMismatch(cases []Case, got, want [][]result) string {
+	for i, c := range cases {
+		if why := mismatch(c.Tol, got[i], want[i]); why != "" {
+			return c.Name + ": " + why
+		}
+	}
+	return ""
 }
 
 // lacks says that a device refused an element type in words: that is an answer, not a failure.
@@ -202,8 +210,9 @@ func (r *runner) single(c Case, want []result) bool {
 	return why != ""
 }
 
-// smallest finds a run of cases that fails though none of them does alone: what they share fails.
-func (r *runner) smallest(cases []Case, want [][]result) {
+// smallest finds a run of cases that fails though none of them does alone: what they share fails. Where no run fails any
+// more, what failed first is told.
+func (r *runner) smallest(first string, cases []Case, want [][]result) {
 	fails := func(from, to int) string {
 		got, err := compute(r.dev, cases[from:to])
 		if err != nil {
@@ -228,7 +237,11 @@ func (r *runner) smallest(cases []Case, want [][]result) {
 			}
 		}
 	}
-	r.report("only together: "+fails(from, to), cases[from:to]...)
+	if why := fails(from, to); why != "" {
+		r.report("only together: "+why+"\nat first: "+first, cases[from:to]...)
+		return
+	}
+	r.report("once, and not again: "+first, cases...)
 }
 
 func (r *runner) report(why string, cases ...Case) {
@@ -244,8 +257,17 @@ func (r *runner) report(why string, cases ...Case) {
 	r.t.Logf("%s: %s (WEFT_SEED=%d)\n%s\n%s", r.dev.Name(), strings.Join(names, " + "), r.seed, why, r.kernels(cases))
 }
 
-// kernels prints what the device runs for the cases.
-func (r *runner) kernels(cases []Case) (text string) {
+// kernels prints what the device runs for the cases, the first lines of it.
+func (r *runner) kernels(cases []Case) string {
+	lines := strings.SplitAfter(r.plan(cases), "\n")
+	if len(lines) > maxLines {
+		lines = append(lines[:maxLines], "…\n")
+	}
+	return strings.Join(lines, "")
+}
+
+// plan prints the kernels without what they have in common.
+func (r *runner) plan(cases []Case) (text string) {
 	defer func() {
 		if p := recover(); p != nil {
 			text = fmt.Sprint("no kernel: ", p)
@@ -267,9 +289,6 @@ func (r *runner) kernels(cases []Case) (text string) {
 			out = append(out, l)
 		}
 		prelude = prelude && !strings.HasPrefix(l, "#endif")
-	}
-	if len(out) > maxLines {
-		out = append(out[:maxLines], "…\n")
 	}
 	return strings.Join(out, "")
 }
