@@ -314,7 +314,11 @@ func (s *scheduler) renumber(g, k *kernel, v *uop.UOp) *uop.UOp {
 		p := u.At(0).Arg().(uop.ParamArg)
 		buf := k.bufs[p.Slot]
 		if o := g.writes(buf); o >= 0 {
-			done[u] = g.spec.Outs[o].Value
+			v := g.spec.Outs[o].Value
+			if gate := done[u.At(1)]; !gate.IsConst(1) { // a load is 0 where its gate does not hold
+				v = gate.Where(v, v.Int(0))
+			}
+			done[u] = v
 			continue
 		}
 		n := g.param(buf, u.DType(), k.spec.Params[p.Slot].Dims)
