@@ -100,6 +100,9 @@ func (k *kernel) split(m Move) error {
 	} else if tail == Exact {
 		return fmt.Errorf("%d does not divide the %d iterations of %s", f, n, m.Name)
 	}
+	if tail == Peel && k.guarded(a) {
+		return fmt.Errorf("a guard speaks of axis %s, and the rest would lose it", a.name)
+	}
 	if tail == Peel && a.owner != "" {
 		return k.peelReduce(a, n, f)
 	}
@@ -125,6 +128,17 @@ func (k *kernel) split(m Move) error {
 		k.byR[ao.rest] = &axis{name: a.name + ".t", r: ao.rest, full: -1}
 	}
 	return nil
+}
+
+// guarded says whether the guard of some axis depends on a.
+func (k *kernel) guarded(a *axis) bool {
+	id := k.facts.rangeID(a.r)
+	for _, x := range k.axes {
+		if x.guard != nil && (x == a || k.facts.freeRanges(x.guard).has(id)) {
+			return true
+		}
+	}
+	return false
 }
 
 // peeled says whether an axis is the outer or inner part of a peeled split.
