@@ -14,7 +14,7 @@ type code struct {
 	src    [][]int
 	order  map[*uop.UOp][]int // what an expression needs, operands first
 	writes map[*codegen.Loop]*written
-	team   *codegen.Team
+	teams  []*codegen.Team
 	each   []*codegen.Let // names outside of Lane loops whose values differ between invocations
 }
 
@@ -42,14 +42,15 @@ func compile(body []codegen.Stmt) *code {
 // perInvocation notes what is computed from the number of an invocation.
 func (c *code) perInvocation(s codegen.Stmt) {
 	if t, ok := s.(*codegen.Team); ok {
-		c.team = t
+		c.teams = append(c.teams, t)
 	}
 	let, ok := s.(*codegen.Let)
-	if !ok || c.team == nil {
+	if !ok || len(c.teams) == 0 {
 		return
 	}
 	for _, u := range uop.Topo(let.Value) {
-		if u == c.team.Lane || u == c.team.ID || slices.ContainsFunc(c.each, func(l *codegen.Let) bool { return l.Reg == u }) {
+		team := slices.ContainsFunc(c.teams, func(t *codegen.Team) bool { return u == t.Lane || u == t.ID })
+		if team || slices.ContainsFunc(c.each, func(l *codegen.Let) bool { return l.Reg == u }) {
 			c.each = append(c.each, let)
 			return
 		}

@@ -378,9 +378,7 @@ func (m *machine) fork(l *codegen.Loop, ts []*thread) {
 				if c.inv = i; t.inv != everyone {
 					c.inv += t.inv * n
 				}
-				if m.team != nil {
-					m.identify(c)
-				}
+				m.identify(c)
 			}
 			in = append(in, c)
 		}
@@ -401,7 +399,9 @@ func (m *machine) fork(l *codegen.Loop, ts []*thread) {
 
 // identify tells an invocation its numbers, and computes anew what depends on them.
 func (m *machine) identify(t *thread) {
-	t.v[m.number[m.team.Lane]], t.v[m.number[m.team.ID]] = uop.Value(t.inv%subgroup), uop.Value(t.inv/subgroup)
+	for _, team := range m.teams {
+		t.v[m.number[team.Lane]], t.v[m.number[team.ID]] = uop.Value(t.inv%subgroup), uop.Value(t.inv/subgroup)
+	}
 	for _, l := range m.each {
 		t.v[m.number[l.Reg]] = m.value(l.Value, t)
 	}
