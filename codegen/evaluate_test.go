@@ -20,7 +20,7 @@ import (
 )
 
 // checker evaluates every small kernel that the tests of this package lower, before and after each pass.
-var checker = evaluate.New()
+var checker = func() *evaluate.Checker { c := evaluate.New(); c.Most = 20_000; return c }()
 
 func checked(t *codegen.Target) *codegen.Target {
 	t.Check = checker.Kernel
