@@ -17,6 +17,7 @@ import (
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
 )
 
 // checker evaluates every small kernel that the tests of this package lower, before and after each pass.
@@ -103,5 +104,15 @@ func TestGuardedAxesAreNotPeeled(t *testing.T) {
 		moves, err := codegen.ParseMoves(text)
 		require.NoError(t, err)
 		assert.ErrorContains(t, codegen.Legal(k.s, moves, target()), "guard", text)
+	}
+}
+
+// A reduction of one element is what merging it with nothing is: of a key that is masked by −inf nothing is left.
+func TestReductionsOfOneElement(t *testing.T) {
+	t.Parallel()
+	for _, m := range []uop.Monoid{uop.Sum, uop.MaxOf, uop.ArgMax, uop.SumExp, uop.Moments} {
+		k := reduced(m, dtype.F32, 40, 1)
+		_, err := codegen.Lower(k.s, nil, target())
+		assert.NoError(t, err, m.String())
 	}
 }
