@@ -2,11 +2,33 @@ package codegen
 
 import "github.com/weft-ml/weft/uop"
 
+// summands takes an index of a lowered kernel apart at its additions and its products with constants, and leaves what
+// it meets there as it is. Nothing may be simplified any more: values have names by now, so that bounds are not known,
+// and a division that was made safe for machines, which round toward zero, would come out in another form.
+func summands(u *uop.UOp) affine {
+	switch u.Op() {
+	case uop.Const:
+		if c, ok := u.ConstInt(); ok {
+			return affine{c: c}
+		}
+	case uop.Add:
+		return summands(u.At(0)).add(summands(u.At(1)), 1)
+	case uop.Neg:
+		return affine{}.add(summands(u.At(0)), -1)
+	case uop.Mul:
+		for i := range 2 {
+			if c, ok := u.At(i).ConstInt(); ok {
+				return affine{}.add(summands(u.At(1-i)), c)
+			}
+		}
+	}
+	return affine{terms: []term{{u, 1}}}
+}
+
 // Strided takes an index apart: index = base + stride·r, base not depending on r. ok is false where it is
 // not of that form.
 func Strided(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base *uop.UOp, stride int, ok bool) {
-	f := newFacts()
-	a := f.affine(index)
+	a := summands(index)
 	stride = a.coeff(r)
 	rest := affine{c: a.c}
 	for _, m := range a.terms {
@@ -24,7 +46,7 @@ func Strided(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base
 // Pattern takes an index apart that differs between lanes only by numbers known beforehand: index = base + offsets[lane].
 func Pattern(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base *uop.UOp, offsets []int, ok bool) {
 	k := &kernel{t: t, facts: newFacts()}
-	a := k.facts.affine(index)
+	a := summands(index)
 	var scalar, lane affine
 	scalar.c = a.c
 	own := k.facts.set(r)

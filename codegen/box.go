@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -97,8 +98,7 @@ func (b *builder) boxValue(m Move, u *uop.UOp, dims []dim, sp spot) (value *uop.
 		index[i] = d.outer.add(affine{c: d.in.lo}, 1).add(b.facts.affine(d.at), 1).node(b.t)
 	}
 	gate := b.t.True()
-	for _, c := range conjuncts(u.At(1)) {
-		c = b.boxGate(m, c, dims, sp)
+	restrict := func(c *uop.UOp) {
 		narrowed := false
 		for i := range dims {
 			if dims[i].at.Op() == uop.Range && b.facts.freeRanges(c) == b.facts.set(dims[i].at) && len(b.facts.list(b.facts.freeRanges(c))) == 1 {
@@ -111,15 +111,41 @@ func (b *builder) boxValue(m Move, u *uop.UOp, dims []dim, sp spot) (value *uop.
 			gate = b.fold(gate.And(c))
 		}
 	}
+	for _, c := range symbolic.Conjuncts(u.At(1)) {
+		restrict(b.boxGate(m, c, dims, sp))
+	}
+	for _, c := range b.outside(u, index, dims, gate) {
+		restrict(c)
+	}
 	return b.t.Load(u.At(0), gate, index...), cut
 }
 
-// conjuncts takes a condition apart at its ands.
-func conjuncts(u *uop.UOp) []*uop.UOp {
-	if u.Op() == uop.And {
-		return append(conjuncts(u.At(0)), conjuncts(u.At(1))...)
+// outside are conditions without which the copy would leave the array. The box holds what all iterations of the loops
+// inside touch, those too that a guard leaves out, as behind the end of a split that does not divide.
+func (b *builder) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UOp) (out []*uop.UOp) {
+	array := u.At(0).Arg().(uop.ParamArg)
+	sizes := []int{array.N} // scratch, or linear already
+	if !array.Scratch && len(b.params[array.Slot].Dims) == len(index) {
+		sizes = b.params[array.Slot].Dims
 	}
-	return []*uop.UOp{u}
+	conds := []*uop.UOp{gate}
+	for _, d := range dims {
+		if d.at.Op() == uop.Range {
+			conds = append(conds, d.at.Less(b.t.Index(d.to)), b.t.Index(d.from-1).Less(d.at))
+		}
+	}
+	known := symbolic.Under(b.t, conds...)
+	for i, x := range index {
+		if known.Within(x, sizes[i]) {
+			continue
+		}
+		for _, c := range []*uop.UOp{b.fold(b.t.Index(-1).Less(x)), b.fold(x.Less(b.t.Index(sizes[i])))} {
+			if c.Op() != uop.Const {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
 }
 
 // boxGate rewrites a condition on indices as one on the box's coordinates.

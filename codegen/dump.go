@@ -13,6 +13,9 @@ func Dump(p *Program) string {
 	if p.Moves != "" {
 		head += "moves " + p.Moves + "\n"
 	}
+	if p.Guarded > 0 {
+		head += fmt.Sprintf("guarded %d\n", p.Guarded)
+	}
 	return head + dumpStmts(p.Body)
 }
 

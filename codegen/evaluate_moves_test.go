@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -121,4 +123,28 @@ func anyMovesKeepValues(t *testing.T, check *evaluate.Checker, to *codegen.Targe
 		}
 		to.Check = nil
 	}
+}
+
+// What instances of a tile store alike into scratch of their own is stored by each: here the zeros around a box.
+func TestTilesFillTheirOwnScratch(t *testing.T) {
+	t.Parallel()
+	k := newKit()
+	o, x := k.param(dtype.F32, true, 3), k.param(dtype.F32, false, 6, 2)
+	r := k.rngs(3, 8)
+	i, j := r[1].Add(k.Index(-1)), r[0].Add(k.Index(-1))
+	k.out(o, r[:1], k.sum(k.loadIf(x, k.inside(i, 6).And(k.inside(j, 2)), i, j), r[1]))
+	moves, err := codegen.ParseMoves("tile a0; stage p1 at a0 by box")
+	require.NoError(t, err)
+	_, err = codegen.Lower(k.s, moves, target())
+	require.NoError(t, err)
+}
+
+// A value that is staged twice is read from the copy the second time, whose size is not that of an array.
+func TestStagedTwice(t *testing.T) {
+	t.Parallel()
+	k := gemm(4, 5, 6, false, false)
+	moves, err := codegen.ParseMoves("stage p1 at root by box; stage p1 at a0 by box; stage p2 at root by box; stage p2 at a1 by box; stage p2 at r0.a by box")
+	require.NoError(t, err)
+	_, err = codegen.Lower(k.s, moves, target())
+	require.NoError(t, err)
 }

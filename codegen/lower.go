@@ -30,6 +30,8 @@ var passes = []pass{
 	{"partial", func(b *builder) error { b.body = b.partial(b.body, false); return nil }, func(t *Target) bool { return t.Grid }, noReductions | targetOps | noTiles},
 	// One linear offset an access, its terms ordered from the outermost loop to the innermost.
 	{"index", func(b *builder) error { b.body = b.linearise(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
+	// A condition for every load and store that is not proven to lie within its buffer.
+	{"guard", func(b *builder) error { b.body = b.guard(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// Values computed in the outermost block that defines what they need; names for what is used twice.
 	{"place", func(b *builder) error { b.body = b.placeAll(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 }
@@ -42,6 +44,8 @@ var passOrder = []struct{ first, then, why string }{
 	{"legalise", "expand", "legalising one copy of a body is cheaper than legalising all"},
 	{"expand", "partial", "the registers of unrolled loops are counted"},
 	{"expand", "index", "constants of unrolled axes join the offset"},
+	{"index", "guard", "an offset is what lies within a buffer or not"},
+	{"guard", "place", "conditions are computed outside of loops like everything else"},
 	{"index", "place", "what is computed outside is the outer part of an offset"},
 }
 
@@ -52,6 +56,9 @@ func Lower(spec *Spec, moves []Move, target *Target) (p *Program, err error) {
 	b, err := lowerTo(spec, moves, target, len(passes))
 	if err != nil {
 		return nil, err
+	}
+	if err := verifyAccesses(b.t, b.body); err != nil {
+		panic(fmt.Errorf("BUG: codegen: kernel %s: %w\n%s", describe(spec), err, dumpStmts(b.body)))
 	}
 	p = b.program(b.body, moves)
 	if err := checkIterations(p, target); err != nil {

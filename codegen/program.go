@@ -18,7 +18,7 @@ var kindLetters = [...]byte{Serial: 's', Thread: 't', Grid: 'g', Lane: 'l', Tile
 func (k Kind) Letter() byte { return kindLetters[k] }
 
 func (b *builder) program(body []Stmt, moves []Move) *Program {
-	p := &Program{Params: b.params, Vars: b.vars, Body: body, Threads: 1, Moves: MovesString(moves), Features: b.target.Features}
+	p := &Program{Params: b.params, Vars: b.vars, Body: body, Threads: 1, Moves: MovesString(moves), Guarded: b.guarded, Features: b.target.Features}
 	visit(body, func(s Stmt) {
 		switch s := s.(type) {
 		case *Alloc:

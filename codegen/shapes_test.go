@@ -181,3 +181,19 @@ func BenchmarkLower(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/1e3/float64(b.N*len(shapes)), "ms/kernel")
 }
+
+// The passes know by themselves that what they write stays within the arrays: none of these kernels is given a guard. In the
+// first three the channels do not divide into blocks, and the copy of the pictures once went on behind their end.
+func TestConvolutionsNeedNoGuards(t *testing.T) {
+	for _, v := range []window{
+		{1, 256, 256, 14, 3, 1, 1}, {8, 256, 256, 14, 3, 1, 1}, {1, 512, 512, 7, 3, 1, 1}, {1, 3, 64, 224, 7, 2, 3},
+		{4, 100, 65, 17, 3, 1, 1}, {2, 33, 100, 9, 5, 1, 2}, {1, 128, 128, 28, 3, 2, 1}, {2, 7, 13, 31, 3, 3, 0},
+	} {
+		for _, k := range []*kit{v.forward(true), v.input()} {
+			moves := codegen.Choose(k.s, target())
+			p, err := codegen.Lower(k.s, moves, target())
+			require.NoError(t, err)
+			require.Zero(t, p.Guarded, "%s: %s\n%s", v, codegen.MovesString(moves), codegen.Dump(p))
+		}
+	}
+}

@@ -68,8 +68,11 @@ type (
 	// memory. All of them come by.
 	Sync struct{}
 	// Team declares indices of the invocation that runs: its number in its subgroup (those that run together), the number
-	// of that in the workgroup, and how many the workgroup has.
-	Team struct{ Lane, ID, Count *uop.UOp }
+	// of that in the workgroup, and how many the workgroup has, which are at most Most.
+	Team struct {
+		Lane, ID, Count *uop.UOp
+		Most            int
+	}
 	// Unite makes a register, declared before, what its values in all invocations of the subgroup are together, by Op
 	// (Add, Mul or Max). All invocations of the workgroup come by.
 	Unite struct {
@@ -101,6 +104,7 @@ type Program struct {
 	Flops   int64
 	Bytes   int64
 	Moves   string
+	Guarded int // accesses with a condition that keeps them within their buffer, because nothing else is known to
 
 	Features plan.Features // of the target: what was taken for granted
 }

@@ -44,12 +44,12 @@ func (b *builder) groupSize() int {
 
 // uniteLanes ends the loop over an axis, in which each invocation has reduced its share (body) into registers of its own.
 func (b *builder) uniteLanes(us []*uop.UOp, v *axis, own [][]*uop.UOp, body []Stmt, regs [][]*uop.UOp) (out []Stmt) {
-	team := &Team{b.reg(dtype.Index), b.reg(dtype.Index), b.reg(dtype.Index)}
+	team := &Team{b.reg(dtype.Index), b.reg(dtype.Index), b.reg(dtype.Index), (extent(v.r) + leastSubgroup - 1) / leastSubgroup}
 	for i, u := range us {
 		body = append(body, uniters[monoidOf(u)](b, own[i])...)
 	}
 	var stores, merges []Stmt
-	t := b.newRange((extent(v.r)+leastSubgroup-1)/leastSubgroup, "")
+	t := b.newRange(team.Most, "")
 	for i, u := range us {
 		var left []*uop.UOp
 		for _, r := range own[i] {

@@ -17,6 +17,7 @@ type builder struct {
 	nextReg int
 	allocs  int
 	vectors rangeSet // ranges of Vector loops, from the pass "index" on
+	guarded int      // accesses that the pass "guard" gave a condition
 
 	carrying *carried // in the nest being built
 	allOpen  rangeSet // all its loops

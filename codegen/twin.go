@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weft-ml/weft/uop"
@@ -54,7 +55,8 @@ func (k *kernel) isCostly(u, r *uop.UOp) bool {
 	return found
 }
 
-// twinsAt maps the outputs' sides of the twins that are staged here.
+// twinsAt maps the outputs' sides of the twins that are staged here. An element that is an output's side itself, or is
+// computed from one, is not read as a twin: reading one would need the other, in a circle.
 func (b *builder) twinsAt(sp spot, staged map[*uop.UOp][]Move) map[*uop.UOp]*twin {
 	out := map[*uop.UOp]*twin{}
 	for i := range b.twins {
@@ -63,6 +65,10 @@ func (b *builder) twinsAt(sp spot, staged map[*uop.UOp][]Move) map[*uop.UOp]*twi
 			out[sp.names[t.name+twinSuffix]] = t
 		}
 	}
+	sides := maps.Clone(out)
+	maps.DeleteFunc(out, func(_ *uop.UOp, t *twin) bool {
+		return slices.ContainsFunc(uop.Topo(sp.names[t.name]), func(u *uop.UOp) bool { return sides[u] != nil })
+	})
 	return out
 }
 

@@ -300,7 +300,8 @@ func (s *scheduler) join(g, k *kernel) {
 	g.spec.Outs = append(g.spec.Outs, o)
 }
 
-// renumber rewrites a value of k for the parameters of g; loads of what g writes become the value written.
+// renumber rewrites a value of k for the parameters of g; loads of what g writes become the value written, where their
+// gates hold, and 0 elsewhere: laws rely on a load's gate to mask it.
 func (s *scheduler) renumber(g, k *kernel, v *uop.UOp) *uop.UOp {
 	done := map[*uop.UOp]*uop.UOp{}
 	for _, u := range uop.Topo(v) {
@@ -314,11 +315,7 @@ func (s *scheduler) renumber(g, k *kernel, v *uop.UOp) *uop.UOp {
 		p := u.At(0).Arg().(uop.ParamArg)
 		buf := k.bufs[p.Slot]
 		if o := g.writes(buf); o >= 0 {
-			v := g.spec.Outs[o].Value
-			if gate := done[u.At(1)]; !gate.IsConst(1) { // a load is 0 where its gate does not hold
-				v = gate.Where(v, v.Int(0))
-			}
-			done[u] = v
+			done[u] = done[u.At(1)].Where(g.spec.Outs[o].Value, u.Int(0))
 			continue
 		}
 		n := g.param(buf, u.DType(), k.spec.Params[p.Slot].Dims)

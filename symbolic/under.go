@@ -37,28 +37,34 @@ func SimplifyUnder(t *uop.Table, guard *uop.UOp, es ...*uop.UOp) []*uop.UOp {
 func (x *index) under(conditions []*uop.UOp) *index {
 	y := &index{t: x.t}
 	for _, c := range conditions {
-		e, lo, hi, ok := Interval(c)
-		if !ok {
-			continue
+		if e, lo, hi, ok := Interval(c); ok {
+			y.know(e, x.form(e), span{lo, hi})
 		}
-		l := x.form(e)
-		f := fact{l.terms, span{lo, hi}.shift(-l.k)}
-		if len(f.terms) == 1 && f.terms[0].Coef == 1 {
-			known := y.span(e)
-			both := span{max(known.lo, lo), min(known.hi, hi)}
-			if both.lo <= both.hi {
-				y.spans.Set(e, both)
-			}
-			continue
-		}
-		if i := slices.IndexFunc(y.facts, func(g fact) bool { return slices.Equal(g.terms, f.terms) }); i >= 0 {
-			known := &y.facts[i].s
-			*known = span{max(known.lo, f.s.lo), min(known.hi, f.s.hi)}
-			continue
-		}
-		y.facts = append(y.facts, f)
 	}
 	return y
+}
+
+// know takes for granted that e, whose form is l, lies within s.
+func (x *index) know(e *uop.UOp, l *linear, s span) {
+	f := fact{l.terms, s.shift(-l.k)}
+	if len(f.terms) == 1 && f.terms[0].Coef == 1 {
+		x.narrow(e, s)
+		return
+	}
+	if i := slices.IndexFunc(x.facts, func(g fact) bool { return slices.Equal(g.terms, f.terms) }); i >= 0 {
+		known := &x.facts[i].s
+		*known = span{max(known.lo, f.s.lo), min(known.hi, f.s.hi)}
+		return
+	}
+	x.facts = append(x.facts, f)
+}
+
+// narrow adds to what is known of one node; contradictions are left alone: nothing is needed where they hold.
+func (x *index) narrow(u *uop.UOp, s span) {
+	known := x.span(u)
+	if both := (span{max(known.lo, s.lo), min(known.hi, s.hi)}); both.lo <= both.hi {
+		x.spans.Set(u, both)
+	}
 }
 
 // condition simplifies the comparisons of a conjunction.

@@ -1,0 +1,180 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-ml/weft/symbolic"
+	"github.com/weft-ml/weft/uop"
+)
+
+// accesses proves loads and stores of a tree to lie within their buffers: by the extents of loops, by the conditions
+// around them and, for a load, by its gate. Nothing is taken on trust: names are replaced by what they stand for, and a
+// condition that differs between lanes protects only what differs between them too, because the lanes of a vector load
+// what they share without asking.
+//
+// The pass "guard" gives a gate or a condition of its own to what cannot be proven; after the last pass everything is
+// proven once more, and a tree in which something is not is refused.
+type accesses struct {
+	t        *uop.Table
+	fold     func(*uop.UOp) *uop.UOp
+	sizes    map[*uop.UOp]int // elements of scratch
+	values   map[*uop.UOp]*uop.UOp
+	assigned map[*uop.UOp]bool // registers and buffers that are written
+	facts    *facts
+	lanes    rangeSet   // ranges of the Vector loops that are open
+	conds    []*uop.UOp // that hold here
+	guarded  int
+	unproven func(what string, buf, at *uop.UOp, conds []*uop.UOp) error
+}
+
+func newAccesses(t *uop.Table, stmts []Stmt) *accesses {
+	v := &accesses{t: t, sizes: map[*uop.UOp]int{}, values: map[*uop.UOp]*uop.UOp{}, assigned: map[*uop.UOp]bool{}, facts: newFacts()}
+	for _, s := range stmts {
+		writes(s, v.assigned)
+	}
+	return v
+}
+
+// guard gives every access that is not proven a condition under which it is. Code that is right never needs one of them; what
+// remains are sums and quotients that bounds do not see through.
+func (b *builder) guard(stmts []Stmt) []Stmt {
+	v := newAccesses(b.t, stmts)
+	v.fold = b.fold
+	out := v.block(stmts)
+	b.guarded = v.guarded
+	return out
+}
+
+// verifyAccesses is an error where an access is not proven.
+func verifyAccesses(t *uop.Table, stmts []Stmt) (err error) {
+	v := newAccesses(t, stmts)
+	v.fold = func(u *uop.UOp) *uop.UOp { return u }
+	v.unproven = func(what string, buf, at *uop.UOp, conds []*uop.UOp) error {
+		if err == nil {
+			err = fmt.Errorf("a %s is not proven to lie within its %d elements:\n%sunder\n%s", what, v.size(buf), uop.Print(at), uop.Print(conds...))
+		}
+		return err
+	}
+	v.block(stmts)
+	return err
+}
+
+func (v *accesses) block(stmts []Stmt) []Stmt {
+	var out []Stmt
+	for _, s := range stmts {
+		out = append(out, v.stmt(v.loads(s)))
+	}
+	return out
+}
+
+// stmt looks into a statement whose own loads are seen to.
+func (v *accesses) stmt(s Stmt) Stmt {
+	switch s := s.(type) {
+	case *Alloc:
+		v.sizes[s.Buf] = s.N
+	case *Let:
+		if !v.assigned[s.Reg] {
+			v.values[s.Reg] = v.resolve(s.Value)
+		}
+	case *Team: // a range in its place knows as much
+		v.values[s.ID] = v.t.Range(1<<24+len(v.values), s.Most, "")
+	case *Store:
+		if c := v.missing("store", s.Buf, s.Index[0], nil); c != nil {
+			return &If{c, []Stmt{s}}
+		}
+	case *If:
+		n := len(v.conds)
+		v.conds = append(v.conds, v.resolve(s.Cond))
+		c := withBody(s, v.block(s.Body))
+		v.conds = v.conds[:n]
+		return c
+	case *Loop:
+		old := v.lanes
+		if s.Kind == Vector {
+			v.lanes = v.lanes.or(v.facts.set(s.Range))
+		}
+		c := withBody(s, v.block(s.Body))
+		v.lanes = old
+		return c
+	}
+	return s
+}
+
+// loads guards the loads in a statement's own expressions.
+func (v *accesses) loads(s Stmt) Stmt {
+	need := map[*uop.UOp]*uop.UOp{}
+	walk(exprs(s), func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+		if u.Op() == uop.Load {
+			if c := v.missing("load", u.At(0), u.At(2), u); c != nil {
+				need[u] = c
+			}
+		}
+	})
+	if len(need) == 0 {
+		return s
+	}
+	var done uop.Map[*uop.UOp]
+	get := func(u *uop.UOp) *uop.UOp { w, _ := done.Get(u); return w }
+	c := mapExprs(s, func(u *uop.UOp) *uop.UOp {
+		return remember(&done, u, func(u *uop.UOp) *uop.UOp {
+			w := remake(v.t, u, mapAll(u.Src(), get))
+			if c := need[u]; c != nil {
+				return v.t.Load(w.At(0), v.fold(w.At(1).And(c)), w.At(2))
+			}
+			return w
+		})
+	})
+	if b := body(s); b != nil {
+		return withBody(c, b)
+	}
+	return c
+}
+
+// missing is the condition without which an access is not proven, or nil. load is nil for a store.
+func (v *accesses) missing(what string, buf, at, load *uop.UOp) *uop.UOp {
+	whole := v.resolve(at)
+	if load != nil {
+		whole = v.resolve(load)
+	}
+	conds := v.holding(whole)
+	if load != nil {
+		conds, whole = append(conds, whole.At(1)), whole.At(2)
+	}
+	n := v.size(buf)
+	if symbolic.Under(v.t, conds...).Within(whole, n) {
+		return nil
+	}
+	if v.unproven != nil {
+		v.unproven(what, buf, whole, conds)
+		return nil
+	}
+	v.guarded++
+	return v.fold(v.fold(v.t.Index(-1).Less(at)).And(v.fold(at.Less(v.t.Index(n)))))
+}
+
+// resolve replaces names by what they stand for.
+func (v *accesses) resolve(u *uop.UOp) *uop.UOp {
+	w := &rewriter{t: v.t, fold: func(u *uop.UOp) *uop.UOp {
+		if x := v.values[u]; x != nil {
+			return x
+		}
+		return u
+	}}
+	return w.do(u)
+}
+
+// holding are the conditions that protect an access.
+func (v *accesses) holding(u *uop.UOp) []*uop.UOp {
+	varies := v.facts.freeRanges(u).and(v.lanes)
+	return slices.DeleteFunc(slices.Clone(v.conds), func(c *uop.UOp) bool {
+		return !v.facts.freeRanges(c).and(v.lanes).within(varies)
+	})
+}
+
+func (v *accesses) size(buf *uop.UOp) int {
+	if n, ok := v.sizes[buf]; ok {
+		return n
+	}
+	return buf.Arg().(uop.ParamArg).N
+}
