@@ -54,6 +54,7 @@ type thread struct {
 	mem    []*scratch
 	parent *thread
 	inv    int // which invocation
+	inst   int // which lane or instance: each has memory of the workgroup of its own
 }
 
 // scratch is memory of a thread or workgroup.
@@ -265,9 +266,10 @@ func (m *machine) store(s *codegen.Store, ts []*thread) {
 
 // alloc opens scratch with garbage in it: of each thread, or one for those of a workgroup.
 func (m *machine) alloc(s *codegen.Alloc, ts []*thread) {
-	var mem *scratch
-	for i, t := range ts {
-		if i == 0 || !s.Shared {
+	groups := map[int]*scratch{}
+	for _, t := range ts {
+		mem := groups[t.inst]
+		if mem == nil || !s.Shared {
 			mem = &scratch{v: make([]uop.Value, s.N), shared: s.Shared}
 			for j := range mem.v {
 				mem.v[j] = garbage(s.Buf.DType())
@@ -279,6 +281,7 @@ func (m *machine) alloc(s *codegen.Alloc, ts []*thread) {
 				}
 			}
 		}
+		groups[t.inst] = mem
 		t.mem[m.number[s.Buf]] = mem
 	}
 }
@@ -321,13 +324,18 @@ func (m *machine) fold(s *codegen.Fold, ts []*thread) {
 
 // unite merges a register over each subgroup.
 func (m *machine) unite(s *codegen.Unite, ts []*thread) {
-	n := m.number[s.Reg]
-	if len(ts) != m.group {
-		m.fail("%d invocations of %d are united", len(ts), m.group)
+	n, groups := m.number[s.Reg], map[int]int{}
+	for _, t := range ts {
+		groups[t.inst]++
+	}
+	for _, k := range groups {
+		if k != m.group {
+			m.fail("%d invocations of %d are united", k, m.group)
+		}
 	}
 	for len(ts) > 0 {
 		k := 1
-		for k < len(ts) && ts[k].inv/subgroup == ts[0].inv/subgroup {
+		for k < len(ts) && ts[k].inst == ts[0].inst && ts[k].inv/subgroup == ts[0].inv/subgroup {
 			k++
 		}
 		v := ts[0].v[n]
@@ -372,13 +380,15 @@ func (m *machine) fork(l *codegen.Loop, ts []*thread) {
 	}
 	for _, t := range ts {
 		for i := range n {
-			c := &thread{slices.Clone(t.v), slices.Clone(t.mem), t, t.inv}
+			c := &thread{slices.Clone(t.v), slices.Clone(t.mem), t, t.inv, t.inst}
 			c.v[r] = uop.Value(i)
 			if l.Kind == codegen.Lane {
 				if c.inv = i; t.inv != everyone {
 					c.inv += t.inv * n
 				}
 				m.identify(c)
+			} else {
+				c.inst = t.inst*n + i
 			}
 			in = append(in, c)
 		}
