@@ -15,7 +15,28 @@ func (k *kernel) apply(moves []Move) error {
 			return fmt.Errorf("codegen: move %q: %w", m, err)
 		}
 	}
+	for _, m := range slices.Concat(k.stages, k.carry) {
+		if err := k.remains(m); err != nil {
+			return fmt.Errorf("codegen: move %q: %w", m, err)
+		}
+	}
 	return k.check()
+}
+
+// remains says whether what a stage or a carry speaks of is still there after all moves.
+func (k *kernel) remains(m Move) error {
+	if m.Shared && !k.target.Grid {
+		return fmt.Errorf("%s has no workgroups", k.target.Name)
+	}
+	if m.Verb == Stage && m.At != Root && k.axes[m.At] == nil {
+		return k.noAxis(m.At)
+	}
+	for _, x := range m.Axes {
+		if k.axes[x] == nil {
+			return k.noAxis(x)
+		}
+	}
+	return nil
 }
 
 func (k *kernel) applyOne(m Move) error {
@@ -100,6 +121,9 @@ func (k *kernel) split(m Move) error {
 	} else if tail == Exact {
 		return fmt.Errorf("%d does not divide the %d iterations of %s", f, n, m.Name)
 	}
+	if tail == Peel && k.guarded(a) {
+		return fmt.Errorf("a guard speaks of axis %s, and the rest would lose it", a.name)
+	}
 	if tail == Peel && a.owner != "" {
 		return k.peelReduce(a, n, f)
 	}
@@ -118,13 +142,28 @@ func (k *kernel) split(m Move) error {
 		if a.owner == "" && !k.target.Grid {
 			return fmt.Errorf("guard is for reductions; outputs have shift and peel")
 		}
-		ai.guard = at.Less(k.t.Index(n))
+		g := at.Less(k.t.Index(n))
+		if ai.guard != nil { // that of the axis itself
+			g = ai.guard.And(g)
+		}
+		ai.guard = g
 	case Peel:
 		ao.full, ao.inner = n/f, inner
 		ao.rest = k.newRange(n%f, a.name+".t")
 		k.byR[ao.rest] = &axis{name: a.name + ".t", r: ao.rest, full: -1}
 	}
 	return nil
+}
+
+// guarded says whether the guard of some axis depends on a.
+func (k *kernel) guarded(a *axis) bool {
+	id := k.facts.rangeID(a.r)
+	for _, x := range k.axes {
+		if x.guard != nil && (x == a || k.facts.freeRanges(x.guard).has(id)) {
+			return true
+		}
+	}
+	return false
 }
 
 // peeled says whether an axis is the outer or inner part of a peeled split.

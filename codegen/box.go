@@ -123,9 +123,10 @@ func (b *builder) boxValue(m Move, u *uop.UOp, dims []dim, sp spot) (value *uop.
 // outside are conditions without which the copy would leave the array. The box holds what all iterations of the loops
 // inside touch, those too that a guard leaves out, as behind the end of a split that does not divide.
 func (b *builder) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UOp) (out []*uop.UOp) {
-	sizes := b.params[u.At(0).Arg().(uop.ParamArg).Slot].Dims
-	if len(sizes) != len(index) { // linear already
-		sizes = []int{u.At(0).Arg().(uop.ParamArg).N}
+	array := u.At(0).Arg().(uop.ParamArg)
+	sizes := []int{array.N} // scratch, or linear already
+	if !array.Scratch && len(b.params[array.Slot].Dims) == len(index) {
+		sizes = b.params[array.Slot].Dims
 	}
 	conds := []*uop.UOp{gate}
 	for _, d := range dims {

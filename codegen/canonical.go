@@ -3,6 +3,7 @@ package codegen
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -55,9 +56,25 @@ func (k *kernel) smallReduce(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		}
 	}
 	if len(ranges) == 0 {
-		return tuple(k.t, parts)
+		return tuple(k.t, k.alone(m, parts))
 	}
 	return k.t.ReduceRanges(m, parts, ranges)
+}
+
+// alone is the reduction of one element. That of a SumExp is not the element itself where that is infinite or NaN, nor is
+// that of Moments: nothing may depend on how many elements there are.
+func (k *kernel) alone(m uop.Monoid, parts []*uop.UOp) []*uop.UOp {
+	if m != uop.SumExp && m != uop.Moments {
+		return parts
+	}
+	id, x := make([]*uop.UOp, len(parts)), make([]*uop.UOp, len(parts))
+	with := map[*uop.UOp]*uop.UOp{}
+	for i, p := range parts {
+		id[i] = p.Const(m.Info().Identity(p.DType(), i))
+		x[i] = k.t.Make(uop.Reg, p.DType(), uop.RegArg{ID: i})
+		with[x[i]] = p
+	}
+	return uop.Substitute(k.t, with, symbolic.SimplifyAll(k.t, m.Info().Merge(id, x)...)...)
 }
 
 // tuple is one value, or several held together by a node that only Part looks into.

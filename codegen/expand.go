@@ -342,6 +342,8 @@ func (v *varying) stmt(s Stmt) bool {
 	switch s := s.(type) {
 	case *Alloc:
 		return v.set[s.Buf]
+	case *Store:
+		return v.set[s.Buf]
 	case *Set:
 		return slices.ContainsFunc(s.Regs, v.depends)
 	case *Fold:

@@ -36,6 +36,9 @@ func (b *builder) stageShared(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 	lane, lanes := b.lanesOf(sp.open)
 	inner := b.facts.freeRanges(u)
 	for _, r := range b.facts.list(sp.open) {
+		if b.byR[r].kind == Lane && b.byR[r].owner != "" {
+			refuse("stage %s at %s: it lies inside lanes of a reduction, which fill memory for themselves", m.Name, m.At)
+		}
 		if k := b.byR[r].kind; k != Lane && k != Tile {
 			inner = inner.minus(b.facts.set(r))
 		}

@@ -85,6 +85,10 @@ func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err e
 		}
 	}()
 	b = &builder{kernel: bareKernel(spec, target), moves: moves}
+	var check func(*Form) error
+	if target.Check != nil && n == len(passes) {
+		check = target.Check(spec)
+	}
 	for _, ps := range passes[:n] {
 		if ps.only != nil && !ps.only(target) {
 			continue
@@ -95,6 +99,9 @@ func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err e
 		}
 		if err := verify(b.body, ps.leaves, target); err != nil {
 			panic(fmt.Sprintf("BUG: %v\n%s", err, dumpStmts(b.body)))
+		}
+		if err := b.checked(ps.name, check); err != nil {
+			return nil, fmt.Errorf("kernel %s: %w", describe(spec), err)
 		}
 	}
 	return b, nil

@@ -125,4 +125,7 @@ type Target struct {
 	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
 	Software  bool // a Grid that is a processor in truth
 	Features  plan.Features
+	// Check, if set, is told of every Spec that Lower is given, and then of what each pass leaves; Lower fails with its
+	// error (tests: package evaluate).
+	Check func(s *Spec) func(f *Form) error
 }

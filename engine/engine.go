@@ -33,6 +33,9 @@ type Options struct {
 	StoreAll    bool   // no fusion: every node that computes is stored (tests)
 	Debug       int    // 0 … 6, see the architecture
 	Log         io.Writer
+	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error
+	// (tests: codegen/evaluate).
+	Check func(s *codegen.Spec) func(f *codegen.Form) error
 	// Work is what the program is about to do, for choosing a device; zero: choose.Usual.
 	Work choose.Work
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
@@ -188,13 +191,24 @@ type Stats struct {
 func New(b Backend, o Options) (*Engine, error) {
 	e := &Engine{name: b.Name, opts: o, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}}
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
-	m, err := b.Open(o, e.trace)
+	m, err := e.openMachine()
 	if err != nil {
 		return nil, err
 	}
 	e.machine = m
 	e.memory.device = m.Device
 	return e, nil
+}
+
+// openMachine opens the backend.
+func (e *Engine) openMachine() (*Machine, error) {
+	m, err := e.backend.Open(e.opts, e.trace)
+	if err == nil && m.Target != nil && e.opts.Check != nil {
+		checked := *m.Target
+		checked.Check = e.opts.Check
+		m.Target = &checked
+	}
+	return m, err
 }
 
 // Open opens a device by name as an engine of its own, with its own options, beside those of Use.

@@ -109,11 +109,14 @@ func loop(ranges []*uop.UOp, env map[*uop.UOp]int, body func()) {
 		body()
 		return
 	}
+	outer, inside := env[ranges[0]] // of an enclosing reduction over the same range
 	for i := range ranges[0].Arg().(uop.RangeArg).N {
 		env[ranges[0]] = i
 		loop(ranges[1:], env, body)
 	}
-	delete(env, ranges[0])
+	if delete(env, ranges[0]); inside {
+		env[ranges[0]] = outer
+	}
 }
 
 func (p *player) offset(s schedule.Step, param int, index []*uop.UOp, env map[*uop.UOp]int, memo map[*uop.UOp][]uop.Value) int {

@@ -26,6 +26,14 @@ func grow(w *world, n int) []*uop.UOp {
 	for range 1 + w.rng.IntN(3) {
 		roots = append(roots, pool[len(pool)-1-w.rng.IntN(min(8, len(pool)))])
 	}
+	if w.rng.IntN(2) == 0 { // what a root is made of, seen through movement, asked for as well
+		in := uop.Topo(roots[0])
+		for range 2 {
+			if u := in[w.rng.IntN(len(in))]; u.Op().Elementwise() && u.DType() != dtype.Index && u.DType() != dtype.Bool {
+				roots = append(roots, u)
+			}
+		}
+	}
 	return roots
 }
 
@@ -42,7 +50,7 @@ func (w *world) mutate(x, y *uop.UOp) *uop.UOp {
 	if len(shape) == 0 {
 		return x.Reshape(1, 1)
 	}
-	switch r.IntN(16) {
+	switch r.IntN(17) {
 	case 0, 1:
 		return w.binary(x, y)
 	case 2:
@@ -65,6 +73,13 @@ func (w *world) mutate(x, y *uop.UOp) *uop.UOp {
 		return x.Shrink(lo, hi)
 	case 8:
 		return x.Flip(axis())
+	case 15: // a part in its own place, zeros around it
+		lo, hi, after := make([]int, len(shape)), append([]int{}, shape...), make([]int, len(shape))
+		k := axis()
+		lo[k] = r.IntN(shape[k] + 1)
+		hi[k] = lo[k] + r.IntN(shape[k]-lo[k]+1)
+		after[k] = shape[k] - hi[k]
+		return x.Shrink(lo, hi).Pad(lo, after)
 	case 9:
 		k := axis()
 		wide := append([]int{}, shape...)

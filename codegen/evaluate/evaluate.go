@@ -1,0 +1,214 @@
+// Package evaluate computes slowly what a kernel means, from the table of ops alone: a Spec as its definition says, and a
+// tree of statements one by one, lanes and invocations in lock step. A Checker does both for a kernel on its way down and
+// compares: every pass of codegen must leave the numbers as they were, and touch no memory that is not there.
+//
+// It is for tests: nothing that is delivered imports it. It refuses to know targets' languages and machines, and how the
+// passes work.
+//
+//	check := evaluate.New()
+//	target.Check = check.Kernel // every Lower for this target fails where a pass changes a value
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Checker checks the lowering of kernels. Its counters may be read when nothing is being lowered.
+type Checker struct {
+	// Most is how many ops one evaluation may take; kernels that need more are passed over.
+	Most int
+	// Seed chooses the contents of memory.
+	Seed uint64
+
+	Kernels, Forms, TooLarge atomic.Int64
+}
+
+// New makes a Checker for kernels of up to a few million ops.
+func New() *Checker { return &Checker{Most: 3_000_000} }
+
+// errTooLarge says that an evaluation took more ops than were allowed.
+var errTooLarge = errors.New("evaluate: too large")
+
+// fills are the contents that memory is given, one evaluation each.
+var fills = []string{"small", "special"}
+
+// Kernel is what codegen.Target.Check wants: it computes what the Spec means, and gives a function that compares each form
+// with it.
+func (c *Checker) Kernel(s *codegen.Spec) func(f *codegen.Form) error {
+	c.Kernels.Add(1)
+	var before, want [][][]uop.Value
+	broken := false
+	for i := range fills {
+		m := contents(s, rand.New(rand.NewPCG(c.Seed, uint64(i))), i)
+		after := cloneAll(m)
+		err := Spec(s, nil, after, c.Most)
+		if errors.Is(err, errTooLarge) {
+			c.TooLarge.Add(1)
+			return func(*codegen.Form) error { return nil }
+		}
+		if err != nil {
+			return func(*codegen.Form) error { return fmt.Errorf("the Spec as it was given: %w", err) }
+		}
+		before, want = append(before, m), append(want, after)
+	}
+	near := tolerance(s)
+	return func(f *codegen.Form) error {
+		if broken {
+			return nil
+		}
+		c.Forms.Add(1)
+		for i := range fills {
+			got := cloneAll(before[i])
+			var err error
+			if f.Body == nil {
+				err = Spec(f.Spec, f.Guards, got, 8*c.Most)
+			} else {
+				err = Statements(f, got, 8*c.Most)
+			}
+			if errors.Is(err, errTooLarge) {
+				c.TooLarge.Add(1)
+				broken = true
+				return nil
+			}
+			if err == nil {
+				err = compare(s, got, want[i], near)
+			}
+			if err != nil {
+				return fmt.Errorf("memory of %s numbers: %w", fills[i], err)
+			}
+		}
+		return nil
+	}
+}
+
+func cloneAll(m [][]uop.Value) [][]uop.Value {
+	out := make([][]uop.Value, len(m))
+	for i, v := range m {
+		out[i] = append([]uop.Value(nil), v...)
+	}
+	return out
+}
+
+// contents fills memory: with small multiples of a half, whose sums and products are exact in any order, or with some
+// infinities, NaN and signed zeros among them.
+func contents(s *codegen.Spec, r *rand.Rand, kind int) [][]uop.Value {
+	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1)}
+	out := make([][]uop.Value, len(s.Params))
+	for i, p := range s.Params {
+		v := make([]uop.Value, size(p.Dims))
+		for j := range v {
+			switch {
+			case p.DType.IsFloat() && kind == 1 && r.IntN(6) == 0:
+				v[j] = uop.FloatValue(p.DType, special[r.IntN(len(special))])
+			case p.DType.IsFloat():
+				v[j] = uop.FloatValue(p.DType, float64(r.IntN(13)-6)/2)
+			case p.DType == dtype.Bool:
+				v[j] = uop.Value(r.IntN(2))
+			case kind == 1 && r.IntN(8) == 0:
+				lo, hi := uop.IntLimits(p.DType)
+				v[j] = [2]uop.Value{lo, hi}[r.IntN(2)]
+			default:
+				v[j] = uop.IntValue(p.DType, int64(r.IntN(14)-3))
+			}
+		}
+		out[i] = v
+	}
+	return out
+}
+
+func size(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
+
+// rounding is how far apart two orders of adding may end, relative to the larger of 1 and the result.
+var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1}
+
+// tolerance is 0 where all that is computed from small numbers is exact in any order, 1 where sums round or ops are
+// replaced by polynomials.
+func tolerance(s *codegen.Spec) float64 {
+	for _, u := range uop.Topo(roots(s)...) {
+		if !u.DType().IsFloat() {
+			continue
+		}
+		switch u.Op() {
+		case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Div:
+			return 1
+		case uop.Const:
+			v, _ := u.ConstValue()
+			if f := v.Float(); !math.IsInf(f, 0) && f == f && (math.Abs(f) > 1<<12 || f*16 != math.Trunc(f*16)) {
+				return 1
+			}
+		case uop.Reduce:
+			if m := u.Arg().(uop.ReduceArg).Monoid; m == uop.SumExp || m == uop.Moments || m == uop.Prod {
+				return 1
+			}
+			if u.DType().Size() == 2 { // few digits
+				return 1
+			}
+		}
+	}
+	return 0
+}
+
+func roots(s *codegen.Spec) (out []*uop.UOp) {
+	for _, o := range s.Outs {
+		out = append(append(out, o.Value), o.Index...)
+		if o.Gate != nil {
+			out = append(out, o.Gate)
+		}
+	}
+	return out
+}
+
+// compare gives the first element that differs.
+func compare(s *codegen.Spec, got, want [][]uop.Value, near float64) error {
+	sums := reduces(s, func(u *uop.UOp) bool { return u.At(0).DType().IsFloat() })
+	moments := reduces(s, func(u *uop.UOp) bool { return u.Arg().(uop.ReduceArg).Monoid == uop.Moments })
+	for i, p := range s.Params {
+		for j, w := range want[i] {
+			g := got[i][j]
+			if g == w {
+				continue
+			}
+			if p.DType.IsFloat() {
+				a, b := g.Float(), w.Float()
+				if a != a && b != b || a == b && sums || moments && notFinite(a) && notFinite(b) || near > 0 && math.Abs(a-b) <= near*rounding[p.DType]*math.Max(1, math.Abs(b)) {
+					continue
+				}
+			}
+			return fmt.Errorf("element %d of p%d%v is %s, want %s", j, i, p.Dims, format(p.DType, g), format(p.DType, w))
+		}
+	}
+	return nil
+}
+
+// reduces looks for a reduction. Where floats are, the sign of a zero is free: a sum of one −0 is that, or 0 + −0. Of
+// moments of what is not finite, which of the numbers that are not finite comes out depends on the order.
+func reduces(s *codegen.Spec, f func(u *uop.UOp) bool) bool {
+	return slices.ContainsFunc(uop.Topo(roots(s)...), func(u *uop.UOp) bool { return u.Op() == uop.Reduce && f(u) })
+}
+
+func notFinite(x float64) bool { return x != x || math.IsInf(x, 0) }
+
+func format(d dtype.DType, v uop.Value) string {
+	switch {
+	case d.IsFloat():
+		return fmt.Sprint(v.Float())
+	case d.IsUnsigned():
+		return fmt.Sprint(uint64(v))
+	}
+	return fmt.Sprint(v.Int())
+}

@@ -1,0 +1,150 @@
+package codegen_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// moveGen draws moves of every kind.
+type moveGen struct {
+	*rand.Rand
+	axes, values []string
+}
+
+func (g *moveGen) one(list []string) string { return list[g.IntN(len(list))] }
+
+// some is a random choice of axes, each once.
+func (g *moveGen) some() (out []string) {
+	for _, i := range g.Perm(len(g.axes))[:1+g.IntN(min(5, len(g.axes)))] {
+		out = append(out, g.axes[i])
+	}
+	return out
+}
+
+func (g *moveGen) move() codegen.Move {
+	m := codegen.Move{Name: g.one(g.axes)}
+	switch g.IntN(14) {
+	case 0, 1, 2:
+		m.Verb, m.N, m.Tail = codegen.Split, 2+g.IntN(7), codegen.Tail(g.IntN(4))
+	case 3:
+		m.Verb = codegen.Tiles
+	case 4:
+		m.Verb = codegen.Vectors
+	case 5:
+		m.Verb = []codegen.Verb{codegen.Threads, codegen.Lanes, codegen.Grids}[g.IntN(3)]
+	case 6:
+		m = codegen.Move{Verb: codegen.Fuse, Axes: g.some()}
+	case 7, 8:
+		m = codegen.Move{Verb: codegen.Order, Axes: g.some()}
+	case 9:
+		m = codegen.Move{Verb: codegen.Carry, Name: "r" + fmt.Sprint(g.IntN(3)), Axes: g.some()}
+	default:
+		m = codegen.Move{Verb: codegen.Stage, Name: g.one(g.values), At: codegen.Root, Box: g.IntN(2) == 0}
+		if g.IntN(3) > 0 {
+			m.At = g.one(g.axes)
+		}
+		if !m.Box {
+			m.Axes = g.some()
+			if g.IntN(2) == 0 {
+				m.Vector = g.one(m.Axes)
+			}
+			m.Shared = g.IntN(4) == 0
+		}
+	}
+	return m
+}
+
+// anyMoves tries moves one after the other and keeps the legal ones.
+func anyMoves(rnd *rand.Rand, s *codegen.Spec, to *codegen.Target) (moves []codegen.Move) {
+	g := &moveGen{Rand: rnd, axes: strings.Fields("a0 a1 a2 r0.a r0.b r0.c r1.a"), values: strings.Fields("p1 p2 p3 r0 r1")}
+	for range 40 {
+		m := g.move()
+		if try := append(append([]codegen.Move{}, moves...), m); codegen.Legal(s, try, to) == nil {
+			moves = try
+			switch m.Verb {
+			case codegen.Split:
+				g.axes = append(g.axes, m.Name+".0", m.Name+".1")
+			case codegen.Fuse:
+				g.axes = append(g.axes, m.Axes[0]+"+"+m.Axes[1])
+			}
+		}
+	}
+	return moves
+}
+
+// TestAnyMovesKeepValues: what Legal allows keeps values, on every kind of machine: directives and searches may ask for it.
+func TestAnyMovesKeepValues(t *testing.T) {
+	t.Parallel()
+	for _, m := range tight {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			check := evaluate.New()
+			check.Most = 20_000
+			for seed := range uint64(80) {
+				anyMovesKeepValues(t, check, m.t(), seed)
+			}
+			t.Logf("%d kernels, %d forms, %d too large", check.Kernels.Load(), check.Forms.Load(), check.TooLarge.Load())
+			assert.Greater(t, check.Forms.Load(), int64(200))
+		})
+	}
+}
+
+func anyMovesKeepValues(t *testing.T, check *evaluate.Checker, to *codegen.Target, seed uint64) {
+	rnd := rand.New(rand.NewPCG(seed, 5))
+	between := func(lo, hi int) int { return lo + rnd.IntN(min(hi-lo+1, 9)) }
+	l := layers[rnd.IntN(len(layers))]
+	k := l.spec(between)
+	if rnd.IntN(2) == 0 {
+		l.name, k = "random", randomKit(rnd)
+	}
+	var moves []codegen.Move
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("seed %d, %s after %s: panic: %v\n%s", seed, l.name, codegen.MovesString(moves), r, uop.Print(k.s.Outs[0].Value))
+		}
+	}()
+	for _, s := range codegen.Nests(k.s, to) {
+		moves = anyMoves(rnd, s, to)
+		to.Check = check.Kernel
+		_, err := codegen.Lower(s, moves, to)
+		if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
+			assert.NoError(t, err, fmt.Sprintf("seed %d, %s %v", seed, l.name, k.s.Params))
+		}
+		to.Check = nil
+	}
+}
+
+// What instances of a tile store alike into scratch of their own is stored by each: here the zeros around a box.
+func TestTilesFillTheirOwnScratch(t *testing.T) {
+	t.Parallel()
+	k := newKit()
+	o, x := k.param(dtype.F32, true, 3), k.param(dtype.F32, false, 6, 2)
+	r := k.rngs(3, 8)
+	i, j := r[1].Add(k.Index(-1)), r[0].Add(k.Index(-1))
+	k.out(o, r[:1], k.sum(k.loadIf(x, k.inside(i, 6).And(k.inside(j, 2)), i, j), r[1]))
+	moves, err := codegen.ParseMoves("tile a0; stage p1 at a0 by box")
+	require.NoError(t, err)
+	_, err = codegen.Lower(k.s, moves, target())
+	require.NoError(t, err)
+}
+
+// A value that is staged twice is read from the copy the second time, whose size is not that of an array.
+func TestStagedTwice(t *testing.T) {
+	t.Parallel()
+	k := gemm(4, 5, 6, false, false)
+	moves, err := codegen.ParseMoves("stage p1 at root by box; stage p1 at a0 by box; stage p2 at root by box; stage p2 at a1 by box; stage p2 at r0.a by box")
+	require.NoError(t, err)
+	_, err = codegen.Lower(k.s, moves, target())
+	require.NoError(t, err)
+}

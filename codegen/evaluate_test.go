@@ -1,0 +1,118 @@
+package codegen_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/wasm"
+	"github.com/weft-ml/weft/codegen/wgsl"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
+)
+
+// checker evaluates every small kernel that the tests of this package lower, before and after each pass.
+var checker = func() *evaluate.Checker { c := evaluate.New(); c.Most = 20_000; return c }()
+
+func checked(t *codegen.Target) *codegen.Target {
+	t.Check = checker.Kernel
+	return t
+}
+
+// passTargets are kinds of machines whose lowerings differ.
+var passTargets = []struct {
+	name string
+	t    func() *codegen.Target
+}{
+	{"C 64", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20}) }},
+	{"C 16", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 16, L1: 32 << 10, L2: 256 << 10}) }},
+	{"WASM", func() *codegen.Target { return wasm.Target(wasm.Machine{Wazero: true}) }},
+	{"INTERP", func() *codegen.Target { return interp.Target(false) }},
+	{"WGSL", func() *codegen.Target { return wgsl.Target(wgsl.Machine{}) }},
+	{"WGSL software", func() *codegen.Target { return wgsl.Target(wgsl.Machine{Software: true}) }},
+	{"WGSL subgroups", func() *codegen.Target { return wgsl.Target(wgsl.Machine{Features: plan.Subgroups}) }},
+}
+
+// TestPassesKeepValues lowers random Specs for all kinds of machines: plainly, with the moves that are chosen, and with
+// random ones.
+func TestPassesKeepValues(t *testing.T) {
+	t.Parallel()
+	for _, m := range passTargets {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			check := evaluate.New()
+			check.Most = 30_000
+			for seed := range uint64(40) {
+				passesKeepValues(t, check, m.t, seed)
+			}
+			t.Logf("%d kernels, %d forms, %d too large", check.Kernels.Load(), check.Forms.Load(), check.TooLarge.Load())
+			assert.Greater(t, check.Forms.Load(), int64(400))
+		})
+	}
+}
+
+func passesKeepValues(t *testing.T, check *evaluate.Checker, target func() *codegen.Target, seed uint64) {
+	now := ""
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("seed %d, %s: panic: %v", seed, now, r)
+		}
+	}()
+	for _, kind := range []string{"none", "chosen", "random"} {
+		k := randomKit(rand.New(rand.NewPCG(seed, 99)))
+		to := target()
+		for _, s := range codegen.Nests(k.s, to) {
+			var moves []codegen.Move
+			switch kind {
+			case "chosen":
+				moves = codegen.Choose(s, to)
+			case "random":
+				moves = randomMoves(rand.New(rand.NewPCG(seed, 77)), s)
+				now = codegen.MovesString(moves)
+				if codegen.Legal(s, moves, to) != nil {
+					continue
+				}
+			}
+			now = kind + " moves " + codegen.MovesString(moves)
+			to.Check = check.Kernel
+			_, err := codegen.Lower(s, moves, to)
+			if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
+				assert.NoError(t, err, fmt.Sprintf("seed %d, %s moves", seed, kind))
+			}
+			to.Check = nil
+		}
+	}
+}
+
+// A guard speaks of both parts of a split axis. What peels one of them would lose it.
+func TestGuardedAxesAreNotPeeled(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"split r0.a 2 guard; split r0.a.0 4 peel", "split r0.a 4 guard; split r0.a.1 3 peel"} {
+		k := newKit()
+		o, x := k.param(dtype.F32, true, 5), k.param(dtype.F32, false, 5, 17)
+		r := k.rngs(5, 17)
+		k.out(o, r[:1], k.sum(k.load(x, r[0], r[1]), r[1]))
+		moves, err := codegen.ParseMoves(text)
+		require.NoError(t, err)
+		assert.ErrorContains(t, codegen.Legal(k.s, moves, target()), "guard", text)
+	}
+}
+
+// A reduction of one element is what merging it with nothing is: of a key that is masked by −inf nothing is left.
+func TestReductionsOfOneElement(t *testing.T) {
+	t.Parallel()
+	for _, m := range []uop.Monoid{uop.Sum, uop.MaxOf, uop.ArgMax, uop.SumExp, uop.Moments} {
+		k := reduced(m, dtype.F32, 40, 1)
+		_, err := codegen.Lower(k.s, nil, target())
+		assert.NoError(t, err, m.String())
+	}
+}

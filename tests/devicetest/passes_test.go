@@ -1,0 +1,53 @@
+package devicetest
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/engine"
+)
+
+// TestPasses evaluates a third of the small kernels of all conformance cases before and after each pass of their lowering,
+// another third for another WEFT_SEED; nothing is compiled or run.
+func TestPasses(t *testing.T) {
+	check := evaluate.New()
+	check.Most = 4_000
+	var mu sync.Mutex
+	found := map[string]int{}
+	n, err := strconv.Atoi(getenv("WEFT_SEED", "1"))
+	require.NoError(t, err, "WEFT_SEED")
+	e, err := engine.Open("NULL", engine.Options{Check: func(s *codegen.Spec) func(*codegen.Form) error {
+		if n++; n%3 != 0 {
+			return nil
+		}
+		failed := false
+		f := check.Kernel(s)
+		return func(form *codegen.Form) error {
+			if failed { // the first pass that is wrong is enough
+				return nil
+			}
+			if err := f(form); err != nil {
+				failed = true
+				mu.Lock()
+				defer mu.Unlock()
+				if found[form.Pass]++; found[form.Pass] < 8 {
+					t.Errorf("after pass %q: %v", form.Pass, err)
+				}
+			}
+			return nil
+		}
+	}})
+	require.NoError(t, err)
+	cases, _, err := Plan(e, func(*engine.View) {})
+	require.NoError(t, err)
+	t.Logf("%d cases, %d kernels, %d forms, %d kernels too large", cases, check.Kernels.Load(), check.Forms.Load(), check.TooLarge.Load())
+	assert.Empty(t, found)
+	assert.Greater(t, check.Forms.Load(), int64(3000))
+	require.NoError(t, e.Close())
+}
