@@ -102,7 +102,8 @@ func Fill(ctx context.Context, d dtype.DType, shape []int, f engine.Fill) (*Tens
 		return nil, err
 	}
 	t := newTensor(u, e)
-	t.born, t.owned = nil, true // whatever is captured meanwhile
+	t.born = nil
+	t.owned.Store(true)
 	return t, nil
 }
 
@@ -116,7 +117,7 @@ func onDefault(op string, f func(e *engine.Engine) (*uop.UOp, error)) *Tensor {
 		failDevice(op, err)
 	}
 	t := newTensor(u, e)
-	t.owned = t.born == nil // data made inside a captured function is the same for each run
+	t.owned.Store(t.born == nil) // data made inside a captured function is the same for each run
 	return t
 }
 

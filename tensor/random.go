@@ -193,10 +193,10 @@ func KaimingNormal(slope float64, shape ...int) *Tensor {
 }
 
 // RandLike is Rand of the shape and type of t, on its device.
-func RandLike(t *Tensor) *Tensor { return randOn(t.eng, floating(t.DType()), t.Shape()) }
+func RandLike(t *Tensor) *Tensor { return randOn(t.Engine(), floating(t.DType()), t.Shape()) }
 
 // RandnLike is Randn of the shape and type of t, on its device.
-func RandnLike(t *Tensor) *Tensor { return randnOn(t.eng, t.Shape()).To(floating(t.DType())) }
+func RandnLike(t *Tensor) *Tensor { return randnOn(t.Engine(), t.Shape()).To(floating(t.DType())) }
 
 // RandPerm is 0 … n−1 in random order, int32.
 func RandPerm(n int) *Tensor {
@@ -216,6 +216,6 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	if p == 1 {
 		return t.Mul(0)
 	}
-	keep := randOn(t.eng, dtype.F32, t.Shape()).Ge(p)
+	keep := randOn(t.Engine(), dtype.F32, t.Shape()).Ge(p)
 	return keep.Where(t.Div(1-p), 0)
 }
