@@ -59,17 +59,27 @@ func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 // placing is held while a constant gets its place.
 var placing sync.Mutex
 
-// place gives a constant memory on e. Its node may be shared with tensors of other devices, so it is its own. This changes no
-// element, so several goroutines may do it at once.
+// place gives a constant memory of its own, on e if it is on no device yet. Its node may be shared with tensors of other devices,
+// so that it must not be realized itself. This changes no element, so several goroutines may do it at once.
 func (t *Tensor) place(op string, e *engine.Engine) {
-	if t.Engine() != nil {
+	if !t.constant() {
 		return
 	}
 	placing.Lock()
 	defer placing.Unlock()
-	if t.Engine() == nil {
-		t.store(op, e, t.node())
+	if !t.constant() {
+		return
 	}
+	if on := t.Engine(); on != nil {
+		e = on
+	}
+	t.store(op, e, t.node())
+}
+
+// constant reports whether t is computed from no array.
+func (t *Tensor) constant() bool {
+	u := t.node()
+	return t.Engine() == nil || !t.owned.Load() && !inMemory(u) && !hasBuffer(u)
 }
 
 // bufferOf is the Buffer that an owned tensor is kept in, or will be.

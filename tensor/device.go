@@ -23,7 +23,7 @@ func (t *Tensor) On(device string) *Tensor {
 	if t.Engine() == e {
 		return t
 	}
-	if t.Engine() == nil {
+	if t.constant() {
 		return newTensor(t.node(), nil).store("On", e, t.node())
 	}
 	if recorder() != nil {

@@ -178,8 +178,8 @@ func (t *Tensor) Discard() {
 
 // inMemory computes t and gives it, or where t is a constant, which stays one, a tensor of its elements.
 func (t *Tensor) inMemory(ctx context.Context) (*Tensor, error) {
-	if t.Engine() == nil {
-		c := newTensor(t.node(), nil)
+	if t.constant() {
+		c := newTensor(t.node(), t.Engine())
 		if err := Realize(ctx, c); err != nil {
 			return nil, err
 		}
