@@ -26,8 +26,9 @@ var errReadInCapture = errors.New("a value is read inside Capture; return the te
 
 // recorder has one function recorded at a time, in the order in which goroutines asked.
 var recorder struct {
-	turn turns
-	now  atomic.Pointer[recording]
+	turn  turns
+	now   atomic.Pointer[recording]
+	entry atomic.Uintptr // of callRecorded
 }
 
 // Recording reports whether the caller is called by a function that is being captured.
@@ -56,17 +57,32 @@ func (r *recording) record(ctx context.Context, f func() ([]*uop.UOp, error)) ([
 //
 //go:noinline
 func callRecorded(f func() ([]*uop.UOp, error)) (outs []*uop.UOp, err error) {
+	var here [1]uintptr
+	goruntime.Callers(1, here[:])
+	recorder.entry.Store(entry(here[0]))
+	if !recorded() {
+		panic("BUG: a function that is being captured cannot find itself on the stack")
+	}
 	outs, err = f()
 	return outs, err // after the call, so that this is no tail call
+}
+
+// entry is where the function begins that returns to pc. It tells functions apart where the packed engine of pages has no names.
+func entry(pc uintptr) uintptr {
+	if f := goruntime.FuncForPC(pc - 1); f != nil {
+		return f.Entry()
+	}
+	return 0
 }
 
 // recorded reports whether callRecorded is on the stack.
 func recorded() bool {
 	var pcs [64]uintptr
+	wanted := recorder.entry.Load()
 	for skip := 2; ; skip += len(pcs) {
 		n := goruntime.Callers(skip, pcs[:])
 		for _, pc := range pcs[:n] {
-			if f := goruntime.FuncForPC(pc - 1); f != nil && f.Name() == recordedName {
+			if wanted != 0 && entry(pc) == wanted {
 				return true
 			}
 		}
@@ -75,8 +91,6 @@ func recorded() bool {
 		}
 	}
 }
-
-const recordedName = "github.com/weft-ml/weft/engine.callRecorded"
 
 func (r *recording) add(n *uop.UOp) {
 	if !r.seen[n] {
