@@ -36,5 +36,5 @@ func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machi
 // cTarget is C for this processor.
 func cTarget(noOpt bool) *codegen.Target {
 	p := native.Describe()
-	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, L1: p.L1, L2: p.L2})
+	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, L1: p.L1, L2: p.L2})
 }

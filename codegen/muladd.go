@@ -7,13 +7,18 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// Where a target has no multiply-add, sums of products and the shared polynomials round their products: they
+// Where a target has no multiply-add, or only a slow one, sums of products and the shared polynomials round their products: they
 // need the speed and not the last digit. A MulAdd of the graph is computed exactly: whoever wrote it may need just
 // that, to know what a product lost.
 
-// roundSums takes apart the multiply-adds of accumulators that the target has not.
+// fuses reports whether sums of products and polynomials gain by a MulAdd of this type.
+func (t *Target) fuses(d dtype.DType) bool {
+	return t.Has(uop.MulAdd, d) && !(t.SoftFMA && d.IsFloat())
+}
+
+// roundSums takes apart the multiply-adds of accumulators that the target has not, or only as a function.
 func (b *builder) roundSums(stmts []Stmt) []Stmt {
-	if b.target.Has(uop.MulAdd, dtype.F32) && b.target.Has(uop.MulAdd, dtype.F64) {
+	if b.target.fuses(dtype.F32) && b.target.fuses(dtype.F64) {
 		return stmts
 	}
 	out := make([]Stmt, len(stmts))
@@ -23,7 +28,7 @@ func (b *builder) roundSums(stmts []Stmt) []Stmt {
 		}
 		if set, ok := s.(*Set); ok && len(set.Regs) == 1 {
 			v := set.Values[0]
-			if v.Op() == uop.MulAdd && v.At(2) == set.Regs[0] && !b.target.Has(uop.MulAdd, v.DType()) {
+			if v.Op() == uop.MulAdd && v.At(2) == set.Regs[0] && !b.target.fuses(v.DType()) {
 				s = &Set{set.Regs, []*uop.UOp{v.At(2).Add(v.At(0).Mul(v.At(1)))}}
 			}
 		}
@@ -48,7 +53,7 @@ func (l *Legalizer) roundProducts(v, w *uop.UOp) *uop.UOp {
 			}
 			return s
 		})
-		if n.Op() == uop.MulAdd && !l.has(uop.MulAdd, n.DType()) {
+		if n.Op() == uop.MulAdd && n.DType() != dtype.Index && !l.target.fuses(n.DType()) {
 			if l.target.Loose {
 				l.plain[n] = true
 			} else {

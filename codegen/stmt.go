@@ -120,6 +120,7 @@ type Target struct {
 	Total     bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
 	Limits    plan.Limits
 	Loose     bool // a MulAdd of floats is written, and rounds once or twice: good for polynomials
+	SoftFMA   bool // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
 	Broad     bool // a number is repeated in all lanes only slowly: better once, in scratch
 	NoOpt     bool // NOOPT=1: no moves at all
 	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go

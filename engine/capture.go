@@ -8,16 +8,8 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// recording collects what a captured function realizes instead of computing it.
-type recording struct {
-	nodes []*uop.UOp
-	seen  map[*uop.UOp]bool
-}
-
-var errReadInCapture = errors.New("a value is read inside Capture; return the tensor from the captured function and read it after Run")
-
 // Captured is a recorded plan: inputs are rebound at each run, assigned buffers are updated in place, outputs are
-// fresh each time.
+// fresh each time. Any number of goroutines may run it: each run is a whole, in the order in which they came.
 type Captured struct {
 	engine  *Engine
 	plan    *compiled
@@ -26,56 +18,92 @@ type Captured struct {
 	shapes  []*uop.UOp // the first inputs
 	targets []target
 	outs    []*uop.UOp
+	renew   []Renewal
+	ran     bool // under the engine's lock, like the writing of renewals
 }
 
-// Recording reports whether a function is being captured.
-func (e *Engine) Recording() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.record != nil
+// Renewal is a buffer that each run of a captured plan but the first finds with other contents, and nothing else reads.
+type Renewal struct {
+	Buffer *uop.UOp // perhaps reshaped
+	Bytes  func() []byte
+}
+
+// Renew has runs write these buffers. It is to be called before the first run.
+func (c *Captured) Renew(rs []Renewal) error {
+	for _, r := range rs {
+		if _, s := buffer(r.Buffer); s == nil || s.engine != c.engine {
+			return fmt.Errorf("BUG: renewal of %v, which is not in memory on %s", r.Buffer, c.engine.name)
+		}
+	}
+	c.renew = rs
+	return nil
 }
 
 // Capture runs f once, recording what it realizes, and compiles one plan for it together with the nodes that f
 // returns. Nothing is computed: that is Run's. inputs are Buffer nodes, no two of them over the same memory, that
-// runs replace.
+// runs replace. Functions are recorded one after the other: Capture waits for its turn, and nothing else waits for it.
 func (e *Engine) Capture(ctx context.Context, inputs []*uop.UOp, f func() ([]*uop.UOp, error)) (*Captured, error) {
-	e.mu.Lock()
-	if e.record != nil {
-		e.mu.Unlock()
+	if Recording() {
 		return nil, errors.New("Capture inside Capture: capture the outer function only")
 	}
-	if e.machine.Evaluate != nil {
-		e.mu.Unlock()
-		return nil, fmt.Errorf("%s evaluates graphs and cannot capture; use another device", e.name)
-	}
-	e.record = &recording{seen: map[*uop.UOp]bool{}}
-	e.mu.Unlock()
-	outs, err := func() ([]*uop.UOp, error) {
-		defer func() { // also when f panics: the engine must not stay in recording
-			if r := recover(); r != nil {
-				e.mu.Lock()
-				e.record = nil
-				e.mu.Unlock()
-				panic(r)
-			}
-		}()
-		return f()
-	}()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	rec := e.record
-	e.record = nil
+	r, err := e.begin(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
-	return e.finish(ctx, inputs, rec, outs)
+	defer e.end(r)
+	outs, err := r.record(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return e.finish(ctx, inputs, r, outs)
 }
 
+// capture is Capture of what has been built already. It waits for no other function's recording: devices are probed while one is
+// chosen, which a function that is being recorded may be waiting for.
+func (e *Engine) capture(ctx context.Context, inputs, outs []*uop.UOp) (*Captured, error) {
+	r, err := e.begin(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	defer e.end(r)
+	return e.finish(ctx, inputs, r, outs)
+}
+
+// begin starts a recording: from now on it is told of assignments.
+func (e *Engine) begin(ctx context.Context, inputs []*uop.UOp) (*recording, error) {
+	if err := e.mu.LockFor(ctx); err != nil {
+		return nil, err
+	}
+	defer e.mu.Unlock()
+	if e.machine.Evaluate != nil {
+		return nil, fmt.Errorf("%s evaluates graphs and cannot capture; use another device", e.name)
+	}
+	r := &recording{engine: e, seen: map[*uop.UOp]bool{}, stand: map[*storage]bool{}, was: map[*storage]int{}}
+	for _, in := range inputs {
+		if _, s := buffer(in); s != nil {
+			r.stand[s] = true
+		}
+	}
+	e.records[r] = true
+	return r, nil
+}
+
+func (e *Engine) end(r *recording) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.records, r)
+}
+
+// finish compiles what was recorded.
 func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, outs []*uop.UOp) (*Captured, error) {
+	if err := e.mu.LockFor(ctx); err != nil {
+		return nil, err
+	}
+	defer e.mu.Unlock()
 	for _, o := range outs {
 		rec.add(o)
 	}
-	targets, err := e.targets(rec.nodes)
+	targets, err := e.targets(rec.nodes, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -123,20 +151,15 @@ func lastStores(targets []target) []target {
 	return out
 }
 
-func (r *recording) add(n *uop.UOp) {
-	if !r.seen[n] {
-		r.seen[n] = true
-		r.nodes = append(r.nodes, n)
-	}
-}
-
 // Run plays the plan with other inputs, Buffer nodes of the same shapes and types, and gives the outputs.
 func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if c.engine.recording() != nil {
+		return nil, errors.New("Run inside Capture: call the function itself in the one that is being captured")
 	}
 	e := c.engine
-	e.mu.Lock()
+	if err := e.mu.LockFor(ctx); err != nil {
+		return nil, err
+	}
 	defer e.mu.Unlock()
 	if len(inputs) != len(c.shapes) {
 		return nil, fmt.Errorf("captured function takes %d inputs, not %d", len(c.shapes), len(inputs))
@@ -150,7 +173,7 @@ func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, err
 		if s == nil || s.engine != e {
 			return nil, fmt.Errorf("input %d of a captured function is not realized on %s", i, e.name)
 		}
-		if err := checkVersion(b, s); err != nil {
+		if err := s.check(b, nil); err != nil {
 			return nil, err
 		}
 		if !in.Shape().Equal(c.shapes[i].Shape()) || in.DType() != c.shapes[i].DType() {
@@ -165,7 +188,28 @@ func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, err
 			bound[c.rebind[i]] = s
 		}
 	}
-	return c.replay(ctx, bound, inputs)
+	if err := c.renewed(); err != nil {
+		return nil, err
+	}
+	outs, err := c.replay(ctx, bound, inputs)
+	if err == nil {
+		c.ran = true
+	}
+	return outs, err
+}
+
+// renewed writes the renewals. Nobody else uses the device between that and the play.
+func (c *Captured) renewed() error {
+	for _, r := range c.renew {
+		if !c.ran {
+			break
+		}
+		_, s := buffer(r.Buffer)
+		if err := c.engine.write(s, r.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
@@ -212,18 +256,6 @@ func (c *Captured) through(o *uop.UOp, inputs []*uop.UOp) *uop.UOp {
 	return Current(o)
 }
 
-// Rewrite replaces the contents of a Buffer node, perhaps reshaped. It is for buffers that only captured plans read,
-// between their runs: no version is counted.
-func (e *Engine) Rewrite(u *uop.UOp, data []byte) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, s := buffer(u)
-	if s == nil || s.engine != e {
-		return fmt.Errorf("BUG: rewrite of %v, which is not in memory on %s", u, e.name)
-	}
-	return e.write(s, data)
-}
-
 // Kernels is the number of kernel launches of one run.
 func (c *Captured) Kernels() int { return len(c.plan.plan.Steps) }
 
@@ -233,7 +265,7 @@ func Current(u *uop.UOp) *uop.UOp {
 		u = r
 	}
 	b, s := buffer(u)
-	if s == nil || b.Arg().(uop.BufferArg).Version == s.version {
+	if s == nil || b.Arg().(uop.BufferArg).Version == s.current() {
 		return u
 	}
 	return nextVersion(b, s).Reshape(u.Shape()...)

@@ -14,10 +14,10 @@ func (e *Engine) Discard(u *uop.UOp) {
 		u = r
 	}
 	_, s := buffer(u)
-	if s == nil || s.engine != e || s.version != 0 {
+	if s == nil || s.engine != e || s.current() != 0 {
 		return
 	}
-	s.version = discarded
+	s.version.Store(discarded)
 	e.memory.since -= min(e.memory.since, s.bytes)
 	e.memory.forget(s.cell)
 }

@@ -156,14 +156,14 @@ func open(name string, known []string) (*Engine, error) {
 	return e, nil
 }
 
-// Engine is a device with its compiler and caches. Its methods may be called from several goroutines; they
-// take turns.
+// Engine is a device with its compiler and caches. Its methods may be called from any number of goroutines: they take turns, in
+// the order in which they came, and wait for no longer than their context lasts.
 type Engine struct {
 	name    string
 	opts    Options
 	backend Backend
 
-	mu      sync.Mutex
+	mu      turns
 	machine *Machine
 	lost    *runtime.Lost // why there is no device now, or nil
 	journal journal
@@ -172,7 +172,7 @@ type Engine struct {
 	clock   int                    // see compiled.used
 	memory  memory
 	stats   Stats
-	record  *recording
+	records map[*recording]bool // under way
 }
 
 // Stats counts what an engine did since it was opened.
@@ -189,7 +189,7 @@ type Stats struct {
 
 // New opens a backend as an engine of its own, beside those of Use.
 func New(b Backend, o Options) (*Engine, error) {
-	e := &Engine{name: b.Name, opts: o, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}}
+	e := &Engine{name: b.Name, opts: o, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
 	m, err := e.openMachine()
 	if err != nil {
@@ -244,7 +244,9 @@ func (e *Engine) Stats() Stats {
 
 // Sync waits for everything queued.
 func (e *Engine) Sync(ctx context.Context) error {
-	e.mu.Lock()
+	if err := e.mu.LockFor(ctx); err != nil {
+		return err
+	}
 	defer e.mu.Unlock()
 	return e.attempt(ctx, func() error { return e.machine.Device.Sync(ctx) })
 }

@@ -54,7 +54,12 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 func (e *Engine) commit(targets []target) {
 	for _, t := range targets {
 		if t.dest != nil {
-			t.store.version++
+			for r := range e.records {
+				if _, ok := r.was[t.store]; !ok {
+					r.was[t.store] = t.store.current()
+				}
+			}
+			t.store.version.Add(1)
 			t.node.SetRealized(nextVersion(t.dest, t.store).Reshape(t.node.Shape()...))
 		}
 	}

@@ -23,7 +23,9 @@ func (f Fill) now(ctx context.Context, d runtime.Device, m runtime.Mem) error {
 // Fill makes an array whose elements f puts there: row-major, little-endian, bool one byte. While it waits others may use the
 // device. The journal keeps f and not the elements: if the device is lost, f is called again, now or later.
 func (e *Engine) Fill(ctx context.Context, d dtype.DType, shape []int, f Fill) (*uop.UOp, error) {
-	e.mu.Lock()
+	if err := e.mu.LockFor(ctx); err != nil {
+		return nil, err
+	}
 	defer e.mu.Unlock()
 	u, s, err := e.newBuffer(d, shape)
 	if err != nil {

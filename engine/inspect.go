@@ -27,7 +27,7 @@ func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	if e.machine.Evaluate != nil {
 		return nil, fmt.Errorf("%s evaluates graphs and has no plans; use another device", e.name)
 	}
-	targets, err := e.targets(nodes)
+	targets, err := e.targets(nodes, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,9 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 			continue
 		}
 		if i == 0 {
+			v.engine.mu.Lock()
 			t := v.engine.machine.Target
+			v.engine.mu.Unlock()
 			return codegen.Lower(s.Spec, codegen.Choose(s.Spec, t), t)
 		}
 		i--

@@ -17,9 +17,13 @@ import (
 type storage struct {
 	*cell
 	engine   *Engine
-	version  int    // how often it was assigned
-	assigned string // where it was assigned last
+	version  atomic.Int64 // how often it was assigned
+	stand    bool         // for an input of a captured function: it never has a value
+	assigned string       // where it was assigned last
 }
+
+// current is how often s was assigned.
+func (s *storage) current() int { return int(s.version.Load()) }
 
 // cell is a place on the device for one array. Of a storage that is gone it stays, without memory, where arrays that
 // live were computed from it.
@@ -152,7 +156,7 @@ func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, erro
 // nextVersion is the Buffer node for the storage of b after one more assignment.
 func nextVersion(b *uop.UOp, s *storage) *uop.UOp {
 	a := b.Arg().(uop.BufferArg)
-	a.Version = s.version
+	a.Version = s.current()
 	n := b.Home().Make(uop.Buffer, b.DType(), a)
 	n.SetStorage(s)
 	return n
@@ -196,6 +200,17 @@ func (e *Engine) write(s *storage, data []byte) error {
 	return err
 }
 
+// StandIn makes an array that stands for an input while a function is being captured. Only that function may use it.
+func (e *Engine) StandIn(d dtype.DType, shape []int) (*uop.UOp, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	u, s, err := e.newBuffer(d, shape)
+	if err == nil {
+		s.stand = true
+	}
+	return u, err
+}
+
 // Empty makes an array with undefined contents.
 func (e *Engine) Empty(d dtype.DType, shape []int) (*uop.UOp, error) {
 	e.mu.Lock()
@@ -206,19 +221,10 @@ func (e *Engine) Empty(d dtype.DType, shape []int) (*uop.UOp, error) {
 
 // Read copies the elements of a realized node to dst, in row-major order.
 func (e *Engine) Read(ctx context.Context, u *uop.UOp, dst []byte) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.record != nil {
-		return errReadInCapture
-	}
-	return e.read(ctx, u, dst)
-}
-
-func (e *Engine) read(ctx context.Context, u *uop.UOp, dst []byte) error {
 	if want := u.Shape().Numel() * u.DType().Size(); want != len(dst) {
 		return fmt.Errorf("BUG: read of %d bytes into %d", want, len(dst))
 	}
-	return e.borrow(ctx, u, func(d runtime.Device, m runtime.Mem) error {
+	return e.Borrow(ctx, u, func(d runtime.Device, m runtime.Mem) error {
 		if len(dst) == 0 {
 			return nil
 		}
@@ -229,15 +235,13 @@ func (e *Engine) read(ctx context.Context, u *uop.UOp, dst []byte) error {
 // Borrow calls f with the device and the memory that holds the elements of a realized node, in row-major order. It is for
 // devices that can hand elements on without Go having them; f must not keep either, and is called again if the device is lost.
 func (e *Engine) Borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, runtime.Mem) error) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.record != nil {
+	if e.recording() != nil {
 		return errReadInCapture
 	}
-	return e.borrow(ctx, u, f)
-}
-
-func (e *Engine) borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, runtime.Mem) error) error {
+	if err := e.mu.LockFor(ctx); err != nil {
+		return err
+	}
+	defer e.mu.Unlock()
 	if r := u.Realized(); r != nil {
 		u = r
 	}
@@ -245,7 +249,7 @@ func (e *Engine) borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, 
 	if s == nil {
 		return fmt.Errorf("BUG: read of %v, which is not realized", u)
 	}
-	if err := checkVersion(b, s); err != nil {
+	if err := s.check(b, nil); err != nil {
 		return err
 	}
 	if err := e.attempt(ctx, func() error { return f(e.machine.Device, s.mem) }); err != nil {
@@ -273,9 +277,15 @@ func (e *StaleError) Error() string {
 		at, e.Built, e.Now)
 }
 
-func checkVersion(b *uop.UOp, s *storage) error {
-	if v := b.Arg().(uop.BufferArg).Version; v != s.version {
-		return &StaleError{v, s.version, s.assigned}
+var errStandIn = errors.New("a tensor that stands for an input of a captured function, or was built on one there, is used outside of that function; it has no value: return it and use what Run gives")
+
+// check says why b, a Buffer node of s, cannot be read, outside of recordings or by one.
+func (s *storage) check(b *uop.UOp, rec *recording) error {
+	if s.stand && (rec == nil || !rec.stand[s]) {
+		return errStandIn
+	}
+	if v := b.Arg().(uop.BufferArg).Version; v != s.current() && !rec.knows(s, v) {
+		return &StaleError{v, s.current(), s.assigned}
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (e *Engine) probe(ctx context.Context, shape []int, f func(x *uop.UOp) *uop
 	if err != nil {
 		return 0, 0, err
 	}
-	c, err := e.Capture(ctx, []*uop.UOp{x}, func() ([]*uop.UOp, error) { return []*uop.UOp{f(x)}, nil })
+	c, err := e.capture(ctx, []*uop.UOp{x}, []*uop.UOp{f(x)})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -19,15 +19,17 @@ type target struct {
 
 // Realize computes what the nodes stand for. Afterwards Realized of each is a Buffer, perhaps reshaped.
 func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.record != nil {
+	if r := e.recording(); r != nil {
 		for _, n := range nodes {
-			e.record.add(n)
+			r.add(n)
 		}
 		return nil
 	}
-	targets, err := e.targets(nodes)
+	if err := e.mu.LockFor(ctx); err != nil {
+		return err
+	}
+	defer e.mu.Unlock()
+	targets, err := e.targets(nodes, nil)
 	if err != nil || len(targets) == 0 {
 		return err
 	}
@@ -38,9 +40,9 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 }
 
 // targets resolves nodes: those already in memory are left out, assignments become pure values with a
-// destination.
-func (e *Engine) targets(nodes []*uop.UOp) ([]target, error) {
-	res := resolver{engine: e, done: map[*uop.UOp]*uop.UOp{}}
+// destination. rec is the recording that they were found by, if any.
+func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
+	res := resolver{engine: e, rec: rec, done: map[*uop.UOp]*uop.UOp{}}
 	var out []target
 	seen := map[*uop.UOp]bool{}
 	for _, n := range nodes {
@@ -49,7 +51,7 @@ func (e *Engine) targets(nodes []*uop.UOp) ([]target, error) {
 		}
 		seen[n] = true
 		if b, s := buffer(n); s != nil {
-			if err := checkVersion(b, s); err != nil {
+			if err := s.check(b, rec); err != nil {
 				return nil, err
 			}
 			n.SetRealized(n)
@@ -90,6 +92,7 @@ func destination(n *uop.UOp) *uop.UOp {
 // the value that the buffer will have.
 type resolver struct {
 	engine *Engine
+	rec    *recording
 	done   map[*uop.UOp]*uop.UOp
 }
 
@@ -114,7 +117,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			if s == nil || s.engine != r.engine {
 				return nil, fmt.Errorf("a tensor on %s is used on %s; move it with On", b.Arg().(uop.BufferArg).Device, r.engine.name)
 			}
-			if err := checkVersion(b, s); err != nil {
+			if err := s.check(b, r.rec); err != nil {
 				return nil, err
 			}
 			r.done[f.u] = u

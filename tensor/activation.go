@@ -24,14 +24,17 @@ func (t *Tensor) ReLU() *Tensor {
 // ReLU6 is ReLU limited to 6.
 func (t *Tensor) ReLU6() *Tensor { return t.HardTanh(0, 6) }
 
-// HardTanh limits to lo … hi; its derivative at and outside the limits is 0.
+// HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x, lo, hi) })
 }
 
 func hardClip(x *uop.UOp, lo, hi float64) *uop.UOp {
-	l, h := x.Float(lo), x.Float(hi)
-	v := x.Less(l).Where(l, h.Less(x).Where(h, x))
+	if lo != lo || hi != hi {
+		lo, hi = math.NaN(), math.NaN()
+	}
+	l, h := x.Float(min(lo, hi)), x.Float(hi)
+	v := orNaN(x.Less(l), l).Where(l, h.Less(x).Where(h, x))
 	return v.Derive(x, l.Less(x).And(x.Less(h)).Where(x.Int(1), x.Int(0)))
 }
 

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"sync"
+
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/uop"
@@ -32,8 +34,10 @@ func (t *Tensor) Assign(v any) *Tensor {
 // store makes value the content of t's own buffer.
 func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 	noteAssign(op, t)
-	shape := t.shape()
-	if !t.owned {
+	shape, b := t.shape(), (*uop.UOp)(nil)
+	if t.owned.Load() {
+		b = bufferOf(t.node())
+	} else {
 		if e == nil {
 			var err error
 			if e, err = engine.Use(""); err != nil {
@@ -44,12 +48,38 @@ func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 		if err != nil {
 			failDevice(op, err)
 		}
-		t.owned, t.eng = true, e
-		t.graph.Store(u)
+		t.eng.Store(e) // before the graph, which needs it
+		b = bufferOf(u)
 	}
-	b := bufferOf(t.node())
 	t.graph.Store(b.After(b.Store(value.Reshape(b.Shape()...))).Reshape(shape...))
+	t.owned.Store(true)
 	return t
+}
+
+// placing is held while a constant gets its place.
+var placing sync.Mutex
+
+// place gives a constant memory of its own, on e if it is on no device yet. Its node may be shared with tensors of other devices,
+// so that it must not be realized itself. This changes no element, so several goroutines may do it at once.
+func (t *Tensor) place(op string, e *engine.Engine) {
+	if !t.constant() {
+		return
+	}
+	placing.Lock()
+	defer placing.Unlock()
+	if !t.constant() {
+		return
+	}
+	if on := t.Engine(); on != nil {
+		e = on
+	}
+	t.store(op, e, t.node())
+}
+
+// constant reports whether t is computed from no array.
+func (t *Tensor) constant() bool {
+	u := t.node()
+	return t.Engine() == nil || !t.owned.Load() && !inMemory(u) && !hasBuffer(u)
 }
 
 // bufferOf is the Buffer that an owned tensor is kept in, or will be.
@@ -66,16 +96,16 @@ func bufferOf(u *uop.UOp) *uop.UOp {
 // Own gives t memory of its own without changing its elements, lazily, so that assignments change it in
 // place; it returns t. Parameters and other states need it before they are used in a captured function.
 func (t *Tensor) Own() *Tensor {
-	if t.owned {
+	if t.owned.Load() {
 		return t
 	}
-	return t.store("Own", t.eng, t.node())
+	return t.store("Own", t.Engine(), t.node())
 }
 
 // AssignBytes is Assign of elements given as FromBytes takes them. The device gets them as data, so that
 // other elements need no other kernel.
 func (t *Tensor) AssignBytes(raw []byte) *Tensor {
-	e := t.Own().eng
+	e := t.Own().Engine()
 	u, err := e.FromBytes(t.DType(), t.Shape(), raw)
 	if err != nil {
 		failArg("AssignBytes", "%v", err)
@@ -85,8 +115,8 @@ func (t *Tensor) AssignBytes(raw []byte) *Tensor {
 
 // Clone is a copy of t with memory of its own.
 func (t *Tensor) Clone() *Tensor {
-	c := newTensor(t.node(), t.eng)
-	return c.store("Clone", t.eng, t.node())
+	c := newTensor(t.node(), t.Engine())
+	return c.store("Clone", t.Engine(), t.node())
 }
 
 // SetAt assigns v to the elements that At(index...) names, and returns t. See WithAt for the indices.

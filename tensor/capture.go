@@ -3,6 +3,7 @@ package tensor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weft-ml/weft/dtype"
@@ -12,26 +13,22 @@ import (
 
 // Captured is a function whose plan was recorded: Run plays it with other inputs, without building or
 // compiling anything. The tensors that the function assigned are updated in place by each run.
+//
+// Any number of goroutines may run it, at once and beside anything else. Each run is a whole, that no other run and no
+// computation on the same device comes between: tensors are as one run left them when the next begins, and each run draws random
+// numbers of its own. Runs take their turns in the order in which they came.
 type Captured struct {
 	eng    *engine.Engine
 	plan   *engine.Captured
 	shapes []uop.Shape
 	types  []dtype.DType
 	states []*Tensor // assigned by the function
-	draws  []draw
-	ran    bool
-}
-
-// draw is one use of the random numbers: each run needs another key.
-type draw struct {
-	key   *uop.UOp
-	words int
 }
 
 // capture is what is noted while a function is being recorded.
 type capture struct {
 	states []assigned
-	draws  []draw
+	draws  []engine.Renewal
 	read   string // where a value was read, which cannot be
 }
 
@@ -41,39 +38,45 @@ type assigned struct {
 	before *uop.UOp
 }
 
-// capturing is the recording under way, if there is one. Only one function is recorded at a time.
+// capturing is what the recording under way notes, if there is one. The engine has one function recorded at a time.
 var capturing atomic.Pointer[capture]
+
+// recorder is the recording that the caller belongs to: it is called by the function that is being captured.
+func recorder() *capture {
+	if rec := capturing.Load(); rec != nil && engine.Recording() {
+		return rec
+	}
+	return nil
+}
 
 // Capture records what f computes: the tensors that it returns, realizes or assigns. Nothing is computed yet; f is
 // called once, with stand-ins of the shapes and types of inputs. What f uses besides its inputs must be
-// realized before, and what it assigns must have memory of its own (see Own). Values cannot be read inside f.
-// While it runs, no other goroutine may use the device.
+// realized before, and what it assigns must have memory of its own (see Own). Values cannot be read inside f,
+// and goroutines that f starts are no part of it.
+//
+// Other goroutines go on as ever meanwhile, and change nothing about what is recorded. If one of them captures a function,
+// Capture waits until that is done; f must not wait for such a goroutine.
 func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Tensor) (*Captured, error) {
 	e, err := engineFor(inputs)
 	if err != nil {
 		return nil, err
 	}
+	if recorder() != nil {
+		return nil, fmt.Errorf("tensor: Capture: another function is being captured; capture the outer one only")
+	}
 	c := &Captured{eng: e}
 	stand := make([]*Tensor, len(inputs))
-	nodes := make([]*uop.UOp, len(inputs))
+	ins := make([]*uop.UOp, len(inputs))
 	for i, in := range inputs {
-		if nodes[i], err = e.Empty(in.DType(), in.Shape()); err != nil {
+		if ins[i], err = e.StandIn(in.DType(), in.Shape()); err != nil {
 			return nil, err
 		}
-		stand[i] = newTensor(nodes[i], e)
+		stand[i] = newTensor(ins[i], e)
 		c.shapes, c.types = append(c.shapes, in.shape()), append(c.types, in.DType())
 	}
 	rec := &capture{}
-	if !capturing.CompareAndSwap(nil, rec) {
-		return nil, fmt.Errorf("tensor: Capture: another function is being captured; capture the outer one only")
-	}
-	defer func() {
-		capturing.Store(nil)
-		for _, s := range rec.states { // nothing has been computed
-			s.t.graph.Store(s.before)
-		}
-	}()
-	c.plan, err = e.Capture(ctx, nodes, func() (outs []*uop.UOp, err error) {
+	c.plan, err = e.Capture(ctx, ins, func() (outs []*uop.UOp, err error) {
+		defer rec.begin()()
 		if err := Try(func() { outs = recorded(rec, e, f(stand...)) }); err != nil {
 			return nil, err
 		}
@@ -88,57 +91,76 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 	for _, s := range rec.states {
 		c.states = append(c.states, s.t)
 	}
-	c.draws = rec.draws
-	return c, nil
+	return c, c.plan.Renew(rec.draws)
+}
+
+// begin has calls noted, until what it gives is called.
+func (rec *capture) begin() (end func()) {
+	capturing.Store(rec)
+	return func() {
+		capturing.Store(nil)
+		for _, s := range rec.states { // nothing has been computed
+			s.t.graph.Store(s.before)
+		}
+	}
 }
 
 // recorded lists the nodes to compute: what f returned first, then what it assigned.
 func recorded(rec *capture, e *engine.Engine, outs []*Tensor) []*uop.UOp {
-	var nodes []*uop.UOp
+	var list []*uop.UOp
 	for i, t := range outs {
-		if t.eng == nil {
-			t.store("Capture", e, t.node())
-		}
-		if t.eng != e {
+		t.place("Capture", e)
+		if t.Engine() != e {
 			failArg("Capture", "result %d lies on %s and the captured function runs on %s; move it with On", i, t.Device(), e.Name())
 		}
-		nodes = append(nodes, t.node())
+		u := t.node()
+		if rec.assigns(u) { // each run changes it, so the result is a copy
+			u = u.Contiguous()
+		}
+		list = append(list, u)
 	}
 	for _, s := range rec.states {
-		nodes = append(nodes, s.t.node())
+		list = append(list, s.t.node())
 	}
-	return nodes
+	return list
 }
 
-// Run plays the captured function with these inputs and gives new tensors for what it returned.
+// assigns reports whether u is the buffer of a state, before or after an assignment.
+func (rec *capture) assigns(u *uop.UOp) bool {
+	for u.Op() == uop.Reshape || u.Op() == uop.After {
+		u = u.At(0)
+	}
+	return slices.ContainsFunc(rec.states, func(s assigned) bool { return bufferOf(s.before).Storage() == u.Storage() && u.Op() == uop.Buffer })
+}
+
+// Run plays the captured function with these inputs and gives new tensors for what it returned: a copy where that is a
+// tensor that the function assigns.
 func (c *Captured) Run(ctx context.Context, inputs ...*Tensor) ([]*Tensor, error) {
+	if recorder() != nil {
+		return nil, &ArgumentError{Op: "Run", Reason: "a captured function is run inside one that is being captured; call the function itself there", At: caller()}
+	}
 	if err := c.check(inputs); err != nil {
 		return nil, err
 	}
-	// Inputs may be lazy, and assignments to the states may be pending.
-	if all := append(append([]*Tensor{}, c.states...), inputs...); len(all) > 0 {
-		if err := Realize(ctx, all...); err != nil {
+	all := append(slices.Clone(c.states), inputs...)
+	var lazy []*Tensor // inputs, and states that assignments are pending for
+	for _, t := range all {
+		if !inMemory(t.node()) {
+			lazy = append(lazy, t)
+		}
+	}
+	if len(lazy) > 0 {
+		if err := Realize(ctx, lazy...); err != nil {
 			return nil, err
 		}
 	}
-	if c.ran {
-		for _, d := range c.draws {
-			if err := c.eng.Rewrite(d.key, keyBytes(d.words)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	nodes := make([]*uop.UOp, len(inputs))
-	for i, in := range inputs {
-		nodes[i] = in.node()
-	}
-	outs, err := c.plan.Run(ctx, nodes...)
+	var outs []*uop.UOp
+	err := settled(all, func() (err error) {
+		outs, err = c.plan.Run(ctx, nodes(inputs)...)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	c.ran = true
-	for _, t := range c.states {
-		t.graph.Store(engine.Current(t.node()))
 	}
 	ts := make([]*Tensor, len(outs)-len(c.states))
 	for i := range ts {
@@ -158,7 +180,7 @@ func (c *Captured) check(inputs []*Tensor) error {
 		if in.DType() != c.types[i] {
 			return &TypeError{Op: "Run", Types: []dtype.DType{in.DType()}, Reason: fmt.Sprintf("input %d was captured as %v; use To", i, c.types[i]), At: caller()}
 		}
-		if in.eng != nil && in.eng != c.eng {
+		if in.Engine() != nil && in.Engine() != c.eng {
 			return &ArgumentError{Op: "Run", Reason: fmt.Sprintf("input %d lies on %s, the captured function runs on %s; move it with On", i, in.Device(), c.eng.Name()), At: caller()}
 		}
 	}
@@ -173,7 +195,7 @@ func (c *Captured) Own(i int) bool { return c.plan.Own(i) }
 
 // noteAssign is told of each assignment before it changes t.
 func noteAssign(op string, t *Tensor) {
-	rec := capturing.Load()
+	rec := recorder()
 	if rec == nil || t.born == rec {
 		return
 	}
@@ -182,7 +204,7 @@ func noteAssign(op string, t *Tensor) {
 			return
 		}
 	}
-	if !t.owned || !inMemory(t.node()) {
+	if !t.owned.Load() || !inMemory(t.node()) {
 		failArg(op, "a tensor from outside a captured function is assigned in it but has no memory of its own yet; call Own and Realize on it before Capture")
 	}
 	rec.states = append(rec.states, assigned{t, t.node()})
@@ -190,15 +212,15 @@ func noteAssign(op string, t *Tensor) {
 
 // noteRead is told of each reading of a value.
 func noteRead() {
-	if rec := capturing.Load(); rec != nil && rec.read == "" {
+	if rec := recorder(); rec != nil && rec.read == "" {
 		rec.read = caller()
 	}
 }
 
-// noteDraw is told of each key for random numbers.
+// noteDraw is told of each key for random numbers: each run needs another one.
 func noteDraw(key *uop.UOp, words int) {
-	if rec := capturing.Load(); rec != nil {
-		rec.draws = append(rec.draws, draw{key, words})
+	if rec := recorder(); rec != nil {
+		rec.draws = append(rec.draws, engine.Renewal{Buffer: key, Bytes: func() []byte { return keyBytes(words) }})
 	}
 }
 

@@ -102,7 +102,8 @@ func Fill(ctx context.Context, d dtype.DType, shape []int, f engine.Fill) (*Tens
 		return nil, err
 	}
 	t := newTensor(u, e)
-	t.born, t.owned = nil, true // whatever is captured meanwhile
+	t.born = nil
+	t.owned.Store(true)
 	return t, nil
 }
 
@@ -111,12 +112,16 @@ func onDefault(op string, f func(e *engine.Engine) (*uop.UOp, error)) *Tensor {
 	if err != nil {
 		failDevice(op, err)
 	}
+	return on(op, e, f)
+}
+
+func on(op string, e *engine.Engine, f func(e *engine.Engine) (*uop.UOp, error)) *Tensor {
 	u, err := f(e)
 	if err != nil {
 		failDevice(op, err)
 	}
 	t := newTensor(u, e)
-	t.owned = t.born == nil // data made inside a captured function is the same for each run
+	t.owned.Store(t.born == nil) // data made inside a captured function is the same for each run
 	return t
 }
 
@@ -126,8 +131,14 @@ func Empty(d dtype.DType, shape ...int) *Tensor {
 	return onDefault("Empty", func(e *engine.Engine) (*uop.UOp, error) { return e.Empty(d, shape) })
 }
 
-// EmptyLike is Empty with the shape and type of t.
-func EmptyLike(t *Tensor) *Tensor { return Empty(t.DType(), t.Shape()...) }
+// EmptyLike is Empty with the shape and type of t, on its device.
+func EmptyLike(t *Tensor) *Tensor {
+	e := t.Engine()
+	if e == nil {
+		return Empty(t.DType(), t.Shape()...)
+	}
+	return on("EmptyLike", e, func(e *engine.Engine) (*uop.UOp, error) { return e.Empty(t.DType(), t.Shape()) })
+}
 
 // From makes a tensor from a scalar, a slice or nested slices (or arrays) of one Go element type.
 // Go ints become int32 where all fit, else int64. Lists of different lengths at one depth are a
@@ -254,13 +265,13 @@ func Zeros(shape ...int) *Tensor { return Full(0, dtype.F32, shape...) }
 // Ones is a float32 tensor of ones.
 func Ones(shape ...int) *Tensor { return Full(1, dtype.F32, shape...) }
 
-// FullLike is Full with the shape and type of t.
-func FullLike(t *Tensor, v any) *Tensor { return Full(v, t.DType(), t.Shape()...) }
+// FullLike is Full with the shape and type of t, on its device.
+func FullLike(t *Tensor, v any) *Tensor { return t.like(Full(v, t.DType(), t.Shape()...).node()) }
 
-// ZerosLike is zeros of the shape and type of t.
+// ZerosLike is zeros of the shape and type of t, on its device.
 func ZerosLike(t *Tensor) *Tensor { return FullLike(t, 0) }
 
-// OnesLike is ones of the shape and type of t.
+// OnesLike is ones of the shape and type of t, on its device.
 func OnesLike(t *Tensor) *Tensor { return FullLike(t, 1) }
 
 // iota is 0 … n−1 of type d.

@@ -20,13 +20,13 @@ func (t *Tensor) On(device string) *Tensor {
 	if err != nil {
 		failDevice("On", err)
 	}
-	if t.eng == e {
+	if t.Engine() == e {
 		return t
 	}
-	if t.eng == nil {
+	if t.constant() {
 		return newTensor(t.node(), nil).store("On", e, t.node())
 	}
-	if capturing.Load() != nil {
+	if recorder() != nil {
 		failArg("On", "a tensor changes its device inside a captured function; do that before")
 	}
 	crossed.Store(true)

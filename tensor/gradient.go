@@ -38,7 +38,7 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) []*Tensor {
 		}
 		nodes[i] = w.node()
 	}
-	if b := base(t.node()); b.Op() == uop.Buffer && !t.owned && !slices.ContainsFunc(nodes, func(w *uop.UOp) bool { return base(w) == b }) {
+	if b := base(t.node()); b.Op() == uop.Buffer && !t.owned.Load() && !slices.ContainsFunc(nodes, func(w *uop.UOp) bool { return base(w) == b }) {
 		failArg(op, "the tensor has been realized and its history is gone; ask for gradients before Realize, or realize both together")
 	}
 	out := make([]*Tensor, len(ws))
@@ -47,9 +47,9 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) []*Tensor {
 			out[i] = newTensor(g, nil)
 			continue
 		}
-		e := ws[i].eng
+		e := ws[i].Engine()
 		if e == nil {
-			e = t.eng
+			e = t.Engine()
 		}
 		out[i] = newTensor(g, e)
 	}

@@ -10,7 +10,7 @@ import (
 
 // beside puts elements on t's device, the default one when t is a constant.
 func (t *Tensor) beside(d dtype.DType, shape []int, raw []byte) *Tensor {
-	e := t.eng
+	e := t.Engine()
 	var err error
 	if e == nil {
 		if e, err = engine.Use(""); err != nil {
@@ -50,5 +50,5 @@ func (t *Tensor) gather(axis int, indices []int32) *Tensor {
 	}
 	list := t.ints(indices, len(indices))
 	u := t.node().Gather(alongAxis(list.node(), axis, with(t.shape(), axis, len(indices))), axis)
-	return newTensor(u, list.eng)
+	return newTensor(u, list.Engine())
 }

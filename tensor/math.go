@@ -222,8 +222,8 @@ func (t *Tensor) Minimum(v any) *Tensor {
 	return elementwise("Minimum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Min(u[1]) }, t, v)
 }
 
-// Clamp limits to lo … hi; nil is no limit. NaN stays. Where lo is above hi the result is hi. The
-// gradient passes inside the limits, the limits included.
+// Clamp limits to lo … hi; nil is no limit. NaN stays, and a limit that is NaN gives NaN. Where lo is above hi the result is
+// hi. The gradient passes inside the limits, the limits included.
 func (t *Tensor) Clamp(lo, hi any) *Tensor {
 	if lo == nil && hi == nil {
 		failArg("Clamp", "needs a limit")
@@ -240,12 +240,12 @@ func (t *Tensor) Clamp(lo, hi any) *Tensor {
 		below, above := x.Home().True().Not(), x.Home().True().Not()
 		pairs := []*uop.UOp{}
 		if lo != nil {
-			below = x.Less(rest[0])
+			below = orNaN(x.Less(rest[0]), rest[0])
 			out = below.Where(rest[0], out)
 			rest = rest[1:]
 		}
 		if hi != nil {
-			above = rest[0].Less(out)
+			above = orNaN(rest[0].Less(out), rest[0])
 			out = above.Where(rest[0], out)
 		}
 		if !x.DType().IsFloat() {
@@ -261,6 +261,14 @@ func (t *Tensor) Clamp(lo, hi any) *Tensor {
 		}
 		return out.Derive(pairs...)
 	}, vs...)
+}
+
+// orNaN is hit, or true where limit is NaN.
+func orNaN(hit, limit *uop.UOp) *uop.UOp {
+	if v, ok := limit.ConstValue(); !limit.DType().IsFloat() || ok && v.Float() == v.Float() {
+		return hit
+	}
+	return hit.Or(limit.Equal(limit).Not())
 }
 
 // Lerp is t + w·(end − t).

@@ -96,7 +96,7 @@ func (t *Tensor) BatchNorm(mean, variance, w, b *Tensor, eps float64) *Tensor {
 }
 
 // ChannelMoments are mean and variance (divided by n − correction) of each channel, axis 1.
-func (t *Tensor) ChannelMoments(correction int) (mean, variance *Tensor) {
+func (t *Tensor) ChannelMoments(correction float64) (mean, variance *Tensor) {
 	if t.Rank() < 2 {
 		fail("ChannelMoments", shapes(t.shape()), "needs channels, axis 1")
 	}

@@ -130,11 +130,11 @@ func commonEngine(op string, ts ...*Tensor) *engine.Engine {
 	var e *engine.Engine
 	for _, t := range ts {
 		switch {
-		case t == nil || t.eng == nil:
+		case t == nil || t.Engine() == nil:
 		case e == nil:
-			e = t.eng
-		case e != t.eng:
-			failArg(op, "tensors on %s and %s meet; move one with On", e.Name(), t.eng.Name())
+			e = t.Engine()
+		case e != t.Engine():
+			failArg(op, "tensors on %s and %s meet; move one with On", e.Name(), t.Engine().Name())
 		}
 	}
 	return e

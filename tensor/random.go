@@ -131,31 +131,41 @@ func randOn(e *engine.Engine, d dtype.DType, shape []int) *Tensor {
 }
 
 // Randn is normal with mean 0 and deviation 1, float32, by the method of Box and Muller.
-func Randn(shape ...int) *Tensor { return randnOn(nil, shape) }
+func Randn(shape ...int) *Tensor { return randnOn(nil, dtype.F32, shape) }
 
-func randnOn(e *engine.Engine, shape []int) *Tensor {
+// randnOn computes in float32, or in float64 for d = float64. The radius is finite: 1 less a random number is never 0.
+func randnOn(e *engine.Engine, d dtype.DType, shape []int) *Tensor {
 	checkSizes("Randn", shape)
 	n := uop.Shape(shape).Numel()
-	r := randOn(e, dtype.F32, []int{2, n})
+	r := randOn(e, dtype.Accumulator(d), []int{2, n})
 	angle, radius := r.At(0), r.At(1)
 	z := angle.Mul(2 * math.Pi).Cos().Mul(radius.RSub(1).Log().Mul(-2).Sqrt())
-	return z.Reshape(shape...)
-}
-
-// RandInt is uniform among low … high−1, int32.
-func RandInt(low, high int, shape ...int) *Tensor {
-	if low >= high {
-		failArg("RandInt", "nothing lies in %d … %d", low, high-1)
-	}
-	return Uniform(float64(low), float64(high), shape...).Floor().To(dtype.I32)
+	return z.Reshape(shape...).To(d)
 }
 
 // Normal is Randn of another mean and deviation.
 func Normal(mean, std float64, shape ...int) *Tensor { return Randn(shape...).Mul(std).Add(mean) }
 
-// Uniform is Rand between other bounds.
+// Uniform is Rand between other bounds, high excluded: what would be rounded to it is the float32 before it. Where no float32
+// lies between the bounds it is low.
 func Uniform(low, high float64, shape ...int) *Tensor {
-	return Rand(shape...).Mul(high - low).Add(low)
+	lo, hi := float32(low), float32(high)
+	if lo-lo != 0 || hi-hi != 0 {
+		failArg("Uniform", "the bounds %v and %v must be finite float32 numbers", low, high)
+	}
+	r := Rand(shape...)
+	if span := high - low; math.Abs(span) <= math.MaxFloat32 {
+		r = r.Mul(span).Add(low)
+	} else { // in halves, which do not overflow
+		r = r.Mul(high/2 - low/2).Add(low / 2).Mul(2)
+	}
+	switch {
+	case lo < hi && float64(hi) >= high:
+		return r.Minimum(math.Nextafter32(hi, lo))
+	case lo > hi && float64(hi) <= high:
+		return r.Maximum(math.Nextafter32(hi, lo))
+	}
+	return r
 }
 
 // ScaledUniform is uniform in ±1/√n, n the number of elements.
@@ -175,36 +185,38 @@ func fans(op string, shape []int) (in, out float64) {
 // GlorotUniform is uniform in ±√(6/(in+out)) for a weight of shape out, in, ….
 func GlorotUniform(shape ...int) *Tensor {
 	in, out := fans("GlorotUniform", shape)
-	b := math.Sqrt(6 / (in + out))
+	b := math.Sqrt(6 / max(1, in+out))
 	return Uniform(-b, b, shape...)
 }
 
 // KaimingUniform is uniform for a weight of shape out, in, … before a leaky ReLU of this slope.
 func KaimingUniform(slope float64, shape ...int) *Tensor {
 	in, _ := fans("KaimingUniform", shape)
-	b := math.Sqrt(6 / (1 + slope*slope) / in)
+	b := math.Sqrt(6 / (1 + slope*slope) / max(1, in))
 	return Uniform(-b, b, shape...)
 }
 
 // KaimingNormal is normal for a weight of shape out, in, … before a leaky ReLU of this slope.
 func KaimingNormal(slope float64, shape ...int) *Tensor {
 	in, _ := fans("KaimingNormal", shape)
-	return Normal(0, math.Sqrt(2/(1+slope*slope)/in), shape...)
+	return Normal(0, math.Sqrt(2/(1+slope*slope)/max(1, in)), shape...)
 }
 
 // RandLike is Rand of the shape and type of t, on its device.
-func RandLike(t *Tensor) *Tensor { return randOn(t.eng, floating(t.DType()), t.Shape()) }
+func RandLike(t *Tensor) *Tensor { return randOn(t.Engine(), floating(t.DType()), t.Shape()) }
 
 // RandnLike is Randn of the shape and type of t, on its device.
-func RandnLike(t *Tensor) *Tensor { return randnOn(t.eng, t.Shape()).To(floating(t.DType())) }
+func RandnLike(t *Tensor) *Tensor { return randnOn(t.Engine(), floating(t.DType()), t.Shape()) }
 
-// RandPerm is 0 … n−1 in random order, int32.
+// RandPerm is 0 … n−1 in random order, int32. Each place has 64 random bits that it is sorted by, so that hardly two are equal
+// however many there are.
 func RandPerm(n int) *Tensor {
 	checkSizes("RandPerm", []int{n})
-	return words(nil, n).ArgSort(0, false)
+	hi := words(nil, n)
+	return hi.like(joined(hi.node(), words(hi.Engine(), n).node())).ArgSort(0, false)
 }
 
-// Dropout sets each element to 0 with probability p and divides the others by 1 − p. Whether a network
+// Dropout sets each element to 0 with probability p, to 32 bits, and divides the others by 1 − p. Whether a network
 // is in training is its own affair: call it then only.
 func (t *Tensor) Dropout(p float64) *Tensor {
 	if !(p >= 0 && p <= 1) {
@@ -213,9 +225,9 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	if p == 0 {
 		return t
 	}
-	if p == 1 {
-		return t.Mul(0)
+	if p == 1 { // also of NaN
+		return Full(false, dtype.Bool, t.Shape()...).Where(t.Div(1), 0)
 	}
-	keep := randOn(t.eng, dtype.F32, t.Shape()).Ge(p)
-	return keep.Where(t.Div(1-p), 0)
+	drop := uint32(min(math.Round(math.Ldexp(p, 32)), 1<<32-1))
+	return words(t.Engine(), t.Numel()).Reshape(t.Shape()...).Ge(drop).Where(t.Div(1-p), 0)
 }

@@ -3,8 +3,10 @@ package tensor
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
@@ -21,41 +23,51 @@ func Realize(ctx context.Context, ts ...*Tensor) error {
 		return err
 	}
 	for _, t := range ts {
-		if t.eng == nil { // its node may be shared with tensors of other devices, so it gets its own buffer
-			if err := Try(func() { t.store("Realize", e, t.node()) }); err != nil {
-				return err
-			}
+		if err := Try(func() { t.place("Realize", e) }); err != nil {
+			return err
 		}
 	}
 	if err := compute(ctx, ts...); err != nil {
 		return err
 	}
 	for _, t := range ts {
-		if r := t.node().Realized(); r != nil {
-			t.graph.Store(r)
+		t.settle()
+	}
+	return nil
+}
+
+// settle has t go on from what it was realized as, unless it was changed since.
+func (t *Tensor) settle() {
+	if u := t.graph.Load(); u.Realized() != nil {
+		t.graph.CompareAndSwap(u, u.Realized())
+	}
+}
+
+// compute realizes the nodes of tensors. Assigned tensors go on from their buffer.
+func compute(ctx context.Context, ts ...*Tensor) error {
+	if err := settled(ts, func() error { return computeNodes(ctx, ts) }); err != nil {
+		return err
+	}
+	for _, t := range ts {
+		if t.owned.Load() {
+			t.settle()
 		}
 	}
 	return nil
 }
 
-// compute realizes the nodes of tensors. Assigned tensors go on from their buffer.
-func compute(ctx context.Context, ts ...*Tensor) error {
+func computeNodes(ctx context.Context, ts []*Tensor) error {
 	var order []*engine.Engine
 	groups := map[*engine.Engine][]*uop.UOp{}
 	for _, t := range ts {
-		if _, ok := groups[t.eng]; !ok {
-			order = append(order, t.eng)
+		if _, ok := groups[t.Engine()]; !ok {
+			order = append(order, t.Engine())
 		}
-		groups[t.eng] = append(groups[t.eng], t.node())
+		groups[t.Engine()] = append(groups[t.Engine()], t.node())
 	}
 	for _, e := range order {
 		if err := realizeOn(ctx, e, groups[e]); err != nil {
 			return err
-		}
-	}
-	for _, t := range ts {
-		if r := t.node().Realized(); r != nil && t.owned {
-			t.graph.Store(r)
 		}
 	}
 	return nil
@@ -95,17 +107,37 @@ func (t *Tensor) read(ctx context.Context) error {
 		}
 	}
 	if depth > keepHistory {
-		t.graph.Store(r)
+		t.graph.CompareAndSwap(u, r)
 		return nil
 	}
 	u.SetStorage(depth)
 	return nil
 }
 
+// settled calls f again where a captured function assigned one of the tensors meanwhile, so that f found it stale.
+func settled(ts []*Tensor, f func() error) error {
+	for {
+		before := nodes(ts)
+		err := f()
+		var stale *engine.StaleError
+		if !errors.As(err, &stale) || slices.Equal(before, nodes(ts)) {
+			return err
+		}
+	}
+}
+
+func nodes(ts []*Tensor) []*uop.UOp {
+	out := make([]*uop.UOp, len(ts))
+	for i, t := range ts {
+		out[i] = t.node()
+	}
+	return out
+}
+
 func engineFor(ts []*Tensor) (*engine.Engine, error) {
 	for _, t := range ts {
-		if t.eng != nil {
-			return t.eng, nil
+		if t.Engine() != nil {
+			return t.Engine(), nil
 		}
 	}
 	return engine.Use("")
@@ -122,7 +154,7 @@ func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	raw := make([]byte, t.Nbytes())
-	return raw, t.eng.Read(ctx, t.node(), raw)
+	return raw, settled([]*Tensor{t}, func() error { return t.Engine().Read(ctx, t.node(), raw) })
 }
 
 // Borrow computes t (which stays differentiable) and calls f with the device that has it and the memory of its elements, as Bytes
@@ -133,21 +165,21 @@ func (t *Tensor) Borrow(ctx context.Context, f func(runtime.Device, runtime.Mem)
 	if err != nil {
 		return err
 	}
-	return t.eng.Borrow(ctx, t.node(), f)
+	return settled([]*Tensor{t}, func() error { return t.Engine().Borrow(ctx, t.node(), f) })
 }
 
 // Discard gives t's memory back now, not when the collector finds it unused. It is for results of Captured.Run that have
 // memory of their own and that nothing else was made of: to use those later is an error.
 func (t *Tensor) Discard() {
-	if t.eng != nil {
-		t.eng.Discard(t.node())
+	if t.Engine() != nil {
+		t.Engine().Discard(t.node())
 	}
 }
 
 // inMemory computes t and gives it, or where t is a constant, which stays one, a tensor of its elements.
 func (t *Tensor) inMemory(ctx context.Context) (*Tensor, error) {
-	if t.eng == nil {
-		c := newTensor(t.node(), nil)
+	if t.constant() {
+		c := newTensor(t.node(), t.Engine())
 		if err := Realize(ctx, c); err != nil {
 			return nil, err
 		}

@@ -32,6 +32,12 @@ func sum(u *uop.UOp, m uop.Monoid, axes []int) *uop.UOp {
 // Sum adds. Bools and small integers give 32-bit integers; nothing sums to 0.
 func (t *Tensor) Sum(axes ...int) *Tensor { return t.like(sum(t.node(), uop.Sum, t.axes("Sum", axes))) }
 
+// SumOf is the sum of the elements as type d, in type d: integers wrap.
+func (t *Tensor) SumOf(d dtype.DType, axes ...int) *Tensor { return t.To(d).Sum(axes...).To(d) }
+
+// ProdOf is the product of the elements as type d, in type d: integers wrap.
+func (t *Tensor) ProdOf(d dtype.DType, axes ...int) *Tensor { return t.To(d).Prod(axes...).To(d) }
+
 // SumKeep is Sum with the axes kept.
 func (t *Tensor) SumKeep(axes ...int) *Tensor { return t.keep(t.Sum(axes...), axes) }
 
@@ -148,29 +154,32 @@ func (t *Tensor) Mean(axes ...int) *Tensor {
 // MeanKeep is Mean with the axes kept.
 func (t *Tensor) MeanKeep(axes ...int) *Tensor { return t.keep(t.Mean(axes...), axes) }
 
-// Var is the variance with n − correction in the denominator: 1 for samples, 0 for populations.
-func (t *Tensor) Var(correction int, axes ...int) *Tensor {
+// Var is the variance with n − correction in the denominator, or 0 if that is less: 1 for samples, 0 for populations, or any number.
+func (t *Tensor) Var(correction float64, axes ...int) *Tensor {
 	ax := t.axes("Var", axes)
+	if correction != correction {
+		failArg("Var", "the correction is NaN")
+	}
 	d := floating(t.DType())
 	x := t.like(t.node().Cast(dtype.Accumulator(d)))
 	c := x.Sub(x.MeanKeep(ax...)).node()
 	// The way through the mean adds Σ −2c = 0 to the gradient, so it is left out.
 	s := sum(c.Mul(c).Derive(x.node(), c.Mul(c.Int(2))), uop.Sum, ax)
-	return t.like(s.Div(s.Float(math.Max(0, float64(t.count(ax)-correction)))).Cast(d))
+	return t.like(s.Div(s.Float(math.Max(0, float64(t.count(ax))-correction))).Cast(d))
 }
 
 // VarKeep is Var with the axes kept.
-func (t *Tensor) VarKeep(correction int, axes ...int) *Tensor {
+func (t *Tensor) VarKeep(correction float64, axes ...int) *Tensor {
 	return t.keep(t.Var(correction, axes...), axes)
 }
 
 // Std is the square root of Var; where it is 0 its gradient is 0.
-func (t *Tensor) Std(correction int, axes ...int) *Tensor {
+func (t *Tensor) Std(correction float64, axes ...int) *Tensor {
 	return t.Var(correction, axes...).rootSafe()
 }
 
 // StdKeep is Std with the axes kept.
-func (t *Tensor) StdKeep(correction int, axes ...int) *Tensor {
+func (t *Tensor) StdKeep(correction float64, axes ...int) *Tensor {
 	return t.keep(t.Std(correction, axes...), axes)
 }
 

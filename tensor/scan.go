@@ -93,6 +93,12 @@ func (t *Tensor) CumSum(axis int) *Tensor { return t.accumulated("CumSum", axis,
 // CumProd is the running product along an axis, of the type of CumSum.
 func (t *Tensor) CumProd(axis int) *Tensor { return t.accumulated("CumProd", axis, uop.Prod) }
 
+// CumSumOf is the running sum of the elements as type d, in type d: integers wrap.
+func (t *Tensor) CumSumOf(d dtype.DType, axis int) *Tensor { return t.To(d).CumSum(axis).To(d) }
+
+// CumProdOf is the running product of the elements as type d, in type d: integers wrap.
+func (t *Tensor) CumProdOf(d dtype.DType, axis int) *Tensor { return t.To(d).CumProd(axis).To(d) }
+
 // LogCumSumExp is the logarithm of the running sum of exponentials along an axis.
 func (t *Tensor) LogCumSumExp(axis int) *Tensor {
 	return t.scan("LogCumSumExp", axis, func(u *uop.UOp, axis int) *uop.UOp {

@@ -16,8 +16,8 @@ func Schedule(ts ...*Tensor) (*engine.View, error) {
 	}
 	nodes := make([]*uop.UOp, len(ts))
 	for i, t := range ts {
-		if t.eng != nil && t.eng != e {
-			return nil, fmt.Errorf("tensors on %s and on %s are scheduled one device at a time", e.Name(), t.eng.Name())
+		if t.Engine() != nil && t.Engine() != e {
+			return nil, fmt.Errorf("tensors on %s and on %s are scheduled one device at a time", e.Name(), t.Engine().Name())
 		}
 		nodes[i] = t.node()
 	}

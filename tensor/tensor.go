@@ -22,26 +22,42 @@ import (
 )
 
 // Tensor is an array of one element type. It is lazy: it holds a graph until it is realized.
-// Operations never change their operands; only Assign, SetAt and Backward change a Tensor.
+// Operations never change their operands; only Assign and its like (AssignBytes, SetAt, Own), Backward and ClearGradient
+// change a Tensor.
+//
+// Any number of goroutines may use a Tensor at once, to build on it, to realize and to read it, as long as none of them changes
+// it. Captured functions (see Capture) may change it meanwhile: whoever reads it finds it as it was between two runs. An
+// expression that was built on it before and is computed after such a run is an *engine.StaleError.
 type Tensor struct {
 	graph atomic.Pointer[uop.UOp]
-	eng   *engine.Engine // nil for constants, which fit any device
-	owned bool           // its buffer belongs to this tensor alone, so Assign may write in place
-	born  *capture       // the recording in which it was made, if any
+	eng   atomic.Pointer[engine.Engine] // nil for constants, which fit any device
+	owned atomic.Bool                   // its buffer belongs to this tensor alone, so Assign may write in place
+	born  *capture                      // the recording in which it was made, if any
 	grad  *Tensor
 }
 
 func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {
-	t := &Tensor{eng: e, born: capturing.Load()}
+	t := &Tensor{born: recorder()}
 	t.graph.Store(u)
+	t.eng.Store(e)
 	return t
 }
 
 // like is a tensor of node u on t's device.
-func (t *Tensor) like(u *uop.UOp) *Tensor { return newTensor(u, t.eng) }
+func (t *Tensor) like(u *uop.UOp) *Tensor { return newTensor(u, t.Engine()) }
 
-// node is the graph of t.
-func (t *Tensor) node() *uop.UOp { return t.graph.Load() }
+// node is the graph of t. The buffer of an assigned tensor is the newest, whoever ran the captured function that assigned it.
+func (t *Tensor) node() *uop.UOp {
+	for {
+		u := t.graph.Load()
+		if !t.owned.Load() || !inMemory(u) {
+			return u
+		}
+		if now := engine.Current(u); now == u || t.graph.CompareAndSwap(u, now) {
+			return now
+		}
+	}
+}
 
 // Node is the graph of t, for packages that look at or extend graphs.
 func (t *Tensor) Node() *uop.UOp { return t.node() }
@@ -51,14 +67,14 @@ func (t *Tensor) Node() *uop.UOp { return t.node() }
 func FromNode(u *uop.UOp, e *engine.Engine) *Tensor { return newTensor(u, e) }
 
 // Engine is the device that t lies on, nil for constants.
-func (t *Tensor) Engine() *engine.Engine { return t.eng }
+func (t *Tensor) Engine() *engine.Engine { return t.eng.Load() }
 
 // Device is the name of the device that t lies on, "" for constants, which fit any.
 func (t *Tensor) Device() string {
-	if t.eng == nil {
+	if t.Engine() == nil {
 		return ""
 	}
-	return t.eng.Name()
+	return t.Engine().Name()
 }
 
 // Shape is the sizes of the axes; a copy.

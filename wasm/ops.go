@@ -77,11 +77,11 @@ var reductions = []struct {
 }
 
 // axes takes what a reduction goes over: nothing (all axes), an axis, several, or {axis, keep, correction}.
-func (c *call) axes() (axes []int, keep bool, correction int) {
+func (c *call) axes() (axes []int, keep bool, correction float64) {
 	if c.taken < len(c.args) {
 		if _, ok := c.args[c.taken].(wire.Record); ok {
 			o := c.options().only("axis", "keep", "correction")
-			return o.at("axis").integers(), o.at("keep").truth(false), o.at("correction").integer(1)
+			return o.at("axis").integers(), o.at("keep").truth(false), o.at("correction").number(1)
 		}
 	}
 	return c.integers(), false, 1

@@ -227,7 +227,7 @@ var more = []operation{
 	{"grad", func(c *call) some { x := c.tensor(); return x.Grad(c.tensors()...) }},
 }
 
-func spread(c *call, f, keep func(one, int, ...int) one) one {
+func spread(c *call, f, keep func(one, float64, ...int) one) one {
 	x := c.tensor()
 	axes, kept, correction := c.axes()
 	if kept {

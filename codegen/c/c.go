@@ -18,9 +18,10 @@ import (
 
 // Machine is what the code generator should know of the processor; zero values stand for the usual.
 type Machine struct {
-	VectorBytes int // bytes of a vector register: 16, 32 or 64
-	Registers   int // vector registers
-	L1, L2      int // bytes of the caches of one core
+	VectorBytes int  // bytes of a vector register: 16, 32 or 64
+	Registers   int  // vector registers
+	L1, L2      int  // bytes of the caches of one core
+	NoFMA       bool // it has no instruction for a multiply-add
 	NoOpt       bool
 }
 
@@ -46,7 +47,7 @@ func Target(m Machine) *codegen.Target {
 			}
 			return m.VectorBytes / d.Size()
 		},
-		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: has, NoOpt: m.NoOpt,
+		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: has, SoftFMA: m.NoFMA, NoOpt: m.NoOpt,
 	}
 }
 
@@ -102,13 +103,11 @@ const Prelude = `#include <stdint.h>
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-predictive-commoning")
 #endif
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__) || defined(__FP_FAST_FMA)
 #define weft_fma_f32(a, b, c) __builtin_fmaf(a, b, c)
 #define weft_fma_f64(a, b, c) __builtin_fma(a, b, c)
 #else
-#define weft_fma_f32(a, b, c) ((float)((double)(a) * (b) + (c)))
-#define weft_fma_f64(a, b, c) ((a) * (b) + (c))
-#endif
+` + softMulAdd + `#endif
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #if defined(__AVX512F__)
 #define WEFT_FMA_f32x16(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)

@@ -1,10 +1,15 @@
 package native
 
-import "golang.org/x/sys/cpu"
+import (
+	goruntime "runtime"
+
+	"golang.org/x/sys/cpu"
+)
 
 // Processor is what code generation wants to know of the machine's cores.
 type Processor struct {
 	VectorBytes int // of a vector register that -march=native may use
+	NoFMA       bool
 	L1, L2      int // bytes of the data caches of one core: typical of processors with these vectors
 }
 
@@ -13,11 +18,11 @@ func Describe() Processor {
 	x := cpu.X86
 	switch {
 	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL:
-		return Processor{64, 48 << 10, 1 << 20}
+		return Processor{VectorBytes: 64, NoFMA: !x.HasFMA, L1: 48 << 10, L2: 1 << 20}
 	case x.HasAVX2 && x.HasFMA:
-		return Processor{32, 32 << 10, 512 << 10}
+		return Processor{VectorBytes: 32, L1: 32 << 10, L2: 512 << 10}
 	case cpu.ARM64.HasASIMD:
-		return Processor{16, 64 << 10, 1 << 20}
+		return Processor{VectorBytes: 16, L1: 64 << 10, L2: 1 << 20}
 	}
-	return Processor{16, 32 << 10, 256 << 10}
+	return Processor{VectorBytes: 16, NoFMA: goruntime.GOARCH == "amd64" && !x.HasFMA, L1: 32 << 10, L2: 256 << 10}
 }

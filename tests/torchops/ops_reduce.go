@@ -75,7 +75,15 @@ func reduction(signature string, f reducer) op {
 }
 
 func typedReduction(f reducer) op {
-	return one("input, dim=None, keepdim=False, dtype=None", func(c *call) T { return c.reduce(c.inType("input"), f) })
+	return one("input, dim=None, keepdim=False, dtype=None", func(c *call) T { return c.asked(c.reduce(c.inType("input"), f)) })
+}
+
+// asked gives a result the dtype that was asked for, if one was: small integers add up in 32 bits unless it was.
+func (c *call) asked(x T) T {
+	if d, ok := c.DType("dtype"); ok {
+		return x.To(d)
+	}
+	return x
 }
 
 var reduceOps = map[string]op{
@@ -135,9 +143,9 @@ var reduceOps = map[string]op{
 
 const spread = "input, dim=None, *, correction=1, keepdim=False"
 
-func spreadOf(f func(x T, correction int, axes ...int) T) func(c *call) T {
+func spreadOf(f func(x T, correction float64, axes ...int) T) func(c *call) T {
 	return func(c *call) T {
-		return c.reduce(c.T("input"), func(x T, axes ...int) T { return f(x, c.Int("correction"), axes...) })
+		return c.reduce(c.T("input"), func(x T, axes ...int) T { return f(x, c.Float("correction"), axes...) })
 	}
 }
 
