@@ -22,7 +22,9 @@ var links = []struct {
 	{"where", 3000, func(x, y *tensor.Tensor) *tensor.Tensor { return x.Lt(y).Where(x, y) }},
 	{"where of conditions", 3000, func(x, y *tensor.Tensor) *tensor.Tensor { return x.Lt(y).Where(x.Mul(y), y.Add(x)) }},
 	{"permute", 3000, func(x, y *tensor.Tensor) *tensor.Tensor { return x.Permute(1, 0).Flip(0) }},
-	{"pad and shrink", 1000, func(x, y *tensor.Tensor) *tensor.Tensor { return x.Pad([]int{1, 0}, []int{0, 1}).Narrow(0, 0, 3).Narrow(1, 0, 3) }},
+	{"pad and shrink", 1000, func(x, y *tensor.Tensor) *tensor.Tensor {
+		return x.Pad([]int{1, 0}, []int{0, 1}).Narrow(0, 0, 3).Narrow(1, 0, 3)
+	}},
 	{"roll", 300, func(x, y *tensor.Tensor) *tensor.Tensor { return x.Roll([]int{1}, []int{0}) }},
 	{"sums", 300, func(x, y *tensor.Tensor) *tensor.Tensor { return x.Add(x.MeanKeep(1)) }},
 	{"products", 200, func(x, y *tensor.Tensor) *tensor.Tensor { return x.MatMul(y) }},
