@@ -49,7 +49,7 @@ func (m *mistake) Error() string { return fmt.Sprintf("%s (at %d)", m.why, m.at+
 // speak gives the tensors that an expression stands for.
 func speak(e *engine.Engine, text string) (roots []*tensor.Tensor, err error) {
 	s := &speaker{engine: e, server: newServer(), text: text, inputs: map[string]wire.Ref{}}
-	err = attempt(func() {
+	err = attempt("", func() {
 		s.scan()
 		if n := len(s.tokens) - 1; n > mostParts {
 			s.at = mostParts
@@ -358,7 +358,10 @@ func (s *speaker) operate(name string, args ...any) any {
 		}
 		args[0] = s.hold(tensor.Scalar(operandOf(f)))
 	}
-	made := operations[name](&call{server: s.server, name: name, args: args})
+	var made some
+	if err := attempt(name, func() { made = operations[name](&call{server: s.server, name: name, args: args}) }); err != nil {
+		panic(raised{err})
+	}
 	if len(made) == 1 {
 		return s.hold(made[0])
 	}
