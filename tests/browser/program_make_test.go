@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -16,6 +17,8 @@ type maker struct {
 	program
 	values []*tensor.Tensor
 	traits []trait
+	types  []dtype.DType // that the device has
+	finite bool          // only finite elements are compared
 }
 
 // trait is how well a value is known.
@@ -32,8 +35,8 @@ const (
 )
 
 // makeProgram makes a program of so many calls, among them wrong ones.
-func makeProgram(seed uint64, calls int) *maker {
-	m := &maker{Rand: rand.New(rand.NewPCG(seed, 7)), program: program{Seed: seed}}
+func makeProgram(seed uint64, calls int, types []dtype.DType) *maker {
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 7)), program: program{Seed: seed}, types: types}
 	for range 3 {
 		m.call(-1, methods[len(methods)-len(making)], false)
 	}
@@ -305,7 +308,7 @@ func (m *maker) over(x one) []any {
 	return m.perhaps(m.axes(x))
 }
 
-func (m *maker) dtype() any { return jsName(dtype.All[m.IntN(len(dtype.All))]) }
+func (m *maker) dtype() any { return jsName(m.types[m.IntN(len(m.types))]) }
 
 func (m *maker) shape() []any {
 	out := []any{}
@@ -324,6 +327,9 @@ func (m *maker) elements() []any {
 	}
 	types := []dtype.DType{dtype.F32, dtype.F32, dtype.F32, dtype.I32, dtype.U8, dtype.I8, dtype.F64, dtype.I64, dtype.U32, dtype.Bool}
 	e := typed{types[m.IntN(len(types))], make([]float64, n)}
+	if !slices.Contains(m.types, e.Type) {
+		e.Type = dtype.F32
+	}
 	if n == 0 && e.Type == dtype.Bool { // a page tells truth values from numbers by the first
 		e.Type = dtype.U8
 	}
