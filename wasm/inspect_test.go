@@ -50,7 +50,7 @@ func TestInspectSaysWhatIsWrong(t *testing.T) {
 		"x[4] + x[5]":                       "x has the shape [4]",
 		"sum(x[4], {axes: 0})":              `no option "axes"`,
 		"x[4] x":                            `"x" is one too many (at 6)`,
-		"x[99999, 99999, 99999, 9]":         "too large to look at",
+		"x[99999, 99999, 99999, 9]":         "the shape [99999, 99999, 99999, 9] is too large to look at",
 		"x[30000, 30000] @ w[30000, 30000]": "wgsl: an array (900000000 × f32, an input) of 3600000000 bytes is larger",
 		"x[2]:f64 * 2":                      "wgsl: no mul of f64",
 		"grad(x[3], x)":                     "grad: [3]: 3 elements, not one; make it one number first",

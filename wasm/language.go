@@ -257,7 +257,7 @@ func (s *speaker) input(t token, shape []any) any {
 	}
 	x := s.server.tensor(ref)
 	if fmt.Sprint(x.Shape()) != fmt.Sprint(c.integers()) {
-		s.fail("%s has the shape %v; write %s alone for the same tensor, or at(%s, …) for a part", t.text, x.Shape(), t.text, t.text)
+		s.fail("%s has the shape %s; write %s alone for the same tensor, or at(%s, …) for a part", t.text, written(x.Shape()), t.text, t.text)
 	}
 	return ref
 }
@@ -267,10 +267,10 @@ func (s *speaker) fresh(d dtype.DType, shape []int) *tensor.Tensor {
 	n := 1
 	for _, size := range shape {
 		if size < 0 {
-			s.fail("the shape %v has a negative size", shape)
+			s.fail("the shape %s has a negative size", written(shape))
 		}
 		if size > 1<<30 || n > 1<<30 {
-			s.fail("the shape %v is too large to look at", shape)
+			s.fail("the shape %s is too large to look at", written(shape))
 		}
 		n *= size
 	}

@@ -77,10 +77,13 @@ func operands(shapes []uop.Shape) string {
 	}
 	list := make([]string, len(shapes))
 	for i, s := range shapes {
-		list[i] = translate(fmt.Sprint([]int(s)))
+		list[i] = written(s)
 	}
 	return strings.Join(list, " and ") + ": "
 }
+
+// written is a shape as a page writes it.
+func written(shape []int) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ") }
 
 // remedies are what Go's callers are told to do and a page does in another way.
 var remedies = [][2]string{
