@@ -67,7 +67,7 @@ func (s *server) tensor(ref wire.Ref) *tensor.Tensor {
 	case *failure:
 		panic(t)
 	}
-	panic(&tensor.ArgumentError{Op: "tensor", Reason: "it was disposed of"})
+	panic(&tensor.ArgumentError{Reason: "a tensor was disposed of"})
 }
 
 // maybe takes a tensor or null.

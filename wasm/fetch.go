@@ -56,7 +56,7 @@ func fetch(ctx context.Context, c *call) (any, error) {
 	x, err := tensor.Fill(ctx, d, shape, func(dev runtime.Device, m runtime.Mem) (func(context.Context) error, error) {
 		to, ok := dev.(sinker)
 		if !ok {
-			return nil, fmt.Errorf("weft: fetch: %s has no memory that a worker could write to", dev.Info().Name)
+			return nil, fmt.Errorf("weft: %s has no memory that a worker could write to", dev.Info().Name)
 		}
 		sink, err := to.Sink(m)
 		return func(ctx context.Context) error {
@@ -69,7 +69,7 @@ func fetch(ctx context.Context, c *call) (any, error) {
 			case err != nil:
 				return err
 			case known && got != sum:
-				return fmt.Errorf("weft: fetch %s: it has other bytes than before; dispose of the tensor, or bring them back", from.url)
+				return fmt.Errorf("fetch %s: it has other bytes than before; dispose of the tensor, or bring them back", from.url)
 			}
 			known, sum = true, got
 			return nil

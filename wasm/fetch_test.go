@@ -55,7 +55,7 @@ func TestFetch(t *testing.T) {
 	s := newServer()
 	ask := func(args ...any) (err error) {
 		asked = nil
-		failed := attempt(func() {
+		failed := attempt("", func() {
 			_, err = fetch(context.Background(), &call{server: s, name: "fetch", answer: 3, outs: []wire.Ref{1}, args: args})
 		})
 		return errors.Join(failed, err)
@@ -72,7 +72,7 @@ func TestFetch(t *testing.T) {
 	require.NoError(t, e.Sync(context.Background()))
 	assert.Contains(t, asked, source{call: 3, url: "a.bin", offset: -1, n: 3, mask: 0xfefefefe, again: true})
 	gone, sum = true, 6
-	assert.ErrorContains(t, e.Sync(context.Background()), "weft: fetch a.bin: it has other bytes than before")
+	assert.ErrorContains(t, e.Sync(context.Background()), "fetch a.bin: it has other bytes than before")
 	sum = 5
 	require.NoError(t, e.Sync(context.Background()))
 

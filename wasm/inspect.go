@@ -58,7 +58,7 @@ func inspect(_ context.Context, c *call) (any, error) {
 }
 
 func unreadable(err error) wire.Record {
-	out := wire.Record{{Name: "graph", Value: ""}, {Name: "schedule", Value: ""}, {Name: "kernels", Value: []any{}}, {Name: "error", Value: err.Error()}}
+	out := wire.Record{{Name: "graph", Value: ""}, {Name: "schedule", Value: ""}, {Name: "kernels", Value: []any{}}, {Name: "error", Value: tell("", err).Error()}}
 	var m *mistake
 	if errors.As(err, &m) {
 		out = append(out, wire.Field{Name: "at", Value: m.at})

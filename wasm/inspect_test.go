@@ -44,13 +44,16 @@ func TestInspectSaysWhatIsWrong(t *testing.T) {
 		"relu(x":                            "x has no shape yet; write x[64, 64], say (at 6)",
 		"relu(x[4]":                         `the end comes where "," belongs (at 10)`,
 		"frobnicate(x[4])":                  "there is no operation frobnicate",
-		"x[2, 3] @ w[4, 5]":                 "MatMul [2 3] [4 5]: inner sizes 3 and 4 differ",
+		"x[2, 3] @ w[4, 5]":                 "matmul: [2, 3] and [4, 5]: inner sizes 3 and 4 differ",
 		"x[4] $ 2":                          `"$" means nothing here (at 6)`,
 		"3 + 4":                             "this is the number 7",
 		"x[4] + x[5]":                       "x has the shape [4]",
 		"sum(x[4], {axes: 0})":              `no option "axes"`,
 		"x[4] x":                            `"x" is one too many (at 6)`,
-		"x[99999, 99999, 99999, 9]":         "too large to look at",
+		"x[99999, 99999, 99999, 9]":         "the shape [99999, 99999, 99999, 9] is too large to look at",
+		"x[30000, 30000] @ w[30000, 30000]": "wgsl: an array (900000000 × f32, an input) of 3600000000 bytes is larger",
+		"x[2]:f64 * 2":                      "wgsl: no mul of f64",
+		"grad(x[3], x)":                     "grad: [3]: 3 elements, not one; make it one number first",
 		"x[4] € 2":                          `"€" means nothing here (at 6)`,
 		"x[-1]":                             "the shape [-1] has a negative size",
 		"einsum(\"ij,jk":                    "the text that begins here has no end (at 8)",
@@ -58,6 +61,8 @@ func TestInspectSaysWhatIsWrong(t *testing.T) {
 		strings.Repeat("-", 400):            "more than 100 brackets and signs",
 		"x[2]" + strings.Repeat("+1", 3000): "an expression may have 500 parts, and this one has 6004; take a smaller one",
 	} {
-		assert.Contains(t, look(t, text).Get("error"), want, text)
+		said := look(t, text).Get("error")
+		assert.Contains(t, said, want, text)
+		assert.NotContains(t, said, "LOOK")
 	}
 }

@@ -49,7 +49,7 @@ func (m *mistake) Error() string { return fmt.Sprintf("%s (at %d)", m.why, m.at+
 // speak gives the tensors that an expression stands for.
 func speak(e *engine.Engine, text string) (roots []*tensor.Tensor, err error) {
 	s := &speaker{engine: e, server: newServer(), text: text, inputs: map[string]wire.Ref{}}
-	err = attempt(func() {
+	err = attempt("", func() {
 		s.scan()
 		if n := len(s.tokens) - 1; n > mostParts {
 			s.at = mostParts
@@ -257,7 +257,7 @@ func (s *speaker) input(t token, shape []any) any {
 	}
 	x := s.server.tensor(ref)
 	if fmt.Sprint(x.Shape()) != fmt.Sprint(c.integers()) {
-		s.fail("%s has the shape %v; write %s alone for the same tensor, or at(%s, …) for a part", t.text, x.Shape(), t.text, t.text)
+		s.fail("%s has the shape %s; write %s alone for the same tensor, or at(%s, …) for a part", t.text, written(x.Shape()), t.text, t.text)
 	}
 	return ref
 }
@@ -267,10 +267,10 @@ func (s *speaker) fresh(d dtype.DType, shape []int) *tensor.Tensor {
 	n := 1
 	for _, size := range shape {
 		if size < 0 {
-			s.fail("the shape %v has a negative size", shape)
+			s.fail("the shape %s has a negative size", written(shape))
 		}
 		if size > 1<<30 || n > 1<<30 {
-			s.fail("the shape %v is too large to look at", shape)
+			s.fail("the shape %s is too large to look at", written(shape))
 		}
 		n *= size
 	}
@@ -358,7 +358,10 @@ func (s *speaker) operate(name string, args ...any) any {
 		}
 		args[0] = s.hold(tensor.Scalar(operandOf(f)))
 	}
-	made := operations[name](&call{server: s.server, name: name, args: args})
+	var made some
+	if err := attempt(name, func() { made = operations[name](&call{server: s.server, name: name, args: args}) }); err != nil {
+		panic(raised{err})
+	}
 	if len(made) == 1 {
 		return s.hold(made[0])
 	}

@@ -148,11 +148,11 @@ func (s *server) operate(q request) *failure {
 func (s *server) apply(q request) (made []*tensor.Tensor, err error) {
 	op, ok := operations[q.name]
 	if !ok {
-		return nil, fmt.Errorf("weft: there is no operation %s; are weft.js and weft.wasm of one build?", q.name)
+		return nil, tell(q.name, errors.New("there is no such operation; are weft.js and weft.wasm of one build?"))
 	}
-	err = attempt(func() { made = op(&call{server: s, name: q.name, args: q.args}) })
+	err = attempt(q.name, func() { made = op(&call{server: s, name: q.name, args: q.args}) })
 	if err == nil && len(made) < len(q.outs) {
-		err = &tensor.ArgumentError{Op: q.name, Reason: fmt.Sprintf("gives %d tensors, not %d", len(made), len(q.outs))}
+		err = tell(q.name, fmt.Errorf("gives %d tensors, not %d", len(made), len(q.outs)))
 	}
 	if err != nil {
 		return nil, err
@@ -164,7 +164,11 @@ func (s *server) apply(q request) (made []*tensor.Tensor, err error) {
 func (s *server) call(ctx context.Context, f procedure, q request) {
 	run := func() {
 		var value any
-		err := attempt(func() {
+		name := ""  // the page knows by which method it asked
+		if f.lazy { // but may hear of this when it asks for something else
+			name = q.name
+		}
+		err := attempt(name, func() {
 			var failed error
 			if value, failed = f.run(ctx, &call{server: s, name: q.name, answer: q.number, outs: q.outs, args: q.args}); failed != nil {
 				panic(raised{failed})
@@ -194,9 +198,9 @@ func (s *server) call(ctx context.Context, f procedure, q request) {
 // raised carries an error through attempt.
 type raised struct{ error }
 
-// attempt runs f and gives back what it panicked with. Go's line means nothing to a page, which has the stack of
-// its own call. A broken invariant is told as well: the page should hear of it rather than wait for ever.
-func attempt(f func()) (err error) {
+// attempt runs f, which is for the method of that name, and gives back what it panicked with, in a page's words. A broken
+// invariant is told as well: the page should hear of it rather than wait for ever.
+func attempt(name string, f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -207,38 +211,23 @@ func attempt(f func()) (err error) {
 		default:
 			err = fmt.Errorf("%v", p)
 		}
-		err = placeless(err)
+		err = tell(name, err)
 	}()
 	f()
 	return nil
 }
 
-// placeless drops the line of Go from an error of package tensor.
-func placeless(err error) error {
-	switch e := err.(type) {
-	case *tensor.ShapeError:
-		c := *e
-		c.At = ""
-		return &c
-	case *tensor.TypeError:
-		c := *e
-		c.At = ""
-		return &c
-	case *tensor.ArgumentError:
-		c := *e
-		c.At = ""
-		return &c
-	case *tensor.DeviceError:
-		c := *e
-		c.At = ""
-		return &c
-	}
-	return err
-}
-
-// describeError is an error for the page: its text, and the number of the request that it comes from.
+// describeError is an error for the page: its text, the method that it is of where the page does not know that itself, and the
+// number of the request that it comes from.
 func describeError(err error) wire.Record {
-	r := wire.Record{{Name: "message", Value: err.Error()}}
+	var t *told
+	if !errors.As(err, &t) {
+		t = &told{text: plain(err.Error())}
+	}
+	r := wire.Record{{Name: "message", Value: t.text}}
+	if t.name != "" {
+		r = append(r, wire.Field{Name: "name", Value: t.name})
+	}
 	var f *failure
 	if errors.As(err, &f) {
 		r = append(r, wire.Field{Name: "number", Value: f.number})

@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -69,7 +65,7 @@ func TestFailuresStayInTheirTensors(t *testing.T) {
 		[]any{7, "nonsense", []any{wire.Ref(4)}, wire.Ref(1)},
 	)
 	require.Error(t, c.errs[5])
-	assert.Equal(t, "tensor: MatMul [2 3] [2 3]: inner sizes 3 and 2 differ", c.errs[5].Error())
+	assert.Equal(t, "matmul: [2, 3] and [2, 3]: inner sizes 3 and 2 differ", c.errs[5].Error())
 	assert.Equal(t, 3, describeError(c.errs[5]).Get("number"))
 	assert.NoError(t, c.errs[6])
 	assert.Equal(t, []any{3, 7}, c.answers[0].(wire.Record).Get("failed"))
@@ -142,34 +138,6 @@ func TestBadBatches(t *testing.T) {
 	assert.ErrorContains(t, c.errs[0], "no tag 200")
 	c.post([]any{1})
 	assert.ErrorContains(t, c.errs[0], "of one build")
-}
-
-// The names of operations stand in three places: here, in weft.js and in weft.d.ts.
-func TestOperationsAreInJavaScript(t *testing.T) {
-	source, err := os.ReadFile("js/weft.js")
-	require.NoError(t, err)
-	types, err := os.ReadFile("js/weft.d.ts")
-	require.NoError(t, err)
-	list := regexp.MustCompile("(?s)operations = `(.*?)`").FindSubmatch(source)
-	require.NotNil(t, list)
-	script := strings.Fields(string(list[1]))
-	for _, m := range regexp.MustCompile(`(?m)^  (\w+): \(`).FindAllSubmatch(source, -1) {
-		script = append(script, string(m[1]))
-	}
-	changing := regexp.MustCompile(`changing = \[(.*)\]`).FindSubmatch(source)
-	require.NotNil(t, changing)
-	for _, name := range strings.Split(string(changing[1]), ",") {
-		script = append(script, strings.Trim(name, " '"))
-	}
-	for _, name := range script {
-		assert.Contains(t, operations, name, "weft.js has an operation that the engine lacks")
-		assert.Regexp(t, `(?m)^  `+name+`\(`, string(types), "weft.d.ts lacks %s", name)
-	}
-	for name := range operations {
-		if !slices.Contains(script, name) {
-			assert.Contains(t, string(source), "record('"+name+"'", "weft.js lacks %s", name)
-		}
-	}
 }
 
 // Types have the names that weft.d.ts gives them: the page finds the typed array by them.

@@ -126,9 +126,9 @@ func TestErrorsHaveTheStackOfTheirCall(t *testing.T) {
 		const option = await caught(() => w.ones([2]).sum({axes: 0}).item())
 		w.close()
 		return {message: e.message, stack: e.stack, ragged: ragged.message, option: option.message}`, &got))
-	assert.Equal(t, "tensor: MatMul [2 3] [4 5]: inner sizes 3 and 4 differ", got.Message)
+	assert.Equal(t, "matmul: [2, 3] and [4, 5]: inner sizes 3 and 4 differ", got.Message)
 	assert.Contains(t, got.Stack, "culprit")
-	assert.Contains(t, got.Ragged, "ragged lists")
+	assert.Contains(t, got.Ragged, "ragged arrays")
 	assert.Contains(t, got.Option, `no option "axes"`)
 }
 

@@ -33,8 +33,8 @@ func declared(t *testing.T) map[string][]string {
 // What the types promise is there, and what is there the types tell, but for what the classes use among themselves.
 func TestTypesAreTheFace(t *testing.T) {
 	inner := map[string][]string{
-		"Tensor": {"w", "ref"}, "Captured": {"w", "ref", "f", "ready", "single", "count"}, "Digits": {"w", "ref"},
-		"Weft": {"load", "number", "own", "forget", "record", "recording", "call", "start"},
+		"Tensor": {"w", "ref", "gone"}, "Captured": {"w", "ref", "f", "ready", "single", "count"}, "Digits": {"w", "ref"},
+		"Weft": {"load", "number", "own", "forget", "record", "recording", "call", "start", "alive", "watch", "from"},
 	}
 	p := open(t)
 	var there map[string][]string
@@ -116,8 +116,8 @@ func TestOutsider(t *testing.T) {
 			"bool": []any{0., 1.}, "conv": []any{1., 1., 2., 2.}, "shapes": []any{[]any{2., 3.}, []any{3., 2.}},
 			"sums": []any{10., []any{[]any{3.}, []any{7.}}, []any{4., 6.}}, "soft": []any{1., 1.},
 			"at": []any{[]any{0.}, 3., []any{[]any{2.}, []any{4.}}}, "loss": true, "learnt": got["learnt"],
-			"error": "tensor: MatMul [2 3] [4 5]: inner sizes 3 and 4 differ", "stack": true, "goesOn": 3., "disposed": true,
-			"isolated": false, "closed": "weft: the engine was closed",
+			"error": "matmul: [2, 3] and [4, 5]: inner sizes 3 and 4 differ", "stack": true, "goesOn": 3., "disposed": true,
+			"isolated": false, "closed": "data: the engine was closed; open() gives another",
 		}, got)
 	}
 }

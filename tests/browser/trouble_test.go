@@ -33,7 +33,7 @@ func TestBeyondTheLimits(t *testing.T) {
 		w.close()
 		return {result, between, captured, within, after}`, &got))
 	for want, messages := range map[string][]string{
-		"": {got.Result}, ` \(2147483648 × float32, a result\)`: {got.Captured}, ` \(2147483648 × float32, stored in between\)`: {got.Between, got.Within},
+		"": {got.Result}, ` \(2147483648 × f32, a result\)`: {got.Captured}, ` \(2147483648 × f32, stored in between\)`: {got.Between, got.Within},
 	} {
 		for _, m := range messages {
 			assert.Regexp(t, `WEBGPU: an array`+want+` of 8589934592 bytes is larger than the \d+ that this adapter can bind; use smaller batches`, m)

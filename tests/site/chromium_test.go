@@ -221,7 +221,7 @@ func TestLookInside(t *testing.T) {
 		"relu(x[2, 3)":                         "belongs",
 		"x[2] + y":                             "y",
 		"frobnicate(x[2])":                     "frobnicate",
-		"conv2d(x[1, 3, 8, 8], w[4, 2, 3, 3])": "Conv2D",
+		"conv2d(x[1, 3, 8, 8], w[4, 2, 3, 3])": "conv2d",
 		"":                                     "the end comes where",
 		strings.Repeat("(", 5000):              "an expression may have",
 		"x[100000, 100000, 100000]":            "too large to look at",

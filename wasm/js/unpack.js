@@ -23,7 +23,7 @@ for (const [s, first, to = first] of [
 ]) shape.fill(s, first, to + 1)
 const alignments = [...'23230011001122232301012'].map(Number)
 
-const cut = () => new Error('weft: weft.wasm is cut off, or of another build than unpack.js; load both again')
+const cut = () => new Error('weft.wasm is cut off, or of another build than unpack.js; load both again')
 
 const unzigzag = (v) => (v % 2 ? -(v + 1) / 2 : v / 2)
 

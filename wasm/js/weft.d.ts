@@ -1,6 +1,9 @@
 /// <reference lib="esnext.disposable" />
 
-// Types of weft.js.
+// Types of weft.js. Calls are checked as they say: arguments of another kind or number, a list where several arguments stand
+// (reshape([4, 1]), not reshape(4, 1)), options of another name, tensors of another engine or disposed of throw a TypeError at the
+// call, numbers out of range a RangeError. null is taken only where it is named. What only shapes, types and values tell is
+// an Error at the next await, with the stack of the call.
 
 /** Names of element types. */
 export type DType = 'bool' | 'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64' | 'u64' | 'f16' | 'bf16' | 'f32' | 'f64'
@@ -19,8 +22,22 @@ export type Operand = Tensor | number | boolean
 /** What a reduction goes over: an axis, several, or options; nothing is all axes. */
 export type Axes = number | number[] | { axis?: number | number[]; keep?: boolean }
 
+/** What a variance goes over; correction is 1 unless given. */
+export type Spread = number | number[] | { axis?: number | number[]; keep?: boolean; correction?: number }
+
 /** An index of at: a number, [from, to], [from, to, step] (null is the end), a tensor of numbers, null (all), '...' or 'new'. */
 export type Index = number | [number | null, (number | null)?, number?] | Tensor | null | '...' | 'new'
+
+export interface Made {
+  /** The elements' type; f32 unless given, or that of the values. */
+  dtype?: DType
+}
+
+export interface Attention {
+  /** Where it is true a query sees a key; or what is added to their product. */
+  mask?: Tensor
+  causal?: boolean
+}
 
 export interface Conv {
   stride?: number | number[]
@@ -147,9 +164,9 @@ export class Tensor {
   mean(axes?: Axes): Tensor
   max(axes?: Axes): Tensor
   min(axes?: Axes): Tensor
-  /** The variance; correction is 1 unless given. */
-  var(axes?: Axes & { correction?: number } | number | number[]): Tensor
-  std(axes?: Axes & { correction?: number } | number | number[]): Tensor
+  /** The variance. */
+  var(axes?: Spread): Tensor
+  std(axes?: Spread): Tensor
   norm(p?: number, axes?: number | number[]): Tensor
   argMax(axis?: number): Tensor
   argMin(axis?: number): Tensor
@@ -244,7 +261,7 @@ export class Tensor {
 }
 
 /** A captured function. */
-export class Captured<R extends Tensor | Tensor[]> {
+export class Captured<R extends Tensor | Tensor[] | void> {
   private constructor()
   /**
    * Has the function run with these inputs. It resolves while a few runs may be under way still: reading an output waits for
@@ -330,6 +347,10 @@ export interface View {
   at?: number
 }
 
+export interface InspectOptions {
+  target?: ('wgsl' | 'c')[]
+}
+
 export interface Stats {
   plans: number
   kernels: number
@@ -385,47 +406,47 @@ export class Weft {
   /** Called when a lost graphics processor is there again: what was repeated for it, and how long that took. */
   onrecovered: ((news: { message: string; writes: number; plays: number; seconds: number }) => void) | null
 
-  tensor(values: Nested[], shape?: number[], options?: { dtype?: DType }): Tensor
-  tensor(values: Nested | Elements | Uint8ClampedArray, options?: { dtype?: DType }): Tensor
-  tensor(values: Elements | Uint8ClampedArray, shape: number[], options?: { dtype?: DType }): Tensor
+  tensor(values: Nested[], shape?: number[], options?: Made): Tensor
+  tensor(values: Nested | Elements | Uint8ClampedArray, options?: Made): Tensor
+  tensor(values: Elements | Uint8ClampedArray, shape: number[], options?: Made): Tensor
   /** The bytes of a Blob or a File, which the page itself never holds. */
-  tensor(values: Blob, shape?: number[], options?: { dtype?: DType }): Tensor
+  tensor(values: Blob, shape?: number[], options?: Made): Tensor
   /**
    * The bytes at an address: little-endian, row-major, bool one byte. They go from there to the device's memory as they
    * arrive; with an offset only that part is asked for, where the server can. If the device is lost they are fetched
    * again, and have to be the same.
    */
   fetch(url: string | URL, shape: number[], options?: FetchOptions): Promise<Tensor>
-  full(shape: number[], value: number | boolean, options?: { dtype?: DType }): Tensor
-  zeros(shape: number[], options?: { dtype?: DType }): Tensor
-  ones(shape: number[], options?: { dtype?: DType }): Tensor
+  full(shape: number[], value: number | boolean, options?: Made): Tensor
+  zeros(shape: number[], options?: Made): Tensor
+  ones(shape: number[], options?: Made): Tensor
   eye(n: number, m?: number): Tensor
   arange(stop: number): Tensor
-  arange(start: number, stop: number, step?: number, options?: { dtype?: DType }): Tensor
+  arange(start: number, stop: number, step?: number, options?: Made): Tensor
   linspace(start: number, stop: number, n: number): Tensor
-  rand(shape: number[], options?: { dtype?: DType }): Tensor
-  randn(shape: number[], options?: { dtype?: DType }): Tensor
+  rand(shape: number[], options?: Made): Tensor
+  randn(shape: number[], options?: Made): Tensor
   randint(shape: number[], low: number, high: number): Tensor
   uniform(shape: number[], low?: number, high?: number): Tensor
   kaimingUniform(shape: number[], slope?: number): Tensor
   cat(tensors: Tensor[], axis?: number): Tensor
   stack(tensors: Tensor[], axis?: number): Tensor
   einsum(formula: string, ...tensors: Tensor[]): Tensor
-  attention(q: Tensor, k: Tensor, v: Tensor, options?: { mask?: Tensor; causal?: boolean }): Tensor
+  attention(q: Tensor, k: Tensor, v: Tensor, options?: Attention): Tensor
 
   /** Restarts the random numbers. */
   seed(n: number): Promise<void>
   /** Computes tensors together. */
   realize(...tensors: Tensor[]): Promise<void>
-  /** Records a function of tensors, to be played without being built anew. */
-  capture<R extends Tensor | Tensor[]>(f: (...inputs: Tensor[]) => R): Captured<R>
+  /** Records a function of tensors, to be played without being built anew. It may not be async: it only records. */
+  capture<R extends Tensor | Tensor[] | void>(f: (...inputs: Tensor[]) => R): Captured<R>
   /** Calls f, and tells how long each kernel took that was launched until it ended. What is launched meanwhile waits for its end. */
   profile(f: () => unknown): Promise<Profile>
   stats(): Promise<Stats>
   /** What the engine would make of an expression. */
-  inspect(text: string, options?: { target?: ('wgsl' | 'c')[] }): Promise<View>
+  inspect(text: string, options?: InspectOptions): Promise<View>
   digits(options?: DigitOptions): Promise<Digits>
-  /** Ends the engine. */
+  /** Ends the engine. What is awaited then is rejected with an Error; promises that nobody awaits are no unhandled rejections. */
   close(): void
   [Symbol.dispose](): void
 }

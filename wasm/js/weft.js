@@ -6,55 +6,32 @@
 //   console.log(await x.matmul(x).add(1).relu().list())
 //
 // Operations are synchronous: they note what is to be done and post it in batches. Errors and shapes arrive at the
-// next await, with the stack of the call that caused them.
+// next await, with the stack of the call that caused them. A call whose arguments are wrong throws at once: methods.js.
 
+import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { Elements, Writer, read, typeOf } from './wire.js'
-
-/** Operations that give one tensor. weft.d.ts says what they take, wasm/ops.go what they do. */
-export const operations = `
-  neg abs sign square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh
-  asinh acosh relu relu6 sigmoid logSigmoid silu gelu geluTanh selu mish softsign hardSigmoid hardSwish floor ceil round
-  trunc isNaN isInf isFinite not contiguous detach clone t
-  add sub mul div floorDiv mod pow maximum minimum atan2 eq ne lt gt le ge and or xor logicalAnd logicalOr
-  sum prod mean max min var std norm argMax argMin any all softmax logSoftmax logSumExp cumSum cumProd
-  reshape permute transpose moveAxis expand flip squeeze unsqueeze flatten shrink pad roll repeat tril triu diagonal
-  at withAt gather scatter scatterAdd indexSelect take argSort where maskedFill
-  matmul dot outer linear conv2d convTranspose2d maxPool2d avgPool2d layerNorm rmsNorm batchNorm dropout embedding
-  crossEntropy nll mse l1 bce bceWithLogits huber to bitcast clamp lerp leakyRelu elu softplus
-`.trim().split(/\s+/)
-
-/** Operations that give several tensors, and how many: a function of their arguments. */
-export const several = {
-  sort: () => 2,
-  topK: () => 2,
-  split: (axis, sizes) => sizes.length,
-  chunk: (axis, n) => n,
-  grad: (ws) => ws.length,
-}
-
-/** Operations that change the tensor that they are called on. */
-export const changing = ['assign', 'setAt', 'own']
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
   constructor(w, ref) {
     this.w = w
     this.ref = ref
+    this.gone = undefined // why it is of no use any more
   }
 
   /** The elements, row-major. */
-  async data() { return (await this.w.call('data', [this])).data }
+  async data() { return (await this.#read('data')).data }
 
   /** The only element. */
   async item() {
-    const { data, shape } = await this.w.call('data', [this])
-    if (data.length !== 1) throw new Error(`tensor: Item [${shape.join(' ')}]: ${data.length} elements, not one`)
+    const { data, shape } = await this.#read('item')
+    if (data.length !== 1) throw new RangeError(`item: a tensor of shape ${written(shape)} has ${data.length} elements, not one; read it with data() or list()`)
     return Number(data[0])
   }
 
   /** The elements as nested arrays. */
   async list() {
-    const { data, shape } = await this.w.call('data', [this])
+    const { data, shape } = await this.#read('list')
     let at = 0
     const level = (axis) => axis === shape.length ? data[at++] : Array.from({ length: shape[axis] }, () => level(axis + 1))
     return level(0)
@@ -64,7 +41,7 @@ export class Tensor {
   async shape() { return (await this.w.call('shape', [this])).shape }
 
   /** The short name of the elements' type, 'f32'. */
-  async dtype() { return (await this.w.call('shape', [this])).dtype }
+  async dtype() { return (await this.w.call('shape', [this], { as: 'dtype' })).dtype }
 
   /** Computes the tensor now. */
   async realize() {
@@ -74,20 +51,24 @@ export class Tensor {
 
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
+
+  #read(as) { return this.w.call('data', [this], { as }) }
 }
 
-for (const name of operations) {
-  Tensor.prototype[name] = function (...args) { return this.w.record(name, 1, [this, ...args])[0] }
-}
-for (const name in several) {
-  Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name](...args), [this, ...args]) }
-}
-for (const name of changing) {
-  Tensor.prototype[name] = function (...args) {
-    this.w.record(name, 0, [this, ...args], [this])
-    return this
+for (const { name, gives } of Object.values(methods.Tensor)) {
+  if (gives === '0') {
+    Tensor.prototype[name] = function (...args) {
+      this.w.record(name, 0, [this, ...args], [this])
+      return this
+    }
+  } else if (gives === '1') {
+    Tensor.prototype[name] = function (...args) { return this.w.record(name, 1, [this, ...args])[0] }
+  } else if (gives === '2' || gives === 'n') {
+    Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name]?.(...args) ?? 2, [this, ...args]) }
   }
 }
+
+const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -113,15 +94,30 @@ export class Captured {
 
   async #capture(inputs) {
     const stands = inputs.map(() => new Tensor(this.w, this.w.number()))
-    const { list, result } = this.w.recording(() => this.f(...stands))
-    this.single = result instanceof Tensor
-    const outs = this.single ? [result] : [...(result ?? [])]
+    const { list, result } = this.w.recording(stands, () => this.#outputs(this.f(...stands)))
+    this.single = !Array.isArray(result)
+    const outs = result === undefined ? [] : [result].flat()
     this.count = outs.length
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
   }
 
-  dispose() { if (this.ref !== undefined) this.w.forget(this) }
+  // What the function returned: tensors that are there, or nothing where it only assigns.
+  #outputs(result) {
+    if (typeof result?.then === 'function') {
+      Promise.resolve(result).catch(() => {}) // it is told here
+      throw new TypeError(asynchronous)
+    }
+    for (const t of result === undefined ? [] : [result].flat()) {
+      const whole = t === result ? '' : 'an array that holds '
+      if (!(t instanceof Tensor)) throw new TypeError(`capture: the function returned ${whole}${describe(t)}; it must return a tensor or an array of tensors`)
+      if (t.w !== this.w) throw new TypeError(`capture: the function returned ${whole}a tensor of another engine`)
+      if (t.gone) throw new TypeError(`capture: the function returned ${whole}a tensor that ${t.gone}`)
+    }
+    return result
+  }
+
+  dispose() { this.w.forget(this) }
 }
 
 /** Digits are a network that learns to read digits, and its data. */
@@ -156,13 +152,14 @@ export class Weft {
   #numbers = 0 // of requests
   #refs = 0
   #calls = new Map()
-  #made = new Map() // by number: an Error with the stack of the call that made the request
+  #made = new Map() // by number: what has the stack of the call that made the request
   #list = null // what a captured function records
   #posted = false
   #gone = new FinalizationRegistry((ref) => this.#drop(ref))
   #dropped = []
   #dead = null
   #unheard = null // the error of something that was started, which nobody has been told
+  #open = new Set() // of promises that the page has: {promise}
 
   constructor(worker, onprogress) {
     this.#worker = worker
@@ -170,16 +167,18 @@ export class Weft {
       if (Array.isArray(data)) for (const answer of read(...data)) this.#hear(answer)
       else if (data.progress) (data.call ? this.#calls.get(data.call)?.progress : onprogress)?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
-      else if (data.dead) this.#die(new Error(data.dead))
+      else if (data.dead) this.#die(data.dead)
     }
     worker.onerror = (e) => {
       e.preventDefault?.()
-      this.#die(new Error(`weft: the engine's worker failed: ${e.message ?? 'it could not be started'}`))
+      this.#die(`the engine's worker failed: ${e.message ?? 'it could not be started'}`)
     }
   }
 
   /** Called with an Error when the graphics processor is lost: the next call opens it again, with all that was on it. */
   onlost = null
+
+  from = undefined // the method that the page called, while it runs: stacks begin above it
 
   /** Called with {message, writes, plays, seconds} when it is there again. */
   onrecovered = null
@@ -187,17 +186,35 @@ export class Weft {
   /** Has the worker load the engine. */
   load(wasm) { this.#worker.postMessage({ wasm }) }
 
-  #die(error) {
-    this.#dead = error
-    for (const { reject } of this.#calls.values()) reject(error)
+  #die(why) {
+    this.#dead ??= why
+    for (const { reject, as } of this.#calls.values()) reject(new Error(`${as}: ${this.#dead}`))
     this.#calls.clear()
+  }
+
+  /** Throws where the engine is no more. */
+  alive(name) { if (this.#dead) throw new Error(`${name}: ${this.#dead}`) }
+
+  /** Calls f for a promise that the page gets, which close() knows of until it is settled. */
+  watch(name, f) {
+    const at = {}
+    this.#open.add(at)
+    at.promise = (async () => {
+      try {
+        this.alive(name)
+        return await f()
+      } finally {
+        this.#open.delete(at)
+      }
+    })()
+    return at.promise
   }
 
   #hear([kind, number, value]) {
     const call = this.#calls.get(number)
     if (kind === 2) return number ? call?.progress?.(value) : this.onrecovered?.(value)
     if (number === 0) {
-      if (kind === 1) return this.#die(new Error(value.message))
+      if (kind === 1) return this.#die(value.message)
       for (const [n] of this.#made) {
         if (n > value.done) break
         if (!value.failed.includes(n)) this.#made.delete(n)
@@ -210,17 +227,19 @@ export class Weft {
       return call?.resolve(value)
     }
     if (this.#unheard?.number === value.number) this.#unheard = null // this tells it
-    const error = this.#error(value, number)
+    const error = this.#error(value, number, call?.as)
     if (call?.started) this.#unheard = { number, error }
     call?.reject(error)
   }
 
-  // An error of the engine, with the stack of the call in the page that caused it.
-  #error({ message, number }, own) {
+  // An error of the engine, with the name of the method and the stack of the call in the page that caused it.
+  #error({ message, name, number }, own, as) {
+    name ??= as
+    if (!message.startsWith(`${name} `)) message = `${name}: ${message}`
     const error = new Error(message)
     const made = this.#made.get(number ?? own) ?? this.#made.get(own)
     const stack = made?.stack
-    if (stack) error.stack = `Error: ${message}\n${stack.replace(/^[^\n]*weft: recorded[^\n]*\n/, '')}`
+    if (stack) error.stack = `Error: ${message}\n${stack.replace(/^.*\n(?=\s+at )/, '')}`
     return error
   }
 
@@ -241,22 +260,23 @@ export class Weft {
 
   /** Forgets something that the engine holds. */
   forget(x) {
+    if (x.gone) return
+    x.gone = 'was disposed of; dispose of it after its last use'
     this.#gone.unregister(x)
-    this.#drop(x.ref)
+    if (x.ref !== undefined) this.#drop(x.ref)
   }
 
   // A request as it is sent; the stack of its caller is kept until the engine has carried it out.
   #request(name, outs, args) {
     const number = ++this.#numbers
-    this.#made.set(number, new Error('weft: recorded'))
+    this.#made.set(number, stackFrom(this.from))
     return [number, name, outs, ...args]
   }
 
   /** Records an operation and gives the tensors that it will make. */
   record(name, count, args, outs) {
-    if (this.#dead) throw this.#dead
     if (this.#list) {
-      outs ??= Array.from({ length: count }, () => new Tensor(this, this.number()))
+      outs ??= Array.from({ length: count }, () => this.#within(new Tensor(this, this.number())))
       this.#list.push(this.#request(name, outs, args))
       return outs
     }
@@ -265,22 +285,27 @@ export class Weft {
     return outs
   }
 
+  #within(t) {
+    this.#list.made.push(t)
+    return t
+  }
+
   /** Calls f and gives what it recorded, which is not carried out. */
-  recording(f) {
-    if (this.#list) throw new Error('weft: a function is captured inside a captured function; capture the outer one only')
-    this.#list = []
+  recording(stands, f) {
+    if (this.#list) throw new Error('capture: a function is captured inside a captured function; capture the outer one only')
+    const list = this.#list = Object.assign([], { made: [...stands] })
     try {
-      const result = f()
-      return { list: this.#list, result }
+      return { result: f(), list }
     } finally {
+      for (const t of list.made) t.gone ??= 'belongs to a captured function, which has ended; have the function return it'
       this.#list = null
     }
   }
 
   // Throws what stands against asking the engine now.
-  #check() {
-    if (this.#dead) throw this.#dead
-    if (this.#list) throw new Error('weft: a value is asked for inside a captured function; return the tensor and read it after run')
+  #check(as) {
+    this.alive(as)
+    if (this.#list) throw new Error(`${as}: a value is asked for inside a captured function; return the tensor and read it after run`)
     const unheard = this.#unheard
     this.#unheard = null
     if (unheard) throw unheard.error
@@ -294,15 +319,15 @@ export class Weft {
   }
 
   /** Calls the engine; outs are what it will hold afterwards. */
-  async call(name, args, { outs = [], progress } = {}) {
-    this.#check()
-    return this.#ask(name, args, outs, { progress })
+  async call(name, args, { outs = [], progress, as = name } = {}) {
+    this.#check(as)
+    return this.#ask(name, args, outs, { progress, as })
   }
 
   /** Starts something and gives a promise of its end. If it fails, its outputs tell, else the next call. */
   start(name, args, outs) {
-    this.#check()
-    return this.#ask(name, args, outs, { started: true }).catch(() => {})
+    this.#check(name)
+    return this.#ask(name, args, outs, { started: true, as: name }).catch(() => {})
   }
 
   #write(request) {
@@ -321,7 +346,8 @@ export class Weft {
   // Posts once no more comes: whoever awaited a run may go on and read its output, and that goes along.
   #settle() {
     const seen = this.#numbers
-    queueMicrotask(() => queueMicrotask(() => this.#numbers === seen ? this.#flush() : this.#settle()))
+    const then = (n) => queueMicrotask(() => n ? then(n - 1) : this.#numbers === seen ? this.#flush() : this.#settle())
+    then(2)
   }
 
   // Of what was dropped no later request knows.
@@ -340,33 +366,46 @@ export class Weft {
     this.#worker.postMessage(pieces, pieces.filter((p) => p instanceof ArrayBuffer))
   }
 
-  /** Ends the engine. */
+  /** Ends the engine. What is awaited ends with an error; what nobody awaits is no unhandled one. */
   close() {
     this.#worker.terminate()
-    this.#die(new Error('weft: the engine was closed'))
+    for (const { promise } of this.#open) promise.catch(() => {})
+    this.#die('the engine was closed; open() gives another')
   }
 
   /** A tensor of numbers, nested arrays of them, a typed array and its shape, or the bytes of a Blob, which the page never holds. */
   tensor(values, shape, options) {
-    if (shape !== undefined && !Array.isArray(shape)) [shape, options] = [undefined, shape]
-    let elements = values
-    if (values instanceof Blob) {
-      shape ??= [values.size]
-    } else if (!ArrayBuffer.isView(values)) {
-      const nested = flatten(values)
-      elements = nested.elements
-      shape ??= nested.shape
-    } else if (typeOf(values) === undefined) {
-      throw new TypeError(`weft: a ${values.constructor.name} cannot become a tensor`)
+    if (shape !== undefined && !Array.isArray(shape)) {
+      if (options !== undefined) throw new TypeError('tensor: the shape is an object of options, and options follow; take tensor(values, shape, options)')
+      ;[shape, options] = [undefined, shape]
     }
-    return this.record('tensor', 1, [elements, shape ?? [elements.length], options])[0]
+    let elements = values
+    let n = values.size
+    if (!(values instanceof Blob)) {
+      if (!ArrayBuffer.isView(values)) {
+        const nested = flatten(values)
+        elements = nested.elements
+        shape ??= nested.shape
+        n = nested.n
+      } else if (typeOf(values) === undefined) {
+        throw new TypeError(`tensor: a ${values.constructor.name} cannot become a tensor; take one of the arrays that weft.d.ts lists as Elements`)
+      } else {
+        n = values.length
+      }
+    }
+    shape ??= [n]
+    const takes = shape.reduce((n, size) => n * size, 1)
+    if (takes !== n) throw new RangeError(`tensor: ${n} elements do not fill the shape ${written(shape)}, which takes ${takes}`)
+    return this.record('tensor', 1, [elements, shape, options])[0]
   }
 
   /** A tensor of the bytes at an address, which go from there to the device's memory as they arrive. */
   async fetch(url, shape, { onprogress, signal, ...options } = {}) {
     signal?.throwIfAborted()
     const t = this.own()
-    const address = new URL(url, globalThis.document?.baseURI ?? location.href).href
+    const base = globalThis.document?.baseURI ?? location.href
+    if (!URL.canParse(url, base)) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
+    const address = new URL(url, base).href
     const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
     const number = this.#numbers
     const stop = () => this.#worker.postMessage({ abort: number })
@@ -399,6 +438,7 @@ export class Weft {
   /** start, start + step, … before stop; with one number 0, 1, … before it. */
   arange(start, stop, step = 1, options) {
     if (stop === undefined) [start, stop] = [0, start]
+    if (step === 0) throw new RangeError('arange: step is the number 0; it must lead from start to stop')
     return this.record('arange', 1, [start, stop, step, options])[0]
   }
 
@@ -409,7 +449,10 @@ export class Weft {
   async realize(...tensors) { await this.call('realize', [tensors]) }
 
   /** Records a function of tensors, to be played without being built anew. */
-  capture(f) { return new Captured(this, f) }
+  capture(f) {
+    if (Object.prototype.toString.call(f) === '[object AsyncFunction]') throw new TypeError(asynchronous)
+    return new Captured(this, f)
+  }
 
   /** Calls f, and tells how long each kernel took that was launched until it ended. */
   async profile(f) {
@@ -418,7 +461,7 @@ export class Weft {
     try {
       await f()
     } finally {
-      told = await this.call('profiled', [])
+      told = await this.call('profiled', [], { as: 'profile' })
     }
     return told
   }
@@ -437,29 +480,40 @@ export class Weft {
   }
 }
 
+guard({ Tensor, Weft, Captured, Digits })
+
 // So that `using` works where the language has it.
 if (Symbol.dispose) {
   for (const { prototype: p } of [Tensor, Captured, Digits, Weft]) p[Symbol.dispose] = p.dispose ?? p.close
 }
 
-// The elements and the shape of nested arrays of numbers or truth values.
+const deepest = 32 // lists within each other
+
+// The elements and the shape of nested arrays of numbers or truth values, and how many they are.
 function flatten(values) {
   const shape = []
-  for (let v = values; Array.isArray(v); v = v[0]) shape.push(v.length)
-  const flat = []
-  const walk = (v, axis) => {
-    if (!Array.isArray(v)) {
-      if (axis !== shape.length) throw new Error(`tensor: From: ragged lists: a number stands at depth ${axis}, where lists of depth ${shape.length} stand elsewhere`)
-      if (typeof v !== 'number' && typeof v !== 'boolean') throw new TypeError(`tensor: From: a list holds ${v === null ? 'null' : `a ${typeof v}`}`)
-      flat.push(v)
-      return
-    }
-    if (v.length !== shape[axis]) throw new Error(`tensor: From: ragged lists: lengths ${shape[axis]} and ${v.length} at depth ${axis}`)
-    for (const x of v) walk(x, axis + 1)
+  for (let v = values; Array.isArray(v); v = v[0]) {
+    if (shape.push(v.length) > deepest) throw new RangeError(`tensor: the arrays are nested more than ${deepest} deep`)
   }
-  walk(values, 0)
+  const flat = []
+  const leaf = (v, place) => {
+    if (typeof v === 'number' || typeof v === 'boolean') return flat.push(v)
+    if (Array.isArray(v)) throw new RangeError(`tensor: ragged arrays: ${place} is an array, where numbers stand elsewhere`)
+    const remedy = v instanceof Tensor ? '; w.stack joins tensors' : typeof v === 'bigint' ? '; a BigInt64Array holds such' : ''
+    throw new TypeError(`tensor: ${place} is ${describe(v)}; it must be a number or a truth value${remedy}`)
+  }
+  const walk = (v, axis, place) => {
+    if (axis === shape.length) return leaf(v, place)
+    if (!Array.isArray(v)) throw new RangeError(`tensor: ragged arrays: ${place} is ${describe(v)}, where arrays of ${shape[axis]} stand elsewhere`)
+    if (v.length !== shape[axis]) throw new RangeError(`tensor: ragged arrays: ${place} has the length ${v.length}, and others ${shape[axis]}`)
+    for (let i = 0; i < v.length; i++) {
+      if (axis + 1 === shape.length && typeof v[i] === 'number') flat.push(v[i])
+      else walk(v[i], axis + 1, `${place}[${i}]`)
+    }
+  }
+  walk(values, 0, 'values')
   const truth = flat.length > 0 && flat.every((v) => typeof v === 'boolean')
-  return { elements: truth ? new Elements('bool', Uint8Array.from(flat, Number)) : Float32Array.from(flat, Number), shape }
+  return { elements: truth ? new Elements('bool', Uint8Array.from(flat, Number)) : Float32Array.from(flat, Number), shape, n: flat.length }
 }
 
 // What is known of how fast the devices of this browser are. A page that may keep nothing measures each time.
@@ -472,7 +526,9 @@ function kept(text) {
 }
 
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
-export async function open({ device, onprogress } = {}) {
+export async function open(options = {}) {
+  checkOpen(options)
+  const { device, onprogress } = options
   const here = new URL('.', import.meta.url)
   const w = new Weft(new Worker(new URL('worker.js', here), { type: 'module', name: 'weft' }), onprogress)
   w.load(new URL('weft.wasm', here).href)

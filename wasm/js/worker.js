@@ -84,7 +84,7 @@ globalThis.weft = {
 // load compiles weft.wasm while it arrives, and tells how much has.
 async function load(url) {
   const response = await fetch(url)
-  if (!response.ok) throw new Error(`weft: ${url} cannot be loaded: ${response.status} ${response.statusText}`)
+  if (!response.ok) throw new Error(`${url} cannot be loaded: ${response.status} ${response.statusText}`)
   const total = size || Number(response.headers.get('content-length') ?? 0)
   let loaded = 0
   const counted = response.body.pipeThrough(new TransformStream({
@@ -109,6 +109,6 @@ onmessage = ({ data }) => {
   load(data.wasm).then(async ({ instance }) => {
     memory = instance.exports.mem
     await go.run(instance)
-    throw new Error('weft: the engine has ended')
+    throw new Error('the engine has ended')
   }).catch((e) => postMessage({ dead: e.message }))
 }

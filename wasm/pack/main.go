@@ -41,7 +41,7 @@ func main() {
 
 // scripts and player are copied as they are.
 var (
-	scripts = []string{"weft.js", "weft.d.ts", "wire.js", "worker.js", "fetch.js", "unpack.js"}
+	scripts = []string{"weft.js", "weft.d.ts", "methods.js", "wire.js", "worker.js", "fetch.js", "unpack.js"}
 	player  = []string{"player.js", "stopwatch.js", "glue.js"}
 	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js", "spares.js"}
 )

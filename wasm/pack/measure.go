@@ -13,7 +13,7 @@ import (
 const budget = 900_000
 
 // loaded is what a page loads to have the engine.
-var loaded = []string{"weft.wasm", "wasm_exec.js", "player.js", "stopwatch.js", "glue.js", "kernels.js", "processor.js", "threads.js", "thread.js", "spares.js", "weft.js", "wire.js", "worker.js", "fetch.js", "unpack.js"}
+var loaded = []string{"weft.wasm", "wasm_exec.js", "player.js", "stopwatch.js", "glue.js", "kernels.js", "processor.js", "threads.js", "thread.js", "spares.js", "weft.js", "methods.js", "wire.js", "worker.js", "fetch.js", "unpack.js"}
 
 // report prints sizes. weft.wasm.br stays for hosts that serve compressed files.
 func report(dir string) error {

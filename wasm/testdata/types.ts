@@ -39,3 +39,13 @@ x.reshape('2')
 await w.fetch('w.bin', [4], { dtype: '>f4' })
 // @ts-expect-error: a misspelt option
 x.conv2d(x, null, { strides: 2 })
+// @ts-expect-error: sizes are one array
+x.reshape(4, 1)
+// @ts-expect-error: axes are one array
+x.sum(0, 1)
+// @ts-expect-error: gradients are of an array of tensors
+x.sum().grad(x)
+// @ts-expect-error: a captured function only records
+w.capture(async (a) => a)
+w.capture((a) => { x.assign(a) })
+x.var({ axis: [0], correction: 0 })

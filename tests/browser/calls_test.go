@@ -1,0 +1,162 @@
+package browser_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Every method refuses every kind of wrong argument where it is called, in words that begin with its name; the engine goes on.
+func TestWrongCalls(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Problems []string
+		Count    int
+	}
+	require.NoError(t, p.Run(`return (await import('./calls.js')).report('wasm')`, &got))
+	for _, problem := range got.Problems {
+		t.Error(problem)
+	}
+	assert.Greater(t, got.Count, 1000)
+	t.Logf("%d wrong calls", got.Count)
+}
+
+// What only shapes, types and values tell the engine says, in a page's words and with the stack of the call.
+func TestErrorsOfTheEngine(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Problems []string
+		Errors   map[string]string
+	}
+	require.NoError(t, p.Run(`return (await import('./calls.js')).reportLate('wasm')`, &got))
+	for _, problem := range got.Problems {
+		t.Error(problem)
+	}
+	for call, said := range got.Errors {
+		t.Logf("%s: %s", call, said)
+	}
+	assert.Greater(t, len(got.Errors), 100)
+}
+
+// What was open when the engine is closed ends with an error, and is no unhandled rejection where nobody waits for it.
+func TestClose(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Said      []string
+		Unhandled []string
+		After     []string
+	}
+	require.NoError(t, p.Run(`
+		const unhandled = []
+		const hear = (e) => { unhandled.push(e.reason.message); e.preventDefault() }
+		addEventListener('unhandledrejection', hear)
+		const out = {said: [], after: []}
+		for (const busy of [true, false]) {
+			const w = await weft.open({device: 'wasm'})
+			const x = w.ones([200, 200])
+			const f = w.capture((x) => x.matmul(x))
+			if (busy) await f.run(x)
+			const begin = () => [x.matmul(x).data(), x.sum().item(), x.list(), x.shape(), x.dtype(), x.add(1).realize(), f.run(x), f.run(x), w.realize(x.mul(2)),
+				w.profile(() => x.exp().data()), w.stats(), w.inspect('relu(x[4])'), w.seed(1), w.fetch('index.html', [4], {dtype: 'u8'}), w.digits({batch: 1})]
+			begin() // nobody waits for these
+			const waited = Promise.allSettled(begin())
+			if (busy) await new Promise((done) => setTimeout(done, 1))
+			begin()
+			w.close()
+			for (const r of await waited) out.said.push(r.status === 'rejected' ? r.reason.message : r.status)
+			for (const late of [() => x.add(1), () => x.data(), () => w.ones([1]), () => w.stats(), () => f.run(x)]) {
+				let error = 'nothing'
+				try { await late() } catch (e) { error = e.message }
+				out.after.push(error)
+			}
+			w.close()
+			x.dispose()
+		}
+		await new Promise((done) => setTimeout(done, 100))
+		removeEventListener('unhandledrejection', hear)
+		return {...out, unhandled}`, &got))
+	assert.Empty(t, got.Unhandled)
+	assert.Len(t, got.Said, 30)
+	closed := 0
+	for _, said := range got.Said {
+		if said != "fulfilled" {
+			assert.Regexp(t, `^\w+: the engine was closed; open\(\) gives another$`, said)
+			closed++
+		}
+	}
+	assert.GreaterOrEqual(t, closed, 15, "nothing had been carried out at the second close")
+	for i, name := range []string{"add", "data", "ones", "stats", "run", "add", "data", "ones", "stats", "run"} {
+		assert.Equal(t, name+": the engine was closed; open() gives another", got.After[i])
+	}
+}
+
+// Tensors of two engines do not meet; functions that are captured are functions that record tensors.
+func TestWhatMayNotMeet(t *testing.T) {
+	p := open(t)
+	var got map[string]string
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'}), elsewhere = await weft.open({device: 'wasm'})
+		const x = w.tensor([10, 20]), y = elsewhere.tensor([1, 1]), gone = w.ones([2])
+		gone.dispose()
+		const out = {}
+		const say = async (name, f) => { try { const v = await f(); out[name] = v?.data ? String(await v.data()) : String(v) } catch (e) { out[name] = e.message } }
+		await say('add', () => x.add(y))
+		await say('cat', () => w.cat([x, y]))
+		await say('at', () => x.at(y))
+		await say('grad', () => x.sum().grad([y]))
+		await say('run', () => w.capture((a) => a.add(1)).run(y))
+		await say('mask', () => w.attention(x, x, x, {mask: y}))
+		await say('inside', () => w.capture((a) => a.add(y)).run(x))
+		await say('returned', () => w.capture((a) => y).run(x))
+		await say('disposed', () => x.add(gone))
+		await say('reshape', () => x.reshape(2, 1))
+		await say('sum', () => x.sum(0, 1))
+		await say('gradOf', () => x.sum().grad(x))
+		await say('option', () => x.sum({axes: 0}))
+		await say('async', () => w.capture(async (a) => a.add(1)).run(x))
+		await say('promise', () => w.capture((a) => Promise.resolve(a)).run(x))
+		await say('object', () => w.capture((a) => ({sum: a})).run(x))
+		await say('number', () => w.capture((a) => [a, 1]).run(x))
+		await say('read', () => w.capture((a) => { a.data().catch((e) => { out.within = e.message }); return a.neg() }).run(x))
+		let stolen
+		await say('steal', () => w.capture((a) => { stolen = a.add(1); return stolen }).run(x))
+		await say('stolen', () => stolen.data())
+		const f = w.capture((a) => a.add(1))
+		await f.run(x)
+		await say('inputs', () => f.run(x, x))
+		await say('shape', () => f.run(w.ones([3])))
+		f.dispose()
+		await say('disposedFunction', () => f.run(x))
+		await say('nothing', () => w.capture((a) => {}).run(x))
+		await say('huge', () => w.zeros([1e6, 1e6]))
+		await say('await', () => w.zeros(x.shape()))
+		await say('unbound', () => { const { relu } = x; return relu() })
+		await say('after', () => x.add(1))
+		w.close()
+		elsewhere.close()
+		return out`, &got))
+	another := "is a tensor of another engine, and tensors meet within one engine only; take its elements over with w.tensor(await t.data(), await t.shape())"
+	for name, want := range map[string]string{
+		"add": "add: y " + another, "cat": "cat: tensors[1] " + another, "at": "at: index 0 " + another, "grad": "grad: ws[0] " + another, "run": "run: inputs 0 " + another,
+		"mask": "attention: mask " + another, "inside": "add: y " + another, "returned": "capture: the function returned a tensor of another engine",
+		"disposed": "add: y was disposed of; dispose of it after its last use",
+		"reshape":  "reshape: shape is one array: .reshape([2, 1])", "sum": "sum: axes is one array: .sum([0, 1])", "gradOf": "grad: ws is a tensor; it must be an array of tensors: [ws]",
+		"option":  `sum: there is no option "axes"; there are axis, keep`,
+		"async":   "capture: the function is async; it only records, so write it without async and await, and read what it returned after run",
+		"promise": "capture: the function is async; it only records, so write it without async and await, and read what it returned after run",
+		"object":  "capture: the function returned an object; it must return a tensor or an array of tensors",
+		"number":  "capture: the function returned an array that holds the number 1; it must return a tensor or an array of tensors",
+		"within":  "data: a value is asked for inside a captured function; return the tensor and read it after run",
+		"read":    "-10,-20", "steal": "11,21", "stolen": "data: this tensor belongs to a captured function, which has ended; have the function return it",
+		"inputs": "run: the captured function takes 1 inputs, not 2", "shape": "run: [3]: input 0 was captured with shape [2]",
+		"disposedFunction": "run: this captured function was disposed of; dispose of it after its last use", "nothing": "capture: the function computes nothing",
+		"huge":    "zeros: shape [1000000, 1000000] has 1000000000000 elements; a tensor in a page has at most 2147483647",
+		"await":   "zeros: shape is a promise; it must be an array of sizes; await it first",
+		"unbound": "relu: it was called on nothing; it is a method of a Tensor: x.relu(…)", "after": "11,21",
+	} {
+		assert.Equal(t, want, got[name], name)
+		delete(got, name)
+	}
+	assert.Empty(t, got)
+}

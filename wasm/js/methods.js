@@ -1,0 +1,350 @@
+// What every method takes, in one table, and the check that every call goes through: a call that cannot be right throws
+// where it stands, in words that name the method, what came, what belongs there and what to do. weft.d.ts says the same in
+// types (a test compares them); what only shapes and values tell, the engine says at the next await.
+//
+// A row is what its methods give (1, 2 or n tensors; 0: the tensor itself, changed; a: a promise; –: something else), their
+// names, and their parameters as name:kind(least..most), with ? where one may be left out, ~ where it may be null besides,
+// * where it is any number of arguments.
+
+const table = `
+Tensor
+a data item list shape dtype realize |
+– dispose |
+1 neg abs sign square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh |
+1 asinh acosh relu relu6 sigmoid logSigmoid silu gelu geluTanh selu mish softsign hardSigmoid hardSwish |
+1 floor ceil round trunc isNaN isInf isFinite not contiguous detach clone t |
+1 add sub mul div floorDiv mod pow maximum minimum atan2 eq ne lt gt le ge and or xor logicalAnd logicalOr | y:operand
+1 sum prod mean max min | axes:Axes?
+1 var std | axes:Spread?
+1 norm | p:real? axes:ints?
+1 any all logSumExp | axes:ints?
+1 argMax argMin softmax logSoftmax cumSum cumProd | axis:int?
+1 reshape expand | shape:lengths
+1 permute | order:list
+1 transpose | a:int? b:int?
+1 moveAxis | from:int to:int
+1 flip squeeze | axes:ints?
+1 unsqueeze | axis:int
+1 flatten | span:ints?
+1 shrink | low:list high:list
+1 pad | before:list after:list value:real?
+1 roll | by:ints axes:ints?
+1 repeat | counts:parts
+1 tril triu | diagonal:int?
+1 diagonal | offset:int?
+n split | axis:int sizes:parts
+n chunk | axis:int n:int(1..65536)
+1 at | index:index*
+1 withAt | value:operand index:index*
+0 setAt | value:operand index:index*
+1 gather indexSelect | axis:int index:tensor
+1 scatter scatterAdd | axis:int index:tensor source:operand
+1 take | index:tensor
+2 sort | axis:int? descending:flag?
+1 argSort | axis:int? descending:flag?
+2 topK | k:int(0..) axis:int? largest:flag?
+1 where | x:operand y:operand
+1 maskedFill | mask:tensor value:operand
+1 matmul dot outer | w:tensor
+1 linear | w:tensor b:tensor~
+1 conv2d convTranspose2d | w:tensor b:tensor~ options:Conv?
+1 maxPool2d avgPool2d | size:ints options:Pool?
+1 layerNorm | shape:ints~ w:tensor~ b:tensor~ eps:number(0..)?
+1 rmsNorm | shape:ints~ w:tensor~ eps:number(0..)?
+1 batchNorm | mean:tensor variance:tensor w:tensor~ b:tensor~ eps:number(0..)?
+1 dropout | p:number(0..1)?
+1 embedding | ids:tensor
+1 crossEntropy nll mse l1 bce bceWithLogits | target:tensor options:Loss?
+1 huber | target:tensor delta:number?
+1 to bitcast | dtype:dtype
+1 clamp | low:operand~ high:operand~
+1 lerp | end:tensor weight:operand
+1 leakyRelu | slope:number?
+1 elu | alpha:number?
+1 softplus | beta:number?
+n grad | ws:tensors
+0 assign | value:operand
+0 own |
+Weft
+1 tensor | values:values shape:made? options:Made?
+a fetch | url:url shape:sizes options:FetchOptions?
+1 full | shape:sizes value:scalar options:Made?
+1 zeros ones rand randn | shape:sizes options:Made?
+1 eye | n:size m:size?
+1 arange | start:number stop:number? step:number? options:Made?
+1 linspace | start:number stop:number n:size
+1 randint | shape:sizes low:int high:int
+1 uniform | shape:sizes low:number? high:number?
+1 kaimingUniform | shape:sizes slope:number?
+1 cat stack | tensors:tensors axis:int?
+1 einsum | formula:text tensors:tensor*
+1 attention | q:tensor k:tensor v:tensor options:Attention?
+a seed | n:int(0..4294967295)
+a realize | tensors:tensor*
+– capture | f:function
+a profile | f:function
+a stats |
+a inspect | text:text options:InspectOptions?
+a digits | options:DigitOptions?
+– close |
+Captured
+a run | inputs:tensor*
+– dispose |
+Digits
+a train | steps:int(0..) progress:function?
+a evaluate | n:int(1..)?
+a predict | pixels:pixels
+a samples | k:int(0..)
+a reset |
+– dispose |
+Options
+Axes | axis:ints keep:flag
+Spread | axis:ints keep:flag correction:int
+Made | dtype:dtype
+Conv | stride:ints padding:ints dilation:ints groups:int outputPadding:ints
+Pool | stride:ints padding:ints dilation:ints
+Loss | reduction:reduction weight:tensor ignore:ints smoothing:number posWeight:tensor
+Attention | mask:tensor causal:flag
+FetchOptions | dtype:dtype offset:int(0..9007199254740991) onprogress:function signal:signal
+InspectOptions | target:targets
+DigitOptions | channels:any data:any batch:int seed:int rate:number
+OpenOptions | device:text onprogress:function
+`
+
+/** The rows by class and method: {gives, name, params}; those of Options give the fields of an object. */
+export const methods = {}
+let rows
+for (const line of table.trim().split('\n')) {
+  const [head, tail] = line.split(' |')
+  if (tail === undefined) {
+    rows = methods[line] = {}
+    continue
+  }
+  const params = tail.split(' ').filter(Boolean).map((text) => {
+    const [, name, kind, low, high, mark] = /^(\w+):(\w+)(?:\((.*)\.\.(.*)\))?(.?)$/.exec(text)
+    return { name, kind, low: low ? +low : -Infinity, high: high ? +high : Infinity, free: /[?~]/.test(mark), nil: mark === '~', rest: mark === '*' }
+  })
+  const names = head.split(' ')
+  const gives = rows === methods.Options ? '' : names.shift()
+  for (const name of names) rows[name] = { gives, name, params }
+}
+
+/** How many tensors the methods give that give n: a function of their arguments. */
+export const several = { split: (axis, sizes) => sizes.length, chunk: (axis, n) => n, grad: (ws) => ws.length }
+
+const most = 2 ** 31 - 1 // of elements: kernels count them in 32 bits
+const dtypes = ['bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'f16', 'bf16', 'f32', 'f64']
+
+let Tensor // the class, which guard tells
+
+/** What a value is, in words. */
+export function describe(v) {
+  switch (typeof v) {
+    case 'undefined': return 'missing'
+    case 'number': return Number.isNaN(v) ? 'NaN' : `the number ${v}`
+    case 'boolean': return `${v}`
+    case 'string': return `the string ${JSON.stringify(v.length > 40 ? v.slice(0, 40) + '…' : v)}`
+    case 'bigint': return `the BigInt ${v}n`
+    case 'function': return 'a function'
+    case 'symbol': return 'a symbol'
+  }
+  if (v === null) return 'null'
+  if (v instanceof Tensor) return 'a tensor'
+  if (Array.isArray(v)) return 'an array'
+  if (v instanceof Promise) return 'a promise'
+  const name = v.constructor?.name
+  return !name || name === 'Object' ? 'an object' : `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
+}
+
+/** A shape as programs write it; a long one is cut. */
+export const written = (list) => `[${list.length > 16 ? [...list.slice(0, 16), '…'].join(', ') : list.join(', ')}]`
+
+// One call being checked: at is what it is about, 'reshape'; w the engine.
+class Call {
+  constructor(at, w) {
+    this.at = at
+    this.w = w
+  }
+
+  fail(text, Kind = TypeError) { throw new Kind(`${this.at}: ${text}`) }
+
+  // Refuses v, which stands under a name.
+  refuse(name, v, wanted, remedy = '') {
+    if (v instanceof Promise) remedy = '; await it first'
+    this.fail(`${name} is ${describe(v)}; it must be ${wanted}${remedy}`, typeof v === 'number' && /number|integer/.test(wanted) ? RangeError : TypeError)
+  }
+
+  usable(name, v) {
+    if (v.w !== this.w) {
+      this.fail(`${name} is a tensor of another engine, and tensors meet within one engine only; take its elements over with w.tensor(await t.data(), await t.shape())`)
+    }
+    if (v.gone) this.fail(`${name} ${v.gone}`)
+    return true
+  }
+
+  param({ name, kind, low, high }, v) {
+    const options = methods.Options[kind]
+    if (options) return this.options(name, v, options)
+    kinds[kind].call(this, name, v, low, high)
+  }
+
+  number(name, v, low = -Infinity, high = Infinity, what = 'a number') {
+    const range = low === -Infinity ? what : high === Infinity ? `${what} of at least ${low}` : `${what} from ${low} to ${high}`
+    if (typeof v !== 'number' || !(v >= low && v <= high)) this.refuse(name, v, range)
+    return range
+  }
+
+  integer(name, v, low = -most - 1, high = most) {
+    if (!Number.isInteger(v) || v < low || v > high) this.refuse(name, v, `an integer from ${low} to ${high}`)
+  }
+
+  // An array, each element of which is checked by each(name, element).
+  array(name, v, what, each) {
+    if (!Array.isArray(v)) this.refuse(name, v, `an array of ${what}`, v instanceof Tensor || typeof v === 'number' ? `: [${v instanceof Tensor ? name : v}]` : '')
+    for (let i = 0; i < v.length; i++) each(`${name}[${i}]`, v[i])
+  }
+
+  options(name, v, { name: set, params }) {
+    const short = set === 'Axes' || set === 'Spread'
+    if (short && (typeof v === 'number' || Array.isArray(v))) return kinds.ints.call(this, name, v)
+    const names = params.map((p) => p.name).join(', ')
+    if (Object.prototype.toString.call(v) !== '[object Object]' || v instanceof Tensor) {
+      this.refuse(name, v, `${short ? 'an axis, an array of axes, or ' : ''}an object with any of ${names}`)
+    }
+    for (const key of Object.keys(v)) {
+      const p = params.find((p) => p.name === key)
+      if (!p) this.fail(`there is no option "${key}"; there ${params.length > 1 ? 'are' : 'is'} ${names}`)
+      if (v[key] !== undefined) this.param(p, v[key])
+    }
+  }
+
+  // Refuses arguments beyond those that a method takes.
+  count(row, args) {
+    const [p] = row.params
+    const list = p && ['lengths', 'sizes', 'parts', 'list', 'ints', 'Axes', 'Spread'].includes(p.kind) && args.every((v) => typeof v === 'number')
+    if (list || (p?.kind === 'tensors' && args.every((v) => v instanceof Tensor))) {
+      this.fail(`${p.name} is one array: .${row.name}(${list ? written(args) : `[${args.map(() => 't').join(', ')}]`})`)
+    }
+    const takes = row.params.length ? `${row.name}(${row.params.map((p) => p.name + (p.free ? '?' : '')).join(', ')})` : `no arguments`
+    this.fail(`takes ${takes}, and ${args.length} argument${args.length > 1 ? 's' : ''} came: ${args.map(describe).join(', ')}`)
+  }
+
+  check(row, args) {
+    const { params } = row
+    const rest = params.at(-1)?.rest
+    let n = args.length
+    while (!rest && n > 0 && args[n - 1] === undefined) n-- // as if it were not there
+    if (n > params.length && !rest) this.count(row, args.slice(0, n))
+    for (let i = 0; i < Math.max(n, params.length); i++) {
+      const p = params[Math.min(i, params.length - 1)]
+      if (p.rest && i >= n) return
+      if (args[i] === undefined && p.free || args[i] === null && p.nil) continue
+      this.param(p.rest ? { ...p, name: `${p.name} ${i - params.length + 1}` } : p, args[i])
+    }
+  }
+}
+
+function shape(name, v, low) {
+  this.array(name, v, 'sizes', (name, v) => this.integer(name, v, low))
+  const n = v.reduce((n, size) => n * Math.abs(size), 1)
+  if (n > most) this.fail(`${name} ${written(v)} has ${n} elements; a tensor in a page has at most ${most}`, RangeError)
+}
+
+// How each kind of parameter is checked, with the call as this.
+const kinds = {
+  any() {},
+  tensor(name, v) { v instanceof Tensor ? this.usable(name, v) : this.refuse(name, v, 'a tensor', typeof v === 'number' || Array.isArray(v) ? ', which w.tensor makes of numbers' : '') },
+  operand(name, v) {
+    if (v instanceof Tensor) this.usable(name, v)
+    else if (typeof v !== 'number' && typeof v !== 'boolean') this.refuse(name, v, 'a tensor or a number', Array.isArray(v) || ArrayBuffer.isView(v) ? '; w.tensor makes a tensor of it' : '')
+  },
+  scalar(name, v) { if (typeof v !== 'number' && typeof v !== 'boolean') this.refuse(name, v, 'a number or a truth value') },
+  real(name, v) { if (typeof v !== 'number') this.refuse(name, v, 'a number') },
+  number(name, v, low, high) {
+    const range = this.number(name, v, low, high)
+    if (!Number.isFinite(v)) this.refuse(name, v, `${range}, and finite`)
+  },
+  int(name, v, low, high) { this.integer(name, v, low === -Infinity ? undefined : low, high === Infinity ? undefined : high) },
+  size(name, v) { this.integer(name, v, 0) },
+  list(name, v) { this.array(name, v, 'integers', (name, v) => this.integer(name, v)) },
+  ints(name, v) {
+    if (typeof v === 'number') this.integer(name, v)
+    else if (Array.isArray(v)) kinds.list.call(this, name, v)
+    else this.refuse(name, v, 'an integer or an array of integers')
+  },
+  parts(name, v) { this.array(name, v, 'integers', (name, v) => this.integer(name, v, 0)) },
+  sizes(name, v) { shape.call(this, name, v, 0) },
+  lengths(name, v) { shape.call(this, name, v, -1) },
+  flag(name, v) { if (typeof v !== 'boolean') this.refuse(name, v, 'true or false') },
+  text(name, v) { if (typeof v !== 'string') this.refuse(name, v, 'a string') },
+  dtype(name, v) {
+    if (!dtypes.includes(v)) this.refuse(name, v, `one of ${dtypes.join(', ')}`, typeof v === 'string' && v.startsWith('>') ? '; elements are little-endian, so turn their bytes beforehand' : '')
+  },
+  reduction(name, v) { if (!['mean', 'sum', 'none'].includes(v)) this.refuse(name, v, 'mean, sum or none') },
+  tensors(name, v) { this.array(name, v, 'tensors', (name, v) => kinds.tensor.call(this, name, v)) },
+  function(name, v) { if (typeof v !== 'function') this.refuse(name, v, 'a function') },
+  url(name, v) { if (typeof v !== 'string' && !(v instanceof URL)) this.refuse(name, v, 'an address: a string or a URL') },
+  signal(name, v) { if (!(v instanceof AbortSignal)) this.refuse(name, v, 'an AbortSignal') },
+  pixels(name, v) { if (!(v instanceof Uint8Array || v instanceof Uint8ClampedArray)) this.refuse(name, v, 'a Uint8Array') },
+  targets(name, v) {
+    this.array(name, v, 'wgsl and c', (name, v) => { if (v !== 'wgsl' && v !== 'c') this.refuse(name, v, 'wgsl or c') })
+  },
+  values(name, v) { if (typeof v !== 'number' && typeof v !== 'boolean' && (typeof v !== 'object' || v === null)) this.refuse(name, v, 'numbers: nested arrays, a typed array or a Blob') },
+  made(name, v) { // a shape, or the options in its place
+    if (Object.prototype.toString.call(v) === '[object Object]' && !(v instanceof Tensor)) this.options('options', v, methods.Options.Made)
+    else kinds.sizes.call(this, name, v)
+  },
+  index(name, v) {
+    if (v === null || v === '...' || v === 'new') return
+    if (v instanceof Tensor) this.usable(name, v)
+    else if (typeof v === 'number') this.integer(name, v)
+    else if (!Array.isArray(v)) this.refuse(name, v, 'an integer, [from, to], [from, to, step], a tensor of integers, null, "..." or "new"')
+    else {
+      if (v.length < 1 || v.length > 3) this.fail(`${name} is an array of ${v.length}; a part of an axis is [from, to] or [from, to, step], and numbers to pick are a tensor`)
+      for (let i = 0; i < v.length; i++) {
+        const end = i < 2 && v[i] === null || i > 0 && v[i] === undefined // of the axis, or as if it were not there
+        if (!end) this.integer(`${name}[${i}]`, v[i])
+      }
+      if (v[2] === 0) this.fail(`${name} is ${written(v)}, and no step is 0`, RangeError)
+    }
+  },
+}
+
+/** Gives an error, or a new object, the stack that ends where a function was called. Only some browsers can leave out what is below that. */
+export function stackFrom(f, e) {
+  if (Error.captureStackTrace) Error.captureStackTrace(e ??= {}, f)
+  return e ?? new Error()
+}
+
+/** Has every method of the classes check its arguments before it does anything. What gives a promise the engine knows of until it is settled. */
+export function guard(classes) {
+  Tensor = classes.Tensor
+  const things = { Tensor: 'tensor', Captured: 'captured function', Digits: 'network' }
+  for (const kind in classes) {
+    const { prototype } = classes[kind]
+    for (const [name, row] of Object.entries(methods[kind])) {
+      const inner = prototype[name]
+      const outer = function (...args) {
+        const w = kind === 'Weft' ? this : this?.w
+        const call = new Call(name, w)
+        const before = w?.from
+        try {
+          if (!(this instanceof classes[kind])) call.fail(`it was called on ${this === undefined ? 'nothing' : describe(this)}; it is a method of a ${kind}: x.${name}(…)`)
+          if (row.gives !== '–' && this.gone) call.fail(`this ${things[kind]} ${this.gone}`)
+          call.check(row, args)
+          if (row.gives !== 'a' && row.gives !== '–') w.alive(name)
+          w.from = outer
+          return row.gives === 'a' ? w.watch(name, () => inner.apply(this, args)) : inner.apply(this, args)
+        } catch (e) {
+          throw stackFrom(outer, e)
+        } finally {
+          if (w instanceof classes.Weft) w.from = before
+        }
+      }
+      Object.defineProperty(prototype, name, { value: outer, writable: true, configurable: true })
+    }
+  }
+}
+
+/** Checks what open was given. */
+export const checkOpen = (options) => new Call('open').options('options', options, methods.Options.OpenOptions)
