@@ -76,7 +76,8 @@ var mayImport = map[string]string{
 	"tensor":      "engine grad schedule uop dtype plan runtime",
 	"nn":          "tensor dtype safetensors",
 	"data":        "",
-	"safetensors": "",
+	"safetensors": "atomicfile",
+	"atomicfile":  "",
 	"cmd/weft":    "backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
@@ -85,7 +86,7 @@ var mayImport = map[string]string{
 var homes = map[string]string{
 	"unsafe":     "runtime wasm",
 	"C":          "runtime",
-	"syscall":    "runtime cmd tests/browser",
+	"syscall":    "runtime cmd tests/browser atomicfile",
 	"syscall/js": "runtime/webgpu wasm",
 
 	"github.com/ebitengine/purego":      "runtime/native",
@@ -106,7 +107,7 @@ var homes = map[string]string{
 }
 
 // platform lists where build tags may appear: shared packages are the same on every platform.
-const platform = "runtime backends cmd wasm tests"
+const platform = "runtime backends cmd wasm tests atomicfile"
 
 // edges lists where the environment may be read: once, into a struct. Library code never reads it,
 // so caches cannot miss a setting.
