@@ -5,6 +5,7 @@
 // dead from what is not, without looking at process numbers, which mean nothing across containers and machines. Where
 // there are no such locks a file counts as dead after a day.
 //
+//	atomicfile.Sweep(dir, ".save-")
 //	f, err := atomicfile.Create(dir, ".save-", 0o666)
 //	f.Write(…)
 //	err = f.Commit(path, atomicfile.Durable)
@@ -49,10 +50,8 @@ type File struct {
 	*os.File
 }
 
-// Create makes an empty file in a folder, under a name that begins with prefix, and removes files of that kind whose
-// writers are dead. The permissions are perm less the umask.
+// Create makes an empty file in a folder, under a name that begins with prefix. The permissions are perm less the umask.
 func Create(dir, prefix string, perm fs.FileMode) (*File, error) {
-	Sweep(dir, prefix)
 	for range attempts {
 		f, err := os.OpenFile(filepath.Join(dir, name(prefix)), os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 		if errors.Is(err, fs.ErrExist) {

@@ -88,6 +88,7 @@ func TestMain(m *testing.M) {
 	}
 	for i := byte('a'); ; i++ {
 		err := func() error {
+			Sweep(dir, "w-")
 			f, err := Create(dir, "w-", 0o600)
 			if err != nil {
 				return err

@@ -57,7 +57,9 @@ func WriteContext(ctx context.Context, path string, entries []Entry, metadata ma
 		return &Error{Path: path, Cause: "cannot write", Err: err}
 	}
 	// Beside the target, because a rename is one step only within a file system. What savers left that were killed goes.
-	f, err := atomicfile.Create(filepath.Dir(path), ".weft-save-", mode)
+	const prefix = ".weft-save-"
+	atomicfile.Sweep(filepath.Dir(path), prefix)
+	f, err := atomicfile.Create(filepath.Dir(path), prefix, mode)
 	if err != nil {
 		return &Error{Path: path, Cause: "cannot write; check that the folder exists and may be written to", Err: err}
 	}
