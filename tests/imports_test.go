@@ -46,10 +46,11 @@ var mayImport = map[string]string{
 
 	"runtime":           "plan dtype",
 	"runtime/guard":     "runtime plan",
-	"runtime/native":    "runtime runtime/guard plan dtype",
+	"runtime/codecache": "atomicfile",
+	"runtime/native":    "runtime runtime/guard runtime/codecache atomicfile plan dtype",
 	"runtime/interp":    "runtime runtime/guard plan plan/bytecode dtype",
 	"runtime/null":      "runtime runtime/guard plan dtype",
-	"runtime/wasm":      "runtime runtime/guard plan plan/wasmmod dtype",
+	"runtime/wasm":      "runtime runtime/guard runtime/codecache atomicfile plan plan/wasmmod dtype",
 	"runtime/wasm/page": "runtime runtime/guard plan plan/packed plan/wasmmod",
 
 	"runtime/webgpu":      "runtime runtime/guard plan dtype",
