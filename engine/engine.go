@@ -34,8 +34,19 @@ type Options struct {
 	Log         io.Writer
 	// Work is what the program is about to do, for choosing a device; zero: choose.Usual.
 	Work choose.Work
+	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost
+	// device again.
+	Context context.Context
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
 	Recovered func(r *Recovery)
+}
+
+// Opening is the context of opening a device.
+func (o Options) Opening() context.Context {
+	if o.Context == nil {
+		return context.Background()
+	}
+	return o.Context
 }
 
 // Machine is an opened backend: a device and the compiler for it.
@@ -62,8 +73,23 @@ type Backend struct {
 	Open    func(o Options, trace func(k *plan.Kernel, seconds float64)) (*Machine, error)
 }
 
+// turn is a lock that one can stop waiting for.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
+
+func (t turn) wait(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 var (
-	mu       sync.Mutex
+	mu       = make(turn, 1)
 	backends = map[string]Backend{}
 	engines  = map[string]*Engine{}
 	options  Options
@@ -120,23 +146,28 @@ func (e *UnknownDevice) Error() string {
 	return fmt.Sprintf("unknown device %q; there are %s", e.Name, strings.Join(e.Known, ", "))
 }
 
-// Use opens a device by name, or gives the one already open; "" is the default device: the best that
-// opens, measured where there are several to choose from (see package choose).
-func Use(name string) (*Engine, error) {
+// Use is UseContext without an end.
+func Use(name string) (*Engine, error) { return UseContext(context.Background(), name) }
+
+// UseContext opens a device by name, or gives the one already open; "" is the default device: the best that
+// opens, measured where there are several to choose from (see package choose). Opening and measuring end with ctx.
+func UseContext(ctx context.Context, name string) (*Engine, error) {
 	name = deviceName(name)
 	known := Names()
-	mu.Lock()
+	if err := mu.wait(ctx); err != nil {
+		return nil, err
+	}
 	defer mu.Unlock()
 	if name == "" {
 		name = fallback
 	}
 	if name == "" {
-		return chooseDefault()
+		return chooseDefault(ctx)
 	}
-	return open(name, known)
+	return open(ctx, name, known)
 }
 
-func open(name string, known []string) (*Engine, error) {
+func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	if e := engines[name]; e != nil {
 		return e, nil
 	}
@@ -144,12 +175,18 @@ func open(name string, known []string) (*Engine, error) {
 	if !ok {
 		return nil, &UnknownDevice{name, known}
 	}
-	e, err := New(b, options)
+	e, err := New(b, during(ctx, options))
 	if err != nil {
 		return nil, err
 	}
 	engines[name] = e
 	return e, nil
+}
+
+// during gives options for opening a device within a context.
+func during(ctx context.Context, o Options) Options {
+	o.Context = ctx
+	return o
 }
 
 // Engine is a device with its compiler and caches. Its methods may be called from several goroutines; they
@@ -185,7 +222,7 @@ type Stats struct {
 
 // New opens a backend as an engine of its own, beside those of Use.
 func New(b Backend, o Options) (*Engine, error) {
-	e := &Engine{name: b.Name, opts: o, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}}
+	e := &Engine{name: b.Name, opts: during(nil, o), backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}}
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
 	m, err := b.Open(o, e.trace)
 	if err != nil {

@@ -64,7 +64,7 @@ func (e *Engine) abandon(why *runtime.Lost) {
 func (e *Engine) recover(ctx context.Context) error {
 	r := &Recovery{Device: e.name, Why: e.lost}
 	start, why := seconds(), e.lost
-	m, err := e.backend.Open(e.opts, e.trace)
+	m, err := e.backend.Open(during(ctx, e.opts), e.trace)
 	if err != nil {
 		return fmt.Errorf("%v and cannot be opened again now: %v; the next call tries once more, and arrays are kept for it", why, err)
 	}

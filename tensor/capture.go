@@ -49,7 +49,7 @@ var capturing atomic.Pointer[capture]
 // realized before, and what it assigns must have memory of its own (see Own). Values cannot be read inside f.
 // While it runs, no other goroutine may use the device.
 func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Tensor) (*Captured, error) {
-	e, err := engineFor(inputs)
+	e, err := engineFor(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
