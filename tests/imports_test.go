@@ -63,7 +63,7 @@ var mayImport = map[string]string{
 
 	"engine/choose": "",
 
-	"backends": "engine engine/choose codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
+	"backends": "atomicfile engine engine/choose codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu runtime/webgpu/cogentcore plan",
 
