@@ -199,6 +199,7 @@ type Engine struct {
 	mu      sync.Mutex
 	machine *Machine
 	lost    *runtime.Lost // why there is no device now, or nil
+	closed  bool          // Close was called: no other is opened in its place
 	journal journal
 	plans   map[string]*compiled
 	kernels map[string]plan.Kernel // by Spec
@@ -280,7 +281,7 @@ func (e *Engine) Close() error {
 		delete(engines, e.name)
 	}
 	mu.Unlock()
-	if e.lost != nil {
+	if e.closed = true; e.lost != nil {
 		return nil
 	}
 	return e.machine.Device.Close()

@@ -30,6 +30,9 @@ func (e *Engine) attempt(ctx context.Context, f func() error) error {
 		return f()
 	}
 	for losses := 0; ; losses++ {
+		if e.closed {
+			return &runtime.Closed{Device: e.name}
+		}
 		var err error
 		if e.lost != nil {
 			err = e.recover(ctx)
