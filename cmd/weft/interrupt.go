@@ -20,6 +20,7 @@ func interruptible(log io.Writer, run func(ctx context.Context) int) int {
 	defer cancel()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
 	done := make(chan int, 1)
 	go func() { done <- run(ctx) }()
 	select {
