@@ -58,6 +58,7 @@ func TestInterruptInEachPhase(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
 		return path
 	}
+	pictures := writeDigits(t, 20, 28, 28)
 	real := "exec " + need.Compiler(t) + ` "$@"`
 	hang := "echo > " + reached + "; trap '' INT TERM; sleep 300 & wait; sleep 300"
 	file := func() bool { _, err := os.Stat(reached); return err == nil }
@@ -73,7 +74,7 @@ func TestInterruptInEachPhase(t *testing.T) {
 		{"again", "REF", "", "device REF", true},
 	} {
 		_ = os.Remove(reached)
-		cmd := exec.Command(os.Args[0], "train", "mnist", "--steps", "100000", "--batch", "8", "--save", model)
+		cmd := exec.Command(os.Args[0], "train", "mnist", "--steps", "100000", "--batch", "4", "--data", pictures, "--save", model)
 		cmd.Env = append(os.Environ(), "WEFT_TEST_COMMAND=1", "DEV="+c.device, "CC="+c.cc, "WEFT_CACHE="+filepath.Join(dir, "cache"))
 		said := &spoken{}
 		cmd.Stdout, cmd.Stderr = said, said
