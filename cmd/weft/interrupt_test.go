@@ -130,23 +130,22 @@ type slowSaver struct {
 }
 
 func (s *slowSaver) Save(ctx context.Context, path string) error {
-	big := []safetensors.Entry{{Name: "new", DType: "U8", Shape: []int64{64 << 20}, Data: make([]byte, 64<<20)}}
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() { // as soon as there is something that is not whole
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 1 {
-					s.cancel()
-					return
-				}
-			}
-		}
-	}()
-	return safetensors.WriteContext(ctx, path, big, nil)
+	big := []safetensors.Entry{{Name: "new", DType: "U8", Shape: []int64{16 << 20}, Data: make([]byte, 16<<20)}}
+	return safetensors.WriteContext(&asked{ctx, path, s.cancel}, path, big, nil)
+}
+
+// asked is a context that is cancelled once there is something beside the file that is not whole.
+type asked struct {
+	context.Context
+	path   string
+	cancel func()
+}
+
+func (a *asked) Err() error {
+	if left, _ := os.ReadDir(filepath.Dir(a.path)); len(left) > 1 {
+		a.cancel()
+	}
+	return a.Context.Err()
 }
 
 // A program that does not end by itself is ended, and one that does says what it wants.

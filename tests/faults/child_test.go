@@ -86,6 +86,7 @@ func compute(number int) error {
 // kernels compiles one thing after the other until it is killed.
 func kernels() error {
 	from, err := strconv.Atoi(os.Getenv("WEFT_FAULT_FROM"))
+	fmt.Println("begun")
 	for i := from; err == nil; i++ {
 		err = compute(i)
 	}
@@ -100,6 +101,7 @@ func filled(v float64) *model {
 }
 
 func save() error {
+	fmt.Println("begun")
 	for i := 0; ; i++ {
 		if err := nn.Save(context.Background(), os.Getenv("WEFT_FAULT_FILE_NAME"), filled(float64(i))); err != nil {
 			return err
