@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/weft-ml/weft/atomicfile"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/engine/choose"
 )
@@ -28,16 +29,22 @@ func openChoices(o engine.Options) (choose.Store, error) {
 	return choices{filepath.Join(dir, "devices.txt")}, nil
 }
 
+const mostChoices = 1 << 20 // bytes; package choose keeps 200 lines
+
 // Load reads the file.
 func (c choices) Load() (string, error) {
-	text, err := os.ReadFile(c.path)
+	info, err := os.Stat(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
+	}
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > mostChoices) {
+		err = fmt.Errorf("%s is not a file of at most %d bytes; remove it", c.path, mostChoices)
 	}
 	if err != nil {
 		return "", err
 	}
-	return string(text), nil
+	text, err := os.ReadFile(c.path)
+	return string(text), err
 }
 
 // Save replaces the file at once, so that another process never reads half of it.
@@ -46,19 +53,15 @@ func (c choices) Save(text string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, "tmp-devices-*")
+	const prefix = "tmp-devices-"
+	atomicfile.Sweep(dir, prefix)
+	f, err := atomicfile.Create(dir, prefix, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(text)
-	if failed := f.Close(); err == nil {
-		err = failed
+	if _, err = f.WriteString(text); err != nil {
+		f.Discard()
+		return err
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return f.Commit(c.path, atomicfile.Fast)
 }

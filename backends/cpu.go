@@ -19,11 +19,12 @@ func init() {
 func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
 	opts := native.Options{
 		Prelude: c.Prelude, CC: o.CC, CacheDir: o.CacheDir, Threads: o.Threads, MemoryLimit: o.MemoryLimit, Poison: o.Poison, Fence: o.Fence,
+		Log: says(o),
 	}
 	if o.Debug >= 2 {
 		opts.Trace = func(_ string, d time.Duration, k *plan.Kernel) { trace(k, d.Seconds()) }
 	}
-	dev, err := native.Open(opts)
+	dev, err := native.OpenContext(o.Opening(), opts)
 	if err != nil {
 		return nil, fmt.Errorf("open CPU: %w", err)
 	}
@@ -31,6 +32,14 @@ func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machi
 		Device: dev, Target: cTarget(o.NoOpt),
 		Render: func(p *codegen.Program) (plan.Kernel, error) { return c.Render(p) },
 	}, nil
+}
+
+// says gives a device the log of its engine.
+func says(o engine.Options) func(line string) {
+	if o.Log == nil {
+		return nil
+	}
+	return func(line string) { fmt.Fprintf(o.Log, "weft: %s\n", line) }
 }
 
 // cTarget is C for this processor.

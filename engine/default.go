@@ -33,9 +33,9 @@ func Decided() *choose.Choice {
 
 // chooseDefault opens the default device: the best by rank that works, unless one that is to be compared with it is faster
 // for the work at hand. A process chooses once.
-func chooseDefault() (*Engine, error) {
+func chooseDefault(ctx context.Context) (*Engine, error) {
 	if decided != nil {
-		if e, err := open(decided.Device, nil); err == nil {
+		if e, err := open(ctx, decided.Device, nil); err == nil {
 			fallback = e.name
 			return e, nil
 		}
@@ -47,10 +47,10 @@ func chooseDefault() (*Engine, error) {
 		}
 	}
 	slices.SortFunc(others, func(a, b Backend) int { return strings.Compare(a.Name, b.Name) })
-	e, err := best()
+	e, err := best(ctx)
 	var wrong *runtime.Misconfigured
-	for i := 0; err != nil && !errors.As(err, &wrong) && i < len(others); i++ {
-		if only, failed := open(others[i].Name, nil); failed == nil {
+	for i := 0; err != nil && ctx.Err() == nil && !errors.As(err, &wrong) && i < len(others); i++ {
+		if only, failed := open(ctx, others[i].Name, nil); failed == nil {
 			e, err, others = only, nil, nil
 		}
 	}
@@ -58,14 +58,16 @@ func chooseDefault() (*Engine, error) {
 		return nil, err
 	}
 	if len(others) > 0 {
-		e = compare(e, others)
+		if e, err = compare(ctx, e, others); err != nil {
+			return nil, err
+		}
 	}
 	fallback = e.name
 	return e, nil
 }
 
 // best opens the first default backend that works and says what was passed over.
-func best() (*Engine, error) {
+func best(ctx context.Context) (*Engine, error) {
 	var order []Backend
 	for _, b := range backends {
 		if b.Rank > 0 {
@@ -78,9 +80,9 @@ func best() (*Engine, error) {
 	slices.SortFunc(order, func(a, b Backend) int { return a.Rank - b.Rank })
 	var failed []string
 	for _, b := range order {
-		e, err := open(b.Name, nil)
+		e, err := open(ctx, b.Name, nil)
 		var wrong *runtime.Misconfigured
-		if errors.As(err, &wrong) {
+		if errors.As(err, &wrong) || err != nil && ctx.Err() != nil {
 			return nil, err
 		}
 		if err != nil {
@@ -96,13 +98,13 @@ func best() (*Engine, error) {
 }
 
 // compare decides between the base and others, closes those that lost and gives the winner.
-func compare(base *Engine, others []Backend) *Engine {
+func compare(ctx context.Context, base *Engine, others []Backend) (*Engine, error) {
 	say := func(text string) {
 		if options.Log != nil {
 			fmt.Fprintf(options.Log, "weft: %s\n", text)
 		}
 	}
-	c := choose.Chooser{Name: base.name, Now: time.Now(), Log: say, Base: asDevice(base)}
+	c := choose.Chooser{Name: base.name, Now: time.Now(), Log: say, Base: asDevice(ctx, base)}
 	if keep != nil {
 		var err error
 		if c.Store, err = keep(options); err != nil {
@@ -115,19 +117,27 @@ func compare(base *Engine, others []Backend) *Engine {
 			e := opened[b.Name]
 			if e == nil {
 				var err error
-				if e, err = New(b, options); err != nil {
+				if e, err = New(b, during(ctx, options)); err != nil {
 					return choose.Device{}, err
 				}
 				opened[b.Name] = e
 			}
-			return asDevice(e), nil
+			return asDevice(ctx, e), nil
 		}})
 	}
 	work := options.Work
 	if work == (choose.Work{}) {
 		work = choose.Usual
 	}
-	decided = c.Choose(work)
+	choice, err := c.Choose(ctx, work)
+	if err != nil {
+		for name, e := range opened {
+			delete(engines, name)
+			_ = e.machine.Device.Close() // nothing is on it
+		}
+		return nil, fmt.Errorf("measure devices: %w", err)
+	}
+	decided = choice
 	if options.Debug >= debugPlans {
 		say(decided.String())
 	}
@@ -138,9 +148,9 @@ func compare(base *Engine, others []Backend) *Engine {
 		}
 	}
 	engines[decided.Device] = opened[decided.Device]
-	return opened[decided.Device]
+	return opened[decided.Device], nil
 }
 
-func asDevice(e *Engine) choose.Device {
-	return choose.Device{Detail: e.Info().Detail, Probe: func() (choose.Speed, error) { return e.Probe(context.Background()) }}
+func asDevice(ctx context.Context, e *Engine) choose.Device {
+	return choose.Device{Detail: e.Info().Detail, Probe: func() (choose.Speed, error) { return e.Probe(ctx) }}
 }

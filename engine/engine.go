@@ -11,7 +11,6 @@ import (
 	"io"
 	"sort"
 	"strings"
-	"sync"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/engine/choose"
@@ -38,8 +37,19 @@ type Options struct {
 	Check func(s *codegen.Spec) func(f *codegen.Form) error
 	// Work is what the program is about to do, for choosing a device; zero: choose.Usual.
 	Work choose.Work
+	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost
+	// device again.
+	Context context.Context
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
 	Recovered func(r *Recovery)
+}
+
+// Opening is the context of opening a device.
+func (o Options) Opening() context.Context {
+	if o.Context == nil {
+		return context.Background()
+	}
+	return o.Context
 }
 
 // Machine is an opened backend: a device and the compiler for it.
@@ -66,8 +76,23 @@ type Backend struct {
 	Open    func(o Options, trace func(k *plan.Kernel, seconds float64)) (*Machine, error)
 }
 
+// turn is a lock that one can stop waiting for.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
+
+func (t turn) wait(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 var (
-	mu       sync.Mutex
+	mu       = make(turn, 1)
 	backends = map[string]Backend{}
 	engines  = map[string]*Engine{}
 	options  Options
@@ -124,23 +149,28 @@ func (e *UnknownDevice) Error() string {
 	return fmt.Sprintf("unknown device %q; there are %s", e.Name, strings.Join(e.Known, ", "))
 }
 
-// Use opens a device by name, or gives the one already open; "" is the default device: the best that
-// opens, measured where there are several to choose from (see package choose).
-func Use(name string) (*Engine, error) {
+// Use is UseContext without an end.
+func Use(name string) (*Engine, error) { return UseContext(context.Background(), name) }
+
+// UseContext opens a device by name, or gives the one already open; "" is the default device: the best that
+// opens, measured where there are several to choose from (see package choose). Opening and measuring end with ctx.
+func UseContext(ctx context.Context, name string) (*Engine, error) {
 	name = deviceName(name)
 	known := Names()
-	mu.Lock()
+	if err := mu.wait(ctx); err != nil {
+		return nil, err
+	}
 	defer mu.Unlock()
 	if name == "" {
 		name = fallback
 	}
 	if name == "" {
-		return chooseDefault()
+		return chooseDefault(ctx)
 	}
-	return open(name, known)
+	return open(ctx, name, known)
 }
 
-func open(name string, known []string) (*Engine, error) {
+func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	if e := engines[name]; e != nil {
 		return e, nil
 	}
@@ -148,12 +178,18 @@ func open(name string, known []string) (*Engine, error) {
 	if !ok {
 		return nil, &UnknownDevice{name, known}
 	}
-	e, err := New(b, options)
+	e, err := New(b, during(ctx, options))
 	if err != nil {
 		return nil, err
 	}
 	engines[name] = e
 	return e, nil
+}
+
+// during gives options for opening a device within a context.
+func during(ctx context.Context, o Options) Options {
+	o.Context = ctx
+	return o
 }
 
 // Engine is a device with its compiler and caches. Its methods may be called from any number of goroutines: they take turns, in
@@ -166,6 +202,7 @@ type Engine struct {
 	mu      turns
 	machine *Machine
 	lost    *runtime.Lost // why there is no device now, or nil
+	closed  bool          // Close was called: no other is opened in its place
 	journal journal
 	plans   map[string]*compiled
 	kernels map[string]plan.Kernel // by Spec
@@ -189,9 +226,9 @@ type Stats struct {
 
 // New opens a backend as an engine of its own, beside those of Use.
 func New(b Backend, o Options) (*Engine, error) {
-	e := &Engine{name: b.Name, opts: o, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	e := &Engine{name: b.Name, opts: during(nil, o), backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
-	m, err := e.openMachine()
+	m, err := e.openMachine(o)
 	if err != nil {
 		return nil, err
 	}
@@ -201,8 +238,8 @@ func New(b Backend, o Options) (*Engine, error) {
 }
 
 // openMachine opens the backend.
-func (e *Engine) openMachine() (*Machine, error) {
-	m, err := e.backend.Open(e.opts, e.trace)
+func (e *Engine) openMachine(o Options) (*Machine, error) {
+	m, err := e.backend.Open(o, e.trace)
 	if err == nil && m.Target != nil && e.opts.Check != nil {
 		checked := *m.Target
 		checked.Check = e.opts.Check
@@ -260,7 +297,7 @@ func (e *Engine) Close() error {
 		delete(engines, e.name)
 	}
 	mu.Unlock()
-	if e.lost != nil {
+	if e.closed = true; e.lost != nil {
 		return nil
 	}
 	return e.machine.Device.Close()

@@ -17,7 +17,7 @@ var fileTypes = map[dtype.DType]string{
 }
 
 // Save writes the tensors of a model to a safetensors file under the names of State. The file appears whole
-// or not at all.
+// or not at all; when ctx ends the old one is as it was.
 func Save(ctx context.Context, path string, model any) error {
 	state := State(model)
 	if err := Realize(ctx, model); err != nil {
@@ -35,7 +35,7 @@ func Save(ctx context.Context, path string, model any) error {
 		}
 		entries[i] = safetensors.Entry{Name: s.Name, DType: fileTypes[s.Tensor.DType()], Shape: shape, Data: raw}
 	}
-	return safetensors.Write(path, entries, nil)
+	return safetensors.WriteContext(ctx, path, entries, nil)
 }
 
 // MismatchError says that a file does not hold what a model needs.

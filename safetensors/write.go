@@ -3,18 +3,20 @@ package safetensors
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/weft-ml/weft/atomicfile"
 )
 
 // Entry is a tensor to be written: Data holds the elements in row-major order, little-endian.
@@ -29,6 +31,11 @@ type Entry struct {
 // and after an error the old one is as it was. Equal tensors and metadata give equal bytes,
 // in whatever order the entries come.
 func Write(path string, entries []Entry, metadata map[string]string) error {
+	return WriteContext(context.Background(), path, entries, metadata)
+}
+
+// WriteContext is Write that ends with the context: then the old file is as it was.
+func WriteContext(ctx context.Context, path string, entries []Entry, metadata map[string]string) error {
 	head, sorted, err := encode(path, entries, metadata)
 	if err != nil {
 		return err
@@ -49,41 +56,44 @@ func Write(path string, entries []Entry, metadata map[string]string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return &Error{Path: path, Cause: "cannot write", Err: err}
 	}
-	// Beside the target, because a rename is one step only within a file system.
-	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".safetensors-%016x.tmp", rand.Uint64()))
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	// Beside the target, because a rename is one step only within a file system. What savers left that were killed goes.
+	const prefix = ".weft-save-"
+	atomicfile.Sweep(filepath.Dir(path), prefix)
+	f, err := atomicfile.Create(filepath.Dir(path), prefix, mode)
 	if err != nil {
 		return &Error{Path: path, Cause: "cannot write; check that the folder exists and may be written to", Err: err}
 	}
-	err = writeTo(f, head, sorted)
+	err = writeTo(ctx, f, head, sorted)
 	if err == nil && old != nil {
 		err = f.Chmod(mode)
 	}
 	if err == nil {
-		err = f.Sync() // the data must be on disk before the name points to it
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(tmp, path)
+		err = ctx.Err()
 	}
 	if err != nil {
-		os.Remove(tmp)
-		return &Error{Path: path, Cause: "cannot write", Err: err}
+		f.Discard()
+	} else {
+		err = f.Commit(path, atomicfile.Durable)
 	}
-	// The file is complete either way; syncing the folder only makes its new name survive a
-	// power cut, and some systems cannot do it.
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		dir.Sync()
-		dir.Close()
+	if err != nil {
+		return &Error{Path: path, Cause: "cannot write", Err: err}
 	}
 	return nil
 }
 
-func writeTo(w io.Writer, head []byte, entries []Entry) error {
+// piece is how many bytes are written before the context is asked again.
+const piece = 4 << 20
+
+func writeTo(ctx context.Context, w io.Writer, head []byte, entries []Entry) error {
 	bw := bufio.NewWriterSize(w, 1<<16)
 	bw.Write(head)
 	for _, e := range entries {
-		bw.Write(e.Data)
+		for part := range slices.Chunk(e.Data, piece) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			bw.Write(part)
+		}
 	}
 	return bw.Flush() // bufio keeps the first error
 }

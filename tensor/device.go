@@ -47,7 +47,7 @@ func realizeOn(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
 func bring(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
 	for _, c := range crossings(nodes) {
 		src := c.At(0)
-		from, err := engine.Use(deviceBelow(src))
+		from, err := engine.UseContext(ctx, deviceBelow(src))
 		if err != nil {
 			return err
 		}

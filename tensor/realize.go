@@ -18,7 +18,7 @@ import (
 // buffer and its history is dropped: gradients must have been asked for before. Constants come to lie
 // on the device of the others, or on the default device.
 func Realize(ctx context.Context, ts ...*Tensor) error {
-	e, err := engineFor(ts)
+	e, err := engineFor(ctx, ts)
 	if err != nil {
 		return err
 	}
@@ -134,13 +134,13 @@ func nodes(ts []*Tensor) []*uop.UOp {
 	return out
 }
 
-func engineFor(ts []*Tensor) (*engine.Engine, error) {
+func engineFor(ctx context.Context, ts []*Tensor) (*engine.Engine, error) {
 	for _, t := range ts {
 		if t.Engine() != nil {
 			return t.Engine(), nil
 		}
 	}
-	return engine.Use("")
+	return engine.UseContext(ctx, "")
 }
 
 // Realize computes t.

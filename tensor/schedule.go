@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-ml/weft/engine"
@@ -10,7 +11,7 @@ import (
 // Schedule is what Realize of these tensors would do, to look at: its String prints the kernels, what was fused and
 // why. Nothing is compiled or computed. Tensors that are realized already need no kernels.
 func Schedule(ts ...*Tensor) (*engine.View, error) {
-	e, err := engineFor(ts)
+	e, err := engineFor(context.Background(), ts)
 	if err != nil {
 		return nil, err
 	}

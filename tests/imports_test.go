@@ -48,10 +48,11 @@ var mayImport = map[string]string{
 
 	"runtime":           "plan dtype",
 	"runtime/guard":     "runtime plan",
-	"runtime/native":    "runtime runtime/guard plan dtype",
+	"runtime/codecache": "atomicfile",
+	"runtime/native":    "runtime runtime/guard runtime/codecache atomicfile plan dtype",
 	"runtime/interp":    "runtime runtime/guard plan plan/bytecode dtype",
 	"runtime/null":      "runtime runtime/guard plan dtype",
-	"runtime/wasm":      "runtime runtime/guard plan plan/wasmmod dtype",
+	"runtime/wasm":      "runtime runtime/guard runtime/codecache atomicfile plan plan/wasmmod dtype",
 	"runtime/wasm/page": "runtime runtime/guard plan plan/packed plan/wasmmod",
 
 	"runtime/webgpu":      "runtime runtime/guard plan dtype",
@@ -64,7 +65,7 @@ var mayImport = map[string]string{
 
 	"engine/choose": "",
 
-	"backends": "engine engine/choose codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
+	"backends": "atomicfile engine engine/choose codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu runtime/webgpu/cogentcore plan",
 
@@ -78,7 +79,8 @@ var mayImport = map[string]string{
 	"tensor":      "engine grad schedule uop dtype plan runtime",
 	"nn":          "tensor dtype safetensors",
 	"data":        "",
-	"safetensors": "",
+	"safetensors": "atomicfile",
+	"atomicfile":  "",
 	"cmd/weft":    "backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
@@ -87,7 +89,7 @@ var mayImport = map[string]string{
 var homes = map[string]string{
 	"unsafe":     "runtime wasm",
 	"C":          "runtime",
-	"syscall":    "runtime cmd tests/browser",
+	"syscall":    "runtime cmd tests/browser atomicfile",
 	"syscall/js": "runtime/webgpu wasm",
 
 	"github.com/ebitengine/purego":      "runtime/native",
@@ -108,7 +110,7 @@ var homes = map[string]string{
 }
 
 // platform lists where build tags may appear: shared packages are the same on every platform.
-const platform = "runtime backends cmd wasm tests"
+const platform = "runtime backends cmd wasm tests atomicfile"
 
 // edges lists where the environment may be read: once, into a struct. Library code never reads it,
 // so caches cannot miss a setting.

@@ -33,7 +33,7 @@ func (c *choices) Save(text string) error {
 }
 
 // open opens the device that was asked for, else the one that is fastest here, and says why.
-func open(_ context.Context, c *call) (any, error) {
+func open(ctx context.Context, c *call) (any, error) {
 	want, kept := "", &choices{}
 	if c.given() {
 		want = strings.ToUpper(c.text())
@@ -49,7 +49,7 @@ func open(_ context.Context, c *call) (any, error) {
 	o := engine.Options{Recovered: c.server.recovered}
 	engine.Configure(o, want)
 	engine.KeepChoices(func(engine.Options) (choose.Store, error) { return kept, nil })
-	e, err := engine.Use(want)
+	e, err := engine.UseContext(ctx, want)
 	if err != nil {
 		if want == "" {
 			return nil, fmt.Errorf("weft: %w", err)

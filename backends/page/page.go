@@ -26,7 +26,7 @@ func init() {
 
 // openWebGPU is WGSL on the browser's adapter.
 func openWebGPU(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine, error) {
-	dev, a, err := gpu.Open(gpu.Options{MemoryLimit: o.MemoryLimit, Poison: o.Poison})
+	dev, a, err := gpu.Open(o.Opening(), gpu.Options{MemoryLimit: o.MemoryLimit, Poison: o.Poison})
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (p *program) bench(ctx context.Context, names []string, o benchOptions) err
 	if err != nil {
 		return err
 	}
-	dev, err := p.open(o.Device)
+	dev, err := p.open(ctx, o.Device)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,10 @@ func (p *program) bench(ctx context.Context, names []string, o benchOptions) err
 	}
 	needPeaks := b.device == "CPU" && slices.ContainsFunc(cases, func(c benchCase) bool { return c.flops+c.bytes > 0 || c.name == "limits" })
 	if needPeaks {
-		if err := b.measurePeaks(); err != nil {
+		if err := b.measurePeaks(ctx); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
 			fmt.Fprintf(p.log, "no peaks to compare with: %v\n", err)
 		}
 	}
@@ -150,24 +153,24 @@ func (p *program) bench(ctx context.Context, names []string, o benchOptions) err
 }
 
 // measurePeaks finds the limits of the processor with the device's own compiler and threads.
-func (b *bench) measurePeaks() (err error) {
-	e, err := b.fresh(b.options.Threads)
+func (b *bench) measurePeaks(ctx context.Context) (err error) {
+	e, err := b.fresh(ctx, b.options.Threads)
 	if err != nil {
 		return err
 	}
-	b.peaks.one, b.peaks.all, b.peaks.copy, err = native.Limits(e.Device())
+	b.peaks.one, b.peaks.all, b.peaks.copy, err = native.LimitsContext(ctx, e.Device())
 	return err
 }
 
 // fresh opens the device anew, so that nothing is cached in it and its counters are 0.
-func (b *bench) fresh(threads int) (*engine.Engine, error) {
-	if e, err := engine.Use(b.device); err == nil {
+func (b *bench) fresh(ctx context.Context, threads int) (*engine.Engine, error) {
+	if e, err := engine.UseContext(ctx, b.device); err == nil {
 		e.Close()
 	}
 	o := b.options
 	o.Threads = threads
 	engine.Configure(o, b.device)
-	return engine.Use(b.device)
+	return engine.UseContext(ctx, b.device)
 }
 
 func (b *bench) measure(ctx context.Context, c benchCase) (*benchResult, error) {
@@ -212,7 +215,7 @@ const (
 )
 
 func (b *bench) measureOn(ctx context.Context, c benchCase, threads int) (*benchResult, error) {
-	e, err := b.fresh(threads)
+	e, err := b.fresh(ctx, threads)
 	if err != nil {
 		return nil, err
 	}

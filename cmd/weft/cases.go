@@ -33,8 +33,8 @@ var benchCases = []benchCase{
 }
 
 // limitsCase prints the peaks that the other cases are compared with.
-func limitsCase(_ context.Context, b *bench) (*benchResult, error) {
-	e, err := b.fresh(b.options.Threads)
+func limitsCase(ctx context.Context, b *bench) (*benchResult, error) {
+	e, err := b.fresh(ctx, b.options.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func replayed(f func(in ...*tensor.Tensor) []*tensor.Tensor, in ...*tensor.Tenso
 		if _, err := c.Run(ctx, in...); err != nil {
 			return err
 		}
-		e, err := engine.Use("")
+		e, err := engine.UseContext(ctx, "")
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func convnetFlops(batch float64) float64 {
 
 func convnetCase(ctx context.Context) (once, error) {
 	const batch = 512
-	e, err := engine.Use("")
+	e, err := engine.UseContext(ctx, "")
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -15,16 +16,19 @@ func devicesCommand(p *program) *cobra.Command {
 		Use:   "devices",
 		Short: "List the devices: usable or why not, what they are, their limits",
 		Args:  sensible(cobra.NoArgs),
-		RunE:  func(*cobra.Command, []string) error { return p.devices() },
+		RunE:  func(c *cobra.Command, _ []string) error { return p.devices(c.Context()) },
 	}
 }
 
 // devices prints a paragraph for each device; the default one carries a star. That a device cannot
 // be used is a result, not a failure.
-func (p *program) devices() error {
-	standard, standardErr := p.open("")
+func (p *program) devices(ctx context.Context) error {
+	standard, standardErr := p.open(ctx, "")
 	for _, name := range engine.Names() {
-		e, err := engine.Use(name)
+		e, err := engine.UseContext(ctx, name)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
 		if err != nil {
 			fmt.Fprintf(p.out, "  %-7s not usable: %v\n", name, err)
 			continue

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 
 	"github.com/spf13/cobra"
 
@@ -39,10 +38,9 @@ func (e usageError) Unwrap() error { return e.err }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	os.Exit(interruptible(os.Stderr, func(ctx context.Context) int {
+		return run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	}))
 }
 
 // run is the whole program as a function of its arguments, its environment and its outputs.
@@ -117,12 +115,12 @@ type program struct {
 }
 
 // open opens the device a command asked for, with the settings of the environment.
-func (p *program) open(device string) (*engine.Engine, error) {
-	return p.openFor(device, choose.Work{})
+func (p *program) open(ctx context.Context, device string) (*engine.Engine, error) {
+	return p.openFor(ctx, device, choose.Work{})
 }
 
 // openFor opens a device for some work, which decides where no device was asked for.
-func (p *program) openFor(device string, work choose.Work) (*engine.Engine, error) {
+func (p *program) openFor(ctx context.Context, device string, work choose.Work) (*engine.Engine, error) {
 	o, dev, err := settings(p.getenv, p.log)
 	if err != nil {
 		return nil, err
@@ -132,5 +130,5 @@ func (p *program) openFor(device string, work choose.Work) (*engine.Engine, erro
 	}
 	o.Work = work
 	engine.Configure(o, dev)
-	return engine.Use(dev)
+	return engine.UseContext(ctx, dev)
 }

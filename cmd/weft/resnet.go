@@ -41,7 +41,7 @@ func resnetCase(ctx context.Context, b *bench) (*benchResult, error) {
 // compileResnet schedules and generates the forward pass for one picture of 224×224. The weights are
 // undefined: nothing runs.
 func compileResnet(ctx context.Context, b *bench) (*benchResult, error) {
-	e, err := engine.Use(b.device)
+	e, err := engine.UseContext(ctx, b.device)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (p *program) trainMNIST(ctx context.Context, o trainOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	dev, err := p.openFor(o.Device, stepWork(o.Batch))
+	dev, err := p.openFor(ctx, o.Device, stepWork(o.Batch))
 	if err != nil {
 		return err
 	}

@@ -103,9 +103,7 @@ func (b *book) put(n int, l []string) {
 		return
 	}
 	b.lines, b.dirty = append(b.lines, l), true
-	if len(b.lines) > maxLines {
-		b.lines = b.lines[1:]
-	}
+	b.lines = b.lines[max(0, len(b.lines)-maxLines):]
 }
 
 // choice is the device that was chosen before, or "".

@@ -8,7 +8,9 @@
 package choose
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -49,7 +51,14 @@ func (s Speed) Seconds(w Work) float64 {
 	return float64(w.Launches)*s.Launch + float64(w.Flops)/s.Flops + float64(w.Bytes)/s.Bytes
 }
 
-func (s Speed) sane() bool { return s.Launch > 0 && s.Flops > 0 && s.Bytes > 0 }
+func (s Speed) sane() bool {
+	for _, v := range []float64{s.Launch, s.Flops, s.Bytes} {
+		if !(v > 0 && v <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
+}
 
 // Device is one that is open.
 type Device struct {
@@ -138,24 +147,28 @@ type Chooser struct {
 	Log    func(string) // hears of what went wrong and was mended; nil: nobody does
 }
 
-// Choose picks the device for some work. Candidates are opened only where they are measured or chosen.
-func (c *Chooser) Choose(w Work) *Choice {
+// Choose picks the device for some work. Candidates are opened only where they are measured or chosen. The error is that of
+// ctx, which Open and Probe are to end with: what failed for that is no measurement.
+func (c *Chooser) Choose(ctx context.Context, w Work) (*Choice, error) {
 	b := c.load()
 	if speeds, ok := b.fresh(c); ok {
 		choice := c.decide(b, speeds, w)
 		if choice.Device == c.Name || c.still(choice) {
 			c.save(b, choice)
-			return choice
+			return choice, ctx.Err()
 		}
 	}
 	speeds, comparable := c.measure()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	choice := c.decide(b, speeds, w)
 	if !comparable {
-		return choice
+		return choice, nil
 	}
 	b.speeds(c, speeds)
 	c.save(b, choice)
-	return choice
+	return choice, nil
 }
 
 // still opens what was chosen from what is written, and says whether it is what was measured.

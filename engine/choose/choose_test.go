@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -47,7 +48,11 @@ func (m *machine) choose(w Work) *Choice {
 			return Device{m.detail, func() (Speed, error) { m.probes++; return m.adapter, nil }}, m.refused
 		}}},
 	}
-	return c.Choose(w)
+	choice, err := c.Choose(context.Background(), w)
+	if err != nil {
+		panic(err)
+	}
+	return choice
 }
 
 func newMachine() *machine {

@@ -7,12 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	goruntime "runtime"
 	"strings"
 	"time"
+
+	"github.com/weft-ml/weft/runtime/codecache"
 )
 
 // Multiply-add is an op of the compiler, so -ffp-contract=off keeps a·b+c as written and no
@@ -38,9 +42,12 @@ type compiler struct {
 	broken   error  // why it cannot compile; Load returns it
 }
 
+// probeTime is how long a compiler may take to say what it is.
+var probeTime = time.Minute
+
 // findCompiler looks for the compiler. One that was named but does not work is not replaced
 // by another: the error is kept for Load.
-func findCompiler(cc string) (*compiler, error) {
+func findCompiler(ctx context.Context, cc string) (*compiler, error) {
 	command := strings.Fields(cc)
 	if len(command) == 0 {
 		for _, name := range compilerNames {
@@ -62,7 +69,11 @@ func findCompiler(cc string) (*compiler, error) {
 	c.command = append([]string{path}, command[1:]...)
 	for _, machine := range machineFlags {
 		c.flags = append(append([]string{}, machine...), flags...)
-		if c.broken = c.probe(); c.broken == nil {
+		c.broken = c.probe(ctx)
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("CPU: ask the C compiler %s what it is: %w", c.name, err)
+		}
+		if c.broken == nil || errors.Is(c.broken, context.DeadlineExceeded) {
 			break
 		}
 	}
@@ -72,8 +83,8 @@ func findCompiler(cc string) (*compiler, error) {
 // probe asks the compiler for the macros it predefines under the flags. They tell whether it
 // accepts the flags, its version, and exactly which features of the processor it will use: a
 // cache folder shared by two machine types must not end in an illegal instruction.
-func (c *compiler) probe() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+func (c *compiler) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	macros, err := c.run(ctx, "", append(append([]string{}, c.flags...), "-E", "-dM", "-x", "c", os.DevNull), nil)
 	if err != nil {
@@ -104,32 +115,60 @@ func compilerName(path, macros string) string {
 	return filepath.Base(path)
 }
 
-// compile turns C text into a library file in dir, which is empty, and returns its path.
-// File names are relative and constant, so the same text gives the same bytes in any folder.
-func (c *compiler) compile(ctx context.Context, dir, source string, kernels []string) (string, error) {
+// compile turns C text into a library file in dir, which is empty, and returns its name.
+// File names are relative and constant, so the same text gives the same bytes in any folder. Other programs know dir as
+// outside.
+func (c *compiler) compile(ctx context.Context, dir, outside, source string, kernels []string) (string, error) {
 	if err := os.WriteFile(filepath.Join(dir, "kernels.c"), []byte(source), 0o600); err != nil {
 		return "", err
 	}
 	out := "kernels" + libraryExt
-	_, err := c.run(ctx, dir, append(append([]string{}, c.flags...), "-o", out, "kernels.c"), kernels)
-	return filepath.Join(dir, out), err
+	args := append(append([]string{}, c.flags...), "-o", out, "kernels.c")
+	said, err := c.run(ctx, outside, args, kernels)
+	if err != nil {
+		return "", err
+	}
+	built := filepath.Join(dir, out)
+	text, err := os.ReadFile(built)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0:
+		err = errors.New("it ended without an error but wrote no library")
+	case err == nil:
+		if err = whole(text); err != nil {
+			err = fmt.Errorf("it ended without an error, but what it wrote is no library (%w)", err)
+		}
+	}
+	if err != nil {
+		return "", c.failed(args, kernels, said, err)
+	}
+	return built, nil
 }
 
-// run starts the compiler and returns what it printed to standard output. Its own temporary
-// files go to dir too, so that a killed process leaves nothing elsewhere.
+func (c *compiler) failed(args, kernels []string, said string, err error) error {
+	return &CompileError{Kernels: kernels, Command: strings.Join(append(append([]string{}, c.command...), args...), " "),
+		Output: shorten(strings.TrimSpace(said), 4000), Err: err}
+}
+
+// mostOutput is how much of what a compiler prints is kept: the macros of a probe are 20 kB.
+const mostOutput = 1 << 20
+
+// run starts the compiler and returns what it printed to standard output. Its own temporary files go to dir too, so
+// that a killed process leaves nothing elsewhere. What it starts itself dies with it when ctx ends.
 func (c *compiler) run(ctx context.Context, dir string, args, kernels []string) (string, error) {
-	args = append(append([]string{}, c.command[1:]...), args...)
-	cmd := exec.CommandContext(ctx, c.command[0], args...)
+	cmd := exec.CommandContext(ctx, c.command[0], append(append([]string{}, c.command[1:]...), args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	if dir != "" {
 		cmd.Env = append(cmd.Env, "TMPDIR="+dir)
 	}
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr start
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = 5 * time.Second
-	err := cmd.Run()
-	if err == nil {
+	cmd.WaitDelay = time.Second
+	// The thread that starts a program must outlive it where the system ends the program with it.
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	err := runGroup(cmd)
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // it is done; what it left running has its output
 		return stdout.String(), nil
 	}
 	if why := ctx.Err(); errors.Is(why, context.DeadlineExceeded) {
@@ -137,8 +176,17 @@ func (c *compiler) run(ctx context.Context, dir string, args, kernels []string) 
 	} else if why != nil {
 		return "", why
 	}
-	output := strings.TrimSpace(stderr.String() + "\n" + stdout.String())
-	return "", &CompileError{Kernels: kernels, Command: cmd.String(), Output: shorten(output, 4000), Err: err}
+	return "", c.failed(args, kernels, stderr.String()+"\n"+stdout.String(), err)
+}
+
+// start keeps the beginning of what is written to it.
+type start struct {
+	bytes.Buffer
+}
+
+func (s *start) Write(b []byte) (int, error) {
+	s.Buffer.Write(b[:min(len(b), max(mostOutput-s.Len(), 0))])
+	return len(b), nil
 }
 
 // shorten keeps the beginning, where compilers put the first and true error.
@@ -147,4 +195,18 @@ func shorten(text string, most int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + fmt.Sprintf("\n… (%d more bytes)", len(text)-most)
+}
+
+// full reports whether compiling failed because nothing more fits on a disk.
+func full(err error) bool {
+	var said *CompileError
+	if !errors.As(err, &said) {
+		return codecache.Full(err)
+	}
+	for _, words := range []string{"No space left on device", "Disk quota exceeded", "File too large"} { // LC_ALL is C
+		if strings.Contains(said.Output, words) {
+			return true
+		}
+	}
+	return false
 }

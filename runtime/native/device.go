@@ -26,20 +26,23 @@ type Device struct {
 	fence   fence
 }
 
-// Open finds the compiler and the cache folder and starts the threads. Without any compiler
-// the error is a *NoCompiler; a compiler that does not work is reported by Load.
-func Open(options Options) (runtime.Device, error) {
+// Open is OpenContext without an end.
+func Open(options Options) (runtime.Device, error) { return OpenContext(context.Background(), options) }
+
+// OpenContext finds the compiler and the cache folder and starts the threads. Without any compiler
+// the error is a *NoCompiler; a compiler that does not work is reported by Load. Asking the compiler what it is ends with ctx.
+func OpenContext(ctx context.Context, options Options) (runtime.Device, error) {
 	if options.Threads < 0 || options.MemoryLimit < 0 {
 		return nil, fmt.Errorf("CPU: %d threads and a memory limit of %d bytes: neither may be negative", options.Threads, options.MemoryLimit)
 	}
 	if options.Threads == 0 {
 		options.Threads = goruntime.NumCPU()
 	}
-	cc, err := findCompiler(options.CC)
+	cc, err := findCompiler(ctx, options.CC)
 	if err != nil {
 		return nil, err
 	}
-	cache, err := openCache(options.CacheDir)
+	cache, err := openCache(options.CacheDir, options.Log)
 	if err != nil {
 		return nil, &runtime.Misconfigured{Err: err}
 	}
@@ -119,6 +122,7 @@ func (d *Device) Close() error {
 	}
 	d.pool.close()
 	d.fence.close()
+	d.build.cache.close()
 	d.memory.close()
 	return nil
 }

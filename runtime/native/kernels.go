@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"sort"
@@ -26,10 +25,10 @@ const (
 // process is what this process has loaded, for all devices: machine code cannot be unloaded
 // while somebody might call it, and equal kernels need it once.
 var process = struct {
-	sync.Mutex
+	turn      chan struct{}      // full while somebody has it
 	functions map[string]uintptr // by kernel key
-	libraries map[string]uintptr // by hash
-}{functions: map[string]uintptr{}, libraries: map[string]uintptr{}}
+	libraries map[string]uintptr // by name
+}{make(chan struct{}, 1), map[string]uintptr{}, map[string]uintptr{}}
 
 // builder finds or makes the machine code of kernels.
 type builder struct {
@@ -57,8 +56,12 @@ func (b *builder) key(k *plan.Kernel) string {
 // functions returns the address of each kernel. What neither the process nor the cache folder
 // has is compiled, all together.
 func (b *builder) functions(ctx context.Context, kernels []plan.Kernel) ([]uintptr, error) {
-	process.Lock()
-	defer process.Unlock()
+	select {
+	case process.turn <- struct{}{}:
+		defer func() { <-process.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	keys := make([]string, len(kernels))
 	missing := map[string]*plan.Kernel{}
 	for i := range kernels {
@@ -67,11 +70,7 @@ func (b *builder) functions(ctx context.Context, kernels []plan.Kernel) ([]uintp
 		if process.functions[keys[i]] != 0 || missing[keys[i]] != nil {
 			continue
 		}
-		found, err := b.fromDisk(keys[i], k)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
+		if !b.fromDisk(keys[i], k) {
 			missing[keys[i]] = k
 		}
 	}
@@ -89,36 +88,32 @@ func (b *builder) functions(ctx context.Context, kernels []plan.Kernel) ([]uintp
 	return addrs, nil
 }
 
-func (b *builder) fromDisk(key string, k *plan.Kernel) (bool, error) {
-	sum := b.cache.find(key)
-	if sum == "" {
-		return false, nil
+// fromDisk loads a kernel that is in the cache. One that does not load, on another system perhaps than the one that
+// compiled it, is compiled again.
+func (b *builder) fromDisk(key string, k *plan.Kernel) bool {
+	name := b.cache.find(key)
+	if name == "" || process.libraries[name] == 0 && !b.cache.folder.Has(name) {
+		return false
 	}
-	if process.libraries[sum] == 0 {
-		if ok, err := b.cache.verify(sum); !ok || err != nil {
-			return false, err
-		}
-	}
-	if err := b.load(sum, key, k); err != nil {
-		return false, err
+	if b.load(library{name: name, path: b.cache.folder.Name(name)}, key, k) != nil {
+		return false
 	}
 	b.stats.FromDisk++
-	return true, nil
+	return true
 }
 
 // load makes the kernel of a verified library callable.
-func (b *builder) load(sum, key string, k *plan.Kernel) error {
-	lib := process.libraries[sum]
+func (b *builder) load(l library, key string, k *plan.Kernel) error {
+	lib := process.libraries[l.name]
 	if lib == 0 {
-		path := b.cache.library(sum)
 		var err error
-		if lib, err = openLibrary(path); err != nil {
+		if lib, err = openLibrary(l.path); err != nil {
 			if text := err.Error(); strings.Contains(text, "failed to map segment") {
-				return fmt.Errorf("CPU: the system refuses to run code from the cache folder %s (a file system mounted noexec?): %w; set WEFT_CACHE (Options.CacheDir) to a folder elsewhere", b.cache.dir, err)
+				return fmt.Errorf("CPU: the system refuses to run code from %s (a file system mounted noexec?): %w; set WEFT_CACHE (Options.CacheDir) to a folder elsewhere", filepath.Dir(l.path), err)
 			}
-			return fmt.Errorf("CPU: load compiled kernel %s: %w; remove %s", k.Name, err, path)
+			return fmt.Errorf("CPU: kernel %s: what %s wrote cannot be loaded: %w", k.Name, b.cc.name, err)
 		}
-		process.libraries[sum] = lib
+		process.libraries[l.name] = lib
 	}
 	addr, err := librarySymbol(lib, k.Entry)
 	if err != nil {
@@ -135,46 +130,61 @@ func (b *builder) build(ctx context.Context, missing map[string]*plan.Kernel) er
 		return b.cc.broken
 	}
 	batches := split(missing, goruntime.NumCPU())
-	errs := make([]error, len(batches))
-	sums := make([]string, len(batches))
-	dirs := make([]string, len(batches))
-	slots := make(chan struct{}, goruntime.NumCPU())
-	var wg sync.WaitGroup
-	for i, keys := range batches {
-		var err error
-		if dirs[i], err = b.cache.temp(); err != nil {
-			errs[i] = b.cache.unwritable(err)
-			break
-		}
-		defer os.RemoveAll(dirs[i])
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			sums[i], errs[i] = b.compile(ctx, dirs[i], keys, missing)
-		})
+	libraries, err := b.compile(ctx, batches, missing, !b.cache.lost)
+	if err != nil && !b.cache.lost && full(err) && ctx.Err() == nil {
+		b.cache.without(err)
+		libraries, err = b.compile(ctx, batches, missing, false)
 	}
-	wg.Wait()
-	for _, err := range errs { // one is enough to read
-		if err != nil {
-			return err
+	for _, l := range libraries {
+		if l.place != nil {
+			defer l.place.Remove()
 		}
+	}
+	if err != nil {
+		return err
 	}
 	for i, keys := range batches {
 		for _, key := range keys {
-			if err := b.load(sums[i], key, missing[key]); err != nil {
+			if err := b.load(libraries[i], key, missing[key]); err != nil {
+				if libraries[i].place.kept {
+					b.cache.folder.Remove(libraries[i].name)
+				}
 				return err
 			}
-			if err := b.cache.point(dirs[i], key, sums[i]); err != nil {
-				return err
-			}
+			b.cache.point(key, libraries[i])
 		}
 	}
 	b.stats.Compiled += len(missing)
 	return nil
 }
 
-// compile turns one batch into a library in the cache and returns its hash.
-func (b *builder) compile(ctx context.Context, dir string, keys []string, of map[string]*plan.Kernel) (string, error) {
+// compile turns each batch into a library, in the cache or in a temporary folder.
+func (b *builder) compile(ctx context.Context, batches [][]string, of map[string]*plan.Kernel, kept bool) ([]library, error) {
+	errs, libraries := make([]error, len(batches)), make([]library, len(batches))
+	slots := make(chan struct{}, goruntime.NumCPU())
+	var wg sync.WaitGroup
+	for i, keys := range batches {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			libraries[i], errs[i] = b.compileBatch(ctx, keys, of, kept)
+		})
+	}
+	wg.Wait()
+	for _, err := range errs { // one is enough to read
+		if err != nil {
+			for _, l := range libraries {
+				if l.place != nil {
+					l.place.Remove()
+				}
+			}
+			return nil, err
+		}
+	}
+	return libraries, nil
+}
+
+func (b *builder) compileBatch(ctx context.Context, keys []string, of map[string]*plan.Kernel, kept bool) (l library, err error) {
 	var source strings.Builder
 	var names []string
 	source.WriteString(b.prelude)
@@ -184,15 +194,18 @@ func (b *builder) compile(ctx context.Context, dir string, keys []string, of map
 		source.WriteString("\n")
 		names = append(names, of[key].Name)
 	}
-	work := filepath.Join(dir, "cc")
-	if err := os.Mkdir(work, 0o700); err != nil {
-		return "", b.cache.unwritable(err)
-	}
-	built, err := b.cc.compile(ctx, work, source.String(), names)
+	p, err := b.cache.place(kept)
 	if err != nil {
-		return "", err
+		return l, err
 	}
-	return b.cache.add(built)
+	built, err := b.cc.compile(ctx, p.Path, p.outside, source.String(), names)
+	if err == nil {
+		l, err = b.cache.keep(p, built)
+	}
+	if err != nil {
+		p.Remove()
+	}
+	return l, err
 }
 
 // split deals the kernels out to batches of about equal text, the longest first. The same

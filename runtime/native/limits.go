@@ -13,16 +13,21 @@ import (
 	"github.com/weft-ml/weft/runtime/guard"
 )
 
-// Limits measures what the machine can do at most, through the compiler and the threads that
+// Limits is LimitsContext without an end.
+func Limits(of runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
+	return LimitsContext(context.Background(), of)
+}
+
+// LimitsContext measures what the machine can do at most, through the compiler and the threads that
 // kernels use: float32 multiply-adds (counting 2) on one thread and on all, in GFLOP/s, and
 // copying of memory that fits no cache on all threads, in GB/s, bytes read plus bytes
-// written. It takes about a second.
-func Limits(of runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
+// written. It takes about a second. Compiling for it ends with ctx.
+func LimitsContext(ctx context.Context, of runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
 	d, ok := of.(*Device)
 	if !ok {
 		return 0, 0, 0, fmt.Errorf("CPU: limits of another kind of device (%T)", of)
 	}
-	if gflops1, gflopsAll, err = d.peakFlops(); err == nil {
+	if gflops1, gflopsAll, err = d.peakFlops(ctx); err == nil {
 		gbps, err = d.peakCopy()
 	}
 	return gflops1, gflopsAll, gbps, err
@@ -73,14 +78,14 @@ void %s(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t
 		Flops: int64(width/4) * int64(count) * peakRounds * 2}
 }
 
-func (d *Device) peakFlops() (one, all float64, err error) {
+func (d *Device) peakFlops(ctx context.Context) (one, all float64, err error) {
 	p := &plan.Plan{Version: plan.Version, Target: deviceName}
 	for _, width := range peakWidths {
 		for _, count := range peakCounts {
 			p.Kernels = append(p.Kernels, peakKernel(width, count))
 		}
 	}
-	l, err := d.Load(context.Background(), p)
+	l, err := d.Load(ctx, p)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -37,6 +37,9 @@ type Options struct {
 	// time and more.
 	Fence bool
 
+	// Log, when set, hears of what goes on otherwise than was asked for: kernels that cannot be kept.
+	Log func(line string)
+
 	// Trace, when set, is called after each step with the kernel's name and time; k is nil
 	// for a copy.
 	Trace func(name string, d time.Duration, k *plan.Kernel)

@@ -112,7 +112,7 @@ func TestAdd(t *testing.T) {
 	load(t, d, addPlan("add_test", 1, 3))
 	assert.Equal(t, 1, d.Stats().Compiled, "a loaded kernel is not compiled again")
 
-	other := open(t, Options{CacheDir: d.build.cache.dir, Threads: 1})
+	other := open(t, Options{CacheDir: d.build.cache.folder.Path, Threads: 1})
 	load(t, other, addPlan("add_test", 1, 3))
 	assert.Zero(t, other.Stats().Compiled, "nor for another device of the process")
 	assert.Contains(t, other.Info().Detail, "1 thread,")

@@ -3,6 +3,7 @@
 package native
 
 import (
+	"context"
 	"errors"
 
 	"github.com/weft-ml/weft/runtime"
@@ -13,7 +14,15 @@ var errWasm = errors.New("CPU: no native device in a browser: it can neither run
 // Open returns an error: this build cannot run native code.
 func Open(Options) (runtime.Device, error) { return nil, errWasm }
 
+// OpenContext returns an error: this build cannot run native code.
+func OpenContext(context.Context, Options) (runtime.Device, error) { return nil, errWasm }
+
 // Limits returns an error: this build cannot run native code.
-func Limits(runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
+func Limits(of runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
+	return LimitsContext(context.Background(), of)
+}
+
+// LimitsContext returns an error: this build cannot run native code.
+func LimitsContext(context.Context, runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
 	return 0, 0, 0, errWasm
 }

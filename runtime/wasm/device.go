@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	goruntime "runtime"
 
 	"github.com/tetratelabs/wazero"
@@ -25,7 +23,7 @@ import (
 type Device struct {
 	options Options
 	engine  wazero.Runtime
-	cache   wazero.CompilationCache
+	cache   *cache
 	pages   *pages
 	memory  memory
 	kernels map[string]*kernel // by entry
@@ -44,34 +42,20 @@ func Open(o Options) (runtime.Device, error) {
 	}
 	d := &Device{options: o, kernels: map[string]*kernel{}}
 	d.door = guard.New[*mem, *loaded](Name, d)
-	config := wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2)
-	if dir := cacheDir(o.CacheDir); dir != "" {
-		c, err := wazero.NewCompilationCacheWithDir(dir)
-		if err != nil {
-			return nil, fmt.Errorf("%s: the cache folder %s cannot be used: %w; set WEFT_CACHE (Options.CacheDir) to another", Name, dir, err)
-		}
-		d.cache = c
-		config = config.WithCompilationCache(c)
-	}
-	ctx := context.Background()
-	d.engine = wazero.NewRuntimeWithConfig(ctx, config)
-	if err := d.makeMemory(ctx); err != nil {
-		d.engine.Close(ctx)
+	var err error
+	if d.cache, err = openCache(o.CacheDir, o.Log); err != nil {
 		return nil, err
 	}
-	return d, nil
-}
-
-// cacheDir is the folder for compiled modules; "" where the user has none.
-func cacheDir(dir string) string {
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return ""
+	config := wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2).WithCompilationCache(d.cache.engine)
+	ctx := context.Background() // nothing below waits
+	d.engine = wazero.NewRuntimeWithConfig(ctx, config)
+	if err := d.makeMemory(ctx); err != nil {
+		if d.pages != nil {
+			d.pages.release()
 		}
-		dir = filepath.Join(user, "weft")
+		return nil, errors.Join(err, d.engine.Close(ctx), d.cache.close(ctx))
 	}
-	return filepath.Join(dir, "wasm")
+	return d, nil
 }
 
 // makeMemory instantiates the module that owns the memory. It is not marked as shared: that would make every access
@@ -83,8 +67,12 @@ func (d *Device) makeMemory(ctx context.Context) error {
 	}
 	own := experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, _ uint64) experimental.LinearMemory { return d.pages }))
-	owner, err := d.engine.InstantiateWithConfig(own, wasmmod.Owner(wasmmod.Memory{Min: 1, Max: uint32(len(d.pages.all) / wasmmod.PageBytes)}),
-		wazero.NewModuleConfig().WithName(wasmmod.ImportModule))
+	module := wasmmod.Owner(wasmmod.Memory{Min: 1, Max: uint32(len(d.pages.all) / wasmmod.PageBytes)})
+	compiled, _, err := d.cache.compile(ctx, d.engine, module)
+	var owner api.Module
+	if err == nil {
+		owner, err = d.engine.InstantiateModule(own, compiled, wazero.NewModuleConfig().WithName(wasmmod.ImportModule))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: make the memory: %w", Name, err)
 	}
@@ -153,10 +141,7 @@ func (d *Device) Close() error {
 		return nil
 	}
 	ctx := context.Background()
-	err := d.engine.Close(ctx)
-	if d.cache != nil {
-		err = errors.Join(err, d.cache.Close(ctx))
-	}
+	err := errors.Join(d.engine.Close(ctx), d.cache.close(ctx))
 	d.memory.close()
 	return err
 }

@@ -122,7 +122,7 @@ func (d *Device) compile(ctx context.Context, kernels []plan.Kernel) error {
 		return nil
 	}
 	start := time.Now()
-	compiled, err := d.engine.CompileModule(ctx, wasmmod.Join(missing, wasmmod.Memory{Min: 1}))
+	compiled, found, err := d.cache.compile(ctx, d.engine, wasmmod.Join(missing, wasmmod.Memory{Min: 1}))
 	if err != nil {
 		return fmt.Errorf("%s: compile %s: %w", Name, names(missing), err)
 	}
@@ -130,7 +130,11 @@ func (d *Device) compile(ctx context.Context, kernels []plan.Kernel) error {
 	for _, k := range missing {
 		if d.kernels[k.Entry] == nil {
 			d.kernels[k.Entry] = &kernel{module: m, entry: k.Entry, calls: make([]api.Function, d.options.Threads), stack: make([][5]uint64, d.options.Threads)}
-			d.stats.Compiled++
+			if found {
+				d.stats.FromDisk++
+			} else {
+				d.stats.Compiled++
+			}
 		}
 	}
 	d.stats.Compiling += time.Since(start)

@@ -31,6 +31,9 @@ type Options struct {
 	// kernel wrote behind a buffer or into a gap of the arena. For tests.
 	Poison bool
 
+	// Log, when set, hears of what goes on otherwise than was asked for: kernels that cannot be kept.
+	Log func(line string)
+
 	// Trace, when set, is called after each step with the kernel's name and time; k is nil for a copy.
 	Trace func(name string, d time.Duration, k *plan.Kernel)
 }
@@ -40,6 +43,7 @@ type Stats struct {
 	Live, Peak int64         // bytes handed out now and at most
 	Memory     int64         // bytes of the WebAssembly memory
 	Compiled   int           // kernels compiled
+	FromDisk   int           // kernels found in the cache folder
 	Compiling  time.Duration // time that Load waited for that
 	Launches   int64         // kernels run
 }

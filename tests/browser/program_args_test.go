@@ -296,11 +296,11 @@ func (a *arguments) options(names ...string) func(name string) *arguments {
 }
 
 // over takes what a reduction goes over.
-func (a *arguments) over(more ...string) (axes []int, keep bool, correction int) {
+func (a *arguments) over(more ...string) (axes []int, keep bool, correction float64) {
 	if a.given() {
 		if _, ok := a.list[a.taken].(object); ok {
 			o := a.options(append(more, "axis", "keep")...)
-			return o("axis").integers(), o("keep").flag(false), o("correction").integer(1)
+			return o("axis").integers(), o("keep").flag(false), o("correction").number(1)
 		}
 	}
 	return a.integers(), false, 1

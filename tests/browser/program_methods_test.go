@@ -50,10 +50,10 @@ func reduction(name string, class rune, f, keep func(one, ...int) one) method {
 	}}
 }
 
-func spread(name string, f, keep func(one, int, ...int) one) method {
+func spread(name string, f, keep func(one, float64, ...int) one) method {
 	return method{name, touchy, func(m *maker, x one) []any {
 		if m.odds(3) {
-			return []any{object{{"axis", m.axis(x)}, {"correction", float64(m.IntN(2))}}}
+			return []any{object{{"axis", m.axis(x)}, {"correction", float64(m.IntN(5)) / 2}}}
 		}
 		return m.over(x)
 	}, func(x one, a *arguments) some {

@@ -99,7 +99,7 @@ a reset |
 – dispose |
 Options
 Axes | axis:ints keep:flag
-Spread | axis:ints keep:flag correction:int
+Spread | axis:ints keep:flag correction:number
 Made | dtype:dtype
 Conv | stride:ints padding:ints dilation:ints groups:int outputPadding:ints
 Pool | stride:ints padding:ints dilation:ints

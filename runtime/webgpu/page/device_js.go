@@ -51,11 +51,11 @@ func (m *mem) Free() {
 
 var opened atomic.Int32
 
-// Open asks the browser for its adapter.
-func Open(o Options) (runtime.Device, webgpu.Adapter, error) {
+// Open asks the browser for its adapter, until ctx ends.
+func Open(ctx context.Context, o Options) (runtime.Device, webgpu.Adapter, error) {
 	d := &device{options: o, number: opened.Add(1)}
 	d.door = guard.New[*mem, *loaded](webgpu.Name, d)
-	ticket, err := await(context.Background(), func(ticket int32) { playerOpen(d.number, ticket) })
+	ticket, err := await(ctx, func(ticket int32) { playerOpen(d.number, ticket) })
 	if err != nil {
 		return nil, webgpu.Adapter{}, fmt.Errorf("%s: %w", webgpu.Name, err)
 	}

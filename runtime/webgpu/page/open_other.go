@@ -3,6 +3,7 @@
 package page
 
 import (
+	"context"
 	"errors"
 
 	"github.com/weft-ml/weft/runtime"
@@ -10,6 +11,6 @@ import (
 )
 
 // Open returns an error: there is no page.
-func Open(Options) (runtime.Device, webgpu.Adapter, error) {
+func Open(context.Context, Options) (runtime.Device, webgpu.Adapter, error) {
 	return nil, webgpu.Adapter{}, errors.New("WEBGPU: there is no browser here; native programs import backends/webgpu")
 }

@@ -1,0 +1,175 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/safetensors"
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// TestMain is the command itself where a test starts it as a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("WEFT_TEST_COMMAND") == "" {
+		os.Exit(m.Run())
+	}
+	main()
+}
+
+// spoken is what a program has printed so far.
+type spoken struct {
+	sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *spoken) Write(b []byte) (int, error) {
+	s.Lock()
+	defer s.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *spoken) String() string {
+	s.Lock()
+	defer s.Unlock()
+	return s.text.String()
+}
+
+// Ctrl-C ends the program in each phase, with a line and code 130; the compiler goes with it, and no file is half written.
+func TestInterruptInEachPhase(t *testing.T) {
+	dir := t.TempDir()
+	reached, model := filepath.Join(dir, "reached"), filepath.Join(dir, "model", "m.safetensors")
+	require.NoError(t, os.Mkdir(filepath.Dir(model), 0o700))
+	cc := func(name, probe, kernels string) string {
+		path := filepath.Join(dir, name)
+		text := "#!/bin/sh\ncase \"$*\" in *kernels.c*) " + kernels + ";; *) " + probe + ";; esac\n"
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
+		return path
+	}
+	pictures := writeDigits(t, 20, 28, 28)
+	real := "exec " + need.Compiler(t) + ` "$@"`
+	hang := "echo > " + reached + "; trap '' INT TERM; sleep 300 & wait; sleep 300"
+	file := func() bool { _, err := os.Stat(reached); return err == nil }
+	for _, c := range []struct {
+		phase, device, cc string
+		said              string // on standard error, when it is time
+		twice             bool
+	}{
+		{"probe", "CPU", cc("probe", hang, real), "", false},
+		{"probe of the default", "", cc("probe", hang, real), "", false},
+		{"compile", "CPU", cc("compile", real, hang), "", false},
+		{"run", "INTERP", "", "step ", false},
+		{"again", "REF", "", "device REF", true},
+	} {
+		_ = os.Remove(reached)
+		cmd := exec.Command(os.Args[0], "train", "mnist", "--steps", "100000", "--batch", "4", "--data", pictures, "--save", model)
+		cmd.Env = append(os.Environ(), "WEFT_TEST_COMMAND=1", "DEV="+c.device, "CC="+c.cc, "WEFT_CACHE="+filepath.Join(dir, "cache"))
+		said := &spoken{}
+		cmd.Stdout, cmd.Stderr = said, said
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a terminal would, but for the signal to all
+		require.NoError(t, cmd.Start())
+		ready := func() bool { return c.said == "" && file() || c.said != "" && strings.Contains(said.String(), c.said) }
+		if !assert.Eventually(t, ready, time.Minute, 10*time.Millisecond, "%s: %s", c.phase, said) {
+			_ = cmd.Process.Kill()
+		}
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		if c.twice {
+			time.Sleep(50 * time.Millisecond)
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		}
+		kill := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait()
+		kill.Stop()
+		assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode(), "%s: %s", c.phase, said)
+		assert.True(t, strings.HasSuffix(said.String(), "weft: interrupted\n"), "%s: %q", c.phase, said)
+		left, err := os.ReadDir(filepath.Dir(model))
+		require.NoError(t, err)
+		assert.Empty(t, left, c.phase)
+	}
+}
+
+// While it saves, the file is the old one or the new one.
+func TestInterruptedSave(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.safetensors")
+	old := []safetensors.Entry{{Name: "old", DType: "U8", Shape: []int64{3}, Data: []byte{1, 2, 3}}}
+	require.NoError(t, safetensors.Write(model, old, nil))
+	ctx, cancel := context.WithCancel(context.Background())
+	net := &slowSaver{parrot{losses: []float64{1}}, model, cancel}
+	var log bytes.Buffer
+	set := tinySet(8)
+	p := &program{out: &log, log: &log}
+	_, _, err := p.learn(ctx, net, set, trainOptions{Steps: 2, Batch: 4})
+	require.NoError(t, err)
+	require.ErrorIs(t, net.Save(ctx, model), context.Canceled)
+	f, err := safetensors.Open(model)
+	require.NoError(t, err)
+	defer f.Close()
+	assert.Equal(t, []string{"old"}, f.Names())
+	left, err := os.ReadDir(filepath.Dir(model))
+	require.NoError(t, err)
+	assert.Len(t, left, 1)
+}
+
+// slowSaver is interrupted while it saves.
+type slowSaver struct {
+	parrot
+	path   string
+	cancel func()
+}
+
+func (s *slowSaver) Save(ctx context.Context, path string) error {
+	big := []safetensors.Entry{{Name: "new", DType: "U8", Shape: []int64{16 << 20}, Data: make([]byte, 16<<20)}}
+	return safetensors.WriteContext(&asked{ctx, path, s.cancel}, path, big, nil)
+}
+
+// asked is a context that is cancelled once there is something beside the file that is not whole.
+type asked struct {
+	context.Context
+	path   string
+	cancel func()
+}
+
+func (a *asked) Err() error {
+	if left, _ := os.ReadDir(filepath.Dir(a.path)); len(left) > 1 {
+		a.cancel()
+	}
+	return a.Context.Err()
+}
+
+// A program that does not end by itself is ended, and one that does says what it wants.
+func TestInterruptible(t *testing.T) {
+	assert.Equal(t, 3, interruptible(os.Stderr, func(context.Context) int { return 3 }))
+	var log bytes.Buffer
+	begin := make(chan struct{})
+	go func() {
+		<-begin
+		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+	}()
+	code := interruptible(&log, func(ctx context.Context) int {
+		close(begin)
+		<-ctx.Done()
+		return 7
+	})
+	assert.Equal(t, 7, code)
+	assert.Empty(t, log.String())
+	code = interruptible(&log, func(ctx context.Context) int {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+		<-ctx.Done()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT) // the second
+		select {}
+	})
+	assert.Equal(t, exitInterrupted, code)
+	assert.Equal(t, "weft: interrupted\n", log.String())
+}
