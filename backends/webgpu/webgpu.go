@@ -24,7 +24,7 @@ func init() {
 
 // open is WGSL on the adapter named by WEFT_ADAPTER (part of its name), else on the fastest kind there is.
 func open(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
-	t, err := connect(os.Getenv("WEFT_ADAPTER"))
+	t, err := connect(os.Getenv("WEFT_ADAPTER"), headless(os.LookupEnv))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", webgpu.Name, err)
 	}
