@@ -119,6 +119,8 @@ type Target struct {
 	Broad     bool // a number is repeated in all lanes only slowly: better once, in scratch
 	NoOpt     bool // NOOPT=1: no moves at all
 	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
-	Software  bool // a Grid that is a processor in truth
-	Features  plan.Features
+	// ShortLoops is set where loops count with 32 bits.
+	ShortLoops bool
+	Software   bool // a Grid that is a processor in truth
+	Features   plan.Features
 }
