@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/weft-ml/weft/codegen"
@@ -25,7 +24,7 @@ func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machi
 	}
 	dev, err := native.Open(opts)
 	if err != nil {
-		return nil, fmt.Errorf("open CPU: %w", err)
+		return nil, err
 	}
 	return &engine.Machine{
 		Device: dev, Target: cTarget(o.NoOpt),

@@ -48,7 +48,10 @@ type DeviceError struct {
 	At  string
 }
 
-func (e *DeviceError) Error() string { return place(fmt.Sprintf("tensor: %s: %v", e.Op, e.Err), e.At) }
+func (e *DeviceError) Error() string {
+	cause := strings.TrimPrefix(e.Err.Error(), "tensor: ") // of another operation below
+	return place("tensor: "+e.Op+": "+strings.TrimPrefix(cause, e.Op+": "), e.At)
+}
 
 // Unwrap gives the cause.
 func (e *DeviceError) Unwrap() error { return e.Err }

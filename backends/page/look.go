@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/weft-ml/weft/codegen/c"
@@ -34,7 +35,7 @@ func Look(language string) (*engine.Engine, error) {
 		return nil, fmt.Errorf("there is no language %q to look at; there are wgsl and c", language)
 	}
 	m.Device = null.Open(null.Options{})
-	e, err := engine.New(engine.Backend{Name: "LOOK-" + language, Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) { return &m, nil }}, engine.Options{})
+	e, err := engine.New(engine.Backend{Name: strings.ToUpper(language), Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) { return &m, nil }}, engine.Options{})
 	if err != nil {
 		return nil, err
 	}
