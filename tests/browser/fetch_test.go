@@ -197,7 +197,7 @@ func TestFetchFails(t *testing.T) {
 			"shape":   {"axis 0 has the negative size -1"},
 			"offset":  {"/weights/all.bin: the offset is -4"},
 			"option":  {`there is no option "from"`},
-			"huge":    {"too many elements"},
+			"huge":    {"larger than any memory"},
 			"large":   {map[string]string{"wasm": "WASM: out of memory: asked for 274877906944 bytes", "webgpu": "274877906944 bytes"}[device]},
 			"truth":   {"/weights/all.bin: 40 bytes are expected; some are neither 0 nor 1"},
 			"none":    {"not wanted at all"},
