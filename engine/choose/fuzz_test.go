@@ -20,7 +20,7 @@ func FuzzBook(f *testing.F) {
 	f.Add(version + "\n")
 	f.Add(version + "\nspeed\tk\tCPU\t1700000000\t1e-6\t1e9\t1e10\ta processor\t\nchoice\tk\t1/2/3\tCPU\tCPU=1ms\n")
 	f.Add(version + "\nspeed\tk\tCPU\t-9223372036854775808\tNaN\tInf\t-0\t\t\n")
-	f.Add(version + strings.Repeat("\nchoice\t\t\t\t", 1000))
+	f.Add(version + strings.Repeat("\nchoice\t\t\t\t", 20))
 	device := func() (Device, error) {
 		return Device{Detail: "a device", Probe: func() (Speed, error) { return Speed{1e-6, 1e9, 1e9}, nil }}, nil
 	}
