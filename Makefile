@@ -7,6 +7,7 @@
 #   make table    how many cases pass on which device; make test prints it too
 #   make test-web the tests in a real browser: needs Chromium, takes minutes
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
+#   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text; make check does so for 30 s each
 #   make bench    the benchmark cases of the command line
 #   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
 #   make site     build the site into site/dist, with the engine for browsers; prints how large both are
@@ -20,7 +21,7 @@ SHELL   = /bin/bash -o pipefail
 
 PORT    ?= 8080
 
-.PHONY: run shaders test test-cogentcore test-web check bench bench-web kernels wasm site serve compiler gpu browser table fmt vet race nocgo cross
+.PHONY: run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web kernels wasm site serve compiler gpu browser table fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -42,7 +43,15 @@ test-cogentcore: compiler gpu
 test-web: compiler browser
 	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./wasm
 
-check: compiler gpu fmt vet race nocgo cross
+check: compiler gpu fmt vet race nocgo cross parsers
+
+# Every fuzz target of a parser, two at a time, each in one process. What it finds becomes a file in testdata/fuzz.
+TIME ?= 30s
+PARSERS = safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
+	codegen:FuzzParseMoves engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests
+
+parsers fuzz-parsers:
+	@printf '%s\n' $(PARSERS) | GO=$(GO) xargs -P 2 -I TARGET sh .ci/fuzz TARGET $(TIME)
 
 bench: compiler gpu
 	$(GO) run ./cmd/weft bench

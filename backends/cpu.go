@@ -26,7 +26,7 @@ func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machi
 	}
 	dev, err := native.OpenContext(o.Opening(), opts)
 	if err != nil {
-		return nil, fmt.Errorf("open CPU: %w", err)
+		return nil, err
 	}
 	return &engine.Machine{
 		Device: dev, Target: cTarget(o.NoOpt),

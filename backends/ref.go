@@ -32,7 +32,18 @@ func (m *hostMem) Free()        { *m = nil }
 func (host) Info() plan.Info {
 	return plan.Info{Name: "REF", Detail: "reference evaluator: slow, the truth in tests", Threads: 1}
 }
-func (host) Alloc(bytes int64) (runtime.Mem, error) { m := make(hostMem, bytes); return &m, nil }
+
+// most is how many bytes an array may have there: the evaluator makes far more beside it.
+const most = 8 << 30
+
+func (host) Alloc(bytes int64) (runtime.Mem, error) {
+	if bytes > most {
+		return nil, &runtime.OutOfMemory{Device: "REF", Asked: bytes, Max: most}
+	}
+	m := make(hostMem, bytes)
+	return &m, nil
+}
+
 func (host) Write(dst runtime.Mem, at int64, src []byte) error {
 	copy((*dst.(*hostMem))[at:], src)
 	return nil

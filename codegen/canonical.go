@@ -204,6 +204,9 @@ func (k *kernel) mergePair(a, b *uop.UOp, linear map[*uop.UOp]affine, outs []aff
 		return nil
 	}
 	nb := extent(b)
+	if extent(a) > mostIterations/nb { // each alone can be counted, see checkLoops
+		return nil
+	}
 	for _, l := range linear {
 		if l.coeff(a) != l.coeff(b)*nb {
 			return nil

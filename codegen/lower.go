@@ -64,6 +64,9 @@ func Lower(spec *Spec, moves []Move, target *Target) (p *Program, err error) {
 	if err := checkIterations(p, target); err != nil {
 		return nil, err
 	}
+	if err := checkLoops(p, target); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

@@ -20,7 +20,7 @@ import (
 
 // gridDevice is a graphics processor, perhaps in software, with its target.
 func gridDevice(t testing.TB) (*webgpu.Device, *codegen.Target) {
-	gpu, err := wgpu.Open(wgpu.Options{})
+	gpu, err := wgpu.Open(wgpu.Options{Headless: true})
 	need.Device(t, "WEBGPU", err)
 	dev, err := webgpu.Open(gpu, webgpu.Options{})
 	require.NoError(t, err)

@@ -124,8 +124,10 @@ type Target struct {
 	Broad     bool // a number is repeated in all lanes only slowly: better once, in scratch
 	NoOpt     bool // NOOPT=1: no moves at all
 	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
-	Software  bool // a Grid that is a processor in truth
-	Features  plan.Features
+	// ShortLoops is set where loops count with 32 bits.
+	ShortLoops bool
+	Software   bool // a Grid that is a processor in truth
+	Features   plan.Features
 	// Check, if set, is told of every Spec that Lower is given, and then of what each pass leaves; Lower fails with its
 	// error (tests: package evaluate).
 	Check func(s *Spec) func(f *Form) error

@@ -86,7 +86,7 @@ func best(ctx context.Context) (*Engine, error) {
 			return nil, err
 		}
 		if err != nil {
-			failed = append(failed, fmt.Sprintf("%s: %v", b.Name, err))
+			failed = append(failed, fmt.Sprintf("%s: %s", b.Name, strings.TrimPrefix(err.Error(), b.Name+": ")))
 			continue
 		}
 		if len(failed) > 0 && options.Log != nil {

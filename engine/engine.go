@@ -7,7 +7,7 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"sort"
 	"strings"
@@ -106,12 +106,12 @@ func Register(b Backend) {
 	backends[b.Name] = b
 }
 
-// Configure sets the options and the default device ("" = choose) for devices opened from now on. Devices
-// that are open already keep theirs.
+// Configure sets the options and the default device ("" = choose) for devices opened from now on, in place of what the
+// environment says. Devices that are open already keep theirs.
 func Configure(o Options, device string) {
 	mu.Lock()
 	defer mu.Unlock()
-	options, fallback = o, deviceName(device)
+	options, fallback, configured = o, deviceName(device), true
 }
 
 // Find gives the backend of this name.
@@ -136,26 +136,17 @@ func Names() []string {
 
 func deviceName(name string) string { return strings.TrimSuffix(strings.ToUpper(name), ":0") }
 
-// UnknownDevice says that no backend has this name.
-type UnknownDevice struct {
-	Name  string
-	Known []string
-}
-
-func (e *UnknownDevice) Error() string {
-	if len(e.Known) == 0 {
-		return fmt.Sprintf("unknown device %q: no devices are linked in; import _ \"github.com/weft-ml/weft/backends\"", e.Name)
-	}
-	return fmt.Sprintf("unknown device %q; there are %s", e.Name, strings.Join(e.Known, ", "))
-}
-
 // Use is UseContext without an end.
 func Use(name string) (*Engine, error) { return UseContext(context.Background(), name) }
 
 // UseContext opens a device by name, or gives the one already open; "" is the default device: the best that
 // opens, measured where there are several to choose from (see package choose). Opening and measuring end with ctx.
 func UseContext(ctx context.Context, name string) (*Engine, error) {
+	asked := name
 	name = deviceName(name)
+	if err := settle(); err != nil {
+		return nil, err
+	}
 	known := Names()
 	if err := mu.wait(ctx); err != nil {
 		return nil, err
@@ -167,7 +158,12 @@ func UseContext(ctx context.Context, name string) (*Engine, error) {
 	if name == "" {
 		return chooseDefault(ctx)
 	}
-	return open(ctx, name, known)
+	e, err := open(ctx, name, known)
+	var unknown *UnknownDevice
+	if errors.As(err, &unknown) && asked != "" {
+		unknown.Name = asked
+	}
+	return e, err
 }
 
 func open(ctx context.Context, name string, known []string) (*Engine, error) {
@@ -252,7 +248,7 @@ func (e *Engine) openMachine(o Options) (*Machine, error) {
 func Open(name string, o Options) (*Engine, error) {
 	b, ok := Find(name)
 	if !ok {
-		return nil, &UnknownDevice{name, Names()}
+		return nil, Unknown(name)
 	}
 	return New(b, o)
 }

@@ -26,6 +26,11 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 	for i, t := range targets {
 		roots[i] = t.value
 	}
+	for _, u := range uop.Topo(roots...) { // each node is an array of its own there
+		if n := u.Shape().Numel(); n > mostEvaluated {
+			return fmt.Errorf("%s: %v has %d elements and the reference evaluator makes arrays of %d at most", e.name, u, n, mostEvaluated)
+		}
+	}
 	values := e.machine.Evaluate(load, roots...)
 	if failed != nil {
 		return failed
@@ -49,6 +54,9 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 	e.commit(targets)
 	return nil
 }
+
+// mostEvaluated is how many elements an array of the reference evaluator may have.
+const mostEvaluated = 1 << 30
 
 // commit gives assigned buffers their next version.
 func (e *Engine) commit(targets []target) {

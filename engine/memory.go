@@ -134,6 +134,9 @@ func isFull(err error) bool {
 
 // newBuffer makes a Buffer node over fresh memory, in the given shape.
 func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, error) {
+	if why := uop.Shape(shape).TooMany(); why != "" {
+		return nil, nil, errors.New(why)
+	}
 	n := uop.Shape(shape).Numel()
 	c := &cell{bytes: int64(n) * int64(d.Size())}
 	m := &e.memory
@@ -176,6 +179,9 @@ func buffer(u *uop.UOp) (*uop.UOp, *storage) {
 
 // FromBytes makes an array from its elements in row-major order: little-endian, bool one byte.
 func (e *Engine) FromBytes(d dtype.DType, shape []int, data []byte) (*uop.UOp, error) {
+	if why := uop.Shape(shape).TooMany(); why != "" {
+		return nil, errors.New(why)
+	}
 	if want := uop.Shape(shape).Numel() * d.Size(); len(data) != want {
 		return nil, fmt.Errorf("%d bytes for shape %v of %v, which needs %d", len(data), shape, d, want)
 	}

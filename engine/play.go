@@ -194,6 +194,10 @@ func (e *Engine) build(c *canonical) (p *compiled, err error) {
 func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) error {
 	most := e.machine.Target.Limits.MaxBytes
 	for _, b := range r.Bufs {
+		if b.Bytes() > mostBytes {
+			return fmt.Errorf("%s: an array (%d × %v, %s) of %d bytes is larger than any memory; compute it in parts",
+				e.name, b.N, b.DType, bufKinds[b.Kind], b.Bytes())
+		}
 		if most > 0 && b.Bytes() > most {
 			return &runtime.TooLarge{Device: e.name, What: fmt.Sprintf("%d × %v, %s", b.N, b.DType, bufKinds[b.Kind]), Asked: b.Bytes(), Max: most}
 		}
@@ -241,6 +245,9 @@ func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) error {
 	}
 	return nil
 }
+
+// mostBytes is more than the memory of any machine. Sums of offsets below it stay within 64 bits.
+const mostBytes = 1 << 46
 
 // bufKinds say of a too large array what it is for.
 var bufKinds = map[schedule.BufKind]string{schedule.InputBuf: "an input", schedule.OutputBuf: "a result", schedule.TempBuf: "stored in between"}

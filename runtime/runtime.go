@@ -43,6 +43,10 @@ type OutOfMemory struct {
 }
 
 func (e *OutOfMemory) Error() string {
+	if e.Max == 0 { // no limit but the machine's
+		return fmt.Sprintf("%s: out of memory: asked for %d bytes while %d are live, and the machine gives no more; free tensors or use smaller batches",
+			e.Device, e.Asked, e.Live)
+	}
 	return fmt.Sprintf("%s: out of memory: asked for %d bytes while %d of %d are live; free tensors, use smaller batches or raise WEFT_MEM",
 		e.Device, e.Asked, e.Live, e.Max)
 }

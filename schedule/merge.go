@@ -71,7 +71,7 @@ func mergeSums(u *uop.UOp, single map[*uop.UOp]bool) *uop.UOp {
 			kept = append(kept, i)
 		}
 	}
-	if u.At(0).Shape().Numel()*uop.Shape(extra).Numel() > maxGrowth*x.Shape().Numel() {
+	if uop.Times(u.At(0).Shape().Numel(), uop.Shape(extra).Numel()) > maxGrowth*x.Shape().Numel() {
 		return nil
 	}
 	y := x.Permute(append(kept, tail...)...)

@@ -259,7 +259,7 @@ func wrapped(index *uop.UOp, n int) *uop.UOp {
 // PixelShuffle makes patches of r×r pixels of groups of r² channels: […, c·r², h, w] becomes […, c, h·r, w·r].
 func (t *Tensor) PixelShuffle(r int) *Tensor {
 	k := t.Rank()
-	if k < 3 || r < 1 || t.Dim(-3)%(r*r) != 0 {
+	if k < 3 || r < 1 || r > t.Dim(-3) || t.Dim(-3)%(r*r) != 0 {
 		fail("PixelShuffle", shapes(t.shape()), "the channels, third from the end, do not divide by %d·%d", r, r)
 	}
 	s := t.Shape()

@@ -46,6 +46,9 @@ func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
 		if stride[i] < 1 || dilation[i] < 1 {
 			failArg(op, "stride %d and dilation %d of axis %d", stride[i], dilation[i], i)
 		}
+		if max(stride[i], dilation[i], lo[i], hi[i]) > uop.MaxElements {
+			failArg(op, "stride %d, dilation %d, padding %d and %d of axis %d are larger than any array", stride[i], dilation[i], lo[i], hi[i], i)
+		}
 		if lo[i] < 0 || hi[i] < 0 {
 			failArg(op, "padding %d and %d of axis %d; crop the input with Shrink", lo[i], hi[i], i)
 		}
@@ -65,8 +68,8 @@ func (t *Tensor) Conv2D(w, b *Tensor, o Conv) *Tensor {
 	ws := make([]window, n)
 	for i := range ws {
 		in, k := x.Dim(2+i), w.Dim(2+i)
-		span := in + lo[i] + hi[i] - dilation[i]*(k-1) - 1
-		if span < 0 || k < 1 {
+		span := room(in, lo[i], hi[i], dilation[i], k)
+		if k < 1 || span < 0 {
 			fail("Conv2D", shapesOf(t, w), "filters of %d, dilated by %d, do not fit into axis %d of %d with padding %d and %d",
 				k, dilation[i], 2+i, in, lo[i], hi[i])
 		}
@@ -163,7 +166,7 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 		if more[i] < 0 || more[i] >= max(stride[i], dilation[i]) {
 			failArg(op, "output padding %d is not below stride %d or dilation %d", more[i], stride[i], dilation[i])
 		}
-		out := (in-1)*stride[i] - lo[i] - hi[i] + dilation[i]*(k-1) + more[i] + 1
+		out := uop.Plus(uop.Plus(uop.Times(in-1, stride[i]), -lo[i]-hi[i]), uop.Plus(uop.Times(dilation[i], k-1), more[i]+1))
 		if out < 0 || in < 1 || k < 1 {
 			fail(op, shapesOf(t, w), "axis %d would have the size %d", 2+i, out)
 		}
@@ -189,6 +192,6 @@ func stuff(u *uop.UOp, axis, step int) *uop.UOp {
 	}
 	s := slices.Clone(u.Shape())
 	u = extend(u.Reshape(slices.Insert(slices.Clone(s), axis+1, 1)...), axis+1, 0, step-1)
-	s[axis] *= step
+	s[axis] = uop.Times(s[axis], step)
 	return u.Reshape(s...)
 }

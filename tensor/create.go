@@ -86,6 +86,7 @@ func appendBits(b []byte, d dtype.DType, bits uint64) []byte {
 // FromBytes makes a tensor from raw elements: row-major, little-endian, a bool one byte. It lies
 // on the default device.
 func FromBytes(d dtype.DType, shape []int, data []byte) *Tensor {
+	checkSizes("FromBytes", shape)
 	return onDefault("FromBytes", func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(d, shape, data) })
 }
 
@@ -292,8 +293,11 @@ func ArangeOf(d dtype.DType, start, stop, step any) *Tensor {
 		failArg("Arange", "step %v", step)
 	}
 	n := math.Ceil((f(hi) - f(lo)) / f(by))
-	if !(n < 1<<40) {
+	if math.IsInf(n, 0) || n != n {
 		failArg("Arange", "from %v to %v by %v has no end", start, stop, step)
+	}
+	if n > uop.MaxElements {
+		failArg("Arange", "from %v to %v by %v there are %.3g elements, an array larger than any memory", start, stop, step, n)
 	}
 	if n < 0 {
 		fail("Arange", nil, "from %v to %v the step %v leads away", start, stop, step)
@@ -355,16 +359,22 @@ func Eye(n int, m ...int) *Tensor {
 }
 
 func checkSizes(op string, shape []int) {
-	n := 1
 	for i, d := range shape {
 		if d < 0 {
 			fail(op, shapes(shape), "axis %d has the negative size %d", i, d)
 		}
-		if d > 0 && n > math.MaxInt/8/d {
-			fail(op, shapes(shape), "too many elements")
-		}
-		if d > 0 {
-			n *= d
-		}
+	}
+	if why := uop.Shape(shape).TooMany(); why != "" {
+		fail(op, shapes(shape), "%s", why)
+	}
+}
+
+// mostListed is how many numbers are listed one by one while a graph is built: places, weights, tables of sines.
+const mostListed = 1 << 27
+
+// checkListed refuses sizes for which a list would not end.
+func checkListed(op string, shape uop.Shape, n int) {
+	if n > mostListed {
+		fail(op, shapes(shape), "%d numbers would be listed one by one, more than %d", n, mostListed)
 	}
 }

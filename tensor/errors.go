@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"unicode"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -47,7 +48,10 @@ type DeviceError struct {
 	At  string
 }
 
-func (e *DeviceError) Error() string { return place(fmt.Sprintf("tensor: %s: %v", e.Op, e.Err), e.At) }
+func (e *DeviceError) Error() string {
+	cause := strings.TrimPrefix(e.Err.Error(), "tensor: ") // of another operation below
+	return place("tensor: "+e.Op+": "+strings.TrimPrefix(cause, e.Op+": "), e.At)
+}
 
 // Unwrap gives the cause.
 func (e *DeviceError) Unwrap() error { return e.Err }
@@ -66,6 +70,10 @@ func Try(f func()) (err error) {
 		switch p := recover().(type) {
 		case nil:
 		case *ShapeError:
+			if p.At == "" { // found by package uop; what panicked is still on the stack
+				err = &ShapeError{Op: operation(p.Op), Shapes: p.Shapes, Reason: p.Reason, At: caller()}
+				return
+			}
 			err = p
 		case *TypeError:
 			err = p
@@ -115,12 +123,28 @@ var library = []string{"github.com/weft-ml/weft/tensor.", "github.com/weft-ml/we
 func Caller() string { return caller() }
 
 func caller() string {
+	at, _ := called()
+	return at
+}
+
+// operation is the name of the operation of this package that the user called, or none if that cannot be told.
+func operation(none string) string {
+	_, f := called()
+	name := f[strings.LastIndexByte(f, '.')+1:]
+	if !strings.HasPrefix(f, library[0]) || name == "" || !unicode.IsUpper(rune(name[0])) {
+		return none
+	}
+	return name
+}
+
+// called is the place of the first caller outside the library, and the function of the library that is called there.
+func called() (at, of string) {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
 		if f.File == "" {
-			return ""
+			return "", ""
 		}
 		ours := strings.HasSuffix(f.File, "_test.go")
 		if !ours {
@@ -132,10 +156,11 @@ func caller() string {
 			}
 		}
 		if ours {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), of
 		}
+		of = f.Function
 		if !more {
-			return ""
+			return "", ""
 		}
 	}
 }

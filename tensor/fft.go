@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // Fourier transforms. A complex array is a float tensor with a last axis of 2 (real, imaginary); axes are counted
@@ -186,6 +187,7 @@ func checkLength(op string, x *Tensor, n int) {
 	if n < 1 {
 		fail(op, shapes(x.shape()), "length %d", n)
 	}
+	checkListed(op, x.shape(), n)
 }
 
 func realTransform(op string, x *Tensor, n, axis int, norm FFTNorm, inverse bool) pair {
@@ -257,6 +259,7 @@ func factor(n int) int {
 
 // twiddles are exp(∓2πi·rc/n) for row r and column c, computed on the host.
 func twiddles(like *Tensor, rows, columns, n int, inverse bool) pair {
+	checkListed("FFT", uop.Shape{n}, uop.Times(rows, columns)) // of a large prime n²
 	re, im := make([]float64, rows*columns), make([]float64, rows*columns)
 	for r := range rows {
 		for c := range columns {

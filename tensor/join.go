@@ -36,7 +36,7 @@ func Cat(axis int, ts ...*Tensor) *Tensor {
 			}
 		}
 		us[i] = t.node().Cast(d)
-		total += s[axis]
+		total = uop.Plus(total, s[axis])
 	}
 	return newTensor(join(us, axis, total), e)
 }
@@ -135,7 +135,7 @@ func (t *Tensor) Chunk(axis, n int) []*Tensor {
 	if t.Dim(axis) == 0 {
 		return t.Split(axis, make([]int, n)...)
 	}
-	return t.SplitEvery(axis, max(1, (t.Dim(axis)+n-1)/n))
+	return t.SplitEvery(axis, max(1, uop.Plus(t.Dim(axis), n-1)/n))
 }
 
 // Repeat lays copies of t side by side, so many per axis; further counts make new axes in front.
@@ -153,7 +153,7 @@ func (t *Tensor) Repeat(counts ...int) *Tensor {
 		if k := i - (len(counts) - len(s)); k >= 0 {
 			n = s[k]
 		}
-		in, wide, out[i] = append(in, 1, n), append(wide, c, n), c*n
+		in, wide, out[i] = append(in, 1, n), append(wide, c, n), uop.Times(c, n)
 	}
 	return t.like(t.node().Reshape(in...).Expand(wide...).Reshape(out...))
 }
@@ -168,7 +168,7 @@ func (t *Tensor) RepeatInterleave(n, axis int) *Tensor {
 	in := slices.Insert(slices.Clone(s), axis+1, 1)
 	wide := slices.Clone(in)
 	wide[axis+1] = n
-	s[axis] *= n
+	s[axis] = uop.Times(s[axis], n)
 	return t.like(t.node().Reshape(in...).Expand(wide...).Reshape(s...))
 }
 
@@ -225,7 +225,7 @@ func slide(u *uop.UOp, axis int, w window) *uop.UOp {
 // slideAll shifts the axes of u by the index of the axes by, which hold the elements of windows.
 func slideAll(u *uop.UOp, axes, by []int, ws []window) *uop.UOp {
 	for i, w := range ws {
-		u = u.Slide(axes[i], by[i], w.dilation, -w.lo, w.out*w.stride)
+		u = u.Slide(axes[i], by[i], w.dilation, -w.lo, uop.Times(w.out, w.stride))
 	}
 	for i, w := range ws {
 		if w.stride == 1 {
@@ -264,5 +264,6 @@ func (t *Tensor) Unfold(axis, size, step int) *Tensor {
 	if size < 0 || size > n || step <= 0 {
 		fail("Unfold", shapes(t.shape()), "windows of %d every %d on axis %d", size, step, axis)
 	}
+	step = min(step, n+1) // what is larger leads to no other window either
 	return t.like(slide(t.node(), axis, window{size, step, 1, 0, (n-size)/step + 1}))
 }

@@ -17,7 +17,7 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 		case d < 0:
 			fail("Reshape", shapes(t.shape(), shape), "size %d of axis %d", d, i)
 		default:
-			n *= d
+			n = uop.Times(n, d)
 		}
 	}
 	if hole >= 0 {
@@ -142,7 +142,7 @@ func (t *Tensor) Narrow(axis, start, n int) *Tensor {
 	if start < 0 {
 		start += size
 	}
-	if start < 0 || n < 0 || start+n > size {
+	if start < 0 || n < 0 || uop.Plus(start, n) > size {
 		fail("Narrow", shapes(t.shape()), "%d elements from %d of axis %d", n, start, axis)
 	}
 	return t.like(cut(t.node(), axis, start, start+n))
@@ -217,7 +217,7 @@ func (t *Tensor) Unflatten(axis int, sizes ...int) *Tensor {
 		if d < 0 {
 			hole = i
 		} else {
-			n *= d
+			n = uop.Times(n, d)
 		}
 	}
 	if hole >= 0 && n > 0 {

@@ -31,7 +31,7 @@ func (t *Tensor) PadWith(v any, lo, hi []int) *Tensor {
 	value, _ := c.as(t.DType()).ConstValue()
 	u := t.node()
 	for a, n := range t.shape() {
-		if n+lo[a]+hi[a] < 0 {
+		if uop.Plus(uop.Plus(n, lo[a]), hi[a]) < 0 {
 			fail("Pad", shapes(t.shape()), "axis %d of size %d is taken away %d and %d", a, n, -lo[a], -hi[a])
 		}
 		u = padAxis(u, a, lo[a], hi[a], value)
@@ -72,7 +72,7 @@ func (t *Tensor) PadMode(m PadMode, lo, hi []int) *Tensor {
 		}
 		l, h, n := max(lo[a], 0), max(hi[a], 0), u.Shape()[a]
 		crop := func(n int) {
-			if n+lo[a]-l+hi[a]-h < 0 {
+			if uop.Plus(uop.Plus(n, lo[a]-l), hi[a]-h) < 0 {
 				fail("PadMode", shapes(t.shape()), "axis %d of size %d is taken away %d and %d", a, t.Dim(a), l-lo[a], h-hi[a])
 			}
 			u = cut(u, a, l-lo[a], n+hi[a]-h)

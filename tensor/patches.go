@@ -25,8 +25,8 @@ func (p Pool) patchWindows(op string, sizes []int) []window {
 	k, s, d, q := each("size", p.Size, 1), each("stride", p.Stride, 1), each("dilation", p.Dilation, 1), each("padding", p.Padding, 0)
 	ws := make([]window, n)
 	for i, in := range sizes {
-		span := in + 2*q[i] - d[i]*(k[i]-1) - 1
-		if k[i] < 1 || s[i] < 1 || d[i] < 1 || q[i] < 0 || span < 0 {
+		span := room(in, q[i], q[i], d[i], k[i])
+		if k[i] < 1 || s[i] < 1 || d[i] < 1 || q[i] < 0 || span < 0 || max(k[i], s[i], d[i], q[i]) > uop.MaxElements {
 			fail(op, shapes(sizes), "windows of %d, stride %d, dilation %d, padding %d on axis %d", k[i], s[i], d[i], q[i], i)
 		}
 		ws[i] = window{k[i], s[i], d[i], q[i], span/s[i] + 1}
@@ -50,7 +50,7 @@ func (t *Tensor) Patches(p Pool) *Tensor {
 	order, rows, count := identity(lead), t.Dim(lead-1), 1
 	for i, w := range ws {
 		u = slide(u, lead+i, w)
-		order, rows, count = append(order, lead+n+i), rows*w.size, count*w.out
+		order, rows, count = append(order, lead+n+i), uop.Times(rows, w.size), uop.Times(count, w.out)
 	}
 	for i := range ws {
 		order = append(order, lead+i)

@@ -63,14 +63,17 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 	ws := make([]poolWindow, n)
 	for i := range ws {
 		k, s, d, q, in := size[i], stride[i], dilation[i], pad[i], t.Dim(t.Rank()-n+i)
-		if k < 1 || s < 1 || d < 1 || q < 0 || 2*q > d*(k-1)+1 {
+		if max(k, s, d, q) > uop.MaxElements {
+			failArg(op, "size %d, stride %d, dilation %d, padding %d are larger than any array", k, s, d, q)
+		}
+		if k < 1 || s < 1 || d < 1 || q < 0 || 2*q > uop.Plus(uop.Times(d, k-1), 1) {
 			failArg(op, "size %d, stride %d, dilation %d, padding %d (which must be at most half of the window)", k, s, d, q)
 		}
-		room := in + 2*q - d*(k-1) - 1
+		free := room(in, q, q, d, k)
 		if p.Ceil {
-			room += s - 1
+			free = uop.Plus(free, s-1)
 		}
-		out := floorDiv(room, s) + 1
+		out := floorDiv(free, s) + 1
 		if p.Ceil && (out-1)*s >= in+q {
 			out--
 		}
@@ -83,9 +86,15 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 	return ws
 }
 
+// room is how far a window of k elements, d apart, can be moved over an axis of in elements with padding lo and hi; less than
+// 0 where it does not fit.
+func room(in, lo, hi, d, k int) int {
+	return uop.Plus(uop.Plus(in, lo), uop.Plus(hi, -uop.Plus(uop.Times(d, k-1), 1)))
+}
+
 func floorDiv(a, b int) int {
 	if a < 0 {
-		return -((-a + b - 1) / b)
+		return -(uop.Plus(-a, b-1) / b)
 	}
 	return a / b
 }

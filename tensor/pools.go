@@ -23,6 +23,7 @@ func (t *Tensor) AdaptiveMaxPool(sizes ...int) (values, indices *Tensor) {
 		if n < 1 || in < 1 {
 			fail("AdaptiveMaxPool", shapes(t.shape()), "size %d cannot become %d", in, n)
 		}
+		checkListed("AdaptiveMaxPool", t.shape(), n)
 		for j := range n {
 			lo, hi := covered(j, in, n)
 			lists[i] = append(lists[i], span(lo, hi, 1))
@@ -127,7 +128,10 @@ func (p Pool) unpooled(pooled, given []int) []int {
 		if size < 1 || stride < 1 {
 			failArg("MaxUnpool", "windows of %d, %d apart", size, stride)
 		}
-		out[i] = (k-1)*stride - 2*pad + size
+		if max(size, stride, pad) > uop.MaxElements || pad < 0 {
+			failArg("MaxUnpool", "windows of %d, %d apart, padding %d", size, stride, pad)
+		}
+		out[i] = uop.Plus(uop.Times(k-1, stride), size-2*pad)
 		if len(given) > 0 {
 			if given[i] <= out[i]-stride || given[i] >= out[i]+stride {
 				failArg("MaxUnpool", "size %d of axis %d is not between %d and %d", given[i], i, out[i]-stride, out[i]+stride)

@@ -351,7 +351,7 @@ func (t *Tensor) Bitcast(d dtype.DType) *Tensor {
 		wide := uop.Shape(append(t.Shape(), k))
 		u = spread(u.Reshape(append(t.Shape(), 1)...), wide)
 		shift := iota(k, big).Mul(uop.NewInt(big, d.Bits()))
-		s[last] *= k
+		s[last] = uop.Times(s[last], k)
 		return t.like(u.Shr(alongAxis(shift, last+1, wide)).Cast(small).Reshape(s...).Bitcast(d))
 	}
 	k := d.Size() / from.Size()

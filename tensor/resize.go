@@ -47,6 +47,7 @@ func (t *Tensor) Resize(sizes []int, o Resize) *Tensor {
 		if n < 1 || in < 1 {
 			fail("Resize", shapes(t.shape()), "axis %d of size %d cannot become %d", first+i, in, n)
 		}
+		checkListed("Resize", t.shape(), n)
 		given := 0.
 		if len(o.Scales) > 0 {
 			given = o.Scales[i]

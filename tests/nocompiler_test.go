@@ -45,5 +45,5 @@ func TestTrainingWithoutCompiler(t *testing.T) {
 	assert.Equal(t, "WASM", result.Device)
 	require.Len(t, result.Losses, 2)
 	assert.Less(t, result.Losses[1], 10.0)
-	assert.Contains(t, words.String(), "using WASM (CPU: open CPU: CPU: no C compiler")
+	assert.Contains(t, words.String(), "using WASM (CPU: no C compiler")
 }

@@ -209,7 +209,7 @@ func inferMovement(u *UOp) Shape {
 		for i := range in {
 			lo, hi := a.Lo.At(i), a.Hi.At(i)
 			if u.op == Pad {
-				out[i] = lo + in[i] + hi
+				out[i] = Plus(Plus(lo, in[i]), hi)
 			} else {
 				out[i] = hi - lo
 			}
@@ -221,6 +221,10 @@ func inferMovement(u *UOp) Shape {
 	case SlideArg:
 		if a.Axis == a.By || a.Axis < 0 || a.By < 0 || a.Axis >= len(in) || a.By >= len(in) || a.N < 0 {
 			fail(u, "axes %d and %d", a.Axis, a.By)
+		}
+		// Where it reads is counted in 64 bits as well.
+		if Plus(magnitude(a.Lo), Times(magnitude(a.Step), in[a.By])) > MaxElements {
+			fail(u, "steps of %d from %d on lead beyond any array", a.Step, a.Lo)
 		}
 		out := slices.Clone(in)
 		out[a.Axis] = a.N

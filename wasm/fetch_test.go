@@ -85,7 +85,7 @@ func TestFetch(t *testing.T) {
 
 	engine.Configure(engine.Options{}, "INTERP")
 	assert.ErrorContains(t, ask("b.bin", []any{1.}), "INTERP has no memory that a worker could write to")
-	assert.ErrorContains(t, ask("b.bin", []any{float64(1 << 40), float64(1 << 40)}), "too many elements")
+	assert.ErrorContains(t, ask("b.bin", []any{float64(1 << 40), float64(1 << 40)}), "larger than any memory")
 }
 
 // A device that takes no times says so.

@@ -8,4 +8,6 @@ import (
 )
 
 // connect opens the adapter whose name contains name.
-func connect(name string) (webgpu.Transport, error) { return wgpu.Open(wgpu.Options{Adapter: name}) }
+func connect(name string, headless bool) (webgpu.Transport, error) {
+	return wgpu.Open(wgpu.Options{Adapter: name, Headless: headless})
+}

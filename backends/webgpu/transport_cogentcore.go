@@ -8,6 +8,6 @@ import (
 )
 
 // connect opens the adapter whose name contains name.
-func connect(name string) (webgpu.Transport, error) {
-	return cogentcore.Open(cogentcore.Options{Adapter: name})
+func connect(name string, headless bool) (webgpu.Transport, error) {
+	return cogentcore.Open(cogentcore.Options{Adapter: name, Headless: headless})
 }

@@ -24,9 +24,9 @@ func init() {
 
 // open is WGSL on the adapter named by WEFT_ADAPTER (part of its name), else on the fastest kind there is.
 func open(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
-	t, err := connect(os.Getenv("WEFT_ADAPTER"))
+	t, err := connect(os.Getenv("WEFT_ADAPTER"), headless(os.LookupEnv))
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", webgpu.Name, err)
+		return nil, fmt.Errorf("%s: %w", webgpu.Name, err)
 	}
 	opts := webgpu.Options{MemoryLimit: o.MemoryLimit, Poison: o.Poison}
 	if o.Debug >= 2 {
@@ -35,7 +35,7 @@ func open(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine,
 	dev, err := webgpu.Open(t, opts)
 	if err != nil {
 		t.Close()
-		return nil, fmt.Errorf("open %s: %w", webgpu.Name, err)
+		return nil, err
 	}
 	a := dev.Adapter()
 	return &engine.Machine{

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	_ "github.com/weft-ml/weft/backends"
 	_ "github.com/weft-ml/weft/backends/webgpu"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/engine/choose"

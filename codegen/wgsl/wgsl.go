@@ -50,7 +50,7 @@ func Target(m Machine) *codegen.Target {
 	least(&m.Tile, 64)
 	return &codegen.Target{
 		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
-		Grid: true, Software: m.Software, Features: m.Features,
+		Grid: true, ShortLoops: true, Software: m.Software, Features: m.Features,
 	}
 }
 

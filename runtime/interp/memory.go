@@ -11,6 +11,7 @@ import (
 const (
 	align   = 64
 	largest = 1 << 46 // bytes; more is a mistake, and make would panic
+	probed  = 1 << 30 // bytes; more is asked of the system first, since Go ends the program where it gives none
 )
 
 // memory counts what is handed out; the bytes are Go's.
@@ -45,7 +46,7 @@ func (m *mem) Free() {
 func (y *memory) alloc(n int64) (*mem, error) {
 	y.Lock()
 	defer y.Unlock()
-	if y.limit > 0 && n > y.limit-y.live || n > largest {
+	if y.limit > 0 && n > y.limit-y.live || n > largest || n > probed && !gives(n) {
 		return nil, &runtime.OutOfMemory{Device: Name, Asked: n, Live: y.live, Max: y.limit}
 	}
 	y.live += n

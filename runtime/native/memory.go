@@ -93,7 +93,7 @@ func (y *memory) alloc(n int64) (*mem, error) {
 		if b, err = y.fresh(int(size)); err != nil { // the system has no more: give back what is kept
 			y.trim(0)
 			if b, err = y.fresh(int(size)); err != nil {
-				return nil, &runtime.OutOfMemory{Device: deviceName, Asked: n, Live: y.live, Max: y.live}
+				return nil, &runtime.OutOfMemory{Device: deviceName, Asked: n, Live: y.live, Max: y.limit}
 			}
 		}
 	}

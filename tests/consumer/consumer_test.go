@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,6 +131,93 @@ func main() {
 	assert.Contains(t, said, "INTERP [8 11 16 23] <nil>")
 	assert.Contains(t, said, `unknown device "WEBGPU"`)
 }
+
+// Every program that imports the devices obeys the environment, and says at the first use of a device what is wrong with it.
+func TestEnvironment(t *testing.T) {
+	c := module(t, `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+)
+
+func main() {
+	if len(os.Args) > 1 { // a program that says what it wants
+		engine.Configure(engine.Options{}, os.Args[1])
+	}
+	var v []float32
+	var device string
+	var failed error
+	err := tensor.Try(func() {
+		x := tensor.Of([]float32{1, 2, 3, 4}, 2, 2)
+		device = x.Device()
+		if v, failed = tensor.Data[float32](context.Background(), x.MatMul(x).Add(1)); failed == nil {
+			failed = tensor.Realize(context.Background(), x.Reshape(4, 1).Expand(4, 3000).Mul(tensor.Arange(3000)))
+		}
+	})
+	if err == nil {
+		err = failed
+	}
+	fmt.Println(device, v, err)
+	if err == nil {
+		e, _ := engine.Use("")
+		fmt.Println("threads", e.Info().Threads, "memory", e.Info().Limits.Memory)
+	}
+}
+`)
+	program := c.built()
+	run := func(env []string, args ...string) (out, words string) {
+		cmd := exec.Command(program, args...)
+		for _, v := range os.Environ() {
+			if name, _, _ := strings.Cut(v, "="); !slices.Contains(variables, name) {
+				cmd.Env = append(cmd.Env, v)
+			}
+		}
+		cmd.Env = append(cmd.Env, env...)
+		var o, e strings.Builder
+		cmd.Stdout, cmd.Stderr = &o, &e
+		require.NoError(t, cmd.Run(), "%v: %s%s", env, o.String(), e.String())
+		return o.String(), e.String()
+	}
+	out, words := run([]string{"DEV=interp", "WEFT_THREADS=1", "WEFT_MEM=64M"})
+	assert.Equal(t, "INTERP [8 11 16 23] <nil>\nthreads 1 memory 67108864\n", out)
+	assert.Empty(t, words)
+	_, words = run([]string{"DEV=INTERP", "DEBUG=2"})
+	assert.Contains(t, words, "INTERP plan: 1 kernels")
+	assert.Contains(t, words, "GFLOP/s", "a line a kernel")
+	_, plain := run([]string{"DEV=INTERP", "DEBUG=4", "NOOPT=1"})
+	_, words = run([]string{"DEV=INTERP", "DEBUG=4", "NOOPT=0"})
+	assert.NotContains(t, plain, "// moves: vector")
+	assert.Contains(t, words, "// moves: vector")
+	cache := filepath.Join(t.TempDir(), "kernels")
+	out, _ = run([]string{"DEV=WASM", "WEFT_CACHE=" + cache})
+	assert.Contains(t, out, "WASM [8 11 16 23] <nil>")
+	assert.DirExists(t, cache)
+	out, _ = run([]string{"DEV=CPU", "CC=no-such-compiler"})
+	assert.Contains(t, out, "no-such-compiler")
+	for v, want := range map[string]string{
+		"DEV=GPU":        `DEV=GPU: unknown device "GPU": perhaps WEBGPU is meant, which this program does not have; import _ "github.com/weft-ml/weft/backends/webgpu"; there are CPU, `,
+		"DEBUG=loud":     "DEBUG=loud: a number from 0 to 6 belongs there",
+		"NOOPT=perhaps":  "NOOPT=perhaps: 1 (on) or 0 (off) belongs there",
+		"WEFT_THREADS=0": "WEFT_THREADS=0: a number from 1 to ",
+		"WEFT_MEM=much":  "WEFT_MEM=much: not a size in bytes",
+	} {
+		out, words := run([]string{v})
+		assert.Contains(t, out, want)
+		assert.Contains(t, out, "main.go:", "the line that used a device")
+		assert.Empty(t, words)
+		out, _ = run([]string{v}, "INTERP")
+		assert.Contains(t, out, "INTERP [8 11 16 23] <nil>", "what a program says itself counts")
+	}
+}
+
+// variables are those of README.md's table.
+var variables = []string{"DEV", "DEBUG", "NOOPT", "CC", "WEFT_CACHE", "WEFT_THREADS", "WEFT_MEM"}
 
 // What is looked for above is found where it is.
 func TestWebGPU(t *testing.T) {

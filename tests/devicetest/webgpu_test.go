@@ -35,7 +35,7 @@ func TestWEBGPUDialects(t *testing.T) {
 		{"WEBGPU PLAIN", "f16", func(m *wgsl.Machine) { m.Features = 0 }},
 	} {
 		engine.Register(engine.Backend{Name: c.name, Open: func(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine, error) {
-			gpu, err := wgpu.Open(wgpu.Options{})
+			gpu, err := wgpu.Open(wgpu.Options{Headless: true})
 			if err != nil {
 				return nil, err
 			}

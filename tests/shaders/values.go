@@ -35,7 +35,7 @@ func (s *spy) Pipeline(source, entry string, binds []webgpu.Bind) (webgpu.Pipeli
 
 // compute runs the cases whose graphs depend on values, and gives the shaders that they needed.
 func compute(cases []*torchops.Case) ([]shader, error) {
-	t, err := wgpu.Open(wgpu.Options{})
+	t, err := wgpu.Open(wgpu.Options{Headless: true})
 	if err != nil {
 		return nil, missing(err.Error())
 	}

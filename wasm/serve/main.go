@@ -1,7 +1,9 @@
 // Command serve serves a folder of static files, as any host does: the site, for looking at it here. It knows files and
-// refuses to know what they do.
+// refuses to know what they do. It listens on this machine only unless told otherwise, answers only those who call it by a
+// name of this machine, and shows nothing that lies outside of the folder.
 //
 //	go run ./wasm/serve -port 8080 site/dist
+//	go run ./wasm/serve -host 192.168.1.5 site/dist      for other machines, under that address
 //	go run ./wasm/serve -port 8080 -terminal site/dist   only says where it would, unless someone sits before a terminal
 //	go run ./wasm/serve -weigh site/dist                 what each page makes a reader load
 package main
@@ -17,15 +19,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// policy is the strictest that the site works under.
-const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; " +
-	"img-src 'self' data: blob:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 func main() {
+	host := flag.String("host", "localhost", "address to listen at; any other than localhost shows the folder to other machines")
 	port := flag.Int("port", 8080, "port on this machine; 0 takes a free one")
 	terminal := flag.Bool("terminal", false, "end at once where standard input or output is no terminal; where the port is taken, take another")
 	weighing := flag.Bool("weigh", false, "print what each page weighs instead of serving")
@@ -46,7 +44,8 @@ func main() {
 	default:
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
-		err = serve(ctx, dir, *port, *terminal)
+		context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
+		err = serve(ctx, dir, *host, *port, *terminal)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
@@ -54,49 +53,56 @@ func main() {
 	}
 }
 
+// What a client may take its time for. Requests are short and have no body; how long a response may take depends on its size
+// (see files.deadline).
+const (
+	headerTime  = 5 * time.Second
+	requestTime = 10 * time.Second
+	idleTime    = 30 * time.Second
+	headerBytes = 16 << 10
+	closingTime = 3 * time.Second // what is being sent when the server is interrupted may end
+)
+
 // serve serves dir until ctx ends; at another port than asked where that is taken and any will do.
-func serve(ctx context.Context, dir string, port int, any bool) error {
-	at, err := net.Listen("tcp", "localhost:"+strconv.Itoa(port))
+func serve(ctx context.Context, dir, host string, port int, any bool) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	at, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil && any {
-		at, err = net.Listen("tcp", "localhost:0")
+		at, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	}
 	if err != nil {
 		return fmt.Errorf("%w; choose another port: make serve PORT=…", err)
 	}
-	fmt.Printf("The site is served at http://localhost:%d/ until interrupted (Ctrl-C).\n", at.Addr().(*net.TCPAddr).Port)
-	server := http.Server{Handler: handler(dir), ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		<-ctx.Done()
-		server.Close()
-	}()
+	port = at.Addr().(*net.TCPAddr).Port
+	fmt.Printf("The site is served at http://%s/ until interrupted (Ctrl-C).\n", net.JoinHostPort(host, strconv.Itoa(port)))
+	server := newServer(handler(root, host))
+	closed := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+		defer cancel()
+		err := server.Shutdown(wait)
+		if errors.Is(err, context.DeadlineExceeded) { // someone reads slowly: that is no failure of the server
+			err = server.Close()
+		}
+		closed <- err
+	})
 	if err := server.Serve(at); !errors.Is(err, http.ErrServerClosed) {
+		stop()
 		return err
 	}
-	return nil
+	return <-closed
 }
 
-// handler serves files under the policy; compressed ones where there are any and the browser takes them. The pages are
-// isolated from those of other origins, without which browsers give no memory to share between threads: the site works
-// without these two headers as well, on one thread.
-func handler(dir string) http.Handler {
-	files := http.FileServer(http.Dir(dir))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Embedder-Policy", "require-corp")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-cache")
-		if strings.HasSuffix(r.URL.Path, ".wasm") && strings.Contains(r.Header.Get("Accept-Encoding"), "br") {
-			if f, err := http.Dir(dir).Open(r.URL.Path + ".br"); err == nil {
-				f.Close()
-				h.Set("Content-Encoding", "br")
-				h.Set("Content-Type", "application/wasm")
-				r.URL.Path += ".br"
-			}
-		}
-		files.ServeHTTP(w, r)
-	})
+// newServer is a server that no client holds for long.
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: leastTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: headerBytes,
+	}
 }
 
 // isTerminal says whether a person may sit at the other end. The null device is a character device, too.

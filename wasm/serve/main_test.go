@@ -34,10 +34,18 @@ func folder(t *testing.T) string {
 	return dir
 }
 
+func opened(t *testing.T, dir string) *os.Root {
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, root.Close()) })
+	return root
+}
+
 func TestHandler(t *testing.T) {
-	h := handler(folder(t))
+	h := handler(opened(t, folder(t)), "localhost")
 	get := func(path, accept string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host = "localhost:8080"
 		r.Header.Set("Accept-Encoding", accept)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
@@ -83,10 +91,10 @@ func TestServe(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
-	assert.ErrorContains(t, serve(t.Context(), folder(t), port, false), "make serve PORT=")
+	assert.ErrorContains(t, serve(t.Context(), folder(t), "localhost", port, false), "make serve PORT=")
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	assert.NoError(t, serve(ctx, folder(t), port, true))
+	assert.NoError(t, serve(ctx, folder(t), "localhost", port, true))
 }
 
 func TestWeigh(t *testing.T) {

@@ -105,10 +105,14 @@ func text(b []byte, s string) []byte { return append(size(b, len(s)), s...) }
 
 // Reader takes values from bytes. Bytes that no writer made stop it: Err then says so, and everything read is nil.
 type Reader struct {
-	b   []byte
-	at  int
-	err error
+	b    []byte
+	at   int
+	deep int // lists and records that are open
+	err  error
 }
+
+// mostDeep is how many lists and records may lie within each other: a stack is not endless.
+const mostDeep = 256
 
 // NewReader reads b. Arrays alias it.
 func NewReader(b []byte) *Reader { return &Reader{b: b} }
@@ -138,6 +142,23 @@ func (r *Reader) size() int {
 	return 0
 }
 
+// count takes the number of parts of a list or record, each of which takes least bytes or more, and enters it.
+func (r *Reader) count(least int) int {
+	n := r.size()
+	if r.deep++; r.deep > mostDeep && r.err == nil {
+		r.err = fmt.Errorf("wasm/wire: more than %d lists and records lie within each other (at %d)", mostDeep, r.at-1)
+	}
+	if r.err == nil && n > (len(r.b)-r.at)/least {
+		r.err = fmt.Errorf("wasm/wire: %d parts are promised at %d of %d bytes", n, r.at, len(r.b))
+	}
+	if r.err != nil {
+		return 0
+	}
+	return n
+}
+
+func (r *Reader) leave() { r.deep-- }
+
 func (r *Reader) text() string { return string(r.take(r.size())) }
 
 // Value takes the next value.
@@ -159,8 +180,9 @@ func (r *Reader) Value() any {
 	case tagString:
 		return r.text()
 	case tagList:
-		n := r.size()
-		list := make([]any, 0, min(n, 1024))
+		n := r.count(1)
+		defer r.leave()
+		list := make([]any, 0, min(n, 16))
 		for range n {
 			if r.err != nil {
 				return nil
@@ -169,8 +191,9 @@ func (r *Reader) Value() any {
 		}
 		return list
 	case tagRecord:
-		n := r.size()
-		rec := make(Record, 0, min(n, 64))
+		n := r.count(5)
+		defer r.leave()
+		rec := make(Record, 0, min(n, 16))
 		for range n {
 			if r.err != nil {
 				return nil

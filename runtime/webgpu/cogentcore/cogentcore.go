@@ -60,7 +60,13 @@ var kinds = map[wgpu.AdapterType]webgpu.Kind{wgpu.AdapterTypeDiscreteGPU: webgpu
 // Open finds an adapter: a graphics processor before a software renderer.
 func Open(o Options) (webgpu.Transport, error) {
 	wgpu.SetLogLevel(wgpu.LogLevelOff)
-	t := &transport{instance: wgpu.CreateInstance(nil)} // of a descriptor the library leaves parts undefined
+	t := &transport{}
+	create := func() { t.instance = wgpu.CreateInstance(nil) } // of a descriptor the library leaves parts undefined
+	if o.Headless {
+		webgpu.WithoutDesktop(create)
+	} else {
+		create()
+	}
 	all := t.instance.EnumerateAdapters(&wgpu.InstanceEnumerateAdapterOptons{Backends: backends})
 	found := make([]webgpu.Candidate, len(all))
 	for i, a := range all {

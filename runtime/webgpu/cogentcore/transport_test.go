@@ -11,7 +11,7 @@ import (
 )
 
 func opened(t *testing.T) webgpu.Transport {
-	g, err := Open(Options{})
+	g, err := Open(Options{Headless: true})
 	need.Device(t, "WEBGPU", err)
 	t.Cleanup(g.Close)
 	return g

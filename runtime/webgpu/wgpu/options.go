@@ -8,4 +8,6 @@ package wgpu
 // Options are the settings of Open.
 type Options struct {
 	Adapter string // part of the name of the adapter to take; "": the fastest kind there is
+	// Headless says that there is no desktop, so that drivers do not look for one, see webgpu.WithoutDesktop.
+	Headless bool
 }

@@ -23,7 +23,7 @@ import (
 var ctx = context.Background()
 
 func opened(t *testing.T) webgpu.Transport {
-	g, err := Open(Options{})
+	g, err := Open(Options{Headless: true})
 	need.Device(t, "WEBGPU", err)
 	t.Cleanup(g.Close)
 	return g
@@ -148,7 +148,7 @@ func TestNoAdapter(t *testing.T) {
 		assert.Contains(t, said, "no graphics adapter found: install a Vulkan driver (on Debian, with or without a GPU: apt-get install mesa-vulkan-drivers libvulkan1)")
 		return
 	}
-	_, err := Open(Options{})
+	_, err := Open(Options{Headless: true})
 	fmt.Println(err)
 }
 

@@ -53,7 +53,13 @@ const backends wgpu.InstanceBackend = 1<<0 | 1<<2 | 1<<3
 // Open finds an adapter: a graphics processor before a software renderer.
 func Open(o Options) (webgpu.Transport, error) {
 	wgpu.SetLogLevel(wgpu.LogLevelOff)
-	t := &transport{instance: wgpu.CreateInstance(&wgpu.InstanceDescriptor{Backends: backends})}
+	t := &transport{}
+	create := func() { t.instance = wgpu.CreateInstance(&wgpu.InstanceDescriptor{Backends: backends}) }
+	if o.Headless {
+		webgpu.WithoutDesktop(create)
+	} else {
+		create()
+	}
 	var err error
 	if t.adapter, err = t.choose(o); err != nil {
 		t.instance.Release()

@@ -1,0 +1,150 @@
+package tensor_test
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
+)
+
+// numbers are those at which arithmetic of sizes goes wrong, and usual ones.
+var numbers = []int{0, 1, 2, 3, 4, 5, -1, -2, -3, 1 << 20, 1 << 31, 1<<31 - 1, -1 << 31, 1 << 32, 1 << 33, 1 << 40, 1 << 52, 1 << 53, 1<<53 + 1,
+	1 << 61, 1 << 62, -1 << 62, 1<<62 + 1, math.MaxInt, math.MaxInt - 1, math.MinInt, math.MinInt + 1}
+
+// hostile are the operations that take numbers of the caller, three of them at most.
+var hostile = map[string]func(x *tensor.Tensor, a, b, c int) *tensor.Tensor{
+	"Reshape":          func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Reshape(a, b, c) },
+	"Expand":           func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Unsqueeze(0).Expand(a, b, c) },
+	"Narrow":           func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Narrow(a%3, b, c) },
+	"Unflatten":        func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Unflatten(1, a, b, c) },
+	"Diagonal":         func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Diagonal(a) },
+	"DiagonalOf":       func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.DiagonalOf(a, b, c) },
+	"DiagMatrix":       func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.DiagMatrix(a, b, c) },
+	"Tril":             func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Tril(a) },
+	"Triu":             func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Triu(a) },
+	"Roll":             func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Roll([]int{a, b}, []int{0, 1}) },
+	"Repeat":           func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Repeat(a, b, c) },
+	"RepeatInterleave": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.RepeatInterleave(a, 1) },
+	"Pad":              func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Pad([]int{a, c}, []int{b, 0}) },
+	"PadMode": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.PadMode(tensor.PadMode(uint(c)%4), []int{a, 0}, []int{b, 0})
+	},
+	"Unfold":    func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Unfold(a%3, b, c) },
+	"Arange":    func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.ArangeOf(dtype.I64, a, b, c) },
+	"Linspace":  func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Linspace(float64(a), float64(b), c) },
+	"Eye":       func(_ *tensor.Tensor, a, b, _ int) *tensor.Tensor { return tensor.Eye(a, b) },
+	"Full":      func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Full(1, dtype.F64, a, b, c) },
+	"Rand":      func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Rand(a, b, c) },
+	"RandPerm":  func(_ *tensor.Tensor, a, _, _ int) *tensor.Tensor { return tensor.RandPerm(a) },
+	"Select":    func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Select(a, b) },
+	"Rot90":     func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Rot90(a, b, c) },
+	"MoveAxis":  func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.MoveAxis(a, b) },
+	"Unsqueeze": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Unsqueeze(a) },
+	"Flatten":   func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Flatten(a, b) },
+	"Index": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.At(tensor.RS(a, b, c))
+	},
+	"Conv2D": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.Reshape(1, 1, 3, 4).Conv2D(tensor.Ones(2, 1, 2, 2), nil, tensor.Conv{Stride: a, Dilation: b, Padding: c})
+	},
+	"ConvTranspose": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.Reshape(1, 1, 3, 4).ConvTranspose(tensor.Ones(1, 2, 2, 2), nil, tensor.Conv{Stride: a, Dilation: b, Padding: c})
+	},
+	"MaxPool": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.MaxPool(tensor.Pool{Size: []int{a, 2}, Stride: []int{b, 1}, Padding: []int{c, 0}})
+	},
+	"AvgPool": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.AvgPool(tensor.Pool{Size: []int{2, a}, Stride: []int{1, b}, Dilation: []int{1, c}, Ceil: true})
+	},
+	"Patches": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.Unsqueeze(0).Patches(tensor.Pool{Size: []int{a}, Stride: []int{b}, Padding: []int{c}, Axes: 1})
+	},
+	"Fold": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor {
+		return x.Fold([]int{a}, tensor.Pool{Size: []int{3}, Stride: []int{b}, Axes: 1})
+	},
+	"AdaptiveAvgPool": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.AdaptiveAvgPool(a) },
+	"Resize":          func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Resize([]int{a, b}, tensor.Resize{}) },
+	"PixelShuffle":    func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Reshape(1, 12, 1, 1).PixelShuffle(a) },
+	"PixelUnshuffle":  func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Reshape(1, 1, 3, 4).PixelUnshuffle(a) },
+	"ChannelShuffle":  func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Reshape(1, 12, 1).ChannelShuffle(a) },
+	"GroupNorm": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor {
+		return x.Reshape(1, 12, 1).GroupNorm(a, nil, nil, 1e-5)
+	},
+	"Bitcast":  func(_ *tensor.Tensor, a, b, _ int) *tensor.Tensor { return tensor.Zeros(a, b).Bitcast(dtype.U8) },
+	"FFT":      func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Reshape(3, 2, 2).FFT(a, b, 0) },
+	"IRFFT":    func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Reshape(3, 2, 2).IRFFT(a, b, 0) },
+	"TopK":     func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { v, _ := x.TopK(a, b, true); return v },
+	"KthValue": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { v, _ := x.KthValue(a, b); return v },
+	"Var":      func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Var(float64(a), b) },
+	"OneHot": func(_ *tensor.Tensor, a, _, _ int) *tensor.Tensor {
+		v, err := tensor.Of([]int32{0, 1}, 2).OneHot(context.Background(), a)
+		if err != nil {
+			panic(&tensor.ArgumentError{Op: "OneHot", Reason: err.Error()})
+		}
+		return v
+	},
+}
+
+// sizes are what the first axis of some results must have, as whole numbers of any size.
+var sizes = map[string]func(a, b, c *big.Int) *big.Int{
+	"Repeat": func(a, _, _ *big.Int) *big.Int { return a },
+	"Pad":    func(a, b, _ *big.Int) *big.Int { return new(big.Int).Add(big.NewInt(3), a.Add(a, b)) },
+	"Eye":    func(a, _, _ *big.Int) *big.Int { return a },
+}
+
+// What a caller's numbers do is an error in words, or a shape that they mean; never another panic, and never a size that has
+// wrapped around.
+func TestHostileNumbers(t *testing.T) {
+	engine.Configure(engine.Options{MemoryLimit: 1 << 26}, "INTERP")
+	defer engine.Configure(engine.Options{}, "")
+	r := rand.New(rand.NewPCG(15, 9))
+	x := tensor.Of([]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 3, 4)
+	any := func() int {
+		if r.IntN(2) == 0 {
+			return r.IntN(9) - 2
+		}
+		return numbers[r.IntN(len(numbers))]
+	}
+	for name, f := range hostile {
+		t.Run(name, func(t *testing.T) {
+			made := 0
+			for range 800 {
+				a, b, c := any(), any(), any()
+				var y *tensor.Tensor
+				err, other := tried(func() { y = f(x, a, b, c) })
+				if !assert.Nil(t, other, "%d, %d, %d", a, b, c) {
+					return
+				}
+				if err != nil {
+					continue
+				}
+				made++
+				require.Empty(t, uop.Shape(y.Shape()).TooMany(), "%d, %d, %d: %v", a, b, c, y.Shape())
+				for _, n := range y.Shape() {
+					require.GreaterOrEqual(t, n, 0, "%d, %d, %d: %v", a, b, c, y.Shape())
+				}
+				if size := sizes[name]; size != nil {
+					want := size(big.NewInt(int64(a)), big.NewInt(int64(b)), big.NewInt(int64(c)))
+					require.Equal(t, want.String(), big.NewInt(int64(y.Dim(0))).String(), "%d, %d, %d", a, b, c)
+				}
+			}
+			require.Positive(t, made, "nothing could be made, so nothing was tried")
+		})
+	}
+}
+
+// tried is Try, and what else f panics with.
+func tried(f func()) (err error, other any) {
+	defer func() { other = recover() }()
+	return tensor.Try(f), nil
+}
