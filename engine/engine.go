@@ -30,6 +30,7 @@ type Options struct {
 	Poison      bool   // fill fresh memory with garbage (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
 	StoreAll    bool   // no fusion: every node that computes is stored (tests)
+	Unchecked   bool   // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
 	Debug       int    // 0 … 6, see the architecture
 	Log         io.Writer
 	// Work is what the program is about to do, for choosing a device; zero: choose.Usual.

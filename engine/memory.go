@@ -19,6 +19,7 @@ type storage struct {
 	engine   *Engine
 	version  int    // how often it was assigned
 	assigned string // where it was assigned last
+	doubts   *doubts
 }
 
 // cell is a place on the device for one array. Of a storage that is gone it stays, without memory, where arrays that
@@ -246,6 +247,9 @@ func (e *Engine) borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, 
 		return fmt.Errorf("BUG: read of %v, which is not realized", u)
 	}
 	if err := checkVersion(b, s); err != nil {
+		return err
+	}
+	if err := e.settle(ctx, s); err != nil {
 		return err
 	}
 	if err := e.attempt(ctx, func() error { return f(e.machine.Device, s.mem) }); err != nil {
