@@ -68,6 +68,19 @@ func indexWithin(op string, index *uop.UOp, axis, n int, wrap bool) *uop.UOp {
 	return index
 }
 
+// unlessBad is t, a result for matrices of, which is right where none of bad, whose last axis counts from 1, is true. Matrices
+// that are not finite are never bad: nothing is known of them, and they give what arithmetic gives.
+func (t *Tensor) unlessBad(op, reason string, of, bad *Tensor) *Tensor {
+	if bad.Numel() == 0 {
+		return t
+	}
+	n := bad.Dim(-1)
+	first := bad.Where(Arange(n).RSub(n), 0).To(dtype.I32).Max(-1) // n for the first, 1 for the last
+	found := first.Gt(0).And(of.Detach().IsFinite().All(-2, -1))
+	code := found.Where(first.RSub(n+1), 0).To(dtype.I32)
+	return t.like(t.node().Check(code.node(), uop.CheckArg{Op: op, Reason: reason, At: caller(), N: 1}))
+}
+
 // intervalSteps bounds how much of a graph interval looks at.
 const intervalSteps = 64
 
