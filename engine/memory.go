@@ -20,6 +20,7 @@ type storage struct {
 	version  int    // how often it was assigned
 	assigned string // where it was assigned last
 	doubts   *doubts
+	past     atomic.Pointer[Past]
 }
 
 // cell is a place on the device for one array. Of a storage that is gone it stays, without memory, where arrays that

@@ -31,7 +31,11 @@ func Realize(ctx context.Context, ts ...*Tensor) error {
 		return err
 	}
 	for _, t := range ts {
-		if r := t.node().Realized(); r != nil {
+		u := t.node()
+		if r := u.Realized(); r != nil {
+			if !t.owned {
+				remember(u, r)
+			}
 			t.graph.Store(r)
 		}
 	}
@@ -95,6 +99,7 @@ func (t *Tensor) read(ctx context.Context) error {
 		}
 	}
 	if depth > keepHistory {
+		remember(u, r)
 		t.graph.Store(r)
 		return nil
 	}
