@@ -136,7 +136,14 @@ func intervalOf(u *uop.UOp, steps *int) (lo, hi int) {
 	case uop.Where:
 		a, b = intervalOf(u.At(1), steps)
 		c, d := intervalOf(u.At(2), steps)
-		a, b = min(a, c), max(b, d)
+		switch x, y := u.At(1), u.At(2); {
+		case u.At(0).Op() == uop.Less && u.At(0).At(0) == y && u.At(0).At(1) == x: // the larger one
+			a, b = max(a, c), max(b, d)
+		case u.At(0).Op() == uop.Less && u.At(0).At(0) == x && u.At(0).At(1) == y: // the smaller one
+			a, b = min(a, c), min(b, d)
+		default:
+			a, b = min(a, c), max(b, d)
+		}
 	case uop.Part:
 		if r := u.At(0); r.Op() == uop.Reduce && r.Arg().(uop.ReduceArg).Monoid == uop.ArgMax {
 			a, b = intervalOf(r.At(u.Arg().(uop.PartArg).I), steps)

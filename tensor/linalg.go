@@ -108,8 +108,10 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 	a := t.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
 	m, _, sizes := eliminate(Cat(-1, a, b), n)
-	x := m.Narrow(-1, n, b.Dim(-1)).unlessBad("Solve", "the matrix is singular: pivot %d is 0", a, sizes.Eq(0))
-	inverse, _ := a.inverse()
+	const singular = "the matrix is singular: pivot %d is 0"
+	x := m.Narrow(-1, n, b.Dim(-1)).unlessBad("Solve", singular, a, sizes.Eq(0))
+	inverse, sizes := a.inverse()
+	inverse = inverse.unlessBad("Solve", singular, a, sizes.Eq(0))
 	x = stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
 	if vector {
 		return x.Squeeze(-1)
@@ -135,11 +137,15 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	lead := broadcastShape("SolveTriangular", t.batch(), b.batch())
 	a = a.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
-	x := substitute(a.Detach(), b.Detach(), upper)
-	if !unit {
-		x = x.unlessBad("SolveTriangular", "the matrix is singular: element %d of its diagonal is 0", a, a.Detach().Diagonal(0).Eq(0))
+	solve := func(b *Tensor) *Tensor {
+		x := substitute(a.Detach(), b, upper)
+		if unit {
+			return x
+		}
+		return x.unlessBad("SolveTriangular", "the matrix is singular: element %d of its diagonal is 0", a, a.Detach().Diagonal(0).Eq(0))
 	}
-	inverse := substitute(a.Detach(), a.identityLike(), upper)
+	x := solve(b.Detach())
+	inverse := solve(a.identityLike())
 	return stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
 }
 
