@@ -133,6 +133,14 @@ func intervalOf(u *uop.UOp, steps *int) (lo, hi int) {
 		a, b = intervalOf(u.At(0), steps)
 		c, d := intervalOf(u.At(1), steps)
 		a, b = addBounds(a, c), addBounds(b, d)
+	case uop.Mul:
+		if n, ok := u.At(1).ConstInt(); ok && n >= 0 && n < 1<<31 {
+			a, b = intervalOf(u.At(0), steps)
+			if a < -1<<31 || b > 1<<31 { // may wrap
+				return lo, hi
+			}
+			a, b = a*n, b*n
+		}
 	case uop.Where:
 		a, b = intervalOf(u.At(1), steps)
 		c, d := intervalOf(u.At(2), steps)

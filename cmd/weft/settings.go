@@ -12,7 +12,7 @@ import (
 
 // settings reads the environment into the options of devices and the name of the default one.
 func settings(getenv func(string) string, log io.Writer) (o engine.Options, device string, err error) {
-	o = engine.Options{CC: getenv("CC"), CacheDir: getenv("WEFT_CACHE"), NoOpt: truth(getenv("NOOPT")), Log: log}
+	o = engine.Options{CC: getenv("CC"), CacheDir: getenv("WEFT_CACHE"), NoOpt: truth(getenv("NOOPT")), Unchecked: truth(getenv("UNCHECKED")), Log: log}
 	if s := getenv("WEFT_THREADS"); s != "" {
 		if o.Threads, err = strconv.Atoi(s); err != nil || o.Threads < 1 {
 			return o, "", usagef("WEFT_THREADS=%s: a number of threads of at least 1 belongs there", s)
