@@ -232,6 +232,10 @@ func placeless(err error) error {
 		c := *e
 		c.At = ""
 		return &c
+	case *tensor.ValueError:
+		c := *e
+		c.At = ""
+		return &c
 	}
 	return err
 }
