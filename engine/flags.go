@@ -3,9 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
-	goruntime "runtime"
 	"slices"
 	"strings"
 
@@ -291,72 +289,4 @@ func merge(from []*doubts, on numbers, fresh map[int]doubt) *doubts {
 		return nil
 	}
 	return &doubts{list}
-}
-
-// settle reads the flags that an array depends on. What was found is an error, and stays one as long as the array does.
-func (e *Engine) settle(ctx context.Context, s *storage) error {
-	if s.doubts == nil {
-		return nil
-	}
-	if err := e.readFlags(ctx, s.doubts.list); err != nil {
-		return err
-	}
-	for _, d := range s.doubts.list {
-		if err := d.raised(); err != nil {
-			if len(s.doubts.list) > 1 {
-				s.doubts = &doubts{[]doubt{d}}
-			}
-			return err
-		}
-	}
-	s.doubts = nil
-	return nil
-}
-
-// bound reads the flags of arrays that depend on too many.
-func (e *Engine) bound(ctx context.Context, stores []*storage) error {
-	var long *doubts
-	for _, s := range stores {
-		if s.doubts == nil || len(s.doubts.list) <= maxDoubts || s.doubts == long {
-			continue
-		}
-		long = s.doubts
-		if err := e.readFlags(ctx, long.list); err != nil {
-			return err
-		}
-	}
-	if long == nil {
-		return nil
-	}
-	short := map[*doubts]*doubts{}
-	for _, s := range stores {
-		if s.doubts == nil {
-			continue
-		}
-		if _, ok := short[s.doubts]; !ok {
-			short[s.doubts] = merge([]*doubts{s.doubts}, nil, nil)
-		}
-		s.doubts = short[s.doubts]
-	}
-	return nil
-}
-
-// readFlags reads those that have not been read.
-func (e *Engine) readFlags(ctx context.Context, list []doubt) error {
-	for _, d := range list {
-		if d.store == nil {
-			continue
-		}
-		raw := make([]byte, 4*len(d.checks))
-		if err := e.attempt(ctx, func() error { return e.machine.Device.Read(ctx, raw, d.store.mem, 0) }); err != nil {
-			return fmt.Errorf("read what was found wrong with indices and other values: %w", err)
-		}
-		goruntime.KeepAlive(d.store)
-		codes := make([]int32, len(d.checks))
-		for i := range codes {
-			codes[i] = int32(binary.LittleEndian.Uint32(raw[4*i:]))
-		}
-		d.codes, d.store = codes, nil
-	}
-	return nil
 }
