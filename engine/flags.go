@@ -263,11 +263,12 @@ type merged struct {
 // merge joins what was inherited and what is new, without what was read and found clean.
 func merge(from []*doubts, on numbers, fresh map[int]doubt) *doubts {
 	var list []doubt
+	known := 0 // of which d may be one; those of one array are different anyway
 	add := func(d doubt) {
 		if d.clean() {
 			return
 		}
-		for i := range list {
+		for i := range list[:known] {
 			if list[i].flags == d.flags {
 				list[i].which |= d.which
 				return
@@ -275,18 +276,34 @@ func merge(from []*doubts, on numbers, fresh map[int]doubt) *doubts {
 		}
 		list = append(list, d)
 	}
+	if len(from) > 0 { // as mostly one array's that is the whole list
+		list = make([]doubt, 0, len(from[0].list)+len(fresh))
+	}
 	for _, f := range from {
+		known = len(list)
 		for _, d := range f.list {
 			add(d)
 		}
 	}
+	first := len(list) // no array depends on these yet
 	for c := range len(on) * 64 {
 		if on.has(c) {
-			add(fresh[c])
+			list = addFresh(list, first, fresh[c])
 		}
 	}
-	if list == nil {
+	if len(list) == 0 {
 		return nil
 	}
 	return &doubts{list}
+}
+
+// addFresh adds a flag of this play to those from first on.
+func addFresh(list []doubt, first int, d doubt) []doubt {
+	for i := first; i < len(list); i++ {
+		if list[i].flags == d.flags {
+			list[i].which |= d.which
+			return list
+		}
+	}
+	return append(list, d)
 }
