@@ -42,6 +42,7 @@ func Settings(getenv func(string) string, log io.Writer) (o engine.Options, devi
 		set  func(string) error
 	}{
 		{"NOOPT", func(s string) (err error) { o.NoOpt, err = parseSwitch(s); return err }},
+		{"UNCHECKED", func(s string) (err error) { o.Unchecked, err = parseSwitch(s); return err }},
 		{"WEFT_THREADS", func(s string) (err error) { o.Threads, err = parseNumber(s, 1, math.MaxInt16); return err }},
 		{"WEFT_MEM", func(s string) (err error) { o.MemoryLimit, err = parseBytes(s); return err }},
 		{"DEBUG", func(s string) (err error) { o.Debug, err = parseNumber(s, 0, 6); return err }},

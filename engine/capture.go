@@ -130,6 +130,9 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 		return nil, err
 	}
 	c.plan.pinned = true
+	if c.plan.reads == nil {
+		c.plan.reads = reads(canon)
+	}
 	return c, nil
 }
 
@@ -220,6 +223,9 @@ func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.U
 	arena := uop.NewArena()
 	for i, t := range c.targets {
 		targets[i] = t
+		if t.flags != nil {
+			continue
+		}
 		targets[i].node = arena.Param(i, t.node.Shape().Numel(), t.node.DType()).Reshape(t.node.Shape()...)
 		stand[t.node] = targets[i].node
 	}

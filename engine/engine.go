@@ -30,6 +30,7 @@ type Options struct {
 	Fence       bool   // CPU: arrays lie against pages that cannot be touched (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
 	StoreAll    bool   // no fusion: every node that computes is stored (tests)
+	Unchecked   bool   // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
 	Debug       int    // 0 … 6, see the architecture
 	Log         io.Writer
 	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error

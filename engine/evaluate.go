@@ -35,6 +35,7 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 	if failed != nil {
 		return failed
 	}
+	stores := make([]*storage, len(targets))
 	for i, t := range targets {
 		raw := encode(storedType(t.value.DType()), values[i])
 		if t.dest == nil {
@@ -43,8 +44,11 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 				return err
 			}
 			t.store = s
-			t.node.SetRealized(out)
+			if t.flags == nil {
+				t.node.SetRealized(out)
+			}
 		}
+		stores[i] = t.store
 		if len(raw) > 0 {
 			if err := e.machine.Device.Write(t.store.mem, 0, raw); err != nil {
 				return err
@@ -52,7 +56,13 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 		}
 	}
 	e.commit(targets)
-	return nil
+	return e.inherit(ctx, targets, stores, func(i int, each func(*storage)) {
+		for _, u := range uop.Topo(roots[i]) {
+			if _, s := buffer(u); u.Op() == uop.Buffer && s.doubts != nil {
+				each(s)
+			}
+		}
+	})
 }
 
 // mostEvaluated is how many elements an array of the reference evaluator may have.

@@ -20,6 +20,8 @@ type storage struct {
 	version  atomic.Int64 // how often it was assigned
 	stand    bool         // for an input of a captured function: it never has a value
 	assigned string       // where it was assigned last
+	doubts   *doubts
+	past     atomic.Pointer[Past]
 }
 
 // current is how often s was assigned.
@@ -256,6 +258,9 @@ func (e *Engine) Borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, 
 		return fmt.Errorf("BUG: read of %v, which is not realized", u)
 	}
 	if err := s.check(b, nil); err != nil {
+		return err
+	}
+	if err := e.settle(ctx, s); err != nil {
 		return err
 	}
 	if err := e.attempt(ctx, func() error { return f(e.machine.Device, s.mem) }); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	goruntime "runtime"
+	"slices"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/plan"
@@ -23,8 +24,9 @@ type compiled struct {
 	loaded   runtime.Loaded
 	on       runtime.Device // where it is loaded
 	schedule *schedule.Result
-	pinned   bool // a Captured holds it, so it is never freed
-	used     int  // counts compilations and finds of the engine: when it was last
+	pinned   bool      // a Captured holds it, so it is never freed
+	used     int       // counts compilations and finds of the engine: when it was last
+	reads    []numbers // see reads; made when it is needed
 }
 
 // play computes targets on a device that plays plans.
@@ -33,6 +35,9 @@ func (e *Engine) play(ctx context.Context, targets []target) error {
 	p, err := e.compile(ctx, c)
 	if err != nil {
 		return err
+	}
+	if p.reads == nil && slices.ContainsFunc(c.inputs, func(s *storage) bool { return s.doubts != nil }) {
+		p.reads = reads(c)
 	}
 	return e.run(ctx, p, c.inputs, targets)
 }
@@ -45,8 +50,10 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, target
 	}
 	written := make([]*cell, 0, len(targets))
 	fresh := make([]*uop.UOp, len(targets))
+	stores := make([]*storage, len(targets))
 	for i, t := range targets {
 		if t.dest != nil {
+			stores[i] = t.store
 			written = append(written, t.store.cell)
 			continue
 		}
@@ -54,7 +61,7 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, target
 		if err != nil {
 			return err
 		}
-		fresh[i] = u
+		fresh[i], stores[i] = u, s
 		args = append(args, s.cell)
 		written = append(written, s.cell)
 	}
@@ -64,11 +71,20 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, target
 	e.note(&step{args: args, plan: p}, written...)
 	goruntime.KeepAlive(inputs)
 	for i, t := range targets {
-		if fresh[i] != nil {
+		if fresh[i] != nil && t.flags == nil {
 			t.node.SetRealized(fresh[i])
 		}
 	}
 	e.commit(targets)
+	if err := e.inherit(ctx, targets, stores, func(i int, each func(*storage)) {
+		for slot, s := range inputs {
+			if s.doubts != nil && p.reads[i].has(slot) {
+				each(s)
+			}
+		}
+	}); err != nil {
+		return err
+	}
 	return e.checkpointIf(ctx, busy)
 }
 

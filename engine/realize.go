@@ -15,6 +15,10 @@ type target struct {
 	value *uop.UOp // pure: no After, no realized nodes inside
 	dest  *uop.UOp // Buffer
 	store *storage // of dest
+
+	on     numbers        // the checks that it depends on
+	flags  []int          // of an array of flags, which is for no node: its checks by number,
+	checks []uop.CheckArg // and what they are
 }
 
 // Realize computes what the nodes stand for. Afterwards Realized of each is a Buffer, perhaps reshaped.
@@ -61,7 +65,7 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := target{node: n, value: v}
+		t := target{node: n, value: v, on: res.on[n]}
 		if d := destination(n); d != nil {
 			t.dest = d
 			t.store, _ = d.Storage().(*storage)
@@ -71,7 +75,7 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 		}
 		out = append(out, t)
 	}
-	return out, nil
+	return append(out, flagTargets(res.columns)...), nil
 }
 
 // destination is the buffer that an assignment writes, or nil for any other node.
@@ -91,9 +95,11 @@ func destination(n *uop.UOp) *uop.UOp {
 // resolver turns a graph into a pure one over buffers: realized nodes become their buffer, After becomes
 // the value that the buffer will have.
 type resolver struct {
-	engine *Engine
-	rec    *recording
-	done   map[*uop.UOp]*uop.UOp
+	engine  *Engine
+	rec     *recording
+	done    map[*uop.UOp]*uop.UOp
+	columns []column             // the checks
+	on      map[*uop.UOp]numbers // those that nodes depend on
 }
 
 func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
@@ -128,6 +134,9 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 		if u.Op() == uop.Detach { // the rest is for differentiation
 			srcs = srcs[:1]
 		}
+		if u.Op() == uop.Check && r.engine.opts.Unchecked {
+			srcs = srcs[:1]
+		}
 		if f.i < len(srcs) {
 			s := srcs[f.i]
 			f.i++
@@ -137,6 +146,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			continue
 		}
 		r.done[u] = r.pure(u)
+		r.carry(u, srcs)
 		stack = stack[:len(stack)-1]
 	}
 	return r.done[root], nil
@@ -145,7 +155,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 // pure rebuilds a node on its resolved operands. Store gives the content of the whole buffer afterwards.
 func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	switch u.Op() {
-	case uop.Detach:
+	case uop.Detach, uop.Check:
 		return r.done[u.At(0)]
 	case uop.Store:
 		return r.update(u.At(0), r.done[u.At(1)])

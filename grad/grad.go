@@ -16,6 +16,12 @@ import (
 //
 // A node that has been realized since y was built may be named by its buffer.
 func Of(y, seed *uop.UOp, wrt ...*uop.UOp) []*uop.UOp {
+	out, _ := Find(y, seed, wrt...)
+	return out
+}
+
+// Find is Of, and says of which nodes a gradient was found; the others are 0.
+func Find(y, seed *uop.UOp, wrt ...*uop.UOp) (gradients []*uop.UOp, reached []bool) {
 	order := uop.Topo(y)
 	name := aliases(order, wrt)
 	useful := reaching(order, name)
@@ -37,14 +43,15 @@ func Of(y, seed *uop.UOp, wrt ...*uop.UOp) []*uop.UOp {
 		step(u, g, useful, sums)
 	}
 	out := make([]*uop.UOp, len(wrt))
+	reached = make([]bool, len(wrt))
 	for i, w := range wrt {
 		if g, ok := found[w]; ok {
-			out[i] = g
+			out[i], reached[i] = g, true
 		} else {
 			out[i] = expand(w.Int(0), w.Shape())
 		}
 	}
-	return out
+	return out, reached
 }
 
 // operands are the nodes that a law gives gradients to: those of u; for a part of a tuple those of

@@ -86,6 +86,9 @@ var laws = [uop.NumOps]law{
 	uop.After:      after,
 	uop.Contiguous: func(u, g *uop.UOp) grads { return grads{g} },
 	uop.Copy:       func(u, g *uop.UOp) grads { return grads{g.Copy(deviceOf(u.At(0)))} },
+	uop.Check: func(u, g *uop.UOp) grads { // the gradient is no better than the value
+		return grads{g.Check(u.At(1), u.Arg().(uop.CheckArg)), nil}
+	},
 	uop.Detach: func(u, g *uop.UOp) grads { // only the derivatives that are stated
 		out := grads{nil}
 		for i := 1; i+1 < len(u.Src()); i += 2 {

@@ -37,7 +37,9 @@ type Embedding struct {
 func NewEmbedding(n, d int) *Embedding { return &Embedding{fresh(tensor.Randn(n, d))} }
 
 // Forward returns the vectors of indices[…]: out[…,d].
-func (l *Embedding) Forward(indices *tensor.Tensor) *tensor.Tensor { return l.Weight.At(indices) }
+func (l *Embedding) Forward(indices *tensor.Tensor) *tensor.Tensor {
+	return l.Weight.Embedding(indices, tensor.EmbeddingOptions{Padding: -1})
+}
 
 // Dropout sets elements to 0 with probability P while training and scales up the others.
 type Dropout struct{ P float64 }

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -230,12 +231,14 @@ func (t *Tensor) Trace() *Tensor {
 	return t.Diagonal(0).Sum()
 }
 
-// Take picks elements by their position in the flattened tensor; the result has the shape of index.
+// Take picks elements by their position in the flattened tensor, negative ones from its end; the result has the shape of index.
+// A position outside is a *ValueError when the result is read.
 func (t *Tensor) Take(index *Tensor) *Tensor {
 	checkIndex("Take", index)
 	n := index.Numel()
 	flat := t.node().Reshape(t.Numel())
-	out := flat.Gather(wrapped(index.node().Reshape(n), t.Numel()), 0)
+	list := within("Take", "index", index.node().Reshape(n), -t.Numel(), t.Numel(), fmt.Sprintf("%d elements", t.Numel()))
+	out := flat.Gather(wrapped(list, t.Numel()), 0)
 	return newTensor(out.Reshape(index.Shape()...), commonEngine("Take", t, index))
 }
 

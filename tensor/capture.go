@@ -23,6 +23,7 @@ type Captured struct {
 	shapes []uop.Shape
 	types  []dtype.DType
 	states []*Tensor // assigned by the function
+	past   []outcome // of each result
 }
 
 // capture is what is noted while a function is being recorded.
@@ -80,6 +81,7 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 		if err := Try(func() { outs = recorded(rec, e, f(stand...)) }); err != nil {
 			return nil, err
 		}
+		c.past = outcomes(outs[:len(outs)-len(rec.states)], ins)
 		if rec.read != "" {
 			return nil, &ArgumentError{Op: "Capture", Reason: "a value is read inside the captured function; return the tensor and read it after Run", At: rec.read}
 		}
@@ -165,6 +167,9 @@ func (c *Captured) Run(ctx context.Context, inputs ...*Tensor) ([]*Tensor, error
 	ts := make([]*Tensor, len(outs)-len(c.states))
 	for i := range ts {
 		ts[i] = newTensor(outs[i], c.eng)
+		if c.plan.Own(i) {
+			c.past[i].remember(outs[i], nodes(inputs))
+		}
 	}
 	return ts, nil
 }

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -8,11 +9,19 @@ import (
 )
 
 // Gather takes, for each element of index, the element of t at that place of the axis and the same place of the others:
-// out[…i…] = t[…index[…i…]…]. index is nowhere larger than t but on the axis. Outside t there is 0.
+// out[…i…] = t[…index[…i…]…]. index is nowhere larger than t but on the axis. An index outside the axis, negative ones
+// too, is a *ValueError when the result is read.
 func (t *Tensor) Gather(axis int, index *Tensor) *Tensor {
 	axis = t.axis("Gather", axis)
-	u := t.boxOf("Gather", axis, index)
-	return newTensor(u.Gather(index.node(), axis), commonEngine("Gather", t, index))
+	checkIndex("Gather", index)
+	return t.pickInside("Gather", axis, index.like(indexWithin("Gather", index.node(), axis, t.Dim(axis), false)))
+}
+
+// pickInside is Gather for an index of which is known that it is inside, or of which what is outside is not used.
+func (t *Tensor) pickInside(op string, axis int, index *Tensor) *Tensor {
+	axis = t.axis(op, axis)
+	u := t.boxOf(op, axis, index)
+	return newTensor(u.Gather(index.node(), axis), commonEngine(op, t, index))
 }
 
 // boxOf is the part of t that an index along an axis can reach.
@@ -46,7 +55,8 @@ const (
 )
 
 // Scatter is t with the elements of src at the places that index names on the axis; of several for one place the last
-// one stands. src is at least as large as index and may be a number.
+// one stands. src is at least as large as index and may be a number. A place outside the axis, negative ones too, is a
+// *ValueError when the result is read.
 func (t *Tensor) Scatter(axis int, index *Tensor, src any) *Tensor {
 	return t.ScatterReduce(axis, index, src, MergeLast, true)
 }
@@ -59,6 +69,14 @@ func (t *Tensor) ScatterAdd(axis int, index *Tensor, src any) *Tensor {
 // ScatterReduce merges the elements of src into t at the places that index names on the axis. Without includeSelf the
 // elements of t there do not take part. The mean of integers is rounded down.
 func (t *Tensor) ScatterReduce(axis int, index *Tensor, src any, how Merging, includeSelf bool) *Tensor {
+	axis = t.axis("Scatter", axis)
+	checkIndex("Scatter", index)
+	index = index.like(indexWithin("Scatter", index.node(), axis, t.Dim(axis), false))
+	return t.mergeInside(axis, index, src, how, includeSelf)
+}
+
+// mergeInside is ScatterReduce for an index of which is known that it is inside; what is outside is left out.
+func (t *Tensor) mergeInside(axis int, index *Tensor, src any, how Merging, includeSelf bool) *Tensor {
 	axis = t.axis("Scatter", axis)
 	box := t.boxOf("Scatter", axis, index)
 	o := toOperand("Scatter", src)
@@ -136,16 +154,17 @@ func scatterInto(base, index, value *uop.UOp, axis int, how Merging, includeSelf
 	return base.Scatter(index, value, axis, uop.Last)
 }
 
-// TakeAlong is Gather with t and index broadcast against each other on the other axes.
+// TakeAlong is Gather with t and index broadcast against each other on the other axes. Negative numbers count from the end.
 func (t *Tensor) TakeAlong(axis int, index *Tensor) *Tensor {
 	axis = t.axis("TakeAlong", axis)
 	if index.Rank() != t.Rank() {
 		fail("TakeAlong", shapesOf(t, index), "the index needs as many axes")
 	}
+	checkIndex("TakeAlong", index)
 	s := broadcastShape("TakeAlong", with(t.shape(), axis, 1), with(index.shape(), axis, 1))
 	wide := t.Expand(with(s, axis, t.Dim(axis))...)
-	index = index.like(wrapped(index.node(), t.Dim(axis)))
-	return wide.Gather(axis, index.Expand(with(s, axis, index.Dim(axis))...))
+	index = index.like(indexWithin("TakeAlong", index.node(), axis, t.Dim(axis), true))
+	return wide.pickInside("TakeAlong", axis, index.Expand(with(s, axis, index.Dim(axis))...))
 }
 
 // listIndex spreads a list of indices of an axis over the shape of an array.
@@ -155,13 +174,21 @@ func (t *Tensor) listIndex(op string, axis int, index *Tensor, s uop.Shape) *Ten
 		fail(op, shapesOf(t, index), "the index is no list")
 	}
 	n := index.Numel()
-	return index.like(alongAxis(wrapped(index.node().Reshape(n), t.Dim(axis)), axis, with(s, axis, n)))
+	list := indexWithin(op, index.node().Reshape(n), axis, t.Dim(axis), true)
+	return index.like(alongAxis(list, axis, with(s, axis, n)))
 }
 
-// IndexSelect takes parts of an axis by a list of indices.
+// IndexSelect takes parts of an axis by a list of indices; negative ones count from the end. One outside is a *ValueError when
+// the result is read.
 func (t *Tensor) IndexSelect(axis int, index *Tensor) *Tensor {
 	axis = t.axis("IndexSelect", axis)
-	return t.Gather(axis, t.listIndex("IndexSelect", axis, index, t.shape()))
+	return t.pickInside("IndexSelect", axis, t.listIndex("IndexSelect", axis, index, t.shape()))
+}
+
+// rows are the rows of t, a table, that a list of numbers names, all of which are inside.
+func (t *Tensor) rows(list *Tensor) *Tensor {
+	n := list.Numel()
+	return t.pickInside("IndexSelect", 0, list.like(alongAxis(list.node().Reshape(n), 0, with(t.shape(), 0, n))))
 }
 
 // IndexReduce merges the parts of src into the parts of an axis that a list of indices names (see
@@ -174,7 +201,7 @@ func (t *Tensor) IndexReduce(axis int, index, src *Tensor, how Merging, includeS
 	if want := with(t.shape(), axis, index.Numel()); !slices.Equal(want, src.Shape()) {
 		fail("IndexReduce", shapesOf(t, index, src), "the source must be %v", want)
 	}
-	return t.ScatterReduce(axis, t.listIndex("IndexReduce", axis, index, src.shape()), src, how, includeSelf)
+	return t.mergeInside(axis, t.listIndex("IndexReduce", axis, index, src.shape()), src, how, includeSelf)
 }
 
 // IndexCopy replaces the parts of an axis that a list of indices names by those of src.
@@ -193,7 +220,7 @@ func (t *Tensor) IndexFill(axis int, index *Tensor, v any) *Tensor {
 	o := toOperand("IndexFill", v)
 	list := t.listIndex("IndexFill", axis, index, t.shape())
 	value := newTensor(spread(o.as(t.DType()), list.shape()), commonEngine("IndexFill", t, o.t))
-	return t.Scatter(axis, list, value)
+	return t.mergeInside(axis, list, value, MergeLast, true)
 }
 
 // IndexPut writes values where the index tensors of the first axes, broadcast together, point; with add they are
@@ -208,7 +235,7 @@ func (t *Tensor) IndexPut(index []*Tensor, values *Tensor, add bool) *Tensor {
 	linear := spread(uop.NewInt(dtype.I32, 0), common)
 	for i, x := range index {
 		checkIndex("IndexPut", x)
-		u := spread(wrapped(x.node(), s[i]).Cast(dtype.I32), common)
+		u := spread(indexWithin("IndexPut", x.node(), i, s[i], true).Cast(dtype.I32), common)
 		linear = linear.Mul(linear.Int(s[i])).Add(u)
 	}
 	n, rest := common.Numel(), s[k:]
@@ -225,7 +252,7 @@ func (t *Tensor) IndexPut(index []*Tensor, values *Tensor, add bool) *Tensor {
 }
 
 // MaskedScatter puts the elements of src, in order, into the places of t where the mask is true. src needs as
-// many elements; beyond its end there is 0.
+// many elements, else there is a *ValueError when the result is read.
 func (t *Tensor) MaskedScatter(mask, src *Tensor) *Tensor {
 	if mask.DType() != dtype.Bool || src.DType() != t.DType() {
 		failType("MaskedScatter", []dtype.DType{t.DType(), mask.DType(), src.DType()}, "needs a bool mask and a source of the same type")
@@ -233,7 +260,11 @@ func (t *Tensor) MaskedScatter(mask, src *Tensor) *Tensor {
 	both := Broadcast(t, mask)
 	x, m := both[0], both[1].Flatten()
 	place := m.CumSum(0).Sub(1)
-	v := src.Flatten().Gather(0, place)
+	n := src.Numel()
+	if code := outside("MaskedScatter", "element", place.node(), 0, n, "the source", m.node()); code != nil {
+		place = place.like(place.node().Check(code, checkOf("MaskedScatter", "element", 0, n, fmt.Sprintf("a source of %d elements", n))))
+	}
+	v := src.Flatten().pickInside("MaskedScatter", 0, place)
 	return m.Where(v, x.Flatten()).Reshape(x.Shape()...)
 }
 
@@ -245,7 +276,8 @@ type EmbeddingOptions struct {
 	ScaleByFreq bool    // gradients are divided by how often a row is used
 }
 
-// Embedding takes rows of t, a table [n, d], by their numbers: the shape of ids, and d.
+// Embedding takes rows of t, a table [n, d], by their numbers: the shape of ids, and d. A number outside, negative ones too, is
+// a *ValueError when the result is read.
 func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 	checkIndex("Embedding", ids)
 	if t.Rank() != 2 {
@@ -256,11 +288,12 @@ func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 		failArg("Embedding", "padding row %d of %d", o.Padding, n)
 	}
 	flat := ids.Flatten()
-	out := t.shortened(o).IndexSelect(0, flat)
-	grad := t.IndexSelect(0, flat)
+	flat = flat.like(within("Embedding", "id", flat.node(), 0, n, fmt.Sprintf("a table of %d rows", n)))
+	out := t.shortened(o).rows(flat)
+	grad := t.rows(flat)
 	if o.ScaleByFreq {
-		count := Full(0, dtype.I32, n).ScatterAdd(0, flat, 1)
-		grad = grad.Div(count.Gather(0, flat).Unsqueeze(1))
+		count := Full(0, dtype.I32, n).mergeInside(0, flat, 1, MergeSum, true)
+		grad = grad.Div(count.rows(flat).Unsqueeze(1))
 	}
 	if o.Padding >= 0 {
 		grad = flat.Eq(o.Padding).Unsqueeze(1).Where(0, grad)
@@ -327,11 +360,11 @@ func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o Emb
 	at := bag.Unsqueeze(1).Expand(rows.Shape()...)
 	zero := Full(0, rows.DType(), bags, t.Dim(1))
 	if mode == BagMax {
-		return zero.ScatterReduce(0, at, rows, MergeMax, false)
+		return zero.mergeInside(0, at, rows, MergeMax, false)
 	}
-	sum := zero.ScatterAdd(0, at, rows)
+	sum := zero.mergeInside(0, at, rows, MergeSum, true)
 	if mode == BagMean {
-		count := Full(0, dtype.I32, bags).ScatterAdd(0, bag, 1)
+		count := Full(0, dtype.I32, bags).mergeInside(0, bag, 1, MergeSum, true)
 		sum = sum.Div(count.Maximum(1).Unsqueeze(1))
 	}
 	return sum

@@ -10,8 +10,8 @@ import (
 
 // Grad gives the gradient of t, which has one element, with respect to each tensor: of its shape and
 // type, zeros where t does not depend on it. Nothing is changed; the results are as lazy as the rest.
-// Realize drops a tensor's history (reading values does not), so what was realized before t was built
-// on it counts as a constant beyond itself.
+// Realize drops a tensor's history (reading values does not). A gradient that would have to go through something that has
+// been realized since is an *ArgumentError; Detach says that none is meant, and states, which are assigned, begin anew.
 func (t *Tensor) Grad(ws ...*Tensor) []*Tensor {
 	if t.Numel() != 1 {
 		fail("Grad", shapes(t.shape()), "%d elements, not one; use GradWith", t.Numel())
@@ -42,7 +42,9 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) []*Tensor {
 		failArg(op, "the tensor has been realized and its history is gone; ask for gradients before Realize, or realize both together")
 	}
 	out := make([]*Tensor, len(ws))
-	for i, g := range grad.Of(t.node(), seed, nodes...) {
+	gs, reached := grad.Find(t.node(), seed, nodes...)
+	t.checkReached(op, ws, reached)
+	for i, g := range gs {
 		if !hasBuffer(g) { // a constant, which fits any device
 			out[i] = newTensor(g, nil)
 			continue

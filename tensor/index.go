@@ -44,8 +44,8 @@ type picks struct {
 
 // At picks elements, an index for each axis from the left. An int takes one element and its axis goes;
 // a Range (R, RS) keeps a part; All or nil keeps an axis; NewAxis makes one; Ellipsis stands for the axes left.
-// An integer tensor or []int picks by number, negative ones from the end; outside there is 0. Several
-// broadcast together; their axes come where they stand, or first if they stand apart. A bool tensor cannot
+// An integer tensor or []int picks by number, negative ones from the end; one outside is an error, for a tensor when
+// the result is read (*ValueError). Several broadcast together; their axes come where they stand, or first if they stand apart. A bool tensor cannot
 // be used here, since the shape would depend on its values: see MaskedSelect and Where.
 func (t *Tensor) At(index ...any) *Tensor {
 	p := t.pick("At", index)
@@ -129,6 +129,11 @@ func (p *picks) one(op string, t *Tensor, axis int, x any) {
 	case Range:
 		p.part(op, axis, x)
 	case []int:
+		for _, i := range x {
+			if n := p.u.Shape()[axis]; i < -n || i >= n {
+				fail(op, shapes(p.u.Shape()), "index %d is out of range for axis %d of size %d", i, axis, n)
+			}
+		}
 		p.which[len(p.keep)] = t.ints(int32s(x), len(x))
 		p.part(op, axis, Range{Begin, End, 1})
 	case *Tensor:
@@ -252,7 +257,7 @@ func (p *picks) flatten(op string) *flat {
 	common := broadcastShape(op, ss...)
 	var bad *uop.UOp
 	for i, a := range axes {
-		x := wrapped(p.which[a].node(), s[a])
+		x := indexWithin(op, p.which[a].node(), p.keep[a], s[a], true)
 		x = x.Cast(indexType(x.DType()))
 		n := x.Int(s[a])
 		out := x.Less(n).Not()

@@ -48,15 +48,17 @@ func (t *Tensor) identityLike() *Tensor {
 	return t.row().Eq(t.column()).To(t.DType()).Expand(t.Shape()...)
 }
 
-// eliminate brings the first n columns of m to the identity by Gauss's and Jordan's method with row pivots, and gives the
-// pivots, signed by the exchanges, as a last axis.
-func eliminate(m *Tensor, n int) (reduced, pivots *Tensor) {
+// eliminate brings the first n columns of m to the identity by Gauss's and Jordan's method with row pivots. It gives, as a
+// last axis, the pivots, signed by the exchanges, and their sizes, which cost less.
+func eliminate(m *Tensor, n int) (reduced, pivots, sizes *Tensor) {
 	m = m.Detach()
 	row := m.row()
-	list := make([]*Tensor, n)
+	list, tops := make([]*Tensor, n), make([]*Tensor, n)
 	for k := range n {
 		size := m.Narrow(-1, k, 1).Narrow(-2, k, n-k).Abs()
-		at := size.ArgMax(-2).Add(k).To(dtype.I32).Reshape(append(m.batch(), 1, 1)...)
+		top := largest(size.node(), size.Rank()-2)
+		tops[k] = m.like(top.Part(0))
+		at := m.like(top.Part(1)).Add(k).To(dtype.I32).Reshape(append(m.batch(), 1, 1)...)
 		wide := append(m.batch(), 1, m.Dim(-1))
 		best := m.like(m.node().Gather(at.Expand(wide...).node(), m.Rank()-2))
 		pivot := best.Narrow(-1, k, 1)
@@ -66,26 +68,33 @@ func eliminate(m *Tensor, n int) (reduced, pivots *Tensor) {
 		m = row.Eq(k).Where(scaled, others.Sub(others.Narrow(-1, k, 1).Mul(scaled))).Contiguous()
 	}
 	if n == 0 {
-		return m, Ones(append(m.batch(), 0)...).To(m.DType())
+		none := Ones(append(m.batch(), 0)...).To(m.DType())
+		return m, none, none
 	}
-	return m, Cat(-1, list...).Reshape(append(m.batch(), n)...)
+	shape := append(m.batch(), n)
+	return m, Cat(-1, list...).Reshape(shape...), Cat(-1, tops...).Reshape(shape...)
 }
 
-// inverse is the inverse without derivatives.
-func (t *Tensor) inverse() *Tensor {
+// inverse is the inverse without derivatives, and the sizes of the pivots.
+func (t *Tensor) inverse() (y, sizes *Tensor) {
 	n := t.Dim(-1)
-	m, _ := eliminate(Cat(-1, t, t.identityLike()), n)
-	return m.Narrow(-1, n, n)
+	m, _, sizes := eliminate(Cat(-1, t, t.identityLike()), n)
+	return m.Narrow(-1, n, n), sizes
 }
 
-// Inv is the inverse of square matrices; that of a singular one is not finite.
-func (t *Tensor) Inv() *Tensor {
-	t.square("Inv")
-	y := t.inverse()
+// Inv is the inverse of square matrices. A singular one, of which a pivot is 0, is a *ValueError when the result is read;
+// what is not finite has no finite inverse.
+func (t *Tensor) Inv() *Tensor { return t.invert("Inv") }
+
+func (t *Tensor) invert(op string) *Tensor {
+	t.square(op)
+	y, sizes := t.inverse()
+	y = y.unlessBad(op, "the matrix is singular: pivot %d is 0", t, sizes.Eq(0))
 	return stated(y, y.MatMul(t).MatMul(y).Neg())
 }
 
-// Solve gives x with t·x = b. b has rows like t; with one axis less than t and the same batch it is a vector.
+// Solve gives x with t·x = b. b has rows like t; with one axis less than t and the same batch it is a vector. A singular t is a
+// *ValueError when the result is read.
 func (t *Tensor) Solve(b *Tensor) *Tensor {
 	n := t.square("Solve")
 	vector := b.Rank() == 1 || b.Rank() == t.Rank()-1 && slices.Equal(b.Shape(), t.Shape()[:t.Rank()-1])
@@ -98,9 +107,12 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 	lead := broadcastShape("Solve", t.batch(), b.batch())
 	a := t.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
-	m, _ := eliminate(Cat(-1, a, b), n)
-	x := m.Narrow(-1, n, b.Dim(-1))
-	x = stated(x, a.inverse().MatMul(b.Sub(a.MatMul(x))))
+	m, _, sizes := eliminate(Cat(-1, a, b), n)
+	const singular = "the matrix is singular: pivot %d is 0"
+	x := m.Narrow(-1, n, b.Dim(-1)).unlessBad("Solve", singular, a, sizes.Eq(0))
+	inverse, sizes := a.inverse()
+	inverse = inverse.unlessBad("Solve", singular, a, sizes.Eq(0))
+	x = stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
 	if vector {
 		return x.Squeeze(-1)
 	}
@@ -108,7 +120,7 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 }
 
 // SolveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set,
-// its diagonal is taken as ones.
+// its diagonal is taken as ones. A 0 in the diagonal is a *ValueError when the result is read.
 func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	t.square("SolveTriangular")
 	n := t.Dim(-1)
@@ -125,8 +137,15 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	lead := broadcastShape("SolveTriangular", t.batch(), b.batch())
 	a = a.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
-	x := substitute(a.Detach(), b.Detach(), upper)
-	inverse := substitute(a.Detach(), a.identityLike(), upper)
+	solve := func(b *Tensor) *Tensor {
+		x := substitute(a.Detach(), b, upper)
+		if unit {
+			return x
+		}
+		return x.unlessBad("SolveTriangular", "the matrix is singular: element %d of its diagonal is 0", a, a.Detach().Diagonal(0).Eq(0))
+	}
+	x := solve(b.Detach())
+	inverse := solve(a.identityLike())
 	return stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
 }
 
@@ -165,10 +184,11 @@ func (t *Tensor) Det() *Tensor {
 	case 3:
 		return e(0, 0).Mul(minor(1, 2, 1, 2)).Sub(e(0, 1).Mul(minor(1, 2, 0, 2))).Add(e(0, 2).Mul(minor(1, 2, 0, 1)))
 	}
-	_, pivots := eliminate(t, n)
+	_, pivots, _ := eliminate(t, n)
 	d := zeroPast(pivots).Prod(-1)
 	wide := d.Reshape(append(t.batch(), 1, 1)...)
-	return stated(d, t.inverse().T().Mul(wide).Mul(t).Sum(-2, -1))
+	inverse, _ := t.inverse()
+	return stated(d, inverse.T().Mul(wide).Mul(t).Sum(-2, -1))
 }
 
 // zeroPast makes the pivots after a zero one, which are not numbers, to ones.
@@ -177,10 +197,11 @@ func zeroPast(pivots *Tensor) *Tensor { return pivots.IsFinite().Where(pivots, 1
 // SlogDet gives the sign of the determinant and the logarithm of its absolute value.
 func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
 	n := t.square("SlogDet")
-	_, pivots := eliminate(t, n)
+	_, pivots, _ := eliminate(t, n)
 	pivots = zeroPast(pivots)
 	l := pivots.Abs().Log().Sum(-1)
-	return pivots.Sign().Prod(-1), stated(l, t.inverse().T().Mul(t).Sum(-2, -1))
+	inverse, _ := t.inverse()
+	return pivots.Sign().Prod(-1), stated(l, inverse.T().Mul(t).Sum(-2, -1))
 }
 
 // LogDet is the logarithm of the determinant: NaN where it is negative.
@@ -190,7 +211,8 @@ func (t *Tensor) LogDet() *Tensor {
 }
 
 // Cholesky gives the lower triangular l with l·lᵀ = t for symmetric positive definite matrices, of which the lower
-// triangle is read; NaN for others. The gradient is that of a symmetric matrix.
+// triangle is read. Others are a *ValueError when the result is read, but what is not finite gives NaN. The gradient is that of a
+// symmetric matrix.
 func (t *Tensor) Cholesky() *Tensor {
 	n := t.square("Cholesky")
 	s := t.Detach()
@@ -205,7 +227,8 @@ func (t *Tensor) Cholesky() *Tensor {
 		return t
 	}
 	l := Cat(-1, columns...)
-	li := l.inverse()
+	l = l.unlessBad("Cholesky", "the matrix is not positive definite: its leading minor of order %d is not", t.Tril(0), l.Diagonal(0).Gt(0).LogicalNot())
+	li, _ := l.inverse()
 	p := li.MatMul(t.Add(t.T()).Mul(0.5)).MatMul(li.T())
 	half := p.row().Eq(p.column()).Where(0.5, 1).To(t.DType())
 	return stated(l, l.MatMul(p.Tril(0).Mul(half)))
@@ -222,7 +245,7 @@ func (t *Tensor) MatrixPower(n int) *Tensor {
 		fail("MatrixPower", shapes(t.shape()), "the matrices are not square")
 	}
 	if n < 0 {
-		t, n = t.Inv(), -n
+		t, n = t.invert("MatrixPower"), -n
 	}
 	var out *Tensor
 	for square := t; n > 0; n >>= 1 {

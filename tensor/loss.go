@@ -1,9 +1,11 @@
 package tensor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // LossReduction says how the losses of the elements become one.
@@ -65,7 +67,7 @@ func (o Loss) reduce(op string, l *Tensor) *Tensor {
 
 // CrossEntropy is −Σ target·LogSoftmax(t) over the classes, which lie on axis 1 (on axis 0 of a single
 // sample). target holds class indices, or probabilities in the shape of t. The mean over indices counts each
-// with the weight of its class.
+// with the weight of its class. An index of no class that is not ignored is a *ValueError when the result is read.
 func (t *Tensor) CrossEntropy(target *Tensor, options ...Loss) *Tensor {
 	const op = "CrossEntropy"
 	o := lossOptions(op, options)
@@ -112,7 +114,7 @@ func (t *Tensor) soft(op string, logp, target *Tensor, o Loss, axis int) *Tensor
 }
 
 // NLL is −t at the class indices of target, for log-probabilities t with classes on axis 1 (on axis 0 of a
-// single sample).
+// single sample). An index of no class that is not ignored is a *ValueError when the result is read.
 func (t *Tensor) NLL(target *Tensor, options ...Loss) *Tensor {
 	const op = "NLL"
 	o := lossOptions(op, options)
@@ -147,6 +149,15 @@ func (t *Tensor) counted(op string, target *Tensor, o Loss, axis int) *Tensor {
 	if want := without(t.shape(), axis); !slices.Equal(target.shape(), want) {
 		fail(op, shapesOf(t, target), "class indices must have the shape %v", want)
 	}
+	kept := o.kept(target)
+	if kept == nil {
+		return nil
+	}
+	return kept.To(t.DType())
+}
+
+// kept is true where a class index counts, or nil if all count.
+func (o Loss) kept(target *Tensor) *Tensor {
 	ignore := o.Ignore
 	if ignore == nil {
 		ignore = []int{-100}
@@ -162,16 +173,28 @@ func (t *Tensor) counted(op string, target *Tensor, o Loss, axis int) *Tensor {
 		}
 		kept = counts
 	}
-	if kept == nil {
-		return nil
+	return kept
+}
+
+// existing are class indices that are checked to be of n classes, where they count.
+func (o Loss) existing(op string, target *Tensor, n int) *Tensor {
+	where := fmt.Sprintf("%d classes", n)
+	var counts *uop.UOp
+	if kept := o.kept(target); kept != nil {
+		counts = kept.node()
 	}
-	return kept.To(t.DType())
+	code := outside(op, "class", target.node(), 0, n, where, counts)
+	if code == nil {
+		return target
+	}
+	return target.like(target.node().Check(code, checkOf(op, "class", 0, n, where)))
 }
 
 // classLoss picks −t·weight at the target's class, and gives the weight that it counts with, nil for 1. The
 // class is found by comparison, so that loss and gradient need no indexed access.
 func (t *Tensor) classLoss(op string, target *Tensor, o Loss, axis int) (l, weight *Tensor) {
 	kept := t.counted(op, target, o, axis)
+	target = o.existing(op, target, t.Dim(axis))
 	wide := target.To(indexType(target.DType())).Unsqueeze(axis)
 	classes := newTensor(alongAxis(iota(t.Dim(axis), wide.DType()), axis, t.shape()), nil)
 	hit := classes.Eq(wide)

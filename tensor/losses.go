@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/weft-ml/weft/dtype"
@@ -72,13 +73,13 @@ func (t *Tensor) MultiMargin(target *Tensor, p, margin float64, options ...Loss)
 	if t.Rank() < 1 || t.Rank() > 2 || !target.shape().Equal(t.shape()[:t.Rank()-1]) {
 		fail(op, shapesOf(t, target), "needs [n, classes] and a class index for each of n")
 	}
-	wide := target.Unsqueeze(-1)
-	l := t.Sub(t.Gather(-1, wide)).Add(margin).positive()
+	wide := target.like(within(op, "class", target.node(), 0, t.Dim(-1), fmt.Sprintf("%d classes", t.Dim(-1)))).Unsqueeze(-1)
+	l := t.Sub(t.pickInside(op, -1, wide)).Add(margin).positive()
 	if p != 1 {
 		l = l.Pow(p)
 	}
 	if o.Weight != nil {
-		l = l.Mul(o.Weight.IndexSelect(0, target.Flatten()).Reshape(wide.Shape()...))
+		l = l.Mul(o.Weight.rows(wide.Flatten()).Reshape(wide.Shape()...))
 	}
 	self := Arange(t.Dim(-1)).To(wide.DType()).Eq(wide)
 	return o.reduce(op, self.Where(0, l).Sum(-1).Div(t.Dim(-1)))
@@ -139,7 +140,8 @@ type CTCOptions struct {
 
 // CTC is the connectionist temporal classification loss of log-probabilities t[time, n, classes] (or [time, classes]) for
 // targets [n, length], or a list of all targets in a row, with the lengths of inputs and targets. Lists are cut apart at once,
-// which reads the target lengths.
+// which reads the target lengths. Lengths that are too large, and labels within them that are no classes, are a *ValueError
+// when the result is read.
 func (t *Tensor) CTC(ctx context.Context, targets, inputs, lengths *Tensor, o CTCOptions) (*Tensor, error) {
 	single := t.Rank() == 2
 	if single {
@@ -156,7 +158,12 @@ func (t *Tensor) CTC(ctx context.Context, targets, inputs, lengths *Tensor, o CT
 			return nil, err
 		}
 	}
-	l := t.alignments(targets, inputs, lengths, o.Blank).Neg()
+	if n := t.Dim(2); o.Blank < 0 || o.Blank >= n {
+		failArg("CTC", "blank %d is out of range for %d classes", o.Blank, n)
+	}
+	checkIndex("CTC", targets)
+	inputs, lengths = t.lengthsWithin(inputs, "input", t.Dim(0)), t.lengthsWithin(lengths, "target", targets.Dim(1))
+	l := t.alignments(t.labelsWithin(targets, lengths), inputs, lengths, o.Blank).Neg()
 	if o.ZeroInfinity {
 		l = l.IsInf().Where(0, l)
 	}
@@ -168,6 +175,24 @@ func (t *Tensor) CTC(ctx context.Context, targets, inputs, lengths *Tensor, o CT
 		l = l.Reshape()
 	}
 	return l, nil
+}
+
+// lengthsWithin are lengths that are checked.
+func (t *Tensor) lengthsWithin(l *Tensor, what string, most int) *Tensor {
+	checkIndex("CTC", l)
+	return l.like(within("CTC", what+" length", l.node(), 0, most+1, fmt.Sprintf("%ss of %d", what, most)))
+}
+
+// labelsWithin are labels that are checked as far as they count.
+func (t *Tensor) labelsWithin(labels, lengths *Tensor) *Tensor {
+	n := t.Dim(2)
+	where := fmt.Sprintf("%d classes", n)
+	counts := Arange(labels.Dim(1)).Lt(lengths.Reshape(labels.Dim(0), 1))
+	code := outside("CTC", "label", labels.node(), 0, n, where, counts.node())
+	if code == nil {
+		return labels
+	}
+	return labels.like(labels.node().Check(code, checkOf("CTC", "label", 0, n, where)))
 }
 
 // rowsOf cuts a list into rows of the given lengths, filled up with zeros.
@@ -200,14 +225,14 @@ func (t *Tensor) alignments(targets, inputs, lengths *Tensor, blank int) *Tensor
 	skip := s.Ge(2).And(s.And(1).Eq(1)).And(labels.Ne(behind)) // from label to label, unless they are equal
 	low := math.Inf(-1)
 	moved := func(a *Tensor, by int) *Tensor { return a.PadWith(low, []int{0, by}, []int{0, 0}).Narrow(1, 0, states) }
-	at := func(i int) *Tensor { return t.Select(0, i).Gather(1, labels) }
+	at := func(i int) *Tensor { return t.Select(0, i).pickInside("CTC", 1, labels) }
 	alpha := s.Le(1).Where(at(0), low)
 	for i := 1; i < t.Dim(0); i++ {
 		next := alpha.LogAddExp(moved(alpha, 1)).LogAddExp(skip.Where(moved(alpha, 2), low)).Add(at(i))
 		alpha = inputs.Unsqueeze(1).Gt(i).Where(next, alpha).Contiguous()
 	}
 	last := lengths.To(dtype.I32).Mul(2).Reshape(n, 1)
-	blankEnd := alpha.Gather(1, last)
-	labelEnd := last.Gt(0).Where(alpha.Gather(1, last.Sub(1).Maximum(0)), low)
+	blankEnd := alpha.pickInside("CTC", 1, last)
+	labelEnd := last.Gt(0).Where(alpha.pickInside("CTC", 1, last.Sub(1).Maximum(0)), low)
 	return blankEnd.LogAddExp(labelEnd).Reshape(n)
 }

@@ -210,7 +210,9 @@ func (t *Tensor) Quantile(q []float64, axis int, how Interpolation, skipNaN bool
 	n := x.Dim(axis)
 	order := x.like(argSort(x.node(), axis, false))
 	nans := x.like(countNaN(x.node(), axis))
-	pick := func(at *Tensor) *Tensor { return x.Gather(axis, order.Gather(axis, at)) }
+	pick := func(at *Tensor) *Tensor {
+		return x.pickInside("Quantile", axis, order.pickInside("Quantile", axis, at))
+	}
 	out := make([]*Tensor, len(q))
 	for i, v := range q {
 		var lo, hi, part *Tensor

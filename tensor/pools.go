@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-ml/weft/uop"
@@ -149,7 +150,8 @@ func (t *Tensor) scatterFlat(indices *Tensor, rank int, sizes []int) *Tensor {
 	m, n, k := prod(lead), prod(sizes), prod(t.Shape()[rank:])
 	u := t.node().Reshape(m, k)
 	base := spread(u.Int(0), uop.Shape{m, n})
-	out := base.Scatter(indices.node().Reshape(m, k), u, 1, uop.Last)
+	at := within("MaxUnpool", "index", indices.node().Reshape(m, k), 0, n, fmt.Sprintf("a plane of %d elements", n))
+	out := base.Scatter(at, u, 1, uop.Last)
 	return newTensor(out, commonEngine("MaxUnpool", t, indices)).Reshape(slices.Concat(lead, sizes)...)
 }
 

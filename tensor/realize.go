@@ -38,9 +38,15 @@ func Realize(ctx context.Context, ts ...*Tensor) error {
 
 // settle has t go on from what it was realized as, unless it was changed since.
 func (t *Tensor) settle() {
-	if u := t.graph.Load(); u.Realized() != nil {
-		t.graph.CompareAndSwap(u, u.Realized())
+	u := t.graph.Load()
+	r := u.Realized()
+	if r == nil {
+		return
 	}
+	if !t.owned.Load() {
+		remember(u, r)
+	}
+	t.graph.CompareAndSwap(u, r)
 }
 
 // compute realizes the nodes of tensors. Assigned tensors go on from their buffer.
@@ -107,6 +113,7 @@ func (t *Tensor) read(ctx context.Context) error {
 		}
 	}
 	if depth > keepHistory {
+		remember(u, r)
 		t.graph.CompareAndSwap(u, r)
 		return nil
 	}

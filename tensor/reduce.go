@@ -102,9 +102,12 @@ func (t *Tensor) argMax(op string, axis []int, least bool) *Tensor {
 	return t.like(argMax(u, ax))
 }
 
-func argMax(u *uop.UOp, axis int) *uop.UOp {
+func argMax(u *uop.UOp, axis int) *uop.UOp { return largest(u, axis).Part(1) }
+
+// largest has the largest element along an axis and its index as parts.
+func largest(u *uop.UOp, axis int) *uop.UOp {
 	index := alongAxis(iota(u.Shape()[axis], dtype.I32), axis, u.Shape())
-	return u.Home().ReduceParts(uop.ArgMax, []int{axis}, u.Detach(), index).Part(1)
+	return u.Home().ReduceParts(uop.ArgMax, []int{axis}, u.Detach(), index)
 }
 
 // MaxIndex is the largest element along an axis and its index; the gradient goes to that element.

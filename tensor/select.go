@@ -3,6 +3,7 @@ package tensor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -166,16 +167,16 @@ func (t *Tensor) BinCount(ctx context.Context, weights *Tensor, least int) (*Ten
 		n = max(n, int(ends[0])+1)
 	}
 	if weights == nil {
-		return Full(0, dtype.I32, n).ScatterAdd(0, t, 1), nil
+		return Full(0, dtype.I32, n).mergeInside(0, t, 1, MergeSum, true), nil
 	}
 	if weights.DType() != dtype.F32 {
 		weights = weights.To(dtype.F64)
 	}
-	return Full(0, weights.DType(), n).ScatterAdd(0, t, weights), nil
+	return Full(0, weights.DType(), n).mergeInside(0, t, weights, MergeSum, true), nil
 }
 
 // OneHot makes a new last axis of n elements, 1 (int32) at the number that stands in t and 0 elsewhere. For n = −1 it is as
-// long as the largest number needs.
+// long as the largest number needs. A number outside is a *ValueError when the result is read.
 func (t *Tensor) OneHot(ctx context.Context, n int) (*Tensor, error) {
 	checkIndex("OneHot", t)
 	if n < -1 || n == 0 && t.Numel() > 0 {
@@ -191,6 +192,7 @@ func (t *Tensor) OneHot(ctx context.Context, n int) (*Tensor, error) {
 		}
 		n = int(top) + 1
 	}
+	t = t.like(within("OneHot", "class", t.node(), 0, n, fmt.Sprintf("%d classes", n)))
 	return t.Unsqueeze(-1).Eq(Arange(n).To(t.DType())).To(dtype.I32), nil
 }
 
@@ -245,9 +247,9 @@ func (t *Tensor) Histogram(edges, weights *Tensor) *Tensor {
 	bin = x.IsNaN().Where(-1, bin)
 	zero := Full(0, t.DType(), n)
 	if weights == nil {
-		return zero.ScatterAdd(0, bin, 1)
+		return zero.mergeInside(0, bin, 1, MergeSum, true)
 	}
-	return zero.ScatterAdd(0, bin, weights.Flatten())
+	return zero.mergeInside(0, bin, weights.Flatten(), MergeSum, true)
 }
 
 // HistogramEdges are n+1 evenly spaced edges from lo to hi, or, where both are equal, over the range of t's

@@ -8,7 +8,7 @@ import (
 )
 
 // WithAt is t with v in place of the elements that At(index...) names; v is broadcast to their shape. Where an
-// element is named twice the last wins; indices outside are left out. A bool tensor of t's leading axes
+// element is named twice the last wins; an index outside is an error as in At. A bool tensor of t's leading axes
 // names the elements where it is true; v is then a number or fits t.
 func (t *Tensor) WithAt(v any, index ...any) *Tensor {
 	o := toOperand("WithAt", v)

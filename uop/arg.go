@@ -99,6 +99,13 @@ type (
 	}
 	// DeviceArg names a device.
 	DeviceArg struct{ Device string }
+	// CheckArg says what is wrong where the code of a Check is above 0: see Number.
+	CheckArg struct {
+		Op     string // what the user called
+		Reason string // with one %d for the number, if it has a place in it
+		At     string // the user's file and line
+		Lo, N  int    // the numbers that are right: Lo … N−1
+	}
 )
 
 func (Ints) arg()       {}
@@ -115,6 +122,7 @@ func (PartArg) arg()    {}
 func (AxisArg) arg()    {}
 func (ScatterArg) arg() {}
 func (DeviceArg) arg()  {}
+func (CheckArg) arg()   {}
 
 var seed = maphash.MakeSeed()
 

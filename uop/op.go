@@ -62,6 +62,7 @@ const (
 	Contiguous // materialise
 	Copy       // DeviceArg: on another device
 	Detach     // (value, x, d, …): value, outside differentiation but for dvalue/dx = d of each pair
+	Check      // (value, code) CheckArg: value, which is right only where no element of code is above 0. Tensor level only
 	numOps
 )
 
@@ -177,4 +178,5 @@ var table = [numOps]OpInfo{
 	Contiguous: {"contiguous", 1, First, Memory, 0, nil},
 	Copy:       {"copy", 1, First, Memory, 0, nil},
 	Detach:     {"detach", -1, First, Memory, 0, nil},
+	Check:      {"check", 2, First, Memory, 0, nil},
 }

@@ -85,6 +85,10 @@ func infer(u *UOp) Shape {
 			return fail(u, "index and value must have one shape, base and value one type")
 		}
 		return u.src[0].shape
+	case Check:
+		if u.src[1].dtype != dtype.I32 {
+			return fail(u, "the code is %v, not int32", u.src[1].dtype)
+		}
 	case Store:
 		if !u.src[0].shape.Equal(u.src[1].shape) && len(u.src[0].shape) > 0 {
 			return fail(u, "target and value must have one shape")

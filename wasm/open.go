@@ -42,11 +42,14 @@ func open(ctx context.Context, c *call) (any, error) {
 	}
 	if c.given() {
 		kept.text = c.text()
+	} else if c.taken < len(c.args) {
+		c.next()
 	}
+	checks := c.truth(true)
 	if want != "" && !slices.Contains(page.Names, want) {
 		return nil, fmt.Errorf("weft: there is no device %s in a page; there are %s", want, strings.Join(page.Names, ", "))
 	}
-	o := engine.Options{Recovered: c.server.recovered}
+	o := engine.Options{Recovered: c.server.recovered, Unchecked: !checks}
 	engine.Configure(o, want)
 	engine.KeepChoices(func(engine.Options) (choose.Store, error) { return kept, nil })
 	e, err := engine.UseContext(ctx, want)

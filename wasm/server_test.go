@@ -132,6 +132,23 @@ func TestForgottenOutputsHaveNoMemory(t *testing.T) {
 	}
 }
 
+// A value that makes no sense is told to who reads what was made of it, in words without Go's lines.
+func TestWrongValuesAreTold(t *testing.T) {
+	c := newClient(t)
+	ids := wire.Array{Type: "i32", Data: []byte{0, 0, 0, 0, 5, 0, 0, 0}}
+	c.post(
+		[]any{2, "tensor", []any{wire.Ref(1)}, f32(1, 2, 3), []any{3}},
+		[]any{3, "tensor", []any{wire.Ref(2)}, ids, []any{2}},
+		[]any{4, "indexSelect", []any{wire.Ref(3)}, wire.Ref(1), 0, wire.Ref(2)},
+		[]any{5, "realize", []any{}, []any{wire.Ref(3)}},
+		[]any{6, "data", []any{}, wire.Ref(3)},
+		[]any{7, "data", []any{}, wire.Ref(1)},
+	)
+	require.NoError(t, c.errs[5])
+	require.EqualError(t, c.errs[6], "tensor: IndexSelect: index 5 is out of range for axis 0 of size 3")
+	require.NoError(t, c.errs[7])
+}
+
 func TestBadBatches(t *testing.T) {
 	c := newClient(t)
 	c.handle(context.Background(), []byte{200})

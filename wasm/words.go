@@ -65,6 +65,8 @@ func reason(err error) string {
 			return option + ": " + translate(e.Reason)
 		}
 		return translate(e.Reason)
+	case *tensor.ValueError:
+		return translate(e.Reason)
 	case *tensor.DeviceError:
 		return reason(e.Err)
 	}

@@ -28,6 +28,8 @@ var benchCases = []benchCase{
 			return in[0].Mul(2).Add(1).ReLU().Mul(in[0]).Sub(3).Abs().Add(0.5).Sqrt().Neg()
 		}, []int{1 << 20})},
 	{name: "mlp-step", about: "a training step of 784-256-10 at batch 64", flops: 2 * 64 * (2*784*256 + 3*256*10), prepare: mlpCase},
+	{name: "embedding-step", about: "a training step of a table of 8192 rows of 64, two layers and 1024 classes, 512 tokens",
+		flops: 3 * 2 * 512 * (64*256 + 256*1024), prepare: embeddingCase},
 	{name: "mnist-convnet", about: "a training step of weft train mnist at batch 512", flops: convnetFlops(512), prepare: convnetCase},
 	{name: "compile-resnet18", about: "scheduling and code generation of ResNet-18, in a fresh process", special: resnetCase},
 }
@@ -102,6 +104,31 @@ func mlpCase(ctx context.Context) (once, error) {
 	}
 	return replayed(func(in ...*tensor.Tensor) []*tensor.Tensor {
 		loss := net.Out.Forward(net.Hidden.Forward(in[0]).ReLU()).CrossEntropy(in[1])
+		opt.Update(loss)
+		return []*tensor.Tensor{loss}
+	}, x, y), nil
+}
+
+// words is the network of embedding-step.
+type words struct {
+	Table       *nn.Embedding
+	Hidden, Out *nn.Linear
+}
+
+func embeddingCase(ctx context.Context) (once, error) {
+	const tokens, rows, classes = 512, 8192, 1024
+	tensor.Seed(1)
+	net := &words{nn.NewEmbedding(rows, 64), nn.NewLinear(64, 256), nn.NewLinear(256, classes)}
+	opt, err := nn.NewSGD(ctx, net, nn.SGDOptions{})
+	if err != nil {
+		return nil, err
+	}
+	x, y := tensor.RandInt(0, rows, tokens), tensor.RandInt(0, classes, tokens)
+	if err := tensor.Realize(ctx, x, y); err != nil {
+		return nil, err
+	}
+	return replayed(func(in ...*tensor.Tensor) []*tensor.Tensor {
+		loss := net.Out.Forward(net.Hidden.Forward(net.Table.Forward(in[0])).ReLU()).CrossEntropy(in[1])
 		opt.Update(loss)
 		return []*tensor.Tensor{loss}
 	}, x, y), nil

@@ -81,8 +81,8 @@ func rootCommand(getenv func(string) string, out, log io.Writer) *cobra.Command 
 		Long: `Weft turns tensor programs into few fused kernels and runs them.
 
 Environment: DEV=name picks the device, without it the fastest is found out; WEFT_THREADS=n and WEFT_MEM=64M limit it; CC is the C
-compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work; NOOPT=1 turns
-optimisation off.`,
+compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work; UNCHECKED=1 leaves
+wrong indices and classes untold; NOOPT=1 turns optimisation off.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

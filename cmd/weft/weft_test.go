@@ -62,11 +62,11 @@ func TestUsage(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	env := map[string]string{"CC": "gcc -m64", "WEFT_CACHE": "/c", "NOOPT": "1", "WEFT_THREADS": "3", "WEFT_MEM": "64M", "DEBUG": "4", "DEV": "interp"}
+	env := map[string]string{"CC": "gcc -m64", "WEFT_CACHE": "/c", "NOOPT": "1", "UNCHECKED": "1", "WEFT_THREADS": "3", "WEFT_MEM": "64M", "DEBUG": "4", "DEV": "interp"}
 	o, dev, err := settings(func(k string) string { return env[k] }, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "interp", dev)
-	assert.Equal(t, []any{"gcc -m64", "/c", true, 3, int64(64 << 20), 4}, []any{o.CC, o.CacheDir, o.NoOpt, o.Threads, o.MemoryLimit, o.Debug})
+	assert.Equal(t, []any{"gcc -m64", "/c", true, 3, int64(64 << 20), 4}, []any{o.CC, o.CacheDir, o.NoOpt && o.Unchecked, o.Threads, o.MemoryLimit, o.Debug})
 	for k, v := range map[string]string{"WEFT_THREADS": "0", "WEFT_MEM": "-1M", "DEBUG": "7", "DEV": "NOPE", "NOOPT": "maybe"} {
 		code, _, log := weft(map[string]string{k: v}, "devices")
 		assert.Equal(t, 2, code)

@@ -58,7 +58,11 @@ var moves = []link{
 	func(c *chain, x T) T { return x.Unsqueeze(c.r.IntN(x.Rank() + 1)) },
 	func(c *chain, x T) T { return x.Squeeze() },
 	func(c *chain, x T) T { return x.Contiguous() },
-	func(c *chain, x T) T { return x.IndexSelect(c.axis(x), c.places(x.Dim(c.axis(x)))) },
+	func(c *chain, x T) T {
+		a := c.axis(x)
+		c.axis(x) // a draw that other chains count on
+		return x.IndexSelect(a, c.places(x.Dim(a)))
+	},
 	func(c *chain, x T) T {
 		index := make([]int, x.Rank())
 		a := c.axis(x)

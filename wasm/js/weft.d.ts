@@ -456,6 +456,8 @@ export interface OpenOptions {
   device?: 'webgpu' | 'wasm'
   /** Hears how much of the engine has been loaded; total is 0 where it is not known. */
   onprogress?: (p: { loaded: number; total: number }) => void
+  /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
+  checks?: boolean
 }
 
 /** Starts the engine in a worker. */

@@ -1,0 +1,174 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/grad"
+	"github.com/weft-ml/weft/uop"
+)
+
+// A tensor that is realized has no history any more, so a gradient through it cannot be told from one that is 0. What is
+// kept of its graph is a list of numbers: which nodes and buffers it was computed from. When a gradient asks for a tensor
+// that it does not reach, but that a realized one was computed from, that is an error. States, which are assigned, are
+// where differentiation begins anew, and have no past.
+
+// maxPast is how many numbers are kept of nodes that are no buffers, and of buffers that were realized ones' past.
+const maxPast = 256
+
+// key is the same for all nodes that a buffer has had, and for equal nodes.
+func key(u *uop.UOp) uint64 {
+	for u.Op() == uop.Reshape {
+		u = u.At(0)
+	}
+	if a, ok := u.Arg().(uop.BufferArg); ok && u.Op() == uop.Buffer {
+		return a.ID
+	}
+	return u.Hash() | 1<<63 // buffers count from 1
+}
+
+// remember notes what r, the buffer that u has become, was computed from.
+func remember(u, r *uop.UOp) {
+	if u == r || !u.DType().IsFloat() || base(u).Op() == uop.Buffer {
+		return
+	}
+	engine.SetPast(r, pastOf(u, maxPast))
+}
+
+// pastOf lists what u is computed from: all buffers, and up to limit other nodes.
+func pastOf(u *uop.UOp, limit int) *engine.Past {
+	p := &engine.Past{Self: key(u)}
+	var buffers []*uop.UOp
+	for _, n := range grad.Dependent(u) {
+		switch {
+		case n.Op() == uop.Buffer:
+			buffers = append(buffers, n)
+		case limit > 0:
+			p.Keys = append(p.Keys, key(n))
+			limit--
+		default:
+			p.Cut = true
+		}
+	}
+	for _, b := range buffers {
+		p.Keys = append(p.Keys, key(b))
+		older(b, func(k uint64) {
+			if limit > 0 {
+				p.Keys = append(p.Keys, k)
+				limit--
+			}
+		})
+	}
+	slices.Sort(p.Keys)
+	p.Keys = slices.Clip(slices.Compact(p.Keys))
+	return p
+}
+
+// older calls f with what is known of a buffer's past, the nearest first.
+func older(b *uop.UOp, f func(k uint64)) {
+	if p := engine.PastOf(b); p != nil {
+		f(p.Self)
+		for _, k := range p.More {
+			f(k)
+		}
+		for _, k := range p.Keys {
+			f(k)
+		}
+	}
+}
+
+// checkReached fails where a gradient is 0 only because history was dropped.
+func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool) {
+	var here map[uint64]bool // what is in the graph
+	var pasts []*engine.Past // of its buffers
+	for i, w := range ws {
+		if reached[i] {
+			continue
+		}
+		if here == nil {
+			here = map[uint64]bool{}
+			for _, n := range grad.Dependent(t.node()) {
+				here[key(n)] = true
+				if p := engine.PastOf(n); n.Op() == uop.Buffer && p != nil {
+					pasts = append(pasts, p)
+				}
+			}
+		}
+		names := []uint64{key(w.node())}
+		if p := engine.PastOf(w.node()); p != nil {
+			names = append(names, p.Self)
+		}
+		if slices.ContainsFunc(names, func(k uint64) bool { return here[k] }) {
+			continue
+		}
+		for _, p := range pasts {
+			if slices.ContainsFunc(names, p.Has) || p.Cut && allIn(w.node(), p) {
+				failArg(op, "tensor %d is not reached: what was computed from it has been realized since, which drops history; ask for the gradient before Realize, or realize both together, or use Detach where none is meant", i)
+			}
+		}
+	}
+}
+
+// allIn says of a node that is not known whether all buffers that it is made of are in a past.
+func allIn(u *uop.UOp, p *engine.Past) bool {
+	found := false
+	for _, n := range grad.Dependent(u) {
+		if n.Op() == uop.Buffer {
+			if n == base(u) || !p.Has(key(n)) {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
+// outcome is what is known beforehand of the past of a captured function's result.
+type outcome struct {
+	past   *engine.Past
+	inputs []int // which it was computed from
+}
+
+// outcomes are those of results, of which no is no result with memory of its own.
+func outcomes(outs []*uop.UOp, inputs []*uop.UOp) []outcome {
+	list := make([]outcome, len(outs))
+	for i, o := range outs {
+		if !o.DType().IsFloat() || base(o).Op() == uop.Buffer {
+			continue
+		}
+		p := pastOf(o, 0)
+		list[i].past = p
+		for k, in := range inputs {
+			if p.Has(key(in)) {
+				list[i].inputs = append(list[i].inputs, k)
+			}
+		}
+	}
+	return list
+}
+
+// maxMore is how many numbers of a captured function's inputs and of their past are kept for each run.
+const maxMore = 64
+
+// remember notes what a result r of a run was computed from.
+func (o outcome) remember(r *uop.UOp, inputs []*uop.UOp) {
+	if o.past == nil {
+		return
+	}
+	p := &engine.Past{Self: key(r), Keys: o.past.Keys}
+	for _, i := range o.inputs {
+		p.More = append(p.More, key(inputs[i]))
+	}
+	for _, i := range o.inputs {
+		b := inputs[i]
+		for b.Op() == uop.Reshape {
+			b = b.At(0)
+		}
+		older(b, func(k uint64) {
+			if len(p.More) < maxMore {
+				p.More = append(p.More, k)
+			}
+		})
+	}
+	engine.SetPast(r, p)
+}
