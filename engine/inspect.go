@@ -73,8 +73,7 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 			continue
 		}
 		if i == 0 {
-			t := v.engine.machine.Target
-			return codegen.Lower(s.Spec, codegen.Choose(s.Spec, t), t)
+			return codegen.Lower(s.Spec, v.engine.machine.moves(s.Spec), v.engine.machine.Target)
 		}
 		i--
 	}
