@@ -29,7 +29,7 @@ func register(device string, o Options) (string, error) {
 	open := b.Open
 	b.Name, b.Rank = name, 0
 	b.Open = func(given engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
-		given.NoOpt, given.Poison, given.Threads = o.NoOpt, true, 2
+		given.NoOpt, given.Poison, given.Threads, given.CacheDir = o.NoOpt, true, 2, cacheDir
 		m, err := open(given, trace)
 		if err != nil || m.Evaluate != nil {
 			return m, err
@@ -45,6 +45,9 @@ func register(device string, o Options) (string, error) {
 	engine.Register(b)
 	return name, nil
 }
+
+// cacheDir is where compiled kernels go, "" for the user's cache.
+var cacheDir string
 
 // suffix tells engines apart.
 func (o Options) suffix() string {

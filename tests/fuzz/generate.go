@@ -123,15 +123,15 @@ func OptionsOf(seed uint64) (o Options) {
 
 // length is how many ops the program is to have.
 func (g *generator) length() int {
-	switch g.N(4) {
-	case 0:
+	switch g.N(10) {
+	case 0, 1:
 		return g.In(2, 5)
-	case 1:
+	case 2, 3:
 		return g.In(4, 9)
-	case 2:
+	case 4, 5, 6:
 		return g.In(8, 16)
 	}
-	return g.In(12, 26)
+	return g.In(14, maxOps-4)
 }
 
 // ops counts the values that are no leaves.
@@ -289,7 +289,7 @@ func (g *generator) try(o Op) bool {
 		return false
 	}
 	t := g.state.values[n]
-	if t.Numel() > maxElements || t.Rank() > maxRank || t.Numel() == 0 && !g.One(10) {
+	if slices.Contains(g.state.values[:n], t) || t.Numel() > maxElements || t.Rank() > maxRank || t.Numel() == 0 && !g.One(10) {
 		g.drop(n)
 		return false
 	}
@@ -457,6 +457,10 @@ func union(a, b map[int]bool) map[int]bool {
 
 // finish chooses the roots, how they are realized, and whether the program is captured.
 func (g *generator) finish() {
+	var more []int
+	if g.One(2) {
+		more = g.backward()
+	}
 	var live, mutable []int
 	for v := range g.info {
 		i := &g.info[v]
@@ -483,7 +487,7 @@ func (g *generator) finish() {
 			roots = append(roots, v)
 		}
 	}
-	for _, v := range mutable {
+	for _, v := range slices.Concat(mutable, more) {
 		if !slices.Contains(roots, v) {
 			roots = append(roots, v)
 		}
@@ -505,6 +509,57 @@ func (g *generator) finish() {
 		g.capture()
 	}
 	g.prog.prune()
+}
+
+// backward asks for the gradients of a late value for several that it depends on, all at once.
+func (g *generator) backward() []int {
+	for v := len(g.prog.Ops) - 1; v >= 0; v-- {
+		i := &g.info[v]
+		if i.dead || i.none || i.leaf || !g.kind(v).IsFloat() || g.One(4) {
+			continue
+		}
+		var to []int
+		for _, x := range g.sources(v) {
+			if g.info[x].leaf || g.One(4) {
+				to = append(to, x)
+			}
+		}
+		if len(to) == 0 {
+			continue
+		}
+		y := v
+		if g.numel(y) != 1 {
+			o, _ := on("Sum", y, list())
+			if !g.add(o) {
+				continue
+			}
+			y = len(g.prog.Ops) - 1
+		}
+		to = to[:min(len(to), 3)]
+		var out []int
+		for k := range to {
+			if g.add(Op{Name: gradOp, Args: []Arg{val(y), vals(to...)}, Out: k}) {
+				out = append(out, len(g.prog.Ops)-1)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// sources are the values that a gradient of y can be asked for: y depends on them, and nothing on the way was realized.
+func (g *generator) sources(y int) []int {
+	i := &g.info[y]
+	if len(i.cut) > 0 || i.real {
+		return nil
+	}
+	var to []int
+	for x := range g.prog.Ops {
+		if i.reach[x] && x != y && g.kind(x).IsFloat() && g.info[x].version == 0 && (!g.info[x].real || g.info[x].leaf) && !g.info[x].dead {
+			to = append(to, x)
+		}
+	}
+	return to
 }
 
 // sinks are the last values that no other reads, a few.
@@ -643,7 +698,12 @@ func (s *state) play(p *Program, run int) error {
 func (s *state) apply(o *Op, run int) error {
 	if o.Name == realizeOp {
 		for _, v := range o.operands() {
-			s.values[v] = detached(s.values[v])
+			old := s.values[v]
+			for i, t := range s.values { // one tensor may be several values
+				if t == old {
+					s.values[i] = detached(old)
+				}
+			}
 		}
 		s.values = append(s.values, nil)
 		return nil

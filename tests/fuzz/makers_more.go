@@ -417,14 +417,8 @@ var gradients = []maker{gradient, gradient, gradient}
 
 // gradient asks for the gradient of a value, summed, with respect to something that it depends on.
 var gradient = floating(func(g *generator, y int) (Op, bool) {
-	i := &g.info[y]
-	var to []int
-	for x := range g.prog.Ops {
-		if i.reach[x] && !i.cut[x] && x != y && g.kind(x).IsFloat() && g.info[x].version == 0 && (!g.info[x].real || g.info[x].leaf) && !g.info[x].dead {
-			to = append(to, x)
-		}
-	}
-	if len(to) == 0 || len(i.cut) > 0 || i.real {
+	to := g.sources(y)
+	if len(to) == 0 {
 		return none, false
 	}
 	x := vals(pick(g.Rand, to...))

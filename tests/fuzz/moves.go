@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/uop"
 )
 
 // randomMoves adds random moves to those that are chosen, or to none, and keeps what is legal.
@@ -22,6 +23,9 @@ func randomMoves(seed uint64, s *codegen.Spec, t *codegen.Target) []codegen.Move
 		switch r.N(7) {
 		case 0, 1, 2:
 			m.Verb, m.N, m.Tail = codegen.Split, pick(r, 2, 3, 4, 5, 8, 16), codegen.Tail(r.N(4))
+			if m.Tail == codegen.Shift && once(s) {
+				m.Tail = codegen.Peel
+			}
 		case 3:
 			m.Verb = codegen.Tiles
 		case 4, 5:
@@ -39,6 +43,26 @@ func randomMoves(seed uint64, s *codegen.Spec, t *codegen.Target) []codegen.Move
 		}
 	}
 	return moves
+}
+
+// once says that an element must not be computed twice: it is merged into memory, or reads what is written. Codegen leaves
+// that to those who choose.
+func once(s *codegen.Spec) bool {
+	written := map[int]bool{}
+	for _, o := range s.Outs {
+		if o.Merge != nil {
+			return true
+		}
+		written[o.Param] = true
+	}
+	for _, o := range s.Outs {
+		for _, u := range uop.Topo(o.Value) {
+			if u.Op() == uop.Load && written[u.At(0).Arg().(uop.ParamArg).Slot] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // nest is which loops an axis belongs to: those of a nest of outputs, or of a reduction.

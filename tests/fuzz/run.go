@@ -8,6 +8,7 @@ import (
 type Count struct {
 	Programs, Ops, Gradients, Skipped  int
 	Elements, Fixed, Unknown, Captured int
+	Open                               int // findings of known defects
 }
 
 // Add adds another.
@@ -20,6 +21,7 @@ func (c *Count) Add(o Count) {
 	c.Fixed += o.Fixed
 	c.Unknown += o.Unknown
 	c.Captured += o.Captured
+	c.Open += o.Open
 }
 
 func (c *Count) program(g *Generated) {

@@ -42,6 +42,10 @@ func (r *Runner) Run(device string, from uint64, n int, until time.Time, most in
 					if stop() {
 						break
 					}
+					if known(&list[i]) != "" {
+						c.Open++
+						continue
+					}
 					text := r.shrunk(w, &list[i])
 					mu.Lock()
 					found++

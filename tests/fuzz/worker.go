@@ -35,12 +35,16 @@ type reply struct {
 	Opened   string // why the device did not open
 }
 
+// CacheVariable names a folder for compiled kernels.
+const CacheVariable = "WEFT_FUZZ_CACHE"
+
 // maxStack is enough for graphs and ends a recursion without end soon.
 const maxStack = 128 << 20
 
 // Serve answers jobs until its input ends.
 func Serve(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(maxStack)
+	cacheDir = os.Getenv(CacheVariable)
 	dec, enc := gob.NewDecoder(in), gob.NewEncoder(out)
 	for {
 		var j job

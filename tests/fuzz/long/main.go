@@ -52,10 +52,15 @@ func run(length time.Duration, n int, seed uint64, devices []string, out string,
 	if err != nil {
 		return err
 	}
+	cache, err := os.MkdirTemp("", "weft-fuzz-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(cache)
 	found := 0
 	total := map[string]*fuzz.Count{}
 	spent := map[string]time.Duration{}
-	r := &fuzz.Runner{Command: []string{self}, Processes: processes, Batch: batch, Shrink: shrink}
+	r := &fuzz.Runner{Command: []string{self}, Env: []string{fuzz.CacheVariable + "=" + cache}, Processes: processes, Batch: batch, Shrink: shrink}
 	r.Report = func(f *fuzz.Finding, text string) {
 		found++
 		name := filepath.Join(out, fmt.Sprintf("%s-%d-%v.txt", strings.ReplaceAll(f.Device, " ", "-"), f.Seed, f.What))
