@@ -18,7 +18,8 @@ type family struct {
 
 // families are all ops. A third of them moves elements.
 var families = []family{
-	{34, moves},
+	{36, moves},
+	{10, []maker{motif}},
 	{14, unaries},
 	{15, binaries},
 	{10, reductions},

@@ -27,6 +27,7 @@ type job struct {
 	Device  string
 	Seeds   []uint64
 	Program *Program
+	Pasted  int // from 1 on
 }
 
 type reply struct {
@@ -60,8 +61,11 @@ func Serve(in io.Reader, out io.Writer) error {
 }
 
 func (j *job) options() Options {
-	if j.Program != nil {
+	switch {
+	case j.Program != nil:
 		return j.Program.Options
+	case j.Pasted > 0:
+		return Options{}
 	}
 	return OptionsOf(j.Seeds[0])
 }
@@ -84,6 +88,10 @@ func (j *job) run() (r reply) {
 			return r
 		}
 		r.Findings = runTogether(j.Device, []*Generated{g}, &r.Count)
+	case j.Pasted > 0:
+		if what, text := runPasted(j.Device, Pastes[j.Pasted-1]); what != Right {
+			r.Findings = []Finding{{Device: j.Device, What: what, Text: text}}
+		}
 	case len(j.Seeds) > 0:
 		r.Findings = runSeeds(j.Device, j.Seeds, &r.Count)
 	}
@@ -241,14 +249,23 @@ func (w *Worker) Seeds(device string, seeds []uint64, count *Count) ([]Finding, 
 	return []Finding{{Seed: seeds[0], Device: device, What: what, Text: fmt.Sprintf("only together with the %d seeds after it: %s", len(seeds)-1, text)}}, nil
 }
 
+// Paste runs the i-th of Pastes.
+func (w *Worker) Paste(device string, i int) (What, string, error) {
+	return w.one(job{Device: device, Pasted: i + 1})
+}
+
 // Program runs one program and says how it fails.
 func (w *Worker) Program(device string, p *Program) (What, string, error) {
-	r, what, text, err := w.ask(job{Device: device, Program: p})
+	return w.one(job{Device: device, Program: p})
+}
+
+func (w *Worker) one(j job) (What, string, error) {
+	r, what, text, err := w.ask(j)
 	switch {
 	case err != nil:
 		return Right, "", err
 	case r.Opened != "":
-		return Right, "", &NoDevice{device, r.Opened}
+		return Right, "", &NoDevice{j.Device, r.Opened}
 	case what != Right:
 		return what, text, nil
 	case len(r.Findings) == 0:

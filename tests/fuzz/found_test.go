@@ -1,0 +1,50 @@
+package fuzz
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+// found are programs that were wrong or fatal once, on some device.
+var found = []Pasted{
+	{"a gradient through a Stack that is narrowed and expanded", func(ctx context.Context) []T {
+		x, b := tensor.Of([]float32{2}, 1).Reshape(), tensor.Of([]float32{.5}, 1).Reshape()
+		idx := tensor.Of([]int32{0, 1, 0}, 3)
+		z := x.Mul(tensor.Stack(0, x, x)).Narrow(0, 0, 1).Expand(2).Add(b).Gather(0, idx)
+		return z.Sum().Grad(x, b)
+	}},
+	{"a softmax of something repeated and turned, rolled by more than a period", func(ctx context.Context) []T {
+		r := tensor.Of([]float32{1, -2, .5, 3, -1, 2, .25, -3}, 8).Repeat(2).Flip(0)
+		return []T{r.Softmax(0).Roll([]int{9}, []int{0})}
+	}},
+	{"a sum of something repeated and turned, rolled by more than a period", func(ctx context.Context) []T {
+		r := tensor.Of([]float32{1, -2, .5, 3, -1, 2, .25, -3}, 8).Repeat(2).Flip(0)
+		return []T{r.Softplus(1).Sub(r.Softplus(1).Sum()).Roll([]int{9}, []int{0})}
+	}},
+	{"a scan of a scan, rolled", func(ctx context.Context) []T {
+		m, _ := tensor.Of([]float32{1, -2, .5, 3, -1}, 5).Sin().CumMax(0)
+		return []T{m.CumProd(0).Roll([]int{2}, []int{0})}
+	}},
+}
+
+func init() { Pastes = found }
+
+// Every program that was wrong once is right on every device.
+func TestFound(t *testing.T) {
+	for _, device := range devices {
+		t.Run(device, func(t *testing.T) {
+			w := worker(t)
+			for i, p := range found {
+				what, text, err := w.Paste(device, i)
+				need(t, device, err)
+				require.NoError(t, err)
+				assert.Equal(t, Right, what, "%s: %s", p.Name, text)
+			}
+		})
+	}
+}
