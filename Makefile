@@ -6,6 +6,8 @@
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make table    how many cases pass on which device; make test prints it too
 #   make test-web the tests in a real browser: needs Chromium, takes minutes
+#   make fuzz TIME=2h SEED=1 DEVICES=CPU,WASM   random programs against REF for any time; without SEED a fresh one. What is
+#                 found is shrunk and written to the folder fuzz-findings
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
 #   make bench    the benchmark cases of the command line
 #   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
@@ -20,7 +22,11 @@ SHELL   = /bin/bash -o pipefail
 
 PORT    ?= 8080
 
-.PHONY: run shaders test test-cogentcore test-web check bench bench-web kernels wasm site serve compiler gpu browser table fmt vet race nocgo cross
+TIME    ?= 10m
+SEED    ?= 0
+DEVICES ?= CPU,WASM,INTERP,WEBGPU
+
+.PHONY: fuzz run shaders test test-cogentcore test-web check bench bench-web kernels wasm site serve compiler gpu browser table fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -41,6 +47,9 @@ test-cogentcore: compiler gpu
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler browser
 	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./wasm
+
+fuzz: compiler gpu
+	$(GO) run ./tests/fuzz/long -time "$(TIME)" -seed "$(SEED)" -devices "$(DEVICES)" -out fuzz-findings
 
 check: compiler gpu fmt vet race nocgo cross
 

@@ -387,7 +387,21 @@ func cast(from, to dtype.DType, b bound) bound {
 	return castInt(from, to, b)
 }
 
+// bitcast knows that the bits of floats of one sign rise or fall with them, as keys for sorting need it.
 func bitcast(from, to dtype.DType, b bound) bound {
+	if !b.exact(from) && from.IsFloat() && !to.IsFloat() && !b.nan && !b.never() {
+		bits := func(f float64) uop.Value {
+			return uop.Eval(uop.Bitcast, from, to, uop.FloatValue(from, f))
+		}
+		lo, hi := b.flo(), b.fhi()
+		switch {
+		case lo > 0:
+			return bound{bits(down(from, lo)), bits(up(from, hi)), false}
+		case hi < 0:
+			return bound{bits(up(from, hi)), bits(down(from, lo)), false}
+		}
+		return unknown(to)
+	}
 	if !b.exact(from) || from.IsFloat() && b.never() {
 		return unknown(to)
 	}
@@ -400,3 +414,13 @@ func bitcast(from, to dtype.DType, b bound) bound {
 	}
 	return point(v)
 }
+
+// down and up are the next numbers of a type outside an interval.
+func down(d dtype.DType, f float64) float64 {
+	if g := uop.FloatValue(d, f).Float(); g > f {
+		return g - unit(d, g)
+	}
+	return f
+}
+
+func up(d dtype.DType, f float64) float64 { return -down(d, -f) }

@@ -63,6 +63,8 @@ func intRange(op uop.Op, d dtype.DType, x [3]bound) bound {
 			return flip(a)
 		case a == point(minus):
 			return flip(b)
+		case !d.IsUnsigned() && b.lo == b.hi && b.lo == greatest(d) && (a.lo.Int() >= 0 || a.hi.Int() < 0):
+			return bound{uop.Eval(op, d, d, a.hi, b.lo), uop.Eval(op, d, d, a.lo, b.lo), false}
 		}
 		return unknown(d)
 	case uop.Shr:
@@ -141,4 +143,9 @@ func castInt(from, to dtype.DType, b bound) bound {
 		return unknown(to)
 	}
 	return within(to, b.lo.Int(), b.hi.Int())
+}
+
+func greatest(d dtype.DType) uop.Value {
+	_, hi := uop.IntLimits(d)
+	return hi
 }

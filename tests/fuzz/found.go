@@ -122,4 +122,3 @@ func Families(seeds ...uint64) (moving, all int, names []string) {
 var movement = []string{"Permute", "Flip", "Reshape", "Expand", "Pad", "PadWith", "PadMode", "Shrink", "Narrow", "At", "Roll", "Repeat",
 	"RepeatInterleave", "Unfold", "Unsqueeze", "Squeeze", "Tril", "Triu", "Diagonal", "DiagEmbed", "MoveAxis", "Transpose", "Flatten",
 	"Rot90", "Select", "Chunk", "Split", "PixelShuffle", "PixelUnshuffle", "Patches", "Cat", "Stack"}
-

@@ -43,7 +43,7 @@ func TestFound(t *testing.T) {
 				what, text, err := w.Paste(device, i)
 				need(t, device, err)
 				require.NoError(t, err)
-				assert.Equal(t, Right, what, "%s: %s", p.Name, text)
+				assert.Equal(t, Right.String(), what.String(), "%s: %s", p.Name, text)
 			}
 		})
 	}

@@ -33,14 +33,15 @@ type result struct {
 // computed, which says whether it is worth going on with.
 type generator struct {
 	*Rand
-	prog   *Program
-	state  *state
-	info   []info
-	exact  bool // prefer ops whose results are exact
-	kinds  []dtype.DType
-	budget int
-	flow   bool // assignments happen
-	broken *Finding
+	prog    *Program
+	state   *state
+	info    []info
+	exact   bool // prefer ops whose results are exact
+	kinds   []dtype.DType
+	budget  int
+	flow    bool // assignments happen
+	inMotif bool // inexact results are taken
+	broken  *Finding
 }
 
 // info is what the generator knows of a value.
@@ -260,6 +261,7 @@ func (g *generator) step() {
 	}
 	before := len(g.prog.Ops)
 	o, ok := Op{}, false
+	g.inMotif = false
 	err := tensor.Try(func() { o, ok = g.propose() })
 	if err != nil || !ok || !g.try(o) {
 		g.drop(before)
@@ -339,7 +341,7 @@ func (g *generator) worth(v int) bool {
 	i := &g.info[v]
 	switch {
 	case !i.known && !g.One(20),
-		g.exact && !i.fixed && !g.One(5),
+		g.exact && !g.inMotif && !i.fixed && !g.One(5),
 		i.most > 1<<20 && !g.One(16),
 		g.kind(v) == dtype.F16 && i.most > 1<<10 && !g.One(4):
 		return false

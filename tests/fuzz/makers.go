@@ -19,7 +19,7 @@ type family struct {
 // families are all ops. A third of them moves elements.
 var families = []family{
 	{36, moves},
-	{10, []maker{motif}},
+	{14, []maker{motif}},
 	{14, unaries},
 	{15, binaries},
 	{10, reductions},

@@ -3,11 +3,68 @@ package fuzz
 // Kernels that keep a value inside themselves, for a reduction and for its user, go wrong where movement stands around it.
 // Such chains hardly come by chance, so some are drawn as a whole.
 
-// motifs are chains of families: m moves, s is staged, r reduces.
-var motifs = []string{"msm", "msm", "mmsm", "mmsm", "sms", "ssm", "msmm", "sm", "mrm", "mmrm", "smr", "jmm", "jmmi", "mjm"}
+// motifs are chains of families: m moves, s is kept in between, r reduces, c scans, e costs much, j joins, b meets another
+// value, i gathers.
+var motifs = []string{"msm", "mmsm", "mmsm", "mmsm", "sms", "ssm", "msmm", "mmrbm", "mmrm", "smr", "eccm", "eccm", "ecm", "emsm",
+	"jmmi", "bjmmbi", "bjmmbi", "bjmmi", "mjmb"}
 
 var motifFamilies = map[byte][]maker{
-	'm': moves, 's': staged, 'r': reductions, 'j': joins, 'i': {gather},
+	'm': coreMoves, 's': staged, 'r': reductions, 'c': running, 'e': costly, 'j': joined, 'b': {arithmetic}, 'i': {full(gather)},
+}
+
+// coreMoves are the ways to move that everything else is made of.
+var coreMoves = []maker{
+	func(g *generator, x int) (Op, bool) { return on("Permute", x, list(g.Perm(g.rank(x))...)) },
+	func(g *generator, x int) (Op, bool) { return on("Reshape", x, list(g.refactor(g.numel(x))...)) },
+	ranked(func(g *generator, x int) (Op, bool) { return on("Flip", x, list(g.axis(x))) }),
+	ranked(func(g *generator, x int) (Op, bool) { return on("Flip", x, list(g.axis(x))) }),
+	ranked(roll), ranked(roll), ranked(repeat), ranked(repeat), full(narrow),
+	full(func(g *generator, x int) (Op, bool) { return on("Narrow", x, num(g.axis(x)), num(0), num(1)) }),
+	func(g *generator, x int) (Op, bool) {
+		s := g.t(x).Shape()
+		for i, n := range s {
+			if n == 1 {
+				s[i] = g.In(2, 5)
+			}
+		}
+		return on("Expand", x, list(s...))
+	},
+	ranked(func(g *generator, x int) (Op, bool) {
+		lo, hi := g.paddings(x)
+		return on("Pad", x, slice(lo...), slice(hi...))
+	}),
+	full(func(g *generator, x int) (Op, bool) {
+		o, _ := on("At", x)
+		a := g.axis(x)
+		return g.atAxis(o, x, a, g.stepped(g.dim(x, a))), true
+	}),
+}
+
+var running = []maker{
+	full(func(g *generator, x int) (Op, bool) { return on("CumSum", x, num(g.axis(x))) }),
+	full(func(g *generator, x int) (Op, bool) { return on("CumProd", x, num(g.axis(x))) }),
+	full(func(g *generator, x int) (Op, bool) { return out(0, "CumMax", x, num(g.axis(x))) }),
+	full(func(g *generator, x int) (Op, bool) { return out(0, "CumMin", x, num(g.axis(x))) }),
+	full(func(g *generator, x int) (Op, bool) { return out(0, "Sort", x, num(g.axis(x)), boolean(g.One(2))) }),
+}
+
+var costly = []maker{
+	floating(func(g *generator, x int) (Op, bool) {
+		return on(pick(g.Rand, "Sin", "Exp", "Tanh", "Sigmoid", "Cos"), x)
+	}),
+	floating(func(g *generator, x int) (Op, bool) { return on("Softplus", x, flt(1)) }),
+}
+
+var joined = []maker{
+	func(g *generator, x int) (Op, bool) {
+		return Op{Name: "Stack", Args: []Arg{num(g.N(g.rank(x) + 1)), vals(x, x)}}, true
+	},
+	func(g *generator, x int) (Op, bool) {
+		return Op{Name: "Stack", Args: []Arg{num(0), vals(x, g.same(x))}}, true
+	},
+	ranked(func(g *generator, x int) (Op, bool) {
+		return Op{Name: "Cat", Args: []Arg{num(g.axis(x)), vals(x, x)}}, true
+	}),
 }
 
 // staged are ops whose results a kernel may keep in between.
@@ -50,6 +107,7 @@ func against(name string) maker {
 // motif adds all of a chain but its last op, which it proposes.
 func motif(g *generator, x int) (Op, bool) {
 	chain := pick(g.Rand, motifs...)
+	g.inMotif = true
 	for i := range chain {
 		o, ok := pick(g.Rand, motifFamilies[chain[i]]...)(g, x)
 		for tries := 0; !ok && tries < 4; tries++ {

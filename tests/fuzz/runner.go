@@ -90,8 +90,13 @@ func batches(from uint64, n, size int) [][]uint64 {
 	return out
 }
 
+// building is held where this process builds graphs: the default engine is one for all goroutines.
+var building sync.Mutex
+
 // shrunk tells of a finding: the program, made small, what is wrong, and what is run for it.
 func (r *Runner) shrunk(w *Worker, f *Finding) string {
+	building.Lock()
+	defer building.Unlock()
 	p := f.Program
 	if p == nil {
 		graphs()
