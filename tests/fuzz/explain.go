@@ -8,17 +8,14 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-// Explain gives what the scheduler decides for a program that is realized at once: its kernels with their reasons.
+// explain gives what the scheduler decides for a program that is realized at once: its kernels with their reasons.
 // Nothing is compiled or run.
-func Explain(p *Program, device string) (text string) {
+func explain(p *Program, device string) (text string) {
 	defer func() {
 		if r := recover(); r != nil {
 			text = fmt.Sprint("no schedule: ", r)
 		}
 	}()
-	if device == "" {
-		return ""
-	}
 	name, err := register(device, p.Options)
 	if err != nil {
 		return "no schedule: " + err.Error()

@@ -115,5 +115,5 @@ func (r *Runner) shrunk(w *Worker, f *Finding) string {
 		}
 	}
 	f.Program = p
-	return fmt.Sprintf("seed %d on %s: %v (%d attempts to shrink it)\n%s\n\n%s\n%s", f.Seed, f.Device, f.What, ops, text, p.Source(), Explain(p, f.Device))
+	return fmt.Sprintf("seed %d on %s: %v (%d attempts to shrink it)\n%s\n\n%s\n%s", f.Seed, f.Device, f.What, ops, text, p.Source(), w.Explain(f.Device, p))
 }

@@ -27,12 +27,14 @@ type job struct {
 	Device  string
 	Seeds   []uint64
 	Program *Program
-	Pasted  int // from 1 on
+	Pasted  int  // from 1 on
+	Explain bool // Program, and do not run it
 }
 
 type reply struct {
 	Findings []Finding
 	Count    Count
+	Text     string // Explain
 	Opened   string // why the device did not open
 }
 
@@ -81,6 +83,8 @@ func (j *job) run() (r reply) {
 		return r
 	}
 	switch {
+	case j.Explain:
+		r.Text = explain(j.Program, j.Device)
 	case j.Program != nil:
 		graphs()
 		g, err := Expect(j.Program)
@@ -247,6 +251,18 @@ func (w *Worker) Seeds(device string, seeds []uint64, count *Count) ([]Finding, 
 		return found, err
 	}
 	return []Finding{{Seed: seeds[0], Device: device, What: what, Text: fmt.Sprintf("only together with the %d seeds after it: %s", len(seeds)-1, text)}}, nil
+}
+
+// Explain gives what the scheduler decides for a program.
+func (w *Worker) Explain(device string, p *Program) string {
+	r, what, text, err := w.ask(job{Device: device, Program: p, Explain: true})
+	switch {
+	case err != nil:
+		return "no schedule: " + err.Error()
+	case what != Right:
+		return fmt.Sprintf("no schedule: the process %v\n%s", what, text)
+	}
+	return r.Text
 }
 
 // Paste runs the i-th of Pastes.
