@@ -253,6 +253,9 @@ func mul(d dtype.DType, a, b bound) bound {
 			}
 		}
 	}
+	if lo == 0 && hi == 0 { // a factor is zero
+		return floats(zeros.flo(), 0, a.nan || b.nan || nan)
+	}
 	return widen(d, lo, hi, a.nan || b.nan || nan, slack, 0)
 }
 
