@@ -30,11 +30,24 @@ var found = []Pasted{
 		m, _ := tensor.Of([]float32{1, -2, .5, 3, -1}, 5).Sin().CumMax(0)
 		return []T{m.CumProd(0).Roll([]int{2}, []int{0})}
 	}},
+	{"a product of something costly, rolled", func(ctx context.Context) []T {
+		v0 := tensor.Of([]float32{1, 2, 3, 4}, 4)
+		return []T{v0.Exp().CumProd(0).Roll([]int{1}, []int{0})}
+	}},
+	{"a sum of something repeated and turned", func(ctx context.Context) []T {
+		v0 := tensor.Of([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2)
+		return []T{v0.Repeat(1, 3).Flip(1).Sum(1)}
+	}},
+	{"a clone and a view of it, realized together", func(ctx context.Context) []T {
+		v0 := tensor.Of([]uint32{1}, 1, 1)
+		v1 := v0.Clone()
+		return []T{v1.Reshape(1, 1, 1), v1}
+	}},
 }
 
 func init() { Pastes = found }
 
-// Every program that was wrong once is right on every device.
+// Every program that was wrong once is right on every device, unless its defect is in the list of Open ones.
 func TestFound(t *testing.T) {
 	for _, device := range devices {
 		t.Run(device, func(t *testing.T) {
@@ -43,6 +56,10 @@ func TestFound(t *testing.T) {
 				what, text, err := w.Paste(device, i)
 				need(t, device, err)
 				require.NoError(t, err)
+				if open := known(&Finding{Device: device, What: what, Text: text}); what != Right && open != "" {
+					t.Logf("%s: open: %s", p.Name, open)
+					continue
+				}
 				assert.Equal(t, Right.String(), what.String(), "%s: %s", p.Name, text)
 			}
 		})
