@@ -67,33 +67,46 @@ func (g *generator) backward() []int {
 		if i.dead || i.none || i.leaf || !g.kind(v).IsFloat() || g.One(4) {
 			continue
 		}
-		var to []int
-		for _, x := range g.sources(v) {
-			if g.info[x].leaf || g.One(4) {
-				to = append(to, x)
-			}
-		}
-		if len(to) == 0 {
+		o, ok := g.gradientsOf(v)
+		if !ok || !g.add(o) {
 			continue
 		}
-		y := v
-		if g.numel(y) != 1 {
-			o, _ := on("Sum", y, list())
-			if !g.add(o) {
-				continue
-			}
-			y = len(g.prog.Ops) - 1
-		}
-		to = to[:min(len(to), 3)]
 		var out []int
-		for k := range to {
-			if g.add(Op{Name: gradOp, Args: []Arg{val(y), vals(to...)}, Out: k}) {
-				out = append(out, len(g.prog.Ops)-1)
-			}
+		for k := range o.Out + 1 {
+			out = append(out, len(g.prog.Ops)-1-k)
 		}
 		return out
 	}
 	return nil
+}
+
+// gradientsOf adds the gradients of a value's sum for some leaves, and now and then for others that it depends on; the
+// last of them it proposes.
+func (g *generator) gradientsOf(y int) (Op, bool) {
+	var to []int
+	for _, x := range g.sources(y) {
+		if g.info[x].leaf || g.One(4) {
+			to = append(to, x)
+		}
+	}
+	if len(to) == 0 {
+		return none, false
+	}
+	if g.numel(y) != 1 {
+		o, _ := on("Sum", y, list())
+		if !g.add(o) {
+			return none, false
+		}
+		y = len(g.prog.Ops) - 1
+	}
+	to = to[:min(len(to), 3)]
+	last := len(to) - 1
+	for k := range last {
+		if !g.add(Op{Name: gradOp, Args: []Arg{val(y), vals(to...)}, Out: k}) {
+			return none, false
+		}
+	}
+	return Op{Name: gradOp, Args: []Arg{val(y), vals(to...)}, Out: last}, true
 }
 
 // sources are the values that a gradient of y can be asked for: y depends on them, and nothing on the way was realized.

@@ -4,12 +4,14 @@ package fuzz
 // Such chains hardly come by chance, so some are drawn as a whole.
 
 // motifs are chains of families: m moves, s is kept in between, r reduces, c scans, e costs much, j joins, b meets another
-// value, i gathers.
-var motifs = []string{"msm", "mmsm", "mmsm", "mmsm", "sms", "ssm", "msmm", "mmrbm", "mmrm", "smr", "eccm", "eccm", "ecm", "emsm",
+// value, o the one that the chain began with, w a small leaf, n takes one of an axis, x expands, i gathers, g asks for
+// gradients.
+var motifs = []string{"jonxwig", "jonxwig", "jonxwbg", "jonxwbg", "jonxig", "jmmowbg", "mmobg", "msm", "mmsm", "mmsm", "mmsm", "sms", "ssm", "msmm", "mmrbm", "mmrm", "smr", "eccm", "eccm", "ecm", "emsm",
 	"jmmi", "bjmmbi", "bjmmbi", "bjmmi", "mjmb"}
 
 var motifFamilies = map[byte][]maker{
 	'm': coreMoves, 's': staged, 'r': reductions, 'c': running, 'e': costly, 'j': joined, 'b': {arithmetic}, 'i': {full(gather)},
+	'n': {first, first, full(narrow)}, 'x': {widened}, 'w': {weighed}, 'g': {(*generator).gradientsOf},
 }
 
 // coreMoves are the ways to move that everything else is made of.
@@ -19,16 +21,7 @@ var coreMoves = []maker{
 	ranked(func(g *generator, x int) (Op, bool) { return on("Flip", x, list(g.axis(x))) }),
 	ranked(func(g *generator, x int) (Op, bool) { return on("Flip", x, list(g.axis(x))) }),
 	ranked(roll), ranked(roll), ranked(repeat), ranked(repeat), full(narrow),
-	full(func(g *generator, x int) (Op, bool) { return on("Narrow", x, num(g.axis(x)), num(0), num(1)) }),
-	func(g *generator, x int) (Op, bool) {
-		s := g.t(x).Shape()
-		for i, n := range s {
-			if n == 1 {
-				s[i] = g.In(2, 5)
-			}
-		}
-		return on("Expand", x, list(s...))
-	},
+	first, widened,
 	ranked(func(g *generator, x int) (Op, bool) {
 		lo, hi := g.paddings(x)
 		return on("Pad", x, slice(lo...), slice(hi...))
@@ -38,6 +31,26 @@ var coreMoves = []maker{
 		a := g.axis(x)
 		return g.atAxis(o, x, a, g.stepped(g.dim(x, a))), true
 	}),
+}
+
+// first takes one of an axis.
+var first = full(func(g *generator, x int) (Op, bool) { return on("Narrow", x, num(g.axis(x)), num(0), num(1)) })
+
+// widened expands the axes of size 1.
+func widened(g *generator, x int) (Op, bool) {
+	s := g.t(x).Shape()
+	for i, n := range s {
+		if n == 1 {
+			s[i] = g.In(2, 5)
+		}
+	}
+	return on("Expand", x, list(s...))
+}
+
+// weighed meets a new leaf of the last axes, or of none.
+func weighed(g *generator, x int) (Op, bool) {
+	s := g.t(x).Shape()
+	return on(pick(g.Rand, "Add", "Mul", "Sub"), x, val(g.typedLeaf(g.kind(x), s[g.N(len(s)+1):])))
 }
 
 var running = []maker{
@@ -108,7 +121,19 @@ func against(name string) maker {
 func motif(g *generator, x int) (Op, bool) {
 	chain := pick(g.Rand, motifs...)
 	g.inMotif = true
+	if g.One(3) {
+		x = g.newLeaf(pick(g.Rand, nil, nil, []int{1}, []int{2}, []int{3}))
+	}
+	origin := x
 	for i := range chain {
+		if chain[i] == 'o' {
+			o, _ := on(pick(g.Rand, "Mul", "Mul", "Add", "Sub"), origin, val(x))
+			if !g.add(o) {
+				return none, false
+			}
+			x = len(g.prog.Ops) - 1
+			continue
+		}
 		o, ok := pick(g.Rand, motifFamilies[chain[i]]...)(g, x)
 		for tries := 0; !ok && tries < 4; tries++ {
 			o, ok = pick(g.Rand, motifFamilies[chain[i]]...)(g, x)
