@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -37,6 +38,22 @@ var found = []Pasted{
 	{"a sum of something repeated and turned", func(ctx context.Context) []T {
 		v0 := tensor.Of([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2)
 		return []T{v0.Repeat(1, 3).Flip(1).Sum(1)}
+	}},
+	{"gradients for both factors of something narrowed, expanded and gathered", func(ctx context.Context) []T {
+		v0 := tensor.FromBytes(dtype.F32, []int{}, []byte{0, 0, 128, 63})
+		v1 := tensor.Of([]float32{1, 2}, 2)
+		v5 := tensor.FromBytes(dtype.F32, []int{}, []byte{0, 0, 128, 63})
+		v6 := v0.Mul(v1).Narrow(0, 0, 1).Expand(2).Add(v5)
+		v9 := v6.Gather(0, tensor.Of([]int64{1, 0}, 2)).Sum()
+		g := v9.Grad(v0, v5, v6)
+		return []T{g[1], g[0]}
+	}},
+	{"a gradient that cancels, sorted", func(ctx context.Context) []T {
+		v0 := tensor.Of([]float32{1, 2}, 2)
+		v4 := v0.Sub(tensor.Stack(0, v0, v0)).Narrow(0, 0, 1).Expand(2, 2)
+		v7 := v4.Gather(-1, tensor.Of([]int64{0, 0}, 2, 1))
+		v10, _ := v7.Sum().Grad(v0, v4)[0].Sort(0, false)
+		return []T{v10}
 	}},
 	{"a clone and a view of it, realized together", func(ctx context.Context) []T {
 		v0 := tensor.Of([]uint32{1}, 1, 1)
