@@ -55,6 +55,21 @@ var found = []Pasted{
 		v10, _ := v7.Sum().Grad(v0, v4)[0].Sort(0, false)
 		return []T{v10}
 	}},
+	{"a gradient through a triangle, rolled over two periods of an axis", func(ctx context.Context) []T {
+		v0 := tensor.Of([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 2, 2, 2)
+		v1 := v0.Tril(-1)
+		v2 := v1.Roll([]int{0, -3}, []int{0, 0})
+		return []T{v2.GradWith(v2, v1)[0], v1}
+	}},
+	{"a gradient through a narrowed product, for two of its factors", func(ctx context.Context) []T {
+		v0 := tensor.Of([]float32{2}, 1).Reshape()
+		v3 := v0.Mul(tensor.Of([]float32{-1, -1}, 2)).Narrow(0, 0, 1)
+		g := v3.Maximum(tensor.Of([]float32{-4, 1.75}, 2)).Sum().Grad(v0, v3)
+		return []T{g[1], g[0]}
+	}},
+	{"a running sum of something costly, rolled backwards", func(ctx context.Context) []T {
+		return []T{tensor.Of([]float32{1, 2, 3, 4}, 4).Sigmoid().CumSum(0).Roll([]int{-14}, []int{-1})}
+	}},
 	{"a clone and a view of it, realized together", func(ctx context.Context) []T {
 		v0 := tensor.Of([]uint32{1}, 1, 1)
 		v1 := v0.Clone()
