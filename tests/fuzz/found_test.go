@@ -70,6 +70,16 @@ var found = []Pasted{
 	{"a running sum of something costly, rolled backwards", func(ctx context.Context) []T {
 		return []T{tensor.Of([]float32{1, 2, 3, 4}, 4).Sigmoid().CumSum(0).Roll([]int{-14}, []int{-1})}
 	}},
+	{"a gradient through a mirrored edge", func(ctx context.Context) []T {
+		v0 := tensor.Of([]float32{1, 2, 3}, 3)
+		v1 := v0.Lerp(v0, 0.25)
+		v2 := v1.PadMode(tensor.Reflect, []int{1}, []int{0})
+		return []T{v2.GradWith(v2, v0)[0], v1}
+	}},
+	{"a greatest of something repeated, every second backwards", func(ctx context.Context) []T {
+		v0 := tensor.Of([]float32{-2, -2, 1, 0, -2, 1, -1, 2, 2, 1, -2, -1}, 3, 4)
+		return []T{v0.Repeat(2, 1).At(tensor.RS(tensor.End, tensor.Begin, -2)).MaxKeep(-2)}
+	}},
 	{"a clone and a view of it, realized together", func(ctx context.Context) []T {
 		v0 := tensor.Of([]uint32{1}, 1, 1)
 		v1 := v0.Clone()
