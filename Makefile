@@ -6,6 +6,8 @@
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make table    how many cases pass on which device; make test prints it too
 #   make test-web the tests in a real browser: needs Chromium, takes minutes
+#   make fuzz TIME=2h SEED=1 DEVICES=CPU,WASM   random programs against REF for any time; without SEED a fresh one. What is
+#                 found is shrunk and written to the folder fuzz-findings
 #   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
 #   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text; make check does so for 30 s each
 #   make bench    the benchmark cases of the command line
@@ -21,7 +23,10 @@ SHELL   = /bin/bash -o pipefail
 
 PORT    ?= 8080
 
-.PHONY: run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web kernels wasm site serve compiler gpu browser table fmt vet race nocgo cross
+SEED    ?= 0
+DEVICES ?= CPU,WASM,INTERP,WEBGPU
+
+.PHONY: fuzz run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web kernels wasm site serve compiler gpu browser table fmt vet race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -43,13 +48,17 @@ test-cogentcore: compiler gpu
 test-web: compiler browser
 	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./wasm
 
+fuzz: TIME ?= 10m
+fuzz: compiler gpu
+	$(GO) run ./tests/fuzz/long -time "$(TIME)" -seed "$(SEED)" -devices "$(DEVICES)" -out fuzz-findings
+
 check: compiler gpu fmt vet race nocgo cross parsers
 
 # Every fuzz target of a parser, two at a time, each in one process. What it finds becomes a file in testdata/fuzz.
-TIME ?= 30s
 PARSERS = safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseMoves engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests
 
+parsers fuzz-parsers: TIME ?= 30s
 parsers fuzz-parsers:
 	@printf '%s\n' $(PARSERS) | GO=$(GO) xargs -P 2 -I TARGET sh .ci/fuzz TARGET $(TIME)
 

@@ -57,6 +57,8 @@ func (o Options) Opening() context.Context {
 type Machine struct {
 	Device runtime.Device
 	Target *codegen.Target
+	// Choose, if set, gives the moves of a kernel in place of codegen.Choose (tests).
+	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Move
 	// Render writes a lowered kernel in the device's language.
 	Render func(p *codegen.Program) (plan.Kernel, error)
 	// Finish, if set, adapts the kernels of a whole plan to the memory that they are bound to.
@@ -207,6 +209,14 @@ type Engine struct {
 	memory  memory
 	stats   Stats
 	records map[*recording]bool // under way
+}
+
+// moves gives the moves of a kernel.
+func (m *Machine) moves(spec *codegen.Spec) []codegen.Move {
+	if m.Choose != nil {
+		return m.Choose(spec, m.Target)
+	}
+	return codegen.Choose(spec, m.Target)
 }
 
 // Stats counts what an engine did since it was opened.

@@ -74,9 +74,9 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 		}
 		if i == 0 {
 			v.engine.mu.Lock()
-			t := v.engine.machine.Target
+			m := v.engine.machine
 			v.engine.mu.Unlock()
-			return codegen.Lower(s.Spec, codegen.Choose(s.Spec, t), t)
+			return codegen.Lower(s.Spec, m.moves(s.Spec), m.Target)
 		}
 		i--
 	}

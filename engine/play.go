@@ -274,7 +274,7 @@ func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {
 		return k, nil
 	}
 	e.debugSpec(spec)
-	moves := codegen.Choose(spec, e.machine.Target)
+	moves := e.machine.moves(spec)
 	prog, err := codegen.Lower(spec, moves, e.machine.Target)
 	if err != nil {
 		return plan.Kernel{}, fmt.Errorf("generate kernel: %w", err)

@@ -1,0 +1,125 @@
+package fuzz
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/weft-ml/weft/backends"
+	_ "github.com/weft-ml/weft/backends/webgpu"
+	device "github.com/weft-ml/weft/tests/require"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(WorkerVariable) == "" {
+		os.Exit(m.Run())
+	}
+	out := os.Stdout
+	os.Stdout = os.Stderr
+	if err := Serve(os.Stdin, out); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+var devices = []string{"CPU", "WASM", "INTERP", "WEBGPU"}
+
+// programs is how many of each kind a device gets: from seed 1 on, and from a fresh one.
+var programs = map[string]struct{ fixed, fresh int }{
+	"CPU":    {1000, 200},
+	"WASM":   {900, 150},
+	"INTERP": {3000, 600},
+	"WEBGPU": {120, 30},
+}
+
+// need skips a test whose device is missing.
+func need(t *testing.T, name string, err error) {
+	t.Helper()
+	if no := (&NoDevice{}); errors.As(err, &no) {
+		device.Device(t, name, err)
+	}
+}
+
+func environment(t *testing.T) (command, env []string) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return []string{self}, []string{CacheVariable + "=" + t.TempDir()}
+}
+
+func worker(t *testing.T) *Worker {
+	command, env := environment(t)
+	w := &Worker{Command: command, Env: env}
+	t.Cleanup(w.Close)
+	return w
+}
+
+// Random programs give on every device what REF allows. WEFT_SEED=n chooses the fresh ones.
+func TestDevices(t *testing.T) {
+	seed := uint64(time.Now().UnixNano()) >> 10 << 20
+	if s := os.Getenv("WEFT_SEED"); s != "" {
+		var err error
+		seed, err = strconv.ParseUint(s, 10, 64)
+		require.NoError(t, err, "WEFT_SEED")
+	}
+	for _, name := range devices {
+		t.Run(name, func(t *testing.T) {
+			n := programs[name]
+			if testing.Short() {
+				n.fixed, n.fresh = 40, 0
+			}
+			command, env := environment(t)
+			r := &Runner{Command: command, Env: env, Processes: goruntime.NumCPU(), Batch: 60, Shrink: time.Minute,
+				Report: func(_ *Finding, text string) { t.Error(text) }}
+			start := time.Now()
+			count, _, err := r.Run(name, 1, n.fixed, time.Time{}, 4)
+			need(t, name, err)
+			require.NoError(t, err)
+			more, _, err := r.Run(name, seed, n.fresh, time.Time{}, 4)
+			require.NoError(t, err)
+			count.Add(more)
+			t.Logf("%s: seeds from 1 and from %d (WEFT_SEED): %+v in %v", name, seed, count, time.Since(start).Round(time.Second))
+			assert.Less(t, count.Unknown*20, count.Elements, "nearly all elements can be compared")
+			assert.Less(t, count.Skipped*4, count.Programs*3, "the device has the types of some programs")
+		})
+	}
+}
+
+// The bounds hold what the reference itself gives.
+func TestReference(t *testing.T) {
+	n := 0
+	for seed := range uint64(300) {
+		k, wrong := Selfcheck(seed)
+		if known(&Finding{Seed: seed, What: Fails, Text: wrong}) == "" {
+			require.Empty(t, wrong, "seed %d", seed)
+		}
+		n += k
+	}
+	require.Greater(t, n, 10000)
+}
+
+// A seed means the same program each time.
+func TestSeeds(t *testing.T) {
+	graphs()
+	for seed := range uint64(20) {
+		require.Equal(t, Generate(seed).Program, Generate(seed).Program)
+	}
+}
+
+// A third of the ops moves elements, and nearly every op comes.
+func TestFamilies(t *testing.T) {
+	var seeds []uint64
+	for s := range uint64(400) {
+		seeds = append(seeds, s)
+	}
+	moving, all, names := Families(seeds...)
+	require.Greater(t, 3*moving, all)
+	require.Greater(t, len(names), 150, strings.Join(names, " "))
+}
