@@ -61,6 +61,9 @@ func (r *renderer) vcast(u *uop.UOp, bits int) {
 	}
 	r.vector(x)
 	switch {
+	case from == dtype.U32 && to == dtype.Index && want == i32: // what does not fit stays far outside of every array
+		r.v128([4]uint32{1<<31 - 1, 1<<31 - 1, 1<<31 - 1, 1<<31 - 1})
+		r.op("i32x4.min_u")
 	case have == want && have != i32:
 	case have == f32 && want == f64:
 		r.op("f64x2.promote_low_f32x4")

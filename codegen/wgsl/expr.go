@@ -322,6 +322,8 @@ func (r *renderer) cast(u *uop.UOp) string {
 		return "f32(" + x + ")"
 	case from == dtype.F32:
 		return fmt.Sprintf("%s(%s)", value(to), x)
+	case from == dtype.U32 && to == dtype.Index: // what does not fit is far outside of every array
+		return "i32(min(" + x + ", 0x7fffffffu))"
 	}
 	if value(from) != value(to) {
 		x = fmt.Sprintf("bitcast<%s>(%s)", value(to), x)
