@@ -9,14 +9,14 @@ import (
 // Past is what a buffer was computed from, when its graph is not kept any more: the keys of nodes and of other buffers. It
 // only tells what there was; gradients cannot go through it.
 type Past struct {
-	Self uint64   // the key of the node that became the buffer
-	Keys []uint64 // of what a gradient would have gone through, sorted
-	More []uint64 // as Keys, not sorted
+	Self int   // the key of the node that became the buffer
+	Keys []int // of what a gradient would have gone through, sorted
+	More []int // as Keys, not sorted
 	Cut  bool     // there was more: only buffers are all known
 }
 
 // Has reports whether a key is in the past.
-func (p *Past) Has(key uint64) bool {
+func (p *Past) Has(key int) bool {
 	_, ok := slices.BinarySearch(p.Keys, key)
 	return ok || slices.Contains(p.More, key)
 }

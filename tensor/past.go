@@ -17,14 +17,14 @@ import (
 const maxPast = 256
 
 // key is the same for all nodes that a buffer has had, and for equal nodes.
-func key(u *uop.UOp) uint64 {
+func key(u *uop.UOp) int {
 	for u.Op() == uop.Reshape {
 		u = u.At(0)
 	}
 	if a, ok := u.Arg().(uop.BufferArg); ok && u.Op() == uop.Buffer {
-		return a.ID
+		return int(a.ID)
 	}
-	return u.Hash() | 1<<63 // buffers count from 1
+	return int(u.Hash() | 1<<63) // buffers count from 1
 }
 
 // remember notes what r, the buffer that u has become, was computed from.
@@ -52,7 +52,7 @@ func pastOf(u *uop.UOp, limit int) *engine.Past {
 	}
 	for _, b := range buffers {
 		p.Keys = append(p.Keys, key(b))
-		older(b, func(k uint64) {
+		older(b, func(k int) {
 			if limit > 0 {
 				p.Keys = append(p.Keys, k)
 				limit--
@@ -65,7 +65,7 @@ func pastOf(u *uop.UOp, limit int) *engine.Past {
 }
 
 // older calls f with what is known of a buffer's past, the nearest first.
-func older(b *uop.UOp, f func(k uint64)) {
+func older(b *uop.UOp, f func(k int)) {
 	if p := engine.PastOf(b); p != nil {
 		f(p.Self)
 		for _, k := range p.More {
@@ -79,14 +79,14 @@ func older(b *uop.UOp, f func(k uint64)) {
 
 // checkReached fails where a gradient is 0 only because history was dropped.
 func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool) {
-	var here map[uint64]bool // what is in the graph
+	var here map[int]bool // what is in the graph
 	var pasts []*engine.Past // of its buffers
 	for i, w := range ws {
 		if reached[i] {
 			continue
 		}
 		if here == nil {
-			here = map[uint64]bool{}
+			here = map[int]bool{}
 			for _, n := range grad.Dependent(t.node()) {
 				here[key(n)] = true
 				if p := engine.PastOf(n); n.Op() == uop.Buffer && p != nil {
@@ -94,11 +94,11 @@ func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool) {
 				}
 			}
 		}
-		names := []uint64{key(w.node())}
+		names := []int{key(w.node())}
 		if p := engine.PastOf(w.node()); p != nil {
 			names = append(names, p.Self)
 		}
-		if slices.ContainsFunc(names, func(k uint64) bool { return here[k] }) {
+		if slices.ContainsFunc(names, func(k int) bool { return here[k] }) {
 			continue
 		}
 		for _, p := range pasts {
@@ -164,7 +164,7 @@ func (o outcome) remember(r *uop.UOp, inputs []*uop.UOp) {
 		for b.Op() == uop.Reshape {
 			b = b.At(0)
 		}
-		older(b, func(k uint64) {
+		older(b, func(k int) {
 			if len(p.More) < maxMore {
 				p.More = append(p.More, k)
 			}

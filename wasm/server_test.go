@@ -145,7 +145,7 @@ func TestWrongValuesAreTold(t *testing.T) {
 		[]any{7, "data", []any{}, wire.Ref(1)},
 	)
 	require.NoError(t, c.errs[5])
-	require.EqualError(t, c.errs[6], "tensor: IndexSelect: index 5 is out of range for axis 0 of size 3")
+	require.EqualError(t, c.errs[6], "indexSelect: index 5 is out of range for axis 0 of size 3")
 	require.NoError(t, c.errs[7])
 }
 

@@ -65,7 +65,10 @@ func reason(err error) string {
 			return option + ": " + translate(e.Reason)
 		}
 		return translate(e.Reason)
-	case *tensor.ValueError:
+	case *tensor.ValueError: // of an earlier call than the one that reads
+		if m := methodOf(e.Op); m != "" {
+			return m + ": " + translate(e.Reason)
+		}
 		return translate(e.Reason)
 	case *tensor.DeviceError:
 		return reason(e.Err)
@@ -184,7 +187,7 @@ func list(text string) int {
 // line is the length of a place in Go, "model.go:31" and what follows it, that text begins with, or 0.
 func line(text, then string) int {
 	at := strings.Index(text, ".go:")
-	if at < 0 || strings.ContainsAny(text[:at], " (") {
+	if at < 0 || strings.Contains(text[:at], " ") || strings.Contains(text[:at], "(") {
 		return 0
 	}
 	n := at + len(".go:")
@@ -216,8 +219,9 @@ func methodOf(op string) string {
 	if name := otherNames[op]; name != "" {
 		return name
 	}
+	op = strings.ToLower(op)
 	for name := range operations {
-		if strings.EqualFold(name, op) {
+		if strings.ToLower(name) == op {
 			return name
 		}
 	}
