@@ -12,7 +12,7 @@ type Past struct {
 	Self int   // the key of the node that became the buffer
 	Keys []int // of what a gradient would have gone through, sorted
 	More []int // as Keys, not sorted
-	Cut  bool     // there was more: only buffers are all known
+	Cut  bool  // there was more: only buffers are all known
 }
 
 // Has reports whether a key is in the past.

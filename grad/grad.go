@@ -128,9 +128,9 @@ func aliases(order, wrt []*uop.UOp) map[*uop.UOp]*uop.UOp {
 		r := u.Realized()
 		switch {
 		case name[u] != nil:
-		case r != nil && name[r] == r:
+		case r != nil && name[r] == r && buffer(u) == nil:
 			name[u] = r
-		case r != nil && storage[buffer(r)] != nil:
+		case r != nil && storage[buffer(r)] != nil && buffer(u) == nil: // a view of a buffer leads to the buffer itself
 			name[u] = storage[buffer(r)]
 		case u.Op() == uop.Buffer && storage[u] != nil && !present[storage[u]]:
 			name[u] = storage[u]
