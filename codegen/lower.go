@@ -88,7 +88,7 @@ func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err e
 		}
 	}()
 	b = &builder{kernel: bareKernel(spec, target), moves: moves}
-	var check func(*Form) error
+	var check func(Lowering) error
 	if target.Check != nil && n == len(passes) {
 		check = target.Check(spec)
 	}
@@ -103,8 +103,10 @@ func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err e
 		if err := verify(b.body, ps.leaves, target); err != nil {
 			panic(fmt.Sprintf("BUG: %v\n%s", err, dumpStmts(b.body)))
 		}
-		if err := b.checked(ps.name, check); err != nil {
-			return nil, fmt.Errorf("kernel %s: %w", describe(spec), err)
+		if check != nil {
+			if err := check(Lowering{b, ps.name}); err != nil {
+				return nil, fmt.Errorf("codegen: kernel %s, after pass %q, moves %q: %w", describe(spec), ps.name, MovesString(moves), err)
+			}
 		}
 	}
 	return b, nil

@@ -130,5 +130,5 @@ type Target struct {
 	Features   plan.Features
 	// Check, if set, is told of every Spec that Lower is given, and then of what each pass leaves; Lower fails with its
 	// error (tests: package evaluate).
-	Check func(s *Spec) func(f *Form) error
+	Check func(s *Spec) func(l Lowering) error
 }

@@ -97,3 +97,42 @@ func TestCapture(t *testing.T) {
 		assert.ErrorContains(t, err, "takes 1 inputs")
 	})
 }
+
+// An assignment that is asked for in several shapes is one assignment.
+func TestAssignmentInSeveralShapes(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(t *testing.T, e *engine.Engine) {
+		x := floats(t, e, []float32{1, 2, 3, 4}, 2, 2)
+		next := assign(x, x.Add(x))
+		flat, row := next.Reshape(4), next.Reshape(1, 4)
+		require.NoError(t, e.Realize(ctx, flat, next, row))
+		for _, u := range []*uop.UOp{flat, next, row} {
+			assert.Equal(t, []float32{2, 4, 6, 8}, read(t, e, u))
+			assert.Equal(t, u.Shape(), u.Realized().Shape())
+		}
+		again := assign(next.Realized(), next.Realized().Add(flat.Realized().Reshape(2, 2)))
+		require.NoError(t, e.Realize(ctx, again))
+		assert.Equal(t, []float32{4, 8, 12, 16}, read(t, e, again))
+	})
+}
+
+// Of two assignments to one buffer that are asked for at once the later one stays, in whatever order they are named, and
+// what the first left there is told as gone.
+func TestTwoAssignmentsAtOnce(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(t *testing.T, e *engine.Engine) {
+		for _, turned := range []bool{false, true} {
+			x := floats(t, e, []float32{1, 2}, 2)
+			first := assign(x, x.Add(x))
+			second := first.After(first.Store(first.Add(x.Int(1))))
+			nodes := []*uop.UOp{first, second}
+			if turned {
+				nodes = []*uop.UOp{second, first}
+			}
+			require.NoError(t, e.Realize(ctx, nodes...))
+			assert.Equal(t, []float32{3, 5}, read(t, e, second))
+			var stale *engine.StaleError
+			require.ErrorAs(t, e.Read(ctx, first, make([]byte, 8)), &stale)
+		}
+	})
+}

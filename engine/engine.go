@@ -35,7 +35,7 @@ type Options struct {
 	Log         io.Writer
 	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error
 	// (tests: codegen/evaluate).
-	Check func(s *codegen.Spec) func(f *codegen.Form) error
+	Check func(s *codegen.Spec) func(l codegen.Lowering) error
 	// Work is what the program is about to do, for choosing a device; zero: choose.Usual.
 	Work choose.Work
 	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost

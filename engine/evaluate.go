@@ -78,7 +78,10 @@ func (e *Engine) commit(targets []target) {
 				}
 			}
 			t.store.version.Add(1)
-			t.node.SetRealized(nextVersion(t.dest, t.store).Reshape(t.node.Shape()...))
+			next := nextVersion(t.dest, t.store)
+			for _, n := range append(t.views, t.node) {
+				n.SetRealized(next.Reshape(n.Shape()...))
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ type target struct {
 	store *storage // of dest
 
 	on     numbers        // the checks that it depends on
+	views  []*uop.UOp     // of the assignment: more nodes that were asked for
 	flags  []int          // of an array of flags, which is for no node: its checks by number,
 	checks []uop.CheckArg // and what they are
 }
@@ -49,6 +50,7 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 	res := resolver{engine: e, rec: rec, done: map[*uop.UOp]*uop.UOp{}}
 	var out []target
 	seen := map[*uop.UOp]bool{}
+	assigned := map[*uop.UOp]int{} // where an assignment is in out
 	for _, n := range nodes {
 		if n.Realized() != nil || seen[n] {
 			continue
@@ -67,6 +69,12 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 		}
 		t := target{node: n, value: v, on: res.on[n]}
 		if d := destination(n); d != nil {
+			a := unshaped(n)
+			if i, ok := assigned[a]; ok { // the same assignment, seen in another shape
+				out[i].views = append(out[i].views, n)
+				continue
+			}
+			assigned[a] = len(out)
 			t.dest = d
 			t.store, _ = d.Storage().(*storage)
 			if t.store == nil || t.store.engine != e {
@@ -75,14 +83,42 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 		}
 		out = append(out, t)
 	}
+	inOrder(out)
 	return append(out, flagTargets(res.columns)...), nil
+}
+
+// inOrder puts the assignments to one buffer into the order in which they were made: the last one's value stays.
+func inOrder(targets []target) {
+	for i := range targets {
+		for j := range i {
+			if a, b := &targets[j], &targets[i]; a.dest != nil && a.store == b.store && assignments(a.node) > assignments(b.node) {
+				*a, *b = *b, *a
+			}
+		}
+	}
+}
+
+// assignments counts those that led to a node, to the buffer that it stands for.
+func assignments(n *uop.UOp) (count int) {
+	for ; n.Op() == uop.Reshape || n.Op() == uop.After; n = n.At(0) {
+		if n.Op() == uop.After {
+			count++
+		}
+	}
+	return count
+}
+
+// unshaped is what a node is a reshape of.
+func unshaped(n *uop.UOp) *uop.UOp {
+	for n.Op() == uop.Reshape {
+		n = n.At(0)
+	}
+	return n
 }
 
 // destination is the buffer that an assignment writes, or nil for any other node.
 func destination(n *uop.UOp) *uop.UOp {
-	for n.Op() == uop.Reshape {
-		n = n.At(0)
-	}
+	n = unshaped(n)
 	if n.Op() != uop.After {
 		return nil
 	}

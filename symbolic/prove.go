@@ -13,7 +13,6 @@ type Known struct {
 	never   bool // the conditions contradict each other
 	normal  *index
 	written *index
-	conds   []*uop.UOp
 }
 
 // Under takes conditions for granted, each a conjunction. Comparisons of indices tell something, others nothing.
@@ -31,7 +30,7 @@ func Under(t *uop.Table, conds ...*uop.UOp) *Known {
 			list = flatten(list, c, uop.And)
 		}
 	}
-	k := &Known{normal: x, written: x, conds: plain}
+	k := &Known{normal: x, written: x}
 	if len(list) == 0 {
 		return k
 	}
@@ -95,7 +94,7 @@ func (k *Known) Within(e *uop.UOp, n int) bool {
 	if k.never {
 		return true
 	}
-	return k.normal.proves(k.normal.form(e), want) || k.written.proves(k.written.sum(e), want) || k.everywhere(e, want)
+	return k.normal.proves(k.normal.form(e), want) || k.written.proves(k.written.sum(e), want)
 }
 
 // proves bounds a sum ever better, until that will do.
@@ -149,90 +148,6 @@ func (x *index) combined(l *linear, n int) span {
 		}
 	}
 	return best
-}
-
-// maxPoints is how many values of ranges everywhere tries: some milliseconds.
-const maxPoints = 1 << 12
-
-// everywhere tries all values of the ranges that an expression is made of, where it is made of nothing else and they are
-// few. Conditions that hold something else are not asked.
-func (k *Known) everywhere(e *uop.UOp, want span) bool {
-	ranges, ok := onlyRanges(e)
-	if !ok {
-		return false
-	}
-	roots := []*uop.UOp{e}
-	for _, c := range k.conds {
-		if own, ok := onlyRanges(c); ok {
-			roots = append(roots, c)
-			for _, r := range own {
-				if !slices.Contains(ranges, r) {
-					ranges = append(ranges, r)
-				}
-			}
-		}
-	}
-	points := 1
-	for _, r := range ranges {
-		if points = times(points, extent(r)); points > maxPoints {
-			return false
-		}
-	}
-	order := uop.Topo(roots...)
-	value := make(map[*uop.UOp]uop.Value, len(order))
-	for p := range points {
-		for _, r := range ranges {
-			value[r] = uop.Value(p % extent(r))
-			p /= extent(r)
-		}
-		evaluate(order, value)
-		holds := true
-		for _, c := range roots[1:] {
-			holds = holds && value[c].Bool()
-		}
-		if holds && !want.contains(int(value[e].Int())) {
-			return false
-		}
-	}
-	return true
-}
-
-func extent(r *uop.UOp) int { return max(1, r.Arg().(uop.RangeArg).N) }
-
-// onlyRanges lists the ranges of an expression of index arithmetic that has no other leaves than them and constants.
-func onlyRanges(e *uop.UOp) (ranges []*uop.UOp, ok bool) {
-	for _, u := range uop.Topo(e) {
-		switch {
-		case u.DType() != dtype.Index && u.DType() != dtype.Bool:
-			return nil, false
-		case u.Op() == uop.Range:
-			ranges = append(ranges, u)
-		case u.Op() != uop.Const && !u.Op().Elementwise():
-			return nil, false
-		}
-	}
-	return ranges, true
-}
-
-// evaluate gives each node its value from those of its operands; ranges have theirs.
-func evaluate(order []*uop.UOp, value map[*uop.UOp]uop.Value) {
-	var room [3]uop.Value
-	for _, u := range order {
-		switch v, ok := u.ConstValue(); {
-		case ok:
-			value[u] = v
-		case u.Op() != uop.Range:
-			args := room[:len(u.Src())]
-			for i, s := range u.Src() {
-				args[i] = value[s]
-			}
-			from := u.DType()
-			if u.Op() != uop.Where {
-				from = u.At(0).DType()
-			}
-			value[u] = uop.Eval(u.Op(), from, u.DType(), args...)
-		}
-	}
 }
 
 // quotients derives facts about the quotients that l contains. Where a known sum holds c·z, and l holds q = ⌊z/n⌋, then

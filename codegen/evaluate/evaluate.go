@@ -43,7 +43,7 @@ var fills = []string{"small", "special"}
 
 // Kernel is what codegen.Target.Check wants: it computes what the Spec means, and gives a function that compares each form
 // with it.
-func (c *Checker) Kernel(s *codegen.Spec) func(f *codegen.Form) error {
+func (c *Checker) Kernel(s *codegen.Spec) func(l codegen.Lowering) error {
 	c.Kernels.Add(1)
 	var before, want [][][]uop.Value
 	broken := false
@@ -53,18 +53,19 @@ func (c *Checker) Kernel(s *codegen.Spec) func(f *codegen.Form) error {
 		err := Spec(s, nil, after, c.Most)
 		if errors.Is(err, errTooLarge) {
 			c.TooLarge.Add(1)
-			return func(*codegen.Form) error { return nil }
+			return func(codegen.Lowering) error { return nil }
 		}
 		if err != nil {
-			return func(*codegen.Form) error { return fmt.Errorf("the Spec as it was given: %w", err) }
+			return func(codegen.Lowering) error { return fmt.Errorf("the Spec as it was given: %w", err) }
 		}
 		before, want = append(before, m), append(want, after)
 	}
 	near := tolerance(s)
-	return func(f *codegen.Form) error {
+	return func(l codegen.Lowering) error {
 		if broken {
 			return nil
 		}
+		f := l.Form()
 		c.Forms.Add(1)
 		for i := range fills {
 			got := cloneAll(before[i])

@@ -22,22 +22,23 @@ func TestPasses(t *testing.T) {
 	found := map[string]int{}
 	n, err := strconv.Atoi(getenv("WEFT_SEED", "1"))
 	require.NoError(t, err, "WEFT_SEED")
-	e, err := engine.Open("NULL", engine.Options{Check: func(s *codegen.Spec) func(*codegen.Form) error {
+	e, err := engine.Open("NULL", engine.Options{Check: func(s *codegen.Spec) func(codegen.Lowering) error {
 		if n++; n%3 != 0 {
 			return nil
 		}
 		failed := false
 		f := check.Kernel(s)
-		return func(form *codegen.Form) error {
+		return func(l codegen.Lowering) error {
 			if failed { // the first pass that is wrong is enough
 				return nil
 			}
-			if err := f(form); err != nil {
+			if err := f(l); err != nil {
 				failed = true
 				mu.Lock()
 				defer mu.Unlock()
-				if found[form.Pass]++; found[form.Pass] < 8 {
-					t.Errorf("after pass %q: %v", form.Pass, err)
+				pass := l.Form().Pass
+				if found[pass]++; found[pass] < 8 {
+					t.Errorf("after pass %q: %v", pass, err)
 				}
 			}
 			return nil

@@ -1,9 +1,11 @@
-package engine
+package backends
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-ml/weft/engine"
 )
 
 func TestUnknownDevice(t *testing.T) {
@@ -26,9 +28,9 @@ func TestUnknownDevice(t *testing.T) {
 		{"quantum", native, `unknown device "quantum": there are CPU, INTERP, NULL, REF, WASM`},
 		{"", nil, `unknown device "": no devices are linked in; import _ "github.com/weft-ml/weft/backends"`},
 		{"CPU", nil, `unknown device "CPU": no devices are linked in; import _ "github.com/weft-ml/weft/backends"`},
-		{"GPU", nil, `unknown device "GPU": no devices are linked in; import _ "github.com/weft-ml/weft/backends"; import _ "github.com/weft-ml/weft/backends/webgpu"`},
+		{"GPU", nil, `unknown device "GPU": no devices are linked in; import _ "github.com/weft-ml/weft/backends"`},
 		{"cpu", []string{"WEBGPU"}, `unknown device "cpu": this program does not have it; import _ "github.com/weft-ml/weft/backends"; there are WEBGPU`},
 	} {
-		assert.Equal(t, c.want, (&UnknownDevice{c.name, c.known}).Error())
+		assert.Equal(t, c.want, (&engine.UnknownDevice{Name: c.name, Known: c.known}).Error())
 	}
 }

@@ -1,11 +1,13 @@
-//go:build !js
-
-package engine
+package backends
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/weft-ml/weft/engine"
 )
+
+func init() { engine.Advice = advice }
 
 // comes says which package brings a device, of those that a native program can have.
 var comes = map[string]string{
@@ -23,11 +25,6 @@ var others = map[string]string{
 func advice(name string, known []string) (said []string) {
 	meant := meantBy(name, known)
 	switch {
-	case len(known) == 0:
-		said = append(said, "no devices are linked in; "+linkIn("CPU"))
-		if meant != "" && comes[meant] != comes["CPU"] {
-			said = append(said, linkIn(meant))
-		}
 	case meant == "":
 	case slices.Contains(known, meant):
 		said = append(said, fmt.Sprintf("perhaps %s is meant", meant))
