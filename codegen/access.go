@@ -26,7 +26,7 @@ type accesses struct {
 	conds    []*uop.UOp          // that hold here
 	seen     []map[*uop.UOp]bool // expressions that are proven, under each of the conditions and those before it
 	guarded  int
-	unproven func(what string, buf, at *uop.UOp, conds []*uop.UOp) error
+	unproven func(what string, buf, at *uop.UOp, conds []*uop.UOp)
 }
 
 func newAccesses(t *uop.Table, stmts []Stmt) *accesses {
@@ -51,11 +51,10 @@ func (b *builder) guard(stmts []Stmt) []Stmt {
 func verifyAccesses(t *uop.Table, stmts []Stmt) (err error) {
 	v := newAccesses(t, stmts)
 	v.fold = func(u *uop.UOp) *uop.UOp { return u }
-	v.unproven = func(what string, buf, at *uop.UOp, conds []*uop.UOp) error {
+	v.unproven = func(what string, buf, at *uop.UOp, conds []*uop.UOp) {
 		if err == nil {
 			err = fmt.Errorf("a %s is not proven to lie within its %d elements:\n%sunder\n%s", what, v.size(buf), uop.Print(at), uop.Print(conds...))
 		}
-		return err
 	}
 	v.block(stmts)
 	return err
@@ -81,8 +80,8 @@ func (v *accesses) stmt(s Stmt) Stmt {
 	case *Team: // a range in its place knows as much
 		v.values[s.ID] = v.t.Range(1<<24+len(v.values), s.Most, "")
 	case *Store:
-		if c := v.missing("store", s.Buf, s.Index[0], nil); c != nil {
-			return &If{c, []Stmt{s}}
+		if !v.proven("store", s.Buf, s.Index[0], nil) && v.unproven == nil {
+			return &If{v.within(s.Buf, s.Index[0]), []Stmt{s}}
 		}
 	case *If:
 		n := len(v.conds)
@@ -104,23 +103,21 @@ func (v *accesses) stmt(s Stmt) Stmt {
 
 // loads guards the loads in a statement's own expressions.
 func (v *accesses) loads(s Stmt) Stmt {
-	need := map[*uop.UOp]*uop.UOp{}
+	need := map[*uop.UOp]bool{}
 	seen := v.seen[len(v.seen)-1]
 	known := func(u *uop.UOp) bool {
 		return slices.ContainsFunc(v.seen, func(m map[*uop.UOp]bool) bool { return m[u] })
 	}
 	walk(exprs(s), known, func(u *uop.UOp) {
 		proven := !slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return !known(x) })
-		if u.Op() == uop.Load {
-			if c := v.missing("load", u.At(0), u.At(2), u); c != nil {
-				need[u], proven = c, false
-			}
+		if u.Op() == uop.Load && !v.proven("load", u.At(0), u.At(2), u) {
+			need[u], proven = true, false
 		}
 		if proven {
 			seen[u] = true
 		}
 	})
-	if len(need) == 0 {
+	if len(need) == 0 || v.unproven != nil {
 		return s
 	}
 	var done uop.Map[*uop.UOp]
@@ -128,8 +125,8 @@ func (v *accesses) loads(s Stmt) Stmt {
 	c := mapExprs(s, func(u *uop.UOp) *uop.UOp {
 		return remember(&done, u, func(u *uop.UOp) *uop.UOp {
 			w := remake(v.t, u, mapAll(u.Src(), get))
-			if c := need[u]; c != nil {
-				return v.t.Load(w.At(0), v.fold(w.At(1).And(c)), w.At(2))
+			if need[u] { // its index may hold loads that have got gates by now
+				return v.t.Load(w.At(0), v.fold(w.At(1).And(v.within(w.At(0), w.At(2)))), w.At(2))
 			}
 			return w
 		})
@@ -140,8 +137,14 @@ func (v *accesses) loads(s Stmt) Stmt {
 	return c
 }
 
-// missing is the condition without which an access is not proven, or nil. load is nil for a store.
-func (v *accesses) missing(what string, buf, at, load *uop.UOp) *uop.UOp {
+// within is the condition that an index lies in a buffer.
+func (v *accesses) within(buf, at *uop.UOp) *uop.UOp {
+	v.guarded++
+	return v.fold(v.fold(v.t.Index(-1).Less(at)).And(v.fold(at.Less(v.t.Index(v.size(buf))))))
+}
+
+// proven says whether an access needs no condition. load is nil for a store.
+func (v *accesses) proven(what string, buf, at, load *uop.UOp) bool {
 	whole := v.resolve(at)
 	if load != nil {
 		whole = v.resolve(load)
@@ -150,16 +153,13 @@ func (v *accesses) missing(what string, buf, at, load *uop.UOp) *uop.UOp {
 	if load != nil {
 		conds, whole = append(conds, whole.At(1)), whole.At(2)
 	}
-	n := v.size(buf)
-	if symbolic.Under(v.t, conds...).Within(whole, n) {
-		return nil
+	if symbolic.Under(v.t, conds...).Within(whole, v.size(buf)) {
+		return true
 	}
 	if v.unproven != nil {
 		v.unproven(what, buf, whole, conds)
-		return nil
 	}
-	v.guarded++
-	return v.fold(v.fold(v.t.Index(-1).Less(at)).And(v.fold(at.Less(v.t.Index(n)))))
+	return false
 }
 
 // resolve replaces names by what they stand for.

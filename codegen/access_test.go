@@ -44,6 +44,8 @@ func TestAccessesAreProven(t *testing.T) {
 		{"a store", loops(Serial, &Store{out, []*uop.UOp{at.Add(n(1))}, p.Float(0)}), false},
 		{"scratch", loops(Serial, &Alloc{Buf: s, N: 8}, &Store{s, []*uop.UOp{j}, p.Float(0)}, store(a.Load(s, a.True(), j))), true},
 		{"beyond scratch", loops(Serial, &Alloc{Buf: s, N: 8}, &Store{s, []*uop.UOp{i}, p.Float(0)}), false},
+		{"an index from data from an index from data", loops(Serial, store(load(a.True(), a.Load(a.Param(2, 80, dtype.I32), a.True(),
+			a.Load(a.Param(3, 80, dtype.I32), a.True(), at).Cast(dtype.Index)).Cast(dtype.Index)))), false},
 		{"an index from data", loops(Serial, store(load(a.True(), a.Load(a.Param(2, 80, dtype.I32), a.True(), at).Cast(dtype.Index)))), false},
 	}
 	for _, c := range cases {

@@ -137,6 +137,7 @@ func (k *kernel) split(m Move) error {
 	}
 	at := k.facts.affine(base.Add(inner)).node(k.t)
 	ao, ai := k.replaceAxis(a, []*uop.UOp{outer, inner}, at)
+	ao.shift, ai.shift = a.shift || tail == Shift, a.shift
 	switch tail {
 	case Guard:
 		if a.owner == "" && !k.target.Grid {
@@ -263,12 +264,18 @@ func (k *kernel) fuse(m Move) error {
 	if a == b || a.owner != b.owner || k.peeled(a) || k.peeled(b) || a.guard != nil || b.guard != nil {
 		return fmt.Errorf("axes %s and %s cannot become one", a.name, b.name)
 	}
+	for _, g := range k.groups {
+		if slices.Contains(g.axes, a) != slices.Contains(g.axes, b) {
+			return fmt.Errorf("axes %s and %s belong to different nests", a.name, b.name)
+		}
+	}
 	n := extent(b.r)
 	f := k.newRange(extent(a.r)*n, a.name+"+"+b.name)
 	c := k.t.Index(n)
 	delete(k.axes, a.name)
 	delete(k.axes, b.name)
 	joined := k.addAxis(a.name+"+"+b.name, f, a.owner)
+	joined.shift = a.shift || b.shift
 	one := []*uop.UOp{f}
 	k.substituteRanges(map[*uop.UOp]*uop.UOp{a.r: f.IDiv(c), b.r: f.Mod(c)}, map[*uop.UOp][]*uop.UOp{a.r: one, b.r: one})
 	for _, g := range k.groups {

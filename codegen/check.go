@@ -169,14 +169,7 @@ func (k *kernel) loads0(x *uop.UOp) bool {
 	return slices.ContainsFunc(uop.Topo(x), func(u *uop.UOp) bool { return u.Op() == uop.Load })
 }
 
-// shifted says whether an output's index moves its last tile inwards.
+// shifted says whether an output computes some elements twice.
 func (k *kernel) shifted(o Out) bool {
-	for _, x := range o.Index {
-		for _, t := range k.facts.affine(x).terms {
-			if t.u.Op() == uop.Max {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Axes, func(r *uop.UOp) bool { return k.byR[r] != nil && k.byR[r].shift })
 }

@@ -17,6 +17,7 @@ type axis struct {
 	inner *uop.UOp // the inner axis of that split
 	rest  *uop.UOp
 	guard *uop.UOp // the iteration counts only where this holds
+	shift bool     // some elements are computed twice: the last tile of a split was moved inwards
 }
 
 // group is one nest of outputs: outs whose axes agree.

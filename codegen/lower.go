@@ -58,7 +58,7 @@ func Lower(spec *Spec, moves []Move, target *Target) (p *Program, err error) {
 		return nil, err
 	}
 	if err := verifyAccesses(b.t, b.body); err != nil {
-		panic(fmt.Errorf("BUG: codegen: kernel %s: %w\n%s", describe(spec), err, dumpStmts(b.body)))
+		return nil, fmt.Errorf("BUG: codegen: kernel %s is refused: %w\n%s", describe(spec), err, dumpStmts(b.body))
 	}
 	p = b.program(b.body, moves)
 	if err := checkIterations(p, target); err != nil {

@@ -110,6 +110,13 @@ func TestAssignmentInSeveralShapes(t *testing.T) {
 			assert.Equal(t, []float32{2, 4, 6, 8}, read(t, e, u))
 			assert.Equal(t, u.Shape(), u.Realized().Shape())
 		}
+
+		y := floats(t, e, []float32{1, 2}, 2)
+		late := assign(y, y.Add(y))
+		require.NoError(t, e.Realize(ctx, late.Reshape(2, 1)))
+		require.NoError(t, e.Realize(ctx, late), "after a view of it")
+		assert.Equal(t, []float32{2, 4}, read(t, e, late))
+
 		again := assign(next.Realized(), next.Realized().Add(flat.Realized().Reshape(2, 2)))
 		require.NoError(t, e.Realize(ctx, again))
 		assert.Equal(t, []float32{4, 8, 12, 16}, read(t, e, again))

@@ -79,7 +79,7 @@ func (e *Engine) commit(targets []target) {
 			}
 			t.store.version.Add(1)
 			next := nextVersion(t.dest, t.store)
-			for _, n := range append(t.views, t.node) {
+			for _, n := range append(t.views, t.node, unshaped(t.node)) { // the assignment itself, whoever asks for it later
 				n.SetRealized(next.Reshape(n.Shape()...))
 			}
 		}

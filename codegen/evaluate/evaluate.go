@@ -179,6 +179,9 @@ func compare(s *codegen.Spec, got, want [][]uop.Value, near float64) error {
 	sums := reduces(s, func(u *uop.UOp) bool { return u.At(0).DType().IsFloat() })
 	moments := reduces(s, func(u *uop.UOp) bool { return u.Arg().(uop.ReduceArg).Monoid == uop.Moments })
 	for i, p := range s.Params {
+		if near > 0 && !p.DType.IsFloat() { // bits or ranks of numbers that may differ in their last places
+			continue
+		}
 		for j, w := range want[i] {
 			g := got[i][j]
 			if g == w {

@@ -196,7 +196,7 @@ func (e *evaluator) missing(root *uop.UOp) []*uop.UOp {
 		f := &stack[len(stack)-1]
 		src := f.u.Src()
 		switch f.u.Op() {
-		case uop.Detach:
+		case uop.Detach, uop.Check: // the rest tells of derivatives, and of indices
 			src = src[:1]
 		case uop.Store: // its view is read by After
 			src = []*uop.UOp{below(f.u.At(0)), f.u.At(1)}
@@ -264,7 +264,7 @@ func (e *evaluator) eval(u *uop.UOp) []area {
 		return []area{e.gather(u)}
 	case uop.Scatter:
 		return []area{e.scatter(u)}
-	case uop.Contiguous, uop.Copy, uop.Detach:
+	case uop.Contiguous, uop.Copy, uop.Detach, uop.Check:
 		return []area{e.src(u, 0)}
 	case uop.Store:
 		return []area{e.src(u, 1)}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/evaluate"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -29,10 +30,16 @@ func register(device string, o Options) (string, error) {
 	open := b.Open
 	b.Name, b.Rank = name, 0
 	b.Open = func(given engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
-		given.NoOpt, given.Poison, given.Threads, given.CacheDir = o.NoOpt, true, 2, cacheDir
+		given.NoOpt, given.Poison, given.Fence, given.Threads, given.CacheDir = o.NoOpt, true, true, 2, cacheDir
 		m, err := open(given, trace)
 		if err != nil || m.Evaluate != nil {
 			return m, err
+		}
+		if o.Check && m.Target != nil {
+			checker := &evaluate.Checker{Seed: 1, Most: 4000}
+			checked := *m.Target
+			checked.Check = checker.Kernel
+			m.Target = &checked
 		}
 		if o.Moves != 0 {
 			m.Choose = func(s *codegen.Spec, t *codegen.Target) []codegen.Move { return randomMoves(o.Moves, s, t) }
@@ -57,6 +64,9 @@ func (o Options) suffix() string {
 	}
 	if o.StoreAll {
 		s += " STOREALL"
+	}
+	if o.Check {
+		s += " CHECK"
 	}
 	if o.Moves != 0 {
 		s += fmt.Sprint(" MOVES ", o.Moves)

@@ -110,6 +110,8 @@ func OptionsOf(seed uint64) (o Options) {
 		o.StoreAll = true
 	case 2:
 		o.Moves = 1 + uint64(r.N(2))
+	case 3:
+		o.Check = true
 	}
 	return o
 }

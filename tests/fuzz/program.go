@@ -24,8 +24,7 @@ type Options struct {
 	NoOpt    bool
 	StoreAll bool
 	Moves    uint64 // not 0: kernels have random moves of this seed beside the chosen ones
-	Fence    bool   // reserved: memory of inputs and outputs lies against unreadable pages
-	Check    bool   // reserved: every kernel is evaluated before and after each pass
+	Check    bool   // kernels are evaluated before and after each pass
 }
 
 // Op makes one value: Name is a method of Tensor or a function of package tensor, or one of the words below.
