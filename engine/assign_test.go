@@ -115,6 +115,9 @@ func TestAssignmentInSeveralShapes(t *testing.T) {
 		late := assign(y, y.Add(y))
 		require.NoError(t, e.Realize(ctx, late.Reshape(2, 1)))
 		require.NoError(t, e.Realize(ctx, late), "after a view of it")
+		wide := late.Reshape(1, 2)
+		require.NoError(t, e.Realize(ctx, wide), "and another")
+		assert.Equal(t, []float32{2, 4}, read(t, e, wide))
 		assert.Equal(t, []float32{2, 4}, read(t, e, late))
 
 		again := assign(next.Realized(), next.Realized().Add(flat.Realized().Reshape(2, 2)))

@@ -56,6 +56,10 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 			continue
 		}
 		seen[n] = true
+		if a := unshaped(n); a.Op() == uop.After && a.Realized() != nil { // as another view
+			n.SetRealized(a.Realized().Reshape(n.Shape()...))
+			continue
+		}
 		if b, s := buffer(n); s != nil {
 			if err := s.check(b, rec); err != nil {
 				return nil, err
