@@ -265,13 +265,14 @@ func (c *Captured) through(o *uop.UOp, inputs []*uop.UOp) *uop.UOp {
 // Kernels is the number of kernel launches of one run.
 func (c *Captured) Kernels() int { return len(c.plan.plan.Steps) }
 
-// Current is the newest version of a realized node's buffer: what an assignment by a captured run left there.
+// Current is the newest version of a realized node's buffer: what an assignment by a captured run left there. One that was
+// discarded has none.
 func Current(u *uop.UOp) *uop.UOp {
 	if r := u.Realized(); r != nil {
 		u = r
 	}
 	b, s := buffer(u)
-	if s == nil || b.Arg().(uop.BufferArg).Version == s.current() {
+	if s == nil || b.Arg().(uop.BufferArg).Version == s.current() || s.current() == discarded {
 		return u
 	}
 	return nextVersion(b, s).Reshape(u.Shape()...)

@@ -43,6 +43,10 @@ func tell(name string, err error) error {
 	case errors.As(err, &t):
 		return t
 	}
+	var v *tensor.ValueError
+	if errors.As(err, &v) && methodOf(v.Op) != "" { // the value was wrong in an earlier call than the one that reads
+		return &told{methodOf(v.Op), reason(v), err}
+	}
 	return &told{name, reason(err), err}
 }
 
@@ -65,10 +69,7 @@ func reason(err error) string {
 			return option + ": " + translate(e.Reason)
 		}
 		return translate(e.Reason)
-	case *tensor.ValueError: // of an earlier call than the one that reads
-		if m := methodOf(e.Op); m != "" {
-			return m + ": " + translate(e.Reason)
-		}
+	case *tensor.ValueError:
 		return translate(e.Reason)
 	case *tensor.DeviceError:
 		return reason(e.Err)

@@ -20,7 +20,7 @@ const kinds = {
   parts: [...wrong.list, [-1]], sizes: [...wrong.list, [-1], [2 ** 31], [2 ** 20, 2 ** 20]], lengths: [...wrong.list, [-2], [2 ** 20, 2 ** 20]],
   ints: ['no', null, 1.5, NaN, [1.5], ['0'], {}, 1n, new Int32Array([0])],
   Axes: ['no', null, 1.5, [0.5], { axes: 0 }, { axis: 'x' }, { keep: 1 }, { correction: 1 }, () => 0],
-  Spread: ['no', null, 1.5, { axes: 0 }, { correction: 0.5 }],
+  Spread: ['no', null, 1.5, { axes: 0 }, { correction: '1' }],
   Made: ['f32', 1, { type: 'f32' }, { dtype: 'float32' }],
   Conv: [1, 'x', { strides: 1 }, { stride: 1.5 }, { groups: '1' }, { padding: [0.5] }],
   Pool: [1, { groups: 1 }, { stride: 'x' }],
