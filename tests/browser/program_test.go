@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -310,7 +311,11 @@ func (m *maker) differences(a answer) (out []string, calls, wild int) {
 func (m *maker) compare(n int, k *known, got told) string {
 	x := m.values[n]
 	if got.Error != "" || k.err != nil {
-		if got.Error == "" || k.err == nil || !strings.HasPrefix(got.Error, "data: ") || foul.MatchString(got.Error) {
+		said := strings.HasPrefix(got.Error, "data: ")
+		if v := (*tensor.ValueError)(nil); errors.As(k.err, &v) { // is told with the name of the call that made it wrong
+			said = strings.HasSuffix(got.Error, ": "+v.Reason)
+		}
+		if got.Error == "" || k.err == nil || !said || foul.MatchString(got.Error) {
 			return fmt.Sprintf("t%d: the page says %q, Go: %v", n, got.Error, k.err)
 		}
 		return ""
