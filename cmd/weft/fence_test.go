@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// Every case that is measured runs once between fences, in a process of its own: measurements would not tell of an access
+// outside of an array.
+func TestBenchBetweenFences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes all cases of the benchmark")
+	}
+	ctx := context.Background()
+	if os.Getenv("WEFT_FENCED") == "" {
+		_, err := engine.Use("CPU")
+		need.Device(t, "CPU", err)
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestBenchBetweenFences$", "-test.v")
+		cmd.Env = append(os.Environ(), "WEFT_FENCED=1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return
+	}
+	engine.Configure(engine.Options{Fence: true}, "CPU")
+	for _, c := range benchCases {
+		if c.prepare == nil {
+			continue
+		}
+		run, err := c.prepare(ctx)
+		require.NoError(t, err, c.name)
+		for range 2 {
+			require.NoError(t, run(ctx), c.name)
+		}
+	}
+	require.NoError(t, newResnet().forward(tensor.Randn(1, 3, 224, 224)).Realize(ctx), "ResNet-18")
+}
