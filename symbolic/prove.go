@@ -38,6 +38,7 @@ func Under(t *uop.Table, conds ...*uop.UOp) *Known {
 	k.never = len(list) == 1 && list[0].IsConst(0)
 	k.normal, k.written = x.under(list), &index{t: t}
 	k.written.assume(plain)
+	k.never = k.never || k.normal.never || k.written.never
 	return k
 }
 

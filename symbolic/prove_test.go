@@ -31,6 +31,7 @@ func TestWithin(t *testing.T) {
 		{"a guard", []*uop.UOp{less(i.Mul(n(16)).Add(j), 100)}, i.Mul(n(16)).Add(j), 100},
 		{"a guard in other words", []*uop.UOp{i.Less(n(7).Add(j.Neg()))}, i.Mul(n(3)).Add(j.Mul(n(3))), 19},
 		{"never", []*uop.UOp{n(-1).Less(j.Add(n(-1))), less(j.Add(n(-1)), 0)}, j, 0},
+		{"never, by what is known of a leaf", []*uop.UOp{n(16).Less(i), i.Mul(n(4)).Add(k).Mod(n(80)).Less(n(66))}, j, 0},
 		{"a quotient beside its remainder", []*uop.UOp{less(big.Add(k.Mul(n(256))), 1276)},
 			u.Mod(n(44)).Add(k.Mul(n(1320))).Add(u.IDiv(n(44)).Mul(n(264))), 7656 - 220},
 		{"what follows for leaves", []*uop.UOp{less(m.Add(j).Add(n(-1)), 15), n(-1).Less(m.Add(j).Add(n(-1))), less(i.IDiv(n(6)).Add(n(-1)), 1), n(-1).Less(i.IDiv(n(6)).Add(n(-1)))},

@@ -18,6 +18,7 @@ type index struct {
 	deps  uop.Map[[]*uop.UOp] // free ranges
 	built uop.Map[bool]       // nodes known to be in normal form
 	facts []fact              // conditions known to hold: see SimplifyUnder
+	never bool                // they contradict each other
 }
 
 type indexKey struct{}

@@ -54,6 +54,7 @@ func (x *index) know(e *uop.UOp, l *linear, s span) {
 	if i := slices.IndexFunc(x.facts, func(g fact) bool { return slices.Equal(g.terms, f.terms) }); i >= 0 {
 		known := &x.facts[i].s
 		*known = span{max(known.lo, f.s.lo), min(known.hi, f.s.hi)}
+		x.never = x.never || known.lo > known.hi
 		return
 	}
 	x.facts = append(x.facts, f)
@@ -62,7 +63,8 @@ func (x *index) know(e *uop.UOp, l *linear, s span) {
 // narrow adds to what is known of one node; contradictions are left alone: nothing is needed where they hold.
 func (x *index) narrow(u *uop.UOp, s span) {
 	known := x.span(u)
-	if both := (span{max(known.lo, s.lo), min(known.hi, s.hi)}); both.lo <= both.hi {
+	both := span{max(known.lo, s.lo), min(known.hi, s.hi)}
+	if x.never = x.never || both.lo > both.hi; both.lo <= both.hi {
 		x.spans.Set(u, both)
 	}
 }

@@ -34,7 +34,7 @@ var devices = []string{"CPU", "WASM", "INTERP", "WEBGPU"}
 
 // programs is how many of each kind a device gets: from seed 1 on, and from a fresh one.
 var programs = map[string]struct{ fixed, fresh int }{
-	"CPU":    {1000, 200},
+	"CPU":    {500, 100},
 	"WASM":   {900, 150},
 	"INTERP": {3000, 600},
 	"WEBGPU": {120, 30},
