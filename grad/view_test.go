@@ -17,7 +17,9 @@ func TestRealizedViewCountsOnce(t *testing.T) {
 	z := y.Reshape(2)
 	z.SetRealized(z)
 	sum := z.Reduce(uop.Sum, 0)
-	load := func(*uop.UOp) []uop.Value { return []uop.Value{uop.FloatValue(dtype.F64, 3), uop.FloatValue(dtype.F64, 4)} }
+	load := func(*uop.UOp) []uop.Value {
+		return []uop.Value{uop.FloatValue(dtype.F64, 3), uop.FloatValue(dtype.F64, 4)}
+	}
 	for _, w := range []*uop.UOp{y, z, b} {
 		g := ref.Eval(load, Of(sum, sum.Float(1), w)[0])[0]
 		require.Equal(t, []float64{1, 1}, []float64{g[0].Float(), g[1].Float()})

@@ -79,7 +79,7 @@ func older(b *uop.UOp, f func(k int)) {
 
 // checkReached fails where a gradient is 0 only because history was dropped.
 func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool) {
-	var here map[int]bool // what is in the graph
+	var here map[int]bool    // what is in the graph
 	var pasts []*engine.Past // of its buffers
 	for i, w := range ws {
 		if reached[i] {
