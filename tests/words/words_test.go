@@ -21,6 +21,7 @@ import (
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/safetensors"
 	. "github.com/weft-ml/weft/tensor"
+	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/uop"
 )
 
