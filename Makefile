@@ -33,9 +33,10 @@ run: compiler
 	@$(MAKE) --no-print-directory site
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
+# Tests in the browser wait a good deal: three packages at a time keep two cores busy.
 test: compiler gpu browser
 	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; \
-		echo "$(GO) test -timeout 30m ./..."; WEFT_TABLE="$$rows" $(GO) test -timeout 30m ./...; code=$$?; \
+		echo "$(GO) test -p 3 -timeout 30m ./..."; WEFT_TABLE="$$rows" $(GO) test -p 3 -timeout 30m ./...; code=$$?; \
 		$(GO) run ./tests/table/print "$$rows"; exit $$code
 	@$(MAKE) --no-print-directory test-cogentcore
 
