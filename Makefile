@@ -111,6 +111,7 @@ vet:
 race:
 	CGO_ENABLED=1 $(GO) test -race -short $$(grep -lE --include='*.go' -r 'sync\.|go func|\.Go\(' . \
 		| grep -v '^./tests/' | xargs -n1 dirname | sort -u)
+	CGO_ENABLED=1 $(GO) test -race -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture ./tests/random
 
 # Without cgo there is no GPU library. Everything builds, every package's short tests pass, and so do the recorded
 # cases on the CPU. What drives other devices and browsers is the same there.
