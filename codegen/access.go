@@ -11,7 +11,7 @@ import (
 // accesses proves loads and stores of a tree to lie within their buffers: by the extents of loops, by the conditions
 // around them and, for a load, by its gate. Nothing is taken on trust: names are replaced by what they stand for, and a
 // condition that differs between lanes protects only what differs between them too, because the lanes of a vector load
-// what they share without asking.
+// what they share without asking, and one ends to protect where something that it was computed from is assigned.
 //
 // The pass "guard" gives a gate or a condition of its own to what cannot be proven; after the last pass everything is
 // proven once more, and a tree in which something is not is refused.
@@ -64,8 +64,29 @@ func (v *accesses) block(stmts []Stmt) []Stmt {
 	var out []Stmt
 	for _, s := range stmts {
 		out = append(out, v.stmt(v.loads(s)))
+		v.outdate(s)
 	}
 	return out
+}
+
+// outdate forgets conditions that speak of what a statement assigns, and what was proven under them.
+func (v *accesses) outdate(s Stmt) {
+	if len(v.conds) == 0 {
+		return
+	}
+	written := map[*uop.UOp]bool{}
+	writes(s, written)
+	if len(written) == 0 {
+		return
+	}
+	for i, c := range v.conds {
+		if slices.ContainsFunc(uop.Topo(c), func(u *uop.UOp) bool { return written[u] }) {
+			v.conds[i] = v.t.True()
+			for _, m := range v.seen[i+1:] {
+				clear(m)
+			}
+		}
+	}
 }
 
 // stmt looks into a statement whose own loads are seen to.
@@ -91,6 +112,7 @@ func (v *accesses) stmt(s Stmt) Stmt {
 		return c
 	case *Loop:
 		old := v.lanes
+		v.outdate(s) // an iteration comes after others
 		if s.Kind == Vector {
 			v.lanes = v.lanes.or(v.facts.set(s.Range))
 		}

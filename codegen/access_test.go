@@ -39,6 +39,12 @@ func TestAccessesAreProven(t *testing.T) {
 		{"a name that is assigned", loops(Serial, &Let{name, n(0)}, &Set{[]*uop.UOp{name}, []*uop.UOp{at}}, store(load(a.True(), name))), false},
 		{"lanes under a condition of their own", loops(Vector, &If{within, []Stmt{store(load(a.True(), at))}}), true},
 		{"what lanes share under a condition of theirs", loops(Vector, &If{i.Add(j).Less(n(3)), []Stmt{store(load(a.True(), i.Mul(n(10))))}}), false},
+		{"under a condition on what is assigned since", loops(Serial, &Let{name, n(0)}, &If{name.Less(n(70)), []Stmt{&Set{[]*uop.UOp{name}, []*uop.UOp{at}},
+			store(load(n(-1).Less(name), name))}}), false},
+		{"under a condition on what is assigned afterwards", loops(Serial, &Let{name, n(0)}, &If{name.Less(n(70)), []Stmt{store(load(n(-1).Less(name), name)),
+			&Set{[]*uop.UOp{name}, []*uop.UOp{at}}}}), true},
+		{"under a condition on what an iteration before assigned", loops(Serial, &Let{name, n(0)}, &If{name.Less(n(70)), []Stmt{&Loop{Range: a.Range(2, 3, ""), Body: []Stmt{
+			store(load(n(-1).Less(name), name)), &Set{[]*uop.UOp{name}, []*uop.UOp{at}}}}}}), false},
 		{"a choice is no gate", loops(Serial, store(within.Where(load(a.True(), at), p.Float(0)))), false},
 		{"before the buffer", loops(Serial, store(load(within, at.Add(n(-1))))), false},
 		{"a store", loops(Serial, &Store{out, []*uop.UOp{at.Add(n(1))}, p.Float(0)}), false},

@@ -152,8 +152,8 @@ func (x *index) combined(l *linear, n int) span {
 }
 
 // quotients derives facts about the quotients that l contains. Where a known sum holds c·z, and l holds q = ⌊z/n⌋, then
-// c·z is c·n·q and at most c·(n−1) more. It reports whether something was learnt.
-func (x *index) quotients(l *linear) (learnt bool) {
+// c·z is c·n·q and at most c·(n−1) more.
+func (x *index) quotients(l *linear) {
 	for _, t := range l.terms {
 		u, n := byConst(t.Node, uop.IDiv)
 		if u == nil {
@@ -169,14 +169,13 @@ func (x *index) quotients(l *linear) (learnt bool) {
 					if sum == nil || sum.isConst() {
 						continue
 					}
-					more := span{min(0, -c*(n-1)), max(0, -c*(n-1))}
+					most := times(-c, n-1)
+					more := span{min(0, most), max(0, most)}
 					x.facts = append(x.facts, reduced(sum, f.s.shift(times(c, z.k)).add(more)))
-					learnt = true
 				}
 			}
 		}
 	}
-	return learnt
 }
 
 // ratios are the factors by which a sum may hold z: those of the coefficients of each node, where they divide.
