@@ -14,17 +14,25 @@ func (t *Tensor) Sin() *Tensor {
 // Cos is the cosine of t, in radians.
 func (t *Tensor) Cos() *Tensor { return t.float(cos) }
 
-// cos is 1 − 2 sin²(x/2): halving is exact, so no digits of x are lost as by adding π/2.
+// cos is ±sin(|x| − mπ/2) with the odd m beside |x|, so that even near its zeros no digits are lost.
 func cos(x *uop.UOp) *uop.UOp {
-	s := x.Mul(x.Float(0.5)).Sin()
-	return x.Int(1).Sub(s.Mul(s).Mul(x.Int(2))).Derive(x, x.Sin().Neg())
+	a := absolute(x)
+	j := a.Mul(x.Float(1 / math.Pi)).Trunc()
+	near := a.Less(x.Float(quarters(x)))
+	half := j.Mul(x.Float(0.5))
+	odd := half.Trunc().Equal(half).Not()
+	s := near.Where(lessQuarters(a, j.Add(j).Add(x.Int(1))), x.Mul(x.Float(0.5))).Sin()
+	return near.Where(odd.Where(s, s.Neg()), oneLessTwice(s)).Derive(x, x.Sin().Neg())
 }
+
+// oneLessTwice is the cosine of the angle whose half has the sine s. It is exact to a few units in the last place of 1.
+func oneLessTwice(s *uop.UOp) *uop.UOp { return s.Int(1).Sub(s.Mul(s).Mul(s.Int(2))) }
 
 // Tan is the tangent of t, in radians.
 func (t *Tensor) Tan() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
 		r, odd := quadrant(x)
-		s, c := r.Sin(), cos(r)
+		s, c := r.Sin(), oneLessTwice(r.Mul(r.Float(0.5)).Sin())
 		v := odd.Where(c.Neg(), s).Div(odd.Where(s, c))
 		return v.Derive(x, x.Int(1).Add(v.Mul(v)))
 	})
@@ -33,21 +41,33 @@ func (t *Tensor) Tan() *Tensor {
 // quadrant is x without whole quarters of a turn, and whether these are an odd number: beside a pole, the cosine of x itself
 // has few digits. Far from 0 it takes nothing away.
 func quadrant(x *uop.UOp) (r, odd *uop.UOp) {
+	k := roundEven(x.Mul(x.Float(2 / math.Pi)))
+	k = absolute(x).Less(x.Float(quarters(x))).Where(k, x.Int(0))
+	half := k.Mul(k.Float(0.5))
+	return lessQuarters(x, k), half.Trunc().Equal(half).Not()
+}
+
+// quarters bounds the |x| for which lessQuarters has the digits: the number of quarters is exact, and so is π/2.
+func quarters(x *uop.UOp) float64 {
+	if x.DType().Size() < 8 {
+		return 4e6
+	}
+	return 1e9
+}
+
+// lessQuarters is x − kπ/2 for an integer k near 2x/π, with π/2 in three parts (after Cody and Waite).
+func lessQuarters(x, k *uop.UOp) *uop.UOp {
 	const short = 1.57079637050628662109375 // π/2 as float32
-	quarter, limit := [3]float64{math.Pi / 2, 6.123233995736766e-17, -1.4973849048591833e-33}, 1e9
+	parts := [3]float64{math.Pi / 2, 6.123233995736766e-17, -1.4973849048591833e-33}
 	if x.DType().Size() < 8 {
 		rest := math.Pi/2 - short
 		mid := float64(float32(rest))
-		quarter, limit = [3]float64{short, mid, rest - mid}, 4e6
+		parts = [3]float64{short, mid, rest - mid}
 	}
-	k := roundEven(x.Mul(x.Float(2 / math.Pi)))
-	k = absolute(x).Less(x.Float(limit)).Where(k, x.Int(0))
-	r = x
-	for _, q := range quarter {
-		r = k.MulAdd(x.Float(-q), r)
+	for _, q := range parts {
+		x = k.MulAdd(x.Float(-q), x)
 	}
-	half := k.Mul(k.Float(0.5))
-	return r, half.Trunc().Equal(half).Not()
+	return x
 }
 
 // Asin is the inverse sine, −π/2 … π/2; NaN outside −1 … 1.
