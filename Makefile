@@ -8,7 +8,7 @@
 #   make test-web the tests in a real browser: needs Chromium, takes minutes
 #   make fuzz TIME=2h SEED=1 DEVICES=CPU,WASM   random programs against REF for any time; without SEED a fresh one. What is
 #                 found is shrunk and written to the folder fuzz-findings
-#   make check    formatting, vet, race detector, CGO_ENABLED=0, cross-builds
+#   make check    formatting, vet, staticcheck, race detector, CGO_ENABLED=0, cross-builds
 #   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text; make check does so for 30 s each
 #   make bench    the benchmark cases of the command line
 #   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
@@ -26,7 +26,7 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web kernels wasm site serve compiler gpu browser table fmt vet race nocgo cross
+.PHONY: fuzz run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web kernels wasm site serve compiler gpu browser table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -53,7 +53,7 @@ fuzz: TIME ?= 10m
 fuzz: compiler gpu
 	$(GO) run ./tests/fuzz/long -time "$(TIME)" -seed "$(SEED)" -devices "$(DEVICES)" -out fuzz-findings
 
-check: compiler gpu fmt vet race nocgo cross parsers
+check: compiler gpu fmt vet staticcheck race nocgo cross parsers
 
 # Every fuzz target of a parser, four at a time, each in one process. What it finds becomes a file in testdata/fuzz.
 PARSERS = safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
@@ -106,6 +106,11 @@ fmt:
 vet:
 	$(GO) vet ./...
 	$(GO) vet -tags cogentcore ./runtime/webgpu/... ./backends/... ./cmd/...
+
+# A release of its own version, so that no program that imports Weft depends on it.
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+staticcheck:
+	$(GO) run $(STATICCHECK) ./...
 
 # The packages with goroutines or locks. The race detector needs cgo.
 race:

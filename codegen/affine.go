@@ -51,8 +51,6 @@ next:
 	return out
 }
 
-func (a affine) constant() bool { return len(a.terms) == 0 }
-
 // node builds the expression of the form.
 func (a affine) node(t *uop.Table) *uop.UOp {
 	var sum *uop.UOp

@@ -233,7 +233,9 @@ type Stats struct {
 
 // New opens a backend as an engine of its own, beside those of Use.
 func New(b Backend, o Options) (*Engine, error) {
-	e := &Engine{name: b.Name, opts: during(nil, o), backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	kept := o
+	kept.Context = nil // it was for opening alone
+	e := &Engine{name: b.Name, opts: kept, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
 	m, err := e.openMachine(o)
 	if err != nil {

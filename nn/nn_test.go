@@ -54,7 +54,7 @@ type model struct {
 	Tied    *tensor.Tensor
 	Absent  *nn.Linear
 	Ints    *tensor.Tensor
-	private int
+	private int //lint:ignore U1000 a field that is not exported is no parameter
 }
 
 func newModel() *model {

@@ -121,7 +121,7 @@ func TestHostileNumbers(t *testing.T) {
 			for range 800 {
 				a, b, c := any(), any(), any()
 				var y *tensor.Tensor
-				err, other := tried(func() { y = f(x, a, b, c) })
+				other, err := tried(func() { y = f(x, a, b, c) })
 				if !assert.Nil(t, other, "%d, %d, %d", a, b, c) {
 					return
 				}
@@ -144,7 +144,7 @@ func TestHostileNumbers(t *testing.T) {
 }
 
 // tried is Try, and what else f panics with.
-func tried(f func()) (err error, other any) {
+func tried(f func()) (other any, err error) {
 	defer func() { other = recover() }()
-	return tensor.Try(f), nil
+	return nil, tensor.Try(f)
 }

@@ -156,12 +156,12 @@ func (b *Browser) listen(from io.ReadCloser) {
 	for {
 		raw, err := in.ReadBytes(0)
 		if err != nil {
-			b.end(fmt.Errorf("Chromium has ended: %w", err))
+			b.end(fmt.Errorf("the browser has ended: %w", err))
 			return
 		}
 		var m message
 		if err := json.Unmarshal(raw[:len(raw)-1], &m); err != nil {
-			b.end(fmt.Errorf("Chromium sent something else than JSON: %w", err))
+			b.end(fmt.Errorf("the browser sent something else than JSON: %w", err))
 			return
 		}
 		b.mu.Lock()

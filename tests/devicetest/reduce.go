@@ -64,14 +64,13 @@ func (s *suite) simple(m uop.Monoid, d dtype.DType, fill Fill, shape, axes []int
 // along is 0, 1, … along the reduced axes, taken in order.
 func along(shape, axes []int) *uop.UOp {
 	n := 1
-	one, some := make([]int, len(shape)), make([]int, 0)
+	one := make([]int, len(shape))
 	for i := range one {
 		one[i] = 1
 	}
 	for _, a := range axes {
 		n *= shape[a]
 		one[a] = shape[a]
-		some = append(some, shape[a])
 	}
 	return uop.NewIota(n).Cast(dtype.I32).Reshape(one...).Expand(shape...)
 }

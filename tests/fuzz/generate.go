@@ -30,7 +30,6 @@ type generator struct {
 	info    []info
 	exact   bool // prefer ops whose results are exact
 	kinds   []dtype.DType
-	budget  int
 	flow    bool // assignments happen
 	inMotif bool // inexact results are taken
 	broken  *Finding
