@@ -15,7 +15,8 @@
 #   make site     build the site into site/dist, with the engine for browsers; prints how large both are
 #   make serve PORT=8080   build and serve it
 #   make shaders  ask the shader compilers of browsers, macOS and Windows about every shader of the tests
-#   make kernels DIR=x   write every kernel that the tests compile to the folder x
+#   make kernels DIR=x   write every kernel that the tests compile to the folder x; go run ./tests/kernels/compare x y
+#                 tells two such folders apart
 
 GO      ?= go
 PLATFORMS = js/wasm darwin/arm64 windows/amd64 linux/arm64
