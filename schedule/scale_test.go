@@ -13,7 +13,11 @@ import (
 
 func steps(w *world, root *uop.UOp) int {
 	g := &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: root, Dest: -1}}}
-	return len(schedule.New(g, schedule.Config{}).Steps)
+	r, err := schedule.New(g, schedule.Config{})
+	if err != nil {
+		panic(err)
+	}
+	return len(r.Steps)
 }
 
 // A long chain is cut into kernels of bounded size, and a ladder of diamonds is not walked once for each of its 2^60 paths.

@@ -11,6 +11,7 @@
 //	lower     ranges are pushed from each stored node down to the loads
 //	group     kernels over the same axes become one with several outputs
 //	order     by data; reads of a buffer before it is overwritten
+//	number    the ranges of each kernel, in order of use
 //	memory    lives that do not overlap share the arena
 package schedule
 
@@ -46,6 +47,7 @@ type Root struct {
 type Config struct {
 	StoreAll    bool // no fusion: every node that computes is stored (tests compare both)
 	MaxBindings int  // buffers that a kernel may read and write; 0: any number
+	Check       Check
 }
 
 // BufKind says whose a buffer is.
@@ -126,17 +128,44 @@ func (r *Result) bufName(i int) string {
 	return fmt.Sprintf("%s%d.%s", kind, b.Index, b.DType.Short())
 }
 
-// New schedules a graph.
-func New(g *Graph, c Config) *Result {
+// phases is the whole schedule, top to bottom. Every phase leaves the values of the roots as they are; Config.Check sees each.
+var phases = []phase{
+	{"merge", func(s *scheduler) { s.values = s.merge(s.values) }},
+	{"split", func(s *scheduler) { s.values = s.split(s.values) }},
+	{"decide", func(s *scheduler) { s.prepare(); s.decide(); s.fit() }},
+	{"arrange", (*scheduler).arrange},
+	{"lower", (*scheduler).lower},
+	{"group", (*scheduler).group},
+	{"order", (*scheduler).order},
+	{"number", (*scheduler).number},
+}
+
+type phase struct {
+	name string
+	run  func(s *scheduler)
+}
+
+// New schedules a graph. The error is that of Config.Check.
+func New(g *Graph, c Config) (*Result, error) { return run(g, c, phases) }
+
+func run(g *Graph, c Config, phases []phase) (*Result, error) {
 	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}}
-	s.prepare()
-	s.decide()
-	s.fit()
-	s.arrange()
-	s.lower()
-	s.group()
-	s.order()
-	return s.result()
+	for _, r := range g.Roots {
+		s.values = append(s.values, r.Value)
+	}
+	var check func(Stage) error
+	if c.Check != nil {
+		check = c.Check(g)
+	}
+	for _, p := range phases {
+		p.run(s)
+		if check != nil {
+			if err := check(Stage{s, p.name}); err != nil {
+				return nil, fmt.Errorf("schedule: after %q: %w", p.name, err)
+			}
+		}
+	}
+	return s.result(), nil
 }
 
 // scheduler carries one schedule from phase to phase.
@@ -146,6 +175,7 @@ type scheduler struct {
 	t      *uop.Table
 	table  *keys
 
+	values  []*uop.UOp          // of the roots, as the graph is rewritten
 	ranked  map[*uop.UOp]bool   // reductions that are compared with themselves
 	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
 	topo    []*uop.UOp          // everything the roots need, operands first
@@ -168,16 +198,11 @@ type kernel struct {
 	bufs []int // by Param
 }
 
-// prepare rewrites the graph, and finds the node to store for each root.
+// prepare finds the node to store for each root.
 func (s *scheduler) prepare() {
-	values := make([]*uop.UOp, len(s.graph.Roots))
-	for i, r := range s.graph.Roots {
-		values[i] = r.Value
-	}
-	values = s.split(s.merge(values))
-	s.roots = make([]*uop.UOp, len(values))
+	s.roots = make([]*uop.UOp, len(s.values))
 	seen := map[*uop.UOp]bool{}
-	for i, v := range values {
+	for i, v := range s.values {
 		for v.Op() == uop.Reshape {
 			v = v.At(0)
 		}
@@ -208,7 +233,6 @@ func (s *scheduler) result() *Result {
 	used := make([]bool, len(s.bufs))
 	var steps []Step
 	for _, k := range s.kernels {
-		canonicalRanges(k, s.t)
 		steps = append(steps, Step{k.spec, k.bufs})
 	}
 	steps = append(steps, s.copies...)

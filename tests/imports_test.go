@@ -44,7 +44,8 @@ var mayImport = map[string]string{
 	"codegen/wgsl":   "codegen rewrite uop dtype plan",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
-	"codegen/evaluate": "codegen uop dtype",
+	"codegen/evaluate":  "codegen uop dtype",
+	"schedule/evaluate": "schedule codegen/evaluate ref uop dtype",
 
 	"runtime":           "plan dtype",
 	"runtime/guard":     "runtime plan",

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
+	passes "github.com/weft-ml/weft/codegen/evaluate"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
+	phases "github.com/weft-ml/weft/schedule/evaluate"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 )
@@ -53,7 +55,12 @@ func start(p *Program, device string) (s *started, err error) {
 
 // configure makes an engine the default one. What it is opened with the first time, it keeps.
 func configure(o Options, name string) {
-	engine.Configure(engine.Options{NoOpt: o.NoOpt, StoreAll: o.StoreAll}, name)
+	given := engine.Options{NoOpt: o.NoOpt, StoreAll: o.StoreAll}
+	if o.Check {
+		given.Check = (&passes.Checker{Seed: 1, Most: 4000}).Kernel
+		given.CheckSchedule = (&phases.Checker{Seed: 1, Most: 40_000}).Graph
+	}
+	engine.Configure(given, name)
 }
 
 func these(values []T, which []int) []T {
