@@ -82,7 +82,7 @@ func (e *Engine) debugPlan(p *compiled) {
 	}
 }
 
-// debugGraph prints what is to be scheduled, and from here on every rewrite in its arena; Options.Rewritten hears of them.
+// debugGraph prints what is to be scheduled, and from here on every rewrite in its arena.
 func (e *Engine) debugGraph(c *canonical) {
 	if e.says(debugPasses) {
 		roots := make([]*uop.UOp, len(c.graph.Roots))
@@ -91,17 +91,10 @@ func (e *Engine) debugGraph(c *canonical) {
 		}
 		fmt.Fprintf(e.opts.Log, "graph\n%s", uop.Print(roots...))
 	}
-	tell := e.opts.Rewritten
 	if e.says(debugRewrites) {
-		tell = func(v rewrite.Event) {
-			if e.opts.Rewritten != nil {
-				e.opts.Rewritten(v)
-			}
+		rewrite.Trace(c.graph.Table, func(v rewrite.Event) {
 			fmt.Fprintf(e.opts.Log, "%s (%s): %v\n%s      becomes\n%s", v.Rule.Name, v.Rule.At, v.Before, uop.Print(v.Before), uop.Print(v.After))
-		}
-	}
-	if tell != nil {
-		rewrite.Trace(c.graph.Table, tell)
+		})
 	}
 }
 

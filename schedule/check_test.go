@@ -35,12 +35,12 @@ func TestDamagedPhasesAreCaught(t *testing.T) {
 		return []*uop.UOp{x.Add(x.Int(1)).Pad([]int{1, 0}, []int{0, 2}).Mul(x.Int(3))}
 	}
 	for name, c := range map[string]struct {
-		phase  string
+		phase  schedule.Phase
 		roots  func(w *world) []*uop.UOp
 		damage func(d schedule.Damaged)
 		why    string
 	}{
-		"a flip too many": {"merge", func(w *world) []*uop.UOp { return []*uop.UOp{w.input(dtype.F32, 5).Exp2()} },
+		"a flip too many": {schedule.Merge, func(w *world) []*uop.UOp { return []*uop.UOp{w.input(dtype.F32, 5).Exp2()} },
 			func(d schedule.Damaged) {
 				d.Values(func(u *uop.UOp) *uop.UOp {
 					if u.Op() == uop.Exp2 {
@@ -49,7 +49,7 @@ func TestDamagedPhasesAreCaught(t *testing.T) {
 					return u
 				})
 			}, "root 0, now"},
-		"a sum of too much": {"split", func(w *world) []*uop.UOp { return []*uop.UOp{w.input(dtype.I32, 2, 5).Reduce(uop.Sum, 1)} },
+		"a sum of too much": {schedule.Split, func(w *world) []*uop.UOp { return []*uop.UOp{w.input(dtype.I32, 2, 5).Reduce(uop.Sum, 1)} },
 			func(d schedule.Damaged) {
 				d.Values(func(u *uop.UOp) *uop.UOp {
 					if u.Op() == uop.Reduce {
@@ -58,23 +58,23 @@ func TestDamagedPhasesAreCaught(t *testing.T) {
 					return u
 				})
 			}, "root 0, now"},
-		"a mask is dropped": {"lower", padded, func(d schedule.Damaged) { d.Kernels(unmasked) }, "p0[4 6], which is to hold"},
-		"a gate is dropped": {"lower", func(w *world) []*uop.UOp {
+		"a mask is dropped": {schedule.Lower, padded, func(d schedule.Damaged) { d.Kernels(unmasked) }, "p0[4 6], which is to hold"},
+		"a gate is dropped": {schedule.Lower, func(w *world) []*uop.UOp {
 			return []*uop.UOp{w.input(dtype.F32, 3).Pad([]int{1}, []int{1}).Neg()}
 		}, func(d schedule.Damaged) { d.Kernels(ungated) }, "is outside of 3 elements"},
-		"an array is read transposed": {"lower", func(w *world) []*uop.UOp {
+		"an array is read transposed": {schedule.Lower, func(w *world) []*uop.UOp {
 			return []*uop.UOp{w.input(dtype.F32, 3, 4).Permute(1, 0).Neg()}
 		}, func(d schedule.Damaged) { d.Transpose() }, "outside of"},
-		"a mask is dropped when kernels are joined": {"group", func(w *world) []*uop.UOp {
+		"a mask is dropped when kernels are joined": {schedule.Group, func(w *world) []*uop.UOp {
 			x := w.input(dtype.F32, 6)
 			y := x.Exp2().Contiguous()
 			return []*uop.UOp{y, y.Shrink([]int{0}, []int{3}).Pad([]int{0}, []int{3}).Add(y.Int(2))}
 		}, func(d schedule.Damaged) { d.Kernels(unmasked) }, "which is to hold"},
-		"a kernel runs before what it reads": {"order", func(w *world) []*uop.UOp {
+		"a kernel runs before what it reads": {schedule.Order, func(w *world) []*uop.UOp {
 			x := w.input(dtype.F32, 6)
 			return []*uop.UOp{x.Add(x.Int(1)).Contiguous().Flip(0).Mul(x).Contiguous().Flip(0).Neg()}
 		}, func(d schedule.Damaged) { d.Reverse() }, "all steps in their order: root 0"},
-		"a kernel is lost": {"number", padded, func(d schedule.Damaged) { d.Forget() }, "all steps in their order: root 0"},
+		"a kernel is lost": {schedule.Number, padded, func(d schedule.Damaged) { d.Forget() }, "all steps in their order: root 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(1)
@@ -84,10 +84,10 @@ func TestDamagedPhasesAreCaught(t *testing.T) {
 			}
 			g.Inputs = w.inputs
 			check := evaluate.New()
-			_, err := schedule.NewDamaged(g, schedule.Config{Check: check.Graph}, c.phase, c.damage)
-			require.ErrorContains(t, err, `schedule: after "`+c.phase+`"`)
+			_, err := schedule.Checked(g, schedule.Config{}, schedule.Damage(check.Graph, c.phase, c.damage))
+			require.ErrorContains(t, err, `schedule: after "`+c.phase.String()+`"`)
 			require.ErrorContains(t, err, c.why)
-			_, err = schedule.New(g, schedule.Config{Check: check.Graph})
+			_, err = check.Schedule(g, schedule.Config{})
 			require.NoError(t, err)
 		})
 	}
@@ -99,9 +99,9 @@ func TestDamagedAssignmentIsCaught(t *testing.T) {
 	x := w.input(dtype.F32, 6)
 	g := &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: x.Flip(0).Add(x.Int(1)), Dest: 0}}}
 	check := evaluate.New()
-	_, err := schedule.NewDamaged(g, schedule.Config{Check: check.Graph}, "order", func(d schedule.Damaged) { d.InPlace() })
+	_, err := schedule.Checked(g, schedule.Config{}, schedule.Damage(check.Graph, schedule.Order, func(d schedule.Damaged) { d.InPlace() }))
 	require.ErrorContains(t, err, `schedule: after "order": memory of small numbers: all steps in their order: root 0`)
-	_, err = schedule.New(g, schedule.Config{Check: check.Graph})
+	_, err = check.Schedule(g, schedule.Config{})
 	require.NoError(t, err)
 }
 
@@ -116,7 +116,7 @@ func TestCheckerCompares(t *testing.T) {
 			g.Roots = append(g.Roots, schedule.Root{Value: r, Dest: -1})
 		}
 		g.Inputs = w.inputs
-		_, err := schedule.New(g, schedule.Config{Check: check.Graph, StoreAll: seed%2 == 0})
+		_, err := check.Schedule(g, schedule.Config{StoreAll: seed%2 == 0})
 		require.NoError(t, err)
 	}
 	t.Logf("%d graphs, %d stages, %d kernels, %d elements compared, %d unsure, %d too large", check.Graphs.Load(), check.Stages.Load(),
@@ -127,7 +127,7 @@ func TestCheckerCompares(t *testing.T) {
 	w := newWorld(1)
 	g := &schedule.Graph{Table: w.t, Roots: []schedule.Root{{Value: w.input(dtype.F32, 1000, 1000).Neg(), Dest: -1}}, Inputs: w.inputs}
 	large := evaluate.New()
-	_, err := schedule.New(g, schedule.Config{Check: large.Graph})
+	_, err := large.Schedule(g, schedule.Config{})
 	require.NoError(t, err)
 	assert.Equal(t, []int64{1, 0}, []int64{large.TooLarge.Load(), large.Stages.Load()})
 }

@@ -6,15 +6,17 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// NewDamaged is New with a phase that is wrong: f spoils what it leaves.
-func NewDamaged(g *Graph, c Config, name string, f func(d Damaged)) (*Result, error) {
-	list := slices.Clone(phases)
-	for i, p := range list {
-		if p.name == name {
-			list[i].run = func(s *scheduler) { p.run(s); f(Damaged{s}) }
+// Damage makes a phase wrong: f spoils what it leaves, and then check sees it.
+func Damage(check Check, phase Phase, f func(d Damaged)) Check {
+	return func(g *Graph) func(s Stage) error {
+		see := check(g)
+		return func(s Stage) error {
+			if s.Phase == phase {
+				f(Damaged{s.s})
+			}
+			return see(s)
 		}
 	}
-	return run(g, c, list)
 }
 
 // Damaged is a schedule to spoil.

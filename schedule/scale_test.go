@@ -13,11 +13,7 @@ import (
 
 func steps(w *world, root *uop.UOp) int {
 	g := &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: root, Dest: -1}}}
-	r, err := schedule.New(g, schedule.Config{})
-	if err != nil {
-		panic(err)
-	}
-	return len(r.Steps)
+	return len(schedule.New(g, schedule.Config{}).Steps)
 }
 
 // A long chain is cut into kernels of bounded size, and a ladder of diamonds is not walked once for each of its 2^60 paths.

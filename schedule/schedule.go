@@ -47,7 +47,6 @@ type Root struct {
 type Config struct {
 	StoreAll    bool // no fusion: every node that computes is stored (tests compare both)
 	MaxBindings int  // buffers that a kernel may read and write; 0: any number
-	Check       Check
 }
 
 // BufKind says whose a buffer is.
@@ -128,44 +127,60 @@ func (r *Result) bufName(i int) string {
 	return fmt.Sprintf("%s%d.%s", kind, b.Index, b.DType.Short())
 }
 
-// phases is the whole schedule, top to bottom. Every phase leaves the values of the roots as they are; Config.Check sees each.
-var phases = []phase{
-	{"merge", func(s *scheduler) { s.values = s.merge(s.values) }},
-	{"split", func(s *scheduler) { s.values = s.split(s.values) }},
-	{"decide", func(s *scheduler) { s.prepare(); s.decide(); s.fit() }},
-	{"arrange", (*scheduler).arrange},
-	{"lower", (*scheduler).lower},
-	{"group", (*scheduler).group},
-	{"order", (*scheduler).order},
-	{"number", (*scheduler).number},
+// New schedules a graph.
+func New(g *Graph, c Config) *Result {
+	s := begin(g, c)
+	for p := Merge; p < numPhases; p++ {
+		s.run(p)
+	}
+	return s.result()
 }
 
-type phase struct {
-	name string
-	run  func(s *scheduler)
-}
-
-// New schedules a graph. The error is that of Config.Check.
-func New(g *Graph, c Config) (*Result, error) { return run(g, c, phases) }
-
-func run(g *Graph, c Config, phases []phase) (*Result, error) {
+func begin(g *Graph, c Config) *scheduler {
 	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}}
 	for _, r := range g.Roots {
 		s.values = append(s.values, r.Value)
 	}
-	var check func(Stage) error
-	if c.Check != nil {
-		check = c.Check(g)
+	return s
+}
+
+// Phase is one step of scheduling. It leaves what the roots are worth as it was.
+type Phase uint8
+
+// The phases, in their order; the package's comment says what they do.
+const (
+	Merge Phase = iota
+	Split
+	Decide
+	Arrange
+	Lower
+	Group
+	Order
+	Number
+	numPhases
+)
+
+func (s *scheduler) run(p Phase) {
+	switch p {
+	case Merge:
+		s.values = s.merge(s.values)
+	case Split:
+		s.values = s.split(s.values)
+	case Decide:
+		s.prepare()
+		s.decide()
+		s.fit()
+	case Arrange:
+		s.arrange()
+	case Lower:
+		s.lower()
+	case Group:
+		s.group()
+	case Order:
+		s.order()
+	case Number:
+		s.number()
 	}
-	for _, p := range phases {
-		p.run(s)
-		if check != nil {
-			if err := check(Stage{s, p.name}); err != nil {
-				return nil, fmt.Errorf("schedule: after %q: %w", p.name, err)
-			}
-		}
-	}
-	return s.result(), nil
 }
 
 // scheduler carries one schedule from phase to phase.

@@ -57,8 +57,7 @@ func (w *world) check(t *testing.T, roots ...*uop.UOp) *schedule.Result {
 
 func (w *world) checkGraph(t *testing.T, g *schedule.Graph, c schedule.Config) *schedule.Result {
 	t.Helper()
-	c.Check = checker.Graph
-	r, err := schedule.New(g, c)
+	r, err := checker.Schedule(g, c)
 	require.NoError(t, err)
 	got := play(t, g, r, w.values)
 	var roots []*uop.UOp

@@ -6,19 +6,36 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// Check is told of a graph before it is scheduled, and what it gives is told of every phase: its error ends the schedule
-// (tests: schedule/evaluate).
+// Check is told of a graph before it is scheduled, and what it gives is told of every phase.
 type Check func(g *Graph) func(s Stage) error
+
+// Checked is New, but every phase is shown to a check, whose error ends the schedule (tests: schedule/evaluate).
+func Checked(g *Graph, c Config, check Check) (*Result, error) {
+	see := check(g)
+	s := begin(g, c)
+	for p := Merge; p < numPhases; p++ {
+		s.run(p)
+		if err := see(Stage{s, p}); err != nil {
+			return nil, err
+		}
+	}
+	return s.result(), nil
+}
+
+var phaseNames = [numPhases]string{"merge", "split", "decide", "arrange", "lower", "group", "order", "number"}
+
+// String names the phase.
+func (p Phase) String() string { return phaseNames[p] }
 
 // Stage is a schedule in the making, after a phase.
 type Stage struct {
 	s     *scheduler
-	Phase string
+	Phase Phase
 }
 
 // Form is what a phase leaves.
 type Form struct {
-	Phase string
+	Phase Phase
 	Roots []*uop.UOp // their values as the graph is now
 	// From lower on; before, Bufs is nil.
 	Bufs    []Held
@@ -34,7 +51,7 @@ type Held struct {
 	Order []int    // the node's axes as they lie in memory; nil: as they are
 }
 
-// Form is the schedule as it is now. Nobody but checks asks, so that programs without them do not hold it.
+// Form is the schedule as it is now.
 func (g Stage) Form() *Form {
 	s := g.s
 	f := &Form{Phase: g.Phase, Roots: slices.Clone(s.values)}
@@ -57,7 +74,7 @@ func (g Stage) Form() *Form {
 		f.Steps = append(f.Steps, Step{k.spec, k.bufs})
 	}
 	f.Steps = append(f.Steps, s.copies...)
-	f.Ordered = g.Phase == "order" || g.Phase == "number"
+	f.Ordered = g.Phase >= Order
 	if f.Ordered {
 		for i := range s.graph.Roots {
 			f.RootBuf = append(f.RootBuf, s.rootBuf(i))

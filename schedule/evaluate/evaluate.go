@@ -7,7 +7,7 @@
 // codegen/evaluate's.
 //
 //	check := evaluate.New()
-//	schedule.New(g, schedule.Config{Check: check.Graph}) // fails where a phase changes a value
+//	check.Schedule(g, c) // is schedule.New, and fails where a phase changes a value
 package evaluate
 
 import (
@@ -46,7 +46,12 @@ const opsPerElement = 16
 // poison is what memory holds before it is written.
 const poison = -30583
 
-// Graph is what schedule.Config.Check wants.
+// Schedule schedules a graph and checks each phase; it is what engine.Options.Schedule wants.
+func (c *Checker) Schedule(g *schedule.Graph, config schedule.Config) (*schedule.Result, error) {
+	return schedule.Checked(g, config, c.Graph)
+}
+
+// Graph is what schedule.Checked wants.
 func (c *Checker) Graph(g *schedule.Graph) func(s schedule.Stage) error {
 	c.Graphs.Add(1)
 	skip := func(schedule.Stage) error { return nil }
@@ -74,7 +79,7 @@ func (c *Checker) Graph(g *schedule.Graph) func(s schedule.Stage) error {
 		c.Stages.Add(1)
 		for _, w := range fills {
 			if err := w.stage(f); err != nil {
-				return fmt.Errorf("memory of %s numbers: %w", w.name, err)
+				return fmt.Errorf("schedule: after %q: memory of %s numbers: %w", f.Phase, w.name, err)
 			}
 		}
 		return nil

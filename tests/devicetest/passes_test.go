@@ -63,21 +63,15 @@ func TestPhases(t *testing.T) {
 	n, err := strconv.Atoi(getenv("WEFT_SEED", "1"))
 	require.NoError(t, err, "WEFT_SEED")
 	found := 0
-	e, err := engine.Open("NULL", engine.Options{CheckSchedule: func(g *schedule.Graph) func(schedule.Stage) error {
-		if n++; n%3 != 0 {
-			return func(schedule.Stage) error { return nil }
-		}
-		f := check.Graph(g)
-		failed := false
-		return func(s schedule.Stage) error {
-			if err := f(s); err != nil && !failed { // the first phase that is wrong is enough
-				failed = true
+	e, err := engine.Open("NULL", engine.Options{Schedule: func(g *schedule.Graph, c schedule.Config) (*schedule.Result, error) {
+		if n++; n%3 == 0 {
+			if _, err := check.Schedule(g, c); err != nil {
 				if found++; found < 8 {
-					t.Errorf("after %q: %v", s.Phase, err)
+					t.Error(err)
 				}
 			}
-			return nil
 		}
+		return schedule.New(g, c), nil
 	}})
 	require.NoError(t, err)
 	cases, _, err := Plan(e, func(*engine.View) {})
