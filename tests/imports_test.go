@@ -29,7 +29,7 @@ var mayImport = map[string]string{
 	"dtype":          "",
 	"uop":            "dtype",
 	"rewrite":        "uop dtype",
-	"lawtest":        "rewrite uop dtype",
+	"lawtest":        "rewrite ref uop dtype",
 	"symbolic":       "rewrite uop dtype",
 	"grad":           "rewrite uop dtype",
 	"ref":            "uop dtype",
