@@ -212,7 +212,8 @@ func part(u, g *uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, len(r.Src()))
 	wide := unreduce(g, r)
 	value := func(i int) *uop.UOp { return unreduce(r.Part(i), r) }
-	switch r.Arg().(uop.ReduceArg).Monoid {
+	arg := r.Arg().(uop.ReduceArg)
+	switch arg.Monoid {
 	case uop.ArgMax: // the element that was chosen
 		if i == 0 {
 			out[0] = r.At(1).Equal(value(1)).Where(wide, wide.Int(0))
@@ -220,7 +221,7 @@ func part(u, g *uop.UOp) []*uop.UOp {
 	case uop.SumExp: // m = max s, Σ f·2^(s−m): s counts in the exponent and, where it is the maximum, in m; ties share
 		s := r.At(0)
 		top := tied(s, value(0))
-		top = top.Div(unreduce(sum(top, r.Arg().(uop.ReduceArg).Axes.Slice()), r)).Cast(g.DType())
+		top = top.Div(unreduce(sum(top, arg.Axes.Slice()), r))
 		if i == 0 {
 			out[0] = wide.Mul(top)
 			break

@@ -167,9 +167,7 @@ func (s *scheduler) run(p Phase) {
 	case Split:
 		s.values = s.split(s.values)
 	case Decide:
-		s.prepare()
 		s.decide()
-		s.fit()
 	case Arrange:
 		s.arrange()
 	case Lower:
@@ -178,7 +176,7 @@ func (s *scheduler) run(p Phase) {
 		s.group()
 	case Order:
 		s.order()
-	case Number:
+	default:
 		s.number()
 	}
 }
