@@ -16,6 +16,7 @@ import (
 	"github.com/weft-ml/weft/engine/choose"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error
 	// (tests: codegen/evaluate).
 	Check func(s *codegen.Spec) func(l codegen.Lowering) error
+	// Schedule, if set, schedules graphs in place of schedule.New, and fails a plan with its error (tests: schedule/evaluate).
+	Schedule func(g *schedule.Graph, c schedule.Config) (*schedule.Result, error)
 	// Work is what the program is about to do, for choosing a device; zero: choose.Usual.
 	Work choose.Work
 	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost

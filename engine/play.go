@@ -173,7 +173,12 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 // build schedules a graph and writes its kernels; nothing is compiled yet.
 func (e *Engine) build(c *canonical) (p *compiled, err error) {
 	e.debugGraph(c)
-	r := schedule.New(c.graph, schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings})
+	var r *schedule.Result
+	if config := (schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings}); e.opts.Schedule == nil {
+		r = schedule.New(c.graph, config)
+	} else if r, err = e.opts.Schedule(c.graph, config); err != nil {
+		return nil, err
+	}
 	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}
 	if err := e.layout(p.plan, r, c); err != nil {
 		return nil, err

@@ -153,6 +153,17 @@ func TestTiesAndUnreached(t *testing.T) {
 	require.Equal(t, []float64{0, 0, 0}, eval(Of(x.Detach().Mul(x.Detach()), x.Int(1), x)[0], 1, 2, 3))
 }
 
+// Of a maximum with a sum of powers, what ties shares the maximum too: here are three of one number, and the gradient is not three
+// times too large.
+func TestTiesInSumsOfPowers(t *testing.T) {
+	x, f := input(1, 1, 2), input(2, 3, 2)
+	s := x.Expand(3, 2)
+	for part := range 2 {
+		y := x.Home().ReduceParts(uop.SumExp, []int{0}, s, f).Part(part)
+		check(t, y.String(), y, map[uint64][]float64{1: {0.5, 2}, 2: random(6)}, x, f)
+	}
+}
+
 func TestSecondDerivative(t *testing.T) {
 	x := input(1, 2)
 	first := Of(x.Mul(x).Mul(x), x.Int(1), x)[0]

@@ -179,14 +179,17 @@ func reduce(u, g *uop.UOp) []*uop.UOp {
 	case uop.Sum:
 		return grads{unreduce(g, u)}
 	case uop.MaxOf: // ties share, NaN counts as equal to NaN
-		top := unreduce(u, u)
-		hit := x.Equal(top).Or(x.Equal(x).Or(top.Equal(top)).Not())
-		share := hit.Cast(x.DType())
+		share := tied(x, unreduce(u, u))
 		return grads{share.Mul(unreduce(g.Div(sum(share, arg.Axes.Slice())), u))}
 	case uop.Prod:
 		return grads{product(u, g)}
 	}
 	panic("BUG: no gradient for a reduction with " + arg.Monoid.String())
+}
+
+// tied is 1 where x is the maximum, NaN being equal to NaN, and 0 elsewhere.
+func tied(x, top *uop.UOp) *uop.UOp {
+	return x.Equal(top).Or(x.Equal(x).Or(top.Equal(top)).Not()).Cast(x.DType())
 }
 
 // product gives each factor the product of the others: the total divided by it where no factor is
@@ -209,14 +212,16 @@ func part(u, g *uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, len(r.Src()))
 	wide := unreduce(g, r)
 	value := func(i int) *uop.UOp { return unreduce(r.Part(i), r) }
-	switch r.Arg().(uop.ReduceArg).Monoid {
+	arg := r.Arg().(uop.ReduceArg)
+	switch arg.Monoid {
 	case uop.ArgMax: // the element that was chosen
 		if i == 0 {
 			out[0] = r.At(1).Equal(value(1)).Where(wide, wide.Int(0))
 		}
-	case uop.SumExp: // m = max s, Σ f·2^(s−m): s counts in the exponent and, where it is the maximum, in m
+	case uop.SumExp: // m = max s, Σ f·2^(s−m): s counts in the exponent and, where it is the maximum, in m; ties share
 		s := r.At(0)
-		top := s.Equal(value(0)).Cast(g.DType())
+		top := tied(s, value(0))
+		top = top.Div(unreduce(sum(top, arg.Axes.Slice()), r))
 		if i == 0 {
 			out[0] = wide.Mul(top)
 			break

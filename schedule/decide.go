@@ -50,6 +50,7 @@ type plannedKernel struct {
 // node costs depends on which nodes below it are stored, and these are decided after it: so it decides twice, the second
 // time with the costs that follow from the first.
 func (s *scheduler) decide() {
+	s.prepare()
 	s.ranked = s.compared()
 	fixed := maps.Clone(s.stored)
 	leaf := s.stored
@@ -59,6 +60,7 @@ func (s *scheduler) decide() {
 		s.pass(costs)
 		leaf = s.stored
 	}
+	s.fit()
 }
 
 // pass decides consumers first. Each decision is made by choose, with a reason.

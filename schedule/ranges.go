@@ -5,6 +5,13 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
+// number gives the ranges of every kernel their numbers.
+func (s *scheduler) number() {
+	for _, k := range s.kernels {
+		canonicalRanges(k, s.t)
+	}
+}
+
 // canonicalRanges numbers the ranges of a kernel in order of use, and leaves out axes of size 1, so that kernels that
 // compute the same have the same text, whatever movement around them was left out.
 func canonicalRanges(k *kernel, t *uop.Table) {

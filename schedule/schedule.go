@@ -11,6 +11,7 @@
 //	lower     ranges are pushed from each stored node down to the loads
 //	group     kernels over the same axes become one with several outputs
 //	order     by data; reads of a buffer before it is overwritten
+//	number    the ranges of each kernel, in order of use
 //	memory    lives that do not overlap share the arena
 package schedule
 
@@ -128,15 +129,56 @@ func (r *Result) bufName(i int) string {
 
 // New schedules a graph.
 func New(g *Graph, c Config) *Result {
-	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}}
-	s.prepare()
-	s.decide()
-	s.fit()
-	s.arrange()
-	s.lower()
-	s.group()
-	s.order()
+	s := begin(g, c)
+	for p := Merge; p < numPhases; p++ {
+		s.run(p)
+	}
 	return s.result()
+}
+
+func begin(g *Graph, c Config) *scheduler {
+	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}}
+	for _, r := range g.Roots {
+		s.values = append(s.values, r.Value)
+	}
+	return s
+}
+
+// Phase is one step of scheduling. It leaves what the roots are worth as it was.
+type Phase uint8
+
+// The phases, in their order; the package's comment says what they do.
+const (
+	Merge Phase = iota
+	Split
+	Decide
+	Arrange
+	Lower
+	Group
+	Order
+	Number
+	numPhases
+)
+
+func (s *scheduler) run(p Phase) {
+	switch p {
+	case Merge:
+		s.values = s.merge(s.values)
+	case Split:
+		s.values = s.split(s.values)
+	case Decide:
+		s.decide()
+	case Arrange:
+		s.arrange()
+	case Lower:
+		s.lower()
+	case Group:
+		s.group()
+	case Order:
+		s.order()
+	default:
+		s.number()
+	}
 }
 
 // scheduler carries one schedule from phase to phase.
@@ -146,6 +188,7 @@ type scheduler struct {
 	t      *uop.Table
 	table  *keys
 
+	values  []*uop.UOp          // of the roots, as the graph is rewritten
 	ranked  map[*uop.UOp]bool   // reductions that are compared with themselves
 	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
 	topo    []*uop.UOp          // everything the roots need, operands first
@@ -168,16 +211,11 @@ type kernel struct {
 	bufs []int // by Param
 }
 
-// prepare rewrites the graph, and finds the node to store for each root.
+// prepare finds the node to store for each root.
 func (s *scheduler) prepare() {
-	values := make([]*uop.UOp, len(s.graph.Roots))
-	for i, r := range s.graph.Roots {
-		values[i] = r.Value
-	}
-	values = s.split(s.merge(values))
-	s.roots = make([]*uop.UOp, len(values))
+	s.roots = make([]*uop.UOp, len(s.values))
 	seen := map[*uop.UOp]bool{}
-	for i, v := range values {
+	for i, v := range s.values {
 		for v.Op() == uop.Reshape {
 			v = v.At(0)
 		}
@@ -208,7 +246,6 @@ func (s *scheduler) result() *Result {
 	used := make([]bool, len(s.bufs))
 	var steps []Step
 	for _, k := range s.kernels {
-		canonicalRanges(k, s.t)
 		steps = append(steps, Step{k.spec, k.bufs})
 	}
 	steps = append(steps, s.copies...)

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/ref"
 	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/schedule/evaluate"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -41,6 +42,9 @@ func (w *world) input(d dtype.DType, shape ...int) *uop.UOp {
 	return w.t.Param(len(w.inputs)-1, n, d).Reshape(shape...)
 }
 
+// checker evaluates the graphs of the tests of this package after each phase.
+var checker = evaluate.New()
+
 // check schedules the roots, plays the schedule, and compares with the reference evaluator.
 func (w *world) check(t *testing.T, roots ...*uop.UOp) *schedule.Result {
 	t.Helper()
@@ -53,7 +57,8 @@ func (w *world) check(t *testing.T, roots ...*uop.UOp) *schedule.Result {
 
 func (w *world) checkGraph(t *testing.T, g *schedule.Graph, c schedule.Config) *schedule.Result {
 	t.Helper()
-	r := schedule.New(g, c)
+	r, err := checker.Schedule(g, c)
+	require.NoError(t, err)
 	got := play(t, g, r, w.values)
 	var roots []*uop.UOp
 	for _, x := range g.Roots {

@@ -29,7 +29,7 @@ var mayImport = map[string]string{
 	"dtype":          "",
 	"uop":            "dtype",
 	"rewrite":        "uop dtype",
-	"lawtest":        "rewrite uop dtype",
+	"lawtest":        "rewrite ref uop dtype",
 	"symbolic":       "rewrite uop dtype",
 	"grad":           "rewrite uop dtype",
 	"ref":            "uop dtype",
@@ -44,7 +44,8 @@ var mayImport = map[string]string{
 	"codegen/wgsl":   "codegen rewrite uop dtype plan",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
-	"codegen/evaluate": "codegen uop dtype",
+	"codegen/evaluate":  "codegen uop dtype",
+	"schedule/evaluate": "schedule codegen/evaluate ref uop dtype",
 
 	"runtime":           "plan dtype",
 	"runtime/guard":     "runtime plan",

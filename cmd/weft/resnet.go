@@ -1,13 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/weft-ml/weft/dtype"
@@ -21,21 +15,7 @@ func resnetCase(ctx context.Context, b *bench) (*benchResult, error) {
 	if b.o.Child {
 		return compileResnet(ctx, b)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program to start it again: %w", err)
-	}
-	var out, log bytes.Buffer
-	c := exec.CommandContext(ctx, self, "bench", "--child", "--json", "--device", "NULL", "compile-resnet18")
-	c.Stdout, c.Stderr = &out, &log
-	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("in a process of its own: %w\n%s", err, strings.TrimSpace(log.String()))
-	}
-	var r benchResult
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		return nil, fmt.Errorf("read what the process printed: %w", err)
-	}
-	return &r, nil
+	return inChild(ctx, "compile-resnet18", "NULL")
 }
 
 // compileResnet schedules and generates the forward pass for one picture of 224×224. The weights are

@@ -35,8 +35,8 @@ type Checker struct {
 // New makes a Checker for kernels of up to a few million ops.
 func New() *Checker { return &Checker{Most: 3_000_000} }
 
-// errTooLarge says that an evaluation took more ops than were allowed.
-var errTooLarge = errors.New("evaluate: too large")
+// ErrTooLarge says that an evaluation took more ops than were allowed.
+var ErrTooLarge = errors.New("evaluate: too large")
 
 // fills are the contents that memory is given, one evaluation each.
 var fills = []string{"small", "special"}
@@ -51,7 +51,7 @@ func (c *Checker) Kernel(s *codegen.Spec) func(l codegen.Lowering) error {
 		m := contents(s, rand.New(rand.NewPCG(c.Seed, uint64(i))), i)
 		after := cloneAll(m)
 		err := Spec(s, nil, after, c.Most)
-		if errors.Is(err, errTooLarge) {
+		if errors.Is(err, ErrTooLarge) {
 			c.TooLarge.Add(1)
 			return func(codegen.Lowering) error { return nil }
 		}
@@ -75,7 +75,7 @@ func (c *Checker) Kernel(s *codegen.Spec) func(l codegen.Lowering) error {
 			} else {
 				err = Statements(f, got, 8*c.Most)
 			}
-			if errors.Is(err, errTooLarge) {
+			if errors.Is(err, ErrTooLarge) {
 				c.TooLarge.Add(1)
 				broken = true
 				return nil
@@ -99,31 +99,36 @@ func cloneAll(m [][]uop.Value) [][]uop.Value {
 	return out
 }
 
-// contents fills memory: with small multiples of a half, whose sums and products are exact in any order, or with some
-// infinities, NaN and signed zeros among them.
+// contents fills memory.
 func contents(s *codegen.Spec, r *rand.Rand, kind int) [][]uop.Value {
-	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1)}
 	out := make([][]uop.Value, len(s.Params))
 	for i, p := range s.Params {
-		v := make([]uop.Value, size(p.Dims))
-		for j := range v {
-			switch {
-			case p.DType.IsFloat() && kind == 1 && r.IntN(6) == 0:
-				v[j] = uop.FloatValue(p.DType, special[r.IntN(len(special))])
-			case p.DType.IsFloat():
-				v[j] = uop.FloatValue(p.DType, float64(r.IntN(13)-6)/2)
-			case p.DType == dtype.Bool:
-				v[j] = uop.Value(r.IntN(2))
-			case kind == 1 && r.IntN(8) == 0:
-				lo, hi := uop.IntLimits(p.DType)
-				v[j] = [2]uop.Value{lo, hi}[r.IntN(2)]
-			default:
-				v[j] = uop.IntValue(p.DType, int64(r.IntN(14)-3))
-			}
-		}
-		out[i] = v
+		out[i] = Numbers(p.DType, size(p.Dims), r, kind == 1)
 	}
 	return out
+}
+
+// Numbers fills an array: with small multiples of a half, whose sums and products are exact in any order, or with some
+// infinities, NaN and signed zeros, or extremes, among them.
+func Numbers(d dtype.DType, n int, r *rand.Rand, special bool) []uop.Value {
+	list := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1)}
+	v := make([]uop.Value, n)
+	for j := range v {
+		switch {
+		case d.IsFloat() && special && r.IntN(6) == 0:
+			v[j] = uop.FloatValue(d, list[r.IntN(len(list))])
+		case d.IsFloat():
+			v[j] = uop.FloatValue(d, float64(r.IntN(13)-6)/2)
+		case d == dtype.Bool:
+			v[j] = uop.Value(r.IntN(2))
+		case special && r.IntN(8) == 0:
+			lo, hi := uop.IntLimits(d)
+			v[j] = [2]uop.Value{lo, hi}[r.IntN(2)]
+		default:
+			v[j] = uop.IntValue(d, int64(r.IntN(14)-3))
+		}
+	}
+	return v
 }
 
 func size(dims []int) int {

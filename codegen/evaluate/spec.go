@@ -218,7 +218,7 @@ func (e *definition) of(u *uop.UOp, s *state) []uop.Value {
 
 func (e *definition) compute(u *uop.UOp, s *state) []uop.Value {
 	if e.most--; e.most < 0 && e.err == nil {
-		e.err = errTooLarge
+		e.err = ErrTooLarge
 	}
 	if e.err != nil {
 		return make([]uop.Value, max(1, len(u.Src())))

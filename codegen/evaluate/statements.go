@@ -131,7 +131,7 @@ func (m *machine) set(regs, values []*uop.UOp, ts []*thread) {
 func (m *machine) value(u *uop.UOp, t *thread) uop.Value {
 	list := m.order[u]
 	if m.most -= len(list) + 1; m.most < 0 && m.err == nil {
-		m.err = errTooLarge
+		m.err = ErrTooLarge
 	}
 	if m.err != nil {
 		return 0
@@ -375,7 +375,7 @@ func (m *machine) fork(l *codegen.Loop, ts []*thread) {
 	n, r := l.Range.Arg().(uop.RangeArg).N, m.number[l.Range]
 	in := make([]*thread, 0, n*len(ts))
 	if m.most -= n * len(ts) * (len(m.nodes)/16 + 1); m.most < 0 {
-		m.err = errTooLarge
+		m.err = ErrTooLarge
 		return
 	}
 	for _, t := range ts {

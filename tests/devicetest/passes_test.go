@@ -11,6 +11,8 @@ import (
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/evaluate"
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/schedule"
+	phases "github.com/weft-ml/weft/schedule/evaluate"
 )
 
 // TestPasses evaluates a third of the small kernels of all conformance cases before and after each pass of their lowering,
@@ -50,5 +52,34 @@ func TestPasses(t *testing.T) {
 	t.Logf("%d cases, %d kernels, %d forms, %d kernels too large", cases, check.Kernels.Load(), check.Forms.Load(), check.TooLarge.Load())
 	assert.Empty(t, found)
 	assert.Greater(t, check.Forms.Load(), int64(3000))
+	require.NoError(t, e.Close())
+}
+
+// TestPhases evaluates a third of the small graphs of all conformance cases before and after each phase of their schedule, another
+// third for another WEFT_SEED.
+func TestPhases(t *testing.T) {
+	check := phases.New()
+	check.Most = 2_000_000
+	n, err := strconv.Atoi(getenv("WEFT_SEED", "1"))
+	require.NoError(t, err, "WEFT_SEED")
+	found := 0
+	e, err := engine.Open("NULL", engine.Options{Schedule: func(g *schedule.Graph, c schedule.Config) (*schedule.Result, error) {
+		if n++; n%3 == 0 {
+			if _, err := check.Schedule(g, c); err != nil {
+				if found++; found < 8 {
+					t.Error(err)
+				}
+			}
+		}
+		return schedule.New(g, c), nil
+	}})
+	require.NoError(t, err)
+	cases, _, err := Plan(e, func(*engine.View) {})
+	require.NoError(t, err)
+	t.Logf("%d cases, %d graphs, %d stages, %d kernels, %d too large, %d elements compared, %d unsure", cases, check.Graphs.Load(), check.Stages.Load(),
+		check.Kernels.Load(), check.TooLarge.Load(), check.Compared.Load(), check.Unsure.Load())
+	assert.Zero(t, found)
+	assert.Greater(t, check.Kernels.Load(), int64(5000))
+	assert.Less(t, check.Unsure.Load()*20, check.Compared.Load())
 	require.NoError(t, e.Close())
 }

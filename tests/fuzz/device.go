@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
-	"github.com/weft-ml/weft/codegen/evaluate"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -34,12 +33,6 @@ func register(device string, o Options) (string, error) {
 		m, err := open(given, trace)
 		if err != nil || m.Evaluate != nil {
 			return m, err
-		}
-		if o.Check && m.Target != nil {
-			checker := &evaluate.Checker{Seed: 1, Most: 4000}
-			checked := *m.Target
-			checked.Check = checker.Kernel
-			m.Target = &checked
 		}
 		if o.Moves != 0 {
 			m.Choose = func(s *codegen.Spec, t *codegen.Target) []codegen.Move { return randomMoves(o.Moves, s, t) }

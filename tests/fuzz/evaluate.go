@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
+	passes "github.com/weft-ml/weft/codegen/evaluate"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
+	phases "github.com/weft-ml/weft/schedule/evaluate"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 )
@@ -21,17 +23,22 @@ type started struct {
 }
 
 // start builds and realizes a program as its author would.
-func start(p *Program, device string) (s *started, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &Broken{"realizing", fmt.Sprintf("%v\n%s", r, stack())}
-		}
-	}()
+func start(p *Program, device string) (*started, error) {
 	name, err := register(device, p.Options)
 	if err != nil {
 		return nil, err
 	}
 	configure(p.Options, name)
+	return startOn(p, name)
+}
+
+// startOn starts a program on the engine of that name, which is the default one.
+func startOn(p *Program, name string) (s *started, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Broken{"realizing", fmt.Sprintf("%v\n%s", r, stack())}
+		}
+	}()
 	s = &started{name: name}
 	if len(p.Inputs) > 0 {
 		return s, s.captured(p)
@@ -52,8 +59,18 @@ func start(p *Program, device string) (s *started, err error) {
 }
 
 // configure makes an engine the default one. What it is opened with the first time, it keeps.
-func configure(o Options, name string) {
-	engine.Configure(engine.Options{NoOpt: o.NoOpt, StoreAll: o.StoreAll}, name)
+func configure(o Options, name string) { engine.Configure(o.engine(), name) }
+
+func phaseChecker() *phases.Checker { return &phases.Checker{Seed: 1, Most: 40_000} }
+
+// engine are the options of the engine itself.
+func (o Options) engine() engine.Options {
+	given := engine.Options{NoOpt: o.NoOpt, StoreAll: o.StoreAll}
+	if o.Check {
+		given.Check = (&passes.Checker{Seed: 1, Most: 4000}).Kernel
+		given.Schedule = phaseChecker().Schedule
+	}
+	return given
 }
 
 func these(values []T, which []int) []T {

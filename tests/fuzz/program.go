@@ -24,7 +24,7 @@ type Options struct {
 	NoOpt    bool
 	StoreAll bool
 	Moves    uint64 // not 0: kernels have random moves of this seed beside the chosen ones
-	Check    bool   // kernels are evaluated before and after each pass
+	Check    bool   // graphs are evaluated before and after each phase of their schedule, kernels before and after each pass
 }
 
 // Op makes one value: Name is a method of Tensor or a function of package tensor, or one of the words below.

@@ -85,7 +85,7 @@ func (j *job) run() (r reply) {
 	}
 	switch {
 	case j.Explain:
-		r.Text = explain(j.Program, j.Device)
+		r.Text = explain(j.Program, j.Device) + "/*\n" + compiled(j.Program, j.Device) + "*/\n"
 	case j.Program != nil:
 		graphs()
 		g, err := Expect(j.Program)
@@ -254,7 +254,7 @@ func (w *Worker) Seeds(device string, seeds []uint64, count *Count) ([]Finding, 
 	return []Finding{{Seed: seeds[0], Device: device, What: what, Text: fmt.Sprintf("only together with the %d seeds after it: %s", len(seeds)-1, text)}}, nil
 }
 
-// Explain gives what the scheduler decides for a program.
+// Explain gives what the scheduler decides for a program, and the laws that fire while it is compiled.
 func (w *Worker) Explain(device string, p *Program) string {
 	r, what, text, err := w.ask(job{Device: device, Program: p, Explain: true})
 	switch {

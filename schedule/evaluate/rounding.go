@@ -1,0 +1,216 @@
+package evaluate
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// The reference sums in float64, a kernel in its own type and perhaps in another order. Everything else is the same op on the
+// same bits, so differences begin at sums and products of numbers that are not exact, and this is how far they go: a bound for
+// each node, of all its elements together. Where a node is not continuous in something that is not exact, nothing is known.
+
+var unsure = math.Inf(1)
+
+// digits are those of a float's mantissa.
+var digits = map[dtype.DType]int{dtype.F64: 53, dtype.F32: 24, dtype.F16: 11, dtype.BF16: 8}
+
+func ulp(d dtype.DType) float64 { return math.Ldexp(1, 1-digits[d]) }
+
+// errors is how far elements of root may be apart if those of known are the same.
+func (w *filled) errors(known map[*uop.UOp]bool, root *uop.UOp) float64 {
+	e := &rounding{w, map[*uop.UOp]float64{}}
+	for _, u := range uop.Topo(root) {
+		if u != root && known[u] {
+			continue
+		}
+		e.of[u] = e.node(u)
+	}
+	return e.of[root]
+}
+
+type rounding struct {
+	w  *filled
+	of map[*uop.UOp]float64
+}
+
+// size is the largest and the smallest magnitude of a node's finite elements.
+func (e *rounding) size(u *uop.UOp) (most, least float64) {
+	least = math.Inf(1)
+	for _, v := range e.w.values[u] {
+		if x := math.Abs(v.Float()); finite(x) {
+			most, least = max(most, x), min(least, x)
+		}
+	}
+	return most, least
+}
+
+func (e *rounding) most(u *uop.UOp) float64 { m, _ := e.size(u); return m }
+
+func (e *rounding) node(u *uop.UOp) float64 {
+	src := u.Src()
+	if u.Op() == uop.Detach {
+		src = src[:1]
+	}
+	worst := 0.0
+	for _, x := range src {
+		worst = max(worst, e.of[x])
+	}
+	switch {
+	case u.Op() == uop.Reduce:
+		return e.reduce(u, worst)
+	case u.Op() == uop.Scatter && u.DType().IsFloat():
+		return e.scatter(u)
+	case worst == 0:
+		return 0
+	case u.Op().IsMovement(), u.Op() == uop.Contiguous, u.Op() == uop.Detach, u.Op() == uop.Part:
+		return worst
+	case !u.DType().IsFloat(), math.IsInf(worst, 1):
+		return unsure
+	case u.Op() == uop.Gather:
+		if e.of[u.At(1)] > 0 {
+			return unsure
+		}
+		return worst
+	}
+	return e.elementwise(u, worst) + 2*ulp(u.DType())*e.most(u) // and its own rounding may go the other way
+}
+
+// elementwise is how far an op carries what its operands differ by.
+func (e *rounding) elementwise(u *uop.UOp, worst float64) float64 {
+	d := func(i int) float64 { return e.of[u.At(i)] }
+	switch u.Op() {
+	case uop.Neg, uop.Max, uop.Sin:
+		return worst
+	case uop.Cast:
+		if u.At(0).DType().IsFloat() {
+			return worst
+		}
+	case uop.Add:
+		return d(0) + d(1)
+	case uop.Mul:
+		return d(0)*(e.most(u.At(1))+d(1)) + d(1)*e.most(u.At(0))
+	case uop.MulAdd:
+		return d(0)*(e.most(u.At(1))+d(1)) + d(1)*e.most(u.At(0)) + d(2)
+	case uop.Where:
+		if d(0) == 0 {
+			return worst
+		}
+	case uop.Exp2:
+		return (e.most(u) + 1e-30) * (math.Exp2(slack*worst) - 1)
+	case uop.Sqrt, uop.Log2, uop.Div:
+		x := u.At(len(u.Src()) - 1)
+		_, least := e.size(x)
+		if dx := e.of[x]; dx > 0 && least <= 8*dx { // it may be zero, or below
+			return unsure
+		} else if u.Op() == uop.Div {
+			return 2 * (d(0) + e.most(u)*dx) / least
+		} else if u.Op() == uop.Sqrt {
+			return dx / math.Sqrt(least)
+		} else {
+			return 2 * math.Log2E * dx / least
+		}
+	}
+	return unsure
+}
+
+// exact says that any n of a node's elements add up exactly in any order: all are multiples of one power of two, and small.
+func (e *rounding) exact(u *uop.UOp, n int) bool {
+	for k := range 11 {
+		step := math.Ldexp(1, k)
+		whole := true
+		for _, v := range e.w.values[u] {
+			if x := v.Float() * step; finite(x) && x != math.Trunc(x) {
+				whole = false
+				break
+			}
+		}
+		if whole {
+			return float64(n)*e.most(u)*step < math.Ldexp(1, digits[u.DType()])
+		}
+	}
+	return false
+}
+
+// reduce is about any part of a reduction.
+func (e *rounding) reduce(u *uop.UOp, worst float64) float64 {
+	a := u.Arg().(uop.ReduceArg)
+	x := u.At(0)
+	if !x.DType().IsFloat() || x.Shape().Numel() == 0 {
+		if worst > 0 {
+			return unsure
+		}
+		return 0
+	}
+	n := x.Shape().Numel() / max(1, u.Shape().Numel())
+	count, round := float64(n), ulp(x.DType())
+	switch a.Monoid {
+	case uop.MaxOf:
+		return worst
+	case uop.Sum:
+		if worst == 0 && e.exact(x, n) {
+			return 0
+		}
+		return count*worst + count*count*round*(e.most(x)+worst)
+	case uop.SumExp: // Σ f·2^(s−m)
+		if worst > 0 {
+			return unsure
+		}
+		return 8 * count * count * round * e.most(u.At(1))
+	case uop.Moments:
+		if worst > 0 || !e.finite(u.At(1)) {
+			return unsure
+		}
+		m := e.most(u.At(1))
+		return 8 * count * count * round * (m + m*m)
+	}
+	if worst == 0 && (a.Monoid == uop.ArgMax || n == 1) {
+		return 0
+	}
+	if a.Monoid == uop.Prod && worst == 0 {
+		return e.product(x, n)
+	}
+	return unsure
+}
+
+// product is about n factors, of which each may round.
+func (e *rounding) product(x *uop.UOp, n int) float64 {
+	m := math.Pow(max(1, e.most(x)), float64(n))
+	if !(m*ulp(x.DType()) < 1e30) || x.DType().Size() == 2 { // it may overflow on the way
+		return unsure
+	}
+	return float64(n) * ulp(x.DType()) * m
+}
+
+func (e *rounding) finite(u *uop.UOp) bool {
+	for _, v := range e.w.values[u] {
+		if !finite(v.Float()) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *rounding) scatter(u *uop.UOp) float64 {
+	base, index, value := u.At(0), u.At(1), u.At(2)
+	worst := max(e.of[base], e.of[value])
+	n := index.Shape().Numel() + 1
+	count := float64(n)
+	if e.of[index] > 0 {
+		return unsure
+	}
+	switch u.Arg().(uop.ScatterArg).Monoid {
+	case uop.Last, uop.MaxOf:
+		return worst
+	case uop.Sum:
+		if worst == 0 && e.exact(base, n) && e.exact(value, n) {
+			return 0
+		}
+		return count*worst + count*count*ulp(u.DType())*(max(e.most(base), e.most(value))+worst)
+	}
+	if worst > 0 {
+		return unsure
+	}
+	return e.product(value, n) * max(1, e.most(base))
+}
