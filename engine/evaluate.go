@@ -78,6 +78,7 @@ func (e *Engine) commit(targets []target) {
 				}
 			}
 			t.store.version.Add(1)
+			t.store.planned.Store(false)
 			next := nextVersion(t.dest, t.store)
 			for _, n := range append(t.views, t.node, unshaped(t.node)) { // the assignment itself, whoever asks for it later
 				n.SetRealized(next.Reshape(n.Shape()...))

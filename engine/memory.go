@@ -22,6 +22,8 @@ type storage struct {
 	assigned string       // where it was assigned last
 	doubts   *doubts
 	past     atomic.Pointer[Past]
+	shared   atomic.Bool // something else than its own tensor goes on from its elements
+	planned  atomic.Bool // an assignment in place was built, and not carried out yet
 }
 
 // current is how often s was assigned.
@@ -165,6 +167,23 @@ func nextVersion(b *uop.UOp, s *storage) *uop.UOp {
 	n := b.Home().Make(uop.Buffer, b.DType(), a)
 	n.SetStorage(s)
 	return n
+}
+
+// Share has the elements of a node that is in memory stay as they are: an assignment takes other memory.
+func Share(u *uop.UOp) {
+	if _, s := buffer(u); s != nil {
+		s.shared.Store(true)
+	}
+}
+
+// InPlace says whether the next assignment to a node in memory may change it there, and expects that it will.
+func InPlace(u *uop.UOp) bool {
+	_, s := buffer(u)
+	if s == nil || s.shared.Load() {
+		return false
+	}
+	s.planned.Store(true)
+	return true
 }
 
 // buffer finds the Buffer under a node that is one, perhaps reshaped.

@@ -64,7 +64,11 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 			if err := s.check(b, rec); err != nil {
 				return nil, err
 			}
-			n.SetRealized(n)
+			if rec == nil && s.planned.Load() { // what it is a view of is going to be assigned
+				out = append(out, target{node: n, value: n})
+			} else {
+				n.SetRealized(n)
+			}
 			continue
 		}
 		v, err := res.resolve(n)

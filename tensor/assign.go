@@ -10,7 +10,7 @@ import (
 
 // Assign gives t new elements, in its own memory if it has some, and returns t. Like everything it is
 // lazy: realize t (or something built on it) to carry it out. v is broadcast; a tensor must have t's
-// type. Expressions built on t before must be realized before or together with it; later they are an
+// type. Expressions built on t before must be realized before or together with it, and keep their elements then; later they are an
 // *engine.StaleError.
 func (t *Tensor) Assign(v any) *Tensor {
 	o := toOperand("Assign", v)
@@ -31,11 +31,11 @@ func (t *Tensor) Assign(v any) *Tensor {
 	return t.store("Assign", e, value)
 }
 
-// store makes value the content of t's own buffer.
+// store makes value the content of t's own buffer, or of a new one where something else was realized as a view of it.
 func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 	noteAssign(op, t)
 	shape, b := t.shape(), (*uop.UOp)(nil)
-	if t.owned.Load() {
+	if t.owned.Load() && (recorder() != nil || engine.InPlace(bufferOf(t.node()))) {
 		b = bufferOf(t.node())
 	} else {
 		if e == nil {

@@ -32,6 +32,9 @@ func Realize(ctx context.Context, ts ...*Tensor) error {
 	}
 	for _, t := range ts {
 		t.settle()
+		if u := t.node(); !t.owned.Load() && inMemory(u) {
+			engine.Share(u)
+		}
 	}
 	return nil
 }
