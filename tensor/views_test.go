@@ -32,8 +32,8 @@ func TestRealizedViewsOutliveAssignments(t *testing.T) {
 			set(a)
 			return err
 		},
-		"between": func(a, b *tensor.Tensor) error { set(a); return b.Realize(ctx) },
-		"with it": func(a, b *tensor.Tensor) error { set(a); return tensor.Realize(ctx, a, b) },
+		"between":        func(a, b *tensor.Tensor) error { set(a); return b.Realize(ctx) },
+		"with it":        func(a, b *tensor.Tensor) error { set(a); return tensor.Realize(ctx, a, b) },
 		"with it, first": func(a, b *tensor.Tensor) error { set(a); return tensor.Realize(ctx, b, a) },
 		"read between": func(a, b *tensor.Tensor) error {
 			set(a)
