@@ -49,6 +49,7 @@ type Kernel struct {
 	Grid    [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
 	Parts   []Part    // launches of their own in which they are done, one submission after the other; nil: one launch
 	Needs   Features
+	Draft   any // from which the target's Finish spells Source, until it has
 }
 
 // Bind is one buffer argument of a kernel.

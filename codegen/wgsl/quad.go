@@ -3,8 +3,6 @@ package wgsl
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
@@ -82,7 +80,7 @@ func (r *renderer) loadQuad(u *uop.UOp) string {
 		}
 		name = fmt.Sprintf("q%d", r.quadCount)
 		r.quadCount++
-		r.line(r.depth, "let %s = %s(%s);", name, r.use(fmt.Sprintf("load_p%d", q.slot)), index)
+		r.line(r.depth, "let %s = %s(%s);", name, fmt.Sprintf("load_$%d", q.slot), index)
 		r.quadNames[q] = name
 		r.quadOrder = append(r.quadOrder, q)
 	}
@@ -95,34 +93,4 @@ func (r *renderer) forgetQuads(n int) {
 		delete(r.quadNames, q)
 	}
 	r.quadOrder = r.quadOrder[:n]
-}
-
-// quadHelper reads four elements.
-func quadHelper(p, element string) string {
-	return fmt.Sprintf("fn load_%s(i: i32) -> vec4<%s> { return %s[i]; }\n", p, element, p)
-}
-
-// quadOf gives the number of the array that a line of quadHelper reads.
-func quadOf(line string) (p int, ok bool) {
-	number, rest, _ := strings.Cut(strings.TrimPrefix(line, "fn load_p"), "(")
-	if !strings.HasPrefix(line, "fn load_p") || !strings.Contains(rest, "-> vec4<") {
-		return 0, false
-	}
-	p, err := strconv.Atoi(number)
-	return p, err == nil
-}
-
-// oneByOne has such a line read the four from an array of single elements.
-func oneByOne(line string) string {
-	head, name, _ := strings.Cut(strings.TrimSuffix(line, "[i]; }\n"), "{ return ")
-	_, typ, _ := strings.Cut(head, "-> ")
-	return fmt.Sprintf("%s{ return %s(%s[4 * i], %s[4 * i + 1], %s[4 * i + 2], %s[4 * i + 3]); }\n", head, strings.TrimSpace(typ), name, name, name, name)
-}
-
-// byFour takes apart the type of an array that is read by four, and gives that of its elements' array.
-func byFour(typ string) (elements string, ok bool) {
-	rest, ok := strings.CutPrefix(typ, "array<vec4<")
-	element, rest, _ := strings.Cut(rest, ">, ")
-	n, err := strconv.Atoi(strings.TrimSuffix(rest, ">;"))
-	return fmt.Sprintf("array<%s, %d>;", element, 4*n), ok && err == nil
 }

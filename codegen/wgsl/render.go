@@ -222,10 +222,10 @@ func (r *renderer) set(s *codegen.Set, depth int) {
 	r.line(depth, "}")
 }
 
-// array is the name of a buffer or of thread-local memory.
+// array is what mentions a buffer, or the name of thread-local memory.
 func (r *renderer) array(buf *uop.UOp) (name string, local bool) {
 	if a := buf.Arg().(uop.ParamArg); !a.Scratch {
-		return fmt.Sprintf("p%d", a.Slot), false
+		return fmt.Sprintf("$%d", a.Slot), false
 	}
 	return r.arrays[buf], true
 }
@@ -272,64 +272,27 @@ func (r *renderer) packed(stmts []codegen.Stmt, depth int) int {
 	return n
 }
 
-// head declares the buffers and the helpers that were used. Arrays have a length: browsers make sure that an index is
-// within it, which costs more where they must ask for it (a product on SwiftShader: a third).
-func (r *renderer) head() string {
-	var b strings.Builder
+// draft is the kernel with this text. Arrays have a length: browsers make sure that an index is within it, which costs more
+// where they must ask for it (a product on SwiftShader: a third).
+func (r *renderer) draft(group int, body string) *draft {
+	d := &draft{name: r.p.Name, vars: 1 + (len(r.p.Vars)+3)/4, shared: strings.Join(r.shared, ""), group: group, body: body}
 	if r.half {
-		b.WriteString("enable f16;\n")
+		d.enable += "enable f16;\n"
 	}
 	if r.team != "" {
-		b.WriteString("enable subgroups;\n")
+		d.enable += "enable subgroups;\n"
 	}
-	fmt.Fprintf(&b, "@group(0) @binding(0) var<uniform> u: array<vec4<u32>, %d>;\n", 1+(len(r.p.Vars)+3)/4)
 	for i, q := range r.p.Params {
-		access := "read"
-		if q.Write {
-			access = "read_write"
-		}
 		n := r.subword(q.DType)
-		words := max(1, (elements(q)+int64(n)-1)/int64(n))
-		typ := r.stored(q.DType)
-		if r.byFour[i] {
-			typ, words = "vec4<"+typ+">", words/4
-		}
-		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: array<%s, %d>;\n", i+1, access, i, typ, words)
-	}
-	for i, q := range r.p.Params {
-		if r.byFour[i] {
-			b.WriteString(quadHelper(fmt.Sprintf("p%d", i), r.stored(q.DType)))
-		} else if n := r.subword(q.DType); n > 1 {
-			b.WriteString(r.subwordHelpers(fmt.Sprintf("p%d", i), n, q.DType == dtype.F16))
-		}
-	}
-	for _, s := range r.shared {
-		b.WriteString(s)
+		d.arrays = append(d.arrays, array{
+			word: r.stored(q.DType), words: max(1, (elements(q)+int64(n)-1)/int64(n)), four: r.byFour[i], parts: n, half: q.DType == dtype.F16,
+			load: r.uses[fmt.Sprintf("load_$%d", i)], store: r.uses[fmt.Sprintf("store_$%d", i)],
+		})
 	}
 	for _, name := range r.order {
-		if text, ok := helpers[name]; ok {
-			b.WriteString(text)
-		}
+		d.helpers += helpers[name]
 	}
-	return b.String()
-}
-
-// subwordHelpers read and write parts of words. An invocation that writes a part owns the whole word: the
-// moves see to that.
-func (r *renderer) subwordHelpers(p string, n int, half bool) string {
-	bits, mask, shift := 32/n, 1<<(32/n)-1, map[int]int{2: 1, 4: 2}[n]
-	s := ""
-	if r.uses["load_"+p] && half {
-		s += fmt.Sprintf("fn load_%[1]s(i: i32) -> f32 { return unpack2x16float(%[1]s[i >> 1u] >> ((u32(i) & 1u) * 16u)).x; }\n", p)
-	} else if r.uses["load_"+p] {
-		s += fmt.Sprintf("fn load_%[1]s(i: i32) -> u32 { return (%[1]s[i >> %[2]du] >> ((u32(i) & %[3]du) * %[4]du)) & 0x%[5]xu; }\n",
-			p, shift, n-1, bits, mask)
-	}
-	if r.uses["store_"+p] {
-		s += fmt.Sprintf("fn store_%[1]s(i: i32, x: u32) {\n\tlet s = (u32(i) & %[3]du) * %[4]du;\n"+
-			"\t%[1]s[i >> %[2]du] = (%[1]s[i >> %[2]du] & ~(0x%[5]xu << s)) | (x << s);\n}\n", p, shift, n-1, bits, mask)
-	}
-	return s
+	return d
 }
 
 // use notes a helper and what it needs.

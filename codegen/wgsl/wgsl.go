@@ -79,7 +79,7 @@ func has(o uop.Op, d dtype.DType) bool {
 	return true
 }
 
-// Render writes a kernel. The entry's name is a hash of the text, so equal kernels have equal names.
+// Render writes a kernel, for buffers that are bound by themselves until Finish knows better. The entry's name is a hash of the text, so equal kernels have equal names.
 func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	for i, q := range p.Params {
 		if q.DType == dtype.F64 {
@@ -110,9 +110,9 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	for _, s := range r.scratch {
 		fmt.Fprintf(&body, "\t%s\n", s)
 	}
-	at := "wg.x"
+	at := "$w"
 	if grid[1] > 1 {
-		at = fmt.Sprintf("(wg.y * %du + wg.x)", grid[0])
+		at = fmt.Sprintf("(wg.y * %du + $w)", grid[0])
 	}
 	if r.group > 1 {
 		fmt.Fprintf(&body, "\tlet at = i32(%s);\n\tlet lane = i32(li);\n", at)
@@ -121,16 +121,17 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 		fmt.Fprintf(&body, "\tlet at = i32(%s * %du + li);\n", at, group)
 	}
 	fmt.Fprintf(&body, "\tif (at < %d) {\n%s\t}\n}\n", most, r.out.String())
-	head := r.head()
-	entry := codegen.Entry(p.Name, head, body.String())
+	d := r.draft(group, body.String())
 	k = plan.Kernel{
-		Name: p.Name, Kinds: p.Kinds, Entry: entry, Threads: int32(max(threads, 1)), Grid: grid, Needs: r.needs(),
+		Name: p.Name, Kinds: p.Kinds, Draft: d, Threads: int32(max(threads, 1)), Grid: grid, Needs: r.needs(),
 		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
-		Source: fmt.Sprintf("// %s\n%s@compute @workgroup_size(%d)\nfn %s%s", p.Name, head, group, entry, body.String()),
 	}
 	for _, q := range p.Params {
 		k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: elements(q) * int64(q.DType.Size())})
 	}
+	head, text := d.spell(unbound(&k), 0)
+	d.entry = codegen.Entry(p.Name, head, text)
+	k.Entry, k.Source = d.entry, d.source(head, text)
 	return k, nil
 }
 
