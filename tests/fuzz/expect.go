@@ -40,7 +40,7 @@ func Expect(p *Program) (out *Generated, err error) {
 		for _, v := range p.roots() {
 			t := s.values[v]
 			b := s.bounds(v)
-			rs = append(rs, result{t.DType(), t.Shape(), b})
+			rs = append(rs, result{t.DType(), t.Shape(), b, s.eval.faults(t.Node())})
 			out.count(t.DType(), b)
 		}
 		out.Want = append(out.Want, rs)
@@ -142,7 +142,9 @@ func attempt(o *Op, values []T) (t T, err error) {
 			err = &Broken{o.Name, fmt.Sprint(p)}
 		}
 	}()
-	err = tensor.Try(func() { t = call(o, values) })
+	if tried := tensor.Try(func() { t, err = call(o, values) }); tried != nil {
+		return nil, tried
+	}
 	return t, err
 }
 

@@ -19,6 +19,7 @@ type result struct {
 	dtype  dtype.DType
 	shape  []int
 	bounds []bound
+	faults []fault
 }
 
 // generator makes a program op by op. Each op is carried out on graphs at once, which says its shape, and its bounds are
@@ -32,6 +33,8 @@ type generator struct {
 	kinds   []dtype.DType
 	budget  int
 	flow    bool // assignments happen
+	risky   bool // indices lie outside now and then
+	eager   bool // ops read values while the graph is built
 	inMotif bool // inexact results are taken
 	broken  *Finding
 }
@@ -50,6 +53,7 @@ type info struct {
 	reads   map[int]int  // mutable values that it depends on, and their versions
 	version int          // of a mutable value
 	real    bool         // was realized
+	faults  []fault      // errors that reading it gives
 }
 
 // Size limits of values and programs.
@@ -97,6 +101,8 @@ func (g *generator) settings() {
 		g.kinds = dtype.All
 	}
 	g.flow = g.One(6)
+	g.risky = g.One(8)
+	g.eager = !g.flow && g.One(8)
 }
 
 // OptionsOf are the options of a seed's program. Programs of the same options run in one process: an engine leaves its mark
@@ -203,7 +209,11 @@ func (g *generator) typedLeaf(d dtype.DType, shape []int) int {
 
 // places is a leaf of indices into n places.
 func (g *generator) places(n int, shape ...int) int {
-	v := g.leaf(&Leaf{Type: pick(g.Rand, dtype.I32, dtype.I32, dtype.I64), Shape: shape, Fill: Places, Top: n})
+	f := Places
+	if g.risky && g.One(3) {
+		f = Astray
+	}
+	v := g.leaf(&Leaf{Type: pick(g.Rand, dtype.I32, dtype.I32, dtype.I64), Shape: shape, Fill: f, Top: n})
 	g.info[v].index = true
 	return v
 }
@@ -245,5 +255,5 @@ func (g *generator) choose() int {
 
 func (g *generator) usable(v int) bool {
 	i := &g.info[v]
-	return !i.dead && !i.none && (!i.index || g.One(6))
+	return !i.dead && !i.none && (!i.index || g.One(6)) && (len(i.faults) == 0 || g.One(3))
 }

@@ -36,6 +36,8 @@ func (g *generator) try(o Op) bool {
 		return g.mutate(o)
 	case o.Name == realizeOp:
 		return g.realize(o)
+	case o.eager() && !g.readable(&o):
+		return false
 	}
 	if err := g.state.apply(&o, 0); err != nil {
 		var b *Broken
@@ -60,6 +62,13 @@ func (g *generator) try(o Op) bool {
 	return true
 }
 
+// readable says that what an eager op reads is the same on each device.
+func (g *generator) readable(o *Op) bool {
+	return g.eager && !slices.ContainsFunc(o.operands(), func(v int) bool {
+		return !g.info[v].fixed || len(g.info[v].faults) > 0
+	})
+}
+
 // learn computes the bounds of a value.
 func (g *generator) learn(v int) (ok bool) {
 	defer func() {
@@ -74,6 +83,7 @@ func (g *generator) learn(v int) (ok bool) {
 	i := &g.info[v]
 	d := g.kind(v)
 	i.known, i.fixed, i.most = true, true, 0
+	i.faults = g.state.eval.faults(g.t(v).Node())
 	for _, b := range g.state.bounds(v) {
 		if isUnknown(d, b) && d != dtype.Bool || d == dtype.Bool && b.lo != b.hi {
 			i.known = false

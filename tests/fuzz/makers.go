@@ -15,8 +15,8 @@ type family struct {
 
 // families are all ops. A third of them moves elements.
 var families = []family{
-	{36, moves},
-	{14, []maker{motif}},
+	{46, moves},
+	{17, []maker{motif}},
 	{14, unaries},
 	{15, binaries},
 	{10, reductions},
@@ -28,6 +28,23 @@ var families = []family{
 	{4, joins},
 	{5, gradients},
 	{4, effects},
+	{6, arranging},
+	{5, picking},
+	{8, more},
+	{6, losses},
+	{6, norms},
+	{5, signals},
+	{4, linear},
+	{2, drawn},
+	{4, []maker{ifReading}},
+}
+
+// ifReading is an op that reads values, in programs that have such.
+func ifReading(g *generator, x int) (Op, bool) {
+	if !g.eager {
+		return none, false
+	}
+	return pick(g.Rand, reading...)(g, x)
 }
 
 var familyWeights = func() int {

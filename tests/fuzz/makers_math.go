@@ -95,7 +95,7 @@ var unaries = slices.Concat(
 		floating(func(g *generator, x int) (Op, bool) {
 			return on(pick(g.Rand, "Softplus", "ELU", "CELU", "LeakyReLU", "HardShrink", "SoftShrink"), x, flt(pick(g.Rand, 1, 0.5, 2)))
 		}),
-		names("HardSigmoid", "HardSwish", "ReLU6")[0], names("ReLU6")[0],
+		func(g *generator, x int) (Op, bool) { return on(pick(g.Rand, "HardSigmoid", "HardSwish", "ReLU6"), x) },
 		func(g *generator, x int) (Op, bool) { return on("Clamp", x, num(g.In(-2, 0)), num(g.In(0, 3))) },
 		func(g *generator, x int) (Op, bool) { return on("Pow", x, num(g.In(0, 3))) },
 		func(g *generator, x int) (Op, bool) {

@@ -105,6 +105,15 @@ func (w *writer) op(i int) {
 		call = args[0] + "." + o.Name
 		args = args[1:]
 	}
+	for _, a := range o.Args {
+		if a.Kind == SeedA {
+			fmt.Fprintf(&w.b, "tensor.Seed(%d)\n", a.N)
+		}
+	}
+	if o.eager() {
+		w.eager(i, call+"("+strings.Join(append([]string{"ctx"}, args...), ", ")+")")
+		return
+	}
 	call += "(" + strings.Join(args, ", ") + ")"
 	switch n, list := results(o.Name); {
 	case o.mutates():
@@ -118,6 +127,15 @@ func (w *writer) op(i int) {
 		left[o.Out] = w.name[i]
 		fmt.Fprintf(&w.b, "%s := %s\n", strings.Join(left, ", "), call)
 	}
+}
+
+// eager writes an op that can fail as it is carried out.
+func (w *writer) eager(i int, call string) {
+	if o := &w.p.Ops[i]; strings.HasPrefix(o.Name, "Unique") {
+		fmt.Fprintf(&w.b, "u%d, err := %s\n%s := u%d.%s\n", i, call, w.name[i], i, [...]string{"Values", "Inverse", "Counts"}[o.Out])
+		return
+	}
+	fmt.Fprintf(&w.b, "%s, err := %s\n", w.name[i], call)
 }
 
 func (w *writer) arg(a *Arg) []string {
@@ -175,12 +193,12 @@ func (w *writer) arg(a *Arg) []string {
 		return one("%s", poolText(a))
 	case AttnA:
 		return one("tensor.Attention{Causal: %v}", a.N != 0)
-	case LossA:
-		return one("tensor.Loss{Reduction: %d}", a.N)
 	case Enum:
 		return one("tensor.%s(%d)", a.S, a.N)
+	case SeedA:
+		return nil
 	}
-	panic("BUG: an argument of no kind")
+	return one("%s", w.optionsText(a))
 }
 
 func poolText(a *Arg) string {
