@@ -150,11 +150,7 @@ func attempt(o *Op, values []T) (t T, err error) {
 
 // detached has no history, like something realized. A leaf, which is in memory, stays what it is.
 func detached(t T) T {
-	u := t.Node()
-	for u.Op() == uop.Reshape {
-		u = u.At(0)
-	}
-	if u.Op() == uop.Buffer || u.Op() == uop.After {
+	if u := unshaped(t.Node()); u.Op() == uop.Buffer || u.Op() == uop.After {
 		return t
 	}
 	return t.Detach()

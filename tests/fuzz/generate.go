@@ -34,6 +34,8 @@ type generator struct {
 	budget  int
 	flow    bool // assignments happen
 	risky   bool // indices lie outside now and then
+	large   bool // a few ops on many elements
+	sparse  bool // values without elements, of one, and without axes are common
 	eager   bool // ops read values while the graph is built
 	inMotif bool // inexact results are taken
 	broken  *Finding
@@ -60,6 +62,7 @@ type info struct {
 const (
 	maxElements = 3000
 	maxRank     = 6
+	maxLarge    = 20_000 // of programs of few ops
 	maxOps      = 30
 	effort      = 3_000_000 // elements that bounds are computed of, in all
 )
@@ -102,6 +105,8 @@ func (g *generator) settings() {
 	}
 	g.flow = g.One(6)
 	g.risky = g.One(8)
+	g.sparse = g.One(12)
+	g.large = !g.sparse && g.One(25)
 	g.eager = !g.flow && g.One(8)
 }
 
@@ -124,6 +129,9 @@ func OptionsOf(seed uint64) (o Options) {
 
 // length is how many ops the program is to have.
 func (g *generator) length() int {
+	if g.large {
+		return g.In(2, 5)
+	}
 	switch g.N(10) {
 	case 0, 1:
 		return g.In(2, 5)
@@ -165,8 +173,11 @@ func (g *generator) axis(v int) int {
 
 // size is a random size of an axis.
 func (g *generator) size() int {
-	if g.One(25) {
-		return pick(g.Rand, 31, 33, 65, 100)
+	if g.sparse && g.One(3) {
+		return pick(g.Rand, 0, 1, 1)
+	}
+	if g.One(25) || g.large && g.One(2) {
+		return pick(g.Rand, 31, 32, 33, 64, 65, 100, 127)
 	}
 	if g.One(60) {
 		return 0
@@ -177,10 +188,16 @@ func (g *generator) size() int {
 // shape is a random shape.
 func (g *generator) shape() []int {
 	s := make([]int, pick(g.Rand, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4))
-	n := 1
+	if g.sparse && g.One(3) {
+		s = nil
+	}
+	n, most := 1, 600
+	if g.large {
+		most = maxLarge / 2
+	}
 	for i := range s {
 		s[i] = g.size()
-		for n*s[i] > 600 {
+		for n*s[i] > most {
 			s[i] = 1 + g.N(4)
 		}
 		n *= max(1, s[i])

@@ -11,7 +11,7 @@ import (
 // matrixOf is a square matrix that has a clear inverse: a leaf, or x·xᵀ + n·1; where the generator is risky it may be singular.
 func (g *generator) matrixOf(x int) (int, bool) {
 	d := g.kind(x)
-	if d != dtype.F64 {
+	if d.Size() == 2 && !g.One(3) { // few digits
 		d = dtype.F32
 	}
 	if g.kind(x) == d && g.rank(x) >= 2 && g.dim(x, -2) <= 4 && g.dim(x, -1) <= 6 && g.info[x].known && g.One(2) {
@@ -64,6 +64,16 @@ func matrix(f maker) maker {
 	})
 }
 
+// small is for matrices of up to three rows.
+func small(f maker) maker {
+	return func(g *generator, m int) (Op, bool) {
+		if g.dim(m, -1) > 3 {
+			return none, false
+		}
+		return f(g, m)
+	}
+}
+
 // sides are right sides for a matrix.
 func (g *generator) sides(m int) int {
 	s := g.t(m).Shape()
@@ -90,28 +100,22 @@ var linear = []maker{
 	matrix(func(g *generator, m int) (Op, bool) { return on("CholeskySolve", m, val(g.sides(m))) }),
 	matrix(func(g *generator, m int) (Op, bool) { return on("MatrixPower", m, num(g.In(-2, 4))) }),
 	matrix(func(g *generator, m int) (Op, bool) {
-		if g.dim(m, -1) > 2 || !g.One(2) {
+		if g.dim(m, -1) > 2 {
 			return none, false
 		}
 		return on("MatrixExp", m)
 	}),
 	matrix(func(g *generator, m int) (Op, bool) { return out(g.N(2), "QR", m, boolean(g.One(2))) }),
-	matrix(func(g *generator, m int) (Op, bool) {
-		if g.dim(m, -1) > 3 {
-			return none, false
-		}
-		switch g.N(5) {
-		case 0:
-			return out(g.N(3), "SVD", m, boolean(g.One(2)))
-		case 1:
-			return out(g.N(2), "Eigh", m, boolean(g.One(2)))
-		case 2:
-			return on(pick(g.Rand, "PInv", "MatrixRank"), m, flt(-1), flt(-1))
-		case 3:
-			return on("Cond", m, Arg{Kind: Enum, N: g.N(8), S: "MatrixNormKind"})
-		}
-		return on("SingularValues", m)
-	}),
+	matrix(small(func(g *generator, m int) (Op, bool) { return out(g.N(3), "SVD", m, boolean(g.One(2))) })),
+	matrix(small(func(g *generator, m int) (Op, bool) { return out(g.N(2), "Eigh", m, boolean(g.One(2))) })),
+	matrix(small(func(g *generator, m int) (Op, bool) { return out(0, "Eigh", m, boolean(g.One(2))) })),
+	matrix(small(func(g *generator, m int) (Op, bool) { return on("SingularValues", m) })),
+	matrix(small(func(g *generator, m int) (Op, bool) {
+		return on(pick(g.Rand, "PInv", "MatrixRank"), m, flt(-1), flt(-1))
+	})),
+	matrix(small(func(g *generator, m int) (Op, bool) {
+		return on("Cond", m, Arg{Kind: Enum, N: g.N(8), S: "MatrixNormKind"})
+	})),
 	floating(full(func(g *generator, x int) (Op, bool) { // matrices that are not square
 		if g.rank(x) < 2 || g.dim(x, -1) > 3 || g.dim(x, -2) > 3 {
 			return none, false

@@ -21,12 +21,22 @@ func (g *generator) filled(x int, f Fill, shape ...int) int {
 // sided is a leaf of 1 and −1, now and then 0.
 func (g *generator) sided(x int, shape []int) Arg { return val(g.filled(x, Signs, shape...)) }
 
+// plain takes values of any shape, full ones most often.
+func plain(f maker) maker {
+	return func(g *generator, x int) (Op, bool) {
+		if (g.rank(x) == 0 || g.numel(x) == 0) && !g.sparse && !g.One(4) {
+			return none, false
+		}
+		return f(g, x)
+	}
+}
+
 var losses = []maker{
-	floating(full(func(g *generator, x int) (Op, bool) {
+	floating(plain(func(g *generator, x int) (Op, bool) {
 		s := g.t(x).Shape()
 		return on("BCE", g.filled(x, Shares, s...), val(g.filled(x, Shares, s...)), g.lossOptions(x))
 	})),
-	floating(full(func(g *generator, x int) (Op, bool) { // of a value that is made one between 0 and 1
+	floating(plain(func(g *generator, x int) (Op, bool) { // of a value that is made one between 0 and 1
 		if o, _ := on("Sigmoid", x); !g.add(o) {
 			return none, false
 		}
@@ -65,13 +75,13 @@ var losses = []maker{
 		s := g.t(x).Shape()
 		return on("CosineEmbedding", x, val(g.same(x)), g.sided(x, s[:len(s)-1]), flt(pick(g.Rand, 0, 0.5)), g.lossOptions())
 	})),
-	floating(full(func(g *generator, x int) (Op, bool) {
+	floating(plain(func(g *generator, x int) (Op, bool) {
 		return on("HingeEmbedding", x, g.sided(x, g.t(x).Shape()), flt(1), g.lossOptions())
 	})),
-	floating(full(func(g *generator, x int) (Op, bool) {
+	floating(plain(func(g *generator, x int) (Op, bool) {
 		return on("MarginRanking", x, val(g.same(x)), g.sided(x, g.t(x).Shape()), flt(0.5), g.lossOptions())
 	})),
-	floating(full(func(g *generator, x int) (Op, bool) {
+	floating(plain(func(g *generator, x int) (Op, bool) {
 		return on("SoftMargin", x, g.sided(x, g.t(x).Shape()), g.lossOptions())
 	})),
 	floating(full(func(g *generator, x int) (Op, bool) {
@@ -86,10 +96,10 @@ var losses = []maker{
 		n := s[len(s)-1]
 		return on("MultiMargin", x, val(g.index(n, s[:len(s)-1]...)), flt(float64(g.In(1, 2))), flt(1), g.lossOptions(x, n))
 	})),
-	floating(full(func(g *generator, x int) (Op, bool) {
+	floating(plain(func(g *generator, x int) (Op, bool) {
 		return on("PoissonNLL", x, val(g.filled(x, g.counts(), g.t(x).Shape()...)), boolean(true), boolean(g.One(2)), flt(0.125), g.lossOptions())
 	})),
-	floating(full(func(g *generator, x int) (Op, bool) {
+	floating(plain(func(g *generator, x int) (Op, bool) {
 		s := g.t(x).Shape()
 		return on("PoissonNLL", g.filled(x, Positive, s...), val(g.filled(x, Positive, s...)), boolean(false), boolean(g.One(2)), flt(0.125), g.lossOptions())
 	})),
@@ -104,7 +114,7 @@ var losses = []maker{
 		}
 		return on("GaussianNLL", x, val(g.same(x)), val(g.filled(x, Positive, v...)), boolean(g.One(2)), flt(0.125), g.lossOptions())
 	})),
-	floating(full(func(g *generator, x int) (Op, bool) {
+	floating(plain(func(g *generator, x int) (Op, bool) {
 		log := g.One(2)
 		f := Shares
 		if log {
@@ -166,7 +176,7 @@ var norms = []maker{
 	floating(full(func(g *generator, x int) (Op, bool) {
 		return on("LocalResponseNorm", x, num(g.In(1, 4)), flt(0.5), flt(pick(g.Rand, 0.75, 0.5, 1)), flt(1))
 	})),
-	floating(full(func(g *generator, x int) (Op, bool) {
+	floating(plain(func(g *generator, x int) (Op, bool) {
 		n := 1
 		if g.rank(x) > 1 && g.One(2) {
 			n = g.dim(x, 1)

@@ -64,14 +64,14 @@ var more = []maker{
 		}
 		return on(pick(g.Rand, "CumSumOf", "CumProdOf"), x, d, num(g.axis(x)))
 	},
-	full(func(g *generator, x int) (Op, bool) {
+	plain(func(g *generator, x int) (Op, bool) {
 		if g.numel(x) > 40 {
 			return none, false
 		}
 		return on("ProdKeep", x, g.axesOr(x))
 	}),
 	floating(full(func(g *generator, x int) (Op, bool) { return on("StdKeep", x, num(g.N(2)), list(g.axis(x))) })),
-	floating(full(nanned(func(g *generator, x int) (Op, bool) {
+	floating(plain(nanned(func(g *generator, x int) (Op, bool) {
 		return on(pick(g.Rand, "NanSum", "NanMean"), x, g.axesOr(x))
 	}))),
 	floating(full(nanned(func(g *generator, x int) (Op, bool) {

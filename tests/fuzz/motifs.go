@@ -9,7 +9,7 @@ import "slices"
 // value, o the one that the chain began with, w a small leaf, n takes one of an axis, x expands, i gathers, g asks for
 // gradients, d is one of the ops beside the common ones, l one of matrices.
 var motifs = []string{"jonxwig", "jonxwig", "jonxwbg", "jonxwbg", "jonxig", "jmmowbg", "mmobg", "msm", "mmsm", "mmsm", "mmsm", "sms", "ssm", "msmm", "mmrbm", "mmrm", "smr", "eccm", "eccm", "ecm", "emsm",
-	"jmmi", "bjmmbi", "bjmmbi", "bjmmi", "mjmb", "dg", "dg", "mdg", "dmg", "dmmg", "ddg", "lg", "mlmg", "dmbm"}
+	"jmmi", "bjmmbi", "bjmmbi", "bjmmi", "mjmb", "dg", "dg", "mdg", "dmg", "dmmg", "ddg", "lg", "mlmg", "mmdmm", "mmdm"}
 
 var motifFamilies = map[byte][]maker{
 	'm': coreMoves, 's': staged, 'r': reductions, 'c': running, 'e': costly, 'j': joined, 'b': {arithmetic}, 'i': {full(gather)},

@@ -153,6 +153,9 @@ func (w *writer) arg(a *Arg) []string {
 	case Int:
 		return one("%d", a.N)
 	case Float:
+		if s, odd := oddName(a.X); odd {
+			return one("%s", s)
+		}
 		s := strconv.FormatFloat(a.X, 'g', -1, 64)
 		if !strings.ContainsAny(s, ".e") {
 			s += "."
@@ -270,6 +273,19 @@ func (w *writer) leaf(l *Leaf, run int) string {
 	return s + ")"
 }
 
+// oddName is how Go makes a float that has no literal.
+func oddName(f float64) (name string, odd bool) {
+	switch {
+	case f != f:
+		return "math.NaN()", true
+	case math.IsInf(f, 0):
+		return fmt.Sprintf("math.Inf(%d)", int(math.Copysign(1, f))), true
+	case f == 0 && math.Signbit(f):
+		return "math.Copysign(0, -1)", true
+	}
+	return "", false
+}
+
 func literal(d dtype.DType, v uop.Value) string {
 	if d.IsFloat() {
 		f := v.Float()
@@ -277,12 +293,7 @@ func literal(d dtype.DType, v uop.Value) string {
 		if d == dtype.F64 {
 			bits = 64
 		}
-		switch {
-		case f != f, math.IsInf(f, 0), f == 0 && math.Signbit(f):
-			name := map[bool]string{true: "math.NaN()", false: fmt.Sprintf("math.Inf(%d)", int(math.Copysign(1, f)))}[f != f]
-			if f == 0 {
-				name = "math.Copysign(0, -1)"
-			}
+		if name, odd := oddName(f); odd {
 			if bits == 32 {
 				return "float32(" + name + ")"
 			}
