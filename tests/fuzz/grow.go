@@ -19,6 +19,9 @@ func (g *generator) step() {
 	o, ok := Op{}, false
 	g.inMotif = false
 	err := tensor.Try(func() { o, ok = g.propose() })
+	if ok && g.One(40) {
+		g.spoil(&o)
+	}
 	if err != nil || !ok || !g.try(o) {
 		g.drop(before)
 	}
