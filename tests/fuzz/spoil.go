@@ -5,6 +5,7 @@ import "math"
 // spoil puts a number that hardly makes sense in place of an argument. The op must refuse it in words, or mean the same on
 // each device.
 func (g *generator) spoil(o *Op) {
+	*o = o.rename(func(v int) int { return v }) // an op before may have the same lists
 	wild := func() int {
 		return pick(g.Rand, -1, 0, -7, 1, 6, 1<<31, -1<<31, 1<<40, math.MaxInt64, math.MinInt64)
 	}
