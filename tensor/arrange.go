@@ -12,6 +12,7 @@ import (
 // Unbind gives the parts of an axis, each without it.
 func (t *Tensor) Unbind(axis int) []*Tensor {
 	axis = t.axis("Unbind", axis)
+	checkParts("Unbind", t.shape(), t.Dim(axis))
 	out := make([]*Tensor, t.Dim(axis))
 	for i := range out {
 		out[i] = t.Select(axis, i)
@@ -48,6 +49,7 @@ func (t *Tensor) SplitEvenly(axis, n int) []*Tensor {
 	if n <= 0 {
 		fail("SplitEvenly", shapes(t.shape()), "%d parts", n)
 	}
+	checkParts("SplitEvenly", t.shape(), n)
 	sizes := make([]int, n)
 	for i := range sizes {
 		sizes[i] = t.Dim(axis) / n
@@ -76,6 +78,9 @@ func (t *Tensor) SplitAt(axis int, indices ...int) []*Tensor {
 
 // AtLeast gives t at least so many axes (at most 3): of size 1, in front, but behind the second axis.
 func (t *Tensor) AtLeast(rank int) *Tensor {
+	if rank > 3 {
+		fail("AtLeast", shapes(t.shape()), "%d axes, more than 3", rank)
+	}
 	switch r := t.Rank(); {
 	case r >= rank:
 		return t
@@ -172,6 +177,8 @@ func (t *Tensor) Diff(n, axis int) *Tensor {
 	if n < 0 {
 		failArg("Diff", "order %d", n)
 	}
+	n = min(n, t.Dim(axis)) // then nothing is left
+	checkParts("Diff", t.shape(), n)
 	for range n {
 		k := max(t.Dim(axis)-1, 0)
 		hi, lo := t.Narrow(axis, t.Dim(axis)-k, k), t.Narrow(axis, 0, k)
@@ -322,6 +329,7 @@ func (t *Tensor) RepeatEach(ctx context.Context, counts *Tensor, axis int) (*Ten
 // from the given diagonal.
 func TriangleIndices(rows, columns, diagonal int, lower bool) *Tensor {
 	checkSizes("TriangleIndices", []int{rows, columns})
+	checkParts("TriangleIndices", uop.Shape{rows, columns}, rows)
 	first := make([]int, rows) // where each row begins in the list
 	lo, count := make([]int, rows), 0
 	for r := range rows {
@@ -350,6 +358,7 @@ func (t *Tensor) Vander(n int, rising bool) *Tensor {
 	if t.Rank() != 1 || n < 0 {
 		fail("Vander", shapes(t.shape()), "needs a list and a number of powers, not %d", n)
 	}
+	checkParts("Vander", t.shape(), n)
 	one := OnesLike(t)
 	powers := make([]*Tensor, n)
 	for k := range n {

@@ -378,3 +378,13 @@ func checkListed(op string, shape uop.Shape, n int) {
 		fail(op, shapes(shape), "%d numbers would be listed one by one, more than %d", n, mostListed)
 	}
 }
+
+// mostParts is how many graphs one operation builds, one for each part, power or step that the caller asks for.
+const mostParts = 1 << 16
+
+// checkParts refuses numbers of parts for which building graphs would not end.
+func checkParts(op string, shape uop.Shape, n int) {
+	if n > mostParts {
+		fail(op, shapes(shape), "%d parts would be built one by one, more than %d", n, mostParts)
+	}
+}

@@ -39,13 +39,26 @@ var hostile = map[string]func(x *tensor.Tensor, a, b, c int) *tensor.Tensor{
 	"PadMode": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
 		return x.PadMode(tensor.PadMode(uint(c)%4), []int{a, 0}, []int{b, 0})
 	},
-	"Unfold":    func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Unfold(a%3, b, c) },
-	"Arange":    func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.ArangeOf(dtype.I64, a, b, c) },
-	"Linspace":  func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Linspace(float64(a), float64(b), c) },
-	"Eye":       func(_ *tensor.Tensor, a, b, _ int) *tensor.Tensor { return tensor.Eye(a, b) },
-	"Full":      func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Full(1, dtype.F64, a, b, c) },
-	"Rand":      func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Rand(a, b, c) },
-	"RandPerm":  func(_ *tensor.Tensor, a, _, _ int) *tensor.Tensor { return tensor.RandPerm(a) },
+	"Unfold":      func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Unfold(a%3, b, c) },
+	"Arange":      func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.ArangeOf(dtype.I64, a, b, c) },
+	"Linspace":    func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Linspace(float64(a), float64(b), c) },
+	"Eye":         func(_ *tensor.Tensor, a, b, _ int) *tensor.Tensor { return tensor.Eye(a, b) },
+	"Full":        func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Full(1, dtype.F64, a, b, c) },
+	"Rand":        func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.Rand(a, b, c) },
+	"RandPerm":    func(_ *tensor.Tensor, a, _, _ int) *tensor.Tensor { return tensor.RandPerm(a) },
+	"SplitEvenly": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.SplitEvenly(a%3, b)[0] },
+	"SplitEvery":  func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.SplitEvery(a%3, b)[0] },
+	"Chunk":       func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Narrow(0, 0, 0).Chunk(a%3, b)[0] },
+	"Unbind": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor {
+		return append(tensor.Full(1, dtype.U8, a, 1).Unbind(0), x)[0]
+	},
+	"Diff":        func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Diff(b, a%3) },
+	"Vander":      func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Flatten().Vander(a, true) },
+	"AtLeast":     func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.AtLeast(a) },
+	"MatrixPower": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.Narrow(1, 0, 3).MatrixPower(a) },
+	"TriangleIndices": func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return tensor.TriangleIndices(a, b, c, true)
+	},
 	"Select":    func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Select(a, b) },
 	"Rot90":     func(x *tensor.Tensor, a, b, c int) *tensor.Tensor { return x.Rot90(a, b, c) },
 	"MoveAxis":  func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.MoveAxis(a, b) },

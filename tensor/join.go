@@ -116,6 +116,7 @@ func (t *Tensor) SplitEvery(axis, n int) []*Tensor {
 	if n <= 0 {
 		fail("SplitEvery", shapes(t.shape()), "parts of %d", n)
 	}
+	checkParts("SplitEvery", t.shape(), t.Dim(axis)/n)
 	var sizes []int
 	for at := 0; at < t.Dim(axis); at += n {
 		sizes = append(sizes, min(n, t.Dim(axis)-at))
@@ -133,6 +134,7 @@ func (t *Tensor) Chunk(axis, n int) []*Tensor {
 		fail("Chunk", shapes(t.shape()), "%d parts", n)
 	}
 	if t.Dim(axis) == 0 {
+		checkParts("Chunk", t.shape(), n)
 		return t.Split(axis, make([]int, n)...)
 	}
 	return t.SplitEvery(axis, max(1, uop.Plus(t.Dim(axis), n-1)/n))

@@ -244,6 +244,9 @@ func (t *Tensor) MatrixPower(n int) *Tensor {
 	if t.Rank() < 2 || t.Dim(-1) != t.Dim(-2) {
 		fail("MatrixPower", shapes(t.shape()), "the matrices are not square")
 	}
+	if n == math.MinInt {
+		failArg("MatrixPower", "power %d", n)
+	}
 	if n < 0 {
 		t, n = t.invert("MatrixPower"), -n
 	}

@@ -143,12 +143,14 @@ type evaluator struct {
 	known map[*uop.UOp][]area // by parts
 	spent int                 // elements computed so far
 	limit int                 // of spent; beyond, it panics with tooMuch
+
+	checks map[*uop.UOp][]*uop.UOp // that a node depends on
 }
 
 type tooMuch struct{}
 
 func newEvaluator(limit int) *evaluator {
-	return &evaluator{known: map[*uop.UOp][]area{}, limit: limit}
+	return &evaluator{known: map[*uop.UOp][]area{}, limit: limit, checks: map[*uop.UOp][]*uop.UOp{}}
 }
 
 // area is a strided view of bounds; the shape is the node's.
@@ -244,7 +246,11 @@ func (e *evaluator) eval(u *uop.UOp) []area {
 			b = number(v.Float())
 		}
 		return []area{{[]bound{b}, nil, 0}}
-	case uop.Buffer: // empty
+	case uop.Buffer: // put there by an op, or empty
+		if v := uploaded(u); v != nil {
+			e.set(u, v)
+			return e.known[u]
+		}
 		a := newArea(u.Shape())
 		for i := range a.data {
 			a.data[i] = unknown(u.DType())

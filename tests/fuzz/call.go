@@ -1,8 +1,10 @@
 package fuzz
 
 import (
+	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -21,18 +23,64 @@ var functions = map[string]reflect.Value{
 	"ArangeOf":         reflect.ValueOf(tensor.ArangeOf),
 	"Eye":              reflect.ValueOf(tensor.Eye),
 	"BlockDiag":        reflect.ValueOf(tensor.BlockDiag),
+	"AffineGrid":       reflect.ValueOf(tensor.AffineGrid),
+	"Arange":           reflect.ValueOf(tensor.Arange),
+	"BartlettWindow":   reflect.ValueOf(tensor.BartlettWindow),
+	"BlackmanWindow":   reflect.ValueOf(tensor.BlackmanWindow),
+	"Broadcast":        reflect.ValueOf(tensor.Broadcast),
+	"CartesianProduct": reflect.ValueOf(tensor.CartesianProduct),
+	"Complex":          reflect.ValueOf(tensor.Complex),
+	"DStack":           reflect.ValueOf(tensor.DStack),
+	"FFTFreq":          reflect.ValueOf(tensor.FFTFreq),
+	"FullLike":         reflect.ValueOf(tensor.FullLike),
+	"GlorotUniform":    reflect.ValueOf(tensor.GlorotUniform),
+	"HStack":           reflect.ValueOf(tensor.HStack),
+	"HammingWindow":    reflect.ValueOf(tensor.HammingWindow),
+	"HannWindow":       reflect.ValueOf(tensor.HannWindow),
+	"KaimingNormal":    reflect.ValueOf(tensor.KaimingNormal),
+	"KaimingUniform":   reflect.ValueOf(tensor.KaimingUniform),
+	"Linspace":         reflect.ValueOf(tensor.Linspace),
+	"LinspaceOf":       reflect.ValueOf(tensor.LinspaceOf),
+	"Meshgrid":         reflect.ValueOf(tensor.Meshgrid),
+	"Normal":           reflect.ValueOf(tensor.Normal),
+	"Ones":             reflect.ValueOf(tensor.Ones),
+	"OnesLike":         reflect.ValueOf(tensor.OnesLike),
+	"RFFTFreq":         reflect.ValueOf(tensor.RFFTFreq),
+	"Rand":             reflect.ValueOf(tensor.Rand),
+	"RandInt":          reflect.ValueOf(tensor.RandInt),
+	"RandIntOf":        reflect.ValueOf(tensor.RandIntOf),
+	"RandLike":         reflect.ValueOf(tensor.RandLike),
+	"RandOf":           reflect.ValueOf(tensor.RandOf),
+	"RandPerm":         reflect.ValueOf(tensor.RandPerm),
+	"Randn":            reflect.ValueOf(tensor.Randn),
+	"RandnLike":        reflect.ValueOf(tensor.RandnLike),
+	"Scalar":           reflect.ValueOf(tensor.Scalar),
+	"ScaledUniform":    reflect.ValueOf(tensor.ScaledUniform),
+	"TriangleIndices":  reflect.ValueOf(tensor.TriangleIndices),
+	"Uniform":          reflect.ValueOf(tensor.Uniform),
+	"VStack":           reflect.ValueOf(tensor.VStack),
+	"Zeros":            reflect.ValueOf(tensor.Zeros),
+	"ZerosLike":        reflect.ValueOf(tensor.ZerosLike),
 }
 
 // enums are the named integer types of package tensor.
 var enums = map[string]reflect.Type{
 	"Merging": reflect.TypeFor[tensor.Merging](),
 	"PadMode": reflect.TypeFor[tensor.PadMode](),
+
+	"BagMode":        reflect.TypeFor[tensor.BagMode](),
+	"FFTNorm":        reflect.TypeFor[tensor.FFTNorm](),
+	"Interpolation":  reflect.TypeFor[tensor.Interpolation](),
+	"MatrixNormKind": reflect.TypeFor[tensor.MatrixNormKind](),
 }
 
 // call carries an op out on tensors. Wrong operands panic as the tensor API does.
-func call(o *Op, values []T) T {
+func call(o *Op, values []T) (T, error) {
 	args := make([]reflect.Value, 0, len(o.Args)+2)
 	for _, a := range o.Args {
+		if a.Kind == SeedA {
+			tensor.Seed(uint32(a.N))
+		}
 		args = append(args, a.values(values)...)
 	}
 	f, ok := functions[o.Name]
@@ -43,6 +91,9 @@ func call(o *Op, values []T) T {
 		}
 		args = args[1:]
 	}
+	if takesContext(f.Type()) {
+		args = append([]reflect.Value{reflect.ValueOf(background)}, args...)
+	}
 	for i := range args {
 		switch want := parameter(f.Type(), i); {
 		case !args[i].IsValid(): // a nil tensor
@@ -52,13 +103,48 @@ func call(o *Op, values []T) T {
 		}
 	}
 	out := f.Call(args)
-	if out[0].Kind() == reflect.Slice {
+	if last := len(out) - 1; f.Type().Out(last) == errorType {
+		if err, bad := out[last].Interface().(error); bad {
+			return nil, err
+		}
+	}
+	switch out[0].Kind() {
+	case reflect.Slice:
 		if o.Out >= out[0].Len() {
 			panic(&tensor.ArgumentError{Op: o.Name, Reason: fmt.Sprintf("%d results, not %d", out[0].Len(), o.Out+1)})
 		}
-		return out[0].Index(o.Out).Interface().(T)
+		return out[0].Index(o.Out).Interface().(T), nil
+	case reflect.Struct: // tensor.Uniques
+		return out[0].Field(o.Out).Interface().(T), nil
 	}
-	return out[o.Out].Interface().(T)
+	return out[o.Out].Interface().(T), nil
+}
+
+var (
+	contextType = reflect.TypeFor[context.Context]()
+	errorType   = reflect.TypeFor[error]()
+)
+
+func takesContext(f reflect.Type) bool { return f.NumIn() > 0 && f.In(0) == contextType }
+
+// eager says that an op reads values while a graph is built, so that it can not be captured.
+func (o *Op) eager() bool {
+	switch {
+	case o.Name == "CTC": // of targets in a row, which are not drawn
+		return false
+	case o.Name == "OneHot" && o.Args[1].N >= 0:
+		return false
+	}
+	if f, ok := functions[o.Name]; ok {
+		return takesContext(f.Type())
+	}
+	m, ok := reflect.TypeFor[T]().MethodByName(o.Name)
+	return ok && m.Type.NumIn() > 1 && m.Type.In(1) == contextType
+}
+
+// seeded says that an op draws random numbers.
+func (o *Op) seeded() bool {
+	return slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Kind == SeedA })
 }
 
 // parameter is the type of the i-th argument of a call.
@@ -121,11 +207,17 @@ func (a *Arg) values(values []T) []reflect.Value {
 	case AttnA:
 		return one(tensor.Attention{Causal: a.N != 0})
 	case LossA:
-		return one(tensor.Loss{Reduction: tensor.LossReduction(a.N)})
+		return one(a.loss(values))
 	case Enum:
 		return []reflect.Value{reflect.ValueOf(a.N).Convert(enums[a.S])}
+	case SeedA:
+		return nil
+	case Floats:
+		return one(a.Reals)
+	case Bytes:
+		return one(a.bytes())
 	}
-	panic("BUG: an argument of no kind")
+	return one(a.options())
 }
 
 // Ends of an axis in a Span, which is printed and shrunk as small numbers.
@@ -176,5 +268,9 @@ func results(name string) (n int, list bool) {
 		}
 		f = m.Func
 	}
-	return f.Type().NumOut(), f.Type().Out(0).Kind() == reflect.Slice
+	n = f.Type().NumOut()
+	if f.Type().Out(n-1) == errorType {
+		n--
+	}
+	return n, f.Type().Out(0).Kind() == reflect.Slice
 }

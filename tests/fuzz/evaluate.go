@@ -167,12 +167,10 @@ func (s *started) compare(want [][]result) (what What, text string) {
 			if t.DType() != w.dtype || !slices.Equal(t.Shape(), w.shape) {
 				return Wrong, fmt.Sprintf("root %d of run %d is %v %v, not %v %v", i, run, t.DType(), t.Shape(), w.dtype, w.shape)
 			}
-			b, err := t.Bytes(background)
-			if err != nil {
-				return failure(err)
-			}
-			if why := w.differs(decode(w.dtype, b)); why != "" {
-				return Wrong, fmt.Sprintf("root %d of run %d, %v %v: %s", i, run, w.dtype, w.shape, why)
+			if what, why := w.read(t); what != Right {
+				return what, fmt.Sprintf("root %d of run %d, %v %v: %s", i, run, w.dtype, w.shape, why)
+			} else if why != "" {
+				return Right, why
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func Expect(p *Program) (out *Generated, err error) {
 		for _, v := range p.roots() {
 			t := s.values[v]
 			b := s.bounds(v)
-			rs = append(rs, result{t.DType(), t.Shape(), b})
+			rs = append(rs, result{t.DType(), t.Shape(), b, s.eval.faults(t.Node())})
 			out.count(t.DType(), b)
 		}
 		out.Want = append(out.Want, rs)
@@ -142,17 +142,15 @@ func attempt(o *Op, values []T) (t T, err error) {
 			err = &Broken{o.Name, fmt.Sprint(p)}
 		}
 	}()
-	err = tensor.Try(func() { t = call(o, values) })
+	if tried := tensor.Try(func() { t, err = call(o, values) }); tried != nil {
+		return nil, tried
+	}
 	return t, err
 }
 
 // detached has no history, like something realized. A leaf, which is in memory, stays what it is.
 func detached(t T) T {
-	u := t.Node()
-	for u.Op() == uop.Reshape {
-		u = u.At(0)
-	}
-	if u.Op() == uop.Buffer || u.Op() == uop.After {
+	if u := unshaped(t.Node()); u.Op() == uop.Buffer || u.Op() == uop.After {
 		return t
 	}
 	return t.Detach()

@@ -143,10 +143,11 @@ func (g *generator) sinks(live []int) []int {
 	return roots
 }
 
-// capture makes leaves inputs of a captured function. Nothing in it is realized on the way.
+// capture makes leaves inputs of a captured function. Nothing in it is realized on the way, or read, and each run would
+// draw other random numbers.
 func (g *generator) capture() {
 	for i := range g.prog.Ops {
-		if g.prog.Ops[i].Name == realizeOp {
+		if o := &g.prog.Ops[i]; o.Name == realizeOp || o.eager() || o.seeded() {
 			return
 		}
 	}

@@ -19,6 +19,7 @@ type result struct {
 	dtype  dtype.DType
 	shape  []int
 	bounds []bound
+	faults []fault
 }
 
 // generator makes a program op by op. Each op is carried out on graphs at once, which says its shape, and its bounds are
@@ -31,6 +32,10 @@ type generator struct {
 	exact   bool // prefer ops whose results are exact
 	kinds   []dtype.DType
 	flow    bool // assignments happen
+	risky   bool // indices lie outside now and then
+	large   bool // a few ops on many elements
+	sparse  bool // values without elements, of one, and without axes are common
+	eager   bool // ops read values while the graph is built
 	inMotif bool // inexact results are taken
 	broken  *Finding
 }
@@ -49,12 +54,14 @@ type info struct {
 	reads   map[int]int  // mutable values that it depends on, and their versions
 	version int          // of a mutable value
 	real    bool         // was realized
+	faults  []fault      // errors that reading it gives
 }
 
 // Size limits of values and programs.
 const (
 	maxElements = 3000
 	maxRank     = 6
+	maxLarge    = 20_000 // of programs of few ops
 	maxOps      = 30
 	effort      = 3_000_000 // elements that bounds are computed of, in all
 )
@@ -96,6 +103,10 @@ func (g *generator) settings() {
 		g.kinds = dtype.All
 	}
 	g.flow = g.One(6)
+	g.risky = g.One(8)
+	g.sparse = g.One(12)
+	g.large = !g.sparse && g.One(25)
+	g.eager = !g.flow && g.One(8)
 }
 
 // OptionsOf are the options of a seed's program. Programs of the same options run in one process: an engine leaves its mark
@@ -117,6 +128,9 @@ func OptionsOf(seed uint64) (o Options) {
 
 // length is how many ops the program is to have.
 func (g *generator) length() int {
+	if g.large {
+		return g.In(2, 5)
+	}
 	switch g.N(10) {
 	case 0, 1:
 		return g.In(2, 5)
@@ -158,8 +172,11 @@ func (g *generator) axis(v int) int {
 
 // size is a random size of an axis.
 func (g *generator) size() int {
-	if g.One(25) {
-		return pick(g.Rand, 31, 33, 65, 100)
+	if g.sparse && g.One(3) {
+		return pick(g.Rand, 0, 1, 1)
+	}
+	if g.One(25) || g.large && g.One(2) {
+		return pick(g.Rand, 31, 32, 33, 64, 65, 100, 127)
 	}
 	if g.One(60) {
 		return 0
@@ -170,10 +187,16 @@ func (g *generator) size() int {
 // shape is a random shape.
 func (g *generator) shape() []int {
 	s := make([]int, pick(g.Rand, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4))
-	n := 1
+	if g.sparse && g.One(3) {
+		s = nil
+	}
+	n, most := 1, 600
+	if g.large {
+		most = maxLarge / 2
+	}
 	for i := range s {
 		s[i] = g.size()
-		for n*s[i] > 600 {
+		for n*s[i] > most {
 			s[i] = 1 + g.N(4)
 		}
 		n *= max(1, s[i])
@@ -202,7 +225,11 @@ func (g *generator) typedLeaf(d dtype.DType, shape []int) int {
 
 // places is a leaf of indices into n places.
 func (g *generator) places(n int, shape ...int) int {
-	v := g.leaf(&Leaf{Type: pick(g.Rand, dtype.I32, dtype.I32, dtype.I64), Shape: shape, Fill: Places, Top: n})
+	f := Places
+	if g.risky && g.One(3) {
+		f = Astray
+	}
+	v := g.leaf(&Leaf{Type: pick(g.Rand, dtype.I32, dtype.I32, dtype.I64), Shape: shape, Fill: f, Top: n})
 	g.info[v].index = true
 	return v
 }
@@ -244,5 +271,5 @@ func (g *generator) choose() int {
 
 func (g *generator) usable(v int) bool {
 	i := &g.info[v]
-	return !i.dead && !i.none && (!i.index || g.One(6))
+	return !i.dead && !i.none && (!i.index || g.One(6)) && (len(i.faults) == 0 || g.One(3))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // step tries to add an op.
@@ -18,6 +19,9 @@ func (g *generator) step() {
 	o, ok := Op{}, false
 	g.inMotif = false
 	err := tensor.Try(func() { o, ok = g.propose() })
+	if ok && g.One(40) {
+		g.spoil(&o)
+	}
 	if err != nil || !ok || !g.try(o) {
 		g.drop(before)
 	}
@@ -36,6 +40,8 @@ func (g *generator) try(o Op) bool {
 		return g.mutate(o)
 	case o.Name == realizeOp:
 		return g.realize(o)
+	case o.eager() && !g.readable(&o):
+		return false
 	}
 	if err := g.state.apply(&o, 0); err != nil {
 		var b *Broken
@@ -46,7 +52,7 @@ func (g *generator) try(o Op) bool {
 		return false
 	}
 	t := g.state.values[n]
-	if slices.Contains(g.state.values[:n], t) || t.Numel() > maxElements || t.Rank() > maxRank || t.Numel() == 0 && !g.One(10) {
+	if slices.Contains(g.state.values[:n], t) || t.Numel() > g.most() || t.Rank() > maxRank || t.Numel() == 0 && !g.One(10) && !(g.sparse && g.One(2)) {
 		g.drop(n)
 		return false
 	}
@@ -58,6 +64,21 @@ func (g *generator) try(o Op) bool {
 	}
 	g.inherit(n, &o)
 	return true
+}
+
+// most is how many elements a value may have.
+func (g *generator) most() int {
+	if g.large {
+		return maxLarge
+	}
+	return maxElements
+}
+
+// readable says that what an eager op reads is the same on each device.
+func (g *generator) readable(o *Op) bool {
+	return g.eager && !slices.ContainsFunc(o.operands(), func(v int) bool {
+		return !g.info[v].fixed || len(g.info[v].faults) > 0
+	})
 }
 
 // learn computes the bounds of a value.
@@ -74,6 +95,7 @@ func (g *generator) learn(v int) (ok bool) {
 	i := &g.info[v]
 	d := g.kind(v)
 	i.known, i.fixed, i.most = true, true, 0
+	i.faults = g.state.eval.faults(g.t(v).Node())
 	for _, b := range g.state.bounds(v) {
 		if isUnknown(d, b) && d != dtype.Bool || d == dtype.Bool && b.lo != b.hi {
 			i.known = false
@@ -147,12 +169,25 @@ func (g *generator) mutate(o Op) bool {
 		g.info[target].dead = true // its handle is another one now
 		return false
 	}
+	for v := range n { // another name of the array itself keeps nothing
+		if v != target && !g.info[v].none && !g.info[v].real && unshaped(g.t(v).Node()) == unshaped(old) {
+			g.info[v].dead = true
+		}
+	}
 	i := &g.info[n]
 	g.info[target].version++
 	i.none, i.dead = true, true // the target is the value
 	g.info[target].reach, g.info[target].cut = map[int]bool{}, map[int]bool{}
 	g.info[target].known, g.info[target].fixed, g.info[target].most = i.known, i.fixed, i.most
 	return true
+}
+
+// unshaped is what a node is a reshape of.
+func unshaped(u *uop.UOp) *uop.UOp {
+	for u.Op() == uop.Reshape {
+		u = u.At(0)
+	}
+	return u
 }
 
 // realize adds a place where some values are realized. What was built on an assigned value before must not be realized

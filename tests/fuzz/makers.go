@@ -15,9 +15,9 @@ type family struct {
 
 // families are all ops. A third of them moves elements.
 var families = []family{
-	{36, moves},
-	{14, []maker{motif}},
-	{14, unaries},
+	{62, moves},
+	{17, []maker{motif}},
+	{16, unaries},
 	{15, binaries},
 	{10, reductions},
 	{6, scans},
@@ -28,6 +28,14 @@ var families = []family{
 	{4, joins},
 	{5, gradients},
 	{4, effects},
+	{6, arranging},
+	{5, picking},
+	{10, more},
+	{6, losses},
+	{6, norms},
+	{5, signals},
+	{5, linear},
+	{2, drawn},
 }
 
 var familyWeights = func() int {
@@ -40,6 +48,9 @@ var familyWeights = func() int {
 
 // propose draws an op.
 func (g *generator) propose() (Op, bool) {
+	if g.eager && g.One(5) {
+		return pick(g.Rand, reading...)(g, g.choose())
+	}
 	n := g.N(familyWeights)
 	for _, f := range families {
 		if n -= f.weight; n < 0 {
@@ -73,10 +84,10 @@ func ranked(f maker) maker {
 	}
 }
 
-// full is for values with axes, none of them empty.
+// full is for values with axes, none of them empty most often.
 func full(f maker) maker {
 	return func(g *generator, x int) (Op, bool) {
-		if g.rank(x) == 0 || g.numel(x) == 0 {
+		if g.rank(x) == 0 || g.numel(x) == 0 && !(g.sparse && g.One(2)) {
 			return none, false
 		}
 		return f(g, x)

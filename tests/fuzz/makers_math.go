@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -57,7 +58,12 @@ func (g *generator) of(x int, shape []int) int {
 
 // scalar is a number that a program might write.
 func (g *generator) scalar(x int) Arg {
-	if g.kind(x).IsFloat() {
+	switch odd := g.One(30); {
+	case odd && g.kind(x).IsFloat():
+		return flt(pick(g.Rand, math.NaN(), inf, -inf, math.Copysign(0, -1), 3e38, -3e38, 1e-30, 65519, 1<<24+1, -0.1))
+	case odd:
+		return num(pick(g.Rand, math.MaxInt32, math.MinInt32, 255, 256, -129, 127, 1<<40, math.MaxInt64, math.MinInt64, 31, 32, 64))
+	case g.kind(x).IsFloat():
 		return flt(pick(g.Rand, 0, 1, -1, 2, 0.5, -0.5, 3, 0.25, -2))
 	}
 	return num(pick(g.Rand, 0, 1, 2, 3, 5, -1, -2))
@@ -90,12 +96,15 @@ var unaries = slices.Concat(
 			return on(pick(g.Rand, "Exp", "Sin", "Tanh", "Sigmoid", "Cos"), x)
 		}),
 		floating(func(g *generator, x int) (Op, bool) {
+			return on(pick(g.Rand, "Erf", "SiLU", "Sinh", "Cosh", "Expm1", "TanhShrink", "SELU", "Exp2", "Atan", "Asinh", "Acosh"), x)
+		}),
+		floating(func(g *generator, x int) (Op, bool) {
 			return on(pick(g.Rand, "Log", "Sqrt", "Rsqrt", "Reciprocal", "Log1p", "Log2", "Log10", "Acos", "Asin", "Atanh", "Acosh", "ErfInv"), x)
 		}),
 		floating(func(g *generator, x int) (Op, bool) {
 			return on(pick(g.Rand, "Softplus", "ELU", "CELU", "LeakyReLU", "HardShrink", "SoftShrink"), x, flt(pick(g.Rand, 1, 0.5, 2)))
 		}),
-		names("HardSigmoid", "HardSwish", "ReLU6")[0], names("ReLU6")[0],
+		func(g *generator, x int) (Op, bool) { return on(pick(g.Rand, "HardSigmoid", "HardSwish", "ReLU6"), x) },
 		func(g *generator, x int) (Op, bool) { return on("Clamp", x, num(g.In(-2, 0)), num(g.In(0, 3))) },
 		func(g *generator, x int) (Op, bool) { return on("Pow", x, num(g.In(0, 3))) },
 		func(g *generator, x int) (Op, bool) {

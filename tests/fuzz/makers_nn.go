@@ -272,4 +272,11 @@ var effects = []maker{
 		o, _ := on(setAtOp, x, g.scalar(x))
 		return g.anyIndex(o, x), true
 	},
+	func(g *generator, x int) (Op, bool) {
+		if !g.flow || g.numel(x) == 0 || !g.info[x].leaf || g.info[x].index {
+			return none, false
+		}
+		fill := pick(g.Rand, int(Quarters), int(Counted), int(Small))
+		return on(assignBytesOp, x, Arg{Kind: Bytes, List: append([]int{int(g.kind(x)), fill, g.N(1 << 20)}, g.t(x).Shape()...)})
+	},
 }

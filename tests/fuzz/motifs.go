@@ -1,16 +1,19 @@
 package fuzz
 
+import "slices"
+
 // Kernels that keep a value inside themselves, for a reduction and for its user, go wrong where movement stands around it.
 // Such chains hardly come by chance, so some are drawn as a whole.
 
 // motifs are chains of families: m moves, s is kept in between, r reduces, c scans, e costs much, j joins, b meets another
 // value, o the one that the chain began with, w a small leaf, n takes one of an axis, x expands, i gathers, g asks for
-// gradients.
+// gradients, d is one of the ops beside the common ones, l one of matrices.
 var motifs = []string{"jonxwig", "jonxwig", "jonxwbg", "jonxwbg", "jonxig", "jmmowbg", "mmobg", "msm", "mmsm", "mmsm", "mmsm", "sms", "ssm", "msmm", "mmrbm", "mmrm", "smr", "eccm", "eccm", "ecm", "emsm",
-	"jmmi", "bjmmbi", "bjmmbi", "bjmmi", "mjmb"}
+	"jmmi", "bjmmbi", "bjmmbi", "bjmmi", "mjmb", "dg", "dg", "mdg", "dmg", "dmmg", "ddg", "lg", "mlmg", "mmdmm", "mmdm"}
 
 var motifFamilies = map[byte][]maker{
 	'm': coreMoves, 's': staged, 'r': reductions, 'c': running, 'e': costly, 'j': joined, 'b': {arithmetic}, 'i': {full(gather)},
+	'd': slices.Concat(more, losses, norms, signals, picking, arranging), 'l': linear,
 	'n': {first, first, full(narrow)}, 'x': {widened}, 'w': {weighed}, 'g': {(*generator).gradientsOf},
 }
 

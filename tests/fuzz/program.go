@@ -43,36 +43,48 @@ const (
 	gradWith  = "GradWith"
 	assignOp  = "Assign"
 	setAtOp   = "SetAt"
+
+	assignBytesOp = "AssignBytes"
 )
 
 // mutates says that an op changes its first operand, which is also its result.
-func (o *Op) mutates() bool { return o.Name == assignOp || o.Name == setAtOp }
+func (o *Op) mutates() bool {
+	return o.Name == assignOp || o.Name == setAtOp || o.Name == assignBytesOp
+}
 
 // Kind says which field of an Arg counts.
 type Kind uint8
 
 // The kinds of arguments.
 const (
-	Val    Kind = iota // N: the value's number
-	Vals               // List: values as a variadic list
-	ValsSl             // List: values as a slice
-	Int                // N
-	Float              // X
-	Bool               // N
-	Ints               // List, variadic
-	Slice              // List, as []int
-	Type               // N: a dtype
-	Text               // S
-	Span               // List: from, to, step of an index
-	Whole              // an index: the whole axis
-	Axis               // an index: a new axis
-	Dots               // an index: all axes left
-	Nil                // no tensor
-	ConvA              // List: stride, padding, dilation, groups, output padding
-	PoolA              // List: size, stride, padding, dilation, axes, ceil, exclude
-	AttnA              // N: causal
-	LossA              // N: the reduction
-	Enum               // N, of the named type of package tensor in S
+	Val      Kind = iota // N: the value's number
+	Vals                 // List: values as a variadic list
+	ValsSl               // List: values as a slice
+	Int                  // N
+	Float                // X
+	Bool                 // N
+	Ints                 // List, variadic
+	Slice                // List, as []int
+	Type                 // N: a dtype
+	Text                 // S
+	Span                 // List: from, to, step of an index
+	Whole                // an index: the whole axis
+	Axis                 // an index: a new axis
+	Dots                 // an index: all axes left
+	Nil                  // no tensor
+	ConvA                // List: stride, padding, dilation, groups, output padding
+	PoolA                // List: size, stride, padding, dilation, axes, ceil, exclude
+	AttnA                // N: causal
+	LossA                // N: the reduction; List: values, the weight and that of the positive part, -1: none; X: smoothing; Reals: what is ignored
+	Enum                 // N, of the named type of package tensor in S
+	Floats               // Reals
+	SeedA                // N: random numbers begin anew; no argument of the op
+	Bytes                // List: a type, a fill, a seed and a shape, of elements as bytes
+	EmbedA               // List: padding, whether gradients are scaled; Reals: the longest row, its norm
+	ResizeA              // List: mode, corners, antialias; Reals: scales
+	SampleA              // List: mode, padding, corners
+	TripletA             // N: swap; Reals: margin, norm, eps
+	CTCA                 // List: blank, reduction, whether infinite losses are zero
 )
 
 // Arg is one argument of an op.
@@ -82,6 +94,8 @@ type Arg struct {
 	List []int
 	X    float64
 	S    string
+	// Reals are the numbers of options.
+	Reals []float64
 }
 
 // Constructors, short for the tables.
@@ -112,6 +126,12 @@ func (o *Op) operands() []int {
 			out = append(out, a.N)
 		case Vals, ValsSl:
 			out = append(out, a.List...)
+		case LossA:
+			for _, v := range a.List {
+				if v >= 0 {
+					out = append(out, v)
+				}
+			}
 		}
 	}
 	return out
@@ -126,9 +146,11 @@ func (o Op) rename(to func(int) int) Op {
 		switch a.Kind {
 		case Val:
 			a.N = to(a.N)
-		case Vals, ValsSl:
+		case Vals, ValsSl, LossA:
 			for k, v := range a.List {
-				a.List[k] = to(v)
+				if v >= 0 {
+					a.List[k] = to(v)
+				}
 			}
 		}
 	}
@@ -172,6 +194,10 @@ const (
 	Places               // indices from 0 to Top−1
 	Edges                // integers: extremes; floats: zeros of both signs, infinities, NaN
 	Counted              // 1, 2, 3 …
+	Astray               // indices from 0 to Top−1, now and then one that is outside
+	Definite             // symmetric positive definite matrices of quarters, which have clear inverses
+	Rising               // a list that does not fall
+	Shares               // between 0 and 1
 )
 
 // Leaf is an array in memory: drawn from a fill and a seed, or given.
@@ -196,8 +222,46 @@ func (l *Leaf) values(run int) []uop.Value {
 		return out
 	}
 	r := newRand(l.Seed + uint64(run)*0x632be59bd9b4e019)
+	switch {
+	case l.Fill == Definite && len(l.Shape) > 1 && l.Type.IsFloat():
+		return l.definite(r)
+	case l.Fill == Rising:
+		return l.rising(r)
+	}
 	for i := range out {
 		out[i] = l.draw(r, i)
+	}
+	return out
+}
+
+// definite has a diagonal that is larger than all else in its row.
+func (l *Leaf) definite(r *Rand) []uop.Value {
+	n := l.Shape[len(l.Shape)-1]
+	out := make([]uop.Value, l.numel())
+	for i := range out {
+		row, column := i/n%n, i%n
+		switch {
+		case row == column:
+			out[i] = uop.FloatValue(l.Type, float64(n)/2+1+float64(r.N(5))/4)
+		case column < row:
+			out[i] = uop.FloatValue(l.Type, float64(r.N(5)-2)/4)
+			out[i+(row-column)*(1-n)] = out[i]
+		}
+	}
+	return out
+}
+
+// rising adds up steps from 0 to 1.
+func (l *Leaf) rising(r *Rand) []uop.Value {
+	out := make([]uop.Value, l.numel())
+	at := float64(-r.N(3))
+	for i := range out {
+		at += float64(r.N(5)) / 4
+		if l.Type.IsFloat() {
+			out[i] = uop.FloatValue(l.Type, at)
+		} else {
+			out[i] = uop.IntValue(l.Type, int64(max(at, 0)))
+		}
 	}
 	return out
 }
@@ -234,6 +298,13 @@ func (l *Leaf) draw(r *Rand, i int) uop.Value {
 		f = float64(r.N(l.Top))
 	case Counted:
 		f = float64(i%200 + 1)
+	case Astray:
+		f = float64(r.N(l.Top))
+		if r.One(6) {
+			f = float64(pick(r, l.Top, l.Top+3, -1, -l.Top, -l.Top-1, -40, 1<<20))
+		}
+	case Shares:
+		f = float64(1+r.N(15)) / 16
 	case Edges:
 		return edge(r, d)
 	}

@@ -105,6 +105,15 @@ func (w *writer) op(i int) {
 		call = args[0] + "." + o.Name
 		args = args[1:]
 	}
+	for _, a := range o.Args {
+		if a.Kind == SeedA {
+			fmt.Fprintf(&w.b, "tensor.Seed(%d)\n", a.N)
+		}
+	}
+	if o.eager() {
+		w.eager(i, call+"("+strings.Join(append([]string{"ctx"}, args...), ", ")+")")
+		return
+	}
 	call += "(" + strings.Join(args, ", ") + ")"
 	switch n, list := results(o.Name); {
 	case o.mutates():
@@ -118,6 +127,15 @@ func (w *writer) op(i int) {
 		left[o.Out] = w.name[i]
 		fmt.Fprintf(&w.b, "%s := %s\n", strings.Join(left, ", "), call)
 	}
+}
+
+// eager writes an op that can fail as it is carried out.
+func (w *writer) eager(i int, call string) {
+	if o := &w.p.Ops[i]; strings.HasPrefix(o.Name, "Unique") {
+		fmt.Fprintf(&w.b, "u%d, err := %s\n%s := u%d.%s\n", i, call, w.name[i], i, [...]string{"Values", "Inverse", "Counts"}[o.Out])
+		return
+	}
+	fmt.Fprintf(&w.b, "%s, err := %s\n", w.name[i], call)
 }
 
 func (w *writer) arg(a *Arg) []string {
@@ -135,6 +153,9 @@ func (w *writer) arg(a *Arg) []string {
 	case Int:
 		return one("%d", a.N)
 	case Float:
+		if s, odd := oddName(a.X); odd {
+			return one("%s", s)
+		}
 		s := strconv.FormatFloat(a.X, 'g', -1, 64)
 		if !strings.ContainsAny(s, ".e") {
 			s += "."
@@ -175,12 +196,12 @@ func (w *writer) arg(a *Arg) []string {
 		return one("%s", poolText(a))
 	case AttnA:
 		return one("tensor.Attention{Causal: %v}", a.N != 0)
-	case LossA:
-		return one("tensor.Loss{Reduction: %d}", a.N)
 	case Enum:
 		return one("tensor.%s(%d)", a.S, a.N)
+	case SeedA:
+		return nil
 	}
-	panic("BUG: an argument of no kind")
+	return one("%s", w.optionsText(a))
 }
 
 func poolText(a *Arg) string {
@@ -252,6 +273,19 @@ func (w *writer) leaf(l *Leaf, run int) string {
 	return s + ")"
 }
 
+// oddName is how Go makes a float that has no literal.
+func oddName(f float64) (name string, odd bool) {
+	switch {
+	case f != f:
+		return "math.NaN()", true
+	case math.IsInf(f, 0):
+		return fmt.Sprintf("math.Inf(%d)", int(math.Copysign(1, f))), true
+	case f == 0 && math.Signbit(f):
+		return "math.Copysign(0, -1)", true
+	}
+	return "", false
+}
+
 func literal(d dtype.DType, v uop.Value) string {
 	if d.IsFloat() {
 		f := v.Float()
@@ -259,12 +293,7 @@ func literal(d dtype.DType, v uop.Value) string {
 		if d == dtype.F64 {
 			bits = 64
 		}
-		switch {
-		case f != f, math.IsInf(f, 0), f == 0 && math.Signbit(f):
-			name := map[bool]string{true: "math.NaN()", false: fmt.Sprintf("math.Inf(%d)", int(math.Copysign(1, f)))}[f != f]
-			if f == 0 {
-				name = "math.Copysign(0, -1)"
-			}
+		if name, odd := oddName(f); odd {
 			if bits == 32 {
 				return "float32(" + name + ")"
 			}

@@ -94,8 +94,8 @@ func run(length time.Duration, n int, seed uint64, devices []string, out string,
 			total[d].Add(c)
 			spent[d] += time.Since(start)
 			t := total[d]
-			fmt.Printf("%s: %d programs (%d captured), %d ops, %d gradients, %d elements (%d exact, %d unknown), %d not for the device, %.0f s; seeds to %d; %d found\n",
-				d, t.Programs, t.Captured, t.Ops, t.Gradients, t.Elements, t.Fixed, t.Unknown, t.Skipped, spent[d].Seconds(), seed+uint64(min(at+chunk, n)), found)
+			fmt.Printf("%s: %d programs (%d captured), %d ops, %d gradients, %d elements (%d exact, %d unknown), %d errors, %d not for the device, %.0f s; seeds to %d; %d found\n",
+				d, t.Programs, t.Captured, t.Ops, t.Gradients, t.Elements, t.Fixed, t.Unknown, t.Errors, t.Skipped, spent[d].Seconds(), seed+uint64(min(at+chunk, n)), found)
 		}
 	}
 	if found > 0 {
