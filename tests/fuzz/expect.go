@@ -156,4 +156,12 @@ func detached(t T) T {
 	return t.Detach()
 }
 
+// unshaped is what a node is a reshape of.
+func unshaped(u *uop.UOp) *uop.UOp {
+	for u.Op() == uop.Reshape {
+		u = u.At(0)
+	}
+	return u
+}
+
 var background = context.Background()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
-	"github.com/weft-ml/weft/uop"
 )
 
 // step tries to add an op.
@@ -169,25 +168,12 @@ func (g *generator) mutate(o Op) bool {
 		g.info[target].dead = true // its handle is another one now
 		return false
 	}
-	for v := range n { // another name of the array itself keeps nothing
-		if v != target && !g.info[v].none && !g.info[v].real && unshaped(g.t(v).Node()) == unshaped(old) {
-			g.info[v].dead = true
-		}
-	}
 	i := &g.info[n]
 	g.info[target].version++
 	i.none, i.dead = true, true // the target is the value
 	g.info[target].reach, g.info[target].cut = map[int]bool{}, map[int]bool{}
 	g.info[target].known, g.info[target].fixed, g.info[target].most = i.known, i.fixed, i.most
 	return true
-}
-
-// unshaped is what a node is a reshape of.
-func unshaped(u *uop.UOp) *uop.UOp {
-	for u.Op() == uop.Reshape {
-		u = u.At(0)
-	}
-	return u
 }
 
 // realize adds a place where some values are realized. What was built on an assigned value before must not be realized
