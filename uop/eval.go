@@ -93,6 +93,15 @@ func Eval(o Op, from, to dtype.DType, v ...Value) Value {
 
 func (a args) float(f func(x float64) float64) Value { return FloatValue(a.from, f(a.v[0].Float())) }
 
+// BinaryLog is the logarithm to base 2: math.Log2 takes 1 from the logarithm of half the number where that is a little above 1,
+// which leaves few digits.
+func BinaryLog(x float64) float64 {
+	if x > 0.75 && x < 1.5 {
+		return math.Log(x) * math.Log2E
+	}
+	return math.Log2(x)
+}
+
 func (a args) arith(f func(x, y float64) float64, i func(x, y int64) int64) Value {
 	if a.from.IsFloat() {
 		return FloatValue(a.from, f(a.v[0].Float(), a.v[1].Float()))
@@ -108,7 +117,7 @@ func evalNeg(a args) Value {
 }
 func evalSqrt(a args) Value  { return a.float(math.Sqrt) }
 func evalExp2(a args) Value  { return a.float(math.Exp2) }
-func evalLog2(a args) Value  { return a.float(math.Log2) }
+func evalLog2(a args) Value  { return a.float(BinaryLog) }
 func evalSin(a args) Value   { return a.float(math.Sin) }
 func evalTrunc(a args) Value { return a.float(math.Trunc) }
 func evalAdd(a args) Value {

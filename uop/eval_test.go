@@ -216,3 +216,10 @@ func TestMonoids(t *testing.T) {
 		}
 	}
 }
+
+// The digits of a logarithm near 0 are those of the argument less 1.
+func TestBinaryLogNearOne(t *testing.T) {
+	for x, want := range map[float64]float64{1: 0, 2: 1, 0.5: -1, 0.125: -3, 1.0184697549593988: 0.0264031378708352468, 1 + 0x1p-40: 0x1p-40 * math.Log2E * (1 - 0x1p-41)} {
+		require.InDelta(t, want, uop.BinaryLog(x), 4e-16*math.Abs(want), "%v", x)
+	}
+}

@@ -55,8 +55,8 @@ func TestPasses(t *testing.T) {
 	require.NoError(t, e.Close())
 }
 
-// TestPhases evaluates a third of the small graphs of all conformance cases before and after each phase of their schedule, another
-// third for another WEFT_SEED.
+// TestPhases evaluates a ninth of the small graphs of all conformance cases before and after each phase of their schedule, another
+// ninth for another WEFT_SEED.
 func TestPhases(t *testing.T) {
 	check := phases.New()
 	check.Most = 2_000_000
@@ -64,7 +64,7 @@ func TestPhases(t *testing.T) {
 	require.NoError(t, err, "WEFT_SEED")
 	found := 0
 	e, err := engine.Open("NULL", engine.Options{Schedule: func(g *schedule.Graph, c schedule.Config) (*schedule.Result, error) {
-		if n++; n%3 == 0 {
+		if n++; n%9 == 0 {
 			if _, err := check.Schedule(g, c); err != nil {
 				if found++; found < 8 {
 					t.Error(err)
@@ -79,7 +79,7 @@ func TestPhases(t *testing.T) {
 	t.Logf("%d cases, %d graphs, %d stages, %d kernels, %d too large, %d elements compared, %d unsure", cases, check.Graphs.Load(), check.Stages.Load(),
 		check.Kernels.Load(), check.TooLarge.Load(), check.Compared.Load(), check.Unsure.Load())
 	assert.Zero(t, found)
-	assert.Greater(t, check.Kernels.Load(), int64(5000))
+	assert.Greater(t, check.Kernels.Load(), int64(1500))
 	assert.Less(t, check.Unsure.Load()*20, check.Compared.Load())
 	require.NoError(t, e.Close())
 }

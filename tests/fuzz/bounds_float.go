@@ -100,7 +100,7 @@ func floatMeaning(op uop.Op, d dtype.DType, twice bool) func(x [3]bound) bound {
 			return monotone(d, x[0], math.Exp2, -inf, 2*slack)
 		}
 	case uop.Log2:
-		return func(x [3]bound) bound { return monotone(d, x[0], math.Log2, 0, 16) }
+		return func(x [3]bound) bound { return monotone(d, x[0], uop.BinaryLog, 0, 16) }
 	case uop.Sin:
 		return func(x [3]bound) bound { return sine(d, x[0]) }
 	case uop.Trunc:
