@@ -291,6 +291,7 @@ func (t *Tensor) triangle(op string, diagonal int, lower bool) *Tensor {
 		fail(op, shapes(t.shape()), "needs two axes")
 	}
 	u := t.node()
+	diagonal = max(-t.Dim(-2), min(diagonal, t.Dim(-1))) // beyond the corners all or nothing is kept
 	keep := above(t.Dim(-2), t.Dim(-1), diagonal)
 	if !lower {
 		keep = above(t.Dim(-2), t.Dim(-1), diagonal-1).Not()
