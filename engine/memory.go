@@ -22,8 +22,8 @@ type storage struct {
 	assigned string       // where it was assigned last
 	doubts   *doubts
 	past     atomic.Pointer[Past]
-	shared   atomic.Bool // something else than its own tensor goes on from its elements
-	planned  atomic.Bool // an assignment in place was built, and not carried out yet
+	shared   atomic.Bool  // something else than its own tensor goes on from its elements
+	waiting  atomic.Int64 // assignments in place that were built and are not carried out
 }
 
 // current is how often s was assigned.
@@ -182,7 +182,7 @@ func InPlace(u *uop.UOp) bool {
 	if s == nil || s.shared.Load() {
 		return false
 	}
-	s.planned.Store(true)
+	s.waiting.Add(1)
 	return true
 }
 

@@ -2,6 +2,7 @@ package tensor_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,43 @@ import (
 
 	"github.com/weft-ml/weft/tensor"
 )
+
+// An assignment that another follows is not carried out where that one will be.
+func TestAssignmentsThatOthersFollow(t *testing.T) {
+	ctx := context.Background()
+	for order, realize := range map[string]func(a, b *tensor.Tensor) error{
+		"together":    func(a, b *tensor.Tensor) error { return tensor.Realize(ctx, b, a) },
+		"other first": func(a, b *tensor.Tensor) error { return tensor.Realize(ctx, a, b) },
+		"one by one":  func(a, b *tensor.Tensor) error { return errors.Join(b.Realize(ctx), a.Realize(ctx)) },
+		"read": func(a, b *tensor.Tensor) error {
+			_, err := tensor.Data[int64](ctx, b)
+			return errors.Join(err, a.Realize(ctx))
+		},
+	} {
+		for view, f := range map[string]func(a *tensor.Tensor) *tensor.Tensor{
+			"reshaped": func(a *tensor.Tensor) *tensor.Tensor { return a.Reshape(3, 1) },
+			"the same": func(a *tensor.Tensor) *tensor.Tensor { return a.Reshape(3) },
+		} {
+			t.Run(order+" "+view, func(t *testing.T) {
+				a := tensor.Of([]int64{1, 2, 3}, 3)
+				a.Assign(a.Add(10))
+				b := f(a)
+				a.SetAt(0, 0)
+				require.NoError(t, realize(a, b))
+				for range 2 {
+					got, err := tensor.Data[int64](ctx, b)
+					require.NoError(t, err)
+					assert.Equal(t, []int64{11, 12, 13}, got)
+					a.Assign(a.Mul(2))
+					require.NoError(t, a.Realize(ctx))
+				}
+				got, err := tensor.Data[int64](ctx, a)
+				require.NoError(t, err)
+				assert.Equal(t, []int64{0, 48, 52}, got)
+			})
+		}
+	}
+}
 
 // What was realized keeps its elements, also where it is a view of an array that is assigned afterwards, in the same run or in
 // a run that was built before.

@@ -175,6 +175,12 @@ func (e *evaluator) set(leaf *uop.UOp, v []uop.Value) {
 	e.known[leaf] = []area{{data, rowMajor(leaf.Shape()), 0}}
 }
 
+// same states that a leaf has the elements of a node, and the checks that these depend on.
+func (e *evaluator) same(leaf, u *uop.UOp) {
+	e.known[leaf] = []area{{e.of(u), rowMajor(leaf.Shape()), 0}}
+	e.checks[leaf] = e.checksOf(u)
+}
+
 // of gives the bounds of a node's elements, row-major.
 func (e *evaluator) of(root *uop.UOp) []bound {
 	if _, ok := e.known[root]; !ok {

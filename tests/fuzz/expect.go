@@ -93,7 +93,7 @@ func (s *state) play(p *Program, run int) error {
 		o := &p.Ops[i]
 		if o.Name == leafOp {
 			if !first && !slices.Contains(p.Inputs, i) {
-				s.values = append(s.values, old[i])
+				s.values = append(s.values, s.goingOn(old[i]))
 				continue
 			}
 			s.leaf(o.Leaf, run, true)
@@ -104,6 +104,16 @@ func (s *state) play(p *Program, run int) error {
 		}
 	}
 	return nil
+}
+
+// goingOn is a tensor outside of a captured function at the next run: its elements are those of before, without their history.
+func (s *state) goingOn(t T) T {
+	if unshaped(t.Node()).Op() == uop.Buffer {
+		return t
+	}
+	next := tensor.FromBytes(t.DType(), t.Shape(), make([]byte, t.Nbytes()))
+	s.eval.same(unshaped(next.Node()), t.Node())
+	return next
 }
 
 // apply builds an op.
