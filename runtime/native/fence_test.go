@@ -80,3 +80,22 @@ func TestGuardedLoadsStayGuarded(t *testing.T) {
 	require.NoError(t, d.Play(load(t, d, p), []runtime.Mem{out, put(t, d, 1, 2, 3), put(t, d, 0, 0, 0)}, nil))
 	assert.Equal(t, []float32{-4 + 2 - 3, 0, 0}, get(t, d, out))
 }
+
+// gcc 12 at -O2 makes vectors of these sums of neighbours in the other order, and adds some of them twice.
+func TestSumsOfNeighboursStaySums(t *testing.T) {
+	d := open(t, Options{Threads: 1})
+	p := fencedAdd(`	const float *restrict x = (const float *)buf[1];
+	float s = 0;
+	for (int64_t i = 0; i < 4; i++) {
+		int64_t row = i * 2;
+		for (int64_t j = 0; j < 2; j++) {
+			int32_t first = j < 1;
+			int64_t at = row + j;
+			s = (s + (first ? (first ? x[(at + 1)] : 0) : ((0 < j) ? x[(at + (-1LL))] : 0)));
+		}
+	}
+	((float *)buf[0])[0] = s;`)
+	out := put(t, d, 0, 0, 0)
+	require.NoError(t, d.Play(load(t, d, p), []runtime.Mem{out, put(t, d, 1, 2, 3, 4, 5, 6, 7, 8), put(t, d, 0, 0, 0)}, nil))
+	assert.Equal(t, []float32{36, 0, 0}, get(t, d, out))
+}
