@@ -25,6 +25,7 @@ const (
 	flopCost   = 0.125 // of a flop: vector units do about eight while a byte comes from memory
 	launchCost = 4096  // one more kernel
 	maxDepth   = 160   // nodes of one expression path: longer chains are cut
+	maxLoops   = 32    // of one kernel: beyond, reductions are stored
 	parallel   = 8     // rows that are enough to share a kernel among threads
 	smallWork  = 4096  // kernels up to this many evaluations need no threads
 	maxWindow  = 16    // reductions up to this size may be recomputed
@@ -295,6 +296,11 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*
 	r := u
 	if u.Op() == uop.Part {
 		r = u.At(0)
+	}
+	for _, v := range uses {
+		if plans[v.kernel].next >= maxLoops {
+			return true, fmt.Sprintf("its kernel has %d loops", maxLoops)
+		}
 	}
 	size := float64(r.At(0).Shape().Numel()) / float64(u.Shape().Numel())
 	heavy := c.reuse > heavyReuse && size > 1

@@ -37,6 +37,10 @@ var found = []struct {
 		x := put([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 2, 2, 2)
 		return []*tensor.Tensor{x.Roll([]int{1}, []int{2}).Sum(), x.Flip(2).Sum()}
 	}},
+	// A chain of small products became one kernel with more loops than one may have.
+	{"a matrix exponential on a diagonal", func(put func(any, ...int) *tensor.Tensor) []*tensor.Tensor {
+		return []*tensor.Tensor{put([]float32{1, 2, 3, 4}, 2, 2).MatrixExp().DiagEmbed()}
+	}},
 }
 
 func TestFound(t *testing.T) {
