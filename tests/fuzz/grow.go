@@ -51,7 +51,7 @@ func (g *generator) try(o Op) bool {
 		return false
 	}
 	t := g.state.values[n]
-	if slices.Contains(g.state.values[:n], t) || t.Numel() > g.most() || t.Rank() > maxRank || t.Numel() == 0 && !g.One(10) && !(g.sparse && g.One(2)) {
+	if slices.Contains(g.state.values[:n], t) || t.Numel() > g.most() || slices.ContainsFunc(t.Shape(), func(n int) bool { return n > g.most() }) || t.Rank() > maxRank || t.Numel() == 0 && !g.One(10) && !(g.sparse && g.One(2)) {
 		g.drop(n)
 		return false
 	}
