@@ -179,10 +179,23 @@ func roots(s *codegen.Spec) (out []*uop.UOp) {
 	return out
 }
 
+// coarsest is the rounding of the least precise floats that are computed, which may be finer where they are stored.
+func coarsest(s *codegen.Spec) (least float64) {
+	for _, u := range uop.Topo(roots(s)...) {
+		if u.Op() != uop.Load && u.Op() != uop.Const {
+			least = max(least, rounding[u.DType()])
+		}
+	}
+	return least
+}
+
 // compare gives the first element that differs.
 func compare(s *codegen.Spec, got, want [][]uop.Value, near float64) error {
 	sums := reduces(s, func(u *uop.UOp) bool { return u.At(0).DType().IsFloat() })
 	moments := reduces(s, func(u *uop.UOp) bool { return u.Arg().(uop.ReduceArg).Monoid == uop.Moments })
+	if near > 0 {
+		near *= coarsest(s)
+	}
 	for i, p := range s.Params {
 		if near > 0 && !p.DType.IsFloat() { // bits or ranks of numbers that may differ in their last places
 			continue
@@ -194,7 +207,7 @@ func compare(s *codegen.Spec, got, want [][]uop.Value, near float64) error {
 			}
 			if p.DType.IsFloat() {
 				a, b := g.Float(), w.Float()
-				if a != a && b != b || a == b && sums || moments && notFinite(a) && notFinite(b) || near > 0 && math.Abs(a-b) <= near*rounding[p.DType]*math.Max(1, math.Abs(b)) {
+				if a != a && b != b || a == b && sums || moments && notFinite(a) && notFinite(b) || near > 0 && math.Abs(a-b) <= math.Max(near, rounding[p.DType])*math.Max(1, math.Abs(b)) {
 					continue
 				}
 			}
