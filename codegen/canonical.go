@@ -26,8 +26,10 @@ func (k *kernel) canonical() {
 			return u
 		case uop.Reduce:
 			return k.smallReduce(u, src)
+		case uop.Scan:
+			return k.smallScan(u, src)
 		case uop.Part:
-			if src[0].Op() != uop.Reduce {
+			if src[0].Op() != uop.Reduce && src[0].Op() != uop.Scan {
 				return k.partOf(u, src[0])
 			}
 		}

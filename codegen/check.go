@@ -24,6 +24,8 @@ func (k *kernel) check() error {
 		switch {
 		case a.kind == Tile && a.owner != "":
 			return fmt.Errorf("codegen: tile %s: it belongs to a reduction", name)
+		case a.kind != Serial && k.runs(a.r):
+			return fmt.Errorf("codegen: axis %s: a scan goes along it, so it must be serial", name)
 		case a.kind == Tile && n > maxTile:
 			return fmt.Errorf("codegen: tile %s: %d instances are more than %d", name, n, maxTile)
 		case a.kind == Vector && n > maxLanes && machineVectors(k.target):
@@ -80,6 +82,9 @@ func (k *kernel) checkNest(g *group) error {
 			vectors++
 		case Tile:
 			instances *= extent(a.r)
+		}
+		if k.runs(a.r) && i+1 < len(g.order) {
+			return fmt.Errorf("codegen: order: a scan goes along %s, so it must be the innermost", a.name)
 		}
 		if a.full >= 0 && slices.ContainsFunc(g.order[:i], func(x *axis) bool { return x.r == a.inner }) {
 			return fmt.Errorf("codegen: order: the peeled axis %s lies inside its own tail", a.name)
