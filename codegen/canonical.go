@@ -63,10 +63,10 @@ func (k *kernel) smallReduce(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	return k.t.ReduceRanges(m, parts, ranges)
 }
 
-// alone is the reduction of one element. That of a SumExp is not the element itself where that is infinite or NaN, nor is
-// that of Moments: nothing may depend on how many elements there are.
+// alone is the reduction of one element. That of a SumExp is not the element itself where that is infinite or NaN, nor are
+// those of Moments and Linear: nothing may depend on how many elements there are.
 func (k *kernel) alone(m uop.Monoid, parts []*uop.UOp) []*uop.UOp {
-	if m != uop.SumExp && m != uop.Moments {
+	if m != uop.SumExp && m != uop.Moments && m != uop.Linear {
 		return parts
 	}
 	id, x := make([]*uop.UOp, len(parts)), make([]*uop.UOp, len(parts))

@@ -55,15 +55,12 @@ func (t *Tensor) LogCumSumExp(axis int) *Tensor {
 // being those before. The maximum is a constant for the gradient, because the result does not depend on it.
 func logScan(u *uop.UOp, axis int) *uop.UOp {
 	x := u.Mul(u.Float(math.Log2E))
-	m := x.Detach().Scan(uop.MaxOf, axis).Contiguous().Detach()
-	top := finite(m).Where(m, m.Int(0))
-	n := u.Shape()[axis]
-	move := func(u *uop.UOp) *uop.UOp {
-		return fill(cut(u, axis, 0, max(n-1, 0)), axis, min(n, 1), 0, uop.Least(u.DType()))
-	}
-	before := move(m)
-	keep := before.Equal(before.Const(uop.Least(m.DType()))).Where(m.Int(0), move(top).Sub(top).Exp2())
-	s := u.Home().ScanParts(uop.Linear, axis, keep.Detach(), x.Sub(top).Exp2()).Part(1)
+	m := x.Detach().Scan(uop.MaxOf, axis)
+	finite, n := finite(m), u.Shape()[axis]
+	top := finite.Where(m, m.Int(0))
+	before := fill(cut(m, axis, 0, max(n-1, 0)), axis, min(n, 1), 0, uop.Least(m.DType()))
+	keep := finite.Where(before.Sub(m).Exp2(), m.Int(1))
+	s := u.Home().ScanParts(uop.Linear, axis, keep, x.Sub(top).Exp2()).Part(1)
 	return s.Log2().Add(top).Mul(u.Float(math.Ln2))
 }
 
