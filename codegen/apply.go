@@ -267,7 +267,10 @@ func (k *kernel) fuse(m Move) error {
 		return fmt.Errorf("needs two axes")
 	}
 	a, b := k.axes[m.Axes[0]], k.axes[m.Axes[1]]
-	if a == b || k.runs(a.r) || k.runs(b.r) || a.owner != b.owner || k.peeled(a) || k.peeled(b) || a.guard != nil || b.guard != nil {
+	if k.runs(a.r) || k.runs(b.r) {
+		return fmt.Errorf("a scan goes along one of axes %s and %s", a.name, b.name)
+	}
+	if a == b || a.owner != b.owner || k.peeled(a) || k.peeled(b) || a.guard != nil || b.guard != nil {
 		return fmt.Errorf("axes %s and %s cannot become one", a.name, b.name)
 	}
 	for _, g := range k.groups {
