@@ -60,8 +60,8 @@ func (k *kernel) applyOne(m Move) error {
 		if k.values[m.Name] == nil {
 			return fmt.Errorf("there is no value %s", m.Name)
 		}
-		if !k.facts.freeRanges(k.values[m.Name]).disjoint(k.scanning) {
-			return fmt.Errorf("%s is taken up by a scan, once", m.Name)
+		if k.scans(k.values[m.Name]) {
+			return fmt.Errorf("%s is taken up by a scan, once, or depends on one", m.Name)
 		}
 		if m.At != Root && k.axes[m.At] == nil {
 			return k.noAxis(m.At)

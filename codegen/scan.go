@@ -39,8 +39,14 @@ func (k *kernel) noteScan(u *uop.UOp) {
 // runs says whether a scan goes along r.
 func (k *kernel) runs(r *uop.UOp) bool { return k.scanned.has(k.facts.rangeID(r)) }
 
+// scans says whether a value is taken up by a scan, or depends on one.
+func (k *kernel) scans(u *uop.UOp) bool {
+	return !k.facts.freeRanges(u).disjoint(k.scanning) || !k.scanned.empty() && slices.ContainsFunc(uop.Topo(u), func(x *uop.UOp) bool { return x.Op() == uop.Scan })
+}
+
 // openScans is what a scan needs of the loop over r that is about to be opened: accumulators before it, and in its innermost
-// place, before what leaf does there, the merge of one more element. The scans themselves become their accumulators.
+// place, before what leaf does there, the merge of one more element. The scans themselves become their accumulators, which
+// have no value for a reduction before that merge: as if they depended on a loop that is not open yet.
 func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]Stmt, spot, func(sp spot) []Stmt) {
 	with := map[*uop.UOp]*uop.UOp{} // what values run over becomes the loop itself
 	for _, u := range uop.Topo(sp.roots...) {
@@ -54,6 +60,7 @@ func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]S
 	type running struct {
 		monoid uop.Monoid
 		regs   []*uop.UOp
+		over   rangeSet
 	}
 	var lets []Stmt
 	var open []running
@@ -64,10 +71,11 @@ func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]S
 		if with[u] != nil {
 			return r
 		}
-		if parts, _, at := scanParts(u); parts != nil && at == r {
-			s := running{monoid: u.Arg().(uop.ScanArg).Monoid}
+		if parts, over, at := scanParts(u); parts != nil && at == r {
+			s := running{monoid: u.Arg().(uop.ScanArg).Monoid, over: b.facts.set(over)}
 			for i, p := range src[:len(parts)] {
 				x := b.reg(p.DType())
+				b.facts.free.Set(x, s.over)
 				s.regs = append(s.regs, x)
 				lets = append(lets, &Let{x, p.Const(s.monoid.Info().Identity(p.DType(), i))})
 			}
@@ -86,9 +94,11 @@ func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]S
 		for _, s := range open {
 			out = append(out, &Set{Regs: s.regs, Values: mergeInto(s.monoid, s.regs, x[:len(s.regs)])})
 			x = x[len(s.regs):]
+			sp.open = sp.open.or(s.over)
 		}
 		sp.roots = sp.roots[:n]
-		return append(out, leaf(sp)...)
+		rest, sp := b.compute(sp, "")
+		return slices.Concat(out, rest, leaf(sp))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // running is the running reduction of centred products along the middle or the last axis of an array, both of whose parts
-// are stored, the first multiplied with something.
+// are stored, the first behind a reduction of its own and multiplied with something.
 func running(m uop.Monoid, rows, columns, n int, last bool) *kit {
 	k := newKit()
 	dims, place := []int{rows, n, columns}, func(r []*uop.UOp) []*uop.UOp { return []*uop.UOp{r[0], r[2], r[1]} }
@@ -25,7 +25,7 @@ func running(m uop.Monoid, rows, columns, n int, last bool) *kit {
 	}
 	o, o2 := k.param(dtype.F32, true, dims...), k.param(dtype.F32, true, dims...)
 	x, y := k.param(dtype.F32, false, dims...), k.param(dtype.F32, false, n)
-	r := k.rngs(rows, columns, n, n, columns)
+	r := k.rngs(rows, columns, n, n, columns, n)
 	axes, over := r[:3], r[3]
 	mean := k.sum(k.load(x, place([]*uop.UOp{r[0], r[4], over})...), r[4])
 	parts := []*uop.UOp{k.load(x, place([]*uop.UOp{r[0], r[1], over})...).Mul(k.load(y, over)).Sub(mean)}
@@ -36,7 +36,8 @@ func running(m uop.Monoid, rows, columns, n int, last bool) *kit {
 		parts = append(parts, k.load(y, over))
 	}
 	s := k.ScanRange(m, parts, over, r[2])
-	for i, v := range []*uop.UOp{s.Part(0).Mul(k.load(y, r[2])), s.Part(len(parts) - 1).Cast(dtype.F32)} {
+	behind := k.sum(k.load(y, r[5]).Less(s.Part(0)).Where(k.load(y, r[5]), s.Part(0)), r[5]).Mul(k.load(y, r[2]))
+	for i, v := range []*uop.UOp{behind, s.Part(len(parts) - 1).Cast(dtype.F32)} {
 		k.s.Outs = append(k.s.Outs, codegen.Out{Param: []int{o, o2}[i], Axes: axes, Index: place(axes), Value: v})
 	}
 	return k

@@ -98,6 +98,10 @@ func (s *suite) beside() {
 			return x.Scan(uop.Sum, 1).Cast(dtype.U8).Cast(dtype.I32).Add(y.Cast(dtype.I32))
 		}},
 		{"to a byte", func(x, y *uop.UOp) *uop.UOp { return x.Scan(uop.MaxOf, 0).Less(y) }},
+		{"gathered with", func(x, y *uop.UOp) *uop.UOp { // what it reads is a reduction at its index
+			at := x.Cast(dtype.I32).And(uop.NewInt(dtype.I32, 3)).Scan(uop.MaxOf, 1)
+			return y.Reshape(1, y.Shape()[0], y.Shape()[1]).Expand(2, y.Shape()[0], y.Shape()[1]).Reduce(uop.Sum, 0).Gather(at, 1)
+		}},
 		{"summed", func(x, y *uop.UOp) *uop.UOp { return x.Scan(uop.Sum, 1).Mul(y).Reduce(uop.Sum, 1) }},
 		{"gathered", func(x, y *uop.UOp) *uop.UOp {
 			return x.Scan(uop.Sum, 1).Gather(y.Cast(dtype.I32).And(uop.NewInt(dtype.I32, 3)), 1)
