@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-ml/weft/uop"
 )
@@ -70,7 +71,7 @@ func sortedAxes(m map[string]*axis) []string {
 	for n := range m {
 		names = append(names, n)
 	}
-	slices.Sort(names)
+	slices.SortStableFunc(names, strings.Compare)
 	return names
 }
 
@@ -159,7 +160,7 @@ func (k *kernel) ownsSplit(o Out, r *uop.UOp) bool {
 // oneToOne says that an index of split axes has a different value for each of their values.
 func (k *kernel) oneToOne(x *uop.UOp) bool {
 	a := k.facts.affine(x)
-	slices.SortFunc(a.terms, func(s, t term) int { return abs(s.k) - abs(t.k) })
+	slices.SortStableFunc(a.terms, func(s, t term) int { return abs(s.k) - abs(t.k) })
 	reach := 1
 	for _, t := range a.terms {
 		if t.u.Op() != uop.Range || abs(t.k) < reach {

@@ -104,51 +104,36 @@ func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]S
 
 // running gives moves for a nest with a scan: threads share the other axes; lanes lie along one of them where the outputs
 // are contiguous along it; and where none is, several rows go together, because each merge waits for the one before.
-func (c *chooser) running() []Move {
+func (c *chooser) running() (moves []Move) {
 	lanes, wide := c.runningLanes()
-	var moves []Move
-	var order, inner, last []string
-	sizes := map[string]int{}
+	var order, tail []string
+	sizes, all := map[string]int{}, 1
 	for _, a := range c.g.axes {
-		n := extent(a.r)
+		name, n := a.name, extent(a.r)
+		all *= n
+		if a.r == lanes {
+			verb, inner := Tiles, ""
+			if c.anyLength() || c.outs[0].index.coeff(a.r) == 1 {
+				verb = Vectors
+			}
+			name, inner = c.cut(&moves, name, n, wide)
+			moves = append(moves, Move{Verb: verb, Name: inner})
+			tail, n = append(tail, inner), ceilDiv(n, wide)
+		}
 		switch {
-		case c.runs(a.r):
-			last = append(last, a.name)
-			continue
-		case a.r != lanes:
-			order = append(order, a.name)
-			sizes[a.name] = n
-			continue
-		}
-		outer, in := c.cut(&moves, a.name, n, wide)
-		verb := Tiles
-		if c.anyLength() || c.outs[0].index.coeff(a.r) == 1 {
-			verb = Vectors
-		}
-		moves = append(moves, Move{Verb: verb, Name: in})
-		inner = append(inner, in)
-		if outer != "" {
-			order = append(order, outer)
-			sizes[outer] = ceilDiv(n, wide)
+		case c.runs(a.r): // the last one
+			tail = append(tail, name)
+		case name != "":
+			order, sizes[name] = append(order, name), n
 		}
 	}
 	for _, r := range c.reds {
 		c.laneMoves(&moves, r, lanes)
 	}
-	if all := c.count(c.facts.set(c.kernel.outs[c.g.outs[0]].Axes...)); 4*all > threadWork && len(order) > 0 {
-		peeled := func(name string) bool {
-			return slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == name })
-		}
-		free := slices.IndexFunc(order, peeled)
-		switch free {
-		case -1:
-			free = len(order)
-		case 0:
-			free = 1
-		}
-		order = c.spread(&moves, order, sizes, free)
+	if 4*all > threadWork {
+		order = c.spread(&moves, order, sizes, len(order))
 	}
-	return append(moves, Move{Verb: Order, Axes: slices.Concat(order, inner, last)})
+	return append(moves, Move{Verb: Order, Axes: append(order, tail...)})
 }
 
 // rowsTogether is how many rows hide the latency of a merge.
@@ -171,14 +156,19 @@ func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
 		return nil, 0
 	case c.anyLength():
 		return axis, extent(axis)
-	case contiguous && extent(axis) >= rowsTogether*c.width():
-		return axis, rowsTogether * c.width()
 	case contiguous:
-		return axis, min(c.width(), pow2(extent(axis)))
-	case extent(axis) >= 4*rowsTogether:
-		return axis, rowsTogether
+		n = min(c.width(), pow2(extent(axis)))
+		if extent(axis) >= rowsTogether*n {
+			n *= rowsTogether
+		}
+	default:
+		n = min(rowsTogether, extent(axis))
 	}
-	for n = rowsTogether; extent(axis)%n != 0; n-- {
+	for extent(axis)%n != 0 && (c.fixed || extent(axis) < 4*n) { // no element is computed twice where that counts, or costs
+		n--
+	}
+	if n == 1 {
+		return nil, 0
 	}
 	return axis, n
 }

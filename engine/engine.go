@@ -9,7 +9,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
@@ -133,7 +133,7 @@ func Names() []string {
 	for n := range backends {
 		names = append(names, n)
 	}
-	sort.Strings(names)
+	slices.SortStableFunc(names, strings.Compare)
 	return names
 }
 

@@ -27,8 +27,8 @@ func splitScan(u *uop.UOp) *uop.UOp {
 	}
 	size := blockSize(n)
 	blocks := (n + size - 1) / size
-	cut := slices.Replace(slices.Clone(shape), a.Axis, a.Axis+1, blocks, size)
-	row := slices.Replace(slices.Clone(shape), a.Axis, a.Axis+1, blocks)
+	cut, row, wide := slices.Insert(slices.Clone(shape), a.Axis, blocks), slices.Clone(shape), slices.Clone(shape)
+	cut[a.Axis+1], row[a.Axis], wide[a.Axis] = size, blocks, blocks*size
 	end, lo, hi := slices.Clone(cut), make([]int, len(cut)), make([]int, len(shape))
 	end[a.Axis+1], lo[a.Axis+1], hi[a.Axis] = 1, size-1, blocks*size-n
 	parts := make([]*uop.UOp, a.Parts)
@@ -56,7 +56,7 @@ func splitScan(u *uop.UOp) *uop.UOp {
 	}
 	out := a.Monoid.Info().Merge(before, within)
 	for i, x := range out {
-		out[i] = shrinkAxis(first.Where(within[i], x).Reshape(slices.Replace(slices.Clone(shape), a.Axis, a.Axis+1, blocks*size)...), a.Axis, n)
+		out[i] = shrinkAxis(first.Where(within[i], x).Reshape(wide...), a.Axis, n)
 	}
 	return held(u.Home(), out)
 }
