@@ -18,6 +18,7 @@ type use struct {
 	loops  []*uop.UOp // the ranges around it, outermost first
 	inner  bool       // inside the body of a reduction
 	depth  int        // nodes above it in the kernel's expression
+	scan   bool       // taken up by a scan along contiguous elements, one by one
 }
 
 // The costs of the decision, in bytes moved.
@@ -129,6 +130,7 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 // descend hands a use of u on to its operands.
 func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.UOp, use)) {
 	v.depth++
+	v.scan = v.scan && u.Op().IsMovement() || u.Op() == uop.Scan && alongRows(u)
 	switch {
 	case u.Op().IsMovement():
 		if !v.opaque {
@@ -267,10 +269,13 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return true, "its elements are compared with each other"
 	}
 	if scanOf(u) != nil {
-		return s.chooseScan(u, uses, plans)
+		return s.chooseScan(u, uses, costs, plans)
 	}
 	if u.Op() == uop.Reduce || u.Op() == uop.Part {
 		return s.chooseReduce(u, uses, costs[u], plans)
+	}
+	if u.Op().Elementwise() && len(uses) == 1 && uses[0].scan && costs[u].flops >= scanFlops {
+		return true, "a scan goes one by one, lanes do all this faster"
 	}
 	return chooseCost(u, uses, costs[u])
 }

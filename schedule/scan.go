@@ -15,6 +15,7 @@ const (
 	scanShort = 1 << 11 // elements that one thread goes along in any case
 	scanLong  = 1 << 14 // and more than which in no case
 	scanBlock = 1 << 10 // the longest block
+	scanFlops = 16      // an element that are better done beside a scan that has no lanes
 )
 
 // splitScan is u as scans of blocks, or nil where its rows are short or many.
@@ -56,7 +57,7 @@ func splitScan(u *uop.UOp) *uop.UOp {
 	}
 	out := a.Monoid.Info().Merge(before, within)
 	for i, x := range out {
-		out[i] = shrinkAxis(first.Where(within[i], x).Reshape(wide...), a.Axis, n)
+		out[i] = shrinkAxis(first.Where(within[i], x).Contiguous().Reshape(wide...), a.Axis, n)
 	}
 	return held(u.Home(), out)
 }
@@ -128,8 +129,18 @@ func scanOf(u *uop.UOp) *uop.UOp {
 	return nil
 }
 
+// alongRows says that a scan goes along contiguous elements: then lanes are of no use.
+func alongRows(u *uop.UOp) bool {
+	for _, n := range u.Shape()[u.Arg().(uop.ScanArg).Axis+1:] {
+		if n > 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // chooseScan computes a scan with what is made of its results one by one, where that is all that uses it.
-func (s *scheduler) chooseScan(u *uop.UOp, uses []use, plans map[*uop.UOp]*plannedKernel) (bool, string) {
+func (s *scheduler) chooseScan(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, plans map[*uop.UOp]*plannedKernel) (bool, string) {
 	if len(uses) != 1 || uses[0].opaque || uses[0].inner {
 		return true, "used in more than one place, or out of order"
 	}
@@ -142,6 +153,9 @@ func (s *scheduler) chooseScan(u *uop.UOp, uses []use, plans map[*uop.UOp]*plann
 	}
 	if !whole || v.kernel.Op() == uop.Scatter || v.kernel.DType().Bits() < 32 {
 		return true, "read in another order than it is computed"
+	}
+	if costs[v.kernel].flops >= scanFlops && alongRows(scanOf(u)) {
+		return true, "what is made of it is better done in lanes"
 	}
 	axis := v.idx[scanOf(u).Arg().(uop.ScanArg).Axis]
 	if u.Shape().Numel() == 1 || axis.Op() != uop.Range || p.around(axis) {
