@@ -243,7 +243,7 @@ func (f *facts) list(s rangeSet) (out []*uop.UOp) {
 	return out
 }
 
-// freeRanges gives the ranges that a value depends on, those of its own reductions not among them.
+// freeRanges gives the ranges that a value depends on, those of its own reductions and scans not among them.
 func (f *facts) freeRanges(u *uop.UOp) rangeSet {
 	return remember(&f.free, u, func(u *uop.UOp) rangeSet {
 		var s rangeSet
@@ -251,6 +251,9 @@ func (f *facts) freeRanges(u *uop.UOp) rangeSet {
 			s = s.with(f.rangeID(u))
 		}
 		parts, ranges := reduceParts(u)
+		if _, over, _ := scanParts(u); over != nil {
+			ranges = []*uop.UOp{over}
+		}
 		for _, x := range parts {
 			free, _ := f.free.Get(x)
 			s = s.or(free)

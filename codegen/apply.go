@@ -60,6 +60,9 @@ func (k *kernel) applyOne(m Move) error {
 		if k.values[m.Name] == nil {
 			return fmt.Errorf("there is no value %s", m.Name)
 		}
+		if k.scans(k.values[m.Name]) {
+			return fmt.Errorf("%s is taken up by a scan, once, or depends on one", m.Name)
+		}
 		if m.At != Root && k.axes[m.At] == nil {
 			return k.noAxis(m.At)
 		}
@@ -110,6 +113,9 @@ func (k *kernel) split(m Move) error {
 	}
 	if k.peeled(a) {
 		return fmt.Errorf("axis %s is part of a peeled split", a.name)
+	}
+	if k.runs(a.r) {
+		return fmt.Errorf("a scan goes along axis %s", a.name)
 	}
 	n, f := extent(a.r), m.N
 	if f < 1 || f > n {
@@ -261,6 +267,9 @@ func (k *kernel) fuse(m Move) error {
 		return fmt.Errorf("needs two axes")
 	}
 	a, b := k.axes[m.Axes[0]], k.axes[m.Axes[1]]
+	if k.runs(a.r) || k.runs(b.r) {
+		return fmt.Errorf("a scan goes along one of axes %s and %s", a.name, b.name)
+	}
 	if a == b || a.owner != b.owner || k.peeled(a) || k.peeled(b) || a.guard != nil || b.guard != nil {
 		return fmt.Errorf("axes %s and %s cannot become one", a.name, b.name)
 	}

@@ -26,8 +26,10 @@ func (k *kernel) canonical() {
 			return u
 		case uop.Reduce:
 			return k.smallReduce(u, src)
+		case uop.Scan:
+			return k.smallScan(u, src)
 		case uop.Part:
-			if src[0].Op() != uop.Reduce {
+			if src[0].Op() != uop.Reduce && src[0].Op() != uop.Scan {
 				return k.partOf(u, src[0])
 			}
 		}
@@ -61,10 +63,10 @@ func (k *kernel) smallReduce(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	return k.t.ReduceRanges(m, parts, ranges)
 }
 
-// alone is the reduction of one element. That of a SumExp is not the element itself where that is infinite or NaN, nor is
-// that of Moments: nothing may depend on how many elements there are.
+// alone is the reduction of one element. That of a SumExp is not the element itself where that is infinite or NaN, nor are
+// those of Moments and Linear: nothing may depend on how many elements there are.
 func (k *kernel) alone(m uop.Monoid, parts []*uop.UOp) []*uop.UOp {
-	if m != uop.SumExp && m != uop.Moments {
+	if m != uop.SumExp && m != uop.Moments && m != uop.Linear {
 		return parts
 	}
 	id, x := make([]*uop.UOp, len(parts)), make([]*uop.UOp, len(parts))

@@ -35,6 +35,9 @@ func (b *builder) carriedIn(g *group) *carried {
 		if c == nil {
 			c = &carried{name: a.owner}
 			for _, x := range b.carry[i].Axes {
+				if b.axes[x].owner == a.owner { // what one iteration lays down the next one takes up from the same place
+					refuse("carry %s: its layout names its own axis %s", a.owner, x)
+				}
 				c.layout = append(c.layout, b.axes[x])
 			}
 		}

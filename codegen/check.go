@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-ml/weft/uop"
 )
@@ -24,6 +25,8 @@ func (k *kernel) check() error {
 		switch {
 		case a.kind == Tile && a.owner != "":
 			return fmt.Errorf("codegen: tile %s: it belongs to a reduction", name)
+		case a.kind != Serial && k.runs(a.r):
+			return fmt.Errorf("codegen: axis %s: a scan goes along it, so it must be serial", name)
 		case a.kind == Tile && n > maxTile:
 			return fmt.Errorf("codegen: tile %s: %d instances are more than %d", name, n, maxTile)
 		case a.kind == Vector && n > maxLanes && machineVectors(k.target):
@@ -68,7 +71,7 @@ func sortedAxes(m map[string]*axis) []string {
 	for n := range m {
 		names = append(names, n)
 	}
-	slices.Sort(names)
+	slices.SortStableFunc(names, strings.Compare)
 	return names
 }
 
@@ -80,6 +83,9 @@ func (k *kernel) checkNest(g *group) error {
 			vectors++
 		case Tile:
 			instances *= extent(a.r)
+		}
+		if k.runs(a.r) && i+1 < len(g.order) {
+			return fmt.Errorf("codegen: order: a scan goes along %s, so it must be the innermost", a.name)
 		}
 		if a.full >= 0 && slices.ContainsFunc(g.order[:i], func(x *axis) bool { return x.r == a.inner }) {
 			return fmt.Errorf("codegen: order: the peeled axis %s lies inside its own tail", a.name)
@@ -154,7 +160,7 @@ func (k *kernel) ownsSplit(o Out, r *uop.UOp) bool {
 // oneToOne says that an index of split axes has a different value for each of their values.
 func (k *kernel) oneToOne(x *uop.UOp) bool {
 	a := k.facts.affine(x)
-	slices.SortFunc(a.terms, func(s, t term) int { return abs(s.k) - abs(t.k) })
+	slices.SortStableFunc(a.terms, func(s, t term) int { return abs(s.k) - abs(t.k) })
 	reach := 1
 	for _, t := range a.terms {
 		if t.u.Op() != uop.Range || abs(t.k) < reach {

@@ -21,7 +21,11 @@ func Choose(spec *Spec, target *Target) []Move {
 	for _, g := range k.groups {
 		c := &chooser{kernel: k, g: g, spec: spec}
 		c.look()
-		moves = append(moves, c.first(c.blocks, c.tiles, c.stream)...)
+		rules := []func() []Move{c.blocks, c.tiles, c.stream}
+		if slices.ContainsFunc(g.axes, func(a *axis) bool { return k.runs(a.r) }) {
+			rules = []func() []Move{c.running}
+		}
+		moves = append(moves, c.first(rules...)...)
 	}
 	if len(k.groups) > 1 && Legal(spec, moves, target) != nil {
 		return nil

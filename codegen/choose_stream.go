@@ -72,6 +72,9 @@ func (c *chooser) stream() []Move {
 
 // mayVector says whether every element along r is written by one lane, in any order.
 func (c *chooser) mayVector(r *uop.UOp) bool {
+	if c.runs(r) {
+		return false
+	}
 	for i, a := range c.outs {
 		if s, ok := c.stride(a, r); !ok || s == 0 {
 			return false

@@ -148,3 +148,12 @@ func TestStagedTwice(t *testing.T) {
 	_, err = codegen.Lower(k.s, moves, target())
 	require.NoError(t, err)
 }
+
+// A reduction that is carried along one of its axes has one place for all iterations of it.
+func TestCarriedAlongItsOwnAxis(t *testing.T) {
+	t.Parallel()
+	k := gemm(4, 5, 6, false, false)
+	moves, err := codegen.ParseMoves("order r0.a a0 a1; carry r0 in scratch layout a0,a1,r0.a")
+	require.NoError(t, err)
+	require.ErrorContains(t, codegen.Legal(k.s, moves, target()), "its own axis")
+}

@@ -52,6 +52,9 @@ func chooseGrid(spec *Spec, target *Target) []Move {
 	}
 	g := &gridder{chooser: chooser{kernel: k, g: k.groups[0]}}
 	g.look()
+	if !k.scanned.empty() {
+		return g.first(spec, g.running())
+	}
 	moves := g.threads()
 	if target.NoOpt {
 		return g.first(spec, slices.Concat(moves, g.unroll()), moves)

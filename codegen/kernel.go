@@ -46,7 +46,10 @@ type kernel struct {
 	stages []Move
 	carry  []Move
 	finite []string // loads whose gate is dropped while all their elements are finite
-	nextID int      // of a new range
+
+	scanned, scanning rangeSet // axes along which scans go, and what their values run over
+
+	nextID int // of a new range
 }
 
 // newKernel copies the Spec into canonical form and names what moves may speak of.
@@ -173,6 +176,8 @@ func (k *kernel) nameValues() {
 		switch u.Op() {
 		case uop.Reduce:
 			k.nameReduce(fmt.Sprintf("r%d", len(k.reds)), u)
+		case uop.Scan:
+			k.noteScan(u)
 		case uop.Load:
 			slot := u.At(0).Arg().(uop.ParamArg).Slot
 			name := fmt.Sprintf("p%d", slot)

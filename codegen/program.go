@@ -62,6 +62,9 @@ func (b *builder) label(p *Program) {
 			used = append(used, a.r)
 		}
 	}
+	if !b.scanned.empty() {
+		kind = "s"
+	}
 	for _, u := range uop.Topo(b.roots()...) {
 		if _, ranges := reduceParts(u); ranges != nil {
 			kind = "r"
@@ -101,6 +104,8 @@ func (b *builder) estimate(p *Program) {
 		case u.Op() == uop.Reduce:
 			_, ranges := reduceParts(u)
 			p.Flops += count(b.facts.freeRanges(u).or(b.facts.set(ranges...))) * int64(u.Arg().(uop.ReduceArg).Parts)
+		case u.Op() == uop.Scan:
+			p.Flops += count(b.facts.freeRanges(u)) * int64(u.Arg().(uop.ScanArg).Parts)
 		case u.Op() == uop.MulAdd:
 			p.Flops += 2 * count(b.facts.freeRanges(u))
 		case u.Op().Elementwise() && u.Op() != uop.Cast && u.Op() != uop.Bitcast && u.DType() != dtype.Index && u.DType() != dtype.Bool:

@@ -27,7 +27,8 @@ type Param struct {
 }
 
 // Out is one array that the kernel writes: for all values of Axes, Params[Param][Index] = Value.
-// Index has one entry per dim of the Param. Value may hold Loads and (nested) Reduces over other ranges.
+// Index has one entry per dim of the Param. Value may hold Loads, (nested) Reduces over other ranges,
+// and Scans up to the last of Axes, in whose order elements are then computed.
 // Outs of one kernel run one after the other where their axes differ, in one nest where they agree.
 //
 // With Merge, the element is merged with Value instead of replaced (a scatter), in row-major order of

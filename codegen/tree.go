@@ -134,6 +134,11 @@ func (b *builder) level(loops []*axis, sp spot, at string, leaf func(sp spot) []
 		return append(out, leaf(sp)...)
 	}
 	a := loops[0]
+	if b.runs(a.r) {
+		var lets []Stmt
+		lets, sp, leaf = b.openScans(sp, a.r, leaf)
+		out = append(out, lets...)
+	}
 	inside := sp
 	inside.open = sp.open.or(b.facts.set(a.r))
 	inside.lanes = sp.lanes || a.kind == Vector

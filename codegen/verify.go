@@ -61,7 +61,7 @@ func (v *verifier) exprs(s Stmt) (err error) {
 			if !v.in[u] {
 				err = fmt.Errorf("%v is used outside of its block", u)
 			}
-		case uop.Reduce, uop.Part, uop.After:
+		case uop.Reduce, uop.Scan, uop.Part, uop.After:
 			if v.promise&noReductions != 0 {
 				err = fmt.Errorf("%v is left", u)
 			}

@@ -92,7 +92,7 @@ func fill(lines [][2]point, w, h int) []bool {
 				row = append(row, crossing{a.x + (b.x-a.x)*(cy-a.y)/(b.y-a.y), dir})
 			}
 		}
-		slices.SortFunc(row, func(a, b crossing) int { return a.x - b.x })
+		slices.SortStableFunc(row, func(a, b crossing) int { return a.x - b.x })
 		winding, next := 0, 0
 		for x := range w {
 			for next < len(row) && row[next].x <= 64*x+32 {

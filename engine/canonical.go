@@ -108,6 +108,10 @@ func (w *keyWriter) node(u *uop.UOp) {
 		w.int(int(a.Monoid))
 		w.int(a.Parts)
 		w.text(string(a.Axes))
+	case uop.ScanArg:
+		w.int(int(a.Monoid))
+		w.int(a.Parts)
+		w.int(a.Axis)
 	case uop.ParamArg:
 		w.int(a.Slot)
 		w.int(a.N)

@@ -46,7 +46,7 @@ func chooseDefault(ctx context.Context) (*Engine, error) {
 			others = append(others, b)
 		}
 	}
-	slices.SortFunc(others, func(a, b Backend) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(others, func(a, b Backend) int { return strings.Compare(a.Name, b.Name) })
 	e, err := best(ctx)
 	var wrong *runtime.Misconfigured
 	for i := 0; err != nil && ctx.Err() == nil && !errors.As(err, &wrong) && i < len(others); i++ {
@@ -77,7 +77,7 @@ func best(ctx context.Context) (*Engine, error) {
 	if len(order) == 0 {
 		return nil, &UnknownDevice{Name: ""}
 	}
-	slices.SortFunc(order, func(a, b Backend) int { return a.Rank - b.Rank })
+	slices.SortStableFunc(order, func(a, b Backend) int { return a.Rank - b.Rank })
 	var failed []string
 	for _, b := range order {
 		e, err := open(ctx, b.Name, nil)

@@ -9,7 +9,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
@@ -136,7 +136,7 @@ func Names() []string {
 	for n := range backends {
 		names = append(names, n)
 	}
-	sort.Strings(names)
+	slices.SortStableFunc(names, strings.Compare)
 	return names
 }
 

@@ -141,7 +141,7 @@ func flagTargets(columns []column) []target {
 		order[i] = i
 	}
 	size := func(i int) int { return columns[i].code.Shape().Numel() }
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(a, b)) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(a, b)) })
 	var out []target
 	for len(order) > 0 {
 		n, sum := 0, 0

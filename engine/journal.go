@@ -137,6 +137,6 @@ func (e *Engine) steps() []*step {
 			stack = append(stack, v.by)
 		}
 	}
-	slices.SortFunc(all, func(a, b *step) int { return a.at - b.at })
+	slices.SortStableFunc(all, func(a, b *step) int { return a.at - b.at })
 	return all
 }

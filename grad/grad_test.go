@@ -84,6 +84,7 @@ func TestAgainstDifferences(t *testing.T) {
 		return x.Home().ReduceParts(m, []int{1}, parts...).Part(part)
 	}
 	wide := one.Reshape(1, 1).Expand(2, 3)
+	linear := func(a, b *uop.UOp, axis int) *uop.UOp { return a.Home().ScanParts(uop.Linear, axis, a, b) }
 	for name, c := range map[string]*uop.UOp{
 		"add, scalar":       x.Add(s).Mul(y),
 		"div":               x.Div(y).Div(s),
@@ -112,6 +113,12 @@ func TestAgainstDifferences(t *testing.T) {
 		"sumexp sum":        tuple(uop.SumExp, 1, x, y),
 		"mean":              tuple(uop.Moments, 1, wide, x, x.Int(0)),
 		"M2":                tuple(uop.Moments, 2, wide, x, x.Int(0)),
+		"scan sum":          x.Scan(uop.Sum, 1),
+		"scan prod":         x.Mul(y).Scan(uop.Prod, 0).Scan(uop.Prod, 1),
+		"scan max":          x.Scan(uop.MaxOf, 1),
+		"scan linear":       linear(x, y, 1).Part(1),
+		"scan linear, both": linear(x, y, 0).Part(1).Mul(linear(x, y, 0).Part(0)),
+		"gradient of scans": Of(linear(x, y, 1).Part(1).Mul(x.Scan(uop.Prod, 1)), x, x)[0],
 		"contiguous":        x.Contiguous().Mul(x),
 		"derive":            x.Mul(x).Derive(x, x.Mul(x.Int(2))),
 		"twice":             x.Mul(x).Mul(x).Add(x),
@@ -126,6 +133,14 @@ func TestZerosInProducts(t *testing.T) {
 	check(t, "none", y, map[uint64][]float64{1: {2, 3, 4, 5}}, x)
 	check(t, "one", y, map[uint64][]float64{1: {2, 0, 4, 5}}, x)
 	check(t, "two", y, map[uint64][]float64{1: {2, 0, 0, 5}}, x)
+}
+
+func TestZerosInRunningProducts(t *testing.T) {
+	x := input(1, 4)
+	y := x.Scan(uop.Prod, 0)
+	check(t, "one", y, map[uint64][]float64{1: {2, 0, 4, 5}}, x)
+	check(t, "two", y, map[uint64][]float64{1: {2, 0, 0, 5}}, x)
+	check(t, "first and last", y, map[uint64][]float64{1: {0, 3, 2, 0}}, x)
 }
 
 func eval(u *uop.UOp, in ...float64) []float64 {

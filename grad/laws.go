@@ -75,6 +75,7 @@ var laws = [uop.NumOps]law{
 
 	uop.Reduce: reduce,
 	uop.Part:   part,
+	uop.Scan:   scan,
 
 	uop.Gather: func(u, g *uop.UOp) grads {
 		x, index := u.At(0), u.At(1)
@@ -209,6 +210,9 @@ func product(u, g *uop.UOp) *uop.UOp {
 // part differentiates a part of a reduction of several.
 func part(u, g *uop.UOp) []*uop.UOp {
 	r, i := u.At(0), u.Arg().(uop.PartArg).I
+	if r.Op() == uop.Scan {
+		return scanPart(u, g)
+	}
 	out := make([]*uop.UOp, len(r.Src()))
 	wide := unreduce(g, r)
 	value := func(i int) *uop.UOp { return unreduce(r.Part(i), r) }

@@ -28,15 +28,19 @@ func (s *Scope) Compile(e *uop.UOp) *Program {
 			return n
 		}
 		var src []int
-		if u.Op() != uop.Reduce {
+		inner := u.Op() == uop.Reduce || u.Op() == uop.Scan
+		if !inner {
 			for _, x := range u.Src() {
 				src = append(src, add(x))
 			}
 		}
+		if u.Op() == uop.Scan {
+			src = append(src, add(u.At(2)))
+		}
 		n := len(p.code)
 		place[u] = n
 		p.code, p.src = append(p.code, u), append(p.src, src)
-		if u.Op() == uop.Reduce {
+		if inner {
 			p.inner[n] = s.Compile(u.At(0))
 			p.merge[n] = merge(u)
 		}
@@ -48,8 +52,16 @@ func (s *Scope) Compile(e *uop.UOp) *Program {
 }
 
 func merge(u *uop.UOp) func(x, y uop.Value) uop.Value {
-	d, o := u.DType(), map[uop.Monoid]uop.Op{uop.Sum: uop.Add, uop.MaxOf: uop.Max}[u.Arg().(uop.ReduceArg).Monoid]
+	d, o := u.DType(), map[uop.Monoid]uop.Op{uop.Sum: uop.Add, uop.MaxOf: uop.Max}[monoidOf(u)]
 	return func(x, y uop.Value) uop.Value { return uop.Eval(o, d, d, x, y) }
+}
+
+// monoidOf is how a reduction or a scan merges.
+func monoidOf(u *uop.UOp) uop.Monoid {
+	if a, ok := u.Arg().(uop.ScanArg); ok {
+		return a.Monoid
+	}
+	return u.Arg().(uop.ReduceArg).Monoid
 }
 
 // At evaluates everything in the expression at a point. The error is a load outside of its array where its gate holds,
@@ -82,6 +94,8 @@ func (p *Program) node(n int, u *uop.UOp, at map[*uop.UOp]uop.Value) uop.Value {
 		return p.load(n, u)
 	case uop.Reduce:
 		return p.reduce(n, u, at)
+	case uop.Scan:
+		return p.scan(n, u, at)
 	}
 	var v [3]uop.Value
 	for i, s := range p.src[n] {
@@ -119,7 +133,7 @@ func (p *Program) load(n int, u *uop.UOp) uop.Value {
 }
 
 func (p *Program) reduce(n int, u *uop.UOp, at map[*uop.UOp]uop.Value) uop.Value {
-	acc := u.Arg().(uop.ReduceArg).Monoid.Info().Identity(u.DType(), 0)
+	acc := monoidOf(u).Info().Identity(u.DType(), 0)
 	var loop func(ranges []*uop.UOp)
 	loop = func(ranges []*uop.UOp) {
 		if p.err != nil {
@@ -141,5 +155,21 @@ func (p *Program) reduce(n int, u *uop.UOp, at map[*uop.UOp]uop.Value) uop.Value
 		}
 	}
 	loop(u.Src()[1:])
+	return acc
+}
+
+// scan merges up to where the axis of the output stands.
+func (p *Program) scan(n int, u *uop.UOp, at map[*uop.UOp]uop.Value) uop.Value {
+	over, last := u.At(1), p.value[p.src[n][0]]
+	acc := monoidOf(u).Info().Identity(u.DType(), 0)
+	defer delete(at, over)
+	for i := range last.Int() + 1 {
+		at[over] = uop.Value(i)
+		v, err := p.inner[n].At(at)
+		if p.err = err; err != nil {
+			return 0
+		}
+		acc = p.merge[n](acc, v)
+	}
 	return acc
 }

@@ -157,16 +157,25 @@ func (s *Scope) Load(d dtype.DType, depth int) *uop.UOp {
 	return l
 }
 
-// reduce sums a value, or takes its maximum, over a range in the place of one that it may depend on.
+// reduce sums a value, or takes its maximum, over a range in the place of one that it may depend on: over all of it, or up
+// to where a range of the scope stands.
 func (s *Scope) reduce(x *uop.UOp) *uop.UOp {
-	r := s.newRange(1 + s.IntN(4))
+	r, to := s.newRange(1+s.IntN(4)), (*uop.UOp)(nil)
+	if s.IntN(3) == 0 {
+		to = s.Ranges[s.IntN(len(s.Ranges))]
+		r = s.newRange(to.Arg().(uop.RangeArg).N)
+	}
 	old := s.Ranges[s.IntN(len(s.Ranges))]
 	e := r
 	if n := old.Arg().(uop.RangeArg).N; n < r.Arg().(uop.RangeArg).N {
 		e = r.Mod(s.Table.Index(n)) // loads without gates rely on the limits of their index
 	}
 	x = uop.Substitute(s.Table, map[*uop.UOp]*uop.UOp{old: e}, x)[0]
-	return s.Table.ReduceRanges([]uop.Monoid{uop.Sum, uop.MaxOf}[s.IntN(2)], []*uop.UOp{x}, []*uop.UOp{r})
+	m := []uop.Monoid{uop.Sum, uop.MaxOf}[s.IntN(2)]
+	if to != nil {
+		return s.Table.ScanRange(m, []*uop.UOp{x}, r, to)
+	}
+	return s.Table.ReduceRanges(m, []*uop.UOp{x}, []*uop.UOp{r})
 }
 
 // Index is a random index: divisions, remainders, offsets of either sign, choices, numbers that were loaded.

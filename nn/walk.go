@@ -82,7 +82,7 @@ func (w *walker) walk(v reflect.Value, path string, parameter bool) {
 			return
 		}
 		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		slices.SortStableFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, k := range keys {
 			w.walk(v.MapIndex(k), join(path, k.String()), parameter)
 		}

@@ -72,7 +72,7 @@ func needed(roots []*uop.UOp) []*uop.UOp {
 
 type evaluator struct {
 	load   func(leaf *uop.UOp) []uop.Value
-	values map[*uop.UOp][]array // one array a node; several for reductions of several parts
+	values map[*uop.UOp][]array // one array a node; several for reductions and scans of several parts
 }
 
 // array is a strided view of elements; the shape is the node's.
@@ -191,6 +191,8 @@ func (e *evaluator) eval(u *uop.UOp) []array {
 		return []array{{data: v, strides: rowMajor(u.Shape())}}
 	case uop.Reduce:
 		return e.reduce(u)
+	case uop.Scan:
+		return e.scan(u)
 	case uop.Part:
 		return []array{e.values[u.At(0)][u.Arg().(uop.PartArg).I]}
 	case uop.Gather:

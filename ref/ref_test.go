@@ -78,6 +78,17 @@ func TestReduce(t *testing.T) {
 	require.Equal(t, []float64{math.Inf(-1)}, eval(x.Shrink([]int{0, 0}, []int{0, 3}).Reduce(uop.MaxOf, 0, 1), in...))
 }
 
+func TestScan(t *testing.T) {
+	x := buffer(2, 3)
+	in := []float64{1, 2, 3, 6, 5, 6}
+	require.Equal(t, []float64{1, 3, 6, 6, 11, 17}, eval(x.Scan(uop.Sum, 1), in...))
+	require.Equal(t, []float64{1, 2, 3, 7, 7, 9}, eval(x.Scan(uop.Sum, 0), in...))
+	require.Equal(t, []float64{1, 3, 2, 2, 3, 3}, eval(x.Permute(1, 0).Scan(uop.MaxOf, 1), 1, 2, 3, 3, 1, 1))
+	linear := x.Home().ScanParts(uop.Linear, 1, x, x.Int(1))
+	require.Equal(t, []float64{1, 2, 6, 6, 30, 180}, eval(linear.Part(0), in...))
+	require.Equal(t, []float64{1, 3, 10, 1, 6, 37}, eval(linear.Part(1), in...))
+}
+
 func TestGatherScatter(t *testing.T) {
 	x := buffer(4)
 	idx := uop.NewIota(6).Sub(uop.NewInt(dtype.Index, 1))

@@ -2,11 +2,12 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -69,15 +70,8 @@ func parseHeader(path string, raw []byte, base, size int64) (*header, error) {
 		return nil, fail("", err)
 	}
 
-	sort.Slice(h.names, func(i, j int) bool {
-		a, b := h.names[i], h.names[j]
-		if begin[a] != begin[b] {
-			return begin[a] < begin[b]
-		}
-		if h.infos[a].Bytes != h.infos[b].Bytes {
-			return h.infos[a].Bytes < h.infos[b].Bytes // empty ones first
-		}
-		return a < b
+	slices.SortStableFunc(h.names, func(a, b string) int { // empty ones first
+		return cmp.Or(cmp.Compare(begin[a], begin[b]), cmp.Compare(h.infos[a].Bytes, h.infos[b].Bytes), cmp.Compare(a, b))
 	})
 	at := int64(0)
 	for _, name := range h.names {

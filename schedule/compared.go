@@ -46,13 +46,12 @@ func see(u *uop.UOp, sights map[*uop.UOp][]sight) []sight {
 	switch u.Op() {
 	case uop.Const, uop.Param, uop.Buffer, uop.Contiguous, uop.Scatter:
 		return nil
-	case uop.Reduce, uop.Part:
+	case uop.Reduce, uop.Part, uop.Scan:
 		r := u
 		if u.Op() == uop.Part {
 			r = u.At(0)
 		}
-		arg := r.Arg().(uop.ReduceArg)
-		if u.DType().IsFloat() && !arg.Monoid.Info().Exact {
+		if u.DType().IsFloat() && !monoidOf(r).Info().Exact {
 			return []sight{{reduction: u}}
 		}
 		moves = true

@@ -18,6 +18,7 @@ type use struct {
 	loops  []*uop.UOp // the ranges around it, outermost first
 	inner  bool       // inside the body of a reduction
 	depth  int        // nodes above it in the kernel's expression
+	scan   bool       // taken up by a scan along contiguous elements, one by one
 }
 
 // The costs of the decision, in bytes moved.
@@ -44,7 +45,8 @@ type plannedKernel struct {
 	axes   []*uop.UOp
 	prefix [][]*uop.UOp // index ranges of the reductions inside
 	heavy  bool
-	next   int // number of the next range
+	scan   *uop.UOp // the axis that a scan goes along
+	next   int      // number of the next range
 }
 
 // decide settles for every node whether it is stored or computed where it is used; the result is s.stored. What a
@@ -104,7 +106,7 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 			if store {
 				s.stored[u] = why
 			}
-			if u.Op() == uop.Reduce || u.Op() == uop.Part || store {
+			if u.Op() == uop.Reduce || u.Op() == uop.Part || u.Op() == uop.Scan || store {
 				s.reasons = append(s.reasons, Reason{u.String(), store, why})
 			}
 		} else {
@@ -117,6 +119,9 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 				p.next++
 			}
 			plans[u] = p
+			if r := scanOf(u); r != nil {
+				p.scan = p.axes[r.Arg().(uop.ScanArg).Axis]
+			}
 			uses[u] = []use{{kernel: u, idx: p.axes, loops: p.axes}}
 		}
 		for _, v := range uses[u] {
@@ -128,6 +133,7 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 // descend hands a use of u on to its operands.
 func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.UOp, use)) {
 	v.depth++
+	v.scan = v.scan && u.Op().IsMovement() || u.Op() == uop.Scan && alongRows(u)
 	switch {
 	case u.Op().IsMovement():
 		if !v.opaque {
@@ -250,7 +256,7 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return false, "movement costs nothing"
 	case u.DType() == dtype.Index && u.Op().Elementwise():
 		return false, "index arithmetic"
-	case u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1:
+	case u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1, u.Op() == uop.Scan && u.Arg().(uop.ScanArg).Parts > 1:
 		return false, "its parts are decided one by one"
 	case s.config.StoreAll:
 		return true, "everything is stored"
@@ -265,8 +271,14 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 	if s.ranked[u] && len(uses) > 1 {
 		return true, "its elements are compared with each other"
 	}
+	if scanOf(u) != nil {
+		return s.chooseScan(u, uses, costs, plans)
+	}
 	if u.Op() == uop.Reduce || u.Op() == uop.Part {
 		return s.chooseReduce(u, uses, costs[u], plans)
+	}
+	if u.Op().Elementwise() && len(uses) == 1 && uses[0].scan && costs[u].flops >= scanFlops {
+		return true, "a scan goes one by one, lanes do all this faster"
 	}
 	return chooseCost(u, uses, costs[u])
 }
@@ -332,6 +344,8 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*
 	}
 	whole := len(need) == len(nonUnit(p.axes))
 	switch {
+	case p.scan != nil && (heavy || !whole && contains(need, p.scan)):
+		return true, "a scan goes along its ranges"
 	case heavy && (!whole || v.inner):
 		return true, "a product is not staged inside another kernel's loops"
 	case p.heavy || heavy && len(p.prefix) > 0:

@@ -168,7 +168,7 @@ func (k *kernel) reads() []int {
 func reduces(values []*uop.UOp) (list []*uop.UOp, nodes int) {
 	for _, u := range uop.Topo(values...) {
 		nodes++
-		if u.Op() == uop.Reduce {
+		if u.Op() == uop.Reduce || u.Op() == uop.Scan {
 			list = append(list, u)
 		}
 	}
@@ -244,7 +244,7 @@ func (s *scheduler) siblings(g, k *kernel, gr, kr []*uop.UOp) bool {
 	}
 	for _, list := range [][]*uop.UOp{gr, kr} {
 		for _, r := range list {
-			if !slices.Equal(reducedRanges(r), reducedRanges(gr[0])) || !streams(r) {
+			if r.Op() == uop.Scan || !slices.Equal(reducedRanges(r), reducedRanges(gr[0])) || !streams(r) {
 				return false
 			}
 		}

@@ -70,7 +70,9 @@ func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
 		l.scatter(u, out, axes)
 		return k
 	}
-	k.spec.Outs = []codegen.Out{{Param: out, Axes: s.plans[u].order(rearranged(s, u, axes)), Index: rearranged(s, u, axes), Value: l.simplify(l.compute(u, axes, nil))}}
+	value := l.simplify(l.compute(u, axes, nil))
+	order := lastly(s.plans[u].order(rearranged(s, u, axes)), l.scanned)
+	k.spec.Outs = []codegen.Out{{Param: out, Axes: order, Index: rearranged(s, u, axes), Value: value}}
 	return k
 }
 
@@ -92,6 +94,9 @@ type lowering struct {
 	k    *kernel
 	root *uop.UOp
 	next int
+
+	scanned *uop.UOp // the axis that a scan goes along
+
 	memo map[string]*uop.UOp
 }
 
@@ -188,12 +193,14 @@ func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 		return l.value(u.At(0), idx, gate)
 	case u.Op() == uop.Part:
 		i := u.Arg().(uop.PartArg).I
-		if r := u.At(0); r.At(0).Shape().Numel() == 0 { // a tuple of constants has no node
+		if r := u.At(0); r.Op() == uop.Reduce && r.At(0).Shape().Numel() == 0 { // a tuple of constants has no node
 			return t.ConstOf(u.DType(), r.Arg().(uop.ReduceArg).Monoid.Info().Identity(u.DType(), i))
 		}
 		return l.value(u.At(0), idx, gate).Part(i)
 	case u.Op() == uop.Reduce:
 		return l.reduce(u, idx, gate)
+	case u.Op() == uop.Scan:
+		return l.scan(u, idx)
 	case u.Op() == uop.Gather:
 		return l.gather(u, idx, gate)
 	case u.Op().Elementwise():

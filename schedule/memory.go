@@ -55,7 +55,7 @@ func (r *Result) inOne(most, apart int64) (places map[int]Place, peak int64) {
 	for b := range first {
 		temps = append(temps, b)
 	}
-	slices.SortFunc(temps, func(a, b int) int {
+	slices.SortStableFunc(temps, func(a, b int) int {
 		if d := r.Bufs[b].Bytes() - r.Bufs[a].Bytes(); d != 0 {
 			if d > 0 {
 				return 1
@@ -74,7 +74,7 @@ func (r *Result) inOne(most, apart int64) (places map[int]Place, peak int64) {
 				taken = append(taken, places[o])
 			}
 		}
-		slices.SortFunc(taken, func(x, y Place) int {
+		slices.SortStableFunc(taken, func(x, y Place) int {
 			if x.Offset < y.Offset {
 				return -1
 			}

@@ -62,7 +62,7 @@ func sorted(m map[int]int) []pair {
 	for k, v := range m {
 		out = append(out, pair{k, v})
 	}
-	slices.SortFunc(out, func(a, b pair) int { return a.key - b.key })
+	slices.SortStableFunc(out, func(a, b pair) int { return a.key - b.key })
 	return out
 }
 

@@ -5,7 +5,7 @@
 // One direction:
 //
 //	merge     sums of moved sums become one
-//	split     reductions much larger than their result become two
+//	split     reductions much larger than their result become two, long scans scans of blocks
 //	decide    every node is stored or computed where it is used, with a reason
 //	arrange   the order of a temporary's axes in memory
 //	lower     ranges are pushed from each stored node down to the loads

@@ -14,15 +14,24 @@ const (
 	splitParts = 64
 )
 
-// split rewrites large reductions to small results as two. It expects and leaves tensor-level nodes.
+// split rewrites large reductions to small results as two, and long scans as scans of blocks. It expects and leaves tensor-level nodes.
 func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 	done := map[*uop.UOp]*uop.UOp{}
 	for _, u := range uop.Topo(roots...) {
 		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
-		if v.Op() == uop.Reduce {
-			if w := splitReduce(v); w != nil {
-				v = w
+		var w *uop.UOp
+		switch v.Op() {
+		case uop.Reduce:
+			w = splitReduce(v)
+		case uop.Scan:
+			w = splitScan(v)
+		case uop.Part:
+			if v.At(0).Op() == uop.After { // a scan that was split
+				w = partOf(v.At(0), v.Arg().(uop.PartArg).I)
 			}
+		}
+		if w != nil {
+			v = w
 		}
 		done[u] = v
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Depends lists the ranges that e varies with, in the order of their IDs: those it contains, less those that a
-// reduction inside it runs over. The result is shared and not to be changed.
+// reduction or scan inside it runs over. The result is shared and not to be changed.
 func Depends(e *uop.UOp) []*uop.UOp { return of(e.Home()).ranges(e) }
 
 func (x *index) ranges(e *uop.UOp) []*uop.UOp {
@@ -18,13 +18,18 @@ func (x *index) rangesOf(u *uop.UOp) []*uop.UOp {
 	if u.Op() == uop.Range {
 		return []*uop.UOp{u}
 	}
-	own := 0
-	if u.Op() == uop.Reduce {
-		own = len(u.Src()) - u.Arg().(uop.ReduceArg).Parts
+	src, bound := u.Src(), []*uop.UOp(nil)
+	switch a := u.Arg().(type) {
+	case uop.ReduceArg:
+		src, bound = src[:a.Parts], src[a.Parts:]
+	case uop.ScanArg: // and with the axis up to which it runs
+		if len(src) > a.Parts {
+			bound = src[a.Parts : a.Parts+1]
+		}
 	}
 	var out []*uop.UOp
 	shared := true // out is the list of an operand, not to be appended to
-	for _, s := range u.Src()[:len(u.Src())-own] {
+	for _, s := range src {
 		list, _ := x.deps.Get(s)
 		if len(out) == 0 {
 			out = list
@@ -41,9 +46,8 @@ func (x *index) rangesOf(u *uop.UOp) []*uop.UOp {
 			out = slices.Insert(out, at, r)
 		}
 	}
-	if own == 0 {
+	if len(bound) == 0 {
 		return out
 	}
-	bound := u.Src()[len(u.Src())-own:]
 	return slices.DeleteFunc(slices.Clone(out), func(r *uop.UOp) bool { return slices.Contains(bound, r) })
 }

@@ -1,6 +1,7 @@
 package symbolic
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -77,7 +78,7 @@ func (x *index) coarse(r *linear, n int) (d int, a, b *linear) {
 	if all > 1 && !slices.Contains(tried, all) {
 		tried = append(tried, all)
 	}
-	slices.Sort(tried)
+	slices.SortStableFunc(tried, cmp.Compare[int])
 	for _, d := range slices.Backward(tried) {
 		if a, b := x.divides(r, d); a != nil {
 			return d, a, b

@@ -52,7 +52,7 @@ func (x *index) normal(o uop.Op, u *uop.UOp) *uop.UOp {
 	list := flatten(nil, u, o)
 	for range maxTurns {
 		next := x.intervals(o, list)
-		slices.SortFunc(next, compare)
+		slices.SortStableFunc(next, compare)
 		next = slices.Compact(next)
 		if slices.Equal(next, list) {
 			break
@@ -134,7 +134,7 @@ func (x *index) join(o uop.Op, list []*uop.UOp) *uop.UOp {
 	if o == uop.Or {
 		neutral, decides = decides, neutral
 	}
-	slices.SortFunc(list, compare)
+	slices.SortStableFunc(list, compare)
 	list = slices.Compact(list)
 	var all *uop.UOp
 	for _, c := range list {

@@ -220,7 +220,7 @@ func (t *Tensor) DiagMatrix(offset, first, second int) *Tensor {
 		fail("DiagMatrix", shapes(t.shape()), "axis %d is named twice", first)
 	}
 	order := identity(r)[:r-2]
-	for _, p := range slices.Sorted(slices.Values([]int{a, b})) {
+	for _, p := range []int{min(a, b), max(a, b)} {
 		which := r - 2
 		if p == b {
 			which = r - 1

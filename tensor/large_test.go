@@ -100,7 +100,7 @@ func TestSortLong(t *testing.T) {
 // Scans of a long axis go block by block.
 func TestScanLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, n := range []int{1, 256, 257, 600} {
+	for _, n := range []int{1, 256, 2048, 2049, 5000, 20_011} {
 		x := make([]float64, n)
 		for i := range x {
 			x[i] = r.NormFloat64()

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -179,7 +180,7 @@ func einsumTarget(formula, out string, explicit bool, ops []labelled, ts []*Tens
 				letters = append(letters, r)
 			}
 		}
-		slices.Sort(letters)
+		slices.SortStableFunc(letters, cmp.Compare[rune])
 		return append(ellipsis, letters...)
 	}
 	before, after, has := strings.Cut(out, "...")

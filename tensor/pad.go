@@ -114,3 +114,17 @@ func around(u *uop.UOp, m PadMode, a, lo, hi int) *uop.UOp {
 	}
 	return join([]*uop.UOp{before, u, after}, a, n+lo+hi)
 }
+
+// fill puts lo values before and hi after an axis.
+func fill(u *uop.UOp, axis, lo, hi int, v uop.Value) *uop.UOp {
+	n := u.Shape()[axis]
+	if lo == 0 && hi == 0 {
+		return u
+	}
+	wide := extend(u, axis, lo, hi)
+	if v == u.Int(0).Arg().(uop.ConstArg).Value {
+		return wide
+	}
+	i := alongAxis(uop.NewIota(lo+n+hi), axis, wide.Shape())
+	return i.Less(i.Int(lo)).Or(i.Less(i.Int(lo+n)).Not()).Where(u.Const(v), wide)
+}

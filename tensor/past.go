@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weft-ml/weft/engine"
@@ -59,7 +60,7 @@ func pastOf(u *uop.UOp, limit int) *engine.Past {
 			}
 		})
 	}
-	slices.Sort(p.Keys)
+	slices.SortStableFunc(p.Keys, cmp.Compare[int])
 	p.Keys = slices.Clip(slices.Compact(p.Keys))
 	return p
 }

@@ -1,70 +1,14 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
-// Running reductions along an axis. Up to scanBlock elements each result is a reduction of its own over the
-// elements before it; a longer axis is cut into blocks, whose totals are scanned in the same way and merged in.
-
-// scanBlock is the longest axis that is scanned directly, with n²/2 merges.
-const scanBlock = 256
-
-// scanner is what a scan merges with: fold merges an axis away, join two results, the earlier first.
-type scanner struct {
-	identity uop.Value
-	fold     func(u *uop.UOp, axis int) *uop.UOp
-	join     func(a, b *uop.UOp) *uop.UOp
-}
-
-// monoid scans with a monoid of one part.
-func monoid(m uop.Monoid, d dtype.DType) scanner {
-	return scanner{m.Info().Identity(d, 0),
-		func(u *uop.UOp, axis int) *uop.UOp { return u.Reduce(m, axis) },
-		func(a, b *uop.UOp) *uop.UOp { return m.Info().Merge([]*uop.UOp{a}, []*uop.UOp{b})[0] }}
-}
-
-// run gives the merge of all elements up to each one.
-func (s scanner) run(u *uop.UOp, axis int) *uop.UOp {
-	shape := u.Shape()
-	n := shape[axis]
-	if n <= scanBlock {
-		return s.fold(s.prefixes(u, axis), axis+1)
-	}
-	blocks := (n + scanBlock - 1) / scanBlock
-	cutShape := slices.Insert(with(shape, axis, scanBlock), axis, blocks)
-	within := s.fold(s.prefixes(fill(u, axis, 0, blocks*scanBlock-n, s.identity).Reshape(cutShape...), axis+1), axis+2)
-	totals := cut(within, axis+1, scanBlock-1, scanBlock).Reshape(with(shape, axis, blocks)...)
-	before := fill(cut(s.run(totals, axis), axis, 0, blocks-1), axis, 1, 0, s.identity)
-	before = spread(before.Reshape(slices.Insert(with(shape, axis, 1), axis, blocks)...), cutShape)
-	return cut(s.join(before, within).Reshape(with(shape, axis, blocks*scanBlock)...), axis, 0, n)
-}
-
-// prefixes repeats u along a new axis i before the given one, j, and keeps j ≤ i.
-func (s scanner) prefixes(u *uop.UOp, axis int) *uop.UOp {
-	n := u.Shape()[axis]
-	wide := slices.Insert(slices.Clone(u.Shape()), axis, n)
-	i, j := alongAxis(uop.NewIota(n), axis, wide), alongAxis(uop.NewIota(n), axis+1, wide)
-	u = u.Reshape(slices.Insert(slices.Clone(u.Shape()), axis, 1)...).Expand(wide...)
-	return i.Less(j).Where(u.Const(s.identity), u)
-}
-
-// fill puts lo values before and hi after an axis.
-func fill(u *uop.UOp, axis, lo, hi int, v uop.Value) *uop.UOp {
-	n := u.Shape()[axis]
-	if lo == 0 && hi == 0 {
-		return u
-	}
-	wide := extend(u, axis, lo, hi)
-	if v == u.Int(0).Arg().(uop.ConstArg).Value {
-		return wide
-	}
-	i := alongAxis(uop.NewIota(lo+n+hi), axis, wide.Shape())
-	return i.Less(i.Int(lo)).Or(i.Less(i.Int(lo+n)).Not()).Where(u.Const(v), wide)
-}
+// Running reductions along an axis.
 
 // scan runs f along an axis; a scalar is its own result.
 func (t *Tensor) scan(op string, axis int, f func(u *uop.UOp, axis int) *uop.UOp) *Tensor {
@@ -79,7 +23,7 @@ func (t *Tensor) accumulated(op string, axis int, m uop.Monoid) *Tensor {
 	return t.scan(op, axis, func(u *uop.UOp, axis int) *uop.UOp {
 		d := u.DType()
 		u = u.Cast(dtype.Accumulator(d))
-		u = monoid(m, u.DType()).run(u, axis)
+		u = u.Scan(m, axis)
 		if d.IsFloat() {
 			u = u.Cast(d)
 		}
@@ -103,18 +47,21 @@ func (t *Tensor) CumProdOf(d dtype.DType, axis int) *Tensor { return t.To(d).Cum
 func (t *Tensor) LogCumSumExp(axis int) *Tensor {
 	return t.scan("LogCumSumExp", axis, func(u *uop.UOp, axis int) *uop.UOp {
 		d := floating(u.DType())
-		u = u.Cast(dtype.Accumulator(d))
-		s := scanner{uop.Least(u.DType()), logSumExp, logAddExp}
-		return s.run(u, axis).Cast(d)
+		return logScan(u.Cast(dtype.Accumulator(d)), axis).Cast(d)
 	})
 }
 
-// logSumExp merges one axis; the maximum is taken out, as constant where it is infinite.
-func logSumExp(u *uop.UOp, axis int) *uop.UOp {
-	top := u.Reduce(uop.MaxOf, axis).Detach()
-	top = finite(top).Where(top, top.Int(0))
-	wide := spread(top.Reshape(with(u.Shape(), axis, 1)...), u.Shape())
-	return log(exp(u.Sub(wide)).Reduce(uop.Sum, axis)).Add(top)
+// logScan carries the sum of the powers of 2, relative to the running maximum m: s = s′·2^(m′ − m) + 2^(x − m), s′ and m′
+// being those before. The maximum is a constant for the gradient, because the result does not depend on it.
+func logScan(u *uop.UOp, axis int) *uop.UOp {
+	x := u.Mul(u.Float(math.Log2E))
+	m := x.Detach().Scan(uop.MaxOf, axis)
+	finite, n := finite(m), u.Shape()[axis]
+	top := finite.Where(m, m.Int(0))
+	before := fill(cut(m, axis, 0, max(n-1, 0)), axis, min(n, 1), 0, uop.Least(m.DType()))
+	keep := finite.Where(before.Sub(m).Exp2(), m.Int(1))
+	s := u.Home().ScanParts(uop.Linear, axis, keep, x.Sub(top).Exp2()).Part(1)
+	return s.Log2().Add(top).Mul(u.Float(math.Ln2))
 }
 
 // CumMax is the running maximum along an axis, and where it was met last (int32). NaN stays.
@@ -142,10 +89,10 @@ func (t *Tensor) running(op string, axis int, key func(u *uop.UOp) *uop.UOp) (va
 	axis = t.axis(op, axis)
 	u := t.node()
 	k := key(u.Detach())
-	best := monoid(uop.MaxOf, k.DType()).run(k, axis)
+	best := k.Scan(uop.MaxOf, axis)
 	at := alongAxis(iota(t.Dim(axis), dtype.I32), axis, t.shape())
 	at = k.Equal(best).Where(at, at.Int(-1))
-	at = monoid(uop.MaxOf, dtype.I32).run(at, axis)
+	at = at.Scan(uop.MaxOf, axis)
 	return t.like(u.Gather(at, axis)), t.like(at)
 }
 

@@ -12,6 +12,7 @@
 package tensor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -157,6 +158,6 @@ func (t *Tensor) axes(op string, list []int) []int {
 			fail(op, shapes(t.shape()), "axis %d is named twice", a)
 		}
 	}
-	slices.Sort(out)
+	slices.SortStableFunc(out, cmp.Compare[int])
 	return out
 }

@@ -88,6 +88,14 @@ type (
 		Parts  int
 		Axes   Ints
 	}
+	// ScanArg is a running reduction along Axis. The first Parts sources are the values to merge. In a kernel, where Axis
+	// does not count, two more follow: the range that the values run over, and the index up to which, inclusively, they
+	// are merged. Code can be written where that is an axis of the output, of the same size.
+	ScanArg struct {
+		Monoid Monoid
+		Parts  int
+		Axis   int
+	}
 	// PartArg selects a part of a reduction.
 	PartArg struct{ I int }
 	// AxisArg names an axis.
@@ -118,6 +126,7 @@ func (RegArg) arg()     {}
 func (PadArg) arg()     {}
 func (SlideArg) arg()   {}
 func (ReduceArg) arg()  {}
+func (ScanArg) arg()    {}
 func (PartArg) arg()    {}
 func (AxisArg) arg()    {}
 func (ScatterArg) arg() {}

@@ -268,10 +268,30 @@ func (t *Table) ReduceRanges(m Monoid, parts, ranges []*UOp) *UOp {
 	return t.Make(Reduce, parts[0].dtype, ReduceArg{Monoid: m, Parts: len(parts)}, append(slices.Clone(parts), ranges...)...)
 }
 
-// Part is the i-th result of a reduction.
+// Scan merges each element of u with all before it on an axis, with a monoid of one part.
+func (u *UOp) Scan(m Monoid, axis int) *UOp { return u.home.ScanParts(m, axis, u) }
+
+// ScanParts does so with several values; Part(i) gives the results.
+func (t *Table) ScanParts(m Monoid, axis int, parts ...*UOp) *UOp {
+	return t.Make(Scan, parts[0].dtype, ScanArg{m, len(parts), axis}, parts...)
+}
+
+// ScanRange merges values over the range over, from 0 up to the value of the range at, in a kernel.
+func (t *Table) ScanRange(m Monoid, parts []*UOp, over, at *UOp) *UOp {
+	return t.Make(Scan, parts[0].dtype, ScanArg{Monoid: m, Parts: len(parts)}, append(slices.Clone(parts), over, at)...)
+}
+
+// Part is the i-th result of a reduction or of a scan.
 func (u *UOp) Part(i int) *UOp {
-	if u.op == Reduce && u.arg.(ReduceArg).Parts == 1 {
-		return u
+	switch a := u.arg.(type) {
+	case ReduceArg:
+		if a.Parts == 1 {
+			return u
+		}
+	case ScanArg:
+		if a.Parts == 1 {
+			return u
+		}
 	}
 	return u.home.Make(Part, u.src[i].dtype, PartArg{i}, u)
 }

@@ -18,6 +18,7 @@ const (
 	SumExp                // (s, f…): (max s, Σ f·exp2(s − max s) …)
 	Moments               // (n, mean, M2), elements (1, x, 0)
 	Last                  // (x): the later one; for scatters only
+	Linear                // (a, b): y ↦ a·y + b, the later after the earlier; for scans only, as order counts
 	numMonoids
 )
 
@@ -70,7 +71,10 @@ var monoids = [numMonoids]MonoidInfo{
 		return 0
 	}, mergeSumExp, false},
 	Moments: {"moments", constant(0), mergeMoments, false},
-	Last:    {"last", constant(0), func(a, b []*UOp) []*UOp { return []*UOp{b[0]} }, true},
+	Linear: {"linear", func(d dtype.DType, i int) Value { return ValueOf(d, 1-i) }, func(a, b []*UOp) []*UOp {
+		return []*UOp{a[0].Mul(b[0]), a[1].Mul(b[0]).Add(b[1])}
+	}, false},
+	Last: {"last", constant(0), func(a, b []*UOp) []*UOp { return []*UOp{b[0]} }, true},
 }
 
 // mergeArgMax takes b where it is larger, or equal with a smaller index. NaN counts as larger than

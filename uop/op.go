@@ -51,7 +51,8 @@ const (
 
 	// Reductions.
 	Reduce // ReduceArg: parts, and in kernels the ranges
-	Part   // PartArg: one result of a reduction with several
+	Part   // PartArg: one result of a reduction or scan with several
+	Scan   // ScanArg: running reduction along an axis; in kernels up to a range
 
 	// Indexing, storage and order.
 	Gather     // (x, index) AxisArg: out[…i…] = x[…index[…i…]…], 0 outside
@@ -169,6 +170,7 @@ var table = [numOps]OpInfo{
 
 	Reduce: {"reduce", -1, First, Reduction, 0, nil},
 	Part:   {"part", 1, Given, Reduction, 0, nil},
+	Scan:   {"scan", -1, First, Reduction, 0, nil},
 
 	Gather:     {"gather", 2, First, Memory, 0, nil},
 	Scatter:    {"scatter", 3, First, Memory, 0, nil},

@@ -77,6 +77,8 @@ func infer(u *UOp) Shape {
 		return Shape{u.arg.(BufferArg).N}
 	case Reduce:
 		return inferReduce(u)
+	case Scan:
+		return inferScan(u)
 	case Gather:
 		return inferGather(u, u.src[0], u.src[1], u.arg.(AxisArg).Axis)
 	case Scatter:
@@ -157,6 +159,23 @@ func inferReduce(u *UOp) Shape {
 		}
 	}
 	return out
+}
+
+func inferScan(u *UOp) Shape {
+	a := u.arg.(ScanArg)
+	if len(u.src) > a.Parts { // in a kernel
+		return nil
+	}
+	shape := u.src[0].shape
+	for _, s := range u.src[1:] {
+		if len(s.shape) != 0 && !s.shape.Equal(shape) {
+			fail(u, "parts have different shapes")
+		}
+	}
+	if a.Axis < 0 || a.Axis >= len(shape) {
+		fail(u, "axis %d of rank %d", a.Axis, len(shape))
+	}
+	return shape
 }
 
 func inferGather(u, x, index *UOp, axis int) Shape {

@@ -41,6 +41,8 @@ func TestShapes(t *testing.T) {
 		{"gather", x.Gather(i, 1), uop.Shape{2, 5, 4}},
 		{"scatter", x.Scatter(i, x.Gather(i, 1), 1, uop.Sum), uop.Shape{2, 3, 4}},
 		{"iota", a.Iota(7), uop.Shape{7}},
+		{"scan", x.Scan(uop.Sum, 1), uop.Shape{2, 3, 4}},
+		{"scan of two parts", a.ScanParts(uop.Linear, 2, x, x.Int(1)).Part(1), uop.Shape{2, 3, 4}},
 	}
 	for _, c := range cases {
 		require.True(t, c.want.Equal(c.u.Shape()), "%s: %v", c.name, c.u.Shape())
@@ -74,6 +76,8 @@ func TestShapesThatDoNotFit(t *testing.T) {
 		"where condition": func() { n.Where(x, x) },
 		"where types":     func() { x.Less(x).Where(x, n) },
 		"reduce":          func() { x.Reduce(uop.Sum, 3) },
+		"scan":            func() { x.Scan(uop.Sum, 3) },
+		"scan of others":  func() { a.ScanParts(uop.Linear, 0, x, x.Permute(1, 0, 2)) },
 		"reduce twice":    func() { x.Reduce(uop.Sum, 1, 1) },
 		"gather index":    func() { x.Gather(x, 0) },
 		"gather sizes":    func() { x.Gather(n.Reshape(3, 2, 4), 1) },

@@ -27,6 +27,12 @@ var benchCases = []benchCase{
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].Mul(2).Add(1).ReLU().Mul(in[0]).Sub(3).Abs().Add(0.5).Sqrt().Neg()
 		}, []int{1 << 20})},
+	{name: "cumsum-1m", about: "running sum of 2²⁰ numbers", bytes: 8 << 20, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].CumSum(0) }, []int{1 << 20})},
+	{name: "cumsum-rows", about: "running sums along the rows of 4096×256", bytes: 8 << 20, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].CumSum(1) }, []int{4096, 256})},
+	{name: "cumsum-columns", about: "running sums along the columns of 4096×256", bytes: 8 << 20, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].CumSum(0) }, []int{4096, 256})},
 	{name: "mlp-step", about: "a training step of 784-256-10 at batch 64", flops: 2 * 64 * (2*784*256 + 3*256*10), prepare: mlpCase},
 	{name: "embedding-step", about: "a training step of a table of 8192 rows of 64, two layers and 1024 classes, 512 tokens",
 		flops: 3 * 2 * 512 * (64*256 + 256*1024), prepare: embeddingCase},

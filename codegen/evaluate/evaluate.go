@@ -157,8 +157,8 @@ func tolerance(s *codegen.Spec) float64 {
 			if f := v.Float(); !math.IsInf(f, 0) && f == f && (math.Abs(f) > 1<<12 || f*16 != math.Trunc(f*16)) {
 				return 1
 			}
-		case uop.Reduce:
-			if m := u.Arg().(uop.ReduceArg).Monoid; m == uop.SumExp || m == uop.Moments || m == uop.Prod {
+		case uop.Reduce, uop.Scan:
+			if m := monoidOf(u); m == uop.Linear || m == uop.SumExp || m == uop.Moments || m == uop.Prod {
 				return 1
 			}
 			if u.DType().Size() == 2 { // few digits
@@ -167,6 +167,14 @@ func tolerance(s *codegen.Spec) float64 {
 		}
 	}
 	return 0
+}
+
+// monoidOf is how a reduction or a scan merges.
+func monoidOf(u *uop.UOp) uop.Monoid {
+	if a, ok := u.Arg().(uop.ScanArg); ok {
+		return a.Monoid
+	}
+	return u.Arg().(uop.ReduceArg).Monoid
 }
 
 func roots(s *codegen.Spec) (out []*uop.UOp) {
@@ -192,7 +200,7 @@ func coarsest(s *codegen.Spec) (least float64) {
 // compare gives the first element that differs.
 func compare(s *codegen.Spec, got, want [][]uop.Value, near float64) error {
 	sums := reduces(s, func(u *uop.UOp) bool { return u.At(0).DType().IsFloat() })
-	moments := reduces(s, func(u *uop.UOp) bool { return u.Arg().(uop.ReduceArg).Monoid == uop.Moments })
+	moments := reduces(s, func(u *uop.UOp) bool { return monoidOf(u) == uop.Moments })
 	if near > 0 {
 		near *= coarsest(s)
 	}
@@ -220,7 +228,7 @@ func compare(s *codegen.Spec, got, want [][]uop.Value, near float64) error {
 // reduces looks for a reduction. Where floats are, the sign of a zero is free: a sum of one −0 is that, or 0 + −0. Of
 // moments of what is not finite, which of the numbers that are not finite comes out depends on the order.
 func reduces(s *codegen.Spec, f func(u *uop.UOp) bool) bool {
-	return slices.ContainsFunc(uop.Topo(roots(s)...), func(u *uop.UOp) bool { return u.Op() == uop.Reduce && f(u) })
+	return slices.ContainsFunc(uop.Topo(roots(s)...), func(u *uop.UOp) bool { return (u.Op() == uop.Reduce || u.Op() == uop.Scan) && f(u) })
 }
 
 // sumsCasts says that floats are added up in a graph that makes floats of integers: the least and the greatest integers would

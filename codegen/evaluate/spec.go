@@ -48,6 +48,9 @@ type state struct {
 	deps  []*state // free ranges
 	reads bool     // an array that the kernel writes
 	open  bool     // of a range: a loop runs over it
+
+	acc         []uop.Value // of a scan: the results so far
+	next, began int         // how many elements they hold, and the clock at the first one
 }
 
 func (e *definition) state(u *uop.UOp) *state {
@@ -72,8 +75,11 @@ func (e *definition) know(u *uop.UOp) *state {
 	}
 	src := u.Src()
 	var own []*uop.UOp
-	if u.Op() == uop.Reduce {
-		own, src = src[u.Arg().(uop.ReduceArg).Parts:], src[:u.Arg().(uop.ReduceArg).Parts]
+	switch a := u.Arg().(type) {
+	case uop.ReduceArg:
+		own, src = src[a.Parts:], src[:a.Parts]
+	case uop.ScanArg:
+		own = src[a.Parts : a.Parts+1]
 	}
 	add := func(list []*state) {
 		for _, r := range list {
@@ -233,6 +239,8 @@ func (e *definition) compute(u *uop.UOp, s *state) []uop.Value {
 		return e.of(u.At(0), s.src[0])[u.Arg().(uop.PartArg).I:]
 	case uop.Reduce:
 		return e.reduce(u, s)
+	case uop.Scan:
+		return e.scan(u, s)
 	case uop.Param:
 		return []uop.Value{0}
 	}
@@ -272,6 +280,37 @@ func (e *definition) reduce(u *uop.UOp, s *state) []uop.Value {
 		acc = m.do(acc, x)
 	})
 	return acc
+}
+
+// scan merges up to where the axis of the output stands. It goes on from where it was if nothing else has moved since.
+func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
+	a := u.Arg().(uop.ScanArg)
+	parts, over, at := u.Src()[:a.Parts], u.At(a.Parts), u.At(a.Parts+1)
+	last := int(e.of(at, s.src[a.Parts+1])[0].Int())
+	if last < 0 || last >= over.Arg().(uop.RangeArg).N {
+		e.fail("scan of %v up to %d", over, last)
+	}
+	moved := slices.ContainsFunc(s.deps, func(r *state) bool { return r != e.state(at) && r.since > s.began })
+	if s.acc == nil || s.next > last || moved || s.reads && e.wrote > s.began {
+		s.acc, s.next, s.began = nil, 0, e.clock
+		for i, p := range parts {
+			s.acc = append(s.acc, a.Monoid.Info().Identity(p.DType(), i))
+		}
+	}
+	m := e.merge(a.Monoid, parts)
+	r, x := e.state(over), make([]uop.Value, len(parts))
+	outer, was := r.value[0], r.open
+	for r.open = true; s.next <= last && e.err == nil; s.next++ {
+		e.move(r, uop.Value(s.next))
+		for i, p := range parts {
+			x[i] = e.of(p, s.src[i])[0]
+		}
+		s.acc = m.do(s.acc, x)
+	}
+	if r.open = was; was {
+		e.move(r, outer)
+	}
+	return slices.Clone(s.acc)
 }
 
 // mergeKey tells the merges of monoids over some types apart.

@@ -40,7 +40,7 @@ func Gaps(p *plan.Plan, i int, data []byte) error {
 			of = append(of, s)
 		}
 	}
-	slices.SortFunc(of, func(a, b plan.Slot) int { return int(a.Offset - b.Offset) })
+	slices.SortStableFunc(of, func(a, b plan.Slot) int { return int(a.Offset - b.Offset) })
 	at := int64(0)
 	for _, slot := range of {
 		if slot.Offset > at && !Filled(data[at:slot.Offset]) {

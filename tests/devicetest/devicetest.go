@@ -46,6 +46,7 @@ var groups = []struct {
 	{"cast", casts},
 	{"movement", movement},
 	{"reduce", reductions},
+	{"scan", scans},
 	{"index", indexing},
 	{"tensor", tensors},
 	{"network", networks},

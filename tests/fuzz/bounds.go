@@ -270,6 +270,8 @@ func (e *evaluator) eval(u *uop.UOp) []area {
 		return []area{a}
 	case uop.Reduce:
 		return e.reduce(u)
+	case uop.Scan:
+		return e.scan(u)
 	case uop.Part:
 		return []area{e.known[u.At(0)][u.Arg().(uop.PartArg).I]}
 	case uop.Gather:

@@ -1,0 +1,195 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// A scan merges the values over a range up to where an axis of the output stands. Code for it is one loop over that axis,
+// the innermost of its nest: accumulators are declared before it, and each iteration merges one value into them and then
+// stores. So that axis stays whole and serial; what moves may do is to share, unroll and put into lanes the others.
+
+// scanParts splits the operands of a Scan: the values, the range they run over, and the axis up to which. over is nil for
+// other nodes.
+func scanParts(u *uop.UOp) (parts []*uop.UOp, over, at *uop.UOp) {
+	if u.Op() != uop.Scan {
+		return nil, nil, nil
+	}
+	n := u.Arg().(uop.ScanArg).Parts
+	return u.Src()[:n], u.At(n), u.At(n + 1)
+}
+
+// smallScan leaves of a scan of one element that element.
+func (k *kernel) smallScan(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+	parts, over, _ := scanParts(u)
+	if extent(over) > 1 {
+		return remake(k.t, u, src)
+	}
+	return tuple(k.t, k.alone(u.Arg().(uop.ScanArg).Monoid, src[:len(parts)]))
+}
+
+// noteScan remembers which axis of the outputs a scan goes along, and which range its values run over.
+func (k *kernel) noteScan(u *uop.UOp) {
+	_, over, at := scanParts(u)
+	k.scanned = k.scanned.or(k.facts.freeRanges(at))
+	k.scanning = k.scanning.with(k.facts.rangeID(over))
+}
+
+// runs says whether a scan goes along r.
+func (k *kernel) runs(r *uop.UOp) bool { return k.scanned.has(k.facts.rangeID(r)) }
+
+// scans says whether a value is taken up by a scan, or depends on one.
+func (k *kernel) scans(u *uop.UOp) bool {
+	return !k.facts.freeRanges(u).disjoint(k.scanning) || !k.scanned.empty() && slices.ContainsFunc(uop.Topo(u), func(x *uop.UOp) bool { return x.Op() == uop.Scan })
+}
+
+// openScans is what a scan needs of the loop over r that is about to be opened: accumulators before it, and in its innermost
+// place, before what leaf does there, the merge of one more element. The scans themselves become their accumulators, which
+// have no value for a reduction before that merge: as if they depended on a loop that is not open yet.
+func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]Stmt, spot, func(sp spot) []Stmt) {
+	with := map[*uop.UOp]*uop.UOp{} // what values run over becomes the loop itself
+	for _, u := range uop.Topo(sp.roots...) {
+		if _, over, at := scanParts(u); at == r && over != nil {
+			with[over] = r
+		}
+	}
+	if len(with) == 0 {
+		return nil, sp, leaf
+	}
+	type running struct {
+		monoid uop.Monoid
+		regs   []*uop.UOp
+		over   rangeSet
+	}
+	var lets []Stmt
+	var open []running
+	var items []*uop.UOp
+	results := map[*uop.UOp][]*uop.UOp{}
+	n := len(sp.roots)
+	inside := b.mapSpot(sp, new(uop.Map[*uop.UOp]), func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+		if with[u] != nil {
+			return r
+		}
+		if parts, over, at := scanParts(u); parts != nil && at == r {
+			s := running{monoid: u.Arg().(uop.ScanArg).Monoid, over: b.facts.set(over)}
+			for i, p := range src[:len(parts)] {
+				x := b.reg(p.DType())
+				b.facts.free.Set(x, s.over)
+				s.regs = append(s.regs, x)
+				lets = append(lets, &Let{x, p.Const(s.monoid.Info().Identity(p.DType(), i))})
+			}
+			items = append(items, src[:len(parts)]...)
+			open, results[u] = append(open, s), s.regs
+			return s.regs[0]
+		}
+		if u.Op() == uop.Part && results[u.At(0)] != nil {
+			return results[u.At(0)][u.Arg().(uop.PartArg).I]
+		}
+		return b.fold(remake(b.t, u, src))
+	})
+	inside.roots = append(slices.Clip(inside.roots), items...)
+	return lets, inside, func(sp spot) (out []Stmt) {
+		x := sp.roots[n:]
+		for _, s := range open {
+			out = append(out, &Set{Regs: s.regs, Values: mergeInto(s.monoid, s.regs, x[:len(s.regs)])})
+			x = x[len(s.regs):]
+			sp.open = sp.open.or(s.over)
+		}
+		sp.roots = sp.roots[:n]
+		rest, sp := b.compute(sp, "")
+		return slices.Concat(out, rest, leaf(sp))
+	}
+}
+
+// running gives moves for a nest with a scan: threads share the other axes; lanes lie along one of them where the outputs
+// are contiguous along it; and where none is, several rows go together, because each merge waits for the one before.
+func (c *chooser) running() (moves []Move) {
+	lanes, wide := c.runningLanes()
+	var order, tail []string
+	sizes, all := map[string]int{}, 1
+	for _, a := range c.g.axes {
+		name, n := a.name, extent(a.r)
+		all *= n
+		if a.r == lanes {
+			verb, inner := Tiles, ""
+			if c.anyLength() || c.outs[0].index.coeff(a.r) == 1 {
+				verb = Vectors
+			}
+			name, inner = c.cut(&moves, name, n, wide)
+			moves = append(moves, Move{Verb: verb, Name: inner})
+			tail, n = append(tail, inner), ceilDiv(n, wide)
+		}
+		switch {
+		case c.runs(a.r): // the last one
+			tail = append(tail, name)
+		case name != "":
+			order, sizes[name] = append(order, name), n
+		}
+	}
+	for _, r := range c.reds {
+		c.laneMoves(&moves, r, lanes)
+	}
+	if 4*all > threadWork {
+		order = c.spread(&moves, order, sizes, len(order))
+	}
+	return append(moves, Move{Verb: Order, Axes: append(order, tail...)})
+}
+
+// rowsTogether is how many rows hide the latency of a merge.
+const rowsTogether = 4
+
+// runningLanes chooses the axis for lanes, or for rows that go together, and how many: the contiguous one or else the longest.
+func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
+	contiguous := false
+	for _, a := range c.g.axes {
+		if c.runs(a.r) || !c.mayVector(a.r) {
+			continue
+		}
+		next := !c.anyLength() && c.outs[0].index.coeff(a.r) == 1 && extent(a.r) >= 4
+		if axis == nil || next || !contiguous && extent(a.r) > extent(axis) {
+			axis, contiguous = a.r, contiguous || next
+		}
+	}
+	switch {
+	case axis == nil:
+		return nil, 0
+	case c.anyLength():
+		return axis, extent(axis)
+	case contiguous:
+		n = min(c.width(), pow2(extent(axis)))
+		if extent(axis) >= rowsTogether*n {
+			n *= rowsTogether
+		}
+	default:
+		n = min(rowsTogether, extent(axis))
+	}
+	for extent(axis)%n != 0 && (c.fixed || extent(axis) < 4*n) { // no element is computed twice where that counts, or costs
+		n--
+	}
+	if n == 1 {
+		return nil, 0
+	}
+	return axis, n
+}
+
+// running gives each row of a scan to an invocation of its own. Narrow elements of one word of memory belong to one
+// invocation: where they are not neighbours in a row, one does all.
+func (g *gridder) running() []Move {
+	words := g.words()
+	var names []string
+	for _, a := range g.g.axes {
+		if g.mayVector(a.r) {
+			names = append(names, a.name)
+			continue
+		}
+		if words > 1 && slices.ContainsFunc(g.outs, func(o *access) bool { return o.index.coeff(a.r) != 1 || extent(a.r)%words != 0 }) {
+			return nil
+		}
+	}
+	var moves []Move
+	for _, name := range names {
+		moves = append(moves, Move{Verb: Threads, Name: name})
+	}
+	return append(moves, g.outermost(names)...)
+}

@@ -1,0 +1,92 @@
+package codegen_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// running is the running reduction of centred products along the middle or the last axis of an array, both of whose parts
+// are stored, the first behind a reduction of its own and multiplied with something.
+func running(m uop.Monoid, rows, columns, n int, last bool) *kit {
+	k := newKit()
+	dims, place := []int{rows, n, columns}, func(r []*uop.UOp) []*uop.UOp { return []*uop.UOp{r[0], r[2], r[1]} }
+	if last {
+		dims, place = []int{rows, columns, n}, func(r []*uop.UOp) []*uop.UOp { return r }
+	}
+	o, o2 := k.param(dtype.F32, true, dims...), k.param(dtype.F32, true, dims...)
+	x, y := k.param(dtype.F32, false, dims...), k.param(dtype.F32, false, n)
+	r := k.rngs(rows, columns, n, n, columns, n)
+	axes, over := r[:3], r[3]
+	mean := k.sum(k.load(x, place([]*uop.UOp{r[0], r[4], over})...), r[4])
+	parts := []*uop.UOp{k.load(x, place([]*uop.UOp{r[0], r[1], over})...).Mul(k.load(y, over)).Sub(mean)}
+	switch m {
+	case uop.ArgMax:
+		parts = append(parts, over.Cast(dtype.I32))
+	case uop.SumExp, uop.Linear:
+		parts = append(parts, k.load(y, over))
+	}
+	s := k.ScanRange(m, parts, over, r[2])
+	behind := k.sum(k.load(y, r[5]).Less(s.Part(0)).Where(k.load(y, r[5]), s.Part(0)), r[5]).Mul(k.load(y, r[2]))
+	for i, v := range []*uop.UOp{behind, s.Part(len(parts) - 1).Cast(dtype.F32)} {
+		k.s.Outs = append(k.s.Outs, codegen.Out{Param: []int{o, o2}[i], Axes: axes, Index: place(axes), Value: v})
+	}
+	return k
+}
+
+// TestAnyMovesKeepScans: what Legal allows keeps the values of scans, on every kind of machine, and so do no moves and those
+// that are chosen.
+func TestAnyMovesKeepScans(t *testing.T) {
+	t.Parallel()
+	for _, m := range tight {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			check := evaluate.New()
+			check.Most = 20_000
+			for seed := range uint64(20) {
+				rnd := rand.New(rand.NewPCG(seed, 6))
+				monoid := []uop.Monoid{uop.Sum, uop.Prod, uop.MaxOf, uop.ArgMax, uop.SumExp, uop.Linear}[rnd.IntN(6)]
+				k := running(monoid, 1+rnd.IntN(9), 1+rnd.IntN(20), 1+rnd.IntN(40), rnd.IntN(2) == 0)
+				to := m.t()
+				for _, s := range codegen.Nests(k.s, to) {
+					for _, moves := range [][]codegen.Move{nil, codegen.Choose(s, to), anyMoves(rnd, s, to), anyMoves(rnd, s, to)} {
+						to.Check = check.Kernel
+						_, err := codegen.Lower(s, moves, to)
+						if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
+							assert.NoError(t, err, fmt.Sprintf("seed %d, %v", seed, monoid))
+						}
+						to.Check = nil
+					}
+				}
+			}
+			t.Logf("%d kernels, %d forms, %d too large", check.Kernels.Load(), check.Forms.Load(), check.TooLarge.Load())
+			assert.Greater(t, check.Forms.Load(), int64(200))
+		})
+	}
+}
+
+// What would take the elements of a scan in another order, or twice, is refused.
+func TestScansGoInOrder(t *testing.T) {
+	t.Parallel()
+	k := running(uop.Sum, 4, 8, 16, true)
+	for _, text := range []string{
+		"vector a2", "tile a2", "thread a2", "split a2 4", "fuse a1 a2", "order a2 a0 a1", "order a0 a2 a1", "stage p2 at root by box",
+		"stage p2 at a1 by ranges", "stage r0 at a0 by ranges",
+	} {
+		moves, err := codegen.ParseMoves(text)
+		require.NoError(t, err)
+		require.ErrorContains(t, codegen.Legal(k.s, moves, target()), "scan", text)
+	}
+	moves, err := codegen.ParseMoves("split a1 4; fuse a0 a1.0; thread a0+a1.0; tile a1.1; order a0+a1.0 a1.1 a2")
+	require.NoError(t, err)
+	require.NoError(t, codegen.Legal(k.s, moves, target()))
+}

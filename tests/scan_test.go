@@ -1,0 +1,56 @@
+package tests
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// runningResults are running reductions of positive numbers, of a long row first, along both axes of a matrix, and gradients.
+func runningResults(t *testing.T, device string, o engine.Options) (out [][]float32) {
+	b := newBench(t, device, o)
+	long, wide := b.floats(50_021).Abs().Add(0.001), b.floats(70, 2311).Abs().Add(0.001)
+	require.NoError(t, tensor.Realize(context.Background(), long, wide))
+	for _, x := range []*tensor.Tensor{
+		long.CumSum(0), long.LogCumSumExp(0), wide.CumSum(0), wide.CumSum(1), wide.Mul(2).CumSum(1).Sqrt(),
+		long.CumSum(0).Sum().Grad(long)[0], wide.CumProd(1).Sum().Grad(wide)[0], wide.LogCumSumExp(0).Sum().Grad(wide)[0],
+	} {
+		v, err := tensor.Data[float32](context.Background(), x)
+		require.NoError(t, err)
+		out = append(out, v)
+	}
+	return out
+}
+
+// The number of threads changes no bit of a running reduction, moves and fusion change its rounding only, and running sums
+// of positive numbers never fall: who searches in them relies on it.
+func TestRunningReductions(t *testing.T) {
+	for _, device := range []string{"CPU", "INTERP"} {
+		t.Run(device, func(t *testing.T) {
+			want := runningResults(t, device, engine.Options{Threads: 1})
+			for i, v := range want[0][1:] {
+				if !(v >= want[0][i]) {
+					require.Fail(t, "a running sum falls", "from %v to %v at %d", want[0][i], v, i+1)
+				}
+			}
+			for _, threads := range []int{2, 5} {
+				assert.Equal(t, want, runningResults(t, device, engine.Options{Threads: threads}), "%d threads", threads)
+			}
+			for _, o := range []engine.Options{{NoOpt: true}, {StoreAll: true}, {NoOpt: true, StoreAll: true}} {
+				for i, got := range runningResults(t, device, o) {
+					for j, v := range got {
+						if w := float64(want[i][j]); !(math.Abs(float64(v)-w) <= 1e-4*math.Abs(w)+1e-7) {
+							require.Fail(t, "modes differ", "%+v: element %d of result %d is %v, not %v", o, j, i, v, w)
+						}
+					}
+				}
+			}
+		})
+	}
+}
