@@ -2,11 +2,32 @@ package schedule
 
 import (
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
+// phases finds the axes of which a kernel needs quotient and remainder by some n only, as behind a reshape that cuts what
+// another joined: the windows of a stride, heads of attention.
+func (k *kernel) phases() map[*uop.UOp]int {
+	n := map[*uop.UOp]int{}
+	for _, u := range uop.Topo(k.expressions()...) {
+		if u.Op() != uop.IDiv && u.Op() != uop.Mod {
+			continue
+		}
+		c, _ := u.At(1).ConstInt()
+		for _, r := range symbolic.Depends(u) {
+			if u.At(0) != r || c < 2 || r.Arg().(uop.RangeArg).N%c != 0 || n[r] != 0 && n[r] != c {
+				c = -1
+			}
+			n[r] = c
+		}
+	}
+	return n
+}
+
 // canonicalRanges numbers the ranges of a kernel in order of use, and leaves out axes of size 1, so that kernels that
-// compute the same have the same text, whatever movement around them was left out.
+// compute the same have the same text, whatever movement around them was left out. An axis in phases becomes two, and
+// accesses are affine again.
 func canonicalRanges(k *kernel, t *uop.Table) {
 	with := map[*uop.UOp]*uop.UOp{}
 	next, same := 0, true
@@ -19,13 +40,19 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		same = same && a.ID == next
 		next++
 	}
+	phases := k.phases()
 	for _, o := range k.spec.Outs {
 		for _, r := range o.Axes {
-			if r.Arg().(uop.RangeArg).N == 1 {
+			a := r.Arg().(uop.RangeArg)
+			switch n := phases[r]; {
+			case a.N == 1:
 				with[r], same = t.Index(0), false
-				continue
+			case n > 0 && o.Merge == nil && with[r] == nil:
+				with[r], same = t.Range(next, a.N/n, "").Mul(t.Index(n)).Add(t.Range(next+1, n, "")), false
+				next += 2
+			default:
+				add(r)
 			}
-			add(r)
 		}
 	}
 	for _, u := range uop.Topo(k.expressions()...) {
@@ -42,15 +69,15 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		if o.Gate != nil {
 			roots = append(roots, o.Gate)
 		}
-		roots = uop.Substitute(t, with, roots...)
+		if roots = uop.Substitute(t, with, roots...); len(phases) > 0 {
+			roots = symbolic.SimplifyAll(t, roots...)
+		}
 		outs[i] = codegen.Out{Param: o.Param, Value: roots[0], Index: roots[1 : 1+len(o.Index)], Merge: o.Merge}
 		if o.Gate != nil {
 			outs[i].Gate = roots[len(roots)-1]
 		}
 		for _, r := range o.Axes {
-			if with[r].Op() == uop.Range {
-				outs[i].Axes = append(outs[i].Axes, with[r])
-			}
+			outs[i].Axes = append(outs[i].Axes, symbolic.Depends(with[r])...)
 		}
 	}
 	k.spec.Outs = outs

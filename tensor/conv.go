@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/grad"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -132,8 +133,7 @@ func convolve(x, w *uop.UOp, g int, ws []window) *uop.UOp {
 	}
 	x = x.Reshape(slices.Concat([]int{batch, g, cin}, s)...).Permute(append(order, 2)...)
 	x = x.Reshape(slices.Concat([]int{batch, g, 1}, s, []int{cin}, ones(n))...)
-	x = x.Expand(slices.Concat([]int{batch, g, cout}, s, []int{cin}, k[2:])...)
-	x = slideAll(x, axes, by, ws)
+	x = slideAll(x, slices.Concat([]int{batch, g, cout}, s, []int{cin}, k[2:]), axes, by, ws, false)
 	w = w.Reshape(slices.Concat([]int{1, g, cout}, ones(n), []int{cin}, k[2:])...)
 	out := contract(x, spread(w, x.Shape()), reduced...)
 	return out.Reshape(append([]int{batch, g * cout}, o...)...)
@@ -158,40 +158,23 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 	}
 	g := max(o.Groups, 1)
 	checkConv(op, t, w, b, x.Dim(1), w.Dim(0), w.Dim(1)*g, g)
-	d := dtype.Promote(t.DType(), w.DType())
-	u := x.node().Cast(d)
 	ws := make([]window, n)
+	in := slices.Clone(x.shape())
+	in[1] = w.Dim(1) * g
 	for i := range ws {
-		in, k := x.Dim(2+i), w.Dim(2+i)
+		rows, k := x.Dim(2+i), w.Dim(2+i)
 		if more[i] < 0 || more[i] >= max(stride[i], dilation[i]) {
 			failArg(op, "output padding %d is not below stride %d or dilation %d", more[i], stride[i], dilation[i])
 		}
-		out := uop.Plus(uop.Plus(uop.Times(in-1, stride[i]), -lo[i]-hi[i]), uop.Plus(uop.Times(dilation[i], k-1), more[i]+1))
-		if out < 0 || in < 1 || k < 1 {
-			fail(op, shapesOf(t, w), "axis %d would have the size %d", 2+i, out)
+		in[2+i] = uop.Plus(uop.Plus(uop.Times(rows-1, stride[i]), -lo[i]-hi[i]), uop.Plus(uop.Times(dilation[i], k-1), more[i]+1))
+		if in[2+i] < 0 || rows < 1 || k < 1 {
+			fail(op, shapesOf(t, w), "axis %d would have the size %d", 2+i, in[2+i])
 		}
-		u = stuff(u, 2+i, stride[i])
-		ws[i] = window{k, 1, dilation[i], dilation[i]*(k-1) - lo[i], out}
+		ws[i] = window{k, stride[i], dilation[i], lo[i], rows}
 	}
-	s := w.Shape()
-	f := w.node().Cast(d).Reshape(append([]int{g, s[0] / g, s[1]}, s[2:]...)...)
-	order := identity(n + 3)
-	order[1], order[2] = 2, 1
-	flip := make([]int, n)
-	for i := range flip {
-		flip[i] = 3 + i
-	}
-	f = f.Permute(order...).Flip(flip...).Reshape(append([]int{g * s[1], s[0] / g}, s[2:]...)...)
-	return finishConv(op, t, w, b, newTensor(convolve(u, f, g, ws), commonEngine(op, t, w, b)))
-}
-
-// stuff puts step−1 zeros after each element of an axis.
-func stuff(u *uop.UOp, axis, step int) *uop.UOp {
-	if step == 1 {
-		return u
-	}
-	s := slices.Clone(u.Shape())
-	u = extend(u.Reshape(slices.Insert(slices.Clone(s), axis+1, 1)...), axis+1, 0, step-1)
-	s[axis] = uop.Times(s[axis], step)
-	return u.Reshape(s...)
+	d := dtype.Promote(t.DType(), w.DType())
+	y := x.node().Cast(d)
+	of := spread(y.Int(0), in)
+	out := grad.Of(convolve(of, w.node().Cast(d), g, ws), y, of)[0]
+	return finishConv(op, t, w, b, newTensor(out, commonEngine(op, t, w, b)))
 }

@@ -3,7 +3,7 @@ package tensor
 import (
 	"slices"
 
-	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/grad"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -73,32 +73,8 @@ func (t *Tensor) Fold(sizes []int, p Pool) *Tensor {
 	if c*prod(size) != t.Dim(-2) || prod(outs) != t.Dim(-1) {
 		fail("Fold", shapes(t.shape(), sizes), "windows of %v at %v places do not make these columns", size, outs)
 	}
-	at := foldPlaces(ws, sizes)
-	m := prod(t.Shape()[:k-2]) * c
-	rows := uop.Shape{m, at.Shape().Numel()}
 	x, d := t.wide()
-	base := spread(x.node().Int(0), uop.Shape{m, prod(sizes)})
-	out := base.Scatter(spread(at, rows), x.node().Reshape(rows...), 1, uop.Sum).Cast(d)
-	return t.like(out.Reshape(slices.Concat(t.Shape()[:k-2], []int{c}, sizes)...))
-}
-
-// foldPlaces says where each element of each window lies in the flattened axes, −1 outside.
-func foldPlaces(ws []window, sizes []int) *uop.UOp {
-	n := len(ws)
-	shape := make(uop.Shape, 2*n)
-	for i, w := range ws {
-		shape[i], shape[n+i] = w.size, w.out
-	}
-	var at, ok *uop.UOp
-	for i, w := range ws {
-		inside, place := alongAxis(iota(w.size, dtype.I32), i, shape), alongAxis(iota(w.out, dtype.I32), n+i, shape)
-		pos := place.Mul(place.Int(w.stride)).Add(inside.Mul(inside.Int(w.dilation))).Add(place.Int(-w.lo))
-		in := pos.Less(pos.Int(0)).Not().And(pos.Less(pos.Int(sizes[i])))
-		if i == 0 {
-			at, ok = pos, in
-		} else {
-			at, ok = at.Mul(at.Int(sizes[i])).Add(pos), ok.And(in)
-		}
-	}
-	return ok.Where(at, at.Int(-1)).Reshape(1, shape.Numel())
+	of := x.like(spread(x.node().Int(0), slices.Concat(t.Shape()[:k-2], []int{c}, sizes)))
+	p.Axes = len(sizes)
+	return t.like(grad.Of(of.Patches(p).node(), x.node(), of.node())[0].Cast(d))
 }

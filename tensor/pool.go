@@ -103,14 +103,13 @@ func floorDiv(a, b int) int {
 func (t *Tensor) cutInto(ws []poolWindow, v uop.Value) (u *uop.UOp, axes []int) {
 	u = t.node()
 	first := t.Rank() - len(ws)
-	for i, w := range ws {
-		u = fill(u, first+i, w.lo, w.hi, v)
-	}
 	at := make([]int, len(ws))
 	in := make([]window, len(ws))
 	for i, w := range ws {
+		lo := w.before() // whole strides: an element keeps its place in them
+		u = fill(u, first+i, lo, w.hi, v)
 		at[i], in[i] = first+i, w.window
-		in[i].lo = 0 // the padding is there
+		in[i].lo = w.lo - lo // the padding is there
 		axes = append(axes, t.Rank()+i)
 	}
 	return windows(u, at, in), axes
