@@ -20,24 +20,11 @@ type Conv struct {
 
 // spread gives the options of n axes: stride, dilation, padding before and after.
 func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
-	each := func(name string, list []int, all, zero int) []int {
-		switch {
-		case len(list) == n:
-			return list
-		case len(list) == 1:
-			return slices.Repeat(list, n)
-		case len(list) > 0:
-			failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
-		case all == 0:
-			all = zero
-		}
-		return slices.Repeat([]int{all}, n)
-	}
-	stride, dilation = each("stride", c.Strides, c.Stride, 1), each("dilation", c.Dilations, c.Dilation, 1)
+	stride, dilation = perAxis(op, "stride", n, c.Strides, orOne(c.Stride)), perAxis(op, "dilation", n, c.Dilations, orOne(c.Dilation))
 	if len(c.Paddings) == 2*n && n > 0 {
 		lo, hi = c.Paddings[:n], c.Paddings[n:]
 	} else {
-		lo = each("padding", c.Paddings, c.Padding, 0)
+		lo = perAxis(op, "padding", n, c.Paddings, c.Padding)
 		hi = lo
 	}
 	if c.Groups < 0 {
@@ -55,6 +42,14 @@ func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
 		}
 	}
 	return stride, dilation, lo, hi
+}
+
+// orOne is an option whose zero value stands for 1.
+func orOne(n int) int {
+	if n == 0 {
+		return 1
+	}
+	return n
 }
 
 // Conv2D slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out] (or nil): out is
@@ -146,22 +141,12 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 	const op = "ConvTranspose"
 	x, n := t.batched(op, w)
 	stride, dilation, lo, hi := o.spread(op, n)
-	more := o.OutputPadding
-	if len(more) == 0 {
-		more = []int{0}
-	}
-	if len(more) == 1 {
-		more = slices.Repeat(more, n)
-	}
-	if len(more) != n {
-		failArg(op, "%d numbers of output padding for %d axes", len(more), n)
-	}
+	more := perAxis(op, "output padding", n, o.OutputPadding, 0)
 	g := max(o.Groups, 1)
 	checkConv(op, t, w, b, x.Dim(1), w.Dim(0), w.Dim(1)*g, g)
-	ws := make([]window, n)
 	in := slices.Clone(x.shape())
 	in[1] = w.Dim(1) * g
-	for i := range ws {
+	for i := range n {
 		rows, k := x.Dim(2+i), w.Dim(2+i)
 		if more[i] < 0 || more[i] >= max(stride[i], dilation[i]) {
 			failArg(op, "output padding %d is not below stride %d or dilation %d", more[i], stride[i], dilation[i])
@@ -170,11 +155,10 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 		if in[2+i] < 0 || rows < 1 || k < 1 {
 			fail(op, shapesOf(t, w), "axis %d would have the size %d", 2+i, in[2+i])
 		}
-		ws[i] = window{k, stride[i], dilation[i], lo[i], rows}
 	}
-	d := dtype.Promote(t.DType(), w.DType())
-	y := x.node().Cast(d)
-	of := spread(y.Int(0), in)
-	out := grad.Of(convolve(of, w.node().Cast(d), g, ws), y, of)[0]
+	seed := x.node().Cast(dtype.Promote(t.DType(), w.DType()))
+	of := t.like(spread(seed.Int(0), in))
+	y := of.Conv2D(w, nil, o).node().Shrink(make([]int, n+2), seed.Shape())
+	out := grad.Of(y, seed, of.node())[0]
 	return finishConv(op, t, w, b, newTensor(out, commonEngine(op, t, w, b)))
 }

@@ -10,19 +10,8 @@ import (
 // patchWindows are the windows of p over axes of these sizes; padding may be of any size.
 func (p Pool) patchWindows(op string, sizes []int) []window {
 	n := len(sizes)
-	each := func(name string, list []int, none int) []int {
-		switch len(list) {
-		case n:
-			return list
-		case 0:
-			return slices.Repeat([]int{none}, n)
-		case 1:
-			return slices.Repeat(list, n)
-		}
-		failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
-		return nil
-	}
-	k, s, d, q := each("size", p.Size, 1), each("stride", p.Stride, 1), each("dilation", p.Dilation, 1), each("padding", p.Padding, 0)
+	k, s := perAxis(op, "size", n, p.Size, 1), perAxis(op, "stride", n, p.Stride, 1)
+	d, q := perAxis(op, "dilation", n, p.Dilation, 1), perAxis(op, "padding", n, p.Padding, 0)
 	ws := make([]window, n)
 	for i, in := range sizes {
 		span := room(in, q[i], q[i], d[i], k[i])

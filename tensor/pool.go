@@ -45,21 +45,9 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 	if n < 1 || n > t.Rank() {
 		fail(op, shapes(t.shape()), "windows over %d axes", n)
 	}
-	each := func(name string, list, none []int) []int {
-		if len(list) == 0 {
-			list = none
-		}
-		if len(list) == 1 {
-			list = slices.Repeat(list, n)
-		}
-		if len(list) != n {
-			failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
-		}
-		return list
-	}
-	size := each("size", p.Size, nil)
-	stride, dilation := each("stride", p.Stride, size), each("dilation", p.Dilation, []int{1})
-	pad := each("padding", p.Padding, []int{0})
+	size := perAxis(op, "size", n, p.Size)
+	stride, dilation := perAxis(op, "stride", n, p.Stride, size...), perAxis(op, "dilation", n, p.Dilation, 1)
+	pad := perAxis(op, "padding", n, p.Padding, 0)
 	ws := make([]poolWindow, n)
 	for i := range ws {
 		k, s, d, q, in := size[i], stride[i], dilation[i], pad[i], t.Dim(t.Rank()-n+i)
@@ -84,6 +72,20 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 		ws[i] = poolWindow{window{k, s, d, q, out}, max(reach, 0), in + q}
 	}
 	return ws
+}
+
+// perAxis gives a number for each of n axes: those listed, or one for all; none is what an empty list stands for.
+func perAxis(op, name string, n int, list []int, none ...int) []int {
+	if len(list) == 0 {
+		list = none
+	}
+	if len(list) == 1 {
+		list = slices.Repeat(list, n)
+	}
+	if len(list) != n {
+		failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
+	}
+	return list
 }
 
 // room is how far a window of k elements, d apart, can be moved over an axis of in elements with padding lo and hi; less than
