@@ -60,18 +60,18 @@ func (r *renderer) helper(what, e string) string {
 	switch what {
 	case "sp":
 		f(v, t+" x", list("x"))
-	case "gt":
-		f(v, "const "+t+" *p, int64_t s", list("p[$ * s]"))
-	case "gtm":
-		f(v, fmt.Sprintf("const %s *p, int64_t s, %s m", t, r.vtype("i8")), list("m[$] ? p[$ * s] : 0"))
-	case "spm":
-		m := r.vtype(maskElem(elemBits[e]))
-		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype("i8")), fmt.Sprintf("return %s(~m) ? (%s){0} : (%s)((%s)%s(p[0]) & __builtin_convertvector(m, %s));",
-			r.all(), v, v, m, r.helper("sp", e), m))
-	case "gi":
-		f(v, fmt.Sprintf("const %s *p, %s x", t, r.vtype("i64")), list("p[x[$]]"))
-	case "gim":
-		f(v, fmt.Sprintf("const %s *p, %s x, %s m", t, r.vtype("i64"), r.vtype("i8")), list("m[$] ? p[x[$]] : 0"))
+	case "gt", "gtm", "gi", "gim":
+		by, at := "int64_t s", "p[$ * s]"
+		if what[1] == 'i' {
+			by, at = r.vtype("i64")+" x", "p[x[$]]"
+		}
+		if len(what) > 2 {
+			by, at = by+", "+r.vtype("i8")+" m", "m[$] ? "+at+" : 0"
+		}
+		f(v, "const "+t+" *p, "+by, list(at))
+	case "evenm": // mostly no lane lies outside
+		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype("i8")),
+			fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; return __builtin_memcmp(&m, &all, sizeof m) ? %s(p, 2, m) : even_%s(p);", n, r.helper("gtm", e), v))
 	case "st":
 		f("void", fmt.Sprintf("%s *p, int64_t s, %s v", t, v), do("p[$ * s] = v[$]")+";")
 	case "sti":
@@ -216,14 +216,9 @@ func (r *renderer) vload(u *uop.UOp) string {
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.helper("gt", e), p, r.expr(base), stride)
-	case ok && stride == 0:
-		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("spm", e), p, r.expr(base), mask)
-	case ok && stride == 2 && r.n > 2: // mostly no lane lies outside
-		s = r.shuffled(e, p, r.expr(base), stride)
-		name := "evenm_" + r.vtype(e)
-		r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(const %[3]s *p, %[4]s m) { return %[5]s(m) ? even_%[1]s(p) : %[6]s(p, 2, m); }\n",
-			r.vtype(e), name, byElem[e], r.vtype("i8"), r.all(), r.helper("gtm", e)))
-		s = fmt.Sprintf("%s(%s + %s, %s)", name, p, r.expr(base), mask)
+	case ok && stride == 2 && r.n > 2:
+		r.shuffled(e, p, "0", 2)
+		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("evenm", e), p, r.expr(base), mask)
 	case ok:
 		s = fmt.Sprintf("%s(%s + %s, %d, %s)", r.helper("gtm", e), p, r.expr(base), stride, mask)
 	case mask == "":
