@@ -178,9 +178,8 @@ func reduce(u, g *uop.UOp) []*uop.UOp {
 	switch arg.Monoid {
 	case uop.Sum:
 		return grads{unreduce(g, u)}
-	case uop.MaxOf: // ties share, NaN counts as equal to NaN
-		top := unreduce(u, u)
-		hit := x.Equal(top).Or(x.Equal(x).Or(top.Equal(top)).Not())
+	case uop.MaxOf: // ties share; NaN is the maximum wherever it stands
+		hit := x.Equal(unreduce(u, u)).Or(x.Equal(x).Not())
 		share := hit.Cast(x.DType())
 		return grads{share.Mul(unreduce(g.Div(sum(share, arg.Axes.Slice())), u))}
 	case uop.Prod:

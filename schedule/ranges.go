@@ -6,21 +6,21 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// phases finds the axes of which a kernel needs quotient and remainder by some n only, as behind a reshape that cuts what
-// another joined: the windows of a stride, heads of attention.
-func (k *kernel) phases() map[*uop.UOp]int {
-	n := map[*uop.UOp]int{}
+// phases is the n of an axis of which a kernel needs quotient and remainder by n only, as behind a reshape that cuts what
+// another joined, the windows of a stride or heads of attention; else 0.
+func (k *kernel) phases(r *uop.UOp) int {
+	n := 0
 	for _, u := range uop.Topo(k.expressions()...) {
-		if u.Op() != uop.IDiv && u.Op() != uop.Mod {
-			continue
-		}
-		c, _ := u.At(1).ConstInt()
-		for _, r := range symbolic.Depends(u) {
-			if u.At(0) != r || c < 2 || r.Arg().(uop.RangeArg).N%c != 0 || n[r] != 0 && n[r] != c {
-				c = -1
+		if (u.Op() == uop.IDiv || u.Op() == uop.Mod) && dependsOn(u, r) {
+			c, _ := u.At(1).ConstInt()
+			if u.At(0) != r || c < 2 || n != 0 && n != c {
+				return 0
 			}
-			n[r] = c
+			n = c
 		}
+	}
+	if n > 0 && r.Arg().(uop.RangeArg).N%n != 0 {
+		return 0
 	}
 	return n
 }
@@ -30,7 +30,7 @@ func (k *kernel) phases() map[*uop.UOp]int {
 // accesses are affine again.
 func canonicalRanges(k *kernel, t *uop.Table) {
 	with := map[*uop.UOp]*uop.UOp{}
-	next, same := 0, true
+	next, same, apart := 0, true, false
 	add := func(r *uop.UOp) {
 		if with[r] != nil {
 			return
@@ -40,16 +40,15 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		same = same && a.ID == next
 		next++
 	}
-	phases := k.phases()
 	for _, o := range k.spec.Outs {
 		for _, r := range o.Axes {
 			a := r.Arg().(uop.RangeArg)
-			switch n := phases[r]; {
+			switch n := k.phases(r); {
 			case a.N == 1:
 				with[r], same = t.Index(0), false
 			case n > 0 && o.Merge == nil && with[r] == nil:
 				with[r], same = t.Range(next, a.N/n, "").Mul(t.Index(n)).Add(t.Range(next+1, n, "")), false
-				next += 2
+				next, apart = next+2, true
 			default:
 				add(r)
 			}
@@ -69,7 +68,7 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		if o.Gate != nil {
 			roots = append(roots, o.Gate)
 		}
-		if roots = uop.Substitute(t, with, roots...); len(phases) > 0 {
+		if roots = uop.Substitute(t, with, roots...); apart {
 			roots = symbolic.SimplifyAll(t, roots...)
 		}
 		outs[i] = codegen.Out{Param: o.Param, Value: roots[0], Index: roots[1 : 1+len(o.Index)], Merge: o.Merge}
