@@ -25,27 +25,28 @@ func (c *chooser) stream() []Move {
 	var moves []Move
 	var order []string
 	sizes := map[string]int{}
-	inner, across := "", ""
+	var inner []string
 	other := c.acrossLines(best)
 	for _, a := range c.g.axes {
-		n := extent(a.r)
-		if a.r == other {
-			outer, in := c.cut(&moves, a.name, n, lineBlock)
-			order = append(order, outer)
-			sizes[outer] = ceilDiv(n, lineBlock)
-			across = in
-			continue
-		}
-		if a.r != best {
+		n, lanes := extent(a.r), lineBlock
+		switch a.r {
+		case best:
+			lanes = c.streamLanes(a.r)
+		case other:
+		default:
 			order = append(order, a.name)
 			sizes[a.name] = n
 			continue
 		}
-		outer, in := c.cut(&moves, a.name, n, c.streamLanes(a.r))
-		moves = append(moves, Move{Verb: Vectors, Name: in})
-		if inner = in; outer != "" {
+		outer, in := c.cut(&moves, a.name, n, lanes)
+		if inner = append(inner, in); a.r == best {
+			moves = append(moves, Move{Verb: Vectors, Name: in})
+		} else {
+			slices.Reverse(inner)
+		}
+		if outer != "" {
 			order = append(order, outer)
-			sizes[outer] = ceilDiv(n, c.streamLanes(a.r))
+			sizes[outer] = ceilDiv(n, lanes)
 		}
 	}
 	for _, r := range c.reds {
@@ -72,11 +73,8 @@ func (c *chooser) stream() []Move {
 			serial = c.spread(&moves, order, sizes, free)
 		}
 	}
-	if across != "" {
-		serial = append(slices.Clip(serial), across)
-	}
-	if inner != "" {
-		moves = append(moves, Move{Verb: Order, Axes: append(slices.Clip(serial), inner)})
+	if inner != nil {
+		moves = append(moves, Move{Verb: Order, Axes: append(slices.Clip(serial), inner...)})
 	}
 	return c.keepTwins(moves, serial, best)
 }
