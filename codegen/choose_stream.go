@@ -25,19 +25,28 @@ func (c *chooser) stream() []Move {
 	var moves []Move
 	var order []string
 	sizes := map[string]int{}
-	inner := ""
+	var inner []string
+	other := c.acrossLines(best)
 	for _, a := range c.g.axes {
-		n := extent(a.r)
-		if a.r != best {
+		n, lanes := extent(a.r), lineBlock
+		switch a.r {
+		case best:
+			lanes = c.streamLanes(a.r)
+		case other:
+		default:
 			order = append(order, a.name)
 			sizes[a.name] = n
 			continue
 		}
-		outer, in := c.cut(&moves, a.name, n, c.streamLanes(a.r))
-		moves = append(moves, Move{Verb: Vectors, Name: in})
-		if inner = in; outer != "" {
+		outer, in := c.cut(&moves, a.name, n, lanes)
+		if inner = append(inner, in); a.r == best {
+			moves = append(moves, Move{Verb: Vectors, Name: in})
+		} else {
+			slices.Reverse(inner)
+		}
+		if outer != "" {
 			order = append(order, outer)
-			sizes[outer] = ceilDiv(n, c.streamLanes(a.r))
+			sizes[outer] = ceilDiv(n, lanes)
 		}
 	}
 	for _, r := range c.reds {
@@ -64,10 +73,32 @@ func (c *chooser) stream() []Move {
 			serial = c.spread(&moves, order, sizes, free)
 		}
 	}
-	if inner != "" {
-		moves = append(moves, Move{Verb: Order, Axes: append(slices.Clip(serial), inner)})
+	if inner != nil {
+		moves = append(moves, Move{Verb: Order, Axes: append(slices.Clip(serial), inner...)})
 	}
 	return c.keepTwins(moves, serial, best)
+}
+
+// lineBlock is how many elements of a cache line are used while it is at hand.
+const lineBlock = 16
+
+// acrossLines is the axis along which something lies densely that the lanes read from a cache line each, as in a transpose; or
+// nil. It is split, so that all of these lines are used before they go.
+func (c *chooser) acrossLines(lanes *uop.UOp) *uop.UOp {
+	if lanes == nil || c.fixed || len(c.reds) > 0 || c.anyLength() {
+		return nil
+	}
+	for _, l := range c.loads {
+		if s, ok := c.stride(l, lanes); !ok || abs(s)*l.bytes < 64 {
+			continue
+		}
+		for _, a := range c.g.axes {
+			if s, ok := c.stride(l, a.r); ok && s == 1 && extent(a.r) > 2*lineBlock && c.mayVector(a.r) {
+				return a.r
+			}
+		}
+	}
+	return nil
 }
 
 // mayVector says whether every element along r is written by one lane, in any order.

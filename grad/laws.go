@@ -179,7 +179,7 @@ func reduce(u, g *uop.UOp) []*uop.UOp {
 	switch arg.Monoid {
 	case uop.Sum:
 		return grads{unreduce(g, u)}
-	case uop.MaxOf: // ties share, NaN counts as equal to NaN
+	case uop.MaxOf: // ties share
 		share := tied(x, unreduce(u, u))
 		return grads{share.Mul(unreduce(g.Div(sum(share, arg.Axes.Slice())), u))}
 	case uop.Prod:
@@ -188,10 +188,8 @@ func reduce(u, g *uop.UOp) []*uop.UOp {
 	panic("BUG: no gradient for a reduction with " + arg.Monoid.String())
 }
 
-// tied is 1 where x is the maximum, NaN being equal to NaN, and 0 elsewhere.
-func tied(x, top *uop.UOp) *uop.UOp {
-	return x.Equal(top).Or(x.Equal(x).Or(top.Equal(top)).Not()).Cast(x.DType())
-}
+// tied is 1 where x is the maximum of those that top is taken of, and 0 elsewhere; NaN is the maximum wherever it stands.
+func tied(x, top *uop.UOp) *uop.UOp { return x.Equal(top).Or(x.Equal(x).Not()).Cast(x.DType()) }
 
 // product gives each factor the product of the others: the total divided by it where no factor is
 // zero; where one is, that one has the product of the others; where more are, 0.

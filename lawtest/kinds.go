@@ -77,6 +77,12 @@ var differentiable = []kind{
 	{"a sum of powers", uop.Part, with(func(g *tensors, x *uop.UOp) *uop.UOp { return g.powers(x.Sin(), 1) })},
 	{"mean", uop.Part, with(func(g *tensors, x *uop.UOp) *uop.UOp { return g.moment(x, 1) })},
 	{"squared deviations", uop.Part, with(func(g *tensors, x *uop.UOp) *uop.UOp { return g.moment(x, 2) })},
+	{"running sum", uop.Scan, with(func(g *tensors, x *uop.UOp) *uop.UOp { return x.Scan(uop.Sum, g.axis(x)) })},
+	{"running product", uop.Scan, with(func(g *tensors, x *uop.UOp) *uop.UOp { return x.Scan(uop.Prod, g.axis(x)) })},
+	{"running maximum", uop.Scan, with(func(g *tensors, x *uop.UOp) *uop.UOp { return x.Scan(uop.MaxOf, g.axis(x)) })},
+	{"the product of a linear recurrence", uop.Part, with(func(g *tensors, x *uop.UOp) *uop.UOp { return g.recurrence(x, g.other(x.Shape()), 0) })},
+	{"a linear recurrence of factors", uop.Part, with(func(g *tensors, x *uop.UOp) *uop.UOp { return g.recurrence(x, g.other(x.Shape()), 1) })},
+	{"a linear recurrence of terms", uop.Part, with(func(g *tensors, x *uop.UOp) *uop.UOp { return g.recurrence(g.other(x.Shape()), x, 1) })},
 	{"gather", uop.Gather, with((*tensors).gather)},
 	{"scatter sum", uop.Scatter, with(func(g *tensors, x *uop.UOp) *uop.UOp { return g.scatter(x, uop.Sum) })},
 	{"scatter last", uop.Scatter, with(func(g *tensors, x *uop.UOp) *uop.UOp { return g.scatter(x, uop.Last) })},
@@ -106,4 +112,8 @@ func (g *tensors) moment(x *uop.UOp, part int) *uop.UOp {
 	return g.part(x, uop.Moments, part, func(x *uop.UOp, _ int) []*uop.UOp {
 		return []*uop.UOp{x.Int(1).Reshape(ones(x)...).Expand(x.Shape()...), x, x.Int(0)}
 	})
+}
+
+func (g *tensors) recurrence(a, b *uop.UOp, part int) *uop.UOp {
+	return a.Home().ScanParts(uop.Linear, g.axis(a), a, b).Part(part)
 }

@@ -292,7 +292,7 @@ func chooseCost(u *uop.UOp, uses []use, c estimate) (bool, string) {
 	for _, v := range uses {
 		total += v.evaluations()
 	}
-	size := float64(max(u.DType().Size(), 1))
+	size := float64(max(u.DType().Size(), 2)) // bytes have to be packed and spread besides
 	one := c.bytes + c.flops*flopCost
 	inline := total * one
 	kept := n*(one+size) + total*size + launchCost

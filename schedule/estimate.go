@@ -1,6 +1,9 @@
 package schedule
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
 
 // weight is the cost of an op in flops.
 func weight(o uop.Op) float64 {
@@ -59,7 +62,9 @@ func (s *scheduler) estimates(stored map[*uop.UOp]string) map[*uop.UOp]estimate 
 		f := 0.0
 		for _, x := range u.Src() {
 			set.join(leaves[x])
-			f += flops[x]
+			if x.DType() != dtype.Bool || len(leaves[x].leaves) > 0 { // where a padding is depends on loops only
+				f += flops[x]
+			}
 		}
 		n := float64(u.Shape().Numel())
 		_, fixed := stored[u]

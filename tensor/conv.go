@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/grad"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -19,24 +20,11 @@ type Conv struct {
 
 // spread gives the options of n axes: stride, dilation, padding before and after.
 func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
-	each := func(name string, list []int, all, zero int) []int {
-		switch {
-		case len(list) == n:
-			return list
-		case len(list) == 1:
-			return slices.Repeat(list, n)
-		case len(list) > 0:
-			failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
-		case all == 0:
-			all = zero
-		}
-		return slices.Repeat([]int{all}, n)
-	}
-	stride, dilation = each("stride", c.Strides, c.Stride, 1), each("dilation", c.Dilations, c.Dilation, 1)
+	stride, dilation = perAxis(op, "stride", n, c.Strides, orOne(c.Stride)), perAxis(op, "dilation", n, c.Dilations, orOne(c.Dilation))
 	if len(c.Paddings) == 2*n && n > 0 {
 		lo, hi = c.Paddings[:n], c.Paddings[n:]
 	} else {
-		lo = each("padding", c.Paddings, c.Padding, 0)
+		lo = perAxis(op, "padding", n, c.Paddings, c.Padding)
 		hi = lo
 	}
 	if c.Groups < 0 {
@@ -54,6 +42,14 @@ func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
 		}
 	}
 	return stride, dilation, lo, hi
+}
+
+// orOne is an option whose zero value stands for 1.
+func orOne(n int) int {
+	if n == 0 {
+		return 1
+	}
+	return n
 }
 
 // Conv2D slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out] (or nil): out is
@@ -132,8 +128,7 @@ func convolve(x, w *uop.UOp, g int, ws []window) *uop.UOp {
 	}
 	x = x.Reshape(slices.Concat([]int{batch, g, cin}, s)...).Permute(append(order, 2)...)
 	x = x.Reshape(slices.Concat([]int{batch, g, 1}, s, []int{cin}, ones(n))...)
-	x = x.Expand(slices.Concat([]int{batch, g, cout}, s, []int{cin}, k[2:])...)
-	x = slideAll(x, axes, by, ws)
+	x = slideAll(x, slices.Concat([]int{batch, g, cout}, s, []int{cin}, k[2:]), axes, by, ws, false)
 	w = w.Reshape(slices.Concat([]int{1, g, cout}, ones(n), []int{cin}, k[2:])...)
 	out := contract(x, spread(w, x.Shape()), reduced...)
 	return out.Reshape(append([]int{batch, g * cout}, o...)...)
@@ -146,52 +141,24 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 	const op = "ConvTranspose"
 	x, n := t.batched(op, w)
 	stride, dilation, lo, hi := o.spread(op, n)
-	more := o.OutputPadding
-	if len(more) == 0 {
-		more = []int{0}
-	}
-	if len(more) == 1 {
-		more = slices.Repeat(more, n)
-	}
-	if len(more) != n {
-		failArg(op, "%d numbers of output padding for %d axes", len(more), n)
-	}
+	more := perAxis(op, "output padding", n, o.OutputPadding, 0)
 	g := max(o.Groups, 1)
 	checkConv(op, t, w, b, x.Dim(1), w.Dim(0), w.Dim(1)*g, g)
-	d := dtype.Promote(t.DType(), w.DType())
-	u := x.node().Cast(d)
-	ws := make([]window, n)
-	for i := range ws {
-		in, k := x.Dim(2+i), w.Dim(2+i)
+	in := slices.Clone(x.shape())
+	in[1] = w.Dim(1) * g
+	for i := range n {
+		rows, k := x.Dim(2+i), w.Dim(2+i)
 		if more[i] < 0 || more[i] >= max(stride[i], dilation[i]) {
 			failArg(op, "output padding %d is not below stride %d or dilation %d", more[i], stride[i], dilation[i])
 		}
-		out := uop.Plus(uop.Plus(uop.Times(in-1, stride[i]), -lo[i]-hi[i]), uop.Plus(uop.Times(dilation[i], k-1), more[i]+1))
-		if out < 0 || in < 1 || k < 1 {
-			fail(op, shapesOf(t, w), "axis %d would have the size %d", 2+i, out)
+		in[2+i] = uop.Plus(uop.Plus(uop.Times(rows-1, stride[i]), -lo[i]-hi[i]), uop.Plus(uop.Times(dilation[i], k-1), more[i]+1))
+		if in[2+i] < 0 || rows < 1 || k < 1 {
+			fail(op, shapesOf(t, w), "axis %d would have the size %d", 2+i, in[2+i])
 		}
-		u = stuff(u, 2+i, stride[i])
-		ws[i] = window{k, 1, dilation[i], dilation[i]*(k-1) - lo[i], out}
 	}
-	s := w.Shape()
-	f := w.node().Cast(d).Reshape(append([]int{g, s[0] / g, s[1]}, s[2:]...)...)
-	order := identity(n + 3)
-	order[1], order[2] = 2, 1
-	flip := make([]int, n)
-	for i := range flip {
-		flip[i] = 3 + i
-	}
-	f = f.Permute(order...).Flip(flip...).Reshape(append([]int{g * s[1], s[0] / g}, s[2:]...)...)
-	return finishConv(op, t, w, b, newTensor(convolve(u, f, g, ws), commonEngine(op, t, w, b)))
-}
-
-// stuff puts step−1 zeros after each element of an axis.
-func stuff(u *uop.UOp, axis, step int) *uop.UOp {
-	if step == 1 {
-		return u
-	}
-	s := slices.Clone(u.Shape())
-	u = extend(u.Reshape(slices.Insert(slices.Clone(s), axis+1, 1)...), axis+1, 0, step-1)
-	s[axis] = uop.Times(s[axis], step)
-	return u.Reshape(s...)
+	seed := x.node().Cast(dtype.Promote(t.DType(), w.DType()))
+	of := t.like(spread(seed.Int(0), in))
+	y := of.Conv2D(w, nil, o).node().Shrink(make([]int, n+2), seed.Shape())
+	out := grad.Of(y, seed, of.node())[0]
+	return finishConv(op, t, w, b, newTensor(out, commonEngine(op, t, w, b)))
 }

@@ -3,26 +3,15 @@ package tensor
 import (
 	"slices"
 
-	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/grad"
 	"github.com/weft-ml/weft/uop"
 )
 
 // patchWindows are the windows of p over axes of these sizes; padding may be of any size.
 func (p Pool) patchWindows(op string, sizes []int) []window {
 	n := len(sizes)
-	each := func(name string, list []int, none int) []int {
-		switch len(list) {
-		case n:
-			return list
-		case 0:
-			return slices.Repeat([]int{none}, n)
-		case 1:
-			return slices.Repeat(list, n)
-		}
-		failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
-		return nil
-	}
-	k, s, d, q := each("size", p.Size, 1), each("stride", p.Stride, 1), each("dilation", p.Dilation, 1), each("padding", p.Padding, 0)
+	k, s := perAxis(op, "size", n, p.Size, 1), perAxis(op, "stride", n, p.Stride, 1)
+	d, q := perAxis(op, "dilation", n, p.Dilation, 1), perAxis(op, "padding", n, p.Padding, 0)
 	ws := make([]window, n)
 	for i, in := range sizes {
 		span := room(in, q[i], q[i], d[i], k[i])
@@ -73,32 +62,8 @@ func (t *Tensor) Fold(sizes []int, p Pool) *Tensor {
 	if c*prod(size) != t.Dim(-2) || prod(outs) != t.Dim(-1) {
 		fail("Fold", shapes(t.shape(), sizes), "windows of %v at %v places do not make these columns", size, outs)
 	}
-	at := foldPlaces(ws, sizes)
-	m := prod(t.Shape()[:k-2]) * c
-	rows := uop.Shape{m, at.Shape().Numel()}
 	x, d := t.wide()
-	base := spread(x.node().Int(0), uop.Shape{m, prod(sizes)})
-	out := base.Scatter(spread(at, rows), x.node().Reshape(rows...), 1, uop.Sum).Cast(d)
-	return t.like(out.Reshape(slices.Concat(t.Shape()[:k-2], []int{c}, sizes)...))
-}
-
-// foldPlaces says where each element of each window lies in the flattened axes, −1 outside.
-func foldPlaces(ws []window, sizes []int) *uop.UOp {
-	n := len(ws)
-	shape := make(uop.Shape, 2*n)
-	for i, w := range ws {
-		shape[i], shape[n+i] = w.size, w.out
-	}
-	var at, ok *uop.UOp
-	for i, w := range ws {
-		inside, place := alongAxis(iota(w.size, dtype.I32), i, shape), alongAxis(iota(w.out, dtype.I32), n+i, shape)
-		pos := place.Mul(place.Int(w.stride)).Add(inside.Mul(inside.Int(w.dilation))).Add(place.Int(-w.lo))
-		in := pos.Less(pos.Int(0)).Not().And(pos.Less(pos.Int(sizes[i])))
-		if i == 0 {
-			at, ok = pos, in
-		} else {
-			at, ok = at.Mul(at.Int(sizes[i])).Add(pos), ok.And(in)
-		}
-	}
-	return ok.Where(at, at.Int(-1)).Reshape(1, shape.Numel())
+	of := x.like(spread(x.node().Int(0), slices.Concat(t.Shape()[:k-2], []int{c}, sizes)))
+	p.Axes = len(sizes)
+	return t.like(grad.Of(of.Patches(p).node(), x.node(), of.node())[0].Cast(d))
 }

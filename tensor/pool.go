@@ -45,21 +45,9 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 	if n < 1 || n > t.Rank() {
 		fail(op, shapes(t.shape()), "windows over %d axes", n)
 	}
-	each := func(name string, list, none []int) []int {
-		if len(list) == 0 {
-			list = none
-		}
-		if len(list) == 1 {
-			list = slices.Repeat(list, n)
-		}
-		if len(list) != n {
-			failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
-		}
-		return list
-	}
-	size := each("size", p.Size, nil)
-	stride, dilation := each("stride", p.Stride, size), each("dilation", p.Dilation, []int{1})
-	pad := each("padding", p.Padding, []int{0})
+	size := perAxis(op, "size", n, p.Size)
+	stride, dilation := perAxis(op, "stride", n, p.Stride, size...), perAxis(op, "dilation", n, p.Dilation, 1)
+	pad := perAxis(op, "padding", n, p.Padding, 0)
 	ws := make([]poolWindow, n)
 	for i := range ws {
 		k, s, d, q, in := size[i], stride[i], dilation[i], pad[i], t.Dim(t.Rank()-n+i)
@@ -86,6 +74,20 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 	return ws
 }
 
+// perAxis gives a number for each of n axes: those listed, or one for all; none is what an empty list stands for.
+func perAxis(op, name string, n int, list []int, none ...int) []int {
+	if len(list) == 0 {
+		list = none
+	}
+	if len(list) == 1 {
+		list = slices.Repeat(list, n)
+	}
+	if len(list) != n {
+		failArg(op, "%d numbers of %s for %d axes", len(list), name, n)
+	}
+	return list
+}
+
 // room is how far a window of k elements, d apart, can be moved over an axis of in elements with padding lo and hi; less than
 // 0 where it does not fit.
 func room(in, lo, hi, d, k int) int {
@@ -103,14 +105,13 @@ func floorDiv(a, b int) int {
 func (t *Tensor) cutInto(ws []poolWindow, v uop.Value) (u *uop.UOp, axes []int) {
 	u = t.node()
 	first := t.Rank() - len(ws)
-	for i, w := range ws {
-		u = fill(u, first+i, w.lo, w.hi, v)
-	}
 	at := make([]int, len(ws))
 	in := make([]window, len(ws))
 	for i, w := range ws {
+		lo := w.before() // whole strides: an element keeps its place in them
+		u = fill(u, first+i, lo, w.hi, v)
 		at[i], in[i] = first+i, w.window
-		in[i].lo = 0 // the padding is there
+		in[i].lo = w.lo - lo // the padding is there
 		axes = append(axes, t.Rank()+i)
 	}
 	return windows(u, at, in), axes

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/data"
 	"github.com/weft-ml/weft/engine"
@@ -10,7 +11,9 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-var benchCases = []benchCase{
+var benchCases = slices.Concat(baseCases, windowCases)
+
+var baseCases = []benchCase{
 	{name: "limits", about: "what the processor can do: multiply-adds and copying", special: limitsCase},
 	matmulCase(256), matmulCase(512), matmulCase(1024), matmulCase(2048),
 	{name: "conv2d-56", about: "64 filters 3×3 over 1×64×56×56", flops: 2 * 64 * 64 * 9 * 56 * 56, bytes: 4 * (2*64*56*56 + 64*64*9),
@@ -61,6 +64,11 @@ type once = func(ctx context.Context) error
 
 // kernelCase measures f on random inputs of these shapes.
 func kernelCase(f func(in ...*tensor.Tensor) *tensor.Tensor, shapes ...[]int) func(ctx context.Context) (once, error) {
+	return kernelsCase(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in...)} }, shapes...)
+}
+
+// kernelsCase is kernelCase of a function of several results.
+func kernelsCase(f func(in ...*tensor.Tensor) []*tensor.Tensor, shapes ...[]int) func(ctx context.Context) (once, error) {
 	return func(ctx context.Context) (once, error) {
 		in := make([]*tensor.Tensor, len(shapes))
 		for i, s := range shapes {
@@ -69,7 +77,7 @@ func kernelCase(f func(in ...*tensor.Tensor) *tensor.Tensor, shapes ...[]int) fu
 		if err := tensor.Realize(ctx, in...); err != nil {
 			return nil, err
 		}
-		return replayed(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in...)} }, in...), nil
+		return replayed(f, in...), nil
 	}
 }
 

@@ -131,6 +131,7 @@ const Prelude = `#include <stdint.h>
 #define WEFT_SQRT_f32x4(a) __builtin_ia32_sqrtps(a)
 #define WEFT_SQRT_f64x2(a) __builtin_ia32_sqrtpd(a)
 #endif
+static inline int64_t weft_clip(int64_t x, int64_t n) { return x < -n ? -n : x > n ? n : x; }
 #define WEFT_BITS(name, from, to) static inline to name(from x) { to y; __builtin_memcpy(&y, &x, sizeof y); return y; }
 WEFT_BITS(bits_f32_i32, float, int32_t)
 WEFT_BITS(bits_f32_u32, float, uint32_t)

@@ -60,14 +60,18 @@ func (r *renderer) helper(what, e string) string {
 	switch what {
 	case "sp":
 		f(v, t+" x", list("x"))
-	case "gt":
-		f(v, "const "+t+" *p, int64_t s", list("p[$ * s]"))
-	case "gtm":
-		f(v, fmt.Sprintf("const %s *p, int64_t s, %s m", t, r.vtype("i8")), list("m[$] ? p[$ * s] : 0"))
-	case "gi":
-		f(v, fmt.Sprintf("const %s *p, %s x", t, r.vtype("i64")), list("p[x[$]]"))
-	case "gim":
-		f(v, fmt.Sprintf("const %s *p, %s x, %s m", t, r.vtype("i64"), r.vtype("i8")), list("m[$] ? p[x[$]] : 0"))
+	case "gt", "gtm", "gi", "gim":
+		by, at := "int64_t s", "p[$ * s]"
+		if what[1] == 'i' {
+			by, at = r.vtype("i64")+" x", "p[x[$]]"
+		}
+		if len(what) > 2 {
+			by, at = by+", "+r.vtype("i8")+" m", "m[$] ? "+at+" : 0"
+		}
+		f(v, "const "+t+" *p, "+by, list(at))
+	case "evenm": // mostly no lane lies outside
+		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype("i8")),
+			fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; return __builtin_memcmp(&m, &all, sizeof m) ? %s(p, 2, m) : even_%s(p);", n, r.helper("gtm", e), v))
 	case "st":
 		f("void", fmt.Sprintf("%s *p, int64_t s, %s v", t, v), do("p[$ * s] = v[$]")+";")
 	case "sti":
@@ -181,51 +185,6 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	return "(" + r.vexpr(u.At(0)) + " " + op + " " + r.vexpr(u.At(1)) + ")"
 }
 
-// classOf is the natural width of a mask: that of what was compared.
-func (r *renderer) classOf(u *uop.UOp) int {
-	for {
-		switch u.Op() {
-		case uop.Less, uop.Equal:
-			return elemBits[elem(u.At(0).DType())]
-		case uop.Reg:
-			if c := r.class[u]; c > 0 {
-				return c
-			}
-			return 8
-		case uop.And, uop.Or, uop.Xor:
-			if r.vec(u.At(0)) {
-				u = u.At(0)
-			} else {
-				u = u.At(1)
-			}
-		default:
-			return 8
-		}
-	}
-}
-
-// maskOf spells a bool per lane as 0 or −1 in integers of so many bits.
-func (r *renderer) maskOf(u *uop.UOp, bits int) string {
-	want := maskElem(bits)
-	if !r.vec(u) {
-		return r.splat(want, "-("+r.expr(u)+")")
-	}
-	have := r.classOf(u)
-	cast := func(s string) string { return r.convert(s, maskElem(have), want) }
-	switch u.Op() {
-	case uop.Reg:
-		return cast(regName(u))
-	case uop.Less, uop.Equal:
-		op := binary[u.Op()]
-		return cast(fmt.Sprintf("((%s)(%s %s %s))", r.vtype(maskElem(have)), r.vexpr(u.At(0)), op, r.vexpr(u.At(1))))
-	case uop.And, uop.Or, uop.Xor:
-		return fmt.Sprintf("(%s %s %s)", r.maskOf(u.At(0), bits), binary[u.Op()], r.maskOf(u.At(1), bits))
-	case uop.Load:
-		return cast(fmt.Sprintf("((%s)(%s != %s))", r.vtype("i8"), r.vload(u), r.splat("u8", "0")))
-	}
-	panic(fmt.Sprintf("BUG: C cannot spell %s of bool", u.Op()))
-}
-
 // vload reads one element per lane: at once, with a stride, or one by one.
 func (r *renderer) vload(u *uop.UOp) string {
 	p, gate, index := r.pointer(u.At(0)), u.At(1), u.At(2)
@@ -257,6 +216,9 @@ func (r *renderer) vload(u *uop.UOp) string {
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.helper("gt", e), p, r.expr(base), stride)
+	case ok && stride == 2 && r.n > 2:
+		r.shuffled(e, p, "0", 2)
+		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("evenm", e), p, r.expr(base), mask)
 	case ok:
 		s = fmt.Sprintf("%s(%s + %s, %d, %s)", r.helper("gtm", e), p, r.expr(base), stride, mask)
 	case mask == "":

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -12,11 +13,31 @@ func (s *scheduler) number() {
 	}
 }
 
+// phases is the n of an axis of which a kernel needs quotient and remainder by n only, as behind a reshape that cuts what
+// another joined, the windows of a stride or heads of attention; else 0.
+func (k *kernel) phases(r *uop.UOp) int {
+	n := 0
+	for _, u := range uop.Topo(k.expressions()...) {
+		if (u.Op() == uop.IDiv || u.Op() == uop.Mod) && dependsOn(u, r) {
+			c, _ := u.At(1).ConstInt()
+			if u.At(0) != r || c < 2 || n != 0 && n != c {
+				return 0
+			}
+			n = c
+		}
+	}
+	if n > 0 && r.Arg().(uop.RangeArg).N%n != 0 {
+		return 0
+	}
+	return n
+}
+
 // canonicalRanges numbers the ranges of a kernel in order of use, and leaves out axes of size 1, so that kernels that
-// compute the same have the same text, whatever movement around them was left out.
+// compute the same have the same text, whatever movement around them was left out. An axis in phases becomes two, and
+// accesses are affine again.
 func canonicalRanges(k *kernel, t *uop.Table) {
 	with := map[*uop.UOp]*uop.UOp{}
-	next, same := 0, true
+	next, same, apart := 0, true, false
 	add := func(r *uop.UOp) {
 		if with[r] != nil {
 			return
@@ -28,11 +49,16 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 	}
 	for _, o := range k.spec.Outs {
 		for _, r := range o.Axes {
-			if r.Arg().(uop.RangeArg).N == 1 {
+			a := r.Arg().(uop.RangeArg)
+			switch n := k.phases(r); {
+			case a.N == 1:
 				with[r], same = t.Index(0), false
-				continue
+			case n > 0 && o.Merge == nil && with[r] == nil:
+				with[r], same = t.Range(next, a.N/n, "").Mul(t.Index(n)).Add(t.Range(next+1, n, "")), false
+				next, apart = next+2, true
+			default:
+				add(r)
 			}
-			add(r)
 		}
 	}
 	for _, u := range uop.Topo(k.expressions()...) {
@@ -49,15 +75,15 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		if o.Gate != nil {
 			roots = append(roots, o.Gate)
 		}
-		roots = uop.Substitute(t, with, roots...)
+		if roots = uop.Substitute(t, with, roots...); apart {
+			roots = symbolic.SimplifyAll(t, roots...)
+		}
 		outs[i] = codegen.Out{Param: o.Param, Value: roots[0], Index: roots[1 : 1+len(o.Index)], Merge: o.Merge}
 		if o.Gate != nil {
 			outs[i].Gate = roots[len(roots)-1]
 		}
 		for _, r := range o.Axes {
-			if with[r].Op() == uop.Range {
-				outs[i].Axes = append(outs[i].Axes, with[r])
-			}
+			outs[i].Axes = append(outs[i].Axes, symbolic.Depends(with[r])...)
 		}
 	}
 	k.spec.Outs = outs

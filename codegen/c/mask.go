@@ -1,0 +1,79 @@
+package c
+
+import (
+	"fmt"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// classOf is the natural width of a mask: that of what was compared.
+func (r *renderer) classOf(u *uop.UOp) int {
+	for {
+		switch u.Op() {
+		case uop.Less, uop.Equal:
+			if _, bits := r.narrow(u); bits > 0 {
+				return bits
+			}
+			return elemBits[elem(u.At(0).DType())]
+		case uop.Reg:
+			if c := r.class[u]; c > 0 {
+				return c
+			}
+			return 8
+		case uop.And, uop.Or, uop.Xor:
+			if r.vec(u.At(0)) {
+				u = u.At(0)
+			} else {
+				u = u.At(1)
+			}
+		default:
+			return 8
+		}
+	}
+}
+
+// maskOf spells a bool per lane as 0 or −1 in integers of so many bits.
+func (r *renderer) maskOf(u *uop.UOp, bits int) string {
+	want := maskElem(bits)
+	if !r.vec(u) {
+		return r.splat(want, "-("+r.expr(u)+")")
+	}
+	have := r.classOf(u)
+	cast := func(s string) string { return r.convert(s, maskElem(have), want) }
+	switch u.Op() {
+	case uop.Reg:
+		return cast(regName(u))
+	case uop.Less, uop.Equal:
+		op := binary[u.Op()]
+		if text, bits := r.narrow(u); bits > 0 {
+			return cast(text)
+		}
+		return cast(fmt.Sprintf("((%s)(%s %s %s))", r.vtype(maskElem(have)), r.vexpr(u.At(0)), op, r.vexpr(u.At(1))))
+	case uop.And, uop.Or, uop.Xor:
+		return fmt.Sprintf("(%s %s %s)", r.maskOf(u.At(0), bits), binary[u.Op()], r.maskOf(u.At(1), bits))
+	case uop.Load:
+		return cast(fmt.Sprintf("((%s)(%s != %s))", r.vtype("i8"), r.vload(u), r.splat("u8", "0")))
+	}
+	panic(fmt.Sprintf("BUG: C cannot spell %s of bool", u.Op()))
+}
+
+// narrow spells a comparison of indices, p + s·lane with q + t·lane, as one of (s−t)·lane with q − p, in integers of so many
+// bits: as wide as a lane of a whole vector, where 64 bits would take several. No bits: it is no such comparison.
+func (r *renderer) narrow(u *uop.UOp) (text string, bits int) {
+	a, b := u.At(0), u.At(1)
+	if a.DType() != dtype.Index {
+		return "", 0
+	}
+	p, s, ok := codegen.Strided(a.Home(), a, r.lane, r.vary)
+	q, t, also := codegen.Strided(a.Home(), b, r.lane, r.vary)
+	bits = min(max(512/r.n, 8), 32)
+	most := 1<<(bits-1) - 1
+	if !ok || !also || max(s-t, t-s)*r.n > most {
+		return "", 0
+	}
+	m := maskElem(bits)
+	return fmt.Sprintf("((%s)(%s() * %s %s %s))", r.vtype(m), r.helper("iota", m), r.splat(m, fmt.Sprint(s-t)), binary[u.Op()],
+		r.splat(m, fmt.Sprintf("weft_clip(%s, %d)", r.expr(q.Sub(p)), most))), bits
+}
