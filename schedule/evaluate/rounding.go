@@ -59,7 +59,10 @@ func (e *rounding) node(u *uop.UOp) float64 {
 	}
 	switch {
 	case u.Op() == uop.Reduce:
-		return e.reduce(u, worst)
+		return e.merged(u, u.Arg().(uop.ReduceArg).Monoid, u.At(0).Shape().Numel()/max(1, u.Shape().Numel()), worst)
+	case u.Op() == uop.Scan:
+		a := u.Arg().(uop.ScanArg)
+		return e.merged(u, a.Monoid, u.At(0).Shape()[a.Axis], worst)
 	case u.Op() == uop.Scatter && u.DType().IsFloat():
 		return e.scatter(u)
 	case worst == 0:
@@ -133,9 +136,8 @@ func (e *rounding) exact(u *uop.UOp, n int) bool {
 	return false
 }
 
-// reduce is about any part of a reduction.
-func (e *rounding) reduce(u *uop.UOp, worst float64) float64 {
-	a := u.Arg().(uop.ReduceArg)
+// merged is about any part of a reduction or a scan of n elements.
+func (e *rounding) merged(u *uop.UOp, m uop.Monoid, n int, worst float64) float64 {
 	x := u.At(0)
 	if !x.DType().IsFloat() || x.Shape().Numel() == 0 {
 		if worst > 0 {
@@ -143,11 +145,15 @@ func (e *rounding) reduce(u *uop.UOp, worst float64) float64 {
 		}
 		return 0
 	}
-	n := x.Shape().Numel() / max(1, u.Shape().Numel())
 	count, round := float64(n), ulp(x.DType())
-	switch a.Monoid {
+	switch m {
 	case uop.MaxOf:
 		return worst
+	case uop.Linear: // a·y + b, again and again
+		if worst > 0 || !e.finite(x) || !e.finite(u.At(1)) {
+			return unsure
+		}
+		return 4 * count * max(1, e.most(u.At(1))) * e.product(x, n)
 	case uop.Sum:
 		if worst == 0 && e.exact(x, n) {
 			return 0
@@ -162,13 +168,13 @@ func (e *rounding) reduce(u *uop.UOp, worst float64) float64 {
 		if worst > 0 || !e.finite(u.At(1)) {
 			return unsure
 		}
-		m := e.most(u.At(1))
-		return 8 * count * count * round * (m + m*m)
+		most := e.most(u.At(1))
+		return 8 * count * count * round * (most + most*most)
 	}
-	if worst == 0 && (a.Monoid == uop.ArgMax || n == 1) {
+	if worst == 0 && (m == uop.ArgMax || n == 1) {
 		return 0
 	}
-	if a.Monoid == uop.Prod && worst == 0 {
+	if m == uop.Prod && worst == 0 {
 		return e.product(x, n)
 	}
 	return unsure
