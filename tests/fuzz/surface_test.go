@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,9 +26,14 @@ var left = map[string]string{
 // exported lists what package tensor exports that gives a tensor.
 func exported(t *testing.T) []string {
 	var names []string
-	pkgs, err := parser.ParseDir(token.NewFileSet(), "../../tensor", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	files, err := filepath.Glob("../../tensor/*.go")
 	require.NoError(t, err)
-	for _, f := range pkgs["tensor"].Files {
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok || !fn.Name.IsExported() || fn.Type.Results == nil {
