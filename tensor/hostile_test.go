@@ -157,7 +157,10 @@ func TestHostileNumbers(t *testing.T) {
 				var computing error
 				other, err = tried(func() { _, computing = y.Bytes(context.Background()) })
 				require.Nil(t, other, "computing %d, %d, %d", a, b, c)
-				require.NoError(t, errors.Join(err, computing), "computing %d, %d, %d", a, b, c)
+				var value *tensor.ValueError // a class that the numbers leave no place for
+				if err = errors.Join(err, computing); !errors.As(err, &value) {
+					require.NoError(t, err, "computing %d, %d, %d", a, b, c)
+				}
 			}
 			require.Positive(t, made, "nothing could be made, so nothing was tried")
 		})
