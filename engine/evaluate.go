@@ -72,21 +72,18 @@ const mostEvaluated = 1 << 30
 func (e *Engine) commit(targets []target) {
 	for _, t := range targets {
 		if t.dest == nil && len(t.views) > 0 { // an assignment that another follows
-			s := destination(t.views[0]).Storage().(*storage)
-			s.waiting.Add(-min(waiting(t.views[0]), s.waiting.Load()))
 			for _, n := range t.views {
 				n.SetRealized(t.node.Realized().Reshape(n.Shape()...))
 			}
 		}
 		if t.dest != nil {
-			done := waiting(t.node)
 			for r := range e.records {
 				if _, ok := r.was[t.store]; !ok {
 					r.was[t.store] = t.store.current()
 				}
 			}
 			t.store.version.Add(1)
-			t.store.waiting.Add(-min(done, t.store.waiting.Load()))
+			t.store.pending.CompareAndSwap(unshaped(t.node), nil)
 			next := nextVersion(t.dest, t.store)
 			for _, n := range append(t.views, t.node, unshaped(t.node)) { // the assignment itself, whoever asks for it later
 				n.SetRealized(next.Reshape(n.Shape()...))

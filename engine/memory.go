@@ -22,8 +22,8 @@ type storage struct {
 	assigned string       // where it was assigned last
 	doubts   *doubts
 	past     atomic.Pointer[Past]
-	shared   atomic.Bool  // something else than its own tensor goes on from its elements
-	waiting  atomic.Int64 // assignments in place that were built and are not carried out
+	shared   atomic.Bool             // something else than its own tensor goes on from its elements
+	pending  atomic.Pointer[uop.UOp] // the newest assignment that was built, an After, until it is carried out
 }
 
 // current is how often s was assigned.
@@ -176,14 +176,18 @@ func Share(u *uop.UOp) {
 	}
 }
 
-// InPlace says whether the next assignment to a node in memory may change it there, and expects that it will.
-func InPlace(u *uop.UOp) bool {
+// Shared says whether the elements of a node that is in memory are to stay as they are.
+func Shared(u *uop.UOp) bool {
 	_, s := buffer(u)
-	if s == nil || s.shared.Load() {
-		return false
+	return s == nil || s.shared.Load()
+}
+
+// Assigns notes the newest assignment to a buffer. Those before it, and views of what the buffer holds now, are not left where
+// it will change them.
+func Assigns(after *uop.UOp) {
+	if _, s := buffer(destination(after)); s != nil {
+		s.pending.Store(after)
 	}
-	s.waiting.Add(1)
-	return true
 }
 
 // buffer finds the Buffer under a node that is one, perhaps reshaped.

@@ -64,7 +64,7 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 			if err := s.check(b, rec); err != nil {
 				return nil, err
 			}
-			if rec == nil && s.waiting.Load() > 0 { // what it is a view of is going to be assigned
+			if rec == nil && s.pending.Load() != nil { // what it is a view of is going to be assigned
 				out = append(out, target{node: n, value: n})
 			} else {
 				n.SetRealized(n)
@@ -88,7 +88,7 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 			if t.store == nil || t.store.engine != e {
 				return nil, fmt.Errorf("assignment to a tensor that is not on %s", e.name)
 			}
-			if rec == nil && t.store.waiting.Load() > waiting(a) { // another follows, which would take it away
+			if p := t.store.pending.Load(); rec == nil && p != nil && p != a { // another follows, which would take it away
 				t.dest, t.store = nil, nil
 				t.views = []*uop.UOp{a}
 			}
@@ -113,16 +113,6 @@ func inOrder(targets []target) {
 // assignments counts those that led to a node, to the buffer that it stands for.
 func assignments(n *uop.UOp) (count int) {
 	for ; n.Op() == uop.Reshape || n.Op() == uop.After; n = n.At(0) {
-		if n.Op() == uop.After {
-			count++
-		}
-	}
-	return count
-}
-
-// waiting counts the assignments that lead to a node and are not carried out.
-func waiting(n *uop.UOp) (count int64) {
-	for ; (n.Op() == uop.Reshape || n.Op() == uop.After) && n.Realized() == nil; n = n.At(0) {
 		if n.Op() == uop.After {
 			count++
 		}

@@ -35,7 +35,7 @@ func (t *Tensor) Assign(v any) *Tensor {
 func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 	noteAssign(op, t)
 	shape, b := t.shape(), (*uop.UOp)(nil)
-	if t.owned.Load() && (recorder() != nil || engine.InPlace(bufferOf(t.node()))) {
+	if t.owned.Load() && (recorder() != nil || !engine.Shared(bufferOf(t.node()))) {
 		b = bufferOf(t.node())
 	} else {
 		if e == nil {
@@ -51,7 +51,11 @@ func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 		t.eng.Store(e) // before the graph, which needs it
 		b = bufferOf(u)
 	}
-	t.graph.Store(b.After(b.Store(value.Reshape(b.Shape()...))).Reshape(shape...))
+	after := b.After(b.Store(value.Reshape(b.Shape()...)))
+	if recorder() == nil {
+		engine.Assigns(after)
+	}
+	t.graph.Store(after.Reshape(shape...))
 	t.owned.Store(true)
 	return t
 }

@@ -2,6 +2,7 @@ package tensor_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -153,9 +154,13 @@ func TestHostileNumbers(t *testing.T) {
 				if testing.Short() || made > 6 || y.Numel() > 200 {
 					continue
 				}
-				other, err = tried(func() { _, err := y.Bytes(context.Background()); _ = err })
+				var computing error
+				other, err = tried(func() { _, computing = y.Bytes(context.Background()) })
 				require.Nil(t, other, "computing %d, %d, %d", a, b, c)
-				require.NoError(t, err, "computing %d, %d, %d", a, b, c)
+				var value *tensor.ValueError // a class that the numbers leave no place for
+				if err = errors.Join(err, computing); !errors.As(err, &value) {
+					require.NoError(t, err, "computing %d, %d, %d", a, b, c)
+				}
 			}
 			require.Positive(t, made, "nothing could be made, so nothing was tried")
 		})

@@ -8,11 +8,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
 
+// onDevices are the reference evaluator, which keeps the nodes that it is given, and a device that plays plans.
+var onDevices = []string{"REF", "INTERP"}
+
 // An assignment that another follows is not carried out where that one will be.
 func TestAssignmentsThatOthersFollow(t *testing.T) {
+	for _, device := range onDevices {
+		t.Run(device, func(t *testing.T) { assignmentsThatOthersFollow(t, device) })
+	}
+}
+
+func assignmentsThatOthersFollow(t *testing.T, device string) {
 	ctx := context.Background()
 	for order, realize := range map[string]func(a, b *tensor.Tensor) error{
 		"together":    func(a, b *tensor.Tensor) error { return tensor.Realize(ctx, b, a) },
@@ -28,7 +38,7 @@ func TestAssignmentsThatOthersFollow(t *testing.T) {
 			"the same": func(a *tensor.Tensor) *tensor.Tensor { return a.Reshape(3) },
 		} {
 			t.Run(order+" "+view, func(t *testing.T) {
-				a := tensor.Of([]int64{1, 2, 3}, 3)
+				a := tensor.Of([]int64{1, 2, 3}, 3).On(device)
 				a.Assign(a.Add(10))
 				b := f(a)
 				a.SetAt(0, 0)
@@ -51,6 +61,12 @@ func TestAssignmentsThatOthersFollow(t *testing.T) {
 // What was realized keeps its elements, also where it is a view of an array that is assigned afterwards, in the same run or in
 // a run that was built before.
 func TestRealizedViewsOutliveAssignments(t *testing.T) {
+	for _, device := range onDevices {
+		t.Run(device, func(t *testing.T) { realizedViewsOutliveAssignments(t, device) })
+	}
+}
+
+func realizedViewsOutliveAssignments(t *testing.T, device string) {
 	ctx := context.Background()
 	old, now := []int64{1, 2, 3, 4, 5, 6}, []int64{0, 0, 0, 4, 5, 6}
 	set := func(a *tensor.Tensor) { a.SetAt(0, tensor.RS(0, 3, 1)) }
@@ -82,7 +98,7 @@ func TestRealizedViewsOutliveAssignments(t *testing.T) {
 	for view, f := range views {
 		for order, realize := range orders {
 			t.Run(view+" "+order, func(t *testing.T) {
-				a := tensor.Of(old, 6)
+				a := tensor.Of(old, 6).On(device)
 				b := f(a)
 				require.NoError(t, realize(a, b))
 				require.NoError(t, a.Realize(ctx))
@@ -99,5 +115,28 @@ func TestRealizedViewsOutliveAssignments(t *testing.T) {
 				assert.Equal(t, old, got)
 			})
 		}
+	}
+}
+
+// Several assignments and one Realize, again and again, stay in the memory of the first.
+func TestAssignmentsStayInPlace(t *testing.T) {
+	ctx := context.Background()
+	for _, device := range onDevices {
+		t.Run(device, func(t *testing.T) {
+			e, err := engine.Use(device)
+			require.NoError(t, err)
+			a := tensor.Zeros(1000).On(device)
+			a.Assign(a.Add(1))
+			require.NoError(t, a.Realize(ctx))
+			live := e.Stats().LiveBytes
+			for i := range 10 {
+				a.Assign(a.Add(1))
+				a.SetAt(3, i)
+				a.Assign(a.Mul(1))
+				require.NoError(t, a.Realize(ctx))
+				require.Equal(t, live, e.Stats().LiveBytes, "round %d", i)
+			}
+			same(t, []float64{4, 3, 11}, a.Narrow(0, 8, 3))
+		})
 	}
 }

@@ -93,8 +93,8 @@ func Eval(o Op, from, to dtype.DType, v ...Value) Value {
 
 func (a args) float(f func(x float64) float64) Value { return FloatValue(a.from, f(a.v[0].Float())) }
 
-// BinaryLog is the logarithm to base 2: math.Log2 takes 1 from the logarithm of half the number where that is a little above 1,
-// which leaves few digits.
+// BinaryLog is the logarithm to base 2. Near 1 math.Log2 adds an exponent of 1 to the logarithm of half the number, which is
+// nearly -1: few digits are left.
 func BinaryLog(x float64) float64 {
 	if x > 0.75 && x < 1.5 {
 		return math.Log(x) * math.Log2E

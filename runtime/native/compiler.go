@@ -29,7 +29,7 @@ var flags = []string{"-O2", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing
 // lanes, those behind n too, and of a sum over pairs in the other order one that takes some elements twice.
 var machineFlags = [][]string{{"-march=native", noLoopVectors}, {"-march=native"}, {"-mcpu=native", noLoopVectors}, {"-mcpu=native"}, {}}
 
-const noLoopVectors = "-fno-tree-loop-vectorize" // of gcc; clang does not know it
+const noLoopVectors = "-fno-tree-loop-vectorize" // of gcc; compilers that refuse it are asked again without
 
 var compilerNames = []string{"clang", "gcc", "cc"}
 

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/tests/browser"
+	"github.com/weft-ml/weft/tests/devicetest"
 	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/tests/table"
 )
@@ -62,6 +64,21 @@ func build(t *testing.T) error {
 	return built.err
 }
 
+// writeTruth leaves what the conformance cases give on REF in the folder that pages are served from.
+func writeTruth(t *testing.T, normal bool) string {
+	name := fmt.Sprintf("truth-%v.gob", normal)
+	path := filepath.Join(shared.folder, name)
+	if _, err := os.Stat(path); err == nil {
+		return name
+	}
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer func(before bool) { devicetest.NormalInputs = before }(devicetest.NormalInputs)
+	devicetest.NormalInputs = normal
+	require.NoError(t, errors.Join(devicetest.WriteTruth(f), f.Close()))
+	return name
+}
+
 // run is a test binary in a worker.
 type run struct {
 	Printed string
@@ -72,7 +89,7 @@ type run struct {
 func inside(t *testing.T, device, where string, serve func(folders ...string) *httptest.Server) {
 	p := openFrom(t, serve)
 	require.NoError(t, build(t))
-	files := map[string]string{}
+	files := map[string]string{"/truth": writeTruth(t, device == "WEBGPU")}
 	for _, name := range recorded {
 		files["/torch-ops/"+name] = name
 	}
@@ -88,7 +105,7 @@ func inside(t *testing.T, device, where string, serve func(folders ...string) *h
 		options, err := json.Marshal(map[string]any{
 			"wasm": "inside.wasm", "argv": []string{"inside", "-test.v", "-test.run=" + name}, "data": files,
 			"env": map[string]string{
-				"WEFT_DEVICE": device, "WEFT_TORCH_OPS": "/torch-ops", "WEFT_REQUIRE": device + ",REF",
+				"WEFT_DEVICE": device, "WEFT_TORCH_OPS": "/torch-ops", "WEFT_TRUTH": "/truth", "WEFT_REQUIRE": device + ",REF",
 				"WEFT_CASE": os.Getenv("WEFT_CASE"), "WEFT_SEED": os.Getenv("WEFT_SEED"),
 			},
 		})

@@ -123,11 +123,11 @@ func (r *runner) run(cases []Case) {
 			n := min(batch, len(cases))
 			j := job{cases: cases[:n]}
 			for _, c := range j.cases {
-				w, err := compute(r.ref, []Case{c})
+				w, err := truth(r.ref, c)
 				if err != nil {
-					w = [][]result{{{err: err}}}
+					w = []result{{err: err}}
 				}
-				j.want = append(j.want, w[0])
+				j.want = append(j.want, w)
 			}
 			jobs <- j
 			cases = cases[n:]

@@ -15,71 +15,80 @@ import (
 	phases "github.com/weft-ml/weft/schedule/evaluate"
 )
 
-// TestPasses evaluates a third of the small kernels of all conformance cases before and after each pass of their lowering,
-// another third for another WEFT_SEED; nothing is compiled or run.
-func TestPasses(t *testing.T) {
-	check := evaluate.New()
-	check.Most = 4_000
-	var mu sync.Mutex
-	found := map[string]int{}
-	n, err := strconv.Atoi(getenv("WEFT_SEED", "1"))
+// TestLowering plans all conformance cases and evaluates a third of the small kernels before and after each pass, and a ninth of
+// the small graphs before and after each phase of their schedule; others for another WEFT_SEED. Nothing is compiled or run.
+func TestLowering(t *testing.T) {
+	seed, err := strconv.Atoi(getenv("WEFT_SEED", "1"))
 	require.NoError(t, err, "WEFT_SEED")
-	e, err := engine.Open("NULL", engine.Options{Check: func(s *codegen.Spec) func(codegen.Lowering) error {
-		if n++; n%3 != 0 {
-			return nil
-		}
-		failed := false
-		f := check.Kernel(s)
-		return func(l codegen.Lowering) error {
-			if failed { // the first pass that is wrong is enough
-				return nil
-			}
-			if err := f(l); err != nil {
-				failed = true
-				mu.Lock()
-				defer mu.Unlock()
-				pass := l.Form().Pass
-				if found[pass]++; found[pass] < 8 {
-					t.Errorf("after pass %q: %v", pass, err)
-				}
-			}
-			return nil
-		}
-	}})
+	passes, graphs := checkedPasses{seen: seed, check: evaluate.New()}, checkedPhases{seen: seed, check: phases.New()}
+	passes.check.Most, graphs.check.Most = 4_000, 2_000_000
+	e, err := engine.Open("NULL", engine.Options{Check: passes.kernel, Schedule: graphs.schedule})
 	require.NoError(t, err)
 	cases, _, err := Plan(e, func(*engine.View) {})
 	require.NoError(t, err)
-	t.Logf("%d cases, %d kernels, %d forms, %d kernels too large", cases, check.Kernels.Load(), check.Forms.Load(), check.TooLarge.Load())
-	assert.Empty(t, found)
-	assert.Greater(t, check.Forms.Load(), int64(3000))
 	require.NoError(t, e.Close())
+	t.Run("passes", func(t *testing.T) {
+		c := passes.check
+		t.Logf("%d cases, %d kernels, %d forms, %d kernels too large", cases, c.Kernels.Load(), c.Forms.Load(), c.TooLarge.Load())
+		for pass, wrong := range passes.found {
+			t.Errorf("after pass %q: %d kernels, such as: %v", pass, len(wrong), wrong[0])
+		}
+		assert.Greater(t, c.Forms.Load(), int64(3000))
+	})
+	t.Run("phases", func(t *testing.T) {
+		c := graphs.check
+		t.Logf("%d cases, %d graphs, %d stages, %d kernels, %d too large, %d elements compared, %d unsure", cases, c.Graphs.Load(), c.Stages.Load(),
+			c.Kernels.Load(), c.TooLarge.Load(), c.Compared.Load(), c.Unsure.Load())
+		assert.Empty(t, graphs.found)
+		assert.Greater(t, c.Kernels.Load(), int64(1500))
+		assert.Less(t, c.Unsure.Load()*20, c.Compared.Load())
+	})
 }
 
-// TestPhases evaluates a ninth of the small graphs of all conformance cases before and after each phase of their schedule, another
-// ninth for another WEFT_SEED.
-func TestPhases(t *testing.T) {
-	check := phases.New()
-	check.Most = 2_000_000
-	n, err := strconv.Atoi(getenv("WEFT_SEED", "1"))
-	require.NoError(t, err, "WEFT_SEED")
-	found := 0
-	e, err := engine.Open("NULL", engine.Options{Schedule: func(g *schedule.Graph, c schedule.Config) (*schedule.Result, error) {
-		if n++; n%9 == 0 {
-			if _, err := check.Schedule(g, c); err != nil {
-				if found++; found < 8 {
-					t.Error(err)
-				}
-			}
+// checkedPasses evaluates each third kernel.
+type checkedPasses struct {
+	seen  int
+	check *evaluate.Checker
+	mu    sync.Mutex
+	found map[string][]error // by the pass
+}
+
+func (c *checkedPasses) kernel(s *codegen.Spec) func(codegen.Lowering) error {
+	if c.seen++; c.seen%3 != 0 {
+		return nil
+	}
+	failed := false
+	f := c.check.Kernel(s)
+	return func(l codegen.Lowering) error {
+		if failed { // the first pass that is wrong is enough
+			return nil
 		}
-		return schedule.New(g, c), nil
-	}})
-	require.NoError(t, err)
-	cases, _, err := Plan(e, func(*engine.View) {})
-	require.NoError(t, err)
-	t.Logf("%d cases, %d graphs, %d stages, %d kernels, %d too large, %d elements compared, %d unsure", cases, check.Graphs.Load(), check.Stages.Load(),
-		check.Kernels.Load(), check.TooLarge.Load(), check.Compared.Load(), check.Unsure.Load())
-	assert.Zero(t, found)
-	assert.Greater(t, check.Kernels.Load(), int64(1500))
-	assert.Less(t, check.Unsure.Load()*20, check.Compared.Load())
-	require.NoError(t, e.Close())
+		if err := f(l); err != nil {
+			failed = true
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.found == nil {
+				c.found = map[string][]error{}
+			}
+			pass := l.Form().Pass
+			c.found[pass] = append(c.found[pass], err)
+		}
+		return nil
+	}
+}
+
+// checkedPhases evaluates each ninth graph.
+type checkedPhases struct {
+	seen  int
+	check *phases.Checker
+	found []error
+}
+
+func (c *checkedPhases) schedule(g *schedule.Graph, conf schedule.Config) (*schedule.Result, error) {
+	if c.seen++; c.seen%9 == 0 {
+		if _, err := c.check.Schedule(g, conf); err != nil && len(c.found) < 8 {
+			c.found = append(c.found, err)
+		}
+	}
+	return schedule.New(g, conf), nil
 }

@@ -1,6 +1,7 @@
 package devicetest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,21 +34,36 @@ func RunRepeated(t *testing.T, device string, n int) {
 	}
 	fmt.Printf("%s: %d sub-word and scatter cases, %d times each\n", device, len(cases), n)
 	for part := range slices.Chunk(cases, batch) {
-		first, err := compute(dev, part)
+		repeated(t, dev, part, n)
+	}
+}
+
+// repeated captures cases and runs them n times.
+func repeated(t *testing.T, dev *engine.Engine, cases []Case, n int) {
+	ctx := t.Context()
+	built, all, err := build(dev, cases)
+	require.NoError(t, err)
+	f, err := dev.Capture(ctx, nil, func() ([]*uop.UOp, error) { return all, nil })
+	require.NoError(t, err)
+	var names []string
+	for i, roots := range built {
+		for range roots {
+			names = append(names, cases[i].Name)
+		}
+	}
+	first := make([][]byte, len(all))
+	for k := range n {
+		outs, err := f.Run(ctx)
 		require.NoError(t, err)
-		for k := range n - 1 {
-			again, err := compute(dev, part)
-			require.NoError(t, err)
-			for i := range part {
-				require.True(t, same(first[i], again[i]), "%s: %s is different the %dth time", device, part[i].Name, k+2)
+		for i, u := range outs {
+			raw := make([]byte, u.Shape().Numel()*u.DType().Size())
+			require.NoError(t, dev.Read(ctx, u, raw))
+			if k == 0 {
+				first[i] = raw
 			}
+			require.True(t, bytes.Equal(first[i], raw), "%s: %s is different the %dth time", dev.Name(), names[i], k+1)
 		}
 	}
 }
 
 func narrow(u *uop.UOp) bool { return u.DType().Size() < 4 }
-
-// same compares bits.
-func same(a, b []result) bool {
-	return slices.EqualFunc(a, b, func(x, y result) bool { return x.dtype == y.dtype && slices.Equal(x.values, y.values) })
-}

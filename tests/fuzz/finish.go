@@ -21,13 +21,9 @@ func (g *generator) finish() {
 		}
 	}
 	if len(live) == 0 {
-		g.prog.Ops = append(g.prog.Ops, Op{Name: "Neg", Args: []Arg{val(0)}})
-		if g.state.apply(&g.prog.Ops[len(g.prog.Ops)-1], 0) != nil {
-			g.drop(len(g.prog.Ops) - 1)
-			g.prog.Ops = g.prog.Ops[:len(g.prog.Ops)-1]
-			live = []int{0}
-		} else {
-			live = []int{len(g.prog.Ops) - 1}
+		live = []int{0}
+		if n := len(g.prog.Ops); g.try(Op{Name: "Neg", Args: []Arg{val(0)}}) {
+			live = []int{n}
 		}
 	}
 	roots := g.sinks(live)

@@ -30,6 +30,14 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// Where assignments ended all values and a leaf cannot be negated, the program computes nothing.
+func TestNothingLeftToCompute(t *testing.T) {
+	graphs()
+	for _, seed := range []uint64{50032629, 51017529} {
+		assert.NotEmpty(t, Generate(seed).Program.Ops)
+	}
+}
+
 var devices = []string{"CPU", "WASM", "INTERP", "WEBGPU"}
 
 // programs is how many of each kind a device gets: from seed 1 on, and from a fresh one.
