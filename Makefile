@@ -35,8 +35,8 @@ run: compiler
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
 # Tests in the browser wait a good deal: three packages at a time keep two cores busy, and the longest begin first. The
-# collector runs less often, binaries have no debug information, and vetting is left to check.
-TEST = GOGC=300 $(GO) test -p 3 -vet=off -ldflags=-w -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
+# collector runs less often, and vetting is left to check.
+TEST = GOGC=300 $(GO) test -p 3 -vet=off -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
 test: compiler gpu browser
 	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; \
 		echo "$(TEST)"; WEFT_TABLE="$$rows" $(TEST); code=$$?; \
