@@ -34,10 +34,12 @@ run: compiler
 	@$(MAKE) --no-print-directory site
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
-# Tests in the browser wait a good deal: three packages at a time keep two cores busy.
+# Tests in the browser wait a good deal: three packages at a time keep two cores busy, and the longest begin first. The
+# collector runs less often, and vetting is left to check.
+TEST = GOGC=300 $(GO) test -p 3 -vet=off -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
 test: compiler gpu browser
 	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; \
-		echo "$(GO) test -p 3 -timeout 30m ./..."; WEFT_TABLE="$$rows" $(GO) test -p 3 -timeout 30m ./...; code=$$?; \
+		echo "$(TEST)"; WEFT_TABLE="$$rows" $(TEST); code=$$?; \
 		$(GO) run ./tests/table/print "$$rows"; exit $$code
 	@$(MAKE) --no-print-directory test-cogentcore
 

@@ -105,7 +105,7 @@ func inside(t *testing.T, device, where string, serve func(folders ...string) *h
 		options, err := json.Marshal(map[string]any{
 			"wasm": "inside.wasm", "argv": []string{"inside", "-test.v", "-test.run=" + name}, "data": files,
 			"env": map[string]string{
-				"WEFT_DEVICE": device, "WEFT_TORCH_OPS": "/torch-ops", "WEFT_TRUTH": "/truth", "WEFT_REQUIRE": device + ",REF",
+				"WEFT_DEVICE": device, "WEFT_TORCH_OPS": "/torch-ops", "WEFT_TRUTH": "/truth", "GOGC": "300", "WEFT_REQUIRE": device + ",REF",
 				"WEFT_CASE": os.Getenv("WEFT_CASE"), "WEFT_SEED": os.Getenv("WEFT_SEED"),
 			},
 		})

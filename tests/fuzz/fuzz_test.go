@@ -42,10 +42,10 @@ var devices = []string{"CPU", "WASM", "INTERP", "WEBGPU"}
 
 // programs is how many of each kind a device gets: from seed 1 on, and from a fresh one.
 var programs = map[string]struct{ fixed, fresh int }{
-	"CPU":    {500, 100},
-	"WASM":   {900, 150},
-	"INTERP": {3000, 600},
-	"WEBGPU": {120, 30},
+	"CPU":    {100, 100},
+	"WASM":   {200, 150},
+	"INTERP": {500, 600},
+	"WEBGPU": {30, 30},
 }
 
 // need skips a test whose device is missing.
