@@ -162,3 +162,17 @@ func TestSubgroupsWhereTheyServe(t *testing.T) {
 		}
 	}
 }
+
+// Workgroup memory holds one value for each element of a stage, and a value is staged there once or not at all.
+func TestStagesInWorkgroups(t *testing.T) {
+	target := wgsl.Target(wgsl.Machine{})
+	for text, k := range map[string]*kit{
+		"stage r0 at root by ranges layout a0 workgroup":                                                 reduced(uop.SumExp, dtype.F32, 64, 100),
+		"stage r0 at root by ranges layout a0; stage r0 at root by ranges layout a0 workgroup":           reduced(uop.Sum, dtype.F32, 64, 100),
+		"stage r0 at root by ranges layout a0 workgroup; stage r0 at root by ranges layout a0 workgroup": reduced(uop.Sum, dtype.F32, 64, 100),
+	} {
+		moves, err := codegen.ParseMoves(text)
+		require.NoError(t, err)
+		assert.ErrorContains(t, codegen.Legal(k.s, moves, target), "workgroup memory", text)
+	}
+}
