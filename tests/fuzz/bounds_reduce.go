@@ -43,7 +43,15 @@ func (e *evaluator) reduce(u *uop.UOp) []area {
 		}
 	})
 	d := u.DType()
+	fine := math.MaxInt
+	if arg.Monoid == uop.Sum && d.IsFloat() {
+		fine = e.finest(u.At(0))
+	}
 	for p := range items {
+		if arg.Monoid == uop.Sum && d.IsFloat() && len(items[p]) > 1 {
+			out[0].data[p] = sumOf(d, items[p], fine)
+			continue
+		}
 		if arg.Monoid == uop.ArgMax {
 			out[0].data[p], out[1].data[p] = best(d, u.At(1).DType(), items[p], places[p])
 			continue
@@ -74,7 +82,7 @@ func merge(m uop.Monoid, d dtype.DType, items []bound) bound {
 	if d.IsFloat() {
 		switch m {
 		case uop.Sum:
-			return sumOf(d, items)
+			return sumOf(d, items, math.MaxInt)
 		case uop.Prod:
 			return productOf(d, items)
 		}
@@ -101,11 +109,30 @@ func grain(x float64) int {
 	return exp - 53 + bits.TrailingZeros64(m)
 }
 
-// sumOf knows that sums of numbers on a common grid, with room for all of them, are exact in any order.
-func sumOf(d dtype.DType, items []bound) bound {
+// finest is the exponent of the last bit of what is added up where the items of a sum, u, are sums themselves: the scheduler
+// makes one sum of both, and partial sums may need the last bits of the smallest.
+func (e *evaluator) finest(u *uop.UOp) int {
+	for u.Op().IsMovement() || u.Op() == uop.Detach {
+		u = u.At(0)
+	}
+	if u.Op() != uop.Reduce || u.Arg().(uop.ReduceArg).Monoid != uop.Sum {
+		return math.MaxInt
+	}
+	least := e.finest(u.At(0))
+	for _, b := range e.src(u, 0).data {
+		if x := b.flo(); b.fixed() && x != 0 && !math.IsInf(x, 0) {
+			least = min(least, grain(x))
+		}
+	}
+	return least
+}
+
+// sumOf knows that sums of numbers on a common grid, with room for all of them, are exact in any order. The grid is that of the
+// items, and at least as fine as 2^least.
+func sumOf(d dtype.DType, items []bound, least int) bound {
 	var lo, hi, most float64
 	nan, plus, minus, exact := false, false, false, true
-	least := math.MaxInt
+	zero := true
 	for _, x := range items {
 		if x.never() {
 			return onlyNaN
@@ -116,13 +143,13 @@ func sumOf(d dtype.DType, items []bound) bound {
 		most += max(math.Abs(x.flo()), math.Abs(x.fhi()))
 		exact = exact && x.fixed() && !math.IsInf(x.flo(), 0)
 		if exact && x.flo() != 0 {
-			least = min(least, grain(x.flo()))
+			least, zero = min(least, grain(x.flo())), false
 		}
 	}
 	nan = nan || plus && minus
 	normal, frac, top := format(d)
 	if exact {
-		if least == math.MaxInt {
+		if zero {
 			return zeros
 		}
 		if most <= math.Ldexp(1, least+frac+1) && least >= normal && most < top {
