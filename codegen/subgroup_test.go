@@ -98,7 +98,7 @@ func TestSubgroups(t *testing.T) {
 						}
 					}
 					want := clone(data)
-					naive(k.s, want)
+					define(t, k.s, want)
 					got, b := dev.play(t, data, k.s, false, plan.Subgroups)
 					require.Contains(t, b.k.Source, "= subgroup")
 					tol := 1e-5
