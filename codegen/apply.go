@@ -71,6 +71,9 @@ func (k *kernel) applyOne(m Move) error {
 				return k.noAxis(x)
 			}
 		}
+		if err := k.sharedReduction(m); err != nil {
+			return err
+		}
 		k.stages = append(k.stages, m)
 		return nil
 	case Carry:
@@ -86,6 +89,24 @@ func (k *kernel) applyOne(m Move) error {
 		return nil
 	}
 	return k.assumeFinite(m)
+}
+
+// sharedReduction says why a stage cannot leave a reduction in workgroup memory, or nil: that holds one value for each element,
+// and copies of copies are not made.
+func (k *kernel) sharedReduction(m Move) error {
+	u := k.values[m.Name]
+	if u.Op() != uop.Reduce {
+		return nil
+	}
+	if u.Arg().(uop.ReduceArg).Parts > 1 && m.Shared {
+		return fmt.Errorf("%s has several parts, and workgroup memory holds one", m.Name)
+	}
+	for _, other := range k.stages {
+		if other.Name == m.Name && (m.Shared || other.Shared) {
+			return fmt.Errorf("%s is staged twice, once in workgroup memory", m.Name)
+		}
+	}
+	return nil
 }
 
 func (k *kernel) noAxis(name string) error {

@@ -124,7 +124,7 @@ func TestNoMoves(t *testing.T) {
 		require.NoError(t, err)
 		bufs := k.random(rnd)
 		w := clone(bufs)
-		naive(k.s, w)
+		define(t, k.s, w)
 		jobs, want = append(jobs, &job{k.s, m, bufs}), append(want, w)
 	}
 	add(softmaxSpec(5, 37), "")

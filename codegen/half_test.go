@@ -85,7 +85,7 @@ func TestHalves(t *testing.T) {
 		out := c.k.s.Params[0].DType
 		data := []array{make(array, len(c.in)), c.in}
 		want := clone(data)
-		naive(c.k.s, want)
+		define(t, c.k.s, want)
 		for _, f := range []plan.Features{0, plan.Half} {
 			t.Run(fmt.Sprintf("%s, features %v", c.name, f), func(t *testing.T) {
 				got, b := dev.play(t, data, c.k.s, true, f)

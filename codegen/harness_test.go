@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/evaluate"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -22,7 +22,7 @@ import (
 )
 
 // array is a buffer's elements.
-type array []uop.Value
+type array = []uop.Value
 
 func size(p codegen.Param) int {
 	n := 1
@@ -32,121 +32,10 @@ func size(p codegen.Param) int {
 	return n
 }
 
-// naive computes a Spec as its definition says, one element at a time.
-func naive(s *codegen.Spec, bufs []array) {
-	e := &evaluator{s: s, bufs: make([]array, len(bufs)), env: map[*uop.UOp]int{}}
-	for i := range bufs {
-		e.bufs[i] = slices.Clone(bufs[i])
-	}
-	for _, o := range s.Outs {
-		e.loop(o.Axes, func() {
-			if o.Gate != nil && e.value(o.Gate) == 0 {
-				return
-			}
-			at := e.offset(o.Param, o.Index)
-			v := e.value(o.Value)
-			if o.Merge != nil {
-				e.memo = nil
-				t, d := s.Home, o.Value.DType()
-				v = e.value(o.Merge.Info().Merge([]*uop.UOp{t.ConstOf(d, bufs[o.Param][at])}, []*uop.UOp{t.ConstOf(d, v)})[0])
-			}
-			bufs[o.Param][at] = v
-		})
-	}
-}
-
-type evaluator struct {
-	s    *codegen.Spec
-	bufs []array
-	env  map[*uop.UOp]int
-	memo map[*uop.UOp][]uop.Value
-}
-
-func (e *evaluator) loop(axes []*uop.UOp, f func()) {
-	if len(axes) == 0 {
-		e.memo = map[*uop.UOp][]uop.Value{}
-		f()
-		return
-	}
-	for i := range axes[0].Arg().(uop.RangeArg).N {
-		e.env[axes[0]] = i
-		e.loop(axes[1:], f)
-	}
-}
-
-func (e *evaluator) offset(p int, index []*uop.UOp) int {
-	if len(index) == 1 && len(e.s.Params[p].Dims) != 1 {
-		return int(e.value(index[0]))
-	}
-	at := 0
-	for i, x := range index {
-		at = at*e.s.Params[p].Dims[i] + int(e.value(x))
-	}
-	return at
-}
-
-func (e *evaluator) value(u *uop.UOp) uop.Value { return e.values(u)[0] }
-
-func (e *evaluator) values(u *uop.UOp) []uop.Value {
-	if v, ok := e.memo[u]; ok {
-		return v
-	}
-	v := e.compute(u)
-	if e.memo == nil {
-		e.memo = map[*uop.UOp][]uop.Value{}
-	}
-	e.memo[u] = v
-	return v
-}
-
-func (e *evaluator) compute(u *uop.UOp) []uop.Value {
-	switch u.Op() {
-	case uop.Const:
-		v, _ := u.ConstValue()
-		return []uop.Value{v}
-	case uop.Range:
-		return []uop.Value{uop.Value(e.env[u])}
-	case uop.Part:
-		return e.values(u.At(0))[u.Arg().(uop.PartArg).I:]
-	case uop.Load:
-		if e.value(u.At(1)) == 0 {
-			return []uop.Value{uop.ValueOf(u.DType(), 0)}
-		}
-		slot := u.At(0).Arg().(uop.ParamArg).Slot
-		return []uop.Value{e.bufs[slot][e.offset(slot, u.Src()[2:])]}
-	case uop.Reduce:
-		a := u.Arg().(uop.ReduceArg)
-		parts, ranges := u.Src()[:a.Parts], u.Src()[a.Parts:]
-		t := e.s.Home
-		acc := make([]uop.Value, len(parts))
-		for i, p := range parts {
-			acc[i] = a.Monoid.Info().Identity(p.DType(), i)
-		}
-		outer := e.memo
-		e.loop(ranges, func() {
-			var x, y []*uop.UOp
-			for i, p := range parts {
-				x = append(x, t.ConstOf(p.DType(), acc[i]))
-				y = append(y, t.ConstOf(p.DType(), e.value(p)))
-			}
-			for i, m := range a.Monoid.Info().Merge(x, y) {
-				acc[i] = e.value(m)
-			}
-		})
-		e.memo = outer
-		return acc
-	}
-	var v []uop.Value
-	for _, s := range u.Src() {
-		v = append(v, e.value(s))
-	}
-	from := u.DType()
-	switch u.Op() {
-	case uop.Where:
-	default:
-		from = u.At(0).DType()
-	}
-	return []uop.Value{uop.Eval(u.Op(), from, u.DType(), v...)}
+// define computes a Spec as its definition says.
+func define(t testing.TB, s *codegen.Spec, bufs []array) {
+	t.Helper()
+	require.NoError(t, evaluate.Spec(s, nil, bufs, math.MaxInt))
 }
 
 // pack and unpack convert elements to and from memory.

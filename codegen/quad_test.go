@@ -42,7 +42,7 @@ func TestReadByFourAndOneByOne(t *testing.T) {
 	data := k.random(rand.New(rand.NewPCG(31, 32)))
 	data[2] = data[1]
 	want := clone(data)
-	naive(k.s, want)
+	define(t, k.s, want)
 	p := &plan.Plan{
 		Version: plan.Version, Target: webgpu.Target, Kernels: []plan.Kernel{render(t, k.s, dev.target)},
 		Memory: []plan.Memory{{Kind: plan.Output, Arg: 0, Bytes: 4 * n * n}, {Kind: plan.Input, Arg: 1, Bytes: 4 * n * n}},

@@ -168,7 +168,7 @@ func TestRandom(t *testing.T) {
 			}
 			bufs := k.random(rand.New(rand.NewPCG(seed, 3)))
 			w := clone(bufs)
-			naive(k.s, w)
+			define(t, k.s, w)
 			var m []codegen.Move
 			switch kind {
 			case "chosen":

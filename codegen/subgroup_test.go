@@ -98,7 +98,7 @@ func TestSubgroups(t *testing.T) {
 						}
 					}
 					want := clone(data)
-					naive(k.s, want)
+					define(t, k.s, want)
 					got, b := dev.play(t, data, k.s, false, plan.Subgroups)
 					require.Contains(t, b.k.Source, "= subgroup")
 					tol := 1e-5
@@ -160,5 +160,19 @@ func TestSubgroupsWhereTheyServe(t *testing.T) {
 		if c.want {
 			assert.Contains(t, r.Source, "enable subgroups;\n@group", c.name)
 		}
+	}
+}
+
+// Workgroup memory holds one value for each element of a stage, and a value is staged there once or not at all.
+func TestStagesInWorkgroups(t *testing.T) {
+	target := wgsl.Target(wgsl.Machine{})
+	for text, k := range map[string]*kit{
+		"stage r0 at root by ranges layout a0 workgroup":                                                 reduced(uop.SumExp, dtype.F32, 64, 100),
+		"stage r0 at root by ranges layout a0; stage r0 at root by ranges layout a0 workgroup":           reduced(uop.Sum, dtype.F32, 64, 100),
+		"stage r0 at root by ranges layout a0 workgroup; stage r0 at root by ranges layout a0 workgroup": reduced(uop.Sum, dtype.F32, 64, 100),
+	} {
+		moves, err := codegen.ParseMoves(text)
+		require.NoError(t, err)
+		assert.ErrorContains(t, codegen.Legal(k.s, moves, target), "workgroup memory", text)
 	}
 }

@@ -84,7 +84,7 @@ func TestTiles(t *testing.T) {
 		k := small()[name]
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 		w := clone(bufs)
-		naive(k.s, w)
+		define(t, k.s, w)
 		for _, m := range []c.Machine{narrow[i%4]} {
 			k := small()[name]
 			moves := codegen.Choose(k.s, c.Target(m))
@@ -121,7 +121,7 @@ func TestFinite(t *testing.T) {
 			bufs[2][50] = uop.FloatValue(dtype.F32, bad)
 		}
 		w := clone(bufs)
-		naive(k.s, w)
+		define(t, k.s, w)
 		moves := codegen.Choose(k.s, target())
 		require.Contains(t, codegen.MovesString(moves), "finite p2")
 		require.Contains(t, codegen.MovesString(moves), "by box")

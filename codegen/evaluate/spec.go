@@ -13,7 +13,12 @@ import (
 // count. All operands of an op are computed, whatever it makes of them: an access where its gate holds must be in its
 // array even if nobody looks at the result.
 func Spec(s *codegen.Spec, guards map[*uop.UOp]*uop.UOp, memory [][]uop.Value, most int) error {
-	e := &definition{spec: s, guards: guards, memory: memory, most: most, at: map[*uop.UOp]*state{}, merges: map[mergeKey]*merge{}}
+	return define(s, guards, memory, most, nil)
+}
+
+// define computes a Spec; nudge, if any, changes each value that a kernel may round otherwise.
+func define(s *codegen.Spec, guards map[*uop.UOp]*uop.UOp, memory [][]uop.Value, most int, nudge *nudge) error {
+	e := &definition{spec: s, guards: guards, memory: memory, most: most, nudge: nudge, at: map[*uop.UOp]*state{}, merges: map[mergeKey]*merge{}}
 	outs := s.Outs
 	for len(outs) > 0 {
 		n := 1
@@ -37,6 +42,7 @@ type definition struct {
 	clock  int
 	wrote  int // when memory was last written
 	most   int
+	nudge  *nudge
 	err    error
 }
 
@@ -259,14 +265,15 @@ func (e *definition) compute(u *uop.UOp, s *state) []uop.Value {
 		slot := u.At(0).Arg().(uop.ParamArg).Slot
 		return []uop.Value{e.memory[slot][e.offset("load", slot, u.Src()[2:])]}
 	}
-	return []uop.Value{uop.Eval(u.Op(), u.At(0).DType(), u.DType(), src...)}
+	x := uop.Eval(u.Op(), u.At(0).DType(), u.DType(), src...)
+	return []uop.Value{e.nudge.op(u, x, src)}
 }
 
 func (e *definition) reduce(u *uop.UOp, s *state) []uop.Value {
 	a := u.Arg().(uop.ReduceArg)
 	parts, ranges := u.Src()[:a.Parts], u.Src()[a.Parts:]
 	m := e.merge(a.Monoid, parts)
-	acc, x := make([]uop.Value, len(parts)), make([]uop.Value, len(parts))
+	acc, x, size := make([]uop.Value, len(parts)), make([]uop.Value, len(parts)), 0.
 	for i, p := range parts {
 		acc[i] = a.Monoid.Info().Identity(p.DType(), i)
 	}
@@ -277,9 +284,9 @@ func (e *definition) reduce(u *uop.UOp, s *state) []uop.Value {
 		for i, p := range parts {
 			x[i] = e.of(p, s.src[i])[0]
 		}
-		acc = m.do(acc, x)
+		acc, size = m.do(acc, x), size+magnitude(parts[0].DType(), x[0])
 	})
-	return acc
+	return e.nudge.reduction(a.Monoid, parts, acc, size)
 }
 
 // scan merges up to where the axis of the output stands. It goes on from where it was if nothing else has moved since.

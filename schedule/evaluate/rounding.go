@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -9,7 +10,8 @@ import (
 
 // The reference sums in float64, a kernel in its own type and perhaps in another order. Everything else is the same op on the
 // same bits, so differences begin at sums and products of numbers that are not exact, and this is how far they go: a bound for
-// each node, of all its elements together. Where a node is not continuous in something that is not exact, nothing is known.
+// each node, of all its elements together. Where a node is not continuous in something that is not exact, nothing is known. Nor is
+// it of the bits of a NaN, whose sign laws may change: −(x·c) is x·(−c).
 
 var unsure = math.Inf(1)
 
@@ -65,6 +67,8 @@ func (e *rounding) node(u *uop.UOp) float64 {
 		return e.merged(u, a.Monoid, u.At(0).Shape()[a.Axis], worst)
 	case u.Op() == uop.Scatter && u.DType().IsFloat():
 		return e.scatter(u)
+	case u.Op() == uop.Bitcast && e.hasNaN(u.At(0)):
+		return unsure
 	case worst == 0:
 		return 0
 	case u.Op().IsMovement(), u.Op() == uop.Contiguous, u.Op() == uop.Detach, u.Op() == uop.Part:
@@ -187,6 +191,10 @@ func (e *rounding) product(x *uop.UOp, n int) float64 {
 		return unsure
 	}
 	return float64(n) * ulp(x.DType()) * m
+}
+
+func (e *rounding) hasNaN(u *uop.UOp) bool {
+	return u.DType().IsFloat() && slices.ContainsFunc(e.w.values[u], func(v uop.Value) bool { return math.IsNaN(v.Float()) })
 }
 
 func (e *rounding) finite(u *uop.UOp) bool {

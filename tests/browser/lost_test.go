@@ -74,3 +74,28 @@ func TestLostDevice(t *testing.T) {
 	assert.Equal(t, []int{3, 3}, []int{texts, news}, "losses and recoveries: %v", got.Heard)
 	t.Log(got.Heard)
 }
+
+// A device may be lost while the next one is being opened; then there is nothing to lose yet. What is asked for meanwhile is
+// answered or an error, and what is asked for afterwards is answered.
+func TestLostWhileOpening(t *testing.T) {
+	p := open(t)
+	var got struct {
+		After  []float64
+		Losses int
+	}
+	require.NoError(t, p.Run(losable+`
+		const w = await opened()
+		const x = w.tensor([1, 2, 3]).own()
+		for (let i = 0; i < 20; i++) {
+			lose(0)
+			const meanwhile = x.mul(2).list().catch((e) => e)
+			for (let j = 0; j < 5; j++) await lose(1)
+			await meanwhile
+		}
+		await lose(200)
+		const after = await x.mul(2).list()
+		w.close()
+		return {after, losses: heard.length}`, &got))
+	assert.Equal(t, []float64{2, 4, 6}, got.After)
+	assert.Positive(t, got.Losses)
+}

@@ -145,12 +145,13 @@ type evaluator struct {
 	limit int                 // of spent; beyond, it panics with tooMuch
 
 	checks map[*uop.UOp][]*uop.UOp // that a node depends on
+	sums   map[*uop.UOp]terms      // of sums of floats
 }
 
 type tooMuch struct{}
 
 func newEvaluator(limit int) *evaluator {
-	return &evaluator{known: map[*uop.UOp][]area{}, limit: limit, checks: map[*uop.UOp][]*uop.UOp{}}
+	return &evaluator{known: map[*uop.UOp][]area{}, limit: limit, checks: map[*uop.UOp][]*uop.UOp{}, sums: map[*uop.UOp]terms{}}
 }
 
 // area is a strided view of bounds; the shape is the node's.

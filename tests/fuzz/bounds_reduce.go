@@ -43,6 +43,10 @@ func (e *evaluator) reduce(u *uop.UOp) []area {
 		}
 	})
 	d := u.DType()
+	if arg.Monoid == uop.Sum && d.IsFloat() {
+		e.sum(u, items, out[0].data)
+		return out
+	}
 	for p := range items {
 		if arg.Monoid == uop.ArgMax {
 			out[0].data[p], out[1].data[p] = best(d, u.At(1).DType(), items[p], places[p])
@@ -74,7 +78,7 @@ func merge(m uop.Monoid, d dtype.DType, items []bound) bound {
 	if d.IsFloat() {
 		switch m {
 		case uop.Sum:
-			return sumOf(d, items)
+			return sumOf(d, items, termsIn(items))
 		case uop.Prod:
 			return productOf(d, items)
 		}
@@ -101,11 +105,61 @@ func grain(x float64) int {
 	return exp - 53 + bits.TrailingZeros64(m)
 }
 
+// terms are what a sum adds up, where its items are sums themselves that the scheduler makes one with it: how many there are, at
+// most, in all for one element, the sum of their magnitudes, at most, and the exponent of the last bit of all of them.
+type terms struct {
+	n     int
+	most  float64
+	least int
+}
+
+// termsOf finds those of an item of u.
+func (e *evaluator) termsOf(u *uop.UOp) terms {
+	for u.Op().IsMovement() || u.Op() == uop.Detach {
+		u = u.At(0)
+	}
+	if t, ok := e.sums[u]; ok {
+		return t
+	}
+	return terms{1, 0, math.MaxInt}
+}
+
+// termsIn are those of a sum of these items alone.
+func termsIn(items []bound) terms {
+	t := terms{len(items), 0, math.MaxInt}
+	for _, x := range items {
+		t.most += max(math.Abs(x.flo()), math.Abs(x.fhi()))
+		if x.fixed() && x.flo() != 0 && !math.IsInf(x.flo(), 0) {
+			t.least = min(t.least, grain(x.flo()))
+		}
+	}
+	return t
+}
+
+// sum computes the elements of a sum u of items.
+func (e *evaluator) sum(u *uop.UOp, items [][]bound, out []bound) {
+	d, of := u.DType(), e.termsOf(u.At(0))
+	all := terms{0, 0, of.least}
+	for p, list := range items {
+		t := termsIn(list)
+		t = terms{t.n * of.n, max(t.most, float64(t.n)*of.most), min(t.least, of.least)}
+		if len(list) < 2 {
+			out[p] = merge(uop.Sum, d, list)
+		} else {
+			out[p] = sumOf(d, list, t)
+		}
+		all.n, all.least = max(all.n, t.n), min(all.least, t.least)
+		if !math.IsInf(t.most, 0) { // what adds up one that is infinite sees that
+			all.most = max(all.most, t.most)
+		}
+	}
+	e.sums[u] = all
+}
+
 // sumOf knows that sums of numbers on a common grid, with room for all of them, are exact in any order.
-func sumOf(d dtype.DType, items []bound) bound {
-	var lo, hi, most float64
-	nan, plus, minus, exact := false, false, false, true
-	least := math.MaxInt
+func sumOf(d dtype.DType, items []bound, of terms) bound {
+	var lo, hi float64
+	nan, plus, minus, exact, zero := false, false, false, true, true
 	for _, x := range items {
 		if x.never() {
 			return onlyNaN
@@ -113,29 +167,26 @@ func sumOf(d dtype.DType, items []bound) bound {
 		nan = nan || x.nan
 		plus, minus = plus || x.fhi() == inf, minus || x.flo() == -inf
 		lo, hi = sum(lo, x.flo(), -inf), sum(hi, x.fhi(), inf)
-		most += max(math.Abs(x.flo()), math.Abs(x.fhi()))
 		exact = exact && x.fixed() && !math.IsInf(x.flo(), 0)
-		if exact && x.flo() != 0 {
-			least = min(least, grain(x.flo()))
-		}
+		zero = zero && x.flo() == 0
 	}
 	nan = nan || plus && minus
 	normal, frac, top := format(d)
 	if exact {
-		if least == math.MaxInt {
+		if zero {
 			return zeros
 		}
-		if most <= math.Ldexp(1, least+frac+1) && least >= normal && most < top {
+		if of.most <= math.Ldexp(1, of.least+frac+1) && of.least >= normal && of.most < top {
 			if lo == 0 {
 				return zeros
 			}
 			return number(lo)
 		}
 	}
-	if most > top*0.9 { // partial sums may overflow
+	if of.most > top*0.9 { // partial sums may overflow
 		return floats(-inf, inf, true)
 	}
-	err := float64(len(items)) * math.Ldexp(1, -frac) * most
+	err := float64(of.n) * math.Ldexp(1, -frac) * of.most
 	return widen(d, lo, hi, nan, slack, err)
 }
 

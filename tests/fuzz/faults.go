@@ -70,6 +70,12 @@ func (e *evaluator) checksOf(root *uop.UOp) []*uop.UOp {
 		switch u.Op() {
 		case uop.Detach: // the rest tells of derivatives
 			src = src[:1]
+		case uop.After: // what is there afterwards depends on what was there before where the store leaves some of it
+			src = src[1:]
+		case uop.Store:
+			if view := u.At(0); view.Shape().Numel() == below(view).Shape().Numel() {
+				src = src[1:]
+			}
 		case uop.Check:
 			if u.At(1).Shape().Numel() > 0 {
 				out = append(out, u)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // step tries to add an op.
@@ -181,6 +182,7 @@ func (g *generator) mutate(o Op) bool {
 func (g *generator) realize(o Op) bool {
 	vs := o.operands()
 	n := len(g.prog.Ops)
+	assigned := g.assigned(vs)
 	if err := g.state.apply(&o, 0); err != nil {
 		return false
 	}
@@ -190,12 +192,12 @@ func (g *generator) realize(o Op) bool {
 		g.drop(n)
 		return false
 	}
+	for _, v := range assigned {
+		g.stale(v, vs)
+	}
 	for _, v := range vs {
 		i := &g.info[v]
 		i.real = true
-		if i.leaf && i.version > 0 {
-			g.stale(v, vs)
-		}
 		i.cut, i.reach = union(i.cut, i.reach), map[int]bool{}
 		if !i.leaf {
 			i.reads = map[int]int{}
@@ -211,6 +213,23 @@ func (g *generator) learnAgain(vs []int) bool {
 		}
 	}
 	return true
+}
+
+// assigned are the leaves whose assignments are carried out where values are realized: they are among them, or what is realized
+// is such a leaf in another shape.
+func (g *generator) assigned(vs []int) (leaves []int) {
+	for leaf := range g.info {
+		if i := &g.info[leaf]; !i.leaf || i.version == 0 {
+			continue
+		}
+		now := unshaped(g.t(leaf).Node())
+		if slices.ContainsFunc(vs, func(v int) bool {
+			return v == leaf || now.Op() == uop.After && unshaped(g.t(v).Node()) == now
+		}) {
+			leaves = append(leaves, leaf)
+		}
+	}
+	return leaves
 }
 
 // stale gives up the values that read what a mutable value was before, unless they are realized with it.

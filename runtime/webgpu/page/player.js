@@ -475,8 +475,8 @@ export class Player {
     this.#device = null
   }
 
-  /** Destroys the device as a driver's reset would: for tests. */
-  lose() { this.#device.destroy() }
+  /** Destroys the device, if one is open, as a driver's reset would: for tests. */
+  lose() { this.#device?.destroy() }
 }
 
 // What a page needs of GPUBufferUsage, GPUMapMode and GPUShaderStage, which exist in browsers only.

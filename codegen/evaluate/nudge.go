@@ -1,0 +1,90 @@
+package evaluate
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// A kernel may round otherwise than its definition, which adds in order: by little, unless a step follows (rounding to integers, a
+// comparison), and then by much. And the sign of a NaN is nobody's promise: −(x·c) is x·(−c). Where a form of a kernel differs,
+// the definition is computed again, with changes as small as those, and what comes out then is right as well.
+
+// trials is how often: a sum that lies beside a step falls to one side in half of them.
+const trials = 16
+
+// nudge changes values by a few units of their last place; nil changes nothing.
+type nudge struct {
+	r       *rand.Rand
+	inexact bool // numbers are rounded; otherwise only the signs of NaN change
+}
+
+// lastPlaces is how far apart two ways to round an operation may end, relative to its terms.
+var lastPlaces = map[dtype.DType]float64{dtype.F64: 0x1p-50, dtype.F32: 0x1p-21, dtype.F16: 0x1p-8, dtype.BF16: 0x1p-5}
+
+// nudged computes what else the Spec might give. A change that leads out of an array ends that trial.
+func nudged(s *codegen.Spec, memory [][]uop.Value, inexact bool, most int) (out [][][]uop.Value) {
+	for i := range trials {
+		m := cloneAll(memory)
+		if err := define(s, nil, m, most, &nudge{rand.New(rand.NewPCG(uint64(i), 0)), inexact}); err == nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// op changes the value of an op, if that is rounded: small multiples of a sixteenth are exact.
+func (n *nudge) op(u *uop.UOp, x uop.Value, src []uop.Value) uop.Value {
+	if n == nil || !u.DType().IsFloat() {
+		return x
+	}
+	size := 0.
+	switch f := x.Float(); u.Op() {
+	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Div:
+		size = math.Abs(f)
+	case uop.Add, uop.Mul:
+		if size = math.Abs(f); size < 1<<12 && f*16 == math.Trunc(f*16) {
+			size = 0
+		} else if u.Op() == uop.Add {
+			size = max(size, magnitude(u.DType(), src[0]), magnitude(u.DType(), src[1]))
+		}
+	}
+	return n.by(u.DType(), x, size)
+}
+
+// reduction changes the values of a reduction. size is the sum of the magnitudes of what was reduced.
+func (n *nudge) reduction(m uop.Monoid, parts []*uop.UOp, acc []uop.Value, size float64) []uop.Value {
+	if n == nil || m == uop.MaxOf || m == uop.ArgMax || m == uop.Last {
+		return acc
+	}
+	for i, p := range parts {
+		if p.DType().IsFloat() {
+			if len(parts) > 1 || m == uop.Prod {
+				size = math.Abs(acc[i].Float())
+			}
+			acc[i] = n.by(p.DType(), acc[i], size)
+		}
+	}
+	return acc
+}
+
+func (n *nudge) by(d dtype.DType, x uop.Value, size float64) uop.Value {
+	switch f := x.Float(); {
+	case f != f:
+		return uop.FloatValue(d, math.Copysign(f, n.r.Float64()-.5))
+	case !n.inexact || size == 0 || notFinite(f) || notFinite(size):
+		return x
+	default:
+		return uop.FloatValue(d, f+(2*n.r.Float64()-1)*size*lastPlaces[d])
+	}
+}
+
+func magnitude(d dtype.DType, x uop.Value) float64 {
+	if !d.IsFloat() {
+		return 0
+	}
+	return math.Abs(x.Float())
+}
