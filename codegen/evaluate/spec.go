@@ -56,6 +56,7 @@ type state struct {
 	open  bool     // of a range: a loop runs over it
 
 	acc         []uop.Value // of a scan: the results so far
+	size        float64     // the sum of the magnitudes of what they hold
 	next, began int         // how many elements they hold, and the clock at the first one
 }
 
@@ -299,7 +300,7 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 	}
 	moved := slices.ContainsFunc(s.deps, func(r *state) bool { return r != e.state(at) && r.since > s.began })
 	if s.acc == nil || s.next > last || moved || s.reads && e.wrote > s.began {
-		s.acc, s.next, s.began = nil, 0, e.clock
+		s.acc, s.size, s.next, s.began = nil, 0, 0, e.clock
 		for i, p := range parts {
 			s.acc = append(s.acc, a.Monoid.Info().Identity(p.DType(), i))
 		}
@@ -312,12 +313,12 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 		for i, p := range parts {
 			x[i] = e.of(p, s.src[i])[0]
 		}
-		s.acc = m.do(s.acc, x)
+		s.acc, s.size = m.do(s.acc, x), s.size+magnitude(parts[0].DType(), x[0])
 	}
 	if r.open = was; was {
 		e.move(r, outer)
 	}
-	return slices.Clone(s.acc)
+	return e.nudge.reduction(a.Monoid, parts, slices.Clone(s.acc), s.size)
 }
 
 // mergeKey tells the merges of monoids over some types apart.
