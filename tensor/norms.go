@@ -208,10 +208,14 @@ func (t *Tensor) Quantile(q []float64, axis int, how Interpolation, skipNaN bool
 	}
 	x := t.alongSome("Quantile", &axis)
 	n := x.Dim(axis)
-	order := x.like(argSort(x.node(), axis, false))
+	order := func(at *Tensor) *Tensor { return x.like(ordinalOf(x.node(), at.node(), axis)) }
+	if len(q) > 4 {
+		whole := x.like(argSort(x.node(), axis, false))
+		order = func(at *Tensor) *Tensor { return whole.pickInside("Quantile", axis, at) }
+	}
 	nans := x.like(countNaN(x.node(), axis))
 	pick := func(at *Tensor) *Tensor {
-		return x.pickInside("Quantile", axis, order.pickInside("Quantile", axis, at))
+		return x.pickInside("Quantile", axis, order(at))
 	}
 	out := make([]*Tensor, len(q))
 	for i, v := range q {

@@ -30,62 +30,6 @@ func (t *Tensor) ArgSort(axis int, descending bool) *Tensor {
 	return indices
 }
 
-// TopK gives the k largest (or smallest) values of an axis, the best first, and their indices.
-func (t *Tensor) TopK(k, axis int, largest bool) (values, indices *Tensor) {
-	if t.Rank() == 0 {
-		t = t.Reshape(1)
-		values, indices = t.TopK(k, axis, largest)
-		return values.Reshape(), indices.Reshape()
-	}
-	axis = t.axis("TopK", axis)
-	if k < 0 || k > t.Dim(axis) {
-		fail("TopK", shapes(t.shape()), "k = %d of %d elements", k, t.Dim(axis))
-	}
-	order := cut(argSort(t.node(), axis, largest), axis, 0, k)
-	return t.like(t.node().Gather(order, axis)), t.like(order)
-}
-
-// KthValue gives the k-th smallest value of an axis (k from 1) and its index; the axis goes.
-func (t *Tensor) KthValue(k, axis int) (value, index *Tensor) {
-	return t.ordinal("KthValue", axis, func(n int) int {
-		if k < 1 || k > n {
-			fail("KthValue", shapes(t.shape()), "k = %d of %d elements", k, n)
-		}
-		return k - 1
-	}, false)
-}
-
-// Median gives the middle value of an axis (of two the lower; NaN if there is one) and its index; the axis
-// goes.
-func (t *Tensor) Median(axis int) (value, index *Tensor) {
-	return t.ordinal("Median", axis, func(n int) int { return (n - 1) / 2 }, true)
-}
-
-// ordinal takes the element at a place of the order; with nan set, the first NaN if there is one.
-func (t *Tensor) ordinal(op string, axis int, place func(n int) int, nan bool) (value, index *Tensor) {
-	s := t.alongSome(op, &axis)
-	u := s.node()
-	order := argSort(u, axis, false)
-	at := order.Int(place(s.Dim(axis)))
-	if nan && u.DType().IsFloat() {
-		nans := countNaN(u, axis)
-		at = nans.Int(0).Less(nans).Where(nans.Int(s.Dim(axis)).Sub(nans), at)
-	}
-	return t.take(s, order, at, axis)
-}
-
-// NanMedian is Median over the values that are not NaN; NaN if there is none.
-func (t *Tensor) NanMedian(axis int) (value, index *Tensor) {
-	if !t.IsFloat() {
-		return t.Median(axis)
-	}
-	s := t.alongSome("NanMedian", &axis)
-	u := s.node()
-	nans := countNaN(u, axis)
-	top := nans.Int(s.Dim(axis) - 1).Sub(nans).Max(nans.Int(0))
-	return t.take(s, argSort(u, axis, false), top.Shr(top.Int(1)), axis)
-}
-
 // alongSome checks that the axis has elements; a scalar has one axis here.
 func (t *Tensor) alongSome(op string, axis *int) *Tensor {
 	s := t
@@ -97,21 +41,6 @@ func (t *Tensor) alongSome(op string, axis *int) *Tensor {
 		fail(op, shapes(t.shape()), "axis %d is empty", *axis)
 	}
 	return s
-}
-
-// countNaN keeps the axis, with size 1.
-func countNaN(u *uop.UOp, axis int) *uop.UOp {
-	n := u.Equal(u).Not().Cast(dtype.I32).Reduce(uop.Sum, axis)
-	return n.Reshape(with(u.Shape(), axis, 1)...)
-}
-
-// take picks the element at a place of the order (a constant, or an array with the axis of size 1).
-func (t *Tensor) take(s *Tensor, order, at *uop.UOp, axis int) (value, index *Tensor) {
-	at = spread(at, with(s.shape(), axis, 1))
-	index = s.like(order.Gather(at, axis))
-	value = s.like(s.node().Gather(index.node(), axis))
-	out := without(s.shape(), axis)
-	return value.Reshape(out...), index.Reshape(out...)
 }
 
 // Mode gives the most frequent value of an axis (of several the smallest) and the index of its last occurrence;
@@ -168,10 +97,20 @@ func greatest(u *uop.UOp) *uop.UOp {
 
 // argSort gives the stable order of an axis.
 func argSort(u *uop.UOp, axis int, descending bool) *uop.UOp {
-	last := len(u.Shape()) - 1
-	swap := identity(last + 1)
-	swap[axis], swap[last] = last, axis
-	return argSortLast(sortKey(u.Detach(), descending).Permute(swap...)).Permute(swap...)
+	return alongLast(sortKey(u.Detach(), descending), axis, argSortLast)
+}
+
+// alongLast applies what works along the last axis to another.
+func alongLast(u *uop.UOp, axis int, f func(u *uop.UOp) *uop.UOp) *uop.UOp {
+	swap := exchange(len(u.Shape()), axis)
+	return f(u.Permute(swap...)).Permute(swap...)
+}
+
+// exchange is the permutation of an axis with the last one.
+func exchange(rank, axis int) []int {
+	swap := identity(rank)
+	swap[axis], swap[rank-1] = rank-1, axis
+	return swap
 }
 
 // argSortLast sorts integers along the last axis. Fillers equal the greatest key but come after them, so they are

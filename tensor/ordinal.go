@@ -1,0 +1,142 @@
+package tensor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Taking elements by their place in the order of an axis, without sorting all of it. The order is that of Sort: stable, NaN is
+// the greatest value.
+
+// TopK gives the k largest (or smallest) values of an axis, the best first, and their indices.
+func (t *Tensor) TopK(k, axis int, largest bool) (values, indices *Tensor) {
+	if t.Rank() == 0 {
+		t = t.Reshape(1)
+		values, indices = t.TopK(k, axis, largest)
+		return values.Reshape(), indices.Reshape()
+	}
+	axis = t.axis("TopK", axis)
+	if k < 0 || k > t.Dim(axis) {
+		fail("TopK", shapes(t.shape()), "k = %d of %d elements", k, t.Dim(axis))
+	}
+	order := alongLast(sortKey(t.node().Detach(), largest), axis, func(key *uop.UOp) *uop.UOp { return firstOf(key, k) })
+	return t.like(t.node().Gather(order, axis)), t.like(order)
+}
+
+// KthValue gives the k-th smallest value of an axis (k from 1) and its index; the axis goes.
+func (t *Tensor) KthValue(k, axis int) (value, index *Tensor) {
+	return t.ordinal("KthValue", axis, func(n int) int {
+		if k < 1 || k > n {
+			fail("KthValue", shapes(t.shape()), "k = %d of %d elements", k, n)
+		}
+		return k - 1
+	}, false)
+}
+
+// Median gives the middle value of an axis (of two the lower; NaN if there is one) and its index; the axis
+// goes.
+func (t *Tensor) Median(axis int) (value, index *Tensor) {
+	return t.ordinal("Median", axis, func(n int) int { return (n - 1) / 2 }, true)
+}
+
+// ordinal takes the element at a place of the order; with nan set, the first NaN if there is one.
+func (t *Tensor) ordinal(op string, axis int, place func(n int) int, nan bool) (value, index *Tensor) {
+	s := t.alongSome(op, &axis)
+	u := s.node()
+	at := uop.NewInt(dtype.I32, place(s.Dim(axis)))
+	if nan && u.DType().IsFloat() {
+		nans := countNaN(u, axis)
+		at = nans.Int(0).Less(nans).Where(nans.Int(s.Dim(axis)).Sub(nans), at)
+	}
+	return t.take(s, at, axis)
+}
+
+// NanMedian is Median over the values that are not NaN; NaN if there is none.
+func (t *Tensor) NanMedian(axis int) (value, index *Tensor) {
+	if !t.IsFloat() {
+		return t.Median(axis)
+	}
+	s := t.alongSome("NanMedian", &axis)
+	u := s.node()
+	nans := countNaN(u, axis)
+	top := nans.Int(s.Dim(axis) - 1).Sub(nans).Max(nans.Int(0))
+	return t.take(s, top.Shr(top.Int(1)), axis)
+}
+
+// countNaN keeps the axis, with size 1.
+func countNaN(u *uop.UOp, axis int) *uop.UOp {
+	n := u.Equal(u).Not().Cast(dtype.I32).Reduce(uop.Sum, axis)
+	return n.Reshape(with(u.Shape(), axis, 1)...)
+}
+
+// take picks the element at a place of the order (a constant, or an array with the axis of size 1).
+func (t *Tensor) take(s *Tensor, at *uop.UOp, axis int) (value, index *Tensor) {
+	index = s.like(ordinalOf(s.node(), spread(at, with(s.shape(), axis, 1)), axis))
+	value = s.like(s.node().Gather(index.node(), axis))
+	out := without(s.shape(), axis)
+	return value.Reshape(out...), index.Reshape(out...)
+}
+
+// firstOf gives the indices of the first k integers of the last axis, in their stable order. Where that is less work, it cuts the
+// axis into blocks and looks into those k alone whose least elements come first: an element of another block has at least k
+// before it, one in each of these.
+func firstOf(key *uop.UOp, k int) *uop.UOp {
+	last := len(key.Shape()) - 1
+	n, batch := key.Shape()[last], key.Shape()[:last:last]
+	size := 1 << int(math.Log2(math.Sqrt(float64(n)/float64(max(k, 1))))+.5)
+	blocks := (n + size - 1) / size
+	if n <= sortBlock || 2*(blocks+k*size) > n {
+		return cut(argSortLast(key), last, 0, k)
+	}
+	shape := func(s ...int) []int { return append(slices.Clone(batch), s...) }
+	_, hi := uop.IntLimits(key.DType())
+	key = fill(key, last, 0, blocks*size-n, hi)
+	least := key.Reshape(shape(blocks, size)...).Not().Reduce(uop.MaxOf, last+1).Not().Contiguous()
+	from := firstOf(least, k)
+	from = from.Gather(argSortLast(from), last).Contiguous() // equal elements are found in their order
+	at := spread(from.Mul(from.Int(size)).Reshape(shape(k, 1)...), shape(k, size))
+	at = at.Add(alongAxis(iota(size, dtype.I32), last+1, at.Shape())).Reshape(shape(k * size)...)
+	return at.Gather(firstOf(key.Gather(at, last).Contiguous(), k), last)
+}
+
+// ordinalOf gives the index of the element at a place of the order of an axis. The places have the shape of u, but the axis is 1.
+func ordinalOf(u, place *uop.UOp, axis int) *uop.UOp {
+	if u.Shape()[axis] <= sortBlock {
+		return argSort(u, axis, false).Gather(place, axis)
+	}
+	swap := exchange(len(u.Shape()), axis)
+	return ordinalLast(sortKey(u.Detach(), false).Permute(swap...), place.Permute(swap...)).Permute(swap...)
+}
+
+// ordinalLast finds the element four bits at a time: of 16 bounds, how many have at most as many elements below them as come
+// before the place.
+func ordinalLast(key, place *uop.UOp) *uop.UOp {
+	s := key.Shape()
+	last := len(s) - 1
+	key = key.Contiguous()
+	lo, _ := uop.IntLimits(key.DType())
+	value := spread(key.Const(lo), place.Shape())
+	wide := append(slices.Clone(s), 16)
+	keys := spread(key.Reshape(append(slices.Clone(s), 1)...), wide)
+	below := func(bound *uop.UOp) *uop.UOp { // for bounds of shape […, 1, n], how many elements come before each
+		return keys.Less(spread(bound, wide)).Cast(dtype.I32).Reduce(uop.Sum, last)
+	}
+	bounds := append(slices.Clone(place.Shape()), 16)
+	for bit := 8*key.DType().Size() - 4; bit >= 0; bit -= 4 {
+		step := alongAxis(uop.NewIota(16).Cast(key.DType()), last+1, bounds)
+		bound := spread(value.Reshape(append(slices.Clone(place.Shape()), 1)...), bounds).Add(step.Mul(step.Int(1 << bit)))
+		few := spread(place, with(place.Shape(), last, 16)).Less(below(bound)).Not() // the first always
+		count := few.Cast(dtype.I32).Reduce(uop.Sum, last).Reshape(place.Shape()...)
+		digit := count.Sub(count.Int(1)).Cast(key.DType())
+		value = value.Add(digit.Mul(digit.Int(1 << bit))).Contiguous()
+	}
+	before := key.Less(spread(value, s)).Cast(dtype.I32).Reduce(uop.Sum, last).Reshape(place.Shape()...)
+	same := key.Equal(spread(value, s))
+	nth := same.Cast(dtype.I32).Scan(uop.Sum, last)
+	found := same.And(nth.Equal(spread(place.Sub(before).Add(place.Int(1)), s)))
+	at := alongAxis(iota(s[last], dtype.I32), last, s)
+	return found.Where(at, at.Int(0)).Reduce(uop.Sum, last).Reshape(place.Shape()...)
+}
