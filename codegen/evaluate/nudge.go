@@ -62,6 +62,9 @@ func (n *nudge) reduction(m uop.Monoid, parts []*uop.UOp, acc []uop.Value, size 
 	}
 	for i, p := range parts {
 		if p.DType().IsFloat() {
+			if acc[i].Float() == 0 { // a sum of one −0 is that, or 0 + −0
+				acc[i] = uop.FloatValue(p.DType(), math.Copysign(0, n.r.Float64()-.5))
+			}
 			if len(parts) > 1 || m == uop.Prod {
 				size = math.Abs(acc[i].Float())
 			}

@@ -11,7 +11,8 @@ import (
 // The reference sums in float64, a kernel in its own type and perhaps in another order. Everything else is the same op on the
 // same bits, so differences begin at sums and products of numbers that are not exact, and this is how far they go: a bound for
 // each node, of all its elements together. Where a node is not continuous in something that is not exact, nothing is known. Nor is
-// it of the bits of a NaN, whose sign laws may change: −(x·c) is x·(−c).
+// it of the bits of a NaN, whose sign laws may change: −(x·c) is x·(−c). And a sum of one −0 is that, or 0 + −0, which shows
+// where something is divided by it.
 
 var unsure = math.Inf(1)
 
@@ -67,7 +68,9 @@ func (e *rounding) node(u *uop.UOp) float64 {
 		return e.merged(u, a.Monoid, u.At(0).Shape()[a.Axis], worst)
 	case u.Op() == uop.Scatter && u.DType().IsFloat():
 		return e.scatter(u)
-	case u.Op() == uop.Bitcast && e.hasNaN(u.At(0)):
+	case u.Op() == uop.Bitcast && (e.has(u.At(0), math.NaN()) || e.has(u.At(0), 0) && addsUp(u.At(0))):
+		return unsure
+	case u.Op() == uop.Div && e.has(u.At(1), 0) && addsUp(u.At(1)):
 		return unsure
 	case worst == 0:
 		return 0
@@ -193,8 +196,16 @@ func (e *rounding) product(x *uop.UOp, n int) float64 {
 	return float64(n) * ulp(x.DType()) * m
 }
 
-func (e *rounding) hasNaN(u *uop.UOp) bool {
-	return u.DType().IsFloat() && slices.ContainsFunc(e.w.values[u], func(v uop.Value) bool { return math.IsNaN(v.Float()) })
+// has says that an element of u, if those are floats, is x, be it NaN.
+func (e *rounding) has(u *uop.UOp, x float64) bool {
+	return u.DType().IsFloat() && slices.ContainsFunc(e.w.values[u], func(v uop.Value) bool { return v.Float() == x || v.Float() != v.Float() && x != x })
+}
+
+// addsUp says that there is a sum of floats in u.
+func addsUp(u *uop.UOp) bool {
+	return slices.ContainsFunc(uop.Topo(u), func(v *uop.UOp) bool {
+		return (v.Op() == uop.Reduce || v.Op() == uop.Scatter) && v.DType().IsFloat()
+	})
 }
 
 func (e *rounding) finite(u *uop.UOp) bool {
