@@ -14,6 +14,8 @@ type canonical struct {
 	graph  *schedule.Graph
 	inputs []*storage
 	key    string
+
+	numbered *family // set where the last inputs are numbers of the graph, see generalise
 }
 
 // canonicalize copies targets into an arena of their own.
@@ -91,7 +93,11 @@ func (w *keyWriter) node(u *uop.UOp) {
 	for _, s := range u.Src() {
 		w.int(w.ids[s])
 	}
-	switch a := u.Arg().(type) {
+	w.arg(u.Arg())
+}
+
+func (w *keyWriter) arg(a uop.Arg) {
+	switch a := a.(type) {
 	case nil:
 	case uop.Ints:
 		w.text(string(a))

@@ -112,7 +112,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 	}
 	targets = lastStores(targets)
 	canon := canonicalize(targets)
-	c := &Captured{engine: e, inputs: canon.inputs, shapes: inputs, targets: targets, outs: outs}
+	c := &Captured{engine: e, shapes: inputs, targets: targets, outs: outs}
 	for _, in := range inputs {
 		_, s := buffer(in)
 		if s == nil {
@@ -129,6 +129,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 	if c.plan, err = e.compile(ctx, canon); err != nil {
 		return nil, err
 	}
+	c.inputs = canon.inputs
 	c.plan.pinned = true
 	if c.plan.reads == nil {
 		c.plan.reads = reads(canon)

@@ -31,6 +31,7 @@ type Options struct {
 	Fence       bool   // CPU: arrays lie against pages that cannot be touched (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
 	StoreAll    bool   // no fusion: every node that computes is stored (tests)
+	Numbers     bool   // every number of a graph that can be an argument of its plan is one from the first time on (tests)
 	Unchecked   bool   // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
 	Debug       int    // 0 … 6, see the architecture
 	Log         io.Writer
@@ -209,6 +210,9 @@ type Engine struct {
 	plans   map[string]*compiled
 	kernels map[string]plan.Kernel // by Spec
 	clock   int                    // see compiled.used
+
+	families map[string]*family // by outline
+
 	memory  memory
 	stats   Stats
 	records map[*recording]bool // under way
@@ -238,7 +242,7 @@ type Stats struct {
 func New(b Backend, o Options) (*Engine, error) {
 	kept := o
 	kept.Context = nil // it was for opening alone
-	e := &Engine{name: b.Name, opts: kept, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	e := &Engine{name: b.Name, opts: kept, backend: b, plans: map[string]*compiled{}, families: map[string]*family{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
 	m, err := e.openMachine(o)
 	if err != nil {

@@ -155,6 +155,15 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 		p.used = e.clock
 		return p, nil
 	}
+	f, err := e.generalise(c)
+	if err != nil {
+		return nil, err
+	}
+	if p := e.plans[c.key]; p != nil {
+		p.used = e.clock
+		return p, nil
+	}
+	c.number()
 	p, err := e.build(c)
 	if err != nil {
 		return nil, err
@@ -166,6 +175,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	p.used = e.clock
 	e.plans[c.key] = p
 	e.stats.Compiled++
+	f.compiled++
 	e.debugPlan(p)
 	return p, nil
 }

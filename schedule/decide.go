@@ -159,7 +159,14 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		add(u.At(0), v)
 	case u.Op() == uop.Gather:
 		add(u.At(1), v)
+		at := v.idx
 		v.opaque, v.idx = true, nil
+		if at != nil {
+			if i := s.uniform(u.At(1), at); i != nil {
+				v.opaque, v.idx = false, slices.Clone(at)
+				v.idx[u.Arg().(uop.AxisArg).Axis] = i
+			}
+		}
 		add(u.At(0), v)
 	case u.Op() == uop.Scatter:
 		add(u.At(0), v)

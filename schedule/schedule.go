@@ -29,6 +29,10 @@ type Graph struct {
 	Table  *uop.Table
 	Inputs []Input // by slot
 	Roots  []Root
+
+	// Uniform is how many of the last inputs hold numbers that the whole graph shares, as constants are: an index made of
+	// them follows from ranges alone.
+	Uniform int
 }
 
 // Input is a buffer that exists: Param slot i of the graph.

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// An outline is a graph without its numbers: its key is equal for graphs that differ only in scalar constants and in
+// how far they shift. The numbers stand beside it, in the order in which a walk meets their places. A constant has a
+// place for each node that uses it, because two constants of a graph that are equal by chance are one node, and
+// would be two the next time.
+
+// place is where a graph has a number that could as well be an argument of its plan.
+type place struct {
+	dtype dtype.DType // of the argument
+	value uop.Value
+}
+
+// outliner walks over a canonical graph: once to find the places, and once more, with a table, to put arguments there.
+type outliner struct {
+	w      keyWriter
+	places []place
+
+	table  *uop.Table // nil: nothing is built
+	number func(i int) *uop.UOp
+	done   map[*uop.UOp]*uop.UOp
+}
+
+// outlined gives the key of a graph's outline, and its numbers.
+func outlined(c *canonical) (key string, places []place) {
+	var o outliner
+	o.walk(c)
+	return string(o.w.buf), o.places
+}
+
+// replaced is the graph in a table of its own, with number(i) in place i; nil keeps what is there. number makes nodes
+// of type I64 or of the place's type, of rank 0, in that table.
+func replaced(c *canonical, t *uop.Table, number func(i int) *uop.UOp) (roots []*uop.UOp) {
+	o := outliner{table: t, number: number, done: map[*uop.UOp]*uop.UOp{}}
+	return o.walk(c)
+}
+
+func (o *outliner) walk(c *canonical) (roots []*uop.UOp) {
+	values := make([]*uop.UOp, len(c.graph.Roots))
+	for i, r := range c.graph.Roots {
+		values[i] = r.Value
+	}
+	o.w.ids = map[*uop.UOp]int{}
+	for _, u := range uop.Topo(values...) {
+		if !repeated(u) {
+			o.node(u)
+		}
+	}
+	for i, v := range values {
+		roots = append(roots, o.operand(nil, v))
+		o.w.int(c.graph.Roots[i].Dest)
+	}
+	for _, in := range c.graph.Inputs {
+		o.w.int(in.N)
+		o.w.int(int(in.DType))
+	}
+	return roots
+}
+
+// repeated says whether u is a constant, perhaps in all elements of an array.
+func repeated(u *uop.UOp) bool {
+	for u.Op() == uop.Reshape || u.Op() == uop.Expand || u.Op() == uop.Permute {
+		u = u.At(0)
+	}
+	return u.Op() == uop.Const
+}
+
+func (o *outliner) node(u *uop.UOp) {
+	o.w.ids[u] = len(o.w.ids)
+	o.w.buf = append(o.w.buf, byte(u.Op()), byte(u.DType()))
+	o.w.int(len(u.Src()))
+	src := make([]*uop.UOp, len(u.Src()))
+	for i, s := range u.Src() {
+		src[i] = o.operand(u, s)
+	}
+	if u.Op() == uop.Shrink || u.Op() == uop.Pad {
+		o.shift(u, src)
+		return
+	}
+	o.w.arg(u.Arg())
+	o.build(u, src)
+}
+
+// build makes u of other operands.
+func (o *outliner) build(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+	if o.table == nil {
+		return nil
+	}
+	i := -1
+	v := u.WithSrc(o.table, func(*uop.UOp) *uop.UOp { i++; return src[i] })
+	o.done[u] = v
+	return v
+}
+
+// operand writes what u (nil: a root) uses.
+func (o *outliner) operand(u, s *uop.UOp) *uop.UOp {
+	if !repeated(s) {
+		o.w.int(o.w.ids[s])
+		return o.done[s]
+	}
+	o.w.int(-1)
+	var chain []*uop.UOp
+	for ; s.Op() != uop.Const; s = s.At(0) {
+		o.w.int(int(s.Op()))
+		o.w.arg(s.Arg())
+		chain = append(chain, s)
+	}
+	v := o.constant(u, s)
+	for i := len(chain) - 1; i >= 0; i-- {
+		v = o.build(chain[i], []*uop.UOp{v})
+	}
+	return v
+}
+
+// constant writes a constant that u uses. Truth values decide structure, and index arithmetic needs bounds.
+func (o *outliner) constant(u, c *uop.UOp) *uop.UOp {
+	d := c.DType()
+	o.w.int(int(uop.Const))
+	o.w.int(int(d))
+	value, _ := c.ConstValue()
+	if d == dtype.Bool || d == dtype.Index || d == dtype.F64 {
+		o.w.arg(c.Arg())
+		return o.build(c, nil)
+	}
+	n := o.place(place{d, value})
+	if n == nil {
+		return o.build(c, nil)
+	}
+	return n
+}
+
+// place notes a number and gives what stands for it, if anything does.
+func (o *outliner) place(p place) *uop.UOp {
+	o.places = append(o.places, p)
+	if o.table == nil {
+		return nil
+	}
+	return o.number(len(o.places) - 1)
+}
