@@ -212,6 +212,7 @@ type Engine struct {
 	clock   int                    // see compiled.used
 
 	families map[string]*family // by outline
+	alike    map[string]int     // plans compiled, see debugAlike
 
 	memory  memory
 	stats   Stats

@@ -117,21 +117,37 @@ func (o *outliner) operand(u, s *uop.UOp) *uop.UOp {
 	return v
 }
 
-// constant writes a constant that u uses. Truth values decide structure, and index arithmetic needs bounds.
+// mostIndex is how large an index may be that becomes an argument: sums of a few stay within 32 bits.
+const mostIndex = 1 << 28
+
+// constant writes a constant that u uses.
 func (o *outliner) constant(u, c *uop.UOp) *uop.UOp {
 	d := c.DType()
 	o.w.int(int(uop.Const))
 	o.w.int(int(d))
 	value, _ := c.ConstValue()
-	if d == dtype.Bool || d == dtype.Index || d == dtype.F64 {
+	var n *uop.UOp
+	switch {
+	case d == dtype.Index && compares(u) && -mostIndex <= value.Int() && value.Int() <= mostIndex:
+		o.w.int(1)
+		if n = o.place(place{dtype.I32, value}); n != nil {
+			n = within(n, -mostIndex, mostIndex)
+		}
+	case d == dtype.Bool || d == dtype.Index || d == dtype.F64: // decides structure; needs bounds; is a word that few devices have
+		o.w.int(0)
 		o.w.arg(c.Arg())
-		return o.build(c, nil)
+	default:
+		n = o.place(place{d, value})
 	}
-	n := o.place(place{d, value})
 	if n == nil {
 		return o.build(c, nil)
 	}
 	return n
+}
+
+// compares says whether u compares or adds indices. Products and quotients need to know the number: they say where elements lie.
+func compares(u *uop.UOp) bool {
+	return u != nil && (u.Op() == uop.Add || u.Op() == uop.Less || u.Op() == uop.Equal || u.Op() == uop.Max)
 }
 
 // place notes a number and gives what stands for it, if anything does.

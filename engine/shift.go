@@ -43,7 +43,7 @@ func (o *outliner) shift(u *uop.UOp, src []*uop.UOp) {
 		if by == nil {
 			continue
 		}
-		by = within(by, max(in[i], out[i])-min(in[i], out[i]))
+		by = within(by, 0, max(in[i], out[i])-min(in[i], out[i]))
 		if u.Op() == uop.Pad {
 			by = by.Neg()
 		}
@@ -52,10 +52,10 @@ func (o *outliner) shift(u *uop.UOp, src []*uop.UOp) {
 	o.done[u] = v
 }
 
-// within is an integer as an index from 0 to hi.
-func within(u *uop.UOp, hi int) *uop.UOp {
+// within is an integer as an index from lo to hi.
+func within(u *uop.UOp, lo, hi int) *uop.UOp {
 	u = u.Cast(dtype.Index)
-	return u.Max(u.Int(0)).Min(u.Int(hi))
+	return u.Max(u.Int(lo)).Min(u.Int(hi))
 }
 
 // movedBy is out[… i …] = v[… i + by …] on an axis of new size n, zero outside.

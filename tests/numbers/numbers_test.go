@@ -6,17 +6,22 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"runtime"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/weft-ml/weft/backends"
+	_ "github.com/weft-ml/weft/backends/webgpu"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 	_ "github.com/weft-ml/weft/tests/kernels" // WEFT_KERNELS
 	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/uop"
 )
 
 func open(t testing.TB, device string, o engine.Options) *engine.Engine {
@@ -73,7 +78,7 @@ var loops = []struct {
 	{"summand", dtype.F32, 2, func(x *tensor.Tensor, i int) *tensor.Tensor { return x.Add(i) }},
 	{"divisor", dtype.F32, 2, func(x *tensor.Tensor, i int) *tensor.Tensor { return x.Div(float32(i)) }},
 	{"quotient", dtype.F32, 2, func(x *tensor.Tensor, i int) *tensor.Tensor { return tensor.FullLike(x, i).Div(x) }},
-	{"comparison", dtype.F32, 2, func(x *tensor.Tensor, i int) *tensor.Tensor { return x.Lt(float32(i) / 10).Where(x, i) }},
+	{"comparison", dtype.F32, 2, func(x *tensor.Tensor, i int) *tensor.Tensor { return x.Lt(float32(i)/10).Where(x, i) }},
 	{"two numbers", dtype.F32, 2, func(x *tensor.Tensor, i int) *tensor.Tensor { return x.Mul(float32(i)).Add(float32(i*i) + 0.5) }},
 	{"full", dtype.F32, 2, func(x *tensor.Tensor, i int) *tensor.Tensor { return x.Add(tensor.FullLike(x, float32(i))) }},
 	{"int8", dtype.I8, 2, func(x *tensor.Tensor, i int) *tensor.Tensor { return x.Mul(i).Add(3 * i) }},
@@ -146,4 +151,146 @@ func float64s(t *testing.T, x *tensor.Tensor) []float64 {
 		out[i] = float64(v[i])
 	}
 	return out
+}
+
+// Numbers that are not finite, zeros with a sign, and the ends of types are passed as they are.
+func TestHostileNumbers(t *testing.T) {
+	floats := []float64{1, 0, math.Copysign(0, -1), -1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat32, math.SmallestNonzeroFloat32, 1e-45, 3.4e38, 65504, 1e300, math.Pi}
+	ints := []int64{1, 0, -1, 127, 128, -128, -129, 255, 256, 32767, -32768, 65535, math.MaxInt32, math.MinInt32, 1 << 32, math.MaxInt64, math.MinInt64, 1<<53 + 1}
+	for _, device := range devices {
+		t.Run(device, func(t *testing.T) {
+			for _, d := range []dtype.DType{dtype.F32, dtype.F16, dtype.BF16} {
+				e, ref := open(t, device, engine.Options{}), open(t, "REF", engine.Options{})
+				x, y := leaf(t, e, d, 30), leaf(t, ref, d, 30)
+				before := e.Stats().Compiled
+				for _, v := range floats {
+					f := func(x *tensor.Tensor) *tensor.Tensor { return x.Sub(2).Mul(v).Add(tensor.FullLike(x, v)).Maximum(v) }
+					equal(t, f(y), f(x), "%v %v", d, v)
+				}
+				assert.LessOrEqual(t, e.Stats().Compiled-before, 2)
+			}
+			for _, d := range []dtype.DType{dtype.I8, dtype.U8, dtype.I16, dtype.U16, dtype.I32, dtype.U32, dtype.I64, dtype.U64} {
+				e, ref := open(t, device, engine.Options{}), open(t, "REF", engine.Options{})
+				x, y := leaf(t, e, d, 30), leaf(t, ref, d, 30)
+				before := e.Stats().Compiled
+				for _, v := range ints {
+					f := func(x *tensor.Tensor) *tensor.Tensor {
+						return x.Sub(2).Mul(v).Add(x.FloorDiv(v)).Sub(x.Mod(v)).Xor(v)
+					}
+					equal(t, f(y), f(x), "%v %v", d, v)
+				}
+				assert.LessOrEqual(t, e.Stats().Compiled-before, 2)
+			}
+		})
+	}
+}
+
+// Numbers that are equal at first and not later get arguments of their own.
+func TestNumbersPartWays(t *testing.T) {
+	e := open(t, "INTERP", engine.Options{})
+	x := leaf(t, e, dtype.F32, 4)
+	before := e.Stats().Compiled
+	for i := range 20 {
+		y := x.Mul(float32(i)).Add(float32(i * i)).Mul(float32(1 + i/10))
+		got := float64s(t, y)
+		for k, v := range float64s(t, x) {
+			assert.InDelta(t, (v*float64(i)+float64(i*i))*float64(1+i/10), got[k], 1e-3, "number %d", i)
+		}
+	}
+	assert.LessOrEqual(t, e.Stats().Compiled-before, 4)
+}
+
+// A captured function keeps the numbers that it was captured with.
+func TestCapturedNumbers(t *testing.T) {
+	ctx := context.Background()
+	for _, device := range devices {
+		t.Run(device, func(t *testing.T) {
+			e := open(t, device, engine.Options{})
+			x := leaf(t, e, dtype.F32, 8)
+			before := e.Stats().Compiled
+			var fs []*tensor.Captured
+			for i := range 5 {
+				f, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+					return []*tensor.Tensor{in[0].Mul(float32(i)).Narrow(0, i, 2), in[0].Add(i).Sum()}
+				}, x)
+				require.NoError(t, err)
+				fs = append(fs, f)
+			}
+			assert.LessOrEqual(t, e.Stats().Compiled-before, 3)
+			v := float64s(t, x)
+			for range 2 {
+				for i, f := range fs {
+					out, err := f.Run(ctx, x)
+					require.NoError(t, err)
+					a, b := float64s(t, out[0]), float64s(t, out[1])
+					sum := 0.0
+					for _, w := range v {
+						sum += w + float64(i)
+					}
+					assert.Equal(t, []float64{v[i] * float64(i), v[i+1] * float64(i)}, a)
+					assert.InDelta(t, sum, b[0], 1e-3)
+				}
+			}
+		})
+	}
+}
+
+// Goroutines with numbers of their own do not get those of others.
+func TestConcurrentNumbers(t *testing.T) {
+	for _, device := range devices {
+		t.Run(device, func(t *testing.T) {
+			e := open(t, device, engine.Options{})
+			x := leaf(t, e, dtype.F32, 16)
+			v := float64s(t, x)
+			var wait sync.WaitGroup
+			for g := range 4 {
+				wait.Go(func() {
+					for i := range 25 {
+						n := g*100 + i
+						raw, err := x.Mul(float32(n)).Select(0, i%16).Bytes(context.Background())
+						if assert.NoError(t, err) {
+							assert.Equal(t, float32(v[i%16])*float32(n), math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+						}
+					}
+				})
+			}
+			wait.Wait()
+		})
+	}
+}
+
+// What cannot be an argument is named.
+func TestDebugNamesGraphsCompiledAgain(t *testing.T) {
+	var log strings.Builder
+	e := open(t, "INTERP", engine.Options{Debug: 1, Log: &log})
+	x := leaf(t, e, dtype.F32, 16)
+	for i := range 10 {
+		bytes(t, x.Mul(i).Narrow(0, i, 2))
+	}
+	assert.NotContains(t, log.String(), "the same graph")
+	for i := range 4 {
+		bytes(t, x.Mul(3).Narrow(0, 0, i+1))
+	}
+	assert.Contains(t, log.String(), "INTERP plan: the same graph with another constant, compiled 3 times")
+}
+
+// The plans of numbers do not pile up, nor do their arrays.
+func TestNumbersStayFlat(t *testing.T) {
+	e := open(t, "INTERP", engine.Options{})
+	x := leaf(t, e, dtype.F32, 4)
+	measure := func() int64 {
+		uop.EndGeneration()
+		uop.EndGeneration()
+		runtime.GC()
+		runtime.GC()
+		return e.Stats().LiveBytes
+	}
+	var first int64
+	for i := range 3000 {
+		bytes(t, x.Mul(float32(i)))
+		if i == 300 {
+			first = measure()
+		}
+	}
+	assert.Less(t, measure()-first, int64(1<<16))
 }
