@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -12,7 +13,7 @@ func (s *scheduler) uniform(index *uop.UOp, idx []*uop.UOp) *uop.UOp {
 	if !s.shared(index) {
 		return nil
 	}
-	return s.symbol(index, idx)
+	return s.symbol(index, idx).Cast(dtype.Index)
 }
 
 // shared says whether an index array is made of grids, constants and at least one element of a uniform input.
