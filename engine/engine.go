@@ -26,7 +26,7 @@ type Options struct {
 	Threads     int    // threads of the CPU device; 0: one per processor
 	MemoryLimit int64  // bytes a device may hand out; 0: no limit
 	CacheDir    string // compiled kernels; "": the user's cache folder
-	CC          string // C compiler; "": clang or gcc from PATH
+	CC          string // C compiler; "": clang or gcc from PATH, plain names before clang-19, gcc-14 …
 	Poison      bool   // fill fresh memory with garbage (tests)
 	Fence       bool   // CPU: arrays lie against pages that cannot be touched (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
