@@ -32,6 +32,12 @@ type compiled struct {
 // play computes targets on a device that plays plans.
 func (e *Engine) play(ctx context.Context, targets []target) error {
 	c := canonicalize(targets)
+	given := len(c.inputs)
+	defer func() {
+		for _, s := range c.inputs[given:] { // the numbers of this play
+			e.memory.forget(s.cell)
+		}
+	}()
 	p, err := e.compile(ctx, c)
 	if err != nil {
 		return err

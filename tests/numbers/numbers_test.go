@@ -294,3 +294,27 @@ func TestNumbersStayFlat(t *testing.T) {
 	}
 	assert.Less(t, measure()-first, int64(1<<16))
 }
+
+// BenchmarkNumbers is a call with the same number each time, and with another one.
+func BenchmarkNumbers(b *testing.B) {
+	for _, device := range []string{"CPU", "INTERP"} {
+		for name, step := range map[string]int{"same": 0, "other": 1} {
+			b.Run(device+"/"+name, func(b *testing.B) {
+				e := open(b, device, engine.Options{Threads: 1})
+				x, y := leaf(b, e, dtype.F32, 1000, 20), leaf(b, e, dtype.F32, 100, 20)
+				i := 0
+				run := func() {
+					y = x.Mul(float32(i)).Narrow(0, i%900, 100).Sub(y)
+					require.NoError(b, tensor.Realize(context.Background(), y))
+					i += step
+				}
+				run()
+				run()
+				for b.Loop() {
+					run()
+				}
+				require.LessOrEqual(b, e.Stats().Compiled, 5)
+			})
+		}
+	}
+}
