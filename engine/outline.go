@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -133,7 +135,7 @@ func (o *outliner) constant(u, c *uop.UOp) *uop.UOp {
 		if n = o.place(place{dtype.I32, value}); n != nil {
 			n = within(n, -mostIndex, mostIndex)
 		}
-	case d == dtype.Bool || d == dtype.Index || d == dtype.F64: // decides structure; needs bounds; is a word that few devices have
+	case d == dtype.Bool || d == dtype.Index || d == dtype.F64 && !meets(u): // decides structure; needs bounds; folds
 		o.w.int(0)
 		o.w.arg(c.Arg())
 	default:
@@ -143,6 +145,11 @@ func (o *outliner) constant(u, c *uop.UOp) *uop.UOp {
 		return o.build(c, nil)
 	}
 	return n
+}
+
+// meets says whether u has an operand that is no constant. If not it may be folded, on a device that lacks its type.
+func meets(u *uop.UOp) bool {
+	return u != nil && slices.ContainsFunc(u.Src(), func(s *uop.UOp) bool { return !repeated(s) })
 }
 
 // compares says whether u compares or adds indices. Products and quotients need to know the number: they say where elements lie.
