@@ -317,6 +317,27 @@ func TestNumbersChangeNoBit(t *testing.T) {
 	}
 }
 
+// Writing rows at an index that changes compiles one plan, and a row that moves within its own array is read before it is
+// overwritten.
+func TestAssignAtNumbers(t *testing.T) {
+	for _, device := range devices {
+		t.Run(device, func(t *testing.T) {
+			e, ref := open(t, device, engine.Options{}), open(t, "REF", engine.Options{})
+			x, y := leaf(t, e, dtype.F32, 40, 5), leaf(t, ref, dtype.F32, 40, 5)
+			require.NoError(t, tensor.Realize(context.Background(), x, y))
+			before := e.Stats().Compiled
+			for i := range 30 {
+				for _, a := range []*tensor.Tensor{x, y} {
+					a.SetAt(a.Narrow(0, (i*7)%35, 4).Add(i), tensor.R(i%36, i%36+4))
+					require.NoError(t, a.Realize(context.Background()))
+				}
+				equal(t, y, x, "round %d", i)
+			}
+			assert.LessOrEqual(t, e.Stats().Compiled-before, 4)
+		})
+	}
+}
+
 // BenchmarkNumbers is a call with the same number each time, and with another one.
 func BenchmarkNumbers(b *testing.B) {
 	for _, device := range []string{"CPU", "INTERP"} {
