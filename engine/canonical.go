@@ -57,10 +57,7 @@ func canonicalize(targets []target) *canonical {
 		w.int(w.ids[r.Value])
 		c.graph.Roots = append(c.graph.Roots, r)
 	}
-	for _, in := range c.graph.Inputs {
-		w.int(in.N)
-		w.int(int(in.DType))
-	}
+	w.inputs(c.graph)
 	c.key = string(w.buf)
 	return c
 }
@@ -72,6 +69,13 @@ type keyWriter struct {
 }
 
 func (w *keyWriter) int(n int) { w.buf = binary.AppendVarint(w.buf, int64(n)) }
+
+func (w *keyWriter) inputs(g *schedule.Graph) {
+	for _, in := range g.Inputs {
+		w.int(in.N)
+		w.int(int(in.DType))
+	}
+}
 
 func (w *keyWriter) text(s string) {
 	w.int(len(s))

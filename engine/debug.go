@@ -83,45 +83,18 @@ func (e *Engine) debugPlan(p *compiled) {
 }
 
 // debugAlike says when graphs of the same ops on the same inputs are compiled again and again.
-func (e *Engine) debugAlike(c *canonical) {
+func (e *Engine) debugAlike(f *family) {
 	if !e.says(debugPlans) {
 		return
 	}
 	if e.alike == nil || len(e.alike) >= maxPlans {
 		e.alike = map[string]int{}
 	}
-	key := opsOf(c)
-	e.alike[key]++
-	if n := e.alike[key]; n >= 3 {
+	e.alike[f.ops]++
+	if n := e.alike[f.ops]; n >= 3 {
 		fmt.Fprintf(e.opts.Log, "%s plan: the same graph with another constant, compiled %d times: it decides shapes or structure, so it is no argument of one plan\n",
 			e.name, n)
 	}
-}
-
-// opsOf is a key of a graph's inputs and ops, without any argument.
-func opsOf(c *canonical) string {
-	var w keyWriter
-	for _, in := range c.graph.Inputs {
-		w.int(in.N)
-		w.int(int(in.DType))
-	}
-	ids := map[*uop.UOp]int{}
-	roots := make([]*uop.UOp, len(c.graph.Roots))
-	for i, r := range c.graph.Roots {
-		roots[i] = r.Value
-	}
-	for _, u := range uop.Topo(roots...) {
-		if repeated(u) {
-			continue
-		}
-		ids[u] = len(ids) + 1
-		w.int(int(u.Op()))
-		w.int(int(u.DType()))
-		for _, s := range u.Src() {
-			w.int(ids[s]) // 0: a constant
-		}
-	}
-	return string(w.buf)
 }
 
 // debugGraph prints what is to be scheduled, and from here on every rewrite in its arena.

@@ -19,39 +19,46 @@ type family struct {
 	first    []uop.Value   // numbers of the first graph
 	class    []int         // of each place: its argument, counted from 1; 0: as in the first graph
 	types    []dtype.DType // of the arguments
+	ops      string        // see debugAlike
 	compiled int
 	used     int // see compiled.used
 }
 
 // split gives places with new numbers arguments of their own.
 func (f *family) split(places []place) {
-	type group struct {
-		class int
+	type group struct { // places that are to share an argument
+		place
 		was   uop.Value // of class 0
-		dtype dtype.DType
-		now   uop.Value
+		class int
+		to    int
 	}
-	had := make([]bool, len(f.types)+1) // arguments that keep their number
-	to := map[group]int{}
+	var groups []group
+next:
 	for i, p := range places {
-		g := group{class: f.class[i], dtype: p.dtype, now: p.value}
+		g := group{place: p, class: f.class[i]}
 		if g.class == 0 {
 			if g.was = f.first[i]; g.was == p.value {
 				continue
 			}
 		}
-		class, ok := to[g]
-		switch {
-		case ok:
-		case g.class > 0 && !had[g.class]:
-			class = g.class
-			had[class] = true
-		default:
-			f.types = append(f.types, p.dtype)
-			class = len(f.types)
+		kept := g.class > 0 // the first of a class keeps its argument
+		for _, h := range groups {
+			if h.class != g.class {
+				continue
+			}
+			if h.place == p && h.was == g.was {
+				f.class[i] = h.to
+				continue next
+			}
+			kept = false
 		}
-		to[g] = class
-		f.class[i] = class
+		g.to = g.class
+		if !kept {
+			f.types = append(f.types, p.dtype)
+			g.to = len(f.types)
+		}
+		f.class[i] = g.to
+		groups = append(groups, g)
 	}
 }
 
@@ -70,10 +77,14 @@ func (f *family) key(outline string) string {
 // generalise finds the family of a graph that has no plan. If its numbers differ from those of another graph, they become inputs,
 // and the key is that of a plan for all of them.
 func (e *Engine) generalise(c *canonical) (*family, error) {
-	outline, places := outlined(c)
+	var o outliner
+	o.walk(c)
+	outline, places := string(o.w.buf), o.places
 	f := e.families[outline]
 	if f == nil {
-		f = &family{class: make([]int, len(places))}
+		ops := keyWriter{buf: o.ops}
+		ops.inputs(c.graph)
+		f = &family{ops: string(ops.buf), class: make([]int, len(places))}
 		for _, p := range places {
 			f.first = append(f.first, p.value)
 		}
@@ -120,31 +131,28 @@ func (e *Engine) forgetFamily() {
 	delete(e.families, oldest)
 }
 
-// slots gives each argument its array and its element there.
-func (f *family) slots() (types []dtype.DType, slot, element []int) {
-	at := map[dtype.DType]int{}
-	var n []int
+// slots gives each argument its array and its element there, and the arrays' types and lengths.
+func (f *family) slots() (types []dtype.DType, n, slot, element []int) {
 	for _, d := range f.types {
-		i, ok := at[d]
-		if !ok {
-			i = len(types)
-			at[d] = i
-			types = append(types, d)
-			n = append(n, 0)
+		i := 0
+		for i < len(types) && types[i] != d {
+			i++
 		}
-		slot = append(slot, i)
-		element = append(element, n[i])
+		if i == len(types) {
+			types, n = append(types, d), append(n, 0)
+		}
+		slot, element = append(slot, i), append(element, n[i])
 		n[i]++
 	}
-	return types, slot, element
+	return types, n, slot, element
 }
 
 // bind puts the numbers of a graph into arrays, which become its last inputs.
 func (e *Engine) bind(c *canonical, f *family, places []place) error {
-	types, slot, element := f.slots()
+	types, n, slot, element := f.slots()
 	values := make([][]uop.Value, len(types))
-	for i := range f.types {
-		values[slot[i]] = append(values[slot[i]], 0)
+	for i := range values {
+		values[i] = make([]uop.Value, n[i])
 	}
 	for i, p := range places {
 		if k := f.class[i] - 1; k >= 0 {
@@ -170,11 +178,7 @@ func (c *canonical) number() {
 	if f == nil {
 		return
 	}
-	types, slot, element := f.slots()
-	n := make([]int, len(types))
-	for _, s := range slot {
-		n[s]++
-	}
+	types, n, slot, element := f.slots()
 	t := uop.NewArena()
 	inputs := c.graph.Inputs
 	roots := replaced(c, t, func(i int) *uop.UOp {

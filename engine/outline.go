@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -21,18 +19,12 @@ type place struct {
 // outliner walks over a canonical graph: once to find the places, and once more, with a table, to put arguments there.
 type outliner struct {
 	w      keyWriter
+	ops    []byte // without any argument
 	places []place
 
 	table  *uop.Table // nil: nothing is built
 	number func(i int) *uop.UOp
 	done   map[*uop.UOp]*uop.UOp
-}
-
-// outlined gives the key of a graph's outline, and its numbers.
-func outlined(c *canonical) (key string, places []place) {
-	var o outliner
-	o.walk(c)
-	return string(o.w.buf), o.places
 }
 
 // replaced is the graph in a table of its own, with number(i) in place i; nil keeps what is there. number makes nodes
@@ -57,10 +49,7 @@ func (o *outliner) walk(c *canonical) (roots []*uop.UOp) {
 		roots = append(roots, o.operand(nil, v))
 		o.w.int(c.graph.Roots[i].Dest)
 	}
-	for _, in := range c.graph.Inputs {
-		o.w.int(in.N)
-		o.w.int(int(in.DType))
-	}
+	o.w.inputs(c.graph)
 	return roots
 }
 
@@ -75,6 +64,7 @@ func repeated(u *uop.UOp) bool {
 func (o *outliner) node(u *uop.UOp) {
 	o.w.ids[u] = len(o.w.ids)
 	o.w.buf = append(o.w.buf, byte(u.Op()), byte(u.DType()))
+	o.ops = append(o.ops, byte(u.Op()), byte(u.DType()))
 	o.w.int(len(u.Src()))
 	src := make([]*uop.UOp, len(u.Src()))
 	for i, s := range u.Src() {
@@ -149,7 +139,14 @@ func (o *outliner) constant(u, c *uop.UOp) *uop.UOp {
 
 // meets says whether u has an operand that is no constant. If not it may be folded, on a device that lacks its type.
 func meets(u *uop.UOp) bool {
-	return u != nil && slices.ContainsFunc(u.Src(), func(s *uop.UOp) bool { return !repeated(s) })
+	if u != nil {
+		for _, s := range u.Src() {
+			if !repeated(s) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // compares says whether u compares or adds indices. Products and quotients need to know the number: they say where elements lie.

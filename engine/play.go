@@ -169,7 +169,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 		p.used = e.clock
 		return p, nil
 	}
-	e.debugAlike(c)
+	e.debugAlike(f)
 	c.number()
 	p, err := e.build(c)
 	if err != nil {
