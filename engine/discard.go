@@ -18,7 +18,7 @@ func (e *Engine) Discard(u *uop.UOp) {
 		return
 	}
 	s.version.Store(discarded)
-	e.memory.since -= min(e.memory.since, s.bytes)
+	e.memory.spared(s.bytes)
 	e.memory.forget(s.cell)
 }
 
