@@ -26,7 +26,9 @@ func (e *Engine) Discard(u *uop.UOp) {
 }
 
 // Result is the shape and the type of output i.
-func (c *Captured) Result(i int) (uop.Shape, dtype.DType) { return c.outs[i].Shape(), c.outs[i].DType() }
+func (c *Captured) Result(i int) (uop.Shape, dtype.DType) {
+	return c.outs[i].Shape(), c.outs[i].DType()
+}
 
 // Own says whether each run puts output i into memory that nothing else has.
 func (c *Captured) Own(i int) bool {
