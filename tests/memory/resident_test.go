@@ -95,7 +95,7 @@ func resident(t *testing.T, device, how string) {
 }
 
 // status is a line of /proc/self/status, in MB.
-func status(t *testing.T, name string) int {
+func status(t testing.TB, name string) int {
 	f, err := os.Open("/proc/self/status")
 	require.NoError(t, err)
 	defer f.Close()
