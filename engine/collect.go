@@ -2,7 +2,6 @@ package engine
 
 import (
 	goruntime "runtime"
-	"runtime/metrics"
 	"sync"
 	"time"
 
@@ -82,14 +81,13 @@ func mayWait(live, scan int64, inVain bool) int64 {
 	return most
 }
 
-// scanned is how many bytes of Go's memory the collector looks at.
+// scanned is about how many bytes of Go's memory the collector looks at. Objects tell that better than bytes, of which most may be in
+// a few arrays of numbers that it passes over.
 func scanned() int64 {
-	s := []metrics.Sample{{Name: "/gc/scan/heap:bytes"}}
-	metrics.Read(s)
-	if s[0].Value.Kind() != metrics.KindUint64 {
-		panic("BUG: the collector does not say how much it scans")
-	}
-	return int64(s[0].Value.Uint64())
+	const object = 64 // bytes
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return object * int64(m.HeapObjects)
 }
 
 // alloc gives device memory. When much may wait for the collector, or the device has no more, the collector runs before.
