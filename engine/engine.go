@@ -237,6 +237,8 @@ type Stats struct {
 	PeakBytes int64 // most bytes at a time, arenas of plans included
 	Losses    int   // devices lost and opened again
 	Journal   int64 // bytes kept on the host since the last checkpoint, see journal
+
+	Collections int // runs of Go's collector for the sake of arrays that nobody refers to
 }
 
 // New opens a backend as an engine of its own, beside those of Use.
@@ -293,6 +295,7 @@ func (e *Engine) Stats() Stats {
 	defer e.mu.Unlock()
 	s := e.stats
 	s.LiveBytes, s.PeakBytes, s.Journal = e.memory.live, e.memory.peak, e.journal.kept
+	s.Collections = e.memory.ran
 	return s
 }
 

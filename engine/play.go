@@ -48,7 +48,7 @@ func (e *Engine) play(ctx context.Context, targets []target) error {
 	return e.run(ctx, p, c.inputs, targets)
 }
 
-// run plays a compiled plan: fresh outputs are allocated, assigned buffers get their next version.
+// run plays a compiled plan: fresh outputs are allocated where no place was given, assigned buffers get their next version.
 func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, targets []target) error {
 	args := make([]*cell, 0, len(inputs)+len(targets))
 	for _, s := range inputs {
@@ -63,11 +63,14 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, target
 			written = append(written, t.store.cell)
 			continue
 		}
-		u, s, err := e.newBuffer(t.value.DType(), t.value.Shape())
-		if err != nil {
-			return err
+		s := t.store
+		if t.into == nil {
+			var err error
+			if fresh[i], s, err = e.newBuffer(t.value.DType(), t.value.Shape()); err != nil {
+				return err
+			}
 		}
-		fresh[i], stores[i] = u, s
+		stores[i] = s
 		args = append(args, s.cell)
 		written = append(written, s.cell)
 	}
