@@ -105,7 +105,8 @@ func shader(t *testing.T, spec *codegen.Spec) string {
 	require.NoError(t, err)
 	k, err := wgsl.Render(prog)
 	require.NoError(t, err)
-	return nameless(k.Source[strings.Index(k.Source, "@compute"):])
+	source := k.Spelled().Source
+	return nameless(source[strings.Index(source, "@compute"):])
 }
 
 // anonymous leaves out the numbers of buffers, which depend on what else a process did.

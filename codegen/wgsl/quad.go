@@ -57,7 +57,7 @@ func (r *renderer) findQuads() {
 		}
 	})
 	for i := range loads {
-		r.byFour[i] = loads[i] > 0 && loads[i] >= leastOfFour*groups[i]
+		r.arrays[i].four = loads[i] > 0 && loads[i] >= leastOfFour*groups[i]
 	}
 }
 
@@ -80,7 +80,7 @@ func (r *renderer) loadQuad(u *uop.UOp) string {
 		}
 		name = fmt.Sprintf("q%d", r.quadCount)
 		r.quadCount++
-		r.line(r.depth, "let %s = %s(%s);", name, fmt.Sprintf("load_$%d", q.slot), index)
+		r.line(r.depth, "let %s = load_%s(%s);", name, r.arrays[q.slot].name, index)
 		r.quadNames[q] = name
 		r.quadOrder = append(r.quadOrder, q)
 	}
