@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -24,7 +25,7 @@ type renderer struct {
 	ranges  map[*uop.UOp]uint32 // locals
 	bases   map[*uop.UOp]uint32 // locals that hold the addresses of scratch buffers
 	slots   []uint32            // and of parameters
-	bounds  map[*uop.UOp]span
+	scope   symbolic.Scope      // what is known of registers
 	scratch int64
 
 	// Inside a Vector loop:
@@ -54,7 +55,7 @@ type mask struct {
 
 func newRenderer(p *codegen.Program, m Machine) *renderer {
 	r := &renderer{p: p, machine: m, regs: map[*uop.UOp]register{}, ranges: map[*uop.UOp]uint32{},
-		bases: map[*uop.UOp]uint32{}, bounds: map[*uop.UOp]span{},
+		bases: map[*uop.UOp]uint32{},
 		apart: map[laneKey]lanes{}, weights: map[*codegen.Loop]int{}, varies: map[*codegen.Loop]func(*uop.UOp) bool{},
 		splats: map[*uop.UOp]uint32{}, wanted: map[*codegen.Loop][]*uop.UOp{},
 		broad: map[*uop.UOp]bool{}, later: map[*uop.UOp]bool{}, repeats: map[*uop.UOp]bool{}}
@@ -63,14 +64,14 @@ func newRenderer(p *codegen.Program, m Machine) *renderer {
 	return r
 }
 
-// assigned bounds index registers that change by nothing.
+// assigned finds the registers that change after their declaration.
 func (r *renderer) assigned(stmts []codegen.Stmt) {
 	for _, s := range stmts {
 		switch s := s.(type) {
 		case *codegen.Set:
-			r.unbounded(s.Regs)
+			r.changed(s.Regs)
 		case *codegen.Fold:
-			r.unbounded(s.Regs)
+			r.changed(s.Regs)
 		case *codegen.If:
 			r.assigned(s.Body)
 		case *codegen.Loop:
@@ -79,12 +80,9 @@ func (r *renderer) assigned(stmts []codegen.Stmt) {
 	}
 }
 
-func (r *renderer) unbounded(regs []*uop.UOp) {
+func (r *renderer) changed(regs []*uop.UOp) {
 	for _, u := range regs {
 		r.later[u] = true
-		if u.DType() == dtype.Index {
-			r.bounds[u] = anywhere
-		}
 	}
 }
 
@@ -190,7 +188,7 @@ func (r *renderer) let(s *codegen.Let) {
 	}
 	if d == dtype.Index {
 		if !r.later[s.Reg] {
-			r.bounds[s.Reg] = r.bound(s.Value)
+			r.scope.Define(s.Reg, s.Value)
 		}
 		if k = i32; r.wide(s.Reg) {
 			k = i64
@@ -215,7 +213,7 @@ func (r *renderer) declaredBits(s *codegen.Let) int {
 		return r.bitsOfType(s.Reg.DType())
 	}
 	if !r.later[s.Reg] {
-		r.bounds[s.Reg] = r.bound(s.Value)
+		r.scope.Define(s.Reg, s.Value)
 		return r.laneBits(s.Value)
 	}
 	if r.n == 2 {

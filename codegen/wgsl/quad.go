@@ -34,7 +34,7 @@ func (r *renderer) findQuads() {
 	}
 	codegen.Visit(r.p.Body, func(s codegen.Stmt) {
 		if l, ok := s.(*codegen.Let); ok && l.Reg.DType() == dtype.Index && !r.mutable[l.Reg] {
-			r.aligned[l.Reg] = r.alignment(l.Value)
+			r.scope.Define(l.Reg, l.Value)
 		}
 		for _, u := range uop.Topo(codegen.Exprs(s)...) {
 			if u.Op() != uop.Load || u.At(0).Arg().(uop.ParamArg).Scratch {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -19,7 +20,7 @@ type renderer struct {
 	shared  []string              // of arrays of the workgroup
 	local   map[*uop.UOp]string   // names of both
 	mutable map[*uop.UOp]bool     // registers that are assigned
-	aligned map[*uop.UOp]int      // what a named index is a multiple of
+	scope   symbolic.Scope        // what is known of registers
 	named   map[*uop.UOp]*uop.UOp // what a register that is not assigned stands for
 	knowns  map[*uop.UOp]known
 	hoisted map[*uop.UOp]string // conditions of the statement being written that have a name
@@ -37,7 +38,7 @@ type renderer struct {
 }
 
 func newRenderer(d *draft, ways []binding) *renderer {
-	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
+	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
 		uses: map[string]bool{}, quadNames: map[quad]string{}, stride: d.shares}
 	r.newArrays(ways)
 	codegen.Visit(d.p.Body, func(s codegen.Stmt) {
@@ -99,9 +100,6 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 			word = "var"
 		} else {
 			r.named[s.Reg] = s.Value
-			if s.Reg.DType() == dtype.Index {
-				r.aligned[s.Reg] = r.alignment(s.Value)
-			}
 		}
 		r.line(depth, "%s %s: %s = %s;", word, regName(s.Reg), value(s.Reg.DType()), r.expr(s.Value))
 	case *codegen.Set:
