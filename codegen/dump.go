@@ -87,6 +87,8 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			d.line(depth, "fold %v %s over %v %s", s.Regs, s.Monoid, s.Range, strings.Join(e, " "))
 		case *Store:
 			d.line(depth, "store %v %s %s", s.Buf, strings.Join(e[1:], " "), e[0])
+		case *Four:
+			d.line(depth, "four %v %v %s + 4·%d", s.Regs, s.Buf, e[0], s.At)
 		case *Alloc:
 			d.line(depth, "alloc %v.%s %d%s", s.Buf, s.Buf.DType().Short(), s.N, map[bool]string{true: " workgroup"}[s.Shared])
 		case *Sync:

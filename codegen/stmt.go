@@ -57,6 +57,13 @@ type (
 		Index []*uop.UOp
 		Value *uop.UOp
 	}
+	// Four names four neighbours at once, those from Base + 4·At on, Base being a multiple of 4: of an array that nothing
+	// writes while the kernel runs.
+	Four struct {
+		Regs      [4]*uop.UOp
+		Buf, Base *uop.UOp
+		At        int
+	}
 	// Alloc opens thread-local scratch of N elements, addressed by Loads and Stores of Buf, a scratch Param. Shared:
 	// it belongs to the workgroup.
 	Alloc struct {
@@ -87,6 +94,7 @@ func (*Let) stmt()   {}
 func (*Set) stmt()   {}
 func (*Fold) stmt()  {}
 func (*Store) stmt() {}
+func (*Four) stmt()  {}
 func (*Alloc) stmt() {}
 func (*Sync) stmt()  {}
 func (*Team) stmt()  {}
@@ -128,6 +136,7 @@ type Target struct {
 	ShortLoops bool
 	Software   bool // a Grid that is a processor in truth
 	Features   plan.Features
+	Fours      func(d dtype.DType) bool // nil, or which arrays are better read by four: see the pass "fours"
 	// Check, if set, is told of every Spec that Lower is given, and then of what each pass leaves; Lower fails with its
 	// error (tests: package evaluate).
 	Check func(s *Spec) func(l Lowering) error

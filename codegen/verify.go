@@ -83,6 +83,12 @@ func (v *verifier) stmt(s Stmt, vector bool, mine *[]*uop.UOp) error {
 		return v.declare(s.Reg, mine)
 	case *Alloc:
 		return v.declare(s.Buf, mine)
+	case *Four:
+		for _, r := range s.Regs {
+			if err := v.declare(r, mine); err != nil {
+				return err
+			}
+		}
 	case *Set:
 		return v.assigned(s.Regs)
 	case *Fold:

@@ -23,7 +23,7 @@ func (r *renderer) expr(u *uop.UOp) string {
 	case uop.Range:
 		return rangeName(u)
 	case uop.Reg:
-		return regName(u)
+		return r.register(u)
 	case uop.Var:
 		return r.variable(u)
 	case uop.Load:
@@ -177,13 +177,6 @@ func (r *renderer) compare(u *uop.UOp) string {
 func (r *renderer) load(u *uop.UOp) string {
 	a := r.array(u.At(0))
 	d := u.DType()
-	if a != nil && a.four {
-		s := r.loadQuad(u)
-		if d == dtype.F16 {
-			s = "f32(" + s + ")"
-		}
-		return s
-	}
 	index := r.expr(u.At(2))
 	c, known := u.At(1).ConstValue()
 	gate := ""

@@ -32,14 +32,13 @@ type renderer struct {
 	stride  int // invocations or workgroups of one iteration of the next of them
 	open    int // Lane loops that are open
 
-	quadNames map[quad]string // that are in scope; see quad.go
-	quadOrder []quad
-	quadCount int
+	parts map[*uop.UOp]string // registers that are parts of four
+	quads int
 }
 
 func newRenderer(d *draft, ways []binding) *renderer {
 	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
-		uses: map[string]bool{}, quadNames: map[quad]string{}, stride: d.shares}
+		uses: map[string]bool{}, parts: map[*uop.UOp]string{}, stride: d.shares}
 	r.newArrays(ways)
 	codegen.Visit(d.p.Body, func(s codegen.Stmt) {
 		switch s := s.(type) {
@@ -49,6 +48,8 @@ func newRenderer(d *draft, ways []binding) *renderer {
 			}
 		case *codegen.Unite:
 			r.mutable[s.Reg] = true
+		case *codegen.Four:
+			r.array(s.Buf).four = true
 		case *codegen.Fold, *codegen.Loop:
 			if l, ok := s.(*codegen.Loop); ok && l.Kind < codegen.Tile {
 				return
@@ -56,7 +57,6 @@ func newRenderer(d *draft, ways []binding) *renderer {
 			panic(fmt.Sprintf("BUG: WGSL cannot spell this:\n%s", codegen.Dump(d.p)))
 		}
 	})
-	r.findQuads()
 	return r
 }
 
@@ -70,7 +70,6 @@ func (r *renderer) line(depth int, format string, a ...any) {
 }
 
 func (r *renderer) block(stmts []codegen.Stmt, depth int) {
-	defer r.forgetQuads(len(r.quadOrder))
 	for i := 0; i < len(stmts); i++ {
 		r.depth = depth
 		clear(r.hoisted)
@@ -99,7 +98,9 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 		if r.mutable[s.Reg] {
 			word = "var"
 		} else {
-			r.named[s.Reg] = s.Value
+			if r.named[s.Reg] = s.Value; s.Reg.DType() == dtype.Index {
+				r.scope.Define(s.Reg, s.Value)
+			}
 		}
 		r.line(depth, "%s %s: %s = %s;", word, regName(s.Reg), value(s.Reg.DType()), r.expr(s.Value))
 	case *codegen.Set:
@@ -112,6 +113,8 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 			return
 		}
 		r.scratch = append(r.scratch, fmt.Sprintf("var %s: array<%s, %d>;", name, value(s.Buf.DType()), s.N))
+	case *codegen.Four:
+		r.four(s, depth)
 	case *codegen.Sync:
 		r.line(depth, "workgroupBarrier();")
 	case *codegen.Team:
@@ -234,34 +237,49 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 	r.line(depth, "%s = %s;", r.element(s.Buf, index), v)
 }
 
-// packed puts stores of all parts of one word together and gives their number.
+// packed puts stores of all parts of one word together, and gives how many statements that are: loads by four may stand
+// between them.
 func (r *renderer) packed(stmts []codegen.Stmt, depth int) int {
 	first := stmts[0].(*codegen.Store)
 	a := r.array(first.Buf)
 	if a == nil {
 		return 0
 	}
-	n := a.parts
 	base, c := offset(first.Index[0])
-	if n == 1 || len(stmts) < n || r.multiple(base, c) < n {
+	if a.parts == 1 || r.multiple(base, c) < a.parts {
 		return 0
 	}
-	var parts []string
-	for i := range n {
-		s, ok := stmts[i].(*codegen.Store)
-		if !ok || s.Buf != first.Buf {
+	var stores []*codegen.Store
+	var fours []*codegen.Four
+	n := 0
+	for ; n < len(stmts) && len(stores) < a.parts; n++ {
+		switch s := stmts[n].(type) {
+		case *codegen.Four:
+			fours = append(fours, s)
+		case *codegen.Store:
+			if b, k := offset(s.Index[0]); s.Buf != first.Buf || b != base || k != c+len(stores) {
+				return 0
+			}
+			stores = append(stores, s)
+		default:
 			return 0
 		}
-		if b, k := offset(s.Index[0]); b != base || k != c+i {
-			return 0
-		}
+	}
+	if len(stores) < a.parts {
+		return 0
+	}
+	for _, s := range fours {
+		r.four(s, depth)
+	}
+	var words []string
+	for i, s := range stores {
 		w := r.word(s.Buf.DType(), r.expr(s.Value))
 		if i > 0 {
-			w = fmt.Sprintf("(%s << %du)", w, i*32/n)
+			w = fmt.Sprintf("(%s << %du)", w, i*32/a.parts)
 		}
-		parts = append(parts, w)
+		words = append(words, w)
 	}
-	r.line(depth, "%s[%s >> %du] = %s;", a.name, r.expr(first.Index[0]), map[int]int{2: 1, 4: 2}[n], strings.Join(parts, " | "))
+	r.line(depth, "%s[%s >> %du] = %s;", a.name, r.expr(first.Index[0]), map[int]int{2: 1, 4: 2}[a.parts], strings.Join(words, " | "))
 	return n
 }
 

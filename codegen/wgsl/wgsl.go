@@ -50,6 +50,7 @@ func Target(m Machine) *codegen.Target {
 	return &codegen.Target{
 		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
 		Grid: true, ShortLoops: true, Software: m.Software, Features: m.Features,
+		Fours: func(d dtype.DType) bool { return d.Size() == 4 || d == dtype.F16 && m.Features.Has(plan.Half) },
 	}
 }
 
