@@ -164,7 +164,7 @@ func passes(t *testing.T) string {
 
 // Every file that the documents name exists.
 func TestDocumentsNameFiles(t *testing.T) {
-	for _, file := range []string{"architecture.md", "rationale.md"} {
+	for _, file := range []string{"architecture.md", "rationale.md", "extending.md"} {
 		raw, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile("`([a-z]+(?:/[a-z_0-9.]+)+)`").FindAllStringSubmatch(string(raw), -1) {
