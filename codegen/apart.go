@@ -21,7 +21,7 @@ func moved(stmts []Stmt, f func(*uop.UOp) *uop.UOp) []Stmt {
 			if c.Range = f(s.Range); s.Count != nil {
 				c.Count = f(s.Count)
 			}
-			c.Body = moved(s.Body, f)
+			c.Splats, c.Body = mapAll(s.Splats, f), moved(s.Body, f)
 			out[i] = &c
 		case *If:
 			out[i] = &If{f(s.Cond), moved(s.Body, f)}

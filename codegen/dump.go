@@ -76,6 +76,9 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			if s.Count != nil {
 				kind += fmt.Sprintf(" %v times", s.Count)
 			}
+			if len(s.Splats) > 0 {
+				kind += fmt.Sprintf(" splats %v", s.Splats)
+			}
 			d.line(depth, "loop %v %d %s", s.Range, extent(s.Range), kind)
 		case *If:
 			d.line(depth, "if %s", e[0])
@@ -89,6 +92,8 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			d.line(depth, "store %v %s %s", s.Buf, strings.Join(e[1:], " "), e[0])
 		case *Four:
 			d.line(depth, "four %v %v %s + 4·%d", s.Regs, s.Buf, e[0], s.At)
+		case *Splat:
+			d.line(depth, "splat %v", s.Of)
 		case *Alloc:
 			d.line(depth, "alloc %v.%s %d%s", s.Buf, s.Buf.DType().Short(), s.N, map[bool]string{true: " workgroup"}[s.Shared])
 		case *Sync:

@@ -36,6 +36,8 @@ var passes = []pass{
 	{"place", func(b *builder) error { b.body = b.placeAll(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// Neighbours of an array that nothing writes loaded by four, where the target wants that.
 	{"fours", func(b *builder) error { b.body = b.fours(b.body); return nil }, func(t *Target) bool { return t.Fours != nil }, noReductions | targetOps | oneIndex},
+	// What vectors are computed with and does not differ between lanes said to be so, where the target repeats it by instructions.
+	{"splats", func(b *builder) error { b.body = b.splats(b.body); return nil }, func(t *Target) bool { return t.Splats }, noReductions | targetOps | oneIndex},
 }
 
 // passOrder says why passes stand in this order; a test checks it.
@@ -50,6 +52,7 @@ var passOrder = []struct{ first, then, why string }{
 	{"guard", "place", "conditions are computed outside of loops like everything else"},
 	{"index", "place", "what is computed outside is the outer part of an offset"},
 	{"place", "fours", "what is used in several blocks is loaded by itself, once"},
+	{"place", "splats", "scalars have names where they are computed"},
 }
 
 func machineVectors(t *Target) bool { return t.VectorLen(widest) > 0 }

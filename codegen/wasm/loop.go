@@ -102,6 +102,8 @@ func (r *renderer) weight(stmts []codegen.Stmt) int {
 		}
 		w := 1
 		switch s := s.(type) {
+		case *codegen.Splat:
+			continue
 		case *codegen.Alloc, *codegen.Fold:
 			return 0
 		case *codegen.If:

@@ -43,7 +43,6 @@ type renderer struct {
 	later   map[*uop.UOp]bool                     // registers that are assigned after their declaration
 	repeats map[*uop.UOp]bool                     // registers that are repeated somewhere
 	splats  map[*uop.UOp]uint32                   // vectors that repeat a register
-	wanted  map[*codegen.Loop][]*uop.UOp          // registers that are repeated in a loop
 	broad   map[*uop.UOp]bool                     // scratch buffers that hold each element repeated, as a vector
 }
 
@@ -57,8 +56,8 @@ func newRenderer(p *codegen.Program, m Machine) *renderer {
 	r := &renderer{p: p, machine: m, regs: map[*uop.UOp]register{}, ranges: map[*uop.UOp]uint32{},
 		bases: map[*uop.UOp]uint32{},
 		apart: map[laneKey]lanes{}, weights: map[*codegen.Loop]int{}, varies: map[*codegen.Loop]func(*uop.UOp) bool{},
-		splats: map[*uop.UOp]uint32{}, wanted: map[*codegen.Loop][]*uop.UOp{},
-		broad: map[*uop.UOp]bool{}, later: map[*uop.UOp]bool{}, repeats: map[*uop.UOp]bool{}}
+		splats: map[*uop.UOp]uint32{},
+		broad:  map[*uop.UOp]bool{}, later: map[*uop.UOp]bool{}, repeats: map[*uop.UOp]bool{}}
 	r.assigned(p.Body)
 	r.findSplats(p.Body)
 	return r
@@ -117,6 +116,7 @@ func (r *renderer) stmt(s codegen.Stmt) {
 		r.fold(s)
 	case *codegen.Store:
 		r.store(s)
+	case *codegen.Splat: // noted before
 	case *codegen.Alloc:
 		l := r.local(i32)
 		r.get(paramScratch)
@@ -179,7 +179,7 @@ func (r *renderer) let(s *codegen.Let) {
 		return
 	}
 	k := kindOfType(d)
-	if r.repeats[s.Reg] && !r.later[s.Reg] && r.n > 0 && s.Value.Op() == uop.Load { // it is repeated right away
+	if r.repeats[s.Reg] && r.n > 0 && s.Value.Op() == uop.Load { // it is repeated right away
 		r.splat(s.Value)
 		reg := register{local: r.local(v128), kind: v128, bits: r.bitsOfType(d)}
 		r.set(reg.local)
@@ -198,7 +198,7 @@ func (r *renderer) let(s *codegen.Let) {
 	l := r.local(k)
 	r.set(l)
 	r.regs[s.Reg] = register{local: l, kind: k}
-	if r.repeats[s.Reg] && !r.later[s.Reg] {
+	if r.repeats[s.Reg] {
 		r.get(l)
 		r.spread(k)
 		r.splats[s.Reg] = r.local(v128)
