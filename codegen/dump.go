@@ -76,6 +76,9 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			if s.Count != nil {
 				kind += fmt.Sprintf(" %v times", s.Count)
 			}
+			if s.Copies > 0 {
+				kind += fmt.Sprintf(" copies %d", s.Copies)
+			}
 			if len(s.Splats) > 0 {
 				kind += fmt.Sprintf(" splats %v", s.Splats)
 			}

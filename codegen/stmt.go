@@ -32,6 +32,7 @@ type (
 		Kind   Kind
 		Reduce bool       // belongs to a reduction: for names and colours
 		Count  *uop.UOp   // if set, a register of Team: of a Serial loop, only so many iterations are done
+		Copies int        // of a Serial loop: how many iterations are written one after the other; 0: one, N: no loop is left
 		Splats []*uop.UOp // registers that are wanted in all lanes of vectors in it, and are assigned, but not in it
 		Body   []Stmt
 	}
@@ -141,6 +142,7 @@ type Target struct {
 	ShortLoops bool
 	Software   bool // a Grid that is a processor in truth
 	Features   plan.Features
+	Unroll     Unroll                   // see the pass "unroll"
 	Splats     bool                     // numbers that vectors are computed with have to be repeated in all lanes: see the pass "splats"
 	Fours      func(d dtype.DType) bool // nil, or which arrays are better read by four: see the pass "fours"
 	// Check, if set, is told of every Spec that Lower is given, and then of what each pass leaves; Lower fails with its

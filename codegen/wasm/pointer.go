@@ -142,7 +142,7 @@ func (r *renderer) scanBlock(f *frame, stmts []codegen.Stmt, v *codegen.Loop, un
 			switch {
 			case s.Kind == codegen.Vector:
 				r.scanBlock(f, s.Body, s, under)
-			case r.flat(s):
+			case flat(s):
 				for i := range extent(s.Range) {
 					f.fixed[s.Range] = i
 					r.scanBlock(f, s.Body, v, under)

@@ -38,7 +38,6 @@ type renderer struct {
 
 	frames  []*frame                              // open loops
 	apart   map[laneKey]lanes                     // remembered: how lanes lie,
-	weights map[*codegen.Loop]int                 // operations of bodies,
 	varies  map[*codegen.Loop]func(*uop.UOp) bool // what differs between lanes
 	later   map[*uop.UOp]bool                     // registers that are assigned after their declaration
 	repeats map[*uop.UOp]bool                     // registers that are repeated somewhere
@@ -55,7 +54,7 @@ type mask struct {
 func newRenderer(p *codegen.Program, m Machine) *renderer {
 	r := &renderer{p: p, machine: m, regs: map[*uop.UOp]register{}, ranges: map[*uop.UOp]uint32{},
 		bases: map[*uop.UOp]uint32{},
-		apart: map[laneKey]lanes{}, weights: map[*codegen.Loop]int{}, varies: map[*codegen.Loop]func(*uop.UOp) bool{},
+		apart: map[laneKey]lanes{}, varies: map[*codegen.Loop]func(*uop.UOp) bool{},
 		splats: map[*uop.UOp]uint32{},
 		broad:  map[*uop.UOp]bool{}, later: map[*uop.UOp]bool{}, repeats: map[*uop.UOp]bool{}}
 	r.assigned(p.Body)
