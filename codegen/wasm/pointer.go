@@ -13,6 +13,8 @@ import (
 
 // pointer is a local that holds an address and moves on with a loop. Accesses that differ by a constant share one.
 // No engine finds them itself: without, a kernel computes more addresses than values.
+// They are the language's and no pass: instructions take an address in bytes and a constant offset, and statements know
+// elements of arrays only.
 type pointer struct {
 	local  uint32
 	buf    *uop.UOp
