@@ -63,9 +63,9 @@ type Machine struct {
 	Target *codegen.Target
 	// Choose, if set, gives the moves of a kernel in place of codegen.Choose (tests).
 	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Move
-	// Render writes a lowered kernel in the device's language.
+	// Render writes a lowered kernel in the device's language; where Finish is set, perhaps as a draft that it spells.
 	Render func(p *codegen.Program) (plan.Kernel, error)
-	// Finish, if set, adapts the kernels of a whole plan to the memory that they are bound to.
+	// Finish, if set, spells or adapts the kernels of a whole plan for the memory that they are bound to.
 	Finish func(p *plan.Plan)
 	// Evaluate is set instead of Target and Render where graphs are evaluated directly (REF).
 	Evaluate func(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value

@@ -39,9 +39,9 @@ var mayImport = map[string]string{
 	"plan/packed":    "plan",
 	"codegen":        "symbolic rewrite uop dtype plan",
 	"codegen/c":      "codegen rewrite uop dtype plan",
-	"codegen/wasm":   "codegen rewrite uop dtype plan",
+	"codegen/wasm":   "codegen symbolic rewrite uop dtype plan",
 	"codegen/interp": "codegen rewrite uop dtype plan plan/bytecode",
-	"codegen/wgsl":   "codegen rewrite uop dtype plan",
+	"codegen/wgsl":   "codegen symbolic rewrite uop dtype plan",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
 	"codegen/evaluate":  "codegen uop dtype",
