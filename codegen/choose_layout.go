@@ -16,6 +16,7 @@ type arranger struct {
 	lane   string
 	packs  []*access // brought into the order of lanes
 	boxes  []*access // padded with zeros
+	shares []*access // widened, of those that all lanes share
 }
 
 // loop is a serial axis: the range that it came from, and how many of its iterations lie inside.
@@ -100,6 +101,9 @@ func (p *arranger) choosePacks() {
 		if (l.gated || p.windowed(l)) && p.boxable(l) && reuse >= 2 {
 			p.boxes = append(p.boxes, l)
 		}
+		if !p.depends(l, p.t.v) && p.worthWide(l) && !slices.Contains(p.boxes, l) {
+			p.shares = append(p.shares, l)
+		}
 		if !p.depends(l, p.t.v) || !l.plain {
 			continue
 		}
@@ -128,7 +132,7 @@ func (p *arranger) boxable(l *access) bool {
 
 // boxBytes is the size of a load's box where some loops are open.
 func (p *arranger) boxBytes(l *access, open []loop) int {
-	bytes := l.bytes * p.repeated(l)
+	bytes := l.held() * p.repeated(l)
 	for _, x := range l.u.Src()[2:] {
 		n := 1
 		for _, t := range p.facts.affine(x).terms {
@@ -143,7 +147,7 @@ func (p *arranger) boxBytes(l *access, open []loop) int {
 
 // packBytes is the size of a packed operand where some loops are open.
 func (p *arranger) packBytes(l *access, open []loop) int {
-	bytes := l.bytes
+	bytes := l.held()
 	l.free.each(func(i int) { bytes *= p.inside(p.facts.ranges[i], open) })
 	return bytes
 }
@@ -227,6 +231,9 @@ func (p *arranger) arrange() {
 		})
 	}
 	order = append(order, rest...)
+	for _, l := range p.shares {
+		stages[l] = p.packLevel(l, order)
+	}
 	p.finish(order, stages, carried)
 }
 
@@ -317,10 +324,13 @@ func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) 
 		return order[level-1].name
 	}
 	for _, l := range p.boxes {
-		p.out = append(p.out, Move{Verb: Stage, Name: l.name, At: at(stages[l]), Box: true})
+		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Box: true})
 	}
 	for _, l := range p.packs {
-		p.out = append(p.out, Move{Verb: Stage, Name: l.name, At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.lane})
+		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.lane})
+	}
+	for _, l := range p.shares {
+		p.out = append(p.out, p.shareMove(l, order, stages[l], at(stages[l])))
 	}
 	if len(carried) > 0 {
 		m := Move{Verb: Carry, Name: p.t.r.name}
@@ -365,6 +375,9 @@ func (p *arranger) panel(l *access, order []loop, level int) (out []string) {
 			}
 			out = append(out, name)
 		}
+	}
+	if !p.depends(l, p.t.v) {
+		return out
 	}
 	return append(out, p.lane)
 }
