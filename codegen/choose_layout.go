@@ -17,6 +17,7 @@ type arranger struct {
 	packs  []*access // brought into the order of lanes
 	boxes  []*access // padded with zeros
 	shares []*access // widened, of those that all lanes share
+	words  *uop.UOp  // the range whose steps go in pairs, or nil
 }
 
 // loop is a serial axis: the range that it came from, and how many of its iterations lie inside.
@@ -159,7 +160,7 @@ func (p *arranger) inside(r *uop.UOp, open []loop) int {
 			return l.block
 		}
 	}
-	return extent(r)
+	return p.steps(r)
 }
 
 func (p *arranger) allDepend(list []*access, r *uop.UOp) bool {
@@ -292,7 +293,7 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 		if !large() {
 			break
 		}
-		l := loop{p.name(x), extent(x), x, 1, nil}
+		l := loop{p.name(x), p.steps(x), x, 1, nil}
 		rows := 1 // of all panels, in bytes, for one x
 		for _, a := range p.packs {
 			if p.depends(a, x) {

@@ -72,7 +72,7 @@ func (p *arranger) blocked() bool {
 	if rows == nil || columns == nil {
 		return false
 	}
-	steps := ceilDiv(extent(x), ceilDiv(extent(x), blockSteps))
+	steps := ceilDiv(p.steps(x), ceilDiv(p.steps(x), blockSteps))
 	width := max(1, p.target.L2/2/(steps*columns.block*p.packs[0].held()))
 	co, ci := p.blockLoop(columns, width)
 	high, blocks := blockRows, 0

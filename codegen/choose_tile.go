@@ -236,5 +236,8 @@ func (c *chooser) tiles() []Move {
 	for _, name := range c.finite { // loads are named before anything is split
 		p.out = append(p.out, Move{Verb: Finite, Name: name})
 	}
+	if p.words = c.dottable(r); p.words != nil && !t.along {
+		p.out = append(p.out, Move{Verb: Dot, Name: c.name(p.words), N: 2})
+	}
 	return p.broaden(p.moves())
 }

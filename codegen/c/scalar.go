@@ -59,6 +59,9 @@ func (r *renderer) expr(u *uop.UOp) string {
 		}
 		return r.wrap(d, fmt.Sprintf("%s * %s + %s", r.factor(d, a), b, c))
 	}
+	if u.Op() == uop.Dot2 {
+		return fmt.Sprintf("weft_dot2(%s, %s)", r.expr(u.At(0)), r.expr(u.At(1)))
+	}
 	op, ok := binary[u.Op()]
 	if !ok {
 		panic(fmt.Sprintf("BUG: C cannot spell %s of %s", u.Op(), d))

@@ -86,6 +86,8 @@ func (r *renderer) helper(what, e string) string {
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
 	case "fma", "sqrt":
 		r.mathHelper(what, name, v, e)
+	case "dot2":
+		r.dotHelper(name, v)
 	case "ldm":
 		m := r.vtype(maskElem(elemBits[e]))
 		r.define(name, fmt.Sprintf("#ifdef WEFT_LDM_%[1]s\n#define %[2]s(p, m) WEFT_LDM_%[1]s(p, m)\n#else\n"+
@@ -195,6 +197,9 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 			return fmt.Sprintf("%s(%s, %s, %s)", r.helper("fma", e), a, b, c)
 		}
 		return fmt.Sprintf("(%s * %s + %s)", a, b, c)
+	}
+	if text := r.dots(u); text != "" {
+		return text
 	}
 	op, ok := binary[u.Op()]
 	if !ok {
