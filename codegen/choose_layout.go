@@ -113,7 +113,7 @@ func (p *arranger) choosePacks() {
 			k, _ := p.stride(l, x)
 			return k == p.t.lanes*p.t.u
 		})
-		if s != 1 && reuse >= 3 && reuse*p.width() >= 3*p.t.lanes || s == 1 && reuse >= 16*p.t.lanes*p.t.u/8 && !dense && !l.gated {
+		if s != 1 && reuse >= 3 && reuse*p.width() >= 3*p.t.lanes || s == 1 && reuse >= 16*p.t.lanes*p.t.u/8 && !dense && !l.gated || s == 1 && p.oftenWide(l, reuse) {
 			p.packs = append(p.packs, l)
 		}
 	}
@@ -218,6 +218,9 @@ func (p *arranger) arrange() {
 			take(&order, &rest, func(l loop) bool {
 				return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
 			})
+			if len(carried) == 0 {
+				order = p.groupLanes(order, &rest, budget)
+			}
 		}
 		order = append(order, carried...)
 		for _, l := range p.packs {
@@ -328,7 +331,7 @@ func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) 
 		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Box: true})
 	}
 	for _, l := range p.packs {
-		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.lane})
+		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.packLane(l, order, stages[l])})
 	}
 	for _, l := range p.shares {
 		p.out = append(p.out, p.shareMove(l, order, stages[l], at(stages[l])))

@@ -61,6 +61,16 @@ func (a *access) staged() string {
 	return a.name
 }
 
+// oftenWide says that lanes of an operand are widened several times, each time for a block of results.
+func (p *arranger) oftenWide(l *access, reuse int) bool {
+	for _, a := range p.t.axes {
+		if !p.depends(l, a) {
+			reuse /= p.t.size(a)
+		}
+	}
+	return l.wide != nil && !l.gated && reuse >= 2
+}
+
 // worthWide says that an operand that all lanes share is worth widening ahead: it is used by several vectors, or densely along
 // the reduction, so that widening it takes few instructions.
 func (p *arranger) worthWide(l *access) bool {
@@ -75,6 +85,41 @@ func (p *arranger) worthWide(l *access) bool {
 		}
 	}
 	return bytes <= p.target.L2/4 && len(p.reds) == 1
+}
+
+// groupLanes lets several blocks of lanes share what was widened for a block of instances, as many as fit the cache.
+func (p *arranger) groupLanes(order []loop, rest *[]loop, budget int) []loop {
+	last := len(order) - 1
+	if len(p.shares) == 0 || p.fixed || last < 0 || order[last].r != p.t.v {
+		return order
+	}
+	l, bytes, group := order[last], 0, 1
+	for _, a := range p.packs {
+		bytes += p.packBytes(a, order)
+	}
+	for n := 2; n <= fewBlocks; n++ {
+		if l.n%n == 0 && n*bytes <= budget {
+			group = n
+		}
+	}
+	if group == 1 {
+		return order
+	}
+	p.out = append(p.out, Move{Verb: Split, Name: l.name, N: group, Tail: Exact})
+	*rest = append(*rest, loop{l.name + ".1", group, l.r, l.block, nil})
+	return append(order[:last:last], loop{l.name + ".0", l.n / group, l.r, l.block * group, nil})
+}
+
+// packLane is the axis along which an operand is packed in vectors: that of the lanes, or that of the steps where pairs of them lie
+// together and lanes do not.
+func (p *arranger) packLane(l *access, order []loop, level int) string {
+	if s, _ := p.stride(l, p.t.v); s == 1 || p.words == nil || l.wide == nil || p.alongSteps(l) != p.words {
+		return p.lane
+	}
+	if name := p.name(p.words); slices.Contains(p.panel(l, order, level), name) {
+		return name
+	}
+	return p.lane
 }
 
 // alongSteps is the range of the reduction along which an operand lies densely, or nil.

@@ -3,6 +3,8 @@ package c
 import (
 	"fmt"
 
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -69,4 +71,34 @@ static inline %[2]s %[1]s(%[2]s a, %[2]s b) { return ((a << 16) >> 16) * ((b << 
 #define %[1]s_add(c, a, b) ((c) + %[1]s(a, b))
 #endif
 `, name, v))
+}
+
+// pairs spells words of two neighbours in memory, (x & 0xffff) | (y << 16) of loads x and y: what is read at once, widened to
+// 16 bits, is the words of all lanes. Machines that C is compiled for have the low half first.
+func (r *renderer) pairs(u *uop.UOp) (text string, ok bool) {
+	lo, hi := u.At(0), u.At(1)
+	if lo.Op() != uop.And || hi.Op() != uop.Shl || !lo.At(1).IsConst(0xffff) || !hi.At(1).IsConst(16) || lo.At(0).Op() != uop.Cast || hi.At(0).Op() != uop.Cast {
+		return "", false
+	}
+	x, y := lo.At(0).At(0), hi.At(0).At(0)
+	if x.Op() != uop.Load || y.Op() != uop.Load || x.At(0) != y.At(0) || x.DType() == dtype.U16 || x.DType().Size() > 2 || r.mask != "" || r.n < 2 {
+		return "", false
+	}
+	for _, l := range []*uop.UOp{x, y} {
+		if c, known := l.At(1).ConstValue(); !known || !c.Bool() {
+			return "", false
+		}
+	}
+	base, s, ok1 := codegen.Strided(x.Home(), x.At(2), r.lane, r.vary)
+	next, t, ok2 := codegen.Strided(y.Home(), y.At(2), r.lane, r.vary)
+	if !ok1 || !ok2 || s != 2 || t != 2 || r.expr(next) != r.expr(base.Add(base.Int(1))) {
+		return "", false
+	}
+	words := r.vtype("i32")
+	n := r.n
+	r.n = 2 * n
+	defer func() { r.n = n }()
+	e := elem(x.DType())
+	load := fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), r.pointer(x.At(0)), r.expr(base))
+	return fmt.Sprintf("((%s)%s)", words, r.convert(load, e, "i16")), true
 }

@@ -45,6 +45,12 @@ func (r *renderer) expr(u *uop.UOp) string {
 		}
 		return "__builtin_sqrt(" + r.expr(u.At(0)) + ")"
 	case uop.Cast:
+		if u.At(0).DType() == dtype.F16 {
+			return "weft_single(" + r.expr(u.At(0)) + ")"
+		}
+		if d == dtype.F16 {
+			return "weft_half(" + r.expr(u.At(0)) + ")"
+		}
 		return fmt.Sprintf("((%s)%s)", scalar[d], r.expr(u.At(0)))
 	case uop.Bitcast:
 		return r.bitcast(u)

@@ -175,6 +175,9 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	case uop.Sqrt:
 		return fmt.Sprintf("%s(%s)", r.helper("sqrt", e), r.vexpr(u.At(0)))
 	case uop.Cast:
+		if text, ok := r.halfCast(u); ok {
+			return text
+		}
 		return r.convert(r.vexpr(u.At(0)), elem(u.At(0).DType()), e)
 	case uop.Bitcast:
 		return fmt.Sprintf("((%s)%s)", r.vtype(e), r.vexpr(u.At(0)))
@@ -200,6 +203,11 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	}
 	if text := r.dots(u); text != "" {
 		return text
+	}
+	if u.Op() == uop.Or {
+		if text, ok := r.pairs(u); ok {
+			return text
+		}
 	}
 	op, ok := binary[u.Op()]
 	if !ok {
