@@ -150,6 +150,6 @@ WEFT_MAX(i8, int8_t) WEFT_MAX(u8, uint8_t) WEFT_MAX(i16, int16_t) WEFT_MAX(u16, 
 #define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { return a < b || b != b ? b : a; }
 WEFT_FMAX(f32, float) WEFT_FMAX(f64, double)
 WEFT_MAX(u32, uint32_t) WEFT_MAX(i64, int64_t) WEFT_MAX(u64, uint64_t)
-` + halfInstructions + dotInstructions
+` + wideningInstructions + halfInstructions + dotInstructions
 
 func indent(n int) string { return strings.Repeat("\t", n) }

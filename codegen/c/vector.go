@@ -115,35 +115,6 @@ func (r *renderer) selectLanes(e, mask, a, b string) string {
 	return fmt.Sprintf("%s(%s, %s, %s)", r.helper("sel", e), mask, a, b)
 }
 
-// convert goes from one width to another in steps of two: of wider ones gcc 12 makes one conversion a lane. Between integers each step
-// is exact or cuts off high bits, as all of them together do; small integers become floats by way of 32 bits.
-func (r *renderer) convert(x, from, to string) string {
-	for from != to {
-		next := step(from, to)
-		r.vtype(from)
-		x = fmt.Sprintf("__builtin_convertvector(%s, %s)", x, r.vtype(next))
-		from = next
-	}
-	return x
-}
-
-// step is the next element type on the way of a conversion.
-func step(from, to string) string {
-	a, b := elemBits[from], elemBits[to]
-	float := to[0] == 'f'
-	switch {
-	case from[0] == 'f' && !float && b < 32: // the value lies within its limits
-		return "i32"
-	case float && a < 32: // signed, because not all machines convert unsigned ones
-		return fmt.Sprintf("i%d", 2*a)
-	case from[0] != 'f' && !float && b > 2*a:
-		return fmt.Sprintf("%c%d", from[0], 2*a)
-	case from[0] != 'f' && !float && 2*b < a:
-		return fmt.Sprintf("%c%d", from[0], a/2)
-	}
-	return to
-}
-
 // rotate moves lane i+by to lane i.
 func (r *renderer) rotate(e, x string, by int) string {
 	n := r.n
