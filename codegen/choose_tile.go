@@ -165,6 +165,10 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 		if !c.depends(l, t.v) {
 			loads += float64(n)
+			if l.wide != nil && l.plain && !l.gated {
+				extra += c.widenCost(t, l)
+				continue
+			}
 			far += float64(lines)
 			apart += c.pageCost(l, t.r)
 			continue

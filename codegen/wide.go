@@ -71,6 +71,15 @@ func (p *arranger) oftenWide(l *access, reuse int) bool {
 	return l.wide != nil && !l.gated && reuse >= 2
 }
 
+// widenCost is what it costs to widen an operand that all lanes share once for each block of lanes.
+func (c *chooser) widenCost(t *tiling, l *access) float64 {
+	times := float64(c.count(l.free)) * float64(ceilDiv(extent(t.v), t.lanes*t.u))
+	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { s, ok := c.stride(l, x); return ok && s == 1 }) {
+		return times * 4 / float64(c.width())
+	}
+	return times * 2
+}
+
 // worthWide says that an operand that all lanes share is worth widening ahead: it is used by several vectors, or densely along
 // the reduction, so that widening it takes few instructions.
 func (p *arranger) worthWide(l *access) bool {
