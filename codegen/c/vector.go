@@ -91,6 +91,8 @@ func (r *renderer) helper(what, e string) string {
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
 	case "fma", "sqrt":
 		r.mathHelper(what, name, v, e)
+	case "dot2":
+		r.dotHelper(name, v)
 	case "ldm":
 		m := r.vtype(maskElem(elemBits[e]))
 		r.define(name, fmt.Sprintf("#ifdef WEFT_LDM_%[1]s\n#define %[2]s(p, m) WEFT_LDM_%[1]s(p, m)\n#else\n"+
@@ -115,14 +117,6 @@ func (r *renderer) mathHelper(what, name, v, e string) {
 
 func (r *renderer) selectLanes(e, mask, a, b string) string {
 	return fmt.Sprintf("%s(%s, %s, %s)", r.helper("sel", e), mask, a, b)
-}
-
-func (r *renderer) convert(x, from, to string) string {
-	if from == to {
-		return x
-	}
-	r.vtype(from)
-	return fmt.Sprintf("__builtin_convertvector(%s, %s)", x, r.vtype(to))
 }
 
 // rotate moves lane i+by to lane i.
@@ -156,6 +150,9 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	case uop.Sqrt:
 		return fmt.Sprintf("%s(%s)", r.helper("sqrt", e), r.vexpr(u.At(0)))
 	case uop.Cast:
+		if text, ok := r.halfCast(u); ok {
+			return text
+		}
 		return r.convert(r.vexpr(u.At(0)), elem(u.At(0).DType()), e)
 	case uop.Bitcast:
 		return fmt.Sprintf("((%s)%s)", r.vtype(e), r.vexpr(u.At(0)))
@@ -178,6 +175,14 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 			return fmt.Sprintf("%s(%s, %s, %s)", r.helper("fma", e), a, b, c)
 		}
 		return fmt.Sprintf("(%s * %s + %s)", a, b, c)
+	}
+	if text := r.dots(u); text != "" {
+		return text
+	}
+	if u.Op() == uop.Or {
+		if text, ok := r.pairs(u); ok {
+			return text
+		}
 	}
 	op, ok := binary[u.Op()]
 	if !ok {

@@ -61,6 +61,8 @@ func has(o uop.Op, d dtype.DType) bool {
 		return false
 	case uop.MulAdd:
 		return d.IsInt()
+	case uop.Dot2:
+		return d == dtype.I32
 	}
 	return true
 }
