@@ -16,6 +16,7 @@ func networks(s *suite) {
 	s.pools()
 	s.norms()
 	s.attention()
+	s.longAttention()
 	s.losses()
 }
 
