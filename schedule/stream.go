@@ -13,6 +13,8 @@ import (
 const (
 	streamTerms = 128
 	streamRows  = 32
+	streamShare = 8 // rows that are made of the same terms
+	streamLanes = 4 // elements that share a weight
 )
 
 // stream is the law Σₖ softmaxₖ(s)·vₖ = Σₖ vₖ·2^(c·sₖ − m) / Σₖ 2^(c·sₖ − m), whose right side is one reduction with the monoid
@@ -83,6 +85,8 @@ type weightedSum struct {
 	score *uop.UOp   // weights are 2^(by·(score − max score)), normalised
 	by    float64
 	value *uop.UOp
+
+	factors *uop.UOp // the sum of products that scores are made of
 }
 
 // weighted says what u is the weighted sum of; nil where it is none, or better left as it is.
@@ -102,7 +106,7 @@ func (m *streaming) weighted(u *uop.UOp) *weightedSum {
 			w.moves = append(w.moves, p)
 			p = p.At(0)
 		}
-		if k := m.softmax(w, p); k >= 0 && m.uses[p] == 1 && m.along(w, x.Shape(), p.Shape(), k) && m.product(w.score) {
+		if k := m.softmax(w, p); k >= 0 && m.uses[p] == 1 && m.along(w, x.Shape(), p.Shape(), k) && m.product(w, k) {
 			return w
 		}
 	}
@@ -255,7 +259,17 @@ func (m *streaming) along(w *weightedSum, shape, weights uop.Shape, k int) bool 
 	if shape[w.axis] != weights[k] || weights[k] == 0 || weights.Numel()/weights[k] < streamRows {
 		return false
 	}
+	last := len(shape) - 1 // of what is not summed: values lie there side by side
+	if last == w.axis {
+		last--
+	}
+	if last < 0 || shape[last] < streamLanes {
+		return false
+	}
 	for i, e := range idx {
+		if dependsOn(e, m.t.Range(last, shape[last], "")) {
+			return false
+		}
 		if e = symbolic.Simplify(m.t, e); i == k && e != r || i != k && dependsOn(e, r) {
 			return false
 		}
@@ -263,18 +277,50 @@ func (m *streaming) along(w *weightedSum, shape, weights uop.Shape, k int) bool 
 	return true
 }
 
-// product says that scores are made element by element of one sum of products, and of it alone by what has to be computed.
-func (m *streaming) product(score *uop.UOp) bool {
-	r := scoreProduct(score)
-	if r == nil || r.At(0).Op() != uop.Mul {
+// product says that scores are made element by element of one sum of products, and of it alone by what has to be computed,
+// and that several rows share the factors that lie along axis k.
+func (m *streaming) product(w *weightedSum, k int) bool {
+	r := scoreProduct(w.score)
+	if r == nil || r.At(0).Op() != uop.Mul || r.Shape().Numel() != w.score.Shape().Numel() {
 		return false
 	}
-	for _, u := range scorePath(score, r) {
-		if u != score && m.uses[u] != 1 {
+	on := map[*uop.UOp]bool{}
+	for _, u := range scorePath(w.score, r) {
+		if on[u] = true; u != w.score && m.uses[u] != 1 {
 			return false
 		}
 	}
-	return r.Shape().Numel() == score.Shape().Numel()
+	rows := m.ranges(w.score.Shape())
+	idx := rows
+	for u := w.score; u != r; {
+		if u.Op().IsMovement() {
+			var valid *uop.UOp
+			if idx, valid = through(m.t, u, idx); valid != nil {
+				return false
+			}
+		}
+		u = u.Src()[slices.IndexFunc(u.Src(), func(x *uop.UOp) bool { return on[x] })]
+	}
+	next := len(rows)
+	full, _ := spreadReduce(m.t, r.At(0).Shape(), r.Arg().(uop.ReduceArg).Axes.Slice(), idx, &next)
+	for _, x := range r.At(0).Src() {
+		at := full
+		for x.Op().IsMovement() && at != nil {
+			var valid *uop.UOp
+			if at, valid = through(m.t, x, at); valid != nil {
+				at = nil
+			}
+			x = x.At(0)
+		}
+		uses := func(row *uop.UOp) bool {
+			return slices.ContainsFunc(at, func(e *uop.UOp) bool { return dependsOn(e, row) })
+		}
+		if at != nil && uses(rows[k]) && slices.ContainsFunc(rows, func(row *uop.UOp) bool { return extent([]*uop.UOp{row}) >= streamShare && !uses(row) }) {
+			w.factors = r
+			return true
+		}
+	}
+	return false
 }
 
 // scoreProduct is the one sum among what scores are made of element by element; nil if there are none or several.
@@ -294,6 +340,8 @@ func scoreProduct(score *uop.UOp) *uop.UOp {
 			todo = append(todo, u.At(0))
 		case u.Op().IsMovement() || u.Op().Elementwise():
 			todo = append(todo, u.Src()...)
+		case u.Op() != uop.Param && u.Op() != uop.Const && u.Op() != uop.Range && u.Op() != uop.Contiguous:
+			several = true // what is in it may be computed in the same kernel
 		}
 		seen[u] = true
 	}
@@ -328,7 +376,7 @@ func scorePath(score, r *uop.UOp) []*uop.UOp {
 // reduction is the law's right side. All terms are taken by a power of two smaller, so that their sum exceeds none of the values
 // and overflows only where the left side does.
 func (w *weightedSum) reduction(t *uop.Table, now func(u *uop.UOp) *uop.UOp) *uop.UOp {
-	s := now(w.score)
+	s := replaced(t, now(w.score), now(w.factors), storedFactors(now(w.factors)))
 	if w.by != 1 {
 		s = s.Mul(s.Float(w.by))
 	}
@@ -336,11 +384,48 @@ func (w *weightedSum) reduction(t *uop.Table, now func(u *uop.UOp) *uop.UOp) *uo
 		below := s
 		s = u.WithSrc(t, func(*uop.UOp) *uop.UOp { return below })
 	}
-	v := now(w.value)
+	v := storedBelow(now(w.value))
 	n := s.Shape()[w.axis]
 	share := v.Float(1 / float64(uint64(1)<<bits.Len(uint(n-1))))
 	r := t.ReduceParts(uop.SumExp, []int{w.axis}, s, v.Mul(share), share)
 	return r.Part(1).Div(r.Part(2)).Contiguous()
+}
+
+// storedFactors is a sum of products whose factors lie in memory: blocks read them again and again.
+func storedFactors(r *uop.UOp) *uop.UOp {
+	x := r.At(0)
+	return storedBelow(x.At(0)).Mul(storedBelow(x.At(1))).Reduce(uop.Sum, r.Arg().(uop.ReduceArg).Axes.Slice()...)
+}
+
+// storedBelow stores what u moves, unless it lies in memory anyway.
+func storedBelow(u *uop.UOp) *uop.UOp {
+	switch {
+	case u.Op().IsMovement():
+		return u.WithSrc(u.Home(), storedBelow)
+	case u.Op() == uop.Param || u.Op() == uop.Contiguous || u.Op() == uop.Const:
+		return u
+	}
+	return u.Contiguous()
+}
+
+// replaced is u with a node in place of another.
+func replaced(t *uop.Table, u, old, by *uop.UOp) *uop.UOp {
+	done := map[*uop.UOp]*uop.UOp{old: by}
+	for _, x := range uop.Topo(u) {
+		if x != old {
+			done[x] = x.WithSrc(t, func(y *uop.UOp) *uop.UOp { return done[y] })
+		}
+	}
+	return done[u]
+}
+
+// weighs says that a stored node is a weighted sum that goes in blocks.
+func (s *scheduler) weighs(u *uop.UOp) bool {
+	if !s.config.Streams || u.Op() != uop.Contiguous || u.At(0).Op() != uop.Div {
+		return false
+	}
+	p := u.At(0).At(0)
+	return p.Op() == uop.Part && p.At(0).Op() == uop.Reduce && p.At(0).Arg().(uop.ReduceArg).Monoid == uop.SumExp
 }
 
 // streamed are the nodes that a weighted sum computes in blocks of its terms: from the scores down to their product.

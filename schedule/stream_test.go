@@ -77,7 +77,19 @@ func TestWeightedSumsStream(t *testing.T) {
 		"turned": {func(_ *world, q, kk, v *uop.UOp) []*uop.UOp {
 			p := weights(times(q, kk), 0.5)
 			return []*uop.UOp{times(v.Permute(1, 0), p.Permute(1, 0))}
+		}, false},
+		"factors that are sums themselves": {func(w *world, q, kk, v *uop.UOp) []*uop.UOp {
+			x := q.Add(w.input(dtype.F32, n, d, 2).Reduce(uop.Sum, 2))
+			return []*uop.UOp{times(weights(times(x, kk.Exp2()), 0.5), v.Neg())}
 		}, true},
+		"a result that is turned": {func(_ *world, q, kk, v *uop.UOp) []*uop.UOp {
+			y := times(weights(times(q, kk), 0.5), v)
+			return []*uop.UOp{y.Permute(1, 0).Reshape(n * e).Exp2()}
+		}, true},
+		"a row of each term": {func(w *world, _, _, v *uop.UOp) []*uop.UOp {
+			q, kk := w.input(dtype.F32, n, 1, d).Expand(n, k, d), w.input(dtype.F32, n, k, d)
+			return []*uop.UOp{times(weights(q.Mul(kk).Reduce(uop.Sum, 2), 0.5), v)}
+		}, false},
 		"two results of one sum": {func(_ *world, q, kk, v *uop.UOp) []*uop.UOp {
 			y := times(weights(times(q, kk), 0.5), v)
 			return []*uop.UOp{y.Exp2(), y.Reduce(uop.Sum, 0)}
