@@ -194,7 +194,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 func (e *Engine) build(c *canonical) (p *compiled, err error) {
 	e.debugGraph(c)
 	var r *schedule.Result
-	if config := (schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings}); e.opts.Schedule == nil {
+	if config := (schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings, Streams: e.machine.Target.Streams}); e.opts.Schedule == nil {
 		r = schedule.New(c.graph, config)
 	} else if r, err = e.opts.Schedule(c.graph, config); err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ func Target(m Machine) *codegen.Target {
 			return m.VectorBytes / d.Size()
 		},
 		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: has, SoftFMA: m.NoFMA, NoOpt: m.NoOpt,
+		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
 	}
 }
 

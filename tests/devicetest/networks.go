@@ -17,6 +17,7 @@ func networks(s *suite) {
 	s.pools()
 	s.norms()
 	s.attention()
+	s.longAttention()
 	s.losses()
 }
 
