@@ -54,3 +54,16 @@ func TestChoicesOfIndicesAreNamed(t *testing.T) {
 	}
 	require.Less(t, text(12), 3*text(6))
 }
+
+// A place that only values tell needs no division where the array that it lies in has rows: x div n and x mod n are x again.
+func TestPlacesOfRowsNeedNoDivision(t *testing.T) {
+	k := newKit()
+	a := k.rng(64)
+	out, x, at := k.param(dtype.F32, true, 64), k.param(dtype.F32, false, 7, 13), k.param(dtype.I32, false, 64)
+	place := k.load(at, a).Cast(dtype.Index)
+	inside := k.Index(-1).Less(place).And(place.Less(k.Index(7 * 13)))
+	k.out(out, []*uop.UOp{a}, k.loadIf(x, inside, place.IDiv(k.Index(13)), place.Mod(k.Index(13))))
+	_, kernel := lower(t, k.s, nil)
+	require.NotContains(t, kernel.Source, "%")
+	require.NotContains(t, kernel.Source, "/ 13")
+}
