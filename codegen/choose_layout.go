@@ -227,12 +227,18 @@ func (p *arranger) arrange() {
 			stages[l] = len(order)
 		}
 	} else {
+		outer := len(order)
 		for _, l := range p.packs {
 			stages[l] = p.packLevel(l, order)
 		}
 		take(&order, &rest, func(l loop) bool {
 			return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
 		})
+		if outer == len(carried) { // each call of threads does what lies outside of their loop: a panel is packed inside
+			for _, l := range p.packs {
+				stages[l] = p.packLevel(l, order)
+			}
+		}
 	}
 	order = append(order, rest...)
 	for _, l := range p.shares {

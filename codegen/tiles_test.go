@@ -129,3 +129,33 @@ func TestFinite(t *testing.T) {
 	}
 	check(t, "finite", jobs, want, 1e-4)
 }
+
+// What lies outside of the loop that threads share is done again by each of their calls. The weights of a convolution of a small
+// picture are most of its memory: they are packed inside.
+func TestThreadsPackTheirOwnWeights(t *testing.T) {
+	const n, side = 256, 7
+	k := newKit()
+	o, x, w := k.param(dtype.F32, true, n, side, side), k.param(dtype.F32, false, n, side, side), k.param(dtype.F32, false, n, n, 3, 3)
+	a := k.rngs(n, side, side, n, 3, 3)
+	row, column := a[1].Add(a[4]).Add(k.Index(-1)), a[2].Add(a[5]).Add(k.Index(-1))
+	in := k.loadIf(x, k.inside(row, side).And(k.inside(column, side)), a[3], row, column)
+	k.out(o, a[:3], k.sum(in.Mul(k.load(w, a[0], a[3], a[4], a[5])), a[3:]...))
+	var threads string
+	var order []string
+	moves := codegen.Choose(k.s, target())
+	for _, m := range moves {
+		switch m.Verb {
+		case codegen.Threads:
+			threads = m.Name
+		case codegen.Order:
+			order = m.Axes
+		}
+	}
+	for _, m := range moves {
+		if m.Verb == codegen.Stage && m.Name == "p2" {
+			require.GreaterOrEqual(t, slices.Index(order, m.At), slices.Index(order, threads), codegen.MovesString(moves))
+			return
+		}
+	}
+	require.Fail(t, "the weights are not packed", codegen.MovesString(moves))
+}
