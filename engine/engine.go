@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/engine/choose"
+	"github.com/weft-ml/weft/engine/search"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/schedule"
@@ -30,10 +31,18 @@ type Options struct {
 	Poison      bool   // fill fresh memory with garbage (tests)
 	Fence       bool   // CPU: arrays lie against pages that cannot be touched (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
-	StoreAll    bool   // no fusion: every node that computes is stored (tests)
-	Unchecked   bool   // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
-	Debug       int    // 0 … 6, see the architecture
-	Log         io.Writer
+	// Search is how many lists of moves a search by the clock goes on from, for each kernel that is compiled; 0: none, every kernel
+	// runs as the model chooses. It takes seconds a kernel, once: what it finds is kept in CacheDir by kernel, machine and version.
+	// A choice is taken only if it is faster than the model's by 5 %, with equal results; sums may round otherwise.
+	Search int
+	// Moves are choices that come with a program: a file of weft tune export. They count with Search 0 too, for kernels for which
+	// the model still chooses as it did then.
+	Moves     []byte
+	SearchAll bool // the results of every list that is tried are compared, not of the fast ones only (tests)
+	StoreAll  bool // no fusion: every node that computes is stored (tests)
+	Unchecked bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
+	Debug     int  // 0 … 6, see the architecture
+	Log       io.Writer
 	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error
 	// (tests: codegen/evaluate).
 	Check func(s *codegen.Spec) func(l codegen.Lowering) error
@@ -44,6 +53,8 @@ type Options struct {
 	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost
 	// device again.
 	Context context.Context
+	// Searched, if set, hears of each kernel that was searched for, now or before. It must not use the engine.
+	Searched func(c search.Choice)
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
 	Recovered func(r *Recovery)
 }
@@ -60,6 +71,9 @@ func (o Options) Opening() context.Context {
 type Machine struct {
 	Device runtime.Device
 	Target *codegen.Target
+	// Key names processor, compiler and whatever else decides which kernel is fast, but for the number of threads. Without one
+	// there is no search: the device runs no kernels.
+	Key string
 	// Choose, if set, gives the moves of a kernel in place of codegen.Choose (tests).
 	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Move
 	// Render writes a lowered kernel in the device's language.
@@ -111,6 +125,9 @@ func Register(b Backend) {
 	defer mu.Unlock()
 	backends[b.Name] = b
 }
+
+// MostSearch is the greatest Options.Search.
+const MostSearch = 64
 
 // Configure sets the options and the default device ("" = choose) for devices opened from now on, in place of what the
 // environment says. Devices that are open already keep theirs.
@@ -210,6 +227,7 @@ type Engine struct {
 	kernels map[string]plan.Kernel // by Spec
 	clock   int                    // see compiled.used
 	memory  memory
+	tuning  tuning
 	stats   Stats
 	records map[*recording]bool // under way
 }
@@ -246,6 +264,10 @@ func New(b Backend, o Options) (*Engine, error) {
 	}
 	e.machine = m
 	e.memory.device = m.Device
+	if err := e.openTuning(); err != nil {
+		_ = m.Device.Close() // nothing is on it
+		return nil, err
+	}
 	return e, nil
 }
 
@@ -309,6 +331,7 @@ func (e *Engine) Close() error {
 		delete(engines, e.name)
 	}
 	mu.Unlock()
+	e.closeTuning()
 	if e.closed = true; e.lost != nil {
 		return nil
 	}
