@@ -38,7 +38,6 @@ type Options struct {
 	// Moves are choices that come with a program: a file of weft tune export. They count with Search 0 too, for kernels for which
 	// the model still chooses as it did then.
 	Moves     []byte
-	SearchAll bool // the results of every list that is tried are compared, not of the fast ones only (tests)
 	StoreAll  bool // no fusion: every node that computes is stored (tests)
 	Unchecked bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
 	Debug     int  // 0 … 6, see the architecture
@@ -53,6 +52,9 @@ type Options struct {
 	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost
 	// device again.
 	Context context.Context
+	// SearchCheck, if set, has the results of every list of moves that is tried compared, not of the fast ones only, and hears of what
+	// is wrong. Measuring is short then, and the fastest is taken by whatever margin (tests).
+	SearchCheck func(kernel, fault string)
 	// Searched, if set, hears of each kernel that was searched for, now or before. It must not use the engine.
 	Searched func(c search.Choice)
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.

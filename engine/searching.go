@@ -283,7 +283,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 		return err
 	}
 	key, model := e.machineKey(w.key), e.machine.moves(w.spec)
-	task := search.Task{Spec: w.spec, Model: model, Width: e.opts.Search, All: e.opts.SearchAll}
+	task := search.Task{Spec: w.spec, Model: model, Width: e.opts.Search, All: e.opts.SearchCheck != nil}
 	if c := e.stored(key); c != nil {
 		if m, err := e.accept(c, w.spec, model); err == nil && c.Complete {
 			e.tuning.known[w.key] = m
@@ -319,6 +319,9 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 		Model: codegen.MovesString(r.Model), Best: codegen.MovesString(r.Best), Complete: r.Complete}
 	for _, f := range r.Faults {
 		e.say("%s search: kernel %s: %s", e.name, c.Name, f)
+		if e.opts.SearchCheck != nil {
+			e.opts.SearchCheck(c.Name, f)
+		}
 	}
 	if e.says(debugPlans) {
 		e.say("%s search: kernel %d of %d, %s: %d lists tried, %.3g ms by %q, %.3g ms by the model's %q", e.name, number+1, of, c.Name, r.Tried,

@@ -30,6 +30,7 @@ const (
 	mostRounds  = 8 // of neighbours
 	gain        = 0.02
 	sampleTime  = 2e-3 // seconds that a sample of the model's kernel takes at least
+	shortSample = 2e-5 // the same where time does not count
 	mostTimes   = 1000 // runs of a sample
 	tooSlow     = 1.5  // times the best: abandoned after one sample
 	samples     = 4
@@ -48,7 +49,8 @@ type Task struct {
 	Width int
 	// Time bounds the search; 0: 20 s. A kernel that is running is waited for.
 	Time time.Duration
-	// All has every candidate's results checked, not only those that are fast (tests).
+	// All has every candidate's results checked, not only those that are fast, measures shortly, and takes the fastest by any margin
+	// (tests).
 	All bool
 	// Progress, if set, hears of each candidate that was timed: the time of the best by that of the model's.
 	Progress func(tried int, best float64)
@@ -155,12 +157,16 @@ func (r *run) begin(ctx context.Context) error {
 	if r.s.want, err = r.s.results(ctx, r.model); err != nil {
 		return err
 	}
+	least := sampleTime
+	if r.task.All {
+		least = shortSample
+	}
 	for r.times = 1; ; r.times *= 2 {
 		t, err := r.s.run(ctx, r.model, r.times)
 		if err != nil {
 			return err
 		}
-		if r.model.seconds = t / float64(r.times); t >= sampleTime || 2*r.times > mostTimes {
+		if r.model.seconds = t / float64(r.times); t >= least || 2*r.times > mostTimes {
 			break
 		}
 	}
@@ -340,7 +346,7 @@ func (r *run) decide(ctx context.Context) error {
 		}
 	}
 	best.seconds, r.model.seconds = a/float64(r.times), b/float64(r.times)
-	if lost <= mostPairs && a <= (1-Margin)*b {
+	if lost <= mostPairs && a <= (1-Margin)*b || r.task.All && a < b {
 		r.out.Best, r.out.BestSeconds, r.out.ModelSeconds = best.moves, best.seconds, r.model.seconds
 	}
 	slices.SortStableFunc(r.beam, func(x, y *candidate) int { return cmp.Compare(x.seconds, y.seconds) })
