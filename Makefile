@@ -59,7 +59,7 @@ fuzz: compiler gpu
 check: compiler gpu fmt vet staticcheck race nocgo cross parsers
 
 # Every fuzz target of a parser, four at a time, each in one process. What it finds becomes a file in testdata/fuzz.
-PARSERS = safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
+PARSERS = engine/search:FuzzChoices safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseMoves engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer
 

@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/engine/choose"
@@ -35,6 +36,11 @@ type Options struct {
 	// runs as the model chooses. It takes seconds a kernel, once: what it finds is kept in CacheDir by kernel, machine and version.
 	// A choice is taken only if it is faster than the model's by 5 %, with equal results; sums may round otherwise.
 	Search int
+	// SearchTime is how long the search for one kernel may take; 0: 20 s. All of an engine take 15 minutes at most, or 45 of these.
+	SearchTime time.Duration
+	// SearchClock, if set, is what a search measures by; nil: the time of day. The processor time of the process, for a device of one
+	// thread, tells kernels apart on a machine that does other work.
+	SearchClock func() time.Duration
 	// Moves are choices that come with a program: a file of weft tune export. They count with Search 0 too, for kernels for which
 	// the model still chooses as it did then.
 	Moves     []byte

@@ -57,8 +57,11 @@ func (s *memoryStore) Put(name string, text []byte) error {
 
 func (*memoryStore) Close() {}
 
-// mostSearch is how long an engine searches in all. What needs a kernel after that takes the model's choice.
-const mostSearch = 15 * time.Minute
+// An engine searches for so many times what one kernel may take, in all. Kernels after that take the model's choice.
+const mostKernels = 45
+
+// searchTime is what one kernel may take where Options.SearchTime is 0.
+const searchTime = 20 * time.Second
 
 // tuning is what an engine knows of moves that are better than the model's.
 type tuning struct {
@@ -73,7 +76,10 @@ type tuning struct {
 // openTuning reads the moves that a program brings with it, and opens the store.
 func (e *Engine) openTuning() error {
 	t := &e.tuning
-	t.known, t.left = map[string][]codegen.Move{}, mostSearch
+	if e.opts.SearchTime <= 0 {
+		e.opts.SearchTime = searchTime
+	}
+	t.known, t.left = map[string][]codegen.Move{}, mostKernels*e.opts.SearchTime
 	if e.opts.Search < 0 || e.opts.Search > MostSearch {
 		return fmt.Errorf("%s: a search of width %d: a number from 0 (none) to %d belongs there", e.name, e.opts.Search, MostSearch)
 	}
@@ -283,7 +289,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 		return err
 	}
 	key, model := e.machineKey(w.key), e.machine.moves(w.spec)
-	task := search.Task{Spec: w.spec, Model: model, Width: e.opts.Search, All: e.opts.SearchCheck != nil}
+	task := search.Task{Spec: w.spec, Model: model, Width: e.opts.Search, Time: e.opts.SearchTime, Clock: e.opts.SearchClock, All: e.opts.SearchCheck != nil}
 	if c := e.stored(key); c != nil {
 		if m, err := e.accept(c, w.spec, model); err == nil && c.Complete {
 			e.tuning.known[w.key] = m
@@ -299,7 +305,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 	if e.tuning.left <= 0 {
 		if !e.tuning.over {
 			e.tuning.over = true
-			e.say("%s search: %v are over, so kernels take the model's choice from here on; the next process goes on", e.name, mostSearch)
+			e.say("%s search: %v are over, so kernels take the model's choice from here on; the next process goes on", e.name, mostKernels*e.opts.SearchTime)
 		}
 		e.tuning.known[w.key] = model
 		return nil

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +39,8 @@ folder. These commands say what a search would gain, and carry what was found el
 	}
 	report.Flags().StringVar(&o.Device, "device", "", "device to search on (default: $DEV, else the best that works)")
 	report.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a kernel, and no summary")
+	report.Flags().DurationVar(&o.Time, "time", 0, "for each kernel, at most (default 20s)")
+	report.Flags().BoolVar(&o.Processor, "processor-time", false, "measure by the processor time of this process, on one thread: for a machine that does other work")
 	c.AddCommand(report,
 		&cobra.Command{
 			Use: "export FILE", Short: "Write all moves that were found to a file", Args: sensible(cobra.ExactArgs(1)),
@@ -55,6 +58,9 @@ folder. These commands say what a search would gain, and carry what was found el
 type tuneOptions struct {
 	Device string
 	JSON   bool
+	Time   time.Duration
+
+	Processor bool
 }
 
 func (p *program) openMoves() (*backends.Moves, error) {
@@ -141,6 +147,10 @@ func (p *program) tuneReport(ctx context.Context, names []string, o tuneOptions)
 	}
 	if b.options.Search == 0 {
 		b.options.Search = defaultWidth
+	}
+	b.options.SearchTime = o.Time
+	if o.Processor {
+		b.options.Threads, b.options.SearchClock = 1, processorTime
 	}
 	cases = slices.DeleteFunc(slices.Clone(cases), func(c benchCase) bool { return c.prepare == nil })
 	var all []tuned

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
@@ -20,6 +21,7 @@ const mostArrays = 1 << 29
 // scratch are arrays for one kernel, of its own: what it reads, and what it writes.
 type scratch struct {
 	dev    runtime.Device
+	clock  func() time.Duration
 	params []codegen.Param
 	mems   []runtime.Mem
 	fills  [2][][]byte // of small numbers, and with special ones among them

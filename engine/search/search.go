@@ -37,7 +37,6 @@ const (
 	pairs       = 12 // samples that decide in the end, of each of two
 	mostPairs   = 3  // of them that may speak for the model's
 	longSample  = 0.3
-	defaultTime = 20 * time.Second
 )
 
 // Task is a kernel to search for.
@@ -47,8 +46,10 @@ type Task struct {
 	// Known are lists that are worth a try: what an earlier search found that did not end.
 	Known [][]codegen.Move
 	Width int
-	// Time bounds the search; 0: 20 s. A kernel that is running is waited for.
+	// Time bounds the search. A kernel that is running is waited for.
 	Time time.Duration
+	// Clock measures; nil: the time of day.
+	Clock func() time.Duration
 	// All has every candidate's results checked, not only those that are fast, measures shortly, and takes the fastest by any margin
 	// (tests).
 	All bool
@@ -83,8 +84,8 @@ type run struct {
 // Search searches. What it gives holds even where there is an error: the context's, a lost device's, or what the model's own
 // moves fail with.
 func (m *Machine) Search(ctx context.Context, task Task) (Result, error) {
-	if task.Time == 0 {
-		task.Time = defaultTime
+	if start := time.Now(); task.Clock == nil {
+		task.Clock = func() time.Duration { return time.Since(start) }
 	}
 	r := &run{Machine: m, task: task, seen: map[string]bool{}, until: time.Now().Add(task.Time)}
 	r.out.Model, r.out.Best = task.Model, task.Model
@@ -154,6 +155,7 @@ func (r *run) begin(ctx context.Context) error {
 	if r.s, err = newScratch(r.Device, r.task.Spec, &k); err != nil {
 		return err
 	}
+	r.s.clock = r.task.Clock
 	if r.s.want, err = r.s.results(ctx, r.model); err != nil {
 		return err
 	}
