@@ -241,6 +241,11 @@ func (e *Engine) machineKey(spec string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+type noSearch struct{}
+
+// NoSearch is a context in which no kernel is searched for: what is computed there is not what the program is about.
+func NoSearch(ctx context.Context) context.Context { return context.WithValue(ctx, noSearch{}, true) }
+
 // wanted is a kernel to search for.
 type wanted struct {
 	key  string
@@ -270,7 +275,7 @@ func (e *Engine) wanted(r *schedule.Result) (out []wanted) {
 // search finds moves for the kernels of a plan that is being made, those first that come first. What it finds is kept kernel by
 // kernel, also where ctx ends it.
 func (e *Engine) search(ctx context.Context, list []wanted) error {
-	if !e.searches() || e.machine.Choose != nil {
+	if !e.searches() || e.machine.Choose != nil || ctx.Value(noSearch{}) != nil {
 		return nil
 	}
 	for i, w := range list {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-ml/weft/atomicfile"
 	"github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/engine/search"
 )
 
@@ -183,9 +184,8 @@ func (p *program) tuneReport(ctx context.Context, names []string, o tuneOptions)
 // tune runs a case once, with a search of its kernels.
 func (b *bench) tune(ctx context.Context, c benchCase) (found []tuned, err error) {
 	seen := map[string]bool{}
-	counts := false
 	b.options.Searched = func(x search.Choice) {
-		if counts && !seen[x.Key] {
+		if !seen[x.Key] {
 			seen[x.Key] = true
 			found = append(found, tuned{c.name, b.device, x.Name, x.ModelSeconds * 1e3, x.BestSeconds * 1e3, 1 / x.Ratio(), x.Model, x.Best})
 		}
@@ -193,12 +193,10 @@ func (b *bench) tune(ctx context.Context, c benchCase) (found []tuned, err error
 	if _, err := b.fresh(ctx, b.options.Threads); err != nil {
 		return nil, err
 	}
-	// Inputs are made, and are no part of the case.
-	once, err := c.prepare(ctx)
+	once, err := c.prepare(engine.NoSearch(ctx)) // inputs are no part of the case
 	if err != nil {
 		return nil, err
 	}
-	counts = true
 	_, err = timed(ctx, once)
 	return found, err
 }

@@ -27,6 +27,8 @@ type candidate struct {
 	loaded  runtime.Loaded
 	seconds float64 // of one run, as if measured beside the best ones
 	checked bool    // its results are those of the model's
+
+	measured bool // it stood before the model's kernel
 }
 
 // Limits of a candidate beside the model's kernel: what goes beyond them takes long to compile, or memory of each thread.

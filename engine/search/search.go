@@ -76,9 +76,12 @@ type run struct {
 	s     *scratch
 	times int // runs of a sample
 	model *candidate
-	beam  []*candidate // the fastest, best first
-	seen  map[string]bool
-	until time.Time
+	// anchor is what candidates are timed in turns with: the fastest whose time was measured well. Ranking them by each other would
+	// add up the luck of one winner after the other.
+	anchor *candidate
+	beam   []*candidate // the fastest, best first
+	seen   map[string]bool
+	until  time.Time
 }
 
 // Search searches. What it gives holds even where there is an error: the context's, a lost device's, or what the model's own
@@ -108,9 +111,8 @@ func (r *run) search(ctx context.Context) error {
 		for _, c := range r.beam {
 			r.drop(c)
 		}
-		if !slices.Contains(r.beam, r.model) {
-			r.drop(r.model)
-		}
+		r.drop(r.model)
+		r.drop(r.anchor)
 	}()
 	first := slices.Concat(r.task.Known, tune.Candidates(r.task.Spec, r.Target, firstLists*r.task.Width+1))
 	if err := r.round(ctx, first); err != nil {
@@ -173,7 +175,7 @@ func (r *run) begin(ctx context.Context) error {
 		}
 	}
 	r.out.ModelSeconds, r.out.BestSeconds = r.model.seconds, r.model.seconds
-	r.beam = []*candidate{r.model}
+	r.anchor, r.beam = r.model, []*candidate{r.model}
 	return nil
 }
 
@@ -201,15 +203,11 @@ func (r *run) round(ctx context.Context, lists [][]codegen.Move) error {
 		}
 		if err != nil {
 			for _, c := range fresh[i:] {
-				if !slices.Contains(r.beam, c) {
-					r.drop(c)
-				}
+				r.leave(c)
 			}
 			return err
 		}
-		if !slices.Contains(r.beam, c) {
-			r.drop(c)
-		}
+		r.leave(c)
 	}
 	if err != nil {
 		return err
@@ -246,7 +244,14 @@ func (r *run) drop(c *candidate) {
 	}
 }
 
-// try times a candidate in turns with the best, and gives it a place among the fastest if its results are right.
+// leave drops a candidate unless it is among the fastest, or others are measured by it.
+func (r *run) leave(c *candidate) {
+	if c != r.model && c != r.anchor && !slices.Contains(r.beam, c) {
+		r.drop(c)
+	}
+}
+
+// try times a candidate in turns with the anchor, and gives it a place among the fastest if its results are right.
 func (r *run) try(ctx context.Context, c *candidate) error {
 	r.out.Tried++
 	if r.task.All {
@@ -254,13 +259,12 @@ func (r *run) try(ctx context.Context, c *candidate) error {
 			return err
 		}
 	}
-	best := r.beam[0]
 	few := max(1, r.times/8)
 	t, err := r.s.run(ctx, c, few) // also warms it
 	if err != nil {
 		return err
 	}
-	if t/float64(few) > 2*tooSlow*best.seconds && t > sampleTime/4 {
+	if t/float64(few) > 2*tooSlow*r.anchor.seconds && t > sampleTime/4 {
 		return nil
 	}
 	mine, its := math.Inf(1), math.Inf(1)
@@ -269,7 +273,7 @@ func (r *run) try(ctx context.Context, c *candidate) error {
 		if err != nil {
 			return err
 		}
-		b, err := r.s.run(ctx, best, r.times)
+		b, err := r.s.run(ctx, r.anchor, r.times)
 		if err != nil {
 			return err
 		}
@@ -277,7 +281,7 @@ func (r *run) try(ctx context.Context, c *candidate) error {
 			break
 		}
 	}
-	c.seconds = best.seconds * mine / its
+	c.seconds = r.anchor.seconds * mine / its
 	if len(r.beam) == r.task.Width && c.seconds >= r.beam[len(r.beam)-1].seconds {
 		return nil
 	}
@@ -292,10 +296,9 @@ func (r *run) try(ctx context.Context, c *candidate) error {
 	})
 	r.beam = slices.Insert(r.beam, at, c)
 	if len(r.beam) > r.task.Width {
-		if last := r.beam[len(r.beam)-1]; last != r.model {
-			r.drop(last)
-		}
+		last := r.beam[len(r.beam)-1]
 		r.beam = r.beam[:len(r.beam)-1]
+		r.leave(last)
 	}
 	if r.task.Progress != nil {
 		r.task.Progress(r.out.Tried, r.beam[0].seconds/r.model.seconds)
@@ -324,15 +327,23 @@ func (r *run) check(ctx context.Context, c *candidate) error {
 	return nil
 }
 
-// decide has the best stand before the model's: it is taken if it is faster by the margin, and most of the times.
+// decide has those that seem fastest stand before the model's, until one is first that did so.
 func (r *run) decide(ctx context.Context) error {
-	best := r.beam[0]
-	if best == r.model || slices.EqualFunc(best.moves, r.out.Best, func(a, b codegen.Move) bool { return a.String() == b.String() }) {
-		return nil
+	for r.beam[0] != r.model && !r.beam[0].measured {
+		if err := r.stand(ctx, r.beam[0]); err != nil {
+			return err
+		}
+		slices.SortStableFunc(r.beam, func(x, y *candidate) int { return cmp.Compare(x.seconds, y.seconds) })
 	}
+	return nil
+}
+
+// stand measures a candidate in turns with the model's. It is taken if it is faster by the margin, and most of the times, and not
+// slower than what was taken before.
+func (r *run) stand(ctx context.Context, c *candidate) error {
 	a, b, lost := math.Inf(1), math.Inf(1), 0
 	for i := range pairs {
-		x, err := r.s.run(ctx, best, r.times)
+		x, err := r.s.run(ctx, c, r.times)
 		if err != nil {
 			return err
 		}
@@ -347,10 +358,12 @@ func (r *run) decide(ctx context.Context) error {
 			break
 		}
 	}
-	best.seconds, r.model.seconds = a/float64(r.times), b/float64(r.times)
-	if lost <= mostPairs && a <= (1-Margin)*b || r.task.All && a < b {
-		r.out.Best, r.out.BestSeconds, r.out.ModelSeconds = best.moves, best.seconds, r.model.seconds
+	c.measured, c.seconds = true, r.model.seconds*a/b
+	if taken := lost <= mostPairs && a <= (1-Margin)*b || r.task.All && a < b; taken && c.seconds <= r.anchor.seconds {
+		old := r.anchor
+		r.anchor = c
+		r.leave(old)
+		r.out.Best, r.out.BestSeconds, r.out.ModelSeconds = c.moves, c.seconds, r.model.seconds
 	}
-	slices.SortStableFunc(r.beam, func(x, y *candidate) int { return cmp.Compare(x.seconds, y.seconds) })
 	return nil
 }
