@@ -2,16 +2,12 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/weft-ml/weft/codegen"
-	"github.com/weft-ml/weft/codegen/tune"
-	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine/search"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/schedule"
@@ -22,6 +18,16 @@ type MoveStore interface {
 	Get(name string) ([]byte, bool)
 	Put(name string, text []byte) error
 	Close()
+}
+
+// searching is what searches, or nil in programs that have none: a page is the smaller for it.
+var searching *search.Functions
+
+// SearchWith gives this program a search; package backends calls it.
+func SearchWith(f *search.Functions) {
+	mu.Lock()
+	defer mu.Unlock()
+	searching = f
 }
 
 var openMoves func(o Options) (MoveStore, error)
@@ -83,8 +89,11 @@ func (e *Engine) openTuning() error {
 	if e.opts.Search < 0 || e.opts.Search > MostSearch {
 		return fmt.Errorf("%s: a search of width %d: a number from 0 (none) to %d belongs there", e.name, e.opts.Search, MostSearch)
 	}
+	if searching == nil && (e.opts.Search > 0 || e.opts.Moves != nil) {
+		return fmt.Errorf("%s: this program cannot search for moves, nor use moves that were found: import package backends for that; it is not supported in a page yet", e.name)
+	}
 	if e.opts.Moves != nil {
-		list, err := search.ParseChoices(e.opts.Moves)
+		list, err := searching.Parse(e.opts.Moves)
 		if err != nil {
 			return fmt.Errorf("%s: Options.Moves: %w; write it anew with weft tune export", e.name, err)
 		}
@@ -92,6 +101,9 @@ func (e *Engine) openTuning() error {
 		for _, c := range list {
 			t.shipped[c.Key] = append(t.shipped[c.Key], c)
 		}
+	}
+	if e.opts.Search > 0 && e.machine.Key == "" {
+		e.say("%s: there is no search on this device, so its kernels run as the model chooses", e.name)
 	}
 	if !e.searches() {
 		return nil
@@ -140,7 +152,7 @@ func (e *Engine) moves(key string, spec *codegen.Spec) []codegen.Move {
 	if e.opts.NoOpt || e.tuning.shipped == nil && e.tuning.store == nil {
 		return model
 	}
-	if c, ok := e.kept(e.machineKey(key), spec, model); ok {
+	if c, ok := e.kept(searching.Key(e.machine.Target, key), spec, model); ok {
 		e.tuning.known[key] = c
 		return c
 	}
@@ -182,11 +194,11 @@ func (e *Engine) stored(key string) *search.Choice {
 	if e.tuning.store == nil {
 		return nil
 	}
-	text, ok := e.tuning.store.Get(ChoiceName(key, e.machine.Key))
+	text, ok := e.tuning.store.Get(searching.Name(key, e.machine.Key))
 	if !ok {
 		return nil
 	}
-	list, err := search.ParseChoices(text)
+	list, err := searching.Parse(text)
 	if err != nil || len(list) != 1 || list[0].Key != key || list[0].Machine != search.Word(e.machine.Key) {
 		return nil // of another version, perhaps
 	}
@@ -202,43 +214,12 @@ func (e *Engine) accept(c *search.Choice, spec *codegen.Spec, model []codegen.Mo
 	if c.Best == c.Model {
 		return model, nil
 	}
-	moves, err := tune.Parse(c.Best)
-	if err != nil {
-		return nil, err
-	}
-	if err := tune.Allowed(spec, e.machine.Target, moves); err != nil {
-		return nil, err
-	}
-	m := e.searcher()
-	k, err := m.Prepare(spec, moves)
-	if err == nil {
-		err = search.Bearable(&k)
-	}
-	return moves, err
+	return searching.Accept(e.searcher(), spec, c.Best)
 }
 
 func (e *Engine) searcher() *search.Machine {
 	m := e.machine
 	return &search.Machine{Device: m.Device, Target: m.Target, Render: m.Render, Finish: m.Finish}
-}
-
-// ChoiceName names what is kept of a kernel on a machine.
-func ChoiceName(key, machine string) string {
-	sum := sha256.Sum256([]byte(key + "\n" + search.Word(machine)))
-	return hex.EncodeToString(sum[:])
-}
-
-// machineKey names a kernel and what its code depends on. The number of threads is not part of it: results are the same for any.
-func (e *Engine) machineKey(spec string) string {
-	t := e.machine.Target
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %d %d %v %v %v %v %v %v %v %v %+v %s\n", t.Name, t.Registers, t.L1, t.L2, t.Threads, t.Total, t.Loose, t.SoftFMA,
-		t.Broad, t.Grid, t.ShortLoops, t.Software, t.Limits, t.Features)
-	for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U8, dtype.Bool} {
-		fmt.Fprintf(h, "%d ", t.VectorLen(d))
-	}
-	h.Write([]byte(spec))
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 type noSearch struct{}
@@ -293,7 +274,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	key, model := e.machineKey(w.key), e.machine.moves(w.spec)
+	key, model := searching.Key(e.machine.Target, w.key), e.machine.moves(w.spec)
 	task := search.Task{Spec: w.spec, Model: model, Width: e.opts.Search, Time: e.opts.SearchTime, Clock: e.opts.SearchClock, All: e.opts.SearchCheck != nil}
 	if c := e.stored(key); c != nil {
 		if m, err := e.accept(c, w.spec, model); err == nil && c.Complete {
@@ -319,7 +300,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 	task.Progress = func(tried int, best float64) { e.progress(number, of, tried, best) }
 	debug := e.opts.Debug
 	e.opts.Debug = 0 // no line for each launch
-	r, err := e.searcher().Search(ctx, task)
+	r, err := searching.Search(e.searcher(), ctx, task)
 	e.opts.Debug = debug
 	e.tuning.left -= time.Since(start)
 	if err == nil || ctx.Err() == nil { // else the next call goes on
@@ -344,7 +325,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 		return nil
 	}
 	if r.Tried > 0 {
-		if failed := e.tuning.store.Put(ChoiceName(key, e.machine.Key), search.FormatChoices([]search.Choice{c})); failed != nil {
+		if failed := e.tuning.store.Put(searching.Name(key, e.machine.Key), searching.Format([]search.Choice{c})); failed != nil {
 			e.say("%s search: what was found for kernel %s is not kept: %v", e.name, c.Name, failed)
 		}
 	}

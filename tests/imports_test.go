@@ -64,7 +64,7 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 
-	"engine": "engine/choose engine/search codegen/tune schedule codegen symbolic rewrite uop dtype plan runtime",
+	"engine": "engine/choose engine/search schedule codegen symbolic rewrite uop dtype plan runtime",
 
 	"engine/choose": "",
 	"engine/search": "codegen codegen/tune uop dtype plan runtime",

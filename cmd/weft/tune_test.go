@@ -30,7 +30,7 @@ func TestTuneExportImport(t *testing.T) {
 	kept, err := backends.OpenMoves(engine.Options{CacheDir: from})
 	require.NoError(t, err)
 	c := search.Choice{Key: strings.Repeat("0b", 32), Machine: "m", Name: "r_2", ModelSeconds: 2, BestSeconds: 1, Model: "vector a0", Best: "tile a0", Complete: true}
-	require.NoError(t, kept.Put(engine.ChoiceName(c.Key, c.Machine), search.FormatChoices([]search.Choice{c})))
+	require.NoError(t, kept.Put(search.EntryName(c.Key, c.Machine), search.FormatChoices([]search.Choice{c})))
 	kept.Close()
 
 	code, out, log := weft(from, "export", file)

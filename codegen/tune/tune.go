@@ -49,6 +49,9 @@ func Neighbours(spec *codegen.Spec, target *codegen.Target, moves []codegen.Move
 	if nest == nil {
 		nest = &codegen.NestFacts{}
 	}
+	if target.Grid && slices.ContainsFunc(nest.Writes, func(w codegen.AccessFacts) bool { return w.Bytes < 4 }) {
+		return nil // elements that share a word of memory belong to one invocation, which a factor may undo
+	}
 	l := read(nest, moves)
 	var lists [][][]codegen.Move
 	for _, s := range steps {
