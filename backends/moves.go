@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	engine.SearchWith(search.All())
+	engine.SearchWith(search.All(codecache.HashOf))
 	engine.KeepMoves(func(o engine.Options) (engine.MoveStore, error) {
 		m, err := OpenMoves(o)
 		if err != nil {
@@ -70,7 +70,7 @@ func (m *Moves) Import(text []byte) (count int, err error) {
 		return 0, err
 	}
 	for _, c := range list {
-		if err := m.Put(search.EntryName(c.Key, c.Machine), search.FormatChoices([]search.Choice{c})); err != nil {
+		if err := m.Put(search.EntryName(codecache.HashOf, c.Key, c.Machine), search.FormatChoices([]search.Choice{c})); err != nil {
 			return count, err
 		}
 		count++

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-ml/weft/backends"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/engine/search"
+	"github.com/weft-ml/weft/runtime/codecache"
 )
 
 // What was found goes into a file and out of it; a file of somebody else's is refused in words.
@@ -30,7 +31,7 @@ func TestTuneExportImport(t *testing.T) {
 	kept, err := backends.OpenMoves(engine.Options{CacheDir: from})
 	require.NoError(t, err)
 	c := search.Choice{Key: strings.Repeat("0b", 32), Machine: "m", Name: "r_2", ModelSeconds: 2, BestSeconds: 1, Model: "vector a0", Best: "tile a0", Complete: true}
-	require.NoError(t, kept.Put(search.EntryName(c.Key, c.Machine), search.FormatChoices([]search.Choice{c})))
+	require.NoError(t, kept.Put(search.EntryName(codecache.HashOf, c.Key, c.Machine), search.FormatChoices([]search.Choice{c})))
 	kept.Close()
 
 	code, out, log := weft(from, "export", file)

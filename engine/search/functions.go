@@ -2,9 +2,8 @@ package search
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/tune"
@@ -21,9 +20,11 @@ type Functions struct {
 	Name   func(key, machine string) string
 }
 
-// All are this package's.
-func All() *Functions {
-	return &Functions{(*Machine).Search, (*Machine).Accept, ParseChoices, FormatChoices, Key, EntryName}
+// All are this package's. The hash, of 64 hexadecimal digits, is handed in: cryptography is large, and pages have none.
+func All(hash func(text []byte) string) *Functions {
+	return &Functions{(*Machine).Search, (*Machine).Accept, ParseChoices, FormatChoices,
+		func(t *codegen.Target, spec string) string { return hash([]byte(describe(t) + spec)) },
+		func(key, machine string) string { return EntryName(hash, key, machine) }}
 }
 
 // Accept gives the moves that a text says, if they are legal for a Spec and make a kernel of bearable size. The text may come from
@@ -44,20 +45,18 @@ func (m *Machine) Accept(spec *codegen.Spec, text string) ([]codegen.Move, error
 }
 
 // EntryName names what is kept of a kernel on a machine.
-func EntryName(key, machine string) string {
-	sum := sha256.Sum256([]byte(key + "\n" + Word(machine)))
-	return hex.EncodeToString(sum[:])
+func EntryName(hash func(text []byte) string, key, machine string) string {
+	return hash([]byte(key + "\n" + Word(machine)))
 }
 
-// Key names a kernel, of whose Spec the text is given, and what its code depends on. The number of threads is not part of it:
-// results are the same for any.
-func Key(t *codegen.Target, spec string) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %d %d %v %v %v %v %v %v %v %v %+v %s\n", t.Name, t.Registers, t.L1, t.L2, t.Threads, t.Total, t.Loose, t.SoftFMA,
+// describe writes what the code of a kernel depends on beside its Spec. The number of threads is not part of it: results are the
+// same for any.
+func describe(t *codegen.Target) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d %d %d %v %v %v %v %v %v %v %v %+v %s\n", t.Name, t.Registers, t.L1, t.L2, t.Threads, t.Total, t.Loose, t.SoftFMA,
 		t.Broad, t.Grid, t.ShortLoops, t.Software, t.Limits, t.Features)
 	for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U8, dtype.Bool} {
-		fmt.Fprintf(h, "%d ", t.VectorLen(d))
+		fmt.Fprintf(&b, "%d ", t.VectorLen(d))
 	}
-	h.Write([]byte(spec))
-	return hex.EncodeToString(h.Sum(nil))
+	return b.String()
 }
