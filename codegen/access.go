@@ -100,6 +100,10 @@ func (v *accesses) stmt(s Stmt) Stmt {
 		}
 	case *Team: // a range in its place knows as much
 		v.values[s.ID] = v.t.Range(1<<24+len(v.values), s.Most, "")
+	case *Four:
+		for i := range s.Regs {
+			v.proven("load by four", s.Buf, s.Base.Add(v.t.Index(4*s.At+i)), nil)
+		}
 	case *Store:
 		if !v.proven("store", s.Buf, s.Index[0], nil) && v.unproven == nil {
 			return &If{v.within(s.Buf, s.Index[0]), []Stmt{s}}

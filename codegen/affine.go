@@ -88,6 +88,11 @@ func newFacts() *facts {
 // affine gives the affine form of an index expression.
 func (f *facts) affine(u *uop.UOp) affine {
 	terms, c, ok := symbolic.Affine(u)
+	return affineOf(u, terms, c, ok)
+}
+
+// affineOf is what symbolic tells of an expression.
+func affineOf(u *uop.UOp, terms []symbolic.Term, c int, ok bool) affine {
 	if !ok {
 		return affine{terms: []term{{u, 1}}}
 	}

@@ -1,28 +1,14 @@
 package codegen
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"github.com/weft-ml/weft/symbolic"
+	"github.com/weft-ml/weft/uop"
+)
 
-// summands takes an index of a lowered kernel apart at its additions and its products with constants, and leaves what
-// it meets there as it is. Nothing may be simplified any more: values have names by now, so that bounds are not known,
-// and a division that was made safe for machines, which round toward zero, would come out in another form.
+// summands takes an index of a lowered kernel apart, and leaves what it meets as it is: see symbolic.Summands.
 func summands(u *uop.UOp) affine {
-	switch u.Op() {
-	case uop.Const:
-		if c, ok := u.ConstInt(); ok {
-			return affine{c: c}
-		}
-	case uop.Add:
-		return summands(u.At(0)).add(summands(u.At(1)), 1)
-	case uop.Neg:
-		return affine{}.add(summands(u.At(0)), -1)
-	case uop.Mul:
-		for i := range 2 {
-			if c, ok := u.At(i).ConstInt(); ok {
-				return affine{}.add(summands(u.At(1-i)), c)
-			}
-		}
-	}
-	return affine{terms: []term{{u, 1}}}
+	terms, c, ok := symbolic.Summands(u)
+	return affineOf(u, terms, c, ok)
 }
 
 // Strided takes an index apart: index = base + stride·r, base not depending on r. ok is false where it is

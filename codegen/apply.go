@@ -47,6 +47,8 @@ func (k *kernel) applyOne(m Move) error {
 		return k.fuse(m)
 	case Nest:
 		return k.nest(m)
+	case Dot:
+		return k.dot(m)
 	case Order:
 		return k.order(m)
 	case Threads, Grids, Lanes, Tiles, Vectors:

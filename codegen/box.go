@@ -16,6 +16,10 @@ type dim struct {
 // stageBox copies the part of an array that a load touches, as a box of its own axes, with zeros where its
 // gate does not hold: the load that replaces it has no gate.
 func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
+	wide := u.DType()
+	if u.Op() == uop.Cast { // of a load: zeros stay zeros
+		u = u.At(0)
+	}
 	if u.Op() != uop.Load {
 		refuse("stage %s by box: it is no load", m.Name)
 	}
@@ -28,9 +32,12 @@ func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 		d.from, d.to = 0, d.in.hi-d.in.lo+1
 		n *= d.to
 	}
-	buf := b.newScratch(u.DType(), n)
+	buf := b.newScratch(wide, n)
 	out := []Stmt{&Alloc{Buf: buf, N: n}}
 	value, cut := b.boxValue(m, u, dims, sp)
+	if wide != u.DType() {
+		value = value.Cast(wide)
+	}
 	if cut {
 		out = append(out, b.fill(buf, n)...)
 	}

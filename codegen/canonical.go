@@ -24,6 +24,8 @@ func (k *kernel) canonical() {
 				return zero
 			}
 			return u
+		case uop.Load:
+			return k.undivided(u, src)
 		case uop.Reduce:
 			return k.smallReduce(u, src)
 		case uop.Scan:
@@ -36,6 +38,32 @@ func (k *kernel) canonical() {
 		return k.fold(remake(k.t, u, src))
 	})
 	k.mergeAxes()
+}
+
+// undivided gives a load of an array of several dimensions one offset where that takes divisions back: a place x that only values tell
+// has become x div n and x mod n.
+func (k *kernel) undivided(load *uop.UOp, src []*uop.UOp) *uop.UOp {
+	index := src[2:]
+	before := 0
+	for _, i := range index {
+		before += divisions(k.facts.affine(i))
+	}
+	if before > 1 && len(index) > 1 {
+		if offset := k.facts.affine(k.linear(src[0].Arg().(uop.ParamArg).Slot, index).node(k.t)); divisions(offset) < before {
+			return k.t.Load(src[0], src[1], offset.node(k.t))
+		}
+	}
+	return k.fold(remake(k.t, load, src))
+}
+
+// divisions counts the terms that are quotients or remainders.
+func divisions(a affine) (n int) {
+	for _, t := range a.terms {
+		if t.u.Op() == uop.IDiv || t.u.Op() == uop.Mod {
+			n++
+		}
+	}
+	return n
 }
 
 // smallReduce drops ranges of size 1, and gives the identity for a range of size 0. What is not a reduction

@@ -64,7 +64,8 @@ type access struct {
 	free  rangeSet
 	bytes int
 	gated bool
-	plain bool // the index is affine in ranges
+	plain bool     // the index is affine in ranges
+	wide  *uop.UOp // the cast to a wider type by which alone it is read, or nil
 	steps uop.Map[step]
 }
 
@@ -148,6 +149,7 @@ func (c *chooser) look() {
 			c.reds = append(c.reds, r)
 		}
 	}
+	c.findWide()
 	for _, r := range c.reds {
 		parts, _ := reduceParts(r.u)
 		walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {

@@ -25,17 +25,18 @@ func (c *chooser) blocks() []Move {
 	var batch, inside []string
 	rows, row := "", ""
 	sizes := map[string]int{}
+	along := c.rowAxis(inner, j)
 	for _, a := range c.g.axes {
 		size := extent(a.r)
 		switch {
 		case a.r == lane:
-		case c.inAll(a.r, outer, inner):
-			batch = append(batch, a.name)
-			sizes[a.name] = size
-		case row == "" && inner.free.has(c.facts.rangeID(a.r)):
+		case a.r == along:
 			rows, row = c.cut(&moves, a.name, size, 4)
 			moves = append(moves, Move{Verb: Tiles, Name: row})
 			sizes[rows] = ceilDiv(size, 4)
+		case inner.free.has(c.facts.rangeID(a.r)):
+			batch = append(batch, a.name)
+			sizes[a.name] = size
 		default:
 			inside = append(inside, a.name)
 		}
@@ -115,16 +116,16 @@ func (c *chooser) valueAxis(outer, inner *reduction) *uop.UOp {
 	return nil
 }
 
-// inAll says that all operands depend on an axis.
-func (c *chooser) inAll(r *uop.UOp, of ...*reduction) bool {
-	for _, x := range of {
-		for _, l := range x.loads {
-			if !c.depends(l, r) {
-				return false
-			}
+// rowAxis is the longest axis of outputs whose weights differ and are made of the same terms: each of them is loaded once for
+// several rows. What else they are made of, such as a mask, does not matter.
+func (c *chooser) rowAxis(inner *reduction, j *uop.UOp) (best *uop.UOp) {
+	for _, a := range c.g.axes {
+		shared := slices.ContainsFunc(inner.loads, func(l *access) bool { return c.depends(l, j) && !c.depends(l, a.r) })
+		if shared && inner.free.has(c.facts.rangeID(a.r)) && (best == nil || extent(a.r) > extent(best)) {
+			best = a.r
 		}
 	}
-	return true
+	return best
 }
 
 // shareBlocks puts batches on threads where there are many, else rows.

@@ -14,7 +14,7 @@ func (p *arranger) repeated(l *access) int {
 	if !p.target.Broad || p.t.along || p.depends(l, p.t.v) {
 		return 1
 	}
-	return max(1, p.target.VectorLen(l.u.DType()))
+	return max(1, p.target.VectorLen(l.value().DType()))
 }
 
 // windowed says that lanes share an operand of which neighbouring results use overlapping parts: a box of it is
@@ -64,8 +64,8 @@ func (p *arranger) broaden(moves []Move) []Move {
 		if p.depends(l, t.v) || !l.plain || l.gated {
 			continue
 		}
-		m := Move{Verb: Stage, Name: l.name, At: place, Tile: p.inner[len(p.inner)-1]}
-		bytes := l.bytes * p.repeated(l)
+		m := Move{Verb: Stage, Name: l.staged(), At: place, Tile: p.inner[len(p.inner)-1]}
+		bytes := l.held() * p.repeated(l)
 		for _, x := range t.r.ranges {
 			if p.depends(l, x) {
 				m.Axes = append(m.Axes, p.name(x))

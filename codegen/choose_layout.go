@@ -16,6 +16,8 @@ type arranger struct {
 	lane   string
 	packs  []*access // brought into the order of lanes
 	boxes  []*access // padded with zeros
+	shares []*access // widened, of those that all lanes share
+	words  *uop.UOp  // the range whose steps go in pairs, or nil
 }
 
 // loop is a serial axis: the range that it came from, and how many of its iterations lie inside.
@@ -100,6 +102,9 @@ func (p *arranger) choosePacks() {
 		if (l.gated || p.windowed(l)) && p.boxable(l) && reuse >= 2 {
 			p.boxes = append(p.boxes, l)
 		}
+		if !p.depends(l, p.t.v) && p.worthWide(l) && !slices.Contains(p.boxes, l) {
+			p.shares = append(p.shares, l)
+		}
 		if !p.depends(l, p.t.v) || !l.plain {
 			continue
 		}
@@ -108,7 +113,7 @@ func (p *arranger) choosePacks() {
 			k, _ := p.stride(l, x)
 			return k == p.t.lanes*p.t.u
 		})
-		if s != 1 && reuse >= 3 && reuse*p.width() >= 3*p.t.lanes || s == 1 && reuse >= 16*p.t.lanes*p.t.u/8 && !dense && !l.gated {
+		if s != 1 && reuse >= 3 && reuse*p.width() >= 3*p.t.lanes || s == 1 && reuse >= 16*p.t.lanes*p.t.u/8 && !dense && !l.gated || s == 1 && p.oftenWide(l, reuse) {
 			p.packs = append(p.packs, l)
 		}
 	}
@@ -128,7 +133,7 @@ func (p *arranger) boxable(l *access) bool {
 
 // boxBytes is the size of a load's box where some loops are open.
 func (p *arranger) boxBytes(l *access, open []loop) int {
-	bytes := l.bytes * p.repeated(l)
+	bytes := l.held() * p.repeated(l)
 	for _, x := range l.u.Src()[2:] {
 		n := 1
 		for _, t := range p.facts.affine(x).terms {
@@ -143,7 +148,7 @@ func (p *arranger) boxBytes(l *access, open []loop) int {
 
 // packBytes is the size of a packed operand where some loops are open.
 func (p *arranger) packBytes(l *access, open []loop) int {
-	bytes := l.bytes
+	bytes := l.held()
 	l.free.each(func(i int) { bytes *= p.inside(p.facts.ranges[i], open) })
 	return bytes
 }
@@ -155,7 +160,7 @@ func (p *arranger) inside(r *uop.UOp, open []loop) int {
 			return l.block
 		}
 	}
-	return extent(r)
+	return p.steps(r)
 }
 
 func (p *arranger) allDepend(list []*access, r *uop.UOp) bool {
@@ -213,6 +218,9 @@ func (p *arranger) arrange() {
 			take(&order, &rest, func(l loop) bool {
 				return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
 			})
+			if len(carried) == 0 {
+				order = p.groupLanes(order, &rest, budget)
+			}
 		}
 		order = append(order, carried...)
 		for _, l := range p.packs {
@@ -227,6 +235,9 @@ func (p *arranger) arrange() {
 		})
 	}
 	order = append(order, rest...)
+	for _, l := range p.shares {
+		stages[l] = p.packLevel(l, order)
+	}
 	p.finish(order, stages, carried)
 }
 
@@ -285,7 +296,7 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 		if !large() {
 			break
 		}
-		l := loop{p.name(x), extent(x), x, 1, nil}
+		l := loop{p.name(x), p.steps(x), x, 1, nil}
 		rows := 1 // of all panels, in bytes, for one x
 		for _, a := range p.packs {
 			if p.depends(a, x) {
@@ -317,10 +328,13 @@ func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) 
 		return order[level-1].name
 	}
 	for _, l := range p.boxes {
-		p.out = append(p.out, Move{Verb: Stage, Name: l.name, At: at(stages[l]), Box: true})
+		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Box: true})
 	}
 	for _, l := range p.packs {
-		p.out = append(p.out, Move{Verb: Stage, Name: l.name, At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.lane})
+		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.packLane(l, order, stages[l])})
+	}
+	for _, l := range p.shares {
+		p.out = append(p.out, p.shareMove(l, order, stages[l], at(stages[l])))
 	}
 	if len(carried) > 0 {
 		m := Move{Verb: Carry, Name: p.t.r.name}
@@ -365,6 +379,9 @@ func (p *arranger) panel(l *access, order []loop, level int) (out []string) {
 			}
 			out = append(out, name)
 		}
+	}
+	if !p.depends(l, p.t.v) {
+		return out
 	}
 	return append(out, p.lane)
 }

@@ -72,8 +72,8 @@ func (p *arranger) blocked() bool {
 	if rows == nil || columns == nil {
 		return false
 	}
-	steps := ceilDiv(extent(x), ceilDiv(extent(x), blockSteps))
-	width := max(1, p.target.L2/2/(steps*columns.block*p.packs[0].bytes))
+	steps := ceilDiv(p.steps(x), ceilDiv(p.steps(x), blockSteps))
+	width := max(1, p.target.L2/2/(steps*columns.block*p.packs[0].held()))
 	co, ci := p.blockLoop(columns, width)
 	high, blocks := blockRows, 0
 	for ; ; high /= 2 { // enough blocks for threads
@@ -101,8 +101,8 @@ func (p *arranger) blocked() bool {
 	tile := p.inner[0]
 	p.out = append(p.out,
 		Move{Verb: Order, Axes: append(all, name+".0", ri, ci, tile, p.lane)},
-		Move{Verb: Stage, Name: p.packs[0].name, At: name + ".0", Axes: []string{ci, name + ".1", p.lane}, Vector: p.lane},
-		Move{Verb: Stage, Name: l.name, At: ri, Axes: []string{name + ".1", tile}, Tile: tile},
+		Move{Verb: Stage, Name: p.packs[0].staged(), At: name + ".0", Axes: []string{ci, name + ".1", p.lane}, Vector: p.lane},
+		Move{Verb: Stage, Name: l.staged(), At: ri, Axes: []string{name + ".1", tile}, Tile: tile},
 		Move{Verb: Carry, Name: p.t.r.name, Axes: []string{ri, ci, tile, p.lane}})
 	return true
 }

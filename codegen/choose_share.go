@@ -76,7 +76,7 @@ func (p *arranger) mayFuse(order []loop, stages map[*access]int, i int) bool {
 			if s, _ := p.stride(l, p.t.v); s != 1 && slices.Contains(p.packs, l) {
 				cost = 1.6
 			}
-			staging += cost * float64(p.packBytes(l, order[:i+1])) / float64(l.bytes)
+			staging += cost * float64(p.packBytes(l, order[:i+1])) / float64(l.held())
 		}
 	}
 	return staging < 0.1*work

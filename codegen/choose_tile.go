@@ -165,6 +165,10 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 		if !c.depends(l, t.v) {
 			loads += float64(n)
+			if l.wide != nil && l.plain && !l.gated {
+				extra += c.widenCost(t, l)
+				continue
+			}
 			far += float64(lines)
 			apart += c.pageCost(l, t.r)
 			continue
@@ -235,6 +239,9 @@ func (c *chooser) tiles() []Move {
 	p := &arranger{chooser: c, t: t}
 	for _, name := range c.finite { // loads are named before anything is split
 		p.out = append(p.out, Move{Verb: Finite, Name: name})
+	}
+	if p.words = c.dottable(r); p.words != nil && !t.along {
+		p.out = append(p.out, Move{Verb: Dot, Name: c.name(p.words), N: 2})
 	}
 	return p.broaden(p.moves())
 }

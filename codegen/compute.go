@@ -69,7 +69,7 @@ func (w *computing) inner() spot {
 			names[n] = x
 		}
 	}
-	return spot{open: w.sp.open, names: names, lanes: w.sp.lanes}
+	return spot{open: w.sp.open, names: names, lanes: w.sp.lanes, unrolled: w.sp.unrolled}
 }
 
 // node computes a value whose operands are done.
@@ -121,6 +121,9 @@ func (w *computing) reductions(u *uop.UOp) {
 		return
 	}
 	stmts, results := w.reduce(ready, w.inner())
+	if len(group) == 1 {
+		stmts = w.skipping(u, stmts, len(results[0]))
+	}
 	w.out = append(w.out, stmts...)
 	for i, o := range group {
 		w.parts[o] = results[i]

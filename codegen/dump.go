@@ -76,6 +76,12 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			if s.Count != nil {
 				kind += fmt.Sprintf(" %v times", s.Count)
 			}
+			if s.Copies > 0 {
+				kind += fmt.Sprintf(" copies %d", s.Copies)
+			}
+			if len(s.Splats) > 0 {
+				kind += fmt.Sprintf(" splats %v", s.Splats)
+			}
 			d.line(depth, "loop %v %d %s", s.Range, extent(s.Range), kind)
 		case *If:
 			d.line(depth, "if %s", e[0])
@@ -87,6 +93,10 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			d.line(depth, "fold %v %s over %v %s", s.Regs, s.Monoid, s.Range, strings.Join(e, " "))
 		case *Store:
 			d.line(depth, "store %v %s %s", s.Buf, strings.Join(e[1:], " "), e[0])
+		case *Four:
+			d.line(depth, "four %v %v %s + 4·%d", s.Regs, s.Buf, e[0], s.At)
+		case *Splat:
+			d.line(depth, "splat %v", s.Of)
 		case *Alloc:
 			d.line(depth, "alloc %v.%s %d%s", s.Buf, s.Buf.DType().Short(), s.N, map[bool]string{true: " workgroup"}[s.Shared])
 		case *Sync:

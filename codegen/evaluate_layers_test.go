@@ -43,6 +43,10 @@ var layers = []struct {
 	}},
 	{"batched", func(func(lo, hi int) int) *kit { return batched() }},
 	{"grouped", func(func(lo, hi int) int) *kit { return grouped() }},
+	{"narrow product", func(n func(lo, hi int) int) *kit {
+		d := narrowTypes[n(0, 8)]
+		return narrowGemm(n(1, 20), n(1, 40), n(1, 40), n(0, 1) == 1, n(0, 1) == 1, d[0], d[1], d[2], d[3])
+	}},
 	{"accumulated", func(func(lo, hi int) int) *kit { return accumulated() }},
 }
 

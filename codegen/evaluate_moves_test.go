@@ -34,7 +34,7 @@ func (g *moveGen) some() (out []string) {
 
 func (g *moveGen) move() codegen.Move {
 	m := codegen.Move{Name: g.one(g.axes)}
-	switch g.IntN(14) {
+	switch g.IntN(15) {
 	case 0, 1, 2:
 		m.Verb, m.N, m.Tail = codegen.Split, 2+g.IntN(7), codegen.Tail(g.IntN(4))
 	case 3:
@@ -47,6 +47,8 @@ func (g *moveGen) move() codegen.Move {
 		m = codegen.Move{Verb: codegen.Fuse, Axes: g.some()}
 	case 7, 8:
 		m = codegen.Move{Verb: codegen.Order, Axes: g.some()}
+	case 10:
+		m.Verb, m.N = codegen.Dot, 2
 	case 9:
 		m = codegen.Move{Verb: codegen.Carry, Name: "r" + fmt.Sprint(g.IntN(3)), Axes: g.some()}
 	default:
@@ -67,7 +69,7 @@ func (g *moveGen) move() codegen.Move {
 
 // anyMoves tries moves one after the other and keeps the legal ones.
 func anyMoves(rnd *rand.Rand, s *codegen.Spec, to *codegen.Target) (moves []codegen.Move) {
-	g := &moveGen{Rand: rnd, axes: strings.Fields("a0 a1 a2 r0.a r0.b r0.c r1.a"), values: strings.Fields("p1 p2 p3 r0 r1")}
+	g := &moveGen{Rand: rnd, axes: strings.Fields("a0 a1 a2 r0.a r0.b r0.c r1.a"), values: strings.Fields("p1 p2 p3 r0 r1 p1w p2w")}
 	for range 40 {
 		m := g.move()
 		if try := append(append([]codegen.Move{}, moves...), m); codegen.Legal(s, try, to) == nil {

@@ -33,6 +33,9 @@ func (b *builder) together() bool {
 // stageShared evaluates a value once for all invocations of a workgroup, for the ranges that differ between them and the
 // inner ones. Each invocation computes as many elements as the others, neighbours neighbouring elements.
 func (b *builder) stageShared(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
+	if b.anyReduce(spot{roots: []*uop.UOp{u}}) {
+		refuse("stage %s at %s: a reduction inside it needs loops that are not open there", m.Name, m.At)
+	}
 	lane, lanes := b.lanesOf(sp.open)
 	inner := b.facts.freeRanges(u)
 	for _, r := range b.facts.list(sp.open) {

@@ -118,7 +118,7 @@ func TestHalvesHaveNoWords(t *testing.T) {
 		require.NoError(t, err)
 		r, err := wgsl.Render(p)
 		require.NoError(t, err)
-		assert.Equal(t, want, r.Threads, r.Source)
+		assert.Equal(t, want, r.Threads, r.Spelled().Source)
 		assert.Equal(t, f, r.Needs)
 	}
 }

@@ -34,3 +34,23 @@ func TestPlaceIsAReduction(t *testing.T) {
 	_, err = codegen.Lower(k.s, nil, target())
 	require.NoError(t, err, "scatter")
 }
+
+// A choice between two indices that is used twice is computed once, also where lanes differ in it: a chain of them, as a binary search
+// makes, grows with its length and does not double with each step.
+func TestChoicesOfIndicesAreNamed(t *testing.T) {
+	text := func(steps int) int {
+		k := newKit()
+		a := k.rng(64)
+		out, x := k.param(dtype.I32, true, 64), k.param(dtype.F32, false, 64+steps)
+		at, half := a, k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, .5))
+		for range steps {
+			at = k.load(x, at).Less(half).Where(at.Add(k.Table.Index(1)), at)
+		}
+		k.out(out, []*uop.UOp{a}, at.Cast(dtype.I32))
+		moves, err := codegen.ParseMoves("split a0 16; vector a0.1")
+		require.NoError(t, err)
+		_, kernel := lower(t, k.s, moves)
+		return len(kernel.Source)
+	}
+	require.Less(t, text(12), 3*text(6))
+}

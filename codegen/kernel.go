@@ -169,11 +169,16 @@ func letters(i int) string {
 	return letters(i/26-1) + string(rune('a'+i%26))
 }
 
-// nameValues names reductions r0, r1 … (inner ones first), their axes, and loads.
+// nameValues names reductions r0, r1 … (inner ones first), their axes, loads, and what is a load in a wider type.
 func (k *kernel) nameValues() {
 	seen := map[int]int{}
+	names := map[*uop.UOp]string{}
 	for _, u := range uop.Topo(k.roots()...) {
 		switch u.Op() {
+		case uop.Cast:
+			if l := u.At(0); l.Op() == uop.Load && widens(u) && k.values[names[l]+wideSuffix] == nil {
+				k.values[names[l]+wideSuffix] = u
+			}
 		case uop.Reduce:
 			k.nameReduce(fmt.Sprintf("r%d", len(k.reds)), u)
 		case uop.Scan:
@@ -185,7 +190,7 @@ func (k *kernel) nameValues() {
 				name = fmt.Sprintf("p%d.%d", slot, n)
 			}
 			seen[slot]++
-			k.values[name] = u
+			k.values[name], names[u] = u, name
 			k.loads = append(k.loads, name)
 		case uop.Range:
 			if id := u.Arg().(uop.RangeArg).ID; id >= k.nextID {

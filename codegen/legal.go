@@ -133,6 +133,7 @@ var lacking = [uop.NumOps]func(*Legalizer, *uop.UOp) *uop.UOp{
 	uop.Div:    func(l *Legalizer, v *uop.UOp) *uop.UOp { return l.div(v.At(0), v.At(1)) },
 	uop.Max:    func(_ *Legalizer, v *uop.UOp) *uop.UOp { return maximum(v.At(0), v.At(1)) },
 	uop.MulAdd: (*Legalizer).mulAdd,
+	uop.Dot2:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dot2(v.At(0), v.At(1)) },
 }
 
 // guards are the rules for ops that machines do, but not for all operands.

@@ -34,6 +34,12 @@ var passes = []pass{
 	{"guard", func(b *builder) error { b.body = b.guard(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// Values computed in the outermost block that defines what they need; names for what is used twice.
 	{"place", func(b *builder) error { b.body = b.placeAll(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
+	// Neighbours of an array that nothing writes loaded by four, where the target wants that.
+	{"fours", func(b *builder) error { b.body = b.fours(b.body); return nil }, func(t *Target) bool { return t.Fours != nil }, noReductions | targetOps | oneIndex},
+	// How many copies of a loop's body are written one after the other, where neither a compiler nor an engine does it.
+	{"unroll", func(b *builder) error { b.body = b.unroll(b.body); return nil }, func(t *Target) bool { return t.Unroll.Copies > 0 }, noReductions | targetOps | oneIndex},
+	// What vectors are computed with and does not differ between lanes said to be so, where the target repeats it by instructions.
+	{"splats", func(b *builder) error { b.body = b.splats(b.body); return nil }, func(t *Target) bool { return t.Splats }, noReductions | targetOps | oneIndex},
 }
 
 // passOrder says why passes stand in this order; a test checks it.
@@ -47,6 +53,9 @@ var passOrder = []struct{ first, then, why string }{
 	{"index", "guard", "an offset is what lies within a buffer or not"},
 	{"guard", "place", "conditions are computed outside of loops like everything else"},
 	{"index", "place", "what is computed outside is the outer part of an offset"},
+	{"place", "fours", "what is used in several blocks is loaded by itself, once"},
+	{"place", "unroll", "a body weighs less without what is computed outside of it"},
+	{"place", "splats", "scalars have names where they are computed"},
 }
 
 func machineVectors(t *Target) bool { return t.VectorLen(widest) > 0 }

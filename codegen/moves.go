@@ -24,10 +24,11 @@ const (
 	Vectors             // vector n.1
 	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [tile k.1] [vector n.1] [workgroup]
 	Carry               // carry r0 in scratch layout m,n
+	Dot                 // dot r0.a 2: products of two steps of a sum at once; p1w, p2w become words of both steps' factors
 	Finite              // finite p2: while no element of its array is infinite or NaN, p2 needs no gate
 )
 
-var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "grid", "lane", "tile", "vector", "stage", "carry", "finite"}
+var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "grid", "lane", "tile", "vector", "stage", "carry", "dot", "finite"}
 
 func (v Verb) String() string { return verbNames[v] }
 
@@ -54,7 +55,7 @@ const Root = "root"
 type Move struct {
 	Verb   Verb
 	Name   string   // the axis, value or reduction that the move is about
-	N      int      // split: size of the inner axis
+	N      int      // split: size of the inner axis; dot: steps
 	Tail   Tail     // split
 	Axes   []string // order, fuse: axes; nest: the inner axes; stage, carry: layout, outermost first
 	At     string   // stage: the loop inside which it happens, or root
@@ -69,6 +70,8 @@ func (m Move) String() string {
 	switch m.Verb {
 	case Split:
 		return fmt.Sprintf("split %s %d %s", m.Name, m.N, m.Tail)
+	case Dot:
+		return fmt.Sprintf("dot %s %d", m.Name, m.N)
 	case Fuse, Order:
 		return m.Verb.String() + " " + strings.Join(m.Axes, " ")
 	case Nest:
@@ -132,6 +135,13 @@ func parseMove(f []string) (m Move, ok bool) {
 	switch m.Verb {
 	case Split:
 		return parseSplit(f)
+	case Dot:
+		if len(f) != 3 {
+			return m, false
+		}
+		n, err := strconv.Atoi(f[2])
+		m.Name, m.N = f[1], n
+		return m, err == nil
 	case Fuse, Order:
 		m.Axes = f[1:]
 		return m, true

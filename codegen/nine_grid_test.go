@@ -58,7 +58,7 @@ func prepareGrid(t testing.TB, dev *webgpu.Device, target *codegen.Target, s *co
 		require.NoError(t, err)
 		b.k.Flops += k.Flops
 		b.k.Moves += k.Moves + " | "
-		b.k.Source += k.Source
+		b.k.Source += k.Spelled().Source
 		p.Kernels = append(p.Kernels, k)
 		p.Steps = append(p.Steps, plan.Step{Kind: plan.Launch, Kernel: i, Slots: slots})
 	}

@@ -175,8 +175,11 @@ func (p *placer) written(u *uop.UOp) int {
 }
 
 // inline says that a value never gets a name: leaves, and indices that differ between lanes, of which languages
-// want to see base and stride.
+// want to see base and stride. A choice between indices has neither, and chains of them would double with every use.
 func (p *placer) inline(u *uop.UOp) bool {
+	if n, _ := p.refs.Get(u); n > 1 && u.Op() == uop.Where {
+		return false
+	}
 	return len(u.Src()) == 0 || isOffset(u) || u.DType() == dtype.Index && !p.facts.freeRanges(u).disjoint(p.vectors)
 }
 

@@ -61,8 +61,23 @@ func (b *builder) stage(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 			}
 		}
 	}
+	to := index
+	if n := len(loops); n > 0 && b.longCopy(loops[n-1], u) {
+		a := loops[n-1]
+		coord, split := b.copyLoops(0, extent(a.r), true, u)
+		with := map[*uop.UOp]*uop.UOp{a.r: coord}
+		loops = append(loops[:n-1], split...)
+		u, to = b.substitute(with, u), b.substitute(with, index)
+	}
 	sp.roots = []*uop.UOp{u}
 	return append([]Stmt{&Alloc{Buf: buf, N: n}}, b.level(loops, sp, "", func(sp spot) []Stmt {
-		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{index}, Value: sp.roots[0]}}
+		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{to}, Value: sp.roots[0]}}
 	})...), b.t.Load(buf, b.t.True(), index)
+}
+
+// longCopy says that lanes of a copy are a loop of vectors: too many to be written out, or of a number that vectors do not
+// divide. In a copy the last vector may move inwards, because what it copies twice is the same.
+func (b *builder) longCopy(a *axis, u *uop.UOp) bool {
+	w, n := b.width(u.DType()), extent(a.r)
+	return a.kind == Vector && a.guard == nil && w > 1 && (n > 8*w || n%min(w, pow2(n)) != 0) && b.facts.freeRanges(u).has(b.facts.rangeID(a.r))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -78,4 +79,13 @@ func TestChannelSumsUseLanes(t *testing.T) {
 		}
 		assert.LessOrEqual(t, p.Flops, int64(4.1*64*32*20*20), text)
 	}
+}
+
+// Invocations fill memory together with values, not with reductions: what those need must be open.
+func TestSharedStageRefusesOpenReductions(t *testing.T) {
+	t.Parallel()
+	moves, err := codegen.ParseMoves("split a0 5 peel; stage r0 at root by ranges layout a0.0,a0.1,a1 workgroup")
+	require.NoError(t, err)
+	err = codegen.Legal(productSpec(7, 3, 4).s, moves, wgsl.Target(wgsl.Machine{}))
+	require.ErrorContains(t, err, "loops that are not open")
 }

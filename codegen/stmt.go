@@ -30,8 +30,10 @@ type (
 	Loop struct {
 		Range  *uop.UOp
 		Kind   Kind
-		Reduce bool     // belongs to a reduction: for names and colours
-		Count  *uop.UOp // if set, a register of Team: of a Serial loop, only so many iterations are done
+		Reduce bool       // belongs to a reduction: for names and colours
+		Count  *uop.UOp   // if set, a register of Team: of a Serial loop, only so many iterations are done
+		Copies int        // of a Serial loop: how many iterations are written one after the other; 0: one, N: no loop is left
+		Splats []*uop.UOp // registers that are wanted in all lanes of vectors in it, and are assigned, but not in it
 		Body   []Stmt
 	}
 	// If runs Body where Cond holds (per lane inside a Vector loop).
@@ -57,6 +59,16 @@ type (
 		Index []*uop.UOp
 		Value *uop.UOp
 	}
+	// Four names four neighbours at once, those from Base + 4·At on, Base being a multiple of 4: of an array that nothing
+	// writes while the kernel runs.
+	Four struct {
+		Regs      [4]*uop.UOp
+		Buf, Base *uop.UOp
+		At        int
+	}
+	// Splat says that a register is wanted in all lanes of vectors, or of scratch, that each of its elements is, and may lie
+	// there so. It stands behind the declaration and changes no value.
+	Splat struct{ Of *uop.UOp }
 	// Alloc opens thread-local scratch of N elements, addressed by Loads and Stores of Buf, a scratch Param. Shared:
 	// it belongs to the workgroup.
 	Alloc struct {
@@ -87,6 +99,8 @@ func (*Let) stmt()   {}
 func (*Set) stmt()   {}
 func (*Fold) stmt()  {}
 func (*Store) stmt() {}
+func (*Four) stmt()  {}
+func (*Splat) stmt() {}
 func (*Alloc) stmt() {}
 func (*Sync) stmt()  {}
 func (*Team) stmt()  {}
@@ -122,12 +136,16 @@ type Target struct {
 	Loose     bool // a MulAdd of floats is written, and rounds once or twice: good for polynomials
 	SoftFMA   bool // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
 	Broad     bool // a number is repeated in all lanes only slowly: better once, in scratch
+	Streams   bool // sums with exponential weights go in blocks of weights, which are not stored
 	NoOpt     bool // NOOPT=1: no moves at all
 	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
 	// ShortLoops is set where loops count with 32 bits.
 	ShortLoops bool
 	Software   bool // a Grid that is a processor in truth
 	Features   plan.Features
+	Unroll     Unroll                   // see the pass "unroll"
+	Splats     bool                     // numbers that vectors are computed with have to be repeated in all lanes: see the pass "splats"
+	Fours      func(d dtype.DType) bool // nil, or which arrays are better read by four: see the pass "fours"
 	// Check, if set, is told of every Spec that Lower is given, and then of what each pass leaves; Lower fails with its
 	// error (tests: package evaluate).
 	Check func(s *Spec) func(l Lowering) error

@@ -31,6 +31,8 @@ type spot struct {
 	names map[string]*uop.UOp
 	lanes bool // inside a Vector loop
 
+	unrolled rangeSet // open ranges whose values are lanes or registers, side by side
+
 	guards []*uop.UOp // conditions of open loops that wait for others to be opened
 }
 
@@ -142,6 +144,9 @@ func (b *builder) level(loops []*axis, sp spot, at string, leaf func(sp spot) []
 	inside := sp
 	inside.open = sp.open.or(b.facts.set(a.r))
 	inside.lanes = sp.lanes || a.kind == Vector
+	if a.kind == Vector || a.kind == Tile {
+		inside.unrolled = sp.unrolled.or(b.facts.set(a.r))
+	}
 	guard := b.t.True()
 	if a.guard != nil {
 		inside.guards = append(slices.Clone(sp.guards), a.guard)

@@ -83,6 +83,14 @@ func (v *verifier) stmt(s Stmt, vector bool, mine *[]*uop.UOp) error {
 		return v.declare(s.Reg, mine)
 	case *Alloc:
 		return v.declare(s.Buf, mine)
+	case *Splat:
+		return v.assigned([]*uop.UOp{s.Of})
+	case *Four:
+		for _, r := range s.Regs {
+			if err := v.declare(r, mine); err != nil {
+				return err
+			}
+		}
 	case *Set:
 		return v.assigned(s.Regs)
 	case *Fold:
@@ -103,6 +111,9 @@ func (v *verifier) stmt(s Stmt, vector bool, mine *[]*uop.UOp) error {
 		}
 		if s.Kind == Vector && vector {
 			return fmt.Errorf("a vector loop lies in another")
+		}
+		if err := v.assigned(s.Splats); err != nil {
+			return err
 		}
 		var own []*uop.UOp
 		if err := v.declare(s.Range, &own); err != nil {

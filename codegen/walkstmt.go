@@ -15,6 +15,8 @@ func exprs(s Stmt) []*uop.UOp {
 		return s.Values
 	case *Store:
 		return append([]*uop.UOp{s.Value}, s.Index...)
+	case *Four:
+		return []*uop.UOp{s.Base}
 	}
 	return nil
 }
@@ -71,6 +73,10 @@ func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 		return &Fold{all(s.Regs), s.Monoid, s.Range, all(s.Values)}
 	case *Store:
 		return &Store{f(s.Buf), all(s.Index), f(s.Value)}
+	case *Four:
+		return &Four{[4]*uop.UOp{f(s.Regs[0]), f(s.Regs[1]), f(s.Regs[2]), f(s.Regs[3])}, f(s.Buf), f(s.Base), s.At}
+	case *Splat:
+		return &Splat{f(s.Of)}
 	case *Alloc:
 		return &Alloc{f(s.Buf), s.N, s.Shared}
 	case *Loop:

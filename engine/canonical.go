@@ -14,6 +14,8 @@ type canonical struct {
 	graph  *schedule.Graph
 	inputs []*storage
 	key    string
+
+	numbered *family // set where the last inputs are numbers of the graph, see generalise
 }
 
 // canonicalize copies targets into an arena of their own.
@@ -55,10 +57,7 @@ func canonicalize(targets []target) *canonical {
 		w.int(w.ids[r.Value])
 		c.graph.Roots = append(c.graph.Roots, r)
 	}
-	for _, in := range c.graph.Inputs {
-		w.int(in.N)
-		w.int(int(in.DType))
-	}
+	w.inputs(c.graph)
 	c.key = string(w.buf)
 	return c
 }
@@ -70,6 +69,13 @@ type keyWriter struct {
 }
 
 func (w *keyWriter) int(n int) { w.buf = binary.AppendVarint(w.buf, int64(n)) }
+
+func (w *keyWriter) inputs(g *schedule.Graph) {
+	for _, in := range g.Inputs {
+		w.int(in.N)
+		w.int(int(in.DType))
+	}
+}
 
 func (w *keyWriter) text(s string) {
 	w.int(len(s))
@@ -91,7 +97,11 @@ func (w *keyWriter) node(u *uop.UOp) {
 	for _, s := range u.Src() {
 		w.int(w.ids[s])
 	}
-	switch a := u.Arg().(type) {
+	w.arg(u.Arg())
+}
+
+func (w *keyWriter) arg(a uop.Arg) {
+	switch a := a.(type) {
 	case nil:
 	case uop.Ints:
 		w.text(string(a))

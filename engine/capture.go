@@ -112,7 +112,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 	}
 	targets = lastStores(targets)
 	canon := canonicalize(targets)
-	c := &Captured{engine: e, inputs: canon.inputs, shapes: inputs, targets: targets, outs: outs}
+	c := &Captured{engine: e, shapes: inputs, targets: targets, outs: outs}
 	for _, in := range inputs {
 		_, s := buffer(in)
 		if s == nil {
@@ -129,6 +129,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 	if c.plan, err = e.compile(ctx, canon); err != nil {
 		return nil, err
 	}
+	c.inputs = canon.inputs
 	c.plan.pinned = true
 	if c.plan.reads == nil {
 		c.plan.reads = reads(canon)
@@ -156,14 +157,39 @@ func lastStores(targets []target) []target {
 
 // Run plays the plan with other inputs, Buffer nodes of the same shapes and types, and gives the outputs.
 func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, error) {
+	return c.RunInto(ctx, nil, inputs)
+}
+
+// RunInto is Run where outputs are written into arrays that there are: output i into dst[i], a Buffer node of its shape and type,
+// if that is not nil and its elements need not stay (see Share). What was built on it before is a StaleError then.
+func (c *Captured) RunInto(ctx context.Context, dst, inputs []*uop.UOp) ([]*uop.UOp, error) {
 	if c.engine.recording() != nil {
 		return nil, errors.New("Run inside Capture: call the function itself in the one that is being captured")
 	}
-	e := c.engine
-	if err := e.mu.LockFor(ctx); err != nil {
+	if err := c.engine.mu.LockFor(ctx); err != nil {
 		return nil, err
 	}
-	defer e.mu.Unlock()
+	defer c.engine.mu.Unlock()
+	bound, err := c.bind(inputs)
+	if err != nil {
+		return nil, err
+	}
+	into, err := c.into(dst, inputs, bound)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.renewed(); err != nil {
+		return nil, err
+	}
+	outs, err := c.replay(ctx, bound, inputs, into)
+	if err == nil {
+		c.ran = true
+	}
+	return outs, err
+}
+
+// bind gives the storages of a run, by slot.
+func (c *Captured) bind(inputs []*uop.UOp) ([]*storage, error) {
 	if len(inputs) != len(c.shapes) {
 		return nil, fmt.Errorf("captured function takes %d inputs, not %d", len(c.shapes), len(inputs))
 	}
@@ -173,8 +199,8 @@ func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, err
 			in = r
 		}
 		b, s := buffer(in)
-		if s == nil || s.engine != e {
-			return nil, fmt.Errorf("input %d of a captured function is not realized on %s", i, e.name)
+		if s == nil || s.engine != c.engine {
+			return nil, fmt.Errorf("input %d of a captured function is not realized on %s", i, c.engine.name)
 		}
 		if err := s.check(b, nil); err != nil {
 			return nil, err
@@ -191,14 +217,7 @@ func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, err
 			bound[c.rebind[i]] = s
 		}
 	}
-	if err := c.renewed(); err != nil {
-		return nil, err
-	}
-	outs, err := c.replay(ctx, bound, inputs)
-	if err == nil {
-		c.ran = true
-	}
-	return outs, err
+	return bound, nil
 }
 
 // renewed writes the renewals. Nobody else uses the device between that and the play.
@@ -216,7 +235,8 @@ func (c *Captured) renewed() error {
 }
 
 // replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
-func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp) ([]*uop.UOp, error) {
+// into has the buffers that outputs are written into.
+func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp, into map[*uop.UOp]*uop.UOp) ([]*uop.UOp, error) {
 	e := c.engine
 	targets := make([]target, len(c.targets))
 	stand := map[*uop.UOp]*uop.UOp{}
@@ -228,6 +248,10 @@ func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.U
 		}
 		targets[i].node = arena.Param(i, t.node.Shape().Numel(), t.node.DType()).Reshape(t.node.Shape()...)
 		stand[t.node] = targets[i].node
+		if b := into[t.node]; b != nil {
+			targets[i].into = b
+			_, targets[i].store = buffer(b)
+		}
 	}
 	if err := e.run(ctx, c.plan, bound, targets); err != nil {
 		return nil, err

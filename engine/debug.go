@@ -82,6 +82,21 @@ func (e *Engine) debugPlan(p *compiled) {
 	}
 }
 
+// debugAlike says when graphs of the same ops on the same inputs are compiled again and again.
+func (e *Engine) debugAlike(f *family) {
+	if !e.says(debugPlans) {
+		return
+	}
+	if e.alike == nil || len(e.alike) >= maxPlans {
+		e.alike = map[string]int{}
+	}
+	e.alike[f.ops]++
+	if n := e.alike[f.ops]; n >= 3 {
+		fmt.Fprintf(e.opts.Log, "%s plan: the same graph with another constant, compiled %d times: it decides shapes or structure, so it is no argument of one plan\n",
+			e.name, n)
+	}
+}
+
 // debugGraph prints what is to be scheduled, and from here on every rewrite in its arena.
 func (e *Engine) debugGraph(c *canonical) {
 	if e.says(debugPasses) {
@@ -116,7 +131,7 @@ func (e *Engine) debugSpec(s *codegen.Spec) {
 func (e *Engine) debugKernel(prog *codegen.Program, k *plan.Kernel) {
 	watched(e.name, prog, k)
 	if e.says(debugCode) {
-		fmt.Fprintf(e.opts.Log, "// %s\n// moves: %s\n%s\n", Colored(k), k.Moves, k.Source)
+		fmt.Fprintf(e.opts.Log, "// %s\n// moves: %s\n%s\n", Colored(k), k.Moves, k.Spelled().Source)
 	}
 	if e.says(debugPasses) {
 		fmt.Fprintf(e.opts.Log, "statements\n%s", codegen.Dump(prog))

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
 
 // discarded is the version of a storage that was given back.
 const discarded = -1
@@ -18,8 +21,13 @@ func (e *Engine) Discard(u *uop.UOp) {
 		return
 	}
 	s.version.Store(discarded)
-	e.memory.since -= min(e.memory.since, s.bytes)
+	e.memory.spared(s.bytes)
 	e.memory.forget(s.cell)
+}
+
+// Result is the shape and the type of output i.
+func (c *Captured) Result(i int) (uop.Shape, dtype.DType) {
+	return c.outs[i].Shape(), c.outs[i].DType()
 }
 
 // Own says whether each run puts output i into memory that nothing else has.

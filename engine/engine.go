@@ -28,7 +28,7 @@ type Options struct {
 	Threads     int    // threads of the CPU device; 0: one per processor
 	MemoryLimit int64  // bytes a device may hand out; 0: no limit
 	CacheDir    string // compiled kernels; "": the user's cache folder
-	CC          string // C compiler; "": clang or gcc from PATH
+	CC          string // C compiler; "": clang or gcc from PATH, plain names before clang-19, gcc-14 …
 	Poison      bool   // fill fresh memory with garbage (tests)
 	Fence       bool   // CPU: arrays lie against pages that cannot be touched (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
@@ -45,6 +45,7 @@ type Options struct {
 	// the model still chooses as it did then.
 	Moves     []byte
 	StoreAll  bool // no fusion: every node that computes is stored (tests)
+	Numbers   bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
 	Unchecked bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
 	Debug     int  // 0 … 6, see the architecture
 	Log       io.Writer
@@ -84,9 +85,9 @@ type Machine struct {
 	Key string
 	// Choose, if set, gives the moves of a kernel in place of codegen.Choose (tests).
 	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Move
-	// Render writes a lowered kernel in the device's language.
+	// Render writes a lowered kernel in the device's language; where Finish is set, perhaps as a draft that it spells.
 	Render func(p *codegen.Program) (plan.Kernel, error)
-	// Finish, if set, adapts the kernels of a whole plan to the memory that they are bound to.
+	// Finish, if set, spells or adapts the kernels of a whole plan for the memory that they are bound to.
 	Finish func(p *plan.Plan)
 	// Evaluate is set instead of Target and Render where graphs are evaluated directly (REF).
 	Evaluate func(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value
@@ -234,6 +235,10 @@ type Engine struct {
 	plans   map[string]*compiled
 	kernels map[string]plan.Kernel // by Spec
 	clock   int                    // see compiled.used
+
+	families map[string]*family // by outline
+	alike    map[string]int     // plans compiled, see debugAlike
+
 	memory  memory
 	tuning  tuning
 	stats   Stats
@@ -258,13 +263,15 @@ type Stats struct {
 	PeakBytes int64 // most bytes at a time, arenas of plans included
 	Losses    int   // devices lost and opened again
 	Journal   int64 // bytes kept on the host since the last checkpoint, see journal
+
+	Collections int // runs of Go's collector for the sake of arrays that nobody refers to
 }
 
 // New opens a backend as an engine of its own, beside those of Use.
 func New(b Backend, o Options) (*Engine, error) {
 	kept := o
 	kept.Context = nil // it was for opening alone
-	e := &Engine{name: b.Name, opts: kept, backend: b, plans: map[string]*compiled{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	e := &Engine{name: b.Name, opts: kept, backend: b, plans: map[string]*compiled{}, families: map[string]*family{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
 	m, err := e.openMachine(o)
 	if err != nil {
@@ -318,6 +325,7 @@ func (e *Engine) Stats() Stats {
 	defer e.mu.Unlock()
 	s := e.stats
 	s.LiveBytes, s.PeakBytes, s.Journal = e.memory.live, e.memory.peak, e.journal.kept
+	s.Collections = e.memory.ran
 	return s
 }
 

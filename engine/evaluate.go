@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -68,7 +69,7 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 // mostEvaluated is how many elements an array of the reference evaluator may have.
 const mostEvaluated = 1 << 30
 
-// commit gives assigned buffers their next version.
+// commit gives buffers that were written to their next version.
 func (e *Engine) commit(targets []target) {
 	for _, t := range targets {
 		if t.dest == nil && len(t.views) > 0 { // an assignment that another follows
@@ -76,7 +77,7 @@ func (e *Engine) commit(targets []target) {
 				n.SetRealized(t.node.Realized().Reshape(n.Shape()...))
 			}
 		}
-		if t.dest != nil {
+		if b := cmp.Or(t.dest, t.into); b != nil {
 			for r := range e.records {
 				if _, ok := r.was[t.store]; !ok {
 					r.was[t.store] = t.store.current()
@@ -84,7 +85,7 @@ func (e *Engine) commit(targets []target) {
 			}
 			t.store.version.Add(1)
 			t.store.pending.CompareAndSwap(unshaped(t.node), nil)
-			next := nextVersion(t.dest, t.store)
+			next := nextVersion(b, t.store)
 			for _, n := range append(t.views, t.node, unshaped(t.node)) { // the assignment itself, whoever asks for it later
 				n.SetRealized(next.Reshape(n.Shape()...))
 			}

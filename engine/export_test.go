@@ -15,3 +15,6 @@ func (e *Engine) Checkpoint() error {
 	defer e.mu.Unlock()
 	return e.checkpoint(context.Background())
 }
+
+// MayWait is how many bytes may be handed out before the next collection.
+var MayWait = mayWait

@@ -122,8 +122,8 @@ func watched(device string, prog *codegen.Program, k *plan.Kernel) {
 	if len(watchers.list) == 0 {
 		return
 	}
-	tree := codegen.Dump(prog)
+	tree, spelled := codegen.Dump(prog), k.Spelled()
 	for _, f := range watchers.list {
-		(*f)(device, k, tree)
+		(*f)(device, &spelled, tree)
 	}
 }

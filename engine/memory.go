@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
-	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/runtime"
@@ -33,6 +33,7 @@ func (s *storage) current() int { return int(s.version.Load()) }
 // live were computed from it.
 type cell struct {
 	bytes  int64
+	of     weak.Pointer[storage]
 	mem    runtime.Mem // nil when freed, and while there is no device
 	number int         // in memory.cells, from 1 on
 	now    *value      // what it holds, if the journal knows
@@ -41,26 +42,12 @@ type cell struct {
 
 var bufferID atomic.Uint64
 
-// memory hands out device memory and takes it back when the collector finds it unused.
+// memory hands out device memory and takes it back when the collector finds it unused (collect.go).
 type memory struct {
 	device     runtime.Device
 	live, peak int64
-	since      int64 // bytes handed out since the last collection
-	freeMu     sync.Mutex
-	free       []*cell // unused, not yet given back
 	cells      []*cell // of all storages
-}
-
-// drain gives back what the collector found. Devices are not safe for concurrent use, so
-// cleanups only queue.
-func (m *memory) drain() {
-	m.freeMu.Lock()
-	free := m.free
-	m.free = nil
-	m.freeMu.Unlock()
-	for _, c := range free {
-		m.forget(c)
-	}
+	pressure
 }
 
 // forget takes a cell out of the list and frees its memory, if that was not done before.
@@ -84,37 +71,6 @@ func (m *memory) release(c *cell) {
 	}
 }
 
-// collect forgets old nodes, runs the collector and frees what it found. Cleanups run in a goroutine of
-// their own, so it waits a little for them.
-func (m *memory) collect() {
-	uop.EndGeneration()
-	uop.EndGeneration()
-	goruntime.GC()
-	done := make(chan struct{})
-	mark := new([16]byte)
-	goruntime.AddCleanup(mark, func(c chan struct{}) { close(c) }, done)
-	mark = nil
-	goruntime.GC()
-	<-done
-	m.drain()
-	m.since = 0
-}
-
-// alloc gives device memory. Go's collector does not see it, so pressure is watched here: when much was handed
-// out since the last collection, or the device has no more, old nodes are dropped and the collector runs.
-func (m *memory) alloc(c *cell) error {
-	m.drain()
-	if m.since > max(64<<20, m.live/2) {
-		m.collect()
-	}
-	err := m.take(c)
-	if isFull(err) {
-		m.collect()
-		err = m.take(c)
-	}
-	return err
-}
-
 // take is alloc without any collection.
 func (m *memory) take(c *cell) error {
 	mem, err := m.device.Alloc(max(c.bytes, minBytes))
@@ -122,7 +78,6 @@ func (m *memory) take(c *cell) error {
 		return err
 	}
 	c.mem = mem
-	m.since += mem.Bytes()
 	m.live += mem.Bytes()
 	m.peak = max(m.peak, m.live)
 	return nil
@@ -147,17 +102,20 @@ func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, erro
 	if err := e.attempt(context.Background(), func() error { return m.alloc(c) }); err != nil {
 		return nil, nil, err
 	}
+	e.watch()
 	m.cells = append(m.cells, c)
 	c.number = len(m.cells)
 	s := &storage{engine: e, cell: c}
-	goruntime.AddCleanup(s, func(c *cell) {
-		m.freeMu.Lock()
-		m.free = append(m.free, c)
-		m.freeMu.Unlock()
-	}, c)
+	c.of = weak.Make(s)
+	goruntime.AddCleanup(s, m.unused, c)
+	return e.nodeOf(s, n, d).Reshape(shape...), s, nil
+}
+
+// nodeOf is the Buffer node of a storage of n elements.
+func (e *Engine) nodeOf(s *storage, n int, d dtype.DType) *uop.UOp {
 	b := uop.NewBuffer(bufferID.Add(1), n, e.name, d)
 	b.SetStorage(s)
-	return b.Reshape(shape...), s, nil
+	return b
 }
 
 // nextVersion is the Buffer node for the storage of b after one more assignment.
@@ -231,15 +189,15 @@ func (e *Engine) write(s *storage, data []byte) error {
 	return err
 }
 
-// StandIn makes an array that stands for an input while a function is being captured. Only that function may use it.
+// StandIn makes an array that stands for an input while a function is being captured. Only that function may use it. It has
+// no memory, as it never has a value.
 func (e *Engine) StandIn(d dtype.DType, shape []int) (*uop.UOp, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	u, s, err := e.newBuffer(d, shape)
-	if err == nil {
-		s.stand = true
+	if why := uop.Shape(shape).TooMany(); why != "" {
+		return nil, errors.New(why)
 	}
-	return u, err
+	n := uop.Shape(shape).Numel()
+	s := &storage{engine: e, cell: &cell{bytes: int64(n) * int64(d.Size())}, stand: true}
+	return e.nodeOf(s, n, d).Reshape(shape...), nil
 }
 
 // Empty makes an array with undefined contents.

@@ -32,6 +32,12 @@ type compiled struct {
 // play computes targets on a device that plays plans.
 func (e *Engine) play(ctx context.Context, targets []target) error {
 	c := canonicalize(targets)
+	given := len(c.inputs)
+	defer func() {
+		for _, s := range c.inputs[given:] { // the numbers of this play
+			e.memory.forget(s.cell)
+		}
+	}()
 	p, err := e.compile(ctx, c)
 	if err != nil {
 		return err
@@ -42,7 +48,7 @@ func (e *Engine) play(ctx context.Context, targets []target) error {
 	return e.run(ctx, p, c.inputs, targets)
 }
 
-// run plays a compiled plan: fresh outputs are allocated, assigned buffers get their next version.
+// run plays a compiled plan: fresh outputs are allocated where no place was given, assigned buffers get their next version.
 func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, targets []target) error {
 	args := make([]*cell, 0, len(inputs)+len(targets))
 	for _, s := range inputs {
@@ -57,11 +63,14 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, target
 			written = append(written, t.store.cell)
 			continue
 		}
-		u, s, err := e.newBuffer(t.value.DType(), t.value.Shape())
-		if err != nil {
-			return err
+		s := t.store
+		if t.into == nil {
+			var err error
+			if fresh[i], s, err = e.newBuffer(t.value.DType(), t.value.Shape()); err != nil {
+				return err
+			}
 		}
-		fresh[i], stores[i] = u, s
+		stores[i] = s
 		args = append(args, s.cell)
 		written = append(written, s.cell)
 	}
@@ -155,6 +164,16 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 		p.used = e.clock
 		return p, nil
 	}
+	f, err := e.generalise(c)
+	if err != nil {
+		return nil, err
+	}
+	if p := e.plans[c.key]; p != nil {
+		p.used = e.clock
+		return p, nil
+	}
+	e.debugAlike(f)
+	c.number()
 	p, err := e.build(ctx, c, true)
 	if err != nil {
 		return nil, err
@@ -166,6 +185,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	p.used = e.clock
 	e.plans[c.key] = p
 	e.stats.Compiled++
+	f.compiled++
 	e.debugPlan(p)
 	return p, nil
 }
@@ -174,7 +194,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 func (e *Engine) build(ctx context.Context, c *canonical, searching bool) (p *compiled, err error) {
 	e.debugGraph(c)
 	var r *schedule.Result
-	if config := (schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings}); e.opts.Schedule == nil {
+	if config := (schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings, Streams: e.machine.Target.Streams}); e.opts.Schedule == nil {
 		r = schedule.New(c.graph, config)
 	} else if r, err = e.opts.Schedule(c.graph, config); err != nil {
 		return nil, err

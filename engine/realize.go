@@ -14,7 +14,8 @@ type target struct {
 	node  *uop.UOp // as asked for
 	value *uop.UOp // pure: no After, no realized nodes inside
 	dest  *uop.UOp // Buffer
-	store *storage // of dest
+	into  *uop.UOp // Buffer that a fresh value is written into; nil: a new one
+	store *storage // of dest or into
 
 	on     numbers        // the checks that it depends on
 	views  []*uop.UOp     // of the assignment: more nodes that were asked for

@@ -11,6 +11,7 @@ type Features uint8
 const (
 	Half      Features = 1 << iota // 16-bit floats lie in memory by themselves, not as parts of words
 	Subgroups                      // invocations that run together merge values without memory, and are numbered
+	Untold                         // Subgroups need no directive: the compiler of shaders knows them, and refuses that line
 )
 
 // Has says that all of some features are there.
@@ -19,7 +20,7 @@ func (f Features) Has(some Features) bool { return f&some == some }
 // String gives WebGPU's names.
 func (f Features) String() string {
 	var names []string
-	for i, name := range []string{"shader-f16", "subgroups"} {
+	for i, name := range []string{"shader-f16", "subgroups", "subgroups without a directive"} {
 		if f>>i&1 != 0 {
 			names = append(names, name)
 		}

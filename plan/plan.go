@@ -49,7 +49,22 @@ type Kernel struct {
 	Grid    [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
 	Parts   []Part    // launches of their own in which they are done, one submission after the other; nil: one launch
 	Needs   Features
-	Draft   any // from which the target's Finish spells Source, until it has
+	Draft   Draft // from which the target's Finish spells Entry and Source, until it has
+}
+
+// Draft is a kernel whose text depends on the memory that a plan binds to it, and that is not spelled yet.
+type Draft interface {
+	// Alone is the name and the text that it has where each buffer is bound by itself.
+	Alone() (entry, source string)
+}
+
+// Spelled is the kernel with its text, to be looked at: that of a draft is the one that it has by itself.
+func (k Kernel) Spelled() Kernel {
+	if k.Draft != nil {
+		k.Entry, k.Source = k.Draft.Alone()
+		k.Draft = nil
+	}
+	return k
 }
 
 // Bind is one buffer argument of a kernel.

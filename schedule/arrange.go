@@ -22,7 +22,7 @@ func (s *scheduler) arrange() {
 		root[r] = true
 	}
 	for _, u := range s.topo {
-		if _, ok := s.stored[u]; ok && !root[u] && u.Op() != uop.Scatter {
+		if _, ok := s.stored[u]; ok && !root[u] && u.Op() != uop.Scatter && !s.weighs(u) {
 			if order := s.permuted(u, users); order != nil {
 				s.layout[u] = order
 			}

@@ -44,6 +44,7 @@ type estimate struct {
 type plannedKernel struct {
 	axes   []*uop.UOp
 	prefix [][]*uop.UOp // index ranges of the reductions inside
+	inside []*uop.UOp   // these reductions
 	heavy  bool
 	scan   *uop.UOp // the axis that a scan goes along
 	next   int      // number of the next range
@@ -54,7 +55,7 @@ type plannedKernel struct {
 // time with the costs that follow from the first.
 func (s *scheduler) decide() {
 	s.prepare()
-	s.ranked = s.compared()
+	s.ranked, s.blocked = s.compared(), s.streamed()
 	fixed := maps.Clone(s.stored)
 	leaf := s.stored
 	for range 2 {
@@ -159,7 +160,14 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		add(u.At(0), v)
 	case u.Op() == uop.Gather:
 		add(u.At(1), v)
+		at := v.idx
 		v.opaque, v.idx = true, nil
+		if at != nil {
+			if i := s.uniform(u.At(1), at); i != nil {
+				v.opaque, v.idx = false, slices.Clone(at)
+				v.idx[u.Arg().(uop.AxisArg).Axis] = i
+			}
+		}
 		add(u.At(0), v)
 	case u.Op() == uop.Scatter:
 		add(u.At(0), v)
@@ -260,6 +268,8 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return false, "its parts are decided one by one"
 	case s.config.StoreAll:
 		return true, "everything is stored"
+	case s.blocked[u]:
+		return false, "computed in blocks, inside the sum that it weighs"
 	case u.Shape().Numel() == 0:
 		return false, "no elements"
 	}
@@ -342,8 +352,10 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*
 			return true, "its ranges belong to another reduction"
 		}
 	}
-	whole := len(need) == len(nonUnit(p.axes))
+	whole := len(nonUnit(need)) == len(nonUnit(p.axes))
 	switch {
+	case r != u && contains(p.inside, r):
+		return false, "another part of its reduction is computed there"
 	case p.scan != nil && (heavy || !whole && contains(need, p.scan)):
 		return true, "a scan goes along its ranges"
 	case heavy && (!whole || v.inner):
@@ -358,7 +370,7 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*
 			return true, "its ranges cross those of another reduction in the kernel"
 		}
 	}
-	p.prefix = append(p.prefix, need)
+	p.prefix, p.inside = append(p.prefix, need), append(p.inside, r)
 	p.heavy = p.heavy || heavy
 	if whole {
 		return false, "its consumer is its epilogue"

@@ -4,6 +4,7 @@
 // It knows shapes, ranges and costs. It refuses to know how a kernel is written (codegen) and where it runs.
 // One direction:
 //
+//	stream    sums weighted by a softmax become one reduction, where the target computes weights in blocks
 //	merge     sums of moved sums become one
 //	split     reductions much larger than their result become two, long scans scans of blocks
 //	decide    every node is stored or computed where it is used, with a reason
@@ -29,6 +30,10 @@ type Graph struct {
 	Table  *uop.Table
 	Inputs []Input // by slot
 	Roots  []Root
+
+	// Uniform is how many of the last inputs hold numbers that the whole graph shares, as constants are: an index made of
+	// them follows from ranges alone.
+	Uniform int
 }
 
 // Input is a buffer that exists: Param slot i of the graph.
@@ -47,6 +52,7 @@ type Root struct {
 type Config struct {
 	StoreAll    bool // no fusion: every node that computes is stored (tests compare both)
 	MaxBindings int  // buffers that a kernel may read and write; 0: any number
+	Streams     bool // the target computes the weights of a sum in blocks, where they are used
 }
 
 // BufKind says whose a buffer is.
@@ -130,7 +136,7 @@ func (r *Result) bufName(i int) string {
 // New schedules a graph.
 func New(g *Graph, c Config) *Result {
 	s := begin(g, c)
-	for p := Merge; p < numPhases; p++ {
+	for p := Stream; p < numPhases; p++ {
 		s.run(p)
 	}
 	return s.result()
@@ -149,7 +155,8 @@ type Phase uint8
 
 // The phases, in their order; the package's comment says what they do.
 const (
-	Merge Phase = iota
+	Stream Phase = iota
+	Merge
 	Split
 	Decide
 	Arrange
@@ -162,6 +169,8 @@ const (
 
 func (s *scheduler) run(p Phase) {
 	switch p {
+	case Stream:
+		s.values = s.stream(s.values)
 	case Merge:
 		s.values = s.merge(s.values)
 	case Split:
@@ -190,6 +199,7 @@ type scheduler struct {
 
 	values  []*uop.UOp          // of the roots, as the graph is rewritten
 	ranked  map[*uop.UOp]bool   // reductions that are compared with themselves
+	blocked map[*uop.UOp]bool   // computed in blocks inside the sum that they weigh
 	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
 	topo    []*uop.UOp          // everything the roots need, operands first
 	stored  map[*uop.UOp]string // nodes with memory of their own, and why

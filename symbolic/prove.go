@@ -68,25 +68,12 @@ func (x *index) assume(conds []*uop.UOp) {
 
 // sum is an expression as it is written: additions and factors are looked through, nothing else.
 func (x *index) sum(u *uop.UOp) *linear {
-	var l *linear
-	switch c, isConst := u.ConstInt(); {
-	case isConst && small(c):
-		return constant(c)
-	case u.Op() == uop.Add:
-		l = x.sum(u.At(0)).plus(x.sum(u.At(1)), 1)
-	case u.Op() == uop.Neg:
-		return x.sum(u.At(0)).neg()
-	case u.Op() == uop.Mul:
-		if c, ok := u.At(1).ConstInt(); ok {
-			l = x.sum(u.At(0)).scale(c)
-		} else if c, ok := u.At(0).ConstInt(); ok {
-			l = x.sum(u.At(1)).scale(c)
-		}
-	}
-	if l == nil {
+	terms, k, ok := Summands(u)
+	if !ok {
 		return atom(u)
 	}
-	return l
+	slices.SortFunc(terms, func(a, b Term) int { return compare(a.Node, b.Node) })
+	return &linear{terms, k}
 }
 
 // Within reports whether an Index expression is proven to lie in 0 … n−1 wherever the conditions hold.

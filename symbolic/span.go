@@ -208,6 +208,9 @@ func (x *index) arithSpan(u *uop.UOp, all span) span {
 		if b.lo == b.hi && b.lo >= 0 && b.lo < min(62, typeBits(u.DType())) {
 			return divSpan(a, span{1 << b.lo, 1 << b.lo})
 		}
+		if a.lo >= 0 {
+			return span{0, a.hi}
+		}
 	}
 	return all
 }

@@ -138,17 +138,29 @@ func (rec *capture) assigns(u *uop.UOp) bool {
 // Run plays the captured function with these inputs and gives new tensors for what it returned: a copy where that is a
 // tensor that the function assigns.
 func (c *Captured) Run(ctx context.Context, inputs ...*Tensor) ([]*Tensor, error) {
-	if recorder() != nil {
-		return nil, &ArgumentError{Op: "Run", Reason: "a captured function is run inside one that is being captured; call the function itself there", At: caller()}
-	}
-	if err := c.check(inputs); err != nil {
+	if err := c.check("Run", inputs); err != nil {
 		return nil, err
 	}
-	all := append(slices.Clone(c.states), inputs...)
+	outs, err := c.play(ctx, "Run", append(slices.Clone(c.states), inputs...), nil, inputs)
+	if err != nil {
+		return nil, err
+	}
+	ts := make([]*Tensor, len(outs))
+	for i := range ts {
+		ts[i] = c.result(i, outs[i], inputs)
+	}
+	return ts, nil
+}
+
+// play realizes tensors, constants on the captured function's device, and runs the plan. It gives what the function returned.
+func (c *Captured) play(ctx context.Context, op string, all, dst, inputs []*Tensor) ([]*uop.UOp, error) {
 	var lazy []*Tensor // inputs, and states that assignments are pending for
 	for _, t := range all {
 		if !inMemory(t.node()) {
 			lazy = append(lazy, t)
+			if err := Try(func() { t.place(op, c.eng) }); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if len(lazy) > 0 {
@@ -158,35 +170,39 @@ func (c *Captured) Run(ctx context.Context, inputs ...*Tensor) ([]*Tensor, error
 	}
 	var outs []*uop.UOp
 	err := settled(all, func() (err error) {
-		outs, err = c.plan.Run(ctx, nodes(inputs)...)
+		outs, err = c.plan.RunInto(ctx, places(dst), nodes(inputs))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	ts := make([]*Tensor, len(outs)-len(c.states))
-	for i := range ts {
-		ts[i] = newTensor(outs[i], c.eng)
-		if c.plan.Own(i) {
-			c.past[i].remember(outs[i], nodes(inputs))
-		}
-	}
-	return ts, nil
+	return outs[:len(outs)-len(c.states)], nil
 }
 
-func (c *Captured) check(inputs []*Tensor) error {
+// result is the tensor of result i.
+func (c *Captured) result(i int, u *uop.UOp, inputs []*Tensor) *Tensor {
+	if c.plan.Own(i) {
+		c.past[i].remember(u, nodes(inputs))
+	}
+	return newTensor(u, c.eng)
+}
+
+func (c *Captured) check(op string, inputs []*Tensor) error {
+	if recorder() != nil {
+		return &ArgumentError{Op: op, Reason: "a captured function is run inside one that is being captured; call the function itself there", At: caller()}
+	}
 	if len(inputs) != len(c.shapes) {
-		return &ArgumentError{Op: "Run", Reason: fmt.Sprintf("the captured function takes %d inputs, not %d", len(c.shapes), len(inputs)), At: caller()}
+		return &ArgumentError{Op: op, Reason: fmt.Sprintf("the captured function takes %d inputs, not %d", len(c.shapes), len(inputs)), At: caller()}
 	}
 	for i, in := range inputs {
 		if !in.shape().Equal(c.shapes[i]) {
-			return &ShapeError{Op: "Run", Shapes: shapes(in.shape()), Reason: fmt.Sprintf("input %d was captured with shape %v", i, []int(c.shapes[i])), At: caller()}
+			return &ShapeError{Op: op, Shapes: shapes(in.shape()), Reason: fmt.Sprintf("input %d was captured with shape %v", i, []int(c.shapes[i])), At: caller()}
 		}
 		if in.DType() != c.types[i] {
-			return &TypeError{Op: "Run", Types: []dtype.DType{in.DType()}, Reason: fmt.Sprintf("input %d was captured as %v; use To", i, c.types[i]), At: caller()}
+			return &TypeError{Op: op, Types: []dtype.DType{in.DType()}, Reason: fmt.Sprintf("input %d was captured as %v; use To", i, c.types[i]), At: caller()}
 		}
 		if in.Engine() != nil && in.Engine() != c.eng {
-			return &ArgumentError{Op: "Run", Reason: fmt.Sprintf("input %d lies on %s, the captured function runs on %s; move it with On", i, in.Device(), c.eng.Name()), At: caller()}
+			return &ArgumentError{Op: op, Reason: fmt.Sprintf("input %d lies on %s, the captured function runs on %s; move it with On", i, in.Device(), c.eng.Name()), At: caller()}
 		}
 	}
 	return nil

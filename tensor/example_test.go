@@ -100,3 +100,28 @@ func ExampleTry() {
 	fmt.Println(err != nil)
 	// Output: true
 }
+
+func ExampleCaptured_RunInto() {
+	ctx := context.Background()
+	x := tensor.Of([]float32{1, 2, 3}).On("INTERP")
+	f, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+		return []*tensor.Tensor{in[0].Mul(in[0]), in[0].Sum()}
+	}, x)
+	if err != nil {
+		panic(err)
+	}
+	results := make([]*tensor.Tensor, 2) // the first run makes them, the others write into their memory
+	for i := range 3 {
+		if results, err = f.RunInto(ctx, results, x.Add(i)); err != nil {
+			panic(err)
+		}
+		print(results...)
+	}
+	// Output:
+	// [1 4 9]
+	// 6
+	// [4 9 16]
+	// 9
+	// [9 16 25]
+	// 12
+}

@@ -235,8 +235,11 @@ func dft(p pair, inverse bool) pair {
 	last := p.re.Rank() - 1
 	n := p.re.Dim(last)
 	a := factor(n)
-	if n <= dftDirect || a == 1 {
+	switch {
+	case n <= dftDirect:
 		return p.times(twiddles(p.re, n, n, n, inverse), true)
+	case a == 1:
+		return p.times(roots(p.re, n, inverse), true)
 	}
 	b := n / a // j = j₁·b + j₂, k = k₁ + k₂·a
 	batch := p.re.Shape()[:last:last]
@@ -257,20 +260,45 @@ func factor(n int) int {
 	return 1
 }
 
+// circle is exp(∓2πi·k/n) for k = 0 … n−1.
+func circle(n int, inverse bool) (re, im []float64) {
+	re, im = make([]float64, n), make([]float64, n)
+	for k := range n {
+		s, c := math.Sincos(2 * math.Pi * float64(k) / float64(n))
+		if !inverse {
+			s = -s
+		}
+		re[k], im[k] = c, s
+	}
+	return re, im
+}
+
 // twiddles are exp(∓2πi·rc/n) for row r and column c, computed on the host.
 func twiddles(like *Tensor, rows, columns, n int, inverse bool) pair {
-	checkListed("FFT", uop.Shape{n}, uop.Times(rows, columns)) // of a large prime n²
+	checkListed("FFT", uop.Shape{n}, uop.Times(rows, columns))
+	co, si := circle(n, inverse)
 	re, im := make([]float64, rows*columns), make([]float64, rows*columns)
 	for r := range rows {
 		for c := range columns {
-			s, co := math.Sincos(2 * math.Pi * float64(r*c%n) / float64(n))
-			if !inverse {
-				s = -s
-			}
-			re[r*columns+c], im[r*columns+c] = co, s
+			k := r * c % n
+			re[r*columns+c], im[r*columns+c] = co[k], si[k]
 		}
 	}
 	return pair{like.floats(re, rows, columns), like.floats(im, rows, columns)}
+}
+
+// roots is twiddles of n rows and n columns. Only n numbers differ: these are computed on the host, and spread where the
+// transform is computed.
+func roots(like *Tensor, n int, inverse bool) pair {
+	checkListed("FFT", uop.Shape{n}, uop.Times(n, n)) // so large a matrix is computed
+	re, im := circle(n, inverse)
+	i := uop.NewIota(n)
+	grid := uop.Shape{n, n}
+	at := alongAxis(i, 0, grid).Mul(alongAxis(i, 1, grid))
+	at = at.Mod(at.Int(n)).Reshape(n * n)
+	return pair{like.floats(re, n), like.floats(im, n)}.each(func(x *Tensor) *Tensor {
+		return x.like(x.node().Gather(at, 0).Reshape(n, n).Contiguous())
+	})
 }
 
 // times multiplies by w: as a matrix, or element by element.

@@ -323,7 +323,7 @@ func (t *Tensor) Roll(shifts []int, axes []int) *Tensor {
 			continue
 		}
 		if k := ((shifts[i] % n) + n) % n; k > 0 {
-			t = Cat(a, t.Narrow(a, n-k, k), t.Narrow(a, 0, n-k))
+			t = Cat(a, t, t).Narrow(a, n-k, n) // shapes do not depend on k
 		}
 	}
 	return t

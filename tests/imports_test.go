@@ -39,9 +39,9 @@ var mayImport = map[string]string{
 	"plan/packed":    "plan",
 	"codegen":        "symbolic rewrite uop dtype plan",
 	"codegen/c":      "codegen rewrite uop dtype plan",
-	"codegen/wasm":   "codegen rewrite uop dtype plan",
+	"codegen/wasm":   "codegen symbolic rewrite uop dtype plan",
 	"codegen/interp": "codegen rewrite uop dtype plan plan/bytecode",
-	"codegen/wgsl":   "codegen rewrite uop dtype plan",
+	"codegen/wgsl":   "codegen symbolic rewrite uop dtype plan",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
 	"codegen/tune": "codegen",
@@ -51,11 +51,12 @@ var mayImport = map[string]string{
 
 	"runtime":           "plan dtype",
 	"runtime/guard":     "runtime plan",
+	"runtime/spare":     "",
 	"runtime/codecache": "atomicfile",
-	"runtime/native":    "runtime runtime/guard runtime/codecache atomicfile plan dtype",
-	"runtime/interp":    "runtime runtime/guard plan plan/bytecode dtype",
+	"runtime/native":    "runtime runtime/guard runtime/spare runtime/codecache atomicfile plan dtype",
+	"runtime/interp":    "runtime runtime/guard runtime/spare plan plan/bytecode dtype",
 	"runtime/null":      "runtime runtime/guard plan dtype",
-	"runtime/wasm":      "runtime runtime/guard runtime/codecache atomicfile plan plan/wasmmod dtype",
+	"runtime/wasm":      "runtime runtime/guard runtime/spare runtime/codecache atomicfile plan plan/wasmmod dtype",
 	"runtime/wasm/page": "runtime runtime/guard plan plan/packed plan/wasmmod",
 
 	"runtime/webgpu":      "runtime runtime/guard plan dtype",

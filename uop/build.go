@@ -170,6 +170,10 @@ func (u *UOp) Equal(v *UOp) *UOp { return u.home.Make(Equal, dtype.Bool, nil, u,
 // Where is x where u (bool) is true and y elsewhere.
 func (u *UOp) Where(x, y *UOp) *UOp { return u.home.Make(Where, x.dtype, nil, u, x, y) }
 
+// Dot2 is the sum of the products of the low and of the high halves of u and v, int32 words of two int16 each. It
+// wraps where both products are 2³⁰.
+func (u *UOp) Dot2(v *UOp) *UOp { return u.binary(Dot2, v) }
+
 // MulAdd is u·v + w, rounded once.
 func (u *UOp) MulAdd(v, w *UOp) *UOp { return u.home.Make(MulAdd, u.dtype, nil, u, v, w) }
 

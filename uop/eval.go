@@ -224,6 +224,11 @@ func evalMulAdd(a args) Value {
 	return IntValue(a.from, a.v[0].Int()*a.v[1].Int()+a.v[2].Int())
 }
 
+func evalDot2(a args) Value {
+	x, y := a.v[0].Int(), a.v[1].Int()
+	return IntValue(a.from, int64(int16(x))*int64(int16(y))+int64(int16(x>>16))*int64(int16(y>>16)))
+}
+
 // mulAdd is x·y + z to be rounded once to d. For the types below float64 the product is exact; the sum is
 // rounded to odd, so that rounding it again to d is rounding once.
 func mulAdd(d dtype.DType, x, y, z float64) float64 {

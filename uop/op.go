@@ -46,6 +46,7 @@ const (
 	Shr
 	Less
 	Equal
+	Dot2 // int32 words of two int16: the sum of both products
 	Where
 	MulAdd
 
@@ -164,6 +165,8 @@ var table = [numOps]OpInfo{
 	Shr:   {"shr", 2, Same, Binary, 0, evalShr},
 	Less:  {"less", 2, Boolean, Binary, 0, evalLess},
 	Equal: {"equal", 2, Boolean, Binary, Commutative, evalEqual},
+
+	Dot2: {"dot2", 2, Same, Binary, Commutative, evalDot2},
 
 	Where:  {"where", 3, Second, Ternary, 0, evalWhere},
 	MulAdd: {"muladd", 3, Same, Ternary, 0, evalMulAdd},

@@ -73,7 +73,7 @@ func benchCommand(p *program) *cobra.Command {
 	var list strings.Builder
 	for i, c := range benchCases {
 		names[i] = c.name
-		fmt.Fprintf(&list, "  %-17s %s\n", c.name, c.about)
+		fmt.Fprintf(&list, "  %-20s %s\n", c.name, c.about)
 	}
 	c := &cobra.Command{
 		Use:       "bench [CASE…]",
@@ -271,7 +271,7 @@ func (b *bench) print(r *benchResult) error {
 		return json.NewEncoder(b.out).Encode(r)
 	}
 	var line strings.Builder
-	fmt.Fprintf(&line, "%-17s %-6s", r.Case, r.Device)
+	fmt.Fprintf(&line, "%-20s %-6s", r.Case, r.Device)
 	put := func(ok bool, format string, args ...any) {
 		if ok {
 			fmt.Fprintf(&line, format, args...)

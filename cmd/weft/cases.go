@@ -11,7 +11,7 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-var benchCases = slices.Concat(baseCases, windowCases)
+var benchCases = slices.Concat(baseCases, windowCases, memoryCases, narrowCases, attentionCases)
 
 var baseCases = []benchCase{
 	{name: "limits", about: "what the processor can do: multiply-adds and copying", special: limitsCase},
@@ -27,9 +27,7 @@ var baseCases = []benchCase{
 			return in[0].LayerNorm(in[1], in[2], 1e-5, 1024)
 		}, []int{1024, 1024}, []int{1024}, []int{1024})},
 	{name: "chain-1m", about: "nine elementwise operations on 2²⁰ numbers", bytes: 8 << 20, byBytes: true,
-		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
-			return in[0].Mul(2).Add(1).ReLU().Mul(in[0]).Sub(3).Abs().Add(0.5).Sqrt().Neg()
-		}, []int{1 << 20})},
+		prepare: kernelCase(nine, []int{1 << 20})},
 	{name: "cumsum-1m", about: "running sum of 2²⁰ numbers", bytes: 8 << 20, byBytes: true,
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].CumSum(0) }, []int{1 << 20})},
 	{name: "cumsum-rows", about: "running sums along the rows of 4096×256", bytes: 8 << 20, byBytes: true,

@@ -48,6 +48,7 @@ func Target(m Machine) *codegen.Target {
 			return m.VectorBytes / d.Size()
 		},
 		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: has, SoftFMA: m.NoFMA, NoOpt: m.NoOpt,
+		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
 	}
 }
 
@@ -55,6 +56,8 @@ func Target(m Machine) *codegen.Target {
 // masks. There is no library of functions.
 func has(o uop.Op, d dtype.DType) bool {
 	switch {
+	case d == dtype.F16 && o == uop.Cast:
+		return true
 	case d == dtype.F16 || d == dtype.BF16:
 		return o == uop.Where || o == uop.Bitcast
 	case d == dtype.Bool:
@@ -63,6 +66,8 @@ func has(o uop.Op, d dtype.DType) bool {
 	switch o {
 	case uop.Exp2, uop.Log2, uop.Sin, uop.Trunc:
 		return false
+	case uop.Dot2:
+		return d == dtype.I32
 	}
 	return true
 }
@@ -146,6 +151,6 @@ WEFT_MAX(i8, int8_t) WEFT_MAX(u8, uint8_t) WEFT_MAX(i16, int16_t) WEFT_MAX(u16, 
 #define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { return a < b || b != b ? b : a; }
 WEFT_FMAX(f32, float) WEFT_FMAX(f64, double)
 WEFT_MAX(u32, uint32_t) WEFT_MAX(i64, int64_t) WEFT_MAX(u64, uint64_t)
-`
+` + wideningInstructions + halfInstructions + dotInstructions
 
 func indent(n int) string { return strings.Repeat("\t", n) }

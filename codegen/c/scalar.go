@@ -45,6 +45,12 @@ func (r *renderer) expr(u *uop.UOp) string {
 		}
 		return "__builtin_sqrt(" + r.expr(u.At(0)) + ")"
 	case uop.Cast:
+		if u.At(0).DType() == dtype.F16 {
+			return "weft_single(" + r.expr(u.At(0)) + ")"
+		}
+		if d == dtype.F16 {
+			return "weft_half(" + r.expr(u.At(0)) + ")"
+		}
 		return fmt.Sprintf("((%s)%s)", scalar[d], r.expr(u.At(0)))
 	case uop.Bitcast:
 		return r.bitcast(u)
@@ -58,6 +64,9 @@ func (r *renderer) expr(u *uop.UOp) string {
 			return fmt.Sprintf("weft_fma_%s(%s, %s, %s)", elem(d), a, b, c)
 		}
 		return r.wrap(d, fmt.Sprintf("%s * %s + %s", r.factor(d, a), b, c))
+	}
+	if u.Op() == uop.Dot2 {
+		return fmt.Sprintf("weft_dot2(%s, %s)", r.expr(u.At(0)), r.expr(u.At(1)))
 	}
 	op, ok := binary[u.Op()]
 	if !ok {

@@ -32,11 +32,20 @@ func (r *renderer) define(name, text string) {
 
 // each joins n instances of a pattern.
 func each(n int, f func(i int) string) string {
+	return join(n, ", ", f)
+}
+
+func join(n int, between string, f func(i int) string) string {
 	s := make([]string, n)
 	for i := range s {
 		s[i] = f(i)
 	}
-	return strings.Join(s, ", ")
+	return strings.Join(s, between)
+}
+
+// numbered is a format with the number of a lane in it.
+func numbered(format string) func(i int) string {
+	return func(i int) string { return fmt.Sprintf(format, i) }
 }
 
 func (r *renderer) splat(e, x string) string { return r.helper("sp", e) + "(" + x + ")" }
@@ -51,45 +60,43 @@ func (r *renderer) helper(what, e string) string {
 	f := func(result, args, body string) {
 		r.define(name, fmt.Sprintf("static inline %s %s(%s) { %s }\n", result, name, args, body))
 	}
-	list := func(format string) string {
-		return "return (" + v + "){" + each(n, func(i int) string { return strings.ReplaceAll(format, "$", fmt.Sprint(i)) }) + "};"
-	}
-	do := func(format string) string {
-		return strings.ReplaceAll(each(n, func(i int) string { return strings.ReplaceAll(format, "$", fmt.Sprint(i)) }), "; ,", ";")
-	}
+	list := func(lane func(i int) string) string { return "return (" + v + "){" + each(n, lane) + "};" }
 	switch what {
 	case "sp":
-		f(v, t+" x", list("x"))
+		f(v, t+" x", list(func(int) string { return "x" }))
 	case "gt", "gtm", "gi", "gim":
-		by, at := "int64_t s", "p[$ * s]"
+		by, at := "int64_t s", numbered("p[%d * s]")
 		if what[1] == 'i' {
-			by, at = r.vtype("i64")+" x", "p[x[$]]"
+			by, at = r.vtype("i64")+" x", numbered("p[x[%d]]")
 		}
+		lane := at
 		if len(what) > 2 {
-			by, at = by+", "+r.vtype("i8")+" m", "m[$] ? "+at+" : 0"
+			by, lane = by+", "+r.vtype("i8")+" m", func(i int) string { return fmt.Sprintf("m[%d] ? %s : 0", i, at(i)) }
 		}
-		f(v, "const "+t+" *p, "+by, list(at))
+		f(v, "const "+t+" *p, "+by, list(lane))
 	case "evenm": // mostly no lane lies outside
 		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype("i8")),
 			fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; return __builtin_memcmp(&m, &all, sizeof m) ? %s(p, 2, m) : even_%s(p);", n, r.helper("gtm", e), v))
 	case "st":
-		f("void", fmt.Sprintf("%s *p, int64_t s, %s v", t, v), do("p[$ * s] = v[$]")+";")
+		f("void", fmt.Sprintf("%s *p, int64_t s, %s v", t, v), each(n, numbered("p[%[1]d * s] = v[%[1]d]"))+";")
 	case "sti":
-		f("void", fmt.Sprintf("%s *p, %s x, %s v", t, r.vtype("i64"), v), do("p[x[$]] = v[$]")+";")
+		f("void", fmt.Sprintf("%s *p, %s x, %s v", t, r.vtype("i64"), v), each(n, numbered("p[x[%[1]d]] = v[%[1]d]"))+";")
 	case "stm":
 		f("void", fmt.Sprintf("%s *p, %s x, %s v, %s m", t, r.vtype("i64"), v, r.vtype("i8")),
-			each(n, func(i int) string { return fmt.Sprintf("(m[%d] ? (p[x[%d]] = v[%d], 0) : 0)", i, i, i) })+";")
+			each(n, numbered("(m[%[1]d] ? (p[x[%[1]d]] = v[%[1]d], 0) : 0)"))+";")
 	case "iota":
-		f(v, "void", list("$"))
+		f(v, "void", list(numbered("%d")))
 	case "sel":
 		m := r.vtype(maskElem(elemBits[e]))
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
 	case "fma", "sqrt":
 		r.mathHelper(what, name, v, e)
+	case "dot2":
+		r.dotHelper(name, v)
 	case "ldm":
 		m := r.vtype(maskElem(elemBits[e]))
 		r.define(name, fmt.Sprintf("#ifdef WEFT_LDM_%[1]s\n#define %[2]s(p, m) WEFT_LDM_%[1]s(p, m)\n#else\n"+
-			"static inline %[1]s %[2]s(const %[3]s *p, %[4]s m) { %[5]s }\n#endif\n", v, name, t, m, list("m[$] ? p[$] : 0")))
+			"static inline %[1]s %[2]s(const %[3]s *p, %[4]s m) { %[5]s }\n#endif\n", v, name, t, m, list(numbered("m[%[1]d] ? p[%[1]d] : 0"))))
 	default:
 		panic("BUG: no helper " + what)
 	}
@@ -98,12 +105,11 @@ func (r *renderer) helper(what, e string) string {
 
 // mathHelper uses the machine's instruction where the prelude names it.
 func (r *renderer) mathHelper(what, name, v, e string) {
-	args, call := "a, b, c", "weft_fma_"+e+"(a[$], b[$], c[$])"
+	args, params, call := "a, b, c", fmt.Sprintf("%[1]s a, %[1]s b, %[1]s c", v), "weft_fma_"+e+"(a[%[1]d], b[%[1]d], c[%[1]d])"
 	if what == "sqrt" {
-		args, call = "a", map[string]string{"f32": "__builtin_sqrtf(a[$])", "f64": "__builtin_sqrt(a[$])"}[e]
+		args, params, call = "a", v+" a", map[string]string{"f32": "__builtin_sqrtf(a[%d])", "f64": "__builtin_sqrt(a[%d])"}[e]
 	}
-	params := v + " " + strings.ReplaceAll(args, ", ", ", "+v+" ")
-	lanes := each(r.n, func(i int) string { return strings.ReplaceAll(call, "$", fmt.Sprint(i)) })
+	lanes := each(r.n, numbered(call))
 	r.define(name, fmt.Sprintf("#ifdef WEFT_%[1]s_%[2]s\n#define %[3]s(%[4]s) ((%[2]s)WEFT_%[1]s_%[2]s(%[4]s))\n#else\n"+
 		"static inline %[2]s %[3]s(%[5]s) { return (%[2]s){%[6]s}; }\n#endif\n",
 		strings.ToUpper(what), v, name, args, params, lanes))
@@ -111,14 +117,6 @@ func (r *renderer) mathHelper(what, name, v, e string) {
 
 func (r *renderer) selectLanes(e, mask, a, b string) string {
 	return fmt.Sprintf("%s(%s, %s, %s)", r.helper("sel", e), mask, a, b)
-}
-
-func (r *renderer) convert(x, from, to string) string {
-	if from == to {
-		return x
-	}
-	r.vtype(from)
-	return fmt.Sprintf("__builtin_convertvector(%s, %s)", x, r.vtype(to))
 }
 
 // rotate moves lane i+by to lane i.
@@ -152,6 +150,9 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	case uop.Sqrt:
 		return fmt.Sprintf("%s(%s)", r.helper("sqrt", e), r.vexpr(u.At(0)))
 	case uop.Cast:
+		if text, ok := r.halfCast(u); ok {
+			return text
+		}
 		return r.convert(r.vexpr(u.At(0)), elem(u.At(0).DType()), e)
 	case uop.Bitcast:
 		return fmt.Sprintf("((%s)%s)", r.vtype(e), r.vexpr(u.At(0)))
@@ -174,6 +175,14 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 			return fmt.Sprintf("%s(%s, %s, %s)", r.helper("fma", e), a, b, c)
 		}
 		return fmt.Sprintf("(%s * %s + %s)", a, b, c)
+	}
+	if text := r.dots(u); text != "" {
+		return text
+	}
+	if u.Op() == uop.Or {
+		if text, ok := r.pairs(u); ok {
+			return text
+		}
 	}
 	op, ok := binary[u.Op()]
 	if !ok {
@@ -273,10 +282,10 @@ func (r *renderer) pattern(e, p string, index *uop.UOp, s *string) bool {
 		return true
 	}
 	v, small := r.vtype(e), r.vtypeN(e, most+1)
-	text := each(r.n, func(i int) string { return fmt.Sprint(offsets[i]) })
-	name := fmt.Sprintf("spread_%s_%s", v, strings.ReplaceAll(text, ", ", "_"))
+	at := func(i int) string { return fmt.Sprint(offsets[i]) }
+	name := fmt.Sprintf("spread_%s_%s", v, join(r.n, "_", at))
 	r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(const %[3]s *p) { %[4]s x = *(const %[4]su *)p; return __builtin_shufflevector(x, x, %[5]s); }\n",
-		v, name, byElem[e], small, text))
+		v, name, byElem[e], small, each(r.n, at)))
 	*s = fmt.Sprintf("%s(%s + %s)", name, p, r.expr(base))
 	return true
 }

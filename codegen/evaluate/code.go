@@ -68,6 +68,8 @@ func names(s codegen.Stmt) []*uop.UOp {
 		return s.Regs
 	case *codegen.Store:
 		return []*uop.UOp{s.Buf}
+	case *codegen.Four:
+		return append(s.Regs[:len(s.Regs):len(s.Regs)], s.Buf)
 	case *codegen.Alloc:
 		return []*uop.UOp{s.Buf}
 	case *codegen.Team:
@@ -114,7 +116,7 @@ func (c *code) written(l *codegen.Loop) *written {
 	var order []*uop.UOp
 	codegen.Visit(l.Body, func(s codegen.Stmt) {
 		switch s.(type) {
-		case *codegen.Let, *codegen.Alloc, *codegen.Team:
+		case *codegen.Let, *codegen.Four, *codegen.Alloc, *codegen.Team:
 			for _, u := range names(s) {
 				own[u] = true
 			}

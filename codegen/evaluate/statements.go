@@ -98,6 +98,8 @@ func (m *machine) stmt(s codegen.Stmt, ts []*thread) {
 		m.run(s.Body, in)
 	case *codegen.Store:
 		m.store(s, ts)
+	case *codegen.Four:
+		m.four(s, ts)
 	case *codegen.Alloc:
 		m.alloc(s, ts)
 	case *codegen.Sync:
@@ -203,6 +205,25 @@ func (m *machine) load(u *uop.UOp, src []int, t *thread) uop.Value {
 		}
 	}
 	return array[at]
+}
+
+// four loads neighbours.
+func (m *machine) four(s *codegen.Four, ts []*thread) {
+	array := m.memory[s.Buf.Arg().(uop.ParamArg).Slot]
+	for _, t := range ts {
+		base := m.value(s.Base, t).Int()
+		at := int(base) + 4*s.At
+		switch {
+		case m.err != nil:
+			return
+		case base%4 != 0 || at < 0 || at+4 > len(array):
+			m.fail("load by four of %v at %d, of %d elements", s.Buf, at, len(array))
+			return
+		}
+		for i, r := range s.Regs {
+			t.v[m.number[r]] = array[at+i]
+		}
+	}
 }
 
 // place is the array of a parameter and an element of it.

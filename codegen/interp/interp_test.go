@@ -122,6 +122,10 @@ func typesOf(o uop.Op) (out []dtype.DType) {
 			if d.IsFloat() {
 				continue
 			}
+		case uop.Dot2:
+			if d != dtype.I32 {
+				continue
+			}
 		}
 		out = append(out, d)
 	}

@@ -137,7 +137,11 @@ func (e *encoder) shuffle(lanes [16]byte) {
 	e.get(l)
 	e.opcode("i8x16.shuffle")
 	e.bytes = append(e.bytes, lanes[:]...)
-	e.line("i8x16.shuffle %s", strings.Trim(fmt.Sprint(lanes), "[]"))
+	text := "i8x16.shuffle"
+	for _, l := range lanes {
+		text += fmt.Sprintf(" %d", l)
+	}
+	e.line("%s", text)
 }
 
 // mem writes an access to memory at the address on the stack plus offset. Nothing is promised about alignment.

@@ -32,12 +32,6 @@ func (r *renderer) loop(l *codegen.Loop) {
 	}
 }
 
-// Copies of a small body save the counting and give an engine more to reorder.
-const (
-	mostCopies = 4
-	smallLoop  = 1000 // operations of all copies
-)
-
 // serial runs a loop of known length: as copies of its body if it is short, else as a loop whose body holds some
 // copies, and the rest of them behind it.
 func (r *renderer) serial(l *codegen.Loop) {
@@ -45,7 +39,7 @@ func (r *renderer) serial(l *codegen.Loop) {
 	if n == 0 {
 		return
 	}
-	if len(r.frames) > 0 && r.flat(l) {
+	if len(r.frames) > 0 && flat(l) {
 		f := r.frames[len(r.frames)-1]
 		for i := range n {
 			f.fixed[l.Range] = i
@@ -58,14 +52,7 @@ func (r *renderer) serial(l *codegen.Loop) {
 	r.i32(0)
 	r.set(i)
 	f := r.scan(l)
-	if size := r.weight(l.Body); r.flat(l) {
-		f.unroll = n
-	} else if size > 0 {
-		f.unroll = max(1, min(mostCopies, n, smallLoop/size))
-		for f.unroll > 1 && n%f.unroll > 0 && n < 8*f.unroll {
-			f.unroll--
-		}
-	}
+	f.unroll = max(1, l.Copies)
 	r.within(f, func(f *frame) {
 		rest := n % f.unroll
 		if n == f.unroll {
@@ -80,46 +67,8 @@ func (r *renderer) serial(l *codegen.Loop) {
 }
 
 // flat says that a loop is so short that it is written out.
-func (r *renderer) flat(l *codegen.Loop) bool {
-	n := extent(l.Range)
-	if l.Kind != codegen.Serial || n == 0 || n > 2*mostCopies {
-		return false
-	}
-	w, known := r.weights[l]
-	if !known {
-		w = r.weight(l.Body)
-		r.weights[l] = w
-	}
-	return w > 0 && n*w <= smallLoop
-}
-
-// weight counts the operations of a body; 0 where it has longer loops, or makes scratch.
-func (r *renderer) weight(stmts []codegen.Stmt) int {
-	n := 1
-	for _, s := range stmts {
-		for _, u := range codegen.Exprs(s) {
-			n += len(uop.Topo(u))
-		}
-		w := 1
-		switch s := s.(type) {
-		case *codegen.Alloc, *codegen.Fold:
-			return 0
-		case *codegen.If:
-			w = r.weight(s.Body)
-		case *codegen.Loop:
-			switch w = r.weight(s.Body); {
-			case s.Kind == codegen.Serial && r.flat(s):
-				w *= extent(s.Range)
-			case s.Kind != codegen.Vector:
-				w = 0
-			}
-		}
-		if w == 0 {
-			return 0
-		}
-		n += w
-	}
-	return n
+func flat(l *codegen.Loop) bool {
+	return l.Kind == codegen.Serial && l.Copies > 0 && l.Copies == extent(l.Range)
 }
 
 // within opens a loop's frame: its pointers, and vectors of what is repeated in it.

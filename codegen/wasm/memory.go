@@ -32,7 +32,7 @@ func (r *renderer) address(buf, index *uop.UOp, gated bool) uint32 {
 	offset := 0
 	for index.Op() == uop.Add && index.At(1).Op() == uop.Const {
 		c, _ := index.At(1).ConstInt()
-		if c < 0 || (offset+c*size) >= 1<<30 || r.bound(index.At(0)).lo < 0 {
+		if lo, _, _ := r.scope.Bounds(index.At(0)); c < 0 || (offset+c*size) >= 1<<30 || lo < 0 {
 			break
 		}
 		offset += c * size

@@ -54,7 +54,7 @@ var opcodes = func() map[string]code {
 	row(simd, 0x87, "i16x8.extend_low_i8x16_s _ i16x8.extend_low_i8x16_u")
 	row(simd, 0xA0, "i32x4.abs i32x4.neg")
 	row(simd, 0xA7, "i32x4.extend_low_i16x8_s _ i32x4.extend_low_i16x8_u _ i32x4.shl i32x4.shr_s i32x4.shr_u i32x4.add _ _ i32x4.sub _ _ _ "+
-		"i32x4.mul i32x4.min_s i32x4.min_u i32x4.max_s i32x4.max_u")
+		"i32x4.mul i32x4.min_s i32x4.min_u i32x4.max_s i32x4.max_u i32x4.dot_i16x8_s")
 	row(simd, 0xC0, "i64x2.abs i64x2.neg")
 	row(simd, 0xC7, "i64x2.extend_low_i32x4_s _ i64x2.extend_low_i32x4_u _ i64x2.shl i64x2.shr_s i64x2.shr_u i64x2.add _ _ i64x2.sub _ _ _ "+
 		"i64x2.mul i64x2.eq i64x2.ne i64x2.lt_s i64x2.gt_s i64x2.le_s i64x2.ge_s")

@@ -7,20 +7,23 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
 // pointer is a local that holds an address and moves on with a loop. Accesses that differ by a constant share one.
 // No engine finds them itself: without, a kernel computes more addresses than values.
+// They are the language's and no pass: instructions take an address in bytes and a constant offset, and statements know
+// elements of arrays only.
 type pointer struct {
 	local  uint32
 	buf    *uop.UOp
-	terms  []codegen.Term // what does not change in the loop
-	step   int            // elements an iteration
-	least  int            // the smallest constant
-	most   int            // bytes behind it that are accessed
-	count  int            // accesses
-	always bool           // they happen in every iteration
+	terms  []symbolic.Term // what does not change in the loop
+	step   int             // elements an iteration
+	least  int             // the smallest constant
+	most   int             // bytes behind it that are accessed
+	count  int             // accesses
+	always bool            // they happen in every iteration
 }
 
 // frame is an open loop with pointers.
@@ -38,16 +41,20 @@ type frame struct {
 
 // sum takes an index apart as the frame's loop sees it. ok is false where it depends on what changes in the loop
 // by something else than its counter.
-func (f *frame) sum(index *uop.UOp) (constant, step int, terms []codegen.Term, ok bool) {
-	c, parts := codegen.Sum(f.expand(index))
+func (f *frame) sum(index *uop.UOp) (constant, step int, terms []symbolic.Term, ok bool) {
+	index = f.expand(index)
+	parts, c, ok := symbolic.Affine(index)
+	if !ok {
+		parts = []symbolic.Term{{Node: index, Coef: 1}}
+	}
 	for _, t := range parts {
-		at, isFixed := f.fixed[t.U]
+		at, isFixed := f.fixed[t.Node]
 		switch {
 		case isFixed:
-			c += at * t.K
-		case t.U == f.loop.Range:
-			step = t.K
-		case f.changes(t.U):
+			c += at * t.Coef
+		case t.Node == f.loop.Range:
+			step = t.Coef
+		case f.changes(t.Node):
 			return 0, 0, nil, false
 		default:
 			terms = append(terms, t)
@@ -78,11 +85,11 @@ func (f *frame) changes(u *uop.UOp) bool {
 }
 
 // key tells pointers apart.
-func key(buf *uop.UOp, step int, terms []codegen.Term, gated bool, under *codegen.If) string {
+func key(buf *uop.UOp, step int, terms []symbolic.Term, gated bool, under *codegen.If) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%p %d %v %p", buf, step, gated, under)
 	for _, t := range terms {
-		fmt.Fprintf(&b, " %p*%d", t.U, t.K)
+		fmt.Fprintf(&b, " %p*%d", t.Node, t.Coef)
 	}
 	return b.String()
 }
@@ -137,7 +144,7 @@ func (r *renderer) scanBlock(f *frame, stmts []codegen.Stmt, v *codegen.Loop, un
 			switch {
 			case s.Kind == codegen.Vector:
 				r.scanBlock(f, s.Body, s, under)
-			case r.flat(s):
+			case flat(s):
 				for i := range extent(s.Range) {
 					f.fixed[s.Range] = i
 					r.scanBlock(f, s.Body, v, under)
@@ -220,7 +227,7 @@ func (r *renderer) start(f *frame) {
 		p.most += (f.unroll - 1) * max(p.step, -p.step) * size
 		r.base(p.buf)
 		for _, t := range p.terms {
-			r.product(t.U, t.K*size)
+			r.product(t.Node, t.Coef*size)
 		}
 		if f.loop.Kind == codegen.Thread {
 			r.product(f.loop.Range, p.step*size)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -24,7 +25,7 @@ type renderer struct {
 	ranges  map[*uop.UOp]uint32 // locals
 	bases   map[*uop.UOp]uint32 // locals that hold the addresses of scratch buffers
 	slots   []uint32            // and of parameters
-	bounds  map[*uop.UOp]span
+	scope   symbolic.Scope      // what is known of registers
 	scratch int64
 
 	// Inside a Vector loop:
@@ -37,12 +38,10 @@ type renderer struct {
 
 	frames  []*frame                              // open loops
 	apart   map[laneKey]lanes                     // remembered: how lanes lie,
-	weights map[*codegen.Loop]int                 // operations of bodies,
 	varies  map[*codegen.Loop]func(*uop.UOp) bool // what differs between lanes
 	later   map[*uop.UOp]bool                     // registers that are assigned after their declaration
 	repeats map[*uop.UOp]bool                     // registers that are repeated somewhere
 	splats  map[*uop.UOp]uint32                   // vectors that repeat a register
-	wanted  map[*codegen.Loop][]*uop.UOp          // registers that are repeated in a loop
 	broad   map[*uop.UOp]bool                     // scratch buffers that hold each element repeated, as a vector
 }
 
@@ -54,23 +53,23 @@ type mask struct {
 
 func newRenderer(p *codegen.Program, m Machine) *renderer {
 	r := &renderer{p: p, machine: m, regs: map[*uop.UOp]register{}, ranges: map[*uop.UOp]uint32{},
-		bases: map[*uop.UOp]uint32{}, bounds: map[*uop.UOp]span{},
-		apart: map[laneKey]lanes{}, weights: map[*codegen.Loop]int{}, varies: map[*codegen.Loop]func(*uop.UOp) bool{},
-		splats: map[*uop.UOp]uint32{}, wanted: map[*codegen.Loop][]*uop.UOp{},
-		broad: map[*uop.UOp]bool{}, later: map[*uop.UOp]bool{}, repeats: map[*uop.UOp]bool{}}
+		bases: map[*uop.UOp]uint32{},
+		apart: map[laneKey]lanes{}, varies: map[*codegen.Loop]func(*uop.UOp) bool{},
+		splats: map[*uop.UOp]uint32{},
+		broad:  map[*uop.UOp]bool{}, later: map[*uop.UOp]bool{}, repeats: map[*uop.UOp]bool{}}
 	r.assigned(p.Body)
 	r.findSplats(p.Body)
 	return r
 }
 
-// assigned bounds index registers that change by nothing.
+// assigned finds the registers that change after their declaration.
 func (r *renderer) assigned(stmts []codegen.Stmt) {
 	for _, s := range stmts {
 		switch s := s.(type) {
 		case *codegen.Set:
-			r.unbounded(s.Regs)
+			r.changed(s.Regs)
 		case *codegen.Fold:
-			r.unbounded(s.Regs)
+			r.changed(s.Regs)
 		case *codegen.If:
 			r.assigned(s.Body)
 		case *codegen.Loop:
@@ -79,12 +78,9 @@ func (r *renderer) assigned(stmts []codegen.Stmt) {
 	}
 }
 
-func (r *renderer) unbounded(regs []*uop.UOp) {
+func (r *renderer) changed(regs []*uop.UOp) {
 	for _, u := range regs {
 		r.later[u] = true
-		if u.DType() == dtype.Index {
-			r.bounds[u] = anywhere
-		}
 	}
 }
 
@@ -119,6 +115,7 @@ func (r *renderer) stmt(s codegen.Stmt) {
 		r.fold(s)
 	case *codegen.Store:
 		r.store(s)
+	case *codegen.Splat: // noted before
 	case *codegen.Alloc:
 		l := r.local(i32)
 		r.get(paramScratch)
@@ -181,7 +178,7 @@ func (r *renderer) let(s *codegen.Let) {
 		return
 	}
 	k := kindOfType(d)
-	if r.repeats[s.Reg] && !r.later[s.Reg] && r.n > 0 && s.Value.Op() == uop.Load { // it is repeated right away
+	if r.repeats[s.Reg] && r.n > 0 && s.Value.Op() == uop.Load { // it is repeated right away
 		r.splat(s.Value)
 		reg := register{local: r.local(v128), kind: v128, bits: r.bitsOfType(d)}
 		r.set(reg.local)
@@ -190,7 +187,7 @@ func (r *renderer) let(s *codegen.Let) {
 	}
 	if d == dtype.Index {
 		if !r.later[s.Reg] {
-			r.bounds[s.Reg] = r.bound(s.Value)
+			r.scope.Define(s.Reg, s.Value)
 		}
 		if k = i32; r.wide(s.Reg) {
 			k = i64
@@ -200,7 +197,7 @@ func (r *renderer) let(s *codegen.Let) {
 	l := r.local(k)
 	r.set(l)
 	r.regs[s.Reg] = register{local: l, kind: k}
-	if r.repeats[s.Reg] && !r.later[s.Reg] {
+	if r.repeats[s.Reg] {
 		r.get(l)
 		r.spread(k)
 		r.splats[s.Reg] = r.local(v128)
@@ -215,7 +212,7 @@ func (r *renderer) declaredBits(s *codegen.Let) int {
 		return r.bitsOfType(s.Reg.DType())
 	}
 	if !r.later[s.Reg] {
-		r.bounds[s.Reg] = r.bound(s.Value)
+		r.scope.Define(s.Reg, s.Value)
 		return r.laneBits(s.Value)
 	}
 	if r.n == 2 {

@@ -190,6 +190,24 @@ var arithmetic = map[uop.Op]string{
 	uop.Shl: "shl", uop.Shr: "shr", uop.Less: "lt", uop.Equal: "eq", uop.Sqrt: "sqrt", uop.Trunc: "trunc",
 }
 
+// dot2 multiplies the low and the high halves of two words on the stack, and adds.
+func (r *renderer) dot2() {
+	a, b := r.local(i32), r.local(i32)
+	r.set(b)
+	r.set(a)
+	for _, l := range []uint32{a, b} {
+		r.get(l)
+		r.op("i32.extend16_s")
+	}
+	r.op("i32.mul")
+	for _, l := range []uint32{a, b} {
+		r.get(l)
+		r.i32(16)
+		r.op("i32.shr_s")
+	}
+	r.op("i32.mul", "i32.add")
+}
+
 // apply does an elementwise op on operands that lie on the stack, in kind k.
 func (r *renderer) apply(u *uop.UOp, k kind) {
 	d := u.At(0).DType()
@@ -215,6 +233,8 @@ func (r *renderer) apply(u *uop.UOp, k kind) {
 		r.get(c)
 		r.op(p + "add")
 		r.wrap(d)
+	case uop.Dot2:
+		r.dot2()
 	case uop.IDiv, uop.Mod, uop.Shr:
 		r.op(p + arithmetic[u.Op()] + signs(d))
 	case uop.Less:

@@ -1,82 +1,29 @@
 package wasm
 
 import (
-	"slices"
-
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
-// mostWide is how large scratch may become whose elements are repeated.
-const mostWide = 256 << 10
-
-// findSplats finds the registers that are repeated in all lanes, for each loop, and the scratch buffers of which
-// nothing else is wanted.
+// findSplats notes what the statements say of scalars: registers and scratch.
 func (r *renderer) findSplats(body []codegen.Stmt) {
-	r.splatsIn(body, nil, nil)
-	if !r.machine.Wazero {
-		return
-	}
-	uses := map[*uop.UOp]int{} // scratch: 1 read as a whole, 2 otherwise
-	sizes := map[*uop.UOp]int{}
-	r.scratchUses(body, nil, uses, sizes)
-	for buf, how := range uses {
-		if how == 1 && 16*sizes[buf] <= mostWide && buf.DType() != dtype.Bool {
-			r.broad[buf] = true
-		}
-	}
-}
-
-func (r *renderer) splatsIn(stmts []codegen.Stmt, v *codegen.Loop, loops []*codegen.Loop) {
-	for _, s := range stmts {
-		for _, u := range codegen.Exprs(s) {
-			if v != nil {
-				r.splatOperands(u, v, loops)
-			}
-		}
-		switch s := s.(type) {
-		case *codegen.If:
-			r.splatsIn(s.Body, v, loops)
-		case *codegen.Loop:
-			if s.Kind == codegen.Vector {
-				r.splatsIn(s.Body, s, loops)
+	codegen.Visit(body, func(s codegen.Stmt) {
+		if s, ok := s.(*codegen.Splat); ok {
+			if s.Of.Op() == uop.Reg {
+				r.repeats[s.Of] = true
 			} else {
-				r.splatsIn(s.Body, v, append(slices.Clip(loops), s))
+				r.broad[s.Of] = true
 			}
 		}
-	}
+	})
 }
 
-// splatOperands notes the scalar registers among the operands of vectors.
-func (r *renderer) splatOperands(u *uop.UOp, v *codegen.Loop, loops []*codegen.Loop) {
-	vary := r.varying(v)
-	if !vary(u) {
-		return
-	}
-	for _, x := range uop.Topo(u) {
-		if !vary(x) || x.Op() == uop.Load {
-			continue
-		}
-		for _, s := range x.Src() {
-			if s.Op() == uop.Reg && !vary(s) && s.DType() != dtype.Index && s.DType() != dtype.Bool {
-				r.repeats[s] = true
-				for _, l := range loops {
-					if !slices.Contains(r.wanted[l], s) {
-						r.wanted[l] = append(r.wanted[l], s)
-					}
-				}
-			}
-		}
-	}
-}
-
-// repeated makes vectors, before a loop, of the registers that are repeated in it and do not change.
+// repeated makes vectors, before a loop, of the registers that it says.
 func (r *renderer) repeated(f *frame) (mine []*uop.UOp) {
-	for _, u := range r.wanted[f.loop] {
-		reg, known := r.regs[u]
-		_, done := r.splats[u]
-		if !known || done || reg.kind == v128 || f.inside[u] {
+	for _, u := range f.loop.Splats {
+		reg := r.regs[u]
+		if _, done := r.splats[u]; done || reg.kind == v128 {
 			continue
 		}
 		r.get(reg.local)
@@ -87,34 +34,6 @@ func (r *renderer) repeated(f *frame) (mine []*uop.UOp) {
 		mine = append(mine, u)
 	}
 	return mine
-}
-
-func (r *renderer) scratchUses(stmts []codegen.Stmt, v *codegen.Loop, uses, sizes map[*uop.UOp]int) {
-	for _, s := range stmts {
-		for _, u := range codegen.Exprs(s) {
-			for _, x := range uop.Topo(u) {
-				if x.Op() == uop.Load && x.At(0).Arg().(uop.ParamArg).Scratch {
-					how := 2
-					if v != nil && !r.varying(v)(x) && always(x.At(1)) {
-						how = 1
-					}
-					uses[x.At(0)] |= how
-				}
-			}
-		}
-		switch s := s.(type) {
-		case *codegen.Alloc:
-			sizes[s.Buf] = s.N
-		case *codegen.If:
-			r.scratchUses(s.Body, v, uses, sizes)
-		case *codegen.Loop:
-			if s.Kind == codegen.Vector {
-				r.scratchUses(s.Body, s, uses, sizes)
-			} else {
-				r.scratchUses(s.Body, v, uses, sizes)
-			}
-		}
-	}
 }
 
 // splat computes a scalar and repeats it in all lanes.

@@ -228,6 +228,8 @@ func (r *renderer) velementwise(u *uop.UOp, k kind, bits int) {
 		r.vectorAs(s, bits)
 	}
 	switch u.Op() {
+	case uop.Dot2:
+		r.op("i32x4.dot_i16x8_s")
 	case uop.And, uop.Or, uop.Xor:
 		r.op("v128." + arithmetic[u.Op()])
 	case uop.Neg:

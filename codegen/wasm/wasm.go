@@ -35,7 +35,7 @@ func Target(m Machine) *codegen.Target {
 	}
 	return &codegen.Target{
 		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, Loose: m.Relaxed, Broad: m.Wazero, NoOpt: m.NoOpt,
-		ShortLoops: true,
+		ShortLoops: true, Splats: true, Unroll: codegen.Unroll{Copies: 4, Ops: 1000},
 	}
 }
 
@@ -61,6 +61,8 @@ func has(o uop.Op, d dtype.DType) bool {
 		return false
 	case uop.MulAdd:
 		return d.IsInt()
+	case uop.Dot2:
+		return d == dtype.I32
 	}
 	return true
 }

@@ -2,164 +2,112 @@ package wgsl
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
 
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 )
 
-// draft is a kernel whose buffers are not bound yet: what is declared is data, and text mentions buffers and the workgroup's
-// number as $0, $1, … and $w. It is spelled once the steps of a plan say what is bound where.
+// draft is a kernel whose buffers are not bound yet: its statements, and how they are launched. The steps of a plan say what
+// is bound where; then it is spelled.
 type draft struct {
-	name, entry string
-	enable      string // directives
-	vars        int    // vectors of the uniform block
-	arrays      []array
-	shared      string // declarations of the workgroup's arrays
-	helpers     string
-	group       int    // invocations of a workgroup
-	body        string // the entry's arguments and statements
+	p      *codegen.Program
+	lanes  int // invocations of a workgroup, where the kernel has Lane loops; else 1
+	shares int // workgroups then, else invocations: how many do something
+	group  int // invocations of a workgroup
+	groups int
+	grid   [3]uint32
+	half   bool // 16-bit floats lie in memory by themselves
+	team   bool // subgroups are asked for
 }
 
-// array is the declaration of a storage buffer.
-type array struct {
-	word        string // type of its words
-	words       int64
-	four        bool // declared and read by four words
-	parts       int  // elements in a word
-	half        bool // the parts are 16-bit floats
-	load, store bool // helpers that are used: those for parts
-}
-
-// declare is the type of the array.
-func (a array) declare() string {
-	if a.four {
-		return fmt.Sprintf("array<vec4<%s>, %d>", a.word, a.words/4)
+func newDraft(p *codegen.Program) *draft {
+	d := &draft{p: p, lanes: codegen.GroupSize(p.Body), shares: countThreads(p.Body)}
+	d.group = min(invocations, 1<<bits.Len(uint(max(d.shares, 1)-1)))
+	d.groups = (d.shares + d.group - 1) / d.group
+	if d.lanes > 1 {
+		d.groups, d.group = d.shares, d.lanes
 	}
-	return fmt.Sprintf("array<%s, %d>", a.word, a.words)
-}
-
-// unbound has each buffer bound by itself, and none written but by this kernel.
-func unbound(k *plan.Kernel) []binding {
-	ways := make([]binding, len(k.Binds))
-	for i, b := range k.Binds {
-		ways[i] = binding{at: i, write: b.Write}
-	}
-	return ways
-}
-
-// spell gives the declarations and the entry's text behind its name. If first is not 0, workgroups are numbered from
-// u[first].x on.
-func (d *draft) spell(ways []binding, first int) (head, body string) {
-	place, bound := make([]int, len(ways)), 0 // in the list of what is bound
-	for i, w := range ways {
-		if w.at != i {
-			place[i] = place[w.at]
-			continue
+	d.grid = spread(d.groups)
+	d.half = p.Features.Has(plan.Half) && slices.ContainsFunc(p.Params, func(q codegen.Param) bool { return q.DType == dtype.F16 })
+	codegen.Visit(p.Body, func(s codegen.Stmt) {
+		if _, ok := s.(*codegen.Team); ok {
+			d.team = true
 		}
-		place[i] = bound
-		bound++
+	})
+	return d
+}
+
+// threads is how many invocations are launched to do something.
+func (d *draft) threads() int32 {
+	if d.lanes > 1 {
+		return int32(max(d.groups*d.group, 1))
 	}
-	workgroup, vars := "wg.x", d.vars
+	return int32(max(d.shares, 1))
+}
+
+// needs is what the adapter must offer.
+func (d *draft) needs() (f plan.Features) {
+	if d.half {
+		f |= plan.Half
+	}
+	if d.team {
+		f |= plan.Subgroups | d.p.Features&plan.Untold
+	}
+	return f
+}
+
+// Alone is the text of the kernel where each buffer is bound by itself, and none written but by this kernel.
+func (d *draft) Alone() (entry, source string) {
+	ways := make([]binding, len(d.p.Params))
+	for i, q := range d.p.Params {
+		ways[i] = binding{at: i, write: q.Write}
+	}
+	return d.spell(ways, 0)
+}
+
+// spell gives the text of the kernel, bound in these ways. If first is not 0, workgroups are numbered from u[first].x on.
+// The entry's name is a hash of the text, so equal kernels have equal names.
+func (d *draft) spell(ways []binding, first int) (entry, source string) {
+	defer func() {
+		if x := recover(); x != nil {
+			panic(fmt.Errorf("wgsl: kernel %s: %v\n%s", d.p.Name, x, codegen.Dump(d.p)))
+		}
+	}()
+	r := newRenderer(d, ways)
+	r.block(d.p.Body, 2)
+	workgroup, vars := "wg.x", 1+(len(d.p.Vars)+3)/4
 	if first > 0 {
 		workgroup, vars = fmt.Sprintf("(wg.x + u[%d].x)", first), first+1
 	}
+	head, text := r.declarations(vars), r.entry(workgroup)
+	entry = codegen.Entry(d.p.Name, head, text)
+	return entry, fmt.Sprintf("// %s\n%s@compute @workgroup_size(%d)\nfn %s%s", d.p.Name, head, d.group, entry, text)
+}
+
+// entry spells the entry's arguments and statements.
+func (r *renderer) entry(workgroup string) string {
 	var b strings.Builder
-	b.WriteString(d.enable)
-	fmt.Fprintf(&b, "@group(0) @binding(0) var<uniform> u: array<vec4<u32>, %d>;\n", vars)
-	arrays := d.joined(ways)
-	for i, w := range ways {
-		if w.at != i {
-			continue
-		}
-		access := "read"
-		if w.write || w.mutable {
-			access = "read_write"
-		}
-		fmt.Fprintf(&b, "@group(0) @binding(%d) var<storage, %s> p%d: %s;\n", place[i]+1, access, place[i], arrays[i].declare())
+	b.WriteString("(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32")
+	if r.team {
+		b.WriteString(", @builtin(subgroup_invocation_id) si: u32, @builtin(subgroup_id) sg: u32, @builtin(num_subgroups) sn: u32")
 	}
-	seen := map[string]bool{}
-	for i, a := range d.arrays {
-		for _, helper := range a.spell(fmt.Sprintf("p%d", place[i]), arrays[ways[i].at].four) {
-			if !seen[helper] {
-				seen[helper] = true
-				b.WriteString(helper)
-			}
-		}
+	b.WriteString(") {\n")
+	for _, s := range r.scratch {
+		fmt.Fprintf(&b, "\t%s\n", s)
 	}
-	b.WriteString(d.shared)
-	b.WriteString(d.helpers)
-	return b.String(), mentioned(d.body, place, workgroup)
-}
-
-// source is the whole text.
-func (d *draft) source(head, body string) string {
-	return fmt.Sprintf("// %s\n%s@compute @workgroup_size(%d)\nfn %s%s", d.name, head, d.group, d.entry, body)
-}
-
-// joined are the arrays that are declared, by the first buffer of each binding. Where several become one, it is as long as
-// the longest of them, and is read by four if all of them are.
-func (d *draft) joined(ways []binding) []array {
-	out := make([]array, len(ways))
-	for i, w := range ways {
-		a := d.arrays[i]
-		if w.at == i {
-			out[i] = a
-			continue
-		}
-		four := out[w.at].four && a.four
-		if a.words > out[w.at].words {
-			out[w.at] = a
-		}
-		out[w.at].four = four
+	at := workgroup
+	if r.grid[1] > 1 {
+		at = fmt.Sprintf("(wg.y * %du + %s)", r.grid[0], workgroup)
 	}
-	return out
-}
-
-// spell gives the helpers that access an array of this name. An invocation that writes a part owns the whole word: the
-// directives see to that.
-func (a array) spell(p string, four bool) (helpers []string) {
-	switch {
-	case a.four && four:
-		return []string{fmt.Sprintf("fn load_%s(i: i32) -> vec4<%s> { return %[1]s[i]; }\n", p, a.word)}
-	case a.four:
-		return []string{fmt.Sprintf("fn load_%s(i: i32) -> vec4<%s> { return vec4<%[2]s>(%[1]s[4 * i], %[1]s[4 * i + 1], %[1]s[4 * i + 2], %[1]s[4 * i + 3]); }\n", p, a.word)}
-	case a.parts == 1:
-		return nil
+	if r.draft.lanes > 1 {
+		fmt.Fprintf(&b, "\tlet at = i32(%s);\n\tlet lane = i32(li);\n", at)
+	} else {
+		fmt.Fprintf(&b, "\tlet at = i32(%s * %du + li);\n", at, r.group)
 	}
-	bits, mask, shift := 32/a.parts, 1<<(32/a.parts)-1, map[int]int{2: 1, 4: 2}[a.parts]
-	if a.load && a.half {
-		helpers = append(helpers, fmt.Sprintf("fn load_%[1]s(i: i32) -> f32 { return unpack2x16float(%[1]s[i >> 1u] >> ((u32(i) & 1u) * 16u)).x; }\n", p))
-	} else if a.load {
-		helpers = append(helpers, fmt.Sprintf("fn load_%[1]s(i: i32) -> u32 { return (%[1]s[i >> %[2]du] >> ((u32(i) & %[3]du) * %[4]du)) & 0x%[5]xu; }\n",
-			p, shift, a.parts-1, bits, mask))
-	}
-	if a.store {
-		helpers = append(helpers, fmt.Sprintf("fn store_%[1]s(i: i32, x: u32) {\n\tlet s = (u32(i) & %[3]du) * %[4]du;\n"+
-			"\t%[1]s[i >> %[2]du] = (%[1]s[i >> %[2]du] & ~(0x%[5]xu << s)) | (x << s);\n}\n", p, shift, a.parts-1, bits, mask))
-	}
-	return helpers
-}
-
-// mentioned fills in what a text mentions.
-func mentioned(text string, place []int, workgroup string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	for {
-		before, rest, found := strings.Cut(text, "$")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		n, end := 0, 0
-		for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
-			n, end = 10*n+int(rest[end]-'0'), end+1
-		}
-		if end > 0 {
-			fmt.Fprintf(&b, "p%d", place[n])
-		} else {
-			b.WriteString(workgroup)
-			end = len("w")
-		}
-		text = rest[end:]
-	}
+	fmt.Fprintf(&b, "\tif (at < %d) {\n%s\t}\n}\n", r.shares, r.out.String())
+	return b.String()
 }

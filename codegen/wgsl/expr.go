@@ -23,7 +23,7 @@ func (r *renderer) expr(u *uop.UOp) string {
 	case uop.Range:
 		return rangeName(u)
 	case uop.Reg:
-		return regName(u)
+		return r.register(u)
 	case uop.Var:
 		return r.variable(u)
 	case uop.Load:
@@ -175,15 +175,8 @@ func (r *renderer) compare(u *uop.UOp) string {
 
 // load: where a gate is false the first element is read, and not used.
 func (r *renderer) load(u *uop.UOp) string {
-	name, local := r.array(u.At(0))
+	a := r.array(u.At(0))
 	d := u.DType()
-	if !local && r.byFour[u.At(0).Arg().(uop.ParamArg).Slot] {
-		s := r.loadQuad(u)
-		if d == dtype.F16 {
-			s = "f32(" + s + ")"
-		}
-		return s
-	}
 	index := r.expr(u.At(2))
 	c, known := u.At(1).ConstValue()
 	gate := ""
@@ -193,11 +186,12 @@ func (r *renderer) load(u *uop.UOp) string {
 	} else if !c.Bool() {
 		return r.constant(d, 0)
 	}
-	s := fmt.Sprintf("%s[%s]", name, index)
+	s := r.element(u.At(0), index)
 	switch {
-	case local:
-	case r.subword(d) > 1:
-		s = r.fromWord(d, fmt.Sprintf("%s(%s)", r.use("load_"+name), index))
+	case a == nil:
+	case a.parts > 1:
+		a.load = true
+		s = r.fromWord(d, fmt.Sprintf("load_%s(%s)", a.name, index))
 	case d == dtype.F16:
 		s = "f32(" + s + ")"
 	}

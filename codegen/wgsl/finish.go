@@ -33,13 +33,6 @@ type finisher struct {
 	variants map[string]int // kernel and way of binding → kernel
 }
 
-// binding is what becomes of one of a kernel's buffers.
-type binding struct {
-	at      int // position of the first of the kernel's buffers that lies in the same slot
-	write   bool
-	mutable bool
-}
-
 func (f *finisher) launch(s *plan.Step) {
 	k := &f.kernels[s.Kernel]
 	ways := make([]binding, len(s.Slots))
@@ -69,19 +62,18 @@ func (f *finisher) launch(s *plan.Step) {
 func (f *finisher) variant(k *plan.Kernel, ways []binding) plan.Kernel {
 	out := *k
 	out.Binds, out.Draft = nil, nil
-	place := make([]int, len(ways)) // in the new list
+	place := places(ways)
 	for i, w := range ways {
-		if place[i] = len(out.Binds); w.at != i {
-			place[i] = place[w.at]
+		if w.at != i {
 			out.Binds[place[i]].Bytes = max(out.Binds[place[i]].Bytes, k.Binds[i].Bytes)
 			continue
 		}
 		out.Binds = append(out.Binds, plan.Bind{Write: w.write, Bytes: k.Binds[i].Bytes, Mutable: w.mutable && !w.write})
 	}
-	d, first := k.Draft.(*draft), 0
+	first := 0
 	if out.Parts = out.Cut(f.limits); out.Parts != nil {
 		first = f.plan.FirstWord() / 4
 	}
-	out.Source = d.source(d.spell(ways, first))
+	out.Entry, out.Source = k.Draft.(*draft).spell(ways, first)
 	return out
 }

@@ -28,8 +28,8 @@ func TestArraysHaveTheirLength(t *testing.T) {
 	require.NoError(t, err)
 	k, err := wgsl.Render(p)
 	require.NoError(t, err)
-	assert.Contains(t, k.Source, "p0: array<u32, 3>;")
-	assert.Contains(t, k.Source, "p2: array<u32, 4>;")
+	assert.Contains(t, k.Spelled().Source, "p0: array<u32, 3>;")
+	assert.Contains(t, k.Spelled().Source, "p2: array<u32, 4>;")
 	whole := &plan.Plan{
 		Kernels: []plan.Kernel{k}, Memory: []plan.Memory{{Kind: plan.State}, {Kind: plan.Input}},
 		Slots: []plan.Slot{{Memory: 0}, {Memory: 1}}, Steps: []plan.Step{{Kind: plan.Launch, Slots: []int{0, 1, 1, 1}}},
@@ -56,7 +56,7 @@ func TestSumsInMemoryRoundTwice(t *testing.T) {
 		require.NoError(t, err)
 		k, err := wgsl.Render(p)
 		require.NoError(t, err)
-		assert.Contains(t, k.Source, " = "+want)
+		assert.Contains(t, k.Spelled().Source, " = "+want)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestLargestNumber(t *testing.T) {
 	require.NoError(t, err)
 	k, err := wgsl.Render(p)
 	require.NoError(t, err)
-	assert.Contains(t, k.Source, "-3.4028234663852886e+38f")
+	assert.Contains(t, k.Spelled().Source, "-3.4028234663852886e+38f")
 }
 
 // A kernel that would take too long is launched in parts, and finds out where each begins; one that is quick stays as it is.

@@ -2,24 +2,25 @@ package wgsl
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
-	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
-// renderer writes one kernel.
+// renderer spells one kernel, bound in one way.
 type renderer struct {
-	p       *codegen.Program
+	*draft
+	ways    []binding
+	arrays  []array // the kernel's buffers
 	out     strings.Builder
-	scratch []string // declarations of thread-local arrays
-	shared  []string // of arrays of the workgroup
-	arrays  map[*uop.UOp]string
+	scratch []string              // declarations of thread-local arrays
+	shared  []string              // of arrays of the workgroup
+	local   map[*uop.UOp]string   // names of both
 	mutable map[*uop.UOp]bool     // registers that are assigned
-	aligned map[*uop.UOp]int      // what a named index is a multiple of
+	scope   symbolic.Scope        // what is known of registers
 	named   map[*uop.UOp]*uop.UOp // what a register that is not assigned stands for
 	knowns  map[*uop.UOp]known
 	hoisted map[*uop.UOp]string // conditions of the statement being written that have a name
@@ -29,23 +30,17 @@ type renderer struct {
 	order   []string
 	inside  int // Thread or Grid loops that are open
 	stride  int // invocations or workgroups of one iteration of the next of them
-	lanes   int // Lane loops that are open
-	group   int // invocations of a workgroup, where the kernel has Lane loops
+	open    int // Lane loops that are open
 
-	byFour    map[int]bool    // arrays that are read by four; see quad.go
-	quadNames map[quad]string // that are in scope
-	quadOrder []quad
-	quadCount int
-
-	half bool   // 16-bit floats lie in memory by themselves
-	team string // of the entry's arguments: what is asked about subgroups
+	parts map[*uop.UOp]string // registers that are parts of four
+	quads int
 }
 
-func newRenderer(p *codegen.Program) *renderer {
-	r := &renderer{p: p, arrays: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, aligned: map[*uop.UOp]int{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
-		uses: map[string]bool{}, byFour: map[int]bool{}, quadNames: map[quad]string{}, stride: countThreads(p.Body), group: codegen.GroupSize(p.Body)}
-	r.half = p.Features.Has(plan.Half) && slices.ContainsFunc(p.Params, func(q codegen.Param) bool { return q.DType == dtype.F16 })
-	codegen.Visit(p.Body, func(s codegen.Stmt) {
+func newRenderer(d *draft, ways []binding) *renderer {
+	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
+		uses: map[string]bool{}, parts: map[*uop.UOp]string{}, stride: d.shares}
+	r.newArrays(ways)
+	codegen.Visit(d.p.Body, func(s codegen.Stmt) {
 		switch s := s.(type) {
 		case *codegen.Set:
 			for _, g := range s.Regs {
@@ -53,28 +48,16 @@ func newRenderer(p *codegen.Program) *renderer {
 			}
 		case *codegen.Unite:
 			r.mutable[s.Reg] = true
-		case *codegen.Team:
-			r.team = ", @builtin(subgroup_invocation_id) si: u32, @builtin(subgroup_id) sg: u32, @builtin(num_subgroups) sn: u32"
+		case *codegen.Four:
+			r.array(s.Buf).four = true
 		case *codegen.Fold, *codegen.Loop:
 			if l, ok := s.(*codegen.Loop); ok && l.Kind < codegen.Tile {
 				return
 			}
-			panic(fmt.Sprintf("BUG: WGSL cannot spell this:\n%s", codegen.Dump(p)))
+			panic(fmt.Sprintf("BUG: WGSL cannot spell this:\n%s", codegen.Dump(d.p)))
 		}
 	})
-	r.findQuads()
 	return r
-}
-
-// needs is what the adapter must offer.
-func (r *renderer) needs() (f plan.Features) {
-	if r.half {
-		f |= plan.Half
-	}
-	if r.team != "" {
-		f |= plan.Subgroups
-	}
-	return f
 }
 
 // unites spell what merges registers over a subgroup.
@@ -87,7 +70,6 @@ func (r *renderer) line(depth int, format string, a ...any) {
 }
 
 func (r *renderer) block(stmts []codegen.Stmt, depth int) {
-	defer r.forgetQuads(len(r.quadOrder))
 	for i := 0; i < len(stmts); i++ {
 		r.depth = depth
 		clear(r.hoisted)
@@ -116,22 +98,23 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 		if r.mutable[s.Reg] {
 			word = "var"
 		} else {
-			r.named[s.Reg] = s.Value
-			if s.Reg.DType() == dtype.Index {
-				r.aligned[s.Reg] = r.alignment(s.Value)
+			if r.named[s.Reg] = s.Value; s.Reg.DType() == dtype.Index {
+				r.scope.Define(s.Reg, s.Value)
 			}
 		}
 		r.line(depth, "%s %s: %s = %s;", word, regName(s.Reg), value(s.Reg.DType()), r.expr(s.Value))
 	case *codegen.Set:
 		r.set(s, depth)
 	case *codegen.Alloc:
-		name := fmt.Sprintf("s%d", len(r.arrays))
-		r.arrays[s.Buf] = name
+		name := fmt.Sprintf("s%d", len(r.local))
+		r.local[s.Buf] = name
 		if s.Shared {
 			r.shared = append(r.shared, fmt.Sprintf("var<workgroup> %s: array<%s, %d>;\n", name, value(s.Buf.DType()), s.N))
 			return
 		}
 		r.scratch = append(r.scratch, fmt.Sprintf("var %s: array<%s, %d>;", name, value(s.Buf.DType()), s.N))
+	case *codegen.Four:
+		r.four(s, depth)
 	case *codegen.Sync:
 		r.line(depth, "workgroupBarrier();")
 	case *codegen.Team:
@@ -185,21 +168,21 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 func (r *renderer) lane(l *codegen.Loop, depth int) {
 	n, inner := extent(l.Range), codegen.GroupSize(l.Body)
 	open := "{"
-	if r.lanes == 0 && n*inner < r.group {
+	if r.open == 0 && n*inner < r.lanes {
 		open = fmt.Sprintf("if (lane < %d) {", n*inner)
 	}
 	at := "lane"
 	if inner > 1 {
 		at = fmt.Sprintf("lane / %d", inner)
 	}
-	if r.lanes > 0 {
+	if r.open > 0 {
 		at = fmt.Sprintf("(%s) %% %d", at, n)
 	}
 	r.line(depth, "%s", open)
 	r.line(depth+1, "let %s = %s;", rangeName(l.Range), at)
-	r.lanes++
+	r.open++
 	r.block(l.Body, depth+1)
-	r.lanes--
+	r.open--
 	r.line(depth, "}")
 }
 
@@ -222,77 +205,82 @@ func (r *renderer) set(s *codegen.Set, depth int) {
 	r.line(depth, "}")
 }
 
-// array is what mentions a buffer, or the name of thread-local memory.
-func (r *renderer) array(buf *uop.UOp) (name string, local bool) {
+// array is a buffer; for thread-local memory and that of a workgroup it is nil.
+func (r *renderer) array(buf *uop.UOp) *array {
 	if a := buf.Arg().(uop.ParamArg); !a.Scratch {
-		return fmt.Sprintf("$%d", a.Slot), false
+		return &r.arrays[a.Slot]
 	}
-	return r.arrays[buf], true
+	return nil
+}
+
+// element spells an element of an array, as it lies there.
+func (r *renderer) element(buf *uop.UOp, index string) string {
+	name := r.local[buf]
+	if a := r.array(buf); a != nil {
+		name = a.name
+	}
+	return name + "[" + index + "]"
 }
 
 func (r *renderer) store(s *codegen.Store, depth int) {
-	name, local := r.array(s.Buf)
+	a := r.array(s.Buf)
 	index, v := r.expr(s.Index[0]), r.expr(s.Value)
 	switch d := s.Buf.DType(); {
-	case local:
-	case r.subword(d) > 1:
-		r.line(depth, "%s(%s, %s);", r.use("store_"+name), index, r.word(d, v))
+	case a == nil:
+	case a.parts > 1:
+		a.store = true
+		r.line(depth, "store_%s(%s, %s);", a.name, index, r.word(d, v))
 		return
 	case d == dtype.F16:
 		v = "f16(" + v + ")"
 	}
-	r.line(depth, "%s[%s] = %s;", name, index, v)
+	r.line(depth, "%s = %s;", r.element(s.Buf, index), v)
 }
 
-// packed puts stores of all parts of one word together and gives their number.
+// packed puts stores of all parts of one word together, and gives how many statements that are: loads by four may stand
+// between them.
 func (r *renderer) packed(stmts []codegen.Stmt, depth int) int {
 	first := stmts[0].(*codegen.Store)
-	name, local := r.array(first.Buf)
-	n := r.subword(first.Buf.DType())
-	base, c := offset(first.Index[0])
-	if local || n == 1 || len(stmts) < n || r.multiple(base, c) < n {
+	a := r.array(first.Buf)
+	if a == nil {
 		return 0
 	}
-	var parts []string
-	for i := range n {
-		s, ok := stmts[i].(*codegen.Store)
-		if !ok || s.Buf != first.Buf {
+	base, c := offset(first.Index[0])
+	if a.parts == 1 || r.multiple(base, c) < a.parts {
+		return 0
+	}
+	var stores []*codegen.Store
+	var fours []*codegen.Four
+	n := 0
+	for ; n < len(stmts) && len(stores) < a.parts; n++ {
+		switch s := stmts[n].(type) {
+		case *codegen.Four:
+			fours = append(fours, s)
+		case *codegen.Store:
+			if b, k := offset(s.Index[0]); s.Buf != first.Buf || b != base || k != c+len(stores) {
+				return 0
+			}
+			stores = append(stores, s)
+		default:
 			return 0
 		}
-		if b, k := offset(s.Index[0]); b != base || k != c+i {
-			return 0
-		}
+	}
+	if len(stores) < a.parts {
+		return 0
+	}
+	for _, s := range fours {
+		r.four(s, depth)
+	}
+	var words []string
+	for i, s := range stores {
 		w := r.word(s.Buf.DType(), r.expr(s.Value))
 		if i > 0 {
-			w = fmt.Sprintf("(%s << %du)", w, i*32/n)
+			w = fmt.Sprintf("(%s << %du)", w, i*32/a.parts)
 		}
-		parts = append(parts, w)
+		words = append(words, w)
 	}
-	r.line(depth, "%s[%s >> %du] = %s;", name, r.expr(first.Index[0]), map[int]int{2: 1, 4: 2}[n], strings.Join(parts, " | "))
+	r.line(depth, "%s[%s >> %du] = %s;", a.name, r.expr(first.Index[0]), map[int]int{2: 1, 4: 2}[a.parts], strings.Join(words, " | "))
 	return n
-}
-
-// draft is the kernel with this text. Arrays have a length: browsers make sure that an index is within it, which costs more
-// where they must ask for it (a product on SwiftShader: a third).
-func (r *renderer) draft(group int, body string) *draft {
-	d := &draft{name: r.p.Name, vars: 1 + (len(r.p.Vars)+3)/4, shared: strings.Join(r.shared, ""), group: group, body: body}
-	if r.half {
-		d.enable += "enable f16;\n"
-	}
-	if r.team != "" {
-		d.enable += "enable subgroups;\n"
-	}
-	for i, q := range r.p.Params {
-		n := r.subword(q.DType)
-		d.arrays = append(d.arrays, array{
-			word: r.stored(q.DType), words: max(1, (elements(q)+int64(n)-1)/int64(n)), four: r.byFour[i], parts: n, half: q.DType == dtype.F16,
-			load: r.uses[fmt.Sprintf("load_$%d", i)], store: r.uses[fmt.Sprintf("store_$%d", i)],
-		})
-	}
-	for _, name := range r.order {
-		d.helpers += helpers[name]
-	}
-	return d
 }
 
 // use notes a helper and what it needs.

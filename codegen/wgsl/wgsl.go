@@ -4,13 +4,12 @@
 // kernel looks as it does, and what runs it.
 //
 //	p, err := codegen.Lower(spec, moves, wgsl.Target(wgsl.Machine{}))
-//	k, err := wgsl.Render(p) // k.Source, k.Entry, k.Grid
+//	k, err := wgsl.Render(p) // k.Grid, k.Binds, k.Draft
+//	wgsl.Finish(plan)        // k.Source, k.Entry
 package wgsl
 
 import (
 	"fmt"
-	"math/bits"
-	"strings"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
@@ -51,6 +50,7 @@ func Target(m Machine) *codegen.Target {
 	return &codegen.Target{
 		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
 		Grid: true, ShortLoops: true, Software: m.Software, Features: m.Features,
+		Fours: func(d dtype.DType) bool { return d.Size() == 4 || d == dtype.F16 && m.Features.Has(plan.Half) },
 	}
 }
 
@@ -73,65 +73,27 @@ func has(o uop.Op, d dtype.DType) bool {
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Where || o == uop.Bitcast
 	}
 	switch o {
-	case uop.Exp2, uop.Log2, uop.Sin:
+	case uop.Exp2, uop.Log2, uop.Sin, uop.Dot2:
 		return false
 	}
 	return true
 }
 
-// Render writes a kernel, for buffers that are bound by themselves until Finish knows better. The entry's name is a hash of the text, so equal kernels have equal names.
+// Render gives a kernel's launch and its draft. Finish spells it, for the memory that a plan binds to it.
 func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	for i, q := range p.Params {
 		if q.DType == dtype.F64 {
 			return k, fmt.Errorf("argument %d: %w", i, &codegen.Unsupported{Target: "WEBGPU", Op: uop.Load, DType: q.DType})
 		}
 	}
-	r := newRenderer(p)
-	defer func() {
-		if x := recover(); x != nil {
-			if u, ok := x.(*codegen.Unsupported); ok {
-				err = u
-				return
-			}
-			panic(fmt.Errorf("wgsl: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))
-		}
-	}()
-	threads := countThreads(p.Body)
-	most := threads
-	group := min(invocations, 1<<bits.Len(uint(max(threads, 1)-1)))
-	groups := (threads + group - 1) / group
-	if r.group > 1 {
-		groups, group = threads, r.group // threads counts workgroups
-	}
-	grid := spread(groups)
-	r.block(p.Body, 2)
-	var body strings.Builder
-	fmt.Fprintf(&body, "(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32%s) {\n", r.team)
-	for _, s := range r.scratch {
-		fmt.Fprintf(&body, "\t%s\n", s)
-	}
-	at := "$w"
-	if grid[1] > 1 {
-		at = fmt.Sprintf("(wg.y * %du + $w)", grid[0])
-	}
-	if r.group > 1 {
-		fmt.Fprintf(&body, "\tlet at = i32(%s);\n\tlet lane = i32(li);\n", at)
-		threads = groups * group
-	} else {
-		fmt.Fprintf(&body, "\tlet at = i32(%s * %du + li);\n", at, group)
-	}
-	fmt.Fprintf(&body, "\tif (at < %d) {\n%s\t}\n}\n", most, r.out.String())
-	d := r.draft(group, body.String())
+	d := newDraft(p.Apart())
 	k = plan.Kernel{
-		Name: p.Name, Kinds: p.Kinds, Draft: d, Threads: int32(max(threads, 1)), Grid: grid, Needs: r.needs(),
+		Name: p.Name, Kinds: p.Kinds, Draft: d, Threads: d.threads(), Grid: d.grid, Needs: d.needs(),
 		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
 	}
 	for _, q := range p.Params {
 		k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: elements(q) * int64(q.DType.Size())})
 	}
-	head, text := d.spell(unbound(&k), 0)
-	d.entry = codegen.Entry(p.Name, head, text)
-	k.Entry, k.Source = d.entry, d.source(head, text)
 	return k, nil
 }
 

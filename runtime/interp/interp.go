@@ -55,8 +55,9 @@ func Open(o Options) (runtime.Device, error) {
 	if o.Threads == 0 {
 		o.Threads = goruntime.NumCPU()
 	}
-	d := &Device{options: o, memory: memory{limit: o.MemoryLimit, poison: o.Poison}}
-	d.memory.dev, d.door = d, guard.New[*mem, *loaded](Name, d)
+	d := &Device{options: o}
+	d.memory.init(d, o.MemoryLimit, o.Poison)
+	d.door = guard.New[*mem, *loaded](Name, d)
 	return d, nil
 }
 
@@ -111,6 +112,10 @@ func (d *Device) Sync(ctx context.Context) error { return d.door.Sync(ctx) }
 
 // Close ends the device; memory goes when it is freed.
 func (d *Device) Close() error {
-	d.door.Close()
+	if d.door.Close() {
+		d.memory.Lock()
+		defer d.memory.Unlock()
+		d.memory.spare.Trim(0)
+	}
 	return nil
 }

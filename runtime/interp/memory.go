@@ -6,26 +6,37 @@ import (
 
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/runtime/guard"
+	"github.com/weft-ml/weft/runtime/spare"
 )
 
 const (
 	align   = 64
 	largest = 1 << 46 // bytes; more is a mistake, and make would panic
 	probed  = 1 << 30 // bytes; more is asked of the system first, since Go ends the program where it gives none
+
+	leastSpare = 64 << 10 // bytes of a block that is worth keeping
 )
 
-// memory counts what is handed out; the bytes are Go's.
+// memory counts what is handed out; the bytes are Go's, which would fill each new array with zeros first. Large blocks
+// are kept for reuse, no more than together with what is live were needed at once.
 type memory struct {
 	sync.Mutex
 	dev               *Device
 	limit, live, peak int64
 	poison            bool
+	spare             *spare.Pool[[]byte]
+}
+
+func (y *memory) init(d *Device, limit int64, poison bool) {
+	y.dev, y.limit, y.poison = d, limit, poison
+	y.spare = spare.New(y, func([]byte) {}) // the collector takes it
 }
 
 // mem is one buffer.
 type mem struct {
-	of   *memory
-	data []byte
+	of    *memory
+	data  []byte // what was asked for, and no more behind it
+	block []byte
 }
 
 func (m *mem) Bytes() int64 { return int64(len(m.data)) }
@@ -39,19 +50,36 @@ func (m *mem) Free() {
 	if m.data == nil {
 		panic("BUG: runtime/interp: memory freed twice")
 	}
-	m.of.live -= m.Bytes()
-	m.data = nil
+	y := m.of
+	y.live -= m.Bytes()
+	if size := int64(len(m.block)); size >= leastSpare {
+		y.spare.Put(m.block, size)
+		y.spare.Trim(y.peak - y.live)
+	}
+	m.data, m.block = nil, nil
 }
 
 func (y *memory) alloc(n int64) (*mem, error) {
 	y.Lock()
 	defer y.Unlock()
-	if y.limit > 0 && n > y.limit-y.live || n > largest || n > probed && !gives(n) {
-		return nil, &runtime.OutOfMemory{Device: Name, Asked: n, Live: y.live, Max: y.limit}
+	full := &runtime.OutOfMemory{Device: Name, Asked: n, Live: y.live, Max: y.limit}
+	if y.limit > 0 && n > y.limit-y.live || n > largest {
+		return nil, full
+	}
+	block, _, ok := y.spare.Take(max(n, leastSpare), n+n/4)
+	if !ok {
+		if y.limit > 0 {
+			y.spare.Trim(y.limit - y.live - n)
+		}
+		if n > probed && !gives(n) {
+			y.spare.Trim(0)
+			return nil, full
+		}
+		block = aligned(n)
 	}
 	y.live += n
 	y.peak = max(y.peak, y.live)
-	m := &mem{of: y, data: aligned(n)}
+	m := &mem{of: y, data: block[:n:n], block: block}
 	if y.poison {
 		guard.Fill(m.data)
 	}

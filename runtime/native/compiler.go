@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,31 @@ var machineFlags = [][]string{{"-march=native", noLoopVectors}, {"-march=native"
 
 const noLoopVectors = "-fno-tree-loop-vectorize" // of gcc; compilers that refuse it are asked again without
 
+// compilerNames are looked for first, in this order: what the machine's owner calls the compiler. Then come versions by
+// number, the newest first, clang before gcc: some systems install compilers under such names only.
 var compilerNames = []string{"clang", "gcc", "cc"}
+
+const newestVersion, oldestVersion = 99, 5
+
+// lookForCompiler gives the path of the compiler to take where none was named, and "" with what was looked for if there
+// is none.
+func lookForCompiler() (path string, looked []string) {
+	for _, name := range compilerNames {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	looked = slices.Clone(compilerNames)
+	for _, name := range compilerNames[:2] {
+		for v := newestVersion; v >= oldestVersion; v-- {
+			if path, err := exec.LookPath(fmt.Sprintf("%s-%d", name, v)); err == nil {
+				return path, nil
+			}
+		}
+		looked = append(looked, fmt.Sprintf("%s-%d to %s-%d", name, newestVersion, name, oldestVersion))
+	}
+	return "", looked
+}
 
 // compiler is a C compiler and everything that decides what its code looks like.
 type compiler struct {
@@ -50,15 +75,11 @@ var probeTime = time.Minute
 func findCompiler(ctx context.Context, cc string) (*compiler, error) {
 	command := strings.Fields(cc)
 	if len(command) == 0 {
-		for _, name := range compilerNames {
-			if path, err := exec.LookPath(name); err == nil {
-				command = []string{path}
-				break
-			}
+		path, looked := lookForCompiler()
+		if path == "" {
+			return nil, &NoCompiler{Looked: looked}
 		}
-		if len(command) == 0 {
-			return nil, &NoCompiler{Looked: compilerNames}
-		}
+		command = []string{path}
 	}
 	c := &compiler{command: command, name: filepath.Base(command[0])}
 	path, err := exec.LookPath(command[0])

@@ -56,7 +56,53 @@ func TestNoCompiler(t *testing.T) {
 	_, err := Open(Options{CacheDir: t.TempDir()})
 	var none *NoCompiler
 	require.ErrorAs(t, err, &none)
-	assert.Contains(t, err.Error(), "clang, gcc, cc")
+	assert.Contains(t, err.Error(), "clang, gcc, cc, clang-99 to clang-5, gcc-99 to gcc-5 in PATH")
+}
+
+// Compilers that have a version in their name are found where there are no others, the newest first.
+func TestCompilerNames(t *testing.T) {
+	real, err := exec.LookPath("gcc")
+	if err != nil {
+		real, err = exec.LookPath("cc")
+	}
+	need.Device(t, "CPU", err)
+	if real, err = filepath.Abs(real); err != nil {
+		t.Fatal(err)
+	}
+	tools, err := exec.LookPath("as")
+	require.NoError(t, err)
+	dirs := []string{t.TempDir(), t.TempDir()}
+	add := func(dir int, names ...string) {
+		for _, name := range names {
+			require.NoError(t, os.Symlink(real, filepath.Join(dirs[dir], name)))
+		}
+	}
+	found := func(cc string) string {
+		t.Helper()
+		c, err := findCompiler(context.Background(), cc)
+		require.NoError(t, err)
+		require.NoError(t, c.broken)
+		return strings.Join(append([]string{filepath.Base(c.command[0])}, c.command[1:]...), " ")
+	}
+	t.Setenv("PATH", strings.Join(dirs, string(os.PathListSeparator)))
+	add(0, "gcc-9", "clang-tidy-15", "gcc-ar-14")
+	assert.Equal(t, "gcc-9", found(""))
+	add(1, "gcc-14")
+	assert.Equal(t, "gcc-14", found(""))
+	add(1, "clang-7")
+	add(0, "clang-19")
+	assert.Equal(t, "clang-19", found(""))
+	assert.Equal(t, "gcc-9 -m64", found("gcc-9 -m64"), "one that is named wins")
+	for _, name := range []string{"cc", "gcc", "clang"} {
+		add(1, name)
+		assert.Equal(t, name, found(""))
+	}
+
+	// What was found compiles.
+	t.Setenv("PATH", dirs[0]+string(os.PathListSeparator)+filepath.Dir(tools))
+	d := open(t, Options{CC: "clang-19"})
+	_, err = d.Load(context.Background(), addPlan("add_test", 1, 3))
+	require.NoError(t, err)
 }
 
 func TestUnwritableCache(t *testing.T) {

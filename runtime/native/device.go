@@ -48,7 +48,7 @@ func OpenContext(ctx context.Context, options Options) (runtime.Device, error) {
 	}
 	d := &Device{options: options, cc: cc}
 	d.door = guard.New[*mem, *loaded](deviceName, d)
-	d.memory.dev, d.memory.limit, d.memory.poison = d, options.MemoryLimit, options.Poison
+	d.memory.init(d, options.MemoryLimit, options.Poison)
 	d.build = newBuilder(cc, cache, options.Prelude, &d.stats)
 	d.pool = newPool(options.Threads)
 	return d, nil
@@ -72,7 +72,7 @@ func (d *Device) Stats() Stats {
 	d.memory.Lock()
 	defer d.memory.Unlock()
 	s := d.stats
-	s.Live, s.Peak, s.Cached = d.memory.live, d.memory.peak, d.memory.cached
+	s.Live, s.Peak, s.Cached = d.memory.live, d.memory.peak, d.memory.cached()
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/runtime/guard"
+	"github.com/weft-ml/weft/runtime/spare"
 )
 
 const (
@@ -23,9 +24,9 @@ const (
 )
 
 // memory hands out bytes outside the Go heap, so that the collector neither moves nor scans
-// nor counts them. Freed blocks are kept for reuse: small ones by size for ever, large ones
-// oldest first out. Its methods may be called from any goroutine, because Free may come from
-// a finalizer.
+// nor counts them. Freed blocks are kept for reuse: small ones by size for ever, large ones for
+// a while, and no more than together with what is live were needed at once. Its methods may be
+// called from any goroutine, because Free may come from a finalizer.
 type memory struct {
 	sync.Mutex
 	dev    *Device
@@ -33,14 +34,24 @@ type memory struct {
 	poison bool
 	closed bool
 
-	live, peak, cached int64
+	live, peak int64
 
-	chunks    [][]byte
-	rest      []byte // of the last chunk
-	small     map[int][][]byte
-	smallLive int
-	large     []block // cached, oldest first
+	chunks     [][]byte
+	rest       []byte // of the last chunk
+	small      map[int][][]byte
+	smallLive  int   // blocks
+	smallSpare int64 // bytes
+	large      *spare.Pool[block]
 }
+
+func (y *memory) init(d *Device, limit int64, poison bool) {
+	y.dev, y.limit, y.poison = d, limit, poison
+	y.small = map[int][][]byte{}
+	y.large = spare.New(y, func(b block) { unmapPages(b.pages) })
+}
+
+// cached is how many bytes are kept for reuse. The lock is held.
+func (y *memory) cached() int64 { return y.smallSpare + y.large.Bytes() }
 
 // block is a large buffer: data lies aligned within pages.
 type block struct{ data, pages []byte }
@@ -127,22 +138,15 @@ func (y *memory) reuse(size int) (block, bool) {
 		}
 		b := list[len(list)-1]
 		y.small[size] = list[:len(list)-1]
-		y.cached -= int64(size)
+		y.smallSpare -= int64(size)
 		return block{data: b}, true
 	}
-	best := -1
-	for i, b := range y.large {
-		if n := len(b.data); n >= size && n-size <= size/4 && (best < 0 || n <= len(y.large[best].data)) {
-			best = i
-		}
+	most := int64(size + size/4)
+	if y.limit > 0 {
+		most = min(most, y.limit-y.live)
 	}
-	if best < 0 || y.limit > 0 && int64(len(y.large[best].data)) > y.limit-y.live {
-		return block{}, false
-	}
-	b := y.large[best]
-	y.large = append(y.large[:best], y.large[best+1:]...)
-	y.cached -= int64(len(b.data))
-	return b, true
+	b, _, ok := y.large.Take(int64(size), most)
+	return b, ok
 }
 
 func (y *memory) fresh(size int) (block, error) {
@@ -183,17 +187,14 @@ func (y *memory) free(m *mem) {
 	m.block, m.data = block{}, nil
 	size := int64(len(b.data))
 	y.live -= size
-	y.cached += size
 	if b.pages == nil {
 		y.smallLive--
-		if y.small == nil {
-			y.small = map[int][][]byte{}
-		}
+		y.smallSpare += size
 		y.small[int(size)] = append(y.small[int(size)], b.data)
 	} else {
-		y.large = append(y.large, b)
+		y.large.Put(b, size)
 	}
-	keep := max(keepMin, y.peak)
+	keep := max(keepMin, y.peak-y.live)
 	if y.limit > 0 {
 		keep = min(keep, y.limit-y.live)
 	}
@@ -206,17 +207,12 @@ func (y *memory) free(m *mem) {
 // trim gives kept large blocks back to the system, oldest first, until at most keep bytes are
 // kept. Small ones stay in their chunks.
 func (y *memory) trim(keep int64) {
-	for y.cached > keep && len(y.large) > 0 {
-		b := y.large[0]
-		y.large = y.large[1:]
-		y.cached -= int64(len(b.data))
-		unmapPages(b.pages)
-	}
+	y.large.Trim(max(0, keep-y.smallSpare))
 	if y.closed && y.smallLive == 0 {
 		for _, c := range y.chunks {
 			unmapPages(c)
 		}
-		y.chunks, y.rest, y.small = nil, nil, nil
+		y.chunks, y.rest, y.small, y.smallSpare = nil, nil, nil, 0
 	}
 }
 

@@ -8,11 +8,14 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/runtime/spare"
 )
 
 func TestOutOfMemory(t *testing.T) {
@@ -71,7 +74,8 @@ func TestSpans(t *testing.T) {
 
 // Blocks never overlap, are aligned, are reused, and the counts add up, from many goroutines.
 func TestMemoryChurn(t *testing.T) {
-	y := &memory{limit: 64 << 20}
+	y := &memory{}
+	y.init(nil, 64<<20, false)
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -110,13 +114,47 @@ func TestMemoryChurn(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Zero(t, y.live)
-	assert.LessOrEqual(t, y.cached, y.limit)
+	assert.LessOrEqual(t, y.cached(), y.limit)
 	assert.Less(t, len(y.chunks), 16, "small blocks are reused")
 	m, err := y.alloc(10)
 	require.NoError(t, err)
 	y.close()
 	m.Free()
-	assert.Zero(t, len(y.chunks)+len(y.large))
+	assert.Zero(t, int64(len(y.chunks))+y.cached())
+}
+
+// Freed memory is used again, and goes back to the system when nobody wants it.
+func TestFreedMemoryGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := &memory{}
+		y.init(nil, 0, false)
+		var held []*mem
+		for range 6 {
+			m, err := y.alloc(64 << 20)
+			require.NoError(t, err)
+			held = append(held, m)
+		}
+		at := held[5].addr()
+		for _, m := range held {
+			m.Free()
+		}
+		assert.Equal(t, int64(384<<20), y.cached(), "what was needed at once")
+		m, err := y.alloc(60 << 20)
+		require.NoError(t, err)
+		assert.Equal(t, at, m.addr(), "the last one that fits")
+		time.Sleep(spare.Age)
+		synctest.Wait()
+		y.Lock()
+		assert.Zero(t, y.cached())
+		y.Unlock()
+		assert.Equal(t, int64(64<<20), y.live)
+		for i := range m.data {
+			m.data[i] = 1 // it is still there
+		}
+		m.Free()
+		y.close()
+		assert.Zero(t, y.cached())
+	})
 }
 
 func TestBlockSize(t *testing.T) {

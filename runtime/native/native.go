@@ -22,7 +22,7 @@ import (
 // Options are the settings of the device; the zero value works.
 type Options struct {
 	Prelude     string // C text before the kernels of a module: includes, types
-	CC          string // compiler, perhaps with arguments; "" looks for clang, gcc and cc in PATH
+	CC          string // compiler, perhaps with arguments; "" looks in PATH for clang, gcc, cc, clang-99 … clang-5, gcc-99 … gcc-5
 	CacheDir    string // folder for compiled kernels; "" is weft in the user's cache folder
 	Threads     int    // 0 is one for each processor
 	MemoryLimit int64  // bytes that may be live at once; 0 is no limit

@@ -3,14 +3,17 @@
 package wasm
 
 import (
+	"slices"
 	"sort"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/weft-ml/weft/plan/wasmmod"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/runtime/guard"
+	"github.com/weft-ml/weft/runtime/spare"
 )
 
 const (
@@ -35,10 +38,16 @@ type memory struct {
 	end        int64   // everything from here on was never handed out
 	live, peak int64
 	closed     bool
+	timer      *time.Timer // set while freed pages wait for being given back
 }
 
 // block is a range of bytes.
-type block struct{ at, size int64 }
+type block struct {
+	at, size int64
+	// Of a free one: when the last part of it was freed, and whether the system has its pages back.
+	since time.Time
+	given bool
+}
 
 // mem is one buffer.
 type mem struct {
@@ -106,7 +115,7 @@ func (y *memory) take(size int64) (block, bool) {
 	}
 	if best >= 0 {
 		f := &y.free[best]
-		b := block{f.at, size}
+		b := block{at: f.at, size: size}
 		f.at, f.size = f.at+size, f.size-size
 		if f.size == 0 {
 			y.free = append(y.free[:best], y.free[best+1:]...)
@@ -116,7 +125,7 @@ func (y *memory) take(size int64) (block, bool) {
 	if y.end == 0 {
 		y.end = border
 	}
-	b := block{y.end, size}
+	b := block{at: y.end, size: size}
 	if last := len(y.free) - 1; last >= 0 && y.free[last].at+y.free[last].size == y.end {
 		b.at = y.free[last].at
 	}
@@ -159,19 +168,50 @@ func (m *mem) Free() {
 	if y.closed {
 		return
 	}
-	b := m.block
+	b := block{at: m.block.at, size: m.block.size, since: time.Now()}
 	i := sort.Search(len(y.free), func(i int) bool { return y.free[i].at > b.at })
 	if i < len(y.free) && b.at+b.size == y.free[i].at {
 		b.size += y.free[i].size
 		y.free = append(y.free[:i], y.free[i+1:]...)
 	}
 	if i > 0 && y.free[i-1].at+y.free[i-1].size == b.at {
-		y.free[i-1].size += b.size
+		i--
+		b.at, b.size = y.free[i].at, y.free[i].size+b.size
+		y.free = append(y.free[:i], y.free[i+1:]...)
+	}
+	y.free = slices.Insert(y.free, i, b)
+	if y.timer == nil && b.size >= leastGiven {
+		y.timer = time.AfterFunc(spare.Age, y.age)
+	}
+}
+
+// leastGiven is how many bytes are worth giving back.
+const leastGiven = 1 << 20
+
+// age gives the system back the pages of what has been free for a while, and comes again when the next is. The addresses stay.
+func (y *memory) age() {
+	y.Lock()
+	defer y.Unlock()
+	if y.timer = nil; y.closed {
 		return
 	}
-	y.free = append(y.free, block{})
-	copy(y.free[i+1:], y.free[i:])
-	y.free[i] = b
+	next := time.Duration(-1)
+	for i := range y.free {
+		f := &y.free[i]
+		if f.given || f.size < leastGiven {
+			continue
+		}
+		rest := spare.Age - time.Since(f.since)
+		if rest <= 0 {
+			y.pages.giveBack(int(f.at), int(f.at+f.size))
+			f.given = true
+		} else if next < 0 || rest < next {
+			next = rest
+		}
+	}
+	if next >= 0 {
+		y.timer = time.AfterFunc(next, y.age)
+	}
 }
 
 // close gives the pages back. Nobody may use a buffer any more.

@@ -22,5 +22,11 @@ func (p *pages) Reallocate(size uint64) []byte {
 	return p.used
 }
 
+// within gives the whole pages of the system in a range.
+func (p *pages) within(from, to, page int) []byte {
+	from, to = (from+page-1)/page*page, to/page*page
+	return p.all[from:max(from, to)]
+}
+
 // Free is the engine's; the device releases the pages itself, when no buffer is in use.
 func (p *pages) Free() {}

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -27,6 +28,13 @@ func (p *pages) commit(from, to int) bool {
 	}
 	_, err := windows.VirtualAlloc(uintptr(unsafe.Pointer(&p.all[from])), uintptr(to-from), windows.MEM_COMMIT, windows.PAGE_READWRITE)
 	return err == nil
+}
+
+// giveBack lets the system have pages, which stay committed: it need not write them out.
+func (p *pages) giveBack(from, to int) {
+	if b := p.within(from, to, os.Getpagesize()); len(b) > 0 {
+		_, _ = windows.VirtualAlloc(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), windows.MEM_RESET, windows.PAGE_READWRITE)
+	}
 }
 
 func (p *pages) release() {

@@ -89,6 +89,20 @@ func TestCaptureUpdatesStates(t *testing.T) {
 	assert.ErrorContains(t, err, "input 0 of a captured function is a tensor that the function assigns; pass a copy")
 }
 
+// A constant, which fits any device, comes to that of the captured function.
+func TestCaptureTakesConstants(t *testing.T) {
+	e, err := engine.Open("INTERP", engine.Options{}) // not the default device
+	require.NoError(t, err)
+	defer e.Close()
+	u, err := e.FromBytes(dtype.F32, []int{2}, make([]byte, 8))
+	require.NoError(t, err)
+	f, err := tensor.Capture(context.Background(), func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{in[0].Add(1)} }, tensor.FromNode(u, e))
+	require.NoError(t, err)
+	out, err := f.Run(context.Background(), tensor.Zeros(2))
+	require.NoError(t, err)
+	assert.Equal(t, []float32{1, 1}, values(t, out[0]))
+}
+
 func TestCaptureDrawsNewRandomNumbers(t *testing.T) {
 	ctx := onCPU(t)
 	tensor.Seed(7)

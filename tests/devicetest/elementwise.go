@@ -17,6 +17,8 @@ func takes(o uop.Op, d dtype.DType) bool {
 		return d.IsInt()
 	case uop.And, uop.Or, uop.Xor:
 		return !d.IsFloat()
+	case uop.Dot2:
+		return d == dtype.I32
 	case uop.Neg, uop.MulAdd:
 		return d != dtype.Bool
 	}

@@ -12,10 +12,12 @@ import (
 // in any order, so that a wrong element cannot hide in a tolerance.
 func networks(s *suite) {
 	s.products()
+	s.narrowProducts()
 	s.convolutions()
 	s.pools()
 	s.norms()
 	s.attention()
+	s.longAttention()
 	s.losses()
 }
 

@@ -58,6 +58,9 @@ func (o Options) suffix() string {
 	if o.StoreAll {
 		s += " STOREALL"
 	}
+	if o.Numbers {
+		s += " NUMBERS"
+	}
 	if o.Check {
 		s += " CHECK"
 	}

@@ -65,7 +65,7 @@ func phaseChecker() *phases.Checker { return &phases.Checker{Seed: 1, Most: 40_0
 
 // engine are the options of the engine itself.
 func (o Options) engine() engine.Options {
-	given := engine.Options{NoOpt: o.NoOpt, StoreAll: o.StoreAll}
+	given := engine.Options{NoOpt: o.NoOpt, StoreAll: o.StoreAll, Numbers: o.Numbers}
 	if o.Check {
 		given.Check = (&passes.Checker{Seed: 1, Most: 4000}).Kernel
 		given.Schedule = phaseChecker().Schedule

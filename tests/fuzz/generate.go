@@ -122,6 +122,8 @@ func OptionsOf(seed uint64) (o Options) {
 		o.Moves = 1 + uint64(r.N(2))
 	case 3:
 		o.Check = true
+	case 4:
+		o.Numbers = true
 	}
 	return o
 }

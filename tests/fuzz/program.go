@@ -24,6 +24,7 @@ type Options struct {
 	NoOpt    bool
 	StoreAll bool
 	Moves    uint64 // not 0: kernels have random moves of this seed beside the chosen ones
+	Numbers  bool   // constants and shifts are arguments of plans, as if others had come before
 	Check    bool   // graphs are evaluated before and after each phase of their schedule, kernels before and after each pass
 }
 

@@ -122,7 +122,7 @@ func (t *transport) describe() {
 			t.info.Features |= plan.Half
 		}
 		if subgroups(f) {
-			t.info.Features |= plan.Subgroups
+			t.info.Features |= plan.Subgroups | plan.Untold
 		}
 	}
 }
@@ -179,7 +179,6 @@ func (t *transport) Pipeline(source, entry string, binds []webgpu.Bind) (p webgp
 }
 
 func (t *transport) pipeline(source, entry string, binds []webgpu.Bind) (webgpu.Pipeline, error) {
-	source = strings.Replace(source, "enable subgroups;\n", "\n", 1) // the library knows what it enables, but not the line
 	module, err := t.device.TryCreateShaderModule(&wgpu.ShaderModuleDescriptor{Label: entry, WGSLSource: &wgpu.ShaderSourceWGSL{Code: source}})
 	if err != nil {
 		return nil, err

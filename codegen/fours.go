@@ -1,0 +1,145 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
+	"github.com/weft-ml/weft/uop"
+)
+
+// quad is four neighbours: those from base + 4·at on, base being a multiple of 4.
+type quad struct {
+	buf, base *uop.UOp
+	at        int
+}
+
+// leastOfFour is how many of four neighbours are used on average, at least, where they are loaded together.
+const leastOfFour = 3
+
+// fours loads neighbours of an array by four where that is one access instead of four, and one check of the index (Four). All
+// loads of an array must lend themselves to it, for a language gives an array one type; and nothing may write it while the
+// kernel runs. It expects one index an access and names for what is used twice, and leaves the same values.
+func (b *builder) fours(stmts []Stmt) []Stmt {
+	f := &fourer{b: b, assigned: map[*uop.UOp]bool{}, chosen: map[*uop.UOp]bool{}, names: map[quad][4]*uop.UOp{}}
+	for _, s := range stmts {
+		writes(s, f.assigned)
+	}
+	if f.choose(stmts); len(f.chosen) == 0 {
+		return stmts
+	}
+	return f.block(stmts)
+}
+
+type fourer struct {
+	b        *builder
+	assigned map[*uop.UOp]bool // registers and buffers that are written
+	scope    symbolic.Scope
+	chosen   map[*uop.UOp]bool // buffers
+	names    map[quad][4]*uop.UOp
+	order    []quad // of the names, those of inner blocks last
+}
+
+// choose decides which arrays are read by four.
+func (f *fourer) choose(stmts []Stmt) {
+	type element struct {
+		buf, base *uop.UOp
+		at        int
+	}
+	loads, groups := map[*uop.UOp]int{}, map[*uop.UOp]int{}
+	single, four, never := map[element]bool{}, map[quad]bool{}, map[*uop.UOp]bool{}
+	visit(stmts, func(s Stmt) {
+		if l, ok := s.(*Let); ok && l.Reg.DType() == dtype.Index && !f.assigned[l.Reg] {
+			f.scope.Define(l.Reg, l.Value)
+		}
+		for _, u := range uop.Topo(exprs(s)...) {
+			if u.Op() != uop.Load {
+				continue
+			}
+			buf := u.At(0)
+			base, c := f.base(u.At(2))
+			if gate, ok := u.At(1).ConstValue(); never[buf] || !ok || !gate.Bool() || !f.fit(buf) || f.scope.Multiple(base) < 4 || !f.constant(base) {
+				never[buf] = true
+				continue
+			}
+			if e := (element{buf, base, c}); !single[e] {
+				single[e] = true
+				loads[buf]++
+			}
+			if q := (quad{buf, base, c >> 2}); !four[q] {
+				four[q] = true
+				groups[buf]++
+			}
+		}
+	})
+	for buf, n := range loads {
+		if !never[buf] && n >= leastOfFour*groups[buf] {
+			f.chosen[buf] = true
+		}
+	}
+}
+
+// fit says that an array consists of whole fours that nothing writes.
+func (f *fourer) fit(buf *uop.UOp) bool {
+	a := buf.Arg().(uop.ParamArg)
+	if a.Scratch {
+		return false
+	}
+	p, n := f.b.params[a.Slot], 1
+	for _, d := range p.Dims {
+		n *= d
+	}
+	return !p.Write && n%4 == 0 && f.b.target.Fours(p.DType)
+}
+
+// base takes a constant off an index.
+func (f *fourer) base(u *uop.UOp) (base *uop.UOp, c int) {
+	if n, ok := u.ConstInt(); ok {
+		return f.b.t.Index(0), n
+	}
+	if u.Op() == uop.Add {
+		if n, ok := u.At(1).ConstInt(); ok {
+			return u.At(0), n
+		}
+	}
+	return u, 0
+}
+
+// constant says that an index keeps its value where it is in scope.
+func (f *fourer) constant(u *uop.UOp) bool {
+	return !slices.ContainsFunc(uop.Topo(u), func(x *uop.UOp) bool { return f.assigned[x] || x.Op() == uop.Load })
+}
+
+func (f *fourer) block(stmts []Stmt) []Stmt {
+	known := len(f.order)
+	var out []Stmt
+	for _, s := range stmts {
+		w := &rewriter{t: f.b.t, fold: func(u *uop.UOp) *uop.UOp {
+			if u.Op() != uop.Load || !f.chosen[u.At(0)] {
+				return u
+			}
+			base, c := f.base(u.At(2))
+			q := quad{u.At(0), base, c >> 2}
+			regs, ok := f.names[q]
+			if !ok {
+				for i := range regs {
+					regs[i] = f.b.reg(u.DType())
+				}
+				f.names[q] = regs
+				f.order = append(f.order, q)
+				out = append(out, &Four{regs, q.buf, q.base, q.at})
+			}
+			return regs[c&3]
+		}}
+		c := mapExprs(s, w.do)
+		if inside := body(s); inside != nil {
+			c = withBody(c, f.block(inside))
+		}
+		out = append(out, c)
+	}
+	for _, q := range f.order[known:] {
+		delete(f.names, q)
+	}
+	f.order = f.order[:known]
+	return out
+}
