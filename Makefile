@@ -10,6 +10,8 @@
 #                 found is shrunk and written to the folder fuzz-findings
 #   make check    formatting, vet, staticcheck, race detector, CGO_ENABLED=0, cross-builds
 #   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text; make check does so for 30 s each
+#   make tune-report   search the kernels of the benchmark cases and say how far the model's choices lie from the best found: an hour.
+#                 ONLY="mlp-step conv2d-56" names cases; BEAM=n is the width, TUNE=--processor-time for a machine that does other work
 #   make bench    the benchmark cases of the command line
 #   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
 #   make site     build the site into site/dist, with the engine for browsers; prints how large both are
@@ -27,7 +29,7 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web kernels wasm site serve compiler gpu browser table fmt vet staticcheck race nocgo cross
+.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web kernels wasm site serve compiler gpu browser table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -59,7 +61,7 @@ fuzz: compiler gpu
 check: compiler gpu fmt vet staticcheck race nocgo cross parsers
 
 # Every fuzz target of a parser, four at a time, each in one process. What it finds becomes a file in testdata/fuzz.
-PARSERS = safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
+PARSERS = engine/search:FuzzChoices safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseMoves engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer
 
@@ -69,6 +71,9 @@ parsers fuzz-parsers:
 
 bench: compiler gpu
 	$(GO) run ./cmd/weft bench
+
+tune-report: compiler gpu
+	$(GO) run ./cmd/weft tune report $(TUNE) $(ONLY)
 
 # Weft in Chromium beside onnxruntime-web, TensorFlow.js, jax-js and WGSL by hand. ONLY=matmul measures less.
 bench-web:

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
 	machine "github.com/weft-ml/weft/runtime/interp"
+	"github.com/weft-ml/weft/runtime/native"
 	"github.com/weft-ml/weft/runtime/null"
 )
 
@@ -26,7 +27,7 @@ func openInterp(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Ma
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Machine{Device: dev, Target: interp.Target(o.NoOpt), Render: interp.Render}, nil
+	return &engine.Machine{Device: dev, Target: interp.Target(o.NoOpt), Render: interp.Render, Key: native.ProcessorName() + ", byte code"}, nil
 }
 
 // openNull writes C for this processor and never compiles it.

@@ -14,8 +14,8 @@ import (
 func init() {
 	engine.Environment(func() (engine.Options, string, error) {
 		o, device, err := Settings(os.Getenv, os.Stderr)
-		if o.Debug == 0 {
-			o.Log = nil // a program that did not ask for words on its standard error gets none
+		if o.Debug == 0 && o.Search == 0 {
+			o.Log = nil // a program that did not ask for words on its standard error, or for what takes long, gets none
 		}
 		return o, device, err
 	})
@@ -42,6 +42,7 @@ func Settings(getenv func(string) string, log io.Writer) (o engine.Options, devi
 		set  func(string) error
 	}{
 		{"NOOPT", func(s string) (err error) { o.NoOpt, err = parseSwitch(s); return err }},
+		{"BEAM", func(s string) (err error) { o.Search, err = parseNumber(s, 0, engine.MostSearch); return err }},
 		{"UNCHECKED", func(s string) (err error) { o.Unchecked, err = parseSwitch(s); return err }},
 		{"WEFT_THREADS", func(s string) (err error) { o.Threads, err = parseNumber(s, 1, math.MaxInt16); return err }},
 		{"WEFT_MEM", func(s string) (err error) { o.MemoryLimit, err = parseBytes(s); return err }},

@@ -14,10 +14,11 @@ func from(env map[string]string) func(string) string { return func(k string) str
 func TestSettings(t *testing.T) {
 	o, dev, err := Settings(from(map[string]string{
 		"CC": "gcc -m64", "WEFT_CACHE": "/c", "NOOPT": "1", "WEFT_THREADS": "3", "WEFT_MEM": "64M", "DEBUG": "4", "DEV": "interp",
+		"BEAM": "4",
 	}), nil)
 	require.NoError(t, err)
 	assert.Equal(t, "interp", dev)
-	assert.Equal(t, []any{"gcc -m64", "/c", true, 3, int64(64 << 20), 4}, []any{o.CC, o.CacheDir, o.NoOpt, o.Threads, o.MemoryLimit, o.Debug})
+	assert.Equal(t, []any{"gcc -m64", "/c", true, 3, int64(64 << 20), 4, 4}, []any{o.CC, o.CacheDir, o.NoOpt, o.Threads, o.MemoryLimit, o.Debug, o.Search})
 	o, dev, err = Settings(from(nil), nil)
 	require.NoError(t, err)
 	assert.Empty(t, dev)
@@ -30,6 +31,7 @@ func TestSettings(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"WEFT_THREADS", "0", "a number from 1 to"}, {"WEFT_THREADS", "two", "a number from 1 to"},
 		{"WEFT_MEM", "-1M", "write it as 64M"}, {"DEBUG", "7", "a number from 0 to 6"}, {"DEBUG", "*", "a number from 0 to 6"},
+		{"BEAM", "65", "a number from 0 to 64"}, {"BEAM", "-1", "a number from 0 to 64"}, {"BEAM", "wide", "a number from 0 to 64"},
 		{"NOOPT", "perhaps", "1 (on) or 0 (off)"}, {"DEV", "CPO", `unknown device "CPO": perhaps CPU is meant`},
 	} {
 		_, _, err := Settings(from(map[string]string{c.name: c.value}), nil)

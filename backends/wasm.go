@@ -6,6 +6,7 @@ import (
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime/native"
 	machine "github.com/weft-ml/weft/runtime/wasm"
 )
 
@@ -24,5 +25,5 @@ func openWASM(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Mach
 		return nil, err
 	}
 	m := wasm.Machine{Wazero: true, NoOpt: o.NoOpt}
-	return &engine.Machine{Device: dev, Target: wasm.Target(m), Render: wasm.Renderer(m)}, nil
+	return &engine.Machine{Device: dev, Target: wasm.Target(m), Render: wasm.Renderer(m), Key: native.ProcessorName() + ", wazero"}, nil
 }

@@ -84,6 +84,9 @@ func (k *kernel) checkNest(g *group) error {
 		case Tile:
 			instances *= extent(a.r)
 		}
+		if v := slices.IndexFunc(g.order[:i], func(x *axis) bool { return x.kind == Vector }); a.kind == Thread && v >= 0 {
+			return fmt.Errorf("codegen: order: the threads' axis %s lies inside the lanes of %s", a.name, g.order[v].name)
+		}
 		if k.runs(a.r) && i+1 < len(g.order) {
 			return fmt.Errorf("codegen: order: a scan goes along %s, so it must be the innermost", a.name)
 		}

@@ -11,9 +11,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/engine/choose"
+	"github.com/weft-ml/weft/engine/search"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/schedule"
@@ -30,11 +32,23 @@ type Options struct {
 	Poison      bool   // fill fresh memory with garbage (tests)
 	Fence       bool   // CPU: arrays lie against pages that cannot be touched (tests)
 	NoOpt       bool   // no moves: every kernel is plain loops
-	StoreAll    bool   // no fusion: every node that computes is stored (tests)
-	Numbers     bool   // every number of a graph that can be an argument of its plan is one from the first time on (tests)
-	Unchecked   bool   // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
-	Debug       int    // 0 … 6, see the architecture
-	Log         io.Writer
+	// Search is how many lists of moves a search by the clock goes on from, for each kernel that is compiled; 0: none, every kernel
+	// runs as the model chooses. It takes seconds a kernel, once: what it finds is kept in CacheDir by kernel, machine and version.
+	// A choice is taken only if it is faster than the model's by 5 %, with equal results; sums may round otherwise.
+	Search int
+	// SearchTime is how long the search for one kernel may take; 0: 20 s. All of an engine take 15 minutes at most, or 45 of these.
+	SearchTime time.Duration
+	// SearchClock, if set, is what a search measures by; nil: the time of day. The processor time of the process, for a device of one
+	// thread, tells kernels apart on a machine that does other work.
+	SearchClock func() time.Duration
+	// Moves are choices that come with a program: a file of weft tune export. They count with Search 0 too, for kernels for which
+	// the model still chooses as it did then.
+	Moves     []byte
+	StoreAll  bool // no fusion: every node that computes is stored (tests)
+	Numbers   bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
+	Unchecked bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
+	Debug     int  // 0 … 6, see the architecture
+	Log       io.Writer
 	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error
 	// (tests: codegen/evaluate).
 	Check func(s *codegen.Spec) func(l codegen.Lowering) error
@@ -45,6 +59,11 @@ type Options struct {
 	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost
 	// device again.
 	Context context.Context
+	// SearchCheck, if set, has the results of every list of moves that is tried compared, not of the fast ones only, and hears of what
+	// is wrong. Measuring is short then, and the fastest is taken by whatever margin (tests).
+	SearchCheck func(kernel, fault string)
+	// Searched, if set, hears of each kernel that was searched for, now or before. It must not use the engine.
+	Searched func(c search.Choice)
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
 	Recovered func(r *Recovery)
 }
@@ -61,6 +80,9 @@ func (o Options) Opening() context.Context {
 type Machine struct {
 	Device runtime.Device
 	Target *codegen.Target
+	// Key names processor, compiler and whatever else decides which kernel is fast, but for the number of threads. Without one
+	// there is no search: the device runs no kernels.
+	Key string
 	// Choose, if set, gives the moves of a kernel in place of codegen.Choose (tests).
 	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Move
 	// Render writes a lowered kernel in the device's language; where Finish is set, perhaps as a draft that it spells.
@@ -112,6 +134,9 @@ func Register(b Backend) {
 	defer mu.Unlock()
 	backends[b.Name] = b
 }
+
+// MostSearch is the greatest Options.Search.
+const MostSearch = 64
 
 // Configure sets the options and the default device ("" = choose) for devices opened from now on, in place of what the
 // environment says. Devices that are open already keep theirs.
@@ -215,6 +240,7 @@ type Engine struct {
 	alike    map[string]int     // plans compiled, see debugAlike
 
 	memory  memory
+	tuning  tuning
 	stats   Stats
 	records map[*recording]bool // under way
 }
@@ -253,6 +279,10 @@ func New(b Backend, o Options) (*Engine, error) {
 	}
 	e.machine = m
 	e.memory.device = m.Device
+	if err := e.openTuning(); err != nil {
+		_ = m.Device.Close() // nothing is on it
+		return nil, err
+	}
 	return e, nil
 }
 
@@ -317,6 +347,7 @@ func (e *Engine) Close() error {
 		delete(engines, e.name)
 	}
 	mu.Unlock()
+	e.closeTuning()
 	if e.closed = true; e.lost != nil {
 		return nil
 	}

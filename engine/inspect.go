@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := e.build(canonicalize(targets))
+	p, err := e.build(context.Background(), canonicalize(targets), false)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +75,8 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 		}
 		if i == 0 {
 			v.engine.mu.Lock()
-			m := v.engine.machine
-			v.engine.mu.Unlock()
-			return codegen.Lower(s.Spec, m.moves(s.Spec), m.Target)
+			defer v.engine.mu.Unlock()
+			return codegen.Lower(s.Spec, v.engine.moves(specKey(s.Spec), s.Spec), v.engine.machine.Target)
 		}
 		i--
 	}

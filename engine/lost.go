@@ -75,6 +75,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if is.Detail != was.Detail || is.Features != was.Features { // another adapter may need other kernels
 		clear(e.plans)
 		clear(e.kernels)
+		clear(e.tuning.known)
 	}
 	e.machine, e.memory.device, e.lost = m, m.Device, nil
 	e.memory.collect()

@@ -174,7 +174,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	}
 	e.debugAlike(f)
 	c.number()
-	p, err := e.build(c)
+	p, err := e.build(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}
@@ -190,8 +190,8 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	return p, nil
 }
 
-// build schedules a graph and writes its kernels; nothing is compiled yet.
-func (e *Engine) build(c *canonical) (p *compiled, err error) {
+// build schedules a graph and writes its kernels; nothing is compiled yet, unless moves are searched for.
+func (e *Engine) build(ctx context.Context, c *canonical, searching bool) (p *compiled, err error) {
 	e.debugGraph(c)
 	var r *schedule.Result
 	if config := (schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings, Streams: e.machine.Target.Streams}); e.opts.Schedule == nil {
@@ -202,6 +202,11 @@ func (e *Engine) build(c *canonical) (p *compiled, err error) {
 	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}
 	if err := e.layout(p.plan, r, c); err != nil {
 		return nil, err
+	}
+	if searching {
+		if err := e.search(ctx, e.wanted(r)); err != nil {
+			return nil, err
+		}
 	}
 	index := map[string]int{}
 	for _, st := range r.Steps {
@@ -299,8 +304,7 @@ func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {
 		return k, nil
 	}
 	e.debugSpec(spec)
-	moves := e.machine.moves(spec)
-	prog, err := codegen.Lower(spec, moves, e.machine.Target)
+	prog, err := codegen.Lower(spec, e.moves(key, spec), e.machine.Target)
 	if err != nil {
 		return plan.Kernel{}, fmt.Errorf("generate kernel: %w", err)
 	}

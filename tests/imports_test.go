@@ -44,6 +44,8 @@ var mayImport = map[string]string{
 	"codegen/wgsl":   "codegen symbolic rewrite uop dtype plan",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
+	"codegen/tune": "codegen",
+
 	"codegen/evaluate":  "codegen uop dtype",
 	"schedule/evaluate": "schedule codegen/evaluate ref uop dtype",
 
@@ -63,11 +65,12 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 
-	"engine": "engine/choose schedule codegen symbolic rewrite uop dtype plan runtime",
+	"engine": "engine/choose engine/search schedule codegen symbolic rewrite uop dtype plan runtime",
 
 	"engine/choose": "",
+	"engine/search": "codegen codegen/tune uop dtype plan runtime",
 
-	"backends": "atomicfile engine engine/choose codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
+	"backends": "atomicfile engine engine/choose engine/search runtime/codecache codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu runtime/webgpu/cogentcore plan",
 
@@ -83,7 +86,7 @@ var mayImport = map[string]string{
 	"data":        "",
 	"safetensors": "atomicfile",
 	"atomicfile":  "",
-	"cmd/weft":    "backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":    "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.

@@ -45,11 +45,11 @@ func open(ctx context.Context, c *call) (any, error) {
 	} else if c.taken < len(c.args) {
 		c.next()
 	}
-	checks := c.truth(true)
+	checks, search := c.truth(true), c.integer(0)
 	if want != "" && !slices.Contains(page.Names, want) {
 		return nil, fmt.Errorf("weft: there is no device %s in a page; there are %s", want, strings.Join(page.Names, ", "))
 	}
-	o := engine.Options{Recovered: c.server.recovered, Unchecked: !checks}
+	o := engine.Options{Recovered: c.server.recovered, Unchecked: !checks, Search: search}
 	engine.Configure(o, want)
 	engine.KeepChoices(func(engine.Options) (choose.Store, error) { return kept, nil })
 	e, err := engine.UseContext(ctx, want)

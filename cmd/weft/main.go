@@ -82,7 +82,7 @@ func rootCommand(getenv func(string) string, out, log io.Writer) *cobra.Command 
 
 Environment: DEV=name picks the device, without it the fastest is found out; WEFT_THREADS=n and WEFT_MEM=64M limit it; CC is the C
 compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work; UNCHECKED=1 leaves
-wrong indices and classes untold; NOOPT=1 turns optimisation off.`,
+wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searches for faster kernels by the clock.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -93,7 +93,7 @@ wrong indices and classes untold; NOOPT=1 turns optimisation off.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	train.AddCommand(trainMNISTCommand(p))
-	root.AddCommand(devicesCommand(p), train, benchCommand(p))
+	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p))
 	return root
 }
 

@@ -223,6 +223,17 @@ func (f *Folder) Has(entry string) bool {
 	return true
 }
 
+// List names the entries that end so.
+func (f *Folder) List(ending string) (entries []string) {
+	files, _ := os.ReadDir(f.inner)
+	for _, e := range files {
+		if filepath.Ext(e.Name()) == ending {
+			entries = append(entries, e.Name())
+		}
+	}
+	return entries
+}
+
 // Remove removes an entry.
 func (f *Folder) Remove(entry string) { _ = os.Remove(f.Name(entry)) }
 
@@ -265,7 +276,7 @@ func touch(path string) {
 }
 
 // endings of what is swept: of entries, and of the folders that wazero made of its own before entries had a keyed hash.
-var endings = []string{".kernel", ".module", ".so", ".dll"}
+var endings = []string{".kernel", ".module", ".moves", ".so", ".dll"}
 
 // sweep removes what dead processes left and what was not used for long. Another process may do the same at the same time.
 func (f *Folder) sweep(now time.Time) {

@@ -26,3 +26,9 @@ func Limits(of runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
 func LimitsContext(context.Context, runtime.Device) (gflops1, gflopsAll, gbps float64, err error) {
 	return 0, 0, 0, errWasm
 }
+
+// ProcessorName is what is known of the processor in this build.
+func ProcessorName() string { return "wasm" }
+
+// CompilerName is "": this build has no compiler.
+func CompilerName(runtime.Device) string { return "" }

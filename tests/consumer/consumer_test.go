@@ -217,7 +217,7 @@ func main() {
 }
 
 // variables are those of README.md's table.
-var variables = []string{"DEV", "DEBUG", "NOOPT", "UNCHECKED", "CC", "WEFT_CACHE", "WEFT_THREADS", "WEFT_MEM"}
+var variables = []string{"DEV", "DEBUG", "NOOPT", "BEAM", "UNCHECKED", "CC", "WEFT_CACHE", "WEFT_THREADS", "WEFT_MEM"}
 
 // What is looked for above is found where it is.
 func TestWebGPU(t *testing.T) {

@@ -108,7 +108,7 @@ Attention | mask:tensor causal:flag
 FetchOptions | dtype:dtype offset:int(0..9007199254740991) onprogress:function signal:signal
 InspectOptions | target:targets
 DigitOptions | channels:any data:any batch:int seed:int rate:number
-OpenOptions | device:text onprogress:function checks:flag
+OpenOptions | device:text onprogress:function checks:flag search:int(0..64)
 `
 
 /** The rows by class and method: {gives, name, params}; those of Options give the fields of an object. */

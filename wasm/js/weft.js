@@ -528,11 +528,11 @@ function kept(text) {
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true } = options
+  const { device, onprogress, checks = true, search = 0 } = options
   const here = new URL('.', import.meta.url)
   const w = new Weft(new Worker(new URL('worker.js', here), { type: 'module', name: 'weft' }), onprogress)
   w.load(new URL('weft.wasm', here).href)
-  const { device: name, detail, note, choices } = await w.call('open', [device, kept(), checks])
+  const { device: name, detail, note, choices } = await w.call('open', [device, kept(), checks, search])
   if (!device) kept(choices)
   return Object.assign(w, { device: name, deviceDetail: detail, note })
 }

@@ -1,0 +1,333 @@
+package tune
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+)
+
+// step is a way to change a list a little; it gives all results of the change.
+type step func(l *list, t *codegen.Target) [][]codegen.Move
+
+// steps are all of them. The first works on any list; the others on lists whose effect on axes is followed, and for targets
+// with vectors: what the invocations of a graphics processor do together hangs together.
+var steps = []struct {
+	name string
+	any  bool
+	do   step
+}{
+	{"another factor", true, factors},
+	{"no split", false, unsplit},
+	{"another order", false, reorder},
+	{"threads", false, rethread},
+	{"blocks", false, block},
+	{"registers", false, tile},
+	{"lanes of sums", false, sumLanes},
+	{"less staged", false, unstage},
+	{"staged elsewhere", false, restage},
+	{"more staged", false, stage},
+}
+
+// factors doubles, halves and shifts the factor of each split.
+func factors(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	for i, m := range l.moves {
+		if m.Verb != codegen.Split {
+			continue
+		}
+		before := read(l.nest, l.moves[:i])
+		a, ok := before.axes[m.Name]
+		for _, n := range []int{m.N * 2, m.N / 2, m.N + 2, m.N - 2, m.N * 3 / 2} {
+			if n < 2 || n == m.N || t.Grid && n&(n-1) != 0 || ok && n >= a.n {
+				continue
+			}
+			moves := slices.Clone(l.moves)
+			moves[i].N = n
+			if ok && m.Tail == codegen.Exact {
+				moves[i].Tail = before.rest(a, n, l.axes[m.Name+".1"].kind == codegen.Vectors)
+			}
+			out = append(out, moves)
+		}
+	}
+	return out
+}
+
+// unsplit takes each split back: all of the axis runs as its outer part did, or as its inner part.
+func unsplit(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	for i, m := range l.moves {
+		if m.Verb == codegen.Split {
+			without := slices.Delete(slices.Clone(l.moves), i, i+1)
+			out = append(out, rename(without, m.Name+".0", m.Name, m.Name+".1"), rename(without, m.Name+".1", m.Name, m.Name+".0"))
+		}
+	}
+	return out
+}
+
+// reorder exchanges neighbours in the order, and brings each loop to the front.
+func reorder(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	put := func(order []string) { out = append(out, l.with(order)) }
+	for i := 1; i < len(l.order); i++ {
+		swapped := slices.Clone(l.order)
+		swapped[i-1], swapped[i] = swapped[i], swapped[i-1]
+		put(swapped)
+		if i > 1 {
+			put(slices.Insert(slices.Delete(slices.Clone(l.order), i, i+1), 0, l.order[i]))
+		}
+	}
+	return out
+}
+
+// rethread gives the threads another axis, or one more.
+func rethread(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	at := slices.IndexFunc(l.moves, func(m codegen.Move) bool { return m.Verb == codegen.Threads })
+	if at < 0 {
+		if !t.Threads {
+			return nil
+		}
+		for _, name := range l.order {
+			if a := l.axes[name]; a.own && a.kind == codegen.Order && a.n > 1 {
+				out = append(out, l.with(front(l.order, name), codegen.Move{Verb: codegen.Threads, Name: name}))
+			}
+		}
+		return out
+	}
+	name := l.moves[at].Name
+	without := read(l.nest, slices.Delete(slices.Clone(l.moves), at, at+1))
+	for _, other := range l.order {
+		if a := l.axes[other]; other == name || !a.own || a.kind != codegen.Order {
+			continue
+		} else if a.n > 1 {
+			out = append(out, without.with(front(l.order, other), codegen.Move{Verb: codegen.Threads, Name: other}))
+		}
+		fused := name + "+" + other
+		order := slices.DeleteFunc(slices.Clone(l.order), func(x string) bool { return x == other })
+		moves := renameIn(without.with(order), name, fused)
+		at := slices.IndexFunc(moves, func(m codegen.Move) bool {
+			return m.Verb == codegen.Order || m.Verb == codegen.Stage || m.Verb == codegen.Carry
+		})
+		if at >= 0 {
+			out = append(out, slices.Insert(moves, at, codegen.Move{Verb: codegen.Fuse, Axes: []string{name, other}}, codegen.Move{Verb: codegen.Threads, Name: fused}))
+		}
+	}
+	return out
+}
+
+// renameIn calls an axis otherwise where moves speak of what there is at the end.
+func renameIn(moves []codegen.Move, from, to string) []codegen.Move {
+	out := slices.Clone(moves)
+	for i, m := range out {
+		switch m.Verb {
+		case codegen.Stage:
+			if m.At == from {
+				out[i].At = to
+			}
+			fallthrough
+		case codegen.Order, codegen.Carry:
+			out[i].Axes = slices.Clone(m.Axes)
+			for j, x := range m.Axes {
+				if x == from {
+					out[i].Axes[j] = to
+				}
+			}
+		}
+	}
+	return out
+}
+
+func front(order []string, name string) []string {
+	return append([]string{name}, slices.DeleteFunc(slices.Clone(order), func(x string) bool { return x == name })...)
+}
+
+// serial lists the loops of the outputs that nothing is decided about.
+func (l *list) serial() (out []string) {
+	for _, name := range l.order {
+		if a := l.axes[name]; !a.sum && a.kind == codegen.Order && a.n > 1 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// inside puts an axis behind the serial loops, before the registers and the lanes.
+func (l *list) inside(order []string, name string) []string {
+	at := len(order)
+	for at > 0 && (l.axes[order[at-1]].kind == codegen.Tiles || l.axes[order[at-1]].kind == codegen.Vectors) {
+		at--
+	}
+	return slices.Insert(slices.Clone(order), at, name)
+}
+
+// block cuts a loop so that the blocks lie outside and what is in one runs innermost, for the caches.
+func block(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	for _, name := range l.serial() {
+		a := l.axes[name]
+		if !a.own {
+			continue
+		}
+		for _, n := range []int{16, 64, 4} {
+			if n >= a.n {
+				continue
+			}
+			i := slices.Index(l.order, name)
+			order := l.inside(slices.Replace(slices.Clone(l.order), i, i+1, name+".0"), name+".1")
+			out = append(out, l.with(order, codegen.Move{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, false)}))
+		}
+	}
+	return out
+}
+
+// tile holds several iterations of a loop in registers.
+func tile(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	for _, name := range l.serial() {
+		a := l.axes[name]
+		if !a.own {
+			continue
+		}
+		for _, n := range []int{2, 4, 8} {
+			i := slices.Index(l.order, name)
+			switch {
+			case n > a.n:
+			case n == a.n:
+				without := slices.Delete(slices.Clone(l.order), i, i+1)
+				out = append(out, l.with(l.inside(without, name), codegen.Move{Verb: codegen.Tiles, Name: name}))
+			default:
+				order := l.inside(slices.Replace(slices.Clone(l.order), i, i+1, name+".0"), name+".1")
+				out = append(out, l.with(order, codegen.Move{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, false)},
+					codegen.Move{Verb: codegen.Tiles, Name: name + ".1"}))
+			}
+		}
+	}
+	return out
+}
+
+// sumLanes gives lanes to sums that have none.
+func sumLanes(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	w := max(l.nest.Lanes, 1)
+	if l.nest.Lanes == 0 {
+		w = longLanes / 4
+	}
+	for _, s := range l.nest.Sums {
+		if slices.ContainsFunc(s.Axes, func(a codegen.AxisFacts) bool {
+			x, whole := l.axes[a.Name]
+			return !whole || x.kind != codegen.Order
+		}) {
+			continue
+		}
+		x := denseAxis(l.nest, &s)
+		for _, n := range []int{4 * w, w} {
+			switch a := l.axes[x.Name]; {
+			case n > 1 && n < x.N:
+				out = append(out, l.with(nil, codegen.Move{Verb: codegen.Split, Name: x.Name, N: n, Tail: l.rest(a, n, true)},
+					codegen.Move{Verb: codegen.Vectors, Name: x.Name + ".1"}))
+			case x.N > 1:
+				out = append(out, l.with(nil, codegen.Move{Verb: codegen.Vectors, Name: x.Name}))
+			}
+		}
+	}
+	return out
+}
+
+// unstage leaves out each stage, carry and assumption of finite numbers.
+func unstage(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	for i, m := range l.moves {
+		if m.Verb == codegen.Stage || m.Verb == codegen.Carry || m.Verb == codegen.Finite {
+			out = append(out, slices.Delete(slices.Clone(l.moves), i, i+1))
+		}
+	}
+	return out
+}
+
+// restage moves each stage one loop outwards or inwards.
+func restage(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	places := append([]string{codegen.Root}, l.order...)
+	for i, m := range l.moves {
+		if m.Verb != codegen.Stage {
+			continue
+		}
+		at := slices.Index(places, m.At)
+		for _, j := range []int{at - 1, at + 1} {
+			if at < 0 || j < 0 || j >= len(places) {
+				continue
+			}
+			moves := slices.Clone(l.moves)
+			moves[i].At = places[j]
+			if !m.Box {
+				if r := l.access(m.Name); r != nil {
+					moves[i].Axes = l.layout(r, places[j])
+				}
+			}
+			out = append(out, moves)
+		}
+	}
+	return out
+}
+
+func (l *list) access(name string) *codegen.AccessFacts {
+	for i := range l.nest.Reads {
+		if l.nest.Reads[i].Name == name {
+			return &l.nest.Reads[i]
+		}
+	}
+	return nil
+}
+
+// stage copies what is read more than once to where it lies together: a box of it, or what each iteration reads in the order in
+// which they come.
+func stage(l *list, t *codegen.Target) (out [][]codegen.Move) {
+	for i := range l.nest.Reads {
+		r := &l.nest.Reads[i]
+		if r.Name == "" || slices.ContainsFunc(l.moves, func(m codegen.Move) bool { return m.Verb == codegen.Stage && m.Name == r.Name }) ||
+			!slices.ContainsFunc(l.nest.Sums, func(s codegen.SumFacts) bool { return slices.Contains(s.Reads, i) && s.Updates >= 4*r.Count }) {
+			continue
+		}
+		lane := ""
+		for _, name := range l.order {
+			if l.axes[name].kind == codegen.Vectors && l.along(r, name) {
+				lane = name
+			}
+		}
+		for _, at := range append([]string{codegen.Root}, l.serial()...) {
+			m := codegen.Move{Verb: codegen.Stage, Name: r.Name, At: at}
+			box := m
+			box.Box = true
+			out = append(out, append(slices.Clone(l.moves), box))
+			if m.Axes = l.layout(r, at); len(m.Axes) > 0 {
+				m.Vector = lane
+				out = append(out, append(slices.Clone(l.moves), m))
+			}
+		}
+	}
+	return out
+}
+
+// along says whether an access depends on a loop.
+func (l *list) along(r *codegen.AccessFacts, loop string) bool {
+	return slices.ContainsFunc(l.axes[loop].of, func(x string) bool { return r.Along[x] })
+}
+
+// layout is the order of what is staged at a loop: the loops inside it in their order, those of sums before registers and lanes.
+func (l *list) layout(r *codegen.AccessFacts, at string) (out []string) {
+	inner := l.order
+	if at != codegen.Root {
+		inner = l.order[slices.Index(l.order, at)+1:]
+	}
+	var last []string
+	for _, name := range inner {
+		switch a := l.axes[name]; {
+		case !l.along(r, name):
+		case a.kind == codegen.Tiles || a.kind == codegen.Vectors:
+			last = append(last, name)
+		default:
+			out = append(out, name)
+		}
+	}
+	for _, s := range l.nest.Sums {
+		for _, a := range s.Axes {
+			for _, name := range []string{a.Name, a.Name + ".0", a.Name + ".1"} {
+				if _, ok := l.axes[name]; ok && l.along(r, name) && !slices.Contains(l.order, name) && !slices.Contains(out, name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return append(out, last...)
+}

@@ -1,0 +1,115 @@
+package tune_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/tune"
+	"github.com/weft-ml/weft/codegen/wasm"
+	"github.com/weft-ml/weft/codegen/wgsl"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
+)
+
+// product is the product of m×k and k×n numbers.
+func product(m, k, n int) *codegen.Spec {
+	t := uop.NewArena()
+	d := dtype.F32
+	s := &codegen.Spec{Home: t, Params: []codegen.Param{{DType: d, Dims: []int{m, n}, Write: true}, {DType: d, Dims: []int{m, k}}, {DType: d, Dims: []int{k, n}}}}
+	i, j, x := t.Range(0, m, ""), t.Range(1, n, ""), t.Range(2, k, "")
+	a := t.Load(t.Param(1, m*k, d), t.True(), i, x)
+	b := t.Load(t.Param(2, k*n, d), t.True(), x, j)
+	s.Outs = []codegen.Out{{Param: 0, Axes: []*uop.UOp{i, j}, Index: []*uop.UOp{i, j}, Value: t.ReduceRanges(uop.Sum, []*uop.UOp{a.Mul(b)}, []*uop.UOp{x})}}
+	return s
+}
+
+var targets = map[string]func() *codegen.Target{
+	"C":      func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20}) },
+	"WASM":   func() *codegen.Target { return wasm.Target(wasm.Machine{Wazero: true}) },
+	"INTERP": func() *codegen.Target { return interp.Target(false) },
+	"WGSL": func() *codegen.Target {
+		return wgsl.Target(wgsl.Machine{Limits: plan.Limits{Invocations: 256, Shared: 16 << 10, Groups: 65535}, Tile: 16})
+	},
+}
+
+func texts(lists [][]codegen.Move) (out []string) {
+	for _, l := range lists {
+		out = append(out, codegen.MovesString(l))
+	}
+	return out
+}
+
+// Lists for every target: the model's first, all of them legal, none twice, the same again, and of many kinds.
+func TestCandidates(t *testing.T) {
+	for name, target := range targets {
+		t.Run(name, func(t *testing.T) {
+			s, to := product(100, 70, 130), target()
+			model := codegen.Choose(s, to)
+			first := tune.Candidates(s, to, 30)
+			next := tune.Neighbours(s, to, model, 60)
+			all := append(texts(first), texts(next)...)
+			assert.Equal(t, codegen.MovesString(model), all[0])
+			assert.Equal(t, all, append(texts(tune.Candidates(product(100, 70, 130), target(), 30)), texts(tune.Neighbours(product(100, 70, 130), target(), model, 60))...))
+			seen := map[string]int{}
+			kinds := map[string]bool{}
+			for _, text := range all {
+				seen[text]++
+				moves, err := tune.Parse(text)
+				require.NoError(t, err, text)
+				if text != all[0] {
+					require.NoError(t, tune.Allowed(s, to, moves), text)
+				}
+				_, err = codegen.Lower(s, moves, to)
+				require.NoError(t, err, text)
+				for _, m := range moves {
+					kinds[m.Verb.String()] = true
+				}
+			}
+			for _, list := range [][]string{texts(first), texts(next)} {
+				unique := map[string]bool{}
+				for _, text := range list {
+					assert.False(t, unique[text], text)
+					unique[text] = true
+				}
+			}
+			assert.NotEmpty(t, next)
+			if !to.Grid {
+				assert.GreaterOrEqual(t, len(first), 20)
+				for _, k := range []string{"split", "vector", "tile", "order", "stage", "thread"} {
+					assert.True(t, kinds[k], k)
+				}
+			}
+		})
+	}
+}
+
+// Lists from outside that would make kernels of any size are refused before anything is lowered.
+func TestAllowed(t *testing.T) {
+	s, to := product(1000, 700, 1300), targets["C"]()
+	for text, says := range map[string]string{
+		"split a0 64 shift; tile a0.1; split a1 1024 shift; vector a1.1":         "copies",
+		"split a0 3 peel; split a1 3 peel; split r0.a 3 peel; split a0.1 2 peel": "part of a peeled split",
+		strings.Repeat("split a0 3 peel;", 5):                                    "5 peeled splits",
+		"split a0 2147483648 shift":                                              "1000 iterations",
+		"split nothing 2":                                                        "there is no axis nothing",
+		"stage p7 at root by box":                                                "there is no value p7",
+		"fuse a0 a0; fuse a0+a0 a0":                                              "cannot become one",
+		"order":                                                                  "cannot read",
+	} {
+		moves, err := tune.Parse(text)
+		if err == nil {
+			err = tune.Allowed(s, to, moves)
+		}
+		assert.ErrorContains(t, err, says, text)
+	}
+	_, err := tune.Parse(strings.Repeat("tile a0;", 1000))
+	require.ErrorContains(t, err, "bytes of moves")
+	require.ErrorContains(t, tune.Allowed(s, to, make([]codegen.Move, 49)), "longer than 48")
+}
