@@ -22,9 +22,9 @@ const (
 // Probe measures the device: what a launch takes, arithmetic and memory. It is for an engine that nobody uses yet, and
 // leaves no trace in its counters.
 func (e *Engine) Probe(ctx context.Context) (s choose.Speed, err error) {
-	stats, peak, debug := e.stats, e.memory.peak, e.opts.Debug
+	stats, peak, ran, debug := e.stats, e.memory.peak, e.memory.ran, e.opts.Debug
 	e.opts.Debug = 0
-	defer func() { e.stats, e.memory.peak, e.opts.Debug = stats, peak, debug }()
+	defer func() { e.stats, e.memory.peak, e.memory.ran, e.opts.Debug = stats, peak, ran, debug }()
 	product := func(a, b *uop.UOp, n int) *uop.UOp {
 		return a.Reshape(n, n, 1).Expand(n, n, n).Mul(b.Reshape(1, n, n).Expand(n, n, n)).Reduce(uop.Sum, 1)
 	}
