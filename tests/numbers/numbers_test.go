@@ -118,7 +118,7 @@ func TestLoopsCompileOnce(t *testing.T) {
 				e, ref := open(t, device, engine.Options{}), open(t, "REF", engine.Options{})
 				x, y := leaf(t, e, c.dtype, 40, 5), leaf(t, ref, c.dtype, 40, 5)
 				before := e.Stats().Compiled
-				for i := range 100 {
+				for i := range 50 {
 					got, want := c.build(x, i), c.build(y, i)
 					equal(t, want, got, "number %d", i)
 				}
