@@ -9,7 +9,7 @@
 #   make fuzz TIME=2h SEED=1 DEVICES=CPU,WASM   random programs against REF for any time; without SEED a fresh one. What is
 #                 found is shrunk and written to the folder fuzz-findings
 #   make check    formatting, vet, staticcheck, race detector, CGO_ENABLED=0, cross-builds
-#   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text; make check does so for 30 s each
+#   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text; make check does so for 20 s each
 #   make tune-report   search the kernels of the benchmark cases and say how far the model's choices lie from the best found: an hour.
 #                 ONLY="mlp-step conv2d-56" names cases; BEAM=n is the width, TUNE=--processor-time for a machine that does other work
 #   make bench    the benchmark cases of the command line
@@ -65,7 +65,7 @@ PARSERS = engine/search:FuzzChoices safetensors:FuzzParse data:FuzzIDX plan:Fuzz
 	codegen:FuzzParseMoves engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer
 
-parsers fuzz-parsers: TIME ?= 30s
+parsers fuzz-parsers: TIME ?= 20s
 parsers fuzz-parsers:
 	@printf '%s\n' $(PARSERS) | GO=$(GO) xargs -P 4 -I TARGET sh .ci/fuzz TARGET $(TIME)
 
