@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
@@ -14,10 +16,13 @@ func (s *scheduler) number() {
 }
 
 // phases is the n of an axis of which a kernel needs quotient and remainder by n only, as behind a reshape that cuts what
-// another joined, the windows of a stride or heads of attention; else 0.
+// another joined, the windows of a stride or heads of attention; else 0. An axis along which a scan goes stays one.
 func (k *kernel) phases(r *uop.UOp) int {
 	n := 0
 	for _, u := range uop.Topo(k.expressions()...) {
+		if u.Op() == uop.Scan && slices.Contains(u.Src(), r) {
+			return 0
+		}
 		if (u.Op() == uop.IDiv || u.Op() == uop.Mod) && dependsOn(u, r) {
 			c, _ := u.At(1).ConstInt()
 			if u.At(0) != r || c < 2 || n != 0 && n != c {

@@ -54,3 +54,24 @@ func TestRunningReductions(t *testing.T) {
 		})
 	}
 }
+
+// Every second of some running sums is replaced: their axis is not taken apart into even and odd places, though the kernel asks for
+// both alone.
+func TestScanStaysInOnePiece(t *testing.T) {
+	for _, device := range []string{"CPU", "INTERP", "WASM", "REF"} {
+		b := newBench(t, device, engine.Options{})
+		for _, n := range []int{4, 6, 64, 4096} {
+			x := b.floats(n, 1)
+			got, err := tensor.Data[float32](context.Background(), x.CumSum(0).WithAt(-2., tensor.RS(tensor.Begin, tensor.End, 2)))
+			require.NoError(t, err, "%s %d", device, n)
+			want, err := tensor.Data[float32](context.Background(), x.CumSum(0))
+			require.NoError(t, err)
+			for i := range want {
+				if i%2 == 0 {
+					want[i] = -2
+				}
+			}
+			require.Equal(t, want, got, "%s %d", device, n)
+		}
+	}
+}
