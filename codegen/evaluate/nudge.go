@@ -10,8 +10,8 @@ import (
 )
 
 // A kernel may round otherwise than its definition, which adds in order: by little, unless a step follows (rounding to integers, a
-// comparison), and then by much. And the sign of a NaN is nobody's promise: −(x·c) is x·(−c). Where a form of a kernel differs,
-// the definition is computed again, with changes as small as those, and what comes out then is right as well.
+// comparison), and then by much. And nobody promises the sign of a NaN, −(x·c) being x·(−c), or that of a sum that is 0. Where a
+// form of a kernel differs, the definition is computed again, with changes as small as those, and what comes out then is right too.
 
 // trials is how often: a sum that lies beside a step falls to one side in half of them.
 const trials = 16
@@ -19,7 +19,7 @@ const trials = 16
 // nudge changes values by a few units of their last place; nil changes nothing.
 type nudge struct {
 	r       *rand.Rand
-	inexact bool // numbers are rounded; otherwise only the signs of NaN change
+	inexact bool // numbers are rounded; otherwise only signs change, of NaN and of sums that are 0
 }
 
 // lastPlaces is how far apart two ways to round an operation may end, relative to its terms.
