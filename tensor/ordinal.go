@@ -86,9 +86,12 @@ func (t *Tensor) take(s *Tensor, at *uop.UOp, axis int) (value, index *Tensor) {
 func firstOf(key *uop.UOp, k int) *uop.UOp {
 	last := len(key.Shape()) - 1
 	n, batch := key.Shape()[last], key.Shape()[:last:last]
-	size := 1 << int(math.Log2(math.Sqrt(float64(n)/float64(max(k, 1))))+.5)
+	if k == 0 || n <= sortBlock {
+		return cut(argSortLast(key), last, 0, k)
+	}
+	size := 1 << int(math.Log2(math.Sqrt(float64(n)/float64(k)))+.5)
 	blocks := (n + size - 1) / size
-	if n <= sortBlock || 2*(blocks+k*size) > n {
+	if 2*(blocks+k*size) > n {
 		return cut(argSortLast(key), last, 0, k)
 	}
 	shape := func(s ...int) []int { return append(slices.Clone(batch), s...) }

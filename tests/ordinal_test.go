@@ -56,6 +56,18 @@ func TestOrdinals(t *testing.T) {
 	}
 }
 
+// None of the elements, be there none or many.
+func TestNoneOfTheElements(t *testing.T) {
+	for _, shape := range [][]int{{0}, {3, 0}, {0, 5}, {5}, {2, 700}, {0, 700}, {90_000}} {
+		last := len(shape) - 1
+		values, indices := tensor.Zeros(shape...).TopK(0, last, true)
+		want := append(slices.Clone(shape[:last]), 0)
+		require.Equal(t, want, values.Shape())
+		require.Equal(t, want, indices.Shape())
+		require.NoError(t, tensor.Realize(context.Background(), values, indices))
+	}
+}
+
 // Medians and quantiles of long axes leave NaN out, or are NaN.
 func TestMediansOfLongAxes(t *testing.T) {
 	ctx := context.Background()
