@@ -49,7 +49,7 @@ func (c choices) Load() (string, error) {
 
 // Save replaces the file at once, so that another process never reads half of it.
 func (c choices) Save(text string) error {
-	dir := filepath.Dir(c.path)
+	dir := filepath.Join(filepath.Dir(c.path), "tmp") // the folder itself has many other files
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -31,8 +31,10 @@ import (
 )
 
 const (
+	tempFolder = "tmp" // for what is being written, so that what dead processes left is found among few
 	tempPrefix = "tmp-"
 	unusedAge  = 60 * 24 * time.Hour // an entry that nobody used for so long
+	sweepEvery = 24 * time.Hour      // a folder has tens of thousands of entries in time, and looking at each takes long
 	magic      = "weft code 1\n"     // before the hash and the bytes of an entry
 	mostBytes  = 1 << 30             // of an entry
 )
@@ -80,7 +82,7 @@ func Find(named, within string) (f *Folder, why, err error) {
 	return nil, err, nil
 }
 
-// Open opens a folder, makes it and its key if they are not there, and removes what is unused for long.
+// Open opens a folder, makes it and its key if they are not there, and removes what is unused for long, once a day.
 func Open(path string) (*Folder, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -115,8 +117,12 @@ func Open(path string) (*Folder, error) {
 
 // ready tries to write, which a cache that silently does not keep would cost seconds in every process, and sees to the key.
 func (f *Folder) ready() error {
-	f.sweep(time.Now())
-	t, err := atomicfile.Create(f.inner, tempPrefix, 0o600)
+	if err := os.Mkdir(f.temp(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return f.named(err)
+	}
+	atomicfile.Sweep(f.temp(), tempPrefix)
+	f.sweepDaily(time.Now())
+	t, err := atomicfile.Create(f.temp(), tempPrefix, 0o600)
 	if err != nil {
 		return f.named(err)
 	}
@@ -143,12 +149,20 @@ func (f *Folder) Close() { f.handle.Close() }
 // Name gives the path under which this process, and only it, reaches an entry.
 func (f *Folder) Name(entry string) string { return filepath.Join(f.inner, entry) }
 
+func (f *Folder) temp() string { return f.Name(tempFolder) }
+
 // Outside gives the path of something in the folder for other programs.
-func (f *Folder) Outside(path string) string { return filepath.Join(f.Path, filepath.Base(path)) }
+func (f *Folder) Outside(path string) string {
+	within, err := filepath.Rel(f.inner, path)
+	if err != nil {
+		return path
+	}
+	return filepath.Join(f.Path, within)
+}
 
 // Work makes an empty folder within, so that a rename out of it is one step.
 func (f *Folder) Work() (*atomicfile.Folder, error) {
-	w, err := atomicfile.Mkdir(f.inner, tempPrefix)
+	w, err := atomicfile.Mkdir(f.temp(), tempPrefix)
 	return w, f.named(err)
 }
 
@@ -171,7 +185,7 @@ func (f *Folder) Get(entry string) ([]byte, bool) {
 
 // Put writes an entry, in place of what has its name.
 func (f *Folder) Put(entry string, data []byte) error {
-	t, err := atomicfile.Create(f.inner, tempPrefix, 0o600)
+	t, err := atomicfile.Create(f.temp(), tempPrefix, 0o600)
 	if err != nil {
 		return f.named(err)
 	}
@@ -278,7 +292,18 @@ func touch(path string) {
 // endings of what is swept: of entries, and of the folders that wazero made of its own before entries had a keyed hash.
 var endings = []string{".kernel", ".module", ".moves", ".so", ".dll"}
 
-// sweep removes what dead processes left and what was not used for long. Another process may do the same at the same time.
+// sweepDaily sweeps a folder that nobody swept for a day: its key was changed last when somebody did.
+func (f *Folder) sweepDaily(now time.Time) {
+	key := f.Name(keyName)
+	if info, err := os.Lstat(key); err == nil && now.Sub(info.ModTime()).Abs() < sweepEvery {
+		return
+	}
+	f.sweep(now)
+	_ = os.Chtimes(key, time.Time{}, now) // where there is none it is made now
+}
+
+// sweep removes what was not used for long, and what dead processes left where earlier versions wrote. Another process may do
+// the same at the same time.
 func (f *Folder) sweep(now time.Time) {
 	atomicfile.Sweep(f.inner, tempPrefix)
 	entries, _ := os.ReadDir(f.inner)

@@ -90,7 +90,7 @@ func TestEntries(t *testing.T) {
 	_, ok = f.Get("d.kernel")
 	require.False(t, ok)
 	require.NoError(t, f.Put("d.kernel", []byte("d")))
-	require.Equal(t, []string{"d.kernel", "key"}, list(t, dir))
+	require.Equal(t, []string{"d.kernel", "key", "tmp"}, list(t, dir))
 }
 
 func TestLibraries(t *testing.T) {
@@ -106,7 +106,7 @@ func TestLibraries(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(f.Path, name), []byte("Code"), 0o600))
 	require.False(t, f.Has(name))
 	require.False(t, f.Has(name))
-	require.Equal(t, []string{"key"}, list(t, f.Path))
+	require.Equal(t, []string{"key", "tmp"}, list(t, f.Path))
 }
 
 // Whoever opens a new folder at once has the same key.
@@ -125,7 +125,7 @@ func TestOneKey(t *testing.T) {
 	}
 	all.Wait()
 	assert.Len(t, slices.Compact(keys), 1)
-	assert.Equal(t, []string{"key"}, list(t, dir))
+	assert.Equal(t, []string{"key", "tmp"}, list(t, dir))
 }
 
 // A key that is damaged is replaced; what was signed with it is a stranger's then.
@@ -204,5 +204,30 @@ func TestUnusedIsSwept(t *testing.T) {
 		left = append(left, "tmp-0123456789abcdef.tmp")
 	}
 	slices.Sort(left)
-	assert.Equal(t, fmt.Sprint([]string{"key", "mine.txt", "tmp-0123456789abcdef.tmp", "young.dll", "young.kernel", "young.module", "young.so"}), fmt.Sprint(left))
+	assert.Equal(t, fmt.Sprint([]string{"key", "mine.txt", "tmp", "tmp-0123456789abcdef.tmp", "young.dll", "young.kernel", "young.module", "young.so"}), fmt.Sprint(left))
+}
+
+// Opening does not look at each entry: a folder has tens of thousands in time.
+func TestSweptOnceADay(t *testing.T) {
+	dir := t.TempDir()
+	folder(t, dir)
+	old := filepath.Join(dir, "old.kernel")
+	age := func(path string, by time.Duration) {
+		when := time.Now().Add(-by)
+		require.NoError(t, os.Chtimes(path, when, when))
+	}
+	require.NoError(t, os.WriteFile(old, nil, 0o600))
+	age(old, 2*unusedAge)
+	folder(t, dir)
+	require.FileExists(t, old)
+	age(filepath.Join(dir, "key"), sweepEvery+time.Minute)
+	folder(t, dir)
+	require.NoFileExists(t, old)
+	require.NoError(t, os.WriteFile(old, nil, 0o600))
+	age(old, 2*unusedAge)
+	folder(t, dir)
+	require.FileExists(t, old)
+	age(filepath.Join(dir, "key"), -2*sweepEvery) // a clock that was wrong
+	folder(t, dir)
+	require.NoFileExists(t, old)
 }

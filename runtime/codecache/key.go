@@ -23,7 +23,7 @@ func (f *Folder) loadKey() error {
 			f.key = key
 			return nil
 		}
-		t, failed := atomicfile.Create(f.inner, tempPrefix, 0o600)
+		t, failed := atomicfile.Create(f.temp(), tempPrefix, 0o600)
 		if failed != nil {
 			return f.named(failed)
 		}

@@ -145,5 +145,5 @@ func TestSweptWhileUsed(t *testing.T) {
 	folder(t, f.Path)
 	assert.DirExists(t, w.Path, "its process lives")
 	w.Remove()
-	assert.Equal(t, []string{"key"}, list(t, f.Path))
+	assert.Equal(t, []string{"key", "tmp"}, list(t, f.Path))
 }

@@ -43,7 +43,9 @@ func listed(t *testing.T, dir string) (all []string) {
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, e := range entries {
-		all = append(all, e.Name())
+		if !e.IsDir() {
+			all = append(all, e.Name())
+		}
 	}
 	return all
 }
@@ -87,6 +89,9 @@ func TestDamagedCache(t *testing.T) {
 	for _, n := range listed(t, filepath.Join(dir, "wasm")) {
 		assert.True(t, n == "key" || strings.HasSuffix(n, moduleExt), "%s is left over", n)
 	}
+	left, err := os.ReadDir(filepath.Join(dir, "wasm", "tmp"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 // Code that somebody else compiled is not run, under the right name or not, nor what the engine would take for its own.
