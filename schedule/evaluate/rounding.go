@@ -156,21 +156,19 @@ func (e *rounding) merged(u *uop.UOp, m uop.Monoid, n int, worst float64) float6
 	switch m {
 	case uop.MaxOf:
 		return worst
-	case uop.Linear: // a·y + b, again and again
-		if worst > 0 || !e.finite(x) || !e.finite(u.At(1)) {
-			return unsure
-		}
-		return 4 * count * max(1, e.most(u.At(1))) * e.product(x, n)
+	case uop.Linear:
+		return e.linear(x, u.At(1), n)
 	case uop.Sum:
 		if worst == 0 && e.exact(x, n) {
 			return 0
 		}
 		return count*worst + count*count*round*(e.most(x)+worst)
-	case uop.SumExp: // Σ f·2^(s−m)
-		if worst > 0 {
+	case uop.SumExp: // Σ f·2^(s−m), of which each term is f at most
+		df := e.of[u.At(1)]
+		if e.of[x] > 0 {
 			return unsure
 		}
-		return 8 * count * count * round * e.most(u.At(1))
+		return count*df + 8*count*count*round*(e.most(u.At(1))+df)
 	case uop.Moments:
 		if worst > 0 || !e.finite(u.At(1)) {
 			return unsure
@@ -185,6 +183,20 @@ func (e *rounding) merged(u *uop.UOp, m uop.Monoid, n int, worst float64) float6
 		return e.product(x, n)
 	}
 	return unsure
+}
+
+// linear is about y = a·y′ + b, n times over. A product of a's and a sum of b's, each times such a product, is all there is.
+func (e *rounding) linear(a, b *uop.UOp, n int) float64 {
+	if !e.finite(a) || !e.finite(b) {
+		return unsure
+	}
+	count, da, db := float64(n), e.of[a], e.of[b]
+	m := math.Pow(max(1, e.most(a)+da), count)
+	most := max(1, e.most(b)+db)
+	if !(m*most*count < 1e30) || a.DType().Size() == 2 { // it may overflow on the way
+		return unsure
+	}
+	return 4 * count * m * (most*count*(ulp(a.DType())+da*m) + db)
 }
 
 // product is about n factors, of which each may round.
