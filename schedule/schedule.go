@@ -143,7 +143,7 @@ func New(g *Graph, c Config) *Result {
 }
 
 func begin(g *Graph, c Config) *scheduler {
-	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}}
+	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}, origins: map[*uop.UOp]origin{}}
 	for _, r := range g.Roots {
 		s.values = append(s.values, r.Value)
 	}
@@ -199,6 +199,7 @@ type scheduler struct {
 
 	values  []*uop.UOp          // of the roots, as the graph is rewritten
 	ranked  map[*uop.UOp]bool   // reductions that are compared with themselves
+	origins map[*uop.UOp]origin // of index arrays
 	blocked map[*uop.UOp]bool   // computed in blocks inside the sum that they weigh
 	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
 	topo    []*uop.UOp          // everything the roots need, operands first

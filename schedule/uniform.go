@@ -10,32 +10,54 @@ import (
 // uniform gives an index array's element at idx where it follows from ranges and numbers that the whole graph shares,
 // which are variables then; nil where it comes from other data, or from no such number.
 func (s *scheduler) uniform(index *uop.UOp, idx []*uop.UOp) *uop.UOp {
-	if !s.shared(index) {
+	if s.graph.Uniform == 0 || s.origin(index) != fromNumbers {
 		return nil
 	}
-	return s.symbol(index, idx).Cast(dtype.Index)
+	return s.symbol(index, idx, map[*uop.UOp]*uop.UOp{}).Cast(dtype.Index)
 }
 
-// shared says whether an index array is made of grids, constants and at least one element of a uniform input.
-func (s *scheduler) shared(index *uop.UOp) bool {
-	found := false
-	for _, u := range uop.Topo(index) {
-		switch {
-		case u.Op() == uop.Param:
-			if u.Arg().(uop.ParamArg).Slot < len(s.graph.Inputs)-s.graph.Uniform {
-				return false
-			}
-			found = true
-		case u.Op() == uop.Const, u.Op() == uop.Range, u.Op().Elementwise(), u.Op() == uop.Reshape, u.Op() == uop.Expand, u.Op() == uop.Shrink:
-		default:
-			return false
-		}
+// origin is what an index array is made of.
+type origin uint8
+
+const (
+	fromGrids   origin = iota + 1 // grids and constants
+	fromNumbers                   // and at least one element of a uniform input
+	fromData                      // something else
+)
+
+func (s *scheduler) origin(u *uop.UOp) origin {
+	if o := s.origins[u]; o != 0 {
+		return o
 	}
-	return found
+	o := fromGrids
+	switch {
+	case u.Op() == uop.Param:
+		o = fromNumbers
+		if u.Arg().(uop.ParamArg).Slot < len(s.graph.Inputs)-s.graph.Uniform {
+			o = fromData
+		}
+	case u.Op() == uop.Const, u.Op() == uop.Range:
+	case u.Op().Elementwise(), u.Op() == uop.Reshape, u.Op() == uop.Expand, u.Op() == uop.Shrink:
+		for _, x := range u.Src() {
+			o = max(o, s.origin(x))
+		}
+	default:
+		o = fromData
+	}
+	s.origins[u] = o
+	return o
 }
 
-// symbol is the element of u at idx.
-func (s *scheduler) symbol(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
+// symbol is the element of u at idx. Known are those of other nodes at idx.
+func (s *scheduler) symbol(u *uop.UOp, idx []*uop.UOp, known map[*uop.UOp]*uop.UOp) *uop.UOp {
+	if v := known[u]; v != nil {
+		return v
+	}
+	known[u] = s.newSymbol(u, idx, known)
+	return known[u]
+}
+
+func (s *scheduler) newSymbol(u *uop.UOp, idx []*uop.UOp, known map[*uop.UOp]*uop.UOp) *uop.UOp {
 	if len(u.Shape()) == 0 {
 		idx = nil
 	}
@@ -48,11 +70,11 @@ func (s *scheduler) symbol(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
 		return idx[0]
 	case u.Op().IsMovement():
 		src, _ := through(s.t, u, idx)
-		return s.symbol(u.At(0), src)
+		return s.symbol(u.At(0), src, map[*uop.UOp]*uop.UOp{})
 	}
 	src := make([]*uop.UOp, len(u.Src()))
 	for i, x := range u.Src() {
-		src[i] = s.symbol(x, idx)
+		src[i] = s.symbol(x, idx, known)
 	}
 	return s.t.Make(u.Op(), u.DType(), u.Arg(), src...)
 }

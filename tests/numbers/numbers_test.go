@@ -361,3 +361,16 @@ func BenchmarkNumbers(b *testing.B) {
 		}
 	}
 }
+
+// An index that takes many steps from a number is looked at once a step, not once a path.
+func TestIndexOfManySteps(t *testing.T) {
+	e := open(t, "INTERP", engine.Options{Numbers: true})
+	x := leaf(t, e, dtype.F32, 40, 5)
+	for i := range 3 {
+		index := tensor.FullLike(x.To(dtype.I32), i)
+		for range 60 {
+			index = index.Add(index).And(31).Add(1)
+		}
+		require.Len(t, float64s(t, x.Gather(0, index)), 200)
+	}
+}
