@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,8 +27,10 @@ import (
 
 func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve) }
 func TestInsideWASM(t *testing.T)   { inside(t, "WASM", "in Chromium", browser.Serve) }
+
+// A third of the conformance cases: their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {
-	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated)
+	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated, "WEFT_EACH=3")
 }
 
 // insideLimit is how long the cases of one device may take; a machine with nothing else to do needs a third of it.
@@ -85,8 +88,8 @@ type run struct {
 	Code    *int
 }
 
-// inside runs the conformance cases and the recorded cases at the same time, in a worker each.
-func inside(t *testing.T, device, where string, serve func(folders ...string) *httptest.Server) {
+// inside runs the conformance cases and the recorded cases at the same time, in a worker each, with more settings.
+func inside(t *testing.T, device, where string, serve func(folders ...string) *httptest.Server, more ...string) {
 	p := openFrom(t, serve)
 	require.NoError(t, build(t))
 	files := map[string]string{"/truth": writeTruth(t, device == "WEBGPU")}
@@ -102,12 +105,16 @@ func inside(t *testing.T, device, where string, serve func(folders ...string) *h
 	}
 	start := time.Now()
 	for _, name := range tests {
+		env := map[string]string{
+			"WEFT_DEVICE": device, "WEFT_TORCH_OPS": "/torch-ops", "WEFT_TRUTH": "/truth", "GOGC": "300", "WEFT_REQUIRE": device + ",REF",
+			"WEFT_CASE": os.Getenv("WEFT_CASE"), "WEFT_SEED": os.Getenv("WEFT_SEED"),
+		}
+		for _, setting := range more {
+			key, value, _ := strings.Cut(setting, "=")
+			env[key] = value
+		}
 		options, err := json.Marshal(map[string]any{
-			"wasm": "inside.wasm", "argv": []string{"inside", "-test.v", "-test.run=" + name}, "data": files,
-			"env": map[string]string{
-				"WEFT_DEVICE": device, "WEFT_TORCH_OPS": "/torch-ops", "WEFT_TRUTH": "/truth", "GOGC": "300", "WEFT_REQUIRE": device + ",REF",
-				"WEFT_CASE": os.Getenv("WEFT_CASE"), "WEFT_SEED": os.Getenv("WEFT_SEED"),
-			},
+			"wasm": "inside.wasm", "argv": []string{"inside", "-test.v", "-test.run=" + name}, "data": files, "env": env,
 		})
 		require.NoError(t, err)
 		require.NoError(t, p.Run("startInside("+string(options)+")", nil))

@@ -8,7 +8,7 @@
 //
 // Cases are built when they are needed and realized many to a compile; when a batch fails, its cases are run one by
 // one, and those that fail are printed with their inputs' seed, the first bad element and the kernels.
-// WEFT_SEED=n draws other inputs and shapes, WEFT_CASE=text runs the cases whose name contains it.
+// WEFT_SEED=n draws other inputs and shapes, WEFT_CASE=text runs the cases whose name contains it, WEFT_EACH=n each n-th.
 package devicetest
 
 import (
@@ -62,7 +62,10 @@ func Run(t *testing.T, device string) {
 }
 
 // RunWith is Run with the device opened under options.
-func RunWith(t *testing.T, device string, o engine.Options) {
+func RunWith(t *testing.T, device string, o engine.Options) { run(t, device, o, nil) }
+
+// run is RunWith for the cases that some chooses on the open device; all, if it is nil.
+func run(t *testing.T, device string, o engine.Options, some func(dev *engine.Engine, cases []Case) []Case) {
 	dev, err := engine.Open(device, o)
 	need.Device(t, device, err)
 	t.Cleanup(func() { require.NoError(t, dev.Close()) })
@@ -77,6 +80,9 @@ func RunWith(t *testing.T, device string, o engine.Options) {
 			g.cases(s)
 			r := runner{t: t, dev: dev, ref: ref, seed: seed}
 			cases := s.matching(os.Getenv("WEFT_CASE"))
+			if some != nil {
+				cases = some(dev, cases)
+			}
 			for i := range cases {
 				cases[i].Tol.Tiny = flushes[device]
 			}

@@ -14,6 +14,7 @@ import (
 type Inputs struct {
 	engine *engine.Engine
 	rng    *rand.Rand
+	tiny   bool // there was a number that NormalInputs leaves out
 }
 
 func newInputs(e *engine.Engine, seed uint64) *Inputs {
@@ -39,8 +40,11 @@ func (in *Inputs) Leaf(d dtype.DType, fill Fill, shape ...int) *uop.UOp {
 	raw := make([]byte, 0, n*d.Size())
 	for i := range n {
 		v := in.value(d, fill, i)
-		if NormalInputs && d.IsFloat() && math.Abs(v.Float()) < math.Ldexp(1, normalExponent) {
-			v = uop.FloatValue(d, math.Copysign(0, v.Float()))
+		if d.IsFloat() && v.Float() != 0 && math.Abs(v.Float()) < smallest {
+			in.tiny = true
+			if NormalInputs {
+				v = uop.FloatValue(d, math.Copysign(0, v.Float()))
+			}
 		}
 		bits := uop.ToBits(d, v)
 		for range d.Size() {
@@ -127,7 +131,8 @@ func (in *Inputs) value(d dtype.DType, fill Fill, i int) uop.Value {
 // the result of that.
 var NormalInputs bool
 
-const normalExponent = -125 // of float32, whose arithmetic such machines have for all floats
+// smallest is of float32, whose arithmetic such machines have for all floats.
+const smallest = 0x1p-125
 
 func (in *Inputs) specialFloat(d dtype.DType, i int) uop.Value {
 	least, frac, top := format(d)

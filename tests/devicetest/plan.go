@@ -26,6 +26,21 @@ func Plan(e *engine.Engine, see func(*engine.View)) (cases, notYet int, err erro
 	return cases, notYet, nil
 }
 
+// unlike leaves the cases whose plans two devices do not have alike; one that neither can plan they have.
+func unlike(a, b *engine.Engine, cases []Case) (out []Case) {
+	for _, c := range cases {
+		p, errA := a.Plan(c.Build(newInputs(a, c.seed))...)
+		q, errB := b.Plan(c.Build(newInputs(b, c.seed))...)
+		if errA != nil && errB != nil {
+			continue
+		}
+		if errA != nil || errB != nil || p.String() != q.String() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // planCases gives how many of the cases have one.
 func planCases(e *engine.Engine, cases []Case, see func(*engine.View)) (planned int, err error) {
 	_, all, err := build(e, cases)

@@ -3,7 +3,9 @@ package devicetest
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/weft-ml/weft/uop"
@@ -33,10 +35,19 @@ func (s *suite) one(name string, tol Tolerance, build func(in *Inputs) *uop.UOp)
 	s.add(name, tol, func(in *Inputs) []*uop.UOp { return []*uop.UOp{build(in)} })
 }
 
+// matching are the cases whose name contains a text; of those each n-th where WEFT_EACH is n, beginning at the seed.
 func (s *suite) matching(text string) []Case {
+	each, err := strconv.Atoi(getenv("WEFT_EACH", "1"))
+	if err != nil || each < 1 {
+		panic("WEFT_EACH is a number from 1 on, not " + os.Getenv("WEFT_EACH"))
+	}
 	var out []Case
+	n := s.seed
 	for _, c := range s.cases {
-		if strings.Contains(c.Name, text) {
+		if !strings.Contains(c.Name, text) {
+			continue
+		}
+		if n++; n%uint64(each) == 0 {
 			out = append(out, c)
 		}
 	}
