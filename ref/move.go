@@ -61,16 +61,18 @@ func pad(a array, in, shape uop.Shape, arg uop.PadArg) array {
 
 func slide(a array, in, shape uop.Shape, arg uop.SlideArg) array {
 	out := newArray(shape)
-	index := make([]int, len(shape))
-	for o := range out.data {
-		unravel(index, o, shape)
-		src := index[arg.Axis] + arg.Step*index[arg.By] + arg.Lo
-		if src < 0 || src >= in[arg.Axis] {
-			continue
+	row := array{strides: slices.Clone(a.strides), offset: a.offset} // where the axis that is read begins
+	row.strides[arg.Axis] = 0
+	src := array{strides: make([]int, len(shape)), offset: arg.Lo} // the index along it
+	src.strides[arg.Axis] += 1
+	src.strides[arg.By] += arg.Step
+	o := 0
+	walk(shape, []array{row, src}, func(at []int) {
+		if at[1] >= 0 && at[1] < in[arg.Axis] {
+			out.data[o] = a.data[at[0]+at[1]*a.strides[arg.Axis]]
 		}
-		index[arg.Axis] = src
-		out.data[o] = a.data[a.at(index)]
-	}
+		o++
+	})
 	return out
 }
 

@@ -22,7 +22,7 @@ type instruction struct {
 	op       uop.Op
 	from, to dtype.DType
 	dst      int
-	src      []int
+	src      [3]int // what the op does not take is register 0
 }
 
 func newMerger(monoid uop.Monoid, types ...dtype.DType) *merger {
@@ -52,8 +52,8 @@ func newMerger(monoid uop.Monoid, types ...dtype.DType) *merger {
 			continue
 		}
 		in := instruction{op: u.Op(), from: u.At(0).DType(), to: u.DType(), dst: len(m.regs)}
-		for _, s := range u.Src() {
-			in.src = append(in.src, reg[s])
+		for i, s := range u.Src() {
+			in.src[i] = reg[s]
 		}
 		reg[u] = in.dst
 		m.regs = append(m.regs, 0)
@@ -70,14 +70,7 @@ func (m *merger) into(acc, item []uop.Value) {
 	copy(m.regs, acc)
 	copy(m.regs[len(acc):], item)
 	for _, in := range m.code {
-		switch len(in.src) {
-		case 1:
-			m.regs[in.dst] = uop.Eval(in.op, in.from, in.to, m.regs[in.src[0]])
-		case 2:
-			m.regs[in.dst] = uop.Eval(in.op, in.from, in.to, m.regs[in.src[0]], m.regs[in.src[1]])
-		default:
-			m.regs[in.dst] = uop.Eval(in.op, in.from, in.to, m.regs[in.src[0]], m.regs[in.src[1]], m.regs[in.src[2]])
-		}
+		m.regs[in.dst] = uop.Apply(in.op, in.from, in.to, m.regs[in.src[0]], m.regs[in.src[1]], m.regs[in.src[2]])
 	}
 	for i, r := range m.result {
 		acc[i] = m.regs[r]

@@ -232,14 +232,14 @@ func (e *evaluator) elementwise(u *uop.UOp) array {
 	switch len(in) {
 	case 1:
 		x := in[0].data
-		walk(shape, in, func(at []int) { out.data[i] = uop.Eval(op, from, to, x[at[0]]); i++ })
+		walk(shape, in, func(at []int) { out.data[i] = uop.Apply(op, from, to, x[at[0]], 0, 0); i++ })
 	case 2:
 		x, y := in[0].data, in[1].data
-		walk(shape, in, func(at []int) { out.data[i] = uop.Eval(op, from, to, x[at[0]], y[at[1]]); i++ })
+		walk(shape, in, func(at []int) { out.data[i] = uop.Apply(op, from, to, x[at[0]], y[at[1]], 0); i++ })
 	case 3:
 		x, y, z := in[0].data, in[1].data, in[2].data
 		walk(shape, in, func(at []int) {
-			out.data[i] = uop.Eval(op, from, to, x[at[0]], y[at[1]], z[at[2]])
+			out.data[i] = uop.Apply(op, from, to, x[at[0]], y[at[1]], z[at[2]])
 			i++
 		})
 	}

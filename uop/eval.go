@@ -81,17 +81,22 @@ func boolValue(b bool) Value {
 // args are the operands of one evaluation: their type, the result's type, the values.
 type args struct {
 	from, to dtype.DType
-	v        [3]Value
+	x, y, z  Value
 }
 
 // Eval applies an elementwise op to values of type from; to is the type of the result.
 func Eval(o Op, from, to dtype.DType, v ...Value) Value {
-	a := args{from: from, to: to}
-	copy(a.v[:], v)
-	return table[o].Eval(a)
+	var all [3]Value
+	copy(all[:], v)
+	return Apply(o, from, to, all[0], all[1], all[2])
 }
 
-func (a args) float(f func(x float64) float64) Value { return FloatValue(a.from, f(a.v[0].Float())) }
+// Apply is Eval for who has many to evaluate. What the op does not take is 0.
+func Apply(o Op, from, to dtype.DType, x, y, z Value) Value {
+	return table[o].Eval(args{from, to, x, y, z})
+}
+
+func (a args) float(f func(x float64) float64) Value { return FloatValue(a.from, f(a.x.Float())) }
 
 // BinaryLog is the logarithm to base 2. Near 1 math.Log2 adds an exponent of 1 to the logarithm of half the number, which is
 // nearly -1: few digits are left.
@@ -104,16 +109,16 @@ func BinaryLog(x float64) float64 {
 
 func (a args) arith(f func(x, y float64) float64, i func(x, y int64) int64) Value {
 	if a.from.IsFloat() {
-		return FloatValue(a.from, f(a.v[0].Float(), a.v[1].Float()))
+		return FloatValue(a.from, f(a.x.Float(), a.y.Float()))
 	}
-	return IntValue(a.from, i(a.v[0].Int(), a.v[1].Int()))
+	return IntValue(a.from, i(a.x.Int(), a.y.Int()))
 }
 
 func evalNeg(a args) Value {
 	if a.from.IsFloat() {
-		return FloatValue(a.from, -a.v[0].Float())
+		return FloatValue(a.from, -a.x.Float())
 	}
-	return IntValue(a.from, -a.v[0].Int())
+	return IntValue(a.from, -a.x.Int())
 }
 func evalSqrt(a args) Value  { return a.float(math.Sqrt) }
 func evalExp2(a args) Value  { return a.float(math.Exp2) }
@@ -122,7 +127,7 @@ func evalSin(a args) Value   { return a.float(math.Sin) }
 func evalTrunc(a args) Value { return a.float(math.Trunc) }
 func evalAdd(a args) Value {
 	if a.from == dtype.Bool {
-		return a.v[0] | a.v[1]
+		return a.x | a.y
 	}
 	return a.arith(func(x, y float64) float64 { return x + y }, func(x, y int64) int64 { return x + y })
 }
@@ -130,16 +135,16 @@ func evalMul(a args) Value {
 	return a.arith(func(x, y float64) float64 { return x * y }, func(x, y int64) int64 { return x * y })
 }
 func evalDiv(a args) Value {
-	return FloatValue(a.from, a.v[0].Float()/a.v[1].Float())
+	return FloatValue(a.from, a.x.Float()/a.y.Float())
 }
 func evalIDiv(a args) Value {
-	if a.v[1] == 0 {
+	if a.y == 0 {
 		return 0
 	}
 	if a.from == dtype.U64 {
-		return a.v[0] / a.v[1]
+		return a.x / a.y
 	}
-	x, y := a.v[0].Int(), a.v[1].Int()
+	x, y := a.x.Int(), a.y.Int()
 	if y == -1 {
 		return IntValue(a.from, -x)
 	}
@@ -150,13 +155,13 @@ func evalIDiv(a args) Value {
 	return IntValue(a.from, q)
 }
 func evalMod(a args) Value {
-	if a.v[1] == 0 || a.v[1] == ^Value(0) && !a.from.IsUnsigned() {
+	if a.y == 0 || a.y == ^Value(0) && !a.from.IsUnsigned() {
 		return 0
 	}
 	if a.from == dtype.U64 {
-		return a.v[0] % a.v[1]
+		return a.x % a.y
 	}
-	x, y := a.v[0].Int(), a.v[1].Int()
+	x, y := a.x.Int(), a.y.Int()
 	r := x % y
 	if r != 0 && (r < 0) != (y < 0) {
 		r += y
@@ -165,7 +170,7 @@ func evalMod(a args) Value {
 }
 func evalMax(a args) Value {
 	if a.from == dtype.U64 {
-		return max(a.v[0], a.v[1])
+		return max(a.x, a.y)
 	}
 	return a.arith(func(x, y float64) float64 {
 		if x != x || y != y {
@@ -174,9 +179,9 @@ func evalMax(a args) Value {
 		return max(x, y)
 	}, func(x, y int64) int64 { return max(x, y) })
 }
-func evalAnd(a args) Value { return a.v[0] & a.v[1] }
-func evalOr(a args) Value  { return a.v[0] | a.v[1] }
-func evalXor(a args) Value { return a.v[0] ^ a.v[1] }
+func evalAnd(a args) Value { return a.x & a.y }
+func evalOr(a args) Value  { return a.x | a.y }
+func evalXor(a args) Value { return a.x ^ a.y }
 
 // shiftMask takes a shift count modulo the width; Index is evaluated in 64 bits.
 func shiftMask(d dtype.DType) uint64 {
@@ -187,45 +192,45 @@ func shiftMask(d dtype.DType) uint64 {
 }
 
 func evalShl(a args) Value {
-	return IntValue(a.from, a.v[0].Int()<<(uint64(a.v[1])&shiftMask(a.from)))
+	return IntValue(a.from, a.x.Int()<<(uint64(a.y)&shiftMask(a.from)))
 }
 func evalShr(a args) Value {
-	n := uint64(a.v[1]) & shiftMask(a.from)
+	n := uint64(a.y) & shiftMask(a.from)
 	if a.from.IsUnsigned() {
-		return a.v[0] >> n
+		return a.x >> n
 	}
-	return IntValue(a.from, a.v[0].Int()>>n)
+	return IntValue(a.from, a.x.Int()>>n)
 }
 func evalLess(a args) Value {
 	switch {
 	case a.from.IsFloat():
-		return boolValue(a.v[0].Float() < a.v[1].Float())
+		return boolValue(a.x.Float() < a.y.Float())
 	case a.from.IsUnsigned():
-		return boolValue(a.v[0] < a.v[1])
+		return boolValue(a.x < a.y)
 	}
-	return boolValue(a.v[0].Int() < a.v[1].Int())
+	return boolValue(a.x.Int() < a.y.Int())
 }
 func evalEqual(a args) Value {
 	if a.from.IsFloat() {
-		return boolValue(a.v[0].Float() == a.v[1].Float())
+		return boolValue(a.x.Float() == a.y.Float())
 	}
-	return boolValue(a.v[0] == a.v[1])
+	return boolValue(a.x == a.y)
 }
 func evalWhere(a args) Value {
-	if a.v[0] != 0 {
-		return a.v[1]
+	if a.x != 0 {
+		return a.y
 	}
-	return a.v[2]
+	return a.z
 }
 func evalMulAdd(a args) Value {
 	if a.from.IsFloat() {
-		return FloatValue(a.from, mulAdd(a.from, a.v[0].Float(), a.v[1].Float(), a.v[2].Float()))
+		return FloatValue(a.from, mulAdd(a.from, a.x.Float(), a.y.Float(), a.z.Float()))
 	}
-	return IntValue(a.from, a.v[0].Int()*a.v[1].Int()+a.v[2].Int())
+	return IntValue(a.from, a.x.Int()*a.y.Int()+a.z.Int())
 }
 
 func evalDot2(a args) Value {
-	x, y := a.v[0].Int(), a.v[1].Int()
+	x, y := a.x.Int(), a.y.Int()
 	return IntValue(a.from, int64(int16(x))*int64(int16(y))+int64(int16(x>>16))*int64(int16(y>>16)))
 }
 
@@ -249,7 +254,7 @@ func mulAdd(d dtype.DType, x, y, z float64) float64 {
 	return math.Float64frombits(b | 1)
 }
 
-func evalCast(a args) Value { return convert(a.from, a.to, a.v[0]) }
+func evalCast(a args) Value { return convert(a.from, a.to, a.x) }
 
 // convert is the cast: floats to integers truncate and saturate, NaN becomes 0; integers
 // wrap; anything to bool is "not zero".
@@ -315,7 +320,7 @@ func IntLimits(d dtype.DType) (lo, hi Value) {
 	return Value(lo64), Value(-(lo64 + 1))
 }
 
-func evalBitcast(a args) Value { return FromBits(a.to, ToBits(a.from, a.v[0])) }
+func evalBitcast(a args) Value { return FromBits(a.to, ToBits(a.from, a.x)) }
 
 // ToBits gives the stored bits of a value, zero-extended.
 func ToBits(d dtype.DType, v Value) uint64 {
