@@ -392,7 +392,7 @@ func (m *merge) do(x, y []uop.Value) []uop.Value {
 		for j, s := range m.src[i] {
 			v[j] = m.value[s]
 		}
-		m.value[i] = uop.Eval(u.Op(), u.At(0).DType(), u.DType(), v[:len(m.src[i])]...)
+		m.value[i] = uop.Apply(u.Op(), u.At(0).DType(), u.DType(), v[0], v[1], v[2])
 	}
 	out := make([]uop.Value, len(m.out))
 	for i, at := range m.out {

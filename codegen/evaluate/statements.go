@@ -152,7 +152,7 @@ func (m *machine) value(u *uop.UOp, t *thread) uop.Value {
 			if m.strict {
 				m.legal(u, v)
 			}
-			t.v[n] = uop.Eval(u.Op(), u.At(0).DType(), u.DType(), v[:len(src)]...)
+			t.v[n] = uop.Apply(u.Op(), u.At(0).DType(), u.DType(), v[0], v[1], v[2])
 		}
 	}
 	return t.v[m.number[u]]

@@ -28,7 +28,7 @@ import (
 func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve) }
 func TestInsideWASM(t *testing.T)   { inside(t, "WASM", "in Chromium", browser.Serve) }
 
-// A third of the conformance cases: their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
+// A third of the cases: their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {
 	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated, "WEFT_EACH=3")
 }

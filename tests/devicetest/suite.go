@@ -35,21 +35,26 @@ func (s *suite) one(name string, tol Tolerance, build func(in *Inputs) *uop.UOp)
 	s.add(name, tol, func(in *Inputs) []*uop.UOp { return []*uop.UOp{build(in)} })
 }
 
-// matching are the cases whose name contains a text; of those each n-th where WEFT_EACH is n, beginning at the seed.
+// matching are the cases whose name contains a text, or a part of them where WEFT_EACH says so.
 func (s *suite) matching(text string) []Case {
+	var out []Case
+	for _, c := range s.cases {
+		if strings.Contains(c.Name, text) {
+			out = append(out, c)
+		}
+	}
+	return Each(out, s.seed)
+}
+
+// Each leaves each n-th of some cases where WEFT_EACH is n, others for another seed.
+func Each[C any](cases []C, seed uint64) []C {
 	each, err := strconv.Atoi(getenv("WEFT_EACH", "1"))
 	if err != nil || each < 1 {
 		panic("WEFT_EACH is a number from 1 on, not " + os.Getenv("WEFT_EACH"))
 	}
-	var out []Case
-	n := s.seed
-	for _, c := range s.cases {
-		if !strings.Contains(c.Name, text) {
-			continue
-		}
-		if n++; n%uint64(each) == 0 {
-			out = append(out, c)
-		}
+	var out []C
+	for i := int(seed % uint64(each)); i < len(cases); i += each {
+		out = append(out, cases[i])
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func TestTorchOps(t *testing.T) {
 	require.NoError(t, err)
 	e, err := engine.Use(device)
 	require.NoError(t, err)
-	r := torchops.Run(context.Background(), e, cases)
+	r := torchops.Run(context.Background(), e, devicetest.Each(cases, 0))
 	fmt.Print(r.Failures())
 	require.NoError(t, table.Add(r.Row()))
 	if r.Count(torchops.Failed) > 0 {
