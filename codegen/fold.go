@@ -58,13 +58,19 @@ func (k *kernel) fold(u *uop.UOp) *uop.UOp {
 
 // zeroUnless says that u is a load, or a product of loads, whose gate is c: +0 where c does not hold.
 func zeroUnless(c, u *uop.UOp) bool {
-	for u.Op() == uop.Mul {
-		if !zeroUnless(c, u.At(1)) {
+	seen := map[*uop.UOp]bool{}
+	for factors := []*uop.UOp{u}; len(factors) > 0; {
+		u, factors = factors[len(factors)-1], factors[:len(factors)-1]
+		switch {
+		case seen[u]:
+		case u.Op() == uop.Mul:
+			factors = append(factors, u.Src()...)
+		case u.Op() != uop.Load || u.At(1) != c:
 			return false
 		}
-		u = u.At(0)
+		seen[u] = true
 	}
-	return u.Op() == uop.Load && u.At(1) == c
+	return true
 }
 
 func (k *kernel) foldIndex(u *uop.UOp) *uop.UOp {

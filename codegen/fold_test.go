@@ -37,3 +37,24 @@ func TestFoldedDivisionsAreNotNegative(t *testing.T) {
 		}
 	}
 }
+
+// TestZeroUnlessLooksAtAFactorOnce: squares of squares have 2⁶⁰ factors, and 60 nodes.
+func TestZeroUnlessLooksAtAFactorOnce(t *testing.T) {
+	a := uop.NewArena()
+	i := a.Range(0, 9, "")
+	c, d := i.Less(a.Index(5)), i.Less(a.Index(6))
+	p := a.Param(0, 9, dtype.F32)
+	squares := func(u *uop.UOp) *uop.UOp {
+		for range 60 {
+			u = u.Mul(u)
+		}
+		return u
+	}
+	x, y := a.Load(p, c, i), a.Load(p, d, i)
+	assert.True(t, zeroUnless(c, squares(x)))
+	assert.False(t, zeroUnless(d, squares(x)))
+	assert.True(t, zeroUnless(c, squares(x.Mul(x)).Mul(x)))
+	assert.False(t, zeroUnless(c, squares(x.Mul(y))))
+	assert.False(t, zeroUnless(c, squares(x).Mul(y)))
+	assert.False(t, zeroUnless(c, squares(x.Add(x))))
+}

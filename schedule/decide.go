@@ -13,8 +13,8 @@ import (
 // use is one place where a node's value is needed: in which kernel, at which index, inside which loops.
 type use struct {
 	kernel *uop.UOp   // the stored node whose kernel it is
-	idx    []*uop.UOp // an expression an axis; nil when opaque
-	opaque bool       // the index comes from data
+	idx    []*uop.UOp // an expression an axis; a variable stands for what comes from data
+	opaque bool       // some of it comes from data
 	loops  []*uop.UOp // the ranges around it, outermost first
 	inner  bool       // inside the body of a reduction
 	depth  int        // nodes above it in the kernel's expression
@@ -82,7 +82,7 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 		}
 		key := s.table.tuple(append([]*uop.UOp{v.kernel}, v.idx...)...)
 		if v.opaque {
-			key = s.table.tuple(append([]*uop.UOp{nil, v.kernel}, v.loops...)...)
+			key = s.table.tuple(slices.Concat([]*uop.UOp{nil, v.kernel}, v.loops, []*uop.UOp{nil}, v.idx)...)
 		}
 		if seen[n] == nil {
 			seen[n] = map[string]bool{}
@@ -125,6 +125,9 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 			}
 			uses[u] = []use{{kernel: u, idx: p.axes, loops: p.axes}}
 		}
+		if u.Shape().Numel() == 0 {
+			continue // nothing of what it is made of is read
+		}
 		for _, v := range uses[u] {
 			s.descend(u, v, plans[v.kernel], add)
 		}
@@ -137,20 +140,17 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 	v.scan = v.scan && u.Op().IsMovement() || u.Op() == uop.Scan && alongRows(u)
 	switch {
 	case u.Op().IsMovement():
-		if !v.opaque {
-			v.idx, _ = through(s.t, u, v.idx)
-		}
+		v.idx, _ = through(s.t, u, v.idx)
 		add(u.At(0), v)
 	case u.Op() == uop.Reduce:
 		a := u.Arg().(uop.ReduceArg)
 		in := u.At(0).Shape()
 		full, ranges := spreadReduce(s.t, in, a.Axes.Slice(), v.idx, &p.next)
 		w := v
-		w.inner = true
+		w.inner, w.idx = true, full
 		if v.opaque {
-			w.loops = append(append([]*uop.UOp{}, v.loops...), ranges...)
+			w.loops = slices.Concat(v.loops, ranges)
 		} else {
-			w.idx = full
 			w.loops = append(rangesOf(v.loops, v.idx), ranges...)
 		}
 		for _, x := range u.Src() {
@@ -160,14 +160,12 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		add(u.At(0), v)
 	case u.Op() == uop.Gather:
 		add(u.At(1), v)
-		at := v.idx
-		v.opaque, v.idx = true, nil
-		if at != nil {
-			if i := s.uniform(u.At(1), at); i != nil {
-				v.opaque, v.idx = false, slices.Clone(at)
-				v.idx[u.Arg().(uop.AxisArg).Axis] = i
-			}
+		at := s.uniform(u.At(1), v.idx)
+		if at == nil {
+			v.opaque, at = true, s.t.Make(uop.Var, dtype.Index, uop.VarArg{Name: fmt.Sprintf("%d at %x", s.table.id(u), s.table.tuple(v.idx...))})
 		}
+		v.idx = slices.Clone(v.idx)
+		v.idx[u.Arg().(uop.AxisArg).Axis] = at
 		add(u.At(0), v)
 	case u.Op() == uop.Scatter:
 		add(u.At(0), v)

@@ -116,6 +116,9 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	if u.Op() == uop.Const {
 		return l.s.t.ConstOf(u.DType(), u.Arg().(uop.ConstArg).Value)
 	}
+	if u.Shape().Numel() == 0 {
+		return l.s.t.Int(u.DType(), 0) // never reached: a loop over nothing
+	}
 	key := l.s.table.tuple(append([]*uop.UOp{u, gate}, idx...)...)
 	if v, ok := l.memo[key]; ok {
 		return v
@@ -134,9 +137,6 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 func (l *lowering) load(buf int, u *uop.UOp, dims []int, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	if gate == nil {
 		gate = l.s.t.True()
-	}
-	if u.Shape().Numel() == 0 {
-		return l.s.t.Int(u.DType(), 0) // never reached: a loop over nothing
 	}
 	dims, idx = joined(l.s.t, dims, idx)
 	p := l.k.param(buf, u.DType(), dims)

@@ -13,7 +13,11 @@ func (s *scheduler) uniform(index *uop.UOp, idx []*uop.UOp) *uop.UOp {
 	if s.graph.Uniform == 0 || s.origin(index) != fromNumbers {
 		return nil
 	}
-	return s.symbol(index, idx, map[*uop.UOp]*uop.UOp{}).Cast(dtype.Index)
+	w := symbols{s: s}
+	if v := w.of(index, idx, map[*uop.UOp]*uop.UOp{}); v != nil {
+		return v.Cast(dtype.Index)
+	}
+	return nil
 }
 
 // origin is what an index array is made of.
@@ -48,16 +52,29 @@ func (s *scheduler) origin(u *uop.UOp) origin {
 	return o
 }
 
-// symbol is the element of u at idx. Known are those of other nodes at idx.
-func (s *scheduler) symbol(u *uop.UOp, idx []*uop.UOp, known map[*uop.UOp]*uop.UOp) *uop.UOp {
+// symbols writes elements of index arrays as expressions.
+type symbols struct {
+	s     *scheduler
+	steps int
+}
+
+// mostSteps bounds an expression: a node that is reached in two ways, each with another index, has two.
+const mostSteps = 200
+
+// of is the element of u at idx, nil if it takes too many steps. Known are those of other nodes at idx.
+func (w *symbols) of(u *uop.UOp, idx []*uop.UOp, known map[*uop.UOp]*uop.UOp) *uop.UOp {
 	if v := known[u]; v != nil {
 		return v
 	}
-	known[u] = s.newSymbol(u, idx, known)
+	if w.steps++; w.steps > mostSteps {
+		return nil
+	}
+	known[u] = w.make(u, idx, known)
 	return known[u]
 }
 
-func (s *scheduler) newSymbol(u *uop.UOp, idx []*uop.UOp, known map[*uop.UOp]*uop.UOp) *uop.UOp {
+func (w *symbols) make(u *uop.UOp, idx []*uop.UOp, known map[*uop.UOp]*uop.UOp) *uop.UOp {
+	t := w.s.t
 	if len(u.Shape()) == 0 {
 		idx = nil
 	}
@@ -65,16 +82,18 @@ func (s *scheduler) newSymbol(u *uop.UOp, idx []*uop.UOp, known map[*uop.UOp]*uo
 	case u.Op() == uop.Const:
 		return u
 	case u.Op() == uop.Param:
-		return s.t.Make(uop.Var, u.DType(), uop.VarArg{Name: fmt.Sprintf("in%d[%v]", u.Arg().(uop.ParamArg).Slot, idx[0])})
+		return t.Make(uop.Var, u.DType(), uop.VarArg{Name: fmt.Sprintf("in%d[%v]", u.Arg().(uop.ParamArg).Slot, idx[0])})
 	case u.Op() == uop.Range:
 		return idx[0]
 	case u.Op().IsMovement():
-		src, _ := through(s.t, u, idx)
-		return s.symbol(u.At(0), src, map[*uop.UOp]*uop.UOp{})
+		src, _ := through(t, u, idx)
+		return w.of(u.At(0), src, map[*uop.UOp]*uop.UOp{})
 	}
 	src := make([]*uop.UOp, len(u.Src()))
 	for i, x := range u.Src() {
-		src[i] = s.symbol(x, idx, known)
+		if src[i] = w.of(x, idx, known); src[i] == nil {
+			return nil
+		}
 	}
-	return s.t.Make(u.Op(), u.DType(), u.Arg(), src...)
+	return t.Make(u.Op(), u.DType(), u.Arg(), src...)
 }

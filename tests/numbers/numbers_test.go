@@ -372,5 +372,28 @@ func TestIndexOfManySteps(t *testing.T) {
 			index = index.Add(index).And(31).Add(1)
 		}
 		require.Len(t, float64s(t, x.Gather(0, index)), 200)
+		index = tensor.Arange(500).Reshape(100, 5).To(dtype.I32).Add(i)
+		for n := 99; n >= 40; n-- { // each step reads the one before at two places
+			index = index.Narrow(0, 0, n).Add(index.Narrow(0, 1, n)).And(31)
+		}
+		require.Len(t, float64s(t, x.Gather(0, index)), 200)
 	}
+}
+
+// Each step reads the one before at two places, and the numbers that say where are not known.
+func TestManyDifferences(t *testing.T) {
+	e := open(t, "INTERP", engine.Options{Numbers: true})
+	x := leaf(t, e, dtype.F32, 70, 3)
+	require.Len(t, float64s(t, x.Diff(60, 0)), 30)
+	require.Empty(t, float64s(t, x.Diff(70, 0)))
+}
+
+// The same where data says which.
+func TestManyGathers(t *testing.T) {
+	e := open(t, "INTERP", engine.Options{})
+	x := leaf(t, e, dtype.F32, 30)
+	for range 40 {
+		x = x.Gather(0, leaf(t, e, dtype.I32, 30)).Sub(x.Gather(0, leaf(t, e, dtype.I32, 30)))
+	}
+	require.Len(t, float64s(t, x), 30)
 }
