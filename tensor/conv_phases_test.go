@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -51,5 +52,15 @@ func TestConvTransposeOfPhases(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Fold adds integers as well as floats.
+func TestFoldOfIntegers(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.I32, dtype.U8, dtype.I64, dtype.F32} {
+		x := tensor.Ones(1, 4, 9).To(d)
+		got, err := tensor.Data[float32](context.Background(), x.Fold([]int{4, 4}, tensor.Pool{Size: []int{2, 2}}).To(dtype.F32))
+		require.NoError(t, err)
+		require.Equal(t, []float32{1, 2, 2, 1, 2, 4, 4, 2, 2, 4, 4, 2, 1, 2, 2, 1}, got, "%v", d)
 	}
 }
