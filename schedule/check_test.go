@@ -131,3 +131,20 @@ func TestCheckerCompares(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int64{1, 0}, []int64{large.TooLarge.Load(), large.Stages.Load()})
 }
+
+// A scan that is padded along an axis of one element is stored: nothing in it may look at what is beside the array.
+func TestCheckerOfPaddedScans(t *testing.T) {
+	for _, shape := range [][]int{{1, 1, 2}, {3, 1, 2}, {1, 3, 1}} {
+		for axis := range shape {
+			for pad := range shape {
+				w := newWorld(1)
+				lo, hi := make([]int, 3), make([]int, 3)
+				lo[pad], hi[pad] = 1, 2
+				x := w.input(dtype.F32, shape...).Scan(uop.MaxOf, axis).Pad(lo, hi)
+				g := &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: x, Dest: -1}}}
+				_, err := evaluate.New().Schedule(g, schedule.Config{})
+				require.NoError(t, err, "%v along %d, padded along %d", shape, axis, pad)
+			}
+		}
+	}
+}
