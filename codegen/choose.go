@@ -8,8 +8,16 @@ import (
 )
 
 // Choose gives moves for a kernel: hand-tuned rules over what the accesses look like (strides, reuse, extents),
-// never over what kind of kernel it is. The moves are legal.
-func Choose(spec *Spec, target *Target) []Move {
+// never over what kind of kernel it is. The moves are legal; a kernel with too many loops has none, and an error from Lower.
+func Choose(spec *Spec, target *Target) (moves []Move) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, many := r.(tooManyLoops); !many {
+				panic(r)
+			}
+			moves = nil
+		}
+	}()
 	if target.Grid {
 		return chooseGrid(spec, target)
 	}
@@ -17,7 +25,6 @@ func Choose(spec *Spec, target *Target) []Move {
 		return nil
 	}
 	k := newKernel(spec, target)
-	var moves []Move
 	for _, g := range k.groups {
 		c := &chooser{kernel: k, g: g, spec: spec}
 		c.look()

@@ -35,6 +35,10 @@ type scope struct {
 	keys    []*uop.UOp
 }
 
+// mostSpelled is how many nodes an index that differs between lanes may be spelled with where it is used again: each use of a
+// part spells it once more, and chains of quotients and remainders would double with every link.
+const mostSpelled = 256
+
 // deepest is how high an expression may grow before a part of it gets a name: C compilers nest brackets so far.
 const deepest = 24
 
@@ -194,11 +198,12 @@ func (p *placer) value(root *uop.UOp) *uop.UOp {
 	type built struct {
 		u      *uop.UOp
 		height int
+		size   int // nodes, counted once a use
 	}
 	var done uop.Map[built]
 	get := func(u *uop.UOp) built {
 		if r, _ := p.named.Get(u); r != nil {
-			return built{r, 0}
+			return built{r, 0, 1}
 		}
 		b, _ := done.Get(u)
 		return b
@@ -208,7 +213,7 @@ func (p *placer) value(root *uop.UOp) *uop.UOp {
 		if p.inline(u) || b.u.Op() == uop.Reg {
 			return b
 		}
-		return built{p.name(u, b.u, level), 0}
+		return built{p.name(u, b.u, level), 0, 1}
 	}
 	cut := func(u *uop.UOp) bool {
 		r, _ := p.named.Get(u)
@@ -217,16 +222,19 @@ func (p *placer) value(root *uop.UOp) *uop.UOp {
 	walk([]*uop.UOp{root}, cut, func(u *uop.UOp) {
 		l := p.level(u)
 		src := make([]*uop.UOp, len(u.Src()))
-		height := 0
+		height, size := 0, 1
 		for i, s := range u.Src() {
 			b := get(s)
 			if ls := p.level(s); ls < l || b.height > deepest || isOffset(u) {
 				b = give(s, ls)
 			}
-			src[i], height = b.u, max(height, b.height+1)
+			src[i], height, size = b.u, max(height, b.height+1), size+b.size
 		}
-		done.Set(u, built{remake(p.t, u, src), height})
-		if n, _ := p.refs.Get(u); n > 1 && !p.inline(u) {
+		done.Set(u, built{remake(p.t, u, src), height, size})
+		switch n, _ := p.refs.Get(u); {
+		case n > 1 && size > mostSpelled:
+			p.name(u, get(u).u, l)
+		case n > 1 && !p.inline(u):
 			give(u, l)
 		}
 	})
