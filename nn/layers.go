@@ -38,7 +38,7 @@ func NewEmbedding(n, d int) *Embedding { return &Embedding{fresh(tensor.Randn(n,
 
 // Forward returns the vectors of indices[…]: out[…,d].
 func (l *Embedding) Forward(indices *tensor.Tensor) *tensor.Tensor {
-	return l.Weight.Embedding(indices, tensor.EmbeddingOptions{Padding: -1})
+	return l.Weight.Embedding(indices, tensor.EmbeddingOptions{})
 }
 
 // Dropout sets elements to 0 with probability P while training and scales up the others.

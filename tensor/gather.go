@@ -268,9 +268,9 @@ func (t *Tensor) MaskedScatter(mask, src *Tensor) *Tensor {
 	return m.Where(v, x.Flatten()).Reshape(x.Shape()...)
 }
 
-// EmbeddingOptions change how Embedding reads its table; the zero value does not, but Padding must be −1 for none.
+// EmbeddingOptions change how Embedding reads its table; the zero value does not.
 type EmbeddingOptions struct {
-	Padding     int     // rows of this number get no gradient
+	Padding     []int   // rows of these numbers get no gradient
 	MaxNorm     float64 // longer rows are shortened to it; 0: no limit
 	NormType    float64 // the p of that length; 0: 2
 	ScaleByFreq bool    // gradients are divided by how often a row is used
@@ -284,8 +284,10 @@ func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 		fail("Embedding", shapes(t.shape()), "the table needs two axes")
 	}
 	n := t.Dim(0)
-	if o.Padding < -n || o.Padding >= n {
-		failArg("Embedding", "padding row %d of %d", o.Padding, n)
+	for _, row := range o.Padding {
+		if row < 0 || row >= n {
+			failArg("Embedding", "padding row %d of %d", row, n)
+		}
 	}
 	flat := ids.Flatten()
 	flat = flat.like(within("Embedding", "id", flat.node(), 0, n, fmt.Sprintf("a table of %d rows", n)))
@@ -295,10 +297,10 @@ func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 		count := Full(0, dtype.I32, n).mergeInside(0, flat, 1, MergeSum, true)
 		grad = grad.Div(count.rows(flat).Unsqueeze(1))
 	}
-	if o.Padding >= 0 {
-		grad = flat.Eq(o.Padding).Unsqueeze(1).Where(0, grad)
+	for _, row := range o.Padding {
+		grad = flat.Eq(row).Unsqueeze(1).Where(0, grad)
 	}
-	if o.ScaleByFreq || o.Padding >= 0 || o.MaxNorm > 0 {
+	if o.ScaleByFreq || len(o.Padding) > 0 || o.MaxNorm > 0 {
 		out = stated(out, grad)
 	}
 	return out.Reshape(append(ids.Shape(), t.Dim(1))...)
@@ -328,7 +330,7 @@ const (
 )
 
 // EmbeddingBag merges rows of t, a table [n, d], to one row for each bag. ids is [bags, k], or a list cut into bags that
-// begin at offsets. weights, of the shape of ids or nil, multiply the rows (BagSum). Rows of the number o.Padding
+// begin at offsets. weights, of the shape of ids or nil, multiply the rows (BagSum). Rows of the numbers o.Padding
 // do not take part. An empty bag is 0.
 func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o EmbeddingOptions) *Tensor {
 	checkIndex("EmbeddingBag", ids)
@@ -349,13 +351,12 @@ func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o Emb
 	if weights != nil && (mode != BagSum || !weights.shape().Equal(ids.shape())) {
 		fail("EmbeddingBag", shapesOf(t, ids, weights), "weights need the shape of the numbers, and BagSum")
 	}
-	padding := o.Padding
 	rows := t.Embedding(ids.Flatten(), o)
 	if weights != nil {
 		rows = rows.Mul(weights.Flatten().Unsqueeze(1))
 	}
-	if padding >= 0 {
-		bag = ids.Flatten().Eq(padding).Where(-1, bag)
+	for _, row := range o.Padding {
+		bag = ids.Flatten().Eq(row).Where(-1, bag)
 	}
 	at := bag.Unsqueeze(1).Expand(rows.Shape()...)
 	zero := Full(0, rows.DType(), bags, t.Dim(1))

@@ -13,7 +13,11 @@ import (
 func (a *Arg) options() any {
 	switch a.Kind {
 	case EmbedA:
-		return tensor.EmbeddingOptions{Padding: a.List[0], ScaleByFreq: a.List[1] != 0, MaxNorm: a.Reals[0], NormType: a.Reals[1]}
+		o := tensor.EmbeddingOptions{ScaleByFreq: a.List[1] != 0, MaxNorm: a.Reals[0], NormType: a.Reals[1]}
+		if a.List[0] >= 0 {
+			o.Padding = []int{a.List[0]}
+		}
+		return o
 	case ResizeA:
 		return tensor.Resize{Mode: tensor.ResizeMode(a.List[0]), AlignCorners: a.List[1] != 0, Antialias: a.List[2] != 0, Scales: a.Reals}
 	case SampleA:

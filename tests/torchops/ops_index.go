@@ -227,12 +227,14 @@ func histogram(c *call) (T, T) {
 
 // embedding reads the options of an embedding; a negative padding row counts from the end.
 func (c *call) embedding() tensor.EmbeddingOptions {
-	o := tensor.EmbeddingOptions{Padding: -1, NormType: c.Float("norm_type"), ScaleByFreq: c.Bool("scale_grad_by_freq")}
+	o := tensor.EmbeddingOptions{NormType: c.Float("norm_type"), ScaleByFreq: c.Bool("scale_grad_by_freq")}
 	o.MaxNorm, _ = c.OptFloat("max_norm")
 	if !c.None("padding_idx") {
-		if o.Padding = c.Int("padding_idx"); o.Padding < 0 {
-			o.Padding += c.T("weight").Dim(0)
+		row := c.Int("padding_idx")
+		if row < 0 {
+			row += c.T("weight").Dim(0)
 		}
+		o.Padding = []int{row}
 	}
 	return o
 }

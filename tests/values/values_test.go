@@ -116,13 +116,13 @@ var wrong = []struct {
 		return b.grid(4, 2).MaskedScatter(b.grid(4, 2).Gt(1), b.floats(1, 2))
 	}},
 	{"Embedding", "Embedding: id 12 is out of range for a table of 4 rows", func(b *bench) *T {
-		return b.grid(4, 2).Embedding(b.ints(1, 12), tensor.EmbeddingOptions{Padding: -1})
+		return b.grid(4, 2).Embedding(b.ints(1, 12), tensor.EmbeddingOptions{})
 	}},
 	{"Embedding negative", "Embedding: id -1 is out of range for a table of 4 rows", func(b *bench) *T {
-		return b.grid(4, 2).Embedding(b.ints(1, -1), tensor.EmbeddingOptions{Padding: -1})
+		return b.grid(4, 2).Embedding(b.ints(1, -1), tensor.EmbeddingOptions{})
 	}},
 	{"EmbeddingBag", "Embedding: id 4 is out of range for a table of 4 rows", func(b *bench) *T {
-		return b.grid(4, 2).EmbeddingBag(b.ints(1, 4).Reshape(1, 2), nil, nil, tensor.BagMean, tensor.EmbeddingOptions{Padding: -1})
+		return b.grid(4, 2).EmbeddingBag(b.ints(1, 4).Reshape(1, 2), nil, nil, tensor.BagMean, tensor.EmbeddingOptions{})
 	}},
 	{"OneHot", "OneHot: class 3 is out of range for 3 classes", func(b *bench) *T {
 		y, err := b.ints(0, 3).OneHot(ctx, 3)
@@ -144,7 +144,7 @@ var wrong = []struct {
 	}},
 	{"gradient", "Embedding: id 4 is out of range", func(b *bench) *T {
 		w := b.grid(4, 2)
-		return w.Embedding(b.ints(1, 4), tensor.EmbeddingOptions{Padding: -1}).Square().Sum().Grad(w)[0]
+		return w.Embedding(b.ints(1, 4), tensor.EmbeddingOptions{}).Square().Sum().Grad(w)[0]
 	}},
 	{"through many", "At: index 4 is out of range", func(b *bench) *T {
 		return b.grid(4, 2).At(b.ints(1, 4)).Add(1).Contiguous().Sum(1).Exp().Reshape(2, 1).MatMul(b.grid(1, 2)).Mean()
@@ -204,7 +204,7 @@ var right = map[string]func(b *bench) *T{
 	"ignored class": func(b *bench) *T { return b.grid(3, 10).CrossEntropy(b.ints(0, 9, -100)) },
 	"ignored 255":   func(b *bench) *T { return b.grid(3, 10).NLL(b.ints(0, 9, 255), tensor.Loss{Ignore: []int{255}}) },
 	"padded bag": func(b *bench) *T {
-		return b.grid(4, 2).EmbeddingBag(b.ints(1, 3).Reshape(1, 2), nil, nil, tensor.BagSum, tensor.EmbeddingOptions{Padding: 3})
+		return b.grid(4, 2).EmbeddingBag(b.ints(1, 3).Reshape(1, 2), nil, nil, tensor.BagSum, tensor.EmbeddingOptions{Padding: []int{3}})
 	},
 	"labels beyond":   func(b *bench) *T { return ctc(b, 1, -1, 5, 1) },
 	"histogram":       func(b *bench) *T { return b.floats(-1, 0.5, 9, 1).Histogram(b.floats(0, 1, 2), nil) },
