@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ var ctx = context.Background()
 
 // fake is a transport that computes nothing and notices what was given back too early.
 type fake struct {
+	mu        sync.Mutex
 	t         *testing.T
 	memory    int64 // bytes that there are; 0: enough
 	lost      error
@@ -76,6 +78,8 @@ func (f *fake) Pipeline(_, _ string, _ []Bind) (Pipeline, error) {
 	if f.refuse != nil {
 		return nil, f.refuse
 	}
+	f.mu.Lock() // kernels are compiled in parallel
+	defer f.mu.Unlock()
 	f.pipelines++
 	f.compiled++
 	return &fakePipeline{of: f}, nil
