@@ -10,6 +10,7 @@ import (
 	"github.com/weft-ml/weft/atomicfile"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/engine/choose"
+	"github.com/weft-ml/weft/runtime/codecache"
 )
 
 func init() { engine.KeepChoices(openChoices) }
@@ -49,7 +50,7 @@ func (c choices) Load() (string, error) {
 
 // Save replaces the file at once, so that another process never reads half of it.
 func (c choices) Save(text string) error {
-	dir := filepath.Join(filepath.Dir(c.path), "tmp") // the folder itself has many other files
+	dir := filepath.Join(filepath.Dir(c.path), codecache.TempFolder) // the folder itself has many other files
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

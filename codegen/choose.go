@@ -140,13 +140,6 @@ func (c *chooser) look() {
 			a := c.access(slot, u.Src()[2:])
 			a.name, a.u, a.free = names[u], u, c.facts.freeRanges(u)
 			a.gated = u.At(1).Op() != uop.Const
-			if a.gated && !c.anyLength() && len(c.groups) == 1 && c.needless(u) {
-				a.gated, a.free = false, rangeSet{}
-				for _, x := range u.Src()[2:] {
-					a.free = a.free.or(c.facts.freeRanges(x))
-				}
-				c.finite = append(c.finite, a.name)
-			}
 			byLoad[u] = a
 			c.loads = append(c.loads, a)
 		case uop.Reduce:
@@ -156,6 +149,7 @@ func (c *chooser) look() {
 			c.reds = append(c.reds, r)
 		}
 	}
+	c.findFinite()
 	c.findWide()
 	for _, r := range c.reds {
 		parts, _ := reduceParts(r.u)
@@ -170,6 +164,27 @@ func (c *chooser) look() {
 		a := c.access(o.Param, o.Index)
 		c.outs = append(c.outs, a)
 		c.fixed = c.fixed || o.Merge != nil || inputs[o.Param]
+	}
+}
+
+// findFinite describes loads with less than their gates where other factors of their products keep the rest: first those that
+// need no gate at all.
+func (c *chooser) findFinite() {
+	if c.anyLength() || len(c.groups) != 1 {
+		return
+	}
+	for _, bare := range []bool{true, false} {
+		for _, a := range c.loads {
+			how, ok := c.lighter(a.u)
+			if !ok || how.bare != bare || !a.gated {
+				continue
+			}
+			a.gated, a.free = c.lightGate(a.u, how).Op() != uop.Const, rangeSet{}
+			for _, x := range a.u.Src()[2:] {
+				a.free = a.free.or(c.facts.freeRanges(x))
+			}
+			c.finite = append(c.finite, how)
+		}
 	}
 }
 

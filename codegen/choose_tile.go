@@ -237,8 +237,8 @@ func (c *chooser) tiles() []Move {
 		return nil
 	}
 	p := &arranger{chooser: c, t: t}
-	for _, name := range c.finite { // loads are named before anything is split
-		p.out = append(p.out, Move{Verb: Finite, Name: name})
+	for _, f := range c.finite { // loads are named before anything is split
+		p.out = append(p.out, Move{Verb: Finite, Name: f.name})
 	}
 	if p.words = c.dottable(r); p.words != nil && !t.along {
 		p.out = append(p.out, Move{Verb: Dot, Name: c.name(p.words), N: 2})

@@ -17,7 +17,7 @@ type (
 		Writes []AccessFacts
 		// Once is set where every element must be computed exactly once: outputs are read as well, or merged.
 		Once   bool
-		Finite []string // loads that are described without their gate, which a move of that name makes needless
+		Finite []string // loads that are described with less than their gate: moves of that name, in this order, make it so
 		Lanes  int      // elements of the nest's types that a machine vector holds; 0: vectors have any length
 	}
 	// AxisFacts are those of a range.
@@ -71,7 +71,9 @@ func (c *chooser) described() NestFacts {
 	if !c.anyLength() {
 		f.Lanes = c.width()
 	}
-	f.Finite = c.finite
+	for _, l := range c.finite {
+		f.Finite = append(f.Finite, l.name)
+	}
 	for _, a := range c.g.axes {
 		f.Axes = append(f.Axes, AxisFacts{a.name, extent(a.r), c.mayVector(a.r)})
 	}

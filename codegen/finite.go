@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
 // A product of two gated loads is 0 where the gate does not hold. When one factor is known to be finite its gate
-// is not needed, because 0 times it is 0; then it depends on fewer loops and can be staged. Whether it is finite
-// is known at run time only: the kernel looks once, and has both forms.
+// is not needed, because 0 times it is 0, or only as much of it as keeps the load inside its array; then it depends on fewer
+// loops and can be staged. Whether it is finite is known at run time only: the kernel looks once, and has both forms.
 
 // factors are the loads of a product, or nil.
 func factors(u *uop.UOp) []*uop.UOp {
@@ -27,18 +28,37 @@ func factors(u *uop.UOp) []*uop.UOp {
 	return nil
 }
 
-// needless says that a load lies inside its array without its gate, and that its reductions sum products in which
-// another factor has the same gate.
-func (k *kernel) needless(l *uop.UOp) bool {
-	gate := l.At(1)
-	index := l.Src()[2:]
+// light is a load that does with less than its gate while all elements of its array are finite: with nothing (bare), or with the
+// conditions on loops that its index depends on.
+type light struct {
+	name string
+	bare bool
+}
+
+// lighter says how a load does with less than its gate: it lies inside its array, and its reductions sum products in which
+// other factors keep what it drops.
+func (k *kernel) lighter(l *uop.UOp) (how light, ok bool) {
+	gate, index := l.At(1), l.Src()[2:]
 	p := k.params[l.At(0).Arg().(uop.ParamArg).Slot]
-	if gate.Op() == uop.Const || p.Write || !l.DType().IsFloat() || len(index) != len(p.Dims) {
-		return false
+	if slices.ContainsFunc(k.finite, func(f light) bool { return k.values[f.name] == l }) || gate.Op() == uop.Const || p.Write || !l.DType().IsFloat() || len(index) != len(p.Dims) {
+		return how, false
 	}
+	how = light{k.nameOf(l), true}
 	for d, x := range index {
-		if !k.facts.bound(x).within(0, p.Dims[d]-1) {
-			return false
+		how.bare = how.bare && k.facts.bound(x).within(0, p.Dims[d]-1)
+	}
+	if !how.bare {
+		known := symbolic.Under(k.t, k.lightGate(l, how))
+		for d, x := range index {
+			if !known.Within(x, p.Dims[d]) {
+				return how, false
+			}
+		}
+	}
+	var dropped []*uop.UOp
+	for _, c := range symbolic.Conjuncts(gate) {
+		if how.bare || !k.about(c, l) {
+			dropped = append(dropped, c)
 		}
 	}
 	used := 0
@@ -46,7 +66,7 @@ func (k *kernel) needless(l *uop.UOp) bool {
 		parts, ranges := reduceParts(u)
 		if ranges == nil {
 			if slices.Contains(u.Src(), l) && u.Op() != uop.Mul {
-				return false
+				return how, false
 			}
 			continue
 		}
@@ -54,14 +74,47 @@ func (k *kernel) needless(l *uop.UOp) bool {
 		if !slices.Contains(f, l) {
 			continue
 		}
-		if u.Arg().(uop.ReduceArg).Monoid != uop.Sum || !slices.ContainsFunc(f, func(o *uop.UOp) bool {
-			return o != l && o.At(1) == gate && !slices.Contains(k.finite, k.nameOf(o))
-		}) {
-			return false
+		if u.Arg().(uop.ReduceArg).Monoid != uop.Sum {
+			return how, false
+		}
+		for _, c := range dropped {
+			if !slices.ContainsFunc(f, func(o *uop.UOp) bool { return o != l && o.At(1) == gate && k.keeps(o, c) }) {
+				return how, false
+			}
 		}
 		used++
 	}
-	return used == 1
+	return how, used == 1 && len(dropped) > 0
+}
+
+// about says that an index depends on all loops that a condition depends on.
+func (k *kernel) about(c, l *uop.UOp) bool {
+	var free rangeSet
+	for _, x := range l.Src()[2:] {
+		free = free.or(k.facts.freeRanges(x))
+	}
+	return k.facts.freeRanges(c).within(free)
+}
+
+// keeps says that a load is read under a condition of its gate even if it is finite.
+func (k *kernel) keeps(l, c *uop.UOp) bool {
+	for _, f := range k.finite {
+		if k.values[f.name] == l {
+			return !f.bare && k.about(c, l)
+		}
+	}
+	return true
+}
+
+// lightGate is what a load keeps of its gate.
+func (k *kernel) lightGate(l *uop.UOp, how light) *uop.UOp {
+	own := k.t.True()
+	for _, c := range symbolic.Conjuncts(l.At(1)) {
+		if !how.bare && k.about(c, l) {
+			own = k.fold(own.And(c))
+		}
+	}
+	return own
 }
 
 func (k *kernel) nameOf(u *uop.UOp) string {
@@ -75,10 +128,14 @@ func (k *kernel) nameOf(u *uop.UOp) string {
 
 func (k *kernel) assumeFinite(m Move) error {
 	l := k.values[m.Name]
-	if l == nil || l.Op() != uop.Load || !k.needless(l) || len(k.groups) > 1 {
-		return fmt.Errorf("%s is not a factor that could do without its gate", m.Name)
+	if l == nil || l.Op() != uop.Load || len(k.groups) > 1 {
+		return fmt.Errorf("%s is not a factor that could do with less than its gate", m.Name)
 	}
-	k.finite = append(k.finite, m.Name)
+	how, ok := k.lighter(l)
+	if !ok {
+		return fmt.Errorf("%s is not a factor that could do with less than its gate", m.Name)
+	}
+	k.finite = append(k.finite, how)
 	return nil
 }
 
@@ -86,8 +143,8 @@ func (k *kernel) assumeFinite(m Move) error {
 func (b *builder) twoWays() []Stmt {
 	var out []Stmt
 	var bad *uop.UOp
-	for _, name := range b.finite {
-		stmts, flag := b.anyInfinite(b.values[name])
+	for _, f := range b.finite {
+		stmts, flag := b.anyInfinite(b.values[f.name])
 		out = append(out, stmts...)
 		if bad == nil {
 			bad = flag
@@ -109,13 +166,13 @@ func (b *builder) twoWays() []Stmt {
 	for a, kind := range kinds {
 		a.kind = kind
 	}
-	drop := map[*uop.UOp]bool{}
-	for _, name := range b.finite {
-		drop[b.values[name]] = true
+	drop := map[*uop.UOp]light{}
+	for _, f := range b.finite {
+		drop[b.values[f.name]] = f
 	}
 	b.rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
-		if drop[u] {
-			return b.t.Load(src[0], b.t.True(), src[2:]...)
+		if how, ok := drop[u]; ok {
+			return b.t.Load(src[0], b.lightGate(remake(b.t, u, src), how), src[2:]...)
 		}
 		return b.fold(remake(b.t, u, src))
 	})

@@ -45,7 +45,7 @@ type kernel struct {
 	place  map[*uop.UOp]int // position of a range in an explicit order
 	stages []Move
 	carry  []Move
-	finite []string // loads whose gate is dropped while all their elements are finite
+	finite []light // loads that do with less than their gate while all their elements are finite
 
 	scanned, scanning rangeSet // axes along which scans go, and what their values run over
 

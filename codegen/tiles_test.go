@@ -111,19 +111,46 @@ func slidProduct(v window) *kit {
 	return k
 }
 
+// phasedProduct is a transposed convolution with filters of 3 and stride 2: the picture is read within its edges, the filter
+// where its phase has elements, and each of them under both conditions.
+func phasedProduct(n, ci, co, h int) *kit {
+	k := newKit()
+	o := k.param(dtype.F32, true, n, co, h+1, h+1, 2, 2)
+	x, w := k.param(dtype.F32, false, n, ci, h, h), k.param(dtype.F32, false, ci, co, 3, 3)
+	a := k.rngs(n, co, h+1, h+1, 2, 2, ci, 2, 2)
+	row, column := a[2].Add(a[7].Neg()), a[3].Add(a[8].Neg())
+	ky, kx := a[4].Add(a[7].Mul(k.Index(2))), a[5].Add(a[8].Mul(k.Index(2)))
+	gate := k.inside(row, h).And(k.inside(column, h)).And(ky.Less(k.Index(3))).And(kx.Less(k.Index(3)))
+	p := k.loadIf(x, gate, a[0], a[6], row, column).Mul(k.loadIf(w, gate, a[6], a[1], ky, kx))
+	k.out(o, a[:6], k.sum(gate.Where(p, p.Int(0)), a[6:]...))
+	return k
+}
+
 func TestFinite(t *testing.T) {
 	var jobs []*job
 	var want [][]array
-	for _, bad := range []float64{0, math.Inf(1), math.NaN()} {
-		k := slidProduct(window{2, 17, 5, 8, 3, 1, 1})
+	for _, c := range []struct {
+		kit   func() *kit
+		bad   float64
+		param int
+		moves string
+	}{
+		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, 0, 0, "finite p2"},
+		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, math.Inf(1), 2, "finite p2"},
+		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, math.NaN(), 2, "finite p2"},
+		{func() *kit { return phasedProduct(2, 16, 17, 8) }, 0, 0, "finite p1; finite p2"},
+		{func() *kit { return phasedProduct(2, 16, 17, 8) }, math.Inf(-1), 1, "finite p1; finite p2"},
+		{func() *kit { return phasedProduct(2, 16, 17, 8) }, math.NaN(), 2, "finite p1; finite p2"},
+	} {
+		k := c.kit()
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
-		if bad != 0 {
-			bufs[2][50] = uop.FloatValue(dtype.F32, bad)
+		if c.bad != 0 {
+			bufs[c.param][50] = uop.FloatValue(dtype.F32, c.bad)
 		}
 		w := clone(bufs)
 		define(t, k.s, w)
 		moves := codegen.Choose(k.s, target())
-		require.Contains(t, codegen.MovesString(moves), "finite p2")
+		require.Contains(t, codegen.MovesString(moves), c.moves)
 		require.Contains(t, codegen.MovesString(moves), "by box")
 		jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
 	}

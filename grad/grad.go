@@ -8,6 +8,8 @@
 package grad
 
 import (
+	"fmt"
+
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -52,6 +54,20 @@ func Find(y, seed *uop.UOp, wrt ...*uop.UOp) (gradients []*uop.UOp, reached []bo
 		}
 	}
 	return out, reached
+}
+
+// Transposed applies the transpose of a linear map to g, which has the shape of y: y is x moved by views, one after
+// the other. Unlike gradients it holds for all types.
+func Transposed(y, x, g *uop.UOp) *uop.UOp {
+	for ; y != x; y = y.At(0) {
+		switch y.Op() {
+		case uop.Reshape, uop.Permute, uop.Expand, uop.Flip, uop.Pad, uop.Shrink, uop.Slide:
+			g = laws[y.Op()](y, g)[0]
+		default:
+			panic(fmt.Sprintf("grad: %v is no view", y.Op()))
+		}
+	}
+	return g
 }
 
 // operands are the nodes that a law gives gradients to: those of u; for a part of a tuple those of

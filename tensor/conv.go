@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/grad"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -155,66 +156,43 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 			fail(op, shapesOf(t, w), "axis %d would have the size %d", 2+i, in[2+i])
 		}
 	}
-	d := dtype.Promote(t.DType(), w.DType())
-	u, ws := x.node().Cast(d), make([]window, n)
-	for i, s := range stride {
-		k := w.Dim(2 + i)
-		if u, s = spaced(u, 2+i, s, k, dilation[i]); in[2+i] == 0 {
-			s = 1
+	ws := make([]window, n)
+	whole, first := slices.Clone(in), make([]int, n)
+	for i := range ws {
+		if x.Dim(2+i) == 1 {
+			stride[i] = 1
 		}
-		q := (k + s - 1) / s
-		ws[i] = window{q, s, dilation[i], dilation[i] * (q - 1), (lo[i] + in[2+i] + s - 1) / s}
+		if stride[i] > 1 { // the phases of filters begin with the output, before it is cropped
+			first[i], lo[i] = lo[i], 0
+			whole[2+i] += first[i]
+		}
+		ws[i] = window{w.Dim(2 + i), stride[i], dilation[i], lo[i], x.Dim(2 + i)}
 	}
-	out := convolvePhases(u, w.node().Cast(d), g, ws)
+	d := dtype.Promote(t.DType(), w.DType())
+	out := convolveBack(x.node().Cast(d), w.node().Cast(d), g, whole, ws)
 	for i := range n {
-		out = cut(out, 2+i, lo[i], lo[i]+in[2+i])
+		out = cut(out, 2+i, first[i], first[i]+in[2+i])
 	}
 	return finishConv(op, t, w, b, newTensor(out, commonEngine(op, t, w, b)))
 }
 
-// spaced puts zeros between the elements of an axis, as many as a stride says, where most phases would have no filter or filters
-// are dilated, and gives the stride that is left to take apart.
-func spaced(u *uop.UOp, axis, stride, k, dilation int) (*uop.UOp, int) {
-	rows := u.Shape()[axis]
-	switch {
-	case rows == 1:
-		return u, 1
-	case stride == 1 || dilation == 1 && stride <= 2*k:
-		return u, stride
+// convolveBack is the transpose of convolve, of x[n, in, s…] and w[in, out/groups, k…]: of the shape given, it has in each
+// place the sum of the products of those windows that hold it. The products are made before they are moved, so that what lies
+// in no window adds nothing, infinite or not.
+func convolveBack(x, w *uop.UOp, g int, shape []int, ws []window) *uop.UOp {
+	n, d := len(ws), x.DType()
+	s, k := x.Shape()[2:], w.Shape()
+	batch, cin, cout := x.Shape()[0], k[0]/g, k[1]
+	axes, by := make([]int, n), make([]int, n)
+	for i := range ws {
+		axes[i], by[i] = 4+i, 4+n+i
 	}
-	s := slices.Insert(slices.Clone(u.Shape()), axis+1, 1)
-	u = extend(u.Reshape(s...), axis+1, 0, stride-1)
-	s[axis] = rows * stride
-	return cut(u.Reshape(slices.Delete(s, axis+1, axis+2)...), axis, 0, (rows-1)*stride+1), 1
-}
-
-// convolvePhases is a transposed convolution as one without strides. With places t = stride·a + p of the result and
-// k = stride·q + p of the filters, element a of phase p is Σ over q of element a − dilation·q of x times the filter. So each phase
-// has filters and outputs of its own, which are put in their places in the end. The windows are those of one phase, with
-// the stride of the whole; x[n, in, s…], w[in, out/groups, k…], the result [n, out, (windows · stride)…].
-func convolvePhases(x, w *uop.UOp, g int, ws []window) *uop.UOp {
-	n, in, cout := len(ws), w.Shape()[0]/g, w.Shape()[1]
-	phases := cout * g
-	split := []int{g, in, cout}                                 // [g, in, out, q, p, …] of the filters
-	first, last := []int{0, 2}, []int{1}                        // become [g, out, p…, in, q…]
-	places, order := []int{x.Shape()[0], cout * g}, []int{0, 1} // [n, out, p…, a…] of the result become [n, out, a, p, …]
-	whole := slices.Clone(places)
-	flat := slices.Clone(ws)
-	for i, v := range ws {
-		w = extend(w, 2+i, 0, v.size*v.stride-w.Shape()[2+i])
-		split = append(split, v.size, v.stride)
-		first, last = append(first, 4+2*i), append(last, 3+2*i)
-		places, order = append(places, v.stride), append(order, 2+n+i, 2+i)
-		whole = append(whole, v.out*v.stride)
-		phases *= v.stride
-		flat[i].stride = 1
-	}
-	w = w.Reshape(split...)
-	filters := []int{phases, in}
-	for i, v := range ws {
-		w = w.Flip(3 + 2*i)
-		filters, places = append(filters, v.size), append(places, v.out)
-	}
-	y := convolve(x, w.Permute(append(first, last...)...).Reshape(filters...), g, flat)
-	return y.Reshape(places...).Permute(order...).Reshape(whole...)
+	wide := slices.Concat([]int{batch, g, cin, cout}, s, k[2:])
+	x = x.Reshape(slices.Concat([]int{batch, g, cin, 1}, s, ones(n))...)
+	w = w.Reshape(slices.Concat([]int{1, g, cin, cout}, ones(n), k[2:])...)
+	acc := dtype.Accumulator(d)
+	products := spread(x, wide).Cast(acc).Mul(spread(w, wide).Cast(acc))
+	of := spread(products.Int(0), slices.Concat([]int{batch, g, 1, cout}, shape[2:], ones(n)))
+	cut := slideAll(of, slices.Concat([]int{batch, g, cin, cout}, shape[2:], k[2:]), axes, by, ws, true)
+	return grad.Transposed(cut, of, products).Cast(d).Reshape(shape...)
 }

@@ -3,6 +3,7 @@ package tensor_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -55,6 +56,58 @@ func TestConvTransposeOfPhases(t *testing.T) {
 	}
 }
 
+// What a transposed convolution puts nowhere near an infinite or undefined element, or filter, stays finite.
+func TestConvTransposeOfInfinities(t *testing.T) {
+	ctx := context.Background()
+	const in, out, rows, columns = 2, 2, 3, 4
+	for _, bad := range []float32{float32(math.Inf(1)), float32(math.NaN())} {
+		for _, k := range []int{1, 2, 3, 4} {
+			for _, stride := range []int{1, 2, 3, 5} {
+				for _, dilation := range []int{1, 2} {
+					for at := range 6 {
+						x, w := make([]float32, in*rows*columns), make([]float32, in*out*k*k)
+						for i := range x {
+							x[i] = float32(i%5) - 2
+						}
+						for i := range w {
+							w[i] = float32(i%3) - 1
+						}
+						if at < 4 {
+							x[[]int{0, 5, columns - 1, len(x) - 1}[at]] = bad
+						} else {
+							w[[]int{0, len(w) - 1}[at-4]] = bad
+						}
+						const lo, hi = 1, 0
+						high, wide := (rows-1)*stride-lo-hi+dilation*(k-1)+1, (columns-1)*stride-lo-hi+dilation*(k-1)+1
+						if high < 1 || wide < 1 {
+							continue
+						}
+						want := make([]float32, out*high*wide)
+						for i := range in * out * rows * columns * k * k {
+							i, kx := i/k, i%k
+							i, ky := i/k, i%k
+							i, c := i/columns, i%columns
+							i, r := i/rows, i%rows
+							i, o := i/out, i%out
+							y, z := r*stride+ky*dilation-lo, c*stride+kx*dilation-lo
+							if y >= 0 && y < high && z >= 0 && z < wide {
+								want[(o*high+y)*wide+z] += x[(i*rows+r)*columns+c] * w[((i*out+o)*k+ky)*k+kx]
+							}
+						}
+						what := fmt.Sprintf("%v at %d, filters of %d, stride %d, dilation %d", bad, at, k, stride, dilation)
+						y := tensor.Of(x, 1, in, rows, columns).ConvTranspose(tensor.Of(w, in, out, k, k), nil, tensor.Conv{Stride: stride, Paddings: []int{lo, lo, hi, hi}, Dilation: dilation})
+						got, err := tensor.Data[float32](ctx, y)
+						require.NoError(t, err, what)
+						for i := range want {
+							require.True(t, got[i] == want[i] || got[i] != got[i] && want[i] != want[i], "%s: element %d of %dx%d is %v, not %v", what, i, high, wide, got[i], want[i])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // Fold adds integers as well as floats.
 func TestFoldOfIntegers(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.I32, dtype.U8, dtype.I64, dtype.F32} {
@@ -63,4 +116,9 @@ func TestFoldOfIntegers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []float32{1, 2, 2, 1, 2, 4, 4, 2, 2, 4, 4, 2, 1, 2, 2, 1}, got, "%v", d)
 	}
+	const odd = 1<<60 + 1
+	y := tensor.Of([]int64{odd, odd, odd, odd}, 1, 2, 2).Fold([]int{3, 1}, tensor.Pool{Size: []int{2, 1}})
+	got, err := tensor.Data[int64](context.Background(), y)
+	require.NoError(t, err)
+	require.Equal(t, []int64{odd, 2 * odd, odd}, got)
 }

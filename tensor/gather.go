@@ -286,7 +286,7 @@ func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 	n := t.Dim(0)
 	for _, row := range o.Padding {
 		if row < 0 || row >= n {
-			failArg("Embedding", "padding row %d of %d", row, n)
+			failArg("Embedding", "padding row %d of %d; rows count from 0, and an empty list keeps the gradients of all", row, n)
 		}
 	}
 	flat := ids.Flatten()

@@ -3,6 +3,7 @@ package tensor
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/grad"
 	"github.com/weft-ml/weft/uop"
 )
@@ -47,7 +48,7 @@ func (t *Tensor) Patches(p Pool) *Tensor {
 	return t.like(u.Permute(order...).Reshape(append(t.Shape()[:lead-1], rows, count)...))
 }
 
-// Fold adds columns [n, c·window, count], as Patches makes them, back into arrays [n, c, sizes…].
+// Fold adds columns [n, c·window, count], as Patches makes them, back into arrays [n, c, sizes…], of the type of a Sum.
 func (t *Tensor) Fold(sizes []int, p Pool) *Tensor {
 	k := t.Rank()
 	if k < 2 || k > 3 {
@@ -62,8 +63,12 @@ func (t *Tensor) Fold(sizes []int, p Pool) *Tensor {
 	if c*prod(size) != t.Dim(-2) || prod(outs) != t.Dim(-1) {
 		fail("Fold", shapes(t.shape(), sizes), "windows of %v at %v places do not make these columns", size, outs)
 	}
-	x, d := t.wide()
-	of := x.like(spread(x.node().Int(0), slices.Concat(t.Shape()[:k-2], []int{c}, sizes)))
+	x := t.node().Cast(dtype.Accumulator(t.DType()))
+	of := t.like(spread(x.Int(0), slices.Concat(t.Shape()[:k-2], []int{c}, sizes)))
 	p.Axes = len(sizes)
-	return t.like(grad.Of(of.Patches(p).node(), x.node(), of.node())[0].Cast(d))
+	out := grad.Transposed(of.Patches(p).node(), of.node(), x)
+	if t.DType().IsFloat() {
+		out = out.Cast(t.DType())
+	}
+	return t.like(out)
 }

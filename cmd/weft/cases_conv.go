@@ -37,6 +37,7 @@ var pictureCases = []benchCase{
 	convTransposeCase("conv-transpose-2", 1, 128, 64, 28, 2, tensor.Conv{Stride: 2}),
 	convTransposeCase("conv-transpose-4", 1, 256, 128, 14, 4, tensor.Conv{Stride: 2, Padding: 1}),
 	convTransposeCase("conv-transpose-3", 1, 64, 64, 56, 3, tensor.Conv{Padding: 1}),
+	convTransposeCase("conv-transpose-odd", 4, 64, 32, 28, 3, tensor.Conv{Stride: 2, Padding: 1, OutputPadding: []int{1, 1}}),
 	poolCase("maxpool-overlap", 1, 64, 112, func(x *tensor.Tensor, p tensor.Pool) *tensor.Tensor { return x.MaxPool(p) }, tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}, Axes: 2}),
 	poolCase("maxpool-same", 1, 192, 28, func(x *tensor.Tensor, p tensor.Pool) *tensor.Tensor { return x.MaxPool(p) }, tensor.Pool{Size: []int{3}, Stride: []int{1}, Padding: []int{1}, Axes: 2}),
 	poolCase("avgpool-overlap", 8, 64, 56, func(x *tensor.Tensor, p tensor.Pool) *tensor.Tensor { return x.AvgPool(p) }, tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}, Axes: 2}),

@@ -30,8 +30,11 @@ import (
 	"github.com/weft-ml/weft/atomicfile"
 )
 
+// TempFolder is the folder inside a cache folder where files are written before they get their names, so that what dead
+// processes left is found among few.
+const TempFolder = "tmp"
+
 const (
-	tempFolder = "tmp" // for what is being written, so that what dead processes left is found among few
 	tempPrefix = "tmp-"
 	unusedAge  = 60 * 24 * time.Hour // an entry that nobody used for so long
 	sweepEvery = 24 * time.Hour      // a folder has tens of thousands of entries in time, and looking at each takes long
@@ -149,7 +152,7 @@ func (f *Folder) Close() { f.handle.Close() }
 // Name gives the path under which this process, and only it, reaches an entry.
 func (f *Folder) Name(entry string) string { return filepath.Join(f.inner, entry) }
 
-func (f *Folder) temp() string { return f.Name(tempFolder) }
+func (f *Folder) temp() string { return f.Name(TempFolder) }
 
 // Outside gives the path of something in the folder for other programs.
 func (f *Folder) Outside(path string) string {

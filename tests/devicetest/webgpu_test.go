@@ -56,7 +56,8 @@ func TestWEBGPUDialects(t *testing.T) {
 			return &engine.Machine{Device: dev, Render: wgsl.Render, Finish: wgsl.Finish, Target: wgsl.Target(m)}, nil
 		}})
 		t.Run(c.name, func(t *testing.T) {
-			if os.Getenv("WEFT_CASE") == "" {
+			whole := os.Getenv("WEFT_CASE") == ""
+			if whole {
 				t.Setenv("WEFT_CASE", c.cases)
 			}
 			tried := 0
@@ -66,7 +67,9 @@ func TestWEBGPUDialects(t *testing.T) {
 				return cases
 			})
 			t.Logf("%d cases have other kernels", tried)
-			require.Positive(t, tried)
+			if whole {
+				require.Positive(t, tried)
+			}
 		})
 	}
 }
