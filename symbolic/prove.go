@@ -95,23 +95,32 @@ func (x *index) proves(l *linear, want span) bool {
 	}
 	y := *x
 	y.quotients(l)
-	return y.combined(l, maxCombined).within(want)
+	for n := 1; n <= maxCombined; n++ {
+		sums := mostSums
+		if y.combined(l, n, &sums).within(want) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxCombined is how many facts are added up to bound a sum. The bound of a linear program needs as many as there are
-// terms; more than three have not been needed, and the work grows with their power.
-const maxCombined = 3
+// terms; more than three have not been needed, and the work grows with their power: mostSums ends it.
+const (
+	maxCombined = 3
+	mostSums    = 4096
+)
 
-// combined bounds l by adding multiples of up to n facts, each chosen so that a term of l vanishes.
-func (x *index) combined(l *linear, n int) span {
+// combined bounds l by adding multiples of up to n facts, each chosen so that a term of l vanishes, as long as there are sums left.
+func (x *index) combined(l *linear, n int, sums *int) span {
 	best := x.termSpan(l.terms).shift(l.k)
-	if n == 0 {
+	if *sums--; n == 0 || *sums < 0 {
 		return best
 	}
 	for _, f := range x.facts {
 		for _, t := range f.terms {
 			c := l.coef(t.Node)
-			if c == 0 {
+			if c == 0 || *sums < 0 {
 				continue
 			}
 			g := gcd(abs(c), abs(t.Coef))
@@ -126,7 +135,7 @@ func (x *index) combined(l *linear, n int) span {
 			if rest == nil {
 				continue
 			}
-			s := x.combined(rest, n-1).add(f.s.corners(span{by, by}, times))
+			s := x.combined(rest, n-1, sums).add(f.s.corners(span{by, by}, times))
 			if s.lo > -inf {
 				best.lo = max(best.lo, -floorDiv(-s.lo, d))
 			}

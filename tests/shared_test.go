@@ -24,3 +24,12 @@ func TestManyViews(t *testing.T) {
 		require.NoError(t, tensor.Realize(context.Background(), z), c.device)
 	}
 }
+
+// Rolls by Go numbers that change: the index of a load is a sum of many parts, of each of which two facts are known.
+func TestManyShiftsByNumbers(t *testing.T) {
+	b := newBench(t, "INTERP", engine.Options{Numbers: true})
+	x := b.floats(275)
+	z := tensor.Stack(1, x, x).Roll([]int{2, 3}, []int{1, 0}).Roll([]int{6}, []int{0})
+	z = z.Reshape(22, 5, 5).At(tensor.RS(1, tensor.End, 2), tensor.RS(tensor.Begin, tensor.End, 1), -5)
+	require.NoError(t, tensor.Realize(context.Background(), z))
+}
