@@ -135,13 +135,6 @@ func TestDiskCache(t *testing.T) {
 		assert.Equal(t, []float32{2, 3, 4}, get(t, d, out))
 		assert.Equal(t, []int{compiled, fromDisk}, []int{d.Stats().Compiled, d.Stats().FromDisk})
 	}
-	only := func(ext string) string {
-		t.Helper()
-		found, err := filepath.Glob(filepath.Join(dir, "*"+ext))
-		require.NoError(t, err)
-		require.Len(t, found, 1)
-		return found[0]
-	}
 	replace := func(path string, text []byte) { // by rename: the old file may be mapped
 		t.Helper()
 		require.NoError(t, os.WriteFile(path+"x", text, 0o600))
@@ -149,7 +142,7 @@ func TestDiskCache(t *testing.T) {
 	}
 	play(1, 0)
 	play(0, 1)
-	library, index := only(libraryExt), only(indexExt)
+	index, library := kept(t, dir, add("disk_test", 1, 3))
 
 	good, err := os.ReadFile(library)
 	require.NoError(t, err)
@@ -158,7 +151,8 @@ func TestDiskCache(t *testing.T) {
 	replace(library, bad)
 	play(1, 0)
 	play(0, 1)
-	now, err := os.ReadFile(only(libraryExt))
+	_, again := kept(t, dir, add("disk_test", 1, 3))
+	now, err := os.ReadFile(again)
 	require.NoError(t, err)
 	assert.Equal(t, good, now, "the same text gives the same bytes")
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"unsafe"
 
 	"github.com/weft-ml/weft/plan"
@@ -141,6 +142,11 @@ func (d *Device) fenced(l *loaded, i int) error {
 		return err
 	}
 	table := make([]uintptr, len(s.Slots)+1)
+	var scratch []uintptr
+	for _, r := range d.fence.scratch {
+		_, at := r.place(int(k.Scratch), true)
+		scratch = append(scratch, at)
+	}
 	for _, end := range []bool{true, false} {
 		for _, a := range arrays {
 			part, _ := a.region.place(len(a.data), end)
@@ -149,7 +155,11 @@ func (d *Device) fenced(l *loaded, i int) error {
 		for j, a := range of {
 			_, table[j] = a.region.place(len(a.data), end)
 		}
-		d.launch(l, k, l.functions[s.Kernel], table)
+		j := d.job(k, l.functions[s.Kernel], table, l.vars)
+		j.scratch = address(scratch)
+		d.pool.run(j)
+		goruntime.KeepAlive(table)
+		goruntime.KeepAlive(scratch)
 		for _, a := range arrays {
 			part, _ := a.region.place(len(a.data), end)
 			switch {

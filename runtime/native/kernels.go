@@ -98,7 +98,7 @@ func (b *builder) fromDisk(key string, k *plan.Kernel) bool {
 	if b.load(library{name: name, path: b.cache.folder.Name(name)}, key, k) != nil {
 		return false
 	}
-	b.stats.FromDisk++
+	b.stats.count(&b.stats.FromDisk, k)
 	return true
 }
 
@@ -154,8 +154,17 @@ func (b *builder) build(ctx context.Context, missing map[string]*plan.Kernel) er
 			b.cache.point(key, libraries[i])
 		}
 	}
-	b.stats.Compiled += len(missing)
+	for _, k := range missing {
+		b.stats.count(&b.stats.Compiled, k)
+	}
 	return nil
+}
+
+// count adds a kernel, if it is one of a plan.
+func (s *Stats) count(n *int, k *plan.Kernel) {
+	if k.Entry != crewKernel.Entry {
+		*n++
+	}
 }
 
 // compile turns each batch into a library, in the cache or in a temporary folder.
@@ -192,7 +201,9 @@ func (b *builder) compileBatch(ctx context.Context, keys []string, of map[string
 		source.WriteString("\n")
 		source.WriteString(of[key].Source)
 		source.WriteString("\n")
-		names = append(names, of[key].Name)
+		if of[key].Entry != crewKernel.Entry {
+			names = append(names, of[key].Name)
+		}
 	}
 	p, err := b.cache.place(kept)
 	if err != nil {
@@ -208,14 +219,17 @@ func (b *builder) compileBatch(ctx context.Context, keys []string, of map[string
 	return l, err
 }
 
-// split deals the kernels out to batches of about equal text, the longest first. The same
-// kernels always give the same batches.
+// split deals the kernels out to batches of about equal text, the longest first, and the threads last: where something is missing, a
+// kernel's name says more. The same kernels always give the same batches.
 func split(missing map[string]*plan.Kernel, processors int) [][]string {
 	keys := make([]string, 0, len(missing))
 	for key := range missing {
 		keys = append(keys, key)
 	}
 	sort.Slice(keys, func(i, j int) bool {
+		if x, y := missing[keys[i]], missing[keys[j]]; x.Entry == crewKernel.Entry || y.Entry == crewKernel.Entry {
+			return x.Entry != crewKernel.Entry
+		}
 		a, b := len(missing[keys[i]].Source), len(missing[keys[j]].Source)
 		return a > b || a == b && keys[i] < keys[j]
 	})

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
+	"unsafe"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -15,10 +17,12 @@ import (
 type loaded struct {
 	dev       *Device
 	plan      *plan.Plan
-	functions []uintptr // of each kernel
-	arena     []int     // memories of kind Arena
-	table     []uintptr // the slots' addresses of all steps, one after the other
-	first     []int     // of each step, in table
+	functions []uintptr  // of each kernel
+	arena     []int      // memories of kind Arena
+	table     []uintptr  // the slots' addresses of all steps, one after the other
+	first     []int      // of each step, in table
+	jobs      []job      // the steps
+	copies    [][2]int64 // of steps that are copies: bytes, and those of an iteration
 	vars      []int32
 	mems      []*mem // of each memory, during Play
 }
@@ -40,10 +44,11 @@ func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	functions, err := d.build.functions(ctx, p.Kernels)
+	functions, err := d.build.functions(ctx, append(slices.Clone(p.Kernels), crewKernel))
 	if err != nil {
 		return nil, err
 	}
+	d.pool.start(functions[len(p.Kernels)])
 	l := &loaded{dev: d, plan: p, functions: functions}
 	var scratch int64
 	for _, k := range p.Kernels {
@@ -71,6 +76,14 @@ func (d *Device) Load(ctx context.Context, p *plan.Plan) (runtime.Loaded, error)
 	l.table = make([]uintptr, slots, slots+1)
 	l.vars = make([]int32, len(p.Vars), len(p.Vars)+1)
 	l.mems = make([]*mem, len(p.Memory))
+	l.copies = make([][2]int64, len(p.Steps))
+	for i, s := range p.Steps {
+		if s.Kind == plan.Copy {
+			l.jobs = append(l.jobs, job{buf: address(l.table[l.first[i]:]), vars: uintptr(unsafe.Pointer(&l.copies[i]))})
+		} else {
+			l.jobs = append(l.jobs, d.job(&p.Kernels[s.Kernel], functions[s.Kernel], l.table[l.first[i]:], l.vars))
+		}
+	}
 	return l, nil
 }
 

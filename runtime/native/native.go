@@ -3,7 +3,7 @@
 // without cgo and plays the plan's steps on a pool of threads.
 //
 // It knows plans, bytes and function addresses. It refuses to know graphs, ops and what a
-// kernel computes; it never writes C of its own except to measure the machine (Limits), and
+// kernel computes; it never writes C of its own except for its threads (c/crew.c) and to measure the machine (Limits), and
 // it never reads the environment: every setting is a field of Options.
 //
 //	dev, err := native.Open(native.Options{Prelude: c.Prelude})

@@ -4,9 +4,11 @@ package native
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 	"time"
 	"unsafe"
@@ -49,6 +51,16 @@ func add(entry string, rows, cols int) plan.Kernel {
 	return kernel(entry, fmt.Sprintf(`	float *o = (float *)buf[0]; const float *a = (const float *)buf[1], *b = (const float *)buf[2];
 	for (int32_t i = lo * %d; i < hi * %d; i++) o[i] = a[i] + b[i];`, cols, cols), int32(rows),
 		plan.Bind{Write: true, Bytes: n}, plan.Bind{Bytes: n}, plan.Bind{Bytes: n})
+}
+
+// kept are the files of a kernel in a cache folder.
+func kept(t *testing.T, dir string, k plan.Kernel) (index, library string) {
+	t.Helper()
+	d := open(t, Options{CacheDir: dir})
+	key := d.build.key(&k)
+	name := d.build.cache.find(key)
+	require.NotEmpty(t, name, "%s is not kept", k.Name)
+	return filepath.Join(dir, key+indexExt), filepath.Join(dir, name)
 }
 
 // addPlan is out ← a + b for rows×cols numbers.
@@ -305,4 +317,41 @@ func TestClosed(t *testing.T) {
 	assert.ErrorAs(t, d.Play(l, nil, nil), new(*runtime.Closed))
 	assert.ErrorAs(t, d.Write(m, 0, nil), new(*runtime.Closed))
 	assert.ErrorAs(t, d.Sync(context.Background()), new(*runtime.Closed))
+}
+
+// Every iteration of every launch is done once and in its turn, whether workers look out, sleep, come too late or are more than there
+// are processors.
+func TestThreadsShareIterations(t *testing.T) {
+	const rows, launches, plays = 97, 20, 60
+	k := kernel("crew_test", `	int32_t *o = (int32_t *)buf[0];
+	for (int32_t i = lo; i < hi; i++) {
+		for (volatile int32_t n = o[i] % 7 * 300; n > 0; n--) ;
+		o[i] = o[i] * 3 + 1;
+	}`, rows, plan.Bind{Write: true, Bytes: 4 * rows})
+	k.Flops = 1 << 30 // worth all threads
+	p := &plan.Plan{Version: plan.Version, Target: "CPU", Kernels: []plan.Kernel{k},
+		Memory: []plan.Memory{{Kind: plan.State, Arg: 0, Bytes: 4 * rows}},
+		Slots:  []plan.Slot{{Memory: 0, Bytes: 4 * rows, DType: dtype.I32, Dims: []int{rows}}}}
+	for range launches {
+		p.Steps = append(p.Steps, plan.Step{Kind: plan.Launch, Slots: []int{0}})
+	}
+	for _, threads := range []int{1, 2, 3, 16} {
+		d := open(t, Options{Threads: threads})
+		l := load(t, d, p)
+		x := alloc(t, d, 4*rows)
+		require.NoError(t, d.Write(x, 0, make([]byte, 4*rows)))
+		want := int32(0)
+		for play := range plays {
+			time.Sleep(time.Duration(play%4) * lookOut / 2)
+			require.NoError(t, d.Play(l, []runtime.Mem{x}, nil))
+			for range launches {
+				want = want*3 + 1
+			}
+			got := make([]byte, 4*rows)
+			require.NoError(t, d.Read(context.Background(), got, x, 0))
+			for i := range rows {
+				require.Equal(t, want, int32(binary.LittleEndian.Uint32(got[4*i:])), "row %d of play %d on %d threads", i, play, threads)
+			}
+		}
+	}
 }

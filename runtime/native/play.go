@@ -40,57 +40,54 @@ func (d *Device) Play(of runtime.Loaded, args []runtime.Mem, vars []int32) error
 			l.table[l.first[i]+j] = l.mems[at.Memory].addr() + uintptr(at.Offset)
 		}
 	}
-	for i := range l.plan.Steps {
-		step := d.step
-		if d.options.Trace != nil {
-			step = d.traced
-		}
-		if err := step(l, i); err != nil {
-			return err
-		}
+	if err := d.steps(l); err != nil {
+		return err
 	}
-	goruntime.KeepAlive(l) // the kernels saw only the numbers of its table's address
+	goruntime.KeepAlive(l) // the threads saw only the numbers of its arrays' addresses
 	return l.intact(args)
 }
 
-func (d *Device) traced(l *loaded, i int) error {
-	start := time.Now()
-	err := d.step(l, i)
-	took := time.Since(start)
-	if s := l.plan.Steps[i]; s.Kind == plan.Copy {
-		d.options.Trace("copy", took, nil)
-	} else {
-		k := &l.plan.Kernels[s.Kernel]
-		d.options.Trace(k.Name, took, k)
+// steps runs the steps. Everything about them was checked by Load and Bind, so that it can fail between fences only.
+func (d *Device) steps(l *loaded) error {
+	for i, s := range l.plan.Steps {
+		if s.Kind == plan.Copy {
+			l.copy(i)
+		} else {
+			d.stats.Launches++
+		}
 	}
-	return err
-}
-
-// step runs step i. Everything about it was checked by Load and bind, so that it can fail between fences only.
-func (d *Device) step(l *loaded, i int) error {
-	s := &l.plan.Steps[i]
-	if s.Kind == plan.Copy {
-		d.copy(l, s)
+	if d.options.Trace == nil && !d.options.Fence {
+		if len(l.jobs) > 0 {
+			d.pool.run(l.jobs...)
+		}
 		return nil
 	}
-	d.stats.Launches++
-	if d.options.Fence {
-		return d.fenced(l, i)
+	for i, s := range l.plan.Steps {
+		start := time.Now()
+		if s.Kind != plan.Copy && d.options.Fence {
+			if err := d.fenced(l, i); err != nil {
+				return err
+			}
+		} else {
+			d.pool.run(l.jobs[i])
+		}
+		took := time.Since(start)
+		switch {
+		case d.options.Trace == nil:
+		case s.Kind == plan.Copy:
+			d.options.Trace("copy", took, nil)
+		default:
+			k := &l.plan.Kernels[s.Kernel]
+			d.options.Trace(k.Name, took, k)
+		}
 	}
-	d.launch(l, &l.plan.Kernels[s.Kernel], l.functions[s.Kernel], l.table[l.first[i]:])
 	return nil
 }
 
-// launch runs a kernel on the arrays whose addresses are in table.
-func (d *Device) launch(l *loaded, k *plan.Kernel, function uintptr, table []uintptr) {
+// job is a launch of a kernel on the arrays whose addresses are in table.
+func (d *Device) job(k *plan.Kernel, function uintptr, table []uintptr, vars []int32) job {
 	threads, least := d.shares(k)
-	j := &job{kernel: function, buf: address(table), vars: address(l.vars), n: k.Threads, threads: threads, least: least}
-	for _, r := range d.fence.scratch {
-		_, at := r.place(int(k.Scratch), true)
-		j.scratch = append(j.scratch, at)
-	}
-	d.pool.run(j)
-	goruntime.KeepAlive(table)
+	return job{kernel: function, buf: address(table), vars: address(vars), scratch: address(d.pool.places), n: k.Threads, threads: threads, least: least}
 }
 
 // What a thread is taken to do in a nanosecond, for deciding how many threads are worth
@@ -121,23 +118,19 @@ func (d *Device) shares(k *plan.Kernel) (threads, least int32) {
 	return threads, max(least, 1)
 }
 
-// copy does a Copy step, with all threads when it is long.
-func (d *Device) copy(l *loaded, s *plan.Step) {
-	part := func(slot int) []byte {
-		at := &l.plan.Slots[slot]
-		return l.mems[at.Memory].data[at.Offset : at.Offset+at.Bytes]
-	}
-	to, from := part(s.Slots[0]), part(s.Slots[1])
+// copy prepares step i, a Copy, for all threads when it is long.
+func (l *loaded) copy(i int) {
 	const share = 256 << 10
-	n := (len(to) + share - 1) / share
-	if n < 4 || address(to) < address(from)+uintptr(len(from)) && address(from) < address(to)+uintptr(len(to)) {
-		copy(to, from) // short, or overlapping: there the order matters
+	s := &l.plan.Steps[i]
+	n := min(l.plan.Slots[s.Slots[0]].Bytes, l.plan.Slots[s.Slots[1]].Bytes)
+	to, from := l.table[l.first[i]], l.table[l.first[i]+1]
+	j := &l.jobs[i]
+	if n < 4*share || to < from+uintptr(n) && from < to+uintptr(n) { // short, or overlapping: there the order matters
+		l.copies[i], j.n, j.threads = [2]int64{n, n}, 1, 1
 		return
 	}
-	d.pool.run(&job{n: int32(n), threads: int32(min(n, d.pool.threads())), least: 1, do: func(lo, hi int32) {
-		a, b := int(lo)*share, min(int(hi)*share, len(to))
-		copy(to[a:b], from[a:b])
-	}})
+	l.copies[i], j.n, j.least = [2]int64{n, share}, int32((n+share-1)/share), 1
+	j.threads = min(j.n, int32(l.dev.pool.threads()))
 }
 
 // intact checks, with Options.Poison, that no kernel wrote where no slot is.

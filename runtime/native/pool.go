@@ -3,30 +3,76 @@
 package native
 
 import (
+	_ "embed"
 	goruntime "runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/weft-ml/weft/plan"
 )
 
+// How threads share a kernel's iterations is C: a thread of Go that waits or comes back from a kernel asks Go's scheduler for a
+// processor, and that starts other threads to look for work, which take the processors from those that compute.
+//
+//go:embed c/crew.c
+var crewSource string
+
+var crewKernel = plan.Kernel{Name: "the threads", Entry: "weft_crew", Source: crewSource}
+
 const (
-	// A worker looks for new work this many times (some 30 µs) before it goes to sleep: waking
-	// it costs several µs, and the next kernel is usually close behind.
-	spins      = 50_000
+	// A worker looks out for so long before it goes to sleep: waking it costs several µs, and the next kernel is usually
+	// close behind. The caller waits for the last worker likewise.
+	lookOut    = 150 * time.Microsecond
 	scratchMin = 4096
 )
 
-// pool runs one job at a time on the calling goroutine and on workers. A worker that comes
-// late, because the system gave it no processor, is not waited for: whoever is there does the
-// iterations.
+// job is n iterations of a kernel, or of a copy, as the C text knows it.
+type job struct {
+	kernel, buf, vars, scratch uintptr // scratch: addresses of each thread's
+	n, least, threads, _       int32   // least: smallest share worth a call
+}
+
+// crew is what threads share, as the C text knows it.
+type crew struct {
+	state, _, _, _, _, _, _, _ int64
+	next, _, _, _, _, _, _, _  int64
+	asleep, workers, spin      int64
+	_                          [5]int64
+	job                        job
+	_                          [2]int64
+}
+
+// The state of the crew.
+const (
+	closedState = 0x10000
+	stopState   = 0x40000
+	jobNumber   = 32 // the job's number is above this bit
+)
+
+// What calls of the crew's function end with, in their low bits.
+const (
+	done = iota
+	wake
+	wait
+	idle
+	last
+	stopped
+	endBits = 3
+)
+
+// pool runs jobs one after the other on the calling goroutine and on workers.
 type pool struct {
-	workers []*worker
-	scratch []*mem // of each thread; 0 is the caller's
-	current atomic.Pointer[job]
-	spins   int
-	wait    sync.WaitGroup
+	function uintptr // the C text's; 0 until something is loaded
+	crew     *crew
+	workers  []*worker
+	left     chan struct{} // the last worker has left the job
+	scratch  []*mem        // of each thread; 0 is the caller's
+	places   []uintptr     // its addresses
+	wait     sync.WaitGroup
 }
 
 type worker struct {
@@ -34,131 +80,97 @@ type worker struct {
 	wake   chan struct{}
 }
 
-// job is n iterations of a kernel or, with do, of a Go function.
-type job struct {
-	kernel, buf, vars uintptr
-	scratch           []uintptr // of each thread; nil: the pool's own
-	do                func(lo, hi int32)
-	n, least          int32 // least: smallest share worth a call
-	threads           int32
-	stop              bool // the workers end
-	next              atomic.Int32
-	state             atomic.Int64 // workers inside; closed is added when no more may enter
-	left              chan struct{}
+func newPool(threads int) *pool {
+	p := &pool{crew: newCrew(), left: make(chan struct{}, 1), workers: make([]*worker, threads-1), scratch: make([]*mem, threads), places: make([]uintptr, threads)}
+	p.crew.workers = int64(threads - 1)
+	p.crew.state = closedState
+	if threads <= goruntime.NumCPU() { // else a worker that looks out takes a working one's processor
+		p.crew.spin = int64(lookOut)
+	}
+	return p
 }
 
-const closed = 1 << 40
+// newCrew begins with a cache line.
+func newCrew() *crew {
+	const line = 64
+	b := make([]byte, unsafe.Sizeof(crew{})+line)
+	at := (line - uintptr(unsafe.Pointer(&b[0]))%line) % line
+	return (*crew)(unsafe.Pointer(&b[at]))
+}
 
-func newPool(threads int) *pool {
-	p := &pool{scratch: make([]*mem, threads), workers: make([]*worker, threads-1)}
-	if threads <= goruntime.GOMAXPROCS(0) { // else a spinning worker takes a working one's processor
-		p.spins = spins
+// start begins with the workers, which the function is of.
+func (p *pool) start(function uintptr) {
+	if p.function != 0 {
+		return
 	}
+	p.function = function
 	for i := range p.workers {
 		w := &worker{wake: make(chan struct{}, 1)}
 		p.workers[i] = w
 		p.wait.Go(func() { p.work(w, i+1) })
 	}
-	return p
 }
 
 func (p *pool) threads() int { return len(p.scratch) }
 
-// run does all iterations of j with at most j.threads threads and returns when they are done.
-func (p *pool) run(j *job) {
-	if j.threads <= 1 || j.n <= 1 {
-		p.share(j, 0, 0, j.n)
-		return
-	}
-	j.left = make(chan struct{}, 1)
-	p.current.Store(j)
-	p.wakeUp(int(j.threads) - 1)
-	p.shares(j, 0)
-	if j.state.Add(closed) != closed { // somebody is still inside
-		for i := 0; i < p.spins && j.state.Load() != closed; i++ {
+// run does the jobs in order and returns when they are done. A job runs on at most job.threads threads.
+func (p *pool) run(jobs ...job) {
+	at, begun := uintptr(0), uintptr(0)
+	for {
+		r, _, _ := purego.SyscallN(p.function, uintptr(unsafe.Pointer(p.crew)), address(jobs), uintptr(len(jobs)), at, begun)
+		at = r >> endBits
+		switch r & (1<<endBits - 1) {
+		case done:
+			return
+		case wake:
+			p.wakeUp(int64(jobs[at].threads) - 1)
+			begun = 1
+		case wait:
+			<-p.left
+			at, begun = at+1, 0
 		}
-		<-j.left
 	}
 }
 
-// wakeUp wakes up to n workers; those who are looking for work need no call.
-func (p *pool) wakeUp(n int) {
+// wakeUp wakes workers until n are awake.
+func (p *pool) wakeUp(n int64) {
 	for _, w := range p.workers {
-		if n <= 0 {
+		if p.crew.workers-atomic.LoadInt64(&p.crew.asleep) >= n {
 			return
 		}
-		if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
+		if w.asleep.CompareAndSwap(true, false) {
+			atomic.AddInt64(&p.crew.asleep, -1)
 			w.wake <- struct{}{}
 		}
-		n--
 	}
 }
 
 func (p *pool) work(w *worker, thread int) {
-	var last *job
+	number := uintptr(0) // of the job that it knows
 	for {
-		j := p.await(w, last)
-		if j.stop {
+		r, _, _ := purego.SyscallN(p.function, uintptr(unsafe.Pointer(p.crew)), 0, uintptr(thread), number)
+		number = r >> endBits
+		switch r & (1<<endBits - 1) {
+		case stopped:
 			return
-		}
-		last = j
-		if j.state.Add(1) < closed {
-			p.shares(j, thread)
-		}
-		if j.state.Add(-1) == closed { // the last one out, and the caller waits
-			select {
-			case j.left <- struct{}{}:
-			default: // it was told: another one came too late and went
-			}
+		case last:
+			p.left <- struct{}{}
+		case idle:
+			p.sleep(w, number)
 		}
 	}
 }
 
-// await returns the next job after last.
-func (p *pool) await(w *worker, last *job) *job {
-	for {
-		for range p.spins {
-			if j := p.current.Load(); j != last {
-				return j
-			}
-		}
-		w.asleep.Store(true)
-		if j := p.current.Load(); j != last && w.asleep.CompareAndSwap(true, false) {
-			return j
-		}
-		<-w.wake
-		if j := p.current.Load(); j != last {
-			return j
-		}
-	}
-}
-
-// shares takes shares of j until none is left: half of a fair share of the rest each time, so
-// that there are few calls and yet nobody waits long for the last one.
-func (p *pool) shares(j *job, thread int) {
-	for {
-		lo := j.next.Load()
-		rest := j.n - lo
-		if rest <= 0 {
-			return
-		}
-		hi := lo + min(rest, max(rest/(2*j.threads), j.least))
-		if j.next.CompareAndSwap(lo, hi) {
-			p.share(j, thread, lo, hi)
-		}
-	}
-}
-
-func (p *pool) share(j *job, thread int, lo, hi int32) {
-	if j.do != nil {
-		j.do(lo, hi)
+// sleep returns when there may be a job with another number.
+func (p *pool) sleep(w *worker, number uintptr) {
+	atomic.AddInt64(&p.crew.asleep, 1)
+	w.asleep.Store(true)
+	s := atomic.LoadInt64(&p.crew.state)
+	if fresh := uintptr(s>>jobNumber) != number && s&closedState == 0; (fresh || s&stopState != 0) && w.asleep.CompareAndSwap(true, false) {
+		atomic.AddInt64(&p.crew.asleep, -1)
 		return
 	}
-	scratch := p.scratch[thread].addr()
-	if j.scratch != nil {
-		scratch = j.scratch[thread]
-	}
-	purego.SyscallN(j.kernel, j.buf, j.vars, scratch, uintptr(lo), uintptr(hi))
+	<-w.wake
 }
 
 // grow makes every thread's scratch at least n bytes. No job may run.
@@ -175,15 +187,17 @@ func (p *pool) grow(m *memory, n int64) error {
 		if s != nil {
 			s.Free()
 		}
-		p.scratch[i] = bigger
+		p.scratch[i], p.places[i] = bigger, bigger.addr()
 	}
 	return nil
 }
 
 // close ends the workers and frees their scratch.
 func (p *pool) close() {
-	p.current.Store(&job{stop: true})
-	p.wakeUp(len(p.workers))
+	atomic.StoreInt64(&p.crew.state, closedState|stopState)
+	if p.function != 0 {
+		p.wakeUp(int64(len(p.workers)))
+	}
 	p.wait.Wait()
 	for i, s := range p.scratch {
 		if s != nil {

@@ -1,0 +1,151 @@
+// Threads that share the iterations of kernels. The leader publishes one job after the other, takes shares of it like the others, and goes
+// on when nobody is inside any more. A follower that comes late, because the system gave it no processor, is not waited for: whoever
+// is there does the iterations. Nobody blocks here: who waits for long returns, and sleeps outside.
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#ifndef WEFT_CREW
+#define WEFT_CREW
+typedef struct {
+	void (*kernel)(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi); // 0: a copy
+	char *const *buf;
+	const void *var; // of a copy: its bytes, and those of an iteration
+	char *const *scratch; // of each thread
+	int32_t n, least, threads, unused;
+} weft_job;
+
+// What changes hands has a cache line of its own.
+typedef struct {
+	int64_t state; // see below
+	int64_t a[7];
+	int64_t next; // iteration of the job
+	int64_t b[7];
+	int64_t asleep; // followers, counted outside
+	int64_t workers, spin; // how many there are; for how many ns they look out before they sleep
+	int64_t c[5];
+	weft_job job;
+} weft_crew_t;
+
+// The state is the job's number (<< 32), flags, and how many followers are inside the job.
+#define WEFT_INSIDE 0xffff
+#define WEFT_CLOSED 0x10000 // nobody may enter
+#define WEFT_WAITS 0x20000  // the leader sleeps until the last one leaves
+#define WEFT_STOP 0x40000
+
+// What calls end with, beside a number.
+enum { WEFT_DONE, WEFT_WAKE, WEFT_WAIT, WEFT_IDLE, WEFT_LAST, WEFT_STOPPED };
+
+static void weft_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static int64_t weft_now(void) {
+	struct timespec t;
+	timespec_get(&t, TIME_UTC);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void weft_share(const weft_job *j, int32_t thread, int32_t lo, int32_t hi) {
+	if (j->kernel) {
+		j->kernel(j->buf, j->var, j->scratch[thread], lo, hi);
+		return;
+	}
+	const int64_t *size = j->var;
+	int64_t from = lo * size[1], to = hi * size[1];
+	if (to > size[0])
+		to = size[0];
+	memmove(j->buf[0] + from, j->buf[1] + from, to - from);
+}
+
+// Shares are half of a fair share of the rest each time, so that there are few calls and yet nobody waits long for the last one.
+static void weft_shares(weft_crew_t *c, const weft_job *j, int32_t thread) {
+	int64_t lo = __atomic_load_n(&c->next, __ATOMIC_RELAXED);
+	while (lo < j->n) {
+		int64_t rest = j->n - lo, take = rest / (2 * (int64_t)j->threads);
+		if (take < j->least)
+			take = j->least;
+		if (take > rest)
+			take = rest;
+		if (__atomic_compare_exchange_n(&c->next, &lo, lo + take, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			weft_share(j, thread, lo, lo + take);
+			lo = __atomic_load_n(&c->next, __ATOMIC_RELAXED);
+		}
+	}
+}
+
+// Lead does the jobs from at on. It ends early where followers are to be woken (call again for the same job, begun) or the last one
+// is to be waited for (call again for the next).
+static intptr_t weft_lead(weft_crew_t *c, const weft_job *jobs, intptr_t count, intptr_t at, intptr_t begun) {
+	for (intptr_t i = at; i < count; i++, begun = 0) {
+		const weft_job *j = &jobs[i];
+		if (j->threads <= 1 || j->n <= 1) {
+			weft_share(j, 0, 0, j->n);
+			continue;
+		}
+		if (!begun) {
+			c->job = *j;
+			c->next = 0;
+			int64_t number = (__atomic_load_n(&c->state, __ATOMIC_RELAXED) >> 32) + 1;
+			__atomic_store_n(&c->state, (number & 0x7fffffff) << 32, __ATOMIC_SEQ_CST);
+			if (c->workers - __atomic_load_n(&c->asleep, __ATOMIC_SEQ_CST) < j->threads - 1)
+				return i << 3 | WEFT_WAKE;
+		}
+		weft_shares(c, j, 0);
+		int64_t s = __atomic_fetch_or(&c->state, WEFT_CLOSED, __ATOMIC_ACQ_REL), since = 0;
+		for (int n = 0; s & WEFT_INSIDE; n++, s = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE)) {
+			weft_pause();
+			if (n % 64)
+				continue;
+			int64_t now = weft_now();
+			if (since == 0)
+				since = now;
+			if (now - since >= c->spin) {
+				s = __atomic_fetch_or(&c->state, WEFT_WAITS, __ATOMIC_ACQ_REL);
+				if (s & WEFT_INSIDE)
+					return i << 3 | WEFT_WAIT;
+				break;
+			}
+		}
+	}
+	return WEFT_DONE;
+}
+
+// Follow joins jobs after the one with the number last, until there was none for long or the leader is to be told.
+static intptr_t weft_follow(weft_crew_t *c, intptr_t thread, intptr_t last) {
+	int64_t since = 0;
+	for (int n = 0;; n++) {
+		int64_t s = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
+		if (s & WEFT_STOP)
+			return last << 3 | WEFT_STOPPED;
+		if (s >> 32 != last && !(s & WEFT_CLOSED)) {
+			if (!__atomic_compare_exchange_n(&c->state, &s, s + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+				continue;
+			last = s >> 32;
+			weft_shares(c, &c->job, thread);
+			s = __atomic_fetch_sub(&c->state, 1, __ATOMIC_ACQ_REL);
+			if ((s & WEFT_INSIDE) == 1 && s & WEFT_WAITS)
+				return last << 3 | WEFT_LAST;
+			n = -1, since = 0;
+			continue;
+		}
+		weft_pause();
+		if (n % 64)
+			continue;
+		int64_t now = weft_now();
+		if (since == 0)
+			since = now;
+		if (now - since >= c->spin)
+			return last << 3 | WEFT_IDLE;
+	}
+}
+#endif
+
+// The threads are one function: with jobs it leads, without it follows.
+intptr_t weft_crew(weft_crew_t *c, const weft_job *jobs, intptr_t count, intptr_t at, intptr_t begun) {
+	return jobs ? weft_lead(c, jobs, count, at, begun) : weft_follow(c, count, at);
+}
