@@ -240,6 +240,9 @@ func (p *arranger) arrange() {
 			}
 		}
 	}
+	if len(staged) == 0 {
+		rest = p.reordered(rest)
+	}
 	order = append(order, rest...)
 	for _, l := range p.shares {
 		stages[l] = p.packLevel(l, order)

@@ -129,6 +129,9 @@ func (c *chooser) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.
 	}
 }
 
+// lineCycles is what a cache line from the second cache takes.
+const lineCycles = 1.5
+
 // tileCost estimates the cycles of a nest on one core that starts two loads and two multiply-adds a cycle.
 func (c *chooser) tileCost(t *tiling) float64 {
 	inst, blocks := 1, 1.0
@@ -153,13 +156,14 @@ func (c *chooser) tileCost(t *tiling) float64 {
 	}
 	fma := float64(t.u * inst)
 	loads, far, apart, extra := 0.0, 0.0, 0.0, 0.0 // far: cache lines that instances' operands lie in
+	lines := 0.0                                   // of lanes, from the second cache
 	for _, l := range t.r.loads {
-		n, lines := 1, 1
+		n, rows := 1, 1
 		for i, a := range t.axes {
 			if c.depends(l, a) {
 				n *= t.n[i]
 				if s, _ := c.stride(l, a); abs(s)*l.bytes > 32 {
-					lines *= t.n[i]
+					rows *= t.n[i]
 				}
 			}
 		}
@@ -169,15 +173,18 @@ func (c *chooser) tileCost(t *tiling) float64 {
 				extra += c.widenCost(t, l)
 				continue
 			}
-			far += float64(lines)
+			far += float64(rows)
 			apart += c.pageCost(l, t.r)
 			continue
 		}
 		x, pack := c.laneLoad(t, l)
 		loads += float64(n*t.u) * x
 		extra += pack
+		if float64(n*t.u*t.lanes*l.bytes)*steps > float64(c.target.L1) {
+			lines += float64(n*t.u*t.lanes*l.bytes) / 64
+		}
 	}
-	step := max(fma/2, loads/2, (fma+loads)/5, 4) + 0.7 + 0.1*far + apart
+	step := max(fma/2, loads/2, (fma+loads)/5, lineCycles*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
 	cost := blocks*steps*step + extra
 	if t.along {
 		return cost + blocks*float64(inst)*(10+4*float64(t.u))
