@@ -52,7 +52,9 @@ func (t *Tensor) Resize(sizes []int, o Resize) *Tensor {
 		if len(o.Scales) > 0 {
 			given = o.Scales[i]
 		}
-		x = x.tapped(first+i, n, o.taps(in, n, given))
+		if x = x.tapped(first+i, n, o.taps(in, n, given)); i+1 < len(sizes) {
+			x = x.Contiguous()
+		}
 	}
 	return x.To(d)
 }

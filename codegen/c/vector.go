@@ -73,7 +73,11 @@ func (r *renderer) helper(what, e string) string {
 		if len(what) > 2 {
 			by, lane = by+", "+r.vtype("i8")+" m", func(i int) string { return fmt.Sprintf("m[%d] ? %s : 0", i, at(i)) }
 		}
-		f(v, "const "+t+" *p, "+by, list(lane))
+		body := list(lane)
+		if what == "gim" { // mostly no lane lies outside
+			body = fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; if (!__builtin_memcmp(&m, &all, sizeof m)) return %s(p, x); %s", n, r.helper("gi", e), body)
+		}
+		f(v, "const "+t+" *p, "+by, body)
 	case "evenm": // mostly no lane lies outside
 		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype("i8")),
 			fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; return __builtin_memcmp(&m, &all, sizeof m) ? %s(p, 2, m) : even_%s(p);", n, r.helper("gtm", e), v))
@@ -230,16 +234,48 @@ func (r *renderer) vload(u *uop.UOp) string {
 		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("evenm", e), p, r.expr(base), mask)
 	case ok:
 		s = fmt.Sprintf("%s(%s + %s, %d, %s)", r.helper("gtm", e), p, r.expr(base), stride, mask)
-	case mask == "":
-		s = fmt.Sprintf("%s(%s, %s)", r.helper("gi", e), p, r.vexpr(index))
 	default:
-		s = fmt.Sprintf("%s(%s, %s, %s)", r.helper("gim", e), p, r.vexpr(index), mask)
+		// What lanes share goes to the pointer: other loads through the same indices differ in that only.
+		shared, own := r.apart(index)
+		if shared != nil {
+			p += " + " + r.expr(shared)
+		}
+		if mask == "" {
+			s = fmt.Sprintf("%s(%s, %s)", r.helper("gi", e), p, r.vexpr(own))
+		} else {
+			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper("gim", e), p, r.vexpr(own), mask)
+		}
 	}
 	if uniform != "" {
 		zero := r.splat(e, "0")
 		return fmt.Sprintf("(%s ? %s : %s)", uniform, s, zero)
 	}
 	return s
+}
+
+// apart divides the sum that an index is into what all lanes share, or nil, and what differs.
+func (r *renderer) apart(index *uop.UOp) (shared, own *uop.UOp) {
+	plus := func(sum **uop.UOp, x *uop.UOp) {
+		if *sum == nil {
+			*sum = x
+		} else {
+			*sum = (*sum).Add(x)
+		}
+	}
+	var visit func(u *uop.UOp)
+	visit = func(u *uop.UOp) {
+		switch {
+		case !r.vec(u):
+			plus(&shared, u)
+		case u.Op() == uop.Add:
+			visit(u.At(0))
+			visit(u.At(1))
+		default:
+			plus(&own, u)
+		}
+	}
+	visit(index)
+	return shared, own
 }
 
 // shuffled loads every second element, or elements backwards, by whole vectors that touch nothing else.
