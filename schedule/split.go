@@ -17,17 +17,25 @@ const (
 // split rewrites large reductions to small results as two, and long scans as scans of blocks. It expects and leaves tensor-level nodes.
 func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 	done := map[*uop.UOp]*uop.UOp{}
+	parts := map[*uop.UOp][]*uop.UOp{} // of tuples that are none any more
 	for _, u := range uop.Topo(roots...) {
 		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
 		var w *uop.UOp
 		switch v.Op() {
 		case uop.Reduce:
-			w = splitReduce(v)
+			if list := splitReduce(v); len(list) == 1 {
+				w = list[0]
+			} else if list != nil {
+				parts[u] = list
+			}
 		case uop.Scan:
 			w = splitScan(v)
 		case uop.Part:
-			if v.At(0).Op() == uop.After { // a scan that was split
-				w = partOf(v.At(0), v.Arg().(uop.PartArg).I)
+			i := v.Arg().(uop.PartArg).I
+			if list := parts[u.At(0)]; list != nil {
+				w = list[i]
+			} else if v.At(0).Op() == uop.After { // a scan that was split
+				w = partOf(v.At(0), i)
 			}
 		}
 		if w != nil {
@@ -42,11 +50,12 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// splitReduce is u as a reduction of partial results, or nil where it is small or has no axis to cut.
-func splitReduce(u *uop.UOp) *uop.UOp {
+// splitReduce gives the parts of u from a reduction of partial results, or nil where it is small or has no axis to cut. What a cut
+// leaves over is merged in the end.
+func splitReduce(u *uop.UOp) []*uop.UOp {
 	a := u.Arg().(uop.ReduceArg)
 	in := u.At(0).Shape()
-	if a.Parts != 1 || u.Shape().Numel() == 0 || u.Shape().Numel() >= splitOut || in.Numel()/u.Shape().Numel() < splitIn {
+	if a.Monoid == uop.Linear || u.Shape().Numel() == 0 || u.Shape().Numel() >= splitOut || in.Numel()/u.Shape().Numel() < splitIn {
 		return nil
 	}
 	axes := a.Axes.Slice()
@@ -56,12 +65,8 @@ func splitReduce(u *uop.UOp) *uop.UOp {
 			best, count = ax, c
 		}
 	}
-	x := u.At(0)
 	if best < 0 || count < 8 {
-		if a.Monoid != uop.Sum {
-			return nil
-		}
-		best = axes[0]
+		best, count = axes[0], splitParts
 		for _, ax := range axes {
 			if in[ax] > in[best] {
 				best = ax
@@ -70,28 +75,53 @@ func splitReduce(u *uop.UOp) *uop.UOp {
 		if in[best] < splitParts {
 			return nil
 		}
-		lo, hi := make([]int, len(in)), make([]int, len(in))
-		hi[best] = (splitParts - in[best]%splitParts) % splitParts
-		x, count = x.Pad(lo, hi), splitParts
 	}
-	shape := slices.Clone(x.Shape())
-	shape = slices.Insert(shape, best, count)
-	shape[best+1] /= count
+	cut := in[best] / count * count
+	shape := slices.Insert(slices.Clone(in), best, count)
+	shape[best+1] = cut / count
 	var inner []int
-	for _, ax := range axes {
-		if ax >= best {
-			ax++
-		}
-		inner = append(inner, ax)
-	}
-	partial := x.Reshape(shape...).Reduce(a.Monoid, inner...).Contiguous()
 	kept := 0 // the cut axis among the axes that are left
-	for ax := range best {
-		if !slices.Contains(axes, ax) {
+	for ax := range in {
+		switch reduced := slices.Contains(axes, ax); {
+		case reduced && ax >= best:
+			inner = append(inner, ax+1)
+		case reduced:
+			inner = append(inner, ax)
+		case ax < best:
 			kept++
 		}
 	}
-	return partial.Reduce(a.Monoid, kept)
+	lo, hi := make([]int, len(in)), slices.Clone(in)
+	hi[best] = cut
+	var main, rest []*uop.UOp
+	for _, x := range u.Src() {
+		main = append(main, x.Shrink(lo, hi).Reshape(shape...))
+	}
+	partial := resultsOf(u, a.Monoid, inner, main)
+	for i, x := range partial {
+		partial[i] = x.Contiguous()
+	}
+	out := resultsOf(u, a.Monoid, []int{kept}, partial)
+	if cut == in[best] {
+		return out
+	}
+	lo[best], hi[best] = cut, in[best]
+	for _, x := range u.Src() {
+		rest = append(rest, x.Shrink(lo, hi))
+	}
+	return a.Monoid.Info().Merge(out, resultsOf(u, a.Monoid, axes, rest))
+}
+
+// resultsOf reduces values and gives each result.
+func resultsOf(u *uop.UOp, m uop.Monoid, axes []int, values []*uop.UOp) (out []*uop.UOp) {
+	r := u.Home().ReduceParts(m, axes, values...)
+	if len(values) == 1 {
+		return []*uop.UOp{r}
+	}
+	for i := range values {
+		out = append(out, r.Part(i))
+	}
+	return out
 }
 
 // divisor is the largest divisor of n that is at most splitParts.

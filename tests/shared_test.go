@@ -2,12 +2,17 @@ package tests
 
 import (
 	"context"
+	"encoding/binary"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // An index of quotients and remainders that each view of a view uses twice is spelled once, not once a path.
@@ -32,4 +37,49 @@ func TestManyShiftsByNumbers(t *testing.T) {
 	z := tensor.Stack(1, x, x).Roll([]int{2, 3}, []int{1, 0}).Roll([]int{6}, []int{0})
 	z = z.Reshape(22, 5, 5).At(tensor.RS(1, tensor.End, 2), tensor.RS(tensor.Begin, tensor.End, 1), -5)
 	require.NoError(t, tensor.Realize(context.Background(), z))
+}
+
+// Large reductions to small results go in blocks, whatever the sizes: the first of equal elements is still the first, and what no
+// block holds counts too.
+func TestLargeReductions(t *testing.T) {
+	ctx := context.Background()
+	for _, device := range []string{"INTERP", "CPU", "WASM"} {
+		b := newBench(t, device, engine.Options{})
+		for _, shape := range [][]int{{1 << 16}, {65537}, {65536 + 60}, {3, 40009}, {211, 311}} {
+			raw := make([]float32, uop.Shape(shape).Numel())
+			var sum, squares float64
+			for i := range raw {
+				raw[i] = float32(i*7919%1009) / 16
+				sum += float64(raw[i])
+			}
+			mean := sum / float64(len(raw))
+			first := slices.Index(raw, slices.Max(raw))
+			exp := 0.
+			for _, x := range raw {
+				squares += (float64(x) - mean) * (float64(x) - mean)
+				exp += math.Exp(float64(x) - float64(raw[first]))
+			}
+			x := b.leaf(dtype.F32, bytesOf(raw), shape...)
+			axes := []int{0, 1}[:len(shape)]
+			for what, c := range map[string]struct {
+				got  *tensor.Tensor
+				want float64
+			}{
+				"sum": {x.Sum(), sum}, "maximum": {x.Max(), float64(raw[first])}, "place": {x.ArgMax(), float64(first)},
+				"variance": {x.Var(0), squares / float64(len(raw))}, "logarithm": {x.LogSumExp(axes...), float64(raw[first]) + math.Log(exp)},
+				"product": {x.Mul(0).Add(1).Prod(), 1},
+			} {
+				got, err := tensor.Data[float64](ctx, c.got.To(dtype.F64))
+				require.NoError(t, err)
+				require.InEpsilon(t, c.want, got[0], 1e-5, "%s of %v on %s", what, shape, device)
+			}
+		}
+	}
+}
+
+func bytesOf(x []float32) (out []byte) {
+	for _, f := range x {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(f))
+	}
+	return out
 }

@@ -119,6 +119,26 @@ func (r *renderer) mathHelper(what, name, v, e string) {
 		strings.ToUpper(what), v, name, args, params, lanes))
 }
 
+// low spells the low 32 bits of an index with one element per lane. Sums and products of the low bits are those of the index.
+func (r *renderer) low(u *uop.UOp) string {
+	e := elem(dtype.I32)
+	switch {
+	case !r.vary(u):
+		return r.splat(e, "(int32_t)"+r.expr(u))
+	case u.Op() == uop.Range:
+		return r.helper("iota", e) + "()"
+	case u.Op() == uop.Neg:
+		return "(-" + r.low(u.At(0)) + ")"
+	case u.Op() == uop.Add:
+		return "(" + r.low(u.At(0)) + " + " + r.low(u.At(1)) + ")"
+	case u.Op() == uop.Mul:
+		return "(" + r.low(u.At(0)) + " * " + r.low(u.At(1)) + ")"
+	case u.Op() == uop.Cast && u.At(0).DType() == dtype.I32:
+		return r.vexpr(u.At(0))
+	}
+	return r.convert(r.vexpr(u), elem(dtype.Index), e)
+}
+
 func (r *renderer) selectLanes(e, mask, a, b string) string {
 	return fmt.Sprintf("%s(%s, %s, %s)", r.helper("sel", e), mask, a, b)
 }
@@ -156,6 +176,9 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	case uop.Cast:
 		if text, ok := r.halfCast(u); ok {
 			return text
+		}
+		if d == dtype.I32 && u.At(0).DType() == dtype.Index {
+			return r.low(u.At(0))
 		}
 		return r.convert(r.vexpr(u.At(0)), elem(u.At(0).DType()), e)
 	case uop.Bitcast:
