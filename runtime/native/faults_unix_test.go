@@ -224,7 +224,7 @@ func TestForeignCache(t *testing.T) {
 	require.Equal(t, 1, compiled)
 	files, err := filepath.Glob(filepath.Join(theirs, "*.*"))
 	require.NoError(t, err)
-	require.Len(t, files, 3) // a library, and what points to it for the kernel and for the threads
+	require.Len(t, files, 3)  // a library, and what points to it for the kernel and for the threads
 	for _, f := range files { // all but the key, under the same names
 		require.NoError(t, os.WriteFile(filepath.Join(mine, filepath.Base(f)), []byte(readAll(t, f)), 0o600))
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	goruntime "runtime"
 	"unsafe"
 
 	"github.com/weft-ml/weft/plan"
@@ -157,9 +156,7 @@ func (d *Device) fenced(l *loaded, i int) error {
 		}
 		j := d.job(k, l.functions[s.Kernel], table, l.vars)
 		j.scratch = address(scratch)
-		d.pool.run(j)
-		goruntime.KeepAlive(table)
-		goruntime.KeepAlive(scratch)
+		d.pool.one(j, table, scratch, l)
 		for _, a := range arrays {
 			part, _ := a.region.place(len(a.data), end)
 			switch {

@@ -5,7 +5,6 @@ package native
 import (
 	"context"
 	"fmt"
-	goruntime "runtime"
 	"strings"
 	"time"
 
@@ -116,7 +115,7 @@ func (d *Device) peakFlops(ctx context.Context) (one, all float64, err error) {
 func (d *Device) flops(k *plan.Kernel, function uintptr, buf []uintptr, threads, iterations int32, budget time.Duration) float64 {
 	n := threads * iterations
 	took := best(budget, func() {
-		d.pool.run(job{kernel: function, buf: address(buf), scratch: address(d.pool.places), n: n, threads: threads, least: 1})
+		d.pool.one(job{kernel: function, buf: address(buf), scratch: address(d.pool.places), n: n, threads: threads, least: 1}, buf)
 	})
 	return float64(k.Flops) * float64(n) / float64(took.Nanoseconds())
 }
@@ -135,10 +134,8 @@ func (d *Device) peakCopy() (gbps float64, err error) {
 	const share = 1 << 20
 	places, size := []uintptr{address(at[0]), address(at[1])}, []int64{bytes, share}
 	took := best(longTry, func() {
-		d.pool.run(job{buf: address(places), vars: address(size), n: bytes / share, threads: int32(d.pool.threads()), least: 1})
+		d.pool.one(job{buf: address(places), vars: address(size), n: bytes / share, threads: int32(d.pool.threads()), least: 1}, places, size)
 	})
-	goruntime.KeepAlive(places)
-	goruntime.KeepAlive(size)
 	return 2 * bytes / float64(took.Nanoseconds()), nil
 }
 

@@ -58,7 +58,7 @@ func (d *Device) steps(l *loaded) error {
 	}
 	if d.options.Trace == nil && !d.options.Fence {
 		if len(l.jobs) > 0 {
-			d.pool.run(l.jobs...)
+			d.pool.run(l.jobs)
 		}
 		return nil
 	}
@@ -69,7 +69,7 @@ func (d *Device) steps(l *loaded) error {
 				return err
 			}
 		} else {
-			d.pool.run(l.jobs[i])
+			d.pool.run(l.jobs[i : i+1])
 		}
 		took := time.Since(start)
 		switch {

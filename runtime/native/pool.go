@@ -72,6 +72,8 @@ type pool struct {
 	left     chan struct{} // the last worker has left the job
 	scratch  []*mem        // of each thread; 0 is the caller's
 	places   []uintptr     // its addresses
+	single   [1]job
+	kept     []any
 	wait     sync.WaitGroup
 }
 
@@ -113,8 +115,16 @@ func (p *pool) start(function uintptr) {
 
 func (p *pool) threads() int { return len(p.scratch) }
 
-// run does the jobs in order and returns when they are done. A job runs on at most job.threads threads.
-func (p *pool) run(jobs ...job) {
+// one does a job. What it points to is kept where growing stacks and the collector leave it: C sees only numbers.
+func (p *pool) one(j job, kept ...any) {
+	p.kept, p.single[0] = kept, j
+	p.run(p.single[:])
+	p.kept = nil
+}
+
+// run does the jobs, which lie on the heap like all that they point to, in order and returns when they are done. A job runs on
+// at most job.threads threads.
+func (p *pool) run(jobs []job) {
 	at, begun := uintptr(0), uintptr(0)
 	for {
 		r, _, _ := purego.SyscallN(p.function, uintptr(unsafe.Pointer(p.crew)), address(jobs), uintptr(len(jobs)), at, begun)
