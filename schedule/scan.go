@@ -149,7 +149,8 @@ func (s *scheduler) chooseScan(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 	whole := len(nonUnit(p.axes)) == len(nonUnit(rangesOf(v.loops, v.idx))) && p.scan == nil
 	for i, e := range v.idx {
 		n := u.Shape()[i]
-		whole = whole && (n == 1 && e.IsConst(0) || contains(p.axes, e) && e.Arg().(uop.RangeArg).N == n)
+		axis := contains(p.axes, e) && e.Arg().(uop.RangeArg).N == n && slices.Index(v.idx, e) == i // a diagonal is read along two at once
+		whole = whole && (n == 1 && e.IsConst(0) || axis)
 	}
 	if !whole || v.kernel.Op() == uop.Scatter || v.kernel.DType().Bits() < 32 {
 		return true, "read in another order than it is computed"

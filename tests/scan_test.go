@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -72,6 +73,25 @@ func TestScanStaysInOnePiece(t *testing.T) {
 				}
 			}
 			require.Equal(t, want, got, "%s %d", device, n)
+		}
+	}
+}
+
+// The diagonal of running sums goes along their axis and another one at once.
+func TestDiagonalOfScans(t *testing.T) {
+	for _, device := range []string{"INTERP", "CPU", "WASM"} {
+		b := newBench(t, device, engine.Options{})
+		x := b.leaf(dtype.F32, bytesOf([]float32{1, 2, 3, 4, 5, 6, 7, 8, 9}), 3, 3)
+		for what, c := range map[string]struct {
+			got  *tensor.Tensor
+			want []float32
+		}{
+			"along rows": {x.CumSum(1).Diagonal(0), []float32{1, 9, 24}}, "along columns": {x.CumSum(0).Diag(), []float32{1, 7, 18}},
+			"and more": {x.CumProd(0).Diagonal(0).Add(1), []float32{2, 11, 163}},
+		} {
+			got, err := tensor.Data[float32](context.Background(), c.got)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got, "%s on %s", what, device)
 		}
 	}
 }
