@@ -121,11 +121,14 @@ func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err e
 	return b, nil
 }
 
+// ErrLoops is wrapped where a kernel has more loops than are told apart.
+var ErrLoops = errors.New("the kernel is too large")
+
 // failure makes an error of what a target cannot do, and re-raises everything else with its place.
 func failure(r any, at string, spec *Spec) error {
 	switch r := r.(type) {
 	case tooManyLoops:
-		return fmt.Errorf("codegen: the kernel has more than %d loops; store more of its intermediate values", maxRanges)
+		return fmt.Errorf("codegen: %w: more than %d loops; store more of its intermediate values", ErrLoops, maxRanges)
 	case illegal:
 		return errors.New("codegen: " + r.why)
 	case *Unsupported:

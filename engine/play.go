@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	goruntime "runtime"
 	"slices"
@@ -190,11 +191,20 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	return p, nil
 }
 
-// build schedules a graph and writes its kernels; nothing is compiled yet, unless moves are searched for.
+// build schedules a graph and writes its kernels; nothing is compiled yet, unless moves are searched for. Where fusion would make a
+// kernel of too many loops, there is none.
 func (e *Engine) build(ctx context.Context, c *canonical, searching bool) (p *compiled, err error) {
 	e.debugGraph(c)
+	p, err = e.buildOnce(ctx, c, searching, e.opts.StoreAll)
+	if errors.Is(err, codegen.ErrLoops) && !e.opts.StoreAll {
+		return e.buildOnce(ctx, c, searching, true)
+	}
+	return p, err
+}
+
+func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAll bool) (p *compiled, err error) {
 	var r *schedule.Result
-	if config := (schedule.Config{StoreAll: e.opts.StoreAll, MaxBindings: e.machine.Target.Limits.MaxBindings, Streams: e.machine.Target.Streams}); e.opts.Schedule == nil {
+	if config := (schedule.Config{StoreAll: storeAll, MaxBindings: e.machine.Target.Limits.MaxBindings, Streams: e.machine.Target.Streams}); e.opts.Schedule == nil {
 		r = schedule.New(c.graph, config)
 	} else if r, err = e.opts.Schedule(c.graph, config); err != nil {
 		return nil, err

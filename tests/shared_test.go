@@ -83,3 +83,14 @@ func bytesOf(x []float32) (out []byte) {
 	}
 	return out
 }
+
+// Gradients of gradients through a maximum that is reached at several places: fused, the kernel would have hundreds of loops.
+func TestMoreLoopsThanAKernelHas(t *testing.T) {
+	b := newBench(t, "INTERP", engine.Options{})
+	x := b.leaf(dtype.F32, bytesOf([]float32{1, 2, 3}), 1, 1, 3)
+	y := x.PadMode(tensor.Replicate, []int{0, 1, 0}, []int{0, 1, 1})
+	z := y.MaxKeep()
+	g := z.Mul(tensor.Stack(0, z, z)).Sum().Grad(x, z)[0]
+	v := g.Gt(-1).Where(tensor.Ones(1, 1, 1), g).Sum()
+	require.NoError(t, tensor.Realize(context.Background(), v.Grad(x, y, z)[0]))
+}
