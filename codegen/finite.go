@@ -35,8 +35,8 @@ type light struct {
 	bare bool
 }
 
-// lighter says how a load does with less than its gate: it lies inside its array, and its reductions sum products in which
-// other factors keep what it drops.
+// lighter says how a load does with less than its gate: it lies inside its array, and the other factor of the product that it is
+// in keeps what it drops.
 func (k *kernel) lighter(l *uop.UOp) (how light, ok bool) {
 	gate, index := l.At(1), l.Src()[2:]
 	p := k.params[l.At(0).Arg().(uop.ParamArg).Slot]
@@ -55,36 +55,65 @@ func (k *kernel) lighter(l *uop.UOp) (how light, ok bool) {
 			}
 		}
 	}
-	var dropped []*uop.UOp
+	other := k.partner(l)
+	if other == nil || other.At(1) != gate {
+		return how, false
+	}
+	dropped := 0
 	for _, c := range symbolic.Conjuncts(gate) {
-		if how.bare || !k.about(c, l) {
-			dropped = append(dropped, c)
-		}
-	}
-	used := 0
-	for _, u := range uop.Topo(k.roots()...) {
-		parts, ranges := reduceParts(u)
-		if ranges == nil {
-			if slices.Contains(u.Src(), l) && u.Op() != uop.Mul {
-				return how, false
-			}
-			continue
-		}
-		f := factors(parts[0])
-		if !slices.Contains(f, l) {
-			continue
-		}
-		if u.Arg().(uop.ReduceArg).Monoid != uop.Sum {
+		switch {
+		case !how.bare && k.about(c, l):
+		case !k.keeps(other, c):
 			return how, false
+		default:
+			dropped++
 		}
-		for _, c := range dropped {
-			if !slices.ContainsFunc(f, func(o *uop.UOp) bool { return o != l && o.At(1) == gate && k.keeps(o, c) }) {
-				return how, false
-			}
-		}
-		used++
 	}
-	return how, used == 1 && len(dropped) > 0
+	return how, dropped > 0
+}
+
+// partner is the other factor where a load is used once only, in a reduction that sums products of two loads; else nil. Of three
+// factors, two that are finite may have an infinite product.
+func (k *kernel) partner(l *uop.UOp) (other *uop.UOp) {
+	var product, sum *uop.UOp
+	for _, o := range k.roots() {
+		if o == l {
+			return nil
+		}
+	}
+	for _, u := range uop.Topo(k.roots()...) {
+		if !slices.Contains(u.Src(), l) {
+			continue
+		}
+		if product != nil || u.Op() != uop.Mul {
+			return nil
+		}
+		product = u
+	}
+	if product == nil || slices.Contains(k.roots(), product) {
+		return nil
+	}
+	f := factors(product)
+	if len(f) != 2 || f[0] == f[1] {
+		return nil
+	}
+	for _, u := range uop.Topo(k.roots()...) {
+		if !slices.Contains(u.Src(), product) {
+			continue
+		}
+		parts, ranges := reduceParts(u)
+		if sum != nil || ranges == nil || u.Arg().(uop.ReduceArg).Monoid != uop.Sum || parts[0] != product {
+			return nil
+		}
+		sum = u
+	}
+	if sum == nil {
+		return nil
+	}
+	if f[0] == l {
+		return f[1]
+	}
+	return f[0]
 }
 
 // about says that an index depends on all loops that a condition depends on.
@@ -168,7 +197,9 @@ func (b *builder) twoWays() []Stmt {
 	}
 	drop := map[*uop.UOp]light{}
 	for _, f := range b.finite {
-		drop[b.values[f.name]] = f
+		if l := b.values[f.name]; b.covered(l, f) {
+			drop[l] = f
+		}
 	}
 	b.rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		if how, ok := drop[u]; ok {
@@ -178,6 +209,15 @@ func (b *builder) twoWays() []Stmt {
 	})
 	fast := b.nestOf(g)
 	return append(out, &If{Cond: bad.Less(bad.Int(1)), Body: fast}, &If{Cond: bad.Int(0).Less(bad), Body: slow})
+}
+
+// covered says that what a load drops the other factor keeps in the loops that there are now: a split may have changed which of them
+// conditions and indices depend on.
+func (b *builder) covered(l *uop.UOp, how light) bool {
+	other := b.partner(l)
+	return other != nil && other.At(1) == l.At(1) && !slices.ContainsFunc(symbolic.Conjuncts(l.At(1)), func(c *uop.UOp) bool {
+		return (how.bare || !b.about(c, l)) && !b.keeps(other, c)
+	})
 }
 
 // anyInfinite computes 1 when some element of a load's array is infinite or NaN, else 0.

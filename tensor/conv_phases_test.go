@@ -122,3 +122,18 @@ func TestFoldOfIntegers(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{odd, 2 * odd, odd}, got)
 }
+
+// A convolution leaves the caller's lists of options as they are: a layer uses them again.
+func TestConvTransposeKeepsOptions(t *testing.T) {
+	o := tensor.Conv{Strides: []int{2, 3}, Paddings: []int{1, 1}}
+	x, w := tensor.Arange(12).Reshape(1, 1, 4, 3), tensor.Arange(9).Reshape(1, 1, 3, 3)
+	first := x.ConvTranspose(w, nil, o).Shape()
+	assert.Equal(t, []int{1, 1}, o.Paddings)
+	assert.Equal(t, first, x.ConvTranspose(w, nil, o).Shape(), "the second time")
+	o = tensor.Conv{Strides: []int{2, 2}, OutputPadding: []int{1, 1}}
+	tensor.Arange(4).Reshape(1, 1, 1, 4).ConvTranspose(w, nil, o)
+	assert.Equal(t, []int{2, 2}, o.Strides)
+	o = tensor.Conv{Strides: []int{2, 2}, Paddings: []int{1, 1, 1, 1}}
+	x.ConvTranspose(w, nil, o)
+	assert.Equal(t, []int{1, 1, 1, 1}, o.Paddings)
+}

@@ -92,7 +92,7 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // checkKernels says what is wrong with the kernels' text: they run without any net, so everything that can be known
 // before is known before.
 func checkKernels(kernels []plan.Kernel) error {
-	sources := map[string]string{}
+	sources := map[string]string{crewKernel.Entry: crewKernel.Source}
 	for i, k := range kernels {
 		switch {
 		case !identifier.MatchString(k.Entry):

@@ -122,8 +122,8 @@ func (p *pool) one(j job, kept ...any) {
 	p.kept = nil
 }
 
-// run does the jobs, which lie on the heap like all that they point to, in order and returns when they are done. A job runs on
-// at most job.threads threads.
+// run does the jobs, which lie on the heap like all that they point to, in order and returns when they are done. At most job.threads
+// threads are woken for a job.
 func (p *pool) run(jobs []job) {
 	at, begun := uintptr(0), uintptr(0)
 	for {

@@ -44,6 +44,7 @@ static void weft_pause(void) {
 #endif
 }
 
+// A clock that may be set back: waiting ends then, too.
 static int64_t weft_now(void) {
 	struct timespec t;
 	timespec_get(&t, TIME_UTC);
@@ -104,7 +105,7 @@ static intptr_t weft_lead(weft_crew_t *c, const weft_job *jobs, intptr_t count, 
 			int64_t now = weft_now();
 			if (since == 0)
 				since = now;
-			if (now - since >= c->spin) {
+			if (now - since >= c->spin || now < since) {
 				s = __atomic_fetch_or(&c->state, WEFT_WAITS, __ATOMIC_ACQ_REL);
 				if (s & WEFT_INSIDE)
 					return i << 3 | WEFT_WAIT;
@@ -139,7 +140,7 @@ static intptr_t weft_follow(weft_crew_t *c, intptr_t thread, intptr_t last) {
 		int64_t now = weft_now();
 		if (since == 0)
 			since = now;
-		if (now - since >= c->spin)
+		if (now - since >= c->spin || now < since)
 			return last << 3 | WEFT_IDLE;
 	}
 }

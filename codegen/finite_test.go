@@ -1,0 +1,70 @@
+package codegen_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/dtype"
+)
+
+// repeated is a product of repeated rows, of which more are computed than there are.
+func repeated(up, there, all int) *kit {
+	k := newKit()
+	o := k.param(dtype.F32, true, all, all)
+	rows := (there + up - 1) / up
+	x, y := k.param(dtype.F32, false, rows, 31), k.param(dtype.F32, false, rows, 31)
+	a := k.rngs(all, all, 31)
+	gate := a[0].Less(k.Index(there)).And(a[1].Less(k.Index(there)))
+	n := k.Index(up)
+	p := k.loadIf(x, gate, a[0].IDiv(n), a[2]).Mul(k.loadIf(y, gate, a[1].IDiv(n), a[2]))
+	k.out(o, a[:2], k.sum(p, a[2]))
+	return k
+}
+
+// After a split, an index may depend on fewer loops than the conditions that keep it inside its array.
+func TestFiniteThenSplit(t *testing.T) {
+	for _, text := range []string{
+		"finite p1; finite p2; split a0 8 exact; split a1 8 exact; order a0.0 a1.0 a0.1 a1.1",
+		"finite p1; finite p2; split a1 8 exact; vector a1.1; order a0 a1.0 a1.1",
+		"finite p1; finite p2; split a1 8 exact; split a0 8 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1",
+	} {
+		k := repeated(8, 29, 40)
+		moves, err := codegen.ParseMoves(text)
+		require.NoError(t, err)
+		require.NoError(t, codegen.Legal(k.s, moves, target()), text)
+		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
+		w := clone(bufs)
+		define(t, k.s, w)
+		check(t, "finite then split", []*job{{k.s, moves, bufs}}, [][]array{w}, 1e-4)
+	}
+}
+
+// So do the moves that are chosen for machines of all vectors.
+func TestFiniteChosen(t *testing.T) {
+	var jobs []*job
+	var want [][]array
+	for _, up := range []int{4, 8, 16, 32, 64} {
+		for _, all := range []int{48, 64, 80, 96, 128} {
+			for _, less := range []int{3, 5, 17} {
+				for _, m := range narrow {
+					k := repeated(up, all-less, all)
+					moves := codegen.Choose(k.s, c.Target(m))
+					if !strings.Contains(codegen.MovesString(moves), "finite p1; finite p2") {
+						continue
+					}
+					bufs := k.random(rand.New(rand.NewPCG(8, 9)))
+					w := clone(bufs)
+					define(t, k.s, w)
+					jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
+				}
+			}
+		}
+	}
+	require.NotEmpty(t, jobs)
+	check(t, "chosen", jobs, want, 1e-4)
+}
