@@ -173,10 +173,11 @@ func (c *chooser) findFinite() {
 	if c.anyLength() || len(c.groups) != 1 {
 		return
 	}
+	partners := c.partners()
 	for _, bare := range []bool{true, false} {
 		for _, a := range c.loads {
-			how, ok := c.lighter(a.u)
-			if !ok || how.bare != bare || !a.gated {
+			how, ok := c.lighter(a.u, partners[a.u])
+			if !ok || how.bare != bare {
 				continue
 			}
 			a.gated, a.free = c.lightGate(a.u, how).Op() != uop.Const, rangeSet{}

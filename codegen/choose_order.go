@@ -8,23 +8,24 @@ import "slices"
 // often or less.
 func (p *arranger) reordered(loops []loop) []loop {
 	const most = 5 // 120 orders
-	if len(loops) > most {
+	now := p.traffic(loops)
+	if len(loops) > most || now == 0 {
 		return loops
 	}
-	best, least := loops, p.traffic(loops)/2
+	best, least := loops, now
 	var try func(order, rest []loop)
 	try = func(order, rest []loop) {
 		if len(rest) == 0 {
-			if t := p.traffic(order); t <= least && (t < least || &best[0] == &loops[0]) {
-				best, least = slices.Clone(order), t
+			if t := p.traffic(order); t < least {
+				best, least = order, t
 			}
 		}
 		for i, l := range rest {
 			try(append(slices.Clip(order), l), slices.Delete(slices.Clone(rest), i, i+1))
 		}
 	}
-	if least > 0 {
-		try(nil, loops)
+	if try(nil, loops); 2*least > now {
+		return loops
 	}
 	return best
 }

@@ -14,20 +14,6 @@ import (
 // is not needed, because 0 times it is 0, or only as much of it as keeps the load inside its array; then it depends on fewer
 // loops and can be staged. Whether it is finite is known at run time only: the kernel looks once, and has both forms.
 
-// factors are the loads of a product, or nil.
-func factors(u *uop.UOp) []*uop.UOp {
-	switch u.Op() {
-	case uop.Load:
-		return []*uop.UOp{u}
-	case uop.Mul:
-		a, b := factors(u.At(0)), factors(u.At(1))
-		if a != nil && b != nil {
-			return append(a, b...)
-		}
-	}
-	return nil
-}
-
 // light is a load that does with less than its gate while all elements of its array are finite: with nothing (bare), or with the
 // conditions on loops that its index depends on.
 type light struct {
@@ -36,84 +22,77 @@ type light struct {
 }
 
 // lighter says how a load does with less than its gate: it lies inside its array, and the other factor of the product that it is
-// in keeps what it drops.
-func (k *kernel) lighter(l *uop.UOp) (how light, ok bool) {
+// in, its partner, keeps what it drops.
+func (k *kernel) lighter(l, partner *uop.UOp) (how light, ok bool) {
 	gate, index := l.At(1), l.Src()[2:]
 	p := k.params[l.At(0).Arg().(uop.ParamArg).Slot]
-	if slices.ContainsFunc(k.finite, func(f light) bool { return k.values[f.name] == l }) || gate.Op() == uop.Const || p.Write || !l.DType().IsFloat() || len(index) != len(p.Dims) {
+	if partner == nil || partner.At(1) != gate || gate.Op() == uop.Const || p.Write || !l.DType().IsFloat() || len(index) != len(p.Dims) {
+		return how, false
+	}
+	if slices.ContainsFunc(k.finite, func(f light) bool { return k.values[f.name] == l }) {
 		return how, false
 	}
 	how = light{k.nameOf(l), true}
 	for d, x := range index {
 		how.bare = how.bare && k.facts.bound(x).within(0, p.Dims[d]-1)
 	}
-	if !how.bare {
-		known := symbolic.Under(k.t, k.lightGate(l, how))
-		for d, x := range index {
-			if !known.Within(x, p.Dims[d]) {
-				return how, false
-			}
-		}
-	}
-	other := k.partner(l)
-	if other == nil || other.At(1) != gate {
-		return how, false
-	}
 	dropped := 0
 	for _, c := range symbolic.Conjuncts(gate) {
 		switch {
 		case !how.bare && k.about(c, l):
-		case !k.keeps(other, c):
+		case !k.keeps(partner, c):
 			return how, false
 		default:
 			dropped++
 		}
 	}
-	return how, dropped > 0
+	if dropped == 0 || how.bare {
+		return how, dropped > 0
+	}
+	known := symbolic.Under(k.t, k.lightGate(l, how))
+	for d, x := range index {
+		if !known.Within(x, p.Dims[d]) {
+			return how, false
+		}
+	}
+	return how, true
 }
 
-// partner is the other factor where a load is used once only, in a reduction that sums products of two loads; else nil. Of three
+// partners holds the other factor of each load that is used once only, in a reduction that sums products of two loads. Of three
 // factors, two that are finite may have an infinite product.
-func (k *kernel) partner(l *uop.UOp) (other *uop.UOp) {
-	var product, sum *uop.UOp
-	for _, o := range k.roots() {
-		if o == l {
-			return nil
+func (k *kernel) partners() map[*uop.UOp]*uop.UOp {
+	roots := k.roots()
+	nodes := uop.Topo(roots...)
+	uses := map[*uop.UOp]int{}
+	for _, u := range roots {
+		uses[u]++
+	}
+	for _, u := range nodes {
+		for _, s := range u.Src() {
+			uses[s]++
 		}
 	}
-	for _, u := range uop.Topo(k.roots()...) {
-		if !slices.Contains(u.Src(), l) {
+	others := map[*uop.UOp]*uop.UOp{}
+	for _, u := range nodes {
+		if u.Op() != uop.Reduce || u.Arg().(uop.ReduceArg).Monoid != uop.Sum {
 			continue
 		}
-		if product != nil || u.Op() != uop.Mul {
-			return nil
-		}
-		product = u
-	}
-	if product == nil || slices.Contains(k.roots(), product) {
-		return nil
-	}
-	f := factors(product)
-	if len(f) != 2 || f[0] == f[1] {
-		return nil
-	}
-	for _, u := range uop.Topo(k.roots()...) {
-		if !slices.Contains(u.Src(), product) {
+		product := u.At(0)
+		if product.Op() != uop.Mul || uses[product] > 1 {
 			continue
 		}
-		parts, ranges := reduceParts(u)
-		if sum != nil || ranges == nil || u.Arg().(uop.ReduceArg).Monoid != uop.Sum || parts[0] != product {
-			return nil
+		a, b := product.At(0), product.At(1)
+		if a == b || a.Op() != uop.Load || b.Op() != uop.Load {
+			continue
 		}
-		sum = u
+		if uses[a] == 1 {
+			others[a] = b
+		}
+		if uses[b] == 1 {
+			others[b] = a
+		}
 	}
-	if sum == nil {
-		return nil
-	}
-	if f[0] == l {
-		return f[1]
-	}
-	return f[0]
+	return others
 }
 
 // about says that an index depends on all loops that a condition depends on.
@@ -160,7 +139,7 @@ func (k *kernel) assumeFinite(m Move) error {
 	if l == nil || l.Op() != uop.Load || len(k.groups) > 1 {
 		return fmt.Errorf("%s is not a factor that could do with less than its gate", m.Name)
 	}
-	how, ok := k.lighter(l)
+	how, ok := k.lighter(l, k.partners()[l])
 	if !ok {
 		return fmt.Errorf("%s is not a factor that could do with less than its gate", m.Name)
 	}
@@ -195,9 +174,9 @@ func (b *builder) twoWays() []Stmt {
 	for a, kind := range kinds {
 		a.kind = kind
 	}
-	drop := map[*uop.UOp]light{}
+	drop, partners := map[*uop.UOp]light{}, b.partners()
 	for _, f := range b.finite {
-		if l := b.values[f.name]; b.covered(l, f) {
+		if l := b.values[f.name]; b.covered(l, partners[l], f) {
 			drop[l] = f
 		}
 	}
@@ -211,12 +190,11 @@ func (b *builder) twoWays() []Stmt {
 	return append(out, &If{Cond: bad.Less(bad.Int(1)), Body: fast}, &If{Cond: bad.Int(0).Less(bad), Body: slow})
 }
 
-// covered says that what a load drops the other factor keeps in the loops that there are now: a split may have changed which of them
+// covered says that what a load drops its partner keeps in the loops that there are now: a split may have changed which of them
 // conditions and indices depend on.
-func (b *builder) covered(l *uop.UOp, how light) bool {
-	other := b.partner(l)
-	return other != nil && other.At(1) == l.At(1) && !slices.ContainsFunc(symbolic.Conjuncts(l.At(1)), func(c *uop.UOp) bool {
-		return (how.bare || !b.about(c, l)) && !b.keeps(other, c)
+func (b *builder) covered(l, partner *uop.UOp, how light) bool {
+	return partner != nil && partner.At(1) == l.At(1) && !slices.ContainsFunc(symbolic.Conjuncts(l.At(1)), func(c *uop.UOp) bool {
+		return (how.bare || !b.about(c, l)) && !b.keeps(partner, c)
 	})
 }
 

@@ -194,6 +194,6 @@ func convolveBack(x, w *uop.UOp, g int, shape []int, ws []window) *uop.UOp {
 	acc := dtype.Accumulator(d)
 	products := spread(x, wide).Cast(acc).Mul(spread(w, wide).Cast(acc))
 	of := spread(products.Int(0), slices.Concat([]int{batch, g, 1, cout}, shape[2:], ones(n)))
-	cut := slideAll(of, slices.Concat([]int{batch, g, cin, cout}, shape[2:], k[2:]), axes, by, ws, true)
-	return grad.Transposed(cut, of, products).Cast(d).Reshape(shape...)
+	windows := slideAll(of, slices.Concat([]int{batch, g, cin, cout}, shape[2:], k[2:]), axes, by, ws, true)
+	return grad.Transposed(windows, of, products).Cast(d).Reshape(shape...)
 }

@@ -52,11 +52,35 @@ func (t *Tensor) Resize(sizes []int, o Resize) *Tensor {
 		if len(o.Scales) > 0 {
 			given = o.Scales[i]
 		}
-		if x = x.tapped(first+i, n, o.taps(in, n, given)); i+1 < len(sizes) {
-			x = x.Contiguous()
+		w := o.taps(in, n, given)
+		if y := x.evenly(first+i, n, w); y != nil {
+			x = y
+		} else if x = x.tapped(first+i, n, w); i+1 < len(sizes) {
+			x = x.Contiguous() // else the next axis would compute each of its taps anew
 		}
 	}
 	return x.To(d)
+}
+
+// evenly repeats each element of an axis, or takes one of so many, when that is all that the taps do; else it is nil.
+func (t *Tensor) evenly(axis, n int, w taps) *Tensor {
+	if w.width > 1 || w.weights != nil {
+		return nil
+	}
+	in := t.Dim(axis)
+	times, step := n/in, in/n
+	for i, at := range w.index {
+		switch {
+		case times*in == n && int(at) == i/times:
+		case step*n == in && int(at) == i*step:
+		default:
+			return nil
+		}
+	}
+	if times > 0 {
+		return t.RepeatInterleave(times, axis)
+	}
+	return t.Unflatten(axis, n, step).Narrow(axis+1, 0, 1).Squeeze(axis + 1)
 }
 
 // tapped makes an axis of n elements, each the weighted sum of its taps.

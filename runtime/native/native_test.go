@@ -131,6 +131,11 @@ func TestAdd(t *testing.T) {
 	assert.Equal(t, "c", other.Info().Target)
 }
 
+func TestThreadsHaveALimit(t *testing.T) {
+	_, err := Open(Options{Threads: maxThreads + 1})
+	require.ErrorContains(t, err, "CPU: 4097 threads: at most 4096 are possible")
+}
+
 func TestThreads(t *testing.T) {
 	const rows, cols = 1009, 37
 	a, b := make([]float32, rows*cols), make([]float32, rows*cols)

@@ -28,6 +28,7 @@ const (
 	// close behind. The caller waits for the last worker likewise.
 	lookOut    = 150 * time.Microsecond
 	scratchMin = 4096
+	maxThreads = 4096 // Go ends a process of 10,000; the crew counts in 16 bits
 )
 
 // job is n iterations of a kernel, or of a copy, as the C text knows it.

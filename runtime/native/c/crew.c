@@ -28,6 +28,7 @@ typedef struct {
 } weft_crew_t;
 
 // The state is the job's number (<< 32), flags, and how many followers are inside the job.
+#define WEFT_NUMBERS 0xfffffff // numbers begin again: with the end of a call they fit in a register
 #define WEFT_INSIDE 0xffff
 #define WEFT_CLOSED 0x10000 // nobody may enter
 #define WEFT_WAITS 0x20000  // the leader sleeps until the last one leaves
@@ -44,11 +45,35 @@ static void weft_pause(void) {
 #endif
 }
 
-// A clock that may be set back: waiting ends then, too.
 static int64_t weft_now(void) {
+#if defined(_WIN32)
+	return (int64_t)clock() * (1000000000 / CLOCKS_PER_SEC); // there it is the time since the start
+#else
 	struct timespec t;
+#if defined(CLOCK_MONOTONIC)
+	clock_gettime(CLOCK_MONOTONIC, &t);
+#else
 	timespec_get(&t, TIME_UTC);
+#endif
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+#endif
+}
+
+// How long a thread has looked out.
+typedef struct {
+	int32_t looks;
+	int64_t since;
+} weft_watch;
+
+// Pauses, and says whether it has been long enough. The clock may be one that is set back: waiting ends then, too.
+static int weft_long(const weft_crew_t *c, weft_watch *w) {
+	weft_pause();
+	if (w->looks++ % 64)
+		return 0;
+	int64_t now = weft_now();
+	if (w->since == 0)
+		w->since = now;
+	return now - w->since >= c->spin || now < w->since;
 }
 
 static void weft_share(const weft_job *j, int32_t thread, int32_t lo, int32_t hi) {
@@ -92,25 +117,19 @@ static intptr_t weft_lead(weft_crew_t *c, const weft_job *jobs, intptr_t count, 
 			c->job = *j;
 			c->next = 0;
 			int64_t number = (__atomic_load_n(&c->state, __ATOMIC_RELAXED) >> 32) + 1;
-			__atomic_store_n(&c->state, (number & 0x7fffffff) << 32, __ATOMIC_SEQ_CST);
+			__atomic_store_n(&c->state, (number & WEFT_NUMBERS) << 32, __ATOMIC_SEQ_CST);
 			if (c->workers - __atomic_load_n(&c->asleep, __ATOMIC_SEQ_CST) < j->threads - 1)
 				return i << 3 | WEFT_WAKE;
 		}
 		weft_shares(c, j, 0);
-		int64_t s = __atomic_fetch_or(&c->state, WEFT_CLOSED, __ATOMIC_ACQ_REL), since = 0;
-		for (int n = 0; s & WEFT_INSIDE; n++, s = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE)) {
-			weft_pause();
-			if (n % 64)
+		int64_t s = __atomic_fetch_or(&c->state, WEFT_CLOSED, __ATOMIC_ACQ_REL);
+		for (weft_watch w = {0, 0}; s & WEFT_INSIDE; s = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE)) {
+			if (!weft_long(c, &w))
 				continue;
-			int64_t now = weft_now();
-			if (since == 0)
-				since = now;
-			if (now - since >= c->spin || now < since) {
-				s = __atomic_fetch_or(&c->state, WEFT_WAITS, __ATOMIC_ACQ_REL);
-				if (s & WEFT_INSIDE)
-					return i << 3 | WEFT_WAIT;
-				break;
-			}
+			s = __atomic_fetch_or(&c->state, WEFT_WAITS, __ATOMIC_ACQ_REL);
+			if (s & WEFT_INSIDE)
+				return i << 3 | WEFT_WAIT;
+			break;
 		}
 	}
 	return WEFT_DONE;
@@ -118,30 +137,23 @@ static intptr_t weft_lead(weft_crew_t *c, const weft_job *jobs, intptr_t count, 
 
 // Follow joins jobs after the one with the number last, until there was none for long or the leader is to be told.
 static intptr_t weft_follow(weft_crew_t *c, intptr_t thread, intptr_t last) {
-	int64_t since = 0;
-	for (int n = 0;; n++) {
+	for (weft_watch w = {0, 0};;) {
 		int64_t s = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
 		if (s & WEFT_STOP)
 			return last << 3 | WEFT_STOPPED;
-		if (s >> 32 != last && !(s & WEFT_CLOSED)) {
-			if (!__atomic_compare_exchange_n(&c->state, &s, s + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-				continue;
-			last = s >> 32;
-			weft_shares(c, &c->job, thread);
-			s = __atomic_fetch_sub(&c->state, 1, __ATOMIC_ACQ_REL);
-			if ((s & WEFT_INSIDE) == 1 && s & WEFT_WAITS)
-				return last << 3 | WEFT_LAST;
-			n = -1, since = 0;
+		if (s >> 32 == last || s & WEFT_CLOSED) {
+			if (weft_long(c, &w))
+				return last << 3 | WEFT_IDLE;
 			continue;
 		}
-		weft_pause();
-		if (n % 64)
+		if (!__atomic_compare_exchange_n(&c->state, &s, s + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
-		int64_t now = weft_now();
-		if (since == 0)
-			since = now;
-		if (now - since >= c->spin || now < since)
-			return last << 3 | WEFT_IDLE;
+		last = s >> 32;
+		weft_shares(c, &c->job, thread);
+		s = __atomic_fetch_sub(&c->state, 1, __ATOMIC_ACQ_REL);
+		if ((s & WEFT_INSIDE) == 1 && s & WEFT_WAITS)
+			return last << 3 | WEFT_LAST;
+		w = (weft_watch){0, 0};
 	}
 }
 #endif
