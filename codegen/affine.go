@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
@@ -27,6 +28,20 @@ func (a affine) coeff(u *uop.UOp) int {
 		}
 	}
 	return 0
+}
+
+// plain says that a is a sum over loops.
+func (a affine) plain() bool {
+	return !slices.ContainsFunc(a.terms, func(t term) bool { return t.u.Op() != uop.Range })
+}
+
+// proportional says that the terms of a are those of b times some number.
+func (a affine) proportional(b affine) bool {
+	if len(a.terms) == 0 || len(a.terms) != len(b.terms) {
+		return false
+	}
+	first := b.coeff(a.terms[0].u)
+	return first != 0 && !slices.ContainsFunc(a.terms, func(t term) bool { return t.k*first != b.coeff(t.u)*a.terms[0].k })
 }
 
 func (a affine) add(b affine, k int) affine {

@@ -190,9 +190,9 @@ func (c *chooser) findFinite() {
 }
 
 func (c *chooser) access(param int, index []*uop.UOp) *access {
-	a := &access{index: c.linear(param, index), bytes: max(1, c.params[param].DType.Size()), plain: true}
+	a := &access{index: c.linear(param, index), bytes: max(1, c.params[param].DType.Size())}
+	a.plain = a.index.plain()
 	for _, t := range a.index.terms {
-		a.plain = a.plain && t.u.Op() == uop.Range
 		a.free = a.free.or(c.facts.freeRanges(t.u))
 	}
 	return a

@@ -95,13 +95,21 @@ func (k *kernel) partners() map[*uop.UOp]*uop.UOp {
 	return others
 }
 
-// about says that an index depends on all loops that a condition depends on.
+// about says that a condition is one on a load's indices: a limit of one of them where all are sums over loops, else whatever depends
+// on no other loops.
 func (k *kernel) about(c, l *uop.UOp) bool {
 	var free rangeSet
-	for _, x := range l.Src()[2:] {
-		free = free.or(k.facts.freeRanges(x))
+	one, sums := false, c.Op() == uop.Less && c.At(0).DType() == dtype.Index
+	var limited affine
+	if sums {
+		limited = k.facts.affine(c.At(0)).add(k.facts.affine(c.At(1)), -1)
+		sums = limited.plain()
 	}
-	return k.facts.freeRanges(c).within(free)
+	for _, x := range l.Src()[2:] {
+		a := k.facts.affine(x)
+		free, sums, one = free.or(k.facts.freeRanges(x)), sums && a.plain(), one || limited.proportional(a)
+	}
+	return k.facts.freeRanges(c).within(free) && (one || !sums)
 }
 
 // keeps says that a load is read under a condition of its gate even if it is finite.

@@ -15,23 +15,27 @@ func (s *scheduler) number() {
 	}
 }
 
-// phases is the n of an axis of which a kernel needs quotient and remainder by n only, as behind a reshape that cuts what
-// another joined, the windows of a stride or heads of attention; else 0. An axis along which a scan goes stays one.
+// phases is the n of an axis of which, and of whose sums with numbers, a kernel needs quotient and remainder by n only, as behind a reshape that cuts what
+// another joined, the windows of a stride or heads of attention; else 0. An axis along which a scan goes stays one, and so does one
+// that n does not divide where much is summed: blocks of results would be cut by the gate of what is beyond.
 func (k *kernel) phases(r *uop.UOp) int {
-	n := 0
+	n, sums := 0, 1.0
 	for _, u := range uop.Topo(k.expressions()...) {
+		if u.Op() == uop.Reduce {
+			sums = max(sums, extent(u.Src()[u.Arg().(uop.ReduceArg).Parts:]))
+		}
 		if u.Op() == uop.Scan && slices.Contains(u.Src(), r) {
 			return 0
 		}
 		if (u.Op() == uop.IDiv || u.Op() == uop.Mod) && dependsOn(u, r) {
 			c, _ := u.At(1).ConstInt()
-			if u.At(0) != r || c < 2 || n != 0 && n != c {
+			if rest, _, ok := symbolic.Affine(u.At(0)); !ok || len(rest) != 1 || rest[0] != (symbolic.Term{Node: r, Coef: 1}) || c < 2 || n != 0 && n != c {
 				return 0
 			}
 			n = c
 		}
 	}
-	if n > 0 && r.Arg().(uop.RangeArg).N%n != 0 {
+	if all := r.Arg().(uop.RangeArg).N; n >= all || n > 0 && all%n != 0 && sums > maxWindow {
 		return 0
 	}
 	return n
@@ -43,6 +47,7 @@ func (k *kernel) phases(r *uop.UOp) int {
 func canonicalRanges(k *kernel, t *uop.Table) {
 	with := map[*uop.UOp]*uop.UOp{}
 	next, same, apart := 0, true, false
+	var cut []*uop.UOp // whose last phases are beyond the end
 	add := func(r *uop.UOp) {
 		if with[r] != nil {
 			return
@@ -59,8 +64,11 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 			case a.N == 1:
 				with[r], same = t.Index(0), false
 			case n > 0 && o.Merge == nil && with[r] == nil:
-				with[r], same = t.Range(next, a.N/n, "").Mul(t.Index(n)).Add(t.Range(next+1, n, "")), false
+				with[r], same = t.Range(next, (a.N+n-1)/n, "").Mul(t.Index(n)).Add(t.Range(next+1, n, "")), false
 				next, apart = next+2, true
+				if a.N%n != 0 {
+					cut = append(cut, r)
+				}
 			default:
 				add(r)
 			}
@@ -76,6 +84,15 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 	}
 	outs := make([]codegen.Out, len(k.spec.Outs))
 	for i, o := range k.spec.Outs {
+		for _, r := range cut {
+			if contains(o.Axes, r) {
+				inside := r.Less(t.Index(r.Arg().(uop.RangeArg).N)) // not simplified: it holds for r, not for what r becomes
+				if o.Gate != nil {
+					inside = o.Gate.And(inside)
+				}
+				o.Gate = inside
+			}
+		}
 		roots := append([]*uop.UOp{o.Value}, o.Index...)
 		if o.Gate != nil {
 			roots = append(roots, o.Gate)

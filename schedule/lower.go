@@ -231,6 +231,7 @@ func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 		if v := foldOneHot(l.s.t, parts[0], ranges); v != nil {
 			return v
 		}
+		parts[0], ranges = l.combed(parts[0], ranges)
 	}
 	kept := ranges[:0]
 	for _, r := range ranges {

@@ -113,7 +113,7 @@ func gcd(a, b int) int {
 
 // div is the floor of l / n for n > 0.
 func (x *index) div(l *linear, n int) *linear {
-	q, r := l.split(n)
+	q, r := x.withoutMod(l, n).split(n)
 	if r.isConst() {
 		return q
 	}
@@ -121,7 +121,9 @@ func (x *index) div(l *linear, n int) *linear {
 		return q.shift(m)
 	}
 	var rest *linear
-	if d, a, _ := x.coarse(r, n); a != nil {
+	if two := x.ofTwo(r, func(k int) int { return floorDiv(k, n) }); two != nil {
+		rest = two
+	} else if d, a, _ := x.coarse(r, n); a != nil {
 		rest = x.div(a, n/d)
 	} else if a, m := x.nested(r); a != nil && m <= big/n {
 		rest = x.div(a, m*n)
@@ -135,6 +137,46 @@ func (x *index) div(l *linear, n int) *linear {
 		return s
 	}
 	return x.leaf(x.t.Make(uop.IDiv, dtype.Index, nil, x.node(l), x.t.Index(n)))
+}
+
+// ofTwo is f of a sum that has two values only, which is linear between them; else nil.
+func (x *index) ofTwo(r *linear, f func(int) int) *linear {
+	if len(r.terms) != 1 {
+		return nil
+	}
+	u, c := r.terms[0].Node, r.terms[0].Coef
+	s := x.span(u)
+	if !s.finite() || s.hi != s.lo+1 {
+		return nil
+	}
+	first, second := f(r.k+c*s.lo), f(r.k+c*s.hi)
+	return atom(u).scale(second - first).shift(first - (second-first)*s.lo)
+}
+
+// withoutMod puts z − n·⌊z/n⌋ for a remainder z mod n where that leaves fewer terms that are no multiples of n.
+func (x *index) withoutMod(l *linear, n int) *linear {
+	loose := func(l *linear) (count int) {
+		for _, t := range l.terms {
+			if t.Coef%n != 0 {
+				count++
+			}
+		}
+		return count
+	}
+	for _, t := range l.terms {
+		z, m := byConst(t.Node, uop.Mod)
+		if z == nil || m != n || t.Coef%n == 0 || len(l.terms) == 1 {
+			continue
+		}
+		whole := l.plus(atom(t.Node), -t.Coef).plus(x.form(z), t.Coef)
+		if whole == nil || loose(whole)+2 > loose(l) {
+			continue
+		}
+		if less := whole.plus(x.div(x.form(z), n), -t.Coef*n); less != nil {
+			return less
+		}
+	}
+	return l
 }
 
 // nested writes r = y + ⌊z/m⌋ as ⌊(m·y + z)/m⌋ and gives m·y + z.
@@ -189,6 +231,9 @@ func (x *index) mod(l *linear, n int) *linear {
 	}
 	if m, ok := x.cell(r, n); ok {
 		return r.shift(-m * n)
+	}
+	if two := x.ofTwo(r, func(k int) int { return floorMod(k, n) }); two != nil {
+		return two
 	}
 	if d, a, b := x.coarse(r, n); a != nil {
 		if s := x.mod(a, n/d).scale(d); s != nil {

@@ -141,7 +141,7 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 	const op = "ConvTranspose"
 	x, n := t.batched(op, w)
 	stride, dilation, lo, hi := o.spread(op, n)
-	stride, lo = slices.Clone(stride), slices.Clone(lo)
+	stride = slices.Clone(stride)
 	more := perAxis(op, "output padding", n, o.OutputPadding, 0)
 	g := max(o.Groups, 1)
 	checkConv(op, t, w, b, x.Dim(1), w.Dim(0), w.Dim(1)*g, g)
@@ -158,22 +158,14 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 		}
 	}
 	ws := make([]window, n)
-	whole, first := slices.Clone(in), make([]int, n)
 	for i := range ws {
 		if x.Dim(2+i) == 1 {
 			stride[i] = 1
 		}
-		if stride[i] > 1 { // the phases of filters begin with the output, before it is cropped
-			first[i], lo[i] = lo[i], 0
-			whole[2+i] += first[i]
-		}
 		ws[i] = window{w.Dim(2 + i), stride[i], dilation[i], lo[i], x.Dim(2 + i)}
 	}
 	d := dtype.Promote(t.DType(), w.DType())
-	out := convolveBack(x.node().Cast(d), w.node().Cast(d), g, whole, ws)
-	for i := range n {
-		out = cut(out, 2+i, first[i], first[i]+in[2+i])
-	}
+	out := convolveBack(x.node().Cast(d), w.node().Cast(d), g, in, ws)
 	return finishConv(op, t, w, b, newTensor(out, commonEngine(op, t, w, b)))
 }
 
@@ -194,6 +186,6 @@ func convolveBack(x, w *uop.UOp, g int, shape []int, ws []window) *uop.UOp {
 	acc := dtype.Accumulator(d)
 	products := spread(x, wide).Cast(acc).Mul(spread(w, wide).Cast(acc))
 	of := spread(products.Int(0), slices.Concat([]int{batch, g, 1, cout}, shape[2:], ones(n)))
-	windows := slideAll(of, slices.Concat([]int{batch, g, cin, cout}, shape[2:], k[2:]), axes, by, ws, true)
+	windows := slideAll(of, slices.Concat([]int{batch, g, cin, cout}, shape[2:], k[2:]), axes, by, ws, false)
 	return grad.Transposed(windows, of, products).Cast(d).Reshape(shape...)
 }

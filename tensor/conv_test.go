@@ -84,6 +84,42 @@ func TestConv(t *testing.T) {
 	require.ErrorContains(t, tensor.Try(func() { draw(2, 3, 2, 8).Conv2D(draw(5, 3, 3, 3), nil, tensor.Conv{}) }), "do not fit")
 }
 
+// Gradients of convolutions with strides, by their definition: of every stride against filters, padding, dilation and groups, and what
+// is infinite in the gradient reaches only the elements that its window holds.
+func TestGradientsOfStridedConv(t *testing.T) {
+	for stride := 2; stride < 5; stride++ {
+		for k := 1; k < 6; k++ {
+			for _, c := range []struct{ n, pad, dil, g int }{{7, 0, 1, 1}, {8, 1, 1, 1}, {11, 2, 1, 2}, {12, 0, 2, 1}, {13, 1, 2, 2}, {9, 1, 3, 4}} {
+				const in, out, m = 4, 8, 9 // m: the other axis, of windows of 3
+				if c.n+2*c.pad < c.dil*(k-1)+1 {
+					continue
+				}
+				x, w := draw(2, in, c.n, m), draw(out, in/c.g, k, 3)
+				y := x.Conv2D(w, nil, tensor.Conv{Strides: []int{stride, 2}, Paddings: []int{c.pad, 1}, Dilations: []int{c.dil, 1}, Groups: c.g})
+				rows, columns := y.Dim(2), y.Dim(3)
+				g := values(t, draw(y.Shape()...))
+				g[len(g)/3] = inf
+				f := values(t, w)
+				want := make([]float64, 2*in*c.n*m)
+				for i := range g {
+					b, o, a, e := i/(out*rows*columns), i/(rows*columns)%out, i/columns%rows, i%columns
+					for ci := range in / c.g {
+						for u := range k * 3 {
+							r, s := a*stride+u/3*c.dil-c.pad, e*2+u%3-1
+							if r >= 0 && r < c.n && s >= 0 && s < m {
+								at := ((b*in+o/(out/c.g)*(in/c.g)+ci)*c.n+r)*m + s
+								want[at] += g[i] * f[(o*(in/c.g)+ci)*k*3+u]
+							}
+						}
+					}
+				}
+				seed := tensor.Of(g, y.Shape()...).To(dtype.F32)
+				same(t, want, y.GradWith(seed, x)[0], stride, k, c)
+			}
+		}
+	}
+}
+
 func TestPools(t *testing.T) {
 	x := tensor.Arange(16).Reshape(1, 1, 4, 4)
 	same(t, []float64{5, 7, 13, 15}, x.MaxPool2D(2))

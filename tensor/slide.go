@@ -32,10 +32,24 @@ func slide(u *uop.UOp, axis int, w window) *uop.UOp {
 // slideAll spreads u, whose axes by have the size 1, to the shape wide in one expansion, so that the gradient is one sum,
 // and cuts axes into windows: afterwards the axes by hold their elements.
 //
-// Strides are taken apart first: with y = stride·a + p and k = stride·b + p, element k of window o is a = o + b. So
-// neither windows nor their gradients need a division, and an element meets only the windows that hold it.
+// With phases, strides are taken apart first: with y = stride·a + p and k = stride·b + p, element k of window o is a = o + b. So
+// neither windows nor their gradients need a division, and an element meets only the windows that hold it. Without, the elements
+// are those of windows at each place, of which every stride-th is taken: the last axes stay whole, for sums that go along them. Their
+// gradients are freed of what no window holds later (schedule); an axis of whole strides, which begins with a window, suits them.
 func slideAll(u *uop.UOp, wide, axes, by []int, whole []window, phases bool) *uop.UOp {
-	wide, ws := slices.Clone(wide), slices.Clone(whole)
+	wide, whole = slices.Clone(wide), slices.Clone(whole)
+	for i, w := range whole {
+		if w.size == 1 && w.stride > 1 { // what no window holds need not be spread
+			u = every(resized(u, axes[i], w.lo, uop.Times(w.out, w.stride)), axes[i], w.stride)
+			wide[axes[i]], whole[i] = w.out, window{1, 1, 1, 0, w.out}
+		} else if w.stride > 1 && !phases {
+			more := (w.lo%w.stride + w.stride) % w.stride
+			n := uop.Plus(u.Shape()[axes[i]], more+w.stride-1) / w.stride * w.stride
+			u = resized(u, axes[i], more, n)
+			wide[axes[i]], whole[i].lo = n, w.lo-more
+		}
+	}
+	ws := slices.Clone(whole)
 	last := len(wide)
 	for i, w := range ws {
 		if phases && w.stride > 1 && w.dilation == 1 {
@@ -55,10 +69,7 @@ func slideAll(u *uop.UOp, wide, axes, by []int, whole []window, phases bool) *uo
 		ax := by[i]
 		switch n := ws[i].stride; {
 		case n > 1:
-			ax = axes[i]
-			s := slices.Clone(u.Shape())
-			s[ax] /= n
-			u = cut(apart(u, ax, n), ax+1, 0, 1).Reshape(s...)
+			u = every(u, axes[i], n)
 		case w.stride > 1:
 			u = moved(u, last, ax+1)
 			s := slices.Clone(u.Shape())
@@ -67,6 +78,13 @@ func slideAll(u *uop.UOp, wide, axes, by []int, whole []window, phases bool) *uo
 		}
 	}
 	return u
+}
+
+// every takes the first of each n elements of an axis.
+func every(u *uop.UOp, axis, n int) *uop.UOp {
+	s := slices.Clone(u.Shape())
+	s[axis] /= n
+	return cut(apart(u, axis, n), axis+1, 0, 1).Reshape(s...)
 }
 
 // apart makes two axes of one, the inner of n.

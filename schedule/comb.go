@@ -1,0 +1,83 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/symbolic"
+	"github.com/weft-ml/weft/uop"
+)
+
+// combed leaves out of sums over r of what is 0 unless e ± r = 0 (mod n) what the condition excludes: of n neighbours one counts,
+// r = n·j + (∓e mod n). Such sums are the gradients of windows of which every n-th is taken, as of convolutions with strides. The
+// ranges of the result may be others.
+func (l *lowering) combed(v *uop.UOp, ranges []*uop.UOp) (*uop.UOp, []*uop.UOp) {
+	for i, r := range ranges {
+		for _, c := range needed(v, map[*uop.UOp][]*uop.UOp{}) {
+			if n, e := tooth(c, r); n > 1 {
+				ranges = slices.Clone(ranges)
+				v, ranges[i] = l.comb(v, c, r, n, e)
+				break
+			}
+		}
+	}
+	return v, ranges
+}
+
+// needed lists conditions without which v is 0; done keeps those of what was asked for.
+func needed(v *uop.UOp, done map[*uop.UOp][]*uop.UOp) []*uop.UOp {
+	list, known := done[v]
+	if known {
+		return list
+	}
+	switch v.Op() {
+	case uop.Neg, uop.Cast:
+		list = needed(v.At(0), done)
+	case uop.Load:
+		list = symbolic.Conjuncts(v.At(1))
+	case uop.Where:
+		if v.At(2).IsConst(0) {
+			list = symbolic.Conjuncts(v.At(0))
+		}
+	case uop.Mul: // 0 times a number that is not finite is none
+		other := needed(v.At(1), done)
+		for _, c := range needed(v.At(0), done) {
+			if slices.Contains(other, c) {
+				list = append(list, c)
+			}
+		}
+	}
+	done[v] = list
+	return list
+}
+
+// tooth reads a condition as r = e (mod n); else n is 0.
+func tooth(c, r *uop.UOp) (n int, e *uop.UOp) {
+	if c.Op() != uop.Equal || c.At(0).Op() != uop.Mod || !c.At(1).IsConst(0) {
+		return 0, nil
+	}
+	n, ok := c.At(0).At(1).ConstInt()
+	x := c.At(0).At(0)
+	by, linear := symbolic.Stride(x, r)
+	if !ok || !linear || by != 1 && by != -1 {
+		return 0, nil
+	}
+	e = uop.Substitute(r.Home(), map[*uop.UOp]*uop.UOp{r: r.Home().Index(0)}, x)[0]
+	if by == 1 {
+		e = e.Neg()
+	}
+	return n, e
+}
+
+// comb is Σ_r v as Σ_j, where c says that r = e (mod n).
+func (l *lowering) comb(v, c, r *uop.UOp, n int, e *uop.UOp) (*uop.UOp, *uop.UOp) {
+	t, all := l.s.t, r.Arg().(uop.RangeArg).N
+	j := l.newRange((all + n - 1) / n)
+	at := l.simplify(j.Mul(t.Index(n)).Add(e.Mod(t.Index(n))))
+	valid := within(t, at, all)
+	v = uop.Substitute(t, map[*uop.UOp]*uop.UOp{c: t.True()}, v)[0]
+	v = uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: at}, gated(t, v, valid))[0]
+	if valid != nil {
+		v = valid.Where(v, v.Int(0))
+	}
+	return l.simplify(v), j
+}

@@ -1,0 +1,53 @@
+package schedule_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Sums of which every n-th summand is not zero, as in gradients of windows with strides: only those are visited, whatever the place
+// of the first and whether windows go up or down; ends that n does not divide are gates of stores.
+func TestCombedSums(t *testing.T) {
+	for n := 2; n < 5; n++ {
+		for size := 1; size < 7; size++ {
+			for _, step := range []int{1, -1} {
+				for lo := -3; lo < 4; lo++ {
+					const count, more = 5, 3
+					w := newWorld(uint64(n*size + lo))
+					x := w.input(dtype.F32, more, count, size)
+					spread := x.Reshape(more, count, 1, size).Pad([]int{0, 0, 0, 0}, []int{0, 0, n - 1, 0}).Reshape(more, count*n, size)
+					y := spread.Slide(1, 2, step, lo, count*n+2).Reduce(uop.Sum, 2)
+					r := w.check(t, y)
+					require.LessOrEqual(t, visited(r), (size+n-1)/n, fmt.Sprint("every ", n, " of ", size, " by ", step, " from ", lo))
+				}
+			}
+		}
+	}
+}
+
+// visited is the most iterations of a reduction.
+func visited(r *schedule.Result) (most int) {
+	for _, s := range r.Steps {
+		if s.Spec == nil {
+			continue
+		}
+		for _, o := range s.Spec.Outs {
+			for _, u := range uop.Topo(o.Value) {
+				if u.Op() == uop.Reduce {
+					all := 1
+					for _, x := range u.Src()[u.Arg().(uop.ReduceArg).Parts:] {
+						all *= x.Arg().(uop.RangeArg).N
+					}
+					most = max(most, all)
+				}
+			}
+		}
+	}
+	return most
+}
