@@ -100,6 +100,9 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		if roots = uop.Substitute(t, with, roots...); apart {
 			roots = symbolic.SimplifyAll(t, roots...)
 		}
+		if len(cut) > 0 && o.Gate != nil {
+			roots[0] = gated(t, roots[0], roots[len(roots)-1], func(load *uop.UOp) bool { return !k.inside(load) })
+		}
 		outs[i] = codegen.Out{Param: o.Param, Value: roots[0], Index: roots[1 : 1+len(o.Index)], Merge: o.Merge}
 		if o.Gate != nil {
 			outs[i].Gate = roots[len(roots)-1]
@@ -109,4 +112,15 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		}
 	}
 	k.spec.Outs = outs
+}
+
+// inside says that a load stays within its array.
+func (k *kernel) inside(load *uop.UOp) bool {
+	known := symbolic.Under(load.Home(), load.At(1))
+	for i, n := range k.spec.Params[load.At(0).Arg().(uop.ParamArg).Slot].Dims {
+		if !known.Within(load.At(2+i), n) {
+			return false
+		}
+	}
+	return true
 }

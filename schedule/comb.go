@@ -75,7 +75,7 @@ func (l *lowering) comb(v, c, r *uop.UOp, n int, e *uop.UOp) (*uop.UOp, *uop.UOp
 	at := l.simplify(j.Mul(t.Index(n)).Add(e.Mod(t.Index(n))))
 	valid := within(t, at, all)
 	v = uop.Substitute(t, map[*uop.UOp]*uop.UOp{c: t.True()}, v)[0]
-	v = uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: at}, gated(t, v, valid))[0]
+	v = uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: at}, gated(t, v, valid, anyLoad))[0]
 	if valid != nil {
 		v = valid.Where(v, v.Int(0))
 	}

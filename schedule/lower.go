@@ -315,7 +315,7 @@ func foldOneHot(t *uop.Table, v *uop.UOp, ranges []*uop.UOp) *uop.UOp {
 			i := symbolic.Simplify(t, e.Cast(dtype.Index))
 			valid := within(t, i, n)
 			rest := uop.Substitute(t, map[*uop.UOp]*uop.UOp{c: t.True()}, v)[0]
-			f := uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: i}, gated(t, rest, valid))[0]
+			f := uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: i}, gated(t, rest, valid, anyLoad))[0]
 			if valid != nil {
 				f = valid.Where(f, f.Int(0))
 			}
@@ -325,15 +325,15 @@ func foldOneHot(t *uop.Table, v *uop.UOp, ranges []*uop.UOp) *uop.UOp {
 	return nil
 }
 
-// gated adds a condition to every load of v.
-func gated(t *uop.Table, v, valid *uop.UOp) *uop.UOp {
+// gated adds a condition to the loads of v that it is for.
+func gated(t *uop.Table, v, valid *uop.UOp, of func(load *uop.UOp) bool) *uop.UOp {
 	if valid == nil {
 		return v
 	}
 	with := map[*uop.UOp]*uop.UOp{}
 	for _, u := range uop.Topo(v) {
 		w := u.WithSrc(t, func(x *uop.UOp) *uop.UOp { return with[x] })
-		if w.Op() == uop.Load {
+		if w.Op() == uop.Load && of(w) {
 			src := slices.Clone(w.Src())
 			src[1] = symbolic.Simplify(t, src[1].And(valid))
 			w = t.Make(uop.Load, w.DType(), w.Arg(), src...)
@@ -342,6 +342,8 @@ func gated(t *uop.Table, v, valid *uop.UOp) *uop.UOp {
 	}
 	return with[v]
 }
+
+func anyLoad(*uop.UOp) bool { return true }
 
 // uncast strips casts of a range to integers that hold all its values.
 func uncast(e, r *uop.UOp) *uop.UOp {

@@ -52,13 +52,17 @@ func (c *Checker) Kernel(s *codegen.Spec) func(l codegen.Lowering) error {
 	for i := range fills {
 		m := contents(s, rand.New(rand.NewPCG(c.Seed, uint64(i))), i)
 		after := cloneAll(m)
-		err := Spec(s, nil, after, c.Most)
+		exact := &nudge{}
+		err := define(s, nil, after, c.Most, exact)
 		if errors.Is(err, ErrTooLarge) {
 			c.TooLarge.Add(1)
 			return func(codegen.Lowering) error { return nil }
 		}
 		if err != nil {
 			return func(codegen.Lowering) error { return fmt.Errorf("the Spec as it was given: %w", err) }
+		}
+		if exact.inexact {
+			near = 1
 		}
 		before, want = append(before, m), append(want, after)
 		others = append(others, sync.OnceValue(func() [][][]uop.Value { return nudged(s, m, near > 0, c.Most) }))
@@ -144,8 +148,7 @@ func size(dims []int) int {
 // rounding is how far apart two orders of adding may end, relative to the larger of 1 and the result.
 var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1}
 
-// tolerance is 0 where all that is computed from small numbers is exact in any order, 1 where sums round or ops are
-// replaced by polynomials.
+// tolerance is 1 where a Spec shows that ops round, or are replaced by polynomials; else 0, until a product or a sum turns out to round.
 func tolerance(s *codegen.Spec) float64 {
 	for _, u := range uop.Topo(roots(s)...) {
 		if !u.DType().IsFloat() {

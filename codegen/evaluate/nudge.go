@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 
 	"github.com/weft-ml/weft/codegen"
@@ -16,7 +17,8 @@ import (
 // trials is how often: a sum that lies beside a step falls to one side in half of them.
 const trials = 16
 
-// nudge changes values by a few units of their last place; nil changes nothing.
+// nudge changes values by a few units of their last place; nil changes nothing, and one without random numbers only finds out whether
+// anything is rounded, or would be in another order.
 type nudge struct {
 	r       *rand.Rand
 	inexact bool // numbers are rounded; otherwise only signs change, of NaN and of sums that are 0
@@ -41,6 +43,10 @@ func (n *nudge) op(u *uop.UOp, x uop.Value, src []uop.Value) uop.Value {
 	if n == nil || !u.DType().IsFloat() {
 		return x
 	}
+	if n.r == nil {
+		n.inexact = n.inexact || rounded(u, x, src)
+		return x
+	}
 	size := 0.
 	switch f := x.Float(); u.Op() {
 	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Div:
@@ -55,11 +61,59 @@ func (n *nudge) op(u *uop.UOp, x uop.Value, src []uop.Value) uop.Value {
 	return n.by(u.DType(), x, size)
 }
 
-// reduction changes the values of a reduction. size is the sum of the magnitudes of what was reduced.
-func (n *nudge) reduction(m uop.Monoid, parts []*uop.UOp, acc []uop.Value, size float64) []uop.Value {
+// rounded says that a product or a sum is not exact. Other operations that round are found beforehand.
+func rounded(u *uop.UOp, x uop.Value, src []uop.Value) bool {
+	if u.Op() != uop.Add && u.Op() != uop.Mul {
+		return false
+	}
+	a, b, f := src[0].Float(), src[1].Float(), x.Float()
+	if notFinite(a) || notFinite(b) {
+		return false
+	}
+	if u.Op() == uop.Mul {
+		return f != a*b || math.FMA(a, b, -f) != 0
+	}
+	back := f - a
+	return f != a+b || (a-(f-back))+(b-back) != 0
+}
+
+// total is what a reduction adds up: the sum of the magnitudes, and the place of the last digit of them all.
+type total struct {
+	size  float64
+	digit int
+	any   bool
+}
+
+func (t *total) add(d dtype.DType, x uop.Value) {
+	f := magnitude(d, x)
+	t.size += f
+	if f == 0 || notFinite(f) {
+		return
+	}
+	m, e := math.Frexp(f)
+	if e += bits.TrailingZeros64(uint64(m*(1<<53))) - 53; !t.any || e < t.digit {
+		t.digit, t.any = e, true
+	}
+}
+
+// digits are those of each type.
+var digits = map[dtype.DType]int{dtype.F64: 53, dtype.F32: 24, dtype.F16: 11, dtype.BF16: 8}
+
+// rounds says that sums of some of the numbers may not be exact.
+func (t *total) rounds(d dtype.DType) bool {
+	return t.any && !notFinite(t.size) && t.size > math.Ldexp(1, t.digit+digits[d])
+}
+
+// reduction changes the values of a reduction.
+func (n *nudge) reduction(m uop.Monoid, parts []*uop.UOp, acc []uop.Value, sum total) []uop.Value {
 	if n == nil || m == uop.MaxOf || m == uop.ArgMax || m == uop.Last {
 		return acc
 	}
+	if n.r == nil {
+		n.inexact = n.inexact || sum.rounds(parts[0].DType())
+		return acc
+	}
+	size := sum.size
 	for i, p := range parts {
 		if p.DType().IsFloat() {
 			if acc[i].Float() == 0 { // a sum of one −0 is that, or 0 + −0

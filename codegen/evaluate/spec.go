@@ -56,7 +56,7 @@ type state struct {
 	open  bool     // of a range: a loop runs over it
 
 	acc         []uop.Value // of a scan: the results so far
-	size        float64     // the sum of the magnitudes of what they hold
+	sum         total       // of what they hold
 	next, began int         // how many elements they hold, and the clock at the first one
 }
 
@@ -274,7 +274,7 @@ func (e *definition) reduce(u *uop.UOp, s *state) []uop.Value {
 	a := u.Arg().(uop.ReduceArg)
 	parts, ranges := u.Src()[:a.Parts], u.Src()[a.Parts:]
 	m := e.merge(a.Monoid, parts)
-	acc, x, size := make([]uop.Value, len(parts)), make([]uop.Value, len(parts)), 0.
+	acc, x, sum := make([]uop.Value, len(parts)), make([]uop.Value, len(parts)), total{}
 	for i, p := range parts {
 		acc[i] = a.Monoid.Info().Identity(p.DType(), i)
 	}
@@ -285,9 +285,10 @@ func (e *definition) reduce(u *uop.UOp, s *state) []uop.Value {
 		for i, p := range parts {
 			x[i] = e.of(p, s.src[i])[0]
 		}
-		acc, size = m.do(acc, x), size+magnitude(parts[0].DType(), x[0])
+		acc = m.do(acc, x)
+		sum.add(parts[0].DType(), x[0])
 	})
-	return e.nudge.reduction(a.Monoid, parts, acc, size)
+	return e.nudge.reduction(a.Monoid, parts, acc, sum)
 }
 
 // scan merges up to where the axis of the output stands. It goes on from where it was if nothing else has moved since.
@@ -300,7 +301,7 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 	}
 	moved := slices.ContainsFunc(s.deps, func(r *state) bool { return r != e.state(at) && r.since > s.began })
 	if s.acc == nil || s.next > last || moved || s.reads && e.wrote > s.began {
-		s.acc, s.size, s.next, s.began = nil, 0, 0, e.clock
+		s.acc, s.sum, s.next, s.began = nil, total{}, 0, e.clock
 		for i, p := range parts {
 			s.acc = append(s.acc, a.Monoid.Info().Identity(p.DType(), i))
 		}
@@ -313,12 +314,13 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 		for i, p := range parts {
 			x[i] = e.of(p, s.src[i])[0]
 		}
-		s.acc, s.size = m.do(s.acc, x), s.size+magnitude(parts[0].DType(), x[0])
+		s.acc = m.do(s.acc, x)
+		s.sum.add(parts[0].DType(), x[0])
 	}
 	if r.open = was; was {
 		e.move(r, outer)
 	}
-	return e.nudge.reduction(a.Monoid, parts, slices.Clone(s.acc), s.size)
+	return e.nudge.reduction(a.Monoid, parts, slices.Clone(s.acc), s.sum)
 }
 
 // mergeKey tells the merges of monoids over some types apart.

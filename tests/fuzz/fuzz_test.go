@@ -46,7 +46,7 @@ func TestNothingLeftToCompute(t *testing.T) {
 func TestFalseAlarms(t *testing.T) {
 	command, env := environment(t)
 	r := &Runner{Command: command, Env: env, Processes: 1, Batch: 1, Report: func(_ *Finding, text string) { t.Error(text) }}
-	for _, seed := range []uint64{52060068, 52060267, 53025457, 60025817, 60033291, 60039727, 61054366, 62120816, 63467756} {
+	for _, seed := range []uint64{52060068, 52060267, 53025457, 60025817, 60033291, 60039727, 61054366, 62120816, 63467756, 85257819, 85366691} {
 		_, _, err := r.Run("INTERP", seed, 1, time.Time{}, 1)
 		require.NoError(t, err)
 	}
