@@ -15,9 +15,9 @@ func (s *scheduler) number() {
 	}
 }
 
-// phases is the n of an axis of which, and of whose sums with numbers, a kernel needs quotient and remainder by n only, as behind a reshape that cuts what
-// another joined, the windows of a stride or heads of attention; else 0. An axis along which a scan goes stays one, and so does one
-// that n does not divide where much is summed: blocks of results would be cut by the gate of what is beyond.
+// phases is the n of an axis of which, and of whose sums with numbers, a kernel needs quotient and remainder by n only, as
+// behind a reshape that cuts what another joined, the windows of a stride or heads of attention; else 0. An axis along which a scan
+// goes stays one, and so does one that n does not divide where much is summed: the gate of what is beyond would cut blocks of results.
 func (k *kernel) phases(r *uop.UOp) int {
 	n, sums := 0, 1.0
 	for _, u := range uop.Topo(k.expressions()...) {
@@ -84,13 +84,14 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 	}
 	outs := make([]codegen.Out, len(k.spec.Outs))
 	for i, o := range k.spec.Outs {
+		beyond := false
 		for _, r := range cut {
 			if contains(o.Axes, r) {
 				inside := r.Less(t.Index(r.Arg().(uop.RangeArg).N)) // not simplified: it holds for r, not for what r becomes
 				if o.Gate != nil {
 					inside = o.Gate.And(inside)
 				}
-				o.Gate = inside
+				o.Gate, beyond = inside, true
 			}
 		}
 		roots := append([]*uop.UOp{o.Value}, o.Index...)
@@ -100,7 +101,7 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		if roots = uop.Substitute(t, with, roots...); apart {
 			roots = symbolic.SimplifyAll(t, roots...)
 		}
-		if len(cut) > 0 && o.Gate != nil {
+		if beyond {
 			roots[0] = gated(t, roots[0], roots[len(roots)-1], func(load *uop.UOp) bool { return !k.inside(load) })
 		}
 		outs[i] = codegen.Out{Param: o.Param, Value: roots[0], Index: roots[1 : 1+len(o.Index)], Merge: o.Merge}

@@ -149,8 +149,16 @@ func (x *index) ofTwo(r *linear, f func(int) int) *linear {
 	if !s.finite() || s.hi != s.lo+1 {
 		return nil
 	}
-	first, second := f(r.k+c*s.lo), f(r.k+c*s.hi)
-	return atom(u).scale(second - first).shift(first - (second-first)*s.lo)
+	at := times(c, s.lo)
+	if !small(at) || !small(at+c+r.k) {
+		return nil
+	}
+	first, second := f(r.k+at), f(r.k+at+c)
+	k := first - times(second-first, s.lo)
+	if !small(k) || !small(second-first) {
+		return nil
+	}
+	return atom(u).scale(second - first).shift(k)
 }
 
 // withoutMod puts z − n·⌊z/n⌋ for a remainder z mod n where that leaves fewer terms that are no multiples of n.

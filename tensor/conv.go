@@ -141,7 +141,6 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 	const op = "ConvTranspose"
 	x, n := t.batched(op, w)
 	stride, dilation, lo, hi := o.spread(op, n)
-	stride = slices.Clone(stride)
 	more := perAxis(op, "output padding", n, o.OutputPadding, 0)
 	g := max(o.Groups, 1)
 	checkConv(op, t, w, b, x.Dim(1), w.Dim(0), w.Dim(1)*g, g)
@@ -159,9 +158,6 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 	}
 	ws := make([]window, n)
 	for i := range ws {
-		if x.Dim(2+i) == 1 {
-			stride[i] = 1
-		}
 		ws[i] = window{w.Dim(2 + i), stride[i], dilation[i], lo[i], x.Dim(2 + i)}
 	}
 	d := dtype.Promote(t.DType(), w.DType())

@@ -39,6 +39,9 @@ func slide(u *uop.UOp, axis int, w window) *uop.UOp {
 func slideAll(u *uop.UOp, wide, axes, by []int, whole []window, phases bool) *uop.UOp {
 	wide, whole = slices.Clone(wide), slices.Clone(whole)
 	for i, w := range whole {
+		if w.out == 1 { // there is no next window
+			w.stride, whole[i].stride = 1, 1
+		}
 		if w.size == 1 && w.stride > 1 { // what no window holds need not be spread
 			u = every(resized(u, axes[i], w.lo, uop.Times(w.out, w.stride)), axes[i], w.stride)
 			wide[axes[i]], whole[i] = w.out, window{1, 1, 1, 0, w.out}
