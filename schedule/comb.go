@@ -52,7 +52,8 @@ func needed(v *uop.UOp, done map[*uop.UOp][]*uop.UOp) []*uop.UOp {
 
 // tooth reads a condition as r = e (mod n); else n is 0.
 func tooth(c, r *uop.UOp) (n int, e *uop.UOp) {
-	if c.Op() != uop.Equal || c.At(0).Op() != uop.Mod || !c.At(1).IsConst(0) {
+	zero := c.Op() == uop.Equal && c.At(1).IsConst(0) || c.Op() == uop.Less && c.At(1).IsConst(1)
+	if !zero || c.At(0).Op() != uop.Mod {
 		return 0, nil
 	}
 	n, ok := c.At(0).At(1).ConstInt()

@@ -228,6 +228,9 @@ func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 		parts[i] = l.simplify(l.value(u.At(i), full, gate))
 	}
 	if a.Monoid == uop.Sum {
+		if parts[0].IsConst(0) {
+			return parts[0].Int(0)
+		}
 		if v := foldOneHot(l.s.t, parts[0], ranges); v != nil {
 			return v
 		}

@@ -15,20 +15,22 @@ import (
 
 // A transposed convolution puts each element, times the filter, where the strides say, and adds up: whatever strides, filters,
 // paddings and groups.
-func TestConvTransposeOfPhases(t *testing.T) {
+func TestConvTransposeOfPhases(t *testing.T) { onEach(t, convTransposeOfPhases) }
+
+func convTransposeOfPhases(t *testing.T, device string) {
 	ctx := context.Background()
 	for _, rows := range []int{1, 2, 5} {
 		for _, k := range []int{1, 2, 3, 5} {
 			for _, stride := range []int{1, 2, 3, 4, 7, 1 << 20} {
-				for _, padding := range [][]int{{0, 0}, {1, 0}, {0, 2}, {2, 1}} {
+				for _, padding := range [][]int{{0, 0}, {1, 0}, {0, 2}, {2, 1}, {3, 4}} {
 					for _, dilation := range []int{1, 2} {
 						size := (rows-1)*stride - padding[0] - padding[1] + dilation*(k-1) + 1
 						if size < 1 || size > 100 {
 							continue
 						}
 						const in, out, groups = 4, 3, 2
-						x := tensor.Arange(in*rows).Sub(7).Reshape(1, in, rows)
-						w := tensor.Arange(in*out*k).Mul(2).Sub(5).Reshape(in, out, k)
+						x := tensor.Arange(in*rows).Sub(7).Reshape(1, in, rows).On(device)
+						w := tensor.Arange(in*out*k).Mul(2).Sub(5).Reshape(in, out, k).On(device)
 						want := make([]int32, out*groups*size)
 						for i := range in {
 							for r := range rows {

@@ -86,15 +86,17 @@ func TestConv(t *testing.T) {
 
 // Gradients of convolutions with strides, by their definition: of every stride against filters, padding, dilation and groups, and what
 // is infinite in the gradient reaches only the elements that its window holds.
-func TestGradientsOfStridedConv(t *testing.T) {
+func TestGradientsOfStridedConv(t *testing.T) { onEach(t, gradientsOfStridedConv) }
+
+func gradientsOfStridedConv(t *testing.T, device string) {
 	for stride := 2; stride < 5; stride++ {
 		for k := 1; k < 6; k++ {
-			for _, c := range []struct{ n, pad, dil, g int }{{7, 0, 1, 1}, {8, 1, 1, 1}, {11, 2, 1, 2}, {12, 0, 2, 1}, {13, 1, 2, 2}, {9, 1, 3, 4}} {
+			for _, c := range []struct{ n, pad, dil, g int }{{7, 0, 1, 1}, {8, 1, 1, 1}, {11, 2, 1, 2}, {12, 0, 2, 1}, {13, 1, 2, 2}, {9, 1, 3, 4}, {13, 4, 2, 1}, {5, 9, 4, 1}} {
 				const in, out, m = 4, 8, 9 // m: the other axis, of windows of 3
 				if c.n+2*c.pad < c.dil*(k-1)+1 {
 					continue
 				}
-				x, w := draw(2, in, c.n, m), draw(out, in/c.g, k, 3)
+				x, w := draw(2, in, c.n, m).On(device), draw(out, in/c.g, k, 3).On(device)
 				y := x.Conv2D(w, nil, tensor.Conv{Strides: []int{stride, 2}, Paddings: []int{c.pad, 1}, Dilations: []int{c.dil, 1}, Groups: c.g})
 				rows, columns := y.Dim(2), y.Dim(3)
 				g := values(t, draw(y.Shape()...))
@@ -113,10 +115,32 @@ func TestGradientsOfStridedConv(t *testing.T) {
 						}
 					}
 				}
-				seed := tensor.Of(g, y.Shape()...).To(dtype.F32)
+				seed := tensor.Of(g, y.Shape()...).To(dtype.F32).On(device)
 				same(t, want, y.GradWith(seed, x)[0], stride, k, c)
 			}
 		}
+	}
+}
+
+// A stride much longer than what it goes over, almost all of it padding.
+func TestGradientOfHugeStride(t *testing.T) { onEach(t, gradientOfHugeStride) }
+
+func gradientOfHugeStride(t *testing.T, device string) {
+	const stride = 1 << 20
+	for _, c := range []struct{ k, dilation int }{{1, 1}, {2, 1}, {3, 1}, {2, stride}, {2, 2 * stride}} {
+		x, w := tensor.Of([]float32{1, 2, 4}, 1, 1, 3).On(device), tensor.Of([]float32{8, 16, 32}, 1, 1, 3).Narrow(2, 0, c.k).On(device)
+		y := x.Conv2D(w, nil, tensor.Conv{Stride: stride, Dilation: c.dilation, Padding: stride})
+		want, taken := make([]float64, y.Dim(2)), make([]float64, 3)
+		for o := range want {
+			for k := range c.k {
+				if at := o*stride + k*c.dilation - stride; at >= 0 && at < 3 {
+					want[o] += float64(int(8) << k << at)
+					taken[at] += float64(int(8) << k)
+				}
+			}
+		}
+		same(t, want, y, c)
+		same(t, taken, y.Sum().Grad(x)[0], c)
 	}
 }
 

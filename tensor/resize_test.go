@@ -11,7 +11,9 @@ import (
 )
 
 // Elements by their nearest neighbours, and gradients: how often each is taken.
-func TestResizeNearest(t *testing.T) {
+func TestResizeNearest(t *testing.T) { onEach(t, resizeNearest) }
+
+func resizeNearest(t *testing.T, device string) {
 	for in := 1; in < 9; in++ {
 		for out := 1; out < 17; out++ {
 			for mode, half := range map[tensor.ResizeMode]float32{tensor.ResizeNearest: 0, tensor.ResizeNearestExact: .5} {
@@ -21,7 +23,7 @@ func TestResizeNearest(t *testing.T) {
 					want[i] = float64(noise(in)[at])
 					taken[at]++
 				}
-				x := draw(in)
+				x := draw(in).On(device)
 				y := x.Reshape(1, in).Resize([]int{1, out}, tensor.Resize{Mode: mode})
 				name := fmt.Sprintf("%d to %d, mode %d", in, out, mode)
 				require.Equal(t, want, values(t, y), name)

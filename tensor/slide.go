@@ -42,12 +42,19 @@ func slideAll(u *uop.UOp, wide, axes, by []int, whole []window, phases bool) *uo
 		if w.out == 1 { // there is no next window
 			w.stride, whole[i].stride = 1, 1
 		}
-		if w.size == 1 && w.stride > 1 { // what no window holds need not be spread
+		if w.stride == 1 {
+			continue
+		}
+		more := (w.lo%w.stride + w.stride) % w.stride // windows then begin at multiples of the stride
+		n := uop.Plus(u.Shape()[axes[i]], more+w.stride-1) / w.stride * w.stride
+		switch {
+		case w.size == 1: // what no window holds need not be spread
 			u = every(resized(u, axes[i], w.lo, uop.Times(w.out, w.stride)), axes[i], w.stride)
 			wide[axes[i]], whole[i] = w.out, window{1, 1, 1, 0, w.out}
-		} else if w.stride > 1 && !phases {
-			more := (w.lo%w.stride + w.stride) % w.stride
-			n := uop.Plus(u.Shape()[axes[i]], more+w.stride-1) / w.stride * w.stride
+		case w.dilation%w.stride == 0 && n <= 2*u.Shape()[axes[i]]: // nor what lies between
+			u = every(resized(u, axes[i], more, n), axes[i], w.stride)
+			wide[axes[i]], whole[i] = n/w.stride, window{w.size, 1, w.dilation / w.stride, (w.lo - more) / w.stride, w.out}
+		case !phases && n <= 2*u.Shape()[axes[i]]:
 			u = resized(u, axes[i], more, n)
 			wide[axes[i]], whole[i].lo = n, w.lo-more
 		}

@@ -15,11 +15,16 @@ import (
 // onDevices are the reference evaluator, which keeps the nodes that it is given, and a device that plays plans.
 var onDevices = []string{"REF", "INTERP"}
 
+// onEach runs a test on each of them.
+func onEach(t *testing.T, test func(t *testing.T, device string)) {
+	for _, device := range onDevices {
+		t.Run(device, func(t *testing.T) { test(t, device) })
+	}
+}
+
 // An assignment that another follows is not carried out where that one will be.
 func TestAssignmentsThatOthersFollow(t *testing.T) {
-	for _, device := range onDevices {
-		t.Run(device, func(t *testing.T) { assignmentsThatOthersFollow(t, device) })
-	}
+	onEach(t, assignmentsThatOthersFollow)
 }
 
 func assignmentsThatOthersFollow(t *testing.T, device string) {
@@ -61,9 +66,7 @@ func assignmentsThatOthersFollow(t *testing.T, device string) {
 // What was realized keeps its elements, also where it is a view of an array that is assigned afterwards, in the same run or in
 // a run that was built before.
 func TestRealizedViewsOutliveAssignments(t *testing.T) {
-	for _, device := range onDevices {
-		t.Run(device, func(t *testing.T) { realizedViewsOutliveAssignments(t, device) })
-	}
+	onEach(t, realizedViewsOutliveAssignments)
 }
 
 func realizedViewsOutliveAssignments(t *testing.T, device string) {

@@ -37,6 +37,7 @@ var pictureCases = []benchCase{
 	convTransposeCase("conv-transpose-2", 1, 128, 64, 28, 2, tensor.Conv{Stride: 2}),
 	convTransposeCase("conv-transpose-4", 1, 256, 128, 14, 4, tensor.Conv{Stride: 2, Padding: 1}),
 	convTransposeCase("conv-transpose-3", 1, 64, 64, 56, 3, tensor.Conv{Padding: 1}),
+	convTransposeCase("conv-transpose-wide", 1, 64, 64, 56, 3, tensor.Conv{Stride: 2, Padding: 2}),
 	convTransposeCase("conv-transpose-odd", 4, 64, 32, 28, 3, tensor.Conv{Stride: 2, Padding: 1, OutputPadding: []int{1, 1}}),
 	poolCase("maxpool-overlap", 1, 64, 112, func(x *tensor.Tensor, p tensor.Pool) *tensor.Tensor { return x.MaxPool(p) }, tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}, Axes: 2}),
 	poolCase("maxpool-same", 1, 192, 28, func(x *tensor.Tensor, p tensor.Pool) *tensor.Tensor { return x.MaxPool(p) }, tensor.Pool{Size: []int{3}, Stride: []int{1}, Padding: []int{1}, Axes: 2}),
@@ -58,6 +59,8 @@ var pictureCases = []benchCase{
 	convStepCase("conv-grad-7", 8, 512, 512, 7, conv{size: 3, pad: 1}), convStepCase("conv-grad-14", 8, 256, 256, 14, conv{size: 3, pad: 1}),
 	convStepCase("conv-grad-28", 8, 128, 128, 28, conv{size: 3, pad: 1}), convStepCase("conv-grad-56", 8, 64, 64, 56, conv{size: 3, pad: 1}),
 	convStepCase("conv-grad-1x1", 8, 256, 64, 28, conv{size: 1}), convStepCase("depthwise-grad", 8, 128, 128, 28, conv{size: 3, pad: 1, groups: 128}),
+	convStepCase("conv-grad-stem", 4, 3, 64, 224, conv{size: 7, pad: 3, stride: 2}), convStepCase("conv-grad-stride-56", 8, 64, 64, 56, conv{size: 3, pad: 1, stride: 2}),
+	convStepCase("conv-grad-1x1-stride", 8, 64, 128, 56, conv{size: 1, stride: 2}), convStepCase("depthwise-grad-stride", 8, 64, 64, 56, conv{size: 3, pad: 1, stride: 2, groups: 64}),
 }
 
 // conv says what a convolution looks like; 0 for stride and groups is 1.
@@ -69,10 +72,13 @@ func (c conv) options() tensor.Conv {
 
 // work is what a convolution computes and its operands' shapes.
 func (c conv) work(batch, in, out, side int) (flops float64, x, w []int) {
-	to := (side+2*c.pad-c.size)/max(1, c.stride) + 1
+	to := c.to(side)
 	x, w = []int{batch, in, side, side}, []int{out, in / max(1, c.groups), c.size, c.size}
 	return 2 * float64(batch) * float64(w[0]*w[1]*w[2]*w[3]) * float64(to*to), x, w
 }
+
+// to is the side of the result.
+func (c conv) to(side int) int { return (side+2*c.pad-c.size)/max(1, c.stride) + 1 }
 
 func (c conv) about(x, w []int) string {
 	s := fmt.Sprintf("a convolution %d×%d of %d×%d×%d×%d to %d channels", c.size, c.size, x[0], x[1], x[2], x[3], w[0])
@@ -98,7 +104,7 @@ func convStepCase(name string, batch, in, out, side int, c conv) benchCase {
 	return benchCase{name: name, about: "both gradients of " + c.about(x, w), flops: 2 * flops,
 		prepare: kernelsCase(func(in ...*tensor.Tensor) []*tensor.Tensor {
 			return in[0].Conv2D(in[1], nil, c.options()).Mul(in[2]).Sum().Grad(in[0], in[1])
-		}, x, w, []int{batch, out, side, side})}
+		}, x, w, []int{batch, out, c.to(side), c.to(side)})}
 }
 
 func convTransposeCase(name string, batch, in, out, side, size int, o tensor.Conv) benchCase {

@@ -7,6 +7,13 @@ var windowCases = []benchCase{
 	gradCase("maxpool-grad", "the gradient of a 3×3 maximum pool of stride 2 over 8×64×112×112", func(x *tensor.Tensor) *tensor.Tensor {
 		return x.MaxPool(tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}, Axes: 2})
 	}, 8, 64, 112, 112),
+	gradCase("maxpool-grad-odd", "the gradient of a 3×3 maximum pool of stride 2 over 4×32×55×55", func(x *tensor.Tensor) *tensor.Tensor {
+		return x.MaxPool(tensor.Pool{Size: []int{3}, Stride: []int{2}, Axes: 2})
+	}, 4, 32, 55, 55),
+	{name: "repeat-cropped", about: "each of 64×5000 elements three times, without the last", bytes: 4 * 64 * 4 * 5000, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+			return in[0].RepeatInterleave(3, 1).Narrow(1, 0, 3*5000-1).Contiguous()
+		}, []int{64, 5000})},
 	gradCase("avgpool-grad", "the gradient of a 3×3 average pool of stride 2 over 8×64×56×56", func(x *tensor.Tensor) *tensor.Tensor {
 		return x.AvgPool(tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}, Axes: 2})
 	}, 8, 64, 56, 56),

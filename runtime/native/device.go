@@ -39,7 +39,7 @@ func OpenContext(ctx context.Context, options Options) (runtime.Device, error) {
 		return nil, fmt.Errorf("CPU: %d threads: at most %d are possible; 0 is one for each processor", options.Threads, maxThreads)
 	}
 	if options.Threads == 0 {
-		options.Threads = goruntime.NumCPU()
+		options.Threads = min(goruntime.NumCPU(), maxThreads)
 	}
 	cc, err := findCompiler(ctx, options.CC)
 	if err != nil {
