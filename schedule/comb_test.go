@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -52,4 +53,32 @@ func visited(r *schedule.Result) (most int) {
 		}
 	}
 	return most
+}
+
+// What a pad or a scatter needs of a sum of everything is that one sum: the conditions of elements do not reach into it, where they
+// would make of it one for each.
+func TestConditionsOfElements(t *testing.T) {
+	const n = 6
+	w := newWorld(1)
+	x, at, to := w.input(dtype.F32, n), w.input(dtype.I32, n), w.input(dtype.F32, n)
+	whole := func(m uop.Monoid, u *uop.UOp) *uop.UOp { return u.Reduce(m, 0).Reshape(1).Expand(n) }
+	y := x.Mul(whole(uop.Sum, x.Equal(whole(uop.MaxOf, x)).Cast(dtype.F32)))
+	sums := 0
+	for _, root := range []*uop.UOp{y.Pad([]int{1}, []int{2}), to.Scatter(at, y, 0, uop.Sum), y.Gather(at, 0)} {
+		r := w.check(t, root)
+		for _, s := range r.Steps {
+			if s.Spec == nil {
+				continue
+			}
+			for _, o := range s.Spec.Outs {
+				for _, u := range uop.Topo(o.Value) {
+					if u.Op() == uop.Reduce {
+						require.Empty(t, symbolic.Depends(u), r)
+						sums++
+					}
+				}
+			}
+		}
+	}
+	require.Positive(t, sums)
 }

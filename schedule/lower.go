@@ -214,6 +214,7 @@ func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 }
 
 func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
+	gate = about(l.s.t, gate, idx)
 	a := u.Arg().(uop.ReduceArg)
 	full, ranges := spreadReduce(l.s.t, u.At(0).Shape(), a.Axes.Slice(), append([]*uop.UOp{}, idx...), &l.next)
 	info := a.Monoid.Info()
@@ -255,6 +256,37 @@ func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 		kept = ranges[:1]
 	}
 	return l.s.t.ReduceRanges(a.Monoid, parts, kept)
+}
+
+// about leaves of a gate what speaks of an index, or of what that speaks of: no other part keeps it within bounds, and a reduction
+// with it would no longer be one for all values of ranges that it does not need.
+func about(t *uop.Table, gate *uop.UOp, idx []*uop.UOp) *uop.UOp {
+	if gate == nil {
+		return nil
+	}
+	rest := symbolic.Conjuncts(gate)
+	of := map[*uop.UOp]bool{}
+	for _, i := range idx {
+		for _, r := range symbolic.Depends(i) {
+			of[r] = true
+		}
+	}
+	var kept *uop.UOp
+	for grown := true; grown; {
+		grown = false
+		rest = slices.DeleteFunc(rest, func(c *uop.UOp) bool {
+			ranges := symbolic.Depends(c)
+			if !slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return of[r] }) {
+				return false
+			}
+			for _, r := range ranges {
+				grown, of[r] = grown || !of[r], true
+			}
+			kept = and(t, kept, c)
+			return true
+		})
+	}
+	return kept
 }
 
 // gather loads x at an index from data; outside of x the value is zero.
