@@ -204,7 +204,7 @@ func (e *Engine) build(ctx context.Context, c *canonical, searching bool) (p *co
 
 func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAll bool) (p *compiled, err error) {
 	var r *schedule.Result
-	if config := (schedule.Config{StoreAll: storeAll, MaxBindings: e.machine.Target.Limits.MaxBindings, Streams: e.machine.Target.Streams}); e.opts.Schedule == nil {
+	if config := (schedule.Config{StoreAll: storeAll, MaxBindings: e.machine.Target.Limits.MaxBindings, Align: e.machine.Target.Limits.Align, Streams: e.machine.Target.Streams}); e.opts.Schedule == nil {
 		r = schedule.New(c.graph, config)
 	} else if r, err = e.opts.Schedule(c.graph, config); err != nil {
 		return nil, err
@@ -219,11 +219,13 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 		}
 	}
 	index := map[string]int{}
+	parts := map[part]int{}
 	for _, st := range r.Steps {
 		if st.Spec == nil {
 			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Copy, Slots: st.Bufs})
 			continue
 		}
+		slots := slotsOf(p.plan, st, parts)
 		for _, spec := range codegen.Nests(st.Spec, e.machine.Target) {
 			key := specKey(spec)
 			k, ok := index[key]
@@ -236,7 +238,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 				index[key] = k
 				p.plan.Kernels = append(p.plan.Kernels, kernel)
 			}
-			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Launch, Kernel: k, Slots: st.Bufs})
+			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Launch, Kernel: k, Slots: slots})
 		}
 	}
 	if e.machine.Finish != nil {
@@ -300,6 +302,33 @@ func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) error {
 		p.Slots = append(p.Slots, s)
 	}
 	return nil
+}
+
+// part is a range of the array in a slot.
+type part struct {
+	slot        int
+	from, bytes int64
+}
+
+// slotsOf are the slots of a step's arrays: where it gets parts of buffers, slots of their own, one for each part.
+func slotsOf(p *plan.Plan, st schedule.Step, parts map[part]int) []int {
+	slots := slices.Clone(st.Bufs)
+	for i, b := range st.Bufs {
+		q, whole := st.Spec.Params[i], p.Slots[b]
+		n := uop.Shape(q.Dims).Numel()
+		cut := part{b, int64(st.From[i] * q.DType.Size()), int64(n * q.DType.Size())}
+		if cut.bytes == whole.Bytes {
+			continue
+		}
+		slot, ok := parts[cut]
+		if !ok {
+			slot = len(p.Slots)
+			p.Slots = append(p.Slots, plan.Slot{Memory: whole.Memory, Offset: whole.Offset + cut.from, Bytes: cut.bytes, DType: q.DType, Dims: []int{n}})
+			parts[cut] = slot
+		}
+		slots[i] = slot
+	}
+	return slots
 }
 
 // mostBytes is more than the memory of any machine. Sums of offsets below it stay within 64 bits.

@@ -133,6 +133,7 @@ type Limits struct {
 	MaxBindings int   // buffers per kernel
 	MaxBytes    int64 // bytes of one buffer
 	Memory      int64 // bytes of the device in all
+	Align       int   // bytes at whose multiples a slot begins
 
 	// Of graphics processors.
 	Groups      int   // workgroups a dimension

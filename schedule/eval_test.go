@@ -128,7 +128,7 @@ func (p *player) offset(s schedule.Step, param int, index []*uop.UOp, env map[*u
 		require.True(p.t, i >= 0 && i < dims[k], "index %d of axis %d outside %v", i, k, dims)
 		at = at*dims[k] + i
 	}
-	return at
+	return s.From[param] + at
 }
 
 func (p *player) eval(s schedule.Step, u *uop.UOp, env map[*uop.UOp]int, memo map[*uop.UOp][]uop.Value) []uop.Value {

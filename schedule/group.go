@@ -91,8 +91,7 @@ func (s *scheduler) compact(k *kernel) {
 	for _, o := range k.spec.Outs {
 		used[o.Param] = true
 	}
-	nodes := uop.Topo(k.expressions()...)
-	for _, u := range nodes {
+	for _, u := range uop.Topo(k.expressions()...) {
 		if u.Op() == uop.Param {
 			used[u.Arg().(uop.ParamArg).Slot] = true
 		}
@@ -110,17 +109,27 @@ func (s *scheduler) compact(k *kernel) {
 			k.spec.Params = append(k.spec.Params, old.spec.Params[i])
 		}
 	}
-	done := map[*uop.UOp]*uop.UOp{}
-	for _, u := range nodes {
+	k.rewrite(s.t, func(u *uop.UOp) *uop.UOp {
 		if a, ok := u.Arg().(uop.ParamArg); ok {
-			done[u] = s.t.Param(to[a.Slot], a.N, u.DType())
-			continue
+			return s.t.Param(to[a.Slot], a.N, u.DType())
 		}
-		done[u] = u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+		return u
+	})
+	for i := range k.spec.Outs {
+		k.spec.Outs[i].Param = to[k.spec.Outs[i].Param]
 	}
+}
+
+// rewrite puts other nodes in place of those of a kernel's expressions, operands first: with is given each with its new operands.
+func (k *kernel) rewrite(t *uop.Table, with func(u *uop.UOp) *uop.UOp) {
+	done := map[*uop.UOp]*uop.UOp{}
+	for _, u := range uop.Topo(k.expressions()...) {
+		done[u] = with(u.WithSrc(t, func(x *uop.UOp) *uop.UOp { return done[x] }))
+	}
+	k.spec.Outs = slices.Clone(k.spec.Outs)
 	for i := range k.spec.Outs {
 		o := &k.spec.Outs[i]
-		o.Param, o.Value, o.Index = to[o.Param], done[o.Value], slices.Clone(o.Index)
+		o.Value, o.Index = done[o.Value], slices.Clone(o.Index)
 		for j, x := range o.Index {
 			o.Index[j] = done[x]
 		}

@@ -34,7 +34,9 @@ func (s *scheduler) lower() {
 		s.bufOf[u] = len(s.bufs)
 		s.bufs = append(s.bufs, b)
 		if b.N > 0 {
-			s.kernels = append(s.kernels, s.lowerKernel(u))
+			k := s.lowerKernel(u)
+			s.compact(k) // conditions that are known turned out to leave loads out
+			s.kernels = append(s.kernels, k)
 		}
 	}
 	s.duplicates(root)

@@ -13,16 +13,8 @@ const maxGrowth = 2
 // chain, one sum for each axis of the window; what lies between would be many times the size of both ends. It expects and
 // leaves tensor-level nodes.
 func (s *scheduler) merge(roots []*uop.UOp) []*uop.UOp {
-	uses := map[*uop.UOp]int{}
 	order := uop.Topo(roots...)
-	for _, u := range order {
-		for _, x := range u.Src() {
-			uses[x]++
-		}
-	}
-	for _, r := range roots {
-		uses[r]++
-	}
+	uses := usesOf(order, roots)
 	done := make(map[*uop.UOp]*uop.UOp, len(order))
 	single := map[*uop.UOp]bool{} // rebuilt nodes that one node uses
 	for _, u := range order {
@@ -42,6 +34,20 @@ func (s *scheduler) merge(roots []*uop.UOp) []*uop.UOp {
 		out[i] = done[r]
 	}
 	return out
+}
+
+// usesOf counts what uses each node: nodes and roots.
+func usesOf(order, roots []*uop.UOp) map[*uop.UOp]int {
+	uses := make(map[*uop.UOp]int, len(order))
+	for _, u := range order {
+		for _, x := range u.Src() {
+			uses[x]++
+		}
+	}
+	for _, r := range roots {
+		uses[r]++
+	}
+	return uses
 }
 
 func isSum(u *uop.UOp) bool {

@@ -12,6 +12,7 @@
 //	lower     ranges are pushed from each stored node down to the loads
 //	group     kernels over the same axes become one with several outputs
 //	order     by data; reads of a buffer before it is overwritten
+//	crop      kernels get the rows of an array that they read, so that those that differ only in where are one
 //	number    the ranges of each kernel, in order of use
 //	memory    lives that do not overlap share the arena
 package schedule
@@ -52,6 +53,7 @@ type Root struct {
 type Config struct {
 	StoreAll    bool // no fusion: every node that computes is stored (tests compare both)
 	MaxBindings int  // buffers that a kernel may read and write; 0: any number
+	Align       int  // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
 	Streams     bool // the target computes the weights of a sum in blocks, where they are used
 }
 
@@ -79,6 +81,7 @@ func (b Buf) Bytes() int64 { return int64(b.N) * int64(b.DType.Size()) }
 type Step struct {
 	Spec *codegen.Spec
 	Bufs []int // by Param of the Spec
+	From []int // the element of the buffer that the Param's first is
 }
 
 // Result is a schedule.
@@ -111,6 +114,9 @@ func (r *Result) String() string {
 				mark = "="
 			}
 			fmt.Fprintf(&b, " %s%s%v", mark, r.bufName(buf), s.Spec.Params[p].Dims)
+			if s.From[p] > 0 {
+				fmt.Fprintf(&b, " from %d", s.From[p])
+			}
 		}
 		b.WriteByte('\n')
 	}
@@ -163,6 +169,7 @@ const (
 	Lower
 	Group
 	Order
+	Crop
 	Number
 	numPhases
 )
@@ -185,6 +192,8 @@ func (s *scheduler) run(p Phase) {
 		s.group()
 	case Order:
 		s.order()
+	case Crop:
+		s.crop()
 	default:
 		s.number()
 	}
@@ -220,6 +229,7 @@ type kernel struct {
 	node *uop.UOp // the stored node
 	spec *codegen.Spec
 	bufs []int // by Param
+	from []int // by Param: the element at which it begins, after crop
 }
 
 // prepare finds the node to store for each root.
@@ -257,7 +267,7 @@ func (s *scheduler) result() *Result {
 	used := make([]bool, len(s.bufs))
 	var steps []Step
 	for _, k := range s.kernels {
-		steps = append(steps, Step{k.spec, k.bufs})
+		steps = append(steps, Step{k.spec, k.bufs, k.from})
 	}
 	steps = append(steps, s.copies...)
 	for _, st := range steps {
@@ -277,7 +287,7 @@ func (s *scheduler) result() *Result {
 		for i, b := range st.Bufs {
 			bufs[i] = number[b]
 		}
-		r.Steps = append(r.Steps, Step{st.Spec, bufs})
+		r.Steps = append(r.Steps, Step{st.Spec, bufs, st.From})
 	}
 	for i := range s.graph.Roots {
 		r.Roots = append(r.Roots, number[s.rootBuf(i)])

@@ -12,13 +12,20 @@ const (
 	splitOut   = 16
 	splitIn    = 1 << 15
 	splitParts = 64
+
+	// A sum of sums of more products than this, as the gradient of weights that many steps use, is computed in as many at a time: a
+	// kernel of all of them has a loop that no compiler finds registers for.
+	splitProducts = 16
 )
 
 // split rewrites large reductions to small results as two, and long scans as scans of blocks. It expects and leaves tensor-level nodes.
 func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 	done := map[*uop.UOp]*uop.UOp{}
 	parts := map[*uop.UOp][]*uop.UOp{} // of tuples that are none any more
-	for _, u := range uop.Topo(roots...) {
+	order := uop.Topo(roots...)
+	uses := usesOf(order, roots)
+	single := map[*uop.UOp]bool{} // rebuilt nodes that one node uses
+	for _, u := range order {
 		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
 		var w *uop.UOp
 		switch v.Op() {
@@ -27,6 +34,8 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 				w = list[0]
 			} else if list != nil {
 				parts[u] = list
+			} else {
+				w = splitProductSum(v, single)
 			}
 		case uop.Scan:
 			w = splitScan(v)
@@ -42,12 +51,52 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 			v = w
 		}
 		done[u] = v
+		single[v] = uses[u] == 1
 	}
 	out := make([]*uop.UOp, len(roots))
 	for i, r := range roots {
 		out[i] = done[r]
 	}
 	return out
+}
+
+// splitProductSum is the sum u of many added products as sums of some of them, each added to the stored one before; nil where they are
+// few. single are the nodes that one node uses.
+func splitProductSum(u *uop.UOp, single map[*uop.UOp]bool) *uop.UOp {
+	if !isSum(u) {
+		return nil
+	}
+	var terms []*uop.UOp
+	stack, products := []*uop.UOp{u.At(0)}, 0
+	for len(stack) > 0 {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if x.Op() == uop.Add && single[x] {
+			stack = append(stack, x.At(1), x.At(0))
+			continue
+		}
+		terms = append(terms, x)
+		if x.Op() == uop.Mul {
+			products++
+		}
+	}
+	if products <= splitProducts {
+		return nil
+	}
+	var sum *uop.UOp
+	axes := u.Arg().(uop.ReduceArg).Axes.Slice()
+	for some := range slices.Chunk(terms, splitProducts) {
+		x := some[0]
+		for _, y := range some[1:] {
+			x = x.Add(y)
+		}
+		x = x.Reduce(uop.Sum, axes...)
+		if sum != nil {
+			x = sum.Contiguous().Add(x)
+		}
+		sum = x
+	}
+	return sum
 }
 
 // splitReduce gives the parts of u from a reduction of partial results, or nil where it is small or has no axis to cut. What a cut

@@ -22,7 +22,7 @@ func Checked(g *Graph, c Config, check Check) (*Result, error) {
 	return s.result(), nil
 }
 
-var phaseNames = [numPhases]string{"stream", "merge", "split", "decide", "arrange", "lower", "group", "order", "number"}
+var phaseNames = [numPhases]string{"stream", "merge", "split", "decide", "arrange", "lower", "group", "order", "crop", "number"}
 
 // String names the phase.
 func (p Phase) String() string { return phaseNames[p] }
@@ -71,7 +71,7 @@ func (g Stage) Form() *Form {
 		}
 	}
 	for _, k := range s.kernels {
-		f.Steps = append(f.Steps, Step{k.spec, k.bufs})
+		f.Steps = append(f.Steps, Step{k.spec, k.bufs, k.from})
 	}
 	f.Steps = append(f.Steps, s.copies...)
 	f.Ordered = g.Phase >= Order

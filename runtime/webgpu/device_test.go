@@ -49,7 +49,7 @@ type fakeObject struct{ entries []Entry }
 func (*fakeObject) Release() {}
 
 func (f *fake) Adapter() Adapter {
-	return Adapter{Name: "fake", Limits: plan.Limits{MaxBindings: 8, MaxBytes: 1 << 30}, Align: 256}
+	return Adapter{Name: "fake", Limits: plan.Limits{MaxBindings: 8, MaxBytes: 1 << 30, Align: 256}}
 }
 
 func (f *fake) Buffer(bytes int64, _ Use) (Buffer, error) {

@@ -14,7 +14,6 @@ type Adapter struct {
 	Tile     int    // values that one invocation should keep for others to be used with; 0: the usual
 	Features plan.Features
 	Limits   plan.Limits
-	Align    int64 // of a binding's offset
 }
 
 // Buffer, Pipeline and Group are a transport's own objects. A transport holds what a submission uses until it is

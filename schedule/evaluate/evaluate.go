@@ -224,6 +224,9 @@ func (w *filled) play(f *schedule.Form) error {
 		memory := make([][]uop.Value, len(s.Bufs))
 		for p, b := range s.Bufs {
 			memory[p] = buffers[b]
+			if s.From != nil {
+				memory[p] = memory[p][s.From[p] : s.From[p]+uop.Shape(s.Spec.Params[p].Dims).Numel()]
+			}
 		}
 		if done, err := w.run(s, memory); err != nil {
 			return fmt.Errorf("kernel %d: %w\n%s", i, err, printed(s))

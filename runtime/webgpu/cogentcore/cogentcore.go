@@ -101,8 +101,8 @@ func (t *transport) describe(l wgpu.Limits) {
 	i := t.adapter.GetInfo()
 	t.info = webgpu.Adapter{
 		Name: i.DriverDescription, Backend: i.BackendType.String(), Software: i.AdapterType == wgpu.AdapterTypeCPU,
-		Align: int64(max(4, l.MinStorageBufferOffsetAlignment)),
 		Limits: plan.Limits{
+			Align:       int(max(4, l.MinStorageBufferOffsetAlignment)),
 			MaxBindings: int(min(l.MaxStorageBuffersPerShaderStage, l.MaxBindingsPerBindGroup-1, 64)),
 			MaxBytes:    int64(min(l.MaxStorageBufferBindingSize, l.MaxBufferSize, math.MaxInt32&^3)), // offsets are 32 bits
 			Groups:      int(l.MaxComputeWorkgroupsPerDimension), Invocations: int(l.MaxComputeInvocationsPerWorkgroup),
