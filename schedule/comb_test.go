@@ -81,4 +81,8 @@ func TestConditionsOfElements(t *testing.T) {
 		}
 	}
 	require.Positive(t, sums)
+	// but one on a number keeps the place of a load within its array
+	from, one := w.input(dtype.F32, 3, 8), w.input(dtype.I32, 1)
+	w.values[len(w.values)-1][0] = uop.IntValue(dtype.I32, 7)
+	w.check(t, from.Reduce(uop.Sum, 1).Gather(one, 0))
 }

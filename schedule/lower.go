@@ -260,8 +260,8 @@ func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	return l.s.t.ReduceRanges(a.Monoid, parts, kept)
 }
 
-// about leaves of a gate what speaks of an index, or of what that speaks of: no other part keeps it within bounds, and a reduction
-// with it would no longer be one for all values of ranges that it does not need.
+// about leaves of a gate what speaks of the ranges of an index, or of those that this speaks of, and what speaks of none: no other part keeps
+// the index within bounds, and a reduction with it would no longer be one for all values of ranges that it does not need.
 func about(t *uop.Table, gate *uop.UOp, idx []*uop.UOp) *uop.UOp {
 	if gate == nil {
 		return nil
@@ -278,7 +278,7 @@ func about(t *uop.Table, gate *uop.UOp, idx []*uop.UOp) *uop.UOp {
 		grown = false
 		rest = slices.DeleteFunc(rest, func(c *uop.UOp) bool {
 			ranges := symbolic.Depends(c)
-			if !slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return of[r] }) {
+			if len(ranges) > 0 && !slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return of[r] }) {
 				return false
 			}
 			for _, r := range ranges {
