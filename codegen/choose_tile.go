@@ -32,7 +32,7 @@ func (t *tiling) size(r *uop.UOp) int {
 func (c *chooser) reused() *reduction {
 	var best *reduction
 	for _, r := range c.reds {
-		if c.nested(r) || r.work < 4096 || best != nil && r.work <= best.work {
+		if c.nested(r) || r.work < 4096 || best != nil && r.work <= best.work || c.shared(r) {
 			continue
 		}
 		partial := 0
@@ -46,6 +46,11 @@ func (c *chooser) reused() *reduction {
 		}
 	}
 	return best
+}
+
+// shared says that all results along some axis have a reduction in common: a block of it would be computed anew for each of them.
+func (c *chooser) shared(r *reduction) bool {
+	return slices.ContainsFunc(c.g.axes, func(a *axis) bool { return extent(a.r) > 1 && !r.free.has(c.facts.rangeID(a.r)) })
 }
 
 // axesOf calls f with the axes of outputs that a reduction depends on.

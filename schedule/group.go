@@ -16,8 +16,9 @@ const (
 )
 
 // group joins kernels over the same axes into one with several outputs, when they work element by element: what
-// one stores and the next loads at the same index stays in a register. Kernels with reductions join when they share them, or
-// run over the same ranges of the same data: then one loop serves both.
+// one stores and the next loads at the same index stays in a register. What goes on from a reduction joins its kernel, as moments and weights
+// do that of a gradient. Kernels with reductions join when they share them, or run over the same ranges of the same data: then one loop
+// serves both.
 func (s *scheduler) group() {
 	if s.config.StoreAll {
 		return
@@ -27,6 +28,7 @@ func (s *scheduler) group() {
 	writer := map[int]*kernel{} // buffer → kernel that writes it
 	level := map[*kernel]int{}  // longest chain of kernels before it
 	for _, k := range s.kernels {
+		k.dropUnits(s.t)
 		dep := 0
 		for _, b := range k.reads() {
 			if w := writer[b]; w != nil {
@@ -151,6 +153,54 @@ func (k *kernel) expressions() []*uop.UOp {
 	return v
 }
 
+// dropUnits leaves out axes of size 1, so that kernels whose shapes differ in those alone are over the same axes.
+func (k *kernel) dropUnits(t *uop.Table) {
+	var ranges []*uop.UOp
+	with, next := map[*uop.UOp]*uop.UOp{}, 0
+	for _, o := range k.spec.Outs {
+		for _, r := range o.Axes {
+			if r.Arg().(uop.RangeArg).N == 1 {
+				with[r] = t.Index(0)
+			} else if !contains(ranges, r) {
+				ranges = append(ranges, r)
+			}
+		}
+	}
+	if len(with) == 0 {
+		return
+	}
+	for _, u := range uop.Topo(k.expressions()...) {
+		if u.Op() == uop.Scan {
+			return // it may go along one of them
+		}
+		if u.Op() == uop.Range && with[u] == nil && !contains(ranges, u) {
+			ranges = append(ranges, u)
+		}
+	}
+	slices.SortStableFunc(ranges, func(a, b *uop.UOp) int { return a.Arg().(uop.RangeArg).ID - b.Arg().(uop.RangeArg).ID })
+	for _, r := range ranges {
+		a := r.Arg().(uop.RangeArg)
+		with[r] = t.Range(next, a.N, a.Name)
+		next++
+	}
+	k.rewrite(t, func(u *uop.UOp) *uop.UOp {
+		if r := with[u]; r != nil {
+			return r
+		}
+		return u
+	})
+	for i := range k.spec.Outs {
+		o := &k.spec.Outs[i]
+		var axes []*uop.UOp
+		for _, r := range o.Axes {
+			if with[r].Op() == uop.Range {
+				axes = append(axes, with[r])
+			}
+		}
+		o.Axes = axes
+	}
+}
+
 // shapeKey names the axes of a kernel with one plain output.
 func (k *kernel) shapeKey() (string, bool) {
 	if len(k.spec.Outs) != 1 || k.spec.Outs[0].Merge != nil {
@@ -221,7 +271,10 @@ func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*ker
 	if gn+kn > maxGroupSize {
 		return false
 	}
-	if len(gr) > 0 || len(kr) > 0 {
+	switch {
+	case len(gr) > 0 && len(kr) == 0:
+		return s.sameIndex(g, k) && s.follows(g, k, gr, writer)
+	case len(kr) > 0:
 		return s.sameReduce(g, k, gr, kr) || s.siblings(g, k, gr, kr)
 	}
 	return s.sameIndex(g, k)
@@ -259,6 +312,14 @@ func (s *scheduler) siblings(g, k *kernel, gr, kr []*uop.UOp) bool {
 		}
 	}
 	return true
+}
+
+// follows reports whether k goes on from what g reduces, where that is neither a scan nor computed in blocks.
+func (s *scheduler) follows(g, k *kernel, gr []*uop.UOp, writer map[int]*kernel) bool {
+	if slices.ContainsFunc(gr, func(r *uop.UOp) bool { return r.Op() == uop.Scan || monoidOf(r) == uop.SumExp }) {
+		return false
+	}
+	return slices.ContainsFunc(k.reads(), func(b int) bool { return writer[b] == g })
 }
 
 func reducedRanges(r *uop.UOp) []*uop.UOp { return r.Src()[r.Arg().(uop.ReduceArg).Parts:] }

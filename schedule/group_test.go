@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // Kernels that join keep the gates of what the second one read from the first: a load is 0 where its gate does not
@@ -24,4 +26,15 @@ func TestJoinedKernelsKeepGates(t *testing.T) {
 		padded := s.Reshape(1).Pad([]int{0}, []int{1})
 		assert.Len(t, w.check(t, s, padded.Mul(x).Reduce(0, 0)).Steps, 1)
 	})
+}
+
+// What follows a reduction, element by element, joins it, whatever axes of size 1 it has.
+func TestEpiloguesOfSeveralResults(t *testing.T) {
+	w := newWorld(1)
+	x := w.input(dtype.F32, 1, 32, 7)
+	y := x.Reduce(uop.Sum, 2).Add(x.Reduce(uop.MaxOf, 2)) // [1 32]
+	r := w.check(t, y, y.Reshape(32, 1).Exp2(), y.Reshape(1, 32, 1).Neg())
+	require.Len(t, r.Steps, 1, r)
+	// but not what reads it elsewhere
+	require.Greater(t, len(w.check(t, y, y.Flip(1).Exp2()).Steps), 1)
 }

@@ -278,3 +278,30 @@ func TestCancellingMovement(t *testing.T) {
 		})
 	}
 }
+
+// A sum along rows that all elements of the row need is computed once a row, where the rows cannot be seen as one axis, too.
+func TestRowsAreReducedOnce(t *testing.T) {
+	b := newBench(t, "CPU", engine.Options{Unchecked: true})
+	x, bias := b.floats(16, 32, 64).Permute(1, 0, 2).Add(b.floats(100, 64).At(b.ints(100, 32, 16))), b.floats(64)
+	g, scale := b.floats(32, 16, 64), b.floats(64)
+	y, z := x.Add(bias), g.Mul(scale)
+	z = z.Add(y.Mul(z.Mul(y).SumKeep(2)))
+	v := b.plan(z.Sub(z.SumKeep(2)))
+	require.Len(t, v.Launches(), 1)
+	require.NotContains(t, v.Launches()[0].Moves, "tile", v.Launches()[0].Name)
+}
+
+// What follows a sum at the same elements is computed where the sum is, though several arrays come of it; so are moments and
+// weights in the kernel of a gradient.
+func TestUpdatesJoinTheirGradients(t *testing.T) {
+	for _, device := range compilers {
+		b := newBench(t, device, engine.Options{})
+		x, y := b.floats(50, 30), b.floats(50, 20)
+		m, s, w := b.floats(30, 20), b.floats(30, 20).Mul(0).Add(1), b.floats(30, 20)
+		require.NoError(t, tensor.Realize(context.Background(), m, s, w))
+		g := x.T().MatMul(y)
+		first, second := m.Mul(.9).Add(g.Mul(.1)), s.Mul(.99).Add(g.Mul(g).Mul(.01))
+		v := b.plan(first, second, w.Sub(first.Div(second.Sqrt().Add(1e-3))))
+		require.Len(t, v.Launches(), 1, "%v", v.Schedule)
+	}
+}
