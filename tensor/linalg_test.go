@@ -1,0 +1,121 @@
+package tensor_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// ofMatrices runs a test in both wide types, with a bound for what rounding may do, on two random matrices of each size.
+func ofMatrices(t *testing.T, sizes [][2]int, f func(t *testing.T, a *tensor.Tensor, tol float64)) {
+	for d, tol := range map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13} {
+		for _, s := range sizes {
+			t.Run(fmt.Sprint(d, s), func(t *testing.T) {
+				x := random(rand.New(rand.NewPCG(uint64(s[0]), uint64(s[1]))), 2*s[0]*s[1])
+				f(t, quick(x, 2, s[0], s[1]).To(d), tol)
+			})
+		}
+	}
+}
+
+// together asserts that a product is what it was made of, up to tol times the largest element and the root of the size.
+func together(t *testing.T, want, got *tensor.Tensor, tol float64, about string) {
+	t.Helper()
+	require.Equal(t, want.Shape(), got.Shape(), about)
+	most := 1.0
+	w, g := data[float64](t, want.To(dtype.F64)), data[float64](t, got.To(dtype.F64))
+	for _, x := range w {
+		most = max(most, x, -x)
+	}
+	for i := range w {
+		if d := g[i] - w[i]; !(max(d, -d) <= tol*most) {
+			t.Fatalf("%s: element %d is %v, want %v within %v", about, i, g[i], w[i], tol*most)
+		}
+	}
+}
+
+func orthonormal(t *testing.T, q *tensor.Tensor, tol float64, about string) {
+	t.Helper()
+	p := q.T().MatMul(q)
+	together(t, tensor.Eye(p.Dim(-1)).To(p.DType()).Expand(p.Shape()...).On(p.Device()), p, tol, about)
+}
+
+func TestEighOfManyRows(t *testing.T) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {7, 7}, {16, 16}, {33, 33}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		a = a.Add(a.T())
+		w, v := a.Eigh(false)
+		together(t, a, v.Mul(w.Unsqueeze(-2)).MatMul(v.T()), 4*tol, "product")
+		orthonormal(t, v, tol, "vectors")
+	})
+}
+
+// Eigenvalues that are equal, zero, far apart, or very large or small leave the eigenvectors orthonormal.
+func TestEighOfSpecialMatrices(t *testing.T) {
+	const n = 12
+	q, _ := quick(random(rand.New(rand.NewPCG(1, 2)), n*n), n, n).QR(false)
+	for name, value := range map[string]func(i int) float64{
+		"zeros":     func(int) float64 { return 0 },
+		"ones":      func(int) float64 { return 1 },
+		"rank 1":    func(i int) float64 { return float64(max(i-n+2, 0)) },
+		"clusters":  func(i int) float64 { return float64(i/4) - 1 + 1e-9*float64(i) },
+		"opposites": func(i int) float64 { return float64(1 - i%2*2) },
+		"graded":    func(i int) float64 { return []float64{1e5, 1, 1e-5}[i%3] * float64(i-5) },
+		"large":     func(i int) float64 { return 1e30 * float64(i-5) },
+		"small":     func(i int) float64 { return 1e-30 * float64(i-5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := make([]float64, n)
+			most := 1e-31
+			for i := range x {
+				x[i] = value(i)
+				most = max(most, x[i], -x[i])
+			}
+			for d, tol := range map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13} {
+				a := q.Mul(quick(x, n)).MatMul(q.T()).To(d)
+				w, v := a.Eigh(false)
+				orthonormal(t, v, tol, "vectors")
+				together(t, a.Div(most), v.Mul(w.Div(most)).MatMul(v.T()), tol, "product")
+			}
+		})
+	}
+}
+
+func TestSVDOfManyRows(t *testing.T) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {21, 9}, {7, 18}, {5, 1}, {1, 3}, {4, 0}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		u, s, vt := a.SVD(false)
+		together(t, a, u.Mul(s.Unsqueeze(-2)).MatMul(vt), 4*tol, "product")
+		orthonormal(t, u, tol, "u")
+		orthonormal(t, vt.T(), tol, "v")
+	})
+}
+
+// Algorithms whose steps are alike share kernels: a larger matrix takes more launches, but nothing more to compile.
+func TestStepsShareKernels(t *testing.T) {
+	e, err := engine.Open("NULL", engine.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close()) }()
+	input, err := e.FromBytes(dtype.F32, []int{64, 64}, make([]byte, 4*64*64))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name              string
+		launches, kernels int // of matrices of 64 rows
+		f                 func(a *tensor.Tensor) []*tensor.Tensor
+	}{
+		{"Eigh", 1190, 24, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
+		{"SVD", 1340, 90, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			outs := c.f(tensor.FromNode(input, e))
+			v, err := tensor.Schedule(outs...)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(v.Launches()), c.launches)
+			require.LessOrEqual(t, len(v.Plan.Kernels), c.kernels)
+		})
+	}
+}
