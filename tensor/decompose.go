@@ -1,27 +1,52 @@
 package tensor
 
 import (
+	"iter"
 	"math"
 
 	"github.com/weft-ml/weft/dtype"
 )
 
-// householder brings t to upper triangular form by k reflections and gives r and qᵀ with q·r = t, q square.
+// householder brings t to upper triangular form by k reflections and gives r and qᵀ with q·r = t, q square. Columns lie as rows,
+// along which reflections go. A step takes its number from memory, so that all steps are the same computation.
 func householder(t *Tensor, k int) (r, qt *Tensor) {
-	n := t.Dim(-1)
-	eye := t.row().Eq(Arange(t.Dim(-2))).To(t.DType()).Expand(append(t.batch(), t.Dim(-2), t.Dim(-2))...)
-	m := Cat(-1, t, eye)
-	row := m.row()
-	for i := range k {
-		x := row.Ge(i).Where(m.Narrow(-1, i, 1), 0)
-		head := m.Narrow(-1, i, 1).Narrow(-2, i, 1)
-		length := x.Square().SumKeep(-2).Sqrt()
-		v := row.Eq(i).Where(head.Lt(0).Where(x.Sub(length), x.Add(length)), x).Contiguous()
-		vv := v.Square().SumKeep(-2)
-		scale := vv.Eq(0).Where(0, vv.RDiv(2))
-		m = m.Sub(v.Mul(v.Mul(m).SumKeep(-2).Mul(scale))).Contiguous()
+	m, n := t.Dim(-2), t.Dim(-1)
+	eye := t.row().Eq(Arange(m)).To(t.DType()).Expand(append(t.batch(), m, m)...)
+	w := Cat(-2, t.T(), eye).Contiguous()
+	for at := range w.stepNumbers(k) {
+		place := w.column()
+		x := place.Lt(at).Where(0, w.line(-2, at))
+		head := x.line(-1, at)
+		square := x.Square().SumKeep(-1)
+		length := square.Sqrt()
+		x = x.Add(place.Eq(at).Where(head.Lt(0).Where(length.Neg(), length), 0))
+		half := square.Add(head.Abs().Mul(length)) // of the square of x
+		x = x.Mul(half.Eq(0).Where(0, half.Rsqrt())).Contiguous()
+		w = w.Sub(w.Mul(x).SumKeep(-1).Contiguous().Mul(x)).Contiguous()
 	}
-	return m.Narrow(-1, 0, n).Triu(0), m.Narrow(-1, n, t.Dim(-2))
+	return w.Narrow(-2, 0, n).T().Triu(0), w.Narrow(-2, n, m).T()
+}
+
+// stepNumbers yields the numbers below n as they come from memory, on t's device.
+func (t *Tensor) stepNumbers(n int) iter.Seq[*Tensor] {
+	return func(yield func(*Tensor) bool) {
+		at := t.ints([]int32{0}, 1)
+		for range n {
+			if !yield(at) {
+				return
+			}
+			at = at.Add(1).Contiguous()
+		}
+	}
+}
+
+// line is what lies at a place of one of the last two axes, which stays with size 1. The place is inside.
+func (t *Tensor) line(axis int, at *Tensor) *Tensor {
+	axis += t.Rank()
+	s := t.Shape()
+	at = at.Clamp(0, s[axis]-1)
+	s[axis] = 1
+	return t.like(t.node().Gather(at.Expand(s...).node(), axis))
 }
 
 // QR gives q with orthonormal columns and upper triangular r with q·r = t. Of m×n matrices q is m×k and r k×n with k =

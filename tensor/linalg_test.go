@@ -95,6 +95,27 @@ func TestSVDOfManyRows(t *testing.T) {
 	})
 }
 
+func TestQROfManyRows(t *testing.T) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {33, 33}, {50, 21}, {20, 45}, {5, 1}, {1, 3}, {4, 0}, {0, 3}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		for _, complete := range []bool{false, true} {
+			q, r := a.QR(complete)
+			together(t, a, q.MatMul(r), tol, "product")
+			orthonormal(t, q, tol, "q")
+			together(t, r, r.Triu(0), 0, "r")
+		}
+	})
+}
+
+// Columns of zeros, and ones that depend on those before, leave q orthonormal.
+func TestQRWithoutFullRank(t *testing.T) {
+	for _, x := range [][]float64{make([]float64, 9), {0, 1, 2, 0, 3, 4, 0, 5, 6}, {1, 2, 1, 2, 4, 1, 3, 6, 0}, {0, 0, 1, 0, 0, 0, 1, 0, 0}} {
+		a := quick(x, 3, 3)
+		q, r := a.QR(false)
+		together(t, a, q.MatMul(r), 1e-15, "product")
+		orthonormal(t, q, 1e-15, "q")
+	}
+}
+
 // Algorithms whose steps are alike share kernels: a larger matrix takes more launches, but nothing more to compile.
 func TestStepsShareKernels(t *testing.T) {
 	e, err := engine.Open("NULL", engine.Options{})
@@ -107,8 +128,9 @@ func TestStepsShareKernels(t *testing.T) {
 		launches, kernels int // of matrices of 64 rows
 		f                 func(a *tensor.Tensor) []*tensor.Tensor
 	}{
+		{"QR", 260, 16, func(a *tensor.Tensor) []*tensor.Tensor { q, r := a.QR(false); return []*tensor.Tensor{q, r} }},
 		{"Eigh", 1190, 24, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
-		{"SVD", 1340, 90, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
+		{"SVD", 1610, 48, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			outs := c.f(tensor.FromNode(input, e))
