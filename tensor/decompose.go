@@ -44,7 +44,6 @@ func (t *Tensor) stepNumbers(n int) iter.Seq[*Tensor] {
 func (t *Tensor) line(axis int, at *Tensor) *Tensor {
 	axis += t.Rank()
 	s := t.Shape()
-	at = at.Clamp(0, s[axis]-1)
 	s[axis] = 1
 	return t.like(t.node().Gather(at.Expand(s...).node(), axis))
 }

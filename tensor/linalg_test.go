@@ -95,6 +95,47 @@ func TestSVDOfManyRows(t *testing.T) {
 	})
 }
 
+var squares = [][2]int{{0, 0}, {1, 1}, {2, 2}, {5, 5}, {16, 16}, {33, 33}, {70, 70}}
+
+func TestInvOfManyRows(t *testing.T) {
+	ofMatrices(t, squares, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		n := a.Dim(-1)
+		y := a.Inv()
+		most := 1.0
+		for _, v := range data[float64](t, y.To(dtype.F64)) {
+			most = max(most, v, -v)
+		}
+		one := tensor.Eye(n).To(a.DType()).Expand(2, n, n)
+		together(t, one, a.MatMul(y), tol*most*4, "product")
+		x := a.Solve(a.Narrow(-1, 0, min(n, 3)))
+		together(t, one.Narrow(-1, 0, min(n, 3)), x, tol*most*8, "solution")
+		sign, logAbs := a.SlogDet()
+		other, back := y.SlogDet()
+		together(t, sign, other, 0, "sign of the inverse's determinant")
+		together(t, logAbs, back.Neg(), tol*most, "determinant of the inverse")
+	})
+}
+
+// A permutation has a determinant of ±1, whichever rows are exchanged, and its inverse is exact.
+func TestInvOfPermutations(t *testing.T) {
+	const n = 40
+	for seed := range uint64(3) {
+		order := rand.New(rand.NewPCG(seed, 1)).Perm(n)
+		x, want := make([]float64, n*n), 1.0
+		for i, p := range order {
+			x[i*n+p] = 1
+			for _, q := range order[:i] {
+				if q > p {
+					want = -want
+				}
+			}
+		}
+		a := quick(x, n, n)
+		require.Equal(t, data[float64](t, a.T()), data[float64](t, a.Inv()))
+		require.Equal(t, []float64{want}, data[float64](t, a.Det()))
+	}
+}
+
 func TestQROfManyRows(t *testing.T) {
 	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {33, 33}, {50, 21}, {20, 45}, {5, 1}, {1, 3}, {4, 0}, {0, 3}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		for _, complete := range []bool{false, true} {
@@ -128,6 +169,9 @@ func TestStepsShareKernels(t *testing.T) {
 		launches, kernels int // of matrices of 64 rows
 		f                 func(a *tensor.Tensor) []*tensor.Tensor
 	}{
+		{"Inv", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Inv()} }},
+		{"Solve", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Solve(a)} }},
+		{"Det", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Det()} }},
 		{"QR", 260, 16, func(a *tensor.Tensor) []*tensor.Tensor { q, r := a.QR(false); return []*tensor.Tensor{q, r} }},
 		{"Eigh", 1190, 24, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
 		{"SVD", 1610, 48, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
