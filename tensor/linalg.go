@@ -145,21 +145,19 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 // substitute solves triangular systems row by row, the rows after each freed of it.
 func substitute(a, b *Tensor, upper bool) *Tensor {
 	n := a.Dim(-1)
-	if n == 0 {
-		return b
-	}
-	rows := make([]*Tensor, n)
-	for i := range n {
-		j := i
+	a, b = a.Contiguous(), b.Contiguous()
+	row := a.row()
+	for at := range a.stepNumbers(n) {
+		later := at.Lt(row)
 		if upper {
-			j = n - 1 - i
+			at = at.RSub(n - 1)
+			later = row.Lt(at)
 		}
-		rows[j] = b.Narrow(-2, j, 1).Div(a.Narrow(-2, j, 1).Narrow(-1, j, 1)).Contiguous()
-		if i+1 < n {
-			b = b.Sub(a.Narrow(-1, j, 1).Mul(rows[j])).Contiguous()
-		}
+		x := b.line(-2, at).Div(a.line(-2, at).line(-1, at)).Contiguous()
+		rest := b.Sub(a.line(-1, at).Mul(x))
+		b = row.Eq(at).Where(x, later.Where(rest, b)).Contiguous()
 	}
-	return Cat(-2, rows...)
+	return b
 }
 
 // Det is the determinant of square matrices.
@@ -208,18 +206,19 @@ func (t *Tensor) LogDet() *Tensor {
 // symmetric matrix.
 func (t *Tensor) Cholesky() *Tensor {
 	n := t.square("Cholesky")
-	s := t.Detach()
-	columns := make([]*Tensor, n)
-	for j := range n {
-		c := s.Narrow(-1, j, 1)
-		c = s.row().Lt(j).Where(0, c.Div(c.Narrow(-2, j, 1).Sqrt())).Contiguous()
-		columns[j] = c
-		s = s.Sub(c.Mul(c.T())).Contiguous()
-	}
 	if n == 0 {
 		return t
 	}
-	l := Cat(-1, columns...)
+	s := t.Detach()
+	s = s.Tril(0).Add(s.Tril(-1).T()).Contiguous()
+	row, place := s.row(), s.column()
+	for at := range s.stepNumbers(n) { // rows of lᵀ take the place of rows of t
+		x := s.line(-2, at)
+		x = place.Lt(at).Where(0, x.Div(x.line(-1, at).Sqrt())).Contiguous()
+		rest := s.Sub(x.T().Mul(x))
+		s = row.Eq(at).Where(x, at.Lt(row).Where(rest, s)).Contiguous()
+	}
+	l := s.Triu(0).T()
 	l = l.unlessBad("Cholesky", "the matrix is not positive definite: its leading minor of order %d is not", t.Tril(0), l.Diagonal(0).Gt(0).LogicalNot())
 	li, _ := l.inverse()
 	p := li.MatMul(t.Add(t.T()).Mul(0.5)).MatMul(li.T())

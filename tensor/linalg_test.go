@@ -1,7 +1,9 @@
 package tensor_test
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -136,6 +138,61 @@ func TestInvOfPermutations(t *testing.T) {
 	}
 }
 
+func TestSolveTriangularOfManyRows(t *testing.T) {
+	ofMatrices(t, squares, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		n := a.Dim(-1)
+		one := tensor.Eye(n).To(a.DType()).Expand(2, n, n)
+		a = a.Mul(0.1).Add(one.Mul(3))
+		b := a.Narrow(-1, 0, min(n, 3)).Mul(2)
+		for _, upper := range []bool{false, true} {
+			half := a.Tril(0)
+			if upper {
+				half = a.Triu(0)
+			}
+			together(t, b, half.MatMul(a.SolveTriangular(b, upper, false)), tol, "solution")
+			half = half.Sub(half.Mul(one)).Add(one)
+			together(t, b, half.MatMul(a.SolveTriangular(b, upper, true)), tol*16, "solution with ones in the diagonal")
+		}
+	})
+}
+
+// What is no number in the right side stays in its column, and below the row in which it stands.
+func TestSolveTriangularKeepsNoNumbersApart(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	a := quick([]float64{2, 0, 0, 1, 2, 0, 1, 1, 2}, 3, 3)
+	b := quick([]float64{2, 2, 2, 2, nan, inf, 2, 2, 2}, 3, 3)
+	x := data[float64](t, a.SolveTriangular(b, false, false))
+	require.Equal(t, []float64{1, 0.5, 0.25}, []float64{x[0], x[3], x[6]})
+	require.Equal(t, []float64{1, 1}, x[1:3])
+	require.True(t, math.IsNaN(x[4]) && math.IsNaN(x[7]))
+	require.Equal(t, []float64{inf, -inf}, []float64{x[5], x[8]})
+}
+
+// Only the lower triangle is read, and what lies above the diagonal of the result is 0.
+func TestCholeskyOfManyRows(t *testing.T) {
+	ofMatrices(t, squares, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		n := a.Dim(-1)
+		a = a.MatMul(a.T()).Add(tensor.Eye(n).To(a.DType()).Expand(2, n, n))
+		l := a.Tril(0).Add(tensor.Full(math.NaN(), a.DType(), n, n).Triu(1)).Cholesky()
+		together(t, a, l.MatMul(l.T()), tol, "product")
+		together(t, l, l.Tril(0), 0, "triangle")
+	})
+}
+
+// The message names the first leading minor, however many rows follow.
+func TestCholeskyNamesTheMinor(t *testing.T) {
+	const n = 20
+	for _, bad := range []int{0, 7, 19} {
+		x := make([]float64, n*n)
+		for i := range n {
+			x[i*n+i] = 2
+		}
+		x[bad*n+bad] = -1
+		_, err := tensor.Data[float64](context.Background(), quick(x, n, n).Cholesky())
+		require.ErrorContains(t, err, fmt.Sprintf("its leading minor of order %d is not", bad+1))
+	}
+}
+
 func TestQROfManyRows(t *testing.T) {
 	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {33, 33}, {50, 21}, {20, 45}, {5, 1}, {1, 3}, {4, 0}, {0, 3}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		for _, complete := range []bool{false, true} {
@@ -172,6 +229,8 @@ func TestStepsShareKernels(t *testing.T) {
 		{"Inv", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Inv()} }},
 		{"Solve", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Solve(a)} }},
 		{"Det", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Det()} }},
+		{"SolveTriangular", 200, 10, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.SolveTriangular(a, false, false)} }},
+		{"Cholesky", 200, 10, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Cholesky()} }},
 		{"QR", 260, 16, func(a *tensor.Tensor) []*tensor.Tensor { q, r := a.QR(false); return []*tensor.Tensor{q, r} }},
 		{"Eigh", 1190, 24, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
 		{"SVD", 1610, 48, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
