@@ -1,25 +1,51 @@
 package tensor
 
 import (
+	"iter"
+	"math"
+
 	"github.com/weft-ml/weft/dtype"
 )
 
-// householder brings t to upper triangular form by k reflections and gives r and qᵀ with q·r = t, q square.
+// householder brings t to upper triangular form by k reflections and gives r and qᵀ with q·r = t, q square. Columns lie as rows,
+// along which reflections go. A step takes its number from memory, so that all steps are the same computation.
 func householder(t *Tensor, k int) (r, qt *Tensor) {
-	n := t.Dim(-1)
-	eye := t.row().Eq(Arange(t.Dim(-2))).To(t.DType()).Expand(append(t.batch(), t.Dim(-2), t.Dim(-2))...)
-	m := Cat(-1, t, eye)
-	row := m.row()
-	for i := range k {
-		x := row.Ge(i).Where(m.Narrow(-1, i, 1), 0)
-		head := m.Narrow(-1, i, 1).Narrow(-2, i, 1)
-		length := x.Square().SumKeep(-2).Sqrt()
-		v := row.Eq(i).Where(head.Lt(0).Where(x.Sub(length), x.Add(length)), x).Contiguous()
-		vv := v.Square().SumKeep(-2)
-		scale := vv.Eq(0).Where(0, vv.RDiv(2))
-		m = m.Sub(v.Mul(v.Mul(m).SumKeep(-2).Mul(scale))).Contiguous()
+	m, n := t.Dim(-2), t.Dim(-1)
+	eye := t.row().Eq(Arange(m)).To(t.DType()).Expand(append(t.batch(), m, m)...)
+	w := Cat(-2, t.T(), eye).Contiguous()
+	for at := range w.stepNumbers(k) {
+		place := w.column()
+		x := place.Lt(at).Where(0, w.line(-2, at))
+		head := x.line(-1, at)
+		square := x.Square().SumKeep(-1)
+		length := square.Sqrt()
+		x = x.Add(place.Eq(at).Where(head.Lt(0).Where(length.Neg(), length), 0))
+		half := square.Add(head.Abs().Mul(length)) // of the square of x
+		x = x.Mul(half.Eq(0).Where(0, half.Rsqrt())).Contiguous()
+		w = w.Sub(w.Mul(x).SumKeep(-1).Contiguous().Mul(x)).Contiguous()
 	}
-	return m.Narrow(-1, 0, n).Triu(0), m.Narrow(-1, n, t.Dim(-2))
+	return w.Narrow(-2, 0, n).T().Triu(0), w.Narrow(-2, n, m).T()
+}
+
+// stepNumbers yields the numbers below n as they come from memory, on t's device.
+func (t *Tensor) stepNumbers(n int) iter.Seq[*Tensor] {
+	return func(yield func(*Tensor) bool) {
+		at := t.ints([]int32{0}, 1)
+		for range n {
+			if !yield(at) {
+				return
+			}
+			at = at.Add(1).Contiguous()
+		}
+	}
+}
+
+// line is what lies at a place of one of the last two axes, which stays with size 1. The place is inside.
+func (t *Tensor) line(axis int, at *Tensor) *Tensor {
+	axis += t.Rank()
+	s := t.Shape()
+	s[axis] = 1
+	return t.like(t.node().Gather(at.Expand(s...).node(), axis))
 }
 
 // QR gives q with orthonormal columns and upper triangular r with q·r = t. Of m×n matrices q is m×k and r k×n with k =
@@ -43,42 +69,57 @@ func sweeps(n int, d dtype.DType) int {
 		s++
 	}
 	if d == dtype.F64 {
-		s++
+		s += 4
 	}
 	return s
 }
 
-// jacobi turns the n columns of w by plane rotations until the parts of their first m rows are orthogonal to each
-// other (one-sided Jacobi method). Each step turns n/2 pairs of neighbours at once, then moves the columns so that
-// all pairs meet.
-func jacobi(w *Tensor, m int) *Tensor {
-	n := w.Dim(-1)
+// jacobi turns the n rows of w by plane rotations until their first m elements are orthogonal to each other (one-sided
+// Jacobi method). Each step turns n/2 pairs of neighbours at once, in an order in which all pairs meet; all steps are the same
+// computation. Pairs that are orthogonal but for rounding stay: between rows of equal length they would turn by any angle, and spoil
+// what other steps did. Where the rows are far from dependent, so do pairs whose angle is as small as the next round makes all.
+func jacobi(w *Tensor, m int, independent bool) *Tensor {
+	n := w.Dim(-2)
 	if n < 2 {
 		return w
 	}
 	even := n + n%2
-	last := w.Rank() - 1
-	w = w.like(extend(w.node(), last, 0, even-n)).Detach()
-	order := w.like(alongAxis(w.ints(meeting(even), even).node(), last, w.shape())).node()
-	pairs := append(w.Shape()[:last], even/2, 2)
-	first := Arange(2).Eq(0)
-	for range sweeps(n, w.DType()) * (even - 1) {
-		x := w.Reshape(pairs...)
-		y := x.Flip(-1)
-		u := x.Narrow(-3, 0, m)
-		own := u.Square().SumKeep(-3)
-		dot := u.Mul(u.Flip(-1)).SumKeep(-3)
-		zeta := own.Flip(-1).Sub(own).Div(dot.Mul(2))
-		t := zeta.Square().Add(1).Sqrt().Add(zeta.Abs()).Reciprocal()
-		t = zeta.Lt(0).Or(zeta.Eq(0).And(first.LogicalNot())).Where(t.Neg(), t)
-		t = dot.Eq(0).Where(0, t).Contiguous()
-		turned := x.Sub(t.Mul(y)).Div(t.Square().Add(1).Sqrt())
-		w = w.like(turned.Reshape(w.Shape()...).node().Gather(order, last)).Contiguous()
+	axis := w.Rank() - 2
+	w = w.like(extend(w.node(), axis, 0, even-n)).Detach().Contiguous()
+	order := w.like(alongAxis(w.ints(meeting(even), even).node(), axis, w.shape())).node()
+	pairs := append(w.batch(), even/2, 2, w.Dim(-1))
+	first := Arange(2).Eq(0).Unsqueeze(-1)
+	rounding := precision(w.DType()) * math.Sqrt(float64(m))
+	least := Full(rounding, w.DType())
+	for range sweeps(n, w.DType()) {
+		if independent {
+			least = cosines(w.Narrow(-1, 0, m)).Square().Mul(0.1).Maximum(rounding).Unsqueeze(-1).Contiguous()
+		}
+		for range even - 1 {
+			x := w.like(w.node().Gather(order, axis)).Reshape(pairs...)
+			u := x.Narrow(-1, 0, m)
+			p, q := u.Narrow(-2, 0, 1), u.Narrow(-2, 1, 1)
+			pp, qq, pq := p.Square().SumKeep(-1), q.Square().SumKeep(-1), p.Mul(q).SumKeep(-1)
+			zeta := qq.Sub(pp).Div(pq.Mul(2))
+			t := zeta.Square().Add(1).Sqrt().Add(zeta.Abs()).Reciprocal()
+			t = pq.Abs().Le(pp.Sqrt().Mul(qq.Sqrt()).Mul(least)).Where(0, zeta.Lt(0).Where(t.Neg(), t))
+			c := t.Square().Add(1).Rsqrt()
+			s := c.Mul(t)
+			w = x.Mul(c).Add(x.Flip(-2).Mul(first.Where(s.Neg(), s))).Reshape(w.Shape()...).Contiguous()
+		}
 	}
-	if even == n { // after whole rounds every column is back in its place
+	if even == n {
 		return w
 	}
-	return w.Narrow(-1, 0, n)
+	return w.Narrow(-2, 0, n)
+}
+
+// cosines is the largest cosine of the angle between two rows, without sign.
+func cosines(u *Tensor) *Tensor {
+	length := u.Square().SumKeep(-1).Sqrt()
+	u = u.Div(length.Eq(0).Where(1, length)).Contiguous()
+	c := u.MatMul(u.T()).Abs()
+	return c.row().Eq(c.column()).Where(0, c).MaxKeep(-1).MaxKeep(-2)
 }
 
 // meeting is the order in which n columns stand after a step of a round-robin tournament of the pairs (0 1), (2 3) …:
@@ -131,10 +172,10 @@ func (t *Tensor) SingularValues() *Tensor {
 func (t *Tensor) singular() (u, s, v *Tensor) {
 	m, n := t.Dim(-2), t.Dim(-1)
 	eye := Arange(n).Unsqueeze(1).Eq(Arange(n)).To(t.DType()).Expand(append(t.batch(), n, n)...)
-	w := jacobi(Cat(-2, t.Detach(), eye), m)
-	s = w.Narrow(-2, 0, m).Square().Sum(-2).Sqrt()
+	w := jacobi(Cat(-1, t.Detach().T(), eye), m, false)
+	s = w.Narrow(-1, 0, m).Square().Sum(-1).Sqrt()
 	s, order := s.Sort(-1, true)
-	w = w.like(w.node().Gather(order.Unsqueeze(-2).Expand(w.Shape()...).node(), w.Rank()-1))
+	w = w.like(w.node().Gather(order.Unsqueeze(-1).Expand(w.Shape()...).node(), w.Rank()-2)).T()
 	u, v = w.Narrow(-2, 0, m), w.Narrow(-2, m, n)
 	inverse := s.Gt(s.MaxKeep(-1).Mul(tiny(t.DType()))).Where(s.Reciprocal(), 0)
 	return u.Mul(inverse.Unsqueeze(-2)), s, v
@@ -192,9 +233,7 @@ func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
 	if n == 0 {
 		return a.Sum(-1), a
 	}
-	eye := a.identityLike()
-	shift := a.Detach().Square().Sum(-2, -1).Sqrt().Mul(2).Reshape(append(a.batch(), 1, 1)...) // now all eigenvalues are positive
-	v = jacobi(Cat(-2, a.Detach().Add(eye.Mul(shift)), eye), n).Narrow(-2, n, n)
+	v = eigenvectors(a.Detach())
 	w = v.Mul(a.Detach().MatMul(v)).Sum(-2)
 	w, order := w.Sort(-1, false)
 	v = v.like(v.node().Gather(order.Unsqueeze(-2).Expand(v.Shape()...).node(), v.Rank()-1))
@@ -204,6 +243,16 @@ func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
 	return stated(w, p.Diagonal(0)), stated(v, v.MatMul(f.Mul(p)))
 }
 
+// eigenvectors of symmetric matrices, as columns. With a multiple of the identity added, that makes all eigenvalues positive and
+// not very different, the singular vectors of a matrix are its eigenvectors.
+func eigenvectors(a *Tensor) *Tensor {
+	most := a.Abs().MaxKeep(-1).MaxKeep(-2)
+	a = a.Div(most.Eq(0).Where(1, most))
+	shift := a.Square().SumKeep(-1).SumKeep(-2).Sqrt().Mul(2).Maximum(1)
+	n, eye := a.Dim(-1), a.identityLike()
+	return jacobi(Cat(-1, a.Add(eye.Mul(shift)), eye), n, true).Narrow(-1, n, n).T()
+}
+
 // cutoff is the singular value below which a matrix has no rank: the larger of atol and rtol times the
 // largest one. Negative tolerances are not given: rtol is then the larger size times the type's precision, unless
 // atol is given.
@@ -211,11 +260,15 @@ func cutoff(t, s *Tensor, atol, rtol float64) *Tensor {
 	if rtol < 0 {
 		rtol = 0
 		if atol <= 0 {
-			eps := map[dtype.DType]float64{dtype.F64: 0x1p-52, dtype.F32: 0x1p-23}[t.DType()]
-			rtol = float64(max(t.Dim(-2), t.Dim(-1))) * eps
+			rtol = float64(max(t.Dim(-2), t.Dim(-1))) * precision(t.DType())
 		}
 	}
 	return s.MaxKeep(-1).Mul(rtol).Maximum(max(atol, 0))
+}
+
+// precision is the distance of 1 from the next number of a type.
+func precision(d dtype.DType) float64 {
+	return map[dtype.DType]float64{dtype.F64: 0x1p-52, dtype.F32: 0x1p-23, dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7}[d]
 }
 
 // MatrixRank counts the singular values above a tolerance (see PInv).

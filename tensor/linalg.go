@@ -8,8 +8,8 @@ import (
 )
 
 // Linear algebra of matrices in the last two axes; the axes before count a batch. Algorithms are unrolled over
-// the size of the matrix, a few kernels a row, and meant for matrices of up to some tens of rows. Derivatives are
-// those of the textbook formulas, not of the algorithm; second derivatives are not right (the inverse inside
+// the size of the matrix, a few launches a row of the same few kernels, and meant for matrices of up to some hundreds of rows.
+// Derivatives are those of the textbook formulas, not of the algorithm; second derivatives are not right (the inverse inside
 // a formula counts as constant).
 
 // stated is value with the derivatives of z, which is not computed unless they are asked for.
@@ -49,37 +49,30 @@ func (t *Tensor) identityLike() *Tensor {
 }
 
 // eliminate brings the first n columns of m to the identity by Gauss's and Jordan's method with row pivots. It gives, as a
-// last axis, the pivots, signed by the exchanges, and their sizes, which cost less.
-func eliminate(m *Tensor, n int) (reduced, pivots, sizes *Tensor) {
-	m = m.Detach()
-	row := m.row()
-	list, tops := make([]*Tensor, n), make([]*Tensor, n)
-	for k := range n {
-		size := m.Narrow(-1, k, 1).Narrow(-2, k, n-k).Abs()
-		top := largest(size.node(), size.Rank()-2)
-		tops[k] = m.like(top.Part(0))
-		at := m.like(top.Part(1)).Add(k).To(dtype.I32).Reshape(append(m.batch(), 1, 1)...)
-		wide := append(m.batch(), 1, m.Dim(-1))
-		best := m.like(m.node().Gather(at.Expand(wide...).node(), m.Rank()-2))
-		pivot := best.Narrow(-1, k, 1)
-		list[k] = at.Eq(k).Where(pivot, pivot.Neg()).Squeeze(-1)
-		scaled := best.Div(pivot)
-		others := row.Eq(at).Where(m.Narrow(-2, k, 1), m)
-		m = row.Eq(k).Where(scaled, others.Sub(others.Narrow(-1, k, 1).Mul(scaled))).Contiguous()
+// last axis, the pivots, signed by the exchanges. A step takes its number from memory, so that all steps are the same computation.
+func eliminate(m *Tensor, n int) (reduced, pivots *Tensor) {
+	m = m.Detach().Contiguous()
+	row, place := m.row(), Arange(n)
+	pivots = Ones(append(m.batch(), n)...).To(m.DType())
+	for at := range m.stepNumbers(n) {
+		size := row.Lt(at).Where(-1, m.line(-1, at).Abs())
+		best := m.like(largest(size.node(), size.Rank()-2).Part(1)).To(dtype.I32).Unsqueeze(-2)
+		top := m.line(-2, best)
+		sign := func(x *Tensor) *Tensor { return best.Eq(at).Where(x, x.Neg()) }
+		pivots = place.Eq(at).Where(sign(top.line(-1, at)).Squeeze(-1), pivots).Contiguous()
+		top = top.Div(sign(pivots.line(-1, at).Unsqueeze(-1))).Contiguous()
+		others := m.like(m.node().Gather(row.Eq(best).Where(at, row).Expand(m.Shape()...).node(), m.Rank()-2))
+		times := row.Eq(at).Where(-1, others.line(-1, at))
+		m = row.Eq(at).Where(0, others).Sub(times.Mul(top)).Contiguous()
 	}
-	if n == 0 {
-		none := Ones(append(m.batch(), 0)...).To(m.DType())
-		return m, none, none
-	}
-	shape := append(m.batch(), n)
-	return m, Cat(-1, list...).Reshape(shape...), Cat(-1, tops...).Reshape(shape...)
+	return m, pivots
 }
 
-// inverse is the inverse without derivatives, and the sizes of the pivots.
-func (t *Tensor) inverse() (y, sizes *Tensor) {
+// inverse is the inverse without derivatives, and the pivots.
+func (t *Tensor) inverse() (y, pivots *Tensor) {
 	n := t.Dim(-1)
-	m, _, sizes := eliminate(Cat(-1, t, t.identityLike()), n)
-	return m.Narrow(-1, n, n), sizes
+	m, pivots := eliminate(Cat(-1, t, t.identityLike()), n)
+	return m.Narrow(-1, n, n), pivots
 }
 
 // Inv is the inverse of square matrices. A singular one, of which a pivot is 0, is a *ValueError when the result is read;
@@ -88,8 +81,8 @@ func (t *Tensor) Inv() *Tensor { return t.invert("Inv") }
 
 func (t *Tensor) invert(op string) *Tensor {
 	t.square(op)
-	y, sizes := t.inverse()
-	y = y.unlessBad(op, "the matrix is singular: pivot %d is 0", t, sizes.Eq(0))
+	y, pivots := t.inverse()
+	y = y.unlessBad(op, "the matrix is singular: pivot %d is 0", t, pivots.Eq(0))
 	return stated(y, y.MatMul(t).MatMul(y).Neg())
 }
 
@@ -107,11 +100,11 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 	lead := broadcastShape("Solve", t.batch(), b.batch())
 	a := t.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
-	m, _, sizes := eliminate(Cat(-1, a, b), n)
+	m, pivots := eliminate(Cat(-1, a, b), n)
 	const singular = "the matrix is singular: pivot %d is 0"
-	x := m.Narrow(-1, n, b.Dim(-1)).unlessBad("Solve", singular, a, sizes.Eq(0))
-	inverse, sizes := a.inverse()
-	inverse = inverse.unlessBad("Solve", singular, a, sizes.Eq(0))
+	x := m.Narrow(-1, n, b.Dim(-1)).unlessBad("Solve", singular, a, pivots.Eq(0))
+	inverse, pivots := a.inverse()
+	inverse = inverse.unlessBad("Solve", singular, a, pivots.Eq(0))
 	x = stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
 	if vector {
 		return x.Squeeze(-1)
@@ -152,21 +145,19 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 // substitute solves triangular systems row by row, the rows after each freed of it.
 func substitute(a, b *Tensor, upper bool) *Tensor {
 	n := a.Dim(-1)
-	if n == 0 {
-		return b
-	}
-	rows := make([]*Tensor, n)
-	for i := range n {
-		j := i
+	a, b = a.Contiguous(), b.Contiguous()
+	row := a.row()
+	for at := range a.stepNumbers(n) {
+		later := at.Lt(row)
 		if upper {
-			j = n - 1 - i
+			at = at.RSub(n - 1)
+			later = row.Lt(at)
 		}
-		rows[j] = b.Narrow(-2, j, 1).Div(a.Narrow(-2, j, 1).Narrow(-1, j, 1)).Contiguous()
-		if i+1 < n {
-			b = b.Sub(a.Narrow(-1, j, 1).Mul(rows[j])).Contiguous()
-		}
+		x := b.line(-2, at).Div(a.line(-2, at).line(-1, at)).Contiguous()
+		rest := b.Sub(a.line(-1, at).Mul(x))
+		b = row.Eq(at).Where(x, later.Where(rest, b)).Contiguous()
 	}
-	return Cat(-2, rows...)
+	return b
 }
 
 // Det is the determinant of square matrices.
@@ -184,7 +175,7 @@ func (t *Tensor) Det() *Tensor {
 	case 3:
 		return e(0, 0).Mul(minor(1, 2, 1, 2)).Sub(e(0, 1).Mul(minor(1, 2, 0, 2))).Add(e(0, 2).Mul(minor(1, 2, 0, 1)))
 	}
-	_, pivots, _ := eliminate(t, n)
+	_, pivots := eliminate(t, n)
 	d := zeroPast(pivots).Prod(-1)
 	wide := d.Reshape(append(t.batch(), 1, 1)...)
 	inverse, _ := t.inverse()
@@ -197,7 +188,7 @@ func zeroPast(pivots *Tensor) *Tensor { return pivots.IsFinite().Where(pivots, 1
 // SlogDet gives the sign of the determinant and the logarithm of its absolute value.
 func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
 	n := t.square("SlogDet")
-	_, pivots, _ := eliminate(t, n)
+	_, pivots := eliminate(t, n)
 	pivots = zeroPast(pivots)
 	l := pivots.Abs().Log().Sum(-1)
 	inverse, _ := t.inverse()
@@ -215,18 +206,19 @@ func (t *Tensor) LogDet() *Tensor {
 // symmetric matrix.
 func (t *Tensor) Cholesky() *Tensor {
 	n := t.square("Cholesky")
-	s := t.Detach()
-	columns := make([]*Tensor, n)
-	for j := range n {
-		c := s.Narrow(-1, j, 1)
-		c = s.row().Lt(j).Where(0, c.Div(c.Narrow(-2, j, 1).Sqrt())).Contiguous()
-		columns[j] = c
-		s = s.Sub(c.Mul(c.T())).Contiguous()
-	}
 	if n == 0 {
 		return t
 	}
-	l := Cat(-1, columns...)
+	s := t.Detach()
+	s = s.Tril(0).Add(s.Tril(-1).T()).Contiguous()
+	row, place := s.row(), s.column()
+	for at := range s.stepNumbers(n) { // rows of lᵀ take the place of rows of t
+		x := s.line(-2, at)
+		x = place.Lt(at).Where(0, x.Div(x.line(-1, at).Sqrt())).Contiguous()
+		rest := s.Sub(x.T().Mul(x))
+		s = row.Eq(at).Where(x, at.Lt(row).Where(rest, s)).Contiguous()
+	}
+	l := s.Triu(0).T()
 	l = l.unlessBad("Cholesky", "the matrix is not positive definite: its leading minor of order %d is not", t.Tril(0), l.Diagonal(0).Gt(0).LogicalNot())
 	li, _ := l.inverse()
 	p := li.MatMul(t.Add(t.T()).Mul(0.5)).MatMul(li.T())

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-var benchCases = slices.Concat(baseCases, windowCases, memoryCases, narrowCases, attentionCases, pictureCases, recurrentCases)
+var benchCases = slices.Concat(baseCases, windowCases, memoryCases, narrowCases, attentionCases, pictureCases, recurrentCases, linalgCases)
 
 var baseCases = []benchCase{
 	{name: "limits", about: "what the processor can do: multiply-adds and copying", special: limitsCase},

@@ -1,0 +1,246 @@
+package tensor_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// ofMatrices runs a test in both wide types, with a bound for what rounding may do, on two random matrices of each size.
+func ofMatrices(t *testing.T, sizes [][2]int, f func(t *testing.T, a *tensor.Tensor, tol float64)) {
+	for d, tol := range map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13} {
+		for _, s := range sizes {
+			t.Run(fmt.Sprint(d, s), func(t *testing.T) {
+				x := random(rand.New(rand.NewPCG(uint64(s[0]), uint64(s[1]))), 2*s[0]*s[1])
+				f(t, quick(x, 2, s[0], s[1]).To(d), tol)
+			})
+		}
+	}
+}
+
+// together asserts that a product is what it was made of, up to tol times the largest element and the root of the size.
+func together(t *testing.T, want, got *tensor.Tensor, tol float64, about string) {
+	t.Helper()
+	require.Equal(t, want.Shape(), got.Shape(), about)
+	most := 1.0
+	w, g := data[float64](t, want.To(dtype.F64)), data[float64](t, got.To(dtype.F64))
+	for _, x := range w {
+		most = max(most, x, -x)
+	}
+	for i := range w {
+		if d := g[i] - w[i]; !(max(d, -d) <= tol*most) {
+			t.Fatalf("%s: element %d is %v, want %v within %v", about, i, g[i], w[i], tol*most)
+		}
+	}
+}
+
+func orthonormal(t *testing.T, q *tensor.Tensor, tol float64, about string) {
+	t.Helper()
+	p := q.T().MatMul(q)
+	together(t, tensor.Eye(p.Dim(-1)).To(p.DType()).Expand(p.Shape()...).On(p.Device()), p, tol, about)
+}
+
+func TestEighOfManyRows(t *testing.T) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {7, 7}, {16, 16}, {33, 33}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		a = a.Add(a.T())
+		w, v := a.Eigh(false)
+		together(t, a, v.Mul(w.Unsqueeze(-2)).MatMul(v.T()), 4*tol, "product")
+		orthonormal(t, v, tol, "vectors")
+	})
+}
+
+// Eigenvalues that are equal, zero, far apart, or very large or small leave the eigenvectors orthonormal.
+func TestEighOfSpecialMatrices(t *testing.T) {
+	const n = 12
+	q, _ := quick(random(rand.New(rand.NewPCG(1, 2)), n*n), n, n).QR(false)
+	for name, value := range map[string]func(i int) float64{
+		"zeros":     func(int) float64 { return 0 },
+		"ones":      func(int) float64 { return 1 },
+		"rank 1":    func(i int) float64 { return float64(max(i-n+2, 0)) },
+		"clusters":  func(i int) float64 { return float64(i/4) - 1 + 1e-9*float64(i) },
+		"opposites": func(i int) float64 { return float64(1 - i%2*2) },
+		"graded":    func(i int) float64 { return []float64{1e5, 1, 1e-5}[i%3] * float64(i-5) },
+		"large":     func(i int) float64 { return 1e30 * float64(i-5) },
+		"small":     func(i int) float64 { return 1e-30 * float64(i-5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := make([]float64, n)
+			most := 1e-31
+			for i := range x {
+				x[i] = value(i)
+				most = max(most, x[i], -x[i])
+			}
+			for d, tol := range map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13} {
+				a := q.Mul(quick(x, n)).MatMul(q.T()).To(d)
+				w, v := a.Eigh(false)
+				orthonormal(t, v, tol, "vectors")
+				together(t, a.Div(most), v.Mul(w.Div(most)).MatMul(v.T()), tol, "product")
+			}
+		})
+	}
+}
+
+func TestSVDOfManyRows(t *testing.T) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {21, 9}, {7, 18}, {5, 1}, {1, 3}, {4, 0}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		u, s, vt := a.SVD(false)
+		together(t, a, u.Mul(s.Unsqueeze(-2)).MatMul(vt), 4*tol, "product")
+		orthonormal(t, u, tol, "u")
+		orthonormal(t, vt.T(), tol, "v")
+	})
+}
+
+var squares = [][2]int{{0, 0}, {1, 1}, {2, 2}, {5, 5}, {16, 16}, {33, 33}, {70, 70}}
+
+func TestInvOfManyRows(t *testing.T) {
+	ofMatrices(t, squares, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		n := a.Dim(-1)
+		y := a.Inv()
+		most := 1.0
+		for _, v := range data[float64](t, y.To(dtype.F64)) {
+			most = max(most, v, -v)
+		}
+		one := tensor.Eye(n).To(a.DType()).Expand(2, n, n)
+		together(t, one, a.MatMul(y), tol*most*4, "product")
+		x := a.Solve(a.Narrow(-1, 0, min(n, 3)))
+		together(t, one.Narrow(-1, 0, min(n, 3)), x, tol*most*8, "solution")
+		sign, logAbs := a.SlogDet()
+		other, back := y.SlogDet()
+		together(t, sign, other, 0, "sign of the inverse's determinant")
+		together(t, logAbs, back.Neg(), tol*most, "determinant of the inverse")
+	})
+}
+
+// A permutation has a determinant of ±1, whichever rows are exchanged, and its inverse is exact.
+func TestInvOfPermutations(t *testing.T) {
+	const n = 40
+	for seed := range uint64(3) {
+		order := rand.New(rand.NewPCG(seed, 1)).Perm(n)
+		x, want := make([]float64, n*n), 1.0
+		for i, p := range order {
+			x[i*n+p] = 1
+			for _, q := range order[:i] {
+				if q > p {
+					want = -want
+				}
+			}
+		}
+		a := quick(x, n, n)
+		require.Equal(t, data[float64](t, a.T()), data[float64](t, a.Inv()))
+		require.Equal(t, []float64{want}, data[float64](t, a.Det()))
+	}
+}
+
+func TestSolveTriangularOfManyRows(t *testing.T) {
+	ofMatrices(t, squares, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		n := a.Dim(-1)
+		one := tensor.Eye(n).To(a.DType()).Expand(2, n, n)
+		a = a.Mul(0.1).Add(one.Mul(3))
+		b := a.Narrow(-1, 0, min(n, 3)).Mul(2)
+		for _, upper := range []bool{false, true} {
+			half := a.Tril(0)
+			if upper {
+				half = a.Triu(0)
+			}
+			together(t, b, half.MatMul(a.SolveTriangular(b, upper, false)), tol, "solution")
+			half = half.Sub(half.Mul(one)).Add(one)
+			together(t, b, half.MatMul(a.SolveTriangular(b, upper, true)), tol*16, "solution with ones in the diagonal")
+		}
+	})
+}
+
+// What is no number in the right side stays in its column, and below the row in which it stands.
+func TestSolveTriangularKeepsNoNumbersApart(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	a := quick([]float64{2, 0, 0, 1, 2, 0, 1, 1, 2}, 3, 3)
+	b := quick([]float64{2, 2, 2, 2, nan, inf, 2, 2, 2}, 3, 3)
+	x := data[float64](t, a.SolveTriangular(b, false, false))
+	require.Equal(t, []float64{1, 0.5, 0.25}, []float64{x[0], x[3], x[6]})
+	require.Equal(t, []float64{1, 1}, x[1:3])
+	require.True(t, math.IsNaN(x[4]) && math.IsNaN(x[7]))
+	require.Equal(t, []float64{inf, -inf}, []float64{x[5], x[8]})
+}
+
+// Only the lower triangle is read, and what lies above the diagonal of the result is 0.
+func TestCholeskyOfManyRows(t *testing.T) {
+	ofMatrices(t, squares, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		n := a.Dim(-1)
+		a = a.MatMul(a.T()).Add(tensor.Eye(n).To(a.DType()).Expand(2, n, n))
+		l := a.Tril(0).Add(tensor.Full(math.NaN(), a.DType(), n, n).Triu(1)).Cholesky()
+		together(t, a, l.MatMul(l.T()), tol, "product")
+		together(t, l, l.Tril(0), 0, "triangle")
+	})
+}
+
+// The message names the first leading minor, however many rows follow.
+func TestCholeskyNamesTheMinor(t *testing.T) {
+	const n = 20
+	for _, bad := range []int{0, 7, 19} {
+		x := make([]float64, n*n)
+		for i := range n {
+			x[i*n+i] = 2
+		}
+		x[bad*n+bad] = -1
+		_, err := tensor.Data[float64](context.Background(), quick(x, n, n).Cholesky())
+		require.ErrorContains(t, err, fmt.Sprintf("its leading minor of order %d is not", bad+1))
+	}
+}
+
+func TestQROfManyRows(t *testing.T) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {33, 33}, {50, 21}, {20, 45}, {5, 1}, {1, 3}, {4, 0}, {0, 3}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		for _, complete := range []bool{false, true} {
+			q, r := a.QR(complete)
+			together(t, a, q.MatMul(r), tol, "product")
+			orthonormal(t, q, tol, "q")
+			together(t, r, r.Triu(0), 0, "r")
+		}
+	})
+}
+
+// Columns of zeros, and ones that depend on those before, leave q orthonormal.
+func TestQRWithoutFullRank(t *testing.T) {
+	for _, x := range [][]float64{make([]float64, 9), {0, 1, 2, 0, 3, 4, 0, 5, 6}, {1, 2, 1, 2, 4, 1, 3, 6, 0}, {0, 0, 1, 0, 0, 0, 1, 0, 0}} {
+		a := quick(x, 3, 3)
+		q, r := a.QR(false)
+		together(t, a, q.MatMul(r), 1e-15, "product")
+		orthonormal(t, q, 1e-15, "q")
+	}
+}
+
+// Algorithms whose steps are alike share kernels: a larger matrix takes more launches, but nothing more to compile.
+func TestStepsShareKernels(t *testing.T) {
+	e, err := engine.Open("NULL", engine.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close()) }()
+	input, err := e.FromBytes(dtype.F32, []int{64, 64}, make([]byte, 4*64*64))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name              string
+		launches, kernels int // of matrices of 64 rows
+		f                 func(a *tensor.Tensor) []*tensor.Tensor
+	}{
+		{"Inv", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Inv()} }},
+		{"Solve", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Solve(a)} }},
+		{"Det", 330, 12, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Det()} }},
+		{"SolveTriangular", 200, 10, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.SolveTriangular(a, false, false)} }},
+		{"Cholesky", 200, 10, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Cholesky()} }},
+		{"QR", 260, 16, func(a *tensor.Tensor) []*tensor.Tensor { q, r := a.QR(false); return []*tensor.Tensor{q, r} }},
+		{"Eigh", 1190, 24, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
+		{"SVD", 1610, 48, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			outs := c.f(tensor.FromNode(input, e))
+			v, err := tensor.Schedule(outs...)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(v.Launches()), c.launches)
+			require.LessOrEqual(t, len(v.Plan.Kernels), c.kernels)
+		})
+	}
+}
