@@ -14,6 +14,8 @@
 #                 ONLY="mlp-step conv2d-56" names cases; BEAM=n is the width, TUNE=--processor-time for a machine that does other work
 #   make bench    the benchmark cases of the command line
 #   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
+#   make bench-peers  everyday programs beside PyTorch, JAX and ONNX Runtime: installs them from PyPI into the user's cache (6 GB), takes
+#                 half an hour, writes docs/performance.md. ONLY=products measures less and writes nothing
 #   make site     build the site into site/dist, with the engine for browsers; prints how large both are
 #   make serve PORT=8080   build and serve it
 #   make shaders  ask the shader compilers of browsers, macOS and Windows about every shader of the tests
@@ -29,7 +31,7 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web kernels wasm site serve compiler gpu browser table fmt vet staticcheck race nocgo cross
+.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers kernels wasm site serve compiler gpu browser table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -78,6 +80,10 @@ tune-report: compiler gpu
 # Weft in Chromium beside onnxruntime-web, TensorFlow.js, jax-js and WGSL by hand. ONLY=matmul measures less.
 bench-web:
 	$(GO) run ./tests/webbench -only "$(ONLY)"
+
+# Weft on the CPU beside PyTorch, JAX and ONNX Runtime. A whole run writes docs/performance.md; ONLY=products measures less.
+bench-peers: compiler
+	$(GO) run ./tests/peers $(if $(ONLY),-only "$(ONLY)",-write docs)
 
 # The engine for browsers and its scripts alone.
 wasm:

@@ -20,6 +20,7 @@ type benchOptions struct {
 	Device string
 	JSON   bool
 	Child  bool // this process is one that another weft bench started for a case
+	Turns  bool // orders come in
 }
 
 // benchResult is what --json prints, one a line. A rate or a fraction that does not apply is 0.
@@ -50,8 +51,7 @@ type benchCase struct {
 	bytes       float64 // that one run must at least read and write
 	byBytes     bool    // memory is its limit, not arithmetic
 
-	// prepare makes the inputs on the default device and returns one run, which waits for its result.
-	prepare func(ctx context.Context) (func(ctx context.Context) error, error)
+	prepare func(ctx context.Context) (*work, error) // with the inputs on the default device
 	special func(ctx context.Context, b *bench) (*benchResult, error)
 }
 
@@ -80,12 +80,19 @@ func benchCommand(p *program) *cobra.Command {
 		Short:     "Measure kernels, steps and compiling",
 		Long:      "Measures all cases, or those named:\n\n" + list.String(),
 		ValidArgs: names,
-		RunE:      func(c *cobra.Command, args []string) error { return p.bench(c.Context(), args, o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.Turns {
+				return p.turns(c.Context(), c.InOrStdin(), o.Device)
+			}
+			return p.bench(c.Context(), args, o)
+		},
 	}
 	c.Flags().StringVar(&o.Device, "device", "", "device to measure (default: $DEV, else the best that works)")
 	c.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a line")
 	c.Flags().BoolVar(&o.Child, "child", false, "measure in this process what is measured in a fresh one")
+	c.Flags().BoolVar(&o.Turns, "turns", false, "take orders from standard input, beside other programs: make bench-peers")
 	c.Flags().MarkHidden("child")
+	c.Flags().MarkHidden("turns")
 	return c
 }
 
@@ -219,18 +226,18 @@ func (b *bench) measureOn(ctx context.Context, c benchCase, threads int) (*bench
 	if err != nil {
 		return nil, err
 	}
-	once, err := c.prepare(ctx)
+	w, err := c.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
 	before := e.Stats()
-	first, err := timed(ctx, once)
+	first, err := timed(ctx, w.run)
 	if err != nil {
 		return nil, err
 	}
 	compiled := e.Stats()
 	// A second run settles what the first leaves behind, such as the states of an optimiser.
-	if _, err := timed(ctx, once); err != nil {
+	if _, err := timed(ctx, w.run); err != nil {
 		return nil, err
 	}
 	settled := e.Stats()
@@ -239,7 +246,7 @@ func (b *bench) measureOn(ctx context.Context, c benchCase, threads int) (*bench
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		ms, err := timed(ctx, once)
+		ms, err := timed(ctx, w.run)
 		if err != nil {
 			return nil, err
 		}

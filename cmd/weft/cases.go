@@ -11,7 +11,8 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-var benchCases = slices.Concat(baseCases, windowCases, memoryCases, narrowCases, attentionCases, pictureCases, recurrentCases, linalgCases)
+var benchCases = slices.Concat(baseCases, windowCases, memoryCases, orderCases, narrowCases, attentionCases, pictureCases, linalgCases,
+	networkCases, recurrentCases)
 
 var baseCases = []benchCase{
 	{name: "limits", about: "what the processor can do: multiply-adds and copying", special: limitsCase},
@@ -26,6 +27,15 @@ var baseCases = []benchCase{
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].LayerNorm(in[1], in[2], 1e-5, 1024)
 		}, []int{1024, 1024}, []int{1024}, []int{1024})},
+	{name: "groupnorm", about: "group norm of 16×64×32×32, 8 groups", bytes: 8 << 20, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+			return in[0].GroupNorm(8, in[1], in[2], 1e-5)
+		}, []int{16, 64, 32, 32}, []int{64}, []int{64})},
+	{name: "batchnorm", about: "batch norm of 16×64×32×32 by the statistics of the batch", bytes: 8 << 20, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+			mean, variance := in[0].ChannelMoments(0)
+			return in[0].BatchNorm(mean, variance, in[1], in[2], 1e-5)
+		}, []int{16, 64, 32, 32}, []int{64}, []int{64})},
 	{name: "chain-1m", about: "nine elementwise operations on 2²⁰ numbers", bytes: 8 << 20, byBytes: true,
 		prepare: kernelCase(nine, []int{1 << 20})},
 	{name: "cumsum-1m", about: "running sum of 2²⁰ numbers", bytes: 8 << 20, byBytes: true,
@@ -37,7 +47,8 @@ var baseCases = []benchCase{
 	{name: "mlp-step", about: "a training step of 784-256-10 at batch 64", flops: 2 * 64 * (2*784*256 + 3*256*10), prepare: mlpCase},
 	{name: "embedding-step", about: "a training step of a table of 8192 rows of 64, two layers and 1024 classes, 512 tokens",
 		flops: 3 * 2 * 512 * (64*256 + 256*1024), prepare: embeddingCase},
-	{name: "mnist-convnet", about: "a training step of weft train mnist at batch 512", flops: convnetFlops(512), prepare: convnetCase},
+	{name: "mnist-convnet", about: "a training step of weft train mnist at batch 512", flops: convnetFlops(512), prepare: convnetCase(512)},
+	{name: "mnist-convnet-64", about: "a training step of weft train mnist at batch 64", flops: convnetFlops(64), prepare: convnetCase(64)},
 	{name: "compile-resnet18", about: "scheduling and code generation of ResNet-18, in a fresh process", special: resnetCase},
 }
 
@@ -57,17 +68,19 @@ func matmulCase(n int) benchCase {
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].MatMul(in[1]) }, []int{n, n}, []int{n, n})}
 }
 
-// once is one run of a case.
-type once = func(ctx context.Context) error
-
 // kernelCase measures f on random inputs of these shapes.
-func kernelCase(f func(in ...*tensor.Tensor) *tensor.Tensor, shapes ...[]int) func(ctx context.Context) (once, error) {
-	return kernelsCase(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in...)} }, shapes...)
+func kernelCase(f func(in ...*tensor.Tensor) *tensor.Tensor, shapes ...[]int) func(ctx context.Context) (*work, error) {
+	return kernelsCase(single(f), shapes...)
+}
+
+// single is f as a function of several results.
+func single(f func(in ...*tensor.Tensor) *tensor.Tensor) func(in ...*tensor.Tensor) []*tensor.Tensor {
+	return func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in...)} }
 }
 
 // kernelsCase is kernelCase of a function of several results.
-func kernelsCase(f func(in ...*tensor.Tensor) []*tensor.Tensor, shapes ...[]int) func(ctx context.Context) (once, error) {
-	return func(ctx context.Context) (once, error) {
+func kernelsCase(f func(in ...*tensor.Tensor) []*tensor.Tensor, shapes ...[]int) func(ctx context.Context) (*work, error) {
+	return func(ctx context.Context) (*work, error) {
 		in := make([]*tensor.Tensor, len(shapes))
 		for i, s := range shapes {
 			in[i] = tensor.Randn(s...)
@@ -75,35 +88,14 @@ func kernelsCase(f func(in ...*tensor.Tensor) []*tensor.Tensor, shapes ...[]int)
 		if err := tensor.Realize(ctx, in...); err != nil {
 			return nil, err
 		}
-		return replayed(f, in...), nil
-	}
-}
-
-// replayed captures f at the first run, so that this one shows the time of compiling, and replays it.
-func replayed(f func(in ...*tensor.Tensor) []*tensor.Tensor, in ...*tensor.Tensor) once {
-	var c *tensor.Captured
-	return func(ctx context.Context) error {
-		if c == nil {
-			var err error
-			if c, err = tensor.Capture(ctx, f, in...); err != nil {
-				return err
-			}
-		}
-		if _, err := c.Run(ctx, in...); err != nil {
-			return err
-		}
-		e, err := engine.UseContext(ctx, "")
-		if err != nil {
-			return err
-		}
-		return e.Sync(ctx)
+		return &work{f: f, in: in}, nil
 	}
 }
 
 // mlp is the network of mlp-step.
 type mlp struct{ Hidden, Out *nn.Linear }
 
-func mlpCase(ctx context.Context) (once, error) {
+func mlpCase(ctx context.Context) (*work, error) {
 	tensor.Seed(1)
 	net := &mlp{nn.NewLinear(784, 256), nn.NewLinear(256, 10)}
 	opt, err := nn.NewAdam(ctx, net, nn.AdamOptions{})
@@ -114,10 +106,8 @@ func mlpCase(ctx context.Context) (once, error) {
 	if err := tensor.Realize(ctx, x, y); err != nil {
 		return nil, err
 	}
-	return replayed(func(in ...*tensor.Tensor) []*tensor.Tensor {
-		loss := net.Out.Forward(net.Hidden.Forward(in[0]).ReLU()).CrossEntropy(in[1])
-		opt.Update(loss)
-		return []*tensor.Tensor{loss}
+	return training(net, opt, func(in ...*tensor.Tensor) *tensor.Tensor {
+		return net.Out.Forward(net.Hidden.Forward(in[0]).ReLU()).CrossEntropy(in[1])
 	}, x, y), nil
 }
 
@@ -127,7 +117,7 @@ type words struct {
 	Hidden, Out *nn.Linear
 }
 
-func embeddingCase(ctx context.Context) (once, error) {
+func embeddingCase(ctx context.Context) (*work, error) {
 	const tokens, rows, classes = 512, 8192, 1024
 	tensor.Seed(1)
 	net := &words{nn.NewEmbedding(rows, 64), nn.NewLinear(64, 256), nn.NewLinear(256, classes)}
@@ -139,10 +129,8 @@ func embeddingCase(ctx context.Context) (once, error) {
 	if err := tensor.Realize(ctx, x, y); err != nil {
 		return nil, err
 	}
-	return replayed(func(in ...*tensor.Tensor) []*tensor.Tensor {
-		loss := net.Out.Forward(net.Hidden.Forward(net.Table.Forward(in[0])).ReLU()).CrossEntropy(in[1])
-		opt.Update(loss)
-		return []*tensor.Tensor{loss}
+	return training(net, opt, func(in ...*tensor.Tensor) *tensor.Tensor {
+		return net.Out.Forward(net.Hidden.Forward(net.Table.Forward(in[0])).ReLU()).CrossEntropy(in[1])
 	}, x, y), nil
 }
 
@@ -152,15 +140,22 @@ func convnetFlops(batch float64) float64 {
 	return 3 * 2 * batch * forward
 }
 
-func convnetCase(ctx context.Context) (once, error) {
-	const batch = 512
-	e, err := engine.UseContext(ctx, "")
-	if err != nil {
-		return nil, err
+// pictured is what weft train mnist reads besides the numbers of pictures.
+type pictured struct {
+	Net            *convnet
+	Images, Labels *tensor.Tensor
+}
+
+func convnetCase(batch int) func(ctx context.Context) (*work, error) {
+	return func(ctx context.Context) (*work, error) {
+		e, err := engine.UseContext(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		d, err := newDigits(ctx, e, data.Synthetic(1, batch, 0).Train, trainOptions{Seed: 1})
+		if err != nil {
+			return nil, err
+		}
+		return &work{f: d.learn, in: []*tensor.Tensor{tensor.Arange(batch)}, model: &pictured{d.net, d.images, d.labels}}, nil
 	}
-	d, err := newDigits(ctx, e, data.Synthetic(1, batch, 0).Train, trainOptions{Seed: 1})
-	if err != nil {
-		return nil, err
-	}
-	return replayed(d.learn, tensor.Arange(batch)), nil
 }

@@ -20,6 +20,7 @@ var attentionCases = []benchCase{
 	attentionCase("attention-batch-causal", "the same, queries see no later keys", heads{4, 12, 12, 256, 256, 64}, causalAttention),
 	attentionCase("attention-token-512", "a query of 8 heads against 512 keys of 64", heads{1, 8, 8, 1, 512, 64}, plainAttention),
 	attentionCase("attention-token-2048", "a query of 8 heads against 2048 keys of 64", heads{1, 8, 8, 1, 2048, 64}, plainAttention),
+	attentionCase("attention-token-groups", "a query of 32 heads against 1024 keys of 8 heads of 64", heads{1, 32, 8, 1, 1024, 64}, groupedAttention),
 	attentionGrad("attention-grad", "the gradients of attention to 8 heads of 512 queries, keys and values of 64", plainAttention),
 	attentionGrad("attention-grad-causal", "the same, queries see no later keys", causalAttention),
 }
@@ -57,7 +58,7 @@ var (
 )
 
 func attentionCase(name, about string, h heads, f attentionForm, mask ...func(x *tensor.Tensor) *tensor.Tensor) benchCase {
-	return benchCase{name: name, about: "attention: " + about, flops: h.flops(), prepare: func(ctx context.Context) (once, error) {
+	return benchCase{name: name, about: "attention: " + about, flops: h.flops(), prepare: func(ctx context.Context) (*work, error) {
 		var in []*tensor.Tensor
 		for _, s := range h.shapes() {
 			in = append(in, tensor.Randn(s...))
@@ -68,7 +69,7 @@ func attentionCase(name, about string, h heads, f attentionForm, mask ...func(x 
 		if err := tensor.Realize(ctx, in...); err != nil {
 			return nil, err
 		}
-		return replayed(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in...)} }, in...), nil
+		return &work{f: single(f), in: in}, nil
 	}}
 }
 

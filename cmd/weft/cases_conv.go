@@ -52,6 +52,8 @@ var pictureCases = []benchCase{
 		}, []int{8, 3, 300, 400})},
 	productCase("batch-products", []int{64, 64, 256}, []int{64, 256, 64}), productCase("batch-scores", []int{96, 128, 64}, []int{96, 64, 128}),
 	productCase("product-odd", []int{1000, 333}, []int{333, 777}),
+	{name: "matvec-4096", about: "product of a 4096×4096 matrix and a column", flops: 2 << 24, bytes: 4 << 24, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].MatMul(in[1]) }, []int{4096, 4096}, []int{4096})},
 	productCase("row-vocabulary", []int{1, 768}, []int{768, 50257}), productCase("row-4096", []int{1, 4096}, []int{4096, 4096}),
 	productCase("rows-4096", []int{8, 4096}, []int{4096, 4096}), productCase("row-1000", []int{1, 512}, []int{512, 1000}),
 	{name: "row-linear", about: "a row of 768 times the transpose of 50257×768", flops: 2 * 768 * 50257, bytes: 4 * 768 * 50257, byBytes: true,

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -13,6 +12,10 @@ var memoryCases = []benchCase{
 		prepare: kernelCase(nine, []int{1 << 24})},
 	{name: "elementwise-16m-into", about: "the same into one tensor (Captured.RunInto)", bytes: 8 << 24, byBytes: true,
 		prepare: intoCase(nine, 1<<24)},
+	{name: "sum-16m", about: "the sum of 2²⁴ numbers", bytes: 4 << 24, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].Sum() }, []int{1 << 24})},
+	{name: "sum-columns", about: "the sums of the columns of a 4096×4096 matrix", bytes: 4 << 24, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].Sum(0) }, []int{4096, 4096})},
 }
 
 // nine is a chain of as many operations.
@@ -21,29 +24,12 @@ func nine(in ...*tensor.Tensor) *tensor.Tensor {
 }
 
 // intoCase is kernelCase of a function of one input, whose results are written into one tensor.
-func intoCase(f func(in ...*tensor.Tensor) *tensor.Tensor, shape ...int) func(ctx context.Context) (once, error) {
-	return func(ctx context.Context) (once, error) {
-		x := tensor.Randn(shape...)
-		if err := x.Realize(ctx); err != nil {
-			return nil, err
+func intoCase(f func(in ...*tensor.Tensor) *tensor.Tensor, shape ...int) func(ctx context.Context) (*work, error) {
+	return func(ctx context.Context) (*work, error) {
+		w, err := kernelCase(f, shape)(ctx)
+		if err == nil {
+			w.into = true
 		}
-		var c *tensor.Captured
-		outs := make([]*tensor.Tensor, 1)
-		return func(ctx context.Context) (err error) {
-			if c == nil {
-				c, err = tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in...)} }, x)
-				if err != nil {
-					return err
-				}
-			}
-			if outs, err = c.RunInto(ctx, outs, x); err != nil {
-				return err
-			}
-			e, err := engine.UseContext(ctx, "")
-			if err != nil {
-				return err
-			}
-			return e.Sync(ctx)
-		}, nil
+		return w, err
 	}
 }

@@ -22,16 +22,18 @@ var narrowCases = func() (out []benchCase) {
 			flops: 2 * n * n, bytes: float64(n * n * d.Size()), byBytes: true,
 			prepare: narrowCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].MatMul(in[1].To(dtype.F32)) }, dtype.F32, d, []int{1, n}, []int{n, n})})
 	}
-	return out
+	const n = 1024
+	return append(out, benchCase{name: "matmul-i8-i32", about: "product of two 1024×1024 matrices of int8 in int32", flops: 2 * n * n * n, bytes: 6 * n * n,
+		prepare: narrowCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].To(dtype.I32).MatMul(in[1].To(dtype.I32)) }, dtype.I8, dtype.I8, []int{n, n}, []int{n, n})})
 }()
 
 // narrowCase measures f on random small numbers of types x and y.
-func narrowCase(f func(in ...*tensor.Tensor) *tensor.Tensor, x, y dtype.DType, xs, ys []int) func(ctx context.Context) (once, error) {
-	return func(ctx context.Context) (once, error) {
+func narrowCase(f func(in ...*tensor.Tensor) *tensor.Tensor, x, y dtype.DType, xs, ys []int) func(ctx context.Context) (*work, error) {
+	return func(ctx context.Context) (*work, error) {
 		a, b := tensor.RandInt(0, 5, xs...).To(x), tensor.RandInt(0, 5, ys...).To(y)
 		if err := tensor.Realize(ctx, a, b); err != nil {
 			return nil, err
 		}
-		return replayed(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in...)} }, a, b), nil
+		return &work{f: single(f), in: []*tensor.Tensor{a, b}}, nil
 	}
 }

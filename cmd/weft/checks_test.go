@@ -32,7 +32,7 @@ func compareChecks(b *testing.B, device, name string) {
 	back, ok := engine.Find(device)
 	require.True(b, ok)
 	defer engine.Configure(engine.Options{}, "")
-	var runs [2]once
+	var works [2]*work
 	use := []func(){
 		func() { engine.Configure(engine.Options{Threads: 1}, device+"-CHECKED") },
 		func() { engine.Configure(engine.Options{Threads: 1, Unchecked: true}, device+"-UNCHECKED") },
@@ -45,19 +45,19 @@ func compareChecks(b *testing.B, device, name string) {
 		e, err := engine.Use("")
 		require.NoError(b, err)
 		defer e.Close()
-		runs[i], err = cases[0].prepare(ctx)
+		works[i], err = cases[0].prepare(ctx)
 		require.NoError(b, err)
 		for range 3 {
-			require.NoError(b, runs[i](ctx))
+			require.NoError(b, works[i].run(ctx))
 		}
 	}
 	var times [2][]float64
 	for k := 0; b.Loop(); k++ {
-		for i := range runs {
+		for i := range works {
 			i = (i + k) % 2
 			use[i]()
 			start := time.Now()
-			require.NoError(b, runs[i](ctx))
+			require.NoError(b, works[i].run(ctx))
 			times[i] = append(times[i], time.Since(start).Seconds()*1e3)
 		}
 	}

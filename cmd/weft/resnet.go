@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/weft-ml/weft/dtype"
@@ -25,9 +26,9 @@ func compileResnet(ctx context.Context, b *bench) (*benchResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	net := newResnet()
+	net := newResnet(func(_, _ float64, shape ...int) *tensor.Tensor { return tensor.Empty(dtype.F32, shape...) })
 	x := tensor.Empty(dtype.F32, 1, 3, 224, 224)
-	y := net.forward(x)
+	y := net.forward(x, false)
 	before := e.Stats()
 	start := time.Now()
 	if err := tensor.Realize(ctx, y); err != nil {
@@ -41,37 +42,40 @@ func compileResnet(ctx context.Context, b *bench) (*benchResult, error) {
 
 // resnet is ResNet-18 (He and others, 2015).
 type resnet struct {
-	stem   convNorm
-	blocks []block
-	out    *nn.Linear
+	Stem   convNorm
+	Blocks []block
+	Out    *nn.Linear
 }
 
 // convNorm is a convolution followed by batch norm.
 type convNorm struct {
-	conv *nn.Conv2d
-	norm *nn.BatchNorm
+	Conv *nn.Conv2d
+	Norm *nn.BatchNorm
 }
 
-// block adds two convolutions to what comes in, which short fits to their shape if need be.
+// block adds two convolutions to what comes in, which Short fits to their shape if need be.
 type block struct {
-	first, second convNorm
-	short         *convNorm
+	First, Second convNorm
+	Short         *convNorm
 }
 
-func newConvNorm(in, out, size, stride int) convNorm {
-	f := func(shape ...int) *tensor.Tensor { return tensor.Empty(dtype.F32, shape...) }
+// filling gives tensors with values between two bounds.
+type filling = func(low, high float64, shape ...int) *tensor.Tensor
+
+func newConvNorm(f filling, in, out, size, stride int) convNorm {
+	bound := math.Sqrt(6 / float64(in*size*size)) // keeps the size of what goes through
 	return convNorm{
-		&nn.Conv2d{Weight: f(out, in, size, size), Options: tensor.Conv{Stride: stride, Padding: size / 2}},
-		&nn.BatchNorm{Weight: f(out), Bias: f(out), RunningMean: f(out), RunningVar: f(out), Eps: 1e-5, Momentum: 0.1},
+		&nn.Conv2d{Weight: f(-bound, bound, out, in, size, size), Options: tensor.Conv{Stride: stride, Padding: size / 2}},
+		&nn.BatchNorm{Weight: f(0.5, 1, out), Bias: f(-0.1, 0.1, out), RunningMean: f(-0.1, 0.1, out), RunningVar: f(0.5, 1.5, out), Eps: 1e-5, Momentum: 0.1},
 	}
 }
 
-func (c convNorm) forward(x *tensor.Tensor) *tensor.Tensor {
-	return c.norm.Forward(c.conv.Forward(x), false)
+func (c convNorm) forward(x *tensor.Tensor, training bool) *tensor.Tensor {
+	return c.Norm.Forward(c.Conv.Forward(x), training)
 }
 
-func newResnet() *resnet {
-	r := &resnet{stem: newConvNorm(3, 64, 7, 2)}
+func newResnet(f filling) *resnet {
+	r := &resnet{Stem: newConvNorm(f, 3, 64, 7, 2)}
 	in := 64
 	for stage, out := range []int{64, 128, 256, 512} {
 		for i := range 2 {
@@ -79,27 +83,27 @@ func newResnet() *resnet {
 			if stage > 0 && i == 0 {
 				stride = 2
 			}
-			b := block{first: newConvNorm(in, out, 3, stride), second: newConvNorm(out, out, 3, 1)}
+			b := block{First: newConvNorm(f, in, out, 3, stride), Second: newConvNorm(f, out, out, 3, 1)}
 			if in != out {
-				short := newConvNorm(in, out, 1, stride)
-				b.short = &short
+				short := newConvNorm(f, in, out, 1, stride)
+				b.Short = &short
 			}
-			r.blocks = append(r.blocks, b)
+			r.Blocks = append(r.Blocks, b)
 			in = out
 		}
 	}
-	r.out = &nn.Linear{Weight: tensor.Empty(dtype.F32, 1000, 512), Bias: tensor.Empty(dtype.F32, 1000)}
+	r.Out = &nn.Linear{Weight: f(-0.04, 0.04, 1000, 512), Bias: f(-0.04, 0.04, 1000)}
 	return r
 }
 
-func (r *resnet) forward(x *tensor.Tensor) *tensor.Tensor {
-	x = r.stem.forward(x).ReLU().MaxPool(tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}})
-	for _, b := range r.blocks {
-		y := b.second.forward(b.first.forward(x).ReLU())
-		if b.short != nil {
-			x = b.short.forward(x)
+func (r *resnet) forward(x *tensor.Tensor, training bool) *tensor.Tensor {
+	x = r.Stem.forward(x, training).ReLU().MaxPool(tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}})
+	for _, b := range r.Blocks {
+		y := b.Second.forward(b.First.forward(x, training).ReLU(), training)
+		if b.Short != nil {
+			x = b.Short.forward(x, training)
 		}
 		x = y.Add(x).ReLU()
 	}
-	return r.out.Forward(x.Mean(2, 3))
+	return r.Out.Forward(x.Mean(2, 3))
 }

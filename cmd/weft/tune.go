@@ -193,11 +193,11 @@ func (b *bench) tune(ctx context.Context, c benchCase) (found []tuned, err error
 	if _, err := b.fresh(ctx, b.options.Threads); err != nil {
 		return nil, err
 	}
-	once, err := c.prepare(engine.NoSearch(ctx)) // inputs are no part of the case
+	w, err := c.prepare(engine.NoSearch(ctx)) // inputs are no part of the case
 	if err != nil {
 		return nil, err
 	}
-	_, err = timed(ctx, once)
+	_, err = timed(ctx, w.run)
 	return found, err
 }
 

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/nn"
+	"github.com/weft-ml/weft/runtime/native"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// weft bench --turns takes its turns beside other programs that measure the same (tests/peers): an order a line comes in as JSON,
+// and an answer a line goes out.
+
+// order is what to do: "list" says who measures and what there is, "limits" measures the processor, "load" prepares a case and writes
+// its inputs and results to a folder, "run" measures the case that was loaded.
+type order struct {
+	Do   string  `json:"do"`
+	Case string  `json:"case,omitempty"`
+	Dir  string  `json:"dir,omitempty"`
+	MS   float64 `json:"ms,omitempty"`
+}
+
+// reply has what was asked for, or says why there is nothing.
+type reply struct {
+	Failed string       `json:"failed,omitempty"`
+	About  string       `json:"about,omitempty"`
+	Cases  []listedCase `json:"cases,omitempty"`
+
+	GFlops float64 `json:"gflops,omitempty"` // of all threads
+	GBps   float64 `json:"gbps,omitempty"`   // of a copy, what is read and what is written
+
+	MedianMS float64 `json:"median_ms,omitempty"`
+	Runs     int     `json:"runs,omitempty"`
+}
+
+type listedCase struct {
+	Name    string  `json:"name"`
+	About   string  `json:"about"`
+	Flops   float64 `json:"flops"`
+	Bytes   float64 `json:"bytes"`
+	ByBytes bool    `json:"by_bytes"`
+}
+
+// contents says what lies in the folder of a case, beside it.
+type contents struct {
+	In    []written   `json:"in"`
+	Model []written   `json:"model"`
+	Outs  [][]written `json:"outs"` // of the first runs: a case that changes its model gives another result each time
+}
+
+type written struct {
+	Name  string `json:"name,omitempty"`
+	File  string `json:"file"`
+	DType string `json:"dtype"`
+	Shape []int  `json:"shape"`
+}
+
+// checkedRuns is how many runs of a case that has a model are compared; others give the same each time.
+const checkedRuns = 3
+
+// turns answers orders until there are no more.
+func (p *program) turns(ctx context.Context, in io.Reader, device string) error {
+	e, err := p.open(ctx, device)
+	if err != nil {
+		return err
+	}
+	var w *work
+	out, lines := json.NewEncoder(p.out), bufio.NewScanner(in)
+	for lines.Scan() {
+		var o order
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			return usagef("an order that is none: %w", err)
+		}
+		var a reply
+		failed := tensor.Try(func() { a, err = turn(ctx, e, o, &w) })
+		if err == nil {
+			err = failed
+		}
+		if err != nil {
+			a = reply{Failed: err.Error()}
+		}
+		if err := out.Encode(a); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func turn(ctx context.Context, e *engine.Engine, o order, w **work) (a reply, err error) {
+	switch o.Do {
+	case "list":
+		for _, c := range benchCases {
+			if c.prepare != nil {
+				a.Cases = append(a.Cases, listedCase{c.name, c.about, c.flops, c.bytes, c.byBytes})
+			}
+		}
+		a.About = fmt.Sprintf("%s, %d threads", e.Name(), max(1, e.Info().Threads))
+		return a, nil
+	case "limits":
+		_, a.GFlops, a.GBps, err = native.LimitsContext(ctx, e.Device())
+		return a, err
+	case "load":
+		*w = nil
+		c, err := pickCases([]string{o.Case})
+		if err != nil {
+			return a, err
+		}
+		if c[0].prepare == nil {
+			return a, fmt.Errorf("case %s computes nothing", o.Case)
+		}
+		if *w, err = c[0].prepare(ctx); err != nil {
+			return a, err
+		}
+		return a, (*w).save(ctx, o.Dir)
+	case "run":
+		if *w == nil {
+			return a, fmt.Errorf("no case is loaded")
+		}
+		a.MedianMS, a.Runs, err = (*w).measure(ctx, o.MS)
+		return a, err
+	}
+	return a, fmt.Errorf("unknown order %q", o.Do)
+}
+
+// measure runs for some time, once at least.
+func (w *work) measure(ctx context.Context, ms float64) (med float64, runs int, err error) {
+	var times []float64
+	for start := time.Now(); len(times) == 0 || time.Since(start).Seconds()*1e3 < ms; {
+		t, err := timed(ctx, w.run)
+		if err != nil {
+			return 0, 0, err
+		}
+		times = append(times, t)
+	}
+	return median(times), len(times), nil
+}
+
+// save writes the inputs, the model, and the results of the first runs to a folder.
+func (w *work) save(ctx context.Context, dir string) error {
+	var c contents
+	for i, t := range w.in {
+		if err := write(ctx, &c.In, dir, fmt.Sprintf("in%d", i), "", t); err != nil {
+			return err
+		}
+	}
+	runs := 1
+	if w.model != nil {
+		runs = checkedRuns
+		for i, s := range nn.State(w.model) {
+			if err := write(ctx, &c.Model, dir, fmt.Sprintf("model%d", i), s.Name, s.Tensor); err != nil {
+				return err
+			}
+		}
+	}
+	for run := range runs {
+		outs, err := w.results(ctx)
+		if err != nil {
+			return err
+		}
+		c.Outs = append(c.Outs, nil)
+		for i, t := range outs {
+			if err := write(ctx, &c.Outs[run], dir, fmt.Sprintf("out%d-%d", run, i), "", t); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "contents.json"), text, 0o666)
+}
+
+func write(ctx context.Context, list *[]written, dir, file, name string, t *tensor.Tensor) error {
+	raw, err := t.Bytes(ctx)
+	if err != nil {
+		return err
+	}
+	*list = append(*list, written{name, file, t.DType().String(), t.Shape()})
+	return os.WriteFile(filepath.Join(dir, file), raw, 0o666)
+}

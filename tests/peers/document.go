@@ -1,0 +1,213 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// keep notes a whole run, for -again.
+func (r *record) keep() error {
+	dir, err := cacheDir()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "run.json"), text, 0o666)
+}
+
+func lastRun() (*record, error) {
+	dir, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "run.json"))
+	if err != nil {
+		return nil, fmt.Errorf("no whole run yet: %w", err)
+	}
+	var r record
+	return &r, json.Unmarshal(text, &r)
+}
+
+// write puts the document and its plots into a folder.
+func (r *record) write(dir string) error {
+	for name, text := range map[string]string{"performance.md": r.document(), "performance-groups.svg": r.groupPlot(), "performance-rows.svg": r.rowPlot()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summary is the mean of each group and of all.
+func (r *record) summary() string {
+	var b strings.Builder
+	line := func(title string, rows []row) {
+		if mean, n := geomean(rows); n > 0 {
+			fmt.Fprintf(&b, "%-30s %5.2f in the geometric mean of %d\n", title, mean, n)
+		}
+	}
+	for _, g := range groups {
+		line(g.title, r.of(g))
+	}
+	line("All", r.Rows)
+	return b.String()
+}
+
+const beginning = `# Beside PyTorch, JAX and ONNX Runtime
+
+    make bench-peers                     # everything, and this document: about %d minutes
+    make bench-peers ONLY=products       # a group, or cases whose names contain it; nothing is written
+
+%s measures everyday tensor programs in Weft on the CPU beside the best that Python has, in one run. It needs Python 3 with venv, and
+installs %s from PyPI into the user's cache folder, 6 GB in all where PyPI has PyTorch with CUDA only. They are for this measurement: nothing
+else in the repository needs them. This document is generated; the sentences about what is slower come from %s.
+
+## How it measures
+
+- Each library is a process of its own that stays alive; one computes at a time. Everyone has %d threads.
+- Weft computes a case first, a function that was captured, and writes its inputs, the model and the results. The others read them and their
+  results are compared: a wrong one fails the run. Of steps of training, the losses of three steps are compared.
+- Then everyone takes turns: a round to warm up and %d that count, each beginning with another library. A turn is %g ms, one run at least; its time is
+  the median of its runs, and the tables have the median of the turns.
+- A time ends when the result lies in memory that the library owns. Inputs are there beforehand. ONNX Runtime has weights of
+  layers as constants, which it packs once; where PyTorch has several ways to say a thing, the fastest was taken. %s is PyTorch behind
+  it with its usual settings, JAX is behind jax.jit.
+- *Ratio* is the time of the fastest of the others by Weft's: above 1 Weft is faster. *In rounds* is the least and the greatest such ratio within a
+  round, which tells how much the machine was disturbed. *Of the limit* is Weft's share of what the processor can do, %.0f GFLOP/s of
+  float32 or, where memory is the limit, %.1f GB/s, as %s measures it; data that stays in caches can be faster than
+  memory, and narrow types than float32.
+`
+
+func (r *record) document() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, beginning, 20, "`tests/peers`", list(versions), "`tests/peers/keeps.go`", r.Threads, r.Rounds, r.MS, "torch.compile", r.Limits.GFlops, r.Limits.GBps, "`weft bench limits`")
+	fmt.Fprintf(&b, "\n## The machine\n\n")
+	for _, m := range r.Machine {
+		fmt.Fprintf(&b, "- %s\n", m)
+	}
+	for _, lib := range libraries {
+		fmt.Fprintf(&b, "- %s: %s\n", lib.name, r.About[lib.name])
+	}
+	fmt.Fprintf(&b, "\nMeasured on %s by `%s`.\n\n## What came out\n\n", r.When, r.Command)
+	b.WriteString(r.means())
+	b.WriteString("\n![The ratios of each group, a dot a case, and their geometric means](performance-groups.svg)\n" +
+		"\n![The ratio of each case and its range within rounds](performance-rows.svg)\n")
+	for _, g := range groups {
+		if rows := r.of(g); len(rows) > 0 {
+			b.WriteString(r.table(g, rows))
+		}
+	}
+	return b.String()
+}
+
+// means is the table of geometric means.
+func (r *record) means() string {
+	var b strings.Builder
+	mean, n := geomean(r.Rows)
+	fmt.Fprintf(&b, "In the geometric mean of %d cases the ratio is **%.2f**; Weft is the fastest in %d.\n\n| | cases | ratio, geometric mean | Weft is the fastest in |\n|---|---|---|---|\n",
+		n, mean, fastest(r.Rows))
+	for _, g := range groups {
+		if mean, n := geomean(r.of(g)); n > 0 {
+			fmt.Fprintf(&b, "| %s | %d | %.2f | %d |\n", g.title, n, mean, fastest(r.of(g)))
+		}
+	}
+	return b.String()
+}
+
+func fastest(rows []row) (n int) {
+	for _, r := range rows {
+		if r.figures(limits{}).ratio >= 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// table is a group's: milliseconds of everyone, and what follows from them.
+func (r *record) table(g group, rows []row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n### %s\n\nMilliseconds; the fastest of the others is **bold**.\n\n| case |", g.title)
+	for _, lib := range libraries {
+		fmt.Fprintf(&b, " %s |", lib.name)
+	}
+	fmt.Fprintf(&b, " ratio | in rounds | of the limit |\n|---|%s---|---|---|\n", strings.Repeat("---|", len(libraries)))
+	var slow []string
+	for _, x := range rows {
+		f := x.figures(r.Limits)
+		fmt.Fprintf(&b, "| `%s` %s |", x.Case.Name, x.Case.About)
+		for _, lib := range libraries {
+			fmt.Fprintf(&b, " %s |", cell(x.Results[lib.name], lib.name == f.best))
+		}
+		share := ""
+		if f.share > 0 {
+			share = percent(f.share)
+		}
+		ratio := ""
+		if f.ratio > 0 {
+			ratio = fmt.Sprintf("%.2f", f.ratio)
+		}
+		fmt.Fprintf(&b, " %s | %s | %s |\n", ratio, f.spread(), share)
+		if f.ratio > 0 && f.ratio < 1 {
+			slow = append(slow, fmt.Sprintf("- `%s`, %.2f: %s.\n", x.Case.Name, f.ratio, strings.TrimSuffix(kept(x.Case.Name), ".")))
+		}
+	}
+	if len(slow) > 0 {
+		fmt.Fprintf(&b, "\nWhat keeps it:\n\n%s", strings.Join(slow, ""))
+	}
+	return b.String()
+}
+
+func cell(r result, best bool) string {
+	switch {
+	case r.Wrong != "":
+		return "wrong"
+	case !(r.MS > 0):
+		return ""
+	case best:
+		return "**" + milliseconds(r.MS) + "**"
+	}
+	return milliseconds(r.MS)
+}
+
+// milliseconds has three digits that count.
+func milliseconds(ms float64) string {
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.*f", 2+leading(ms), ms)
+	case ms < 100:
+		return fmt.Sprintf("%.1f", ms)
+	}
+	return fmt.Sprintf("%.0f", ms)
+}
+
+// leading is how many zeros a number below 10 begins with.
+func leading(x float64) (n int) {
+	for x < 1 && n < 3 {
+		x *= 10
+		n++
+	}
+	return n
+}
+
+func percent(share float64) string {
+	if share < 0.1 {
+		return fmt.Sprintf("%.1f %%", 100*share)
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
+
+// list joins the names of versions.
+func list(versions []string) string {
+	out := slices.Clone(versions)
+	for i, v := range out {
+		out[i] = strings.Replace(v, "==", " ", 1)
+	}
+	return strings.Join(out[:len(out)-1], ", ") + " and " + out[len(out)-1]
+}

@@ -1,0 +1,155 @@
+// Command peers measures everyday tensor programs in Weft, on the CPU, beside PyTorch, JAX and ONNX Runtime, in one run.
+//
+//	go run ./tests/peers                       everything; -write docs writes docs/performance.md: make bench-peers
+//	go run ./tests/peers -only products        a group, or cases whose names contain this; several with commas
+//	go run ./tests/peers -again -write docs    writes the document of the last whole run anew, without measuring
+//
+// The others come from PyPI, at exact versions, into the user's cache folder. The cases are those of weft bench; this
+// program knows which of them are compared and what came out, and python/ knows how each library does them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// options are what the command line says.
+type options struct {
+	only    string
+	rounds  int
+	ms      float64 // of a turn
+	threads int
+	python  string // with the libraries, instead of installing them
+	weft    string // a built weft, instead of a fresh one
+	write   string // folder of the document; none: it is not written
+	again   bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.only, "only", "", "measure only this: groups, or cases whose names contain it; several with commas")
+	flag.IntVar(&o.rounds, "rounds", 5, "rounds in which everyone has a turn")
+	flag.Float64Var(&o.ms, "ms", 200, "milliseconds of a turn")
+	flag.IntVar(&o.threads, "threads", 2, "threads for everyone")
+	flag.StringVar(&o.python, "python", "", "Python that has the other libraries, instead of installing them")
+	flag.StringVar(&o.weft, "weft", "", "a built weft, instead of building it")
+	flag.StringVar(&o.write, "write", "", "folder for performance.md and its plots")
+	flag.BoolVar(&o.again, "again", false, "do not measure, take the last whole run")
+	flag.Parse()
+	if err := run(context.Background(), o); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+// wants says whether -only names a group or a case.
+func (o options) wants(group, name string) bool {
+	if o.only == "" {
+		return true
+	}
+	for _, w := range strings.Split(o.only, ",") {
+		w = strings.TrimSpace(w)
+		if w == group || w != "" && strings.Contains(name, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func run(ctx context.Context, o options) error {
+	if o.again {
+		if o.write == "" {
+			return errors.New("-again needs -write, the folder of the document")
+		}
+		r, err := lastRun()
+		if err != nil {
+			return err
+		}
+		return r.write(o.write)
+	}
+	if o.only != "" && o.write != "" {
+		return errors.New("the document is of a whole run: -write and -only exclude each other")
+	}
+	if o.rounds < 1 || o.threads < 1 {
+		return errors.New("at least one round and one thread")
+	}
+	ws, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer ws.stop()
+	r, err := measure(o, ws)
+	if err != nil {
+		return err
+	}
+	fmt.Print(r.summary())
+	if wrong := r.wrong(); len(wrong) > 0 {
+		return fmt.Errorf("%d results are wrong or missing:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
+	}
+	if o.only != "" {
+		return nil
+	}
+	if err := r.keep(); err != nil {
+		return err
+	}
+	if o.write == "" {
+		return nil
+	}
+	return r.write(o.write)
+}
+
+// start brings up Weft and a process for each library.
+func start(ctx context.Context, o options) (ws workers, err error) {
+	python, weft := o.python, o.weft
+	if python == "" {
+		if python, err = install(); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := os.MkdirTemp("", "weft-peers-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // programs that run keep what they have
+	if weft == "" {
+		weft = filepath.Join(dir, "weft")
+		if out, err := exec.Command("go", "build", "-o", weft, "./cmd/weft").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build weft, from the folder of the repository: %w\n%s", err, out)
+		}
+	}
+	defer func() {
+		if err != nil {
+			ws.stop()
+		}
+	}()
+	for _, lib := range libraries {
+		var cmd *exec.Cmd
+		if lib.module == "" {
+			cmd = exec.CommandContext(ctx, weft, "bench", "--turns", "--device", "CPU")
+		} else {
+			script, err := scripts()
+			if err != nil {
+				return ws, err
+			}
+			cmd = exec.CommandContext(ctx, python, script, lib.module, fmt.Sprint(o.threads))
+		}
+		w, err := newWorker(lib.name, cmd, o.threads)
+		if err != nil {
+			return ws, err
+		}
+		ws = append(ws, w)
+	}
+	for _, w := range ws { // they start at once and answer when they are ready
+		if w.about, err = w.ask(order{Do: "list"}, time.Minute*5); err != nil {
+			return ws, err
+		}
+	}
+	return ws, nil
+}

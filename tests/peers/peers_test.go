@@ -1,0 +1,206 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sample is a run of all cases, in which Weft takes 1, 2 or 4 ms and the others 2 and 3, but for one that is wrong and fast.
+func sample() *record {
+	r := &record{Rounds: 2, MS: 10, Threads: 2, Limits: limits{100, 10}, Machine: []string{"a <machine>"}, About: map[string]string{"JAX": "JAX 1"}}
+	for _, g := range groups {
+		for i, name := range g.names() {
+			ours := float64(int(1) << (i % 3))
+			r.Rows = append(r.Rows, row{g.name, listed{Name: name, About: "a & b", Flops: 1e8, Bytes: 1e7, ByBytes: i%2 == 1}, map[string]result{
+				weftName:       {MS: ours, Turns: []float64{ours, ours}},
+				"PyTorch":      {MS: 2, Turns: []float64{1, 3}},
+				"JAX":          {MS: 3, Turns: []float64{3, 3}},
+				"ONNX Runtime": {Lacks: true},
+			}})
+		}
+	}
+	return r
+}
+
+func TestFigures(t *testing.T) {
+	r := sample()
+	f := r.Rows[0].figures(r.Limits)
+	assert.Equal(t, figures{best: "PyTorch", ratio: 2, least: 1, most: 3, share: 1}, f)
+	f = r.Rows[1].figures(r.Limits)
+	assert.Equal(t, figures{best: "PyTorch", ratio: 1, least: 0.5, most: 1.5, share: 0.5}, f)
+	assert.Equal(t, "0.50–1.50", f.spread())
+	mean, n := geomean(r.Rows[:3])
+	assert.Equal(t, 3, n)
+	assert.InDelta(t, 1, mean, 1e-12, "2, 1 and 1/2")
+	mean, n = geomean(nil)
+	assert.Zero(t, mean+float64(n))
+	assert.Equal(t, []float64{0, 3, 2.5}, []float64{median(nil), median([]float64{5, 3, 1}), median([]float64{3, 1, 2, 9})})
+}
+
+func TestWhoIsWrongIsNotFast(t *testing.T) {
+	r := sample()
+	r.Rows[0].Results["torch.compile"] = result{Wrong: "result 0 at (0,)"}
+	assert.Equal(t, "PyTorch", r.Rows[0].figures(r.Limits).best)
+	assert.Equal(t, []string{"matmul-256, torch.compile: result 0 at (0,)"}, r.wrong())
+	r.Rows[1].Results = map[string]result{weftName: {MS: 1}, "JAX": {Lacks: true}}
+	assert.Zero(t, r.Rows[1].figures(r.Limits).ratio, "nobody to compare with")
+	r.Rows[2].Results[weftName] = result{Wrong: "no memory"}
+	assert.Zero(t, r.Rows[2].figures(r.Limits).ratio)
+	_, n := geomean(r.Rows[:3])
+	assert.Equal(t, 1, n)
+}
+
+func TestDocument(t *testing.T) {
+	r := sample()
+	text := r.document()
+	assert.NotContains(t, text, "%!", "every verb has its value")
+	assert.Contains(t, text, "| `matmul-256` a & b | 1.00 | **2.00** |  | 3.00 |  | 2.00 | 1.00–3.00 | 100 % |")
+	assert.Contains(t, text, "- `matmul-1024`, 0.50: ", "what is slower has a sentence")
+	assert.NotContains(t, text, "- `matmul-256`")
+	mean, n := geomean(r.Rows)
+	assert.Contains(t, text, fmt.Sprintf("In the geometric mean of %d cases the ratio is **%.2f**", n, mean))
+	for _, g := range groups {
+		assert.Contains(t, text, "### "+g.title)
+		assert.Contains(t, r.summary(), g.title)
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "| `") {
+			assert.Equal(t, 5+len(libraries), strings.Count(line, "|"), line)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for ms, want := range map[float64]string{0.01234: "0.0123", 0.1234: "0.123", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234: "1234"} {
+		assert.Equal(t, want, milliseconds(ms))
+	}
+	assert.Equal(t, "4.2 %", percent(0.042))
+	assert.Equal(t, "42 %", percent(0.42))
+}
+
+func TestPlots(t *testing.T) {
+	r := sample()
+	for name, text := range map[string]string{"groups": r.groupPlot(), "rows": r.rowPlot()} {
+		d := xml.NewDecoder(strings.NewReader(text))
+		dots := 0
+		for {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			require.NoError(t, err, name)
+			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "circle" {
+				dots++
+			}
+		}
+		assert.Equal(t, len(r.Rows), dots, name)
+		assert.NotRegexp(t, `NaN|Inf|%!`, text)
+		assert.Contains(t, text, "prefers-color-scheme:dark")
+	}
+	for _, x := range r.Rows {
+		assert.Contains(t, r.rowPlot(), ">"+x.Case.Name+"<")
+	}
+	for _, g := range groups {
+		assert.Contains(t, r.groupPlot(), ">"+g.title+"<")
+	}
+}
+
+func TestAxis(t *testing.T) {
+	a := axisOf([]float64{0.1, 3, 0})
+	assert.Equal(t, axis{-4, 2}, a)
+	assert.InDelta(t, plotLeft, a.x(1.0/16), 1e-9)
+	assert.InDelta(t, plotWidth-plotRight, a.x(4), 1e-9)
+	assert.Equal(t, []string{"1/4", "1", "2"}, []string{ratioLabel(-2), ratioLabel(0), ratioLabel(1)})
+	assert.False(t, math.IsNaN(axisOf(nil).x(1)))
+}
+
+func TestWhatIsWanted(t *testing.T) {
+	assert.True(t, options{}.wants("products", "matmul-512"))
+	assert.True(t, options{only: "products"}.wants("products", "matmul-512"))
+	assert.True(t, options{only: "conv, matmul"}.wants("products", "matmul-512"))
+	assert.False(t, options{only: "conv,"}.wants("products", "matmul-512"))
+}
+
+// registered finds the names under which Python registers functions.
+var registered = regexp.MustCompile(`(?:plain|gradients|training|case|conv)\("([a-z0-9 -]+)"|CASES\["([a-z0-9-]+)"\]`)
+
+func registeredIn(t *testing.T, file string) (names []string) {
+	text, err := python.ReadFile("python/" + file)
+	require.NoError(t, err)
+	for _, m := range registered.FindAllStringSubmatch(string(text), -1) {
+		names = append(names, strings.Fields(m[1]+m[2])...)
+	}
+	return names
+}
+
+func TestEveryCaseHasPeers(t *testing.T) {
+	var cases []string
+	for _, g := range groups {
+		cases = append(cases, g.names()...)
+	}
+	for _, file := range []string{"torch_cases.py", "jax_cases.py"} {
+		assert.ElementsMatch(t, cases, registeredIn(t, file), file)
+	}
+	assert.Subset(t, cases, registeredIn(t, "ort_cases.py"))
+	assert.NotEmpty(t, registeredIn(t, "ort_cases.py"))
+	for name := range keeps {
+		assert.Contains(t, cases, name, "keeps.go")
+	}
+	for _, lib := range libraries[1:] {
+		_, err := python.ReadFile("python/" + lib.module + "_cases.py")
+		assert.NoError(t, err, lib.name)
+	}
+}
+
+// scripted is a worker that answers by a shell script.
+func scripted(t *testing.T, name, script string) *worker {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("needs sh: ", err)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	w, err := newWorker(name, exec.Command(sh, "-c", script), 1)
+	require.NoError(t, err)
+	t.Cleanup(workers{w}.stop)
+	return w
+}
+
+func answering(load, run string) string {
+	return fmt.Sprintf(`while read l; do case $l in *load*) echo '%s';; *) echo '%s';; esac; done`, load, run)
+}
+
+func TestTurns(t *testing.T) {
+	ws := workers{
+		scripted(t, weftName, answering(`{}`, `{"median_ms":4}`)), scripted(t, "PyTorch", answering(`{"wrong":"result 0"}`, `{"median_ms":1}`)),
+		scripted(t, "JAX", answering(`{"lacks":true}`, `{"median_ms":1}`)), scripted(t, "ONNX Runtime", answering(`{}`, `{"median_ms":2}`)),
+	}
+	got, err := compare(options{rounds: 3}, ws, "matmul-256")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]result{weftName: {MS: 4, Turns: []float64{4, 4, 4}}, "PyTorch": {Wrong: "result 0"}, "JAX": {Lacks: true},
+		"ONNX Runtime": {MS: 2, Turns: []float64{2, 2, 2}}}, got)
+
+	ws[0] = scripted(t, weftName, answering(`{"failed":"no memory"}`, ``))
+	got, err = compare(options{rounds: 3}, ws, "matmul-256")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]result{weftName: {Wrong: "no memory"}}, got)
+}
+
+func TestWorkersThatEnd(t *testing.T) {
+	_, err := scripted(t, "JAX", "read l").ask(order{Do: "run"}, time.Minute)
+	assert.ErrorContains(t, err, "JAX, asked to run : it has ended")
+	_, err = scripted(t, "JAX", "exec sleep 60").ask(order{Do: "load", Case: "matmul-256"}, 50*time.Millisecond)
+	assert.ErrorContains(t, err, "took too long")
+	_, err = scripted(t, "JAX", "echo hello; exec sleep 1").ask(order{Do: "load", Case: "matmul-256"}, time.Minute)
+	assert.ErrorContains(t, err, "invalid character")
+}
