@@ -27,6 +27,15 @@ func (s *scheduler) group() {
 	var out []*kernel
 	writer := map[int]*kernel{} // buffer → kernel that writes it
 	level := map[*kernel]int{}  // longest chain of kernels before it
+	users := map[int]map[*kernel]bool{}
+	use := func(g, k *kernel) { // g, which k became part of, uses its buffers
+		for _, b := range k.bufs {
+			if users[b] == nil {
+				users[b] = map[*kernel]bool{}
+			}
+			users[b][g] = true
+		}
+	}
 	for _, k := range s.kernels {
 		k.dropUnits(s.t)
 		dep := 0
@@ -38,8 +47,10 @@ func (s *scheduler) group() {
 		joined := false
 		if key, ok := k.shapeKey(); ok {
 			for _, g := range slices.Backward(byShape[key]) {
-				if s.mayJoin(g, k, writer, level, dep) {
+				related := slices.ContainsFunc(k.reads(), func(b int) bool { return users[b][g] })
+				if related && s.mayJoin(g, k, writer, level) {
 					s.join(g, k)
+					use(g, k)
 					writer[k.bufs[k.spec.Outs[0].Param]] = g
 					joined = true
 					break
@@ -51,6 +62,7 @@ func (s *scheduler) group() {
 		}
 		if !joined {
 			level[k] = dep
+			use(k, k)
 			out = append(out, k)
 			for i, p := range k.spec.Params {
 				if p.Write {
@@ -242,8 +254,8 @@ func (k *kernel) values() []*uop.UOp {
 	return v
 }
 
-// mayJoin reports whether k can become part of g: everything k depends on is g itself or runs before g.
-func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*kernel]int, dep int) bool {
+// mayJoin reports whether k can become part of g, with which it shares an array: everything k depends on is g itself or runs before g.
+func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*kernel]int) bool {
 	most := maxGroupParams
 	if s.config.MaxBindings > 0 {
 		most = min(most, s.config.MaxBindings)
@@ -251,20 +263,10 @@ func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*ker
 	if len(g.spec.Outs) >= maxGroupOuts || len(g.bufs)+len(k.bufs) > most {
 		return false
 	}
-	useful := false
 	for _, b := range k.reads() {
-		w := writer[b]
-		if w == g {
-			useful = true
-			continue
-		}
-		if w != nil && level[w] >= level[g] {
+		if w := writer[b]; w != nil && w != g && level[w] >= level[g] {
 			return false
 		}
-		useful = useful || slices.Contains(g.bufs, b)
-	}
-	if !useful {
-		return false
 	}
 	gr, gn := reduces(g.values())
 	kr, kn := reduces(k.values())

@@ -1,6 +1,9 @@
 package schedule
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Align is the alignment of every array in an arena, in bytes: what WebGPU asks of binding offsets.
 const Align = 256
@@ -39,56 +42,52 @@ func (r *Result) inOne(most, apart int64) (places map[int]Place, peak int64) {
 		}
 		return at
 	}
-	first, last := map[int]int{}, map[int]int{}
+	type life struct {
+		buf         int
+		first, last int // steps
+		place       Place
+	}
+	of := make([]int, len(r.Bufs)) // the life of a buffer, counted from 1
+	var temps []life
 	for i, st := range r.Steps {
 		for _, b := range st.Bufs {
 			if r.Bufs[b].Kind != TempBuf {
 				continue
 			}
-			if _, ok := first[b]; !ok {
-				first[b] = i
+			if of[b] == 0 {
+				temps = append(temps, life{buf: b, first: i})
+				of[b] = len(temps)
 			}
-			last[b] = i
+			temps[of[b]-1].last = i
 		}
 	}
-	var temps []int
-	for b := range first {
-		temps = append(temps, b)
-	}
-	slices.SortStableFunc(temps, func(a, b int) int {
-		if d := r.Bufs[b].Bytes() - r.Bufs[a].Bytes(); d != 0 {
-			if d > 0 {
-				return 1
-			}
-			return -1
+	slices.SortFunc(temps, func(a, b life) int {
+		if c := cmp.Compare(r.Bufs[b.buf].Bytes(), r.Bufs[a.buf].Bytes()); c != 0 {
+			return c
 		}
-		return a - b
+		return a.buf - b.buf
 	})
 	places = map[int]Place{}
-	var placed []int
-	for _, b := range temps {
-		size := (r.Bufs[b].Bytes() + Align - 1) / Align * Align
-		var taken []Place
-		for _, o := range placed {
-			if first[o] <= last[b] && first[b] <= last[o] {
-				taken = append(taken, places[o])
+	var taken []Place
+	for i := range temps {
+		t := &temps[i]
+		size := (r.Bufs[t.buf].Bytes() + Align - 1) / Align * Align
+		taken = taken[:0]
+		for j := range temps[:i] {
+			if o := &temps[j]; o.first <= t.last && t.first <= o.last {
+				taken = append(taken, o.place)
 			}
 		}
-		slices.SortStableFunc(taken, func(x, y Place) int {
-			if x.Offset < y.Offset {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(taken, func(x, y Place) int { return cmp.Compare(x.Offset, y.Offset) })
 		at := int64(0)
 		for _, p := range taken {
 			if at+size <= p.Offset {
 				break
 			}
-			at = within(max(at, p.Offset+p.Bytes), r.Bufs[b].Bytes())
+			at = within(max(at, p.Offset+p.Bytes), r.Bufs[t.buf].Bytes())
 		}
-		places[b] = Place{Offset: at, Bytes: size}
-		placed = append(placed, b)
+		t.place = Place{Offset: at, Bytes: size}
+		places[t.buf] = t.place
 		peak = max(peak, at+size)
 	}
 	return places, peak
