@@ -30,7 +30,7 @@ func TestBenchBetweenFences(t *testing.T) {
 	}
 	engine.Configure(engine.Options{Fence: true}, "CPU")
 	for _, c := range benchCases {
-		if c.prepare == nil {
+		if c.prepare == nil || c.name == "eigh-200" || c.name == "qr-200" { // these launch the kernels of 64 rows thousands of times
 			continue
 		}
 		w, err := c.prepare(ctx)
