@@ -48,7 +48,15 @@ func orthonormal(t *testing.T, q *tensor.Tensor, tol float64, about string) {
 	together(t, tensor.Eye(p.Dim(-1)).To(p.DType()).Expand(p.Shape()...).On(p.Device()), p, tol, about)
 }
 
+// long leaves a test out of runs that ask for short ones: those with the race detector and without cgo.
+func long(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: run it without -short")
+	}
+}
+
 func TestEighOfManyRows(t *testing.T) {
+	long(t)
 	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {7, 7}, {16, 16}, {33, 33}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		a = a.Add(a.T())
 		w, v := a.Eigh(false)
@@ -59,6 +67,7 @@ func TestEighOfManyRows(t *testing.T) {
 
 // Eigenvalues that are equal, zero, far apart, or very large or small leave the eigenvectors orthonormal.
 func TestEighOfSpecialMatrices(t *testing.T) {
+	long(t)
 	const n = 12
 	q, _ := quick(random(rand.New(rand.NewPCG(1, 2)), n*n), n, n).QR(false)
 	for name, value := range map[string]func(i int) float64{
@@ -89,6 +98,7 @@ func TestEighOfSpecialMatrices(t *testing.T) {
 }
 
 func TestSVDOfManyRows(t *testing.T) {
+	long(t)
 	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {21, 9}, {7, 18}, {5, 1}, {1, 3}, {4, 0}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		u, s, vt := a.SVD(false)
 		together(t, a, u.Mul(s.Unsqueeze(-2)).MatMul(vt), 4*tol, "product")
@@ -100,6 +110,7 @@ func TestSVDOfManyRows(t *testing.T) {
 var squares = [][2]int{{0, 0}, {1, 1}, {2, 2}, {5, 5}, {16, 16}, {33, 33}, {70, 70}}
 
 func TestInvOfManyRows(t *testing.T) {
+	long(t)
 	ofMatrices(t, squares, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		n := a.Dim(-1)
 		y := a.Inv()
@@ -216,6 +227,7 @@ func TestQRWithoutFullRank(t *testing.T) {
 
 // Algorithms whose steps are alike share kernels: a larger matrix takes more launches, but nothing more to compile.
 func TestStepsShareKernels(t *testing.T) {
+	long(t)
 	e, err := engine.Open("NULL", engine.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
