@@ -43,6 +43,8 @@ func TestTurns(t *testing.T) {
 	assert.Contains(t, r[1].Failed, "no case is loaded")
 	assert.Empty(t, r[2].Failed)
 	assert.Positive(t, r[3].MedianMS)
+	assert.Positive(t, r[3].MinMS)
+	assert.LessOrEqual(t, r[3].MinMS, r[3].MedianMS)
 	assert.Positive(t, r[3].Runs)
 	assert.Contains(t, r[4].Failed, "computes nothing")
 	assert.Contains(t, r[5].Failed, "nope")

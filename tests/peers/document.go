@@ -49,8 +49,8 @@ func (r *record) write(dir string) error {
 func (r *record) summary() string {
 	var b strings.Builder
 	line := func(title string, rows []row) {
-		if mean, n := geomean(rows); n > 0 {
-			fmt.Fprintf(&b, "%-30s %5.2f in the geometric mean of %d\n", title, mean, n)
+		if m := geomean(rows); m.n > 0 {
+			fmt.Fprintf(&b, "%-30s %5.2f in the geometric mean of %d, by the fastest runs %.2f\n", title, m.ratio, m.n, m.atBest)
 		}
 	}
 	for _, g := range groups {
@@ -66,8 +66,9 @@ const beginning = `# Beside PyTorch, JAX and ONNX Runtime
     make bench-peers ONLY=products       # a group, or cases whose names contain it; nothing is written
 
 %s measures everyday tensor programs in Weft on the CPU beside the best that Python has, in one run. It needs Python 3 with venv, and
-installs %s from PyPI into the user's cache folder, 6 GB in all where PyPI has PyTorch with CUDA only. They are for this measurement: nothing
-else in the repository needs them. This document is generated; the sentences about what is slower come from %s.
+installs from PyPI into the user's cache folder %s:
+6 GB in all where PyPI has PyTorch with CUDA only. They are for this measurement: nothing else in the repository needs them. This
+document is generated; the sentences about what is slower come from %s.
 
 ## How it measures
 
@@ -76,11 +77,12 @@ else in the repository needs them. This document is generated; the sentences abo
   results are compared: a wrong one fails the run. Of steps of training, the losses of three steps are compared.
 - Then everyone takes turns: a round to warm up and %d that count, each beginning with another library. A turn is %g ms, one run at least; its time is
   the median of its runs, and the tables have the median of the turns.
-- A time ends when the result lies in memory that the library owns. Inputs are there beforehand. ONNX Runtime has weights of
+- A time ends when the result lies in memory that the library owns; then the result is given back, by Discard in Weft. Inputs are there beforehand. ONNX Runtime has weights of
   layers as constants, which it packs once; where PyTorch has several ways to say a thing, the fastest was taken. %s is PyTorch behind
   it with its usual settings, JAX is behind jax.jit.
 - *Ratio* is the time of the fastest of the others by Weft's: above 1 Weft is faster. *In rounds* is the least and the greatest such ratio within a
-  round, which tells how much the machine was disturbed. *Of the limit* is Weft's share of what the processor can do, %.0f GFLOP/s of
+  round, which tells how much the machine was disturbed; *fastest run* is the ratio of the fastest runs of all, which other
+  work on the machine disturbs least: libraries whose threads wait for each other lose more than their share of time to it. *Of the limit* is Weft's share of what the processor can do, %.0f GFLOP/s of
   float32 or, where memory is the limit, %.1f GB/s, as %s measures it; data that stays in caches can be faster than
   memory, and narrow types than float32.
 `
@@ -110,12 +112,12 @@ func (r *record) document() string {
 // means is the table of geometric means.
 func (r *record) means() string {
 	var b strings.Builder
-	mean, n := geomean(r.Rows)
-	fmt.Fprintf(&b, "In the geometric mean of %d cases the ratio is **%.2f**; Weft is the fastest in %d.\n\n| | cases | ratio, geometric mean | Weft is the fastest in |\n|---|---|---|---|\n",
-		n, mean, fastest(r.Rows))
+	all := geomean(r.Rows)
+	fmt.Fprintf(&b, "In the geometric mean of %d cases the ratio is **%.2f**, and %.2f of the fastest runs; Weft is the fastest in %d.\n\n"+
+		"| | cases | ratio, geometric mean | fastest run | Weft is the fastest in |\n|---|---|---|---|---|\n", all.n, all.ratio, all.atBest, fastest(r.Rows))
 	for _, g := range groups {
-		if mean, n := geomean(r.of(g)); n > 0 {
-			fmt.Fprintf(&b, "| %s | %d | %.2f | %d |\n", g.title, n, mean, fastest(r.of(g)))
+		if m := geomean(r.of(g)); m.n > 0 {
+			fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %d |\n", g.title, m.n, m.ratio, m.atBest, fastest(r.of(g)))
 		}
 	}
 	return b.String()
@@ -137,7 +139,7 @@ func (r *record) table(g group, rows []row) string {
 	for _, lib := range libraries {
 		fmt.Fprintf(&b, " %s |", lib.name)
 	}
-	fmt.Fprintf(&b, " ratio | in rounds | of the limit |\n|---|%s---|---|---|\n", strings.Repeat("---|", len(libraries)))
+	fmt.Fprintf(&b, " ratio | in rounds | fastest run | of the limit |\n|---|%s---|---|---|---|\n", strings.Repeat("---|", len(libraries)))
 	var slow []string
 	for _, x := range rows {
 		f := x.figures(r.Limits)
@@ -145,15 +147,14 @@ func (r *record) table(g group, rows []row) string {
 		for _, lib := range libraries {
 			fmt.Fprintf(&b, " %s |", cell(x.Results[lib.name], lib.name == f.best))
 		}
-		share := ""
+		ratio, atBest, share := "", "", ""
+		if f.ratio > 0 {
+			ratio, atBest = fmt.Sprintf("%.2f", f.ratio), fmt.Sprintf("%.2f", f.atBest)
+		}
 		if f.share > 0 {
 			share = percent(f.share)
 		}
-		ratio := ""
-		if f.ratio > 0 {
-			ratio = fmt.Sprintf("%.2f", f.ratio)
-		}
-		fmt.Fprintf(&b, " %s | %s | %s |\n", ratio, f.spread(), share)
+		fmt.Fprintf(&b, " %s | %s | %s | %s |\n", ratio, f.spread(), atBest, share)
 		if f.ratio > 0 && f.ratio < 1 {
 			slow = append(slow, fmt.Sprintf("- `%s`, %.2f: %s.\n", x.Case.Name, f.ratio, strings.TrimSuffix(kept(x.Case.Name), ".")))
 		}

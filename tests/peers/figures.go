@@ -11,6 +11,7 @@ type figures struct {
 	best        string // of the others; none has a right result: ""
 	ratio       float64
 	least, most float64 // the ratio within a round
+	atBest      float64 // the fastest run of all the others by Weft's fastest, which other work on the machine disturbs least
 	share       float64 // of the limit that the case has; 0 where its work is not counted
 }
 
@@ -29,8 +30,20 @@ func (r row) figures(l limits) (f figures) {
 	if f.best != "" {
 		f.ratio = best / ours.MS
 		f.least, f.most = within(ours.Turns, r.Results[f.best].Turns)
+		f.atBest = r.fastestRun() / ours.Least
 	}
 	return f
+}
+
+// fastestRun is that of all the others.
+func (r row) fastestRun() float64 {
+	least := math.Inf(1)
+	for _, lib := range libraries[1:] {
+		if got := r.Results[lib.name]; got.Least > 0 {
+			least = min(least, got.Least)
+		}
+	}
+	return least
 }
 
 // share is the fraction of the multiply-add peak or, where memory is the limit, of the bandwidth.
@@ -64,19 +77,26 @@ func (f figures) spread() string {
 	return fmt.Sprintf("%.2f–%.2f", f.least, f.most)
 }
 
-// geomean is the geometric mean of the ratios of rows that have one, and their number.
-func geomean(rows []row) (mean float64, n int) {
-	var sum float64
+// means are the geometric means of the ratios of n rows.
+type means struct {
+	n             int
+	ratio, atBest float64
+}
+
+// geomean takes the rows that have a ratio.
+func geomean(rows []row) (m means) {
+	var ratio, atBest float64
 	for _, r := range rows {
 		if f := r.figures(limits{}); f.ratio > 0 {
-			sum += math.Log(f.ratio)
-			n++
+			ratio += math.Log(f.ratio)
+			atBest += math.Log(f.atBest)
+			m.n++
 		}
 	}
-	if n == 0 {
-		return 0, 0
+	if m.n > 0 {
+		m.ratio, m.atBest = math.Exp(ratio/float64(m.n)), math.Exp(atBest/float64(m.n))
 	}
-	return math.Exp(sum / float64(n)), n
+	return m
 }
 
 func median(xs []float64) float64 {

@@ -12,6 +12,7 @@ import (
 type result struct {
 	MS    float64   `json:"ms,omitempty"`    // the median of the turns
 	Turns []float64 `json:"turns,omitempty"` // the median of each round
+	Least float64   `json:"least,omitempty"` // the fastest run of all rounds
 	Lacks bool      `json:"lacks,omitempty"` // the library has no such function, or nobody wrote it down
 	Wrong string    `json:"wrong,omitempty"`
 }
@@ -120,7 +121,7 @@ func compare(o options, ws workers, name string) (map[string]result, error) {
 			return out, nil // nothing to compare with
 		}
 	}
-	turns := map[string][]float64{}
+	turns, least := map[string][]float64{}, map[string]float64{}
 	for round := -1; round < o.rounds; round++ { // the first one warms up
 		for k := range able {
 			w := able[(k+round+len(able))%len(able)]
@@ -134,11 +135,14 @@ func compare(o options, ws workers, name string) (map[string]result, error) {
 			}
 			if round >= 0 {
 				turns[w.name] = append(turns[w.name], got.MedianMS)
+				if known := least[w.name]; known == 0 || got.MinMS < known {
+					least[w.name] = got.MinMS
+				}
 			}
 		}
 	}
 	for name, ts := range turns {
-		out[name] = result{MS: median(ts), Turns: ts}
+		out[name] = result{MS: median(ts), Turns: ts, Least: least[name]}
 	}
 	return out, nil
 }
@@ -171,6 +175,6 @@ func (r row) line(l limits) string {
 		}
 	}
 	f := r.figures(l)
-	fmt.Fprintf(&b, "  %6.2f  %s", f.ratio, f.spread())
+	fmt.Fprintf(&b, "  %6.2f  %-12s %6.2f", f.ratio, f.spread(), f.atBest)
 	return b.String()
 }

@@ -23,9 +23,9 @@ func sample() *record {
 		for i, name := range g.names() {
 			ours := float64(int(1) << (i % 3))
 			r.Rows = append(r.Rows, row{g.name, listed{Name: name, About: "a & b", Flops: 1e8, Bytes: 1e7, ByBytes: i%2 == 1}, map[string]result{
-				weftName:       {MS: ours, Turns: []float64{ours, ours}},
-				"PyTorch":      {MS: 2, Turns: []float64{1, 3}},
-				"JAX":          {MS: 3, Turns: []float64{3, 3}},
+				weftName:       {MS: ours, Turns: []float64{ours, ours}, Least: ours / 2},
+				"PyTorch":      {MS: 2, Turns: []float64{1, 3}, Least: 1},
+				"JAX":          {MS: 3, Turns: []float64{3, 3}, Least: 0.5},
 				"ONNX Runtime": {Lacks: true},
 			}})
 		}
@@ -36,15 +36,15 @@ func sample() *record {
 func TestFigures(t *testing.T) {
 	r := sample()
 	f := r.Rows[0].figures(r.Limits)
-	assert.Equal(t, figures{best: "PyTorch", ratio: 2, least: 1, most: 3, share: 1}, f)
+	assert.Equal(t, figures{best: "PyTorch", ratio: 2, least: 1, most: 3, atBest: 1, share: 1}, f)
 	f = r.Rows[1].figures(r.Limits)
-	assert.Equal(t, figures{best: "PyTorch", ratio: 1, least: 0.5, most: 1.5, share: 0.5}, f)
+	assert.Equal(t, figures{best: "PyTorch", ratio: 1, least: 0.5, most: 1.5, atBest: 0.5, share: 0.5}, f)
 	assert.Equal(t, "0.50–1.50", f.spread())
-	mean, n := geomean(r.Rows[:3])
-	assert.Equal(t, 3, n)
-	assert.InDelta(t, 1, mean, 1e-12, "2, 1 and 1/2")
-	mean, n = geomean(nil)
-	assert.Zero(t, mean+float64(n))
+	m := geomean(r.Rows[:3])
+	assert.Equal(t, 3, m.n)
+	assert.InDelta(t, 1, m.ratio, 1e-12, "2, 1 and 1/2")
+	assert.InDelta(t, 0.5, m.atBest, 1e-12, "1, 1/2 and 1/4")
+	assert.Zero(t, geomean(nil))
 	assert.Equal(t, []float64{0, 3, 2.5}, []float64{median(nil), median([]float64{5, 3, 1}), median([]float64{3, 1, 2, 9})})
 }
 
@@ -57,26 +57,25 @@ func TestWhoIsWrongIsNotFast(t *testing.T) {
 	assert.Zero(t, r.Rows[1].figures(r.Limits).ratio, "nobody to compare with")
 	r.Rows[2].Results[weftName] = result{Wrong: "no memory"}
 	assert.Zero(t, r.Rows[2].figures(r.Limits).ratio)
-	_, n := geomean(r.Rows[:3])
-	assert.Equal(t, 1, n)
+	assert.Equal(t, 1, geomean(r.Rows[:3]).n)
 }
 
 func TestDocument(t *testing.T) {
 	r := sample()
 	text := r.document()
 	assert.NotContains(t, text, "%!", "every verb has its value")
-	assert.Contains(t, text, "| `matmul-256` a & b | 1.00 | **2.00** |  | 3.00 |  | 2.00 | 1.00–3.00 | 100 % |")
+	assert.Contains(t, text, "| `matmul-256` a & b | 1.00 | **2.00** |  | 3.00 |  | 2.00 | 1.00–3.00 | 1.00 | 100 % |")
 	assert.Contains(t, text, "- `matmul-1024`, 0.50: ", "what is slower has a sentence")
 	assert.NotContains(t, text, "- `matmul-256`")
-	mean, n := geomean(r.Rows)
-	assert.Contains(t, text, fmt.Sprintf("In the geometric mean of %d cases the ratio is **%.2f**", n, mean))
+	m := geomean(r.Rows)
+	assert.Contains(t, text, fmt.Sprintf("In the geometric mean of %d cases the ratio is **%.2f**", m.n, m.ratio))
 	for _, g := range groups {
 		assert.Contains(t, text, "### "+g.title)
 		assert.Contains(t, r.summary(), g.title)
 	}
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "| `") {
-			assert.Equal(t, 5+len(libraries), strings.Count(line, "|"), line)
+			assert.Equal(t, 6+len(libraries), strings.Count(line, "|"), line)
 		}
 	}
 }
@@ -121,6 +120,7 @@ func TestAxis(t *testing.T) {
 	assert.Equal(t, axis{-4, 2}, a)
 	assert.InDelta(t, plotLeft, a.x(1.0/16), 1e-9)
 	assert.InDelta(t, plotWidth-plotRight, a.x(4), 1e-9)
+	assert.InDelta(t, plotWidth-plotRight, a.x(64), 1e-9, "beyond the end")
 	assert.Equal(t, []string{"1/4", "1", "2"}, []string{ratioLabel(-2), ratioLabel(0), ratioLabel(1)})
 	assert.False(t, math.IsNaN(axisOf(nil).x(1)))
 }
@@ -182,13 +182,13 @@ func answering(load, run string) string {
 
 func TestTurns(t *testing.T) {
 	ws := workers{
-		scripted(t, weftName, answering(`{}`, `{"median_ms":4}`)), scripted(t, "PyTorch", answering(`{"wrong":"result 0"}`, `{"median_ms":1}`)),
-		scripted(t, "JAX", answering(`{"lacks":true}`, `{"median_ms":1}`)), scripted(t, "ONNX Runtime", answering(`{}`, `{"median_ms":2}`)),
+		scripted(t, weftName, answering(`{}`, `{"median_ms":4,"min_ms":3}`)), scripted(t, "PyTorch", answering(`{"wrong":"result 0"}`, `{"median_ms":1}`)),
+		scripted(t, "JAX", answering(`{"lacks":true}`, `{"median_ms":1}`)), scripted(t, "ONNX Runtime", answering(`{}`, `{"median_ms":2,"min_ms":1}`)),
 	}
 	got, err := compare(options{rounds: 3}, ws, "matmul-256")
 	require.NoError(t, err)
-	assert.Equal(t, map[string]result{weftName: {MS: 4, Turns: []float64{4, 4, 4}}, "PyTorch": {Wrong: "result 0"}, "JAX": {Lacks: true},
-		"ONNX Runtime": {MS: 2, Turns: []float64{2, 2, 2}}}, got)
+	assert.Equal(t, map[string]result{weftName: {MS: 4, Turns: []float64{4, 4, 4}, Least: 3}, "PyTorch": {Wrong: "result 0"}, "JAX": {Lacks: true},
+		"ONNX Runtime": {MS: 2, Turns: []float64{2, 2, 2}, Least: 1}}, got)
 
 	ws[0] = scripted(t, weftName, answering(`{"failed":"no memory"}`, ``))
 	got, err = compare(options{rounds: 3}, ws, "matmul-256")

@@ -18,7 +18,7 @@ const (
 	plotWidth = 900.0
 	plotLeft  = 210.0 // labels
 	plotRight = 60.0
-	plotTop   = 34.0
+	plotTop   = 50.0
 )
 
 // axis maps ratios to places.
@@ -35,8 +35,10 @@ func axisOf(ratios []float64) axis {
 	return a
 }
 
+// x is the place of a ratio; what lies beyond an end is shown there.
 func (a axis) x(ratio float64) float64 {
-	return plotLeft + (plotWidth-plotLeft-plotRight)*(math.Log2(ratio)-a.from)/(a.to-a.from)
+	at := min(max(math.Log2(ratio), a.from), a.to)
+	return plotLeft + (plotWidth-plotLeft-plotRight)*(at-a.from)/(a.to-a.from)
 }
 
 // picture is an SVG in the making.
@@ -48,6 +50,8 @@ func newPicture(title string, a axis, height float64) *picture {
 	p := &picture{}
 	fmt.Fprintf(p, `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 %g %g" width="%g" height="%g">`+"\n<title>%s</title>\n<style>%s</style>\n",
 		plotWidth, height, plotWidth, height, escape(title), plotStyle)
+	p.text("small", "end", a.x(1)-10, 14, "\u2190 others are faster")
+	p.text("small", "start", a.x(1)+10, 14, "Weft is faster \u2192")
 	for e := a.from; e <= a.to; e++ {
 		class := "grid"
 		if e == 0 {
@@ -106,14 +110,14 @@ func (r *record) groupPlot() string {
 	a := axisOf(ratios)
 	var shown []group
 	for _, g := range groups {
-		if _, n := geomean(r.of(g)); n > 0 {
+		if geomean(r.of(g)).n > 0 {
 			shown = append(shown, g)
 		}
 	}
 	p := newPicture("Time of the fastest of the others by Weft's, by groups: a dot a case, a stroke at the geometric mean", a, plotTop+step*float64(len(shown))+8)
 	for i, g := range shown {
 		y := plotTop + step*(float64(i)+0.5)
-		mean, _ := geomean(r.of(g))
+		mean := geomean(r.of(g)).ratio
 		p.text("", "end", plotLeft-12, y+4, g.title)
 		for _, x := range r.of(g) {
 			if f := x.figures(r.Limits); f.ratio > 0 {
@@ -134,7 +138,7 @@ func (r *record) rowPlot() string {
 	for _, g := range groups {
 		for _, x := range r.of(g) {
 			if f := x.figures(r.Limits); f.ratio > 0 {
-				ratios = append(ratios, f.ratio, f.least, f.most)
+				ratios = append(ratios, f.ratio)
 				lines++
 			}
 		}

@@ -40,6 +40,7 @@ type reply struct {
 	GBps   float64 `json:"gbps"`
 
 	MedianMS float64 `json:"median_ms"`
+	MinMS    float64 `json:"min_ms"`
 	Runs     int     `json:"runs"`
 }
 

@@ -9,7 +9,7 @@ torch_cases.compile = lambda f: torch.compile(f, dynamic=False)
 
 
 def about():
-    return torch_cases.about() + ", torch.compile"
+    return torch_cases.about() + ", inductor"
 
 
 def prepare(case, inputs, model):

@@ -13,7 +13,7 @@ def start(threads):
 
 
 def about():
-    return f"JAX {jax.__version__}, {jax.devices()[0].device_kind}"
+    return f"{jax.__version__}, {jax.devices()[0].device_kind}"
 
 
 def prepare(case, inputs, model):

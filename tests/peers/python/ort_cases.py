@@ -15,7 +15,7 @@ def start(threads):
 
 
 def about():
-    return f"ONNX Runtime {ort.__version__}, {THREADS} threads"
+    return f"{ort.__version__}, {THREADS} threads"
 
 
 class Graph:

@@ -69,7 +69,7 @@ def measure(run, ms):
         times.append(time.perf_counter() - before)
     times.sort()
     n = len(times)
-    return {"median_ms": (times[(n - 1) // 2] + times[n // 2]) / 2 * 1e3, "runs": n}
+    return {"median_ms": (times[(n - 1) // 2] + times[n // 2]) / 2 * 1e3, "min_ms": times[0] * 1e3, "runs": n}
 
 
 main()
