@@ -9,8 +9,8 @@ import (
 )
 
 // Fourier transforms. A complex array is a float tensor with a last axis of 2 (real, imaginary); axes are counted
-// without it. A length of up to dftDirect, or a prime one, is a product with a matrix; others are cut into two factors
-// (Cooley and Tukey).
+// without it. A length is cut into factors (Cooley and Tukey), which are products with matrices; one that is a large prime is a
+// convolution (Bluestein).
 
 // dftDirect is the longest transform that is made by one matrix.
 const dftDirect = 64
@@ -230,53 +230,140 @@ func (x *Tensor) resized(axis, n int) *Tensor {
 	return x.Narrow(axis, 0, n)
 }
 
-// dft transforms the last axis without scaling: Σ x[j]·exp(∓2πi·jk/n).
+// dft transforms the last axis without scaling: Σ x[j]·exp(∓2πi·jk/n). The inverse is the transform with both parts exchanged.
+// Each factor of n is a stage, after which the indices of what is transformed lie innermost and in order (Stockham).
 func dft(p pair, inverse bool) pair {
+	switch {
+	case inverse && p.im == nil:
+		return dft(p, false).conj()
+	case inverse:
+		p = dft(pair{p.im, p.re}, false)
+		return pair{p.im, p.re}
+	}
+	last := p.re.Rank() - 1
+	shape := p.re.Shape()
+	n := shape[last]
+	rest, done := n, 1
+	for _, a := range stages(n) {
+		rest /= a
+		p = p.each(func(x *Tensor) *Tensor { // as r, d, j
+			return x.Reshape(append(shape[:last:last], a, rest, done)...).Transpose(last, last+1).Transpose(last+1, last+2)
+		})
+		if a <= dftDirect {
+			p = p.times(twiddles(p.re, a, a, a), true)
+		} else {
+			p = p.chirp().each(func(x *Tensor) *Tensor { return x.Transpose(last+1, last+2) })
+		}
+		if rest > 1 { // r, k, d
+			w := twiddles(p.re, rest, a, n/done)
+			p = p.times(w.each(func(x *Tensor) *Tensor { return x.Unsqueeze(-1) }), false)
+		}
+		p = p.each(func(x *Tensor) *Tensor { return x.Reshape(shape...) })
+		done *= a
+	}
+	return p
+}
+
+// stages are the factors of n that are transformed one after the other: small and about equal ones, and primes above dftDirect.
+func stages(n int) (out []int) {
+	small := 1
+	for f, rest := 2, n; rest > 1; f++ {
+		if f*f > rest {
+			f = rest
+		}
+		for ; rest%f == 0; rest /= f {
+			if f <= dftDirect {
+				small *= f
+			} else {
+				out = append(out, f)
+			}
+		}
+	}
+	for small > dftDirect {
+		left := math.Log(float64(small))
+		want := left / math.Ceil(left/math.Log(dftDirect/2))
+		best := 0
+		for f := 2; f <= dftDirect; f++ {
+			if small%f == 0 && (best == 0 || math.Abs(math.Log(float64(f))-want) < math.Abs(math.Log(float64(best))-want)) {
+				best = f
+			}
+		}
+		out, small = append(out, best), small/best
+	}
+	if small > 1 || len(out) == 0 {
+		out = append(out, small)
+	}
+	return out
+}
+
+// chirp transforms the last axis, of prime length n, by a convolution (Bluestein): with jk = (j² + k² − (k−j)²)/2 it is a
+// product with exp(−πi·j²/n), before and after, and transforms of a power of two.
+func (p pair) chirp() pair {
 	last := p.re.Rank() - 1
 	n := p.re.Dim(last)
-	a := factor(n)
-	switch {
-	case n <= dftDirect:
-		return p.times(twiddles(p.re, n, n, n, inverse), true)
-	case a == 1:
-		return p.times(roots(p.re, n, inverse), true)
+	m := 1
+	for m < 2*n-1 {
+		m *= 2
 	}
-	b := n / a // j = j₁·b + j₂, k = k₁ + k₂·a
-	batch := p.re.Shape()[:last:last]
-	p = p.each(func(x *Tensor) *Tensor { return x.Reshape(append(batch, a, b)...).Transpose(last, last+1) })
-	p = dft(p, inverse).times(twiddles(p.re, b, a, n, inverse), false)
-	p = p.each(func(x *Tensor) *Tensor { return x.Transpose(last, last+1) })
-	p = dft(p, inverse)
-	return p.each(func(x *Tensor) *Tensor { return x.Transpose(last, last+1).Reshape(append(batch, n)...) })
+	checkListed("FFT", uop.Shape{n}, m)
+	co, si := circle(2 * n)
+	re, im := make([]float64, n), make([]float64, n)
+	around := make([]complex128, m)
+	for j := range n {
+		re[j], im[j] = co[j*j%(2*n)], si[j*j%(2*n)]
+		around[j] = complex(re[j]/float64(m), -im[j]/float64(m))
+		around[(m-j)%m] = around[j]
+	}
+	spread := pair{p.re.floats(re, n), p.re.floats(im, n)}
+	p = p.times(spread, false).each(func(x *Tensor) *Tensor { return x.resized(last, m) })
+	around = spectrum(around)
+	bRe, bIm := make([]float64, m), make([]float64, m)
+	for k, z := range around {
+		bRe[k], bIm[k] = real(z), imag(z)
+	}
+	p = dft(p, false).times(pair{p.re.floats(bRe, m), p.re.floats(bIm, m)}, false)
+	return dft(p, true).each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, n) }).times(spread, false)
 }
 
-// factor is the largest factor of n that can be transformed directly, 1 for primes.
-func factor(n int) int {
-	for f := min(dftDirect, n-1); f > 1; f-- {
-		if n%f == 0 {
-			return f
+// spectrum is the transform of numbers on the host; their number is a power of two.
+func spectrum(x []complex128) []complex128 {
+	co, si := circle(len(x))
+	var turn func(x []complex128) []complex128
+	turn = func(x []complex128) []complex128 {
+		n := len(x)
+		if n == 1 {
+			return x
 		}
+		y, half := make([]complex128, n), n/2
+		for i := range half {
+			y[i], y[half+i] = x[2*i], x[2*i+1]
+		}
+		even, odd := turn(y[:half:half]), turn(y[half:])
+		y = make([]complex128, n)
+		for k := range half {
+			at := k * len(co) / n
+			z := complex(co[at], si[at]) * odd[k]
+			y[k], y[k+half] = even[k]+z, even[k]-z
+		}
+		return y
 	}
-	return 1
+	return turn(x)
 }
 
-// circle is exp(∓2πi·k/n) for k = 0 … n−1.
-func circle(n int, inverse bool) (re, im []float64) {
+// circle is exp(−2πi·k/n) for k = 0 … n−1.
+func circle(n int) (re, im []float64) {
 	re, im = make([]float64, n), make([]float64, n)
 	for k := range n {
-		s, c := math.Sincos(2 * math.Pi * float64(k) / float64(n))
-		if !inverse {
-			s = -s
-		}
+		s, c := math.Sincos(-2 * math.Pi * float64(k) / float64(n))
 		re[k], im[k] = c, s
 	}
 	return re, im
 }
 
-// twiddles are exp(∓2πi·rc/n) for row r and column c, computed on the host.
-func twiddles(like *Tensor, rows, columns, n int, inverse bool) pair {
+// twiddles are exp(−2πi·rc/n) for row r and column c, computed on the host.
+func twiddles(like *Tensor, rows, columns, n int) pair {
 	checkListed("FFT", uop.Shape{n}, uop.Times(rows, columns))
-	co, si := circle(n, inverse)
+	co, si := circle(n)
 	re, im := make([]float64, rows*columns), make([]float64, rows*columns)
 	for r := range rows {
 		for c := range columns {
@@ -287,33 +374,19 @@ func twiddles(like *Tensor, rows, columns, n int, inverse bool) pair {
 	return pair{like.floats(re, rows, columns), like.floats(im, rows, columns)}
 }
 
-// roots is twiddles of n rows and n columns. Only n numbers differ: these are computed on the host, and spread where the
-// transform is computed.
-func roots(like *Tensor, n int, inverse bool) pair {
-	checkListed("FFT", uop.Shape{n}, uop.Times(n, n)) // so large a matrix is computed
-	re, im := circle(n, inverse)
-	i := uop.NewIota(n)
-	grid := uop.Shape{n, n}
-	at := alongAxis(i, 0, grid).Mul(alongAxis(i, 1, grid))
-	at = at.Mod(at.Int(n)).Reshape(n * n)
-	return pair{like.floats(re, n), like.floats(im, n)}.each(func(x *Tensor) *Tensor {
-		return x.like(x.node().Gather(at, 0).Reshape(n, n).Contiguous())
-	})
-}
-
-// times multiplies by w: as a matrix, or element by element.
+// times multiplies by w: element by element, or arrays [r, d, j] as by a matrix [k, j], to [r, k, d].
 func (p pair) times(w pair, matrix bool) pair {
-	mul := func(a, b *Tensor) *Tensor {
-		if !matrix {
-			return a.Mul(b)
-		}
-		last := a.Rank() - 1
-		return a.Unsqueeze(last).Mul(b.Transpose(0, 1)).Sum(last + 1)
+	sum := func(x *Tensor) *Tensor { return x }
+	if matrix {
+		last := p.re.Rank() - 1
+		p = p.each(func(x *Tensor) *Tensor { return x.Unsqueeze(last - 1) })
+		w = w.each(func(x *Tensor) *Tensor { return x.Unsqueeze(1) })
+		sum = func(x *Tensor) *Tensor { return x.Sum(last + 1) }
 	}
 	if p.im == nil {
-		return pair{mul(p.re, w.re), mul(p.re, w.im)}
+		return pair{sum(p.re.Mul(w.re)), sum(p.re.Mul(w.im))}
 	}
-	return pair{mul(p.re, w.re).Sub(mul(p.im, w.im)), mul(p.re, w.im).Add(mul(p.im, w.re))}
+	return pair{sum(p.re.Mul(w.re).Sub(p.im.Mul(w.im))), sum(p.re.Mul(w.im).Add(p.im.Mul(w.re)))}
 }
 
 // FFTShift moves the middle of the axes (none: all) to their front's place: zero frequency to the centre.
