@@ -116,3 +116,16 @@ func TestReductionsOfOneElement(t *testing.T) {
 		assert.NoError(t, err, m.String())
 	}
 }
+
+// Products of the least numbers are rounded as others are, and what is lost of them is less than any number: their sum in another
+// order is right as well.
+func TestSumsOfSubnormalProducts(t *testing.T) {
+	t.Parallel()
+	k := newKit()
+	o, x, y := k.param(dtype.F64, true, 40), k.param(dtype.I64, false, 40, 6), k.param(dtype.F64, false, 40, 6)
+	r := k.rngs(40, 6)
+	k.out(o, r[:1], k.sum(k.load(x, r...).Bitcast(dtype.F64).Mul(k.load(y, r...)), r[1]))
+	to := checked(interp.Target(false))
+	_, err := codegen.Lower(k.s, codegen.Choose(k.s, to), to)
+	assert.NoError(t, err)
+}

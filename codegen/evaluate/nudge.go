@@ -71,6 +71,10 @@ func rounded(u *uop.UOp, x uop.Value, src []uop.Value) bool {
 		return false
 	}
 	if u.Op() == uop.Mul {
+		const up = 0x1p600 // what is lost of a subnormal product is less than the least number
+		if math.Abs(f) < 1/up {
+			return f != a*b || f == 0 && a != 0 && b != 0 || math.FMA(a*up, b, -f*up) != 0
+		}
 		return f != a*b || math.FMA(a, b, -f) != 0
 	}
 	back := f - a
