@@ -306,16 +306,20 @@ func (l *laneSet) by(s rangeSet) float64 {
 // access is the cost of loads or stores, done once for each of the ranges.
 func (l *laneSet) access(a *access, free rangeSet) float64 {
 	n, f := float64(l.count(free)), l.by(free)
-	gather := false
+	gather, anywhere := false, false
 	free.and(l.vector).each(func(i int) {
-		if s, ok := l.stride(a, l.facts.ranges[i]); !ok || s != 1 {
-			gather = true
-		}
+		s, ok := l.stride(a, l.facts.ranges[i])
+		gather, anywhere = gather || !ok || s != 1, anywhere || !ok
 	})
+	gated := a.gated && !l.facts.freeRanges(a.u.At(1)).disjoint(l.vector)
 	switch {
+	case anywhere && gated && !l.anyLength(): // lane by lane, each with its place and its condition
+		return n * (3 + f/2)
+	case anywhere && !l.anyLength():
+		return n * 2.5
 	case gather && !l.anyLength():
 		return n * 1.5
-	case a.gated && !l.facts.freeRanges(a.u.At(1)).disjoint(l.vector):
+	case gated:
 		return n * 3 / f
 	}
 	return n / f

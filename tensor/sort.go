@@ -14,7 +14,7 @@ import (
 // sortBlock is the longest axis that is sorted by counting, n² comparisons; mergeBlock of longer ones.
 const (
 	sortBlock  = 512
-	mergeBlock = 128
+	mergeBlock = 32
 )
 
 // Sort orders an axis, and says where each value came from (int32).

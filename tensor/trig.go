@@ -3,6 +3,7 @@ package tensor
 import (
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -212,11 +213,27 @@ func (t *Tensor) Erfc() *Tensor {
 }
 
 func erf(x *uop.UOp) *uop.UOp {
-	v := x.Int(1).Sub(erfcTail(absolute(x)))
-	v = x.Less(x.Int(0)).Where(v.Neg(), v)
-	v = absolute(x).Less(x.Int(1)).Where(erfSeries(x), v)
-	return v.Derive(x, gauss(x))
+	if x.DType().Size() == 8 {
+		v := x.Int(1).Sub(erfcTail(absolute(x)))
+		v = x.Less(x.Int(0)).Where(v.Neg(), v)
+		return absolute(x).Less(x.Int(1)).Where(erfSeries(x), v).Derive(x, gauss(x))
+	}
+	s := x.Cast(dtype.F32)
+	a := absolute(s)
+	v := s.Int(1).Sub(polynomial(s.Float(4).Less(a).Where(s.Float(4), a).Sub(s.Float(2.5)), erfFar...).Exp2())
+	v = s.Less(s.Int(0)).Where(v.Neg(), v)
+	v = a.Less(s.Int(1)).Where(s.Mul(polynomial(s.Mul(s), erfNear...)), v)
+	return v.Cast(x.DType()).Derive(x, gauss(x))
 }
+
+// Coefficients of erf(t)/t in t² for t ≤ 1, and of log₂(1 − erf(t)) in t − 5/2 for 1 ≤ t ≤ 4, where erf is 1 in float32:
+// interpolated at Chebyshev nodes, relative error of erf 1.4e-9 and 6e-10.
+var (
+	erfNear = []float64{1.1283791658483509, -0.37612626666720334, 0.11283594715160218, -0.026854212010626412, 0.005189087423433974,
+		-0.000801686428716587, 7.875875062685488e-05}
+	erfFar = []float64{-11.262853679099845, -7.722285864165861, -1.3617507653254028, -0.01566556417949355, 0.003123872692396039,
+		-0.0006061086812787751, 0.00011150788508063739, -1.9209505240374252e-05, 2.361910227018601e-06}
+)
 
 // gauss is the derivative of erf.
 func gauss(x *uop.UOp) *uop.UOp { return exp(x.Mul(x).Neg()).Mul(x.Float(2 / math.SqrtPi)) }
