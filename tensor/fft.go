@@ -12,8 +12,10 @@ import (
 // without it. A length is cut into factors (Cooley and Tukey), which are products with matrices; one that is a large prime is a
 // convolution (Bluestein).
 
-// dftDirect is the longest transform that is made by one matrix.
-const dftDirect = 64
+const (
+	dftDirect  = 64      // the longest transform that is made by one matrix
+	fewNumbers = 1 << 14 // a stage more takes longer than larger matrices
+)
 
 // FFTNorm says where a transform is scaled.
 type FFTNorm uint8
@@ -199,12 +201,46 @@ func realTransform(op string, x *Tensor, n, axis int, norm FFTNorm, inverse bool
 		n = x.Dim(axis)
 	}
 	checkLength(op, x, n)
-	p := pair{re: x}
 	last := x.Rank() - 1
-	p = p.each(func(x *Tensor) *Tensor { return x.resized(axis, n).Transpose(axis, last) })
-	p = dft(p, false)
+	x = x.resized(axis, n).Transpose(axis, last)
+	var p pair
+	if n%2 == 0 && n > dftDirect {
+		p = halved(x)
+	} else {
+		p = dft(pair{re: x}, false).each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, n/2+1) })
+	}
 	s := norm.scale(n, inverse)
-	return p.each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, n/2+1).Transpose(axis, last).Mul(s) })
+	return p.each(func(x *Tensor) *Tensor { return x.Transpose(axis, last).Mul(s) })
+}
+
+// halved transforms real numbers along the last axis, of even length n, to the first n/2+1 terms: neighbours are the parts of
+// n/2 complex numbers, of whose transform z the terms are the half sum of z[k] and conj z[n/2−k], and their half difference
+// turned by −i·exp(−2πi·k/n).
+func halved(x *Tensor) pair {
+	last := x.Rank() - 1
+	shape := x.Shape()
+	n := shape[last]
+	x = x.Reshape(append(shape[:last:last], n/2, 2)...)
+	z := dft(pair{x.Select(last+1, 0), x.Select(last+1, 1)}, false)
+	z = z.each(func(x *Tensor) *Tensor { return Cat(last, x, x.Narrow(last, 0, 1)).Mul(0.5) })
+	sum, difference := z.folded()
+	w := turns(x, n/2+1, n)
+	return pair{sum.re.Add(difference.im.Mul(w.re)).Add(difference.re.Mul(w.im)),
+		sum.im.Add(difference.im.Mul(w.im)).Sub(difference.re.Mul(w.re))}
+}
+
+// folded are the sum and the difference of each term and the conjugate of that at the other end.
+func (p pair) folded() (sum, difference pair) {
+	last := p.re.Rank() - 1
+	q := p.each(func(x *Tensor) *Tensor { return x.Flip(last) })
+	return pair{p.re.Add(q.re), p.im.Sub(q.im)}, pair{p.re.Sub(q.re), p.im.Add(q.im)}
+}
+
+// turns are exp(−2πi·k/n) for the first k.
+func turns(like *Tensor, terms, n int) pair {
+	checkListed("FFT", uop.Shape{n}, n)
+	re, im := circle(n)
+	return pair{like.floats(re[:terms], terms), like.floats(im[:terms], terms)}
 }
 
 // mirrored completes half a spectrum, transforms it backward, and gives the real part.
@@ -217,9 +253,28 @@ func mirrored(op string, p pair, n, axis int, norm FFTNorm, inverse bool) *Tenso
 	last := p.re.Rank() - 1
 	half := n/2 + 1
 	p = p.each(func(x *Tensor) *Tensor { return x.resized(axis, half).Transpose(axis, last) })
+	if n%2 == 0 && n > dftDirect {
+		return p.doubled().Transpose(axis, last).Mul(norm.scale(n, inverse))
+	}
 	tail := p.conj().each(func(x *Tensor) *Tensor { return x.Narrow(last, 1, n-half).Flip(last) })
 	full := pair{Cat(last, p.re, tail.re), Cat(last, p.im, tail.im)}
 	return dft(full, true).re.Transpose(axis, last).Mul(norm.scale(n, inverse))
+}
+
+// doubled is the real inverse, unscaled, of a spectrum of which p is the first half along the last axis, n/2+1 terms: halved
+// backwards. The imaginary parts of the first and the last term do not count.
+func (p pair) doubled() *Tensor {
+	last := p.re.Rank() - 1
+	shape := p.re.Shape()
+	h := shape[last] - 1
+	k := Arange(h + 1)
+	p.im = k.Eq(0).LogicalOr(k.Eq(h)).Where(0, p.im)
+	sum, difference := p.folded()
+	w := turns(p.re, h+1, 2*h)
+	z := pair{sum.re.Sub(difference.im.Mul(w.re)).Add(difference.re.Mul(w.im)),
+		sum.im.Add(difference.re.Mul(w.re)).Add(difference.im.Mul(w.im))}
+	z = dft(z.each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, h) }), true)
+	return z.join().Reshape(append(shape[:last:last], 2*h)...)
 }
 
 // resized cuts an axis or fills it with zeros at its end.
@@ -244,7 +299,7 @@ func dft(p pair, inverse bool) pair {
 	shape := p.re.Shape()
 	n := shape[last]
 	rest, done := n, 1
-	for _, a := range stages(n) {
+	for _, a := range stages(n, p.re.Numel()) {
 		rest /= a
 		p = p.each(func(x *Tensor) *Tensor { // as r, d, j
 			return x.Reshape(append(shape[:last:last], a, rest, done)...).Transpose(last, last+1).Transpose(last+1, last+2)
@@ -265,8 +320,12 @@ func dft(p pair, inverse bool) pair {
 }
 
 // stages are the factors of n that are transformed one after the other: small and about equal ones, and primes above dftDirect.
-func stages(n int) (out []int) {
-	small := 1
+// Of few numbers the stages are few as well.
+func stages(n, numbers int) (out []int) {
+	small, most := 1, float64(dftDirect/4)
+	if numbers < fewNumbers {
+		most = dftDirect / 2
+	}
 	for f, rest := 2, n; rest > 1; f++ {
 		if f*f > rest {
 			f = rest
@@ -281,7 +340,7 @@ func stages(n int) (out []int) {
 	}
 	for small > dftDirect {
 		left := math.Log(float64(small))
-		want := left / math.Ceil(left/math.Log(dftDirect/2))
+		want := left / math.Ceil(left/math.Log(most)-1e-9)
 		best := 0
 		for f := 2; f <= dftDirect; f++ {
 			if small%f == 0 && (best == 0 || math.Abs(math.Log(float64(f))-want) < math.Abs(math.Log(float64(best))-want)) {

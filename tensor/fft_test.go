@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -85,5 +86,73 @@ func BenchmarkPrimeFFT(b *testing.B) {
 	for b.Loop() {
 		require.NoError(b, tensor.Realize(context.Background(), x.FFT(-1, 0, tensor.Backward)))
 		require.NoError(b, e.Sync(context.Background()))
+	}
+}
+
+// naive is the transform of complex numbers by its definition.
+func naive(x []complex128, inverse bool) []complex128 {
+	n := len(x)
+	y := make([]complex128, n)
+	for k := range y {
+		for j, v := range x {
+			a := -2 * math.Pi * float64(j*k%n) / float64(n)
+			if inverse {
+				a = -a
+			}
+			s, c := math.Sincos(a)
+			y[k] += v * complex(c, s)
+		}
+	}
+	return y
+}
+
+// Transforms of real numbers, and back, are those of the definition, by one matrix, in stages, of large primes and of lengths that
+// are even or odd. Imaginary parts of the ends of half a spectrum do not count.
+func TestRealFFT(t *testing.T) {
+	ctx := context.Background()
+	for _, n := range []int{1, 2, 63, 64, 65, 66, 100, 134, 400, 512, 1000, 1006} {
+		const rows = 3
+		r := rand.New(rand.NewPCG(uint64(n), 1))
+		in := make([]float64, rows*n)
+		for i := range in {
+			in[i] = 2*r.Float64() - 1
+		}
+		half := n/2 + 1
+		spectrum := make([]float64, rows*half*2)
+		for i := range spectrum {
+			spectrum[i] = 2*r.Float64() - 1
+		}
+		var got, back []float64
+		require.NoError(t, tensor.Try(func() {
+			y := tensor.Of(in, rows, n).RFFT(-1, 1, tensor.Backward)
+			z := tensor.Of(spectrum, rows, half, 2).IRFFT(n, 1, tensor.Backward)
+			var err error
+			got, err = tensor.Data[float64](ctx, y)
+			require.NoError(t, err)
+			back, err = tensor.Data[float64](ctx, z)
+			require.NoError(t, err)
+		}))
+		for row := range rows {
+			x, s := make([]complex128, n), make([]complex128, n)
+			for j := range n {
+				x[j] = complex(in[row*n+j], 0)
+				k := min(j, n-j)
+				z := complex(spectrum[2*(row*half+k)], spectrum[2*(row*half+k)+1])
+				switch {
+				case j == 0 || 2*j == n:
+					z = complex(real(z), 0)
+				case j > k:
+					z = complex(real(z), -imag(z))
+				}
+				s[j] = z
+			}
+			for k, want := range naive(x, false)[:half] {
+				assert.InDelta(t, real(want), got[2*(row*half+k)], 1e-9, "%d of %d", k, n)
+				assert.InDelta(t, imag(want), got[2*(row*half+k)+1], 1e-9, "%d of %d", k, n)
+			}
+			for j, want := range naive(s, true) {
+				assert.InDelta(t, real(want)/float64(n), back[row*n+j], 1e-9, "%d of %d, inverse", j, n)
+			}
+		}
 	}
 }

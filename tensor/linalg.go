@@ -174,6 +174,9 @@ func (t *Tensor) Det() *Tensor {
 		return minor(0, 1, 0, 1)
 	case 3:
 		return e(0, 0).Mul(minor(1, 2, 1, 2)).Sub(e(0, 1).Mul(minor(1, 2, 0, 2))).Add(e(0, 2).Mul(minor(1, 2, 0, 1)))
+	case 4: // by the minors of the first two rows and of the last two (Laplace)
+		both := func(k, l, p, q int) *Tensor { return minor(0, 1, k, l).Mul(minor(2, 3, p, q)) }
+		return both(0, 1, 2, 3).Sub(both(0, 2, 1, 3)).Add(both(0, 3, 1, 2)).Add(both(1, 2, 0, 3)).Sub(both(1, 3, 0, 2)).Add(both(2, 3, 0, 1))
 	}
 	_, pivots := eliminate(t, n)
 	d := zeroPast(pivots).Prod(-1)

@@ -210,6 +210,9 @@ func (t *Tensor) SearchSorted(values *Tensor, right bool) *Tensor {
 	if t.Rank() == 1 {
 		v = v.Reshape(s.Numel())
 	}
+	if v.Shape().Numel() > 1 { // or each step would compute what it looks at
+		key = key.Contiguous()
+	}
 	last := len(v.Shape()) - 1
 	count := spread(uop.NewInt(dtype.I32, 0), v.Shape())
 	step := 1
@@ -244,7 +247,7 @@ func (t *Tensor) Histogram(edges, weights *Tensor) *Tensor {
 	x := t.Flatten()
 	bin := edges.SearchSorted(x, true).Sub(1)
 	bin = x.Eq(edges.Select(0, n)).Where(n-1, bin)
-	bin = x.IsNaN().Where(-1, bin)
+	bin = x.IsNaN().Where(-1, bin).Contiguous() // by all threads; one adds up
 	zero := Full(0, t.DType(), n)
 	if weights == nil {
 		return zero.mergeInside(0, bin, 1, MergeSum, true)
