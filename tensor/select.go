@@ -210,9 +210,6 @@ func (t *Tensor) SearchSorted(values *Tensor, right bool) *Tensor {
 	if t.Rank() == 1 {
 		v = v.Reshape(s.Numel())
 	}
-	if v.Shape().Numel() > 1 { // or each step would compute what it looks at
-		key = key.Contiguous()
-	}
 	last := len(v.Shape()) - 1
 	count := spread(uop.NewInt(dtype.I32, 0), v.Shape())
 	step := 1

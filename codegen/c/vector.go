@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
@@ -81,6 +82,10 @@ func (r *renderer) helper(what, e string) string {
 	case "evenm": // mostly no lane lies outside
 		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype("i8")),
 			fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; return __builtin_memcmp(&m, &all, sizeof m) ? %s(p, 2, m) : even_%s(p);", n, r.helper("gtm", e), v))
+	case "revm": // backwards, where lanes take part
+		m, rev := r.vtype(maskElem(elemBits[e])), each(n, func(i int) string { return fmt.Sprint(n - 1 - i) })
+		f(v, fmt.Sprintf("const %s *p, %s m", t, m), fmt.Sprintf("m = __builtin_shufflevector(m, m, %[1]s); %[2]s x = %[3]s(p - %[4]d, m); "+
+			"return __builtin_shufflevector(x, x, %[1]s);", rev, v, r.helper("ldm", e), n-1))
 	case "st":
 		f("void", fmt.Sprintf("%s *p, int64_t s, %s v", t, v), each(n, numbered("p[%[1]d * s] = v[%[1]d]"))+";")
 	case "sti":
@@ -195,6 +200,9 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 			r.vtype(e), name, sel, r.vtype(maskElem(elemBits[e])), cond))
 		return fmt.Sprintf("%s(%s, %s)", name, a, b)
 	case uop.Where:
+		if !r.vary(u.At(0)) && loads(u) { // all lanes agree, and what is not chosen is not read
+			return fmt.Sprintf("(%s ? %s : %s)", r.expr(u.At(0)), r.vexpr(u.At(1)), r.vexpr(u.At(2)))
+		}
 		return r.selectLanes(e, r.maskOf(u.At(0), elemBits[e]), r.vexpr(u.At(1)), r.vexpr(u.At(2)))
 	case uop.MulAdd:
 		a, b, c := r.vexpr(u.At(0)), r.vexpr(u.At(1)), r.vexpr(u.At(2))
@@ -219,6 +227,11 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return "(" + r.vexpr(u.At(0)) + " - " + r.vexpr(u.At(1).At(0)) + ")"
 	}
 	return "(" + r.vexpr(u.At(0)) + " " + op + " " + r.vexpr(u.At(1)) + ")"
+}
+
+// loads says that an expression reads memory where it stands.
+func loads(u *uop.UOp) bool {
+	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load })
 }
 
 // vload reads one element per lane: at once, with a stride, or one by one.
@@ -252,6 +265,14 @@ func (r *renderer) vload(u *uop.UOp) string {
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.helper("gt", e), p, r.expr(base), stride)
+	case ok && stride == -1 && r.n > 2 && uniform == "":
+		m := maskElem(elemBits[e])
+		if r.mask == "" {
+			m = r.maskOf(gate, elemBits[e])
+		} else {
+			m = r.convert(mask, "i8", m)
+		}
+		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("revm", e), p, r.expr(base), m)
 	case ok && stride == 2 && r.n > 2:
 		r.shuffled(e, p, "0", 2)
 		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("evenm", e), p, r.expr(base), mask)
