@@ -222,25 +222,20 @@ func halved(x *Tensor) pair {
 	n := shape[last]
 	x = x.Reshape(append(shape[:last:last], n/2, 2)...)
 	z := dft(pair{x.Select(last+1, 0), x.Select(last+1, 1)}, false)
-	z = z.each(func(x *Tensor) *Tensor { return Cat(last, x, x.Narrow(last, 0, 1)).Mul(0.5) })
-	sum, difference := z.folded()
-	w := turns(x, n/2+1, n)
-	return pair{sum.re.Add(difference.im.Mul(w.re)).Add(difference.re.Mul(w.im)),
-		sum.im.Add(difference.im.Mul(w.im)).Sub(difference.re.Mul(w.re))}
+	return z.each(func(x *Tensor) *Tensor { return Cat(last, x, x.Narrow(last, 0, 1)).Mul(0.5) }).folded(n, false)
 }
 
-// folded are the sum and the difference of each term and the conjugate of that at the other end.
-func (p pair) folded() (sum, difference pair) {
+// folded are the sums of each of n/2+1 terms and the conjugate of that at the other end, and the differences turned by
+// −i·exp(−2πi·k/n), or back by i·exp(2πi·k/n).
+func (p pair) folded(n int, back bool) pair {
 	last := p.re.Rank() - 1
+	w := twiddles(p.re, 2, n/2+1, n).each(func(x *Tensor) *Tensor { return x.Select(0, 1) })
+	if back {
+		w.re = w.re.Neg()
+	}
 	q := p.each(func(x *Tensor) *Tensor { return x.Flip(last) })
-	return pair{p.re.Add(q.re), p.im.Sub(q.im)}, pair{p.re.Sub(q.re), p.im.Add(q.im)}
-}
-
-// turns are exp(−2πi·k/n) for the first k.
-func turns(like *Tensor, terms, n int) pair {
-	checkListed("FFT", uop.Shape{n}, n)
-	re, im := circle(n)
-	return pair{like.floats(re[:terms], terms), like.floats(im[:terms], terms)}
+	d := pair{p.re.Sub(q.re), p.im.Add(q.im)}.times(w, false)
+	return pair{p.re.Add(q.re).Add(d.im), p.im.Sub(q.im).Sub(d.re)}
 }
 
 // mirrored completes half a spectrum, transforms it backward, and gives the real part.
@@ -269,10 +264,7 @@ func (p pair) doubled() *Tensor {
 	h := shape[last] - 1
 	k := Arange(h + 1)
 	p.im = k.Eq(0).LogicalOr(k.Eq(h)).Where(0, p.im)
-	sum, difference := p.folded()
-	w := turns(p.re, h+1, 2*h)
-	z := pair{sum.re.Sub(difference.im.Mul(w.re)).Add(difference.re.Mul(w.im)),
-		sum.im.Add(difference.re.Mul(w.re)).Add(difference.im.Mul(w.im))}
+	z := p.folded(2*h, true)
 	z = dft(z.each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, h) }), true)
 	return z.join().Reshape(append(shape[:last:last], 2*h)...)
 }

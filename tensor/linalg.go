@@ -163,26 +163,33 @@ func substitute(a, b *Tensor, upper bool) *Tensor {
 // Det is the determinant of square matrices.
 func (t *Tensor) Det() *Tensor {
 	n := t.square("Det")
-	e := func(i, j int) *Tensor { return t.Select(-2, i).Select(-1, j) }
-	minor := func(i, j, k, l int) *Tensor { return e(i, k).Mul(e(j, l)).Sub(e(i, l).Mul(e(j, k))) }
-	switch n {
-	case 0:
-		return Ones(t.batch()...).To(t.DType())
-	case 1:
-		return e(0, 0)
-	case 2:
-		return minor(0, 1, 0, 1)
-	case 3:
-		return e(0, 0).Mul(minor(1, 2, 1, 2)).Sub(e(0, 1).Mul(minor(1, 2, 0, 2))).Add(e(0, 2).Mul(minor(1, 2, 0, 1)))
-	case 4: // by the minors of the first two rows and of the last two (Laplace)
-		both := func(k, l, p, q int) *Tensor { return minor(0, 1, k, l).Mul(minor(2, 3, p, q)) }
-		return both(0, 1, 2, 3).Sub(both(0, 2, 1, 3)).Add(both(0, 3, 1, 2)).Add(both(1, 2, 0, 3)).Sub(both(1, 3, 0, 2)).Add(both(2, 3, 0, 1))
+	if n <= 4 {
+		return t.expansion(0, []int{0, 1, 2, 3}[:n])
 	}
 	_, pivots := eliminate(t, n)
 	d := zeroPast(pivots).Prod(-1)
 	wide := d.Reshape(append(t.batch(), 1, 1)...)
 	inverse, _ := t.inverse()
 	return stated(d, inverse.T().Mul(wide).Mul(t).Sum(-2, -1))
+}
+
+// expansion is the determinant of the rows from one on and of as many columns, by the minors of that row (Laplace).
+func (t *Tensor) expansion(row int, columns []int) (sum *Tensor) {
+	if len(columns) == 0 {
+		return Ones(t.batch()...).To(t.DType())
+	}
+	for i, c := range columns {
+		x := t.Select(-2, row).Select(-1, c).Mul(t.expansion(row+1, without(columns, i)))
+		switch {
+		case i == 0:
+			sum = x
+		case i%2 == 1:
+			sum = sum.Sub(x)
+		default:
+			sum = sum.Add(x)
+		}
+	}
+	return sum
 }
 
 // zeroPast makes the pivots after a zero one, which are not numbers, to ones.
