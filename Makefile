@@ -61,7 +61,10 @@ fuzz: TIME ?= 10m
 fuzz: compiler gpu
 	$(GO) run ./tests/fuzz/long -time "$(TIME)" -seed "$(SEED)" -devices "$(DEVICES)" -out fuzz-findings
 
-check: compiler gpu fmt vet staticcheck race nocgo cross parsers
+# Two parts at a time: while one links or waits for a last package, the other keeps the second core busy. What a part prints comes
+# when it is done.
+check: compiler gpu
+	@$(MAKE) --no-print-directory -j 2 -Otarget fmt vet cross race nocgo staticcheck parsers
 
 # Every fuzz target of a parser, four at a time, each in one process. What it finds becomes a file in testdata/fuzz.
 PARSERS = engine/search:FuzzChoices safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \

@@ -28,9 +28,9 @@ import (
 func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve) }
 func TestInsideWASM(t *testing.T)   { inside(t, "WASM", "in Chromium", browser.Serve) }
 
-// A third of the cases: their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
+// A sixth of the cases: their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {
-	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated, "WEFT_EACH=3")
+	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated, "WEFT_EACH=6")
 }
 
 // insideLimit is how long the cases of one device may take; a machine with nothing else to do needs a third of it.
