@@ -31,10 +31,28 @@ var onWASM = []compared{
 	{"layer norm 1024x1024", 1.2, nil},
 	{"training step 784-256-10, batch 64", 0.7, []string{"jax-js"}},
 	{"nine elementwise ops on 1M", 0.7, nil},
+	{"conv2d 1x512x7x7, 512 of 3x3", 1.2, nil},
+	{"conv2d 1x256x56x56, 64 of 1x1", 1.2, nil},
+	{"depthwise 1x128x56x56, 3x3", 1.2, nil},
+	{"attention 8x512x64", 1.2, nil},
+	{"a token of a block of 512, 255 before", 1.2, nil},
+	{"convnet 8x1x28x28", 1.2, nil},
+	{"sort 1M", 1.2, nil},
+	{"ten largest of 1M", 1.2, nil},
+	{"running sum of 1M", 1.2, nil},
 }
 
 var onWebGPU = []compared{
 	{"matmul 1024", 0.7, []string{"jax-js"}},
+	{"conv2d 1x512x7x7, 512 of 3x3", 1.0, []string{"jax-js"}},
+	{"conv2d 1x256x56x56, 64 of 1x1", 1.0, []string{"jax-js"}},
+	{"depthwise 1x128x56x56, 3x3", 1.0, []string{"jax-js"}},
+	{"attention 8x512x64", 1.0, []string{"jax-js"}},
+	{"a token of a block of 512, 255 before", 1.0, []string{"jax-js"}},
+	{"convnet 8x1x28x28", 1.0, []string{"jax-js"}},
+	{"sort 1M", 1.0, []string{"jax-js"}},
+	{"ten largest of 1M", 1.0, []string{"jax-js"}},
+	{"running sum of 1M", 1.0, []string{"jax-js"}},
 }
 
 const note = "Milliseconds from the call until the result is a typed array of the page; inputs stay with the library (onnxruntime-web takes\n" +

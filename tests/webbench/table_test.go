@@ -1,9 +1,11 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestJudge(t *testing.T) {
@@ -41,4 +43,12 @@ func TestWhatIsWanted(t *testing.T) {
 	assert.True(t, options{only: "wasm"}.wants("wasm", "matmul 512"))
 	assert.True(t, options{only: "conv, matmul"}.wants("wasm", "matmul 512"))
 	assert.False(t, options{only: "conv"}.wants("wasm", "matmul 512"))
+}
+
+func TestCasesAreInThePage(t *testing.T) {
+	source, err := pages.ReadFile("pages/cases.js")
+	require.NoError(t, err)
+	for _, c := range slices.Concat(onWASM, onWebGPU) {
+		assert.Contains(t, string(source), "'"+c.name+"': ", "how it is made")
+	}
 }

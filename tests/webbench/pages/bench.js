@@ -1,6 +1,7 @@
 // The page of the benchmark: opens the frameworks, checks what they compute and measures them in turns.
 
-import { distance, make } from './cases.js'
+import { make } from './cases.js'
+import { distance } from './numbers.js'
 
 const modules = {
   'by hand': './hand.js', weft: './weft-side.js', 'onnxruntime-web': './ort.js', 'tfjs-wasm': './tfjs.js', 'jax-js': './jaxjs.js' }

@@ -1,54 +1,14 @@
 // What is measured: inputs, and what must come out, computed here in float64.
 
-// Numbers that look normal, the same on every machine.
-function random(seed) {
-  let s = seed >>> 0
-  const uniform = () => {
-    s = (Math.imul(s, 1664525) + 1013904223) >>> 0
-    return (s + 0.5) / 2 ** 32
-  }
-  return (n, scale = 1) => Float32Array.from({ length: n }, () => scale * Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()))
-}
-
-function product(a, b, n, k, m) {
-  const c = new Float64Array(n * m)
-  for (let i = 0; i < n; i++) {
-    for (let l = 0; l < k; l++) {
-      const x = a[i * k + l]
-      for (let j = 0, at = i * m, from = l * m; j < m; j++) c[at++] += x * b[from++]
-    }
-  }
-  return c
-}
+import { attention, convnet, token } from './networks.js'
+import { product, random, turned } from './numbers.js'
+import { cumsum, sort, topk } from './order.js'
+import { conv } from './windows.js'
 
 function matmul(n) {
   const normal = random(n)
   const a = normal(n * n), b = normal(n * n)
   return { kind: 'matmul', n, inputs: { a, b }, want: () => product(a, b, n, n, n), scale: Math.sqrt(n) }
-}
-
-// Channels first: 1×64×56×56 by 64×64×3×3, a border of one zero.
-function conv() {
-  const normal = random(3), size = 56, channels = 64
-  const x = normal(channels * size * size), w = normal(channels * channels * 9)
-  const want = () => {
-    const y = new Float64Array(channels * size * size)
-    for (let o = 0; o < channels; o++) {
-      for (let c = 0; c < channels; c++) {
-        for (let dy = -1; dy <= 1; dy++) {
-          for (let dx = -1; dx <= 1; dx++) {
-            const f = w[((o * channels + c) * 3 + dy + 1) * 3 + dx + 1]
-            for (let i = Math.max(0, -dy); i < Math.min(size, size - dy); i++) {
-              const to = (o * size + i) * size, from = (c * size + i + dy) * size + dx
-              for (let j = Math.max(0, -dx); j < Math.min(size, size - dx); j++) y[to + j] += f * x[from + j]
-            }
-          }
-        }
-      }
-    }
-    return y
-  }
-  return { kind: 'conv', size, channels, inputs: { x, w }, want, scale: 24 }
 }
 
 function rows(kind, f) {
@@ -125,43 +85,19 @@ function train() {
   }
 }
 
-export function turned(a, n, m) {
-  const t = new a.constructor(a.length)
-  for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) t[j * n + i] = a[i * m + j]
-  return t
-}
-
-/** Reorders axes: the new axis k is the old axis order[k]. */
-export function permuted(a, shape, order) {
-  const out = new a.constructor(a.length)
-  const strides = shape.map((_, i) => shape.slice(i + 1).reduce((p, n) => p * n, 1))
-  const index = order.map(() => 0)
-  for (let at = 0; at < a.length; at++) {
-    out[at] = a[order.reduce((s, axis, k) => s + strides[axis] * index[k], 0)]
-    for (let k = order.length - 1; k >= 0 && ++index[k] === shape[order[k]]; k--) index[k] = 0
-  }
-  return out
-}
-
 const makers = {
   'matmul 256': () => matmul(256), 'matmul 512': () => matmul(512), 'matmul 1024': () => matmul(1024),
-  'conv2d 1x64x56x56, 64 of 3x3': conv, 'softmax 1024x1024': softmax, 'layer norm 1024x1024': layerNorm,
+  'conv2d 1x64x56x56, 64 of 3x3': () => conv(), 'conv2d 1x512x7x7, 512 of 3x3': () => conv({ from: 512, size: 7 }),
+  'conv2d 1x256x56x56, 64 of 1x1': () => conv({ from: 256, to: 64, window: 1 }),
+  'depthwise 1x128x56x56, 3x3': () => conv({ from: 128, groups: 128 }),
+  'softmax 1024x1024': softmax, 'layer norm 1024x1024': layerNorm,
   'training step 784-256-10, batch 64': train, 'nine elementwise ops on 1M': chain,
+  'attention 8x512x64': attention, 'a token of a block of 512, 255 before': token, 'convnet 8x1x28x28': convnet,
+  'sort 1M': sort, 'ten largest of 1M': topk, 'running sum of 1M': cumsum,
 }
 
 /** Makes a case. */
 export function make(name) {
   if (!makers[name]) throw new Error(`there is no case ${name}`)
   return makers[name]()
-}
-
-/** How far values are from those of float64: the largest difference, in units of the case's scale. */
-export function distance(got, want, scale) {
-  if (got.length !== want.length) return Infinity
-  let worst = 0
-  for (let i = 0; i < want.length; i++) {
-    const d = Math.abs(got[i] - want[i]) / (scale + Math.abs(want[i]))
-    if (!(d <= worst)) worst = Number.isNaN(d) ? Infinity : d
-  }
-  return worst
 }

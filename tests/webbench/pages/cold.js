@@ -1,7 +1,8 @@
 // How long the first product of two matrices takes, once a library says that it is ready: uploading, writing and
 // compiling kernels, computing, reading. A page does it once.
 
-import { distance, make } from './cases.js'
+import { make } from './cases.js'
+import { distance } from './numbers.js'
 
 const firsts = {
   async weft() {

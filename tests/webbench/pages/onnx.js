@@ -25,7 +25,7 @@ function field(number, value) {
   return join([Uint8Array.from([...varint(number * 8 + 2), ...varint(bytes.length)]), bytes])
 }
 
-const FLOAT = 1 // TensorProto.DataType
+const FLOAT = 1, INT64 = 7 // TensorProto.DataType
 
 const info = ([name, shape]) => [field(1, name), field(2, [field(1, [field(1, FLOAT), field(2, shape.map((n) => field(1, [field(1, n)])))])])]
 
@@ -37,16 +37,17 @@ function attribute(name, value) {
   return [field(1, name), join([Uint8Array.of(2 * 8 + 5), bits]), field(20, 1)]
 }
 
-const node = ([op, inputs, output, attributes = {}]) => [
-  ...inputs.map((i) => field(1, i)), field(2, output), field(4, op),
+const node = ([op, inputs, outputs, attributes = {}]) => [
+  ...inputs.map((i) => field(1, i)), ...[outputs].flat().map((o) => field(2, o)), field(4, op),
   ...Object.entries(attributes).map(([k, v]) => field(5, attribute(k, v))),
 ]
 
 const constant = ([name, [shape, data]]) => [
-  ...shape.map((n) => field(1, n)), field(2, FLOAT), field(8, name), field(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength)),
+  ...shape.map((n) => field(1, n)), field(2, data instanceof BigInt64Array ? INT64 : FLOAT), field(8, name), field(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength)),
 ]
 
-/** Writes a model: inputs and outputs are shapes by name, constants [shape, Float32Array] by name, nodes [op, inputs, output, attributes]. */
+/** Writes a model: inputs and outputs are shapes by name, constants [shape, Float32Array or BigInt64Array] by name, nodes
+ * [op, inputs, outputs, attributes]. */
 export function model({ inputs, outputs, constants = {}, nodes }) {
   const graph = [
     ...nodes.map((n) => field(1, node(n))), field(2, 'bench'), ...Object.entries(constants).map((c) => field(5, constant(c))),

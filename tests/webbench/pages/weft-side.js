@@ -2,6 +2,7 @@
 
 import { open as engine } from '/weft/weft.js'
 import { rate } from './cases.js'
+import { epsilon } from './networks.js'
 
 export async function open(threads, device) {
   const w = await engine({ device })
@@ -15,17 +16,38 @@ export async function open(threads, device) {
 
 const programs = {
   matmul: ({ n }) => [{ a: [n, n], b: [n, n] }, (a, b) => a.matmul(b)],
-  conv: ({ size, channels: c }) => [{ x: [1, c, size, size], w: [c, c, 3, 3] }, (x, w) => x.conv2d(w, null, { padding: 1 })],
+  conv: ({ size, from, to, each, window, groups, border }) => [
+    { x: [1, from, size, size], w: [to, each, window, window] }, (x, w) => x.conv2d(w, null, { padding: border, groups }),
+  ],
   softmax: ({ n }) => [{ x: [n, n] }, (x) => x.softmax(-1)],
   layernorm: ({ n }) => [{ x: [n, n], w: [n], b: [n] }, (x, w, b) => x.layerNorm(n, w, b, 1e-5)],
   chain: ({ n }) => [{ x: [n], y: [n] }, (x, y) => {
     const t = x.mul(y).add(x).relu().sqrt().sub(y).abs().mul(0.5).add(1)
     return t.mul(t)
   }],
+  attention: ({ heads, length, size }) => [
+    { q: [heads, length, size], k: [heads, length, size], v: [heads, length, size] }, (q, k, v) => attended(q, k, v, size),
+  ],
+  token: ({ w, heads, size, width, shapes }) => [shapes, (x, k, v, w1, b1, qkv, back, w2, b2, up, down) => {
+    const now = x.layerNorm(width, w1, b1, epsilon).matmul(qkv).reshape([3, heads, 1, size])
+    const [q, row, value] = [0, 1, 2].map((i) => now.at(i))
+    const seen = attended(q, w.cat([k, row], 1), w.cat([v, value], 1), size)
+    const y = seen.reshape([1, width]).matmul(back).add(x)
+    return y.layerNorm(width, w2, b2, epsilon).matmul(up).relu().matmul(down).add(y)
+  }],
+  convnet: ({ batch, flat, shapes }) => [shapes, (x, w1, w2, w3, b3) => {
+    const layer = (x, w) => x.conv2d(w, null, { padding: 1 }).relu().maxPool2d(2)
+    return layer(layer(x, w1), w2).reshape([batch, flat]).matmul(w3).add(b3)
+  }],
+  sort: ({ n }) => [{ x: [n] }, (x) => x.sort()[0]],
+  topk: ({ n, k }) => [{ x: [n] }, (x) => x.topK(k)[0]],
+  cumsum: ({ n }) => [{ x: [n] }, (x) => x.cumSum(0)],
 }
 
+const attended = (q, k, v, size) => q.matmul(k.transpose(1, 2)).mul(1 / Math.sqrt(size)).softmax(-1).matmul(v)
+
 async function prepare(w, c, device) {
-  const [shapes, f] = programs[c.kind](c)
+  const [shapes, f] = programs[c.kind]({ ...c, w })
   const inputs = Object.entries(shapes).map(([k, shape]) => w.tensor(c.inputs[k], shape))
   await w.realize(...inputs)
   const program = w.capture(f)
