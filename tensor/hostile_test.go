@@ -202,6 +202,36 @@ func TestTypesThatNoArrayHas(t *testing.T) {
 	}
 }
 
+// A tensor that is missing where one is needed is told in words.
+func TestMissingTensors(t *testing.T) {
+	x := tensor.Of([]float32{1, 2, 3, 4}, 2, 2)
+	var none *tensor.Tensor
+	for name, f := range map[string]func(){
+		"MatMul":       func() { x.MatMul(none) },
+		"Linear":       func() { x.Linear(none, nil) },
+		"Conv2D":       func() { x.Conv2D(none, nil, tensor.Conv{}) },
+		"Gather":       func() { x.Gather(0, none) },
+		"Where":        func() { none.Where(x, x) },
+		"Add":          func() { none.Add(x) },
+		"ReLU":         func() { none.ReLU() },
+		"Cat":          func() { tensor.Cat(0, x, none) },
+		"Stack":        func() { tensor.Stack(0, none, x) },
+		"Einsum":       func() { tensor.Einsum("ij,jk->ik", x, none) },
+		"Grad":         func() { x.Sum().Grad(none) },
+		"CrossEntropy": func() { x.CrossEntropy(none) },
+		"Sum":          func() { new(tensor.Tensor).Sum() },
+		"Complex":      func() { tensor.Complex(none, x) },
+		"IndexPut":     func() { x.IndexPut([]*tensor.Tensor{none}, x, false) },
+		"Broadcast":    func() { tensor.Broadcast(x, none) },
+	} {
+		other, err := tried(f)
+		assert.Nil(t, other, name)
+		if assert.Error(t, err, name) {
+			assert.Contains(t, err.Error(), "hostile_test.go", name)
+		}
+	}
+}
+
 // tried is Try, and what else f panics with.
 func tried(f func()) (other any, err error) {
 	defer func() { other = recover() }()
