@@ -90,7 +90,7 @@ func scatter(b *build, x value) (value, bool) {
 	case 1:
 		i := b.indices(m, t.Shape()...)
 		if bound := x.bound*float64(n) + 3; b.fits(bound) {
-			return made(b.leaf(shape...).ScatterAdd(a, i, t), bound)
+			return made(b.leaf(shape...).To(t.DType()).ScatterAdd(a, i, t), bound)
 		}
 	case 2:
 		if t.Numel() < 20_000 {
@@ -103,7 +103,7 @@ func scatter(b *build, x value) (value, bool) {
 	rows := min(n, 1+b.IntN(4))
 	shape[a] = rows
 	start := b.number(n - rows + 1)
-	return made(t.WithAt(b.leaf(shape...), b.span(t, a, start, start+rows)...), max(x.bound, 3))
+	return made(t.WithAt(b.leaf(shape...).To(t.DType()), b.span(t, a, start, start+rows)...), max(x.bound, 3))
 }
 
 // span is the index of part of an axis.
