@@ -67,31 +67,41 @@ var table = [num]info{
 // All lists the types that have storage, smallest first within a kind.
 var All = []DType{Bool, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64}
 
+// noType is the row of numbers that are no type.
+var noType = info{name: "no type", short: "none"}
+
+func (d DType) row() *info {
+	if d < num {
+		return &table[d]
+	}
+	return &noType
+}
+
 // String gives the long name, "float32".
-func (d DType) String() string { return table[d].name }
+func (d DType) String() string { return d.row().name }
 
 // Short gives the short name, "f32".
-func (d DType) Short() string { return table[d].short }
+func (d DType) Short() string { return d.row().short }
 
-// Size is the number of bytes of one stored element; 0 for types without storage.
-func (d DType) Size() int { return table[d].size }
+// Size is the number of bytes of one stored element; 0 for types without storage, and for numbers that are no type.
+func (d DType) Size() int { return d.row().size }
 
 // Bits is 8·Size, and 1 for Bool.
 func (d DType) Bits() int {
 	if d == Bool {
 		return 1
 	}
-	return 8 * table[d].size
+	return 8 * d.row().size
 }
 
 // IsFloat reports whether d is a floating-point type.
-func (d DType) IsFloat() bool { return table[d].kind == float }
+func (d DType) IsFloat() bool { return d.row().kind == float }
 
 // IsInt reports whether d is an integer type; Bool is not one, Index is.
-func (d DType) IsInt() bool { return table[d].kind == signed || table[d].kind == unsigned }
+func (d DType) IsInt() bool { return d.row().kind == signed || d.row().kind == unsigned }
 
 // IsUnsigned reports whether d is an unsigned integer type.
-func (d DType) IsUnsigned() bool { return table[d].kind == unsigned }
+func (d DType) IsUnsigned() bool { return d.row().kind == unsigned }
 
 // Parse finds a type by its long or short name.
 func Parse(name string) (DType, bool) {

@@ -68,25 +68,23 @@ func (r *Result) inOne(most, apart int64) (places map[int]Place, peak int64) {
 		return a.buf - b.buf
 	})
 	places = map[int]Place{}
-	var taken []Place
+	placed := make([]*life, 0, len(temps)) // by offset: training keeps thousands of arrays alive at once, too many to sort for each
 	for i := range temps {
 		t := &temps[i]
 		size := (r.Bufs[t.buf].Bytes() + Align - 1) / Align * Align
-		taken = taken[:0]
-		for j := range temps[:i] {
-			if o := &temps[j]; o.first <= t.last && t.first <= o.last {
-				taken = append(taken, o.place)
-			}
-		}
-		slices.SortFunc(taken, func(x, y Place) int { return cmp.Compare(x.Offset, y.Offset) })
 		at := int64(0)
-		for _, p := range taken {
-			if at+size <= p.Offset {
+		for _, o := range placed {
+			if o.first > t.last || t.first > o.last {
+				continue
+			}
+			if at+size <= o.place.Offset {
 				break
 			}
-			at = within(max(at, p.Offset+p.Bytes), r.Bufs[t.buf].Bytes())
+			at = within(max(at, o.place.Offset+o.place.Bytes), r.Bufs[t.buf].Bytes())
 		}
 		t.place = Place{Offset: at, Bytes: size}
+		k, _ := slices.BinarySearchFunc(placed, at, func(o *life, at int64) int { return cmp.Compare(o.place.Offset, at) })
+		placed = slices.Insert(placed, k, t)
 		places[t.buf] = t.place
 		peak = max(peak, at+size)
 	}

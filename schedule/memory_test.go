@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,28 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/schedule"
 )
+
+// What the backward pass of a long chain reads is alive all at once: each array gets a place of its own, soon.
+func TestManyArraysAlive(t *testing.T) {
+	const n = 20_000
+	var r schedule.Result
+	for b := range n {
+		r.Bufs = append(r.Bufs, schedule.Buf{Kind: schedule.TempBuf, DType: dtype.U8, N: 1 + b*7%900})
+	}
+	for i := range 2 * n {
+		r.Steps = append(r.Steps, schedule.Step{Bufs: []int{min(i, 2*n-1-i)}})
+	}
+	start := time.Now()
+	places, arenas := r.Memory(0)
+	t.Logf("%d arrays: %v", n, time.Since(start))
+	sum, seen := int64(0), map[int64]bool{}
+	for _, p := range places {
+		assert.False(t, seen[p.Offset])
+		seen[p.Offset] = true
+		sum += p.Bytes
+	}
+	assert.Equal(t, []int64{sum}, arenas)
+}
 
 // Where memories have at most so many bytes, arrays are spread over several: none is larger, no array lies outside of one,
 // none overlaps another that is alive with it. Without a limit, or with one that is kept, there is one arena as ever.

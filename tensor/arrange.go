@@ -330,8 +330,10 @@ func (t *Tensor) RepeatEach(ctx context.Context, counts *Tensor, axis int) (*Ten
 func TriangleIndices(rows, columns, diagonal int, lower bool) *Tensor {
 	checkSizes("TriangleIndices", []int{rows, columns})
 	checkParts("TriangleIndices", uop.Shape{rows, columns}, rows)
-	first := make([]int, rows) // where each row begins in the list
-	lo, count := make([]int, rows), 0
+	diagonal = min(max(diagonal, -rows), columns) // those further out are the same
+	type part struct{ row, first, lo int }        // a row that is not empty, where it begins in the list, and with which column
+	var parts []part
+	count := 0
 	for r := range rows {
 		from, to := 0, columns
 		if lower {
@@ -339,16 +341,18 @@ func TriangleIndices(rows, columns, diagonal int, lower bool) *Tensor {
 		} else {
 			from = min(max(r+diagonal, 0), columns)
 		}
-		first[r], lo[r] = count, from
-		count += to - from
+		if from < to {
+			parts = append(parts, part{r, count, from})
+			count += to - from
+		}
 	}
 	i := Arange(count)
 	row := Full(-1, dtype.I32, count)
 	begin := Full(0, dtype.I32, count)
-	for r := range rows {
-		in := i.Ge(first[r])
-		row = in.Where(r, row)
-		begin = in.Where(first[r]-lo[r], begin)
+	for _, p := range parts {
+		in := i.Ge(p.first)
+		row = in.Where(p.row, row)
+		begin = in.Where(p.first-p.lo, begin)
 	}
 	return Stack(0, row, i.Sub(begin))
 }

@@ -111,12 +111,11 @@ func (rec *capture) begin() (end func()) {
 func recorded(rec *capture, e *engine.Engine, outs []*Tensor) []*uop.UOp {
 	var list []*uop.UOp
 	for i, t := range outs {
-		t.place("Capture", e)
-		if t.Engine() != e {
+		if on := t.Engine(); on != nil && on != e {
 			failArg("Capture", "result %d lies on %s and the captured function runs on %s; move it with On", i, t.Device(), e.Name())
 		}
 		u := t.node()
-		if rec.assigns(u) { // each run changes it, so the result is a copy
+		if t.constant() || rec.assigns(u) { // no run's result is another's, so it is a copy
 			u = u.Contiguous()
 		}
 		list = append(list, u)
@@ -127,10 +126,14 @@ func recorded(rec *capture, e *engine.Engine, outs []*Tensor) []*uop.UOp {
 	return list
 }
 
-// assigns reports whether u is the buffer of a state, before or after an assignment.
+// assigns reports whether u is memory that each run changes: the buffer of a state, before or after an assignment, or one that
+// the function itself made.
 func (rec *capture) assigns(u *uop.UOp) bool {
-	for u.Op() == uop.Reshape || u.Op() == uop.After {
+	for u.Op() == uop.Reshape {
 		u = u.At(0)
+	}
+	if u.Op() == uop.After {
+		return true
 	}
 	return slices.ContainsFunc(rec.states, func(s assigned) bool { return bufferOf(s.before).Storage() == u.Storage() && u.Op() == uop.Buffer })
 }

@@ -86,6 +86,7 @@ func appendBits(b []byte, d dtype.DType, bits uint64) []byte {
 // FromBytes makes a tensor from raw elements: row-major, little-endian, a bool one byte. It lies
 // on the default device.
 func FromBytes(d dtype.DType, shape []int, data []byte) *Tensor {
+	checkStored("FromBytes", d)
 	checkSizes("FromBytes", shape)
 	return onDefault("FromBytes", func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(d, shape, data) })
 }
@@ -93,6 +94,7 @@ func FromBytes(d dtype.DType, shape []int, data []byte) *Tensor {
 // Fill makes a tensor on the default device whose elements f puts into its memory, and waits for that; meanwhile others may use
 // the device. If that is lost, f is called again (see engine.Fill).
 func Fill(ctx context.Context, d dtype.DType, shape []int, f engine.Fill) (*Tensor, error) {
+	checkStored("Fill", d)
 	checkSizes("Fill", shape)
 	e, err := engine.Use("")
 	if err != nil {
@@ -128,6 +130,7 @@ func on(op string, e *engine.Engine, f func(e *engine.Engine) (*uop.UOp, error))
 
 // Empty makes a tensor with undefined elements on the default device.
 func Empty(d dtype.DType, shape ...int) *Tensor {
+	checkStored("Empty", d)
 	checkSizes("Empty", shape)
 	return onDefault("Empty", func(e *engine.Engine) (*uop.UOp, error) { return e.Empty(d, shape) })
 }
@@ -252,6 +255,7 @@ func Scalar(v any) *Tensor {
 
 // Full is a constant tensor. It takes no memory until it is realized.
 func Full(v any, d dtype.DType, shape ...int) *Tensor {
+	checkStored("Full", d)
 	checkSizes("Full", shape)
 	o := toOperand("Full", v)
 	if o.t != nil {
@@ -283,6 +287,7 @@ func Arange(n int) *Tensor { return ArangeOf(dtype.I32, 0, n, 1) }
 
 // ArangeOf is start, start+step, … before stop. Each element is start + i·step, rounded once more.
 func ArangeOf(d dtype.DType, start, stop, step any) *Tensor {
+	checkStored("Arange", d)
 	a, b, s := toOperand("Arange", start), toOperand("Arange", stop), toOperand("Arange", step)
 	if a.t != nil || b.t != nil || s.t != nil {
 		failType("Arange", nil, "bounds must be numbers")
@@ -326,6 +331,7 @@ func Linspace(start, stop float64, n int) *Tensor { return LinspaceOf(dtype.F32,
 
 // LinspaceOf is Linspace of type d. The second half is counted down from stop, so that it is met.
 func LinspaceOf(d dtype.DType, start, stop float64, n int) *Tensor {
+	checkStored("Linspace", d)
 	if n < 0 {
 		fail("Linspace", nil, "%d steps", n)
 	}
@@ -356,6 +362,13 @@ func Eye(n int, m ...int) *Tensor {
 	shape := uop.Shape{n, cols}
 	eq := spread(uop.NewIota(n).Reshape(n, 1), shape).Equal(spread(uop.NewIota(cols).Reshape(1, cols), shape))
 	return newTensor(eq.Cast(dtype.F32), nil)
+}
+
+// checkStored refuses types that no array has.
+func checkStored(op string, d dtype.DType) {
+	if d.Size() == 0 {
+		failType(op, []dtype.DType{d}, "%v has no storage", d)
+	}
 }
 
 func checkSizes(op string, shape []int) {

@@ -458,6 +458,7 @@ func (x *Tensor) shifted(op string, axes []int, up int) *Tensor {
 
 // FFTFreq are the frequencies of the n terms of an FFT of samples d apart: 0, 1, …, −2, −1 over n·d.
 func FFTFreq(n int, d float64, t dtype.DType) *Tensor {
+	checkStored("FFTFreq", t)
 	checkWindow("FFTFreq", n)
 	i := iota(n, dtype.I32)
 	i = i.Less(i.Int((n+1)/2)).Where(i, i.Sub(i.Int(n)))
@@ -466,6 +467,7 @@ func FFTFreq(n int, d float64, t dtype.DType) *Tensor {
 
 // RFFTFreq are the frequencies of the n/2+1 terms of an RFFT.
 func RFFTFreq(n int, d float64, t dtype.DType) *Tensor {
+	checkStored("RFFTFreq", t)
 	checkWindow("RFFTFreq", n)
 	return Arange(n/2 + 1).To(t).Mul(1 / (float64(n) * d))
 }
@@ -504,6 +506,7 @@ func cosineWindow(op string, n int, periodic bool, t dtype.DType, a ...float64) 
 
 // phases are the samples 0 … n−1 and the length of the period; a single sample is in the middle.
 func phases(op string, n int, periodic bool, t dtype.DType) (*Tensor, float64) {
+	checkStored(op, t)
 	checkWindow(op, n)
 	i, length := Arange(n).To(floating(t)), float64(n-1)
 	if periodic {

@@ -95,12 +95,13 @@ var hostile = map[string]func(x *tensor.Tensor, a, b, c int) *tensor.Tensor{
 	"GroupNorm": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor {
 		return x.Reshape(1, 12, 1).GroupNorm(a, nil, nil, 1e-5)
 	},
-	"Bitcast":  func(_ *tensor.Tensor, a, b, _ int) *tensor.Tensor { return tensor.Zeros(a, b).Bitcast(dtype.U8) },
-	"FFT":      func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Reshape(3, 2, 2).FFT(a, b, 0) },
-	"IRFFT":    func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Reshape(3, 2, 2).IRFFT(a, b, 0) },
-	"TopK":     func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { v, _ := x.TopK(a, b, true); return v },
-	"KthValue": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { v, _ := x.KthValue(a, b); return v },
-	"Var":      func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Var(float64(a), b) },
+	"LocalResponseNorm": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.LocalResponseNorm(a, 1, 0.75, 1) },
+	"Bitcast":           func(_ *tensor.Tensor, a, b, _ int) *tensor.Tensor { return tensor.Zeros(a, b).Bitcast(dtype.U8) },
+	"FFT":               func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Reshape(3, 2, 2).FFT(a, b, 0) },
+	"IRFFT":             func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Reshape(3, 2, 2).IRFFT(a, b, 0) },
+	"TopK":              func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { v, _ := x.TopK(a, b, true); return v },
+	"KthValue":          func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { v, _ := x.KthValue(a, b); return v },
+	"Var":               func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Var(float64(a), b) },
 	"OneHot": func(_ *tensor.Tensor, a, _, _ int) *tensor.Tensor {
 		v, err := tensor.Of([]int32{0, 1}, 2).OneHot(context.Background(), a)
 		if err != nil {
@@ -167,6 +168,67 @@ func TestHostileNumbers(t *testing.T) {
 			}
 			require.Positive(t, made, "nothing could be made, so nothing was tried")
 		})
+	}
+}
+
+// What is no type that arrays have is refused in words wherever a type is asked for, by its number as well.
+func TestTypesThatNoArrayHas(t *testing.T) {
+	x := tensor.Of([]float32{1, 2})
+	for _, d := range []dtype.DType{dtype.Void, dtype.Index, dtype.F64 + 1, 255} {
+		assert.NotPanics(t, func() { _ = d.String() })
+		for name, f := range map[string]func(){
+			"To":         func() { x.To(d) },
+			"Bitcast":    func() { x.Bitcast(d) },
+			"SumOf":      func() { x.SumOf(d) },
+			"ProdOf":     func() { x.ProdOf(d) },
+			"CumSumOf":   func() { x.CumSumOf(d, 0) },
+			"CumProdOf":  func() { x.CumProdOf(d, 0) },
+			"FromBytes":  func() { tensor.FromBytes(d, []int{0}, nil) },
+			"Empty":      func() { tensor.Empty(d, 2) },
+			"Full":       func() { tensor.Full(1, d, 2) },
+			"ArangeOf":   func() { tensor.ArangeOf(d, 0, 3, 1) },
+			"LinspaceOf": func() { tensor.LinspaceOf(d, 0, 3, 2) },
+			"RandOf":     func() { tensor.RandOf(d, 2) },
+			"RandIntOf":  func() { tensor.RandIntOf(d, 0, 2, 2) },
+			"HannWindow": func() { tensor.HannWindow(3, false, d) },
+			"Bartlett":   func() { tensor.BartlettWindow(1, false, d) },
+			"FFTFreq":    func() { tensor.FFTFreq(3, 1, d) },
+			"RFFTFreq":   func() { tensor.RFFTFreq(3, 1, d) },
+		} {
+			other, err := tried(f)
+			assert.Nil(t, other, "%s of type %d", name, d)
+			assert.Error(t, err, "%s of type %d", name, d)
+		}
+	}
+}
+
+// A tensor that is missing where one is needed is told in words.
+func TestMissingTensors(t *testing.T) {
+	x := tensor.Of([]float32{1, 2, 3, 4}, 2, 2)
+	var none *tensor.Tensor
+	for name, f := range map[string]func(){
+		"MatMul":       func() { x.MatMul(none) },
+		"Linear":       func() { x.Linear(none, nil) },
+		"Conv2D":       func() { x.Conv2D(none, nil, tensor.Conv{}) },
+		"Gather":       func() { x.Gather(0, none) },
+		"Where":        func() { none.Where(x, x) },
+		"Add":          func() { none.Add(x) },
+		"ReLU":         func() { none.ReLU() },
+		"Cat":          func() { tensor.Cat(0, x, none) },
+		"Stack":        func() { tensor.Stack(0, none, x) },
+		"Einsum":       func() { tensor.Einsum("ij,jk->ik", x, none) },
+		"Grad":         func() { x.Sum().Grad(none) },
+		"CrossEntropy": func() { x.CrossEntropy(none) },
+		"Sum":          func() { new(tensor.Tensor).Sum() },
+		"Complex":      func() { tensor.Complex(none, x) },
+		"IndexPut":     func() { x.IndexPut([]*tensor.Tensor{none}, x, false) },
+		"Broadcast":    func() { tensor.Broadcast(x, none) },
+	} {
+		other, err := tried(f)
+		assert.Nil(t, other, name)
+		if assert.Error(t, err, name) {
+			assert.Contains(t, err.Error(), "hostile_test.go", name)
+		}
 	}
 }
 

@@ -163,7 +163,9 @@ func (t *Tensor) LocalResponseNorm(size int, alpha, beta, k float64) *Tensor {
 	}
 	u := t.Square().node()
 	n := t.Dim(1)
-	sum := t.like(slide(u, 1, window{size, 1, 1, size / 2, n})).Sum(-1)
+	before := min(size/2, n) // as far as there are channels
+	after := min(size-1-size/2, n)
+	sum := t.like(slide(u, 1, window{before + 1 + after, 1, 1, before, n})).Sum(-1)
 	return t.Div(sum.Mul(alpha / float64(size)).Add(k).Pow(beta))
 }
 

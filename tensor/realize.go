@@ -334,9 +334,7 @@ func goValue(d dtype.DType, v uop.Value) any {
 // To converts the elements: floats to integers truncate and saturate (NaN gives 0), integers wrap,
 // to bool is "not zero".
 func (t *Tensor) To(d dtype.DType) *Tensor {
-	if d.Size() == 0 {
-		failType("To", []dtype.DType{t.DType(), d}, "%v has no storage", d)
-	}
+	checkStored("To", d)
 	return t.like(t.node().Cast(d))
 }
 

@@ -50,7 +50,7 @@ func (t *Tensor) like(u *uop.UOp) *Tensor { return newTensor(u, t.Engine()) }
 // node is the graph of t. The buffer of an assigned tensor is the newest, whoever ran the captured function that assigned it.
 func (t *Tensor) node() *uop.UOp {
 	for {
-		u := t.graph.Load()
+		u := t.given()
 		if !t.owned.Load() || !inMemory(u) {
 			return u
 		}
@@ -58,6 +58,17 @@ func (t *Tensor) node() *uop.UOp {
 			return now
 		}
 	}
+}
+
+// given is the graph of t, which is to be a tensor: nil and the zero value are refused.
+func (t *Tensor) given() *uop.UOp {
+	if t != nil {
+		if u := t.graph.Load(); u != nil {
+			return u
+		}
+	}
+	failType(operation("Tensor"), nil, "an operand is nil")
+	return nil
 }
 
 // Node is the graph of t, for packages that look at or extend graphs.
@@ -68,7 +79,12 @@ func (t *Tensor) Node() *uop.UOp { return t.node() }
 func FromNode(u *uop.UOp, e *engine.Engine) *Tensor { return newTensor(u, e) }
 
 // Engine is the device that t lies on, nil for constants.
-func (t *Tensor) Engine() *engine.Engine { return t.eng.Load() }
+func (t *Tensor) Engine() *engine.Engine {
+	if t == nil {
+		t.given()
+	}
+	return t.eng.Load()
+}
 
 // Device is the name of the device that t lies on, "" for constants, which fit any.
 func (t *Tensor) Device() string {
@@ -81,7 +97,7 @@ func (t *Tensor) Device() string {
 // Shape is the sizes of the axes; a copy.
 func (t *Tensor) Shape() []int { return slices.Clone([]int(t.shape())) }
 
-func (t *Tensor) shape() uop.Shape { return t.graph.Load().Shape() }
+func (t *Tensor) shape() uop.Shape { return t.given().Shape() }
 
 // Dim is the size of an axis; negative axes count from the end.
 func (t *Tensor) Dim(axis int) int { return t.shape()[t.axis("Dim", axis)] }
@@ -93,7 +109,7 @@ func (t *Tensor) Rank() int { return len(t.shape()) }
 func (t *Tensor) Numel() int { return t.shape().Numel() }
 
 // DType is the type of the elements.
-func (t *Tensor) DType() dtype.DType { return t.graph.Load().DType() }
+func (t *Tensor) DType() dtype.DType { return t.given().DType() }
 
 // Nbytes is the size of the elements in memory.
 func (t *Tensor) Nbytes() int { return t.Numel() * t.DType().Size() }
