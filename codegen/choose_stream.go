@@ -39,14 +39,24 @@ func (c *chooser) stream() []Move {
 			continue
 		}
 		outer, in := c.cut(&moves, a.name, n, lanes)
-		if inner = append(inner, in); a.r == best {
+		inner = append(inner, in)
+		switch {
+		case a.r == best:
 			moves = append(moves, Move{Verb: Vectors, Name: in})
-		} else {
+		case c.target.Turns:
+			moves = append(moves, Move{Verb: Tiles, Name: in})
+			fallthrough
+		default:
 			slices.Reverse(inner)
 		}
 		if outer != "" {
 			order = append(order, outer)
 			sizes[outer] = ceilDiv(n, lanes)
+		}
+	}
+	if other != nil { // innermost: neighbours of what was just read come next
+		if i := slices.Index(order, c.name(other)+".0"); i >= 0 {
+			order = append(slices.Delete(order, i, i+1), c.name(other)+".0")
 		}
 	}
 	for _, r := range c.reds {
@@ -208,7 +218,8 @@ func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
 		if l > n {
 			continue
 		}
-		steps := float64(n/l)*float64(max(1, l/c.width())) + float64(n%l) + 8
+		rest, _ := c.restSteps(n % l)
+		steps := float64(n/l)*float64(max(1, l/c.width())) + rest + 8
 		if n/l > 8 && l < 4*c.width() { // one accumulator waits for itself
 			steps += float64(n / l * 2)
 		}
@@ -222,7 +233,32 @@ func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
 		*moves = append(*moves, Move{Verb: Vectors, Name: name})
 	default:
 		*moves = append(*moves, Move{Verb: Split, Name: name, N: best, Tail: Peel}, Move{Verb: Vectors, Name: name + ".1"})
+		if _, lanes := c.restSteps(n % best); lanes {
+			*moves = append(*moves, Move{Verb: Vectors, Name: name + ".t"})
+		}
 	}
+}
+
+// foldSteps is how many steps it takes to fold the lanes of a rest beside those before.
+const foldSteps = 4
+
+// restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes.
+func (c *chooser) restSteps(n int) (steps float64, lanes bool) {
+	if n < 2 || c.anyLength() {
+		return float64(n), false
+	}
+	w := c.width()
+	steps = float64(ceilDiv(n, w)) * 2
+	if !c.target.Masks {
+		for n%w > 0 {
+			w /= 2
+		}
+		steps = float64(n / w)
+	}
+	if steps += foldSteps; steps >= float64(n) {
+		return float64(n), false
+	}
+	return steps, true
 }
 
 // nested says that a reduction lies inside another one.
