@@ -54,7 +54,7 @@ func (c *chooser) stream() []Move {
 			sizes[outer] = ceilDiv(n, lanes)
 		}
 	}
-	if other != nil { // innermost: neighbours of what was just read come next
+	if other != nil && c.pastCaches(best) { // innermost: what follows on what was just read comes next
 		if i := slices.Index(order, c.name(other)+".0"); i >= 0 {
 			order = append(slices.Delete(order, i, i+1), c.name(other)+".0")
 		}
@@ -64,11 +64,10 @@ func (c *chooser) stream() []Move {
 	}
 	free := 0
 	for _, name := range order { // a peeled axis cannot be fused, merged outputs keep their order
-		if c.mayShare(name) {
-			free++
-		} else {
+		if !c.mayShare(name) || c.again(order[:free], name) {
 			break
 		}
+		free++
 	}
 	serial := slices.Clone(order)
 	if total := least * float64(c.width()); total > threadWork && free > 0 {
@@ -135,6 +134,42 @@ func (c *chooser) mayShare(name string) bool {
 		}
 	}
 	return false
+}
+
+// PastCaches is the size in bytes from which on caches keep nothing of an array until it is read.
+const PastCaches = 32 << 20
+
+// pastCaches says that outputs are so large, and that lanes write whole lines of the cache, which are then never written twice.
+func (c *chooser) pastCaches(lanes *uop.UOp) bool {
+	const line = 64
+	for i, a := range c.outs {
+		o := c.kernel.outs[c.g.outs[i]]
+		if s, ok := c.stride(a, lanes); !ok || s != 1 || c.count(c.facts.set(o.Axes...))*a.bytes < PastCaches {
+			return false
+		}
+		for _, x := range c.g.axes {
+			if s, ok := c.stride(a, x.r); !ok || x.r != lanes && s*a.bytes%line != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// again says that a reduction would be computed again for each iteration of an axis, if that became one with the loops outside of it.
+func (c *chooser) again(outside []string, name string) bool {
+	var open, next rangeSet
+	for _, a := range c.g.axes {
+		for _, o := range outside {
+			if a.name == o || a.name+".0" == o {
+				open = open.with(c.facts.rangeID(a.r))
+			}
+		}
+		if a.name == name || a.name+".0" == name {
+			next = next.with(c.facts.rangeID(a.r))
+		}
+	}
+	return slices.ContainsFunc(c.reds, func(r *reduction) bool { return !r.free.disjoint(open) && r.free.disjoint(next) })
 }
 
 // owns says that different r mean different elements of a merged output, whatever the other axes are: one
@@ -298,65 +333,4 @@ func (c *chooser) streamCost(lanes *uop.UOp) float64 {
 		cost += l.access(a, c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...))
 	}
 	return cost
-}
-
-// laneSet is which ranges run in lanes, and in how many at once.
-type laneSet struct {
-	*chooser
-	vector rangeSet
-	w      map[int]float64
-}
-
-func (c *chooser) laneSet(lanes *uop.UOp) *laneSet {
-	l := &laneSet{chooser: c, w: map[int]float64{}}
-	if lanes != nil {
-		l.add(lanes)
-	}
-	for _, r := range c.reds {
-		if lanes != nil && r.free.has(c.facts.rangeID(lanes)) || c.nested(r) {
-			continue
-		}
-		if x := c.laneAxis(r); x != nil {
-			l.add(x)
-		}
-	}
-	return l
-}
-
-func (l *laneSet) add(r *uop.UOp) {
-	id := l.facts.rangeID(r)
-	l.vector = l.vector.with(id)
-	l.w[id] = float64(min(l.width(), pow2(extent(r))))
-	if l.anyLength() {
-		l.w[id] = float64(min(l.width(), extent(r)))
-	}
-}
-
-// by is how many evaluations of something over these ranges are one instruction.
-func (l *laneSet) by(s rangeSet) float64 {
-	f := 1.0
-	s.and(l.vector).each(func(i int) { f = max(f, l.w[i]) })
-	return f
-}
-
-// access is the cost of loads or stores, done once for each of the ranges.
-func (l *laneSet) access(a *access, free rangeSet) float64 {
-	n, f := float64(l.count(free)), l.by(free)
-	gather, anywhere := false, false
-	free.and(l.vector).each(func(i int) {
-		s, ok := l.stride(a, l.facts.ranges[i])
-		gather, anywhere = gather || !ok || s != 1, anywhere || !ok
-	})
-	gated := a.gated && !l.facts.freeRanges(a.u.At(1)).disjoint(l.vector)
-	switch {
-	case anywhere && gated && !l.anyLength(): // lane by lane, each with its place and its condition
-		return n * (3 + f/2)
-	case anywhere && !l.anyLength():
-		return n * 2.5
-	case gather && !l.anyLength():
-		return n * 1.5
-	case gated:
-		return n * 3 / f
-	}
-	return n / f
 }

@@ -105,7 +105,7 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 	case codegen.Thread:
 		r.line(depth, "for (int64_t %s = lo; %s < hi; %s++) {", v, v, v)
 	case codegen.Serial:
-		if n := l.Range.Arg().(uop.RangeArg).N; l.Copies == n && n > 0 { // compilers see what iterations share
+		if n := l.Range.Arg().(uop.RangeArg).N; l.Copies == n && n > 0 && r.n > 0 { // compilers see what iterations of lanes share
 			for i := range n {
 				r.line(depth, "{")
 				r.line(depth+1, "const int64_t %s = %d;", v, i)
@@ -241,14 +241,11 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 	}
 }
 
-// pastCaches is from how many bytes on an array is written past the caches: it is larger than what they keep of it until it is read, and
-// a line that is written whole need not be fetched before.
-const pastCaches = 32 << 20
-
-// past says that a buffer is written past the caches.
+// past says that a buffer is written past the caches: it is larger than what they keep of it until it is read, and a line that is written
+// whole need not be fetched before.
 func (r *renderer) past(buf *uop.UOp) bool {
 	a := buf.Arg().(uop.ParamArg)
-	return !a.Scratch && a.N*buf.DType().Size() >= pastCaches && !r.reads[buf]
+	return !a.Scratch && a.N*buf.DType().Size() >= codegen.PastCaches && !r.reads[buf]
 }
 
 // fold merges lanes by halves, then into the scalars.
