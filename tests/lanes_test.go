@@ -112,3 +112,17 @@ func TestExponentialIsOne(t *testing.T) {
 		}
 	}
 }
+
+// What is reduced over a row is computed once for it, also where rows are too few for many threads: the row is not made one axis with
+// the blocks of its outputs.
+func TestFewRowsAreReducedOnce(t *testing.T) {
+	b := newBench(t, "CPU", engine.Options{})
+	for _, rows := range []int{2, 16, 31} {
+		x := b.floats(rows, 1000)
+		for _, y := range []*tensor.Tensor{x.Softmax(1), x.LogSoftmax(1), x.Sub(x.MeanKeep(1))} {
+			for _, k := range b.plan(y).Launches() {
+				require.NotContains(t, k.Moves, "fuse", k.Name)
+			}
+		}
+	}
+}
