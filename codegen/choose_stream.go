@@ -40,13 +40,12 @@ func (c *chooser) stream() []Move {
 		}
 		outer, in := c.cut(&moves, a.name, n, lanes)
 		inner = append(inner, in)
-		switch {
-		case a.r == best:
+		if a.r == best {
 			moves = append(moves, Move{Verb: Vectors, Name: in})
-		case c.target.Turns:
-			moves = append(moves, Move{Verb: Tiles, Name: in})
-			fallthrough
-		default:
+		} else {
+			if c.turns(best) {
+				moves = append(moves, Move{Verb: Tiles, Name: in})
+			}
 			slices.Reverse(inner)
 		}
 		if outer != "" {
@@ -108,6 +107,15 @@ func (c *chooser) acrossLines(lanes *uop.UOp) *uop.UOp {
 		}
 	}
 	return nil
+}
+
+// turns says that rows which lanes read begin at lines of the cache, all or none of them: then blocks are loaded by rows and turned. Else
+// each of these loads would touch two lines, and reading one by one, which does not conflict in the cache there, is no slower.
+func (c *chooser) turns(lanes *uop.UOp) bool {
+	return c.target.Turns && !slices.ContainsFunc(c.loads, func(l *access) bool {
+		s, ok := c.stride(l, lanes)
+		return ok && abs(s)*l.bytes >= 64 && abs(s)*l.bytes%64 != 0
+	})
 }
 
 // mayVector says whether every element along r is written by one lane, in any order.
