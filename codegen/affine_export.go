@@ -14,19 +14,35 @@ func summands(u *uop.UOp) affine {
 // Strided takes an index apart: index = base + stride·r, base not depending on r. ok is false where it is
 // not of that form.
 func Strided(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base *uop.UOp, stride int, ok bool) {
+	base, c, stride, ok := StridedFrom(t, index, r, varying)
+	if !ok {
+		return nil, 0, false
+	}
+	return Plus(base, c), stride, true
+}
+
+// StridedFrom is Strided with what is constant of the base apart: index = base + c + stride·r.
+func StridedFrom(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base *uop.UOp, c, stride int, ok bool) {
 	a := summands(index)
 	stride = a.coeff(r)
-	rest := affine{c: a.c}
+	var rest affine
 	for _, m := range a.terms {
 		if m.u == r {
 			continue
 		}
 		if varying(m.u) {
-			return nil, 0, false
+			return nil, 0, 0, false
 		}
 		rest.terms = append(rest.terms, m)
 	}
-	return rest.node(t), stride, true
+	return rest.node(t), a.c, stride, true
+}
+
+// Plus is u + c, spelled as affine forms are.
+func Plus(u *uop.UOp, c int) *uop.UOp {
+	a := summands(u)
+	a.c += c
+	return a.node(u.Home())
 }
 
 // Pattern takes an index apart that differs between lanes only by numbers known beforehand: index = base + offsets[lane].
@@ -66,3 +82,6 @@ func onlyRange(u *uop.UOp) bool {
 	}
 	return true
 }
+
+// Conjuncts are the conditions that all hold where a gate does.
+func Conjuncts(gate *uop.UOp) []*uop.UOp { return symbolic.Conjuncts(gate) }

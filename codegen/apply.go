@@ -57,6 +57,9 @@ func (k *kernel) applyOne(m Move) error {
 			return k.noAxis(m.Name)
 		}
 		a.kind = map[Verb]Kind{Threads: Thread, Grids: Grid, Lanes: Lane, Tiles: Tile, Vectors: Vector}[m.Verb]
+		if a.kind == Vector {
+			k.padLanes(a)
+		}
 		return nil
 	case Stage:
 		if k.values[m.Name] == nil {

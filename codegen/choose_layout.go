@@ -74,6 +74,9 @@ func (p *arranger) alongMoves() []Move {
 	if block < n {
 		p.out = append(p.out, Move{Verb: Split, Name: name, N: block, Tail: Peel})
 		lane = name + ".1"
+		if _, lanes := p.restSteps(n % block); lanes {
+			p.out = append(p.out, Move{Verb: Vectors, Name: name + ".t"})
+		}
 	}
 	p.out = append(p.out, Move{Verb: Vectors, Name: lane})
 	order, sizes := names(p.serial)

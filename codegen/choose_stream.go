@@ -39,9 +39,13 @@ func (c *chooser) stream() []Move {
 			continue
 		}
 		outer, in := c.cut(&moves, a.name, n, lanes)
-		if inner = append(inner, in); a.r == best {
+		inner = append(inner, in)
+		if a.r == best {
 			moves = append(moves, Move{Verb: Vectors, Name: in})
 		} else {
+			if c.turns(best) {
+				moves = append(moves, Move{Verb: Tiles, Name: in})
+			}
 			slices.Reverse(inner)
 		}
 		if outer != "" {
@@ -49,16 +53,20 @@ func (c *chooser) stream() []Move {
 			sizes[outer] = ceilDiv(n, lanes)
 		}
 	}
+	if other != nil && c.pastCaches(best) { // innermost: what follows on what was just read comes next
+		if i := slices.Index(order, c.name(other)+".0"); i >= 0 {
+			order = append(slices.Delete(order, i, i+1), c.name(other)+".0")
+		}
+	}
 	for _, r := range c.reds {
 		c.laneMoves(&moves, r, best)
 	}
 	free := 0
 	for _, name := range order { // a peeled axis cannot be fused, merged outputs keep their order
-		if c.mayShare(name) {
-			free++
-		} else {
+		if !c.mayShare(name) || c.again(order[:free], name) {
 			break
 		}
+		free++
 	}
 	serial := slices.Clone(order)
 	if total := least * float64(c.width()); total > threadWork && free > 0 {
@@ -101,6 +109,15 @@ func (c *chooser) acrossLines(lanes *uop.UOp) *uop.UOp {
 	return nil
 }
 
+// turns says that rows which lanes read begin at lines of the cache, all or none of them: then blocks are loaded by rows and turned. Else
+// each of these loads would touch two lines, and reading one by one, which does not conflict in the cache there, is no slower.
+func (c *chooser) turns(lanes *uop.UOp) bool {
+	return c.target.Turns && !slices.ContainsFunc(c.loads, func(l *access) bool {
+		s, ok := c.stride(l, lanes)
+		return ok && abs(s)*l.bytes >= 64 && abs(s)*l.bytes%64 != 0
+	})
+}
+
 // mayVector says whether every element along r is written by one lane, in any order.
 func (c *chooser) mayVector(r *uop.UOp) bool {
 	if c.runs(r) {
@@ -125,6 +142,42 @@ func (c *chooser) mayShare(name string) bool {
 		}
 	}
 	return false
+}
+
+// PastCaches is the size in bytes from which on caches keep nothing of an array until it is read.
+const PastCaches = 32 << 20
+
+// pastCaches says that outputs are so large, and that lanes write whole lines of the cache, which are then never written twice.
+func (c *chooser) pastCaches(lanes *uop.UOp) bool {
+	const line = 64
+	for i, a := range c.outs {
+		o := c.kernel.outs[c.g.outs[i]]
+		if s, ok := c.stride(a, lanes); !ok || s != 1 || c.count(c.facts.set(o.Axes...))*a.bytes < PastCaches {
+			return false
+		}
+		for _, x := range c.g.axes {
+			if s, ok := c.stride(a, x.r); !ok || x.r != lanes && s*a.bytes%line != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// again says that a reduction would be computed again for each iteration of an axis, if that became one with the loops outside of it.
+func (c *chooser) again(outside []string, name string) bool {
+	var open, next rangeSet
+	for _, a := range c.g.axes {
+		for _, o := range outside {
+			if a.name == o || a.name+".0" == o {
+				open = open.with(c.facts.rangeID(a.r))
+			}
+		}
+		if a.name == name || a.name+".0" == name {
+			next = next.with(c.facts.rangeID(a.r))
+		}
+	}
+	return slices.ContainsFunc(c.reds, func(r *reduction) bool { return !r.free.disjoint(open) && r.free.disjoint(next) })
 }
 
 // owns says that different r mean different elements of a merged output, whatever the other axes are: one
@@ -208,7 +261,8 @@ func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
 		if l > n {
 			continue
 		}
-		steps := float64(n/l)*float64(max(1, l/c.width())) + float64(n%l) + 8
+		rest, _ := c.restSteps(n % l)
+		steps := float64(n/l)*float64(max(1, l/c.width())) + rest + 8
 		if n/l > 8 && l < 4*c.width() { // one accumulator waits for itself
 			steps += float64(n / l * 2)
 		}
@@ -222,7 +276,32 @@ func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
 		*moves = append(*moves, Move{Verb: Vectors, Name: name})
 	default:
 		*moves = append(*moves, Move{Verb: Split, Name: name, N: best, Tail: Peel}, Move{Verb: Vectors, Name: name + ".1"})
+		if _, lanes := c.restSteps(n % best); lanes {
+			*moves = append(*moves, Move{Verb: Vectors, Name: name + ".t"})
+		}
 	}
+}
+
+// foldSteps is how many steps it takes to fold the lanes of a rest beside those before.
+const foldSteps = 4
+
+// restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes.
+func (c *chooser) restSteps(n int) (steps float64, lanes bool) {
+	if n < 2 || c.anyLength() {
+		return float64(n), false
+	}
+	w := c.width()
+	steps = float64(ceilDiv(n, w)) * 2
+	if !c.target.Masks {
+		for n%w > 0 {
+			w /= 2
+		}
+		steps = float64(n / w)
+	}
+	if steps += foldSteps; steps >= float64(n) {
+		return float64(n), false
+	}
+	return steps, true
 }
 
 // nested says that a reduction lies inside another one.
@@ -262,65 +341,4 @@ func (c *chooser) streamCost(lanes *uop.UOp) float64 {
 		cost += l.access(a, c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...))
 	}
 	return cost
-}
-
-// laneSet is which ranges run in lanes, and in how many at once.
-type laneSet struct {
-	*chooser
-	vector rangeSet
-	w      map[int]float64
-}
-
-func (c *chooser) laneSet(lanes *uop.UOp) *laneSet {
-	l := &laneSet{chooser: c, w: map[int]float64{}}
-	if lanes != nil {
-		l.add(lanes)
-	}
-	for _, r := range c.reds {
-		if lanes != nil && r.free.has(c.facts.rangeID(lanes)) || c.nested(r) {
-			continue
-		}
-		if x := c.laneAxis(r); x != nil {
-			l.add(x)
-		}
-	}
-	return l
-}
-
-func (l *laneSet) add(r *uop.UOp) {
-	id := l.facts.rangeID(r)
-	l.vector = l.vector.with(id)
-	l.w[id] = float64(min(l.width(), pow2(extent(r))))
-	if l.anyLength() {
-		l.w[id] = float64(min(l.width(), extent(r)))
-	}
-}
-
-// by is how many evaluations of something over these ranges are one instruction.
-func (l *laneSet) by(s rangeSet) float64 {
-	f := 1.0
-	s.and(l.vector).each(func(i int) { f = max(f, l.w[i]) })
-	return f
-}
-
-// access is the cost of loads or stores, done once for each of the ranges.
-func (l *laneSet) access(a *access, free rangeSet) float64 {
-	n, f := float64(l.count(free)), l.by(free)
-	gather, anywhere := false, false
-	free.and(l.vector).each(func(i int) {
-		s, ok := l.stride(a, l.facts.ranges[i])
-		gather, anywhere = gather || !ok || s != 1, anywhere || !ok
-	})
-	gated := a.gated && !l.facts.freeRanges(a.u.At(1)).disjoint(l.vector)
-	switch {
-	case anywhere && gated && !l.anyLength(): // lane by lane, each with its place and its condition
-		return n * (3 + f/2)
-	case anywhere && !l.anyLength():
-		return n * 2.5
-	case gather && !l.anyLength():
-		return n * 1.5
-	case gated:
-		return n * 3 / f
-	}
-	return n / f
 }

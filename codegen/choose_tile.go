@@ -106,7 +106,7 @@ func (c *chooser) bestTiling(r *reduction) *tiling {
 func (c *chooser) contiguous(r *reduction, x *uop.UOp) bool {
 	return !slices.ContainsFunc(r.loads, func(l *access) bool {
 		s, ok := c.stride(l, x)
-		return !ok || s != 0 && s != 1 || l.gated
+		return !ok || s != 0 && s != 1 || l.gated && !c.target.Masks
 	})
 }
 
@@ -154,7 +154,11 @@ func (c *chooser) tileCost(t *tiling) float64 {
 	for _, x := range t.r.ranges {
 		if x == t.v { // the rest is done one by one
 			n := t.lanes * t.u
-			steps *= float64(extent(x)/n + extent(x)%n)
+			rest, lanes := c.restSteps(extent(x) % n)
+			if lanes && len(t.r.ranges) > 1 { // lanes are folded once, after all steps
+				rest -= foldSteps
+			}
+			steps *= float64(extent(x)/n) + rest
 			continue
 		}
 		steps *= float64(extent(x))
@@ -204,6 +208,8 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 	switch reuse := float64(t.r.work) / elements; {
 	case !ok || !l.plain:
 		return 1.5 * float64(t.lanes), 0
+	case s == 1 && l.gated && t.along:
+		return 1.5, 0
 	case s == 1 && l.gated:
 		return 1, elements * 0.3
 	case s == 1:

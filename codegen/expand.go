@@ -263,10 +263,13 @@ type varying struct {
 	order []*uop.UOp
 	memo  uop.Map[bool]
 	local map[*uop.UOp]bool // declared inside
+	lanes bool              // one block of code serves all values: what it declares is not declared for each
 }
 
-func (b *builder) varying(stmts []Stmt, r *uop.UOp) *varying {
-	v := &varying{set: map[*uop.UOp]bool{r: true}, local: map[*uop.UOp]bool{}}
+func (b *builder) varying(stmts []Stmt, r *uop.UOp) *varying { return varyingIn(stmts, r, false) }
+
+func varyingIn(stmts []Stmt, r *uop.UOp, lanes bool) *varying {
+	v := &varying{set: map[*uop.UOp]bool{r: true}, local: map[*uop.UOp]bool{}, lanes: lanes}
 	visit(stmts, func(s Stmt) {
 		switch s := s.(type) {
 		case *Let:
@@ -297,6 +300,9 @@ func (v *varying) sweep(stmts []Stmt, under bool) (found bool) {
 		dep := under || slices.ContainsFunc(exprs(s), v.depends)
 		switch s := s.(type) {
 		case *Let:
+			if v.lanes {
+				dep = v.depends(s.Value)
+			}
 			found = dep && v.add(s.Reg) || found
 		case *Set:
 			for i, r := range s.Regs {
@@ -358,7 +364,7 @@ func (v *varying) stmt(s Stmt) bool {
 
 // Varying says which values differ between the lanes of a Vector loop.
 func Varying(l *Loop) func(u *uop.UOp) bool {
-	return (&builder{}).varying(l.Body, l.Range).depends
+	return varyingIn(l.Body, l.Range, true).depends
 }
 
 // Exprs lists the expressions of one statement, not those of statements inside it; of a Store the value first.

@@ -67,6 +67,7 @@ func bareKernel(s *Spec, target *Target) *kernel {
 
 func (k *kernel) prepare() {
 	k.canonical()
+	k.ungate()
 	k.groupOuts()
 	k.nameAxes()
 	k.nameValues()

@@ -64,7 +64,11 @@ func (b *builder) reduce(us []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
 	v := loops[0]
 	sp.open = sp.open.or(b.facts.set(v.r))
 	sp.lanes = true
-	body = append(body, b.level(loops[1:], sp, v.name, update(us, lanes))...)
+	inside := b.level(loops[1:], sp, v.name, update(us, lanes))
+	if v.guard != nil {
+		inside = when(v.guard, inside...)
+	}
+	body = append(body, inside...)
 	for i, u := range us {
 		body = append(body, &Fold{Regs: regs[i], Monoid: monoidOf(u), Range: v.r, Values: lanes[i]})
 	}

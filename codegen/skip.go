@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -22,14 +24,15 @@ type under struct {
 type demands map[*uop.UOp]under
 
 // demand is the condition under which one of the roots looks at u.
-func demand(roots []*uop.UOp, u *uop.UOp) under {
+func demand(roots []*uop.UOp, u *uop.UOp) under { return demanded(roots)[u] }
+
+// demanded says so of all values.
+func demanded(roots []*uop.UOp) demands {
 	d := demands{}
 	for _, r := range roots {
 		d[r] = under{}
 	}
-	order := uop.Topo(roots...)
-	for i := len(order) - 1; i >= 0 && order[i] != u; i-- {
-		x := order[i]
+	for _, x := range slices.Backward(uop.Topo(roots...)) {
 		c := d[x]
 		for j, y := range x.Src() {
 			if x.Op() == uop.Where && j > 0 && c.cond == nil {
@@ -39,7 +42,7 @@ func demand(roots []*uop.UOp, u *uop.UOp) under {
 			}
 		}
 	}
-	return d[u]
+	return d
 }
 
 // add notes that a value is looked at under a condition.

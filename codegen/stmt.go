@@ -136,6 +136,8 @@ type Target struct {
 	Loose     bool // a MulAdd of floats is written, and rounds once or twice: good for polynomials
 	SoftFMA   bool // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
 	Broad     bool // a number is repeated in all lanes only slowly: better once, in scratch
+	Masks     bool // loads and choices of some lanes take little more than those of all
+	Turns     bool // neighbours that lanes load from rows of their own are loaded along the rows and turned
 	Streams   bool // sums with exponential weights go in blocks of weights, which are not stored
 	NoOpt     bool // NOOPT=1: no moves at all
 	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go

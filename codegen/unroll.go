@@ -12,8 +12,9 @@ func (b *builder) unroll(stmts []Stmt) []Stmt {
 
 // Unroll is how far a language unrolls: 0 copies for not at all.
 type Unroll struct {
-	Copies int // of a body; of a loop that is written out twice as many
-	Ops    int // operations of all copies
+	Copies int  // of a body; of a loop that is written out twice as many
+	Ops    int  // operations of all copies
+	Whole  bool // only loops of which none is left
 }
 
 type unroller struct {
@@ -44,6 +45,8 @@ func (u *unroller) copies(l *Loop) int {
 		return 0
 	case u.whole(l):
 		return n
+	case u.Whole:
+		return 0
 	}
 	k := min(u.Copies, n, u.Ops/w)
 	for k > 1 && n%k > 0 && n < 8*k { // the rest would be much of it

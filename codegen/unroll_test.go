@@ -13,7 +13,7 @@ import (
 )
 
 // Short loops are written out, others in copies that leave a small rest or none, and long bodies are not copied; where a
-// compiler does it, nothing is said.
+// compiler follows, only short ones are.
 func TestUnroll(t *testing.T) {
 	copies := func(n int, target *codegen.Target) (out []int) {
 		k := newKit()
@@ -34,7 +34,10 @@ func TestUnroll(t *testing.T) {
 	for n, want := range map[int]int{3: 3, 8: 8, 9: 3, 10: 2, 11: 0, 1000: 4, 1001: 4} {
 		assert.Equal(t, []int{want}, copies(n, wasm.Target(wasm.Machine{})), n)
 		assert.Equal(t, []int{0}, copies(n, &few), n)
-		assert.Equal(t, []int{0}, copies(n, c.Target(c.Machine{})), n)
+		if n > 8 { // compilers see to longer ones
+			want = 0
+		}
+		assert.Equal(t, []int{want}, copies(n, c.Target(c.Machine{})), n)
 	}
 }
 

@@ -117,14 +117,26 @@ func around(u *uop.UOp, m PadMode, a, lo, hi int) *uop.UOp {
 
 // fill puts lo values before and hi after an axis.
 func fill(u *uop.UOp, axis, lo, hi int, v uop.Value) *uop.UOp {
-	n := u.Shape()[axis]
-	if lo == 0 && hi == 0 {
+	return fillAll(u, []int{axis}, []int{lo}, []int{hi}, v)
+}
+
+// fillAll puts lo values before and hi after each of some axes. The array is extended at once, so that it is read under one condition,
+// and what is chosen outside is chosen by the first axis first.
+func fillAll(u *uop.UOp, axes, lo, hi []int, v uop.Value) *uop.UOp {
+	in := u.Shape()
+	for i, a := range axes {
+		if lo[i] > 0 || hi[i] > 0 {
+			u = extend(u, a, lo[i], hi[i])
+		}
+	}
+	if v == u.Int(0).Arg().(uop.ConstArg).Value {
 		return u
 	}
-	wide := extend(u, axis, lo, hi)
-	if v == u.Int(0).Arg().(uop.ConstArg).Value {
-		return wide
+	for i, a := range slices.Backward(axes) {
+		if n := in[a]; lo[i] > 0 || hi[i] > 0 {
+			at := alongAxis(uop.NewIota(lo[i]+n+hi[i]), a, u.Shape())
+			u = at.Less(at.Int(lo[i])).Or(at.Less(at.Int(lo[i]+n)).Not()).Where(u.Const(v), u)
+		}
 	}
-	i := alongAxis(uop.NewIota(lo+n+hi), axis, wide.Shape())
-	return i.Less(i.Int(lo)).Or(i.Less(i.Int(lo+n)).Not()).Where(u.Const(v), wide)
+	return u
 }

@@ -107,13 +107,14 @@ func (t *Tensor) cutInto(ws []poolWindow, v uop.Value) (u *uop.UOp, axes []int) 
 	first := t.Rank() - len(ws)
 	at := make([]int, len(ws))
 	in := make([]window, len(ws))
+	lo, hi := make([]int, len(ws)), make([]int, len(ws))
 	for i, w := range ws {
-		lo := w.before() // whole strides: an element keeps its place in them
-		u = fill(u, first+i, lo, w.hi, v)
+		lo[i], hi[i] = w.before(), w.hi // whole strides: an element keeps its place in them
 		at[i], in[i] = first+i, w.window
-		in[i].lo = w.lo - lo // the padding is there
+		in[i].lo = w.lo - lo[i] // the padding is there
 		axes = append(axes, t.Rank()+i)
 	}
+	u = fillAll(u, at, lo, hi, v)
 	return windows(u, at, in), axes
 }
 

@@ -47,7 +47,11 @@ func Target(m Machine) *codegen.Target {
 			}
 			return m.VectorBytes / d.Size()
 		},
-		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: has, SoftFMA: m.NoFMA, NoOpt: m.NoOpt,
+		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true,
+		Has: func(o uop.Op, d dtype.DType) bool {
+			return has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes == 64 && !m.NoFMA
+		},
+		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, Masks: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
 	}
 }
@@ -74,14 +78,24 @@ func has(o uop.Op, d dtype.DType) bool {
 
 // Render writes a kernel. The entry's name is a hash of the text, so equal kernels have equal names.
 func Render(p *codegen.Program) (k plan.Kernel, err error) {
-	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}}
+	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, reads: map[*uop.UOp]bool{}}
 	defer func() {
 		if x := recover(); x != nil {
 			panic(fmt.Errorf("c: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))
 		}
 	}()
 	r.head()
+	codegen.Visit(p.Body, func(s codegen.Stmt) {
+		for _, u := range uop.Topo(codegen.Exprs(s)...) {
+			if u.Op() == uop.Load {
+				r.reads[u.At(0)] = true
+			}
+		}
+	})
 	r.block(p.Body, 1)
+	if r.past512 {
+		r.line(1, "WEFT_PASSED();")
+	}
 	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + r.out.String() + "}\n"
 	head := r.head2.String()
 	entry := codegen.Entry(head, p.Name, text)
@@ -119,9 +133,6 @@ const Prelude = `#include <stdint.h>
 #define WEFT_FMA_f64x8(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)
 #define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512_mask(a, a, (unsigned short)-1, 4)
 #define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512_mask(a, a, (unsigned char)-1, 4)
-#if defined(__AVX512DQ__)
-#define WEFT_LDM_f32x16(p, m) __builtin_ia32_loadups512_mask((const float *)(p), (f32x16){0}, __builtin_ia32_cvtd2mask512(m))
-#endif
 #endif
 #if defined(__FMA__)
 #define WEFT_FMA_f32x4(a, b, c) __builtin_ia32_vfmaddps(a, b, c)
@@ -151,6 +162,6 @@ WEFT_MAX(i8, int8_t) WEFT_MAX(u8, uint8_t) WEFT_MAX(i16, int16_t) WEFT_MAX(u16, 
 #define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { return a < b || b != b ? b : a; }
 WEFT_FMAX(f32, float) WEFT_FMAX(f64, double)
 WEFT_MAX(u32, uint32_t) WEFT_MAX(i64, int64_t) WEFT_MAX(u64, uint64_t)
-` + wideningInstructions + halfInstructions + dotInstructions
+` + pastInstructions + lessInstructions + maskedInstructions + wideningInstructions + halfInstructions + dotInstructions + expInstructions
 
 func indent(n int) string { return strings.Repeat("\t", n) }

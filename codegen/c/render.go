@@ -23,9 +23,14 @@ type renderer struct {
 	n       int                 // lanes; 0 outside
 	lane    *uop.UOp            // its range
 	vary    func(*uop.UOp) bool // differs between lanes
-	mask    string              // lanes that take part, of 8 bits; "" for all
+	mask    string              // lanes that take part; "" for all
+	bits    int                 // of that mask
 	class   map[*uop.UOp]int    // bits of mask registers
 	lanesOf map[*uop.UOp]bool   // registers declared as vectors
+	turned  map[*uop.UOp]string // loads that are turned already, in this block or around it
+	blocks  int                 // blocks of them so far
+	reads   map[*uop.UOp]bool   // buffers that are read
+	past512 bool                // lines were written past the caches
 }
 
 func (r *renderer) line(depth int, format string, a ...any) {
@@ -46,8 +51,19 @@ func (r *renderer) head() {
 }
 
 func (r *renderer) block(stmts []codegen.Stmt, depth int) {
-	for _, s := range stmts {
+	turns := r.turns(stmts)
+	for i, s := range stmts {
+		for _, t := range turns[i] {
+			r.turn(t, depth)
+		}
 		r.stmt(s, depth)
+	}
+	for _, list := range turns {
+		for _, t := range list {
+			for _, u := range t.loads {
+				delete(r.turned, u)
+			}
+		}
 	}
 }
 
@@ -89,6 +105,15 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 	case codegen.Thread:
 		r.line(depth, "for (int64_t %s = lo; %s < hi; %s++) {", v, v, v)
 	case codegen.Serial:
+		if n := l.Range.Arg().(uop.RangeArg).N; l.Copies == n && n > 0 && r.n > 0 { // compilers see what iterations of lanes share
+			for i := range n {
+				r.line(depth, "{")
+				r.line(depth+1, "const int64_t %s = %d;", v, i)
+				r.block(l.Body, depth+1)
+				r.line(depth, "}")
+			}
+			return
+		}
 		r.line(depth, "for (int64_t %s = 0; %s < %d; %s++) {", v, v, l.Range.Arg().(uop.RangeArg).N, v)
 	default:
 		panic(fmt.Sprintf("BUG: C has no loop of kind %c", l.Kind.Letter()))
@@ -104,17 +129,18 @@ func (r *renderer) cond(s *codegen.If, depth int) {
 		r.line(depth, "}")
 		return
 	}
-	old := r.mask
+	old, oldBits := r.mask, r.bits
 	m := fmt.Sprintf("m%d", depth)
 	r.line(depth, "{")
-	cond := r.maskOf(s.Cond, 8)
+	bits := r.classOf(s.Cond)
+	cond := r.maskOf(s.Cond, bits)
 	if old != "" {
-		cond = "(" + cond + ") & " + old
+		cond = "(" + cond + ") & " + r.around(bits)
 	}
-	r.line(depth+1, "%s %s = %s;", r.vtype("i8"), m, cond)
-	r.mask = m
+	r.line(depth+1, "%s %s = %s;", r.vtype(maskElem(bits)), m, cond)
+	r.mask, r.bits = m, bits
 	r.block(s.Body, depth+1)
-	r.mask = old
+	r.mask, r.bits = old, oldBits
 	r.line(depth, "}")
 }
 
@@ -143,7 +169,7 @@ func (r *renderer) set(s *codegen.Set, depth int) {
 		if reg.DType() == dtype.Bool {
 			v := r.maskOf(s.Values[i], r.class[reg])
 			if r.mask != "" {
-				m := r.convert(r.mask, "i8", maskElem(r.class[reg]))
+				m := r.around(r.class[reg])
 				return fmt.Sprintf("(%s & %s) | (%s & ~%s)", v, m, regName(reg), m)
 			}
 			return v
@@ -151,7 +177,7 @@ func (r *renderer) set(s *codegen.Set, depth int) {
 		v := r.vexpr(s.Values[i])
 		if r.mask != "" {
 			e := elem(reg.DType())
-			return r.selectLanes(e, r.convert(r.mask, "i8", maskElem(elemBits[e])), v, regName(reg))
+			return r.selectLanes(e, r.around(elemBits[e]), v, regName(reg))
 		}
 		return v
 	}
@@ -200,6 +226,9 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 	e := elem(d)
 	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
 	switch {
+	case ok && stride == 1 && r.mask == "" && r.n*elemBits[e] == 512 && r.past(s.Buf):
+		r.past512 = true
+		r.line(depth, "WEFT_PAST(%s + %s, %s);", p, r.expr(base), v)
 	case ok && stride == 1 && r.mask == "":
 		r.line(depth, "*(%su *)(%s + %s) = %s;", r.vtype(e), p, r.expr(base), v)
 	case ok && r.mask == "":
@@ -208,8 +237,15 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 		r.line(depth, "%s(%s, %s, %s);", r.helper("sti", e), p, r.vexpr(index), v)
 	default:
 		r.vtype("i8")
-		r.line(depth, "%s(%s, %s, %s, %s);", r.helper("stm", e), p, r.vexpr(index), v, r.mask)
+		r.line(depth, "%s(%s, %s, %s, %s);", r.helper("stm", e), p, r.vexpr(index), v, r.around(8))
 	}
+}
+
+// past says that a buffer is written past the caches: it is larger than what they keep of it until it is read, and a line that is written
+// whole need not be fetched before.
+func (r *renderer) past(buf *uop.UOp) bool {
+	a := buf.Arg().(uop.ParamArg)
+	return !a.Scratch && a.N*buf.DType().Size() >= codegen.PastCaches && !r.reads[buf]
 }
 
 // fold merges lanes by halves, then into the scalars.

@@ -79,13 +79,6 @@ func (r *renderer) helper(what, e string) string {
 			body = fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; if (!__builtin_memcmp(&m, &all, sizeof m)) return %s(p, x); %s", n, r.helper("gi", e), body)
 		}
 		f(v, "const "+t+" *p, "+by, body)
-	case "evenm": // mostly no lane lies outside
-		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype("i8")),
-			fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; return __builtin_memcmp(&m, &all, sizeof m) ? %s(p, 2, m) : even_%s(p);", n, r.helper("gtm", e), v))
-	case "revm": // backwards, where lanes take part
-		m, rev := r.vtype(maskElem(elemBits[e])), each(n, func(i int) string { return fmt.Sprint(n - 1 - i) })
-		f(v, fmt.Sprintf("const %s *p, %s m", t, m), fmt.Sprintf("m = __builtin_shufflevector(m, m, %[1]s); %[2]s x = %[3]s(p - %[4]d, m); "+
-			"return __builtin_shufflevector(x, x, %[1]s);", rev, v, r.helper("ldm", e), n-1))
 	case "st":
 		f("void", fmt.Sprintf("%s *p, int64_t s, %s v", t, v), each(n, numbered("p[%[1]d * s] = v[%[1]d]"))+";")
 	case "sti":
@@ -102,10 +95,6 @@ func (r *renderer) helper(what, e string) string {
 		r.mathHelper(what, name, v, e)
 	case "dot2":
 		r.dotHelper(name, v)
-	case "ldm":
-		m := r.vtype(maskElem(elemBits[e]))
-		r.define(name, fmt.Sprintf("#ifdef WEFT_LDM_%[1]s\n#define %[2]s(p, m) WEFT_LDM_%[1]s(p, m)\n#else\n"+
-			"static inline %[1]s %[2]s(const %[3]s *p, %[4]s m) { %[5]s }\n#endif\n", v, name, t, m, list(numbered("m[%[1]d] ? p[%[1]d] : 0"))))
 	default:
 		panic("BUG: no helper " + what)
 	}
@@ -178,6 +167,8 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return "(-" + r.vexpr(u.At(0)) + ")"
 	case uop.Sqrt:
 		return fmt.Sprintf("%s(%s)", r.helper("sqrt", e), r.vexpr(u.At(0)))
+	case uop.Exp2:
+		return fmt.Sprintf("%s(%s)", r.exp2(), r.vexpr(u.At(0)))
 	case uop.Cast:
 		if text, ok := r.halfCast(u); ok {
 			return text
@@ -189,21 +180,9 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	case uop.Bitcast:
 		return fmt.Sprintf("((%s)%s)", r.vtype(e), r.vexpr(u.At(0)))
 	case uop.Max:
-		a, b := r.vexpr(u.At(0)), r.vexpr(u.At(1))
-		name := "max_" + r.vtype(e)
-		sel := r.helper("sel", e)
-		cond := "b > a"
-		if d.IsFloat() { // NaN wins
-			cond = "(b > a) | (b != b)"
-		}
-		r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(%[1]s a, %[1]s b) { return %[3]s((%[4]s)(%[5]s), b, a); }\n",
-			r.vtype(e), name, sel, r.vtype(maskElem(elemBits[e])), cond))
-		return fmt.Sprintf("%s(%s, %s)", name, a, b)
+		return fmt.Sprintf("%s(%s, %s)", r.maximum(e, d.IsFloat()), r.vexpr(u.At(0)), r.vexpr(u.At(1)))
 	case uop.Where:
-		if !r.vary(u.At(0)) && loads(u) { // all lanes agree, and what is not chosen is not read
-			return fmt.Sprintf("(%s ? %s : %s)", r.expr(u.At(0)), r.vexpr(u.At(1)), r.vexpr(u.At(2)))
-		}
-		return r.selectLanes(e, r.maskOf(u.At(0), elemBits[e]), r.vexpr(u.At(1)), r.vexpr(u.At(2)))
+		return r.where(u, e)
 	case uop.MulAdd:
 		a, b, c := r.vexpr(u.At(0)), r.vexpr(u.At(1)), r.vexpr(u.At(2))
 		if d.IsFloat() {
@@ -229,6 +208,59 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	return "(" + r.vexpr(u.At(0)) + " " + op + " " + r.vexpr(u.At(1)) + ")"
 }
 
+// maximum is the name of a function that gives the greater one of each lane; NaN wins. The machine's instruction gives its second operand
+// where either is NaN.
+func (r *renderer) maximum(e string, float bool) string {
+	v, sel := r.vtype(e), r.helper("sel", e)
+	name, cond := "max_"+v, "b > a"
+	if float {
+		cond = "(b > a) | (b != b)"
+	}
+	r.define(name, fmt.Sprintf("#ifdef WEFT_MAX_%[1]s\n#define %[2]s(a, b) WEFT_MAX_%[1]s(a, b)\n#else\n"+
+		"static inline %[1]s %[2]s(%[1]s a, %[1]s b) { return %[3]s((%[4]s)(%[5]s), b, a); }\n#endif\n",
+		v, name, sel, r.vtype(maskElem(elemBits[e])), cond))
+	return name
+}
+
+// where spells a choice. Where all lanes agree about some of its conditions, what they do not choose is not read.
+func (r *renderer) where(u *uop.UOp, e string) string {
+	cond, yes, no := u.At(0), u.At(1), u.At(2)
+	op := cond.Op()
+	var all, own *uop.UOp
+	var visit func(c *uop.UOp)
+	visit = func(c *uop.UOp) {
+		part := &all
+		switch {
+		case r.vary(c) && c.Op() == op && (op == uop.And || op == uop.Or):
+			visit(c.At(0))
+			visit(c.At(1))
+			return
+		case r.vary(c):
+			part = &own
+		}
+		if *part == nil {
+			*part = c
+		} else {
+			*part = c.Home().Make(op, dtype.Bool, nil, *part, c)
+		}
+	}
+	visit(cond)
+	switch {
+	case own == nil && loads(u):
+		return fmt.Sprintf("(%s ? %s : %s)", r.expr(cond), r.vexpr(yes), r.vexpr(no))
+	case all != nil && own != nil && op == uop.Or && loads(no):
+		return fmt.Sprintf("(%s ? %s : %s)", r.expr(all), r.vexpr(yes), r.selectLanes(e, r.maskOf(own, elemBits[e]), r.vexpr(yes), r.vexpr(no)))
+	case all != nil && own != nil && op == uop.And && loads(yes):
+		return fmt.Sprintf("(%s ? %s : %s)", r.expr(all), r.selectLanes(e, r.maskOf(own, elemBits[e]), r.vexpr(yes), r.vexpr(no)), r.vexpr(no))
+	}
+	if cond.Op() == uop.Less && cond.At(0).DType() != dtype.Bool && cond.At(0).DType() != dtype.Index {
+		if from := elem(cond.At(0).DType()); elemBits[from] == elemBits[e] {
+			return r.lesser(e, from, u)
+		}
+	}
+	return r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
+}
+
 // loads says that an expression reads memory where it stands.
 func loads(u *uop.UOp) bool {
 	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load })
@@ -236,21 +268,21 @@ func loads(u *uop.UOp) bool {
 
 // vload reads one element per lane: at once, with a stride, or one by one.
 func (r *renderer) vload(u *uop.UOp) string {
-	p, gate, index := r.pointer(u.At(0)), u.At(1), u.At(2)
+	if name := r.turned[u]; name != "" {
+		return name
+	}
+	p, index := r.pointer(u.At(0)), u.At(2)
 	e := elem(u.DType())
 	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
-	mask := r.mask
-	uniform := ""
-	if c, known := gate.ConstValue(); !known || !c.Bool() {
-		if r.vec(gate) {
-			m := r.maskOf(gate, 8)
-			if mask != "" {
-				m = "(" + m + " & " + mask + ")"
-			}
-			mask = m
-		} else {
-			uniform = r.expr(gate)
+	uniform, gate := r.shares(u.At(1))
+	mask := r.own(gate, 8)
+	some := func(stride int) string {
+		name, least, reach := r.spacedMask(e, stride)
+		room := 0 // places at which whole vectors lie within an array that nothing writes meanwhile
+		if a := u.At(0).Arg().(uop.ParamArg); a.Scratch || !r.p.Params[a.Slot].Write {
+			room = max(0, a.N-least-reach+1)
 		}
+		return fmt.Sprintf("%s(%s, %s, %d, %s)", name, p, r.expr(base), room, r.own(gate, elemBits[e]))
 	}
 	var s string
 	switch {
@@ -258,24 +290,13 @@ func (r *renderer) vload(u *uop.UOp) string {
 		s = r.splat(e, p+"["+r.expr(base)+"]")
 	case ok && stride == 1 && mask == "":
 		s = fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), p, r.expr(base))
-	case ok && stride == 1 && r.mask == "" && uniform == "":
-		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("ldm", e), p, r.expr(base), r.maskOf(gate, elemBits[e]))
-	case ok && mask == "" && (stride == 2 || stride == -1) && r.n > 2:
-		s = r.shuffled(e, p, r.expr(base), stride)
+	case ok && mask == "" && r.near(stride):
+		s = fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
+	case ok && (stride == 1 || r.near(stride)):
+		s = some(stride)
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.helper("gt", e), p, r.expr(base), stride)
-	case ok && stride == -1 && r.n > 2 && uniform == "":
-		m := maskElem(elemBits[e])
-		if r.mask == "" {
-			m = r.maskOf(gate, elemBits[e])
-		} else {
-			m = r.convert(mask, "i8", m)
-		}
-		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("revm", e), p, r.expr(base), m)
-	case ok && stride == 2 && r.n > 2:
-		r.shuffled(e, p, "0", 2)
-		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("evenm", e), p, r.expr(base), mask)
 	case ok:
 		s = fmt.Sprintf("%s(%s + %s, %d, %s)", r.helper("gtm", e), p, r.expr(base), stride, mask)
 	default:
@@ -290,11 +311,31 @@ func (r *renderer) vload(u *uop.UOp) string {
 			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper("gim", e), p, r.vexpr(own), mask)
 		}
 	}
-	if uniform != "" {
-		zero := r.splat(e, "0")
-		return fmt.Sprintf("(%s ? %s : %s)", uniform, s, zero)
+	if uniform != nil {
+		return fmt.Sprintf("(%s ? %s : %s)", r.expr(uniform), s, r.splat(e, "0"))
 	}
 	return s
+}
+
+// shares divides a gate into the conditions that all lanes share and those in which they differ; nil: none.
+func (r *renderer) shares(gate *uop.UOp) (all, own *uop.UOp) {
+	and := func(g **uop.UOp, c *uop.UOp) {
+		if *g == nil {
+			*g = c
+		} else {
+			*g = (*g).And(c)
+		}
+	}
+	for _, c := range codegen.Conjuncts(gate) {
+		switch v, known := c.ConstValue(); {
+		case known && v.Bool():
+		case r.vec(c):
+			and(&own, c)
+		default:
+			and(&all, c)
+		}
+	}
+	return all, own
 }
 
 // apart divides the sum that an index is into what all lanes share, or nil, and what differs.
@@ -320,26 +361,6 @@ func (r *renderer) apart(index *uop.UOp) (shared, own *uop.UOp) {
 	}
 	visit(index)
 	return shared, own
-}
-
-// shuffled loads every second element, or elements backwards, by whole vectors that touch nothing else.
-func (r *renderer) shuffled(e, p, base string, stride int) string {
-	v, n := r.vtype(e), r.n
-	if stride == -1 {
-		name := "rev_" + v
-		r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(const %[3]s *p) { %[1]s x = *(const %[1]su *)(p - %[4]d); return __builtin_shufflevector(x, x, %[5]s); }\n",
-			v, name, byElem[e], n-1, each(n, func(i int) string { return fmt.Sprint(n - 1 - i) })))
-		return fmt.Sprintf("%s(%s + %s)", name, p, base)
-	}
-	name := "even_" + v
-	r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(const %[3]s *p) { %[1]s x = *(const %[1]su *)p, y = *(const %[1]su *)(p + %[4]d); return __builtin_shufflevector(x, y, %[5]s); }\n",
-		v, name, byElem[e], n-1, each(n, func(i int) string {
-			if i < n/2 {
-				return fmt.Sprint(2 * i)
-			}
-			return fmt.Sprint(2*i + 1)
-		})))
-	return fmt.Sprintf("%s(%s + %s)", name, p, base)
 }
 
 // pattern loads lanes at distances known now: one load of the vector that they fill, spread over the lanes.

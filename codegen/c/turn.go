@@ -1,0 +1,131 @@
+package c
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Lanes that lie apart are loaded one by one. Where their neighbours are loaded as well, as in a transpose, whole vectors are
+// loaded along the neighbours instead, each element once, and turned in registers: lane l of result j is element j of row l.
+
+// turned is a block of loads: as many neighbours as there are lanes.
+type turned struct {
+	elem, p, base string
+	stride        int
+	loads         []*uop.UOp // by neighbour
+	first         int        // the statement before which they are loaded
+}
+
+// apart is what loads of a block have in common.
+type apartKey struct {
+	buf, base *uop.UOp
+	stride    int
+}
+
+// turns finds the blocks among the loads of statements that follow each other; each is listed at the statement that uses it first.
+func (r *renderer) turns(stmts []codegen.Stmt) map[int][]turned {
+	if r.n < 4 || r.mask != "" {
+		return nil
+	}
+	type found struct {
+		at    map[int]*uop.UOp // by distance from the base
+		first map[int]int
+	}
+	all := map[apartKey]*found{}
+	var order []apartKey
+	for i, s := range stmts {
+		for _, u := range uop.Topo(codegen.Exprs(s)...) {
+			if u.Op() != uop.Load || !u.At(1).IsConst(1) || !r.vec(u) || r.turned[u] != "" || r.written(u.At(0)) {
+				continue
+			}
+			base, c, stride, ok := codegen.StridedFrom(u.At(2).Home(), u.At(2), r.lane, r.vary)
+			if !ok || stride < r.n || slices.ContainsFunc(uop.Topo(base), func(x *uop.UOp) bool { return x.Op() == uop.Load }) {
+				continue
+			}
+			k := apartKey{u.At(0), base, stride}
+			f := all[k]
+			if f == nil {
+				f = &found{map[int]*uop.UOp{}, map[int]int{}}
+				all[k] = f
+				order = append(order, k)
+			}
+			if f.at[c] == nil {
+				f.at[c], f.first[c] = u, i
+			}
+		}
+	}
+	out := map[int][]turned{}
+	for _, k := range order {
+		f := all[k]
+		var at []int
+		for c := range f.at {
+			at = append(at, c)
+		}
+		slices.Sort(at)
+		for i := 0; i+r.n <= len(at); {
+			if at[i+r.n-1] != at[i]+r.n-1 {
+				i++
+				continue
+			}
+			t := turned{elem: elem(k.buf.DType()), p: r.pointer(k.buf), base: r.expr(codegen.Plus(k.base, at[i])), stride: k.stride, first: len(stmts)}
+			for _, c := range at[i : i+r.n] {
+				t.loads = append(t.loads, f.at[c])
+				t.first = min(t.first, f.first[c])
+			}
+			out[t.first] = append(out[t.first], t)
+			i += r.n
+		}
+	}
+	return out
+}
+
+// written says that the kernel stores to a buffer: its elements may change between two loads.
+func (r *renderer) written(buf *uop.UOp) bool {
+	a := buf.Arg().(uop.ParamArg)
+	return a.Scratch || r.p.Params[a.Slot].Write
+}
+
+// turn loads a block and says where each load is to be found.
+func (r *renderer) turn(t turned, depth int) {
+	name := fmt.Sprintf("q%d", r.blocks)
+	r.blocks++
+	r.line(depth, "%s %s[%d];", r.vtype(t.elem), name, r.n)
+	r.line(depth, "%s(%s + %s, %d, %s);", r.turner(t.elem), t.p, t.base, t.stride, name)
+	for i, u := range t.loads {
+		r.turned[u] = fmt.Sprintf("%s[%d]", name, i)
+	}
+}
+
+// turner is the name of a function that loads rows and turns them: each step puts the elements at even places of two
+// vectors into one and those at odd places into another, so that after as many steps as a place has bits a vector holds one place.
+func (r *renderer) turner(e string) string {
+	v, n := r.vtype(e), r.n
+	name := "turn_" + v
+	text := fmt.Sprintf("static inline void %s(const %s *p, int64_t s, %s *o) {\n", name, byElem[e], v)
+	now := make([]string, n)
+	for i := range now {
+		now[i] = fmt.Sprintf("a%d", i)
+		text += fmt.Sprintf("\t%s a%d = *(const %su *)(p + %d * s);\n", v, i, v, i)
+	}
+	for step, w := 0, 1; w < n; step, w = step+1, 2*w {
+		next := make([]string, n)
+		group := n / w // vectors that hold the same places
+		for g := range w {
+			for i := range group / 2 {
+				x, y := now[g*group+2*i], now[g*group+2*i+1]
+				for odd := range 2 {
+					to := (g+odd*w)*(group/2) + i
+					next[to] = fmt.Sprintf("%c%d", 'b'+step, to)
+					text += fmt.Sprintf("\t%s %s = __builtin_shufflevector(%s, %s, %s);\n", v, next[to], x, y, each(n, func(k int) string { return fmt.Sprint(2*k + odd) }))
+				}
+			}
+		}
+		now = next
+	}
+	text += "\t" + join(n, " ", func(i int) string { return fmt.Sprintf("o[%d] = %s;", i, now[i]) }) + "\n}\n"
+	r.define(name, text)
+	return name
+}

@@ -1,0 +1,128 @@
+package tests
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// quarters is an array of quarters between ±4, whose sums are exact in any order.
+func (b *bench) quarters(shape ...int) *tensor.Tensor {
+	return b.ints(33, shape...).Sub(16).To(dtype.F32).Div(4)
+}
+
+// laneResults computes what has lanes on rows that no vector divides, far apart, or that reach over the edges of an array.
+func laneResults(t *testing.T, device string, o engine.Options) map[string][]float32 {
+	b := newBench(t, device, o)
+	out := map[string]*tensor.Tensor{}
+	for _, n := range []int{1, 2, 3, 5, 7, 10, 12, 15, 16, 17, 28, 31, 33, 63, 64, 65, 100, 127, 333} {
+		x := b.quarters(5, n)
+		with := tensor.Arange(n).Eq(n-1).Where(math.Inf(1), x)
+		out[fmt.Sprint("sum ", n)], out[fmt.Sprint("max ", n)] = x.Sum(1), x.Max(1)
+		out[fmt.Sprint("infinite ", n)], out[fmt.Sprint("NaN ", n)] = with.Sum(1), with.Sub(with).Add(x).Max(1)
+		out[fmt.Sprint("least of positive ", n)] = x.Abs().Add(1).Min(1)
+		out[fmt.Sprint("where ", n)] = x.ArgMax(1).To(dtype.F32)
+	}
+	for _, s := range [][]int{{1, 16}, {16, 16}, {17, 33}, {40, 16}, {3, 100}, {64, 48}, {100, 37}, {5, 20, 24}} {
+		x := b.quarters(s...)
+		out[fmt.Sprint("transpose ", s)] = x.Transpose(-1, -2).Add(1)
+		out[fmt.Sprint("transpose of bytes ", s)] = x.To(dtype.I8).Transpose(-1, -2).Contiguous().To(dtype.F32)
+	}
+	for step := 2; step < 12; step++ {
+		x := b.quarters(3, 20*step)
+		out[fmt.Sprint("every ", step)] = x.Reshape(3, 20, step).Select(-1, step-1).Add(1)
+		out[fmt.Sprint("every backwards ", step)] = x.Reshape(3, 20, step).Select(-1, 0).Flip(1).Add(1)
+	}
+	for _, p := range []tensor.Pool{
+		{Size: []int{3}, Stride: []int{2}, Padding: []int{1}}, {Size: []int{2}}, {Size: []int{5}, Stride: []int{1}, Padding: []int{2}},
+		{Size: []int{4}, Stride: []int{3}, Padding: []int{2}}, {Size: []int{3}, Stride: []int{1}, Padding: []int{1}, Dilation: []int{2}}, {Size: []int{7}, Stride: []int{5}, Padding: []int{3}},
+	} {
+		p.Axes = 2
+		for _, side := range []int{7, 18, 33, 40} {
+			x := b.quarters(1, 2, side, side)
+			name := fmt.Sprintf("%v %d", p, side)
+			out["maximum pool "+name], out["sum pool "+name] = x.MaxPool(p), x.SumPool(p)
+			out["gradient of a pool "+name] = x.MaxPool(p).Sum().Grad(x)[0]
+		}
+	}
+	for _, side := range []int{5, 14, 28} {
+		x, w, g := b.quarters(2, 3, side, side), b.quarters(3, 1, 3, 3), b.quarters(2, 3, side, side)
+		y := x.Conv2D(w, nil, tensor.Conv{Padding: 1, Groups: 3})
+		d := y.Mul(g).Sum().Grad(x, w)
+		out[fmt.Sprint("depthwise ", side)], out[fmt.Sprint("to pictures ", side)], out[fmt.Sprint("to filters ", side)] = y, d[0], d[1]
+		out[fmt.Sprint("to doubled pictures ", side)] = y.Mul(g.Add(g)).Sum().Grad(x)[0]
+		out[fmt.Sprint("reflected ", side)] = x.PadMode(tensor.Reflect, []int{2, 1}, []int{1, 2}).Contiguous()
+		out[fmt.Sprint("padded ", side)] = x.PadWith(3, []int{2, 1}, []int{1, 2}).Contiguous()
+	}
+	got := map[string][]float32{}
+	for name, x := range out {
+		v, err := tensor.Data[float32](context.Background(), x)
+		require.NoError(t, err, name)
+		got[name] = v
+	}
+	return got
+}
+
+// What lanes do on odd rows, on rows that lie apart and at the edges of arrays is exact here, so the C device gives the
+// interpreter's plain loops to the bit: with one thread, several, and with arrays between fences.
+func TestLanesAtEdges(t *testing.T) {
+	want := laneResults(t, "INTERP", engine.Options{NoOpt: true})
+	for _, o := range []engine.Options{{Threads: 1}, {Threads: 3}, {Fence: true}} {
+		for name, v := range laneResults(t, "CPU", o) {
+			for i := range v {
+				if w := want[name][i]; !(v[i] == w || v[i] != v[i] && w != w) {
+					assert.Fail(t, "lanes differ", "%s, %+v: element %d is %v, not %v", name, o, i, v[i], w)
+					break
+				}
+			}
+		}
+	}
+}
+
+// The exponential of a processor's own instructions has the bits of the polynomial that other devices compute.
+func TestExponentialIsOne(t *testing.T) {
+	results := func(device string) []uint32 {
+		b := newBench(t, device, engine.Options{})
+		var raw []byte
+		for i := range uint32(1 << 20) { // of all numbers, and many near those of which the result is neither 0 nor infinite
+			raw = binary.LittleEndian.AppendUint32(raw, i*4093)
+		}
+		for i := range 1 << 16 {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(i)/208-157))
+		}
+		x := b.leaf(dtype.F32, raw, len(raw)/4)
+		v, err := tensor.Data[uint32](context.Background(), x.Exp2().Bitcast(dtype.U32))
+		require.NoError(t, err)
+		return v
+	}
+	want := results("INTERP")
+	for i, v := range results("CPU") {
+		a, b := math.Float32frombits(v), math.Float32frombits(want[i])
+		if !(v == want[i] || a != a && b != b) {
+			require.Fail(t, "exponentials differ", "element %d is %v, not %v", i, a, b)
+		}
+	}
+}
+
+// What is reduced over a row is computed once for it, also where rows are too few for many threads: the row is not made one axis with
+// the blocks of its outputs.
+func TestFewRowsAreReducedOnce(t *testing.T) {
+	b := newBench(t, "CPU", engine.Options{})
+	for _, rows := range []int{2, 16, 31} {
+		x := b.floats(rows, 1000)
+		for _, y := range []*tensor.Tensor{x.Softmax(1), x.LogSoftmax(1), x.Sub(x.MeanKeep(1))} {
+			for _, k := range b.plan(y).Launches() {
+				require.NotContains(t, k.Moves, "fuse", k.Name)
+			}
+		}
+	}
+}
