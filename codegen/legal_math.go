@@ -74,14 +74,19 @@ func exp2(x *uop.UOp) *uop.UOp {
 	k := b.Bitcast(y.i)
 	k = k.Add(k.Int(-bitsOf(x.DType(), shifter)))
 	f := c.Sub(k.Cast(x.DType()))
-	coeffs := exp2F32
-	if x.DType() == dtype.F64 {
-		coeffs = exp2F64
-	}
-	p := polynomial(f, coeffs).MulAdd(f, f.Int(1))
+	p := Exp2Near(f)
 	half := b.Shr(b.Int(1))
 	power := func(e *uop.UOp) *uop.UOp { return e.Shl(e.Int(y.frac)).Bitcast(x.DType()) }
 	return p.Mul(power(half)).Mul(power(b.Sub(half)))
+}
+
+// Exp2Near is 2^f for |f| ≤ 1/2.
+func Exp2Near(f *uop.UOp) *uop.UOp {
+	coeffs := exp2F32
+	if f.DType() == dtype.F64 {
+		coeffs = exp2F64
+	}
+	return polynomial(f, coeffs).MulAdd(f, f.Int(1))
 }
 
 // log2 splits x = m·2^e with √½ ≤ m < √2; denormals are scaled up first.

@@ -25,6 +25,9 @@ type Machine struct {
 	NoOpt       bool
 }
 
+// scales says that the machine multiplies by powers of two: vectorInstructions.
+func (m Machine) scales() bool { return m.VectorBytes == 64 && !m.NoFMA }
+
 // Target describes C on a machine to the lowering.
 func Target(m Machine) *codegen.Target {
 	def := func(v *int, d int) {
@@ -47,7 +50,8 @@ func Target(m Machine) *codegen.Target {
 			}
 			return m.VectorBytes / d.Size()
 		},
-		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: has, SoftFMA: m.NoFMA, NoOpt: m.NoOpt,
+		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, SoftFMA: m.NoFMA, NoOpt: m.NoOpt,
+		Has:     func(o uop.Op, d dtype.DType) bool { return o == uop.Exp2 && d == dtype.F32 && m.scales() || has(o, d) },
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
 	}
 }
@@ -151,6 +155,6 @@ WEFT_MAX(i8, int8_t) WEFT_MAX(u8, uint8_t) WEFT_MAX(i16, int16_t) WEFT_MAX(u16, 
 #define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { return a < b || b != b ? b : a; }
 WEFT_FMAX(f32, float) WEFT_FMAX(f64, double)
 WEFT_MAX(u32, uint32_t) WEFT_MAX(i64, int64_t) WEFT_MAX(u64, uint64_t)
-` + wideningInstructions + halfInstructions + dotInstructions
+` + wideningInstructions + halfInstructions + dotInstructions + vectorInstructions
 
 func indent(n int) string { return strings.Repeat("\t", n) }

@@ -44,6 +44,8 @@ func (r *renderer) expr(u *uop.UOp) string {
 			return "__builtin_sqrtf(" + r.expr(u.At(0)) + ")"
 		}
 		return "__builtin_sqrt(" + r.expr(u.At(0)) + ")"
+	case uop.Exp2:
+		return r.exp2Helper("f32", 1) + "(" + r.expr(u.At(0)) + ")"
 	case uop.Cast:
 		if u.At(0).DType() == dtype.F16 {
 			return "weft_single(" + r.expr(u.At(0)) + ")"

@@ -66,17 +66,17 @@ func (r *renderer) helper(what, e string) string {
 	case "sp":
 		f(v, t+" x", list(func(int) string { return "x" }))
 	case "gt", "gtm", "gi", "gim":
-		by, at := "int64_t s", numbered("p[%d * s]")
+		arg, by, at := "s", "int64_t s", numbered("p[%d * s]")
 		if what[1] == 'i' {
-			by, at = r.vtype("i64")+" x", numbered("p[x[%d]]")
+			arg, by, at = "x", r.vtype("i64")+" x", numbered("p[x[%d]]")
 		}
 		lane := at
 		if len(what) > 2 {
 			by, lane = by+", "+r.vtype("i8")+" m", func(i int) string { return fmt.Sprintf("m[%d] ? %s : 0", i, at(i)) }
 		}
 		body := list(lane)
-		if what == "gim" { // mostly no lane lies outside
-			body = fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; if (!__builtin_memcmp(&m, &all, sizeof m)) return %s(p, x); %s", n, r.helper("gi", e), body)
+		if len(what) > 2 { // mostly no lane lies outside
+			body = fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; if (!__builtin_memcmp(&m, &all, sizeof m)) return %s(p, %s); %s", n, r.helper(what[:2], e), arg, body)
 		}
 		f(v, "const "+t+" *p, "+by, body)
 	case "evenm": // mostly no lane lies outside
@@ -178,6 +178,8 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return "(-" + r.vexpr(u.At(0)) + ")"
 	case uop.Sqrt:
 		return fmt.Sprintf("%s(%s)", r.helper("sqrt", e), r.vexpr(u.At(0)))
+	case uop.Exp2:
+		return r.exp2Helper(e, r.n) + "(" + r.vexpr(u.At(0)) + ")"
 	case uop.Cast:
 		if text, ok := r.halfCast(u); ok {
 			return text
@@ -190,15 +192,7 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return fmt.Sprintf("((%s)%s)", r.vtype(e), r.vexpr(u.At(0)))
 	case uop.Max:
 		a, b := r.vexpr(u.At(0)), r.vexpr(u.At(1))
-		name := "max_" + r.vtype(e)
-		sel := r.helper("sel", e)
-		cond := "b > a"
-		if d.IsFloat() { // NaN wins
-			cond = "(b > a) | (b != b)"
-		}
-		r.define(name, fmt.Sprintf("static inline %[1]s %[2]s(%[1]s a, %[1]s b) { return %[3]s((%[4]s)(%[5]s), b, a); }\n",
-			r.vtype(e), name, sel, r.vtype(maskElem(elemBits[e])), cond))
-		return fmt.Sprintf("%s(%s, %s)", name, a, b)
+		return fmt.Sprintf("%s(%s, %s)", r.maxHelper(e, d.IsFloat()), a, b)
 	case uop.Where:
 		if !r.vary(u.At(0)) && loads(u) { // all lanes agree, and what is not chosen is not read
 			return fmt.Sprintf("(%s ? %s : %s)", r.expr(u.At(0)), r.vexpr(u.At(1)), r.vexpr(u.At(2)))
