@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/uop"
@@ -15,25 +16,25 @@ func (c *chooser) blocks() []Move {
 		return nil
 	}
 	j := outer.ranges[0]
-	block := blockSize(extent(j))
-	lane := c.valueAxis(outer, inner)
-	if lane == nil || extent(j) < 2*block {
+	lane, along := c.valueAxis(outer, inner), c.rowAxis(inner, j)
+	if lane == nil || along == nil || c.owners(j) != 1 {
 		return nil
 	}
 	n, jn := outer.name, c.name(j)
-	moves := []Move{{Verb: Split, Name: jn, N: block, Tail: Peel}, {Verb: Nest, Name: n, Axes: []string{jn + ".1"}}}
+	b := c.blocking(extent(lane), extent(along), extent(j))
+	moves := []Move{{Verb: Split, Name: jn, N: b.terms, Tail: Guard}, {Verb: Split, Name: jn + ".1", N: b.lanes},
+		{Verb: Nest, Name: n, Axes: []string{jn + ".1.0", jn + ".1.1"}}}
 	var batch, inside []string
 	rows, row := "", ""
 	sizes := map[string]int{}
-	along := c.rowAxis(inner, j)
 	for _, a := range c.g.axes {
 		size := extent(a.r)
 		switch {
 		case a.r == lane:
 		case a.r == along:
-			rows, row = c.cut(&moves, a.name, size, 4)
+			rows, row = c.cut(&moves, a.name, size, b.rows)
 			moves = append(moves, Move{Verb: Tiles, Name: row})
-			sizes[rows] = ceilDiv(size, 4)
+			sizes[rows] = ceilDiv(size, b.rows)
 		case inner.free.has(c.facts.rangeID(a.r)):
 			batch = append(batch, a.name)
 			sizes[a.name] = size
@@ -41,15 +42,8 @@ func (c *chooser) blocks() []Move {
 			inside = append(inside, a.name)
 		}
 	}
-	if row == "" {
-		return nil
-	}
-	o, l := c.cut(&moves, c.name(lane), extent(lane), min(4*c.width(), pow2(extent(lane))))
-	if o != "" {
-		inside = append(inside, o)
-	}
-	inside = append(inside, l)
-	moves = append(moves, Move{Verb: Vectors, Name: l}, Move{Verb: Vectors, Name: jn + ".1"})
+	inside = append(inside, c.valueLanes(&moves, lane, b)...)
+	moves = append(moves, Move{Verb: Vectors, Name: jn + ".1.1"})
 	batch = c.shareBlocks(&moves, batch, rows, sizes)
 	loops := slices.Clone(batch)
 	if rows != "" {
@@ -57,19 +51,70 @@ func (c *chooser) blocks() []Move {
 	}
 	moves = append(moves, Move{Verb: Order, Axes: append(append(append(loops, jn+".0"), row), inside...)})
 	return append(c.blockStages(moves, inner, j, batch),
-		Move{Verb: Stage, Name: n + "s", At: jn + ".0", Axes: []string{row, jn + ".1"}, Tile: row, Vector: jn + ".1"},
-		Move{Verb: Stage, Name: n + "w", At: row, Axes: []string{jn + ".1"}, Vector: jn + ".1"},
+		Move{Verb: Stage, Name: n + "s", At: jn + ".0", Axes: []string{row, jn + ".1.0", jn + ".1.1"}, Tile: row, Vector: jn + ".1.1"},
+		Move{Verb: Stage, Name: n + "w", At: row, Axes: []string{jn + ".1.0", jn + ".1.1"}, Vector: jn + ".1.1"},
 		Move{Verb: Carry, Name: n, Axes: append([]string{row}, inside...)})
 }
 
-// blockSize is how many of n weights make a block.
-func blockSize(n int) int {
-	for b := 64; b >= 16; b /= 2 {
-		if n%b == 0 {
-			return b
+// blocking is how much of a weighted sum is at hand at once.
+type blocking struct {
+	values int // vectors of values: one weight is used for all of them
+	rows   int // of weights, for which what is loaded is used
+	lanes  int // weights of a row whose products are added up in registers
+	terms  int // weights of a row before blocks are merged
+}
+
+// blocking fills the registers by rows times vectors, of values and of products. Merging costs as much as some dozens of terms do, so a
+// block has as many as keep scores and weights within half of the first cache, and ends near the sum's own end.
+func (c *chooser) blocking(values, rows, terms int) (b blocking) {
+	w := c.width()
+	b.values = mostVectors(ceilDiv(values, w))
+	u := max(b.values, 4)
+	b.rows = min(max(1, (c.target.Registers-1-u)/u), rows)
+	most := max(c.target.L1/2/(8*b.rows), 4*w)
+	least := math.Inf(1)
+	for u := 4; u > 0; u-- {
+		lanes := u * w
+		n := ceilDiv(ceilDiv(terms, ceilDiv(terms, most)), lanes) * lanes
+		step := max(float64(b.rows*u)/2, float64(b.rows+u)/2, 4) + 0.7
+		if cost := float64(ceilDiv(terms, n)*n) * step / float64(u); cost < least {
+			least, b.lanes, b.terms = cost, lanes, n
 		}
 	}
-	return 64
+	return b
+}
+
+// mostVectors is how many of n vectors go together: up to six, and as few as possible more than there are.
+func mostVectors(n int) int {
+	if n <= 6 {
+		return n
+	}
+	best := 4
+	for _, u := range []int{5, 6, 3} {
+		if ceilDiv(n, u)*u < ceilDiv(n, best)*best {
+			best = u
+		}
+	}
+	return best
+}
+
+// valueLanes splits the axis of values, and gives its loops.
+func (c *chooser) valueLanes(moves *[]Move, lane *uop.UOp, b blocking) (inside []string) {
+	n, w, name := extent(lane), c.width(), c.name(lane)
+	if n > w && n%w != 0 && n <= b.values*w && !c.fixed { // the last vector moves inwards
+		*moves = append(*moves, Move{Verb: Split, Name: name, N: w, Tail: Shift}, Move{Verb: Tiles, Name: name + ".0"}, Move{Verb: Vectors, Name: name + ".1"})
+		return []string{name + ".0", name + ".1"}
+	}
+	lanes := b.values * w
+	if n%w != 0 {
+		lanes = min(4*w, pow2(n))
+	}
+	o, l := c.cut(moves, name, n, lanes)
+	if o != "" {
+		inside = append(inside, o)
+	}
+	*moves = append(*moves, Move{Verb: Vectors, Name: l})
+	return append(inside, l)
 }
 
 // blockStages packs the operands of the weights that do not lie densely along them, once for each batch.
@@ -80,11 +125,11 @@ func (c *chooser) blockStages(moves []Move, inner *reduction, j *uop.UOp, batch 
 	}
 	for _, a := range inner.loads {
 		if s, ok := c.stride(a, j); c.depends(a, j) && a.plain && (!ok || s != 1) {
-			layout := []string{jn + ".0"}
+			layout := []string{jn + ".0", jn + ".1.0"}
 			for _, x := range inner.ranges {
 				layout = append(layout, c.name(x))
 			}
-			moves = append(moves, Move{Verb: Stage, Name: a.name, At: at, Axes: append(layout, jn+".1"), Vector: jn + ".1"})
+			moves = append(moves, Move{Verb: Stage, Name: a.name, At: at, Axes: append(layout, jn+".1.1"), Vector: jn + ".1.1"})
 		}
 	}
 	return moves
@@ -128,7 +173,7 @@ func (c *chooser) rowAxis(inner *reduction, j *uop.UOp) (best *uop.UOp) {
 	return best
 }
 
-// shareBlocks puts batches on threads where there are many, else rows.
+// shareBlocks puts batches on threads where there are enough, else rows: then each thread packs for all batches.
 func (c *chooser) shareBlocks(moves *[]Move, batch []string, rows string, sizes map[string]int) []string {
 	total := 1
 	for _, b := range batch {
@@ -136,7 +181,7 @@ func (c *chooser) shareBlocks(moves *[]Move, batch []string, rows string, sizes 
 	}
 	switch {
 	case !c.target.Threads || len(c.groups) > 1:
-	case total >= 16:
+	case total >= 8:
 		return c.spread(moves, batch, sizes, len(batch))
 	case rows != "":
 		*moves = append(*moves, Move{Verb: Threads, Name: rows})

@@ -112,7 +112,7 @@ func (b *builder) reduceLanes(us []*uop.UOp, loops []*axis, sp spot, regs [][]*u
 	if v.guard != nil {
 		sp.guards = append(slices.Clone(sp.guards), v.guard)
 	}
-	body = append(body, b.level(loops[1:], sp, v.name, update(us, own))...)
+	body = append(body, b.level(loops[1:], sp, v.name, b.update(us, own, rangeSet{}))...)
 	if b.unites(us, v) {
 		return append(out, b.uniteLanes(us, v, own, body, regs)...)
 	}

@@ -143,9 +143,6 @@ func (k *kernel) nest(m Move) error {
 		if a == nil || !slices.Contains(ranges, a.r) {
 			return fmt.Errorf("%s is no axis of %s", name, m.Name)
 		}
-		if a.guard != nil && old.Arg().(uop.ReduceArg).Monoid == uop.SumExp {
-			return fmt.Errorf("axis %s has a guard", name)
-		}
 		inner = append(inner, a.r)
 		a.owner = m.Name + "n"
 	}
@@ -153,13 +150,20 @@ func (k *kernel) nest(m Move) error {
 		return fmt.Errorf("one axis must stay outside")
 	}
 	outer := slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return slices.Contains(inner, r) })
+	var guard *uop.UOp
+	if old.Arg().(uop.ReduceArg).Monoid == uop.SumExp {
+		if guard = k.takeGuards(inner); guard != nil {
+			k.gateLoads(guard)
+			old = k.values[m.Name]
+		}
+	}
 	var result *uop.UOp
 	k.rewriteReduce(func(u *uop.UOp) bool { return u == old }, func(_, u *uop.UOp) []*uop.UOp {
 		parts, _ := reduceParts(u)
 		a := u.Arg().(uop.ReduceArg)
 		var blocks []*uop.UOp
 		if a.Monoid == uop.SumExp {
-			blocks = k.sumExpBlock(m.Name, parts, inner)
+			blocks = k.sumExpBlock(m.Name, parts, inner, guard)
 		} else {
 			in := k.t.ReduceRanges(a.Monoid, parts, inner)
 			k.values[m.Name+"n"] = in
@@ -174,19 +178,29 @@ func (k *kernel) nest(m Move) error {
 }
 
 // sumExpBlock is the law (max s, Σ f·exp2(s − max s)); the weights exp2(s − max s) are called r0w, the
-// maximum r0n, the sums r0n1 …
-func (k *kernel) sumExpBlock(name string, parts, inner []*uop.UOp) []*uop.UOp {
+// maximum r0n, the sums r0n1 … Where all s are −inf the weights are exp2(s − 0): no element has to be looked at for that. A
+// constant factor of all f is one of the weights, of which there are fewer. Where a guard leaves a term out, its s is −∞.
+func (k *kernel) sumExpBlock(name string, parts, inner []*uop.UOp, guard *uop.UOp) []*uop.UOp {
 	s := parts[0]
+	if guard != nil {
+		s = guard.Where(s, s.Const(uop.Least(s.DType())))
+	}
 	top := k.t.ReduceRanges(uop.MaxOf, []*uop.UOp{s}, inner)
-	least := s.Const(uop.Least(s.DType()))
-	w := s.Equal(least).Where(s.Int(0), s.Sub(top).Exp2())
+	w := s.Sub(top.Equal(s.Const(uop.Least(s.DType()))).Where(s.Int(0), top)).Exp2()
+	parts = slices.Clone(parts)
+	if c := commonFactor(parts[1:]); c != nil {
+		w = w.Mul(c)
+	}
 	k.values[name+"s"], k.values[name+"n"], k.values[name+"w"] = s, top, w
 	k.reds = append(k.reds, name+"n")
 	out := []*uop.UOp{top}
 	for i, f := range parts[1:] {
 		x := f.Mul(w)
-		if f.IsConst(1) {
+		switch {
+		case f.IsConst(1):
 			x = w
+		case guard != nil:
+			x = guard.Where(x, x.Int(0))
 		}
 		r := k.t.ReduceRanges(uop.Sum, []*uop.UOp{x}, inner)
 		k.values[fmt.Sprintf("%sn%d", name, i+1)] = r
@@ -194,4 +208,50 @@ func (k *kernel) sumExpBlock(name string, parts, inner []*uop.UOp) []*uop.UOp {
 		out = append(out, r)
 	}
 	return out
+}
+
+// takeGuards takes the guards from axes that elements say themselves where they count; nil where there are none.
+func (k *kernel) takeGuards(ranges []*uop.UOp) (guard *uop.UOp) {
+	for _, r := range ranges {
+		if a := k.byR[r]; a.guard != nil {
+			if guard == nil {
+				guard = a.guard
+			} else {
+				guard = guard.And(a.guard)
+			}
+			a.guard = nil
+		}
+	}
+	return guard
+}
+
+// gateLoads lets what a guard leaves out not be read.
+func (k *kernel) gateLoads(guard *uop.UOp) {
+	own := k.facts.freeRanges(guard)
+	k.rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+		if u.Op() == uop.Load && !k.facts.freeRanges(u).disjoint(own) {
+			src[1] = k.fold(src[1].And(guard))
+		}
+		return remake(k.t, u, src)
+	})
+}
+
+// commonFactor takes a constant factor out of all parts; nil where there is none.
+func commonFactor(parts []*uop.UOp) *uop.UOp {
+	var rest []*uop.UOp
+	var common *uop.UOp
+	for _, p := range parts {
+		c, x := p, p.Int(1)
+		if p.Op() == uop.Mul {
+			if c, x = p.At(0), p.At(1); x.Op() == uop.Const {
+				c, x = x, c
+			}
+		}
+		if c.Op() != uop.Const || c.IsConst(1) || common != nil && c != common {
+			return nil
+		}
+		common, rest = c, append(rest, x)
+	}
+	copy(parts, rest)
+	return common
 }

@@ -58,13 +58,13 @@ func (b *builder) reduce(us []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
 		loops = append(loops[1:], &serial)
 	}
 	if loops[0].kind != Vector {
-		return append(out, b.level(loops, sp, "", update(us, regs))...), regs
+		return append(out, b.level(loops, sp, "", b.update(us, regs, rangeSet{}))...), regs
 	}
 	lanes, body := b.accumulators(us)
 	v := loops[0]
 	sp.open = sp.open.or(b.facts.set(v.r))
 	sp.lanes = true
-	inside := b.level(loops[1:], sp, v.name, update(us, lanes))
+	inside := b.level(loops[1:], sp, v.name, b.update(us, lanes, b.facts.set(v.r)))
 	if v.guard != nil {
 		inside = when(v.guard, inside...)
 	}
@@ -82,7 +82,7 @@ func (b *builder) reduceCarried(u *uop.UOp, ranges []*uop.UOp, sp spot) ([]Stmt,
 	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return sp.open.has(b.facts.rangeID(r)) })
 	regs, out := b.resume(monoidOf(u), sp.roots)
 	all := [][]*uop.UOp{regs}
-	out = append(out, b.level(b.loopsOf(ranges), sp, "", update([]*uop.UOp{u}, all))...)
+	out = append(out, b.level(b.loopsOf(ranges), sp, "", b.update([]*uop.UOp{u}, all, rangeSet{}))...)
 	return append(out, b.suspend(regs)...), all
 }
 
@@ -101,16 +101,24 @@ func (b *builder) accumulators(us []*uop.UOp) (regs [][]*uop.UOp, lets []Stmt) {
 }
 
 // update merges the elements, which are the roots of the innermost place, into the accumulators.
-func update(us []*uop.UOp, regs [][]*uop.UOp) func(sp spot) []Stmt {
+func (b *builder) update(us []*uop.UOp, regs [][]*uop.UOp, lanes rangeSet) func(sp spot) []Stmt {
 	return func(sp spot) (out []Stmt) {
 		x := sp.roots
 		for i, u := range us {
 			n := len(regs[i])
-			out = append(out, &Set{Regs: regs[i], Values: mergeInto(monoidOf(u), regs[i], x[:n])})
+			out = append(out, b.merging(monoidOf(u), regs[i], x[:n], sp.unrolled.or(lanes))...)
 			x = x[n:]
 		}
 		return out
 	}
+}
+
+// merging merges an element into accumulators. What counts as 0 in a sum where loops around it are too far is not computed there.
+func (b *builder) merging(m uop.Monoid, acc, x []*uop.UOp, unrolled rangeSet) []Stmt {
+	if w := x[0]; m == uop.Sum && w.Op() == uop.Where && w.At(2).IsConst(0) && !b.target.Grid && !reads(w.At(0)) && b.facts.freeRanges(w.At(0)).disjoint(unrolled) {
+		return when(w.At(0), &Set{Regs: acc, Values: mergeInto(m, acc, []*uop.UOp{w.At(1)})})
+	}
+	return []Stmt{&Set{Regs: acc, Values: mergeInto(m, acc, x)}}
 }
 
 // mergeInto merges accumulators with elements. A sum of products is rounded once per step: this is where

@@ -66,17 +66,17 @@ func (r *renderer) helper(what, e string) string {
 	case "sp":
 		f(v, t+" x", list(func(int) string { return "x" }))
 	case "gt", "gtm", "gi", "gim":
-		by, at := "int64_t s", numbered("p[%d * s]")
+		arg, by, at := "s", "int64_t s", numbered("p[%d * s]")
 		if what[1] == 'i' {
-			by, at = r.vtype("i64")+" x", numbered("p[x[%d]]")
+			arg, by, at = "x", r.vtype("i64")+" x", numbered("p[x[%d]]")
 		}
 		lane := at
 		if len(what) > 2 {
 			by, lane = by+", "+r.vtype("i8")+" m", func(i int) string { return fmt.Sprintf("m[%d] ? %s : 0", i, at(i)) }
 		}
 		body := list(lane)
-		if what == "gim" { // mostly no lane lies outside
-			body = fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; if (!__builtin_memcmp(&m, &all, sizeof m)) return %s(p, x); %s", n, r.helper("gi", e), body)
+		if len(what) > 2 { // mostly no lane lies outside
+			body = fmt.Sprintf("i8x%d all = ~(i8x%[1]d){0}; if (!__builtin_memcmp(&m, &all, sizeof m)) return %s(p, %s); %s", n, r.helper(what[:2], e), arg, body)
 		}
 		f(v, "const "+t+" *p, "+by, body)
 	case "st":
