@@ -22,6 +22,7 @@ type Machine struct {
 	Registers   int  // vector registers
 	L1, L2      int  // bytes of the caches of one core
 	NoFMA       bool // it has no instruction for a multiply-add
+	Dot4        bool // it multiplies fours of bytes and adds the products
 	NoOpt       bool
 }
 
@@ -47,14 +48,14 @@ func Target(m Machine) *codegen.Target {
 			}
 			return m.VectorBytes / d.Size()
 		},
-		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: has, SoftFMA: m.NoFMA, NoOpt: m.NoOpt,
+		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true, Has: m.has, SoftFMA: m.NoFMA, NoOpt: m.NoOpt,
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
 	}
 }
 
 // has: arithmetic of C's own types; 16-bit floats are words that can be moved and selected; truth values are
 // masks. There is no library of functions.
-func has(o uop.Op, d dtype.DType) bool {
+func (m Machine) has(o uop.Op, d dtype.DType) bool {
 	switch {
 	case d == dtype.F16 && o == uop.Cast:
 		return true
@@ -68,6 +69,8 @@ func has(o uop.Op, d dtype.DType) bool {
 		return false
 	case uop.Dot2:
 		return d == dtype.I32
+	case uop.Dot4:
+		return d == dtype.I32 && m.Dot4
 	}
 	return true
 }

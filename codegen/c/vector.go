@@ -100,8 +100,10 @@ func (r *renderer) helper(what, e string) string {
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
 	case "fma", "sqrt":
 		r.mathHelper(what, name, v, e)
-	case "dot2":
-		r.dotHelper(name, v)
+	case "dot2", "dot4":
+		r.dotHelper(what, name, v)
+	case "all":
+		f("int", v+" m", fmt.Sprintf("%[1]s all = ~(%[1]s){0}; return !__builtin_memcmp(&m, &all, sizeof m);", v))
 	case "ldm":
 		m := r.vtype(maskElem(elemBits[e]))
 		r.define(name, fmt.Sprintf("#ifdef WEFT_LDM_%[1]s\n#define %[2]s(p, m) WEFT_LDM_%[1]s(p, m)\n#else\n"+
@@ -215,7 +217,7 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return text
 	}
 	if u.Op() == uop.Or {
-		if text, ok := r.pairs(u); ok {
+		if text, ok := r.words(u); ok {
 			return text
 		}
 	}
