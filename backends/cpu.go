@@ -45,5 +45,5 @@ func says(o engine.Options) func(line string) {
 // cTarget is C for this processor.
 func cTarget(noOpt bool) *codegen.Target {
 	p := native.Describe()
-	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, L1: p.L1, L2: p.L2})
+	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, Dot4: p.Dot4, L1: p.L1, L2: p.L2})
 }

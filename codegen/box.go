@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
@@ -8,6 +10,7 @@ import (
 // dim is one dimension of a box: the part of an index that is fixed here, the interval of the rest.
 type dim struct {
 	outer, inner affine
+	step         int // of the index, from one coordinate to the next
 	in           span
 	at           *uop.UOp // coordinate in the copy
 	from, to     int      // coordinates in which the gate may hold
@@ -16,14 +19,8 @@ type dim struct {
 // stageBox copies the part of an array that a load touches, as a box of its own axes, with zeros where its
 // gate does not hold: the load that replaces it has no gate.
 func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
-	wide := u.DType()
-	if u.Op() == uop.Cast { // of a load: zeros stay zeros
-		u = u.At(0)
-	}
-	if u.Op() != uop.Load {
-		refuse("stage %s by box: it is no load", m.Name)
-	}
-	dims := b.boxDims(m, u, sp)
+	loads := boxed(m, u)
+	dims := b.boxDims(m, loads, sp)
 	n := 1
 	var at affine
 	for i := len(dims) - 1; i >= 0; i-- {
@@ -32,12 +29,10 @@ func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 		d.from, d.to = 0, d.in.hi-d.in.lo+1
 		n *= d.to
 	}
-	buf := b.newScratch(wide, n)
+	buf := b.newScratch(u.DType(), n)
 	out := []Stmt{&Alloc{Buf: buf, N: n}}
-	value, cut := b.boxValue(m, u, dims, sp)
-	if wide != u.DType() {
-		value = value.Cast(wide)
-	}
+	with, cut := b.boxLoads(m, loads, dims, sp)
+	value := b.substitute(with, u)
 	if cut {
 		out = append(out, b.fill(buf, n)...)
 	}
@@ -49,12 +44,16 @@ func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 		store = store.add(b.facts.affine(d.at), size)
 		size *= d.in.hi - d.in.lo + 1
 	}
-	with := map[*uop.UOp]*uop.UOp{}
+	with = map[*uop.UOp]*uop.UOp{}
+	of := loads[0] // whose lanes the copy has
+	if len(loads) > 1 {
+		of = u
+	}
 	for i, d := range dims {
 		if d.at.Op() != uop.Range {
 			continue
 		}
-		coord, ls := b.copyLoops(d.from, d.to-d.from, i == len(dims)-1, u)
+		coord, ls := b.copyLoops(d.from, d.to-d.from, i == len(dims)-1, of)
 		with[d.at] = coord
 		loops = append(loops, ls...)
 	}
@@ -66,11 +65,30 @@ func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 	return out, b.t.Load(buf, b.t.True(), at.node(b.t))
 }
 
-// boxDims takes the index of a load apart.
-func (b *builder) boxDims(m Move, u *uop.UOp, sp spot) []dim {
+// boxed are the loads in a value of which a box holds a copy: one, perhaps in a wider type, or those of the parts of a word. Where
+// all of them are zero, so is the value.
+func boxed(m Move, u *uop.UOp) (loads []*uop.UOp) {
+	switch u.Op() {
+	case uop.Load:
+		return []*uop.UOp{u}
+	case uop.Cast, uop.Bitcast, uop.Shl, uop.And:
+		return boxed(m, u.At(0))
+	case uop.Or:
+		return append(boxed(m, u.At(0)), boxed(m, u.At(1))...)
+	}
+	refuse("stage %s by box: it is no load", m.Name)
+	return nil
+}
+
+// boxDims takes the index of loads apart. They may differ in one dimension: there coordinates are those of the first one, as many
+// elements apart as there are loads.
+func (b *builder) boxDims(m Move, loads []*uop.UOp, sp spot) []dim {
 	var dims []dim
-	for _, x := range u.Src()[2:] {
-		d := dim{}
+	for i, x := range loads[0].Src()[2:] {
+		d := dim{step: 1}
+		if n := len(loads); n > 1 && loads[1].At(2+i) != x {
+			d.step = n
+		}
 		a := b.facts.affine(x)
 		d.outer.c = a.c
 		for _, t := range a.terms {
@@ -78,8 +96,8 @@ func (b *builder) boxDims(m Move, u *uop.UOp, sp spot) []dim {
 			switch {
 			case free.within(sp.open):
 				d.outer.terms = append(d.outer.terms, t)
-			case free.disjoint(sp.open):
-				d.inner.terms = append(d.inner.terms, t)
+			case free.disjoint(sp.open) && t.k%d.step == 0:
+				d.inner.terms = append(d.inner.terms, term{t.u, t.k / d.step})
 			default:
 				refuse("stage %s by box: %v mixes what is fixed and what varies", m.Name, t.u)
 			}
@@ -97,34 +115,75 @@ func (b *builder) boxDims(m Move, u *uop.UOp, sp spot) []dim {
 	return dims
 }
 
-// boxValue is the load in terms of the box's coordinates. Where the gate on a coordinate is known, the
+// boxLoads are loads in terms of the box's coordinates. Where the gate on a coordinate is known, the
 // coordinates are narrowed instead; cut says that some were.
-func (b *builder) boxValue(m Move, u *uop.UOp, dims []dim, sp spot) (value *uop.UOp, cut bool) {
-	index := make([]*uop.UOp, len(dims))
-	for i, d := range dims {
-		index[i] = d.outer.add(affine{c: d.in.lo}, 1).add(b.facts.affine(d.at), 1).node(b.t)
+func (b *builder) boxLoads(m Move, loads []*uop.UOp, dims []dim, sp spot) (by map[*uop.UOp]*uop.UOp, cut bool) {
+	gates := make([]*uop.UOp, len(loads))
+	indices := make([][]*uop.UOp, len(loads))
+	for i, l := range loads {
+		gates[i], indices[i] = b.t.True(), b.boxIndex(m, l, loads[0], dims)
 	}
-	gate := b.t.True()
-	restrict := func(c *uop.UOp) {
-		narrowed := false
-		for i := range dims {
-			if dims[i].at.Op() == uop.Range && b.facts.freeRanges(c) == b.facts.set(dims[i].at) && len(b.facts.list(b.facts.freeRanges(c))) == 1 {
-				narrowed = b.narrow(&dims[i], c)
+	conds := make([][]*uop.UOp, len(loads))
+	for i, l := range loads {
+		conds[i] = symbolic.Conjuncts(l.At(1))
+	}
+	restrict := func(of int, c *uop.UOp) { // by a condition on one load, or (-1) on all
+		if (of < 0 || len(loads) == 1) && b.narrowed(dims, c) {
+			cut = true
+			return
+		}
+		for i := range loads {
+			if of < 0 || i == of {
+				gates[i] = b.fold(gates[i].And(c))
 			}
 		}
-		if narrowed {
-			cut = true
-		} else {
-			gate = b.fold(gate.And(c))
+	}
+	common := func(c *uop.UOp) bool {
+		return !slices.ContainsFunc(conds, func(of []*uop.UOp) bool { return !slices.Contains(of, c) })
+	}
+	for _, c := range conds[0] {
+		if common(c) {
+			restrict(-1, b.boxGate(m, c, dims, sp))
 		}
 	}
-	for _, c := range symbolic.Conjuncts(u.At(1)) {
-		restrict(b.boxGate(m, c, dims, sp))
+	for i, l := range loads {
+		for _, c := range conds[i] {
+			if !common(c) {
+				restrict(i, b.boxGate(m, c, dims, sp))
+			}
+		}
+		for _, c := range b.outside(l, indices[i], dims, gates[i]) {
+			restrict(i, c)
+		}
 	}
-	for _, c := range b.outside(u, index, dims, gate) {
-		restrict(c)
+	by = map[*uop.UOp]*uop.UOp{}
+	for i, l := range loads {
+		by[l] = b.t.Load(l.At(0), gates[i], indices[i]...)
 	}
-	return b.t.Load(u.At(0), gate, index...), cut
+	return by, cut
+}
+
+// boxIndex is the index of a load at the box's coordinates; first is the one whose coordinates they are.
+func (b *builder) boxIndex(m Move, l, first *uop.UOp, dims []dim) []*uop.UOp {
+	index := make([]*uop.UOp, len(dims))
+	for i, d := range dims {
+		apart := b.facts.affine(l.At(2+i)).add(b.facts.affine(first.At(2+i)), -1)
+		if l.At(0) != first.At(0) || len(apart.terms) > 0 || apart.c != 0 && d.step == 1 {
+			refuse("stage %s by box: its loads differ in more than one dimension", m.Name)
+		}
+		index[i] = d.outer.add(affine{c: d.in.lo}, d.step).add(b.facts.affine(d.at), d.step).add(apart, 1).node(b.t)
+	}
+	return index
+}
+
+// narrowed says that a condition has become one on the extent of a dimension.
+func (b *builder) narrowed(dims []dim, c *uop.UOp) (done bool) {
+	for i := range dims {
+		if dims[i].at.Op() == uop.Range && b.facts.freeRanges(c) == b.facts.set(dims[i].at) && len(b.facts.list(b.facts.freeRanges(c))) == 1 {
+			done = b.narrow(&dims[i], c)
+		}
+	}
+	return done
 }
 
 // outside are conditions without which the copy would leave the array. The box holds what all iterations of the loops

@@ -17,7 +17,8 @@ type arranger struct {
 	packs  []*access // brought into the order of lanes
 	boxes  []*access // padded with zeros
 	shares []*access // widened, of those that all lanes share
-	words  *uop.UOp  // the range whose steps go in pairs, or nil
+	words  *uop.UOp  // the range whose steps go in words, or nil
+	dots   *dotted   // of such words
 }
 
 // loop is a serial axis: the range that it came from, and how many of its iterations lie inside.
@@ -67,28 +68,6 @@ func (p *arranger) moves() []Move {
 	return p.out
 }
 
-// alongMoves are for lanes along the reduction.
-func (p *arranger) alongMoves() []Move {
-	n, block, name := extent(p.t.v), p.t.lanes*p.t.u, p.name(p.t.v)
-	lane := name
-	if block < n {
-		p.out = append(p.out, Move{Verb: Split, Name: name, N: block, Tail: Peel})
-		lane = name + ".1"
-		if _, lanes := p.restSteps(n % block); lanes {
-			p.out = append(p.out, Move{Verb: Vectors, Name: name + ".t"})
-		}
-	}
-	p.out = append(p.out, Move{Verb: Vectors, Name: lane})
-	order, sizes := names(p.serial)
-	if len(order) > 0 && p.t.r.work > threadWork {
-		order = p.spread(&p.out, order, sizes, len(order))
-	}
-	if len(p.inner) > 0 {
-		p.out = append(p.out, Move{Verb: Order, Axes: append(order, p.inner...)})
-	}
-	return p.out
-}
-
 func names(loops []loop) (order []string, sizes map[string]int) {
 	sizes = map[string]int{}
 	for _, l := range loops {
@@ -123,7 +102,7 @@ func (p *arranger) choosePacks() {
 }
 
 // boxable says that a load's index and gate are simple enough for a box.
-func (p *arranger) boxable(l *access) bool {
+func (c *chooser) boxable(l *access) bool {
 	if !l.plain {
 		return false
 	}
@@ -348,6 +327,7 @@ func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) 
 	for _, l := range p.shares {
 		p.out = append(p.out, p.shareMove(l, order, stages[l], at(stages[l])))
 	}
+	p.sumMoves(order, stages, carried, at)
 	if len(carried) > 0 {
 		m := Move{Verb: Carry, Name: p.t.r.name}
 		from := slices.IndexFunc(order, func(l loop) bool { return l.name == carried[0].name })

@@ -254,12 +254,23 @@ func (c *chooser) tiles() []Move {
 	if t == nil || t.along && len(c.reds) > 1 || !(t.cost < math.MaxFloat64) {
 		return nil
 	}
-	p := &arranger{chooser: c, t: t}
+	words, dots := c.dottable(t)
+	if words != nil {
+		if moves := c.arranged(t, words, dots); Legal(c.spec, moves, c.target) == nil {
+			return moves
+		}
+	}
+	return c.arranged(t, nil, nil)
+}
+
+// arranged are the moves of a tiling, with steps in words or without.
+func (c *chooser) arranged(t *tiling, words *uop.UOp, dots *dotted) []Move {
+	p := &arranger{chooser: c, t: t, words: words, dots: dots}
 	for _, f := range c.finite { // loads are named before anything is split
 		p.out = append(p.out, Move{Verb: Finite, Name: f.name})
 	}
-	if p.words = c.dottable(r); p.words != nil && !t.along {
-		p.out = append(p.out, Move{Verb: Dot, Name: c.name(p.words), N: 2})
+	if words != nil {
+		p.out = append(p.out, Move{Verb: Dot, Name: c.name(words), N: dots.n})
 	}
 	return p.broaden(p.moves())
 }

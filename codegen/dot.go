@@ -9,33 +9,67 @@ import (
 )
 
 // Sums of products of small integers are carried in 32 bits, in which they are exact up to a multiple of 2³²: any order of
-// adding gives the same bits. So two steps of the reduction become one where the machine multiplies two pairs of 16 bits and adds the
-// products (uop.Dot2): words hold the factors of both steps.
+// adding gives the same bits, and sums may be multiplied out. So several steps of the reduction become one where the machine
+// multiplies pairs of 16 bits (uop.Dot2) or fours of 8 bits (uop.Dot4) and adds the products: words hold the factors of these steps.
 
-// dot carries out "dot r0.a 2".
+// dotted is a sum of products as the directive takes it: Σ (x + a)·(y + b), where a and b are the same in all steps. It is
+// Σ x·y + a·Σ y + b·Σ x + n·a·b.
+type dotted struct {
+	n       int // steps of a word
+	factors [2]factor
+}
+
+// factor is a load of small integers, widened, and what is added to it. Of bytes, Dot4 multiplies such without a sign
+// with such with one: where both factors are of one kind, words hold 128 more or less of one of them.
+type factor struct {
+	wide *uop.UOp
+	plus *uop.UOp // or nil
+	bias int
+}
+
+func (f factor) load() *uop.UOp { return f.wide.At(0) }
+
+// sumOf says that the sum of factor i is needed: that of the other one's plus and bias.
+func (d *dotted) sumOf(i int) bool { return d.factors[1-i].plus != nil || d.factors[1-i].bias != 0 }
+
+const sumSuffix = "s" // p1s is the sum of p1 over the steps
+
+// dot carries out "dot r0.a 4".
 func (k *kernel) dot(m Move) error {
 	a := k.axes[m.Name]
 	if a == nil {
 		return k.noAxis(m.Name)
 	}
-	if m.N != 2 {
-		return fmt.Errorf("words hold 2 steps, not %d", m.N)
+	if m.N != 2 && m.N != 4 {
+		return fmt.Errorf("words hold 2 or 4 steps, not %d", m.N)
 	}
 	if a.owner == "" || a.kind != Serial || a.guard != nil || k.peeled(a) || k.owners(a.r) != 1 {
 		return fmt.Errorf("axis %s is not one that only a reduction goes along", a.name)
 	}
 	u := k.values[a.owner]
-	x, y := smallFactors(u)
-	if x == nil {
-		return fmt.Errorf("%s is no sum of products of integers of at most 16 bits", a.owner)
+	d := k.dotted(u, m.N)
+	if d == nil {
+		return fmt.Errorf("%s is no sum of products of integers of at most %d bits", a.owner, 32/m.N)
 	}
-	w := k.newRange(ceilDiv(extent(a.r), 2), a.name)
-	p := k.pairs(x, a.r, w).Dot2(k.pairs(y, a.r, w))
 	_, ranges := reduceParts(u)
+	if slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return k.byR[r].guard != nil || k.peeled(k.byR[r]) }) {
+		return fmt.Errorf("an axis of %s is split so that its steps are not those of its factors", a.owner)
+	}
+	w := k.newRange(ceilDiv(extent(a.r), m.N), a.name)
+	words := map[*uop.UOp]*uop.UOp{}
+	var at [2]*uop.UOp
+	for i, f := range d.factors {
+		at[i], words[f.wide] = k.words(f, a.r, w, m.N)
+	}
+	p := at[0].Dot2(at[1])
+	if m.N == 4 {
+		p = at[0].Dot4(at[1])
+	}
 	ranges = slices.Clone(ranges)
 	ranges[slices.Index(ranges, a.r)] = w
 	sum := k.t.ReduceRanges(uop.Sum, []*uop.UOp{p}, ranges)
-	words := map[*uop.UOp]*uop.UOp{x: p.At(0), y: p.At(1), u: sum}
+	words[u] = sum
+	total, sums := k.multiplied(d, u, sum.Cast(u.DType()))
 	for name, v := range k.values {
 		if words[v] != nil {
 			k.values[name] = words[v]
@@ -43,35 +77,172 @@ func (k *kernel) dot(m Move) error {
 	}
 	delete(k.axes, a.name)
 	k.addAxis(a.name, w, a.owner)
-	k.rewriteReduce(func(v *uop.UOp) bool { return v == u }, func(_, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{sum.Cast(u.DType())} })
+	k.rewriteReduce(func(v *uop.UOp) bool { return v == u }, func(_, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{total} })
+	for i, s := range sums {
+		if s != nil {
+			k.nameReduce(k.loadName(d.factors[i].load())+sumSuffix, s)
+		}
+	}
 	return nil
 }
 
-// smallFactors are what a sum of products multiplies, if that are loads of integers that fit 16 bits with sign: their casts.
-func smallFactors(u *uop.UOp) (x, y *uop.UOp) {
-	parts, _ := reduceParts(u)
+// dotted takes a sum of products apart; nil if it is none of loads of integers that words of n steps hold.
+func (k *kernel) dotted(u *uop.UOp, n int) *dotted {
+	parts, ranges := reduceParts(u)
 	if monoid := u.Arg().(uop.ReduceArg).Monoid; monoid != uop.Sum || parts[0].Op() != uop.Mul || parts[0].DType() != dtype.I32 && parts[0].DType() != dtype.U32 {
-		return nil, nil
+		return nil
 	}
-	x, y = parts[0].At(0), parts[0].At(1)
-	for _, f := range []*uop.UOp{x, y} {
-		if !widens(f) || f.At(0).Op() != uop.Load || !slices.Contains([]dtype.DType{dtype.I8, dtype.U8, dtype.I16}, f.At(0).DType()) {
-			return nil, nil
+	d := &dotted{n: n}
+	for i, f := range parts[0].Src() {
+		d.factors[i] = k.factor(f, k.facts.set(ranges...), n)
+		if d.factors[i].wide == nil {
+			return nil
 		}
 	}
-	return x, y
+	if n == 4 {
+		k.sign(d)
+	}
+	return d
 }
 
-// pairs is the word of a factor's two steps 2w and 2w+1; a step behind the end is 0.
-func (k *kernel) pairs(f, r, w *uop.UOp) *uop.UOp {
-	step := func(i int) *uop.UOp {
-		at := k.facts.affine(w.Mul(k.t.Index(2)).Add(k.t.Index(i))).node(k.t)
-		l := k.substitute(map[*uop.UOp]*uop.UOp{r: at}, f.At(0))
-		gate := k.fold(l.At(1).And(at.Less(k.t.Index(extent(r)))))
-		return k.t.Load(l.At(0), gate, l.Src()[2:]...).Cast(dtype.I32)
+// factor finds a widened load that fits a word, and what is added to it; without one it is empty.
+func (k *kernel) factor(u *uop.UOp, steps rangeSet, n int) factor {
+	types := []dtype.DType{dtype.I8, dtype.U8, dtype.I16}
+	if n == 4 {
+		types = types[:2]
 	}
-	lo, hi := step(0), step(1)
-	return lo.And(lo.Int(0xffff)).Or(hi.Shl(hi.Int(16)))
+	fits := func(u *uop.UOp) bool {
+		return u.Op() == uop.Cast && widens(u) && u.At(0).Op() == uop.Load && slices.Contains(types, u.At(0).DType())
+	}
+	if fits(u) {
+		return factor{wide: u}
+	}
+	if u.Op() == uop.Add {
+		for i := range 2 {
+			if fits(u.At(i)) && k.facts.freeRanges(u.At(1-i)).disjoint(steps) {
+				return factor{wide: u.At(i), plus: u.At(1 - i)}
+			}
+		}
+	}
+	return factor{}
+}
+
+// sign orders the factors so that bytes of the first have no sign and those of the second have one. Where both are of a kind the one is
+// changed that makes sums cheaper: of two factors the sum of the smaller array, and none that is not needed anyway.
+func (k *kernel) sign(d *dotted) {
+	x, y := &d.factors[0], &d.factors[1]
+	unsigned := func(f *factor) bool { return f.load().DType() == dtype.U8 }
+	if unsigned(x) == unsigned(y) {
+		cost := func(f *factor) (n int) { // of all elements
+			n = 1
+			k.facts.freeRanges(f.wide).each(func(i int) { n = min(n*extent(k.facts.ranges[i]), 1<<50) })
+			if f.load().At(1).Op() != uop.Const {
+				n *= 32
+			}
+			return n
+		}
+		changeX, changeY := cost(y), cost(x)
+		if y.plus != nil {
+			changeX += cost(x)
+		}
+		if x.plus != nil {
+			changeY += cost(y)
+		}
+		f := x
+		if changeY < changeX {
+			f = y
+		}
+		if f.bias = 128; unsigned(f) {
+			f.bias = -128
+		}
+	}
+	if unsigned(y) && y.bias == 0 || y.bias > 0 {
+		d.factors[0], d.factors[1] = d.factors[1], d.factors[0]
+	}
+}
+
+// words are a factor's n steps n·w … in one word each; a step behind the end is 0. staged is what of them is kept where they are
+// staged: without the bias where there are gates, since the rest of a box is filled with zeros.
+func (k *kernel) words(f factor, r, w *uop.UOp, n int) (word, staged *uop.UOp) {
+	bits := 32 / n
+	for i := range n {
+		at := k.facts.affine(w.Mul(k.t.Index(n)).Add(k.t.Index(i))).node(k.t)
+		l := k.substitute(map[*uop.UOp]*uop.UOp{r: at}, f.load())
+		gate := k.fold(l.At(1).And(k.fold(at.Less(k.t.Index(extent(r))))))
+		l = k.t.Load(l.At(0), gate, l.Src()[2:]...)
+		part := l.Cast(dtype.I32)
+		switch {
+		case n == 4 && l.DType() == dtype.I8:
+			part = l.Bitcast(dtype.U8).Cast(dtype.I32)
+		case n == 2 && i == 0:
+			part = part.And(part.Int(0xffff))
+		}
+		if i > 0 {
+			part = part.Shl(part.Int(i * bits))
+			part = word.Or(part)
+		}
+		word = part
+	}
+	if f.bias == 0 {
+		return word, word
+	}
+	if staged = word; f.load().At(1).Op() == uop.Const {
+		staged = word.Xor(word.Int(-0x7f7f7f80))
+	}
+	return word.Xor(word.Int(-0x7f7f7f80)), staged
+}
+
+// multiplied is a sum of products of words with what is missing in it, and the sums of factors that it needs.
+func (k *kernel) multiplied(d *dotted, u, total *uop.UOp) (sum *uop.UOp, sums [2]*uop.UOp) {
+	_, ranges := reduceParts(u)
+	for i := range d.factors {
+		if !d.sumOf(i) {
+			continue
+		}
+		c := total.Int(-d.factors[1-i].bias)
+		if p := d.factors[1-i].plus; p != nil {
+			c = c.Add(p)
+		}
+		sums[i] = k.sumOver(d.factors[i].wide, ranges)
+		total = total.Add(c.Mul(sums[i]))
+	}
+	if a, b := d.factors[0].plus, d.factors[1].plus; a != nil && b != nil {
+		n := 1
+		for _, r := range ranges {
+			n *= extent(r)
+		}
+		total = total.Add(a.Mul(b).Mul(a.Int(n)))
+	}
+	return total, sums
+}
+
+// sumOver is the sum of a widened load over ranges: over new ones, and over one where they lie densely.
+func (k *kernel) sumOver(wide *uop.UOp, ranges []*uop.UOp) *uop.UOp {
+	l := wide.At(0)
+	own := map[*uop.UOp]*uop.UOp{}
+	var over []*uop.UOp
+	at := k.linear(l.At(0).Arg().(uop.ParamArg).Slot, l.Src()[2:])
+	mayJoin := l.At(1).Op() == uop.Const && at.plain()
+	for i := 0; i < len(ranges); i++ {
+		r, n := ranges[i], extent(ranges[i])
+		for mayJoin && i+1 < len(ranges) && at.coeff(r) == at.coeff(ranges[i+1])*extent(ranges[i+1]) {
+			i++
+			own[r] = k.t.Index(0)
+			r, n = ranges[i], n*extent(ranges[i])
+		}
+		own[r] = k.newRange(n, "")
+		over = append(over, own[r])
+	}
+	if len(over) < len(ranges) {
+		l = k.t.Load(l.At(0), l.At(1), at.node(k.t))
+	}
+	return k.t.ReduceRanges(uop.Sum, []*uop.UOp{k.substitute(own, l).Cast(wide.DType())}, over)
+}
+
+// loadName is what moves call a load.
+func (k *kernel) loadName(l *uop.UOp) string {
+	i := slices.IndexFunc(k.loads, func(name string) bool { return k.values[name] == l })
+	return k.loads[i]
 }
 
 // dot2 is Dot2 where a machine has it not.
@@ -81,21 +252,14 @@ func dot2(x, y *uop.UOp) *uop.UOp {
 	return low(x).Mul(low(y)).Add(x.Shr(bits).Mul(y.Shr(bits)))
 }
 
-// dottable is the range along which a reduction's steps go in pairs, or nil.
-func (c *chooser) dottable(r *reduction) *uop.UOp {
-	if !c.target.Has(uop.Dot2, dtype.I32) || len(r.ranges) != 1 || extent(r.ranges[0]) < 8 || c.owners(r.ranges[0]) != 1 {
-		return nil
+// dot4 is Dot4 where a machine has it not.
+func dot4(x, y *uop.UOp) (sum *uop.UOp) {
+	for i := range 4 {
+		p := x.Shr(x.Int(8 * i)).And(x.Int(255)).Mul(y.Shl(y.Int(24 - 8*i)).Shr(y.Int(24)))
+		if i > 0 {
+			p = sum.Add(p)
+		}
+		sum = p
 	}
-	if x, _ := smallFactors(r.u); x == nil || slices.ContainsFunc(r.loads, func(l *access) bool { return l.wide == nil || l.gated }) {
-		return nil
-	}
-	return r.ranges[0]
-}
-
-// steps is how many iterations a range has once pairs are words.
-func (p *arranger) steps(r *uop.UOp) int {
-	if r == p.words {
-		return ceilDiv(extent(r), 2)
-	}
-	return extent(r)
+	return sum
 }

@@ -3,6 +3,7 @@ package codegen_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,124 @@ var narrowTypes = [][4]dtype.DType{
 	{dtype.F16, dtype.U8, dtype.F32, dtype.F32}, {dtype.F32, dtype.BF16, dtype.F32, dtype.F32},
 }
 
+// quantisedKind is a kind of product of (x − a)·(y − b): the types of x and y, and which zero points there are: none, a constant, one
+// number of an array, one for each row or column.
+type quantisedKind struct {
+	x, y    dtype.DType
+	a, b    string
+	m, n, k int
+}
+
+var quantised = []quantisedKind{
+	{x: dtype.U8, y: dtype.I8}, {x: dtype.I8, y: dtype.I8}, {x: dtype.U8, y: dtype.U8}, {x: dtype.I8, y: dtype.U8},
+	{x: dtype.U8, y: dtype.I8, a: "one"}, {x: dtype.U8, y: dtype.U8, a: "one", b: "each"}, {x: dtype.I8, y: dtype.I8, a: "constant"},
+	{x: dtype.I8, y: dtype.I8, b: "each"}, {x: dtype.U8, y: dtype.U8, a: "constant", b: "constant"}, {x: dtype.I8, y: dtype.U8, a: "each", b: "one"},
+}
+
+func (q quantisedKind) product(ta, tb bool) *kit {
+	k := newKit()
+	o := k.param(dtype.I32, true, q.m, q.n)
+	shape := func(t bool, a, b int) []int {
+		if t {
+			return []int{b, a}
+		}
+		return []int{a, b}
+	}
+	x, y := k.param(q.x, false, shape(ta, q.m, q.k)...), k.param(q.y, false, shape(tb, q.k, q.n)...)
+	za, zb := k.param(q.x, false, q.m), k.param(q.y, false, q.n)
+	r := k.rngs(q.m, q.n, q.k)
+	factor := func(p, zero int, how string, t bool, i, j, each *uop.UOp) *uop.UOp {
+		if t {
+			i, j = j, i
+		}
+		f := k.load(p, i, j).Cast(dtype.I32)
+		switch how {
+		case "one":
+			return f.Sub(k.load(zero, k.Index(0)).Cast(dtype.I32))
+		case "each":
+			return f.Sub(k.load(zero, each).Cast(dtype.I32))
+		case "constant":
+			return f.Add(f.Int(-77))
+		}
+		return f
+	}
+	v := k.sum(factor(x, za, q.a, ta, r[0], r[2], r[0]).Mul(factor(y, zb, q.b, tb, r[2], r[1], r[1])), r[2])
+	k.out(o, r[:2], v)
+	return k
+}
+
+func (q quantisedKind) convolution(v window) *kit {
+	k := newKit()
+	o := k.param(dtype.I32, true, v.n, v.co, v.out(), v.out())
+	x, w := k.param(q.x, false, v.n, v.ci, v.h, v.h), k.param(q.y, false, v.co, v.ci, v.k, v.k)
+	a := k.rngs(v.n, v.co, v.out(), v.out(), v.ci, v.k, v.k)
+	at := func(o, d *uop.UOp) *uop.UOp { return o.Mul(k.Index(v.stride)).Add(d).Add(k.Index(-v.pad)) }
+	y, z := at(a[2], a[5]), at(a[3], a[6])
+	gate := v.gate(k, y, v.h).And(v.gate(k, z, v.h))
+	in := k.loadIf(x, gate, a[0], a[4], y, z).Cast(dtype.I32)
+	if v.pad > 0 { // padded when it was widened already
+		in = gate.Where(in, in.Int(0))
+	}
+	k.out(o, a[:4], k.sum(in.Mul(k.load(w, a[1], a[4], a[5], a[6]).Cast(dtype.I32)), a[4:]...))
+	return k
+}
+
+// dotMachines do products of bytes in different ways.
+var dotMachines = append(slices.Clone(narrow), c.Machine{VectorBytes: 64, L2: 4 << 10, Dot4: true}, c.Machine{VectorBytes: 16, Dot4: true})
+
+// Products of all kinds of small integers have the bits of their definition, with all numbers of their types, for all orders of operands,
+// and where the steps fill no word.
+func TestQuantisedProducts(t *testing.T) {
+	var jobs []*job
+	var want [][]array
+	rnd := rand.New(rand.NewPCG(5, 6))
+	add := func(make func() *kit, m c.Machine) {
+		k := make()
+		bufs := extremes(k, rnd)
+		w := clone(bufs)
+		define(t, k.s, w)
+		moves := codegen.Choose(k.s, c.Target(m))
+		jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
+	}
+	for i, q := range quantised {
+		for j, s := range [][3]int{{7, 33, 41}, {50, 64, 300}, {13, 130, 96}, {64, 1, 257}, {1, 65, 64}, {1, 31, 260}, {24, 48, 7}, {3, 5, 1024}, {1, 1, 515}} {
+			q.m, q.n, q.k = s[0], s[1], s[2]
+			for side := range 4 {
+				add(func() *kit { return q.product(side%2 == 1, side/2 == 1) }, dotMachines[(i+j+side)%len(dotMachines)])
+			}
+		}
+	}
+	for i, q := range quantised[:4] {
+		for j, v := range []window{{1, 8, 24, 9, 3, 1, 1}, {2, 13, 7, 8, 3, 2, 1}, {1, 64, 16, 7, 1, 1, 0}, {1, 3, 20, 20, 7, 2, 3}, {2, 5, 3, 33, 5, 1, 2}} {
+			for m := range 2 {
+				add(func() *kit { return q.convolution(v) }, dotMachines[(i+j+3*m)%len(dotMachines)])
+			}
+		}
+	}
+	check(t, "quantised products", jobs, want, 0)
+}
+
+// Where there are fours, products of bytes are made of them, whatever the operands' order and what is subtracted from them; sums of
+// factors are made outside of the loop.
+func TestProductsOfBytesGoInFours(t *testing.T) {
+	for _, q := range quantised {
+		for side := range 4 {
+			q.m, q.n, q.k = 192, 256, 128
+			k := q.product(side%2 == 1, side/2 == 1)
+			moves := codegen.MovesString(codegen.Choose(k.s, target()))
+			require.Contains(t, moves, "dot r0.a 4", "%v %d", q, side)
+			one := q.x == dtype.U8 && q.y == dtype.I8 && q.a+q.b == "" || q.x == dtype.I8 && q.y == dtype.U8 && q.a+q.b == ""
+			require.Equal(t, !one, strings.Contains(moves, "stage p1s") || strings.Contains(moves, "stage p2s"), "%v %d: %s", q, side, moves)
+		}
+	}
+	for _, v := range []window{{1, 64, 64, 56, 3, 1, 1}, {1, 512, 512, 7, 3, 1, 1}, {1, 64, 128, 56, 3, 2, 1}, {1, 256, 64, 56, 1, 1, 0}} {
+		for _, q := range quantised[:4] {
+			moves := codegen.MovesString(codegen.Choose(q.convolution(v).s, target()))
+			require.Contains(t, moves, "dot r0.a 4", "%v %v", q, v)
+		}
+	}
+}
+
 // extremes fills buffers with all numbers that integers of these types have, so that what is taken for the wrong sign shows.
 func extremes(k *kit, rnd *rand.Rand) []array {
 	out := k.random(rnd)
@@ -84,7 +203,7 @@ func TestNarrowProducts(t *testing.T) {
 			bufs := extremes(k, rnd)
 			w := clone(bufs)
 			define(t, k.s, w)
-			moves := codegen.Choose(k.s, c.Target(narrow[(i+j)%len(narrow)]))
+			moves := codegen.Choose(k.s, c.Target(dotMachines[(i+j)%len(dotMachines)]))
 			jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
 		}
 	}
@@ -98,7 +217,11 @@ func TestNarrowProductsAreStagedWide(t *testing.T) {
 			for _, transposed := range []bool{false, true} {
 				moves := codegen.MovesString(codegen.Choose(narrowGemm(192, 256, 128, false, transposed, d[0], d[1], d[2], d[3]).s, to))
 				small := d[2] == dtype.I32 || d[0] == dtype.U8
-				require.Equal(t, small, strings.Contains(moves, "dot r0.a 2"), "%s %v: %s", to.Name, d, moves)
+				steps := "dot r0.a 2"
+				if to.Name == "c" && d[0] != dtype.I16 {
+					steps = "dot r0.a 4"
+				}
+				require.Equal(t, small, strings.Contains(moves, steps), "%s %v: %s", to.Name, d, moves)
 				require.Contains(t, moves, "stage p2w", "%s %v", to.Name, d)
 				require.Equal(t, d[0] != d[2], strings.Contains(moves, "stage p1w"), "%s %v: %s", to.Name, d, moves)
 			}
@@ -114,7 +237,7 @@ func TestDotDirective(t *testing.T) {
 	}{
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 2", ""},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 2; split r0.a 2; stage p1w at root by ranges layout a0,r0.a.0,r0.a.1", ""},
-		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 4", "words hold 2 steps"},
+		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 3", "words hold 2 or 4 steps"},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot a0 2", "only a reduction goes along"},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "split r0.a 3 guard; dot r0.a.1 2", "only a reduction goes along"},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 2; dot r0.a 2", "no sum of products"},
@@ -142,7 +265,8 @@ func TestDotKeepsValues(t *testing.T) {
 	for _, m := range tight {
 		t.Run(m.name, func(t *testing.T) {
 			for _, n := range []int{7, 8} {
-				for _, text := range []string{"dot r0.a 2", "dot r0.a 2; stage p1w at a0 by ranges layout r0.a", "dot r0.a 2; stage p2w at root by ranges layout r0.a,a1 vector r0.a"} {
+				for _, text := range []string{"dot r0.a 2", "dot r0.a 2; stage p1w at a0 by ranges layout r0.a", "dot r0.a 2; stage p2w at root by ranges layout r0.a,a1 vector r0.a",
+					"dot r0.a 4", "dot r0.a 4; stage p1w at a0 by ranges layout r0.a; split a1 4 shift; tile a1.1", "dot r0.a 4; stage p2w at root by ranges layout r0.a,a1 vector r0.a"} {
 					k := narrowGemm(5, 9, n, false, true, dtype.I8, dtype.U8, dtype.I32, dtype.I32)
 					moves, err := codegen.ParseMoves(text)
 					require.NoError(t, err)

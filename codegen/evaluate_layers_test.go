@@ -47,6 +47,15 @@ var layers = []struct {
 		d := narrowTypes[n(0, 8)]
 		return narrowGemm(n(1, 20), n(1, 40), n(1, 40), n(0, 1) == 1, n(0, 1) == 1, d[0], d[1], d[2], d[3])
 	}},
+	{"quantised product", func(n func(lo, hi int) int) *kit {
+		q := quantised[n(0, len(quantised)-1)]
+		q.m, q.n, q.k = n(1, 20), n(1, 40), n(1, 40)
+		return q.product(n(0, 1) == 1, n(0, 1) == 1)
+	}},
+	{"narrow convolution", func(n func(lo, hi int) int) *kit {
+		q := quantised[n(0, 3)]
+		return q.convolution(smallWindow(n))
+	}},
 	{"accumulated", func(func(lo, hi int) int) *kit { return accumulated() }},
 }
 
@@ -60,7 +69,9 @@ var tight = []struct {
 	name string
 	t    func() *codegen.Target
 }{
-	{"C 64", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10}) }},
+	{"C 64", func() *codegen.Target {
+		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, Dot4: true})
+	}},
 	{"C 32", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 32, L1: 512, L2: 2 << 10}) }},
 	{"C 16", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 16, L1: 32 << 10, L2: 256 << 10}) }},
 	{"WASM", func() *codegen.Target { return wasm.Target(wasm.Machine{Wazero: true}) }},

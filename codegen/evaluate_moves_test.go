@@ -48,7 +48,7 @@ func (g *moveGen) move() codegen.Move {
 	case 7, 8:
 		m = codegen.Move{Verb: codegen.Order, Axes: g.some()}
 	case 10:
-		m.Verb, m.N = codegen.Dot, 2
+		m.Verb, m.N = codegen.Dot, 2+2*g.IntN(2)
 	case 9:
 		m = codegen.Move{Verb: codegen.Carry, Name: "r" + fmt.Sprint(g.IntN(3)), Axes: g.some()}
 	default:
@@ -69,7 +69,7 @@ func (g *moveGen) move() codegen.Move {
 
 // anyMoves tries moves one after the other and keeps the legal ones.
 func anyMoves(rnd *rand.Rand, s *codegen.Spec, to *codegen.Target) (moves []codegen.Move) {
-	g := &moveGen{Rand: rnd, axes: strings.Fields("a0 a1 a2 r0.a r0.b r0.c r1.a"), values: strings.Fields("p1 p2 p3 r0 r1 p1w p2w")}
+	g := &moveGen{Rand: rnd, axes: strings.Fields("a0 a1 a2 r0.a r0.b r0.c r1.a"), values: strings.Fields("p1 p2 p3 r0 r1 p1w p2w p1s p2s")}
 	for range 40 {
 		m := g.move()
 		if try := append(append([]codegen.Move{}, moves...), m); codegen.Legal(s, try, to) == nil {

@@ -56,14 +56,14 @@ func (k *kernel) fold(u *uop.UOp) *uop.UOp {
 	return u
 }
 
-// zeroUnless says that u is a load, or a product of loads, whose gate is c: +0 where c does not hold.
+// zeroUnless says that u is a load whose gate is c, perhaps of another type, or a product of such: +0 where c does not hold.
 func zeroUnless(c, u *uop.UOp) bool {
 	seen := map[*uop.UOp]bool{}
 	for factors := []*uop.UOp{u}; len(factors) > 0; {
 		u, factors = factors[len(factors)-1], factors[:len(factors)-1]
 		switch {
 		case seen[u]:
-		case u.Op() == uop.Mul:
+		case u.Op() == uop.Mul || u.Op() == uop.Cast:
 			factors = append(factors, u.Src()...)
 		case u.Op() != uop.Load || u.At(1) != c:
 			return false

@@ -231,7 +231,7 @@ func typesOf(o uop.Op) (out []dtype.DType) {
 			ok = d.IsFloat()
 		case uop.IDiv, uop.Mod, uop.And, uop.Or, uop.Xor, uop.Shl, uop.Shr:
 			ok = !d.IsFloat()
-		case uop.Dot2:
+		case uop.Dot2, uop.Dot4:
 			ok = d == dtype.I32
 		case uop.Cast, uop.Bitcast:
 			ok = false

@@ -24,7 +24,7 @@ const (
 	Vectors             // vector n.1
 	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [tile k.1] [vector n.1] [workgroup]
 	Carry               // carry r0 in scratch layout m,n
-	Dot                 // dot r0.a 2: products of two steps of a sum at once; p1w, p2w become words of both steps' factors
+	Dot                 // dot r0.a 4: products of four steps of a sum at once; p1w, p2w become words of these steps' factors, p1s is the sum of p1
 	Finite              // finite p2: while no element of its array is infinite or NaN, p2 needs no gate
 )
 

@@ -67,7 +67,7 @@ var laws = [uop.NumOps]law{
 		tie := x.Equal(y)
 		return grads{tie.Where(half, y.Less(x).Where(g, zero)), tie.Where(half, x.Less(y).Where(g, zero))}
 	},
-	uop.And: none, uop.Or: none, uop.Xor: none, uop.Shl: none, uop.Shr: none, uop.Less: none, uop.Equal: none, uop.Dot2: none,
+	uop.And: none, uop.Or: none, uop.Xor: none, uop.Shl: none, uop.Shr: none, uop.Less: none, uop.Equal: none, uop.Dot2: none, uop.Dot4: none,
 	uop.Where: func(u, g *uop.UOp) grads {
 		return grads{nil, u.At(0).Where(g, g.Int(0)), u.At(0).Where(g.Int(0), g)}
 	},

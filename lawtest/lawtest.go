@@ -128,7 +128,7 @@ func Defined(u *uop.UOp) bool {
 		return d.IsInt()
 	case uop.And, uop.Or, uop.Xor:
 		return !d.IsFloat()
-	case uop.Dot2:
+	case uop.Dot2, uop.Dot4:
 		return d == dtype.I32
 	case uop.Bitcast:
 		return d.Size() == u.DType().Size() && d.Size() > 0 && (d == dtype.Bool) == (u.DType() == dtype.Bool)

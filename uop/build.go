@@ -174,6 +174,10 @@ func (u *UOp) Where(x, y *UOp) *UOp { return u.home.Make(Where, x.dtype, nil, u,
 // wraps where both products are 2³⁰.
 func (u *UOp) Dot2(v *UOp) *UOp { return u.binary(Dot2, v) }
 
+// Dot4 is the sum of the products of the four bytes of u, numbers from 0 to 255, with those of v, numbers from −128 to 127. It
+// never overflows.
+func (u *UOp) Dot4(v *UOp) *UOp { return u.binary(Dot4, v) }
+
 // MulAdd is u·v + w, rounded once.
 func (u *UOp) MulAdd(v, w *UOp) *UOp { return u.home.Make(MulAdd, u.dtype, nil, u, v, w) }
 

@@ -234,6 +234,14 @@ func evalDot2(a args) Value {
 	return IntValue(a.from, int64(int16(x))*int64(int16(y))+int64(int16(x>>16))*int64(int16(y>>16)))
 }
 
+func evalDot4(a args) Value {
+	sum := int64(0)
+	for i := range 4 {
+		sum += int64(uint8(a.x>>(8*i))) * int64(int8(a.y>>(8*i)))
+	}
+	return IntValue(a.from, sum)
+}
+
 // mulAdd is x·y + z to be rounded once to d. For the types below float64 the product is exact; the sum is
 // rounded to odd, so that rounding it again to d is rounding once.
 func mulAdd(d dtype.DType, x, y, z float64) float64 {

@@ -47,6 +47,7 @@ const (
 	Less
 	Equal
 	Dot2 // int32 words of two int16: the sum of both products
+	Dot4 // int32 words of four bytes, those of the first without sign, those of the second with one: the sum of all products
 	Where
 	MulAdd
 
@@ -167,6 +168,7 @@ var table = [numOps]OpInfo{
 	Equal: {"equal", 2, Boolean, Binary, Commutative, evalEqual},
 
 	Dot2: {"dot2", 2, Same, Binary, Commutative, evalDot2},
+	Dot4: {"dot4", 2, Same, Binary, 0, evalDot4},
 
 	Where:  {"where", 3, Second, Ternary, 0, evalWhere},
 	MulAdd: {"muladd", 3, Same, Ternary, 0, evalMulAdd},

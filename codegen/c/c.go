@@ -22,6 +22,7 @@ type Machine struct {
 	Registers   int  // vector registers
 	L1, L2      int  // bytes of the caches of one core
 	NoFMA       bool // it has no instruction for a multiply-add
+	Dot4        bool // it multiplies fours of bytes and adds the products
 	NoOpt       bool
 }
 
@@ -49,7 +50,7 @@ func Target(m Machine) *codegen.Target {
 		},
 		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true,
 		Has: func(o uop.Op, d dtype.DType) bool {
-			return has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes == 64 && !m.NoFMA
+			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes == 64 && !m.NoFMA
 		},
 		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, Masks: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
@@ -58,7 +59,7 @@ func Target(m Machine) *codegen.Target {
 
 // has: arithmetic of C's own types; 16-bit floats are words that can be moved and selected; truth values are
 // masks. There is no library of functions.
-func has(o uop.Op, d dtype.DType) bool {
+func (m Machine) has(o uop.Op, d dtype.DType) bool {
 	switch {
 	case d == dtype.F16 && o == uop.Cast:
 		return true
@@ -72,6 +73,8 @@ func has(o uop.Op, d dtype.DType) bool {
 		return false
 	case uop.Dot2:
 		return d == dtype.I32
+	case uop.Dot4:
+		return d == dtype.I32 && m.Dot4
 	}
 	return true
 }

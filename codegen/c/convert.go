@@ -2,7 +2,7 @@ package c
 
 import "fmt"
 
-// wideningInstructions are those of the machine for integers of twice the bits, WEFT_WIDEN_from_to. Asked for a conversion of a
+// wideningInstructions are those of the machine for integers of twice the bits, or of four times, WEFT_WIDEN_from_to. Asked for a conversion of a
 // whole vector, gcc 12 converts its halves and puts them together.
 const wideningInstructions = `#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #if defined(__AVX2__)
@@ -23,6 +23,9 @@ typedef int weft_i16 __attribute__((vector_size(64)));
 #define WEFT_WIDEN_i8x32_i16x32(x) __builtin_ia32_pmovsxbw512_mask((weft_c32)(x), (weft_s32){0}, -1)
 #define WEFT_WIDEN_u8x32_u16x32(x) __builtin_ia32_pmovzxbw512_mask((weft_c32)(x), (weft_s32){0}, -1)
 #define WEFT_WIDEN_u8x32_i16x32(x) __builtin_ia32_pmovzxbw512_mask((weft_c32)(x), (weft_s32){0}, -1)
+#define WEFT_WIDEN_i8x16_i32x16(x) __builtin_ia32_pmovsxbd512_mask((weft_c16)(x), (weft_i16){0}, (unsigned short)-1)
+#define WEFT_WIDEN_u8x16_u32x16(x) __builtin_ia32_pmovzxbd512_mask((weft_c16)(x), (weft_i16){0}, (unsigned short)-1)
+#define WEFT_WIDEN_u8x16_i32x16(x) __builtin_ia32_pmovzxbd512_mask((weft_c16)(x), (weft_i16){0}, (unsigned short)-1)
 #define WEFT_WIDEN_i16x16_i32x16(x) __builtin_ia32_pmovsxwd512_mask((weft_s16)(x), (weft_i16){0}, (unsigned short)-1)
 #define WEFT_WIDEN_u16x16_u32x16(x) __builtin_ia32_pmovzxwd512_mask((weft_s16)(x), (weft_i16){0}, (unsigned short)-1)
 #define WEFT_WIDEN_u16x16_i32x16(x) __builtin_ia32_pmovzxwd512_mask((weft_s16)(x), (weft_i16){0}, (unsigned short)-1)
@@ -50,7 +53,7 @@ func step(from, to string) string {
 		return "i32"
 	case float && a < 32: // signed, because not all machines convert unsigned ones
 		return fmt.Sprintf("i%d", 2*a)
-	case from[0] != 'f' && !float && b > 2*a:
+	case from[0] != 'f' && !float && b > 2*a && (a != 8 || b != 32):
 		return fmt.Sprintf("%c%d", from[0], 2*a)
 	case from[0] != 'f' && !float && 2*b < a:
 		return fmt.Sprintf("%c%d", from[0], a/2)
@@ -62,9 +65,13 @@ func step(from, to string) string {
 func (r *renderer) conversion(from, to string) string {
 	v, w := r.vtype(from), r.vtype(to)
 	name := "to_" + v + "_" + w
-	if elemBits[to] == 2*elemBits[from] && to[0] != 'f' && from[0] != 'f' {
+	if elemBits[to] > elemBits[from] && to[0] != 'f' && from[0] != 'f' {
+		plain := fmt.Sprintf("__builtin_convertvector(x, %s)", w)
+		if between := fmt.Sprintf("%c16", from[0]); elemBits[from] == 8 && elemBits[to] == 32 {
+			plain = r.conversion(between, to) + "(" + r.conversion(from, between) + "(x))"
+		}
 		r.define(name, fmt.Sprintf("#ifdef WEFT_WIDEN_%[2]s_%[3]s\n#define %[1]s(x) ((%[3]s)WEFT_WIDEN_%[2]s_%[3]s(x))\n#else\n"+
-			"#define %[1]s(x) __builtin_convertvector(x, %[3]s)\n#endif\n", name, v, w))
+			"#define %[1]s(x) %[4]s\n#endif\n", name, v, w, plain))
 		return name
 	}
 	r.define(name, fmt.Sprintf("#define %s(x) __builtin_convertvector(x, %s)\n", name, w))

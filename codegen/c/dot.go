@@ -2,16 +2,17 @@ package c
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
-// Sums of products of pairs of 16 bits. Where the machine has no instruction that the prelude names, lanes take the
-// pairs apart by shifts.
+// Sums of products of pairs of 16 bits and of fours of 8 bits. Where the machine has no instruction that the prelude names,
+// lanes take the words apart by shifts.
 
-// dotInstructions are the machine's: WEFT_DOT2_t multiplies, WEFT_DOT2ADD_t adds to what was there as well.
+// dotInstructions are the machine's: WEFT_DOT2_t multiplies, WEFT_DOT2ADD_t and WEFT_DOT4ADD_t add to what was there as well.
 const dotInstructions = `#if defined(__x86_64__) && defined(__GNUC__)
 typedef short weft_i16x8 __attribute__((vector_size(16)));
 typedef short weft_i16x16 __attribute__((vector_size(32)));
@@ -26,32 +27,50 @@ typedef int weft_i32x16 __attribute__((vector_size(64)));
 #elif defined(__AVX512BW__)
 #define WEFT_DOT2_i32x16(a, b) __builtin_ia32_pmaddwd512_mask((weft_i16x32)(a), (weft_i16x32)(b), (weft_i32x16){0}, (unsigned short)-1)
 #endif
-#if defined(__AVX512VNNI__) && !defined(__clang__)
-#define WEFT_DOT2ADD_i32x16(c, a, b) __builtin_ia32_vpdpwssd_v16si(c, a, b)
+#if defined(__clang__)
+#define WEFT_VNNI(name, bits, vector) __builtin_ia32_##name##bits
+#else
+#define WEFT_VNNI(name, bits, vector) __builtin_ia32_##name##_##vector
 #endif
-#if (defined(__AVX512VNNI__) && defined(__AVX512VL__) || defined(__AVXVNNI__)) && !defined(__clang__)
-#define WEFT_DOT2ADD_i32x8(c, a, b) __builtin_ia32_vpdpwssd_v8si(c, a, b)
-#define WEFT_DOT2ADD_i32x4(c, a, b) __builtin_ia32_vpdpwssd_v4si(c, a, b)
+#if defined(__AVX512VNNI__)
+#define WEFT_DOT2ADD_i32x16(c, a, b) WEFT_VNNI(vpdpwssd, 512, v16si)(c, a, b)
+#define WEFT_DOT4ADD_i32x16(c, a, b) WEFT_VNNI(vpdpbusd, 512, v16si)(c, a, b)
+#endif
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__) || defined(__AVXVNNI__)
+#define WEFT_DOT2ADD_i32x8(c, a, b) WEFT_VNNI(vpdpwssd, 256, v8si)(c, a, b)
+#define WEFT_DOT2ADD_i32x4(c, a, b) WEFT_VNNI(vpdpwssd, 128, v4si)(c, a, b)
+#define WEFT_DOT4ADD_i32x8(c, a, b) WEFT_VNNI(vpdpbusd, 256, v8si)(c, a, b)
+#define WEFT_DOT4ADD_i32x4(c, a, b) WEFT_VNNI(vpdpbusd, 128, v4si)(c, a, b)
 #endif
 #endif
 static inline int32_t weft_dot2(int32_t a, int32_t b) {
 	return (int32_t)((uint32_t)((int16_t)a * (int16_t)b) + (uint32_t)((a >> 16) * (b >> 16)));
 }
+static inline int32_t weft_word(const void *p) { int32_t x; __builtin_memcpy(&x, p, 4); return x; }
+static inline int32_t weft_dot4(int32_t a, int32_t b) {
+#ifdef WEFT_DOT4ADD_i32x4
+	typedef int v __attribute__((vector_size(16)));
+	return WEFT_DOT4ADD_i32x4((v){0}, ((v){a, 0, 0, 0}), ((v){b, 0, 0, 0}))[0];
+#else
+	return (uint8_t)a * (int8_t)b + (uint8_t)(a >> 8) * (int8_t)(b >> 8) + (uint8_t)(a >> 16) * (int8_t)(b >> 16) + (uint8_t)(a >> 24) * (b >> 24);
+#endif
+}
 `
 
-// dots spells a Dot2, alone or added to something; "" is neither.
+// dots spells a Dot2 or Dot4, alone or added to something; "" is neither.
 func (r *renderer) dots(u *uop.UOp) string {
+	is := func(u *uop.UOp) bool { return u.Op() == uop.Dot2 || u.Op() == uop.Dot4 }
 	sum, dot := (*uop.UOp)(nil), u
 	if u.Op() == uop.Add {
 		sum, dot = u.At(0), u.At(1)
-		if dot.Op() != uop.Dot2 {
+		if !is(dot) {
 			sum, dot = dot, sum
 		}
 	}
-	if dot.Op() != uop.Dot2 || !r.vary(dot) {
+	if !is(dot) || !r.vary(dot) {
 		return ""
 	}
-	name, a, b := r.helper("dot2", "i32"), r.vexpr(dot.At(0)), r.vexpr(dot.At(1))
+	name, a, b := r.helper(dot.Op().String(), "i32"), r.vexpr(dot.At(0)), r.vexpr(dot.At(1))
 	if sum == nil {
 		return fmt.Sprintf("%s(%s, %s)", name, a, b)
 	}
@@ -59,46 +78,134 @@ func (r *renderer) dots(u *uop.UOp) string {
 }
 
 // dotHelper names both forms for vectors v.
-func (r *renderer) dotHelper(name, v string) {
-	r.define(name, fmt.Sprintf(`#ifdef WEFT_DOT2_%[2]s
-#define %[1]s(a, b) ((%[2]s)WEFT_DOT2_%[2]s(a, b))
-#else
-static inline %[2]s %[1]s(%[2]s a, %[2]s b) { return ((a << 16) >> 16) * ((b << 16) >> 16) + (a >> 16) * (b >> 16); }
+func (r *renderer) dotHelper(what, name, v string) {
+	what = strings.ToUpper(what)
+	alone := fmt.Sprintf("#ifdef WEFT_%[1]s_%[3]s\n#define %[2]s(a, b) ((%[3]s)WEFT_%[1]s_%[3]s(a, b))\n"+
+		"#elif defined(WEFT_%[1]sADD_%[3]s)\n#define %[2]s(a, b) ((%[3]s)WEFT_%[1]sADD_%[3]s((%[3]s){0}, a, b))\n#else\n", what, name, v)
+	product := "((a << 16) >> 16) * ((b << 16) >> 16) + (a >> 16) * (b >> 16)"
+	if what == "DOT4" {
+		product = "(a & 255) * ((b << 24) >> 24) + ((a >> 8) & 255) * ((b << 16) >> 24) + ((a >> 16) & 255) * ((b << 8) >> 24) + ((a >> 24) & 255) * (b >> 24)"
+	}
+	r.define(name, alone+fmt.Sprintf(`static inline %[3]s %[2]s(%[3]s a, %[3]s b) { return %[4]s; }
 #endif
-#ifdef WEFT_DOT2ADD_%[2]s
-#define %[1]s_add(c, a, b) ((%[2]s)WEFT_DOT2ADD_%[2]s(c, a, b))
+#ifdef WEFT_%[1]sADD_%[3]s
+#define %[2]s_add(c, a, b) ((%[3]s)WEFT_%[1]sADD_%[3]s(c, a, b))
 #else
-#define %[1]s_add(c, a, b) ((c) + %[1]s(a, b))
+#define %[2]s_add(c, a, b) ((c) + %[2]s(a, b))
 #endif
-`, name, v))
+`, what, name, v, product))
 }
 
-// pairs spells words of two neighbours in memory, (x & 0xffff) | (y << 16) of loads x and y: what is read at once, widened to
-// 16 bits, is the words of all lanes. Machines that C is compiled for have the low half first.
-func (r *renderer) pairs(u *uop.UOp) (text string, ok bool) {
-	lo, hi := u.At(0), u.At(1)
-	if lo.Op() != uop.And || hi.Op() != uop.Shl || !lo.At(1).IsConst(0xffff) || !hi.At(1).IsConst(16) || lo.At(0).Op() != uop.Cast || hi.At(0).Op() != uop.Cast {
+// word is an int32 whose parts are loads, the first one its lowest bits.
+func word(u *uop.UOp) (loads []*uop.UOp) {
+	parts := []*uop.UOp{u}
+	for parts[0].Op() == uop.Or {
+		parts = append([]*uop.UOp{parts[0].At(0), parts[0].At(1)}, parts[1:]...)
+	}
+	n := len(parts)
+	if n != 2 && n != 4 || u.DType() != dtype.I32 {
+		return nil
+	}
+	for i, p := range parts {
+		switch {
+		case i > 0 && p.Op() == uop.Shl && p.At(1).IsConst(i*32/n):
+			p = p.At(0)
+		case i == 0 && n == 4:
+		case i == 0 && p.Op() == uop.And && p.At(1).IsConst(0xffff):
+			p = p.At(0)
+		default:
+			return nil
+		}
+		if p.Op() != uop.Cast {
+			return nil
+		}
+		if p = p.At(0); p.Op() == uop.Bitcast {
+			p = p.At(0)
+		}
+		if p.Op() != uop.Load || p.DType() == dtype.U16 || p.DType().Size() > 4/n || len(loads) > 0 && p.At(0) != loads[0].At(0) {
+			return nil
+		}
+		loads = append(loads, p)
+	}
+	return loads
+}
+
+// neighbours is where the parts of all lanes' words begin, if they lie one behind the other. Machines that C is compiled for have
+// the low bits first.
+func (r *renderer) neighbours(loads []*uop.UOp) (base *uop.UOp, ok bool) {
+	vary, n := r.vary, len(loads)
+	if vary == nil {
+		vary = func(*uop.UOp) bool { return false }
+	}
+	for i, l := range loads {
+		at, s, ok := codegen.Strided(l.Home(), l.At(2), r.lane, vary)
+		if !ok || s != 0 && s != n || (s == n) != r.vec(l.At(2)) {
+			return nil, false
+		}
+		if i == 0 {
+			base = at
+			continue
+		}
+		apart, _, _ := codegen.Strided(l.Home(), at.Sub(base), r.lane, vary)
+		if d, known := apart.ConstInt(); !known || d != i {
+			return nil, false
+		}
+	}
+	return base, true
+}
+
+// words spells the words of all lanes that are neighbours in memory: what is read at once, of pairs widened to 16 bits. Where
+// parts have gates, mostly all of them hold.
+func (r *renderer) words(u *uop.UOp) (text string, ok bool) {
+	loads := word(u)
+	if loads == nil || r.mask != "" || r.n < 2 {
 		return "", false
 	}
-	x, y := lo.At(0).At(0), hi.At(0).At(0)
-	if x.Op() != uop.Load || y.Op() != uop.Load || x.At(0) != y.At(0) || x.DType() == dtype.U16 || x.DType().Size() > 2 || r.mask != "" || r.n < 2 {
+	base, ok := r.neighbours(loads)
+	if !ok {
 		return "", false
 	}
-	for _, l := range []*uop.UOp{x, y} {
+	gate := loads[0].At(1)
+	for _, l := range loads[1:] {
+		if c, known := gate.ConstValue(); known && c.Bool() {
+			gate = l.At(1)
+		} else if l.At(1).Op() != uop.Const && l.At(1) != gate {
+			gate = gate.And(l.At(1))
+		}
+	}
+	vector := r.vtype("i32")
+	n, e, to := r.n, elem(loads[0].DType()), elem(loads[0].DType())
+	if len(loads) == 2 {
+		to = "i16"
+	}
+	r.n = len(loads) * n
+	text = fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), r.pointer(loads[0].At(0)), r.expr(base))
+	text = fmt.Sprintf("((%s)%s)", vector, r.convert(text, e, to))
+	r.n = n
+	if gate.Op() == uop.Const {
+		return text, true
+	}
+	all := r.expr(gate)
+	if r.vary(gate) {
+		all = fmt.Sprintf("%s(%s)", r.helper("all", "i8"), r.maskOf(gate, 8))
+	}
+	return fmt.Sprintf("(%s ? %s : (%s | %s))", all, text, r.vexpr(u.At(0)), r.vexpr(u.At(1))), true
+}
+
+// oneWord spells a word of bytes that are neighbours in memory.
+func (r *renderer) oneWord(u *uop.UOp) (text string, ok bool) {
+	loads := word(u)
+	if len(loads) != 4 {
+		return "", false
+	}
+	for _, l := range loads {
 		if c, known := l.At(1).ConstValue(); !known || !c.Bool() {
 			return "", false
 		}
 	}
-	base, s, ok1 := codegen.Strided(x.Home(), x.At(2), r.lane, r.vary)
-	next, t, ok2 := codegen.Strided(y.Home(), y.At(2), r.lane, r.vary)
-	if !ok1 || !ok2 || s != 2 || t != 2 || r.expr(next) != r.expr(base.Add(base.Int(1))) {
+	base, ok := r.neighbours(loads)
+	if !ok {
 		return "", false
 	}
-	words := r.vtype("i32")
-	n := r.n
-	r.n = 2 * n
-	defer func() { r.n = n }()
-	e := elem(x.DType())
-	load := fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), r.pointer(x.At(0)), r.expr(base))
-	return fmt.Sprintf("((%s)%s)", words, r.convert(load, e, "i16")), true
+	return fmt.Sprintf("weft_word(%s + %s)", r.pointer(loads[0].At(0)), r.expr(base)), true
 }

@@ -67,8 +67,13 @@ func (r *renderer) expr(u *uop.UOp) string {
 		}
 		return r.wrap(d, fmt.Sprintf("%s * %s + %s", r.factor(d, a), b, c))
 	}
-	if u.Op() == uop.Dot2 {
-		return fmt.Sprintf("weft_dot2(%s, %s)", r.expr(u.At(0)), r.expr(u.At(1)))
+	if u.Op() == uop.Dot2 || u.Op() == uop.Dot4 {
+		return fmt.Sprintf("weft_%s(%s, %s)", u.Op(), r.expr(u.At(0)), r.expr(u.At(1)))
+	}
+	if u.Op() == uop.Or {
+		if text, ok := r.oneWord(u); ok {
+			return text
+		}
 	}
 	op, ok := binary[u.Op()]
 	if !ok {

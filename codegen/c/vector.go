@@ -93,8 +93,10 @@ func (r *renderer) helper(what, e string) string {
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
 	case "fma", "sqrt":
 		r.mathHelper(what, name, v, e)
-	case "dot2":
-		r.dotHelper(name, v)
+	case "dot2", "dot4":
+		r.dotHelper(what, name, v)
+	case "all":
+		f("int", v+" m", fmt.Sprintf("%[1]s all = ~(%[1]s){0}; return !__builtin_memcmp(&m, &all, sizeof m);", v))
 	default:
 		panic("BUG: no helper " + what)
 	}
@@ -194,7 +196,7 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return text
 	}
 	if u.Op() == uop.Or {
-		if text, ok := r.pairs(u); ok {
+		if text, ok := r.words(u); ok {
 			return text
 		}
 	}

@@ -122,7 +122,7 @@ func typesOf(o uop.Op) (out []dtype.DType) {
 			if d.IsFloat() {
 				continue
 			}
-		case uop.Dot2:
+		case uop.Dot2, uop.Dot4:
 			if d != dtype.I32 {
 				continue
 			}

@@ -57,7 +57,7 @@ func has(o uop.Op, d dtype.DType) bool {
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast
 	}
 	switch o {
-	case uop.Exp2, uop.Log2, uop.Sin:
+	case uop.Exp2, uop.Log2, uop.Sin, uop.Dot4:
 		return false
 	case uop.MulAdd:
 		return d.IsInt()

@@ -73,7 +73,7 @@ func has(o uop.Op, d dtype.DType) bool {
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Where || o == uop.Bitcast
 	}
 	switch o {
-	case uop.Exp2, uop.Log2, uop.Sin, uop.Dot2:
+	case uop.Exp2, uop.Log2, uop.Sin, uop.Dot2, uop.Dot4:
 		return false
 	}
 	return true

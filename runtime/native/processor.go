@@ -10,7 +10,8 @@ import (
 type Processor struct {
 	VectorBytes int // of a vector register that -march=native may use
 	NoFMA       bool
-	L1, L2      int // bytes of the data caches of one core: typical of processors with these vectors
+	Dot4        bool // an instruction multiplies fours of bytes and adds the products
+	L1, L2      int  // bytes of the data caches of one core: typical of processors with these vectors
 }
 
 // Describe looks at the processor this program runs on.
@@ -18,9 +19,9 @@ func Describe() Processor {
 	x := cpu.X86
 	switch {
 	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL:
-		return Processor{VectorBytes: 64, NoFMA: !x.HasFMA, L1: 48 << 10, L2: 1 << 20}
+		return Processor{VectorBytes: 64, NoFMA: !x.HasFMA, Dot4: x.HasAVX512VNNI, L1: 48 << 10, L2: 1 << 20}
 	case x.HasAVX2 && x.HasFMA:
-		return Processor{VectorBytes: 32, L1: 32 << 10, L2: 512 << 10}
+		return Processor{VectorBytes: 32, Dot4: x.HasAVXVNNI, L1: 32 << 10, L2: 512 << 10}
 	case cpu.ARM64.HasASIMD:
 		return Processor{VectorBytes: 16, L1: 64 << 10, L2: 1 << 20}
 	}

@@ -17,7 +17,7 @@ func takes(o uop.Op, d dtype.DType) bool {
 		return d.IsInt()
 	case uop.And, uop.Or, uop.Xor:
 		return !d.IsFloat()
-	case uop.Dot2:
+	case uop.Dot2, uop.Dot4:
 		return d == dtype.I32
 	case uop.Neg, uop.MulAdd:
 		return d != dtype.Bool
