@@ -1,52 +1,10 @@
 package tensor
 
 import (
-	"iter"
 	"math"
 
 	"github.com/weft-ml/weft/dtype"
 )
-
-// householder brings t to upper triangular form by k reflections and gives r and qᵀ with q·r = t, q square. Columns lie as rows,
-// along which reflections go. A step takes its number from memory, so that all steps are the same computation.
-func householder(t *Tensor, k int) (r, qt *Tensor) {
-	m, n := t.Dim(-2), t.Dim(-1)
-	eye := t.row().Eq(Arange(m)).To(t.DType()).Expand(append(t.batch(), m, m)...)
-	w := Cat(-2, t.T(), eye).Contiguous()
-	for at := range w.stepNumbers(k) {
-		place := w.column()
-		x := place.Lt(at).Where(0, w.line(-2, at))
-		head := x.line(-1, at)
-		square := x.Square().SumKeep(-1)
-		length := square.Sqrt()
-		x = x.Add(place.Eq(at).Where(head.Lt(0).Where(length.Neg(), length), 0))
-		half := square.Add(head.Abs().Mul(length)) // of the square of x
-		x = x.Mul(half.Eq(0).Where(0, half.Rsqrt())).Contiguous()
-		w = w.Sub(w.Mul(x).SumKeep(-1).Contiguous().Mul(x)).Contiguous()
-	}
-	return w.Narrow(-2, 0, n).T().Triu(0), w.Narrow(-2, n, m).T()
-}
-
-// stepNumbers yields the numbers below n as they come from memory, on t's device.
-func (t *Tensor) stepNumbers(n int) iter.Seq[*Tensor] {
-	return func(yield func(*Tensor) bool) {
-		at := t.ints([]int32{0}, 1)
-		for range n {
-			if !yield(at) {
-				return
-			}
-			at = at.Add(1).Contiguous()
-		}
-	}
-}
-
-// line is what lies at a place of one of the last two axes, which stays with size 1. The place is inside.
-func (t *Tensor) line(axis int, at *Tensor) *Tensor {
-	axis += t.Rank()
-	s := t.Shape()
-	s[axis] = 1
-	return t.like(t.node().Gather(at.Expand(s...).node(), axis))
-}
 
 // QR gives q with orthonormal columns and upper triangular r with q·r = t. Of m×n matrices q is m×k and r k×n with k =
 // min(m, n), or, where complete is set, q is m×m and r m×n.
@@ -54,12 +12,12 @@ func (t *Tensor) QR(complete bool) (q, r *Tensor) {
 	t.matrix("QR")
 	m, n := t.Dim(-2), t.Dim(-1)
 	k := min(m, n)
-	r, qt := householder(t, min(k, max(m-1, 0)))
-	q = qt.T()
+	wide := k
 	if complete {
-		return q, r
+		wide = m
 	}
-	return q.Narrow(-1, 0, k), r.Narrow(-2, 0, k)
+	r, q = householder(t, min(k, max(m-1, 0)), wide)
+	return q, r.Narrow(-2, 0, wide)
 }
 
 // sweeps is how many rounds over all pairs of n columns bring them orthogonal to within the type.
@@ -193,12 +151,12 @@ func tiny(d dtype.DType) float64 {
 func complete(u *Tensor) *Tensor {
 	u = u.Detach()
 	k := u.Dim(-1)
-	r, qt := householder(u, k)
+	r, q := householder(u, k, u.Dim(-2))
 	sign := r.Diagonal(0).Lt(0).Where(-1, 1).To(u.DType())
 	if rest := u.Dim(-2) - k; rest > 0 {
 		sign = Cat(-1, sign, Ones(append(u.batch(), rest)...).To(u.DType()))
 	}
-	return qt.T().Mul(sign.Unsqueeze(-2))
+	return q.Mul(sign.Unsqueeze(-2))
 }
 
 type singularParts struct{ u, s, v *Tensor }
@@ -225,33 +183,59 @@ func statedSingular(t, u, s, v *Tensor) singularParts {
 // Of t the lower triangle is read, or the upper one.
 func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
 	t.square("Eigh")
-	a := t.Tril(0).Add(t.Tril(-1).T())
+	a := t
 	if upper {
-		a = t.Triu(0).Add(t.Triu(1).T())
+		a = t.T()
 	}
+	a = a.mirrored()
 	n := a.Dim(-1)
 	if n == 0 {
 		return a.Sum(-1), a
 	}
-	v = eigenvectors(a.Detach())
-	w = v.Mul(a.Detach().MatMul(v)).Sum(-2)
-	w, order := w.Sort(-1, false)
-	v = v.like(v.node().Gather(order.Unsqueeze(-2).Expand(v.Shape()...).node(), v.Rank()-1))
+	w, v = eigen(a.Detach())
 	p := v.T().MatMul(a).MatMul(v)
 	gap := w.Unsqueeze(-2).Sub(w.Unsqueeze(-1))
 	f := gap.Eq(0).Where(0, gap.Reciprocal())
 	return stated(w, p.Diagonal(0)), stated(v, v.MatMul(f.Mul(p)))
 }
 
+// rotated is the size up to which eigenvectors are found by rotations alone.
+const rotated = 32
+
+// eigen gives the eigenvalues, rising, and eigenvectors, as columns, of symmetric matrices, without derivatives.
+func eigen(a *Tensor) (w, v *Tensor) {
+	kind := a.DType()
+	if kind.Size() < 4 { // steps would lose the few digits of narrow types
+		a = a.To(dtype.F32)
+	}
+	a = a.Contiguous()
+	if n := a.Dim(-1); n <= rotated {
+		v = eigenvectors(a)
+		w, order := v.Mul(a.MatMul(v)).Sum(-2).Sort(-1, false)
+		return w.To(kind), v.like(v.node().Gather(order.Unsqueeze(-2).Expand(v.Shape()...).node(), v.Rank()-1)).To(kind)
+	}
+	most := a.Abs().MaxKeep(-1).MaxKeep(-2)
+	most = most.Eq(0).Where(1, most).Contiguous()
+	d, e, q := tridiagonal(a.Div(most))
+	w, v = conquer(d, e)
+	return w.Mul(most.Squeeze(-1)).To(kind), q.apply(v.T()).To(kind)
+}
+
 // eigenvectors of symmetric matrices, as columns. With a multiple of the identity added, that makes all eigenvalues positive and
-// not very different, the singular vectors of a matrix are its eigenvectors.
+// not very different, the singular vectors of a matrix are its eigenvectors; what is added costs as many digits as it is larger
+// than the eigenvalues, so it goes by the length of the fourth power, which exceeds theirs by little.
 func eigenvectors(a *Tensor) *Tensor {
 	most := a.Abs().MaxKeep(-1).MaxKeep(-2)
-	a = a.Div(most.Eq(0).Where(1, most))
-	shift := a.Square().SumKeep(-1).SumKeep(-2).Sqrt().Mul(2).Maximum(1)
+	a = a.Div(most.Eq(0).Where(1, most)).Contiguous()
+	power := a.MatMul(a).Contiguous()
+	power = power.MatMul(power)
+	shift := power.Square().SumKeep(-1).SumKeep(-2).Sqrt().Sqrt().Sqrt().Maximum(1).Mul(1.5)
 	n, eye := a.Dim(-1), a.identityLike()
-	return jacobi(Cat(-1, a.Add(eye.Mul(shift)), eye), n, true).Narrow(-1, n, n).T()
+	return unitRows(jacobi(Cat(-1, a.Add(eye.Mul(shift)), eye), n, true).Narrow(-1, n, n)).T()
 }
+
+// unitRows takes from rows what the rounding of many rotations has done to their lengths.
+func unitRows(v *Tensor) *Tensor { return v.Mul(v.Square().SumKeep(-1).Rsqrt()).Contiguous() }
 
 // cutoff is the singular value below which a matrix has no rank: the larger of atol and rtol times the
 // largest one. Negative tolerances are not given: rtol is then the larger size times the type's precision, unless

@@ -8,7 +8,7 @@ import (
 )
 
 // Linear algebra of matrices in the last two axes; the axes before count a batch. Algorithms are unrolled over
-// the size of the matrix, a few launches a row of the same few kernels, and meant for matrices of up to some hundreds of rows.
+// the size of the matrix, a few launches a row of the same few kernels, for large matrices in blocks (blocks.go), and meant for up to some hundreds of rows.
 // Derivatives are those of the textbook formulas, not of the algorithm; second derivatives are not right (the inverse inside
 // a formula counts as constant).
 
@@ -48,33 +48,6 @@ func (t *Tensor) identityLike() *Tensor {
 	return t.row().Eq(t.column()).To(t.DType()).Expand(t.Shape()...)
 }
 
-// eliminate brings the first n columns of m to the identity by Gauss's and Jordan's method with row pivots. It gives, as a
-// last axis, the pivots, signed by the exchanges. A step takes its number from memory, so that all steps are the same computation.
-func eliminate(m *Tensor, n int) (reduced, pivots *Tensor) {
-	m = m.Detach().Contiguous()
-	row, place := m.row(), Arange(n)
-	pivots = Ones(append(m.batch(), n)...).To(m.DType())
-	for at := range m.stepNumbers(n) {
-		size := row.Lt(at).Where(-1, m.line(-1, at).Abs())
-		best := m.like(largest(size.node(), size.Rank()-2).Part(1)).To(dtype.I32).Unsqueeze(-2)
-		top := m.line(-2, best)
-		sign := func(x *Tensor) *Tensor { return best.Eq(at).Where(x, x.Neg()) }
-		pivots = place.Eq(at).Where(sign(top.line(-1, at)).Squeeze(-1), pivots).Contiguous()
-		top = top.Div(sign(pivots.line(-1, at).Unsqueeze(-1))).Contiguous()
-		others := m.like(m.node().Gather(row.Eq(best).Where(at, row).Expand(m.Shape()...).node(), m.Rank()-2))
-		times := row.Eq(at).Where(-1, others.line(-1, at))
-		m = row.Eq(at).Where(0, others).Sub(times.Mul(top)).Contiguous()
-	}
-	return m, pivots
-}
-
-// inverse is the inverse without derivatives, and the pivots.
-func (t *Tensor) inverse() (y, pivots *Tensor) {
-	n := t.Dim(-1)
-	m, pivots := eliminate(Cat(-1, t, t.identityLike()), n)
-	return m.Narrow(-1, n, n), pivots
-}
-
 // Inv is the inverse of square matrices. A singular one, of which a pivot is 0, is a *ValueError when the result is read;
 // what is not finite has no finite inverse.
 func (t *Tensor) Inv() *Tensor { return t.invert("Inv") }
@@ -100,9 +73,9 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 	lead := broadcastShape("Solve", t.batch(), b.batch())
 	a := t.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
-	m, pivots := eliminate(Cat(-1, a, b), n)
+	x, pivots := eliminate(a, b)
 	const singular = "the matrix is singular: pivot %d is 0"
-	x := m.Narrow(-1, n, b.Dim(-1)).unlessBad("Solve", singular, a, pivots.Eq(0))
+	x = x.unlessBad("Solve", singular, a, pivots.Eq(0))
 	inverse, pivots := a.inverse()
 	inverse = inverse.unlessBad("Solve", singular, a, pivots.Eq(0))
 	x = stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
@@ -147,7 +120,7 @@ func substitute(a, b *Tensor, upper bool) *Tensor {
 	n := a.Dim(-1)
 	a, b = a.Contiguous(), b.Contiguous()
 	row := a.row()
-	for at := range a.stepNumbers(n) {
+	for _, at := range a.stepNumbers(n) {
 		later := at.Lt(row)
 		if upper {
 			at = at.RSub(n - 1)
@@ -166,7 +139,7 @@ func (t *Tensor) Det() *Tensor {
 	if n <= 4 {
 		return t.expansion(0, []int{0, 1, 2, 3}[:n])
 	}
-	_, pivots := eliminate(t, n)
+	_, pivots := eliminate(t, nil)
 	d := zeroPast(pivots).Prod(-1)
 	wide := d.Reshape(append(t.batch(), 1, 1)...)
 	inverse, _ := t.inverse()
@@ -197,8 +170,8 @@ func zeroPast(pivots *Tensor) *Tensor { return pivots.IsFinite().Where(pivots, 1
 
 // SlogDet gives the sign of the determinant and the logarithm of its absolute value.
 func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
-	n := t.square("SlogDet")
-	_, pivots := eliminate(t, n)
+	t.square("SlogDet")
+	_, pivots := eliminate(t, nil)
 	pivots = zeroPast(pivots)
 	l := pivots.Abs().Log().Sum(-1)
 	inverse, _ := t.inverse()
@@ -209,31 +182,6 @@ func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
 func (t *Tensor) LogDet() *Tensor {
 	sign, l := t.SlogDet()
 	return sign.Lt(0).Where(math.NaN(), l)
-}
-
-// Cholesky gives the lower triangular l with l·lᵀ = t for symmetric positive definite matrices, of which the lower
-// triangle is read. Others are a *ValueError when the result is read, but what is not finite gives NaN. The gradient is that of a
-// symmetric matrix.
-func (t *Tensor) Cholesky() *Tensor {
-	n := t.square("Cholesky")
-	if n == 0 {
-		return t
-	}
-	s := t.Detach()
-	s = s.Tril(0).Add(s.Tril(-1).T()).Contiguous()
-	row, place := s.row(), s.column()
-	for at := range s.stepNumbers(n) { // rows of lᵀ take the place of rows of t
-		x := s.line(-2, at)
-		x = place.Lt(at).Where(0, x.Div(x.line(-1, at).Sqrt())).Contiguous()
-		rest := s.Sub(x.T().Mul(x))
-		s = row.Eq(at).Where(x, at.Lt(row).Where(rest, s)).Contiguous()
-	}
-	l := s.Triu(0).T()
-	l = l.unlessBad("Cholesky", "the matrix is not positive definite: its leading minor of order %d is not", t.Tril(0), l.Diagonal(0).Gt(0).LogicalNot())
-	li, _ := l.inverse()
-	p := li.MatMul(t.Add(t.T()).Mul(0.5)).MatMul(li.T())
-	half := p.row().Eq(p.column()).Where(0.5, 1).To(t.DType())
-	return stated(l, l.MatMul(p.Tril(0).Mul(half)))
 }
 
 // CholeskySolve gives x with l·lᵀ·x = b for lower triangular l.

@@ -65,16 +65,39 @@ func TestEighOfManyRows(t *testing.T) {
 	})
 }
 
+// Products of the results are the matrix but for rounding of its type: within some of its units of the norm.
+func TestEighIsExact(t *testing.T) {
+	long(t)
+	ofMatrices(t, [][2]int{{20, 20}, {32, 32}, {33, 33}, {64, 64}, {65, 65}, {127, 127}, {200, 200}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+		unit := map[dtype.DType]float64{dtype.F32: 0x1p-23, dtype.F64: 0x1p-52}[a.DType()]
+		a = a.Add(a.T()).Mul(0.5)
+		w, v := a.Eigh(false)
+		norm := data[float64](t, w.Abs().Max().To(dtype.F64))[0]
+		a, w, v = a.To(dtype.F64), w.To(dtype.F64), v.To(dtype.F64) // so that the products are exact
+		together(t, a.Div(norm), v.Mul(w.Div(norm).Unsqueeze(-2)).MatMul(v.T()), 12*unit, "product")
+		orthonormal(t, v, 12*unit, "vectors")
+		rising := data[float64](t, w.Narrow(-1, 1, w.Dim(-1)-1).Sub(w.Narrow(-1, 0, w.Dim(-1)-1)))
+		for _, x := range rising {
+			require.GreaterOrEqual(t, x, 0.)
+		}
+	})
+}
+
 // Eigenvalues that are equal, zero, far apart, or very large or small leave the eigenvectors orthonormal.
 func TestEighOfSpecialMatrices(t *testing.T) {
 	long(t)
-	const n = 12
+	for _, n := range []int{12, 50} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { eighOfSpecialMatrices(t, n) })
+	}
+}
+
+func eighOfSpecialMatrices(t *testing.T, n int) {
 	q, _ := quick(random(rand.New(rand.NewPCG(1, 2)), n*n), n, n).QR(false)
 	for name, value := range map[string]func(i int) float64{
 		"zeros":     func(int) float64 { return 0 },
 		"ones":      func(int) float64 { return 1 },
 		"rank 1":    func(i int) float64 { return float64(max(i-n+2, 0)) },
-		"clusters":  func(i int) float64 { return float64(i/4) - 1 + 1e-9*float64(i) },
+		"clusters":  func(i int) float64 { return float64(i*3/n) - 1 + 1e-9*float64(i) },
 		"opposites": func(i int) float64 { return float64(1 - i%2*2) },
 		"graded":    func(i int) float64 { return []float64{1e5, 1, 1e-5}[i%3] * float64(i-5) },
 		"large":     func(i int) float64 { return 1e30 * float64(i-5) },
@@ -107,7 +130,7 @@ func TestSVDOfManyRows(t *testing.T) {
 	})
 }
 
-var squares = [][2]int{{0, 0}, {1, 1}, {2, 2}, {5, 5}, {16, 16}, {33, 33}, {70, 70}}
+var squares = [][2]int{{0, 0}, {1, 1}, {2, 2}, {5, 5}, {16, 16}, {33, 33}, {63, 63}, {65, 65}, {127, 127}, {200, 200}}
 
 func TestInvOfManyRows(t *testing.T) {
 	long(t)
@@ -131,9 +154,8 @@ func TestInvOfManyRows(t *testing.T) {
 
 // A permutation has a determinant of ±1, whichever rows are exchanged, and its inverse is exact.
 func TestInvOfPermutations(t *testing.T) {
-	const n = 40
-	for seed := range uint64(3) {
-		order := rand.New(rand.NewPCG(seed, 1)).Perm(n)
+	for seed, n := range []int{40, 65, 100} {
+		order := rand.New(rand.NewPCG(uint64(seed), 1)).Perm(n)
 		x, want := make([]float64, n*n), 1.0
 		for i, p := range order {
 			x[i*n+p] = 1
@@ -192,8 +214,8 @@ func TestCholeskyOfManyRows(t *testing.T) {
 
 // The message names the first leading minor, however many rows follow.
 func TestCholeskyNamesTheMinor(t *testing.T) {
-	const n = 20
-	for _, bad := range []int{0, 7, 19} {
+	for _, c := range [][2]int{{20, 0}, {20, 7}, {20, 19}, {100, 0}, {100, 31}, {100, 77}, {100, 99}} {
+		n, bad := c[0], c[1]
 		x := make([]float64, n*n)
 		for i := range n {
 			x[i*n+i] = 2
@@ -205,7 +227,7 @@ func TestCholeskyNamesTheMinor(t *testing.T) {
 }
 
 func TestQROfManyRows(t *testing.T) {
-	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {33, 33}, {50, 21}, {20, 45}, {5, 1}, {1, 3}, {4, 0}, {0, 3}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {33, 33}, {50, 21}, {20, 45}, {65, 65}, {100, 7}, {7, 100}, {90, 70}, {70, 90}, {150, 150}, {5, 1}, {1, 3}, {4, 0}, {0, 3}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		for _, complete := range []bool{false, true} {
 			q, r := a.QR(complete)
 			together(t, a, q.MatMul(r), tol, "product")
@@ -231,23 +253,28 @@ func TestStepsShareKernels(t *testing.T) {
 	e, err := engine.Open("NULL", engine.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
-	input, err := e.FromBytes(dtype.F32, []int{64, 64}, make([]byte, 4*64*64))
-	require.NoError(t, err)
 	for _, c := range []struct {
-		name              string
-		launches, kernels int // of matrices of 64 rows
-		f                 func(a *tensor.Tensor) []*tensor.Tensor
+		name                 string
+		n, launches, kernels int
+		f                    func(a *tensor.Tensor) []*tensor.Tensor
 	}{
-		{"Inv", 330, 14, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Inv()} }},
-		{"Solve", 330, 14, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Solve(a)} }},
-		{"Det", 330, 14, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Det()} }},
-		{"SolveTriangular", 200, 10, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.SolveTriangular(a, false, false)} }},
-		{"Cholesky", 200, 10, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Cholesky()} }},
-		{"QR", 260, 16, func(a *tensor.Tensor) []*tensor.Tensor { q, r := a.QR(false); return []*tensor.Tensor{q, r} }},
-		{"Eigh", 1190, 24, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
-		{"SVD", 1610, 48, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
+		{"Inv", 64, 330, 14, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Inv()} }},
+		{"Solve", 64, 330, 14, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Solve(a)} }},
+		{"Det", 64, 330, 14, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Det()} }},
+		{"SolveTriangular", 64, 200, 10, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.SolveTriangular(a, false, false)} }},
+		{"Cholesky", 64, 200, 10, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Cholesky()} }},
+		{"QR", 64, 260, 16, func(a *tensor.Tensor) []*tensor.Tensor { q, r := a.QR(false); return []*tensor.Tensor{q, r} }},
+		{"Eigh", 64, 560, 60, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
+		{"SVD", 64, 1610, 48, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
+		{"Inv", 200, 720, 32, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Inv()} }},
+		{"Solve", 200, 760, 36, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Solve(a)} }},
+		{"Cholesky", 200, 290, 26, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Cholesky()} }},
+		{"QR", 200, 910, 54, func(a *tensor.Tensor) []*tensor.Tensor { q, r := a.QR(false); return []*tensor.Tensor{q, r} }},
+		{"Eigh", 200, 1450, 100, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.name, c.n), func(t *testing.T) {
+			input, err := e.FromBytes(dtype.F32, []int{c.n, c.n}, make([]byte, 4*c.n*c.n))
+			require.NoError(t, err)
 			outs := c.f(tensor.FromNode(input, e))
 			v, err := tensor.Schedule(outs...)
 			require.NoError(t, err)
@@ -255,4 +282,39 @@ func TestStepsShareKernels(t *testing.T) {
 			require.LessOrEqual(t, len(v.Plan.Kernels), c.kernels)
 		})
 	}
+}
+
+// Matrices of many rows, too, are told to be singular, keep what is not a number, and have the derivatives of the formulas.
+func TestManyRowsAtTheLimits(t *testing.T) {
+	const n = 100
+	x := random(rand.New(rand.NewPCG(11, 12)), n*n)
+	a := quick(x, n, n)
+	zero := a.Mul(tensor.Arange(n).Ne(70).To(a.DType()))
+	_, err := tensor.Data[float64](context.Background(), zero.Inv())
+	require.ErrorContains(t, err, "the matrix is singular: pivot 71 is 0")
+	_, err = tensor.Data[float64](context.Background(), zero.Solve(a))
+	require.ErrorContains(t, err, "the matrix is singular: pivot 71 is 0")
+	require.Equal(t, []float64{0}, data[float64](t, zero.Det()))
+
+	x[5*n+90] = math.NaN()
+	bad := quick(x, n, n)
+	positive := bad.MatMul(bad.T()).Add(tensor.Eye(n).To(a.DType()).Mul(n))
+	w, v := positive.Eigh(false)
+	q, r := bad.QR(false)
+	for name, y := range map[string]*tensor.Tensor{"Inv": bad.Inv(), "Solve": bad.Solve(a), "Cholesky": positive.Cholesky(), "w": w, "v": v, "q": q, "r": r} {
+		require.True(t, data[bool](t, y.IsNaN().Any())[0], name)
+	}
+
+	b := a.Narrow(1, 0, 2)
+	grad := a.Solve(b).Sum().Grad(b)[0]
+	want := a.Inv().T().MatMul(tensor.Ones(n, 2).To(a.DType()))
+	together(t, want, grad, 1e-10, "gradient of Solve")
+	grad = a.Det().Log().Grad(a)[0]
+	if data[float64](t, a.Det())[0] < 0 {
+		grad = a.Det().Neg().Log().Grad(a)[0]
+	}
+	together(t, a.Inv().T(), grad, 1e-10, "gradient of Det")
+	one := tensor.Eye(n).To(a.DType())
+	w, _ = a.Add(a.T()).Eigh(false)
+	together(t, one.Mul(2), w.Sum().Grad(a)[0], 1e-11, "gradient of the sum of eigenvalues")
 }

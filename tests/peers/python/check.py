@@ -7,7 +7,6 @@ TOLERANCE = {
     "matmul-bf16-1024": 1e-2, "matmul-f16-1024": 2e-3,
     "mlp-step": 1e-3, "embedding-step": 1e-3, "mnist-convnet-64": 2e-3,
     "resnet18": 1e-3, "resnet18-step": 5e-3, "gpt2-token": 1e-3,
-    "eigh-200": 5e-4,  # Weft adds twice the Frobenius norm to the eigenvalues, and rounds as much more
 }
 USUAL = 2e-4
 

@@ -1,0 +1,189 @@
+package tensor
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+)
+
+// tridiagonal brings symmetric matrices to three diagonals by reflections of rows and columns: a = q·t·qᵀ, where t has d on its
+// diagonal and e beside it; the last of e is 0.
+func tridiagonal(a *Tensor) (d, e *Tensor, q *reflections) {
+	n := a.Dim(-1)
+	blocks, size := blocksOf(n - 2)
+	d, e, q = tridiagonalRows(a.Contiguous(), n-2, a.everyPlace(blocks, size), a.stepNumbers(size))
+	return d, Cat(-1, e, Full(0, e.DType(), append(a.batch(), 1)...)), q
+}
+
+// tridiagonalRows does the first n rows. The vectors take the places of the elements above the diagonal.
+func tridiagonalRows(a *Tensor, n int, places, steps []*Tensor) (d, e *Tensor, q *reflections) {
+	q = &reflections{}
+	row, place, size := a.row(), a.column(), len(steps)
+	blocks := (n + size - 1) / size
+	some := part(blocks)
+	for i, at := range places[:some] {
+		for _, k := range steps[:min(size, n-i*size)] {
+			step := k.Add(at)
+			v, _ := step.Lt(place).Where(a.line(-2, step), 0).reflection(step.Add(1))
+			v = v.Contiguous()
+			p := a.Mul(v).SumKeep(-1).Contiguous()
+			w := p.Sub(v.T().Mul(p.Mul(v.T()).SumKeep(-2).Mul(0.5))).Contiguous()
+			rest := a.Sub(v.T().Mul(w.T()).Add(w.Mul(v)))
+			a = step.Lt(row).Where(rest, row.Eq(step).And(step.Lt(place)).Where(v, a)).Contiguous()
+		}
+	}
+	for i, at := range places[:some] {
+		v := a.block(-2, at, size)
+		own := place.Gt(v.row().Add(at)).And(v.row().Lt(n - i*size))
+		q.add(own.Where(v, 0).Contiguous())
+	}
+	d, e = a.Diagonal(0), a.Diagonal(-1)
+	if blocks > some {
+		q.from = some * size
+		var moreD, moreE *Tensor
+		moreD, moreE, q.next = tridiagonalRows(a.corner(q.from).Contiguous(), n-q.from, places, steps)
+		d = Cat(-1, d.Narrow(-1, 0, q.from), moreD)
+		e = Cat(-1, e.Narrow(-1, 0, q.from), moreE)
+	}
+	return d, e, q
+}
+
+// leafRows is the most rows of what a tridiagonal matrix is divided into.
+const leafRows = 16
+
+// conquer gives the eigenvalues, rising, of symmetric tridiagonal matrices, and their eigenvectors as rows. A matrix is divided into two
+// with a matrix of rank one across (Cuppen); their eigenvalues, which poles of a function are, lie between its zeros. The vectors belong
+// to a rank-one matrix of which the zeros that were found are exact ones, so that they are orthogonal (Gu and Eisenstat).
+func conquer(d, e *Tensor) (w, v *Tensor) {
+	n, kind := d.Dim(-1), d.DType()
+	pairs := 0
+	for n > leafRows<<pairs {
+		pairs++
+	}
+	rows := (n + 1<<pairs - 1) >> pairs
+	batch, all := d.Shape()[:d.Rank()-1], rows<<pairs
+	size := e.Abs()
+	norm := d.Abs().Add(size).Add(before(size)).MaxKeep(-1).Mul(4).Contiguous()
+	bound := norm.Eq(0).Where(1, norm)
+	fit := func(x *Tensor, beyond float64) *Tensor {
+		x = x.Div(bound)
+		return Arange(all).Lt(n).Where(x.like(extend(x.node(), x.Rank()-1, 0, all-n)), beyond).To(kind).Contiguous()
+	}
+	d, e = fit(d, 0.5), fit(e, 0) // all eigenvalues but those of added rows are at most 1/4
+	cut := Arange(all).Mod(rows).Eq(rows-1).Where(e.Abs(), 0)
+	shape := func(s ...int) []int { return append(append([]int{}, batch...), s...) }
+	w, v = leaves(d.Sub(cut).Sub(before(cut)).Reshape(shape(1<<pairs, rows)...), e.Reshape(shape(1<<pairs, rows)...))
+	s := newSecular(w, all)
+	for pairs--; pairs >= 0; pairs-- {
+		across := e.Reshape(shape(1<<pairs, 2*rows)...).Select(-1, rows-1)
+		w, v = s.join(w.Reshape(shape(1<<pairs, 2, rows)...), v.Reshape(shape(1<<pairs, 2, rows, rows)...), across)
+		rows *= 2
+	}
+	w, v = w.Reshape(shape(all)...), v.Reshape(shape(all, all)...)
+	w, _ = w.Narrow(-1, 0, n).Sort(-1, false) // neighbours may have changed places by rounding
+	return w.Mul(norm), v.Narrow(-1, 0, n).Narrow(-2, 0, n)
+}
+
+// before has each element in the place of the next one, and 0 in the first.
+func before(x *Tensor) *Tensor {
+	n := x.Dim(-1)
+	return x.like(extend(cut(x.node(), x.Rank()-1, 0, n-1), x.Rank()-1, 1, 0))
+}
+
+// leaves are the eigenvalues, and eigenvectors as rows, of small tridiagonal matrices whose eigenvalues are at most 1/4.
+func leaves(d, e *Tensor) (w, v *Tensor) {
+	row, column := d.column().Unsqueeze(1), d.column()
+	a := row.Eq(column).Where(d.Unsqueeze(-1), 0)
+	a = row.Add(1).Eq(column).Where(e.Unsqueeze(-1), a)
+	a = column.Add(1).Eq(row).Where(e.Unsqueeze(-2), a).Contiguous()
+	n, eye := a.Dim(-1), a.identityLike()
+	v = unitRows(jacobi(Cat(-1, a.Add(eye.Mul(0.4)), eye), n, true).Narrow(-1, n, n)) // see eigenvectors
+	return v.Mul(v.MatMul(a)).Sum(-1).Contiguous(), v
+}
+
+// secular solves 1 + Σ z²/(d−x) = 0 for all x. Poles d that are nearly equal, and parts of z that are nearly zero, would be taken out
+// of the matrix; instead they are kept apart from each other and from zero by less than rounding does, which keeps all sizes as they are. An x
+// is found as its distance from the nearest pole, bit by bit of its binary form, so that differences from poles are exact but for rounding.
+type secular struct {
+	least, apart float64
+	bits         []*Tensor
+}
+
+func newSecular(w *Tensor, n int) *secular {
+	unit := precision(w.DType())
+	s := &secular{least: math.Pow(unit/8, 2), apart: unit / 4 / float64(n)}
+	bit, more := w.ints([]int32{1 << 29}, 1), 30
+	if w.DType() == dtype.F64 {
+		bit, more = bit.To(dtype.I64).Mul(1<<32).Contiguous(), 62
+	}
+	for range more {
+		s.bits = append(s.bits, bit)
+		bit = bit.FloorDiv(2).Contiguous()
+	}
+	return s
+}
+
+// poles are those of functions, in any order: their values, their places in their order, and the numerators.
+type poles struct {
+	value, place, share *Tensor // [… m]
+	apart               float64
+}
+
+// from are the distances of all poles from one of the value and place, for each of a last axis of origins.
+func (p *poles) from(value, place *Tensor) *Tensor {
+	far := p.value.Unsqueeze(-2).Sub(value.Unsqueeze(-1))
+	return far.Add(p.place.Unsqueeze(-2).Sub(place.Unsqueeze(-1)).Mul(p.apart))
+}
+
+// function is the value of the functions at a distance from origins.
+func (p *poles) function(value, place, at *Tensor) *Tensor {
+	return p.share.Unsqueeze(-2).Div(p.from(value, place).Sub(at.Unsqueeze(-1))).Sum(-1).Add(1)
+}
+
+// join makes the eigenvalues and eigenvectors of matrices from those of their halves, w [… 2 n] and v [… 2 n n], and the
+// element that stands across between these.
+func (s *secular) join(w, v, across *Tensor) (*Tensor, *Tensor) {
+	n, kind := w.Dim(-1), w.DType()
+	m := 2 * n
+	batch := w.Shape()[:w.Rank()-2]
+	shape := func(s ...int) []int { return append(append([]int{}, batch...), s...) }
+	across = across.Unsqueeze(-1)
+	z := Cat(-1, v.Select(-3, 0).Select(-1, n-1), v.Select(-3, 1).Select(-1, 0).Mul(across.Lt(0).Where(-1, 1).To(kind)))
+	z = z.Contiguous()
+	w = w.Reshape(shape(m)...)
+	i := Arange(m)
+	a, b := w.Unsqueeze(-1), w.Unsqueeze(-2)
+	earlier := b.Lt(a).Or(a.Lt(b).LogicalNot().And(i.Lt(i.Unsqueeze(1))))
+	p := &poles{w, earlier.To(dtype.I32).Sum(-1).To(kind).Contiguous(), z.Square().Mul(across.Abs()).Maximum(s.least).Contiguous(), s.apart}
+	is := i.To(kind)
+	sorted := p.place.Unsqueeze(-2).Eq(is.Unsqueeze(1)).Where(b, 0).Sum(-1).Contiguous()
+	last := i.Eq(m - 1)
+	next := sorted.like(extend(cut(sorted.node(), sorted.Rank()-1, 1, m), sorted.Rank()-1, 0, 1))
+	gap := last.Where(p.share.SumKeep(-1), next.Sub(sorted).Add(s.apart)).Contiguous()
+
+	right := p.function(sorted, is, gap.Mul(0.5)).Lt(0).And(last.LogicalNot())
+	origin, place := right.Where(next, sorted).Contiguous(), right.Where(is.Add(1), is).Contiguous()
+	side, most := right.Where(-1, 1).To(kind).Contiguous(), last.Where(gap, gap.Mul(0.5)).Contiguous()
+	found := s.bits[0].Mul(0).Expand(shape(m)...).Contiguous()
+	for _, bit := range s.bits {
+		more := found.Add(bit)
+		at := more.Bitcast(kind)
+		beyond := p.function(origin, place, at.Mul(side)).Mul(side).Lt(0).And(at.Le(most))
+		found = beyond.Where(more, found).Contiguous()
+	}
+	at := found.Bitcast(kind).Mul(side).Contiguous()
+
+	left := is.Unsqueeze(1).Lt(p.place.Unsqueeze(-2)) // of the poles, which stand in the last axis
+	pole := left.Where(sorted.Unsqueeze(-1), next.Unsqueeze(-1)).Sub(b)
+	pole = pole.Add(left.Where(is.Unsqueeze(1), is.Add(1).Unsqueeze(1)).Sub(p.place.Unsqueeze(-2)).Mul(s.apart))
+	off := at.Unsqueeze(-1).Sub(p.from(origin, place))
+	size := off.Div(last.Unsqueeze(1).Where(1, pole)).Prod(-2).Sqrt()
+	z = z.Lt(0).Where(size.Neg(), size).Contiguous()
+	x := z.Unsqueeze(-2).Div(off)
+	x = x.Mul(x.Square().SumKeep(-1).Rsqrt()).Contiguous()
+	x = x.Reshape(shape(m, 2, n)...)
+	swap := identity(x.Rank())
+	r := len(swap)
+	swap[r-3], swap[r-2] = r-2, r-3
+	return origin.Add(at).Contiguous(), x.Permute(swap...).MatMul(v).Permute(swap...).Reshape(shape(m, m)...).Contiguous()
+}
