@@ -61,6 +61,8 @@ type chooser struct {
 	outs  []*access
 	reds  []*reduction
 	fixed bool // outputs are read as well, or merged: every element must be computed exactly once
+
+	anyOrder []*access // operands that may lie in any order, see Packings
 }
 
 // access is a load or a store.

@@ -80,7 +80,7 @@ func (c *chooser) bestTiling(r *reduction) *tiling {
 				break
 			}
 			for u := 1; u <= 4 && u*lanes <= max(extent(v), lanes); u++ {
-				if lanes < w && u > 1 || c.fixed && !along && extent(v)%(lanes*u) != 0 {
+				if lanes < w && u > 1 || (c.fixed || c.inBlocks(v)) && !along && extent(v)%(lanes*u) != 0 {
 					continue
 				}
 				c.instances(axes, v, u, func(a []*uop.UOp, n []int) {
@@ -184,6 +184,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 		x, pack := c.laneLoad(t, l)
 		loads += float64(n*t.u) * x
+		far += float64(rows - 1) // rows of lanes are read side by side
 		extra += pack
 		if float64(n*t.u*t.lanes*l.bytes)*steps > float64(c.target.L1) {
 			lines += float64(n*t.u*t.lanes*l.bytes) / 64
@@ -202,6 +203,8 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 	s, ok := c.stride(l, t.v)
 	elements := float64(c.count(l.free))
 	switch reuse := float64(t.r.work) / elements; {
+	case slices.Contains(c.anyOrder, l):
+		return 1, 0
 	case !ok || !l.plain:
 		return 1.5 * float64(t.lanes), 0
 	case s == 1 && l.gated:
@@ -240,6 +243,21 @@ func (c *chooser) storeCost(t *tiling) float64 {
 // tiles gives moves for a nest whose operands are used more than once: a block of results in registers, the
 // operands staged so that what is read again and again lies together.
 func (c *chooser) tiles() []Move {
+	p := c.tiled()
+	if p == nil {
+		return nil
+	}
+	for _, f := range c.finite { // loads are named before anything is split
+		p.out = append(p.out, Move{Verb: Finite, Name: f.name})
+	}
+	if p.words = c.dottable(p.t.r); p.words != nil && !p.t.along {
+		p.out = append(p.out, Move{Verb: Dot, Name: c.name(p.words), N: 2})
+	}
+	return p.broaden(p.moves())
+}
+
+// tiled gives the best tiling of the nest, if there is any.
+func (c *chooser) tiled() *arranger {
 	r := c.reused()
 	if r == nil || c.anyLength() {
 		return nil
@@ -248,12 +266,5 @@ func (c *chooser) tiles() []Move {
 	if t == nil || t.along && len(c.reds) > 1 || !(t.cost < math.MaxFloat64) {
 		return nil
 	}
-	p := &arranger{chooser: c, t: t}
-	for _, f := range c.finite { // loads are named before anything is split
-		p.out = append(p.out, Move{Verb: Finite, Name: f.name})
-	}
-	if p.words = c.dottable(r); p.words != nil && !t.along {
-		p.out = append(p.out, Move{Verb: Dot, Name: c.name(p.words), N: 2})
-	}
-	return p.broaden(p.moves())
+	return &arranger{chooser: c, t: t}
 }

@@ -1,0 +1,157 @@
+package codegen
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// An operand whose lanes lie apart is staged: each run of a kernel brings it into the order in which the kernel walks. An operand that
+// is the same in every run can lie in that order from the start. Who knows which operands those are asks here what order that is; the
+// kernel then loads lanes densely, one block of them after the other, and needs to stage nothing.
+
+// Packing is the order in which a kernel would like an array to lie. The array is the same for every target that asks for it; what it
+// costs is as much memory as the array takes.
+type Packing struct {
+	Param int   // of the Spec
+	Dims  []int // how the kernel sees the array now: axes in the order in which they lie
+	Lanes int   // the axis that goes to lanes
+	Block int   // of how many of its elements lie together; a divisor of its size
+	Order []int // the axes from the outermost; Lanes stands where its blocks do, and what is within a block comes last
+	Gain  float64
+}
+
+// Same says whether two kernels want the same order.
+func (p Packing) Same(q Packing) bool {
+	return slices.Equal(p.Dims, q.Dims) && slices.Equal(p.Order, q.Order) && p.Lanes == q.Lanes && p.Block == q.Block
+}
+
+// packingGain is the part of a kernel's time that has to be saved by an operand of other order.
+const packingGain = 0.05
+
+// Packings lists the operands that a kernel would rather find in another order, of those that may have one: constant says of which
+// parameters that holds.
+func Packings(spec *Spec, target *Target, constant func(param int) bool) (out []Packing) {
+	if target.Grid || target.NoOpt || !slices.ContainsFunc(indices(len(spec.Params)), constant) {
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			if _, many := r.(tooManyLoops); !many {
+				panic(r)
+			}
+			out = nil
+		}
+	}()
+	k := newKernel(spec, target)
+	if len(k.groups) != 1 || slices.ContainsFunc(k.groups[0].axes, func(a *axis) bool { return k.runs(a.r) }) {
+		return nil
+	}
+	c := &chooser{kernel: k, g: k.groups[0], spec: spec}
+	c.look()
+	if c.blocks() != nil {
+		return nil
+	}
+	return c.packings(constant)
+}
+
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// packings compares the best tiling as arrays lie with the best one if they may lie otherwise.
+func (c *chooser) packings(constant func(param int) bool) (out []Packing) {
+	var may []*access
+	for _, l := range c.loads {
+		slot := l.u.At(0).Arg().(uop.ParamArg).Slot
+		alone := !slices.ContainsFunc(c.loads, func(x *access) bool { return x != l && x.u.At(0) == l.u.At(0) })
+		if constant(slot) && alone && l.plain && !l.gated && l.wide == nil && c.layoutOf(l) != nil {
+			may = append(may, l)
+		}
+	}
+	now := c.tiled()
+	if len(may) == 0 || now == nil {
+		return nil
+	}
+	if m := now.moves(); !slices.EqualFunc(now.broaden(m), m, func(a, b Move) bool { return a.String() == b.String() }) {
+		return nil // blocks of lanes share what is staged of the other operand
+	}
+	cost := now.t.cost
+	for _, l := range now.packs {
+		if s, _ := c.stride(l, now.t.v); s == 1 {
+			cost += stageDense * float64(c.count(l.free))
+		}
+	}
+	c.anyOrder = may
+	then := c.tiled()
+	if then == nil || then.t.along {
+		return nil
+	}
+	gain := 1 - then.t.cost/cost
+	if !(gain >= packingGain) {
+		return nil
+	}
+	for _, l := range may {
+		if p, ok := then.packing(l); ok {
+			p.Gain = gain
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// stageDense is what it takes to stage an element that lies densely along lanes, in cycles.
+const stageDense = 0.8
+
+// inBlocks says that some operand will lie in blocks of lanes along v, which all are whole.
+func (c *chooser) inBlocks(v *uop.UOp) bool {
+	return slices.ContainsFunc(c.anyOrder, func(l *access) bool { return c.depends(l, v) })
+}
+
+// layoutOf gives the terms of a load's index from the outermost, if each element of the array is at one place of their ranges; else nil.
+func (c *chooser) layoutOf(l *access) []term {
+	terms := slices.Clone(l.index.terms)
+	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(b.k, a.k) })
+	n := 1
+	for _, t := range slices.Backward(terms) {
+		if t.k != n {
+			return nil
+		}
+		n *= extent(t.u)
+	}
+	if all := l.u.At(0).Arg().(uop.ParamArg).N; n != all || l.index.c != 0 {
+		return nil
+	}
+	return terms
+}
+
+// packing is the order for an operand, if its lanes are better off in another one than they are.
+func (p *arranger) packing(l *access) (Packing, bool) {
+	terms := p.layoutOf(l)
+	at := func(r *uop.UOp) int { return slices.IndexFunc(terms, func(t term) bool { return t.u == r }) }
+	out := Packing{Param: l.u.At(0).Arg().(uop.ParamArg).Slot, Lanes: at(p.t.v)}
+	if out.Lanes < 0 {
+		return out, false
+	}
+	for _, t := range terms {
+		out.Dims = append(out.Dims, extent(t.u))
+	}
+	out.Block = p.t.u * p.t.lanes
+	for i, t := range terms {
+		if i != out.Lanes && !slices.Contains(p.t.r.ranges, t.u) {
+			out.Order = append(out.Order, i)
+		}
+	}
+	out.Order = append(out.Order, out.Lanes)
+	for _, x := range p.t.r.ranges {
+		if i := at(x); i >= 0 {
+			out.Order = append(out.Order, i)
+		}
+	}
+	return out, len(out.Order) == len(terms)
+}
