@@ -62,7 +62,8 @@ type chooser struct {
 	reds  []*reduction
 	fixed bool // outputs are read as well, or merged: every element must be computed exactly once
 
-	anyOrder []*access // operands that may lie in any order, see Packings
+	anyOrder    []*access // operands that may lie in any order, see Packings
+	wholeBlocks bool      // in blocks of lanes of which none is cut
 }
 
 // access is a load or a store.

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/uop"
@@ -64,22 +65,28 @@ func indices(n int) []int {
 	return out
 }
 
-// packings compares the best tiling as arrays lie with the best one if they may lie otherwise.
+// packings compares the best tiling as arrays lie with the best one if those that are staged may lie otherwise.
 func (c *chooser) packings(constant func(param int) bool) (out []Packing) {
-	var may []*access
-	for _, l := range c.loads {
-		slot := l.u.At(0).Arg().(uop.ParamArg).Slot
-		alone := !slices.ContainsFunc(c.loads, func(x *access) bool { return x != l && x.u.At(0) == l.u.At(0) })
-		if constant(slot) && alone && l.plain && !l.gated && l.wide == nil && c.layoutOf(l) != nil {
-			may = append(may, l)
-		}
-	}
 	now := c.tiled()
-	if len(may) == 0 || now == nil {
+	if now == nil {
 		return nil
 	}
 	if m := now.moves(); !slices.EqualFunc(now.broaden(m), m, func(a, b Move) bool { return a.String() == b.String() }) {
 		return nil // blocks of lanes share what is staged of the other operand
+	}
+	if now.t.along || len(now.packs)+len(now.boxes) == 0 {
+		return nil // as they lie, arrays are read as fast
+	}
+	var may []*access
+	for _, l := range now.t.r.loads {
+		slot := l.u.At(0).Arg().(uop.ParamArg).Slot
+		alone := !slices.ContainsFunc(c.loads, func(x *access) bool { return x != l && x.u.At(0) == l.u.At(0) })
+		if constant(slot) && alone && l.plain && !l.gated && l.wide == nil && c.layoutOf(l) != nil && !now.walkedAgain(l) {
+			may = append(may, l)
+		}
+	}
+	if len(may) == 0 {
+		return nil
 	}
 	cost := now.t.cost
 	for _, l := range now.packs {
@@ -88,29 +95,70 @@ func (c *chooser) packings(constant func(param int) bool) (out []Packing) {
 		}
 	}
 	c.anyOrder = may
-	then := c.tiled()
-	if then == nil || then.t.along {
-		return nil
-	}
-	gain := 1 - then.t.cost/cost
-	if !(gain >= packingGain) {
+	then, least := c.reordering(may)
+	if then == nil || !(1-least/cost >= packingGain) {
 		return nil
 	}
 	for _, l := range may {
 		if p, ok := then.packing(l); ok {
-			p.Gain = gain
+			p.Gain = 1 - least/cost
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
+// walkedAgain says that an operand that is too large for the cache would come from memory for each of several boxes, as of pictures of a
+// batch. What is staged of it in blocks of the reduction is used for all of them.
+func (p *arranger) walkedAgain(l *access) bool {
+	if p.packBytes(l, nil) <= p.target.L2/2 {
+		return false
+	}
+	return slices.ContainsFunc(p.boxes, func(b *access) bool {
+		whole := p.boxBytes(b, nil)
+		return slices.ContainsFunc(p.g.axes, func(a *axis) bool {
+			apart := !p.depends(l, a.r) && p.depends(b, a.r) && extent(a.r) > 1
+			return apart && p.boxBytes(b, []loop{{r: a.r, block: 1}})*extent(a.r) <= whole
+		})
+	})
+}
+
+// reordering is the best tiling where some operands may lie in any order, and its cost: in blocks of lanes that are all whole, or in rows
+// of all lanes, which are staged where many results are made of them.
+func (c *chooser) reordering(may []*access) (best *arranger, least float64) {
+	for _, c.wholeBlocks = range []bool{true, false} {
+		p := c.tiled()
+		if p == nil || p.t.along {
+			continue
+		}
+		cost := p.t.cost
+		for _, l := range may {
+			if c.wholeBlocks || !c.depends(l, p.t.v) {
+				continue
+			}
+			if row := extent(p.t.v) * l.bytes; row > longestRow && p.packingBlock() == extent(p.t.v) {
+				cost = math.Inf(1)
+			}
+			if p.oftenRead(l) {
+				cost += stageDense * float64(c.count(l.free))
+			}
+		}
+		if best == nil || cost < least {
+			best, least = p, cost
+		}
+	}
+	return best, least
+}
+
+// longestRow is how many bytes a row has of which each step reads another one: of longer ones each step would touch a page.
+const longestRow = 1024
+
 // stageDense is what it takes to stage an element that lies densely along lanes, in cycles.
 const stageDense = 0.8
 
-// inBlocks says that some operand will lie in blocks of lanes along v, which all are whole.
+// inBlocks says that some operand is to lie in blocks of lanes along v, which all are whole.
 func (c *chooser) inBlocks(v *uop.UOp) bool {
-	return slices.ContainsFunc(c.anyOrder, func(l *access) bool { return c.depends(l, v) })
+	return c.wholeBlocks && slices.ContainsFunc(c.anyOrder, func(l *access) bool { return c.depends(l, v) })
 }
 
 // layoutOf gives the terms of a load's index from the outermost, if each element of the array is at one place of their ranges; else nil.
@@ -141,7 +189,7 @@ func (p *arranger) packing(l *access) (Packing, bool) {
 	for _, t := range terms {
 		out.Dims = append(out.Dims, extent(t.u))
 	}
-	out.Block = p.t.u * p.t.lanes
+	out.Block = p.packingBlock()
 	for i, t := range terms {
 		if i != out.Lanes && !slices.Contains(p.t.r.ranges, t.u) {
 			out.Order = append(out.Order, i)
@@ -153,5 +201,18 @@ func (p *arranger) packing(l *access) (Packing, bool) {
 			out.Order = append(out.Order, i)
 		}
 	}
-	return out, len(out.Order) == len(terms)
+	as := slices.IsSorted(out.Order) && out.Block == extent(p.t.v) && out.Lanes == len(terms)-1 // it lies so already
+	return out, len(out.Order) == len(terms) && !as
+}
+
+// packingBlock is how many lanes lie together: two vectors, of which a block of results may take several side by side; one where that
+// does not divide the lanes; or all.
+func (p *arranger) packingBlock() int {
+	n := extent(p.t.v)
+	for _, block := range []int{2 * p.t.lanes, p.t.lanes} {
+		if n%block == 0 {
+			return block
+		}
+	}
+	return n
 }

@@ -150,6 +150,17 @@ func TestStatesAreNoConstants(t *testing.T) {
 	})
 }
 
+// A tensor that only what is computed once reads is one that the function reads: no result is written there.
+func TestResultsAreNotWrittenIntoConstants(t *testing.T) {
+	onAll(t, func(b *bench) {
+		w := b.own(1, 2, 3)
+		c := b.capture(func(in ...*T) []*T { return []*T{w.Mul(w).Sum().Add(in[0])} }, b.floats(1, 2, 3))
+		_, err := c.RunInto(ctx, []*T{w}, b.floats(1, 2, 3))
+		require.ErrorContains(b.t, err, "the function reads")
+		assert.Equal(b.t, []float32{1, 2, 3}, b.values(w))
+	})
+}
+
 // A thousand runs take no more memory than ten; copies go with the function.
 func TestConstantsTakeNoMoreMemory(t *testing.T) {
 	onAll(t, func(b *bench) {
