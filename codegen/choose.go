@@ -10,14 +10,7 @@ import (
 // Choose gives moves for a kernel: hand-tuned rules over what the accesses look like (strides, reuse, extents),
 // never over what kind of kernel it is. The moves are legal; a kernel with too many loops has none, and an error from Lower.
 func Choose(spec *Spec, target *Target) (moves []Move) {
-	defer func() {
-		if r := recover(); r != nil {
-			if _, many := r.(tooManyLoops); !many {
-				panic(r)
-			}
-			moves = nil
-		}
-	}()
+	defer fewLoops(func() { moves = nil })
 	if target.Grid {
 		return chooseGrid(spec, target)
 	}
@@ -38,6 +31,16 @@ func Choose(spec *Spec, target *Target) (moves []Move) {
 		return nil
 	}
 	return moves
+}
+
+// fewLoops is deferred where a kernel may have too many loops, and calls f then.
+func fewLoops(f func()) {
+	if r := recover(); r != nil {
+		if _, many := r.(tooManyLoops); !many {
+			panic(r)
+		}
+		f()
+	}
 }
 
 // first is what the first of some rules gives that applies and whose moves are legal.
@@ -61,6 +64,9 @@ type chooser struct {
 	outs  []*access
 	reds  []*reduction
 	fixed bool // outputs are read as well, or merged: every element must be computed exactly once
+
+	anyOrder    []*access // operands that may lie in any order, see Packings
+	wholeBlocks bool      // in blocks of lanes of which none is cut
 }
 
 // access is a load or a store.

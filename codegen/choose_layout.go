@@ -95,10 +95,15 @@ func (p *arranger) choosePacks() {
 			k, _ := p.stride(l, x)
 			return k == p.t.lanes*p.t.u
 		})
-		if s != 1 && reuse >= 3 && reuse*p.width() >= 3*p.t.lanes || s == 1 && reuse >= 16*p.t.lanes*p.t.u/8 && !dense && !l.gated || s == 1 && p.oftenWide(l, reuse) {
+		if s != 1 && reuse >= 3 && reuse*p.width() >= 3*p.t.lanes || s == 1 && p.oftenRead(l) && !dense && !l.gated || s == 1 && p.oftenWide(l, reuse) {
 			p.packs = append(p.packs, l)
 		}
 	}
+}
+
+// oftenRead says that an operand is read so often that bringing rows of lanes together pays.
+func (p *arranger) oftenRead(l *access) bool {
+	return p.t.r.work/max(1, p.count(l.free)) >= 16*p.t.lanes*p.t.u/8
 }
 
 // boxable says that a load's index and gate are simple enough for a box.

@@ -80,7 +80,7 @@ func (c *chooser) bestTiling(r *reduction) *tiling {
 				break
 			}
 			for u := 1; u <= 4 && u*lanes <= max(extent(v), lanes); u++ {
-				if lanes < w && u > 1 || c.fixed && !along && extent(v)%(lanes*u) != 0 {
+				if lanes < w && u > 1 || (c.fixed || c.inBlocks(v)) && !along && extent(v)%(lanes*u) != 0 {
 					continue
 				}
 				c.instances(axes, v, u, func(a []*uop.UOp, n []int) {
@@ -188,6 +188,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 		x, pack := c.laneLoad(t, l)
 		loads += float64(n*t.u) * x
+		far += float64(rows - 1) // rows of lanes are read side by side
 		extra += pack
 		if float64(n*t.u*t.lanes*l.bytes)*steps > float64(c.target.L1) {
 			lines += float64(n*t.u*t.lanes*l.bytes) / 64
@@ -206,6 +207,8 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 	s, ok := c.stride(l, t.v)
 	elements := float64(c.count(l.free))
 	switch reuse := float64(t.r.work) / elements; {
+	case slices.Contains(c.anyOrder, l):
+		return 1, 0
 	case !ok || !l.plain:
 		return 1.5 * float64(t.lanes), 0
 	case s == 1 && l.gated && t.along:
@@ -246,21 +249,17 @@ func (c *chooser) storeCost(t *tiling) float64 {
 // tiles gives moves for a nest whose operands are used more than once: a block of results in registers, the
 // operands staged so that what is read again and again lies together.
 func (c *chooser) tiles() []Move {
-	r := c.reused()
-	if r == nil || c.anyLength() {
+	p := c.tiled()
+	if p == nil {
 		return nil
 	}
-	t := c.bestTiling(r)
-	if t == nil || t.along && len(c.reds) > 1 || !(t.cost < math.MaxFloat64) {
-		return nil
-	}
-	words, dots := c.dottable(t)
+	words, dots := c.dottable(p.t)
 	if words != nil {
-		if moves := c.arranged(t, words, dots); Legal(c.spec, moves, c.target) == nil {
+		if moves := c.arranged(p.t, words, dots); Legal(c.spec, moves, c.target) == nil {
 			return moves
 		}
 	}
-	return c.arranged(t, nil, nil)
+	return c.arranged(p.t, nil, nil)
 }
 
 // arranged are the moves of a tiling, with steps in words or without.
@@ -273,4 +272,17 @@ func (c *chooser) arranged(t *tiling, words *uop.UOp, dots *dotted) []Move {
 		p.out = append(p.out, Move{Verb: Dot, Name: c.name(words), N: dots.n})
 	}
 	return p.broaden(p.moves())
+}
+
+// tiled gives the best tiling of the nest, if there is any.
+func (c *chooser) tiled() *arranger {
+	r := c.reused()
+	if r == nil || c.anyLength() {
+		return nil
+	}
+	t := c.bestTiling(r)
+	if t == nil || t.along && len(c.reds) > 1 || !(t.cost < math.MaxFloat64) {
+		return nil
+	}
+	return &arranger{chooser: c, t: t}
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/uop"
 )
 
 // Captured is a recorded plan: inputs are rebound at each run, assigned buffers are updated in place, outputs are
-// fresh each time. Any number of goroutines may run it: each run is a whole, in the order in which they came.
+// fresh each time. What depends on neither is computed at the first run, and when it has changed. Any number of goroutines may run it: each run is a whole, in the order in which they came.
 type Captured struct {
 	engine  *Engine
 	plan    *compiled
@@ -19,7 +20,8 @@ type Captured struct {
 	targets []target
 	outs    []*uop.UOp
 	renew   []Renewal
-	ran     bool // under the engine's lock, like the writing of renewals
+	folded  *folded // nil: everything is computed in each run
+	ran     bool    // under the engine's lock, like the writing of renewals
 }
 
 // Renewal is a buffer that each run of a captured plan but the first finds with other contents, and nothing else reads.
@@ -28,15 +30,11 @@ type Renewal struct {
 	Bytes  func() []byte
 }
 
-// Renew has runs write these buffers. It is to be called before the first run.
-func (c *Captured) Renew(rs []Renewal) error {
-	for _, r := range rs {
-		if _, s := buffer(r.Buffer); s == nil || s.engine != c.engine {
-			return fmt.Errorf("BUG: renewal of %v, which is not in memory on %s", r.Buffer, c.engine.name)
-		}
+// Renew has runs of the function that is being recorded, which calls it, write a buffer.
+func Renew(r Renewal) {
+	if rec := recorder.now.Load(); rec != nil && recorded() {
+		rec.renew = append(rec.renew, r)
 	}
-	c.renew = rs
-	return nil
 }
 
 // Capture runs f once, recording what it realizes, and compiles one plan for it together with the nodes that f
@@ -110,31 +108,53 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 	if len(targets) == 0 {
 		return nil, errors.New("Capture: the function computes nothing")
 	}
-	targets = lastStores(targets)
-	canon := canonicalize(targets)
-	c := &Captured{engine: e, shapes: inputs, targets: targets, outs: outs}
+	c := &Captured{engine: e, shapes: inputs, targets: lastStores(targets), outs: outs, renew: rec.renew}
 	for _, in := range inputs {
-		_, s := buffer(in)
-		if s == nil {
+		if _, s := buffer(in); s == nil {
 			return nil, errors.New("Capture: an input is not realized")
 		}
-		slot := -1
-		for i, x := range canon.inputs {
-			if x == s {
-				slot = i
-			}
+	}
+	for _, r := range c.renew {
+		if _, s := buffer(r.Buffer); s == nil || s.engine != e {
+			return nil, fmt.Errorf("BUG: renewal of %v, which is not in memory on %s", r.Buffer, e.name)
 		}
-		c.rebind = append(c.rebind, slot)
 	}
-	if c.plan, err = e.compile(ctx, canon); err != nil {
-		return nil, err
+	return c, c.compile(ctx, !e.opts.Unfolded)
+}
+
+// compile makes the plan of a run and, if constants are to be folded, that of what is computed once.
+func (c *Captured) compile(ctx context.Context, folding bool) error {
+	e, targets := c.engine, c.targets
+	var f *folded
+	if folding {
+		var err error
+		if f, targets, err = e.fold(targets, c.varies()); err != nil {
+			return err
+		}
 	}
-	c.inputs = canon.inputs
-	c.plan.pinned = true
-	if c.plan.reads == nil {
-		c.plan.reads = reads(canon)
+	canon := canonicalize(targets)
+	var rebind []int
+	for _, in := range c.shapes {
+		_, s := buffer(in)
+		rebind = append(rebind, slices.Index(canon.inputs, s))
 	}
-	return c, nil
+	p, err := e.compile(ctx, canon)
+	if err != nil {
+		return err
+	}
+	p.pinned = true
+	if p.reads == nil {
+		p.reads = reads(canon)
+	}
+	if f != nil {
+		if f.used(canon); len(f.values) == 0 {
+			f = nil
+		} else if err := f.compile(ctx, e); err != nil {
+			return err
+		}
+	}
+	c.plan, c.inputs, c.rebind, c.folded = p, canon.inputs, rebind, f
+	return nil
 }
 
 // lastStores drops assignments that a later one to the same buffer makes good for: the value of the later is that
@@ -170,6 +190,9 @@ func (c *Captured) RunInto(ctx context.Context, dst, inputs []*uop.UOp) ([]*uop.
 		return nil, err
 	}
 	defer c.engine.mu.Unlock()
+	if err := c.upToDate(ctx); err != nil {
+		return nil, err
+	}
 	bound, err := c.bind(inputs)
 	if err != nil {
 		return nil, err
@@ -193,7 +216,10 @@ func (c *Captured) bind(inputs []*uop.UOp) ([]*storage, error) {
 	if len(inputs) != len(c.shapes) {
 		return nil, fmt.Errorf("captured function takes %d inputs, not %d", len(c.shapes), len(inputs))
 	}
-	bound := append([]*storage(nil), c.inputs...)
+	bound := slices.Clone(c.inputs)
+	if c.folded != nil {
+		c.folded.place(bound)
+	}
 	for i, in := range inputs {
 		if r := in.Realized(); r != nil {
 			in = r
@@ -286,8 +312,12 @@ func (c *Captured) through(o *uop.UOp, inputs []*uop.UOp) *uop.UOp {
 	return Current(o)
 }
 
-// Kernels is the number of kernel launches of one run.
-func (c *Captured) Kernels() int { return len(c.plan.plan.Steps) }
+// Kernels is the number of kernel launches of one run, without those of what is computed once.
+func (c *Captured) Kernels() int {
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	return len(c.plan.plan.Steps)
+}
 
 // Current is the newest version of a realized node's buffer: what an assignment by a captured run left there. One that was
 // discarded has none.

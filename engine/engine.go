@@ -46,6 +46,7 @@ type Options struct {
 	Moves     []byte
 	StoreAll  bool // no fusion: every node that computes is stored (tests)
 	Numbers   bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
+	Unfolded  bool // captured functions compute everything in each run, also what is the same in all (tests)
 	Unchecked bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
 	Debug     int  // 0 … 6, see the architecture
 	Log       io.Writer

@@ -17,7 +17,11 @@ import (
 type View struct {
 	Plan     *plan.Plan
 	Schedule *schedule.Result
-	engine   *Engine
+	// Once is what a captured function computes at its first run, and again when an array that it comes from was assigned; nil: nothing.
+	Once *View
+	// Kept says of each value that Once computes what it is and why it is kept.
+	Kept   []string
+	engine *Engine
 }
 
 // Plan schedules nodes and writes their kernels, but compiles and computes nothing. Nodes that are in memory
@@ -36,7 +40,19 @@ func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{p.plan, p.schedule, e}, nil
+	return &View{Plan: p.plan, Schedule: p.schedule, engine: e}, nil
+}
+
+// View is the plan of a run, and what is computed once, to look at.
+func (c *Captured) View() *View {
+	e := c.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v := &View{Plan: c.plan.plan, Schedule: c.plan.schedule, engine: e}
+	if f := c.folded; f != nil {
+		v.Once, v.Kept = &View{Plan: f.plan.plan, Schedule: f.plan.schedule, engine: e}, f.reasons()
+	}
+	return v
 }
 
 // Launches lists the kernels in the order in which they run; copies are left out.
@@ -86,6 +102,13 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 // String prints the schedule with its reasons, then every kernel.
 func (v *View) String() string {
 	var b strings.Builder
+	if v.Once != nil {
+		fmt.Fprintf(&b, "at the first run, and when what they come from has changed:\n")
+		for _, line := range v.Kept {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+		fmt.Fprintf(&b, "%v\nin each run:\n", v.Once)
+	}
 	fmt.Fprintf(&b, "%d launches, arena %d bytes\n%v", len(v.Launches()), v.Plan.Peak, v.Schedule)
 	for i := range v.Plan.Kernels {
 		k := &v.Plan.Kernels[i]

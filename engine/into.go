@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/uop"
 )
@@ -19,6 +20,9 @@ func (e *IntoError) Error() string {
 // into checks the places of outputs and gives those that can be written into, by node. A kernel writes part of its output before it
 // has read all of its inputs, so none of them may lie there.
 func (c *Captured) into(dst, inputs []*uop.UOp, bound []*storage) (map[*uop.UOp]*uop.UOp, error) {
+	if c.folded != nil { // what is computed once is made of arrays that the function reads too
+		bound = slices.Concat(bound, c.folded.inputs)
+	}
 	var places map[*uop.UOp]*uop.UOp
 	taken := map[*storage]int{}
 	for i, d := range dst {

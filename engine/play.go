@@ -203,10 +203,8 @@ func (e *Engine) build(ctx context.Context, c *canonical, searching bool) (p *co
 }
 
 func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAll bool) (p *compiled, err error) {
-	var r *schedule.Result
-	if config := (schedule.Config{StoreAll: storeAll, MaxBindings: e.machine.Target.Limits.MaxBindings, Align: e.machine.Target.Limits.Align, Streams: e.machine.Target.Streams}); e.opts.Schedule == nil {
-		r = schedule.New(c.graph, config)
-	} else if r, err = e.opts.Schedule(c.graph, config); err != nil {
+	r, err := e.scheduled(c, storeAll)
+	if err != nil {
 		return nil, err
 	}
 	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}

@@ -20,6 +20,7 @@ type recording struct {
 	seen   map[*uop.UOp]bool
 	stand  map[*storage]bool // the memory of stand-ins for inputs
 	was    map[*storage]int  // versions, before, of what was assigned by others meanwhile
+	renew  []Renewal
 }
 
 var errReadInCapture = errors.New("a value is read inside Capture; return the tensor from the captured function and read it after Run")

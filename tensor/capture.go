@@ -17,6 +17,11 @@ import (
 // Any number of goroutines may run it, at once and beside anything else. Each run is a whole, that no other run and no
 // computation on the same device comes between: tensors are as one run left them when the next begins, and each run draws random
 // numbers of its own. Runs take their turns in the order in which they came.
+//
+// What depends neither on inputs nor on what the function assigns, nor is random, is computed at the first run and kept, where that pays:
+// norms of weights, products of two of them, and copies of weights in the order in which a kernel walks them. This takes memory besides the
+// weights: as much as they take at most, in copies (Schedule shows it). If such a tensor is assigned later, by whomever, the next run
+// computes again what comes from it. Weights that change before nearly every run are not kept in other forms after some of these.
 type Captured struct {
 	eng    *engine.Engine
 	plan   *engine.Captured
@@ -29,7 +34,6 @@ type Captured struct {
 // capture is what is noted while a function is being recorded.
 type capture struct {
 	states []assigned
-	draws  []engine.Renewal
 	read   string // where a value was read, which cannot be
 }
 
@@ -93,7 +97,7 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 	for _, s := range rec.states {
 		c.states = append(c.states, s.t)
 	}
-	return c, c.plan.Renew(rec.draws)
+	return c, nil
 }
 
 // begin has calls noted, until what it gives is called.
@@ -243,9 +247,7 @@ func noteRead() {
 
 // noteDraw is told of each key for random numbers: each run needs another one.
 func noteDraw(key *uop.UOp, words int) {
-	if rec := recorder(); rec != nil {
-		rec.draws = append(rec.draws, engine.Renewal{Buffer: key, Bytes: func() []byte { return keyBytes(words) }})
-	}
+	engine.Renew(engine.Renewal{Buffer: key, Bytes: func() []byte { return keyBytes(words) }})
 }
 
 // inMemory reports whether a node is a buffer, perhaps reshaped.

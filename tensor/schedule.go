@@ -27,3 +27,6 @@ func Schedule(ts ...*Tensor) (*engine.View, error) {
 
 // Schedule is what Realize of t would do, to look at.
 func (t *Tensor) Schedule() (*engine.View, error) { return Schedule(t) }
+
+// Schedule is what a run does, and what is computed once, to look at.
+func (c *Captured) Schedule() *engine.View { return c.plan.View() }

@@ -18,17 +18,17 @@ var baseCases = []benchCase{
 	{name: "limits", about: "what the processor can do: multiply-adds and copying", special: limitsCase},
 	matmulCase(256), matmulCase(512), matmulCase(1024), matmulCase(2048),
 	{name: "conv2d-56", about: "64 filters 3×3 over 1×64×56×56", flops: 2 * 64 * 64 * 9 * 56 * 56, bytes: 4 * (2*64*56*56 + 64*64*9),
-		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+		prepare: layerCase(1, func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].Conv2D(in[1], nil, tensor.Conv{Padding: 1})
 		}, []int{1, 64, 56, 56}, []int{64, 64, 3, 3})},
 	{name: "softmax-1024", about: "softmax of the rows of 1024×1024", bytes: 8 << 20, byBytes: true,
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].Softmax(-1) }, []int{1024, 1024})},
 	{name: "layernorm-1024", about: "layer norm of the rows of 1024×1024", bytes: 8 << 20, byBytes: true,
-		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+		prepare: layerCase(2, func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].LayerNorm(in[1], in[2], 1e-5, 1024)
 		}, []int{1024, 1024}, []int{1024}, []int{1024})},
 	{name: "groupnorm", about: "group norm of 16×64×32×32, 8 groups", bytes: 8 << 20, byBytes: true,
-		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+		prepare: layerCase(2, func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].GroupNorm(8, in[1], in[2], 1e-5)
 		}, []int{16, 64, 32, 32}, []int{64}, []int{64})},
 	{name: "batchnorm", about: "batch norm of 16×64×32×32 by the statistics of the batch", bytes: 8 << 20, byBytes: true,
@@ -73,6 +73,17 @@ func matmulCase(n int) benchCase {
 // kernelCase measures f on random inputs of these shapes.
 func kernelCase(f func(in ...*tensor.Tensor) *tensor.Tensor, shapes ...[]int) func(ctx context.Context) (*work, error) {
 	return kernelsCase(single(f), shapes...)
+}
+
+// layerCase is kernelCase of a layer, the last n of whose operands are weights.
+func layerCase(n int, f func(in ...*tensor.Tensor) *tensor.Tensor, shapes ...[]int) func(ctx context.Context) (*work, error) {
+	return func(ctx context.Context) (*work, error) {
+		w, err := kernelCase(f, shapes...)(ctx)
+		if err == nil {
+			w.weights = n
+		}
+		return w, err
+	}
 }
 
 // single is f as a function of several results.

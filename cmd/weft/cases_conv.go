@@ -27,11 +27,11 @@ var pictureCases = []benchCase{
 	convCase("depthwise-5", 1, 120, 120, 28, conv{size: 5, pad: 2, groups: 120}),
 	convCase("depthwise-stride", 1, 96, 96, 112, conv{size: 3, pad: 1, stride: 2, groups: 96}),
 	{name: "conv1d", about: "a convolution of size 9, 64 to 64 channels, over 4×64×1024", flops: 2 * 4 * 64 * 64 * 9 * 1024,
-		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+		prepare: layerCase(1, func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].Conv2D(in[1], nil, tensor.Conv{Padding: 4})
 		}, []int{4, 64, 1024}, []int{64, 64, 9})},
 	{name: "conv1d-audio", about: "a convolution of size 3, 80 to 384 channels, over 1×80×3000", flops: 2 * 80 * 384 * 3 * 3000,
-		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+		prepare: layerCase(1, func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].Conv2D(in[1], nil, tensor.Conv{Padding: 1})
 		}, []int{1, 80, 3000}, []int{384, 80, 3})},
 	convTransposeCase("conv-transpose-2", 1, 128, 64, 28, 2, tensor.Conv{Stride: 2}),
@@ -58,6 +58,8 @@ var pictureCases = []benchCase{
 	productCase("rows-4096", []int{8, 4096}, []int{4096, 4096}), productCase("row-1000", []int{1, 512}, []int{512, 1000}),
 	{name: "row-linear", about: "a row of 768 times the transpose of 50257×768", flops: 2 * 768 * 50257, bytes: 4 * 768 * 50257, byBytes: true,
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].MatMul(in[1].Transpose(0, 1)) }, []int{1, 768}, []int{50257, 768})},
+	linearCase("linear-4", 4, 512, 2048), linearCase("linear-16", 16, 512, 2048), linearCase("linear-64", 64, 512, 2048),
+	linearCase("linear-512", 512, 512, 2048), linearCase("linear-odd", 50, 300, 1001),
 	convStepCase("conv-grad-7", 8, 512, 512, 7, conv{size: 3, pad: 1}), convStepCase("conv-grad-14", 8, 256, 256, 14, conv{size: 3, pad: 1}),
 	convStepCase("conv-grad-28", 8, 128, 128, 28, conv{size: 3, pad: 1}), convStepCase("conv-grad-56", 8, 64, 64, 56, conv{size: 3, pad: 1}),
 	convStepCase("conv-grad-1x1", 8, 256, 64, 28, conv{size: 1}), convStepCase("depthwise-grad", 8, 128, 128, 28, conv{size: 3, pad: 1, groups: 128}),
@@ -95,7 +97,7 @@ func (c conv) about(x, w []int) string {
 
 func convCase(name string, batch, in, out, side int, c conv) benchCase {
 	flops, x, w := c.work(batch, in, out, side)
-	return benchCase{name: name, about: c.about(x, w), flops: flops, prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+	return benchCase{name: name, about: c.about(x, w), flops: flops, prepare: layerCase(1, func(in ...*tensor.Tensor) *tensor.Tensor {
 		return in[0].Conv2D(in[1], nil, c.options())
 	}, x, w)}
 }
@@ -112,9 +114,17 @@ func convStepCase(name string, batch, in, out, side int, c conv) benchCase {
 func convTransposeCase(name string, batch, in, out, side, size int, o tensor.Conv) benchCase {
 	return benchCase{name: name, about: fmt.Sprintf("a transposed convolution %d×%d of stride %d of %d×%d×%d×%d to %d channels", size, size, max(1, o.Stride), batch, in, side, side, out),
 		flops: 2 * float64(batch*in*out*size*size*side*side),
-		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
+		prepare: layerCase(1, func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].ConvTranspose(in[1], nil, o)
 		}, []int{batch, in, side, side}, []int{in, out, size, size})}
+}
+
+// linearCase is a linear layer without a bias.
+func linearCase(name string, rows, in, out int) benchCase {
+	return benchCase{name: name, about: fmt.Sprintf("a linear layer from %d to %d of %d rows", in, out, rows), flops: 2 * float64(rows*in*out),
+		bytes: 4 * float64(in*out+rows*(in+out)), prepare: layerCase(1, func(in ...*tensor.Tensor) *tensor.Tensor {
+			return in[0].MatMul(in[1].Transpose(0, 1))
+		}, []int{rows, in}, []int{out, in})}
 }
 
 func poolCase(name string, batch, channels, side int, f func(x *tensor.Tensor, p tensor.Pool) *tensor.Tensor, p tensor.Pool) benchCase {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/nn"
@@ -15,6 +16,8 @@ type work struct {
 	in    []*tensor.Tensor
 	model any  // whose tensors f uses besides, and may change; nil: none
 	into  bool // results go into the same tensors each time
+
+	weights int // how many of in, the last ones, are no inputs of the captured function but tensors that it uses, as a model's are
 
 	captured *tensor.Captured
 	outs     []*tensor.Tensor // the same tensors
@@ -37,8 +40,10 @@ func (w *work) run(ctx context.Context) error {
 
 // results is run that gives the results.
 func (w *work) results(ctx context.Context) (outs []*tensor.Tensor, err error) {
+	in := w.in[:len(w.in)-w.weights]
 	if w.captured == nil {
-		if w.captured, err = tensor.Capture(ctx, w.f, w.in...); err != nil {
+		f := func(in ...*tensor.Tensor) []*tensor.Tensor { return w.f(slices.Concat(in, w.in[len(in):])...) }
+		if w.captured, err = tensor.Capture(ctx, f, in...); err != nil {
 			return nil, err
 		}
 	}
@@ -46,9 +51,9 @@ func (w *work) results(ctx context.Context) (outs []*tensor.Tensor, err error) {
 		if w.outs == nil {
 			w.outs = make([]*tensor.Tensor, 1)
 		}
-		outs, err = w.captured.RunInto(ctx, w.outs, w.in...)
+		outs, err = w.captured.RunInto(ctx, w.outs, in...)
 	} else {
-		outs, err = w.captured.Run(ctx, w.in...)
+		outs, err = w.captured.Run(ctx, in...)
 	}
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // RunRepeated computes the cases in which several invocations could write to one word, those with results of one or two
 // bytes and scatters, n times over: each time must give the bits of the first. That these are right is Run's to say.
 func RunRepeated(t *testing.T, device string, n int) {
-	dev, err := engine.Open(device, engine.Options{Poison: true})
+	dev, err := engine.Open(device, engine.Options{Poison: true, Unfolded: true})
 	need.Device(t, device, err)
 	t.Cleanup(func() { require.NoError(t, dev.Close()) })
 	var cases []Case

@@ -77,8 +77,8 @@ document is generated; the sentences about what is slower come from %s.
   results are compared: a wrong one fails the run. Of steps of training, the losses of three steps are compared.
 - Then everyone takes turns: a round to warm up and %d that count, each beginning with another library. A turn is %g ms, one run at least; its time is
   the median of its runs, and the tables have the median of the turns.
-- A time ends when the result lies in memory that the library owns; then the result is given back, by Discard in Weft. Inputs are there beforehand. ONNX Runtime has weights of
-  layers as constants, which it packs once; where PyTorch has several ways to say a thing, the fastest was taken. %s is PyTorch behind
+- A time ends when the result lies in memory that the library owns; then the result is given back, by Discard in Weft. Inputs are there beforehand. In Weft and ONNX Runtime weights of
+  layers are constants, which both may pack once; where PyTorch has several ways to say a thing, the fastest was taken. %s is PyTorch behind
   it with its usual settings, JAX is behind jax.jit.
 - *Ratio* is the time of the fastest of the others by Weft's: above 1 Weft is faster. *In rounds* is the least and the greatest such ratio within a
   round, which tells how much the machine was disturbed; *fastest run* is the ratio of the fastest runs of all, which other

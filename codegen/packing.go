@@ -1,0 +1,232 @@
+package codegen
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// An operand whose lanes lie apart is staged: each run of a kernel brings it into the order in which the kernel walks. An operand that
+// is the same in every run can lie in that order from the start. Who knows which operands those are asks here what order that is; the
+// kernel then loads lanes densely, one block of them after the other, and needs to stage nothing.
+
+// Packing is the order in which a kernel would like an array to lie. The array is the same for every target that asks for it; what it
+// costs is as much memory as the array takes.
+type Packing struct {
+	Param int   // of the Spec
+	Dims  []int // how the kernel sees the array now: axes in the order in which they lie
+	Lanes int   // the axis that goes to lanes
+	Block int   // of how many of its elements lie together; a divisor of its size
+	Order []int // the axes from the outermost; Lanes stands where its blocks do, and what is within a block comes last
+	Gain  float64
+}
+
+// Same says whether two kernels want the same order.
+func (p *Packing) Same(q *Packing) bool {
+	return p.Lanes == q.Lanes && p.Block == q.Block && slices.Equal(p.Dims, q.Dims) && slices.Equal(p.Order, q.Order)
+}
+
+// packingGain is the part of a kernel's time that has to be saved by an operand of other order.
+const packingGain = 0.05
+
+// Packings lists the operands that a kernel would rather find in another order, of those that may have one: constant says of which
+// parameters that holds.
+func Packings(spec *Spec, target *Target, constant func(param int) bool) (out []*Packing) {
+	if target.Grid || target.NoOpt {
+		return nil
+	}
+	defer fewLoops(func() { out = nil })
+	k := newKernel(spec, target)
+	if len(k.groups) != 1 || !k.scanned.empty() {
+		return nil
+	}
+	c := &chooser{kernel: k, g: k.groups[0], spec: spec}
+	if c.look(); c.blocks() != nil {
+		return nil
+	}
+	return c.packings(constant)
+}
+
+// packings compares the best tiling as arrays lie with the best one if those that are staged may lie otherwise.
+func (c *chooser) packings(constant func(param int) bool) (out []*Packing) {
+	now := c.tiled()
+	if now == nil {
+		return nil
+	}
+	moves := now.moves()
+	if now.t.along || len(now.packs)+len(now.boxes) == 0 || len(now.broaden(moves)) != len(moves) {
+		return nil // as they lie, arrays are read as fast; or blocks of lanes share what is staged of the other operand
+	}
+	var may []*access
+	for _, l := range now.t.r.loads {
+		slot := l.u.At(0).Arg().(uop.ParamArg).Slot
+		alone := !slices.ContainsFunc(c.loads, func(x *access) bool { return x != l && x.u.At(0) == l.u.At(0) })
+		if constant(slot) && alone && l.plain && !l.gated && l.wide == nil && c.layoutOf(l) != nil && !now.walkedAgain(l) {
+			may = append(may, l)
+		}
+	}
+	if len(may) == 0 {
+		return nil
+	}
+	cost := now.t.cost + now.sharedLines()
+	for _, l := range now.packs {
+		if s, _ := c.stride(l, now.t.v); s == 1 {
+			cost += stageDense * float64(c.count(l.free))
+		}
+	}
+	c.anyOrder = may
+	then, least := c.reordering(may)
+	if then == nil || !(1-least/cost >= packingGain) {
+		return nil
+	}
+	for _, l := range may {
+		if p := then.packing(l); p != nil {
+			p.Gain = 1 - least/cost
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// walkedAgain says that an operand that is too large for the cache would come from memory for each of several boxes, as of pictures of a
+// batch. What is staged of it in blocks of the reduction is used for all of them.
+func (p *arranger) walkedAgain(l *access) bool {
+	if p.packBytes(l, nil) <= p.target.L2/2 {
+		return false
+	}
+	return slices.ContainsFunc(p.boxes, func(b *access) bool {
+		whole := p.boxBytes(b, nil)
+		return slices.ContainsFunc(p.g.axes, func(a *axis) bool {
+			apart := !p.depends(l, a.r) && p.depends(b, a.r) && extent(a.r) > 1
+			return apart && p.boxBytes(b, []loop{{r: a.r, block: 1}})*extent(a.r) <= whole
+		})
+	})
+}
+
+// reordering is the best tiling where some operands may lie in any order, and its cost: in blocks of lanes that are all whole, or in rows
+// of all lanes, which are staged where many results are made of them.
+func (c *chooser) reordering(may []*access) (best *arranger, least float64) {
+	for _, c.wholeBlocks = range []bool{true, false} {
+		p := c.tiled()
+		if p == nil || p.t.along {
+			continue
+		}
+		cost := p.t.cost + p.sharedLines()
+		for _, l := range may {
+			if c.wholeBlocks || !c.depends(l, p.t.v) {
+				continue
+			}
+			if row := extent(p.t.v) * l.bytes; row > longestRow && p.packingBlock() == extent(p.t.v) {
+				cost = math.Inf(1)
+			}
+			if p.oftenRead(l) {
+				cost += stageDense * float64(c.count(l.free))
+			}
+		}
+		if best == nil || cost < least {
+			best, least = p, cost
+		}
+	}
+	return best, least
+}
+
+// sharedLines is what the lines take that each step brings from the second cache of operands that all lanes share, in cycles: where they lie
+// apart along the reduction and the first one does not hold what a block of results needs of them.
+func (p *arranger) sharedLines() (cost float64) {
+	block := p.t.lanes * p.t.u
+	for _, n := range p.t.n {
+		block *= n
+	}
+	for _, l := range p.t.r.loads {
+		if p.depends(l, p.t.v) || l.gated || !l.plain {
+			continue
+		}
+		rows, apart, instances, span := 1, true, 1, 0
+		for _, x := range p.t.r.ranges {
+			if s, _ := p.stride(l, x); s != 0 {
+				rows, apart = rows*extent(x), apart && abs(s)*l.bytes >= 64
+			}
+		}
+		for i, a := range p.t.axes {
+			if s, _ := p.stride(l, a); s != 0 {
+				instances, span = instances*p.t.n[i], span+(p.t.n[i]-1)*abs(s)*l.bytes
+			}
+		}
+		lines := min(float64(instances), 1+float64(span)/64)
+		if apart && rows*int(64*lines) > p.target.L1/2 {
+			cost += sharedLine * lines * float64(p.t.r.work) / float64(block)
+		}
+	}
+	return cost
+}
+
+// sharedLine is what such a line takes.
+const sharedLine = 4
+
+// longestRow is how many bytes a row has of which each step reads another one: of longer ones each step would touch a page.
+const longestRow = 1024
+
+// stageDense is what it takes to stage an element that lies densely along lanes, in cycles.
+const stageDense = 0.8
+
+// inBlocks says that some operand is to lie in blocks of lanes along v, which all are whole.
+func (c *chooser) inBlocks(v *uop.UOp) bool {
+	return c.wholeBlocks && slices.ContainsFunc(c.anyOrder, func(l *access) bool { return c.depends(l, v) })
+}
+
+// layoutOf gives the terms of a load's index from the outermost, if each element of the array is at one place of their ranges; else nil.
+func (c *chooser) layoutOf(l *access) []term {
+	terms := slices.Clone(l.index.terms)
+	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(b.k, a.k) })
+	n := 1
+	for _, t := range slices.Backward(terms) {
+		if t.k != n {
+			return nil
+		}
+		n *= extent(t.u)
+	}
+	if all := l.u.At(0).Arg().(uop.ParamArg).N; n != all || l.index.c != 0 {
+		return nil
+	}
+	return terms
+}
+
+// packing is the order for an operand, or nil where its lanes are no better off in another one than they are.
+func (p *arranger) packing(l *access) *Packing {
+	terms := p.layoutOf(l)
+	at := func(r *uop.UOp) int { return slices.IndexFunc(terms, func(t term) bool { return t.u == r }) }
+	out := &Packing{Param: l.u.At(0).Arg().(uop.ParamArg).Slot, Lanes: at(p.t.v), Block: p.packingBlock()}
+	if out.Lanes < 0 {
+		return nil
+	}
+	for i, t := range terms {
+		if out.Dims = append(out.Dims, extent(t.u)); i != out.Lanes && !slices.Contains(p.t.r.ranges, t.u) {
+			out.Order = append(out.Order, i)
+		}
+	}
+	out.Order = append(out.Order, out.Lanes)
+	for _, x := range p.t.r.ranges {
+		if i := at(x); i >= 0 {
+			out.Order = append(out.Order, i)
+		}
+	}
+	as := slices.IsSorted(out.Order) && out.Block == extent(p.t.v) && out.Lanes == len(terms)-1 // it lies so already
+	if as || len(out.Order) != len(terms) {
+		return nil
+	}
+	return out
+}
+
+// packingBlock is how many lanes lie together: two vectors, of which a block of results may take several side by side; one where that
+// does not divide the lanes; or all.
+func (p *arranger) packingBlock() int {
+	n := extent(p.t.v)
+	for _, block := range []int{2 * p.t.lanes, p.t.lanes} {
+		if n%block == 0 {
+			return block
+		}
+	}
+	return n
+}

@@ -1,0 +1,57 @@
+package codegen_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+)
+
+// Weights that a kernel stages have an order in which it needs to stage nothing: blocks of lanes, or short rows of them. Others
+// have none.
+func TestPackings(t *testing.T) {
+	const weights = 2 // the parameter
+	small, batch, odd := window{1, 64, 128, 7, 3, 1, 1}, window{8, 512, 512, 7, 3, 1, 1}, window{1, 37, 90, 9, 3, 1, 1}
+	for _, c := range []struct {
+		name  string
+		k     *kit
+		dims  []int // of what is to be packed; nil: nothing is
+		order []int
+		block bool
+	}{
+		{"convolution", small.forward(true), []int{128, 64, 3, 3}, []int{0, 1, 2, 3}, true},
+		{"convolution of odd sizes", odd.forward(true), []int{90, 37, 3, 3}, []int{0, 1, 2, 3}, false},
+		{"pictures of a batch, large weights", batch.forward(true), nil, nil, false},
+		{"transposed", gemm(64, 1024, 300, false, true), []int{1024, 300}, []int{0, 1}, true},
+		{"transposed, long rows of odd sizes", gemm(64, 1001, 300, false, true), nil, nil, false},
+		{"one row", gemm(1, 1024, 300, false, true), nil, nil, false},
+		{"many rows", gemm(8192, 256, 300, false, true), nil, nil, false},
+		{"tiny", gemm(3, 5, 7, false, true), nil, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := codegen.Packings(c.k.s, target(), func(p int) bool { return p == weights })
+			assert.Empty(t, codegen.Packings(c.k.s, target(), func(int) bool { return false }))
+			if c.dims == nil {
+				require.Empty(t, got)
+				return
+			}
+			require.Len(t, got, 1)
+			p := got[0]
+			assert.Equal(t, weights, p.Param)
+			assert.Equal(t, c.dims, p.Dims)
+			assert.Equal(t, c.order, p.Order)
+			assert.Zero(t, p.Lanes)
+			assert.Equal(t, c.block, p.Block < c.dims[0], "%d", p.Block)
+			assert.Zero(t, c.dims[0]%p.Block)
+			assert.GreaterOrEqual(t, p.Gain, 0.05)
+			assert.True(t, p.Same(p))
+			other := *p
+			other.Order = slices.Clone(p.Order)
+			slices.Reverse(other.Order)
+			assert.False(t, p.Same(&other))
+		})
+	}
+}

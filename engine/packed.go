@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Weights that kernels walk in another order than they lie in are brought into that order in each run, while they are staged. Where they
+// are constants, a copy in that order is one more value that is computed once; the graph of a run reads the copy through the movement
+// that takes the order back, so that everything behind sees nothing but a plain load. The copy takes as much memory as the weights,
+// which stay: they belong to the program. So there are copies only where a good part of a kernel's time goes (codegen.Packings), and
+// of arrays that all kernels that read them want alike.
+
+// leastPacked is how many bytes an array has that is worth a copy.
+const leastPacked = 16 << 10
+
+// pack has constants lie in the order in which the kernels of a run want them. It gives the targets of the run.
+func (e *Engine) pack(f *folded, targets []target, varies varying) ([]target, error) {
+	c := canonicalize(targets)
+	constant := map[int][]*uop.UOp{} // by slot: the Buffers of an array that may lie otherwise, one for each version
+	for _, u := range uop.Topo(values(targets)...) {
+		if _, s := buffer(u); u.Op() == uop.Buffer && !varies[s] && s.bytes >= leastPacked {
+			slot := slices.Index(c.inputs, s)
+			constant[slot] = append(constant[slot], u)
+		}
+	}
+	if len(constant) == 0 || e.machine.Target.Grid || e.opts.NoOpt {
+		return targets, nil
+	}
+	r, err := e.scheduled(c, e.opts.StoreAll)
+	if err != nil {
+		return targets, nil // the plan's compilation says why
+	}
+	with := map[*uop.UOp]*uop.UOp{}
+	for slot, p := range e.wanting(r, len(c.inputs), constant) {
+		if p == nil {
+			continue
+		}
+		v, order, err := e.packed(f, constant[slot][0], p)
+		if err != nil {
+			return nil, err
+		}
+		f.values = append(f.values, v)
+		for _, b := range constant[slot] {
+			with[b] = v.stand.Permute(order...).Reshape(b.Shape()...)
+		}
+	}
+	return replacedIn(targets, with), nil
+}
+
+func values(targets []target) []*uop.UOp {
+	out := make([]*uop.UOp, len(targets))
+	for i, t := range targets {
+		out[i] = t.value
+	}
+	return out
+}
+
+// wanting gives, by input, the one other order that all kernels that read it want, of those that may lie otherwise.
+func (e *Engine) wanting(r *schedule.Result, inputs int, may map[int][]*uop.UOp) []*codegen.Packing {
+	want, readers := make([]*codegen.Packing, inputs), make([]int, inputs)
+	for _, st := range r.Steps {
+		for _, b := range st.Bufs {
+			if buf := r.Bufs[b]; buf.Kind == schedule.InputBuf {
+				readers[buf.Index]++
+			}
+		}
+		if st.Spec == nil {
+			continue
+		}
+		for _, p := range codegen.Packings(st.Spec, e.machine.Target, func(p int) bool {
+			b := r.Bufs[st.Bufs[p]]
+			return b.Kind == schedule.InputBuf && may[b.Index] != nil && uop.Shape(st.Spec.Params[p].Dims).Numel() == b.N
+		}) {
+			slot := r.Bufs[st.Bufs[p.Param]].Index
+			if want[slot] == nil {
+				want[slot] = p
+			}
+			if want[slot].Same(p) {
+				readers[slot]--
+			}
+		}
+	}
+	for slot, n := range readers {
+		if n > 0 {
+			want[slot] = nil
+		}
+	}
+	return want
+}
+
+// packed is the array of b in the order that a kernel wants, and the permutation that takes the order back.
+func (e *Engine) packed(f *folded, b *uop.UOp, p *codegen.Packing) (*foldedValue, []int, error) {
+	value := b
+	for _, v := range f.values {
+		if stand, _ := buffer(v.stand); stand == b {
+			value = v.value
+		}
+	}
+	// Blocks of lanes are an axis, and what is within a block is another, behind it.
+	cut := slices.Insert(slices.Clone(p.Dims), p.Lanes+1, p.Block)
+	cut[p.Lanes] /= p.Block
+	var order []int
+	for _, a := range p.Order {
+		if a > p.Lanes {
+			a++
+		}
+		order = append(order, a)
+	}
+	order = append(order, p.Lanes+1)
+	back := make([]int, len(order))
+	for i, a := range order {
+		back[a] = i
+	}
+	v, err := e.foldedValue(value.Reshape(b.Shape()...).Reshape(cut...).Permute(order...),
+		fmt.Sprintf("packed, as a kernel walks %v: axes %v, then %d of axis %d; saves it %.0f %%", p.Dims, p.Order, p.Block, p.Lanes, 100*p.Gain))
+	return v, back, err
+}
+
+// scheduled schedules a graph.
+func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error) {
+	limits := e.machine.Target.Limits
+	config := schedule.Config{StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams}
+	if e.opts.Schedule == nil {
+		return schedule.New(c.graph, config), nil
+	}
+	return e.opts.Schedule(c.graph, config)
+}
