@@ -107,11 +107,31 @@ func cloneAll(m [][]uop.Value) [][]uop.Value {
 
 // contents fills memory.
 func contents(s *codegen.Spec, r *rand.Rand, kind int) [][]uop.Value {
-	out, casts := make([][]uop.Value, len(s.Params)), sumsCasts(s)
+	out, casts, counts := make([][]uop.Value, len(s.Params)), sumsCasts(s), countsOf(s)
 	for i, p := range s.Params {
 		out[i] = Numbers(p.DType, size(p.Dims), r, kind == 1 && (p.DType.IsFloat() || !casts))
+		if counts[i] {
+			for j, v := range out[i] {
+				out[i][j] = uop.FloatValue(p.DType, math.Abs(v.Float()))
+			}
+		}
 	}
 	return out
+}
+
+// countsOf says which parameters count the elements of moments that are merged. Negative counts may cancel, and what a part without
+// elements says of its mean is dropped, so that sums in another order would be others.
+func countsOf(s *codegen.Spec) map[int]bool {
+	counts := map[int]bool{}
+	for _, u := range uop.Topo(roots(s)...) {
+		if u.Op() != uop.Reduce || u.Arg().(uop.ReduceArg).Monoid != uop.Moments {
+			continue
+		}
+		if n := u.At(0); n.Op() == uop.Load && n.DType().IsFloat() {
+			counts[n.At(0).Arg().(uop.ParamArg).Slot] = true
+		}
+	}
+	return counts
 }
 
 // Numbers fills an array: with small multiples of a half, whose sums and products are exact in any order, or with some
