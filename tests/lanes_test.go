@@ -100,3 +100,36 @@ func TestFewRowsAreReducedOnce(t *testing.T) {
 		}
 	}
 }
+
+// Arrays of 32 MB and more are written past the caches: every element arrives, those before the first and behind the last whole
+// line too, and the kernel after sees them.
+func TestLargeArraysAreWritten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes arrays of 34 MB")
+	}
+	ctx := context.Background()
+	for _, threads := range []int{1, 2} {
+		b := newBench(t, "CPU", engine.Options{Threads: threads})
+		const rows, columns = 3001, 2999
+		x := tensor.Arange(rows*columns).Mod(1009).To(dtype.F32).Reshape(rows, columns).Add(b.ints(1, 1, 1).To(dtype.F32)).Contiguous()
+		y := x.Transpose(0, 1).Mul(2).Contiguous()
+		z := y.Add(1).Flip(0)
+		require.NoError(t, b.Realize(ctx, x.Node(), y.Node(), z.Node()))
+		for name, c := range map[string]struct {
+			got  *tensor.Tensor
+			want func(r, c int) float32
+		}{
+			"rows":       {x.Transpose(0, 1), func(r, c int) float32 { return float32((c*columns + r) % 1009) }},
+			"transposed": {y, func(r, c int) float32 { return 2 * float32((c*columns+r)%1009) }},
+			"flipped":    {z, func(r, c int) float32 { return 2*float32((c*columns+columns-1-r)%1009) + 1 }},
+		} {
+			v, err := tensor.Data[float32](ctx, c.got)
+			require.NoError(t, err)
+			for i := range v {
+				if want := c.want(i/rows, i%rows); v[i] != want {
+					require.Fail(t, "wrong", "%s, %d threads: element %d is %v, not %v", name, threads, i, v[i], want)
+				}
+			}
+		}
+	}
+}
