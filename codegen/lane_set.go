@@ -54,7 +54,7 @@ func (l *laneSet) access(a *access, free rangeSet) float64 {
 		s, _ := l.stride(a, l.facts.ranges[i])
 		near, lanes = max(near, abs(s)), true
 	})
-	if l.target.Turns && a.u != nil && lanes && !anywhere && gather && float64(near) <= f/2 {
+	if l.target.Turns && a.u != nil && lanes && !anywhere && gather && near > 0 && float64(near) <= f/2 {
 		return n * 2 * float64(near) / f
 	}
 	gated := a.gated && !l.facts.freeRanges(a.u.At(1)).disjoint(l.vector)

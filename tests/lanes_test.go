@@ -133,3 +133,15 @@ func TestLargeArraysAreWritten(t *testing.T) {
 		}
 	}
 }
+
+// Lanes go along the elements of arrays that are stacked, not across the arrays, where each lane would ask which of them it reads.
+func TestLanesStayWithinStackedArrays(t *testing.T) {
+	b := newBench(t, "CPU", engine.Options{})
+	var list []*tensor.Tensor
+	for range 64 {
+		list = append(list, b.floats(16, 256))
+	}
+	launches := b.plan(tensor.Stack(0, list...)).Launches()
+	require.Len(t, launches, 1)
+	require.NotContains(t, launches[0].Moves, "vector a0")
+}
