@@ -49,25 +49,7 @@ func NewMuon(ctx context.Context, model any, o MuonOptions) (*Optimizer, error) 
 		if o.MatchAdam {
 			scale = 0.2 * math.Sqrt(math.Max(rows, columns))
 		}
-		step := orthogonal(m, o.Newton, o.Iterations, eps).Mul(c.rate.Mul(scale))
+		step := m.NewtonSchulz(o.Iterations, o.Newton, eps).Mul(c.rate.Mul(scale))
 		return c.p.Sub(c.p.Mul(c.rate.Mul(decay))).Sub(step)
 	})
-}
-
-// orthogonal brings all singular values of a matrix near 1: x ← a·x + (b·xxᵀ + c·(xxᵀ)²)·x.
-func orthogonal(x *tensor.Tensor, k [3]float64, iterations int, eps float64) *tensor.Tensor {
-	high := x.Dim(0) > x.Dim(1)
-	if high {
-		x = x.T()
-	}
-	x = x.Div(x.Norm(2).Maximum(eps))
-	for range iterations {
-		a := x.MatMul(x.T())
-		b := a.Mul(k[1]).Add(a.MatMul(a).Mul(k[2]))
-		x = x.Mul(k[0]).Add(b.MatMul(x))
-	}
-	if high {
-		return x.T()
-	}
-	return x
 }

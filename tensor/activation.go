@@ -53,7 +53,10 @@ func (t *Tensor) ELU(alpha float64) *Tensor { return t.elu(1, alpha, 1) }
 func (t *Tensor) CELU(alpha float64) *Tensor { return t.elu(1, alpha, 1/alpha) }
 
 // SELU is ELU scaled so that it keeps mean 0 and variance 1.
-func (t *Tensor) SELU() *Tensor { return t.elu(1.0507009873554805, 1.6732632423543772, 1) }
+func (t *Tensor) SELU() *Tensor { return t.SELUWith(1.6732632423543772, 1.0507009873554805) }
+
+// SELUWith is scale·t where positive and scale·alpha·(eᵗ − 1) elsewhere.
+func (t *Tensor) SELUWith(alpha, scale float64) *Tensor { return t.elu(scale, alpha, 1) }
 
 func (t *Tensor) elu(scale, alpha, rate float64) *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
@@ -142,6 +145,11 @@ func (t *Tensor) Softsign() *Tensor { return t.Div(t.Abs().Add(1)) }
 // HardSigmoid is t/6 + 1/2 limited to 0 … 1.
 func (t *Tensor) HardSigmoid() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x, -3, 3).Add(x.Int(3)).Div(x.Int(6)) })
+}
+
+// HardSigmoidWith is alpha·t + beta limited to 0 … 1; its derivative at and outside the limits is 0. NaN stays.
+func (t *Tensor) HardSigmoidWith(alpha, beta float64) *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x.Mul(x.Float(alpha)).Add(x.Float(beta)), 0, 1) })
 }
 
 // HardSwish is t·HardSigmoid(t).

@@ -8,11 +8,12 @@ import (
 
 // Attention are the options of ScaledDotProduct.
 type Attention struct {
-	Mask    *Tensor // bool: true where attention is allowed; float: added to the scores; nil: none
-	Causal  bool    // query i sees keys up to i only
-	Scale   float64 // of the scores; 0: 1/√(size of a head)
-	Dropout float64 // of the weights, in training
-	Grouped bool    // keys and values may have fewer heads (axis −3), each serving several of the queries'
+	Mask      *Tensor    // bool: true where attention is allowed; float: added to the scores; nil: none
+	Causal    bool       // query i sees keys up to i only
+	Scale     float64    // of the scores; 0: 1/√(size of a head)
+	Dropout   float64    // of the weights, in training
+	Grouped   bool       // keys and values may have fewer heads (axis −3), each serving several of the queries'
+	Generator *Generator // of Dropout; nil: the default one
 }
 
 // ScaledDotProduct is attention: softmax(q·kᵀ·scale + mask)·v for queries q[…,n,d], keys k[…,m,d] and values
@@ -37,7 +38,7 @@ func ScaledDotProduct(q, k, v *Tensor, o Attention) *Tensor {
 	s = s.masked(op, o)
 	p := s.Softmax(-1)
 	if o.Dropout > 0 {
-		p = p.Dropout(o.Dropout)
+		p = o.Generator.orDefault().Dropout(p, o.Dropout)
 	}
 	return p.MatMul(v.To(x.DType())).To(d)
 }

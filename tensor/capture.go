@@ -245,11 +245,6 @@ func noteRead() {
 	}
 }
 
-// noteDraw is told of each key for random numbers: each run needs another one.
-func noteDraw(key *uop.UOp, words int) {
-	engine.Renew(engine.Renewal{Buffer: key, Bytes: func() []byte { return keyBytes(words) }})
-}
-
 // inMemory reports whether a node is a buffer, perhaps reshaped.
 func inMemory(u *uop.UOp) bool {
 	for u.Op() == uop.Reshape {

@@ -16,17 +16,13 @@ type Conv struct {
 	Strides, Dilations []int
 	Paddings           []int // one number an axis; or two: all befores, then all afters
 	OutputPadding      []int // ConvTranspose only: more at the end
+	Same               bool  // Conv2D only: as much padding as makes the result ⌈size/stride⌉ long; of an odd number the rest after
 }
 
 // spread gives the options of n axes: stride, dilation, padding before and after.
 func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
 	stride, dilation = perAxis(op, "stride", n, c.Strides, orOne(c.Stride)), perAxis(op, "dilation", n, c.Dilations, orOne(c.Dilation))
-	if len(c.Paddings) == 2*n && n > 0 {
-		lo, hi = c.Paddings[:n], c.Paddings[n:]
-	} else {
-		lo = perAxis(op, "padding", n, c.Paddings, c.Padding)
-		hi = lo
-	}
+	lo, hi = bothSides(op, n, c.Paddings, c.Padding)
 	if c.Groups < 0 {
 		failArg(op, "%d groups", c.Groups)
 	}
@@ -61,9 +57,15 @@ func (t *Tensor) Conv2D(w, b *Tensor, o Conv) *Tensor {
 	stride, dilation, lo, hi := o.spread("Conv2D", n)
 	g := max(o.Groups, 1)
 	checkConv("Conv2D", t, w, b, x.Dim(1), w.Dim(1)*g, w.Dim(0), g)
+	if o.Same {
+		lo, hi = make([]int, n), make([]int, n)
+	}
 	ws := make([]window, n)
 	for i := range ws {
 		in, k := x.Dim(2+i), w.Dim(2+i)
+		if o.Same {
+			lo[i], hi[i] = same("Conv2D", in, k, stride[i], dilation[i], o.Padding != 0 || len(o.Paddings) > 0)
+		}
 		span := room(in, lo[i], hi[i], dilation[i], k)
 		if k < 1 || span < 0 {
 			fail("Conv2D", shapesOf(t, w), "filters of %d, dilated by %d, do not fit into axis %d of %d with padding %d and %d",
@@ -141,6 +143,9 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 	const op = "ConvTranspose"
 	x, n := t.batched(op, w)
 	stride, dilation, lo, hi := o.spread(op, n)
+	if o.Same {
+		failArg(op, "Same is for Conv2D; name the padding")
+	}
 	more := perAxis(op, "output padding", n, o.OutputPadding, 0)
 	g := max(o.Groups, 1)
 	checkConv(op, t, w, b, x.Dim(1), w.Dim(0), w.Dim(1)*g, g)

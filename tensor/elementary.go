@@ -203,21 +203,6 @@ func (t *Tensor) GLU(axis int) *Tensor {
 	return t.Narrow(axis, 0, n).Mul(t.Narrow(axis, n, n).Sigmoid())
 }
 
-// RReLU is t where positive and a random slope between lower and upper, drawn for each element, times t elsewhere.
-func (t *Tensor) RReLU(lower, upper float64) *Tensor {
-	return t.Gt(0).Where(t, t.Mul(RandLike(t).Mul(upper-lower).Add(lower)))
-}
-
-// ChannelDropout is Dropout of whole channels: the first two axes of t are kept or dropped as one.
-func (t *Tensor) ChannelDropout(p float64) *Tensor {
-	if t.Rank() < 2 {
-		fail("ChannelDropout", shapes(t.shape()), "needs at least two axes")
-	}
-	s := slices.Repeat([]int{1}, t.Rank())
-	copy(s, t.Shape()[:2])
-	return t.Mul(t.like(Full(1, t.DType(), s...).node()).Dropout(p))
-}
-
 // AddCMul is t + value·a·b.
 func (t *Tensor) AddCMul(a, b *Tensor, value any) *Tensor { return t.Add(a.Mul(b).Mul(value)) }
 

@@ -102,12 +102,44 @@ var hostile = map[string]func(x *tensor.Tensor, a, b, c int) *tensor.Tensor{
 	"TopK":              func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { v, _ := x.TopK(a, b, true); return v },
 	"KthValue":          func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { v, _ := x.KthValue(a, b); return v },
 	"Var":               func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.Var(float64(a), b) },
-	"OneHot": func(_ *tensor.Tensor, a, _, _ int) *tensor.Tensor {
-		v, err := tensor.Of([]int32{0, 1}, 2).OneHot(context.Background(), a)
-		if err != nil {
-			panic(&tensor.ArgumentError{Op: "OneHot", Reason: err.Error()})
-		}
-		return v
+	"OneHot":            func(_ *tensor.Tensor, a, _, _ int) *tensor.Tensor { return tensor.Of([]int32{0, 1}, 2).OneHot(a) },
+	"PadTo":             func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.PadTo(a, b) },
+	"ShrinkTo":          func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.ShrinkTo(a, b) },
+	"NonZeroSized":      func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor { return x.NonZeroSized(a, b) },
+	"MaskedSelectSized": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor {
+		return x.MaskedSelectSized(x.Gt(2), a, b)
+	},
+	"Multinomial": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor {
+		return x.Multinomial(a, tensor.Sampling{Replace: b > 0})
+	},
+	"RandomBits": func(_ *tensor.Tensor, a, b, c int) *tensor.Tensor { return tensor.RandomBits(a, b, c) },
+	"EinRepeat": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor {
+		return x.EinRepeat("h w -> (h a) w b", map[string]int{"a": a, "b": b})
+	},
+	"Rearrange": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor {
+		return x.Rearrange("(h a) (w b) -> a b h w", map[string]int{"a": a, "b": b})
+	},
+	"EinReduce": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor {
+		return x.EinReduce("(h a) (w b) -> h w", (*tensor.Tensor).Sum, map[string]int{"a": a, "b": b})
+	},
+	"Pool uneven": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.MaxPool(tensor.Pool{Size: []int{3, 2}, Padding: []int{a, 0, b, 0}, Stride: []int{c, 1}})
+	},
+	"Pool same": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.AvgPool(tensor.Pool{Size: []int{a, 2}, Stride: []int{b, 1}, Dilation: []int{c, 1}, Same: true})
+	},
+	"Conv same": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.Reshape(1, 1, 3, 4).Conv2D(tensor.Ones(1, 1, 2, 2), nil, tensor.Conv{Stride: a, Dilation: b, Groups: c, Same: true})
+	},
+	"ArgMaxKeep": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor { return x.ArgMaxKeep(a) },
+	"NewtonSchulz": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor {
+		return x.NewtonSchulz(a%1000, [3]float64{1, 1, 1}, 1e-7)
+	},
+	"LayerNormAlong": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor {
+		return x.LayerNormAlong([]int{a, b}, nil, nil, 1e-5)
+	},
+	"ClassAxis": func(x *tensor.Tensor, a, _, _ int) *tensor.Tensor {
+		return x.CrossEntropy(tensor.Of([]int32{0, 1, 2}, 3), tensor.Loss{ClassAxis: a})
 	},
 }
 

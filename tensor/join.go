@@ -190,6 +190,19 @@ func Meshgrid(ts ...*Tensor) []*Tensor {
 	return out
 }
 
+// MeshgridXY is Meshgrid with the first two axes exchanged, as for points of a picture: the first list runs along axis 1, the second
+// along axis 0, further ones along their own.
+func MeshgridXY(ts ...*Tensor) []*Tensor {
+	out := Meshgrid(ts...)
+	if len(ts) < 2 {
+		return out
+	}
+	for i, t := range out {
+		out[i] = t.Transpose(0, 1)
+	}
+	return out
+}
+
 // Unfold cuts an axis into windows of size elements, step apart; a new last axis holds them.
 func (t *Tensor) Unfold(axis, size, step int) *Tensor {
 	axis = t.axis("Unfold", axis)

@@ -274,3 +274,32 @@ func (t *Tensor) Kron(o *Tensor) *Tensor {
 	}
 	return t.Reshape(a...).Mul(o.Reshape(b...)).Reshape(out...)
 }
+
+// NewtonSchulz brings the singular values of matrices t[…, n, m] near 1 and leaves their singular vectors: after division by the norm
+// it iterates x ← a·x + (b·xxᵀ + c·(xxᵀ)²)·x, with coefficients a, b and c. The iteration is Björck's and Bowie's (1971); 5 steps with
+// 3.4445, −4.775 and 2.0315 are Jordan's (2024), for Muon, and give values between 0.7 and 1.2. Norms below eps count as eps.
+func (t *Tensor) NewtonSchulz(steps int, coefficients [3]float64, eps float64) *Tensor {
+	const op = "NewtonSchulz"
+	if t.Rank() < 2 || !t.IsFloat() {
+		fail(op, shapes(t.shape()), "needs matrices of floats")
+	}
+	if steps < 0 {
+		failArg(op, "%d steps", steps)
+	}
+	checkParts(op, t.shape(), steps)
+	k, x := coefficients, t
+	high := x.Dim(-2) > x.Dim(-1)
+	if high {
+		x = x.T()
+	}
+	x = x.Div(x.NormKeep(2, -2, -1).Maximum(eps))
+	for range steps {
+		a := x.MatMul(x.T())
+		b := a.Mul(k[1]).Add(a.MatMul(a).Mul(k[2]))
+		x = x.Mul(k[0]).Add(b.MatMul(x))
+	}
+	if high {
+		return x.T()
+	}
+	return x
+}

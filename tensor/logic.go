@@ -186,6 +186,11 @@ func (t *Tensor) IsClose(v any, rtol, atol float64, equalNaN bool) *Tensor {
 	}, t, v)
 }
 
+// AllClose is one bool: whether all elements are close, by IsClose. It is true where there are none.
+func (t *Tensor) AllClose(v any, rtol, atol float64, equalNaN bool) *Tensor {
+	return t.IsClose(v, rtol, atol, equalNaN).All()
+}
+
 // Trunc rounds toward zero.
 func (t *Tensor) Trunc() *Tensor { return t.rounded((*uop.UOp).Trunc) }
 

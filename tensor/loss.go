@@ -26,6 +26,7 @@ type Loss struct {
 	Ignore    []int   // class indices that do not count; none: −100
 	Smoothing float64 // share of the target spread over all classes
 	PosWeight *Tensor // BCEWithLogits: factor of the positive part
+	ClassAxis int     // CrossEntropy, NLL: where the classes are, −1 the last axis; 0: axis 1, or axis 0 of a single sample (axis 0 of several axes is −rank)
 }
 
 func lossOptions(op string, o []Loss) Loss {
@@ -66,12 +67,12 @@ func (o Loss) reduce(op string, l *Tensor) *Tensor {
 }
 
 // CrossEntropy is −Σ target·LogSoftmax(t) over the classes, which lie on axis 1 (on axis 0 of a single
-// sample). target holds class indices, or probabilities in the shape of t. The mean over indices counts each
+// sample), or where Loss.ClassAxis says. target holds class indices, or probabilities in the shape of t. The mean over indices counts each
 // with the weight of its class. An index of no class that is not ignored is a *ValueError when the result is read.
 func (t *Tensor) CrossEntropy(target *Tensor, options ...Loss) *Tensor {
 	const op = "CrossEntropy"
 	o := lossOptions(op, options)
-	axis := t.classAxis(op)
+	axis := t.classAxis(op, o)
 	x, d := t.wide()
 	logp := x.LogSoftmax(axis)
 	if target.IsFloat() {
@@ -114,19 +115,22 @@ func (t *Tensor) soft(op string, logp, target *Tensor, o Loss, axis int) *Tensor
 }
 
 // NLL is −t at the class indices of target, for log-probabilities t with classes on axis 1 (on axis 0 of a
-// single sample). An index of no class that is not ignored is a *ValueError when the result is read.
+// single sample), or where Loss.ClassAxis says. An index of no class that is not ignored is a *ValueError when the result is read.
 func (t *Tensor) NLL(target *Tensor, options ...Loss) *Tensor {
 	const op = "NLL"
 	o := lossOptions(op, options)
-	axis := t.classAxis(op)
+	axis := t.classAxis(op, o)
 	x, d := t.wide()
 	l, weight := x.classLoss(op, target, o, axis)
 	return o.average(op, l, weight).To(d)
 }
 
-func (t *Tensor) classAxis(op string) int {
+func (t *Tensor) classAxis(op string, o Loss) int {
 	if t.Rank() == 0 {
 		fail(op, shapes(t.shape()), "needs an axis of classes")
+	}
+	if o.ClassAxis != 0 {
+		return t.axis(op, o.ClassAxis)
 	}
 	return min(1, t.Rank()-1)
 }

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -32,6 +34,32 @@ func subtract(op string, x, y any) *Tensor {
 // Mul is t · v; on bools it is and.
 func (t *Tensor) Mul(v any) *Tensor {
 	return elementwise("Mul", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Mul(u[1]) }, t, v)
+}
+
+// USum is the sum of operands, each a *Tensor or a number, from the first to the last: vs[0] + vs[1] + …, as Add has it.
+func USum(vs ...any) *Tensor { return merged("USum", vs, (*Tensor).Add) }
+
+// UProd is the product of operands, each a *Tensor or a number, from the first to the last: vs[0] · vs[1] · …, as Mul has it.
+func UProd(vs ...any) *Tensor { return merged("UProd", vs, (*Tensor).Mul) }
+
+// merged merges operands from the left. A number at the front is merged with the first tensor, whose type it takes.
+func merged(op string, vs []any, f func(t *Tensor, v any) *Tensor) *Tensor {
+	checkParts(op, nil, len(vs))
+	at := slices.IndexFunc(vs, func(v any) bool { _, ok := v.(*Tensor); return ok })
+	if at < 0 {
+		if len(vs) == 0 {
+			failArg(op, "nothing to merge")
+		}
+		return merged(op, append([]any{Scalar(vs[0])}, vs[1:]...), f)
+	}
+	out := vs[at].(*Tensor)
+	out.given()
+	for i, v := range vs {
+		if i != at {
+			out = f(out, v)
+		}
+	}
+	return out
 }
 
 // Div is t / v; integers become float32.

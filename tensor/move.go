@@ -135,6 +135,47 @@ func (t *Tensor) Shrink(lo, hi []int) *Tensor {
 	return t.like(t.node().Shrink(lo, hi))
 }
 
+// ShrinkTo keeps as many indices of each axis, from 0 on; −1 keeps all.
+func (t *Tensor) ShrinkTo(sizes ...int) *Tensor {
+	hi := t.sizesTo("ShrinkTo", sizes)
+	for i, n := range t.shape() {
+		if hi[i] > n {
+			fail("ShrinkTo", shapes(t.shape(), sizes), "axis %d has %d elements, fewer than %d", i, n, hi[i])
+		}
+	}
+	return t.like(t.node().Shrink(make([]int, len(hi)), hi))
+}
+
+// PadTo puts zeros after each axis, so that it has the given size; −1 leaves it.
+func (t *Tensor) PadTo(sizes ...int) *Tensor {
+	out := t.sizesTo("PadTo", sizes)
+	checkSizes("PadTo", out)
+	for i, n := range t.shape() {
+		if out[i] < n {
+			fail("PadTo", shapes(t.shape(), sizes), "axis %d has %d elements, more than %d", i, n, out[i])
+		}
+		out[i] -= n
+	}
+	return t.Pad(make([]int, len(out)), out)
+}
+
+// sizesTo is a size for each axis, −1 standing for that which it has.
+func (t *Tensor) sizesTo(op string, sizes []int) []int {
+	s := t.Shape()
+	if len(sizes) != len(s) {
+		fail(op, shapes(s, sizes), "%d sizes for %d axes", len(sizes), len(s))
+	}
+	for i, n := range sizes {
+		if n < -1 {
+			fail(op, shapes(s, sizes), "size %d of axis %d", n, i)
+		}
+		if n >= 0 {
+			s[i] = n
+		}
+	}
+	return s
+}
+
 // Narrow keeps n indices of an axis, from start on.
 func (t *Tensor) Narrow(axis, start, n int) *Tensor {
 	axis = t.axis("Narrow", axis)

@@ -51,6 +51,54 @@ func (t *Tensor) RMSNorm(w *Tensor, eps float64, shape ...int) *Tensor {
 	return x.Mul(x.Square().MeanKeep(axes...).Add(eps).Rsqrt()).affine(w, nil).To(d)
 }
 
+// overAxes are axes, sorted, and w and b, whose axes are these, with the places of theirs in t. It fails where a size differs.
+func (t *Tensor) overAxes(op string, axes []int, wb ...*Tensor) (sorted []int, placed []*Tensor) {
+	if len(axes) == 0 {
+		failArg(op, "no axes are named")
+	}
+	sorted = t.axes(op, axes)
+	placed = make([]*Tensor, len(wb))
+	for i, w := range wb {
+		if w == nil {
+			continue
+		}
+		s := ones(t.Rank())
+		for _, a := range sorted {
+			s[a] = t.Dim(a)
+		}
+		if want := pick(s, sorted); !slices.Equal(w.shape(), want) {
+			fail(op, shapesOf(t, w), "needs a number for each place of axes %v, in the shape %v", sorted, want)
+		}
+		placed[i] = w.Reshape(s...)
+	}
+	return sorted, placed
+}
+
+// pick are the sizes of some axes.
+func pick(s []int, axes []int) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		out[i] = s[a]
+	}
+	return out
+}
+
+// LayerNormAlong makes mean 0 and variance 1 over axes, then multiplies by w and adds b (or nil), which have the sizes of these axes in
+// their order. LayerNorm is that for the last axes.
+func (t *Tensor) LayerNormAlong(axes []int, w, b *Tensor, eps float64) *Tensor {
+	axes, wb := t.overAxes("LayerNormAlong", axes, w, b)
+	x, d := t.wide()
+	return x.standard(eps, axes).affine(wb[0], wb[1]).To(d)
+}
+
+// RMSNormAlong divides by the root of the mean square over axes and multiplies by w (or nil), which has the sizes of these axes in
+// their order.
+func (t *Tensor) RMSNormAlong(axes []int, w *Tensor, eps float64) *Tensor {
+	axes, ws := t.overAxes("RMSNormAlong", axes, w)
+	x, d := t.wide()
+	return x.Mul(x.Square().MeanKeep(axes...).Add(eps).Rsqrt()).affine(ws[0], nil).To(d)
+}
+
 // perChannel gives a tensor of one axis the place of axis 1.
 func (t *Tensor) perChannel(op string, w *Tensor) *Tensor {
 	if w == nil {
@@ -87,12 +135,25 @@ func (t *Tensor) InstanceNorm(w, b *Tensor, eps float64) *Tensor {
 // BatchNorm takes mean and variance, a number for each channel (axis 1), as given, makes them 0 and 1, then
 // multiplies by w and adds b (or nil).
 func (t *Tensor) BatchNorm(mean, variance, w, b *Tensor, eps float64) *Tensor {
+	const op = "BatchNorm"
+	return t.normalised(eps, t.perChannel(op, mean), t.perChannel(op, variance), t.perChannel(op, w), t.perChannel(op, b))
+}
+
+// BatchNormAlong is BatchNorm with a number for each place of the axes named, in the shape of their sizes: BatchNorm names axis 1,
+// channels that come last are axis −1.
+func (t *Tensor) BatchNormAlong(axes []int, mean, variance, w, b *Tensor, eps float64) *Tensor {
+	_, p := t.overAxes("BatchNormAlong", axes, mean, variance, w, b)
+	return t.normalised(eps, p[0], p[1], p[2], p[3])
+}
+
+// normalised makes a given mean and variance 0 and 1, then multiplies by w and adds b (or nil). All broadcast with t.
+func (t *Tensor) normalised(eps float64, mean, variance, w, b *Tensor) *Tensor {
 	x, d := t.wide()
-	scale := t.perChannel("BatchNorm", variance).Add(eps).Rsqrt()
+	scale := variance.Add(eps).Rsqrt()
 	if w != nil {
-		scale = scale.Mul(t.perChannel("BatchNorm", w))
+		scale = scale.Mul(w)
 	}
-	return x.Sub(t.perChannel("BatchNorm", mean)).Mul(scale).affine(nil, t.perChannel("BatchNorm", b)).To(d)
+	return x.Sub(mean).Mul(scale).affine(nil, b).To(d)
 }
 
 // ChannelMoments are mean and variance (divided by n − correction) of each channel, axis 1.

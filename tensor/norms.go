@@ -43,9 +43,6 @@ func (t *Tensor) rootSafe() *Tensor {
 	return zero.Where(0, zero.Where(1, t).Sqrt())
 }
 
-// NormKeep is Norm with the axes kept.
-func (t *Tensor) NormKeep(p float64, axes ...int) *Tensor { return t.keep(t.Norm(p, axes...), axes) }
-
 // MatrixNormKind names a norm of matrices.
 type MatrixNormKind uint8
 

@@ -12,14 +12,20 @@ import (
 func (p Pool) patchWindows(op string, sizes []int) []window {
 	n := len(sizes)
 	k, s := perAxis(op, "size", n, p.Size, 1), perAxis(op, "stride", n, p.Stride, 1)
-	d, q := perAxis(op, "dilation", n, p.Dilation, 1), perAxis(op, "padding", n, p.Padding, 0)
+	d := perAxis(op, "dilation", n, p.Dilation, 1)
+	lo, hi := bothSides(op, n, p.Padding, 0)
 	ws := make([]window, n)
 	for i, in := range sizes {
-		span := room(in, q[i], q[i], d[i], k[i])
-		if k[i] < 1 || s[i] < 1 || d[i] < 1 || q[i] < 0 || span < 0 || max(k[i], s[i], d[i], q[i]) > uop.MaxElements {
-			fail(op, shapes(sizes), "windows of %d, stride %d, dilation %d, padding %d on axis %d", k[i], s[i], d[i], q[i], i)
+		q, r := lo[i], hi[i]
+		fits := min(k[i], s[i], d[i]) >= 1 && min(q, r) >= 0 && max(k[i], s[i], d[i], q, r) <= uop.MaxElements
+		if fits && p.Same {
+			q, r = same(op, in, k[i], s[i], d[i], len(p.Padding) > 0)
 		}
-		ws[i] = window{k[i], s[i], d[i], q[i], span/s[i] + 1}
+		span := room(in, q, r, d[i], k[i])
+		if !fits || span < 0 {
+			fail(op, shapes(sizes), "windows of %d, stride %d, dilation %d, padding %d and %d on axis %d", k[i], s[i], d[i], q, r, i)
+		}
+		ws[i] = window{k[i], s[i], d[i], q, span/s[i] + 1}
 	}
 	return ws
 }

@@ -13,7 +13,8 @@ import (
 type Pool struct {
 	Size           []int
 	Stride         []int // none: Size
-	Padding        []int // on both sides; none: 0
+	Padding        []int // one number an axis, on both sides; or two: all befores, then all afters; none: 0
+	Same           bool  // as much padding as makes the result ⌈size/stride⌉ long; of an odd number the rest after
 	Dilation       []int // none: 1
 	Axes           int   // how many axes; 0: as many as numbers in Size, or, of one number, all after the second
 	Ceil           bool  // windows may run over the end, if they begin before it
@@ -47,17 +48,20 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 	}
 	size := perAxis(op, "size", n, p.Size)
 	stride, dilation := perAxis(op, "stride", n, p.Stride, size...), perAxis(op, "dilation", n, p.Dilation, 1)
-	pad := perAxis(op, "padding", n, p.Padding, 0)
+	lo, hi := bothSides(op, n, p.Padding, 0)
 	ws := make([]poolWindow, n)
 	for i := range ws {
-		k, s, d, q, in := size[i], stride[i], dilation[i], pad[i], t.Dim(t.Rank()-n+i)
-		if max(k, s, d, q) > uop.MaxElements {
-			failArg(op, "size %d, stride %d, dilation %d, padding %d are larger than any array", k, s, d, q)
+		k, s, d, q, r, in := size[i], stride[i], dilation[i], lo[i], hi[i], t.Dim(t.Rank()-n+i)
+		if max(k, s, d, q, r) > uop.MaxElements {
+			failArg(op, "size %d, stride %d, dilation %d, padding %d and %d are larger than any array", k, s, d, q, r)
 		}
-		if k < 1 || s < 1 || d < 1 || q < 0 || 2*q > uop.Plus(uop.Times(d, k-1), 1) {
-			failArg(op, "size %d, stride %d, dilation %d, padding %d (which must be at most half of the window)", k, s, d, q)
+		if k < 1 || s < 1 || d < 1 || q < 0 || r < 0 || max(q, r) > uop.Times(d, k-1) {
+			failArg(op, "size %d, stride %d, dilation %d, padding %d and %d (which must be less than the window)", k, s, d, q, r)
 		}
-		free := room(in, q, q, d, k)
+		if p.Same {
+			q, r = same(op, in, k, s, d, len(p.Padding) > 0)
+		}
+		free := room(in, q, r, d, k)
 		if p.Ceil {
 			free = uop.Plus(free, s-1)
 		}
@@ -69,9 +73,31 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 			fail(op, shapes(t.shape()), "windows of %d do not fit into axis %d", d*(k-1)+1, t.Rank()-n+i)
 		}
 		reach := (out-1)*s + d*(k-1) + 1 - q - in
-		ws[i] = poolWindow{window{k, s, d, q, out}, max(reach, 0), in + q}
+		ws[i] = poolWindow{window{k, s, d, q, out}, max(reach, 0), in + r}
 	}
 	return ws
+}
+
+// bothSides are paddings before and after each of n axes: one number for all, one for each, or all befores and then all afters.
+func bothSides(op string, n int, list []int, none int) (lo, hi []int) {
+	if len(list) == 2*n && n > 0 {
+		return list[:n], list[n:]
+	}
+	lo = perAxis(op, "padding", n, list, none)
+	return lo, lo
+}
+
+// same is the padding before and after an axis of in elements with which windows give ⌈in/stride⌉ results.
+func same(op string, in, k, stride, d int, given bool) (lo, hi int) {
+	if given {
+		failArg(op, "padding is both given and Same")
+	}
+	out := uop.Plus(in, stride-1) / stride
+	total := max(0, uop.Plus(uop.Plus(uop.Times(out-1, stride), uop.Times(d, k-1)), 1-in))
+	if in == 0 {
+		total = 0
+	}
+	return total / 2, total - total/2
 }
 
 // perAxis gives a number for each of n axes: those listed, or one for all; none is what an empty list stands for.
@@ -125,7 +151,7 @@ func (t *Tensor) MaxPool(p Pool) *Tensor {
 }
 
 // MaxPoolIndex is MaxPool and where in the flattened last axes the maximum stands, int32, of several the
-// first; the gradient goes there.
+// first; the gradient goes there. Of a window that has none of t's elements the index is 2³¹ − 1.
 func (t *Tensor) MaxPoolIndex(p Pool) (values, indices *Tensor) {
 	ws := p.plan("MaxPoolIndex", t)
 	u, axes := t.cutInto(ws, uop.Least(t.DType()))
@@ -152,8 +178,11 @@ func (t *Tensor) MaxPoolIndex(p Pool) (values, indices *Tensor) {
 	out := best.Shape()
 	lead := t.Shape()[:first]
 	flat := t.node().Reshape(append(slices.Clone(lead), t.shape()[first:].Numel())...)
-	picked := flat.Gather(best.Reshape(append(slices.Clone(lead), out[first:].Numel())...), first)
-	return t.like(picked.Reshape(out...)), t.like(best)
+	picked := flat.Gather(best.Reshape(append(slices.Clone(lead), out[first:].Numel())...), first).Reshape(out...)
+	if padding != nil && slices.ContainsFunc(ws, func(w poolWindow) bool { return w.dilation > 1 }) { // a window may have no element
+		picked = best.Equal(best.Int(math.MaxInt32)).Where(picked.Const(uop.Least(picked.DType())), picked)
+	}
+	return t.like(picked), t.like(best)
 }
 
 // AvgPool is the average of each window. Padding counts as zeros, unless ExcludePadding.

@@ -122,17 +122,21 @@ func (p Pool) unpooled(pooled, given []int) []int {
 	if len(given) > 0 && len(given) != n {
 		failArg("MaxUnpool", "%d sizes for %d axes", len(given), n)
 	}
+	if p.Same {
+		failArg("MaxUnpool", "Same does not say what the sizes were; name the padding")
+	}
+	lo, hi := bothSides("MaxUnpool", n, p.Padding, 0)
 	out := make([]int, n)
 	for i, k := range pooled {
 		size := at(p.Size, i, 0)
-		stride, pad := at(p.Stride, i, size), at(p.Padding, i, 0)
+		stride := at(p.Stride, i, size)
 		if size < 1 || stride < 1 {
 			failArg("MaxUnpool", "windows of %d, %d apart", size, stride)
 		}
-		if max(size, stride, pad) > uop.MaxElements || pad < 0 {
-			failArg("MaxUnpool", "windows of %d, %d apart, padding %d", size, stride, pad)
+		if max(size, stride, lo[i], hi[i]) > uop.MaxElements || min(lo[i], hi[i]) < 0 {
+			failArg("MaxUnpool", "windows of %d, %d apart, padding %d and %d", size, stride, lo[i], hi[i])
 		}
-		out[i] = uop.Plus(uop.Times(k-1, stride), size-2*pad)
+		out[i] = uop.Plus(uop.Times(k-1, stride), size-lo[i]-hi[i])
 		if len(given) > 0 {
 			if given[i] <= out[i]-stride || given[i] >= out[i]+stride {
 				failArg("MaxUnpool", "size %d of axis %d is not between %d and %d", given[i], i, out[i]-stride, out[i]+stride)

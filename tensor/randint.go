@@ -13,11 +13,24 @@ import (
 // than one part in 2³².
 
 // RandInt is uniform among low … high−1, int32.
-func RandInt(low, high int, shape ...int) *Tensor { return RandIntOf(dtype.I32, low, high, shape...) }
+func RandInt(low, high int, shape ...int) *Tensor {
+	return defaultGenerator.RandInt(low, high, shape...)
+}
 
 // RandIntOf is RandInt of any integer type. The bounds are integers of any Go type; high may be one more than the greatest number
 // of the type, and nil is that: RandIntOf(dtype.U64, 0, nil) is 64 random bits.
 func RandIntOf(d dtype.DType, low, high any, shape ...int) *Tensor {
+	return defaultGenerator.RandIntOf(d, low, high, shape...)
+}
+
+// RandInt is uniform among low … high−1, int32.
+func (g *Generator) RandInt(low, high int, shape ...int) *Tensor {
+	return g.RandIntOf(dtype.I32, low, high, shape...)
+}
+
+// RandIntOf is RandInt of any integer type. The bounds are integers of any Go type; high may be one more than the greatest number
+// of the type, and nil is that: RandIntOf(dtype.U64, 0, nil) is 64 random bits.
+func (g *Generator) RandIntOf(d dtype.DType, low, high any, shape ...int) *Tensor {
 	checkSizes("RandInt", shape)
 	if !d.IsInt() || d.Size() == 0 {
 		failType("RandInt", []dtype.DType{d}, "needs an integer type")
@@ -34,14 +47,14 @@ func RandIntOf(d dtype.DType, low, high any, shape ...int) *Tensor {
 	if first.less(least) || greatest.less(last) || last.less(first) {
 		failArg("RandInt", "the numbers from %v to below %v are not all numbers of %v", low, high, d)
 	}
-	t := below(nil, last.bits-first.bits+1, d, uop.Shape(shape).Numel())
+	t := g.below(nil, last.bits-first.bits+1, d, uop.Shape(shape).Numel())
 	u := t.node()
 	return t.like(u.Add(u.Const(uop.FromBits(d, first.bits&(^uint64(0)>>(64-d.Bits()))))).Reshape(shape...))
 }
 
 // below is uniform among 0 … n−1 as numbers of type d, wrapped; n is 2⁶⁴ where it is 0.
-func below(e *engine.Engine, n uint64, d dtype.DType, count int) *Tensor {
-	w := words(e, count)
+func (g *Generator) below(e *engine.Engine, n uint64, d dtype.DType, count int) *Tensor {
+	w := g.words(e, count)
 	hi := w.node()
 	if k := mathbits.Len64(n - 1); n&(n-1) == 0 { // 2 to the k
 		switch {
@@ -52,14 +65,14 @@ func below(e *engine.Engine, n uint64, d dtype.DType, count int) *Tensor {
 		case n == 0:
 			k = 64
 		}
-		lo := words(w.Engine(), count).node()
+		lo := g.words(w.Engine(), count).node()
 		return w.like(joined(hi, lo).Shr(uop.NewInt(dtype.U64, 64-k)).Cast(d))
 	}
-	fraction := []*uop.UOp{words(w.Engine(), count).node(), hi} // words of 32 bits, the last one first
+	fraction := []*uop.UOp{g.words(w.Engine(), count).node(), hi} // words of 32 bits, the last one first
 	if n>>32 == 0 {
 		return w.like(product(fraction, n)[2].Cast(dtype.U32).Cast(d))
 	}
-	fraction = append([]*uop.UOp{words(w.Engine(), count).node()}, fraction...)
+	fraction = append([]*uop.UOp{g.words(w.Engine(), count).node()}, fraction...)
 	low, high := product(fraction, n&(1<<32-1)), product(fraction, n>>32)
 	// high counts one word more than low.
 	carry, sum := low[0].Int(0), make([]*uop.UOp, 4)

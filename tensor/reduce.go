@@ -7,17 +7,8 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// Reductions take axes, negative ones counting from the end; none means all. The axes go; Keep
-// forms leave them with size 1.
-
-// keep gives the reduced axes back with size 1.
-func (t *Tensor) keep(r *Tensor, axes []int) *Tensor {
-	s := t.Shape()
-	for _, a := range t.axes("Reduce", axes) {
-		s[a] = 1
-	}
-	return r.like(r.node().Reshape(s...))
-}
+// Reductions take axes, negative ones counting from the end; none means all. The axes go; the Keep
+// forms (keep.go) leave them with size 1.
 
 // sum carries small types in a wide one: float16 and bfloat16 come back, small integers stay wide.
 func sum(u *uop.UOp, m uop.Monoid, axes []int) *uop.UOp {
@@ -38,16 +29,10 @@ func (t *Tensor) SumOf(d dtype.DType, axes ...int) *Tensor { return t.To(d).Sum(
 // ProdOf is the product of the elements as type d, in type d: integers wrap.
 func (t *Tensor) ProdOf(d dtype.DType, axes ...int) *Tensor { return t.To(d).Prod(axes...).To(d) }
 
-// SumKeep is Sum with the axes kept.
-func (t *Tensor) SumKeep(axes ...int) *Tensor { return t.keep(t.Sum(axes...), axes) }
-
 // Prod multiplies. Bools and small integers give 32-bit integers; the product of nothing is 1.
 func (t *Tensor) Prod(axes ...int) *Tensor {
 	return t.like(sum(t.node(), uop.Prod, t.axes("Prod", axes)))
 }
-
-// ProdKeep is Prod with the axes kept.
-func (t *Tensor) ProdKeep(axes ...int) *Tensor { return t.keep(t.Prod(axes...), axes) }
 
 // Max is the largest element; NaN if there is one, −inf or the least integer of nothing. Ties
 // share the gradient.
@@ -55,17 +40,11 @@ func (t *Tensor) Max(axes ...int) *Tensor {
 	return t.like(t.node().Reduce(uop.MaxOf, t.axes("Max", axes)...))
 }
 
-// MaxKeep is Max with the axes kept.
-func (t *Tensor) MaxKeep(axes ...int) *Tensor { return t.keep(t.Max(axes...), axes) }
-
 // Min is the smallest element; NaN if there is one, inf or the greatest integer of nothing. Ties
 // share the gradient.
 func (t *Tensor) Min(axes ...int) *Tensor {
 	return t.like(mirror(mirror(t.node()).Reduce(uop.MaxOf, t.axes("Min", axes)...)))
 }
-
-// MinKeep is Min with the axes kept.
-func (t *Tensor) MinKeep(axes ...int) *Tensor { return t.keep(t.Min(axes...), axes) }
 
 // mirror reverses the order of a type's values.
 func mirror(u *uop.UOp) *uop.UOp {
@@ -75,12 +54,12 @@ func mirror(u *uop.UOp) *uop.UOp {
 	return u.Not()
 }
 
-// ArgMax is the index, int32, of the largest element along an axis; the first of ties, and of NaNs.
-// Without an axis the elements are flattened.
+// ArgMax is the index, int32, of the largest element along an axis; the first of ties, and of NaNs. Of nothing it is −2³¹, which
+// is the index of no element. Without an axis the elements are flattened.
 func (t *Tensor) ArgMax(axis ...int) *Tensor { return t.argMax("ArgMax", axis, false) }
 
-// ArgMin is the index, int32, of the smallest element along an axis; the first of ties, and of NaNs.
-// Without an axis the elements are flattened.
+// ArgMin is the index, int32, of the smallest element along an axis; the first of ties, and of NaNs. Of nothing it is −2³¹, which
+// is the index of no element. Without an axis the elements are flattened.
 func (t *Tensor) ArgMin(axis ...int) *Tensor { return t.argMax("ArgMin", axis, true) }
 
 func (t *Tensor) argMax(op string, axis []int, least bool) *Tensor {
@@ -93,7 +72,7 @@ func (t *Tensor) argMax(op string, axis []int, least bool) *Tensor {
 	}
 	ax := t.axis(op, axis[0])
 	if t.Dim(ax) == 0 {
-		fail(op, shapes(t.shape()), "axis %d is empty", ax)
+		return t.like(spread(uop.NewInt(dtype.I32, math.MinInt32), without(t.shape(), ax)))
 	}
 	u := t.node()
 	if least {
@@ -112,12 +91,21 @@ func largest(u *uop.UOp, axis int) *uop.UOp {
 
 // MaxIndex is the largest element along an axis and its index; the gradient goes to that element.
 func (t *Tensor) MaxIndex(axis int) (values, indices *Tensor) {
+	t.notEmpty("MaxIndex", axis)
 	return t.picked(axis, t.ArgMax(axis))
 }
 
 // MinIndex is the smallest element along an axis and its index; the gradient goes to that element.
 func (t *Tensor) MinIndex(axis int) (values, indices *Tensor) {
+	t.notEmpty("MinIndex", axis)
 	return t.picked(axis, t.ArgMin(axis))
+}
+
+// notEmpty refuses an axis without an element to pick.
+func (t *Tensor) notEmpty(op string, axis int) {
+	if a := t.axis(op, axis); t.Dim(a) == 0 {
+		fail(op, shapes(t.shape()), "axis %d is empty", a)
+	}
 }
 
 func (t *Tensor) picked(axis int, index *Tensor) (values, indices *Tensor) {
@@ -154,9 +142,6 @@ func (t *Tensor) Mean(axes ...int) *Tensor {
 	return t.like(u.Div(u.Float(float64(t.count(ax)))).Cast(d))
 }
 
-// MeanKeep is Mean with the axes kept.
-func (t *Tensor) MeanKeep(axes ...int) *Tensor { return t.keep(t.Mean(axes...), axes) }
-
 // Var is the variance with n − correction in the denominator, or 0 if that is less: 1 for samples, 0 for populations, or any number.
 func (t *Tensor) Var(correction float64, axes ...int) *Tensor {
 	ax := t.axes("Var", axes)
@@ -171,19 +156,19 @@ func (t *Tensor) Var(correction float64, axes ...int) *Tensor {
 	return t.like(s.Div(s.Float(math.Max(0, float64(t.count(ax))-correction))).Cast(d))
 }
 
-// VarKeep is Var with the axes kept.
-func (t *Tensor) VarKeep(correction float64, axes ...int) *Tensor {
-	return t.keep(t.Var(correction, axes...), axes)
-}
-
 // Std is the square root of Var; where it is 0 its gradient is 0.
 func (t *Tensor) Std(correction float64, axes ...int) *Tensor {
 	return t.Var(correction, axes...).rootSafe()
 }
 
-// StdKeep is Std with the axes kept.
-func (t *Tensor) StdKeep(correction float64, axes ...int) *Tensor {
-	return t.keep(t.Std(correction, axes...), axes)
+// VarMean is Var and Mean over the same axes; the mean is computed once.
+func (t *Tensor) VarMean(correction float64, axes ...int) (variance, mean *Tensor) {
+	return t.Var(correction, axes...), t.Mean(axes...)
+}
+
+// StdMean is Std and Mean over the same axes; the mean is computed once.
+func (t *Tensor) StdMean(correction float64, axes ...int) (deviation, mean *Tensor) {
+	return t.Std(correction, axes...), t.Mean(axes...)
 }
 
 // wide is t as floats of at least 32 bits, and the type to return to.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -63,6 +64,46 @@ func (t *Tensor) MaskedSelect(ctx context.Context, mask *Tensor) (*Tensor, error
 		return nil, err
 	}
 	return both[0].Flatten().gather(0, places), nil
+}
+
+// NonZeroSized is NonZero for a number of places that is known before, so that nothing is read: the places of the first size elements
+// that are not 0, and rows of fill after them, int64 [size, rank].
+func (t *Tensor) NonZeroSized(size, fill int) *Tensor {
+	places, found := t.firstPlaces("NonZeroSized", size)
+	s := t.shape()
+	checkParts("NonZeroSized", s, len(s))
+	columns := make([]*Tensor, len(s))
+	for i, n := range slices.Backward(s) {
+		columns[i] = found.Where(places.Mod(max(n, 1)), fill).To(dtype.I64)
+		places = places.FloorDiv(max(n, 1))
+	}
+	if len(s) == 0 {
+		return t.like(Full(0, dtype.I64, size, 0).node())
+	}
+	return Stack(1, columns...)
+}
+
+// MaskedSelectSized is MaskedSelect for a number of elements that is known before, so that nothing is read: the first size elements of
+// t where the mask is true, in order, and fill after them. Both broadcast.
+func (t *Tensor) MaskedSelectSized(mask *Tensor, size int, fill any) *Tensor {
+	if mask.DType() != dtype.Bool {
+		failType("MaskedSelectSized", []dtype.DType{mask.DType()}, "the mask must be bool")
+	}
+	both := Broadcast(t, mask)
+	places, found := both[1].firstPlaces("MaskedSelectSized", size)
+	picked := newTensor(both[0].node().Reshape(both[0].Numel()).Gather(places.node(), 0), commonEngine("MaskedSelectSized", t, mask))
+	return picked.MaskedFill(found.LogicalNot(), fill)
+}
+
+// firstPlaces are the flat positions (int32) of the first n elements that are not 0, and whether there are so many.
+func (t *Tensor) firstPlaces(op string, n int) (places, found *Tensor) {
+	checkSizes(op, []int{n})
+	if t.Numel() > math.MaxInt32 {
+		fail(op, shapes(t.shape()), "positions do not fit into int32")
+	}
+	count := t.like(t.truth().Reshape(t.Numel())).CumSum(0)
+	places = count.SearchSorted(Arange(n).Add(1), false)
+	return places, places.Lt(t.Numel())
 }
 
 // Uniques are the different values of a tensor.
@@ -175,25 +216,28 @@ func (t *Tensor) BinCount(ctx context.Context, weights *Tensor, least int) (*Ten
 	return Full(0, weights.DType(), n).mergeInside(0, t, weights, MergeSum, true), nil
 }
 
-// OneHot makes a new last axis of n elements, 1 (int32) at the number that stands in t and 0 elsewhere. For n = −1 it is as
-// long as the largest number needs. A number outside is a *ValueError when the result is read.
-func (t *Tensor) OneHot(ctx context.Context, n int) (*Tensor, error) {
+// OneHot makes a new last axis of n elements, 1 (int32) at the number that stands in t and 0 elsewhere. A number outside is a
+// *ValueError when the result is read. OneHotMax finds n.
+func (t *Tensor) OneHot(n int) *Tensor {
 	checkIndex("OneHot", t)
-	if n < -1 || n == 0 && t.Numel() > 0 {
+	if n < 0 || n == 0 && t.Numel() > 0 {
 		failArg("OneHot", "%d classes", n)
 	}
-	if n == -1 {
-		if t.Numel() == 0 {
-			fail("OneHot", shapes(t.shape()), "an empty tensor needs the number of classes")
-		}
-		top, err := t.Max().Item(ctx)
-		if err != nil {
-			return nil, err
-		}
-		n = int(top) + 1
-	}
 	t = t.like(within("OneHot", "class", t.node(), 0, n, fmt.Sprintf("%d classes", n)))
-	return t.Unsqueeze(-1).Eq(Arange(n).To(t.DType())).To(dtype.I32), nil
+	return t.Unsqueeze(-1).Eq(Arange(n).To(t.DType())).To(dtype.I32)
+}
+
+// OneHotMax is OneHot with as many elements as the largest number needs, which it reads at once.
+func (t *Tensor) OneHotMax(ctx context.Context) (*Tensor, error) {
+	checkIndex("OneHotMax", t)
+	if t.Numel() == 0 {
+		fail("OneHotMax", shapes(t.shape()), "an empty tensor has no largest number; use OneHot")
+	}
+	top, err := t.Max().Item(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.OneHot(max(int(top)+1, 1)), nil
 }
 
 // SearchSorted gives, for each value, the place (int32) where it would be inserted into the last axis of t, which is sorted,

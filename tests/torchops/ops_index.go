@@ -67,7 +67,10 @@ var indexOps = map[string]op{
 	}),
 	functional + "embedding_bag": one("input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode='mean', sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None", embeddingBag),
 	functional + "one_hot": one("input, num_classes=-1", func(c *call) T {
-		y, err := c.T("input").OneHot(c.dev.ctx, c.Int("num_classes"))
+		if n := c.Int("num_classes"); n != -1 {
+			return c.T("input").OneHot(n)
+		}
+		y, err := c.T("input").OneHotMax(c.dev.ctx)
 		c.fails(err)
 		return y
 	}),
