@@ -88,9 +88,9 @@ func (t *Tensor) checkWeights(x *Tensor, need int) *Tensor {
 	}
 	rows := x.Dim(0)
 	bad := x.Ge(0).And(x.IsFinite()).All(1).LogicalNot().Or(x.Gt(0).To(dtype.I32).Sum(1).Lt(need))
-	first := bad.Where(Arange(rows).RSub(rows), 0).Max() // rows for the first, 1 for the last
-	code := first.Gt(0).Where(first.RSub(rows+1), 0)
-	return t.like(t.node().Check(code.node(), uop.CheckArg{Op: "Multinomial", Reason: "the weights of row %d are not such that so many can be drawn: they must be finite, none negative, enough of them above 0", At: caller(), N: 1}))
+	code := bad.Where(Arange(rows).Add(1), 0) // of several rows the last is told
+	const reason = "from the weights of row %d so many cannot be drawn: they must be finite, none negative, enough of them above 0"
+	return t.like(t.node().Check(code.node(), uop.CheckArg{Op: "Multinomial", Reason: reason, At: caller()}))
 }
 
 // Categorical draws an index along an axis with the probabilities Softmax(t); see Tensor.Categorical. It is the largest of the sums of
