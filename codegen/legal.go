@@ -34,8 +34,8 @@ func Legalize(t *uop.Table, target *Target, roots ...*uop.UOp) []*uop.UOp {
 // Legalizer remembers what it has rewritten.
 //
 // What Target.Has is asked: an op with the type of its first operand (Where: of its values). A Cast needs both
-// types; for F16 and BF16 it means the conversion from and to F32, everything else goes through F32 or F64.
-// Load, Store, constants and registers of every type must exist, F16 and BF16 being 16-bit words if need be.
+// types; for narrow floats it means the conversion from and to F32, everything else goes through F32 or F64.
+// Load, Store, constants and registers of every type must exist, narrow floats being words of 16 or 8 bits if need be.
 // Index arithmetic is never asked for.
 //
 // Unless Target.Total, what remains is what a plain machine does safely: a division has a divisor that is not
@@ -98,7 +98,7 @@ func (l *Legalizer) rule(v *uop.UOp) *uop.UOp {
 		return l.cast(v)
 	}
 	if !l.has(v.Op(), d) {
-		if isHalf(d) && v.Op() != uop.Bitcast {
+		if d.IsNarrow() && v.Op() != uop.Bitcast {
 			return viaF32(v)
 		}
 		if d == dtype.Bool && onBool[v.Op()] != nil {

@@ -26,6 +26,8 @@ const (
 	BF16
 	F32
 	F64
+	F8E4M3
+	F8E5M2
 	num
 )
 
@@ -62,10 +64,13 @@ var table = [num]info{
 	BF16:  {"bfloat16", "bf16", 2, float},
 	F32:   {"float32", "f32", 4, float},
 	F64:   {"float64", "f64", 8, float},
+
+	F8E4M3: {"float8_e4m3fn", "f8e4m3", 1, float},
+	F8E5M2: {"float8_e5m2", "f8e5m2", 1, float},
 }
 
 // All lists the types that have storage, smallest first within a kind.
-var All = []DType{Bool, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64}
+var All = []DType{Bool, I8, U8, I16, U16, I32, U32, I64, U64, F8E4M3, F8E5M2, F16, BF16, F32, F64}
 
 // noType is the row of numbers that are no type.
 var noType = info{name: "no type", short: "none"}
@@ -97,6 +102,9 @@ func (d DType) Bits() int {
 // IsFloat reports whether d is a floating-point type.
 func (d DType) IsFloat() bool { return d.row().kind == float }
 
+// IsNarrow reports whether d is a floating-point type of fewer than 32 bits: what machines keep as words and compute in float32.
+func (d DType) IsNarrow() bool { return d.IsFloat() && d.Size() < 4 }
+
 // IsInt reports whether d is an integer type; Bool is not one, Index is.
 func (d DType) IsInt() bool { return d.row().kind == signed || d.row().kind == unsigned }
 
@@ -117,7 +125,7 @@ func Parse(name string) (DType, bool) {
 // upper type; uint64 with a signed type has none among the integers and becomes F32.
 var lattice = [num][]DType{
 	Bool: {I8, U8}, I8: {I16}, U8: {I16, U16}, I16: {I32}, U16: {I32, U32}, I32: {I64}, U32: {I64, U64},
-	I64: {F16, BF16}, U64: {F16, BF16}, F16: {F32}, BF16: {F32}, F32: {F64},
+	I64: {F8E4M3, F8E5M2}, U64: {F8E4M3, F8E5M2}, F8E4M3: {F16, BF16}, F8E5M2: {F16, BF16}, F16: {F32}, BF16: {F32}, F32: {F64},
 }
 
 var promotion = func() (t [num][num]DType) {
@@ -150,7 +158,7 @@ var promotion = func() (t [num][num]DType) {
 
 // Promote gives the type in which an operation on a and b is computed: the least
 // common upper type of the lattice. uint8+int8 is int16, int32+float16 is float16,
-// float16+bfloat16 is float32, uint64 with a signed integer is float32.
+// float16+bfloat16 is float32, uint64 with a signed integer is float32, the two float8 are float16.
 func Promote(a, b DType) DType {
 	if a == b {
 		return a
@@ -166,7 +174,8 @@ func Accumulator(d DType) DType {
 		return I32
 	case U8, U16:
 		return U32
-	case F16, BF16:
+	}
+	if d.IsNarrow() {
 		return F32
 	}
 	return d

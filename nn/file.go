@@ -14,6 +14,7 @@ import (
 var fileTypes = map[dtype.DType]string{
 	dtype.Bool: "BOOL", dtype.I8: "I8", dtype.U8: "U8", dtype.I16: "I16", dtype.U16: "U16", dtype.I32: "I32", dtype.U32: "U32",
 	dtype.I64: "I64", dtype.U64: "U64", dtype.F16: "F16", dtype.BF16: "BF16", dtype.F32: "F32", dtype.F64: "F64",
+	dtype.F8E4M3: "F8_E4M3", dtype.F8E5M2: "F8_E5M2",
 }
 
 // Save writes the tensors of a model to a safetensors file under the names of State. The file appears whole

@@ -169,7 +169,7 @@ func passesThrough(m *rewrite.Match) bool {
 }
 
 // mantissa is the number of bits of an integer that a float type keeps.
-var mantissa = map[dtype.DType]int{dtype.F16: 11, dtype.BF16: 8, dtype.F32: 24, dtype.F64: 53}
+var mantissa = map[dtype.DType]int{dtype.F16: 11, dtype.BF16: 8, dtype.F8E4M3: 4, dtype.F8E5M2: 3, dtype.F32: 24, dtype.F64: 53}
 
 // holds reports whether every value of type d is one of type wide.
 func holds(wide, d dtype.DType) bool {

@@ -158,8 +158,10 @@ func smallestNormal(u *uop.UOp) float64 {
 	switch u.DType() {
 	case dtype.F64:
 		return math.Ldexp(1, -1022)
-	case dtype.F16:
+	case dtype.F16, dtype.F8E5M2:
 		return math.Ldexp(1, -14)
+	case dtype.F8E4M3:
+		return math.Ldexp(1, -6)
 	}
 	return math.Ldexp(1, -126)
 }

@@ -206,7 +206,7 @@ func Data[T Element](ctx context.Context, t *Tensor) ([]T, error) {
 	_, isInt := any(*new(T)).(int)
 	switch {
 	case want == d && !isInt, isInt && d.IsInt():
-	case want == dtype.F32 && (d == dtype.F16 || d == dtype.BF16):
+	case want == dtype.F32 && d.IsNarrow():
 	case want == dtype.F64 && d.IsFloat():
 	default:
 		return nil, &TypeError{Op: "Data", Types: []dtype.DType{d}, Reason: fmt.Sprintf("cannot be read as %T; use To", *new(T)), At: caller()}

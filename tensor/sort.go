@@ -86,7 +86,7 @@ func sortKey(u *uop.UOp, descending bool) *uop.UOp {
 // floatKey reads the bits of floats as integers. Those of negative numbers fall where the values rise, so all but
 // their sign is turned around.
 func floatKey(u *uop.UOp) *uop.UOp {
-	b := u.Bitcast(map[int]dtype.DType{2: dtype.I16, 4: dtype.I32, 8: dtype.I64}[u.DType().Size()])
+	b := u.Bitcast(map[int]dtype.DType{1: dtype.I8, 2: dtype.I16, 4: dtype.I32, 8: dtype.I64}[u.DType().Size()])
 	key := b.Less(b.Int(0)).Where(b.Xor(greatest(b)), b)
 	key = u.Equal(u.Int(0)).Where(b.Int(0), key)
 	return u.Equal(u).Where(key, greatest(b))

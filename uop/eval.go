@@ -19,6 +19,10 @@ func FloatValue(d dtype.DType, f float64) Value {
 		f = float64(dtype.FromF16(dtype.ToF16(f)))
 	case dtype.BF16:
 		f = float64(dtype.FromBF16(dtype.ToBF16(f)))
+	case dtype.F8E4M3:
+		f = float64(dtype.FromF8E4M3(dtype.ToF8E4M3(f)))
+	case dtype.F8E5M2:
+		f = float64(dtype.FromF8E5M2(dtype.ToF8E5M2(f)))
 	}
 	return Value(math.Float64bits(f))
 }
@@ -341,6 +345,10 @@ func ToBits(d dtype.DType, v Value) uint64 {
 		return uint64(dtype.ToF16(v.Float()))
 	case dtype.BF16:
 		return uint64(dtype.ToBF16(v.Float()))
+	case dtype.F8E4M3:
+		return uint64(dtype.ToF8E4M3(v.Float()))
+	case dtype.F8E5M2:
+		return uint64(dtype.ToF8E5M2(v.Float()))
 	case dtype.Bool:
 		return uint64(v) & 1
 	}
@@ -361,6 +369,10 @@ func FromBits(d dtype.DType, b uint64) Value {
 		return Value(math.Float64bits(float64(dtype.FromF16(uint16(b)))))
 	case dtype.BF16:
 		return Value(math.Float64bits(float64(dtype.FromBF16(uint16(b)))))
+	case dtype.F8E4M3:
+		return Value(math.Float64bits(float64(dtype.FromF8E4M3(uint8(b)))))
+	case dtype.F8E5M2:
+		return Value(math.Float64bits(float64(dtype.FromF8E5M2(uint8(b)))))
 	}
 	return IntValue(d, int64(b))
 }

@@ -39,7 +39,7 @@ func (m Monoid) Info() *MonoidInfo { return &monoids[m] }
 // String is the monoid's name.
 func (m Monoid) String() string { return monoids[m].Name }
 
-// Least is the smallest value of a type: −inf, the least integer, false.
+// Least is the smallest value of a type: −inf, the least integer, false. Float8 e4m3fn has no infinities, and −448.
 func Least(d dtype.DType) Value {
 	if d.IsFloat() {
 		return FloatValue(d, math.Inf(-1))

@@ -50,7 +50,7 @@ func init() {
 // elements gives the elements of a tensor; half floats as float32, which typed arrays have.
 func elements(ctx context.Context, c *call) (any, error) {
 	x := c.look()
-	if d := x.DType(); d == dtype.F16 || d == dtype.BF16 {
+	if d := x.DType(); d.IsNarrow() {
 		x = x.To(dtype.F32)
 	}
 	data, err := lifted(ctx, x)

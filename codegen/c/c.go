@@ -57,13 +57,13 @@ func Target(m Machine) *codegen.Target {
 	}
 }
 
-// has: arithmetic of C's own types; 16-bit floats are words that can be moved and selected; truth values are
+// has: arithmetic of C's own types; narrow floats are words that can be moved and selected; truth values are
 // masks. There is no library of functions.
 func (m Machine) has(o uop.Op, d dtype.DType) bool {
 	switch {
 	case d == dtype.F16 && o == uop.Cast:
 		return true
-	case d == dtype.F16 || d == dtype.BF16:
+	case d.IsNarrow():
 		return o == uop.Where || o == uop.Bitcast
 	case d == dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast

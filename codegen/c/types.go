@@ -12,7 +12,7 @@ import (
 var scalar = map[dtype.DType]string{
 	dtype.Index: "int64_t", dtype.Bool: "int32_t", dtype.I8: "int8_t", dtype.U8: "uint8_t", dtype.I16: "int16_t",
 	dtype.U16: "uint16_t", dtype.I32: "int32_t", dtype.U32: "uint32_t", dtype.I64: "int64_t", dtype.U64: "uint64_t",
-	dtype.F16: "uint16_t", dtype.BF16: "uint16_t", dtype.F32: "float", dtype.F64: "double",
+	dtype.F16: "uint16_t", dtype.BF16: "uint16_t", dtype.F8E4M3: "uint8_t", dtype.F8E5M2: "uint8_t", dtype.F32: "float", dtype.F64: "double",
 }
 
 // stored is the C type of an element in memory.
@@ -30,7 +30,7 @@ func elem(d dtype.DType) string {
 		return "i64"
 	case dtype.F16, dtype.BF16:
 		return "u16"
-	case dtype.Bool:
+	case dtype.Bool, dtype.F8E4M3, dtype.F8E5M2:
 		return "u8"
 	}
 	return d.Short()
@@ -45,7 +45,7 @@ var elemBits = map[string]int{"i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32,
 
 func constant(d dtype.DType, v uop.Value) string {
 	switch {
-	case d == dtype.F16 || d == dtype.BF16:
+	case d.IsNarrow():
 		return fmt.Sprint(uop.ToBits(d, v))
 	case d.IsFloat():
 		return floatConst(d, v.Float())

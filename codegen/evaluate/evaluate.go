@@ -166,7 +166,7 @@ func size(dims []int) int {
 }
 
 // rounding is how far apart two orders of adding may end, relative to the larger of 1 and the result.
-var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1}
+var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1, dtype.F8E4M3: 1, dtype.F8E5M2: 1}
 
 // tolerance is 1 where a Spec shows that ops round, or are replaced by polynomials; else 0, until a product or a sum turns out to round.
 func tolerance(s *codegen.Spec) float64 {
@@ -186,7 +186,7 @@ func tolerance(s *codegen.Spec) float64 {
 			if m := monoidOf(u); m == uop.Linear || m == uop.SumExp || m == uop.Moments || m == uop.Prod {
 				return 1
 			}
-			if u.DType().Size() == 2 { // few digits
+			if u.DType().IsNarrow() { // few digits
 				return 1
 			}
 		}

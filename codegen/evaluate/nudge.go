@@ -25,7 +25,7 @@ type nudge struct {
 }
 
 // lastPlaces is how far apart two ways to round an operation may end, relative to its terms.
-var lastPlaces = map[dtype.DType]float64{dtype.F64: 0x1p-50, dtype.F32: 0x1p-21, dtype.F16: 0x1p-8, dtype.BF16: 0x1p-5}
+var lastPlaces = map[dtype.DType]float64{dtype.F64: 0x1p-50, dtype.F32: 0x1p-21, dtype.F16: 0x1p-8, dtype.BF16: 0x1p-5, dtype.F8E4M3: 0x1p-1, dtype.F8E5M2: 1}
 
 // nudged computes what else the Spec might give. A change that leads out of an array ends that trial.
 func nudged(s *codegen.Spec, memory [][]uop.Value, inexact bool, most int) (out [][][]uop.Value) {
@@ -101,7 +101,7 @@ func (t *total) add(d dtype.DType, x uop.Value) {
 }
 
 // digits are those of each type.
-var digits = map[dtype.DType]int{dtype.F64: 53, dtype.F32: 24, dtype.F16: 11, dtype.BF16: 8}
+var digits = map[dtype.DType]int{dtype.F64: 53, dtype.F32: 24, dtype.F16: 11, dtype.BF16: 8, dtype.F8E4M3: 4, dtype.F8E5M2: 3}
 
 // rounds says that sums of some of the numbers may not be exact.
 func (t *total) rounds(d dtype.DType) bool {

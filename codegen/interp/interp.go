@@ -17,7 +17,7 @@ import (
 )
 
 // Target describes the machine to the lowering: vectors of any length, every op exactly as package uop means it.
-// Only the transcendental functions are the polynomials that all devices share, and F16 and BF16 are
+// Only the transcendental functions are the polynomials that all devices share, and narrow floats are
 // computed in F32 where an op rounds.
 func Target(noOpt bool) *codegen.Target {
 	return &codegen.Target{
@@ -30,7 +30,7 @@ func has(o uop.Op, d dtype.DType) bool {
 	switch {
 	case o == uop.Exp2 || o == uop.Log2 || o == uop.Sin || o == uop.Dot2 || o == uop.Dot4:
 		return false
-	case d == dtype.F16 || d == dtype.BF16:
+	case d.IsNarrow():
 		switch o {
 		case uop.Neg, uop.Trunc, uop.Max, uop.Less, uop.Equal, uop.Where, uop.Cast, uop.Bitcast:
 			return true

@@ -104,8 +104,10 @@ func (r *renderer) vbitcast(u *uop.UOp) {
 	switch to {
 	case dtype.F16, dtype.BF16:
 		r.vwrap(dtype.U16)
+	case dtype.F8E4M3, dtype.F8E5M2:
+		r.vwrap(dtype.U8)
 	default:
-		if !from.IsFloat() || from.Size() == 2 {
+		if !from.IsFloat() || from.IsNarrow() {
 			r.vwrap(to)
 		}
 	}

@@ -101,7 +101,7 @@ func (r *renderer) storeLanes(d dtype.DType, offset uint32) {
 // loadLanes loads elements that follow each other, at the address on the stack, one per lane.
 func (r *renderer) loadLanes(d dtype.DType, offset uint32) {
 	s := "_s"
-	if d.IsUnsigned() || d == dtype.Bool || d == dtype.F16 || d == dtype.BF16 {
+	if d.IsUnsigned() || d == dtype.Bool || d.IsNarrow() {
 		s = "_u"
 	}
 	switch size := d.Size(); {

@@ -60,7 +60,8 @@ func (r *renderer) scale(size int) {
 
 var loads = map[dtype.DType]string{
 	dtype.Bool: "i32.load8_u", dtype.I8: "i32.load8_s", dtype.U8: "i32.load8_u", dtype.I16: "i32.load16_s",
-	dtype.U16: "i32.load16_u", dtype.F16: "i32.load16_u", dtype.BF16: "i32.load16_u", dtype.I32: "i32.load", dtype.U32: "i32.load",
+	dtype.U16: "i32.load16_u", dtype.F16: "i32.load16_u", dtype.BF16: "i32.load16_u",
+	dtype.F8E4M3: "i32.load8_u", dtype.F8E5M2: "i32.load8_u", dtype.I32: "i32.load", dtype.U32: "i32.load",
 	dtype.I64: "i64.load", dtype.U64: "i64.load", dtype.F32: "f32.load", dtype.F64: "f64.load",
 }
 

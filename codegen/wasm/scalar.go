@@ -263,7 +263,7 @@ func (r *renderer) wrap(d dtype.DType) {
 		r.op("i32.extend8_s")
 	case dtype.I16:
 		r.op("i32.extend16_s")
-	case dtype.U8:
+	case dtype.U8, dtype.F8E4M3, dtype.F8E5M2:
 		r.i32(0xFF)
 		r.op("i32.and")
 	case dtype.U16, dtype.F16, dtype.BF16:
@@ -337,7 +337,7 @@ func (r *renderer) constant(d dtype.DType, v uop.Value) {
 	case i64:
 		r.i64(int64(bits))
 	default:
-		if d == dtype.F16 || d == dtype.BF16 {
+		if d.IsNarrow() {
 			r.i32(int32(bits))
 		} else {
 			r.i32(int32(uint32(v)))

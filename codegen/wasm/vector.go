@@ -101,7 +101,7 @@ func (r *renderer) vectorAs(u *uop.UOp, bits int) {
 	if !r.vec(u) {
 		if v, ok := u.ConstValue(); ok && d != dtype.Index && k != i64 && k != f64 {
 			w := uint32(uop.ToBits(d, v))
-			if k == i32 && d != dtype.F16 && d != dtype.BF16 {
+			if k == i32 && !d.IsNarrow() {
 				w = uint32(v)
 			}
 			r.v128([4]uint32{w, w, w, w})

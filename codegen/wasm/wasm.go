@@ -47,11 +47,11 @@ func vectorLen(d dtype.DType) int {
 	return 4
 }
 
-// has: arithmetic of numbers; 16-bit floats are words that can be moved and selected; truth values are 0 and 1,
+// has: arithmetic of numbers; narrow floats are words that can be moved and selected; truth values are 0 and 1,
 // or masks of lanes.
 func has(o uop.Op, d dtype.DType) bool {
 	switch {
-	case d == dtype.F16 || d == dtype.BF16:
+	case d.IsNarrow():
 		return o == uop.Where || o == uop.Bitcast
 	case d == dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast

@@ -342,8 +342,8 @@ func (r *renderer) bitcast(from, to dtype.DType, x string) string {
 	if value(from) != value(to) {
 		x = fmt.Sprintf("bitcast<%s>(%s)", value(to), x)
 	}
-	if !to.IsInt() && from.IsInt() && !from.IsUnsigned() && to.Size() < 4 { // a signed word as bits of a 16-bit float
-		return "(" + x + " & 0xffffu)"
+	if !to.IsInt() && from.IsInt() && !from.IsUnsigned() && to.Size() < 4 { // a signed word as bits of a narrow float
+		return fmt.Sprintf("(%s & 0x%xu)", x, 1<<to.Bits()-1)
 	}
 	return narrow(to, x)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// value is the type of a value: narrow integers are kept in 32 bits, in range; 16-bit floats as floats that have no more
-// digits, bfloat16 as their bits; 64-bit integers as two words, the low one first.
+// value is the type of a value: narrow integers are kept in 32 bits, in range; float16 as floats that have no more
+// digits, other narrow floats as their bits; 64-bit integers as two words, the low one first.
 func value(d dtype.DType) string {
 	switch d {
 	case dtype.Bool:
@@ -69,7 +69,7 @@ func (r *renderer) constant(d dtype.DType, v uop.Value) string {
 	switch {
 	case value(d) == "f32":
 		return r.float(v.Float())
-	case d == dtype.BF16:
+	case d.IsNarrow():
 		return fmt.Sprintf("0x%xu", uop.ToBits(d, v))
 	case d == dtype.Bool:
 		return fmt.Sprint(v.Bool())

@@ -59,15 +59,15 @@ const (
 	invocations = 64 // of a workgroup
 )
 
-// has: arithmetic of 32-bit words and of pairs of them; 16-bit floats can be moved, selected and converted: those of IEEE
-// are kept as the f32 of the same value, bfloat16 as words. The functions of the language promise too little.
+// has: arithmetic of 32-bit words and of pairs of them; narrow floats can be moved, selected and converted: float16
+// are kept as the f32 of the same value, the others as words. The functions of the language promise too little.
 func has(o uop.Op, d dtype.DType) bool {
 	switch d {
 	case dtype.F64:
 		return false
 	case dtype.F16:
 		return o == uop.Where || o == uop.Bitcast || o == uop.Cast
-	case dtype.BF16:
+	case dtype.BF16, dtype.F8E4M3, dtype.F8E5M2:
 		return o == uop.Where || o == uop.Bitcast
 	case dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Where || o == uop.Bitcast

@@ -197,7 +197,7 @@ func value(d dtype.DType, raw []byte) uop.Value {
 
 // rounding is how far apart two orders of adding may end, relative to the larger of 1 and the result: what the evaluator of
 // lowered kernels (codegen/evaluate) allows.
-var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1}
+var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1, dtype.F8E4M3: 1, dtype.F8E5M2: 1}
 
 // tolerance is the rounding of the least precise floats that are computed, which may be finer where they are stored.
 func tolerance(spec *codegen.Spec) (most float64) {

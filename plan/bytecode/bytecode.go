@@ -25,7 +25,7 @@ const Lanes = 512
 type Class uint8
 
 const (
-	F32  Class = iota // float32; also holds F16 and BF16
+	F32  Class = iota // float32; also holds narrow floats
 	F64               // float64
 	Int               // every integer type and Index, extended to 64 bits
 	Bool              // 0 or 1
@@ -103,7 +103,7 @@ const (
 	Halve // half as many lanes, rounded up
 
 	// Elementwise: D = op(A, B, C), each a vector or a scalar; D is a scalar if all are. Meaning: package
-	// uop's. F16 and BF16 are computed as F32 and not rounded, so only exact ops make sense for them.
+	// uop's. Narrow floats are computed as F32 and not rounded, so only exact ops make sense for them.
 	Neg
 	Sqrt
 	Trunc

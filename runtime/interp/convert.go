@@ -7,18 +7,18 @@ import (
 	"github.com/weft-ml/weft/plan/bytecode"
 )
 
-// codec turns the bits of a 16-bit float type into float32 and back.
+// codec turns the bits of a narrow float type into float32 and back.
 type codec struct {
 	decode func(d []float32, a []int64)
 	encode func(d []int64, a []float32)
 	round  func(f float64) float32
 }
 
-func newCodec(from func(uint16) float32, to func(float64) uint16) codec {
+func newCodec[W uint8 | uint16](from func(W) float32, to func(float64) W) codec {
 	return codec{
 		decode: func(d []float32, a []int64) {
 			for i := range d {
-				d[i] = from(uint16(a[i]))
+				d[i] = from(W(a[i]))
 			}
 		},
 		encode: func(d []int64, a []float32) {
@@ -33,6 +33,9 @@ func newCodec(from func(uint16) float32, to func(float64) uint16) codec {
 var codecs = map[dtype.DType]codec{
 	dtype.F16:  newCodec(dtype.FromF16, dtype.ToF16),
 	dtype.BF16: newCodec(dtype.FromBF16, dtype.ToBF16),
+
+	dtype.F8E4M3: newCodec(dtype.FromF8E4M3, dtype.ToF8E4M3),
+	dtype.F8E5M2: newCodec(dtype.FromF8E5M2, dtype.ToF8E5M2),
 }
 
 // realTo converts between floats; through makes a narrower value of each.

@@ -17,7 +17,7 @@ import (
 var unsure = math.Inf(1)
 
 // digits are those of a float's mantissa.
-var digits = map[dtype.DType]int{dtype.F64: 53, dtype.F32: 24, dtype.F16: 11, dtype.BF16: 8}
+var digits = map[dtype.DType]int{dtype.F64: 53, dtype.F32: 24, dtype.F16: 11, dtype.BF16: 8, dtype.F8E4M3: 4, dtype.F8E5M2: 3}
 
 func ulp(d dtype.DType) float64 { return math.Ldexp(1, 1-digits[d]) }
 
@@ -193,7 +193,7 @@ func (e *rounding) linear(a, b *uop.UOp, n int) float64 {
 	count, da, db := float64(n), e.of[a], e.of[b]
 	m := math.Pow(max(1, e.most(a)+da), count)
 	most := max(1, e.most(b)+db)
-	if !(m*most*count < 1e30) || a.DType().Size() == 2 { // it may overflow on the way
+	if !(m*most*count < 1e30) || a.DType().IsNarrow() { // it may overflow on the way
 		return unsure
 	}
 	return 4 * count * m * (most*count*(ulp(a.DType())+da*m) + db)
@@ -202,7 +202,7 @@ func (e *rounding) linear(a, b *uop.UOp, n int) float64 {
 // product is about n factors, of which each may round.
 func (e *rounding) product(x *uop.UOp, n int) float64 {
 	m := math.Pow(max(1, e.most(x)), float64(n))
-	if !(m*ulp(x.DType()) < 1e30) || x.DType().Size() == 2 { // it may overflow on the way
+	if !(m*ulp(x.DType()) < 1e30) || x.DType().IsNarrow() { // it may overflow on the way
 		return unsure
 	}
 	return float64(n) * ulp(x.DType()) * m
