@@ -15,11 +15,11 @@ import (
 // The targets of the test, from rich to poor.
 var legalTargets = []*Target{
 	{Name: "total", Total: true, Has: func(o uop.Op, d dtype.DType) bool {
-		return !transcendental(o) && (!isHalf(d) || o == uop.Cast || o == uop.Bitcast || o == uop.Where)
+		return !transcendental(o) && (!d.IsNarrow() || o == uop.Cast || o == uop.Bitcast || o == uop.Where)
 	}},
 	{Name: "plain", Has: func(o uop.Op, d dtype.DType) bool {
 		switch {
-		case isHalf(d):
+		case d.IsNarrow():
 			return o == uop.Bitcast
 		case d == dtype.Bool:
 			return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Cast
@@ -35,7 +35,7 @@ var legalTargets = []*Target{
 		case uop.IDiv, uop.Mod, uop.Shl, uop.Shr:
 			return d.IsInt()
 		case uop.Add, uop.Mul, uop.Less, uop.Equal, uop.Where, uop.Cast:
-			return d != dtype.Bool && !isHalf(d)
+			return d != dtype.Bool && !d.IsNarrow()
 		case uop.Sqrt:
 			return d == dtype.F32 || d == dtype.F64
 		}
@@ -161,11 +161,11 @@ func distance(d dtype.DType, got, want uop.Value) float64 {
 	return ulps(d, got, want)
 }
 
-// tolerance in units of the last place, 0 for the same bits. F16 and BF16 round twice in a MulAdd, and so does F32
+// tolerance in units of the last place, 0 for the same bits. Narrow floats round twice in a MulAdd, and so does F32
 // where the target has none and float64 stands in.
 func tolerance(o uop.Op, d dtype.DType, target *Target) float64 {
 	switch {
-	case transcendental(o) && isHalf(d), o == uop.MulAdd && (isHalf(d) || target.Name == "poor"):
+	case transcendental(o) && d.IsNarrow(), o == uop.MulAdd && (d.IsNarrow() || target.Name == "poor"):
 		return 1
 	case o == uop.Exp2, o == uop.Log2:
 		return 2

@@ -168,9 +168,6 @@ func passesThrough(m *rewrite.Match) bool {
 	return !mid.IsFloat() || from.IsFloat() || !to.IsInt() || holds(to, from)
 }
 
-// mantissa is the number of bits of an integer that a float type keeps.
-var mantissa = map[dtype.DType]int{dtype.F16: 11, dtype.BF16: 8, dtype.F8E4M3: 4, dtype.F8E5M2: 3, dtype.F32: 24, dtype.F64: 53}
-
 // holds reports whether every value of type d is one of type wide.
 func holds(wide, d dtype.DType) bool {
 	switch {
@@ -181,7 +178,7 @@ func holds(wide, d dtype.DType) bool {
 	case d.IsFloat():
 		return wide == dtype.F64 || wide == dtype.F32 && d != dtype.F64
 	case wide.IsFloat():
-		return typeBits(d) <= mantissa[wide]
+		return typeBits(d) <= wide.Digits()
 	case d.IsUnsigned() == wide.IsUnsigned():
 		return typeBits(d) <= typeBits(wide)
 	}

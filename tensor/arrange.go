@@ -346,7 +346,7 @@ func TriangleIndices(rows, columns, diagonal int, lower bool) *Tensor {
 			count += to - from
 		}
 	}
-	i := Arange(count)
+	i := arange(count)
 	row := Full(-1, dtype.I32, count)
 	begin := Full(0, dtype.I32, count)
 	for _, p := range parts {

@@ -48,7 +48,7 @@ func (t *Tensor) line(axis int, at *Tensor) *Tensor {
 // block is what lies at n places of one of the last two axes, beginning with one; zeros where they are outside.
 func (t *Tensor) block(axis int, at *Tensor, n int) *Tensor {
 	axis += t.Rank()
-	place := Arange(n).Add(at)
+	place := arange(n).Add(at)
 	return t.like(t.node().Gather(alongAxis(place.node(), axis, with(t.shape(), axis, n)), axis))
 }
 

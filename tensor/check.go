@@ -75,7 +75,7 @@ func (t *Tensor) unlessBad(op, reason string, of, bad *Tensor) *Tensor {
 		return t
 	}
 	n := bad.Dim(-1)
-	first := bad.Where(Arange(n).RSub(n), 0).To(dtype.I32).Max(-1) // n for the first, 1 for the last
+	first := bad.Where(arange(n).RSub(n), 0).To(dtype.I32).Max(-1) // n for the first, 1 for the last
 	found := first.Gt(0).And(of.Detach().IsFinite().All(-2, -1))
 	code := found.Where(first.RSub(n+1), 0).To(dtype.I32)
 	return t.like(t.node().Check(code.node(), uop.CheckArg{Op: op, Reason: reason, At: caller(), N: 1}))

@@ -145,7 +145,7 @@ func EmptyLike(t *Tensor) *Tensor {
 }
 
 // From makes a tensor from a scalar, a slice or nested slices (or arrays) of one Go element type.
-// Go ints become int32 where all fit, else int64. Lists of different lengths at one depth are a
+// Go ints become int32 where all fit, else int64; floats float32 (see SetDefaultInt and SetDefaultFloat). Lists of different lengths at one depth are a
 // *ShapeError.
 func From(nested any) *Tensor {
 	switch nested.(type) {
@@ -216,7 +216,7 @@ func (n *nest) add(v reflect.Value) {
 	n.items = append(n.items, o)
 	switch v.Kind() {
 	case reflect.Float64:
-		n.types = append(n.types, dtype.F32) // like a written constant
+		n.types = append(n.types, DefaultFloat()) // like a written constant
 	case reflect.Int, reflect.Uint:
 		n.types = append(n.types, o.natural())
 	default:
@@ -234,7 +234,7 @@ func goType(k reflect.Kind) dtype.DType {
 
 func (n *nest) dtype() dtype.DType {
 	if len(n.types) == 0 {
-		return dtype.F32
+		return DefaultFloat()
 	}
 	d := n.types[0]
 	for _, t := range n.types[1:] {
@@ -264,11 +264,11 @@ func Full(v any, d dtype.DType, shape ...int) *Tensor {
 	return newTensor(spread(o.as(d), shape), nil)
 }
 
-// Zeros is a float32 tensor of zeros.
-func Zeros(shape ...int) *Tensor { return Full(0, dtype.F32, shape...) }
+// Zeros is a tensor of zeros, of the default float type, float32.
+func Zeros(shape ...int) *Tensor { return Full(0, DefaultFloat(), shape...) }
 
-// Ones is a float32 tensor of ones.
-func Ones(shape ...int) *Tensor { return Full(1, dtype.F32, shape...) }
+// Ones is a tensor of ones, of the default float type, float32.
+func Ones(shape ...int) *Tensor { return Full(1, DefaultFloat(), shape...) }
 
 // FullLike is Full with the shape and type of t, on its device.
 func FullLike(t *Tensor, v any) *Tensor { return t.like(Full(v, t.DType(), t.Shape()...).node()) }
@@ -282,8 +282,11 @@ func OnesLike(t *Tensor) *Tensor { return FullLike(t, 1) }
 // iota is 0 … n−1 of type d.
 func iota(n int, d dtype.DType) *uop.UOp { return uop.NewIota(n).Cast(d) }
 
-// Arange is 0, 1, …, n−1 as int32.
-func Arange(n int) *Tensor { return ArangeOf(dtype.I32, 0, n, 1) }
+// Arange is 0, 1, …, n−1, of the default integer type, int32.
+func Arange(n int) *Tensor { return ArangeOf(DefaultInt(), 0, n, 1) }
+
+// arange is Arange for indices, int32 in any case.
+func arange(n int) *Tensor { return ArangeOf(dtype.I32, 0, n, 1) }
 
 // ArangeOf is start, start+step, … before stop. Each element is start + i·step, rounded once more.
 func ArangeOf(d dtype.DType, start, stop, step any) *Tensor {
@@ -327,7 +330,9 @@ func steps(i *uop.UOp, start, step float64) *uop.UOp {
 }
 
 // Linspace is n numbers from start to stop, both included, evenly spaced.
-func Linspace(start, stop float64, n int) *Tensor { return LinspaceOf(dtype.F32, start, stop, n) }
+func Linspace(start, stop float64, n int) *Tensor {
+	return LinspaceOf(DefaultFloat(), start, stop, n)
+}
 
 // LinspaceOf is Linspace of type d. The second half is counted down from stop, so that it is met.
 func LinspaceOf(d dtype.DType, start, stop float64, n int) *Tensor {
@@ -361,7 +366,7 @@ func Eye(n int, m ...int) *Tensor {
 	checkSizes("Eye", []int{n, cols})
 	shape := uop.Shape{n, cols}
 	eq := spread(uop.NewIota(n).Reshape(n, 1), shape).Equal(spread(uop.NewIota(cols).Reshape(1, cols), shape))
-	return newTensor(eq.Cast(dtype.F32), nil)
+	return newTensor(eq.Cast(DefaultFloat()), nil)
 }
 
 // checkStored refuses types that no array has.

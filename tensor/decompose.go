@@ -46,7 +46,7 @@ func jacobi(w *Tensor, m int, independent bool) *Tensor {
 	w = w.like(extend(w.node(), axis, 0, even-n)).Detach().Contiguous()
 	order := w.like(alongAxis(w.ints(meeting(even), even).node(), axis, w.shape())).node()
 	pairs := append(w.batch(), even/2, 2, w.Dim(-1))
-	first := Arange(2).Eq(0).Unsqueeze(-1)
+	first := arange(2).Eq(0).Unsqueeze(-1)
 	rounding := precision(w.DType()) * math.Sqrt(float64(m))
 	least := Full(rounding, w.DType())
 	for range sweeps(n, w.DType()) {
@@ -129,7 +129,7 @@ func (t *Tensor) SingularValues() *Tensor {
 // the singular value 0 are 0.
 func (t *Tensor) singular() (u, s, v *Tensor) {
 	m, n := t.Dim(-2), t.Dim(-1)
-	eye := Arange(n).Unsqueeze(1).Eq(Arange(n)).To(t.DType()).Expand(append(t.batch(), n, n)...)
+	eye := arange(n).Unsqueeze(1).Eq(arange(n)).To(t.DType()).Expand(append(t.batch(), n, n)...)
 	w := jacobi(Cat(-1, t.Detach().T(), eye), m, false)
 	s = w.Narrow(-1, 0, m).Square().Sum(-1).Sqrt()
 	s, order := s.Sort(-1, true)
@@ -251,9 +251,7 @@ func cutoff(t, s *Tensor, atol, rtol float64) *Tensor {
 }
 
 // precision is the distance of 1 from the next number of a type.
-func precision(d dtype.DType) float64 {
-	return map[dtype.DType]float64{dtype.F64: 0x1p-52, dtype.F32: 0x1p-23, dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7}[d]
-}
+func precision(d dtype.DType) float64 { return math.Ldexp(1, 1-d.Digits()) }
 
 // MatrixRank counts the singular values above a tolerance (see PInv).
 func (t *Tensor) MatrixRank(atol, rtol float64) *Tensor {

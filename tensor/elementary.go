@@ -119,21 +119,16 @@ func (t *Tensor) NanToNum(nan, inf, negInf float64) *Tensor {
 	if !t.IsFloat() {
 		return t
 	}
-	x := t.node()
+	x := widened(t.node())
 	top := x.Const(infinity(x.DType()))
 	y := x.Equal(top).Where(x.Float(inf), x.Equal(top.Neg()).Where(x.Float(negInf), x))
-	return t.like(x.Equal(x).Where(y, x.Float(nan)))
+	return t.like(x.Equal(x).Where(y, x.Float(nan)).Cast(t.DType()))
 }
 
 // Greatest is the largest finite number of t's float type.
 func (t *Tensor) Greatest() float64 {
-	switch t.DType() {
-	case dtype.F16:
-		return 65504
-	case dtype.BF16:
-		return float64(dtype.FromBF16(0x7f7f))
-	case dtype.F64:
-		return math.MaxFloat64
+	if f, ok := dtype.Finfo(t.DType()); ok {
+		return f.Max
 	}
 	return math.MaxFloat32
 }

@@ -18,7 +18,7 @@ func eliminate(a, b *Tensor) (x, pivots *Tensor) {
 		m = Cat(-1, a, b)
 	}
 	m = m.Detach().Contiguous()
-	row, place := m.row(), Arange(n)
+	row, place := m.row(), arange(n)
 	pivots = Ones(append(m.batch(), n)...).To(m.DType())
 	for _, at := range m.stepNumbers(n) {
 		size := row.Lt(at).Where(-1, m.line(-1, at).Abs())
@@ -66,14 +66,14 @@ func (o *exchanges) ratios() *Tensor { return o.rows.Narrow(-2, 2, 1) }
 
 // order are the rows of n steps, [… n 1].
 func (o *exchanges) order(first *Tensor, n int) *Tensor {
-	step := Arange(n).Unsqueeze(1).Add(first).To(o.rows.DType())
+	step := arange(n).Unsqueeze(1).Add(first).To(o.rows.DType())
 	return o.steps().Eq(step).Where(o.rows.column(), 0).Sum(-1).To(dtype.I32).Unsqueeze(-1).Contiguous()
 }
 
 // found are the rows of all steps and the pivots, whose product has the sign that exchanging the rows gives it.
 func (o *exchanges) found(n int) (order, pivots *Tensor) {
 	order = o.order(Full(0, dtype.I32, 1), n)
-	place := Arange(n)
+	place := arange(n)
 	swapped := place.Unsqueeze(1).Lt(place).And(order.T().Lt(order))
 	odd := swapped.To(dtype.I32).Sum(-1, -2).Unsqueeze(-1).Mod(2).Eq(1)
 	pivots = o.rows.Narrow(-2, 1, 1).T()
@@ -94,8 +94,8 @@ func reduce(a, b *Tensor) (m *Tensor, o *exchanges) {
 		b = b.Detach().To(m.DType())
 	}
 	m = m.Contiguous()
-	place := Arange(wholeLines(n))
-	rows := place.Lt(n).Or(Arange(3).Unsqueeze(1).Gt(0)).Where(n, -1).To(m.DType())
+	place := arange(wholeLines(n))
+	rows := place.Lt(n).Or(arange(3).Unsqueeze(1).Gt(0)).Where(n, -1).To(m.DType())
 	o = &exchanges{rows.Expand(append(m.batch(), rows.Shape()...)...).Contiguous()}
 	places, steps := m.everyPlace(blocks, size), m.stepNumbers(size)
 	for done := 0; done < blocks; {
@@ -128,7 +128,7 @@ func reduce(a, b *Tensor) (m *Tensor, o *exchanges) {
 func (o *exchanges) panel(m, first, at *Tensor, steps []*Tensor, some int) *Tensor {
 	n, kind := m.Dim(-2), m.DType()
 	p := m.block(-1, at, len(steps)).Contiguous().T().Contiguous().wider(0, wholeLines(n)-n).Contiguous()
-	row, place, which := p.row(), p.column(), Arange(3).Unsqueeze(1)
+	row, place, which := p.row(), p.column(), arange(3).Unsqueeze(1)
 	for _, k := range steps[:some] {
 		line := p.line(-2, k)
 		size := o.steps().Eq(n).Where(line.Abs(), -1)
@@ -150,7 +150,7 @@ func (o *exchanges) apply(panel, m, order, first, at *Tensor) *Tensor {
 	gone := within(o.steps().Narrow(-1, 0, m.Dim(-2)).T().To(dtype.I32), first)
 	if at != nil {
 		own := within(m.column(), at)
-		tops = own.Where(m.column().Sub(at).Eq(Arange(size).Unsqueeze(1)), tops).To(m.DType())
+		tops = own.Where(m.column().Sub(at).Eq(arange(size).Unsqueeze(1)), tops).To(m.DType())
 		gone = gone.Or(own)
 	}
 	return gone.Where(0, m).Add(panel.T().MatMul(tops.Contiguous())).Contiguous()

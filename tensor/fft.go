@@ -262,7 +262,7 @@ func (p pair) doubled() *Tensor {
 	last := p.re.Rank() - 1
 	shape := p.re.Shape()
 	h := shape[last] - 1
-	k := Arange(h + 1)
+	k := arange(h + 1)
 	p.im = k.Eq(0).LogicalOr(k.Eq(h)).Where(0, p.im)
 	z := p.folded(2*h, true)
 	z = dft(z.each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, h) }), true)
@@ -469,7 +469,7 @@ func FFTFreq(n int, d float64, t dtype.DType) *Tensor {
 func RFFTFreq(n int, d float64, t dtype.DType) *Tensor {
 	checkStored("RFFTFreq", t)
 	checkWindow("RFFTFreq", n)
-	return Arange(n/2 + 1).To(t).Mul(1 / (float64(n) * d))
+	return arange(n/2 + 1).To(t).Mul(1 / (float64(n) * d))
 }
 
 // HannWindow is 1/2 − 1/2·cos over n samples. Here and below a periodic window leaves out the last sample of a
@@ -508,7 +508,7 @@ func cosineWindow(op string, n int, periodic bool, t dtype.DType, a ...float64) 
 func phases(op string, n int, periodic bool, t dtype.DType) (*Tensor, float64) {
 	checkStored(op, t)
 	checkWindow(op, n)
-	i, length := Arange(n).To(floating(t)), float64(n-1)
+	i, length := arange(n).To(floating(t)), float64(n-1)
 	if periodic {
 		length = float64(n)
 	}

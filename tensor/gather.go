@@ -339,11 +339,11 @@ func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o Emb
 	switch {
 	case ids.Rank() == 2 && offsets == nil:
 		bags = ids.Dim(0)
-		bag = Arange(bags).Unsqueeze(1).Expand(ids.Shape()...).Flatten()
+		bag = arange(bags).Unsqueeze(1).Expand(ids.Shape()...).Flatten()
 	case ids.Rank() == 1 && offsets != nil && offsets.Rank() == 1:
 		checkIndex("EmbeddingBag", offsets)
 		bags = offsets.Dim(0)
-		begun := offsets.Unsqueeze(0).Le(Arange(ids.Dim(0)).Unsqueeze(1))
+		begun := offsets.Unsqueeze(0).Le(arange(ids.Dim(0)).Unsqueeze(1))
 		bag = begun.To(dtype.I32).Sum(1).Sub(1)
 	default:
 		fail("EmbeddingBag", shapesOf(t, ids), "needs bags as rows, or a list of numbers and offsets")

@@ -40,8 +40,8 @@ func (t *Tensor) matrix(op string) {
 func (t *Tensor) batch() []int { return t.Shape()[:t.Rank()-2] }
 
 // row and column are the index grids of the last two axes.
-func (t *Tensor) row() *Tensor    { return Arange(t.Dim(-2)).Unsqueeze(1) }
-func (t *Tensor) column() *Tensor { return Arange(t.Dim(-1)) }
+func (t *Tensor) row() *Tensor    { return arange(t.Dim(-2)).Unsqueeze(1) }
+func (t *Tensor) column() *Tensor { return arange(t.Dim(-1)) }
 
 // identityLike is the identity of t's size, type and batch.
 func (t *Tensor) identityLike() *Tensor {

@@ -9,6 +9,14 @@ import (
 
 func infinity(d dtype.DType) uop.Value { return uop.FloatValue(d, math.Inf(1)) }
 
+// widened is x in a type that has infinities.
+func widened(x *uop.UOp) *uop.UOp {
+	if x.DType() == dtype.F8E4M3 {
+		return x.Cast(dtype.F32)
+	}
+	return x
+}
+
 // bits is the rule of bitwise operations: no floats.
 func bits(op string) func(dtype.DType) dtype.DType {
 	return func(d dtype.DType) dtype.DType {
@@ -161,6 +169,7 @@ func (t *Tensor) IsInf() *Tensor {
 func (t *Tensor) IsFinite() *Tensor { return t.predicate(finite, true) }
 
 func finite(x *uop.UOp) *uop.UOp {
+	x = widened(x)
 	inf := x.Const(infinity(x.DType()))
 	return x.Less(inf).And(inf.Neg().Less(x))
 }
@@ -168,7 +177,7 @@ func finite(x *uop.UOp) *uop.UOp {
 // predicate applies f to floats; other types have one answer.
 func (t *Tensor) predicate(f func(x *uop.UOp) *uop.UOp, others bool) *Tensor {
 	if t.DType().IsFloat() {
-		return t.like(f(t.node()))
+		return t.like(f(widened(t.node())))
 	}
 	return t.like(spread(uop.NewConst(dtype.Bool, uop.ValueOf(dtype.Bool, others)), t.shape()))
 }

@@ -81,7 +81,7 @@ func (t *Tensor) MultiMargin(target *Tensor, p, margin float64, options ...Loss)
 	if o.Weight != nil {
 		l = l.Mul(o.Weight.rows(wide.Flatten()).Reshape(wide.Shape()...))
 	}
-	self := Arange(t.Dim(-1)).To(wide.DType()).Eq(wide)
+	self := arange(t.Dim(-1)).To(wide.DType()).Eq(wide)
 	return o.reduce(op, self.Where(0, l).Sum(-1).Div(t.Dim(-1)))
 }
 
@@ -187,7 +187,7 @@ func (t *Tensor) lengthsWithin(l *Tensor, what string, most int) *Tensor {
 func (t *Tensor) labelsWithin(labels, lengths *Tensor) *Tensor {
 	n := t.Dim(2)
 	where := fmt.Sprintf("%d classes", n)
-	counts := Arange(labels.Dim(1)).Lt(lengths.Reshape(labels.Dim(0), 1))
+	counts := arange(labels.Dim(1)).Lt(lengths.Reshape(labels.Dim(0), 1))
 	code := outside("CTC", "label", labels.node(), 0, n, where, counts.node())
 	if code == nil {
 		return labels
@@ -218,7 +218,7 @@ func (t *Tensor) rowsOf(ctx context.Context, lengths *Tensor) (*Tensor, error) {
 func (t *Tensor) alignments(targets, inputs, lengths *Tensor, blank int) *Tensor {
 	n, k := t.Dim(1), targets.Dim(1)
 	states := 2*k + 1
-	s := Arange(states)
+	s := arange(states)
 	labels := targets.To(dtype.I32).RepeatInterleave(2, 1).Pad([]int{0, 1}, []int{0, 0}) // targets at odd places
 	labels = s.And(1).Eq(1).Where(labels, blank)
 	behind := labels.Pad([]int{0, 2}, []int{0, 0}).Narrow(1, 0, states)

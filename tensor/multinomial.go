@@ -62,7 +62,7 @@ func (g *Generator) drawReplaced(x *Tensor, n int) *Tensor {
 	rows, k := x.Dim(0), x.Dim(1)
 	sums := x.CumSum(1)
 	part := g.fraction(x.Engine(), rows*n).Reshape(rows, n).To(x.DType()).Mul(sums.Narrow(1, k-1, 1))
-	at := Arange(k)
+	at := arange(k)
 	some := x.Gt(0)
 	last := some.Where(at, 0).Max(1).Reshape(rows, 1, 1)
 	found := sums.Unsqueeze(1).Gt(part.Unsqueeze(2)).And(some.Unsqueeze(1))
@@ -88,7 +88,7 @@ func (t *Tensor) checkWeights(x *Tensor, need int) *Tensor {
 	}
 	rows := x.Dim(0)
 	bad := x.Ge(0).And(x.IsFinite()).All(1).LogicalNot().Or(x.Gt(0).To(dtype.I32).Sum(1).Lt(need))
-	code := bad.Where(Arange(rows).Add(1), 0) // of several rows the last is told
+	code := bad.Where(arange(rows).Add(1), 0) // of several rows the last is told
 	const reason = "from the weights of row %d so many cannot be drawn: they must be finite, none negative, enough of them above 0"
 	return t.like(t.node().Check(code.node(), uop.CheckArg{Op: "Multinomial", Reason: reason, At: caller()}))
 }

@@ -132,9 +132,7 @@ func (t *Tensor) Cov(correction float64, counts, weights *Tensor) *Tensor {
 		fail("Cov", shapes(t.shape()), "needs rows of observations")
 	}
 	x := t.AtLeast(2)
-	if !x.IsFloat() {
-		x = x.To(dtype.F32)
-	}
+	x = x.To(floating(x.DType()))
 	w := Full(1, x.DType(), x.Dim(1))
 	if counts != nil {
 		w = w.Mul(counts.To(x.DType()))

@@ -62,13 +62,21 @@ func (o operand) natural() dtype.DType {
 	case o.t != nil:
 		return o.t.DType()
 	case o.kind == dtype.F64:
-		return dtype.F32
+		return DefaultFloat()
 	case o.kind == dtype.Bool:
 		return dtype.Bool
-	case o.bits.Int() == int64(int32(o.bits.Int())):
-		return dtype.I32
+	}
+	if d := DefaultInt(); o.fits(d) {
+		return d
 	}
 	return o.kind
+}
+
+// fits says that an integer is one of type d.
+func (o operand) fits(d dtype.DType) bool {
+	least, greatest := integersOf(d)
+	v := integer{o.kind == dtype.I64 && o.bits.Int() < 0, uint64(o.bits)}
+	return !v.less(least) && !greatest.less(v)
 }
 
 // meet is the type of a tensor of type d together with o.
@@ -79,7 +87,7 @@ func (o operand) meet(d dtype.DType) dtype.DType {
 	case o.kind == dtype.Bool || d.IsFloat():
 		return d
 	case o.kind == dtype.F64:
-		return dtype.F32
+		return DefaultFloat()
 	case d == dtype.Bool:
 		return o.natural()
 	}
@@ -218,7 +226,7 @@ func floating(d dtype.DType) dtype.DType {
 	if d.IsFloat() {
 		return d
 	}
-	return dtype.F32
+	return DefaultFloat()
 }
 
 // float applies f to the elements as floats; 16-bit floats are computed in 32 bits.

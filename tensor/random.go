@@ -10,13 +10,13 @@ import (
 
 // Each random function of the package is the method of its name of DefaultGenerator.
 
-// Rand is uniform in 0 … 1, 1 excluded, float32.
+// Rand is uniform in 0 … 1, 1 excluded, of the default float type, float32.
 func Rand(shape ...int) *Tensor { return defaultGenerator.Rand(shape...) }
 
 // RandOf is Rand of a float type: each number is a random multiple of the type's precision.
 func RandOf(d dtype.DType, shape ...int) *Tensor { return defaultGenerator.RandOf(d, shape...) }
 
-// Randn is normal with mean 0 and deviation 1, float32, by the method of Box and Muller.
+// Randn is normal with mean 0 and deviation 1, of the default float type, float32, by the method of Box and Muller.
 func Randn(shape ...int) *Tensor { return defaultGenerator.Randn(shape...) }
 
 // Normal is Randn of another mean and deviation.
@@ -24,8 +24,8 @@ func Normal(mean, std float64, shape ...int) *Tensor {
 	return defaultGenerator.Normal(mean, std, shape...)
 }
 
-// Uniform is Rand between other bounds, high excluded: what would be rounded to it is the float32 before it. Where no float32
-// lies between the bounds it is low.
+// Uniform is Rand between other bounds, high excluded: what would be rounded to it is the number before it of the default float type.
+// Where there is none between the bounds it is low.
 func Uniform(low, high float64, shape ...int) *Tensor {
 	return defaultGenerator.Uniform(low, high, shape...)
 }
@@ -66,16 +66,16 @@ func (t *Tensor) ChannelDropout(p float64) *Tensor { return defaultGenerator.Cha
 // RReLU is t where positive and a random slope between lower and upper, drawn for each element, times t elsewhere.
 func (t *Tensor) RReLU(lower, upper float64) *Tensor { return defaultGenerator.RReLU(t, lower, upper) }
 
-// Rand is uniform in 0 … 1, 1 excluded, float32.
-func (g *Generator) Rand(shape ...int) *Tensor { return g.RandOf(dtype.F32, shape...) }
+// Rand is uniform in 0 … 1, 1 excluded, of the default float type, float32.
+func (g *Generator) Rand(shape ...int) *Tensor { return g.RandOf(DefaultFloat(), shape...) }
 
 // RandOf is Rand of a float type: each number is a random multiple of the type's precision.
 func (g *Generator) RandOf(d dtype.DType, shape ...int) *Tensor { return g.uniform(nil, d, shape) }
 
 func (g *Generator) uniform(e *engine.Engine, d dtype.DType, shape []int) *Tensor {
 	checkSizes("Rand", shape)
-	bits := map[dtype.DType]int{dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7, dtype.F64: 52}[d]
-	if bits == 0 {
+	bits := d.Digits() - 1
+	if bits < 0 {
 		failType("Rand", []dtype.DType{d}, "needs a float type")
 	}
 	n := uop.Shape(shape).Numel()
@@ -90,8 +90,8 @@ func (g *Generator) uniform(e *engine.Engine, d dtype.DType, shape []int) *Tenso
 	return w.like(u.Mul(u.Float(math.Ldexp(1, -bits))).Cast(d).Reshape(shape...))
 }
 
-// Randn is normal with mean 0 and deviation 1, float32, by the method of Box and Muller.
-func (g *Generator) Randn(shape ...int) *Tensor { return g.normal(nil, dtype.F32, shape) }
+// Randn is normal with mean 0 and deviation 1, of the default float type, float32, by the method of Box and Muller.
+func (g *Generator) Randn(shape ...int) *Tensor { return g.normal(nil, DefaultFloat(), shape) }
 
 // normal computes in float32, or in float64 for d = float64. The radius is finite: 1 less a random number is never 0.
 func (g *Generator) normal(e *engine.Engine, d dtype.DType, shape []int) *Tensor {
@@ -108,26 +108,42 @@ func (g *Generator) Normal(mean, std float64, shape ...int) *Tensor {
 	return g.Randn(shape...).Mul(std).Add(mean)
 }
 
-// Uniform is Rand between other bounds, high excluded: what would be rounded to it is the float32 before it. Where no float32
-// lies between the bounds it is low.
+// Uniform is Rand between other bounds, high excluded: what would be rounded to it is the number before it of the default float type.
+// Where there is none between the bounds it is low.
 func (g *Generator) Uniform(low, high float64, shape ...int) *Tensor {
-	lo, hi := float32(low), float32(high)
+	d := DefaultFloat()
+	lo, hi := uop.FloatValue(d, low).Float(), uop.FloatValue(d, high).Float()
 	if lo-lo != 0 || hi-hi != 0 {
-		failArg("Uniform", "the bounds %v and %v must be finite float32 numbers", low, high)
+		failArg("Uniform", "the bounds %v and %v must be finite %v numbers", low, high, d)
 	}
 	r := g.Rand(shape...)
-	if span := high - low; math.Abs(span) <= math.MaxFloat32 {
+	if span := high - low; math.Abs(span) <= r.Greatest() {
 		r = r.Mul(span).Add(low)
 	} else { // in halves, which do not overflow
 		r = r.Mul(high/2 - low/2).Add(low / 2).Mul(2)
 	}
 	switch {
-	case lo < hi && float64(hi) >= high:
-		return r.Minimum(math.Nextafter32(hi, lo))
-	case lo > hi && float64(hi) <= high:
-		return r.Maximum(math.Nextafter32(hi, lo))
+	case lo < hi && hi >= high:
+		return r.Minimum(neighbour(d, hi, lo))
+	case lo > hi && hi <= high:
+		return r.Maximum(neighbour(d, hi, lo))
 	}
 	return r
+}
+
+// neighbour is the number of a float type that comes after f, a finite one of that type, on the way to another.
+func neighbour(d dtype.DType, f, to float64) float64 {
+	if f == 0 {
+		info, _ := dtype.Finfo(d)
+		return math.Copysign(info.Subnormal, to)
+	}
+	bits := uop.ToBits(d, uop.FloatValue(d, f))
+	if (to > f) == (f > 0) {
+		bits++
+	} else {
+		bits--
+	}
+	return uop.FromBits(d, bits).Float()
 }
 
 // ScaledUniform is uniform in ±1/√n, n the number of elements.

@@ -117,7 +117,7 @@ func (w *Tensor) reflectBlock(at *Tensor, steps []*Tensor) (rows, v *Tensor) {
 	}
 	diagonal := row.Add(at)
 	head := p.Narrow(-1, m, 1)
-	p, place = p.Narrow(-1, 0, m), Arange(m)
+	p, place = p.Narrow(-1, 0, m), arange(m)
 	v = place.Lt(diagonal).Where(0, p).Contiguous()
 	return place.Lt(diagonal).Where(p, place.Eq(diagonal).Where(head, 0)).Contiguous(), v
 }
@@ -125,7 +125,7 @@ func (w *Tensor) reflectBlock(at *Tensor, steps []*Tensor) (rows, v *Tensor) {
 // householderByRows is householder without blocks, with all columns of q.
 func householderByRows(t *Tensor, k int) (r, q *Tensor) {
 	m, n := t.Dim(-2), t.Dim(-1)
-	eye := t.row().Eq(Arange(m)).To(t.DType()).Expand(append(t.batch(), m, m)...)
+	eye := t.row().Eq(arange(m)).To(t.DType()).Expand(append(t.batch(), m, m)...)
 	w := Cat(-2, t.T(), eye).Contiguous()
 	for _, at := range w.stepNumbers(k) {
 		x, _ := w.column().Lt(at).Where(0, w.line(-2, at)).reflection(at)

@@ -102,7 +102,7 @@ func (t *Tensor) firstPlaces(op string, n int) (places, found *Tensor) {
 		fail(op, shapes(t.shape()), "positions do not fit into int32")
 	}
 	count := t.like(t.truth().Reshape(t.Numel())).CumSum(0)
-	places = count.SearchSorted(Arange(n).Add(1), false)
+	places = count.SearchSorted(arange(n).Add(1), false)
 	return places, places.Lt(t.Numel())
 }
 
@@ -224,7 +224,7 @@ func (t *Tensor) OneHot(n int) *Tensor {
 		failArg("OneHot", "%d classes", n)
 	}
 	t = t.like(within("OneHot", "class", t.node(), 0, n, fmt.Sprintf("%d classes", n)))
-	return t.Unsqueeze(-1).Eq(Arange(n).To(t.DType())).To(dtype.I32)
+	return t.Unsqueeze(-1).Eq(arange(n).To(t.DType())).To(dtype.I32)
 }
 
 // OneHotMax is OneHot with as many elements as the largest number needs, which it reads at once.
@@ -312,7 +312,7 @@ func (t *Tensor) HistogramEdges(n int, lo, hi float64, wide bool) *Tensor {
 	}
 	same := a.Eq(b)
 	a, b = same.Where(a.Sub(margin), a), same.Where(b.Add(margin), b)
-	i := Arange(n + 1)
+	i := arange(n + 1)
 	step := b.Sub(a).Div(n)
 	up, down := i.To(t.DType()).Mul(step).Add(a), b.Sub(i.RSub(n).To(t.DType()).Mul(step))
 	return i.Mul(2).Lt(n+1).Where(up, down)

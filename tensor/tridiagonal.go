@@ -67,10 +67,10 @@ func conquer(d, e *Tensor) (w, v *Tensor) {
 	bound := norm.Eq(0).Where(1, norm)
 	fit := func(x *Tensor, beyond float64) *Tensor {
 		x = x.Div(bound)
-		return Arange(all).Lt(n).Where(x.like(extend(x.node(), x.Rank()-1, 0, all-n)), beyond).To(kind).Contiguous()
+		return arange(all).Lt(n).Where(x.like(extend(x.node(), x.Rank()-1, 0, all-n)), beyond).To(kind).Contiguous()
 	}
 	d, e = fit(d, 0.5), fit(e, 0) // all eigenvalues but those of added rows are at most 1/4
-	cut := Arange(all).Mod(rows).Eq(rows-1).Where(e.Abs(), 0)
+	cut := arange(all).Mod(rows).Eq(rows-1).Where(e.Abs(), 0)
 	shape := func(s ...int) []int { return append(append([]int{}, batch...), s...) }
 	w, v = leaves(d.Sub(cut).Sub(before(cut)).Reshape(shape(1<<pairs, rows)...), e.Reshape(shape(1<<pairs, rows)...))
 	s := newSecular(w, all)
@@ -151,7 +151,7 @@ func (s *secular) join(w, v, across *Tensor) (*Tensor, *Tensor) {
 	z := Cat(-1, v.Select(-3, 0).Select(-1, n-1), v.Select(-3, 1).Select(-1, 0).Mul(across.Lt(0).Where(-1, 1).To(kind)))
 	z = z.Contiguous()
 	w = w.Reshape(shape(m)...)
-	i := Arange(m)
+	i := arange(m)
 	a, b := w.Unsqueeze(-1), w.Unsqueeze(-2)
 	earlier := b.Lt(a).Or(a.Lt(b).LogicalNot().And(i.Lt(i.Unsqueeze(1))))
 	p := &poles{w, earlier.To(dtype.I32).Sum(-1).To(kind).Contiguous(), z.Square().Mul(across.Abs()).Maximum(s.least).Contiguous(), s.apart}

@@ -100,12 +100,9 @@ func (t *total) add(d dtype.DType, x uop.Value) {
 	}
 }
 
-// digits are those of each type.
-var digits = map[dtype.DType]int{dtype.F64: 53, dtype.F32: 24, dtype.F16: 11, dtype.BF16: 8, dtype.F8E4M3: 4, dtype.F8E5M2: 3}
-
 // rounds says that sums of some of the numbers may not be exact.
 func (t *total) rounds(d dtype.DType) bool {
-	return t.any && !notFinite(t.size) && t.size > math.Ldexp(1, t.digit+digits[d])
+	return t.any && !notFinite(t.size) && t.size > math.Ldexp(1, t.digit+d.Digits())
 }
 
 // reduction changes the values of a reduction.

@@ -55,16 +55,18 @@ func (b *binder) memory(in *bytecode.Instr) step {
 	case dtype.F64:
 		return access[float64](w, in, w.f64.at(in.D), w.f64.at(in.C))
 	}
-	return b.half(in)
+	if in.Type.Size() == 1 {
+		return narrow[uint8](b.w, in)
+	}
+	return narrow[uint16](b.w, in)
 }
 
-// half goes through the bits, in a spare integer register.
-func (b *binder) half(in *bytecode.Instr) step {
-	w := b.w
+// narrow goes through the bits, words of type S, in a spare integer register.
+func narrow[S uint8 | uint16](w *worker, in *bytecode.Instr) step {
 	c := codecs[in.Type]
 	if d := w.f32.at(in.D); d != nil {
 		raw := w.ints.spare[2][:len(d)]
-		s := access[uint16](w, in, raw, nil)
+		s := access[S](w, in, raw, nil)
 		return func() {
 			s()
 			c.decode(d[:w.count(len(d))], raw)
@@ -72,7 +74,7 @@ func (b *binder) half(in *bytecode.Instr) step {
 	}
 	x := w.f32.at(in.C)
 	raw := w.ints.spare[2][:len(x)]
-	s := access[uint16](w, in, nil, raw)
+	s := access[S](w, in, nil, raw)
 	return func() {
 		c.encode(raw[:w.count(len(x))], x)
 		s()

@@ -16,10 +16,7 @@ import (
 
 var unsure = math.Inf(1)
 
-// digits are those of a float's mantissa.
-var digits = map[dtype.DType]int{dtype.F64: 53, dtype.F32: 24, dtype.F16: 11, dtype.BF16: 8, dtype.F8E4M3: 4, dtype.F8E5M2: 3}
-
-func ulp(d dtype.DType) float64 { return math.Ldexp(1, 1-digits[d]) }
+func ulp(d dtype.DType) float64 { return math.Ldexp(1, 1-d.Digits()) }
 
 // errors is how far elements of root may be apart if those of known are the same.
 func (w *filled) errors(known map[*uop.UOp]bool, root *uop.UOp) float64 {
@@ -137,7 +134,7 @@ func (e *rounding) exact(u *uop.UOp, n int) bool {
 			}
 		}
 		if whole {
-			return float64(n)*e.most(u)*step < math.Ldexp(1, digits[u.DType()])
+			return float64(n)*e.most(u)*step < math.Ldexp(1, u.DType().Digits())
 		}
 	}
 	return false

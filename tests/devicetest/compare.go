@@ -28,10 +28,12 @@ var tolerance = map[string]Tolerance{
 	"log2":                {ULP: 2},
 	"log2 f64":            {ULP: 16}, // near 1 the reference, Go's, is the one that is off
 	"sin":                 {ULP: 2, Zero: true},
-	"sin f64":             {ULP: 1, Scale: 1, Zero: true}, // near multiples of π, too
-	"max":                 {Zero: true},                   // of both zeros
-	"muladd f16":          {ULP: 1},                       // computed in float32 and rounded again
+	"sin f64":             {ULP: 1, Scale: 1, One: 1, Zero: true}, // near multiples of π the reference, Go's, is the one that is off
+	"max":                 {Zero: true},                           // of both zeros
+	"muladd f16":          {ULP: 1},                               // computed in float32 and rounded again
 	"muladd bf16":         {ULP: 1},
+	"muladd f8e4m3":       {ULP: 1},
+	"muladd f8e5m2":       {ULP: 1},
 	"to integer and back": {Zero: true},                   // gcc's -fno-trapping-math makes it trunc, which keeps −0
 	"reduce":              {Zero: true},                   // a sum of negative zeros, and max
 	"sumexp":              {ULP: 32, Scale: 2},            // rescaled as the maximum grows
@@ -143,15 +145,8 @@ func overflows(tol Tolerance, d dtype.DType, g, w float64) bool {
 
 // format gives the exponent of the least normal number, the bits of the fraction, and the greatest exponent.
 func format(d dtype.DType) (least, frac, top int) {
-	switch d {
-	case dtype.F16:
-		return -14, 10, 15
-	case dtype.BF16:
-		return -126, 7, 127
-	case dtype.F32:
-		return -126, 23, 127
-	}
-	return -1022, 52, 1023
+	f, _ := dtype.Finfo(d)
+	return math.Ilogb(f.Normal), f.Digits - 1, math.Ilogb(f.Max)
 }
 
 // leastNormal is the exponent of the least normal number.

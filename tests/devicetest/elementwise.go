@@ -127,6 +127,7 @@ func (s *suite) scalars() {
 
 // casts tries every pair of types.
 func casts(s *suite) {
+	s.float8()
 	for _, from := range dtype.All {
 		for _, to := range dtype.All {
 			if from == to {
