@@ -48,7 +48,7 @@ func TestUnevenPadding(t *testing.T) {
 	same(t, []float64{8, 10, 18, 20}, v)
 	same(t, []float64{7, 9, 17, 19}, i)
 	same(t, []float64{27, 39, 108, 126}, x.SumPool(p))
-	same(t, values(t, x.Pad([]int{0, 0, 1, 0}, []int{0, 0, 0, 1}).Patches(tensor.Pool{Size: []int{3}, Stride: []int{2}, Axes: 2})), x.Patches(p))
+	same(t, values(t, x.Pad([]int{0, 0, 1, 0}, []int{0, 0, 0, 1}).Im2Col(tensor.Pool{Size: []int{3}, Stride: []int{2}, Axes: 2})), x.Im2Col(p))
 	require.Equal(t, []int{1, 1, 4, 5}, v.MaxUnpool(i, p, 4, 5).Shape())
 	p.ExcludePadding = true
 	near(t, []float64{4.5, 6.5, 12, 14}, x.AvgPool(p), 1e-6)
@@ -79,7 +79,7 @@ func TestSamePadding(t *testing.T) {
 		require.Equal(t, []int{1, 1, h, v}, x.Conv2D(w, nil, tensor.Conv{Same: true, Stride: s.stride, Dilation: s.dilation}).Shape())
 		p := tensor.Pool{Size: []int{3}, Stride: []int{s.stride}, Dilation: []int{s.dilation}, Same: true, Axes: 2}
 		require.Equal(t, []int{1, 1, h, v}, x.MaxPool(p).Shape())
-		require.Equal(t, []int{1, 9, h * v}, x.Patches(p).Shape())
+		require.Equal(t, []int{1, 9, h * v}, x.Im2Col(p).Shape())
 	}
 	require.Error(t, tensor.Try(func() { x.Conv2D(w, nil, tensor.Conv{Same: true, Padding: 1}) }))
 	require.Error(t, tensor.Try(func() { x.ConvTranspose(w, nil, tensor.Conv{Same: true}) }))

@@ -55,6 +55,9 @@ func cast(from, to dtype.DType, b bound) bound {
 			return b
 		}
 		if b.fixed() {
+			if math.IsInf(b.flo(), 0) && to == dtype.F8E4M3 { // which has no infinity
+				return number(conv(b.lo).Float())
+			}
 			if b.flo() == 0 || math.IsInf(b.flo(), 0) {
 				return b
 			}

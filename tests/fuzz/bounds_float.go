@@ -12,15 +12,8 @@ const slack = 4
 
 // format gives the exponent of the least normal number, the bits of the fraction, and the greatest number.
 func format(d dtype.DType) (least, frac int, greatest float64) {
-	switch d {
-	case dtype.F16:
-		return -14, 10, 65504
-	case dtype.BF16:
-		return -126, 7, math.Ldexp(2-math.Ldexp(1, -7), 127)
-	case dtype.F32:
-		return -126, 23, math.MaxFloat32
-	}
-	return -1022, 52, math.MaxFloat64
+	f, _ := dtype.Finfo(d)
+	return math.Ilogb(f.Normal), f.Digits - 1, f.Max
 }
 
 // unit is the unit in the last place of x.

@@ -42,6 +42,7 @@ var functions = map[string]reflect.Value{
 	"Linspace":         reflect.ValueOf(tensor.Linspace),
 	"LinspaceOf":       reflect.ValueOf(tensor.LinspaceOf),
 	"Meshgrid":         reflect.ValueOf(tensor.Meshgrid),
+	"MeshgridXY":       reflect.ValueOf(tensor.MeshgridXY),
 	"Normal":           reflect.ValueOf(tensor.Normal),
 	"Ones":             reflect.ValueOf(tensor.Ones),
 	"OnesLike":         reflect.ValueOf(tensor.OnesLike),
@@ -52,11 +53,14 @@ var functions = map[string]reflect.Value{
 	"RandLike":         reflect.ValueOf(tensor.RandLike),
 	"RandOf":           reflect.ValueOf(tensor.RandOf),
 	"RandPerm":         reflect.ValueOf(tensor.RandPerm),
+	"RandomBits":       reflect.ValueOf(tensor.RandomBits),
 	"Randn":            reflect.ValueOf(tensor.Randn),
 	"RandnLike":        reflect.ValueOf(tensor.RandnLike),
 	"Scalar":           reflect.ValueOf(tensor.Scalar),
 	"ScaledUniform":    reflect.ValueOf(tensor.ScaledUniform),
 	"TriangleIndices":  reflect.ValueOf(tensor.TriangleIndices),
+	"USum":             reflect.ValueOf(tensor.USum),
+	"UProd":            reflect.ValueOf(tensor.UProd),
 	"Uniform":          reflect.ValueOf(tensor.Uniform),
 	"VStack":           reflect.ValueOf(tensor.VStack),
 	"Zeros":            reflect.ValueOf(tensor.Zeros),
@@ -68,6 +72,7 @@ var enums = map[string]reflect.Type{
 	"Merging": reflect.TypeFor[tensor.Merging](),
 	"PadMode": reflect.TypeFor[tensor.PadMode](),
 
+	"KeccakKind":     reflect.TypeFor[tensor.KeccakKind](),
 	"BagMode":        reflect.TypeFor[tensor.BagMode](),
 	"FFTNorm":        reflect.TypeFor[tensor.FFTNorm](),
 	"Interpolation":  reflect.TypeFor[tensor.Interpolation](),
@@ -131,8 +136,6 @@ func takesContext(f reflect.Type) bool { return f.NumIn() > 0 && f.In(0) == cont
 func (o *Op) eager() bool {
 	switch {
 	case o.Name == "CTC": // of targets in a row, which are not drawn
-		return false
-	case o.Name == "OneHot" && o.Args[1].N >= 0:
 		return false
 	}
 	if f, ok := functions[o.Name]; ok {
@@ -241,6 +244,7 @@ func (a *Arg) conv() tensor.Conv {
 	if a.List[4] > 0 {
 		c.OutputPadding = []int{a.List[4]}
 	}
+	c.Same = len(a.List) > 5 && a.List[5] != 0
 	return c
 }
 
@@ -254,6 +258,11 @@ func (a *Arg) pool() tensor.Pool {
 	}
 	if a.List[3] > 1 {
 		p.Dilation = []int{a.List[3]}
+	}
+	if len(a.List) > 7 { // as much after each axis, or Same
+		if p.Same = a.List[7] < 0; !p.Same {
+			p.Padding = append(slices.Repeat([]int{a.List[2]}, a.List[4]), slices.Repeat([]int{a.List[7]}, a.List[4])...)
+		}
 	}
 	return p
 }

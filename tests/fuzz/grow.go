@@ -120,7 +120,7 @@ func (g *generator) worth(v int) bool {
 	case !i.known && !g.One(20),
 		g.exact && !g.inMotif && !i.fixed && !g.One(5),
 		i.most > 1<<20 && !g.One(16),
-		g.kind(v) == dtype.F16 && i.most > 1<<10 && !g.One(4):
+		crowded(g.kind(v), i.most) && !g.One(4):
 		return false
 	}
 	return true
@@ -250,4 +250,10 @@ func union(a, b map[int]bool) map[int]bool {
 		out[v] = true
 	}
 	return out
+}
+
+// crowded says that a number is near the greatest ones of a type that has none of great ones.
+func crowded(d dtype.DType, most float64) bool {
+	f, ok := dtype.Finfo(d)
+	return ok && f.Max < 1e5 && most > f.Max/64
 }

@@ -30,6 +30,8 @@ var families = []family{
 	{4, effects},
 	{6, arranging},
 	{5, picking},
+	{5, formulas},
+	{5, sized},
 	{10, more},
 	{6, losses},
 	{6, norms},

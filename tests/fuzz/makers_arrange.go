@@ -64,7 +64,7 @@ var arranging = []maker{
 		}
 		y := g.of(x, []int{g.In(1, 4)})
 		if g.One(2) {
-			return Op{Name: "Meshgrid", Args: []Arg{vals(x, y)}, Out: g.N(2)}, true
+			return Op{Name: pick(g.Rand, "Meshgrid", "MeshgridXY"), Args: []Arg{vals(x, y)}, Out: g.N(2)}, true
 		}
 		return Op{Name: "CartesianProduct", Args: []Arg{vals(x, y)}}, true
 	},
@@ -230,6 +230,9 @@ func (g *generator) shortShape() []int {
 // reading are ops whose result's shape depends on values: they read them at once.
 var reading = []maker{
 	func(g *generator, x int) (Op, bool) { return on("NonZero", x) },
+	func(g *generator, x int) (Op, bool) {
+		return on("Keccak", x, Arg{Kind: Enum, N: g.N(6), S: "KeccakKind"})
+	},
 	func(g *generator, x int) (Op, bool) { return on("MaskedSelect", x, val(g.mask(x))) },
 	func(g *generator, x int) (Op, bool) {
 		return out(g.N(3), pick(g.Rand, "Unique", "UniqueRuns"), x)
@@ -248,7 +251,10 @@ var reading = []maker{
 	func(g *generator, x int) (Op, bool) {
 		n := g.In(1, 5)
 		ids := g.index(n, g.shortShape()...)
-		return on("OneHot", ids, num(pick(g.Rand, n, n+2, -1)))
+		if g.One(2) {
+			return on("OneHotMax", ids)
+		}
+		return on("OneHot", ids, num(pick(g.Rand, n, n+2)))
 	},
 	ranked(func(g *generator, x int) (Op, bool) {
 		a := g.axis(x)

@@ -20,12 +20,21 @@ func (g *generator) axesOr(x int) Arg {
 var reductions = []maker{
 	over("Sum"), over("Sum"), over("Sum"), over("Max"), over("Min"), over("Mean"), over("Prod"),
 	over("SumKeep"), over("MaxKeep"), over("MinKeep"), over("MeanKeep"), over("SumKeep"), over("MaxKeep"),
-	over("Any"), over("All"), over("CountNonZero"),
-	floating(over("LogSumExp")),
+	over("Any"), over("All"), over("CountNonZero"), over("AnyKeep"), over("AllKeep"), over("CountNonZeroKeep"),
+	floating(over("LogSumExp")), floating(over("LogSumExpKeep")),
 	floating(full(func(g *generator, x int) (Op, bool) {
 		return on(pick(g.Rand, "Var", "Std", "VarKeep"), x, num(g.N(2)), list(g.axis(x)))
 	})),
-	full(func(g *generator, x int) (Op, bool) { return on(pick(g.Rand, "ArgMax", "ArgMin"), x, list(g.axis(x))) }),
+	full(func(g *generator, x int) (Op, bool) {
+		return on(pick(g.Rand, "ArgMax", "ArgMin", "ArgMaxKeep", "ArgMinKeep"), x, list(g.axis(x)))
+	}),
+	floating(full(func(g *generator, x int) (Op, bool) {
+		name := pick(g.Rand, "VarMean", "StdMean", "VarMeanKeep", "StdMeanKeep")
+		return out(g.N(2), name, x, num(g.N(2)), list(g.axis(x)))
+	})),
+	full(func(g *generator, x int) (Op, bool) {
+		return out(g.N(2), pick(g.Rand, "MaxIndexKeep", "MinIndexKeep", "MedianKeep", "ModeKeep"), x, num(g.axis(x)))
+	}),
 	full(func(g *generator, x int) (Op, bool) {
 		return out(g.N(2), pick(g.Rand, "MaxIndex", "MinIndex", "Median", "Mode"), x, num(g.axis(x)))
 	}),
@@ -68,7 +77,7 @@ var scans = []maker{
 	}),
 	full(func(g *generator, x int) (Op, bool) {
 		a := g.axis(x)
-		return out(g.N(2), "KthValue", x, num(g.In(1, g.dim(x, a))), num(a))
+		return out(g.N(2), pick(g.Rand, "KthValue", "KthValueKeep"), x, num(g.In(1, g.dim(x, a))), num(a))
 	}),
 }
 

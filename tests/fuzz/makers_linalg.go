@@ -11,7 +11,7 @@ import (
 // matrixOf is a square matrix that has a clear inverse: a leaf, or x·xᵀ + n·1; where the generator is risky it may be singular.
 func (g *generator) matrixOf(x int) (int, bool) {
 	d := g.kind(x)
-	if d.Size() == 2 && !g.One(3) { // few digits
+	if d.IsNarrow() && !g.One(3) { // few digits
 		d = dtype.F32
 	}
 	if g.kind(x) == d && g.rank(x) >= 2 && g.dim(x, -2) <= 4 && g.dim(x, -1) <= 6 && g.info[x].known && g.One(2) {

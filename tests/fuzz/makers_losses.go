@@ -62,6 +62,9 @@ var losses = []maker{
 		if g.One(4) {
 			l.Reals = []float64{float64(g.N(n))}
 		}
+		if axis == g.rank(x)-1 && g.One(2) {
+			l.S = "last"
+		}
 		o, _ := on("NLL", x, val(g.index(n, s...)), l)
 		if g.One(2) {
 			o.Name = "CrossEntropy"
@@ -241,7 +244,9 @@ var drawn = []maker{
 	func(g *generator, x int) (Op, bool) {
 		seed := Arg{Kind: SeedA, N: g.N(1 << 20)}
 		s := list(g.shape()...)
-		switch g.N(10) {
+		switch g.N(11) {
+		case 10:
+			return Op{Name: "RandomBits", Args: []Arg{seed, s}}, true
 		case 8:
 			lo := g.In(-9, 9)
 			return Op{Name: "RandIntOf", Args: []Arg{seed, typ(pick(g.Rand, dtype.I32, dtype.U8, dtype.I64, dtype.I8)), num(lo), num(lo + g.In(1, 99)), s}}, true
@@ -267,7 +272,13 @@ var drawn = []maker{
 	},
 	floating(func(g *generator, x int) (Op, bool) {
 		seed := Arg{Kind: SeedA, N: g.N(1 << 20)}
-		switch g.N(4) {
+		switch g.N(6) {
+		case 4:
+			return on("Categorical", x, seed, num(g.axis(x)))
+		case 5:
+			k := g.In(1, 6)
+			n := pick(g.Rand, []int{k}, []int{g.In(1, 4), k})
+			return on("Multinomial", g.filled(x, Positive, n...), seed, num(g.In(0, k)), Arg{Kind: SamplingA, N: g.N(2)})
 		case 0:
 			return Op{Name: pick(g.Rand, "RandLike", "RandnLike"), Args: []Arg{val(x), seed}}, true
 		case 1:

@@ -52,7 +52,7 @@ var more = []maker{
 	func(g *generator, x int) (Op, bool) { return on("RPow", x, num(g.In(0, 3))) },
 	floating(func(g *generator, x int) (Op, bool) { return on("RPow", x, flt(pick(g.Rand, 0.5, 2, 3, 1.5))) }),
 	func(g *generator, x int) (Op, bool) {
-		return on("IsClose", x, g.operand(x), flt(pick(g.Rand, 0, 0.5)), flt(pick(g.Rand, 0, 0.25, 2)), boolean(g.One(2)))
+		return on(pick(g.Rand, "IsClose", "AllClose"), x, g.operand(x), flt(pick(g.Rand, 0, 0.5)), flt(pick(g.Rand, 0, 0.25, 2)), boolean(g.One(2)))
 	},
 	func(g *generator, x int) (Op, bool) {
 		d := typ(pick(g.Rand, dtype.F32, dtype.I32, pick(g.Rand, g.kinds...)))
@@ -72,17 +72,17 @@ var more = []maker{
 	}),
 	floating(full(func(g *generator, x int) (Op, bool) { return on("StdKeep", x, num(g.N(2)), list(g.axis(x))) })),
 	floating(plain(nanned(func(g *generator, x int) (Op, bool) {
-		return on(pick(g.Rand, "NanSum", "NanMean"), x, g.axesOr(x))
+		return on(pick(g.Rand, "NanSum", "NanMean", "NanSumKeep", "NanMeanKeep"), x, g.axesOr(x))
 	}))),
 	floating(full(nanned(func(g *generator, x int) (Op, bool) {
-		return out(g.N(2), "NanMedian", x, num(g.axis(x)))
+		return out(g.N(2), pick(g.Rand, "NanMedian", "NanMedianKeep"), x, num(g.axis(x)))
 	}))),
 	floating(full(nanned(func(g *generator, x int) (Op, bool) {
 		q := Arg{Kind: Floats}
 		for range g.In(1, 3) {
 			q.Reals = append(q.Reals, pick(g.Rand, 0, 0.25, 0.5, 0.75, 1, 0.1, 0.9))
 		}
-		return on("Quantile", x, q, num(g.axis(x)), Arg{Kind: Enum, N: g.N(5), S: "Interpolation"}, boolean(g.One(2)))
+		return on(pick(g.Rand, "Quantile", "QuantileKeep"), x, q, num(g.axis(x)), Arg{Kind: Enum, N: g.N(5), S: "Interpolation"}, boolean(g.One(2)))
 	}))),
 }
 

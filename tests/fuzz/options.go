@@ -26,8 +26,25 @@ func (a *Arg) options() any {
 		return tensor.Triplet{Margin: a.Reals[0], P: a.Reals[1], Eps: a.Reals[2], Swap: a.N != 0}
 	case CTCA:
 		return tensor.CTCOptions{Blank: a.List[0], Reduction: tensor.LossReduction(a.List[1]), ZeroInfinity: a.List[2] != 0}
+	case SizesA:
+		sizes := map[string]int{}
+		for i, n := range a.List {
+			sizes[a.S[i:i+1]] = n
+		}
+		return sizes
+	case SamplingA:
+		return tensor.Sampling{Replace: a.N != 0}
+	case ReduceA:
+		return reducers[a.S]
+	case NewtonA:
+		return [3]float64(a.Reals)
 	}
 	panic("BUG: an argument of no kind")
+}
+
+// reducers are what EinReduce may reduce by.
+var reducers = map[string]func(t T, axes ...int) T{
+	"Sum": T.Sum, "Max": T.Max, "Min": T.Min, "Mean": T.Mean, "Any": T.Any, "All": T.All,
 }
 
 func (a *Arg) loss(values []T) tensor.Loss {
@@ -40,6 +57,9 @@ func (a *Arg) loss(values []T) tensor.Loss {
 	}
 	for _, i := range a.Reals {
 		l.Ignore = append(l.Ignore, int(i))
+	}
+	if a.S == "last" {
+		l.ClassAxis = -1
 	}
 	return l
 }
@@ -70,6 +90,8 @@ func (w *writer) optionsText(a *Arg) string {
 			out = append(out, strconv.Itoa(int(b)))
 		}
 		return "[]byte{" + strings.Join(out, ", ") + "}"
+	case ReduceA:
+		return "(*tensor.Tensor)." + a.S
 	case LossA:
 		s := fmt.Sprintf("tensor.Loss{Reduction: %d", a.N)
 		if v := a.weight(0); v >= 0 {
@@ -83,6 +105,9 @@ func (w *writer) optionsText(a *Arg) string {
 		}
 		if len(a.Reals) > 0 {
 			s += ", Ignore: " + strings.Replace(reals(a.Reals), "float64", "int", 1)
+		}
+		if a.S == "last" {
+			s += ", ClassAxis: -1"
 		}
 		return s + "}"
 	}

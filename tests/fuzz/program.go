@@ -58,34 +58,38 @@ type Kind uint8
 
 // The kinds of arguments.
 const (
-	Val      Kind = iota // N: the value's number
-	Vals                 // List: values as a variadic list
-	ValsSl               // List: values as a slice
-	Int                  // N
-	Float                // X
-	Bool                 // N
-	Ints                 // List, variadic
-	Slice                // List, as []int
-	Type                 // N: a dtype
-	Text                 // S
-	Span                 // List: from, to, step of an index
-	Whole                // an index: the whole axis
-	Axis                 // an index: a new axis
-	Dots                 // an index: all axes left
-	Nil                  // no tensor
-	ConvA                // List: stride, padding, dilation, groups, output padding
-	PoolA                // List: size, stride, padding, dilation, axes, ceil, exclude
-	AttnA                // N: causal
-	LossA                // N: the reduction; List: values, the weight and that of the positive part, -1: none; X: smoothing; Reals: what is ignored
-	Enum                 // N, of the named type of package tensor in S
-	Floats               // Reals
-	SeedA                // N: random numbers begin anew; no argument of the op
-	Bytes                // List: a type, a fill, a seed and a shape, of elements as bytes
-	EmbedA               // List: padding, whether gradients are scaled; Reals: the longest row, its norm
-	ResizeA              // List: mode, corners, antialias; Reals: scales
-	SampleA              // List: mode, padding, corners
-	TripletA             // N: swap; Reals: margin, norm, eps
-	CTCA                 // List: blank, reduction, whether infinite losses are zero
+	Val       Kind = iota // N: the value's number
+	Vals                  // List: values as a variadic list
+	ValsSl                // List: values as a slice
+	Int                   // N
+	Float                 // X
+	Bool                  // N
+	Ints                  // List, variadic
+	Slice                 // List, as []int
+	Type                  // N: a dtype
+	Text                  // S
+	Span                  // List: from, to, step of an index
+	Whole                 // an index: the whole axis
+	Axis                  // an index: a new axis
+	Dots                  // an index: all axes left
+	Nil                   // no tensor
+	ConvA                 // List: stride, padding, dilation, groups, output padding; and 1 for Same
+	PoolA                 // List: size, stride, padding, dilation, axes, ceil, exclude; and padding after if it is another, −1: Same
+	AttnA                 // N: causal
+	LossA                 // N: the reduction; List: values, the weight and that of the positive part, -1: none; X: smoothing; Reals: what is ignored; S: "last" for the class axis
+	Enum                  // N, of the named type of package tensor in S
+	Floats                // Reals
+	SeedA                 // N: random numbers begin anew; no argument of the op
+	Bytes                 // List: a type, a fill, a seed and a shape, of elements as bytes
+	EmbedA                // List: padding, whether gradients are scaled; Reals: the longest row, its norm
+	ResizeA               // List: mode, corners, antialias; Reals: scales
+	SampleA               // List: mode, padding, corners
+	TripletA              // N: swap; Reals: margin, norm, eps
+	CTCA                  // List: blank, reduction, whether infinite losses are zero
+	SizesA                // S: names, one letter each; List: their sizes
+	SamplingA             // N: with replacement
+	ReduceA               // S: a method of Tensor over axes
+	NewtonA               // Reals: three coefficients
 )
 
 // Arg is one argument of an op.

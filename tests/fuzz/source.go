@@ -191,6 +191,9 @@ func (w *writer) arg(a *Arg) []string {
 		if c.OutputPadding != nil {
 			s += ", OutputPadding: " + ints(c.OutputPadding)
 		}
+		if c.Same {
+			s += ", Same: true"
+		}
 		return one("%s}", s)
 	case PoolA:
 		return one("%s", poolText(a))
@@ -224,6 +227,9 @@ func poolText(a *Arg) string {
 	if p.ExcludePadding {
 		s += ", ExcludePadding: true"
 	}
+	if p.Same {
+		s += ", Same: true"
+	}
 	return s + "}"
 }
 
@@ -255,7 +261,7 @@ func typeName(d dtype.DType) string {
 // leaf is the expression that makes a leaf.
 func (w *writer) leaf(l *Leaf, run int) string {
 	v := l.values(run)
-	if l.Type == dtype.F16 || l.Type == dtype.BF16 || len(l.Shape) == 0 {
+	if l.Type.IsNarrow() || len(l.Shape) == 0 {
 		var out []string
 		for _, b := range raw(l.Type, v) {
 			out = append(out, strconv.Itoa(int(b)))
