@@ -138,6 +138,35 @@ func (s *suite) arrangements() {
 		{"Any", func(x *tensor.Tensor) *tensor.Tensor { return x.Gt(3).Any(1) }}, {"All", func(x *tensor.Tensor) *tensor.Tensor { return x.Lt(3).All(0) }},
 		{"Median", func(x *tensor.Tensor) *tensor.Tensor { return first(x.Median(1)) }},
 		{"SetAt", func(x *tensor.Tensor) *tensor.Tensor { return x.WithAt(9, tensor.R(0, 2), 1) }},
+		{"MeshgridXY", func(x *tensor.Tensor) *tensor.Tensor {
+			g := tensor.MeshgridXY(x.At(0), x.At(tensor.R(0, -1), 0))
+			return g[0].Sub(g[1])
+		}},
+		{"Rearrange", func(x *tensor.Tensor) *tensor.Tensor {
+			return x.PadTo(66, 34).Rearrange("(h p) (w q) -> h w (q p)", map[string]int{"p": 6, "q": 2})
+		}},
+		{"EinRepeat", func(x *tensor.Tensor) *tensor.Tensor { return x.EinRepeat("h w -> (w 2) h (3 1)", nil) }},
+		{"EinReduce", func(x *tensor.Tensor) *tensor.Tensor {
+			return x.PadTo(-1, 36).EinReduce("h (w p q) -> q w", (*tensor.Tensor).Max, map[string]int{"p": 2, "q": 3})
+		}},
+		{"ShrinkTo", func(x *tensor.Tensor) *tensor.Tensor { return x.ShrinkTo(-1, 3) }},
+		{"USum", func(x *tensor.Tensor) *tensor.Tensor { return tensor.USum(x, x.At(0), 3) }},
+		{"AnyKeep", func(x *tensor.Tensor) *tensor.Tensor { return x.Gt(3).AnyKeep(1) }},
+		{"ArgMaxKeep", func(x *tensor.Tensor) *tensor.Tensor { return x.ArgMaxKeep(0) }},
+		{"NonZeroSized", func(x *tensor.Tensor) *tensor.Tensor { return x.Maximum(0).NonZeroSized(40, -1) }},
+		{"MaskedSelectSized", func(x *tensor.Tensor) *tensor.Tensor { return x.MaskedSelectSized(x.Gt(1), 40, -9) }},
+		{"Unpack4", func(x *tensor.Tensor) *tensor.Tensor { return x.To(dtype.I32).To(dtype.U8).Unpack4(dtype.I8) }},
+		{"Pack4", func(x *tensor.Tensor) *tensor.Tensor { return x.To(dtype.I32).PadTo(-1, 34).Pack4() }},
+		{"uneven MaxPool", func(x *tensor.Tensor) *tensor.Tensor {
+			return x.MaxPool(tensor.Pool{Size: []int{3, 2}, Stride: []int{2, 1}, Padding: []int{2, 0, 1, 1}})
+		}},
+		{"same SumPool", func(x *tensor.Tensor) *tensor.Tensor {
+			return x.SumPool(tensor.Pool{Size: []int{2, 4}, Stride: []int{2, 3}, Same: true})
+		}},
+		{"same Conv2D", func(x *tensor.Tensor) *tensor.Tensor {
+			w := tensor.Arange(8).Sub(3).To(x.DType()).Reshape(1, 1, 2, 4)
+			return x.Unsqueeze(0).Unsqueeze(0).Conv2D(w, nil, tensor.Conv{Same: true, Dilations: []int{1, 2}})
+		}},
 		{"Meshgrid", func(x *tensor.Tensor) *tensor.Tensor {
 			g := tensor.Meshgrid(x.At(0), x.At(tensor.R(0, -1), 0))
 			return g[0].Add(g[1])
