@@ -31,6 +31,24 @@ const (
 	num
 )
 
+// The long names of the types, which messages and String have.
+const (
+	Int8       = I8
+	Uint8      = U8
+	Int16      = I16
+	Uint16     = U16
+	Int32      = I32
+	Uint32     = U32
+	Int64      = I64
+	Uint64     = U64
+	Float16    = F16
+	BFloat16   = BF16
+	Float32    = F32
+	Float64    = F64
+	Float8E4M3 = F8E4M3
+	Float8E5M2 = F8E5M2
+)
+
 type kind uint8
 
 const (

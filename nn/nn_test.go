@@ -88,6 +88,26 @@ func TestStateNamesTensors(t *testing.T) {
 	assert.ErrorContains(t, err, "nothing to train")
 }
 
+// Weights of 8 bits go to a file and come back, bit by bit, under the names of safetensors.
+func TestSaveFloat8(t *testing.T) {
+	type model struct{ A, B *tensor.Tensor }
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	made := func(n uint32) *model {
+		g := tensor.NewGenerator(uint64(n))
+		return &model{g.Randn(3, 5).To(dtype.F8E4M3), g.Randn(7).To(dtype.F8E5M2)}
+	}
+	a, b := made(1), made(2)
+	require.NoError(t, nn.Save(ctx, path, a))
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Contains(t, string(raw), `"F8_E4M3"`)
+	assert.Contains(t, string(raw), `"F8_E5M2"`)
+	require.NoError(t, nn.Load(ctx, path, b))
+	assert.Equal(t, values(t, a.A.To(dtype.F32)), values(t, b.A.To(dtype.F32)))
+	assert.Equal(t, values(t, a.B.To(dtype.F32)), values(t, b.B.To(dtype.F32)))
+	assert.Equal(t, dtype.F8E5M2, b.B.DType())
+}
+
 func TestSaveAndLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	a, b := newModel(), newModel()

@@ -92,7 +92,8 @@ func FromBytes(d dtype.DType, shape []int, data []byte) *Tensor {
 }
 
 // Fill makes a tensor on the default device whose elements f puts into its memory, and waits for that; meanwhile others may use
-// the device. If that is lost, f is called again (see engine.Fill).
+// the device. It is for data that lie elsewhere, in memory of another library or in a file: they are copied once, into the device's
+// memory, and tensors never hold on to what they came from. If that is lost, f is called again (see engine.Fill).
 func Fill(ctx context.Context, d dtype.DType, shape []int, f engine.Fill) (*Tensor, error) {
 	checkStored("Fill", d)
 	checkSizes("Fill", shape)
@@ -145,14 +146,14 @@ func EmptyLike(t *Tensor) *Tensor {
 }
 
 // From makes a tensor from a scalar, a slice or nested slices (or arrays) of one Go element type.
-// Go ints become int32 where all fit, else int64; floats float32 (see SetDefaultInt and SetDefaultFloat). Lists of different lengths at one depth are a
-// *ShapeError.
+// Go ints become int32 where all fit, else int64; floats float32 (see SetDefaultInt and SetDefaultFloat). Lists of different
+// lengths at one depth are a *ShapeError.
 func From(nested any) *Tensor {
 	switch nested.(type) {
 	case []any, [][]any:
 	default:
 		if k := reflect.TypeOf(nested); k != nil && k.Kind() != reflect.Slice && k.Kind() != reflect.Array {
-			return Scalar(nested)
+			return scalar("From", nested)
 		}
 	}
 	n := nest{}
@@ -245,8 +246,10 @@ func (n *nest) dtype() dtype.DType {
 
 // Scalar makes a tensor without axes from a bool, an integer (int32 where it fits) or a float
 // (float32). It is a constant and takes no memory.
-func Scalar(v any) *Tensor {
-	o := toOperand("Scalar", v)
+func Scalar(v any) *Tensor { return scalar("Scalar", v) }
+
+func scalar(op string, v any) *Tensor {
+	o := toOperand(op, v)
 	if o.t != nil {
 		return o.t
 	}
@@ -367,42 +370,4 @@ func Eye(n int, m ...int) *Tensor {
 	shape := uop.Shape{n, cols}
 	eq := spread(uop.NewIota(n).Reshape(n, 1), shape).Equal(spread(uop.NewIota(cols).Reshape(1, cols), shape))
 	return newTensor(eq.Cast(DefaultFloat()), nil)
-}
-
-// checkStored refuses types that no array has.
-func checkStored(op string, d dtype.DType) {
-	if d.Size() == 0 {
-		failType(op, []dtype.DType{d}, "%v has no storage", d)
-	}
-}
-
-func checkSizes(op string, shape []int) {
-	for i, d := range shape {
-		if d < 0 {
-			fail(op, shapes(shape), "axis %d has the negative size %d", i, d)
-		}
-	}
-	if why := uop.Shape(shape).TooMany(); why != "" {
-		fail(op, shapes(shape), "%s", why)
-	}
-}
-
-// mostListed is how many numbers are listed one by one while a graph is built: places, weights, tables of sines.
-const mostListed = 1 << 27
-
-// checkListed refuses sizes for which a list would not end.
-func checkListed(op string, shape uop.Shape, n int) {
-	if n > mostListed {
-		fail(op, shapes(shape), "%d numbers would be listed one by one, more than %d", n, mostListed)
-	}
-}
-
-// mostParts is how many graphs one operation builds, one for each part, power or step that the caller asks for.
-const mostParts = 1 << 16
-
-// checkParts refuses numbers of parts for which building graphs would not end.
-func checkParts(op string, shape uop.Shape, n int) {
-	if n > mostParts {
-		fail(op, shapes(shape), "%d parts would be built one by one, more than %d", n, mostParts)
-	}
 }

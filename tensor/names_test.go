@@ -132,6 +132,13 @@ func TestNewtonSchulz(t *testing.T) {
 	near(t, values(t, f32(-9, -1, 0, 9).HardSigmoid()), f32(-9, -1, 0, 9).HardSigmoidWith(1./6, 0.5), 1e-6)
 }
 
+// What From is given is what its errors speak of.
+func TestFromOfAStruct(t *testing.T) {
+	err := tensor.Try(func() { tensor.From(struct{ X int }{1}) })
+	require.ErrorContains(t, err, "tensor: From: ")
+	require.ErrorContains(t, err, "struct { X int }")
+}
+
 func TestSizesTo(t *testing.T) {
 	x := counted(2, 3)
 	same(t, []float64{0, 1, 2, 0, 3, 4, 5, 0}, x.PadTo(-1, 4))

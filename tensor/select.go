@@ -231,7 +231,7 @@ func (t *Tensor) OneHot(n int) *Tensor {
 func (t *Tensor) OneHotMax(ctx context.Context) (*Tensor, error) {
 	checkIndex("OneHotMax", t)
 	if t.Numel() == 0 {
-		fail("OneHotMax", shapes(t.shape()), "an empty tensor has no largest number; use OneHot")
+		fail("OneHotMax", shapes(t.shape()), "an empty tensor has no largest number; name how many classes there are")
 	}
 	top, err := t.Max().Item(ctx)
 	if err != nil {
