@@ -9,33 +9,40 @@ import (
 
 // format is how a narrow float lies in the bits of a word, beside F32: its mantissa is cut, and its exponent begins later.
 type format struct {
-	word  dtype.DType
 	cut   int // bits of F32's mantissa that it has not
 	later int // exponents of F32 before its own first
 	over  int // the bits of what is too large: infinity, or the greatest number
 	nan   int // the bits of a NaN
 }
 
-// formats are those with subnormal numbers of their own; BF16 is the upper half of F32.
-var formats = map[dtype.DType]format{
-	dtype.F16: {dtype.U16, 13, 112, 0x7c00, 0x7e00}, dtype.F8E5M2: {dtype.U8, 21, 112, 0x7c, 0x7f}, dtype.F8E4M3: {dtype.U8, 20, 120, 0x7e, 0x7f},
-}
+// The formats with subnormal numbers of their own; BF16 is the upper half of F32.
+var (
+	half = format{13, 112, 0x7c00, 0x7e00}
+	e5m2 = format{21, 112, 0x7c, 0x7f}
+	e4m3 = format{20, 120, 0x7e, 0x7f}
+)
 
-// sign is how far the sign of an F32 is moved.
-func (f format) sign() int { return 32 - 8*f.word.Size() }
+func formatOf(d dtype.DType) *format {
+	switch d {
+	case dtype.F16:
+		return &half
+	case dtype.F8E5M2:
+		return &e5m2
+	}
+	return &e4m3
+}
 
 // encode rounds F32 to a narrow type by arithmetic on bits, ties to even.
 func encode(x *uop.UOp, to dtype.DType) *uop.UOp {
 	b := x.Bitcast(dtype.U32)
-	c := func(n int) *uop.UOp { return b.Int(n) }
+	c := b.Int
 	abs := b.And(c(0x7fffffff))
 	isNaN := c(0x7f800000).Less(abs)
 	if to == dtype.BF16 {
 		even := b.Shr(c(16)).And(c(1))
-		h := isNaN.Where(b.Shr(c(16)).Or(c(0x40)), b.Add(even).Add(c(0x7fff)).Shr(c(16)))
-		return h.Cast(dtype.U16).Bitcast(to)
+		return isNaN.Where(b.Shr(c(16)).Or(c(0x40)), b.Add(even).Add(c(0x7fff)).Shr(c(16))).Cast(to.Word()).Bitcast(to)
 	}
-	f := formats[to]
+	f := formatOf(to)
 	even := abs.Shr(c(f.cut)).And(c(1))
 	normal := abs.Add(even).Add(c(1<<(f.cut-1) - 1 - f.later<<23)).Shr(c(f.cut))
 	// Below its first exponent a number is a multiple of the last place of that, which is the last place of another power of two in F32.
@@ -44,20 +51,21 @@ func encode(x *uop.UOp, to dtype.DType) *uop.UOp {
 	h := abs.Less(c((f.later+1)<<23)).Where(half, normal)
 	top := f.over<<f.cut + f.later<<23 - 1<<(f.cut-1) // from the middle between the number before and over on, over is nearer or even
 	h = abs.Less(c(top)).Where(h, isNaN.Where(c(f.nan), c(f.over)))
-	h = h.Or(b.Shr(c(f.sign())).And(c(1 << (8*f.word.Size() - 1))))
-	return h.Cast(f.word).Bitcast(to)
+	bits := to.Bits()
+	h = h.Or(b.Shr(c(32 - bits)).And(c(1 << (bits - 1))))
+	return h.Cast(to.Word()).Bitcast(to)
 }
 
 // decode is the exact F32 value of a narrow type's bits; it needs no denormal F32 numbers.
 func decode(x *uop.UOp) *uop.UOp {
+	h := x.Bitcast(x.DType().Word()).Cast(dtype.U32)
 	if x.DType() == dtype.BF16 {
-		h := x.Bitcast(dtype.U16).Cast(dtype.U32)
 		return h.Shl(h.Int(16)).Bitcast(dtype.F32)
 	}
-	f := formats[x.DType()]
-	h := x.Bitcast(f.word).Cast(dtype.U32)
-	c := func(n int) *uop.UOp { return h.Int(n) }
-	sign := 1 << (8*f.word.Size() - 1)
+	f := formatOf(x.DType())
+	c := h.Int
+	bits := x.DType().Bits()
+	sign := 1 << (bits - 1)
 	abs := h.And(c(sign - 1))
 	wide := abs.Shl(c(f.cut))
 	small := abs.Cast(dtype.F32)
@@ -68,5 +76,5 @@ func decode(x *uop.UOp) *uop.UOp {
 	}
 	large := abs.Less(c(special)).Where(wide.Add(c(f.later<<23)), wide.Or(c(0x7f800000)))
 	r := abs.Less(c(1<<(23-f.cut))).Where(small, large)
-	return r.Or(h.And(c(sign)).Shl(c(f.sign()))).Bitcast(dtype.F32)
+	return r.Or(h.And(c(sign)).Shl(c(32 - bits))).Bitcast(dtype.F32)
 }

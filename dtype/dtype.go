@@ -121,7 +121,21 @@ func (d DType) Bits() int {
 func (d DType) IsFloat() bool { return d.row().kind == float }
 
 // IsNarrow reports whether d is a floating-point type of fewer than 32 bits: what machines keep as words and compute in float32.
-func (d DType) IsNarrow() bool { return d.IsFloat() && d.Size() < 4 }
+func (d DType) IsNarrow() bool {
+	r := d.row()
+	return r.kind == float && r.size < 4
+}
+
+// Word is the type that machines keep d as: an unsigned integer for a narrow float, else d itself.
+func (d DType) Word() DType {
+	switch {
+	case !d.IsNarrow():
+		return d
+	case d.Size() == 1:
+		return U8
+	}
+	return U16
+}
 
 // IsInt reports whether d is an integer type; Bool is not one, Index is.
 func (d DType) IsInt() bool { return d.row().kind == signed || d.row().kind == unsigned }

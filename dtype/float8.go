@@ -40,30 +40,20 @@ func (s *small) round(f float64) uint8 {
 	return sign | uint8(h)
 }
 
-// value is the exact value of bits of which none are special.
-func (s *small) value(b uint8) float32 {
-	exp, frac := int(b&0x7f)>>s.mantissa, int(b)&(1<<s.mantissa-1)
-	if exp > 0 {
-		frac |= 1 << s.mantissa
-		exp--
-	}
-	v := math.Ldexp(float64(frac), exp+1-s.bias-s.mantissa)
-	if b&0x80 != 0 {
-		v = math.Copysign(v, -1)
-	}
-	return float32(v)
-}
-
 // ToF8E4M3 rounds f to the bits of a float8 e4m3fn, ties to even. There is no infinity: what is
 // more than 448, and infinity, is 448; NaN stays NaN.
 func ToF8E4M3(f float64) uint8 { return e4m3fn.round(f) }
 
 // FromF8E4M3 is the exact value of the bits of a float8 e4m3fn.
 func FromF8E4M3(b uint8) float32 {
-	if b&0x7f == e4m3fn.nan {
-		return math.Float32frombits(uint32(b&0x80)<<24 | 0x7fc00000)
+	sign, abs := uint32(b&0x80)<<24, uint32(b&0x7f)
+	switch {
+	case abs == 0x7f:
+		return math.Float32frombits(sign | 0x7fc00000)
+	case abs < 8:
+		return math.Float32frombits(math.Float32bits(float32(abs)/512) | sign)
 	}
-	return e4m3fn.value(b)
+	return math.Float32frombits(sign | abs<<20 + 120<<23)
 }
 
 // ToF8E5M2 rounds f to the bits of a float8 e5m2, ties to even; overflow gives infinity, NaN stays NaN.

@@ -153,7 +153,8 @@ func From(nested any) *Tensor {
 	case []any, [][]any:
 	default:
 		if k := reflect.TypeOf(nested); k != nil && k.Kind() != reflect.Slice && k.Kind() != reflect.Array {
-			return scalar("From", nested)
+			toOperand("From", nested) // what is wrong with it is From's to say
+			return Scalar(nested)
 		}
 	}
 	n := nest{}
@@ -246,10 +247,8 @@ func (n *nest) dtype() dtype.DType {
 
 // Scalar makes a tensor without axes from a bool, an integer (int32 where it fits) or a float
 // (float32). It is a constant and takes no memory.
-func Scalar(v any) *Tensor { return scalar("Scalar", v) }
-
-func scalar(op string, v any) *Tensor {
-	o := toOperand(op, v)
+func Scalar(v any) *Tensor {
+	o := toOperand("Scalar", v)
 	if o.t != nil {
 		return o.t
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 )
 
-// defaults are the types that numbers get which name none; 0 is float32, and int32.
+// defaults are how the types of numbers that name none differ from float32 and int32: their numbers, by exclusive or.
 var defaults struct{ float, integer atomic.Uint32 }
 
 // SetDefaultFloat chooses the float type of what names none, and gives the one before: of Go's floats, Zeros, Ones, Eye, Linspace, the
@@ -17,7 +17,7 @@ func SetDefaultFloat(d dtype.DType) (before dtype.DType) {
 		failType("SetDefaultFloat", []dtype.DType{d}, "needs a float type")
 	}
 	before = DefaultFloat()
-	defaults.float.Store(uint32(d))
+	defaults.float.Store(uint32(d ^ dtype.F32))
 	return before
 }
 
@@ -28,19 +28,12 @@ func SetDefaultInt(d dtype.DType) (before dtype.DType) {
 		failType("SetDefaultInt", []dtype.DType{d}, "needs an integer type")
 	}
 	before = DefaultInt()
-	defaults.integer.Store(uint32(d))
+	defaults.integer.Store(uint32(d ^ dtype.I32))
 	return before
 }
 
 // DefaultFloat is the float type of what names none.
-func DefaultFloat() dtype.DType { return chosen(&defaults.float, dtype.F32) }
+func DefaultFloat() dtype.DType { return dtype.DType(defaults.float.Load()) ^ dtype.F32 }
 
 // DefaultInt is the integer type of what names none.
-func DefaultInt() dtype.DType { return chosen(&defaults.integer, dtype.I32) }
-
-func chosen(of *atomic.Uint32, none dtype.DType) dtype.DType {
-	if d := dtype.DType(of.Load()); d != dtype.Void {
-		return d
-	}
-	return none
-}
+func DefaultInt() dtype.DType { return dtype.DType(defaults.integer.Load()) ^ dtype.I32 }

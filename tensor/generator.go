@@ -18,6 +18,7 @@ import (
 // Its methods are the package's random functions; these, and the methods of Tensor that draw, use DefaultGenerator. The zero value
 // has seed 0 and is ready. Any number of goroutines may use one; who wants the same numbers again gives each its own.
 type Generator struct {
+	_     [0]func() // not to be compared
 	mu    sync.Mutex
 	state GeneratorState
 }
@@ -45,15 +46,16 @@ func (g *Generator) Seed(seed uint64) { g.Restore(GeneratorState{Seed: seed}) }
 // State is where the generator stands.
 func (g *Generator) State() GeneratorState {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.state
+	s := g.state
+	g.mu.Unlock()
+	return s
 }
 
 // Restore goes on from where a generator stood.
 func (g *Generator) Restore(s GeneratorState) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.state = s
+	g.mu.Unlock()
 }
 
 // orDefault is g, or the default generator where none is named.
@@ -70,10 +72,10 @@ const stream = 0x14b81119
 // nextKey is the key of a draw of n words.
 func (g *Generator) nextKey(n int) [2]uint32 {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	c := g.state.Drawn
+	s := g.state
 	g.state.Drawn += uint64(n)
-	return threefryHost([2]uint32{uint32(c), uint32(c >> 32)}, [2]uint32{uint32(g.state.Seed>>32) ^ stream, uint32(g.state.Seed)})
+	g.mu.Unlock()
+	return threefryHost([2]uint32{uint32(s.Drawn), uint32(s.Drawn >> 32)}, [2]uint32{uint32(s.Seed>>32) ^ stream, uint32(s.Seed)})
 }
 
 // keyBytes is a new key for a draw of n words, as it lies on a device.

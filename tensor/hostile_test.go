@@ -206,7 +206,7 @@ func TestHostileNumbers(t *testing.T) {
 // What is no type that arrays have is refused in words wherever a type is asked for, by its number as well.
 func TestTypesThatNoArrayHas(t *testing.T) {
 	x := tensor.Of([]float32{1, 2})
-	for _, d := range []dtype.DType{dtype.Void, dtype.Index, dtype.F64 + 1, 255} {
+	for _, d := range []dtype.DType{dtype.Void, dtype.Index, dtype.F8E5M2 + 1, 255} {
 		assert.NotPanics(t, func() { _ = d.String() })
 		for name, f := range map[string]func(){
 			"To":         func() { x.To(d) },

@@ -74,9 +74,7 @@ func (o operand) natural() dtype.DType {
 
 // fits says that an integer is one of type d.
 func (o operand) fits(d dtype.DType) bool {
-	least, greatest := integersOf(d)
-	v := integer{o.kind == dtype.I64 && o.bits.Int() < 0, uint64(o.bits)}
-	return !v.less(least) && !greatest.less(v)
+	return uop.IntValue(d, o.bits.Int()) == o.bits && (o.bits.Int() >= 0 || d.IsUnsigned() == (o.kind == dtype.U64))
 }
 
 // meet is the type of a tensor of type d together with o.

@@ -52,10 +52,7 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 	ws := make([]poolWindow, n)
 	for i := range ws {
 		k, s, d, q, r, in := size[i], stride[i], dilation[i], lo[i], hi[i], t.Dim(t.Rank()-n+i)
-		if max(k, s, d, q, r) > uop.MaxElements {
-			failArg(op, "size %d, stride %d, dilation %d, padding %d and %d are larger than any array", k, s, d, q, r)
-		}
-		if k < 1 || s < 1 || d < 1 || q < 0 || r < 0 || max(q, r) > uop.Times(d, k-1) {
+		if min(k, s, d) < 1 || min(q, r) < 0 || max(k, s, d, q, r) > uop.MaxElements || max(q, r) > uop.Times(d, k-1) {
 			failArg(op, "size %d, stride %d, dilation %d, padding %d and %d (which must be less than the window)", k, s, d, q, r)
 		}
 		if p.Same {
@@ -80,11 +77,10 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 
 // bothSides are paddings before and after each of n axes: one number for all, one for each, or all befores and then all afters.
 func bothSides(op string, n int, list []int, none int) (lo, hi []int) {
-	if len(list) == 2*n && n > 0 {
-		return list[:n], list[n:]
+	if len(list) != 2*n || n == 0 {
+		list = perAxis(op, "padding", n, list, none)
 	}
-	lo = perAxis(op, "padding", n, list, none)
-	return lo, lo
+	return list[:n], list[len(list)-n:]
 }
 
 // same is the padding before and after an axis of in elements with which windows give ⌈in/stride⌉ results.

@@ -131,19 +131,16 @@ func (g *Generator) Uniform(low, high float64, shape ...int) *Tensor {
 	return r
 }
 
-// neighbour is the number of a float type that comes after f, a finite one of that type, on the way to another.
+// neighbour is the number of a float type that comes after f, one of that type, on the way to another.
 func neighbour(d dtype.DType, f, to float64) float64 {
 	if f == 0 {
-		info, _ := dtype.Finfo(d)
-		return math.Copysign(info.Subnormal, to)
+		return math.Copysign(uop.FromBits(d, 1).Float(), to)
 	}
-	bits := uop.ToBits(d, uop.FloatValue(d, f))
+	step := -1
 	if (to > f) == (f > 0) {
-		bits++
-	} else {
-		bits--
+		step = 1
 	}
-	return uop.FromBits(d, bits).Float()
+	return uop.FromBits(d, uop.ToBits(d, uop.FloatValue(d, f))+uint64(step)).Float()
 }
 
 // ScaledUniform is uniform in ±1/√n, n the number of elements.

@@ -157,7 +157,7 @@ func (r *renderer) let(s *codegen.Let, depth int) {
 		r.line(depth, "%s %s = %s;", r.vtype(elem(d)), regName(s.Reg), r.vexpr(s.Value))
 		return
 	}
-	r.line(depth, "%s %s = %s;", scalar[d], regName(s.Reg), r.expr(s.Value))
+	r.line(depth, "%s %s = %s;", scalar(d), regName(s.Reg), r.expr(s.Value))
 }
 
 func (r *renderer) set(s *codegen.Set, depth int) {
@@ -187,7 +187,7 @@ func (r *renderer) set(s *codegen.Set, depth int) {
 	}
 	r.line(depth, "{")
 	for i, reg := range s.Regs {
-		t := scalar[reg.DType()]
+		t := scalar(reg.DType())
 		if r.vec(reg) {
 			t = r.vtype(elem(reg.DType()))
 			if reg.DType() == dtype.Bool {
@@ -281,9 +281,9 @@ func (r *renderer) fold(s *codegen.HorizontalReduce, depth int) {
 		if x[i].DType() == dtype.Bool {
 			cast = "1 & "
 		}
-		r.line(depth+1, "%s %sl = %s%s[0];", scalar[x[i].DType()], regName(x[i]), cast, regName(x[i]))
+		r.line(depth+1, "%s %sl = %s%s[0];", scalar(x[i].DType()), regName(x[i]), cast, regName(x[i]))
 		y[i] = t.Make(uop.Reg, x[i].DType(), uop.RegArg{ID: 1<<21 + i})
-		r.line(depth+1, "%s %s = %sl;", scalar[x[i].DType()], regName(y[i]), regName(x[i]))
+		r.line(depth+1, "%s %s = %sl;", scalar(x[i].DType()), regName(y[i]), regName(x[i]))
 	}
 	r.assign(s.Regs, codegen.Legalize(t, legal, s.Monoid.Info().Merge(s.Regs, y)...), depth+1, false)
 	r.vary = old
@@ -317,7 +317,7 @@ func (r *renderer) assign(regs, values []*uop.UOp, depth int, lanes bool) {
 		if lanes {
 			r.line(depth+1, "%s t%d = %s;", r.vtype(r.regElem(reg)), i, r.asElem(values[i], r.regElem(reg)))
 		} else {
-			r.line(depth+1, "%s t%d = %s;", scalar[reg.DType()], i, r.expr(values[i]))
+			r.line(depth+1, "%s t%d = %s;", scalar(reg.DType()), i, r.expr(values[i]))
 		}
 	}
 	for i, reg := range regs {

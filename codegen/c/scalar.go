@@ -53,7 +53,7 @@ func (r *renderer) expr(u *uop.UOp) string {
 		if d == dtype.F16 {
 			return "weft_half(" + r.expr(u.At(0)) + ")"
 		}
-		return fmt.Sprintf("((%s)%s)", scalar[d], r.expr(u.At(0)))
+		return fmt.Sprintf("((%s)%s)", scalar(d), r.expr(u.At(0)))
 	case uop.Bitcast:
 		return r.bitcast(u)
 	case uop.Max:
@@ -100,7 +100,7 @@ func (r *renderer) factor(d dtype.DType, a string) string {
 // wrap takes the result of C's arithmetic, which is at least int, back to a narrow type.
 func (r *renderer) wrap(d dtype.DType, s string) string {
 	if d.IsInt() && d != dtype.Index && d.Size() < 4 {
-		return fmt.Sprintf("((%s)(%s))", scalar[d], s)
+		return fmt.Sprintf("((%s)(%s))", scalar(d), s)
 	}
 	return "(" + s + ")"
 }
@@ -111,7 +111,7 @@ func (r *renderer) bitcast(u *uop.UOp) string {
 	if from == dtype.F32 || from == dtype.F64 || to == dtype.F32 || to == dtype.F64 {
 		return fmt.Sprintf("bits_%s_%s(%s)", from.Short(), to.Short(), x)
 	}
-	return fmt.Sprintf("((%s)%s)", scalar[to], x)
+	return fmt.Sprintf("((%s)%s)", scalar(to), x)
 }
 
 // variable reads the uniform block of 32-bit words.
@@ -126,7 +126,7 @@ func (r *renderer) variable(u *uop.UOp) string {
 		case dtype.F64:
 			return fmt.Sprintf("((double)bits_i32_f32(var[%d]))", i)
 		default:
-			return fmt.Sprintf("((%s)var[%d])", scalar[d], i)
+			return fmt.Sprintf("((%s)var[%d])", scalar(d), i)
 		}
 	}
 	panic(fmt.Sprintf("BUG: variable %s is not among the kernel's", u.Arg().(uop.VarArg).Name))

@@ -9,18 +9,21 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-var scalar = map[dtype.DType]string{
+var scalars = map[dtype.DType]string{
 	dtype.Index: "int64_t", dtype.Bool: "int32_t", dtype.I8: "int8_t", dtype.U8: "uint8_t", dtype.I16: "int16_t",
 	dtype.U16: "uint16_t", dtype.I32: "int32_t", dtype.U32: "uint32_t", dtype.I64: "int64_t", dtype.U64: "uint64_t",
-	dtype.F16: "uint16_t", dtype.BF16: "uint16_t", dtype.F8E4M3: "uint8_t", dtype.F8E5M2: "uint8_t", dtype.F32: "float", dtype.F64: "double",
+	dtype.F32: "float", dtype.F64: "double",
 }
+
+// scalar is the C type of a value.
+func scalar(d dtype.DType) string { return scalars[d.Word()] }
 
 // stored is the C type of an element in memory.
 func stored(d dtype.DType) string {
 	if d == dtype.Bool {
 		return "uint8_t"
 	}
-	return scalar[d]
+	return scalar(d)
 }
 
 // elem is the short name of a vector's element type; bool vectors are masks, named by their width.
@@ -28,12 +31,10 @@ func elem(d dtype.DType) string {
 	switch d {
 	case dtype.Index:
 		return "i64"
-	case dtype.F16, dtype.BF16:
-		return "u16"
-	case dtype.Bool, dtype.F8E4M3, dtype.F8E5M2:
+	case dtype.Bool:
 		return "u8"
 	}
-	return d.Short()
+	return d.Word().Short()
 }
 
 var byElem = map[string]string{

@@ -101,14 +101,7 @@ func (r *renderer) vbitcast(u *uop.UOp) {
 		return
 	}
 	r.vector(u.At(0))
-	switch to {
-	case dtype.F16, dtype.BF16:
-		r.vwrap(dtype.U16)
-	case dtype.F8E4M3, dtype.F8E5M2:
-		r.vwrap(dtype.U8)
-	default:
-		if !from.IsFloat() || from.IsNarrow() {
-			r.vwrap(to)
-		}
+	if to.IsNarrow() || from.IsNarrow() || !from.IsFloat() {
+		r.vwrap(to.Word())
 	}
 }

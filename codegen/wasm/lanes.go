@@ -229,7 +229,7 @@ func (r *renderer) gather(u *uop.UOp, p lanes, m *mask) {
 			r.op("select")
 			offset = 0
 		}
-		r.mem(loads[d], offset)
+		r.mem(loads[d.Word()], offset)
 		r.replace(k, i)
 	}
 	if m != nil {

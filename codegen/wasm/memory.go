@@ -60,8 +60,7 @@ func (r *renderer) scale(size int) {
 
 var loads = map[dtype.DType]string{
 	dtype.Bool: "i32.load8_u", dtype.I8: "i32.load8_s", dtype.U8: "i32.load8_u", dtype.I16: "i32.load16_s",
-	dtype.U16: "i32.load16_u", dtype.F16: "i32.load16_u", dtype.BF16: "i32.load16_u",
-	dtype.F8E4M3: "i32.load8_u", dtype.F8E5M2: "i32.load8_u", dtype.I32: "i32.load", dtype.U32: "i32.load",
+	dtype.U16: "i32.load16_u", dtype.I32: "i32.load", dtype.U32: "i32.load",
 	dtype.I64: "i64.load", dtype.U64: "i64.load", dtype.F32: "f32.load", dtype.F64: "f64.load",
 }
 
@@ -85,7 +84,7 @@ func always(gate *uop.UOp) bool {
 func (r *renderer) load(u *uop.UOp) {
 	buf, gate, index, d := u.At(0), u.At(1), u.At(2), u.DType()
 	if always(gate) {
-		r.mem(loads[d], r.address(buf, index, false))
+		r.mem(loads[d.Word()], r.address(buf, index, false))
 		r.truth(d)
 		return
 	}
@@ -96,7 +95,7 @@ func (r *renderer) load(u *uop.UOp) {
 	r.base(buf)
 	r.get(g)
 	r.op("select")
-	r.mem(loads[d], 0)
+	r.mem(loads[d.Word()], 0)
 	r.truth(d)
 	r.constant(d, 0)
 	r.get(g)

@@ -258,15 +258,15 @@ func (r *renderer) apply(u *uop.UOp, k kind) {
 
 // wrap brings the result of 32-bit arithmetic back to a narrow type.
 func (r *renderer) wrap(d dtype.DType) {
-	switch d {
+	switch d.Word() {
 	case dtype.I8:
 		r.op("i32.extend8_s")
 	case dtype.I16:
 		r.op("i32.extend16_s")
-	case dtype.U8, dtype.F8E4M3, dtype.F8E5M2:
+	case dtype.U8:
 		r.i32(0xFF)
 		r.op("i32.and")
-	case dtype.U16, dtype.F16, dtype.BF16:
+	case dtype.U16:
 		r.i32(0xFFFF)
 		r.op("i32.and")
 	case dtype.Bool:

@@ -343,7 +343,10 @@ func (r *renderer) bitcast(from, to dtype.DType, x string) string {
 		x = fmt.Sprintf("bitcast<%s>(%s)", value(to), x)
 	}
 	if !to.IsInt() && from.IsInt() && !from.IsUnsigned() && to.Size() < 4 { // a signed word as bits of a narrow float
-		return fmt.Sprintf("(%s & 0x%xu)", x, 1<<to.Bits()-1)
+		if to.Size() == 1 {
+			return "(" + x + " & 0xffu)"
+		}
+		return "(" + x + " & 0xffffu)"
 	}
 	return narrow(to, x)
 }
