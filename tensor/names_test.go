@@ -140,7 +140,7 @@ func TestFromOfAStruct(t *testing.T) {
 }
 
 func TestSizesTo(t *testing.T) {
-	x := counted(2, 3)
+	x := stepped(2, 3)
 	same(t, []float64{0, 1, 2, 0, 3, 4, 5, 0}, x.PadTo(-1, 4))
 	same(t, []float64{0, 1, 2, 3, 4, 5, 0, 0, 0}, x.PadTo(3, 3))
 	same(t, []float64{0, 1}, x.ShrinkTo(1, 2))

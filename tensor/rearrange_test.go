@@ -12,8 +12,8 @@ import (
 
 type axisSizes = map[string]int
 
-// counted is 0, 1, … in a shape.
-func counted(shape ...int) *tensor.Tensor {
+// stepped is 0, 1, … in a shape.
+func stepped(shape ...int) *tensor.Tensor {
 	n := 1
 	for _, d := range shape {
 		n *= d
@@ -23,7 +23,7 @@ func counted(shape ...int) *tensor.Tensor {
 
 // Formulas give what the moves give that they stand for.
 func TestRearrange(t *testing.T) {
-	x := counted(2, 3, 4, 5)
+	x := stepped(2, 3, 4, 5)
 	for _, c := range []struct {
 		formula string
 		sizes   axisSizes
@@ -53,7 +53,7 @@ func TestRearrange(t *testing.T) {
 }
 
 func TestEinRepeat(t *testing.T) {
-	x := counted(2, 3)
+	x := stepped(2, 3)
 	for _, c := range []struct {
 		formula string
 		sizes   axisSizes
@@ -73,7 +73,7 @@ func TestEinRepeat(t *testing.T) {
 }
 
 func TestEinReduce(t *testing.T) {
-	x := counted(1, 2, 4, 6).To(dtype.F32)
+	x := stepped(1, 2, 4, 6).To(dtype.F32)
 	pool := x.EinReduce("b c (h 2) (w 2) -> b c h w", (*tensor.Tensor).Max, nil)
 	same(t, values(t, x.MaxPool2D(2)), pool)
 	require.Equal(t, []int{1, 2, 2, 3}, pool.Shape())
@@ -86,7 +86,7 @@ func TestEinReduce(t *testing.T) {
 
 // What is wrong with a formula is said with the place of the character.
 func TestFormulaErrors(t *testing.T) {
-	x := counted(2, 3)
+	x := stepped(2, 3)
 	for _, c := range []struct {
 		formula string
 		sizes   axisSizes
