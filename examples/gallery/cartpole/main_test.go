@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/weft-ml/weft/examples/gallery/gallerytest"
+	"github.com/weft-ml/weft/tests/gallerytest"
 )
 
 // Poles stand several times as long as at first.

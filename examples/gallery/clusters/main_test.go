@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/weft-ml/weft/examples/gallery/gallerytest"
+	"github.com/weft-ml/weft/tests/gallerytest"
 )
 
 // The points of each blob are one group, and three blobs lie in a plane.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/weft-ml/weft/examples/gallery/gallerytest"
+	"github.com/weft-ml/weft/tests/gallerytest"
 )
 
 // The network learns, and what it draws is ink in the middle of paper, about as much as in the data.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/weft-ml/weft/examples/gallery/gallerytest"
+	"github.com/weft-ml/weft/tests/gallerytest"
 )
 
 // The energy stays, and what began with the symmetry of a square keeps it.

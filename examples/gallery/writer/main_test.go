@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/weft-ml/weft/examples/gallery/gallerytest"
+	"github.com/weft-ml/weft/tests/gallerytest"
 )
 
 // What it writes are words of the rhyme.
