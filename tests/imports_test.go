@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 	"lawtest":        "rewrite ref uop dtype",
 	"symbolic":       "rewrite uop dtype",
 	"grad":           "rewrite uop dtype",
+	"vmap":           "uop",
 	"ref":            "uop dtype",
 	"plan":           "dtype",
 	"plan/bytecode":  "plan dtype",
@@ -81,7 +82,7 @@ var mayImport = map[string]string{
 	"wasm/pack":  "",
 	"wasm/serve": "",
 
-	"tensor":      "engine grad schedule uop dtype plan runtime",
+	"tensor":      "engine grad vmap schedule uop dtype plan runtime",
 	"nn":          "tensor dtype safetensors",
 	"data":        "",
 	"safetensors": "atomicfile",
