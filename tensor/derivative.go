@@ -96,6 +96,10 @@ type VmapOptions struct {
 //	perExample := tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor { return loss(w, in[0]).Grad(w) }, tensor.VmapOptions{})
 //
 // Numbers drawn at random in f are the same for all calls. Assignments in f to what depends on the arguments are an error.
+//
+// Inlined, the function that it gives would pass for one of the caller's: errors name the first line outside of the library.
+//
+//go:noinline
 func Vmap(f Fn, o VmapOptions) Fn {
 	const op = "Vmap"
 	return func(in ...*Tensor) []*Tensor {

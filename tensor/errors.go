@@ -116,7 +116,8 @@ func failDevice(op string, err error) {
 }
 
 // library are the packages whose lines are not the user's.
-var library = []string{"github.com/weft-ml/weft/tensor.", "github.com/weft-ml/weft/nn.", "github.com/weft-ml/weft/uop.", "runtime."}
+var library = []string{"github.com/weft-ml/weft/tensor.", "github.com/weft-ml/weft/nn.", "github.com/weft-ml/weft/uop.",
+	"github.com/weft-ml/weft/grad.", "github.com/weft-ml/weft/vmap.", "runtime."}
 
 // Caller is the file and line of the first caller outside the library, for errors of packages that build
 // on this one and belong to it, such as nn.
