@@ -19,14 +19,14 @@ type Machine struct {
 	Finish func(p *plan.Plan) // may be nil
 }
 
-// candidate is a list of moves and the kernel that it makes.
+// candidate is a list of directives and the kernel that it makes.
 type candidate struct {
-	moves   []codegen.Move
-	kernel  plan.Kernel
-	plan    *plan.Plan
-	loaded  runtime.Loaded
-	seconds float64 // of one run, as if measured beside the best ones
-	checked bool    // its results are those of the model's
+	directives []codegen.Directive
+	kernel     plan.Kernel
+	plan       *plan.Plan
+	loaded     runtime.Loaded
+	seconds    float64 // of one run, as if measured beside the best ones
+	checked    bool    // its results are those of the model's
 
 	measured bool // it stood before the model's kernel
 }
@@ -39,14 +39,14 @@ const (
 	leastScratch = 1 << 20
 )
 
-// Prepare lowers and writes a kernel; a defect of the compiler that a list of moves brings to light is an error that says BUG.
-func (m *Machine) Prepare(spec *codegen.Spec, moves []codegen.Move) (k plan.Kernel, err error) {
+// Prepare lowers and writes a kernel; a defect of the compiler that a list of directives brings to light is an error that says BUG.
+func (m *Machine) Prepare(spec *codegen.Spec, directives []codegen.Directive) (k plan.Kernel, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("BUG: moves %q: %v", codegen.MovesString(moves), r)
+			err = fmt.Errorf("BUG: directives %q: %v", codegen.DirectivesString(directives), r)
 		}
 	}()
-	prog, err := codegen.Lower(spec, moves, m.Target)
+	prog, err := codegen.Lower(spec, directives, m.Target)
 	if err != nil {
 		return k, err
 	}
@@ -64,7 +64,7 @@ func Within(k, model *plan.Kernel) error {
 	return nil
 }
 
-// Limits of kernels whose moves come from outside.
+// Limits of kernels whose directives come from outside.
 const (
 	mostText    = 4 << 20
 	mostScratch = 64 << 20 // of each thread
