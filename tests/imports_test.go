@@ -85,6 +85,7 @@ var mayImport = map[string]string{
 	"tensor":      "engine grad vmap schedule uop dtype plan runtime",
 	"nn":          "tensor dtype safetensors",
 	"data":        "",
+	"data/folder": "data",
 	"safetensors": "atomicfile",
 	"atomicfile":  "",
 	"cmd/weft":    "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
