@@ -49,5 +49,6 @@ func push(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 	if !reached[0] {
 		return nil
 	}
-	return gs[0]
+	// What is linear has the same transpose everywhere, at 0 too.
+	return uop.Fill(map[int]*uop.UOp{seed.Slot(): zeros(seed, seed.Shape())}, gs[0])[0]
 }

@@ -7,14 +7,18 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-// Clip says how gradients are bounded before a step: by value first, then by norm. Zeros bound nothing.
+// Clip says how gradients are bounded: by value first, then by norm. Zeros bound nothing. Its method Apply is for the field Clip of
+// optimisers:
+//
+//	opt.Clip = nn.Clip{Norm: 1}.Apply
 type Clip struct {
 	Value float64 // elements are brought into −Value … Value
 	Norm  float64 // the largest norm of all gradients together; larger ones are scaled down to it (Pascanu and others, 2013)
 	P     float64 // which norm: 0 means 2, the Euclidean one; +Inf the largest absolute value
 }
 
-func (c Clip) apply(grads []*tensor.Tensor) []*tensor.Tensor {
+// Apply gives the bounded gradients.
+func (c Clip) Apply(grads []*tensor.Tensor) []*tensor.Tensor {
 	if c.Value != 0 {
 		grads = ClipValue(grads, c.Value)
 	}

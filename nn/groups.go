@@ -17,8 +17,8 @@ import (
 //	opt, err := nn.NewGroups(ctx, model, muon, adam)
 type Groups struct {
 	Optimizers []*Optimizer
-	// Clip bounds the gradients of each step, the norm that of all groups together. The optimisers' own follow.
-	Clip Clip
+	// Clip changes the gradients of all groups together, as the method Apply of a Clip; the optimisers' own follow. nil: as they are.
+	Clip func(grads []*tensor.Tensor) []*tensor.Tensor
 
 	model []*tensor.Tensor `weft:"-"`
 }
@@ -88,7 +88,9 @@ func (g *Groups) Apply(grads []*tensor.Tensor) {
 	if n := len(g.Params()); len(grads) != n {
 		panic(&tensor.ArgumentError{Op: "Apply", Reason: fmt.Sprintf("%d gradients for %d parameters", len(grads), n), At: tensor.Caller()})
 	}
-	grads = g.Clip.apply(grads)
+	if g.Clip != nil {
+		grads = g.Clip(grads)
+	}
 	for _, o := range g.Optimizers {
 		o.Apply(grads[:len(o.params)])
 		grads = grads[len(o.params):]

@@ -18,8 +18,8 @@ type Optimizer struct {
 	Count *tensor.Tensor              // how many steps were taken, a scalar
 	Slots map[string][]*tensor.Tensor // what it remembers of each parameter
 
-	// Clip bounds the gradients of each step; the zero value leaves them as they are.
-	Clip Clip
+	// Clip changes the gradients of each step before anything else does, as the method Apply of a Clip; nil: as they are.
+	Clip func(grads []*tensor.Tensor) []*tensor.Tensor
 
 	params []*tensor.Tensor `weft:"-"`
 	model  []*tensor.Tensor `weft:"-"` // all tensors of the model, parameters among them
@@ -126,7 +126,9 @@ func (o *Optimizer) Apply(grads []*tensor.Tensor) {
 	if len(grads) != len(o.params) {
 		panic(&tensor.ArgumentError{Op: "Apply", Reason: fmt.Sprintf("%d gradients for %d parameters", len(grads), len(o.params)), At: tensor.Caller()})
 	}
-	grads = o.Clip.apply(grads)
+	if o.Clip != nil {
+		grads = o.Clip(grads)
+	}
 	o.Count.Assign(o.Count.Add(1))
 	values := make([]*tensor.Tensor, len(o.params))
 	for i, p := range o.params {

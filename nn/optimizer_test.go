@@ -63,7 +63,7 @@ func TestStepsOfOptimizers(t *testing.T) {
 			{0.4688163, -0.8665518, 0.5475912, 1.409308, 0.687272, -0.5346754, 0.1382901, -0.1986876}}},
 		{"SGD, clipped by norm", func(m *fitting) (any, error) {
 			o, err := nn.NewSGD(ctx, m, nn.SGDOptions{Rate: 0.1, Momentum: 0.9})
-			o.Clip.Norm = 1.5
+			o.Clip = nn.Clip{Norm: 1.5}.Apply
 			return o, err
 		}, [3][]float64{
 			{0.4906408, -0.9438445, 0.3716702, 1.467243, 0.7258219, -0.5155987, 0.1505399, -0.199688},
@@ -71,7 +71,7 @@ func TestStepsOfOptimizers(t *testing.T) {
 			{0.152204, -0.7093947, 1.179007, 0.8793295, 0.4260065, -0.5273164, 0.5411618, -0.08679247}}},
 		{"SGD, clipped by value and largest", func(m *fitting) (any, error) {
 			o, err := nn.NewSGD(ctx, m, nn.SGDOptions{Rate: 0.1, Momentum: 0.9})
-			o.Clip = nn.Clip{Value: 2, Norm: 3, P: math.Inf(1)}
+			o.Clip = nn.Clip{Value: 2, Norm: 3, P: math.Inf(1)}.Apply
 			return o, err
 		}, [3][]float64{
 			{0.35, -0.8, 0.45, 1.3, 0.55, -0.7, 0.3, -0.195},
@@ -83,7 +83,7 @@ func TestStepsOfOptimizers(t *testing.T) {
 			b, err := nn.NewAdamW(ctx, []*tensor.Tensor{m.B}, nn.AdamOptions{Rate: 0.01, NoDecay: true})
 			require.NoError(t, err)
 			g, err := nn.NewGroups(ctx, m, w, b)
-			g.Clip.Norm = 1
+			g.Clip = nn.Clip{Norm: 1}.Apply
 			return g, err
 		}, [3][]float64{
 			{0.395, -0.89, 0.3475, 1.385, 0.6425, -0.595, 0.11, -0.19},

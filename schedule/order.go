@@ -204,7 +204,9 @@ func (s *scheduler) mergeParams(k *kernel, written int) {
 	k.spec.Params, k.bufs = params, bufs
 }
 
-// sort puts the kernels into an order that obeys the edges and otherwise keeps the one they had.
+// sort puts the kernels into an order that obeys the edges. Where a kernel that may run leaves fewer temporary bytes in use than before it, it
+// runs next: what it frees is in a cache yet, and gradients of weights do not wait, with all that they are made of, for the end. Otherwise
+// the order that they had is kept.
 func (s *scheduler) sort(after [][]int) {
 	waits := make([]int, len(s.kernels))
 	for _, list := range after {
@@ -212,22 +214,80 @@ func (s *scheduler) sort(after [][]int) {
 			waits[j]++
 		}
 	}
-	done := make([]bool, len(s.kernels))
-	var out []*kernel
-	for len(out) < len(s.kernels) {
-		progress := false
-		for i := range s.kernels {
-			if !done[i] && waits[i] == 0 {
-				done[i], progress = true, true
-				out = append(out, s.kernels[i])
-				for _, j := range after[i] {
-					waits[j]--
-				}
-			}
-		}
-		if !progress {
-			panic("BUG: kernels wait for each other")
+	m := s.memory()
+	var ready []int // ascending
+	for i := range s.kernels {
+		if waits[i] == 0 {
+			ready = append(ready, i)
 		}
 	}
+	var out []*kernel
+	for len(ready) > 0 {
+		at := max(slices.IndexFunc(ready, func(i int) bool { return m.grows(s.kernels[i]) < 0 }), 0)
+		next := ready[at]
+		ready = slices.Delete(ready, at, at+1)
+		m.run(s.kernels[next])
+		out = append(out, s.kernels[next])
+		for _, j := range after[next] {
+			if waits[j]--; waits[j] == 0 {
+				k, _ := slices.BinarySearch(ready, j)
+				ready = slices.Insert(ready, k, j)
+			}
+		}
+	}
+	if len(out) < len(s.kernels) {
+		panic("BUG: kernels wait for each other")
+	}
 	s.kernels = out
+}
+
+// inUse is which temporary arrays are in use while kernels run.
+type inUse struct {
+	bufs  []Buf
+	users []int // kernels and copies that have not run, by buffer
+	begun []bool
+}
+
+// memory is the state before the first kernel.
+func (s *scheduler) memory() *inUse {
+	m := &inUse{s.bufs, make([]int, len(s.bufs)), make([]bool, len(s.bufs))}
+	for _, k := range s.kernels {
+		each(k.bufs, func(b int) { m.users[b]++ })
+	}
+	for _, c := range s.copies {
+		each(c.Bufs, func(b int) { m.users[b]++ })
+	}
+	return m
+}
+
+// each calls f for each of some buffers once.
+func each(bufs []int, f func(b int)) {
+	for i, b := range bufs {
+		if !slices.Contains(bufs[:i], b) {
+			f(b)
+		}
+	}
+}
+
+// grows is how many bytes more are in use after a kernel than before it.
+func (m *inUse) grows(k *kernel) (bytes int64) {
+	each(k.bufs, func(b int) {
+		if m.bufs[b].Kind != TempBuf {
+			return
+		}
+		if !m.begun[b] {
+			bytes += m.bufs[b].Bytes()
+		}
+		if m.users[b] == 1 {
+			bytes -= m.bufs[b].Bytes()
+		}
+	})
+	return bytes
+}
+
+func (m *inUse) run(k *kernel) {
+	each(k.bufs, func(b int) {
+		m.begun[b] = true
+		m.users[b]--
+	})
 }
