@@ -184,7 +184,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		if u.Slot() != 0 && u.Op() == uop.Param {
+		if a, ok := u.Arg().(uop.ParamArg); ok && a.Slot < 0 {
 			return nil, ErrStandIn
 		}
 		srcs := u.Src()

@@ -4,23 +4,12 @@ import "github.com/weft-ml/weft/uop"
 
 // detach gives the derivatives that are stated, and no others.
 func detach(u, g *uop.UOp) []*uop.UOp {
-	f, named := u.Arg().(uop.FunctionArg)
-	if named && f.Slot == 0 {
-		return grads{g}
+	if f, ok := u.Arg().(uop.Stated); ok {
+		return f.Gradients(u, g)
 	}
 	out := make(grads, len(u.Src()))
-	if !named {
-		for i := 1; i+1 < len(out); i += 2 {
-			out[i] = g.Mul(u.At(i + 1))
-		}
-		return out
-	}
-	if len(g.Shape()) == 0 {
-		g = expand(g, u.Shape())
-	}
-	filled := uop.Fill(map[int]*uop.UOp{f.Slot: g}, u.Src()[1:]...)
 	for i := 1; i+1 < len(out); i += 2 {
-		out[i] = filled[i]
+		out[i] = g.Mul(u.At(i + 1))
 	}
 	return out
 }

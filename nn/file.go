@@ -121,7 +121,7 @@ func LoadFrom(ctx context.Context, f *safetensors.File, model any, o LoadOptions
 		}
 		info, _ := f.Info(name)
 		err = tensor.Try(func() {
-			if d := ownTypes[info.DType]; d != s.Tensor.DType() {
+			if d := ownType(info.DType); d != s.Tensor.DType() {
 				s.Tensor.Own().Assign(tensor.FromBytes(d, s.Tensor.Shape(), raw).On(s.Tensor.Device()).To(s.Tensor.DType()))
 			} else {
 				s.Tensor.AssignBytes(raw)
@@ -138,14 +138,15 @@ func LoadFrom(ctx context.Context, f *safetensors.File, model any, o LoadOptions
 	return report, tensor.Realize(ctx, loaded...)
 }
 
-// ownTypes are element types by their names in files.
-var ownTypes = func() map[string]dtype.DType {
-	m := map[string]dtype.DType{}
-	for d, name := range fileTypes {
-		m[name] = d
+// ownType is the element type of a name in files, Void where there is none.
+func ownType(name string) dtype.DType {
+	for d, n := range fileTypes {
+		if n == name {
+			return d
+		}
 	}
-	return m
-}()
+	return dtype.Void
+}
 
 // compared says what of a file fits a model, and gives the names in the file of what does.
 func compared(f *safetensors.File, state []Named, o LoadOptions) (r *LoadReport, from map[string]string) {
@@ -168,8 +169,8 @@ func compared(f *safetensors.File, state []Named, o LoadOptions) (r *LoadReport,
 		}
 		want, d := s.Tensor.Shape(), fileTypes[s.Tensor.DType()]
 		same := info.DType == d
-		if own, known := ownTypes[info.DType]; !same && o.Convert {
-			same = known && own.IsFloat() && s.Tensor.IsFloat()
+		if !same && o.Convert {
+			same = ownType(info.DType).IsFloat() && s.Tensor.IsFloat()
 		}
 		if !same || !slices.Equal(have, want) {
 			r.Mismatched = append(r.Mismatched, &MismatchError{f.Path(), s.Name,

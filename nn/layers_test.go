@@ -38,7 +38,7 @@ func TestLayers(t *testing.T) {
 		x    *tensor.Tensor
 		want []float64
 	}{
-		{"Conv1d, same", nn.NewConv1d(2, 3, 4, tensor.Conv{Same: true, Dilation: 2}), ramp(1, 2, 6), []float64{
+		{"Conv1d, same", nn.NewConv1d(2, 3, 4, tensor.Conv{Dilation: 2}.Same(4)), ramp(1, 2, 6), []float64{
 			1.36539, 1.97859, 1.53071, 1.46018, 0.676135, 0.0306599, -0.88958, -1.39241, -0.768871, -0.766305, 0.146237, 0.650242,
 			1.77014, 2.14607, 1.36737, 1.43286, 0.421827, 0.0758659,
 		}},
@@ -143,10 +143,8 @@ func TestErrorsNameLayers(t *testing.T) {
 		"reshape [2 3]: cannot become [5], in nn.Sequential[0] (layers_test.go:": func() {
 			nn.Sequential{func(x *tensor.Tensor) *tensor.Tensor { return tensor.FromNode(x.Node().Reshape(5), nil) }}.Forward(ramp(2, 3), true)
 		},
-		"Upsample: input [2 3], scale 0, sizes []":               func() { (&nn.Upsample{}).Forward(ramp(2, 3)) },
-		"Conv: Same with stride 2; only stride 1 keeps sizes":    func() { nn.NewConv1d(1, 1, 2, tensor.Conv{Same: true, Stride: 2}).Forward(ramp(1, 1, 4)) },
-		"Conv: Same and a padding besides":                       func() { nn.NewConv1d(1, 1, 2, tensor.Conv{Same: true, Padding: 2}).Forward(ramp(1, 1, 4)) },
-		"ConvTranspose: Same is for Conv, in nn.ConvTranspose (": func() { nn.NewConvTranspose1d(1, 1, 2, tensor.Conv{Same: true}).Forward(ramp(1, 1, 4)) },
+		"Upsample: input [2 3], scale 0, sizes []":                                                      func() { (&nn.Upsample{}).Forward(ramp(2, 3)) },
+		"Same: filters of 2 with stride 2 and padding 0, 0; only stride 1 keeps sizes (layers_test.go:": func() { tensor.Conv{Stride: 2}.Same(2) },
 	} {
 		assert.ErrorContains(t, tensor.Try(f), want)
 	}

@@ -42,7 +42,7 @@ type Change struct {
 func (c *Change) Slot(name string) *tensor.Tensor {
 	s, ok := c.slots[name]
 	if !ok {
-		panic(&tensor.ArgumentError{Op: "Slot", Reason: fmt.Sprintf("the optimiser was made without a slot %q", name), At: tensor.Caller()})
+		panic(&tensor.ArgumentError{Op: "Slot", Reason: "the optimiser was made without a slot " + name, At: tensor.Caller()})
 	}
 	return s[c.Index]
 }

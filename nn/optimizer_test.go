@@ -153,7 +153,7 @@ func TestGroupsRefuse(t *testing.T) {
 	assert.ErrorContains(t, tensor.Try(func() { g.Apply(nil) }), "Apply: 0 gradients for 1 parameters (optimizer_test.go:")
 	own, err := nn.NewOptimizer(ctx, m, func(c *nn.Change) *tensor.Tensor { return c.Slot("no") }, nn.RuleOptions{})
 	require.NoError(t, err)
-	assert.ErrorContains(t, tensor.Try(func() { own.Update(m.loss()) }), `the optimiser was made without a slot "no"`)
+	assert.ErrorContains(t, tensor.Try(func() { own.Update(m.loss()) }), "the optimiser was made without a slot no")
 }
 
 // Schedules in sequence and multiplied: torch.optim.lr_scheduler's SequentialLR and ChainedScheduler.

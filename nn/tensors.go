@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/safetensors"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -29,8 +30,8 @@ func (t *Tensors) Tensor(name string) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	info, _ := t.File.Info(name)
-	d, ok := ownTypes[info.DType]
-	if !ok {
+	d := ownType(info.DType)
+	if d == dtype.Void {
 		return nil, &MismatchError{t.File.Path(), name, fmt.Sprintf("its elements are %s, which no tensor holds", info.DType)}
 	}
 	shape := make([]int, len(info.Shape))

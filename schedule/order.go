@@ -215,79 +215,70 @@ func (s *scheduler) sort(after [][]int) {
 		}
 	}
 	m := s.memory()
-	var ready []int // ascending
-	for i := range s.kernels {
-		if waits[i] == 0 {
-			ready = append(ready, i)
-		}
-	}
 	var out []*kernel
-	for len(ready) > 0 {
-		at := max(slices.IndexFunc(ready, func(i int) bool { return m.grows(s.kernels[i]) < 0 }), 0)
-		next := ready[at]
-		ready = slices.Delete(ready, at, at+1)
-		m.run(s.kernels[next])
-		out = append(out, s.kernels[next])
-		for _, j := range after[next] {
-			if waits[j]--; waits[j] == 0 {
-				k, _ := slices.BinarySearch(ready, j)
-				ready = slices.Insert(ready, k, j)
+	for len(out) < len(s.kernels) {
+		next := -1
+		for i, k := range s.kernels {
+			if waits[i] == 0 && (next < 0 || m.frees(k)) {
+				if next = i; m.frees(k) {
+					break
+				}
 			}
 		}
-	}
-	if len(out) < len(s.kernels) {
-		panic("BUG: kernels wait for each other")
+		if next < 0 {
+			panic("BUG: kernels wait for each other")
+		}
+		waits[next] = -1
+		m.run(s.kernels[next].bufs, 1)
+		out = append(out, s.kernels[next])
+		for _, j := range after[next] {
+			waits[j]--
+		}
 	}
 	s.kernels = out
 }
 
-// inUse is which temporary arrays are in use while kernels run.
+// inUse is which temporary arrays are in use while kernels run: their bytes, and how often each is named by kernels and copies, in all and by
+// those that have not run.
 type inUse struct {
-	bufs  []Buf
-	users []int // kernels and copies that have not run, by buffer
-	begun []bool
+	bytes     []int64 // 0 of what is not temporary
+	all, left []int
 }
 
-// memory is the state before the first kernel.
 func (s *scheduler) memory() *inUse {
-	m := &inUse{s.bufs, make([]int, len(s.bufs)), make([]bool, len(s.bufs))}
+	n := len(s.bufs)
+	m := &inUse{make([]int64, n), make([]int, n), make([]int, n)}
+	for b, buf := range s.bufs {
+		if buf.Kind == TempBuf {
+			m.bytes[b] = buf.Bytes()
+		}
+	}
 	for _, k := range s.kernels {
-		each(k.bufs, func(b int) { m.users[b]++ })
+		m.run(k.bufs, -1)
 	}
 	for _, c := range s.copies {
-		each(c.Bufs, func(b int) { m.users[b]++ })
+		m.run(c.Bufs, -1)
 	}
+	copy(m.all, m.left)
 	return m
 }
 
-// each calls f for each of some buffers once.
-func each(bufs []int, f func(b int)) {
-	for i, b := range bufs {
-		if !slices.Contains(bufs[:i], b) {
-			f(b)
+// run says how many bytes more are in use after a step on some buffers than before it; times −1 takes the step back.
+func (m *inUse) run(bufs []int, times int) (bytes int64) {
+	for _, b := range bufs {
+		if m.left[b] == m.all[b] {
+			bytes += m.bytes[b]
+		}
+		if m.left[b] -= times; m.left[b] == 0 {
+			bytes -= m.bytes[b]
 		}
 	}
-}
-
-// grows is how many bytes more are in use after a kernel than before it.
-func (m *inUse) grows(k *kernel) (bytes int64) {
-	each(k.bufs, func(b int) {
-		if m.bufs[b].Kind != TempBuf {
-			return
-		}
-		if !m.begun[b] {
-			bytes += m.bufs[b].Bytes()
-		}
-		if m.users[b] == 1 {
-			bytes -= m.bufs[b].Bytes()
-		}
-	})
 	return bytes
 }
 
-func (m *inUse) run(k *kernel) {
-	each(k.bufs, func(b int) {
-		m.begun[b] = true
-		m.users[b]--
-	})
+// frees reports whether fewer bytes would be in use after a kernel.
+func (m *inUse) frees(k *kernel) bool {
+	bytes := m.run(k.bufs, 1)
+	m.run(k.bufs, -1)
+	return bytes < 0
 }

@@ -16,7 +16,6 @@ type Conv struct {
 	Strides, Dilations []int
 	Paddings           []int // one number an axis; or two: all befores, then all afters
 	OutputPadding      []int // ConvTranspose only: more at the end
-	Same               bool  // Conv only: padding so that the result has the sizes of the input, odd ones more at the end; stride 1
 }
 
 // spread gives the options of n axes: stride, dilation, padding before and after.
@@ -45,24 +44,22 @@ func (c Conv) spread(op string, n int) (stride, dilation, lo, hi []int) {
 	return stride, dilation, lo, hi
 }
 
-// same are the options with the padding that keeps sizes, for filters w.
-func (c Conv) same(op string, w *Tensor) Conv {
-	if !c.Same {
-		return c
-	}
-	if c.Padding != 0 || len(c.Paddings) > 0 {
-		failArg(op, "Same and a padding besides")
-	}
-	stride, dilation, _, _ := c.spread(op, w.Rank()-2)
-	lo, hi := make([]int, len(stride)), make([]int, len(stride))
-	for i, d := range dilation {
-		if stride[i] != 1 {
-			failArg(op, "Same with stride %d; only stride 1 keeps sizes", stride[i])
+// Same gives the options the padding with which filters of these sizes leave the sizes of the input as they are; where it is odd,
+// there is one more at the end. The stride must be 1.
+//
+//	y := x.Conv(w, b, tensor.Conv{Dilation: 2}.Same(3, 3))
+func (c Conv) Same(size ...int) Conv {
+	const op = "Same"
+	stride, dilation, before, after := c.spread(op, len(size))
+	lo, hi := make([]int, len(size)), make([]int, len(size))
+	for i, k := range size {
+		if stride[i] != 1 || before[i] != 0 || after[i] != 0 || k < 1 {
+			failArg(op, "filters of %d with stride %d and padding %d, %d; only stride 1 keeps sizes", k, stride[i], before[i], after[i])
 		}
-		all := uop.Times(d, max(w.Dim(2+i)-1, 0))
+		all := uop.Times(dilation[i], k-1)
 		lo[i], hi[i] = all/2, all-all/2
 	}
-	c.Paddings = append(lo, hi...)
+	c.Padding, c.Paddings = 0, append(lo, hi...)
 	return c
 }
 
@@ -85,7 +82,7 @@ func (t *Tensor) Conv2D(w, b *Tensor, o Conv) *Tensor { return t.conv("Conv2D", 
 
 func (t *Tensor) conv(op string, w, b *Tensor, o Conv) *Tensor {
 	x, n := t.batched(op, w)
-	stride, dilation, lo, hi := o.same(op, w).spread(op, n)
+	stride, dilation, lo, hi := o.spread(op, n)
 	g := max(o.Groups, 1)
 	checkConv(op, t, w, b, x.Dim(1), w.Dim(1)*g, w.Dim(0), g)
 	ws := make([]window, n)
@@ -166,9 +163,6 @@ func convolve(x, w *uop.UOp, g int, ws []window) *uop.UOp {
 // output padding …].
 func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 	const op = "ConvTranspose"
-	if o.Same {
-		failArg(op, "Same is for Conv")
-	}
 	x, n := t.batched(op, w)
 	stride, dilation, lo, hi := o.spread(op, n)
 	more := perAxis(op, "output padding", n, o.OutputPadding, 0)

@@ -204,12 +204,11 @@ func called() (at, of, layers string) {
 		if ours {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), of, layers
 		}
-		name, ok := strings.CutPrefix(f.Function, layered)
-		if name, found := strings.CutSuffix(name, ".Forward"); ok && found {
+		if strings.HasPrefix(f.Function, layered) && strings.HasSuffix(f.Function, forward) {
 			if layers != "" {
 				layers = ", " + layers
 			}
-			layers = "nn." + strings.Trim(name, "(*)") + layers
+			layers = "nn." + strings.Trim(f.Function[len(layered):len(f.Function)-len(forward)], "(*)") + layers
 		}
 		of = f.Function
 		if !more {
@@ -218,8 +217,11 @@ func called() (at, of, layers string) {
 	}
 }
 
-// layered is the package of layers, whose methods are called Forward.
-const layered = "github.com/weft-ml/weft/nn."
+// layered is the package of layers, and forward the method that each has.
+const (
+	layered = "github.com/weft-ml/weft/nn."
+	forward = ".Forward"
+)
 
 // InLayer says of what an operation panicked with, p, in which of many layers of its kind it was called; it gives back what to panic with.
 // It is for layers made of layers.

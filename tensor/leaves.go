@@ -25,12 +25,18 @@ func (t *Tensor) RequireGrad() *Tensor {
 		return t
 	}
 	wanted.Lock()
-	defer wanted.Unlock()
 	if len(wanted.list) >= wanted.full {
-		wanted.list = slices.DeleteFunc(wanted.list, func(p weak.Pointer[Tensor]) bool { return p.Value() == nil })
-		wanted.full = max(64, 2*len(wanted.list))
+		kept := wanted.list[:0]
+		for _, p := range wanted.list {
+			if p.Value() != nil {
+				kept = append(kept, p)
+			}
+		}
+		clear(wanted.list[len(kept):])
+		wanted.list, wanted.full = kept, 64+2*len(kept)
 	}
 	wanted.list = append(wanted.list, weak.Make(t))
+	wanted.Unlock()
 	return t
 }
 
@@ -46,10 +52,8 @@ func (t *Tensor) Freeze() *Tensor {
 // RequiresGrad reports whether t wants a gradient.
 func (t *Tensor) RequiresGrad() bool { return t.wants.Load() }
 
-// wanting are the tensors that want a gradient.
-func wanting() (ws []*Tensor) {
-	wanted.Lock()
-	defer wanted.Unlock()
+// inUse are the tensors that want a gradient; wanted is locked.
+func inUse() (ws []*Tensor) {
 	for _, p := range wanted.list {
 		if w := p.Value(); w != nil {
 			ws = append(ws, w)
@@ -78,7 +82,9 @@ func (t *Tensor) BackwardWith(seed *Tensor, ws ...*Tensor) {
 func (t *Tensor) backward(op string, seed *Tensor, ws []*Tensor) {
 	search := len(ws) == 0
 	if search {
-		ws = wanting()
+		wanted.Lock()
+		ws = inUse()
+		wanted.Unlock()
 	}
 	gs, reached := t.gradients(op, seed.node().Cast(t.DType()), ws)
 	any := false

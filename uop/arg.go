@@ -114,32 +114,24 @@ type (
 		At     string // the user's file and line
 		Lo, N  int    // the numbers that are right: Lo … N−1
 	}
-	// FunctionArg makes of a Detach a function with a name. The derivatives that it states need not be elementwise: each is the
-	// gradient of its operand, a graph in which the stand-in Slot (see NewStandIn) stands for the gradient of the value. Slot 0
-	// states none: the gradient goes through the value.
-	FunctionArg struct {
-		Name string
-		Slot int
-	}
 )
 
-func (Ints) arg()        {}
-func (ConstArg) arg()    {}
-func (BufferArg) arg()   {}
-func (ParamArg) arg()    {}
-func (VarArg) arg()      {}
-func (RangeArg) arg()    {}
-func (RegArg) arg()      {}
-func (PadArg) arg()      {}
-func (SlideArg) arg()    {}
-func (ReduceArg) arg()   {}
-func (ScanArg) arg()     {}
-func (PartArg) arg()     {}
-func (AxisArg) arg()     {}
-func (ScatterArg) arg()  {}
-func (DeviceArg) arg()   {}
-func (CheckArg) arg()    {}
-func (FunctionArg) arg() {}
+func (Ints) arg()       {}
+func (ConstArg) arg()   {}
+func (BufferArg) arg()  {}
+func (ParamArg) arg()   {}
+func (VarArg) arg()     {}
+func (RangeArg) arg()   {}
+func (RegArg) arg()     {}
+func (PadArg) arg()     {}
+func (SlideArg) arg()   {}
+func (ReduceArg) arg()  {}
+func (ScanArg) arg()    {}
+func (PartArg) arg()    {}
+func (AxisArg) arg()    {}
+func (ScatterArg) arg() {}
+func (DeviceArg) arg()  {}
+func (CheckArg) arg()   {}
 
 var seed = maphash.MakeSeed()
 
