@@ -91,7 +91,7 @@ func (k *Kernel) Range(n int) *Tensor {
 // Load is the element of an argument at an index, a number or a tensor of integers for each of its axes; 0 where that is outside.
 func (k *Kernel) Load(argument int, index ...any) *Tensor {
 	if argument < 0 || argument >= len(k.in) {
-		failArg(k.name, "Load(%d) with %d arguments", argument, len(k.in))
+		failArg(k.name, "argument %d of %d is loaded", argument, len(k.in))
 	}
 	x := k.in[argument]
 	if len(index) != x.Rank() {
@@ -150,7 +150,7 @@ func (k *Kernel) reduce(v *Tensor, ranges []*Tensor, f func(x *Tensor, axis int)
 	for _, r := range ranges {
 		rank := r.Rank()
 		if rank <= len(k.at) || rank >= k.next {
-			failArg(k.name, "a reduction over something that Range did not give")
+			failArg(k.name, "a reduction over what is no range of this kernel")
 		}
 		shape := slices.Clone(v.shape())
 		for len(shape) < rank {

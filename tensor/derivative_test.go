@@ -143,7 +143,7 @@ func TestBackwardFindsLeaves(t *testing.T) {
 	w.ClearGradient()
 	require.Nil(t, w.Gradient())
 	require.ErrorContains(t, tensor.Try(func() { x.Sum().Backward() }), "Backward: the tensor depends on none that wants a gradient")
-	require.ErrorContains(t, tensor.Try(func() { x.Mul(w).Backward() }), "Backward [2]: 2 elements, not one; use BackwardWith")
+	require.ErrorContains(t, tensor.Try(func() { x.Mul(w).Backward() }), "Backward [2]: 2 elements, not one; give a seed")
 	require.ErrorContains(t, tensor.Try(func() { tensor.Arange(2).RequireGrad() }), "only floats have a gradient")
 	// What has been realized on the way has no history: that is said, not passed over.
 	y := x.Mul(w)

@@ -115,13 +115,13 @@ func TestCustomReductions(t *testing.T) {
 	require.Len(t, v.Plan.Kernels, 2)
 	require.NotContains(t, v.String(), "where")
 	for want, body := range map[string]func(k *tensor.Kernel) *tensor.Tensor{
-		"k [3 1 1]: the result varies with range 0":             func(k *tensor.Kernel) *tensor.Tensor { return k.Range(3) },
-		"k: At(2) of a result with 2 axes":                      func(k *tensor.Kernel) *tensor.Tensor { return k.At(2) },
-		"k: Load(1) with 1 arguments":                           func(k *tensor.Kernel) *tensor.Tensor { return k.Load(1) },
-		"k [2 3]: 1 indices for argument 0":                     func(k *tensor.Kernel) *tensor.Tensor { return k.Load(0, 1) },
-		"k float32: index 1 of argument 0 is no integer":        func(k *tensor.Kernel) *tensor.Tensor { return k.Load(0, 1, 0.5) },
-		"k: a reduction over something that Range did not give": func(k *tensor.Kernel) *tensor.Tensor { return k.Sum(k.At(0), k.At(0)) },
-		"k: the body gives nil":                                 func(k *tensor.Kernel) *tensor.Tensor { return nil },
+		"k [3 1 1]: the result varies with range 0":           func(k *tensor.Kernel) *tensor.Tensor { return k.Range(3) },
+		"k: At(2) of a result with 2 axes":                    func(k *tensor.Kernel) *tensor.Tensor { return k.At(2) },
+		"k: argument 1 of 1 is loaded":                        func(k *tensor.Kernel) *tensor.Tensor { return k.Load(1) },
+		"k [2 3]: 1 indices for argument 0":                   func(k *tensor.Kernel) *tensor.Tensor { return k.Load(0, 1) },
+		"k float32: index 1 of argument 0 is no integer":      func(k *tensor.Kernel) *tensor.Tensor { return k.Load(0, 1, 0.5) },
+		"k: a reduction over what is no range of this kernel": func(k *tensor.Kernel) *tensor.Tensor { return k.Sum(k.At(0), k.At(0)) },
+		"k: the body gives nil":                               func(k *tensor.Kernel) *tensor.Tensor { return nil },
 	} {
 		err := tensor.Try(func() { tensor.Custom("k", []int{2, 2}, body, ts{a}, tensor.CustomOptions{}) })
 		require.ErrorContains(t, err, want)

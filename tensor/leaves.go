@@ -66,7 +66,7 @@ func inUse() (ws []*Tensor) {
 // (see RequireGrad) and that t depends on. Where there are none of these that is an error.
 func (t *Tensor) Backward(ws ...*Tensor) {
 	if t.Numel() != 1 {
-		fail("Backward", shapes(t.shape()), "%d elements, not one; use BackwardWith", t.Numel())
+		fail("Backward", shapes(t.shape()), "%d elements, not one; give a seed", t.Numel())
 	}
 	t.backward("Backward", FullLike(t, 1), ws)
 }
@@ -100,7 +100,7 @@ func (t *Tensor) backward(op string, seed *Tensor, ws []*Tensor) {
 		}
 	}
 	if search && !any {
-		failArg(op, "the tensor depends on none that wants a gradient; say RequireGrad of those, or name them")
+		failArg(op, "the tensor depends on none that wants a gradient; mark those that do, or name them")
 	}
 }
 
