@@ -46,24 +46,33 @@ func Nests(s *Spec, t *Target) []*Spec {
 
 // chooseGrid gives directives for a kernel of one nest.
 func chooseGrid(spec *Spec, target *Target) []Directive {
-	k := newKernel(spec, target)
-	if len(k.groups) != 1 {
+	g, lists := gridLists(spec, target, sizesFor(target))
+	if g == nil {
 		return nil // nothing to do, or not one nest: one invocation does it all
 	}
-	g := &gridder{chooser: chooser{kernel: k, g: k.groups[0]}}
+	return g.first(spec, lists...)
+}
+
+// gridLists are the lists of directives that the rules give with these sizes, best first; a nil gridder where the kernel is not one nest.
+func gridLists(spec *Spec, target *Target, sizes gridSizes) (*gridder, [][]Directive) {
+	k := newKernel(spec, target)
+	if len(k.groups) != 1 {
+		return nil, nil
+	}
+	g := &gridder{chooser: chooser{kernel: k, g: k.groups[0]}, sizes: sizes}
 	g.look()
 	if !k.scanned.empty() {
-		return g.first(spec, g.running())
+		return g, [][]Directive{g.running()}
 	}
 	directives := g.threads()
 	if target.NoOpt {
-		return g.first(spec, slices.Concat(directives, g.unroll()), directives)
+		return g, [][]Directive{slices.Concat(directives, g.unroll()), directives}
 	}
 	special := g.special()
 	if g.tiled {
 		g.longInside(directives)
 	}
-	return g.first(spec, append(special, slices.Concat(directives, g.blocks()), slices.Concat(directives, g.unroll()), directives)...)
+	return g, append(special, slices.Concat(directives, g.blocks()), slices.Concat(directives, g.unroll()), directives)
 }
 
 // first gives the first directives that can be applied and keep within the iterations of an invocation, or, if there are
@@ -86,6 +95,7 @@ func (g *gridder) first(spec *Spec, choices ...[]Directive) (out []Directive) {
 // gridder chooses directives for a Grid.
 type gridder struct {
 	chooser
+	sizes      gridSizes
 	directives []Directive
 	onThreads  map[*uop.UOp]bool
 	tiled      bool // each invocation computes several elements

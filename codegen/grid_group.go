@@ -6,16 +6,11 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// Sizes for graphics processors that are none in software: blocks of an output that a workgroup computes from what it
-// keeps in its memory, and rows that a workgroup reduces.
+// Limits of blocks of an output that a workgroup computes from what it keeps in its memory, and of rows that a workgroup reduces.
 const (
-	blockSide  = 64 // of a block of the output
-	laneSide   = 16 // invocations along it
-	blockDepth = 16 // terms of the sum that are kept at a time
 	leastLanes = 64
 	leastBlock = 32   // workgroups that keep a processor busy
 	shortRow   = 64   // elements that one invocation reduces by itself
-	rowLanes   = 256  // that reduce a row
 	fewThreads = 8192 // are not enough
 )
 
@@ -24,7 +19,7 @@ func (g *gridder) special() (out [][]Directive) {
 	if m := g.weighted(); m != nil {
 		out = append(out, m)
 	}
-	if g.target.CPUBacked || g.words() > 1 || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
+	if !g.sizes.workgroups || g.words() > 1 || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
 		return out
 	}
 	for _, rule := range []func() []Directive{g.staged, g.rows} {
@@ -68,7 +63,7 @@ func (g *gridder) staged() (directives []Directive) {
 	}
 	r := g.reds[0]
 	rows, cols := g.sides(r)
-	if rows == nil || !g.blocksOf(rows, cols) || g.count(g.facts.set(r.ranges...)) < 2*blockDepth {
+	if rows == nil || !g.blocksOf(rows, cols) || g.count(g.facts.set(r.ranges...)) < 2*g.sizes.depth {
 		return nil
 	}
 	var grid []string
@@ -88,7 +83,7 @@ func (g *gridder) staged() (directives []Directive) {
 		lanes = append(lanes, s.inner[last])
 	}
 	k, n := g.fused(&directives, r.ranges)
-	directives = append(directives, Directive{Verb: Split, Name: k, N: blockDepth, Tail: Guard})
+	directives = append(directives, Directive{Verb: Split, Name: k, N: g.sizes.depth, Tail: Guard})
 	if n >= longSum {
 		directives = append(directives, Directive{Verb: Nest, Name: r.name, Axes: []string{k + ".1"}})
 	}
@@ -163,23 +158,23 @@ func (g *gridder) blocksOf(rows, cols *side) bool {
 		n := func(s *side) int { return (s.n + s.block - 1) / s.block }
 		return all / (rows.n * cols.n) * n(rows) * n(cols)
 	}
-	rows.block, cols.block = min(blockSide, pow2(rows.n)), min(blockSide, pow2(cols.n))
+	rows.block, cols.block = min(g.sizes.side, pow2(rows.n)), min(g.sizes.side, pow2(cols.n))
 	for _, s := range [][2]*side{{rows, cols}, {cols, rows}} {
-		for s[0].block*s[1].block < blockSide*blockSide/4 && 2*s[0].block <= min(s[0].n, 4*blockSide) {
+		for s[0].block*s[1].block < g.sizes.side*g.sizes.side/4 && 2*s[0].block <= min(s[0].n, 4*g.sizes.side) {
 			s[0].block *= 2
 		}
 	}
 	for _, s := range []*side{rows, cols} {
-		for groups() < leastBlock && s.block > laneSide {
+		for groups() < leastBlock && s.block > g.sizes.lanes {
 			s.block /= 2
 		}
 	}
 	if rows.block *= 2; rows.block > rows.n || groups() < 4*leastBlock {
 		rows.block /= 2
 	}
-	rows.lanes, cols.lanes = min(laneSide, rows.block), min(laneSide, cols.block)
+	rows.lanes, cols.lanes = min(g.sizes.lanes, rows.block), min(g.sizes.lanes, cols.block)
 	for _, s := range []*side{cols, rows} {
-		for 2*s.lanes <= s.block && rows.lanes*cols.lanes < laneSide*laneSide {
+		for 2*s.lanes <= s.block && rows.lanes*cols.lanes < g.sizes.lanes*g.sizes.lanes {
 			s.lanes *= 2
 		}
 	}
@@ -213,7 +208,7 @@ func (g *gridder) rows() (directives []Directive) {
 	if longest < shortRow || g.count(all) >= fewThreads && !g.separate(list, rows) {
 		return nil
 	}
-	n := min(rowLanes, pow2(longest/2), g.target.Limits.Invocations)
+	n := min(g.sizes.row, pow2(longest/2), g.target.Limits.Invocations)
 	done := map[*uop.UOp]bool{}
 	for _, r := range list {
 		if done[r.ranges[0]] {

@@ -10,12 +10,10 @@ import (
 // Costs and limits of a tile of registers in one invocation. Processors that play a graphics processor gather
 // every element on its own, so for them a load is dear.
 const (
-	loadCost      = 6.0
-	softwareCost  = 30.0
-	maxTileNodes  = 3000 // instances of values, for the size of the source
-	leastThreads  = 4096 // that stay, on a graphics processor
-	leastSoftware = 64
-	worthTiling   = 4 // iterations of a reduction
+	loadCost     = 6.0
+	softwareCost = 30.0
+	maxTileNodes = 3000 // instances of values, for the size of the source
+	worthTiling  = 4    // iterations of a reduction
 )
 
 // piece is a value that is computed once for each element of a tile of the axes it depends on.
@@ -32,10 +30,6 @@ func (g *gridder) tileFactors(shared map[*uop.UOp]bool, whole map[*uop.UOp]int) 
 		return nil
 	}
 	tile := maps.Clone(whole)
-	least := leastThreads
-	if g.target.CPUBacked {
-		least = leastSoftware
-	}
 	most := g.registers()
 	threads := 1
 	for r, ok := range shared {
@@ -61,7 +55,7 @@ func (g *gridder) tileFactors(shared map[*uop.UOp]bool, whole map[*uop.UOp]int) 
 				for _, x := range tile {
 					n *= max(1, x)
 				}
-				if c := g.tileCost(pieces, tile); c < cost && instances(g.facts, results, tile) <= most && instances(g.facts, pieces, tile) <= maxTileNodes && threads/n >= least {
+				if c := g.tileCost(pieces, tile); c < cost && instances(g.facts, results, tile) <= most && instances(g.facts, pieces, tile) <= maxTileNodes && threads/n >= g.sizes.least {
 					best, factor, cost = a.r, f, c
 				}
 			}
@@ -93,7 +87,7 @@ func (g *gridder) registers() int {
 			most *= 2
 		}
 	}
-	return min(most, g.target.Registers)
+	return min(most*g.sizes.values/100, g.target.Registers)
 }
 
 // factors are the next possible sizes of a tile along an axis: divisors, or sizes whose last tile is moved inwards

@@ -30,6 +30,11 @@ func Candidates(spec *codegen.Spec, target *codegen.Target, most int) [][]codege
 	c := collector{spec: spec, target: target, most: most, seen: map[string]bool{}, threads: shares(model)}
 	c.out = append(c.out, model)
 	c.seen[codegen.DirectivesString(model)] = true
+	for _, l := range codegen.Variants(spec, target) {
+		if !c.full() {
+			c.add(l)
+		}
+	}
 	if nest := only(spec, target); nest != nil && !target.Grid {
 		all := forms(nest, c.threads)
 		for _, i := range spreadOut(len(all)) {
@@ -111,7 +116,9 @@ type collector struct {
 }
 
 func shares(directives []codegen.Directive) bool {
-	return slices.ContainsFunc(directives, func(m codegen.Directive) bool { return m.Verb == codegen.Threads })
+	return slices.ContainsFunc(directives, func(m codegen.Directive) bool {
+		return m.Verb == codegen.Threads || m.Verb == codegen.Grids || m.Verb == codegen.Lanes
+	})
 }
 
 func (c *collector) full() bool { return len(c.out) >= c.most }

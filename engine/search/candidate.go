@@ -55,7 +55,7 @@ func (m *Machine) Prepare(spec *codegen.Spec, directives []codegen.Directive) (k
 
 // Within says why a kernel is too large to stand in for the model's, or nil.
 func Within(k, model *plan.Kernel) error {
-	if n, most := len(k.Source)+len(k.Code), max(leastText, moreText*(len(model.Source)+len(model.Code))); n > most {
+	if n, most := len(text(k)), max(leastText, moreText*len(text(model))); n > most {
 		return fmt.Errorf("its code of %d bytes is longer than %d", n, most)
 	}
 	if most := max(leastScratch, moreScratch*model.Scratch); k.Scratch > most {
@@ -72,7 +72,7 @@ const (
 
 // Bearable says why a kernel is too large to be compiled for whoever asks, or nil.
 func Bearable(k *plan.Kernel) error {
-	if n := len(k.Source) + len(k.Code); n > mostText || k.Scratch > mostScratch {
+	if n := len(text(k)); n > mostText || k.Scratch > mostScratch {
 		return fmt.Errorf("a kernel of %d bytes of code, with %d bytes of scratch", n, k.Scratch)
 	}
 	return nil

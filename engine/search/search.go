@@ -180,7 +180,10 @@ func (r *run) begin(ctx context.Context) error {
 }
 
 // text is what makes two kernels the same.
-func text(k *plan.Kernel) string { return k.Entry + "\n" + k.Source + string(k.Code) }
+func text(k *plan.Kernel) string {
+	s := k.Spelled()
+	return s.Entry + "\n" + s.Source + string(s.Code)
+}
 
 // round times candidates and keeps the fastest. Then the best one so far, if it is not the model's, stands before the model's
 // again: what holds is known from here on, whatever ends the search.
