@@ -17,9 +17,9 @@ type Conv2d = Conv
 
 // NewConv makes a layer of out filters of the sizes given, one for each spatial axis, with weights uniform in ±1/√(in/groups·sizes).
 func NewConv(in, out int, size []int, o tensor.Conv) *Conv {
-	in /= max(o.Groups, 1)
-	fan := in * volume(size)
-	return &Conv{uniform(fan, append([]int{out, in}, size...)...), uniform(fan, out), o}
+	shape := append([]int{out, in / max(o.Groups, 1)}, size...)
+	fan := volume(shape[1:])
+	return &Conv{uniform(fan, shape...), uniform(fan, out), o}
 }
 
 // NewConv1d is NewConv for one spatial axis: x[n,in,s].
@@ -42,9 +42,9 @@ type ConvTranspose struct {
 
 // NewConvTranspose makes a layer with filters of the sizes given, one for each spatial axis, uniform in ±1/√(out/groups·sizes).
 func NewConvTranspose(in, out int, size []int, o tensor.Conv) *ConvTranspose {
-	each := out / max(o.Groups, 1)
-	fan := each * volume(size)
-	return &ConvTranspose{uniform(fan, append([]int{in, each}, size...)...), uniform(fan, out), o}
+	shape := append([]int{in, out / max(o.Groups, 1)}, size...)
+	fan := volume(shape[1:])
+	return &ConvTranspose{uniform(fan, shape...), uniform(fan, out), o}
 }
 
 // NewConvTranspose1d is NewConvTranspose for one spatial axis: x[n,in,s].

@@ -55,25 +55,19 @@ func (s *scheduler) sort(after [][]int) {
 
 // inUse is which temporary arrays are in use while kernels run.
 type inUse struct {
-	names [][]int // the temporary buffers of each kernel, each once
-	users [][]int // the kernels of each buffer
-	left  []int   // how many users of each have not run; a copy at the end is one
+	s     *scheduler
+	left  []int // how many kernels that use each have not run; a copy at the end is one
+	who   []int // the exclusive or of these kernels' numbers: of the last one its number
 	begun []bool
-	bytes []int64
 }
 
 func (s *scheduler) memory() *inUse {
 	n := len(s.bufs)
-	m := &inUse{make([][]int, len(s.kernels)), make([][]int, n), make([]int, n), make([]bool, n), make([]int64, n)}
-	for b, buf := range s.bufs {
-		m.bytes[b] = buf.Bytes()
-	}
-	for i, k := range s.kernels {
-		for _, b := range k.bufs {
-			if s.bufs[b].Kind == TempBuf && !slices.Contains(m.names[i], b) {
-				m.names[i], m.users[b] = append(m.names[i], b), append(m.users[b], i)
-				m.left[b]++
-			}
+	m := &inUse{s, make([]int, n), make([]int, n), make([]bool, n)}
+	for i := range s.kernels {
+		for _, b := range m.names(i) {
+			m.left[b]++
+			m.who[b] ^= i
 		}
 	}
 	for _, c := range s.copies {
@@ -84,14 +78,24 @@ func (s *scheduler) memory() *inUse {
 	return m
 }
 
+// names are the temporary buffers of a kernel, each once.
+func (m *inUse) names(i int) (list []int) {
+	for _, b := range m.s.kernels[i].bufs {
+		if m.s.bufs[b].Kind == TempBuf && !slices.Contains(list, b) {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
 // grows is how many bytes more are in use after kernel i than before it. It only ever falls while others run.
 func (m *inUse) grows(i int) (bytes int64) {
-	for _, b := range m.names[i] {
+	for _, b := range m.names(i) {
 		if !m.begun[b] {
-			bytes += m.bytes[b]
+			bytes += m.s.bufs[b].Bytes()
 		}
 		if m.left[b] == 1 {
-			bytes -= m.bytes[b]
+			bytes -= m.s.bufs[b].Bytes()
 		}
 	}
 	return bytes
@@ -99,10 +103,12 @@ func (m *inUse) grows(i int) (bytes int64) {
 
 // run is told that kernel i has run, and gives the kernels that are the last to use something now.
 func (m *inUse) run(i int) (last []int) {
-	for _, b := range m.names[i] {
+	for _, b := range m.names(i) {
 		m.begun[b] = true
-		if m.left[b]--; m.left[b] == 1 {
-			last = append(last, m.users[b]...)
+		m.left[b]--
+		m.who[b] ^= i
+		if m.left[b] == 1 {
+			last = append(last, m.who[b])
 		}
 	}
 	return last
