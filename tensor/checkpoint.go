@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/grad"
 	"github.com/weft-ml/weft/uop"
 )
@@ -14,35 +16,47 @@ import (
 //		x = tensor.Checkpoint(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{block.Forward(in[0])} }, x)[0]
 //	}
 func Checkpoint(f Fn, in ...*Tensor) []*Tensor {
-	t := trace("Checkpoint", f, in, whole(in))
-	outs := t.results()
-	for i, o := range t.outs {
-		if o.IsFloat() {
-			outs[i] = t.checkpointed(o.node(), outs[i])
+	args := make([]*Tensor, len(in))
+	for i, x := range in {
+		args[i] = x.named(uop.FunctionArg{Name: "argument"}) // a node that stands for this and for no equal constant
+	}
+	outs := slices.Clone(f(args...))
+	for i, y := range outs {
+		if y == nil {
+			failArg("Checkpoint", "result %d of the function is nil", i)
+		}
+		if y.IsFloat() {
+			outs[i] = y.checkpointed(args)
 		}
 	}
 	return outs
 }
 
-// checkpointed is y, the function's value, with gradients that begin with the function itself. out is the graph on stand-ins.
-func (t *traced) checkpointed(out *uop.UOp, y *Tensor) *Tensor {
-	seed := uop.NewStandIn(out.DType(), out.Shape()...)
-	var wrt, of []*uop.UOp // in the traced graph, and in the one of y
-	for i, s := range t.stand {
-		if s.DType().IsFloat() {
-			wrt, of = append(wrt, s), append(of, t.in[i].node())
+// checkpointed is t, made of some arguments, with gradients that begin with its computation from these.
+func (t *Tensor) checkpointed(args []*Tensor) *Tensor {
+	u := t.node()
+	seed := uop.NewStandIn(u.DType(), u.Shape()...)
+	apart, again := map[*uop.UOp]*uop.UOp{}, map[int]*uop.UOp{} // stand-ins, and what is put in their place
+	var wrt, of []*uop.UOp
+	stand := func(x, later *uop.UOp) {
+		if apart[x] != nil { // the same argument again
+			return
+		}
+		s := uop.NewStandIn(x.DType(), x.Shape()...)
+		apart[x], again[s.Slot()] = s, later
+		if x.DType().IsFloat() {
+			wrt, of = append(wrt, s), append(of, x)
 		}
 	}
-	again, apart := map[int]*uop.UOp{}, map[*uop.UOp]*uop.UOp{}
-	for i, s := range t.stand {
-		again[s.Slot()] = following(t.in[i].node(), seed)
+	for _, a := range args {
+		stand(a.node(), following(a.node(), seed))
 	}
-	for _, u := range besides(out) { // also arguments, so that no gradient reaches one of them through another
-		s := uop.NewStandIn(u.DType(), u.Shape()...)
-		apart[u], again[s.Slot()] = s, u
-		wrt, of = append(wrt, s), append(of, u)
+	out := uop.Substitute(u.Home(), apart, u)[0]
+	clear(apart)
+	for _, x := range besides(out) { // also apart, so that no gradient reaches one of them through another
+		stand(x, x)
 	}
-	out = uop.Substitute(out.Home(), apart, out)[0]
+	out = uop.Substitute(u.Home(), apart, out)[0]
 	ds, reached := grad.FindAll([]*uop.UOp{out}, []*uop.UOp{seed}, wrt...)
 	ds = uop.Fill(again, ds...)
 	var pairs []*uop.UOp
@@ -51,7 +65,7 @@ func (t *traced) checkpointed(out *uop.UOp, y *Tensor) *Tensor {
 			pairs = append(pairs, of[i], d)
 		}
 	}
-	return y.named(uop.FunctionArg{Name: "checkpoint", Slot: seed.Slot()}, pairs...)
+	return t.named(uop.FunctionArg{Name: "checkpoint", Slot: seed.Slot()}, pairs...)
 }
 
 // besides lists the floats that a function uses besides its arguments: the largest nodes of its graph that do not depend on these.

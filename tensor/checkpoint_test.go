@@ -94,3 +94,21 @@ func TestCheckpointsOfManyKinds(t *testing.T) {
 	many := tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor { return h(in[0])[0].Sum().Grad(in[0]) }, tensor.VmapOptions{})(tensor.Stack(0, x, w))
 	near(t, values(t, tensor.Stack(0, x, w).Mul(w).Cos().Mul(w)), many[0], 1e-6)
 }
+
+// What a function assigns, as the averages of a normalisation, is assigned once; arguments that are constants, or one twice, are arguments.
+func TestCheckpointsAssignOnce(t *testing.T) {
+	average := f32(10).Own()
+	one, x := tensor.Ones(), f32(1, 3)
+	f := func(in ...*tensor.Tensor) []*tensor.Tensor {
+		m := in[0].Mean()
+		average.Assign(average.Add(m.Reshape(1)))
+		return ts{in[0].Sub(m).Mul(in[1]).Add(in[2]).Square()}
+	}
+	loss := tensor.Checkpoint(f, x, one, one)[0].Sum()
+	g := loss.Grad(x, one)
+	require.NoError(t, tensor.Realize(ctx, append(g, loss, average)...))
+	same(t, []float64{12}, average)
+	same(t, []float64{4}, loss) // (−1 + 1)² + (1 + 1)²
+	same(t, []float64{-2, 2}, g[0])
+	same(t, []float64{8}, g[1]) // 2·0·(−1 + 1) + 2·2·(1 + 1)
+}

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// A Fn is a function of tensors: what VJP, JVP, Vmap, Function and Checkpoint take. It is called with stand-ins of the shapes and types of
-// its arguments, so no values can be read in it.
+// A Fn is a function of tensors. VJP, JVP and Vmap call it with stand-ins of the shapes and types of its arguments: no value that depends on
+// them can be read in it, nor may a tensor be assigned that outlives it.
 type Fn = func(in ...*Tensor) []*Tensor
 
 // traced is the graph of a function of tensors on stand-ins.
