@@ -1,6 +1,6 @@
 // Package data reads and makes labelled pictures of digits for training: files in the form
-// of MNIST (LoadMNIST), and synthetic digits drawn from the Go fonts at run time (Synthetic),
-// which need no file and no network.
+// of MNIST (LoadMNIST) and pictures in that of CIFAR-10 (LoadCIFAR10), and synthetic digits drawn from the Go fonts at run time (Synthetic),
+// which need no file and no network. Package folder below it reads pictures of any kind from folders.
 //
 // It refuses to know tensors, networks and devices: pictures and labels are bytes.
 //
@@ -18,16 +18,17 @@ type Set struct {
 	Train, Test Split
 }
 
-// Split is N grey pictures of H rows and W columns, one byte a pixel (0 is background), and
+// Split is N pictures of C colours, H rows and W columns, one byte a pixel and colour (of digits 0 is background), and
 // a label in 0..9 for each.
 type Split struct {
-	Images  []byte // n·h·w, row by row
+	Images  []byte // n·c·h·w, colour by colour, row by row
 	Labels  []byte // n
 	N, H, W int
+	C       int // 3, or 1 for grey; 0 means 1
 }
 
-// Image returns the pixels of picture i, H·W bytes that alias Images.
+// Image returns the pixels of picture i, C·H·W bytes that alias Images.
 func (s Split) Image(i int) []byte {
-	size := s.H * s.W
+	size := max(s.C, 1) * s.H * s.W
 	return s.Images[i*size : (i+1)*size : (i+1)*size]
 }

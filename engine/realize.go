@@ -2,11 +2,16 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
+
+// ErrStandIn says that a value is asked for that depends on a stand-in: an argument of a function whose graph is being made, which has
+// no value.
+var ErrStandIn = errors.New("a value is asked for inside a function that is being differentiated or made for many arrays; return the tensor and read it outside")
 
 // target is something to compute: the pure value of a node, and the buffer that it replaces (an assignment)
 // or nil (a fresh one).
@@ -181,6 +186,9 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			r.done[f.u] = u
 			stack = stack[:len(stack)-1]
 			continue
+		}
+		if a, ok := u.Arg().(uop.ParamArg); ok && a.Slot < 0 {
+			return nil, ErrStandIn
 		}
 		srcs := u.Src()
 		if u.Op() == uop.Detach { // the rest is for differentiation

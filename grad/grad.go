@@ -24,13 +24,22 @@ func Of(y, seed *uop.UOp, wrt ...*uop.UOp) []*uop.UOp {
 
 // Find is Of, and says of which nodes a gradient was found; the others are 0.
 func Find(y, seed *uop.UOp, wrt ...*uop.UOp) (gradients []*uop.UOp, reached []bool) {
-	order := uop.Topo(y)
+	return FindAll([]*uop.UOp{y}, []*uop.UOp{seed}, wrt...)
+}
+
+// FindAll is Find for the sum over several values, each with its seed.
+func FindAll(ys, seeds []*uop.UOp, wrt ...*uop.UOp) (gradients []*uop.UOp, reached []bool) {
+	order := uop.Topo(ys...)
 	name := aliases(order, wrt)
 	useful := reaching(order, name)
-	if len(seed.Shape()) == 0 {
-		seed = expand(seed, y.Shape())
+	sums := map[*uop.UOp]*uop.UOp{}
+	for i, y := range ys {
+		seed := seeds[i]
+		if len(seed.Shape()) == 0 {
+			seed = expand(seed, y.Shape())
+		}
+		add(sums, y, seed)
 	}
-	sums := map[*uop.UOp]*uop.UOp{y: seed}
 	found := make(map[*uop.UOp]*uop.UOp, len(wrt))
 	for i := len(order) - 1; i >= 0; i-- {
 		u := order[i]

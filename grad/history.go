@@ -38,6 +38,9 @@ func Dependent(root *uop.UOp) []*uop.UOp {
 func differentiable(u *uop.UOp) []*uop.UOp {
 	switch u.Op() {
 	case uop.Detach: // what derivatives are stated for
+		if f, named := u.Arg().(uop.FunctionArg); named && f.Slot == 0 {
+			return u.Src()
+		}
 		var out []*uop.UOp
 		for i := 1; i < len(u.Src()); i += 2 {
 			out = append(out, u.At(i))

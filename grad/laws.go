@@ -90,13 +90,7 @@ var laws = [uop.NumOps]law{
 	uop.Check: func(u, g *uop.UOp) grads { // the gradient is no better than the value
 		return grads{g.Check(u.At(1), u.Arg().(uop.CheckArg)), nil}
 	},
-	uop.Detach: func(u, g *uop.UOp) grads { // only the derivatives that are stated
-		out := grads{nil}
-		for i := 1; i+1 < len(u.Src()); i += 2 {
-			out = append(out, g.Mul(u.At(i+1)), nil)
-		}
-		return out
-	},
+	uop.Detach: detach,
 }
 
 func ints(u *uop.UOp) []int { return u.Arg().(uop.Ints).Slice() }

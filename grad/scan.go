@@ -76,8 +76,5 @@ func places(shape uop.Shape, axis int) *uop.UOp {
 
 // toLast gives the gradient of a running maximum to the last element that it was up to each place.
 func toLast(x, top, g *uop.UOp, axis int) *uop.UOp {
-	at := places(x.Shape(), axis)
-	hit := x.Equal(top).Or(x.Equal(x).Or(top.Equal(top)).Not())
-	last := hit.Where(at, at.Int(-1)).Scan(uop.MaxOf, axis)
-	return zeros(g, x.Shape()).Scatter(last, g, axis, uop.Sum)
+	return zeros(g, x.Shape()).Scatter(lastTop(x, top, axis), g, axis, uop.Sum)
 }

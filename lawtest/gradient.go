@@ -25,6 +25,12 @@ func CheckGradients(t *testing.T, of Gradients, ops []uop.Op, seed uint64, tries
 			t.Errorf("no random graph has the op %v", o)
 		}
 	}
+	eachKind(t, ops, seed, tries, func(k kind, from uint64) (int, int, error) { return gradient(of, k, from) })
+}
+
+// eachKind tries each of the ops in each way that there is.
+func eachKind(t *testing.T, ops []uop.Op, seed uint64, tries int, try func(k kind, seed uint64) (compared, skipped int, err error)) {
+	t.Helper()
 	for i, k := range differentiable {
 		if !slices.Contains(ops, k.op) {
 			continue
@@ -37,7 +43,7 @@ func CheckGradients(t *testing.T, of Gradients, ops []uop.Op, seed uint64, tries
 				if n%4 == 3 {
 					from = rand.Uint64()
 				}
-				c, s, err := gradient(of, k, from^uint64(i)<<32^uint64(n)<<16)
+				c, s, err := try(k, from^uint64(i)<<32^uint64(n)<<16)
 				if compared, skipped = compared+c, skipped+s; err != nil {
 					t.Fatalf("seed %#x, try %d: %v", from, n, err)
 				}
@@ -73,11 +79,16 @@ const (
 
 // gradient tries one graph.
 func gradient(of Gradients, k kind, seed uint64) (compared, skipped int, err error) {
+	return slopes(of, func(g *tensors) *uop.UOp { return g.grow(k) }, seed)
+}
+
+// slopes compares the gradients of a graph with differences.
+func slopes(of Gradients, grow func(g *tensors) *uop.UOp, seed uint64) (compared, skipped int, err error) {
 	g := newTensors(seed)
-	y := g.grow(k)
+	y := grow(g)
 	g = newTensors(seed)
 	g.plain = true // the same without what rounds
-	smooth := g.grow(k)
+	smooth := grow(g)
 	weight := g.leaf(y.Shape()...)
 	var all []int
 	for i := range y.Shape() {

@@ -39,28 +39,28 @@ func newAdam(ctx context.Context, model any, o AdamOptions, apart bool) (*Optimi
 	if o.AMSGrad {
 		slots = append(slots, "largest")
 	}
-	return newOptimizer(ctx, model, or(o.Rate, 1e-3), slots, func(c *change) *tensor.Tensor {
-		p, g := c.p, c.g
+	return newOptimizer(ctx, model, or(o.Rate, 1e-3), slots, func(c *Change) *tensor.Tensor {
+		p, g := c.Parameter, c.Gradient
 		if o.Maximize {
 			g = g.Neg()
 		}
 		if apart && o.Decay != 0 {
-			p = p.Sub(p.Mul(c.rate.Mul(o.Decay)))
+			p = p.Sub(p.Mul(c.Rate.Mul(o.Decay)))
 		} else if o.Decay != 0 {
 			g = g.Add(p.Mul(o.Decay))
 		}
-		first := c.keep("first", c.slot("first").Mul(b1).Add(g.Mul(1-b1)))
-		second := c.keep("second", c.slot("second").Mul(b2).Add(g.Mul(g).Mul(1-b2)))
+		first := c.Keep("first", c.Slot("first").Mul(b1).Add(g.Mul(1-b1)))
+		second := c.Keep("second", c.Slot("second").Mul(b2).Add(g.Mul(g).Mul(1-b2)))
 		if o.AMSGrad {
-			second = c.keep("largest", c.slot("largest").Maximum(second))
+			second = c.Keep("largest", c.Slot("largest").Maximum(second))
 		}
 		// The sums begin at 0; dividing by 1 − βᵗ takes that out.
 		root := second.Sqrt().Div(unbias(c, b2).Sqrt()).Add(eps)
-		return p.Sub(first.Mul(c.rate.Div(unbias(c, b1))).Div(root))
+		return p.Sub(first.Mul(c.Rate.Div(unbias(c, b1))).Div(root))
 	})
 }
 
 // unbias is 1 − βᵗ, exact to the last bits also for small t.
-func unbias(c *change, beta float64) *tensor.Tensor {
-	return c.count.Mul(math.Log(beta)).Expm1().Neg()
+func unbias(c *Change, beta float64) *tensor.Tensor {
+	return c.Count.Mul(math.Log(beta)).Expm1().Neg()
 }

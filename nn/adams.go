@@ -25,26 +25,26 @@ func (o MomentOptions) filled() MomentOptions {
 }
 
 // begin gives the parameter and the gradient with the weight decay in one of them.
-func (o MomentOptions) begin(c *change) (p, g *tensor.Tensor) {
+func (o MomentOptions) begin(c *Change) (p, g *tensor.Tensor) {
 	if !o.Apart {
-		return c.p, decayed(c, o.Decay, o.Maximize)
+		return c.Parameter, decayed(c, o.Decay, o.Maximize)
 	}
 	g = decayed(c, 0, o.Maximize)
 	if o.Decay == 0 {
-		return c.p, g
+		return c.Parameter, g
 	}
-	return c.p.Sub(c.p.Mul(c.rate.Mul(o.Decay))), g
+	return c.Parameter.Sub(c.Parameter.Mul(c.Rate.Mul(o.Decay))), g
 }
 
 // NewAdamax makes the variant of Adam that divides by the largest recent gradient (Kingma and Ba, 2015) for the parameters
 // of a model, and realizes the model.
 func NewAdamax(ctx context.Context, model any, o MomentOptions) (*Optimizer, error) {
 	o = o.filled()
-	return newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "largest"}, func(c *change) *tensor.Tensor {
+	return newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "largest"}, func(c *Change) *tensor.Tensor {
 		p, g := o.begin(c)
-		first := c.keep("first", mix(c.slot("first"), g, o.Beta1))
-		largest := c.keep("largest", c.slot("largest").Mul(o.Beta2).Maximum(g.Abs().Add(o.Eps)))
-		return p.Sub(first.Mul(c.rate.Div(unbias(c, o.Beta1))).Div(largest))
+		first := c.Keep("first", mix(c.Slot("first"), g, o.Beta1))
+		largest := c.Keep("largest", c.Slot("largest").Mul(o.Beta2).Maximum(g.Abs().Add(o.Eps)))
+		return p.Sub(first.Mul(c.Rate.Div(unbias(c, o.Beta1))).Div(largest))
 	})
 }
 
@@ -54,17 +54,17 @@ func NewNAdam(ctx context.Context, model any, o MomentOptions) (*Optimizer, erro
 	momentum := func(t *tensor.Tensor) *tensor.Tensor { // Beta1·(1 − 0.96^(t·decay)/2)
 		return t.Mul(o.MomentumDecay * math.Log(0.96)).Exp().Mul(-0.5).Add(1).Mul(o.Beta1)
 	}
-	return newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "second", "products"}, func(c *change) *tensor.Tensor {
+	return newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "second", "products"}, func(c *Change) *tensor.Tensor {
 		p, g := o.begin(c)
-		now, next := momentum(c.count), momentum(c.count.Add(1))
+		now, next := momentum(c.Count), momentum(c.Count.Add(1))
 		// The product of all momenta so far is one number, kept as logarithms that begin at 0.
-		logs := c.keep("products", c.slot("products").Add(now.Log()))
+		logs := c.Keep("products", c.Slot("products").Add(now.Log()))
 		product := logs.Exp()
-		first := c.keep("first", mix(c.slot("first"), g, o.Beta1))
-		second := c.keep("second", mix(c.slot("second"), g.Square(), o.Beta2))
+		first := c.Keep("first", mix(c.Slot("first"), g, o.Beta1))
+		second := c.Keep("second", mix(c.Slot("second"), g.Square(), o.Beta2))
 		root := second.Div(unbias(c, o.Beta2)).Sqrt().Add(o.Eps)
 		ahead := g.Mul(now.RSub(1)).Div(product.RSub(1)).Add(first.Mul(next).Div(product.Mul(next).RSub(1)))
-		return p.Sub(ahead.Mul(c.rate).Div(root))
+		return p.Sub(ahead.Mul(c.Rate).Div(root))
 	})
 }
 
@@ -73,16 +73,16 @@ func NewNAdam(ctx context.Context, model any, o MomentOptions) (*Optimizer, erro
 func NewRAdam(ctx context.Context, model any, o MomentOptions) (*Optimizer, error) {
 	o = o.filled()
 	limit := 2/(1-o.Beta2) - 1
-	return newOptimizer(ctx, model, or(o.Rate, 1e-3), []string{"first", "second"}, func(c *change) *tensor.Tensor {
+	return newOptimizer(ctx, model, or(o.Rate, 1e-3), []string{"first", "second"}, func(c *Change) *tensor.Tensor {
 		p, g := o.begin(c)
-		first := c.keep("first", mix(c.slot("first"), g, o.Beta1))
-		second := c.keep("second", mix(c.slot("second"), g.Square(), o.Beta2))
+		first := c.Keep("first", mix(c.Slot("first"), g, o.Beta1))
+		second := c.Keep("second", mix(c.Slot("second"), g.Square(), o.Beta2))
 		bias := unbias(c, o.Beta2)
-		length := c.count.Mul(bias.RSub(1)).Mul(2).Div(bias).RSub(limit) // of the average, in steps
+		length := c.Count.Mul(bias.RSub(1)).Mul(2).Div(bias).RSub(limit) // of the average, in steps
 		known := length.Gt(5)
 		l := known.Where(length, limit)
 		share := l.Sub(4).Mul(l.Sub(2)).Mul(limit).Div(l.Mul((limit - 4) * (limit - 2)))
 		factor := known.Where(share.Mul(bias).Sqrt().Div(second.Sqrt().Add(o.Eps)), 1)
-		return p.Sub(first.Mul(c.rate.Div(unbias(c, o.Beta1))).Mul(factor))
+		return p.Sub(first.Mul(c.Rate.Div(unbias(c, o.Beta1))).Mul(factor))
 	})
 }

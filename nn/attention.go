@@ -38,12 +38,16 @@ type Attending struct {
 // Forward returns the results for queries and, for each, the weights of the keys: [n, queries, keys], or [n, heads, queries,
 // keys]. Inputs are [time, n, size], [n, time, size] with BatchFirst, or [time, size].
 func (l *MultiheadAttention) Forward(query, key, value *tensor.Tensor, o Attending) (out, weights *tensor.Tensor) {
+	return l.attend(query, key, value, o, l.BatchFirst)
+}
+
+func (l *MultiheadAttention) attend(query, key, value *tensor.Tensor, o Attending, batchFirst bool) (out, weights *tensor.Tensor) {
 	single := query.Rank() == 2
 	swap := func(x *tensor.Tensor) *tensor.Tensor { // to [n, time, size] and back
 		switch {
 		case single && x.Rank() == 2:
 			return x.Unsqueeze(0)
-		case single || l.BatchFirst:
+		case single || batchFirst:
 			return x
 		}
 		return x.Transpose(0, 1)
@@ -124,6 +128,7 @@ type TransformerLayer struct {
 	NormFirst                     bool       // normalise what goes into each part instead of what comes out
 	GELU                          bool       // between the linear layers, instead of ReLU
 	Dropout                       float64    // of what each part adds, in training
+	BatchFirst                    bool       // inputs and memory are [n, time, size] instead of [time, n, size]; so they are too where the attention says it
 }
 
 // NewTransformerLayer makes a block for vectors of a size; a decoder also attends to a memory.
@@ -139,12 +144,12 @@ func NewTransformerLayer(size, heads, wide int, decoder bool) *TransformerLayer 
 // Forward returns the block's output for x; memory, and how it is attended to, only counts in decoders.
 func (l *TransformerLayer) Forward(x, memory *tensor.Tensor, self, cross Attending) *tensor.Tensor {
 	x = l.part(x, l.SelfNorm, self.Training, func(x *tensor.Tensor) *tensor.Tensor {
-		y, _ := l.SelfAttention.Forward(x, x, x, self)
+		y, _ := l.SelfAttention.attend(x, x, x, self, l.BatchFirst || l.SelfAttention.BatchFirst)
 		return y
 	})
 	if l.CrossAttention != nil {
 		x = l.part(x, l.CrossNorm, self.Training, func(x *tensor.Tensor) *tensor.Tensor {
-			y, _ := l.CrossAttention.Forward(x, memory, memory, cross)
+			y, _ := l.CrossAttention.attend(x, memory, memory, cross, l.BatchFirst || l.CrossAttention.BatchFirst)
 			return y
 		})
 	}

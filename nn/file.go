@@ -58,49 +58,154 @@ func Load(ctx context.Context, path string, model any) error {
 		return err
 	}
 	defer f.Close()
-	state := State(model)
-	if err := matches(f, path, state); err != nil {
-		return err
-	}
-	loaded := make([]*tensor.Tensor, len(state))
-	for i, s := range state {
-		raw, err := f.Bytes(s.Name)
-		if err != nil {
-			return err
-		}
-		loaded[i] = s.Tensor
-		if err := tensor.Try(func() { s.Tensor.AssignBytes(raw) }); err != nil {
-			return fmt.Errorf("load %s: tensor %s: %w", path, s.Name, err)
-		}
-	}
-	if len(loaded) == 0 {
-		return nil
-	}
-	return tensor.Realize(ctx, loaded...)
+	_, err = LoadFrom(ctx, f, model, LoadOptions{})
+	return err
 }
 
-// matches compares what a file holds with what a model needs.
-func matches(f *safetensors.File, path string, state []Named) error {
-	names := make([]string, len(state))
-	for i, s := range state {
-		names[i] = s.Name
-		info, ok := f.Info(s.Name)
+// LoadOptions are the options of LoadFrom.
+type LoadOptions struct {
+	// Partial loads what fits and leaves the other tensors of the model as they are.
+	Partial bool
+	// Rename gives for the name of a tensor of the model that of the one in the file; nil: the same.
+	Rename func(name string) string
+	// Convert lets a float of the file become one of another type, rounded.
+	Convert bool
+}
+
+// LoadReport says what was loaded and what was not.
+type LoadReport struct {
+	Loaded     []string         // tensors of the model, in the order of State
+	Missing    []string         // tensors of the model that the file does not have
+	Unused     []string         // tensors of the file that the model does not have
+	Mismatched []*MismatchError // tensors of both whose shapes or types differ
+}
+
+// String says it in words.
+func (r *LoadReport) String() string {
+	s := fmt.Sprintf("%d loaded", len(r.Loaded))
+	for _, part := range []struct {
+		names []string
+		what  string
+	}{{r.Missing, "not in the file"}, {r.Unused, "not in the model"}} {
+		if len(part.names) > 0 {
+			s += fmt.Sprintf("; %d %s: %s", len(part.names), part.what, listed(part.names))
+		}
+	}
+	for _, m := range r.Mismatched {
+		s += fmt.Sprintf("; %s: %s", m.Tensor, m.Reason)
+	}
+	return s
+}
+
+// LoadFrom is Load from an open file, which may lie anywhere that can be read at an offset (safetensors.Parse: bytes, io.ReaderAt), with
+// options. Without Partial the first thing that does not fit is a *MismatchError, and nothing is changed.
+//
+//	f, err := safetensors.Parse("model", bytes.NewReader(raw), int64(len(raw)))
+//	report, err := nn.LoadFrom(ctx, f, model, nn.LoadOptions{Partial: true})
+func LoadFrom(ctx context.Context, f *safetensors.File, model any, o LoadOptions) (*LoadReport, error) {
+	state := State(model)
+	report, from := compared(f, state, o)
+	if !o.Partial {
+		if err := report.first(f, state); err != nil {
+			return report, err
+		}
+	}
+	var loaded []*tensor.Tensor
+	for _, s := range state {
+		name, ok := from[s.Name]
 		if !ok {
-			return &MismatchError{path, s.Name, fmt.Sprintf("is not in the file, which holds %s", listed(f.Names()))}
+			continue
+		}
+		raw, err := f.Bytes(name)
+		if err != nil {
+			return report, err
+		}
+		info, _ := f.Info(name)
+		err = tensor.Try(func() {
+			if d := ownType(info.DType); d != s.Tensor.DType() {
+				s.Tensor.Own().Assign(tensor.FromBytes(d, s.Tensor.Shape(), raw).On(s.Tensor.Device()).To(s.Tensor.DType()))
+			} else {
+				s.Tensor.AssignBytes(raw)
+			}
+		})
+		if err != nil {
+			return report, fmt.Errorf("load %s: tensor %s: %w", f.Path(), s.Name, err)
+		}
+		loaded = append(loaded, s.Tensor)
+	}
+	if len(loaded) == 0 {
+		return report, nil
+	}
+	return report, tensor.Realize(ctx, loaded...)
+}
+
+// ownType is the element type of a name in files, Void where there is none.
+func ownType(name string) dtype.DType {
+	for d, n := range fileTypes {
+		if n == name {
+			return d
+		}
+	}
+	return dtype.Void
+}
+
+// compared says what of a file fits a model, and gives the names in the file of what does.
+func compared(f *safetensors.File, state []Named, o LoadOptions) (r *LoadReport, from map[string]string) {
+	r, from = &LoadReport{}, map[string]string{}
+	wanted := map[string]bool{}
+	for _, s := range state {
+		name := s.Name
+		if o.Rename != nil {
+			name = o.Rename(name)
+		}
+		wanted[name] = true
+		info, ok := f.Info(name)
+		if !ok {
+			r.Missing = append(r.Missing, s.Name)
+			continue
 		}
 		have := make([]int, len(info.Shape))
 		for k, n := range info.Shape {
 			have[k] = int(n)
 		}
 		want, d := s.Tensor.Shape(), fileTypes[s.Tensor.DType()]
-		if info.DType != d || !slices.Equal(have, want) {
-			return &MismatchError{path, s.Name, fmt.Sprintf("the file has %s %v, the model needs %s %v", info.DType, have, d, want)}
+		same := info.DType == d
+		if !same && o.Convert {
+			same = ownType(info.DType).IsFloat() && s.Tensor.IsFloat()
 		}
+		if !same || !slices.Equal(have, want) {
+			r.Mismatched = append(r.Mismatched, &MismatchError{f.Path(), s.Name,
+				fmt.Sprintf("the file has %s %v, the model needs %s %v", info.DType, have, d, want)})
+			continue
+		}
+		r.Loaded, from[s.Name] = append(r.Loaded, s.Name), name
 	}
 	for _, name := range f.Names() {
-		if !slices.Contains(names, name) {
-			return &MismatchError{path, name, fmt.Sprintf("the model has no such tensor; it has %s", listed(names))}
+		if !wanted[name] {
+			r.Unused = append(r.Unused, name)
 		}
+	}
+	return r, from
+}
+
+// first is the first thing that does not fit.
+func (r *LoadReport) first(f *safetensors.File, state []Named) error {
+	for _, s := range state {
+		for _, m := range r.Mismatched {
+			if m.Tensor == s.Name {
+				return m
+			}
+		}
+		if slices.Contains(r.Missing, s.Name) {
+			return &MismatchError{f.Path(), s.Name, fmt.Sprintf("is not in the file, which holds %s", listed(f.Names()))}
+		}
+	}
+	if len(r.Unused) > 0 {
+		names := make([]string, len(state))
+		for i, s := range state {
+			names[i] = s.Name
+		}
+		return &MismatchError{f.Path(), r.Unused[0], fmt.Sprintf("the model has no such tensor; it has %s", listed(names))}
 	}
 	return nil
 }

@@ -1,13 +1,15 @@
 package nn
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
-// fresh is a tensor with memory of its own, to be filled with values at the first Realize.
-func fresh(values *tensor.Tensor) *tensor.Tensor { return values.Clone() }
+// fresh is a parameter with memory of its own, to be filled with values at the first Realize.
+func fresh(values *tensor.Tensor) *tensor.Tensor { return values.Clone().RequireGrad() }
 
 // uniform is the usual start of weights with so many inputs: uniform in ±1/√fanIn.
 func uniform(fanIn int, shape ...int) *tensor.Tensor {
@@ -51,3 +53,60 @@ func (l *Dropout) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 	}
 	return x.Dropout(l.P)
 }
+
+// PReLU is x where positive and Weight·x elsewhere (He and others, 2015).
+type PReLU struct {
+	Weight *tensor.Tensor // [channels], for axis 1, or [1]
+}
+
+// NewPReLU makes a layer with a slope for each of n channels, or one for all (n = 1), all 0.25 at first.
+func NewPReLU(n int) *PReLU { return &PReLU{fresh(tensor.Full(0.25, dtype.F32, n))} }
+
+// Forward returns x with slopes; x[n,channels,…] where there is more than one.
+func (l *PReLU) Forward(x *tensor.Tensor) *tensor.Tensor { return x.PReLU(l.Weight) }
+
+// Upsample changes the sizes of all axes after the second of x[n,channels,s…] by interpolation.
+type Upsample struct {
+	Scale   float64       // new over old size: sizes are rounded down
+	Sizes   []int         // the new sizes, instead of Scale
+	Options tensor.Resize // how; the zero value takes the nearest element
+}
+
+// Forward returns x[n,channels,s'…].
+func (l *Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
+	o, sizes := l.Options, l.Sizes
+	if (len(sizes) == 0) != (l.Scale > 0) || x.Rank() < 3 {
+		panic(&tensor.ArgumentError{Op: "Upsample", Reason: fmt.Sprintf("input %v, scale %v, sizes %v; it needs axes after the second, and a scale or sizes",
+			x.Shape(), l.Scale, l.Sizes), At: tensor.Caller()})
+	}
+	if len(sizes) == 0 {
+		for _, n := range x.Shape()[2:] {
+			sizes = append(sizes, int(float64(n)*l.Scale))
+			o.Scales = append(o.Scales, l.Scale)
+		}
+	}
+	return x.Resize(sizes, o)
+}
+
+// Flatten makes one axis of all from From on.
+type Flatten struct {
+	From int // 0 means 1: all but the first
+}
+
+// Forward returns x with fewer axes.
+func (l *Flatten) Forward(x *tensor.Tensor) *tensor.Tensor {
+	from := max(l.From, 1)
+	return x.Reshape(append(x.Shape()[:min(from, x.Rank())], -1)...)
+}
+
+// MaxPool is the largest element of each window.
+type MaxPool struct{ Options tensor.Pool }
+
+// Forward returns the windows' maxima.
+func (l *MaxPool) Forward(x *tensor.Tensor) *tensor.Tensor { return x.MaxPool(l.Options) }
+
+// AvgPool is the average of each window.
+type AvgPool struct{ Options tensor.Pool }
+
+// Forward returns the windows' averages.
+func (l *AvgPool) Forward(x *tensor.Tensor) *tensor.Tensor { return x.AvgPool(l.Options) }

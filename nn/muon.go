@@ -21,8 +21,9 @@ type MuonOptions struct {
 	MatchAdam  bool       // scale steps to the size of Adam's, instead of by the root of the ratio of the sides
 }
 
-// NewMuon makes the optimiser of Jordan (2024) for a model whose parameters are all matrices, and realizes the model. A step
-// follows the orthogonal matrix nearest to the momentum, found by Newton's and Schulz's iteration.
+// NewMuon makes the optimiser of Jordan (2024) for a model whose parameters all have two axes or more, and realizes the model. A step
+// follows the orthogonal matrix nearest to the momentum, found by Newton's and Schulz's iteration. A parameter with more axes, as the
+// filters of a convolution, is the matrix [first axis, all others]. For a model that has others too, see Groups.
 func NewMuon(ctx context.Context, model any, o MuonOptions) (*Optimizer, error) {
 	decay, momentum, eps := or(o.Decay, 0.1), or(o.Momentum, 0.95), or(o.Eps, 1e-7)
 	if o.NoDecay {
@@ -35,21 +36,22 @@ func NewMuon(ctx context.Context, model any, o MuonOptions) (*Optimizer, error) 
 		o.Iterations = 5
 	}
 	for _, p := range Parameters(model) {
-		if p.Rank() != 2 {
-			return nil, fmt.Errorf("nn: Muon trains matrices only, not a parameter of shape %v; give the others to NewAdamW", p.Shape())
+		if p.Rank() < 2 {
+			return nil, fmt.Errorf("nn: Muon trains matrices only, not a parameter of shape %v; give the others to NewAdamW, and join both by NewGroups", p.Shape())
 		}
 	}
-	return newOptimizer(ctx, model, or(o.Rate, 1e-3), []string{"momentum"}, func(c *change) *tensor.Tensor {
-		m := c.keep("momentum", mix(c.slot("momentum"), c.g, momentum))
+	return newOptimizer(ctx, model, or(o.Rate, 1e-3), []string{"momentum"}, func(c *Change) *tensor.Tensor {
+		m := c.Keep("momentum", mix(c.Slot("momentum"), c.Gradient, momentum))
 		if !o.Plain {
-			m = mix(m, c.g, momentum)
+			m = mix(m, c.Gradient, momentum)
 		}
-		rows, columns := float64(c.p.Dim(0)), float64(c.p.Dim(1))
+		m = m.Reshape(m.Dim(0), m.Numel()/max(m.Dim(0), 1))
+		rows, columns := float64(m.Dim(0)), float64(m.Dim(1))
 		scale := math.Sqrt(math.Max(1, rows/columns))
 		if o.MatchAdam {
 			scale = 0.2 * math.Sqrt(math.Max(rows, columns))
 		}
-		step := m.NewtonSchulz(o.Iterations, o.Newton, eps).Mul(c.rate.Mul(scale))
-		return c.p.Sub(c.p.Mul(c.rate.Mul(decay))).Sub(step)
+		step := m.NewtonSchulz(o.Iterations, o.Newton, eps).Mul(c.Rate.Mul(scale)).Reshape(c.Parameter.Shape()...)
+		return c.Parameter.Sub(c.Parameter.Mul(c.Rate.Mul(decay))).Sub(step)
 	})
 }

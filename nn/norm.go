@@ -21,7 +21,7 @@ type BatchNorm struct {
 func NewBatchNorm(channels int) *BatchNorm {
 	return &BatchNorm{
 		Weight: fresh(tensor.Ones(channels)), Bias: fresh(tensor.Zeros(channels)),
-		RunningMean: fresh(tensor.Zeros(channels)), RunningVar: fresh(tensor.Ones(channels)),
+		RunningMean: tensor.Zeros(channels).Clone(), RunningVar: tensor.Ones(channels).Clone(),
 		Eps: 1e-5, Momentum: 0.1,
 	}
 }
@@ -79,4 +79,70 @@ func NewLayerNorm(shape ...int) *LayerNorm {
 // Forward returns x normalised.
 func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.LayerNorm(l.Weight, l.Bias, l.Eps, l.Shape...)
+}
+
+// GroupNorm normalises groups of channels (axis 1) over all axes after, each example alone (Wu and He, 2018).
+type GroupNorm struct {
+	Weight, Bias *tensor.Tensor // [channels]; nil: 1 and 0
+	Groups       int
+	Eps          float64
+}
+
+// NewGroupNorm makes a layer for channels that the groups divide, with eps 1e-5.
+func NewGroupNorm(groups, channels int) *GroupNorm {
+	return &GroupNorm{fresh(tensor.Ones(channels)), fresh(tensor.Zeros(channels)), groups, 1e-5}
+}
+
+// Forward returns x[n,channels,…] normalised.
+func (l *GroupNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return x.GroupNorm(l.Groups, l.Weight, l.Bias, l.Eps)
+}
+
+// InstanceNorm normalises each channel (axis 1) of each example over all axes after (Ulyanov and others, 2016). It is the same in training and
+// after it.
+type InstanceNorm struct {
+	Weight, Bias *tensor.Tensor // [channels]; nil: 1 and 0
+	Eps          float64
+}
+
+// NewInstanceNorm makes a layer with a weight and a bias for each channel and eps 1e-5.
+func NewInstanceNorm(channels int) *InstanceNorm {
+	return &InstanceNorm{fresh(tensor.Ones(channels)), fresh(tensor.Zeros(channels)), 1e-5}
+}
+
+// Forward returns x[n,channels,s…] normalised; it needs at least one axis after the channels.
+func (l *InstanceNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return x.InstanceNorm(l.Weight, l.Bias, l.Eps)
+}
+
+// RMSNorm divides by the root of the mean square over the last axes (Zhang and Sennrich, 2019).
+type RMSNorm struct {
+	Weight *tensor.Tensor // of the shape of the last axes; nil: 1
+	Shape  []int          // the last axes
+	Eps    float64
+}
+
+// NewRMSNorm normalises over last axes of this shape, with eps 1e-6.
+func NewRMSNorm(shape ...int) *RMSNorm { return &RMSNorm{fresh(tensor.Ones(shape...)), shape, 1e-6} }
+
+// Forward returns x normalised.
+func (l *RMSNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return x.RMSNorm(l.Weight, l.Eps, l.Shape...)
+}
+
+// LayerNorm2d normalises the channels (axis 1) at each place of each example.
+type LayerNorm2d struct {
+	Weight, Bias *tensor.Tensor // [channels]; nil: 1 and 0
+	Eps          float64
+}
+
+// NewLayerNorm2d makes a layer with eps 1e-5.
+func NewLayerNorm2d(channels int) *LayerNorm2d {
+	return &LayerNorm2d{fresh(tensor.Ones(channels)), fresh(tensor.Zeros(channels)), 1e-5}
+}
+
+// Forward returns x[n,channels,s…] normalised.
+func (l *LayerNorm2d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	last := x.MoveAxis(1, -1)
+	return last.LayerNorm(l.Weight, l.Bias, l.Eps, last.Dim(-1)).MoveAxis(-1, 1)
 }

@@ -18,37 +18,67 @@ type Optimizer struct {
 	Count *tensor.Tensor              // how many steps were taken, a scalar
 	Slots map[string][]*tensor.Tensor // what it remembers of each parameter
 
+	// Clip changes the gradients of each step before anything else does, as the method Apply of a Clip; nil: as they are.
+	Clip func(grads []*tensor.Tensor) []*tensor.Tensor
+
 	params []*tensor.Tensor `weft:"-"`
 	model  []*tensor.Tensor `weft:"-"` // all tensors of the model, parameters among them
-	next   rule             `weft:"-"`
+	next   Rule             `weft:"-"`
 }
 
-// rule gives the new value of a parameter and sets the slots of c.
-type rule func(c *change) *tensor.Tensor
+// A Rule gives the new value of a parameter, as a graph, and keeps what it remembers in the slots of c. See NewOptimizer.
+type Rule func(c *Change) *tensor.Tensor
 
-// change is one parameter within one step. All scalars have the parameter's type.
-type change struct {
-	p, g        *tensor.Tensor // the parameter and its gradient
-	rate, count *tensor.Tensor // count is 1 in the first step
-	slots       map[string][]*tensor.Tensor
-	index       int
+// Change is one parameter within one step of an optimiser. All scalars have the parameter's type.
+type Change struct {
+	Parameter, Gradient *tensor.Tensor
+	Rate                *tensor.Tensor // the learning rate, a scalar
+	Count               *tensor.Tensor // of steps, a scalar: 1 in the first
+	Index               int            // of the parameter among Params
+	slots               map[string][]*tensor.Tensor
 }
 
-// slot is what is remembered under name, as it was after the last step.
-func (c *change) slot(name string) *tensor.Tensor { return c.slots[name][c.index] }
+// Slot is what is remembered under a name, as it was after the last step: zeros at first.
+func (c *Change) Slot(name string) *tensor.Tensor {
+	s, ok := c.slots[name]
+	if !ok {
+		panic(&tensor.ArgumentError{Op: "Slot", Reason: "the optimiser was made without a slot " + name, At: tensor.Caller()})
+	}
+	return s[c.Index]
+}
 
-// keep remembers v under name and gives it back.
-func (c *change) keep(name string, v *tensor.Tensor) *tensor.Tensor {
-	c.slot(name).Assign(v)
+// Keep remembers v, of the parameter's shape and type, under a name and gives it back.
+func (c *Change) Keep(name string, v *tensor.Tensor) *tensor.Tensor {
+	c.Slot(name).Assign(v)
 	return v
+}
+
+// RuleOptions are the settings of NewOptimizer.
+type RuleOptions struct {
+	Rate  float64  // learning rate; 0 means 1e-3
+	Slots []string // names of what is remembered of each parameter: tensors of its shape and type that begin as zeros
+}
+
+// NewOptimizer makes an optimiser with a rule of one's own for the parameters of a model, and realizes the model. The rule is called for each
+// parameter once a step, or once for all steps of a captured function:
+//
+//	sign, err := nn.NewOptimizer(ctx, model, func(c *nn.Change) *tensor.Tensor {
+//		m := c.Keep("mean", c.Slot("mean").Lerp(c.Gradient, 0.1))
+//		return c.Parameter.Sub(m.Sign().Mul(c.Rate))
+//	}, nn.RuleOptions{Rate: 1e-4, Slots: []string{"mean"}})
+func NewOptimizer(ctx context.Context, model any, next Rule, o RuleOptions) (*Optimizer, error) {
+	return newOptimizer(ctx, model, or(o.Rate, 1e-3), o.Slots, next)
 }
 
 // newOptimizer makes an optimiser for the parameters of a model, with named slots that begin as zeros. It
 // realizes the model.
-func newOptimizer(ctx context.Context, model any, rate float64, slots []string, next rule) (*Optimizer, error) {
+func newOptimizer(ctx context.Context, model any, rate float64, slots []string, next Rule) (*Optimizer, error) {
 	o := &Optimizer{Slots: map[string][]*tensor.Tensor{}, params: Parameters(model), next: next}
 	if len(o.params) == 0 {
 		return nil, fmt.Errorf("nn: nothing to train: %T has no exported tensors of float type", model)
+	}
+	for _, p := range o.params {
+		p.RequireGrad()
 	}
 	if err := Realize(ctx, model); err != nil {
 		return nil, fmt.Errorf("nn: realize the model: %w", err)
@@ -96,16 +126,36 @@ func (o *Optimizer) Apply(grads []*tensor.Tensor) {
 	if len(grads) != len(o.params) {
 		panic(&tensor.ArgumentError{Op: "Apply", Reason: fmt.Sprintf("%d gradients for %d parameters", len(grads), len(o.params)), At: tensor.Caller()})
 	}
+	if o.Clip != nil {
+		grads = o.Clip(grads)
+	}
 	o.Count.Assign(o.Count.Add(1))
 	values := make([]*tensor.Tensor, len(o.params))
 	for i, p := range o.params {
-		c := &change{p: p, g: grads[i].To(p.DType()), rate: o.Rate.To(p.DType()), count: o.Count.To(p.DType()), slots: o.Slots, index: i}
+		d := p.DType()
+		c := &Change{Parameter: p, Gradient: grads[i].To(d), Rate: o.Rate.To(d), Count: o.Count.To(d), Index: i, slots: o.Slots}
 		values[i] = o.next(c)
 	}
 	// All at once: a rule may read any parameter as it was.
 	for i, p := range o.params {
 		p.Assign(values[i].To(p.DType()))
 	}
+}
+
+// Collected are the gradients that Backward has added up for the parameters, in the order of Params, zeros where it reached one not at
+// all, and forgets them there: losses of several batches make one step.
+//
+//	for _, b := range batches { loss(b).Backward() }
+//	opt.Apply(opt.Collected())
+func (o *Optimizer) Collected() []*tensor.Tensor {
+	out := make([]*tensor.Tensor, len(o.params))
+	for i, p := range o.params {
+		if out[i] = p.Gradient(); out[i] == nil {
+			out[i] = tensor.ZerosLike(p)
+		}
+		p.ClearGradient()
+	}
+	return out
 }
 
 // Realize computes what Update or Apply assigned, together with other tensors such as the loss.

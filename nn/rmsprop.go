@@ -28,17 +28,17 @@ func NewRMSProp(ctx context.Context, model any, o RMSPropOptions) (*Optimizer, e
 	if o.Momentum != 0 {
 		slots = append(slots, "momentum")
 	}
-	return newOptimizer(ctx, model, or(o.Rate, 0.01), slots, func(c *change) *tensor.Tensor {
+	return newOptimizer(ctx, model, or(o.Rate, 0.01), slots, func(c *Change) *tensor.Tensor {
 		g := decayed(c, o.Decay, o.Maximize)
-		size := c.keep("square", mix(c.slot("square"), g.Square(), alpha))
+		size := c.Keep("square", mix(c.Slot("square"), g.Square(), alpha))
 		if o.Centered {
-			size = size.Sub(c.keep("mean", mix(c.slot("mean"), g, alpha)).Square())
+			size = size.Sub(c.Keep("mean", mix(c.Slot("mean"), g, alpha)).Square())
 		}
 		step := g.Div(size.Sqrt().Add(eps))
 		if o.Momentum != 0 {
-			step = c.keep("momentum", c.slot("momentum").Mul(o.Momentum).Add(step))
+			step = c.Keep("momentum", c.Slot("momentum").Mul(o.Momentum).Add(step))
 		}
-		return c.p.Sub(step.Mul(c.rate))
+		return c.Parameter.Sub(step.Mul(c.Rate))
 	})
 }
 
@@ -61,15 +61,15 @@ type AdagradOptions struct {
 // squares, for the parameters of a model, and realizes the model.
 func NewAdagrad(ctx context.Context, model any, o AdagradOptions) (*Optimizer, error) {
 	eps := or(o.Eps, 1e-10)
-	return newOptimizer(ctx, model, or(o.Rate, 0.01), []string{"sum"}, func(c *change) *tensor.Tensor {
+	return newOptimizer(ctx, model, or(o.Rate, 0.01), []string{"sum"}, func(c *Change) *tensor.Tensor {
 		g := decayed(c, o.Decay, o.Maximize)
-		before := c.slot("sum")
+		before := c.Slot("sum")
 		if o.Start != 0 {
-			before = c.count.Eq(1).Where(o.Start, before)
+			before = c.Count.Eq(1).Where(o.Start, before)
 		}
-		sum := c.keep("sum", before.Add(g.Square()).To(c.p.DType()))
-		rate := c.rate.Div(c.count.Sub(1).Mul(o.RateDecay).Add(1))
-		return c.p.Sub(g.Mul(rate).Div(sum.Sqrt().Add(eps)))
+		sum := c.Keep("sum", before.Add(g.Square()).To(c.Parameter.DType()))
+		rate := c.Rate.Div(c.Count.Sub(1).Mul(o.RateDecay).Add(1))
+		return c.Parameter.Sub(g.Mul(rate).Div(sum.Sqrt().Add(eps)))
 	})
 }
 
@@ -86,11 +86,11 @@ type AdadeltaOptions struct {
 // gradients, for the parameters of a model, and realizes the model.
 func NewAdadelta(ctx context.Context, model any, o AdadeltaOptions) (*Optimizer, error) {
 	rho, eps := or(o.Rho, 0.9), or(o.Eps, 1e-6)
-	return newOptimizer(ctx, model, or(o.Rate, 1), []string{"square", "steps"}, func(c *change) *tensor.Tensor {
+	return newOptimizer(ctx, model, or(o.Rate, 1), []string{"square", "steps"}, func(c *Change) *tensor.Tensor {
 		g := decayed(c, o.Decay, o.Maximize)
-		square := c.keep("square", mix(c.slot("square"), g.Square(), rho))
-		step := c.slot("steps").Add(eps).Sqrt().Div(square.Add(eps).Sqrt()).Mul(g)
-		c.keep("steps", mix(c.slot("steps"), step.Square(), rho))
-		return c.p.Sub(step.Mul(c.rate))
+		square := c.Keep("square", mix(c.Slot("square"), g.Square(), rho))
+		step := c.Slot("steps").Add(eps).Sqrt().Div(square.Add(eps).Sqrt()).Mul(g)
+		c.Keep("steps", mix(c.Slot("steps"), step.Square(), rho))
+		return c.Parameter.Sub(step.Mul(c.Rate))
 	})
 }

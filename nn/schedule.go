@@ -3,6 +3,9 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/tensor"
 )
 
 // A Schedule gives the learning rate of each step, from step 0 on.
@@ -10,6 +13,37 @@ import (
 //	rate := nn.CosineAnnealing(1e-3, 200, 0)
 //	for step := range steps { opt.SetRate(rate(step)); … }
 type Schedule func(step int) float64
+
+// Sequence follows one schedule after the other: the next one begins, with its own step 0, at each milestone. There is one milestone
+// less than schedules.
+//
+//	warm := nn.LinearRamp(1e-3, 0.01, 1, 500)
+//	rate := nn.Sequence([]int{500}, warm, nn.CosineAnnealing(1e-3, 9500, 0))
+func Sequence(milestones []int, schedules ...Schedule) Schedule {
+	if len(schedules) != len(milestones)+1 || !slices.IsSorted(milestones) {
+		panic(&tensor.ArgumentError{Op: "Sequence", Reason: fmt.Sprintf("%d schedules and milestones %v; there must be one less of these, in ascending order",
+			len(schedules), milestones), At: tensor.Caller()})
+	}
+	return func(t int) float64 {
+		at, start := 0, 0
+		for at < len(milestones) && t >= milestones[at] {
+			start = milestones[at]
+			at++
+		}
+		return schedules[at](t - start)
+	}
+}
+
+// Product multiplies the rates of schedules at each step: one with the rate and others, made with the rate 1, that are factors of it.
+func Product(schedules ...Schedule) Schedule {
+	return func(t int) float64 {
+		rate := 1.0
+		for _, s := range schedules {
+			rate *= s(t)
+		}
+		return rate
+	}
+}
 
 // StepDecay multiplies the rate by gamma every size steps.
 func StepDecay(rate float64, size int, gamma float64) Schedule {

@@ -23,30 +23,30 @@ func NewSGD(ctx context.Context, model any, o SGDOptions) (*Optimizer, error) {
 	if o.Momentum != 0 {
 		slots = []string{"momentum"}
 	}
-	return newOptimizer(ctx, model, or(o.Rate, 1e-3), slots, func(c *change) *tensor.Tensor {
+	return newOptimizer(ctx, model, or(o.Rate, 1e-3), slots, func(c *Change) *tensor.Tensor {
 		g := decayed(c, o.Decay, o.Maximize)
 		if o.Momentum != 0 {
-			m := c.slot("momentum").Mul(o.Momentum).Add(g.Mul(1 - o.Dampening))
+			m := c.Slot("momentum").Mul(o.Momentum).Add(g.Mul(1 - o.Dampening))
 			if o.Dampening != 0 { // the first step begins with the whole gradient
-				m = c.count.Eq(1).Where(g, m)
+				m = c.Count.Eq(1).Where(g, m)
 			}
-			c.keep("momentum", m)
+			c.Keep("momentum", m)
 			if g = m; o.Nesterov {
 				g = decayed(c, o.Decay, o.Maximize).Add(m.Mul(o.Momentum))
 			}
 		}
-		return c.p.Sub(g.Mul(c.rate))
+		return c.Parameter.Sub(g.Mul(c.Rate))
 	})
 }
 
 // decayed is the gradient to descend along, with weight decay in it.
-func decayed(c *change, decay float64, maximize bool) *tensor.Tensor {
-	g := c.g
+func decayed(c *Change, decay float64, maximize bool) *tensor.Tensor {
+	g := c.Gradient
 	if maximize {
 		g = g.Neg()
 	}
 	if decay != 0 {
-		g = g.Add(c.p.Mul(decay))
+		g = g.Add(c.Parameter.Mul(decay))
 	}
 	return g
 }

@@ -82,6 +82,9 @@ func (f *File) Close() error {
 	return f.close()
 }
 
+// Path is the name that the file was opened under.
+func (f *File) Path() string { return f.path }
+
 // Names lists the tensors in the order of their data.
 func (f *File) Names() []string { return slices.Clone(f.h.names) }
 

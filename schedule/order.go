@@ -203,31 +203,3 @@ func (s *scheduler) mergeParams(k *kernel, written int) {
 	}
 	k.spec.Params, k.bufs = params, bufs
 }
-
-// sort puts the kernels into an order that obeys the edges and otherwise keeps the one they had.
-func (s *scheduler) sort(after [][]int) {
-	waits := make([]int, len(s.kernels))
-	for _, list := range after {
-		for _, j := range list {
-			waits[j]++
-		}
-	}
-	done := make([]bool, len(s.kernels))
-	var out []*kernel
-	for len(out) < len(s.kernels) {
-		progress := false
-		for i := range s.kernels {
-			if !done[i] && waits[i] == 0 {
-				done[i], progress = true, true
-				out = append(out, s.kernels[i])
-				for _, j := range after[i] {
-					waits[j]--
-				}
-			}
-		}
-		if !progress {
-			panic("BUG: kernels wait for each other")
-		}
-	}
-	s.kernels = out
-}

@@ -16,7 +16,7 @@ type Conv struct {
 	Strides, Dilations []int
 	Paddings           []int // one number an axis; or two: all befores, then all afters
 	OutputPadding      []int // ConvTranspose only: more at the end
-	Same               bool  // Conv2D only: as much padding as makes the result ⌈size/stride⌉ long; of an odd number the rest after
+	Same               bool  // Conv only: as much padding as makes the result ⌈size/stride⌉ long; of an odd number the rest after
 }
 
 // spread gives the options of n axes: stride, dilation, padding before and after.
@@ -48,15 +48,20 @@ func orOne(n int) int {
 	return n
 }
 
-// Conv2D slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out] (or nil): out is
+// Conv slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out] (or nil): out is
 // [n, out, s'…] with s' = (s + paddings − dilation·(k−1) − 1)/stride + 1. There may be any number of
 // spatial axes: three in w make it one-dimensional, five three-dimensional. Without the axis n the
 // result has none.
-func (t *Tensor) Conv2D(w, b *Tensor, o Conv) *Tensor {
-	x, n := t.batched("Conv2D", w)
-	stride, dilation, lo, hi := o.spread("Conv2D", n)
+func (t *Tensor) Conv(w, b *Tensor, o Conv) *Tensor { return t.conv("Conv", w, b, o) }
+
+// Conv2D is Conv.
+func (t *Tensor) Conv2D(w, b *Tensor, o Conv) *Tensor { return t.conv("Conv2D", w, b, o) }
+
+func (t *Tensor) conv(op string, w, b *Tensor, o Conv) *Tensor {
+	x, n := t.batched(op, w)
+	stride, dilation, lo, hi := o.spread(op, n)
 	g := max(o.Groups, 1)
-	checkConv("Conv2D", t, w, b, x.Dim(1), w.Dim(1)*g, w.Dim(0), g)
+	checkConv(op, t, w, b, x.Dim(1), w.Dim(1)*g, w.Dim(0), g)
 	if o.Same {
 		lo, hi = make([]int, n), make([]int, n)
 	}
@@ -64,18 +69,18 @@ func (t *Tensor) Conv2D(w, b *Tensor, o Conv) *Tensor {
 	for i := range ws {
 		in, k := x.Dim(2+i), w.Dim(2+i)
 		if o.Same {
-			lo[i], hi[i] = same("Conv2D", in, k, stride[i], dilation[i], o.Padding != 0 || len(o.Paddings) > 0)
+			lo[i], hi[i] = same(op, in, k, stride[i], dilation[i], o.Padding != 0 || len(o.Paddings) > 0)
 		}
 		span := room(in, lo[i], hi[i], dilation[i], k)
 		if k < 1 || span < 0 {
-			fail("Conv2D", shapesOf(t, w), "filters of %d, dilated by %d, do not fit into axis %d of %d with padding %d and %d",
+			fail(op, shapesOf(t, w), "filters of %d, dilated by %d, do not fit into axis %d of %d with padding %d and %d",
 				k, dilation[i], 2+i, in, lo[i], hi[i])
 		}
 		ws[i] = window{k, stride[i], dilation[i], lo[i], span/stride[i] + 1}
 	}
 	d := dtype.Promote(t.DType(), w.DType())
 	out := convolve(x.node().Cast(d), w.node().Cast(d), g, ws)
-	return finishConv("Conv2D", t, w, b, newTensor(out, commonEngine("Conv2D", t, w, b)))
+	return finishConv(op, t, w, b, newTensor(out, commonEngine(op, t, w, b)))
 }
 
 // batched adds an axis n where t has none, and counts the spatial axes.
@@ -136,7 +141,7 @@ func convolve(x, w *uop.UOp, g int, ws []window) *uop.UOp {
 	return out.Reshape(append([]int{batch, g * cout}, o...)...)
 }
 
-// ConvTranspose is the transpose of the convolution Conv2D with the same filters w[in, out/groups, k…]: the
+// ConvTranspose is the transpose of the convolution Conv with the same filters w[in, out/groups, k…]: the
 // gradient of its input. t is [n, in, s…], the result [n, out, (s−1)·stride − paddings + dilation·(k−1) + 1 +
 // output padding …].
 func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {

@@ -22,6 +22,7 @@ type TypeError struct {
 	Types  []dtype.DType
 	Reason string
 	At     string // the caller's file and line
+	Layer  string // of package nn, that the operation was called in
 }
 
 func (e *TypeError) Error() string {
@@ -29,7 +30,7 @@ func (e *TypeError) Error() string {
 	for _, d := range e.Types {
 		s += " " + d.String()
 	}
-	return place(s+": "+e.Reason, e.At)
+	return place(uop.InLayer(s+": "+e.Reason, e.Layer), e.At)
 }
 
 // ArgumentError says that another argument makes no sense.
@@ -37,9 +38,12 @@ type ArgumentError struct {
 	Op     string
 	Reason string
 	At     string
+	Layer  string
 }
 
-func (e *ArgumentError) Error() string { return place("tensor: "+e.Op+": "+e.Reason, e.At) }
+func (e *ArgumentError) Error() string {
+	return place(uop.InLayer("tensor: "+e.Op+": "+e.Reason, e.Layer), e.At)
+}
 
 // DeviceError says that a device could not be opened or had no memory for a new tensor.
 type DeviceError struct {
@@ -64,17 +68,15 @@ func place(s, at string) string {
 }
 
 // Try runs f and gives back, as an error, what an operation in it panicked with: *ShapeError,
-// *TypeError, *ArgumentError or *DeviceError. Any other panic goes on.
+// *TypeError, *ArgumentError or *DeviceError, or the error that Must was given. Any other panic goes on.
 func Try(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case *ShapeError:
-			if p.At == "" { // found by package uop; what panicked is still on the stack
-				err = &ShapeError{Op: operation(p.Op), Shapes: p.Shapes, Reason: p.Reason, At: caller()}
-				return
-			}
-			err = p
+			err = located(p)
+		case *failure:
+			err = p.err
 		case *TypeError:
 			err = p
 		case *ArgumentError:
@@ -89,6 +91,42 @@ func Try(f func()) (err error) {
 	return nil
 }
 
+// located is an error with the caller's line; what panicked is still on the stack where package uop found it, which knows none.
+func located(p *ShapeError) *ShapeError {
+	if p.At != "" {
+		return p
+	}
+	return &ShapeError{Op: operation(p.Op), Shapes: p.Shapes, Reason: p.Reason, At: caller(), Layer: layer()}
+}
+
+// failure is a panic with an error of the world.
+type failure struct{ err error }
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// Must is v; where err is not nil it panics, and Try gives that error back. So a program may handle in one place what can fail on
+// any of its lines, errors of files and devices like those of shapes:
+//
+//	err := tensor.Try(func() {
+//		opt := tensor.Must(nn.NewAdam(ctx, net, nn.AdamOptions{}))
+//		for range steps {
+//			tensor.Done(opt.Step(ctx, loss()))
+//		}
+//		fmt.Println(tensor.Must(loss().Item(ctx)))
+//	})
+func Must[T any](v T, err error) T {
+	Done(err)
+	return v
+}
+
+// Done is Must for what gives nothing but an error.
+func Done(err error) {
+	if err != nil {
+		panic(&failure{err})
+	}
+}
+
 func shapes(s ...uop.Shape) []uop.Shape { return s }
 
 func shapesOf(ts ...*Tensor) []uop.Shape {
@@ -100,15 +138,15 @@ func shapesOf(ts ...*Tensor) []uop.Shape {
 }
 
 func fail(op string, s []uop.Shape, format string, a ...any) {
-	panic(&ShapeError{Op: op, Shapes: s, Reason: fmt.Sprintf(format, a...), At: caller()})
+	panic(&ShapeError{Op: op, Shapes: s, Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
 }
 
 func failType(op string, types []dtype.DType, format string, a ...any) {
-	panic(&TypeError{Op: op, Types: types, Reason: fmt.Sprintf(format, a...), At: caller()})
+	panic(&TypeError{Op: op, Types: types, Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
 }
 
 func failArg(op, format string, a ...any) {
-	panic(&ArgumentError{Op: op, Reason: fmt.Sprintf(format, a...), At: caller()})
+	panic(&ArgumentError{Op: op, Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
 }
 
 func failDevice(op string, err error) {
@@ -116,20 +154,27 @@ func failDevice(op string, err error) {
 }
 
 // library are the packages whose lines are not the user's.
-var library = []string{"github.com/weft-ml/weft/tensor.", "github.com/weft-ml/weft/nn.", "github.com/weft-ml/weft/uop.", "runtime."}
+var library = []string{"github.com/weft-ml/weft/tensor.", "github.com/weft-ml/weft/nn.", "github.com/weft-ml/weft/uop.",
+	"github.com/weft-ml/weft/grad.", "github.com/weft-ml/weft/vmap.", "runtime."}
 
 // Caller is the file and line of the first caller outside the library, for errors of packages that build
 // on this one and belong to it, such as nn.
 func Caller() string { return caller() }
 
 func caller() string {
-	at, _ := called()
+	at, _, _ := called()
 	return at
+}
+
+// layer names the layers of package nn that the caller is in, the outermost first.
+func layer() string {
+	_, _, in := called()
+	return in
 }
 
 // operation is the name of the operation of this package that the user called, or none if that cannot be told.
 func operation(none string) string {
-	_, f := called()
+	_, f, _ := called()
 	name := f[strings.LastIndexByte(f, '.')+1:]
 	if !strings.HasPrefix(f, library[0]) || name == "" || !unicode.IsUpper(rune(name[0])) {
 		return none
@@ -137,14 +182,15 @@ func operation(none string) string {
 	return name
 }
 
-// called is the place of the first caller outside the library, and the function of the library that is called there.
-func called() (at, of string) {
+// called is the place of the first caller outside the library, the function of the library that is called there, and the layers of
+// package nn in between.
+func called() (at, of, layers string) {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
 		if f.File == "" {
-			return "", ""
+			return "", "", layers
 		}
 		ours := strings.HasSuffix(f.File, "_test.go")
 		if !ours {
@@ -156,11 +202,50 @@ func called() (at, of string) {
 			}
 		}
 		if ours {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), of
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), of, layers
+		}
+		if strings.HasPrefix(f.Function, layered) && strings.HasSuffix(f.Function, forward) {
+			if layers != "" {
+				layers = ", " + layers
+			}
+			layers = "nn." + strings.Trim(f.Function[len(layered):len(f.Function)-len(forward)], "(*)") + layers
 		}
 		of = f.Function
 		if !more {
-			return "", ""
+			return "", "", layers
 		}
 	}
+}
+
+// layered is the package of layers, and forward the method that each has.
+const (
+	layered = "github.com/weft-ml/weft/nn."
+	forward = ".Forward"
+)
+
+// InLayer says of what an operation panicked with, p, in which of many layers of its kind it was called; it gives back what to panic with.
+// It is for layers made of layers.
+func InLayer(p any, kind string, index int) any {
+	number := func(layers string) string {
+		one := fmt.Sprintf("%s[%d]", kind, index)
+		all := strings.Split(layers, ", ")
+		for i := len(all) - 1; i >= 0; i-- { // those further in have their numbers already
+			if all[i] == kind {
+				all[i] = one
+				return strings.Join(all, ", ")
+			}
+		}
+		return strings.TrimSuffix(one+", "+layers, ", ")
+	}
+	switch e := p.(type) {
+	case *ShapeError:
+		e = located(e)
+		e.Layer = number(e.Layer)
+		return e
+	case *TypeError:
+		e.Layer = number(e.Layer)
+	case *ArgumentError:
+		e.Layer = number(e.Layer)
+	}
+	return p
 }

@@ -16,7 +16,8 @@ func (t *Tensor) Grad(ws ...*Tensor) []*Tensor {
 	if t.Numel() != 1 {
 		fail("Grad", shapes(t.shape()), "%d elements, not one; use GradWith", t.Numel())
 	}
-	return t.gradients("Grad", t.node().Int(1), ws)
+	gs, _ := t.gradients("Grad", t.node().Int(1), ws)
+	return gs
 }
 
 // GradWith gives the gradient of Σ t·seed; seed has the shape of t.
@@ -24,10 +25,12 @@ func (t *Tensor) GradWith(seed *Tensor, ws ...*Tensor) []*Tensor {
 	if !seed.shape().Equal(t.shape()) {
 		fail("GradWith", shapesOf(t, seed), "the seed must have the shape of the tensor")
 	}
-	return t.gradients("GradWith", seed.node().Cast(t.DType()), ws)
+	gs, _ := t.gradients("GradWith", seed.node().Cast(t.DType()), ws)
+	return gs
 }
 
-func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) []*Tensor {
+// gradients are those of Σ t·seed, and of which tensors there is one.
+func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) (out []*Tensor, reached []bool) {
 	if !t.IsFloat() {
 		failType(op, []dtype.DType{t.DType()}, "only floats have a gradient")
 	}
@@ -41,7 +44,7 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) []*Tensor {
 	if b := base(t.node()); b.Op() == uop.Buffer && !t.owned.Load() && !slices.ContainsFunc(nodes, func(w *uop.UOp) bool { return base(w) == b }) {
 		failArg(op, "the tensor has been realized and its history is gone; ask for gradients before Realize, or realize both together")
 	}
-	out := make([]*Tensor, len(ws))
+	out = make([]*Tensor, len(ws))
 	gs, reached := grad.Find(t.node(), seed, nodes...)
 	t.checkReached(op, ws, reached)
 	for i, g := range gs {
@@ -55,7 +58,7 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) []*Tensor {
 		}
 		out[i] = newTensor(g, e)
 	}
-	return out
+	return out, reached
 }
 
 // hasBuffer reports whether a graph reads anything.
@@ -75,20 +78,3 @@ func hasBuffer(u *uop.UOp) bool {
 	}
 	return false
 }
-
-// Backward adds the gradient of t to each tensor's Gradient.
-func (t *Tensor) Backward(ws ...*Tensor) {
-	for i, g := range t.Grad(ws...) {
-		if w := ws[i]; w.grad == nil {
-			w.grad = g
-		} else {
-			w.grad = w.grad.Add(g)
-		}
-	}
-}
-
-// Gradient is what Backward has collected, nil before.
-func (t *Tensor) Gradient() *Tensor { return t.grad }
-
-// ClearGradient forgets what Backward has collected.
-func (t *Tensor) ClearGradient() { t.grad = nil }

@@ -23,7 +23,7 @@ import (
 )
 
 // Tensor is an array of one element type. It is lazy: it holds a graph until it is realized.
-// Operations never change their operands; only Assign and its like (AssignBytes, SetAt, Own), Backward and ClearGradient
+// Operations never change their operands; only Assign and its like (AssignBytes, SetAt, Own), RequireGrad, Freeze, Backward and ClearGradient
 // change a Tensor.
 //
 // Any number of goroutines may use a Tensor at once, to build on it, to realize and to read it, as long as none of them changes
@@ -34,6 +34,7 @@ type Tensor struct {
 	eng   atomic.Pointer[engine.Engine] // nil for constants, which fit any device
 	owned atomic.Bool                   // its buffer belongs to this tensor alone, so Assign may write in place
 	born  *capture                      // the recording in which it was made, if any
+	wants atomic.Bool                   // a gradient: Backward finds it
 	grad  *Tensor
 }
 

@@ -66,6 +66,8 @@ func argString(u *UOp) string {
 		return fmt.Sprintf("axis %d", a.Axis)
 	case PartArg:
 		return fmt.Sprint(a.I)
+	case FunctionArg:
+		return a.Name
 	}
 	return fmt.Sprint(u.arg)
 }

@@ -23,12 +23,13 @@ func (s Shape) Numel() int {
 func (s Shape) Equal(o Shape) bool { return slices.Equal(s, o) }
 
 // ShapeError says that an op cannot be applied to operands of these shapes or types. At is the
-// caller's file and line, filled in by package tensor.
+// caller's file and line, and Layer the layer of a network that it is called in, filled in by package tensor.
 type ShapeError struct {
 	Op     string
 	Shapes []Shape
 	Reason string
 	At     string
+	Layer  string
 }
 
 func (e *ShapeError) Error() string {
@@ -36,11 +37,19 @@ func (e *ShapeError) Error() string {
 	for _, sh := range e.Shapes {
 		s += fmt.Sprintf(" %v", []int(sh))
 	}
-	s += ": " + e.Reason
+	s = InLayer(s+": "+e.Reason, e.Layer)
 	if e.At != "" {
 		s += " (" + e.At + ")"
 	}
 	return s
+}
+
+// InLayer adds to an error's text the layers that it was found in.
+func InLayer(text, layer string) string {
+	if layer != "" {
+		text += ", in " + layer
+	}
+	return text
 }
 
 func fail(u *UOp, format string, a ...any) Shape {

@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -66,6 +67,17 @@ var functions = map[string]reflect.Value{
 	"Zeros":            reflect.ValueOf(tensor.Zeros),
 	"ZerosLike":        reflect.ValueOf(tensor.ZerosLike),
 }
+
+// ours are functions of this package that ops may name: they call what takes functions.
+var ours = map[string]reflect.Value{
+	"Pushed":       reflect.ValueOf(Pushed),
+	"Pulled":       reflect.ValueOf(Pulled),
+	"Mapped":       reflect.ValueOf(Mapped),
+	"Checkpointed": reflect.ValueOf(Checkpointed),
+	"Smeared":      reflect.ValueOf(Smeared),
+}
+
+func init() { maps.Copy(functions, ours) }
 
 // enums are the named integer types of package tensor.
 var enums = map[string]reflect.Type{

@@ -38,6 +38,7 @@ var families = []family{
 	{5, signals},
 	{5, linear},
 	{2, drawn},
+	{4, functional},
 }
 
 var familyWeights = func() int {

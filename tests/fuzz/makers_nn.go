@@ -122,7 +122,7 @@ var convolution = full(func(g *generator, x int) (Op, bool) {
 	if g.One(3) {
 		b = val(g.of(x, []int{w[0]}))
 	}
-	return on("Conv2D", x, val(g.of(x, w)), b, Arg{Kind: ConvA, List: o})
+	return on(pick(g.Rand, "Conv", "Conv2D"), x, val(g.of(x, w)), b, Arg{Kind: ConvA, List: o})
 })
 
 // wideConvolution has so many channels that they are cut into blocks, which most often do not divide them.

@@ -105,6 +105,9 @@ func (w *writer) op(i int) {
 		call = args[0] + "." + o.Name
 		args = args[1:]
 	}
+	if _, ok := ours[o.Name]; ok {
+		call = "fuzz." + o.Name
+	}
 	for _, a := range o.Args {
 		if a.Kind == SeedA {
 			fmt.Fprintf(&w.b, "tensor.Seed(%d)\n", a.N)

@@ -20,7 +20,9 @@ var left = map[string]string{
 	"FromBytes": "makes leaves", "FromNode": "not for users", "Full": "drawn as FullLike, Ones and Zeros",
 	"Fill": "takes a device's memory", "Empty": "has no values", "EmptyLike": "has no values",
 	"Backward": "stores what Grad gives", "Gradient": "stores what Grad gives", "Detach": "what a realized value is made by",
-	"On": "needs two devices", "Own": "what Assign begins with",
+	"On": "needs two devices", "Own": "what Assign begins with", "RequireGrad": "a mark", "Freeze": "a mark",
+	"JVP": "drawn as Pushed", "Checkpoint": "drawn as Checkpointed", "Custom": "drawn as Smeared",
+	"Load": "in kernels of one's own", "Range": "in kernels of one's own", "VJP": "drawn as Pulled",
 }
 
 // exported lists what package tensor exports that gives a tensor.

@@ -1,0 +1,43 @@
+package grad
+
+import "github.com/weft-ml/weft/uop"
+
+// detach gives the derivatives that are stated, and no others.
+func detach(u, g *uop.UOp) []*uop.UOp {
+	if f, ok := u.Arg().(uop.Stated); ok {
+		return f.Gradients(u, g)
+	}
+	out := make(grads, len(u.Src()))
+	for i := 1; i+1 < len(out); i += 2 {
+		out[i] = g.Mul(u.At(i + 1))
+	}
+	return out
+}
+
+// push is the tangent of a function with stated gradients: these are linear maps of the gradient of the value, and the
+// tangent is the sum of their transposes applied to those of the operands.
+func push(u *uop.UOp, t []*uop.UOp) *uop.UOp {
+	f, named := u.Arg().(uop.FunctionArg)
+	switch {
+	case !named:
+		return diagonal(u, t)
+	case f.Slot == 0:
+		return t[0]
+	}
+	seed := uop.NewStandIn(u.DType(), u.Shape()...)
+	var ds, ts []*uop.UOp
+	for i := 1; i+1 < len(u.Src()); i += 2 {
+		if t[i] != nil {
+			ds, ts = append(ds, u.At(i+1)), append(ts, t[i])
+		}
+	}
+	if len(ds) == 0 {
+		return nil
+	}
+	gs, reached := FindAll(uop.Fill(map[int]*uop.UOp{f.Slot: seed}, ds...), ts, seed)
+	if !reached[0] {
+		return nil
+	}
+	// What is linear has the same transpose everywhere, at 0 too.
+	return uop.Fill(map[int]*uop.UOp{seed.Slot(): zeros(seed, seed.Shape())}, gs[0])[0]
+}

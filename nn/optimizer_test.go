@@ -1,0 +1,174 @@
+package nn_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/nn"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// fitting is a small problem: |W·x + b − y|² for two x.
+type fitting struct{ W, B *tensor.Tensor }
+
+func newFitting() *fitting {
+	return &fitting{tensor.Of([]float64{0.5, -1, 0.25, 1.5, 0.75, -0.5}, 2, 3), tensor.Of([]float64{0.1, -0.2})}
+}
+
+func (m *fitting) loss() *tensor.Tensor {
+	x, y := tensor.Of([]float64{1, 2, 3, -1, 0.5, 2}, 2, 3), tensor.Of([]float64{1, 0, 2, -1}, 2, 2)
+	return x.Linear(m.W, m.B).Sub(y).Square().Sum()
+}
+
+func (m *fitting) all(t *testing.T) []float64 {
+	v, err := tensor.Data[float64](ctx, tensor.Cat(0, m.W.Flatten(), m.B))
+	require.NoError(t, err)
+	return v
+}
+
+type stepper interface {
+	Params() []*tensor.Tensor
+	Apply(grads []*tensor.Tensor)
+	Collected() []*tensor.Tensor
+	Realize(ctx context.Context, others ...*tensor.Tensor) error
+}
+
+// Each optimiser takes the steps that torch.optim, or float64 code of the formulas of its paper, takes: W and b after steps 1, 2, 5.
+func TestStepsOfOptimizers(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(m *fitting) (any, error)
+		want [3][]float64
+	}{
+		{"LAMB", func(m *fitting) (any, error) { return nn.NewLAMB(ctx, m, nn.LAMBOptions{Rate: 0.05, Decay: 0.1}) }, [3][]float64{
+			{0.4573969, -0.9553681, 0.2895601, 1.453339, 0.7063825, -0.5385457, 0.1077869, -0.1919773},
+			{0.415204, -0.9113448, 0.3285839, 1.407269, 0.6639683, -0.5717851, 0.116274, -0.1849664},
+			{0.2871788, -0.7804068, 0.4447432, 1.269281, 0.5477929, -0.5767976, 0.1399774, -0.162667}}},
+		{"LARS", func(m *fitting) (any, error) {
+			return nn.NewLARS(ctx, m, nn.LARSOptions{Rate: 0.5, Decay: 0.01, Trust: 0.02})
+		}, [3][]float64{
+			{0.4986105, -0.9916816, 0.2680008, 1.495139, 0.7464155, -0.5023035, 0.1022351, -0.1999856},
+			{0.4958792, -0.9759574, 0.3021317, 1.485801, 0.7395783, -0.5066308, 0.1064917, -0.1999462},
+			{0.4784873, -0.8934253, 0.484303, 1.43242, 0.7018968, -0.5285606, 0.1296856, -0.1993705}}},
+		{"LARS, Nesterov", func(m *fitting) (any, error) {
+			return nn.NewLARS(ctx, m, nn.LARSOptions{Rate: 0.5, Decay: 0.01, Trust: 0.02, Nesterov: true})
+		}, [3][]float64{
+			{0.49736, -0.9841951, 0.2842016, 1.490764, 0.7431895, -0.5043766, 0.1042468, -0.1999727},
+			{0.4932557, -0.9619486, 0.3327274, 1.47721, 0.7333753, -0.5104373, 0.1103395, -0.1998886},
+			{0.4688163, -0.8665518, 0.5475912, 1.409308, 0.687272, -0.5346754, 0.1382901, -0.1986876}}},
+		{"SGD, clipped by norm", func(m *fitting) (any, error) {
+			o, err := nn.NewSGD(ctx, m, nn.SGDOptions{Rate: 0.1, Momentum: 0.9})
+			o.Clip = nn.Clip{Norm: 1.5}.Apply
+			return o, err
+		}, [3][]float64{
+			{0.4906408, -0.9438445, 0.3716702, 1.467243, 0.7258219, -0.5155987, 0.1505399, -0.199688},
+			{0.4672797, -0.8407486, 0.6012231, 1.397792, 0.677329, -0.5431343, 0.2470333, -0.1968122},
+			{0.152204, -0.7093947, 1.179007, 0.8793295, 0.4260065, -0.5273164, 0.5411618, -0.08679247}}},
+		{"SGD, clipped by value and largest", func(m *fitting) (any, error) {
+			o, err := nn.NewSGD(ctx, m, nn.SGDOptions{Rate: 0.1, Momentum: 0.9})
+			o.Clip = nn.Clip{Value: 2, Norm: 3, P: math.Inf(1)}.Apply
+			return o, err
+		}, [3][]float64{
+			{0.35, -0.8, 0.45, 1.3, 0.55, -0.7, 0.3, -0.195},
+			{0.025, -0.42, 0.83, 0.92, 0.49, -0.68, 0.68, 0.0095},
+			{-1.406275, -0.61518, 0.63482, -0.381855, 0.2860387, -0.66922, 0.48482, 0.4934925}}},
+		{"groups of AdamW", func(m *fitting) (any, error) {
+			w, err := nn.NewAdamW(ctx, nn.Select(m, func(p nn.Named) bool { return p.Name == "w" }), nn.AdamOptions{Rate: 0.1, Decay: 0.1})
+			require.NoError(t, err)
+			b, err := nn.NewAdamW(ctx, []*tensor.Tensor{m.B}, nn.AdamOptions{Rate: 0.01, NoDecay: true})
+			require.NoError(t, err)
+			g, err := nn.NewGroups(ctx, m, w, b)
+			g.Clip = nn.Clip{Norm: 1}.Apply
+			return g, err
+		}, [3][]float64{
+			{0.395, -0.89, 0.3475, 1.385, 0.6425, -0.595, 0.11, -0.19},
+			{0.2913923, -0.7811562, 0.4440482, 1.27108, 0.5448738, -0.5940504, 0.1200051, -0.1823848},
+			{-0.003094697, -0.4691543, 0.7261395, 0.9352952, 0.327209, -0.3729435, 0.1499934, -0.1556367}}},
+		{"a rule of one's own", func(m *fitting) (any, error) {
+			return nn.NewOptimizer(ctx, m, func(c *nn.Change) *tensor.Tensor {
+				sum := c.Keep("sum", c.Slot("sum").Add(c.Gradient.Sign()))
+				return c.Parameter.Sub(sum.Mul(c.Rate).Div(c.Count))
+			}, nn.RuleOptions{Rate: 0.01, Slots: []string{"sum"}})
+		}, [3][]float64{ // all signs stay for two steps
+			{0.49, -0.99, 0.26, 1.49, 0.74, -0.51, 0.11, -0.19}, {0.48, -0.98, 0.27, 1.48, 0.73, -0.52, 0.12, -0.18}, nil}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newFitting()
+			made, err := c.make(m)
+			require.NoError(t, err)
+			o := made.(stepper)
+			for i := 1; i <= 5; i++ {
+				m.loss().Backward()
+				o.Apply(o.Collected())
+				require.NoError(t, o.Realize(ctx))
+				want := map[int][]float64{1: c.want[0], 2: c.want[1], 5: c.want[2]}[i]
+				if want != nil {
+					assert.InDeltaSlice(t, want, m.all(t), 2e-6, "step %d", i)
+				}
+			}
+		})
+	}
+}
+
+// A parameter of four axes is the matrix of its first and all others; the numbers are those of Newton's and Schulz's iteration in float64.
+func TestMuonOfFilters(t *testing.T) {
+	w := tensor.Arange(24).To(dtype.F64).Mul(0.37).Sin().To(dtype.F32).To(dtype.F64).Reshape(2, 3, 2, 2)
+	x := tensor.Arange(24).To(dtype.F64).Mul(0.9).Cos().To(dtype.F32).To(dtype.F64).Reshape(2, 12)
+	require.NoError(t, tensor.Realize(ctx, w, x))
+	o, err := nn.NewMuon(ctx, []*tensor.Tensor{w}, nn.MuonOptions{Rate: 0.1})
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, o.Step(ctx, w.Reshape(2, 12).Mul(x).Sum(1).Square().Sum()))
+	}
+	v, err := tensor.Data[float64](ctx, w.Flatten())
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, muonOfFilters, v, 1e-4)
+	_, err = nn.NewMuon(ctx, nn.NewLinear(2, 2), nn.MuonOptions{})
+	assert.ErrorContains(t, err, "not a parameter of shape [2]; give the others to NewAdamW, and join both by NewGroups")
+}
+
+func TestGroupsRefuse(t *testing.T) {
+	m := newFitting()
+	one, err := nn.NewSGD(ctx, m, nn.SGDOptions{})
+	require.NoError(t, err)
+	two, err := nn.NewSGD(ctx, []*tensor.Tensor{m.B}, nn.SGDOptions{})
+	require.NoError(t, err)
+	_, err = nn.NewGroups(ctx, m, one, two)
+	assert.EqualError(t, err, "nn: b is trained by optimisers 0 and 1")
+	_, err = nn.NewGroups(ctx, []*tensor.Tensor{m.W}, two)
+	assert.EqualError(t, err, "nn: optimiser 0 trains a parameter of shape [2] that the model does not have")
+	_, err = nn.NewGroups(ctx, m)
+	assert.ErrorContains(t, err, "no optimisers")
+	g, err := nn.NewGroups(ctx, m, two)
+	require.NoError(t, err)
+	before, w := m.all(t), m.W.Node()
+	require.NoError(t, g.Step(ctx, m.loss()))
+	assert.NotEqual(t, before[6:], m.all(t)[6:])
+	assert.Equal(t, w, m.W.Node(), "what belongs to no group stays")
+	assert.ErrorContains(t, tensor.Try(func() { g.Apply(nil) }), "Apply: 0 gradients for 1 parameters (optimizer_test.go:")
+	own, err := nn.NewOptimizer(ctx, m, func(c *nn.Change) *tensor.Tensor { return c.Slot("no") }, nn.RuleOptions{})
+	require.NoError(t, err)
+	assert.ErrorContains(t, tensor.Try(func() { own.Update(m.loss()) }), "the optimiser was made without a slot no")
+}
+
+// Schedules in sequence and multiplied: torch.optim.lr_scheduler's SequentialLR and ChainedScheduler.
+func TestSchedulesJoined(t *testing.T) {
+	rates := func(s nn.Schedule, n int) (out []float64) {
+		for t := range n {
+			out = append(out, s(t))
+		}
+		return out
+	}
+	s := nn.Sequence([]int{4, 7}, nn.LinearRamp(0.1, 0.1, 1, 4), nn.Exponential(0.1, 0.9), nn.Constant(0.1, 0.5, 3))
+	assert.InDeltaSlice(t, []float64{0.01, 0.0325, 0.055, 0.0775, 0.1, 0.09, 0.081, 0.05, 0.05, 0.05, 0.1, 0.1}, rates(s, 12), 1e-9)
+	p := nn.Product(nn.Constant(0.1, 0.5, 4), nn.Exponential(1, 0.9))
+	assert.InDeltaSlice(t, []float64{0.05, 0.045, 0.0405, 0.03645, 0.06561, 0.059049, 0.0531441}, rates(p, 7), 1e-9)
+	assert.ErrorContains(t, tensor.Try(func() { nn.Sequence([]int{3}, p) }), "Sequence: 1 schedules and milestones [3]")
+}
+
+var muonOfFilters = []float64{-0.0835, 0.2966, 0.67029, 0.94329, 1.04252, 0.95328, 0.72225, 0.42495, 0.12204, -0.16433, -0.43927, -0.70126, -0.93627, -0.95068, -0.84574, -0.63901, -0.35223, -0.01309, 0.34006, 0.65773, 0.88725, 0.98722, 0.94093, 0.76105}

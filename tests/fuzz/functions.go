@@ -1,0 +1,82 @@
+package fuzz
+
+import (
+	"github.com/weft-ml/weft/tensor"
+)
+
+// What takes functions of tensors is drawn with one of these, by number.
+var shapely = []func(x T) T{
+	func(x T) T { return x.Mul(x).Add(1) },
+	func(x T) T { return x.CumSum(-1) },
+	func(x T) T { return x.MaxKeep(-1).Sub(x) },
+	func(x T) T { return x.Mul(x.Gt(0).To(x.DType())).Flip(-1) },
+	func(x T) T { return x.SumKeep(-1).Mul(x) },
+	func(x T) T { return x.Maximum(x.Flip(-1)) },
+	func(x T) T { return x.Roll([]int{1}, []int{-1}).Mul(x) },
+	func(x T) T { y, _ := x.CumMax(-1); return y },
+	func(x T) T { return x.Tril(0) },
+}
+
+// fn is one of them as a function for Vmap and its like.
+func fn(k int) tensor.Fn {
+	n := len(shapely)
+	return func(in ...T) []T { return []T{shapely[(k%n+n)%n](in[0])} }
+}
+
+// Pushed is the tangent of function k at x along v.
+func Pushed(x, v T, k int) T {
+	_, moved := tensor.JVP(fn(k), []T{x}, []T{v})
+	return moved[0]
+}
+
+// Pulled is the gradient of function k at x, of a result that counts v.
+func Pulled(x, v T, k int) T {
+	_, pull := tensor.VJP(fn(k), x)
+	return pull(v)[0]
+}
+
+// Mapped is function k of each part of x along an axis.
+func Mapped(x T, k, axis int) T {
+	return tensor.Vmap(fn(k), tensor.VmapOptions{In: []int{axis}, Out: []int{axis}})(x)[0]
+}
+
+// Checkpointed is function k, and the gradient of its sum, begun again from x.
+func Checkpointed(x T, k int) T {
+	y := tensor.Checkpoint(fn(k), x)[0]
+	return y.Add(y.Mul(2).Sum().Grad(x)[0])
+}
+
+// Smeared is a kernel of one's own: each element of a list and the weighted ones size before it.
+func Smeared(x T, size int) T {
+	flat := x.Flatten()
+	return tensor.Custom("smeared", flat.Shape(), func(k *tensor.Kernel) T {
+		j := k.Range(size)
+		return k.Sum(k.Load(0, k.At(0).Sub(j)).Mul(j.Add(1).To(x.DType())), j)
+	}, []T{flat}, tensor.CustomOptions{}).Reshape(x.Shape()...)
+}
+
+func (g *generator) shapely() Arg { return num(g.N(len(shapely))) }
+
+// functional are the makers of what takes functions.
+var functional = []maker{
+	floating(full(func(g *generator, x int) (Op, bool) {
+		return on("Pushed", x, val(g.of(x, g.t(x).Shape())), g.shapely())
+	})),
+	floating(full(func(g *generator, x int) (Op, bool) {
+		return on("Pulled", x, val(g.of(x, g.t(x).Shape())), g.shapely())
+	})),
+	full(func(g *generator, x int) (Op, bool) {
+		if g.rank(x) < 3 {
+			return none, false
+		}
+		return on("Mapped", x, g.shapely(), num(g.axis(x)))
+	}),
+	floating(full(func(g *generator, x int) (Op, bool) {
+		if g.rank(x) < 2 {
+			return none, false
+		}
+		return on("Checkpointed", x, g.shapely())
+	})),
+	floating(full(func(g *generator, x int) (Op, bool) { return on("Smeared", x, num(g.In(1, 5))) })),
+	floating(func(g *generator, x int) (Op, bool) { return on("ContiguousBackward", x) }),
+}
