@@ -90,6 +90,12 @@ var laws = [uop.NumOps]law{
 	uop.Check: func(u, g *uop.UOp) grads { // the gradient is no better than the value
 		return grads{g.Check(u.At(1), u.Arg().(uop.CheckArg)), nil}
 	},
+	uop.Extent: func(u, g *uop.UOp) grads { // what does not count has no share, whatever it is
+		if a := u.Arg().(uop.ExtentArg); a.Size.Varies() {
+			return grads{uop.Within(a.Axis, u.Shape(), a.Size).Where(g, g.Int(0))}
+		}
+		return grads{g}
+	},
 	uop.Detach: func(u, g *uop.UOp) grads { // only the derivatives that are stated
 		out := grads{nil}
 		for i := 1; i+1 < len(u.Src()); i += 2 {

@@ -77,6 +77,13 @@ func (t *Tensor) place(op string, e *engine.Engine) {
 	if on := t.Engine(); on != nil {
 		e = on
 	}
+	if u := t.node(); u.Sizes() != nil {
+		all := newTensor(unlimited(u), e)
+		all.store(op, e, all.node())
+		t.eng.Store(e)
+		t.graph.Store(limited(all.node(), u.Sizes()))
+		return
+	}
 	t.store(op, e, t.node())
 }
 
