@@ -124,7 +124,7 @@ type Values map[Variable]int
 // check says what is wrong with values for a function that takes these variables, or nil.
 func (vs Values) check(takes []uop.VarArg) error {
 	for v, n := range vs {
-		if !slices.ContainsFunc(takes, v.is) {
+		if v.arg.Lo != v.arg.Hi && !slices.ContainsFunc(takes, v.is) {
 			return fmt.Errorf("the captured function does not depend on variable %v", v)
 		}
 		if err := engine.CheckValue(v.arg, n); err != nil {

@@ -113,9 +113,9 @@ func (p *picks) write(base, value *uop.UOp) *uop.UOp {
 		if step < 0 {
 			lo, step = lo+(size-1)*step, -step
 		}
-		in := pos.Less(pos.Int(lo)).Not().And(pos.Less(pos.Int(lo + size*step)))
+		off := pos.Sub(pos.Int(lo)) // lo and size apart, so that a plan may serve all lo
+		in := off.Less(off.Int(0)).Not().And(off.Less(off.Int(size * step)))
 		if step > 1 {
-			off := pos.Sub(pos.Int(lo))
 			in = in.And(off.Mod(off.Int(step)).Equal(off.Int(0)))
 		}
 		mask = both(mask, in)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/weft-ml/weft/backends"
+	_ "github.com/weft-ml/weft/backends/webgpu"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
