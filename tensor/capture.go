@@ -151,6 +151,17 @@ func (rec *capture) assigns(u *uop.UOp) bool {
 	return slices.ContainsFunc(rec.states, func(s assigned) bool { return bufferOf(s.before).Storage() == u.Storage() && u.Op() == uop.Buffer })
 }
 
+// variables are those that computing takes, and those of sizes of results.
+func (c *Captured) variables() []uop.VarArg {
+	list := slices.Clone(c.plan.Vars())
+	for _, sizes := range c.sizes {
+		for _, n := range sizes {
+			list = append(list, n.Vars()...)
+		}
+	}
+	return list
+}
+
 // With is the captured function with these values of its variables, for the runs that it is asked for.
 func (c *Captured) With(values Values) *Captured {
 	d := *c
@@ -191,7 +202,7 @@ func (c *Captured) play(ctx context.Context, op string, all, dst, inputs []*Tens
 			return nil, err
 		}
 	}
-	if err := c.with.check(c.plan.Vars()); err != nil {
+	if err := c.with.check(c.variables()); err != nil {
 		return nil, &ArgumentError{Op: op, Reason: err.Error(), At: caller()}
 	}
 	var outs []*uop.UOp

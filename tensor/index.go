@@ -314,7 +314,7 @@ func (p *picks) flatten(op string) *flat {
 	}
 	var ss []uop.Shape
 	for _, a := range axes {
-		ss = append(ss, p.which[a].shape())
+		ss = append(ss, p.which[a].room())
 	}
 	common := broadcastShape(op, ss...)
 	var bad *uop.UOp

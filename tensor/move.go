@@ -30,7 +30,7 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 		n *= s[hole]
 	}
 	if n != have.Numel() {
-		fail("Reshape", shapes(have, shape), "%d elements do not become %d", have.Numel(), n)
+		t.failReshape("Reshape", s, n)
 	}
 	u := t.node().Reshape(s...)
 	for i := range s {
@@ -39,6 +39,13 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 		}
 	}
 	return t.like(u)
+}
+
+func (t *Tensor) failReshape(op string, s uop.Shape, n int) {
+	if t.given().Sizes() != nil {
+		failArg(op, "elements of the sizes %v do not become %v", t.Sizes(), []int(s))
+	}
+	fail(op, shapes(t.room(), s), "%d elements do not become %d", t.Numel(), n)
 }
 
 // ReshapeTo is Reshape to sizes that are integers, Variables or Sizes; one may be −1. Of axes that become others together only the
@@ -63,7 +70,7 @@ func (t *Tensor) ReshapeTo(sizes ...any) *Tensor {
 		n *= s[hole]
 	}
 	if n != have.Numel() {
-		fail("ReshapeTo", shapes(have, s), "%d elements do not become %d", have.Numel(), n)
+		t.failReshape("ReshapeTo", s, n)
 	}
 	out := t.like(t.node().Reshape(s...))
 	for i := range s {

@@ -3,7 +3,6 @@ package tensor
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
@@ -121,14 +120,18 @@ func toSize(op string, v any) uop.Size {
 // Values are values of variables, for runs of a captured function.
 type Values map[Variable]int
 
-// check says what is wrong with values for a function that takes these variables, or nil.
+// check says what is wrong with values for a function that takes these variables, or nil: each has to have one. Values of
+// others do no harm: what a function does with a variable may cancel.
 func (vs Values) check(takes []uop.VarArg) error {
 	for v, n := range vs {
-		if v.arg.Lo != v.arg.Hi && !slices.ContainsFunc(takes, v.is) {
-			return fmt.Errorf("the captured function does not depend on variable %v", v)
-		}
 		if err := engine.CheckValue(v.arg, n); err != nil {
 			return err
+		}
+	}
+	value := vs.bindings()
+	for _, a := range takes {
+		if _, ok := value(a); !ok && !a.Bound {
+			return fmt.Errorf("variable %v has no value; give it one of its bounds (With)", a)
 		}
 	}
 	return nil
@@ -141,9 +144,6 @@ func (v Variable) is(a uop.VarArg) bool {
 
 // bindings are the values for the engine.
 func (vs Values) bindings() engine.Bindings {
-	if vs == nil {
-		return nil
-	}
 	return func(a uop.VarArg) (int, bool) {
 		for v, n := range vs {
 			if v.is(a) {

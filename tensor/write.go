@@ -109,16 +109,10 @@ func (p *picks) write(base, value *uop.UOp) *uop.UOp {
 		}
 		whole = false
 		value = place1(value, axis, n, lo, step, size)
-		pos := alongAxis(uop.NewIota(n), axis, full)
-		if step < 0 {
-			lo, step = lo+(size-1)*step, -step
-		}
-		off := pos.Sub(pos.Int(lo)) // lo and size apart, so that a plan may serve all lo
-		in := off.Less(off.Int(0)).Not().And(off.Less(off.Int(size * step)))
-		if step > 1 {
-			in = in.And(off.Mod(off.Int(step)).Equal(off.Int(0)))
-		}
-		mask = both(mask, in)
+		one := ones(len(full)) // where its numbers are those of the value's place
+		one[axis] = size
+		in := place1(spread(uop.NewInt(dtype.Bool, 1), one), axis, n, lo, step, size)
+		mask = both(mask, spread(in, full))
 	}
 	if whole {
 		return value

@@ -1,6 +1,10 @@
 package uop
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // inferSizes gives the sizes of a node where one of its axes varies. It panics where elements that do not count would matter.
 func inferSizes(u *UOp) *[]Size {
@@ -54,6 +58,18 @@ func refuse(u *UOp) {
 			}
 		}
 	}
+}
+
+// varyingReason adds to what is wrong with a node which of its operands' sizes vary, where that is not said.
+func varyingReason(u *UOp, reason string) string {
+	for _, s := range u.src {
+		for axis, n := range s.Sizes() {
+			if n.Varies() && !strings.Contains(reason, n.String()) {
+				reason += fmt.Sprintf(" (axis %d has %v elements)", axis, n)
+			}
+		}
+	}
+	return reason
 }
 
 func limited(u *UOp, out []Size) {
