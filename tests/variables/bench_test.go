@@ -11,8 +11,10 @@ import (
 
 	_ "github.com/weft-ml/weft/backends"
 	_ "github.com/weft-ml/weft/backends/webgpu"
+	passes "github.com/weft-ml/weft/codegen/evaluate"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
+	phases "github.com/weft-ml/weft/schedule/evaluate"
 	"github.com/weft-ml/weft/tensor"
 	need "github.com/weft-ml/weft/tests/require"
 )
@@ -26,20 +28,27 @@ type bench struct {
 	t *testing.T
 	*engine.Engine
 	slow bool
+
+	isNumbers bool // every number is an argument
 }
 
 // onAll runs a test on every device that captures.
 func onAll(t *testing.T, f func(b *bench)) {
 	for _, name := range []string{"CPU", "INTERP", "WASM", "WEBGPU"} {
-		t.Run(name, func(t *testing.T) { on(t, name, engine.Options{}, f) })
+		t.Run(name, func(t *testing.T) { on(t, name, engine.Options{Poison: true}, f) })
 	}
+	t.Run("CPU fence", func(t *testing.T) { on(t, "CPU", engine.Options{Fence: true}, f) })
+	t.Run("INTERP numbers", func(t *testing.T) { on(t, "INTERP", engine.Options{Numbers: true}, f) })
+	t.Run("INTERP checked", func(t *testing.T) { // after each phase of schedules and each pass of kernels
+		on(t, "INTERP", engine.Options{Schedule: phases.New().Schedule, Check: passes.New().Kernel, Unfolded: true}, f)
+	})
 }
 
 func on(t *testing.T, name string, o engine.Options, f func(b *bench)) {
 	e, err := engine.Open(name, o)
 	need.Device(t, name, err)
 	defer func() { require.NoError(t, e.Close()) }()
-	f(&bench{t, e, name == "WEBGPU"})
+	f(&bench{t, e, name == "WEBGPU" || o.Check != nil || o.Fence, o.Numbers})
 }
 
 // floats are on the device, in memory.

@@ -49,7 +49,9 @@ func TestAssignmentToPartWritesPart(t *testing.T) {
 				state.SetAt(in[0], c.index(at)...)
 				return nil
 			}, b.numbers(2, c.shape...))
-			assert.LessOrEqual(b.t, moved(f.Schedule()), c.bytes, "%s, captured", c.name)
+			if !b.isNumbers {
+				assert.LessOrEqual(b.t, moved(f.Schedule()), c.bytes, "%s, captured", c.name)
+			}
 			for i := range 5 {
 				v := b.numbers(10+i, c.shape...)
 				p := (i * 17) % 61
@@ -70,7 +72,9 @@ func TestAssignmentToPartWritesPart(t *testing.T) {
 				state.SetAt(v, c.index(index)...)
 				view, err := state.Schedule()
 				require.NoError(b.t, err)
-				assert.LessOrEqual(b.t, moved(view), c.bytes, "%s", c.name)
+				if !b.isNumbers {
+					assert.LessOrEqual(b.t, moved(view), c.bytes, "%s", c.name)
+				}
 				require.Equal(b.t, want, b.values(state), "%s at %v", c.name, index)
 			}
 		}
