@@ -91,10 +91,11 @@ var laws = [uop.NumOps]law{
 		return grads{g.Check(u.At(1), u.Arg().(uop.CheckArg)), nil}
 	},
 	uop.Extent: func(u, g *uop.UOp) grads { // what does not count has no share, whatever it is
-		if a := u.Arg().(uop.ExtentArg); a.Size.Varies() {
-			return grads{uop.Within(a.Axis, u.Shape(), a.Size).Where(g, g.Int(0))}
+		a := u.Arg().(uop.ExtentArg)
+		if a.Size.Varies() && !g.Varies(a.Axis) {
+			g = uop.Within(a.Axis, u.Shape(), a.Size).Where(g, g.Int(0))
 		}
-		return grads{g}
+		return grads{g.Only(0, a.Axis)}
 	},
 	uop.Detach: func(u, g *uop.UOp) grads { // only the derivatives that are stated
 		out := grads{nil}
@@ -132,7 +133,7 @@ func sum(u *uop.UOp, axes []int) *uop.UOp {
 		return u
 	}
 	d := u.DType()
-	return u.Cast(dtype.Accumulator(d)).Reduce(uop.Sum, axes...).Cast(d)
+	return u.Only(0, axes...).Cast(dtype.Accumulator(d)).Reduce(uop.Sum, axes...).Cast(d)
 }
 
 // shrinkTo sums the axes that an expansion made, and keeps them with size 1. A scalar gradient stands for

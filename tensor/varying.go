@@ -88,17 +88,7 @@ func agree(op string, ts ...*Tensor) {
 
 // only is u with the neutral element of a reduction in place of elements along axes that do not count.
 func only(u *uop.UOp, m uop.Monoid, axes ...int) *uop.UOp {
-	return onlyOr(u, m.Info().Identity(u.DType(), 0), axes...)
-}
-
-// onlyOr is u with another value in place of elements along axes that do not count.
-func onlyOr(u *uop.UOp, v uop.Value, axes ...int) *uop.UOp {
-	for _, axis := range axes {
-		if u.Varies(axis) {
-			u = uop.Within(axis, u.Shape(), u.Sizes()[axis]).Where(u, u.Const(v)).Limit(axis, uop.Fixed(u.Shape()[axis]))
-		}
-	}
-	return u
+	return u.Only(m.Info().Identity(u.DType(), 0), axes...)
 }
 
 // counting is how many elements merge into one, as a scalar of type d.

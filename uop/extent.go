@@ -227,6 +227,16 @@ func (u *UOp) Limit(axis int, size Size) *UOp {
 	return u.home.Make(Extent, u.dtype, ExtentArg{axis, size}, u)
 }
 
+// Only is u with another value in place of elements along axes that do not count: then all do.
+func (u *UOp) Only(v Value, axes ...int) *UOp {
+	for _, axis := range axes {
+		if u.Varies(axis) {
+			u = Within(axis, u.shape, (*u.sizes)[axis]).Where(u, u.Const(v)).Limit(axis, Fixed(u.shape[axis]))
+		}
+	}
+	return u
+}
+
 // Within says of the elements of an array of a shape which of them come before size on an axis.
 func Within(axis int, shape Shape, size Size) *UOp {
 	line := make([]int, len(shape))
