@@ -35,7 +35,7 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 	u := t.node().Reshape(s...)
 	for i := range s {
 		if i != hole && u.Varies(i) {
-			failArg("Reshape", "axis %d gets %v elements, not %d; say −1, or use ReshapeTo", i, u.Sizes()[i], s[i])
+			failArg("Reshape", "axis %d gets %v elements, not %d; say −1 for it", i, u.Sizes()[i], s[i])
 		}
 	}
 	return t.like(u)

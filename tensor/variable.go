@@ -113,7 +113,7 @@ func toSize(op string, v any) uop.Size {
 	if o := toOperand(op, v); o.t == nil && (o.kind == dtype.I64 || o.kind == dtype.U64) {
 		return uop.Fixed(int(o.bits.Int()))
 	}
-	failArg(op, "a size or position is a %T; it must be an integer, a Variable or a Size", v)
+	failArg(op, "a size or position is a %T; it must be an integer or be made of variables", v)
 	return uop.Size{}
 }
 
@@ -131,7 +131,7 @@ func (vs Values) check(takes []uop.VarArg) error {
 	value := vs.bindings()
 	for _, a := range takes {
 		if _, ok := value(a); !ok && !a.Bound {
-			return fmt.Errorf("variable %v has no value; give it one of its bounds (With)", a)
+			return fmt.Errorf("variable %v has no value; give the run one", a)
 		}
 	}
 	return nil

@@ -194,7 +194,7 @@ func unlimited(u *uop.UOp) *uop.UOp {
 func (t *Tensor) unbound(op string) error {
 	for _, n := range t.given().Sizes() {
 		if _, ok, v := n.Value(); !ok {
-			return &ArgumentError{Op: op, Reason: fmt.Sprintf("variable %v has no value: build with one (Bind), or capture and give it to runs (With)", v), At: caller()}
+			return &ArgumentError{Op: op, Reason: fmt.Sprintf("variable %v has no value: bind it, or capture and give runs a value", v), At: caller()}
 		}
 	}
 	return nil

@@ -69,7 +69,7 @@ func TestValuesAreChecked(t *testing.T) {
 			"n(2…9) + 1 elements from 0 on, of axis 0":    func() { x.Narrow(0, 0, n.Plus(1)) },
 			"1 elements from n(2…9) on, of axis 0":        func() { x.Narrow(0, n, 1) },
 			"1 elements from n(2…9) − 3 on":               func() { x.At(n.Minus(3)) },
-			"it must be an integer, a Variable or a Size": func() { x.Narrow(0, 0, 1.5) },
+			"it must be an integer or be made of variables": func() { x.Narrow(0, 0, 1.5) },
 			"axis 0 has n(2…9) elements":                  func() { x.Narrow(0, 0, n).Shape() },
 		} {
 			err := tensor.Try(f)
