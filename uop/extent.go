@@ -32,8 +32,11 @@ type SizeTerm struct {
 // Fixed is a size that does not vary.
 func Fixed(n int) Size { return Size{C: n} }
 
-// SizeOf is the value of a variable as a size.
+// SizeOf is the value of a variable as a size. What can be one number only is that number.
 func SizeOf(v VarArg) (s Size) {
+	if v.Lo == v.Hi {
+		return Fixed(v.Lo)
+	}
 	s.Terms[0] = SizeTerm{v, 1}
 	return s
 }
@@ -184,6 +187,9 @@ func (s Size) String() string {
 			b.WriteString(" + ")
 		case i > 0:
 			b.WriteString(" − ")
+			t.K = -t.K
+		case t.K < 0:
+			b.WriteString("−")
 			t.K = -t.K
 		}
 		if t.K != 1 {

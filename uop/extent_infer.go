@@ -213,7 +213,7 @@ func regroupSizes(u *UOp, in Shape, from []Size, out Shape, to []Size) {
 	if first < 0 {
 		return
 	}
-	if in[:first].Numel() != 1 || slices.ContainsFunc(from[first+1:], Size.Varies) {
+	if len(out) == 0 || in[:first].Numel() != 1 || slices.ContainsFunc(from[first+1:], Size.Varies) {
 		refuse(u)
 	}
 	at := 0

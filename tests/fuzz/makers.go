@@ -36,6 +36,7 @@ var families = []family{
 	{5, signals},
 	{5, linear},
 	{2, drawn},
+	{4, varying},
 }
 
 var familyWeights = func() int {

@@ -20,6 +20,8 @@ var left = map[string]string{
 	"FromBytes": "makes leaves", "FromNode": "not for users", "Full": "drawn as FullLike, Ones and Zeros",
 	"Fill": "takes a device's memory", "Empty": "has no values", "EmptyLike": "has no values",
 	"Backward": "stores what Grad gives", "Gradient": "stores what Grad gives", "Detach": "what a realized value is made by",
+	"ReshapeTo": "of sizes that vary, which vary makes none of", "ExpandTo": "of sizes that vary, which vary makes none of",
+	"Replace": "no op of its own", "MoveTo": "needs two devices", "Tensor": "of a variable, which Narrow and At use",
 	"On": "needs two devices", "Own": "what Assign begins with",
 }
 
