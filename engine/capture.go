@@ -143,7 +143,7 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 	if err != nil {
 		return err
 	}
-	p.pinned = true
+	p.pinned++
 	if p.reads == nil {
 		p.reads = reads(canon)
 	}
@@ -153,6 +153,9 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 		} else if err := f.compile(ctx, e); err != nil {
 			return err
 		}
+	}
+	if c.plan != nil { // of before
+		c.plan.pinned--
 	}
 	c.plan, c.inputs, c.vars, c.rebind, c.folded = p, canon.inputs, canon.vars, rebind, f
 	return nil
@@ -320,6 +323,16 @@ func (c *Captured) through(o *uop.UOp, inputs []*uop.UOp) *uop.UOp {
 		}
 	}
 	return Current(o)
+}
+
+// Release says that the function is hardly going to run again: its plans may be given up when others need their place. It may still run.
+func (c *Captured) Release() {
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	c.plan.pinned--
+	if c.folded != nil {
+		c.folded.plan.pinned--
+	}
 }
 
 // Vars are the variables that a run takes values of.

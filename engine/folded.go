@@ -119,7 +119,7 @@ func (f *folded) compile(ctx context.Context, e *Engine) error {
 	if err != nil {
 		return err
 	}
-	p.pinned = true
+	p.pinned++
 	if p.reads == nil {
 		p.reads = reads(canon)
 	}

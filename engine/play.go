@@ -25,7 +25,7 @@ type compiled struct {
 	loaded   runtime.Loaded
 	on       runtime.Device // where it is loaded
 	schedule *schedule.Result
-	pinned   bool      // a Captured holds it, so it is never freed
+	pinned   int       // how many Captured hold it: it is not freed
 	used     int       // counts compilations and finds of the engine: when it was last
 	reads    []numbers // see reads; made when it is needed
 }
@@ -152,7 +152,7 @@ func (e *Engine) forget() {
 	}
 	oldest := ""
 	for key, p := range e.plans {
-		if !p.pinned && (oldest == "" || p.used < e.plans[oldest].used) {
+		if p.pinned == 0 && (oldest == "" || p.used < e.plans[oldest].used) {
 			oldest = key
 		}
 	}

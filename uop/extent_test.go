@@ -59,18 +59,20 @@ func TestSizesFollow(t *testing.T) {
 	require.Nil(t, sizes(x.Only(0, 0).Reduce(Sum, 0)))
 	one := SizeOf(VarArg{Name: "one", Lo: 0, Hi: 1})
 	for name, f := range map[string]func(){
-		"reduce":      func() { x.Reduce(Sum, 0) },
-		"flip":        func() { x.Flip(0) },
-		"pad":         func() { x.Pad([]int{0, 0}, []int{1, 0}) },
-		"shrink":      func() { x.Shrink([]int{0, 0}, []int{2, 4}) },
-		"rows":        func() { x.Reshape(3, 8) },
-		"not first":   func() { x.Permute(1, 0).Reshape(24) },
-		"gather":      func() { x.Gather(NewInt(dtype.I32, 0).Reshape(1, 1).Expand(1, 4), 0) },
-		"slide":       func() { x.Slide(0, 1, 1, 0, 6) },
-		"other sizes": func() { x.Add(NewBuffer(2, 24, "CPU", dtype.F32).Reshape(6, 4).Limit(0, n.Plus(-1).Plus(1).Times(2).Plus(-6))) },
-		"too long":    func() { x.Limit(0, n.Plus(1)) },
-		"dropped":     func() { NewBuffer(3, 1, "CPU", dtype.F32).Limit(0, one).Reshape() },
-		"store":       func() { NewBuffer(4, 24, "CPU", dtype.F32).Reshape(6, 4).Store(x) },
+		"reduce":    func() { x.Reduce(Sum, 0) },
+		"flip":      func() { x.Flip(0) },
+		"pad":       func() { x.Pad([]int{0, 0}, []int{1, 0}) },
+		"shrink":    func() { x.Shrink([]int{0, 0}, []int{2, 4}) },
+		"rows":      func() { x.Reshape(3, 8) },
+		"not first": func() { x.Permute(1, 0).Reshape(24) },
+		"gather":    func() { x.Gather(NewInt(dtype.I32, 0).Reshape(1, 1).Expand(1, 4), 0) },
+		"slide":     func() { x.Slide(0, 1, 1, 0, 6) },
+		"other sizes": func() {
+			x.Add(NewBuffer(2, 24, "CPU", dtype.F32).Reshape(6, 4).Limit(0, n.Plus(-1).Plus(1).Times(2).Plus(-6)))
+		},
+		"too long": func() { x.Limit(0, n.Plus(1)) },
+		"dropped":  func() { NewBuffer(3, 1, "CPU", dtype.F32).Limit(0, one).Reshape() },
+		"store":    func() { NewBuffer(4, 24, "CPU", dtype.F32).Reshape(6, 4).Store(x) },
 	} {
 		require.Panics(t, f, name)
 	}

@@ -62,15 +62,15 @@ func TestValuesAreChecked(t *testing.T) {
 		n := tensor.NewVariable("n", 2, 9)
 		x := b.numbers(1, 9)
 		for want, f := range map[string]func(){
-			"variable n is 10, not within its bounds 2…9": func() { n.Bind(10) },
-			"variable n is 1, not within its bounds 2…9":  func() { n.Bind(1) },
-			`variable "" from 1 to 2`:                     func() { tensor.NewVariable("", 1, 2) },
-			`variable "m" from 3 to 2`:                    func() { tensor.NewVariable("m", 3, 2) },
-			"n(2…9) + 1 elements from 0 on, of axis 0":    func() { x.Narrow(0, 0, n.Plus(1)) },
-			"1 elements from n(2…9) on, of axis 0":        func() { x.Narrow(0, n, 1) },
-			"1 elements from n(2…9) − 3 on":               func() { x.At(n.Minus(3)) },
+			"variable n is 10, not within its bounds 2…9":   func() { n.Bind(10) },
+			"variable n is 1, not within its bounds 2…9":    func() { n.Bind(1) },
+			`variable "" from 1 to 2`:                       func() { tensor.NewVariable("", 1, 2) },
+			`variable "m" from 3 to 2`:                      func() { tensor.NewVariable("m", 3, 2) },
+			"n(2…9) + 1 elements from 0 on, of axis 0":      func() { x.Narrow(0, 0, n.Plus(1)) },
+			"1 elements from n(2…9) on, of axis 0":          func() { x.Narrow(0, n, 1) },
+			"1 elements from n(2…9) − 3 on":                 func() { x.At(n.Minus(3)) },
 			"it must be an integer or be made of variables": func() { x.Narrow(0, 0, 1.5) },
-			"axis 0 has n(2…9) elements":                  func() { x.Narrow(0, 0, n).Shape() },
+			"axis 0 has n(2…9) elements":                    func() { x.Narrow(0, 0, n).Shape() },
 		} {
 			err := tensor.Try(f)
 			if assert.Error(b.t, err, want) {
