@@ -1,9 +1,7 @@
 package uop
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/dtype"
@@ -14,7 +12,7 @@ import (
 // that reads shapes plans with the most, and a node that would let elements matter that do not count cannot be made.
 
 // MaxVars is how many variables the size of an axis may speak of.
-const MaxVars = 3
+const MaxVars = 2
 
 // Size is a number of elements, or a position: C + Σ K·Var. Terms come first and in the order of their variables, so that equal sizes
 // are ==.
@@ -46,50 +44,82 @@ func (s Size) Varies() bool { return s.Terms[0].K != 0 }
 
 // Vars are the variables that it speaks of.
 func (s Size) Vars() (list []VarArg) {
-	for _, t := range s.Terms {
-		if t.K != 0 {
-			list = append(list, t.Var)
-		}
+	for _, t := range s.Terms[:s.count()] {
+		list = append(list, t.Var)
 	}
 	return list
 }
 
+// count is the number of terms.
+func (s *Size) count() (n int) {
+	for n < MaxVars && s.Terms[n].K != 0 {
+		n++
+	}
+	return n
+}
+
 // Add is s + k·o; ok is false where that speaks of more than MaxVars variables.
 func (s Size) Add(o Size, k int) (sum Size, ok bool) {
-	terms := s.list()
-next:
-	for _, t := range o.list() {
-		for i := range terms {
-			if terms[i].Var == t.Var {
-				terms[i].K += k * t.K
-				continue next
-			}
-		}
-		terms = append(terms, SizeTerm{t.Var, k * t.K})
-	}
-	terms = slices.DeleteFunc(terms, func(t SizeTerm) bool { return t.K == 0 })
-	slices.SortStableFunc(terms, func(a, b SizeTerm) int { return compareVars(a.Var, b.Var) })
 	sum.C = Plus(s.C, Times(k, o.C))
-	return sum, copy(sum.Terms[:], terms) == len(terms)
-}
-
-func (s Size) list() (terms []SizeTerm) {
-	for _, t := range s.Terms {
-		if t.K != 0 {
-			terms = append(terms, t)
+	n, i, j := 0, 0, 0
+	for { // merges terms in order
+		a, b := s.term(i), o.term(j)
+		t := a
+		switch c := compareTerms(a, b); {
+		case a.K == 0 && b.K == 0:
+			return sum, true
+		case c < 0:
+			i++
+		case c > 0:
+			t = SizeTerm{b.Var, k * b.K}
+			j++
+		default:
+			t.K += k * b.K
+			i, j = i+1, j+1
 		}
+		if t.K == 0 {
+			continue
+		}
+		if n == MaxVars {
+			return sum, false
+		}
+		sum.Terms[n] = t
+		n++
 	}
-	return terms
 }
 
-func compareVars(a, b VarArg) int {
-	bound := func(v VarArg) int {
-		if v.Bound {
-			return 1
+// term is the i-th, with K = 0 behind the last.
+func (s *Size) term(i int) (t SizeTerm) {
+	if i < MaxVars {
+		t = s.Terms[i]
+	}
+	return t
+}
+
+// compareTerms orders terms by their variables; those without come last.
+func compareTerms(a, b SizeTerm) int {
+	x, y := a.Var, b.Var
+	switch {
+	case a.K == 0 || b.K == 0:
+		if a.K != 0 {
+			return -1
 		}
+		return 1
+	case x == y:
 		return 0
+	case x.Name != y.Name:
+		return strings.Compare(x.Name, y.Name)
+	case x.Lo != y.Lo:
+		return x.Lo - y.Lo
+	case x.Hi != y.Hi:
+		return x.Hi - y.Hi
+	case x.Bound != y.Bound:
+		if y.Bound {
+			return -1
+		}
+		return 1
 	}
-	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Hi, b.Hi), cmp.Compare(bound(a), bound(b)), cmp.Compare(a.Value, b.Value))
+	return x.Value - y.Value
 }
 
 // Plus is s + n.
@@ -122,7 +152,7 @@ func (s Size) Over(n int) (Size, bool) {
 // Bounds are the least and the greatest that it can be.
 func (s Size) Bounds() (lo, hi int) {
 	lo, hi = s.C, s.C
-	for _, t := range s.list() {
+	for _, t := range s.Terms[:s.count()] {
 		a, b := Times(t.K, t.Var.Lo), Times(t.K, t.Var.Hi)
 		lo, hi = Plus(lo, min(a, b)), Plus(hi, max(a, b))
 	}
@@ -132,7 +162,7 @@ func (s Size) Bounds() (lo, hi int) {
 // Value is what it comes to, if all its variables have values; else the first that has none.
 func (s Size) Value() (n int, ok bool, unbound VarArg) {
 	n = s.C
-	for _, t := range s.list() {
+	for _, t := range s.Terms[:s.count()] {
 		if !t.Var.Bound {
 			return 0, false, t.Var
 		}
@@ -144,7 +174,7 @@ func (s Size) Value() (n int, ok bool, unbound VarArg) {
 // With is s with values of variables in place of those that it had.
 func (s Size) With(value func(v VarArg) (n int, ok bool)) Size {
 	out := Size{C: s.C}
-	for _, t := range s.list() {
+	for _, t := range s.Terms[:s.count()] {
 		if n, ok := value(t.Var); ok {
 			t.Var.Bound, t.Var.Value = true, n
 		}
@@ -158,7 +188,7 @@ func (s Size) With(value func(v VarArg) (n int, ok bool)) Size {
 // Node is the size as a scalar of type Index.
 func (s Size) Node() *UOp {
 	var sum *UOp
-	for _, t := range s.list() {
+	for _, t := range s.Terms[:s.count()] {
 		x := global.Make(Var, dtype.Index, t.Var)
 		if t.K != 1 {
 			x = x.Mul(x.Int(t.K))
@@ -181,7 +211,7 @@ func (s Size) Node() *UOp {
 // String writes the size as "2·n + 1", with the bounds or the value of its variables.
 func (s Size) String() string {
 	var b strings.Builder
-	for i, t := range s.list() {
+	for i, t := range s.Terms[:s.count()] {
 		switch {
 		case i > 0 && t.K > 0:
 			b.WriteString(" + ")
