@@ -58,12 +58,14 @@ func (b *builder) reduce(us []*uop.UOp, sp insertionPoint) ([]Stmt, [][]*uop.UOp
 		loops = append(loops[1:], &serial)
 	}
 	if loops[0].kind != Vector {
+		sp.counts = b.countedIn(us, loops, 0)
 		return append(out, b.level(loops, sp, "", b.update(us, regs, rangeSet{}))...), regs
 	}
 	lanes, body := b.accumulators(us)
 	v := loops[0]
 	sp.open = sp.open.or(b.facts.set(v.r))
 	sp.lanes = true
+	sp.counts = b.countedIn(us, loops, 1)
 	inside := b.level(loops[1:], sp, v.name, b.update(us, lanes, b.facts.set(v.r)))
 	if v.guard != nil {
 		inside = when(v.guard, inside...)

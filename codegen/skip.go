@@ -95,7 +95,7 @@ func (b *builder) anywhere(c under, given rangeSet) *uop.UOp {
 // reads says that an expression depends on more than ranges and constants.
 func reads(u *uop.UOp) bool {
 	for _, x := range uop.Topo(u) {
-		if !x.Op().Elementwise() && x.Op() != uop.Range && x.Op() != uop.Const {
+		if !x.Op().Elementwise() && x.Op() != uop.Range && x.Op() != uop.Const && x.Op() != uop.Var {
 			return true
 		}
 	}

@@ -34,6 +34,7 @@ type insertionPoint struct {
 	unrolled rangeSet // open ranges whose values are lanes or registers, side by side
 
 	guards []*uop.UOp // conditions of open loops that wait for others to be opened
+	counts *uop.UOp   // of the loop that is opened next: without it an iteration changes nothing
 }
 
 func (b *builder) reg(d dtype.DType) *uop.UOp {
@@ -142,6 +143,7 @@ func (b *builder) level(loops []*axis, sp insertionPoint, at string, leaf func(s
 		out = append(out, lets...)
 	}
 	inside := sp
+	inside.counts = nil
 	inside.open = sp.open.or(b.facts.set(a.r))
 	inside.lanes = sp.lanes || a.kind == Vector
 	if a.kind == Vector || a.kind == Tile {
@@ -168,6 +170,9 @@ func (b *builder) level(loops []*axis, sp insertionPoint, at string, leaf func(s
 		body = append(body, when(b.fold(last.Less(a.r.Add(b.t.Index(1)))), b.tail(a, loops[1:], inside, leaf)...)...)
 	default:
 		body = b.level(loops[1:], inside, a.name, leaf)
+	}
+	if sp.counts != nil {
+		body = when(sp.counts, body...)
 	}
 	if a.owner != "" { // not a copy nest over the same range
 		out = append(out, b.carrying.allocs(a.r)...)

@@ -14,6 +14,7 @@ type canonical struct {
 	graph  *schedule.Graph
 	inputs []*storage
 	key    string
+	vars   []uop.VarArg // as the program named them, in the order of the plan's
 
 	numbered *family // set where the last inputs are numbers of the graph, see generalise
 }
@@ -41,9 +42,12 @@ func canonicalize(targets []target) *canonical {
 	var w keyWriter
 	done := map[*uop.UOp]*uop.UOp{}
 	for _, u := range uop.Topo(roots...) {
-		if u.Op() == uop.Buffer {
+		switch u.Op() {
+		case uop.Buffer:
 			done[u] = t.Param(input(u), u.Shape().Numel(), u.DType())
-		} else {
+		case uop.Var:
+			done[u] = c.variable(u)
+		default:
 			done[u] = u.WithSrc(t, func(s *uop.UOp) *uop.UOp { return done[s] })
 		}
 		w.node(done[u])
@@ -125,6 +129,10 @@ func (w *keyWriter) arg(a uop.Arg) {
 	case uop.ParamArg:
 		w.int(a.Slot)
 		w.int(a.N)
+	case uop.VarArg:
+		w.text(a.Name)
+		w.int(a.Lo)
+		w.int(a.Hi)
 	default:
 		w.text(fmt.Sprintf("%T%v", a, a))
 	}

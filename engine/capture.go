@@ -15,6 +15,7 @@ type Captured struct {
 	engine  *Engine
 	plan    *compiled
 	inputs  []*storage // by slot
+	vars    []uop.VarArg
 	rebind  []int      // slot of each input; −1 where it is not used
 	shapes  []*uop.UOp // the first inputs
 	targets []target
@@ -145,7 +146,7 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 	if err != nil {
 		return err
 	}
-	p.pinned = true
+	p.pinned++
 	if p.reads == nil {
 		p.reads = reads(canon)
 	}
@@ -156,7 +157,10 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 			return err
 		}
 	}
-	c.plan, c.inputs, c.rebind, c.folded = p, canon.inputs, rebind, f
+	if c.plan != nil { // of before
+		c.plan.pinned--
+	}
+	c.plan, c.inputs, c.vars, c.rebind, c.folded = p, canon.inputs, canon.vars, rebind, f
 	return nil
 }
 
@@ -186,6 +190,11 @@ func (c *Captured) Run(ctx context.Context, inputs ...*uop.UOp) ([]*uop.UOp, err
 // RunInto is Run where outputs are written into arrays that there are: output i into dst[i], a Buffer node of its shape and type,
 // if that is not nil and its elements need not stay (see Share). What was built on it before is a StaleError then.
 func (c *Captured) RunInto(ctx context.Context, dst, inputs []*uop.UOp) ([]*uop.UOp, error) {
+	return c.RunWith(ctx, dst, inputs, nil)
+}
+
+// RunWith is RunInto where with gives variables their values; nil: those that they were captured with.
+func (c *Captured) RunWith(ctx context.Context, dst, inputs []*uop.UOp, with Bindings) ([]*uop.UOp, error) {
 	if c.engine.recording() != nil {
 		return nil, errors.New("Run inside Capture: call the function itself in the one that is being captured")
 	}
@@ -194,6 +203,10 @@ func (c *Captured) RunInto(ctx context.Context, dst, inputs []*uop.UOp) ([]*uop.
 	}
 	defer c.engine.mu.Unlock()
 	if err := c.upToDate(ctx); err != nil {
+		return nil, err
+	}
+	vars, err := valuesOf(c.vars, with)
+	if err != nil {
 		return nil, err
 	}
 	if err := c.engine.arrive(ctx, slices.Concat(inputs, slices.DeleteFunc(slices.Clone(dst), func(u *uop.UOp) bool { return u == nil }))...); err != nil {
@@ -210,7 +223,7 @@ func (c *Captured) RunInto(ctx context.Context, dst, inputs []*uop.UOp) ([]*uop.
 	if err := c.renewed(); err != nil {
 		return nil, err
 	}
-	outs, err := c.replay(ctx, bound, inputs, into)
+	outs, err := c.replay(ctx, bound, inputs, into, vars)
 	if err == nil {
 		c.ran = true
 	}
@@ -268,7 +281,7 @@ func (c *Captured) renewed() error {
 
 // replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
 // into has the buffers that outputs are written into.
-func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp, into map[*uop.UOp]*uop.UOp) ([]*uop.UOp, error) {
+func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp, into map[*uop.UOp]*uop.UOp, vars []int32) ([]*uop.UOp, error) {
 	e := c.engine
 	targets := make([]target, len(c.targets))
 	stand := map[*uop.UOp]*uop.UOp{}
@@ -285,7 +298,7 @@ func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.U
 			_, targets[i].store = buffer(b)
 		}
 	}
-	if err := e.run(ctx, c.plan, bound, targets); err != nil {
+	if err := e.run(ctx, c.plan, bound, vars, targets); err != nil {
 		return nil, err
 	}
 	outs := make([]*uop.UOp, len(c.outs))
@@ -317,6 +330,19 @@ func (c *Captured) through(o *uop.UOp, inputs []*uop.UOp) *uop.UOp {
 	}
 	return Current(o)
 }
+
+// Release says that the function is hardly going to run again: its plans may be given up when others need their place. It may still run.
+func (c *Captured) Release() {
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	c.plan.pinned--
+	if c.folded != nil {
+		c.folded.plan.pinned--
+	}
+}
+
+// Vars are the variables that a run takes values of.
+func (c *Captured) Vars() []uop.VarArg { return c.vars }
 
 // Kernels is the number of kernel launches of one run, without those of what is computed once.
 func (c *Captured) Kernels() int {

@@ -77,6 +77,9 @@ func shrinks(u *uop.UOp) bool {
 // costs is what computing u takes, or nil if it varies. Its operands are known.
 func (c *constants) costs(u *uop.UOp) *costs {
 	out := &costs{}
+	if u.Op() == uop.Var {
+		return nil
+	}
 	if u.Op() == uop.Buffer {
 		if _, s := buffer(u); s == nil || s.stand || c.varies[s] {
 			return nil

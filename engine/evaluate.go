@@ -14,6 +14,11 @@ import (
 func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 	var failed error
 	load := func(leaf *uop.UOp) []uop.Value {
+		if leaf.Op() == uop.Var {
+			v, err := valueOfLeaf(leaf)
+			failed = cmp.Or(failed, err)
+			return []uop.Value{v}
+		}
 		b, s := buffer(leaf)
 		raw := make([]byte, b.Shape().Numel()*b.DType().Size())
 		if len(raw) > 0 {

@@ -190,6 +190,9 @@ func (c *canonical) number() {
 		return t.Param(len(inputs)+s, n[s], types[s]).Shrink([]int{element[k]}, []int{element[k] + 1}).Reshape()
 	})
 	g := &schedule.Graph{Table: t, Inputs: inputs[:len(inputs):len(inputs)], Uniform: len(types)}
+	for _, v := range c.graph.Vars {
+		g.Vars = append(g.Vars, t.Make(uop.Var, v.DType(), v.Arg()))
+	}
 	for i, d := range types {
 		g.Inputs = append(g.Inputs, schedule.Input{DType: d, N: n[i]})
 	}

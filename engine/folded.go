@@ -119,7 +119,7 @@ func (f *folded) compile(ctx context.Context, e *Engine) error {
 	if err != nil {
 		return err
 	}
-	p.pinned = true
+	p.pinned++
 	if p.reads == nil {
 		p.reads = reads(canon)
 	}
@@ -170,7 +170,7 @@ func (f *folded) compute(ctx context.Context, e *Engine) error {
 		versions[i] = s.current()
 	}
 	f.versions = nil
-	if err := e.run(ctx, f.plan, f.inputs, f.targets()); err != nil {
+	if err := e.run(ctx, f.plan, f.inputs, nil, f.targets()); err != nil {
 		return err
 	}
 	f.versions = versions

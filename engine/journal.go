@@ -37,6 +37,7 @@ type step struct {
 	host []byte
 	fill Fill
 	plan *compiled // of a play
+	vars []int32
 	ins  []*value
 	mark int // see steps
 }

@@ -125,7 +125,7 @@ func (e *Engine) repeat(ctx context.Context, r *Recovery) error {
 		switch {
 		case s.plan != nil:
 			r.Plays++
-			err = e.queue(ctx, s.plan, s.args)
+			err = e.queue(ctx, s.plan, s.args, s.vars)
 		case s.fill != nil:
 			r.Writes++
 			err = s.fill.now(ctx, e.machine.Device, s.args[0].mem)

@@ -25,7 +25,7 @@ type compiled struct {
 	loaded   runtime.Loaded
 	on       runtime.Device // where it is loaded
 	schedule *schedule.Result
-	pinned   bool      // a Captured holds it, so it is never freed
+	pinned   int       // how many Captured hold it: it is not freed
 	used     int       // counts compilations and finds of the engine: when it was last
 	reads    []numbers // see reads; made when it is needed
 }
@@ -39,6 +39,10 @@ func (e *Engine) play(ctx context.Context, targets []target) error {
 			e.memory.forget(s.cell)
 		}
 	}()
+	vars, err := valuesOf(c.vars, nil)
+	if err != nil {
+		return err
+	}
 	p, err := e.compile(ctx, c)
 	if err != nil {
 		return err
@@ -46,11 +50,11 @@ func (e *Engine) play(ctx context.Context, targets []target) error {
 	if p.reads == nil && slices.ContainsFunc(c.inputs, func(s *storage) bool { return s.doubts != nil }) {
 		p.reads = reads(c)
 	}
-	return e.run(ctx, p, c.inputs, targets)
+	return e.run(ctx, p, c.inputs, vars, targets)
 }
 
 // run plays a compiled plan: fresh outputs are allocated where no place was given, assigned buffers get their next version.
-func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, targets []target) error {
+func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars []int32, targets []target) error {
 	args := make([]*cell, 0, len(inputs)+len(targets))
 	for _, s := range inputs {
 		args = append(args, s.cell)
@@ -75,10 +79,10 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, target
 		args = append(args, s.cell)
 		written = append(written, s.cell)
 	}
-	if err := e.attempt(ctx, func() error { return e.playOnce(ctx, p, args) }); err != nil {
+	if err := e.attempt(ctx, func() error { return e.playOnce(ctx, p, args, vars) }); err != nil {
 		return err
 	}
-	e.note(&step{args: args, plan: p}, written...)
+	e.note(&step{args: args, plan: p, vars: vars}, written...)
 	goruntime.KeepAlive(inputs)
 	for i, t := range targets {
 		if fresh[i] != nil && t.flags == nil {
@@ -99,12 +103,12 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, target
 }
 
 // playOnce plays, once more after a collection if the device is full.
-func (e *Engine) playOnce(ctx context.Context, p *compiled, args []*cell) error {
+func (e *Engine) playOnce(ctx context.Context, p *compiled, args []*cell, vars []int32) error {
 	e.memory.peak = max(e.memory.peak, e.memory.live+p.plan.Peak)
-	err := e.queue(ctx, p, args)
+	err := e.queue(ctx, p, args, vars)
 	if isFull(err) {
 		e.memory.collect()
-		err = e.queue(ctx, p, args)
+		err = e.queue(ctx, p, args, vars)
 	}
 	e.stats.Plays++
 	e.stats.Launches += len(p.plan.Steps)
@@ -112,7 +116,7 @@ func (e *Engine) playOnce(ctx context.Context, p *compiled, args []*cell) error 
 }
 
 // queue hands a play to the device.
-func (e *Engine) queue(ctx context.Context, p *compiled, args []*cell) error {
+func (e *Engine) queue(ctx context.Context, p *compiled, args []*cell, vars []int32) error {
 	if err := e.load(ctx, p); err != nil {
 		return err
 	}
@@ -120,7 +124,7 @@ func (e *Engine) queue(ctx context.Context, p *compiled, args []*cell) error {
 	for i, c := range args {
 		mems[i] = c.mem
 	}
-	return e.machine.Device.Play(p.loaded, mems, nil)
+	return e.machine.Device.Play(p.loaded, mems, vars)
 }
 
 // load makes a plan ready on the device that there is now.
@@ -148,7 +152,7 @@ func (e *Engine) forget() {
 	}
 	oldest := ""
 	for key, p := range e.plans {
-		if !p.pinned && (oldest == "" || p.used < e.plans[oldest].used) {
+		if p.pinned == 0 && (oldest == "" || p.used < e.plans[oldest].used) {
 			oldest = key
 		}
 	}
@@ -207,7 +211,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 	if err != nil {
 		return nil, err
 	}
-	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}
+	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name, Vars: planVars(c.graph.Vars)}}
 	if err := e.layout(p.plan, r, c); err != nil {
 		return nil, err
 	}
@@ -368,6 +372,7 @@ func specKey(s *codegen.Spec) string {
 			w.int(1)
 		}
 	}
+	w.int(len(s.Vars)) // their names are numbers
 	var roots []*uop.UOp
 	for _, o := range s.Outs {
 		roots = append(roots, o.Axes...)

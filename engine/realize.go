@@ -215,7 +215,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 // pure rebuilds a node on its resolved operands. Store gives the content of the whole buffer afterwards.
 func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	switch u.Op() {
-	case uop.Detach, uop.Check:
+	case uop.Detach, uop.Check, uop.Extent:
 		return r.done[u.At(0)]
 	case uop.Store:
 		return r.update(u.At(0), r.done[u.At(1)])

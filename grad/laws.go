@@ -90,6 +90,13 @@ var laws = [uop.NumOps]law{
 	uop.Check: func(u, g *uop.UOp) grads { // the gradient is no better than the value
 		return grads{g.Check(u.At(1), u.Arg().(uop.CheckArg)), nil}
 	},
+	uop.Extent: func(u, g *uop.UOp) grads { // what does not count has no share, whatever it is
+		a := u.Arg().(uop.ExtentArg)
+		if a.Size.Varies() && !g.Varies(a.Axis) {
+			g = uop.Within(a.Axis, u.Shape(), a.Size).Where(g, g.Int(0))
+		}
+		return grads{g.Only(0, a.Axis)}
+	},
 	uop.Detach: detach,
 }
 
@@ -120,7 +127,7 @@ func sum(u *uop.UOp, axes []int) *uop.UOp {
 		return u
 	}
 	d := u.DType()
-	return u.Cast(dtype.Accumulator(d)).Reduce(uop.Sum, axes...).Cast(d)
+	return u.Only(0, axes...).Cast(dtype.Accumulator(d)).Reduce(uop.Sum, axes...).Cast(d)
 }
 
 // shrinkTo sums the axes that an expansion made, and keeps them with size 1. A scalar gradient stands for

@@ -25,7 +25,7 @@ func (s *scheduler) fit() {
 		return needs[u]
 	}
 	for _, u := range s.topo {
-		if u.Op() == uop.Param || u.Op() == uop.Const {
+		if u.Op() == uop.Param || u.Op() == uop.Const || u.Op() == uop.Var {
 			continue
 		}
 		for {
@@ -65,7 +65,7 @@ func storable(u *uop.UOp) *uop.UOp {
 	for u.Op().IsMovement() || u.Op() == uop.Detach {
 		u = u.At(0)
 	}
-	if u.DType() == dtype.Index || u.Op() == uop.Param || u.Op() == uop.Const || u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1 {
+	if u.DType() == dtype.Index || u.Op() == uop.Param || u.Op() == uop.Const || u.Op() == uop.Var || u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1 {
 		return nil
 	}
 	return u

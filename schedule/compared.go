@@ -44,7 +44,7 @@ func see(u *uop.UOp, sights map[*uop.UOp][]sight) []sight {
 	moves := u.Op().IsMovement()
 	from := u.Src()
 	switch u.Op() {
-	case uop.Const, uop.Param, uop.Buffer, uop.Contiguous, uop.Scatter:
+	case uop.Const, uop.Var, uop.Param, uop.Buffer, uop.Contiguous, uop.Scatter:
 		return nil
 	case uop.Reduce, uop.Part, uop.Scan:
 		r := u

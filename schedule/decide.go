@@ -74,7 +74,7 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 	plans := map[*uop.UOp]*plannedKernel{}
 	s.plans = plans
 	add := func(n *uop.UOp, v use) {
-		if n.Op() == uop.Const {
+		if n.Op() == uop.Const || n.Op() == uop.Var {
 			return
 		}
 		if len(n.Shape()) == 0 {
@@ -95,7 +95,7 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 	for i := len(s.topo) - 1; i >= 0; i-- {
 		u := s.topo[i]
 		why, fixed := s.stored[u]
-		if u.Op() == uop.Param || u.Op() == uop.Const && !fixed {
+		if u.Op() == uop.Param || u.Op() == uop.Var || u.Op() == uop.Const && !fixed {
 			continue
 		}
 		if !fixed && len(uses[u]) == 0 {

@@ -45,7 +45,7 @@ func (s *scheduler) group() {
 			}
 		}
 		joined := false
-		if key, ok := k.shapeKey(); ok {
+		if key, ok := k.shapeKey(); ok && !s.updatesPart(k) {
 			for _, g := range slices.Backward(byShape[key]) {
 				related := slices.ContainsFunc(k.reads(), func(b int) bool { return users[b][g] })
 				if related && s.mayJoin(g, k, writer, level) {

@@ -60,7 +60,7 @@ func (s *scheduler) duplicates(first map[*uop.UOp]int) {
 
 // lowerKernel writes the Spec of a stored node.
 func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
-	k := &kernel{node: u, spec: &codegen.Spec{Home: s.t}}
+	k := &kernel{node: u, spec: &codegen.Spec{Home: s.t, Vars: s.graph.Vars}}
 	l := &lowering{s: s, k: k, memo: map[string]*uop.UOp{}, root: u}
 	var axes []*uop.UOp
 	for _, n := range u.Shape() {
@@ -117,6 +117,9 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	}
 	if u.Op() == uop.Const {
 		return l.s.t.ConstOf(u.DType(), u.Arg().(uop.ConstArg).Value)
+	}
+	if u.Op() == uop.Var {
+		return u
 	}
 	if u.Shape().Numel() == 0 {
 		return l.s.t.Int(u.DType(), 0) // never reached: a loop over nothing

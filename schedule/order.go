@@ -34,7 +34,11 @@ func (s *scheduler) order() {
 		if !ok {
 			continue // no elements
 		}
-		inPlace := s.kernels[w].inPlace(s.t, buf, slot)
+		k := s.kernels[w]
+		if part := s.part(k, buf, slot); part != nil && part.inPlace(s.t, buf, slot) {
+			k = part
+		}
+		inPlace := k.inPlace(s.t, buf, slot)
 		var old []int
 		for _, r := range readers[slot] {
 			if r != w {
@@ -49,6 +53,7 @@ func (s *scheduler) order() {
 		for _, r := range old {
 			after[r] = append(after[r], w)
 		}
+		s.kernels[w] = k
 		s.replace(buf, slot)
 	}
 	s.sort(after)

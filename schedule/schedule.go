@@ -31,6 +31,7 @@ type Graph struct {
 	Table  *uop.Table
 	Inputs []Input // by slot
 	Roots  []Root
+	Vars   []*uop.UOp // that nodes speak of, by their numbers in the plan
 
 	// Uniform is how many of the last inputs hold numbers that the whole graph shares, as constants are: an index made of
 	// them follows from ranges alone.

@@ -339,7 +339,7 @@ func scoreProduct(score *uop.UOp) *uop.UOp {
 			todo = append(todo, u.At(0))
 		case u.Op().IsMovement() || u.Op().Elementwise():
 			todo = append(todo, u.Src()...)
-		case u.Op() != uop.Param && u.Op() != uop.Const && u.Op() != uop.Range && u.Op() != uop.Contiguous:
+		case u.Op() != uop.Param && u.Op() != uop.Const && u.Op() != uop.Var && u.Op() != uop.Range && u.Op() != uop.Contiguous:
 			several = true // what is in it may be computed in the same kernel
 		}
 		seen[u] = true

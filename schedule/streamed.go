@@ -36,7 +36,7 @@ func storedBelow(u *uop.UOp) *uop.UOp {
 	switch {
 	case u.Op().IsMovement():
 		return u.WithSrc(u.Home(), storedBelow)
-	case u.Op() == uop.Param || u.Op() == uop.Contiguous || u.Op() == uop.Const:
+	case u.Op() == uop.Param || u.Op() == uop.Contiguous || u.Op() == uop.Const || u.Op() == uop.Var:
 		return u
 	}
 	return u.Contiguous()

@@ -10,7 +10,7 @@ import (
 // uniform gives an index array's element at idx where it follows from ranges and numbers that the whole graph shares,
 // which are variables then; nil where it comes from other data, or from no such number.
 func (s *scheduler) uniform(index *uop.UOp, idx []*uop.UOp) *uop.UOp {
-	if s.graph.Uniform == 0 || s.origin(index) != fromNumbers {
+	if s.graph.Uniform == 0 && len(s.graph.Vars) == 0 || s.origin(index) != fromNumbers {
 		return nil
 	}
 	w := symbols{s: s}
@@ -41,6 +41,8 @@ func (s *scheduler) origin(u *uop.UOp) origin {
 			o = fromData
 		}
 	case u.Op() == uop.Const, u.Op() == uop.Range:
+	case u.Op() == uop.Var:
+		o = fromNumbers
 	case u.Op().Elementwise(), u.Op() == uop.Reshape, u.Op() == uop.Expand, u.Op() == uop.Shrink:
 		for _, x := range u.Src() {
 			o = max(o, s.origin(x))
@@ -79,7 +81,7 @@ func (w *symbols) make(u *uop.UOp, idx []*uop.UOp, known map[*uop.UOp]*uop.UOp) 
 		idx = nil
 	}
 	switch {
-	case u.Op() == uop.Const:
+	case u.Op() == uop.Const, u.Op() == uop.Var:
 		return u
 	case u.Op() == uop.Param:
 		return t.Make(uop.Var, u.DType(), uop.VarArg{Name: fmt.Sprintf("in%d[%v]", u.Arg().(uop.ParamArg).Slot, idx[0])})

@@ -77,6 +77,13 @@ func (t *Tensor) place(op string, e *engine.Engine) {
 	if on := t.Engine(); on != nil {
 		e = on
 	}
+	if u := t.node(); u.Sizes() != nil {
+		all := newTensor(unlimited(u), e)
+		all.store(op, e, all.node())
+		t.eng.Store(e)
+		t.graph.Store(limited(all.node(), u.Sizes()))
+		return
+	}
 	t.store(op, e, t.node())
 }
 
@@ -123,5 +130,52 @@ func (t *Tensor) Clone() *Tensor {
 	return c.store("Clone", t.Engine(), t.node())
 }
 
-// SetAt assigns v to the elements that At(index...) names, and returns t. See WithAt for the indices.
+// AddAssign adds v to the elements, as Assign: v is broadcast, and the sum must have t's type.
+func (t *Tensor) AddAssign(v any) *Tensor { return t.update("AddAssign", t.Add(v)) }
+
+// SubAssign subtracts v from the elements, as Assign: v is broadcast, and the difference must have t's type.
+func (t *Tensor) SubAssign(v any) *Tensor { return t.update("SubAssign", t.Sub(v)) }
+
+// MulAssign multiplies the elements by v, as Assign: v is broadcast, and the product must have t's type.
+func (t *Tensor) MulAssign(v any) *Tensor { return t.update("MulAssign", t.Mul(v)) }
+
+// DivAssign divides the elements by v, as Assign: v is broadcast, and the quotient must have t's type, so t holds floats.
+func (t *Tensor) DivAssign(v any) *Tensor { return t.update("DivAssign", t.Div(v)) }
+
+func (t *Tensor) update(op string, v *Tensor) *Tensor {
+	if v.DType() != t.DType() {
+		failType(op, []dtype.DType{t.DType(), v.DType()}, "the result has another type than the tensor; use Assign and To")
+	}
+	if !v.shape().Equal(t.shape()) {
+		fail(op, shapes(t.shape(), v.shape()), "the value does not broadcast to the target")
+	}
+	return t.Assign(v)
+}
+
+// Replace has t stand for what o stands for, which has the same shape and type, and returns t. Nothing is computed or written:
+// tensors that were built on t before keep its old elements.
+func (t *Tensor) Replace(o *Tensor) *Tensor {
+	if !o.shape().Equal(t.shape()) {
+		fail("Replace", shapes(t.shape(), o.shape()), "the shapes differ")
+	}
+	if o.DType() != t.DType() {
+		failType("Replace", []dtype.DType{t.DType(), o.DType()}, "the types differ; use To")
+	}
+	if rec := recorder(); rec != nil && t.born != rec {
+		failArg("Replace", "a tensor from outside of a captured function is replaced in it, and no run would do that; use Assign")
+	}
+	if t != o {
+		u := o.node()
+		t.eng.Store(o.Engine()) // before the graph, which needs it
+		t.graph.Store(u)
+		t.owned.Store(false)
+	}
+	return t
+}
+
+// MoveTo moves t to the device of this name, and returns t: Replace by On.
+func (t *Tensor) MoveTo(device string) *Tensor { return t.Replace(t.On(device)) }
+
+// SetAt assigns v to the elements that At(index...) names, and returns t. See WithAt for the indices. Where they are a part of the axes
+// (ints, ranges, Variables, S), that part is written and nothing else, whatever t's size is.
 func (t *Tensor) SetAt(v any, index ...any) *Tensor { return t.Assign(t.WithAt(v, index...)) }

@@ -23,8 +23,8 @@ func ScaledDotProduct(q, k, v *Tensor, o Attention) *Tensor {
 	if q.Rank() < 2 || k.Rank() < 2 || v.Rank() < 2 {
 		fail(op, shapesOf(q, k, v), "needs two axes each")
 	}
-	if q.Dim(-1) != k.Dim(-1) || k.Dim(-2) != v.Dim(-2) {
-		fail(op, shapesOf(q, k, v), "queries and keys must have one size, keys and values one number")
+	if q.sizeAt(q.Rank()-1) != k.sizeAt(k.Rank()-1) || k.sizeAt(k.Rank()-2) != v.sizeAt(v.Rank()-2) {
+		fail(op, shapes(q.room(), k.room(), v.room()), "queries and keys must have one size, keys and values one number")
 	}
 	if o.Grouped && q.Rank() > 2 {
 		k, v = q.shareHeads(op, k), q.shareHeads(op, v)

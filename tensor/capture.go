@@ -27,8 +27,10 @@ type Captured struct {
 	plan   *engine.Captured
 	shapes []uop.Shape
 	types  []dtype.DType
-	states []*Tensor // assigned by the function
-	past   []outcome // of each result
+	states []*Tensor    // assigned by the function
+	past   []outcome    // of each result
+	sizes  [][]uop.Size // of each result with axes that vary
+	with   Values       // of variables
 }
 
 // capture is what is noted while a function is being recorded.
@@ -73,6 +75,9 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 	stand := make([]*Tensor, len(inputs))
 	ins := make([]*uop.UOp, len(inputs))
 	for i, in := range inputs {
+		if in.given().Sizes() != nil {
+			return nil, &ArgumentError{Op: "Capture", Reason: fmt.Sprintf("input %d has the sizes %v; give an array with room for the most, and have the function take what counts with Narrow", i, in.Sizes()), At: caller()}
+		}
 		if ins[i], err = e.StandIn(in.DType(), in.Shape()); err != nil {
 			return nil, err
 		}
@@ -85,7 +90,11 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 		if err := Try(func() { outs = recorded(rec, e, f(stand...)) }); err != nil {
 			return nil, err
 		}
-		c.past = outcomes(outs[:len(outs)-len(rec.states)], ins)
+		results := outs[:len(outs)-len(rec.states)]
+		c.past = outcomes(results, ins)
+		for _, u := range results {
+			c.sizes = append(c.sizes, u.Sizes())
+		}
 		if rec.read != "" {
 			return nil, &ArgumentError{Op: "Capture", Reason: "a value is read inside the captured function; return the tensor and read it after Run", At: rec.read}
 		}
@@ -142,6 +151,24 @@ func (rec *capture) assigns(u *uop.UOp) bool {
 	return slices.ContainsFunc(rec.states, func(s assigned) bool { return bufferOf(s.before).Storage() == u.Storage() && u.Op() == uop.Buffer })
 }
 
+// variables are those that computing takes, and those of sizes of results.
+func (c *Captured) variables() []uop.VarArg {
+	list := slices.Clone(c.plan.Vars())
+	for _, sizes := range c.sizes {
+		for _, n := range sizes {
+			list = append(list, n.Vars()...)
+		}
+	}
+	return list
+}
+
+// With is the captured function with these values of its variables, for the runs that it is asked for.
+func (c *Captured) With(values Values) *Captured {
+	d := *c
+	d.with = values
+	return &d
+}
+
 // Run plays the captured function with these inputs and gives new tensors for what it returned: a copy where that is a
 // tensor that the function assigns.
 func (c *Captured) Run(ctx context.Context, inputs ...*Tensor) ([]*Tensor, error) {
@@ -175,9 +202,12 @@ func (c *Captured) play(ctx context.Context, op string, all, dst, inputs []*Tens
 			return nil, err
 		}
 	}
+	if err := c.with.check(c.variables()); err != nil {
+		return nil, &ArgumentError{Op: op, Reason: err.Error(), At: caller()}
+	}
 	var outs []*uop.UOp
 	err := settled(all, func() (err error) {
-		outs, err = c.plan.RunInto(ctx, places(dst), nodes(inputs))
+		outs, err = c.plan.RunWith(ctx, places(dst), nodes(inputs), c.with.bindings())
 		return err
 	})
 	if err != nil {
@@ -191,6 +221,16 @@ func (c *Captured) result(i int, u *uop.UOp, inputs []*Tensor) *Tensor {
 	if c.plan.Own(i) {
 		c.past[i].remember(u, nodes(inputs))
 	}
+	if sizes := c.sizes[i]; sizes != nil {
+		b, now := u, make([]uop.Size, len(sizes))
+		for axis, n := range sizes {
+			if now[axis] = n; c.with != nil {
+				now[axis] = n.With(c.with.bindings())
+			}
+		}
+		u = limited(b, now)
+		u.SetRealized(b)
+	}
 	return newTensor(u, c.eng)
 }
 
@@ -202,8 +242,8 @@ func (c *Captured) check(op string, inputs []*Tensor) error {
 		return &ArgumentError{Op: op, Reason: fmt.Sprintf("the captured function takes %d inputs, not %d", len(c.shapes), len(inputs)), At: caller()}
 	}
 	for i, in := range inputs {
-		if !in.shape().Equal(c.shapes[i]) {
-			return &ShapeError{Op: op, Shapes: shapes(in.shape()), Reason: fmt.Sprintf("input %d was captured with shape %v", i, []int(c.shapes[i])), At: caller()}
+		if !uop.Shape(in.Shape()).Equal(c.shapes[i]) {
+			return &ShapeError{Op: op, Shapes: shapes(in.Shape()), Reason: fmt.Sprintf("input %d was captured with shape %v", i, []int(c.shapes[i])), At: caller()}
 		}
 		if in.DType() != c.types[i] {
 			return &TypeError{Op: op, Types: []dtype.DType{in.DType()}, Reason: fmt.Sprintf("input %d was captured as %v; use To", i, c.types[i]), At: caller()}

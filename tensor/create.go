@@ -284,8 +284,18 @@ func OnesLike(t *Tensor) *Tensor { return FullLike(t, 1) }
 // iota is 0 … n−1 of type d.
 func iota(n int, d dtype.DType) *uop.UOp { return uop.NewIota(n).Cast(d) }
 
-// Arange is 0, 1, …, n−1, of the default integer type, int32.
-func Arange(n int) *Tensor { return ArangeOf(DefaultInt(), 0, n, 1) }
+// Arange is 0, 1, …, n−1 of the default integer type, int32; n is an integer, a Variable or a Size.
+func Arange(n any) *Tensor {
+	size := toSize("Arange", n)
+	if !size.Varies() {
+		return ArangeOf(DefaultInt(), 0, size.C, 1)
+	}
+	lo, hi := size.Bounds()
+	if lo < 0 || hi > math.MaxInt32 {
+		failArg("Arange", "%v elements", size)
+	}
+	return newTensor(iota(hi, DefaultInt()).Limit(0, size), nil)
+}
 
 // arange is Arange for indices, int32 in any case.
 func arange(n int) *Tensor { return ArangeOf(dtype.I32, 0, n, 1) }

@@ -27,14 +27,14 @@ func (t *Tensor) pickInside(op string, axis int, index *Tensor) *Tensor {
 // boxOf is the part of t that an index along an axis can reach.
 func (t *Tensor) boxOf(op string, axis int, index *Tensor) *uop.UOp {
 	checkIndex(op, index)
-	s := t.shape()
+	s := t.room()
 	if index.Rank() != len(s) {
-		fail(op, shapesOf(t, index), "the index needs as many axes")
+		fail(op, shapes(s, index.room()), "the index needs as many axes")
 	}
-	hi := index.Shape()
+	hi := slices.Clone(index.room())
 	for i, n := range hi {
 		if i != axis && n > s[i] {
-			fail(op, shapesOf(t, index), "the index is larger on axis %d", i)
+			fail(op, shapes(s, index.room()), "the index is larger on axis %d", i)
 		}
 	}
 	hi[axis] = s[axis]

@@ -37,13 +37,20 @@ type picks struct {
 	u     *uop.UOp // with ranges applied; axes that an int takes have size 1
 	keep  []int    // for each axis of the result before tensors: the axis of u, −1 for a new one
 	which map[int]*Tensor
-	lo    []int // of each axis of u, for writing: first index
-	step  []int // … and distance
-	size  []int // … and length
+	lo    []int        // of each axis of u, for writing: first index
+	step  []int        // … and distance
+	size  []int        // … and length
+	spans map[int]Span // of axes of u: parts that vary
 }
 
-// At picks elements, an index for each axis from the left. An int takes one element and its axis goes;
-// a Range (R, RS) keeps a part; All or nil keeps an axis; NewAxis makes one; Ellipsis stands for the axes left.
+// Span is n elements of an axis from a position on, as S makes it.
+type Span struct{ from, n uop.Size }
+
+// S is n elements from a position on; both are integers, Variables or Sizes.
+func S(from, n any) Span { return Span{toSize("S", from), toSize("S", n)} }
+
+// At picks elements, an index for each axis from the left. An int, a Variable or a Size takes one element and its axis goes;
+// a Range (R, RS) or a Span (S) keeps a part; All or nil keeps an axis; NewAxis makes one; Ellipsis stands for the axes left.
 // An integer tensor or []int picks by number, negative ones from the end; one outside is an error, for a tensor when
 // the result is read (*ValueError). Several broadcast together; their axes come where they stand, or first if they stand apart. A bool tensor cannot
 // be used here, since the shape would depend on its values: see MaskedSelect and Where.
@@ -73,7 +80,7 @@ func ones(n int) []int {
 
 func (t *Tensor) pick(op string, index []any) *picks {
 	p := &picks{u: t.node(), which: map[int]*Tensor{}}
-	s := t.shape()
+	s := t.room()
 	used := 0
 	dots := false
 	for _, x := range index {
@@ -128,6 +135,11 @@ func (p *picks) one(op string, t *Tensor, axis int, x any) {
 		p.part(op, axis, Range{Begin, End, 1})
 	case Range:
 		p.part(op, axis, x)
+	case Span:
+		p.span(op, axis, x)
+		p.keep = append(p.keep, axis)
+	case Variable, Size:
+		p.span(op, axis, Span{toSize(op, x), uop.Fixed(1)})
 	case []int:
 		for _, i := range x {
 			if n := p.u.Shape()[axis]; i < -n || i >= n {
@@ -146,6 +158,14 @@ func (p *picks) one(op string, t *Tensor, axis int, x any) {
 			failType(op, nil, "index %v (%T) of axis %d", x, x, axis)
 		}
 		n, i := p.u.Shape()[axis], int(o.bits.Int())
+		if p.u.Varies(axis) {
+			from := uop.Fixed(i)
+			if i < 0 {
+				from = p.u.Sizes()[axis].Plus(i)
+			}
+			p.span(op, axis, Span{from, uop.Fixed(1)})
+			return
+		}
 		if i < -n || i >= n {
 			fail(op, shapes(p.u.Shape()), "index %d is outside axis %d", i, axis)
 		}
@@ -171,10 +191,52 @@ func (p *picks) part(op string, axis int, r Range) {
 	if r.Step == 0 {
 		failArg(op, "a range of axis %d has step 0", axis)
 	}
+	if p.u.Varies(axis) && r != (Range{Begin, End, 1}) {
+		p.span(op, axis, r.within(op, axis, p.u.Sizes()[axis]))
+		p.keep = append(p.keep, axis)
+		return
+	}
 	first, count := r.resolve(n)
 	p.keep = append(p.keep, axis)
 	p.lo, p.step, p.size = append(p.lo, first), append(p.step, r.Step), append(p.size, count)
 	p.u = stride(p.u, axis, first, count, r.Step)
+}
+
+// span keeps a part of an axis that may vary.
+func (p *picks) span(op string, axis int, x Span) {
+	t := newTensor(p.u, nil).slice(op, axis, x.from, x.n)
+	p.u = t.node()
+	p.lo, p.step, p.size = append(p.lo, x.from.C), append(p.step, 1), append(p.size, p.u.Shape()[axis])
+	if x.from.Varies() || x.n.Varies() {
+		if p.spans == nil {
+			p.spans = map[int]Span{}
+		}
+		p.spans[axis] = x
+	}
+}
+
+// within is the part of an axis whose size varies.
+func (r Range) within(op string, axis int, size uop.Size) Span {
+	if r.Step != 1 {
+		failArg(op, "step %d along axis %d, which has %v elements", r.Step, axis, size)
+	}
+	end := func(i int) uop.Size {
+		switch {
+		case i == Begin:
+			return uop.Fixed(0)
+		case i == End:
+			return size
+		case i < 0:
+			return size.Plus(i)
+		}
+		return uop.Fixed(i)
+	}
+	from := end(r.From)
+	n, ok := end(r.To).Add(from, -1)
+	if !ok {
+		failArg(op, "a size of more than %d variables", uop.MaxVars)
+	}
+	return Span{from, n}
 }
 
 // resolve gives the first index and the number of indices on an axis of n.
@@ -252,7 +314,7 @@ func (p *picks) flatten(op string) *flat {
 	}
 	var ss []uop.Shape
 	for _, a := range axes {
-		ss = append(ss, p.which[a].shape())
+		ss = append(ss, p.which[a].room())
 	}
 	common := broadcastShape(op, ss...)
 	var bad *uop.UOp

@@ -68,6 +68,9 @@ func (c *Captured) checkInto(dst []*Tensor) error {
 		if d == nil {
 			continue
 		}
+		if c.sizes[i] != nil || d.given().Sizes() != nil {
+			return &ArgumentError{Op: "RunInto", Reason: fmt.Sprintf("result %d or the tensor for it has a size that varies; give nil for it", i), At: caller()}
+		}
 		shape, of := c.plan.Result(i)
 		if !d.shape().Equal(shape) {
 			return &ShapeError{Op: "RunInto", Shapes: shapes(d.shape()), Reason: fmt.Sprintf("result %d has shape %v", i, []int(shape)), At: caller()}

@@ -1,11 +1,13 @@
 package tensor
 
+import "slices"
+
 // The Keep forms of reductions: the same values, and the axes that go elsewhere stay with size 1, so that the result broadcasts
 // against the operand. This is the package's one convention for it: XKeep takes what X takes.
 
 // keep gives the reduced axes back with size 1; none means all.
 func (t *Tensor) keep(r *Tensor, axes []int) *Tensor {
-	s := t.Shape()
+	s := slices.Clone(t.room())
 	for _, a := range t.axes("Reduce", axes) {
 		s[a] = 1
 	}

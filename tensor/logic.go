@@ -136,7 +136,8 @@ func (t *Tensor) Where(x, y any) *Tensor {
 	}
 	a, b := toOperand("Where", x), toOperand("Where", y)
 	d := commonType(a, b)
-	s := broadcastShape("Where", t.shape(), a.shape(), b.shape())
+	agree("Where", t, a.t, b.t)
+	s := broadcastShape("Where", t.room(), a.shape(), b.shape())
 	out := fit(t.node(), s).Where(fit(a.as(d), s), fit(b.as(d), s))
 	return newTensor(spread(out, s), commonEngine("Where", t, a.t, b.t))
 }
@@ -147,7 +148,8 @@ func (t *Tensor) MaskedFill(mask *Tensor, v any) *Tensor {
 		failType("MaskedFill", []dtype.DType{mask.DType()}, "the mask must be bool")
 	}
 	o := toOperand("MaskedFill", v)
-	s := broadcastShape("MaskedFill", t.shape(), mask.shape(), o.shape())
+	agree("MaskedFill", t, mask, o.t)
+	s := broadcastShape("MaskedFill", t.room(), mask.room(), o.shape())
 	out := fit(mask.node(), s).Where(fit(o.as(t.DType()), s), fit(t.node(), s))
 	return newTensor(spread(out, s), commonEngine("MaskedFill", t, mask, o.t))
 }

@@ -14,13 +14,13 @@ import (
 func contract(x, y *uop.UOp, axes ...int) *uop.UOp {
 	d := x.DType()
 	wide := dtype.Accumulator(d)
-	return x.Cast(wide).Mul(y.Cast(wide)).Reduce(uop.Sum, axes...).Cast(d)
+	return only(x.Cast(wide).Mul(y.Cast(wide)), uop.Sum, axes...).Reduce(uop.Sum, axes...).Cast(d)
 }
 
 // MatMul returns t[…,n,k] · w[…,k,m]; leading axes broadcast. A tensor of one axis is a row on the
 // left and a column on the right, and that axis is dropped from the result.
 func (t *Tensor) MatMul(w *Tensor) *Tensor {
-	x, y := t.shape(), w.shape()
+	x, y := t.room(), w.room()
 	if len(x) == 0 || len(y) == 0 {
 		fail("MatMul", shapes(x, y), "needs at least one axis each")
 	}
@@ -34,6 +34,9 @@ func (t *Tensor) MatMul(w *Tensor) *Tensor {
 	n, k, m := a[len(a)-2], a[len(a)-1], b[len(b)-1]
 	if k != b[len(b)-2] {
 		fail("MatMul", shapes(x, y), "inner sizes %d and %d differ", k, b[len(b)-2])
+	}
+	if p, q := t.sizeAt(len(x)-1), w.sizeAt(max(0, len(y)-2)); p != q {
+		failArg("MatMul", "inner sizes %v and %v differ", p, q)
 	}
 	lead := broadcastShape("MatMul", a[:len(a)-2], b[:len(b)-2])
 	d := dtype.Promote(t.DType(), w.DType())

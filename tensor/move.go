@@ -6,31 +6,79 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// Reshape gives the elements another shape; one size may be −1 and is found.
+// Reshape gives the elements another shape; one size may be −1 and is found. An axis whose size varies is a −1, or is named by
+// ReshapeTo.
 func (t *Tensor) Reshape(shape ...int) *Tensor {
 	s := slices.Clone(shape)
+	have := t.room()
 	hole, n := -1, 1
 	for i, d := range s {
 		switch {
 		case d == -1 && hole < 0:
 			hole = i
 		case d < 0:
-			fail("Reshape", shapes(t.shape(), shape), "size %d of axis %d", d, i)
+			fail("Reshape", shapes(have, shape), "size %d of axis %d", d, i)
 		default:
 			n = uop.Times(n, d)
 		}
 	}
 	if hole >= 0 {
-		if n == 0 || t.Numel()%n != 0 {
-			fail("Reshape", shapes(t.shape(), shape), "%d elements do not divide into %d", t.Numel(), n)
+		if n == 0 || have.Numel()%n != 0 {
+			fail("Reshape", shapes(have, shape), "%d elements do not divide into %d", have.Numel(), n)
 		}
-		s[hole] = t.Numel() / n
+		s[hole] = have.Numel() / n
 		n *= s[hole]
 	}
-	if n != t.Numel() {
-		fail("Reshape", shapes(t.shape(), shape), "%d elements do not become %d", t.Numel(), n)
+	if n != have.Numel() {
+		t.failReshape("Reshape", s, n)
 	}
-	return t.like(t.node().Reshape(s...))
+	u := t.node().Reshape(s...)
+	for i := range s {
+		if i != hole && u.Varies(i) {
+			failArg("Reshape", "axis %d gets %v elements, not %d; say −1 for it", i, u.Sizes()[i], s[i])
+		}
+	}
+	return t.like(u)
+}
+
+func (t *Tensor) failReshape(op string, s uop.Shape, n int) {
+	if t.given().Sizes() != nil {
+		failArg(op, "elements of the sizes %v do not become %v", t.Sizes(), []int(s))
+	}
+	fail(op, shapes(t.room(), s), "%d elements do not become %d", t.Numel(), n)
+}
+
+// ReshapeTo is Reshape to sizes that are integers, Variables or Sizes; one may be −1. Of axes that become others together only the
+// first may vary.
+func (t *Tensor) ReshapeTo(sizes ...any) *Tensor {
+	s := make([]int, len(sizes))
+	want := make([]uop.Size, len(sizes))
+	for i, v := range sizes {
+		want[i] = toSize("ReshapeTo", v)
+		if s[i] = want[i].C; want[i].Varies() {
+			_, s[i] = want[i].Bounds()
+		}
+	}
+	have, hole, n := t.room(), slices.Index(s, -1), 1
+	for i, d := range s {
+		if i != hole {
+			n = uop.Times(n, d)
+		}
+	}
+	if hole >= 0 && n > 0 {
+		s[hole] = have.Numel() / n
+		n *= s[hole]
+	}
+	if n != have.Numel() {
+		t.failReshape("ReshapeTo", s, n)
+	}
+	out := t.like(t.node().Reshape(s...))
+	for i := range s {
+		if i != hole && out.sizeAt(i).is != want[i] {
+			failArg("ReshapeTo", "axis %d gets %v elements, not %v", i, out.sizeAt(i), want[i])
+		}
+	}
+	return out
 }
 
 // Permute reorders the axes: axis i of the result is axis order[i] of t.
@@ -81,7 +129,7 @@ func identity(n int) []int {
 
 // Expand repeats axes of size 1 to the given sizes, which are aligned at the right; −1 keeps a size.
 func (t *Tensor) Expand(shape ...int) *Tensor {
-	have := t.shape()
+	have := t.room()
 	if len(shape) < len(have) {
 		fail("Expand", shapes(have, shape), "the result has fewer axes")
 	}
@@ -93,11 +141,38 @@ func (t *Tensor) Expand(shape ...int) *Tensor {
 			s[i] = have[k]
 		case s[i] < 0:
 			fail("Expand", shapes(have, shape), "size %d of axis %d", s[i], i)
+		case k >= 0 && t.given().Varies(k):
+			failArg("Expand", "axis %d has %v elements, not %d; −1 keeps them", k, t.sizeAt(k), s[i])
 		case k >= 0 && have[k] != 1 && have[k] != s[i]:
 			fail("Expand", shapes(have, shape), "size %d does not become %d", have[k], s[i])
 		}
 	}
 	return t.like(spread(t.node(), s))
+}
+
+// ExpandTo is Expand to sizes that are integers, Variables or Sizes; −1 keeps one.
+func (t *Tensor) ExpandTo(sizes ...any) *Tensor {
+	s := make([]int, len(sizes))
+	want := make([]uop.Size, len(sizes))
+	for i, v := range sizes {
+		want[i] = toSize("ExpandTo", v)
+		k := i - (len(s) - t.Rank())
+		switch {
+		case !want[i].Varies():
+			s[i] = want[i].C
+		case k >= 0 && t.sizeAt(k).is == want[i]:
+			s[i] = -1
+		default:
+			_, s[i] = want[i].Bounds()
+		}
+	}
+	out := t.Expand(s...).node()
+	for i, n := range want {
+		if n.Varies() && !out.Varies(i) {
+			out = out.Limit(i, n)
+		}
+	}
+	return t.like(out)
 }
 
 // ExpandAs is Expand to the shape of o.
@@ -123,7 +198,7 @@ func (t *Tensor) Flip(axes ...int) *Tensor {
 
 // Shrink keeps the indices lo[i] … hi[i]−1 of each axis.
 func (t *Tensor) Shrink(lo, hi []int) *Tensor {
-	s := t.shape()
+	s := t.room()
 	if len(lo) != len(s) || len(hi) != len(s) {
 		fail("Shrink", shapes(s), "needs two bounds an axis")
 	}
@@ -176,17 +251,21 @@ func (t *Tensor) sizesTo(op string, sizes []int) []int {
 	return s
 }
 
-// Narrow keeps n indices of an axis, from start on.
-func (t *Tensor) Narrow(axis, start, n int) *Tensor {
+// Narrow keeps n indices of an axis, from start on; a negative start counts from the end. Both are integers, Variables or Sizes. The indices
+// must be there whatever values variables have: a position or size that could lie outside is an error here, with its bounds.
+func (t *Tensor) Narrow(axis int, start, n any) *Tensor {
 	axis = t.axis("Narrow", axis)
-	size := t.shape()[axis]
-	if start < 0 {
-		start += size
+	from, count, size := toSize("Narrow", start), toSize("Narrow", n), t.sizeAt(axis).is
+	if !from.Varies() && from.C < 0 {
+		from = size.Plus(from.C)
 	}
-	if start < 0 || n < 0 || uop.Plus(start, n) > size {
-		fail("Narrow", shapes(t.shape()), "%d elements from %d of axis %d", n, start, axis)
+	if from.Varies() || count.Varies() || size.Varies() {
+		return t.slice("Narrow", axis, from, count)
 	}
-	return t.like(cut(t.node(), axis, start, start+n))
+	if from.C < 0 || count.C < 0 || uop.Plus(from.C, count.C) > size.C {
+		fail("Narrow", shapes(t.room()), "%d elements from %d of axis %d", count.C, from.C, axis)
+	}
+	return t.like(cut(t.node(), axis, from.C, from.C+count.C))
 }
 
 // cut keeps lo … hi−1 of one axis.
@@ -207,8 +286,8 @@ func extend(u *uop.UOp, axis, lo, hi int) *uop.UOp {
 func (t *Tensor) Squeeze(axes ...int) *Tensor {
 	named := t.axes("Squeeze", axes)
 	var s []int
-	for i, d := range t.shape() {
-		if d != 1 || !slices.Contains(named, i) {
+	for i, d := range t.room() {
+		if d != 1 || !slices.Contains(named, i) || t.given().Varies(i) {
 			s = append(s, d)
 		}
 	}
@@ -219,12 +298,12 @@ func (t *Tensor) Squeeze(axes ...int) *Tensor {
 func (t *Tensor) Unsqueeze(axis int) *Tensor {
 	r := t.Rank() + 1
 	if axis < -r || axis >= r {
-		fail("Unsqueeze", shapes(t.shape()), "axis %d is outside rank %d", axis, r)
+		fail("Unsqueeze", shapes(t.room()), "axis %d is outside rank %d", axis, r)
 	}
 	if axis < 0 {
 		axis += r
 	}
-	return t.like(t.node().Reshape(slices.Insert(t.Shape(), axis, 1)...))
+	return t.like(t.node().Reshape(slices.Insert(slices.Clone(t.room()), axis, 1)...))
 }
 
 // Flatten merges the axes from…to into one; without arguments all, with one from that on.
@@ -240,7 +319,7 @@ func (t *Tensor) Flatten(span ...int) *Tensor {
 		return t.like(t.node().Reshape(1))
 	}
 	from, to = t.axis("Flatten", from), t.axis("Flatten", to)
-	s := t.shape()
+	s := t.room()
 	if to < from {
 		fail("Flatten", shapes(s), "axis %d comes after %d", from, to)
 	}
@@ -251,7 +330,7 @@ func (t *Tensor) Flatten(span ...int) *Tensor {
 // Unflatten splits an axis into several; one size may be −1.
 func (t *Tensor) Unflatten(axis int, sizes ...int) *Tensor {
 	axis = t.axis("Unflatten", axis)
-	s := t.shape()
+	s := t.room()
 	inner := slices.Clone(sizes)
 	n, hole := 1, -1
 	for i, d := range inner {

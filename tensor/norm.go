@@ -17,7 +17,12 @@ func (t *Tensor) affine(w, b *Tensor) *Tensor {
 
 // lastAxes are the axes of shape at the end of t; w and b, if given, must have that shape.
 func (t *Tensor) lastAxes(op string, shape []int, wb ...*Tensor) []int {
-	s := t.shape()
+	s := t.room()
+	for i := range min(len(shape), len(s)) {
+		if t.given().Varies(len(s) - 1 - i) {
+			t.failVaries()
+		}
+	}
 	if len(shape) == 0 || len(shape) > len(s) || !slices.Equal(s[len(s)-len(shape):], shape) {
 		fail(op, shapes(s, shape), "the last axes are not those of the norm")
 	}

@@ -104,7 +104,7 @@ func (o operand) shape() uop.Shape {
 	if o.t == nil {
 		return nil
 	}
-	return o.t.shape()
+	return o.t.room()
 }
 
 // commonType is the promotion of several operands: of the tensors first, then numbers meet it.
@@ -211,6 +211,7 @@ func elementwise(op string, want func(dtype.DType) dtype.DType, f func(u []*uop.
 	if want != nil {
 		d = want(d)
 	}
+	agree(op, ts...)
 	shape := broadcastShape(op, ss...)
 	us := make([]*uop.UOp, len(vs))
 	for i, o := range os {

@@ -42,7 +42,7 @@ func Realize(ctx context.Context, ts ...*Tensor) error {
 // settle has t go on from what it was realized as, unless it was changed since.
 func (t *Tensor) settle() {
 	u := t.graph.Load()
-	r := u.Realized()
+	r := realized(u)
 	if r == nil {
 		return
 	}
@@ -50,6 +50,17 @@ func (t *Tensor) settle() {
 		remember(u, r)
 	}
 	t.graph.CompareAndSwap(u, r)
+}
+
+// realized is the buffer that a node has become, with what is known of sizes that vary, or nil.
+func realized(u *uop.UOp) *uop.UOp {
+	r := u.Realized()
+	if r == nil || u.Sizes() == nil {
+		return r
+	}
+	w := limited(r, u.Sizes())
+	w.SetRealized(r)
+	return w
 }
 
 // compute realizes the nodes of tensors. Assigned tensors go on from their buffer.
@@ -93,7 +104,7 @@ func (t *Tensor) read(ctx context.Context) error {
 		return err
 	}
 	u := t.node()
-	r := u.Realized()
+	r := realized(u)
 	if r == nil || r == u || u.Storage() != nil {
 		return nil
 	}
@@ -159,18 +170,29 @@ func (t *Tensor) Realize(ctx context.Context) error { return Realize(ctx, t) }
 // Bytes computes t and copies its elements (t stays differentiable): row-major, little-endian, a bool one byte.
 func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 	noteRead()
+	shape, ok := t.now()
+	if !ok {
+		return nil, t.unbound("Bytes")
+	}
 	t, err := t.inMemory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	raw := make([]byte, t.Nbytes())
-	return raw, settled([]*Tensor{t}, func() error { return t.Engine().Read(ctx, t.node(), raw) })
+	room, size := t.room(), t.DType().Size()
+	raw := make([]byte, room.Numel()*size)
+	if err := settled([]*Tensor{t}, func() error { return t.Engine().Read(ctx, t.node(), raw) }); err != nil {
+		return nil, err
+	}
+	return countedBytes(raw, room, shape, size), nil
 }
 
 // Borrow computes t (which stays differentiable) and calls f with the device that has it and the memory of its elements, as Bytes
 // would give them. It is for devices that can hand elements on without a copy; f must not keep what it gets.
 func (t *Tensor) Borrow(ctx context.Context, f func(runtime.Device, runtime.Mem) error) error {
 	noteRead()
+	if t.given().Sizes() != nil {
+		return &ArgumentError{Op: "Borrow", Reason: fmt.Sprintf("a tensor of sizes %v has no memory of its elements alone; read them with Bytes", t.Sizes()), At: caller()}
+	}
 	t, err := t.inMemory(ctx)
 	if err != nil {
 		return err
@@ -284,8 +306,12 @@ func (t *Tensor) Item(ctx context.Context) (float64, error) {
 }
 
 func (t *Tensor) one(ctx context.Context) (uop.Value, error) {
-	if t.Numel() != 1 {
-		return 0, &ShapeError{Op: "Item", Shapes: shapes(t.shape()), Reason: fmt.Sprintf("%d elements, not one", t.Numel()), At: caller()}
+	shape, ok := t.now()
+	if !ok {
+		return 0, t.unbound("Item")
+	}
+	if shape.Numel() != 1 {
+		return 0, &ShapeError{Op: "Item", Shapes: shapes(shape), Reason: fmt.Sprintf("%d elements, not one", shape.Numel()), At: caller()}
 	}
 	raw, err := t.Bytes(ctx)
 	if err != nil {
@@ -314,7 +340,7 @@ func (t *Tensor) ToList(ctx context.Context) (any, error) {
 		}
 		return list
 	}
-	return build(t.shape()), nil
+	return build(t.Shape()), nil
 }
 
 func goValue(d dtype.DType, v uop.Value) any {

@@ -13,6 +13,7 @@ import (
 // sum carries small types in a wide one: float16 and bfloat16 come back, small integers stay wide.
 func sum(u *uop.UOp, m uop.Monoid, axes []int) *uop.UOp {
 	d := u.DType()
+	u = only(u, m, axes...)
 	r := u.Cast(dtype.Accumulator(d)).Reduce(m, axes...)
 	if d.IsFloat() {
 		return r.Cast(d)
@@ -36,14 +37,17 @@ func (t *Tensor) Prod(axes ...int) *Tensor {
 
 // Max is the largest element; NaN if there is one, −inf or the least integer of nothing. Ties
 // share the gradient.
-func (t *Tensor) Max(axes ...int) *Tensor {
-	return t.like(t.node().Reduce(uop.MaxOf, t.axes("Max", axes)...))
+func (t *Tensor) Max(axes ...int) *Tensor { return t.like(largestOf(t.node(), t.axes("Max", axes))) }
+
+// largestOf is the largest of the elements that count.
+func largestOf(u *uop.UOp, axes []int) *uop.UOp {
+	return only(u, uop.MaxOf, axes...).Reduce(uop.MaxOf, axes...)
 }
 
 // Min is the smallest element; NaN if there is one, inf or the greatest integer of nothing. Ties
 // share the gradient.
 func (t *Tensor) Min(axes ...int) *Tensor {
-	return t.like(mirror(mirror(t.node()).Reduce(uop.MaxOf, t.axes("Min", axes)...)))
+	return t.like(mirror(largestOf(mirror(t.node()), t.axes("Min", axes))))
 }
 
 // mirror reverses the order of a type's values.
@@ -71,14 +75,14 @@ func (t *Tensor) argMax(op string, axis []int, least bool) *Tensor {
 		failArg(op, "takes at most one axis, not %v", axis)
 	}
 	ax := t.axis(op, axis[0])
-	if t.Dim(ax) == 0 {
-		return t.like(spread(uop.NewInt(dtype.I32, math.MinInt32), without(t.shape(), ax)))
+	if t.room()[ax] == 0 {
+		return t.like(spread(uop.NewInt(dtype.I32, math.MinInt32), without(t.room(), ax)))
 	}
 	u := t.node()
 	if least {
 		u = mirror(u)
 	}
-	return t.like(argMax(u, ax))
+	return t.like(argMax(only(u, uop.MaxOf, ax), ax))
 }
 
 func argMax(u *uop.UOp, axis int) *uop.UOp { return largest(u, axis).Part(1) }
@@ -117,29 +121,20 @@ func (t *Tensor) picked(axis int, index *Tensor) (values, indices *Tensor) {
 
 // Any is true where an element is not zero.
 func (t *Tensor) Any(axes ...int) *Tensor {
-	return t.like(t.truth().Reduce(uop.MaxOf, t.axes("Any", axes)...))
+	return t.like(largestOf(t.truth(), t.axes("Any", axes)))
 }
 
 // All is true where no element is zero.
 func (t *Tensor) All(axes ...int) *Tensor {
-	return t.like(t.truth().Not().Reduce(uop.MaxOf, t.axes("All", axes)...).Not())
-}
-
-// count is how many elements merge into one.
-func (t *Tensor) count(axes []int) int {
-	n := 1
-	for _, a := range axes {
-		n *= t.shape()[a]
-	}
-	return n
+	return t.like(largestOf(t.truth().Not(), t.axes("All", axes)).Not())
 }
 
 // Mean is the average; of integers as float32, of nothing NaN.
 func (t *Tensor) Mean(axes ...int) *Tensor {
 	ax := t.axes("Mean", axes)
 	d := floating(t.DType())
-	u := t.node().Cast(dtype.Accumulator(d)).Reduce(uop.Sum, ax...)
-	return t.like(u.Div(u.Float(float64(t.count(ax)))).Cast(d))
+	u := only(t.node(), uop.Sum, ax...).Cast(dtype.Accumulator(d)).Reduce(uop.Sum, ax...)
+	return t.like(u.Div(t.counting(u.DType(), ax)).Cast(d))
 }
 
 // Var is the variance with n − correction in the denominator, or 0 if that is less: 1 for samples, 0 for populations, or any number.
@@ -153,7 +148,7 @@ func (t *Tensor) Var(correction float64, axes ...int) *Tensor {
 	c := x.Sub(x.MeanKeep(ax...)).node()
 	// The way through the mean adds Σ −2c = 0 to the gradient, so it is left out.
 	s := sum(c.Mul(c).Derive(x.node(), c.Mul(c.Int(2))), uop.Sum, ax)
-	return t.like(s.Div(s.Float(math.Max(0, float64(t.count(ax))-correction))).Cast(d))
+	return t.like(s.Div(t.freedom(s.DType(), correction, ax)).Cast(d))
 }
 
 // Std is the square root of Var; where it is 0 its gradient is 0.
@@ -183,7 +178,7 @@ func (t *Tensor) LogSumExp(axes ...int) *Tensor {
 	x, d := t.wide()
 	m := x.shift(ax)
 	s := x.Sub(m).like(exp(x.Sub(m).node())).Sum(ax...)
-	return s.Log().Add(m.Reshape(s.Shape()...)).To(d)
+	return s.Log().Add(m.like(m.node().Reshape(s.room()...))).To(d)
 }
 
 // shift is the maximum along axes, kept, as a constant for differentiation; where it is infinite 0.

@@ -95,19 +95,38 @@ func (t *Tensor) Device() string {
 	return t.Engine().Name()
 }
 
-// Shape is the sizes of the axes; a copy.
-func (t *Tensor) Shape() []int { return slices.Clone([]int(t.shape())) }
+// Shape is the sizes of the axes; a copy. A size that depends on a variable without a value is an error: see Sizes.
+func (t *Tensor) Shape() []int {
+	s, ok := t.now()
+	if !ok {
+		t.failVaries()
+	}
+	return slices.Clone([]int(s))
+}
 
-func (t *Tensor) shape() uop.Shape { return t.given().Shape() }
+// shape is the shape of a tensor none of whose sizes varies.
+func (t *Tensor) shape() uop.Shape {
+	u := t.given()
+	if u.Sizes() != nil {
+		t.failVaries()
+	}
+	return u.Shape()
+}
 
 // Dim is the size of an axis; negative axes count from the end.
-func (t *Tensor) Dim(axis int) int { return t.shape()[t.axis("Dim", axis)] }
+func (t *Tensor) Dim(axis int) int {
+	n, ok := t.sizeAt(t.axis("Dim", axis)).Value()
+	if !ok {
+		t.failVaries()
+	}
+	return n
+}
 
 // Rank is the number of axes.
-func (t *Tensor) Rank() int { return len(t.shape()) }
+func (t *Tensor) Rank() int { return len(t.room()) }
 
 // Numel is the number of elements.
-func (t *Tensor) Numel() int { return t.shape().Numel() }
+func (t *Tensor) Numel() int { return uop.Shape(t.Shape()).Numel() }
 
 // DType is the type of the elements.
 func (t *Tensor) DType() dtype.DType { return t.given().DType() }
@@ -135,7 +154,7 @@ func (t *Tensor) String() string {
 		grad = fmt.Sprint(t.grad.Shape())
 	}
 	u := t.node()
-	return fmt.Sprintf("<Tensor %v %v (%v) on %s, grad %s>", t.Shape(), t.DType(), base(u).Op(), dev, grad)
+	return fmt.Sprintf("<Tensor %v %v (%v) on %s, grad %s>", t.Sizes(), t.DType(), base(u).Op(), dev, grad)
 }
 
 // base looks through the shape of a buffer, which is its own affair.
@@ -147,7 +166,7 @@ func base(u *uop.UOp) *uop.UOp {
 }
 
 // axis checks an axis and makes it positive.
-func (t *Tensor) axis(op string, axis int) int { return checkAxis(op, t.shape(), axis) }
+func (t *Tensor) axis(op string, axis int) int { return checkAxis(op, t.room(), axis) }
 
 func checkAxis(op string, shape uop.Shape, axis int) int {
 	if axis < -len(shape) || axis >= len(shape) {
@@ -172,7 +191,7 @@ func (t *Tensor) axes(op string, list []int) []int {
 	for i, a := range list {
 		out[i] = t.axis(op, a)
 		if slices.Contains(out[:i], out[i]) {
-			fail(op, shapes(t.shape()), "axis %d is named twice", a)
+			fail(op, shapes(t.room()), "axis %d is named twice", a)
 		}
 	}
 	slices.SortStableFunc(out, cmp.Compare[int])

@@ -25,6 +25,10 @@ func (t *Tensor) WithAt(v any, index ...any) *Tensor {
 	e := commonEngine("WithAt", ts...)
 	value := o.as(t.DType())
 	base := t.node()
+	if o.t != nil && o.t.given().Sizes() != nil {
+		agree("WithAt", newTensor(p.basic(), nil), o.t)
+		value = unlimited(value)
+	}
 	if len(p.which) > 0 {
 		f := p.flatten("WithAt")
 		value = f.scatter(fitTo("WithAt", value, f.shape()))
@@ -93,30 +97,50 @@ func (p *picks) write(base, value *uop.UOp) *uop.UOp {
 	var mask *uop.UOp
 	for axis, n := range full {
 		lo, step, size := p.lo[axis], p.step[axis], p.size[axis]
+		if x, ok := p.spans[axis]; ok {
+			whole = false
+			var in *uop.UOp
+			value, in = x.place(value, axis, full)
+			mask = both(mask, in)
+			continue
+		}
 		if lo == 0 && step == 1 && size == n {
 			continue
 		}
 		whole = false
 		value = place1(value, axis, n, lo, step, size)
-		pos := alongAxis(uop.NewIota(n), axis, full)
-		if step < 0 {
-			lo, step = lo+(size-1)*step, -step
-		}
-		in := pos.Less(pos.Int(lo)).Not().And(pos.Less(pos.Int(lo + size*step)))
-		if step > 1 {
-			off := pos.Sub(pos.Int(lo))
-			in = in.And(off.Mod(off.Int(step)).Equal(off.Int(0)))
-		}
-		if mask == nil {
-			mask = in
-		} else {
-			mask = mask.And(in)
-		}
+		one := ones(len(full)) // where its numbers are those of the value's place
+		one[axis] = size
+		in := place1(spread(uop.NewInt(dtype.Bool, 1), one), axis, n, lo, step, size)
+		mask = both(mask, spread(in, full))
 	}
 	if whole {
 		return value
 	}
 	return mask.Where(value, base)
+}
+
+// both is a and b, of which a may be nil, which is true.
+func both(a, b *uop.UOp) *uop.UOp {
+	if a == nil {
+		return b
+	}
+	return a.And(b)
+}
+
+// place spreads an axis that a part varies on out to its size, and says where the part is.
+func (x Span) place(v *uop.UOp, axis int, full uop.Shape) (spread, in *uop.UOp) {
+	pos := alongAxis(uop.NewIota(full[axis]), axis, full)
+	from := x.from.Node()
+	shape := slices.Clone(v.Shape())
+	one := shape[axis] == 1
+	shape[axis] = full[axis]
+	if one && !x.n.Varies() {
+		return v.Expand(shape...), pos.Equal(from)
+	}
+	end, _ := x.from.Add(x.n, 1)
+	at := alongAxis(uop.NewIota(full[axis]).Sub(from), axis, shape)
+	return v.Gather(at, axis), pos.Less(from).Not().And(pos.Less(end.Node()))
 }
 
 // place1 spreads an axis of size elements out to n, the first at lo, step apart.

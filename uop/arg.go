@@ -63,10 +63,13 @@ type (
 		N       int
 		Scratch bool
 	}
-	// VarArg is a bounded integer or (Lo = Hi = 0) a varying scalar.
+	// VarArg is a bounded integer or (Lo = Hi = 0) a varying scalar. At tensor level it may have a value, with which its graph is
+	// computed; plans get values when they are played.
 	VarArg struct {
 		Name   string
 		Lo, Hi int
+		Bound  bool
+		Value  int
 	}
 	// RangeArg is a loop index from 0 to N−1. ID tells ranges apart; Name is how directives call it. ID −1 is
 	// the tensor-level grid 0 … N−1 of shape [N].
@@ -105,6 +108,11 @@ type (
 		Axis   int
 		Monoid Monoid
 	}
+	// ExtentArg says how many elements of an axis count.
+	ExtentArg struct {
+		Axis int
+		Size Size
+	}
 	// DeviceArg names a device.
 	DeviceArg struct{ Device string }
 	// CheckArg says what is wrong where the code of a Check is above 0: see Number.
@@ -132,6 +140,7 @@ func (AxisArg) arg()    {}
 func (ScatterArg) arg() {}
 func (DeviceArg) arg()  {}
 func (CheckArg) arg()   {}
+func (ExtentArg) arg()  {}
 
 var seed = maphash.MakeSeed()
 

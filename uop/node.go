@@ -25,6 +25,7 @@ type UOp struct {
 	arg      Arg
 	src      []*UOp
 	shape    Shape
+	sizes    *[]Size // nil: no axis varies
 	hash     uint64
 	home     *Table
 	realized atomic.Pointer[UOp]

@@ -66,6 +66,7 @@ const (
 	Copy       // DeviceArg: on another device
 	Detach     // (value, x, d, …): value, outside differentiation but for dvalue/dx = d of each pair
 	Check      // (value, code) CheckArg: value, which is right only where no element of code is above 0. Tensor level only
+	Extent     // ExtentArg: a value of which only the first elements of an axis count. Tensor level only
 	numOps
 )
 
@@ -186,4 +187,5 @@ var table = [numOps]OpInfo{
 	Copy:       {"copy", 1, First, Memory, 0, nil},
 	Detach:     {"detach", -1, First, Memory, 0, nil},
 	Check:      {"check", 2, First, Memory, 0, nil},
+	Extent:     {"extent", 1, First, Memory, 0, nil},
 }

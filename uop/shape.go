@@ -53,7 +53,7 @@ func InLayer(text, layer string) string {
 }
 
 func fail(u *UOp, format string, a ...any) Shape {
-	e := &ShapeError{Op: u.op.String(), Reason: fmt.Sprintf(format, a...)}
+	e := &ShapeError{Op: u.op.String(), Reason: varyingReason(u, fmt.Sprintf(format, a...))}
 	for _, s := range u.src {
 		e.Shapes = append(e.Shapes, s.shape)
 	}

@@ -113,6 +113,12 @@ func (t *Table) Make(o Op, d dtype.DType, a Arg, src ...*UOp) *UOp {
 	if u == nil {
 		u = &UOp{op: o, dtype: d, arg: a, src: src, hash: h, home: t}
 		u.shape = infer(u)
+		for _, s := range src {
+			if s.sizes != nil || o == Extent {
+				u.sizes = inferSizes(u)
+				break
+			}
+		}
 		// What a compile makes of a graph, in a table of its own, may be larger by a factor and is never stored.
 		if why := u.shape.TooMany(); t.shared && why != "" {
 			fail(u, "%s", why)

@@ -168,6 +168,12 @@ func size(dims []int) int {
 // rounding is how far apart two orders of adding may end, relative to the larger of 1 and the result.
 var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1, dtype.F8E4M3: 1, dtype.F8E5M2: 1}
 
+// Variable is the value that a variable has here, one within its bounds.
+func Variable(u *uop.UOp) uop.Value {
+	a := u.Arg().(uop.VarArg)
+	return uop.ValueOf(u.DType(), a.Lo+(a.Hi-a.Lo)*3/5)
+}
+
 // tolerance is 1 where a Spec shows that ops round, or are replaced by polynomials; else 0, until a product or a sum turns out to round.
 func tolerance(s *codegen.Spec) float64 {
 	for _, u := range uop.Topo(roots(s)...) {

@@ -241,7 +241,7 @@ func (e *definition) compute(u *uop.UOp, s *state) []uop.Value {
 		v, _ := u.ConstValue()
 		return []uop.Value{v}
 	case uop.Var:
-		return []uop.Value{uop.Value(u.Arg().(uop.VarArg).Lo)}
+		return []uop.Value{Variable(u)}
 	case uop.Part:
 		return e.of(u.At(0), s.src[0])[u.Arg().(uop.PartArg).I:]
 	case uop.Reduce:

@@ -23,7 +23,7 @@ func Statements(f *codegen.Form, memory [][]uop.Value, most int) error {
 		case ok:
 			root.v[i] = v
 		case u.Op() == uop.Var:
-			root.v[i] = uop.Value(u.Arg().(uop.VarArg).Lo)
+			root.v[i] = Variable(u)
 		}
 	}
 	m.run(f.Body, []*thread{root})

@@ -115,7 +115,12 @@ func (w *filled) know(roots []*uop.UOp) {
 			missing = append(missing, u)
 		}
 	}
-	load := func(leaf *uop.UOp) []uop.Value { return w.inputs[leaf.Arg().(uop.ParamArg).Slot] }
+	load := func(leaf *uop.UOp) []uop.Value {
+		if leaf.Op() == uop.Var {
+			return []uop.Value{evaluate.Variable(leaf)}
+		}
+		return w.inputs[leaf.Arg().(uop.ParamArg).Slot]
+	}
 	for i, v := range ref.Eval(load, missing...) {
 		w.values[missing[i]] = v
 	}

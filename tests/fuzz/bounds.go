@@ -279,7 +279,9 @@ func (e *evaluator) eval(u *uop.UOp) []area {
 		return []area{e.gather(u)}
 	case uop.Scatter:
 		return []area{e.scatter(u)}
-	case uop.Contiguous, uop.Copy, uop.Detach, uop.Check:
+	case uop.Var:
+		return []area{{[]bound{point(uop.Value(u.Arg().(uop.VarArg).Value))}, nil, 0}}
+	case uop.Contiguous, uop.Copy, uop.Detach, uop.Check, uop.Extent:
 		return []area{e.src(u, 0)}
 	case uop.Store:
 		return []area{e.src(u, 1)}

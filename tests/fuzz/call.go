@@ -207,6 +207,8 @@ func (a *Arg) values(values []T) []reflect.Value {
 		return one(a.S)
 	case Span:
 		return one(tensor.RS(ends(a.List[0]), ends(a.List[1]), a.List[2]))
+	case Bound:
+		return one(a.variable())
 	case Whole:
 		return one(tensor.All)
 	case Axis:

@@ -39,6 +39,7 @@ var families = []family{
 	{5, linear},
 	{2, drawn},
 	{4, functional},
+	{4, varying},
 }
 
 var familyWeights = func() int {

@@ -50,7 +50,11 @@ const (
 
 // mutates says that an op changes its first operand, which is also its result.
 func (o *Op) mutates() bool {
-	return o.Name == assignOp || o.Name == setAtOp || o.Name == assignBytesOp
+	switch o.Name {
+	case assignOp, setAtOp, assignBytesOp, "AddAssign", "SubAssign", "MulAssign", "DivAssign":
+		return true
+	}
+	return false
 }
 
 // Kind says which field of an Arg counts.
@@ -90,6 +94,7 @@ const (
 	SamplingA             // N: with replacement
 	ReduceA               // S: a method of Tensor over axes
 	NewtonA               // Reals: three coefficients
+	Bound                 // List: the bounds of a variable, and its value
 )
 
 // Arg is one argument of an op.

@@ -100,6 +100,10 @@ func (w *writer) op(i int) {
 	for k := range o.Args {
 		args = append(args, w.arg(&o.Args[k])...)
 	}
+	if o.Name == varyOp {
+		w.b.WriteString(varyText(w.name[i], args))
+		return
+	}
 	call := "tensor." + o.Name
 	if _, ok := functions[o.Name]; !ok {
 		call = args[0] + "." + o.Name
@@ -180,6 +184,8 @@ func (w *writer) arg(a *Arg) []string {
 		return one("%q", a.S)
 	case Span:
 		return one("tensor.RS(%s, %s, %d)", edgeName(a.List[0]), edgeName(a.List[1]), a.List[2])
+	case Bound:
+		return one("tensor.NewVariable(%q, %d, %d).Bind(%d)", "v", a.List[0], a.List[1], a.List[2])
 	case Whole:
 		return one("tensor.All")
 	case Axis:

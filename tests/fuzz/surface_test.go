@@ -23,6 +23,8 @@ var left = map[string]string{
 	"On": "needs two devices", "Own": "what Assign begins with", "RequireGrad": "a mark", "Freeze": "a mark",
 	"JVP": "drawn as Pushed", "Checkpoint": "drawn as Checkpointed", "Custom": "drawn as Smeared",
 	"Load": "in kernels of one's own", "Range": "in kernels of one's own", "VJP": "drawn as Pulled",
+	"ReshapeTo": "of sizes that vary, which vary makes none of", "ExpandTo": "of sizes that vary, which vary makes none of",
+	"Replace": "no op of its own", "MoveTo": "needs two devices", "Tensor": "of a variable, which Narrow and At use",
 }
 
 // exported lists what package tensor exports that gives a tensor.
