@@ -33,7 +33,6 @@ func init() {
 		"stats":    {run: stats},
 		"capture":  {run: capture},
 		"run":      {run: runCaptured, lazy: true},
-		"inspect":  {run: inspect},
 		"digits":   {run: newDigits},
 		"train":    {run: train, long: true},
 		"evaluate": {run: evaluate, long: true},
@@ -198,7 +197,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 					made = append(made, r)
 				}
 			}
-			ts, err := s.apply(q)
+			ts, err := s.apply(ctx, q)
 			if err != nil {
 				panic(&failure{q.number, err})
 			}

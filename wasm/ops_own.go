@@ -1,0 +1,290 @@
+package main
+
+import (
+	"math"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/nn"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/wasm/wire"
+)
+
+// Operations that are not one function of package tensor, and those whose arguments mean something of their own.
+
+// opTensor takes a typed array, its shape and a type to convert to.
+func opTensor(c *call) some {
+	a, ok := c.next().(wire.Array)
+	if !ok {
+		c.fail("the elements are not a typed array")
+	}
+	shape := c.integers()
+	from, ok := dtype.Parse(a.Type)
+	if !ok {
+		c.fail("there is no element type %q", a.Type)
+	}
+	x := tensor.FromBytes(from, shape, a.Data)
+	if v := c.next(); v != nil {
+		c.taken--
+		return some{x.To(c.dtype())}
+	}
+	return some{x}
+}
+
+func opEye(c *call) some {
+	n := c.integer()
+	m := c.integer(n)
+	return some{c.converted(tensor.Eye(n, m))}
+}
+
+func opArange(c *call) some {
+	lo, hi, step := c.operand(), c.operand(), c.operand()
+	return some{tensor.ArangeOf(c.dtype(), lo, hi, step)}
+}
+
+func opUniform(c *call) some {
+	shape, lo, hi := c.integers(), c.number(), c.number()
+	return some{c.converted(tensor.Uniform(lo, hi, shape...))}
+}
+
+func opNormal(c *call) some {
+	shape, mean, std := c.integers(), c.number(), c.number()
+	return some{c.converted(tensor.Normal(mean, std, shape...))}
+}
+
+func opEinsum(c *call) some {
+	formula := c.text()
+	return some{tensor.Einsum(formula, c.tensors()...)}
+}
+
+func opNanToNum(c *call) some {
+	x, nan := c.tensor(), c.number()
+	greatest := 0. // integers have neither
+	if x.IsFloat() {
+		greatest = x.Greatest()
+	}
+	return some{x.NanToNum(nan, c.number(greatest), c.number(-greatest))}
+}
+
+func opSoftplus(c *call) some {
+	x, beta := c.tensor(), c.number()
+	if limit := c.number(math.NaN()); limit == limit {
+		return some{x.SoftplusUpTo(beta, limit)}
+	}
+	return some{x.Softplus(beta)}
+}
+
+// adding takes axes, whether they are kept, and the type to compute in.
+func (c *call) adding(plain func(one, ...int) one, of func(one, dtype.DType, ...int) one) some {
+	x, axes, keep := c.tensor(), c.integers(), c.truth()
+	if d := c.dtype(); d != dtype.Void {
+		return some{kept(keep, x, of(x, d, axes...), axes)}
+	}
+	return some{kept(keep, x, plain(x, axes...), axes)}
+}
+
+func opSum(c *call) some  { return c.adding(one.Sum, one.SumOf) }
+func opProd(c *call) some { return c.adding(one.Prod, one.ProdOf) }
+
+// running takes an axis and the type to compute in.
+func (c *call) running(plain func(one, int) one, of func(one, dtype.DType, int) one) some {
+	x, axis := c.tensor(), c.integer()
+	if d := c.dtype(); d != dtype.Void {
+		return some{of(x, d, axis)}
+	}
+	return some{plain(x, axis)}
+}
+
+func opCumSum(c *call) some  { return c.running(one.CumSum, one.CumSumOf) }
+func opCumProd(c *call) some { return c.running(one.CumProd, one.CumProdOf) }
+
+func opNorm(c *call) some {
+	x, p, axes := c.tensor(), c.number(), c.integers()
+	return some{kept(c.truth(), x, x.Norm(p, axes...), axes)}
+}
+
+func opKthValue(c *call) some {
+	x, k, axis, keep := c.tensor(), c.integer(), c.integer(-1), c.truth()
+	values, indices := x.KthValue(k, axis)
+	return two(kept(keep, x, values, []int{axis}), kept(keep, x, indices, []int{axis}))
+}
+
+// opQuantile gives the new first axis for a list of shares only.
+func opQuantile(c *call) some {
+	x, single := c.tensor(), false
+	if c.taken < len(c.args) {
+		_, single = c.args[c.taken].(float64)
+	}
+	q, axis, how := c.numbers(), c.integer(), tensor.Interpolation(c.word())
+	y := x.Quantile(q, axis, how, c.truth())
+	if single {
+		y = y.Select(0, 0)
+	}
+	return some{y}
+}
+
+func opTrapezoid(c *call) some {
+	x, dx, at, axis := c.tensor(), c.number(), c.tensor(), c.integer()
+	if at != nil {
+		return some{x.TrapezoidAt(at, axis)}
+	}
+	return some{x.Trapezoid(dx, axis)}
+}
+
+func opCumulativeTrapezoid(c *call) some {
+	x, dx, at, axis := c.tensor(), c.number(), c.tensor(), c.integer()
+	if at != nil {
+		return some{x.CumulativeTrapezoidAt(at, axis)}
+	}
+	return some{x.CumulativeTrapezoid(dx, axis)}
+}
+
+// opUnique gives the values, where each element is among them, and how often each stands there.
+func opUnique(c *call) some {
+	x, axes := c.tensor(), c.integers()
+	var u tensor.Uniques
+	var err error
+	switch runs := c.truth(); {
+	case runs && len(axes) > 0:
+		u, err = x.UniqueRunsAlong(c.ctx, axes[0])
+	case runs:
+		u, err = x.UniqueRuns(c.ctx)
+	case len(axes) > 0:
+		u, err = x.UniqueAlong(c.ctx, axes[0])
+	default:
+		u, err = x.Unique(c.ctx)
+	}
+	if err != nil {
+		panic(raised{err})
+	}
+	return three(u.Values, u.Inverse, u.Counts)
+}
+
+func opPad(c *call) some {
+	x, lo, hi, v := c.tensor(), c.integers(), c.integers(), c.operand()
+	switch how := tensor.PadMode(c.word()); {
+	case how != tensor.Zero:
+		return some{x.PadMode(how, lo, hi)}
+	case v == any(0):
+		return some{x.Pad(lo, hi)}
+	}
+	return some{x.PadWith(v, lo, hi)}
+}
+
+func opDiagonal(c *call) some {
+	x, offset, first, second := c.tensor(), c.integer(), c.integer(), c.integer()
+	if first == -2 && second == -1 {
+		return some{x.Diagonal(offset)}
+	}
+	return some{x.DiagonalOf(offset, first, second)}
+}
+
+func opAt(c *call) some {
+	x := c.tensor()
+	return some{x.At(c.index()...)}
+}
+
+func opWithAt(c *call) some {
+	x, v := c.tensor(), c.operand()
+	return some{x.WithAt(v, c.index()...)}
+}
+
+func opSetAt(c *call) some {
+	x, v := c.tensor(), c.operand()
+	return some{x.SetAt(v, c.index()...)}
+}
+
+func opAssign(c *call) some {
+	x := c.tensor()
+	return some{x.Assign(c.operand())}
+}
+
+func opOwn(c *call) some { return some{c.tensor().Own()} }
+
+func opGrad(c *call) some {
+	x, ws := c.tensor(), c.tensors()
+	if seed := c.tensor(); seed != nil {
+		return x.GradWith(seed, ws...)
+	}
+	return x.Grad(ws...)
+}
+
+// planar are windows over two axes, also of one size.
+func (c *call) planar() tensor.Pool {
+	p := c.pool()
+	if p.Axes == 0 {
+		p.Axes = 2
+	}
+	return p
+}
+
+func opMaxPool2d(c *call) some {
+	x := c.tensor()
+	return some{x.MaxPool(c.planar())}
+}
+
+func opAvgPool2d(c *call) some {
+	x := c.tensor()
+	return some{x.AvgPool(c.planar())}
+}
+
+// last takes the sizes of the last axes; nothing is the last one.
+func (c *call) last(x one) []int {
+	if shape := c.integers(); len(shape) > 0 || x.Rank() == 0 {
+		return shape
+	}
+	return []int{x.Dim(-1)}
+}
+
+func opLayerNorm(c *call) some {
+	x := c.tensor()
+	shape, w, b := c.last(x), c.tensor(), c.tensor()
+	return some{x.LayerNorm(w, b, c.number(), shape...)}
+}
+
+func opRmsNorm(c *call) some {
+	x := c.tensor()
+	shape, w := c.last(x), c.tensor()
+	return some{x.RMSNorm(w, c.number(), shape...)}
+}
+
+// opRecurrent runs layers of cells over a sequence and gives the outputs, the last states and, of LSTM, the last cells. The weights
+// are, for each layer and direction, those of inputs and of states, their biases if there are, and a projection if that is all.
+func opRecurrent(c *call) some {
+	x, weights := c.tensor(), c.tensors()
+	kind, layers, both := nn.CellKind(c.word()), c.integer(), c.truth()
+	r := &nn.Recurrent{BatchFirst: c.truth(), Dropout: c.number()}
+	biases, start := c.truth(), nn.States{}
+	start.H, start.C = c.tensor(), c.tensor()
+	ways := 1
+	if both {
+		ways = 2
+	}
+	full := 2 // weights of a cell without projection
+	if biases {
+		full = 4
+	}
+	n := layers * ways
+	if n < 1 || len(weights)%n != 0 || len(weights)/n < full || len(weights)/n > full+1 {
+		c.fail("%d weights do not make %d cells with %d or %d each", len(weights), n, full, full+1)
+	}
+	each := len(weights) / n
+	for range layers {
+		var cells []*nn.Cell
+		for range ways {
+			cell := &nn.Cell{Kind: kind, Input: weights[0], Hidden: weights[1]}
+			if biases {
+				cell.InputBias, cell.HiddenBias = weights[2], weights[3]
+			}
+			if each > full {
+				cell.Projection = weights[full]
+			}
+			cells, weights = append(cells, cell), weights[each:]
+		}
+		r.Layers = append(r.Layers, cells)
+	}
+	y, last := r.Forward(x, start, true)
+	if last.C == nil {
+		return two(y, last.H)
+	}
+	return three(y, last.H, last.C)
+}
