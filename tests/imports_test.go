@@ -78,14 +78,17 @@ var mayImport = map[string]string{
 
 	"backends/look": "engine codegen codegen/c codegen/wgsl runtime/null plan",
 
-	"wasm":       "backends/page backends/look engine engine/choose tensor nn data uop plan dtype runtime wasm/wire",
+	"wasm":       "backends/page backends/look engine engine/choose tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/face":  "",
 	"wasm/pack":  "",
 	"wasm/serve": "",
 
-	"tensor":      "engine grad schedule uop dtype plan runtime",
-	"nn":          "tensor dtype safetensors",
+	"tensor": "engine grad schedule uop dtype plan runtime",
+	"nn":     "nn/recurrent tensor dtype safetensors",
+
+	"nn/recurrent": "tensor",
+
 	"data":        "",
 	"safetensors": "atomicfile",
 	"atomicfile":  "",

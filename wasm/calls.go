@@ -33,12 +33,6 @@ func init() {
 		"stats":    {run: stats},
 		"capture":  {run: capture},
 		"run":      {run: runCaptured, lazy: true},
-		"digits":   {run: newDigits},
-		"train":    {run: train, long: true},
-		"evaluate": {run: evaluate, long: true},
-		"predict":  {run: predict},
-		"samples":  {run: samples},
-		"reset":    {run: reset},
 		"fetch":    {run: fetch, long: true},
 		"profile":  {run: profile},
 		"profiled": {run: profiled},
@@ -157,7 +151,7 @@ func dispose(_ context.Context, c *call) (any, error) {
 		delete(c.server.tensors, ref)
 		delete(c.server.plays, ref)
 		if n := c.server.nets[ref]; n != nil {
-			n.gone = true
+			n.end()
 			delete(c.server.nets, ref)
 		}
 	}

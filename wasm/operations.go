@@ -506,75 +506,79 @@ var table = []operation{
 
 // run takes the arguments of a function as its type says, and calls it.
 func run(c *call, f any) some {
+	var x, y one
 	switch f := f.(type) {
 	case func(...one) one:
-		return some{f(c.tensors()...)}
+		x = f(c.tensors()...)
 	case func(...one) some:
 		return f(c.tensors()...)
 	case func(int, bool, dtype.DType) one:
-		return some{f(c.integer(), c.truth(), c.dtype())}
+		x = f(c.integer(), c.truth(), c.dtype())
 	case func(int, float64, dtype.DType) one:
-		return some{f(c.integer(), c.number(), c.dtype())}
+		x = f(c.integer(), c.number(), c.dtype())
 	case func(one) one:
-		return some{f(c.tensor())}
+		x = f(c.tensor())
 	case func(one, ...int) one:
-		return some{f(c.tensor(), c.integers()...)}
+		x = f(c.tensor(), c.integers()...)
 	case func(one, []int, []int) one:
-		return some{f(c.tensor(), c.integers(), c.integers())}
+		x = f(c.tensor(), c.integers(), c.integers())
 	case func(one, []int, []int, tensor.FFTNorm) one:
-		return some{f(c.tensor(), c.integers(), c.integers(), tensor.FFTNorm(c.word()))}
+		x = f(c.tensor(), c.integers(), c.integers(), tensor.FFTNorm(c.word()))
 	case func(one, any) one:
-		return some{f(c.tensor(), c.operand())}
+		x = f(c.tensor(), c.operand())
 	case func(one, any, any) one:
-		return some{f(c.tensor(), c.operand(), c.operand())}
+		x = f(c.tensor(), c.operand(), c.operand())
 	case func(one, bool) (one, one):
-		return two(f(c.tensor(), c.truth()))
+		x, y = f(c.tensor(), c.truth())
 	case func(one, dtype.DType) one:
-		return some{f(c.tensor(), c.dtype())}
+		x = f(c.tensor(), c.dtype())
 	case func(one, float64) one:
-		return some{f(c.tensor(), c.number())}
+		x = f(c.tensor(), c.number())
 	case func(one, float64, float64) one:
-		return some{f(c.tensor(), c.number(), c.number())}
+		x = f(c.tensor(), c.number(), c.number())
 	case func(one, int) (one, one):
-		return two(f(c.tensor(), c.integer()))
+		x, y = f(c.tensor(), c.integer())
 	case func(one, int) one:
-		return some{f(c.tensor(), c.integer())}
+		x = f(c.tensor(), c.integer())
 	case func(one, int, ...int) some:
 		return f(c.tensor(), c.integer(), c.integers()...)
 	case func(one, int, bool) one:
-		return some{f(c.tensor(), c.integer(), c.truth())}
+		x = f(c.tensor(), c.integer(), c.truth())
 	case func(one, int, int) one:
-		return some{f(c.tensor(), c.integer(), c.integer())}
+		x = f(c.tensor(), c.integer(), c.integer())
 	case func(one, int, int) some:
 		return f(c.tensor(), c.integer(), c.integer())
 	case func(one, int, int, int) one:
-		return some{f(c.tensor(), c.integer(), c.integer(), c.integer())}
+		x = f(c.tensor(), c.integer(), c.integer(), c.integer())
 	case func(one, int, int, tensor.FFTNorm) one:
-		return some{f(c.tensor(), c.integer(), c.integer(), tensor.FFTNorm(c.word()))}
+		x = f(c.tensor(), c.integer(), c.integer(), tensor.FFTNorm(c.word()))
 	case func(one, int, one) one:
-		return some{f(c.tensor(), c.integer(), c.tensor())}
+		x = f(c.tensor(), c.integer(), c.tensor())
 	case func(one, int, one, any) one:
-		return some{f(c.tensor(), c.integer(), c.tensor(), c.operand())}
+		x = f(c.tensor(), c.integer(), c.tensor(), c.operand())
 	case func(one, one) one:
-		return some{f(c.tensor(), c.tensor())}
+		x = f(c.tensor(), c.tensor())
 	case func(one, one, ...tensor.Loss) one:
-		return some{f(c.tensor(), c.tensor(), c.loss())}
+		x = f(c.tensor(), c.tensor(), c.loss())
 	case func(one, one, any) one:
-		return some{f(c.tensor(), c.tensor(), c.operand())}
+		x = f(c.tensor(), c.tensor(), c.operand())
 	case func(one, one, float64, ...tensor.Loss) one:
-		return some{f(c.tensor(), c.tensor(), c.number(), c.loss())}
+		x = f(c.tensor(), c.tensor(), c.number(), c.loss())
 	case func(one, one, one) one:
-		return some{f(c.tensor(), c.tensor(), c.tensor())}
+		x = f(c.tensor(), c.tensor(), c.tensor())
 	case func(one, one, one, any) one:
-		return some{f(c.tensor(), c.tensor(), c.tensor(), c.operand())}
+		x = f(c.tensor(), c.tensor(), c.tensor(), c.operand())
 	case func(one, one, one, float64, ...tensor.Loss) one:
-		return some{f(c.tensor(), c.tensor(), c.tensor(), c.number(), c.loss())}
+		x = f(c.tensor(), c.tensor(), c.tensor(), c.number(), c.loss())
 	case func(one, one, one, tensor.Conv) one:
-		return some{f(c.tensor(), c.tensor(), c.tensor(), c.conv())}
+		x = f(c.tensor(), c.tensor(), c.tensor(), c.conv())
 	case func(one, tensor.Pool) one:
-		return some{f(c.tensor(), c.pool())}
+		x = f(c.tensor(), c.pool())
+	default:
+		return c.special(f)
 	}
-	return c.special(f)
+	if y != nil {
+		return some{x, y}
+	}
+	return some{x}
 }
-
-var _ dtype.DType // which no operation may name

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/weft-ml/weft/dtype"
-	"github.com/weft-ml/weft/nn"
+	"github.com/weft-ml/weft/nn/recurrent"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/wasm/wire"
 )
@@ -251,9 +251,9 @@ func opRmsNorm(c *call) some {
 // are, for each layer and direction, those of inputs and of states, their biases if there are, and a projection if that is all.
 func opRecurrent(c *call) some {
 	x, weights := c.tensor(), c.tensors()
-	kind, layers, both := nn.CellKind(c.word()), c.integer(), c.truth()
-	r := &nn.Recurrent{BatchFirst: c.truth(), Dropout: c.number()}
-	biases, start := c.truth(), nn.States{}
+	kind, layers, both := recurrent.CellKind(c.word()), c.integer(), c.truth()
+	r := &recurrent.Recurrent{BatchFirst: c.truth(), Dropout: c.number()}
+	biases, start := c.truth(), recurrent.States{}
 	start.H, start.C = c.tensor(), c.tensor()
 	ways := 1
 	if both {
@@ -269,9 +269,9 @@ func opRecurrent(c *call) some {
 	}
 	each := len(weights) / n
 	for range layers {
-		var cells []*nn.Cell
+		var cells []*recurrent.Cell
 		for range ways {
-			cell := &nn.Cell{Kind: kind, Input: weights[0], Hidden: weights[1]}
+			cell := &recurrent.Cell{Kind: kind, Input: weights[0], Hidden: weights[1]}
 			if biases {
 				cell.InputBias, cell.HiddenBias = weights[2], weights[3]
 			}

@@ -30,12 +30,15 @@ type server struct {
 	tensors map[wire.Ref]any  // *tensor.Tensor or *failure
 	sole    map[wire.Ref]bool // tensors with memory of their own, of which nothing was made
 	plays   map[wire.Ref]*recorded
-	nets    map[wire.Ref]*digits
+	nets    map[wire.Ref]network
 	profile *profiling // that is being taken, or nil
 }
 
+// network is what an engine trains for a page by itself. Not every engine can.
+type network interface{ end() }
+
 func newServer() *server {
-	return &server{tensors: map[wire.Ref]any{}, sole: map[wire.Ref]bool{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]*digits{}}
+	return &server{tensors: map[wire.Ref]any{}, sole: map[wire.Ref]bool{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]network{}}
 }
 
 // failure is why a tensor does not exist, and the number of the request that should have made it.

@@ -181,7 +181,7 @@ func (t *table) fill(e *entry, class, receiver string, f *function, items []item
 				codes[i] = code + "..."
 			}
 		}
-		e.code = fmt.Sprintf(result, "f("+strings.Join(codes, ", ")+")")
+		e.code = map[string]string{"one": "x = ", "one, one": "x, y = ", "some": "return "}[strings.Join(f.results, ", ")] + "f(" + strings.Join(codes, ", ") + ")"
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (t *table) operations(s *goSource) ([]byte, error) {
 	uses := map[string]int{}
 	for _, sec := range t.sections {
 		for _, r := range sec.rows {
-			if r.gives == "–" || r.gives == "a" {
+			if gives[r.gives] == "" {
 				continue
 			}
 			for _, name := range r.names {
@@ -224,15 +224,15 @@ func (t *table) operations(s *goSource) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "\t{%q, %q, %s},\n", e.name, e.spec, f)
 	}
-	b.WriteString("}\n\n// run takes the arguments of a function as its type says, and calls it.\nfunc run(c *call, f any) some {\n\tswitch f := f.(type) {\n")
+	b.WriteString("}\n\n// run takes the arguments of a function as its type says, and calls it.\nfunc run(c *call, f any) some {\n\tvar x, y one\n\tswitch f := f.(type) {\n")
 	var kinds []string
 	for k := range cases {
 		kinds = append(kinds, k)
 	}
 	sort.Strings(kinds)
 	for _, k := range kinds {
-		fmt.Fprintf(&b, "\tcase %s:\n\t\treturn %s\n", k, cases[k])
+		fmt.Fprintf(&b, "\tcase %s:\n\t\t%s\n", k, cases[k])
 	}
-	b.WriteString("\t}\n\treturn c.special(f)\n}\n\nvar _ dtype.DType // which no operation may name\n")
+	b.WriteString("\tdefault:\n\t\treturn c.special(f)\n\t}\n\tif y != nil {\n\t\treturn some{x, y}\n\t}\n\treturn some{x}\n}\n")
 	return format.Source(b.Bytes())
 }

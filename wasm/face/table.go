@@ -60,7 +60,7 @@ func parse(text string) (t *table, err error) {
 		switch {
 		case line == "" || strings.HasPrefix(line, "//"):
 			continue
-		case strings.HasPrefix(line, "= "):
+		case strings.HasPrefix(line, "= ") && !strings.Contains(line, "|"):
 			class = line[2:]
 			if class == "Captured" || class == "Digits" {
 				t.sections = append(t.sections, section{class: class})

@@ -3,7 +3,7 @@
 // types (a test compares them); what only shapes and values tell, the engine says at the next await.
 //
 // A row of the table (table.js) is what its methods give (1, 2, 3 or n tensors; 0: the tensor itself, changed; p: a promise of
-// tensors; a: another promise; –: something else), their names, and their parameters as name:kind(least..most), with ? where one may
+// tensors; =: a tensor, of other methods; a: another promise; –: something else), their names, and their parameters as name:kind(least..most), with ? where one may
 // be left out, ~ where it may be null besides, * where it is any number of arguments. What may be left out may also be given as one
 // object at the end, by name; what stands in braces, only so. ...Set are the parameters of a set of options.
 
@@ -143,7 +143,9 @@ class Call {
     if (list || (p?.kind === 'tensors' && args.every((v) => v instanceof Tensor))) {
       this.fail(`${p.name} is one array: .${row.name}(${list ? written(args) : `[${args.map(() => 't').join(', ')}]`})`)
     }
-    const takes = row.params.length ? `${row.name}(${row.params.map((p) => p.name + (p.free ? '?' : '')).join(', ')})` : `no arguments`
+    const names = row.params.filter((p) => !p.named).map((p) => p.name + (p.free ? '?' : ''))
+    if (row.params.at(-1)?.named) names.push('options?')
+    const takes = names.length ? `${row.name}(${names.join(', ')})` : `no arguments`
     this.fail(`takes ${takes}, and ${args.length} argument${args.length > 1 ? 's' : ''} came: ${args.map(describe).join(', ')}`)
   }
 

@@ -181,7 +181,7 @@ Weft
 a fetch | url:url shape:sizes options:FetchOptions?
 a fromImage | image:image options:ImageOptions?
 1 full | shape:sizes value:scalar options:Made?
-– zeros ones | shape:sizes options:Made?
+= zeros ones | shape:sizes options:Made?
 1 empty | shape:sizes options:Made?
 1 emptyLike zerosLike onesLike randLike randnLike | x:tensor
 1 fullLike | x:tensor value:scalar
@@ -254,7 +254,7 @@ SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 InspectOptions | target:targets?
 DigitOptions | channels:any? data:any? batch:int? seed:int? rate:number?
-OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? inside:flag?
+OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? whole:flag?
 Words
 reduction | mean sum none batchMean
 padMode | constant reflect replicate circular

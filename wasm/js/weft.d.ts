@@ -1274,8 +1274,8 @@ export interface OpenOptions {
   onprogress?: (p: { loaded: number; total: number }) => void
   /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
   checks?: boolean
-  /** Loads the larger engine that inspect needs, instead of fetching that at its first call. */
-  inside?: boolean
+  /** Loads the larger engine that inspect and digits need, instead of fetching that at their first call. */
+  whole?: boolean
   /** The width of a search for faster kernels, as BEAM natively. Not supported in a page yet: any other number than 0 is an error. */
   search?: number
 }

@@ -9,10 +9,8 @@
 // next await, with the stack of the call that caused them. A call whose arguments are wrong throws at once: methods.js.
 
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
-import { load, save } from './files.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
-import { fromImage, toImageData } from './picture.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
@@ -69,7 +67,7 @@ export class Tensor {
   clearGradient() { this.#gradient = null }
 
   /** The picture that the tensor is. */
-  async toImageData() { return toImageData(this) }
+  async toImageData() { return (await pictures()).toImageData(this) }
 
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
@@ -100,6 +98,12 @@ const parts = {
 }
 
 const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
+
+const whole = 'whole.wasm' // the engine that can also look inside and train the network of digits
+
+// What few pages need is loaded when it is asked for.
+const files = () => import('./files.js')
+const pictures = () => import('./picture.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -403,7 +407,7 @@ export class Weft {
   /** Ends the engine. What is awaited ends with an error; what nobody awaits is no unhandled one. */
   close() {
     this.#worker.terminate()
-    this.#inside?.close()
+    this.#rest?.close()
     for (const { promise } of this.#open) promise.catch(() => {})
     this.#die('the engine was closed; open() gives another')
   }
@@ -497,13 +501,13 @@ export class Weft {
   get optim() { return this.#optim ??= optim(this) }
 
   /** A Blob, safetensors, with the tensors of a model. */
-  async save(model, options) { return save(this, model, options) }
+  async save(model, options) { return (await files()).save(this, model, options) }
 
   /** The tensors of a safetensors file by their names, or what of them did not fit a model, which got the rest. */
-  async load(from, model, options) { return load(this, from, model, options) }
+  async load(from, model, options) { return (await files()).load(this, from, model, options) }
 
   /** A picture as a tensor. */
-  async fromImage(source, options) { return fromImage(this, source, options) }
+  async fromImage(source, options) { return (await pictures()).fromImage(this, source, options) }
 
   /** Calls f, and tells how long each kernel took that was launched until it ended. */
   async profile(f) {
@@ -520,20 +524,25 @@ export class Weft {
   /** What the engine did so far. */
   async stats() { return this.call('stats', []) }
 
-  #inside // an engine that can look inside, which this one cannot
+  #rest // an engine that can do what this one cannot, where that was asked for
+  #opened // whether it has the device
+
+  // The engine that can do all: this one, or another, which is loaded now.
+  #whole(name) {
+    if (this.module === whole) return this
+    this.alive(name)
+    return this.#rest ??= Object.assign(start(whole), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
+  }
 
   /** What the engine would make of an expression. */
-  async inspect(text, options = {}) {
-    if (this.module === 'inside.wasm') return this.call('inspect', [text, options])
-    this.alive('inspect')
-    this.#inside ??= start('inside.wasm')
-    return this.#inside.call('inspect', [text, options])
-  }
+  async inspect(text, options = {}) { return this.#whole('inspect').call('inspect', [text, options]) }
 
   /** A network that learns to read digits. */
   async digits(options = {}) {
-    const d = new Digits(this, this.number())
-    const info = await this.call('digits', [options], { outs: [d] })
+    const w = this.#whole('digits')
+    if (w !== this) await (this.#opened ??= w.call('open', this.settings, { as: 'digits' }))
+    const d = new Digits(w, w.number())
+    const info = await w.call('digits', [options], { outs: [d] })
     return Object.assign(d, info)
   }
 }
@@ -597,9 +606,9 @@ function start(module, onprogress) {
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true, search = 0, inside = false } = options
-  const w = start(inside ? 'inside.wasm' : 'weft.wasm', onprogress)
+  const { device, onprogress, checks = true, search = 0, whole: all = false } = options
+  const w = start(all ? whole : 'weft.wasm', onprogress)
   const { device: name, detail, note, choices } = await w.call('open', [device, kept(), checks, search])
   if (!device) kept(choices)
-  return Object.assign(w, { device: name, deviceDetail: detail, note })
+  return Object.assign(w, { device: name, deviceDetail: detail, note, settings: [name.toLowerCase(), kept(), checks, search] })
 }

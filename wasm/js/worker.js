@@ -1,4 +1,4 @@
-// The worker: it runs the engine (weft.wasm, or inside.wasm) and hands bytes to and fro. It looks into none of them.
+// The worker: it runs the engine (weft.wasm, or whole.wasm) and hands bytes to and fro. It looks into none of them.
 
 import './wasm_exec.js'
 import { imports } from './glue.js'

@@ -3,7 +3,8 @@
 //	go run ./wasm/pack -o site/dist            build
 //	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
 //
-// There are two engines: weft.wasm, and inside.wasm, which can also show the code of kernels and is loaded where a page asks for that.
+// There are two engines: weft.wasm, and whole.wasm, which can also show the code of kernels and train the network of digits, and is
+// loaded where a page asks for that.
 //
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
@@ -43,7 +44,7 @@ func main() {
 
 // scripts and player are copied as they are.
 var (
-	scripts = []string{"weft.js", "weft.d.ts", "nn.js", "nn.d.ts", "optim.js", "optim.d.ts", "transform.js", "tree.js", "files.js", "picture.js", "methods.js", "table.js", "wire.js", "worker.js", "fetch.js", "unpack.js"}
+	scripts = []string{"weft.js", "weft.d.ts", "nn.js", "nn.d.ts", "optim.js", "optim.d.ts", "optimizers.js", "transform.js", "jit.js", "tree.js", "files.js", "picture.js", "methods.js", "table.js", "wire.js", "worker.js", "fetch.js", "unpack.js"}
 	player  = []string{"player.js", "stopwatch.js", "glue.js"}
 	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js", "spares.js"}
 )
@@ -97,11 +98,11 @@ func build(out string, names bool) error {
 	return nil
 }
 
-// module is an engine. weft.wasm cannot look inside: what writes C, and what reads expressions, is in the other one, which a page
-// loads when it first looks.
+// module is an engine. weft.wasm leaves out what few pages need: what writes C and reads expressions (inspect), and
+// the network of digits. The other one has it, and a page loads it when it first asks for that.
 type module struct{ name, tags string }
 
-var modules = []module{{"weft.wasm", "lean"}, {"inside.wasm", ""}}
+var modules = []module{{"weft.wasm", "lean"}, {"whole.wasm", ""}}
 
 // build makes a module and gives its size.
 func (m module) build(root, out string, names bool) (int, error) {
