@@ -11,7 +11,7 @@ export function forms(w, f, { most = usual } = {}) {
   const run = async (args) => {
     const inputs = leaves(args).map((l) => l.tensor)
     const shapes = await Promise.all(inputs.map(formOf))
-    const key = JSON.stringify([args, shapes], (_, v) => isTensor(v) ? `#${inputs.indexOf(v)}` : typeof v === 'number' ? { number: `${v}` } : typeof v === 'function' ? refuse() : v)
+    const key = JSON.stringify([args, shapes], (_, v) => isTensor(v) ? `#${inputs.indexOf(v)}` : typeof v === 'number' ? { number: `${v}` } : typeof v === 'function' ? { f: nameOf(v) } : v)
     let one = kept.get(key)
     if (one) kept.delete(key) // and comes last again
     else one = recorded(args, inputs)
@@ -41,12 +41,19 @@ export function forms(w, f, { most = usual } = {}) {
     })
     return one
   }
-  const refuse = () => { throw new TypeError('jit: a function is among the arguments; close over it instead') }
   const dispose = () => {
     for (const { captured } of kept.values()) captured.dispose()
     kept.clear()
   }
   return { run, dispose, kept }
+}
+
+const names = new WeakMap() // of functions among arguments, such as those between layers
+let last = 0
+
+function nameOf(f) {
+  if (!names.has(f)) names.set(f, ++last)
+  return names.get(f)
 }
 
 const told = new WeakMap() // of tensors whose shape and type were asked for; assignments change neither
