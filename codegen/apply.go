@@ -7,24 +7,24 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// apply carries out moves on the kernel's expressions and axes: splits, fusions, laws, kinds, orders. Stages and
+// apply carries out directives on the kernel's expressions and axes: splits, fusions, laws, kinds, orders. Stages and
 // carries are checked and kept for the tree.
-func (k *kernel) apply(moves []Move) error {
-	for _, m := range moves {
+func (k *kernel) apply(directives []Directive) error {
+	for _, m := range directives {
 		if err := k.applyOne(m); err != nil {
-			return fmt.Errorf("codegen: move %q: %w", m, err)
+			return fmt.Errorf("codegen: directive %q: %w", m, err)
 		}
 	}
 	for _, m := range slices.Concat(k.stages, k.carry) {
 		if err := k.remains(m); err != nil {
-			return fmt.Errorf("codegen: move %q: %w", m, err)
+			return fmt.Errorf("codegen: directive %q: %w", m, err)
 		}
 	}
 	return k.check()
 }
 
-// remains says whether what a stage or a carry speaks of is still there after all moves.
-func (k *kernel) remains(m Move) error {
+// remains says whether what a stage or a carry speaks of is still there after all directives.
+func (k *kernel) remains(m Directive) error {
 	if m.Shared && !k.target.Grid {
 		return fmt.Errorf("%s has no workgroups", k.target.Name)
 	}
@@ -39,7 +39,7 @@ func (k *kernel) remains(m Move) error {
 	return nil
 }
 
-func (k *kernel) applyOne(m Move) error {
+func (k *kernel) applyOne(m Directive) error {
 	switch m.Verb {
 	case Split:
 		return k.split(m)
@@ -98,7 +98,7 @@ func (k *kernel) applyOne(m Move) error {
 
 // sharedReduction says why a stage cannot leave a reduction in workgroup memory, or nil: that holds one value for each element,
 // and copies of copies are not made.
-func (k *kernel) sharedReduction(m Move) error {
+func (k *kernel) sharedReduction(m Directive) error {
 	u := k.values[m.Name]
 	if u.Op() != uop.Reduce {
 		return nil
@@ -132,7 +132,7 @@ func (k *kernel) noAxis(name string) error {
 	return fmt.Errorf("there is no axis %s (there are %v)", name, have)
 }
 
-func (k *kernel) split(m Move) error {
+func (k *kernel) split(m Directive) error {
 	a := k.axes[m.Name]
 	if a == nil {
 		return k.noAxis(m.Name)
@@ -267,8 +267,8 @@ func (k *kernel) substituteRanges(at map[*uop.UOp]*uop.UOp, lists map[*uop.UOp][
 	for i := range k.outs {
 		k.outs[i].Axes = expand(k.outs[i].Axes)
 	}
-	for i := range k.twins {
-		t := &k.twins[i]
+	for i := range k.sharedSubexprs {
+		t := &k.sharedSubexprs[i]
 		t.r, t.a = k.substitute(at, t.r), k.substitute(at, t.a)
 	}
 	for _, a := range k.axes {
@@ -288,7 +288,7 @@ func (k *kernel) substitute(with map[*uop.UOp]*uop.UOp, u *uop.UOp) *uop.UOp {
 }
 
 // fuse makes one axis of two, the first being the outer one.
-func (k *kernel) fuse(m Move) error {
+func (k *kernel) fuse(m Directive) error {
 	if len(m.Axes) != 2 || k.axes[m.Axes[0]] == nil || k.axes[m.Axes[1]] == nil {
 		return fmt.Errorf("needs two axes")
 	}
@@ -321,7 +321,7 @@ func (k *kernel) fuse(m Move) error {
 }
 
 // order sets the order of the loops of a nest, or of a reduction.
-func (k *kernel) order(m Move) error {
+func (k *kernel) order(m Directive) error {
 	var list []*axis
 	for i, name := range m.Axes {
 		a := k.axes[name]

@@ -108,19 +108,19 @@ func check(t *testing.T, name string, jobs []*job, want [][]array, tol float64) 
 	for i, j := range jobs {
 		for b := range j.bufs {
 			if d := differ(j.spec.Params[b].DType, j.bufs[b], want[i][b], tol); d != "" {
-				p, k := lower(t, j.spec, j.moves)
+				p, k := lower(t, j.spec, j.directives)
 				require.Fail(t, name, "case %d buffer %d: %s\n%s\n%s", i, b, d, codegen.Dump(p), k.Source)
 			}
 		}
 	}
 }
 
-func TestNoMoves(t *testing.T) {
+func TestNoDirectives(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var jobs []*job
 	var want [][]array
-	add := func(k *kit, moves string) {
-		m, err := codegen.ParseMoves(moves)
+	add := func(k *kit, directives string) {
+		m, err := codegen.ParseDirectives(directives)
 		require.NoError(t, err)
 		bufs := k.random(rnd)
 		w := clone(bufs)
@@ -134,7 +134,7 @@ func TestNoMoves(t *testing.T) {
 	add(softmaxSpec(5, 36), "split a1 9 exact; vector a1.1; split r1.a 4 exact; vector r1.a.1; thread a0; stage r1e at a0 by ranges layout r1.a.0,r1.a.1 vector r1.a.1")
 	add(softmaxSpec(5, 37), "split a1 16 shift; vector a1.1; split r0.a 16 peel; vector r0.a.1; split r1.a 16 peel; vector r1.a.1; thread a0")
 	add(productSpec(7, 40, 11), "split a1 16 shift; vector a1.1; split a0 4 shift; tile a0.1; order a1.0 a0.0 a0.1 a1.1")
-	check(t, "no moves", jobs, want, 1e-5)
+	check(t, "no directives", jobs, want, 1e-5)
 }
 
 func TestSameBytes(t *testing.T) {

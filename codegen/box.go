@@ -18,7 +18,7 @@ type dim struct {
 
 // stageBox copies the part of an array that a load touches, as a box of its own axes, with zeros where its
 // gate does not hold: the load that replaces it has no gate.
-func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
+func (b *builder) stageBox(m Directive, u *uop.UOp, sp insertionPoint) ([]Stmt, *uop.UOp) {
 	loads := boxed(m, u)
 	dims := b.boxDims(m, loads, sp)
 	n := 1
@@ -59,7 +59,7 @@ func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 	}
 	sp.roots = []*uop.UOp{b.substitute(with, value)}
 	index := b.substitute(with, store.node(b.t))
-	out = append(out, b.level(loops, sp, "", func(sp spot) []Stmt {
+	out = append(out, b.level(loops, sp, "", func(sp insertionPoint) []Stmt {
 		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{index}, Value: sp.roots[0]}}
 	})...)
 	return out, b.t.Load(buf, b.t.True(), at.node(b.t))
@@ -67,7 +67,7 @@ func (b *builder) stageBox(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 
 // boxed are the loads in a value of which a box holds a copy: one, perhaps in a wider type, or those of the parts of a word. Where
 // all of them are zero, so is the value.
-func boxed(m Move, u *uop.UOp) (loads []*uop.UOp) {
+func boxed(m Directive, u *uop.UOp) (loads []*uop.UOp) {
 	switch u.Op() {
 	case uop.Load:
 		return []*uop.UOp{u}
@@ -82,7 +82,7 @@ func boxed(m Move, u *uop.UOp) (loads []*uop.UOp) {
 
 // boxDims takes the index of loads apart. They may differ in one dimension: there coordinates are those of the first one, as many
 // elements apart as there are loads.
-func (b *builder) boxDims(m Move, loads []*uop.UOp, sp spot) []dim {
+func (b *builder) boxDims(m Directive, loads []*uop.UOp, sp insertionPoint) []dim {
 	var dims []dim
 	for i, x := range loads[0].Src()[2:] {
 		d := dim{step: 1}
@@ -117,7 +117,7 @@ func (b *builder) boxDims(m Move, loads []*uop.UOp, sp spot) []dim {
 
 // boxLoads are loads in terms of the box's coordinates. Where the gate on a coordinate is known, the
 // coordinates are narrowed instead; cut says that some were.
-func (b *builder) boxLoads(m Move, loads []*uop.UOp, dims []dim, sp spot) (by map[*uop.UOp]*uop.UOp, cut bool) {
+func (b *builder) boxLoads(m Directive, loads []*uop.UOp, dims []dim, sp insertionPoint) (by map[*uop.UOp]*uop.UOp, cut bool) {
 	gates := make([]*uop.UOp, len(loads))
 	indices := make([][]*uop.UOp, len(loads))
 	for i, l := range loads {
@@ -164,7 +164,7 @@ func (b *builder) boxLoads(m Move, loads []*uop.UOp, dims []dim, sp spot) (by ma
 }
 
 // boxIndex is the index of a load at the box's coordinates; first is the one whose coordinates they are.
-func (b *builder) boxIndex(m Move, l, first *uop.UOp, dims []dim) []*uop.UOp {
+func (b *builder) boxIndex(m Directive, l, first *uop.UOp, dims []dim) []*uop.UOp {
 	index := make([]*uop.UOp, len(dims))
 	for i, d := range dims {
 		apart := b.facts.affine(l.At(2+i)).add(b.facts.affine(first.At(2+i)), -1)
@@ -215,7 +215,7 @@ func (b *builder) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UO
 }
 
 // boxGate rewrites a condition on indices as one on the box's coordinates.
-func (b *builder) boxGate(m Move, c *uop.UOp, dims []dim, sp spot) *uop.UOp {
+func (b *builder) boxGate(m Directive, c *uop.UOp, dims []dim, sp insertionPoint) *uop.UOp {
 	done := map[*uop.UOp]*uop.UOp{}
 	walk([]*uop.UOp{c}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
 		if b.facts.freeRanges(u).within(sp.open) {
@@ -243,7 +243,7 @@ func (b *builder) boxGate(m Move, c *uop.UOp, dims []dim, sp spot) *uop.UOp {
 }
 
 // onBox is an index whose varying part is a multiple of that of one dimension.
-func (b *builder) onBox(u *uop.UOp, dims []dim, sp spot) *uop.UOp {
+func (b *builder) onBox(u *uop.UOp, dims []dim, sp insertionPoint) *uop.UOp {
 	a := b.facts.affine(u)
 	var outer, inner affine
 	outer.c = a.c
@@ -338,7 +338,7 @@ func (b *builder) width(d interface{ Size() int }) int {
 // fill stores zero in all of a scratch buffer.
 func (b *builder) fill(buf *uop.UOp, n int) []Stmt {
 	coord, loops := b.copyLoops(0, n, true, buf)
-	return b.level(loops, spot{}, "", func(spot) []Stmt {
+	return b.level(loops, insertionPoint{}, "", func(insertionPoint) []Stmt {
 		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{coord}, Value: buf.Int(0)}}
 	})
 }

@@ -25,7 +25,7 @@ func (b *builder) carriedIn(g *group) *carried {
 		if a.owner == "" {
 			continue
 		}
-		i := slices.IndexFunc(b.carry, func(m Move) bool { return m.Name == a.owner })
+		i := slices.IndexFunc(b.carry, func(m Directive) bool { return m.Name == a.owner })
 		if i < 0 {
 			refuse("order: %s lies among axes of outputs, so %s must be carried", a.name, a.owner)
 		}

@@ -16,7 +16,7 @@ const (
 	maxLanes     = 1024
 )
 
-// check says whether the axes can run as the moves say.
+// check says whether the axes can run as the directives say.
 func (k *kernel) check() error {
 	threads := 0
 	for _, name := range sortedAxes(k.axes) {

@@ -7,10 +7,10 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// Choose gives moves for a kernel: hand-tuned rules over what the accesses look like (strides, reuse, extents),
-// never over what kind of kernel it is. The moves are legal; a kernel with too many loops has none, and an error from Lower.
-func Choose(spec *Spec, target *Target) (moves []Move) {
-	defer fewLoops(func() { moves = nil })
+// Choose gives directives for a kernel: hand-tuned rules over what the accesses look like (strides, reuse, extents),
+// never over what kind of kernel it is. The directives are legal; a kernel with too many loops has none, and an error from Lower.
+func Choose(spec *Spec, target *Target) (directives []Directive) {
+	defer fewLoops(func() { directives = nil })
 	if target.Grid {
 		return chooseGrid(spec, target)
 	}
@@ -21,16 +21,16 @@ func Choose(spec *Spec, target *Target) (moves []Move) {
 	for _, g := range k.groups {
 		c := &chooser{kernel: k, g: g, spec: spec}
 		c.look()
-		rules := []func() []Move{c.blocks, c.tiles, c.stream}
+		rules := []func() []Directive{c.blocks, c.tiles, c.stream}
 		if slices.ContainsFunc(g.axes, func(a *axis) bool { return k.runs(a.r) }) {
-			rules = []func() []Move{c.running}
+			rules = []func() []Directive{c.running}
 		}
-		moves = append(moves, c.first(rules...)...)
+		directives = append(directives, c.first(rules...)...)
 	}
-	if len(k.groups) > 1 && Legal(spec, moves, target) != nil {
+	if len(k.groups) > 1 && Legal(spec, directives, target) != nil {
 		return nil
 	}
-	return moves
+	return directives
 }
 
 // fewLoops is deferred where a kernel may have too many loops, and calls f then.
@@ -43,8 +43,8 @@ func fewLoops(f func()) {
 	}
 }
 
-// first is what the first of some rules gives that applies and whose moves are legal.
-func (c *chooser) first(rules ...func() []Move) []Move {
+// first is what the first of some rules gives that applies and whose directives are legal.
+func (c *chooser) first(rules ...func() []Directive) []Directive {
 	for _, rule := range rules {
 		if m := rule(); m != nil && (len(c.groups) > 1 || Legal(c.spec, m, c.target) == nil) {
 			return m
@@ -248,7 +248,7 @@ func (c *chooser) name(r *uop.UOp) string { return c.byR[r].name }
 
 // cut splits an axis of outputs for n lanes or registers, and returns the names of outer and inner axis;
 // outer is "" where all of the axis is inside.
-func (c *chooser) cut(moves *[]Move, name string, extent, n int) (outer, inner string) {
+func (c *chooser) cut(directives *[]Directive, name string, extent, n int) (outer, inner string) {
 	if n >= extent {
 		return "", name
 	}
@@ -258,7 +258,7 @@ func (c *chooser) cut(moves *[]Move, name string, extent, n int) (outer, inner s
 			tail = Peel
 		}
 	}
-	*moves = append(*moves, Move{Verb: Split, Name: name, N: n, Tail: tail})
+	*directives = append(*directives, Directive{Verb: Split, Name: name, N: n, Tail: tail})
 	return name + ".0", name + ".1"
 }
 
@@ -279,19 +279,19 @@ const shareAxes = 32
 
 // spread puts the outermost axes of a nest on threads: enough of them, fused, to keep many threads busy.
 // order lists the nest's axes, the first free ones are serial.
-func (c *chooser) spread(moves *[]Move, order []string, sizes map[string]int, free int) []string {
+func (c *chooser) spread(directives *[]Directive, order []string, sizes map[string]int, free int) []string {
 	if !c.target.Threads || len(c.groups) > 1 || free == 0 {
 		return order
 	}
 	first, n := order[0], sizes[order[0]]
 	for free > 1 && n < shareAxes {
-		*moves = append(*moves, Move{Verb: Fuse, Axes: []string{first, order[1]}})
+		*directives = append(*directives, Directive{Verb: Fuse, Axes: []string{first, order[1]}})
 		n *= sizes[order[1]]
 		first += "+" + order[1]
 		order = append([]string{first}, order[2:]...)
 		sizes[first] = n
 		free--
 	}
-	*moves = append(*moves, Move{Verb: Threads, Name: first})
+	*directives = append(*directives, Directive{Verb: Threads, Name: first})
 	return slices.Clone(order)
 }

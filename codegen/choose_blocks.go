@@ -7,10 +7,10 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// blocks gives moves for a softmax-weighted sum whose weights are reductions themselves: a block of weights is
+// blocks gives directives for a softmax-weighted sum whose weights are reductions themselves: a block of weights is
 // computed into scratch with lanes along the outer reduction, then used; blocks are merged by the
 // monoid. No array of all weights exists.
-func (c *chooser) blocks() []Move {
+func (c *chooser) blocks() []Directive {
 	outer, inner := c.weighted()
 	if outer == nil || c.anyLength() {
 		return nil
@@ -22,7 +22,7 @@ func (c *chooser) blocks() []Move {
 	}
 	n, jn := outer.name, c.name(j)
 	b := c.blocking(extent(lane), extent(along), extent(j))
-	moves := []Move{{Verb: Split, Name: jn, N: b.terms, Tail: Guard}, {Verb: Split, Name: jn + ".1", N: b.lanes},
+	directives := []Directive{{Verb: Split, Name: jn, N: b.terms, Tail: Guard}, {Verb: Split, Name: jn + ".1", N: b.lanes},
 		{Verb: Nest, Name: n, Axes: []string{jn + ".1.0", jn + ".1.1"}}}
 	var batch, inside []string
 	rows, row := "", ""
@@ -32,8 +32,8 @@ func (c *chooser) blocks() []Move {
 		switch {
 		case a.r == lane:
 		case a.r == along:
-			rows, row = c.cut(&moves, a.name, size, b.rows)
-			moves = append(moves, Move{Verb: Tiles, Name: row})
+			rows, row = c.cut(&directives, a.name, size, b.rows)
+			directives = append(directives, Directive{Verb: Tiles, Name: row})
 			sizes[rows] = ceilDiv(size, b.rows)
 		case inner.free.has(c.facts.rangeID(a.r)):
 			batch = append(batch, a.name)
@@ -42,18 +42,18 @@ func (c *chooser) blocks() []Move {
 			inside = append(inside, a.name)
 		}
 	}
-	inside = append(inside, c.valueLanes(&moves, lane, b)...)
-	moves = append(moves, Move{Verb: Vectors, Name: jn + ".1.1"})
-	batch = c.shareBlocks(&moves, batch, rows, sizes)
+	inside = append(inside, c.valueLanes(&directives, lane, b)...)
+	directives = append(directives, Directive{Verb: Vectors, Name: jn + ".1.1"})
+	batch = c.shareBlocks(&directives, batch, rows, sizes)
 	loops := slices.Clone(batch)
 	if rows != "" {
 		loops = append(loops, rows)
 	}
-	moves = append(moves, Move{Verb: Order, Axes: append(append(append(loops, jn+".0"), row), inside...)})
-	return append(c.blockStages(moves, inner, j, batch),
-		Move{Verb: Stage, Name: n + "s", At: jn + ".0", Axes: []string{row, jn + ".1.0", jn + ".1.1"}, Tile: row, Vector: jn + ".1.1"},
-		Move{Verb: Stage, Name: n + "w", At: row, Axes: []string{jn + ".1.0", jn + ".1.1"}, Vector: jn + ".1.1"},
-		Move{Verb: Carry, Name: n, Axes: append([]string{row}, inside...)})
+	directives = append(directives, Directive{Verb: Order, Axes: append(append(append(loops, jn+".0"), row), inside...)})
+	return append(c.blockStages(directives, inner, j, batch),
+		Directive{Verb: Stage, Name: n + "s", At: jn + ".0", Axes: []string{row, jn + ".1.0", jn + ".1.1"}, Tile: row, Vector: jn + ".1.1"},
+		Directive{Verb: Stage, Name: n + "w", At: row, Axes: []string{jn + ".1.0", jn + ".1.1"}, Vector: jn + ".1.1"},
+		Directive{Verb: Carry, Name: n, Axes: append([]string{row}, inside...)})
 }
 
 // blocking is how much of a weighted sum is at hand at once.
@@ -99,26 +99,26 @@ func mostVectors(n int) int {
 }
 
 // valueLanes splits the axis of values, and gives its loops.
-func (c *chooser) valueLanes(moves *[]Move, lane *uop.UOp, b blocking) (inside []string) {
+func (c *chooser) valueLanes(directives *[]Directive, lane *uop.UOp, b blocking) (inside []string) {
 	n, w, name := extent(lane), c.width(), c.name(lane)
 	if n > w && n%w != 0 && n <= b.values*w && !c.fixed { // the last vector moves inwards
-		*moves = append(*moves, Move{Verb: Split, Name: name, N: w, Tail: Shift}, Move{Verb: Tiles, Name: name + ".0"}, Move{Verb: Vectors, Name: name + ".1"})
+		*directives = append(*directives, Directive{Verb: Split, Name: name, N: w, Tail: Shift}, Directive{Verb: Tiles, Name: name + ".0"}, Directive{Verb: Vectors, Name: name + ".1"})
 		return []string{name + ".0", name + ".1"}
 	}
 	lanes := b.values * w
 	if n%w != 0 {
 		lanes = min(4*w, pow2(n))
 	}
-	o, l := c.cut(moves, name, n, lanes)
+	o, l := c.cut(directives, name, n, lanes)
 	if o != "" {
 		inside = append(inside, o)
 	}
-	*moves = append(*moves, Move{Verb: Vectors, Name: l})
+	*directives = append(*directives, Directive{Verb: Vectors, Name: l})
 	return append(inside, l)
 }
 
 // blockStages packs the operands of the weights that do not lie densely along them, once for each batch.
-func (c *chooser) blockStages(moves []Move, inner *reduction, j *uop.UOp, batch []string) []Move {
+func (c *chooser) blockStages(directives []Directive, inner *reduction, j *uop.UOp, batch []string) []Directive {
 	at, jn := Root, c.name(j)
 	if len(batch) > 0 {
 		at = batch[len(batch)-1]
@@ -129,10 +129,10 @@ func (c *chooser) blockStages(moves []Move, inner *reduction, j *uop.UOp, batch 
 			for _, x := range inner.ranges {
 				layout = append(layout, c.name(x))
 			}
-			moves = append(moves, Move{Verb: Stage, Name: a.name, At: at, Axes: append(layout, jn+".1.1"), Vector: jn + ".1.1"})
+			directives = append(directives, Directive{Verb: Stage, Name: a.name, At: at, Axes: append(layout, jn+".1.1"), Vector: jn + ".1.1"})
 		}
 	}
-	return moves
+	return directives
 }
 
 // weighted finds a softmax reduction over one range with one other inside.
@@ -174,7 +174,7 @@ func (c *chooser) rowAxis(inner *reduction, j *uop.UOp) (best *uop.UOp) {
 }
 
 // shareBlocks puts batches on threads where there are enough, else rows: then each thread packs for all batches.
-func (c *chooser) shareBlocks(moves *[]Move, batch []string, rows string, sizes map[string]int) []string {
+func (c *chooser) shareBlocks(directives *[]Directive, batch []string, rows string, sizes map[string]int) []string {
 	total := 1
 	for _, b := range batch {
 		total *= sizes[b]
@@ -182,11 +182,11 @@ func (c *chooser) shareBlocks(moves *[]Move, batch []string, rows string, sizes 
 	switch {
 	case !c.target.Threads || len(c.groups) > 1:
 	case total >= 8:
-		return c.spread(moves, batch, sizes, len(batch))
+		return c.spread(directives, batch, sizes, len(batch))
 	case rows != "":
-		*moves = append(*moves, Move{Verb: Threads, Name: rows})
+		*directives = append(*directives, Directive{Verb: Threads, Name: rows})
 	case len(batch) > 0:
-		*moves = append(*moves, Move{Verb: Threads, Name: batch[0]})
+		*directives = append(*directives, Directive{Verb: Threads, Name: batch[0]})
 	}
 	return batch
 }

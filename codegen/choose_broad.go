@@ -26,26 +26,26 @@ func (p *arranger) windowed(l *access) bool {
 // Blocks of lanes that use a copy.
 const fewBlocks, manyBlocks = 4, 16
 
-// broaden changes moves that tile one reduction with packed operands: the loop over blocks of lanes is split, its
+// broaden changes directives that tile one reduction with packed operands: the loop over blocks of lanes is split, its
 // inner part moves inside the loops of the instances, and between them the operands that lanes share are
 // staged.
-func (p *arranger) broaden(moves []Move) []Move {
+func (p *arranger) broaden(directives []Directive) []Directive {
 	t := p.t
 	if !p.target.Broad || t.along || len(p.reds) != 1 || len(p.boxes) > 0 || len(p.packs) == 0 {
-		return moves
+		return directives
 	}
 	outer := p.byR[t.v].name + ".0"
 	order, at := -1, -1
-	for i, m := range moves {
+	for i, m := range directives {
 		switch {
 		case m.Verb == Carry, m.Verb == Fuse, m.Verb == Finite, m.Verb == Stage && m.At != outer:
-			return moves
+			return directives
 		case m.Verb == Order:
 			order, at = i, slices.Index(m.Axes, outer)
 		}
 	}
 	if at < 0 || len(p.inner) == 0 {
-		return moves
+		return directives
 	}
 	blocks := ceilDiv(extent(t.v), t.lanes*t.u)
 	n := 0
@@ -55,16 +55,16 @@ func (p *arranger) broaden(moves []Move) []Move {
 		}
 	}
 	if n == 0 {
-		return moves
+		return directives
 	}
-	out := p.splitLanes(moves, outer, order, at, n)
-	axes := out[slices.IndexFunc(out, func(m Move) bool { return m.Verb == Order })].Axes
+	out := p.splitLanes(directives, outer, order, at, n)
+	axes := out[slices.IndexFunc(out, func(m Directive) bool { return m.Verb == Order })].Axes
 	place := axes[slices.Index(axes, outer+".1")-1]
 	for _, l := range t.r.loads {
 		if p.depends(l, t.v) || !l.plain || l.gated {
 			continue
 		}
-		m := Move{Verb: Stage, Name: l.staged(), At: place, Tile: p.inner[len(p.inner)-1]}
+		m := Directive{Verb: Stage, Name: l.staged(), At: place, Tile: p.inner[len(p.inner)-1]}
 		bytes := l.held() * p.repeated(l)
 		for _, x := range t.r.ranges {
 			if p.depends(l, x) {
@@ -79,12 +79,12 @@ func (p *arranger) broaden(moves []Move) []Move {
 			}
 		}
 		if bytes > p.target.L2/2 || !slices.Contains(m.Axes, m.Tile) {
-			return moves
+			return directives
 		}
 		out = append(out, m)
 	}
 	if Legal(p.spec, out, p.target) != nil {
-		return moves
+		return directives
 	}
 	return out
 }
@@ -105,12 +105,12 @@ func (p *arranger) innerName(a *axis) string {
 }
 
 // splitLanes splits the loop over blocks of lanes into groups of n, and moves its inner part behind the other loops.
-func (p *arranger) splitLanes(moves []Move, outer string, order, at, n int) []Move {
-	var out []Move
-	for i, m := range moves {
+func (p *arranger) splitLanes(directives []Directive, outer string, order, at, n int) []Directive {
+	var out []Directive
+	for i, m := range directives {
 		switch {
 		case i == order:
-			out = append(out, Move{Verb: Split, Name: outer, N: n, Tail: Exact})
+			out = append(out, Directive{Verb: Split, Name: outer, N: n, Tail: Exact})
 			axes := slices.Clone(m.Axes)
 			axes[at] = outer + ".0"
 			m.Axes = slices.Insert(axes, len(axes)-len(p.inner)-1, outer+".1")
@@ -121,8 +121,8 @@ func (p *arranger) splitLanes(moves []Move, outer string, order, at, n int) []Mo
 			m.Axes = append([]string{outer + ".1"}, m.Axes...)
 		}
 		out = append(out, m)
-		if i == order && slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Threads && m.Name == outer }) {
-			out = append(out, Move{Verb: Threads, Name: outer + ".0"})
+		if i == order && slices.ContainsFunc(directives, func(m Directive) bool { return m.Verb == Threads && m.Name == outer }) {
+			out = append(out, Directive{Verb: Threads, Name: outer + ".0"})
 		}
 	}
 	return out

@@ -98,8 +98,8 @@ func (p *arranger) factors() []factor {
 	return p.dots.factors[:]
 }
 
-// sumMoves stages sums of factors where nothing is summed up twice; lanes go along the results, or along the steps.
-func (p *arranger) sumMoves(order []loop, stages map[*access]int, carried []loop, at func(level int) string) {
+// sumDirectives stages sums of factors where nothing is summed up twice; lanes go along the results, or along the steps.
+func (p *arranger) sumDirectives(order []loop, stages map[*access]int, carried []loop, at func(level int) string) {
 	for _, l := range p.summed() {
 		level := p.packLevel(l, order)
 		if slices.Contains(p.packs, l) {
@@ -110,7 +110,7 @@ func (p *arranger) sumMoves(order []loop, stages map[*access]int, carried []loop
 				level = min(level, i)
 			}
 		}
-		m := Move{Verb: Stage, Name: l.name + sumSuffix, At: at(level)}
+		m := Directive{Verb: Stage, Name: l.name + sumSuffix, At: at(level)}
 		for _, name := range p.panel(l, order, level) {
 			if !slices.ContainsFunc(p.t.r.ranges, func(x *uop.UOp) bool { return name == p.name(x) || name == p.name(x)+".0" || name == p.name(x)+".1" }) {
 				m.Axes = append(m.Axes, name)
@@ -147,8 +147,8 @@ func (p *arranger) sumLanes(l *access) {
 	switch {
 	case n < p.width():
 	case block == n:
-		p.out = append(p.out, Move{Verb: Vectors, Name: name})
+		p.out = append(p.out, Directive{Verb: Vectors, Name: name})
 	default:
-		p.out = append(p.out, Move{Verb: Split, Name: name, N: block, Tail: Peel}, Move{Verb: Vectors, Name: name + ".1"})
+		p.out = append(p.out, Directive{Verb: Split, Name: name, N: block, Tail: Peel}, Directive{Verb: Vectors, Name: name + ".1"})
 	}
 }

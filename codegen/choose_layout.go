@@ -6,11 +6,11 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// arranger turns a tiling into moves: which loops, in which order, what is staged where.
+// arranger turns a tiling into directives: which loops, in which order, what is staged where.
 type arranger struct {
 	*chooser
 	t      *tiling
-	out    []Move
+	out    []Directive
 	serial []loop // loops outside of the block, in the order of the outputs
 	inner  []string
 	lane   string
@@ -30,7 +30,7 @@ type loop struct {
 	also  *uop.UOp // the range of a second loop fused into it
 }
 
-func (p *arranger) moves() []Move {
+func (p *arranger) directives() []Directive {
 	t := p.t
 	for _, a := range p.g.axes {
 		n := extent(a.r)
@@ -48,18 +48,18 @@ func (p *arranger) moves() []Move {
 		}
 		if a.r == t.v {
 			p.lane = inner
-			p.out = append(p.out, Move{Verb: Vectors, Name: inner})
+			p.out = append(p.out, Directive{Verb: Vectors, Name: inner})
 		} else {
 			p.inner = append(p.inner, inner)
-			p.out = append(p.out, Move{Verb: Tiles, Name: inner})
+			p.out = append(p.out, Directive{Verb: Tiles, Name: inner})
 		}
 	}
 	if t.along {
-		return p.alongMoves()
+		return p.alongDirectives()
 	}
 	for _, r := range p.reds {
 		if r != t.r {
-			p.laneMoves(&p.out, r, t.v)
+			p.laneDirectives(&p.out, r, t.v)
 		}
 	}
 	if p.choosePacks(); !p.blocked() {
@@ -269,7 +269,7 @@ func (p *arranger) blockAxis(rest *[]loop, i int, box *access, order []loop, bud
 	if best == 1 {
 		return
 	}
-	p.out = append(p.out, Move{Verb: Split, Name: l.name, N: best})
+	p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: best})
 	*rest = slices.Replace(*rest, i, i+1, loop{l.name + ".0", l.n / best, l.r, best, nil}, loop{l.name + ".1", best, l.r, 1, nil})
 }
 
@@ -301,7 +301,7 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 		}
 		if keep := p.target.L2 / 4 / rows; keep > 8 && keep < l.n {
 			n := ceilDiv(l.n, ceilDiv(l.n, keep))
-			p.out = append(p.out, Move{Verb: Split, Name: l.name, N: n, Tail: Guard})
+			p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: n, Tail: Guard})
 			l = loop{l.name + ".0", ceilDiv(l.n, n), x, n, nil}
 		}
 		out = append(out, l)
@@ -316,7 +316,7 @@ func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) 
 		order = p.share(order, stages, carried)
 	}
 	all, _ := names(order)
-	p.out = append(p.out, Move{Verb: Order, Axes: append(append(all, p.inner...), p.lane)})
+	p.out = append(p.out, Directive{Verb: Order, Axes: append(append(all, p.inner...), p.lane)})
 	at := func(level int) string {
 		if level == 0 {
 			return Root
@@ -324,17 +324,17 @@ func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) 
 		return order[level-1].name
 	}
 	for _, l := range p.boxes {
-		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Box: true})
+		p.out = append(p.out, Directive{Verb: Stage, Name: l.staged(), At: at(stages[l]), Box: true})
 	}
 	for _, l := range p.packs {
-		p.out = append(p.out, Move{Verb: Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.packLane(l, order, stages[l])})
+		p.out = append(p.out, Directive{Verb: Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.packLane(l, order, stages[l])})
 	}
 	for _, l := range p.shares {
-		p.out = append(p.out, p.shareMove(l, order, stages[l], at(stages[l])))
+		p.out = append(p.out, p.shareDirective(l, order, stages[l], at(stages[l])))
 	}
-	p.sumMoves(order, stages, carried, at)
+	p.sumDirectives(order, stages, carried, at)
 	if len(carried) > 0 {
-		m := Move{Verb: Carry, Name: p.t.r.name}
+		m := Directive{Verb: Carry, Name: p.t.r.name}
 		from := slices.IndexFunc(order, func(l loop) bool { return l.name == carried[0].name })
 		for _, l := range order[from:] {
 			if !isIn(carried, l) {

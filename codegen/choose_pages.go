@@ -87,23 +87,23 @@ func (p *arranger) blocked() bool {
 	}
 	ro, ri := p.blockLoop(rows, max(1, high/rows.block))
 	name := p.name(x)
-	p.out = append(p.out, Move{Verb: Split, Name: name, N: steps, Tail: Guard})
+	p.out = append(p.out, Directive{Verb: Split, Name: name, N: steps, Tail: Guard})
 	order := append(batch, co, ro)
 	for len(order) > 1 && p.target.Threads {
 		a, b := order[0], order[1]
-		p.out = append(p.out, Move{Verb: Fuse, Axes: []string{a.name, b.name}})
+		p.out = append(p.out, Directive{Verb: Fuse, Axes: []string{a.name, b.name}})
 		order = append([]loop{{name: a.name + "+" + b.name, n: a.n * b.n}}, order[2:]...)
 	}
 	all, _ := names(order)
 	if p.target.Threads {
-		p.out = append(p.out, Move{Verb: Threads, Name: all[0]})
+		p.out = append(p.out, Directive{Verb: Threads, Name: all[0]})
 	}
 	tile := p.inner[0]
 	p.out = append(p.out,
-		Move{Verb: Order, Axes: append(all, name+".0", ri, ci, tile, p.lane)},
-		Move{Verb: Stage, Name: p.packs[0].staged(), At: name + ".0", Axes: []string{ci, name + ".1", p.lane}, Vector: p.lane},
-		Move{Verb: Stage, Name: l.staged(), At: ri, Axes: []string{name + ".1", tile}, Tile: tile},
-		Move{Verb: Carry, Name: p.t.r.name, Axes: []string{ri, ci, tile, p.lane}})
+		Directive{Verb: Order, Axes: append(all, name+".0", ri, ci, tile, p.lane)},
+		Directive{Verb: Stage, Name: p.packs[0].staged(), At: name + ".0", Axes: []string{ci, name + ".1", p.lane}, Vector: p.lane},
+		Directive{Verb: Stage, Name: l.staged(), At: ri, Axes: []string{name + ".1", tile}, Tile: tile},
+		Directive{Verb: Carry, Name: p.t.r.name, Axes: []string{ri, ci, tile, p.lane}})
 	return true
 }
 
@@ -114,6 +114,6 @@ func (p *arranger) blockLoop(l *loop, n int) (outer loop, inner string) {
 	if l.n%n != 0 {
 		tail = Shift
 	}
-	p.out = append(p.out, Move{Verb: Split, Name: l.name, N: n, Tail: tail})
+	p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: n, Tail: tail})
 	return loop{name: l.name + ".0", n: ceilDiv(l.n, n)}, l.name + ".1"
 }

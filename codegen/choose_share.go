@@ -22,7 +22,7 @@ func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) [
 					break
 				}
 			}
-			p.out = append(p.out, Move{Verb: Split, Name: next.name, N: block, Tail: tail})
+			p.out = append(p.out, Directive{Verb: Split, Name: next.name, N: block, Tail: tail})
 			inside := loop{next.name + ".1", block, next.r, next.block, nil}
 			next = loop{next.name + ".0", ceilDiv(next.n, block), next.r, next.block * block, nil}
 			order = slices.Insert(slices.Clone(order), i+2, inside)
@@ -32,7 +32,7 @@ func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) [
 				}
 			}
 		}
-		p.out = append(p.out, Move{Verb: Fuse, Axes: []string{order[i].name, next.name}})
+		p.out = append(p.out, Directive{Verb: Fuse, Axes: []string{order[i].name, next.name}})
 		fused := loop{order[i].name + "+" + next.name, order[i].n * next.n, order[i].r, order[i].block, next.r}
 		order = slices.Replace(slices.Clone(order), i, i+2, fused)
 		for l, n := range stages {
@@ -44,7 +44,7 @@ func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) [
 			break
 		}
 	}
-	p.out = append(p.out, Move{Verb: Threads, Name: order[i].name})
+	p.out = append(p.out, Directive{Verb: Threads, Name: order[i].name})
 	return order
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// stream gives moves for nests in which little is used twice: what counts is that lanes run along contiguous
+// stream gives directives for nests in which little is used twice: what counts is that lanes run along contiguous
 // memory. Lanes are an axis of the outputs, or the axes of reductions, or both where a reduction is finished
 // before the lanes of the outputs begin.
-func (c *chooser) stream() []Move {
+func (c *chooser) stream() []Directive {
 	if len(c.g.axes) == 0 && len(c.reds) == 0 {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (c *chooser) stream() []Move {
 			best, least = a.r, cost
 		}
 	}
-	var moves []Move
+	var directives []Directive
 	var order []string
 	sizes := map[string]int{}
 	var inner []string
@@ -38,13 +38,13 @@ func (c *chooser) stream() []Move {
 			sizes[a.name] = n
 			continue
 		}
-		outer, in := c.cut(&moves, a.name, n, lanes)
+		outer, in := c.cut(&directives, a.name, n, lanes)
 		inner = append(inner, in)
 		if a.r == best {
-			moves = append(moves, Move{Verb: Vectors, Name: in})
+			directives = append(directives, Directive{Verb: Vectors, Name: in})
 		} else {
 			if c.turns(best) {
-				moves = append(moves, Move{Verb: Tiles, Name: in})
+				directives = append(directives, Directive{Verb: Tiles, Name: in})
 			}
 			slices.Reverse(inner)
 		}
@@ -59,7 +59,7 @@ func (c *chooser) stream() []Move {
 		}
 	}
 	for _, r := range c.reds {
-		c.laneMoves(&moves, r, best)
+		c.laneDirectives(&directives, r, best)
 	}
 	free := 0
 	for _, name := range order { // a peeled axis cannot be fused, merged outputs keep their order
@@ -70,21 +70,21 @@ func (c *chooser) stream() []Move {
 	}
 	serial := slices.Clone(order)
 	if total := least * float64(c.width()); total > threadWork && free > 0 {
-		if i := slices.IndexFunc(moves, func(m Move) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == order[0] }); i >= 0 {
-			moves = append(moves, Move{Verb: Threads, Name: order[0]})
+		if i := slices.IndexFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == order[0] }); i >= 0 {
+			directives = append(directives, Directive{Verb: Threads, Name: order[0]})
 		} else {
 			for i, name := range order[:free] {
-				if slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == name }) {
+				if slices.ContainsFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == name }) {
 					free = i
 				}
 			}
-			serial = c.spread(&moves, order, sizes, free)
+			serial = c.spread(&directives, order, sizes, free)
 		}
 	}
 	if inner != nil {
-		moves = append(moves, Move{Verb: Order, Axes: append(slices.Clip(serial), inner...)})
+		directives = append(directives, Directive{Verb: Order, Axes: append(slices.Clip(serial), inner...)})
 	}
-	return c.keepTwins(moves, serial, best)
+	return c.stageSharedSubexprs(directives, serial, best)
 }
 
 // lineBlock is how many elements of a cache line are used while it is at hand.
@@ -237,8 +237,8 @@ func (c *chooser) laneAxis(r *reduction) *uop.UOp {
 	return best
 }
 
-// laneMoves puts a reduction on lanes where it lies outside those of the outputs.
-func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
+// laneDirectives puts a reduction on lanes where it lies outside those of the outputs.
+func (c *chooser) laneDirectives(directives *[]Directive, r *reduction, lanes *uop.UOp) {
 	if lanes != nil && r.free.has(c.facts.rangeID(lanes)) || c.nested(r) {
 		return
 	}
@@ -247,13 +247,13 @@ func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
 		return
 	}
 	n, name := extent(x), c.name(x)
-	if slices.ContainsFunc(*moves, func(m Move) bool { // shared with a reduction that was seen to
+	if slices.ContainsFunc(*directives, func(m Directive) bool { // shared with a reduction that was seen to
 		return slices.ContainsFunc(r.ranges, func(x *uop.UOp) bool { return m.Name == c.name(x) })
 	}) {
 		return
 	}
 	if c.anyLength() {
-		*moves = append(*moves, Move{Verb: Vectors, Name: name})
+		*directives = append(*directives, Directive{Verb: Vectors, Name: name})
 		return
 	}
 	best, least := 1, float64(n)
@@ -273,11 +273,11 @@ func (c *chooser) laneMoves(moves *[]Move, r *reduction, lanes *uop.UOp) {
 	switch {
 	case best == 1:
 	case best == n:
-		*moves = append(*moves, Move{Verb: Vectors, Name: name})
+		*directives = append(*directives, Directive{Verb: Vectors, Name: name})
 	default:
-		*moves = append(*moves, Move{Verb: Split, Name: name, N: best, Tail: Peel}, Move{Verb: Vectors, Name: name + ".1"})
+		*directives = append(*directives, Directive{Verb: Split, Name: name, N: best, Tail: Peel}, Directive{Verb: Vectors, Name: name + ".1"})
 		if _, lanes := c.restSteps(n % best); lanes {
-			*moves = append(*moves, Move{Verb: Vectors, Name: name + ".t"})
+			*directives = append(*directives, Directive{Verb: Vectors, Name: name + ".t"})
 		}
 	}
 }

@@ -246,32 +246,32 @@ func (c *chooser) storeCost(t *tiling) float64 {
 	return cost
 }
 
-// tiles gives moves for a nest whose operands are used more than once: a block of results in registers, the
+// tiles gives directives for a nest whose operands are used more than once: a block of results in registers, the
 // operands staged so that what is read again and again lies together.
-func (c *chooser) tiles() []Move {
+func (c *chooser) tiles() []Directive {
 	p := c.tiled()
 	if p == nil {
 		return nil
 	}
 	words, dots := c.dottable(p.t)
 	if words != nil {
-		if moves := c.arranged(p.t, words, dots); Legal(c.spec, moves, c.target) == nil {
-			return moves
+		if directives := c.arranged(p.t, words, dots); Legal(c.spec, directives, c.target) == nil {
+			return directives
 		}
 	}
 	return c.arranged(p.t, nil, nil)
 }
 
-// arranged are the moves of a tiling, with steps in words or without.
-func (c *chooser) arranged(t *tiling, words *uop.UOp, dots *dotted) []Move {
+// arranged are the directives of a tiling, with steps in words or without.
+func (c *chooser) arranged(t *tiling, words *uop.UOp, dots *dotted) []Directive {
 	p := &arranger{chooser: c, t: t, words: words, dots: dots}
 	for _, f := range c.finite { // loads are named before anything is split
-		p.out = append(p.out, Move{Verb: Finite, Name: f.name})
+		p.out = append(p.out, Directive{Verb: Finite, Name: f.name})
 	}
 	if words != nil {
-		p.out = append(p.out, Move{Verb: Dot, Name: c.name(words), N: dots.n})
+		p.out = append(p.out, Directive{Verb: Dot, Name: c.name(words), N: dots.n})
 	}
-	return p.broaden(p.moves())
+	return p.broaden(p.directives())
 }
 
 // tiled gives the best tiling of the nest, if there is any.

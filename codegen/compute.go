@@ -10,14 +10,14 @@ import (
 // each value.
 type computing struct {
 	*builder
-	sp       spot
-	staged   map[*uop.UOp][]Move
-	twins    map[*uop.UOp]*twin
-	out      []Stmt
-	filled   int // len(out) after memory of the workgroup was filled
-	done     uop.Map[*uop.UOp]
-	parts    map[*uop.UOp][]*uop.UOp // results of reductions that are done
-	siblings map[*uop.UOp][]*uop.UOp // reductions that share their loops, by each of them
+	sp             insertionPoint
+	staged         map[*uop.UOp][]Directive
+	sharedSubexprs map[*uop.UOp]*sharedSubexpr
+	out            []Stmt
+	filled         int // len(out) after memory of the workgroup was filled
+	done           uop.Map[*uop.UOp]
+	parts          map[*uop.UOp][]*uop.UOp // results of reductions that are done
+	siblings       map[*uop.UOp][]*uop.UOp // reductions that share their loops, by each of them
 }
 
 // findSiblings groups the reductions that are ready here and run over the same ranges, none needing another.
@@ -61,7 +61,7 @@ func (w *computing) join(groups *[][]*uop.UOp, u *uop.UOp, needs rangeSet, numbe
 }
 
 // inner is the place as a part of a value sees it: names follow what became of their values.
-func (w *computing) inner() spot {
+func (w *computing) inner() insertionPoint {
 	names := make(map[string]*uop.UOp, len(w.sp.names))
 	for n, v := range w.sp.names {
 		names[n] = v
@@ -69,12 +69,12 @@ func (w *computing) inner() spot {
 			names[n] = x
 		}
 	}
-	return spot{open: w.sp.open, names: names, lanes: w.sp.lanes, unrolled: w.sp.unrolled}
+	return insertionPoint{open: w.sp.open, names: names, lanes: w.sp.lanes, unrolled: w.sp.unrolled}
 }
 
 // node computes a value whose operands are done.
 func (w *computing) node(u *uop.UOp, src []*uop.UOp) *uop.UOp {
-	if t := w.twins[u]; t != nil {
+	if t := w.sharedSubexprs[u]; t != nil {
 		return w.read(t)
 	}
 	var v *uop.UOp

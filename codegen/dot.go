@@ -35,7 +35,7 @@ func (d *dotted) sumOf(i int) bool { return d.factors[1-i].plus != nil || d.fact
 const sumSuffix = "s" // p1s is the sum of p1 over the steps
 
 // dot carries out "dot r0.a 4".
-func (k *kernel) dot(m Move) error {
+func (k *kernel) dot(m Directive) error {
 	a := k.axes[m.Name]
 	if a == nil {
 		return k.noAxis(m.Name)
@@ -239,7 +239,7 @@ func (k *kernel) sumOver(wide *uop.UOp, ranges []*uop.UOp) *uop.UOp {
 	return k.t.ReduceRanges(uop.Sum, []*uop.UOp{k.substitute(own, l).Cast(wide.DType())}, over)
 }
 
-// loadName is what moves call a load.
+// loadName is what directives call a load.
 func (k *kernel) loadName(l *uop.UOp) string {
 	i := slices.IndexFunc(k.loads, func(name string) bool { return k.values[name] == l })
 	return k.loads[i]

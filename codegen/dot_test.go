@@ -132,8 +132,8 @@ func TestQuantisedProducts(t *testing.T) {
 		bufs := extremes(k, rnd)
 		w := clone(bufs)
 		define(t, k.s, w)
-		moves := codegen.Choose(k.s, c.Target(m))
-		jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
+		directives := codegen.Choose(k.s, c.Target(m))
+		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
 	}
 	for i, q := range quantised {
 		for j, s := range [][3]int{{7, 33, 41}, {50, 64, 300}, {13, 130, 96}, {64, 1, 257}, {1, 65, 64}, {1, 31, 260}, {24, 48, 7}, {3, 5, 1024}, {1, 1, 515}} {
@@ -160,16 +160,16 @@ func TestProductsOfBytesGoInFours(t *testing.T) {
 		for side := range 4 {
 			q.m, q.n, q.k = 192, 256, 128
 			k := q.product(side%2 == 1, side/2 == 1)
-			moves := codegen.MovesString(codegen.Choose(k.s, target()))
-			require.Contains(t, moves, "dot r0.a 4", "%v %d", q, side)
+			directives := codegen.DirectivesString(codegen.Choose(k.s, target()))
+			require.Contains(t, directives, "dot r0.a 4", "%v %d", q, side)
 			one := q.x == dtype.U8 && q.y == dtype.I8 && q.a+q.b == "" || q.x == dtype.I8 && q.y == dtype.U8 && q.a+q.b == ""
-			require.Equal(t, !one, strings.Contains(moves, "stage p1s") || strings.Contains(moves, "stage p2s"), "%v %d: %s", q, side, moves)
+			require.Equal(t, !one, strings.Contains(directives, "stage p1s") || strings.Contains(directives, "stage p2s"), "%v %d: %s", q, side, directives)
 		}
 	}
 	for _, v := range []window{{1, 64, 64, 56, 3, 1, 1}, {1, 512, 512, 7, 3, 1, 1}, {1, 64, 128, 56, 3, 2, 1}, {1, 256, 64, 56, 1, 1, 0}} {
 		for _, q := range quantised[:4] {
-			moves := codegen.MovesString(codegen.Choose(q.convolution(v).s, target()))
-			require.Contains(t, moves, "dot r0.a 4", "%v %v", q, v)
+			directives := codegen.DirectivesString(codegen.Choose(q.convolution(v).s, target()))
+			require.Contains(t, directives, "dot r0.a 4", "%v %v", q, v)
 		}
 	}
 }
@@ -203,8 +203,8 @@ func TestNarrowProducts(t *testing.T) {
 			bufs := extremes(k, rnd)
 			w := clone(bufs)
 			define(t, k.s, w)
-			moves := codegen.Choose(k.s, c.Target(dotMachines[(i+j)%len(dotMachines)]))
-			jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
+			directives := codegen.Choose(k.s, c.Target(dotMachines[(i+j)%len(dotMachines)]))
+			jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
 		}
 	}
 	check(t, "narrow products", jobs, want, 0)
@@ -215,15 +215,15 @@ func TestNarrowProductsAreStagedWide(t *testing.T) {
 	for _, to := range []*codegen.Target{target(), wasm.Target(wasm.Machine{}), wasm.Target(wasm.Machine{Wazero: true})} {
 		for _, d := range narrowTypes {
 			for _, transposed := range []bool{false, true} {
-				moves := codegen.MovesString(codegen.Choose(narrowGemm(192, 256, 128, false, transposed, d[0], d[1], d[2], d[3]).s, to))
+				directives := codegen.DirectivesString(codegen.Choose(narrowGemm(192, 256, 128, false, transposed, d[0], d[1], d[2], d[3]).s, to))
 				small := d[2] == dtype.I32 || d[0] == dtype.U8
 				steps := "dot r0.a 2"
 				if to.Name == "c" && d[0] != dtype.I16 {
 					steps = "dot r0.a 4"
 				}
-				require.Equal(t, small, strings.Contains(moves, steps), "%s %v: %s", to.Name, d, moves)
-				require.Contains(t, moves, "stage p2w", "%s %v", to.Name, d)
-				require.Equal(t, d[0] != d[2], strings.Contains(moves, "stage p1w"), "%s %v: %s", to.Name, d, moves)
+				require.Equal(t, small, strings.Contains(directives, steps), "%s %v: %s", to.Name, d, directives)
+				require.Contains(t, directives, "stage p2w", "%s %v", to.Name, d)
+				require.Equal(t, d[0] != d[2], strings.Contains(directives, "stage p1w"), "%s %v: %s", to.Name, d, directives)
 			}
 		}
 	}
@@ -231,9 +231,9 @@ func TestNarrowProductsAreStagedWide(t *testing.T) {
 
 func TestDotDirective(t *testing.T) {
 	for _, test := range []struct {
-		spec  *kit
-		moves string
-		fails string
+		spec       *kit
+		directives string
+		fails      string
 	}{
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 2", ""},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 2; split r0.a 2; stage p1w at root by ranges layout a0,r0.a.0,r0.a.1", ""},
@@ -245,18 +245,18 @@ func TestDotDirective(t *testing.T) {
 		{narrowGemm(5, 6, 7, false, false, dtype.F16, dtype.F16, dtype.F32, dtype.F32), "dot r0.a 2", "no sum of products"},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot x 2", "there is no axis x"},
 	} {
-		moves, err := codegen.ParseMoves(test.moves)
+		directives, err := codegen.ParseDirectives(test.directives)
 		require.NoError(t, err)
-		require.Equal(t, test.moves, strings.ReplaceAll(codegen.MovesString(moves), " exact", ""))
-		err = codegen.Legal(test.spec.s, moves, target())
+		require.Equal(t, test.directives, strings.ReplaceAll(codegen.DirectivesString(directives), " exact", ""))
+		err = codegen.Legal(test.spec.s, directives, target())
 		if test.fails == "" {
-			require.NoError(t, err, test.moves)
+			require.NoError(t, err, test.directives)
 			continue
 		}
-		require.ErrorContains(t, err, test.fails, test.moves)
+		require.ErrorContains(t, err, test.fails, test.directives)
 	}
-	_, err := codegen.ParseMoves("dot r0.a")
-	require.ErrorContains(t, err, "cannot read the move")
+	_, err := codegen.ParseDirectives("dot r0.a")
+	require.ErrorContains(t, err, "cannot read the directive")
 }
 
 // Every form of the directive is right on every kind of machine, after each pass.
@@ -268,9 +268,9 @@ func TestDotKeepsValues(t *testing.T) {
 				for _, text := range []string{"dot r0.a 2", "dot r0.a 2; stage p1w at a0 by ranges layout r0.a", "dot r0.a 2; stage p2w at root by ranges layout r0.a,a1 vector r0.a",
 					"dot r0.a 4", "dot r0.a 4; stage p1w at a0 by ranges layout r0.a; split a1 4 shift; tile a1.1", "dot r0.a 4; stage p2w at root by ranges layout r0.a,a1 vector r0.a"} {
 					k := narrowGemm(5, 9, n, false, true, dtype.I8, dtype.U8, dtype.I32, dtype.I32)
-					moves, err := codegen.ParseMoves(text)
+					directives, err := codegen.ParseDirectives(text)
 					require.NoError(t, err)
-					_, err = codegen.Lower(k.s, moves, checked(m.t()))
+					_, err = codegen.Lower(k.s, directives, checked(m.t()))
 					require.NoError(t, err, fmt.Sprintf("%s, %d steps", text, n))
 				}
 			}

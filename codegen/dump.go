@@ -10,8 +10,8 @@ import (
 // Dump prints a lowered kernel, one op a line: number, op, type, operands.
 func Dump(p *Program) string {
 	head := fmt.Sprintf("%s %s threads %d scratch %d\n", p.Name, p.Kinds, p.Threads, p.Scratch)
-	if p.Moves != "" {
-		head += "moves " + p.Moves + "\n"
+	if p.Directives != "" {
+		head += "directives " + p.Directives + "\n"
 	}
 	if p.Guarded > 0 {
 		head += fmt.Sprintf("guarded %d\n", p.Guarded)
@@ -89,7 +89,7 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			d.line(depth, "let %v.%s %s", s.Reg, s.Reg.DType().Short(), e[0])
 		case *Set:
 			d.line(depth, "set %v %s", s.Regs, strings.Join(e, " "))
-		case *Fold:
+		case *HorizontalReduce:
 			d.line(depth, "fold %v %s over %v %s", s.Regs, s.Monoid, s.Range, strings.Join(e, " "))
 		case *Store:
 			d.line(depth, "store %v %s %s", s.Buf, strings.Join(e[1:], " "), e[0])
@@ -103,8 +103,8 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			d.line(depth, "sync")
 		case *Team:
 			d.line(depth, "team %v %v %v", s.Lane, s.ID, s.Count)
-		case *Unite:
-			d.line(depth, "unite %v %s", s.Reg, s.Op)
+		case *SubgroupReduce:
+			d.line(depth, "subgroup %v %s", s.Reg, s.Op)
 		}
 		d.block(body(s), depth+1)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// layers are the kernels that moves are chosen for, at sizes small enough to evaluate.
+// layers are the kernels that directives are chosen for, at sizes small enough to evaluate.
 var layers = []struct {
 	name string
 	spec func(between func(lo, hi int) int) *kit
@@ -76,7 +76,7 @@ var tight = []struct {
 	{"C 16", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 16, L1: 32 << 10, L2: 256 << 10}) }},
 	{"WASM", func() *codegen.Target { return wasm.Target(wasm.Machine{Wazero: true}) }},
 	{"WGSL", func() *codegen.Target { return wgsl.Target(wgsl.Machine{}) }},
-	{"WGSL software", func() *codegen.Target { return wgsl.Target(wgsl.Machine{Software: true}) }},
+	{"WGSL software", func() *codegen.Target { return wgsl.Target(wgsl.Machine{CPUBacked: true}) }},
 	{"WGSL subgroups", func() *codegen.Target { return wgsl.Target(wgsl.Machine{Features: plan.Subgroups}) }},
 }
 
@@ -93,9 +93,9 @@ func TestPassesKeepValuesOfLayers(t *testing.T) {
 					k := l.spec(func(lo, hi int) int { return lo + rnd.IntN(hi-lo+1) })
 					to := m.t()
 					for _, s := range codegen.Nests(k.s, to) {
-						moves := codegen.Choose(s, to)
+						directives := codegen.Choose(s, to)
 						to.Check = check.Kernel
-						_, err := codegen.Lower(s, moves, to)
+						_, err := codegen.Lower(s, directives, to)
 						if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
 							assert.NoError(t, err, fmt.Sprintf("seed %d, %s %v", seed, l.name, k.s.Params))
 						}

@@ -38,11 +38,11 @@ var passTargets = []struct {
 	{"WASM", func() *codegen.Target { return wasm.Target(wasm.Machine{Wazero: true}) }},
 	{"INTERP", func() *codegen.Target { return interp.Target(false) }},
 	{"WGSL", func() *codegen.Target { return wgsl.Target(wgsl.Machine{}) }},
-	{"WGSL software", func() *codegen.Target { return wgsl.Target(wgsl.Machine{Software: true}) }},
+	{"WGSL software", func() *codegen.Target { return wgsl.Target(wgsl.Machine{CPUBacked: true}) }},
 	{"WGSL subgroups", func() *codegen.Target { return wgsl.Target(wgsl.Machine{Features: plan.Subgroups}) }},
 }
 
-// TestPassesKeepValues lowers random Specs for all kinds of machines: plainly, with the moves that are chosen, and with
+// TestPassesKeepValues lowers random Specs for all kinds of machines: plainly, with the directives that are chosen, and with
 // random ones.
 func TestPassesKeepValues(t *testing.T) {
 	t.Parallel()
@@ -71,22 +71,22 @@ func passesKeepValues(t *testing.T, check *evaluate.Checker, target func() *code
 		k := randomKit(rand.New(rand.NewPCG(seed, 99)))
 		to := target()
 		for _, s := range codegen.Nests(k.s, to) {
-			var moves []codegen.Move
+			var directives []codegen.Directive
 			switch kind {
 			case "chosen":
-				moves = codegen.Choose(s, to)
+				directives = codegen.Choose(s, to)
 			case "random":
-				moves = randomMoves(rand.New(rand.NewPCG(seed, 77)), s)
-				now = codegen.MovesString(moves)
-				if codegen.Legal(s, moves, to) != nil {
+				directives = randomDirectives(rand.New(rand.NewPCG(seed, 77)), s)
+				now = codegen.DirectivesString(directives)
+				if codegen.Legal(s, directives, to) != nil {
 					continue
 				}
 			}
-			now = kind + " moves " + codegen.MovesString(moves)
+			now = kind + " directives " + codegen.DirectivesString(directives)
 			to.Check = check.Kernel
-			_, err := codegen.Lower(s, moves, to)
+			_, err := codegen.Lower(s, directives, to)
 			if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
-				assert.NoError(t, err, fmt.Sprintf("seed %d, %s moves", seed, kind))
+				assert.NoError(t, err, fmt.Sprintf("seed %d, %s directives", seed, kind))
 			}
 			to.Check = nil
 		}
@@ -101,9 +101,9 @@ func TestGuardedAxesAreNotPeeled(t *testing.T) {
 		o, x := k.param(dtype.F32, true, 5), k.param(dtype.F32, false, 5, 17)
 		r := k.rngs(5, 17)
 		k.out(o, r[:1], k.sum(k.load(x, r[0], r[1]), r[1]))
-		moves, err := codegen.ParseMoves(text)
+		directives, err := codegen.ParseDirectives(text)
 		require.NoError(t, err)
-		assert.ErrorContains(t, codegen.Legal(k.s, moves, target()), "guard", text)
+		assert.ErrorContains(t, codegen.Legal(k.s, directives, target()), "guard", text)
 	}
 }
 

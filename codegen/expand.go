@@ -82,7 +82,7 @@ func (b *builder) vector(l *Loop, body []Stmt) []Stmt {
 		if w == 1 {
 			out = append(out, &Set{f.Regs, b.mergeLegal(f.Monoid, f.Regs, values)})
 		} else {
-			out = append(out, &Fold{f.Regs, f.Monoid, inner, values})
+			out = append(out, &HorizontalReduce{f.Regs, f.Monoid, inner, values})
 		}
 	}
 	if w == 1 {
@@ -91,9 +91,9 @@ func (b *builder) vector(l *Loop, body []Stmt) []Stmt {
 	return []Stmt{&Loop{Range: inner, Kind: Vector, Reduce: l.Reduce, Body: out}}
 }
 
-func cutFolds(body []Stmt) (rest []Stmt, folds []*Fold) {
+func cutFolds(body []Stmt) (rest []Stmt, folds []*HorizontalReduce) {
 	for _, s := range body {
-		if f, ok := s.(*Fold); ok {
+		if f, ok := s.(*HorizontalReduce); ok {
 			folds = append(folds, f)
 		} else {
 			rest = append(rest, s)
@@ -181,8 +181,8 @@ func (j *jam) stmt(s Stmt) (out []Stmt) {
 		return out
 	case *Set:
 		return j.set(s.Regs, s.Values, func(regs, values []*uop.UOp) Stmt { return &Set{regs, values} })
-	case *Fold:
-		return j.set(s.Regs, s.Values, func(regs, values []*uop.UOp) Stmt { return &Fold{regs, s.Monoid, s.Range, values} })
+	case *HorizontalReduce:
+		return j.set(s.Regs, s.Values, func(regs, values []*uop.UOp) Stmt { return &HorizontalReduce{regs, s.Monoid, s.Range, values} })
 	}
 	for _, w := range j.inst {
 		out = append(out, mapExprs(s, w.do))
@@ -224,8 +224,8 @@ func mapAll(list []*uop.UOp, f func(*uop.UOp) *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// merged merges the values of a Fold over the instances, pairwise.
-func (j *jam) merged(f *Fold) []*uop.UOp {
+// merged merges the values of a HorizontalReduce over the instances, pairwise.
+func (j *jam) merged(f *HorizontalReduce) []*uop.UOp {
 	var list [][]*uop.UOp
 	for _, w := range j.inst {
 		list = append(list, mapAll(f.Values, w.do))
@@ -308,7 +308,7 @@ func (v *varying) sweep(stmts []Stmt, under bool) (found bool) {
 			for i, r := range s.Regs {
 				found = (under || v.depends(s.Values[i])) && v.add(r) || found
 			}
-		case *Fold:
+		case *HorizontalReduce:
 			for _, r := range s.Regs {
 				found = dep && v.add(r) || found
 			}
@@ -352,9 +352,9 @@ func (v *varying) stmt(s Stmt) bool {
 		return v.set[s.Buf]
 	case *Set:
 		return slices.ContainsFunc(s.Regs, v.depends)
-	case *Fold:
+	case *HorizontalReduce:
 		return slices.ContainsFunc(s.Regs, v.depends)
-	case *Unite:
+	case *SubgroupReduce:
 		return v.depends(s.Reg)
 	case *Let:
 		return v.set[s.Reg]

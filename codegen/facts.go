@@ -6,7 +6,7 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// What a choice of moves depends on, in words that know neither the kind of kernel nor the kind of target: which axes there
+// What a choice of directives depends on, in words that know neither the kind of kernel nor the kind of target: which axes there
 // are and what they are for, how far apart neighbours along them lie in each array, and how often what is read is used.
 type (
 	// NestFacts are those of one nest of outputs.
@@ -17,7 +17,7 @@ type (
 		Writes []AccessFacts
 		// Once is set where every element must be computed exactly once: outputs are read as well, or merged.
 		Once   bool
-		Finite []string // loads that are described with less than their gate: moves of that name, in this order, make it so
+		Finite []string // loads that are described with less than their gate: directives of that name, in this order, make it so
 		Lanes  int      // elements of the nest's types that a machine vector holds; 0: vectors have any length
 	}
 	// AxisFacts are those of a range.
@@ -54,7 +54,7 @@ func (a *AccessFacts) Stride(axis string) (n int, ok bool) {
 	return n, ok || !a.Along[axis]
 }
 
-// Facts describes the nests of a kernel, with axes and loads named as moves name them.
+// Facts describes the nests of a kernel, with axes and loads named as directives name them.
 func Facts(spec *Spec, target *Target) []NestFacts {
 	k := newKernel(spec, target)
 	var out []NestFacts

@@ -142,7 +142,7 @@ func (k *kernel) nameOf(u *uop.UOp) string {
 	return ""
 }
 
-func (k *kernel) assumeFinite(m Move) error {
+func (k *kernel) assumeFinite(m Directive) error {
 	l := k.values[m.Name]
 	if l == nil || l.Op() != uop.Load || len(k.groups) > 1 {
 		return fmt.Errorf("%s is not a factor that could do with less than its gate", m.Name)
@@ -220,6 +220,6 @@ func (b *builder) anyInfinite(l *uop.UOp) ([]Stmt, *uop.UOp) {
 	test := x.Sub(x).Equal(x.Int(0)).Where(one.Int(0), one)
 	b.byR[outer] = &axis{r: outer, full: -1, owner: "finite"}
 	b.byR[inner] = &axis{r: inner, full: -1, kind: Vector, owner: "finite"}
-	stmts, regs := b.reduce([]*uop.UOp{b.t.ReduceRanges(uop.MaxOf, []*uop.UOp{test}, []*uop.UOp{outer, inner})}, spot{})
+	stmts, regs := b.reduce([]*uop.UOp{b.t.ReduceRanges(uop.MaxOf, []*uop.UOp{test}, []*uop.UOp{outer, inner})}, insertionPoint{})
 	return stmts, regs[0][0]
 }

@@ -34,17 +34,17 @@ func TestFiniteThenSplit(t *testing.T) {
 		"finite p1; finite p2; split a1 8 exact; split a0 8 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1",
 	} {
 		k := repeated(8, 29, 40)
-		moves, err := codegen.ParseMoves(text)
+		directives, err := codegen.ParseDirectives(text)
 		require.NoError(t, err)
-		require.NoError(t, codegen.Legal(k.s, moves, target()), text)
+		require.NoError(t, codegen.Legal(k.s, directives, target()), text)
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 		w := clone(bufs)
 		define(t, k.s, w)
-		check(t, "finite then split", []*job{{k.s, moves, bufs}}, [][]array{w}, 1e-4)
+		check(t, "finite then split", []*job{{k.s, directives, bufs}}, [][]array{w}, 1e-4)
 	}
 }
 
-// So do the moves that are chosen for machines of all vectors.
+// So do the directives that are chosen for machines of all vectors.
 func TestFiniteChosen(t *testing.T) {
 	var jobs []*job
 	var want [][]array
@@ -53,14 +53,14 @@ func TestFiniteChosen(t *testing.T) {
 			for _, less := range []int{3, 5, 17} {
 				for _, m := range narrow {
 					k := repeated(up, all-less, all)
-					moves := codegen.Choose(k.s, c.Target(m))
-					if !strings.Contains(codegen.MovesString(moves), "finite p1; finite p2") {
+					directives := codegen.Choose(k.s, c.Target(m))
+					if !strings.Contains(codegen.DirectivesString(directives), "finite p1; finite p2") {
 						continue
 					}
 					bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 					w := clone(bufs)
 					define(t, k.s, w)
-					jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
+					jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
 				}
 			}
 		}

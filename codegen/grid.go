@@ -44,31 +44,40 @@ func Nests(s *Spec, t *Target) []*Spec {
 	return out
 }
 
-// chooseGrid gives moves for a kernel of one nest.
-func chooseGrid(spec *Spec, target *Target) []Move {
-	k := newKernel(spec, target)
-	if len(k.groups) != 1 {
+// chooseGrid gives directives for a kernel of one nest.
+func chooseGrid(spec *Spec, target *Target) []Directive {
+	g, lists := gridLists(spec, target, sizesFor(target))
+	if g == nil {
 		return nil // nothing to do, or not one nest: one invocation does it all
 	}
-	g := &gridder{chooser: chooser{kernel: k, g: k.groups[0]}}
+	return g.first(spec, lists...)
+}
+
+// gridLists are the lists of directives that the rules give with these sizes, best first; a nil gridder where the kernel is not one nest.
+func gridLists(spec *Spec, target *Target, sizes gridSizes) (*gridder, [][]Directive) {
+	k := newKernel(spec, target)
+	if len(k.groups) != 1 {
+		return nil, nil
+	}
+	g := &gridder{chooser: chooser{kernel: k, g: k.groups[0]}, sizes: sizes}
 	g.look()
 	if !k.scanned.empty() {
-		return g.first(spec, g.running())
+		return g, [][]Directive{g.running()}
 	}
-	moves := g.threads()
+	directives := g.threads()
 	if target.NoOpt {
-		return g.first(spec, slices.Concat(moves, g.unroll()), moves)
+		return g, [][]Directive{slices.Concat(directives, g.unroll()), directives}
 	}
 	special := g.special()
 	if g.tiled {
-		g.longInside(moves)
+		g.longInside(directives)
 	}
-	return g.first(spec, append(special, slices.Concat(moves, g.blocks()), slices.Concat(moves, g.unroll()), moves)...)
+	return g, append(special, slices.Concat(directives, g.blocks()), slices.Concat(directives, g.unroll()), directives)
 }
 
-// first gives the first moves that can be applied and keep within the iterations of an invocation, or, if there are
+// first gives the first directives that can be applied and keep within the iterations of an invocation, or, if there are
 // none, the last ones that can be applied.
-func (g *gridder) first(spec *Spec, choices ...[]Move) (out []Move) {
+func (g *gridder) first(spec *Spec, choices ...[]Directive) (out []Directive) {
 	most := g.target.Limits.Iterations
 	for _, m := range choices {
 		b, err := lowerTo(spec, m, g.target, treePasses)
@@ -83,16 +92,17 @@ func (g *gridder) first(spec *Spec, choices ...[]Move) (out []Move) {
 	return out
 }
 
-// gridder chooses moves for a Grid.
+// gridder chooses directives for a Grid.
 type gridder struct {
 	chooser
-	moves     []Move
-	onThreads map[*uop.UOp]bool
-	tiled     bool // each invocation computes several elements
+	sizes      gridSizes
+	directives []Directive
+	onThreads  map[*uop.UOp]bool
+	tiled      bool // each invocation computes several elements
 }
 
 // threads puts axes of the outputs on invocations.
-func (g *gridder) threads() []Move {
+func (g *gridder) threads() []Directive {
 	var names []string
 	shared := g.sharedAxes()
 	g.onThreads = shared
@@ -113,14 +123,14 @@ func (g *gridder) threads() []Move {
 	for _, a := range g.g.axes {
 		if shared[a.r] {
 			names = append(names, a.name)
-			g.moves = append(g.moves, Move{Verb: Threads, Name: a.name})
+			g.directives = append(g.directives, Directive{Verb: Threads, Name: a.name})
 		}
 	}
-	return append(g.moves, g.outermost(names)...)
+	return append(g.directives, g.outermost(names)...)
 }
 
 // outermost orders the nest so that these axes come first.
-func (g *gridder) outermost(names []string) []Move {
+func (g *gridder) outermost(names []string) []Directive {
 	order := slices.Clone(names)
 	for _, a := range g.g.axes {
 		if !slices.Contains(names, a.name) {
@@ -130,7 +140,7 @@ func (g *gridder) outermost(names []string) []Move {
 	if len(names) == 0 || len(order) == len(names) {
 		return nil
 	}
-	return []Move{{Verb: Order, Axes: order}}
+	return []Directive{{Verb: Order, Axes: order}}
 }
 
 // enoughThreads keep a processor of any kind busy.
@@ -223,7 +233,7 @@ func (g *gridder) rowMajor() (axes []*axis, ok bool) {
 // wordAxes gives each word of the outputs to one invocation: the innermost axis is cut by the number of elements
 // in a word, all axes being fused before where that does not divide. Where the outputs are not written in order,
 // one invocation does all.
-func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Move {
+func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Directive {
 	axes, ok := g.rowMajor()
 	if !ok {
 		g.onThreads = nil
@@ -235,7 +245,7 @@ func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Move {
 	if n%words != 0 {
 		name, n = axes[0].name, extent(axes[0].r)
 		for _, a := range axes[1:] {
-			g.moves = append(g.moves, Move{Verb: Fuse, Axes: []string{name, a.name}})
+			g.directives = append(g.directives, Directive{Verb: Fuse, Axes: []string{name, a.name}})
 			name, n = name+"+"+a.name, n*extent(a.r)
 		}
 	} else {
@@ -249,24 +259,24 @@ func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Move {
 		if n%words != 0 {
 			tail = Peel
 		}
-		g.moves = append(g.moves, Move{Verb: Split, Name: name, N: words, Tail: tail})
+		g.directives = append(g.directives, Directive{Verb: Split, Name: name, N: words, Tail: tail})
 		names = append(names, name+".0")
 		order = append(names, name+".1")
 		name += ".1"
 	}
 	for _, t := range names {
-		g.moves = append(g.moves, Move{Verb: Threads, Name: t})
+		g.directives = append(g.directives, Directive{Verb: Threads, Name: t})
 	}
-	g.moves = append(g.moves, Move{Verb: Tiles, Name: name})
+	g.directives = append(g.directives, Directive{Verb: Tiles, Name: name})
 	if len(order) > 1 {
-		g.moves = append(g.moves, Move{Verb: Order, Axes: order})
+		g.directives = append(g.directives, Directive{Verb: Order, Axes: order})
 	}
-	return g.moves
+	return g.directives
 }
 
 // unroll cuts reductions where an invocation would need more iterations than it is allowed, so that several are
 // done in one: the inner reductions if that is enough, else the outer ones.
-func (g *gridder) unroll() []Move {
+func (g *gridder) unroll() []Directive {
 	most := g.target.Limits.Iterations
 	if most == 0 {
 		return nil
@@ -292,7 +302,7 @@ func (g *gridder) unroll() []Move {
 			break
 		}
 	}
-	var out []Move
+	var out []Directive
 	for _, r := range g.reds {
 		f := factors[r]
 		if f == 0 {
@@ -304,7 +314,7 @@ func (g *gridder) unroll() []Move {
 			tail = Peel
 		}
 		name := g.name(x)
-		out = append(out, Move{Verb: Split, Name: name, N: f, Tail: tail}, Move{Verb: Vectors, Name: name + ".1"})
+		out = append(out, Directive{Verb: Split, Name: name, N: f, Tail: tail}, Directive{Verb: Vectors, Name: name + ".1"})
 	}
 	return out
 }

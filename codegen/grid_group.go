@@ -6,28 +6,23 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// Sizes for graphics processors that are none in software: blocks of an output that a workgroup computes from what it
-// keeps in its memory, and rows that a workgroup reduces.
+// Limits of blocks of an output that a workgroup computes from what it keeps in its memory, and of rows that a workgroup reduces.
 const (
-	blockSide  = 64 // of a block of the output
-	laneSide   = 16 // invocations along it
-	blockDepth = 16 // terms of the sum that are kept at a time
 	leastLanes = 64
 	leastBlock = 32   // workgroups that keep a processor busy
 	shortRow   = 64   // elements that one invocation reduces by itself
-	rowLanes   = 256  // that reduce a row
 	fewThreads = 8192 // are not enough
 )
 
-// special gives moves for what is not the usual tile, best first.
-func (g *gridder) special() (out [][]Move) {
+// special gives directives for what is not the usual tile, best first.
+func (g *gridder) special() (out [][]Directive) {
 	if m := g.weighted(); m != nil {
 		out = append(out, m)
 	}
-	if g.target.Software || g.words() > 1 || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
+	if !g.sizes.workgroups || g.words() > 1 || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
 		return out
 	}
-	for _, rule := range []func() []Move{g.staged, g.rows} {
+	for _, rule := range []func() []Directive{g.staged, g.rows} {
 		if m := rule(); m != nil {
 			out = append(out, m)
 		}
@@ -36,14 +31,14 @@ func (g *gridder) special() (out [][]Move) {
 }
 
 // fused makes one axis of several, and gives its name and extent.
-func (g *gridder) fused(moves *[]Move, ranges []*uop.UOp) (name string, n int) {
+func (g *gridder) fused(directives *[]Directive, ranges []*uop.UOp) (name string, n int) {
 	n = 1
 	for _, r := range ranges {
 		if n *= extent(r); name == "" {
 			name = g.name(r)
 			continue
 		}
-		*moves = append(*moves, Move{Verb: Fuse, Axes: []string{name, g.name(r)}})
+		*directives = append(*directives, Directive{Verb: Fuse, Axes: []string{name, g.name(r)}})
 		name += "+" + g.name(r)
 	}
 	return name, n
@@ -60,15 +55,15 @@ type side struct {
 	inner  []string // registers, then invocations
 }
 
-// staged gives moves for a sum whose loads depend on some axes of the output each: a workgroup computes a block and
+// staged gives directives for a sum whose loads depend on some axes of the output each: a workgroup computes a block and
 // keeps in its memory what its invocations need of the loads, for some terms of the sum at a time.
-func (g *gridder) staged() (moves []Move) {
+func (g *gridder) staged() (directives []Directive) {
 	if len(g.reds) != 1 {
 		return nil
 	}
 	r := g.reds[0]
 	rows, cols := g.sides(r)
-	if rows == nil || !g.blocksOf(rows, cols) || g.count(g.facts.set(r.ranges...)) < 2*blockDepth {
+	if rows == nil || !g.blocksOf(rows, cols) || g.count(g.facts.set(r.ranges...)) < 2*g.sizes.depth {
 		return nil
 	}
 	var grid []string
@@ -79,7 +74,7 @@ func (g *gridder) staged() (moves []Move) {
 	}
 	var lanes, tiles []string
 	for _, s := range []*side{rows, cols} {
-		g.cutSide(&moves, s)
+		g.cutSide(&directives, s)
 		if s.outer != "" {
 			grid = append(grid, s.outer)
 		}
@@ -87,10 +82,10 @@ func (g *gridder) staged() (moves []Move) {
 		tiles = append(tiles, s.inner[:last]...)
 		lanes = append(lanes, s.inner[last])
 	}
-	k, n := g.fused(&moves, r.ranges)
-	moves = append(moves, Move{Verb: Split, Name: k, N: blockDepth, Tail: Guard})
+	k, n := g.fused(&directives, r.ranges)
+	directives = append(directives, Directive{Verb: Split, Name: k, N: g.sizes.depth, Tail: Guard})
 	if n >= longSum {
-		moves = append(moves, Move{Verb: Nest, Name: r.name, Axes: []string{k + ".1"}})
+		directives = append(directives, Directive{Verb: Nest, Name: r.name, Axes: []string{k + ".1"}})
 	}
 	for _, l := range r.loads {
 		s := rows
@@ -99,24 +94,24 @@ func (g *gridder) staged() (moves []Move) {
 		} else if l.free.disjoint(rows.set) {
 			s = cols
 		}
-		m := Move{Verb: Stage, Name: l.name, At: k + ".0", Axes: append([]string{k + ".1"}, s.inner...), Shared: true}
+		m := Directive{Verb: Stage, Name: l.name, At: k + ".0", Axes: append([]string{k + ".1"}, s.inner...), Shared: true}
 		if step, ok := g.stride(l, r.ranges[len(r.ranges)-1]); ok && step == 1 {
 			m.Vector = k + ".1"
 		}
-		moves = append(moves, m)
+		directives = append(directives, m)
 	}
-	return g.kinds(moves, grid, lanes, tiles)
+	return g.kinds(directives, grid, lanes, tiles)
 }
 
 // kinds puts axes where they run, and orders the nest so.
-func (g *gridder) kinds(moves []Move, grid, lanes, rest []string) []Move {
+func (g *gridder) kinds(directives []Directive, grid, lanes, rest []string) []Directive {
 	for _, name := range grid {
-		moves = append(moves, Move{Verb: Grids, Name: name})
+		directives = append(directives, Directive{Verb: Grids, Name: name})
 	}
 	for _, name := range lanes {
-		moves = append(moves, Move{Verb: Lanes, Name: name})
+		directives = append(directives, Directive{Verb: Lanes, Name: name})
 	}
-	return append(moves, Move{Verb: Order, Axes: slices.Concat(grid, lanes, rest)})
+	return append(directives, Directive{Verb: Order, Axes: slices.Concat(grid, lanes, rest)})
 }
 
 // sides are the axes of the output that one load of a sum depends on and another does not, and the other way round.
@@ -163,23 +158,23 @@ func (g *gridder) blocksOf(rows, cols *side) bool {
 		n := func(s *side) int { return (s.n + s.block - 1) / s.block }
 		return all / (rows.n * cols.n) * n(rows) * n(cols)
 	}
-	rows.block, cols.block = min(blockSide, pow2(rows.n)), min(blockSide, pow2(cols.n))
+	rows.block, cols.block = min(g.sizes.side, pow2(rows.n)), min(g.sizes.side, pow2(cols.n))
 	for _, s := range [][2]*side{{rows, cols}, {cols, rows}} {
-		for s[0].block*s[1].block < blockSide*blockSide/4 && 2*s[0].block <= min(s[0].n, 4*blockSide) {
+		for s[0].block*s[1].block < g.sizes.side*g.sizes.side/4 && 2*s[0].block <= min(s[0].n, 4*g.sizes.side) {
 			s[0].block *= 2
 		}
 	}
 	for _, s := range []*side{rows, cols} {
-		for groups() < leastBlock && s.block > laneSide {
+		for groups() < leastBlock && s.block > g.sizes.lanes {
 			s.block /= 2
 		}
 	}
 	if rows.block *= 2; rows.block > rows.n || groups() < 4*leastBlock {
 		rows.block /= 2
 	}
-	rows.lanes, cols.lanes = min(laneSide, rows.block), min(laneSide, cols.block)
+	rows.lanes, cols.lanes = min(g.sizes.lanes, rows.block), min(g.sizes.lanes, cols.block)
 	for _, s := range []*side{cols, rows} {
-		for 2*s.lanes <= s.block && rows.lanes*cols.lanes < laneSide*laneSide {
+		for 2*s.lanes <= s.block && rows.lanes*cols.lanes < g.sizes.lanes*g.sizes.lanes {
 			s.lanes *= 2
 		}
 	}
@@ -188,20 +183,20 @@ func (g *gridder) blocksOf(rows, cols *side) bool {
 }
 
 // cutSide takes a side apart into workgroups, registers and invocations: neighbours belong to neighbours.
-func (g *gridder) cutSide(moves *[]Move, s *side) {
-	name, n := g.fused(moves, s.ranges)
-	s.outer, name = g.cut(moves, name, n, s.block)
+func (g *gridder) cutSide(directives *[]Directive, s *side) {
+	name, n := g.fused(directives, s.ranges)
+	s.outer, name = g.cut(directives, name, n, s.block)
 	if s.lanes == s.block {
 		s.inner = []string{name}
 		return
 	}
-	tile, lane := g.cut(moves, name, s.block, s.lanes)
-	*moves = append(*moves, Move{Verb: Tiles, Name: tile})
+	tile, lane := g.cut(directives, name, s.block, s.lanes)
+	*directives = append(*directives, Directive{Verb: Tiles, Name: tile})
 	s.inner = []string{tile, lane}
 }
 
-// rows gives moves for reductions of rows that workgroups share: each invocation takes every so-manieth element.
-func (g *gridder) rows() (moves []Move) {
+// rows gives directives for reductions of rows that workgroups share: each invocation takes every so-manieth element.
+func (g *gridder) rows() (directives []Directive) {
 	var all, rows rangeSet
 	for _, a := range g.g.axes {
 		all = all.or(g.facts.set(a.r))
@@ -213,7 +208,7 @@ func (g *gridder) rows() (moves []Move) {
 	if longest < shortRow || g.count(all) >= fewThreads && !g.separate(list, rows) {
 		return nil
 	}
-	n := min(rowLanes, pow2(longest/2), g.target.Limits.Invocations)
+	n := min(g.sizes.row, pow2(longest/2), g.target.Limits.Invocations)
 	done := map[*uop.UOp]bool{}
 	for _, r := range list {
 		if done[r.ranges[0]] {
@@ -222,7 +217,7 @@ func (g *gridder) rows() (moves []Move) {
 		for _, x := range r.ranges {
 			done[x] = true
 		}
-		g.share(&moves, r.ranges, n)
+		g.share(&directives, r.ranges, n)
 	}
 	var grid, rest []string
 	var cols []*uop.UOp
@@ -234,22 +229,22 @@ func (g *gridder) rows() (moves []Move) {
 		}
 	}
 	if len(cols) > 0 {
-		rest = g.share(&moves, cols, n)
+		rest = g.share(&directives, cols, n)
 	}
 	if len(grid)+len(rest) == 0 {
-		return moves
+		return directives
 	}
-	return g.kinds(moves, grid, nil, rest)
+	return g.kinds(directives, grid, nil, rest)
 }
 
 // share gives each of n invocations a part of some axes, and lists the loops.
-func (g *gridder) share(moves *[]Move, ranges []*uop.UOp, n int) []string {
-	name, all := g.fused(moves, ranges)
+func (g *gridder) share(directives *[]Directive, ranges []*uop.UOp, n int) []string {
+	name, all := g.fused(directives, ranges)
 	if all <= n {
-		*moves = append(*moves, Move{Verb: Lanes, Name: name})
+		*directives = append(*directives, Directive{Verb: Lanes, Name: name})
 		return []string{name}
 	}
-	*moves = append(*moves, Move{Verb: Split, Name: name, N: n, Tail: Guard}, Move{Verb: Lanes, Name: name + ".1"})
+	*directives = append(*directives, Directive{Verb: Split, Name: name, N: n, Tail: Guard}, Directive{Verb: Lanes, Name: name + ".1"})
 	return []string{name + ".1", name + ".0"}
 }
 

@@ -16,7 +16,7 @@ const longSum = 512
 const leastInner = 128
 
 // blocks nests long sums of floats.
-func (g *gridder) blocks() (out []Move) {
+func (g *gridder) blocks() (out []Directive) {
 	cut := map[*uop.UOp]bool{}
 	for _, r := range g.outerReductions() {
 		a := r.u.Arg().(uop.ReduceArg)
@@ -37,7 +37,7 @@ func (g *gridder) blocks() (out []Move) {
 
 // block chooses the inner axes of a sum: the last ones, if their number comes near the square root, else a part of
 // the largest.
-func (g *gridder) block(r *reduction, n int) []Move {
+func (g *gridder) block(r *reduction, n int) []Directive {
 	root := max(math.Sqrt(float64(n)), leastInner)
 	far := func(inner int) float64 { return math.Abs(math.Log(float64(inner) / root)) }
 	best, at := math.Log(8), -1
@@ -49,11 +49,11 @@ func (g *gridder) block(r *reduction, n int) []Move {
 		}
 	}
 	if at > 0 {
-		m := Move{Verb: Nest, Name: r.name}
+		m := Directive{Verb: Nest, Name: r.name}
 		for _, x := range r.ranges[at:] {
 			m.Axes = append(m.Axes, g.name(x))
 		}
-		return []Move{m}
+		return []Directive{m}
 	}
 	large := slices.MaxFunc(r.ranges, func(x, y *uop.UOp) int { return extent(x) - extent(y) })
 	best, f := math.Log(8), 0
@@ -70,5 +70,5 @@ func (g *gridder) block(r *reduction, n int) []Move {
 		tail = Peel
 	}
 	name := g.name(large)
-	return []Move{{Verb: Split, Name: name, N: f, Tail: tail}, {Verb: Nest, Name: r.name, Axes: []string{name + ".1"}}}
+	return []Directive{{Verb: Split, Name: name, N: f, Tail: tail}, {Verb: Nest, Name: r.name, Axes: []string{name + ".1"}}}
 }

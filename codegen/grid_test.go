@@ -104,7 +104,7 @@ func TestWordsHaveOneOwner(t *testing.T) {
 			kernel, err := wgsl.Render(p)
 			require.NoError(t, err)
 			per := 4 / d.Size()
-			assert.LessOrEqual(t, int(kernel.Threads), (n+per-1)/per, "%v %v: %s", d, shape, p.Moves)
+			assert.LessOrEqual(t, int(kernel.Threads), (n+per-1)/per, "%v %v: %s", d, shape, p.Directives)
 		}
 	}
 }

@@ -10,12 +10,10 @@ import (
 // Costs and limits of a tile of registers in one invocation. Processors that play a graphics processor gather
 // every element on its own, so for them a load is dear.
 const (
-	loadCost      = 6.0
-	softwareCost  = 30.0
-	maxTileNodes  = 3000 // instances of values, for the size of the source
-	leastThreads  = 4096 // that stay, on a graphics processor
-	leastSoftware = 64
-	worthTiling   = 4 // iterations of a reduction
+	loadCost     = 6.0
+	softwareCost = 30.0
+	maxTileNodes = 3000 // instances of values, for the size of the source
+	worthTiling  = 4    // iterations of a reduction
 )
 
 // piece is a value that is computed once for each element of a tile of the axes it depends on.
@@ -32,10 +30,6 @@ func (g *gridder) tileFactors(shared map[*uop.UOp]bool, whole map[*uop.UOp]int) 
 		return nil
 	}
 	tile := maps.Clone(whole)
-	least := leastThreads
-	if g.target.Software {
-		least = leastSoftware
-	}
 	most := g.registers()
 	threads := 1
 	for r, ok := range shared {
@@ -61,7 +55,7 @@ func (g *gridder) tileFactors(shared map[*uop.UOp]bool, whole map[*uop.UOp]int) 
 				for _, x := range tile {
 					n *= max(1, x)
 				}
-				if c := g.tileCost(pieces, tile); c < cost && instances(g.facts, results, tile) <= most && instances(g.facts, pieces, tile) <= maxTileNodes && threads/n >= least {
+				if c := g.tileCost(pieces, tile); c < cost && instances(g.facts, results, tile) <= most && instances(g.facts, pieces, tile) <= maxTileNodes && threads/n >= g.sizes.least {
 					best, factor, cost = a.r, f, c
 				}
 			}
@@ -93,7 +87,7 @@ func (g *gridder) registers() int {
 			most *= 2
 		}
 	}
-	return min(most, g.target.Registers)
+	return min(most*g.sizes.values/100, g.target.Registers)
 }
 
 // factors are the next possible sizes of a tile along an axis: divisors, or sizes whose last tile is moved inwards
@@ -131,7 +125,7 @@ func (g *gridder) piecesOf(r *reduction, times float64, out *[]piece) {
 		seen[u] = true
 		w := weight(u)
 		if u.Op() == uop.Load {
-			if w = loadCost; g.target.Software {
+			if w = loadCost; g.target.CPUBacked {
 				w = softwareCost
 			}
 		}
@@ -190,8 +184,8 @@ func instances(f *facts, pieces []piece, tile map[*uop.UOp]int) int {
 	return sum
 }
 
-// tileAxes gives the moves for a tile: each axis is cut, the outer parts are invocations, the inner ones registers.
-func (g *gridder) tileAxes(shared map[*uop.UOp]bool, tile map[*uop.UOp]int) []Move {
+// tileAxes gives the directives for a tile: each axis is cut, the outer parts are invocations, the inner ones registers.
+func (g *gridder) tileAxes(shared map[*uop.UOp]bool, tile map[*uop.UOp]int) []Directive {
 	var outer, inner []string
 	for _, a := range g.g.axes {
 		f := tile[a.r]
@@ -202,17 +196,17 @@ func (g *gridder) tileAxes(shared map[*uop.UOp]bool, tile map[*uop.UOp]int) []Mo
 			outer = append(outer, a.name)
 			continue
 		}
-		o, i := g.cut(&g.moves, a.name, extent(a.r), f)
+		o, i := g.cut(&g.directives, a.name, extent(a.r), f)
 		if o != "" {
 			outer = append(outer, o)
 		}
 		inner = append(inner, i)
 	}
 	for _, name := range outer {
-		g.moves = append(g.moves, Move{Verb: Threads, Name: name})
+		g.directives = append(g.directives, Directive{Verb: Threads, Name: name})
 	}
 	for _, name := range inner {
-		g.moves = append(g.moves, Move{Verb: Tiles, Name: name})
+		g.directives = append(g.directives, Directive{Verb: Tiles, Name: name})
 	}
 	g.tiled = true
 	order := append(outer, inner...)
@@ -221,17 +215,17 @@ func (g *gridder) tileAxes(shared map[*uop.UOp]bool, tile map[*uop.UOp]int) []Mo
 			order = append(order, a.name)
 		}
 	}
-	g.moves = append(g.moves, Move{Verb: Order, Axes: order})
-	return g.moves
+	g.directives = append(g.directives, Directive{Verb: Order, Axes: order})
+	return g.directives
 }
 
 // shortLoop is a number of iterations after which entering and leaving a loop costs a software adapter little.
 const shortLoop = 16
 
 // longInside makes the longest loop of a sum the innermost one, where that would be short, as those of windows are: it is
-// entered seldom, and what decides whether windows lie outside is decided outside. The last move is the order.
-func (g *gridder) longInside(moves []Move) {
-	order := &moves[len(moves)-1]
+// entered seldom, and what decides whether windows lie outside is decided outside. The last directive is the order.
+func (g *gridder) longInside(directives []Directive) {
+	order := &directives[len(directives)-1]
 	for _, r := range g.outerReductions() {
 		n := len(r.ranges)
 		long := slices.MaxFunc(r.ranges, func(x, y *uop.UOp) int { return extent(x) - extent(y) })

@@ -15,9 +15,9 @@ const (
 	weightCols  = 32
 )
 
-// weighted gives moves for a sum of terms with weights exp(s), where s is a reduction itself: s is computed once for a
+// weighted gives directives for a sum of terms with weights exp(s), where s is a reduction itself: s is computed once for a
 // block of terms, for several rows of them at once, and each weight is used for several elements.
-func (g *gridder) weighted() (moves []Move) {
+func (g *gridder) weighted() (directives []Directive) {
 	i := slices.IndexFunc(g.reds, func(r *reduction) bool {
 		return r.u.Arg().(uop.ReduceArg).Monoid == uop.SumExp && len(r.ranges) == 1 && extent(r.ranges[0]) >= 2*weightBlock
 	})
@@ -61,21 +61,21 @@ func (g *gridder) weighted() (moves []Move) {
 			threads = append(threads, a.name)
 			continue
 		}
-		outer, tile := g.cut(&moves, a.name, extent(a.r), n)
+		outer, tile := g.cut(&directives, a.name, extent(a.r), n)
 		if outer != "" {
 			threads = append(threads, outer)
 		}
 		tiles = append(tiles, tile)
-		moves = append(moves, Move{Verb: Tiles, Name: tile})
+		directives = append(directives, Directive{Verb: Tiles, Name: tile})
 	}
 	tail := Exact
 	if extent(r.ranges[0])%weightBlock != 0 {
 		tail = Peel
 	}
-	moves = append(moves, Move{Verb: Split, Name: k, N: weightBlock, Tail: tail}, Move{Verb: Nest, Name: r.name, Axes: []string{k + ".1"}})
+	directives = append(directives, Directive{Verb: Split, Name: k, N: weightBlock, Tail: tail}, Directive{Verb: Nest, Name: r.name, Axes: []string{k + ".1"}})
 	for _, name := range threads {
-		moves = append(moves, Move{Verb: Threads, Name: name})
+		directives = append(directives, Directive{Verb: Threads, Name: name})
 	}
-	return append(moves, Move{Verb: Order, Axes: slices.Concat(threads, tiles)},
-		Move{Verb: Stage, Name: r.name + "s", At: k + ".0", Axes: []string{k + ".1"}, Vector: k + ".1"})
+	return append(directives, Directive{Verb: Order, Axes: slices.Concat(threads, tiles)},
+		Directive{Verb: Stage, Name: r.name + "s", At: k + ".0", Axes: []string{k + ".1"}, Vector: k + ".1"})
 }

@@ -32,8 +32,8 @@ func (b *builder) together() bool {
 
 // stageShared evaluates a value once for all invocations of a workgroup, for the ranges that differ between them and the
 // inner ones. Each invocation computes as many elements as the others, neighbours neighbouring elements.
-func (b *builder) stageShared(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
-	if b.anyReduce(spot{roots: []*uop.UOp{u}}) {
+func (b *builder) stageShared(m Directive, u *uop.UOp, sp insertionPoint) ([]Stmt, *uop.UOp) {
+	if b.anyReduce(insertionPoint{roots: []*uop.UOp{u}}) {
 		refuse("stage %s at %s: a reduction inside it needs loops that are not open there", m.Name, m.At)
 	}
 	lane, lanes := b.lanesOf(sp.open)
@@ -102,7 +102,7 @@ func (b *builder) readsScratch(u *uop.UOp) bool {
 }
 
 // reduceLanes gives each invocation of a workgroup its part of reductions, and merges the parts as a tree.
-func (b *builder) reduceLanes(us []*uop.UOp, loops []*axis, sp spot, regs [][]*uop.UOp) (out []Stmt) {
+func (b *builder) reduceLanes(us []*uop.UOp, loops []*axis, sp insertionPoint, regs [][]*uop.UOp) (out []Stmt) {
 	v := loops[0]
 	if _, n := b.lanesOf(sp.open); n > 1 {
 		refuse("lane %s: it lies inside other lanes", v.name)
@@ -113,8 +113,8 @@ func (b *builder) reduceLanes(us []*uop.UOp, loops []*axis, sp spot, regs [][]*u
 		sp.guards = append(slices.Clone(sp.guards), v.guard)
 	}
 	body = append(body, b.level(loops[1:], sp, v.name, b.update(us, own, rangeSet{}))...)
-	if b.unites(us, v) {
-		return append(out, b.uniteLanes(us, v, own, body, regs)...)
+	if b.throughSubgroups(us, v) {
+		return append(out, b.reduceSubgroups(us, v, own, body, regs)...)
 	}
 	n := extent(v.r)
 	var bufs [][]*uop.UOp
@@ -194,7 +194,7 @@ func checkSyncs(stmts []Stmt, open, lanes int) {
 				n *= extent(s.Range)
 			}
 			checkSyncs(s.Body, n, lanes)
-		case *Unite:
+		case *SubgroupReduce:
 			if open != lanes {
 				refuse("lane: invocations are merged inside %d lanes of %d", open, lanes)
 			}

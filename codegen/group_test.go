@@ -19,7 +19,7 @@ import (
 func TestWorkgroups(t *testing.T) {
 	dev, target := gridDevice(t)
 	hard, plain := *target, *target
-	hard.Software, plain.NoOpt = false, true
+	hard.CPUBacked, plain.NoOpt = false, true
 	rnd := rand.New(rand.NewPCG(11, 12))
 	between := func(lo, hi int) int { return lo + rnd.IntN(hi-lo+1) }
 	kinds := []struct {
@@ -56,8 +56,8 @@ func TestWorkgroups(t *testing.T) {
 				got.play(t)
 				want.play(t)
 				d := k.s.Params[0].DType
-				why := fmt.Sprintf("%v, moves %s\n%s", k.s.Params, got.k.Moves, got.k.Source)
-				assert.Contains(t, got.k.Moves, c.uses)
+				why := fmt.Sprintf("%v, directives %s\n%s", k.s.Params, got.k.Directives, got.k.Source)
+				assert.Contains(t, got.k.Directives, c.uses)
 				require.Empty(t, differ(d, unpack(d, got.read(t, 0)), unpack(d, want.read(t, 0)), 1e-4), why)
 			}
 		})
@@ -108,19 +108,19 @@ func TestWorkgroupLimits(t *testing.T) {
 		for _, k := range []*kit{productSpec(512, 512, 512), softmaxSpec(64, 4096)} {
 			p, err := codegen.Lower(k.s, codegen.Choose(k.s, target), target)
 			require.NoError(t, err)
-			assert.LessOrEqual(t, codegen.GroupSize(p.Body), target.Limits.Invocations, p.Moves)
+			assert.LessOrEqual(t, codegen.GroupSize(p.Body), target.Limits.Invocations, p.Directives)
 			kernel, err := wgsl.Render(p)
 			require.NoError(t, err)
 			if m.Limits.Invocations == 0 {
-				assert.Equal(t, 256, codegen.GroupSize(p.Body), p.Moves)
+				assert.Equal(t, 256, codegen.GroupSize(p.Body), p.Directives)
 				assert.Positive(t, strings.Count(kernel.Spelled().Source, "workgroupBarrier();"))
 			}
 		}
 	}
 	k := productSpec(64, 64, 64)
-	moves, err := codegen.ParseMoves("split a0 8; split a1 8; grid a0.0; grid a1.0; lane a0.1; lane a1.1; order a0.0 a1.0 a0.1 a1.1")
+	directives, err := codegen.ParseDirectives("split a0 8; split a1 8; grid a0.0; grid a1.0; lane a0.1; lane a1.1; order a0.0 a1.0 a0.1 a1.1")
 	require.NoError(t, err)
-	assert.NoError(t, codegen.Legal(k.s, moves, wgsl.Target(small)))
+	assert.NoError(t, codegen.Legal(k.s, directives, wgsl.Target(small)))
 	small.Limits.Invocations = 32
-	assert.ErrorContains(t, codegen.Legal(k.s, moves, wgsl.Target(small)), "64 invocations")
+	assert.ErrorContains(t, codegen.Legal(k.s, directives, wgsl.Target(small)), "64 invocations")
 }

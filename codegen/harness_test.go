@@ -84,17 +84,17 @@ func target() *codegen.Target {
 	return checked(c.Target(c.Machine{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20, Dot4: true}))
 }
 
-// job is a kernel to run: Spec, moves, and its buffers before and after.
+// job is a kernel to run: Spec, directives, and its buffers before and after.
 type job struct {
-	spec  *codegen.Spec
-	moves []codegen.Move
-	bufs  []array
+	spec       *codegen.Spec
+	directives []codegen.Directive
+	bufs       []array
 }
 
 // lower lowers and renders.
-func lower(t testing.TB, s *codegen.Spec, moves []codegen.Move) (*codegen.Program, plan.Kernel) {
+func lower(t testing.TB, s *codegen.Spec, directives []codegen.Directive) (*codegen.Program, plan.Kernel) {
 	t.Helper()
-	p, err := codegen.Lower(s, moves, target())
+	p, err := codegen.Lower(s, directives, target())
 	require.NoError(t, err)
 	k, err := c.Render(p)
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func run(t testing.TB, dev runtime.Device, jobs []*job) {
 	p := &plan.Plan{Version: plan.Version, Target: "CPU"}
 	var args []runtime.Mem
 	for _, j := range jobs {
-		_, k := lower(t, j.spec, j.moves)
+		_, k := lower(t, j.spec, j.directives)
 		step := plan.Step{Kind: plan.Launch, Kernel: len(p.Kernels)}
 		for i, b := range j.bufs {
 			data := pack(j.spec.Params[i].DType, b)
@@ -134,7 +134,7 @@ func run(t testing.TB, dev runtime.Device, jobs []*job) {
 				run(t, dev, []*job{j})
 			}
 		}
-		p, k := lower(t, jobs[0].spec, jobs[0].moves)
+		p, k := lower(t, jobs[0].spec, jobs[0].directives)
 		require.NoError(t, err, "%s\n%s", codegen.Dump(p), k.Source)
 	}
 	at := 0

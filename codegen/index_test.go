@@ -47,9 +47,9 @@ func TestChoicesOfIndicesAreNamed(t *testing.T) {
 			at = k.load(x, at).Less(half).Where(at.Add(k.Table.Index(1)), at)
 		}
 		k.out(out, []*uop.UOp{a}, at.Cast(dtype.I32))
-		moves, err := codegen.ParseMoves("split a0 16; vector a0.1")
+		directives, err := codegen.ParseDirectives("split a0 16; vector a0.1")
 		require.NoError(t, err)
-		_, kernel := lower(t, k.s, moves)
+		_, kernel := lower(t, k.s, directives)
 		return len(kernel.Source)
 	}
 	require.Less(t, text(12), 3*text(6))

@@ -13,8 +13,8 @@ import (
 )
 
 // interpRun plays a kernel of the INTERP target on these buffers and gives the first one back.
-func interpRun(t *testing.T, s *codegen.Spec, moves []codegen.Move, data [][]byte) []byte {
-	p, err := codegen.Lower(s, moves, interp.Target(false))
+func interpRun(t *testing.T, s *codegen.Spec, directives []codegen.Directive, data [][]byte) []byte {
+	p, err := codegen.Lower(s, directives, interp.Target(false))
 	require.NoError(t, err)
 	k, err := interp.Render(p)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func interpRun(t *testing.T, s *codegen.Spec, moves []codegen.Move, data [][]byt
 	return b.read(t, 0)
 }
 
-// The same Specs and moves on both devices: equal bits, except where lanes are folded in another order.
+// The same Specs and directives on both devices: equal bits, except where lanes are folded in another order.
 func TestInterpLikeCPU(t *testing.T) {
 	cpu := nineDevice(t, 2)
 	for i, n := range nine {
@@ -49,9 +49,9 @@ func TestInterpLikeCPU(t *testing.T) {
 			continue
 		}
 		t.Run(n.name, func(t *testing.T) {
-			moves := nineMoves(t, i, n.spec().s)
+			directives := nineDirectives(t, i, n.spec().s)
 			s := n.spec().s
-			_, k := lower(t, s, moves)
+			_, k := lower(t, s, directives)
 			data := nineData(s)
 			b := prepare(t, cpu, k, s, data)
 			b.play(t)
@@ -60,7 +60,7 @@ func TestInterpLikeCPU(t *testing.T) {
 				tol = 0
 			}
 			d := s.Params[0].DType
-			require.Empty(t, differ(d, unpack(d, interpRun(t, n.spec().s, moves, data)), unpack(d, b.read(t, 0)), tol))
+			require.Empty(t, differ(d, unpack(d, interpRun(t, n.spec().s, directives, data)), unpack(d, b.read(t, 0)), tol))
 		})
 	}
 }

@@ -29,30 +29,30 @@ type group struct {
 
 // kernel is a Spec on its way down.
 type kernel struct {
-	t      *uop.Table
-	target *Target
-	params []Param
-	vars   []*uop.UOp
-	outs   []Out
-	facts  *facts
-	groups []*group
-	axes   map[string]*axis
-	byR    map[*uop.UOp]*axis
-	values map[string]*uop.UOp // named loads and reductions
-	reds   []string            // names of reductions, inner ones first
-	loads  []string            // names of loads
-	twins  []twin
-	place  map[*uop.UOp]int // position of a range in an explicit order
-	stages []Move
-	carry  []Move
-	finite []light // loads that do with less than their gate while all their elements are finite
+	t              *uop.Table
+	target         *Target
+	params         []Param
+	vars           []*uop.UOp
+	outs           []Out
+	facts          *facts
+	groups         []*group
+	axes           map[string]*axis
+	byR            map[*uop.UOp]*axis
+	values         map[string]*uop.UOp // named loads and reductions
+	reds           []string            // names of reductions, inner ones first
+	loads          []string            // names of loads
+	sharedSubexprs []sharedSubexpr
+	place          map[*uop.UOp]int // position of a range in an explicit order
+	stages         []Directive
+	carry          []Directive
+	finite         []light // loads that do with less than their gate while all their elements are finite
 
 	scanned, scanning rangeSet // axes along which scans go, and what their values run over
 
 	nextID int // of a new range
 }
 
-// newKernel copies the Spec into canonical form and names what moves may speak of.
+// newKernel copies the Spec into canonical form and names what directives may speak of.
 func newKernel(s *Spec, target *Target) *kernel {
 	k := bareKernel(s, target)
 	k.prepare()
@@ -71,7 +71,7 @@ func (k *kernel) prepare() {
 	k.groupOuts()
 	k.nameAxes()
 	k.nameValues()
-	k.nameTwins()
+	k.nameShared()
 }
 
 // roots lists every expression of the outputs.

@@ -131,7 +131,7 @@ func (k *kernel) renameRanges(u *uop.UOp, name string, keep *uop.UOp, with map[*
 
 // nest reduces some axes first, in a reduction of its own: what a monoid's merge allows. For the softmax
 // monoid the inner one is a plain maximum and plain sums, so that nothing is rescaled inside.
-func (k *kernel) nest(m Move) error {
+func (k *kernel) nest(m Directive) error {
 	old := k.values[m.Name]
 	if old == nil || old.Op() != uop.Reduce {
 		return fmt.Errorf("there is no reduction %s", m.Name)

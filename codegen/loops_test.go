@@ -21,8 +21,8 @@ func TestTooManyLoops(t *testing.T) {
 	}
 	k.out(out, k.rngs(5), v)
 	target := c.Target(c.Machine{VectorBytes: 32, Registers: 16})
-	var moves []codegen.Move
-	assert.NotPanics(t, func() { moves = codegen.Choose(k.s, target) })
-	_, err := codegen.Lower(k.s, moves, target)
+	var directives []codegen.Directive
+	assert.NotPanics(t, func() { directives = codegen.Choose(k.s, target) })
+	_, err := codegen.Lower(k.s, directives, target)
 	assert.ErrorContains(t, err, "more than 512 loops")
 }

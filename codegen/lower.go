@@ -18,8 +18,8 @@ type pass struct {
 var passes = []pass{
 	// The Spec's normal form: no axes of size 0 or 1, neighbouring axes merged where every access agrees.
 	{"canonical", func(b *builder) error { b.prepare(); return nil }, nil, 0},
-	// Splits with their tails, merge laws, kinds, orders: expressions and axes as the moves want them.
-	{"moves", func(b *builder) error { return b.apply(b.moves) }, nil, 0},
+	// Splits with their tails, merge laws, kinds, orders: expressions and axes as the directives want them.
+	{"directives", func(b *builder) error { return b.apply(b.directives) }, nil, 0},
 	// Statements from order and places: stages with their copies, accumulators, guards of tails. No reduction is left.
 	{"tree", func(b *builder) error { b.body = b.tree(); return nil }, nil, noReductions},
 	// Only ops that the target has, on scalar expressions, while there is one copy of each.
@@ -44,8 +44,8 @@ var passes = []pass{
 
 // passOrder says why passes stand in this order; a test checks it.
 var passOrder = []struct{ first, then, why string }{
-	{"canonical", "moves", "moves speak of merged axes"},
-	{"moves", "tree", "the tree is built from split axes and rewritten reductions"},
+	{"canonical", "directives", "directives speak of merged axes"},
+	{"directives", "tree", "the tree is built from split axes and rewritten reductions"},
 	{"tree", "legalise", "merges of reductions bring ops of their own"},
 	{"legalise", "expand", "legalising one copy of a body is cheaper than legalising all"},
 	{"expand", "partial", "the registers of unrolled loops are counted"},
@@ -60,16 +60,16 @@ var passOrder = []struct{ first, then, why string }{
 
 func machineVectors(t *Target) bool { return t.VectorLen(widest) > 0 }
 
-// Lower makes a kernel's tree of statements. The moves are those that Choose or a search gave, or none.
-func Lower(spec *Spec, moves []Move, target *Target) (p *Program, err error) {
-	b, err := lowerTo(spec, moves, target, len(passes))
+// Lower makes a kernel's tree of statements. The directives are those that Choose or a search gave, or none.
+func Lower(spec *Spec, directives []Directive, target *Target) (p *Program, err error) {
+	b, err := lowerTo(spec, directives, target, len(passes))
 	if err != nil {
 		return nil, err
 	}
 	if err := verifyAccesses(b.t, b.body); err != nil {
 		return nil, fmt.Errorf("BUG: codegen: kernel %s is refused: %w\n%s", describe(spec), err, dumpStmts(b.body))
 	}
-	p = b.program(b.body, moves)
+	p = b.program(b.body, directives)
 	if err := checkIterations(p, target); err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func Lower(spec *Spec, moves []Move, target *Target) (p *Program, err error) {
 	return p, nil
 }
 
-// Legal says why moves cannot be applied to a Spec, or nil. It has no effect.
-func Legal(spec *Spec, moves []Move, target *Target) error {
-	_, err := lowerTo(spec, moves, target, treePasses)
+// Legal says why directives cannot be applied to a Spec, or nil. It has no effect.
+func Legal(spec *Spec, directives []Directive, target *Target) error {
+	_, err := lowerTo(spec, directives, target, treePasses)
 	return err
 }
 
@@ -89,14 +89,14 @@ func Legal(spec *Spec, moves []Move, target *Target) error {
 const treePasses = 3
 
 // lowerTo runs the first n passes.
-func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err error) {
+func lowerTo(spec *Spec, directives []Directive, target *Target, n int) (b *builder, err error) {
 	at := ""
 	defer func() {
 		if r := recover(); r != nil {
 			err = failure(r, at, spec)
 		}
 	}()
-	b = &builder{kernel: bareKernel(spec, target), moves: moves}
+	b = &builder{kernel: bareKernel(spec, target), directives: directives}
 	var check func(Lowering) error
 	if target.Check != nil && n == len(passes) {
 		check = target.Check(spec)
@@ -114,7 +114,7 @@ func lowerTo(spec *Spec, moves []Move, target *Target, n int) (b *builder, err e
 		}
 		if check != nil {
 			if err := check(Lowering{b, ps.name}); err != nil {
-				return nil, fmt.Errorf("codegen: kernel %s, after pass %q, moves %q: %w", describe(spec), ps.name, MovesString(moves), err)
+				return nil, fmt.Errorf("codegen: kernel %s, after pass %q, directives %q: %w", describe(spec), ps.name, DirectivesString(directives), err)
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func (l *Legalizer) roundProducts(v, w *uop.UOp) *uop.UOp {
 			return s
 		})
 		if n.Op() == uop.MulAdd && n.DType() != dtype.Index && !l.target.fuses(n.DType()) {
-			if l.target.Loose {
+			if l.target.RelaxedFMA {
 				l.plain[n] = true
 			} else {
 				n = n.At(0).Mul(n.At(1)).Add(n.At(2))

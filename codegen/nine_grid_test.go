@@ -26,7 +26,7 @@ func gridDevice(t testing.TB) (*webgpu.Device, *codegen.Target) {
 	require.NoError(t, err)
 	t.Cleanup(func() { dev.Close() })
 	a := dev.Adapter()
-	return dev, wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, Tile: a.Tile, Features: a.Features})
+	return dev, wgsl.Target(wgsl.Machine{Limits: a.Limits, CPUBacked: a.CPUBacked, Tile: a.Tile, Features: a.Features})
 }
 
 // prepareGrid is prepare for a graphics processor: a kernel for each nest.
@@ -48,16 +48,16 @@ func prepareGrid(t testing.TB, dev *webgpu.Device, target *codegen.Target, s *co
 		b.args = append(b.args, m)
 	}
 	for i, nest := range codegen.Nests(s, target) {
-		moves := codegen.Choose(nest, target)
+		directives := codegen.Choose(nest, target)
 		if v := os.Getenv("NINE_GRID"); v != "" {
-			moves, _ = codegen.ParseMoves(v)
+			directives, _ = codegen.ParseDirectives(v)
 		}
-		prog, err := codegen.Lower(nest, moves, target)
+		prog, err := codegen.Lower(nest, directives, target)
 		require.NoError(t, err)
 		k, err := wgsl.Render(prog)
 		require.NoError(t, err)
 		b.k.Flops += k.Flops
-		b.k.Moves += k.Moves + " | "
+		b.k.Directives += k.Directives + " | "
 		b.k.Source += k.Spelled().Source
 		p.Kernels = append(p.Kernels, k)
 		p.Steps = append(p.Steps, plan.Step{Kind: plan.Launch, Kernel: i, Slots: slots})
@@ -69,11 +69,11 @@ func prepareGrid(t testing.TB, dev *webgpu.Device, target *codegen.Target, s *co
 	return b
 }
 
-// The same Specs as on the CPU, with other moves.
+// The same Specs as on the CPU, with other directives.
 func TestNineGrid(t *testing.T) {
 	dev, target := gridDevice(t)
 	hard := *target
-	hard.Software = false
+	hard.CPUBacked = false
 	cases := slices.Clone(nine)
 	cases[0] = oneOfNine{name: "product 512", spec: func() *kit { return productSpec(512, 512, 512) }, c: productC(512, 512, 512)}
 	for i, n := range slices.Concat(cases, cases) {
@@ -93,12 +93,12 @@ func TestNineGrid(t *testing.T) {
 				took = b.play(t)
 				t.Logf("%.2f GFLOP/s once more", float64(b.k.Flops)/time.Since(start).Seconds()/1e9)
 			}
-			t.Logf("%.2f GFLOP/s, load %v, %s", float64(b.k.Flops)/took.Seconds()/1e9, load, b.k.Moves)
+			t.Logf("%.2f GFLOP/s, load %v, %s", float64(b.k.Flops)/took.Seconds()/1e9, load, b.k.Directives)
 			if os.Getenv("NINE_SOURCE") != "" {
 				t.Log(b.k.Source)
 			}
 			got, want := unpack(k.s.Params[0].DType, b.read(t, 0)), n.want(t)
-			require.Empty(t, differ(k.s.Params[0].DType, got, want, 1e-3), "moves %s", b.k.Moves)
+			require.Empty(t, differ(k.s.Params[0].DType, got, want, 1e-3), "directives %s", b.k.Directives)
 		})
 	}
 }

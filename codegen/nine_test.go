@@ -23,40 +23,40 @@ import (
 )
 
 type oneOfNine struct {
-	name  string
-	spec  func() *kit
-	moves string
-	c     string
-	gate  float64 // least fraction of the multiply-add peak of one thread
+	name       string
+	spec       func() *kit
+	directives string
+	c          string
+	gate       float64 // least fraction of the multiply-add peak of one thread
 }
 
-// nine are the kernels that decide whether the design carries: what each computes, moves written by hand, and
+// nine are the kernels that decide whether the design carries: what each computes, directives written by hand, and
 // the same as plain loops in C.
 var nine = []oneOfNine{
-	{"product 1024", func() *kit { return productSpec(1024, 1024, 1024) }, productMoves, productC(1024, 1024, 1024), 0.5},
-	{"product 1000x333x777", func() *kit { return productSpec(1000, 333, 777) }, productMoves, productC(1000, 333, 777), 0.5},
-	{"conv forward", convSpec, convMoves, convC, 0.3},
-	{"conv input gradient", convInputSpec, convMoves, convInputC, 0.3},
-	{"conv weight gradient", convWeightSpec, weightMoves, convWeightC, 0.3},
-	{"softmax", func() *kit { return softmaxSpec(1024, 1024) }, softmaxMoves, softmaxC, 0},
-	{"attention", attentionSpec, attentionMoves, attentionC, 0},
+	{"product 1024", func() *kit { return productSpec(1024, 1024, 1024) }, productDirectives, productC(1024, 1024, 1024), 0.5},
+	{"product 1000x333x777", func() *kit { return productSpec(1000, 333, 777) }, productDirectives, productC(1000, 333, 777), 0.5},
+	{"conv forward", convSpec, convDirectives, convC, 0.3},
+	{"conv input gradient", convInputSpec, convDirectives, convInputC, 0.3},
+	{"conv weight gradient", convWeightSpec, weightDirectives, convWeightC, 0.3},
+	{"softmax", func() *kit { return softmaxSpec(1024, 1024) }, softmaxDirectives, softmaxC, 0},
+	{"attention", attentionSpec, attentionDirectives, attentionC, 0},
 	{"argmax", argmaxSpec, "thread a0; split r0.a 64; vector r0.a.1", argmaxC, 0},
 	{"embedding gradient", embeddingSpec, "split a0 64; vector a0.1; vector b1", embeddingC, 0},
 }
 
 const (
-	productMoves = "split a0 6 shift; split a1 64 shift; order a1.0 a0.0 a0.1 a1.1; tile a0.1; vector a1.1; thread a1.0;" +
+	productDirectives = "split a0 6 shift; split a1 64 shift; order a1.0 a0.0 a0.1 a1.1; tile a0.1; vector a1.1; thread a1.0;" +
 		"stage p2 at a1.0 by ranges layout r0.a,a1.1 vector a1.1"
-	convMoves = "split a3 12; tile a3.1; vector a1; order a0 a2 a3.0 a3.1 a1; thread a0; stage p1 at a0 by box;" +
+	convDirectives = "split a3 12; tile a3.1; vector a1; order a0 a2 a3.0 a3.1 a1; thread a0; stage p1 at a0 by box;" +
 		"stage p2 at root by ranges layout r0.a,r0.b,r0.c,a1 vector a1"
-	weightMoves = "split a1 2; tile a1.1; tile a3; vector a0; order r0.a a1.0 a2 a1.1 a3 a0 r0.b r0.c; thread a1.0;" +
+	weightDirectives = "split a1 2; tile a1.1; tile a3; vector a0; order r0.a a1.0 a2 a1.1 a3 a0 r0.b r0.c; thread a1.0;" +
 		"stage p1 at r0.a by box; stage p2 at r0.a by ranges layout r0.b,r0.c,a0 vector a0;" +
 		"carry r0 in scratch layout a1.0,a2,a1.1,a3,a0"
-	attentionMoves = "split r1.a 64; nest r1 r1.a.1; split a1 4; tile a1.1; vector a2; order a0 a1.0 r1.a.0 a1.1 a2; thread a1.0;" +
+	attentionDirectives = "split r1.a 64; nest r1 r1.a.1; split a1 4; tile a1.1; vector a2; order a0 a1.0 r1.a.0 a1.1 a2; thread a1.0;" +
 		"vector r1.a.1; stage p2 at a0 by ranges layout r1.a.0,r0.a,r1.a.1 vector r1.a.1;" +
 		"stage r1s at r1.a.0 by ranges layout a1.1,r1.a.1 tile a1.1 vector r1.a.1;" +
 		"stage r1w at a1.1 by ranges layout r1.a.1 vector r1.a.1; carry r1 in scratch layout a1.1,a2"
-	softmaxMoves = "split a1 64; vector a1.1; split r0.a 64; vector r0.a.1; split r1.a 64; vector r1.a.1; thread a0"
+	softmaxDirectives = "split a1 64; vector a1.1; split r0.a 64; vector r0.a.1; split r1.a 64; vector r1.a.1; thread a0"
 )
 
 func productC(m, n, k int) string {
@@ -300,12 +300,12 @@ func (n oneOfNine) want(t testing.TB) array {
 	return nineWanted[n.name]
 }
 
-func nineMoves(t testing.TB, i int, s *codegen.Spec) []codegen.Move {
-	text := nine[i].moves
-	if v := os.Getenv("NINE_MOVES"); v != "" {
+func nineDirectives(t testing.TB, i int, s *codegen.Spec) []codegen.Directive {
+	text := nine[i].directives
+	if v := os.Getenv("NINE_DIRECTIVES"); v != "" {
 		text = v
 	}
-	m, err := codegen.ParseMoves(text)
+	m, err := codegen.ParseDirectives(text)
 	require.NoError(t, err)
 	if os.Getenv("NINE_CHOOSE") != "" {
 		m = codegen.Choose(s, target())
@@ -313,13 +313,13 @@ func nineMoves(t testing.TB, i int, s *codegen.Spec) []codegen.Move {
 	return m
 }
 
-// TestNine compares each kernel, with the moves written here and with those that Choose gives, with plain loops.
+// TestNine compares each kernel, with the directives written here and with those that Choose gives, with plain loops.
 func TestNine(t *testing.T) {
 	dev := nineDevice(t, 2)
 	for i, n := range nine {
 		t.Run(n.name, func(t *testing.T) {
 			s := n.spec().s
-			_, kernel := lower(t, s, nineMoves(t, i, s))
+			_, kernel := lower(t, s, nineDirectives(t, i, s))
 			data := nineData(s)
 			want := n.want(t)
 			chosen := n.spec().s
@@ -327,7 +327,7 @@ func TestNine(t *testing.T) {
 			for _, k := range []plan.Kernel{kernel, second} {
 				b := prepare(t, dev, k, s, data)
 				b.play(t)
-				require.Empty(t, differ(s.Params[0].DType, unpack(s.Params[0].DType, b.read(t, 0)), want, 2e-4), "moves %s", k.Moves)
+				require.Empty(t, differ(s.Params[0].DType, unpack(s.Params[0].DType, b.read(t, 0)), want, 2e-4), "directives %s", k.Directives)
 			}
 		})
 	}
@@ -341,8 +341,8 @@ func BenchmarkNine(b *testing.B) {
 		b.Run(n.name, func(b *testing.B) {
 			k := n.spec()
 			start := time.Now()
-			moves := nineMoves(b, i, k.s)
-			_, kernel := lower(b, k.s, moves)
+			directives := nineDirectives(b, i, k.s)
+			_, kernel := lower(b, k.s, directives)
 			lowering := time.Since(start)
 			data := nineData(k.s)
 			start = time.Now()

@@ -55,8 +55,8 @@ func (c *chooser) packings(constant func(param int) bool) (out []*Packing) {
 	if now == nil {
 		return nil
 	}
-	moves := now.moves()
-	if now.t.along || len(now.packs)+len(now.boxes) == 0 || len(now.broaden(moves)) != len(moves) {
+	directives := now.directives()
+	if now.t.along || len(now.packs)+len(now.boxes) == 0 || len(now.broaden(directives)) != len(directives) {
 		return nil // as they lie, arrays are read as fast; or blocks of lanes share what is staged of the other operand
 	}
 	var may []*access

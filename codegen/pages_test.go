@@ -11,7 +11,7 @@ import (
 )
 
 // A product whose operands have a page for each step of the reduction goes in blocks of steps, whether they divide the
-// reduction or not: compared with the same kernel without moves.
+// reduction or not: compared with the same kernel without directives.
 func TestOperandApart(t *testing.T) {
 	dev := openCPU(t, 2)
 	for _, n := range []int{1029, 1280} {
@@ -19,10 +19,10 @@ func TestOperandApart(t *testing.T) {
 		o, x, y := k.param(dtype.F32, true, 43, 35), k.param(dtype.F32, false, n, 1024), k.param(dtype.F32, false, n, 1024)
 		a := k.rngs(43, 35, n)
 		k.out(o, a[:2], k.sum(k.load(x, a[2], a[0]).Mul(k.load(y, a[2], a[1])), a[2]))
-		moves := codegen.Choose(k.s, target())
-		require.Contains(t, codegen.MovesString(moves), "carry r0")
+		directives := codegen.Choose(k.s, target())
+		require.Contains(t, codegen.DirectivesString(directives), "carry r0")
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
-		got, want := &job{k.s, moves, bufs}, &job{k.s, nil, clone(bufs)}
+		got, want := &job{k.s, directives, bufs}, &job{k.s, nil, clone(bufs)}
 		run(t, dev, []*job{got, want})
 		require.Empty(t, differ(dtype.F32, got.bufs[o], want.bufs[o], 1e-4))
 	}

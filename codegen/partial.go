@@ -9,7 +9,7 @@ import (
 
 // Of a sum over nested loops that one invocation does, an inner loop adds into a register of its own, and the outer one
 // into what was there: added one by one, the terms of a sum of n lose digits in proportion to n, and many equal ones, as
-// the background of pictures gives them, all in the same direction. Moves that cut sums into blocks do more, but not where
+// the background of pictures gives them, all in the same direction. Directives that cut sums into blocks do more, but not where
 // several reductions share loops.
 
 const (

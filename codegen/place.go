@@ -109,8 +109,8 @@ func (p *placer) stmt(s Stmt, sc *scope, at int) {
 	switch s := s.(type) {
 	case *Set:
 		sc.out = append(sc.out, &Set{s.Regs, values})
-	case *Fold:
-		sc.out = append(sc.out, &Fold{s.Regs, s.Monoid, s.Range, values})
+	case *HorizontalReduce:
+		sc.out = append(sc.out, &HorizontalReduce{s.Regs, s.Monoid, s.Range, values})
 	case *Store:
 		sc.out = append(sc.out, &Store{s.Buf, values[1:], values[0]})
 	default:

@@ -17,8 +17,8 @@ var kindLetters = [...]byte{Serial: 's', Thread: 't', Grid: 'g', Lane: 'l', Tile
 // Letter is the kind's letter in dumps and in coloured names.
 func (k Kind) Letter() byte { return kindLetters[k] }
 
-func (b *builder) program(body []Stmt, moves []Move) *Program {
-	p := &Program{Params: b.params, Vars: b.vars, Body: body, Threads: 1, Moves: MovesString(moves), Guarded: b.guarded, Features: b.target.Features}
+func (b *builder) program(body []Stmt, directives []Directive) *Program {
+	p := &Program{Params: b.params, Vars: b.vars, Body: body, Threads: 1, Directives: DirectivesString(directives), Guarded: b.guarded, Features: b.target.Features}
 	visit(body, func(s Stmt) {
 		switch s := s.(type) {
 		case *Alloc:

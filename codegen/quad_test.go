@@ -25,7 +25,7 @@ func render(t *testing.T, s *codegen.Spec, target *codegen.Target) plan.Kernel {
 
 // The matrix of a product whose rows are read along is read by four; one whose rows are not whole fours is not.
 func TestReadByFour(t *testing.T) {
-	target := wgsl.Target(wgsl.Machine{Software: true})
+	target := wgsl.Target(wgsl.Machine{CPUBacked: true})
 	k := render(t, productSpec(64, 64, 64).s, target).Spelled()
 	assert.Contains(t, k.Source, "p2: array<vec4<f32>, 1024>;")
 	assert.Contains(t, k.Source, "p1: array<f32, 4096>;", "its neighbours are other terms of the sum")

@@ -126,13 +126,13 @@ func randomKit(rnd *rand.Rand) *kit {
 	return g.kit
 }
 
-// randomMoves tries moves one by one and keeps the legal ones.
-func randomMoves(rnd *rand.Rand, s *codegen.Spec) []codegen.Move {
+// randomDirectives tries directives one by one and keeps the legal ones.
+func randomDirectives(rnd *rand.Rand, s *codegen.Spec) []codegen.Directive {
 	names := []string{"a0", "a1", "a2", "r0.a", "r0.b", "r1.a", "r2.a", "r3.a"}
-	var moves []codegen.Move
+	var directives []codegen.Directive
 	for range 12 {
 		n := names[rnd.IntN(len(names))]
-		m := codegen.Move{Name: n}
+		m := codegen.Directive{Name: n}
 		switch rnd.IntN(8) {
 		case 0, 1, 2:
 			m.Verb, m.N, m.Tail = codegen.Split, []int{2, 4, 8, 16}[rnd.IntN(4)], codegen.Tail(rnd.IntN(4))
@@ -143,17 +143,17 @@ func randomMoves(rnd *rand.Rand, s *codegen.Spec) []codegen.Move {
 		case 6:
 			m.Verb = codegen.Threads
 		case 7:
-			m = codegen.Move{Verb: codegen.Fuse, Axes: []string{n, names[rnd.IntN(len(names))]}}
+			m = codegen.Directive{Verb: codegen.Fuse, Axes: []string{n, names[rnd.IntN(len(names))]}}
 		}
-		try := append(append([]codegen.Move{}, moves...), m)
+		try := append(append([]codegen.Directive{}, directives...), m)
 		if codegen.Legal(s, try, target()) == nil {
-			moves = try
+			directives = try
 			if m.Verb == codegen.Split {
 				names = append(names, m.Name+".0", m.Name+".1", m.Name+".1")
 			}
 		}
 	}
-	return moves
+	return directives
 }
 
 func TestRandom(t *testing.T) {
@@ -169,12 +169,12 @@ func TestRandom(t *testing.T) {
 			bufs := k.random(rand.New(rand.NewPCG(seed, 3)))
 			w := clone(bufs)
 			define(t, k.s, w)
-			var m []codegen.Move
+			var m []codegen.Directive
 			switch kind {
 			case "chosen":
 				m = codegen.Choose(k.s, target())
 			case "random":
-				m = randomMoves(rnd, k.s)
+				m = randomDirectives(rnd, k.s)
 			}
 			jobs, want = append(jobs, &job{k.s, m, bufs}), append(want, w)
 		}

@@ -37,7 +37,7 @@ func rank(x bool) int {
 
 // reduce builds reductions over the same ranges: accumulators, loops, the update. Over a Vector axis each lane has
 // accumulators of its own, folded at the end. It returns the results of each.
-func (b *builder) reduce(us []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
+func (b *builder) reduce(us []*uop.UOp, sp insertionPoint) ([]Stmt, [][]*uop.UOp) {
 	_, ranges := reduceParts(us[0])
 	sp.roots = nil
 	for _, u := range us {
@@ -70,7 +70,7 @@ func (b *builder) reduce(us []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
 	}
 	body = append(body, inside...)
 	for i, u := range us {
-		body = append(body, &Fold{Regs: regs[i], Monoid: monoidOf(u), Range: v.r, Values: lanes[i]})
+		body = append(body, &HorizontalReduce{Regs: regs[i], Monoid: monoidOf(u), Range: v.r, Values: lanes[i]})
 	}
 	return append(out, &Loop{Range: v.r, Kind: Vector, Reduce: true, Body: body}), regs
 }
@@ -78,7 +78,7 @@ func (b *builder) reduce(us []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
 func monoidOf(u *uop.UOp) uop.Monoid { return u.Arg().(uop.ReduceArg).Monoid }
 
 // reduceCarried does the loops that are not open yet, between taking up partial results and laying them down.
-func (b *builder) reduceCarried(u *uop.UOp, ranges []*uop.UOp, sp spot) ([]Stmt, [][]*uop.UOp) {
+func (b *builder) reduceCarried(u *uop.UOp, ranges []*uop.UOp, sp insertionPoint) ([]Stmt, [][]*uop.UOp) {
 	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return sp.open.has(b.facts.rangeID(r)) })
 	regs, out := b.resume(monoidOf(u), sp.roots)
 	all := [][]*uop.UOp{regs}
@@ -101,8 +101,8 @@ func (b *builder) accumulators(us []*uop.UOp) (regs [][]*uop.UOp, lets []Stmt) {
 }
 
 // update merges the elements, which are the roots of the innermost place, into the accumulators.
-func (b *builder) update(us []*uop.UOp, regs [][]*uop.UOp, lanes rangeSet) func(sp spot) []Stmt {
-	return func(sp spot) (out []Stmt) {
+func (b *builder) update(us []*uop.UOp, regs [][]*uop.UOp, lanes rangeSet) func(sp insertionPoint) []Stmt {
+	return func(sp insertionPoint) (out []Stmt) {
 		x := sp.roots
 		for i, u := range us {
 			n := len(regs[i])

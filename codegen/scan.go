@@ -8,7 +8,7 @@ import (
 
 // A scan merges the values over a range up to where an axis of the output stands. Code for it is one loop over that axis,
 // the innermost of its nest: accumulators are declared before it, and each iteration merges one value into them and then
-// stores. So that axis stays whole and serial; what moves may do is to share, unroll and put into lanes the others.
+// stores. So that axis stays whole and serial; what directives may do is to share, unroll and put into lanes the others.
 
 // scanParts splits the operands of a Scan: the values, the range they run over, and the axis up to which. over is nil for
 // other nodes.
@@ -47,7 +47,7 @@ func (k *kernel) scans(u *uop.UOp) bool {
 // openScans is what a scan needs of the loop over r that is about to be opened: accumulators before it, and in its innermost
 // place, before what leaf does there, the merge of one more element. The scans themselves become their accumulators, which
 // have no value for a reduction before that merge: as if they depended on a loop that is not open yet.
-func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]Stmt, spot, func(sp spot) []Stmt) {
+func (b *builder) openScans(sp insertionPoint, r *uop.UOp, leaf func(sp insertionPoint) []Stmt) ([]Stmt, insertionPoint, func(sp insertionPoint) []Stmt) {
 	with := map[*uop.UOp]*uop.UOp{} // what values run over becomes the loop itself
 	for _, u := range uop.Topo(sp.roots...) {
 		if _, over, at := scanParts(u); at == r && over != nil {
@@ -67,7 +67,7 @@ func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]S
 	var items []*uop.UOp
 	results := map[*uop.UOp][]*uop.UOp{}
 	n := len(sp.roots)
-	inside := b.mapSpot(sp, new(uop.Map[*uop.UOp]), func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+	inside := b.mapPoint(sp, new(uop.Map[*uop.UOp]), func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		if with[u] != nil {
 			return r
 		}
@@ -89,7 +89,7 @@ func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]S
 		return b.fold(remake(b.t, u, src))
 	})
 	inside.roots = append(slices.Clip(inside.roots), items...)
-	return lets, inside, func(sp spot) (out []Stmt) {
+	return lets, inside, func(sp insertionPoint) (out []Stmt) {
 		x := sp.roots[n:]
 		for _, s := range open {
 			out = append(out, &Set{Regs: s.regs, Values: mergeInto(s.monoid, s.regs, x[:len(s.regs)])})
@@ -102,9 +102,9 @@ func (b *builder) openScans(sp spot, r *uop.UOp, leaf func(sp spot) []Stmt) ([]S
 	}
 }
 
-// running gives moves for a nest with a scan: threads share the other axes; lanes lie along one of them where the outputs
+// running gives directives for a nest with a scan: threads share the other axes; lanes lie along one of them where the outputs
 // are contiguous along it; and where none is, several rows go together, because each merge waits for the one before.
-func (c *chooser) running() (moves []Move) {
+func (c *chooser) running() (directives []Directive) {
 	lanes, wide := c.runningLanes()
 	var order, tail []string
 	sizes, all := map[string]int{}, 1
@@ -116,8 +116,8 @@ func (c *chooser) running() (moves []Move) {
 			if c.anyLength() || c.outs[0].index.coeff(a.r) == 1 {
 				verb = Vectors
 			}
-			name, inner = c.cut(&moves, name, n, wide)
-			moves = append(moves, Move{Verb: verb, Name: inner})
+			name, inner = c.cut(&directives, name, n, wide)
+			directives = append(directives, Directive{Verb: verb, Name: inner})
 			tail, n = append(tail, inner), ceilDiv(n, wide)
 		}
 		switch {
@@ -128,12 +128,12 @@ func (c *chooser) running() (moves []Move) {
 		}
 	}
 	for _, r := range c.reds {
-		c.laneMoves(&moves, r, lanes)
+		c.laneDirectives(&directives, r, lanes)
 	}
 	if 4*all > threadWork {
-		order = c.spread(&moves, order, sizes, len(order))
+		order = c.spread(&directives, order, sizes, len(order))
 	}
-	return append(moves, Move{Verb: Order, Axes: append(order, tail...)})
+	return append(directives, Directive{Verb: Order, Axes: append(order, tail...)})
 }
 
 // rowsTogether is how many rows hide the latency of a merge.
@@ -175,7 +175,7 @@ func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
 
 // running gives each row of a scan to an invocation of its own. Narrow elements of one word of memory belong to one
 // invocation: where they are not neighbours in a row, one does all.
-func (g *gridder) running() []Move {
+func (g *gridder) running() []Directive {
 	words := g.words()
 	var names []string
 	for _, a := range g.g.axes {
@@ -187,9 +187,9 @@ func (g *gridder) running() []Move {
 			return nil
 		}
 	}
-	var moves []Move
+	var directives []Directive
 	for _, name := range names {
-		moves = append(moves, Move{Verb: Threads, Name: name})
+		directives = append(directives, Directive{Verb: Threads, Name: name})
 	}
-	return append(moves, g.outermost(names)...)
+	return append(directives, g.outermost(names)...)
 }

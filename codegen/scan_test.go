@@ -43,9 +43,9 @@ func running(m uop.Monoid, rows, columns, n int, last bool) *kit {
 	return k
 }
 
-// TestAnyMovesKeepScans: what Legal allows keeps the values of scans, on every kind of machine, and so do no moves and those
+// TestAnyDirectivesKeepScans: what Legal allows keeps the values of scans, on every kind of machine, and so do no directives and those
 // that are chosen.
-func TestAnyMovesKeepScans(t *testing.T) {
+func TestAnyDirectivesKeepScans(t *testing.T) {
 	t.Parallel()
 	for _, m := range tight {
 		t.Run(m.name, func(t *testing.T) {
@@ -58,9 +58,9 @@ func TestAnyMovesKeepScans(t *testing.T) {
 				k := running(monoid, 1+rnd.IntN(9), 1+rnd.IntN(20), 1+rnd.IntN(40), rnd.IntN(2) == 0)
 				to := m.t()
 				for _, s := range codegen.Nests(k.s, to) {
-					for _, moves := range [][]codegen.Move{nil, codegen.Choose(s, to), anyMoves(rnd, s, to), anyMoves(rnd, s, to)} {
+					for _, directives := range [][]codegen.Directive{nil, codegen.Choose(s, to), anyDirectives(rnd, s, to), anyDirectives(rnd, s, to)} {
 						to.Check = check.Kernel
-						_, err := codegen.Lower(s, moves, to)
+						_, err := codegen.Lower(s, directives, to)
 						if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
 							assert.NoError(t, err, fmt.Sprintf("seed %d, %v", seed, monoid))
 						}
@@ -82,11 +82,11 @@ func TestScansGoInOrder(t *testing.T) {
 		"vector a2", "tile a2", "thread a2", "split a2 4", "fuse a1 a2", "order a2 a0 a1", "order a0 a2 a1", "stage p2 at root by box",
 		"stage p2 at a1 by ranges", "stage r0 at a0 by ranges",
 	} {
-		moves, err := codegen.ParseMoves(text)
+		directives, err := codegen.ParseDirectives(text)
 		require.NoError(t, err)
-		require.ErrorContains(t, codegen.Legal(k.s, moves, target()), "scan", text)
+		require.ErrorContains(t, codegen.Legal(k.s, directives, target()), "scan", text)
 	}
-	moves, err := codegen.ParseMoves("split a1 4; fuse a0 a1.0; thread a0+a1.0; tile a1.1; order a0+a1.0 a1.1 a2")
+	directives, err := codegen.ParseDirectives("split a1 4; fuse a0 a1.0; thread a0+a1.0; tile a1.1; order a0+a1.0 a1.1 a2")
 	require.NoError(t, err)
-	require.NoError(t, codegen.Legal(k.s, moves, target()))
+	require.NoError(t, codegen.Legal(k.s, directives, target()))
 }

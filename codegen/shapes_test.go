@@ -146,8 +146,8 @@ func BenchmarkShapes(b *testing.B) {
 		b.Run(n.name, func(b *testing.B) {
 			k := n.spec()
 			start := time.Now()
-			moves := codegen.Choose(k.s, target())
-			_, kernel := lower(b, k.s, moves)
+			directives := codegen.Choose(k.s, target())
+			_, kernel := lower(b, k.s, directives)
 			lowering := time.Since(start)
 			start = time.Now()
 			run := prepare(b, dev, kernel, k.s, nineData(k.s))
@@ -161,7 +161,7 @@ func BenchmarkShapes(b *testing.B) {
 			b.ReportMetric(float64(lowering.Microseconds())/1e3, "lower-ms")
 			b.ReportMetric(float64(compile.Microseconds())/1e3, "cc-ms")
 			if os.Getenv("SHOW") != "" {
-				fmt.Println("  ", codegen.MovesString(moves))
+				fmt.Println("  ", codegen.DirectivesString(directives))
 			}
 		})
 	}
@@ -172,8 +172,8 @@ func BenchmarkLower(b *testing.B) {
 	for b.Loop() {
 		for _, n := range shapes {
 			k := n.spec()
-			moves := codegen.Choose(k.s, target())
-			p, err := codegen.Lower(k.s, moves, target())
+			directives := codegen.Choose(k.s, target())
+			p, err := codegen.Lower(k.s, directives, target())
 			require.NoError(b, err)
 			_, err = c.Render(p)
 			require.NoError(b, err)
@@ -190,10 +190,10 @@ func TestConvolutionsNeedNoGuards(t *testing.T) {
 		{4, 100, 65, 17, 3, 1, 1}, {2, 33, 100, 9, 5, 1, 2}, {1, 128, 128, 28, 3, 2, 1}, {2, 7, 13, 31, 3, 3, 0},
 	} {
 		for _, k := range []*kit{v.forward(true), v.input()} {
-			moves := codegen.Choose(k.s, target())
-			p, err := codegen.Lower(k.s, moves, target())
+			directives := codegen.Choose(k.s, target())
+			p, err := codegen.Lower(k.s, directives, target())
 			require.NoError(t, err)
-			require.Zero(t, p.Guarded, "%s: %s\n%s", v, codegen.MovesString(moves), codegen.Dump(p))
+			require.Zero(t, p.Guarded, "%s: %s\n%s", v, codegen.DirectivesString(directives), codegen.Dump(p))
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestShow(t *testing.T) {
 	for i, n := range nine {
 		if n.name == os.Getenv("SHOW") {
 			k := n.spec()
-			p, kernel := lower(t, k.s, nineMoves(t, i, k.s))
+			p, kernel := lower(t, k.s, nineDirectives(t, i, k.s))
 			fmt.Println(codegen.Dump(p))
 			fmt.Println(kernel.Source)
 		}
@@ -28,6 +28,6 @@ func TestShowChoice(t *testing.T) {
 	}
 	for _, n := range nine {
 		k := n.spec()
-		fmt.Println(n.name, ":", codegen.MovesString(codegen.Choose(k.s, target())))
+		fmt.Println(n.name, ":", codegen.DirectivesString(codegen.Choose(k.s, target())))
 	}
 }

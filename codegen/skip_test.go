@@ -59,10 +59,10 @@ func TestMaskedBlocksAreSkipped(t *testing.T) {
 		}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			moves := codegen.Choose(c.spec, target())
-			p, err := codegen.Lower(c.spec, moves, target())
+			directives := codegen.Choose(c.spec, target())
+			p, err := codegen.Lower(c.spec, directives, target())
 			require.NoError(t, err)
-			assert.Equal(t, c.guarded, guardedLoops(p.Body, false) > 0, "moves %s", codegen.MovesString(moves))
+			assert.Equal(t, c.guarded, guardedLoops(p.Body, false) > 0, "directives %s", codegen.DirectivesString(directives))
 		})
 	}
 }

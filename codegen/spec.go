@@ -1,4 +1,4 @@
-// Package codegen lowers one kernel: from a Spec (what is computed) and a list of moves (how) to a tree of
+// Package codegen lowers one kernel: from a Spec (what is computed) and a list of directives (how) to a tree of
 // statements, through one visible list of passes. Languages spell the tree; they live in sub-packages.
 //
 // It knows expressions, loops and the limits of a target. It refuses to know tensors, schedules, and

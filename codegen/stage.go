@@ -8,7 +8,7 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// illegal is thrown where the tree shows that moves do not fit; Legal and Lower return it as an error.
+// illegal is thrown where the tree shows that directives do not fit; Legal and Lower return it as an error.
 type illegal struct{ why string }
 
 func refuse(format string, a ...any) { panic(illegal{fmt.Sprintf(format, a...)}) }
@@ -21,7 +21,7 @@ func (b *builder) newScratch(d dtype.DType, n int) *uop.UOp {
 
 // stage evaluates a value once into scratch for all inner ranges it depends on, and gives the load that
 // replaces it.
-func (b *builder) stage(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
+func (b *builder) stage(m Directive, u *uop.UOp, sp insertionPoint) ([]Stmt, *uop.UOp) {
 	if sp.lanes {
 		refuse("stage %s at %s: it lies inside a vector axis", m.Name, m.At)
 	}
@@ -70,7 +70,7 @@ func (b *builder) stage(m Move, u *uop.UOp, sp spot) ([]Stmt, *uop.UOp) {
 		u, to = b.substitute(with, u), b.substitute(with, index)
 	}
 	sp.roots = []*uop.UOp{u}
-	return append([]Stmt{&Alloc{Buf: buf, N: n}}, b.level(loops, sp, "", func(sp spot) []Stmt {
+	return append([]Stmt{&Alloc{Buf: buf, N: n}}, b.level(loops, sp, "", func(sp insertionPoint) []Stmt {
 		return []Stmt{&Store{Buf: buf, Index: []*uop.UOp{to}, Value: sp.roots[0]}}
 	})...), b.t.Load(buf, b.t.True(), index)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // The gradient of a batch norm to its input: out[n,c,h,w] = g + mean over n, h, w of g for the channel. The scheduler stages the sum in
-// its consumer and lists the channel first, because the sum is to be computed once a channel: moves must not put (by
+// its consumer and lists the channel first, because the sum is to be computed once a channel: directives must not put (by
 // threads, fusing or order) an axis around it that it does not depend on, and lanes belong on the contiguous axes.
 func TestStagedReductionIsComputedOnce(t *testing.T) {
 	k := newKit()
@@ -42,12 +42,12 @@ func TestStagedReductionIsComputedOnce(t *testing.T) {
 }
 
 func checkStaged(t *testing.T, k *kit, once int64) {
-	moves := codegen.Choose(k.s, target())
-	p, err := codegen.Lower(k.s, moves, target())
+	directives := codegen.Choose(k.s, target())
+	p, err := codegen.Lower(k.s, directives, target())
 	require.NoError(t, err)
-	assert.LessOrEqual(t, p.Flops, 2*once, "the sum is recomputed: %s", codegen.MovesString(moves))
-	assert.Equal(t, 32, p.Threads, "threads share the channels: %s", codegen.MovesString(moves))
-	assert.NotContains(t, codegen.MovesString(moves), "vector a0", "lanes over channels load 400 apart: %s", codegen.MovesString(moves))
+	assert.LessOrEqual(t, p.Flops, 2*once, "the sum is recomputed: %s", codegen.DirectivesString(directives))
+	assert.Equal(t, 32, p.Threads, "threads share the channels: %s", codegen.DirectivesString(directives))
+	assert.NotContains(t, codegen.DirectivesString(directives), "vector a0", "lanes over channels load 400 apart: %s", codegen.DirectivesString(directives))
 }
 
 // Mean and variance of each channel of [n,c,h,w]: both sums run over n, h, w, of which w is contiguous, in ranges of
@@ -69,10 +69,10 @@ func TestChannelSumsUseLanes(t *testing.T) {
 		d := x.Sub(m)
 		k.out(mean, a, m)
 		k.out(variance, a, k.sum(d.Mul(d), r...))
-		moves := codegen.Choose(k.s, target())
-		p, err := codegen.Lower(k.s, moves, target())
+		directives := codegen.Choose(k.s, target())
+		p, err := codegen.Lower(k.s, directives, target())
 		require.NoError(t, err)
-		text := codegen.MovesString(moves)
+		text := codegen.DirectivesString(directives)
 		assert.Contains(t, text, "vector r0", text)
 		if !same {
 			assert.Contains(t, text, "vector r1", text)
@@ -84,8 +84,8 @@ func TestChannelSumsUseLanes(t *testing.T) {
 // Invocations fill memory together with values, not with reductions: what those need must be open.
 func TestSharedStageRefusesOpenReductions(t *testing.T) {
 	t.Parallel()
-	moves, err := codegen.ParseMoves("split a0 5 peel; stage r0 at root by ranges layout a0.0,a0.1,a1 workgroup")
+	directives, err := codegen.ParseDirectives("split a0 5 peel; stage r0 at root by ranges layout a0.0,a0.1,a1 workgroup")
 	require.NoError(t, err)
-	err = codegen.Legal(productSpec(7, 3, 4).s, moves, wgsl.Target(wgsl.Machine{}))
+	err = codegen.Legal(productSpec(7, 3, 4).s, directives, wgsl.Target(wgsl.Machine{}))
 	require.ErrorContains(t, err, "loops that are not open")
 }

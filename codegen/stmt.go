@@ -45,9 +45,9 @@ type (
 	Let struct{ Reg, Value *uop.UOp }
 	// Set assigns accumulators, all values being computed before any is assigned.
 	Set struct{ Regs, Values []*uop.UOp }
-	// Fold merges, with a monoid, the lanes of Values over a Vector range into the registers Regs that were
+	// HorizontalReduce merges, with a monoid, the lanes of Values over a Vector range into the registers Regs that were
 	// declared outside that Vector loop: Regs = Regs ⊕ v₀ ⊕ v₁ ⊕ … (grouping free if the target says so).
-	Fold struct {
+	HorizontalReduce struct {
 		Regs   []*uop.UOp
 		Monoid uop.Monoid
 		Range  *uop.UOp
@@ -85,65 +85,65 @@ type (
 		Lane, ID, Count *uop.UOp
 		Most            int
 	}
-	// Unite makes a register, declared before, what its values in all invocations of the subgroup are together, by Op
+	// SubgroupReduce makes a register, declared before, what its values in all invocations of the subgroup are together, by Op
 	// (Add, Mul or Max). All invocations of the workgroup come by.
-	Unite struct {
+	SubgroupReduce struct {
 		Reg *uop.UOp
 		Op  uop.Op
 	}
 )
 
-func (*Loop) stmt()  {}
-func (*If) stmt()    {}
-func (*Let) stmt()   {}
-func (*Set) stmt()   {}
-func (*Fold) stmt()  {}
-func (*Store) stmt() {}
-func (*Four) stmt()  {}
-func (*Splat) stmt() {}
-func (*Alloc) stmt() {}
-func (*Sync) stmt()  {}
-func (*Team) stmt()  {}
-func (*Unite) stmt() {}
+func (*Loop) stmt()             {}
+func (*If) stmt()               {}
+func (*Let) stmt()              {}
+func (*Set) stmt()              {}
+func (*HorizontalReduce) stmt() {}
+func (*Store) stmt()            {}
+func (*Four) stmt()             {}
+func (*Splat) stmt()            {}
+func (*Alloc) stmt()            {}
+func (*Sync) stmt()             {}
+func (*Team) stmt()             {}
+func (*SubgroupReduce) stmt()   {}
 
 // Program is a lowered kernel: what a language spells.
 type Program struct {
-	Name    string // "r_32_784"
-	Kinds   string // a letter per dim of Name
-	Params  []Param
-	Vars    []*uop.UOp
-	Body    []Stmt
-	Threads int   // extent of the Thread loop, 1 if there is none
-	Scratch int64 // bytes
-	Flops   int64
-	Bytes   int64
-	Moves   string
-	Guarded int // accesses with a condition that keeps them within their buffer, because nothing else is known to
+	Name       string // "r_32_784"
+	Kinds      string // a letter per dim of Name
+	Params     []Param
+	Vars       []*uop.UOp
+	Body       []Stmt
+	Threads    int   // extent of the Thread loop, 1 if there is none
+	Scratch    int64 // bytes
+	Flops      int64
+	Bytes      int64
+	Directives string
+	Guarded    int // accesses with a condition that keeps them within their buffer, because nothing else is known to
 
 	Features plan.Features // of the target: what was taken for granted
 }
 
 // Target is what the lowering must know of the machine and of the language.
 type Target struct {
-	Name      string
-	VectorLen func(d dtype.DType) int // lanes of a machine vector of d; 0: vectors of any length (INTERP)
-	Registers int                     // vector registers
-	L1, L2    int                     // bytes of the caches of one core
-	Threads   bool
-	Has       func(o uop.Op, d dtype.DType) bool // ops that need no decomposition
-	Total     bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
-	Limits    plan.Limits
-	Loose     bool // a MulAdd of floats is written, and rounds once or twice: good for polynomials
-	SoftFMA   bool // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
-	Broad     bool // a number is repeated in all lanes only slowly: better once, in scratch
-	Masks     bool // loads and choices of some lanes take little more than those of all
-	Turns     bool // neighbours that lanes load from rows of their own are loaded along the rows and turned
-	Streams   bool // sums with exponential weights go in blocks of weights, which are not stored
-	NoOpt     bool // NOOPT=1: no moves at all
-	Grid      bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
+	Name       string
+	VectorLen  func(d dtype.DType) int // lanes of a machine vector of d; 0: vectors of any length (INTERP)
+	Registers  int                     // vector registers
+	L1, L2     int                     // bytes of the caches of one core
+	Threads    bool
+	Has        func(o uop.Op, d dtype.DType) bool // ops that need no decomposition
+	Total      bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
+	Limits     plan.Limits
+	RelaxedFMA bool // a MulAdd of floats is written, and rounds once or twice: good for polynomials
+	SoftFMA    bool // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
+	Broad      bool // a number is repeated in all lanes only slowly: better once, in scratch
+	Masks      bool // loads and choices of some lanes take little more than those of all
+	Turns      bool // neighbours that lanes load from rows of their own are loaded along the rows and turned
+	Streams    bool // sums with exponential weights go in blocks of weights, which are not stored
+	NoOpt      bool // NOOPT=1: no directives at all
+	Grid       bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
 	// ShortLoops is set where loops count with 32 bits.
 	ShortLoops bool
-	Software   bool // a Grid that is a processor in truth
+	CPUBacked  bool // the Grid runs on a CPU (llvmpipe, SwiftShader)
 	Features   plan.Features
 	Unroll     Unroll                   // see the pass "unroll"
 	Splats     bool                     // numbers that vectors are computed with have to be repeated in all lanes: see the pass "splats"

@@ -35,7 +35,7 @@ func (a adapter) play(t *testing.T, data []array, s *codegen.Spec, software bool
 		need.Device(t, "WEBGPU", fmt.Errorf("this adapter has no %v", f))
 	}
 	as := *a.target
-	as.Software, as.Features = software, f|a.target.Features&plan.Untold
+	as.CPUBacked, as.Features = software, f|a.target.Features&plan.Untold
 	raw := make([][]byte, len(data))
 	for i, a := range data {
 		raw[i] = pack(s.Params[i].DType, a)
@@ -105,7 +105,7 @@ func TestSubgroups(t *testing.T) {
 					if m.Info().Exact {
 						tol = 0
 					}
-					require.Empty(t, differ(d, got, want[0], tol), "%d elements a row, %s\n%s", n, b.k.Moves, b.k.Source)
+					require.Empty(t, differ(d, got, want[0], tol), "%d elements a row, %s\n%s", n, b.k.Directives, b.k.Source)
 				}
 			})
 		}
@@ -172,8 +172,8 @@ func TestStagesInWorkgroups(t *testing.T) {
 		"stage r0 at root by ranges layout a0; stage r0 at root by ranges layout a0 workgroup":           reduced(uop.Sum, dtype.F32, 64, 100),
 		"stage r0 at root by ranges layout a0 workgroup; stage r0 at root by ranges layout a0 workgroup": reduced(uop.Sum, dtype.F32, 64, 100),
 	} {
-		moves, err := codegen.ParseMoves(text)
+		directives, err := codegen.ParseDirectives(text)
 		require.NoError(t, err)
-		assert.ErrorContains(t, codegen.Legal(k.s, moves, target), "workgroup memory", text)
+		assert.ErrorContains(t, codegen.Legal(k.s, directives, target), "workgroup memory", text)
 	}
 }

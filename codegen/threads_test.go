@@ -17,12 +17,12 @@ func TestThreadsLieOutsideLanes(t *testing.T) {
 	a := k.rngs(40, 128)
 	k.out(to, a, k.load(from, a[1].Mod(k.Index(40)), a[0]))
 	for _, target := range []*codegen.Target{target(), interp.Target(false)} {
-		moves, err := codegen.ParseMoves("split a0 8 exact; vector a0.1; thread a1; order a0.1 a0.0 a1")
+		directives, err := codegen.ParseDirectives("split a0 8 exact; vector a0.1; thread a1; order a0.1 a0.0 a1")
 		require.NoError(t, err)
-		require.ErrorContains(t, codegen.Legal(k.s, moves, target), "lanes of a0.1")
-		moves, err = codegen.ParseMoves("split a0 8 exact; vector a0.1; thread a1; order a0.0 a1 a0.1")
+		require.ErrorContains(t, codegen.Legal(k.s, directives, target), "lanes of a0.1")
+		directives, err = codegen.ParseDirectives("split a0 8 exact; vector a0.1; thread a1; order a0.0 a1 a0.1")
 		require.NoError(t, err)
-		_, err = codegen.Lower(k.s, moves, target)
+		_, err = codegen.Lower(k.s, directives, target)
 		require.NoError(t, err)
 	}
 }

@@ -89,11 +89,11 @@ func TestTiles(t *testing.T) {
 		define(t, k.s, w)
 		for _, m := range []c.Machine{narrow[i%4]} {
 			k := small()[name]
-			moves := codegen.Choose(k.s, c.Target(m))
-			if len(moves) == 0 && name != "gemm 1 1 7 false false" {
-				t.Errorf("%s: no moves", name)
+			directives := codegen.Choose(k.s, c.Target(m))
+			if len(directives) == 0 && name != "gemm 1 1 7 false false" {
+				t.Errorf("%s: no directives", name)
 			}
-			jobs, want = append(jobs, &job{k.s, moves, clone(bufs)}), append(want, w)
+			jobs, want = append(jobs, &job{k.s, directives, clone(bufs)}), append(want, w)
 		}
 	}
 	check(t, "tiles", jobs, want, 1e-4)
@@ -132,10 +132,10 @@ func TestFinite(t *testing.T) {
 	var jobs []*job
 	var want [][]array
 	for _, c := range []struct {
-		kit   func() *kit
-		bad   float64
-		param int
-		moves string
+		kit        func() *kit
+		bad        float64
+		param      int
+		directives string
 	}{
 		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, 0, 0, "finite p2"},
 		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, math.Inf(1), 2, "finite p2"},
@@ -151,10 +151,10 @@ func TestFinite(t *testing.T) {
 		}
 		w := clone(bufs)
 		define(t, k.s, w)
-		moves := codegen.Choose(k.s, target())
-		require.Contains(t, codegen.MovesString(moves), c.moves)
-		require.Contains(t, codegen.MovesString(moves), "by box")
-		jobs, want = append(jobs, &job{k.s, moves, bufs}), append(want, w)
+		directives := codegen.Choose(k.s, target())
+		require.Contains(t, codegen.DirectivesString(directives), c.directives)
+		require.Contains(t, codegen.DirectivesString(directives), "by box")
+		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
 	}
 	check(t, "finite", jobs, want, 1e-4)
 }
@@ -171,8 +171,8 @@ func TestThreadsPackTheirOwnWeights(t *testing.T) {
 	k.out(o, a[:3], k.sum(in.Mul(k.load(w, a[0], a[3], a[4], a[5])), a[3:]...))
 	var threads string
 	var order []string
-	moves := codegen.Choose(k.s, target())
-	for _, m := range moves {
+	directives := codegen.Choose(k.s, target())
+	for _, m := range directives {
 		switch m.Verb {
 		case codegen.Threads:
 			threads = m.Name
@@ -180,11 +180,11 @@ func TestThreadsPackTheirOwnWeights(t *testing.T) {
 			order = m.Axes
 		}
 	}
-	for _, m := range moves {
+	for _, m := range directives {
 		if m.Verb == codegen.Stage && m.Name == "p2" {
-			require.GreaterOrEqual(t, slices.Index(order, m.At), slices.Index(order, threads), codegen.MovesString(moves))
+			require.GreaterOrEqual(t, slices.Index(order, m.At), slices.Index(order, threads), codegen.DirectivesString(directives))
 			return
 		}
 	}
-	require.Fail(t, "the weights are not packed", codegen.MovesString(moves))
+	require.Fail(t, "the weights are not packed", codegen.DirectivesString(directives))
 }

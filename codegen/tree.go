@@ -12,20 +12,20 @@ import (
 // register that holds it, a staged value a load of scratch.
 type builder struct {
 	*kernel
-	moves   []Move
-	body    []Stmt
-	nextReg int
-	allocs  int
-	vectors rangeSet // ranges of Vector loops, from the pass "index" on
-	guarded int      // accesses that the pass "guard" gave a condition
+	directives []Directive
+	body       []Stmt
+	nextReg    int
+	allocs     int
+	vectors    rangeSet // ranges of Vector loops, from the pass "index" on
+	guarded    int      // accesses that the pass "guard" gave a condition
 
 	carrying *carried // in the nest being built
 	allOpen  rangeSet // all its loops
 }
 
-// spot is a place in the tree: the open loops, and the expressions still to be computed inside. names are
-// the values that moves speak of, as they look here.
-type spot struct {
+// insertionPoint is a place in the tree: the open loops, and the expressions still to be computed inside. names are
+// the values that directives speak of, as they look here.
+type insertionPoint struct {
 	open  rangeSet
 	roots []*uop.UOp
 	names map[string]*uop.UOp
@@ -58,7 +58,7 @@ func (b *builder) tree() []Stmt {
 
 // nestOf builds one nest of outputs.
 func (b *builder) nestOf(g *group) []Stmt {
-	sp := spot{names: b.values}
+	sp := insertionPoint{names: b.values}
 	for _, i := range g.outs {
 		o := b.outs[i]
 		sp.roots = append(sp.roots, o.Index...)
@@ -69,7 +69,7 @@ func (b *builder) nestOf(g *group) []Stmt {
 	for _, a := range g.order {
 		b.allOpen = b.allOpen.or(b.facts.set(a.r))
 	}
-	return b.level(g.order, sp, Root, func(sp spot) []Stmt {
+	return b.level(g.order, sp, Root, func(sp insertionPoint) []Stmt {
 		if b.carrying != nil {
 			return when(b.carrying.last, b.stores(g, sp.roots)...)
 		}
@@ -127,7 +127,7 @@ func (b *builder) param(i int) *uop.UOp {
 }
 
 // level builds what lies at one place, then the loops inside. at is the name of the loop just opened.
-func (b *builder) level(loops []*axis, sp spot, at string, leaf func(sp spot) []Stmt) []Stmt {
+func (b *builder) level(loops []*axis, sp insertionPoint, at string, leaf func(sp insertionPoint) []Stmt) []Stmt {
 	out, sp := b.compute(sp, at)
 	if len(loops) == 0 {
 		if len(sp.guards) > 0 {
@@ -176,7 +176,7 @@ func (b *builder) level(loops []*axis, sp spot, at string, leaf func(sp spot) []
 }
 
 // tail builds the loops below a peeled axis once more, for its last, shorter iteration.
-func (b *builder) tail(a *axis, loops []*axis, sp spot, leaf func(sp spot) []Stmt) []Stmt {
+func (b *builder) tail(a *axis, loops []*axis, sp insertionPoint, leaf func(sp insertionPoint) []Stmt) []Stmt {
 	loops = slices.Clone(loops)
 	for i, l := range loops {
 		if l.r == a.inner {
@@ -189,8 +189,8 @@ func (b *builder) tail(a *axis, loops []*axis, sp spot, leaf func(sp spot) []Stm
 }
 
 // replaceAll substitutes in all expressions of a place.
-func (b *builder) replaceAll(sp spot, with map[*uop.UOp]*uop.UOp) spot {
-	return b.mapSpot(sp, new(uop.Map[*uop.UOp]), func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+func (b *builder) replaceAll(sp insertionPoint, with map[*uop.UOp]*uop.UOp) insertionPoint {
+	return b.mapPoint(sp, new(uop.Map[*uop.UOp]), func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		if e, ok := with[u]; ok {
 			return e
 		}
@@ -198,8 +198,8 @@ func (b *builder) replaceAll(sp spot, with map[*uop.UOp]*uop.UOp) spot {
 	})
 }
 
-// mapSpot rewrites the expressions of a place, operands first, and notes in done what became of each.
-func (b *builder) mapSpot(sp spot, done *uop.Map[*uop.UOp], f func(u *uop.UOp, src []*uop.UOp) *uop.UOp) spot {
+// mapPoint rewrites the expressions of a place, operands first, and notes in done what became of each.
+func (b *builder) mapPoint(sp insertionPoint, done *uop.Map[*uop.UOp], f func(u *uop.UOp, src []*uop.UOp) *uop.UOp) insertionPoint {
 	get := func(u *uop.UOp) *uop.UOp { v, _ := done.Get(u); return v }
 	for _, r := range sp.roots {
 		remember(done, r, func(u *uop.UOp) *uop.UOp { return f(u, mapAll(u.Src(), get)) })
@@ -219,8 +219,8 @@ func (b *builder) mapSpot(sp spot, done *uop.Map[*uop.UOp], f func(u *uop.UOp, s
 }
 
 // compute emits, operands first, the stages of this place and the reductions whose free ranges are all open.
-func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
-	staged := map[*uop.UOp][]Move{}
+func (b *builder) compute(sp insertionPoint, at string) ([]Stmt, insertionPoint) {
+	staged := map[*uop.UOp][]Directive{}
 	for _, m := range b.stages {
 		if u := sp.names[m.Name]; m.At == at && u != nil {
 			staged[u] = append(staged[u], m)
@@ -229,9 +229,9 @@ func (b *builder) compute(sp spot, at string) ([]Stmt, spot) {
 	if len(staged) == 0 && !b.anyReduce(sp) {
 		return nil, sp
 	}
-	w := &computing{builder: b, sp: sp, staged: staged, twins: b.twinsAt(sp, staged), parts: map[*uop.UOp][]*uop.UOp{}}
+	w := &computing{builder: b, sp: sp, staged: staged, sharedSubexprs: b.sharedAt(sp, staged), parts: map[*uop.UOp][]*uop.UOp{}}
 	w.findSiblings()
-	next := b.mapSpot(sp, &w.done, w.node)
+	next := b.mapPoint(sp, &w.done, w.node)
 	return w.out, next
 }
 
@@ -241,7 +241,7 @@ func (b *builder) ready(u *uop.UOp, open rangeSet) bool {
 	return b.facts.freeRanges(u).within(open) && (!b.carrying.is(u) || b.allOpen.within(open))
 }
 
-func (b *builder) anyReduce(sp spot) bool {
+func (b *builder) anyReduce(sp insertionPoint) bool {
 	found := false
 	walk(sp.roots, func(u *uop.UOp) bool { return found }, func(u *uop.UOp) {
 		found = found || u.Op() == uop.Reduce

@@ -47,10 +47,10 @@ func TestSplats(t *testing.T) {
 	o, x, y := k.param(dtype.F32, true, 6, 64), k.param(dtype.F32, false, 6, 10), k.param(dtype.F32, false, 64)
 	a := k.rngs(6, 64, 10)
 	k.out(o, a[:2], k.sum(k.load(x, a[0], a[2]), a[2]).Mul(k.load(y, a[1])))
-	moves, err := codegen.ParseMoves("split a1 4; vector a1.1; stage r0 at a0 by ranges")
+	directives, err := codegen.ParseDirectives("split a1 4; vector a1.1; stage r0 at a0 by ranges")
 	require.NoError(t, err)
 	said := func(target *codegen.Target) (splats, loops int) {
-		p, err := codegen.Lower(k.s, moves, target)
+		p, err := codegen.Lower(k.s, directives, target)
 		require.NoError(t, err)
 		codegen.Visit(p.Body, func(s codegen.Stmt) {
 			switch s := s.(type) {

@@ -93,9 +93,9 @@ func (v *verifier) stmt(s Stmt, vector bool, mine *[]*uop.UOp) error {
 		}
 	case *Set:
 		return v.assigned(s.Regs)
-	case *Fold:
+	case *HorizontalReduce:
 		return v.assigned(s.Regs)
-	case *Unite:
+	case *SubgroupReduce:
 		return v.assigned([]*uop.UOp{s.Reg})
 	case *Team:
 		for _, r := range []*uop.UOp{s.Lane, s.ID, s.Count} {

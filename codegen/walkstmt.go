@@ -11,7 +11,7 @@ func exprs(s Stmt) []*uop.UOp {
 		return []*uop.UOp{s.Value}
 	case *Set:
 		return s.Values
-	case *Fold:
+	case *HorizontalReduce:
 		return s.Values
 	case *Store:
 		return append([]*uop.UOp{s.Value}, s.Index...)
@@ -69,8 +69,8 @@ func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 		return &Let{f(s.Reg), f(s.Value)}
 	case *Set:
 		return &Set{all(s.Regs), all(s.Values)}
-	case *Fold:
-		return &Fold{all(s.Regs), s.Monoid, s.Range, all(s.Values)}
+	case *HorizontalReduce:
+		return &HorizontalReduce{all(s.Regs), s.Monoid, s.Range, all(s.Values)}
 	case *Store:
 		return &Store{f(s.Buf), all(s.Index), f(s.Value)}
 	case *Four:
@@ -85,8 +85,8 @@ func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 		return &c
 	case *Sync, *Team:
 		return s
-	case *Unite:
-		return &Unite{f(s.Reg), s.Op}
+	case *SubgroupReduce:
+		return &SubgroupReduce{f(s.Reg), s.Op}
 	}
 	panic("BUG: unknown statement")
 }
@@ -110,11 +110,11 @@ func writes(s Stmt, into map[*uop.UOp]bool) {
 		for _, r := range s.Regs {
 			into[r] = true
 		}
-	case *Fold:
+	case *HorizontalReduce:
 		for _, r := range s.Regs {
 			into[r] = true
 		}
-	case *Unite:
+	case *SubgroupReduce:
 		into[s.Reg] = true
 	case *Store:
 		into[s.Buf] = true

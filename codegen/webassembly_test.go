@@ -16,9 +16,9 @@ import (
 	machine "github.com/weft-ml/weft/runtime/wasm"
 )
 
-// The nine kernels as WebAssembly, from the same Specs and compared with C. Moves are those of Choose where none are
+// The nine kernels as WebAssembly, from the same Specs and compared with C. Directives are those of Choose where none are
 // given by hand.
-var nineWASM = map[string]string{"attention": attentionMoves}
+var nineWASM = map[string]string{"attention": attentionDirectives}
 
 func openWASM(t testing.TB, threads int) runtime.Device {
 	t.Helper()
@@ -32,16 +32,16 @@ func lowerWASM(t testing.TB, name string, s *codegen.Spec) plan.Kernel {
 	m := wasm.Machine{Wazero: true}
 	target := wasm.Target(m)
 	text, given := nineWASM[name]
-	if v := os.Getenv("NINE_MOVES"); v != "" {
+	if v := os.Getenv("NINE_DIRECTIVES"); v != "" {
 		text, given = v, true
 	}
-	moves := codegen.Choose(s, target)
+	directives := codegen.Choose(s, target)
 	if given {
 		var err error
-		moves, err = codegen.ParseMoves(text)
+		directives, err = codegen.ParseDirectives(text)
 		require.NoError(t, err)
 	}
-	p, err := codegen.Lower(s, moves, target)
+	p, err := codegen.Lower(s, directives, target)
 	require.NoError(t, err)
 	k, err := wasm.Renderer(m)(p)
 	require.NoError(t, err)
@@ -78,11 +78,11 @@ func TestNineWASM(t *testing.T) {
 			data := nineData(k.s)
 			b := prepareWASM(t, dev, kernel, k.s, data)
 			b.play(t)
-			_, c := lower(t, k.s, nineMoves(t, i, k.s))
+			_, c := lower(t, k.s, nineDirectives(t, i, k.s))
 			ref := prepare(t, truth, c, k.s, data)
 			ref.play(t)
 			got, want := unpack(k.s.Params[0].DType, b.read(t, 0)), unpack(k.s.Params[0].DType, ref.read(t, 0))
-			require.Empty(t, differ(k.s.Params[0].DType, got, want, 2e-4), "moves %s", kernel.Moves)
+			require.Empty(t, differ(k.s.Params[0].DType, got, want, 2e-4), "directives %s", kernel.Directives)
 		})
 	}
 }
@@ -107,7 +107,7 @@ func BenchmarkNineWASM(b *testing.B) {
 			b.ReportMetric(peak, "peak-GFLOP/s")
 			b.ReportMetric(rate/peak, "of_peak")
 			b.ReportMetric(float64(compile.Microseconds())/1e3, "compile-ms")
-			b.Log(kernel.Moves)
+			b.Log(kernel.Directives)
 		})
 	}
 }

@@ -114,7 +114,7 @@ func (p *arranger) groupLanes(order []loop, rest *[]loop, budget int) []loop {
 	if group == 1 {
 		return order
 	}
-	p.out = append(p.out, Move{Verb: Split, Name: l.name, N: group, Tail: Exact})
+	p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: group, Tail: Exact})
 	*rest = append(*rest, loop{l.name + ".1", group, l.r, l.block, nil})
 	return append(order[:last:last], loop{l.name + ".0", l.n / group, l.r, l.block * group, nil})
 }
@@ -143,9 +143,9 @@ func (p *arranger) alongSteps(l *access) *uop.UOp {
 	return p.t.r.ranges[i]
 }
 
-// shareMove stages an operand that all lanes share: the instances of the block outside, the steps of the reduction inside.
-func (p *arranger) shareMove(l *access, order []loop, level int, at string) Move {
-	m := Move{Verb: Stage, Name: l.staged(), At: at}
+// shareDirective stages an operand that all lanes share: the instances of the block outside, the steps of the reduction inside.
+func (p *arranger) shareDirective(l *access, order []loop, level int, at string) Directive {
+	m := Directive{Verb: Stage, Name: l.staged(), At: at}
 	steps, instances := []string{}, []string{}
 	for _, name := range p.panel(l, order, level) {
 		if slices.Contains(p.inner, name) {

@@ -78,8 +78,8 @@ func dumps(t *testing.T) map[string]string {
 		"spec":           uop.Print(spec.Outs[0].Value),
 		"plan":           planText(view),
 	}
-	lowered := func(moves string) (tree, source string) {
-		list, err := codegen.ParseMoves(moves)
+	lowered := func(directives string) (tree, source string) {
+		list, err := codegen.ParseDirectives(directives)
 		require.NoError(t, err)
 		prog, err := codegen.Lower(spec, list, c.Target(c.Machine{VectorBytes: 16}))
 		require.NoError(t, err)
@@ -100,7 +100,7 @@ func dumps(t *testing.T) map[string]string {
 
 // shader is the kernel in WGSL, as a software adapter gets it, without its bindings and helpers.
 func shader(t *testing.T, spec *codegen.Spec) string {
-	target := wgsl.Target(wgsl.Machine{Software: true})
+	target := wgsl.Target(wgsl.Machine{CPUBacked: true})
 	prog, err := codegen.Lower(spec, codegen.Choose(spec, target), target)
 	require.NoError(t, err)
 	k, err := wgsl.Render(prog)

@@ -131,7 +131,7 @@ func (e *Engine) debugSpec(s *codegen.Spec) {
 func (e *Engine) debugKernel(prog *codegen.Program, k *plan.Kernel) {
 	watched(e.name, prog, k)
 	if e.says(debugCode) {
-		fmt.Fprintf(e.opts.Log, "// %s\n// moves: %s\n%s\n", Colored(k), k.Moves, k.Spelled().Source)
+		fmt.Fprintf(e.opts.Log, "// %s\n// directives: %s\n%s\n", Colored(k), k.Directives, k.Spelled().Source)
 	}
 	if e.says(debugPasses) {
 		fmt.Fprintf(e.opts.Log, "statements\n%s", codegen.Dump(prog))

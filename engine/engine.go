@@ -31,8 +31,8 @@ type Options struct {
 	CC          string // C compiler; "": clang or gcc from PATH, plain names before clang-19, gcc-14 …
 	Poison      bool   // fill fresh memory with garbage (tests)
 	Fence       bool   // CPU: arrays lie against pages that cannot be touched (tests)
-	NoOpt       bool   // no moves: every kernel is plain loops
-	// Search is how many lists of moves a search by the clock goes on from, for each kernel that is compiled; 0: none, every kernel
+	NoOpt       bool   // no directives: every kernel is plain loops
+	// Search is how many lists of directives a search by the clock goes on from, for each kernel that is compiled; 0: none, every kernel
 	// runs as the model chooses. It takes seconds a kernel, once: what it finds is kept in CacheDir by kernel, machine and version.
 	// A choice is taken only if it is faster than the model's by 5 %, with equal results; sums may round otherwise.
 	Search int
@@ -41,15 +41,15 @@ type Options struct {
 	// SearchClock, if set, is what a search measures by; nil: the time of day. The processor time of the process, for a device of one
 	// thread, tells kernels apart on a machine that does other work.
 	SearchClock func() time.Duration
-	// Moves are choices that come with a program: a file of weft tune export. They count with Search 0 too, for kernels for which
+	// Directives are choices that come with a program: a file of weft tune export. They count with Search 0 too, for kernels for which
 	// the model still chooses as it did then.
-	Moves     []byte
-	StoreAll  bool // no fusion: every node that computes is stored (tests)
-	Numbers   bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
-	Unfolded  bool // captured functions compute everything in each run, also what is the same in all (tests)
-	Unchecked bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
-	Debug     int  // 0 … 6, see the architecture
-	Log       io.Writer
+	Directives []byte
+	StoreAll   bool // no fusion: every node that computes is stored (tests)
+	Numbers    bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
+	Unfolded   bool // captured functions compute everything in each run, also what is the same in all (tests)
+	Unchecked  bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
+	Debug      int  // 0 … 6, see the architecture
+	Log        io.Writer
 	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error
 	// (tests: codegen/evaluate).
 	Check func(s *codegen.Spec) func(l codegen.Lowering) error
@@ -60,7 +60,7 @@ type Options struct {
 	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost
 	// device again.
 	Context context.Context
-	// SearchCheck, if set, has the results of every list of moves that is tried compared, not of the fast ones only, and hears of what
+	// SearchCheck, if set, has the results of every list of directives that is tried compared, not of the fast ones only, and hears of what
 	// is wrong. Measuring is short then, and the fastest is taken by whatever margin (tests).
 	SearchCheck func(kernel, fault string)
 	// Searched, if set, hears of each kernel that was searched for, now or before. It must not use the engine.
@@ -84,8 +84,8 @@ type Machine struct {
 	// Key names processor, compiler and whatever else decides which kernel is fast, but for the number of threads. Without one
 	// there is no search: the device runs no kernels.
 	Key string
-	// Choose, if set, gives the moves of a kernel in place of codegen.Choose (tests).
-	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Move
+	// Choose, if set, gives the directives of a kernel in place of codegen.Choose (tests).
+	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Directive
 	// Render writes a lowered kernel in the device's language; where Finish is set, perhaps as a draft that it spells.
 	Render func(p *codegen.Program) (plan.Kernel, error)
 	// Finish, if set, spells or adapts the kernels of a whole plan for the memory that they are bound to.
@@ -246,8 +246,8 @@ type Engine struct {
 	records map[*recording]bool // under way
 }
 
-// moves gives the moves of a kernel.
-func (m *Machine) moves(spec *codegen.Spec) []codegen.Move {
+// directives gives the directives of a kernel.
+func (m *Machine) directives(spec *codegen.Spec) []codegen.Directive {
 	if m.Choose != nil {
 		return m.Choose(spec, m.Target)
 	}

@@ -92,7 +92,7 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 		if i == 0 {
 			v.engine.mu.Lock()
 			defer v.engine.mu.Unlock()
-			return codegen.Lower(s.Spec, v.engine.moves(specKey(s.Spec), s.Spec), v.engine.machine.Target)
+			return codegen.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), v.engine.machine.Target)
 		}
 		i--
 	}
@@ -113,8 +113,8 @@ func (v *View) String() string {
 	for i := range v.Plan.Kernels {
 		k := &v.Plan.Kernels[i]
 		fmt.Fprintf(&b, "\n// %s, %d flops, %d bytes\n", k.Name, k.Flops, k.Bytes)
-		if k.Moves != "" {
-			fmt.Fprintf(&b, "// moves: %s\n", k.Moves)
+		if k.Directives != "" {
+			fmt.Fprintf(&b, "// directives: %s\n", k.Directives)
 		}
 		b.WriteString(k.Source)
 	}

@@ -191,7 +191,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	return p, nil
 }
 
-// build schedules a graph and writes its kernels; nothing is compiled yet, unless moves are searched for. Where fusion would make a
+// build schedules a graph and writes its kernels; nothing is compiled yet, unless directives are searched for. Where fusion would make a
 // kernel of too many loops, there is none.
 func (e *Engine) build(ctx context.Context, c *canonical, searching bool) (p *compiled, err error) {
 	e.debugGraph(c)
@@ -341,7 +341,7 @@ func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {
 		return k, nil
 	}
 	e.debugSpec(spec)
-	prog, err := codegen.Lower(spec, e.moves(key, spec), e.machine.Target)
+	prog, err := codegen.Lower(spec, e.directives(key, spec), e.machine.Target)
 	if err != nil {
 		return plan.Kernel{}, fmt.Errorf("generate kernel: %w", err)
 	}

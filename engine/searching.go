@@ -13,8 +13,8 @@ import (
 	"github.com/weft-ml/weft/schedule"
 )
 
-// MoveStore keeps what searches found between runs, one text for each name. What Get gives is what Put was given.
-type MoveStore interface {
+// DirectiveStore keeps what searches found between runs, one text for each name. What Get gives is what Put was given.
+type DirectiveStore interface {
 	Get(name string) ([]byte, bool)
 	Put(name string, text []byte) error
 	Close()
@@ -30,13 +30,13 @@ func SearchWith(f *search.Functions) {
 	searching = f
 }
 
-var openMoves func(o Options) (MoveStore, error)
+var openDirectives func(o Options) (DirectiveStore, error)
 
-// KeepMoves says where what searches find is kept between runs; package backends calls it.
-func KeepMoves(open func(o Options) (MoveStore, error)) {
+// KeepDirectives says where what searches find is kept between runs; package backends calls it.
+func KeepDirectives(open func(o Options) (DirectiveStore, error)) {
 	mu.Lock()
 	defer mu.Unlock()
-	openMoves = open
+	openDirectives = open
 }
 
 // process keeps what was found where there is no other store: for the engines of this process, whose results then are the same.
@@ -69,33 +69,33 @@ const mostKernels = 45
 // searchTime is what one kernel may take where Options.SearchTime is 0.
 const searchTime = 20 * time.Second
 
-// tuning is what an engine knows of moves that are better than the model's.
+// tuning is what an engine knows of directives that are better than the model's.
 type tuning struct {
-	store   MoveStore
-	shipped map[string][]search.Choice // of Options.Moves, by key
-	known   map[string][]codegen.Move  // by the key of the Spec
+	store   DirectiveStore
+	shipped map[string][]search.Choice     // of Options.Directives, by key
+	known   map[string][]codegen.Directive // by the key of the Spec
 	left    time.Duration
 	told    time.Time // when progress was last told
 	over    bool      // the time was over, and that was said
 }
 
-// openTuning reads the moves that a program brings with it, and opens the store.
+// openTuning reads the directives that a program brings with it, and opens the store.
 func (e *Engine) openTuning() error {
 	t := &e.tuning
 	if e.opts.SearchTime <= 0 {
 		e.opts.SearchTime = searchTime
 	}
-	t.known, t.left = map[string][]codegen.Move{}, mostKernels*e.opts.SearchTime
+	t.known, t.left = map[string][]codegen.Directive{}, mostKernels*e.opts.SearchTime
 	if e.opts.Search < 0 || e.opts.Search > MostSearch {
 		return fmt.Errorf("%s: a search of width %d: a number from 0 (none) to %d belongs there", e.name, e.opts.Search, MostSearch)
 	}
-	if searching == nil && (e.opts.Search > 0 || e.opts.Moves != nil) {
-		return fmt.Errorf("%s: this program cannot search for moves, nor use moves that were found: import package backends for that; it is not supported in a page yet", e.name)
+	if searching == nil && (e.opts.Search > 0 || e.opts.Directives != nil) {
+		return fmt.Errorf("%s: this program cannot search for directives, nor use directives that were found: import package backends for that; it is not supported in a page yet", e.name)
 	}
-	if e.opts.Moves != nil {
-		list, err := searching.Parse(e.opts.Moves)
+	if e.opts.Directives != nil {
+		list, err := searching.Parse(e.opts.Directives)
 		if err != nil {
-			return fmt.Errorf("%s: Options.Moves: %w; write it anew with weft tune export", e.name, err)
+			return fmt.Errorf("%s: Options.Directives: %w; write it anew with weft tune export", e.name, err)
 		}
 		t.shipped = map[string][]search.Choice{}
 		for _, c := range list {
@@ -109,16 +109,16 @@ func (e *Engine) openTuning() error {
 		return nil
 	}
 	t.store = process
-	if openMoves == nil {
+	if openDirectives == nil {
 		return nil
 	}
-	s, err := openMoves(e.opts)
+	s, err := openDirectives(e.opts)
 	var wrong *runtime.Misconfigured
 	switch {
 	case errors.As(err, &wrong):
 		return fmt.Errorf("%s: %w", e.name, err)
 	case err != nil:
-		e.say("the moves that are found are not kept and will be searched for again by the next process (%v)", err)
+		e.say("the directives that are found are not kept and will be searched for again by the next process (%v)", err)
 	default:
 		t.store = s
 	}
@@ -138,17 +138,17 @@ func (e *Engine) say(format string, args ...any) {
 	}
 }
 
-// searches says that this engine looks for moves by the clock. Devices that run no kernels of their own have nothing to time.
+// searches says that this engine looks for directives by the clock. Devices that run no kernels of their own have nothing to time.
 func (e *Engine) searches() bool {
 	return e.opts.Search > 0 && !e.opts.NoOpt && e.machine.Key != ""
 }
 
-// moves gives the moves of a kernel: what a search found, what came with the program, or the model's choice.
-func (e *Engine) moves(key string, spec *codegen.Spec) []codegen.Move {
+// directives gives the directives of a kernel: what a search found, what came with the program, or the model's choice.
+func (e *Engine) directives(key string, spec *codegen.Spec) []codegen.Directive {
 	if m, ok := e.tuning.known[key]; ok {
 		return m
 	}
-	model := e.machine.moves(spec)
+	model := e.machine.directives(spec)
 	if e.opts.NoOpt || e.tuning.shipped == nil && e.tuning.store == nil {
 		return model
 	}
@@ -160,7 +160,7 @@ func (e *Engine) moves(key string, spec *codegen.Spec) []codegen.Move {
 }
 
 // kept looks for a choice of this machine's in the store, and for one that came with the program.
-func (e *Engine) kept(key string, spec *codegen.Spec, model []codegen.Move) ([]codegen.Move, bool) {
+func (e *Engine) kept(key string, spec *codegen.Spec, model []codegen.Directive) ([]codegen.Directive, bool) {
 	if c := e.stored(key); c != nil {
 		if m, err := e.accept(c, spec, model); err == nil {
 			return m, true
@@ -170,7 +170,7 @@ func (e *Engine) kept(key string, spec *codegen.Spec, model []codegen.Move) ([]c
 }
 
 // brought looks for a choice of this machine's, or else of any, among those that came with the program.
-func (e *Engine) brought(key string, spec *codegen.Spec, model []codegen.Move) ([]codegen.Move, bool) {
+func (e *Engine) brought(key string, spec *codegen.Spec, model []codegen.Directive) ([]codegen.Directive, bool) {
 	var other *search.Choice
 	for i, c := range e.tuning.shipped[key] {
 		if c.Machine == search.Word(e.machine.Key) {
@@ -184,7 +184,7 @@ func (e *Engine) brought(key string, spec *codegen.Spec, model []codegen.Move) (
 	}
 	m, err := e.accept(other, spec, model)
 	if err != nil {
-		e.say("%s: the moves that came with the program for kernel %s are not used: %v", e.name, other.Name, err)
+		e.say("%s: the directives that came with the program for kernel %s are not used: %v", e.name, other.Name, err)
 	}
 	return m, err == nil
 }
@@ -205,10 +205,10 @@ func (e *Engine) stored(key string) *search.Choice {
 	return &list[0]
 }
 
-// accept gives the moves of a choice, if the model still chooses as it did then, and they are legal and make a kernel of
+// accept gives the directives of a choice, if the model still chooses as it did then, and they are legal and make a kernel of
 // bearable size.
-func (e *Engine) accept(c *search.Choice, spec *codegen.Spec, model []codegen.Move) ([]codegen.Move, error) {
-	if c.Model != codegen.MovesString(model) {
+func (e *Engine) accept(c *search.Choice, spec *codegen.Spec, model []codegen.Directive) ([]codegen.Directive, error) {
+	if c.Model != codegen.DirectivesString(model) {
 		return nil, errors.New("they were found by another version of Weft")
 	}
 	if c.Best == c.Model {
@@ -253,7 +253,7 @@ func (e *Engine) wanted(r *schedule.Result) (out []wanted) {
 	return out
 }
 
-// search finds moves for the kernels of a plan that is being made, those first that come first. What it finds is kept kernel by
+// search finds directives for the kernels of a plan that is being made, those first that come first. What it finds is kept kernel by
 // kernel, also where ctx ends it.
 func (e *Engine) search(ctx context.Context, list []wanted) error {
 	if !e.searches() || e.machine.Choose != nil || ctx.Value(noSearch{}) != nil {
@@ -274,7 +274,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	key, model := searching.Key(e.machine.Target, w.key), e.machine.moves(w.spec)
+	key, model := searching.Key(e.machine.Target, w.key), e.machine.directives(w.spec)
 	task := search.Task{Spec: w.spec, Model: model, Width: e.opts.Search, Time: e.opts.SearchTime, Clock: e.opts.SearchClock, All: e.opts.SearchCheck != nil}
 	if c := e.stored(key); c != nil {
 		if m, err := e.accept(c, w.spec, model); err == nil && c.Complete {
@@ -308,7 +308,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 	}
 	delete(e.kernels, w.key) // somebody may have looked at the plan before
 	c := search.Choice{Key: key, Machine: e.machine.Key, Name: r.Kernel.Name, ModelSeconds: r.ModelSeconds, BestSeconds: r.BestSeconds,
-		Model: codegen.MovesString(r.Model), Best: codegen.MovesString(r.Best), Complete: r.Complete}
+		Model: codegen.DirectivesString(r.Model), Best: codegen.DirectivesString(r.Best), Complete: r.Complete}
 	for _, f := range r.Faults {
 		e.say("%s search: kernel %s: %s", e.name, c.Name, f)
 		if e.opts.SearchCheck != nil {

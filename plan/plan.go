@@ -35,21 +35,21 @@ type Var struct {
 //
 // where lo..hi is the share of the Threads iterations that this call does.
 type Kernel struct {
-	Name    string // what it is: "r_32_784", coloured by Kinds
-	Kinds   string // one letter per dim of Name: g l t s v r u (see codegen.Kind)
-	Entry   string // symbol; derived from the content, so equal kernels share it
-	Source  string // text in the target's language; for INTERP byte code (package bytecode)
-	Code    []byte // what runs, where that is not Source: for WASM the body of a function (package wasmmod)
-	Scratch int64  // bytes of thread-local scratch
-	Threads int32  // iterations of the parallel loop; 1 when there is none
-	Binds   []Bind
-	Flops   int64 // arithmetic operations of one launch, a multiply-add counting 2
-	Bytes   int64 // bytes that one launch must at least move
-	Moves   string
-	Grid    [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
-	Parts   []Part    // launches of their own in which they are done, one submission after the other; nil: one launch
-	Needs   Features
-	Draft   Draft // from which the target's Finish spells Entry and Source, until it has
+	Name       string // what it is: "r_32_784", coloured by Kinds
+	Kinds      string // one letter per dim of Name: g l t s v r u (see codegen.Kind)
+	Entry      string // symbol; derived from the content, so equal kernels share it
+	Source     string // text in the target's language; for INTERP byte code (package bytecode)
+	Code       []byte // what runs, where that is not Source: for WASM the body of a function (package wasmmod)
+	Scratch    int64  // bytes of thread-local scratch
+	Threads    int32  // iterations of the parallel loop; 1 when there is none
+	Binds      []Bind
+	Flops      int64 // arithmetic operations of one launch, a multiply-add counting 2
+	Bytes      int64 // bytes that one launch must at least move
+	Directives string
+	Grid       [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
+	Parts      []Part    // launches of their own in which they are done, one submission after the other; nil: one launch
+	Needs      Features
+	Draft      Draft // from which the target's Finish spells Entry and Source, until it has
 }
 
 // Draft is a kernel whose text depends on the memory that a plan binds to it, and that is not spelled yet.

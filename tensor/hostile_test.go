@@ -81,8 +81,8 @@ var hostile = map[string]func(x *tensor.Tensor, a, b, c int) *tensor.Tensor{
 	"AvgPool": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
 		return x.AvgPool(tensor.Pool{Size: []int{2, a}, Stride: []int{1, b}, Dilation: []int{1, c}, Ceil: true})
 	},
-	"Patches": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
-		return x.Unsqueeze(0).Patches(tensor.Pool{Size: []int{a}, Stride: []int{b}, Padding: []int{c}, Axes: 1})
+	"Im2Col": func(x *tensor.Tensor, a, b, c int) *tensor.Tensor {
+		return x.Unsqueeze(0).Im2Col(tensor.Pool{Size: []int{a}, Stride: []int{b}, Padding: []int{c}, Axes: 1})
 	},
 	"Fold": func(x *tensor.Tensor, a, b, _ int) *tensor.Tensor {
 		return x.Fold([]int{a}, tensor.Pool{Size: []int{3}, Stride: []int{b}, Axes: 1})

@@ -95,7 +95,7 @@ func TestFewRowsAreReducedOnce(t *testing.T) {
 		x := b.floats(rows, 1000)
 		for _, y := range []*tensor.Tensor{x.Softmax(1), x.LogSoftmax(1), x.Sub(x.MeanKeep(1))} {
 			for _, k := range b.plan(y).Launches() {
-				require.NotContains(t, k.Moves, "fuse", k.Name)
+				require.NotContains(t, k.Directives, "fuse", k.Name)
 			}
 		}
 	}
@@ -143,5 +143,5 @@ func TestLanesStayWithinStackedArrays(t *testing.T) {
 	}
 	launches := b.plan(tensor.Stack(0, list...)).Launches()
 	require.Len(t, launches, 1)
-	require.NotContains(t, launches[0].Moves, "vector a0")
+	require.NotContains(t, launches[0].Directives, "vector a0")
 }

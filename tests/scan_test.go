@@ -29,7 +29,7 @@ func runningResults(t *testing.T, device string, o engine.Options) (out [][]floa
 	return out
 }
 
-// The number of threads changes no bit of a running reduction, moves and fusion change its rounding only, and running sums
+// The number of threads changes no bit of a running reduction, directives and fusion change its rounding only, and running sums
 // of positive numbers never fall: who searches in them relies on it.
 func TestRunningReductions(t *testing.T) {
 	for _, device := range []string{"CPU", "INTERP"} {

@@ -39,7 +39,7 @@ func openSearching(t *testing.T, dir string, change func(o *engine.Options)) *se
 	return s
 }
 
-// tried is for how many kernels moves were tried.
+// tried is for how many kernels directives were tried.
 func (s *searching) tried() int {
 	return strings.Count(s.said.String(), " lists tried, ") - strings.Count(s.said.String(), "the best takes")
 }
@@ -65,7 +65,7 @@ func (s *searching) rowSums(t *testing.T, ctx context.Context) ([]byte, error) {
 }
 
 // What was found is found again by the next process, and the results are the same bits with any number of threads.
-func TestFoundMovesSurviveARestart(t *testing.T) {
+func TestFoundDirectivesSurviveARestart(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	first := openSearching(t, dir, func(o *engine.Options) { o.Threads = 1 })
 	want, err := first.rowSums(t, ctx)
@@ -83,7 +83,7 @@ func TestFoundMovesSurviveARestart(t *testing.T) {
 	require.Len(t, next.found, 1)
 	assert.Equal(t, first.found[0].Best, next.found[0].Best)
 
-	files, err := filepath.Glob(filepath.Join(dir, "moves", "*.moves"))
+	files, err := filepath.Glob(filepath.Join(dir, "directives", "*.directives"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	text, err := os.ReadFile(files[0])
@@ -97,27 +97,27 @@ func TestFoundMovesSurviveARestart(t *testing.T) {
 	assert.Equal(t, 1, third.tried(), "what somebody else wrote is not believed")
 }
 
-// Moves go from machine to machine in a file, and with a program.
-func TestMovesAreShipped(t *testing.T) {
+// Directives go from machine to machine in a file, and with a program.
+func TestDirectivesAreShipped(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	first := openSearching(t, dir, nil)
 	_, err := first.rowSums(t, ctx)
 	require.NoError(t, err)
 	require.NoError(t, first.Close())
-	kept, err := backends.OpenMoves(engine.Options{CacheDir: dir})
+	kept, err := backends.OpenDirectives(engine.Options{CacheDir: dir})
 	require.NoError(t, err)
 	text, n := kept.Export()
 	kept.Close()
 	require.Equal(t, 1, n)
 
 	other := t.TempDir()
-	to, err := backends.OpenMoves(engine.Options{CacheDir: other})
+	to, err := backends.OpenDirectives(engine.Options{CacheDir: other})
 	require.NoError(t, err)
 	n, err = to.Import(text)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	_, err = to.Import(text[:len(text)-9])
-	require.ErrorContains(t, err, "kept moves: line 2")
+	require.ErrorContains(t, err, "kept directives: line 2")
 	to.Close()
 	next := openSearching(t, other, nil)
 	_, err = next.rowSums(t, ctx)
@@ -138,21 +138,21 @@ func TestMovesAreShipped(t *testing.T) {
 		shipped := c
 		shipped.Best, shipped.Model, shipped.Machine = x.best, x.model, x.machine
 		s := openSearching(t, t.TempDir(), func(o *engine.Options) {
-			o.Search, o.Moves = 0, search.FormatChoices([]search.Choice{shipped})
+			o.Search, o.Directives = 0, search.FormatChoices([]search.Choice{shipped})
 		})
-		var moves []string
-		stop := engine.Watch(func(_ string, k *plan.Kernel, _ string) { moves = append(moves, k.Moves) })
+		var directives []string
+		stop := engine.Watch(func(_ string, k *plan.Kernel, _ string) { directives = append(directives, k.Directives) })
 		_, err := s.rowSums(t, ctx)
 		stop()
 		require.NoError(t, err)
-		assert.Equal(t, []string{x.runs}, moves, "%+v", x)
+		assert.Equal(t, []string{x.runs}, directives, "%+v", x)
 		if x.says != "" {
 			assert.Contains(t, s.said.String(), x.says)
 		}
 		require.NoError(t, s.Close())
 	}
-	_, err = engine.Open("INTERP", engine.Options{Moves: []byte("weft moves 0\n")})
-	require.ErrorContains(t, err, "Options.Moves: kept moves: the first line")
+	_, err = engine.Open("INTERP", engine.Options{Directives: []byte("weft directives 0\n")})
+	require.ErrorContains(t, err, "Options.Directives: kept directives: the first line")
 	_, err = engine.Open("INTERP", engine.Options{Search: 65})
 	require.ErrorContains(t, err, "from 0 (none) to 64")
 }
@@ -171,7 +171,7 @@ func TestSearchIsCancelled(t *testing.T) {
 	a, b := x.Reduce(uop.Sum, 1), x.Reduce(uop.MaxOf, 0) // two kernels
 	require.ErrorIs(t, s.Realize(ctx, a, b), context.Canceled)
 	require.Len(t, s.found, 1)
-	files, err := filepath.Glob(filepath.Join(dir, "moves", "*.moves"))
+	files, err := filepath.Glob(filepath.Join(dir, "directives", "*.directives"))
 	require.NoError(t, err)
 	assert.Len(t, files, 1)
 	require.NoError(t, s.Realize(context.Background(), a, b))

@@ -18,7 +18,7 @@ import (
 
 // takesApart are the files that may look into texts, and why: none of these texts is a kernel's that a compiler gets.
 var takesApart = map[string]string{
-	"codegen/moves.go":                        "reads directives",
+	"codegen/directives.go":                   "reads directives",
 	"codegen/tune/list.go":                    "reads directives",
 	"codegen/wasm/opcodes.go":                 "a table of names",
 	"runtime/webgpu/adapters.go":              "names of adapters",

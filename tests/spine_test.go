@@ -94,7 +94,7 @@ func kernels(t testing.TB, v *engine.View) string {
 	for i, k := range v.Launches() {
 		tree, err := v.Tree(i)
 		require.NoError(t, err)
-		fmt.Fprintln(&s, k.Name, k.Kinds, k.Moves)
+		fmt.Fprintln(&s, k.Name, k.Kinds, k.Directives)
 		s.WriteString(k.Source + tree)
 	}
 	return s.String()
@@ -288,7 +288,7 @@ func TestRowsAreReducedOnce(t *testing.T) {
 	z = z.Add(y.Mul(z.Mul(y).SumKeep(2)))
 	v := b.plan(z.Sub(z.SumKeep(2)))
 	require.Len(t, v.Launches(), 1)
-	require.NotContains(t, v.Launches()[0].Moves, "tile", v.Launches()[0].Name)
+	require.NotContains(t, v.Launches()[0].Directives, "tile", v.Launches()[0].Name)
 }
 
 // What follows a sum at the same elements is computed where the sum is, though several arrays come of it; so are moments and

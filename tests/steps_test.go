@@ -76,7 +76,7 @@ func TestThreadsChangeNothing(t *testing.T) {
 	}
 }
 
-// Moves and fusion change the result by rounding only.
+// Directives and fusion change the result by rounding only.
 func TestModesAgree(t *testing.T) {
 	want := train(newBench(t, "INTERP", engine.Options{}), 2)
 	modes := []struct {
@@ -85,11 +85,11 @@ func TestModesAgree(t *testing.T) {
 		o      engine.Options
 	}{
 		{"interpreter, nothing fused", "INTERP", engine.Options{StoreAll: true}},
-		{"interpreter, no moves", "INTERP", engine.Options{NoOpt: true}},
+		{"interpreter, no directives", "INTERP", engine.Options{NoOpt: true}},
 		{"optimised", "CPU", engine.Options{}},
-		{"no moves", "CPU", engine.Options{NoOpt: true}},
+		{"no directives", "CPU", engine.Options{NoOpt: true}},
 		{"nothing fused", "CPU", engine.Options{StoreAll: true}},
-		{"no moves, nothing fused", "CPU", engine.Options{NoOpt: true, StoreAll: true}},
+		{"no directives, nothing fused", "CPU", engine.Options{NoOpt: true, StoreAll: true}},
 	}
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {

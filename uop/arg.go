@@ -68,7 +68,7 @@ type (
 		Name   string
 		Lo, Hi int
 	}
-	// RangeArg is a loop index from 0 to N−1. ID tells ranges apart; Name is how moves call it. ID −1 is
+	// RangeArg is a loop index from 0 to N−1. ID tells ranges apart; Name is how directives call it. ID −1 is
 	// the tensor-level grid 0 … N−1 of shape [N].
 	RangeArg struct {
 		ID   int

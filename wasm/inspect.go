@@ -93,11 +93,11 @@ func launches(targets []string, views []*engine.View) []any {
 			}
 			sources = append(sources, wire.Field{Name: targets[t], Value: k.Source})
 			sides = append(sides, wire.Field{Name: targets[t], Value: wire.Record{
-				{Name: "name", Value: k.Name}, {Name: "kinds", Value: k.Kinds}, {Name: "moves", Value: k.Moves}, {Name: "source", Value: k.Source},
+				{Name: "name", Value: k.Name}, {Name: "kinds", Value: k.Kinds}, {Name: "directives", Value: k.Directives}, {Name: "source", Value: k.Source},
 			}})
 		}
 		out[i] = wire.Record{
-			{Name: "name", Value: first.Name}, {Name: "kinds", Value: first.Kinds}, {Name: "moves", Value: first.Moves},
+			{Name: "name", Value: first.Name}, {Name: "kinds", Value: first.Kinds}, {Name: "directives", Value: first.Directives},
 			{Name: "flops", Value: float64(first.Flops)}, {Name: "bytes", Value: float64(first.Bytes)},
 			{Name: "source", Value: sources}, {Name: "targets", Value: sides},
 		}

@@ -39,7 +39,7 @@ func profile(_ context.Context, c *call) (any, error) {
 	d.Watch(func(k *plan.Kernel, seconds float64, clock string) {
 		p.clock = clock
 		p.launches = append(p.launches, wire.Record{
-			{Name: "kernel", Value: k.Name}, {Name: "kinds", Value: k.Kinds}, {Name: "moves", Value: k.Moves},
+			{Name: "kernel", Value: k.Name}, {Name: "kinds", Value: k.Kinds}, {Name: "directives", Value: k.Directives},
 			{Name: "seconds", Value: seconds}, {Name: "flops", Value: float64(k.Flops)}, {Name: "bytes", Value: float64(k.Bytes)},
 		})
 	})

@@ -32,7 +32,7 @@ func openWebGPU(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machin
 	}
 	return &engine.Machine{
 		Device: dev, Render: wgsl.Render, Finish: wgsl.Finisher(a.Limits), MayBeLost: true,
-		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, Features: a.Features, NoOpt: o.NoOpt}),
+		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, CPUBacked: a.CPUBacked, Features: a.Features, NoOpt: o.NoOpt}),
 	}, nil
 }
 

@@ -56,9 +56,9 @@ func TestLongLaunchesAreCut(t *testing.T) {
 		build func(e *engine.Engine) *Tensor
 		m     wgsl.Machine
 	}{
-		{"registers", product, wgsl.Machine{Software: true}},
+		{"registers", product, wgsl.Machine{CPUBacked: true}},
 		{"workgroup memory", product, wgsl.Machine{}},
-		{"two dimensions", elements, wgsl.Machine{Software: true}},
+		{"two dimensions", elements, wgsl.Machine{CPUBacked: true}},
 	} {
 		var want []float32
 		for _, flops := range []int64{0, 4e6} { // of which a launch may have half

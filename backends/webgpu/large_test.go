@@ -42,7 +42,7 @@ func binding(t *testing.T, most int64) *engine.Engine {
 			return nil, err
 		}
 		a := dev.Adapter()
-		m.Device, m.Target = dev, wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, Tile: a.Tile})
+		m.Device, m.Target = dev, wgsl.Target(wgsl.Machine{Limits: a.Limits, CPUBacked: a.CPUBacked, Tile: a.Tile})
 		return m, nil
 	}
 	e, err := engine.New(b, engine.Options{})

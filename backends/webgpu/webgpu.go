@@ -39,7 +39,7 @@ func open(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine,
 	}
 	a := dev.Adapter()
 	return &engine.Machine{
-		Device: dev, Render: wgsl.Render, Finish: wgsl.Finisher(a.Limits), MayBeLost: true,
-		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, Software: a.Software, Tile: a.Tile, Features: a.Features, NoOpt: o.NoOpt}),
+		Device: dev, Render: wgsl.Render, Finish: wgsl.Finisher(a.Limits), MayBeLost: true, Key: a.Name + ", " + a.Backend,
+		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, CPUBacked: a.CPUBacked, Tile: a.Tile, Features: a.Features, NoOpt: o.NoOpt}),
 	}, nil
 }

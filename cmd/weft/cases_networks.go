@@ -13,6 +13,8 @@ var networkCases = []benchCase{
 	{name: "lstm-64", about: "64 steps of an LSTM of 256, batch 16", flops: 64 * 2 * 16 * 4 * 256 * 2 * 256, prepare: lstmCase},
 	{name: "transformer-block", about: "a transformer's block of 512, 8 heads, 2048 wide, over 4×128 tokens",
 		flops: 2*4*128*(4*512*512+2*512*2048) + 4*4*128*128*512, prepare: transformerCase},
+	{name: "transformer-step", about: "a training step of a transformer of three layers of 128, 4 heads, 512 wide, 65 words, 8×64 tokens",
+		flops: 3 * 2 * 8 * 64 * (3*12*128*128 + 3*2*64*128 + 65*128), prepare: writerCase},
 	{name: "resnet18", about: "ResNet-18 of a picture of 224×224", flops: 2 * 1.814e9, prepare: resnetForward(1)},
 	{name: "resnet18-step", about: "a training step of ResNet-18, 8 pictures of 224×224", flops: 3 * 2 * 8 * 1.814e9, prepare: resnetStep(8)},
 	{name: "gpt2-token", about: "a token through the 12 blocks of a network like GPT-2 small, 255 tokens before it", flops: 2 * 12 * 12 * 768 * 768,
@@ -44,6 +46,37 @@ func transformerCase(ctx context.Context) (*work, error) {
 	return forward(ctx, block, func(in ...*tensor.Tensor) []*tensor.Tensor {
 		return []*tensor.Tensor{block.Forward(in[0], nil, nn.Attending{}, nn.Attending{})}
 	}, []int{4, 128, 512})
+}
+
+// writer is a transformer that says which word comes next.
+type writer struct {
+	Words, Places *nn.Embedding
+	Layers        []*nn.TransformerLayer
+	Norm          *nn.LayerNorm
+	Head          *nn.Linear
+}
+
+func writerCase(ctx context.Context) (*work, error) {
+	const words, size, batch, length = 65, 128, 8, 64
+	tensor.Seed(1)
+	net := &writer{Words: nn.NewEmbedding(words, size), Places: nn.NewEmbedding(length, size), Norm: nn.NewLayerNorm(size), Head: nn.NewLinear(size, words)}
+	for range 3 {
+		l := nn.NewTransformerLayer(size, 4, 4*size, false)
+		l.SelfAttention.BatchFirst, l.NormFirst, l.GELU = true, true, true
+		net.Layers = append(net.Layers, l)
+	}
+	opt, err := nn.NewAdam(ctx, net, nn.AdamOptions{})
+	if err != nil {
+		return nil, err
+	}
+	x, y := tensor.RandInt(0, words, batch, length), tensor.RandInt(0, words, batch*length)
+	return training(net, opt, func(in ...*tensor.Tensor) *tensor.Tensor {
+		h := net.Words.Forward(in[0]).Add(net.Places.Weight)
+		for _, l := range net.Layers {
+			h = l.Forward(h, nil, nn.Attending{Causal: true}, nn.Attending{})
+		}
+		return net.Head.Forward(net.Norm.Forward(h)).Reshape(-1, words).CrossEntropy(in[1])
+	}, x, y), tensor.Realize(ctx, x, y)
 }
 
 // forward is a function of a model and of random inputs of these shapes.

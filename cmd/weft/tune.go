@@ -29,7 +29,7 @@ func tuneCommand(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "tune", Short: "Search for faster kernels, and ship what was found", Args: sensible(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-		Long: `With BEAM=n every program searches by the clock for moves of its kernels that beat the model's choice, and keeps them in the cache
+		Long: `With BEAM=n every program searches by the clock for directives of its kernels that beat the model's choice, and keeps them in the cache
 folder. These commands say what a search would gain, and carry what was found elsewhere.`,
 	}
 	var o tuneOptions
@@ -44,13 +44,13 @@ folder. These commands say what a search would gain, and carry what was found el
 	report.Flags().BoolVar(&o.Processor, "processor-time", false, "measure by the processor time of this process, on one thread: for a machine that does other work")
 	c.AddCommand(report,
 		&cobra.Command{
-			Use: "export FILE", Short: "Write all moves that were found to a file", Args: sensible(cobra.ExactArgs(1)),
-			Long: "Writes what is kept in the cache folder to a file that another machine imports, or that a program hands to engine.Options.Moves.",
+			Use: "export FILE", Short: "Write all directives that were found to a file", Args: sensible(cobra.ExactArgs(1)),
+			Long: "Writes what is kept in the cache folder to a file that another machine imports, or that a program hands to engine.Options.Directives.",
 			RunE: func(_ *cobra.Command, args []string) error { return p.tuneExport(args[0]) },
 		},
 		&cobra.Command{
-			Use: "import FILE", Short: "Keep moves that were found elsewhere", Args: sensible(cobra.ExactArgs(1)),
-			Long: "Reads a file of weft tune export into the cache folder. Moves count on the kind of machine on which they were found, and only if they are legal.",
+			Use: "import FILE", Short: "Keep directives that were found elsewhere", Args: sensible(cobra.ExactArgs(1)),
+			Long: "Reads a file of weft tune export into the cache folder. Directives count on the kind of machine on which they were found, and only if they are legal.",
 			RunE: func(_ *cobra.Command, args []string) error { return p.tuneImport(args[0]) },
 		})
 	return c
@@ -64,16 +64,16 @@ type tuneOptions struct {
 	Processor bool
 }
 
-func (p *program) openMoves() (*backends.Moves, error) {
+func (p *program) openDirectives() (*backends.Directives, error) {
 	o, _, err := settings(p.getenv, p.log)
 	if err != nil {
 		return nil, err
 	}
-	return backends.OpenMoves(o)
+	return backends.OpenDirectives(o)
 }
 
 func (p *program) tuneExport(path string) error {
-	m, err := p.openMoves()
+	m, err := p.openDirectives()
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (p *program) tuneImport(path string) error {
 	if err != nil {
 		return err
 	}
-	m, err := p.openMoves()
+	m, err := p.openDirectives()
 	if err != nil {
 		return err
 	}

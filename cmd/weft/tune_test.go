@@ -19,7 +19,7 @@ import (
 
 // What was found goes into a file and out of it; a file of somebody else's is refused in words.
 func TestTuneExportImport(t *testing.T) {
-	from, to, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "moves")
+	from, to, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "directives")
 	weft := func(cache string, args ...string) (code int, out, log string) {
 		var o, l bytes.Buffer
 		code = run(context.Background(), append([]string{"tune"}, args...), func(k string) string { return map[string]string{"WEFT_CACHE": cache}[k] }, &o, &l)
@@ -28,7 +28,7 @@ func TestTuneExportImport(t *testing.T) {
 	code, _, log := weft(from, "export", file)
 	assert.Equal(t, exitFailure, code)
 	assert.Contains(t, log, "nothing was found yet")
-	kept, err := backends.OpenMoves(engine.Options{CacheDir: from})
+	kept, err := backends.OpenDirectives(engine.Options{CacheDir: from})
 	require.NoError(t, err)
 	c := search.Choice{Key: strings.Repeat("0b", 32), Machine: "m", Name: "r_2", ModelSeconds: 2, BestSeconds: 1, Model: "vector a0", Best: "tile a0", Complete: true}
 	require.NoError(t, kept.Put(search.EntryName(codecache.HashOf, c.Key, c.Machine), search.FormatChoices([]search.Choice{c})))
@@ -48,10 +48,10 @@ func TestTuneExportImport(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, text, same)
 
-	require.NoError(t, os.WriteFile(file, []byte("weft moves 1\nall of them\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("weft directives 1\nall of them\n"), 0o600))
 	code, _, log = weft(to, "import", file)
 	assert.Equal(t, exitFailure, code)
-	assert.Contains(t, log, "kept moves: line 2: 1 fields, not 8")
+	assert.Contains(t, log, "kept directives: line 2: 1 fields, not 8")
 	code, _, log = weft(to, "import")
 	assert.Equal(t, exitUsage, code)
 	assert.NotEmpty(t, log)

@@ -2,7 +2,7 @@
 //
 // It knows the language and what its compilers lack. It refuses to know why a kernel looks as it does.
 //
-//	p, err := codegen.Lower(spec, moves, c.Target(c.Machine{VectorBytes: 64}))
+//	p, err := codegen.Lower(spec, directives, c.Target(c.Machine{VectorBytes: 64}))
 //	k, err := c.Render(p) // k.Source, k.Entry; compiled after c.Prelude
 package c
 
@@ -104,7 +104,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	entry := codegen.Entry(head, p.Name, text)
 	k = plan.Kernel{
 		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)),
-		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
+		Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
 		Source: head + "// " + p.Name + "\nvoid " + entry + text,
 	}
 	for _, q := range p.Params {

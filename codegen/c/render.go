@@ -77,7 +77,7 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 		r.let(s, depth)
 	case *codegen.Set:
 		r.set(s, depth)
-	case *codegen.Fold:
+	case *codegen.HorizontalReduce:
 		r.fold(s, depth)
 	case *codegen.Store:
 		r.store(s, depth)
@@ -249,7 +249,7 @@ func (r *renderer) past(buf *uop.UOp) bool {
 }
 
 // fold merges lanes by halves, then into the scalars.
-func (r *renderer) fold(s *codegen.Fold, depth int) {
+func (r *renderer) fold(s *codegen.HorizontalReduce, depth int) {
 	r.line(depth, "{")
 	x := make([]*uop.UOp, len(s.Values))
 	y := make([]*uop.UOp, len(s.Values))
@@ -290,7 +290,7 @@ func (r *renderer) fold(s *codegen.Fold, depth int) {
 	r.line(depth, "}")
 }
 
-// legal is asked which ops a Fold may use: widths do not matter.
+// legal is asked which ops a HorizontalReduce may use: widths do not matter.
 var legal = Target(Machine{})
 
 func dependsOn(set map[*uop.UOp]bool) func(u *uop.UOp) bool {

@@ -64,7 +64,7 @@ func names(s codegen.Stmt) []*uop.UOp {
 		return []*uop.UOp{s.Reg}
 	case *codegen.Set:
 		return s.Regs
-	case *codegen.Fold:
+	case *codegen.HorizontalReduce:
 		return s.Regs
 	case *codegen.Store:
 		return []*uop.UOp{s.Buf}
@@ -74,7 +74,7 @@ func names(s codegen.Stmt) []*uop.UOp {
 		return []*uop.UOp{s.Buf}
 	case *codegen.Team:
 		return []*uop.UOp{s.Lane, s.ID, s.Count}
-	case *codegen.Unite:
+	case *codegen.SubgroupReduce:
 		return []*uop.UOp{s.Reg}
 	}
 	return nil

@@ -123,15 +123,15 @@ func (e *definition) loop(ranges []*uop.UOp, f func()) {
 	outer, was := r.value[0], r.open
 	r.open = true
 	for i := 0; i < ranges[0].Arg().(uop.RangeArg).N && e.err == nil; i++ {
-		e.move(r, uop.Value(i))
+		e.directive(r, uop.Value(i))
 		e.loop(ranges[1:], f)
 	}
 	if r.open = was; was {
-		e.move(r, outer)
+		e.directive(r, outer)
 	}
 }
 
-func (e *definition) move(r *state, v uop.Value) {
+func (e *definition) directive(r *state, v uop.Value) {
 	e.clock++
 	r.since, r.value[0] = e.clock, v
 }
@@ -310,7 +310,7 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 	r, x := e.state(over), make([]uop.Value, len(parts))
 	outer, was := r.value[0], r.open
 	for r.open = true; s.next <= last && e.err == nil; s.next++ {
-		e.move(r, uop.Value(s.next))
+		e.directive(r, uop.Value(s.next))
 		for i, p := range parts {
 			x[i] = e.of(p, s.src[i])[0]
 		}
@@ -318,7 +318,7 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 		s.sum.add(parts[0].DType(), x[0])
 	}
 	if r.open = was; was {
-		e.move(r, outer)
+		e.directive(r, outer)
 	}
 	return e.nudge.reduction(a.Monoid, parts, slices.Clone(s.acc), s.sum)
 }

@@ -15,7 +15,7 @@ import (
 // the loop, the last one first. An error is an access outside of its array (whether or not the value is used), memory of a
 // workgroup that two invocations touch without a barrier between them, or what no machine defines.
 func Statements(f *codegen.Form, memory [][]uop.Value, most int) error {
-	m := &machine{code: compile(f.Body), form: f, memory: memory, most: most, group: codegen.GroupSize(f.Body), folds: map[*codegen.Fold]*merge{}}
+	m := &machine{code: compile(f.Body), form: f, memory: memory, most: most, group: codegen.GroupSize(f.Body), folds: map[*codegen.HorizontalReduce]*merge{}}
 	m.strict = !f.Target.Total && f.Pass != "tree"
 	root := &thread{v: make([]uop.Value, len(m.nodes)), mem: make([]*scratch, len(m.nodes)), inv: everyone}
 	for i, u := range m.nodes {
@@ -42,7 +42,7 @@ type machine struct {
 	memory [][]uop.Value
 	epoch  int // barriers so far
 	group  int // invocations of a workgroup
-	folds  map[*codegen.Fold]*merge
+	folds  map[*codegen.HorizontalReduce]*merge
 	strict bool // ops must be given what plain machines can do
 	most   int
 	err    error
@@ -104,14 +104,14 @@ func (m *machine) stmt(s codegen.Stmt, ts []*thread) {
 		m.alloc(s, ts)
 	case *codegen.Sync:
 		m.epoch++
-	case *codegen.Fold:
+	case *codegen.HorizontalReduce:
 		m.fold(s, ts)
 	case *codegen.Team:
 		for _, t := range ts {
 			t.v[m.number[s.Count]] = uop.Value((m.group + subgroup - 1) / subgroup)
 		}
-	case *codegen.Unite:
-		m.unite(s, ts)
+	case *codegen.SubgroupReduce:
+		m.subgroupReduce(s, ts)
 	case *codegen.Loop:
 		m.loop(s, ts)
 	}
@@ -315,7 +315,7 @@ func garbage(d dtype.DType) uop.Value {
 }
 
 // fold merges the values of the lanes into registers of the thread that opened them.
-func (m *machine) fold(s *codegen.Fold, ts []*thread) {
+func (m *machine) fold(s *codegen.HorizontalReduce, ts []*thread) {
 	if m.folds[s] == nil {
 		m.folds[s] = newMerge(s.Monoid, s.Values)
 	}
@@ -343,15 +343,15 @@ func (m *machine) fold(s *codegen.Fold, ts []*thread) {
 	}
 }
 
-// unite merges a register over each subgroup.
-func (m *machine) unite(s *codegen.Unite, ts []*thread) {
+// subgroupReduce merges a register over each subgroup.
+func (m *machine) subgroupReduce(s *codegen.SubgroupReduce, ts []*thread) {
 	n, groups := m.number[s.Reg], map[int]int{}
 	for _, t := range ts {
 		groups[t.inst]++
 	}
 	for _, k := range groups {
 		if k != m.group {
-			m.fail("%d invocations of %d are united", k, m.group)
+			m.fail("%d invocations of %d reduce together", k, m.group)
 		}
 	}
 	for len(ts) > 0 {

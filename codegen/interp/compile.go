@@ -94,7 +94,7 @@ func (c *compiler) findMutable(stmts []codegen.Stmt) {
 			for _, r := range s.Regs {
 				c.mutable[r] = true
 			}
-		case *codegen.Fold:
+		case *codegen.HorizontalReduce:
 			for _, r := range s.Regs {
 				c.mutable[r] = true
 			}
@@ -131,7 +131,7 @@ func (c *compiler) block(stmts []codegen.Stmt) {
 			c.let(s)
 		case *codegen.Set:
 			c.set(s)
-		case *codegen.Fold:
+		case *codegen.HorizontalReduce:
 			c.fold(s)
 		case *codegen.Store:
 			c.store(s)

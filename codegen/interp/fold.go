@@ -18,7 +18,7 @@ func (c *compiler) named(like *uop.UOp, r bytecode.Reg) *uop.UOp {
 
 // fold merges neighbouring lanes until one is left, then that one into the registers outside. Lanes that do not
 // take part count as the neutral element.
-func (c *compiler) fold(s *codegen.Fold) {
+func (c *compiler) fold(s *codegen.HorizontalReduce) {
 	n := len(s.Values)
 	t, info := s.Values[0].Home(), s.Monoid.Info()
 	x, even, odd := make([]bytecode.Reg, n), make([]*uop.UOp, n), make([]*uop.UOp, n)
@@ -57,7 +57,7 @@ func (c *compiler) fold(s *codegen.Fold) {
 }
 
 // merged computes the monoid's merge.
-func (c *compiler) merged(s *codegen.Fold, a, b []*uop.UOp) []bytecode.Reg {
+func (c *compiler) merged(s *codegen.HorizontalReduce, a, b []*uop.UOp) []bytecode.Reg {
 	out := make([]bytecode.Reg, len(a))
 	for i, u := range codegen.Legalize(a[0].Home(), legal, s.Monoid.Info().Merge(a, b)...) {
 		out[i] = c.reg(u)

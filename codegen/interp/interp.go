@@ -3,7 +3,7 @@
 // It knows statements and the instructions of the machine. It refuses to know why a kernel looks as it does, and
 // how the machine works.
 //
-//	p, err := codegen.Lower(spec, moves, interp.Target(false))
+//	p, err := codegen.Lower(spec, directives, interp.Target(false))
 //	k, err := interp.Render(p) // k.Source is the byte code
 package interp
 
@@ -58,7 +58,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	text := code.String()
 	k = plan.Kernel{
 		Name: p.Name, Kinds: p.Kinds, Entry: codegen.Entry(text), Source: text, Scratch: code.ScratchBytes(),
-		Threads: int32(max(1, p.Threads)), Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
+		Threads: int32(max(1, p.Threads)), Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
 	}
 	for _, q := range code.Params {
 		k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: q.N * int64(q.DType.Size())})

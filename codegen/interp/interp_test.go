@@ -266,7 +266,7 @@ func TestFold(t *testing.T) {
 		i := a.Range(0, n, "r0")
 		x := a.Load(a.Param(0, n, dtype.F32), a.True(), i)
 		best, at := a.Make(uop.Reg, dtype.F32, uop.RegArg{ID: 0}), a.Make(uop.Reg, dtype.I32, uop.RegArg{ID: 1})
-		fold := &codegen.Fold{Regs: []*uop.UOp{best, at}, Monoid: uop.ArgMax, Range: i, Values: []*uop.UOp{x, i.Cast(dtype.I32)}}
+		fold := &codegen.HorizontalReduce{Regs: []*uop.UOp{best, at}, Monoid: uop.ArgMax, Range: i, Values: []*uop.UOp{x, i.Cast(dtype.I32)}}
 		p := &codegen.Program{Name: "argmax", Threads: 1, Params: []codegen.Param{{DType: dtype.F32, Dims: []int{n}},
 			{DType: dtype.I32, Dims: []int{1}, Write: true}, {DType: dtype.F32, Dims: []int{1}, Write: true}},
 			Body: []codegen.Stmt{

@@ -8,13 +8,13 @@ import (
 	"github.com/weft-ml/weft/codegen"
 )
 
-// list is a list of moves with what they make of the axes of a nest.
+// list is a list of directives with what they make of the axes of a nest.
 type list struct {
-	moves []codegen.Move
-	nest  *codegen.NestFacts
-	axes  map[string]axis
-	order []string // the loops of the outputs' nest, outermost first; a sum's loops where they were put among them
-	known bool     // every move is one whose effect on axes is followed here
+	directives []codegen.Directive
+	nest       *codegen.NestFacts
+	axes       map[string]axis
+	order      []string // the loops of the outputs' nest, outermost first; a sum's loops where they were put among them
+	known      bool     // every directive is one whose effect on axes is followed here
 }
 
 // axis is a loop: how long, what it is a part of, how it runs.
@@ -26,9 +26,9 @@ type axis struct {
 	kind codegen.Verb // Order: serial
 }
 
-// read follows moves from the axes of a Spec on.
-func read(nest *codegen.NestFacts, moves []codegen.Move) *list {
-	l := &list{moves: moves, nest: nest, axes: map[string]axis{}, known: true}
+// read follows directives from the axes of a Spec on.
+func read(nest *codegen.NestFacts, directives []codegen.Directive) *list {
+	l := &list{directives: directives, nest: nest, axes: map[string]axis{}, known: true}
 	for _, a := range nest.Axes {
 		l.axes[a.Name] = axis{a.N, []string{a.Name}, false, a.Own, codegen.Order}
 		l.order = append(l.order, a.Name)
@@ -40,13 +40,13 @@ func read(nest *codegen.NestFacts, moves []codegen.Move) *list {
 			}
 		}
 	}
-	for _, m := range moves {
+	for _, m := range directives {
 		l.follow(m)
 	}
 	return l
 }
 
-func (l *list) follow(m codegen.Move) {
+func (l *list) follow(m codegen.Directive) {
 	switch m.Verb {
 	case codegen.Split:
 		a, ok := l.axes[m.Name]
@@ -106,12 +106,12 @@ func (l *list) rest(a axis, n int, lanes bool) codegen.Tail {
 	return codegen.Shift
 }
 
-// with gives the moves with one more before the order, the stages and the carries, which speak of what is there at the end, and
+// with gives the directives with one more before the order, the stages and the carries, which speak of what is there at the end, and
 // with another order (nil: as it is).
-func (l *list) with(order []string, more ...codegen.Move) []codegen.Move {
-	out := make([]codegen.Move, 0, len(l.moves)+len(more)+1)
+func (l *list) with(order []string, more ...codegen.Directive) []codegen.Directive {
+	out := make([]codegen.Directive, 0, len(l.directives)+len(more)+1)
 	at := -1
-	for _, m := range l.moves {
+	for _, m := range l.directives {
 		late := m.Verb == codegen.Order || m.Verb == codegen.Stage || m.Verb == codegen.Carry
 		if late && at < 0 {
 			at = len(out)
@@ -125,14 +125,14 @@ func (l *list) with(order []string, more ...codegen.Move) []codegen.Move {
 		at = len(out)
 	}
 	if order != nil {
-		more = append(slices.Clone(more), codegen.Move{Verb: codegen.Order, Axes: order})
+		more = append(slices.Clone(more), codegen.Directive{Verb: codegen.Order, Axes: order})
 	}
 	return slices.Insert(out, at, more...)
 }
 
-// rename gives the moves with some axes called otherwise, in fused names too; those that are about the axis gone are left
+// rename gives the directives with some axes called otherwise, in fused names too; those that are about the axis gone are left
 // out, and so is it in lists.
-func rename(moves []codegen.Move, from, to, gone string) []codegen.Move {
+func rename(directives []codegen.Directive, from, to, gone string) []codegen.Directive {
 	name := func(s string) string {
 		parts := strings.Split(s, "+")
 		for i, p := range parts {
@@ -142,8 +142,8 @@ func rename(moves []codegen.Move, from, to, gone string) []codegen.Move {
 		}
 		return strings.Join(parts, "+")
 	}
-	var out []codegen.Move
-	for _, m := range moves {
+	var out []codegen.Directive
+	for _, m := range directives {
 		if m.Name == gone && m.Verb != codegen.Stage && m.Verb != codegen.Carry {
 			continue
 		}

@@ -14,7 +14,7 @@ const (
 	mostAxes   = 3       // that lanes are tried along
 )
 
-// form is a way to run a nest in neutral words: who gets which part of which axis. write says it in the moves of a target.
+// form is a way to run a nest in neutral words: who gets which part of which axis. write says it in the directives of a target.
 type form struct {
 	lanes     string // the axis along which neighbours run at once; "": none
 	width     int
@@ -155,25 +155,25 @@ func registers(nest *codegen.NestFacts, lanes string) [][]part {
 	return out
 }
 
-// write says a form in moves for a target with vectors and threads.
-func (f form) write(nest *codegen.NestFacts) []codegen.Move {
+// write says a form in directives for a target with vectors and threads.
+func (f form) write(nest *codegen.NestFacts) []codegen.Directive {
 	l := read(nest, nil)
-	var moves []codegen.Move
+	var directives []codegen.Directive
 	if len(f.registers) > 0 {
 		for _, name := range nest.Finite {
-			moves = append(moves, codegen.Move{Verb: codegen.Finite, Name: name})
+			directives = append(directives, codegen.Directive{Verb: codegen.Finite, Name: name})
 		}
 	}
 	inner := map[string]string{}
 	cut := func(name string, n int, kind codegen.Verb) {
 		a := l.axes[name]
 		if n < a.n {
-			moves = append(moves, codegen.Move{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, kind == codegen.Vectors)})
+			directives = append(directives, codegen.Directive{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, kind == codegen.Vectors)})
 			inner[name], name = name+".1", name+".1"
 		} else {
 			inner[name] = name
 		}
-		moves = append(moves, codegen.Move{Verb: kind, Name: name})
+		directives = append(directives, codegen.Directive{Verb: kind, Name: name})
 	}
 	for _, r := range f.registers {
 		cut(r.axis, r.n, codegen.Tiles)
@@ -188,7 +188,7 @@ func (f form) write(nest *codegen.NestFacts) []codegen.Move {
 			}
 		}
 	}
-	l = read(nest, moves)
+	l = read(nest, directives)
 	var outer, within []string
 	for _, name := range l.order {
 		if k := l.axes[name].kind; k == codegen.Order {
@@ -201,12 +201,12 @@ func (f form) write(nest *codegen.NestFacts) []codegen.Move {
 		within = append(within, in)
 	}
 	if f.share {
-		outer = share(l, &moves, outer)
+		outer = share(l, &directives, outer)
 	}
 	if len(outer)+len(within) > 1 {
-		moves = append(moves, codegen.Move{Verb: codegen.Order, Axes: slices.Concat(outer, within)})
+		directives = append(directives, codegen.Directive{Verb: codegen.Order, Axes: slices.Concat(outer, within)})
 	}
-	return moves
+	return directives
 }
 
 // denseAxis is the axis of a sum along which most of its operands are dense.
@@ -227,12 +227,12 @@ func denseAxis(nest *codegen.NestFacts, s *codegen.SumFacts) (best codegen.AxisF
 }
 
 // share gives the outermost axes to threads, as many of them fused as keep many threads busy.
-func share(l *list, moves *[]codegen.Move, outer []string) []string {
+func share(l *list, directives *[]codegen.Directive, outer []string) []string {
 	free := func(i int) bool {
 		if i >= len(outer) || !l.axes[outer[i]].own {
 			return false
 		}
-		return !slices.ContainsFunc(*moves, func(m codegen.Move) bool {
+		return !slices.ContainsFunc(*directives, func(m codegen.Directive) bool {
 			return m.Verb == codegen.Split && m.Tail == codegen.Peel && m.Name+".0" == outer[i]
 		})
 	}
@@ -240,15 +240,15 @@ func share(l *list, moves *[]codegen.Move, outer []string) []string {
 		return outer
 	}
 	if !free(0) { // peeled: it can be shared, and not fused
-		*moves = append(*moves, codegen.Move{Verb: codegen.Threads, Name: outer[0]})
+		*directives = append(*directives, codegen.Directive{Verb: codegen.Threads, Name: outer[0]})
 		return outer
 	}
 	name, n := outer[0], l.axes[outer[0]].n
 	rest := outer[1:]
 	for k := 1; n < sharedMost && free(k); k++ {
-		*moves = append(*moves, codegen.Move{Verb: codegen.Fuse, Axes: []string{name, outer[k]}})
+		*directives = append(*directives, codegen.Directive{Verb: codegen.Fuse, Axes: []string{name, outer[k]}})
 		name, n, rest = name+"+"+outer[k], n*l.axes[outer[k]].n, outer[k+1:]
 	}
-	*moves = append(*moves, codegen.Move{Verb: codegen.Threads, Name: name})
+	*directives = append(*directives, codegen.Directive{Verb: codegen.Threads, Name: name})
 	return append([]string{name}, rest...)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // step is a way to change a list a little; it gives all results of the change.
-type step func(l *list, t *codegen.Target) [][]codegen.Move
+type step func(l *list, t *codegen.Target) [][]codegen.Directive
 
 // steps are all of them. The first works on any list; the others on lists whose effect on axes is followed, and for targets
 // with vectors: what the invocations of a graphics processor do together hangs together.
@@ -29,33 +29,33 @@ var steps = []struct {
 }
 
 // factors doubles, halves and shifts the factor of each split.
-func factors(l *list, t *codegen.Target) (out [][]codegen.Move) {
-	for i, m := range l.moves {
+func factors(l *list, t *codegen.Target) (out [][]codegen.Directive) {
+	for i, m := range l.directives {
 		if m.Verb != codegen.Split {
 			continue
 		}
-		before := read(l.nest, l.moves[:i])
+		before := read(l.nest, l.directives[:i])
 		a, ok := before.axes[m.Name]
 		for _, n := range []int{m.N * 2, m.N / 2, m.N + 2, m.N - 2, m.N * 3 / 2} {
 			if n < 2 || n == m.N || t.Grid && n&(n-1) != 0 || ok && n >= a.n {
 				continue
 			}
-			moves := slices.Clone(l.moves)
-			moves[i].N = n
+			directives := slices.Clone(l.directives)
+			directives[i].N = n
 			if ok && m.Tail == codegen.Exact {
-				moves[i].Tail = before.rest(a, n, l.axes[m.Name+".1"].kind == codegen.Vectors)
+				directives[i].Tail = before.rest(a, n, l.axes[m.Name+".1"].kind == codegen.Vectors)
 			}
-			out = append(out, moves)
+			out = append(out, directives)
 		}
 	}
 	return out
 }
 
 // unsplit takes each split back: all of the axis runs as its outer part did, or as its inner part.
-func unsplit(l *list, t *codegen.Target) (out [][]codegen.Move) {
-	for i, m := range l.moves {
+func unsplit(l *list, t *codegen.Target) (out [][]codegen.Directive) {
+	for i, m := range l.directives {
 		if m.Verb == codegen.Split {
-			without := slices.Delete(slices.Clone(l.moves), i, i+1)
+			without := slices.Delete(slices.Clone(l.directives), i, i+1)
 			out = append(out, rename(without, m.Name+".0", m.Name, m.Name+".1"), rename(without, m.Name+".1", m.Name, m.Name+".0"))
 		}
 	}
@@ -63,7 +63,7 @@ func unsplit(l *list, t *codegen.Target) (out [][]codegen.Move) {
 }
 
 // reorder exchanges neighbours in the order, and brings each loop to the front.
-func reorder(l *list, t *codegen.Target) (out [][]codegen.Move) {
+func reorder(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	put := func(order []string) { out = append(out, l.with(order)) }
 	for i := 1; i < len(l.order); i++ {
 		swapped := slices.Clone(l.order)
@@ -77,43 +77,43 @@ func reorder(l *list, t *codegen.Target) (out [][]codegen.Move) {
 }
 
 // rethread gives the threads another axis, or one more.
-func rethread(l *list, t *codegen.Target) (out [][]codegen.Move) {
-	at := slices.IndexFunc(l.moves, func(m codegen.Move) bool { return m.Verb == codegen.Threads })
+func rethread(l *list, t *codegen.Target) (out [][]codegen.Directive) {
+	at := slices.IndexFunc(l.directives, func(m codegen.Directive) bool { return m.Verb == codegen.Threads })
 	if at < 0 {
 		if !t.Threads {
 			return nil
 		}
 		for _, name := range l.order {
 			if a := l.axes[name]; a.own && a.kind == codegen.Order && a.n > 1 {
-				out = append(out, l.with(front(l.order, name), codegen.Move{Verb: codegen.Threads, Name: name}))
+				out = append(out, l.with(front(l.order, name), codegen.Directive{Verb: codegen.Threads, Name: name}))
 			}
 		}
 		return out
 	}
-	name := l.moves[at].Name
-	without := read(l.nest, slices.Delete(slices.Clone(l.moves), at, at+1))
+	name := l.directives[at].Name
+	without := read(l.nest, slices.Delete(slices.Clone(l.directives), at, at+1))
 	for _, other := range l.order {
 		if a := l.axes[other]; other == name || !a.own || a.kind != codegen.Order {
 			continue
 		} else if a.n > 1 {
-			out = append(out, without.with(front(l.order, other), codegen.Move{Verb: codegen.Threads, Name: other}))
+			out = append(out, without.with(front(l.order, other), codegen.Directive{Verb: codegen.Threads, Name: other}))
 		}
 		fused := name + "+" + other
 		order := slices.DeleteFunc(slices.Clone(l.order), func(x string) bool { return x == other })
-		moves := renameIn(without.with(order), name, fused)
-		at := slices.IndexFunc(moves, func(m codegen.Move) bool {
+		directives := renameIn(without.with(order), name, fused)
+		at := slices.IndexFunc(directives, func(m codegen.Directive) bool {
 			return m.Verb == codegen.Order || m.Verb == codegen.Stage || m.Verb == codegen.Carry
 		})
 		if at >= 0 {
-			out = append(out, slices.Insert(moves, at, codegen.Move{Verb: codegen.Fuse, Axes: []string{name, other}}, codegen.Move{Verb: codegen.Threads, Name: fused}))
+			out = append(out, slices.Insert(directives, at, codegen.Directive{Verb: codegen.Fuse, Axes: []string{name, other}}, codegen.Directive{Verb: codegen.Threads, Name: fused}))
 		}
 	}
 	return out
 }
 
-// renameIn calls an axis otherwise where moves speak of what there is at the end.
-func renameIn(moves []codegen.Move, from, to string) []codegen.Move {
-	out := slices.Clone(moves)
+// renameIn calls an axis otherwise where directives speak of what there is at the end.
+func renameIn(directives []codegen.Directive, from, to string) []codegen.Directive {
+	out := slices.Clone(directives)
 	for i, m := range out {
 		switch m.Verb {
 		case codegen.Stage:
@@ -157,7 +157,7 @@ func (l *list) inside(order []string, name string) []string {
 }
 
 // block cuts a loop so that the blocks lie outside and what is in one runs innermost, for the caches.
-func block(l *list, t *codegen.Target) (out [][]codegen.Move) {
+func block(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	for _, name := range l.serial() {
 		a := l.axes[name]
 		if !a.own {
@@ -169,14 +169,14 @@ func block(l *list, t *codegen.Target) (out [][]codegen.Move) {
 			}
 			i := slices.Index(l.order, name)
 			order := l.inside(slices.Replace(slices.Clone(l.order), i, i+1, name+".0"), name+".1")
-			out = append(out, l.with(order, codegen.Move{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, false)}))
+			out = append(out, l.with(order, codegen.Directive{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, false)}))
 		}
 	}
 	return out
 }
 
 // tile holds several iterations of a loop in registers.
-func tile(l *list, t *codegen.Target) (out [][]codegen.Move) {
+func tile(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	for _, name := range l.serial() {
 		a := l.axes[name]
 		if !a.own {
@@ -188,11 +188,11 @@ func tile(l *list, t *codegen.Target) (out [][]codegen.Move) {
 			case n > a.n:
 			case n == a.n:
 				without := slices.Delete(slices.Clone(l.order), i, i+1)
-				out = append(out, l.with(l.inside(without, name), codegen.Move{Verb: codegen.Tiles, Name: name}))
+				out = append(out, l.with(l.inside(without, name), codegen.Directive{Verb: codegen.Tiles, Name: name}))
 			default:
 				order := l.inside(slices.Replace(slices.Clone(l.order), i, i+1, name+".0"), name+".1")
-				out = append(out, l.with(order, codegen.Move{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, false)},
-					codegen.Move{Verb: codegen.Tiles, Name: name + ".1"}))
+				out = append(out, l.with(order, codegen.Directive{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, false)},
+					codegen.Directive{Verb: codegen.Tiles, Name: name + ".1"}))
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func tile(l *list, t *codegen.Target) (out [][]codegen.Move) {
 }
 
 // sumLanes gives lanes to sums that have none.
-func sumLanes(l *list, t *codegen.Target) (out [][]codegen.Move) {
+func sumLanes(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	w := max(l.nest.Lanes, 1)
 	if l.nest.Lanes == 0 {
 		w = longLanes / 4
@@ -216,10 +216,10 @@ func sumLanes(l *list, t *codegen.Target) (out [][]codegen.Move) {
 		for _, n := range []int{4 * w, w} {
 			switch a := l.axes[x.Name]; {
 			case n > 1 && n < x.N:
-				out = append(out, l.with(nil, codegen.Move{Verb: codegen.Split, Name: x.Name, N: n, Tail: l.rest(a, n, true)},
-					codegen.Move{Verb: codegen.Vectors, Name: x.Name + ".1"}))
+				out = append(out, l.with(nil, codegen.Directive{Verb: codegen.Split, Name: x.Name, N: n, Tail: l.rest(a, n, true)},
+					codegen.Directive{Verb: codegen.Vectors, Name: x.Name + ".1"}))
 			case x.N > 1:
-				out = append(out, l.with(nil, codegen.Move{Verb: codegen.Vectors, Name: x.Name}))
+				out = append(out, l.with(nil, codegen.Directive{Verb: codegen.Vectors, Name: x.Name}))
 			}
 		}
 	}
@@ -227,19 +227,19 @@ func sumLanes(l *list, t *codegen.Target) (out [][]codegen.Move) {
 }
 
 // unstage leaves out each stage, carry and assumption of finite numbers.
-func unstage(l *list, t *codegen.Target) (out [][]codegen.Move) {
-	for i, m := range l.moves {
+func unstage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
+	for i, m := range l.directives {
 		if m.Verb == codegen.Stage || m.Verb == codegen.Carry || m.Verb == codegen.Finite {
-			out = append(out, slices.Delete(slices.Clone(l.moves), i, i+1))
+			out = append(out, slices.Delete(slices.Clone(l.directives), i, i+1))
 		}
 	}
 	return out
 }
 
 // restage moves each stage one loop outwards or inwards.
-func restage(l *list, t *codegen.Target) (out [][]codegen.Move) {
+func restage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	places := append([]string{codegen.Root}, l.order...)
-	for i, m := range l.moves {
+	for i, m := range l.directives {
 		if m.Verb != codegen.Stage {
 			continue
 		}
@@ -248,14 +248,14 @@ func restage(l *list, t *codegen.Target) (out [][]codegen.Move) {
 			if at < 0 || j < 0 || j >= len(places) {
 				continue
 			}
-			moves := slices.Clone(l.moves)
-			moves[i].At = places[j]
+			directives := slices.Clone(l.directives)
+			directives[i].At = places[j]
 			if !m.Box {
 				if r := l.access(m.Name); r != nil {
-					moves[i].Axes = l.layout(r, places[j])
+					directives[i].Axes = l.layout(r, places[j])
 				}
 			}
-			out = append(out, moves)
+			out = append(out, directives)
 		}
 	}
 	return out
@@ -272,10 +272,10 @@ func (l *list) access(name string) *codegen.AccessFacts {
 
 // stage copies what is read more than once to where it lies together: a box of it, or what each iteration reads in the order in
 // which they come.
-func stage(l *list, t *codegen.Target) (out [][]codegen.Move) {
+func stage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	for i := range l.nest.Reads {
 		r := &l.nest.Reads[i]
-		if r.Name == "" || slices.ContainsFunc(l.moves, func(m codegen.Move) bool { return m.Verb == codegen.Stage && m.Name == r.Name }) ||
+		if r.Name == "" || slices.ContainsFunc(l.directives, func(m codegen.Directive) bool { return m.Verb == codegen.Stage && m.Name == r.Name }) ||
 			!slices.ContainsFunc(l.nest.Sums, func(s codegen.SumFacts) bool { return slices.Contains(s.Reads, i) && s.Updates >= 4*r.Count }) {
 			continue
 		}
@@ -286,13 +286,13 @@ func stage(l *list, t *codegen.Target) (out [][]codegen.Move) {
 			}
 		}
 		for _, at := range append([]string{codegen.Root}, l.serial()...) {
-			m := codegen.Move{Verb: codegen.Stage, Name: r.Name, At: at}
+			m := codegen.Directive{Verb: codegen.Stage, Name: r.Name, At: at}
 			box := m
 			box.Box = true
-			out = append(out, append(slices.Clone(l.moves), box))
+			out = append(out, append(slices.Clone(l.directives), box))
 			if m.Axes = l.layout(r, at); len(m.Axes) > 0 {
 				m.Vector = lane
-				out = append(out, append(slices.Clone(l.moves), m))
+				out = append(out, append(slices.Clone(l.directives), m))
 			}
 		}
 	}

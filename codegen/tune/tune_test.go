@@ -39,9 +39,9 @@ var targets = map[string]func() *codegen.Target{
 	},
 }
 
-func texts(lists [][]codegen.Move) (out []string) {
+func texts(lists [][]codegen.Directive) (out []string) {
 	for _, l := range lists {
-		out = append(out, codegen.MovesString(l))
+		out = append(out, codegen.DirectivesString(l))
 	}
 	return out
 }
@@ -55,20 +55,20 @@ func TestCandidates(t *testing.T) {
 			first := tune.Candidates(s, to, 30)
 			next := tune.Neighbours(s, to, model, 60)
 			all := append(texts(first), texts(next)...)
-			assert.Equal(t, codegen.MovesString(model), all[0])
+			assert.Equal(t, codegen.DirectivesString(model), all[0])
 			assert.Equal(t, all, append(texts(tune.Candidates(product(100, 70, 130), target(), 30)), texts(tune.Neighbours(product(100, 70, 130), target(), model, 60))...))
 			seen := map[string]int{}
 			kinds := map[string]bool{}
 			for _, text := range all {
 				seen[text]++
-				moves, err := tune.Parse(text)
+				directives, err := tune.Parse(text)
 				require.NoError(t, err, text)
 				if text != all[0] {
-					require.NoError(t, tune.Allowed(s, to, moves), text)
+					require.NoError(t, tune.Allowed(s, to, directives), text)
 				}
-				_, err = codegen.Lower(s, moves, to)
+				_, err = codegen.Lower(s, directives, to)
 				require.NoError(t, err, text)
-				for _, m := range moves {
+				for _, m := range directives {
 					kinds[m.Verb.String()] = true
 				}
 			}
@@ -103,13 +103,13 @@ func TestAllowed(t *testing.T) {
 		"fuse a0 a0; fuse a0+a0 a0":                                              "cannot become one",
 		"order":                                                                  "cannot read",
 	} {
-		moves, err := tune.Parse(text)
+		directives, err := tune.Parse(text)
 		if err == nil {
-			err = tune.Allowed(s, to, moves)
+			err = tune.Allowed(s, to, directives)
 		}
 		assert.ErrorContains(t, err, says, text)
 	}
 	_, err := tune.Parse(strings.Repeat("tile a0;", 1000))
-	require.ErrorContains(t, err, "bytes of moves")
-	require.ErrorContains(t, tune.Allowed(s, to, make([]codegen.Move, 49)), "longer than 48")
+	require.ErrorContains(t, err, "bytes of directives")
+	require.ErrorContains(t, tune.Allowed(s, to, make([]codegen.Directive, 49)), "longer than 48")
 }

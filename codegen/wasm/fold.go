@@ -9,7 +9,7 @@ import (
 )
 
 // fold merges lanes by halves, then into the scalars.
-func (r *renderer) fold(s *codegen.Fold) {
+func (r *renderer) fold(s *codegen.HorizontalReduce) {
 	t := s.Regs[0].Home()
 	if r.n > 4 { // as many lanes as one likes: nothing differs between them
 		r.foldEqual(s)
@@ -63,7 +63,7 @@ func (r *renderer) fold(s *codegen.Fold) {
 }
 
 // foldEqual merges a value with itself until it stands for all lanes, then into the scalars.
-func (r *renderer) foldEqual(s *codegen.Fold) {
+func (r *renderer) foldEqual(s *codegen.HorizontalReduce) {
 	t := s.Regs[0].Home()
 	x := make([]*uop.UOp, len(s.Values))
 	for i, v := range s.Values {

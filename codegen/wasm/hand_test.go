@@ -202,7 +202,7 @@ func generated(t testing.TB) plan.Kernel {
 
 func byHand(k plan.Kernel) plan.Kernel {
 	k.Name, k.Entry, k.Code = "hand", "hand", handProduct()
-	k.Threads, k.Scratch, k.Moves = side/panel, packedBytes+repeatedBytes, "by hand"
+	k.Threads, k.Scratch, k.Directives = side/panel, packedBytes+repeatedBytes, "by hand"
 	return k
 }
 

@@ -49,13 +49,13 @@ func TestNode(t *testing.T) {
 	need.Device(t, "NODE", err)
 	list := trials()
 	for _, m := range []wasm.Machine{{}, {Relaxed: true}} {
-		for _, moves := range opMoves {
-			runNode(t, node, m, moves, list)
+		for _, directives := range opDirectives {
+			runNode(t, node, m, directives, list)
 		}
 	}
 }
 
-func runNode(t *testing.T, node string, m wasm.Machine, moves string, list []trial) {
+func runNode(t *testing.T, node string, m wasm.Machine, directives string, list []trial) {
 	job := nodeJob{Shared: m.Relaxed}
 	var memory []byte
 	place := func(b []byte) int {
@@ -67,7 +67,7 @@ func runNode(t *testing.T, node string, m wasm.Machine, moves string, list []tri
 	var kernels []plan.Kernel
 	var outs []int
 	for _, x := range list {
-		k := render(t, m, moves, x.probe)
+		k := render(t, m, directives, x.probe)
 		kernels = append(kernels, k)
 		out := place(make([]byte, k.Binds[0].Bytes))
 		outs = append(outs, out)
@@ -104,6 +104,6 @@ func runNode(t *testing.T, node string, m wasm.Machine, moves string, list []tri
 	memory, err = os.ReadFile(filepath.Join(dir, "memory.bin"))
 	require.NoError(t, err)
 	for i := range list {
-		list[i].check(t, moves, memory[outs[i]:outs[i]+int(kernels[i].Binds[0].Bytes)])
+		list[i].check(t, directives, memory[outs[i]:outs[i]+int(kernels[i].Binds[0].Bytes)])
 	}
 }

@@ -91,7 +91,7 @@ func (x *trial) choose(d dtype.DType, yes, no int) {
 }
 
 // check compares results with the op table.
-func (x *trial) check(t *testing.T, moves string, out []byte) {
+func (x *trial) check(t *testing.T, directives string, out []byte) {
 	d := x.probe.spec.Params[0].DType
 	for j, got := range unpack(d, out) {
 		if same(d, got, x.want[j], x.loose) {
@@ -101,21 +101,21 @@ func (x *trial) check(t *testing.T, moves string, out []byte) {
 		for k, q := range x.probe.spec.Params[1:] {
 			in = append(in, x.probe.t.ConstOf(q.DType, unpack(q.DType, x.data[k])[j]))
 		}
-		t.Errorf("moves %q: %s of %v: got %v, want %v", moves, x.name, in, x.probe.t.ConstOf(d, got), x.probe.t.ConstOf(d, x.want[j]))
+		t.Errorf("directives %q: %s of %v: got %v, want %v", directives, x.name, in, x.probe.t.ConstOf(d, got), x.probe.t.ConstOf(d, x.want[j]))
 		return
 	}
 }
 
 // plain has no lanes, the other the widest.
-var opMoves = []string{"", "split a0 4; vector a0.1"}
+var opDirectives = []string{"", "split a0 4; vector a0.1"}
 
 // TestOps tries every op on every type, one element at a time and with lanes, against the op table.
 func TestOps(t *testing.T) {
 	list := trials()
 	for _, m := range []wasm.Machine{{Wazero: true}, {}} {
-		for _, moves := range opMoves {
-			for i, out := range run(t, m, moves, list) {
-				list[i].check(t, moves, out)
+		for _, directives := range opDirectives {
+			for i, out := range run(t, m, directives, list) {
+				list[i].check(t, directives, out)
 			}
 		}
 	}

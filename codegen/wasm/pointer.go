@@ -116,7 +116,7 @@ func (f *frame) declare(stmts []codegen.Stmt) {
 				f.inside[u] = true
 				delete(f.defs, u)
 			}
-		case *codegen.Fold:
+		case *codegen.HorizontalReduce:
 			for _, u := range s.Regs {
 				f.inside[u] = true
 				delete(f.defs, u)

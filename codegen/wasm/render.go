@@ -68,7 +68,7 @@ func (r *renderer) assigned(stmts []codegen.Stmt) {
 		switch s := s.(type) {
 		case *codegen.Set:
 			r.changed(s.Regs)
-		case *codegen.Fold:
+		case *codegen.HorizontalReduce:
 			r.changed(s.Regs)
 		case *codegen.If:
 			r.assigned(s.Body)
@@ -111,7 +111,7 @@ func (r *renderer) stmt(s codegen.Stmt) {
 		r.let(s)
 	case *codegen.Set:
 		r.assign(s.Regs, s.Values)
-	case *codegen.Fold:
+	case *codegen.HorizontalReduce:
 		r.fold(s)
 	case *codegen.Store:
 		r.store(s)

@@ -3,7 +3,7 @@
 // It knows the instructions and what engines make of them. It refuses to know why a kernel looks as it does, and
 // who runs it.
 //
-//	p, err := codegen.Lower(spec, moves, wasm.Target(wasm.Machine{}))
+//	p, err := codegen.Lower(spec, directives, wasm.Target(wasm.Machine{}))
 //	k, err := wasm.Renderer(wasm.Machine{})(p) // k.Code is a function's body, k.Source its text to read
 //
 // WebAssembly has no multiply-add. Sums of products and the shared polynomials use the relaxed one where Machine.Relaxed
@@ -34,7 +34,7 @@ func Target(m Machine) *codegen.Target {
 		registers = 15 // V8 keeps one of x64 for itself
 	}
 	return &codegen.Target{
-		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, Loose: m.Relaxed, Broad: m.Wazero, NoOpt: m.NoOpt,
+		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, Has: has, RelaxedFMA: m.Relaxed, Broad: m.Wazero, NoOpt: m.NoOpt,
 		ShortLoops: true, Splats: true, Unroll: codegen.Unroll{Copies: 4, Ops: 1000},
 	}
 }
@@ -67,7 +67,7 @@ func has(o uop.Op, d dtype.DType) bool {
 	return true
 }
 
-// legal is asked which ops a Fold may use.
+// legal is asked which ops a HorizontalReduce may use.
 var legal = Target(Machine{})
 
 // Renderer gives the function that writes kernels for a machine. The entry's name is a hash of the code, so equal
@@ -86,7 +86,7 @@ func Renderer(m Machine) func(p *codegen.Program) (plan.Kernel, error) {
 		entry := codegen.Entry(string(code))
 		k = plan.Kernel{
 			Name: p.Name, Kinds: p.Kinds, Entry: entry, Code: code, Scratch: r.scratch, Threads: int32(max(1, p.Threads)),
-			Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
+			Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
 			Source: fmt.Sprintf(";; %s, %d locals\n(func $%s (param $buf i32) (param $var i32) (param $scratch i32) (param $lo i32) (param $hi i32)\n%s)\n",
 				p.Name, len(r.locals), entry, r.text.String()),
 		}

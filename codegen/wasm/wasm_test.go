@@ -52,9 +52,9 @@ func open(t testing.TB, threads int) runtime.Device {
 }
 
 // render lowers and writes a probe.
-func render(t testing.TB, m wasm.Machine, moves string, b *probe) plan.Kernel {
+func render(t testing.TB, m wasm.Machine, directives string, b *probe) plan.Kernel {
 	t.Helper()
-	list, err := codegen.ParseMoves(moves)
+	list, err := codegen.ParseDirectives(directives)
 	require.NoError(t, err)
 	prog, err := codegen.Lower(b.spec, list, wasm.Target(m))
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func render(t testing.TB, m wasm.Machine, moves string, b *probe) plan.Kernel {
 }
 
 // run plays all trials together and gives their outputs.
-func run(t testing.TB, m wasm.Machine, moves string, list []trial) [][]byte {
+func run(t testing.TB, m wasm.Machine, directives string, list []trial) [][]byte {
 	t.Helper()
 	dev := open(t, 1)
 	p := &plan.Plan{Version: plan.Version, Target: "wasm"}
@@ -88,7 +88,7 @@ func run(t testing.TB, m wasm.Machine, moves string, list []trial) [][]byte {
 			step.Slots = append(step.Slots, len(args))
 			args = append(args, mem)
 		}
-		p.Kernels = append(p.Kernels, render(t, m, moves, x.probe))
+		p.Kernels = append(p.Kernels, render(t, m, directives, x.probe))
 		p.Steps = append(p.Steps, step)
 	}
 	l, err := dev.Load(context.Background(), p)

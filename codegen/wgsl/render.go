@@ -46,11 +46,11 @@ func newRenderer(d *draft, ways []binding) *renderer {
 			for _, g := range s.Regs {
 				r.mutable[g] = true
 			}
-		case *codegen.Unite:
+		case *codegen.SubgroupReduce:
 			r.mutable[s.Reg] = true
 		case *codegen.Four:
 			r.array(s.Buf).four = true
-		case *codegen.Fold, *codegen.Loop:
+		case *codegen.HorizontalReduce, *codegen.Loop:
 			if l, ok := s.(*codegen.Loop); ok && l.Kind < codegen.Tile {
 				return
 			}
@@ -60,8 +60,8 @@ func newRenderer(d *draft, ways []binding) *renderer {
 	return r
 }
 
-// unites spell what merges registers over a subgroup.
-var unites = map[uop.Op]string{uop.Add: "subgroupAdd", uop.Mul: "subgroupMul", uop.Max: "subgroupMax"}
+// subgroupOps spell what reduces registers over a subgroup.
+var subgroupOps = map[uop.Op]string{uop.Add: "subgroupAdd", uop.Mul: "subgroupMul", uop.Max: "subgroupMax"}
 
 func (r *renderer) line(depth int, format string, a ...any) {
 	r.out.WriteString(strings.Repeat("\t", depth))
@@ -119,8 +119,8 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 		r.line(depth, "workgroupBarrier();")
 	case *codegen.Team:
 		r.line(depth, "let %s = i32(si); let %s = i32(sg); let %s = i32(sn);", regName(s.Lane), regName(s.ID), regName(s.Count))
-	case *codegen.Unite:
-		g, f := regName(s.Reg), unites[s.Op]
+	case *codegen.SubgroupReduce:
+		g, f := regName(s.Reg), subgroupOps[s.Op]
 		if s.Op == uop.Max && s.Reg.DType() == dtype.F32 {
 			f = r.use("subgroup_maximum")
 		}

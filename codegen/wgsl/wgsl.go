@@ -3,7 +3,7 @@
 // It knows the language, what it cannot say, and what shader compilers take for granted. It refuses to know why a
 // kernel looks as it does, and what runs it.
 //
-//	p, err := codegen.Lower(spec, moves, wgsl.Target(wgsl.Machine{}))
+//	p, err := codegen.Lower(spec, directives, wgsl.Target(wgsl.Machine{}))
 //	k, err := wgsl.Render(p) // k.Grid, k.Binds, k.Draft
 //	wgsl.Finish(plan)        // k.Source, k.Entry
 package wgsl
@@ -22,11 +22,11 @@ const Name = "wgsl"
 
 // Machine is what the code generator should know of an adapter; zero limits stand for the least that WebGPU promises.
 type Machine struct {
-	Limits   plan.Limits
-	Software bool // runs on a processor
-	Tile     int  // values that one invocation should keep for others to be used with; 0: the usual
-	NoOpt    bool
-	Features plan.Features
+	Limits    plan.Limits
+	CPUBacked bool // runs on a processor
+	Tile      int  // values that one invocation should keep for others to be used with; 0: the usual
+	NoOpt     bool
+	Features  plan.Features
 }
 
 // Target describes the language on an adapter to the lowering. Its values are scalars; neighbouring accesses to
@@ -49,7 +49,7 @@ func Target(m Machine) *codegen.Target {
 	least(&m.Tile, 64)
 	return &codegen.Target{
 		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
-		Grid: true, ShortLoops: true, Software: m.Software, Features: m.Features,
+		Grid: true, ShortLoops: true, CPUBacked: m.CPUBacked, Features: m.Features,
 		Fours: func(d dtype.DType) bool { return d.Size() == 4 || d == dtype.F16 && m.Features.Has(plan.Half) },
 	}
 }
@@ -89,7 +89,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	d := newDraft(p.Apart())
 	k = plan.Kernel{
 		Name: p.Name, Kinds: p.Kinds, Draft: d, Threads: d.threads(), Grid: d.grid, Needs: d.needs(),
-		Flops: p.Flops, Bytes: p.Bytes, Moves: p.Moves,
+		Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
 	}
 	for _, q := range p.Params {
 		k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: elements(q) * int64(q.DType.Size())})

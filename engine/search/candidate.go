@@ -19,14 +19,14 @@ type Machine struct {
 	Finish func(p *plan.Plan) // may be nil
 }
 
-// candidate is a list of moves and the kernel that it makes.
+// candidate is a list of directives and the kernel that it makes.
 type candidate struct {
-	moves   []codegen.Move
-	kernel  plan.Kernel
-	plan    *plan.Plan
-	loaded  runtime.Loaded
-	seconds float64 // of one run, as if measured beside the best ones
-	checked bool    // its results are those of the model's
+	directives []codegen.Directive
+	kernel     plan.Kernel
+	plan       *plan.Plan
+	loaded     runtime.Loaded
+	seconds    float64 // of one run, as if measured beside the best ones
+	checked    bool    // its results are those of the model's
 
 	measured bool // it stood before the model's kernel
 }
@@ -39,14 +39,14 @@ const (
 	leastScratch = 1 << 20
 )
 
-// Prepare lowers and writes a kernel; a defect of the compiler that a list of moves brings to light is an error that says BUG.
-func (m *Machine) Prepare(spec *codegen.Spec, moves []codegen.Move) (k plan.Kernel, err error) {
+// Prepare lowers and writes a kernel; a defect of the compiler that a list of directives brings to light is an error that says BUG.
+func (m *Machine) Prepare(spec *codegen.Spec, directives []codegen.Directive) (k plan.Kernel, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("BUG: moves %q: %v", codegen.MovesString(moves), r)
+			err = fmt.Errorf("BUG: directives %q: %v", codegen.DirectivesString(directives), r)
 		}
 	}()
-	prog, err := codegen.Lower(spec, moves, m.Target)
+	prog, err := codegen.Lower(spec, directives, m.Target)
 	if err != nil {
 		return k, err
 	}
@@ -55,7 +55,7 @@ func (m *Machine) Prepare(spec *codegen.Spec, moves []codegen.Move) (k plan.Kern
 
 // Within says why a kernel is too large to stand in for the model's, or nil.
 func Within(k, model *plan.Kernel) error {
-	if n, most := len(k.Source)+len(k.Code), max(leastText, moreText*(len(model.Source)+len(model.Code))); n > most {
+	if n, most := len(text(k)), max(leastText, moreText*len(text(model))); n > most {
 		return fmt.Errorf("its code of %d bytes is longer than %d", n, most)
 	}
 	if most := max(leastScratch, moreScratch*model.Scratch); k.Scratch > most {
@@ -64,7 +64,7 @@ func Within(k, model *plan.Kernel) error {
 	return nil
 }
 
-// Limits of kernels whose moves come from outside.
+// Limits of kernels whose directives come from outside.
 const (
 	mostText    = 4 << 20
 	mostScratch = 64 << 20 // of each thread
@@ -72,7 +72,7 @@ const (
 
 // Bearable says why a kernel is too large to be compiled for whoever asks, or nil.
 func Bearable(k *plan.Kernel) error {
-	if n := len(k.Source) + len(k.Code); n > mostText || k.Scratch > mostScratch {
+	if n := len(text(k)); n > mostText || k.Scratch > mostScratch {
 		return fmt.Errorf("a kernel of %d bytes of code, with %d bytes of scratch", n, k.Scratch)
 	}
 	return nil

@@ -21,13 +21,13 @@ type Choice struct {
 	Name    string // of the model's kernel, for people
 	// Seconds of one run.
 	ModelSeconds, BestSeconds float64
-	// Model and Best are lists of moves. A choice counts only as long as the model's list is the one given here.
+	// Model and Best are lists of directives. A choice counts only as long as the model's list is the one given here.
 	Model, Best string
 	Complete    bool // the search ended by itself
 }
 
 // What is kept is text: a first line with the version, then a line a choice, of fields separated by tabs.
-const version = "weft moves 1"
+const version = "weft directives 1"
 
 // Limits of that text, whoever wrote it.
 const (
@@ -62,21 +62,21 @@ func Word(s string) string {
 	return s
 }
 
-// ParseChoices reads choices that anybody may have written. That their moves are lists of moves is all that is known then:
+// ParseChoices reads choices that anybody may have written. That their directives are lists of directives is all that is known then:
 // whether a kernel may run so is for tune.Allowed to say.
 func ParseChoices(text []byte) ([]Choice, error) {
 	if len(text) > MostBytes {
-		return nil, fmt.Errorf("kept moves: %d bytes are more than %d", len(text), MostBytes)
+		return nil, fmt.Errorf("kept directives: %d bytes are more than %d", len(text), MostBytes)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	if lines[0] != version {
-		return nil, fmt.Errorf("kept moves: the first line is not %q: it is no file of kept moves, or one of another version of Weft", version)
+		return nil, fmt.Errorf("kept directives: the first line is not %q: it is no file of kept directives, or one of another version of Weft", version)
 	}
 	var out []Choice
 	for i, l := range lines[1:] {
 		c, err := parseChoice(l)
 		if err != nil {
-			return nil, fmt.Errorf("kept moves: line %d: %w", i+2, err)
+			return nil, fmt.Errorf("kept directives: line %d: %w", i+2, err)
 		}
 		out = append(out, c)
 	}

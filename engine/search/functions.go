@@ -13,7 +13,7 @@ import (
 // Functions are what an engine asks of this package. It gets them as values, so that programs that never search do not carry them.
 type Functions struct {
 	Search func(m *Machine, ctx context.Context, task Task) (Result, error)
-	Accept func(m *Machine, spec *codegen.Spec, text string) ([]codegen.Move, error)
+	Accept func(m *Machine, spec *codegen.Spec, text string) ([]codegen.Directive, error)
 	Parse  func(text []byte) ([]Choice, error)
 	Format func(list []Choice) []byte
 	Key    func(t *codegen.Target, spec string) string
@@ -27,21 +27,21 @@ func All(hash func(text []byte) string) *Functions {
 		func(key, machine string) string { return EntryName(hash, key, machine) }}
 }
 
-// Accept gives the moves that a text says, if they are legal for a Spec and make a kernel of bearable size. The text may come from
+// Accept gives the directives that a text says, if they are legal for a Spec and make a kernel of bearable size. The text may come from
 // anybody.
-func (m *Machine) Accept(spec *codegen.Spec, text string) ([]codegen.Move, error) {
-	moves, err := tune.Parse(text)
+func (m *Machine) Accept(spec *codegen.Spec, text string) ([]codegen.Directive, error) {
+	directives, err := tune.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if err := tune.Allowed(spec, m.Target, moves); err != nil {
+	if err := tune.Allowed(spec, m.Target, directives); err != nil {
 		return nil, err
 	}
-	k, err := m.Prepare(spec, moves)
+	k, err := m.Prepare(spec, directives)
 	if err == nil {
 		err = Bearable(&k)
 	}
-	return moves, err
+	return directives, err
 }
 
 // EntryName names what is kept of a kernel on a machine.
@@ -53,8 +53,8 @@ func EntryName(hash func(text []byte) string, key, machine string) string {
 // same for any.
 func describe(t *codegen.Target) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d %d %d %v %v %v %v %v %v %v %v %+v %s\n", t.Name, t.Registers, t.L1, t.L2, t.Threads, t.Total, t.Loose, t.SoftFMA,
-		t.Broad, t.Grid, t.ShortLoops, t.Software, t.Limits, t.Features)
+	fmt.Fprintf(&b, "%s %d %d %d %v %v %v %v %v %v %v %v %+v %s\n", t.Name, t.Registers, t.L1, t.L2, t.Threads, t.Total, t.RelaxedFMA, t.SoftFMA,
+		t.Broad, t.Grid, t.ShortLoops, t.CPUBacked, t.Limits, t.Features)
 	for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U8, dtype.Bool} {
 		fmt.Fprintf(&b, "%d ", t.VectorLen(d))
 	}

@@ -25,7 +25,7 @@ type scratch struct {
 	params []codegen.Param
 	mems   []runtime.Mem
 	fills  [2][][]byte // of small numbers, and with special ones among them
-	want   [2][][]byte // what the model's moves leave in the arrays that are written; nil for others
+	want   [2][][]byte // what the model's directives leave in the arrays that are written; nil for others
 	tol    float64     // see tolerance
 	reused bool        // some array is read and written: it is filled again before it counts
 }

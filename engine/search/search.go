@@ -1,4 +1,4 @@
-// Package search finds moves for one kernel by the clock: it compiles candidates (package codegen/tune) side by side, times them on
+// Package search finds directives for one kernel by the clock: it compiles candidates (package codegen/tune) side by side, times them on
 // arrays of its own, in turns with the best, and gives what was fastest, if that beats the model's choice by a margin and leaves
 // the same results.
 //
@@ -42,9 +42,9 @@ const (
 // Task is a kernel to search for.
 type Task struct {
 	Spec  *codegen.Spec
-	Model []codegen.Move
+	Model []codegen.Directive
 	// Known are lists that are worth a try: what an earlier search found that did not end.
-	Known [][]codegen.Move
+	Known [][]codegen.Directive
 	Width int
 	// Time bounds the search. A kernel that is running is waited for.
 	Time time.Duration
@@ -60,7 +60,7 @@ type Task struct {
 // Result is what a search found.
 type Result struct {
 	Kernel      plan.Kernel // the model's
-	Model, Best []codegen.Move
+	Model, Best []codegen.Directive
 	// Seconds of one run, measured side by side.
 	ModelSeconds, BestSeconds float64
 	Tried                     int      // candidates that were timed
@@ -85,7 +85,7 @@ type run struct {
 }
 
 // Search searches. What it gives holds even where there is an error: the context's, a lost device's, or what the model's own
-// moves fail with.
+// directives fail with.
 func (m *Machine) Search(ctx context.Context, task Task) (Result, error) {
 	if start := time.Now(); task.Clock == nil {
 		task.Clock = func() time.Duration { return time.Since(start) }
@@ -120,11 +120,11 @@ func (r *run) search(ctx context.Context) error {
 	}
 	for range mostRounds {
 		before := r.beam[0].seconds
-		var next [][]codegen.Move
+		var next [][]codegen.Directive
 		for _, c := range r.beam {
-			next = append(next, tune.Neighbours(r.task.Spec, r.Target, c.moves, nextLists*2)...)
+			next = append(next, tune.Neighbours(r.task.Spec, r.Target, c.directives, nextLists*2)...)
 		}
-		next = slices.DeleteFunc(next, func(l []codegen.Move) bool { return r.seen[codegen.MovesString(l)] })
+		next = slices.DeleteFunc(next, func(l []codegen.Directive) bool { return r.seen[codegen.DirectivesString(l)] })
 		if len(next) == 0 || time.Now().After(r.until) {
 			break
 		}
@@ -145,8 +145,8 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	r.out.Kernel = k
-	r.model = &candidate{moves: r.task.Model, kernel: k, plan: r.planOf(r.task.Spec, k), checked: true}
-	r.seen[codegen.MovesString(r.task.Model)] = true
+	r.model = &candidate{directives: r.task.Model, kernel: k, plan: r.planOf(r.task.Spec, k), checked: true}
+	r.seen[codegen.DirectivesString(r.task.Model)] = true
 	r.seen[text(&k)] = true
 	if _, err := r.load(ctx, []*candidate{r.model}, func(_ *candidate, failed error) { err = failed }); err != nil {
 		return err
@@ -180,22 +180,25 @@ func (r *run) begin(ctx context.Context) error {
 }
 
 // text is what makes two kernels the same.
-func text(k *plan.Kernel) string { return k.Entry + "\n" + k.Source + string(k.Code) }
+func text(k *plan.Kernel) string {
+	s := k.Spelled()
+	return s.Entry + "\n" + s.Source + string(s.Code)
+}
 
 // round times candidates and keeps the fastest. Then the best one so far, if it is not the model's, stands before the model's
 // again: what holds is known from here on, whatever ends the search.
-func (r *run) round(ctx context.Context, lists [][]codegen.Move) error {
+func (r *run) round(ctx context.Context, lists [][]codegen.Directive) error {
 	var fresh []*candidate
-	for _, moves := range lists {
-		if name := codegen.MovesString(moves); !r.seen[name] {
+	for _, directives := range lists {
+		if name := codegen.DirectivesString(directives); !r.seen[name] {
 			r.seen[name] = true
-			if c := r.prepare(moves); c != nil {
+			if c := r.prepare(directives); c != nil {
 				fresh = append(fresh, c)
 			}
 		}
 	}
 	fresh, err := r.load(ctx, fresh, func(c *candidate, err error) {
-		r.fault("moves %q cannot be compiled: %v", codegen.MovesString(c.moves), err)
+		r.fault("directives %q cannot be compiled: %v", codegen.DirectivesString(c.directives), err)
 	})
 	for i, c := range fresh {
 		if err == nil && time.Now().Before(r.until) {
@@ -215,11 +218,11 @@ func (r *run) round(ctx context.Context, lists [][]codegen.Move) error {
 	return r.decide(ctx)
 }
 
-func (r *run) prepare(moves []codegen.Move) *candidate {
-	if err := tune.Allowed(r.task.Spec, r.Target, moves); err != nil {
+func (r *run) prepare(directives []codegen.Directive) *candidate {
+	if err := tune.Allowed(r.task.Spec, r.Target, directives); err != nil {
 		return nil
 	}
-	k, err := r.Prepare(r.task.Spec, moves)
+	k, err := r.Prepare(r.task.Spec, directives)
 	if err != nil {
 		if bug := err.Error(); len(bug) > 4 && bug[:4] == "BUG:" {
 			r.fault("%v", err)
@@ -230,7 +233,7 @@ func (r *run) prepare(moves []codegen.Move) *candidate {
 		return nil
 	}
 	r.seen[text(&k)] = true
-	return &candidate{moves: moves, kernel: k, plan: r.planOf(r.task.Spec, k)}
+	return &candidate{directives: directives, kernel: k, plan: r.planOf(r.task.Spec, k)}
 }
 
 func (r *run) fault(format string, args ...any) {
@@ -316,11 +319,11 @@ func (r *run) check(ctx context.Context, c *candidate) error {
 		if ends(ctx, err) {
 			return err
 		}
-		r.fault("moves %q: %v", codegen.MovesString(c.moves), err)
+		r.fault("directives %q: %v", codegen.DirectivesString(c.directives), err)
 		return nil
 	}
 	if why := r.s.differs(got); why != "" {
-		r.fault("moves %q, where the model's are %q: %s", codegen.MovesString(c.moves), codegen.MovesString(r.task.Model), why)
+		r.fault("directives %q, where the model's are %q: %s", codegen.DirectivesString(c.directives), codegen.DirectivesString(r.task.Model), why)
 		return nil
 	}
 	c.checked = true
@@ -363,7 +366,7 @@ func (r *run) stand(ctx context.Context, c *candidate) error {
 		old := r.anchor
 		r.anchor = c
 		r.leave(old)
-		r.out.Best, r.out.BestSeconds, r.out.ModelSeconds = c.moves, c.seconds, r.model.seconds
+		r.out.Best, r.out.BestSeconds, r.out.ModelSeconds = c.directives, c.seconds, r.model.seconds
 	}
 	return nil
 }

@@ -57,12 +57,12 @@ func TestWrongResultsDoNotCount(t *testing.T) {
 	m := open(t)
 	s, other := sums(dtype.F32, 300, 700, 1), sums(dtype.F32, 300, 700, 2)
 	m.Render = func(p *codegen.Program) (plan.Kernel, error) {
-		if p.Moves == "" {
+		if p.Directives == "" {
 			return interp.Render(p)
 		}
-		moves, err := codegen.ParseMoves(p.Moves)
+		directives, err := codegen.ParseDirectives(p.Directives)
 		require.NoError(t, err)
-		wrong, err := codegen.Lower(other, moves, m.Target)
+		wrong, err := codegen.Lower(other, directives, m.Target)
 		require.NoError(t, err)
 		return interp.Render(wrong)
 	}
@@ -109,22 +109,22 @@ func TestChoices(t *testing.T) {
 	good := string(search.FormatChoices(list[:1]))
 	for what, text := range map[string]string{
 		"nothing":              "",
-		"another version":      strings.Replace(good, "moves 1", "moves 2", 1),
+		"another version":      strings.Replace(good, "directives 1", "directives 2", 1),
 		"7 fields":             strings.Replace(good, "\twhole", "", 1),
 		"a key of other signs": strings.Replace(good, "0a0a", "0A0a", 1),
 		"a short key":          strings.Replace(good, "0a0a", "", 1),
 		"no time":              strings.Replace(good, "0.001", "NaN", 1),
 		"an infinite time":     strings.Replace(good, "0.001", "+Inf", 1),
 		"a time below 0":       strings.Replace(good, "0.001", "-1", 1),
-		"no move":              strings.Replace(good, "vector a0\t", "rm -rf\t", 1),
-		"many moves":           strings.Replace(good, "vector a0\t", strings.Repeat("vector a0;", 60)+"\t", 1),
+		"no directive":         strings.Replace(good, "vector a0\t", "rm -rf\t", 1),
+		"many directives":      strings.Replace(good, "vector a0\t", strings.Repeat("vector a0;", 60)+"\t", 1),
 		"a long list":          strings.Replace(good, "vector a0\t", "vector a"+strings.Repeat("0", 5000)+"\t", 1),
 		"a long line":          strings.Replace(good, "gcc", strings.Repeat("g", 20000), 1),
 		"no text":              strings.Replace(good, "gcc", "\xff", 1),
 		"control characters":   strings.Replace(good, "gcc", "\x1b[2J", 1),
 	} {
 		_, err := search.ParseChoices([]byte(text))
-		assert.ErrorContains(t, err, "kept moves: ", what)
+		assert.ErrorContains(t, err, "kept directives: ", what)
 	}
 	_, err = search.ParseChoices(make([]byte, search.MostBytes+1))
 	require.ErrorContains(t, err, "are more than")
@@ -132,7 +132,7 @@ func TestChoices(t *testing.T) {
 
 // Whatever a file says: no panic, and what is read is written as it was.
 func FuzzChoices(f *testing.F) {
-	f.Add([]byte("weft moves 1\n" + strings.Repeat("0a", 32) + "\tm\tr_2\t1\t0.5\tvector a0\tsplit a0 8 shift; vector a0.1\twhole\n"))
+	f.Add([]byte("weft directives 1\n" + strings.Repeat("0a", 32) + "\tm\tr_2\t1\t0.5\tvector a0\tsplit a0 8 shift; vector a0.1\twhole\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		list, err := search.ParseChoices(text)
 		if err != nil {
@@ -144,10 +144,10 @@ func FuzzChoices(f *testing.F) {
 		s, target := sums(dtype.F32, 30, 70, 1), interp.Target(false)
 		for i, c := range list {
 			require.Equal(t, c.Best, again[i].Best)
-			moves, err := tune.Parse(c.Best)
+			directives, err := tune.Parse(c.Best)
 			require.NoError(t, err)
-			if tune.Allowed(s, target, moves) == nil {
-				_, err := codegen.Lower(s, moves, target)
+			if tune.Allowed(s, target, directives) == nil {
+				_, err := codegen.Lower(s, directives, target)
 				_ = err // or it says why
 			}
 		}

@@ -69,13 +69,13 @@ func Example_plainLoop() {
 	// }
 }
 
-// With the moves that are chosen by default it is one load and one store of four numbers.
+// With the directives that are chosen by default it is one load and one store of four numbers.
 func Example_vectors() {
 	p := lower(c.Machine{})
-	fmt.Println(p.Name, p.Kinds, "moves:", p.Moves)
+	fmt.Println(p.Name, p.Kinds, "directives:", p.Directives)
 	fmt.Print(source(p))
 	// Output:
-	// E_4 v moves: vector a0; order a0
+	// E_4 v directives: vector a0; order a0
 	// void kernel(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {
 	// 	int32_t *restrict p0 = (int32_t *)buf[0];
 	// 	const int32_t *restrict p1 = (const int32_t *)buf[1];

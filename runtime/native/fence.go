@@ -111,7 +111,7 @@ func (f *fence) note(k *plan.Kernel) error {
 	}
 	f.file = filepath.Join(os.TempDir(), fmt.Sprintf("weft-fence-%d.c", os.Getpid()))
 	f.running = k.Source
-	text := fmt.Sprintf("// The process ended in this kernel: it touched memory outside of its arrays.\n// %s; %s\n%s", k.Name, k.Moves, k.Source)
+	text := fmt.Sprintf("// The process ended in this kernel: it touched memory outside of its arrays.\n// %s; %s\n%s", k.Name, k.Directives, k.Source)
 	return os.WriteFile(f.file, []byte(text), 0o600)
 }
 

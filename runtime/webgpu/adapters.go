@@ -57,7 +57,7 @@ func noAdapter(system string) error {
 // Known adds what is known of a driver and cannot be asked.
 func (a *Adapter) Known() {
 	a.Limits.Flops, a.Limits.Moves = cardFlops, cardMoves
-	if a.Software {
+	if a.CPUBacked {
 		a.Limits.Flops, a.Limits.Moves = softwareFlops, softwareMoves
 	}
 	if strings.Contains(a.Name, "llvmpipe") {

@@ -8,12 +8,12 @@ import (
 
 // Adapter is what a transport found.
 type Adapter struct {
-	Name     string // "llvmpipe (LLVM 15.0.6, 256 bits)"
-	Backend  string // "Vulkan"
-	Software bool   // runs on the processor
-	Tile     int    // values that one invocation should keep for others to be used with; 0: the usual
-	Features plan.Features
-	Limits   plan.Limits
+	Name      string // "llvmpipe (LLVM 15.0.6, 256 bits)"
+	Backend   string // "Vulkan"
+	CPUBacked bool   // runs on the processor
+	Tile      int    // values that one invocation should keep for others to be used with; 0: the usual
+	Features  plan.Features
+	Limits    plan.Limits
 }
 
 // Buffer, Pipeline and Group are a transport's own objects. A transport holds what a submission uses until it is

@@ -107,12 +107,12 @@ function readSchedule(text) {
   return { steps, reasons }
 }
 
-const moves = (m) => (Array.isArray(m) ? m : String(m || '').split(';')).map((s) => s.trim()).filter(Boolean)
+const directives = (m) => (Array.isArray(m) ? m : String(m || '').split(';')).map((s) => s.trim()).filter(Boolean)
 
 /** One side of a kernel, whether the engine gives it under targets or as a source beside common fields. */
 function side(k, language) {
   const t = k.targets?.[language] || {}
-  return { name: t.name || k.name, kinds: t.kinds || k.kinds || '', moves: moves(t.moves ?? k.moves), source: t.source ?? k.source?.[language], error: t.error }
+  return { name: t.name || k.name, kinds: t.kinds || k.kinds || '', directives: directives(t.directives ?? k.directives), source: t.source ?? k.source?.[language], error: t.error }
 }
 
 function launch(k, i, buffers) {
@@ -123,19 +123,19 @@ function launch(k, i, buffers) {
   if (buffers) box.append(el('p', { class: 'small soft' }, el('code', {}, buffers)))
   const used = [...new Set(sides.flatMap((s) => [...s.kinds]))]
   if (used.length) box.append(el('p', { class: 'kinds' }, ...used.map((c) => el('span', {}, el('b', { class: `kind-${c}` }, '■ '), kindNames[c] || c))))
-  const same = sides[0].moves.join() === sides[1].moves.join()
-  if (same) box.append(moveList(sides[0].moves))
+  const same = sides[0].directives.join() === sides[1].directives.join()
+  if (same) box.append(directiveList(sides[0].directives))
   box.append(el('div', { class: 'sides' }, ...sides.map((s) => sideBox(s, !same, k.name))))
   return box
 }
 
-const moveList = (list) => el('ul', { class: 'moves', 'aria-label': 'Moves' }, el('li', {}, 'Moves'), ...(list.length ? list : ['none: plain loops']).map((m) => el('li', {}, m)))
+const directiveList = (list) => el('ul', { class: 'directives', 'aria-label': 'Directives' }, el('li', {}, 'Directives'), ...(list.length ? list : ['none: plain loops']).map((m) => el('li', {}, m)))
 
-function sideBox(s, withMoves, common) {
+function sideBox(s, withDirectives, common) {
   const box = el('div', { class: 'side' })
   const head = el('h4', {}, s.label, el('span', {}, `for a ${s.where}`))
   box.append(head)
-  if (withMoves) box.append(moveList(s.moves))
+  if (withDirectives) box.append(directiveList(s.directives))
   if (s.source == null) {
     box.append(el('p', { class: 'notice' }, s.error || `There is no ${s.label} for this kernel.`))
     return box

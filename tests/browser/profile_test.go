@@ -16,8 +16,8 @@ import (
 )
 
 type launch struct {
-	Kernel, Kinds, Moves  string
-	Seconds, Flops, Bytes float64
+	Kernel, Kinds, Directives string
+	Seconds, Flops, Bytes     float64
 }
 
 // A profile has every launch, with its name and a time, and together they take no longer than all of it.

@@ -27,7 +27,7 @@ var found = []struct {
 		z := x.Mul(tensor.Stack(0, x, x)).Narrow(0, 0, 1).Expand(2).Add(b).Gather(0, put([]int32{0, 1, 0}, 3))
 		return z.Sum().Grad(x, b)
 	}},
-	// A staged element and its twin were one and the same value, and each waited for the other.
+	// A staged element and the shared subexpression that the output has were one and the same value, and each waited for the other.
 	{"a product of running maxima, rolled", func(put func(any, ...int) *tensor.Tensor) []*tensor.Tensor {
 		m, _ := put([]float32{1, 2, 3, 4, 5}, 5).Sin().CumMax(0)
 		return []*tensor.Tensor{m.CumProd(0).Roll([]int{2}, []int{0})}

@@ -22,7 +22,7 @@ func TestSearch(t *testing.T) {
 	for _, d := range []struct {
 		name  string
 		every int
-	}{{"INTERP", 121}, {"WASM", 401}, {"CPU", 907}} {
+	}{{"INTERP", 121}, {"WASM", 401}, {"CPU", 907}, {"WEBGPU", 41}} {
 		t.Run(d.name, func(t *testing.T) { searched(t, d.name, d.every) })
 	}
 }
@@ -60,6 +60,6 @@ func searched(t *testing.T, device string, every int) {
 	}
 	r := runner{t: t, dev: dev, ref: ref, seed: seed}
 	r.run(sample)
-	t.Logf("%s: %d cases, %d kernels, %d with moves that are not the model's", device, len(sample), kernels, other)
+	t.Logf("%s: %d cases, %d kernels, %d with directives that are not the model's", device, len(sample), kernels, other)
 	assert.Positive(t, other)
 }

@@ -38,7 +38,7 @@ func TestWEBGPUDialects(t *testing.T) {
 		name, cases string
 		change      func(*wgsl.Machine)
 	}{
-		{"WEBGPU AS HARDWARE", "", func(m *wgsl.Machine) { m.Software, m.Tile = false, 0 }},
+		{"WEBGPU AS HARDWARE", "", func(m *wgsl.Machine) { m.CPUBacked, m.Tile = false, 0 }},
 		{"WEBGPU PLAIN", "f16", func(m *wgsl.Machine) { m.Features = 0 }},
 	} {
 		engine.Register(engine.Backend{Name: c.name, Open: func(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine, error) {
@@ -51,7 +51,7 @@ func TestWEBGPUDialects(t *testing.T) {
 				return nil, err
 			}
 			a := dev.Adapter()
-			m := wgsl.Machine{Limits: a.Limits, Software: a.Software, Tile: a.Tile, Features: a.Features}
+			m := wgsl.Machine{Limits: a.Limits, CPUBacked: a.CPUBacked, Tile: a.Tile, Features: a.Features}
 			c.change(&m)
 			return &engine.Machine{Device: dev, Render: wgsl.Render, Finish: wgsl.Finish, Target: wgsl.Target(m)}, nil
 		}})

@@ -34,8 +34,10 @@ func register(device string, o Options) (string, error) {
 		if err != nil || m.Evaluate != nil {
 			return m, err
 		}
-		if o.Moves != 0 {
-			m.Choose = func(s *codegen.Spec, t *codegen.Target) []codegen.Move { return randomMoves(o.Moves, s, t) }
+		if o.Directives != 0 {
+			m.Choose = func(s *codegen.Spec, t *codegen.Target) []codegen.Directive {
+				return randomDirectives(o.Directives, s, t)
+			}
 		}
 		if device == "CPU" {
 			m.Device = &late{Device: m.Device}
@@ -64,8 +66,8 @@ func (o Options) suffix() string {
 	if o.Check {
 		s += " CHECK"
 	}
-	if o.Moves != 0 {
-		s += fmt.Sprint(" MOVES ", o.Moves)
+	if o.Directives != 0 {
+		s += fmt.Sprint(" DIRECTIVES ", o.Directives)
 	}
 	return s
 }

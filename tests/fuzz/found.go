@@ -116,6 +116,6 @@ func Families(seeds ...uint64) (moving, all int, names []string) {
 
 var movement = []string{"Permute", "Flip", "Reshape", "Expand", "Pad", "PadWith", "PadMode", "Shrink", "Narrow", "At", "Roll", "Repeat",
 	"RepeatInterleave", "Unfold", "Unsqueeze", "Squeeze", "Tril", "Triu", "Diagonal", "DiagEmbed", "MoveAxis", "Transpose", "Flatten",
-	"Rot90", "Select", "Chunk", "Split", "PixelShuffle", "PixelUnshuffle", "Patches", "Cat", "Stack", "ExpandAs", "Broadcast",
+	"Rot90", "Select", "Chunk", "Split", "PixelShuffle", "PixelUnshuffle", "Im2Col", "Cat", "Stack", "ExpandAs", "Broadcast",
 	"SplitEvenly", "SplitEvery", "SplitAt", "Unbind", "Unflatten", "AtLeast", "Diag", "DiagMatrix", "DiagonalOf", "T", "HStack", "VStack",
 	"DStack", "Meshgrid", "CartesianProduct", "BlockDiag", "ChannelShuffle", "FFTShift", "IFFTShift", "Fold", "Complex"}

@@ -119,7 +119,7 @@ func OptionsOf(seed uint64) (o Options) {
 	case 1:
 		o.StoreAll = true
 	case 2:
-		o.Moves = 1 + uint64(r.N(2))
+		o.Directives = 1 + uint64(r.N(2))
 	case 3:
 		o.Check = true
 	case 4:

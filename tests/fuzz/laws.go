@@ -51,7 +51,7 @@ func (f *fired) watch(given Options) engine.Options {
 		})
 	}
 	o.Check = func(s *codegen.Spec) func(codegen.Lowering) error {
-		f.close("codegen: the choice of moves")
+		f.close("codegen: the choice of directives")
 		var check func(codegen.Lowering) error
 		if passes != nil {
 			check = passes(s)

@@ -202,7 +202,7 @@ var moves = []maker{
 	func(g *generator, x int) (Op, bool) { return on("PixelUnshuffle", x, num(2)) },
 	ranked(func(g *generator, x int) (Op, bool) {
 		size, stride := g.In(1, 3), g.In(1, 3)
-		return on("Patches", x, Arg{Kind: PoolA, List: []int{size, stride, g.N(size/2 + 1), g.In(1, 2), 0, 0, 0}})
+		return on("Im2Col", x, Arg{Kind: PoolA, List: []int{size, stride, g.N(size/2 + 1), g.In(1, 2), 0, 0, 0}})
 	}),
 }
 

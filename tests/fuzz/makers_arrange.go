@@ -83,12 +83,12 @@ var arranging = []maker{
 	ranked(func(g *generator, x int) (Op, bool) {
 		return on(pick(g.Rand, "FFTShift", "IFFTShift"), x, list(g.someAxes(x)...))
 	}),
-	full(func(g *generator, x int) (Op, bool) { // what Patches makes, Fold can take
+	full(func(g *generator, x int) (Op, bool) { // what Im2Col makes, Fold can take
 		if g.rank(x) != 4 {
 			return none, false
 		}
 		p := Arg{Kind: PoolA, List: []int{g.In(1, 3), g.In(1, 2), g.N(2), g.In(1, 2), 2, 0, 0}}
-		if o, _ := on("Patches", x, p); !g.add(o) {
+		if o, _ := on("Im2Col", x, p); !g.add(o) {
 			return none, false
 		}
 		return on("Fold", len(g.prog.Ops)-1, slice(g.dim(x, 2), g.dim(x, 3)), p)

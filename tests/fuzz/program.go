@@ -21,11 +21,11 @@ type Program struct {
 
 // Options are what an engine is opened with.
 type Options struct {
-	NoOpt    bool
-	StoreAll bool
-	Moves    uint64 // not 0: kernels have random moves of this seed beside the chosen ones
-	Numbers  bool   // constants and shifts are arguments of plans, as if others had come before
-	Check    bool   // graphs are evaluated before and after each phase of their schedule, kernels before and after each pass
+	NoOpt      bool
+	StoreAll   bool
+	Directives uint64 // not 0: kernels have random directives of this seed beside the chosen ones
+	Numbers    bool   // constants and shifts are arguments of plans, as if others had come before
+	Check      bool   // graphs are evaluated before and after each phase of their schedule, kernels before and after each pass
 }
 
 // Op makes one value: Name is a method of Tensor or a function of package tensor, or one of the words below.

@@ -47,7 +47,7 @@ func write(dir, device string, k *plan.Kernel, tree string) error {
 	if text == "" {
 		text = tree
 	}
-	_, err = fmt.Fprintf(f, "%s %s\nmoves %s\nthreads %d scratch %d flops %d bytes %d\n%s", k.Name, k.Kinds, k.Moves, k.Threads, k.Scratch, k.Flops, k.Bytes, text)
+	_, err = fmt.Fprintf(f, "%s %s\nmoves %s\nthreads %d scratch %d flops %d bytes %d\n%s", k.Name, k.Kinds, k.Directives, k.Threads, k.Scratch, k.Flops, k.Bytes, text)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	k := &plan.Kernel{Name: "E_3", Kinds: "v", Entry: "k_1", Source: "void k_1() {}\n", Moves: "vector a0", Threads: 1}
+	k := &plan.Kernel{Name: "E_3", Kinds: "v", Entry: "k_1", Source: "void k_1() {}\n", Directives: "vector a0", Threads: 1}
 	require.NoError(t, write(dir, "CPU", k, "tree"))
 	require.NoError(t, write(dir, "CPU", k, "tree"), "once more")
 	require.NoError(t, write(dir, "CPU", &plan.Kernel{Name: "E_3", Entry: "k_2"}, "the tree\n"))

@@ -18,7 +18,7 @@ import (
 type judge struct {
 	device string
 	engine *engine.Engine
-	truth  *engine.Engine // INTERP in float64, every node stored, no moves
+	truth  *engine.Engine // INTERP in float64, every node stored, no directives
 }
 
 // newJudge opens the device with fences and poison, and the reference.

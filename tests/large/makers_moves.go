@@ -52,7 +52,7 @@ func window(b *build, x value) (value, bool) {
 		return nothing()
 	}
 	p := tensor.Pool{Size: []int{k, k}, Stride: []int{1 + b.IntN(2)}, Padding: []int{b.IntN(2)}}
-	return made(t.Patches(p).Fold([]int{t.Dim(2), t.Dim(3)}, p), bound)
+	return made(t.Im2Col(p).Fold([]int{t.Dim(2), t.Dim(3)}, p), bound)
 }
 
 // movement moves elements only, several times.

@@ -65,7 +65,7 @@ var relations = []relation{
 		p := tensor.Conv{Stride: 1 + b.IntN(3), Padding: b.IntN(2), Dilation: 1}
 		x, f := b.leaf(n, c, h, w), b.leaf(o, c, k, k)
 		y := x.Conv2D(f, nil, p)
-		cols := x.Patches(tensor.Pool{Size: []int{k, k}, Stride: []int{p.Stride}, Padding: []int{p.Padding}})
+		cols := x.Im2Col(tensor.Pool{Size: []int{k, k}, Stride: []int{p.Stride}, Padding: []int{p.Padding}})
 		return y, f.Reshape(o, c*k*k).MatMul(cols).Reshape(y.Shape()...), true
 	}},
 	{"a sum in two steps", true, func(b *build) (T, T, bool) {

@@ -32,7 +32,7 @@ var machines = []struct {
 	name string
 	wgsl.Machine
 }{
-	{"on the processor", wgsl.Machine{Software: true}},
+	{"on the processor", wgsl.Machine{CPUBacked: true}},
 	{"on a graphics card", wgsl.Machine{}},
 	{"with subgroups", wgsl.Machine{Features: plan.Subgroups}},
 	{"with 16-bit floats", wgsl.Machine{Features: plan.Subgroups | plan.Half}},

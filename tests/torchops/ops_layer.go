@@ -120,7 +120,7 @@ var layerOps = map[string]op{
 	functional + "lp_pool1d": lpPool(1), functional + "lp_pool2d": lpPool(2), functional + "lp_pool3d": lpPool(3),
 	functional + "unfold": one("input, kernel_size, dilation=1, padding=0, stride=1", func(c *call) T {
 		p := c.pool(2)
-		return c.T("input").Patches(p)
+		return c.T("input").Im2Col(p)
 	}),
 	functional + "fold": one("input, output_size, kernel_size, dilation=1, padding=0, stride=1", func(c *call) T {
 		return c.T("input").Fold(c.Tuple("output_size", 2), c.pool(2))

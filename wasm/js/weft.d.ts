@@ -990,11 +990,11 @@ export interface Kernel {
   name: string
   /** A letter for each dimension of the name: what its axis became. */
   kinds: string
-  moves: string
+  directives: string
   flops: number
   bytes: number
   source: Record<string, string>
-  targets: Record<string, { name: string; kinds: string; moves: string; source: string }>
+  targets: Record<string, { name: string; kinds: string; directives: string; source: string }>
 }
 
 export interface View {
@@ -1026,7 +1026,7 @@ export interface Launch {
   kernel: string
   /** A letter for each dimension of the name: what its axis became. */
   kinds: string
-  moves: string
+  directives: string
   seconds: number
   /** Arithmetic operations, a multiply-add counting 2. */
   flops: number

@@ -100,7 +100,7 @@ func Open(o Options) (webgpu.Transport, error) {
 func (t *transport) describe(l wgpu.Limits) {
 	i := t.adapter.GetInfo()
 	t.info = webgpu.Adapter{
-		Name: i.DriverDescription, Backend: i.BackendType.String(), Software: i.AdapterType == wgpu.AdapterTypeCPU,
+		Name: i.DriverDescription, Backend: i.BackendType.String(), CPUBacked: i.AdapterType == wgpu.AdapterTypeCPU,
 		Limits: plan.Limits{
 			Align:       int(max(4, l.MinStorageBufferOffsetAlignment)),
 			MaxBindings: int(min(l.MaxStorageBuffersPerShaderStage, l.MaxBindingsPerBindGroup-1, 64)),

@@ -70,7 +70,7 @@ func Open(ctx context.Context, o Options) (runtime.Device, webgpu.Adapter, error
 		return nil, webgpu.Adapter{}, fmt.Errorf("%s: the player describes its adapter in %d lines, not 9; take engine and player from one build", webgpu.Name, len(f))
 	}
 	d.adapter = webgpu.Adapter{
-		Name: f[0], Backend: "browser", Software: f[1] == "1",
+		Name: f[0], Backend: "browser", CPUBacked: f[1] == "1",
 		Limits: plan.Limits{
 			Align: 256, MaxBindings: int(number(4)), MaxBytes: number(5), Groups: int(number(6)), Invocations: int(number(7)), Shared: number(8),
 		},

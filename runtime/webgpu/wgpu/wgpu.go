@@ -108,7 +108,7 @@ func (t *transport) describe() {
 	i, l := t.adapter.GetInfo(), t.adapter.GetLimits()
 	bytes := min(l.MaxStorageBufferBindingSize, l.MaxBufferSize, math.MaxInt32&^3) // offsets are 32 bits
 	t.info = webgpu.Adapter{
-		Name: i.Device, Backend: i.BackendType.String(), Software: i.AdapterType == wgpu.AdapterTypeCPU,
+		Name: i.Device, Backend: i.BackendType.String(), CPUBacked: i.AdapterType == wgpu.AdapterTypeCPU,
 		Limits: plan.Limits{
 			Align:       int(max(4, l.MinStorageBufferOffsetAlignment)),
 			MaxBindings: int(min(l.MaxStorageBuffersPerShaderStage, l.MaxBindingsPerBindGroup-1, 64)), MaxBytes: int64(bytes),

@@ -7,21 +7,21 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// twin is a costly element of a reduction over one range that an output has as well, with an axis of its own in the
+// sharedSubexpr is a costly element of a reduction over one range that an output has as well, with an axis of its own in the
 // place of that range: the exponential of a softmax. It is staged under name, and both read the copy.
-type twin struct {
-	name string   // of the element; name + twinSuffix is the output's
+type sharedSubexpr struct {
+	name string   // of the element; name + outputSuffix is the output's
 	red  string   // the reduction
 	r, a *uop.UOp // the range and the axis, or what became of them
 }
 
-const twinSuffix = "'"
+const outputSuffix = "'"
 
 // costly is the weight from which on it pays to keep an element.
 const costly = 20
 
-// nameTwins finds twins; the element of r1 is called r1e.
-func (k *kernel) nameTwins() {
+// nameShared finds shared subexpressions; the element of r1 is called r1e.
+func (k *kernel) nameShared() {
 	var here []*uop.UOp
 	for _, name := range k.reds {
 		parts, ranges := reduceParts(k.values[name])
@@ -38,8 +38,8 @@ func (k *kernel) nameTwins() {
 				}
 				other := k.substitute(map[*uop.UOp]*uop.UOp{ranges[0]: a.r}, parts[0])
 				if e := name + "e"; other != parts[0] && k.values[e] == nil && slices.Contains(here, other) {
-					k.values[e], k.values[e+twinSuffix] = parts[0], other
-					k.twins = append(k.twins, twin{e, name, ranges[0], a.r})
+					k.values[e], k.values[e+outputSuffix] = parts[0], other
+					k.sharedSubexprs = append(k.sharedSubexprs, sharedSubexpr{e, name, ranges[0], a.r})
 				}
 			}
 		}
@@ -55,25 +55,25 @@ func (k *kernel) isCostly(u, r *uop.UOp) bool {
 	return found
 }
 
-// twinsAt maps the outputs' sides of the twins that are staged here. An element that is an output's side itself, or is
-// computed from one, is not read as a twin: reading one would need the other, in a circle.
-func (b *builder) twinsAt(sp spot, staged map[*uop.UOp][]Move) map[*uop.UOp]*twin {
-	out := map[*uop.UOp]*twin{}
-	for i := range b.twins {
-		t := &b.twins[i]
-		if u := sp.names[t.name]; u != nil && len(staged[u]) > 0 && sp.names[t.name+twinSuffix] != nil {
-			out[sp.names[t.name+twinSuffix]] = t
+// sharedAt maps the outputs' sides of the shared subexpressions that are staged here. An element that is an output's side itself, or is
+// computed from one, is not read as a shared subexpression: reading one would need the other, in a circle.
+func (b *builder) sharedAt(sp insertionPoint, staged map[*uop.UOp][]Directive) map[*uop.UOp]*sharedSubexpr {
+	out := map[*uop.UOp]*sharedSubexpr{}
+	for i := range b.sharedSubexprs {
+		t := &b.sharedSubexprs[i]
+		if u := sp.names[t.name]; u != nil && len(staged[u]) > 0 && sp.names[t.name+outputSuffix] != nil {
+			out[sp.names[t.name+outputSuffix]] = t
 		}
 	}
 	sides := maps.Clone(out)
-	maps.DeleteFunc(out, func(_ *uop.UOp, t *twin) bool {
+	maps.DeleteFunc(out, func(_ *uop.UOp, t *sharedSubexpr) bool {
 		return slices.ContainsFunc(uop.Topo(sp.names[t.name]), func(u *uop.UOp) bool { return sides[u] != nil })
 	})
 	return out
 }
 
-// read gives the load of a twin's staged copy at the output's place.
-func (w *computing) read(t *twin) *uop.UOp {
+// read gives the load of a shared subexpression's staged copy at the output's place.
+func (w *computing) read(t *sharedSubexpr) *uop.UOp {
 	load := remember(&w.done, w.sp.names[t.name], func(x *uop.UOp) *uop.UOp {
 		return w.node(x, mapAll(x.Src(), func(y *uop.UOp) *uop.UOp { v, _ := w.done.Get(y); return v }))
 	})
@@ -84,34 +84,34 @@ func (w *computing) read(t *twin) *uop.UOp {
 	return w.t.Load(load.At(0), w.t.True(), index(t.a))
 }
 
-// keepTwins adds to the moves of a stream the staging of twins over the lanes' axis, where a row of them fits well into
+// stageSharedSubexprs adds to the directives of a stream the staging of shared subexpressions over the lanes' axis, where a row of them fits well into
 // the cache.
-func (c *chooser) keepTwins(moves []Move, order []string, lanes *uop.UOp) []Move {
+func (c *chooser) stageSharedSubexprs(directives []Directive, order []string, lanes *uop.UOp) []Directive {
 	if lanes == nil || c.anyLength() || len(c.groups) > 1 {
-		return moves
+		return directives
 	}
 	name := c.name(lanes)
 	if len(order) > 0 && order[len(order)-1] == name+".0" {
 		order = order[:len(order)-1]
-	} else if slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Split && m.Name == name }) {
-		return moves
+	} else if slices.ContainsFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Name == name }) {
+		return directives
 	}
 	at := Root
 	if len(order) > 0 {
 		at = order[len(order)-1]
 	}
-	for _, t := range c.twins {
+	for _, t := range c.sharedSubexprs {
 		if t.a != lanes || extent(t.r)*c.values[t.name].DType().Size() > c.target.L1/2 {
 			continue
 		}
 		x := c.name(t.r)
-		m := Move{Verb: Stage, Name: t.name, At: at, Axes: []string{x}, Vector: x}
-		if slices.ContainsFunc(moves, func(m Move) bool { return m.Verb == Split && m.Name == x }) {
+		m := Directive{Verb: Stage, Name: t.name, At: at, Axes: []string{x}, Vector: x}
+		if slices.ContainsFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Name == x }) {
 			m.Axes, m.Vector = []string{x + ".0", x + ".1"}, x+".1"
 		}
-		if with := append(slices.Clone(moves), m); Legal(c.spec, with, c.target) == nil {
-			moves = with
+		if with := append(slices.Clone(directives), m); Legal(c.spec, with, c.target) == nil {
+			directives = with
 		}
 	}
-	return moves
+	return directives
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Verb is what a move does.
+// Verb is what a directive does.
 type Verb uint8
 
-// The moves. Their text form is in the comment; axes are called a0, a1 … in the first nest of
+// The directives. Their text form is in the comment; axes are called a0, a1 … in the first nest of
 // outputs, b0, b1 … in the second, and r0.a, r0.b … in the first reduction; a split of k makes k.0
 // and k.1, a peeled reduction's tail r0 is r0t. Loads are called p0, p0.1 … after their parameter.
 const (
@@ -51,10 +51,10 @@ func (t Tail) String() string { return tailNames[t] }
 // Root is the place outside all loops of a nest.
 const Root = "root"
 
-// Move is one decision about how a kernel runs. It is plain data; which fields count depends on the Verb.
-type Move struct {
+// Directive is one decision about how a kernel runs. It is plain data; which fields count depends on the Verb.
+type Directive struct {
 	Verb   Verb
-	Name   string   // the axis, value or reduction that the move is about
+	Name   string   // the axis, value or reduction that the directive is about
 	N      int      // split: size of the inner axis; dot: steps
 	Tail   Tail     // split
 	Axes   []string // order, fuse: axes; nest: the inner axes; stage, carry: layout, outermost first
@@ -65,8 +65,8 @@ type Move struct {
 	Shared bool     // stage: in memory of the workgroup, which all its invocations fill
 }
 
-// String is the text form that ParseMoves reads.
-func (m Move) String() string {
+// String is the text form that ParseDirectives reads.
+func (m Directive) String() string {
 	switch m.Verb {
 	case Split:
 		return fmt.Sprintf("split %s %d %s", m.Name, m.N, m.Tail)
@@ -100,33 +100,33 @@ func (m Move) String() string {
 	return m.Verb.String() + " " + m.Name
 }
 
-// MovesString joins moves with semicolons.
-func MovesString(moves []Move) string {
-	s := make([]string, len(moves))
-	for i, m := range moves {
+// DirectivesString joins directives with semicolons.
+func DirectivesString(directives []Directive) string {
+	s := make([]string, len(directives))
+	for i, m := range directives {
 		s[i] = m.String()
 	}
 	return strings.Join(s, "; ")
 }
 
-// ParseMoves reads what MovesString writes.
-func ParseMoves(text string) ([]Move, error) {
-	var out []Move
+// ParseDirectives reads what DirectivesString writes.
+func ParseDirectives(text string) ([]Directive, error) {
+	var out []Directive
 	for _, part := range strings.Split(text, ";") {
 		f := strings.Fields(part)
 		if len(f) == 0 {
 			continue
 		}
-		m, ok := parseMove(f)
+		m, ok := parseDirective(f)
 		if !ok {
-			return nil, fmt.Errorf("codegen: cannot read the move %q; moves look like %q", strings.TrimSpace(part), "split a0 8 shift")
+			return nil, fmt.Errorf("codegen: cannot read the directive %q; directives look like %q", strings.TrimSpace(part), "split a0 8 shift")
 		}
 		out = append(out, m)
 	}
 	return out, nil
 }
 
-func parseMove(f []string) (m Move, ok bool) {
+func parseDirective(f []string) (m Directive, ok bool) {
 	v := find(verbNames[:], f[0])
 	if v < 0 || len(f) < 2 {
 		return m, false
@@ -162,7 +162,7 @@ func parseMove(f []string) (m Move, ok bool) {
 	return m, len(f) == 2
 }
 
-func parseSplit(f []string) (m Move, ok bool) {
+func parseSplit(f []string) (m Directive, ok bool) {
 	m.Verb = Split
 	if len(f) < 3 || len(f) > 4 {
 		return m, false
@@ -182,7 +182,7 @@ func parseSplit(f []string) (m Move, ok bool) {
 	return m, true
 }
 
-func parseStage(f []string) (m Move, ok bool) {
+func parseStage(f []string) (m Directive, ok bool) {
 	m.Verb = Stage
 	if len(f) < 6 || f[2] != "at" || f[4] != "by" || f[5] != "ranges" && f[5] != "box" {
 		return m, false

@@ -2,21 +2,21 @@ package fuzz
 
 import "github.com/weft-ml/weft/codegen"
 
-// randomMoves adds random moves to those that are chosen, or to none, and keeps what is legal.
-func randomMoves(seed uint64, s *codegen.Spec, t *codegen.Target) []codegen.Move {
+// randomDirectives adds random directives to those that are chosen, or to none, and keeps what is legal.
+func randomDirectives(seed uint64, s *codegen.Spec, t *codegen.Target) []codegen.Directive {
 	chosen := codegen.Choose(s, t)
-	if t.Grid { // a graphics processor's moves stand together
+	if t.Grid { // a graphics processor's directives stand together
 		return chosen
 	}
 	r := newRand(seed ^ shapeOf(s))
-	var moves []codegen.Move
+	var directives []codegen.Directive
 	if r.One(3) {
-		moves = chosen
+		directives = chosen
 	}
 	names := []string{"a0", "a1", "a2", "b0", "r0.a", "r0.b", "r1.a", "r2.a", "a0.0", "a0.1", "a1.0", "a1.1", "r0.a.1"}
 	for range 10 {
 		n := pick(r, names...)
-		m := codegen.Move{Name: n}
+		m := codegen.Directive{Name: n}
 		switch r.N(7) {
 		case 0, 1, 2:
 			m.Verb, m.N, m.Tail = codegen.Split, pick(r, 2, 3, 4, 5, 8, 16), codegen.Tail(r.N(4))
@@ -25,14 +25,14 @@ func randomMoves(seed uint64, s *codegen.Spec, t *codegen.Target) []codegen.Move
 		case 4, 5:
 			m.Verb = codegen.Vectors
 		case 6:
-			m = codegen.Move{Verb: codegen.Fuse, Axes: []string{n, pick(r, names...)}}
+			m = codegen.Directive{Verb: codegen.Fuse, Axes: []string{n, pick(r, names...)}}
 		}
-		try := append(append([]codegen.Move{}, moves...), m)
+		try := append(append([]codegen.Directive{}, directives...), m)
 		if codegen.Legal(s, try, t) == nil {
-			moves = try
+			directives = try
 		}
 	}
-	return moves
+	return directives
 }
 
 // shapeOf tells kernels apart.

@@ -16,24 +16,24 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// moveGen draws moves of every kind.
-type moveGen struct {
+// directiveGen draws directives of every kind.
+type directiveGen struct {
 	*rand.Rand
 	axes, values []string
 }
 
-func (g *moveGen) one(list []string) string { return list[g.IntN(len(list))] }
+func (g *directiveGen) one(list []string) string { return list[g.IntN(len(list))] }
 
 // some is a random choice of axes, each once.
-func (g *moveGen) some() (out []string) {
+func (g *directiveGen) some() (out []string) {
 	for _, i := range g.Perm(len(g.axes))[:1+g.IntN(min(5, len(g.axes)))] {
 		out = append(out, g.axes[i])
 	}
 	return out
 }
 
-func (g *moveGen) move() codegen.Move {
-	m := codegen.Move{Name: g.one(g.axes)}
+func (g *directiveGen) directive() codegen.Directive {
+	m := codegen.Directive{Name: g.one(g.axes)}
 	switch g.IntN(15) {
 	case 0, 1, 2:
 		m.Verb, m.N, m.Tail = codegen.Split, 2+g.IntN(7), codegen.Tail(g.IntN(4))
@@ -44,15 +44,15 @@ func (g *moveGen) move() codegen.Move {
 	case 5:
 		m.Verb = []codegen.Verb{codegen.Threads, codegen.Lanes, codegen.Grids}[g.IntN(3)]
 	case 6:
-		m = codegen.Move{Verb: codegen.Fuse, Axes: g.some()}
+		m = codegen.Directive{Verb: codegen.Fuse, Axes: g.some()}
 	case 7, 8:
-		m = codegen.Move{Verb: codegen.Order, Axes: g.some()}
+		m = codegen.Directive{Verb: codegen.Order, Axes: g.some()}
 	case 10:
 		m.Verb, m.N = codegen.Dot, 2+2*g.IntN(2)
 	case 9:
-		m = codegen.Move{Verb: codegen.Carry, Name: "r" + fmt.Sprint(g.IntN(3)), Axes: g.some()}
+		m = codegen.Directive{Verb: codegen.Carry, Name: "r" + fmt.Sprint(g.IntN(3)), Axes: g.some()}
 	default:
-		m = codegen.Move{Verb: codegen.Stage, Name: g.one(g.values), At: codegen.Root, Box: g.IntN(2) == 0}
+		m = codegen.Directive{Verb: codegen.Stage, Name: g.one(g.values), At: codegen.Root, Box: g.IntN(2) == 0}
 		if g.IntN(3) > 0 {
 			m.At = g.one(g.axes)
 		}
@@ -67,13 +67,13 @@ func (g *moveGen) move() codegen.Move {
 	return m
 }
 
-// anyMoves tries moves one after the other and keeps the legal ones.
-func anyMoves(rnd *rand.Rand, s *codegen.Spec, to *codegen.Target) (moves []codegen.Move) {
-	g := &moveGen{Rand: rnd, axes: strings.Fields("a0 a1 a2 r0.a r0.b r0.c r1.a"), values: strings.Fields("p1 p2 p3 r0 r1 p1w p2w p1s p2s")}
+// anyDirectives tries directives one after the other and keeps the legal ones.
+func anyDirectives(rnd *rand.Rand, s *codegen.Spec, to *codegen.Target) (directives []codegen.Directive) {
+	g := &directiveGen{Rand: rnd, axes: strings.Fields("a0 a1 a2 r0.a r0.b r0.c r1.a"), values: strings.Fields("p1 p2 p3 r0 r1 p1w p2w p1s p2s")}
 	for range 40 {
-		m := g.move()
-		if try := append(append([]codegen.Move{}, moves...), m); codegen.Legal(s, try, to) == nil {
-			moves = try
+		m := g.directive()
+		if try := append(append([]codegen.Directive{}, directives...), m); codegen.Legal(s, try, to) == nil {
+			directives = try
 			switch m.Verb {
 			case codegen.Split:
 				g.axes = append(g.axes, m.Name+".0", m.Name+".1")
@@ -82,11 +82,11 @@ func anyMoves(rnd *rand.Rand, s *codegen.Spec, to *codegen.Target) (moves []code
 			}
 		}
 	}
-	return moves
+	return directives
 }
 
-// TestAnyMovesKeepValues: what Legal allows keeps values, on every kind of machine: directives and searches may ask for it.
-func TestAnyMovesKeepValues(t *testing.T) {
+// TestAnyDirectivesKeepValues: what Legal allows keeps values, on every kind of machine: directives and searches may ask for it.
+func TestAnyDirectivesKeepValues(t *testing.T) {
 	t.Parallel()
 	for _, m := range tight {
 		t.Run(m.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestAnyMovesKeepValues(t *testing.T) {
 			check := evaluate.New()
 			check.Most = 20_000
 			for seed := range uint64(80) {
-				anyMovesKeepValues(t, check, m.t(), seed)
+				anyDirectivesKeepValues(t, check, m.t(), seed)
 			}
 			t.Logf("%d kernels, %d forms, %d too large", check.Kernels.Load(), check.Forms.Load(), check.TooLarge.Load())
 			assert.Greater(t, check.Forms.Load(), int64(200))
@@ -102,7 +102,7 @@ func TestAnyMovesKeepValues(t *testing.T) {
 	}
 }
 
-func anyMovesKeepValues(t *testing.T, check *evaluate.Checker, to *codegen.Target, seed uint64) {
+func anyDirectivesKeepValues(t *testing.T, check *evaluate.Checker, to *codegen.Target, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 5))
 	between := func(lo, hi int) int { return lo + rnd.IntN(min(hi-lo+1, 9)) }
 	l := layers[rnd.IntN(len(layers))]
@@ -110,16 +110,16 @@ func anyMovesKeepValues(t *testing.T, check *evaluate.Checker, to *codegen.Targe
 	if rnd.IntN(2) == 0 {
 		l.name, k = "random", randomKit(rnd)
 	}
-	var moves []codegen.Move
+	var directives []codegen.Directive
 	defer func() {
 		if r := recover(); r != nil {
-			t.Errorf("seed %d, %s after %s: panic: %v\n%s", seed, l.name, codegen.MovesString(moves), r, uop.Print(k.s.Outs[0].Value))
+			t.Errorf("seed %d, %s after %s: panic: %v\n%s", seed, l.name, codegen.DirectivesString(directives), r, uop.Print(k.s.Outs[0].Value))
 		}
 	}()
 	for _, s := range codegen.Nests(k.s, to) {
-		moves = anyMoves(rnd, s, to)
+		directives = anyDirectives(rnd, s, to)
 		to.Check = check.Kernel
-		_, err := codegen.Lower(s, moves, to)
+		_, err := codegen.Lower(s, directives, to)
 		if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
 			assert.NoError(t, err, fmt.Sprintf("seed %d, %s %v", seed, l.name, k.s.Params))
 		}
@@ -135,9 +135,9 @@ func TestTilesFillTheirOwnScratch(t *testing.T) {
 	r := k.rngs(3, 8)
 	i, j := r[1].Add(k.Index(-1)), r[0].Add(k.Index(-1))
 	k.out(o, r[:1], k.sum(k.loadIf(x, k.inside(i, 6).And(k.inside(j, 2)), i, j), r[1]))
-	moves, err := codegen.ParseMoves("tile a0; stage p1 at a0 by box")
+	directives, err := codegen.ParseDirectives("tile a0; stage p1 at a0 by box")
 	require.NoError(t, err)
-	_, err = codegen.Lower(k.s, moves, target())
+	_, err = codegen.Lower(k.s, directives, target())
 	require.NoError(t, err)
 }
 
@@ -145,9 +145,9 @@ func TestTilesFillTheirOwnScratch(t *testing.T) {
 func TestStagedTwice(t *testing.T) {
 	t.Parallel()
 	k := gemm(4, 5, 6, false, false)
-	moves, err := codegen.ParseMoves("stage p1 at root by box; stage p1 at a0 by box; stage p2 at root by box; stage p2 at a1 by box; stage p2 at r0.a by box")
+	directives, err := codegen.ParseDirectives("stage p1 at root by box; stage p1 at a0 by box; stage p2 at root by box; stage p2 at a1 by box; stage p2 at r0.a by box")
 	require.NoError(t, err)
-	_, err = codegen.Lower(k.s, moves, target())
+	_, err = codegen.Lower(k.s, directives, target())
 	require.NoError(t, err)
 }
 
@@ -155,7 +155,7 @@ func TestStagedTwice(t *testing.T) {
 func TestCarriedAlongItsOwnAxis(t *testing.T) {
 	t.Parallel()
 	k := gemm(4, 5, 6, false, false)
-	moves, err := codegen.ParseMoves("order r0.a a0 a1; carry r0 in scratch layout a0,a1,r0.a")
+	directives, err := codegen.ParseDirectives("order r0.a a0 a1; carry r0 in scratch layout a0,a1,r0.a")
 	require.NoError(t, err)
-	require.ErrorContains(t, codegen.Legal(k.s, moves, target()), "its own axis")
+	require.ErrorContains(t, codegen.Legal(k.s, directives, target()), "its own axis")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// patchWindows are the windows of p over axes of these sizes; padding may be of any size.
-func (p Pool) patchWindows(op string, sizes []int) []window {
+// im2colWindows are the windows of p over axes of these sizes; padding may be of any size.
+func (p Pool) im2colWindows(op string, sizes []int) []window {
 	n := len(sizes)
 	k, s := perAxis(op, "size", n, p.Size, 1), perAxis(op, "stride", n, p.Stride, 1)
 	d, q := perAxis(op, "dilation", n, p.Dilation, 1), perAxis(op, "padding", n, p.Padding, 0)
@@ -24,18 +24,18 @@ func (p Pool) patchWindows(op string, sizes []int) []window {
 	return ws
 }
 
-// Patches lays the windows of t[n, c, s…], or of t[c, s…], out as columns: [n, c·window, count]. Without a stride, windows
+// Im2Col lays the windows of t[n, c, s…], or of t[c, s…], out as columns: [n, c·window, count]. Without a stride, windows
 // are one apart; p.Axes says how many axes s are (0: all after the second).
-func (t *Tensor) Patches(p Pool) *Tensor {
+func (t *Tensor) Im2Col(p Pool) *Tensor {
 	n := p.Axes
 	if n == 0 {
 		n = t.Rank() - 2
 	}
 	lead := t.Rank() - n
 	if n < 1 || lead < 1 || lead > 2 {
-		fail("Patches", shapes(t.shape()), "needs [n, c, …] or [c, …]")
+		fail("Im2Col", shapes(t.shape()), "needs [n, c, …] or [c, …]")
 	}
-	ws := p.patchWindows("Patches", t.Shape()[lead:])
+	ws := p.im2colWindows("Im2Col", t.Shape()[lead:])
 	u := t.node()
 	order, rows, count := identity(lead), t.Dim(lead-1), 1
 	for i, w := range ws {
@@ -48,13 +48,13 @@ func (t *Tensor) Patches(p Pool) *Tensor {
 	return t.like(u.Permute(order...).Reshape(append(t.Shape()[:lead-1], rows, count)...))
 }
 
-// Fold adds columns [n, c·window, count], as Patches makes them, back into arrays [n, c, sizes…], of the type of a Sum.
+// Fold adds columns [n, c·window, count], as Im2Col makes them, back into arrays [n, c, sizes…], of the type of a Sum.
 func (t *Tensor) Fold(sizes []int, p Pool) *Tensor {
 	k := t.Rank()
 	if k < 2 || k > 3 {
 		fail("Fold", shapes(t.shape()), "needs [n, c·window, count] or [c·window, count]")
 	}
-	ws := p.patchWindows("Fold", sizes)
+	ws := p.im2colWindows("Fold", sizes)
 	var size, outs []int
 	for _, w := range ws {
 		size, outs = append(size, w.size), append(outs, w.out)
@@ -66,7 +66,7 @@ func (t *Tensor) Fold(sizes []int, p Pool) *Tensor {
 	x := t.node().Cast(dtype.Accumulator(t.DType()))
 	of := t.like(spread(x.Int(0), slices.Concat(t.Shape()[:k-2], []int{c}, sizes)))
 	p.Axes = len(sizes)
-	out := grad.Transposed(of.Patches(p).node(), of.node(), x)
+	out := grad.Transposed(of.Im2Col(p).node(), of.node(), x)
 	if t.DType().IsFloat() {
 		out = out.Cast(t.DType())
 	}
