@@ -13,13 +13,13 @@ var table = []operation{
 	{"acos", "", one.Acos},
 	{"acosh", "", one.Acosh},
 	{"adaptiveAvgPool", "sizes", one.AdaptiveAvgPool},
-	{"adaptiveMaxPool", "sizes", func(c *call) some { x, sizes := c.tensor(), c.integers(); return two(x.AdaptiveMaxPool(sizes...)) }},
+	{"adaptiveMaxPool", "sizes", func(c *call) (one, one) { x, sizes := c.tensor(), c.integers(); return x.AdaptiveMaxPool(sizes...) }},
 	{"add", "y", one.Add},
 	{"addCDiv", "a b value=1", one.AddCDiv},
 	{"addCMul", "a b value=1", one.AddCMul},
-	{"affineGrid", "- theta sizes alignCorners=false", func(c *call) some {
+	{"affineGrid", "- theta sizes alignCorners=false", func(c *call) one {
 		theta, sizes, alignCorners := c.tensor(), c.integers(), c.truth()
-		return some{tensor.AffineGrid(theta, sizes, alignCorners)}
+		return tensor.AffineGrid(theta, sizes, alignCorners)
 	}},
 	{"all", "axis? keep=false", reduction(one.All)},
 	{"and", "y", one.And},
@@ -36,20 +36,20 @@ var table = []operation{
 	{"atan", "", one.Atan},
 	{"atan2", "y", one.Atan2},
 	{"atanh", "", one.Atanh},
-	{"attention", "- q k v mask? causal=false scale=0 dropout=0 grouped=false", func(c *call) some {
+	{"attention", "- q k v mask? causal=false scale=0 dropout=0 grouped=false", func(c *call) one {
 		q, k, v, options := c.tensor(), c.tensor(), c.tensor(), c.attention()
-		return some{tensor.ScaledDotProduct(q, k, v, options)}
+		return tensor.ScaledDotProduct(q, k, v, options)
 	}},
 	{"avgPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", one.AvgPool},
 	{"avgPool2d", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", opAvgPool2d},
 	{"bartlettWindow", "- n periodic=true dtype=f32", tensor.BartlettWindow},
-	{"batchNorm", "mean variance w? b? eps=1e-5", func(c *call) some {
+	{"batchNorm", "mean variance w? b? eps=1e-5", func(c *call) one {
 		x, mean, variance, w, b, eps := c.tensor(), c.tensor(), c.tensor(), c.tensor(), c.tensor(), c.number()
-		return some{x.BatchNorm(mean, variance, w, b, eps)}
+		return x.BatchNorm(mean, variance, w, b, eps)
 	}},
 	{"bce", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.BCE},
 	{"bceWithLogits", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.BCEWithLogits},
-	{"binCount", "weights? least=0", func(c *call) some {
+	{"binCount", "weights? least=0", func(c *call) one {
 		x, weights, least := c.tensor(), c.tensor(), c.integer()
 		return c.got(x.BinCount(c.ctx, weights, least))
 	}},
@@ -60,11 +60,11 @@ var table = []operation{
 	{"broadcast", "- tensors", tensor.Broadcast},
 	{"cartesianProduct", "- tensors", tensor.CartesianProduct},
 	{"cat", "- tensors axis=0", joined(tensor.Cat)},
-	{"cdist", "y p=2", func(c *call) some { x, y, p := c.tensor(), c.tensor(), c.number(); return some{x.CDist(y, p)} }},
+	{"cdist", "y p=2", func(c *call) one { x, y, p := c.tensor(), c.tensor(), c.number(); return x.CDist(y, p) }},
 	{"ceil", "", one.Ceil},
 	{"celu", "alpha=1", one.CELU},
 	{"channelDropout", "p=0.5", one.ChannelDropout},
-	{"channelMoments", "correction=1", func(c *call) some { x, correction := c.tensor(), c.number(); return two(x.ChannelMoments(correction)) }},
+	{"channelMoments", "correction=1", func(c *call) (one, one) { x, correction := c.tensor(), c.number(); return x.ChannelMoments(correction) }},
 	{"channelShuffle", "groups", one.ChannelShuffle},
 	{"cholesky", "", one.Cholesky},
 	{"choleskySolve", "b", one.CholeskySolve},
@@ -72,7 +72,7 @@ var table = []operation{
 	{"clamp", "low? high?", one.Clamp},
 	{"clone", "", one.Clone},
 	{"complex", "- re im", tensor.Complex},
-	{"cond", "kind=6:frobenius:nuclear:rowSum:leastRowSum:columnSum:leastColumn:spectral:leastValue", func(c *call) some { x, kind := c.tensor(), tensor.MatrixNormKind(c.word()); return some{x.Cond(kind)} }},
+	{"cond", "kind=6:frobenius:nuclear:rowSum:leastRowSum:columnSum:leastColumn:spectral:leastValue", func(c *call) one { x, kind := c.tensor(), tensor.MatrixNormKind(c.word()); return x.Cond(kind) }},
 	{"contiguous", "", one.Contiguous},
 	{"conv2d", "w b? stride? padding? dilation? groups=1 outputPadding?", one.Conv2D},
 	{"convTranspose2d", "w b? stride? padding? dilation? groups=1 outputPadding?", one.ConvTranspose},
@@ -81,18 +81,18 @@ var table = []operation{
 	{"cos", "", one.Cos},
 	{"cosh", "", one.Cosh},
 	{"cosineEmbedding", "other target margin=0 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.CosineEmbedding},
-	{"cosineSimilarity", "y axis=-1 eps=1e-8", func(c *call) some {
+	{"cosineSimilarity", "y axis=-1 eps=1e-8", func(c *call) one {
 		x, y, axis, eps := c.tensor(), c.tensor(), c.integer(), c.number()
-		return some{x.CosineSimilarity(y, axis, eps)}
+		return x.CosineSimilarity(y, axis, eps)
 	}},
 	{"countNonZero", "axis? keep=false", reduction(one.CountNonZero)},
-	{"cov", "correction=1 counts? weights?", func(c *call) some {
+	{"cov", "correction=1 counts? weights?", func(c *call) one {
 		x, correction, counts, weights := c.tensor(), c.number(), c.tensor(), c.tensor()
-		return some{x.Cov(correction, counts, weights)}
+		return x.Cov(correction, counts, weights)
 	}},
-	{"cross", "w axis=-1", func(c *call) some { x, w, axis := c.tensor(), c.tensor(), c.integer(); return some{x.Cross(w, axis)} }},
+	{"cross", "w axis=-1", func(c *call) one { x, w, axis := c.tensor(), c.tensor(), c.integer(); return x.Cross(w, axis) }},
 	{"crossEntropy", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.CrossEntropy},
-	{"ctc", "targets inputs lengths blank=0 reduction=0:mean:sum:none:batchMean zeroInfinity=false", func(c *call) some {
+	{"ctc", "targets inputs lengths blank=0 reduction=0:mean:sum:none:batchMean zeroInfinity=false", func(c *call) one {
 		x, targets, inputs, lengths, options := c.tensor(), c.tensor(), c.tensor(), c.tensor(), c.ctcOptions()
 		return c.got(x.CTC(c.ctx, targets, inputs, lengths, options))
 	}},
@@ -117,18 +117,15 @@ var table = []operation{
 	{"eigh", "upper=false", one.Eigh},
 	{"einsum", "- formula tensors?", opEinsum},
 	{"elu", "alpha=1", one.ELU},
-	{"embedding", "ids padding? maxNorm=0 normType=0 scaleByFreq=false", func(c *call) some {
+	{"embedding", "ids padding? maxNorm=0 normType=0 scaleByFreq=false", func(c *call) one {
 		x, ids, options := c.tensor(), c.tensor(), c.embeddingOptions()
-		return some{x.Embedding(ids, options)}
+		return x.Embedding(ids, options)
 	}},
-	{"embeddingBag", "ids offsets? weights? mode=0:sum:mean:max padding? maxNorm=0 normType=0 scaleByFreq=false", func(c *call) some {
+	{"embeddingBag", "ids offsets? weights? mode=0:sum:mean:max padding? maxNorm=0 normType=0 scaleByFreq=false", func(c *call) one {
 		x, ids, offsets, weights, mode, embeddingOptions := c.tensor(), c.tensor(), c.tensor(), c.tensor(), tensor.BagMode(c.word()), c.embeddingOptions()
-		return some{x.EmbeddingBag(ids, offsets, weights, mode, embeddingOptions)}
+		return x.EmbeddingBag(ids, offsets, weights, mode, embeddingOptions)
 	}},
-	{"empty", "- shape dtype=f32", func(c *call) some {
-		shape, options := c.integers(), c.dtype()
-		return some{tensor.Empty(options, shape...)}
-	}},
+	{"empty", "- shape dtype=f32", func(c *call) one { shape, options := c.integers(), c.dtype(); return tensor.Empty(options, shape...) }},
 	{"emptyLike", "- x", tensor.EmptyLike},
 	{"eq", "y", one.Eq},
 	{"erf", "", one.Erf},
@@ -151,20 +148,17 @@ var table = []operation{
 	{"fmax", "y", one.FMax},
 	{"fmin", "y", one.FMin},
 	{"fmod", "y", one.Fmod},
-	{"fold", "sizes size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) some {
-		x, sizes, size := c.tensor(), c.integers(), c.pool()
-		return some{x.Fold(sizes, size)}
-	}},
+	{"fold", "sizes size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) one { x, sizes, size := c.tensor(), c.integers(), c.pool(); return x.Fold(sizes, size) }},
 	{"frac", "", one.Frac},
-	{"full", "- shape value dtype=f32", func(c *call) some {
+	{"full", "- shape value dtype=f32", func(c *call) one {
 		shape, value, options := c.integers(), c.operand(), c.dtype()
-		return some{tensor.Full(value, options, shape...)}
+		return tensor.Full(value, options, shape...)
 	}},
 	{"fullLike", "- x value", tensor.FullLike},
 	{"gather", "axis index", one.Gather},
-	{"gaussianNll", "target variance full=false eps=1e-6 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) some {
+	{"gaussianNll", "target variance full=false eps=1e-6 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
 		x, target, variance, full, eps, loss := c.tensor(), c.tensor(), c.tensor(), c.truth(), c.number(), c.loss()
-		return some{x.GaussianNLL(target, variance, full, eps, loss)}
+		return x.GaussianNLL(target, variance, full, eps, loss)
 	}},
 	{"ge", "y", one.Ge},
 	{"gelu", "", one.GELU},
@@ -172,18 +166,18 @@ var table = []operation{
 	{"glorotUniform", "- shape dtype=f32", drawn(tensor.GlorotUniform)},
 	{"glu", "axis=-1", one.GLU},
 	{"grad", "ws seed?", opGrad},
-	{"gridSample", "grid mode=2:nearest:nearestExact:linear:cubic:area padding=0:zeros:border:reflection alignCorners=false", func(c *call) some {
+	{"gridSample", "grid mode=2:nearest:nearestExact:linear:cubic:area padding=0:zeros:border:reflection alignCorners=false", func(c *call) one {
 		x, grid, options := c.tensor(), c.tensor(), c.sampling()
-		return some{x.GridSample(grid, options)}
+		return x.GridSample(grid, options)
 	}},
-	{"groupNorm", "groups w? b? eps=1e-5", func(c *call) some {
+	{"groupNorm", "groups w? b? eps=1e-5", func(c *call) one {
 		x, groups, w, b, eps := c.tensor(), c.integer(), c.tensor(), c.tensor(), c.number()
-		return some{x.GroupNorm(groups, w, b, eps)}
+		return x.GroupNorm(groups, w, b, eps)
 	}},
 	{"gt", "y", one.Gt},
-	{"hammingWindow", "- n periodic=true alpha=0.54 beta=0.46 dtype=f32", func(c *call) some {
+	{"hammingWindow", "- n periodic=true alpha=0.54 beta=0.46 dtype=f32", func(c *call) one {
 		n, periodic, alpha, beta, made := c.integer(), c.truth(), c.number(), c.number(), c.dtype()
-		return some{tensor.HammingWindow(n, periodic, alpha, beta, made)}
+		return tensor.HammingWindow(n, periodic, alpha, beta, made)
 	}},
 	{"hannWindow", "- n periodic=true dtype=f32", tensor.HannWindow},
 	{"hardShrink", "limit=0.5", one.HardShrink},
@@ -194,9 +188,9 @@ var table = []operation{
 	{"hfft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.HFFT},
 	{"hingeEmbedding", "target margin=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.HingeEmbedding},
 	{"histogram", "edges weights?", one.Histogram},
-	{"histogramEdges", "n low=0 high=0 wide=false", func(c *call) some {
+	{"histogramEdges", "n low=0 high=0 wide=false", func(c *call) one {
 		x, n, low, high, wide := c.tensor(), c.integer(), c.number(), c.number(), c.truth()
-		return some{x.HistogramEdges(n, low, high, wide)}
+		return x.HistogramEdges(n, low, high, wide)
 	}},
 	{"hstack", "- tensors", tensor.HStack},
 	{"huber", "target delta=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.Huber},
@@ -205,34 +199,35 @@ var table = []operation{
 	{"ifftShift", "axes?", one.IFFTShift},
 	{"ifftn", "sizes? axes? norm=0:backward:ortho:forward", one.IFFTN},
 	{"ihfft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.IHFFT},
-	{"indexAdd", "axis index source alpha=1", func(c *call) some {
+	{"im2col", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", one.Im2Col},
+	{"indexAdd", "axis index source alpha=1", func(c *call) one {
 		x, axis, index, source, alpha := c.tensor(), c.integer(), c.tensor(), c.tensor(), c.operand()
-		return some{x.IndexAdd(axis, index, source, alpha)}
+		return x.IndexAdd(axis, index, source, alpha)
 	}},
-	{"indexCopy", "axis index source", func(c *call) some {
+	{"indexCopy", "axis index source", func(c *call) one {
 		x, axis, index, source := c.tensor(), c.integer(), c.tensor(), c.tensor()
-		return some{x.IndexCopy(axis, index, source)}
+		return x.IndexCopy(axis, index, source)
 	}},
 	{"indexFill", "axis index value", one.IndexFill},
-	{"indexPut", "index values add=false", func(c *call) some {
+	{"indexPut", "index values add=false", func(c *call) one {
 		x, index, values, add := c.tensor(), c.tensors(), c.tensor(), c.truth()
-		return some{x.IndexPut(index, values, add)}
+		return x.IndexPut(index, values, add)
 	}},
-	{"indexReduce", "axis index source how=1:last:sum:prod:mean:max:min includeSelf=true", func(c *call) some {
+	{"indexReduce", "axis index source how=1:last:sum:prod:mean:max:min includeSelf=true", func(c *call) one {
 		x, axis, index, source, how, includeSelf := c.tensor(), c.integer(), c.tensor(), c.tensor(), tensor.Merging(c.word()), c.truth()
-		return some{x.IndexReduce(axis, index, source, how, includeSelf)}
+		return x.IndexReduce(axis, index, source, how, includeSelf)
 	}},
 	{"indexSelect", "axis index", one.IndexSelect},
-	{"instanceNorm", "w? b? eps=1e-5", func(c *call) some {
+	{"instanceNorm", "w? b? eps=1e-5", func(c *call) one {
 		x, w, b, eps := c.tensor(), c.tensor(), c.tensor(), c.number()
-		return some{x.InstanceNorm(w, b, eps)}
+		return x.InstanceNorm(w, b, eps)
 	}},
 	{"inv", "", one.Inv},
 	{"irfft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.IRFFT},
 	{"irfftn", "sizes? axes? norm=0:backward:ortho:forward", one.IRFFTN},
-	{"isClose", "y rtol=1e-5 atol=1e-8 equalNaN=false", func(c *call) some {
+	{"isClose", "y rtol=1e-5 atol=1e-8 equalNaN=false", func(c *call) one {
 		x, y, rtol, atol, equalNaN := c.tensor(), c.operand(), c.number(), c.number(), c.truth()
-		return some{x.IsClose(y, rtol, atol, equalNaN)}
+		return x.IsClose(y, rtol, atol, equalNaN)
 	}},
 	{"isFinite", "", one.IsFinite},
 	{"isIn", "set", one.IsIn},
@@ -242,9 +237,9 @@ var table = []operation{
 	{"isPosInf", "", one.IsPosInf},
 	{"kaimingNormal", "- shape slope=0 dtype=f32", kaiming(tensor.KaimingNormal)},
 	{"kaimingUniform", "- shape slope=0 dtype=f32", kaiming(tensor.KaimingUniform)},
-	{"klDiv", "target logTarget=false reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) some {
+	{"klDiv", "target logTarget=false reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
 		x, target, logTarget, loss := c.tensor(), c.tensor(), c.truth(), c.loss()
-		return some{x.KLDiv(target, logTarget, loss)}
+		return x.KLDiv(target, logTarget, loss)
 	}},
 	{"kron", "w", one.Kron},
 	{"kthValue", "k axis? keep=false", opKthValue},
@@ -255,13 +250,13 @@ var table = []operation{
 	{"lerp", "end weight", one.Lerp},
 	{"lgamma", "", one.Lgamma},
 	{"linear", "w b?", one.Linear},
-	{"linspace", "- start stop n dtype=f32", func(c *call) some {
+	{"linspace", "- start stop n dtype=f32", func(c *call) one {
 		start, stop, n, options := c.number(), c.number(), c.integer(), c.dtype()
-		return some{tensor.LinspaceOf(options, start, stop, n)}
+		return tensor.LinspaceOf(options, start, stop, n)
 	}},
-	{"localResponseNorm", "size alpha=1e-4 beta=0.75 k=1", func(c *call) some {
+	{"localResponseNorm", "size alpha=1e-4 beta=0.75 k=1", func(c *call) one {
 		x, size, alpha, beta, k := c.tensor(), c.integer(), c.number(), c.number(), c.number()
-		return some{x.LocalResponseNorm(size, alpha, beta, k)}
+		return x.LocalResponseNorm(size, alpha, beta, k)
 	}},
 	{"log", "", one.Log},
 	{"log10", "", one.Log10},
@@ -278,17 +273,17 @@ var table = []operation{
 	{"logicalOr", "y", one.LogicalOr},
 	{"logicalXor", "y", one.LogicalXor},
 	{"logit", "eps=-1", one.Logit},
-	{"lpPool", "p size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) some { x, p, size := c.tensor(), c.number(), c.pool(); return some{x.LpPool(p, size)} }},
+	{"lpPool", "p size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) one { x, p, size := c.tensor(), c.number(), c.pool(); return x.LpPool(p, size) }},
 	{"lt", "y", one.Lt},
 	{"marginRanking", "other target margin=0 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.MarginRanking},
 	{"maskedFill", "mask value", one.MaskedFill},
 	{"maskedScatter", "mask source", one.MaskedScatter},
-	{"maskedSelect", "mask", func(c *call) some { x, mask := c.tensor(), c.tensor(); return c.got(x.MaskedSelect(c.ctx, mask)) }},
+	{"maskedSelect", "mask", func(c *call) one { x, mask := c.tensor(), c.tensor(); return c.got(x.MaskedSelect(c.ctx, mask)) }},
 	{"matmul", "w", one.MatMul},
 	{"matrixExp", "", one.MatrixExp},
-	{"matrixNorm", "kind=0:frobenius:nuclear:rowSum:leastRowSum:columnSum:leastColumn:spectral:leastValue row=-2 column=-1", func(c *call) some {
+	{"matrixNorm", "kind=0:frobenius:nuclear:rowSum:leastRowSum:columnSum:leastColumn:spectral:leastValue row=-2 column=-1", func(c *call) one {
 		x, kind, row, column := c.tensor(), tensor.MatrixNormKind(c.word()), c.integer(), c.integer()
-		return some{x.MatrixNorm(kind, row, column)}
+		return x.MatrixNorm(kind, row, column)
 	}},
 	{"matrixPower", "n", one.MatrixPower},
 	{"matrixRank", "atol=-1 rtol=-1", one.MatrixRank},
@@ -296,10 +291,10 @@ var table = []operation{
 	{"maxIndex", "axis? keep=false", alongAxis(one.MaxIndex)},
 	{"maxPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", one.MaxPool},
 	{"maxPool2d", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", opMaxPool2d},
-	{"maxPoolIndex", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) some { x, size := c.tensor(), c.pool(); return two(x.MaxPoolIndex(size)) }},
-	{"maxUnpool", "indices size stride? padding? dilation? axes=0 ceil=false excludePadding=false sizes?", func(c *call) some {
+	{"maxPoolIndex", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) (one, one) { x, size := c.tensor(), c.pool(); return x.MaxPoolIndex(size) }},
+	{"maxUnpool", "indices size stride? padding? dilation? axes=0 ceil=false excludePadding=false sizes?", func(c *call) one {
 		x, indices, size, sizes := c.tensor(), c.tensor(), c.pool(), c.integers()
-		return some{x.MaxUnpool(indices, size, sizes...)}
+		return x.MaxUnpool(indices, size, sizes...)
 	}},
 	{"maximum", "y", one.Maximum},
 	{"mean", "axis? keep=false", reduction(one.Mean)},
@@ -315,9 +310,9 @@ var table = []operation{
 	{"mse", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.MSE},
 	{"mul", "y", one.Mul},
 	{"multiLabelSoftMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.MultiLabelSoftMargin},
-	{"multiMargin", "target p=1 margin=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) some {
+	{"multiMargin", "target p=1 margin=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
 		x, target, p, margin, loss := c.tensor(), c.tensor(), c.number(), c.number(), c.loss()
-		return some{x.MultiMargin(target, p, margin, loss)}
+		return x.MultiMargin(target, p, margin, loss)
 	}},
 	{"nanMean", "axis? keep=false", reduction(one.NanMean)},
 	{"nanMedian", "axis? keep=false", alongAxis(one.NanMedian)},
@@ -327,32 +322,31 @@ var table = []operation{
 	{"ne", "y", one.Ne},
 	{"neg", "", one.Neg},
 	{"nll", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.NLL},
-	{"nonZero", "", func(c *call) some { x := c.tensor(); return c.got(x.NonZero(c.ctx)) }},
+	{"nonZero", "", func(c *call) one { x := c.tensor(); return c.got(x.NonZero(c.ctx)) }},
 	{"norm", "p=2 axis? keep=false", opNorm},
 	{"normal", "- shape mean=0 std=1 dtype=f32", opNormal},
-	{"normalize", "p=2 eps=1e-12 axis?", func(c *call) some {
+	{"normalize", "p=2 eps=1e-12 axis?", func(c *call) one {
 		x, p, eps, axis := c.tensor(), c.number(), c.number(), c.integers()
-		return some{x.Normalize(p, eps, axis...)}
+		return x.Normalize(p, eps, axis...)
 	}},
 	{"not", "", one.LogicalNot},
-	{"oneHot", "n=-1", func(c *call) some { x, n := c.tensor(), c.integer(); return c.got(x.OneHot(c.ctx, n)) }},
+	{"oneHot", "n=-1", func(c *call) one { x, n := c.tensor(), c.integer(); return c.got(x.OneHot(c.ctx, n)) }},
 	{"onesLike", "- x", tensor.OnesLike},
 	{"or", "y", one.Or},
 	{"outer", "w", one.Outer},
 	{"own", "", opOwn},
 	{"pad", "before after value=0 mode=0:constant:reflect:replicate:circular", opPad},
-	{"pairwiseDistance", "y p=2 eps=1e-6", func(c *call) some {
+	{"pairwiseDistance", "y p=2 eps=1e-6", func(c *call) one {
 		x, y, p, eps := c.tensor(), c.tensor(), c.number(), c.number()
-		return some{x.PairwiseDistance(y, p, eps)}
+		return x.PairwiseDistance(y, p, eps)
 	}},
-	{"patches", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", one.Patches},
 	{"permute", "order", one.Permute},
 	{"pinv", "atol=-1 rtol=-1", one.PInv},
 	{"pixelShuffle", "r", one.PixelShuffle},
 	{"pixelUnshuffle", "r", one.PixelUnshuffle},
-	{"poissonNll", "target logInput=true full=false eps=1e-8 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) some {
+	{"poissonNll", "target logInput=true full=false eps=1e-8 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
 		x, target, logInput, full, eps, loss := c.tensor(), c.tensor(), c.truth(), c.truth(), c.number(), c.loss()
-		return some{x.PoissonNLL(target, logInput, full, eps, loss)}
+		return x.PoissonNLL(target, logInput, full, eps, loss)
 	}},
 	{"pow", "y", one.Pow},
 	{"prelu", "w", one.PReLU},
@@ -363,10 +357,10 @@ var table = []operation{
 	{"rad2Deg", "", one.Rad2Deg},
 	{"rand", "- shape dtype=f32", drawn(tensor.Rand)},
 	{"randLike", "- x", tensor.RandLike},
-	{"randPerm", "- n", func(c *call) some { n := c.integer(); return some{tensor.RandPerm(n)} }},
-	{"randint", "- shape low high dtype=i32", func(c *call) some {
+	{"randPerm", "- n", func(c *call) one { n := c.integer(); return tensor.RandPerm(n) }},
+	{"randint", "- shape low high dtype=i32", func(c *call) one {
 		shape, low, high, options := c.integers(), c.integer(), c.integer(), c.dtype()
-		return some{tensor.RandIntOf(options, low, high, shape...)}
+		return tensor.RandIntOf(options, low, high, shape...)
 	}},
 	{"randn", "- shape dtype=f32", drawn(tensor.Randn)},
 	{"randnLike", "- x", tensor.RandnLike},
@@ -376,15 +370,15 @@ var table = []operation{
 	{"relu", "", one.ReLU},
 	{"relu6", "", one.ReLU6},
 	{"repeat", "counts", one.Repeat},
-	{"repeatEach", "counts axis=-1", func(c *call) some {
+	{"repeatEach", "counts axis=-1", func(c *call) one {
 		x, counts, axis := c.tensor(), c.tensor(), c.integer()
 		return c.got(x.RepeatEach(c.ctx, counts, axis))
 	}},
 	{"repeatInterleave", "n axis=-1", one.RepeatInterleave},
 	{"reshape", "shape", one.Reshape},
-	{"resize", "sizes mode=0:nearest:nearestExact:linear:cubic:area alignCorners=false antialias=false scales?", func(c *call) some {
+	{"resize", "sizes mode=0:nearest:nearestExact:linear:cubic:area alignCorners=false antialias=false scales?", func(c *call) one {
 		x, sizes, options := c.tensor(), c.integers(), c.resizing()
-		return some{x.Resize(sizes, options)}
+		return x.Resize(sizes, options)
 	}},
 	{"rfft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.RFFT},
 	{"rfftFreq", "- n d=1 dtype=f32", tensor.RFFTFreq},
@@ -401,13 +395,13 @@ var table = []operation{
 	{"scaledUniform", "- shape dtype=f32", drawn(tensor.ScaledUniform)},
 	{"scatter", "axis index source", one.Scatter},
 	{"scatterAdd", "axis index source", one.ScatterAdd},
-	{"scatterReduce", "axis index source how=1:last:sum:prod:mean:max:min includeSelf=true", func(c *call) some {
+	{"scatterReduce", "axis index source how=1:last:sum:prod:mean:max:min includeSelf=true", func(c *call) one {
 		x, axis, index, source, how, includeSelf := c.tensor(), c.integer(), c.tensor(), c.operand(), tensor.Merging(c.word()), c.truth()
-		return some{x.ScatterReduce(axis, index, source, how, includeSelf)}
+		return x.ScatterReduce(axis, index, source, how, includeSelf)
 	}},
-	{"searchSorted", "values right=false", func(c *call) some {
+	{"searchSorted", "values right=false", func(c *call) one {
 		x, values, right := c.tensor(), c.tensor(), c.truth()
-		return some{x.SearchSorted(values, right)}
+		return x.SearchSorted(values, right)
 	}},
 	{"select", "axis index", one.Select},
 	{"selu", "", one.SELU},
@@ -423,7 +417,7 @@ var table = []operation{
 	{"sinc", "", one.Sinc},
 	{"singularValues", "", one.SingularValues},
 	{"sinh", "", one.Sinh},
-	{"slogDet", "", func(c *call) some { x := c.tensor(); return two(x.SlogDet()) }},
+	{"slogDet", "", func(c *call) (one, one) { x := c.tensor(); return x.SlogDet() }},
 	{"smoothL1", "target beta=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.SmoothL1},
 	{"softMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.SoftMargin},
 	{"softShrink", "limit=0.5", one.SoftShrink},
@@ -432,13 +426,13 @@ var table = []operation{
 	{"softplus", "beta=1 threshold?", opSoftplus},
 	{"softsign", "", one.Softsign},
 	{"solve", "b", one.Solve},
-	{"solveTriangular", "b upper=false unit=false", func(c *call) some {
+	{"solveTriangular", "b upper=false unit=false", func(c *call) one {
 		x, b, upper, unit := c.tensor(), c.tensor(), c.truth(), c.truth()
-		return some{x.SolveTriangular(b, upper, unit)}
+		return x.SolveTriangular(b, upper, unit)
 	}},
-	{"sort", "axis=-1 descending=false", func(c *call) some {
+	{"sort", "axis=-1 descending=false", func(c *call) (one, one) {
 		x, axis, descending := c.tensor(), c.integer(), c.truth()
-		return two(x.Sort(axis, descending))
+		return x.Sort(axis, descending)
 	}},
 	{"split", "axis sizes", one.Split},
 	{"splitAt", "axis indices", one.SplitAt},
@@ -460,35 +454,35 @@ var table = []operation{
 	{"tanh", "", one.Tanh},
 	{"tanhShrink", "", one.TanhShrink},
 	{"tensor", "- values shape? dtype=f32", opTensor},
-	{"tensorDot", "w axes others", func(c *call) some {
+	{"tensorDot", "w axes others", func(c *call) one {
 		x, w, axes, others := c.tensor(), c.tensor(), c.integers(), c.integers()
-		return some{x.TensorDot(w, axes, others)}
+		return x.TensorDot(w, axes, others)
 	}},
 	{"threshold", "limit value", one.Threshold},
 	{"to", "dtype", one.To},
-	{"topK", "k axis=-1 largest=true", func(c *call) some {
+	{"topK", "k axis=-1 largest=true", func(c *call) (one, one) {
 		x, k, axis, largest := c.tensor(), c.integer(), c.integer(), c.truth()
-		return two(x.TopK(k, axis, largest))
+		return x.TopK(k, axis, largest)
 	}},
 	{"trace", "", one.Trace},
 	{"transpose", "a=-2 b=-1", one.Transpose},
 	{"trapezoid", "dx=1 x? axis=-1", opTrapezoid},
-	{"triangleIndices", "- rows columns diagonal=0 lower=true", func(c *call) some {
+	{"triangleIndices", "- rows columns diagonal=0 lower=true", func(c *call) one {
 		rows, columns, diagonal, lower := c.integer(), c.integer(), c.integer(), c.truth()
-		return some{tensor.TriangleIndices(rows, columns, diagonal, lower)}
+		return tensor.TriangleIndices(rows, columns, diagonal, lower)
 	}},
 	{"tril", "diagonal=0", one.Tril},
-	{"tripletMargin", "positive negative margin=1 p=2 eps=1e-6 swap=false reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) some {
+	{"tripletMargin", "positive negative margin=1 p=2 eps=1e-6 swap=false reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
 		x, positive, negative, triplet, loss := c.tensor(), c.tensor(), c.tensor(), c.triplet(), c.loss()
-		return some{x.TripletMargin(positive, negative, triplet, loss)}
+		return x.TripletMargin(positive, negative, triplet, loss)
 	}},
 	{"triu", "diagonal=0", one.Triu},
 	{"trunc", "", one.Trunc},
 	{"truncDiv", "y", one.TruncDiv},
 	{"unbind", "axis=0", func(c *call) some { x, axis := c.tensor(), c.integer(); return x.Unbind(axis) }},
-	{"unflatten", "axis sizes", func(c *call) some {
+	{"unflatten", "axis sizes", func(c *call) one {
 		x, axis, sizes := c.tensor(), c.integer(), c.integers()
-		return some{x.Unflatten(axis, sizes...)}
+		return x.Unflatten(axis, sizes...)
 	}},
 	{"unfold", "axis size step=1", one.Unfold},
 	{"uniform", "- shape low=0 high=1 dtype=f32", opUniform},

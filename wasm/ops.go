@@ -39,11 +39,11 @@ func two(a, b one) some      { return some{a, b} }
 func three(a, b, d one) some { return some{a, b, d} }
 
 // got is a tensor whose shape had to be read first.
-func (c *call) got(x one, err error) some {
+func (c *call) got(x one, err error) one {
 	if err != nil {
 		panic(raised{err})
 	}
-	return some{x}
+	return x
 }
 
 // Functions that take arguments in another way than run does by their types.
@@ -80,6 +80,10 @@ func (c *call) special(f any) some {
 	case joined:
 		ts := c.tensors()
 		return some{f(c.integer(), ts...)}
+	case func(*call) one:
+		return some{f(c)}
+	case func(*call) (one, one):
+		return two(f(c))
 	case func(*call) some:
 		return f(c)
 	}

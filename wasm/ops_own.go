@@ -12,7 +12,7 @@ import (
 // Operations that are not one function of package tensor, and those whose arguments mean something of their own.
 
 // opTensor takes a typed array, its shape and a type to convert to.
-func opTensor(c *call) some {
+func opTensor(c *call) one {
 	a, ok := c.next().(wire.Array)
 	if !ok {
 		c.fail("the elements are not a typed array")
@@ -25,81 +25,81 @@ func opTensor(c *call) some {
 	x := tensor.FromBytes(from, shape, a.Data)
 	if v := c.next(); v != nil {
 		c.taken--
-		return some{x.To(c.dtype())}
+		return x.To(c.dtype())
 	}
-	return some{x}
+	return x
 }
 
-func opEye(c *call) some {
+func opEye(c *call) one {
 	n := c.integer()
 	m := c.integer(n)
-	return some{c.converted(tensor.Eye(n, m))}
+	return c.converted(tensor.Eye(n, m))
 }
 
-func opArange(c *call) some {
+func opArange(c *call) one {
 	lo, hi, step := c.operand(), c.operand(), c.operand()
-	return some{tensor.ArangeOf(c.dtype(), lo, hi, step)}
+	return tensor.ArangeOf(c.dtype(), lo, hi, step)
 }
 
-func opUniform(c *call) some {
+func opUniform(c *call) one {
 	shape, lo, hi := c.integers(), c.number(), c.number()
-	return some{c.converted(tensor.Uniform(lo, hi, shape...))}
+	return c.converted(tensor.Uniform(lo, hi, shape...))
 }
 
-func opNormal(c *call) some {
+func opNormal(c *call) one {
 	shape, mean, std := c.integers(), c.number(), c.number()
-	return some{c.converted(tensor.Normal(mean, std, shape...))}
+	return c.converted(tensor.Normal(mean, std, shape...))
 }
 
-func opEinsum(c *call) some {
+func opEinsum(c *call) one {
 	formula := c.text()
-	return some{tensor.Einsum(formula, c.tensors()...)}
+	return tensor.Einsum(formula, c.tensors()...)
 }
 
-func opNanToNum(c *call) some {
+func opNanToNum(c *call) one {
 	x, nan := c.tensor(), c.number()
 	greatest := 0. // integers have neither
 	if x.IsFloat() {
 		greatest = x.Greatest()
 	}
-	return some{x.NanToNum(nan, c.number(greatest), c.number(-greatest))}
+	return x.NanToNum(nan, c.number(greatest), c.number(-greatest))
 }
 
-func opSoftplus(c *call) some {
+func opSoftplus(c *call) one {
 	x, beta := c.tensor(), c.number()
 	if limit := c.number(math.NaN()); limit == limit {
-		return some{x.SoftplusUpTo(beta, limit)}
+		return x.SoftplusUpTo(beta, limit)
 	}
-	return some{x.Softplus(beta)}
+	return x.Softplus(beta)
 }
 
 // adding takes axes, whether they are kept, and the type to compute in.
-func (c *call) adding(plain func(one, ...int) one, of func(one, dtype.DType, ...int) one) some {
+func (c *call) adding(plain func(one, ...int) one, of func(one, dtype.DType, ...int) one) one {
 	x, axes, keep := c.tensor(), c.integers(), c.truth()
 	if d := c.dtype(); d != dtype.Void {
-		return some{kept(keep, x, of(x, d, axes...), axes)}
+		return kept(keep, x, of(x, d, axes...), axes)
 	}
-	return some{kept(keep, x, plain(x, axes...), axes)}
+	return kept(keep, x, plain(x, axes...), axes)
 }
 
-func opSum(c *call) some  { return c.adding(one.Sum, one.SumOf) }
-func opProd(c *call) some { return c.adding(one.Prod, one.ProdOf) }
+func opSum(c *call) one  { return c.adding(one.Sum, one.SumOf) }
+func opProd(c *call) one { return c.adding(one.Prod, one.ProdOf) }
 
 // running takes an axis and the type to compute in.
-func (c *call) running(plain func(one, int) one, of func(one, dtype.DType, int) one) some {
+func (c *call) running(plain func(one, int) one, of func(one, dtype.DType, int) one) one {
 	x, axis := c.tensor(), c.integer()
 	if d := c.dtype(); d != dtype.Void {
-		return some{of(x, d, axis)}
+		return of(x, d, axis)
 	}
-	return some{plain(x, axis)}
+	return plain(x, axis)
 }
 
-func opCumSum(c *call) some  { return c.running(one.CumSum, one.CumSumOf) }
-func opCumProd(c *call) some { return c.running(one.CumProd, one.CumProdOf) }
+func opCumSum(c *call) one  { return c.running(one.CumSum, one.CumSumOf) }
+func opCumProd(c *call) one { return c.running(one.CumProd, one.CumProdOf) }
 
-func opNorm(c *call) some {
+func opNorm(c *call) one {
 	x, p, axes := c.tensor(), c.number(), c.integers()
-	return some{kept(c.truth(), x, x.Norm(p, axes...), axes)}
+	return kept(c.truth(), x, x.Norm(p, axes...), axes)
 }
 
 func opKthValue(c *call) some {
@@ -109,7 +109,7 @@ func opKthValue(c *call) some {
 }
 
 // opQuantile gives the new first axis for a list of shares only.
-func opQuantile(c *call) some {
+func opQuantile(c *call) one {
 	x, single := c.tensor(), false
 	if c.taken < len(c.args) {
 		_, single = c.args[c.taken].(float64)
@@ -119,23 +119,23 @@ func opQuantile(c *call) some {
 	if single {
 		y = y.Select(0, 0)
 	}
-	return some{y}
+	return y
 }
 
-func opTrapezoid(c *call) some {
+func opTrapezoid(c *call) one {
 	x, dx, at, axis := c.tensor(), c.number(), c.tensor(), c.integer()
 	if at != nil {
-		return some{x.TrapezoidAt(at, axis)}
+		return x.TrapezoidAt(at, axis)
 	}
-	return some{x.Trapezoid(dx, axis)}
+	return x.Trapezoid(dx, axis)
 }
 
-func opCumulativeTrapezoid(c *call) some {
+func opCumulativeTrapezoid(c *call) one {
 	x, dx, at, axis := c.tensor(), c.number(), c.tensor(), c.integer()
 	if at != nil {
-		return some{x.CumulativeTrapezoidAt(at, axis)}
+		return x.CumulativeTrapezoidAt(at, axis)
 	}
-	return some{x.CumulativeTrapezoid(dx, axis)}
+	return x.CumulativeTrapezoid(dx, axis)
 }
 
 // opUnique gives the values, where each element is among them, and how often each stands there.
@@ -159,46 +159,46 @@ func opUnique(c *call) some {
 	return three(u.Values, u.Inverse, u.Counts)
 }
 
-func opPad(c *call) some {
+func opPad(c *call) one {
 	x, lo, hi, v := c.tensor(), c.integers(), c.integers(), c.operand()
 	switch how := tensor.PadMode(c.word()); {
 	case how != tensor.Zero:
-		return some{x.PadMode(how, lo, hi)}
+		return x.PadMode(how, lo, hi)
 	case v == any(0):
-		return some{x.Pad(lo, hi)}
+		return x.Pad(lo, hi)
 	}
-	return some{x.PadWith(v, lo, hi)}
+	return x.PadWith(v, lo, hi)
 }
 
-func opDiagonal(c *call) some {
+func opDiagonal(c *call) one {
 	x, offset, first, second := c.tensor(), c.integer(), c.integer(), c.integer()
 	if first == -2 && second == -1 {
-		return some{x.Diagonal(offset)}
+		return x.Diagonal(offset)
 	}
-	return some{x.DiagonalOf(offset, first, second)}
+	return x.DiagonalOf(offset, first, second)
 }
 
-func opAt(c *call) some {
+func opAt(c *call) one {
 	x := c.tensor()
-	return some{x.At(c.index()...)}
+	return x.At(c.index()...)
 }
 
-func opWithAt(c *call) some {
+func opWithAt(c *call) one {
 	x, v := c.tensor(), c.operand()
-	return some{x.WithAt(v, c.index()...)}
+	return x.WithAt(v, c.index()...)
 }
 
-func opSetAt(c *call) some {
+func opSetAt(c *call) one {
 	x, v := c.tensor(), c.operand()
-	return some{x.SetAt(v, c.index()...)}
+	return x.SetAt(v, c.index()...)
 }
 
-func opAssign(c *call) some {
+func opAssign(c *call) one {
 	x := c.tensor()
-	return some{x.Assign(c.operand())}
+	return x.Assign(c.operand())
 }
 
-func opOwn(c *call) some { return some{c.tensor().Own()} }
+func opOwn(c *call) one { return c.tensor().Own()} 
 
 func opGrad(c *call) some {
 	x, ws := c.tensor(), c.tensors()
@@ -217,14 +217,14 @@ func (c *call) planar() tensor.Pool {
 	return p
 }
 
-func opMaxPool2d(c *call) some {
+func opMaxPool2d(c *call) one {
 	x := c.tensor()
-	return some{x.MaxPool(c.planar())}
+	return x.MaxPool(c.planar())
 }
 
-func opAvgPool2d(c *call) some {
+func opAvgPool2d(c *call) one {
 	x := c.tensor()
-	return some{x.AvgPool(c.planar())}
+	return x.AvgPool(c.planar())
 }
 
 // last takes the sizes of the last axes; nothing is the last one.
@@ -235,16 +235,16 @@ func (c *call) last(x one) []int {
 	return []int{x.Dim(-1)}
 }
 
-func opLayerNorm(c *call) some {
+func opLayerNorm(c *call) one {
 	x := c.tensor()
 	shape, w, b := c.last(x), c.tensor(), c.tensor()
-	return some{x.LayerNorm(w, b, c.number(), shape...)}
+	return x.LayerNorm(w, b, c.number(), shape...)
 }
 
-func opRmsNorm(c *call) some {
+func opRmsNorm(c *call) one {
 	x := c.tensor()
 	shape, w := c.last(x), c.tensor()
-	return some{x.RMSNorm(w, c.number(), shape...)}
+	return x.RMSNorm(w, c.number(), shape...)
 }
 
 // opRecurrent runs layers of cells over a sequence and gives the outputs, the last states and, of LSTM, the last cells. The weights

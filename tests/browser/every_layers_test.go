@@ -44,14 +44,14 @@ var networks1 = []example{
 		return v.img.AvgPool(tensor.Pool{Size: []int{3}, Axes: 2, Padding: []int{1}, ExcludePadding: true})
 	}),
 	is("img.maxPool(2, {axes: 1})", func(v values) one { return v.img.MaxPool(tensor.Pool{Size: []int{2}, Axes: 1}) }), is("img.avgPool([2, 3])", func(v values) one { return v.img.AvgPool(tensor.Pool{Size: []int{2, 3}}) }), is("img.sumPool([2, 2])", func(v values) one { return v.img.SumPool(tensor.Pool{Size: []int{2, 2}}) }),
-	is("img.patches(3, {stride: 2})", func(v values) one { return v.img.Patches(tensor.Pool{Size: []int{3}, Stride: []int{2}}) }), is("img.lpPool(2, [2, 2])", func(v values) one { return v.img.LpPool(2, tensor.Pool{Size: []int{2, 2}}) }),
+	is("img.im2col(3, {stride: 2})", func(v values) one { return v.img.Im2Col(tensor.Pool{Size: []int{3}, Stride: []int{2}}) }), is("img.lpPool(2, [2, 2])", func(v values) one { return v.img.LpPool(2, tensor.Pool{Size: []int{2, 2}}) }),
 	are("img.maxPoolIndex([2, 2])", func(v values) (one, one) { return v.img.MaxPoolIndex(tensor.Pool{Size: []int{2, 2}}) }), is("(() => { const [p, at] = img.maxPoolIndex([2, 2]); return p.maxUnpool(at, [2, 2], {sizes: [6, 6]}) })()", func(v values) one {
 		p, at := v.img.MaxPoolIndex(tensor.Pool{Size: []int{2, 2}})
 		return p.MaxUnpool(at, tensor.Pool{Size: []int{2, 2}}, 6, 6)
 	}),
-	is("img.patches([2, 2], {stride: 2}).fold([6, 6], [2, 2], {stride: 2})", func(v values) one {
+	is("img.im2col([2, 2], {stride: 2}).fold([6, 6], [2, 2], {stride: 2})", func(v values) one {
 		p := tensor.Pool{Size: []int{2, 2}, Stride: []int{2}}
-		return v.img.Patches(p).Fold([]int{6, 6}, p)
+		return v.img.Im2Col(p).Fold([]int{6, 6}, p)
 	}),
 	is("img.adaptiveAvgPool([2, 4])", func(v values) one { return v.img.AdaptiveAvgPool(2, 4) }), are("img.adaptiveMaxPool([2, 4])", func(v values) (one, one) { return v.img.AdaptiveMaxPool(2, 4) }),
 	is("x.layerNorm()", func(v values) one { return v.x.LayerNorm(nil, nil, 1e-5, 4) }), is("x.layerNorm({w: y.at(0), eps: 0.1})", func(v values) one { return v.x.LayerNorm(v.y.At(0), nil, 0.1, 4) }), is("x.layerNorm([3, 4], y, null, 0.01)", func(v values) one { return v.x.LayerNorm(v.y, nil, 0.01, 3, 4) }),

@@ -160,10 +160,14 @@ func (t *table) fill(e *entry, class, receiver string, f *function, items []item
 		return fmt.Errorf("%s: results %v", e.name, f.results)
 	}
 	value := fmt.Sprintf(result, on+f.name+call)
+	back := map[string]string{"one": "one", "one error": "one", "one one": "(one, one)"}[strings.Join(f.results, " ")]
+	if back == "" {
+		back = "some"
+	}
 	if len(names) == 0 {
-		e.own = fmt.Sprintf("func(c *call) some { return %s }", value)
+		e.own = fmt.Sprintf("func(c *call) %s { return %s }", back, value)
 	} else {
-		e.own = fmt.Sprintf("func(c *call) some { %s := %s; return %s }", strings.Join(names, ", "), strings.Join(codes, ", "), value)
+		e.own = fmt.Sprintf("func(c *call) %s { %s := %s; return %s }", back, strings.Join(names, ", "), strings.Join(codes, ", "), value)
 	}
 	if direct {
 		goTypes := append([]string{}, types...)
@@ -171,7 +175,7 @@ func (t *table) fill(e *entry, class, receiver string, f *function, items []item
 			goTypes = append([]string{"one"}, types...)
 		}
 		e.f = receiver + f.name
-		back := strings.Join(f.results, ", ")
+		back = strings.Join(f.results, ", ")
 		if len(f.results) > 1 {
 			back = "(" + back + ")"
 		}
@@ -188,7 +192,7 @@ func (t *table) fill(e *entry, class, receiver string, f *function, items []item
 
 // results are how what a function gives becomes a list of tensors.
 var results = map[string]string{
-	"one": "some{%s}", "some": "%s", "one one": "two(%s)", "one one one": "three(%s)", "one error": "c.got(%s)",
+	"one": "%s", "some": "%s", "one one": "%s", "one one one": "three(%s)", "one error": "c.got(%s)",
 }
 
 // operations is wasm/operations.go.

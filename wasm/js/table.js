@@ -140,7 +140,7 @@ p unbind | axis:int?
 1 convTranspose2d | w:tensor b:tensor~ options:Conv?
 1 maxPool2d | size:ints options:Pool?
 1 avgPool2d | size:ints options:Pool?
-1 maxPool avgPool sumPool patches | size:ints options:Pool?
+1 maxPool avgPool sumPool im2col | size:ints options:Pool?
 1 lpPool | p:number size:ints options:Pool?
 2 maxPoolIndex | size:ints options:Pool?
 1 maxUnpool | indices:tensor size:ints {...Pool sizes:ints}

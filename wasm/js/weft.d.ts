@@ -816,15 +816,15 @@ export class Tensor {
   avgPool(size: number | number[], options?: Pool): Tensor
   /** sumPool is the sum of each window; padding counts as zeros. */
   sumPool(size: number | number[], options?: Pool): Tensor
-  /** patches lays the windows of t[n, c, s…], or of t[c, s…], out as columns: [n, c·window, count]. Without a stride, windows are one apart; p.Axes says how many axes s are (0: all after the second). */
-  patches(size: number | number[], options?: Pool): Tensor
+  /** im2col lays the windows of t[n, c, s…], or of t[c, s…], out as columns: [n, c·window, count]. Without a stride, windows are one apart; p.Axes says how many axes s are (0: all after the second). */
+  im2col(size: number | number[], options?: Pool): Tensor
   /** lpPool is the norm-p length of each window, (Σ tᵖ)^(1/p); windows that run over the end count as if full. */
   lpPool(p: number, size: number | number[], options?: Pool): Tensor
   /** maxPoolIndex is maxPool and where in the flattened last axes the maximum stands, i32, of several the first; the gradient goes there. */
   maxPoolIndex(size: number | number[], options?: Pool): [Tensor, Tensor]
   /** maxUnpool puts each element back where maxPoolIndex found it, among zeros. Of the sizes that p could have pooled to t's, the smallest are taken, or those that are given. */
   maxUnpool(indices: Tensor, size: number | number[], options?: Pool & { sizes?: number | number[] }): Tensor
-  /** fold adds columns [n, c·window, count], as patches makes them, back into arrays [n, c, sizes…], of the type of a sum. */
+  /** fold adds columns [n, c·window, count], as im2col makes them, back into arrays [n, c, sizes…], of the type of a sum. */
   fold(sizes: number | number[], size: number | number[], options?: Pool): Tensor
   /** adaptiveAvgPool gives the last len(sizes) axes new sizes; each element is the mean of those it covers. */
   adaptiveAvgPool(sizes: number | number[]): Tensor

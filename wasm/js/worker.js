@@ -3,7 +3,6 @@
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
-import { stream } from './fetch.js'
 import { unpacking } from './unpack.js'
 
 const go = new globalThis.Go()
@@ -82,7 +81,8 @@ globalThis.weft = {
     const ended = fetches.get(call) ?? new AbortController()
     fetches.set(call, ended)
     const progress = (news) => postMessage({ call, progress: news })
-    stream({ url, offset, n, mask, again, signal: ended.signal, progress }, taken(sink))
+    const to = taken(sink)
+    import('./fetch.js').then(({ stream }) => stream({ url, offset, n, mask, again, signal: ended.signal, progress }, to))
       .then((sum) => done('', false, sum), (e) => done(e.message, e.kind === 'lost', 0))
       .finally(() => fetches.delete(call))
   },
