@@ -198,7 +198,7 @@ func opAssign(c *call) one {
 	return x.Assign(c.operand())
 }
 
-func opOwn(c *call) one { return c.tensor().Own()} 
+func opOwn(c *call) one { return c.tensor().Own() }
 
 func opGrad(c *call) some {
 	x, ws := c.tensor(), c.tensors()

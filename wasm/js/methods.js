@@ -215,6 +215,7 @@ const kinds = {
   tensors(name, v) { this.array(name, v, 'tensors', (name, v) => kinds.tensor.call(this, name, v)) },
   function(name, v) { if (typeof v !== 'function') this.refuse(name, v, 'a function') },
   image(name, v) { if (typeof v !== 'object' || v === null || v instanceof Tensor) this.refuse(name, v, 'a picture: ImageData, an ImageBitmap, a canvas, an HTMLImageElement, a VideoFrame or a Blob') },
+  model(name, v) { if (typeof v !== 'object' || v === null) this.refuse(name, v, 'a model: an object or an array of tensors and layers') },
   file(name, v) {
     const holds = typeof v === 'string' || ['URL', 'Blob', 'Response', 'ArrayBuffer'].some((c) => v instanceof globalThis[c]) || ArrayBuffer.isView(v)
     if (!holds) this.refuse(name, v, 'an address, a File, a Blob, a Response or an ArrayBuffer')

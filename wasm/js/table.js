@@ -212,8 +212,8 @@ a realize | tensors:tensor*
 – capture | f:function
 – jit | f:function options:JitOptions?
 – grad valueAndGrad | f:function options:GradOptions?
-a save | model:any options:SaveOptions?
-a load | from:file model:any? options:LoadOptions?
+a save | model:model options:SaveOptions?
+a load | from:file model:model? options:LoadOptions?
 a profile | f:function
 a stats |
 a inspect | text:text options:InspectOptions?

@@ -1237,7 +1237,8 @@ export class Weft {
   /** f, captured anew for each combination of shapes and types of the tensors in its arguments and of what else is in them. At most so many
    *  forms are kept, 16 unless given; those used longest ago are forgotten. f may take and give trees of tensors. */
   jit<A extends unknown[], R>(f: (...args: A) => R, options?: JitOptions): ((...args: A) => Promise<R>) & { dispose(): void; readonly size: number }
-  /** The gradient of f, which gives a scalar, by its first argument, or by those whose places are argnums: trees of their form. */
+  /** The gradient of f, which gives a scalar, by its first argument, or by those whose places are argnums: trees of their form. It is that of
+   *  Tensor.grad, through all that was made of a tensor. */
   grad<A extends unknown[]>(f: (...args: A) => Tensor): (...args: A) => A[0]
   grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number }): (...args: A) => any
   grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number[] }): (...args: A) => any[]

@@ -22,7 +22,7 @@ const kinds = {
   Axes: ['no', null, 1.5, [0.5], { axes: 0 }, { axis: 'x' }, { keep: 1 }, { correction: 1 }, () => 0],
   Spread: ['no', null, 1.5, { axes: 0 }, { correction: '1' }],
   Axis: ['no', null, 1.5, [0], { axes: 0 }, { axis: [0] }, { keep: 1 }], Sums: ['no', null, 1.5, { axes: 0 }, { dtype: 'x' }, { keep: 1 }],
-  fractions: ['no', null, -1, 2, [0.5, 2], ['0'], NaN, {}], reals: ['no', null, [NaN], ['0'], {}], image: [1, null, 'x'], file: [1, null, {}, [1]],
+  fractions: ['no', null, -1, 2, [0.5, 2], ['0'], NaN, {}], reals: ['no', null, [NaN], ['0'], {}], image: [1, null, 'x'], model: [1, null, 'x', () => 0], file: [1, null, {}, [1]],
   Made: ['f32', 1, { type: 'f32' }, { dtype: 'float32' }],
   Conv: [1, 'x', { strides: 1 }, { stride: 1.5 }, { groups: '1' }, { padding: [0.5] }],
   Pool: [1, { groups: 1 }, { stride: 'x' }],
@@ -51,7 +51,7 @@ export async function report(device) {
   const bad = { ...kinds, ...words, ...byTensor(other, gone, t) }
   const right = {
     tensor: t, operand: 1, scalar: 1, real: 1, number: 0.5, int: 1, size: 2, list: [0, 0], parts: [1, 1], sizes: [2, 2], lengths: [2, 2], ints: 0, flag: true, text: 'ij->ji',
-    dtype: 'f32', tensors: [t], index: 0, function: () => {}, values: [1], url: 'x.bin', pixels: new Uint8Array(1), made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]),
+    dtype: 'f32', tensors: [t], index: 0, function: () => {}, values: [1], url: 'x.bin', pixels: new Uint8Array(1), made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]), model: [],
   }
   const digits = await w.digits({ channels: [1, 1], batch: 1 })
   const captured = w.capture((x) => x.add(1))
@@ -76,7 +76,7 @@ export async function report(device) {
       const first = params.findIndex((p) => p.named) // of those that are given by name only
       const good = params.filter((p) => !p.rest && !p.named).map((p) => p.free ? undefined : right[p.kind])
       const rest = params.at(-1)?.rest
-      if (!rest) expect(`${kind}.${name} with one more`, name, () => call([...good, ......first < 0 ? Array(params.length - good.length).fill(undefined) : [{}], { more: 1 }]))
+      if (!rest) expect(`${kind}.${name} with one more`, name, () => call([...good, ...first < 0 ? Array(params.length - good.length).fill(undefined) : [{}], { more: 1 }]))
       expect(`${kind}.${name} of nothing`, name, () => on[kind][name].call(undefined))
       params.forEach((p, i) => {
         const place = p.set ? `...${p.kind}` : p.name
