@@ -38,6 +38,9 @@ func (c *call) takes(params string) {
 		c.before = 1
 	}
 	last := len(c.args) - 1
+	for last >= 0 && c.args[last] == nil { // what is undefined in a page
+		last--
+	}
 	if last < 0 {
 		return
 	}

@@ -1262,6 +1262,7 @@ export class Weft {
   stats(): Promise<Stats>
   /** What the engine would make of an expression. */
   inspect(text: string, options?: InspectOptions): Promise<View>
+  /** A network that learns to read digits. It lives in a larger engine, which is loaded now unless open was told so; then stats and profile count it too. */
   digits(options?: DigitOptions): Promise<Digits>
   /** Ends the engine. What is awaited then is rejected with an Error; promises that nobody awaits are no unhandled rejections. */
   close(): void
