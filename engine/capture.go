@@ -101,6 +101,9 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 	for _, o := range outs {
 		rec.add(o)
 	}
+	if err := e.arrive(ctx, rec.nodes...); err != nil {
+		return nil, err
+	}
 	targets, err := e.targets(rec.nodes, rec)
 	if err != nil {
 		return nil, err
@@ -191,6 +194,9 @@ func (c *Captured) RunInto(ctx context.Context, dst, inputs []*uop.UOp) ([]*uop.
 	}
 	defer c.engine.mu.Unlock()
 	if err := c.upToDate(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.engine.arrive(ctx, slices.Concat(inputs, slices.DeleteFunc(slices.Clone(dst), func(u *uop.UOp) bool { return u == nil }))...); err != nil {
 		return nil, err
 	}
 	bound, err := c.bind(inputs)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-ml/weft/codegen"
@@ -244,6 +245,7 @@ type Engine struct {
 	tuning  tuning
 	stats   Stats
 	records map[*recording]bool // under way
+	waiting atomic.Bool         // some array was made by Later
 }
 
 // directives gives the directives of a kernel.

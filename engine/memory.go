@@ -24,6 +24,7 @@ type storage struct {
 	past     atomic.Pointer[Past]
 	shared   atomic.Bool             // something else than its own tensor goes on from its elements
 	pending  atomic.Pointer[uop.UOp] // the newest assignment that was built, an After, until it is carried out
+	later    *later                  // where its elements are until something needs them; nil: on the device
 }
 
 // current is how often s was assigned.
@@ -102,13 +103,19 @@ func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, erro
 	if err := e.attempt(context.Background(), func() error { return m.alloc(c) }); err != nil {
 		return nil, nil, err
 	}
+	s := &storage{engine: e, cell: c}
+	e.enrol(s)
+	return e.nodeOf(s, n, d).Reshape(shape...), s, nil
+}
+
+// enrol has the memory of a storage given back when no node refers to it any more.
+func (e *Engine) enrol(s *storage) {
 	e.watch()
+	m, c := &e.memory, s.cell
 	m.cells = append(m.cells, c)
 	c.number = len(m.cells)
-	s := &storage{engine: e, cell: c}
 	c.of = weak.Make(s)
 	goruntime.AddCleanup(s, m.unused, c)
-	return e.nodeOf(s, n, d).Reshape(shape...), s, nil
 }
 
 // nodeOf is the Buffer node of a storage of n elements.
@@ -239,6 +246,9 @@ func (e *Engine) Borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, 
 		return fmt.Errorf("BUG: read of %v, which is not realized", u)
 	}
 	if err := s.check(b, nil); err != nil {
+		return err
+	}
+	if err := e.arrive(ctx, b); err != nil {
 		return err
 	}
 	if err := e.settle(ctx, s); err != nil {

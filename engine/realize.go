@@ -35,6 +35,9 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 		return err
 	}
 	defer e.mu.Unlock()
+	if err := e.arrive(ctx, nodes...); err != nil {
+		return err
+	}
 	targets, err := e.targets(nodes, nil)
 	if err != nil || len(targets) == 0 {
 		return err
