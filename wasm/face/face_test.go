@@ -41,6 +41,7 @@ var absent = map[string]string{
 	"t.String": "data() and shape()", "t.ToList": "list()",
 
 	"Caller": "lines of Go", "Data": "data()", "Fill": "for Go's devices; w.fetch", "From": "w.tensor", "FromNode": "graphs are for Go", "Of": "w.tensor",
+	"Open": "files of a disk; w.tensor takes a File, w.fetch an address", "OpenReader": "a reader of Go; w.tensor takes a Blob",
 	"R": "at(…, [from, to])", "RS": "at(…, [from, to, step])", "Scalar": "w.tensor(3)", "Schedule": "w.inspect", "Try": "errors are thrown",
 	"Linspace": "linspace, which has a type", "RandOf": "rand with a type", "RandInt": "randint, which has a type",
 }
