@@ -20,14 +20,18 @@ type DirectiveStore interface {
 	Close()
 }
 
-// searching is what searches, or nil in programs that have none: a page is the smaller for it.
-var searching *search.Functions
+// searching is what searches, or nil in programs that have none: a page is the smaller for it. searchFor is searchOne then, which a
+// program without a search does not link either.
+var (
+	searching *search.Functions
+	searchFor func(e *Engine, ctx context.Context, w wanted, number, of int) error
+)
 
 // SearchWith gives this program a search; package backends calls it.
 func SearchWith(f *search.Functions) {
 	mu.Lock()
 	defer mu.Unlock()
-	searching = f
+	searching, searchFor = f, (*Engine).searchOne
 }
 
 var openDirectives func(o Options) (DirectiveStore, error)
@@ -263,7 +267,7 @@ func (e *Engine) search(ctx context.Context, list []wanted) error {
 		if _, ok := e.tuning.known[w.key]; ok {
 			continue
 		}
-		if err := e.attempt(ctx, func() error { return e.searchOne(ctx, w, i, len(list)) }); err != nil {
+		if err := e.attempt(ctx, func() error { return searchFor(e, ctx, w, i, len(list)) }); err != nil {
 			return err
 		}
 	}

@@ -75,15 +75,21 @@ var mayImport = map[string]string{
 
 	"backends/webgpu": "engine codegen codegen/wgsl runtime runtime/webgpu runtime/webgpu/wgpu runtime/webgpu/cogentcore plan",
 
-	"backends/page": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu/page plan",
+	"backends/page": "engine codegen codegen/wasm codegen/wgsl runtime/wasm/page runtime/webgpu/page plan",
 
-	"wasm":       "backends/page engine engine/choose tensor nn data uop plan dtype runtime wasm/wire",
+	"backends/look": "engine codegen codegen/c codegen/wgsl runtime/null plan",
+
+	"wasm":       "backends/page backends/look engine engine/choose tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
+	"wasm/face":  "",
 	"wasm/pack":  "",
 	"wasm/serve": "",
 
-	"tensor":      "engine grad vmap schedule uop dtype plan runtime",
-	"nn":          "tensor dtype safetensors",
+	"tensor": "engine grad vmap schedule uop dtype plan runtime",
+	"nn":     "nn/recurrent tensor dtype safetensors",
+
+	"nn/recurrent": "tensor",
+
 	"data":        "",
 	"data/folder": "data",
 	"safetensors": "atomicfile",
@@ -113,6 +119,7 @@ var homes = map[string]string{
 	module + "/backends":                "cmd wasm examples tests",
 	module + "/backends/webgpu":         "cmd examples tests",
 	module + "/backends/page":           "wasm",
+	module + "/backends/look":           "wasm",
 	module + "/tests/require":           "tests",
 }
 

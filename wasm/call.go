@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -13,24 +16,93 @@ import (
 // *tensor.ArgumentError that names the operation.
 type call struct {
 	server *server
+	ctx    context.Context
 	name   string
 	answer int // the number to answer under
 	outs   []wire.Ref
 	args   []any
 	taken  int
+	params string      // of an operation, see there
+	before int         // arguments before those that params names: the tensor that a method is of
+	named  wire.Record // arguments from the last of args on, by their names
 }
 
 func (c *call) fail(format string, a ...any) {
 	panic(&tensor.ArgumentError{Op: c.name, Reason: fmt.Sprintf(format, a...)})
 }
 
+// takes tells what an operation's parameters are. An object at the end stands for those from there on.
+func (c *call) takes(params string) {
+	rest, engines := strings.CutPrefix(params, "-")
+	if c.params = strings.TrimPrefix(rest, " "); !engines {
+		c.before = 1
+	}
+	last := len(c.args) - 1
+	for last >= 0 && c.args[last] == nil { // what is undefined in a page
+		last--
+	}
+	if last < 0 {
+		return
+	}
+	r, ok := c.args[last].(wire.Record)
+	if !ok {
+		return
+	}
+	c.args, c.named = c.args[:last], r
+	known := " " + c.params
+	for _, f := range r {
+		i := strings.Index(known, " "+f.Name)
+		if i >= 0 && f.Name != "" && !strings.Contains(f.Name, " ") {
+			if end := i + 1 + len(f.Name); end == len(known) || strings.IndexByte(" =?", known[end]) >= 0 {
+				continue
+			}
+		}
+		c.fail("there is no option %q; there are %v", f.Name, c.names(last-c.before))
+	}
+}
+
+// names are those of the parameters from a place on.
+func (c *call) names(from int) (out []string) {
+	for i := max(from, 0); ; i++ {
+		name, _ := parameter(c.params, i)
+		if name == "" {
+			return out
+		}
+		out = append(out, name)
+	}
+}
+
 // next takes an argument; nil where there is none.
 func (c *call) next() any {
 	c.taken++
-	if c.taken > len(c.args) {
-		return nil
+	if c.taken <= len(c.args) {
+		return c.args[c.taken-1]
 	}
-	return c.args[c.taken-1]
+	if c.named != nil {
+		name, _ := parameter(c.params, c.taken-1-c.before)
+		return c.named.Get(name)
+	}
+	return nil
+}
+
+// otherwise is what stands for the argument that was taken last where it is missing: "=" and a number, a truth value, an element
+// type or "index:word:word…"; "?" where it may be missing; nothing where it may not.
+func (c *call) otherwise() string {
+	if c.params == "" || c.taken <= c.before {
+		return ""
+	}
+	_, v := parameter(c.params, c.taken-1-c.before)
+	return v
+}
+
+// what names the argument that was taken last.
+func (c *call) what() string {
+	if c.params != "" && c.taken > c.before {
+		if name, _ := parameter(c.params, c.taken-1-c.before); name != "" {
+			return name
+		}
+	}
+	return fmt.Sprintf("argument %d", c.taken)
 }
 
 // given says whether another argument follows that is not null.
@@ -39,9 +111,12 @@ func (c *call) given() bool { return c.taken < len(c.args) && c.args[c.taken] !=
 // tensor takes a tensor.
 func (c *call) tensor() *tensor.Tensor {
 	v := c.next()
+	if v == nil && c.otherwise() != "" {
+		return nil
+	}
 	ref, ok := v.(wire.Ref)
 	if !ok {
-		c.fail("argument %d is %s, not a tensor", c.taken, describe(v))
+		c.fail("%s is %s, not a tensor", c.what(), describe(v))
 	}
 	return c.server.tensor(ref)
 }
@@ -70,23 +145,14 @@ func (s *server) tensor(ref wire.Ref) *tensor.Tensor {
 	panic(&tensor.ArgumentError{Reason: "a tensor was disposed of"})
 }
 
-// maybe takes a tensor or null.
-func (c *call) maybe() *tensor.Tensor {
-	if !c.given() {
-		c.taken++
-		return nil
-	}
-	return c.tensor()
-}
-
 // tensors takes a list of tensors.
 func (c *call) tensors() []*tensor.Tensor {
 	v := c.next()
 	list, ok := v.([]any)
 	if !ok {
-		c.fail("argument %d is %s, not a list of tensors", c.taken, describe(v))
+		c.fail("%s is %s, not a list of tensors", c.what(), describe(v))
 	}
-	sub := &call{server: c.server, name: c.name, args: list}
+	sub := &call{server: c.server, ctx: c.ctx, name: c.name, args: list}
 	out := make([]*tensor.Tensor, len(list))
 	for i := range out {
 		out[i] = sub.tensor()
@@ -98,6 +164,12 @@ func (c *call) tensors() []*tensor.Tensor {
 // tensors of integers.
 func (c *call) operand() any {
 	v := c.next()
+	if v == nil {
+		v = c.instead()
+		if v == nil && c.otherwise() != "" {
+			return nil
+		}
+	}
 	switch v := v.(type) {
 	case wire.Ref:
 		return c.server.tensor(v)
@@ -109,63 +181,99 @@ func (c *call) operand() any {
 		}
 		return v
 	}
-	c.fail("argument %d is %s, neither a tensor nor a number", c.taken, describe(v))
+	c.fail("%s is %s, neither a tensor nor a number", c.what(), describe(v))
 	return nil
 }
 
-// optional is operand, or nil where nothing is given.
-func (c *call) optional() any {
-	if !c.given() {
-		c.taken++
+// instead is the number that stands for the argument taken last, or nil.
+func (c *call) instead() any {
+	text, ok := strings.CutPrefix(c.otherwise(), "=")
+	if !ok {
 		return nil
 	}
-	return c.operand()
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil
+	}
+	return n
 }
 
 func whole(v float64) (int, bool) {
 	return int(v), v == math.Trunc(v) && math.Abs(v) <= 1<<53 && !(v == 0 && math.Signbit(v))
 }
 
-func (c *call) number(otherwise float64) float64 {
-	if !c.given() {
-		c.taken++
-		return otherwise
-	}
+// number takes a number; without one it is otherwise, or what the parameters say.
+func (c *call) number(otherwise ...float64) float64 {
 	v := c.next()
+	if v == nil {
+		if len(otherwise) > 0 {
+			return otherwise[0]
+		}
+		v = c.instead()
+	}
 	n, ok := v.(float64)
 	if !ok {
-		c.fail("argument %d is %s, not a number", c.taken, describe(v))
+		c.fail("%s is %s, not a number", c.what(), describe(v))
 	}
 	return n
 }
 
-// integer takes an integer; without one it is otherwise.
-func (c *call) integer(otherwise int) int {
-	n, ok := whole(c.number(float64(otherwise)))
-	if !ok {
-		c.fail("argument %d is not an integer", c.taken)
-	}
-	return n
-}
-
-func (c *call) truth(otherwise bool) bool {
-	if !c.given() {
-		c.taken++
-		return otherwise
-	}
+// integer takes an integer; without one it is otherwise, or what the parameters say.
+func (c *call) integer(otherwise ...int) int {
 	v := c.next()
+	if v == nil {
+		if len(otherwise) > 0 {
+			return otherwise[0]
+		}
+		v = c.instead()
+	}
+	f, ok := v.(float64)
+	n, fits := whole(f)
+	if !ok || !fits {
+		c.fail("%s is %s, not an integer", c.what(), describe(v))
+	}
+	return n
+}
+
+// truth takes a truth value; without one it is otherwise, or what the parameters say.
+func (c *call) truth(otherwise ...bool) bool {
+	v := c.next()
+	if v == nil {
+		if len(otherwise) > 0 {
+			return otherwise[0]
+		}
+		return c.otherwise() == "=true"
+	}
 	b, ok := v.(bool)
 	if !ok {
-		c.fail("argument %d is %s, not true or false", c.taken, describe(v))
+		c.fail("%s is %s, not true or false", c.what(), describe(v))
 	}
 	return b
+}
+
+// word takes one of a few words, and gives its place among them.
+func (c *call) word() int {
+	v := c.next()
+	instead, list, _ := strings.Cut(strings.TrimPrefix(c.otherwise(), "="), ":")
+	words := strings.Split(list, ":")
+	if v == nil {
+		n, _ := strconv.Atoi(instead)
+		return n
+	}
+	for i, w := range words {
+		if v == any(w) {
+			return i
+		}
+	}
+	c.fail("there is no %s %s; there are %s", c.what(), describe(v), strings.Join(words, ", "))
+	return 0
 }
 
 func (c *call) text() string {
 	v := c.next()
 	s, ok := v.(string)
 	if !ok {
-		c.fail("argument %d is %s, not a string", c.taken, describe(v))
+		c.fail("%s is %s, not a string", c.what(), describe(v))
 	}
 	return s
 }
@@ -180,7 +288,7 @@ func (c *call) integers() []int {
 	case []any:
 		return c.listOf(v)
 	default:
-		c.fail("argument %d is %s, not a list of integers", c.taken, describe(v))
+		c.fail("%s is %s, not a list of integers", c.what(), describe(v))
 		return nil
 	}
 }
@@ -191,82 +299,47 @@ func (c *call) listOf(list []any) []int {
 		f, ok := v.(float64)
 		n, fits := whole(f)
 		if !ok || !fits {
-			c.fail("argument %d holds %s at %d, not an integer", c.taken, describe(v), i)
+			c.fail("%s holds %s at %d, not an integer", c.what(), describe(v), i)
 		}
 		out[i] = n
 	}
 	return out
 }
 
-// options takes an object; nothing is an empty one. The fields are taken from what it gives, each by its name.
-func (c *call) options() options {
+// numbers takes a list of numbers, or a single one; nothing is an empty list.
+func (c *call) numbers() (out []float64) {
+	v := c.next()
+	list, ok := v.([]any)
+	if !ok && v != nil {
+		list = []any{v}
+	}
+	for _, v := range list {
+		f, ok := v.(float64)
+		if !ok {
+			c.fail("%s holds %s, not a number", c.what(), describe(v))
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// dtype takes an element type; without one it is otherwise, what the parameters say, or none.
+func (c *call) dtype(otherwise ...dtype.DType) dtype.DType {
 	v := c.next()
 	if v == nil {
-		return options{c: c}
+		if len(otherwise) > 0 {
+			return otherwise[0]
+		}
+		d, _ := dtype.Parse(strings.TrimPrefix(c.otherwise(), "="))
+		return d
 	}
-	r, ok := v.(wire.Record)
+	name, ok := v.(string)
 	if !ok {
-		c.fail("argument %d is %s, not an object of options", c.taken, describe(v))
+		c.fail("%s is %s, not an element type", c.what(), describe(v))
 	}
-	return options{c, r}
-}
-
-// options are named arguments.
-type options struct {
-	c *call
-	r wire.Record
-}
-
-// at is a call whose next argument is the option of this name.
-func (o options) at(name string) *call {
-	return &call{server: o.c.server, name: o.c.name + " " + name, args: []any{o.r.Get(name)}}
-}
-
-// only refuses options that nobody asks for: a misspelt one should not be silent.
-func (o options) only(names ...string) options {
-	for _, f := range o.r {
-		known := false
-		for _, n := range names {
-			known = known || n == f.Name
-		}
-		if !known {
-			o.c.fail("there is no option %q; there are %v", f.Name, names)
-		}
-	}
-	return o
-}
-
-func (c *call) dtype(otherwise dtype.DType) dtype.DType {
-	if !c.given() {
-		c.taken++
-		return otherwise
-	}
-	name := c.text()
 	d, ok := dtype.Parse(name)
 	if !ok {
 		c.fail("there is no element type %q; there are bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32 and f64", name)
 	}
 	return d
-}
-
-func describe(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "missing"
-	case float64:
-		return fmt.Sprintf("the number %v", v)
-	case bool:
-		return fmt.Sprintf("%v", v)
-	case string:
-		return fmt.Sprintf("the string %q", v)
-	case []any:
-		return "a list"
-	case wire.Record:
-		return "an object"
-	case wire.Array:
-		return "a typed array"
-	case wire.Ref:
-		return "a tensor"
-	}
-	return fmt.Sprintf("a %T", v)
 }

@@ -33,13 +33,6 @@ func init() {
 		"stats":    {run: stats},
 		"capture":  {run: capture},
 		"run":      {run: runCaptured, lazy: true},
-		"inspect":  {run: inspect},
-		"digits":   {run: newDigits},
-		"train":    {run: train, long: true},
-		"evaluate": {run: evaluate, long: true},
-		"predict":  {run: predict},
-		"samples":  {run: samples},
-		"reset":    {run: reset},
 		"fetch":    {run: fetch, long: true},
 		"profile":  {run: profile},
 		"profiled": {run: profiled},
@@ -158,7 +151,7 @@ func dispose(_ context.Context, c *call) (any, error) {
 		delete(c.server.tensors, ref)
 		delete(c.server.plays, ref)
 		if n := c.server.nets[ref]; n != nil {
-			n.gone = true
+			n.end()
 			delete(c.server.nets, ref)
 		}
 	}
@@ -198,7 +191,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 					made = append(made, r)
 				}
 			}
-			ts, err := s.apply(q)
+			ts, err := s.apply(ctx, q)
 			if err != nil {
 				panic(&failure{q.number, err})
 			}

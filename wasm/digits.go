@@ -1,3 +1,5 @@
+//go:build !lean
+
 package main
 
 import (
@@ -32,6 +34,18 @@ const (
 	heldBack = 1000 // synthetic digits that training never sees
 	block    = 100  // pictures that are read at a time
 )
+
+func init() {
+	calls["digits"] = procedure{run: newDigits}
+	calls["train"] = procedure{run: train, long: true}
+	calls["evaluate"] = procedure{run: evaluate, long: true}
+	calls["predict"] = procedure{run: predict}
+	calls["samples"] = procedure{run: samples}
+	calls["reset"] = procedure{run: reset}
+}
+
+// end has long calls end: the page has forgotten the network.
+func (d *digits) end() { d.gone = true }
 
 // newDigits takes {channels, data, batch, seed, rate}.
 func newDigits(ctx context.Context, c *call) (any, error) {
@@ -144,7 +158,7 @@ var errGone = errors.New("weft: the network was disposed of")
 
 // network takes a network.
 func (c *call) network() (*digits, error) {
-	if d := c.server.nets[c.ref()]; d != nil {
+	if d, ok := c.server.nets[c.ref()].(*digits); ok {
 		return d, nil
 	}
 	return nil, errGone

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-ml/weft/backends/page"
+	"github.com/weft-ml/weft/backends/look"
 	"github.com/weft-ml/weft/tests/bounded"
 	"github.com/weft-ml/weft/wasm/wire"
 )
@@ -19,7 +19,7 @@ func FuzzSpeak(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	e, err := page.Look("c")
+	e, err := look.Open("c")
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 300 {

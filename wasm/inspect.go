@@ -1,15 +1,19 @@
+//go:build !lean
+
 package main
 
 import (
 	"context"
 	"errors"
 
-	"github.com/weft-ml/weft/backends/page"
+	"github.com/weft-ml/weft/backends/look"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/uop"
 	"github.com/weft-ml/weft/wasm/wire"
 )
+
+func init() { calls["inspect"] = procedure{run: inspect} }
 
 // inspect takes an expression and {target: ["wgsl", "c"]} and gives its graph, its schedule, and for each launch the
 // kernel in each language. Nothing is computed. An expression that cannot be read is no error of the call: the
@@ -31,7 +35,7 @@ func inspect(_ context.Context, c *call) (any, error) {
 	out := wire.Record{}
 	var views []*engine.View
 	for i, name := range targets {
-		e, err := page.Look(name)
+		e, err := look.Open(name)
 		if err != nil {
 			return nil, err
 		}

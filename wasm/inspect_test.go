@@ -11,7 +11,7 @@ import (
 	"github.com/weft-ml/weft/wasm/wire"
 )
 
-func look(t *testing.T, text string) wire.Record {
+func lookAt(t *testing.T, text string) wire.Record {
 	t.Helper()
 	v, err := inspect(context.Background(), &call{server: newServer(), name: "inspect", args: []any{text}})
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func TestInspect(t *testing.T) {
 		"x[6].reshape(2, 3).permute(1, 0)",
 		"relu(日本[4] @ größe2[4, 2])", "einsum('ij,jk->ik', x[2, 3], y[3, 4])",
 	} {
-		r := look(t, text)
+		r := lookAt(t, text)
 		require.Nil(t, r.Get("error"), "%s: %v", text, r.Get("error"))
 		assert.NotEmpty(t, r.Get("graph"), text)
 		kernels := r.Get("kernels").([]any)
@@ -61,7 +61,7 @@ func TestInspectSaysWhatIsWrong(t *testing.T) {
 		strings.Repeat("-", 400):            "more than 100 brackets and signs",
 		"x[2]" + strings.Repeat("+1", 3000): "an expression may have 500 parts, and this one has 6004; take a smaller one",
 	} {
-		said := look(t, text).Get("error")
+		said := lookAt(t, text).Get("error")
 		assert.Contains(t, said, want, text)
 		assert.NotContains(t, said, "LOOK")
 	}

@@ -1,6 +1,9 @@
+//go:build !lean
+
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -36,15 +39,6 @@ const (
 	mostDeep  = 100 // brackets and signs within each other
 	mostParts = 500
 )
-
-// mistake is an expression that cannot be read, and where.
-type mistake struct {
-	text string
-	at   int
-	why  string
-}
-
-func (m *mistake) Error() string { return fmt.Sprintf("%s (at %d)", m.why, m.at+1) }
 
 // speak gives the tensors that an expression stands for.
 func speak(e *engine.Engine, text string) (roots []*tensor.Tensor, err error) {
@@ -359,7 +353,9 @@ func (s *speaker) operate(name string, args ...any) any {
 		args[0] = s.hold(tensor.Scalar(operandOf(f)))
 	}
 	var made some
-	if err := attempt(name, func() { made = operations[name](&call{server: s.server, name: name, args: args}) }); err != nil {
+	if err := attempt(name, func() {
+		made = operations[name].do(&call{server: s.server, ctx: context.Background(), name: name, args: args})
+	}); err != nil {
 		panic(raised{err})
 	}
 	if len(made) == 1 {

@@ -30,12 +30,15 @@ type server struct {
 	tensors map[wire.Ref]any  // *tensor.Tensor or *failure
 	sole    map[wire.Ref]bool // tensors with memory of their own, of which nothing was made
 	plays   map[wire.Ref]*recorded
-	nets    map[wire.Ref]*digits
+	nets    map[wire.Ref]network
 	profile *profiling // that is being taken, or nil
 }
 
+// network is what an engine trains for a page by itself. Not every engine can.
+type network interface{ end() }
+
 func newServer() *server {
-	return &server{tensors: map[wire.Ref]any{}, sole: map[wire.Ref]bool{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]*digits{}}
+	return &server{tensors: map[wire.Ref]any{}, sole: map[wire.Ref]bool{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]network{}}
 }
 
 // failure is why a tensor does not exist, and the number of the request that should have made it.
@@ -110,7 +113,7 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 		}
 		last = max(last, q.number)
 		s.turn.Lock()
-		err := s.operate(q)
+		err := s.operate(ctx, q)
 		s.turn.Unlock()
 		if err != nil {
 			failed = append(failed, err.number)
@@ -123,8 +126,8 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 }
 
 // operate carries out an operation on tensors.
-func (s *server) operate(q request) *failure {
-	made, err := s.apply(q)
+func (s *server) operate(ctx context.Context, q request) *failure {
+	made, err := s.apply(ctx, q)
 	if err == nil {
 		for i, t := range made {
 			s.tensors[q.outs[i]] = t
@@ -145,12 +148,12 @@ func (s *server) operate(q request) *failure {
 }
 
 // apply gives the tensors that an operation makes, as many as were asked for.
-func (s *server) apply(q request) (made []*tensor.Tensor, err error) {
+func (s *server) apply(ctx context.Context, q request) (made []*tensor.Tensor, err error) {
 	op, ok := operations[q.name]
 	if !ok {
 		return nil, tell(q.name, errors.New("there is no such operation; are weft.js and weft.wasm of one build?"))
 	}
-	err = attempt(q.name, func() { made = op(&call{server: s, name: q.name, args: q.args}) })
+	err = attempt(q.name, func() { made = op.do(&call{server: s, ctx: ctx, name: q.name, args: q.args}) })
 	if err == nil && len(made) < len(q.outs) {
 		err = tell(q.name, fmt.Errorf("gives %d tensors, not %d", len(made), len(q.outs)))
 	}
@@ -170,7 +173,7 @@ func (s *server) call(ctx context.Context, f procedure, q request) {
 		}
 		err := attempt(name, func() {
 			var failed error
-			if value, failed = f.run(ctx, &call{server: s, name: q.name, answer: q.number, outs: q.outs, args: q.args}); failed != nil {
+			if value, failed = f.run(ctx, &call{server: s, ctx: ctx, name: q.name, answer: q.number, outs: q.outs, args: q.args}); failed != nil {
 				panic(raised{failed})
 			}
 		})

@@ -30,6 +30,15 @@ func (e *told) Error() string {
 
 func (e *told) Unwrap() error { return e.err }
 
+// mistake is an expression that cannot be read, and where.
+type mistake struct {
+	text string
+	at   int
+	why  string
+}
+
+func (m *mistake) Error() string { return fmt.Sprintf("%s (at %d)", m.why, m.at+1) }
+
 // tell puts an error of the method of that name into a page's words. What is in such words already stays.
 func tell(name string, err error) error {
 	var t *told

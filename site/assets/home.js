@@ -122,7 +122,7 @@ function restart(w) {
 async function start() {
   try {
     const { open } = await import('../weft.js')
-    const w = await open({ onprogress: (p) => { if (p?.total) ui.told.textContent = `Loading the engine: ${Math.round((100 * p.loaded) / p.total)} %.` } })
+    const w = await open({ whole: true, onprogress: (p) => { if (p?.total) ui.told.textContent = `Loading the engine: ${Math.round((100 * p.loaded) / p.total)} %.` } })
     w.onlost = (err) => {
       lost = ` The graphics processor was lost (${words(err)}).`
       ui.told.textContent = `${lost.trim()} It is opened again.`

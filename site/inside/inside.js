@@ -20,6 +20,7 @@ const ui = Object.fromEntries(
 
 /** Starts an engine. Nothing here lives on its device, so a device that is lost is nothing to tell. */
 const start = () => open({
+  whole: true,
   onprogress: (p) => (ui.status.textContent = p?.total ? `Loading the engine: ${Math.round((100 * p.loaded) / p.total)} %.` : 'Loading the engine.'),
 })
 

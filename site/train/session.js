@@ -65,6 +65,7 @@ export class Session {
     this.engine = null
     this.on.device('–', '', '')
     const engine = await open({
+      whole: true,
       device: device || undefined,
       onprogress: (p) => this.on.state('busy', `Loading the engine${percent(p)}.`),
     })

@@ -142,7 +142,7 @@ func TestWhatMayNotMeet(t *testing.T) {
 		"mask": "attention: mask " + another, "inside": "add: y " + another, "returned": "capture: the function returned a tensor of another engine",
 		"disposed": "add: y was disposed of; dispose of it after its last use",
 		"reshape":  "reshape: shape is one array: .reshape([2, 1])", "sum": "sum: axes is one array: .sum([0, 1])", "gradOf": "grad: ws is a tensor; it must be an array of tensors: [ws]",
-		"option":  `sum: there is no option "axes"; there are axis, keep`,
+		"option":  `sum: there is no option "axes"; there are axis, keep, dtype`,
 		"async":   "capture: the function is async; it only records, so write it without async and await, and read what it returned after run",
 		"promise": "capture: the function is async; it only records, so write it without async and await, and read what it returned after run",
 		"object":  "capture: the function returned an object; it must return a tensor or an array of tensors",

@@ -13,8 +13,8 @@ const losable = `
 	const Plain = Worker
 	globalThis.Worker = class extends Plain { constructor(...args) { super(...args); worker = this } }
 	const heard = []
-	const opened = async () => {
-		const w = await weft.open({device: 'webgpu'})
+	const opened = async (options) => {
+		const w = await weft.open({device: 'webgpu', ...options})
 		w.onlost = (e) => heard.push(e.message)
 		w.onrecovered = (news) => heard.push(news)
 		return w

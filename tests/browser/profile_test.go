@@ -173,7 +173,7 @@ func TestLostWhileProfiled(t *testing.T) {
 		Launches []launch
 	}
 	require.NoError(t, p.Run(losable+`
-		const w = await opened()
+		const w = await opened({whole: true})
 		const x = await w.tensor([1, 2]).mul(2).realize()
 		let value
 		const lost = await w.profile(async () => { await lose(200); value = await x.add(1).list() }).then(String, (e) => e.message)

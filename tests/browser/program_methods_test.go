@@ -65,12 +65,21 @@ func spread(name string, f, keep func(one, float64, ...int) one) method {
 	}}
 }
 
-// axial takes an axis or none.
+// axial takes an axis or none, also by its name.
 func axial(name string, class rune, otherwise []int, f func(x one, axis ...int) one) method {
-	return method{name, class, func(m *maker, x one) []any { return m.perhaps(m.axis(x)) }, func(x one, a *arguments) some {
+	return method{name, class, func(m *maker, x one) []any {
+		if m.odds(4) {
+			return []any{object{{"axis", m.axis(x)}}}
+		}
+		return m.perhaps(m.axis(x))
+	}, func(x one, a *arguments) some {
 		axes := otherwise
 		if a.given() {
-			axes = []int{a.integer()}
+			if _, named := a.list[a.taken].(object); named {
+				axes = []int{a.options("axis")("axis").integer()}
+			} else {
+				axes = []int{a.integer()}
+			}
 		}
 		a.end()
 		return some{f(x, axes...)}

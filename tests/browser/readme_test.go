@@ -38,3 +38,33 @@ func TestReadmeProgram(t *testing.T) {
 		{matrix([]any{-1., -2., 3.}, []any{-3., -4., 7.})},
 	}, said)
 }
+
+// So does the one with a model, for the inputs that it speaks of.
+func TestReadmeModel(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(need.Root(t), "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "```js\nconst model = ")
+	require.True(t, found)
+	program, _, _ := strings.Cut(rest, "```")
+	p := open(t)
+	var got struct {
+		Names         []string
+		Before, After float64
+		Fast, Picture []int
+	}
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const x = w.rand([4, 1, 8, 8]), y = w.tensor(Int32Array.of(1, 2, 3, 4)), canvas = new OffscreenCanvas(4, 3)
+		canvas.getContext('2d')
+		await w.realize(x)
+		const model = `+program+`
+		const before = await (await step.run(x, y)).item()
+		for (let k = 0; k < 20; k++) await step.run(x, y)
+		const out = {names: Object.keys(w.nn.state(gradient)), before, after: await (await step.run(x, y)).item(), fast: await (await fast(model, x)).shape(), picture: await picture.shape()}
+		w.close()
+		return out`, &got))
+	assert.Contains(t, got.Names, "norm.running_mean")
+	assert.Less(t, got.After, got.Before)
+	assert.Equal(t, []int{4, 10}, got.Fast)
+	assert.Equal(t, []int{3, 3, 4}, got.Picture)
+}

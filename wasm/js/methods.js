@@ -2,116 +2,14 @@
 // where it stands, in words that name the method, what came, what belongs there and what to do. weft.d.ts says the same in
 // types (a test compares them); what only shapes and values tell, the engine says at the next await.
 //
-// A row is what its methods give (1, 2 or n tensors; 0: the tensor itself, changed; a: a promise; –: something else), their
-// names, and their parameters as name:kind(least..most), with ? where one may be left out, ~ where it may be null besides,
-// * where it is any number of arguments.
+// A row of the table (table.js) is what its methods give (1, 2, 3 or n tensors; 0: the tensor itself, changed; p: a promise of
+// tensors; =: a tensor, of other methods; a: another promise; –: something else), their names, and their parameters as name:kind(least..most), with ? where one may
+// be left out, ~ where it may be null besides, * where it is any number of arguments. What may be left out may also be given as one
+// object at the end, by name; what stands in braces, only so. ...Set are the parameters of a set of options.
 
-const table = `
-Tensor
-a data item list shape dtype realize |
-– dispose |
-1 neg abs sign square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh |
-1 asinh acosh relu relu6 sigmoid logSigmoid silu gelu geluTanh selu mish softsign hardSigmoid hardSwish |
-1 floor ceil round trunc isNaN isInf isFinite not contiguous detach clone t |
-1 add sub mul div floorDiv mod pow maximum minimum atan2 eq ne lt gt le ge and or xor logicalAnd logicalOr | y:operand
-1 sum prod mean max min | axes:Axes?
-1 var std | axes:Spread?
-1 norm | p:real? axes:ints?
-1 any all logSumExp | axes:ints?
-1 argMax argMin softmax logSoftmax cumSum cumProd | axis:int?
-1 reshape expand | shape:lengths
-1 permute | order:list
-1 transpose | a:int? b:int?
-1 moveAxis | from:int to:int
-1 flip squeeze | axes:ints?
-1 unsqueeze | axis:int
-1 flatten | span:ints?
-1 shrink | low:list high:list
-1 pad | before:list after:list value:real?
-1 roll | by:ints axes:ints?
-1 repeat | counts:parts
-1 tril triu | diagonal:int?
-1 diagonal | offset:int?
-n split | axis:int sizes:parts
-n chunk | axis:int n:int(1..65536)
-1 at | index:index*
-1 withAt | value:operand index:index*
-0 setAt | value:operand index:index*
-1 gather indexSelect | axis:int index:tensor
-1 scatter scatterAdd | axis:int index:tensor source:operand
-1 take | index:tensor
-2 sort | axis:int? descending:flag?
-1 argSort | axis:int? descending:flag?
-2 topK | k:int(0..) axis:int? largest:flag?
-1 where | x:operand y:operand
-1 maskedFill | mask:tensor value:operand
-1 matmul dot outer | w:tensor
-1 linear | w:tensor b:tensor~
-1 conv2d convTranspose2d | w:tensor b:tensor~ options:Conv?
-1 maxPool2d avgPool2d | size:ints options:Pool?
-1 layerNorm | shape:ints~ w:tensor~ b:tensor~ eps:number(0..)?
-1 rmsNorm | shape:ints~ w:tensor~ eps:number(0..)?
-1 batchNorm | mean:tensor variance:tensor w:tensor~ b:tensor~ eps:number(0..)?
-1 dropout | p:number(0..1)?
-1 embedding | ids:tensor
-1 crossEntropy nll mse l1 bce bceWithLogits | target:tensor options:Loss?
-1 huber | target:tensor delta:number?
-1 to bitcast | dtype:dtype
-1 clamp | low:operand~ high:operand~
-1 lerp | end:tensor weight:operand
-1 leakyRelu | slope:number?
-1 elu | alpha:number?
-1 softplus | beta:number?
-n grad | ws:tensors
-0 assign | value:operand
-0 own |
-Weft
-1 tensor | values:values shape:made? options:Made?
-a fetch | url:url shape:sizes options:FetchOptions?
-1 full | shape:sizes value:scalar options:Made?
-1 zeros ones rand randn | shape:sizes options:Made?
-1 eye | n:size m:size?
-1 arange | start:number stop:number? step:number? options:Made?
-1 linspace | start:number stop:number n:size
-1 randint | shape:sizes low:int high:int
-1 uniform | shape:sizes low:number? high:number?
-1 kaimingUniform | shape:sizes slope:number?
-1 cat stack | tensors:tensors axis:int?
-1 einsum | formula:text tensors:tensor*
-1 attention | q:tensor k:tensor v:tensor options:Attention?
-a seed | n:int(0..4294967295)
-a realize | tensors:tensor*
-– capture | f:function
-a profile | f:function
-a stats |
-a inspect | text:text options:InspectOptions?
-a digits | options:DigitOptions?
-– close |
-Captured
-a run | inputs:tensor*
-– dispose |
-Digits
-a train | steps:int(0..) progress:function?
-a evaluate | n:int(1..)?
-a predict | pixels:pixels
-a samples | k:int(0..)
-a reset |
-– dispose |
-Options
-Axes | axis:ints keep:flag
-Spread | axis:ints keep:flag correction:number
-Made | dtype:dtype
-Conv | stride:ints padding:ints dilation:ints groups:int outputPadding:ints
-Pool | stride:ints padding:ints dilation:ints
-Loss | reduction:reduction weight:tensor ignore:ints smoothing:number posWeight:tensor
-Attention | mask:tensor causal:flag
-FetchOptions | dtype:dtype offset:int(0..9007199254740991) onprogress:function signal:signal
-InspectOptions | target:targets
-DigitOptions | channels:any data:any batch:int seed:int rate:number
-OpenOptions | device:text onprogress:function checks:flag search:int(0..64)
-`
+import { table } from './table.js'
 
-/** The rows by class and method: {gives, name, params}; those of Options give the fields of an object. */
+/** The rows by class and method: {gives, name, params}; those of Options give the fields of an object, those of Words a list. */
 export const methods = {}
 let rows
 for (const line of table.trim().split('\n')) {
@@ -120,9 +18,17 @@ for (const line of table.trim().split('\n')) {
     rows = methods[line] = {}
     continue
   }
+  if (rows === methods.Words) {
+    rows[head] = tail.trim().split(' ')
+    continue
+  }
+  let named = false
   const params = tail.split(' ').filter(Boolean).map((text) => {
-    const [, name, kind, low, high, mark] = /^(\w+):(\w+)(?:\((.*)\.\.(.*)\))?(.?)$/.exec(text)
-    return { name, kind, low: low ? +low : -Infinity, high: high ? +high : Infinity, free: /[?~]/.test(mark), nil: mark === '~', rest: mark === '*' }
+    const [, open, set, name, kind, low, high, mark, close] = /^(\{?)(?:\.\.\.(\w+)|(\w+):(\w+))(?:\((.*)\.\.(.*)\))?([?~*]?)(\}?)$/.exec(text)
+    named ||= open !== ''
+    const p = { name, kind: kind ?? set, set, low: low ? +low : -Infinity, high: high ? +high : Infinity, free: named || /[?~]/.test(mark), nil: mark === '~', rest: mark === '*', named }
+    if (close) named = false
+    return p
   })
   const names = head.split(' ')
   const gives = rows === methods.Options ? '' : names.shift()
@@ -130,7 +36,11 @@ for (const line of table.trim().split('\n')) {
 }
 
 /** How many tensors the methods give that give n: a function of their arguments. */
-export const several = { split: (axis, sizes) => sizes.length, chunk: (axis, n) => n, grad: (ws) => ws.length }
+export const several = {
+  split: (axis, sizes) => sizes.length, splitAt: (axis, indices) => indices.length + 1, chunk: (axis, n) => n, splitEvenly: (axis, n) => n,
+  grad: (ws) => ws.length, broadcast: (tensors) => tensors.length, meshgrid: (tensors) => tensors.length,
+  recurrent: (x, weights, options) => (options?.kind ?? 'lstm') === 'lstm' ? 3 : 2,
+}
 
 const most = 2 ** 31 - 1 // of elements: kernels count them in 32 bits
 const dtypes = ['bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'f16', 'bf16', 'f32', 'f64']
@@ -185,7 +95,9 @@ class Call {
   param({ name, kind, low, high }, v) {
     const options = methods.Options[kind]
     if (options) return this.options(name, v, options)
-    kinds[kind].call(this, name, v, low, high)
+    const words = methods.Words[kind]
+    if (!words) kinds[kind].call(this, name, v, low, high)
+    else if (!words.includes(v)) this.refuse(name, v, `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`)
   }
 
   number(name, v, low = -Infinity, high = Infinity, what = 'a number') {
@@ -205,32 +117,40 @@ class Call {
   }
 
   options(name, v, { name: set, params }) {
-    const short = set === 'Axes' || set === 'Spread'
-    if (short && (typeof v === 'number' || Array.isArray(v))) return kinds.ints.call(this, name, v)
-    const names = params.map((p) => p.name).join(', ')
-    if (Object.prototype.toString.call(v) !== '[object Object]' || v instanceof Tensor) {
-      this.refuse(name, v, `${short ? 'an axis, an array of axes, or ' : ''}an object with any of ${names}`)
+    const short = params[0].kind.startsWith('int') && ['Axes', 'Axis', 'Sums', 'Spread'].includes(set)
+    if (short && (typeof v === 'number' || Array.isArray(v))) return this.param({ ...params[0], name }, v)
+    const fields = flat(params)
+    if (!plain(v)) {
+      const names = fields.map((p) => p.name).join(', ')
+      this.refuse(name, v, `${short ? `an axis${params[0].kind === 'ints' ? ', an array of axes,' : ''} or ` : ''}an object with any of ${names}`)
     }
+    this.named(v, fields)
+  }
+
+  // Checks what is given by name.
+  named(v, fields) {
     for (const key of Object.keys(v)) {
-      const p = params.find((p) => p.name === key)
-      if (!p) this.fail(`there is no option "${key}"; there ${params.length > 1 ? 'are' : 'is'} ${names}`)
-      if (v[key] !== undefined) this.param(p, v[key])
+      const p = fields.find((p) => p.name === key)
+      if (!p) this.fail(`there is no option "${key}"; there ${fields.length > 1 ? 'are' : 'is'} ${fields.map((p) => p.name).join(', ')}`)
+      if (v[key] !== undefined && !(v[key] === null && p.nil)) this.param(p, v[key])
     }
   }
 
   // Refuses arguments beyond those that a method takes.
   count(row, args) {
     const [p] = row.params
-    const list = p && ['lengths', 'sizes', 'parts', 'list', 'ints', 'Axes', 'Spread'].includes(p.kind) && args.every((v) => typeof v === 'number')
+    const list = p && ['lengths', 'sizes', 'parts', 'list', 'ints', 'Axes', 'Axis', 'Sums', 'Spread'].includes(p.kind) && args.every((v) => typeof v === 'number')
     if (list || (p?.kind === 'tensors' && args.every((v) => v instanceof Tensor))) {
       this.fail(`${p.name} is one array: .${row.name}(${list ? written(args) : `[${args.map(() => 't').join(', ')}]`})`)
     }
-    const takes = row.params.length ? `${row.name}(${row.params.map((p) => p.name + (p.free ? '?' : '')).join(', ')})` : `no arguments`
+    const names = row.params.filter((p) => !p.named).map((p) => p.name + (p.free ? '?' : ''))
+    if (row.params.at(-1)?.named) names.push('options?')
+    const takes = names.length ? `${row.name}(${names.join(', ')})` : `no arguments`
     this.fail(`takes ${takes}, and ${args.length} argument${args.length > 1 ? 's' : ''} came: ${args.map(describe).join(', ')}`)
   }
 
   check(row, args) {
-    const { params } = row
+    const params = row.params.filter((p, i) => !p.named || !row.params[i - 1]?.named) // the first of those in braces stands for all
     const rest = params.at(-1)?.rest
     let n = args.length
     while (!rest && n > 0 && args[n - 1] === undefined) n-- // as if it were not there
@@ -239,10 +159,20 @@ class Call {
       const p = params[Math.min(i, params.length - 1)]
       if (p.rest && i >= n) return
       if (args[i] === undefined && p.free || args[i] === null && p.nil) continue
-      this.param(p.rest ? { ...p, name: `${p.name} ${i - params.length + 1}` } : p, args[i])
+      if (p.named || i === n - 1 && byName(row, p, args[i])) this.options('options', args[i], { params: row.params.slice(i) })
+      else this.param(p.rest ? { ...p, name: `${p.name} ${i - params.length + 1}` } : p, args[i])
     }
   }
 }
+
+/** Whether a value is an object as programs write options. */
+const plain = (v) => Object.prototype.toString.call(v) === '[object Object]' && !(v instanceof Tensor)
+
+// Parameters with those of sets in their place.
+const flat = (params) => params.flatMap((p) => p.set || methods.Options[p.kind] ? flat(methods.Options[p.kind].params) : [p])
+
+// Whether v stands for p and the parameters after it, by their names.
+const byName = (row, p, v) => p.free && !p.rest && /[123np]/.test(row.gives) && !methods.Options[p.kind] && p.kind !== 'made' && plain(v)
 
 function shape(name, v, low) {
   this.array(name, v, 'sizes', (name, v) => this.integer(name, v, low))
@@ -272,6 +202,8 @@ const kinds = {
     else if (Array.isArray(v)) kinds.list.call(this, name, v)
     else this.refuse(name, v, 'an integer or an array of integers')
   },
+  reals(name, v) { typeof v === 'number' ? kinds.number.call(this, name, v) : this.array(name, v, 'numbers', (name, v) => kinds.number.call(this, name, v)) },
+  fractions(name, v) { typeof v === 'number' ? kinds.number.call(this, name, v, 0, 1) : this.array(name, v, 'numbers', (name, v) => kinds.number.call(this, name, v, 0, 1)) },
   parts(name, v) { this.array(name, v, 'integers', (name, v) => this.integer(name, v, 0)) },
   sizes(name, v) { shape.call(this, name, v, 0) },
   lengths(name, v) { shape.call(this, name, v, -1) },
@@ -280,9 +212,14 @@ const kinds = {
   dtype(name, v) {
     if (!dtypes.includes(v)) this.refuse(name, v, `one of ${dtypes.join(', ')}`, typeof v === 'string' && v.startsWith('>') ? '; elements are little-endian, so turn their bytes beforehand' : '')
   },
-  reduction(name, v) { if (!['mean', 'sum', 'none'].includes(v)) this.refuse(name, v, 'mean, sum or none') },
   tensors(name, v) { this.array(name, v, 'tensors', (name, v) => kinds.tensor.call(this, name, v)) },
   function(name, v) { if (typeof v !== 'function') this.refuse(name, v, 'a function') },
+  image(name, v) { if (typeof v !== 'object' || v === null || v instanceof Tensor) this.refuse(name, v, 'a picture: ImageData, an ImageBitmap, a canvas, an HTMLImageElement, a VideoFrame or a Blob') },
+  model(name, v) { if (typeof v !== 'object' || v === null) this.refuse(name, v, 'a model: an object or an array of tensors and layers') },
+  file(name, v) {
+    const holds = typeof v === 'string' || ['URL', 'Blob', 'Response', 'ArrayBuffer'].some((c) => v instanceof globalThis[c]) || ArrayBuffer.isView(v)
+    if (!holds) this.refuse(name, v, 'an address, a File, a Blob, a Response or an ArrayBuffer')
+  },
   url(name, v) { if (typeof v !== 'string' && !(v instanceof URL)) this.refuse(name, v, 'an address: a string or a URL') },
   signal(name, v) { if (!(v instanceof AbortSignal)) this.refuse(name, v, 'an AbortSignal') },
   pixels(name, v) { if (!(v instanceof Uint8Array || v instanceof Uint8ClampedArray)) this.refuse(name, v, 'a Uint8Array') },
@@ -291,7 +228,7 @@ const kinds = {
   },
   values(name, v) { if (typeof v !== 'number' && typeof v !== 'boolean' && (typeof v !== 'object' || v === null)) this.refuse(name, v, 'numbers: nested arrays, a typed array or a Blob') },
   made(name, v) { // a shape, or the options in its place
-    if (Object.prototype.toString.call(v) === '[object Object]' && !(v instanceof Tensor)) this.options('options', v, methods.Options.Made)
+    if (plain(v)) this.options('options', v, methods.Options.Made)
     else kinds.sizes.call(this, name, v)
   },
   index(name, v) {
@@ -332,9 +269,9 @@ export function guard(classes) {
           if (!(this instanceof classes[kind])) call.fail(`it was called on ${this === undefined ? 'nothing' : describe(this)}; it is a method of a ${kind}: x.${name}(…)`)
           if (row.gives !== '–' && this.gone) call.fail(`this ${things[kind]} ${this.gone}`)
           call.check(row, args)
-          if (row.gives !== 'a' && row.gives !== '–') w.alive(name)
+          if (!/[ap–]/.test(row.gives)) w.alive(name)
           w.from = outer
-          return row.gives === 'a' ? w.watch(name, () => inner.apply(this, args)) : inner.apply(this, args)
+          return /[ap]/.test(row.gives) ? w.watch(name, () => inner.apply(this, args)) : inner.apply(this, args)
         } catch (e) {
           throw stackFrom(outer, e)
         } finally {

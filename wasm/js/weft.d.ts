@@ -1,5 +1,10 @@
 /// <reference lib="esnext.disposable" />
 
+import type { NN } from './nn.js'
+import type { Optim } from './optim.js'
+
+export type { NN, Optim }
+
 // Types of weft.js. Calls are checked as they say: arguments of another kind or number, a list where several arguments stand
 // (reshape([4, 1]), not reshape(4, 1)), options of another name, tensors of another engine or disposed of throw a TypeError at the
 // call, numbers out of range a RangeError. null is taken only where it is named. What only shapes, types and values tell is
@@ -19,48 +24,141 @@ export type Nested = number | boolean | Nested[]
 /** What stands on the right of an operator: a tensor or a number. */
 export type Operand = Tensor | number | boolean
 
-/** What a reduction goes over: an axis, several, or options; nothing is all axes. */
+// Made of the table: options.
+/** What a reduction goes over: an axis or several, or options; nothing is all axes. */
 export type Axes = number | number[] | { axis?: number | number[]; keep?: boolean }
 
-/** What a variance goes over; correction is 1 unless given. */
+/** The axis that a method goes along, or options. */
+export type Axis = number | { axis?: number; keep?: boolean }
+
+/** What a reduction goes over: an axis or several, or options; nothing is all axes. */
+export type Sums = number | number[] | { axis?: number | number[]; keep?: boolean; dtype?: DType }
+
+/** What a reduction goes over: an axis or several, or options; nothing is all axes. Unless given: correction 1. */
 export type Spread = number | number[] | { axis?: number | number[]; keep?: boolean; correction?: number }
-
-/** An index of at: a number, [from, to], [from, to, step] (null is the end), a tensor of numbers, null (all), '...' or 'new'. */
-export type Index = number | [number | null, (number | null)?, number?] | Tensor | null | '...' | 'new'
-
-export interface Made {
-  /** The elements' type; f32 unless given, or that of the values. */
-  dtype?: DType
-}
-
-export interface Attention {
-  /** Where it is true a query sees a key; or what is added to their product. */
-  mask?: Tensor
-  causal?: boolean
-}
 
 export interface Conv {
   stride?: number | number[]
   /** One number; one for each axis; or all befores, then all afters. */
   padding?: number | number[]
   dilation?: number | number[]
+  /** 1 unless given. */
   groups?: number
+  /** More at the end, of transposes only. */
   outputPadding?: number | number[]
 }
 
 export interface Pool {
+  /** The size, unless given. */
   stride?: number | number[]
+  /** On both sides; none: 0. */
   padding?: number | number[]
+  /** None: 1. */
   dilation?: number | number[]
+  /** How many axes; 0: as many as numbers in size, or, of one number, all after the second. 0 unless given. */
+  axes?: number
+  /** Windows may run over the end, if they begin before it. */
+  ceil?: boolean
+  /** Averages count only elements that exist. */
+  excludePadding?: boolean
 }
 
 export interface Loss {
-  reduction?: 'mean' | 'sum' | 'none'
+  /** mean unless given. */
+  reduction?: 'mean' | 'sum' | 'none' | 'batchMean'
+  /** Factor of each class (class losses) or element. */
   weight?: Tensor
+  /** Class indices that do not count; none: −100. */
   ignore?: number | number[]
+  /** Share of the target spread over all classes. 0 unless given. */
   smoothing?: number
+  /** Factor of the positive part, of bceWithLogits. */
   posWeight?: Tensor
 }
+
+export interface Triplet {
+  /** 1 unless given. */
+  margin?: number
+  /** The norm. 2 unless given. */
+  p?: number
+  /** Added to differences. 1e-6 unless given. */
+  eps?: number
+  /** The negative may be compared with the positive instead of the anchor. */
+  swap?: boolean
+}
+
+export interface CtcOptions {
+  /** 0 unless given. */
+  blank?: number
+  /** The mean divides each loss by the length of its target. mean unless given. */
+  reduction?: 'mean' | 'sum' | 'none' | 'batchMean'
+  /** Impossible alignments count 0. */
+  zeroInfinity?: boolean
+}
+
+export interface Attention {
+  /** Where it is true a query sees a key; or what is added to their product. */
+  mask?: Tensor
+  /** Query i sees keys up to i only. */
+  causal?: boolean
+  /** Of the scores; 0: 1/√(size of a head). 0 unless given. */
+  scale?: number
+  /** Of the weights, in training. 0 unless given. */
+  dropout?: number
+  /** Keys and values may have fewer heads (axis −3), each serving several of the queries'. */
+  grouped?: boolean
+}
+
+export interface EmbeddingOptions {
+  /** Rows of these numbers get no gradient. */
+  padding?: number | number[]
+  /** Longer rows are shortened to it; 0: no limit. 0 unless given. */
+  maxNorm?: number
+  /** The p of that length; 0: 2. 0 unless given. */
+  normType?: number
+  /** Gradients are divided by how often a row is used. */
+  scaleByFreq?: boolean
+}
+
+export interface Resizing {
+  /** nearest unless given. */
+  mode?: 'nearest' | 'nearestExact' | 'linear' | 'cubic' | 'area'
+  /** The first and last elements meet their counterparts (linear and cubic). */
+  alignCorners?: boolean
+  /** Widen the filter when shrinking (linear and cubic). */
+  antialias?: boolean
+  /** New over old size, by axis; 0 or none: the ratio of the sizes. */
+  scales?: number[]
+}
+
+export interface Sampling {
+  /** linear unless given. */
+  mode?: 'nearest' | 'nearestExact' | 'linear' | 'cubic' | 'area'
+  /** zeros unless given. */
+  padding?: 'zeros' | 'border' | 'reflection'
+  alignCorners?: boolean
+}
+
+export interface RecurrentOptions {
+  /** lstm unless given. */
+  kind?: 'tanh' | 'relu' | 'lstm' | 'gru'
+  /** 1 unless given. */
+  layers?: number
+  bothWays?: boolean
+  batchFirst?: boolean
+  /** Between layers. 0 unless given. */
+  dropout?: number
+  biases?: boolean
+  /** The first states, [layers·directions, n, size]; zeros unless given. */
+  h?: Tensor
+  /** The first cells of LSTM. */
+  c?: Tensor
+}
+
+// End.
+
+/** An index of at: a number, [from, to], [from, to, step] (null is the end), a tensor of numbers, null (all), '...' or 'new'. */
+export type Index = number | [number | null, (number | null)?, number?] | Tensor | null | '...' | 'new'
 
 /** A tensor of the engine. Operations are recorded and give new tensors; values are awaited. */
 export class Tensor {
@@ -80,124 +178,478 @@ export class Tensor {
   /** Forgets the tensor now, not when the collector finds it. */
   dispose(): void
   [Symbol.dispose](): void
+  /** The picture that a tensor [1, 3 or 4 channels, height, width] or [height, width] is: numbers from 0 to 1, or bytes. */
+  toImageData(): Promise<ImageData>
+  /** Adds the gradient of this tensor, or of its product with a seed, to what gradient() gives of each of these. */
+  backward(ws: Tensor[], seed?: Tensor): void
+  /** What backward has collected, or null. */
+  gradient(): Tensor | null
+  clearGradient(): void
 
+  // Made of the table: methods of a tensor.
+
+  // Arithmetic
+
+  /** neg is −t. */
   neg(): Tensor
+  /** abs is the absolute value. */
   abs(): Tensor
+  /** sign is −1, 0 or 1; NaN stays. */
   sign(): Tensor
+  /** square is t·t. */
   square(): Tensor
+  /** reciprocal is 1/t. */
   reciprocal(): Tensor
+  /** sqrt is the square root; NaN below zero. */
   sqrt(): Tensor
+  /** rsqrt is 1/√t. */
   rsqrt(): Tensor
+  /** exp is e to the t. */
   exp(): Tensor
+  /** exp2 is 2 to the t. */
   exp2(): Tensor
+  /** expm1 is e to the t, minus 1, without loss near 0. */
   expm1(): Tensor
+  /** log is the natural logarithm; −inf for 0, NaN below. */
   log(): Tensor
+  /** log2 is the logarithm to base 2. */
   log2(): Tensor
+  /** log10 is the logarithm to base 10. */
   log10(): Tensor
+  /** log1p is log(1 + t) without loss near 0. */
   log1p(): Tensor
-  sin(): Tensor
-  cos(): Tensor
-  tan(): Tensor
-  asin(): Tensor
-  acos(): Tensor
-  atan(): Tensor
-  sinh(): Tensor
-  cosh(): Tensor
-  tanh(): Tensor
-  asinh(): Tensor
-  acosh(): Tensor
-  relu(): Tensor
-  relu6(): Tensor
-  sigmoid(): Tensor
-  logSigmoid(): Tensor
-  silu(): Tensor
-  gelu(): Tensor
-  geluTanh(): Tensor
-  selu(): Tensor
-  mish(): Tensor
-  softsign(): Tensor
-  hardSigmoid(): Tensor
-  hardSwish(): Tensor
+  /** add is t + v; on bools it is or. */
+  add(y: Operand): Tensor
+  /** sub is t − v; bools are refused. */
+  sub(y: Operand): Tensor
+  /** rsub is v − t. */
+  rsub(y: Operand): Tensor
+  /** mul is t · v; on bools it is and. */
+  mul(y: Operand): Tensor
+  /** div is t / v; integers become f32. */
+  div(y: Operand): Tensor
+  /** rdiv is v / t. */
+  rdiv(y: Operand): Tensor
+  /** floorDiv is the quotient rounded down, of the type of the operands; integers by zero give 0. */
+  floorDiv(y: Operand): Tensor
+  /** truncDiv is the quotient rounded toward zero, of the type of the operands; integers by zero give 0. */
+  truncDiv(y: Operand): Tensor
+  /** mod is t − v·floorDiv(t, v): it has the sign of v. Integers by zero give 0, floats NaN. */
+  mod(y: Operand): Tensor
+  /** fmod is t − v·truncDiv(t, v): it has the sign of t. Integers by zero give 0, floats NaN. Quotients of more than twice the digits of the type leave nothing right. */
+  fmod(y: Operand): Tensor
+  /** pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1. */
+  pow(y: Operand): Tensor
+  /** rpow is v to the t. */
+  rpow(y: Operand): Tensor
+  /** maximum is the larger of both; NaN if one is. */
+  maximum(y: Operand): Tensor
+  /** minimum is the smaller of both; NaN if one is. */
+  minimum(y: Operand): Tensor
+  /** fmax is the larger of both; of a NaN and a number the number. Equal ones share the gradient. */
+  fmax(y: Operand): Tensor
+  /** fmin is the smaller of both; of a NaN and a number the number. Equal ones share the gradient. */
+  fmin(y: Operand): Tensor
+  /** atan2 is the angle of the point (v, t) in −π … π, right in all quadrants and for signed zeros. */
+  atan2(y: Operand): Tensor
+  /** hypot is √(t² + v²) without overflow. */
+  hypot(y: Operand): Tensor
+  /** copySign is |t| with the sign of v, −0 included. */
+  copySign(y: Operand): Tensor
+  /** logAddExp is log(eᵗ + eᵛ) without overflow. */
+  logAddExp(y: Operand): Tensor
+  /** logAddExp2 is log2(2ᵗ + 2ᵛ) without overflow. */
+  logAddExp2(y: Operand): Tensor
+  /** xlogy is t·log(v), 0 where t is 0 and v is a number. */
+  xlogy(y: Operand): Tensor
+  /** heaviside is 0 below 0, v at 0, and 1 above. */
+  heaviside(y: Operand): Tensor
+  /** lerp is t + w·(end − t). */
+  lerp(end: Tensor, weight: Operand): Tensor
+  /** clamp limits to lo … hi; null is no limit. NaN stays, and a limit that is NaN gives NaN. where lo is above hi the result is hi. The gradient passes inside the limits, the limits included. */
+  clamp(low?: Operand | null, high?: Operand | null): Tensor
+  clamp(options: { low?: Operand | null; high?: Operand | null }): Tensor
+  /** addCMul is t + value·a·b. Unless given: value 1. */
+  addCMul(a: Tensor, b: Tensor, options?: { value?: Operand }): Tensor
+  /** addCDiv is t + value·a/b. Unless given: value 1. */
+  addCDiv(a: Tensor, b: Tensor, options?: { value?: Operand }): Tensor
+  /** floor rounds down. */
   floor(): Tensor
+  /** ceil rounds up. */
   ceil(): Tensor
-  /** To the nearest integer, halves to even. */
+  /** round rounds to the nearest integer, halves to the even one. */
   round(): Tensor
+  /** trunc rounds toward zero. */
   trunc(): Tensor
+  /** frac is t less its integer part, with the sign of t. */
+  frac(): Tensor
+  /** roundTo rounds to so many decimals, halves to the even digit; negative ones round to tens, hundreds, …. */
+  roundTo(decimals: number): Tensor
+  /** Replaces NaN, Infinity and −Infinity: by 0 and the largest and smallest numbers of the type, unless others are given. Unless given: nan 0. */
+  nanToNum(options?: { nan?: number; posInf?: number; negInf?: number }): Tensor
+
+  // Functions
+
+  /** sin is the sine of t, in radians. */
+  sin(): Tensor
+  /** cos is the cosine of t, in radians. */
+  cos(): Tensor
+  /** tan is the tangent of t, in radians. */
+  tan(): Tensor
+  /** asin is the inverse sine, −π/2 … π/2; NaN outside −1 … 1. */
+  asin(): Tensor
+  /** acos is the inverse cosine, 0 … π; NaN outside −1 … 1. */
+  acos(): Tensor
+  /** atan is the inverse tangent, −π/2 … π/2. */
+  atan(): Tensor
+  /** sinh is the hyperbolic sine. */
+  sinh(): Tensor
+  /** cosh is the hyperbolic cosine. */
+  cosh(): Tensor
+  /** tanh is the hyperbolic tangent. */
+  tanh(): Tensor
+  /** asinh is the inverse hyperbolic sine. */
+  asinh(): Tensor
+  /** acosh is the inverse hyperbolic cosine; NaN below 1. */
+  acosh(): Tensor
+  /** atanh is the inverse hyperbolic tangent; NaN outside −1 … 1. */
+  atanh(): Tensor
+  /** deg2Rad turns degrees into radians. */
+  deg2Rad(): Tensor
+  /** rad2Deg turns radians into degrees. */
+  rad2Deg(): Tensor
+  /** erf is the error function. */
+  erf(): Tensor
+  /** erfc is 1 − erf without loss for large t. */
+  erfc(): Tensor
+  /** erfInv is the inverse of erf: ±inf at ±1, NaN outside. */
+  erfInv(): Tensor
+  /** lgamma is log|Γ(t)|: inf at 0 and the negative integers. */
+  lgamma(): Tensor
+  /** digamma is the derivative of lgamma: NaN at the negative integers, −inf at 0 and inf at −0. */
+  digamma(): Tensor
+  /** sinc is sin(πt)/(πt), 1 at 0. */
+  sinc(): Tensor
+  /** logit is log(t/(1−t)), of t limited to eps … 1−eps where eps is not negative. Unless given: eps -1. */
+  logit(eps?: number): Tensor
+  logit(options: { eps?: number }): Tensor
+
+  // Activations
+
+  /** relu is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0. */
+  relu(): Tensor
+  /** relu6 is relu limited to 6. */
+  relu6(): Tensor
+  /** sigmoid is 1/(1 + e⁻ᵗ). */
+  sigmoid(): Tensor
+  /** logSigmoid is log(sigmoid(t)) without overflow. */
+  logSigmoid(): Tensor
+  /** silu is t·sigmoid(t), also called swish. */
+  silu(): Tensor
+  /** gelu is t·Φ(t) with the normal distribution function Φ. */
+  gelu(): Tensor
+  /** geluTanh is the approximation of gelu by tanh. */
+  geluTanh(): Tensor
+  /** quickGelu is t·sigmoid(1.702·t). */
+  quickGelu(): Tensor
+  /** selu is elu scaled so that it keeps mean 0 and variance 1. */
+  selu(): Tensor
+  /** mish is t·tanh(softplus(t)). */
+  mish(): Tensor
+  /** softsign is t/(1 + |t|). */
+  softsign(): Tensor
+  /** hardSigmoid is t/6 + 1/2 limited to 0 … 1. */
+  hardSigmoid(): Tensor
+  /** hardSwish is t·hardSigmoid(t). */
+  hardSwish(): Tensor
+  /** tanhShrink is t − tanh(t). */
+  tanhShrink(): Tensor
+  /** leakyRelu is t where positive and slope·t elsewhere. Unless given: slope 0.01. */
+  leakyRelu(slope?: number): Tensor
+  leakyRelu(options: { slope?: number }): Tensor
+  /** elu is t where positive and alpha·(eᵗ − 1) elsewhere. Unless given: alpha 1. */
+  elu(alpha?: number): Tensor
+  elu(options: { alpha?: number }): Tensor
+  /** celu is t where positive and alpha·(e^(t/alpha) − 1) elsewhere. Unless given: alpha 1. */
+  celu(alpha?: number): Tensor
+  celu(options: { alpha?: number }): Tensor
+  /** log(1 + e^(beta·t))/beta, and t where beta·t is above a threshold, 20. Unless given: beta 1. */
+  softplus(beta?: number, threshold?: number): Tensor
+  softplus(options: { beta?: number; threshold?: number }): Tensor
+  /** hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0. Unless given: low -1, high 1. */
+  hardTanh(low?: number, high?: number): Tensor
+  hardTanh(options: { low?: number; high?: number }): Tensor
+  /** hardShrink is t, but 0 within −limit … limit. Unless given: limit 0.5. */
+  hardShrink(limit?: number): Tensor
+  hardShrink(options: { limit?: number }): Tensor
+  /** softShrink moves t by limit towards 0, and to 0 within −limit … limit. Unless given: limit 0.5. */
+  softShrink(limit?: number): Tensor
+  softShrink(options: { limit?: number }): Tensor
+  /** threshold is t where it is above limit, and v elsewhere. */
+  threshold(limit: number, value: number): Tensor
+  /** prelu is t where positive and w·t elsewhere, with a slope for each channel (axis 1), or a single one. */
+  prelu(w: Tensor): Tensor
+  /** rrelu is t where positive and a random slope between lower and upper, drawn for each element, times t elsewhere. Unless given: low 0.125, high 0.3333333333333333. */
+  rrelu(low?: number, high?: number): Tensor
+  rrelu(options: { low?: number; high?: number }): Tensor
+  /** glu is the first half of an axis times the sigmoid of the second. Unless given: axis -1. */
+  glu(axis?: number): Tensor
+  glu(options: { axis?: number }): Tensor
+  /** softmax is eᵗ / Σ eᵗ along an axis. A row of −inf gives NaN. Unless given: axis -1. */
+  softmax(axis?: number): Tensor
+  softmax(options: { axis?: number }): Tensor
+  /** logSoftmax is log(softmax(t)) without loss. Unless given: axis -1. */
+  logSoftmax(axis?: number): Tensor
+  logSoftmax(options: { axis?: number }): Tensor
+  /** softmin is softmax of −t. Unless given: axis -1. */
+  softmin(axis?: number): Tensor
+  softmin(options: { axis?: number }): Tensor
+  /** dropout sets each element to 0 with probability p, to 32 bits, and divides the others by 1 − p. Whether a network is in training is its own affair: call it then only. Unless given: p 0.5. */
+  dropout(p?: number): Tensor
+  dropout(options: { p?: number }): Tensor
+  /** channelDropout is dropout of whole channels: the first two axes of t are kept or dropped as one. Unless given: p 0.5. */
+  channelDropout(p?: number): Tensor
+  channelDropout(options: { p?: number }): Tensor
+
+  // Comparisons, logic and bits
+
+  /** eq is t = v as a bool tensor; NaN equals nothing. */
+  eq(y: Operand): Tensor
+  /** ne is t ≠ v; true where one is NaN. */
+  ne(y: Operand): Tensor
+  /** lt is t < v. */
+  lt(y: Operand): Tensor
+  /** gt is t > v. */
+  gt(y: Operand): Tensor
+  /** le is t ≤ v; false where one is NaN. */
+  le(y: Operand): Tensor
+  /** ge is t ≥ v; false where one is NaN. */
+  ge(y: Operand): Tensor
+  /** isClose is |t − v| ≤ atol + rtol·|v|; equal infinities are close, NaN only if equalNaN. Unless given: rtol 1e-5, atol 1e-8. */
+  isClose(y: Operand, options?: { rtol?: number; atol?: number; equalNaN?: boolean }): Tensor
+  /** isNaN is true where t is not a number. */
   isNaN(): Tensor
+  /** isInf is true where t is infinite, of either sign. */
   isInf(): Tensor
+  /** isPosInf is true where t is +inf. */
+  isPosInf(): Tensor
+  /** isNegInf is true where t is −inf. */
+  isNegInf(): Tensor
+  /** isFinite is true where t is neither infinite nor NaN. */
   isFinite(): Tensor
+  /** signBit is true where the sign is set: below 0, at −0, and for NaNs by their bits. */
+  signBit(): Tensor
+  /** isIn is true where an element of t is among those of set. */
+  isIn(set: Tensor): Tensor
   /** True where an element is 0. */
   not(): Tensor
-  /** Asks to be stored as a whole, not fused into what uses it. */
-  contiguous(): Tensor
-  /** Outside differentiation. */
-  detach(): Tensor
-  clone(): Tensor
+  /** logicalAnd is true where both are not zero. */
+  logicalAnd(y: Operand): Tensor
+  /** logicalOr is true where one is not zero. */
+  logicalOr(y: Operand): Tensor
+  /** logicalXor is true where exactly one is not zero. */
+  logicalXor(y: Operand): Tensor
+  /** and is the bitwise and. */
+  and(y: Operand): Tensor
+  /** or is the bitwise or. */
+  or(y: Operand): Tensor
+  /** xor is the bitwise exclusive or. */
+  xor(y: Operand): Tensor
+  /** shl shifts left; the count is taken modulo the width. */
+  shl(y: Operand): Tensor
+  /** shr shifts right; signed types keep the sign, the count is taken modulo the width. */
+  shr(y: Operand): Tensor
+  /** The bitwise complement. */
+  bitNot(): Tensor
+  /** where is x where t, a bool tensor, is true, and y elsewhere. */
+  where(x: Operand, y: Operand): Tensor
+
+  // Reductions
+
+  /** Adds. Bools and small integers give 32-bit integers, unless a dtype is given, which then is computed in; nothing sums to 0. */
+  sum(axes?: Sums): Tensor
+  /** Multiplies. Bools and small integers give 32-bit integers, unless a dtype is given; the product of nothing is 1. */
+  prod(axes?: Sums): Tensor
+  /** mean is the average; of integers as f32, of nothing NaN. */
+  mean(axes?: Axes): Tensor
+  /** max is the largest element; NaN if there is one, −inf or the least integer of nothing. Ties share the gradient. */
+  max(axes?: Axes): Tensor
+  /** min is the smallest element; NaN if there is one, inf or the greatest integer of nothing. Ties share the gradient. */
+  min(axes?: Axes): Tensor
+  /** any is true where an element is not zero. */
+  any(axes?: Axes): Tensor
+  /** all is true where no element is zero. */
+  all(axes?: Axes): Tensor
+  /** logSumExp is log Σ eᵗ without overflow. */
+  logSumExp(axes?: Axes): Tensor
+  /** nanSum is the sum of the elements that are numbers. */
+  nanSum(axes?: Axes): Tensor
+  /** nanMean is the mean of the elements that are numbers; NaN of none. */
+  nanMean(axes?: Axes): Tensor
+  /** countNonZero counts the elements that are not 0 (i32). */
+  countNonZero(axes?: Axes): Tensor
+  /** var is the variance with n − correction in the denominator, or 0 if that is less: 1 for samples, 0 for populations, or any number. */
+  var(axes?: Spread): Tensor
+  /** std is the square root of var; where it is 0 its gradient is 0. */
+  std(axes?: Spread): Tensor
+  /** The p-norm of vectors along axes (none: all): for p = ±Infinity the largest or smallest absolute value, for 0 the number of elements that are not 0. Unless given: p 2. */
+  norm(p?: number, axis?: number | number[], keep?: boolean): Tensor
+  norm(options: { p?: number; axis?: number | number[]; keep?: boolean }): Tensor
+  /** argMax is the index, i32, of the largest element along an axis; the first of ties, and of NaNs. Without an axis the elements are flattened. */
+  argMax(axis?: Axis): Tensor
+  /** argMin is the index, i32, of the smallest element along an axis; the first of ties, and of NaNs. Without an axis the elements are flattened. */
+  argMin(axis?: Axis): Tensor
+  /** maxIndex is the largest element along an axis and its index; the gradient goes to that element. */
+  maxIndex(axis?: Axis): [Tensor, Tensor]
+  /** minIndex is the smallest element along an axis and its index; the gradient goes to that element. */
+  minIndex(axis?: Axis): [Tensor, Tensor]
+  /** median gives the middle value of an axis (of two the lower; NaN if there is one) and its index; the axis goes. */
+  median(axis?: Axis): [Tensor, Tensor]
+  /** nanMedian is median over the values that are not NaN; NaN if there is none. */
+  nanMedian(axis?: Axis): [Tensor, Tensor]
+  /** mode gives the most frequent value of an axis (of several the smallest) and the index of its last occurrence; the axis goes. */
+  mode(axis?: Axis): [Tensor, Tensor]
+  /** kthValue gives the k-th smallest value of an axis (k from 1) and its index; the axis goes. */
+  kthValue(k: number, axis?: Axis): [Tensor, Tensor]
+  /** The values below which shares q of an axis lie: for an array of shares as a new first axis. An axis that holds NaN gives NaN, or, with skipNaN, is taken without them. Unless given: axis -1, interpolation linear. */
+  quantile(q: number | number[], options?: { axis?: number; interpolation?: 'linear' | 'lower' | 'higher' | 'nearest' | 'midpoint'; skipNaN?: boolean }): Tensor
+  /** normalize divides by the p-norm along axes (none: all), or by eps where that is larger. Unless given: p 2, eps 1e-12. */
+  normalize(options?: { p?: number; eps?: number; axis?: number | number[] }): Tensor
+  /** cumSum is the running sum along an axis. Bools and integers of fewer than 32 bits become i32 or u32. Unless given: axis -1. */
+  cumSum(axis?: number, dtype?: DType): Tensor
+  cumSum(options: { axis?: number; dtype?: DType }): Tensor
+  /** cumProd is the running product along an axis, of the type of cumSum. Unless given: axis -1. */
+  cumProd(axis?: number, dtype?: DType): Tensor
+  cumProd(options: { axis?: number; dtype?: DType }): Tensor
+  /** cumMax is the running maximum along an axis, and where it was met last (i32). NaN stays. Unless given: axis -1. */
+  cumMax(axis?: number): [Tensor, Tensor]
+  cumMax(options: { axis?: number }): [Tensor, Tensor]
+  /** cumMin is the running minimum along an axis, and where it was met last (i32). NaN stays. Unless given: axis -1. */
+  cumMin(axis?: number): [Tensor, Tensor]
+  cumMin(options: { axis?: number }): [Tensor, Tensor]
+  /** logCumSumExp is the logarithm of the running sum of exponentials along an axis. Unless given: axis -1. */
+  logCumSumExp(axis?: number): Tensor
+  logCumSumExp(options: { axis?: number }): Tensor
+  /** The integral along an axis by the trapezoidal rule, for samples dx apart or at the positions x. Unless given: dx 1, axis -1. */
+  trapezoid(options?: { dx?: number; x?: Tensor; axis?: number }): Tensor
+  /** The running integral along an axis by the trapezoidal rule; it has one element fewer. Unless given: dx 1, axis -1. */
+  cumulativeTrapezoid(options?: { dx?: number; x?: Tensor; axis?: number }): Tensor
+  /** diff is the difference of neighbours along an axis, n times over; bools differ by exclusive or. Unless given: n 1, axis -1. */
+  diff(n?: number, axis?: number): Tensor
+  diff(options: { n?: number; axis?: number }): Tensor
+  /** channelMoments are mean and variance (divided by n − correction) of each channel, axis 1. Unless given: correction 1. */
+  channelMoments(correction?: number): [Tensor, Tensor]
+  channelMoments(options: { correction?: number }): [Tensor, Tensor]
+  /** cov is the covariance matrix of variables, the rows of t, with n − correction in the denominator; of one row the variance. Counts and weights of the observations, the columns, may be null. Unless given: correction 1. */
+  cov(options?: { correction?: number; counts?: Tensor; weights?: Tensor }): Tensor
+  /** corrCoef is the matrix of correlation coefficients of variables, the rows of t. */
+  corrCoef(): Tensor
+  /** histogram counts the elements of t between neighbouring edges, the last edge included: a list of t's type, one shorter than edges. weights, of t's shape or null, are added up instead. */
+  histogram(edges: Tensor, weights?: Tensor): Tensor
+  histogram(edges: Tensor, options: { weights?: Tensor }): Tensor
+  /** histogramEdges are n+1 evenly spaced edges from lo to hi, or, where both are equal, over the range of t's elements; of a range without width one half (or, when wide, one) to either side. Unless given: low 0, high 0. */
+  histogramEdges(n: number, options?: { low?: number; high?: number; wide?: boolean }): Tensor
+  /** binCount counts how often each of 0, 1, 2, … stands in a list, or, with weights, adds up their weights (f32, others as f64). The result has at least least elements, and as many as the largest number needs. Unless given: least 0. */
+  binCount(options?: { weights?: Tensor; least?: number }): Tensor
+  /** The different elements, rising, or those of an axis; the place among them of each element; and how often each stands there. With runs, equal ones further apart stay. */
+  unique(options?: { axis?: number; runs?: boolean }): [Tensor, Tensor, Tensor]
+
+  // Shape
+
+  /** reshape gives the elements another shape; one size may be −1 and is found. */
+  reshape(shape: number[]): Tensor
+  /** expand repeats axes of size 1 to the given sizes, which are aligned at the right; −1 keeps a size. */
+  expand(shape: number[]): Tensor
+  /** expandAs is expand to the shape of o. */
+  expandAs(y: Tensor): Tensor
+  /** permute reorders the axes: axis i of the result is axis order[i] of t. */
+  permute(order: number[]): Tensor
+  /** transpose exchanges two axes. Unless given: a -2, b -1. */
+  transpose(a?: number, b?: number): Tensor
+  transpose(options: { a?: number; b?: number }): Tensor
   /** The last two axes exchanged. */
   t(): Tensor
-
-  add(y: Operand): Tensor
-  sub(y: Operand): Tensor
-  mul(y: Operand): Tensor
-  div(y: Operand): Tensor
-  floorDiv(y: Operand): Tensor
-  mod(y: Operand): Tensor
-  pow(y: Operand): Tensor
-  maximum(y: Operand): Tensor
-  minimum(y: Operand): Tensor
-  atan2(y: Operand): Tensor
-  eq(y: Operand): Tensor
-  ne(y: Operand): Tensor
-  lt(y: Operand): Tensor
-  gt(y: Operand): Tensor
-  le(y: Operand): Tensor
-  ge(y: Operand): Tensor
-  /** Bits of integers. */
-  and(y: Operand): Tensor
-  or(y: Operand): Tensor
-  xor(y: Operand): Tensor
-  logicalAnd(y: Operand): Tensor
-  logicalOr(y: Operand): Tensor
-
-  sum(axes?: Axes): Tensor
-  prod(axes?: Axes): Tensor
-  mean(axes?: Axes): Tensor
-  max(axes?: Axes): Tensor
-  min(axes?: Axes): Tensor
-  /** The variance. */
-  var(axes?: Spread): Tensor
-  std(axes?: Spread): Tensor
-  norm(p?: number, axes?: number | number[]): Tensor
-  argMax(axis?: number): Tensor
-  argMin(axis?: number): Tensor
-  any(axes?: number | number[]): Tensor
-  all(axes?: number | number[]): Tensor
-  softmax(axis?: number): Tensor
-  logSoftmax(axis?: number): Tensor
-  logSumExp(axes?: number | number[]): Tensor
-  cumSum(axis?: number): Tensor
-  cumProd(axis?: number): Tensor
-
-  /** Another shape of as many elements; −1 is what is left. */
-  reshape(shape: number[]): Tensor
-  permute(order: number[]): Tensor
-  transpose(a?: number, b?: number): Tensor
+  /** moveAxis moves an axis to another place; the others keep their order. */
   moveAxis(from: number, to: number): Tensor
-  expand(shape: number[]): Tensor
+  /** flip reverses axes. */
   flip(axes?: number | number[]): Tensor
+  flip(options: { axes?: number | number[] }): Tensor
+  /** squeeze drops the named axes of size 1, or all of size 1; a named axis of another size stays. */
   squeeze(axes?: number | number[]): Tensor
+  squeeze(options: { axes?: number | number[] }): Tensor
+  /** unsqueeze inserts an axis of size 1; −1 appends one. */
   unsqueeze(axis: number): Tensor
+  /** flatten merges the axes from…to into one; without arguments all, with one from that on. */
   flatten(span?: number | number[]): Tensor
+  flatten(options: { span?: number | number[] }): Tensor
+  /** unflatten splits an axis into several; one size may be −1. */
+  unflatten(axis: number, sizes: number[]): Tensor
+  /** atLeast gives t at least so many axes (at most 3): of size 1, in front, but behind the second axis. */
+  atLeast(rank: number): Tensor
+  /** shrink keeps the indices lo[i] … hi[i]−1 of each axis. */
   shrink(low: number[], high: number[]): Tensor
-  pad(before: number[], after: number[], value?: number): Tensor
+  /** narrow keeps n indices of an axis, from start on. */
+  narrow(axis: number, start: number, n: number): Tensor
+  /** Adds elements before and after each axis, of a value or of the tensor itself; negative numbers take away. Short arrays are for the last axes. Unless given: value 0, mode constant. */
+  pad(before: number[], after: number[], value?: number, mode?: 'constant' | 'reflect' | 'replicate' | 'circular'): Tensor
+  pad(before: number[], after: number[], options: { value?: number; mode?: 'constant' | 'reflect' | 'replicate' | 'circular' }): Tensor
+  /** roll shifts the elements along axes, those that fall off come in at the other end. Without axes the flattened elements are shifted. */
   roll(by: number | number[], axes?: number | number[]): Tensor
+  roll(by: number | number[], options: { axes?: number | number[] }): Tensor
+  /** rot90 turns the plane of two axes by k quarters, from the first towards the second. Unless given: k 1, first 0, second 1. */
+  rot90(options?: { k?: number; first?: number; second?: number }): Tensor
+  /** repeat lays copies of t side by side, so many per axis; further counts make new axes in front. */
   repeat(counts: number[]): Tensor
+  /** repeatInterleave repeats each element n times along an axis. Unless given: axis -1. */
+  repeatInterleave(n: number, axis?: number): Tensor
+  repeatInterleave(n: number, options: { axis?: number }): Tensor
+  /** repeatEach repeats the i-th part of an axis counts[i] times. The counts are read, because the result's shape depends on them. Unless given: axis -1. */
+  repeatEach(counts: Tensor, axis?: number): Tensor
+  repeatEach(counts: Tensor, options: { axis?: number }): Tensor
+  /** tril keeps the lower triangle of the last two axes, up to the given diagonal; the rest is 0. Unless given: diagonal 0. */
   tril(diagonal?: number): Tensor
+  tril(options: { diagonal?: number }): Tensor
+  /** triu keeps the upper triangle of the last two axes, from the given diagonal on; the rest is 0. Unless given: diagonal 0. */
   triu(diagonal?: number): Tensor
-  diagonal(offset?: number): Tensor
-  /** Parts of the given sizes. */
+  triu(options: { diagonal?: number }): Tensor
+  /** diagonal takes the diagonal of the last two axes; an offset above zero lies to the right. Unless given: offset 0, first -2, second -1. */
+  diagonal(offset?: number, first?: number, second?: number): Tensor
+  diagonal(options: { offset?: number; first?: number; second?: number }): Tensor
+  /** diag makes a matrix with t, which has one axis, on its diagonal; of a matrix it takes the diagonal. */
+  diag(): Tensor
+  /** diagEmbed makes matrices with the last axis of t on their diagonals. */
+  diagEmbed(): Tensor
+  /** trace is the sum of a matrix' diagonal. */
+  trace(): Tensor
+  /** diagMatrix makes matrices in two new axes with the last axis of t on their diagonals, offset columns to the right (or below, when negative). Unless given: offset 0, first -2, second -1. */
+  diagMatrix(options?: { offset?: number; first?: number; second?: number }): Tensor
+  /** split cuts an axis into parts of the given sizes, which must add up. */
   split(axis: number, sizes: number[]): Tensor[]
+  /** splitAt cuts an axis before the given indices. Negative ones count from the end; parts may be empty. */
+  splitAt(axis: number, indices: number[]): Tensor[]
+  /** splitEvenly cuts an axis into n parts, the first ones longer by one where it does not divide. */
+  splitEvenly(axis: number, n: number): Tensor[]
+  /** chunk cuts an axis into at most n parts of one size; the last may be smaller. */
   chunk(axis: number, n: number): Tensor[]
+  /** splitEvery cuts an axis into parts of n; the last may be smaller. */
+  splitEvery(axis: number, n: number): Promise<Tensor[]>
+  /** unbind gives the parts of an axis, each without it. Unless given: axis 0. */
+  unbind(axis?: number): Promise<Tensor[]>
+  unbind(options: { axis?: number }): Promise<Tensor[]>
+  /** unfold cuts an axis into windows of size elements, step apart; a new last axis holds them. Unless given: step 1. */
+  unfold(axis: number, size: number, step?: number): Tensor
+  unfold(axis: number, size: number, options: { step?: number }): Tensor
+  /** pixelShuffle makes patches of r×r pixels of groups of r² channels: […, c·r², h, w] becomes […, c, h·r, w·r]. */
+  pixelShuffle(r: number): Tensor
+  /** pixelUnshuffle is the inverse of pixelShuffle: […, c, h·r, w·r] becomes […, c·r², h, w]. */
+  pixelUnshuffle(r: number): Tensor
+  /** channelShuffle deals the channels (axis 1) out: channel i of group g becomes channel g of group i. */
+  channelShuffle(groups: number): Tensor
+  /** vander gives the powers 0 … n−1 of the elements of a list as rows, rising or falling. */
+  vander(n: number, rising?: boolean): Tensor
+  vander(n: number, options: { rising?: boolean }): Tensor
+
+  // Picking and writing
 
   /** Picks elements, an index for each axis from the left. */
   at(...index: Index[]): Tensor
@@ -205,59 +657,267 @@ export class Tensor {
   withAt(value: Operand, ...index: Index[]): Tensor
   /** Changes elements in place. */
   setAt(value: Operand, ...index: Index[]): this
+  /** select takes one index of an axis, which goes; a negative one counts from the end. */
+  select(axis: number, index: number): Tensor
+  /** gather takes, for each element of index, the element of t at that place of the axis and the same place of the others: out[…i…] = t[…index[…i…]…]. index is nowhere larger than t but on the axis. */
   gather(axis: number, index: Tensor): Tensor
-  scatter(axis: number, index: Tensor, source: Operand): Tensor
-  scatterAdd(axis: number, index: Tensor, source: Operand): Tensor
+  /** indexSelect takes parts of an axis by a list of indices; negative ones count from the end. One outside is a error when the result is read. */
   indexSelect(axis: number, index: Tensor): Tensor
+  /** takeAlong is gather with t and index broadcast against each other on the other axes. Negative numbers count from the end. */
+  takeAlong(axis: number, index: Tensor): Tensor
+  /** take picks elements by their position in the flattened tensor, negative ones from its end; the result has the shape of index. A position outside is a error when the result is read. */
   take(index: Tensor): Tensor
-  /** Values and indices. */
-  sort(axis?: number, descending?: boolean): [Tensor, Tensor]
-  argSort(axis?: number, descending?: boolean): Tensor
-  topK(k: number, axis?: number, largest?: boolean): [Tensor, Tensor]
-  /** x where true, y where false. */
-  where(x: Operand, y: Operand): Tensor
+  /** scatter is t with the elements of src at the places that index names on the axis; of several for one place the last one stands. src is at least as large as index and may be a number. */
+  scatter(axis: number, index: Tensor, source: Operand): Tensor
+  /** scatterAdd adds the elements of src to those of t at the places that index names on the axis. */
+  scatterAdd(axis: number, index: Tensor, source: Operand): Tensor
+  /** scatterReduce merges the elements of src into t at the places that index names on the axis. Without includeSelf the elements of t there do not take part. The mean of integers is rounded down. Unless given: how sum. */
+  scatterReduce(axis: number, index: Tensor, source: Operand, options?: { how?: 'last' | 'sum' | 'prod' | 'mean' | 'max' | 'min'; includeSelf?: boolean }): Tensor
+  /** indexReduce merges the parts of src into the parts of an axis that a list of indices names (see scatterReduce). Unless given: how sum. */
+  indexReduce(axis: number, index: Tensor, source: Tensor, options?: { how?: 'last' | 'sum' | 'prod' | 'mean' | 'max' | 'min'; includeSelf?: boolean }): Tensor
+  /** indexCopy replaces the parts of an axis that a list of indices names by those of src. */
+  indexCopy(axis: number, index: Tensor, source: Tensor): Tensor
+  /** indexAdd adds alpha·src to the parts of an axis that a list of indices names. Unless given: alpha 1. */
+  indexAdd(axis: number, index: Tensor, source: Tensor, options?: { alpha?: Operand }): Tensor
+  /** indexFill sets the parts of an axis that a list of indices names to a number or a tensor without axes. */
+  indexFill(axis: number, index: Tensor, value: Operand): Tensor
+  /** indexPut writes values where the index tensors of the first axes, broadcast together, point; with add they are added, also several to one place. */
+  indexPut(index: Tensor[], values: Tensor, options?: { add?: boolean }): Tensor
+  /** maskedFill is v where the mask is true and t elsewhere; it keeps t's type. */
   maskedFill(mask: Tensor, value: Operand): Tensor
+  /** maskedScatter puts the elements of src, in order, into the places of t where the mask is true. src needs as many elements, else there is a error when the result is read. */
+  maskedScatter(mask: Tensor, source: Tensor): Tensor
+  /** maskedSelect gives the elements of t where the mask is true, in order, as a list. Both broadcast. */
+  maskedSelect(mask: Tensor): Tensor
+  /** nonZero gives the places of the elements that are not 0, in order, as an i64 tensor [count, rank]. */
+  nonZero(): Tensor
+  /** A new last axis of n elements, 1 (i32) at the number that stands in t and 0 elsewhere. For n = −1 it is as long as the largest number needs. Unless given: n -1. */
+  oneHot(n?: number): Tensor
+  oneHot(options: { n?: number }): Tensor
+  /** sort orders an axis, and says where each value came from (i32). Unless given: axis -1. */
+  sort(axis?: number, descending?: boolean): [Tensor, Tensor]
+  sort(options: { axis?: number; descending?: boolean }): [Tensor, Tensor]
+  /** argSort gives the indices (i32) that order an axis. Unless given: axis -1. */
+  argSort(axis?: number, descending?: boolean): Tensor
+  argSort(options: { axis?: number; descending?: boolean }): Tensor
+  /** topK gives the k largest (or smallest) values of an axis, the best first, and their indices. Unless given: axis -1. */
+  topK(k: number, axis?: number, largest?: boolean): [Tensor, Tensor]
+  topK(k: number, options: { axis?: number; largest?: boolean }): [Tensor, Tensor]
+  /** searchSorted gives, for each value, the place (i32) where it would be inserted into the last axis of t, which is sorted, to keep the order: before equal elements, or after them when right is set. t is a list, or has the axes of values but the last. */
+  searchSorted(values: Tensor, options?: { right?: boolean }): Tensor
 
+  // Products and matrices
+
+  /** matmul returns t[…,n,k] · w[…,k,m]; leading axes broadcast. A tensor of one axis is a row on the left and a column on the right, and that axis is dropped from the result. */
   matmul(w: Tensor): Tensor
+  /** dot is matmul. */
   dot(w: Tensor): Tensor
+  /** outer returns t[n] · w[m] as n×m. */
   outer(w: Tensor): Tensor
-  /** x · wᵀ + b */
+  /** kron is the Kronecker product: each element of t times o. */
+  kron(w: Tensor): Tensor
+  /** linear returns t[…,in] · w[out,in]ᵀ + b[out]; b may be null. A w of one axis gives one output, without an axis for it. */
   linear(w: Tensor, b?: Tensor | null): Tensor
+  linear(w: Tensor, options: { b?: Tensor | null }): Tensor
+  /** tensorDot sums the products of t and o over pairs of axes; the other axes of t come first in the result. */
+  tensorDot(w: Tensor, axes: number | number[], others: number | number[]): Tensor
+  /** cross is the cross product along an axis of size 3. Unless given: axis -1. */
+  cross(w: Tensor, axis?: number): Tensor
+  cross(w: Tensor, options: { axis?: number }): Tensor
+  /** cholesky gives the lower triangular l with l·lᵀ = t for symmetric positive definite matrices, of which the lower triangle is read. Others are a error when the result is read, but what is not finite gives NaN. */
+  cholesky(): Tensor
+  /** inv is the inverse of square matrices. A singular one, of which a pivot is 0, is a error when the result is read; what is not finite has no finite inverse. */
+  inv(): Tensor
+  /** det is the determinant of square matrices. */
+  det(): Tensor
+  /** logDet is the logarithm of the determinant: NaN where it is negative. */
+  logDet(): Tensor
+  /** singularValues are the singular values, falling. */
+  singularValues(): Tensor
+  /** matrixExp is the exponential 1 + t + t²/2! + … of square matrices: t is halved until its norm is at most 1, the series taken to the eighth (f64: eighteenth) power, and the result squared as often. */
+  matrixExp(): Tensor
+  /** solve gives x with t·x = b. b has rows like t; with one axis less than t and the same batch it is a vector. A singular t is a error when the result is read. */
+  solve(b: Tensor): Tensor
+  /** choleskySolve gives x with l·lᵀ·x = b for lower triangular l. */
+  choleskySolve(b: Tensor): Tensor
+  /** solveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set, its diagonal is taken as ones. A 0 in the diagonal is a error when the result is read. */
+  solveTriangular(b: Tensor, options?: { upper?: boolean; unit?: boolean }): Tensor
+  /** slogDet gives the sign of the determinant and the logarithm of its absolute value. */
+  slogDet(): [Tensor, Tensor]
+  /** qr gives q with orthonormal columns and upper triangular r with q·r = t. Of m×n matrices q is m×k and r k×n with k = min(m, n), or, where complete is set, q is m×m and r m×n. */
+  qr(options?: { complete?: boolean }): [Tensor, Tensor]
+  /** svd gives u, s, vᵀ with u·diag(s)·vᵀ = t: orthonormal columns of u and rows of vᵀ, and the singular values s, falling. Of m×n matrices u is m×k and vᵀ k×n with k = min(m, n), or, where full is set, m×m and n×n. */
+  svd(options?: { full?: boolean }): [Tensor, Tensor, Tensor]
+  /** eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. */
+  eigh(options?: { upper?: boolean }): [Tensor, Tensor]
+  /** pinv is the pseudoinverse (Moore, Penrose). Singular values up to max(atol, rtol·largest) count as 0; negative tolerances stand for atol = 0 and rtol = the larger size times the type's precision. Unless given: atol -1, rtol -1. */
+  pinv(options?: { atol?: number; rtol?: number }): Tensor
+  /** matrixRank counts the singular values above a tolerance (see pinv). Unless given: atol -1, rtol -1. */
+  matrixRank(options?: { atol?: number; rtol?: number }): Tensor
+  /** matrixPower is t·t·…·t, n factors; of the inverse where n is negative, the identity for 0. */
+  matrixPower(n: number): Tensor
+  /** matrixNorm is a norm of the matrices in two axes, which go. Unless given: kind frobenius, row -2, column -1. */
+  matrixNorm(options?: { kind?: 'frobenius' | 'nuclear' | 'rowSum' | 'leastRowSum' | 'columnSum' | 'leastColumn' | 'spectral' | 'leastValue'; row?: number; column?: number }): Tensor
+  /** cond is the condition number: the norm times that of the inverse, or for Spectral the largest over the smallest singular value (for LeastValue the other way round). Unless given: kind spectral. */
+  cond(kind?: 'frobenius' | 'nuclear' | 'rowSum' | 'leastRowSum' | 'columnSum' | 'leastColumn' | 'spectral' | 'leastValue'): Tensor
+  cond(options: { kind?: 'frobenius' | 'nuclear' | 'rowSum' | 'leastRowSum' | 'columnSum' | 'leastColumn' | 'spectral' | 'leastValue' }): Tensor
+  /** cdist gives the p-norm distance of each row of t to each row of o: [n, k] and [m, k] give [n, m]. Unless given: p 2. */
+  cdist(y: Tensor, p?: number): Tensor
+  cdist(y: Tensor, options: { p?: number }): Tensor
+  /** pairwiseDistance is the p-norm of t − o + eps along the last axis. Unless given: p 2, eps 1e-6. */
+  pairwiseDistance(y: Tensor, options?: { p?: number; eps?: number }): Tensor
+  /** cosineSimilarity is the product of t and o along an axis over the product of their lengths, each at least eps. Unless given: axis -1, eps 1e-8. */
+  cosineSimilarity(y: Tensor, options?: { axis?: number; eps?: number }): Tensor
+
+  // Fourier transforms
+
+  /** The discrete Fourier transform along an axis, cut or filled with zeros to n (−1: as it is). Complex arrays have a last axis of two: real and imaginary parts. Unless given: n -1, axis -1, norm backward. */
+  fft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** ifft is the inverse of fft. Unless given: n -1, axis -1, norm backward. */
+  ifft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** rfft is the transform of real x along an axis: the n/2+1 terms that are not mirrored, complex. Unless given: n -1, axis -1, norm backward. */
+  rfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** irfft is the inverse of rfft: complex x holds the first half of a mirrored spectrum; the result is real, of n elements (−1: twice as many as x, less 2). Unless given: n -1, axis -1, norm backward. */
+  irfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** hfft is the transform of a mirrored (Hermitian) signal, of which complex x holds the first half: a real spectrum of n elements (−1: twice as many as x, less 2). Unless given: n -1, axis -1, norm backward. */
+  hfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** ihfft is the inverse of hfft for real x: the first n/2+1 terms, complex. Unless given: n -1, axis -1, norm backward. */
+  ihfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** fftn transforms complex x along several axes (none: all) to the lengths sizes (none: as they are). Unless given: norm backward. */
+  fftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** ifftn is the inverse of fftn. Unless given: norm backward. */
+  ifftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** rfftn is rfft along the last of the axes and fft along the others. Unless given: norm backward. */
+  rfftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** irfftn is the inverse of rfftn. Unless given: norm backward. */
+  irfftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** fftShift moves the middle of the axes (none: all) to their front's place: zero frequency to the centre. */
+  fftShift(axes?: number | number[]): Tensor
+  fftShift(options: { axes?: number | number[] }): Tensor
+  /** ifftShift is the inverse of fftShift. */
+  ifftShift(axes?: number | number[]): Tensor
+  ifftShift(options: { axes?: number | number[] }): Tensor
+
+  // Parts of networks
+
+  /** Slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out]. Any number of axes may follow n and in: three in w make it one-dimensional, five three-dimensional. */
   conv2d(w: Tensor, b?: Tensor | null, options?: Conv): Tensor
+  conv2d(w: Tensor, options: Conv & { b?: Tensor | null }): Tensor
+  /** convTranspose2d is the transpose of the convolution conv2d with the same filters w[in, out/groups, k…]: the gradient of its input. t is [n, in, s…], the result [n, out, (s−1)·stride − paddings + dilation·(k−1) + 1 + output padding …]. */
   convTranspose2d(w: Tensor, b?: Tensor | null, options?: Conv): Tensor
+  convTranspose2d(w: Tensor, options: Conv & { b?: Tensor | null }): Tensor
+  /** maxPool over the last two axes. */
   maxPool2d(size: number | number[], options?: Pool): Tensor
+  /** avgPool over the last two axes. */
   avgPool2d(size: number | number[], options?: Pool): Tensor
+  /** maxPool is the largest element of each window; NaN if there is one. Ties share the gradient. */
+  maxPool(size: number | number[], options?: Pool): Tensor
+  /** avgPool is the average of each window. Padding counts as zeros, unless ExcludePadding. */
+  avgPool(size: number | number[], options?: Pool): Tensor
+  /** sumPool is the sum of each window; padding counts as zeros. */
+  sumPool(size: number | number[], options?: Pool): Tensor
+  /** im2col lays the windows of t[n, c, s…], or of t[c, s…], out as columns: [n, c·window, count]. Without a stride, windows are one apart; p.Axes says how many axes s are (0: all after the second). */
+  im2col(size: number | number[], options?: Pool): Tensor
+  /** lpPool is the norm-p length of each window, (Σ tᵖ)^(1/p); windows that run over the end count as if full. */
+  lpPool(p: number, size: number | number[], options?: Pool): Tensor
+  /** maxPoolIndex is maxPool and where in the flattened last axes the maximum stands, i32, of several the first; the gradient goes there. */
+  maxPoolIndex(size: number | number[], options?: Pool): [Tensor, Tensor]
+  /** maxUnpool puts each element back where maxPoolIndex found it, among zeros. Of the sizes that p could have pooled to t's, the smallest are taken, or those that are given. */
+  maxUnpool(indices: Tensor, size: number | number[], options?: Pool & { sizes?: number | number[] }): Tensor
+  /** fold adds columns [n, c·window, count], as im2col makes them, back into arrays [n, c, sizes…], of the type of a sum. */
+  fold(sizes: number | number[], size: number | number[], options?: Pool): Tensor
+  /** adaptiveAvgPool gives the last len(sizes) axes new sizes; each element is the mean of those it covers. */
+  adaptiveAvgPool(sizes: number | number[]): Tensor
+  /** adaptiveMaxPool gives the last len(sizes) axes new sizes; each element is the largest of those it covers. indices (i32) count within these axes. */
+  adaptiveMaxPool(sizes: number | number[]): [Tensor, Tensor]
+  /** layerNorm makes mean 0 and variance 1 over the last axes, which have the given shape, then multiplies by w and adds b of that shape (or null). Unless given: eps 1e-5. */
   layerNorm(shape?: number | number[] | null, w?: Tensor | null, b?: Tensor | null, eps?: number): Tensor
+  layerNorm(options: { shape?: number | number[] | null; w?: Tensor | null; b?: Tensor | null; eps?: number }): Tensor
+  /** rmsNorm divides by the root of the mean square over the last axes, which have the given shape, and multiplies by w of that shape (or null). Unless given: eps 1e-6. */
   rmsNorm(shape?: number | number[] | null, w?: Tensor | null, eps?: number): Tensor
+  rmsNorm(options: { shape?: number | number[] | null; w?: Tensor | null; eps?: number }): Tensor
+  /** batchNorm takes mean and variance, a number for each channel (axis 1), as given, makes them 0 and 1, then multiplies by w and adds b (or null). Unless given: eps 1e-5. */
   batchNorm(mean: Tensor, variance: Tensor, w?: Tensor | null, b?: Tensor | null, eps?: number): Tensor
-  dropout(p?: number): Tensor
-  /** The rows of a table that integers name; called on the table. */
-  embedding(ids: Tensor): Tensor
+  batchNorm(mean: Tensor, variance: Tensor, options: { w?: Tensor | null; b?: Tensor | null; eps?: number }): Tensor
+  /** groupNorm makes mean 0 and variance 1 over groups of channels (axis 1) and all axes after, then multiplies by w and adds b, a number a channel (or null). Unless given: eps 1e-5. */
+  groupNorm(groups: number, w?: Tensor | null, b?: Tensor | null, eps?: number): Tensor
+  groupNorm(groups: number, options: { w?: Tensor | null; b?: Tensor | null; eps?: number }): Tensor
+  /** instanceNorm is groupNorm with a group for each channel. Unless given: eps 1e-5. */
+  instanceNorm(w?: Tensor | null, b?: Tensor | null, eps?: number): Tensor
+  instanceNorm(options: { w?: Tensor | null; b?: Tensor | null; eps?: number }): Tensor
+  /** localResponseNorm divides by (k + alpha·mean of the squares of size neighbouring channels)^beta; channels are axis 1, and there are zeros beyond them. Unless given: alpha 1e-4, beta 0.75, k 1. */
+  localResponseNorm(size: number, options?: { alpha?: number; beta?: number; k?: number }): Tensor
+  /** embedding takes rows of t, a table [n, d], by their numbers: the shape of ids, and d. A number outside, negative ones too, is a error when the result is read. */
+  embedding(ids: Tensor, options?: EmbeddingOptions): Tensor
+  /** Merges rows of t, a table [n, d], to one row for each bag: ids is [bags, k], or an array cut into bags that begin at offsets. weights, of the shape of ids, multiply the rows. Unless given: mode sum. */
+  embeddingBag(ids: Tensor, options?: EmbeddingOptions & { offsets?: Tensor; weights?: Tensor; mode?: 'sum' | 'mean' | 'max' }): Tensor
+  /** resize changes the sizes of the last len(sizes) axes by interpolation. */
+  resize(sizes: number | number[], options?: Resizing): Tensor
+  /** gridSample reads t, [n, c, …] with two or three more axes, at the positions grid[n, …, k]: k coordinates from −1 to 1, that of the last axis first. The result is [n, c, …] with the grid's sizes. */
+  gridSample(grid: Tensor, options?: Sampling): Tensor
 
+  // Losses
+
+  /** crossEntropy is −Σ target·logSoftmax(t) over the classes, which lie on axis 1 (on axis 0 of a single sample). target holds class indices, or probabilities in the shape of t. The mean over indices counts each with the weight of its class. */
   crossEntropy(target: Tensor, options?: Loss): Tensor
+  /** nll is −t at the class indices of target, for log-probabilities t with classes on axis 1 (on axis 0 of a single sample). An index of no class that is not ignored is a error when the result is read. */
   nll(target: Tensor, options?: Loss): Tensor
+  /** mse is (t − target)². */
   mse(target: Tensor, options?: Loss): Tensor
+  /** l1 is |t − target|. */
   l1(target: Tensor, options?: Loss): Tensor
+  /** bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. */
   bce(target: Tensor, options?: Loss): Tensor
+  /** bceWithLogits is bce of sigmoid(t) without loss. */
   bceWithLogits(target: Tensor, options?: Loss): Tensor
-  huber(target: Tensor, delta?: number): Tensor
+  /** softMargin is log(1 + e^(−target·t)). */
+  softMargin(target: Tensor, options?: Loss): Tensor
+  /** multiLabelSoftMargin is the mean over classes (the last axis) of bceWithLogits; a weight is one for each class. */
+  multiLabelSoftMargin(target: Tensor, options?: Loss): Tensor
+  /** huber is delta·(|t − target| − delta/2) beyond delta and (t − target)²/2 within. Unless given: delta 1. */
+  huber(target: Tensor, delta?: number, options?: Loss): Tensor
+  huber(target: Tensor, options: Loss & { delta?: number }): Tensor
+  /** smoothL1 is |t − target| − beta/2 beyond beta and (t − target)²/(2·beta) within. Unless given: beta 1. */
+  smoothL1(target: Tensor, options?: Loss & { beta?: number }): Tensor
+  /** klDiv is target·(log target − t) for log-probabilities t; with logTarget the target is a logarithm too. */
+  klDiv(target: Tensor, options?: Loss & { logTarget?: boolean }): Tensor
+  /** poissonNll is the negative log-likelihood of counts target for a rate eᵗ, or t where logInput is not set; full adds Stirling's approximation of the constant term. Unless given: eps 1e-8. */
+  poissonNll(target: Tensor, options?: Loss & { logInput?: boolean; full?: boolean; eps?: number }): Tensor
+  /** gaussianNll is the negative log-likelihood of target under normal distributions of mean t and the given variance, which counts as at least eps; full adds the constant term. variance has t's shape, or the last axis of size 1, or is without it. Unless given: eps 1e-6. */
+  gaussianNll(target: Tensor, variance: Tensor, options?: Loss & { full?: boolean; eps?: number }): Tensor
+  /** hingeEmbedding is t where target is 1, and margin − t, at least 0, where it is −1; elsewhere it is both. Unless given: margin 1. */
+  hingeEmbedding(target: Tensor, options?: Loss & { margin?: number }): Tensor
+  /** marginRanking is margin − target·(t − other), at least 0: target is 1 where t should be the larger one, else −1. Unless given: margin 0. */
+  marginRanking(other: Tensor, target: Tensor, options?: Loss & { margin?: number }): Tensor
+  /** cosineEmbedding is 1 − c where target is 1, and c − margin, at least 0, where it is −1, for the cosine c of rows. Unless given: margin 0. */
+  cosineEmbedding(other: Tensor, target: Tensor, options?: Loss & { margin?: number }): Tensor
+  /** multiMargin is the mean over the other classes of (margin − t[target] + t[class], at least 0)^p, times the target's weight. Classes are the last axis, target their indices. Unless given: p 1, margin 1. */
+  multiMargin(target: Tensor, options?: Loss & { p?: number; margin?: number }): Tensor
+  /** tripletMargin is margin + distance(t, positive) − distance(t, negative), at least 0, of rows. */
+  tripletMargin(positive: Tensor, negative: Tensor, options?: Triplet & Loss): Tensor
+  /** ctc is the connectionist temporal classification loss of log-probabilities t[time, n, classes] (or [time, classes]) for targets [n, length], or a list of all targets in a row, with the lengths of inputs and targets. */
+  ctc(targets: Tensor, inputs: Tensor, lengths: Tensor, options?: CtcOptions): Tensor
 
-  /** Converts the elements. */
+  // Types, gradients and memory
+
+  /** to converts the elements: floats to integers truncate and saturate (NaN gives 0), integers wrap, to bool is "not zero". */
   to(dtype: DType): Tensor
-  /** Reads the bits of the elements as another type. */
+  /** bitcast reads the bits of the elements as another type. Of another size, the last axis grows or shrinks; little-endian. */
   bitcast(dtype: DType): Tensor
-  clamp(low?: Operand | null, high?: Operand | null): Tensor
-  lerp(end: Tensor, weight: Operand): Tensor
-  leakyRelu(slope?: number): Tensor
-  elu(alpha?: number): Tensor
-  softplus(beta?: number): Tensor
-
-  /** The gradients of a scalar with respect to tensors. */
-  grad(ws: Tensor[]): Tensor[]
+  /** contiguous asks for t to be computed and stored as a whole, not fused into what uses it. */
+  contiguous(): Tensor
+  /** detach is t outside differentiation. */
+  detach(): Tensor
+  /** clone is a copy of t with memory of its own. */
+  clone(): Tensor
+  /** The gradients of a scalar, or of its product with a seed, with respect to tensors. */
+  grad(ws: Tensor[], seed?: Tensor): Tensor[]
+  grad(ws: Tensor[], options: { seed?: Tensor }): Tensor[]
   /** Replaces the elements, in place. */
   assign(value: Operand): this
   /** Gets memory of its own, so that assignments change it in place. */
   own(): this
+  // End.
 }
 
 /** A captured function. */
@@ -384,6 +1044,54 @@ export interface Profile {
   launches: Launch[]
 }
 
+/** Where a model's file is. */
+export type ModelFile = string | URL | Blob | Response | ArrayBuffer | ArrayBufferView
+
+/** What of a file and a model did not match, by names. */
+export interface Mismatches {
+  missing: string[]
+  unexpected: string[]
+  mismatched: string[]
+}
+
+export interface SaveOptions {
+  /** Texts that go along. */
+  metadata?: Record<string, string>
+}
+
+export interface LoadOptions {
+  /** Whether everything must match; it must unless it is false. */
+  strict?: boolean
+  signal?: AbortSignal
+}
+
+export interface JitOptions {
+  /** How many forms are kept. */
+  most?: number
+}
+
+export interface GradOptions {
+  /** The places of the arguments to differentiate by: a number, or an array of them. */
+  argnums?: number | number[]
+}
+
+export interface ImageOptions {
+  /** 1 (grey), 3 (colours, unless given) or 4 (colours and opacity). */
+  channels?: number
+  /** f32 unless given; u8 are the bytes. */
+  dtype?: DType
+}
+
+export interface Made {
+  /** The elements' type; f32 unless given, or that of the values. */
+  dtype?: DType
+}
+
+export interface Integers {
+  /** The elements' type; i32 unless given. */
+  dtype?: DType
+}
+
 export interface FetchOptions {
   /** The elements' type, f32 unless given. */
   dtype?: DType
@@ -417,22 +1125,108 @@ export class Weft {
    * again, and have to be the same.
    */
   fetch(url: string | URL, shape: number[], options?: FetchOptions): Promise<Tensor>
-  full(shape: number[], value: number | boolean, options?: Made): Tensor
   zeros(shape: number[], options?: Made): Tensor
   ones(shape: number[], options?: Made): Tensor
-  eye(n: number, m?: number): Tensor
   arange(stop: number): Tensor
-  arange(start: number, stop: number, step?: number, options?: Made): Tensor
-  linspace(start: number, stop: number, n: number): Tensor
+  arange(start: number, stop: number, step?: number, options?: Integers): Tensor
+
+  // Made of the table: methods of the engine.
+
+  // Making tensors
+
+  /** A constant tensor. It takes no memory until it is realized. */
+  full(shape: number[], value: number | boolean, options?: Made): Tensor
+  /** empty makes a tensor with undefined elements on the default device. */
+  empty(shape: number[], options?: Made): Tensor
+  /** emptyLike is empty with the shape and type of t, on its device. */
+  emptyLike(x: Tensor): Tensor
+  /** zerosLike is zeros of the shape and type of t, on its device. */
+  zerosLike(x: Tensor): Tensor
+  /** onesLike is ones of the shape and type of t, on its device. */
+  onesLike(x: Tensor): Tensor
+  /** randLike is rand of the shape and type of t, on its device. */
+  randLike(x: Tensor): Tensor
+  /** randnLike is randn of the shape and type of t, on its device. */
+  randnLike(x: Tensor): Tensor
+  /** fullLike is full with the shape and type of t, on its device. */
+  fullLike(x: Tensor, value: number | boolean): Tensor
+  /** The n×n identity matrix, or n×m with ones on the main diagonal. */
+  eye(n: number, m?: number, options?: Made): Tensor
+  eye(n: number, options: Made & { m?: number }): Tensor
+  /** linspace is Linspace of type d. The second half is counted down from stop, so that it is met. */
+  linspace(start: number, stop: number, n: number, options?: Made): Tensor
+  /** Uniform in 0 … 1, 1 excluded. */
   rand(shape: number[], options?: Made): Tensor
+  /** Normal with mean 0 and deviation 1. */
   randn(shape: number[], options?: Made): Tensor
-  randint(shape: number[], low: number, high: number): Tensor
-  uniform(shape: number[], low?: number, high?: number): Tensor
-  kaimingUniform(shape: number[], slope?: number): Tensor
+  /** Uniform among low … high−1. */
+  randint(shape: number[], low: number, high: number, options?: Integers): Tensor
+  /** uniform is rand between other bounds, high excluded: what would be rounded to it is the f32 before it. where no f32 lies between the bounds it is low. Unless given: low 0, high 1. */
+  uniform(shape: number[], low?: number, high?: number, options?: Made): Tensor
+  uniform(shape: number[], options: Made & { low?: number; high?: number }): Tensor
+  /** normal is randn of another mean and deviation. Unless given: mean 0, std 1. */
+  normal(shape: number[], mean?: number, std?: number, options?: Made): Tensor
+  normal(shape: number[], options: Made & { mean?: number; std?: number }): Tensor
+  /** scaledUniform is uniform in ±1/√n, n the number of elements. */
+  scaledUniform(shape: number[], options?: Made): Tensor
+  /** glorotUniform is uniform in ±√(6/(in+out)) for a weight of shape out, in, …. */
+  glorotUniform(shape: number[], options?: Made): Tensor
+  /** kaimingUniform is uniform for a weight of shape out, in, … before a leaky relu of this slope. Unless given: slope 0. */
+  kaimingUniform(shape: number[], slope?: number, options?: Made): Tensor
+  kaimingUniform(shape: number[], options: Made & { slope?: number }): Tensor
+  /** kaimingNormal is normal for a weight of shape out, in, … before a leaky relu of this slope. Unless given: slope 0. */
+  kaimingNormal(shape: number[], slope?: number, options?: Made): Tensor
+  kaimingNormal(shape: number[], options: Made & { slope?: number }): Tensor
+  /** randPerm is 0 … n−1 in random order, i32. Each place has 64 random bits that it is sorted by, so that hardly two are equal however many there are. */
+  randPerm(n: number): Tensor
+  /** bartlettWindow is the triangle from 0 to 1 to 0 over n samples. */
+  bartlettWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
+  /** blackmanWindow is 0.42 − 0.5·cos + 0.08·cos of the double angle over n samples. */
+  blackmanWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
+  /** hannWindow is 1/2 − 1/2·cos over n samples. Here and below a periodic window leaves out the last sample of a symmetric one of n+1. */
+  hannWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
+  /** hammingWindow is alpha − beta·cos over n samples; commonly 0.54 and 0.46. Unless given: alpha 0.54, beta 0.46. */
+  hammingWindow(n: number, options?: Made & { periodic?: boolean; alpha?: number; beta?: number }): Tensor
+  /** fftFreq are the frequencies of the n terms of an fft of samples d apart: 0, 1, …, −2, −1 over n·d. Unless given: d 1. */
+  fftFreq(n: number, options?: Made & { d?: number }): Tensor
+  /** rfftFreq are the frequencies of the n/2+1 terms of an rfft. Unless given: d 1. */
+  rfftFreq(n: number, options?: Made & { d?: number }): Tensor
+  /** triangleIndices are the rows and columns (i32, [2, count]) of the lower or upper triangle of a matrix, up to or from the given diagonal. Unless given: diagonal 0. */
+  triangleIndices(rows: number, columns: number, options?: { diagonal?: number; lower?: boolean }): Tensor
+  /** affineGrid makes the grid that gridSample needs to apply the maps theta, [n, 2, 3] or [n, 3, 4], to arrays of the given sizes [n, c, …]. */
+  affineGrid(theta: Tensor, sizes: number[], options?: { alignCorners?: boolean }): Tensor
+  /** complex makes a complex array of two parts. */
+  complex(re: Tensor, im: Tensor): Tensor
+
+  // Joining tensors
+
+  /** cat joins tensors along an axis. Their types are promoted; an empty tensor of one axis is left out. Unless given: axis 0. */
   cat(tensors: Tensor[], axis?: number): Tensor
+  cat(tensors: Tensor[], options: { axis?: number }): Tensor
+  /** stack joins tensors of one shape along a new axis. Unless given: axis 0. */
   stack(tensors: Tensor[], axis?: number): Tensor
+  stack(tensors: Tensor[], options: { axis?: number }): Tensor
+  /** hstack joins along the second axis, or the only one. */
+  hstack(tensors: Tensor[]): Tensor
+  /** vstack joins along the first axis; tensors of one axis are rows. */
+  vstack(tensors: Tensor[]): Tensor
+  /** dstack joins along the third axis. */
+  dstack(tensors: Tensor[]): Tensor
+  /** blockDiag puts matrices along the diagonal of a larger one; a tensor of one axis is a row. */
+  blockDiag(tensors: Tensor[]): Tensor
+  /** cartesianProduct of tensors of one axis is a row for each choice of one element of each; of a single tensor it is the tensor. */
+  cartesianProduct(tensors: Tensor[]): Tensor
+  /** broadcast gives tensors their common shape. */
+  broadcast(tensors: Tensor[]): Tensor[]
+  /** meshgrid spreads tensors of one axis over a grid; the i-th varies along axis i ("ij" order). */
+  meshgrid(tensors: Tensor[]): Tensor[]
+  /** einsum multiplies operands and sums over the letters that do not appear after "->", as in "bij,bjk->bik". Without "->" the letters that appear once remain, in alphabetical order, after the axes of an ellipsis. */
   einsum(formula: string, ...tensors: Tensor[]): Tensor
+  /** softmax(q·kᵀ·scale + mask)·v for queries q[…, n, d], keys k[…, m, d] and values v[…, m, e]. */
   attention(q: Tensor, k: Tensor, v: Tensor, options?: Attention): Tensor
+  /** Runs layers of recurrent cells over a sequence: gives the outputs of the last layer at all times, the last states and, of LSTM, the last cells. weights are those of each layer and direction: of inputs, of states, their biases unless biases is false, and perhaps a projection. w.nn.lstm holds them. */
+  recurrent(x: Tensor, weights: Tensor[], options?: RecurrentOptions): Tensor[]
+  // End.
 
   /** Restarts the random numbers. */
   seed(n: number): Promise<void>
@@ -440,11 +1234,35 @@ export class Weft {
   realize(...tensors: Tensor[]): Promise<void>
   /** Records a function of tensors, to be played without being built anew. It may not be async: it only records. */
   capture<R extends Tensor | Tensor[] | void>(f: (...inputs: Tensor[]) => R): Captured<R>
+  /** f, captured anew for each combination of shapes and types of the tensors in its arguments and of what else is in them. At most so many
+   *  forms are kept, 16 unless given; those used longest ago are forgotten. f may take and give trees of tensors. */
+  jit<A extends unknown[], R>(f: (...args: A) => R, options?: JitOptions): ((...args: A) => Promise<R>) & { dispose(): void; readonly size: number }
+  /** The gradient of f, which gives a scalar, by its first argument, or by those whose places are argnums: trees of their form. It is that of
+   *  Tensor.grad, through all that was made of a tensor. */
+  grad<A extends unknown[]>(f: (...args: A) => Tensor): (...args: A) => A[0]
+  grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number }): (...args: A) => any
+  grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number[] }): (...args: A) => any[]
+  /** The value of f and its gradient. */
+  valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor): (...args: A) => [Tensor, A[0]]
+  valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor, options: GradOptions): (...args: A) => [Tensor, any]
+  /** Layers: w.nn.linear(784, 10). */
+  readonly nn: NN
+  /** Optimisers, schedules of learning rates, clipping of gradients. */
+  readonly optim: Optim
+  /** A Blob, safetensors, with the tensors of a model: an object or an array of tensors and layers. */
+  save(model: object, options?: SaveOptions): Promise<Blob>
+  /** The tensors of a safetensors file by their names. */
+  load(from: ModelFile): Promise<Record<string, Tensor>>
+  /** Gives the tensors of a model the elements that stand in a file under their names, and says what did not match: nothing may, unless strict is false. */
+  load(from: ModelFile, model: object, options?: LoadOptions): Promise<Mismatches>
+  /** A picture as a tensor [channels, height, width] of numbers from 0 to 1, or of bytes with dtype 'u8'. All but ImageData goes to the engine past the page's thread. */
+  fromImage(source: ImageData | ImageBitmapSource, options?: ImageOptions): Promise<Tensor>
   /** Calls f, and tells how long each kernel took that was launched until it ended. What is launched meanwhile waits for its end. */
   profile(f: () => unknown): Promise<Profile>
   stats(): Promise<Stats>
   /** What the engine would make of an expression. */
   inspect(text: string, options?: InspectOptions): Promise<View>
+  /** A network that learns to read digits. It lives in a larger engine, which is loaded now unless open was told so; then stats and profile count it too. */
   digits(options?: DigitOptions): Promise<Digits>
   /** Ends the engine. What is awaited then is rejected with an Error; promises that nobody awaits are no unhandled rejections. */
   close(): void
@@ -458,6 +1276,8 @@ export interface OpenOptions {
   onprogress?: (p: { loaded: number; total: number }) => void
   /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
   checks?: boolean
+  /** Loads the larger engine that inspect and digits need, instead of fetching that at their first call. */
+  whole?: boolean
   /** The width of a search for faster kernels, as BEAM natively. Not supported in a page yet: any other number than 0 is an error. */
   search?: number
 }

@@ -9,7 +9,10 @@
 // next await, with the stack of the call that caused them. A call whose arguments are wrong throws at once: methods.js.
 
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
-import { Elements, Writer, read, typeOf } from './wire.js'
+import { nn } from './nn.js'
+import { optim } from './optim.js'
+import { grad, jit, valueAndGrad } from './transform.js'
+import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
@@ -49,6 +52,23 @@ export class Tensor {
     return this
   }
 
+  #gradient = null // what backward has collected
+
+  /** Adds the gradient of this tensor, or of its product with a seed, to that of each of these. */
+  backward(ws, seed) {
+    const gs = this.grad(ws, seed)
+    ws.forEach((t, i) => { t.#gradient = t.#gradient ? t.#gradient.add(gs[i]) : gs[i] })
+  }
+
+  /** What backward has collected, or null. */
+  gradient() { return this.#gradient }
+
+  /** Forgets what backward has collected. */
+  clearGradient() { this.#gradient = null }
+
+  /** The picture that the tensor is. */
+  async toImageData() { return (await pictures()).toImageData(this) }
+
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
 
@@ -63,12 +83,27 @@ for (const { name, gives } of Object.values(methods.Tensor)) {
     }
   } else if (gives === '1') {
     Tensor.prototype[name] = function (...args) { return this.w.record(name, 1, [this, ...args])[0] }
-  } else if (gives === '2' || gives === 'n') {
-    Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name]?.(...args) ?? 2, [this, ...args]) }
+  } else if (gives === 'p') {
+    Tensor.prototype[name] = async function (...args) { return this.w.record(name, await parts[name](this, ...args), [this, ...args]) }
+  } else if (/[23n]/.test(gives)) {
+    Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name]?.(...args) ?? +gives, [this, ...args]) }
   }
 }
 
+// How many tensors come of methods where only the shape tells.
+const sized = async (x, axis) => (await x.shape()).at(axis) ?? 0
+const parts = {
+  unbind: (x, axis = 0) => sized(x, axis.axis ?? axis),
+  splitEvery: async (x, axis, n) => Math.ceil(await sized(x, axis) / n),
+}
+
 const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
+
+const whole = 'whole.wasm' // the engine that can also look inside and train the network of digits
+
+// What few pages need is loaded when it is asked for.
+const files = () => import('./files.js')
+const pictures = () => import('./picture.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -184,7 +219,10 @@ export class Weft {
   onrecovered = null
 
   /** Has the worker load the engine. */
-  load(wasm) { this.#worker.postMessage({ wasm }) }
+  boot(module) {
+    this.module = module
+    this.#worker.postMessage({ wasm: new URL(module, import.meta.url).href })
+  }
 
   #die(why) {
     this.#dead ??= why
@@ -363,12 +401,13 @@ export class Weft {
     this.#dispose()
     if (!this.#pending.length) return
     const pieces = this.#pending.finish()
-    this.#worker.postMessage(pieces, pieces.filter((p) => p instanceof ArrayBuffer))
+    this.#worker.postMessage(pieces, pieces.filter((p) => p instanceof ArrayBuffer || isBitmap(p)))
   }
 
   /** Ends the engine. What is awaited ends with an error; what nobody awaits is no unhandled one. */
   close() {
     this.#worker.terminate()
+    this.#rest?.close()
     for (const { promise } of this.#open) promise.catch(() => {})
     this.#die('the engine was closed; open() gives another')
   }
@@ -420,20 +459,9 @@ export class Weft {
     }
   }
 
-  full(shape, value, options) { return this.record('full', 1, [shape, value, options])[0] }
   zeros(shape, options) { return this.full(shape, 0, options) }
   ones(shape, options) { return this.full(shape, 1, options) }
-  eye(n, m) { return this.record('eye', 1, [n, m])[0] }
-  linspace(start, stop, n) { return this.record('linspace', 1, [start, stop, n])[0] }
-  rand(shape, options) { return this.record('rand', 1, [shape, options])[0] }
-  randn(shape, options) { return this.record('randn', 1, [shape, options])[0] }
-  randint(shape, low, high) { return this.record('randint', 1, [shape, low, high])[0] }
-  uniform(shape, low, high) { return this.record('uniform', 1, [shape, low, high])[0] }
-  kaimingUniform(shape, slope) { return this.record('kaimingUniform', 1, [shape, slope])[0] }
-  cat(tensors, axis) { return this.record('cat', 1, [tensors, axis])[0] }
-  stack(tensors, axis) { return this.record('stack', 1, [tensors, axis])[0] }
   einsum(formula, ...tensors) { return this.record('einsum', 1, [formula, tensors])[0] }
-  attention(q, k, v, options) { return this.record('attention', 1, [q, k, v, options])[0] }
 
   /** start, start + step, … before stop; with one number 0, 1, … before it. */
   arange(start, stop, step = 1, options) {
@@ -454,6 +482,33 @@ export class Weft {
     return new Captured(this, f)
   }
 
+  /** f, captured anew for each combination of shapes of its arguments. */
+  jit(f, options) { return jit(this, f, options) }
+
+  /** The gradient of f, a function that gives a scalar. */
+  grad(f, options) { return grad(f, options) }
+
+  /** The value of f and its gradient. */
+  valueAndGrad(f, options) { return valueAndGrad(f, options) }
+
+  #nn
+  #optim
+
+  /** Layers. */
+  get nn() { return this.#nn ??= nn(this) }
+
+  /** Optimisers, schedules, clipping. */
+  get optim() { return this.#optim ??= optim(this) }
+
+  /** A Blob, safetensors, with the tensors of a model. */
+  async save(model, options) { return (await files()).save(this, model, options) }
+
+  /** The tensors of a safetensors file by their names, or what of them did not fit a model, which got the rest. */
+  async load(from, model, options) { return (await files()).load(this, from, model, options) }
+
+  /** A picture as a tensor. */
+  async fromImage(source, options) { return (await pictures()).fromImage(this, source, options) }
+
   /** Calls f, and tells how long each kernel took that was launched until it ended. */
   async profile(f) {
     await this.call('profile', [])
@@ -469,15 +524,32 @@ export class Weft {
   /** What the engine did so far. */
   async stats() { return this.call('stats', []) }
 
+  #rest // an engine that can do what this one cannot, where that was asked for
+  #opened // whether it has the device
+
+  // The engine that can do all: this one, or another, which is loaded now.
+  #whole(name) {
+    if (this.module === whole) return this
+    this.alive(name)
+    return this.#rest ??= Object.assign(start(whole), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
+  }
+
   /** What the engine would make of an expression. */
-  async inspect(text, options = {}) { return this.call('inspect', [text, options]) }
+  async inspect(text, options = {}) { return this.#whole('inspect').call('inspect', [text, options]) }
 
   /** A network that learns to read digits. */
   async digits(options = {}) {
-    const d = new Digits(this, this.number())
-    const info = await this.call('digits', [options], { outs: [d] })
+    const w = this.#whole('digits')
+    if (w !== this) await (this.#opened ??= w.call('open', this.settings, { as: 'digits' }))
+    const d = new Digits(w, w.number())
+    const info = await w.call('digits', [options], { outs: [d] })
     return Object.assign(d, info)
   }
+}
+
+for (const { name, gives } of Object.values(methods.Weft)) {
+  if (gives === '1') Weft.prototype[name] ??= function (...args) { return this.record(name, 1, args)[0] }
+  if (gives === 'n') Weft.prototype[name] ??= function (...args) { return this.record(name, several[name](...args), args) }
 }
 
 guard({ Tensor, Weft, Captured, Digits })
@@ -525,14 +597,18 @@ function kept(text) {
   return ''
 }
 
+function start(module, onprogress) {
+  const w = new Weft(new Worker(new URL('worker.js', import.meta.url), { type: 'module', name: 'weft' }), onprogress)
+  w.boot(module)
+  return w
+}
+
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true, search = 0 } = options
-  const here = new URL('.', import.meta.url)
-  const w = new Weft(new Worker(new URL('worker.js', here), { type: 'module', name: 'weft' }), onprogress)
-  w.load(new URL('weft.wasm', here).href)
+  const { device, onprogress, checks = true, search = 0, whole: all = false } = options
+  const w = start(all ? whole : 'weft.wasm', onprogress)
   const { device: name, detail, note, choices } = await w.call('open', [device, kept(), checks, search])
   if (!device) kept(choices)
-  return Object.assign(w, { device: name, deviceDetail: detail, note })
+  return Object.assign(w, { device: name, deviceDetail: detail, note, settings: [name.toLowerCase(), kept(), checks, search] })
 }

@@ -19,7 +19,10 @@ export function typeOf(array) {
   return undefined
 }
 
-/** Elements with their type, where the array alone does not say it. */
+/** Whether v is a picture that goes to the worker as a whole. */
+export const isBitmap = (v) => typeof ImageBitmap === 'function' && v instanceof ImageBitmap
+
+/** Elements with their type, where the array alone does not say it; also those of a Blob, or the pixels of an ImageBitmap. */
 export class Elements {
   constructor(type, array) {
     this.type = type
@@ -117,16 +120,17 @@ export class Writer {
       for (const x of v) this.write(x)
       return
     }
-    if (v instanceof Blob) {
+    const array = v instanceof Elements ? v.array : v
+    const type = v instanceof Elements ? v.type : v instanceof Blob ? 'u8' : typeOf(v)
+    const apart = array instanceof Blob ? array.size : isBitmap(array) ? 4 * array.width * array.height : -1
+    if (apart >= 0) { // the worker gets at its bytes
       this.#byte(7)
-      this.#raw(text.encode('u8'))
-      this.#size(v.size)
+      this.#raw(text.encode(type))
+      this.#size(apart)
       this.#cut()
-      this.#pieces.push(v)
+      this.#pieces.push(array)
       return
     }
-    const array = v instanceof Elements ? v.array : v
-    const type = v instanceof Elements ? v.type : typeOf(v)
     if (type !== undefined) {
       this.#byte(7)
       this.#raw(text.encode(type))

@@ -1,13 +1,12 @@
-// The worker: it runs the engine (weft.wasm) and hands bytes to and fro. It looks into none of them.
+// The worker: it runs the engine (weft.wasm, or whole.wasm) and hands bytes to and fro. It looks into none of them.
 
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
-import { stream } from './fetch.js'
 import { unpacking } from './unpack.js'
 
 const go = new globalThis.Go()
-const size = 0 // bytes of weft.wasm, which the build writes here: a compressed answer does not say
+const sizes = {} // bytes of the modules by their names, which the build writes here: a compressed answer does not say
 let memory, arrived, batch
 const parcels = new Map() // by number: arrays on their way to the page, and ways into devices' memory
 let last = 0
@@ -27,9 +26,23 @@ function taken(number) {
   return x
 }
 
-// The pieces of a batch, ArrayBuffers and Blobs, put together.
+// The pixels of a picture, four bytes each.
+function pixels(bitmap) {
+  const at = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d', { willReadFrequently: true })
+  at.drawImage(bitmap, 0, 0)
+  const { data } = at.getImageData(0, 0, bitmap.width, bitmap.height)
+  bitmap.close()
+  return data
+}
+
+function bytesOf(piece) {
+  if (piece instanceof Blob) return new Uint8Array(new FileReaderSync().readAsArrayBuffer(piece))
+  return piece instanceof ArrayBuffer ? new Uint8Array(piece) : pixels(piece)
+}
+
+// The pieces of a batch, ArrayBuffers, Blobs and ImageBitmaps, put together.
 function join(pieces) {
-  const parts = pieces.map((p) => new Uint8Array(p instanceof Blob ? new FileReaderSync().readAsArrayBuffer(p) : p))
+  const parts = pieces.map(bytesOf)
   if (parts.length === 1) return parts[0]
   const all = new Uint8Array(parts.reduce((n, p) => n + p.length, 0))
   let at = 0
@@ -68,7 +81,8 @@ globalThis.weft = {
     const ended = fetches.get(call) ?? new AbortController()
     fetches.set(call, ended)
     const progress = (news) => postMessage({ call, progress: news })
-    stream({ url, offset, n, mask, again, signal: ended.signal, progress }, taken(sink))
+    const to = taken(sink)
+    import('./fetch.js').then(({ stream }) => stream({ url, offset, n, mask, again, signal: ended.signal, progress }, to))
       .then((sum) => done('', false, sum), (e) => done(e.message, e.kind === 'lost', 0))
       .finally(() => fetches.delete(call))
   },
@@ -81,11 +95,11 @@ globalThis.weft = {
   player,
 }
 
-// load compiles weft.wasm while it arrives, and tells how much has.
+// load compiles the engine while it arrives, and tells how much has.
 async function load(url) {
   const response = await fetch(url)
   if (!response.ok) throw new Error(`${url} cannot be loaded: ${response.status} ${response.statusText}`)
-  const total = size || Number(response.headers.get('content-length') ?? 0)
+  const total = sizes[new URL(url).pathname.split('/').at(-1)] || Number(response.headers.get('content-length') ?? 0)
   let loaded = 0
   const counted = response.body.pipeThrough(new TransformStream({
     transform(chunk, to) {

@@ -3,6 +3,9 @@
 //	go run ./wasm/pack -o site/dist            build
 //	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
 //
+// There are two engines: weft.wasm, and whole.wasm, which can also show the code of kernels and train the network of digits, and is
+// loaded where a page asks for that.
+//
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
 // page's sandbox); the tables that say which line an instruction came from are emptied (nobody sees Go's stack traces in
@@ -41,7 +44,7 @@ func main() {
 
 // scripts and player are copied as they are.
 var (
-	scripts = []string{"weft.js", "weft.d.ts", "methods.js", "wire.js", "worker.js", "fetch.js", "unpack.js"}
+	scripts = []string{"weft.js", "weft.d.ts", "nn.js", "nn.d.ts", "optim.js", "optim.d.ts", "optimizers.js", "transform.js", "jit.js", "tree.js", "files.js", "picture.js", "methods.js", "table.js", "wire.js", "worker.js", "fetch.js", "unpack.js"}
 	player  = []string{"player.js", "stopwatch.js", "glue.js"}
 	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js", "spares.js"}
 )
@@ -58,35 +61,15 @@ func build(out string, names bool) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
-	whole := filepath.Join(out, "weft.wasm.whole")
-	defer os.Remove(whole)
-	absolute, err := filepath.Abs(whole)
-	if err != nil {
-		return err
+	sizes := "{"
+	for _, m := range modules {
+		n, err := m.build(root, out, names)
+		if err != nil {
+			return err
+		}
+		sizes += fmt.Sprintf("%q: %d, ", m.name, n)
 	}
-	cmd := compile(absolute, "./wasm")
-	cmd.Dir = root
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("build the engine: %w", err)
-	}
-	module, err := os.ReadFile(whole)
-	if err != nil {
-		return err
-	}
-	packed, plain, err := squeeze(module, names)
-	switch {
-	case errors.Is(err, errForm):
-		fmt.Fprintf(os.Stderr, "pack: the engine stays unpacked, and larger: %v\n", err)
-		module = plain
-	case err != nil:
-		return fmt.Errorf("pack the engine: %w", err)
-	default:
-		module = packed
-	}
-	if err := os.WriteFile(filepath.Join(out, "weft.wasm"), module, 0o666); err != nil {
-		return err
-	}
+	sizes = strings.TrimSuffix(sizes, ", ") + "}"
 	files := map[string]string{"wasm_exec.js": filepath.Join(goroot, "lib/wasm/wasm_exec.js")}
 	for _, s := range player {
 		files[s] = filepath.Join(root, "runtime/webgpu/page", s)
@@ -106,7 +89,7 @@ func build(out string, names bool) error {
 			data = withoutComments(data)
 		}
 		if to == "worker.js" {
-			data = bytes.Replace(data, []byte("const size = 0"), fmt.Appendf(nil, "const size = %d", len(module)), 1)
+			data = bytes.Replace(data, []byte("const sizes = {}"), []byte("const sizes = "+sizes), 1)
 		}
 		if err := os.WriteFile(filepath.Join(out, to), data, 0o666); err != nil {
 			return err
@@ -115,9 +98,47 @@ func build(out string, names bool) error {
 	return nil
 }
 
+// module is an engine. weft.wasm leaves out what few pages need: what writes C and reads expressions (inspect), and
+// the network of digits. The other one has it, and a page loads it when it first asks for that.
+type module struct{ name, tags string }
+
+var modules = []module{{"weft.wasm", "lean"}, {"whole.wasm", ""}}
+
+// build makes a module and gives its size.
+func (m module) build(root, out string, names bool) (int, error) {
+	whole := filepath.Join(out, m.name+".whole")
+	defer os.Remove(whole)
+	absolute, err := filepath.Abs(whole)
+	if err != nil {
+		return 0, err
+	}
+	cmd := compile(absolute, "./wasm", "-tags="+m.tags)
+	cmd.Dir = root
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return 0, fmt.Errorf("build %s: %w", m.name, err)
+	}
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		return 0, err
+	}
+	packed, plain, err := squeeze(data, names)
+	switch {
+	case errors.Is(err, errForm):
+		fmt.Fprintf(os.Stderr, "pack: %s stays unpacked, and larger: %v\n", m.name, err)
+		data = plain
+	case err != nil:
+		return 0, fmt.Errorf("pack %s: %w", m.name, err)
+	default:
+		data = packed
+	}
+	return len(data), os.WriteFile(filepath.Join(out, m.name), data, 0o666)
+}
+
 // compile has Go's compiler make a module of a command.
-func compile(out, command string) *exec.Cmd {
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-w", "-gcflags=all=-l -d=disablenil", "-o", out, command)
+func compile(out, command string, flags ...string) *exec.Cmd {
+	args := append([]string{"build", "-trimpath", "-ldflags=-w", "-gcflags=all=-l -d=disablenil", "-o", out}, flags...)
+	cmd := exec.Command("go", append(args, command)...)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 	return cmd
 }

@@ -34,6 +34,9 @@ func weigh(out io.Writer, dir string) error {
 		if err := follow(dir, page, files); err != nil {
 			return err
 		}
+		if err := oneEngine(dir, files); err != nil {
+			return err
+		}
 		raw, sent := 0, 0
 		for f := range files {
 			n, small, err := sizes(filepath.Join(dir, filepath.FromSlash(f)))
@@ -53,6 +56,29 @@ func weigh(out io.Writer, dir string) error {
 		fmt.Fprintf(out, "(as sent: %s)\n", packing)
 	}
 	return err
+}
+
+// oneEngine leaves the engine that a page opens: weft.wasm, unless it says that it wants the whole one.
+func oneEngine(dir string, files map[string]bool) error {
+	other := "whole.wasm"
+	for f := range files {
+		if path.Ext(f) != ".js" || path.Base(f) == "weft.js" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f)))
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(text), "whole: true") {
+			other = "weft.wasm"
+		}
+	}
+	for f := range files {
+		if path.Base(f) == other {
+			delete(files, f)
+		}
+	}
+	return nil
 }
 
 // follow collects a file of dir and what it names, and so on.

@@ -31,6 +31,30 @@ w.onlost = (e) => console.log(e.message)
 w.onrecovered = ({ message, seconds }) => console.log(message, seconds)
 console.log(picture, values, sum, part, g, out, first, v, p, view.kernels[0].source.wgsl)
 
+const model = { conv: w.nn.conv2d(1, 8, 3, { padding: 1 }), norm: w.nn.batchNorm(8), out: w.nn.linear(8, 10) }
+const forward = (m: typeof model, x: Tensor, training = false) => m.out.forward(m.norm.forward(m.conv.forward(x).relu(), { training }).mean([2, 3]))
+const opt = await w.optim.adamW(model, { rate: 1e-3, decay: 0.1 })
+await opt.step(forward(model, x, true).crossEntropy(y))
+await opt.setRate(w.optim.cosineAnnealing(1e-3, 100)(5))
+const dm: typeof model = w.grad((m: typeof model) => forward(m, x).sum())(model)
+const fast = w.jit((m: typeof model, x: Tensor) => ({ scores: forward(m, x) }), { most: 4 })
+const { scores } = await fast(model, x)
+const file: Blob = await w.save(model, { metadata: { step: '5' } })
+const { missing } = await w.load(file, model, { strict: false })
+const byName: Record<string, Tensor> = await w.load('model.safetensors')
+const pixels: ImageData = await (await w.fromImage(new ImageData(2, 2), { channels: 1 })).toImageData()
+const [seq, { h }] = w.nn.lstm(8, 16, { layers: 2 }).forward(x)
+const [q3, r3] = x.qr({ complete: true })
+const parts: Tensor[] = await x.unbind(0)
+const mixed = [x.topK(2, { axis: 0, largest: false }), x.quantile(0.5, { axis: 1, interpolation: 'midpoint' }), x.pad([1], [1], { mode: 'reflect' }), x.huber(y, { delta: 2, reduction: 'none' })]
+console.log(dm, scores, missing, byName, pixels, seq, h, q3, r3, parts, mixed)
+
+// @ts-expect-error: no such interpolation
+x.quantile(0.5, { interpolation: 'cubic' })
+// @ts-expect-error: these are options
+x.qr(true)
+// @ts-expect-error: a misspelt option of an optimiser
+await w.optim.adam(model, { lr: 1 })
 // @ts-expect-error: there is no such device
 await open({ device: 'abacus' })
 // @ts-expect-error: shapes are lists

@@ -21,6 +21,8 @@ const kinds = {
   ints: ['no', null, 1.5, NaN, [1.5], ['0'], {}, 1n, new Int32Array([0])],
   Axes: ['no', null, 1.5, [0.5], { axes: 0 }, { axis: 'x' }, { keep: 1 }, { correction: 1 }, () => 0],
   Spread: ['no', null, 1.5, { axes: 0 }, { correction: '1' }],
+  Axis: ['no', null, 1.5, [0], { axes: 0 }, { axis: [0] }, { keep: 1 }], Sums: ['no', null, 1.5, { axes: 0 }, { dtype: 'x' }, { keep: 1 }],
+  fractions: ['no', null, -1, 2, [0.5, 2], ['0'], NaN, {}], reals: ['no', null, [NaN], ['0'], {}], image: [1, null, 'x'], model: [1, null, 'x', () => 0], file: [1, null, {}, [1]],
   Made: ['f32', 1, { type: 'f32' }, { dtype: 'float32' }],
   Conv: [1, 'x', { strides: 1 }, { stride: 1.5 }, { groups: '1' }, { padding: [0.5] }],
   Pool: [1, { groups: 1 }, { stride: 'x' }],
@@ -45,10 +47,11 @@ export async function report(device) {
   const elsewhere = await open({ device: 'wasm' })
   const t = w.tensor([[1, 2], [3, 4]]), gone = w.ones([2]), other = elsewhere.tensor([[1, 1], [1, 1]])
   gone.dispose()
-  const bad = { ...kinds, ...byTensor(other, gone, t) }
+  const words = Object.fromEntries(Object.entries(methods.Words).map(([kind, [first]]) => [kind, ['no', 1, null, {}, [first], first.toUpperCase()]]))
+  const bad = { ...kinds, ...words, ...byTensor(other, gone, t) }
   const right = {
     tensor: t, operand: 1, scalar: 1, real: 1, number: 0.5, int: 1, size: 2, list: [0, 0], parts: [1, 1], sizes: [2, 2], lengths: [2, 2], ints: 0, flag: true, text: 'ij->ji',
-    dtype: 'f32', tensors: [t], index: 0, function: () => {}, values: [1], url: 'x.bin', pixels: new Uint8Array(1), made: undefined,
+    dtype: 'f32', tensors: [t], index: 0, function: () => {}, values: [1], url: 'x.bin', pixels: new Uint8Array(1), made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]), model: [],
   }
   const digits = await w.digits({ channels: [1, 1], batch: 1 })
   const captured = w.capture((x) => x.add(1))
@@ -68,21 +71,26 @@ export async function report(device) {
     if (!/calls\.js/.test(e.stack)) problems.push(`${place}: the stack has not the caller`)
   }
   for (const kind in on) {
-    for (const { name, params } of Object.values(methods[kind])) {
+    for (const { name, params, gives } of Object.values(methods[kind])) {
       const call = (args) => on[kind][name](...args)
-      const good = params.filter((p) => !p.rest).map((p) => p.free ? undefined : right[p.kind])
+      const first = params.findIndex((p) => p.named) // of those that are given by name only
+      const good = params.filter((p) => !p.rest && !p.named).map((p) => p.free ? undefined : right[p.kind])
       const rest = params.at(-1)?.rest
-      if (!rest) expect(`${kind}.${name} with one more`, name, () => call([...good, ...Array(params.length - good.length).fill(undefined), { more: 1 }]))
+      if (!rest) expect(`${kind}.${name} with one more`, name, () => call([...good, ...first < 0 ? Array(params.length - good.length).fill(undefined) : [{}], { more: 1 }]))
       expect(`${kind}.${name} of nothing`, name, () => on[kind][name].call(undefined))
       params.forEach((p, i) => {
+        const place = p.set ? `...${p.kind}` : p.name
+        const given = (v) => p.set ? [...good, v] : p.named ? [...good, { [p.name]: v }] : [...good.slice(0, i), v]
+        const byName = p.free && !p.named && !p.rest && /[123np]/.test(gives) && !methods.Options[p.kind] // an object may stand here
         const set = bad[p.kind] ?? (methods.Options[p.kind] ? [1, 'x', null, { nosuch: 1 }, t] : undefined)
         if (!set && p.kind !== 'any') problems.push(`${kind}.${name}: nothing is known to be wrong for ${p.kind}`)
         for (const v of set ?? []) {
           if (v === null && p.nil || v === undefined && p.free) continue
-          expect(`${kind}.${name} ${p.name} = ${shown(v)}`, name, () => call([...good.slice(0, i), v]))
+          if (byName && Object.prototype.toString.call(v) === '[object Object]' && Object.keys(v).length === 0) continue
+          expect(`${kind}.${name} ${place} = ${shown(v)}`, name, () => call(given(v)))
         }
-        if (p.low > -Infinity) expect(`${kind}.${name} ${p.name} below`, name, () => call([...good.slice(0, i), p.low - 1]))
-        if (p.high < Infinity) expect(`${kind}.${name} ${p.name} above`, name, () => call([...good.slice(0, i), p.high + 1]))
+        if (p.low > -Infinity) expect(`${kind}.${name} ${p.name} below`, name, () => call(given(p.low - 1)))
+        if (p.high < Infinity) expect(`${kind}.${name} ${p.name} above`, name, () => call(given(p.high + 1)))
         if (!p.free && !p.rest) expect(`${kind}.${name} without ${p.name}`, name, () => call(good.slice(0, i)))
       })
     }

@@ -1,4 +1,9 @@
-package page
+// Package look gives engines that write kernels in a language for whoever wants to read them, and run nothing.
+//
+//	import "github.com/weft-ml/weft/backends/look"
+//
+// It is apart from package page, so that a page which only computes does not link a language that no browser runs.
+package look
 
 import (
 	"fmt"
@@ -11,17 +16,17 @@ import (
 	"github.com/weft-ml/weft/runtime/null"
 )
 
-// look holds an engine for each language that can be looked at.
-var look struct {
+// made holds an engine for each language that can be looked at.
+var made struct {
 	sync.Mutex
 	engines map[string]*engine.Engine
 }
 
-// Look gives an engine that writes kernels in a language, "wgsl" or "c", for a usual machine, and runs nothing.
-func Look(language string) (*engine.Engine, error) {
-	look.Lock()
-	defer look.Unlock()
-	if e := look.engines[language]; e != nil {
+// Open gives an engine that writes kernels in a language, "wgsl" or "c", for a usual machine, and runs nothing.
+func Open(language string) (*engine.Engine, error) {
+	made.Lock()
+	defer made.Unlock()
+	if e := made.engines[language]; e != nil {
 		return e, nil
 	}
 	var m engine.Machine
@@ -38,9 +43,9 @@ func Look(language string) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if look.engines == nil {
-		look.engines = map[string]*engine.Engine{}
+	if made.engines == nil {
+		made.engines = map[string]*engine.Engine{}
 	}
-	look.engines[language] = e
+	made.engines[language] = e
 	return e, nil
 }

@@ -1,0 +1,102 @@
+// Models in files: safetensors, read and written.
+
+import { leaves, nameOf } from './tree.js'
+import { Elements } from './wire.js'
+
+// Names of element types in files, and how large they are.
+const types = {
+  BOOL: ['bool', 1], I8: ['i8', 1], U8: ['u8', 1], I16: ['i16', 2], U16: ['u16', 2], I32: ['i32', 4], U32: ['u32', 4], I64: ['i64', 8],
+  U64: ['u64', 8], F16: ['f16', 2], BF16: ['bf16', 2], F32: ['f32', 4], F64: ['f64', 8],
+}
+const names = Object.fromEntries(Object.entries(types).map(([name, [type]]) => [type, name]))
+
+const largest = 100 << 20 // bytes of a header
+
+/** A Blob with the tensors of a model. */
+export async function save(w, model, { metadata } = {}) {
+  const list = leaves(model)
+  const header = {}
+  if (metadata) header.__metadata__ = Object.fromEntries(Object.entries(metadata).map(([k, v]) => [k, String(v)]))
+  const [kinds, shapes] = await Promise.all([Promise.all(list.map((l) => l.tensor.dtype())), Promise.all(list.map((l) => l.tensor.shape()))])
+  const parts = []
+  let at = 0
+  for (const [i, { path, tensor }] of list.entries()) {
+    const half = kinds[i] === 'f16' || kinds[i] === 'bf16' // data() gives them as f32
+    const data = await (half ? tensor.bitcast('u16') : tensor).data()
+    header[nameOf(path) || 'tensor'] = { dtype: names[kinds[i]], shape: shapes[i], data_offsets: [at, at + data.byteLength] }
+    parts.push(data)
+    at += data.byteLength
+  }
+  let text = new TextEncoder().encode(JSON.stringify(header))
+  const padded = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(32)
+  padded.set(text)
+  text = padded
+  const size = new DataView(new ArrayBuffer(8))
+  size.setBigUint64(0, BigInt(text.length), true)
+  return new Blob([size.buffer, text, ...parts], { type: 'application/octet-stream' })
+}
+
+async function blobOf(from, signal) {
+  if (typeof from === 'string' || from instanceof URL) {
+    from = await fetch(from, { signal })
+    if (!from.ok) throw new Error(`load: ${from.url} cannot be loaded: ${from.status} ${from.statusText}`)
+  }
+  if (from instanceof Response) return from.blob()
+  return from instanceof Blob ? from : new Blob([from])
+}
+
+// The header of a file, checked: nothing in it is believed.
+async function headerOf(blob) {
+  const fail = (why) => { throw new Error(`load: this is no safetensors file: ${why}`) }
+  if (blob.size < 8) fail(`it has ${blob.size} bytes`)
+  const n = Number(new DataView(await blob.slice(0, 8).arrayBuffer()).getBigUint64(0, true))
+  if (n > largest || 8 + n > blob.size) fail(`its header would have ${n} bytes`)
+  let header
+  try {
+    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await blob.slice(8, 8 + n).arrayBuffer()))
+  } catch (e) {
+    fail(e.message)
+  }
+  if (typeof header !== 'object' || header === null || Array.isArray(header)) fail('its header is no object')
+  const { __metadata__: metadata = {}, ...entries } = header
+  for (const [name, e] of Object.entries(entries)) {
+    const [, size] = types[Object.hasOwn(types, e?.dtype) ? e.dtype : ''] ?? fail(`${name} has the element type ${JSON.stringify(e?.dtype)}`)
+    const [lo, hi] = Array.isArray(e.data_offsets) ? e.data_offsets : []
+    const whole = (v) => Number.isSafeInteger(v) && v >= 0
+    if (!Array.isArray(e.shape) || !e.shape.every(whole) || !whole(lo) || !whole(hi)) fail(`${name} has no shape or no place`)
+    if (hi - lo !== e.shape.reduce((n, s) => n * s, size) || 8 + n + hi > blob.size) fail(`${name} does not fit its place`)
+  }
+  return { metadata, entries: Object.entries(entries), start: 8 + n }
+}
+
+/**
+ * The tensors of a file by their names; or, of a model, a report of what did not match after its tensors got what is in the file. With
+ * strict, which is usual, everything must match, else nothing changes.
+ */
+export async function load(w, from, model, { strict = true, signal } = {}) {
+  const blob = await blobOf(from, signal)
+  const { entries, start } = await headerOf(blob)
+  const tensorOf = ({ dtype, shape, data_offsets: [lo, hi] }) => w.record('tensor', 1, [new Elements(types[dtype][0], blob.slice(start + lo, start + hi)), shape])[0]
+  if (!model) return Object.fromEntries(entries.map(([name, e]) => [name, tensorOf(e)]))
+  const there = new Map(entries)
+  const list = leaves(model).map(({ path, tensor }) => ({ name: nameOf(path), tensor }))
+  const report = { missing: [], unexpected: [], mismatched: [] }
+  const fits = []
+  for (const { name, tensor } of list) {
+    const e = there.get(name)
+    there.delete(name)
+    if (!e) {
+      report.missing.push(name)
+      continue
+    }
+    const [shape, dtype] = await Promise.all([tensor.shape(), tensor.dtype()])
+    if (`${shape}` === `${e.shape}` && types[e.dtype][0] === dtype) fits.push([tensor, e])
+    else report.mismatched.push(`${name}: ${dtype} [${shape.join(', ')}], in the file ${types[e.dtype][0]} [${e.shape.join(', ')}]`)
+  }
+  report.unexpected.push(...there.keys())
+  const wrong = [...report.missing.map((n) => `${n} is missing`), ...report.unexpected.map((n) => `${n} is too many`), ...report.mismatched]
+  if (strict && wrong.length) throw new Error(`load: the file does not fit the model: ${wrong.slice(0, 5).join('; ')}${wrong.length > 5 ? ` and ${wrong.length - 5} more` : ''}`)
+  for (const [tensor, e] of fits) tensor.own().assign(tensorOf(e))
+  await w.realize(...fits.map(([tensor]) => tensor))
+  return report
+}

@@ -1,0 +1,94 @@
+// What w.optim is: schedules of learning rates, clipping of gradients, and what makes optimisers (optimizers.js, which is loaded then).
+
+const cosine = (a, b, at) => b + (a - b) * (1 + Math.cos(Math.PI * at)) / 2
+
+/** Schedules: the learning rate of each step, from step 0 on, as a function of it. */
+const schedules = {
+  constant: (rate, factor, steps) => (t) => t < steps ? rate * factor : rate,
+  stepDecay: (rate, size, gamma = 0.1) => (t) => rate * gamma ** Math.floor(t / size),
+  multiStep: (rate, milestones, gamma = 0.1) => (t) => rate * gamma ** milestones.filter((m) => m <= t).length,
+  exponential: (rate, gamma) => (t) => rate * gamma ** t,
+  linearRamp: (rate, start, end, steps) => (t) => rate * (start + (end - start) * Math.min(t, steps) / steps),
+  polynomial: (rate, steps, power = 1) => (t) => rate * (1 - Math.min(t, steps) / steps) ** power,
+  cosineAnnealing: (rate, steps, least = 0) => (t) => cosine(rate, least, t / steps),
+  cosineRestarts: (rate, first, mult = 1, least = 0) => (t) => {
+    let length = first
+    for (; t >= length; length *= mult) t -= length
+    return cosine(rate, least, t / length)
+  },
+  oneCycle({ max, steps, warm = 0.3, linear, div = 25, finalDiv = 1e4, threePhase }) {
+    const first = max / div
+    const last = first / finalDiv
+    const legs = threePhase ? [[warm * steps - 1, first, max], [2 * warm * steps - 2, max, first], [steps - 1, first, last]] : [[warm * steps - 1, first, max], [steps - 1, max, last]]
+    return (t) => {
+      const at = Math.min(t, steps - 1)
+      let i = legs.findIndex(([end]) => at <= end)
+      if (i < 0) i = legs.length - 1
+      const start = i ? legs[i - 1][0] : 0
+      const [end, from, to] = legs[i]
+      const p = (at - start) / (end - start)
+      return linear ? from + (to - from) * p : cosine(from, to, p)
+    }
+  },
+  cyclic({ base, max, up, down = up, halve, gamma = 1 }) {
+    const total = up + down
+    const peak = up / total
+    return (t) => {
+      const cycle = Math.floor(1 + t / total)
+      const x = 1 + t / total - cycle
+      const height = x > peak ? (x - 1) / (peak - 1) : x / peak
+      return base + height * (max - base) * (halve ? 2 ** (1 - cycle) : 1) * gamma ** t
+    }
+  },
+  /** One schedule after the other, each for so many steps; the last one for ever. */
+  chain: (...parts) => (t) => {
+    for (const [schedule, steps] of parts) {
+      if (steps === undefined || t < steps) return schedule(t)
+      t -= steps
+    }
+    const [schedule, steps] = parts.at(-1)
+    return schedule(t + steps)
+  },
+  /** Lowers the rate when a metric has stopped improving: step(metric) gives the next one. */
+  plateau(rate, { factor = 0.1, patience = 10, threshold = 1e-4, absolute, rising, cooldown = 0, least = 0, smallest = 1e-8 } = {}) {
+    let best
+    let bad = 0
+    let resting = 0
+    const better = (v) => {
+      if (best === undefined) return !Number.isNaN(v) && v !== (rising ? -Infinity : Infinity)
+      const margin = absolute ? threshold : threshold * best
+      return rising ? v > best + margin : v < best - margin
+    }
+    return {
+      get rate() { return rate },
+      step(metric) {
+        if (better(metric)) [best, bad] = [metric, 0]
+        else bad++
+        if (resting > 0) [resting, bad] = [resting - 1, 0]
+        if (bad > patience) {
+          const next = Math.max(rate * factor, least)
+          if (rate - next > smallest) rate = next
+          ;[resting, bad] = [cooldown, 0]
+        }
+        return rate
+      },
+    }
+  },
+}
+
+const names = ['sgd', 'adam', 'adamW', 'adamax', 'nadam', 'radam', 'rmsProp', 'adagrad', 'adadelta', 'muon']
+
+/** w.optim: what makes optimisers, of a model or an array of tensors; schedules; and clipping of gradients. */
+export function optim(w) {
+  const out = { ...schedules }
+  for (const name of names) out[name] = async (model, options) => (await import('./optimizers.js')).make(w, name, model, options)
+  /** Gradients scaled down together, so that the length of all is at most max. */
+  out.clipByNorm = (grads, max) => {
+    const length = grads.map((g) => g.square().sum()).reduce((a, b) => a.add(b)).sqrt()
+    const factor = length.add(1e-6).rdiv(max).minimum(1)
+    return grads.map((g) => g.mul(factor))
+  }
+  /** Gradients with each element within −max … max. */
+  out.clipByValue = (grads, max) => grads.map((g) => g.clamp(-max, max))
+  return out
+}

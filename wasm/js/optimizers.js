@@ -1,0 +1,190 @@
+// Optimisers, as package nn has them.
+
+import { leaves } from './tree.js'
+
+/** An optimiser changes the parameters of a model against the gradients of a loss. Its rate lies on the device: no step needs a
+ *  kernel that the one before it did not have. */
+export class Optimizer {
+  constructor(w, model, params, rate, slots, rule) {
+    Object.assign(this, { params, rule })
+    this.model = leaves(model).map((l) => l.tensor)
+    this.rate = w.full([], rate).own()
+    this.count = w.full([], 0).own()
+    this.slots = Object.fromEntries(slots.map((name) => [name, params.map((p) => w.zerosLike(p).own())]))
+    this.types = params.map(() => 'f32')
+    this.w = w
+  }
+
+  /** Changes the learning rate of the steps that follow, captured ones among them. */
+  async setRate(rate) { await this.rate.assign(this.w.tensor(new Float32Array([rate]), [])).realize() }
+
+  /** Takes one step against the gradients of a loss, a scalar: all is computed together. */
+  async step(loss) {
+    this.update(loss)
+    await this.realize(loss)
+  }
+
+  /** step without computing: for captured functions, which compute all that they assign. */
+  update(loss) { this.apply(loss.grad(this.params)) }
+
+  /** Assigns new values to the parameters, given a gradient for each. */
+  apply(grads) {
+    if (grads.length !== this.params.length) throw new RangeError(`apply: ${grads.length} gradients for ${this.params.length} parameters`)
+    this.count.assign(this.count.add(1))
+    const values = this.params.map((p, i) => {
+      const type = this.types[i]
+      const slot = (name) => this.slots[name][i]
+      const keep = (name, v) => (slot(name).assign(v.to(type)), v)
+      return this.rule({ p, g: grads[i], rate: this.rate.to(type), count: this.count.to(type), slot, keep, shape: this.shapes?.[i] }).to(type)
+    })
+    this.params.forEach((p, i) => p.assign(values[i])) // all at once: a rule may read any parameter as it was
+  }
+
+  /** Computes what update or apply assigned, together with other tensors. */
+  async realize(...others) { await this.w.realize(...others, ...this.model, this.count, ...Object.values(this.slots).flat()) }
+}
+
+const mix = (old, fresh, share) => old.mul(share).add(fresh.mul(1 - share))
+const unbias = (c, beta) => c.count.mul(Math.log(beta)).expm1().neg() // 1 − βᵗ
+const decayed = (c, { decay = 0, maximize }) => {
+  const g = maximize ? c.g.neg() : c.g
+  return decay ? g.add(c.p.mul(decay)) : g
+}
+// The parameter and the gradient with the weight decay in one of them.
+const begin = (c, o) => o.apart && o.decay ? [c.p.sub(c.p.mul(c.rate.mul(o.decay))), decayed(c, { ...o, decay: 0 })] : [c.p, decayed(c, o)]
+
+// By name: the rate that is usual, the slots, and the rule, which gives a parameter's new value. Each is a function of the options.
+const rules = {
+  sgd: ({ momentum = 0, dampening = 0, nesterov, ...o }) => ({
+    rate: 1e-3, slots: momentum ? ['momentum'] : [], rule(c) {
+      let g = decayed(c, o)
+      if (momentum) {
+        let m = c.slot('momentum').mul(momentum).add(g.mul(1 - dampening))
+        if (dampening) m = c.count.eq(1).where(g, m) // the first step begins with the whole gradient
+        c.keep('momentum', m)
+        g = nesterov ? g.add(m.mul(momentum)) : m
+      }
+      return c.p.sub(g.mul(c.rate))
+    },
+  }),
+  adam: ({ beta1 = 0.9, beta2 = 0.999, eps = 1e-8, amsgrad, ...o }) => ({
+    rate: 1e-3, slots: ['first', 'second', ...amsgrad ? ['largest'] : []], rule(c) {
+      const [p, g] = begin(c, o)
+      const first = c.keep('first', mix(c.slot('first'), g, beta1))
+      let second = c.keep('second', mix(c.slot('second'), g.mul(g), beta2))
+      if (amsgrad) second = c.keep('largest', c.slot('largest').maximum(second))
+      const root = second.sqrt().div(unbias(c, beta2).sqrt()).add(eps)
+      return p.sub(first.mul(c.rate.div(unbias(c, beta1))).div(root))
+    },
+  }),
+  adamW: ({ decay = 0.01, ...o }) => rules.adam({ decay, ...o, apart: true }),
+  adamax: ({ beta1 = 0.9, beta2 = 0.999, eps = 1e-8, ...o }) => ({
+    rate: 2e-3, slots: ['first', 'largest'], rule(c) {
+      const [p, g] = begin(c, o)
+      const first = c.keep('first', mix(c.slot('first'), g, beta1))
+      const largest = c.keep('largest', c.slot('largest').mul(beta2).maximum(g.abs().add(eps)))
+      return p.sub(first.mul(c.rate.div(unbias(c, beta1))).div(largest))
+    },
+  }),
+  nadam: ({ beta1 = 0.9, beta2 = 0.999, eps = 1e-8, momentumDecay = 0.004, ...o }) => ({
+    rate: 2e-3, slots: ['first', 'second', 'products'], rule(c) {
+      const [p, g] = begin(c, o)
+      const momentum = (t) => t.mul(momentumDecay * Math.log(0.96)).exp().mul(-0.5).add(1).mul(beta1)
+      const [now, next] = [momentum(c.count), momentum(c.count.add(1))]
+      const product = c.keep('products', c.slot('products').add(now.log())).exp()
+      const first = c.keep('first', mix(c.slot('first'), g, beta1))
+      const second = c.keep('second', mix(c.slot('second'), g.square(), beta2))
+      const root = second.div(unbias(c, beta2)).sqrt().add(eps)
+      const ahead = g.mul(now.rsub(1)).div(product.rsub(1)).add(first.mul(next).div(product.mul(next).rsub(1)))
+      return p.sub(ahead.mul(c.rate).div(root))
+    },
+  }),
+  radam: ({ beta1 = 0.9, beta2 = 0.999, eps = 1e-8, ...o }) => ({
+    rate: 1e-3, slots: ['first', 'second'], rule(c) {
+      const limit = 2 / (1 - beta2) - 1
+      const [p, g] = begin(c, o)
+      const first = c.keep('first', mix(c.slot('first'), g, beta1))
+      const second = c.keep('second', mix(c.slot('second'), g.square(), beta2))
+      const bias = unbias(c, beta2)
+      const length = c.count.mul(bias.rsub(1)).mul(2).div(bias).rsub(limit)
+      const known = length.gt(5)
+      const l = known.where(length, limit)
+      const share = l.sub(4).mul(l.sub(2)).mul(limit).div(l.mul((limit - 4) * (limit - 2)))
+      const factor = known.where(share.mul(bias).sqrt().div(second.sqrt().add(eps)), 1)
+      return p.sub(first.mul(c.rate.div(unbias(c, beta1))).mul(factor))
+    },
+  }),
+  rmsProp: ({ alpha = 0.99, eps = 1e-8, momentum = 0, centered, ...o }) => ({
+    rate: 0.01, slots: ['square', ...centered ? ['mean'] : [], ...momentum ? ['momentum'] : []], rule(c) {
+      const g = decayed(c, o)
+      let size = c.keep('square', mix(c.slot('square'), g.square(), alpha))
+      if (centered) size = size.sub(c.keep('mean', mix(c.slot('mean'), g, alpha)).square())
+      let step = g.div(size.sqrt().add(eps))
+      if (momentum) step = c.keep('momentum', c.slot('momentum').mul(momentum).add(step))
+      return c.p.sub(step.mul(c.rate))
+    },
+  }),
+  adagrad: ({ rateDecay = 0, start = 0, eps = 1e-10, ...o }) => ({
+    rate: 0.01, slots: ['sum'], rule(c) {
+      const g = decayed(c, o)
+      const before = start ? c.count.eq(1).where(start, c.slot('sum')) : c.slot('sum')
+      const sum = c.keep('sum', before.add(g.square()))
+      const rate = c.rate.div(c.count.sub(1).mul(rateDecay).add(1))
+      return c.p.sub(g.mul(rate).div(sum.sqrt().add(eps)))
+    },
+  }),
+  adadelta: ({ rho = 0.9, eps = 1e-6, ...o }) => ({
+    rate: 1, slots: ['square', 'steps'], rule(c) {
+      const g = decayed(c, o)
+      const square = c.keep('square', mix(c.slot('square'), g.square(), rho))
+      const step = c.slot('steps').add(eps).sqrt().div(square.add(eps).sqrt()).mul(g)
+      c.keep('steps', mix(c.slot('steps'), step.square(), rho))
+      return c.p.sub(step.mul(c.rate))
+    },
+  }),
+  muon: ({ decay = 0.1, momentum = 0.95, nesterov = true, newton = [3.4445, -4.775, 2.0315], eps = 1e-7, iterations = 5, matchAdam }) => ({
+    rate: 1e-3, slots: ['momentum'], matrices: true, rule(c) {
+      let m = c.keep('momentum', mix(c.slot('momentum'), c.g, momentum))
+      if (nesterov) m = mix(m, c.g, momentum)
+      const [rows, columns] = c.shape
+      const scale = matchAdam ? 0.2 * Math.sqrt(Math.max(rows, columns)) : Math.sqrt(Math.max(1, rows / columns))
+      let x = rows > columns ? m.t() : m
+      x = x.div(x.norm(2).maximum(eps))
+      for (let i = 0; i < iterations; i++) { // brings all singular values near 1
+        const a = x.matmul(x.t())
+        x = x.mul(newton[0]).add(a.mul(newton[1]).add(a.matmul(a).mul(newton[2])).matmul(x))
+      }
+      const step = (rows > columns ? x.t() : x).mul(c.rate.mul(scale))
+      return c.p.sub(c.p.mul(c.rate.mul(decay))).sub(step)
+    },
+  }),
+}
+
+const known = { // options of each, which misspelt ones are told by
+  sgd: 'momentum dampening nesterov decay maximize', adam: 'beta1 beta2 eps amsgrad decay maximize', adamax: 'beta1 beta2 eps decay apart maximize',
+  nadam: 'beta1 beta2 eps momentumDecay decay apart maximize', radam: 'beta1 beta2 eps decay apart maximize',
+  rmsProp: 'alpha eps momentum centered decay maximize', adagrad: 'rateDecay start eps decay maximize', adadelta: 'rho eps decay maximize',
+  muon: 'decay momentum nesterov newton eps iterations matchAdam',
+}
+known.adamW = known.adam
+
+/** Makes the optimiser of a name for a model. */
+export async function make(w, name, model, { rate, ...options } = {}) {
+  for (const key in options) {
+    if (!known[name].split(' ').includes(key)) throw new TypeError(`${name}: there is no option "${key}"; there are rate, ${known[name].replaceAll(' ', ', ')}`)
+  }
+  const params = leaves(model).filter((l) => !l.state).map((l) => l.tensor)
+  if (!params.length) throw new TypeError(`${name}: nothing to train: the model holds no tensors`)
+  const r = rules[name](options)
+  for (const { tensor } of leaves(model)) tensor.own()
+  const o = new Optimizer(w, model, params, rate ?? r.rate, r.slots, r.rule)
+  await w.realize(...o.model, o.rate, o.count, ...Object.values(o.slots).flat())
+  o.types = await Promise.all(params.map((p) => p.dtype()))
+  const no = o.types.findIndex((d) => !/^b?f\d/.test(d))
+  if (no >= 0) throw new TypeError(`${name}: tensor ${no} of the model is ${o.types[no]}, and only floats are trained`)
+  if (!r.matrices) return o
+  o.shapes = await Promise.all(params.map((p) => p.shape()))
+  const bad = o.shapes.find((s) => s.length !== 2)
+  if (bad) throw new RangeError(`${name}: it trains matrices only, not a parameter of shape [${bad.join(', ')}]; give the others to adamW`)
+  return o
+}
