@@ -94,7 +94,7 @@ func (e *Engine) openTuning() error {
 		return fmt.Errorf("%s: a search of width %d: a number from 0 (none) to %d belongs there", e.name, e.opts.Search, MostSearch)
 	}
 	if searching == nil && (e.opts.Search > 0 || e.opts.Directives != nil) {
-		return fmt.Errorf("%s: this program cannot search for directives, nor use directives that were found: import package backends for that; it is not supported in a page yet", e.name)
+		return fmt.Errorf("%s: this program cannot search for directives, nor use directives that were found: import package backends for that; in a page open does so with the options search and directives", e.name)
 	}
 	if e.opts.Directives != nil {
 		list, err := searching.Parse(e.opts.Directives)

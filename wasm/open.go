@@ -32,6 +32,9 @@ func (c *choices) Save(text string) error {
 	return nil
 }
 
+// keepDirectives has searches go on from what the page kept; nil in engines that have no search.
+var keepDirectives func(s *server, text string)
+
 // open opens the device that was asked for, else the one that is fastest here, and says why.
 func open(ctx context.Context, c *call) (any, error) {
 	want, kept := "", &choices{}
@@ -46,10 +49,21 @@ func open(ctx context.Context, c *call) (any, error) {
 		c.next()
 	}
 	checks, search := c.truth(true), c.integer(0)
+	var shipped []byte
+	if c.given() {
+		shipped = []byte(c.text())
+	} else if c.taken < len(c.args) {
+		c.next()
+	}
+	if c.given() {
+		if text := c.text(); keepDirectives != nil {
+			keepDirectives(c.server, text)
+		}
+	}
 	if want != "" && !slices.Contains(page.Names, want) {
 		return nil, fmt.Errorf("weft: there is no device %s in a page; there are %s", want, strings.Join(page.Names, ", "))
 	}
-	o := engine.Options{Recovered: c.server.recovered, Unchecked: !checks, Search: search}
+	o := engine.Options{Recovered: c.server.recovered, Unchecked: !checks, Search: search, Directives: shipped}
 	engine.Configure(o, want)
 	engine.KeepChoices(func(engine.Options) (choose.Store, error) { return kept, nil })
 	e, err := engine.UseContext(ctx, want)

@@ -1113,6 +1113,10 @@ export class Weft {
   onlost: ((error: Error) => void) | null
   /** Called when a lost graphics processor is there again: what was repeated for it, and how long that took. */
   onrecovered: ((news: { message: string; writes: number; plays: number; seconds: number }) => void) | null
+  /** Called when a search for a kernel ended: how long it takes as the model chooses, and in the form that was found. */
+  onfound: ((news: { kernel: string; modelMs: number; bestMs: number; complete: boolean }) => void) | null
+  /** What searches found so far, as text, to be shipped with a page (OpenOptions.directives). */
+  readonly directives: string
 
   tensor(values: Nested[], shape?: number[], options?: Made): Tensor
   tensor(values: Nested | Elements | Uint8ClampedArray, options?: Made): Tensor
@@ -1278,8 +1282,14 @@ export interface OpenOptions {
   checks?: boolean
   /** Loads the larger engine that inspect and digits need, instead of fetching that at their first call. */
   whole?: boolean
-  /** The width of a search for faster kernels, as BEAM natively. Not supported in a page yet: any other number than 0 is an error. */
+  /**
+   * The width of a search for faster kernels, from 0 (none) to 64: each kernel that is compiled is also tried in other forms, for up to 20
+   * seconds, and the fastest that leaves the same results is taken. What is found is kept in the browser's localStorage. Needs the larger
+   * engine.
+   */
   search?: number
+  /** What a search found elsewhere, the text of Weft.directives: kernels that it is about run so without a search. Needs the larger engine. */
+  directives?: string
 }
 
 /** Starts the engine in a worker. */

@@ -218,6 +218,18 @@ export class Weft {
   /** Called with {message, writes, plays, seconds} when it is there again. */
   onrecovered = null
 
+  /** Called with {kernel, modelMs, bestMs, complete} when a search for a kernel ended. */
+  onfound = null
+
+  /** What searches found so far, as text: for the option directives of open, in this browser or in others like it. */
+  directives = ''
+
+  #found({ directives, ...news }) {
+    this.directives = directives
+    kept('weft.directives', directives)
+    this.onfound?.(news)
+  }
+
   /** Has the worker load the engine. */
   boot(module) {
     this.module = module
@@ -250,7 +262,8 @@ export class Weft {
 
   #hear([kind, number, value]) {
     const call = this.#calls.get(number)
-    if (kind === 2) return number ? call?.progress?.(value) : this.onrecovered?.(value)
+    if (kind === 2 && number) return call?.progress?.(value)
+    if (kind === 2) return value.directives === undefined ? this.onrecovered?.(value) : this.#found(value)
     if (number === 0) {
       if (kind === 1) return this.#die(value.message)
       for (const [n] of this.#made) {
@@ -588,12 +601,12 @@ function flatten(values) {
   return { elements: truth ? new Elements('bool', Uint8Array.from(flat, Number)) : Float32Array.from(flat, Number), shape, n: flat.length }
 }
 
-// What is known of how fast the devices of this browser are. A page that may keep nothing measures each time.
-function kept(text) {
+// What is known of how fast the devices of this browser are, and its kernels. A page that may keep nothing measures each time.
+function kept(name, text) {
   try {
-    if (text === undefined) return localStorage.getItem('weft.devices') ?? ''
-    localStorage.setItem('weft.devices', text)
-  } catch { /* no storage here */ }
+    if (text === undefined) return localStorage.getItem(name) ?? ''
+    localStorage.setItem(name, text)
+  } catch { /* no storage here, or none left */ }
   return ''
 }
 
@@ -606,9 +619,12 @@ function start(module, onprogress) {
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true, search = 0, whole: all = false } = options
-  const w = start(all ? whole : 'weft.wasm', onprogress)
-  const { device: name, detail, note, choices } = await w.call('open', [device, kept(), checks, search])
-  if (!device) kept(choices)
-  return Object.assign(w, { device: name, deviceDetail: detail, note, settings: [name.toLowerCase(), kept(), checks, search] })
+  const { device, onprogress, checks = true, search = 0, directives, whole: all = false } = options
+  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', onprogress)
+  const known = search ? kept('weft.directives') : ''
+  const choose = (device) => [device, kept('weft.devices'), checks, search, directives, known]
+  w.directives = known
+  const { device: name, detail, note, choices } = await w.call('open', choose(device))
+  if (!device) kept('weft.devices', choices)
+  return Object.assign(w, { device: name, deviceDetail: detail, note, settings: choose(name.toLowerCase()) })
 }

@@ -1,0 +1,5 @@
+//go:build !js
+
+package page
+
+func browser() string { return "no browser" }
