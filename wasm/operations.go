@@ -318,7 +318,10 @@ var table = []operation{
 	{"nanMedian", "axis? keep=false", alongAxis(one.NanMedian)},
 	{"nanSum", "axis? keep=false", reduction(one.NanSum)},
 	{"nanToNum", "nan=0 posInf? negInf?", opNanToNum},
-	{"narrow", "axis start n", one.Narrow},
+	{"narrow", "axis start n", func(c *call) one {
+		x, axis, start, n := c.tensor(), c.integer(), c.integer(), c.integer()
+		return x.Narrow(axis, start, n)
+	}},
 	{"ne", "y", one.Ne},
 	{"neg", "", one.Neg},
 	{"nll", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.NLL},
@@ -330,7 +333,7 @@ var table = []operation{
 		return x.Normalize(p, eps, axis...)
 	}},
 	{"not", "", one.LogicalNot},
-	{"oneHot", "n=-1", func(c *call) one { x, n := c.tensor(), c.integer(); return c.got(x.OneHot(c.ctx, n)) }},
+	{"oneHot", "n=-1", opOneHot},
 	{"onesLike", "- x", tensor.OnesLike},
 	{"or", "y", one.Or},
 	{"outer", "w", one.Outer},

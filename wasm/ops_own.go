@@ -65,6 +65,14 @@ func opNanToNum(c *call) one {
 	return x.NanToNum(nan, c.number(greatest), c.number(-greatest))
 }
 
+func opOneHot(c *call) one {
+	x, n := c.tensor(), c.integer()
+	if n == -1 {
+		return c.got(x.OneHotMax(c.ctx))
+	}
+	return x.OneHot(n)
+}
+
 func opSoftplus(c *call) one {
 	x, beta := c.tensor(), c.number()
 	if limit := c.number(math.NaN()); limit == limit {

@@ -31,7 +31,7 @@ func openWebGPU(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machin
 		return nil, err
 	}
 	return &engine.Machine{
-		Device: dev, Render: wgsl.Render, Finish: wgsl.Finisher(a.Limits), MayBeLost: true, Key: a.Name + ", " + browser(),
+		Device: dev, Render: wgsl.Render, Finish: wgsl.Finisher(a.Limits), MayBeLost: true, Key: a.Name + ", " + gpu.Browser(),
 		Target: wgsl.Target(wgsl.Machine{Limits: a.Limits, CPUBacked: a.CPUBacked, Features: a.Features, NoOpt: o.NoOpt}),
 	}, nil
 }
@@ -43,5 +43,5 @@ func openWASM(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine,
 		return nil, err
 	}
 	m := wasm.Machine{Relaxed: machine.Relaxed(), NoOpt: o.NoOpt}
-	return &engine.Machine{Device: dev, Target: wasm.Target(m), Render: wasm.Renderer(m), Key: browser()}, nil
+	return &engine.Machine{Device: dev, Target: wasm.Target(m), Render: wasm.Renderer(m), Key: gpu.Browser()}, nil
 }

@@ -51,7 +51,7 @@ export interface Conv {
 export interface Pool {
   /** The size, unless given. */
   stride?: number | number[]
-  /** On both sides; none: 0. */
+  /** One number an axis, on both sides; or two: all befores, then all afters; none: 0. */
   padding?: number | number[]
   /** None: 1. */
   dilation?: number | number[]
@@ -495,9 +495,9 @@ export class Tensor {
   /** The p-norm of vectors along axes (none: all): for p = ±Infinity the largest or smallest absolute value, for 0 the number of elements that are not 0. Unless given: p 2. */
   norm(p?: number, axis?: number | number[], keep?: boolean): Tensor
   norm(options: { p?: number; axis?: number | number[]; keep?: boolean }): Tensor
-  /** argMax is the index, i32, of the largest element along an axis; the first of ties, and of NaNs. Without an axis the elements are flattened. */
+  /** argMax is the index, i32, of the largest element along an axis; the first of ties, and of NaNs. Of nothing it is −2³¹, which is the index of no element. Without an axis the elements are flattened. */
   argMax(axis?: Axis): Tensor
-  /** argMin is the index, i32, of the smallest element along an axis; the first of ties, and of NaNs. Without an axis the elements are flattened. */
+  /** argMin is the index, i32, of the smallest element along an axis; the first of ties, and of NaNs. Of nothing it is −2³¹, which is the index of no element. Without an axis the elements are flattened. */
   argMin(axis?: Axis): Tensor
   /** maxIndex is the largest element along an axis and its index; the gradient goes to that element. */
   maxIndex(axis?: Axis): [Tensor, Tensor]
@@ -556,7 +556,7 @@ export class Tensor {
 
   // Shape
 
-  /** reshape gives the elements another shape; one size may be −1 and is found. */
+  /** reshape gives the elements another shape; one size may be −1 and is found. An axis whose size varies is a −1, or is named by ReshapeTo. */
   reshape(shape: number[]): Tensor
   /** expand repeats axes of size 1 to the given sizes, which are aligned at the right; −1 keeps a size. */
   expand(shape: number[]): Tensor
@@ -588,7 +588,7 @@ export class Tensor {
   atLeast(rank: number): Tensor
   /** shrink keeps the indices lo[i] … hi[i]−1 of each axis. */
   shrink(low: number[], high: number[]): Tensor
-  /** narrow keeps n indices of an axis, from start on. */
+  /** narrow keeps n indices of an axis, from start on; a negative start counts from the end. Both are integers, Variables or Sizes. */
   narrow(axis: number, start: number, n: number): Tensor
   /** Adds elements before and after each axis, of a value or of the tensor itself; negative numbers take away. Short arrays are for the last axes. Unless given: value 0, mode constant. */
   pad(before: number[], after: number[], value?: number, mode?: 'constant' | 'reflect' | 'replicate' | 'circular'): Tensor
@@ -803,7 +803,7 @@ export class Tensor {
   /** Slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out]. Any number of axes may follow n and in: three in w make it one-dimensional, five three-dimensional. */
   conv2d(w: Tensor, b?: Tensor | null, options?: Conv): Tensor
   conv2d(w: Tensor, options: Conv & { b?: Tensor | null }): Tensor
-  /** convTranspose2d is the transpose of the convolution conv2d with the same filters w[in, out/groups, k…]: the gradient of its input. t is [n, in, s…], the result [n, out, (s−1)·stride − paddings + dilation·(k−1) + 1 + output padding …]. */
+  /** convTranspose2d is the transpose of the convolution Conv with the same filters w[in, out/groups, k…]: the gradient of its input. t is [n, in, s…], the result [n, out, (s−1)·stride − paddings + dilation·(k−1) + 1 + output padding …]. */
   convTranspose2d(w: Tensor, b?: Tensor | null, options?: Conv): Tensor
   convTranspose2d(w: Tensor, options: Conv & { b?: Tensor | null }): Tensor
   /** maxPool over the last two axes. */
@@ -820,7 +820,7 @@ export class Tensor {
   im2col(size: number | number[], options?: Pool): Tensor
   /** lpPool is the norm-p length of each window, (Σ tᵖ)^(1/p); windows that run over the end count as if full. */
   lpPool(p: number, size: number | number[], options?: Pool): Tensor
-  /** maxPoolIndex is maxPool and where in the flattened last axes the maximum stands, i32, of several the first; the gradient goes there. */
+  /** maxPoolIndex is maxPool and where in the flattened last axes the maximum stands, i32, of several the first; the gradient goes there. Of a window that has none of t's elements the index is 2³¹ − 1. */
   maxPoolIndex(size: number | number[], options?: Pool): [Tensor, Tensor]
   /** maxUnpool puts each element back where maxPoolIndex found it, among zeros. Of the sizes that p could have pooled to t's, the smallest are taken, or those that are given. */
   maxUnpool(indices: Tensor, size: number | number[], options?: Pool & { sizes?: number | number[] }): Tensor
@@ -858,9 +858,9 @@ export class Tensor {
 
   // Losses
 
-  /** crossEntropy is −Σ target·logSoftmax(t) over the classes, which lie on axis 1 (on axis 0 of a single sample). target holds class indices, or probabilities in the shape of t. The mean over indices counts each with the weight of its class. */
+  /** crossEntropy is −Σ target·logSoftmax(t) over the classes, which lie on axis 1 (on axis 0 of a single sample), or where Loss.ClassAxis says. target holds class indices, or probabilities in the shape of t. */
   crossEntropy(target: Tensor, options?: Loss): Tensor
-  /** nll is −t at the class indices of target, for log-probabilities t with classes on axis 1 (on axis 0 of a single sample). An index of no class that is not ignored is a error when the result is read. */
+  /** nll is −t at the class indices of target, for log-probabilities t with classes on axis 1 (on axis 0 of a single sample), or where Loss.ClassAxis says. An index of no class that is not ignored is a error when the result is read. */
   nll(target: Tensor, options?: Loss): Tensor
   /** mse is (t − target)². */
   mse(target: Tensor, options?: Loss): Tensor
@@ -1165,7 +1165,7 @@ export class Weft {
   randn(shape: number[], options?: Made): Tensor
   /** Uniform among low … high−1. */
   randint(shape: number[], low: number, high: number, options?: Integers): Tensor
-  /** uniform is rand between other bounds, high excluded: what would be rounded to it is the f32 before it. where no f32 lies between the bounds it is low. Unless given: low 0, high 1. */
+  /** uniform is rand between other bounds, high excluded: what would be rounded to it is the number before it of the default float type. where there is none between the bounds it is low. Unless given: low 0, high 1. */
   uniform(shape: number[], low?: number, high?: number, options?: Made): Tensor
   uniform(shape: number[], options: Made & { low?: number; high?: number }): Tensor
   /** normal is randn of another mean and deviation. Unless given: mean 0, std 1. */

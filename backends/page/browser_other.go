@@ -1,5 +1,0 @@
-//go:build !js
-
-package page
-
-func browser() string { return "no browser" }
