@@ -86,6 +86,20 @@ func axial(name string, class rune, otherwise []int, f func(x one, axis ...int) 
 	}}
 }
 
+// typed1 takes an axis and the type to compute in.
+func typed1(name string, class rune, f func(one, int) one, of func(one, dtype.DType, int) one) method {
+	return method{name, class, func(m *maker, x one) []any { return m.perhaps(m.axis(x)) }, func(x one, a *arguments) some {
+		axis := a.integer(-1)
+		if a.given() {
+			d := a.dtype()
+			a.end()
+			return some{of(x, d, axis)}
+		}
+		a.end()
+		return some{f(x, axis)}
+	}}
+}
+
 // along is axial for what takes one axis in Go.
 func along(name string, class rune, f func(one, int) one) method {
 	return axial(name, class, []int{-1}, func(x one, axis ...int) one { return f(x, axis[0]) })
@@ -104,6 +118,24 @@ func counted(name string, class rune, f func(one, int) one) method {
 	return method{name, class, func(m *maker, _ one) []any { return m.perhaps(float64(m.IntN(3) - 1)) }, func(x one, a *arguments) some { n := a.integer(0); a.end(); return some{f(x, n)} }}
 }
 
+// lossOptions takes the options of losses.
+func lossOptions(a *arguments) tensor.Loss {
+	o := a.options("reduction", "weight", "ignore", "smoothing", "posWeight")
+	l := tensor.Loss{Weight: o("weight").maybe(), Ignore: o("ignore").integers(), Smoothing: o("smoothing").number(0), PosWeight: o("posWeight").maybe()}
+	if how := o("reduction"); how.given() {
+		switch how.next() {
+		case "mean":
+		case "sum":
+			l.Reduction = tensor.SumLoss
+		case "none":
+			l.Reduction = tensor.NoneLoss
+		default:
+			refuse("no such reduction")
+		}
+	}
+	return l
+}
+
 // loss takes a target.
 func loss(name string, class rune, f func(x, y one, o ...tensor.Loss) one) method {
 	return method{name, class, func(m *maker, x one) []any {
@@ -113,19 +145,8 @@ func loss(name string, class rune, f func(x, y one, o ...tensor.Loss) one) metho
 		}
 		return args
 	}, func(x one, a *arguments) some {
-		y, o := a.tensor(), a.options("reduction", "weight", "ignore", "smoothing", "posWeight")
-		l := tensor.Loss{Weight: o("weight").maybe(), Ignore: o("ignore").integers(), Smoothing: o("smoothing").number(0), PosWeight: o("posWeight").maybe()}
-		if how := o("reduction"); how.given() {
-			switch how.next() {
-			case "mean":
-			case "sum":
-				l.Reduction = tensor.SumLoss
-			case "none":
-				l.Reduction = tensor.NoneLoss
-			default:
-				refuse("no such reduction")
-			}
-		}
+		y := a.tensor()
+		l := lossOptions(a)
 		a.end()
 		return some{f(x, y, l)}
 	}}
@@ -157,7 +178,17 @@ var elementwise = []method{
 	pair("pow", touchy, one.Pow), pair("maximum", kink, one.Maximum), pair("minimum", kink, one.Minimum), pair("atan2", touchy, one.Atan2),
 	pair("eq", step0, one.Eq), pair("ne", step0, one.Ne), pair("lt", step0, one.Lt), pair("gt", step0, one.Gt), pair("le", step0, one.Le), pair("ge", step0, one.Ge),
 	pair("and", step0, one.And), pair("or", step0, one.Or), pair("xor", step0, one.Xor), pair("logicalAnd", step0, one.LogicalAnd), pair("logicalOr", step0, one.LogicalOr),
-	numbered("leakyRelu", kink, 0.01, one.LeakyReLU), numbered("elu", touchy, 1, one.ELU), numbered("softplus", smooth, 1, one.Softplus),
+	numbered("leakyRelu", kink, 0.01, one.LeakyReLU), numbered("elu", touchy, 1, one.ELU), method{"softplus", smooth, func(m *maker, _ one) []any { return m.perhaps(float64(m.IntN(4)+1) / 4) }, func(x one, a *arguments) some {
+		beta := a.number(1)
+		if a.given() {
+			limit := a.number(math.NaN())
+			a.end()
+			return some{x.SoftplusUpTo(beta, limit)}
+		}
+		a.taken++
+		a.end()
+		return some{x.Softplus(beta)}
+	}},
 	{"clamp", kink, func(m *maker, _ one) []any { return [][]any{{-1., 2.}, {nil, 1.}, {0.}, {0.5, 0.25}}[m.IntN(4)] }, func(x one, a *arguments) some {
 		lo, hi := a.limit(), a.limit()
 		a.end()
@@ -187,7 +218,7 @@ var reducing = []method{
 	reduction("max", kink, one.Max, one.MaxKeep), reduction("min", kink, one.Min, one.MinKeep), spread("var", one.Var, one.VarKeep), spread("std", one.Std, one.StdKeep),
 	severalAxes("any", step0, one.Any), severalAxes("all", step0, one.All), severalAxes("logSumExp", smooth, one.LogSumExp),
 	axial("argMax", step0, nil, one.ArgMax), axial("argMin", step0, nil, one.ArgMin),
-	along("softmax", smooth, one.Softmax), along("logSoftmax", smooth, one.LogSoftmax), along("cumSum", smooth, one.CumSum), along("cumProd", touchy, one.CumProd),
+	along("softmax", smooth, one.Softmax), along("logSoftmax", smooth, one.LogSoftmax), typed1("cumSum", smooth, one.CumSum, one.CumSumOf), typed1("cumProd", touchy, one.CumProd, one.CumProdOf),
 	{"norm", touchy, func(m *maker, x one) []any { return [][]any{{}, {1.}, {2., m.axis(x)}, {odd{"inf"}}}[m.IntN(4)] }, func(x one, a *arguments) some {
 		p := 2.
 		if a.given() {
@@ -199,7 +230,10 @@ var reducing = []method{
 			a.taken++
 		}
 		axes := a.integers()
-		a.end()
+		keep := a.flag(false)
+		if a.end(); keep {
+			return some{x.NormKeep(p, axes...)}
+		}
 		return some{x.Norm(p, axes...)}
 	}},
 }
@@ -265,7 +299,11 @@ var moving = []method{
 		}
 		return []any{counts}
 	}, func(x one, a *arguments) some { n := a.list32(0); a.end(); return some{x.Repeat(n...)} }},
-	counted("tril", exact, one.Tril), counted("triu", exact, one.Triu), counted("diagonal", exact, one.Diagonal),
+	counted("tril", exact, one.Tril), counted("triu", exact, one.Triu), method{"diagonal", exact, func(m *maker, _ one) []any { return m.perhaps(float64(m.IntN(3) - 1)) }, func(x one, a *arguments) some {
+		offset, first, second := a.integer(0), a.integer(-2), a.integer(-1)
+		a.end()
+		return some{x.DiagonalOf(offset, first, second)}
+	}},
 	{"split", exact, func(m *maker, x one) []any {
 		axis := m.axis(x)
 		n := 3
@@ -371,15 +409,29 @@ var layers = []method{
 	loss("crossEntropy", smooth, one.CrossEntropy), loss("mse", smooth, one.MSE), loss("l1", touchy, one.L1), loss("bce", touchy, one.BCE), loss("bceWithLogits", smooth, one.BCEWithLogits),
 	{"huber", touchy, func(m *maker, x one) []any { return append([]any{m.like(x)}, m.perhaps(0.5)...) }, func(x one, a *arguments) some {
 		y, d := a.tensor(), a.number(1)
+		l := lossOptions(a)
 		a.end()
-		return some{x.Huber(y, d)}
+		return some{x.Huber(y, d, l)}
 	}},
-	{"grad", touchy, func(m *maker, x one) []any { return []any{[]any{m.float(), m.float()}} }, func(x one, a *arguments) some { ws := a.tensors(); a.end(); return x.Grad(ws...) }},
+	{"grad", touchy, func(m *maker, x one) []any { return []any{[]any{m.float(), m.float()}} }, func(x one, a *arguments) some {
+		ws := a.tensors()
+		if a.given() {
+			seed := a.tensor()
+			a.end()
+			return x.GradWith(seed, ws...)
+		}
+		a.end()
+		return x.Grad(ws...)
+	}},
 }
 
 func pool(a *arguments) tensor.Pool {
 	p := tensor.Pool{Size: asIntegers(a.next()), Axes: 2}
-	o := a.options("stride", "padding", "dilation")
+	o := a.options("stride", "padding", "dilation", "axes", "ceil", "excludePadding")
+	if n := o("axes").integer(0); n != 0 {
+		p.Axes = n
+	}
+	p.Ceil, p.ExcludePadding = o("ceil").flag(false), o("excludePadding").flag(false)
 	p.Stride, p.Padding, p.Dilation = o("stride").integers(), o("padding").integers(), o("dilation").integers()
 	a.end()
 	return p
@@ -430,10 +482,16 @@ var making = []method{
 	}, func(_ one, a *arguments) some {
 		n := a.integer()
 		k := a.integer(n)
+		o := a.options("dtype")("dtype")
+		y := func() one { return tensor.Eye(n, k) }
 		if a.end(); n < 0 || k < 0 {
 			refuse("negative sizes")
 		}
-		return some{tensor.Eye(n, k)}
+		if o.given() {
+			d := o.dtype()
+			return some{y().To(d)}
+		}
+		return some{y()}
 	}},
 	{"arange", exact, func(m *maker, _ one) []any {
 		return [][]any{{float64(m.IntN(6))}, {1., 5.}, {0., 2., 0.5}, {5., 1., -2.}}[m.IntN(4)]

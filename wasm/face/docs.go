@@ -129,8 +129,8 @@ func (t *table) document(s *goSource) []byte {
 	b.WriteString(`# What a page can call
 
 Every method of a tensor and of the engine, as ` + "`weft.d.ts`" + ` declares them. Operations are recorded at once and give tensors; what is a promise is
-awaited. Optional arguments may also be given as one object by their names: ` + "`x.topK(3, {axis: 0})`" + `. Layers, optimisers and the like are
-in [README.md](../README.md#use-it-in-a-page).
+awaited. Optional arguments may also be given as one object by their names: ` + "`x.topK(3, {axis: 0})`" + `. In what is said of methods t is
+the tensor that they are called on, and v an operand. Layers, optimisers and the like are in [README.md](../README.md#use-it-in-a-page).
 
 This page is made of wasm/face/methods.txt and the comments of package tensor (` + "`go generate ./wasm/face`" + `).
 `)

@@ -67,7 +67,7 @@ a data item list shape dtype realize |
 1 transpose | a:int? b:int?
 1 t |
 1 moveAxis | from:int to:int
-1 flip squeeze | axes:ints?
+1 flip squeeze | axis:ints?
 1 unsqueeze | axis:int
 1 flatten | span:ints?
 1 unflatten | axis:int sizes:lengths
@@ -75,7 +75,7 @@ a data item list shape dtype realize |
 1 shrink | low:list high:list
 1 narrow | axis:int start:int n:size
 1 pad | before:list after:list value:real? mode:padMode?
-1 roll | by:ints axes:ints?
+1 roll | by:ints axis:ints?
 1 rot90 | {k:int first:int second:int}
 1 repeat | counts:parts
 1 repeatInterleave | n:size axis:int?
@@ -135,7 +135,7 @@ p unbind | axis:int?
 1 cosineSimilarity | y:tensor {axis:int eps:number}
 1 fft ifft rfft irfft hfft ihfft | {n:int axis:int norm:fftNorm}
 1 fftn ifftn rfftn irfftn | {sizes:ints axes:ints norm:fftNorm}
-1 fftShift ifftShift | axes:ints?
+1 fftShift ifftShift | axis:ints?
 1 conv2d | w:tensor b:tensor~ options:Conv?
 1 convTranspose2d | w:tensor b:tensor~ options:Conv?
 1 maxPool2d | size:ints options:Pool?

@@ -572,11 +572,11 @@ export class Tensor {
   /** moveAxis moves an axis to another place; the others keep their order. */
   moveAxis(from: number, to: number): Tensor
   /** flip reverses axes. */
-  flip(axes?: number | number[]): Tensor
-  flip(options: { axes?: number | number[] }): Tensor
+  flip(axis?: number | number[]): Tensor
+  flip(options: { axis?: number | number[] }): Tensor
   /** squeeze drops the named axes of size 1, or all of size 1; a named axis of another size stays. */
-  squeeze(axes?: number | number[]): Tensor
-  squeeze(options: { axes?: number | number[] }): Tensor
+  squeeze(axis?: number | number[]): Tensor
+  squeeze(options: { axis?: number | number[] }): Tensor
   /** unsqueeze inserts an axis of size 1; −1 appends one. */
   unsqueeze(axis: number): Tensor
   /** flatten merges the axes from…to into one; without arguments all, with one from that on. */
@@ -594,8 +594,8 @@ export class Tensor {
   pad(before: number[], after: number[], value?: number, mode?: 'constant' | 'reflect' | 'replicate' | 'circular'): Tensor
   pad(before: number[], after: number[], options: { value?: number; mode?: 'constant' | 'reflect' | 'replicate' | 'circular' }): Tensor
   /** roll shifts the elements along axes, those that fall off come in at the other end. Without axes the flattened elements are shifted. */
-  roll(by: number | number[], axes?: number | number[]): Tensor
-  roll(by: number | number[], options: { axes?: number | number[] }): Tensor
+  roll(by: number | number[], axis?: number | number[]): Tensor
+  roll(by: number | number[], options: { axis?: number | number[] }): Tensor
   /** rot90 turns the plane of two axes by k quarters, from the first towards the second. Unless given: k 1, first 0, second 1. */
   rot90(options?: { k?: number; first?: number; second?: number }): Tensor
   /** repeat lays copies of t side by side, so many per axis; further counts make new axes in front. */
@@ -792,11 +792,11 @@ export class Tensor {
   /** irfftn is the inverse of rfftn. Unless given: norm backward. */
   irfftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** fftShift moves the middle of the axes (none: all) to their front's place: zero frequency to the centre. */
-  fftShift(axes?: number | number[]): Tensor
-  fftShift(options: { axes?: number | number[] }): Tensor
+  fftShift(axis?: number | number[]): Tensor
+  fftShift(options: { axis?: number | number[] }): Tensor
   /** ifftShift is the inverse of fftShift. */
-  ifftShift(axes?: number | number[]): Tensor
-  ifftShift(options: { axes?: number | number[] }): Tensor
+  ifftShift(axis?: number | number[]): Tensor
+  ifftShift(options: { axis?: number | number[] }): Tensor
 
   // Parts of networks
 
