@@ -17,8 +17,18 @@ type Jitted struct {
 type jitted struct {
 	key  string
 	once sync.Once
+	done chan struct{} // closed when it has been captured
 	c    *Captured
 	err  error
+}
+
+// capture is the captured function, or why there is none.
+func (s *jitted) capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs []*Tensor) (*Captured, error) {
+	s.once.Do(func() {
+		defer close(s.done)
+		s.c, s.err = Capture(ctx, f, inputs...)
+	})
+	return s.c, s.err
 }
 
 // mostJitted is how many captured functions a Jitted keeps.
@@ -55,18 +65,18 @@ func (j *Jitted) captured(ctx context.Context, inputs []*Tensor) (*Captured, err
 		key += fmt.Sprint(" ", in.DType(), in.Sizes())
 	}
 	s := j.entry(key)
-	s.once.Do(func() { s.c, s.err = Capture(ctx, j.f, inputs...) })
-	if s.err != nil { // perhaps ctx has ended, so the next call tries again
+	c, err := s.capture(ctx, j.f, inputs)
+	if err != nil { // perhaps ctx has ended, so the next call tries again
 		j.drop(s)
 	}
-	return s.c, s.err
+	return c, err
 }
 
 func (j *Jitted) entry(key string) *jitted {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	i := slices.IndexFunc(j.list, func(s *jitted) bool { return s.key == key })
-	s := &jitted{key: key}
+	s := &jitted{key: key, done: make(chan struct{})}
 	if i >= 0 {
 		s = j.list[i]
 		j.list = slices.Delete(j.list, i, i+1)
@@ -74,7 +84,7 @@ func (j *Jitted) entry(key string) *jitted {
 		old := j.list[mostJitted-1]
 		j.list = j.list[:mostJitted-1]
 		go func() {
-			old.once.Do(func() {}) // when a capture under way is done
+			<-old.done // whoever asked for it first may only be about to
 			if old.c != nil {
 				old.c.plan.Release()
 			}
