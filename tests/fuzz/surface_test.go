@@ -20,6 +20,7 @@ var left = map[string]string{
 	"FromBytes": "makes leaves", "FromNode": "not for users", "Full": "drawn as FullLike, Ones and Zeros",
 	"Fill": "takes a device's memory", "Empty": "has no values", "EmptyLike": "has no values",
 	"Backward": "stores what Grad gives", "Gradient": "stores what Grad gives", "Detach": "what a realized value is made by",
+	"Tensor": "reads a file", "Bytes": "reads a file", // of File
 	"On": "needs two devices", "Own": "what Assign begins with",
 }
 
