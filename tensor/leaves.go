@@ -40,7 +40,7 @@ func (t *Tensor) RequireGrad() *Tensor {
 	return t
 }
 
-// Freeze takes RequireGrad back; it returns t.
+// Freeze takes RequireGrad back; it returns t. Optimisers train what they are made for, frozen or not.
 func (t *Tensor) Freeze() *Tensor {
 	t.wants.Store(false)
 	wanted.Lock()
