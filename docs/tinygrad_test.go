@@ -30,12 +30,14 @@ import (
 	_ "github.com/weft-ml/weft/backends"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/tensor"
 )
 
 var (
 	ctx = context.Background()
 	_   = dtype.F32
+	_   = nn.Sequential{}
 )
 
 func show(v any) string {
