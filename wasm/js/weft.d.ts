@@ -867,7 +867,7 @@ export class Tensor {
   /** Divides by the root of the mean square over the last axes, which have a shape, or over the axes named; then multiplies by w, which has the sizes of these axes. Unless given: eps 1e-6. */
   rmsNorm(shape?: number | number[] | null, w?: Tensor | null, eps?: number, options?: { axes?: number | number[] }): Tensor
   rmsNorm(options: { shape?: number | number[] | null; w?: Tensor | null; eps?: number; axes?: number | number[] }): Tensor
-  /** batchNorm takes mean and variance, a number for each channel (axis 1), as given, makes them 0 and 1, then multiplies by w and adds b (or null). Unless given: eps 1e-5. */
+  /** Takes mean and variance, a number for each channel (axis 1), or for each place of the axes named, as given, makes them 0 and 1, then multiplies by w and adds b. Channels that come last are axis −1. Unless given: eps 1e-5. */
   batchNorm(mean: Tensor, variance: Tensor, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | number[] }): Tensor
   batchNorm(mean: Tensor, variance: Tensor, options: { w?: Tensor | null; b?: Tensor | null; eps?: number; axes?: number | number[] }): Tensor
   /** groupNorm makes mean 0 and variance 1 over groups of channels (axis 1) and all axes after, then multiplies by w and adds b, a number a channel (or null). Unless given: eps 1e-5. */
@@ -960,7 +960,7 @@ export class Tensor {
   mulAssign(value: Operand): this
   /** divAssign divides the elements by v, as assign: v is broadcast, and the quotient must have t's type, so t holds floats. */
   divAssign(value: Operand): this
-  /** replace has t stand for what o stands for, which has the same shape and type, and returns t. Nothing is computed or written: tensors that were built on t before keep its old elements. */
+  /** Has the tensor stand for what another stands for, of the same shape and type. Nothing is computed or written: tensors that were built on it before keep its old elements. */
   replace(y: Tensor): this
   /** SHA3-256 of all bytes, row-major, elements little-endian, a bool a byte: u8 [32]. */
   hash(): Tensor
