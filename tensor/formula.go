@@ -162,14 +162,14 @@ func (s *side) spread(n int) {
 		list = append(list, name{text: unnamed + strconv.Itoa(i), at: s.axes[s.dotted][0].at})
 	}
 	if !s.merged {
-		single := make([][]name, n)
+		axes := append([][]name{}, s.axes[:s.dotted]...)
 		for i := range list {
-			single[i] = list[i : i+1]
+			axes = append(axes, list[i:i+1])
 		}
-		s.axes = slices.Replace(s.axes, s.dotted, s.dotted+1, single...)
+		s.axes = append(axes, s.axes[s.dotted+1:]...)
 		return
 	}
 	group := s.axes[s.dotted]
 	at := slices.IndexFunc(group, func(n name) bool { return n.text == unnamed })
-	s.axes[s.dotted] = slices.Replace(slices.Clone(group), at, at+1, list...)
+	s.axes[s.dotted] = slices.Concat(group[:at], list, group[at+1:])
 }

@@ -1,7 +1,6 @@
 package tensor
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 
@@ -114,10 +113,14 @@ func (f *formula) given(sizes map[string]int) {
 		}
 		f.sizes[n.text] = size
 	}
-	for _, key := range slices.Sorted(maps.Keys(sizes)) {
-		if !slices.ContainsFunc(all, func(n name) bool { return n.text == key }) {
-			failArg(f.op, "%q has no axis %q, of which a size is given", f.text, key)
+	first, other := "", false // the first name, in their order, that is no axis
+	for key := range sizes {
+		if !slices.ContainsFunc(all, func(n name) bool { return n.text == key }) && (!other || key < first) {
+			first, other = key, true
 		}
+	}
+	if other {
+		failArg(f.op, "%q has no axis %q, of which a size is given", f.text, first)
 	}
 }
 

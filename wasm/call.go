@@ -160,6 +160,21 @@ func (c *call) tensors() []*tensor.Tensor {
 	return out
 }
 
+// operands takes a list of tensors, numbers and truth values.
+func (c *call) operands() []any {
+	v := c.next()
+	list, ok := v.([]any)
+	if !ok {
+		c.fail("%s is %s, not a list of tensors and numbers", c.what(), describe(v))
+	}
+	sub := &call{server: c.server, ctx: c.ctx, name: c.name, args: list}
+	out := make([]any, len(list))
+	for i := range out {
+		out[i] = sub.operand()
+	}
+	return out
+}
+
 // operand takes a tensor, a number or a truth value. Whole numbers are integers, so that they do not widen
 // tensors of integers.
 func (c *call) operand() any {
@@ -339,7 +354,7 @@ func (c *call) dtype(otherwise ...dtype.DType) dtype.DType {
 	}
 	d, ok := dtype.Parse(name)
 	if !ok {
-		c.fail("there is no element type %q; there are bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32 and f64", name)
+		c.fail("there is no element type %q; there are bool, i8, u8, i16, u16, i32, u32, i64, u64, f8e4m3, f8e5m2, f16, bf16, f32 and f64", name)
 	}
 	return d
 }

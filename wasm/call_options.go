@@ -44,6 +44,20 @@ func (o options) only(names ...string) options {
 	return o
 }
 
+// sizes takes an object of sizes of axes by their names; nothing is none.
+func (c *call) sizes() map[string]int {
+	v := c.next()
+	r, ok := v.(wire.Record)
+	if !ok && v != nil {
+		c.fail("%s is %s, not an object of sizes by the names of axes", c.what(), describe(v))
+	}
+	out := make(map[string]int, len(r))
+	for _, f := range r {
+		out[f.Name] = options{c, r}.at(f.Name).integer()
+	}
+	return out
+}
+
 func describe(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -15,6 +15,7 @@ var table = []operation{
 	{"adaptiveAvgPool", "sizes", one.AdaptiveAvgPool},
 	{"adaptiveMaxPool", "sizes", func(c *call) (one, one) { x, sizes := c.tensor(), c.integers(); return x.AdaptiveMaxPool(sizes...) }},
 	{"add", "y", one.Add},
+	{"addAssign", "value", one.AddAssign},
 	{"addCDiv", "a b value=1", one.AddCDiv},
 	{"addCMul", "a b value=1", one.AddCMul},
 	{"affineGrid", "- theta sizes alignCorners=false", func(c *call) one {
@@ -22,6 +23,7 @@ var table = []operation{
 		return tensor.AffineGrid(theta, sizes, alignCorners)
 	}},
 	{"all", "axis? keep=false", reduction(one.All)},
+	{"allClose", "y rtol=1e-5 atol=1e-8 equalNaN=false", one.AllClose},
 	{"and", "y", one.And},
 	{"any", "axis? keep=false", reduction(one.Any)},
 	{"arange", "- start stop? step? dtype=i32", opArange},
@@ -40,15 +42,12 @@ var table = []operation{
 		q, k, v, options := c.tensor(), c.tensor(), c.tensor(), c.attention()
 		return tensor.ScaledDotProduct(q, k, v, options)
 	}},
-	{"avgPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", one.AvgPool},
-	{"avgPool2d", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", opAvgPool2d},
+	{"avgPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", one.AvgPool},
+	{"avgPool2d", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", opAvgPool2d},
 	{"bartlettWindow", "- n periodic=true dtype=f32", tensor.BartlettWindow},
-	{"batchNorm", "mean variance w? b? eps=1e-5", func(c *call) one {
-		x, mean, variance, w, b, eps := c.tensor(), c.tensor(), c.tensor(), c.tensor(), c.tensor(), c.number()
-		return x.BatchNorm(mean, variance, w, b, eps)
-	}},
-	{"bce", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.BCE},
-	{"bceWithLogits", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.BCEWithLogits},
+	{"batchNorm", "mean variance w? b? eps=1e-5 axes?", opBatchNorm},
+	{"bce", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.BCE},
+	{"bceWithLogits", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.BCEWithLogits},
 	{"binCount", "weights? least=0", func(c *call) one {
 		x, weights, least := c.tensor(), c.tensor(), c.integer()
 		return c.got(x.BinCount(c.ctx, weights, least))
@@ -60,6 +59,7 @@ var table = []operation{
 	{"broadcast", "- tensors", tensor.Broadcast},
 	{"cartesianProduct", "- tensors", tensor.CartesianProduct},
 	{"cat", "- tensors axis=0", joined(tensor.Cat)},
+	{"categorical", "axis=-1", one.Categorical},
 	{"cdist", "y p=2", func(c *call) one { x, y, p := c.tensor(), c.tensor(), c.number(); return x.CDist(y, p) }},
 	{"ceil", "", one.Ceil},
 	{"celu", "alpha=1", one.CELU},
@@ -74,13 +74,14 @@ var table = []operation{
 	{"complex", "- re im", tensor.Complex},
 	{"cond", "kind=6:frobenius:nuclear:rowSum:leastRowSum:columnSum:leastColumn:spectral:leastValue", func(c *call) one { x, kind := c.tensor(), tensor.MatrixNormKind(c.word()); return x.Cond(kind) }},
 	{"contiguous", "", one.Contiguous},
-	{"conv2d", "w b? stride? padding? dilation? groups=1 outputPadding?", one.Conv2D},
-	{"convTranspose2d", "w b? stride? padding? dilation? groups=1 outputPadding?", one.ConvTranspose},
+	{"contiguousBackward", "", one.ContiguousBackward},
+	{"conv2d", "w b? stride? padding? dilation? groups=1 outputPadding? same=false", one.Conv2D},
+	{"convTranspose2d", "w b? stride? padding? dilation? groups=1 outputPadding? same=false", one.ConvTranspose},
 	{"copySign", "y", one.CopySign},
 	{"corrCoef", "", one.CorrCoef},
 	{"cos", "", one.Cos},
 	{"cosh", "", one.Cosh},
-	{"cosineEmbedding", "other target margin=0 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.CosineEmbedding},
+	{"cosineEmbedding", "other target margin=0 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.CosineEmbedding},
 	{"cosineSimilarity", "y axis=-1 eps=1e-8", func(c *call) one {
 		x, y, axis, eps := c.tensor(), c.tensor(), c.integer(), c.number()
 		return x.CosineSimilarity(y, axis, eps)
@@ -91,7 +92,7 @@ var table = []operation{
 		return x.Cov(correction, counts, weights)
 	}},
 	{"cross", "w axis=-1", func(c *call) one { x, w, axis := c.tensor(), c.tensor(), c.integer(); return x.Cross(w, axis) }},
-	{"crossEntropy", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.CrossEntropy},
+	{"crossEntropy", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.CrossEntropy},
 	{"ctc", "targets inputs lengths blank=0 reduction=0:mean:sum:none:batchMean zeroInfinity=false", func(c *call) one {
 		x, targets, inputs, lengths, options := c.tensor(), c.tensor(), c.tensor(), c.tensor(), c.ctcOptions()
 		return c.got(x.CTC(c.ctx, targets, inputs, lengths, options))
@@ -111,10 +112,13 @@ var table = []operation{
 	{"diff", "n=1 axis=-1", one.Diff},
 	{"digamma", "", one.Digamma},
 	{"div", "y", one.Div},
+	{"divAssign", "value", one.DivAssign},
 	{"dot", "w", one.Dot},
 	{"dropout", "p=0.5", one.Dropout},
 	{"dstack", "- tensors", tensor.DStack},
 	{"eigh", "upper=false", one.Eigh},
+	{"einReduce", "formula how=0:sum:mean:max:min:prod:any:all:logSumExp sizes?", opEinReduce},
+	{"einRepeat", "formula sizes?", one.EinRepeat},
 	{"einsum", "- formula tensors?", opEinsum},
 	{"elu", "alpha=1", one.ELU},
 	{"embedding", "ids padding? maxNorm=0 normType=0 scaleByFreq=false", func(c *call) one {
@@ -148,7 +152,7 @@ var table = []operation{
 	{"fmax", "y", one.FMax},
 	{"fmin", "y", one.FMin},
 	{"fmod", "y", one.Fmod},
-	{"fold", "sizes size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) one { x, sizes, size := c.tensor(), c.integers(), c.pool(); return x.Fold(sizes, size) }},
+	{"fold", "sizes size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", func(c *call) one { x, sizes, size := c.tensor(), c.integers(), c.pool(); return x.Fold(sizes, size) }},
 	{"frac", "", one.Frac},
 	{"full", "- shape value dtype=f32", func(c *call) one {
 		shape, value, options := c.integers(), c.operand(), c.dtype()
@@ -156,7 +160,7 @@ var table = []operation{
 	}},
 	{"fullLike", "- x value", tensor.FullLike},
 	{"gather", "axis index", one.Gather},
-	{"gaussianNll", "target variance full=false eps=1e-6 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
+	{"gaussianNll", "target variance full=false eps=1e-6 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", func(c *call) one {
 		x, target, variance, full, eps, loss := c.tensor(), c.tensor(), c.tensor(), c.truth(), c.number(), c.loss()
 		return x.GaussianNLL(target, variance, full, eps, loss)
 	}},
@@ -181,25 +185,26 @@ var table = []operation{
 	}},
 	{"hannWindow", "- n periodic=true dtype=f32", tensor.HannWindow},
 	{"hardShrink", "limit=0.5", one.HardShrink},
-	{"hardSigmoid", "", one.HardSigmoid},
+	{"hardSigmoid", "alpha=0.16666666666666666 beta=0.5", opHardSigmoid},
 	{"hardSwish", "", one.HardSwish},
 	{"hardTanh", "low=-1 high=1", one.HardTanh},
+	{"hash", "", opHash},
 	{"heaviside", "y", one.Heaviside},
 	{"hfft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.HFFT},
-	{"hingeEmbedding", "target margin=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.HingeEmbedding},
+	{"hingeEmbedding", "target margin=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.HingeEmbedding},
 	{"histogram", "edges weights?", one.Histogram},
 	{"histogramEdges", "n low=0 high=0 wide=false", func(c *call) one {
 		x, n, low, high, wide := c.tensor(), c.integer(), c.number(), c.number(), c.truth()
 		return x.HistogramEdges(n, low, high, wide)
 	}},
 	{"hstack", "- tensors", tensor.HStack},
-	{"huber", "target delta=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.Huber},
+	{"huber", "target delta=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.Huber},
 	{"hypot", "y", one.Hypot},
 	{"ifft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.IFFT},
 	{"ifftShift", "axis?", one.IFFTShift},
 	{"ifftn", "sizes? axes? norm=0:backward:ortho:forward", one.IFFTN},
 	{"ihfft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.IHFFT},
-	{"im2col", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", one.Im2Col},
+	{"im2col", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", one.Im2Col},
 	{"indexAdd", "axis index source alpha=1", func(c *call) one {
 		x, axis, index, source, alpha := c.tensor(), c.integer(), c.tensor(), c.tensor(), c.operand()
 		return x.IndexAdd(axis, index, source, alpha)
@@ -225,10 +230,7 @@ var table = []operation{
 	{"inv", "", one.Inv},
 	{"irfft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.IRFFT},
 	{"irfftn", "sizes? axes? norm=0:backward:ortho:forward", one.IRFFTN},
-	{"isClose", "y rtol=1e-5 atol=1e-8 equalNaN=false", func(c *call) one {
-		x, y, rtol, atol, equalNaN := c.tensor(), c.operand(), c.number(), c.number(), c.truth()
-		return x.IsClose(y, rtol, atol, equalNaN)
-	}},
+	{"isClose", "y rtol=1e-5 atol=1e-8 equalNaN=false", one.IsClose},
 	{"isFinite", "", one.IsFinite},
 	{"isIn", "set", one.IsIn},
 	{"isInf", "", one.IsInf},
@@ -237,14 +239,18 @@ var table = []operation{
 	{"isPosInf", "", one.IsPosInf},
 	{"kaimingNormal", "- shape slope=0 dtype=f32", kaiming(tensor.KaimingNormal)},
 	{"kaimingUniform", "- shape slope=0 dtype=f32", kaiming(tensor.KaimingUniform)},
-	{"klDiv", "target logTarget=false reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
+	{"keccak", "kind=0:sha3_256:sha3_224:sha3_384:sha3_512:shake128:shake256", func(c *call) one {
+		x, kind := c.tensor(), tensor.KeccakKind(c.word())
+		return c.got(x.Keccak(c.ctx, kind))
+	}},
+	{"klDiv", "target logTarget=false reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", func(c *call) one {
 		x, target, logTarget, loss := c.tensor(), c.tensor(), c.truth(), c.loss()
 		return x.KLDiv(target, logTarget, loss)
 	}},
 	{"kron", "w", one.Kron},
 	{"kthValue", "k axis? keep=false", opKthValue},
-	{"l1", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.L1},
-	{"layerNorm", "shape? w? b? eps=1e-5", opLayerNorm},
+	{"l1", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.L1},
+	{"layerNorm", "shape? w? b? eps=1e-5 axes?", opLayerNorm},
 	{"le", "y", one.Le},
 	{"leakyRelu", "slope=0.01", one.LeakyReLU},
 	{"lerp", "end weight", one.Lerp},
@@ -273,12 +279,12 @@ var table = []operation{
 	{"logicalOr", "y", one.LogicalOr},
 	{"logicalXor", "y", one.LogicalXor},
 	{"logit", "eps=-1", one.Logit},
-	{"lpPool", "p size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) one { x, p, size := c.tensor(), c.number(), c.pool(); return x.LpPool(p, size) }},
+	{"lpPool", "p size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", func(c *call) one { x, p, size := c.tensor(), c.number(), c.pool(); return x.LpPool(p, size) }},
 	{"lt", "y", one.Lt},
-	{"marginRanking", "other target margin=0 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.MarginRanking},
+	{"marginRanking", "other target margin=0 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.MarginRanking},
 	{"maskedFill", "mask value", one.MaskedFill},
 	{"maskedScatter", "mask source", one.MaskedScatter},
-	{"maskedSelect", "mask", func(c *call) one { x, mask := c.tensor(), c.tensor(); return c.got(x.MaskedSelect(c.ctx, mask)) }},
+	{"maskedSelect", "mask size? fill=0", opMaskedSelect},
 	{"matmul", "w", one.MatMul},
 	{"matrixExp", "", one.MatrixExp},
 	{"matrixNorm", "kind=0:frobenius:nuclear:rowSum:leastRowSum:columnSum:leastColumn:spectral:leastValue row=-2 column=-1", func(c *call) one {
@@ -289,10 +295,10 @@ var table = []operation{
 	{"matrixRank", "atol=-1 rtol=-1", one.MatrixRank},
 	{"max", "axis? keep=false", reduction(one.Max)},
 	{"maxIndex", "axis? keep=false", alongAxis(one.MaxIndex)},
-	{"maxPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", one.MaxPool},
-	{"maxPool2d", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", opMaxPool2d},
-	{"maxPoolIndex", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", func(c *call) (one, one) { x, size := c.tensor(), c.pool(); return x.MaxPoolIndex(size) }},
-	{"maxUnpool", "indices size stride? padding? dilation? axes=0 ceil=false excludePadding=false sizes?", func(c *call) one {
+	{"maxPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", one.MaxPool},
+	{"maxPool2d", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", opMaxPool2d},
+	{"maxPoolIndex", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", func(c *call) (one, one) { x, size := c.tensor(), c.pool(); return x.MaxPoolIndex(size) }},
+	{"maxUnpool", "indices size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false sizes?", func(c *call) one {
 		x, indices, size, sizes := c.tensor(), c.tensor(), c.pool(), c.integers()
 		return x.MaxUnpool(indices, size, sizes...)
 	}},
@@ -300,6 +306,7 @@ var table = []operation{
 	{"mean", "axis? keep=false", reduction(one.Mean)},
 	{"median", "axis? keep=false", alongAxis(one.Median)},
 	{"meshgrid", "- tensors", tensor.Meshgrid},
+	{"meshgridXY", "- tensors", tensor.MeshgridXY},
 	{"min", "axis? keep=false", reduction(one.Min)},
 	{"minIndex", "axis? keep=false", alongAxis(one.MinIndex)},
 	{"minimum", "y", one.Minimum},
@@ -307,12 +314,17 @@ var table = []operation{
 	{"mod", "y", one.Mod},
 	{"mode", "axis? keep=false", alongAxis(one.Mode)},
 	{"moveAxis", "from to", one.MoveAxis},
-	{"mse", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.MSE},
+	{"mse", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.MSE},
 	{"mul", "y", one.Mul},
-	{"multiLabelSoftMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.MultiLabelSoftMargin},
-	{"multiMargin", "target p=1 margin=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
+	{"mulAssign", "value", one.MulAssign},
+	{"multiLabelSoftMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.MultiLabelSoftMargin},
+	{"multiMargin", "target p=1 margin=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", func(c *call) one {
 		x, target, p, margin, loss := c.tensor(), c.tensor(), c.number(), c.number(), c.loss()
 		return x.MultiMargin(target, p, margin, loss)
+	}},
+	{"multinomial", "n replace=false", func(c *call) one {
+		x, n, replace := c.tensor(), c.integer(), c.truth()
+		return x.Multinomial(n, tensor.Sampling{Replace: replace})
 	}},
 	{"nanMean", "axis? keep=false", reduction(one.NanMean)},
 	{"nanMedian", "axis? keep=false", alongAxis(one.NanMedian)},
@@ -324,8 +336,9 @@ var table = []operation{
 	}},
 	{"ne", "y", one.Ne},
 	{"neg", "", one.Neg},
-	{"nll", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.NLL},
-	{"nonZero", "", func(c *call) one { x := c.tensor(); return c.got(x.NonZero(c.ctx)) }},
+	{"newtonSchulz", "steps=5 coefficients? eps=1e-7", opNewtonSchulz},
+	{"nll", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.NLL},
+	{"nonZero", "size? fill=0", opNonZero},
 	{"norm", "p=2 axis? keep=false", opNorm},
 	{"normal", "- shape mean=0 std=1 dtype=f32", opNormal},
 	{"normalize", "p=2 eps=1e-12 axis?", func(c *call) one {
@@ -338,7 +351,9 @@ var table = []operation{
 	{"or", "y", one.Or},
 	{"outer", "w", one.Outer},
 	{"own", "", opOwn},
+	{"pack4", "", one.Pack4},
 	{"pad", "before after value=0 mode=0:constant:reflect:replicate:circular", opPad},
+	{"padTo", "shape", one.PadTo},
 	{"pairwiseDistance", "y p=2 eps=1e-6", func(c *call) one {
 		x, y, p, eps := c.tensor(), c.tensor(), c.number(), c.number()
 		return x.PairwiseDistance(y, p, eps)
@@ -347,7 +362,7 @@ var table = []operation{
 	{"pinv", "atol=-1 rtol=-1", one.PInv},
 	{"pixelShuffle", "r", one.PixelShuffle},
 	{"pixelUnshuffle", "r", one.PixelUnshuffle},
-	{"poissonNll", "target logInput=true full=false eps=1e-8 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
+	{"poissonNll", "target logInput=true full=false eps=1e-8 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", func(c *call) one {
 		x, target, logInput, full, eps, loss := c.tensor(), c.tensor(), c.truth(), c.truth(), c.number(), c.loss()
 		return x.PoissonNLL(target, logInput, full, eps, loss)
 	}},
@@ -355,7 +370,7 @@ var table = []operation{
 	{"prelu", "w", one.PReLU},
 	{"prod", "axis? keep=false dtype?", opProd},
 	{"qr", "complete=false", one.QR},
-	{"quantile", "q axis=-1 interpolation=0:linear:lower:higher:nearest:midpoint skipNaN=false", opQuantile},
+	{"quantile", "q axis=-1 interpolation=0:linear:lower:higher:nearest:midpoint skipNaN=false keep=false", opQuantile},
 	{"quickGelu", "", one.QuickGELU},
 	{"rad2Deg", "", one.Rad2Deg},
 	{"rand", "- shape dtype=f32", drawn(tensor.Rand)},
@@ -367,7 +382,9 @@ var table = []operation{
 	}},
 	{"randn", "- shape dtype=f32", drawn(tensor.Randn)},
 	{"randnLike", "- x", tensor.RandnLike},
+	{"randomBits", "- shape", func(c *call) one { shape := c.integers(); return tensor.RandomBits(shape...) }},
 	{"rdiv", "y", one.RDiv},
+	{"rearrange", "formula sizes?", one.Rearrange},
 	{"reciprocal", "", one.Reciprocal},
 	{"recurrent", "- x weights kind=2:tanh:relu:lstm:gru layers=1 bothWays=false batchFirst=false dropout=0 biases=true h? c?", opRecurrent},
 	{"relu", "", one.ReLU},
@@ -378,6 +395,7 @@ var table = []operation{
 		return c.got(x.RepeatEach(c.ctx, counts, axis))
 	}},
 	{"repeatInterleave", "n axis=-1", one.RepeatInterleave},
+	{"replace", "y", one.Replace},
 	{"reshape", "shape", one.Reshape},
 	{"resize", "sizes mode=0:nearest:nearestExact:linear:cubic:area alignCorners=false antialias=false scales?", func(c *call) one {
 		x, sizes, options := c.tensor(), c.integers(), c.resizing()
@@ -386,7 +404,7 @@ var table = []operation{
 	{"rfft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.RFFT},
 	{"rfftFreq", "- n d=1 dtype=f32", tensor.RFFTFreq},
 	{"rfftn", "sizes? axes? norm=0:backward:ortho:forward", one.RFFTN},
-	{"rmsNorm", "shape? w? eps=1e-6", opRmsNorm},
+	{"rmsNorm", "shape? w? eps=1e-6 axes?", opRmsNorm},
 	{"roll", "by axis?", one.Roll},
 	{"rot90", "k=1 first=0 second=1", one.Rot90},
 	{"round", "", one.Round},
@@ -407,11 +425,12 @@ var table = []operation{
 		return x.SearchSorted(values, right)
 	}},
 	{"select", "axis index", one.Select},
-	{"selu", "", one.SELU},
+	{"selu", "alpha=1.6732632423543772 scale=1.0507009873554805", one.SELUWith},
 	{"setAt", "value index?", opSetAt},
 	{"shl", "y", one.Shl},
 	{"shr", "y", one.Shr},
 	{"shrink", "low high", one.Shrink},
+	{"shrinkTo", "shape", one.ShrinkTo},
 	{"sigmoid", "", one.Sigmoid},
 	{"sign", "", one.Sign},
 	{"signBit", "", one.SignBit},
@@ -421,8 +440,8 @@ var table = []operation{
 	{"singularValues", "", one.SingularValues},
 	{"sinh", "", one.Sinh},
 	{"slogDet", "", func(c *call) (one, one) { x := c.tensor(); return x.SlogDet() }},
-	{"smoothL1", "target beta=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.SmoothL1},
-	{"softMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", one.SoftMargin},
+	{"smoothL1", "target beta=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.SmoothL1},
+	{"softMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.SoftMargin},
 	{"softShrink", "limit=0.5", one.SoftShrink},
 	{"softmax", "axis=-1", one.Softmax},
 	{"softmin", "axis=-1", one.Softmin},
@@ -446,9 +465,11 @@ var table = []operation{
 	{"squeeze", "axis?", one.Squeeze},
 	{"stack", "- tensors axis=0", joined(tensor.Stack)},
 	{"std", "axis? keep=false correction=1", spread(one.Std)},
+	{"stdMean", "axis? keep=false correction=1", spreads(one.StdMean)},
 	{"sub", "y", one.Sub},
+	{"subAssign", "value", one.SubAssign},
 	{"sum", "axis? keep=false dtype?", opSum},
-	{"sumPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false", one.SumPool},
+	{"sumPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", one.SumPool},
 	{"svd", "full=false", func(c *call) some { x, full := c.tensor(), c.truth(); return three(x.SVD(full)) }},
 	{"t", "", one.T},
 	{"take", "index", one.Take},
@@ -461,6 +482,7 @@ var table = []operation{
 		x, w, axes, others := c.tensor(), c.tensor(), c.integers(), c.integers()
 		return x.TensorDot(w, axes, others)
 	}},
+	{"threefry", "key", one.Threefry},
 	{"threshold", "limit value", one.Threshold},
 	{"to", "dtype", one.To},
 	{"topK", "k axis=-1 largest=true", func(c *call) (one, one) {
@@ -475,13 +497,15 @@ var table = []operation{
 		return tensor.TriangleIndices(rows, columns, diagonal, lower)
 	}},
 	{"tril", "diagonal=0", one.Tril},
-	{"tripletMargin", "positive negative margin=1 p=2 eps=1e-6 swap=false reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight?", func(c *call) one {
+	{"tripletMargin", "positive negative margin=1 p=2 eps=1e-6 swap=false reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", func(c *call) one {
 		x, positive, negative, triplet, loss := c.tensor(), c.tensor(), c.tensor(), c.triplet(), c.loss()
 		return x.TripletMargin(positive, negative, triplet, loss)
 	}},
 	{"triu", "diagonal=0", one.Triu},
 	{"trunc", "", one.Trunc},
 	{"truncDiv", "y", one.TruncDiv},
+	{"uProd", "- values", tensor.UProd},
+	{"uSum", "- values", tensor.USum},
 	{"unbind", "axis=0", func(c *call) some { x, axis := c.tensor(), c.integer(); return x.Unbind(axis) }},
 	{"unflatten", "axis sizes", func(c *call) one {
 		x, axis, sizes := c.tensor(), c.integer(), c.integers()
@@ -490,9 +514,11 @@ var table = []operation{
 	{"unfold", "axis size step=1", one.Unfold},
 	{"uniform", "- shape low=0 high=1 dtype=f32", opUniform},
 	{"unique", "axis? runs=false", opUnique},
+	{"unpack4", "dtype", one.Unpack4},
 	{"unsqueeze", "axis", one.Unsqueeze},
 	{"vander", "n rising=false", one.Vander},
 	{"var", "axis? keep=false correction=1", spread(one.Var)},
+	{"varMean", "axis? keep=false correction=1", spreads(one.VarMean)},
 	{"vstack", "- tensors", tensor.VStack},
 	{"where", "x y", one.Where},
 	{"withAt", "value index?", opWithAt},
@@ -505,6 +531,8 @@ var table = []operation{
 func run(c *call, f any) some {
 	var x, y one
 	switch f := f.(type) {
+	case func(...any) one:
+		x = f(c.operands()...)
 	case func(...one) one:
 		x = f(c.tensors()...)
 	case func(...one) some:
@@ -525,6 +553,8 @@ func run(c *call, f any) some {
 		x = f(c.tensor(), c.operand())
 	case func(one, any, any) one:
 		x = f(c.tensor(), c.operand(), c.operand())
+	case func(one, any, float64, float64, bool) one:
+		x = f(c.tensor(), c.operand(), c.number(), c.number(), c.truth())
 	case func(one, bool) (one, one):
 		x, y = f(c.tensor(), c.truth())
 	case func(one, dtype.DType) one:
@@ -569,6 +599,8 @@ func run(c *call, f any) some {
 		x = f(c.tensor(), c.tensor(), c.tensor(), c.number(), c.loss())
 	case func(one, one, one, tensor.Conv) one:
 		x = f(c.tensor(), c.tensor(), c.tensor(), c.conv())
+	case func(one, string, map[string]int) one:
+		x = f(c.tensor(), c.text(), c.sizes())
 	case func(one, tensor.Pool) one:
 		x = f(c.tensor(), c.pool())
 	default:

@@ -50,7 +50,8 @@ func (c *call) got(x one, err error) one {
 type (
 	reduction func(x one, axes ...int) one                     // axes, and whether they are kept
 	spread    func(x one, correction float64, axes ...int) one // besides a correction, which comes last
-	arg       func(x one, axis ...int) one                     // an axis or none, and whether it is kept
+	spreads   func(x one, correction float64, axes ...int) (one, one)
+	arg       func(x one, axis ...int) one // an axis or none, and whether it is kept
 	alongAxis func(x one, axis int) (values, indices one)
 	drawn     func(shape ...int) one // converted to a type
 	kaiming   func(slope float64, shape ...int) one
@@ -65,6 +66,10 @@ func (c *call) special(f any) some {
 	case spread:
 		x, axes, keep := c.tensor(), c.integers(), c.truth()
 		return some{kept(keep, x, f(x, c.number(), axes...), axes)}
+	case spreads:
+		x, axes, keep := c.tensor(), c.integers(), c.truth()
+		y, mean := f(x, c.number(), axes...)
+		return two(kept(keep, x, y, axes), kept(keep, x, mean, axes))
 	case arg:
 		x, axis := c.tensor(), c.integers()
 		return some{kept(c.truth(), x, f(x, axis...), axis)}

@@ -5,17 +5,18 @@ import "github.com/weft-ml/weft/tensor"
 // Sets of options, each taken field by field in the order of the table.
 
 func (c *call) conv() tensor.Conv {
-	return tensor.Conv{Strides: c.integers(), Paddings: c.integers(), Dilations: c.integers(), Groups: c.integer(), OutputPadding: c.integers()}
+	return tensor.Conv{Strides: c.integers(), Paddings: c.integers(), Dilations: c.integers(), Groups: c.integer(), OutputPadding: c.integers(), Same: c.truth()}
 }
 
 func (c *call) pool() tensor.Pool {
 	return tensor.Pool{
 		Size: c.integers(), Stride: c.integers(), Padding: c.integers(), Dilation: c.integers(), Axes: c.integer(), Ceil: c.truth(), ExcludePadding: c.truth(),
+		Same: c.truth(),
 	}
 }
 
 func (c *call) loss() tensor.Loss {
-	return tensor.Loss{Reduction: tensor.LossReduction(c.word()), Weight: c.tensor(), Ignore: c.integers(), Smoothing: c.number(), PosWeight: c.tensor()}
+	return tensor.Loss{Reduction: tensor.LossReduction(c.word()), Weight: c.tensor(), Ignore: c.integers(), Smoothing: c.number(), PosWeight: c.tensor(), ClassAxis: c.integer()}
 }
 
 func (c *call) triplet() tensor.Triplet {

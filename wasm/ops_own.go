@@ -123,7 +123,11 @@ func opQuantile(c *call) one {
 		_, single = c.args[c.taken].(float64)
 	}
 	q, axis, how := c.numbers(), c.integer(), tensor.Interpolation(c.word())
-	y := x.Quantile(q, axis, how, c.truth())
+	skip, f := c.truth(), one.Quantile
+	if c.truth() {
+		f = one.QuantileKeep
+	}
+	y := f(x, q, axis, how, skip)
 	if single {
 		y = y.Select(0, 0)
 	}
@@ -233,26 +237,6 @@ func opMaxPool2d(c *call) one {
 func opAvgPool2d(c *call) one {
 	x := c.tensor()
 	return x.AvgPool(c.planar())
-}
-
-// last takes the sizes of the last axes; nothing is the last one.
-func (c *call) last(x one) []int {
-	if shape := c.integers(); len(shape) > 0 || x.Rank() == 0 {
-		return shape
-	}
-	return []int{x.Dim(-1)}
-}
-
-func opLayerNorm(c *call) one {
-	x := c.tensor()
-	shape, w, b := c.last(x), c.tensor(), c.tensor()
-	return x.LayerNorm(w, b, c.number(), shape...)
-}
-
-func opRmsNorm(c *call) one {
-	x := c.tensor()
-	shape, w := c.last(x), c.tensor()
-	return x.RMSNorm(w, c.number(), shape...)
 }
 
 // opRecurrent runs layers of cells over a sequence and gives the outputs, the last states and, of LSTM, the last cells. The weights

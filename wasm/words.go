@@ -105,6 +105,7 @@ var remedies = [][2]string{
 	{"use MaskedSelect, Where or NonZero", "use where()"},
 	{"use GradWith", "make it one number first: x.sum().grad([w])"},
 	{"a *Tensor, a bool, an integer or a float", "a tensor or a number"},
+	{"given and Same", "given and same"},
 	{"; move one with On", ""},
 	{"; move it with On", ""},
 }

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -87,7 +88,7 @@ func sure(x one, err error) one {
 func pool2(size int) tensor.Pool { return tensor.Pool{Size: []int{size}, Axes: 2} }
 
 // examples call what simple does not, each with options that are not the usual ones, and mean each option at least once.
-var examples = append(append(append(append([]example{}, numbers1...), moves1...), picks1...), networks1...)
+var examples = slices.Concat(numbers1, moves1, picks1, networks1, merged1, new1)
 
 var bg = context.Background()
 

@@ -50,7 +50,7 @@ func simple(rows []line) (out []example) {
 	kind := reflect.TypeFor[*tensor.Tensor]()
 	others := map[string]string{"not": "LogicalNot", "bitNot": "Not"}
 	on := map[string]string{"bitNot": "i", "inv": "m", "cholesky": "m", "det": "m", "logDet": "m", "singularValues": "m", "matrixExp": "m", "trace": "m", "corrCoef": "x",
-		"and": "i", "or": "i", "xor": "i", "shl": "i", "shr": "i"}
+		"and": "i", "or": "i", "xor": "i", "shl": "i", "shr": "i", "pack4": "i"}
 	for _, r := range rows {
 		if r.class != "Tensor" || r.gives != "1" || r.params != "" && r.params != "y:operand" {
 			continue

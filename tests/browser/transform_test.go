@@ -105,12 +105,12 @@ func TestFiles(t *testing.T) {
 		const out = {data: [...await l.weight.data(), ...await l.bias.data()]}
 		const text = async (blob) => btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())))
 		out.saved = await text(await w.save(l, {metadata: {by: 'a page'}}))
-		const all = {half: w.tensor([1.5, -2], {dtype: 'f16'}), brain: w.tensor([[3]], {dtype: 'bf16'}), yes: w.tensor([true, false]), long: w.full([2], 7, {dtype: 'i64'}), none: w.zeros([0, 2])}
+		const all = {half: w.tensor([1.5, -2], {dtype: 'f16'}), brain: w.tensor([[3]], {dtype: 'bf16'}), small: w.tensor([1.5, -448], {dtype: 'f8e4m3'}), wide: w.tensor([-57344], {dtype: 'f8e5m2'}), yes: w.tensor([true, false]), long: w.full([2], 7, {dtype: 'i64'}), none: w.zeros([0, 2])}
 		const back = await w.load(await (await w.save(all)).arrayBuffer())
 		out.types = await Promise.all(Object.values(back).map((t) => t.dtype()))
 		out.shapes = await Promise.all(Object.values(back).map((t) => t.shape()))
 		out.response = Object.keys(await w.load(new Response(bytes)))
-		for (const n of ['half', 'yes', 'long']) if (String(await back[n].data()) !== String(await all[n].data())) out.types.push(n + ' is ' + await back[n].data())
+		for (const n of ['half', 'small', 'wide', 'yes', 'long']) if (String(await back[n].data()) !== String(await all[n].data())) out.types.push(n + ' is ' + await back[n].data())
 		const other = {weight: w.zeros([3, 3]).own(), extra: w.zeros([1]).own()}
 		out.report = await w.load(bytes, other, {strict: false})
 		out.strict = await w.load(bytes, other).catch((e) => e.message)
@@ -130,8 +130,8 @@ func TestFiles(t *testing.T) {
 	back := nn.NewLinear(3, 2)
 	require.NoError(t, nn.Load(ctx, path, back))
 	near(t, floats(t, model.Weight), floats(t, back.Weight), 0, "what Go reads")
-	assert.Equal(t, []string{"f16", "bf16", "bool", "i64", "f32"}, got.Types)
-	assert.Equal(t, [][]int{{2}, {1, 1}, {2}, {2}, {0, 2}}, got.Shapes)
+	assert.Equal(t, []string{"f16", "bf16", "f8e4m3", "f8e5m2", "bool", "i64", "f32"}, got.Types)
+	assert.Equal(t, [][]int{{2}, {1, 1}, {2}, {1}, {2}, {2}, {0, 2}}, got.Shapes)
 	assert.Equal(t, []string{"bias", "weight"}, got.Response)
 	assert.Equal(t, []string{"extra"}, got.Report.Missing)
 	assert.Equal(t, []string{"bias"}, got.Report.Unexpected)

@@ -19,7 +19,7 @@ var takers = map[string]struct{ code, goes string }{
 	"size": {"c.integer()", "int"}, "number": {"c.number()", "float64"}, "real": {"c.number()", "float64"}, "flag": {"c.truth()", "bool"},
 	"text": {"c.text()", "string"}, "dtype": {"c.dtype()", "dtype.DType"}, "ints": {"c.integers()", "[]int"}, "list": {"c.integers()", "[]int"},
 	"parts": {"c.integers()", "[]int"}, "sizes": {"c.integers()", "[]int"}, "lengths": {"c.integers()", "[]int"}, "reals": {"c.numbers()", "[]float64"},
-	"tensors": {"c.tensors()", "some"},
+	"tensors": {"c.tensors()", "some"}, "operands": {"c.operands()", "[]any"}, "named": {"c.sizes()", "map[string]int"},
 }
 
 // item is an argument of a function in Go.

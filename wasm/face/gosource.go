@@ -125,6 +125,8 @@ func typeText(e ast.Expr) string {
 		return "some"
 	case *ast.Ellipsis:
 		return "..." + typeText(e.Elt)
+	case *ast.MapType:
+		return "map[" + typeText(e.Key) + "]" + typeText(e.Value)
 	case *ast.SelectorExpr:
 		return typeText(e.X) + "." + e.Sel.Name
 	}

@@ -10,7 +10,8 @@ import (
 var typeScript = map[string]string{
 	"tensor": "Tensor", "operand": "Operand", "scalar": "number | boolean", "real": "number", "number": "number", "int": "number", "size": "number",
 	"list": "number[]", "parts": "number[]", "sizes": "number[]", "lengths": "number[]", "reals": "number[]", "fractions": "number | number[]",
-	"ints": "number | number[]", "flag": "boolean", "text": "string", "dtype": "DType", "tensors": "Tensor[]", "index": "Index", "url": "string | URL",
+	"ints": "number | number[]", "flag": "boolean", "text": "string", "dtype": "DType", "tensors": "Tensor[]", "operands": "Operand[]",
+	"named": "Record<string, number>", "index": "Index", "url": "string | URL",
 	"pixels": "Uint8Array", "signal": "AbortSignal", "targets": "('wgsl' | 'c')[]",
 }
 

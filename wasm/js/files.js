@@ -6,9 +6,11 @@ import { Elements } from './wire.js'
 // Names of element types in files, and how large they are.
 const types = {
   BOOL: ['bool', 1], I8: ['i8', 1], U8: ['u8', 1], I16: ['i16', 2], U16: ['u16', 2], I32: ['i32', 4], U32: ['u32', 4], I64: ['i64', 8],
-  U64: ['u64', 8], F16: ['f16', 2], BF16: ['bf16', 2], F32: ['f32', 4], F64: ['f64', 8],
+  U64: ['u64', 8], F16: ['f16', 2], BF16: ['bf16', 2], F32: ['f32', 4], F64: ['f64', 8], F8_E4M3: ['f8e4m3', 1], F8_E5M2: ['f8e5m2', 1],
 }
 const names = Object.fromEntries(Object.entries(types).map(([name, [type]]) => [type, name]))
+
+const bits = { f16: 'u16', bf16: 'u16', f8e4m3: 'u8', f8e5m2: 'u8' } // of types that data() gives as f32
 
 const largest = 100 << 20 // bytes of a header
 
@@ -21,8 +23,8 @@ export async function save(w, model, { metadata } = {}) {
   const parts = []
   let at = 0
   for (const [i, { path, tensor }] of list.entries()) {
-    const half = kinds[i] === 'f16' || kinds[i] === 'bf16' // data() gives them as f32
-    const data = await (half ? tensor.bitcast('u16') : tensor).data()
+    const as = bits[kinds[i]]
+    const data = await (as ? tensor.bitcast(as) : tensor).data()
     header[nameOf(path) || 'tensor'] = { dtype: names[kinds[i]], shape: shapes[i], data_offsets: [at, at + data.byteLength] }
     parts.push(data)
     at += data.byteLength

@@ -39,11 +39,12 @@ for (const line of table.trim().split('\n')) {
 export const several = {
   split: (axis, sizes) => sizes.length, splitAt: (axis, indices) => indices.length + 1, chunk: (axis, n) => n, splitEvenly: (axis, n) => n,
   grad: (ws) => ws.length, broadcast: (tensors) => tensors.length, meshgrid: (tensors) => tensors.length,
+  meshgridXY: (tensors) => tensors.length,
   recurrent: (x, weights, options) => (options?.kind ?? 'lstm') === 'lstm' ? 3 : 2,
 }
 
 const most = 2 ** 31 - 1 // of elements: kernels count them in 32 bits
-const dtypes = ['bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'f16', 'bf16', 'f32', 'f64']
+const dtypes = ['bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'f8e4m3', 'f8e5m2', 'f16', 'bf16', 'f32', 'f64']
 
 let Tensor // the class, which guard tells
 
@@ -213,6 +214,11 @@ const kinds = {
     if (!dtypes.includes(v)) this.refuse(name, v, `one of ${dtypes.join(', ')}`, typeof v === 'string' && v.startsWith('>') ? '; elements are little-endian, so turn their bytes beforehand' : '')
   },
   tensors(name, v) { this.array(name, v, 'tensors', (name, v) => kinds.tensor.call(this, name, v)) },
+  operands(name, v) { this.array(name, v, 'tensors and numbers', (name, v) => kinds.operand.call(this, name, v)) },
+  named(name, v) {
+    if (!plain(v)) this.refuse(name, v, 'an object of sizes by the names of axes')
+    for (const axis in v) this.integer(`${name}.${axis}`, v[axis], 0)
+  },
   function(name, v) { if (typeof v !== 'function') this.refuse(name, v, 'a function') },
   image(name, v) { if (typeof v !== 'object' || v === null || v instanceof Tensor) this.refuse(name, v, 'a picture: ImageData, an ImageBitmap, a canvas, an HTMLImageElement, a VideoFrame or a Blob') },
   model(name, v) { if (typeof v !== 'object' || v === null) this.refuse(name, v, 'a model: an object or an array of tensors and layers') },

@@ -16,8 +16,10 @@ a data item list shape dtype realize |
 1 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh deg2Rad rad2Deg |
 1 erf erfc erfInv lgamma digamma sinc |
 1 logit | eps:number?
-1 relu relu6 sigmoid logSigmoid silu gelu geluTanh quickGelu selu mish softsign hardSigmoid hardSwish tanhShrink |
+1 relu relu6 sigmoid logSigmoid silu gelu geluTanh quickGelu mish softsign hardSwish tanhShrink |
 1 leakyRelu | slope:number?
+1 selu | {alpha:number scale:number}
+1 hardSigmoid | {alpha:number beta:number}
 1 elu celu | alpha:number?
 1 softplus | beta:number? threshold:number?
 1 hardTanh | low:number? high:number?
@@ -29,7 +31,7 @@ a data item list shape dtype realize |
 1 softmax logSoftmax softmin | axis:int?
 1 dropout channelDropout | p:number(0..1)?
 1 eq ne lt gt le ge | y:operand
-1 isClose | y:operand {rtol:number atol:number equalNaN:flag}
+1 isClose allClose | y:operand {rtol:number atol:number equalNaN:flag}
 1 isNaN isInf isPosInf isNegInf isFinite signBit |
 1 isIn | set:tensor
 1 not |
@@ -41,11 +43,12 @@ a data item list shape dtype realize |
 1 prod | axes:Sums?
 1 mean max min any all logSumExp nanSum nanMean countNonZero | axes:Axes?
 1 var std | axes:Spread?
+2 varMean stdMean | axes:Spread?
 1 norm | p:real? axis:ints? keep:flag?
 1 argMax argMin | axis:Axis?
 2 maxIndex minIndex median nanMedian mode | axis:Axis?
 2 kthValue | k:int(1..) axis:Axis?
-1 quantile | q:fractions {axis:int interpolation:interpolation skipNaN:flag}
+1 quantile | q:fractions {axis:int interpolation:interpolation skipNaN:flag keep:flag}
 1 normalize | {p:real eps:number axis:ints}
 1 cumSum | axis:int? dtype:dtype?
 1 cumProd | axis:int? dtype:dtype?
@@ -62,6 +65,7 @@ a data item list shape dtype realize |
 1 binCount | {weights:tensor least:int(0..)}
 3 unique | {axis:int runs:flag}
 1 reshape expand | shape:lengths
+1 shrinkTo padTo | shape:lengths
 1 expandAs | y:tensor
 1 permute | order:list
 1 transpose | a:int? b:int?
@@ -78,6 +82,8 @@ a data item list shape dtype realize |
 1 roll | by:ints axis:ints?
 1 rot90 | {k:int first:int second:int}
 1 repeat | counts:parts
+1 rearrange einRepeat | formula:text {sizes:named}
+1 einReduce | formula:text how:folding? {sizes:named}
 1 repeatInterleave | n:size axis:int?
 1 repeatEach | counts:tensor axis:int?
 1 tril triu | diagonal:int?
@@ -108,8 +114,10 @@ p unbind | axis:int?
 1 indexPut | index:tensors values:tensor {add:flag}
 1 maskedFill | mask:tensor value:operand
 1 maskedScatter | mask:tensor source:tensor
-1 maskedSelect | mask:tensor
-1 nonZero |
+1 maskedSelect | mask:tensor {size:int(0..) fill:operand}
+1 nonZero | {size:int(0..) fill:int}
+1 categorical | axis:int?
+1 multinomial | n:int(1..) {replace:flag}
 1 oneHot | n:int?
 2 sort | axis:int? descending:flag?
 1 argSort | axis:int? descending:flag?
@@ -127,6 +135,7 @@ p unbind | axis:int?
 3 svd | {full:flag}
 2 eigh | {upper:flag}
 1 pinv matrixRank | {atol:number rtol:number}
+1 newtonSchulz | steps:int(0..)? {coefficients:reals eps:number}
 1 matrixPower | n:int
 1 matrixNorm | {kind:matrixNorm row:int column:int}
 1 cond | kind:matrixNorm?
@@ -147,9 +156,9 @@ p unbind | axis:int?
 1 fold | sizes:ints size:ints options:Pool?
 1 adaptiveAvgPool | sizes:ints
 2 adaptiveMaxPool | sizes:ints
-1 layerNorm | shape:ints~ w:tensor~ b:tensor~ eps:number(0..)?
-1 rmsNorm | shape:ints~ w:tensor~ eps:number(0..)?
-1 batchNorm | mean:tensor variance:tensor w:tensor~ b:tensor~ eps:number(0..)?
+1 layerNorm | shape:ints~ w:tensor~ b:tensor~ eps:number(0..)? {axes:ints}
+1 rmsNorm | shape:ints~ w:tensor~ eps:number(0..)? {axes:ints}
+1 batchNorm | mean:tensor variance:tensor w:tensor~ b:tensor~ eps:number(0..)? {axes:ints}
 1 groupNorm | groups:int(1..) w:tensor~ b:tensor~ eps:number(0..)?
 1 instanceNorm | w:tensor~ b:tensor~ eps:number(0..)?
 1 localResponseNorm | size:int(1..) {alpha:number beta:number k:number}
@@ -168,12 +177,17 @@ p unbind | axis:int?
 1 multiMargin | target:tensor {p:number margin:number ...Loss}
 1 tripletMargin | positive:tensor negative:tensor {...Triplet ...Loss}
 1 ctc | targets:tensor inputs:tensor lengths:tensor options:CtcOptions?
-1 to bitcast | dtype:dtype
-1 contiguous detach clone |
+1 to bitcast unpack4 | dtype:dtype
+1 contiguous contiguousBackward detach clone pack4 |
 n grad | ws:tensors seed:tensor?
 – backward | ws:tensors seed:tensor?
 – gradient clearGradient |
 0 assign | value:operand
+0 addAssign subAssign mulAssign divAssign | value:operand
+0 replace | y:tensor
+1 hash |
+1 keccak | kind:keccak?
+1 threefry | key:operand
 0 own |
 a toImageData |
 Weft
@@ -195,6 +209,7 @@ a fromImage | image:image options:ImageOptions?
 1 scaledUniform glorotUniform | shape:sizes options:Made?
 1 kaimingUniform kaimingNormal | shape:sizes slope:number? options:Made?
 1 randPerm | n:size
+1 randomBits | shape:sizes
 1 bartlettWindow blackmanWindow hannWindow | n:size {periodic:flag ...Made}
 1 hammingWindow | n:size {periodic:flag alpha:number beta:number ...Made}
 1 fftFreq rfftFreq | n:size {d:number ...Made}
@@ -203,7 +218,8 @@ a fromImage | image:image options:ImageOptions?
 1 complex | re:tensor im:tensor
 1 cat stack | tensors:tensors axis:int?
 1 hstack vstack dstack blockDiag cartesianProduct | tensors:tensors
-n broadcast meshgrid | tensors:tensors
+1 uSum uProd | values:operands
+n broadcast meshgrid meshgridXY | tensors:tensors
 1 einsum | formula:text tensors:tensor*
 1 attention | q:tensor k:tensor v:tensor options:Attention?
 n recurrent | x:tensor weights:tensors options:RecurrentOptions?
@@ -236,9 +252,9 @@ Sums | axis:ints? keep:flag? dtype:dtype?
 Spread | axis:ints? keep:flag? correction:number?
 Made | dtype:dtype?
 Integers | dtype:dtype?
-Conv | stride:ints? padding:ints? dilation:ints? groups:int? outputPadding:ints?
-Pool | stride:ints? padding:ints? dilation:ints? axes:int? ceil:flag? excludePadding:flag?
-Loss | reduction:reduction? weight:tensor? ignore:ints? smoothing:number? posWeight:tensor?
+Conv | stride:ints? padding:ints? dilation:ints? groups:int? outputPadding:ints? same:flag?
+Pool | stride:ints? padding:ints? dilation:ints? axes:int? ceil:flag? excludePadding:flag? same:flag?
+Loss | reduction:reduction? weight:tensor? ignore:ints? smoothing:number? posWeight:tensor? classAxis:int?
 Triplet | margin:number? p:number? eps:number? swap:flag?
 CtcOptions | blank:int? reduction:reduction? zeroInfinity:flag?
 Attention | mask:tensor? causal:flag? scale:number? dropout:number? grouped:flag?
@@ -266,4 +282,6 @@ bag | sum mean max
 resizing | nearest nearestExact linear cubic area
 samplePadding | zeros border reflection
 cell | tanh relu lstm gru
+folding | sum mean max min prod any all logSumExp
+keccak | sha3_256 sha3_224 sha3_384 sha3_512 shake128 shake256
 `

@@ -11,7 +11,7 @@ export type { NN, Optim }
 // an Error at the next await, with the stack of the call.
 
 /** Names of element types. */
-export type DType = 'bool' | 'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64' | 'u64' | 'f16' | 'bf16' | 'f32' | 'f64'
+export type DType = 'bool' | 'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64' | 'u64' | 'f8e4m3' | 'f8e5m2' | 'f16' | 'bf16' | 'f32' | 'f64'
 
 /** Typed arrays as tensors take and give them. Half floats are given as Float32Array, booleans as Uint8Array. */
 export type Elements =
@@ -46,6 +46,8 @@ export interface Conv {
   groups?: number
   /** More at the end, of transposes only. */
   outputPadding?: number | number[]
+  /** conv2d only: as much padding as makes the result ⌈size/stride⌉ long; of an odd number the rest after. */
+  same?: boolean
 }
 
 export interface Pool {
@@ -61,6 +63,8 @@ export interface Pool {
   ceil?: boolean
   /** Averages count only elements that exist. */
   excludePadding?: boolean
+  /** As much padding as makes the result ⌈size/stride⌉ long; of an odd number the rest after. */
+  same?: boolean
 }
 
 export interface Loss {
@@ -74,6 +78,8 @@ export interface Loss {
   smoothing?: number
   /** Factor of the positive part, of bceWithLogits. */
   posWeight?: Tensor
+  /** crossEntropy and nll: where the classes are, −1 the last axis; 0: axis 1, or axis 0 of a single sample. 0 unless given. */
+  classAxis?: number
 }
 
 export interface Triplet {
@@ -352,14 +358,10 @@ export class Tensor {
   geluTanh(): Tensor
   /** quickGelu is t·sigmoid(1.702·t). */
   quickGelu(): Tensor
-  /** selu is elu scaled so that it keeps mean 0 and variance 1. */
-  selu(): Tensor
   /** mish is t·tanh(softplus(t)). */
   mish(): Tensor
   /** softsign is t/(1 + |t|). */
   softsign(): Tensor
-  /** hardSigmoid is t/6 + 1/2 limited to 0 … 1. */
-  hardSigmoid(): Tensor
   /** hardSwish is t·hardSigmoid(t). */
   hardSwish(): Tensor
   /** tanhShrink is t − tanh(t). */
@@ -367,6 +369,10 @@ export class Tensor {
   /** leakyRelu is t where positive and slope·t elsewhere. Unless given: slope 0.01. */
   leakyRelu(slope?: number): Tensor
   leakyRelu(options: { slope?: number }): Tensor
+  /** scale·t where positive and scale·alpha·(eᵗ − 1) elsewhere. Unless given: alpha 1.6732632423543772, scale 1.0507009873554805. */
+  selu(options?: { alpha?: number; scale?: number }): Tensor
+  /** alpha·t + beta limited to 0 … 1. Unless given: alpha 0.16666666666666666, beta 0.5. */
+  hardSigmoid(options?: { alpha?: number; beta?: number }): Tensor
   /** elu is t where positive and alpha·(eᵗ − 1) elsewhere. Unless given: alpha 1. */
   elu(alpha?: number): Tensor
   elu(options: { alpha?: number }): Tensor
@@ -427,6 +433,8 @@ export class Tensor {
   ge(y: Operand): Tensor
   /** isClose is |t − v| ≤ atol + rtol·|v|; equal infinities are close, NaN only if equalNaN. Unless given: rtol 1e-5, atol 1e-8. */
   isClose(y: Operand, options?: { rtol?: number; atol?: number; equalNaN?: boolean }): Tensor
+  /** allClose is one bool: whether all elements are close, by isClose. It is true where there are none. Unless given: rtol 1e-5, atol 1e-8. */
+  allClose(y: Operand, options?: { rtol?: number; atol?: number; equalNaN?: boolean }): Tensor
   /** isNaN is true where t is not a number. */
   isNaN(): Tensor
   /** isInf is true where t is infinite, of either sign. */
@@ -492,6 +500,10 @@ export class Tensor {
   var(axes?: Spread): Tensor
   /** std is the square root of var; where it is 0 its gradient is 0. */
   std(axes?: Spread): Tensor
+  /** var and mean over the same axes; the mean is computed once. */
+  varMean(axes?: Spread): [Tensor, Tensor]
+  /** std and mean over the same axes; the mean is computed once. */
+  stdMean(axes?: Spread): [Tensor, Tensor]
   /** The p-norm of vectors along axes (none: all): for p = ±Infinity the largest or smallest absolute value, for 0 the number of elements that are not 0. Unless given: p 2. */
   norm(p?: number, axis?: number | number[], keep?: boolean): Tensor
   norm(options: { p?: number; axis?: number | number[]; keep?: boolean }): Tensor
@@ -512,7 +524,7 @@ export class Tensor {
   /** kthValue gives the k-th smallest value of an axis (k from 1) and its index; the axis goes. */
   kthValue(k: number, axis?: Axis): [Tensor, Tensor]
   /** The values below which shares q of an axis lie: for an array of shares as a new first axis. An axis that holds NaN gives NaN, or, with skipNaN, is taken without them. Unless given: axis -1, interpolation linear. */
-  quantile(q: number | number[], options?: { axis?: number; interpolation?: 'linear' | 'lower' | 'higher' | 'nearest' | 'midpoint'; skipNaN?: boolean }): Tensor
+  quantile(q: number | number[], options?: { axis?: number; interpolation?: 'linear' | 'lower' | 'higher' | 'nearest' | 'midpoint'; skipNaN?: boolean; keep?: boolean }): Tensor
   /** normalize divides by the p-norm along axes (none: all), or by eps where that is larger. Unless given: p 2, eps 1e-12. */
   normalize(options?: { p?: number; eps?: number; axis?: number | number[] }): Tensor
   /** cumSum is the running sum along an axis. Bools and integers of fewer than 32 bits become i32 or u32. Unless given: axis -1. */
@@ -556,10 +568,14 @@ export class Tensor {
 
   // Shape
 
-  /** reshape gives the elements another shape; one size may be −1 and is found. An axis whose size varies is a −1, or is named by ReshapeTo. */
+  /** Gives the elements another shape; one size may be −1 and is found. */
   reshape(shape: number[]): Tensor
   /** expand repeats axes of size 1 to the given sizes, which are aligned at the right; −1 keeps a size. */
   expand(shape: number[]): Tensor
+  /** shrinkTo keeps as many indices of each axis, from 0 on; −1 keeps all. */
+  shrinkTo(shape: number[]): Tensor
+  /** padTo puts zeros after each axis, so that it has the given size; −1 leaves it. */
+  padTo(shape: number[]): Tensor
   /** expandAs is expand to the shape of o. */
   expandAs(y: Tensor): Tensor
   /** permute reorders the axes: axis i of the result is axis order[i] of t. */
@@ -588,7 +604,7 @@ export class Tensor {
   atLeast(rank: number): Tensor
   /** shrink keeps the indices lo[i] … hi[i]−1 of each axis. */
   shrink(low: number[], high: number[]): Tensor
-  /** narrow keeps n indices of an axis, from start on; a negative start counts from the end. Both are integers, Variables or Sizes. */
+  /** Keeps n indices of an axis, from start on; a negative start counts from the end. */
   narrow(axis: number, start: number, n: number): Tensor
   /** Adds elements before and after each axis, of a value or of the tensor itself; negative numbers take away. Short arrays are for the last axes. Unless given: value 0, mode constant. */
   pad(before: number[], after: number[], value?: number, mode?: 'constant' | 'reflect' | 'replicate' | 'circular'): Tensor
@@ -600,6 +616,13 @@ export class Tensor {
   rot90(options?: { k?: number; first?: number; second?: number }): Tensor
   /** repeat lays copies of t side by side, so many per axis; further counts make new axes in front. */
   repeat(counts: number[]): Tensor
+  /** Reorders, splits and merges axes as a formula says, in the notation of einops: "b (h w) c -> b c h w" splits the second axis into h and w and moves c. sizes has what cannot be found from the shape: of the axes in one pair of parentheses, all but one. */
+  rearrange(formula: string, options?: { sizes?: Record<string, number> }): Tensor
+  /** rearrange with axes that stand on the right alone, along which t is repeated: "h w -> h w c" with the size of c, and "h w -> (h 2) (w 2)", which makes a picture twice as large. */
+  einRepeat(formula: string, options?: { sizes?: Record<string, number> }): Tensor
+  /** rearrange with axes that stand on the left alone, which are reduced: "b c (h 2) (w 2) -> b c h w" by max is a pool of windows of 2×2. Unless given: how sum. */
+  einReduce(formula: string, how?: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'any' | 'all' | 'logSumExp', options?: { sizes?: Record<string, number> }): Tensor
+  einReduce(formula: string, options: { how?: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'any' | 'all' | 'logSumExp'; sizes?: Record<string, number> }): Tensor
   /** repeatInterleave repeats each element n times along an axis. Unless given: axis -1. */
   repeatInterleave(n: number, axis?: number): Tensor
   repeatInterleave(n: number, options: { axis?: number }): Tensor
@@ -687,10 +710,15 @@ export class Tensor {
   maskedFill(mask: Tensor, value: Operand): Tensor
   /** maskedScatter puts the elements of src, in order, into the places of t where the mask is true. src needs as many elements, else there is a error when the result is read. */
   maskedScatter(mask: Tensor, source: Tensor): Tensor
-  /** maskedSelect gives the elements of t where the mask is true, in order, as a list. Both broadcast. */
-  maskedSelect(mask: Tensor): Tensor
-  /** nonZero gives the places of the elements that are not 0, in order, as an i64 tensor [count, rank]. */
-  nonZero(): Tensor
+  /** The elements where a mask is true, one after the other. With a size, that many of them, and fill after them; then nothing is read. Unless given: fill 0. */
+  maskedSelect(mask: Tensor, options?: { size?: number; fill?: Operand }): Tensor
+  /** The places of the elements that are not 0, i64 [places, rank]. With a size, that many of them, and rows of fill after them; then nothing is read. Unless given: fill 0. */
+  nonZero(options?: { size?: number; fill?: number }): Tensor
+  /** categorical draws an index along an axis with the probabilities softmax(t), i32; the axis goes. The elements are logits, or logarithms of probabilities: −inf is never drawn, unless all are. Unless given: axis -1. */
+  categorical(axis?: number): Tensor
+  categorical(options: { axis?: number }): Tensor
+  /** Draws n categories, with probabilities in proportion to the weights in the last axis: [k] gives [n], [rows, k] gives [rows, n], i32. Without replace the categories of a row are different, in the order in which they are drawn. */
+  multinomial(n: number, options?: { replace?: boolean }): Tensor
   /** A new last axis of n elements, 1 (i32) at the number that stands in t and 0 elsewhere. For n = −1 it is as long as the largest number needs. Unless given: n -1. */
   oneHot(n?: number): Tensor
   oneHot(options: { n?: number }): Tensor
@@ -754,6 +782,9 @@ export class Tensor {
   pinv(options?: { atol?: number; rtol?: number }): Tensor
   /** matrixRank counts the singular values above a tolerance (see pinv). Unless given: atol -1, rtol -1. */
   matrixRank(options?: { atol?: number; rtol?: number }): Tensor
+  /** Brings the singular values of matrices near 1 and leaves their singular vectors: after division by the norm, which counts as eps at least, it iterates x ← a·x + (b·xxᵀ + c·(xxᵀ)²)·x. The coefficients are 3.4445, −4.775 and 2.0315 unless given. Unless given: steps 5, eps 1e-7. */
+  newtonSchulz(steps?: number, options?: { coefficients?: number[]; eps?: number }): Tensor
+  newtonSchulz(options: { steps?: number; coefficients?: number[]; eps?: number }): Tensor
   /** matrixPower is t·t·…·t, n factors; of the inverse where n is negative, the identity for 0. */
   matrixPower(n: number): Tensor
   /** matrixNorm is a norm of the matrices in two axes, which go. Unless given: kind frobenius, row -2, column -1. */
@@ -830,15 +861,15 @@ export class Tensor {
   adaptiveAvgPool(sizes: number | number[]): Tensor
   /** adaptiveMaxPool gives the last len(sizes) axes new sizes; each element is the largest of those it covers. indices (i32) count within these axes. */
   adaptiveMaxPool(sizes: number | number[]): [Tensor, Tensor]
-  /** layerNorm makes mean 0 and variance 1 over the last axes, which have the given shape, then multiplies by w and adds b of that shape (or null). Unless given: eps 1e-5. */
-  layerNorm(shape?: number | number[] | null, w?: Tensor | null, b?: Tensor | null, eps?: number): Tensor
-  layerNorm(options: { shape?: number | number[] | null; w?: Tensor | null; b?: Tensor | null; eps?: number }): Tensor
-  /** rmsNorm divides by the root of the mean square over the last axes, which have the given shape, and multiplies by w of that shape (or null). Unless given: eps 1e-6. */
-  rmsNorm(shape?: number | number[] | null, w?: Tensor | null, eps?: number): Tensor
-  rmsNorm(options: { shape?: number | number[] | null; w?: Tensor | null; eps?: number }): Tensor
-  /** batchNorm takes mean and variance, a number for each channel (axis 1), as given, makes them 0 and 1, then multiplies by w and adds b (or null). Unless given: eps 1e-5. */
-  batchNorm(mean: Tensor, variance: Tensor, w?: Tensor | null, b?: Tensor | null, eps?: number): Tensor
-  batchNorm(mean: Tensor, variance: Tensor, options: { w?: Tensor | null; b?: Tensor | null; eps?: number }): Tensor
+  /** Makes mean 0 and variance 1 over the last axes, which have a shape, or over the axes named; then multiplies by w and adds b, which have the sizes of these axes. Unless given: eps 1e-5. */
+  layerNorm(shape?: number | number[] | null, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | number[] }): Tensor
+  layerNorm(options: { shape?: number | number[] | null; w?: Tensor | null; b?: Tensor | null; eps?: number; axes?: number | number[] }): Tensor
+  /** Divides by the root of the mean square over the last axes, which have a shape, or over the axes named; then multiplies by w, which has the sizes of these axes. Unless given: eps 1e-6. */
+  rmsNorm(shape?: number | number[] | null, w?: Tensor | null, eps?: number, options?: { axes?: number | number[] }): Tensor
+  rmsNorm(options: { shape?: number | number[] | null; w?: Tensor | null; eps?: number; axes?: number | number[] }): Tensor
+  /** Takes mean and variance, a number for each channel (axis 1), or for each place of the axes named, as given, makes them 0 and 1, then multiplies by w and adds b. Channels that come last are axis −1. Unless given: eps 1e-5. */
+  batchNorm(mean: Tensor, variance: Tensor, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | number[] }): Tensor
+  batchNorm(mean: Tensor, variance: Tensor, options: { w?: Tensor | null; b?: Tensor | null; eps?: number; axes?: number | number[] }): Tensor
   /** groupNorm makes mean 0 and variance 1 over groups of channels (axis 1) and all axes after, then multiplies by w and adds b, a number a channel (or null). Unless given: eps 1e-5. */
   groupNorm(groups: number, w?: Tensor | null, b?: Tensor | null, eps?: number): Tensor
   groupNorm(groups: number, options: { w?: Tensor | null; b?: Tensor | null; eps?: number }): Tensor
@@ -904,17 +935,40 @@ export class Tensor {
   to(dtype: DType): Tensor
   /** bitcast reads the bits of the elements as another type. Of another size, the last axis grows or shrinks; little-endian. */
   bitcast(dtype: DType): Tensor
+  /** unpack4 gives the integers of 4 bits that the bytes of t, u8, hold, the lower half of each first: [… n] gives [… 2n] of type d. Of an unsigned type they are 0 … 15, of others −8 … 7 in two's complement. */
+  unpack4(dtype: DType): Tensor
   /** contiguous asks for t to be computed and stored as a whole, not fused into what uses it. */
   contiguous(): Tensor
+  /** contiguousBackward is t, whose gradient is computed and kept in memory before anything is done with it, as contiguous does with a value. */
+  contiguousBackward(): Tensor
   /** detach is t outside differentiation. */
   detach(): Tensor
   /** clone is a copy of t with memory of its own. */
   clone(): Tensor
+  /** pack4 stores the lower 4 bits of integers, two in a byte: [… 2n] of any integer type gives u8 [… n]. It is the reverse of unpack4 for −8 … 7 and 0 … 15. */
+  pack4(): Tensor
   /** The gradients of a scalar, or of its product with a seed, with respect to tensors. */
   grad(ws: Tensor[], seed?: Tensor): Tensor[]
   grad(ws: Tensor[], options: { seed?: Tensor }): Tensor[]
   /** Replaces the elements, in place. */
   assign(value: Operand): this
+  /** addAssign adds v to the elements, as assign: v is broadcast, and the sum must have t's type. */
+  addAssign(value: Operand): this
+  /** subAssign subtracts v from the elements, as assign: v is broadcast, and the difference must have t's type. */
+  subAssign(value: Operand): this
+  /** mulAssign multiplies the elements by v, as assign: v is broadcast, and the product must have t's type. */
+  mulAssign(value: Operand): this
+  /** divAssign divides the elements by v, as assign: v is broadcast, and the quotient must have t's type, so t holds floats. */
+  divAssign(value: Operand): this
+  /** Has the tensor stand for what another stands for, of the same shape and type. Nothing is computed or written: tensors that were built on it before keep its old elements. */
+  replace(y: Tensor): this
+  /** SHA3-256 of all bytes, row-major, elements little-endian, a bool a byte: u8 [32]. */
+  hash(): Tensor
+  /** keccak hashes the bytes of each row, the last axis of t (a scalar is one row): [rows…, n] of any type gives u8 [rows…, length]. Elements are little-endian, a bool is a byte. Unless given: kind sha3_256. */
+  keccak(kind?: 'sha3_256' | 'sha3_224' | 'sha3_384' | 'sha3_512' | 'shake128' | 'shake256'): Tensor
+  keccak(options: { kind?: 'sha3_256' | 'sha3_224' | 'sha3_384' | 'sha3_512' | 'shake128' | 'shake256' }): Tensor
+  /** threefry is the function that random numbers are made of, threefry-2x32 with 20 rounds: of counters t, u64, and of a key, u64 or a number, that broadcast. The lower 32 bits of each are the first word and the upper 32 the second. */
+  threefry(key: Operand): Tensor
   /** Gets memory of its own, so that assignments change it in place. */
   own(): this
   // End.
@@ -1165,7 +1219,7 @@ export class Weft {
   randn(shape: number[], options?: Made): Tensor
   /** Uniform among low … high−1. */
   randint(shape: number[], low: number, high: number, options?: Integers): Tensor
-  /** uniform is rand between other bounds, high excluded: what would be rounded to it is the number before it of the default float type. where there is none between the bounds it is low. Unless given: low 0, high 1. */
+  /** Uniform between low and high, high excluded. Unless given: low 0, high 1. */
   uniform(shape: number[], low?: number, high?: number, options?: Made): Tensor
   uniform(shape: number[], options: Made & { low?: number; high?: number }): Tensor
   /** normal is randn of another mean and deviation. Unless given: mean 0, std 1. */
@@ -1183,6 +1237,8 @@ export class Weft {
   kaimingNormal(shape: number[], options: Made & { slope?: number }): Tensor
   /** randPerm is 0 … n−1 in random order, i32. Each place has 64 random bits that it is sorted by, so that hardly two are equal however many there are. */
   randPerm(n: number): Tensor
+  /** randomBits is random words of 32 bits, u32. */
+  randomBits(shape: number[]): Tensor
   /** bartlettWindow is the triangle from 0 to 1 to 0 over n samples. */
   bartlettWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
   /** blackmanWindow is 0.42 − 0.5·cos + 0.08·cos of the double angle over n samples. */
@@ -1220,10 +1276,16 @@ export class Weft {
   blockDiag(tensors: Tensor[]): Tensor
   /** cartesianProduct of tensors of one axis is a row for each choice of one element of each; of a single tensor it is the tensor. */
   cartesianProduct(tensors: Tensor[]): Tensor
+  /** The sum of tensors and numbers, from the first to the last. */
+  uSum(values: Operand[]): Tensor
+  /** The product of tensors and numbers, from the first to the last. */
+  uProd(values: Operand[]): Tensor
   /** broadcast gives tensors their common shape. */
   broadcast(tensors: Tensor[]): Tensor[]
   /** meshgrid spreads tensors of one axis over a grid; the i-th varies along axis i ("ij" order). */
   meshgrid(tensors: Tensor[]): Tensor[]
+  /** meshgridXY is meshgrid with the first two axes exchanged, as for points of a picture: the first list runs along axis 1, the second along axis 0, further ones along their own. */
+  meshgridXY(tensors: Tensor[]): Tensor[]
   /** einsum multiplies operands and sums over the letters that do not appear after "->", as in "bij,bjk->bik". Without "->" the letters that appear once remain, in alphabetical order, after the axes of an ellipsis. */
   einsum(formula: string, ...tensors: Tensor[]): Tensor
   /** softmax(q·kᵀ·scale + mask)·v for queries q[…, n, d], keys k[…, m, d] and values v[…, m, e]. */
