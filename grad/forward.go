@@ -25,7 +25,7 @@ var forwards = [uop.NumOps]forward{
 	uop.Reduce: pushReduce, uop.Part: pushPart, uop.Scan: pushScan,
 	uop.Gather: linear, uop.Scatter: pushScatter,
 	uop.Load: still, uop.Store: still,
-	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Detach: push,
+	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Extent: linear, uop.Detach: push,
 }
 
 // Forward gives the tangents of values: of each y the sum over the nodes in along of the derivative times the tangent given there,
