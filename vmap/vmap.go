@@ -28,7 +28,7 @@ var rules = [uop.NumOps]rule{
 	uop.Dot2: elementwise, uop.Dot4: elementwise, uop.Where: elementwise, uop.MulAdd: elementwise,
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
-	uop.Contiguous: elementwise, uop.Copy: elementwise, uop.Check: check, uop.Detach: detach,
+	uop.Contiguous: elementwise, uop.Copy: elementwise, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
 }
 
 // batch is a graph on its way.
@@ -142,6 +142,12 @@ func shrink(b *batch, u *uop.UOp) *uop.UOp {
 func slide(b *batch, u *uop.UOp) *uop.UOp {
 	a := u.Arg().(uop.SlideArg)
 	return b.wide(u.At(0)).Slide(a.Axis+1, a.By+1, a.Step, a.Lo, a.N)
+}
+
+func extent(b *batch, u *uop.UOp) *uop.UOp {
+	a := u.Arg().(uop.ExtentArg)
+	a.Axis++
+	return remade(u, a, b.wide(u.At(0)))
 }
 
 // parts are the operands of a reduction or scan; the first of them has its shape.

@@ -37,13 +37,21 @@ func sums(d dtype.DType, n, m int, c float64) *codegen.Spec {
 	return s
 }
 
-// Plain loops are many times slower than lanes here, so that any clock tells them apart.
+// Plain loops are many times slower than lanes here, so that any clock tells them apart, unless something else has the processor while
+// the lanes are timed: then the next search does.
 func TestFindsWhatIsFaster(t *testing.T) {
 	m := open(t)
 	s := sums(dtype.F32, 300, 700, 1)
 	var heard []float64
-	r, err := m.Search(context.Background(), search.Task{Spec: s, Width: 1, Time: time.Minute, Progress: func(_ int, best float64) { heard = append(heard, best) }})
-	require.NoError(t, err)
+	var r search.Result
+	for range 5 {
+		var err error
+		r, err = m.Search(context.Background(), search.Task{Spec: s, Width: 1, Time: time.Minute, Progress: func(_ int, best float64) { heard = append(heard, best) }})
+		require.NoError(t, err)
+		if len(r.Best) > 0 {
+			break
+		}
+	}
 	assert.True(t, r.Complete)
 	assert.Empty(t, r.Faults)
 	assert.NotEmpty(t, r.Best)

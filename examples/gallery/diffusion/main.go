@@ -27,9 +27,10 @@ const (
 	times  = 60 // levels of noise
 	wide   = 256
 	batch  = 128
-	steps  = 900
 	drawn  = 6
 )
+
+var steps = 900
 
 // model says what pictures are without their noise.
 type model struct {

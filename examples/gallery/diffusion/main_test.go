@@ -11,6 +11,7 @@ import (
 
 // The network learns, and what it draws is ink in the middle of paper, about as much as in the data.
 func TestDiffusion(t *testing.T) {
+	steps = 300
 	gallerytest.Each(t, run, func(t *testing.T, r result, printed string) {
 		assert.Less(t, r.Last, 0.15*r.First, printed)
 		mean, edge := 0., -1.
