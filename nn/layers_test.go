@@ -143,7 +143,7 @@ func TestErrorsNameLayers(t *testing.T) {
 		"reshape [2 3]: cannot become [5], in nn.Sequential[0] (layers_test.go:": func() {
 			nn.Sequential{func(x *tensor.Tensor) *tensor.Tensor { return tensor.FromNode(x.Node().Reshape(5), nil) }}.Forward(ramp(2, 3), true)
 		},
-		"Upsample: input [2 3], scale 0, sizes []":                                                      func() { (&nn.Upsample{}).Forward(ramp(2, 3)) },
+		"Upsample: input [2 3], scale 0, sizes []": func() { (&nn.Upsample{}).Forward(ramp(2, 3)) },
 	} {
 		assert.ErrorContains(t, tensor.Try(f), want)
 	}
