@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -83,8 +82,6 @@ type entry struct {
 	own        string // what it is if no other is
 	code       string // how a function of that type is called
 }
-
-var identifier = regexp.MustCompile(`^\w+$`)
 
 func (t *table) entry(class, name string, r row, s *goSource) (e entry, err error) {
 	e = entry{name: name, spec: t.spec(class, r.params)}
