@@ -245,7 +245,7 @@ type Engine struct {
 	tuning  tuning
 	stats   Stats
 	records map[*recording]bool // under way
-	waiting atomic.Bool         // some array was made by Later
+	waiting atomic.Int64        // arrays of Later whose elements did not come yet
 }
 
 // directives gives the directives of a kernel.

@@ -18,3 +18,6 @@ func (e *Engine) Checkpoint() error {
 
 // MayWait is how many bytes may be handed out before the next collection.
 var MayWait = mayWait
+
+// Waiting is how many arrays of Later are not on the device.
+func (e *Engine) Waiting() int64 { return e.waiting.Load() }

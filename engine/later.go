@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	goruntime "runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/runtime"
@@ -20,6 +22,7 @@ type Source interface {
 type later struct {
 	from   Source
 	offset int64
+	over   atomic.Bool // its elements came, or it is gone
 }
 
 // Later makes an array whose elements lie in a source from a byte on, row-major, little-endian, bool one byte. They are brought to the
@@ -30,17 +33,26 @@ func (e *Engine) Later(d dtype.DType, shape []int, from Source, offset int64) (*
 		return nil, errors.New(why)
 	}
 	n := uop.Shape(shape).Numel()
-	e.waiting.Store(true)
 	return e.nodeOf(e.waitingFor(from, offset, int64(n)*int64(d.Size())), n, d).Reshape(shape...), nil
 }
 
 func (e *Engine) waitingFor(from Source, offset, bytes int64) *storage {
-	return &storage{engine: e, cell: &cell{bytes: bytes}, later: &later{from, offset}}
+	s := &storage{engine: e, cell: &cell{bytes: bytes}, later: &later{from: from, offset: offset}}
+	e.waiting.Add(1)
+	goruntime.AddCleanup(s, e.arrived, s.later)
+	return s
+}
+
+// arrived counts one less that waits.
+func (e *Engine) arrived(l *later) {
+	if l.over.CompareAndSwap(false, true) {
+		e.waiting.Add(-1)
+	}
 }
 
 // arrive brings to the device what the values of nodes need and what is not there yet. It lets others use the engine while it waits.
 func (e *Engine) arrive(ctx context.Context, nodes ...*uop.UOp) error {
-	if !e.waiting.Load() {
+	if e.waiting.Load() == 0 {
 		return nil
 	}
 	seen := map[*uop.UOp]bool{}
@@ -77,6 +89,7 @@ func (e *Engine) arrive(ctx context.Context, nodes ...*uop.UOp) error {
 
 // bring gives a storage its elements.
 func (e *Engine) bring(ctx context.Context, s *storage) error {
+	l := s.later
 	if s.mem == nil {
 		if err := e.attempt(ctx, func() error { return e.memory.alloc(s.cell) }); err != nil {
 			return err
@@ -84,13 +97,14 @@ func (e *Engine) bring(ctx context.Context, s *storage) error {
 		e.enrol(s)
 	}
 	if s.bytes > 0 {
-		f := s.later.from.Fill(s.later.offset, s.bytes)
+		f := l.from.Fill(l.offset, s.bytes)
 		if err := e.attempt(ctx, func() error { return e.fill(ctx, s, f) }); err != nil {
 			return err
 		}
 		e.note(&step{args: []*cell{s.cell}, fill: f}, s.cell)
 	}
 	s.later = nil
+	e.arrived(l)
 	return nil
 }
 

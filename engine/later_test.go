@@ -46,7 +46,9 @@ func TestSourcesComeAgain(t *testing.T) {
 		assert.Equal(t, float32(2*301), read(t, e, y)[1])
 		assert.Less(t, e.Stats().LiveBytes, int64(2000))
 		assert.Less(t, e.Stats().Journal, int64(2000))
+		assert.EqualValues(t, 1, e.Waiting(), "all of it was not asked for yet")
 		assert.Equal(t, float32(9999), read(t, e, x)[9999])
+		assert.Zero(t, e.Waiting(), "and graphs are not looked through any more")
 		require.NoError(t, e.Close())
 	}
 }

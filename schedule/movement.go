@@ -91,27 +91,7 @@ func reshape(t *uop.Table, in, out uop.Shape, idx []*uop.UOp) []*uop.UOp {
 		}
 		return src
 	}
-	i, o := 0, 0
-	for i < len(in) || o < len(out) {
-		i0, o0 := i, o
-		pi, po := 1, 1
-		if i < len(in) {
-			pi, i = in[i], i+1
-		}
-		if o < len(out) {
-			po, o = out[o], o+1
-		}
-		for pi != po {
-			if pi < po && i < len(in) {
-				pi, i = pi*in[i], i+1
-			} else if o < len(out) {
-				po, o = po*out[o], o+1
-			} else {
-				pi, i = pi*in[i], i+1
-			}
-		}
-		regroup(t, in[i0:i], out[o0:o], idx[o0:o], src[i0:i])
-	}
+	uop.Regrouped(in, out, func(i0, i, o0, o int) { regroup(t, in[i0:i], out[o0:o], idx[o0:o], src[i0:i]) })
 	return src
 }
 

@@ -3,6 +3,7 @@ package tensor
 import (
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Formulas that name axes, "b (h w) c -> b c h w", in the notation of einops (Rogozhnikov, "Einops: clear and reliable tensor
@@ -114,7 +115,8 @@ func (f *formula) side(from, to int) side {
 			put(f.word(i, end, seen)...)
 			i = end
 		default:
-			f.bad(i+1, "%q is no part of a formula", c)
+			r, _ := utf8.DecodeRuneInString(f.text[i:])
+			f.bad(i+1, "%q is no part of a formula", r)
 		}
 	}
 	if open {

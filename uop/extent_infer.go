@@ -187,25 +187,7 @@ func reshapedSizes(u *UOp, sizes []Size) {
 		return
 	}
 	from := *u.src[0].sizes
-	i, o := 0, 0
-	for i < len(in) || o < len(out) {
-		i0, o0 := i, o
-		pi, po := 1, 1
-		if i < len(in) {
-			pi, i = in[i], i+1
-		}
-		if o < len(out) {
-			po, o = out[o], o+1
-		}
-		for pi != po {
-			if pi < po && i < len(in) {
-				pi, i = pi*in[i], i+1
-			} else {
-				po, o = po*out[o], o+1
-			}
-		}
-		regroupSizes(u, in[i0:i], from[i0:i], out[o0:o], sizes[o0:o])
-	}
+	Regrouped(in, out, func(i0, i, o0, o int) { regroupSizes(u, in[i0:i], from[i0:i], out[o0:o], sizes[o0:o]) })
 }
 
 func regroupSizes(u *UOp, in Shape, from []Size, out Shape, to []Size) {

@@ -280,3 +280,27 @@ func inferPermute(u *UOp, in Shape, perm []int) Shape {
 	}
 	return out
 }
+
+// Regrouped calls f for the axes that a reshape of in to out, of as many elements, makes of others: in[i0:i] become out[o0:o], as few at
+// a time as have equal products.
+func Regrouped(in, out Shape, f func(i0, i, o0, o int)) {
+	i, o := 0, 0
+	for i < len(in) || o < len(out) {
+		i0, o0 := i, o
+		pi, po := 1, 1
+		if i < len(in) {
+			pi, i = in[i], i+1
+		}
+		if o < len(out) {
+			po, o = out[o], o+1
+		}
+		for pi != po {
+			if pi < po && i < len(in) || o == len(out) {
+				pi, i = pi*in[i], i+1
+			} else {
+				po, o = po*out[o], o+1
+			}
+		}
+		f(i0, i, o0, o)
+	}
+}
