@@ -1,7 +1,6 @@
 package variables
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -173,7 +172,7 @@ func TestUpdatingAssignments(t *testing.T) {
 		y := b.floats([]float32{7, 8}, 2)
 		z := y.Mul(2)
 		y.Replace(b.floats([]float32{1, 2}, 2))
-		require.Equal(b.t, []float32{14, 16}, b.values(z), fmt.Sprint("what was built on it before"))
+		require.Equal(b.t, []float32{14, 16}, b.values(z), "what was built on it before")
 		require.Equal(b.t, []float32{1, 2}, b.values(y))
 		require.Error(b.t, tensor.Try(func() { y.Replace(x) }))
 	})
