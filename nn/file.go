@@ -8,6 +8,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/safetensors"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/weights"
 )
 
 // fileTypes are the names of element types in files.
@@ -97,12 +98,12 @@ func (r *LoadReport) String() string {
 	return s
 }
 
-// LoadFrom is Load from an open file, which may lie anywhere that can be read at an offset (safetensors.Parse: bytes, io.ReaderAt), with
-// options. Without Partial the first thing that does not fit is a *MismatchError, and nothing is changed.
+// LoadFrom is Load from an open file of any format that package weights has, which may lie anywhere that can be read at an offset
+// (safetensors.Parse: bytes, io.ReaderAt), with options. Without Partial the first thing that does not fit is a *MismatchError, and nothing is changed.
 //
 //	f, err := safetensors.Parse("model", bytes.NewReader(raw), int64(len(raw)))
 //	report, err := nn.LoadFrom(ctx, f, model, nn.LoadOptions{Partial: true})
-func LoadFrom(ctx context.Context, f *safetensors.File, model any, o LoadOptions) (*LoadReport, error) {
+func LoadFrom(ctx context.Context, f weights.File, model any, o LoadOptions) (*LoadReport, error) {
 	state := State(model)
 	report, from := compared(f, state, o)
 	if !o.Partial {
@@ -116,7 +117,7 @@ func LoadFrom(ctx context.Context, f *safetensors.File, model any, o LoadOptions
 		if !ok {
 			continue
 		}
-		raw, err := f.Bytes(name)
+		raw, err := weights.Bytes(f, name)
 		if err != nil {
 			return report, err
 		}
@@ -150,7 +151,7 @@ func ownType(name string) dtype.DType {
 }
 
 // compared says what of a file fits a model, and gives the names in the file of what does.
-func compared(f *safetensors.File, state []Named, o LoadOptions) (r *LoadReport, from map[string]string) {
+func compared(f weights.File, state []Named, o LoadOptions) (r *LoadReport, from map[string]string) {
 	r, from = &LoadReport{}, map[string]string{}
 	wanted := map[string]bool{}
 	for _, s := range state {
@@ -189,7 +190,7 @@ func compared(f *safetensors.File, state []Named, o LoadOptions) (r *LoadReport,
 }
 
 // first is the first thing that does not fit.
-func (r *LoadReport) first(f *safetensors.File, state []Named) error {
+func (r *LoadReport) first(f weights.File, state []Named) error {
 	for _, s := range state {
 		for _, m := range r.Mismatched {
 			if m.Tensor == s.Name {

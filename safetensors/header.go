@@ -10,12 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/weft-ml/weft/weights"
 )
 
 // header is a parsed header: the tensors in the order of their data, and the metadata.
 type header struct {
 	names []string
 	infos map[string]Info
+	at    map[string]int64 // of their data in the file
 	meta  map[string]string
 }
 
@@ -33,7 +36,7 @@ func parseHeader(path string, raw []byte, base, size int64) (*header, error) {
 	}
 	p := &parser{dec: json.NewDecoder(bytes.NewReader(raw))}
 	p.dec.UseNumber()
-	h := &header{infos: map[string]Info{}}
+	h := &header{infos: map[string]Info{}, at: map[string]int64{}}
 	begin := map[string]int64{}
 	err := p.object(func(name string) error {
 		if name == metaKey {
@@ -45,7 +48,7 @@ func parseHeader(path string, raw []byte, base, size int64) (*header, error) {
 		if err != nil {
 			return fmt.Errorf("tensor %.100q: %w", name, err)
 		}
-		want, err := sizeOf(info.DType, info.Shape)
+		want, err := weights.Size(info.DType, info.Shape)
 		switch {
 		case err != nil:
 		case offsets[0] > offsets[1]:
@@ -58,8 +61,8 @@ func parseHeader(path string, raw []byte, base, size int64) (*header, error) {
 		if err != nil {
 			return fmt.Errorf("tensor %.100q: %w", name, err)
 		}
-		info.Bytes, info.at = want, base+offsets[0]
-		h.infos[name], begin[name] = info, offsets[0]
+		info.Bytes = want
+		h.infos[name], h.at[name], begin[name] = info, base+offsets[0], offsets[0]
 		h.names = append(h.names, name)
 		return nil
 	})
@@ -189,7 +192,7 @@ func (p *parser) tensor() (info Info, offsets []int64, err error) {
 		case "dtype":
 			info.DType, err = p.text()
 		case "shape":
-			info.Shape, err = p.ints(maxRank)
+			info.Shape, err = p.ints(weights.MaxRank)
 		case "data_offsets":
 			if offsets, err = p.ints(2); err == nil && len(offsets) != 2 {
 				err = fmt.Errorf("data_offsets has %d numbers, not 2", len(offsets))

@@ -98,6 +98,15 @@ func (f *File) Info(name string) (info Info, ok bool) {
 	return info, ok
 }
 
+// Data is the little-endian data of a tensor, to be read in parts.
+func (f *File) Data(name string) (io.ReaderAt, error) {
+	info, ok := f.h.infos[name]
+	if !ok {
+		return nil, f.missing(name)
+	}
+	return io.NewSectionReader(f.src, f.h.at[name], info.Bytes), nil
+}
+
 // Bytes reads the little-endian data of a tensor.
 func (f *File) Bytes(name string) ([]byte, error) {
 	info, ok := f.h.infos[name]
@@ -117,7 +126,7 @@ func (f *File) ReadInto(dst []byte, name string) error {
 	if int64(len(dst)) != info.Bytes {
 		return &Error{Path: f.path, Tensor: name, Cause: fmt.Sprintf("holds %d bytes, wanted are %d", info.Bytes, len(dst))}
 	}
-	if n, err := f.src.ReadAt(dst, info.at); n < len(dst) {
+	if n, err := f.src.ReadAt(dst, f.h.at[name]); n < len(dst) {
 		return &Error{Path: f.path, Tensor: name, Cause: fmt.Sprintf("only %d of %d bytes could be read", n, len(dst)), Err: err}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weft-ml/weft/atomicfile"
+	"github.com/weft-ml/weft/weights"
 )
 
 // Entry is a tensor to be written: Data holds the elements in row-major order, little-endian.
@@ -103,8 +104,8 @@ func writeTo(ctx context.Context, w io.Writer, head []byte, entries []Entry) err
 func encode(path string, entries []Entry, metadata map[string]string) ([]byte, []Entry, error) {
 	sorted := slices.Clone(entries)
 	slices.SortFunc(sorted, func(a, b Entry) int {
-		if wa, wb := dtypeBits[a.DType], dtypeBits[b.DType]; wa != wb {
-			return int(wb) - int(wa)
+		if wa, wb := weights.Bits(a.DType), weights.Bits(b.DType); wa != wb {
+			return wb - wa
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
@@ -135,7 +136,7 @@ func encode(path string, entries []Entry, metadata map[string]string) ([]byte, [
 	at := int64(0)
 	seen := map[string]bool{}
 	for _, e := range sorted {
-		size, err := sizeOf(e.DType, e.Shape)
+		size, err := weights.Size(e.DType, e.Shape)
 		switch {
 		case err != nil:
 		case !utf8.ValidString(e.Name):

@@ -86,14 +86,22 @@ var mayImport = map[string]string{
 	"wasm/serve": "",
 
 	"tensor": "engine grad vmap schedule uop dtype plan runtime",
-	"nn":     "nn/recurrent tensor dtype safetensors",
+	"nn":     "nn/recurrent tensor dtype safetensors weights",
 
 	"nn/recurrent": "tensor",
 
 	"data":        "",
 	"data/folder": "data",
-	"safetensors": "atomicfile",
+	"safetensors": "atomicfile weights",
 	"atomicfile":  "",
+
+	"weights":          "",
+	"weights/gguf":     "weights dtype",
+	"weights/llama2c":  "weights",
+	"weights/zipfile":  "",
+	"weights/pytorch":  "weights weights/zipfile",
+	"weights/numpy":    "weights weights/zipfile",
+	"weights/formats":  "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
 	"cmd/weft":    "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
