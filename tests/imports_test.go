@@ -95,14 +95,15 @@ var mayImport = map[string]string{
 	"safetensors": "atomicfile weights",
 	"atomicfile":  "",
 
-	"weights":          "",
-	"weights/gguf":     "weights dtype",
-	"weights/llama2c":  "weights",
-	"weights/zipfile":  "",
-	"weights/pytorch":  "weights weights/zipfile",
-	"weights/numpy":    "weights weights/zipfile",
-	"weights/formats":  "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
-	"cmd/weft":    "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"tokenizer":       "weights/gguf",
+	"weights":         "",
+	"weights/gguf":    "weights dtype",
+	"weights/llama2c": "weights",
+	"weights/zipfile": "",
+	"weights/pytorch": "weights weights/zipfile",
+	"weights/numpy":   "weights weights/zipfile",
+	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
+	"cmd/weft":        "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.
@@ -119,6 +120,7 @@ var homes = map[string]string{
 	"github.com/cogentcore/webgpu":      "runtime/webgpu/cogentcore",
 	"golang.org/x/image":                "data",
 	"golang.org/x/sys":                  "runtime cmd",
+	"golang.org/x/text":                 "tokenizer",
 	"golang.org/x/term":                 "cmd",
 	"github.com/spf13/cobra":            "cmd",
 	"github.com/schollz/progressbar/v3": "cmd",

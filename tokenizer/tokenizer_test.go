@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,10 +31,11 @@ func gpt2(t testing.TB) *Tokenizer {
 // streamed decodes token by token and looks that no character is split.
 func streamed(t testing.TB, tok *Tokenizer, ids []int) string {
 	s := tok.Stream()
+	broken := strings.Contains(tok.Decode(ids), "\ufffd")
 	var out strings.Builder
 	for _, id := range ids {
 		part := s.Next(id)
-		require.False(t, strings.Contains(part, "\ufffd"), "a character was split")
+		require.True(t, utf8.ValidString(part) && (broken || !strings.Contains(part, "\ufffd")), "a character was split")
 		out.WriteString(part)
 	}
 	out.WriteString(s.Rest())
