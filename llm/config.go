@@ -1,0 +1,303 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-ml/weft/tokenizer"
+	"github.com/weft-ml/weft/weights"
+	"github.com/weft-ml/weft/weights/formats"
+	"github.com/weft-ml/weft/weights/gguf"
+	"github.com/weft-ml/weft/weights/llama2c"
+)
+
+// Open opens a model: a GGUF file; a folder with config.json and weights, and tokenizer.json if there is one; or a checkpoint of
+// llama2.c, whose tokenizer is to be set.
+func Open(ctx context.Context, path string, o Options) (*Model, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return openFolder(ctx, path, o)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("llm: %w", err)
+	}
+	var magic [4]byte
+	_, err = io.ReadFull(f, magic[:])
+	f.Close()
+	if err != nil {
+		return nil, fmt.Errorf("llm: %s: %w", path, err)
+	}
+	if string(magic[:]) == "GGUF" {
+		return openGGUF(ctx, path, o)
+	}
+	c, err := llama2c.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("llm: neither a GGUF file nor a folder with a config.json; and if it were a checkpoint of llama2.c: %w", err)
+	}
+	defer c.Close()
+	return FromLlama2c(ctx, c, o)
+}
+
+// FromLlama2c loads a checkpoint of llama2.c. Its tokenizer lies in another file: set Tokenizer to tokenizer.FromLlama2c of that.
+func FromLlama2c(ctx context.Context, f *llama2c.File, o Options) (*Model, error) {
+	h := f.Config()
+	return load(ctx, f, Config{Dim: h.Dim, Hidden: h.Hidden, Layers: h.Layers, Heads: h.Heads, KVHeads: h.KVHeads, Head: h.Dim / h.Heads, Vocab: h.Vocab,
+		Length: h.Length, Eps: 1e-5, RopeBase: 10000, Neighbours: true, Tied: h.Shared, EOS: []int{1, 2}}, metaNames, o)
+}
+
+func openGGUF(ctx context.Context, path string, o Options) (*Model, error) {
+	f, err := gguf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return FromGGUF(ctx, f, o)
+}
+
+// FromGGUF loads a GGUF file with its tokenizer. Packed weights are unpacked to float32.
+func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
+	fail := func(err error) (*Model, error) { return nil, fmt.Errorf("llm: %s: %w", f.Path(), err) }
+	if a, _ := f.Text("general.architecture"); a != "llama" {
+		return fail(fmt.Errorf("general.architecture is %.64q; llama is known", a))
+	}
+	var missing error
+	number := func(key string, usual int64) int {
+		n, ok := f.Int("llama." + key)
+		if !ok {
+			n = usual
+		}
+		if n < 0 && missing == nil {
+			missing = fmt.Errorf("llama.%s is missing or negative", key)
+		}
+		return int(min(n, math.MaxInt32))
+	}
+	c := Config{Dim: number("embedding_length", -1), Hidden: number("feed_forward_length", -1), Layers: number("block_count", -1),
+		Heads: number("attention.head_count", -1), Length: number("context_length", -1), Neighbours: true, RopeBase: 10000}
+	c.KVHeads = number("attention.head_count_kv", int64(c.Heads))
+	if missing != nil || c.Heads == 0 {
+		return fail(errors.Join(missing, errors.New("the configuration is not whole")))
+	}
+	c.Head = number("attention.key_length", int64(c.Dim/c.Heads))
+	if r := number("rope.dimension_count", int64(c.Head)); r != c.Head || number("attention.value_length", int64(c.Head)) != c.Head {
+		return fail(fmt.Errorf("positions turn %d of the %d elements of a head, or keys and values differ in size, which is not known", r, c.Head))
+	}
+	if n, ok := f.Int("llama.expert_count"); ok && n > 0 {
+		return fail(fmt.Errorf("llama.expert_count is %d: mixtures of experts are not known", n))
+	}
+	if kind, ok := f.Text("llama.rope.scaling.type"); ok && kind != "none" {
+		return fail(fmt.Errorf("llama.rope.scaling.type is %.32q, which is not known", kind))
+	}
+	c.Eps, _ = f.Float("llama.attention.layer_norm_rms_epsilon")
+	if base, ok := f.Float("llama.rope.freq_base"); ok {
+		c.RopeBase = base
+	}
+	info, ok := f.Info(ggufNames.embed)
+	if !ok || len(info.Shape) != 2 {
+		return fail(fmt.Errorf("no %s of two dims", ggufNames.embed))
+	}
+	c.Vocab = int(min(info.Shape[0], math.MaxInt32))
+	if _, own := f.Info(ggufNames.out); !own {
+		c.Tied = true
+	}
+	if err := c.ropeFactors(f); err != nil {
+		return fail(err)
+	}
+	t, err := tokenizer.FromGGUF(f)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range []string{"eos", "eot"} {
+		if id, ok := f.Int("tokenizer.ggml." + key + "_token_id"); ok {
+			c.EOS = append(c.EOS, int(id))
+		}
+	}
+	m, err := load(ctx, f.Unpacked(), c, ggufNames, o)
+	if err == nil {
+		m.Tokenizer = t
+	}
+	return m, err
+}
+
+// ropeFactors reads the tensor of a GGUF file that stretches positions.
+func (c *Config) ropeFactors(f *gguf.File) error {
+	const name = "rope_freqs.weight"
+	info, ok := f.Info(name)
+	if !ok {
+		return nil
+	}
+	if info.DType != "F32" || len(info.Shape) != 1 || info.Shape[0] != int64(c.Head/2) {
+		return fmt.Errorf("%s is %s %v, not F32 [%d]", name, info.DType, info.Shape, c.Head/2)
+	}
+	raw, err := weights.Bytes(f, name)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < len(raw); i += 4 {
+		bits := uint32(raw[i]) | uint32(raw[i+1])<<8 | uint32(raw[i+2])<<16 | uint32(raw[i+3])<<24
+		c.RopeFactors = append(c.RopeFactors, float64(math.Float32frombits(bits)))
+	}
+	return nil
+}
+
+// hubConfig is what of a config.json is read.
+type hubConfig struct {
+	ModelType   string          `json:"model_type"`
+	Dim         int             `json:"hidden_size"`
+	Hidden      int             `json:"intermediate_size"`
+	Layers      int             `json:"num_hidden_layers"`
+	Heads       int             `json:"num_attention_heads"`
+	KVHeads     *int            `json:"num_key_value_heads"`
+	Head        *int            `json:"head_dim"`
+	Vocab       int             `json:"vocab_size"`
+	Length      int             `json:"max_position_embeddings"`
+	Eps         float64         `json:"rms_norm_eps"`
+	Base        *float64        `json:"rope_theta"`
+	Scaling     *hubRope        `json:"rope_scaling"`
+	Rope        *hubRope        `json:"rope_parameters"`
+	Tied        bool            `json:"tie_word_embeddings"`
+	Activation  string          `json:"hidden_act"`
+	Bias        bool            `json:"attention_bias"`
+	ForwardBias bool            `json:"mlp_bias"`
+	EOS         json.RawMessage `json:"eos_token_id"`
+}
+
+type hubRope struct {
+	Type     string   `json:"rope_type"`
+	OldType  string   `json:"type"`
+	Base     *float64 `json:"rope_theta"`
+	Factor   float64  `json:"factor"`
+	Low      float64  `json:"low_freq_factor"`
+	High     float64  `json:"high_freq_factor"`
+	Original float64  `json:"original_max_position_embeddings"`
+}
+
+// ParseConfig reads a config.json.
+func ParseConfig(raw []byte) (Config, error) {
+	var h hubConfig
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return Config{}, fmt.Errorf("llm: config.json: %w", err)
+	}
+	fail := func(format string, args ...any) (Config, error) {
+		return Config{}, fmt.Errorf("llm: config.json: "+format, args...)
+	}
+	switch {
+	case h.ModelType != "llama":
+		return fail("model_type is %.64q; llama is known", h.ModelType)
+	case h.Bias || h.ForwardBias:
+		return fail("attention_bias and mlp_bias are not known")
+	case h.Activation != "" && h.Activation != "silu":
+		return fail("hidden_act is %.64q; silu is known", h.Activation)
+	case h.Heads < 1:
+		return fail("num_attention_heads is %d", h.Heads)
+	}
+	c := Config{Dim: h.Dim, Hidden: h.Hidden, Layers: h.Layers, Heads: h.Heads, KVHeads: h.Heads, Head: h.Dim / h.Heads, Vocab: h.Vocab, Length: h.Length,
+		Eps: h.Eps, RopeBase: 10000, Tied: h.Tied}
+	if h.KVHeads != nil {
+		c.KVHeads = *h.KVHeads
+	}
+	if h.Head != nil {
+		c.Head = *h.Head
+	}
+	if h.Base != nil {
+		c.RopeBase = *h.Base
+	}
+	if len(h.EOS) > 0 && string(h.EOS) != "null" && json.Unmarshal(h.EOS, &c.EOS) != nil {
+		c.EOS = make([]int, 1)
+		if err := json.Unmarshal(h.EOS, &c.EOS[0]); err != nil {
+			return fail("eos_token_id: %w", err)
+		}
+	}
+	for _, r := range []*hubRope{h.Scaling, h.Rope} {
+		if r == nil {
+			continue
+		}
+		if r.Base != nil {
+			c.RopeBase = *r.Base
+		}
+		if err := c.stretch(r); err != nil {
+			return Config{}, err
+		}
+	}
+	return c, nil
+}
+
+// stretch sets the factors of the frequencies: the same for all ("linear"), or none for the short waves, the factor for the long, and
+// between them something between ("llama3").
+func (c *Config) stretch(r *hubRope) error {
+	kind := r.Type
+	if kind == "" {
+		kind = r.OldType
+	}
+	if kind == "" || kind == "default" {
+		return nil
+	}
+	if kind != "linear" && kind != "llama3" {
+		return fmt.Errorf("llm: config.json: rope type %.32q is not known; linear and llama3 are", kind)
+	}
+	if !(r.Factor > 0) || kind == "llama3" && !(r.Low > 0 && r.High > r.Low && r.Original > 0) || c.Head < 2 || c.Head > maxSize {
+		return fmt.Errorf("llm: config.json: rope of type %s with the numbers %+v", kind, *r)
+	}
+	c.RopeFactors = make([]float64, c.Head/2)
+	for i := range c.RopeFactors {
+		c.RopeFactors[i] = r.Factor
+		if kind == "linear" {
+			continue
+		}
+		wave := 2 * math.Pi * math.Pow(c.RopeBase, float64(2*i)/float64(c.Head))
+		share := (r.Original/wave - r.Low) / (r.High - r.Low) // of the frequency as it is
+		share = max(0, min(1, share))
+		c.RopeFactors[i] = 1 / ((1-share)/r.Factor + share)
+	}
+	return nil
+}
+
+const maxConfig = 1 << 20 // bytes
+
+func openFolder(ctx context.Context, path string, o Options) (*Model, error) {
+	f, err := os.Open(filepath.Join(path, "config.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		if w, err := formats.Open(path); err == nil { // a folder with one GGUF file
+			defer w.Close()
+			if name := w.Path(); filepath.Ext(name) == ".gguf" {
+				return openGGUF(ctx, name, o)
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("llm: %w", err)
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	f.Close()
+	if err == nil && len(raw) > maxConfig {
+		err = fmt.Errorf("%s: more than %d bytes", f.Name(), maxConfig)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("llm: %w", err)
+	}
+	c, err := ParseConfig(raw)
+	if err != nil {
+		return nil, err
+	}
+	w, err := formats.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	m, err := load(ctx, w, c, hubNames, o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err == nil {
+		if m.Tokenizer, err = tokenizer.Open(path); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
