@@ -109,9 +109,12 @@ func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
 	if err := c.ropeFactors(f); err != nil {
 		return fail(err)
 	}
-	t, err := tokenizer.FromGGUF(f)
-	if err != nil {
-		return nil, err
+	var t *tokenizer.Tokenizer
+	if f.Has("tokenizer.ggml.model") {
+		var err error
+		if t, err = tokenizer.FromGGUF(f); err != nil {
+			return nil, err
+		}
 	}
 	for _, key := range []string{"eos", "eot"} {
 		if id, ok := f.Int("tokenizer.ggml." + key + "_token_id"); ok {

@@ -182,6 +182,16 @@ func TestVersions(t *testing.T) {
 		n, ok := f.Int("n")
 		assert.True(t, ok)
 		assert.Equal(t, int64(-1), n)
+		for _, key := range []string{"none", "a", "l", "b"} {
+			_, ok = f.Int(key)
+			assert.False(t, ok, key)
+		}
+		_, ok = f.Float("none")
+		assert.False(t, ok)
+		_, ok = f.Bool("none")
+		assert.False(t, ok)
+		_, ok = f.Text("none")
+		assert.False(t, ok)
 		b, ok := f.Bool("b")
 		assert.True(t, ok && b)
 		x, ok := f.Float("f")

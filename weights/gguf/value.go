@@ -82,7 +82,13 @@ func (v value) int() (n int64, ok bool) {
 }
 
 // Int is an integer of the metadata, of any width; ok is false where the key is missing or is none.
-func (f *File) Int(key string) (n int64, ok bool) { return f.values[key].int() }
+func (f *File) Int(key string) (n int64, ok bool) {
+	v, ok := f.values[key]
+	if !ok {
+		return 0, false
+	}
+	return v.int()
+}
 
 // Float is a float of the metadata.
 func (f *File) Float(key string) (x float64, ok bool) {
