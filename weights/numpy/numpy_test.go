@@ -96,7 +96,9 @@ func npz(method uint16, entries ...string) []byte {
 	return b.Bytes()
 }
 
-func parseBytes(raw []byte) (*File, error) { return Parse("x.npy", bytes.NewReader(raw), int64(len(raw))) }
+func parseBytes(raw []byte) (*File, error) {
+	return Parse("x.npy", bytes.NewReader(raw), int64(len(raw)))
+}
 
 func liars() map[string]struct {
 	raw  []byte
