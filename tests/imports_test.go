@@ -103,7 +103,7 @@ var mayImport = map[string]string{
 	"weights/pytorch": "weights weights/zipfile",
 	"weights/numpy":   "weights weights/zipfile",
 	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
-	"cmd/weft":        "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":        "atomicfile engine/search backends backends/webgpu llm tokenizer nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.

@@ -96,6 +96,9 @@ func (f *File) Unpacked() weights.File { return unpacked{f} }
 
 type unpacked struct{ *File }
 
+// Packed is the file as it is.
+func (u unpacked) Packed() *File { return u.File }
+
 func (u unpacked) Info(name string) (weights.Info, bool) {
 	info, ok := u.File.Info(name)
 	if form := u.infos[name].form; ok && form.unpack != nil {
