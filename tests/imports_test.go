@@ -95,6 +95,7 @@ var mayImport = map[string]string{
 	"safetensors": "atomicfile weights",
 	"atomicfile":  "",
 
+	"llm":             "nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
 	"tokenizer":       "weights/gguf",
 	"weights":         "",
 	"weights/gguf":    "weights dtype",
