@@ -110,7 +110,7 @@ func FromLlama2c(path string, raw []byte) (*Tokenizer, error) {
 // spaced makes a tokenizer of SentencePiece's byte pairs: spaces are ▁, and one stands before the text.
 func spaced(v *vocabulary, scores []float32, unk int) *Tokenizer {
 	return &Tokenizer{vocabulary: v, model: &scored{v, scores, unknown{bytes: v.byteTokens(), id: unk}},
-		split: splitters{metaspace{mark: "▁", first: true}}, special: map[int]bool{}, literal: map[int]bool{}, raw: newFinder(nil), plain: newFinder(nil),
+		split: splitters{metaspace{mark: "▁", first: true, twice: true}}, special: map[int]bool{}, literal: map[int]bool{}, raw: newFinder(nil), plain: newFinder(nil),
 		decoder: decodeSpaces{mark: "▁", trim: true, fallback: true}, bos: -1, eos: -1}
 }
 

@@ -68,7 +68,7 @@ func TestJSONRefuses(t *testing.T) {
 		"unk id":           {`{"model": {"type": "Unigram", "unk_id": 7, "vocab": [["a", 1]]}}`, "the unknown token is number 7 of 1"},
 		"word piece":       {`{"model": {"type": "WordPiece", "vocab": {"a": 0}}}`, `unk_token "[UNK]"`},
 		"normalizer":       {`{"normalizer": {"type": "Precompiled"}, ` + bpe + `}`, `normalizer: cannot be used: type "Precompiled"`},
-		"replace regex":    {`{"normalizer": {"type": "Replace", "pattern": {"Regex": "a"}, "content": ""}, ` + bpe + `}`, "Replace of a regular expression"},
+		"replace regex":    {`{"normalizer": {"type": "Replace", "pattern": {"Regex": "a"}, "content": ""}, ` + bpe + `}`, "a regular expression in Replace"},
 		"pre-tokenizer":    {`{"pre_tokenizer": {"type": "Cut"}, ` + bpe + `}`, `pre_tokenizer: cannot be used: type "Cut"`},
 		"regex":            {`{"pre_tokenizer": {"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "(?<=a)"}}, ` + bpe + `}`, "is not understood"},
 		"behavior":         {`{"pre_tokenizer": {"type": "Split", "behavior": "Contiguous", "pattern": {"Regex": "a"}}, ` + bpe + `}`, `behavior "Contiguous"`},

@@ -89,9 +89,9 @@ func replaceOf(p part) ([]normaliser, error) {
 		from := *p.Pattern.String
 		return []normaliser{func(s string) string { return strings.ReplaceAll(s, from, p.Content) }}, nil
 	case p.Pattern != nil && p.Pattern.Regex != nil:
-		return nil, errors.New("Replace of a regular expression is not known")
+		return nil, errors.New("a regular expression in Replace is not known")
 	}
-	return nil, errors.New("Replace without a pattern")
+	return nil, errors.New("type Replace without a pattern")
 }
 
 func splitterOf(raw json.RawMessage, depth int) (splitters, error) {
@@ -184,7 +184,7 @@ func splitOf(p part) (splitters, error) {
 	case p.Pattern != nil && p.Pattern.String != nil && *p.Pattern.String != "" && !p.Invert:
 		return splitters{byText{*p.Pattern.String, drop}}, nil
 	}
-	return nil, errors.New("Split without a pattern, or of all but a text")
+	return nil, errors.New("type Split without a pattern, or of all but a text")
 }
 
 func metaspaceOf(p part) (splitters, error) {
@@ -199,7 +199,7 @@ func metaspaceOf(p part) (splitters, error) {
 		return nil, fmt.Errorf("prepend_scheme %.32q is not known", p.PrependScheme)
 	}
 	if m.mark == "" {
-		return nil, errors.New("Metaspace without a replacement")
+		return nil, errors.New("type Metaspace without a replacement")
 	}
 	return splitters{m}, nil
 }

@@ -46,7 +46,7 @@ const (
 	unlimited  = 1 << 30
 )
 
-var patternError = errors.New("is not understood")
+var errPattern = errors.New("is not understood")
 
 type patternParser struct {
 	rest  string
@@ -65,7 +65,7 @@ func parsePattern(source string) (*pattern, error) {
 	p := &patternParser{rest: source}
 	root, err := p.choice()
 	if err == nil && p.rest != "" {
-		err = patternError
+		err = errPattern
 	}
 	if err != nil {
 		return nil, fmt.Errorf("pattern %.200q: at byte %d: %w", source, len(source)-len(p.rest), err)
@@ -137,7 +137,7 @@ func (p *patternParser) repeated(n node) (node, error) {
 		return n, nil
 	}
 	if p.rest != "" && strings.ContainsRune("?*+{", rune(p.rest[0])) {
-		return nil, patternError // lazy and possessive ones
+		return nil, errPattern // lazy and possessive ones
 	}
 	return repeat{n, low, high}, nil
 }
@@ -145,18 +145,18 @@ func (p *patternParser) repeated(n node) (node, error) {
 func (p *patternParser) bounds() (low, high int, err error) {
 	inner, rest, ok := strings.Cut(p.rest[1:], "}")
 	if !ok {
-		return 0, 0, patternError
+		return 0, 0, errPattern
 	}
 	a, b, two := strings.Cut(inner, ",")
 	if low, ok = smallNumber(a); !ok {
-		return 0, 0, patternError
+		return 0, 0, errPattern
 	}
 	high = low
 	if two {
 		high = unlimited
 		if b != "" {
 			if high, ok = smallNumber(b); !ok || high < low {
-				return 0, 0, patternError
+				return 0, 0, errPattern
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func (p *patternParser) atom() (node, error) {
 		n, err := p.group(p.fold)
 		return look{n, true}, err
 	case strings.HasPrefix(p.rest, "(?"):
-		return nil, patternError
+		return nil, errPattern
 	case p.accept("("):
 		return p.group(p.fold)
 	case p.accept("["):
@@ -198,7 +198,7 @@ func (p *patternParser) atom() (node, error) {
 		return class(func(r rune) bool { return r != '\n' }), nil
 	}
 	if strings.ContainsRune("?*+{^", rune(p.rest[0])) {
-		return nil, patternError
+		return nil, errPattern
 	}
 	c, r, err := p.escape()
 	if err != nil || c != nil {
@@ -271,7 +271,7 @@ func (p *patternParser) escape() (class, rune, error) {
 		return nil, '\t', nil
 	}
 	if r >= 0x80 || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-		return nil, 0, patternError
+		return nil, 0, errPattern
 	}
 	return nil, r, nil
 }
@@ -285,7 +285,7 @@ func isWord(r rune) bool {
 func (p *patternParser) property(not bool) (class, rune, error) {
 	name, rest, ok := strings.Cut(p.rest, "}")
 	if !ok || !strings.HasPrefix(name, "{") {
-		return nil, 0, patternError
+		return nil, 0, errPattern
 	}
 	name = name[1:]
 	if n, ok := strings.CutPrefix(name, "^"); ok {
@@ -309,7 +309,7 @@ func (p *patternParser) class() (node, error) {
 	var ranges [][2]rune
 	for first := true; first || !p.accept("]"); first = false {
 		if strings.HasPrefix(p.rest, "[") || strings.HasPrefix(p.rest, "&&") {
-			return nil, patternError
+			return nil, errPattern
 		}
 		c, low, err := p.escape()
 		if err != nil {
@@ -323,11 +323,11 @@ func (p *patternParser) class() (node, error) {
 		if strings.HasPrefix(p.rest, "-") && !strings.HasPrefix(p.rest, "-]") {
 			p.rest = p.rest[1:]
 			if c, high, err = p.escape(); err != nil || c != nil || high < low {
-				return nil, errors.Join(patternError, err)
+				return nil, errors.Join(errPattern, err)
 			}
 		}
 		if p.fold && (unicode.IsLetter(low) || unicode.IsLetter(high)) {
-			return nil, patternError
+			return nil, errPattern
 		}
 		ranges = append(ranges, [2]rune{low, high})
 	}

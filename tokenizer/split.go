@@ -149,11 +149,12 @@ func isPunctuation(r rune) bool {
 type metaspace struct {
 	mark               string
 	first, always, cut bool
+	twice              bool // also before a piece that begins with one, as SentencePiece does
 }
 
 func (s metaspace) split(p piece, f func(piece)) error {
 	p.text = strings.ReplaceAll(p.text, " ", s.mark)
-	if (s.always || s.first && p.first) && !strings.HasPrefix(p.text, s.mark) {
+	if (s.always || s.first && p.first) && (s.twice || !strings.HasPrefix(p.text, s.mark)) {
 		p.text = s.mark + p.text
 	}
 	from := 0
