@@ -39,9 +39,16 @@ func (m *Model) counted(n int) *tensor.Tensor {
 // attention is that of n tokens y[n, dim] to themselves and all before them. Heads that share keys are an axis of their own.
 func (m *Model) attention(l layer, kept cache, y, cos, sin, mask *tensor.Tensor, at tensor.Variable, n int) *tensor.Tensor {
 	c := &m.Config
-	q := m.turn(y.Linear(l.q, nil).Reshape(n, c.Heads, c.Head), cos, sin)
-	kept.keys.SetAt(m.turn(y.Linear(l.k, nil).Reshape(n, c.KVHeads, c.Head), cos, sin), tensor.S(at, n))
-	kept.values.SetAt(y.Linear(l.v, nil).Reshape(n, c.KVHeads, c.Head), tensor.S(at, n))
+	heads := func(w, bias, norm *tensor.Tensor, count int) *tensor.Tensor {
+		x := y.Linear(w, bias).Reshape(n, count, c.Head)
+		if norm != nil {
+			x = x.RMSNorm(norm, c.Eps, c.Head)
+		}
+		return m.turn(x, cos, sin)
+	}
+	q := heads(l.q, l.qBias, l.qNorm, c.Heads)
+	kept.keys.SetAt(heads(l.k, l.kBias, l.kNorm, c.KVHeads), tensor.S(at, n))
+	kept.values.SetAt(y.Linear(l.v, l.vBias).Reshape(n, c.KVHeads, c.Head), tensor.S(at, n))
 	seen := func(t *tensor.Tensor) *tensor.Tensor { // [kv, 1, at+n, head]
 		return t.Narrow(0, 0, at.Plus(n)).Permute(1, 0, 2).Unsqueeze(1)
 	}

@@ -52,6 +52,9 @@ func FromLlama2c(ctx context.Context, f *llama2c.File, o Options) (*Model, error
 		Length: h.Length, Eps: 1e-5, RopeBase: 10000, Neighbours: true, Tied: h.Shared, EOS: []int{1, 2}}, metaNames, o)
 }
 
+// families are the architectures by the names that files give them, and how each differs: the order of pairs is that of GGUF files.
+var families = map[string]struct{ neighbours, bias, headNorm bool }{"llama": {neighbours: true}, "qwen2": {bias: true}, "qwen3": {headNorm: true}}
+
 func openGGUF(ctx context.Context, path string, o Options) (*Model, error) {
 	f, err := gguf.Open(path)
 	if err != nil {
@@ -64,22 +67,24 @@ func openGGUF(ctx context.Context, path string, o Options) (*Model, error) {
 // FromGGUF loads a GGUF file with its tokenizer. Packed weights are unpacked to float32.
 func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
 	fail := func(err error) (*Model, error) { return nil, fmt.Errorf("llm: %s: %w", f.Path(), err) }
-	if a, _ := f.Text("general.architecture"); a != "llama" {
-		return fail(fmt.Errorf("general.architecture is %.64q; llama is known", a))
+	family, _ := f.Text("general.architecture")
+	kind, ok := families[family]
+	if !ok {
+		return fail(fmt.Errorf("general.architecture is %.64q; llama, qwen2 and qwen3 are known", family))
 	}
 	var missing error
 	number := func(key string, usual int64) int {
-		n, ok := f.Int("llama." + key)
+		n, ok := f.Int(family + "." + key)
 		if !ok {
 			n = usual
 		}
 		if n < 0 && missing == nil {
-			missing = fmt.Errorf("llama.%s is missing or negative", key)
+			missing = fmt.Errorf("%s.%s is missing or negative", family, key)
 		}
 		return int(min(n, math.MaxInt32))
 	}
 	c := Config{Dim: number("embedding_length", -1), Hidden: number("feed_forward_length", -1), Layers: number("block_count", -1),
-		Heads: number("attention.head_count", -1), Length: number("context_length", -1), Neighbours: true, RopeBase: 10000}
+		Heads: number("attention.head_count", -1), Length: number("context_length", -1), Neighbours: kind.neighbours, RopeBase: 10000, Bias: kind.bias, HeadNorm: kind.headNorm}
 	c.KVHeads = number("attention.head_count_kv", int64(c.Heads))
 	if missing != nil || c.Heads == 0 {
 		return fail(errors.Join(missing, errors.New("the configuration is not whole")))
@@ -88,14 +93,14 @@ func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
 	if r := number("rope.dimension_count", int64(c.Head)); r != c.Head || number("attention.value_length", int64(c.Head)) != c.Head {
 		return fail(fmt.Errorf("positions turn %d of the %d elements of a head, or keys and values differ in size, which is not known", r, c.Head))
 	}
-	if n, ok := f.Int("llama.expert_count"); ok && n > 0 {
-		return fail(fmt.Errorf("llama.expert_count is %d: mixtures of experts are not known", n))
+	if n, ok := f.Int(family + ".expert_count"); ok && n > 0 {
+		return fail(fmt.Errorf("expert_count is %d: mixtures of experts are not known", n))
 	}
-	if kind, ok := f.Text("llama.rope.scaling.type"); ok && kind != "none" {
-		return fail(fmt.Errorf("llama.rope.scaling.type is %.32q, which is not known", kind))
+	if scaling, ok := f.Text(family + ".rope.scaling.type"); ok && scaling != "none" {
+		return fail(fmt.Errorf("rope.scaling.type is %.32q, which is not known", scaling))
 	}
-	c.Eps, _ = f.Float("llama.attention.layer_norm_rms_epsilon")
-	if base, ok := f.Float("llama.rope.freq_base"); ok {
+	c.Eps, _ = f.Float(family + ".attention.layer_norm_rms_epsilon")
+	if base, ok := f.Float(family + ".rope.freq_base"); ok {
 		c.RopeBase = base
 	}
 	info, ok := f.Info(ggufNames.embed)
@@ -168,6 +173,7 @@ type hubConfig struct {
 	Activation  string          `json:"hidden_act"`
 	Bias        bool            `json:"attention_bias"`
 	ForwardBias bool            `json:"mlp_bias"`
+	Sliding     bool            `json:"use_sliding_window"`
 	EOS         json.RawMessage `json:"eos_token_id"`
 }
 
@@ -190,9 +196,12 @@ func ParseConfig(raw []byte) (Config, error) {
 	fail := func(format string, args ...any) (Config, error) {
 		return Config{}, fmt.Errorf("llm: config.json: "+format, args...)
 	}
+	kind, ok := families[h.ModelType]
 	switch {
-	case h.ModelType != "llama":
-		return fail("model_type is %.64q; llama is known", h.ModelType)
+	case !ok:
+		return fail("model_type is %.64q; llama, qwen2 and qwen3 are known", h.ModelType)
+	case h.Sliding:
+		return fail("use_sliding_window is not known")
 	case h.Bias || h.ForwardBias:
 		return fail("attention_bias and mlp_bias are not known")
 	case h.Activation != "" && h.Activation != "silu":
@@ -201,7 +210,7 @@ func ParseConfig(raw []byte) (Config, error) {
 		return fail("num_attention_heads is %d", h.Heads)
 	}
 	c := Config{Dim: h.Dim, Hidden: h.Hidden, Layers: h.Layers, Heads: h.Heads, KVHeads: h.Heads, Head: h.Dim / h.Heads, Vocab: h.Vocab, Length: h.Length,
-		Eps: h.Eps, RopeBase: 10000, Tied: h.Tied}
+		Eps: h.Eps, RopeBase: 10000, Tied: h.Tied, Bias: kind.bias, HeadNorm: kind.headNorm}
 	if h.KVHeads != nil {
 		c.KVHeads = *h.KVHeads
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -21,13 +22,15 @@ import (
 // small is a model of random weights with names of the hub: heads that do not divide the dim, shared keys, a classifier of its own.
 type small struct {
 	c      Config
+	family string
 	values map[string][]float64
 	shapes map[string][]int
 	order  []string
 }
 
-func newSmall(seed uint64, tied bool) *small {
-	s := &small{c: Config{Dim: 24, Hidden: 20, Layers: 2, Heads: 6, KVHeads: 2, Head: 8, Vocab: 30, Length: 40, Eps: 1e-5, RopeBase: 500, Tied: tied},
+func newSmall(seed uint64, family string, tied bool) *small {
+	s := &small{c: Config{Dim: 24, Hidden: 20, Layers: 2, Heads: 6, KVHeads: 2, Head: 8, Vocab: 30, Length: 40, Eps: 1e-5, RopeBase: 500, Tied: tied,
+		Bias: family == "qwen2", HeadNorm: family == "qwen3"}, family: family,
 		values: map[string][]float64{}, shapes: map[string][]int{}}
 	r := rand.New(rand.NewPCG(seed, 1))
 	add := func(name string, shape ...int) {
@@ -59,6 +62,15 @@ func newSmall(seed uint64, tied bool) *small {
 		add(at(n.k), c.KVHeads*c.Head, c.Dim)
 		add(at(n.v), c.KVHeads*c.Head, c.Dim)
 		add(at(n.o), c.Dim, c.Heads*c.Head)
+		if c.Bias {
+			add(at(n.qBias), c.Heads*c.Head)
+			add(at(n.kBias), c.KVHeads*c.Head)
+			add(at(n.vBias), c.KVHeads*c.Head)
+		}
+		if c.HeadNorm {
+			add(at(n.qNorm), c.Head)
+			add(at(n.kNorm), c.Head)
+		}
 		add(at(n.gate), c.Hidden, c.Dim)
 		add(at(n.up), c.Hidden, c.Dim)
 		add(at(n.down), c.Dim, c.Hidden)
@@ -85,6 +97,27 @@ func (s *small) product(name string, x []float64) []float64 {
 		for k, v := range x {
 			out[i] += w[i*len(x)+k] * v
 		}
+	}
+	return out
+}
+
+func (s *small) biased(name string, x []float64) []float64 {
+	if s.c.Bias {
+		for i, b := range s.values[name] {
+			x[i] += b
+		}
+	}
+	return x
+}
+
+// normed normalises each head.
+func (s *small) normed(name string, x []float64) []float64 {
+	if !s.c.HeadNorm {
+		return x
+	}
+	var out []float64
+	for i := 0; i < len(x); i += s.c.Head {
+		out = append(out, s.rms(x[i:i+s.c.Head], name)...)
 	}
 	return out
 }
@@ -119,8 +152,9 @@ func (s *small) logits(ids []int) [][]float64 {
 		var keys, values [][]float64
 		for p, x := range xs {
 			y := s.rms(x, at(n.attentionNorm))
-			q := s.turned(s.product(at(n.q), y), p)
-			keys, values = append(keys, s.turned(s.product(at(n.k), y), p)), append(values, s.product(at(n.v), y))
+			q := s.turned(s.normed(at(n.qNorm), s.biased(at(n.qBias), s.product(at(n.q), y))), p)
+			keys = append(keys, s.turned(s.normed(at(n.kNorm), s.biased(at(n.kBias), s.product(at(n.k), y))), p))
+			values = append(values, s.biased(at(n.vBias), s.product(at(n.v), y)))
 			mixed := make([]float64, c.Heads*c.Head)
 			for h := range c.Heads {
 				kv := h / (c.Heads / c.KVHeads) * c.Head
@@ -174,9 +208,9 @@ func floatBytes(v []float64) []byte {
 func (s *small) folder(t testing.TB, more string) string {
 	dir := t.TempDir()
 	c := s.c
-	config := fmt.Sprintf(`{"model_type": "llama", "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": %d, "num_attention_heads": %d,
+	config := fmt.Sprintf(`{"model_type": "%s", "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": %d, "num_attention_heads": %d,
 		"num_key_value_heads": %d, "head_dim": %d, "vocab_size": %d, "max_position_embeddings": %d, "rms_norm_eps": 1e-5, "rope_theta": %v,
-		"tie_word_embeddings": %v, "hidden_act": "silu", "eos_token_id": [3, 4]%s}`, c.Dim, c.Hidden, c.Layers, c.Heads, c.KVHeads, c.Head, c.Vocab, c.Length,
+		"tie_word_embeddings": %v, "hidden_act": "silu", "eos_token_id": [3, 4]%s}`, s.family, c.Dim, c.Hidden, c.Layers, c.Heads, c.KVHeads, c.Head, c.Vocab, c.Length,
 		c.RopeBase, c.Tied, more)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o600))
 	where := map[string]string{}
@@ -214,18 +248,18 @@ func (s *small) gguf(t testing.TB) string {
 	f32 := func(key string, x float64) {
 		pair(key, 6, binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(x))))
 	}
-	pair("general.architecture", 8, text(nil, "llama"))
-	u32("llama.embedding_length", c.Dim)
-	u32("llama.feed_forward_length", c.Hidden)
-	u32("llama.block_count", c.Layers)
-	u32("llama.attention.head_count", c.Heads)
-	u32("llama.attention.head_count_kv", c.KVHeads)
-	u32("llama.attention.key_length", c.Head)
-	u32("llama.attention.value_length", c.Head)
-	u32("llama.rope.dimension_count", c.Head)
-	u32("llama.context_length", c.Length)
-	f32("llama.rope.freq_base", c.RopeBase)
-	f32("llama.attention.layer_norm_rms_epsilon", c.Eps)
+	pair("general.architecture", 8, text(nil, s.family))
+	u32(s.family+".embedding_length", c.Dim)
+	u32(s.family+".feed_forward_length", c.Hidden)
+	u32(s.family+".block_count", c.Layers)
+	u32(s.family+".attention.head_count", c.Heads)
+	u32(s.family+".attention.head_count_kv", c.KVHeads)
+	u32(s.family+".attention.key_length", c.Head)
+	u32(s.family+".attention.value_length", c.Head)
+	u32(s.family+".rope.dimension_count", c.Head)
+	u32(s.family+".context_length", c.Length)
+	f32(s.family+".rope.freq_base", c.RopeBase)
+	f32(s.family+".attention.layer_norm_rms_epsilon", c.Eps)
 	u32("tokenizer.ggml.eos_token_id", 5)
 	other := map[string]string{}
 	add := func(hub, own string) { other[hub] = own }
@@ -236,10 +270,12 @@ func (s *small) gguf(t testing.TB) string {
 	for i := range c.Layers {
 		h, g := hubNames, ggufNames
 		for _, n := range [][2]string{{h.attentionNorm, g.attentionNorm}, {h.ffnNorm, g.ffnNorm}, {h.q, g.q}, {h.k, g.k}, {h.v, g.v}, {h.o, g.o}, {h.gate, g.gate},
-			{h.up, g.up}, {h.down, g.down}} {
+			{h.up, g.up}, {h.down, g.down}, {h.qBias, g.qBias}, {h.kBias, g.kBias}, {h.vBias, g.vBias}, {h.qNorm, g.qNorm}, {h.kNorm, g.kNorm}} {
 			add(fmt.Sprintf(n[0], i), fmt.Sprintf(n[1], i))
 		}
-		permuted[fmt.Sprintf(h.q, i)], permuted[fmt.Sprintf(h.k, i)] = c.Heads, c.KVHeads
+		if s.family == "llama" {
+			permuted[fmt.Sprintf(h.q, i)], permuted[fmt.Sprintf(h.k, i)] = c.Heads, c.KVHeads
+		}
 	}
 	put := func(name string, shape []int, v []float64) {
 		for len(data)%32 != 0 {
@@ -286,15 +322,16 @@ func TestLlama(t *testing.T) {
 	ids := []int{7, 0, 29, 3, 3, 11, 18, 2, 25, 9, 9, 1}
 	llama3 := `, "rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 64}`
 	for name, c := range map[string]struct {
-		tied bool
-		more string
-	}{"own": {}, "tied": {tied: true}, "linear": {more: `, "rope_scaling": {"type": "linear", "factor": 2.5}`}, "llama3": {more: llama3},
+		tied   bool
+		more   string
+		family string
+	}{"own": {}, "qwen2": {family: "qwen2"}, "qwen3": {family: "qwen3", tied: true}, "tied": {tied: true}, "linear": {more: `, "rope_scaling": {"type": "linear", "factor": 2.5}`}, "llama3": {more: llama3},
 		"newer": {more: `, "rope_parameters": {"rope_type": "default", "rope_theta": 500}`}} {
 		for _, device := range devices {
 			t.Run(name+" "+device, func(t *testing.T) {
 				_, err := engine.Use(device)
 				need.Device(t, device, err)
-				s := newSmall(3, c.tied)
+				s := newSmall(3, cmp.Or(c.family, "llama"), c.tied)
 				dir := s.folder(t, c.more)
 				hub, err := Open(ctx, dir, Options{Device: device, Chunk: 5})
 				require.NoError(t, err)
@@ -347,9 +384,9 @@ func TestRopeFactors(t *testing.T) {
 }
 
 func TestLoadRefuses(t *testing.T) {
-	s := newSmall(1, false)
+	s := newSmall(1, "llama", false)
 	for name, c := range map[string]struct{ old, now, want string }{
-		"architecture": {`"llama"`, `"mamba"`, `model_type is "mamba"; llama is known`},
+		"architecture": {`"llama"`, `"mamba"`, `model_type is "mamba"; llama, qwen2 and qwen3 are known`},
 		"heads":        {`"num_attention_heads": 6`, `"num_attention_heads": 0`, "num_attention_heads is 0"},
 		"shared heads": {`"num_key_value_heads": 2`, `"num_key_value_heads": 4`, "6 heads do not share 4"},
 		"no heads":     {`"num_key_value_heads": 2`, `"num_key_value_heads": 0`, "heads of keys is 0"},
@@ -387,7 +424,7 @@ func TestLoadRefuses(t *testing.T) {
 	_, err = Open(ctx, s.folder(t, ""), Options{Length: -1})
 	require.ErrorContains(t, err, "a length of -1")
 	_, err = Open(ctx, need.Data(t, "models", "gguf", "ggml-vocab-gpt-2.gguf"), Options{})
-	require.ErrorContains(t, err, `general.architecture is "gpt2"; llama is known`)
+	require.ErrorContains(t, err, `general.architecture is "gpt2"; llama, qwen2 and qwen3 are known`)
 }
 
 func replaceOnce(s, old, now string) string {

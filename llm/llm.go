@@ -1,5 +1,5 @@
-// Package llm runs language models: weights and a configuration in, tokens after tokens out. The Llama architecture is here (Touvron and
-// others, 2023), from checkpoints of llama2.c, GGUF files, and safetensors or PyTorch files with their config.json.
+// Package llm runs language models: weights and a configuration in, tokens after tokens out. The architectures of Llama (Touvron and others,
+// 2023), Qwen 2 and Qwen 3 are here, from checkpoints of llama2.c, GGUF files, and safetensors or PyTorch files with their config.json.
 //
 // It knows tensors, files of weights and tokenizers, and refuses to know graphs, kernels and devices. An architecture, or an option of one,
 // that is not here is an error at load that names it.
@@ -33,6 +33,8 @@ type Config struct {
 	Neighbours           bool      // positions turn the pairs (2i, 2i+1) of a head, not (i, i+Head/2)
 	RopeFactors          []float64 // by which the frequencies of positions are divided; nil: 1
 	Tied                 bool      // the classifier is the token embedding
+	Bias                 bool      // queries, keys and values have a bias (Qwen 2)
+	HeadNorm             bool      // each head of queries and keys is normalised before it is turned (Qwen 3)
 	EOS                  []int     // tokens that end a text
 }
 
@@ -94,25 +96,31 @@ type Model struct {
 type layer struct {
 	attentionNorm, q, k, v, o *tensor.Tensor
 	ffnNorm, gate, up, down   *tensor.Tensor
+	qBias, kBias, vBias       *tensor.Tensor // nil: none
+	qNorm, kNorm              *tensor.Tensor // [head]; nil: none
 }
 
 // names are those of the tensors of a format; %d is the layer.
 type names struct {
 	embed, norm, out                                   string
 	attentionNorm, q, k, v, o, ffnNorm, gate, up, down string
+	qBias, kBias, vBias, qNorm, kNorm                  string
 }
 
 var (
 	metaNames = names{"tok_embeddings.weight", "norm.weight", "output.weight", "layers.%d.attention_norm.weight", "layers.%d.attention.wq.weight",
 		"layers.%d.attention.wk.weight", "layers.%d.attention.wv.weight", "layers.%d.attention.wo.weight", "layers.%d.ffn_norm.weight",
-		"layers.%d.feed_forward.w1.weight", "layers.%d.feed_forward.w3.weight", "layers.%d.feed_forward.w2.weight"}
+		"layers.%d.feed_forward.w1.weight", "layers.%d.feed_forward.w3.weight", "layers.%d.feed_forward.w2.weight", "", "", "", "", ""}
 	ggufNames = names{"token_embd.weight", "output_norm.weight", "output.weight", "blk.%d.attn_norm.weight", "blk.%d.attn_q.weight",
 		"blk.%d.attn_k.weight", "blk.%d.attn_v.weight", "blk.%d.attn_output.weight", "blk.%d.ffn_norm.weight",
-		"blk.%d.ffn_gate.weight", "blk.%d.ffn_up.weight", "blk.%d.ffn_down.weight"}
+		"blk.%d.ffn_gate.weight", "blk.%d.ffn_up.weight", "blk.%d.ffn_down.weight",
+		"blk.%d.attn_q.bias", "blk.%d.attn_k.bias", "blk.%d.attn_v.bias", "blk.%d.attn_q_norm.weight", "blk.%d.attn_k_norm.weight"}
 	hubNames = names{"model.embed_tokens.weight", "model.norm.weight", "lm_head.weight", "model.layers.%d.input_layernorm.weight",
 		"model.layers.%d.self_attn.q_proj.weight", "model.layers.%d.self_attn.k_proj.weight", "model.layers.%d.self_attn.v_proj.weight",
 		"model.layers.%d.self_attn.o_proj.weight", "model.layers.%d.post_attention_layernorm.weight",
-		"model.layers.%d.mlp.gate_proj.weight", "model.layers.%d.mlp.up_proj.weight", "model.layers.%d.mlp.down_proj.weight"}
+		"model.layers.%d.mlp.gate_proj.weight", "model.layers.%d.mlp.up_proj.weight", "model.layers.%d.mlp.down_proj.weight",
+		"model.layers.%d.self_attn.q_proj.bias", "model.layers.%d.self_attn.k_proj.bias", "model.layers.%d.self_attn.v_proj.bias",
+		"model.layers.%d.self_attn.q_norm.weight", "model.layers.%d.self_attn.k_norm.weight"}
 )
 
 // load reads the weights of a model, each of which has to have the shape that the configuration says.
@@ -141,9 +149,16 @@ func load(ctx context.Context, f weights.File, c Config, n names, o Options) (*M
 	}
 	for i := range c.Layers {
 		at := func(name string, shape ...int) *tensor.Tensor { return r.tensor(fmt.Sprintf(name, i), shape...) }
-		m.layers = append(m.layers, layer{
-			at(n.attentionNorm, c.Dim), at(n.q, c.Heads*c.Head, c.Dim), at(n.k, c.KVHeads*c.Head, c.Dim), at(n.v, c.KVHeads*c.Head, c.Dim),
-			at(n.o, c.Dim, c.Heads*c.Head), at(n.ffnNorm, c.Dim), at(n.gate, c.Hidden, c.Dim), at(n.up, c.Hidden, c.Dim), at(n.down, c.Dim, c.Hidden)})
+		l := layer{attentionNorm: at(n.attentionNorm, c.Dim), q: at(n.q, c.Heads*c.Head, c.Dim), k: at(n.k, c.KVHeads*c.Head, c.Dim),
+			v: at(n.v, c.KVHeads*c.Head, c.Dim), o: at(n.o, c.Dim, c.Heads*c.Head), ffnNorm: at(n.ffnNorm, c.Dim),
+			gate: at(n.gate, c.Hidden, c.Dim), up: at(n.up, c.Hidden, c.Dim), down: at(n.down, c.Dim, c.Hidden)}
+		if c.Bias {
+			l.qBias, l.kBias, l.vBias = at(n.qBias, c.Heads*c.Head), at(n.kBias, c.KVHeads*c.Head), at(n.vBias, c.KVHeads*c.Head)
+		}
+		if c.HeadNorm {
+			l.qNorm, l.kNorm = at(n.qNorm, c.Head), at(n.kNorm, c.Head)
+		}
+		m.layers = append(m.layers, l)
 		if r.err == nil {
 			r.err = ctx.Err()
 		}

@@ -52,8 +52,7 @@ func byteLevel(path string, v *vocabulary, merges [][]string, name string, speci
 	if err != nil {
 		return nil, &Error{Path: path, Place: "merges", Cause: "cannot be used", Err: err}
 	}
-	whole := aliases[name] == "llama-bpe" || name == "llama-bpe" || name == "tekken"
-	t := &Tokenizer{vocabulary: v, model: &merged{vocabulary: v, pairs: pairs, whole: whole, unknown: unknown{id: -1}}, split: split,
+	t := &Tokenizer{vocabulary: v, model: &merged{vocabulary: v, pairs: pairs, whole: wholes[name], unknown: unknown{id: -1}}, split: split,
 		special: map[int]bool{}, literal: map[int]bool{}, decoder: decodeLetters{}, bos: -1, eos: -1}
 	var list []added
 	for _, s := range specials {
@@ -159,7 +158,10 @@ func FromGGUF(f *gguf.File) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, t.ggufSpecials(f, name)
+	if err := t.ggufSpecials(f, name); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // ggufSpecials reads the kinds of tokens, and which stand around a text.
@@ -187,14 +189,15 @@ func (t *Tokenizer) ggufSpecials(f *gguf.File, model string) error {
 		}
 	}
 	t.raw = newFinder(list)
+	pre, _ := f.Text("tokenizer.ggml.pre")
 	for _, end := range []struct {
-		id, key, add string
-		into         *int
-		around       *[]int
-		usual        bool
+		key, add string
+		into     *int
+		around   *[]int
+		usual    bool
 	}{
-		{"bos", "tokenizer.ggml.bos_token_id", "tokenizer.ggml.add_bos_token", &t.bos, &t.before, model == "llama" || model == "bert"},
-		{"eos", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.add_eos_token", &t.eos, &t.after, model == "t5"},
+		{"tokenizer.ggml.bos_token_id", "tokenizer.ggml.add_bos_token", &t.bos, &t.before, model == "llama" || model == "bert" || wholes[pre]},
+		{"tokenizer.ggml.eos_token_id", "tokenizer.ggml.add_eos_token", &t.eos, &t.after, model == "t5"},
 	} {
 		id, ok := f.Int(end.key)
 		if !ok {

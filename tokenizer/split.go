@@ -229,6 +229,11 @@ var aliases = map[string]string{
 	"hunyuan-dense": "deepseek-v3", "joyai-llm": "deepseek-v3", "deepseek3-llm": "deepseek-v3",
 }
 
+// wholes are the families that take a piece which is a token as it is, and want the token of a beginning before a text where a file does not
+// say otherwise.
+var wholes = map[string]bool{"llama-bpe": true, "llama3": true, "llama-v3": true, "falcon3": true, "falcon-h1": true, "pixtral": true, "midm-2.0": true,
+	"lfm2": true, "tekken": true}
+
 // family gives the splitters of a named family.
 func family(name string) (splitters, bool) {
 	if other, ok := aliases[name]; ok {

@@ -29,7 +29,7 @@ func chatCommand(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "chat MODEL",
 		Short: "Have a language model continue a text",
-		Long: `Loads a language model (Llama architecture: a GGUF file, a folder with config.json and safetensors, or a checkpoint of llama2.c)
+		Long: `Loads a language model (of the families Llama, Qwen 2 or Qwen 3: a GGUF file, a folder with config.json and safetensors, or a checkpoint of llama2.c)
 and continues --prompt, or each line that it reads from standard input. Lines are continued as they are, one text after the other: no
 template of questions and answers is put around them.`,
 		Args: sensible(cobra.ExactArgs(1)),
