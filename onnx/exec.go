@@ -1,0 +1,397 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/ref"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
+)
+
+// runner goes through a graph once: to build the graph of a plan, whose arguments have no values then (trace), or to compute it.
+type runner struct {
+	m      *Model
+	ctx    context.Context
+	eng    *engine.Engine
+	trace  bool
+	raws   map[*uop.UOp][]byte // elements of leaves that are known
+	slots  map[int]int         // the input for which a stand-in stands
+	random bool                // something random was met
+	steps  int
+	depth  int
+}
+
+const (
+	mostSteps  = 1 << 22 // nodes that one run goes through
+	mostTraced = 1 << 16 // and one plan
+	hostWork   = 1 << 21 // elements that are computed in the program at most, to know a value
+)
+
+// needValue says that a value decides about a plan which the plan's arguments decide.
+type needValue struct{ inputs []int }
+
+func (*needValue) Error() string { return "BUG: a value is needed" }
+
+// scope are the values of a graph by name, with those of the graphs around it.
+type scope struct {
+	values map[string]*Value
+	outer  *scope
+	opsets map[string]int
+	attrs  map[string]*attrProto // of the function that is being called
+	uses   map[string]int        // how often a name is read in the graph
+}
+
+func (s *scope) get(name string) *Value {
+	for ; s != nil; s = s.outer {
+		if v, ok := s.values[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// top runs the model's graph.
+func (r *runner) top(args []*Value) (outs []*Value, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *needValue:
+			err = p
+		default:
+			panic(p)
+		}
+	}()
+	s := &scope{values: map[string]*Value{}, opsets: r.m.opsets}
+	for i, p := range r.m.inputs {
+		s.values[p.Name] = args[i]
+	}
+	return r.graph(r.m.proto.graph, s)
+}
+
+// sub runs a graph that an attribute holds.
+func (r *runner) sub(g *graphProto, outer *scope, args []*Value) ([]*Value, error) {
+	if r.depth++; r.depth > maxDepth {
+		return nil, fmt.Errorf("graphs lie in each other more than %d deep", maxDepth)
+	}
+	defer func() { r.depth-- }()
+	if len(args) > len(g.inputs) {
+		return nil, fmt.Errorf("graph %.60q takes %d values and is given %d", g.name, len(g.inputs), len(args))
+	}
+	s := &scope{values: map[string]*Value{}, outer: outer, opsets: outer.opsets, attrs: outer.attrs}
+	for i, v := range args {
+		s.values[g.inputs[i].name] = v
+	}
+	return r.graph(g, s)
+}
+
+func (r *runner) graph(g *graphProto, s *scope) ([]*Value, error) {
+	for _, t := range g.init {
+		if s.values[t.name] == nil {
+			s.values[t.name] = r.constant(t, t.is)
+		}
+	}
+	for _, t := range g.sparse {
+		if s.values[t.values.name] == nil {
+			s.values[t.values.name] = r.constant(t, t.is)
+		}
+	}
+	s.uses = map[string]int{}
+	countUses(g.nodes, s.uses)
+	for _, out := range g.outputs {
+		s.uses[out.name]++
+	}
+	if err := r.nodes(g.nodes, s); err != nil {
+		return nil, err
+	}
+	outs := make([]*Value, len(g.outputs))
+	for i, out := range g.outputs {
+		if outs[i] = s.get(out.name); outs[i] == nil {
+			return nil, fmt.Errorf("graph %.60q: its output %.80q has no value", g.name, out.name)
+		}
+	}
+	return outs, nil
+}
+
+// countUses counts how often names are read, by graphs inside too.
+func countUses(list []*nodeProto, uses map[string]int) {
+	for _, n := range list {
+		for _, in := range n.in {
+			uses[in]++
+		}
+		for _, a := range n.attrs {
+			if a.g == nil {
+				continue
+			}
+			countUses(a.g.nodes, uses)
+			for _, out := range a.g.outputs {
+				uses[out.name] += 2
+			}
+		}
+	}
+}
+
+func (r *runner) nodes(list []*nodeProto, s *scope) error {
+	for _, n := range list {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if r.steps++; r.steps > mostSteps {
+			return fmt.Errorf("a run goes through more than %d nodes", mostSteps)
+		}
+		if r.trace && r.steps > mostTraced {
+			panic(&needValue{}) // too many for a plan
+		}
+		if err := r.node(n, s); err != nil {
+			var own *Error
+			if errors.As(err, &own) {
+				return err
+			}
+			return &Error{File: r.m.name, Node: n.title(), Err: err}
+		}
+	}
+	return nil
+}
+
+func (r *runner) node(n *nodeProto, s *scope) error {
+	in := make([]*Value, len(n.in))
+	for i, name := range n.in {
+		if name == "" {
+			continue
+		}
+		if in[i] = s.get(name); in[i] == nil {
+			return fmt.Errorf("its input %.80q has no value", name)
+		}
+	}
+	c := &call{r: r, scope: s, node: n, in: in, opset: s.opsets[n.domain]}
+	for _, a := range n.attrs {
+		if a.ref != "" {
+			name := a.name
+			if a = s.attrs[a.ref]; a == nil {
+				continue
+			}
+			own := *a
+			own.name = name
+			a = &own
+		}
+		c.attrs = append(c.attrs, a)
+	}
+	var outs []*Value
+	var err error
+	if f := r.m.functions[functionKey{n.domain, n.op, n.overload}]; f != nil {
+		outs, err = r.function(f, c)
+	} else {
+		outs, err = c.run(operators[opName(n.domain, n.op)])
+	}
+	if err != nil {
+		return err
+	}
+	for i, name := range n.out {
+		if name == "" {
+			continue
+		}
+		if i >= len(outs) || outs[i] == nil {
+			return fmt.Errorf("it gives no output %d", i)
+		}
+		s.values[name] = outs[i]
+	}
+	return nil
+}
+
+// function runs a function that the file defines.
+func (r *runner) function(f *functionProto, c *call) ([]*Value, error) {
+	if r.depth++; r.depth > 2*maxDepth {
+		return nil, fmt.Errorf("functions call each other more than %d deep", 2*maxDepth)
+	}
+	defer func() { r.depth-- }()
+	if len(c.in) > len(f.in) {
+		return nil, fmt.Errorf("function %.60q takes %d values and is given %d", f.name, len(f.in), len(c.in))
+	}
+	opsets, err := opsetsOf(f.opsets)
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{values: map[string]*Value{}, opsets: opsets, attrs: map[string]*attrProto{}}
+	for i, name := range f.in {
+		if s.values[name] = nil; i < len(c.in) {
+			s.values[name] = c.in[i]
+		}
+	}
+	for _, a := range f.defaults {
+		s.attrs[a.name] = a
+	}
+	for _, a := range c.attrs {
+		s.attrs[a.name] = a
+	}
+	s.uses = map[string]int{}
+	countUses(f.nodes, s.uses)
+	if err := r.nodesOf(f, s); err != nil {
+		return nil, err
+	}
+	outs := make([]*Value, len(f.out))
+	for i, name := range f.out {
+		outs[i] = s.get(name)
+	}
+	return outs, nil
+}
+
+// nodesOf runs a function's nodes; an input that was not given is a missing input of those that read it.
+func (r *runner) nodesOf(f *functionProto, s *scope) error {
+	absent := map[string]bool{}
+	for name, v := range s.values {
+		if v == nil {
+			absent[name] = true
+			delete(s.values, name)
+		}
+	}
+	if len(absent) == 0 {
+		return r.nodes(f.nodes, s)
+	}
+	list := make([]*nodeProto, len(f.nodes))
+	for i, n := range f.nodes {
+		own := *n
+		own.in = make([]string, len(n.in))
+		for j, name := range n.in {
+			if !absent[name] {
+				own.in[j] = name
+			}
+		}
+		list[i] = &own
+	}
+	return r.nodes(list, s)
+}
+
+// constant is the value of a tensor in the file, which lies on the device once for all runs.
+func (r *runner) constant(key any, v *Value) *Value {
+	if v.elem == String || count(v.shape) <= 1 {
+		return v
+	}
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	at := placedKey{r.eng, key}
+	p := r.m.placed[at]
+	if p == nil {
+		p = &Value{elem: v.elem, shape: v.shape, raw: v.raw, known: true}
+		if u, err := r.eng.FromBytes(v.elem.DType(), v.shape, v.raw); err == nil {
+			p.t = tensor.FromNode(u, r.eng)
+		}
+		r.m.placed[at] = p
+	}
+	if p.t != nil {
+		r.raws[leafOf(p.t.Node())] = p.raw
+	}
+	return p
+}
+
+// leafOf looks through the shape of a leaf.
+func leafOf(u *uop.UOp) *uop.UOp {
+	for u.Op() == uop.Reshape {
+		u = u.At(0)
+	}
+	return u
+}
+
+// tensor is an array of numbers as a tensor.
+func (r *runner) tensor(v *Value) *tensor.Tensor {
+	if v.t != nil {
+		return v.t
+	}
+	d := v.elem.DType()
+	if count(v.shape) == 1 {
+		u := uop.NewConst(d, elementsOf(d, v.raw)[0])
+		return tensor.FromNode(u.Reshape(v.shape...), r.eng)
+	}
+	u, err := r.eng.FromBytes(d, v.shape, v.raw)
+	if err != nil {
+		panic(&opError{err})
+	}
+	r.raws[leafOf(u)] = v.raw
+	v.t = tensor.FromNode(u, r.eng)
+	return v.t
+}
+
+// host are the elements of an array, which are computed if need be.
+func (r *runner) host(v *Value) []byte {
+	if v.raw != nil {
+		return v.raw
+	}
+	if n := count(v.shape); n == 0 {
+		v.raw = []byte{}
+		return v.raw
+	}
+	u := v.t.Node()
+	if r.trace && !v.known {
+		need := &needValue{}
+		for _, leaf := range uop.Topo(u) {
+			if i, ok := r.slots[leaf.Slot()]; ok && leaf.Op() == uop.Param {
+				need.inputs = append(need.inputs, i)
+			}
+		}
+		panic(need)
+	}
+	if raw, ok := r.evaluate(u); ok {
+		v.raw, v.t = raw, nil
+		return v.raw
+	}
+	raw, err := v.t.Bytes(r.ctx)
+	if err != nil {
+		panic(&opError{err})
+	}
+	v.raw = raw
+	return raw
+}
+
+// evaluate computes a small graph in the program, if all that it is made of is known there.
+func (r *runner) evaluate(u *uop.UOp) (raw []byte, ok bool) {
+	work := 0
+	for _, n := range uop.Topo(u) {
+		work += n.Shape().Numel()
+		switch n.Op() {
+		case uop.Buffer, uop.Param:
+			if _, ok := r.raws[n]; !ok {
+				return nil, false
+			}
+		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var:
+			return nil, false
+		}
+		if work > hostWork {
+			return nil, false
+		}
+	}
+	got := ref.Eval(func(leaf *uop.UOp) []uop.Value { return elementsOf(leaf.DType(), r.raws[leaf]) }, u)[0]
+	d := u.DType()
+	for _, v := range got {
+		bits := uop.ToBits(d, v)
+		for range d.Size() {
+			raw = append(raw, byte(bits))
+			bits >>= 8
+		}
+	}
+	return raw, true
+}
+
+// realize computes what values stand for.
+func (r *runner) realize(vs ...*Value) error {
+	var list []*tensor.Tensor
+	var collect func(v *Value)
+	collect = func(v *Value) {
+		switch {
+		case v == nil:
+		case v.kind != IsTensor:
+			for _, item := range v.items {
+				collect(item)
+			}
+		case v.elem != String && v.raw == nil:
+			list = append(list, v.t)
+		}
+	}
+	for _, v := range vs {
+		collect(v)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return tensor.Realize(r.ctx, list...)
+}
