@@ -186,7 +186,7 @@ func dropout(c *call) []*Value {
 	if !training || ratio == 0 {
 		return []*Value{c.value(0), c.out(tensor.Full(true, dtype.Bool, x.Shape()...), e)}
 	}
-	keep := c.random().RandOf(dtype.F32, x.Shape()...).Ge(ratio)
+	keep := c.draws(x.Shape()...).Ge(ratio)
 	y := keep.Where(x.Mul(1/(1-math.Min(ratio, 1-1e-12))), tensor.ZerosLike(x))
 	return []*Value{c.out(y, c.elem(0)), c.out(keep, e)}
 }

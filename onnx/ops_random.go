@@ -11,13 +11,21 @@ import (
 // captured.
 func (c *call) random() *tensor.Generator {
 	c.r.random = true
-	if a := c.typed("seed", attrFloat); a != nil {
-		return tensor.NewGenerator(uint64(math.Float32bits(a.f)))
-	}
-	if a := c.typed("seed", attrInt); a != nil {
+	switch a := c.attr("seed"); {
+	case a == nil:
+	case a.kind == attrInt:
 		return tensor.NewGenerator(uint64(a.i))
+	case a.kind == attrFloat:
+		return tensor.NewGenerator(uint64(math.Float32bits(a.f)))
+	default:
+		c.fail("its seed is no number")
 	}
 	return tensor.DefaultGenerator()
+}
+
+// draws are uniform random numbers from 0 to 1 on the node's device.
+func (c *call) draws(shape ...int) t {
+	return c.random().RandOf(dtype.F32, shape...).On(c.r.eng.Name())
 }
 
 // drawn is an output of random numbers.
@@ -44,16 +52,16 @@ func (c *call) likeElem() Elem {
 
 func (c *call) uniform(shape []int) t {
 	lo, hi := c.attrFloat("low", 0), c.attrFloat("high", 1)
-	return c.random().RandOf(dtype.F32, shape...).Mul(hi - lo).Add(lo)
+	return c.draws(shape...).Mul(hi - lo).Add(lo)
 }
 
 func (c *call) normal(shape []int) t {
-	return c.random().Normal(c.attrFloat("mean", 0), c.attrFloat("scale", 1), shape...)
+	return c.random().Normal(c.attrFloat("mean", 0), c.attrFloat("scale", 1), shape...).On(c.r.eng.Name())
 }
 
 func bernoulli(c *call) []*Value {
 	x := wide(c.t(0))
-	return c.drawn(c.random().RandOf(dtype.F32, x.Shape()...).To(x.DType()).Lt(x), c.likeElem())
+	return c.drawn(c.draws(x.Shape()...).To(x.DType()).Lt(x), c.likeElem())
 }
 
 func multinomial(c *call) []*Value {
@@ -62,7 +70,7 @@ func multinomial(c *call) []*Value {
 	if x.Rank() != 2 || n < 1 || n > 1<<24 {
 		c.fail("%d samples of %v", n, x.Shape())
 	}
-	noise := c.random().RandOf(dtype.F32, x.Dim(0), n, x.Dim(1)).Maximum(1e-30).Log().Neg().Log().Neg()
+	noise := c.draws(x.Dim(0), n, x.Dim(1)).Maximum(1e-30).Log().Neg().Log().Neg()
 	return c.drawn(x.Unsqueeze(1).Add(noise.To(x.DType())).ArgMax(2), c.elemAttr("dtype", Int32))
 }
 
