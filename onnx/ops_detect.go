@@ -86,7 +86,9 @@ func roiAlign(c *call) []*Value {
 		half = 0.5
 	}
 	r := rois.Dim(0)
-	corner := func(i int) t { return rois.Select(1, i).Mul(c.attrFloat("spatial_scale", 1)).Sub(half).Reshape(r, 1, 1) }
+	corner := func(i int) t {
+		return rois.Select(1, i).Mul(c.attrFloat("spatial_scale", 1)).Sub(half).Reshape(r, 1, 1)
+	}
 	x1, y1, x2, y2 := corner(0), corner(1), corner(2), corner(3)
 	w, h := x2.Sub(x1), y2.Sub(y1)
 	if half == 0 { // regions of no size are of one element

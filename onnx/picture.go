@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	_ "image/gif"  // a format of pictures
-	_ "image/jpeg" // a format of pictures
 	_ "image/png"  // a format of pictures
 	"io"
 )
@@ -32,6 +31,9 @@ func decodePicture(r io.Reader, raw []byte) (*picture, error) {
 		return decodeBMP(raw)
 	case bytes.HasPrefix(raw, []byte("P6")):
 		return decodePNM(raw)
+	}
+	if bytes.HasPrefix(raw, []byte{0xff, 0xd8}) {
+		return nil, &NotYetError{"JPEG, of which decoders make different pixels, as those that recorded the tests do"}
 	}
 	conf, _, err := image.DecodeConfig(bytes.NewReader(raw))
 	if err == image.ErrFormat {

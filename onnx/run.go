@@ -66,6 +66,7 @@ func (m *Model) arguments(in map[string]*Value) ([]*Value, error) {
 		if v == nil {
 			v = Optional(nil)
 		}
+		v = p.Type.fitting(v)
 		if why := p.Type.refuses(v); why != "" {
 			return nil, &Error{File: m.name, Reason: fmt.Sprintf("input %q is to be %v: %s", p.Name, p.Type, why)}
 		}
@@ -85,6 +86,19 @@ func portNames(ps []Port) string {
 		list = append(list, fmt.Sprintf("%q", p.Name))
 	}
 	return strings.Join(list, ", ")
+}
+
+// fitting is one number with as many axes as the type has; other values are as they were.
+func (t *Type) fitting(v *Value) *Value {
+	if t == nil || t.Kind != IsTensor || v.kind != IsTensor || !t.Ranked || len(t.Dims) == len(v.shape) || len(t.Dims) > 1 || len(v.shape) > 1 || count(v.shape) != 1 {
+		return v
+	}
+	own := *v
+	own.shape = slices.Repeat([]int{1}, len(t.Dims))
+	if own.t != nil {
+		own.t = own.t.Reshape(own.shape...)
+	}
+	return &own
 }
 
 // refuses says why a value is not of the type, or "".
