@@ -69,7 +69,7 @@ check: compiler gpu
 # Every fuzz target of a parser, four at a time, each in one process. What it finds becomes a file in testdata/fuzz.
 PARSERS = engine/search:FuzzChoices safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
-	cmd/weft:FuzzAnswer
+	cmd/weft:FuzzAnswer onnx:FuzzRead
 
 parsers fuzz-parsers: TIME ?= 20s
 parsers fuzz-parsers:

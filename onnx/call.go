@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -45,6 +46,8 @@ func (c *call) run(f operator) (outs []*Value, err error) {
 		case nil:
 		case *opError:
 			err = p.err
+		case runtime.Error: // what a file asks for and no check has caught
+			err = fmt.Errorf("the node is malformed: %v", p)
 		default:
 			panic(p)
 		}
@@ -228,6 +231,28 @@ func (c *call) attrGraph(name string) *graphProto {
 		c.fail("it has no graph %q", name)
 	}
 	return a.g
+}
+
+// mostListed is how many elements a list in the program may have that a file asks for.
+const mostListed = 1 << 26
+
+// listed checks the length of a list, which is a product of n.
+func (c *call) listed(n ...int) int {
+	p := 1
+	for _, k := range n {
+		if k < 0 || k > 0 && p > mostListed/k {
+			c.fail("a list of %v elements; at most %d are written out", n, mostListed)
+		}
+		p *= k
+	}
+	return p
+}
+
+// ticks counts the steps that an operator is made of.
+func (c *call) ticks(n int) {
+	if err := c.r.step(n); err != nil {
+		panic(&opError{err})
+	}
 }
 
 // axis checks an axis and makes it positive.

@@ -77,6 +77,9 @@ func (r *runner) sub(g *graphProto, outer *scope, args []*Value) ([]*Value, erro
 		return nil, fmt.Errorf("graphs lie in each other more than %d deep", maxDepth)
 	}
 	defer func() { r.depth-- }()
+	if err := r.step(1); err != nil {
+		return nil, err
+	}
 	if len(args) > len(g.inputs) {
 		return nil, fmt.Errorf("graph %.60q takes %d values and is given %d", g.name, len(g.inputs), len(args))
 	}
@@ -138,11 +141,8 @@ func (r *runner) nodes(list []*nodeProto, s *scope) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		if r.steps++; r.steps > mostSteps {
-			return fmt.Errorf("a run goes through more than %d nodes", mostSteps)
-		}
-		if r.trace && r.steps > mostTraced {
-			panic(&needValue{}) // too many for a plan
+		if err := r.step(1); err != nil {
+			return err
 		}
 		if err := r.node(n, s); err != nil {
 			var own *Error
@@ -153,6 +153,17 @@ func (r *runner) nodes(list []*nodeProto, s *scope) error {
 		}
 	}
 	return nil
+}
+
+// step counts what a run does, rounds of loops too, so that a file cannot keep it going forever.
+func (r *runner) step(n int) error {
+	if r.steps += n; r.steps > mostSteps || n > mostSteps {
+		return fmt.Errorf("a run goes through more than %d nodes", mostSteps)
+	}
+	if r.trace && r.steps > mostTraced {
+		panic(&needValue{}) // too many for a plan
+	}
+	return r.ctx.Err()
 }
 
 func (r *runner) node(n *nodeProto, s *scope) error {

@@ -209,6 +209,7 @@ func linearAttention(c *call) []*Value {
 		beta = beta.Permute(0, 2, 1).Reshape(b, beta.Dim(2), steps, 1)
 	}
 	var list []t
+	c.ticks(steps)
 	for i := range steps {
 		row := func(x t) t { return x.Narrow(2, i, 1) } // [b, h, 1, d]
 		if gated {

@@ -302,7 +302,7 @@ func splitToSequence(c *call) []*Value {
 	switch {
 	case !c.has(1):
 		keep = c.attrBool("keepdims", true)
-		sizes = slices.Repeat([]int{1}, n)
+		sizes = slices.Repeat([]int{1}, c.listed(n))
 	case len(c.value(1).shape) == 0:
 		size := c.int(1)
 		if size < 1 {

@@ -177,7 +177,7 @@ func (c *call) padAround(x t, m tensor.PadMode, lo, hi []int) t {
 		if n == 0 {
 			c.fail("axis %d has no elements to pad with", a)
 		}
-		index := make([]int64, c.limited(total))
+		index := make([]int64, c.listed(total))
 		for i := range index {
 			j := i - lo[a]
 			switch m {

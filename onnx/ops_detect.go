@@ -260,6 +260,7 @@ func maxRoiPool(c *call) []*Value {
 	}
 	scale := c.attrFloat("spatial_scale", 1)
 	var out []t
+	c.ticks(len(rois) / 5 * cells[0] * cells[1])
 	for r := 0; r < len(rois); r += 5 {
 		at := func(i int) int { return int(math.Round(rois[r+i] * scale)) }
 		b := int(rois[r])

@@ -104,6 +104,7 @@ func averagePool(c *call) []*Value {
 	sum := p.padded(x, 0).SumPool(p.pool())
 	counts := tensor.Full(1, x.DType(), slices.Repeat([]int{1}, len(p.in))...)
 	for i, n := range p.in {
+		c.listed(p.out[i], p.size[i])
 		list := make([]float64, p.out[i])
 		for o := range list {
 			for k := range p.size[i] {

@@ -254,6 +254,7 @@ func (c *call) resizeScales(plans []resizing, list []float64) {
 }
 
 func (c *call) resizeAxis(x t, axis int, r *resizing) t {
+	c.listed(r.out, 1+int(4/min(1, max(r.scale, 1e-9))))
 	if r.mode == "nearest" {
 		index := make([]int64, r.out)
 		for i := range index {

@@ -129,6 +129,7 @@ func (r *recurrent) bias(dir, which int) t {
 // run goes through the sequence in each direction. split says that biases of the state are the cell's to add.
 func (r *recurrent) run(step cell, split bool) []*Value {
 	n, b := r.x.Dim(0), r.x.Dim(1)
+	r.c.ticks(n * r.dirs)
 	var ys, lasts []t
 	ends := make([][]t, len(r.initial))
 	for dir := range r.dirs {

@@ -112,7 +112,7 @@ func stft(c *call) []*Value {
 // cosines is a window that is a sum of cosines.
 func cosines(list ...float64) operator {
 	return func(c *call) []*Value {
-		n := c.limited(c.int(0))
+		n := c.listed(max(0, c.int(0)))
 		e := c.elemAttr("output_datatype", Float32)
 		span := float64(n)
 		if !c.attrBool("periodic", true) {
@@ -148,7 +148,7 @@ func melWeights(c *call) []*Value {
 		corners[i] = int(math.Floor(float64(size+1) * f / float64(rate)))
 	}
 	rows := size/2 + 1
-	out := make([]float64, rows*bins)
+	out := make([]float64, c.listed(rows, bins))
 	put := func(row, bin int, v float64) {
 		if row >= 0 && row < rows {
 			out[row*bins+bin] = v

@@ -51,7 +51,7 @@ func (c *call) broadcastIndex(a, b []int, each func(i, j int)) []int {
 		}
 		return at
 	}
-	for n := range count(shape) {
+	for n := range c.listed(shape...) {
 		each(place(a, n), place(b, n))
 	}
 	return shape
@@ -197,7 +197,7 @@ func tfIdf(c *call) []*Value {
 	if len(v.shape) == 2 {
 		rows, n = v.shape[0], v.shape[1]
 	}
-	out := make([]float32, rows*p.width)
+	out := make([]float32, c.listed(rows, p.width))
 	for r := range rows {
 		for i, g := range p.grams {
 			k := 0

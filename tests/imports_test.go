@@ -93,6 +93,7 @@ var mayImport = map[string]string{
 	"data":        "",
 	"data/folder": "data",
 	"safetensors": "atomicfile",
+	"onnx":        "tensor engine ref uop dtype",
 	"atomicfile":  "",
 	"cmd/weft":    "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
