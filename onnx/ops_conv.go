@@ -120,16 +120,33 @@ func convTranspose(c *call) []*Value {
 		c.fail("filters %v over %v", w.Shape(), x.Shape())
 	}
 	n := x.Rank() - 2
-	size := w.Shape()[2:]
+	win, more := c.transposedWindow(w.Shape()[2:], x.Shape()[2:])
+	o := win.conv(c.attrInt("group", 1))
+	o.Paddings = slices.Repeat([]int{0}, 2*n)
+	y := x.ConvTranspose(w, nil, o)
+	lo, hi := make([]int, n), make([]int, n)
+	for i := range n { // paddings take away
+		lo[i], hi[i] = -win.lo[i], more[i]-win.hi[i]
+	}
+	y = y.Pad(lo, hi)
+	if c.has(2) {
+		b := c.t(2)
+		y = y.Add(b.Reshape(c.along(y.Rank(), 1, b.Numel())...))
+	}
+	return c.one(y, c.elem(0))
+}
+
+// transposedWindow resolves the paddings of a transposed convolution, and how much more there is at the end of each axis.
+func (c *call) transposedWindow(size, in []int) (win window, more []int) {
+	n := len(in)
+	own := *c
+	own.attrs = slices.DeleteFunc(slices.Clone(c.attrs), func(a *attrProto) bool { return a.name == "auto_pad" })
+	win = own.window(size, in)
+	win.lo, win.hi = slices.Clone(win.lo), slices.Clone(win.hi)
 	more, ok := c.attrInts("output_padding")
 	if !ok {
 		more = make([]int, n)
 	}
-	in := x.Shape()[2:]
-	own := *c
-	own.attrs = slices.DeleteFunc(slices.Clone(c.attrs), func(a *attrProto) bool { return a.name == "auto_pad" })
-	win := own.window(size, in)
-	auto := c.attrString("auto_pad", "NOTSET")
 	want, sized := c.attrInts("output_shape")
 	if sized && len(want) > n {
 		want = want[len(want)-n:]
@@ -137,53 +154,25 @@ func convTranspose(c *call) []*Value {
 	if len(more) != n || sized && len(want) != n {
 		c.fail("output_padding %v and output_shape %v for %d axes", more, want, n)
 	}
+	auto := c.attrString("auto_pad", "NOTSET")
+	if auto == "VALID" {
+		win.lo, win.hi = make([]int, n), make([]int, n)
+	}
 	for i := range n {
-		full := (in[i]-1)*win.stride[i] + more[i] + (size[i]-1)*win.dilation[i] + 1
-		var total int
-		switch {
-		case sized:
-			total = full - want[i]
-		case auto == "SAME_UPPER" || auto == "SAME_LOWER":
-			total = full - in[i]*win.stride[i]
-		case auto == "VALID":
-			win.lo[i], win.hi[i] = 0, 0
-			continue
-		default:
+		length := in[i] * win.stride[i]
+		if sized {
+			length = c.limited(want[i])
+		} else if auto != "SAME_UPPER" && auto != "SAME_LOWER" {
 			continue
 		}
-		win.lo[i] = total / 2
-		if auto != "SAME_UPPER" { // as the specification has it, the rest goes before
-			win.lo[i] = total - total/2
-		}
-		if auto == "SAME_UPPER" {
-			win.lo[i] = total / 2
-		}
-		if auto == "NOTSET" && sized {
-			win.lo[i] = total - total/2
+		total := (in[i]-1)*win.stride[i] + more[i] + (size[i]-1)*win.dilation[i] + 1 - length
+		win.lo[i] = max(0, total) / 2
+		if auto != "SAME_UPPER" {
+			win.lo[i] = (max(0, total) + 1) / 2
 		}
 		win.hi[i] = total - win.lo[i]
 	}
-	o := win.conv(c.attrInt("group", 1))
-	lo, hi := make([]int, n), make([]int, n)
-	cut := make([]int, 2*n)
-	for i := range n { // paddings take away; what they add is put there afterwards
-		cut[i], cut[n+i] = max(0, win.lo[i]), max(0, win.hi[i])
-		lo[i], hi[i] = max(0, -win.lo[i]), max(0, -win.hi[i])
-	}
-	o.Paddings, o.OutputPadding = slices.Repeat([]int{0}, 2*n), nil
-	y := x.ConvTranspose(w, nil, o)
-	crop := slices.Repeat([]int{0}, n)
-	end := make([]int, n)
-	for i := range n {
-		crop[i] = lo[i] - cut[i]
-		end[i] = hi[i] - cut[n+i] + more[i]
-	}
-	y = y.Pad(crop, end)
-	if c.has(2) {
-		b := c.t(2)
-		y = y.Add(b.Reshape(c.along(y.Rank(), 1, b.Numel())...))
-	}
-	return c.one(y, c.elem(0))
+	return win, more
 }
 
 // integerConv is a convolution of integers less their zero points.

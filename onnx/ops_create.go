@@ -240,7 +240,12 @@ func spaceToDepth(c *call) []*Value {
 		c.fail("blocks of %d of %v", b, s)
 	}
 	n, ch, h, w := s[0], s[1], s[2]/b, s[3]/b
-	x = x.Reshape(n, ch, h, b, w, b).Permute(0, 3, 5, 1, 2, 4)
+	x = x.Reshape(n, ch, h, b, w, b)
+	if c.attrString("mode", "DCR") == "CRD" {
+		x = x.Permute(0, 1, 3, 5, 2, 4)
+	} else {
+		x = x.Permute(0, 3, 5, 1, 2, 4)
+	}
 	return c.one(x.Reshape(n, ch*b*b, h, w), c.elem(0))
 }
 

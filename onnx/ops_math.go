@@ -170,20 +170,24 @@ func mod(c *call) []*Value {
 	return c.one(x.Mod(y), c.elem(0))
 }
 
+// bitShift shifts; by less than nothing or by the width and more it shifts everything out.
 func bitShift(c *call) []*Value {
 	x, y := c.t(0), c.t(1)
 	width := x.DType().Bits()
-	over := y.Ge(width)
-	var out t
+	over := y.Lt(0).LogicalOr(y.Ge(width))
+	out, all := x, x
 	switch d := c.attrString("direction", ""); d {
 	case "LEFT":
-		out = x.Shl(y)
+		out, all = x.Shl(y), tensor.ZerosLike(x)
 	case "RIGHT":
 		out = x.Shr(y)
+		if all = tensor.ZerosLike(x); !x.DType().IsUnsigned() {
+			all = x.Shr(width - 1)
+		}
 	default:
 		c.fail("its direction is %.20q; it must be LEFT or RIGHT", d)
 	}
-	return c.one(over.Where(tensor.ZerosLike(out), out), c.elem(0))
+	return c.one(over.Where(all, out), c.elem(0))
 }
 
 func equal(c *call) []*Value {

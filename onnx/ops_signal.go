@@ -51,14 +51,17 @@ func dft(c *call) []*Value {
 	if axis == x.Rank()-1 {
 		c.fail("its axis is that of the parts")
 	}
+	inverse, onesided := c.attrBool("inverse", false), c.attrBool("onesided", false)
 	n := x.Dim(axis)
+	if inverse && onesided {
+		n = 2 * (n - 1)
+	}
 	if c.has(1) {
 		n = c.int(1)
 	}
 	if n < 1 {
 		c.fail("a transform of %d", n)
 	}
-	inverse, onesided := c.attrBool("inverse", false), c.attrBool("onesided", false)
 	if inverse && onesided {
 		return c.one(c.realInverse(x, axis, n), c.elem(0))
 	}
