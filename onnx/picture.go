@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"image"
-	_ "image/gif"  // a format of pictures
-	_ "image/png"  // a format of pictures
+	_ "image/gif" // a format of pictures
+	_ "image/png" // a format of pictures
 	"io"
 )
 
