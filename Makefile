@@ -70,7 +70,8 @@ check: compiler gpu
 PARSERS = engine/search:FuzzChoices safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer weights:FuzzIndex weights/gguf:FuzzParse weights/pytorch:FuzzParse weights/pytorch:FuzzPickle weights/numpy:FuzzParse \
-	weights/llama2c:FuzzParse tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern
+	weights/llama2c:FuzzParse tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \
+	onnx:FuzzRead
 
 parsers fuzz-parsers: TIME ?= 20s
 parsers fuzz-parsers:

@@ -93,6 +93,7 @@ var mayImport = map[string]string{
 	"data":        "",
 	"data/folder": "data",
 	"safetensors": "atomicfile weights",
+	"onnx":        "tensor engine ref uop dtype",
 	"atomicfile":  "",
 
 	"llm":             "nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",

@@ -1,0 +1,273 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// runner goes through a graph once: to build the graph of a plan, whose arguments have no values then (trace), or to compute it.
+type runner struct {
+	m      *Model
+	ctx    context.Context
+	eng    *engine.Engine
+	trace  bool
+	raws   map[*uop.UOp][]byte // elements of leaves that are known
+	slots  map[int]int         // the input for which a stand-in stands
+	random bool                // something random was met
+	steps  int
+	depth  int
+}
+
+const (
+	mostSteps  = 1 << 20 // nodes that one run goes through
+	mostTraced = 1 << 16 // and one plan
+	hostWork   = 1 << 21 // elements that are computed in the program at most, to know a value
+)
+
+// needValue says that a value decides about a plan which the plan's arguments decide.
+type needValue struct{ inputs []int }
+
+func (*needValue) Error() string { return "BUG: a value is needed" }
+
+// scope are the values of a graph by name, with those of the graphs around it.
+type scope struct {
+	values map[string]*Value
+	outer  *scope
+	opsets map[string]int
+	attrs  map[string]*attrProto // of the function that is being called
+	uses   map[string]int        // how often a name is read in the graph
+}
+
+func (s *scope) get(name string) *Value {
+	for ; s != nil; s = s.outer {
+		if v, ok := s.values[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// top runs the model's graph.
+func (r *runner) top(args []*Value) (outs []*Value, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *needValue:
+			err = p
+		default:
+			panic(p)
+		}
+	}()
+	s := &scope{values: map[string]*Value{}, opsets: r.m.opsets}
+	for i, p := range r.m.inputs {
+		s.values[p.Name] = args[i]
+	}
+	return r.graph(r.m.proto.graph, s)
+}
+
+// sub runs a graph that an attribute holds.
+func (r *runner) sub(g *graphProto, outer *scope, args []*Value) ([]*Value, error) {
+	if r.depth++; r.depth > maxDepth {
+		return nil, fmt.Errorf("graphs lie in each other more than %d deep", maxDepth)
+	}
+	defer func() { r.depth-- }()
+	if err := r.step(1); err != nil {
+		return nil, err
+	}
+	if len(args) > len(g.inputs) {
+		return nil, fmt.Errorf("graph %.60q takes %d values and is given %d", g.name, len(g.inputs), len(args))
+	}
+	s := &scope{values: map[string]*Value{}, outer: outer, opsets: outer.opsets, attrs: outer.attrs}
+	for i, v := range args {
+		s.values[g.inputs[i].name] = v
+	}
+	return r.graph(g, s)
+}
+
+func (r *runner) graph(g *graphProto, s *scope) ([]*Value, error) {
+	for _, t := range g.init {
+		if s.values[t.name] == nil {
+			s.values[t.name] = r.constant(t, t.is)
+		}
+	}
+	for _, t := range g.sparse {
+		if s.values[t.values.name] == nil {
+			s.values[t.values.name] = r.constant(t, t.is)
+		}
+	}
+	s.uses = map[string]int{}
+	countUses(g.nodes, s.uses)
+	for _, out := range g.outputs {
+		s.uses[out.name]++
+	}
+	if err := r.nodes(g.nodes, s); err != nil {
+		return nil, err
+	}
+	outs := make([]*Value, len(g.outputs))
+	for i, out := range g.outputs {
+		if outs[i] = s.get(out.name); outs[i] == nil {
+			return nil, fmt.Errorf("graph %.60q: its output %.80q has no value", g.name, out.name)
+		}
+	}
+	return outs, nil
+}
+
+// countUses counts how often names are read, by graphs inside too.
+func countUses(list []*nodeProto, uses map[string]int) {
+	for _, n := range list {
+		for _, in := range n.in {
+			uses[in]++
+		}
+		for _, a := range n.attrs {
+			if a.g == nil {
+				continue
+			}
+			countUses(a.g.nodes, uses)
+			for _, out := range a.g.outputs {
+				uses[out.name] += 2
+			}
+		}
+	}
+}
+
+func (r *runner) nodes(list []*nodeProto, s *scope) error {
+	for _, n := range list {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.step(1); err != nil {
+			return err
+		}
+		if err := r.node(n, s); err != nil {
+			var own *Error
+			if errors.As(err, &own) {
+				return err
+			}
+			return &Error{File: r.m.name, Node: n.title(), Err: err}
+		}
+	}
+	return nil
+}
+
+// step counts what a run does, rounds of loops too, so that a file cannot keep it going forever.
+func (r *runner) step(n int) error {
+	if r.steps += n; r.steps > mostSteps || n > mostSteps {
+		return fmt.Errorf("a run goes through more than %d nodes", mostSteps)
+	}
+	if r.trace && r.steps > mostTraced {
+		panic(&needValue{}) // too many for a plan
+	}
+	return r.ctx.Err()
+}
+
+func (r *runner) node(n *nodeProto, s *scope) error {
+	in := make([]*Value, len(n.in))
+	for i, name := range n.in {
+		if name == "" {
+			continue
+		}
+		if in[i] = s.get(name); in[i] == nil {
+			return fmt.Errorf("its input %.80q has no value", name)
+		}
+	}
+	c := &call{r: r, scope: s, node: n, in: in, opset: s.opsets[n.domain]}
+	for _, a := range n.attrs {
+		if a.ref != "" {
+			name := a.name
+			if a = s.attrs[a.ref]; a == nil {
+				continue
+			}
+			own := *a
+			own.name = name
+			a = &own
+		}
+		c.attrs = append(c.attrs, a)
+	}
+	var outs []*Value
+	var err error
+	if f := r.m.functions[functionKey{n.domain, n.op, n.overload}]; f != nil {
+		outs, err = r.function(f, c)
+	} else {
+		outs, err = c.run(operators[opName(n.domain, n.op)])
+	}
+	if err != nil {
+		return err
+	}
+	for i, name := range n.out {
+		if name == "" {
+			continue
+		}
+		if i >= len(outs) || outs[i] == nil {
+			return fmt.Errorf("it gives no output %d", i)
+		}
+		s.values[name] = outs[i]
+	}
+	return nil
+}
+
+// function runs a function that the file defines.
+func (r *runner) function(f *functionProto, c *call) ([]*Value, error) {
+	if r.depth++; r.depth > 2*maxDepth {
+		return nil, fmt.Errorf("functions call each other more than %d deep", 2*maxDepth)
+	}
+	defer func() { r.depth-- }()
+	if len(c.in) > len(f.in) {
+		return nil, fmt.Errorf("function %.60q takes %d values and is given %d", f.name, len(f.in), len(c.in))
+	}
+	opsets, err := opsetsOf(f.opsets)
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{values: map[string]*Value{}, opsets: opsets, attrs: map[string]*attrProto{}}
+	for i, name := range f.in {
+		if s.values[name] = nil; i < len(c.in) {
+			s.values[name] = c.in[i]
+		}
+	}
+	for _, a := range f.defaults {
+		s.attrs[a.name] = a
+	}
+	for _, a := range c.attrs {
+		s.attrs[a.name] = a
+	}
+	s.uses = map[string]int{}
+	countUses(f.nodes, s.uses)
+	if err := r.nodesOf(f, s); err != nil {
+		return nil, err
+	}
+	outs := make([]*Value, len(f.out))
+	for i, name := range f.out {
+		outs[i] = s.get(name)
+	}
+	return outs, nil
+}
+
+// nodesOf runs a function's nodes; an input that was not given is a missing input of those that read it.
+func (r *runner) nodesOf(f *functionProto, s *scope) error {
+	absent := map[string]bool{}
+	for name, v := range s.values {
+		if v == nil {
+			absent[name] = true
+			delete(s.values, name)
+		}
+	}
+	if len(absent) == 0 {
+		return r.nodes(f.nodes, s)
+	}
+	list := make([]*nodeProto, len(f.nodes))
+	for i, n := range f.nodes {
+		own := *n
+		own.in = make([]string, len(n.in))
+		for j, name := range n.in {
+			if !absent[name] {
+				own.in[j] = name
+			}
+		}
+		list[i] = &own
+	}
+	return r.nodes(list, s)
+}

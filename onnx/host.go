@@ -1,0 +1,140 @@
+package onnx
+
+import (
+	"github.com/weft-ml/weft/ref"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
+)
+
+// constant is the value of a tensor in the file, which lies on the device once for all runs.
+func (r *runner) constant(key any, v *Value) *Value {
+	if v.elem == String || count(v.shape) <= 1 {
+		return v
+	}
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	at := placedKey{r.eng, key}
+	p := r.m.placed[at]
+	if p == nil {
+		p = &Value{elem: v.elem, shape: v.shape, raw: v.raw, known: true}
+		if u, err := r.eng.FromBytes(v.elem.DType(), v.shape, v.raw); err == nil {
+			p.t = tensor.FromNode(u, r.eng)
+		}
+		r.m.placed[at] = p
+	}
+	if p.t != nil {
+		r.raws[leafOf(p.t.Node())] = p.raw
+	}
+	return p
+}
+
+// leafOf looks through the shape of a leaf.
+func leafOf(u *uop.UOp) *uop.UOp {
+	for u.Op() == uop.Reshape {
+		u = u.At(0)
+	}
+	return u
+}
+
+// tensor is an array of numbers as a tensor.
+func (r *runner) tensor(v *Value) *tensor.Tensor {
+	if v.t != nil {
+		return v.t
+	}
+	d := v.elem.DType()
+	if count(v.shape) == 1 {
+		u := uop.NewConst(d, elementsOf(d, v.raw)[0])
+		return tensor.FromNode(u.Reshape(v.shape...), r.eng)
+	}
+	u, err := r.eng.FromBytes(d, v.shape, v.raw)
+	if err != nil {
+		panic(&opError{err})
+	}
+	r.raws[leafOf(u)] = v.raw
+	v.t = tensor.FromNode(u, r.eng)
+	return v.t
+}
+
+// host are the elements of an array, which are computed if need be.
+func (r *runner) host(v *Value) []byte {
+	if v.raw != nil {
+		return v.raw
+	}
+	if n := count(v.shape); n == 0 {
+		v.raw = []byte{}
+		return v.raw
+	}
+	u := v.t.Node()
+	if r.trace && !v.known {
+		need := &needValue{}
+		for _, leaf := range uop.Topo(u) {
+			if i, ok := r.slots[leaf.Slot()]; ok && leaf.Op() == uop.Param {
+				need.inputs = append(need.inputs, i)
+			}
+		}
+		panic(need)
+	}
+	if raw, ok := r.evaluate(u); ok {
+		v.raw, v.t = raw, nil
+		return v.raw
+	}
+	raw, err := v.t.Bytes(r.ctx)
+	if err != nil {
+		panic(&opError{err})
+	}
+	v.raw = raw
+	return raw
+}
+
+// evaluate computes a small graph in the program, if all that it is made of is known there.
+func (r *runner) evaluate(u *uop.UOp) (raw []byte, ok bool) {
+	work := 0
+	for _, n := range uop.Topo(u) {
+		work += n.Shape().Numel()
+		switch n.Op() {
+		case uop.Buffer, uop.Param:
+			if _, ok := r.raws[n]; !ok {
+				return nil, false
+			}
+		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var:
+			return nil, false
+		}
+		if work > hostWork {
+			return nil, false
+		}
+	}
+	got := ref.Eval(func(leaf *uop.UOp) []uop.Value { return elementsOf(leaf.DType(), r.raws[leaf]) }, u)[0]
+	d := u.DType()
+	for _, v := range got {
+		bits := uop.ToBits(d, v)
+		for range d.Size() {
+			raw = append(raw, byte(bits))
+			bits >>= 8
+		}
+	}
+	return raw, true
+}
+
+// realize computes what values stand for.
+func (r *runner) realize(vs ...*Value) error {
+	var list []*tensor.Tensor
+	var collect func(v *Value)
+	collect = func(v *Value) {
+		switch {
+		case v == nil:
+		case v.kind != IsTensor:
+			for _, item := range v.items {
+				collect(item)
+			}
+		case v.elem != String && v.raw == nil:
+			list = append(list, v.t)
+		}
+	}
+	for _, v := range vs {
+		collect(v)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return tensor.Realize(r.ctx, list...)
+}

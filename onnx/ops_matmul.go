@@ -1,0 +1,233 @@
+package onnx
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/tensor"
+)
+
+func matMul(c *call) []*Value { return c.one(product(c.t(0), c.t(1)), c.elem(0)) }
+
+// product is a matrix product in the type of its operands; floats of 16 bits are added up in 32.
+func product(x, y t) t { return x.MatMul(y) }
+
+func gemm(c *call) []*Value {
+	x, y := c.t(0), c.t(1)
+	if c.attrBool("transA", false) {
+		x = x.T()
+	}
+	if c.attrBool("transB", false) {
+		y = y.T()
+	}
+	p := product(x, y)
+	if a := c.attrFloat("alpha", 1); a != 1 {
+		p = scaled(p, a)
+	}
+	if c.has(2) {
+		b := c.t(2)
+		if v := c.attrFloat("beta", 1); v != 1 {
+			b = scaled(b, v)
+		}
+		p = p.Add(b.To(p.DType()))
+	}
+	return c.one(p, c.elem(0))
+}
+
+// scaled multiplies by a number, integers too.
+func scaled(x t, by float64) t {
+	if x.IsFloat() {
+		return x.Mul(by)
+	}
+	return x.To(dtype.F64).Mul(by).To(x.DType())
+}
+
+func einsum(c *call) []*Value {
+	var list []t
+	for i := range c.in {
+		list = append(list, c.t(i))
+	}
+	return c.one(tensor.Einsum(strings.ReplaceAll(c.attrString("equation", ""), " ", ""), list...), c.elem(0))
+}
+
+// zeroed is input i as int32 less its zero point, input z, which lies along an axis (from the end) or is one number.
+func (c *call) zeroed(i, z, axis int) t {
+	x := c.t(i).To(dtype.I32)
+	if !c.has(z) {
+		return x
+	}
+	p := c.t(z).To(dtype.I32)
+	return x.Sub(c.perAxis(p, x.Rank(), axis))
+}
+
+// perAxis lays a list along an axis, counted from the end where it is negative; one number stays one.
+func (c *call) perAxis(p t, rank, axis int) t {
+	switch {
+	case p.Numel() == 1:
+		return p.Reshape()
+	case p.Rank() == 1:
+		return p.Reshape(c.along(rank, c.axis(axis, rank), p.Numel())...)
+	}
+	return p
+}
+
+func matMulInteger(c *call) []*Value {
+	x, y := c.zeroed(0, 2, -2), c.zeroed(1, 3, -1)
+	return c.one(x.MatMul(y), Int32)
+}
+
+func qLinearMatMul(c *call) []*Value {
+	x, y := c.zeroed(0, 2, -2), c.zeroed(3, 5, -1)
+	sx, sy := toF32(c.t(1)), toF32(c.t(4))
+	p := toF32(x.MatMul(y))
+	p = p.Mul(c.perAxis(sx, p.Rank(), -2)).Mul(c.perAxis(sy, p.Rank(), -1))
+	sz, zz := toF32(c.t(6)), c.t(7)
+	q := quantized(p.Div(c.perAxis(sz, p.Rank(), -2)), c.perAxis(zz, p.Rank(), -2), c.elem(7))
+	return c.one(q, c.elem(7))
+}
+
+// limits are the least and greatest value of an integer type.
+func limits(e Elem) (lo, hi float64) {
+	bits := e.bits()
+	if e.DType().IsUnsigned() {
+		return 0, float64(uint64(1)<<bits - 1)
+	}
+	return -float64(uint64(1) << (bits - 1)), float64(uint64(1)<<(bits-1) - 1)
+}
+
+// quantized rounds x, adds a zero point (or nil) and keeps what the type holds.
+func quantized(x, zero t, e Elem) t {
+	x = x.Round()
+	if zero != nil {
+		x = x.Add(zero.To(x.DType()))
+	}
+	lo, hi := limits(e)
+	return x.Clamp(lo, hi).To(e.DType())
+}
+
+// blocked lays scales or zero points along an axis of x: one number, a list, or one for each block of the axis.
+func (c *call) blocked(p t, shape []int, axis, block int) t {
+	if p.Rank() <= 1 {
+		return c.perAxis(p, len(shape), axis)
+	}
+	axis = c.axis(axis, len(shape))
+	if p.Rank() != len(shape) {
+		c.fail("scales %v for %v", p.Shape(), shape)
+	}
+	if block < 1 {
+		block = (shape[axis] + p.Dim(axis) - 1) / max(1, p.Dim(axis))
+	}
+	p = p.RepeatInterleave(block, axis)
+	if p.Dim(axis) < shape[axis] {
+		c.fail("%d scales of blocks of %d for axis %d of %v", p.Dim(axis)/block, block, axis, shape)
+	}
+	return p.Narrow(axis, 0, shape[axis])
+}
+
+func quantizeLinear(c *call) []*Value {
+	x := c.t(0)
+	e := Uint8
+	if c.has(2) {
+		e = c.elem(2)
+	} else if a := c.attrInt("output_dtype", 0); a != 0 {
+		e = Elem(a)
+	}
+	if e.DType() == dtype.Void {
+		c.fail("it is to give %v", e)
+	}
+	axis, block := c.attrInt("axis", 1), c.attrInt("block_size", 0)
+	if x.Rank() <= 1 && c.t(1).Numel() == 1 {
+		axis = 0
+	}
+	scale := c.blocked(c.t(1), x.Shape(), axis, block)
+	in := wide(x)
+	if p := Elem(c.attrInt("precision", 0)); p.DType().IsFloat() {
+		in = x.To(p.DType())
+		scale = scale.To(p.DType())
+	}
+	q := in.Div(scale.To(in.DType()))
+	var zero t
+	if c.has(2) {
+		zero = c.blocked(c.t(2), x.Shape(), axis, block)
+	}
+	if e.row().small != nil {
+		q = toF32(q)
+		if zero != nil {
+			q = q.Add(zero.To(dtype.F32))
+		}
+		return c.one(e.row().small.round(q, c.attrBool("saturate", true)), e)
+	}
+	return c.one(quantized(wide(q), zero, e), e)
+}
+
+func dequantizeLinear(c *call) []*Value {
+	x := c.t(0)
+	e := c.elem(1)
+	if a := c.attrInt("output_dtype", 0); a != 0 {
+		e = Elem(a)
+	}
+	axis, block := c.attrInt("axis", 1), c.attrInt("block_size", 0)
+	if x.Rank() <= 1 && c.t(1).Numel() == 1 {
+		axis = 0
+	}
+	d := dtype.F32
+	if e == Float64 {
+		d = dtype.F64
+	}
+	y := x
+	if c.has(2) && !c.elem(0).isFloat() {
+		y = x.To(dtype.I64).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(dtype.I64))
+		if x.DType().Size() < 4 {
+			y = x.To(dtype.I32).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(dtype.I32))
+		}
+	} else if c.has(2) {
+		y = x.To(d).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(d))
+	}
+	y = y.To(d).Mul(c.blocked(c.t(1), x.Shape(), axis, block).To(d))
+	return c.one(y, e)
+}
+
+func dynamicQuantize(c *call) []*Value {
+	x := toF32(c.t(0))
+	lo, hi := c.full(0.0, Float32, nil), c.full(0.0, Float32, nil)
+	if x.Numel() > 0 {
+		lo, hi = x.Min().Minimum(0), x.Max().Maximum(0)
+	}
+	scale := hi.Sub(lo).Div(255)
+	zero := scale.Eq(0).Where(0.0, lo.Neg().Div(scale)).To(dtype.F32).Clamp(0, 255).Round()
+	safe := scale.Eq(0).Where(1.0, scale).To(dtype.F32)
+	y := x.Div(safe).Round().Add(zero).Clamp(0, 255)
+	return []*Value{c.out(y, Uint8), c.out(scale, Float32), c.out(zero, Uint8)}
+}
+
+// fusedMatMul is MatMul of com.microsoft with transposes and a factor.
+func fusedMatMul(c *call) []*Value {
+	x, y := c.t(0), c.t(1)
+	turn := func(x t, batch, trans bool) t {
+		if batch && x.Rank() > 2 { // the first axis moves before the last
+			order := []int{}
+			for i := 1; i < x.Rank()-1; i++ {
+				order = append(order, i)
+			}
+			x = x.Permute(slices.Concat(order, []int{0, x.Rank() - 1})...)
+		}
+		if trans && x.Rank() > 1 {
+			x = x.T()
+		}
+		return x
+	}
+	x = turn(x, c.attrBool("transBatchA", false), c.attrBool("transA", false))
+	y = turn(y, c.attrBool("transBatchB", false), c.attrBool("transB", false))
+	return c.one(scaled(product(x, y), c.attrFloat("alpha", 1)), c.elem(0))
+}
+
+func init() {
+	register("", map[string]operator{
+		"MatMul": matMul, "Gemm": gemm, "Einsum": einsum, "MatMulInteger": matMulInteger, "QLinearMatMul": qLinearMatMul,
+		"QuantizeLinear": quantizeLinear, "DequantizeLinear": dequantizeLinear, "DynamicQuantizeLinear": dynamicQuantize,
+	})
+	register("com.microsoft", map[string]operator{
+		"FusedMatMul": fusedMatMul, "QuantizeLinear": quantizeLinear, "DequantizeLinear": dequantizeLinear,
+	})
+}

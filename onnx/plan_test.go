@@ -1,0 +1,182 @@
+package onnx
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/tensor"
+)
+
+func read(t *testing.T, b []byte) *Model {
+	t.Helper()
+	m, err := Read(b, Options{Name: "test.onnx", Device: "INTERP"})
+	require.NoError(t, err)
+	return m
+}
+
+// on is a tensor on INTERP, of which no kernel has to be compiled.
+func on(x *tensor.Tensor) *tensor.Tensor { return x.On("INTERP") }
+
+func run(t *testing.T, m *Model, in map[string]*tensor.Tensor) []float32 {
+	t.Helper()
+	out, err := m.Run(context.Background(), in)
+	require.NoError(t, err)
+	v, err := tensor.Data[float32](context.Background(), out["y"])
+	require.NoError(t, err)
+	return v
+}
+
+// A plan is made for each shape, and used again.
+func TestPlanForEachShape(t *testing.T) {
+	m := read(t, modelMsg(graphMsg(msgs(
+		nodeMsg("Shape", list("x"), list("s")), // sizes are known when the plan is made
+		nodeMsg("Gather", list("s", "zero"), list("n")),
+		nodeMsg("Concat", list("n", "minus"), list("to"), intAttr("axis", 0)),
+		nodeMsg("Reshape", list("x", "to"), list("flat")),
+		nodeMsg("Relu", list("flat"), list("y")),
+	), msgs(intsMsg("zero", 0), intsMsg("minus", -1)), msgs(portMsg("x", Float32, -1, 2)), msgs(portMsg("y", Float32, -1, -1)))))
+	for range 3 {
+		require.Equal(t, []float32{0, 2, 3, 0}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{-1, 2, 3, -4}, 2, 2))}))
+	}
+	require.Len(t, m.plans, 1)
+	require.NotNil(t, m.plans[0].plan)
+	require.Equal(t, 1, m.plans[0].plan.Launches())
+	require.Equal(t, []float32{5, 0}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{5, -6}, 1, 2))}))
+	require.Len(t, m.plans, 2)
+}
+
+// A small input that decides about shapes is part of what a plan is for.
+func TestPlanForValues(t *testing.T) {
+	m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Tile", list("x", "n"), list("y"))), nil,
+		msgs(portMsg("x", Float32, -1), portMsg("n", Int64, 1)), msgs(portMsg("y", Float32, -1)))))
+	for _, n := range []int64{2, 3, 2} {
+		got := run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1, 2})), "n": on(tensor.Of([]int64{n}))})
+		require.Len(t, got, int(2*n))
+	}
+	require.Len(t, m.plans, 2)
+}
+
+// Where only values tell what is computed, each run reads them.
+func TestValuesDecide(t *testing.T) {
+	m := read(t, modelMsg(graphMsg(msgs(
+		nodeMsg("NonZero", list("x"), list("at")),
+		nodeMsg("Cast", list("at"), list("y"), intAttr("to", int64(Float32))),
+	), nil, msgs(portMsg("x", Float32, -1)), msgs(portMsg("y", Float32, -1, -1)))))
+	x := make([]float32, 100)
+	x[3], x[70] = 1, 2
+	require.Equal(t, []float32{3, 70}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of(x))}))
+	x[5] = 1
+	require.Equal(t, []float32{3, 5, 70}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of(x))}))
+}
+
+// A normalization after a convolution is folded into its weights: one kernel, and the same numbers.
+func TestNormFolds(t *testing.T) {
+	nodes := msgs(nodeMsg("Conv", list("x", "w", "b"), list("c"), intsAttr("kernel_shape", 2)),
+		nodeMsg("BatchNormalization", list("c", "scale", "shift", "mean", "var"), list("y")))
+	inits := msgs(tensorMsg("w", Float32, floatsValue([]int{4}, 1, 2, 3, 4).raw, 2, 1, 2), floatsMsg("b", 1, 0), floatsMsg("scale", 2, 3), floatsMsg("shift", 0.5, 1),
+		floatsMsg("mean", 1, 2), floatsMsg("var", 4, 1))
+	m := read(t, modelMsg(graphMsg(nodes, inits, msgs(portMsg("x", Float32, 1, 1, 3)), msgs(portMsg("y", Float32, 1, 2, 2)))))
+	in := map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1, 2, 3}, 1, 1, 3))}
+	got := run(t, m, in)
+	want := []float32{5.5, 8.5, 28, 49} // (c − mean)·scale/√var + shift of c = 6 9 | 11 18
+	for i := range want {
+		require.InDelta(t, want[i], got[i], 1e-3)
+	}
+	run(t, m, in)
+	require.Equal(t, 1, m.plans[0].plan.Launches())
+}
+
+// A loop whose count is known is part of the plan; one whose condition the values decide is not.
+func TestLoops(t *testing.T) {
+	body := func(more ...message) message {
+		nodes := append(more, nodeMsg("Add", list("v", "v"), list("w")))
+		return graphMsg(nodes, nil, msgs(portMsg("i", Int64), portMsg("go", Bool), portMsg("v", Float32, -1)), msgs(portMsg("on", Bool), portMsg("w", Float32, -1)))
+	}
+	counted := graphMsg(msgs(nodeMsg("Loop", list("n", "", "x"), list("y"), graphAttr("body", body(nodeMsg("Identity", list("go"), list("on")))))),
+		msgs(tensorMsg("n", Int64, little([]int64{5}, 8))), msgs(portMsg("x", Float32, -1)), msgs(portMsg("y", Float32, -1)))
+	m := read(t, modelMsg(counted))
+	in := map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1, 3}))}
+	require.Equal(t, []float32{32, 96}, run(t, m, in))
+	require.NotNil(t, m.plans[0].plan)
+
+	until := graphMsg(msgs(nodeMsg("Loop", list("", "yes", "x"), list("y"), graphAttr("body", body(
+		nodeMsg("ReduceMax", list("v"), list("m"), intAttr("keepdims", 0)), nodeMsg("Less", list("m", "limit"), list("on")))))),
+		msgs(tensorMsg("yes", Bool, []byte{1}), tensorMsg("limit", Float32, floatsValue(nil, 100).raw)), msgs(portMsg("x", Float32, -1)), msgs(portMsg("y", Float32, -1)))
+	m = read(t, modelMsg(until))
+	x := make([]float32, 80)
+	x[0] = 1
+	require.Equal(t, float32(256), run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of(x))})[0])
+}
+
+// A loop without an end, and without a node, comes to an end.
+func TestEndlessLoop(t *testing.T) {
+	body := graphMsg(nil, nil, msgs(portMsg("i", Int64), portMsg("go", Bool), portMsg("v", Float32, -1)), msgs(portMsg("go", Bool), portMsg("v", Float32, -1)))
+	m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Loop", list("", "yes", "x"), list("y"), graphAttr("body", body))), msgs(tensorMsg("yes", Bool, []byte{1})),
+		msgs(portMsg("x", Float32, -1)), msgs(portMsg("y", Float32, -1)))))
+	_, err := m.Run(context.Background(), map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1}))})
+	require.ErrorContains(t, err, "more than")
+	require.ErrorContains(t, err, "Loop")
+}
+
+func TestWrongInputs(t *testing.T) {
+	m := read(t, modelMsg(simple(nodeMsg("Relu", list("x"), list("y")))))
+	for says, in := range map[string]map[string]*tensor.Tensor{
+		`"x" (float32[n]) is not given`: {},
+		"no input \"z\"":                {"x": tensor.Of([]float32{1}), "z": tensor.Of([]float32{1})},
+		"int32":                         {"x": tensor.Of([]int32{1})},
+		"the shape [1 1]":               {"x": tensor.Of([]float32{1}, 1, 1).Add(0)},
+	} {
+		if says == "the shape [1 1]" {
+			in["x"] = tensor.Of([]float32{1, 2}, 1, 2)
+			says = "the shape [1 2]"
+		}
+		_, err := m.Run(context.Background(), in)
+		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, "test.onnx")
+	}
+}
+
+// What is wrong at a node names it.
+func TestErrorNamesNode(t *testing.T) {
+	m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Reshape", list("x", "to"), list("y"))), msgs(intsMsg("to", 7, 7)), msgs(portMsg("x", Float32, -1)), msgs(portMsg("y", Float32, -1, -1)))))
+	_, err := m.Run(context.Background(), map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1, 2}))})
+	require.ErrorContains(t, err, "test.onnx")
+	require.ErrorContains(t, err, `Reshape "the Reshape"`)
+}
+
+// Elements in a file of their own are read from the model's folder, and links do not lead out of it.
+func TestExternalFile(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "w.bin"), floatsValue(nil, 9, 10, 20).raw, 0o600))
+	file := withInit(outside("location", "w.bin", "offset", "4"))
+	path := filepath.Join(dir, "m.onnx")
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	m, err := Open(path)
+	require.NoError(t, err)
+	require.Equal(t, []float32{11, 22}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1, 2}))}))
+
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, make([]byte, 100), 0o600))
+	require.NoError(t, os.Remove(filepath.Join(dir, "w.bin")))
+	if os.Symlink(secret, filepath.Join(dir, "w.bin")) != nil {
+		t.Skip("no symbolic links here")
+	}
+	_, err = Open(path)
+	require.ErrorContains(t, err, "m.onnx")
+	require.ErrorContains(t, err, "w.bin")
+}
+
+// A function of the file gets its attributes, and misses the inputs that the call does not give.
+func TestFunctions(t *testing.T) {
+	ref := message{}.text(1, "alpha").text(21, "slope").num(20, 1)
+	f := message{}.text(1, "Leaky").text(4, "a").text(5, "b").text(6, "slope").add(7, nodeMsg("LeakyRelu", list("a"), list("b"), ref)).
+		add(9, message{}.text(1, "").num(2, 18)).text(10, "own")
+	slope := message{}.text(1, "slope").float(2, 0.5).num(20, 1)
+	m := read(t, modelMsg(simple(inDomain(nodeMsg("Leaky", list("x"), list("y"), slope), "own")), f))
+	require.Equal(t, []float32{-2, 8}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{-4, 8}))}))
+}

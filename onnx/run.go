@@ -1,0 +1,375 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
+)
+
+// planned is a plan for some shapes of inputs.
+type planned struct {
+	key  string
+	plan *tensor.Captured // nil: values that only the device knows decide what is computed, so each run builds its graph
+	args []int            // the inputs that are arguments
+	outs []*Value         // of each output: its type and shape, and its value where that is known
+	from []int            // of each output: the number of the plan's result; known: its value is known; below: that of an input
+	same bool             // no output has to be computed
+}
+
+// known marks an output whose value is known, inputs below it one that is an input.
+const known = -1
+
+const (
+	mostPlans   = 32
+	mostSpecial = 64 // elements of an input whose values decide about a plan
+)
+
+// Call computes the outputs of the model's inputs.
+func (m *Model) Call(ctx context.Context, in map[string]*Value) (map[string]*Value, error) {
+	args, err := m.arguments(in)
+	if err != nil {
+		return nil, err
+	}
+	e, err := m.engineFor(ctx, args)
+	if err != nil {
+		return nil, &Error{File: m.name, Err: err}
+	}
+	outs, err := m.call(ctx, e, args)
+	if err != nil {
+		var own *Error
+		if !errors.As(err, &own) {
+			err = &Error{File: m.name, Err: err}
+		}
+		return nil, err
+	}
+	got := make(map[string]*Value, len(outs))
+	for i, p := range m.outputs {
+		got[p.Name] = outs[i]
+	}
+	return got, nil
+}
+
+// arguments are the inputs in order.
+func (m *Model) arguments(in map[string]*Value) ([]*Value, error) {
+	args := make([]*Value, len(m.inputs))
+	for i, p := range m.inputs {
+		v := in[p.Name]
+		if v == nil && !(p.Type != nil && p.Type.Kind == IsOptional) {
+			return nil, &Error{File: m.name, Reason: fmt.Sprintf("input %q (%v) is not given", p.Name, p.Type)}
+		}
+		if v == nil {
+			v = Optional(nil)
+		}
+		v = p.Type.fitting(v)
+		if why := p.Type.refuses(v); why != "" {
+			return nil, &Error{File: m.name, Reason: fmt.Sprintf("input %q is to be %v: %s", p.Name, p.Type, why)}
+		}
+		args[i] = v
+	}
+	for name := range in {
+		if !slices.ContainsFunc(m.inputs, func(p Port) bool { return p.Name == name }) {
+			return nil, &Error{File: m.name, Reason: fmt.Sprintf("there is no input %q; the inputs are %s", name, portNames(m.inputs))}
+		}
+	}
+	return args, nil
+}
+
+func portNames(ps []Port) string {
+	var list []string
+	for _, p := range ps {
+		list = append(list, fmt.Sprintf("%q", p.Name))
+	}
+	return strings.Join(list, ", ")
+}
+
+// fitting is one number with as many axes as the type has; other values are as they were.
+func (t *Type) fitting(v *Value) *Value {
+	if t == nil || t.Kind != IsTensor || v.kind != IsTensor || !t.Ranked || len(t.Dims) == len(v.shape) || len(t.Dims) > 1 || len(v.shape) > 1 || count(v.shape) != 1 {
+		return v
+	}
+	own := *v
+	own.shape = slices.Repeat([]int{1}, len(t.Dims))
+	if own.t != nil {
+		own.t = own.t.Reshape(own.shape...)
+	}
+	return &own
+}
+
+// refuses says why a value is not of the type, or "".
+func (t *Type) refuses(v *Value) string {
+	if t == nil || t.Kind != v.kind && t.Kind != IsOptional {
+		if t == nil {
+			return ""
+		}
+		return "what is given is a " + v.String()
+	}
+	if t.Kind == IsOptional && v.kind != IsOptional {
+		return t.Of.refuses(v)
+	}
+	if t.Kind != IsTensor {
+		for _, item := range v.items {
+			if why := t.Of.refuses(item); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+	if t.Elem != 0 && t.Elem != v.elem {
+		return fmt.Sprintf("what is given is %v; convert it", v)
+	}
+	if t.Ranked && len(t.Dims) != len(v.shape) {
+		return fmt.Sprintf("what is given has the shape %v", v.shape)
+	}
+	if t.Ranked {
+		for i, d := range t.Dims {
+			if d.Size >= 0 && d.Name == "" && d.Size != v.shape[i] {
+				return fmt.Sprintf("what is given has the shape %v", v.shape)
+			}
+		}
+	}
+	return ""
+}
+
+func (m *Model) engineFor(ctx context.Context, args []*Value) (*engine.Engine, error) {
+	for _, v := range args {
+		if v.t != nil && v.t.Engine() != nil {
+			return v.t.Engine(), nil
+		}
+	}
+	return engine.UseContext(ctx, m.opts.Device)
+}
+
+func (m *Model) call(ctx context.Context, e *engine.Engine, args []*Value) ([]*Value, error) {
+	plain := !slices.ContainsFunc(args, func(v *Value) bool { return v.kind != IsTensor || v.elem == String })
+	for plain {
+		key, err := m.key(ctx, e, args)
+		if err != nil {
+			return nil, err
+		}
+		p := m.find(key)
+		if p == nil {
+			var need *needValue
+			if p, err = m.plan(ctx, e, args); errors.As(err, &need) {
+				if m.specialize(need.inputs, args) {
+					continue // with their values in the key
+				}
+				p, err = &planned{}, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			p.key = key
+			m.keep(p)
+		}
+		if p.plan == nil && !p.same {
+			break
+		}
+		return p.run(ctx, e, args)
+	}
+	r := &runner{m: m, ctx: ctx, eng: e, raws: map[*uop.UOp][]byte{}}
+	given := make([]*Value, len(args))
+	for i, v := range args {
+		given[i] = v.on(e)
+	}
+	outs, err := r.top(given)
+	if err != nil {
+		return nil, err
+	}
+	return outs, r.realize(outs...)
+}
+
+// on is a value whose tensors lie on a device.
+func (v *Value) on(e *engine.Engine) *Value {
+	w := *v
+	if len(v.items) > 0 {
+		w.items = make([]*Value, len(v.items))
+		for i, item := range v.items {
+			w.items[i] = item.on(e)
+		}
+	}
+	return &w
+}
+
+// key says which plan is for these inputs.
+func (m *Model) key(ctx context.Context, e *engine.Engine, args []*Value) (string, error) {
+	var b strings.Builder
+	b.WriteString(e.Name())
+	for i, v := range args {
+		fmt.Fprint(&b, " ", v.elem, v.shape)
+		m.mu.Lock()
+		special := m.special[i]
+		m.mu.Unlock()
+		if special && count(v.shape) <= mostSpecial {
+			raw, err := v.Bytes(ctx)
+			if err != nil {
+				return "", err
+			}
+			v.raw = raw
+			fmt.Fprintf(&b, "=%x", raw)
+		}
+	}
+	return b.String(), nil
+}
+
+func (m *Model) find(key string) *planned {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.plans, func(p *planned) bool { return p.key == key })
+	if i < 0 {
+		return nil
+	}
+	p := m.plans[i]
+	m.plans = slices.Insert(slices.Delete(m.plans, i, i+1), 0, p)
+	return p
+}
+
+func (m *Model) keep(p *planned) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.plans = slices.Insert(m.plans, 0, p)
+	m.plans = m.plans[:min(len(m.plans), mostPlans)]
+}
+
+// specialize has the values of small inputs decide about plans, and says whether that is something new.
+func (m *Model) specialize(inputs []int, args []*Value) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := false
+	for _, i := range inputs {
+		if count(args[i].shape) > mostSpecial {
+			return false
+		}
+		found = found || !m.special[i]
+	}
+	for _, i := range inputs {
+		m.special[i] = true
+	}
+	return found
+}
+
+// plan builds the graph for inputs of these shapes and captures it.
+func (m *Model) plan(ctx context.Context, e *engine.Engine, args []*Value) (*planned, error) {
+	p := &planned{}
+	r := &runner{m: m, ctx: ctx, eng: e, trace: true, raws: map[*uop.UOp][]byte{}, slots: map[int]int{}}
+	in := make([]*Value, len(args))
+	var ins []*tensor.Tensor
+	var slots []int
+	for i, v := range args {
+		if m.isSpecial(i) && v.raw != nil {
+			in[i] = &Value{elem: v.elem, shape: v.shape, raw: v.raw, known: true}
+			continue
+		}
+		u := uop.NewStandIn(v.elem.DType(), v.shape...)
+		r.slots[u.Slot()] = i
+		in[i] = &Value{elem: v.elem, shape: v.shape, t: tensor.FromNode(u, e)}
+		t, err := v.place(e)
+		if err != nil {
+			return nil, err
+		}
+		p.args, ins, slots = append(p.args, i), append(ins, t), append(slots, u.Slot())
+	}
+	outs, err := r.top(in)
+	if err != nil {
+		return nil, err
+	}
+	if len(ins) == 0 || r.random || slices.ContainsFunc(outs, func(v *Value) bool { return v.kind != IsTensor }) {
+		return p, nil
+	}
+	nodes := p.sort(r, outs)
+	if p.same = len(nodes) == 0; p.same {
+		return p, nil
+	}
+	p.plan, err = tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+		values := map[int]*uop.UOp{}
+		for i, t := range in {
+			values[slots[i]] = t.Node()
+		}
+		var list []*tensor.Tensor
+		for _, u := range uop.Fill(values, nodes...) {
+			list = append(list, tensor.FromNode(u, e))
+		}
+		return list
+	}, ins...)
+	return p, err
+}
+
+// sort says where outputs come from, and gives what has to be computed.
+func (p *planned) sort(r *runner, outs []*Value) (nodes []*uop.UOp) {
+	for _, v := range outs {
+		from := known
+		switch {
+		case v.elem == String || v.raw != nil:
+		case leafOf(v.t.Node()).Slot() != 0:
+			from -= 1 + r.slots[v.t.Node().Slot()]
+			v = &Value{elem: v.elem, shape: v.shape}
+		default:
+			from = len(nodes)
+			nodes = append(nodes, v.t.Node())
+			v = &Value{elem: v.elem, shape: v.shape}
+		}
+		p.outs, p.from = append(p.outs, v), append(p.from, from)
+	}
+	return nodes
+}
+
+func (m *Model) isSpecial(i int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.special[i]
+}
+
+// place is the value as a tensor on a device.
+func (v *Value) place(e *engine.Engine) (*tensor.Tensor, error) {
+	if v.t != nil {
+		var t *tensor.Tensor
+		err := tensor.Try(func() {
+			if t = v.t; t.Engine() == nil {
+				t = t.On(e.Name())
+			}
+		})
+		return t, err
+	}
+	u, err := e.FromBytes(v.elem.DType(), v.shape, v.raw)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.FromNode(u, e), nil
+}
+
+func (p *planned) run(ctx context.Context, e *engine.Engine, args []*Value) ([]*Value, error) {
+	ins := make([]*tensor.Tensor, len(p.args))
+	var err error
+	for i, n := range p.args {
+		if ins[i], err = args[n].place(e); err != nil {
+			return nil, err
+		}
+	}
+	var got []*tensor.Tensor
+	if !p.same {
+		if got, err = p.plan.Run(ctx, ins...); err != nil {
+			return nil, err
+		}
+	}
+	outs := make([]*Value, len(p.outs))
+	for i, v := range p.outs {
+		switch from := p.from[i]; {
+		case from >= 0:
+			outs[i] = &Value{elem: v.elem, shape: v.shape, t: got[from]}
+		case from == known:
+			outs[i] = v
+		default:
+			in, err := args[known-1-from].place(e)
+			if err != nil {
+				return nil, err
+			}
+			outs[i] = &Value{elem: v.elem, shape: v.shape, t: in.Reshape(v.shape...)}
+		}
+	}
+	return outs, nil
+}

@@ -1,0 +1,3 @@
+package onnxnode
+
+import _ "github.com/weft-ml/weft/backends/webgpu" // one of its devices
