@@ -67,7 +67,7 @@ check: compiler gpu
 	@$(MAKE) --no-print-directory -j 2 -Otarget fmt vet cross race nocgo staticcheck parsers
 
 # Every fuzz target of a parser, four at a time, each in one process. What it finds becomes a file in testdata/fuzz.
-PARSERS = engine/search:FuzzChoices safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
+PARSERS = engine/search:FuzzChoices safetensors:FuzzParse saved:FuzzDecode saved:FuzzRead tensor:FuzzLoad data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer
 

@@ -43,6 +43,7 @@ var mayImport = map[string]string{
 	"codegen/wasm":   "codegen symbolic rewrite uop dtype plan",
 	"codegen/interp": "codegen rewrite uop dtype plan plan/bytecode",
 	"codegen/wgsl":   "codegen symbolic rewrite uop dtype plan",
+	"saved":          "uop dtype",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
 	"codegen/tune": "codegen",
@@ -66,7 +67,7 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 
-	"engine": "engine/choose engine/search schedule codegen symbolic rewrite uop dtype plan runtime",
+	"engine": "saved engine/choose engine/search schedule codegen symbolic rewrite uop dtype plan runtime",
 
 	"engine/choose": "",
 	"engine/search": "codegen codegen/tune uop dtype plan runtime",
@@ -85,7 +86,7 @@ var mayImport = map[string]string{
 	"wasm/pack":  "",
 	"wasm/serve": "",
 
-	"tensor": "engine grad vmap schedule uop dtype plan runtime",
+	"tensor": "saved engine grad vmap schedule uop dtype plan runtime",
 	"nn":     "nn/recurrent tensor dtype safetensors",
 
 	"nn/recurrent": "tensor",
