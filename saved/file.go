@@ -24,7 +24,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Sum is the checksum of bytes in a file.
 func Sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-func padding(n int64) int { return int(-n & (align - 1)) }
+// Padding is how many bytes follow n in a file, so that the next begin at a multiple of 64.
+func Padding(n int64) int64 { return -n & (align - 1) }
 
 // Write writes a file. elements gives those of an array in its own type; the program gets the checksums of what is written.
 func Write(w io.Writer, p *Program, elements func(i int) ([]byte, error)) error {
@@ -49,7 +50,7 @@ func WriteParts(head, rest io.Writer, p *Program, elements func(i int) ([]byte, 
 	binary.LittleEndian.PutUint32(b[12:], Sum(program))
 	binary.LittleEndian.PutUint64(b[16:], uint64(len(program)))
 	b = append(b, program...)
-	if _, err := head.Write(append(b, make([]byte, padding(int64(len(b))))...)); err != nil {
+	if _, err := head.Write(append(b, make([]byte, Padding(int64(len(b))))...)); err != nil {
 		return err
 	}
 	for i := range p.Arrays {
@@ -63,7 +64,7 @@ func WriteParts(head, rest io.Writer, p *Program, elements func(i int) ([]byte, 
 		if _, err := rest.Write(b); err != nil {
 			return err
 		}
-		if _, err := rest.Write(make([]byte, padding(int64(len(b))))); err != nil {
+		if _, err := rest.Write(make([]byte, Padding(int64(len(b))))); err != nil {
 			return err
 		}
 	}
@@ -111,7 +112,7 @@ func Read(r io.Reader) (*File, error) {
 	if Sum(program) != binary.LittleEndian.Uint32(head[12:]) {
 		return nil, wrong("its program is damaged: the checksum differs; copy the file again")
 	}
-	if _, err := take(r, int64(padding(headBytes+int64(n)))); err != nil {
+	if _, err := take(r, Padding(headBytes+int64(n))); err != nil {
 		return nil, err
 	}
 	p, err := Decode(program)
@@ -142,7 +143,7 @@ func (f *File) Contents(each func(i int, elements []byte) error) error {
 		if Sum(b) != a.Sum {
 			return wrong("array %d is damaged: the checksum differs; copy the file again", i)
 		}
-		if _, err := take(f.r, int64(padding(n))); err != nil {
+		if _, err := take(f.r, Padding(n)); err != nil {
 			return err
 		}
 		if a.DType == dtype.Bool { // kernels take for granted that a bool is 0 or 1

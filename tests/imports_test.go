@@ -95,7 +95,8 @@ var mayImport = map[string]string{
 	"data/folder": "data",
 	"safetensors": "atomicfile",
 	"atomicfile":  "",
-	"cmd/weft":    "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"export":      "tensor engine saved codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu/page plan uop dtype",
+	"cmd/weft":    "export saved atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.
