@@ -55,7 +55,7 @@ test-cogentcore: compiler gpu
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler browser
-	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./wasm
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/saved ./wasm
 
 fuzz: TIME ?= 10m
 fuzz: compiler gpu

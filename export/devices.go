@@ -10,6 +10,7 @@ import (
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime/null"
 	wasmpage "github.com/weft-ml/weft/runtime/wasm/page"
+	"github.com/weft-ml/weft/runtime/webgpu"
 	gpupage "github.com/weft-ml/weft/runtime/webgpu/page"
 	"github.com/weft-ml/weft/saved"
 	"github.com/weft-ml/weft/uop"
@@ -31,7 +32,10 @@ var devices = map[string]device{
 		return engine.Machine{Target: wasm.Target(m), Render: wasm.Renderer(m)}
 	}, func(p *plan.Plan) []byte { return wasmpage.Pack(p, p.Kernels) }, wasmPlayer},
 	"WEBGPU": {"webgpu", "webgpu.plan", func() engine.Machine {
-		return engine.Machine{Target: wgsl.Target(wgsl.Machine{Limits: plan.Limits{Align: 256}}), Render: wgsl.Render, Finish: wgsl.Finish}
+		var a webgpu.Adapter // of a graphics processor of which nothing is known
+		a.Limits.Align = 256
+		a.Known()
+		return engine.Machine{Target: wgsl.Target(wgsl.Machine{Limits: a.Limits}), Render: wgsl.Render, Finish: wgsl.Finisher(a.Limits)}
 	}, gpupage.Pack, gpuPlayer},
 }
 

@@ -127,12 +127,12 @@ func shorten(p *saved.Program, form saved.Form) {
 
 // addPage adds what does not depend on the device.
 func addPage(files map[string][]byte, p *saved.Program, m *manifest, o Options) error {
-	for _, name := range []string{"model.js", "show.js", "show.css"} {
+	for _, name := range []string{"model.js", "worker.js", "show.js", "show.css"} {
 		b, err := scripts.ReadFile("js/" + name)
 		if err != nil {
 			return err
 		}
-		files[playerFolder+"/"+name] = b
+		files[playerFolder+"/"+name] = lean(b)
 	}
 	html, err := scripts.ReadFile("js/index.html")
 	if err != nil {
@@ -198,9 +198,11 @@ func copyScripts(from embed.FS, files map[string][]byte) error {
 		return err
 	}
 	for _, e := range entries {
-		if files[playerFolder+"/"+e.Name()], err = from.ReadFile(e.Name()); err != nil {
+		b, err := from.ReadFile(e.Name())
+		if err != nil {
 			return err
 		}
+		files[playerFolder+"/"+e.Name()] = lean(b)
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ export interface Result<A> { data: A; shape: number[]; dtype: string }
 export interface LoadOptions {
   /** Without it WebGPU where the browser has a graphics processor and the folder kernels for it. */
   device?: 'wasm' | 'webgpu'
+  /** It runs in a worker, beside the page; where that is cross-origin isolated, on several threads. */
+  worker?: boolean
   /** Threads of WebAssembly, at most. */
   threads?: number
   onprogress?: (loaded: number, total: number) => void

@@ -19,10 +19,8 @@ const (
 	maxProgram = 256 << 20 // bytes
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Sum is the checksum of bytes in a file.
-func Sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+func Sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) } // made once
 
 // Padding is how many bytes follow n in a file, so that the next begin at a multiple of 64.
 func Padding(n int64) int64 { return -n & (align - 1) }

@@ -21,7 +21,9 @@ const count = (shape) => shape.reduce((n, s) => n * s, 1)
 const sizeOf = (dtype) => TYPES[dtype].BYTES_PER_ELEMENT
 
 /** What went wrong: with the folder, with what a run was given, or with what it found. */
-export class ModelError extends Error {}
+export class ModelError extends Error {
+  get name() { return 'ModelError' }
+}
 
 const fail = (text) => { throw new ModelError(text) }
 
@@ -129,11 +131,13 @@ const devices = {
 
 /**
  * Loads the folder at an address. Options: device ('wasm' or 'webgpu'; without it WebGPU where the browser has a graphics processor for
- * it and the folder has kernels for it), threads (of WebAssembly, at most), onprogress(loaded, total) in bytes, signal, and fetch in place of the global one.
+ * it and the folder has kernels for it), worker (true: it runs in a worker, beside the page, and where the page is cross-origin isolated on several
+ * threads), threads (of WebAssembly, at most), onprogress(loaded, total) in bytes, signal, and fetch in place of the global one.
  */
 export async function load(folder, options = {}) {
   const here = globalThis.document?.baseURI ?? globalThis.location?.href ?? `file://${globalThis.process?.cwd?.() ?? ''}/`
   const base = new URL(String(folder).replace(/\/?$/, '/'), here)
+  if (options.worker) return new Remote().load(base, options)
   const file = (name, progress) => bytesAt(new URL(name, base), { ...options, progress })
   let info
   try {
@@ -363,6 +367,59 @@ export class Model {
         if (code > 0) fail(`${c.op}: ${c.reason.replace('%d', number)}${c.at && ` (${c.at})`}`)
       })
     }
+  }
+}
+
+// A Model in a worker.
+class Remote {
+  #worker
+  #waiting = new Map()
+  #last = 0
+
+  async load(base, { worker, fetch, signal, onprogress, ...options }) {
+    if (typeof Worker === 'undefined') fail('there are no workers here; leave out the option worker')
+    if (fetch) fail('a worker fetches by itself; leave out one of the options fetch and worker')
+    this.#worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' })
+    const end = (error) => {
+      this.#worker.terminate()
+      for (const { reject } of this.#waiting.values()) reject(error)
+      this.#waiting.clear()
+    }
+    this.#worker.onerror = (e) => end(new ModelError(`the worker of the model does not run: ${e.message ?? 'worker.js was not loaded; it lies beside model.js'}`))
+    this.#worker.onmessage = ({ data: { id, result, error, known, progress } }) => {
+      if (progress) return onprogress?.(...progress)
+      const { resolve, reject } = this.#waiting.get(id)
+      this.#waiting.delete(id)
+      if (error === undefined) resolve(result)
+      else reject(known === 'ModelError' ? new ModelError(error) : new Error(error))
+    }
+    const stop = () => end(signal.reason)
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', stop)
+    try {
+      Object.assign(this, await this.#call('load', base.href, options))
+    } catch (e) {
+      this.#worker.terminate()
+      throw e
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
+    return this
+  }
+
+  #call(call, ...args) {
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(++this.#last, { resolve, reject })
+      this.#worker.postMessage({ id: this.#last, call, args })
+    })
+  }
+
+  run(...args) { return this.#call('run', ...args) }
+  save() { return this.#call('save') }
+  restore(bytes) { return this.#call('restore', bytes) }
+  async close() {
+    await this.#call('close')
+    this.#worker.terminate()
   }
 }
 

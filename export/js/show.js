@@ -42,7 +42,7 @@ const bar = document.getElementById('loading')
 try {
   const device = new URLSearchParams(location.search).get('device') ?? undefined
   const onprogress = (n, of) => Object.assign(bar, { value: n, max: of })
-  const model = await load(new URL('../', import.meta.url), { device, onprogress })
+  const model = await load(new URL('../', import.meta.url), { device, onprogress, worker: true })
   note.textContent = `Runs on ${model.device === 'webgpu' ? 'WebGPU' : 'WebAssembly'}, without a server.`
   for (const [name, f] of Object.entries(model.functions)) show(model, name, f, document.querySelector('main'))
 } catch (e) {

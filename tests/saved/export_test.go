@@ -174,6 +174,49 @@ func TestFolderInPage(t *testing.T) {
 	}
 }
 
+// In a worker it is the same, and on several threads, where the page is isolated.
+func TestFolderInWorker(t *testing.T) {
+	b, err := browser.Start(context.Background())
+	need.Device(t, "CHROMIUM", err)
+	defer b.Close()
+	dir, script, want, _ := exported(t, "training", export.Options{})
+	drive, err := os.ReadFile(testdata(t, "drive.js"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "drive.js"), drive, 0o666))
+	s := browser.ServeIsolated(dir)
+	defer s.Close()
+	p, err := b.Open(s.URL)
+	require.NoError(t, err)
+	defer p.Close()
+	for _, device := range []string{"wasm", "webgpu"} {
+		var got struct {
+			Results  []result
+			Isolated bool
+			Said     []string
+		}
+		require.NoError(t, p.Run(`
+			const { load } = await import('/player/model.js'), { drive } = await import('/drive.js')
+			const Said = [], says = async (f) => { try { await f(); Said.push('nothing') } catch (e) { Said.push(e.name + ' ' + e.message) } }
+			let told = 0
+			const model = await load('/', {device: '`+device+`', worker: true, onprogress: (n, of) => { told = n / of }})
+			if (model.device !== '`+device+`' || told !== 1) throw new Error(model.device + told)
+			const Results = await drive(model, `+script+`)
+			await model.restore(await model.save())
+			await says(() => model.run('no'))
+			await says(() => load('/no/', {worker: true}))
+			await says(() => load('/', {worker: true, signal: AbortSignal.abort()}))
+			await says(() => load('/', {worker: true, fetch}))
+			await model.close()
+			return {Results, Isolated: crossOriginIsolated, Said}`, &got))
+		alike(t, want, got.Results)
+		assert.True(t, got.Isolated)
+		require.Len(t, got.Said, 4)
+		for i, w := range []string{"ModelError there is no function no", "cannot be loaded: 404", "AbortError", "leave out one of the options"} {
+			assert.Contains(t, got.Said[i], w)
+		}
+	}
+}
+
 // In Go a folder gives what it was written from.
 func TestFolderInGo(t *testing.T) {
 	dir, _, want, _ := exported(t, "training", export.Options{})
@@ -205,8 +248,8 @@ func zipped(t *testing.T, dir string, names ...string) (n int) {
 // The player's code for one device has at most 15 kB, and for both 25.
 func TestPlayerIsSmall(t *testing.T) {
 	dir, _, _, _ := exported(t, "inference", export.Options{})
-	wasm := []string{"player/model.js", "player/processor.js", "player/threads.js", "player/spares.js", "player/thread.js"}
-	one, other := zipped(t, dir, wasm...), zipped(t, dir, "player/model.js", "player/player.js")
+	wasm := []string{"player/model.js", "player/worker.js", "player/processor.js", "player/threads.js", "player/spares.js", "player/thread.js"}
+	one, other := zipped(t, dir, wasm...), zipped(t, dir, "player/model.js", "player/worker.js", "player/player.js")
 	both := zipped(t, dir, append(wasm, "player/player.js")...)
 	t.Logf("gzip: %d bytes for WebAssembly, %d for WebGPU, %d for both", one, other, both)
 	assert.Less(t, max(one, other), 15_000)
@@ -348,4 +391,31 @@ func TestLostInPage(t *testing.T) {
 	assert.Contains(t, got.Said, "load the folder again, and restore what was saved")
 	alike(t, want[:2], got.Before)
 	alike(t, want[2:], got.After)
+}
+
+// The types of a folder are right for a program that uses it, and wrong for one that does not give what it takes.
+func TestTypesOfFolder(t *testing.T) {
+	tsc := need.TypeScript(t)
+	dir, _, _, _ := exported(t, "variable", export.Options{Devices: []string{"WASM"}})
+	check := func(program string) (string, error) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "program.ts"), []byte("import { load } from './player/model.js'\nconst m = await load('./', { worker: true })\n"+program), 0o666))
+		cmd := exec.Command(tsc, "--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "program.ts")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module"}`), 0o666))
+	out, err := check(`
+		const r = await m.run('main', { row: [[1, 2, 3]] }, { vars: { n: 3 }, read: ['mean'] })
+		const data: Float32Array = r.mean.data
+		const shape: number[] = r.seen.shape
+		const at: Int32Array = r.at.data
+		await m.restore(await m.save())
+		console.log(data, shape, at, m.device, m.functions.main.vars[0].lo)
+		await m.close()`)
+	require.NoError(t, err, "%s", out)
+	out, err = check(`await m.run('main', { line: [1] }, { vars: { k: 1 } }); await m.run('no', {})`)
+	require.Error(t, err)
+	assert.Contains(t, out, "'line' does not exist")
+	assert.Contains(t, out, `"no"`)
 }
