@@ -33,7 +33,7 @@ func Write(w io.Writer, p *Program, elements func(i int) ([]byte, error)) error 
 // WriteParts is Write with the program to one writer and the elements to another. Who reads one after the other reads a file.
 func WriteParts(head, rest io.Writer, p *Program, elements func(i int) ([]byte, error)) error {
 	for i := range p.Arrays { // before the first byte is written: the program comes first and has the checksums
-		b, err := stored(p.Arrays[i], i, elements)
+		b, err := inForm(p.Arrays[i], i, elements)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func WriteParts(head, rest io.Writer, p *Program, elements func(i int) ([]byte, 
 		return err
 	}
 	for i := range p.Arrays {
-		b, err := stored(p.Arrays[i], i, elements)
+		b, err := inForm(p.Arrays[i], i, elements)
 		if err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func WriteParts(head, rest io.Writer, p *Program, elements func(i int) ([]byte, 
 	return nil
 }
 
-// stored gives the elements of an array in its form.
-func stored(a Array, i int, elements func(i int) ([]byte, error)) ([]byte, error) {
+// inForm gives the elements of an array in its form.
+func inForm(a Array, i int, elements func(i int) ([]byte, error)) ([]byte, error) {
 	b, err := elements(i)
 	if err != nil {
 		return nil, err

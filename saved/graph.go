@@ -13,6 +13,7 @@ type graph struct {
 	p     *Program
 	f     *Function
 	table *uop.Table
+	most  map[*uop.UOp]int // see magnitude
 }
 
 // typeOf and size are those of the array in a slot.
@@ -31,7 +32,7 @@ func (g *graph) size(slot int) int {
 }
 
 func (g *graph) read() (nodes []*uop.UOp) {
-	g.table = uop.NewArena()
+	g.table, g.most = uop.NewArena(), map[*uop.UOp]int{}
 	var ops []uop.Op
 	for range g.count("ops") {
 		name := g.text()
@@ -56,6 +57,9 @@ func (g *graph) read() (nodes []*uop.UOp) {
 		}
 		u := g.node(ops[k], src)
 		if g.err != nil {
+			return nil
+		}
+		if g.bound(u); g.err != nil {
 			return nil
 		}
 		nodes = append(nodes, u)
@@ -179,7 +183,7 @@ func (g *graph) elementwise(o uop.Op, info *uop.OpInfo, src []*uop.UOp) dtype.DT
 		case g.err != nil:
 		case !is(d) || o == uop.Bitcast && d.Size() != last.Size():
 			g.fail("%v of %v to %v", o, last, d)
-		case d == dtype.Index && last.IsFloat(): // nothing bounds it
+		case d == dtype.Index && last != d: // nothing bounds it
 			g.fail("%v of %v to %v", o, last, d)
 		}
 		return d

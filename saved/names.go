@@ -54,20 +54,21 @@ func numbers(d dtype.DType) bool   { return d.IsFloat() || d.IsInt() }
 func bits(d dtype.DType) bool      { return d.IsInt() || d == dtype.Bool }
 func words(d dtype.DType) bool     { return d == dtype.I32 }
 func ordered(d dtype.DType) bool   { return numbers(d) || d == dtype.Bool }
-func byteKinds(d dtype.DType) bool { return numbers(d) && d != dtype.Index }
+func stored(d dtype.DType) bool    { return d.Size() > 0 }
+func byteKinds(d dtype.DType) bool { return numbers(d) && stored(d) }
 
 // domainOf is that of an elementwise op, by the type of the last operand; nil: the op is not known here.
 func domainOf(o uop.Op) domain {
 	switch o {
 	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.Div:
 		return floats
-	case uop.Neg, uop.Add, uop.Mul, uop.MulAdd:
+	case uop.Neg, uop.MulAdd:
 		return numbers
 	case uop.IDiv, uop.Mod, uop.Shl, uop.Shr:
 		return integers
 	case uop.And, uop.Or, uop.Xor:
 		return bits
-	case uop.Cast, uop.Max, uop.Less, uop.Equal:
+	case uop.Cast, uop.Add, uop.Mul, uop.Max, uop.Less, uop.Equal:
 		return ordered
 	case uop.Bitcast:
 		return byteKinds
@@ -86,19 +87,17 @@ func merges(m uop.Monoid, scan bool, parts []*uop.UOp) string {
 			return "another number of parts"
 		}
 		for _, p := range parts {
-			if !is(p.DType()) || p.DType() != parts[0].DType() {
+			if !is(p.DType()) || !stored(p.DType()) || p.DType() != parts[0].DType() {
 				return "parts of types that it does not merge"
 			}
 		}
 		return ""
 	}
 	switch m {
-	case uop.Sum, uop.Prod:
-		return of(1, numbers)
-	case uop.MaxOf:
+	case uop.Sum, uop.Prod, uop.MaxOf:
 		return of(1, ordered)
 	case uop.ArgMax:
-		if len(parts) != 2 || !ordered(parts[0].DType()) || !integers(parts[1].DType()) {
+		if len(parts) != 2 || !ordered(parts[0].DType()) || !integers(parts[1].DType()) || !stored(parts[0].DType()) || !stored(parts[1].DType()) {
 			return "parts that are no value and index"
 		}
 		return ""
