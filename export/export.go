@@ -127,7 +127,7 @@ func shorten(p *saved.Program, form saved.Form) {
 
 // addPage adds what does not depend on the device.
 func addPage(files map[string][]byte, p *saved.Program, m *manifest, o Options) error {
-	for _, name := range []string{"model.js", "worker.js", "show.js", "show.css"} {
+	for _, name := range []string{"model.js", "worker.js", "element.js", "show.js", "show.css"} {
 		b, err := scripts.ReadFile("js/" + name)
 		if err != nil {
 			return err

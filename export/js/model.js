@@ -370,6 +370,8 @@ export class Model {
   }
 }
 
+let trusted // the policy of pages that require trusted types
+
 // A Model in a worker.
 class Remote {
   #worker
@@ -379,7 +381,9 @@ class Remote {
   async load(base, { worker, fetch, signal, onprogress, ...options }) {
     if (typeof Worker === 'undefined') fail('there are no workers here; leave out the option worker')
     if (fetch) fail('a worker fetches by itself; leave out one of the options fetch and worker')
-    this.#worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' })
+    const url = new URL('worker.js', import.meta.url)
+    trusted ??= globalThis.trustedTypes?.createPolicy('weft-model', { createScriptURL: (s) => s })
+    this.#worker = new Worker(trusted?.createScriptURL(url.href) ?? url, { type: 'module' })
     const end = (error) => {
       this.#worker.terminate()
       for (const { reject } of this.#waiting.values()) reject(error)
