@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	wasmpage "github.com/weft-ml/weft/runtime/wasm/page"
 	gpupage "github.com/weft-ml/weft/runtime/webgpu/page"
@@ -95,6 +96,10 @@ func Write(ctx context.Context, dir string, functions map[string]*tensor.Capture
 		}
 		plans, err := d.plans(ctx, p, m)
 		if err != nil {
+			var lacks *codegen.Unsupported
+			if errors.As(err, &lacks) {
+				err = fmt.Errorf("%w; name another device in Options.Devices (weft export --for)", err)
+			}
 			return nil, fmt.Errorf("export for %s: %w", strings.ToUpper(name), err)
 		}
 		files[d.file] = plans
@@ -127,7 +132,7 @@ func shorten(p *saved.Program, form saved.Form) {
 
 // addPage adds what does not depend on the device.
 func addPage(files map[string][]byte, p *saved.Program, m *manifest, o Options) error {
-	for _, name := range []string{"model.js", "worker.js", "element.js", "show.js", "show.css"} {
+	for _, name := range []string{"model.js", "elements.js", "worker.js", "element.js", "show.js", "show.css"} {
 		b, err := scripts.ReadFile("js/" + name)
 		if err != nil {
 			return err

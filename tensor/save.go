@@ -17,7 +17,7 @@ const onlyName = "main"
 
 // Save writes the captured function to a file for LoadCaptured: what it computes, the shapes, types and names of its inputs and results, its
 // variables with their bounds, and the elements of all tensors that it uses or assigns, as they are now. Where it draws random
-// numbers, the state of their generator goes with it. Nothing may assign these tensors meanwhile.
+// numbers, the state of their generator goes with it; values that With gave stay behind. Nothing may assign these tensors meanwhile.
 func (c *Captured) Save(ctx context.Context, w io.Writer) error {
 	return SaveFunctions(ctx, w, map[string]*Captured{onlyName: c})
 }

@@ -95,7 +95,7 @@ var mayImport = map[string]string{
 	"data/folder": "data",
 	"safetensors": "atomicfile",
 	"atomicfile":  "",
-	"export":      "tensor engine saved codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
+	"export":      "tensor engine saved codegen codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
 	"cmd/weft":    "export saved atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 

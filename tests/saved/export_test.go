@@ -3,7 +3,6 @@ package saved
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -19,11 +18,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/export"
 	"github.com/weft-ml/weft/saved"
 	"github.com/weft-ml/weft/tensor"
-	"github.com/weft-ml/weft/tests/browser"
 	need "github.com/weft-ml/weft/tests/require"
 )
 
@@ -140,83 +139,6 @@ func TestFolderInNode(t *testing.T) {
 	}
 }
 
-// So it does in a page, on both devices, from any static host under a strict policy.
-func TestFolderInPage(t *testing.T) {
-	b, err := browser.Start(context.Background())
-	need.Device(t, "CHROMIUM", err)
-	defer b.Close()
-	for _, name := range []string{"inference", "training", "variable"} {
-		dir, script, want, _ := exported(t, name, export.Options{})
-		drive, err := os.ReadFile(testdata(t, "drive.js"))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "drive.js"), drive, 0o666))
-		s := browser.Serve(dir)
-		defer s.Close()
-		for _, device := range []string{"wasm", "webgpu"} {
-			t.Run(name+" "+device, func(t *testing.T) {
-				p, err := b.Open(s.URL + "/?device=" + device)
-				require.NoError(t, err)
-				defer p.Close()
-				var got []result
-				require.NoError(t, p.Run(`
-					const { load } = await import('/player/model.js'), { drive } = await import('/drive.js')
-					let told = 0
-					const model = await load('/', {device: '`+device+`', onprogress: (n, of) => { told = n / of }})
-					if (model.device !== '`+device+`' || told !== 1) throw new Error(model.device + told)
-					return drive(model, `+script+`)`, &got))
-				alike(t, want, got)
-				require.NoError(t, p.Eventually(`document.querySelector('button')`, 20e9))
-				require.NoError(t, p.Run(`for (const b of document.querySelectorAll('button')) b.click()`, nil))
-				require.NoError(t, p.Eventually(`[...document.querySelectorAll('output')].every(o => / ms$/.test(o.textContent))`, 20e9), "the page's own demonstration")
-				assert.Empty(t, p.Problems())
-			})
-		}
-	}
-}
-
-// In a worker it is the same, and on several threads, where the page is isolated.
-func TestFolderInWorker(t *testing.T) {
-	b, err := browser.Start(context.Background())
-	need.Device(t, "CHROMIUM", err)
-	defer b.Close()
-	dir, script, want, _ := exported(t, "training", export.Options{})
-	drive, err := os.ReadFile(testdata(t, "drive.js"))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "drive.js"), drive, 0o666))
-	s := browser.ServeIsolated(dir)
-	defer s.Close()
-	p, err := b.Open(s.URL)
-	require.NoError(t, err)
-	defer p.Close()
-	for _, device := range []string{"wasm", "webgpu"} {
-		var got struct {
-			Results  []result
-			Isolated bool
-			Said     []string
-		}
-		require.NoError(t, p.Run(`
-			const { load } = await import('/player/model.js'), { drive } = await import('/drive.js')
-			const Said = [], says = async (f) => { try { await f(); Said.push('nothing') } catch (e) { Said.push(e.name + ' ' + e.message) } }
-			let told = 0
-			const model = await load('/', {device: '`+device+`', worker: true, onprogress: (n, of) => { told = n / of }})
-			if (model.device !== '`+device+`' || told !== 1) throw new Error(model.device + told)
-			const Results = await drive(model, `+script+`)
-			await model.restore(await model.save())
-			await says(() => model.run('no'))
-			await says(() => load('/no/', {worker: true}))
-			await says(() => load('/', {worker: true, signal: AbortSignal.abort()}))
-			await says(() => load('/', {worker: true, fetch}))
-			await model.close()
-			return {Results, Isolated: crossOriginIsolated, Said}`, &got))
-		alike(t, want, got.Results)
-		assert.True(t, got.Isolated)
-		require.Len(t, got.Said, 4)
-		for i, w := range []string{"ModelError there is no function no", "cannot be loaded: 404", "AbortError", "leave out one of the options"} {
-			assert.Contains(t, got.Said[i], w)
-		}
-	}
-}
-
 // In Go a folder gives what it was written from.
 func TestFolderInGo(t *testing.T) {
 	dir, _, want, _ := exported(t, "training", export.Options{})
@@ -245,11 +167,29 @@ func zipped(t *testing.T, dir string, names ...string) (n int) {
 	return n
 }
 
+// What a device of pages cannot do is said, with what to do about it.
+func TestExportForDeviceThatCannot(t *testing.T) {
+	e := use(t, "INTERP")
+	c := capture(t, e, func(in ...*T) []*T { return []*T{in[0].Add(1)} }, form{dtype.F64, []int{3}})
+	dir := filepath.Join(t.TempDir(), "x")
+	_, err := export.Write(ctx, dir, functions{"main": c}, export.Options{})
+	require.ErrorContains(t, err, `export for WEBGPU: function "main"`)
+	assert.ErrorContains(t, err, "float64")
+	assert.ErrorContains(t, err, "name another device")
+	assert.NoDirExists(t, dir, "nothing is written by halves")
+	_, err = export.Write(ctx, dir, functions{"main": c}, export.Options{Devices: []string{"wasm"}})
+	require.NoError(t, err)
+	_, err = export.Write(ctx, dir, nil, export.Options{})
+	assert.ErrorContains(t, err, "no function to save")
+	_, err = export.Write(ctx, dir, functions{"main": nil}, export.Options{})
+	assert.ErrorContains(t, err, "is nil")
+}
+
 // The player's code for one device has at most 15 kB, and for both 25.
 func TestPlayerIsSmall(t *testing.T) {
 	dir, _, _, _ := exported(t, "inference", export.Options{})
-	wasm := []string{"player/model.js", "player/worker.js", "player/processor.js", "player/threads.js", "player/spares.js", "player/thread.js"}
-	one, other := zipped(t, dir, wasm...), zipped(t, dir, "player/model.js", "player/worker.js", "player/player.js")
+	wasm := []string{"player/model.js", "player/elements.js", "player/worker.js", "player/processor.js", "player/threads.js", "player/spares.js", "player/thread.js"}
+	one, other := zipped(t, dir, wasm...), zipped(t, dir, "player/model.js", "player/elements.js", "player/worker.js", "player/player.js")
 	both := zipped(t, dir, append(wasm, "player/player.js")...)
 	t.Logf("gzip: %d bytes for WebAssembly, %d for WebGPU, %d for both", one, other, both)
 	assert.Less(t, max(one, other), 15_000)
@@ -354,43 +294,6 @@ func TestShorterWeights(t *testing.T) {
 	require.NoError(t, err)
 	_, got := played(t, e, cases["training"].inputs, fs, 3, 6)
 	assert.Equal(t, want, got)
-}
-
-// A graphics processor that is lost comes back by itself, unless runs had assigned something: then what was saved does.
-func TestLostInPage(t *testing.T) {
-	b, err := browser.Start(context.Background())
-	need.Device(t, "CHROMIUM", err)
-	defer b.Close()
-	dir, script, want, _ := exported(t, "training", export.Options{Devices: []string{"WEBGPU"}})
-	drive, err := os.ReadFile(testdata(t, "drive.js"))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "drive.js"), drive, 0o666))
-	s := browser.Serve(dir)
-	defer s.Close()
-	p, err := b.Open(s.URL)
-	require.NoError(t, err)
-	var got struct {
-		Said   string
-		Before []result
-		After  []result
-	}
-	require.NoError(t, p.Run(`
-		const { load } = await import('/player/model.js'), { drive } = await import('/drive.js')
-		const runs = `+script+`
-		const model = await load('/')
-		await drive(model, runs.slice(1, 2)) // reads only
-		model.lose()
-		const Before = await drive(model, runs.slice(0, 2))
-		const kept = await model.save()
-		model.lose()
-		let Said = ''
-		try { await drive(model, runs.slice(2)) } catch (e) { Said = e.message }
-		const again = await load('/')
-		await again.restore(kept)
-		return {Said, Before, After: await drive(again, runs.slice(2))}`, &got))
-	assert.Contains(t, got.Said, "load the folder again, and restore what was saved")
-	alike(t, want[:2], got.Before)
-	alike(t, want[2:], got.After)
 }
 
 // The types of a folder are right for a program that uses it, and wrong for one that does not give what it takes.

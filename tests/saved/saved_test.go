@@ -90,9 +90,6 @@ func inChild(t *testing.T, device, name, file string) []byte {
 func TestGoesOnInAnotherProcess(t *testing.T) {
 	for _, device := range []string{"CPU", "INTERP", "WASM", "WEBGPU"} {
 		for _, name := range slices.Sorted(maps.Keys(cases)) {
-			if device == "WEBGPU" && name == "types" {
-				continue // its int64 are tested elsewhere
-			}
 			t.Run(device+"/"+name, func(t *testing.T) {
 				e := use(t, device)
 				c := cases[name]
