@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/data"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/export"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/tests/browser"
@@ -20,18 +21,56 @@ import (
 
 const batch = 32 // of a step
 
-// digitsFolder is what the command writes for digits, with pictures and labels beside it.
-func digitsFolder(t *testing.T, s *data.Set) string {
-	dir := t.TempDir()
-	cmd := exec.Command("go", "run", "./cmd/weft", "export", "mnist", dir, "--batch", fmt.Sprint(batch), "--device", "INTERP", "--title", "Digits <1>")
+// byCommand has weft export write a folder.
+func byCommand(t *testing.T, args ...string) (dir string) {
+	dir = t.TempDir()
+	cmd := exec.Command("go", append([]string{"run", "./cmd/weft", "export", "--device", "INTERP", args[0], dir}, args[1:]...)...)
 	cmd.Dir = need.Root(t)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	assert.Contains(t, string(out), "which")
+	assert.Contains(t, string(out), "are the player")
+	return dir
+}
+
+// digitsFolder is what the command writes for digits, with pictures and labels beside it.
+func digitsFolder(t *testing.T, s *data.Set) string {
+	dir := byCommand(t, "mnist", "--batch", fmt.Sprint(batch), "--title", "Digits <1>")
 	for name, b := range map[string][]byte{"images": s.Train.Images, "labels": s.Train.Labels, "held": s.Test.Images, "right": s.Test.Labels} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 	}
 	return dir
+}
+
+// What the command exports gives in a page, on both devices, what it gives in Go.
+func TestExportsOfTheCommand(t *testing.T) {
+	b, err := browser.Start(context.Background())
+	need.Device(t, "CHROMIUM", err)
+	defer b.Close()
+	for name, shape := range map[string][]int{"mlp": {1, 784}, "transformer-block": {1, 64, 128}} {
+		dir := byCommand(t, name)
+		e := use(t, "WASM")
+		fs, err := export.Open(ctx, dir, e.Name())
+		require.NoError(t, err)
+		script, want := played(t, e, map[string][]form{"predict": {{dtype.F32, shape}}}, fs, 0, 1)
+		drive, err := os.ReadFile(testdata(t, "drive.js"))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "drive.js"), drive, 0o666))
+		s := browser.Serve(dir)
+		defer s.Close()
+		for _, device := range []string{"wasm", "webgpu"} {
+			t.Run(name+" "+device, func(t *testing.T) {
+				p, err := b.Open(s.URL)
+				require.NoError(t, err)
+				defer p.Close()
+				var got []result
+				require.NoError(t, p.Run(`
+					const { load } = await import('/player/model.js'), { drive } = await import('/drive.js')
+					return drive(await load('/', { device: '`+device+`' }), `+script+`)`, &got))
+				alike(t, want, got)
+				assert.Empty(t, p.Problems())
+			})
+		}
+	}
 }
 
 // script trains for some steps at most, until of the pictures that were held back at least some share is read right.
