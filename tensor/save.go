@@ -103,7 +103,9 @@ func (l *loader) load(ctx context.Context, f *saved.Function) (*Captured, error)
 	array := func(slot int) *Tensor { return l.arrays[f.Arrays[slot-len(f.Inputs)]] }
 	for _, t := range f.Targets {
 		if t.Dest >= 0 {
-			c.states = append(c.states, array(t.Dest))
+			x := array(t.Dest)
+			x.graph.Store(x.node().Reshape(t.Shape...))
+			c.states = append(c.states, x)
 		}
 	}
 	var renewals []engine.Renewal
@@ -169,6 +171,13 @@ func (s *saver) add(name string, c *Captured) error {
 	}
 	for _, a := range arrays {
 		f.Arrays = append(f.Arrays, s.number(a))
+	}
+	for i, t := range f.Targets {
+		for _, state := range c.states {
+			if t.Dest >= 0 && key(state.node()) == key(arrays[t.Dest-len(f.Inputs)]) {
+				f.Targets[i].Shape = state.room()
+			}
+		}
 	}
 	for _, slot := range slices.Sorted(maps.Keys(renewals)) {
 		d, ok := renewals[slot].From.(draw)
@@ -237,5 +246,5 @@ func nameOf(list []string, kind string, i int) string {
 	return fmt.Sprint(kind, i)
 }
 
-// States are the tensors that the function assigns. Of a function that was loaded they are its own, without axes but one.
+// States are the tensors that the function assigns. Those of a function that was loaded are its own, or of the functions that were loaded with it.
 func (c *Captured) States() []*Tensor { return slices.Clone(c.states) }

@@ -156,6 +156,8 @@ func TestNamesAndErrorsAfterLoading(t *testing.T) {
 	out, err := c.With(tensor.Values{n: 4}).Run(ctx, row)
 	require.NoError(t, err)
 	assert.Equal(t, []int{5, 3}, out[0].Shape())
+	require.Len(t, c.States(), 1)
+	assert.Equal(t, []int{7, 3}, c.States()[0].Shape())
 	_, err = c.With(tensor.Values{n: 4}).Run(ctx, row, row)
 	assert.ErrorContains(t, err, "takes 1 inputs, not 2")
 	_, err = c.With(tensor.Values{n: 4}).Run(ctx, numbered(t, e, form{dtype.F32, []int{4}}, 0))
