@@ -55,7 +55,7 @@ test-cogentcore: compiler gpu
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler browser
-	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./wasm
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/saved ./wasm
 
 fuzz: TIME ?= 10m
 fuzz: compiler gpu
@@ -67,7 +67,7 @@ check: compiler gpu
 	@$(MAKE) --no-print-directory -j 2 -Otarget fmt vet cross race nocgo staticcheck parsers
 
 # Every fuzz target of a parser, four at a time, each in one process. What it finds becomes a file in testdata/fuzz.
-PARSERS = engine/search:FuzzChoices safetensors:FuzzParse data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
+PARSERS = engine/search:FuzzChoices safetensors:FuzzParse saved:FuzzDecode saved:FuzzRead tensor:FuzzLoad data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer weights:FuzzIndex weights/gguf:FuzzParse weights/pytorch:FuzzParse weights/pytorch:FuzzPickle weights/numpy:FuzzParse \
 	weights/llama2c:FuzzParse tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \

@@ -29,6 +29,7 @@ type Captured struct {
 type Renewal struct {
 	Buffer *uop.UOp // perhaps reshaped
 	Bytes  func() []byte
+	From   any // what Bytes draws from, for whoever saves the function
 }
 
 // Renew has runs of the function that is being recorded, which calls it, write a buffer.

@@ -31,6 +31,7 @@ type Captured struct {
 	past   []outcome    // of each result
 	sizes  [][]uop.Size // of each result with axes that vary
 	with   Values       // of variables
+	names  names        // of inputs and results, if they have any
 }
 
 // capture is what is noted while a function is being recorded.
@@ -213,7 +214,7 @@ func (c *Captured) play(ctx context.Context, op string, all, dst, inputs []*Tens
 	if err != nil {
 		return nil, err
 	}
-	return outs[:len(outs)-len(c.states)], nil
+	return outs[:len(c.sizes)], nil
 }
 
 // result is the tensor of result i.

@@ -84,20 +84,31 @@ func (g *Generator) keyBytes(n int) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, k[0]), k[1])
 }
 
+// draw is a draw of n words from a generator.
+type draw struct {
+	from *Generator
+	n    int
+}
+
+// renewal has each run of a captured function find the key of another draw in a buffer.
+func (d draw) renewal(key *uop.UOp) engine.Renewal {
+	return engine.Renewal{Buffer: key, Bytes: func() []byte { return d.from.keyBytes(d.n) }, From: d}
+}
+
 // words are n random uint32 on a device, nil for the default one: the first half of each block, then the second.
 func (g *Generator) words(on *engine.Engine, n int) *Tensor {
-	draw := func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(dtype.U32, []int{2}, g.keyBytes(n)) }
+	first := func(e *engine.Engine) (*uop.UOp, error) { return e.FromBytes(dtype.U32, []int{2}, g.keyBytes(n)) }
 	var key *Tensor
 	if on == nil {
-		key = onDefault("Rand", draw)
+		key = onDefault("Rand", first)
 	} else {
-		u, err := draw(on)
+		u, err := first(on)
 		if err != nil {
 			failDevice("Rand", err)
 		}
 		key = newTensor(u, on)
 	}
-	engine.Renew(engine.Renewal{Buffer: key.node(), Bytes: func() []byte { return g.keyBytes(n) }}) // each run of a captured function
+	engine.Renew(draw{g, n}.renewal(key.node())) // each run of a captured function
 	half := (n + 1) / 2
 	if half == 0 {
 		return key.like(cut(key.node(), 0, 0, 0))

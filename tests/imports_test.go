@@ -43,6 +43,7 @@ var mayImport = map[string]string{
 	"codegen/wasm":   "codegen symbolic rewrite uop dtype plan",
 	"codegen/interp": "codegen rewrite uop dtype plan plan/bytecode",
 	"codegen/wgsl":   "codegen symbolic rewrite uop dtype plan",
+	"saved":          "uop dtype",
 	"schedule":       "codegen symbolic rewrite uop dtype plan",
 
 	"codegen/tune": "codegen",
@@ -66,7 +67,7 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 
-	"engine": "engine/choose engine/search schedule codegen symbolic rewrite uop dtype plan runtime",
+	"engine": "saved engine/choose engine/search schedule codegen symbolic rewrite uop dtype plan runtime",
 
 	"engine/choose": "",
 	"engine/search": "codegen codegen/tune uop dtype plan runtime",
@@ -85,8 +86,8 @@ var mayImport = map[string]string{
 	"wasm/pack":  "",
 	"wasm/serve": "",
 
-	"tensor": "engine grad vmap schedule uop dtype plan runtime",
 	"nn":     "nn/recurrent tensor dtype safetensors weights",
+	"tensor": "saved engine grad vmap schedule uop dtype plan runtime",
 
 	"nn/recurrent": "tensor",
 
@@ -105,7 +106,8 @@ var mayImport = map[string]string{
 	"weights/pytorch": "weights weights/zipfile",
 	"weights/numpy":   "weights weights/zipfile",
 	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
-	"cmd/weft":        "atomicfile engine/search backends backends/webgpu llm tokenizer nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"export":          "tensor engine saved codegen codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
+	"cmd/weft":        "export saved llm tokenizer onnx weights weights/formats atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.

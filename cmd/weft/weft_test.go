@@ -47,6 +47,13 @@ func TestUsage(t *testing.T) {
 		{"bench matmul-7", 2, `unknown bench case "matmul-7"; there are limits`},
 		{"bench --device NOPE", 2, `unknown device "NOPE"`},
 		{"devices 1", 2, `unknown command "1"`},
+		{"export mnist", 2, "accepts 2 arg(s), received 1"},
+		{"export nothing " + dir, 2, "there is neither a file nor a function nothing: name a file of tensor.SaveFunctions, or mlp, mnist, transformer-block"},
+		{"export mlp --weights int4 " + dir, 2, "--weights int4: there are float16, float32, int8"},
+		{"export mnist --batch 0 " + dir, 2, "--batch 0: 1"},
+		{"export mlp --model x " + dir, 2, "only mnist takes weights"},
+		{"export mlp --device INTERP --for CUDA " + dir, 1, `pages have no device "CUDA"; name WASM or WEBGPU`},
+		{"export " + dir + " " + dir, 1, "is a directory"},
 	} {
 		code, out, log := weft(nil, strings.Fields(c.args)...)
 		assert.Equal(t, c.code, code, c.args)

@@ -1,0 +1,216 @@
+// Package export writes captured functions as a folder that any static host serves and that runs in a page without Go: their plans with kernels
+// as WebAssembly modules and WGSL, the elements of the tensors that they use, and a small player in JavaScript. Functions that
+// assign tensors do so there too, so that training goes on in a page.
+//
+// It knows files of a page, and asks engine and languages for plans. It refuses to know what a function is for, and how kernels
+// come about.
+//
+//	r, err := export.Write(ctx, "folder", map[string]*tensor.Captured{"train": step, "predict": predict}, export.Options{})
+//	fs, err := export.Open(ctx, "folder", "")   // the same functions in Go
+//
+// A page trusts a folder as it trusts its own scripts. Open does not have to: it reads the functions' graphs (package saved) and
+// compiles them, and never runs a kernel of the folder.
+package export
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	wasmpage "github.com/weft-ml/weft/runtime/wasm/page"
+	gpupage "github.com/weft-ml/weft/runtime/webgpu/page"
+	"github.com/weft-ml/weft/saved"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// Version is that of the folders, which the player checks.
+const Version = 1
+
+// Options are the settings of Write; the zero value works.
+type Options struct {
+	Devices []string   // which the folder has kernels for: "WASM", "WEBGPU"; nil: both
+	Weights saved.Form // of float32 tensors of at least Least elements that no function assigns; the others are kept exactly
+	Title   string     // of the page; "": the names of the functions
+}
+
+// Least is how many elements a tensor has that Options.Weights makes shorter.
+const Least = 256
+
+// Report says what a folder has.
+type Report struct {
+	Files []File // sorted
+}
+
+// File is a file of a folder, and how many bytes it has.
+type File struct {
+	Name  string
+	Bytes int
+}
+
+//go:embed js
+var scripts embed.FS
+
+// The files that are not the player's.
+const (
+	programFile  = "program.weft"
+	weightsFile  = "weights.bin"
+	manifestFile = "model.json"
+	playerFolder = "player"
+)
+
+// Write writes captured functions of one device, by name, into a folder, which it makes. What functions share, as weights that one trains and another
+// reads, they share there too. Files of an older export are replaced; nothing else in the folder is touched. Nothing may assign the functions'
+// tensors meanwhile.
+func Write(ctx context.Context, dir string, functions map[string]*tensor.Captured, o Options) (*Report, error) {
+	if o.Devices == nil {
+		o.Devices = deviceNames()
+	}
+	if len(o.Devices) == 0 {
+		return nil, errors.New("export: there is no device to write kernels for; name WASM, WEBGPU or both")
+	}
+	p, elements, err := tensor.Program(ctx, functions)
+	if err != nil {
+		return nil, err
+	}
+	shorten(p, o.Weights)
+	files := map[string][]byte{}
+	var program, weights bytes.Buffer
+	if err := saved.WriteParts(&program, &weights, p, elements); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	files[programFile], files[weightsFile] = program.Bytes(), weights.Bytes()
+	m := newManifest(p, weights.Bytes())
+	for _, name := range o.Devices {
+		d, ok := devices[strings.ToUpper(name)]
+		if !ok {
+			return nil, fmt.Errorf("export: pages have no device %q; name %s", name, strings.Join(deviceNames(), " or "))
+		}
+		plans, err := d.plans(ctx, p, m)
+		if err != nil {
+			var lacks *codegen.Unsupported
+			if errors.As(err, &lacks) {
+				err = fmt.Errorf("%w; name another device in Options.Devices (weft export --for)", err)
+			}
+			return nil, fmt.Errorf("export for %s: %w", strings.ToUpper(name), err)
+		}
+		files[d.file] = plans
+		if err := d.player(files); err != nil {
+			return nil, err
+		}
+	}
+	if err := addPage(files, p, m, o); err != nil {
+		return nil, err
+	}
+	return writeFiles(dir, files)
+}
+
+// shorten has arrays that no function assigns kept in a form.
+func shorten(p *saved.Program, form saved.Form) {
+	assigned := map[int]bool{}
+	for _, f := range p.Functions {
+		for _, t := range f.Targets {
+			if t.Dest >= 0 {
+				assigned[f.Arrays[t.Dest-len(f.Inputs)]] = true
+			}
+		}
+	}
+	for i, a := range p.Arrays {
+		if a.DType == dtype.F32 && a.N >= Least && !assigned[i] {
+			p.Arrays[i].Form = form
+		}
+	}
+}
+
+// addPage adds what does not depend on the device.
+func addPage(files map[string][]byte, p *saved.Program, m *manifest, o Options) error {
+	for _, name := range []string{"model.js", "elements.js", "worker.js", "element.js", "show.js", "show.css"} {
+		b, err := scripts.ReadFile("js/" + name)
+		if err != nil {
+			return err
+		}
+		files[playerFolder+"/"+name] = lean(b)
+	}
+	html, err := scripts.ReadFile("js/index.html")
+	if err != nil {
+		return err
+	}
+	title := o.Title
+	if title == "" {
+		var names []string
+		for _, f := range p.Functions {
+			names = append(names, f.Name)
+		}
+		title = strings.Join(names, ", ")
+	}
+	files["index.html"] = bytes.ReplaceAll(html, []byte("TITLE"), []byte(escape(title)))
+	files[playerFolder+"/model.d.ts"] = types(p)
+	files[manifestFile], err = m.encode()
+	return err
+}
+
+func escape(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(s)
+}
+
+func writeFiles(dir string, files map[string][]byte) (*Report, error) {
+	r := &Report{}
+	for name, b := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, b, 0o666); err != nil {
+			return nil, err
+		}
+		r.Files = append(r.Files, File{name, len(b)})
+	}
+	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	return r, nil
+}
+
+// Open makes captured functions of a folder that Write wrote, by name, on a device ("": the default one). A folder needs no trust: see the
+// package.
+func Open(ctx context.Context, dir, device string) (map[string]*tensor.Captured, error) {
+	var parts []io.Reader
+	for _, name := range []string{programFile, weightsFile} {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("export: %w; give the folder that weft export wrote", err)
+		}
+		defer f.Close()
+		parts = append(parts, f)
+	}
+	fs, err := tensor.LoadFunctions(ctx, io.MultiReader(parts...), device)
+	if err != nil {
+		return nil, fmt.Errorf("export: %s: %w", dir, err)
+	}
+	return fs, nil
+}
+
+// copyScripts adds the modules of a player.
+func copyScripts(from embed.FS, files map[string][]byte) error {
+	entries, err := from.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		b, err := from.ReadFile(e.Name())
+		if err != nil {
+			return err
+		}
+		files[playerFolder+"/"+e.Name()] = lean(b)
+	}
+	return nil
+}
+
+func wasmPlayer(files map[string][]byte) error { return copyScripts(wasmpage.Scripts, files) }
+func gpuPlayer(files map[string][]byte) error  { return copyScripts(gpupage.Scripts, files) }
