@@ -20,7 +20,9 @@ type View struct {
 	// Once is what a captured function computes at its first run, and again when an array that it comes from was assigned; nil: nothing.
 	Once *View
 	// Kept says of each value that Once computes what it is and why it is kept.
-	Kept   []string
+	Kept []string
+	// Stages, of arrays that lie on several devices, is what is done instead of Plan, one after the other.
+	Stages []Stage
 	engine *Engine
 }
 
@@ -35,6 +37,9 @@ func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	targets, err := e.targets(nodes, nil)
 	if err != nil {
 		return nil, err
+	}
+	if e.several != nil {
+		return e.several.plan(targets)
 	}
 	p, err := e.build(context.Background(), canonicalize(targets), false)
 	if err != nil {
@@ -58,6 +63,13 @@ func (c *Captured) View() *View {
 // Launches lists the kernels in the order in which they run; copies are left out.
 func (v *View) Launches() []*plan.Kernel {
 	var out []*plan.Kernel
+	for _, s := range v.Stages {
+		for _, w := range s.Views {
+			if w != nil {
+				out = append(out, w.Launches()...)
+			}
+		}
+	}
 	for _, s := range v.Plan.Steps {
 		if s.Kind == plan.Launch {
 			out = append(out, &v.Plan.Kernels[s.Kernel])
@@ -102,6 +114,12 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 // String prints the schedule with its reasons, then every kernel.
 func (v *View) String() string {
 	var b strings.Builder
+	for i, s := range v.Stages {
+		fmt.Fprintf(&b, "stage %d\n%v", i, s)
+	}
+	if v.Stages != nil {
+		return b.String()
+	}
 	if v.Once != nil {
 		fmt.Fprintf(&b, "at the first run, and when what they come from has changed:\n")
 		for _, line := range v.Kept {

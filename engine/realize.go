@@ -47,7 +47,10 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	if err != nil || len(targets) == 0 {
 		return err
 	}
-	if e.machine.Evaluate != nil {
+	switch {
+	case e.several != nil:
+		return e.several.realize(ctx, targets, nil)
+	case e.machine.Evaluate != nil:
 		return e.evaluate(ctx, targets)
 	}
 	return e.play(ctx, targets)
@@ -105,7 +108,10 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 		out = append(out, t)
 	}
 	inOrder(out)
-	return append(out, flagTargets(res.columns)...), nil
+	if e.several != nil { // columns of different sizes are cut differently
+		return append(out, flagTargets(res.columns, 1)...), nil
+	}
+	return append(out, flagTargets(res.columns, maxColumns)...), nil
 }
 
 // inOrder puts the assignments to one buffer into the order in which they were made: the last one's value stays.

@@ -19,7 +19,7 @@ import (
 )
 
 func init() {
-	engine.Register(engine.Backend{Name: webgpu.Name, Compare: true, Open: open})
+	engine.Register(engine.Backend{Name: webgpu.Name, Compare: true, Several: true, Open: open})
 }
 
 // open is WGSL on the adapter named by WEFT_ADAPTER (part of its name), else on the fastest kind there is.
