@@ -97,6 +97,17 @@ func (v *View) Tree(i int) (string, error) {
 }
 
 func (v *View) lower(i int) (*codegen.Program, error) {
+	for _, s := range v.Stages {
+		for _, w := range s.Views {
+			switch {
+			case w == nil:
+			case i < len(w.Launches()):
+				return w.lower(i)
+			default:
+				i -= len(w.Launches())
+			}
+		}
+	}
 	for _, s := range v.Schedule.Steps {
 		if s.Spec == nil {
 			continue
