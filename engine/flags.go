@@ -134,8 +134,8 @@ func (r *resolver) column(code *uop.UOp, a uop.CheckArg) int {
 	return len(r.columns) - 1
 }
 
-// flagTargets are arrays of flags to compute beside the values: few kernels, in which codes of similar numbers are rows, of which most may be one array.
-func flagTargets(columns []column, most int) []target {
+// flagTargets are arrays of flags to compute beside the values: few kernels, in which codes of similar numbers are rows.
+func flagTargets(columns []column) []target {
 	order := make([]int, len(columns))
 	for i := range order {
 		order[i] = i
@@ -145,7 +145,7 @@ func flagTargets(columns []column, most int) []target {
 	var out []target
 	for len(order) > 0 {
 		n, sum := 0, 0
-		for n < len(order) && n < most {
+		for n < len(order) && n < maxColumns {
 			width := size(order[n]) // the largest, so every row would be as wide
 			if n > 0 && width*(n+1) > max(4096, 2*(sum+width)) {
 				break

@@ -103,8 +103,42 @@ func (e *Engine) Lies(u *uop.UOp) (cut int, err error) {
 	return v.Cut, err
 }
 
-// realize computes targets: all values first, then the effects.
-func (g *group) realize(ctx context.Context, targets []target, with *rebinding) error {
+// rebinding is what a run of a captured function reads in the place of what it was captured with.
+type rebinding struct {
+	arrays map[*storage]*storage
+	vars   map[uop.VarArg]int32
+}
+
+func rebound(c *Captured, bound []*storage, vars []int32) *rebinding {
+	with := &rebinding{map[*storage]*storage{}, map[uop.VarArg]int32{}}
+	for slot, s := range c.inputs {
+		with.arrays[s] = bound[slot]
+	}
+	for i, v := range c.vars {
+		with.vars[v] = vars[i]
+	}
+	return with
+}
+
+// array gives the array that is read in the place of one.
+func (w *rebinding) array(s *storage) *storage {
+	if w != nil && w.arrays[s] != nil {
+		return w.arrays[s]
+	}
+	return s
+}
+
+// realize computes targets.
+func (g *group) realize(ctx context.Context, targets []target) error {
+	return g.carryOut(ctx, targets, nil)
+}
+
+func (g *group) replay(ctx context.Context, c *Captured, bound []*storage, vars []int32, targets []target) error {
+	return g.carryOut(ctx, targets, rebound(c, bound, vars))
+}
+
+// carryOut computes all values first, then the effects.
+func (g *group) carryOut(ctx context.Context, targets []target, with *rebinding) error {
 	p, err := g.spread(targets, with)
 	if err != nil {
 		return err
@@ -166,6 +200,19 @@ func (g *group) spread(targets []target, with *rebinding) (*program, error) {
 	return p, nil
 }
 
+// flags are arrays of flags, one for each check: codes may be cut along any axis, and those of several checks differently.
+func (g *group) flags(columns []column) []target {
+	out := make([]target, len(columns))
+	for i, c := range columns {
+		axes := make([]int, len(c.code.Shape()))
+		for k := range axes {
+			axes[k] = k
+		}
+		out[i] = target{value: c.code.Reduce(uop.MaxOf, axes...).Reshape(1), flags: []int{i}, checks: []uop.CheckArg{c.arg}}
+	}
+	return out
+}
+
 // leaves gives the arrays and variables of a graph.
 func (g *group) leaves(with *rebinding) func(u *uop.UOp) (shard.Value, error) {
 	return func(u *uop.UOp) (shard.Value, error) {
@@ -180,8 +227,10 @@ func (g *group) leaves(with *rebinding) func(u *uop.UOp) (shard.Value, error) {
 		}
 		_, s := buffer(u)
 		s = with.array(s)
-		if s == nil || s.lies == nil {
-			return shard.Value{}, fmt.Errorf("%v on %s has no elements", u, g.engine.name)
+		if s.lies == nil { // undefined contents
+			n := u.Shape().Numel()
+			zero := uop.NewInt(u.DType(), 0).Reshape(1).Expand(n)
+			return shard.Value{Cut: shard.Whole, Parts: slices.Repeat([]*uop.UOp{zero}, len(g.names)), Shape: uop.Shape{n}, Free: true}, nil
 		}
 		return shard.Value{Cut: s.lies.cut, Parts: s.lies.parts, Shape: s.lies.shape, Free: s.lies.free}, nil
 	}
@@ -190,10 +239,7 @@ func (g *group) leaves(with *rebinding) func(u *uop.UOp) (shard.Value, error) {
 // read puts the parts of an array together.
 func (g *group) read(ctx context.Context, s *storage, dst []byte) error {
 	at := s.lies
-	if at == nil {
-		return fmt.Errorf("an array on %s is read that has no elements", g.engine.name)
-	}
-	if len(dst) == 0 {
+	if at == nil || len(dst) == 0 { // undefined contents, or none
 		return nil
 	}
 	if at.cut == shard.Whole {

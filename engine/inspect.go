@@ -20,10 +20,9 @@ type View struct {
 	// Once is what a captured function computes at its first run, and again when an array that it comes from was assigned; nil: nothing.
 	Once *View
 	// Kept says of each value that Once computes what it is and why it is kept.
-	Kept []string
-	// Stages, of arrays that lie on several devices, is what is done instead of Plan, one after the other.
-	Stages []Stage
+	Kept   []string
 	engine *Engine
+	stages fmt.Stringer // see Stages; nil: there is one device
 }
 
 // Plan schedules nodes and writes their kernels, but compiles and computes nothing. Nodes that are in memory
@@ -39,7 +38,11 @@ func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 		return nil, err
 	}
 	if e.several != nil {
-		return e.several.plan(targets)
+		v, err := e.several.plan(targets)
+		if err != nil {
+			return nil, err
+		}
+		return v.(*View), nil
 	}
 	p, err := e.build(context.Background(), canonicalize(targets), false)
 	if err != nil {
@@ -63,13 +66,6 @@ func (c *Captured) View() *View {
 // Launches lists the kernels in the order in which they run; copies are left out.
 func (v *View) Launches() []*plan.Kernel {
 	var out []*plan.Kernel
-	for _, s := range v.Stages {
-		for _, w := range s.Views {
-			if w != nil {
-				out = append(out, w.Launches()...)
-			}
-		}
-	}
 	for _, s := range v.Plan.Steps {
 		if s.Kind == plan.Launch {
 			out = append(out, &v.Plan.Kernels[s.Kernel])
@@ -97,17 +93,6 @@ func (v *View) Tree(i int) (string, error) {
 }
 
 func (v *View) lower(i int) (*codegen.Program, error) {
-	for _, s := range v.Stages {
-		for _, w := range s.Views {
-			switch {
-			case w == nil:
-			case i < len(w.Launches()):
-				return w.lower(i)
-			default:
-				i -= len(w.Launches())
-			}
-		}
-	}
 	for _, s := range v.Schedule.Steps {
 		if s.Spec == nil {
 			continue
@@ -124,13 +109,10 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 
 // String prints the schedule with its reasons, then every kernel.
 func (v *View) String() string {
+	if v.stages != nil {
+		return v.stages.String()
+	}
 	var b strings.Builder
-	for i, s := range v.Stages {
-		fmt.Fprintf(&b, "stage %d\n%v", i, s)
-	}
-	if v.Stages != nil {
-		return b.String()
-	}
 	if v.Once != nil {
 		fmt.Fprintf(&b, "at the first run, and when what they come from has changed:\n")
 		for _, line := range v.Kept {

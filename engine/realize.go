@@ -49,7 +49,7 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	}
 	switch {
 	case e.several != nil:
-		return e.several.realize(ctx, targets, nil)
+		return e.several.realize(ctx, targets)
 	case e.machine.Evaluate != nil:
 		return e.evaluate(ctx, targets)
 	}
@@ -108,10 +108,10 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 		out = append(out, t)
 	}
 	inOrder(out)
-	if e.several != nil { // columns of different sizes are cut differently
-		return append(out, flagTargets(res.columns, 1)...), nil
+	if e.several != nil {
+		return append(out, e.several.flags(res.columns)...), nil
 	}
-	return append(out, flagTargets(res.columns, maxColumns)...), nil
+	return append(out, flagTargets(res.columns)...), nil
 }
 
 // inOrder puts the assignments to one buffer into the order in which they were made: the last one's value stays.

@@ -23,6 +23,24 @@ type Moved struct {
 	Bytes    int
 }
 
+// stages is what several devices do, one after the other.
+type stages []Stage
+
+func (s stages) String() string {
+	var b strings.Builder
+	for i, st := range s {
+		fmt.Fprintf(&b, "stage %d\n%v", i, st)
+	}
+	return b.String()
+}
+
+// Stages, of a View of arrays on several devices, says what is done one after the other, and which device does what. The View itself has
+// the kernels of all. Of arrays on one device there are none.
+func (v *View) Stages() []Stage {
+	s, _ := v.stages.(stages)
+	return s
+}
+
 func (s Stage) String() string {
 	var b strings.Builder
 	for i, v := range s.Views {
@@ -37,12 +55,13 @@ func (s Stage) String() string {
 }
 
 // plan makes the plans of all devices without computing anything. Arrays stand for what earlier stages leave.
-func (g *group) plan(targets []target) (*View, error) {
+func (g *group) plan(targets []target) (any, error) {
 	p, err := g.spread(targets, nil)
 	if err != nil {
 		return nil, err
 	}
-	view := &View{Plan: &plan.Plan{}, Schedule: &schedule.Result{}, engine: g.engine}
+	view := &View{Plan: &plan.Plan{}, Schedule: &schedule.Result{}, engine: g.members[0]}
+	var all stages
 	known := make([]map[*uop.UOp]*uop.UOp, len(g.members))
 	for i := range known {
 		known[i] = map[*uop.UOp]*uop.UOp{}
@@ -53,6 +72,7 @@ func (g *group) plan(targets []target) (*View, error) {
 			if st.Views[i], err = m.planKnown(s.compute[i], known[i]); err != nil {
 				return nil, err
 			}
+			view.add(st.Views[i])
 		}
 		for _, m := range s.moves {
 			st.Moves = append(st.Moves, Moved{g.names[m.From], g.names[m.To], m.Bytes()})
@@ -60,9 +80,25 @@ func (g *group) plan(targets []target) (*View, error) {
 				return nil, err
 			}
 		}
-		view.Stages = append(view.Stages, st)
+		all = append(all, st)
 	}
+	view.stages = all
 	return view, nil
+}
+
+// add takes the kernels of another view in.
+func (v *View) add(w *View) {
+	if w == nil {
+		return
+	}
+	first := len(v.Plan.Kernels)
+	v.Plan.Kernels = append(v.Plan.Kernels, w.Plan.Kernels...)
+	for _, s := range w.Plan.Steps {
+		if s.Kind == plan.Launch {
+			v.Plan.Steps = append(v.Plan.Steps, plan.Step{Kind: plan.Launch, Kernel: first + s.Kernel})
+		}
+	}
+	v.Schedule.Steps = append(v.Schedule.Steps, w.Schedule.Steps...)
 }
 
 // planKnown is computeKnown without computing.

@@ -88,7 +88,7 @@ var laws = [uop.NumOps]law{
 	uop.Contiguous: func(u, g *uop.UOp) grads { return grads{g} },
 	uop.Copy: func(u, g *uop.UOp) grads {
 		from := deviceOf(u.At(0))
-		if from == u.Arg().(uop.DeviceArg).Device { // cut otherwise, which is no affair of the gradient's
+		if from == "" || from == u.Arg().(uop.DeviceArg).Device { // nothing comes from elsewhere: it is only cut
 			return grads{g}
 		}
 		return grads{g.Copy(from)}

@@ -57,15 +57,21 @@ func (s *Spreader) shifted(index, x *uop.UOp, axis, i int) *uop.UOp {
 	return index.Sub(index.Int(i * (x.Shape()[axis] / len(s.names))))
 }
 
-// words are the types that bits are merged in.
-var words = map[int]dtype.DType{1: dtype.U8, 2: dtype.U16, 4: dtype.U32, 8: dtype.U64}
-
 // bits are those of an element, as a number of which one device has the right one and the others 0: the maximum is the right one.
 func bits(u *uop.UOp) *uop.UOp {
 	if u.DType() == dtype.Bool {
 		return u
 	}
-	return u.Bitcast(words[u.DType().Size()])
+	word := dtype.U64
+	switch u.DType().Size() {
+	case 1:
+		word = dtype.U8
+	case 2:
+		word = dtype.U16
+	case 4:
+		word = dtype.U32
+	}
+	return u.Bitcast(word)
 }
 
 func unbits(u *uop.UOp, d dtype.DType) *uop.UOp { return u.Bitcast(d) }

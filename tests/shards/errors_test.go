@@ -57,17 +57,17 @@ func TestWrongArguments(t *testing.T) {
 	require.NoError(t, x.Realize(ctx))
 	for says, f := range map[string]func(){
 		"axis 1 has 5 elements, which 2 devices cannot have equal parts of": func() { x.Shard(devices, 1) },
-		"axis 2 is outside rank 2":            func() { x.Shard(devices, 2) },
-		"no devices are named":                func() { x.Shard(nil, 0) },
-		"device INTERP is named twice":        func() { x.Shard([]string{"INTERP", "interp:0"}, 0) },
-		"of different kinds":                  func() { x.Shard([]string{"INTERP:0", "REF:0"}, 0) },
-		"unknown device \"NONE:1\"":           func() { x.Shard([]string{"INTERP:0", "NONE:1"}, 0) },
-		"the last one is INTERP:63":           func() { x.On("INTERP:64") },
-		"a number from 0 to 63 belongs":       func() { x.On("INTERP:x") },
-		"\"INTERP:-1\": a number":             func() { x.On("INTERP:-1") },
-		"INTERP:0+INTERP:1 and INTERP meet":   func() { x.Shard(devices, 0).Add(x.On("INTERP")) },
-		"a constant, which lies on no device": func() { x.ShardLike(tensor.Ones(3)) },
-		"are several devices; name each":      func() { x.Shard([]string{x.Shard(devices, 0).Device(), "INTERP:2"}, 0) },
+		"axis 2 is outside rank 2":             func() { x.Shard(devices, 2) },
+		"no devices are named":                 func() { x.Shard(nil, 0) },
+		"device INTERP is named twice":         func() { x.Shard([]string{"INTERP", "interp:0"}, 0) },
+		"of different kinds":                   func() { x.Shard([]string{"INTERP:0", "REF:0"}, 0) },
+		"unknown device \"NONE:1\"":            func() { x.Shard([]string{"INTERP:0", "NONE:1"}, 0) },
+		"\"INTERP:64\": a number from 0 to 63": func() { x.On("INTERP:64") },
+		"a number from 0 to 63 belongs":        func() { x.On("INTERP:x") },
+		"\"INTERP:-1\": a number":              func() { x.On("INTERP:-1") },
+		"INTERP:0+INTERP:1 and INTERP meet":    func() { x.Shard(devices, 0).Add(x.On("INTERP")) },
+		"a constant, which lies on no device":  func() { x.ShardLike(tensor.Ones(3)) },
+		"are several devices; name each":       func() { x.Shard([]string{x.Shard(devices, 0).Device(), "INTERP:2"}, 0) },
 	} {
 		require.ErrorContains(t, tensor.Try(f), says)
 	}

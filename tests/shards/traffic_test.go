@@ -36,7 +36,7 @@ func moved(t *testing.T, devices []string, x *T) []int64 {
 	view, err := x.Schedule()
 	require.NoError(t, err)
 	out := make([]int64, len(devices))
-	for _, s := range view.Stages {
+	for _, s := range view.Stages() {
 		for _, m := range s.Moves {
 			require.NotEqual(t, m.From, m.To)
 			for i, d := range devices {
