@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/weft-ml/weft/backends"
+	_ "github.com/weft-ml/weft/backends/webgpu"
 	"github.com/weft-ml/weft/data"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
@@ -36,7 +37,10 @@ func on(t *testing.T, device string, n int) (names []string) {
 
 func list(t *testing.T, x *T) []float64 {
 	t.Helper()
-	v, err := tensor.Data[float64](ctx, x.To(dtype.F64))
+	if !x.IsFloat() {
+		x = x.To(dtype.F32)
+	}
+	v, err := tensor.Data[float64](ctx, x)
 	require.NoError(t, err)
 	return v
 }
@@ -128,7 +132,7 @@ func TestMNIST(t *testing.T) {
 		device  string
 		n       int
 		capture bool
-	}{{"CPU", 2, false}, {"CPU", 2, true}, {"INTERP", 2, false}, {"INTERP", 4, true}, {"WASM", 2, true}} {
+	}{{"CPU", 2, false}, {"CPU", 2, true}, {"INTERP", 2, false}, {"INTERP", 4, true}, {"WASM", 2, true}, {"WEBGPU", 2, true}} {
 		t.Run(fmt.Sprintf("%s %d %v", c.device, c.n, c.capture), func(t *testing.T) {
 			devices := on(t, c.device, c.n)
 			want, one := losses(t, set, nil, 8, 64, c.capture)
