@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	engine.Register(engine.Backend{Name: "CPU", Rank: 1, Open: openCPU})
+	engine.Register(engine.Backend{Name: "CPU", Rank: 1, Several: true, Open: openCPU})
 }
 
 // openCPU is generated C on the processor of this machine.

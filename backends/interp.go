@@ -13,8 +13,8 @@ import (
 )
 
 func init() {
-	engine.Register(engine.Backend{Name: machine.Name, Rank: 3, Open: openInterp})
-	engine.Register(engine.Backend{Name: null.Name, Open: openNull})
+	engine.Register(engine.Backend{Name: machine.Name, Rank: 3, Several: true, Open: openInterp})
+	engine.Register(engine.Backend{Name: null.Name, Several: true, Open: openNull})
 }
 
 // openInterp is byte code in Go: what is left where no compiler is.

@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	engine.Register(engine.Backend{Name: machine.Name, Rank: 2, Open: openWASM})
+	engine.Register(engine.Backend{Name: machine.Name, Rank: 2, Several: true, Open: openWASM})
 }
 
 // openWASM is generated WebAssembly, run by an engine in Go: for machines without a C compiler.

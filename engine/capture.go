@@ -272,8 +272,14 @@ func (c *Captured) renewed() error {
 		if !c.ran {
 			break
 		}
-		_, s := buffer(r.Buffer)
-		if err := c.engine.write(s, r.Bytes()); err != nil {
+		b, s := buffer(r.Buffer)
+		var err error
+		if many := c.engine.several; many != nil {
+			err = many.write(s, b.DType(), b.Shape(), r.Bytes(), s.lies.cut)
+		} else {
+			err = c.engine.write(s, r.Bytes())
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -283,7 +289,6 @@ func (c *Captured) renewed() error {
 // replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
 // into has the buffers that outputs are written into.
 func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp, into map[*uop.UOp]*uop.UOp, vars []int32) ([]*uop.UOp, error) {
-	e := c.engine
 	targets := make([]target, len(c.targets))
 	stand := map[*uop.UOp]*uop.UOp{}
 	arena := uop.NewArena()
@@ -299,7 +304,7 @@ func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.U
 			_, targets[i].store = buffer(b)
 		}
 	}
-	if err := e.run(ctx, c.plan, bound, vars, targets); err != nil {
+	if err := c.playRun(ctx, bound, vars, targets); err != nil {
 		return nil, err
 	}
 	outs := make([]*uop.UOp, len(c.outs))

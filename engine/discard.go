@@ -21,6 +21,10 @@ func (e *Engine) Discard(u *uop.UOp) {
 		return
 	}
 	s.version.Store(discarded)
+	if e.several != nil { // others may have the same parts: the collector knows
+		s.lies = nil
+		return
+	}
 	e.memory.spared(s.bytes)
 	e.memory.forget(s.cell)
 }

@@ -8,6 +8,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -61,6 +62,8 @@ type Options struct {
 	Schedule func(g *schedule.Graph, c schedule.Config) (*schedule.Result, error)
 	// Work is what the program is about to do, for choosing a device; zero: choose.Usual.
 	Work choose.Work
+	// Number tells devices of one kind apart: 1 for CPU:1. Use sets it.
+	Number int
 	// Context, if set, ends waiting for a device that is being opened. UseContext sets it, and so does who opens a lost
 	// device again.
 	Context context.Context
@@ -107,6 +110,8 @@ type Backend struct {
 	Rank int
 	// Compare is set where the device is measured against the best by Rank, and taken if it is faster.
 	Compare bool
+	// Several is set where any number of devices can be opened, X:0, X:1 and so on.
+	Several bool
 	Open    func(o Options, trace func(k *plan.Kernel, seconds float64)) (*Machine, error)
 }
 
@@ -171,7 +176,13 @@ func Names() []string {
 	return names
 }
 
-func deviceName(name string) string { return strings.TrimSuffix(strings.ToUpper(name), ":0") }
+func deviceName(name string) string {
+	name = strings.ToUpper(name)
+	if strings.Contains(name, "+") { // several
+		return name
+	}
+	return strings.TrimSuffix(name, ":0")
+}
 
 // Use is UseContext without an end.
 func Use(name string) (*Engine, error) { return UseContext(context.Background(), name) }
@@ -207,14 +218,24 @@ func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	if e := engines[name]; e != nil {
 		return e, nil
 	}
-	b, ok := backends[name]
-	if !ok {
-		return nil, &UnknownDevice{name, known}
-	}
-	e, err := New(b, during(ctx, options))
+	kind, number, err := ordinal(name)
 	if err != nil {
 		return nil, err
 	}
+	b, ok := backends[kind]
+	if !ok {
+		return nil, &UnknownDevice{name, known}
+	}
+	if number > 0 && !b.Several {
+		return nil, fmt.Errorf("device %q: there is one %s in this program", name, kind)
+	}
+	o := during(ctx, options)
+	o.Number = number
+	e, err := New(b, o)
+	if err != nil {
+		return nil, err
+	}
+	e.name = name
 	engines[name] = e
 	return e, nil
 }
@@ -249,6 +270,8 @@ type Engine struct {
 	stats   Stats
 	records map[*recording]bool // under way
 	waiting atomic.Int64        // arrays of Later whose elements did not come yet
+
+	several several // nil: this is one device
 }
 
 // directives gives the directives of a kernel.
@@ -269,6 +292,7 @@ type Stats struct {
 	PeakBytes int64 // most bytes at a time, arenas of plans included
 	Losses    int   // devices lost and opened again
 	Journal   int64 // bytes kept on the host since the last checkpoint, see journal
+	Received  int64 // bytes that came from other devices, for arrays that lie on several
 
 	Collections int // runs of Go's collector for the sake of arrays that nobody refers to
 }

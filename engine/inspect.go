@@ -22,6 +22,7 @@ type View struct {
 	// Kept says of each value that Once computes what it is and why it is kept.
 	Kept   []string
 	engine *Engine
+	stages fmt.Stringer // see Stages; nil: there is one device
 }
 
 // Plan schedules nodes and writes their kernels, but compiles and computes nothing. Nodes that are in memory
@@ -35,6 +36,13 @@ func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	targets, err := e.targets(nodes, nil)
 	if err != nil {
 		return nil, err
+	}
+	if e.several != nil {
+		v, err := e.several.plan(targets)
+		if err != nil {
+			return nil, err
+		}
+		return v.(*View), nil
 	}
 	p, err := e.build(context.Background(), canonicalize(targets), false)
 	if err != nil {
@@ -101,6 +109,9 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 
 // String prints the schedule with its reasons, then every kernel.
 func (v *View) String() string {
+	if v.stages != nil {
+		return v.stages.String()
+	}
 	var b strings.Builder
 	if v.Once != nil {
 		fmt.Fprintf(&b, "at the first run, and when what they come from has changed:\n")

@@ -24,6 +24,7 @@ type storage struct {
 	past     atomic.Pointer[Past]
 	shared   atomic.Bool             // something else than its own tensor goes on from its elements
 	pending  atomic.Pointer[uop.UOp] // the newest assignment that was built, an After, until it is carried out
+	lies     *lies                   // on which of several devices its elements are; nil: there is one, or it has none yet
 	later    *later                  // where its elements are until something needs them; nil: on the device
 }
 
@@ -99,6 +100,10 @@ func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, erro
 	}
 	n := uop.Shape(shape).Numel()
 	c := &cell{bytes: int64(n) * int64(d.Size())}
+	if e.several != nil { // whose devices have the memory
+		s := &storage{engine: e, cell: c}
+		return e.nodeOf(s, n, d).Reshape(shape...), s, nil
+	}
 	m := &e.memory
 	if err := e.attempt(context.Background(), func() error { return m.alloc(c) }); err != nil {
 		return nil, nil, err
@@ -169,6 +174,11 @@ func buffer(u *uop.UOp) (*uop.UOp, *storage) {
 
 // FromBytes makes an array from its elements in row-major order: little-endian, bool one byte.
 func (e *Engine) FromBytes(d dtype.DType, shape []int, data []byte) (*uop.UOp, error) {
+	return e.fromBytes(d, shape, data, 0)
+}
+
+// fromBytes makes an array; cut is for several devices, see FromBytesCut.
+func (e *Engine) fromBytes(d dtype.DType, shape []int, data []byte, cut int) (*uop.UOp, error) {
 	if why := uop.Shape(shape).TooMany(); why != "" {
 		return nil, errors.New(why)
 	}
@@ -180,6 +190,9 @@ func (e *Engine) FromBytes(d dtype.DType, shape []int, data []byte) (*uop.UOp, e
 	u, s, err := e.newBuffer(d, shape)
 	if err != nil {
 		return nil, err
+	}
+	if e.several != nil {
+		return u, e.several.write(s, d, shape, data, cut-1)
 	}
 	if len(data) == 0 {
 		return u, nil
@@ -220,6 +233,9 @@ func (e *Engine) Read(ctx context.Context, u *uop.UOp, dst []byte) error {
 	if want := u.Shape().Numel() * u.DType().Size(); want != len(dst) {
 		return fmt.Errorf("BUG: read of %d bytes into %d", want, len(dst))
 	}
+	if e.several != nil {
+		return e.borrow(ctx, u, func(s *storage) error { return e.several.read(ctx, s, dst) })
+	}
 	return e.Borrow(ctx, u, func(d runtime.Device, m runtime.Mem) error {
 		if len(dst) == 0 {
 			return nil
@@ -231,6 +247,14 @@ func (e *Engine) Read(ctx context.Context, u *uop.UOp, dst []byte) error {
 // Borrow calls f with the device and the memory that holds the elements of a realized node, in row-major order. It is for
 // devices that can hand elements on without Go having them; f must not keep either, and is called again if the device is lost.
 func (e *Engine) Borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, runtime.Mem) error) error {
+	if e.several != nil {
+		return fmt.Errorf("the elements of an array on %s are in several memories; move it to one device with On", e.name)
+	}
+	return e.borrow(ctx, u, func(s *storage) error { return f(e.machine.Device, s.mem) })
+}
+
+// borrow calls f with the storage of a realized node, once nothing is wrong with its elements.
+func (e *Engine) borrow(ctx context.Context, u *uop.UOp, f func(s *storage) error) error {
 	if e.recording() != nil {
 		return errReadInCapture
 	}
@@ -254,7 +278,7 @@ func (e *Engine) Borrow(ctx context.Context, u *uop.UOp, f func(runtime.Device, 
 	if err := e.settle(ctx, s); err != nil {
 		return err
 	}
-	if err := e.attempt(ctx, func() error { return f(e.machine.Device, s.mem) }); err != nil {
+	if err := e.attempt(ctx, func() error { return f(s) }); err != nil {
 		return err
 	}
 	goruntime.KeepAlive(s)

@@ -23,7 +23,8 @@ func (e *UnknownDevice) Error() string {
 	if len(e.Known) > 0 {
 		said = said[:0]
 		if Advice != nil {
-			said = Advice(deviceName(e.Name), e.Known)
+			kind, _, _ := strings.Cut(deviceName(e.Name), ":")
+			said = Advice(kind, e.Known)
 		}
 		said = append(said, "there are "+strings.Join(e.Known, ", "))
 	}

@@ -165,6 +165,9 @@ func (e *Engine) forget() {
 // compile finds the plan of a graph, or makes it.
 func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	e.clock++
+	if e.several != nil { // each device has plans of its own
+		return &compiled{plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}, nil
+	}
 	if p := e.plans[c.key]; p != nil {
 		p.used = e.clock
 		return p, nil

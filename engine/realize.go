@@ -47,7 +47,10 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	if err != nil || len(targets) == 0 {
 		return err
 	}
-	if e.machine.Evaluate != nil {
+	switch {
+	case e.several != nil:
+		return e.several.realize(ctx, targets)
+	case e.machine.Evaluate != nil:
 		return e.evaluate(ctx, targets)
 	}
 	return e.play(ctx, targets)
@@ -105,6 +108,9 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 		out = append(out, t)
 	}
 	inOrder(out)
+	if e.several != nil {
+		return append(out, e.several.flags(res.columns)...), nil
+	}
 	return append(out, flagTargets(res.columns)...), nil
 }
 

@@ -75,6 +75,14 @@ func (e *Engine) readFlags(ctx context.Context, list []doubt) error {
 		rows[i] = make([]byte, 4*len(f.checks))
 	}
 	err := e.attempt(ctx, func() error {
+		if e.several != nil {
+			for i, f := range open {
+				if err := e.several.read(ctx, f.store, rows[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 		if len(open) == 1 || e.machine.Evaluate != nil {
 			for i, f := range open {
 				if err := e.machine.Device.Read(ctx, rows[i], f.store.mem, 0); err != nil {

@@ -86,7 +86,13 @@ var laws = [uop.NumOps]law{
 	uop.Store:      none,
 	uop.After:      after,
 	uop.Contiguous: func(u, g *uop.UOp) grads { return grads{g} },
-	uop.Copy:       func(u, g *uop.UOp) grads { return grads{g.Copy(deviceOf(u.At(0)))} },
+	uop.Copy: func(u, g *uop.UOp) grads {
+		from := deviceOf(u.At(0))
+		if from == "" || from == u.Arg().(uop.DeviceArg).Device { // nothing comes from elsewhere: it is only cut
+			return grads{g}
+		}
+		return grads{g.Copy(from)}
+	},
 	uop.Check: func(u, g *uop.UOp) grads { // the gradient is no better than the value
 		return grads{g.Check(u.At(1), u.Arg().(uop.CheckArg)), nil}
 	},

@@ -45,7 +45,7 @@ func realizeOn(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
 
 // bring computes the operands of Copy nodes on their devices and puts their elements on e.
 func bring(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
-	for _, c := range crossings(nodes) {
+	for _, c := range crossings(nodes, e.Name()) {
 		src := c.At(0)
 		from, err := engine.UseContext(ctx, deviceBelow(src))
 		if err != nil {
@@ -58,7 +58,7 @@ func bring(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
 		if err := from.Read(ctx, src, raw); err != nil {
 			return err
 		}
-		there, err := e.FromBytes(src.DType(), src.Shape(), raw)
+		there, err := e.FromBytesCut(src.DType(), src.Shape(), raw, c.Arg().(uop.DeviceArg).Cut)
 		if err != nil {
 			return fmt.Errorf("move a tensor from %s to %s: %w", from.Name(), e.Name(), err)
 		}
@@ -67,8 +67,9 @@ func bring(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
 	return nil
 }
 
-// crossings are the Copy nodes below nodes that have not been carried out, the topmost on each way.
-func crossings(nodes []*uop.UOp) []*uop.UOp {
+// crossings are the Copy nodes below nodes of a device that bring something from another and have not been carried out, the topmost on
+// each way.
+func crossings(nodes []*uop.UOp, device string) []*uop.UOp {
 	var out []*uop.UOp
 	var seen uop.Map[bool]
 	stack := append([]*uop.UOp{}, nodes...)
@@ -80,8 +81,10 @@ func crossings(nodes []*uop.UOp) []*uop.UOp {
 		}
 		seen.Set(u, true)
 		if u.Op() == uop.Copy {
-			out = append(out, u)
-			continue
+			if from := deviceBelow(u.At(0)); from != device && from != "" { // else it is cut otherwise
+				out = append(out, u)
+				continue
+			}
 		}
 		stack = append(stack, u.Src()...)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Schedule is what Realize of these tensors would do, to look at: its String prints the kernels, what was fused and
-// why. Nothing is compiled or computed. Tensors that are realized already need no kernels.
+// why. Nothing is compiled or computed, but for what comes from other devices. Tensors that are realized already need no kernels.
 func Schedule(ts ...*Tensor) (*engine.View, error) {
 	e, err := engineFor(context.Background(), ts)
 	if err != nil {
@@ -21,6 +21,11 @@ func Schedule(ts ...*Tensor) (*engine.View, error) {
 			return nil, fmt.Errorf("tensors on %s and on %s are scheduled one device at a time", e.Name(), t.Engine().Name())
 		}
 		nodes[i] = t.node()
+	}
+	if crossed.Load() {
+		if err := bring(context.Background(), e, nodes); err != nil {
+			return nil, err
+		}
 	}
 	return e.Plan(nodes...)
 }

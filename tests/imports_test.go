@@ -34,6 +34,7 @@ var mayImport = map[string]string{
 	"grad":           "rewrite uop dtype",
 	"vmap":           "uop",
 	"ref":            "uop dtype",
+	"shard":          "uop dtype",
 	"plan":           "dtype",
 	"plan/bytecode":  "plan dtype",
 	"plan/wasmmod":   "plan",
@@ -67,7 +68,7 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 
-	"engine": "saved engine/choose engine/search schedule codegen symbolic rewrite uop dtype plan runtime",
+	"engine": "saved engine/choose engine/search shard schedule codegen symbolic rewrite uop dtype plan runtime",
 
 	"engine/choose": "",
 	"engine/search": "codegen codegen/tune uop dtype plan runtime",

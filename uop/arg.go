@@ -113,8 +113,11 @@ type (
 		Axis int
 		Size Size
 	}
-	// DeviceArg names a device.
-	DeviceArg struct{ Device string }
+	// DeviceArg names a device, or several. Cut is how the copy lies on several: along which axis it is cut, plus one; 0 is whole on each.
+	DeviceArg struct {
+		Device string
+		Cut    int
+	}
 	// CheckArg says what is wrong where the code of a Check is above 0: see Number.
 	CheckArg struct {
 		Op     string // what the user called

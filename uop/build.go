@@ -335,8 +335,11 @@ func (u *UOp) Derive(pairs ...*UOp) *UOp {
 }
 
 // Copy is u on another device.
-func (u *UOp) Copy(device string) *UOp {
-	return u.home.Make(Copy, u.dtype, DeviceArg{device}, u)
+func (u *UOp) Copy(device string) *UOp { return u.CopyCut(device, 0) }
+
+// CopyCut is u on several devices, see DeviceArg.
+func (u *UOp) CopyCut(devices string, cut int) *UOp {
+	return u.home.Make(Copy, u.dtype, DeviceArg{devices, cut}, u)
 }
 
 // Store is the effect of writing value to u, a buffer or a view of one.

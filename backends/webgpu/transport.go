@@ -7,7 +7,7 @@ import (
 	"github.com/weft-ml/weft/runtime/webgpu/wgpu"
 )
 
-// connect opens the adapter whose name contains name.
-func connect(name string, headless bool) (webgpu.Transport, error) {
-	return wgpu.Open(wgpu.Options{Adapter: name, Headless: headless})
+// connect opens an adapter whose name contains name, of several the one of this number.
+func connect(name string, number int, headless bool) (webgpu.Transport, error) {
+	return wgpu.Open(wgpu.Options{Adapter: name, Number: number, Headless: headless})
 }

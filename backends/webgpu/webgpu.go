@@ -19,12 +19,13 @@ import (
 )
 
 func init() {
-	engine.Register(engine.Backend{Name: webgpu.Name, Compare: true, Open: open})
+	engine.Register(engine.Backend{Name: webgpu.Name, Compare: true, Several: true, Open: open})
 }
 
-// open is WGSL on the adapter named by WEFT_ADAPTER (part of its name), else on the fastest kind there is.
+// open is WGSL on the adapter named by WEFT_ADAPTER (part of its name), else on the fastest kind there is; of several of that kind on the one
+// of the device's number.
 func open(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
-	t, err := connect(os.Getenv("WEFT_ADAPTER"), headless(os.LookupEnv))
+	t, err := connect(os.Getenv("WEFT_ADAPTER"), o.Number, headless(os.LookupEnv))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", webgpu.Name, err)
 	}

@@ -23,19 +23,24 @@ type Candidate struct {
 	Kind Kind
 }
 
-// Choose gives the position of the adapter to take: the fastest kind among those whose names contain name.
-func Choose(all []Candidate, name string) (int, error) {
-	best := -1
+// Choose gives the position of the adapter to take: of the fastest kind among those whose names contain name, the one of this number. Where
+// there are fewer, they come again from the first on: several devices may be opened on one adapter.
+func Choose(all []Candidate, name string, number int) (int, error) {
+	var best []int
 	var names []string
 	for i, c := range all {
 		names = append(names, c.Name)
-		if strings.Contains(strings.ToLower(c.Name), strings.ToLower(name)) && (best < 0 || c.Kind > all[best].Kind) {
-			best = i
+		switch {
+		case !strings.Contains(strings.ToLower(c.Name), strings.ToLower(name)):
+		case len(best) == 0 || c.Kind > all[best[0]].Kind:
+			best = []int{i}
+		case c.Kind == all[best[0]].Kind:
+			best = append(best, i)
 		}
 	}
 	switch {
-	case best >= 0:
-		return best, nil
+	case len(best) > 0:
+		return best[number%len(best)], nil
 	case len(all) > 0:
 		return 0, fmt.Errorf("no graphics adapter is called %q; there are %s", name, strings.Join(names, ", "))
 	}

@@ -18,6 +18,10 @@ import (
 
 // register makes the engine of a device with options known under a name of its own, and gives that.
 func register(device string, o Options) (string, error) {
+	if n, each := counted(device); n > 1 {
+		name, err := register(each, o)
+		return fmt.Sprint(n, " ", name), err
+	}
 	name := fmt.Sprintf("FUZZ %s%s", device, o.suffix())
 	if _, ok := engine.Find(name); ok {
 		return name, nil

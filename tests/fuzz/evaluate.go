@@ -12,6 +12,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	phases "github.com/weft-ml/weft/schedule/evaluate"
+	"github.com/weft-ml/weft/shard"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 )
@@ -58,9 +59,6 @@ func startOn(p *Program, name string) (s *started, err error) {
 	return s, nil
 }
 
-// configure makes an engine the default one. What it is opened with the first time, it keeps.
-func configure(o Options, name string) { engine.Configure(o.engine(), name) }
-
 func phaseChecker() *phases.Checker { return &phases.Checker{Seed: 1, Most: 40_000} }
 
 // engine are the options of the engine itself.
@@ -93,7 +91,9 @@ func play(o *Op, values []T, run int) ([]T, error) {
 	return append(values, t), err
 }
 
-func leafOf(l *Leaf, run int) T { return tensor.FromBytes(l.Type, l.Shape, raw(l.Type, l.values(run))) }
+func leafOf(l *Leaf, run int) T {
+	return sharded(tensor.FromBytes(l.Type, l.Shape, raw(l.Type, l.values(run))), l)
+}
 
 // captured records the program once and runs it with other inputs.
 func (s *started) captured(p *Program) error {
@@ -180,7 +180,7 @@ func (s *started) compare(want [][]result) (what What, text string) {
 // failure sorts errors: what a device refuses in words is no failure.
 func failure(err error) (What, string) {
 	var u *codegen.Unsupported
-	if errors.As(err, &u) {
+	if cut := (*shard.CutError)(nil); errors.As(err, &u) || errors.As(err, &cut) {
 		return Right, unsupported
 	}
 	if strings.Contains(err.Error(), "Capture: the function computes nothing") {

@@ -22,7 +22,7 @@ func explain(p *Program, device string) (text string) {
 	}
 	configure(p.Options, name)
 	defer graphs()
-	if _, err := engine.Use(name); err != nil {
+	if _, err := engine.Use(""); err != nil {
 		return "no schedule: " + err.Error()
 	}
 	s := newState(0)

@@ -52,7 +52,7 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-var devices = []string{"CPU", "WASM", "INTERP", "WEBGPU"}
+var devices = []string{"CPU", "WASM", "INTERP", "WEBGPU", "2 INTERP", "3 INTERP"}
 
 // programs is how many of each kind a device gets: from seed 1 on, and from a fresh one.
 var programs = map[string]struct{ fixed, fresh int }{
@@ -60,6 +60,9 @@ var programs = map[string]struct{ fixed, fresh int }{
 	"WASM":   {200, 150},
 	"INTERP": {500, 600},
 	"WEBGPU": {30, 30},
+
+	"2 INTERP": {120, 80},
+	"3 INTERP": {80, 60},
 }
 
 // need skips a test whose device is missing.

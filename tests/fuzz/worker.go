@@ -77,7 +77,7 @@ func (j *job) run() (r reply) {
 	name, err := register(j.Device, j.options())
 	if err == nil {
 		configure(j.options(), name)
-		_, err = engine.Use(name)
+		_, err = engine.Use("")
 	}
 	if err != nil {
 		r.Opened = err.Error()

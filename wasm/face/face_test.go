@@ -38,6 +38,9 @@ const (
 	functional = "not in pages yet: functions of a page do not reach the engine"
 )
 
+// alone says why arrays on several devices mean nothing.
+const alone = "a page's engine has one device"
+
 // absent are what package tensor can do and a page cannot, or does by another name, and why.
 var absent = map[string]string{
 	"t.AssignBytes": "assign(w.tensor(array, shape))", "t.Borrow": "memory of a device, which is for Go", "t.Bytes": "data()",
@@ -50,7 +53,8 @@ var absent = map[string]string{
 	"Open": "files of a disk; w.tensor takes a File, w.fetch an address", "OpenReader": "a reader of Go; w.tensor takes a Blob",
 	"R": "at(…, [from, to])", "RS": "at(…, [from, to, step])", "Scalar": "w.tensor(3)", "Schedule": "w.inspect", "Try": "errors are thrown",
 	"t.SELU": "selu, whose parameters are its unless given", "t.Conv": "conv2d, which takes any number of axes", "t.BackwardWith": "backward(ws, seed)",
-	"t.MoveTo": "a page's engine has one device", "Must": "errors are thrown", "Done": "errors are thrown", "InLayer": "for errors of Go's layers",
+	"t.MoveTo": "a page's engine has one device", "t.Shard": alone, "t.ShardTo": alone, "t.ShardLike": alone, "t.CutAxis": alone, "t.Devices": alone,
+	"Must": "errors are thrown", "Done": "errors are thrown", "InLayer": "for errors of Go's layers",
 	"DefaultFloat": "what makes tensors takes a type", "DefaultInt": "what makes tensors takes a type",
 	"SetDefaultFloat": "what makes tensors takes a type", "SetDefaultInt": "what makes tensors takes a type",
 	"NewVariable": varying, "S": varying, "t.Sizes": varying, "t.ExpandTo": varying, "t.ReshapeTo": varying,

@@ -73,7 +73,7 @@ func Open(o Options) (webgpu.Transport, error) {
 		info := a.GetInfo()
 		found[i] = webgpu.Candidate{Name: info.DriverDescription, Kind: kinds[info.AdapterType]}
 	}
-	best, err := webgpu.Choose(found, o.Adapter)
+	best, err := webgpu.Choose(found, o.Adapter, o.Number)
 	for i, a := range all {
 		if err != nil || i != best {
 			a.Release()

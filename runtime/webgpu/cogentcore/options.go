@@ -9,6 +9,7 @@ package cogentcore
 // Options are the settings of Open.
 type Options struct {
 	Adapter string // part of the name of the adapter to take; "": the fastest kind there is
+	Number  int    // which of the adapters of that kind, see webgpu.Choose
 	// Headless says that there is no desktop, so that drivers do not look for one, see webgpu.WithoutDesktop.
 	Headless bool
 }

@@ -89,7 +89,7 @@ func (t *transport) choose(o Options) (*wgpu.Adapter, error) {
 		info := a.GetInfo()
 		found[i] = webgpu.Candidate{Name: info.Device, Kind: kinds[info.AdapterType]}
 	}
-	best, err := webgpu.Choose(found, o.Adapter)
+	best, err := webgpu.Choose(found, o.Adapter, o.Number)
 	for i, a := range all {
 		if err != nil || i != best {
 			a.Release()

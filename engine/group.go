@@ -1,0 +1,334 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
+	"github.com/weft-ml/weft/shard"
+	"github.com/weft-ml/weft/uop"
+)
+
+// group is several devices of one kind that compute together. A graph on it is one graph for the user; package shard makes of it one for
+// each device, with Copy nodes where one needs what another has. These are carried out in stages: in each all devices play at once what
+// they can, then the copies whose operands have been computed are carried out, all at once.
+type group struct {
+	engine  *Engine
+	members []*Engine
+	names   []string
+}
+
+// Over is the engine of several devices of one kind, by name, in this order. It is made once for a list of devices, and opens those that
+// are not open. One device is an engine of its own and no group.
+func Over(ctx context.Context, devices []string) (*Engine, error) {
+	if len(devices) == 0 {
+		return nil, errors.New("no devices are named")
+	}
+	g := &group{}
+	for i, name := range devices {
+		m, err := UseContext(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if m.several != nil {
+			return nil, fmt.Errorf("%s are several devices; name each", m.name)
+		}
+		if slices.Contains(g.members, m) {
+			return nil, fmt.Errorf("device %s is named twice", m.name)
+		}
+		if i > 0 && m.backend.Name != g.members[0].backend.Name {
+			return nil, fmt.Errorf("%s and %s are of different kinds; name devices of one kind, as CPU:0 and CPU:1", g.members[0].name, m.name)
+		}
+		g.members = append(g.members, m)
+		kind, n, err := ordinal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		g.names = append(g.names, fmt.Sprintf("%s:%d", kind, n))
+	}
+	if len(g.members) == 1 {
+		return g.members[0], nil
+	}
+	if err := mu.wait(ctx); err != nil {
+		return nil, err
+	}
+	defer mu.Unlock()
+	name := strings.Join(g.names, "+")
+	if e := engines[name]; e != nil && slices.Equal(e.several.(*group).members, g.members) {
+		return e, nil
+	}
+	first := g.members[0]
+	g.engine = &Engine{name: name, opts: first.opts, backend: first.backend, several: g, plans: map[string]*compiled{}, families: map[string]*family{},
+		kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	g.engine.opts.Unfolded, g.engine.opts.Search = true, 0 // what is computed once is no plan's
+	g.engine.machine = &Machine{Device: together{g}, Target: &codegen.Target{Name: first.Info().Target}}
+	engines[name] = g.engine
+	return g.engine, nil
+}
+
+// Members are the names of the devices that an engine stands for, in their order: its own, if that is one.
+func (e *Engine) Members() []string {
+	if g, ok := e.several.(*group); ok {
+		return slices.Clone(g.names)
+	}
+	return []string{e.name}
+}
+
+// Lies says how the value of a node is cut over the devices of e: the axis, or shard.Whole.
+func (e *Engine) Lies(u *uop.UOp) (cut int, err error) {
+	g, ok := e.several.(*group)
+	if !ok {
+		return shard.Whole, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	targets, err := e.targets([]*uop.UOp{u}, nil)
+	if err != nil {
+		return 0, err
+	}
+	value := u
+	if len(targets) > 0 {
+		value = targets[0].value
+	} else if r := u.Realized(); r != nil {
+		value = r
+	}
+	v, err := shard.New(g.names, g.leaves(nil)).Spread(value)
+	return v.Cut, err
+}
+
+// rebinding is what a run of a captured function reads in the place of what it was captured with.
+type rebinding struct {
+	arrays map[*storage]*storage
+	vars   map[uop.VarArg]int32
+}
+
+func rebound(c *Captured, bound []*storage, vars []int32) *rebinding {
+	with := &rebinding{map[*storage]*storage{}, map[uop.VarArg]int32{}}
+	for slot, s := range c.inputs {
+		with.arrays[s] = bound[slot]
+	}
+	for i, v := range c.vars {
+		with.vars[v] = vars[i]
+	}
+	return with
+}
+
+// array gives the array that is read in the place of one.
+func (w *rebinding) array(s *storage) *storage {
+	if w != nil && w.arrays[s] != nil {
+		return w.arrays[s]
+	}
+	return s
+}
+
+// realize computes targets.
+func (g *group) realize(ctx context.Context, targets []target) error {
+	return g.carryOut(ctx, targets, nil)
+}
+
+func (g *group) replay(ctx context.Context, c *Captured, bound []*storage, vars []int32, targets []target) error {
+	return g.carryOut(ctx, targets, rebound(c, bound, vars))
+}
+
+// carryOut computes all values first, then the effects.
+func (g *group) carryOut(ctx context.Context, targets []target, with *rebinding) error {
+	p, err := g.spread(targets, with)
+	if err != nil {
+		return err
+	}
+	if err := p.carryOut(ctx); err != nil {
+		return err
+	}
+	e := g.engine
+	stores := make([]*storage, len(targets))
+	for i, t := range targets {
+		if t.store == nil {
+			out, s, err := e.newBuffer(storedType(t.value.DType()), t.value.Shape())
+			if err != nil {
+				return err
+			}
+			t.store = s
+			if t.flags == nil {
+				t.node.SetRealized(out)
+			}
+		}
+		stores[i] = t.store
+	}
+	for i, v := range p.values {
+		stores[i].lies = &lies{v.Shape, v.Cut, p.bufferOf(v), v.Free}
+	}
+	e.stats.Plays++
+	e.stats.Launches += p.launches
+	e.commit(targets)
+	return e.inherit(ctx, targets, stores, func(i int, each func(*storage)) {
+		for _, u := range uop.Topo(targets[i].value) {
+			if u.Op() == uop.Buffer {
+				if _, s := buffer(u); with.array(s).doubts != nil {
+					each(with.array(s))
+				}
+			}
+		}
+	})
+}
+
+// spread makes the graphs of the devices. An array that is assigned stays cut as it was, unless nothing has said how.
+func (g *group) spread(targets []target, with *rebinding) (*program, error) {
+	s := shard.New(g.names, g.leaves(with))
+	p := &program{group: g, spreader: s}
+	for _, t := range targets {
+		v, err := s.Spread(t.value)
+		if err != nil {
+			return nil, err
+		}
+		if t.dest != nil {
+			if at := with.array(t.store).lies; at != nil && !at.free && at.shape.Equal(v.Shape) {
+				if v, err = s.Recut(v, at.cut); err != nil {
+					return nil, err
+				}
+				v.Free = false
+			}
+		}
+		p.values = append(p.values, v)
+	}
+	return p, nil
+}
+
+// flags are arrays of flags, one for each check: codes may be cut along any axis, and those of several checks differently.
+func (g *group) flags(columns []column) []target {
+	out := make([]target, len(columns))
+	for i, c := range columns {
+		axes := make([]int, len(c.code.Shape()))
+		for k := range axes {
+			axes[k] = k
+		}
+		out[i] = target{value: c.code.Reduce(uop.MaxOf, axes...).Reshape(1), flags: []int{i}, checks: []uop.CheckArg{c.arg}}
+	}
+	return out
+}
+
+// leaves gives the arrays and variables of a graph.
+func (g *group) leaves(with *rebinding) func(u *uop.UOp) (shard.Value, error) {
+	return func(u *uop.UOp) (shard.Value, error) {
+		if a, ok := u.Arg().(uop.VarArg); ok {
+			if with != nil {
+				if n, ok := with.vars[a]; ok {
+					a.Bound, a.Value = true, int(n)
+					u = u.Home().Make(uop.Var, u.DType(), a)
+				}
+			}
+			return shard.Value{Cut: shard.Whole, Parts: slices.Repeat([]*uop.UOp{u}, len(g.names)), Shape: u.Shape()}, nil
+		}
+		_, s := buffer(u)
+		s = with.array(s)
+		if s.lies == nil { // undefined contents
+			n := u.Shape().Numel()
+			zero := uop.NewInt(u.DType(), 0).Reshape(1).Expand(n)
+			return shard.Value{Cut: shard.Whole, Parts: slices.Repeat([]*uop.UOp{zero}, len(g.names)), Shape: uop.Shape{n}, Free: true}, nil
+		}
+		return shard.Value{Cut: s.lies.cut, Parts: s.lies.parts, Shape: s.lies.shape, Free: s.lies.free}, nil
+	}
+}
+
+// read puts the parts of an array together.
+func (g *group) read(ctx context.Context, s *storage, dst []byte) error {
+	at := s.lies
+	if at == nil || len(dst) == 0 { // undefined contents, or none
+		return nil
+	}
+	if at.cut == shard.Whole {
+		return g.members[0].Read(ctx, at.parts[0], dst)
+	}
+	return g.each(func(i int) error {
+		p := at.parts[i]
+		raw := make([]byte, p.Shape().Numel()*p.DType().Size())
+		if err := g.members[i].Read(ctx, p, raw); err != nil {
+			return err
+		}
+		stretches(at.shape, at.cut, len(g.members), i, p.DType().Size(), func(whole, part, n int) { copy(dst[whole:whole+n], raw[part:part+n]) })
+		return nil
+	})
+}
+
+// write gives the devices new elements of an array.
+func (g *group) write(s *storage, d dtype.DType, shape []int, data []byte, cut int) error {
+	at := &lies{shape: slices.Clone(shape), cut: cut, parts: make([]*uop.UOp, len(g.members))}
+	n := len(g.members)
+	if cut != shard.Whole && shape[cut]%n != 0 {
+		return fmt.Errorf("axis %d of shape %v cannot be cut into %d equal parts", cut, shape, n)
+	}
+	err := g.each(func(i int) (err error) {
+		mine, local := data, slices.Clone(shape)
+		if cut != shard.Whole {
+			local[cut] /= n
+			mine = make([]byte, len(data)/n)
+			stretches(shape, cut, n, i, d.Size(), func(whole, part, n int) { copy(mine[part:part+n], data[whole:whole+n]) })
+		}
+		at.parts[i], err = g.members[i].FromBytes(d, local, mine)
+		return err
+	})
+	if err == nil {
+		s.lies = at
+	}
+	return err
+}
+
+// stretches calls f for the bytes that lie one after the other both in an array and in part i of n of it.
+func stretches(shape uop.Shape, cut, n, i, size int, f func(whole, part, bytes int)) {
+	inner := size
+	for _, k := range shape[cut:] {
+		inner *= k
+	}
+	if inner == 0 {
+		return
+	}
+	bytes := inner / n
+	for row := range shape[:cut].Numel() {
+		f(row*inner+i*bytes, row*bytes, bytes)
+	}
+}
+
+// each calls f for all devices at once, and gives the first error by their order.
+func (g *group) each(f func(i int) error) error {
+	errs := make([]error, len(g.members))
+	var all sync.WaitGroup
+	for i := range g.members {
+		all.Go(func() { errs[i] = f(i) })
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.names[i], err)
+		}
+	}
+	return nil
+}
+
+// together is what is said of several devices as of one. They have no memory and play no plans but by themselves.
+type together struct{ *group }
+
+func (t together) Info() plan.Info {
+	info := t.members[0].Info()
+	info.Name, info.Detail = t.engine.name, fmt.Sprintf("%d × %s", len(t.members), info.Detail)
+	return info
+}
+
+func (t together) alone() error {
+	return fmt.Errorf("%s has no memory of its own; use one of its devices", t.engine.name)
+}
+
+func (t together) Alloc(int64) (runtime.Mem, error)                         { return nil, t.alone() }
+func (t together) Write(runtime.Mem, int64, []byte) error                   { return t.alone() }
+func (t together) Read(context.Context, []byte, runtime.Mem, int64) error   { return t.alone() }
+func (t together) Load(context.Context, *plan.Plan) (runtime.Loaded, error) { return nil, t.alone() }
+func (t together) Play(runtime.Loaded, []runtime.Mem, []int32) error        { return t.alone() }
+func (t together) Sync(ctx context.Context) error {
+	return t.each(func(i int) error { return t.members[i].Sync(ctx) })
+}
+func (t together) Close() error { return nil }
