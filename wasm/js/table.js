@@ -270,7 +270,7 @@ SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 InspectOptions | target:targets?
 DigitOptions | channels:any? data:any? batch:int? seed:int? rate:number?
-OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag?
+OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? folder:url?
 Words
 reduction | mean sum none batchMean
 padMode | constant reflect replicate circular

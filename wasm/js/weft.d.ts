@@ -1350,6 +1350,11 @@ export interface OpenOptions {
    * engine.
    */
   search?: number
+  /**
+   * The address of the folder that has worker.js, weft.wasm and whole.wasm, where they do not lie beside weft.js: after a bundler that does not
+   * follow new URL('./weft.wasm', import.meta.url), for example.
+   */
+  folder?: string | URL
   /** What a search found elsewhere, the text of Weft.directives: kernels that it is about run so without a search. Needs the larger engine. */
   directives?: string
 }

@@ -11,6 +11,7 @@
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
+import { addressOf, base, explain, prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
@@ -196,7 +197,7 @@ export class Weft {
   #unheard = null // the error of something that was started, which nobody has been told
   #open = new Set() // of promises that the page has: {promise}
 
-  constructor(worker, onprogress) {
+  constructor(worker, onprogress, address) {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
       if (Array.isArray(data)) for (const answer of read(...data)) this.#hear(answer)
@@ -204,9 +205,9 @@ export class Weft {
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(data.dead)
     }
-    worker.onerror = (e) => {
+    worker.onerror = async (e) => {
       e.preventDefault?.()
-      this.#die(`the engine's worker failed: ${e.message ?? 'it could not be started'}`)
+      this.#die(`the engine's worker failed: ${e.message || await explain(address)}`)
     }
   }
 
@@ -231,15 +232,17 @@ export class Weft {
   }
 
   /** Has the worker load the engine. */
-  boot(module) {
+  boot(module, folder) {
     this.module = module
-    this.#worker.postMessage({ wasm: new URL(module, import.meta.url).href })
+    this.folder = folder
+    this.#worker.postMessage({ wasm: addressOf(module, folder), name: module })
   }
 
   #die(why) {
     this.#dead ??= why
     for (const { reject, as } of this.#calls.values()) reject(new Error(`${as}: ${this.#dead}`))
     this.#calls.clear()
+    this.#worker.unref?.()
   }
 
   /** Throws where the engine is no more. */
@@ -273,6 +276,7 @@ export class Weft {
       return
     }
     this.#calls.delete(number)
+    if (!this.#calls.size) this.#worker.unref?.() // a program that awaits nothing may end
     if (kind === 0) {
       this.#made.delete(number)
       return call?.resolve(value)
@@ -366,6 +370,7 @@ export class Weft {
     return new Promise((resolve, reject) => {
       this.#write(this.#request(name, outs, args))
       this.#calls.set(this.#numbers, { resolve, reject, ...more })
+      this.#worker.ref?.()
     })
   }
 
@@ -455,9 +460,8 @@ export class Weft {
   async fetch(url, shape, { onprogress, signal, ...options } = {}) {
     signal?.throwIfAborted()
     const t = this.own()
-    const base = globalThis.document?.baseURI ?? location.href
-    if (!URL.canParse(url, base)) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
-    const address = new URL(url, base).href
+    if (!URL.canParse(url, base())) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
+    const address = new URL(url, base()).href
     const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
     const number = this.#numbers
     const stop = () => this.#worker.postMessage({ abort: number })
@@ -544,7 +548,7 @@ export class Weft {
   #whole(name) {
     if (this.module === whole) return this
     this.alive(name)
-    return this.#rest ??= Object.assign(start(whole), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
+    return this.#rest ??= Object.assign(start(whole, this.folder), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
   }
 
   /** What the engine would make of an expression. */
@@ -610,17 +614,19 @@ function kept(name, text) {
   return ''
 }
 
-function start(module, onprogress) {
-  const w = new Weft(new Worker(new URL('worker.js', import.meta.url), { type: 'module', name: 'weft' }), onprogress)
-  w.boot(module)
+function start(module, folder, onprogress) {
+  const address = addressOf('worker.js', folder)
+  const w = new Weft(startWorker(address, 'weft'), onprogress, address)
+  w.boot(module, folder)
   return w
 }
 
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true, search = 0, directives, whole: all = false } = options
-  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', onprogress)
+  const { device, onprogress, checks = true, search = 0, directives, folder, whole: all = false } = options
+  await prepare()
+  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', folder, onprogress)
   const known = search ? kept('weft.directives') : ''
   const choose = (device) => [device, kept('weft.devices'), checks, search, directives, known]
   w.directives = known

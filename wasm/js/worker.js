@@ -1,8 +1,11 @@
-// The worker: it runs the engine (weft.wasm, or whole.wasm) and hands bytes to and fro. It looks into none of them.
+// The worker: it runs the engine (weft.wasm, or whole.wasm) and hands bytes to and fro. It looks into none of them. The workers that it
+// starts are threads, and of this script too, so that one file is all that workers need.
 
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
+import { startWorker } from './start.js'
+import { thread } from './threads.js'
 import { unpacking } from './unpack.js'
 
 const go = new globalThis.Go()
@@ -68,7 +71,7 @@ go.importObject.weft = {
 }
 const player = imports(() => memory, (text) => postMessage({ lost: text }), keep)
 go.importObject.player = player.functions
-go.importObject.kernels = kernels(() => memory, keep)
+go.importObject.kernels = kernels(() => memory, keep, () => startWorker(globalThis.location?.href ?? import.meta.url, 'weft thread'))
 
 globalThis.weft = {
   // Called by the engine when it listens.
@@ -96,10 +99,14 @@ globalThis.weft = {
 }
 
 // load compiles the engine while it arrives, and tells how much has.
-async function load(url) {
+async function load(url, name) {
   const response = await fetch(url)
-  if (!response.ok) throw new Error(`${url} cannot be loaded: ${response.status} ${response.statusText}`)
-  const total = sizes[new URL(url).pathname.split('/').at(-1)] || Number(response.headers.get('content-length') ?? 0)
+  const type = response.headers.get('content-type') ?? ''
+  if (!response.ok || type.startsWith('text/html')) {
+    const why = response.ok ? `is no module, but ${type}` : `cannot be loaded: ${response.status} ${response.statusText}`.trim()
+    throw new Error(`${url} ${why}; ${name} belongs where worker.js lies: copy it there, or name the folder that has both: open({ folder: '/weft/' })`)
+  }
+  const total = sizes[name] || Number(response.headers.get('content-length') ?? 0)
   let loaded = 0
   const counted = response.body.pipeThrough(new TransformStream({
     transform(chunk, to) {
@@ -109,10 +116,11 @@ async function load(url) {
     },
   }))
   const arriving = new Response(counted.pipeThrough(unpacking()), { headers: { 'content-type': 'application/wasm' } })
-  return WebAssembly.instantiateStreaming(arriving, go.importObject)
+  if (WebAssembly.instantiateStreaming) return WebAssembly.instantiateStreaming(arriving, go.importObject)
+  return WebAssembly.instantiate(await arriving.arrayBuffer(), go.importObject)
 }
 
-onmessage = ({ data }) => {
+const engine = ({ data }) => {
   if (data.lose) return player.lose() // for tests
   if (data.abort) return globalThis.weft.abort(data.abort)
   if (data instanceof Array) {
@@ -120,9 +128,15 @@ onmessage = ({ data }) => {
     else waiting.push(data)
     return
   }
-  load(data.wasm).then(async ({ instance }) => {
+  load(data.wasm, data.name).then(async ({ instance }) => {
     memory = instance.exports.mem
     await go.run(instance)
     throw new Error('the engine has ended')
   }).catch((e) => postMessage({ dead: e.message }))
+}
+
+// The first message tells what this worker is.
+onmessage = (first) => {
+  globalThis.onmessage = first.data.memory ? thread((made) => postMessage(made, [made])) : engine
+  globalThis.onmessage(first)
 }
