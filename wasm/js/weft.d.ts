@@ -974,8 +974,11 @@ export class Tensor {
   // End.
 }
 
+/** A tensor, or arrays and objects of them within each other. */
+export type Tensors = Tensor | readonly Tensors[] | { [name: string]: Tensors }
+
 /** A captured function. */
-export class Captured<R extends Tensor | Tensor[] | void> {
+export class Captured<R extends Tensors | void> {
   private constructor()
   /**
    * Has the function run with these inputs. It resolves while a few runs may be under way still: reading an output waits for
@@ -1298,8 +1301,9 @@ export class Weft {
   seed(n: number): Promise<void>
   /** Computes tensors together. */
   realize(...tensors: Tensor[]): Promise<void>
-  /** Records a function of tensors, to be played without being built anew. It may not be async: it only records. */
-  capture<R extends Tensor | Tensor[] | void>(f: (...inputs: Tensor[]) => R): Captured<R>
+  /** Records a function of tensors, to be played without being built anew. It may not be async: it only records. It gives a tensor, or arrays
+   *  and objects of them within each other. */
+  capture<R extends Tensors | void>(f: (...inputs: Tensor[]) => R): Captured<R>
   /** f, captured anew for each combination of shapes and types of the tensors in its arguments and of what else is in them. At most so many
    *  forms are kept, 16 unless given; those used longest ago are forgotten. f may take and give trees of tensors. */
   jit<A extends unknown[], R>(f: (...args: A) => R, options?: JitOptions): ((...args: A) => Promise<R>) & { dispose(): void; readonly size: number }

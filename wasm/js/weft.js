@@ -13,6 +13,7 @@ import { nn } from './nn.js'
 import { optim } from './optim.js'
 import { addressOf, base, explain, prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
+import { filled, longest, visit } from './tree.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
@@ -125,32 +126,39 @@ export class Captured {
     const outs = Array.from({ length: this.count }, () => this.w.own())
     const end = this.w.start('run', [this, inputs], outs).then(() => this.#under.delete(end))
     if (this.#under.add(end).size > ahead) await this.#under.values().next().value
-    return this.single ? outs[0] : outs
+    const list = outs.values()
+    return filled(this.form, () => list.next().value)
   }
 
   async #capture(inputs) {
     const stands = inputs.map(() => new Tensor(this.w, this.w.number()))
-    const { list, result } = this.w.recording(stands, () => this.#outputs(this.f(...stands)))
-    this.single = !Array.isArray(result)
-    const outs = result === undefined ? [] : [result].flat()
+    const { list, result } = this.w.recording(stands, () => {
+      const returned = this.f(...stands)
+      return { outs: this.#outputs(returned), returned }
+    })
+    const { outs, returned } = result
     this.count = outs.length
+    this.form = filled(returned, () => null)
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
   }
 
-  // What the function returned: tensors that are there, or nothing where it only assigns.
+  // The tensors of what the function returned, in order: one, or arrays and objects of them; none where it only assigns.
   #outputs(result) {
     if (typeof result?.then === 'function') {
       Promise.resolve(result).catch(() => {}) // it is told here
       throw new TypeError(asynchronous)
     }
-    for (const t of result === undefined ? [] : [result].flat()) {
-      const whole = t === result ? '' : 'an array that holds '
-      if (!(t instanceof Tensor)) throw new TypeError(`capture: the function returned ${whole}${describe(t)}; it must return a tensor or an array of tensors`)
-      if (t.w !== this.w) throw new TypeError(`capture: the function returned ${whole}a tensor of another engine`)
-      if (t.gone) throw new TypeError(`capture: the function returned ${whole}a tensor that ${t.gone}`)
-    }
-    return result
+    const outs = []
+    if (result !== undefined) visit(result, (t, path) => {
+      const what = path ? `in what the function returned, ${path} is` : 'the function returned'
+      if (path.length > longest) throw new RangeError(`capture: ${what.slice(0, 80)}…: arrays and objects are nested too deep, or hold themselves`)
+      if (!(t instanceof Tensor)) throw new TypeError(`capture: ${what} ${describe(t)}; it must return a tensor, or arrays and objects of tensors`)
+      if (t.w !== this.w) throw new TypeError(`capture: ${what} a tensor of another engine`)
+      if (t.gone) throw new TypeError(`capture: ${what} a tensor that ${t.gone}`)
+      outs.push(t)
+    })
+    return outs
   }
 
   dispose() { this.w.forget(this) }
