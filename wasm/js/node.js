@@ -5,6 +5,7 @@
  * enter() gives the worker the names that it would have in a page, and imports its script.
  */
 export function node() {
+  const { process } = globalThis // bundlers put something else in the place of a bare one
   const threads = process.getBuiltinModule('node:worker_threads')
   const web = globalThis.fetch
 

@@ -1,12 +1,7 @@
-// Where the files of the engine lie, and how workers are started: in a page of their own origin or of another one, under a policy of
-// trusted types, in Node. It knows addresses and workers; it refuses to know the engine.
+// How workers are started: in a page of their own origin or of another one, under a policy of trusted types, in Node. It knows
+// addresses and workers; it refuses to know the engine.
 
-// Bundlers look for these words: they take the files along and put their new addresses here. So the worker is one that they need not look into.
-const beside = {
-  'worker.js': () => new URL('./worker.js', import.meta.url),
-  'weft.wasm': () => new URL('./weft.wasm', import.meta.url),
-  'whole.wasm': () => new URL('./whole.wasm', import.meta.url),
-}
+import { base } from './addresses.js'
 
 const hint = "copy worker.js, weft.wasm and whole.wasm of the package into a folder of your site and name it: open({ folder: '/weft/' })"
 
@@ -19,19 +14,8 @@ export async function prepare() {
   node = (await import('./node.js')).node()
 }
 
-/** What relative addresses are relative to. */
-export function base() {
-  return globalThis.document?.baseURI ?? globalThis.location?.href ?? process.getBuiltinModule('node:url').pathToFileURL(`${process.cwd()}/`).href
-}
-
 /** fetch, which in Node reads files as well. */
 export const reach = (address, init) => (node?.fetch ?? fetch)(new URL(address, base()), init)
-
-/** The address of a file of the engine; folder is where they lie if not beside this script. */
-export function addressOf(name, folder) {
-  if (folder === undefined) return beside[name]().href
-  return new URL(name, new URL(`${folder}`.replace(/\/?$/, '/'), base())).href
-}
 
 let policy
 

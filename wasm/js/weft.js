@@ -8,10 +8,11 @@
 // Operations are synchronous: they note what is to be done and post it in batches. Errors and shapes arrive at the
 // next await, with the stack of the call that caused them. A call whose arguments are wrong throws at once: methods.js.
 
+import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
-import { addressOf, base, explain, prepare, startWorker } from './start.js'
+import { explain, prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { filled, longest, visit } from './tree.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
