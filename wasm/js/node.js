@@ -13,7 +13,6 @@ export function node() {
     onmessage = null
     onerror = null
     #thread
-    #sent = null // the sending of Blobs, which Node's workers cannot read at once
 
     constructor(address, { name } = {}) {
       this.#thread = new threads.Worker(`(${node})().enter()`, { eval: true, name, workerData: { address: `${address}`, name } })
@@ -22,16 +21,7 @@ export function node() {
       this.#thread.unref()
     }
 
-    postMessage(message, transfer) {
-      const blobs = Array.isArray(message) && message.some((m) => m instanceof Blob)
-      if (!blobs && !this.#sent) return this.#thread.postMessage(message, transfer)
-      const after = this.#sent
-      const sent = this.#sent = (async () => {
-        const whole = Array.isArray(message) ? await Promise.all(message.map((m) => m instanceof Blob ? m.arrayBuffer() : m)) : message
-        await after
-        this.#thread.postMessage(whole, transfer)
-      })().catch((e) => this.onerror?.(e)).finally(() => { if (this.#sent === sent) this.#sent = null })
-    }
+    postMessage(message, transfer) { this.#thread.postMessage(message, transfer) }
 
     // Only a program that waits for the worker waits for its end.
     ref() { this.#thread.ref() }
@@ -62,10 +52,10 @@ export function node() {
 
   async function enter() {
     const { parentPort, workerData: { address, name } } = threads
-    Object.assign(globalThis, { self: globalThis, name, Worker, fetch, crossOriginIsolated: true, onmessage: null })
+    Object.assign(globalThis, { self: globalThis, name, Worker, fetch, onmessage: null })
     globalThis.postMessage = (message, transfer) => parentPort.postMessage(message, transfer)
     globalThis.navigator ??= { userAgent: `Node.js/${process.versions.node}`, hardwareConcurrency: process.getBuiltinModule('node:os').availableParallelism() }
-    await import(address)
+    await import(/* webpackIgnore: true */ /* @vite-ignore */ address)
     parentPort.on('message', (data) => globalThis.onmessage?.({ data }))
   }
 

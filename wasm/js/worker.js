@@ -8,6 +8,8 @@ import { startWorker } from './start.js'
 import { thread } from './threads.js'
 import { unpacking } from './unpack.js'
 
+globalThis.crossOriginIsolated ??= typeof SharedArrayBuffer === 'function' // outside of pages memory may be shared without ado
+
 const go = new globalThis.Go()
 const sizes = {} // bytes of the modules by their names, which the build writes here: a compressed answer does not say
 let memory, arrived, batch
@@ -61,6 +63,17 @@ function hand(pieces) {
   arrived(batch.length)
 }
 
+let before = null // batches with Blobs that are being read, where a worker cannot read them at once: Node, Deno, Bun
+
+// Hands batches over in the order in which they come.
+function receive(pieces) {
+  if (globalThis.FileReaderSync || !before && !pieces.some((p) => p instanceof Blob)) return hand(pieces)
+  const mine = before = Promise.all([before, ...pieces.map((p) => p instanceof Blob ? p.arrayBuffer() : p)])
+    .then(([, ...whole]) => hand(whole))
+    .catch((e) => postMessage({ dead: e.message }))
+    .finally(() => { if (before === mine) before = null })
+}
+
 go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
   post(from, n, parcel) {
@@ -77,7 +90,7 @@ globalThis.weft = {
   // Called by the engine when it listens.
   started(f) {
     arrived = f
-    for (const data of waiting.splice(0)) hand(data)
+    for (const data of waiting.splice(0)) receive(data)
   },
   // Called by the engine: fetches bytes to what Sink gave. done hears why not, whether the device was lost, and the fingerprint.
   fetch(call, url, offset, n, mask, again, sink, done) {
@@ -124,7 +137,7 @@ const engine = ({ data }) => {
   if (data.lose) return player.lose() // for tests
   if (data.abort) return globalThis.weft.abort(data.abort)
   if (data instanceof Array) {
-    if (arrived) hand(data)
+    if (arrived) receive(data)
     else waiting.push(data)
     return
   }

@@ -1,1 +1,0 @@
-export default { mode: 'production', entry: './page.js', output: { path: `${import.meta.dirname}/dist`, clean: true }, performance: false }
