@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,11 +22,15 @@ var (
 	toolsManifest []byte
 	//go:embed tools/package-lock.json
 	toolsLock []byte
+	//go:embed frameworks/package.json
+	frameworksManifest []byte
+	//go:embed frameworks/package-lock.json
+	frameworksLock []byte
 )
 
-// tools gives the folder that has node_modules with the tools. It is in the user's cache folder; they are fetched from npm once for each lock,
-// and only where WEFT_REQUIRE names BUNDLERS.
-func tools(manifest, lock []byte) (string, error) {
+// tools gives the folder that has node_modules with the tools of a lock. It is in the user's cache folder; they are fetched from npm once, and only
+// where WEFT_REQUIRE names what needs them.
+func tools(name string, manifest, lock []byte) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -38,8 +41,8 @@ func tools(manifest, lock []byte) (string, error) {
 	if _, err := os.Stat(done); err == nil {
 		return home, nil
 	}
-	if !need.Required("BUNDLERS") {
-		return "", errors.New("the bundlers are not installed; WEFT_REQUIRE=BUNDLERS fetches them from npm")
+	if !need.Required(name) {
+		return "", fmt.Errorf("what %s are is not installed; WEFT_REQUIRE=%s fetches it from npm", name, name)
 	}
 	if err := os.MkdirAll(home, 0o777); err != nil {
 		return "", err

@@ -3,6 +3,7 @@ package bundlers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -43,7 +44,11 @@ func TestMain(m *testing.M) {
 // project makes a project that has the package and the lines that every project runs.
 func project(t *testing.T) string {
 	shared.Do(func() {
-		if shared.tools, shared.err = tools(toolsManifest, toolsLock); shared.err != nil {
+		if testing.Short() && !need.Required("BUNDLERS") {
+			shared.err = errors.New("tests of the package build it and open it in a browser, and go test -short leaves them out")
+			return
+		}
+		if shared.tools, shared.err = tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
 			return
 		}
 		if shared.folder, shared.err = os.MkdirTemp("", "weft-npm-"); shared.err == nil {
@@ -52,10 +57,16 @@ func project(t *testing.T) string {
 	})
 	need.Device(t, "BUNDLERS", shared.err)
 	at := t.TempDir()
-	require.NoError(t, os.CopyFS(at, os.DirFS("testdata/app")))
-	require.NoError(t, os.WriteFile(filepath.Join(at, "package.json"), []byte(`{"private": true, "type": "module"}`), 0o666))
-	require.NoError(t, Unpack(shared.tarball, at))
+	furnish(t, at)
 	return at
+}
+
+// furnish puts the package and the lines into a folder.
+func furnish(t *testing.T, at string) {
+	require.NoError(t, os.CopyFS(at, os.DirFS("testdata/app")))
+	manifest := `{"private": true, "type": "module", "dependencies": {"@weft-ml/weft": "*"}}`
+	require.NoError(t, os.WriteFile(filepath.Join(at, "package.json"), []byte(manifest), 0o666))
+	require.NoError(t, Unpack(shared.tarball, at))
 }
 
 // node runs a script of a tool's in a project.
@@ -223,23 +234,32 @@ func TestFromAnotherOrigin(t *testing.T) {
 	opens(t, serve(t, at))
 }
 
+// programResult is what programs outside of browsers give besides.
+type programResult struct {
+	result
+	Part   []float64
+	Bytes  []float64
+	Loaded [][]float64
+	Ones   float64
+	Gone   string
+}
+
+func (r programResult) check(t *testing.T) {
+	r.result.check(t)
+	assert.Contains(t, r.Detail, "threads")
+	assert.Equal(t, []float64{3, 4}, r.Part)
+	assert.Equal(t, []float64{2, 3, 4}, r.Bytes)
+	assert.Equal(t, [][]float64{{1, 2}, {3, 4}}, r.Loaded)
+	assert.Equal(t, 700., r.Ones)
+}
+
 // Node runs it as it is: with threads, with files, and a program that has nothing to wait for ends.
 func TestNode(t *testing.T) {
 	at := project(t)
-	var got struct {
-		result
-		Part   []float64
-		Bytes  []float64
-		Loaded [][]float64
-		Gone   string
-	}
+	var got programResult
 	out := run(t, at, "node", "--unhandled-rejections=strict", "node.cjs")
 	require.NoError(t, json.Unmarshal([]byte(out), &got), out)
 	got.check(t)
-	assert.Contains(t, got.Detail, "threads")
-	assert.Equal(t, []float64{3, 4}, got.Part)
-	assert.Equal(t, []float64{2, 3, 4}, got.Bytes)
-	assert.Equal(t, [][]float64{{1, 2}, {3, 4}}, got.Loaded)
 	assert.Regexp(t, `fetch file:.*/none\.bin: 8 bytes are expected.*no such file`, got.Gone)
 }
 

@@ -11,6 +11,7 @@ async function main() {
   out.bytes = await w.tensor(new Blob([new Uint8Array([1, 2, 3])]), [3]).add(1).list()
   writeFileSync('x.safetensors', new Uint8Array(await (await w.save({ x: w.tensor([[1, 2], [3, 4]]) })).arrayBuffer()))
   out.loaded = await (await w.load('x.safetensors')).x.list()
+  out.ones = await w.ones([700, 700]).matmul(w.ones([700, 700])).mean().item() // on all threads
   out.gone = await w.fetch('none.bin', [2]).catch((e) => e.message)
   console.log(JSON.stringify(out))
 }
