@@ -14,6 +14,7 @@ import { nn } from './nn.js'
 import { optim } from './optim.js'
 import { explain, prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
+import { Size } from './size.js'
 import { filled, longest, visit } from './tree.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
@@ -110,6 +111,8 @@ const pictures = () => import('./picture.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
+export { Size }
+
 /** A captured function: it is recorded at its first run and only played from then on. */
 export class Captured {
   #under = new Set() // runs that have not ended
@@ -121,11 +124,13 @@ export class Captured {
 
   /** Has the function run with these inputs and gives new tensors in the form that it returned. The next run need not wait for this
    *  one's end; whoever reads a tensor does. */
-  async run(...inputs) {
+  async run(...args) {
+    const values = args.filter((v) => v instanceof Size)
+    const inputs = args.filter((v) => !values.includes(v))
     this.ready ??= this.#capture(inputs)
     await this.ready
     const outs = Array.from({ length: this.count }, () => this.w.own())
-    const end = this.w.start('run', [this, inputs], outs).then(() => this.#under.delete(end))
+    const end = this.w.start('run', [this, inputs, values], outs).then(() => this.#under.delete(end))
     if (this.#under.add(end).size > ahead) await this.#under.values().next().value
     const list = outs.values()
     return filled(this.form, () => list.next().value)
@@ -496,6 +501,12 @@ export class Weft {
     return this.record('arange', 1, [start, stop, step, options])[0]
   }
 
+  /** An integer of low … high that a captured function is built with and gets when it runs. */
+  variable(name, low, high) {
+    if (!name || low > high) throw new RangeError(`variable: ${JSON.stringify(name)} from ${low} to ${high}; it needs a name, and bounds in order`)
+    return new Size(this, 0, [{ name, low, high, value: null, times: 1 }])
+  }
+
   /** Restarts the random numbers. */
   seed(n) { return this.call('seed', [n]) }
 
@@ -578,7 +589,7 @@ for (const { name, gives } of Object.values(methods.Weft)) {
   if (gives === 'n') Weft.prototype[name] ??= function (...args) { return this.record(name, several[name](...args), args) }
 }
 
-guard({ Tensor, Weft, Captured, Digits })
+guard({ Tensor, Weft, Captured, Size, Digits })
 
 // So that `using` works where the language has it.
 if (Symbol.dispose) {
