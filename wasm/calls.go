@@ -250,7 +250,12 @@ func runCaptured(ctx context.Context, c *call) (any, error) {
 	if r == nil {
 		return nil, fmt.Errorf("weft: the captured function was disposed of")
 	}
-	outs, err := r.captured.Run(ctx, c.tensors()...)
+	inputs := c.tensors()
+	captured := r.captured
+	if with := c.values(); len(with) > 0 {
+		captured = captured.With(with)
+	}
+	outs, err := captured.Run(ctx, inputs...)
 	if err != nil {
 		return nil, err
 	}

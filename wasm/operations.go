@@ -137,7 +137,7 @@ var table = []operation{
 	{"erfc", "", one.Erfc},
 	{"exp", "", one.Exp},
 	{"exp2", "", one.Exp2},
-	{"expand", "shape", one.Expand},
+	{"expand", "shape", opExpand},
 	{"expandAs", "y", one.ExpandAs},
 	{"expm1", "", one.Expm1},
 	{"eye", "- n m? dtype=f32", opEye},
@@ -331,7 +331,7 @@ var table = []operation{
 	{"nanSum", "axis? keep=false", reduction(one.NanSum)},
 	{"nanToNum", "nan=0 posInf? negInf?", opNanToNum},
 	{"narrow", "axis start n", func(c *call) one {
-		x, axis, start, n := c.tensor(), c.integer(), c.integer(), c.integer()
+		x, axis, start, n := c.tensor(), c.integer(), c.position(), c.position()
 		return x.Narrow(axis, start, n)
 	}},
 	{"ne", "y", one.Ne},
@@ -396,7 +396,7 @@ var table = []operation{
 	}},
 	{"repeatInterleave", "n axis=-1", one.RepeatInterleave},
 	{"replace", "y", one.Replace},
-	{"reshape", "shape", one.Reshape},
+	{"reshape", "shape", opReshape},
 	{"resize", "sizes mode=0:nearest:nearestExact:linear:cubic:area alignCorners=false antialias=false scales?", func(c *call) one {
 		x, sizes, options := c.tensor(), c.integers(), c.resizing()
 		return x.Resize(sizes, options)
@@ -413,6 +413,7 @@ var table = []operation{
 	{"rrelu", "low=0.125 high=0.3333333333333333", one.RReLU},
 	{"rsqrt", "", one.Rsqrt},
 	{"rsub", "y", one.RSub},
+	{"scalar", "- value", opScalar},
 	{"scaledUniform", "- shape dtype=f32", drawn(tensor.ScaledUniform)},
 	{"scatter", "axis index source", one.Scatter},
 	{"scatterAdd", "axis index source", one.ScatterAdd},

@@ -22,7 +22,13 @@ func (c *call) index() []any {
 			}
 			out = append(out, n)
 		case []any:
-			out = append(out, c.span(v))
+			if size, ok := isSize(v); ok {
+				out = append(out, c.size(size))
+			} else if part, ok := c.part(v); ok {
+				out = append(out, part)
+			} else {
+				out = append(out, c.span(v))
+			}
 		case string:
 			switch v {
 			case "...":

@@ -37,6 +37,15 @@ func opEye(c *call) one {
 }
 
 func opArange(c *call) one {
+	if len(c.args) > 1 {
+		if list, ok := isSize(c.args[1]); ok {
+			if from, step := c.operand(), c.args[2]; from != any(0) || step != any(1.) {
+				c.fail("up to a size that varies, numbers are 0, 1, …")
+			}
+			c.taken += 2
+			return c.converted(tensor.Arange(c.size(list)))
+		}
+	}
 	lo, hi, step := c.operand(), c.operand(), c.operand()
 	return tensor.ArangeOf(c.dtype(), lo, hi, step)
 }

@@ -30,11 +30,12 @@ export const confined = (w) => w.device === 'WASM' && !globalThis.crossOriginIso
   ? 'This page is not cross-origin isolated, so WebAssembly has one thread. A host that sends Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp gives it all cores.'
   : ''
 
-/** 1234.5 → "1,235"; 0.01234 → "0.0123". */
+/** 1234.5 → "1,235"; 0.01234 → "0.0123"; 0.00001234 → "1.23e-5". */
 export function short(x, digits = 3) {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? 'NaN' : x > 0 ? '∞' : '−∞'
   if (Math.abs(x) >= 1000) return Math.round(x).toLocaleString('en')
-  return String(Number(x.toPrecision(digits)))
+  const rounded = Number(x.toPrecision(digits))
+  return rounded !== 0 && Math.abs(rounded) < 1e-3 ? rounded.toExponential() : String(rounded)
 }
 
 /** bytes → "12.3 kB". */

@@ -33,8 +33,8 @@ func declared(t *testing.T) map[string][]string {
 // What the types promise is there, and what is there the types tell, but for what the classes use among themselves.
 func TestTypesAreTheFace(t *testing.T) {
 	inner := map[string][]string{
-		"Tensor": {"w", "ref", "gone"}, "Captured": {"w", "ref", "f", "ready", "single", "count"}, "Digits": {"w", "ref"},
-		"Weft": {"boot", "module", "settings", "number", "own", "forget", "record", "recording", "call", "start", "alive", "watch", "from"},
+		"Tensor": {"w", "ref", "gone"}, "Captured": {"w", "ref", "f", "ready", "form", "count"}, "Digits": {"w", "ref"},
+		"Weft": {"boot", "module", "folder", "settings", "number", "own", "forget", "record", "recording", "call", "start", "alive", "watch", "from"},
 	}
 	p := open(t)
 	var there map[string][]string

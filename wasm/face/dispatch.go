@@ -15,7 +15,7 @@ import (
 // takers take an argument of a kind from the call.
 var takers = map[string]struct{ code, goes string }{
 	"tensor": {"c.tensor()", "one"}, "operand": {"c.operand()", "any"}, "scalar": {"c.operand()", "any"}, "int": {"c.integer()", "int"},
-	"size": {"c.integer()", "int"}, "number": {"c.number()", "float64"}, "real": {"c.number()", "float64"}, "flag": {"c.truth()", "bool"},
+	"size": {"c.integer()", "int"}, "position": {"c.position()", "any"}, "number": {"c.number()", "float64"}, "real": {"c.number()", "float64"}, "flag": {"c.truth()", "bool"},
 	"text": {"c.text()", "string"}, "dtype": {"c.dtype()", "dtype.DType"}, "ints": {"c.integers()", "[]int"}, "list": {"c.integers()", "[]int"},
 	"parts": {"c.integers()", "[]int"}, "sizes": {"c.integers()", "[]int"}, "lengths": {"c.integers()", "[]int"}, "reals": {"c.numbers()", "[]float64"},
 	"tensors": {"c.tensors()", "some"}, "operands": {"c.operands()", "[]any"}, "named": {"c.sizes()", "map[string]int"},

@@ -33,7 +33,6 @@ func TestFilesAreMadeOfTheTable(t *testing.T) {
 }
 
 const (
-	varying    = "not in pages yet: variables, by which shapes vary"
 	wanted     = "not in pages yet: backward is told its parameters"
 	functional = "not in pages yet: functions of a page do not reach the engine"
 )
@@ -51,13 +50,13 @@ var absent = map[string]string{
 
 	"Caller": "lines of Go", "Data": "data()", "Fill": "for Go's devices; w.fetch", "From": "w.tensor", "FromNode": "graphs are for Go", "Of": "w.tensor",
 	"Open": "files of a disk; w.tensor takes a File, w.fetch an address", "OpenReader": "a reader of Go; w.tensor takes a Blob",
-	"R": "at(…, [from, to])", "RS": "at(…, [from, to, step])", "Scalar": "w.tensor(3)", "Schedule": "w.inspect", "Try": "errors are thrown",
+	"R": "at(…, [from, to])", "RS": "at(…, [from, to, step])", "Schedule": "w.inspect", "Try": "errors are thrown",
 	"t.SELU": "selu, whose parameters are its unless given", "t.Conv": "conv2d, which takes any number of axes", "t.BackwardWith": "backward(ws, seed)",
 	"t.MoveTo": "a page's engine has one device", "t.Shard": alone, "t.ShardTo": alone, "t.ShardLike": alone, "t.CutAxis": alone, "t.Devices": alone,
 	"Must": "errors are thrown", "Done": "errors are thrown", "InLayer": "for errors of Go's layers",
 	"DefaultFloat": "what makes tensors takes a type", "DefaultInt": "what makes tensors takes a type",
 	"SetDefaultFloat": "what makes tensors takes a type", "SetDefaultInt": "what makes tensors takes a type",
-	"NewVariable": varying, "S": varying, "t.Sizes": varying, "t.ExpandTo": varying, "t.ReshapeTo": varying,
+	"NewVariable": "w.variable", "S": "[from, to], with sizes", "t.Sizes": "shape()",
 	"DefaultGenerator": "not in pages yet: w.seed seeds the one there is", "NewGenerator": "not in pages yet: w.seed seeds the one there is",
 	"t.RequireGrad": wanted, "t.RequiresGrad": wanted, "t.Freeze": wanted,
 	"Checkpoint": functional, "Custom": "not in pages yet: kernels written in Go", "Function": functional, "JVP": functional, "VJP": functional, "Vmap": functional,

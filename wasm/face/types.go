@@ -9,9 +9,9 @@ import (
 // typeScript are the types of kinds; what is not here is a type of its own, of the same name.
 var typeScript = map[string]string{
 	"tensor": "Tensor", "operand": "Operand", "scalar": "number | boolean", "real": "number", "number": "number", "int": "number", "size": "number",
-	"list": "number[]", "parts": "number[]", "sizes": "number[]", "lengths": "number[]", "reals": "number[]", "fractions": "number | number[]",
+	"list": "number[]", "parts": "number[]", "sizes": "number[]", "lengths": "(number | Size)[]", "reals": "number[]", "fractions": "number | number[]",
 	"ints": "number | number[]", "flag": "boolean", "text": "string", "dtype": "DType", "tensors": "Tensor[]", "operands": "Operand[]",
-	"named": "Record<string, number>", "index": "Index", "url": "string | URL",
+	"position": "number | Size", "stop": "number | Size", "place": "number | boolean | Size", "input": "Tensor | Size", "named": "Record<string, number>", "index": "Index", "url": "string | URL",
 	"pixels": "Uint8Array", "signal": "AbortSignal", "targets": "('wgsl' | 'c')[]",
 }
 
@@ -64,7 +64,11 @@ func (t *table) signatures(r row) (out []string) {
 		}
 		switch {
 		case p.mark == "*":
-			list = append(list, "..."+p.name+": "+t.typeOf(p)+"[]")
+			of := t.typeOf(p)
+			if strings.Contains(of, " | ") {
+				of = "(" + of + ")"
+			}
+			list = append(list, "..."+p.name+": "+of+"[]")
 		case p.mark == "~":
 			list = append(list, p.name+"?: "+t.typeOf(p)+" | null")
 		case p.optional():

@@ -46,7 +46,8 @@ export const several = {
 const most = 2 ** 31 - 1 // of elements: kernels count them in 32 bits
 const dtypes = ['bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'f8e4m3', 'f8e5m2', 'f16', 'bf16', 'f32', 'f64']
 
-let Tensor // the class, which guard tells
+let Tensor // the classes, which guard tells
+let Size
 
 /** What a value is, in words. */
 export function describe(v) {
@@ -61,6 +62,7 @@ export function describe(v) {
   }
   if (v === null) return 'null'
   if (v instanceof Tensor) return 'a tensor'
+  if (v instanceof Size) return `the size ${v}`
   if (Array.isArray(v)) return 'an array'
   if (v instanceof Promise) return 'a promise'
   const name = v.constructor?.name
@@ -87,6 +89,7 @@ class Call {
 
   usable(name, v) {
     if (v.w !== this.w) {
+      if (v instanceof Size) this.fail(`${name} is a size of another engine`)
       this.fail(`${name} is a tensor of another engine, and tensors meet within one engine only; take its elements over with w.tensor(await t.data(), await t.shape())`)
     }
     if (v.gone) this.fail(`${name} ${v.gone}`)
@@ -167,7 +170,7 @@ class Call {
 }
 
 /** Whether a value is an object as programs write options. */
-const plain = (v) => Object.prototype.toString.call(v) === '[object Object]' && !(v instanceof Tensor)
+const plain = (v) => Object.prototype.toString.call(v) === '[object Object]' && !(v instanceof Tensor) && !(v instanceof Size)
 
 // Parameters with those of sets in their place.
 const flat = (params) => params.flatMap((p) => p.set || methods.Options[p.kind] ? flat(methods.Options[p.kind].params) : [p])
@@ -176,7 +179,8 @@ const flat = (params) => params.flatMap((p) => p.set || methods.Options[p.kind] 
 const byName = (row, p, v) => p.free && !p.rest && /[123np]/.test(row.gives) && !methods.Options[p.kind] && p.kind !== 'made' && plain(v)
 
 function shape(name, v, low) {
-  this.array(name, v, 'sizes', (name, v) => this.integer(name, v, low))
+  this.array(name, v, 'sizes', (name, v) => low < 0 && v instanceof Size ? this.usable(name, v) : this.integer(name, v, low))
+  if (v.some((size) => size instanceof Size)) return
   const n = v.reduce((n, size) => n * Math.abs(size), 1)
   if (n > most) this.fail(`${name} ${written(v)} has ${n} elements; a tensor in a page has at most ${most}`, RangeError)
 }
@@ -197,6 +201,14 @@ const kinds = {
   },
   int(name, v, low, high) { this.integer(name, v, low === -Infinity ? undefined : low, high === Infinity ? undefined : high) },
   size(name, v) { this.integer(name, v, 0) },
+  position(name, v) { v instanceof Size ? this.usable(name, v) : this.integer(name, v) },
+  stop(name, v) { v instanceof Size ? this.usable(name, v) : kinds.number.call(this, name, v, -Infinity, Infinity) },
+  place(name, v) { v instanceof Size ? this.usable(name, v) : kinds.scalar.call(this, name, v) },
+  input(name, v) {
+    if (!(v instanceof Size)) return kinds.tensor.call(this, name, v)
+    if (v.terms.length !== 1 || v.terms[0].value === null) this.refuse(name, v, 'a variable with a value', ': n.bind(17)')
+    this.usable(name, v)
+  },
   list(name, v) { this.array(name, v, 'integers', (name, v) => this.integer(name, v)) },
   ints(name, v) {
     if (typeof v === 'number') this.integer(name, v)
@@ -239,14 +251,14 @@ const kinds = {
   },
   index(name, v) {
     if (v === null || v === '...' || v === 'new') return
-    if (v instanceof Tensor) this.usable(name, v)
+    if (v instanceof Tensor || v instanceof Size) this.usable(name, v)
     else if (typeof v === 'number') this.integer(name, v)
-    else if (!Array.isArray(v)) this.refuse(name, v, 'an integer, [from, to], [from, to, step], a tensor of integers, null, "..." or "new"')
+    else if (!Array.isArray(v)) this.refuse(name, v, 'an integer, a size, [from, to], [from, to, step], a tensor of integers, null, "..." or "new"')
     else {
       if (v.length < 1 || v.length > 3) this.fail(`${name} is an array of ${v.length}; a part of an axis is [from, to] or [from, to, step], and numbers to pick are a tensor`)
       for (let i = 0; i < v.length; i++) {
         const end = i < 2 && v[i] === null || i > 0 && v[i] === undefined // of the axis, or as if it were not there
-        if (!end) this.integer(`${name}[${i}]`, v[i])
+        if (!end) kinds.position.call(this, `${name}[${i}]`, v[i])
       }
       if (v[2] === 0) this.fail(`${name} is ${written(v)}, and no step is 0`, RangeError)
     }
@@ -262,7 +274,8 @@ export function stackFrom(f, e) {
 /** Has every method of the classes check its arguments before it does anything. What gives a promise the engine knows of until it is settled. */
 export function guard(classes) {
   Tensor = classes.Tensor
-  const things = { Tensor: 'tensor', Captured: 'captured function', Digits: 'network' }
+  Size = classes.Size
+  const things = { Tensor: 'tensor', Size: 'size', Captured: 'captured function', Digits: 'network' }
   for (const kind in classes) {
     const { prototype } = classes[kind]
     for (const [name, row] of Object.entries(methods[kind])) {

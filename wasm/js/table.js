@@ -64,7 +64,8 @@ a data item list shape dtype realize |
 1 histogramEdges | n:int(1..) {low:number high:number wide:flag}
 1 binCount | {weights:tensor least:int(0..)}
 3 unique | {axis:int runs:flag}
-1 reshape expand | shape:lengths
+1 reshape | shape:lengths
+1 expand | shape:lengths
 1 shrinkTo padTo | shape:lengths
 1 expandAs | y:tensor
 1 permute | order:list
@@ -77,7 +78,7 @@ a data item list shape dtype realize |
 1 unflatten | axis:int sizes:lengths
 1 atLeast | rank:int(0..3)
 1 shrink | low:list high:list
-1 narrow | axis:int start:int n:size
+1 narrow | axis:int start:position n:position
 1 pad | before:list after:list value:real? mode:padMode?
 1 roll | by:ints axis:ints?
 1 rot90 | {k:int first:int second:int}
@@ -200,7 +201,9 @@ a fromImage | image:image options:ImageOptions?
 1 emptyLike zerosLike onesLike randLike randnLike | x:tensor
 1 fullLike | x:tensor value:scalar
 1 eye | n:size m:size? options:Made?
-1 arange | start:number stop:number? step:number? options:Integers?
+1 arange | start:stop stop:stop? step:number? options:Integers?
+1 scalar | value:place
+– variable | name:text low:int high:int
 1 linspace | start:number stop:number n:size options:Made?
 1 rand randn | shape:sizes options:Made?
 1 randint | shape:sizes low:int high:int options:Integers?
@@ -236,8 +239,13 @@ a inspect | text:text options:InspectOptions?
 a digits | options:DigitOptions?
 – close |
 Captured
-a run | inputs:tensor*
+a run | inputs:input*
 – dispose |
+Size
+– plus minus | n:position
+– times | k:int
+– bind | value:int
+– toString |
 Digits
 a train | steps:int(0..) progress:function?
 a evaluate | n:int(1..)?
@@ -270,7 +278,7 @@ SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 InspectOptions | target:targets?
 DigitOptions | channels:any? data:any? batch:int? seed:int? rate:number?
-OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag?
+OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? folder:url?
 Words
 reduction | mean sum none batchMean
 padMode | constant reflect replicate circular

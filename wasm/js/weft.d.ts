@@ -164,7 +164,7 @@ export interface RecurrentOptions {
 // End.
 
 /** An index of at: a number, [from, to], [from, to, step] (null is the end), a tensor of numbers, null (all), '...' or 'new'. */
-export type Index = number | [number | null, (number | null)?, number?] | Tensor | null | '...' | 'new'
+export type Index = number | Size | [number | Size, number | Size] | [number | null, (number | null)?, number?] | Tensor | null | '...' | 'new'
 
 /** A tensor of the engine. Operations are recorded and give new tensors; values are awaited. */
 export class Tensor {
@@ -569,13 +569,13 @@ export class Tensor {
   // Shape
 
   /** Gives the elements another shape; one size may be −1 and is found. */
-  reshape(shape: number[]): Tensor
+  reshape(shape: (number | Size)[]): Tensor
   /** expand repeats axes of size 1 to the given sizes, which are aligned at the right; −1 keeps a size. */
-  expand(shape: number[]): Tensor
+  expand(shape: (number | Size)[]): Tensor
   /** shrinkTo keeps as many indices of each axis, from 0 on; −1 keeps all. */
-  shrinkTo(shape: number[]): Tensor
+  shrinkTo(shape: (number | Size)[]): Tensor
   /** padTo puts zeros after each axis, so that it has the given size; −1 leaves it. */
-  padTo(shape: number[]): Tensor
+  padTo(shape: (number | Size)[]): Tensor
   /** expandAs is expand to the shape of o. */
   expandAs(y: Tensor): Tensor
   /** permute reorders the axes: axis i of the result is axis order[i] of t. */
@@ -599,13 +599,13 @@ export class Tensor {
   flatten(span?: number | number[]): Tensor
   flatten(options: { span?: number | number[] }): Tensor
   /** unflatten splits an axis into several; one size may be −1. */
-  unflatten(axis: number, sizes: number[]): Tensor
+  unflatten(axis: number, sizes: (number | Size)[]): Tensor
   /** atLeast gives t at least so many axes (at most 3): of size 1, in front, but behind the second axis. */
   atLeast(rank: number): Tensor
   /** shrink keeps the indices lo[i] … hi[i]−1 of each axis. */
   shrink(low: number[], high: number[]): Tensor
-  /** Keeps n indices of an axis, from start on; a negative start counts from the end. */
-  narrow(axis: number, start: number, n: number): Tensor
+  /** Keeps n indices of an axis, from start on; a negative start counts from the end. Both may vary. */
+  narrow(axis: number, start: number | Size, n: number | Size): Tensor
   /** Adds elements before and after each axis, of a value or of the tensor itself; negative numbers take away. Short arrays are for the last axes. Unless given: value 0, mode constant. */
   pad(before: number[], after: number[], value?: number, mode?: 'constant' | 'reflect' | 'replicate' | 'circular'): Tensor
   pad(before: number[], after: number[], options: { value?: number; mode?: 'constant' | 'reflect' | 'replicate' | 'circular' }): Tensor
@@ -974,14 +974,35 @@ export class Tensor {
   // End.
 }
 
+/** A tensor, or arrays and objects of them within each other. */
+export type Tensors = Tensor | readonly Tensors[] | { [name: string]: Tensors }
+
+/**
+ * An integer that varies: a variable, or a sum of multiples of variables and a number. It is the size of an axis, or a place on one, in
+ * functions that are captured once and run with any value: `const n = w.variable('n', 0, 511)`; in the function `cache.setAt(row, n)` and
+ * `cache.narrow(0, 0, n.plus(1))`; then `f.run(row, n.bind(17))`.
+ */
+export class Size {
+  private constructor()
+  /** This and another size, or a number, together. */
+  plus(n: number | Size): Size
+  /** This less another size, or a number. */
+  minus(n: number | Size): Size
+  /** A multiple. */
+  times(k: number): Size
+  /** The variable with a value: for a run of a captured function, and for what is built outside of one. */
+  bind(value: number): Size
+  toString(): string
+}
+
 /** A captured function. */
-export class Captured<R extends Tensor | Tensor[] | void> {
+export class Captured<R extends Tensors | void> {
   private constructor()
   /**
    * Has the function run with these inputs. It resolves while a few runs may be under way still: reading an output waits for
    * it. A run that fails is told by its outputs, or by the next call.
    */
-  run(...inputs: Tensor[]): Promise<R>
+  run(...inputs: (Tensor | Size)[]): Promise<R>
   /** How many kernels a run launches; known after the first. */
   launches: number
   dispose(): void
@@ -1185,7 +1206,7 @@ export class Weft {
   fetch(url: string | URL, shape: number[], options?: FetchOptions): Promise<Tensor>
   zeros(shape: number[], options?: Made): Tensor
   ones(shape: number[], options?: Made): Tensor
-  arange(stop: number): Tensor
+  arange(stop: number | Size): Tensor
   arange(start: number, stop: number, step?: number, options?: Integers): Tensor
 
   // Made of the table: methods of the engine.
@@ -1211,6 +1232,8 @@ export class Weft {
   /** The n×n identity matrix, or n×m with ones on the main diagonal. */
   eye(n: number, m?: number, options?: Made): Tensor
   eye(n: number, options: Made & { m?: number }): Tensor
+  /** A number, a truth value or a size that varies, as a tensor without axes: to compute with. A size is i32. */
+  scalar(value: number | boolean | Size): Tensor
   /** linspace is Linspace of type d. The second half is counted down from stop, so that it is met. */
   linspace(start: number, stop: number, n: number, options?: Made): Tensor
   /** Uniform in 0 … 1, 1 excluded. */
@@ -1294,12 +1317,16 @@ export class Weft {
   recurrent(x: Tensor, weights: Tensor[], options?: RecurrentOptions): Tensor[]
   // End.
 
+  /** An integer of low … high, bounds included, that captured functions are built with and get when they run. */
+  variable(name: string, low: number, high: number): Size
+
   /** Restarts the random numbers. */
   seed(n: number): Promise<void>
   /** Computes tensors together. */
   realize(...tensors: Tensor[]): Promise<void>
-  /** Records a function of tensors, to be played without being built anew. It may not be async: it only records. */
-  capture<R extends Tensor | Tensor[] | void>(f: (...inputs: Tensor[]) => R): Captured<R>
+  /** Records a function of tensors, to be played without being built anew. It may not be async: it only records. It gives a tensor, or arrays
+   *  and objects of them within each other. */
+  capture<R extends Tensors | void>(f: (...inputs: Tensor[]) => R): Captured<R>
   /** f, captured anew for each combination of shapes and types of the tensors in its arguments and of what else is in them. At most so many
    *  forms are kept, 16 unless given; those used longest ago are forgotten. f may take and give trees of tensors. */
   jit<A extends unknown[], R>(f: (...args: A) => R, options?: JitOptions): ((...args: A) => Promise<R>) & { dispose(): void; readonly size: number }
@@ -1350,6 +1377,11 @@ export interface OpenOptions {
    * engine.
    */
   search?: number
+  /**
+   * The address of the folder that has worker.js, weft.wasm and whole.wasm, where they do not lie beside weft.js: after a bundler that does not
+   * follow new URL('./weft.wasm', import.meta.url), for example.
+   */
+  folder?: string | URL
   /** What a search found elsewhere, the text of Weft.directives: kernels that it is about run so without a search. Needs the larger engine. */
   directives?: string
 }

@@ -8,10 +8,14 @@
 // Operations are synchronous: they note what is to be done and post it in batches. Errors and shapes arrive at the
 // next await, with the stack of the call that caused them. A call whose arguments are wrong throws at once: methods.js.
 
+import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
+import { explain, prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
+import { Size } from './size.js'
+import { filled, longest, visit } from './tree.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
@@ -107,6 +111,8 @@ const pictures = () => import('./picture.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
+export { Size }
+
 /** A captured function: it is recorded at its first run and only played from then on. */
 export class Captured {
   #under = new Set() // runs that have not ended
@@ -118,38 +124,47 @@ export class Captured {
 
   /** Has the function run with these inputs and gives new tensors in the form that it returned. The next run need not wait for this
    *  one's end; whoever reads a tensor does. */
-  async run(...inputs) {
+  async run(...args) {
+    const values = args.filter((v) => v instanceof Size)
+    const inputs = args.filter((v) => !values.includes(v))
     this.ready ??= this.#capture(inputs)
     await this.ready
     const outs = Array.from({ length: this.count }, () => this.w.own())
-    const end = this.w.start('run', [this, inputs], outs).then(() => this.#under.delete(end))
+    const end = this.w.start('run', [this, inputs, values], outs).then(() => this.#under.delete(end))
     if (this.#under.add(end).size > ahead) await this.#under.values().next().value
-    return this.single ? outs[0] : outs
+    const list = outs.values()
+    return filled(this.form, () => list.next().value)
   }
 
   async #capture(inputs) {
     const stands = inputs.map(() => new Tensor(this.w, this.w.number()))
-    const { list, result } = this.w.recording(stands, () => this.#outputs(this.f(...stands)))
-    this.single = !Array.isArray(result)
-    const outs = result === undefined ? [] : [result].flat()
+    const { list, result } = this.w.recording(stands, () => {
+      const returned = this.f(...stands)
+      return { outs: this.#outputs(returned), returned }
+    })
+    const { outs, returned } = result
     this.count = outs.length
+    this.form = filled(returned, () => null)
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
   }
 
-  // What the function returned: tensors that are there, or nothing where it only assigns.
+  // The tensors of what the function returned, in order: one, or arrays and objects of them; none where it only assigns.
   #outputs(result) {
     if (typeof result?.then === 'function') {
       Promise.resolve(result).catch(() => {}) // it is told here
       throw new TypeError(asynchronous)
     }
-    for (const t of result === undefined ? [] : [result].flat()) {
-      const whole = t === result ? '' : 'an array that holds '
-      if (!(t instanceof Tensor)) throw new TypeError(`capture: the function returned ${whole}${describe(t)}; it must return a tensor or an array of tensors`)
-      if (t.w !== this.w) throw new TypeError(`capture: the function returned ${whole}a tensor of another engine`)
-      if (t.gone) throw new TypeError(`capture: the function returned ${whole}a tensor that ${t.gone}`)
-    }
-    return result
+    const outs = []
+    if (result !== undefined) visit(result, (t, path) => {
+      const what = path ? `in what the function returned, ${path} is` : 'the function returned'
+      if (path.length > longest) throw new RangeError(`capture: ${what.slice(0, 80)}…: arrays and objects are nested too deep, or hold themselves`)
+      if (!(t instanceof Tensor)) throw new TypeError(`capture: ${what} ${describe(t)}; it must return a tensor, or arrays and objects of tensors`)
+      if (t.w !== this.w) throw new TypeError(`capture: ${what} a tensor of another engine`)
+      if (t.gone) throw new TypeError(`capture: ${what} a tensor that ${t.gone}`)
+      outs.push(t)
+    })
+    return outs
   }
 
   dispose() { this.w.forget(this) }
@@ -196,7 +211,7 @@ export class Weft {
   #unheard = null // the error of something that was started, which nobody has been told
   #open = new Set() // of promises that the page has: {promise}
 
-  constructor(worker, onprogress) {
+  constructor(worker, onprogress, address) {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
       if (Array.isArray(data)) for (const answer of read(...data)) this.#hear(answer)
@@ -204,9 +219,9 @@ export class Weft {
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(data.dead)
     }
-    worker.onerror = (e) => {
+    worker.onerror = async (e) => {
       e.preventDefault?.()
-      this.#die(`the engine's worker failed: ${e.message ?? 'it could not be started'}`)
+      this.#die(`the engine's worker failed: ${e.message || await explain(address)}`)
     }
   }
 
@@ -231,15 +246,17 @@ export class Weft {
   }
 
   /** Has the worker load the engine. */
-  boot(module) {
+  boot(module, folder) {
     this.module = module
-    this.#worker.postMessage({ wasm: new URL(module, import.meta.url).href })
+    this.folder = folder
+    this.#worker.postMessage({ wasm: addressOf(module, folder), name: module })
   }
 
   #die(why) {
     this.#dead ??= why
     for (const { reject, as } of this.#calls.values()) reject(new Error(`${as}: ${this.#dead}`))
     this.#calls.clear()
+    this.#worker.unref?.()
   }
 
   /** Throws where the engine is no more. */
@@ -273,6 +290,7 @@ export class Weft {
       return
     }
     this.#calls.delete(number)
+    if (!this.#calls.size) this.#worker.unref?.() // a program that awaits nothing may end
     if (kind === 0) {
       this.#made.delete(number)
       return call?.resolve(value)
@@ -366,6 +384,7 @@ export class Weft {
     return new Promise((resolve, reject) => {
       this.#write(this.#request(name, outs, args))
       this.#calls.set(this.#numbers, { resolve, reject, ...more })
+      this.#worker.ref?.()
     })
   }
 
@@ -455,9 +474,8 @@ export class Weft {
   async fetch(url, shape, { onprogress, signal, ...options } = {}) {
     signal?.throwIfAborted()
     const t = this.own()
-    const base = globalThis.document?.baseURI ?? location.href
-    if (!URL.canParse(url, base)) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
-    const address = new URL(url, base).href
+    if (!URL.canParse(url, base())) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
+    const address = new URL(url, base()).href
     const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
     const number = this.#numbers
     const stop = () => this.#worker.postMessage({ abort: number })
@@ -481,6 +499,12 @@ export class Weft {
     if (stop === undefined) [start, stop] = [0, start]
     if (step === 0) throw new RangeError('arange: step is the number 0; it must lead from start to stop')
     return this.record('arange', 1, [start, stop, step, options])[0]
+  }
+
+  /** An integer of low … high that a captured function is built with and gets when it runs. */
+  variable(name, low, high) {
+    if (!name || low > high) throw new RangeError(`variable: ${JSON.stringify(name)} from ${low} to ${high}; it needs a name, and bounds in order`)
+    return new Size(this, 0, [{ name, low, high, value: null, times: 1 }])
   }
 
   /** Restarts the random numbers. */
@@ -544,7 +568,7 @@ export class Weft {
   #whole(name) {
     if (this.module === whole) return this
     this.alive(name)
-    return this.#rest ??= Object.assign(start(whole), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
+    return this.#rest ??= Object.assign(start(whole, this.folder), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
   }
 
   /** What the engine would make of an expression. */
@@ -565,7 +589,7 @@ for (const { name, gives } of Object.values(methods.Weft)) {
   if (gives === 'n') Weft.prototype[name] ??= function (...args) { return this.record(name, several[name](...args), args) }
 }
 
-guard({ Tensor, Weft, Captured, Digits })
+guard({ Tensor, Weft, Captured, Size, Digits })
 
 // So that `using` works where the language has it.
 if (Symbol.dispose) {
@@ -610,17 +634,19 @@ function kept(name, text) {
   return ''
 }
 
-function start(module, onprogress) {
-  const w = new Weft(new Worker(new URL('worker.js', import.meta.url), { type: 'module', name: 'weft' }), onprogress)
-  w.boot(module)
+function start(module, folder, onprogress) {
+  const address = addressOf('worker.js', folder)
+  const w = new Weft(startWorker(address, 'weft'), onprogress, address)
+  w.boot(module, folder)
   return w
 }
 
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true, search = 0, directives, whole: all = false } = options
-  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', onprogress)
+  const { device, onprogress, checks = true, search = 0, directives, folder, whole: all = false } = options
+  await prepare()
+  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', folder, onprogress)
   const known = search ? kept('weft.directives') : ''
   const choose = (device) => [device, kept('weft.devices'), checks, search, directives, known]
   w.directives = known

@@ -114,6 +114,7 @@ export class Writer {
       this.#byte(8)
       return this.#size(v.ref)
     }
+    if (v.wire) return this.write(v.wire)
     if (Array.isArray(v)) {
       this.#byte(5)
       this.#size(v.length)

@@ -1,9 +1,14 @@
-// The worker: it runs the engine (weft.wasm, or whole.wasm) and hands bytes to and fro. It looks into none of them.
+// The worker: it runs the engine (weft.wasm, or whole.wasm) and hands bytes to and fro. It looks into none of them. The workers that it
+// starts are threads, and of this script too, so that one file is all that workers need.
 
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
+import { startWorker } from './start.js'
+import { thread } from './threads.js'
 import { unpacking } from './unpack.js'
+
+globalThis.crossOriginIsolated ??= typeof SharedArrayBuffer === 'function' // outside of pages memory may be shared without ado
 
 const go = new globalThis.Go()
 const sizes = {} // bytes of the modules by their names, which the build writes here: a compressed answer does not say
@@ -58,6 +63,17 @@ function hand(pieces) {
   arrived(batch.length)
 }
 
+let before = null // batches with Blobs that are being read, where a worker cannot read them at once: Node, Deno, Bun
+
+// Hands batches over in the order in which they come.
+function receive(pieces) {
+  if (globalThis.FileReaderSync || !before && !pieces.some((p) => p instanceof Blob)) return hand(pieces)
+  const mine = before = Promise.all([before, ...pieces.map((p) => p instanceof Blob ? p.arrayBuffer() : p)])
+    .then(([, ...whole]) => hand(whole))
+    .catch((e) => postMessage({ dead: e.message }))
+    .finally(() => { if (before === mine) before = null })
+}
+
 go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
   post(from, n, parcel) {
@@ -68,13 +84,13 @@ go.importObject.weft = {
 }
 const player = imports(() => memory, (text) => postMessage({ lost: text }), keep)
 go.importObject.player = player.functions
-go.importObject.kernels = kernels(() => memory, keep)
+go.importObject.kernels = kernels(() => memory, keep, () => startWorker(globalThis.location?.href ?? import.meta.url, 'weft thread'))
 
 globalThis.weft = {
   // Called by the engine when it listens.
   started(f) {
     arrived = f
-    for (const data of waiting.splice(0)) hand(data)
+    for (const data of waiting.splice(0)) receive(data)
   },
   // Called by the engine: fetches bytes to what Sink gave. done hears why not, whether the device was lost, and the fingerprint.
   fetch(call, url, offset, n, mask, again, sink, done) {
@@ -96,10 +112,14 @@ globalThis.weft = {
 }
 
 // load compiles the engine while it arrives, and tells how much has.
-async function load(url) {
+async function load(url, name) {
   const response = await fetch(url)
-  if (!response.ok) throw new Error(`${url} cannot be loaded: ${response.status} ${response.statusText}`)
-  const total = sizes[new URL(url).pathname.split('/').at(-1)] || Number(response.headers.get('content-length') ?? 0)
+  const type = response.headers.get('content-type') ?? ''
+  if (!response.ok || type.startsWith('text/html')) {
+    const why = response.ok ? `is no module, but ${type}` : `cannot be loaded: ${response.status} ${response.statusText}`.trim()
+    throw new Error(`${url} ${why}; ${name} belongs where worker.js lies: copy it there, or name the folder that has both: open({ folder: '/weft/' })`)
+  }
+  const total = sizes[name] || Number(response.headers.get('content-length') ?? 0)
   let loaded = 0
   const counted = response.body.pipeThrough(new TransformStream({
     transform(chunk, to) {
@@ -109,20 +129,27 @@ async function load(url) {
     },
   }))
   const arriving = new Response(counted.pipeThrough(unpacking()), { headers: { 'content-type': 'application/wasm' } })
-  return WebAssembly.instantiateStreaming(arriving, go.importObject)
+  if (WebAssembly.instantiateStreaming) return WebAssembly.instantiateStreaming(arriving, go.importObject)
+  return WebAssembly.instantiate(await arriving.arrayBuffer(), go.importObject)
 }
 
-onmessage = ({ data }) => {
+const engine = ({ data }) => {
   if (data.lose) return player.lose() // for tests
   if (data.abort) return globalThis.weft.abort(data.abort)
   if (data instanceof Array) {
-    if (arrived) hand(data)
+    if (arrived) receive(data)
     else waiting.push(data)
     return
   }
-  load(data.wasm).then(async ({ instance }) => {
+  load(data.wasm, data.name).then(async ({ instance }) => {
     memory = instance.exports.mem
     await go.run(instance)
     throw new Error('the engine has ended')
   }).catch((e) => postMessage({ dead: e.message }))
+}
+
+// The first message tells what this worker is.
+onmessage = (first) => {
+  globalThis.onmessage = first.data.memory ? thread((made) => postMessage(made, [made])) : engine
+  globalThis.onmessage(first)
 }
