@@ -178,3 +178,34 @@ func TestWhatMayNotMeet(t *testing.T) {
 	}
 	assert.Empty(t, got)
 }
+
+// What a captured function assigns gets memory of its own when it is captured, as it does outside of one.
+func TestCaptureOwnsWhatItAssigns(t *testing.T) {
+	p := open(t)
+	var got map[string]any
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		await w.seed(7)
+		const count = w.zeros([]), start = w.randn([3]), mean = start.mul(2), row = start.at([0, 2]), owned = w.ones([2]).own()
+		const f = w.capture((x) => {
+			count.assign(count.add(1))
+			mean.addAssign(x)
+			row.setAt(5, 0)
+			owned.mulAssign(2)
+			const inner = x.mul(0)
+			inner.assign(inner.add(1)) // the function's own
+			return inner
+		})
+		const x = w.tensor([1, 2, 3]), before = await start.list()
+		let inner
+		for (let i = 0; i < 3; i++) inner = await f.run(x)
+		const near = (a, b) => a.every((v, i) => Math.abs(v - b[i]) < 1e-5)
+		const out = {count: await count.item(), mean: near(await mean.list(), before.map((v, i) => 2 * v + 3 * (i + 1))), row: near(await row.list(), [5, before[1]]),
+			owned: await owned.list(), inner: await inner.list(), start: near(await start.list(), before), x: await x.list()}
+		const bad = w.ones([2]).matmul(w.ones([3]))
+		try { await w.capture((x) => { bad.assign(x) }).run(x) } catch (e) { out.bad = e.message }
+		w.close()
+		return out`, &got))
+	assert.Equal(t, map[string]any{"count": 3., "mean": true, "row": true, "owned": []any{8., 8.}, "inner": []any{1., 1., 1.}, "start": true, "x": []any{1., 2., 3.},
+		"bad": "matmul: [2] and [3]: inner sizes 2 and 3 differ"}, got)
+}

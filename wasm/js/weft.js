@@ -110,6 +110,12 @@ const pictures = () => import('./picture.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
+// The tensors from outside that a captured function assigns.
+function states(list) {
+  const made = new Set(list.made)
+  return [...new Set(list.flatMap(([, , outs]) => outs).filter((t) => !made.has(t)))]
+}
+
 /** A captured function: it is recorded at its first run and only played from then on. */
 export class Captured {
   #under = new Set() // runs that have not ended
@@ -140,6 +146,7 @@ export class Captured {
     const { outs, returned } = result
     this.count = outs.length
     this.form = filled(returned, () => null)
+    await this.w.keep(states(list))
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
   }
@@ -364,6 +371,13 @@ export class Weft {
       for (const t of list.made) t.gone ??= 'belongs to a captured function, which has ended; have the function return it'
       this.#list = null
     }
+  }
+
+  /** Gives tensors memory of their own, and computes them. */
+  async keep(tensors) {
+    if (!tensors.length) return
+    for (const t of tensors) this.record('own', 0, [t], [t])
+    await this.call('realize', [tensors], { as: 'capture' })
   }
 
   // Throws what stands against asking the engine now.

@@ -1,4 +1,5 @@
 // What the tests of the browser package call through the DevTools protocol.
+import { startWorker } from './start.js'
 import * as weft from './weft.js'
 globalThis.weft = weft
 
@@ -7,7 +8,7 @@ globalThis.runs = []
 globalThis.startInside = (options) => {
   const run = { printed: '', code: null }
   runs.push(run)
-  const worker = new Worker('./inside.js', { type: 'module' })
+  const worker = startWorker(new URL('./inside.js', import.meta.url).href, 'inside')
   worker.onmessage = ({ data }) => {
     if (data.text) run.printed += data.text
     if (data.code === undefined) return
