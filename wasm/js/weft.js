@@ -12,7 +12,7 @@ import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
-import { explain, prepare, startWorker } from './start.js'
+import { prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { filled, longest, visit } from './tree.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
@@ -102,7 +102,7 @@ const parts = {
 
 const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
 
-const whole = 'whole.wasm' // the engine that can also look inside and train the network of digits
+const whole = 'whole.wasm' // the engine that can also look inside, search, and train the network of the site
 
 // What few pages need is loaded when it is asked for.
 const files = () => import('./files.js')
@@ -172,31 +172,6 @@ export class Captured {
   dispose() { this.w.forget(this) }
 }
 
-/** Digits are a network that learns to read digits, and its data. */
-export class Digits {
-  constructor(w, ref) {
-    this.w = w
-    this.ref = ref
-  }
-
-  /** Trains for so many steps; hears of each. */
-  async train(steps, progress) { return this.w.call('train', [this, steps], { progress }) }
-
-  /** The share of held-back digits that it reads rightly, in per cent. */
-  async evaluate(n) { return this.w.call('evaluate', [this, n]) }
-
-  /** The probabilities of the ten digits for a picture, one byte a pixel, white on black. */
-  async predict(pixels) { return this.w.call('predict', [this, pixels]) }
-
-  /** Some held-back digits with what the network takes them for. */
-  async samples(k) { return this.w.call('samples', [this, k]) }
-
-  /** Starts anew with fresh weights. */
-  async reset() { return this.w.call('reset', [this]) }
-
-  dispose() { this.w.forget(this) }
-}
-
 /** The engine. */
 export class Weft {
   #worker
@@ -223,7 +198,7 @@ export class Weft {
     }
     worker.onerror = async (e) => {
       e.preventDefault?.()
-      this.#die(`the engine's worker failed: ${e.message || await explain(address)}`)
+      this.#die(`the engine's worker failed: ${e.message || await (await import('./explain.js')).explain(address)}`)
     }
   }
 
@@ -565,7 +540,6 @@ export class Weft {
   async stats() { return this.call('stats', []) }
 
   #rest // an engine that can do what this one cannot, where that was asked for
-  #opened // whether it has the device
 
   // The engine that can do all: this one, or another, which is loaded now.
   #whole(name) {
@@ -576,15 +550,6 @@ export class Weft {
 
   /** What the engine would make of an expression. */
   async inspect(text, options = {}) { return this.#whole('inspect').call('inspect', [text, options]) }
-
-  /** A network that learns to read digits. */
-  async digits(options = {}) {
-    const w = this.#whole('digits')
-    if (w !== this) await (this.#opened ??= w.call('open', this.settings, { as: 'digits' }))
-    const d = new Digits(w, w.number())
-    const info = await w.call('digits', [options], { outs: [d] })
-    return Object.assign(d, info)
-  }
 }
 
 for (const { name, gives } of Object.values(methods.Weft)) {
@@ -592,11 +557,11 @@ for (const { name, gives } of Object.values(methods.Weft)) {
   if (gives === 'n') Weft.prototype[name] ??= function (...args) { return this.record(name, several[name](...args), args) }
 }
 
-guard({ Tensor, Weft, Captured, Digits })
+guard({ Tensor, Weft, Captured })
 
 // So that `using` works where the language has it.
 if (Symbol.dispose) {
-  for (const { prototype: p } of [Tensor, Captured, Digits, Weft]) p[Symbol.dispose] = p.dispose ?? p.close
+  for (const { prototype: p } of [Tensor, Captured, Weft]) p[Symbol.dispose] = p.dispose ?? p.close
 }
 
 const deepest = 32 // lists within each other
