@@ -1,8 +1,10 @@
 package browser_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -208,4 +210,42 @@ func TestCaptureOwnsWhatItAssigns(t *testing.T) {
 		return out`, &got))
 	assert.Equal(t, map[string]any{"count": 3., "mean": true, "row": true, "owned": []any{8., 8.}, "inner": []any{1., 1., 1.}, "start": true, "x": []any{1., 2., 3.},
 		"bad": "matmul: [2] and [3]: inner sizes 2 and 3 differ"}, got)
+}
+
+// Strings and consoles tell what is known of a tensor.
+func TestTensorsInWords(t *testing.T) {
+	p := open(t)
+	shown := make(chan string, 1)
+	p.On("Runtime.consoleAPICalled", func(params json.RawMessage) {
+		select {
+		case shown <- string(params):
+		default:
+		}
+	})
+	var got []string
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const x = w.tensor([[1, 2, 3], [4, 5, 6]]), y = x.sum(1), z = x.to('f16')
+		console.log(x)
+		const out = [String(x), String(w.tensor([true])), String(w.tensor(new Int32Array(4), [2, 2], {dtype: 'u8'})), String(w.tensor([])), String(y)]
+		await y.list()
+		out.push(String(y))
+		await z.dtype()
+		out.push(z + '')
+		z.dispose()
+		out.push(z.toString(), x[Symbol.for('nodejs.util.inspect.custom')]())
+		const shape = await x.shape()
+		shape[0] = 9 // is the page's own
+		out.push(String(x))
+		w.close()
+		return out`, &got))
+	assert.Equal(t, []string{"Tensor [2, 3] f32 on WASM", "Tensor [1] bool on WASM", "Tensor [2, 2] u8 on WASM", "Tensor [0] f32 on WASM",
+		"Tensor of a shape that await t.shape() tells, on WASM", "Tensor [2] on WASM", "Tensor [2, 3] f16 on WASM",
+		"Tensor that was disposed of; dispose of it after its last use", "Tensor [2, 3] f32 on WASM", "Tensor [2, 3] f32 on WASM"}, got)
+	select {
+	case text := <-shown:
+		assert.Contains(t, text, `{"name":"known","type":"string","value":"[2, 3] f32"}`, "what developers see")
+	case <-time.After(10 * time.Second):
+		t.Error("nothing was shown")
+	}
 }

@@ -179,6 +179,8 @@ export class Tensor {
   /** The sizes of the axes. */
   shape(): Promise<number[]>
   dtype(): Promise<DType>
+  /** 'Tensor [2, 3] f32 on WASM': the shape and the type as far as they are known without asking the engine; so do consoles show it. */
+  toString(): string
   /** Computes the tensor now. */
   realize(): Promise<this>
   /** Forgets the tensor now, not when the collector finds it. */

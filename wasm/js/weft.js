@@ -12,6 +12,7 @@ import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
+import { form, shown } from './shown.js'
 import { prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { filled, longest, visit } from './tree.js'
@@ -20,6 +21,7 @@ import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
   constructor(w, ref) {
+    this.known = undefined // its shape and type in words, where they have been told
     this.w = w
     this.ref = ref
     this.gone = undefined // why it is of no use any more
@@ -44,10 +46,10 @@ export class Tensor {
   }
 
   /** The sizes of the axes. */
-  async shape() { return (await this.w.call('shape', [this])).shape }
+  async shape() { return (await this.#ask('shape')).shape }
 
   /** The short name of the elements' type, 'f32'. */
-  async dtype() { return (await this.w.call('shape', [this], { as: 'dtype' })).dtype }
+  async dtype() { return (await this.#ask('dtype')).dtype }
 
   /** Computes the tensor now. */
   async realize() {
@@ -75,7 +77,17 @@ export class Tensor {
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
 
-  #read(as) { return this.w.call('data', [this], { as }) }
+  async #ask(as) {
+    const told = await this.w.call('shape', [this], { as })
+    this.known = form(told.shape, told.dtype)
+    return told
+  }
+
+  async #read(as) {
+    const read = await this.w.call('data', [this], { as })
+    this.known ??= form(read.shape)
+    return read
+  }
 }
 
 for (const { name, gives } of Object.values(methods.Tensor)) {
@@ -451,7 +463,9 @@ export class Weft {
     shape ??= [n]
     const takes = shape.reduce((n, size) => n * size, 1)
     if (takes !== n) throw new RangeError(`tensor: ${n} elements do not fill the shape ${written(shape)}, which takes ${takes}`)
-    return this.record('tensor', 1, [elements, shape, options])[0]
+    const [t] = this.record('tensor', 1, [elements, shape, options])
+    t.known = form(shape, options?.dtype ?? (elements instanceof Elements ? elements.type : elements instanceof Blob ? 'u8' : typeOf(elements)))
+    return t
   }
 
   /** A tensor of the bytes at an address, which go from there to the device's memory as they arrive. */
@@ -558,6 +572,7 @@ for (const { name, gives } of Object.values(methods.Weft)) {
 }
 
 guard({ Tensor, Weft, Captured })
+shown(Tensor)
 
 // So that `using` works where the language has it.
 if (Symbol.dispose) {

@@ -13,7 +13,7 @@ import (
 const budget = 1_035_000
 
 // loaded is what a page loads to have the engine; fetch.js, optimizers.js, jit.js, files.js, picture.js and whole.wasm come when they are asked for, explain.js where something is wrong, node.js in Node.
-var loaded = []string{"weft.wasm", "wasm_exec.js", "player.js", "stopwatch.js", "glue.js", "kernels.js", "processor.js", "threads.js", "spares.js", "weft.js", "nn.js", "optim.js", "transform.js", "tree.js", "methods.js", "table.js", "wire.js", "addresses.js", "start.js", "worker.js", "unpack.js"}
+var loaded = []string{"weft.wasm", "wasm_exec.js", "player.js", "stopwatch.js", "glue.js", "kernels.js", "processor.js", "threads.js", "spares.js", "weft.js", "nn.js", "optim.js", "transform.js", "tree.js", "methods.js", "table.js", "wire.js", "addresses.js", "shown.js", "start.js", "worker.js", "unpack.js"}
 
 // report prints sizes. weft.wasm.br stays for hosts that serve compressed files.
 func report(dir string) error {
