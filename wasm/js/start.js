@@ -13,7 +13,10 @@ export async function prepare() {
 }
 
 /** fetch, which in Node reads files as well. */
-export const reach = (address, init) => (node?.fetch ?? fetch)(new URL(address, base()), init)
+export async function reach(address, init) {
+  await prepare()
+  return (node?.fetch ?? fetch)(new URL(address, base()), init)
+}
 
 let policy
 
