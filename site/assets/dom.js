@@ -18,6 +18,14 @@ export function svg(name, attrs = {}, ...children) {
   return e
 }
 
+let policy
+
+/** An address of a script of the site as its policy wants it. */
+export function trusted(url) {
+  policy ??= globalThis.trustedTypes?.createPolicy('site', { createScriptURL: (s) => s })
+  return policy?.createScriptURL(url.href) ?? url
+}
+
 /** Devices as people call them. */
 const names = { WEBGPU: 'WebGPU', WASM: 'WebAssembly', INTERP: 'the interpreter', CPU: 'CPU' }
 export const deviceName = (d) => names[d] || d

@@ -2,6 +2,7 @@
 // and reports. It knows the engine and nothing about the document.
 import { open } from '../weft.js'
 import { words, deviceName, confined } from '../assets/dom.js'
+import { digits } from './digits.js'
 
 const slice = 0.25 // seconds of training between other things
 const goal = 2000 // steps after which it rests until asked again
@@ -46,7 +47,7 @@ export class Session {
         if (!this.engine || this.device !== settings.device) await this.connect(settings.device)
         if (era !== this.era) return
         this.on.state('busy', settings.data === 'synthetic' ? 'Drawing synthetic digits.' : 'Taking in your digits.')
-        this.digits = await this.engine.digits({
+        this.digits = await digits(this.engine, {
           channels: channels[settings.model], data: settings.data, batch: settings.batch, rate: settings.rate, seed: 1,
         })
         this.begin()

@@ -1,6 +1,5 @@
 // The training page: its controls, what they start, and what is shown of it.
-import { byId, el, frame, short, words } from '../assets/dom.js'
-import { startWorker } from '../start.js'
+import { byId, el, frame, short, trusted, words } from '../assets/dom.js'
 import { Session } from './session.js'
 import { Plot } from './plot.js'
 import { Drawing } from './draw.js'
@@ -125,7 +124,7 @@ const reading = new Map() // what waits for it, by number
 
 function readIdx(file) {
   if (!reader) {
-    reader = startWorker(new URL('idx-worker.js', import.meta.url).href, 'idx')
+    reader = new Worker(trusted(new URL('idx-worker.js', import.meta.url)), { type: 'module' })
     reader.onmessage = ({ data: { number, idx, error } }) => {
       const { done, failed } = reading.get(number)
       reading.delete(number)

@@ -3,8 +3,6 @@
 
 import { base } from './addresses.js'
 
-const hint = "copy worker.js, weft.wasm and whole.wasm of the package into a folder of your site and name it: open({ folder: '/weft/' })"
-
 let node = null // what Node lacks: node.js
 
 /** Sees to it that there are workers. */
@@ -15,7 +13,10 @@ export async function prepare() {
 }
 
 /** fetch, which in Node reads files as well. */
-export const reach = (address, init) => (node?.fetch ?? fetch)(new URL(address, base()), init)
+export async function reach(address, init) {
+  await prepare()
+  return (node?.fetch ?? fetch)(new URL(address, base()), init)
+}
 
 let policy
 
@@ -27,7 +28,8 @@ function trusted(address) {
   return policy?.createScriptURL(address) ?? address
 }
 
-const foreign = (address) => typeof globalThis.origin === 'string' && /^https?:/.test(address) && new URL(address).origin !== globalThis.origin
+/** Whether an address is of another origin than the page. */
+export const foreign = (address) => typeof globalThis.origin === 'string' && /^https?:/.test(address) && new URL(address).origin !== globalThis.origin
 
 /** Starts a worker. A script of another origin may not be one, but a script of ours may import it. */
 export function startWorker(address, name) {
@@ -39,27 +41,4 @@ export function startWorker(address, name) {
     if (!/TrustedScriptURL/.test(e.message)) throw e
     throw new Error(`the page's content security policy keeps the worker from being started; let it say trusted-types weft 'allow-duplicates' (${e.message})`)
   }
-}
-
-/** Why a worker did not start whose browser does not say it, and what to do. */
-export async function explain(address) {
-  let type
-  try {
-    const response = await reach(address)
-    response.body?.cancel()
-    type = response.headers.get('content-type') ?? ''
-    if (!response.ok) return left(address, `cannot be loaded: ${response.status} ${response.statusText}`.trim())
-  } catch (e) {
-    return left(address, `cannot be reached: ${e.message}`)
-  }
-  if (!/(java|ecma)script/.test(type)) return left(address, `is no script, but ${type || 'something without a type'}`)
-  const from = new URL(address).origin
-  return foreign(address)
-    ? `${address} is there, but the page may not run it: if it has a content security policy, let that say worker-src blob: ${from}; script-src ${from} 'wasm-unsafe-eval'; connect-src ${from}; or ${hint}`
-    : `${address} is there, but the page may not run it: if it has a content security policy, let that say worker-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'`
-}
-
-function left(address, why) {
-  const remedy = /\/\.vite\/deps\//.test(address) ? "let vite.config.js say optimizeDeps: { exclude: ['@weft-ml/weft'] }" : `where a bundler left it behind, ${hint}`
-  return `${address} ${why}; ${remedy}`
 }

@@ -179,6 +179,8 @@ export class Tensor {
   /** The sizes of the axes. */
   shape(): Promise<number[]>
   dtype(): Promise<DType>
+  /** 'Tensor [2, 3] f32 on WASM': the shape and the type as far as they are known without asking the engine; so do consoles show it. */
+  toString(): string
   /** Computes the tensor now. */
   realize(): Promise<this>
   /** Forgets the tensor now, not when the collector finds it. */
@@ -1009,58 +1011,6 @@ export class Captured<R extends Tensors | void> {
   [Symbol.dispose](): void
 }
 
-export interface Progress {
-  step: number
-  loss: number
-  stepsPerSecond: number
-}
-
-/** Pictures of digits, one byte a pixel, with a label from 0 to 9 each. */
-export interface DigitData {
-  images: Uint8Array | Blob
-  labels: Uint8Array | Blob
-  n: number
-  h: number
-  w: number
-  testImages: Uint8Array | Blob
-  testLabels: Uint8Array | Blob
-  testN: number
-}
-
-export interface DigitOptions {
-  /** Channels of the two stages; 'full' is the network of the command line. */
-  channels?: [number, number] | 'full'
-  data?: 'synthetic' | DigitData
-  batch?: number
-  seed?: number
-  rate?: number
-}
-
-export interface Sample {
-  pixels: Uint8Array
-  label: number
-  guess: number
-  /** The probability of the guess. */
-  sure: number
-}
-
-/** A network that learns to read digits. */
-export class Digits {
-  private constructor()
-  readonly heldBack: number
-  readonly height: number
-  readonly width: number
-  train(steps: number, progress?: (p: Progress) => void): Promise<{ step: number; stepsPerSecond: number }>
-  /** The share of held-back digits that are read rightly, in per cent. */
-  evaluate(n?: number): Promise<number>
-  /** Probabilities of the ten digits for a picture, white on black. */
-  predict(pixels: Uint8Array): Promise<Float32Array>
-  samples(k: number): Promise<Sample[]>
-  reset(): Promise<void>
-  dispose(): void
-  [Symbol.dispose](): void
-}
-
 export interface Kernel {
   name: string
   /** A letter for each dimension of the name: what its axis became. */
@@ -1355,8 +1305,6 @@ export class Weft {
   stats(): Promise<Stats>
   /** What the engine would make of an expression. */
   inspect(text: string, options?: InspectOptions): Promise<View>
-  /** A network that learns to read digits. It lives in a larger engine, which is loaded now unless open was told so; then stats and profile count it too. */
-  digits(options?: DigitOptions): Promise<Digits>
   /** Ends the engine. What is awaited then is rejected with an Error; promises that nobody awaits are no unhandled rejections. */
   close(): void
   [Symbol.dispose](): void
@@ -1369,7 +1317,7 @@ export interface OpenOptions {
   onprogress?: (p: { loaded: number; total: number }) => void
   /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
   checks?: boolean
-  /** Loads the larger engine that inspect and digits need, instead of fetching that at their first call. */
+  /** Loads the larger engine that inspect needs, instead of fetching that at their first call. */
   whole?: boolean
   /**
    * The width of a search for faster kernels, from 0 (none) to 64: each kernel that is compiled is also tried in other forms, for up to 20

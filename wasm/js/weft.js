@@ -12,7 +12,8 @@ import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
-import { explain, prepare, startWorker } from './start.js'
+import { form, shown } from './shown.js'
+import { prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
 import { filled, longest, visit } from './tree.js'
@@ -21,6 +22,7 @@ import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
   constructor(w, ref) {
+    this.known = undefined // its shape and type in words, where they have been told
     this.w = w
     this.ref = ref
     this.gone = undefined // why it is of no use any more
@@ -45,10 +47,10 @@ export class Tensor {
   }
 
   /** The sizes of the axes. */
-  async shape() { return (await this.w.call('shape', [this])).shape }
+  async shape() { return (await this.#ask('shape')).shape }
 
   /** The short name of the elements' type, 'f32'. */
-  async dtype() { return (await this.w.call('shape', [this], { as: 'dtype' })).dtype }
+  async dtype() { return (await this.#ask('dtype')).dtype }
 
   /** Computes the tensor now. */
   async realize() {
@@ -76,7 +78,17 @@ export class Tensor {
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
 
-  #read(as) { return this.w.call('data', [this], { as }) }
+  async #ask(as) {
+    const told = await this.w.call('shape', [this], { as })
+    this.known = form(told.shape, told.dtype)
+    return told
+  }
+
+  async #read(as) {
+    const read = await this.w.call('data', [this], { as })
+    this.known ??= form(read.shape)
+    return read
+  }
 }
 
 for (const { name, gives } of Object.values(methods.Tensor)) {
@@ -103,7 +115,7 @@ const parts = {
 
 const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
 
-const whole = 'whole.wasm' // the engine that can also look inside and train the network of digits
+const whole = 'whole.wasm' // the engine that can also look inside, search, and train the network of the site
 
 // What few pages need is loaded when it is asked for.
 const files = () => import('./files.js')
@@ -112,6 +124,12 @@ const pictures = () => import('./picture.js')
 const ahead = 4 // runs of a captured function that may be under way
 
 export { Size }
+
+// The tensors from outside that a captured function assigns.
+function states(list) {
+  const made = new Set(list.made)
+  return [...new Set(list.flatMap(([, , outs]) => outs).filter((t) => !made.has(t)))]
+}
 
 /** A captured function: it is recorded at its first run and only played from then on. */
 export class Captured {
@@ -145,6 +163,7 @@ export class Captured {
     const { outs, returned } = result
     this.count = outs.length
     this.form = filled(returned, () => null)
+    await this.w.keep(states(list))
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
   }
@@ -166,31 +185,6 @@ export class Captured {
     })
     return outs
   }
-
-  dispose() { this.w.forget(this) }
-}
-
-/** Digits are a network that learns to read digits, and its data. */
-export class Digits {
-  constructor(w, ref) {
-    this.w = w
-    this.ref = ref
-  }
-
-  /** Trains for so many steps; hears of each. */
-  async train(steps, progress) { return this.w.call('train', [this, steps], { progress }) }
-
-  /** The share of held-back digits that it reads rightly, in per cent. */
-  async evaluate(n) { return this.w.call('evaluate', [this, n]) }
-
-  /** The probabilities of the ten digits for a picture, one byte a pixel, white on black. */
-  async predict(pixels) { return this.w.call('predict', [this, pixels]) }
-
-  /** Some held-back digits with what the network takes them for. */
-  async samples(k) { return this.w.call('samples', [this, k]) }
-
-  /** Starts anew with fresh weights. */
-  async reset() { return this.w.call('reset', [this]) }
 
   dispose() { this.w.forget(this) }
 }
@@ -221,7 +215,7 @@ export class Weft {
     }
     worker.onerror = async (e) => {
       e.preventDefault?.()
-      this.#die(`the engine's worker failed: ${e.message || await explain(address)}`)
+      this.#die(`the engine's worker failed: ${e.message || await (await import('./explain.js')).explain(address)}`)
     }
   }
 
@@ -371,6 +365,13 @@ export class Weft {
     }
   }
 
+  /** Gives tensors memory of their own, and computes them. */
+  async keep(tensors) {
+    if (!tensors.length) return
+    for (const t of tensors) this.record('own', 0, [t], [t])
+    await this.call('realize', [tensors], { as: 'capture' })
+  }
+
   // Throws what stands against asking the engine now.
   #check(as) {
     this.alive(as)
@@ -467,7 +468,9 @@ export class Weft {
     shape ??= [n]
     const takes = shape.reduce((n, size) => n * size, 1)
     if (takes !== n) throw new RangeError(`tensor: ${n} elements do not fill the shape ${written(shape)}, which takes ${takes}`)
-    return this.record('tensor', 1, [elements, shape, options])[0]
+    const [t] = this.record('tensor', 1, [elements, shape, options])
+    t.known = form(shape, options?.dtype ?? (elements instanceof Elements ? elements.type : elements instanceof Blob ? 'u8' : typeOf(elements)))
+    return t
   }
 
   /** A tensor of the bytes at an address, which go from there to the device's memory as they arrive. */
@@ -562,7 +565,6 @@ export class Weft {
   async stats() { return this.call('stats', []) }
 
   #rest // an engine that can do what this one cannot, where that was asked for
-  #opened // whether it has the device
 
   // The engine that can do all: this one, or another, which is loaded now.
   #whole(name) {
@@ -573,15 +575,6 @@ export class Weft {
 
   /** What the engine would make of an expression. */
   async inspect(text, options = {}) { return this.#whole('inspect').call('inspect', [text, options]) }
-
-  /** A network that learns to read digits. */
-  async digits(options = {}) {
-    const w = this.#whole('digits')
-    if (w !== this) await (this.#opened ??= w.call('open', this.settings, { as: 'digits' }))
-    const d = new Digits(w, w.number())
-    const info = await w.call('digits', [options], { outs: [d] })
-    return Object.assign(d, info)
-  }
 }
 
 for (const { name, gives } of Object.values(methods.Weft)) {
@@ -589,11 +582,12 @@ for (const { name, gives } of Object.values(methods.Weft)) {
   if (gives === 'n') Weft.prototype[name] ??= function (...args) { return this.record(name, several[name](...args), args) }
 }
 
-guard({ Tensor, Weft, Captured, Size, Digits })
+guard({ Tensor, Weft, Captured, Size })
+shown(Tensor)
 
 // So that `using` works where the language has it.
 if (Symbol.dispose) {
-  for (const { prototype: p } of [Tensor, Captured, Digits, Weft]) p[Symbol.dispose] = p.dispose ?? p.close
+  for (const { prototype: p } of [Tensor, Captured, Weft]) p[Symbol.dispose] = p.dispose ?? p.close
 }
 
 const deepest = 32 // lists within each other

@@ -44,7 +44,7 @@ func main() {
 
 // scripts and player are copied as they are.
 var (
-	scripts = []string{"weft.js", "weft.d.ts", "nn.js", "nn.d.ts", "optim.js", "optim.d.ts", "optimizers.js", "transform.js", "jit.js", "tree.js", "size.js", "files.js", "picture.js", "methods.js", "table.js", "wire.js", "addresses.js", "start.js", "node.js", "worker.js", "fetch.js", "unpack.js"}
+	scripts = []string{"weft.js", "weft.d.ts", "nn.js", "nn.d.ts", "optim.js", "optim.d.ts", "optimizers.js", "transform.js", "jit.js", "tree.js", "size.js", "files.js", "picture.js", "methods.js", "table.js", "wire.js", "addresses.js", "shown.js", "start.js", "explain.js", "node.js", "worker.js", "fetch.js", "unpack.js"}
 	player  = []string{"player.js", "stopwatch.js", "glue.js"}
 	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js", "spares.js"}
 )

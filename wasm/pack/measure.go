@@ -12,8 +12,8 @@ import (
 // budget is how many bytes the engine and its scripts may have, compressed with brotli.
 const budget = 1_035_000
 
-// loaded is what a page loads to have the engine; fetch.js, optimizers.js, jit.js, files.js, picture.js and whole.wasm come when they are asked for, node.js in Node.
-var loaded = []string{"weft.wasm", "wasm_exec.js", "player.js", "stopwatch.js", "glue.js", "kernels.js", "processor.js", "threads.js", "spares.js", "weft.js", "nn.js", "optim.js", "transform.js", "tree.js", "size.js", "methods.js", "table.js", "wire.js", "addresses.js", "start.js", "worker.js", "unpack.js"}
+// loaded is what a page loads to have the engine; fetch.js, optimizers.js, jit.js, files.js, picture.js and whole.wasm come when they are asked for, explain.js where something is wrong, node.js in Node.
+var loaded = []string{"weft.wasm", "wasm_exec.js", "player.js", "stopwatch.js", "glue.js", "kernels.js", "processor.js", "threads.js", "spares.js", "weft.js", "nn.js", "optim.js", "transform.js", "tree.js", "size.js", "methods.js", "table.js", "wire.js", "addresses.js", "shown.js", "start.js", "worker.js", "unpack.js"}
 
 // report prints sizes. weft.wasm.br stays for hosts that serve compressed files.
 func report(dir string) error {
@@ -33,7 +33,7 @@ func report(dir string) error {
 	}
 	fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), %d %% of the budget of %d\n", "together", raw, packed, 100*packed/budget, budget)
 	if n, small, err := compressed(filepath.Join(dir, "whole.wasm")); err == nil {
-		fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), loaded where a page asks for inspect or digits\n", "whole.wasm", n, small)
+		fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), loaded where a page asks for inspect or a search\n", "whole.wasm", n, small)
 	}
 	if packed > budget {
 		return fmt.Errorf("the engine has %d bytes compressed, %d more than its budget", packed, packed-budget)
