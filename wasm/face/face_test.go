@@ -34,6 +34,7 @@ func TestFilesAreMadeOfTheTable(t *testing.T) {
 
 const (
 	wanted     = "not in pages yet: backward is told its parameters"
+	saving     = "not in pages yet: files of captured functions; a page plays what weft export wrote"
 	functional = "not in pages yet: functions of a page do not reach the engine"
 )
 
@@ -60,6 +61,7 @@ var absent = map[string]string{
 	"DefaultGenerator": "not in pages yet: w.seed seeds the one there is", "NewGenerator": "not in pages yet: w.seed seeds the one there is",
 	"t.RequireGrad": wanted, "t.RequiresGrad": wanted, "t.Freeze": wanted,
 	"Checkpoint": functional, "Custom": "not in pages yet: kernels written in Go", "Function": functional, "JVP": functional, "VJP": functional, "Vmap": functional,
+	"LoadCaptured": saving, "LoadFunctions": saving, "SaveFunctions": saving, "Program": saving,
 	"Linspace": "linspace, which has a type", "RandOf": "rand with a type", "RandInt": "randint, which has a type",
 }
 
@@ -156,7 +158,7 @@ func TestWhatIsWrittenByHand(t *testing.T) {
 	for class, names := range known {
 		text := regexp.MustCompile(`(?ms)^export class ` + class + `\b[^\n]*\{\n(.*?)^\}`).FindStringSubmatch(string(types))[1]
 		for _, m := range regexp.MustCompile(`(?m)^  (\w+)[(<].*[):]`).FindAllStringSubmatch(text, -1) {
-			assert.True(t, m[1] == "constructor" || names[m[1]], "methods.txt has no row for %s.%s of weft.d.ts", class, m[1])
+			assert.True(t, m[1] == "constructor" || m[1] == "toString" || names[m[1]], "methods.txt has no row for %s.%s of weft.d.ts", class, m[1])
 		}
 	}
 	for _, name := range tab.order {

@@ -244,7 +244,6 @@ Size
 – plus minus | n:position
 – times | k:int
 – bind | value:int
-– toString |
 Options
 Axes | axis:ints? keep:flag?
 Axis | axis:int? keep:flag?
