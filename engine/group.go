@@ -93,14 +93,14 @@ func (e *Engine) Lies(u *uop.UOp) (cut int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	value := u
-	if len(targets) > 0 {
-		value = targets[0].value
-	} else if r := u.Realized(); r != nil {
-		value = r
+	if len(targets) == 0 {
+		targets = []target{{value: u.Realized()}}
 	}
-	v, err := shard.New(g.names, g.leaves(nil)).Spread(value)
-	return v.Cut, err
+	p, err := g.spread(targets, nil) // with the checks, which may be what cannot be computed
+	if err != nil {
+		return 0, err
+	}
+	return p.values[0].Cut, nil
 }
 
 // rebinding is what a run of a captured function reads in the place of what it was captured with.

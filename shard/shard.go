@@ -174,9 +174,6 @@ func (s *Spreader) buffer(b *uop.UOp, shape uop.Shape) (Value, error) {
 	if shape.Numel() == 0 {
 		return s.same(filled(b.DType(), 0, shape)), nil
 	}
-	if v.Cut == Whole && b.Shape().Equal(shape) {
-		return s.mapped(v, Whole, func(_ int, p *uop.UOp) *uop.UOp { return p.Reshape(shape...) }), nil
-	}
 	return s.reshape(b, v, shape)
 }
 

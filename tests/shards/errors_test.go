@@ -73,3 +73,27 @@ func TestWrongArguments(t *testing.T) {
 	}
 	require.Error(t, x.Shard(devices, 0).Borrow(ctx, nil))
 }
+
+// Where an array lies is known before it is computed: an assigned one as it was, and none where a condition on its values cannot be computed.
+func TestCutAxisBefore(t *testing.T) {
+	devices := on(t, "INTERP", 2)
+	x := tensor.Zeros(4, 6).Own().ShardTo(devices, 1).Own()
+	y, whole := tensor.Randn(4, 6).Shard(devices, 0), tensor.Randn(4, 6).Shard(devices, tensor.Replicated)
+	systems, sides := tensor.Randn(2, 2, 2).Add(3), tensor.Randn(2, 2, 1)
+	require.NoError(t, tensor.Realize(ctx, x, y, whole, systems, sides))
+	for _, v := range []*T{y, whole, whole.Mul(2)} {
+		x.Assign(v)
+		before, err := x.CutAxis()
+		require.NoError(t, err)
+		require.NoError(t, x.Realize(ctx))
+		after, err := x.CutAxis()
+		require.NoError(t, err)
+		require.Equal(t, 1, after)
+		require.Equal(t, after, before)
+	}
+	solved := systems.Shard(devices, 2).SolveTriangular(sides.Shard(devices, tensor.Replicated), false, false)
+	_, before := solved.CutAxis()
+	err := solved.Realize(ctx)
+	require.Error(t, err)
+	require.Equal(t, err, before)
+}
