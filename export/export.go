@@ -19,11 +19,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/weft-ml/weft/atomicfile"
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	wasmpage "github.com/weft-ml/weft/runtime/wasm/page"
@@ -65,10 +67,11 @@ const (
 	weightsFile  = "weights.bin"
 	manifestFile = "model.json"
 	playerFolder = "player"
+	tempPrefix   = ".weft-export-" // of files that are being written
 )
 
 // Write writes captured functions of one device, by name, into a folder, which it makes. What functions share, as weights that one trains and another
-// reads, they share there too. Files of an older export are replaced; nothing else in the folder is touched. Nothing may assign the functions'
+// reads, they share there too. Files of an older export are replaced once all are written; nothing else in the folder is touched. Nothing may assign the functions'
 // tensors meanwhile.
 func Write(ctx context.Context, dir string, functions map[string]*tensor.Captured, o Options) (*Report, error) {
 	if o.Devices == nil {
@@ -161,17 +164,49 @@ func escape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(s)
 }
 
-func writeFiles(dir string, files map[string][]byte) (*Report, error) {
-	r := &Report{}
-	for name, b := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+// writeFiles gives all files their names once all are written, the manifest last: it has the checksums of the others.
+func writeFiles(dir string, files map[string][]byte) (r *Report, err error) {
+	names := slices.SortedFunc(maps.Keys(files), func(a, b string) int {
+		if last := a == manifestFile; last != (b == manifestFile) {
+			if last {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
+	var made []*atomicfile.File
+	defer func() {
+		for _, f := range made {
+			f.Discard()
+		}
+		if err != nil {
+			err = fmt.Errorf("export: %w", err)
+		}
+	}()
+	r = &Report{}
+	for _, name := range names {
+		folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(name)))
+		if err := os.MkdirAll(folder, 0o777); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(path, b, 0o666); err != nil {
+		atomicfile.Sweep(folder, tempPrefix)
+		f, err := atomicfile.Create(folder, tempPrefix, 0o666)
+		if err != nil {
 			return nil, err
 		}
-		r.Files = append(r.Files, File{name, len(b)})
+		made = append(made, f)
+		if _, err := f.Write(files[name]); err != nil {
+			return nil, err
+		}
+		r.Files = append(r.Files, File{name, len(files[name])})
+	}
+	for _, name := range names {
+		f := made[0]
+		made = made[1:]
+		if err := f.Commit(filepath.Join(dir, filepath.FromSlash(name)), atomicfile.Durable); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return r, nil

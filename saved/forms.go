@@ -39,6 +39,9 @@ func shorten(raw []byte, f Form) ([]byte, error) {
 				most = max(most, v, -v)
 			}
 			scale := most / 127
+			if math.IsInf(float64(scale*127), 0) { // the quotient was rounded up
+				scale = math.Nextafter32(scale, 0)
+			}
 			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(scale))
 			for i := lo; i < hi; i++ {
 				q := 0.

@@ -141,6 +141,13 @@ func TestForms(t *testing.T) {
 		got := math.Float32frombits(binary.LittleEndian.Uint32(all[0][4*i:]))
 		assert.InDelta(t, v[i], got, float64(i/64*64+64)/254+1e-6, "element %d", i)
 	}
+	b, err = write(saved.Bytes, []float32{math.MaxFloat32, -math.MaxFloat32})
+	require.NoError(t, err)
+	all, err = read(b)
+	require.NoError(t, err)
+	for i, want := range []float64{math.MaxFloat32, -math.MaxFloat32} {
+		assert.InEpsilon(t, want, math.Float32frombits(binary.LittleEndian.Uint32(all[0][4*i:])), 1e-6, "the greatest there are")
+	}
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
 		_, err = write(saved.Bytes, []float32{1, bad})
 		assert.ErrorContains(t, err, "8 bits have no place for")

@@ -12,6 +12,9 @@ const BLOCK = 64 // elements that share a scale in the form int8
 export const count = (shape) => shape.reduce((n, s) => n * s, 1)
 export const sizeOf = (dtype) => TYPES[dtype].BYTES_PER_ELEMENT
 
+/** What an object has under a name, not what every object has. */
+export const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined)
+
 /** What went wrong: with the folder, with what a run was given, or with what it found. */
 export class ModelError extends Error {
   get name() { return 'ModelError' }
@@ -69,7 +72,7 @@ export function threefry([x, y], [p, q]) {
 
 // The value of a variable.
 export function variable(name, v, vars) {
-  const n = vars[v.name] ?? v.value
+  const n = own(vars, v.name) ?? v.value
   if (!Number.isInteger(n) || n < v.lo || n > v.hi) fail(`${name}: variable ${v.name} is ${n}; give it an integer of ${v.lo} … ${v.hi} in vars`)
   return n
 }
@@ -82,10 +85,9 @@ export function elements(name, { name: input, dtype, shape }, given) {
   let data = given?.data ?? given
   if (!ArrayBuffer.isView(data)) {
     const flat = [data].flat(Infinity)
-    const bad = flat.find((v) => typeof v !== 'number' && typeof v !== 'boolean' && typeof v !== 'bigint')
-    if (bad !== undefined) fail(`${name}: input ${input} has an element that is no number`)
+    if (flat.some((v) => typeof v !== 'number' && typeof v !== 'boolean' && typeof v !== 'bigint')) fail(`${name}: input ${input} has an element that is no number`)
     if (/^b?float(8|16)/.test(dtype)) fail(`${name}: input ${input} is ${dtype}; give its bits in a ${Type.name}`)
-    data = Type.BYTES_PER_ELEMENT === 8 && dtype !== 'float64' ? Type.from(flat, BigInt) : Type.from(flat, Number)
+    data = Type.BYTES_PER_ELEMENT === 8 && dtype !== 'float64' ? Type.from(flat, (v) => BigInt(typeof v === 'number' && !Number.isInteger(v) ? 0 : v)) : Type.from(flat, Number)
     if (!dtype.startsWith('float') && data.some((v, i) => v !== flat[i] && Number(v) !== Number(flat[i]))) fail(`${name}: input ${input} has an element that is no ${dtype}`)
   } else if (!(data instanceof Type) && !(Type === Uint8Array && data instanceof Uint8ClampedArray)) fail(`${name}: input ${input} is ${dtype} and needs a ${Type.name}, not a ${data.constructor.name}`)
   if (data.length !== want) fail(`${name}: input ${input} of shape [${shape}] has ${want} elements, not ${data.length}`)

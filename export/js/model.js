@@ -5,7 +5,7 @@
 //   const model = await load('./folder/')
 //   const { probabilities } = await model.run('predict', { images })   // { data, shape, dtype }
 
-import { ModelError, TYPES, count, counted, elements, fail, lengthen, sizeOf, sum, threefry, variable } from './elements.js'
+import { ModelError, TYPES, count, counted, elements, fail, lengthen, own, sizeOf, sum, threefry, variable } from './elements.js'
 
 export { ModelError }
 
@@ -167,7 +167,7 @@ export class Model {
     })
     this.#generators ??= info.generators.map((g) => ({ ...g }))
     const before = this.#functions
-    this.#functions = {}
+    this.#functions = Object.create(null) // a name may be one that every object has
     for (const [name, f] of Object.entries(info.functions)) {
       const of = f[this.#kind]
       const room = (bytes) => device.alloc(bytes)
@@ -205,7 +205,7 @@ export class Model {
       const functions = Object.values(this.#functions)
       let at = 4 * (2 + 2 * this.#generators.length + functions.length)
       const size = list.reduce((n, a) => n + a.n * sizeOf(a.dtype), at)
-      const head = bytes.length === size ? new Uint32Array(bytes.slice(0, at).buffer) : []
+      const head = bytes?.length === size ? new Uint32Array(bytes.slice(0, at).buffer) : []
       if (head[0] !== version || head[1] !== this.#info.weights.sum) fail('restore: these bytes were not saved by this model')
       this.#generators.forEach((g, i) => { g.drawn = [head[2 + 2 * i], head[3 + 2 * i]] })
       functions.forEach((f, i) => { f.ran = head[2 + 2 * this.#generators.length + i] === 1 })
@@ -239,6 +239,7 @@ export class Model {
   // Opens a graphics processor again that was lost, and repeats what nobody saw.
   async #safely(f) {
     const drawn = this.#generators.map((g) => g.drawn)
+    const ran = Object.values(this.#functions).map((f) => f.ran)
     const changed = this.#changed
     try {
       return await f()
@@ -246,6 +247,7 @@ export class Model {
       if (e.kind !== 'lost') throw e
       if (changed) fail(`the graphics processor was lost (${e.message}), and with it what runs had assigned; load the folder again, and restore what was saved`)
       drawn.forEach((d, i) => { this.#generators[i].drawn = d })
+      Object.values(this.#functions).forEach((f, i) => { f.ran = ran[i] })
       await this.start(await this.#reopen())
       return f()
     }
@@ -257,7 +259,7 @@ export class Model {
     for (const key of read ?? []) if (!f.results.some((x) => x.name === key)) fail(`${name} has no result ${key}; its results are ${f.results.map((x) => x.name).join(', ')}`)
     const values = f.vars.map((v) => variable(name, v, vars))
     const device = this.#device
-    f.inputs.forEach((x, i) => device.write(f.inputsAt[i], elements(name, x, inputs[x.name])))
+    f.inputs.forEach((x, i) => device.write(f.inputsAt[i], elements(name, x, own(inputs, x.name))))
     const array = (slot) => this.#arrays[f.arrays[slot - f.inputs.length]]
     const where = (slot) => (slot < f.inputs.length ? f.inputsAt[slot] : array(slot).where)
     if (f.ran) for (const d of f.draws) device.write(where(d.slot), this.#key(d))
@@ -275,15 +277,15 @@ export class Model {
       this.#changed = true
     }
     await this.#checks(f)
-    const out = {}
+    const out = []
     for (const r of f.results) {
       if (read && !read.includes(r.name)) continue
       const bytes = await device.read(r.target < 0 ? where(r.slot) : f.targetsAt[r.target], count(r.shape) * sizeOf(r.dtype))
       const data = new TYPES[r.dtype](bytes.buffer, bytes.byteOffset, count(r.shape))
       const shape = r.sizes ? r.sizes.map((s) => s.terms.reduce((n, [k, v]) => n + k * values[v], s.c)) : r.shape
-      out[r.name] = { data: counted(data, r.shape, shape), shape, dtype: r.dtype }
+      out.push([r.name, { data: counted(data, r.shape, shape), shape, dtype: r.dtype }])
     }
-    return out
+    return Object.fromEntries(out)
   }
 
   // The key of a draw, as tensor.Generator makes it.
