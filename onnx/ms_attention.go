@@ -211,7 +211,7 @@ func groupQuery(c *call) []*Value {
 	k, v = put(3, k), put(4, v)
 	columns := tensor.ArangeOf(dtype.I64, 0, room, 1).Reshape(1, 1, 1, room)
 	rows := at.Reshape(b, 1, n, 1)
-	live := columns.Le(rows)
+	live := columns.Le(rows).LogicalAnd(columns.Lt(lens.Reshape(b, 1, 1, 1))) // what follows a shorter sequence is padding
 	if w := c.attrInt("local_window_size", -1); w > 0 {
 		live = live.LogicalAnd(columns.Gt(rows.Sub(w)))
 	}

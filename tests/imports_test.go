@@ -95,7 +95,7 @@ var mayImport = map[string]string{
 	"safetensors": "atomicfile",
 	"onnx":        "tensor engine ref uop dtype",
 	"atomicfile":  "",
-	"cmd/weft":    "atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":    "atomicfile engine/search backends backends/webgpu nn onnx tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.
