@@ -252,7 +252,7 @@ export class Model {
   }
 
   async #run(name, inputs, { vars = {}, read }) {
-    const f = this.#functions[name] ?? fail(`there is no function ${name}; there are ${Object.keys(this.#functions).join(', ')}`)
+    const f = Object.hasOwn(this.#functions, name) ? this.#functions[name] : fail(`there is no function ${name}; there are ${Object.keys(this.#functions).join(', ')}`)
     for (const key of Object.keys(inputs)) if (!f.inputs.some((x) => x.name === key)) fail(`${name} has no input ${key}; its inputs are ${f.inputs.map((x) => x.name).join(', ')}`)
     for (const key of read ?? []) if (!f.results.some((x) => x.name === key)) fail(`${name} has no result ${key}; its results are ${f.results.map((x) => x.name).join(', ')}`)
     const values = f.vars.map((v) => variable(name, v, vars))
