@@ -16,7 +16,8 @@ type canonical struct {
 	key    string
 	vars   []uop.VarArg // as the program named them, in the order of the plan's
 
-	numbered *family // set where the last inputs are numbers of the graph, see generalise
+	numbered *family  // set where the last inputs are numbers of the graph, see generalise
+	ran      *program // of several devices: what the last run did
 }
 
 // canonicalize copies targets into an arena of their own.
