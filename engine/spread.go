@@ -68,10 +68,11 @@ func (g *group) plan(targets []target) (any, error) {
 
 // ran is the program of the last run, empty before the first: how inputs are cut says what is done.
 func (g *group) ran(c *canonical) any {
-	if c.ran == nil {
-		return (&program{group: g}).view()
+	p, ok := c.ran.(*program)
+	if !ok {
+		p = &program{group: g}
 	}
-	return c.ran.view()
+	return p.view()
 }
 
 func (p *program) view() *View {
