@@ -289,6 +289,7 @@ func (c *Captured) renewed() error {
 // replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
 // into has the buffers that outputs are written into.
 func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp, into map[*uop.UOp]*uop.UOp, vars []int32) ([]*uop.UOp, error) {
+	e := c.engine
 	targets := make([]target, len(c.targets))
 	stand := map[*uop.UOp]*uop.UOp{}
 	arena := uop.NewArena()
@@ -304,7 +305,7 @@ func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.U
 			_, targets[i].store = buffer(b)
 		}
 	}
-	if err := c.playRun(ctx, bound, vars, targets); err != nil {
+	if err := e.run(ctx, c.plan, bound, vars, targets); err != nil {
 		return nil, err
 	}
 	outs := make([]*uop.UOp, len(c.outs))
@@ -350,10 +351,13 @@ func (c *Captured) Release() {
 // Vars are the variables that a run takes values of.
 func (c *Captured) Vars() []uop.VarArg { return c.vars }
 
-// Kernels is the number of kernel launches of one run, without those of what is computed once.
+// Kernels is the number of kernel launches of one run, without those of what is computed once. On several devices it is that of the last run.
 func (c *Captured) Kernels() int {
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
+	if c.plan.graph != nil {
+		return len(c.engine.several.ran(c.plan.graph).(*View).Plan.Steps)
+	}
 	return len(c.plan.plan.Steps)
 }
 

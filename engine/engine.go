@@ -218,6 +218,9 @@ func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	if e := engines[name]; e != nil {
 		return e, nil
 	}
+	if strings.Contains(name, "+") {
+		return nil, fmt.Errorf("devices %q: tensors come to lie on several by Shard", name)
+	}
 	kind, number, err := ordinal(name)
 	if err != nil {
 		return nil, err

@@ -47,10 +47,7 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	if err != nil || len(targets) == 0 {
 		return err
 	}
-	switch {
-	case e.several != nil:
-		return e.several.realize(ctx, targets)
-	case e.machine.Evaluate != nil:
+	if e.machine.Evaluate != nil {
 		return e.evaluate(ctx, targets)
 	}
 	return e.play(ctx, targets)
