@@ -162,15 +162,7 @@ func groupQuery(c *call) []*Value {
 	if c.attrBool("smooth_softmax", false) || c.has(11) {
 		c.notYet("GroupQueryAttention with a sink (smooth_softmax)")
 	}
-	x := wide(c.t(0))
-	var q, k, v t
-	if c.has(1) {
-		q, k, v = c.heads(x, heads), c.heads(wide(c.t(1)), kvHeads), c.heads(wide(c.t(2)), kvHeads)
-	} else {
-		d := x.Dim(2) / (heads + 2*kvHeads)
-		parts := x.Split(2, heads*d, kvHeads*d, kvHeads*d)
-		q, k, v = c.heads(parts[0], heads), c.heads(parts[1], kvHeads), c.heads(parts[2], kvHeads)
-	}
+	q, k, v := c.groupHeads(heads, kvHeads)
 	b, n := q.Dim(0), q.Dim(2)
 	total := c.int(6)
 	room := total
@@ -209,13 +201,32 @@ func groupQuery(c *call) []*Value {
 		return cache.Scatter(2, place, x)
 	}
 	k, v = put(3, k), put(4, v)
+	y, _ := c.msScores(q, k, v, c.groupBias(at, lens, room, q.DType())).attend()
+	e := c.elem(0)
+	return []*Value{c.out(joined(y), e), c.out(k, e), c.out(v, e)}
+}
+
+// groupHeads are the queries, keys and values of inputs of their own, or of one that holds all.
+func (c *call) groupHeads(heads, kvHeads int) (q, k, v t) {
+	x := wide(c.t(0))
+	if c.has(1) {
+		return c.heads(x, heads), c.heads(wide(c.t(1)), kvHeads), c.heads(wide(c.t(2)), kvHeads)
+	}
+	d := x.Dim(2) / (heads + 2*kvHeads)
+	parts := x.Split(2, heads*d, kvHeads*d, kvHeads*d)
+	return c.heads(parts[0], heads), c.heads(parts[1], kvHeads), c.heads(parts[2], kvHeads)
+}
+
+// groupBias keeps queries at the places at[b, n] from looking ahead, behind the window and beyond the lens[b, 1] keys of their sequence.
+func (c *call) groupBias(at, lens t, room int, d dtype.DType) t {
+	b, n := at.Dim(0), at.Dim(1)
 	columns := tensor.ArangeOf(dtype.I64, 0, room, 1).Reshape(1, 1, 1, room)
 	rows := at.Reshape(b, 1, n, 1)
 	live := columns.Le(rows).LogicalAnd(columns.Lt(lens.Reshape(b, 1, 1, 1))) // what follows a shorter sequence is padding
 	if w := c.attrInt("local_window_size", -1); w > 0 {
 		live = live.LogicalAnd(columns.Gt(rows.Sub(w)))
 	}
-	bias := live.Where(0.0, math.Inf(-1)).To(q.DType())
+	bias := live.Where(0.0, math.Inf(-1)).To(d)
 	if c.has(10) {
 		extra := wide(c.t(10))
 		if short := room - extra.Dim(-1); short > 0 {
@@ -223,9 +234,7 @@ func groupQuery(c *call) []*Value {
 		}
 		bias = bias.Add(extra)
 	}
-	y, _ := c.msScores(q, k, v, bias).attend()
-	e := c.elem(0)
-	return []*Value{c.out(joined(y), e), c.out(k, e), c.out(v, e)}
+	return bias
 }
 
 func msRotary(c *call) []*Value {
