@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/plan"
@@ -20,6 +21,12 @@ const (
 	debugRewrites  = 6 // every rule that fires
 )
 
+// origins is set when an engine was opened that wants to know where nodes were made. It is of the process, as nodes are.
+var origins atomic.Bool
+
+// Origins reports whether nodes are to remember where they were made, see Options.
+func Origins() bool { return origins.Load() }
+
 func (e *Engine) says(level int) bool { return e.opts.Debug >= level && e.opts.Log != nil }
 
 // trace prints a line a launch; k is nil for a copy.
@@ -31,8 +38,8 @@ func (e *Engine) trace(k *plan.Kernel, seconds float64) {
 		fmt.Fprintf(e.opts.Log, "%-6s %-40s %9.2f us\n", e.name, "copy", seconds*1e6)
 		return
 	}
-	fmt.Fprintf(e.opts.Log, "%-6s %s %9.2f us %8.2f GFLOP/s %8.2f GB/s  mem %.2f MB\n", e.name, pad(Colored(k), len(k.Name), 40),
-		seconds*1e6, float64(k.Flops)/seconds*1e-9, float64(k.Bytes)/seconds*1e-9, float64(e.memory.live)/1e6)
+	fmt.Fprintf(e.opts.Log, "%-6s %s %9.2f us %8.2f GFLOP/s %8.2f GB/s  mem %.2f MB  %s\n", e.name, pad(Colored(k), len(k.Name), 40),
+		seconds*1e6, float64(k.Flops)/seconds*1e-9, float64(k.Bytes)/seconds*1e-9, float64(e.memory.live)/1e6, k.Made)
 }
 
 func pad(s string, width, to int) string { return s + strings.Repeat(" ", max(to-width, 0)) }

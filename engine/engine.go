@@ -51,7 +51,10 @@ type Options struct {
 	Unfolded   bool // captured functions compute everything in each run, also what is the same in all (tests)
 	Unchecked  bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
 	Debug      int  // 0 … 6, see the architecture
-	Log        io.Writer
+	// Origins has every node made from now on, by whatever engine, remember the method and the line of the program that made it: kernels
+	// are printed with them (View, Debug 2). It costs some microseconds an operation of a tensor. Debug 2 and more sets it.
+	Origins bool
+	Log     io.Writer
 	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error
 	// (tests: codegen/evaluate).
 	Check func(s *codegen.Spec) func(l codegen.Lowering) error
@@ -306,6 +309,9 @@ func New(b Backend, o Options) (*Engine, error) {
 	m, err := e.openMachine(o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Origins || o.Debug >= debugLaunches {
+		origins.Store(true)
 	}
 	e.machine = m
 	e.memory.device = m.Device

@@ -128,6 +128,9 @@ func (v *View) String() string {
 	for i := range v.Plan.Kernels {
 		k := &v.Plan.Kernels[i]
 		fmt.Fprintf(&b, "\n// %s, %d flops, %d bytes\n", k.Name, k.Flops, k.Bytes)
+		if k.Made != "" {
+			fmt.Fprintf(&b, "// of %s\n", k.Made)
+		}
 		if k.Directives != "" {
 			fmt.Fprintf(&b, "// directives: %s\n", k.Directives)
 		}

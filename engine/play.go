@@ -232,6 +232,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 	}
 	index := map[string]int{}
 	parts := map[part]int{}
+	made := map[int][]*uop.Origin{}
 	for _, st := range r.Steps {
 		if st.Spec == nil {
 			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Copy, Slots: st.Bufs})
@@ -250,8 +251,14 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 				index[key] = k
 				p.plan.Kernels = append(p.plan.Kernels, kernel)
 			}
+			if len(st.Made) > 0 {
+				made[k] = append(made[k], st.Made...)
+			}
 			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Launch, Kernel: k, Slots: slots})
 		}
+	}
+	for k, origins := range made {
+		p.plan.Kernels[k].Made = schedule.MadeString(origins)
 	}
 	if e.machine.Finish != nil {
 		e.machine.Finish(p.plan)

@@ -101,6 +101,10 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp]*uop.UOp) {
 	if !needed {
 		return
 	}
+	var origin *uop.Origin
+	if o := u.Origin(); o != nil {
+		origin = o.Gradient()
+	}
 	for i, d := range laws[u.Op()](u, g) {
 		s := srcs[i]
 		switch {
@@ -111,7 +115,9 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp]*uop.UOp) {
 		case len(d.Shape()) == 0 && len(s.Shape()) > 0:
 			d = expand(d, s.Shape())
 		}
-		add(sums, s, d)
+		if add(sums, s, d); origin != nil {
+			sums[s].Mark(origin)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ type Kernel struct {
 	Flops      int64 // arithmetic operations of one launch, a multiply-add counting 2
 	Bytes      int64 // bytes that one launch must at least move
 	Directives string
+	Made       string    // which methods of the program, on which lines, it computes; "": not known
 	Grid       [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
 	Parts      []Part    // launches of their own in which they are done, one submission after the other; nil: one launch
 	Needs      Features

@@ -183,6 +183,9 @@ func (w *rewriter) apply(u *uop.UOp) *uop.UOp {
 			panic(fmt.Sprintf("BUG: rule %q (%s) makes %v of %v", r.rule.Name, r.rule.At, v.DType(), u.DType()))
 		}
 		v = fit(v, u.Shape())
+		if o := u.Origin(); o != nil {
+			v.Mark(o)
+		}
 		r.rule.fired.Add(1)
 		w.last[w.count%len(w.last)] = r.rule
 		w.count++

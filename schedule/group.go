@@ -370,6 +370,7 @@ func (s *scheduler) join(g, k *kernel) {
 	g.spec.Params[o.Param].Write = true
 	o.Value, o.Axes = v, g.spec.Outs[0].Axes
 	g.spec.Outs = append(g.spec.Outs, o)
+	g.made = joinedOrigins(g.made, k.made)
 }
 
 // renumber rewrites a value of k for the parameters of g; loads of what g writes become the value written, where their

@@ -60,7 +60,7 @@ func (s *scheduler) duplicates(first map[*uop.UOp]int) {
 
 // lowerKernel writes the Spec of a stored node.
 func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
-	k := &kernel{node: u, spec: &codegen.Spec{Home: s.t, Vars: s.graph.Vars}}
+	k := &kernel{node: u, spec: &codegen.Spec{Home: s.t, Vars: s.graph.Vars}, made: s.made(u)}
 	l := &lowering{s: s, k: k, memo: map[string]*uop.UOp{}, root: u}
 	var axes []*uop.UOp
 	for _, n := range u.Shape() {

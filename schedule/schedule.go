@@ -81,8 +81,9 @@ func (b Buf) Bytes() int64 { return int64(b.N) * int64(b.DType.Size()) }
 // Step is a kernel on buffers, or (Spec nil) a copy of Bufs[1] to Bufs[0].
 type Step struct {
 	Spec *codegen.Spec
-	Bufs []int // by Param of the Spec
-	From []int // the element of the buffer that the Param's first is
+	Bufs []int         // by Param of the Spec
+	From []int         // the element of the buffer that the Param's first is
+	Made []*uop.Origin // of the nodes that it computes, where programs say so; operands first
 }
 
 // Result is a schedule.
@@ -120,6 +121,9 @@ func (r *Result) String() string {
 			}
 		}
 		b.WriteByte('\n')
+		if len(s.Made) > 0 {
+			fmt.Fprintf(&b, "    of %s\n", MadeString(s.Made))
+		}
 	}
 	for _, d := range r.Reasons {
 		verb := "inline"
@@ -231,6 +235,7 @@ type kernel struct {
 	spec *codegen.Spec
 	bufs []int // by Param
 	from []int // by Param: the element at which it begins, after crop
+	made []*uop.Origin
 }
 
 // prepare finds the node to store for each root.
@@ -268,7 +273,7 @@ func (s *scheduler) result() *Result {
 	used := make([]bool, len(s.bufs))
 	var steps []Step
 	for _, k := range s.kernels {
-		steps = append(steps, Step{k.spec, k.bufs, k.from})
+		steps = append(steps, Step{k.spec, k.bufs, k.from, k.made})
 	}
 	steps = append(steps, s.copies...)
 	for _, st := range steps {
@@ -288,7 +293,7 @@ func (s *scheduler) result() *Result {
 		for i, b := range st.Bufs {
 			bufs[i] = number[b]
 		}
-		r.Steps = append(r.Steps, Step{st.Spec, bufs, st.From})
+		r.Steps = append(r.Steps, Step{st.Spec, bufs, st.From, st.Made})
 	}
 	for i := range s.graph.Roots {
 		r.Roots = append(r.Roots, number[s.rootBuf(i)])

@@ -71,7 +71,7 @@ func (g Stage) Form() *Form {
 		}
 	}
 	for _, k := range s.kernels {
-		f.Steps = append(f.Steps, Step{k.spec, k.bufs, k.from})
+		f.Steps = append(f.Steps, Step{k.spec, k.bufs, k.from, k.made})
 	}
 	f.Steps = append(f.Steps, s.copies...)
 	f.Ordered = g.Phase >= Order

@@ -182,6 +182,12 @@ func operation(none string) string {
 	return name
 }
 
+// origin is where the program made what is about to become a tensor.
+func origin() *uop.Origin {
+	at, f, layers := called()
+	return &uop.Origin{Method: f[strings.LastIndexByte(f, '.')+1:], Layer: layers, At: at}
+}
+
 // called is the place of the first caller outside the library, the function of the library that is called there, and the layers of
 // package nn in between.
 func called() (at, of, layers string) {

@@ -40,6 +40,9 @@ type Tensor struct {
 
 func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {
 	t := &Tensor{born: recorder()}
+	if engine.Origins() && u.Origin() == nil {
+		u.Mark(origin())
+	}
 	t.graph.Store(u)
 	t.eng.Store(e)
 	return t

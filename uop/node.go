@@ -30,6 +30,7 @@ type UOp struct {
 	home     *Table
 	realized atomic.Pointer[UOp]
 	storage  atomic.Value
+	origin   atomic.Pointer[Origin]
 }
 
 // Op is what the node computes.
@@ -167,7 +168,11 @@ func (u *UOp) WithSrc(t *Table, f func(*UOp) *UOp) *UOp {
 	if src == nil && t == u.home {
 		return u
 	}
-	return t.Make(u.op, u.dtype, u.arg, src...)
+	v := t.Make(u.op, u.dtype, u.arg, src...)
+	if o := u.origin.Load(); o != nil {
+		v.origin.CompareAndSwap(nil, o)
+	}
+	return v
 }
 
 // String names the node briefly: op, type, shape.

@@ -25,8 +25,16 @@ import (
 // The cases that native devices pass run within Chromium, on each device that a page has. WEFT_INSIDE limits them to tests
 // whose name it matches, WEFT_CASE and WEFT_SEED mean what they mean natively.
 
-func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve) }
-func TestInsideWASM(t *testing.T)   { inside(t, "WASM", "in Chromium", browser.Serve) }
+// A quarter of the cases: what WEBGPU computes of each is compared natively, by the same shaders. WEFT_EACH=1, and make table, run all.
+func TestInsideWEBGPU(t *testing.T) {
+	each := "4"
+	if own := os.Getenv("WEFT_EACH"); own != "" {
+		each = own
+	}
+	inside(t, "WEBGPU", "in Chromium", browser.Serve, "WEFT_EACH="+each)
+}
+
+func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve) }
 
 // A sixth of the cases: their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {

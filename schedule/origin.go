@@ -1,0 +1,59 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// made lists the origins of what the kernel of a stored node computes, operands first; nil where nobody said where nodes were made.
+func (s *scheduler) made(root *uop.UOp) (out []*uop.Origin) {
+	if !slices.ContainsFunc(s.graph.Roots, func(r Root) bool { return r.Value.Origin() != nil }) {
+		return nil
+	}
+	seen := map[*uop.UOp]bool{}
+	var visit func(u *uop.UOp)
+	visit = func(u *uop.UOp) { // as deep as decide lets the expression of a kernel be
+		if _, stored := s.stored[u]; seen[u] || stored && u != root {
+			return
+		}
+		seen[u] = true
+		for _, v := range u.Src() {
+			visit(v)
+		}
+		if o := u.Origin(); o != nil && len(u.Src()) > 0 {
+			out = joinedOrigins(out, []*uop.Origin{o})
+		}
+	}
+	visit(root)
+	return out
+}
+
+// joinedOrigins is a, then what of b is not among them.
+func joinedOrigins(a, b []*uop.Origin) []*uop.Origin {
+	for _, o := range b {
+		if !slices.ContainsFunc(a, func(p *uop.Origin) bool { return *p == *o }) {
+			a = append(a, o)
+		}
+	}
+	return a
+}
+
+// mostMade is how many origins are named of one kernel.
+const mostMade = 8
+
+// MadeString names origins, each once, those after the eighth by their number.
+func MadeString(origins []*uop.Origin) string {
+	all := joinedOrigins(nil, origins)
+	words := make([]string, 0, mostMade+1)
+	for i, o := range all {
+		if i == mostMade {
+			words = append(words, fmt.Sprintf("%d more", len(all)-mostMade))
+			break
+		}
+		words = append(words, o.String())
+	}
+	return strings.Join(words, ", ")
+}
