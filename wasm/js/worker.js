@@ -1,12 +1,10 @@
-// The worker: it runs the engine (weft.wasm, or whole.wasm) and hands bytes to and fro. It looks into none of them.
+// The worker: it runs the engine (weft.wasm, or whole.wasm), which the page loads, and hands bytes to and fro. It looks into none of them.
 
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
-import { unpacking } from './unpack.js'
 
 const go = new globalThis.Go()
-const sizes = {} // bytes of the modules by their names, which the build writes here: a compressed answer does not say
 let memory, arrived, batch
 const parcels = new Map() // by number: arrays on their way to the page, and ways into devices' memory
 let last = 0
@@ -95,23 +93,6 @@ globalThis.weft = {
   player,
 }
 
-// load compiles the engine while it arrives, and tells how much has.
-async function load(url) {
-  const response = await fetch(url)
-  if (!response.ok) throw new Error(`${url} cannot be loaded: ${response.status} ${response.statusText}`)
-  const total = sizes[new URL(url).pathname.split('/').at(-1)] || Number(response.headers.get('content-length') ?? 0)
-  let loaded = 0
-  const counted = response.body.pipeThrough(new TransformStream({
-    transform(chunk, to) {
-      loaded += chunk.length
-      postMessage({ progress: { loaded, total } })
-      to.enqueue(chunk)
-    },
-  }))
-  const arriving = new Response(counted.pipeThrough(unpacking()), { headers: { 'content-type': 'application/wasm' } })
-  return WebAssembly.instantiateStreaming(arriving, go.importObject)
-}
-
 onmessage = ({ data }) => {
   if (data.lose) return player.lose() // for tests
   if (data.abort) return globalThis.weft.abort(data.abort)
@@ -120,7 +101,7 @@ onmessage = ({ data }) => {
     else waiting.push(data)
     return
   }
-  load(data.wasm).then(async ({ instance }) => {
+  WebAssembly.instantiate(data.engine, go.importObject).then(async (instance) => {
     memory = instance.exports.mem
     await go.run(instance)
     throw new Error('the engine has ended')

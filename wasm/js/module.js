@@ -1,0 +1,26 @@
+// The module of the engine: from its address to one that is compiled, while it arrives. The page asks for it when it starts the worker,
+// so that neither waits for the other.
+
+const sizes = {} // bytes of the modules by their names, which the build writes here: a compressed answer does not say
+
+// Tells how much of an answer has arrived. The browser keeps compiled code only of the answer itself, so this reads a copy.
+async function told(response, name, progress) {
+  const total = sizes[name] || Number(response.headers.get('content-length') ?? 0)
+  let loaded = 0
+  for (const reader = response.clone().body.getReader(); ;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    loaded += value.length
+    progress({ loaded, total })
+  }
+}
+
+/** The module at an address, compiled. progress hears of {loaded, total}, in bytes. */
+export async function load(address, progress) {
+  const response = await fetch(address)
+  if (!response.ok) throw new Error(`${address} cannot be loaded: ${response.status} ${response.statusText}`)
+  if (progress) told(response, new URL(address).pathname.split('/').at(-1), progress).catch(() => {}) // what fails is told below
+  const kind = response.headers.get('content-type') ?? ''
+  if (kind.split(';')[0].trim() === 'application/wasm') return WebAssembly.compileStreaming(response)
+  return WebAssembly.compile(await response.arrayBuffer()) // hosts that do not know what it is
+}
