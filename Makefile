@@ -5,7 +5,8 @@
 #   make test     all tests
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make table    how many cases pass on which device; make test prints it too
-#   make test-web the tests in a real browser: needs Chromium, takes minutes
+#   make test-web the tests in a real browser: needs Chromium, takes minutes; and those of the package for npm with every bundler, framework and
+#                 runtime that it is for, which are fetched once into the user's cache (700 MB)
 #   make fuzz TIME=2h SEED=1 DEVICES=CPU,WASM   random programs against REF for any time; without SEED a fresh one. What is
 #                 found is shrunk and written to the folder fuzz-findings
 #   make check    formatting, vet, staticcheck, race detector, CGO_ENABLED=0, cross-builds
@@ -16,6 +17,7 @@
 #   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
 #   make bench-peers  everyday programs beside PyTorch, JAX and ONNX Runtime: installs them from PyPI into the user's cache (6 GB), takes
 #                 half an hour, writes docs/performance.md. ONLY=products measures less and writes nothing
+#   make npm      make the package for npm: bin/npm
 #   make site     build the site into site/dist, with the engine for browsers; prints how large both are
 #   make serve PORT=8080   build and serve it
 #   make shaders  ask the shader compilers of browsers, macOS and Windows about every shader of the tests
@@ -31,7 +33,7 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers kernels wasm site serve compiler gpu browser table fmt vet staticcheck race nocgo cross
+.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers kernels wasm npm site serve compiler gpu browser table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -55,7 +57,7 @@ test-cogentcore: compiler gpu
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler browser
-	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC" $(GO) test -timeout 30m ./tests/browser ./tests/site ./wasm
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC,BUNDLERS,FRAMEWORKS" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./wasm
 
 fuzz: TIME ?= 10m
 fuzz: compiler gpu
@@ -93,6 +95,9 @@ bench-peers: compiler
 wasm:
 	$(GO) run ./wasm/pack -o bin/wasm -measure
 
+npm:
+	$(GO) run ./wasm/npm -o bin/npm
+
 site:
 	@rm -rf site/dist && mkdir -p site/dist
 	@find site -mindepth 1 -maxdepth 1 ! -name dist -exec cp -R {} site/dist/ ';'
@@ -105,7 +110,7 @@ serve: site
 kernels: compiler gpu
 	@test -n "$(DIR)" || { echo "say where to: make kernels DIR=folder" >&2; exit 2; }
 	mkdir -p "$(DIR)"
-	WEFT_KERNELS="$(abspath $(DIR))" $(GO) test -count=1 $$($(GO) list ./... | grep -vE '/tests/(browser|site)$$')
+	WEFT_KERNELS="$(abspath $(DIR))" $(GO) test -count=1 $$($(GO) list ./... | grep -vE '/tests/(browser|site|bundlers)$$')
 
 # The cases of the conformance suite and those recorded from PyTorch, on every device there is.
 table: compiler gpu browser
@@ -143,7 +148,7 @@ race:
 nocgo:
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 WEFT_REQUIRE="$$(echo "$${WEFT_REQUIRE:-}" | sed 's/WEBGPU//')" \
-		$(GO) test -short -timeout 30m $$($(GO) list ./... | grep -vE '/weft/(tests/(torchops|devicetest|browser|site)|symbolic|rewrite|lawtest|schedule|codegen(/wasm)?|wasm(/.*)?)$$')
+		$(GO) test -short -timeout 30m $$($(GO) list ./... | grep -vE '/weft/(tests/(torchops|devicetest|browser|site|bundlers)|symbolic|rewrite|lawtest|schedule|codegen(/wasm)?|wasm(/.*)?)$$')
 	CGO_ENABLED=0 WEFT_DEVICES=CPU $(GO) test -timeout 30m ./tests/torchops
 
 # Vet compiles the tests as well.

@@ -82,6 +82,7 @@ var mayImport = map[string]string{
 	"wasm":       "backends/page backends/look engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/face":  "",
+	"wasm/npm":   "",
 	"wasm/pack":  "",
 	"wasm/serve": "",
 

@@ -18,6 +18,14 @@ export function svg(name, attrs = {}, ...children) {
   return e
 }
 
+let policy
+
+/** An address of a script of the site as its policy wants it. */
+export function trusted(url) {
+  policy ??= globalThis.trustedTypes?.createPolicy('site', { createScriptURL: (s) => s })
+  return policy?.createScriptURL(url.href) ?? url
+}
+
 /** Devices as people call them. */
 const names = { WEBGPU: 'WebGPU', WASM: 'WebAssembly', INTERP: 'the interpreter', CPU: 'CPU' }
 export const deviceName = (d) => names[d] || d
@@ -30,11 +38,12 @@ export const confined = (w) => w.device === 'WASM' && !globalThis.crossOriginIso
   ? 'This page is not cross-origin isolated, so WebAssembly has one thread. A host that sends Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp gives it all cores.'
   : ''
 
-/** 1234.5 → "1,235"; 0.01234 → "0.0123". */
+/** 1234.5 → "1,235"; 0.01234 → "0.0123"; 0.00001234 → "1.23e-5". */
 export function short(x, digits = 3) {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? 'NaN' : x > 0 ? '∞' : '−∞'
   if (Math.abs(x) >= 1000) return Math.round(x).toLocaleString('en')
-  return String(Number(x.toPrecision(digits)))
+  const rounded = Number(x.toPrecision(digits))
+  return rounded !== 0 && Math.abs(rounded) < 1e-3 ? rounded.toExponential() : String(rounded)
 }
 
 /** bytes → "12.3 kB". */

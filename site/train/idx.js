@@ -66,7 +66,7 @@ const isTest = (f) => /t10k|test|valid/i.test(f.name)
 const plural = (n, what) => `${n.toLocaleString('en')} ${what}`
 
 /**
- * Puts files together into a set to train on and one held back, in the form that weft.digits takes, with a
+ * Puts files together into a set to train on and one held back, in the form that digits takes, with a
  * text of what was done. Without test files the last sixth is held back.
  */
 export function assemble(files) {

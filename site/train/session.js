@@ -2,6 +2,7 @@
 // and reports. It knows the engine and nothing about the document.
 import { open } from '../weft.js'
 import { words, deviceName, confined } from '../assets/dom.js'
+import { digits } from './digits.js'
 
 const slice = 0.25 // seconds of training between other things
 const goal = 2000 // steps after which it rests until asked again
@@ -14,7 +15,7 @@ const channels = { small: [8, 16], full: 'full' }
 export class Session {
   /**
    * on: what happens: state(name, text), device(name, detail, note, mere), progress({step, loss, stepsPerSecond}),
-   * accuracy({step, accuracy, n, last}), samples(list), read(pixels, probabilities), cleared(), problem(text or null), notice(text).
+   * rests(steps), accuracy({step, accuracy, n, last}), samples(list), read(pixels, probabilities), cleared(), problem(text or null), notice(text).
    */
   constructor(on) {
     this.on = on
@@ -46,7 +47,7 @@ export class Session {
         if (!this.engine || this.device !== settings.device) await this.connect(settings.device)
         if (era !== this.era) return
         this.on.state('busy', settings.data === 'synthetic' ? 'Drawing synthetic digits.' : 'Taking in your digits.')
-        this.digits = await this.engine.digits({
+        this.digits = await digits(this.engine, {
           channels: channels[settings.model], data: settings.data, batch: settings.batch, rate: settings.rate, seed: 1,
         })
         this.begin()
@@ -109,7 +110,16 @@ export class Session {
   pause() {
     if (!this.loop) return
     this.loop = null
-    this.on.state('paused', `Paused after ${this.steps.toLocaleString('en')} steps.`)
+    const { era } = this
+    this.on.state('paused', 'Pausing.')
+    this.turn(() => { // when the steps that are under way are done
+      if (era === this.era && !this.loop && !this.failed) this.rests(`Paused after ${this.steps.toLocaleString('en')} steps.`)
+    })
+  }
+
+  rests(text) {
+    this.on.rests(this.steps)
+    this.on.state('paused', text)
   }
 
   async reset() {
@@ -134,14 +144,14 @@ export class Session {
   async run(me, era) {
     try {
       while (this.loop === me) {
-        await this.turn(() => this.loop === me && this.digits && this.some(me))
+        await this.turn(() => this.loop === me && this.digits && this.some(me, era))
         if (this.loop !== me) break
         if (this.spent >= this.measureAt) await this.turn(() => this.loop === me && this.measure(era, false))
         if (this.rest <= 0 && this.loop === me) {
           await this.turn(() => this.measure(era, true))
           if (this.loop !== me) break
           this.loop = null
-          this.on.state('paused', `${this.steps.toLocaleString('en')} steps done. Train goes on from here.`)
+          this.rests(`${this.steps.toLocaleString('en')} steps done. Train goes on from here.`)
         }
       }
     } catch (err) {
@@ -162,14 +172,14 @@ export class Session {
   }
 
   /** A slice of training. */
-  async some(me) {
+  async some(me, era) {
     const n = Math.min(this.size, this.rest)
     const begin = performance.now()
     const base = this.steps
     let finite = true
     await this.digits.train(n, (p) => {
       finite &&= Number.isFinite(p.loss)
-      if (this.loop === me) this.on.progress({ step: Math.max(p.step, base), loss: p.loss, stepsPerSecond: this.rate })
+      if (this.era === era) this.on.progress({ step: Math.max(p.step, base), loss: p.loss, stepsPerSecond: this.rate })
     })
     const seconds = (performance.now() - begin) / 1000
     this.anew = false
@@ -181,7 +191,7 @@ export class Session {
     this.size = Math.max(1, Math.min(2 * n, 100, Math.round((n * slice) / seconds)))
     if (!finite && this.loop === me) {
       this.loop = null
-      this.on.state('paused', 'Paused: the loss is no longer a number.')
+      this.rests('Paused: the loss is no longer a number.')
       this.on.problem('The loss is no longer a number: the steps were too large. Reset, and take a smaller rate.')
     }
   }

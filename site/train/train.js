@@ -1,5 +1,5 @@
 // The training page: its controls, what they start, and what is shown of it.
-import { byId, el, frame, short, words } from '../assets/dom.js'
+import { byId, el, frame, short, trusted, words } from '../assets/dom.js'
 import { Session } from './session.js'
 import { Plot } from './plot.js'
 import { Drawing } from './draw.js'
@@ -42,6 +42,8 @@ const session = new Session({
     say(ui.loss, short(lossPlot.m.at(-1)))
     say(ui.speed, stepsPerSecond ? short(stepsPerSecond) : '–')
   },
+  /** It rests, and so do the numbers: they are those of the last step. */
+  rests(steps) { say(ui.step, steps.toLocaleString('en')) },
   accuracy({ step, accuracy, n }) {
     say(ui.accuracy, accuracy.toFixed(1))
     accuracyPlot.add(step, accuracy)
@@ -94,22 +96,18 @@ let ownText = '' // and what they are
 function settings() {
   return {
     device: ui['device-choice'].value, model: ui.model.value, batch: Number(ui.batch.value), rate: Number(ui.rate.value),
-    data: ui.data.value === 'files' ? own : 'synthetic',
+    data: ui.data.value === 'files' && own ? own : 'synthetic',
   }
 }
 
+/** Has the session learn by what is chosen, where that is something else than before. Until files are there, it goes on with the digits it has. */
 function configure() {
   const files = ui.data.value === 'files'
   ui.drop.hidden = !files
-  if (files && !own) {
-    session.pause()
-    ui.train.disabled = true
-    ui.status.textContent = 'Waiting for your files.'
-    return
-  }
-  drawing.byMass = files
+  drawing.byMass = files && own !== null
   drawing.update()
-  session.configure(settings())
+  const chosen = settings()
+  if (session.failed || Object.keys(chosen).some((k) => chosen[k] !== session.settings?.[k])) session.configure(chosen)
 }
 
 ui.train.addEventListener('click', () => { session.train(); ui.pause.focus() })
@@ -126,7 +124,7 @@ const reading = new Map() // what waits for it, by number
 
 function readIdx(file) {
   if (!reader) {
-    reader = new Worker(new URL('idx-worker.js', import.meta.url), { type: 'module' })
+    reader = new Worker(trusted(new URL('idx-worker.js', import.meta.url)), { type: 'module' })
     reader.onmessage = ({ data: { number, idx, error } }) => {
       const { done, failed } = reading.get(number)
       reading.delete(number)
@@ -193,7 +191,7 @@ addEventListener('drop', (e) => {
 // ---- samples ----
 
 const samples = Array.from({ length: 20 }, () => {
-  const img = el('img', { alt: '', width: 28, height: 28 })
+  const img = el('canvas', { 'aria-hidden': 'true', width: 28, height: 28 })
   const [before, said, sure, after] = ['', '', '', ''].map((t) => document.createTextNode(t))
   const button = el('button', { type: 'button', disabled: true }, img,
     el('strong', {}, el('span', { class: 'unseen' }, before), said), el('span', {}, sure, el('span', { class: 'unseen' }, after)))

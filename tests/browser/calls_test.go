@@ -1,7 +1,10 @@
 package browser_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,8 +60,11 @@ func TestClose(t *testing.T) {
 			const x = w.ones([200, 200])
 			const f = w.capture((x) => x.matmul(x))
 			if (busy) await f.run(x)
-			const begin = () => [x.matmul(x).data(), x.sum().item(), x.list(), x.shape(), x.dtype(), x.add(1).realize(), f.run(x), f.run(x), w.realize(x.mul(2)),
-				w.profile(() => x.exp().data()), w.stats(), w.inspect('relu(x[4])'), w.seed(1), w.fetch('index.html', [4], {dtype: 'u8'}), w.digits({batch: 1})]
+			const model = {v: w.ones([3]).own()}
+			const opt = await w.optim.sgd(model), fast = w.jit((x) => x.add(1))
+			if (busy) await fast(x)
+			const begin = () => [fast(x), w.optim.adam(model), opt.setRate(0.5), opt.step(model.v.sum()), opt.realize(), w.save(model), x.matmul(x).data(), x.sum().item(), x.list(), x.shape(), x.dtype(), x.add(1).realize(), f.run(x), f.run(x), w.realize(x.mul(2)),
+				w.profile(() => x.exp().data()), w.stats(), w.inspect('relu(x[4])'), w.seed(1), w.fetch('index.html', [4], {dtype: 'u8'})]
 			begin() // nobody waits for these
 			const waited = Promise.allSettled(begin())
 			if (busy) await new Promise((done) => setTimeout(done, 1))
@@ -77,7 +83,7 @@ func TestClose(t *testing.T) {
 		removeEventListener('unhandledrejection', hear)
 		return {...out, unhandled}`, &got))
 	assert.Empty(t, got.Unhandled)
-	assert.Len(t, got.Said, 30)
+	assert.Len(t, got.Said, 40)
 	closed := 0
 	for _, said := range got.Said {
 		if said != "fulfilled" {
@@ -116,7 +122,17 @@ func TestWhatMayNotMeet(t *testing.T) {
 		await say('option', () => x.sum({axes: 0}))
 		await say('async', () => w.capture(async (a) => a.add(1)).run(x))
 		await say('promise', () => w.capture((a) => Promise.resolve(a)).run(x))
-		await say('object', () => w.capture((a) => ({sum: a})).run(x))
+		await say('nested', async () => {
+			class Pair { constructor(a, b) { Object.assign(this, {a, b}) } get sum() { return this.a.add(this.b) } }
+			const f = w.capture((a) => ({sum: a.sum(), parts: [a.neg(), {twice: [a.mul(2)]}, []], pair: new Pair(a, a), none: {}}))
+			let r
+			for (let i = 0; i < 2; i++) r = await f.run(x)
+			return JSON.stringify([Object.keys(r), await r.sum.item(), await r.parts[0].list(), await r.parts[1].twice[0].list(), r.parts.length, await r.pair.sum.list(), r.pair.a !== r.pair.b])
+		})
+		await say('deep', () => { const ring = {}; ring.ring = ring; return w.capture((a) => ({a, ring})).run(x) })
+		await say('field', () => w.capture((a) => ({a, loss: {total: 3}})).run(x))
+		await say('promised', () => w.capture((a) => ({a: Promise.resolve(a)})).run(x))
+		await say('within elsewhere', () => w.capture((a) => [{a: y}]).run(x))
 		await say('number', () => w.capture((a) => [a, 1]).run(x))
 		await say('read', () => w.capture((a) => { a.data().catch((e) => { out.within = e.message }); return a.neg() }).run(x))
 		let stolen
@@ -142,13 +158,17 @@ func TestWhatMayNotMeet(t *testing.T) {
 		"mask": "attention: mask " + another, "inside": "add: y " + another, "returned": "capture: the function returned a tensor of another engine",
 		"disposed": "add: y was disposed of; dispose of it after its last use",
 		"reshape":  "reshape: shape is one array: .reshape([2, 1])", "sum": "sum: axes is one array: .sum([0, 1])", "gradOf": "grad: ws is a tensor; it must be an array of tensors: [ws]",
-		"option":  `sum: there is no option "axes"; there are axis, keep, dtype`,
-		"async":   "capture: the function is async; it only records, so write it without async and await, and read what it returned after run",
-		"promise": "capture: the function is async; it only records, so write it without async and await, and read what it returned after run",
-		"object":  "capture: the function returned an object; it must return a tensor or an array of tensors",
-		"number":  "capture: the function returned an array that holds the number 1; it must return a tensor or an array of tensors",
-		"within":  "data: a value is asked for inside a captured function; return the tensor and read it after run",
-		"read":    "-10,-20", "steal": "11,21", "stolen": "data: this tensor belongs to a captured function, which has ended; have the function return it",
+		"option":           `sum: there is no option "axes"; there are axis, keep, dtype`,
+		"async":            "capture: the function is async; it only records, so write it without async and await, and read what it returned after run",
+		"promise":          "capture: the function is async; it only records, so write it without async and await, and read what it returned after run",
+		"nested":           `[["sum","parts","pair","none"],30,[-10,-20],[20,40],3,[20,40],true]`,
+		"deep":             "capture: in what the function returned, .ring" + strings.Repeat(".ring", 8) + ".rin…: arrays and objects are nested too deep, or hold themselves",
+		"field":            "capture: in what the function returned, .loss.total is the number 3; it must return a tensor, or arrays and objects of tensors",
+		"number":           "capture: in what the function returned, [1] is the number 1; it must return a tensor, or arrays and objects of tensors",
+		"promised":         "capture: in what the function returned, .a is a promise; it must return a tensor, or arrays and objects of tensors",
+		"within elsewhere": "capture: in what the function returned, [0].a is a tensor of another engine",
+		"within":           "data: a value is asked for inside a captured function; return the tensor and read it after run",
+		"read":             "-10,-20", "steal": "11,21", "stolen": "data: this tensor belongs to a captured function, which has ended; have the function return it",
 		"inputs": "run: the captured function takes 1 inputs, not 2", "shape": "run: [3]: input 0 was captured with shape [2]",
 		"disposedFunction": "run: this captured function was disposed of; dispose of it after its last use", "nothing": "capture: the function computes nothing",
 		"huge":    "zeros: shape [1000000, 1000000] has 1000000000000 elements; a tensor in a page has at most 2147483647",
@@ -159,4 +179,73 @@ func TestWhatMayNotMeet(t *testing.T) {
 		delete(got, name)
 	}
 	assert.Empty(t, got)
+}
+
+// What a captured function assigns gets memory of its own when it is captured, as it does outside of one.
+func TestCaptureOwnsWhatItAssigns(t *testing.T) {
+	p := open(t)
+	var got map[string]any
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		await w.seed(7)
+		const count = w.zeros([]), start = w.randn([3]), mean = start.mul(2), row = start.at([0, 2]), owned = w.ones([2]).own()
+		const f = w.capture((x) => {
+			count.assign(count.add(1))
+			mean.addAssign(x)
+			row.setAt(5, 0)
+			owned.mulAssign(2)
+			const inner = x.mul(0)
+			inner.assign(inner.add(1)) // the function's own
+			return inner
+		})
+		const x = w.tensor([1, 2, 3]), before = await start.list()
+		let inner
+		for (let i = 0; i < 3; i++) inner = await f.run(x)
+		const near = (a, b) => a.every((v, i) => Math.abs(v - b[i]) < 1e-5)
+		const out = {count: await count.item(), mean: near(await mean.list(), before.map((v, i) => 2 * v + 3 * (i + 1))), row: near(await row.list(), [5, before[1]]),
+			owned: await owned.list(), inner: await inner.list(), start: near(await start.list(), before), x: await x.list()}
+		const bad = w.ones([2]).matmul(w.ones([3]))
+		try { await w.capture((x) => { bad.assign(x) }).run(x) } catch (e) { out.bad = e.message }
+		w.close()
+		return out`, &got))
+	assert.Equal(t, map[string]any{"count": 3., "mean": true, "row": true, "owned": []any{8., 8.}, "inner": []any{1., 1., 1.}, "start": true, "x": []any{1., 2., 3.},
+		"bad": "matmul: [2] and [3]: inner sizes 2 and 3 differ"}, got)
+}
+
+// Strings and consoles tell what is known of a tensor.
+func TestTensorsInWords(t *testing.T) {
+	p := open(t)
+	shown := make(chan string, 1)
+	p.On("Runtime.consoleAPICalled", func(params json.RawMessage) {
+		select {
+		case shown <- string(params):
+		default:
+		}
+	})
+	var got []string
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const x = w.tensor([[1, 2, 3], [4, 5, 6]]), y = x.sum(1), z = x.to('f16')
+		console.log(x)
+		const out = [String(x), String(w.tensor([true])), String(w.tensor(new Int32Array(4), [2, 2], {dtype: 'u8'})), String(w.tensor([])), String(y)]
+		await y.list()
+		out.push(String(y))
+		await z.dtype()
+		out.push(z + '')
+		z.dispose()
+		out.push(z.toString(), x[Symbol.for('nodejs.util.inspect.custom')]())
+		const shape = await x.shape()
+		shape[0] = 9 // is the page's own
+		out.push(String(x))
+		w.close()
+		return out`, &got))
+	assert.Equal(t, []string{"Tensor [2, 3] f32 on WASM", "Tensor [1] bool on WASM", "Tensor [2, 2] u8 on WASM", "Tensor [0] f32 on WASM",
+		"Tensor of a shape that await t.shape() tells, on WASM", "Tensor [2] on WASM", "Tensor [2, 3] f16 on WASM",
+		"Tensor that was disposed of; dispose of it after its last use", "Tensor [2, 3] f32 on WASM", "Tensor [2, 3] f32 on WASM"}, got)
+	select {
+	case text := <-shown:
+		assert.Contains(t, text, `{"name":"known","type":"string","value":"[2, 3] f32"}`, "what developers see")
+	case <-time.After(10 * time.Second):
+		t.Error("nothing was shown")
+	}
 }

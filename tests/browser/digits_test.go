@@ -23,9 +23,10 @@ func TestDigitsOnWebGPU(t *testing.T) {
 		HeldBack int
 	}
 	require.NoError(t, p.Run(`
-		const w = await weft.open({device: 'webgpu'})
+		const { digits } = await import('./digits.js')
+		const w = await weft.open({device: 'webgpu', whole: true})
 		const start = performance.now()
-		const d = await w.digits({channels: [8, 16], data: 'synthetic', batch: 32, seed: 1, rate: 3e-3})
+		const d = await digits(w, {channels: [8, 16], data: 'synthetic', batch: 32, seed: 1, rate: 3e-3})
 		const ready = performance.now() - start
 		const before = await d.evaluate(100)
 		const losses = []

@@ -177,7 +177,8 @@ func TestLostWhileProfiled(t *testing.T) {
 		const x = await w.tensor([1, 2]).mul(2).realize()
 		let value
 		const lost = await w.profile(async () => { await lose(200); value = await x.add(1).list() }).then(String, (e) => e.message)
-		const d = await w.digits({channels: [4, 4], batch: 8})
+		const { digits } = await import('./digits.js')
+		const d = await digits(w, {channels: [4, 4], batch: 8})
 		await d.train(1)
 		const {launches} = await w.profile(() => d.train(2))
 		w.close()

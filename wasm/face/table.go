@@ -62,7 +62,7 @@ func parse(text string) (t *table, err error) {
 			continue
 		case strings.HasPrefix(line, "= ") && !strings.Contains(line, "|"):
 			class = line[2:]
-			if class == "Captured" || class == "Digits" {
+			if class == "Captured" {
 				t.sections = append(t.sections, section{class: class})
 			}
 			continue

@@ -12,7 +12,7 @@ var typeScript = map[string]string{
 	"list": "number[]", "parts": "number[]", "sizes": "number[]", "lengths": "number[]", "reals": "number[]", "fractions": "number | number[]",
 	"ints": "number | number[]", "flag": "boolean", "text": "string", "dtype": "DType", "tensors": "Tensor[]", "operands": "Operand[]",
 	"named": "Record<string, number>", "index": "Index", "url": "string | URL",
-	"pixels": "Uint8Array", "signal": "AbortSignal", "targets": "('wgsl' | 'c')[]",
+	"signal": "AbortSignal", "targets": "('wgsl' | 'c')[]",
 }
 
 // gives are the types of results.

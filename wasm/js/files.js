@@ -1,5 +1,6 @@
 // Models in files: safetensors, read and written.
 
+import { reach } from './start.js'
 import { leaves, nameOf } from './tree.js'
 import { Elements } from './wire.js'
 
@@ -40,8 +41,9 @@ export async function save(w, model, { metadata } = {}) {
 
 async function blobOf(from, signal) {
   if (typeof from === 'string' || from instanceof URL) {
-    from = await fetch(from, { signal })
-    if (!from.ok) throw new Error(`load: ${from.url} cannot be loaded: ${from.status} ${from.statusText}`)
+    const address = from
+    from = await reach(address, { signal })
+    if (!from.ok) throw new Error(`load: ${address} cannot be loaded: ${from.status} ${from.statusText}`)
   }
   if (from instanceof Response) return from.blob()
   return from instanceof Blob ? from : new Blob([from])

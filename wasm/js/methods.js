@@ -228,7 +228,6 @@ const kinds = {
   },
   url(name, v) { if (typeof v !== 'string' && !(v instanceof URL)) this.refuse(name, v, 'an address: a string or a URL') },
   signal(name, v) { if (!(v instanceof AbortSignal)) this.refuse(name, v, 'an AbortSignal') },
-  pixels(name, v) { if (!(v instanceof Uint8Array || v instanceof Uint8ClampedArray)) this.refuse(name, v, 'a Uint8Array') },
   targets(name, v) {
     this.array(name, v, 'wgsl and c', (name, v) => { if (v !== 'wgsl' && v !== 'c') this.refuse(name, v, 'wgsl or c') })
   },
@@ -262,7 +261,7 @@ export function stackFrom(f, e) {
 /** Has every method of the classes check its arguments before it does anything. What gives a promise the engine knows of until it is settled. */
 export function guard(classes) {
   Tensor = classes.Tensor
-  const things = { Tensor: 'tensor', Captured: 'captured function', Digits: 'network' }
+  const things = { Tensor: 'tensor', Captured: 'captured function' }
   for (const kind in classes) {
     const { prototype } = classes[kind]
     for (const [name, row] of Object.entries(methods[kind])) {

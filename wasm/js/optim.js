@@ -81,7 +81,7 @@ const names = ['sgd', 'adam', 'adamW', 'adamax', 'nadam', 'radam', 'rmsProp', 'a
 /** w.optim: what makes optimisers, of a model or an array of tensors; schedules; and clipping of gradients. */
 export function optim(w) {
   const out = { ...schedules }
-  for (const name of names) out[name] = async (model, options) => (await import('./optimizers.js')).make(w, name, model, options)
+  for (const name of names) out[name] = (model, options) => w.watch(name, async () => (await import('./optimizers.js')).make(w, name, model, options))
   /** Gradients scaled down together, so that the length of all is at most max. */
   out.clipByNorm = (grads, max) => {
     const length = grads.map((g) => g.square().sum()).reduce((a, b) => a.add(b)).sqrt()

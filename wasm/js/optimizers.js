@@ -16,12 +16,14 @@ export class Optimizer {
   }
 
   /** Changes the learning rate of the steps that follow, captured ones among them. */
-  async setRate(rate) { await this.rate.assign(this.w.tensor(new Float32Array([rate]), [])).realize() }
+  setRate(rate) { return this.w.watch('setRate', async () => { await this.rate.assign(this.w.tensor(new Float32Array([rate]), [])).realize() }) }
 
   /** Takes one step against the gradients of a loss, a scalar: all is computed together. */
-  async step(loss) {
-    this.update(loss)
-    await this.realize(loss)
+  step(loss) {
+    return this.w.watch('step', () => {
+      this.update(loss)
+      return this.realize(loss)
+    })
   }
 
   /** step without computing: for captured functions, which compute all that they assign. */
@@ -41,7 +43,7 @@ export class Optimizer {
   }
 
   /** Computes what update or apply assigned, together with other tensors. */
-  async realize(...others) { await this.w.realize(...others, ...this.model, this.count, ...Object.values(this.slots).flat()) }
+  realize(...others) { return this.w.watch('realize', () => this.w.realize(...others, ...this.model, this.count, ...Object.values(this.slots).flat())) }
 }
 
 const mix = (old, fresh, share) => old.mul(share).add(fresh.mul(1 - share))

@@ -233,17 +233,9 @@ a load | from:file model:model? options:LoadOptions?
 a profile | f:function
 a stats |
 a inspect | text:text options:InspectOptions?
-a digits | options:DigitOptions?
 – close |
 Captured
 a run | inputs:tensor*
-– dispose |
-Digits
-a train | steps:int(0..) progress:function?
-a evaluate | n:int(1..)?
-a predict | pixels:pixels
-a samples | k:int(0..)
-a reset |
 – dispose |
 Options
 Axes | axis:ints? keep:flag?
@@ -269,8 +261,7 @@ GradOptions | argnums:ints?
 SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 InspectOptions | target:targets?
-DigitOptions | channels:any? data:any? batch:int? seed:int? rate:number?
-OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag?
+OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? folder:url?
 Words
 reduction | mean sum none batchMean
 padMode | constant reflect replicate circular

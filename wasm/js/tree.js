@@ -36,3 +36,25 @@ export function mapTree(tree, f) {
 
 /** The name of a tensor in files: fields in snake case with points between. */
 export const nameOf = (path) => path.map((p) => p.replace(/[A-Z]/g, (c) => '_' + c.toLowerCase())).join('.')
+
+/** How many letters a path may have for visit: what is nested deeper holds itself, or is a mistake. */
+export const longest = 1000
+
+const holds = (v) => Array.isArray(v) || Object.prototype.toString.call(v) === '[object Object]' && !isTensor(v)
+
+/** Calls f for all that stands in arrays and objects within each other, in order, with where it stands: '.loss', '[0].w'. */
+export function visit(v, f, path = '') {
+  if (!holds(v) || path.length > longest) f(v, path)
+  else if (Array.isArray(v)) for (let i = 0; i < v.length; i++) visit(v[i], f, `${path}[${i}]`)
+  else for (const [name, x] of Object.entries(v)) visit(x, f, `${path}.${name}`)
+}
+
+/** Arrays and objects of the same form, with what next gives in the place of all that visit finds. */
+export function filled(v, next) {
+  if (v === undefined) return undefined
+  if (!holds(v)) return next()
+  if (Array.isArray(v)) return v.map((x) => filled(x, next))
+  const out = Object.create(Object.getPrototypeOf(v))
+  for (const [name, x] of Object.entries(v)) out[name] = filled(x, next)
+  return out
+}

@@ -179,6 +179,8 @@ export class Tensor {
   /** The sizes of the axes. */
   shape(): Promise<number[]>
   dtype(): Promise<DType>
+  /** 'Tensor [2, 3] f32 on WASM': the shape and the type as far as they are known without asking the engine; so do consoles show it. */
+  toString(): string
   /** Computes the tensor now. */
   realize(): Promise<this>
   /** Forgets the tensor now, not when the collector finds it. */
@@ -974,8 +976,11 @@ export class Tensor {
   // End.
 }
 
+/** A tensor, or arrays and objects of them within each other. */
+export type Tensors = Tensor | readonly Tensors[] | { [name: string]: Tensors }
+
 /** A captured function. */
-export class Captured<R extends Tensor | Tensor[] | void> {
+export class Captured<R extends Tensors | void> {
   private constructor()
   /**
    * Has the function run with these inputs. It resolves while a few runs may be under way still: reading an output waits for
@@ -984,58 +989,6 @@ export class Captured<R extends Tensor | Tensor[] | void> {
   run(...inputs: Tensor[]): Promise<R>
   /** How many kernels a run launches; known after the first. */
   launches: number
-  dispose(): void
-  [Symbol.dispose](): void
-}
-
-export interface Progress {
-  step: number
-  loss: number
-  stepsPerSecond: number
-}
-
-/** Pictures of digits, one byte a pixel, with a label from 0 to 9 each. */
-export interface DigitData {
-  images: Uint8Array | Blob
-  labels: Uint8Array | Blob
-  n: number
-  h: number
-  w: number
-  testImages: Uint8Array | Blob
-  testLabels: Uint8Array | Blob
-  testN: number
-}
-
-export interface DigitOptions {
-  /** Channels of the two stages; 'full' is the network of the command line. */
-  channels?: [number, number] | 'full'
-  data?: 'synthetic' | DigitData
-  batch?: number
-  seed?: number
-  rate?: number
-}
-
-export interface Sample {
-  pixels: Uint8Array
-  label: number
-  guess: number
-  /** The probability of the guess. */
-  sure: number
-}
-
-/** A network that learns to read digits. */
-export class Digits {
-  private constructor()
-  readonly heldBack: number
-  readonly height: number
-  readonly width: number
-  train(steps: number, progress?: (p: Progress) => void): Promise<{ step: number; stepsPerSecond: number }>
-  /** The share of held-back digits that are read rightly, in per cent. */
-  evaluate(n?: number): Promise<number>
-  /** Probabilities of the ten digits for a picture, white on black. */
-  predict(pixels: Uint8Array): Promise<Float32Array>
-  samples(k: number): Promise<Sample[]>
-  reset(): Promise<void>
   dispose(): void
   [Symbol.dispose](): void
 }
@@ -1304,8 +1257,9 @@ export class Weft {
   seed(n: number): Promise<void>
   /** Computes tensors together. */
   realize(...tensors: Tensor[]): Promise<void>
-  /** Records a function of tensors, to be played without being built anew. It may not be async: it only records. */
-  capture<R extends Tensor | Tensor[] | void>(f: (...inputs: Tensor[]) => R): Captured<R>
+  /** Records a function of tensors, to be played without being built anew. It may not be async: it only records. It gives a tensor, or arrays
+   *  and objects of them within each other. */
+  capture<R extends Tensors | void>(f: (...inputs: Tensor[]) => R): Captured<R>
   /** f, captured anew for each combination of shapes and types of the tensors in its arguments and of what else is in them. At most so many
    *  forms are kept, 16 unless given; those used longest ago are forgotten. f may take and give trees of tensors. */
   jit<A extends unknown[], R>(f: (...args: A) => R, options?: JitOptions): ((...args: A) => Promise<R>) & { dispose(): void; readonly size: number }
@@ -1334,8 +1288,6 @@ export class Weft {
   stats(): Promise<Stats>
   /** What the engine would make of an expression. */
   inspect(text: string, options?: InspectOptions): Promise<View>
-  /** A network that learns to read digits. It lives in a larger engine, which is loaded now unless open was told so; then stats and profile count it too. */
-  digits(options?: DigitOptions): Promise<Digits>
   /** Ends the engine. What is awaited then is rejected with an Error; promises that nobody awaits are no unhandled rejections. */
   close(): void
   [Symbol.dispose](): void
@@ -1348,7 +1300,7 @@ export interface OpenOptions {
   onprogress?: (p: { loaded: number; total: number }) => void
   /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
   checks?: boolean
-  /** Loads the larger engine that inspect and digits need, instead of fetching that at their first call. */
+  /** Loads the larger engine that inspect needs, instead of fetching that at their first call. */
   whole?: boolean
   /**
    * The width of a search for faster kernels, from 0 (none) to 64: each kernel that is compiled is also tried in other forms, for up to 20
@@ -1356,6 +1308,11 @@ export interface OpenOptions {
    * engine.
    */
   search?: number
+  /**
+   * The address of the folder that has worker.js, weft.wasm and whole.wasm, where they do not lie beside weft.js: after a bundler that does not
+   * follow new URL('./weft.wasm', import.meta.url), for example.
+   */
+  folder?: string | URL
   /** What a search found elsewhere, the text of Weft.directives: kernels that it is about run so without a search. Needs the larger engine. */
   directives?: string
 }

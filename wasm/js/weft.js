@@ -8,16 +8,21 @@
 // Operations are synchronous: they note what is to be done and post it in batches. Errors and shapes arrive at the
 // next await, with the stack of the call that caused them. A call whose arguments are wrong throws at once: methods.js.
 
+import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { load } from './module.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
+import { form, shown } from './shown.js'
+import { prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
+import { filled, longest, visit } from './tree.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
   constructor(w, ref) {
+    this.known = undefined // its shape and type in words, where they have been told
     this.w = w
     this.ref = ref
     this.gone = undefined // why it is of no use any more
@@ -42,10 +47,10 @@ export class Tensor {
   }
 
   /** The sizes of the axes. */
-  async shape() { return (await this.w.call('shape', [this])).shape }
+  async shape() { return (await this.#ask('shape')).shape }
 
   /** The short name of the elements' type, 'f32'. */
-  async dtype() { return (await this.w.call('shape', [this], { as: 'dtype' })).dtype }
+  async dtype() { return (await this.#ask('dtype')).dtype }
 
   /** Computes the tensor now. */
   async realize() {
@@ -73,7 +78,17 @@ export class Tensor {
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
 
-  #read(as) { return this.w.call('data', [this], { as }) }
+  async #ask(as) {
+    const told = await this.w.call('shape', [this], { as })
+    this.known = form(told.shape, told.dtype)
+    return told
+  }
+
+  async #read(as) {
+    const read = await this.w.call('data', [this], { as })
+    this.known ??= form(read.shape)
+    return read
+  }
 }
 
 for (const { name, gives } of Object.values(methods.Tensor)) {
@@ -100,13 +115,19 @@ const parts = {
 
 const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
 
-const whole = 'whole.wasm' // the engine that can also look inside and train the network of digits
+const whole = 'whole.wasm' // the engine that can also look inside, search, and train the network of the site
 
 // What few pages need is loaded when it is asked for.
 const files = () => import('./files.js')
 const pictures = () => import('./picture.js')
 
 const ahead = 4 // runs of a captured function that may be under way
+
+// The tensors from outside that a captured function assigns.
+function states(list) {
+  const made = new Set(list.made)
+  return [...new Set(list.flatMap(([, , outs]) => outs).filter((t) => !made.has(t)))]
+}
 
 /** A captured function: it is recorded at its first run and only played from then on. */
 export class Captured {
@@ -125,58 +146,41 @@ export class Captured {
     const outs = Array.from({ length: this.count }, () => this.w.own())
     const end = this.w.start('run', [this, inputs], outs).then(() => this.#under.delete(end))
     if (this.#under.add(end).size > ahead) await this.#under.values().next().value
-    return this.single ? outs[0] : outs
+    const list = outs.values()
+    return filled(this.form, () => list.next().value)
   }
 
   async #capture(inputs) {
     const stands = inputs.map(() => new Tensor(this.w, this.w.number()))
-    const { list, result } = this.w.recording(stands, () => this.#outputs(this.f(...stands)))
-    this.single = !Array.isArray(result)
-    const outs = result === undefined ? [] : [result].flat()
+    const { list, result } = this.w.recording(stands, () => {
+      const returned = this.f(...stands)
+      return { outs: this.#outputs(returned), returned }
+    })
+    const { outs, returned } = result
     this.count = outs.length
+    this.form = filled(returned, () => null)
+    await this.w.keep(states(list))
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
   }
 
-  // What the function returned: tensors that are there, or nothing where it only assigns.
+  // The tensors of what the function returned, in order: one, or arrays and objects of them; none where it only assigns.
   #outputs(result) {
     if (typeof result?.then === 'function') {
       Promise.resolve(result).catch(() => {}) // it is told here
       throw new TypeError(asynchronous)
     }
-    for (const t of result === undefined ? [] : [result].flat()) {
-      const whole = t === result ? '' : 'an array that holds '
-      if (!(t instanceof Tensor)) throw new TypeError(`capture: the function returned ${whole}${describe(t)}; it must return a tensor or an array of tensors`)
-      if (t.w !== this.w) throw new TypeError(`capture: the function returned ${whole}a tensor of another engine`)
-      if (t.gone) throw new TypeError(`capture: the function returned ${whole}a tensor that ${t.gone}`)
-    }
-    return result
+    const outs = []
+    if (result !== undefined) visit(result, (t, path) => {
+      const what = path ? `in what the function returned, ${path} is` : 'the function returned'
+      if (path.length > longest) throw new RangeError(`capture: ${what.slice(0, 80)}…: arrays and objects are nested too deep, or hold themselves`)
+      if (!(t instanceof Tensor)) throw new TypeError(`capture: ${what} ${describe(t)}; it must return a tensor, or arrays and objects of tensors`)
+      if (t.w !== this.w) throw new TypeError(`capture: ${what} a tensor of another engine`)
+      if (t.gone) throw new TypeError(`capture: ${what} a tensor that ${t.gone}`)
+      outs.push(t)
+    })
+    return outs
   }
-
-  dispose() { this.w.forget(this) }
-}
-
-/** Digits are a network that learns to read digits, and its data. */
-export class Digits {
-  constructor(w, ref) {
-    this.w = w
-    this.ref = ref
-  }
-
-  /** Trains for so many steps; hears of each. */
-  async train(steps, progress) { return this.w.call('train', [this, steps], { progress }) }
-
-  /** The share of held-back digits that it reads rightly, in per cent. */
-  async evaluate(n) { return this.w.call('evaluate', [this, n]) }
-
-  /** The probabilities of the ten digits for a picture, one byte a pixel, white on black. */
-  async predict(pixels) { return this.w.call('predict', [this, pixels]) }
-
-  /** Some held-back digits with what the network takes them for. */
-  async samples(k) { return this.w.call('samples', [this, k]) }
-
-  /** Starts anew with fresh weights. */
-  async reset() { return this.w.call('reset', [this]) }
 
   dispose() { this.w.forget(this) }
 }
@@ -197,7 +201,7 @@ export class Weft {
   #unheard = null // the error of something that was started, which nobody has been told
   #open = new Set() // of promises that the page has: {promise}
 
-  constructor(worker) {
+  constructor(worker, address) {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
       if (Array.isArray(data)) for (const answer of read(...data)) this.#hear(answer)
@@ -205,9 +209,9 @@ export class Weft {
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(data.dead)
     }
-    worker.onerror = (e) => {
+    worker.onerror = async (e) => {
       e.preventDefault?.()
-      this.#die(`the engine's worker failed: ${e.message ?? 'it could not be started'}`)
+      this.#die(`the engine's worker failed: ${e.message || await (await import('./explain.js')).explain(address)}`)
     }
   }
 
@@ -242,15 +246,17 @@ export class Weft {
   }
 
   /** Loads the engine for the worker, which starts meanwhile. */
-  boot(module, onprogress) {
+  boot(module, folder, onprogress) {
     this.module = module
-    load(new URL(module, import.meta.url).href, onprogress).then((engine) => this.#worker.postMessage({ engine }), (e) => this.#die(e.message))
+    this.folder = folder
+    load(addressOf(module, folder), module, onprogress).then((engine) => this.#worker.postMessage({ engine }), (e) => this.#die(e.message))
   }
 
   #die(why) {
     this.#dead ??= why
     for (const { reject, as } of this.#calls.values()) reject(new Error(`${as}: ${this.#dead}`))
     this.#calls.clear()
+    this.#worker.unref?.()
   }
 
   /** Throws where the engine is no more. */
@@ -285,6 +291,7 @@ export class Weft {
       return
     }
     this.#calls.delete(number)
+    if (!this.#calls.size) this.#worker.unref?.() // a program that awaits nothing may end
     if (kind === 0) {
       this.#made.delete(number)
       return call?.resolve(value)
@@ -365,6 +372,13 @@ export class Weft {
     }
   }
 
+  /** Gives tensors memory of their own, and computes them. */
+  async keep(tensors) {
+    if (!tensors.length) return
+    for (const t of tensors) this.record('own', 0, [t], [t])
+    await this.call('realize', [tensors], { as: 'capture' })
+  }
+
   // Throws what stands against asking the engine now.
   #check(as) {
     this.alive(as)
@@ -378,6 +392,7 @@ export class Weft {
     return new Promise((resolve, reject) => {
       this.#write(this.#request(name, outs, args))
       this.#calls.set(this.#numbers, { resolve, reject, ...more })
+      this.#worker.ref?.()
     })
   }
 
@@ -460,16 +475,17 @@ export class Weft {
     shape ??= [n]
     const takes = shape.reduce((n, size) => n * size, 1)
     if (takes !== n) throw new RangeError(`tensor: ${n} elements do not fill the shape ${written(shape)}, which takes ${takes}`)
-    return this.record('tensor', 1, [elements, shape, options])[0]
+    const [t] = this.record('tensor', 1, [elements, shape, options])
+    t.known = form(shape, options?.dtype ?? (elements instanceof Elements ? elements.type : elements instanceof Blob ? 'u8' : typeOf(elements)))
+    return t
   }
 
   /** A tensor of the bytes at an address, which go from there to the device's memory as they arrive. */
   async fetch(url, shape, { onprogress, signal, ...options } = {}) {
     signal?.throwIfAborted()
     const t = this.own()
-    const base = globalThis.document?.baseURI ?? location.href
-    if (!URL.canParse(url, base)) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
-    const address = new URL(url, base).href
+    if (!URL.canParse(url, base())) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
+    const address = new URL(url, base()).href
     const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
     const number = this.#numbers
     const stop = () => this.#worker.postMessage({ abort: number })
@@ -550,26 +566,16 @@ export class Weft {
   async stats() { return this.call('stats', []) }
 
   #rest // an engine that can do what this one cannot, where that was asked for
-  #opened // whether it has the device
 
   // The engine that can do all: this one, or another, which is loaded now.
   #whole(name) {
     if (this.module === whole) return this
     this.alive(name)
-    return this.#rest ??= Object.assign(start(whole), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
+    return this.#rest ??= Object.assign(start(whole, this.folder), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
   }
 
   /** What the engine would make of an expression. */
   async inspect(text, options = {}) { return this.#whole('inspect').call('inspect', [text, options]) }
-
-  /** A network that learns to read digits. */
-  async digits(options = {}) {
-    const w = this.#whole('digits')
-    if (w !== this) await (this.#opened ??= w.call('open', this.settings, { as: 'digits' }))
-    const d = new Digits(w, w.number())
-    const info = await w.call('digits', [options], { outs: [d] })
-    return Object.assign(d, info)
-  }
 }
 
 for (const { name, gives } of Object.values(methods.Weft)) {
@@ -577,11 +583,12 @@ for (const { name, gives } of Object.values(methods.Weft)) {
   if (gives === 'n') Weft.prototype[name] ??= function (...args) { return this.record(name, several[name](...args), args) }
 }
 
-guard({ Tensor, Weft, Captured, Digits })
+guard({ Tensor, Weft, Captured })
+shown(Tensor)
 
 // So that `using` works where the language has it.
 if (Symbol.dispose) {
-  for (const { prototype: p } of [Tensor, Captured, Digits, Weft]) p[Symbol.dispose] = p.dispose ?? p.close
+  for (const { prototype: p } of [Tensor, Captured, Weft]) p[Symbol.dispose] = p.dispose ?? p.close
 }
 
 const deepest = 32 // lists within each other
@@ -622,17 +629,19 @@ function kept(name, text) {
   return ''
 }
 
-function start(module, onprogress) {
-  const w = new Weft(new Worker(new URL('worker.js', import.meta.url), { type: 'module', name: 'weft' }))
-  w.boot(module, onprogress)
+function start(module, folder, onprogress) {
+  const address = addressOf('worker.js', folder)
+  const w = new Weft(startWorker(address, 'weft'), address)
+  w.boot(module, folder, onprogress)
   return w
 }
 
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true, search = 0, directives, whole: all = false } = options
-  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', onprogress)
+  const { device, onprogress, checks = true, search = 0, directives, folder, whole: all = false } = options
+  await prepare()
+  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', folder, onprogress)
   const known = search ? kept('weft.directives') : ''
   const choose = (device) => [device, kept('weft.devices'), checks, search, directives, known]
   w.directives = known

@@ -1,8 +1,13 @@
 // The worker: it runs the engine (weft.wasm, or whole.wasm), which the page loads, and hands bytes to and fro. It looks into none of them.
+// The workers that it starts are threads, and of this script too, so that one file is all that workers need.
 
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
+import { startWorker } from './start.js'
+import { thread } from './threads.js'
+
+globalThis.crossOriginIsolated ??= typeof SharedArrayBuffer === 'function' // outside of pages memory may be shared without ado
 
 const go = new globalThis.Go()
 let memory, arrived, batch
@@ -56,6 +61,17 @@ function hand(pieces) {
   arrived(batch.length)
 }
 
+let before = null // batches with Blobs that are being read, where a worker cannot read them at once: Node, Deno, Bun
+
+// Hands batches over in the order in which they come.
+function receive(pieces) {
+  if (globalThis.FileReaderSync || !before && !pieces.some((p) => p instanceof Blob)) return hand(pieces)
+  const mine = before = Promise.all([before, ...pieces.map((p) => p instanceof Blob ? p.arrayBuffer() : p)])
+    .then(([, ...whole]) => hand(whole))
+    .catch((e) => postMessage({ dead: e.message }))
+    .finally(() => { if (before === mine) before = null })
+}
+
 go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
   post(from, n, parcel) {
@@ -66,13 +82,13 @@ go.importObject.weft = {
 }
 const player = imports(() => memory, (text) => postMessage({ lost: text }), keep)
 go.importObject.player = player.functions
-go.importObject.kernels = kernels(() => memory, keep)
+go.importObject.kernels = kernels(() => memory, keep, () => startWorker(globalThis.location?.href ?? import.meta.url, 'weft thread'))
 
 globalThis.weft = {
   // Called by the engine when it listens.
   started(f) {
     arrived = f
-    for (const data of waiting.splice(0)) hand(data)
+    for (const data of waiting.splice(0)) receive(data)
   },
   // Called by the engine: fetches bytes to what Sink gave. done hears why not, whether the device was lost, and the fingerprint.
   fetch(call, url, offset, n, mask, again, sink, done) {
@@ -93,11 +109,11 @@ globalThis.weft = {
   player,
 }
 
-onmessage = ({ data }) => {
+const engine = ({ data }) => {
   if (data.lose) return player.lose() // for tests
   if (data.abort) return globalThis.weft.abort(data.abort)
   if (data instanceof Array) {
-    if (arrived) hand(data)
+    if (arrived) receive(data)
     else waiting.push(data)
     return
   }
@@ -106,4 +122,10 @@ onmessage = ({ data }) => {
     await go.run(instance)
     throw new Error('the engine has ended')
   }).catch((e) => postMessage({ dead: e.message }))
+}
+
+// The first message tells what this worker is.
+onmessage = (first) => {
+  globalThis.onmessage = first.data.memory ? thread((made) => postMessage(made, [made])) : engine
+  globalThis.onmessage(first)
 }

@@ -12,8 +12,9 @@ import (
 // budget is how many bytes the engine and its scripts may have, compressed with brotli.
 const budget = 1_385_000
 
-// loaded is what a page loads to have the engine; fetch.js, optimizers.js, jit.js, files.js, picture.js and whole.wasm come when they are asked for.
-var loaded = []string{"weft.wasm", "weft.js", "worker.js", "thread.js"}
+// loaded is what a page loads to have the engine. fetch.js, optimizers.js, jit.js, files.js, picture.js and whole.wasm come when they are
+// asked for, explain.js where something is wrong, node.js in Node.
+var loaded = []string{"weft.wasm", "weft.js", "worker.js"}
 
 // report prints sizes. weft.wasm.br stays for hosts that serve compressed files.
 func report(dir string) error {
@@ -33,7 +34,7 @@ func report(dir string) error {
 	}
 	fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), %d %% of the budget of %d\n", "together", raw, packed, 100*packed/budget, budget)
 	if n, small, err := compressed(filepath.Join(dir, "whole.wasm")); err == nil {
-		fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), loaded where a page asks for inspect or digits\n", "whole.wasm", n, small)
+		fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), loaded where a page asks for inspect or a search\n", "whole.wasm", n, small)
 	}
 	if packed > budget {
 		return fmt.Errorf("the engine has %d bytes compressed, %d more than its budget", packed, packed-budget)

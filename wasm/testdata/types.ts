@@ -12,13 +12,13 @@ const step = w.capture((a, b) => a.matmul(b))
 const out: Tensor = await step.run(x, y)
 const both = w.capture((a) => [a, a.neg()])
 const [first] = await both.run(x)
+const tree = w.capture((a) => ({ sum: a.sum(), parts: [a, { neg: a.neg() }] as const }))
+const { sum: total, parts: [, { neg }] } = await tree.run(x)
+console.log(await total.item(), neg)
 const v = x.var({ axis: 0, correction: 0 })
 const patches: Tensor = x.rearrange('a (b c) -> a b c', { sizes: { c: 2 } }).einReduce('a b c -> a b', 'max')
 const [spread, middle]: [Tensor, Tensor] = w.uSum([x, 2, y]).varMean({ axis: 0, keep: true })
 console.log(patches, spread.addAssign(middle), w.tensor([1, 2], { dtype: 'f8e4m3' }))
-const d = await w.digits({ channels: [8, 16], data: 'synthetic' })
-await d.train(10, ({ step, loss }) => console.log(step, loss))
-const p: Float32Array = await d.predict(new Uint8Array(784))
 const view = await w.inspect('relu(x[4])', { target: ['wgsl'] })
 const weights = await w.fetch(new URL('https://example.org/w.bin'), [2, 2], {
   dtype: 'f16', offset: 8, onprogress: ({ loaded, total }) => console.log(loaded / total), signal: new AbortController().signal,
@@ -32,7 +32,7 @@ const picture = w.tensor(new Blob([]), [0, 28, 28])
 }
 w.onlost = (e) => console.log(e.message)
 w.onrecovered = ({ message, seconds }) => console.log(message, seconds)
-console.log(picture, values, sum, part, g, out, first, v, p, view.kernels[0].source.wgsl)
+console.log(picture, values, sum, part, g, out, first, v, view.kernels[0].source.wgsl)
 
 const model = { conv: w.nn.conv2d(1, 8, 3, { padding: 1 }), norm: w.nn.batchNorm(8), out: w.nn.linear(8, 10) }
 const forward = (m: typeof model, x: Tensor, training = false) => m.out.forward(m.norm.forward(m.conv.forward(x).relu(), { training }).mean([2, 3]))

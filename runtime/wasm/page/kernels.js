@@ -2,8 +2,9 @@
 
 import { OutOfMemory, Processor, relaxed } from './processor.js'
 
-/** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps something for the worker. */
-export function imports(memory, keep) {
+/** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps something for the worker; start
+ *  starts a worker that is a thread. */
+export function imports(memory, keep, start) {
   const players = [null] // by the number of the device
   let problem = ''
   const view = (kind, at, n) => new kind(memory().buffer, at >>> 0, n)
@@ -20,7 +21,7 @@ export function imports(memory, keep) {
   return {
     relaxed: () => +relaxed(),
     open: (threads, poison, to) => now(() => {
-      const player = new Processor({ threads: threads || undefined, poison: !!poison })
+      const player = new Processor({ threads: threads || undefined, poison: !!poison, start })
       const unshared = !globalThis.crossOriginIsolated && globalThis.navigator?.hardwareConcurrency > 1
       view(Float64Array, to, 3).set([player.threads, player.limit, +unshared])
       return players.push(player) - 1

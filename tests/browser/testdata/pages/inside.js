@@ -67,7 +67,8 @@ onmessage = async ({ data: { wasm, argv, env, data } }) => {
     const player = imports(() => memory, (text) => postMessage({ text: `lost: ${text}\n` }))
     globalThis.weft = { player }
     go.importObject.player = player.functions
-    go.importObject.kernels = kernels.imports(() => memory, () => 0)
+    const { startWorker } = await import('./start.js')
+    go.importObject.kernels = kernels.imports(() => memory, () => 0, () => startWorker(new URL('./thread.js', import.meta.url).href, 'thread'))
     const { instance } = await WebAssembly.instantiateStreaming(fetch(wasm), go.importObject)
     memory = instance.exports.mem
     await go.run(instance)

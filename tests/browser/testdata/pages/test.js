@@ -2,12 +2,14 @@
 import * as weft from './weft.js'
 globalThis.weft = weft
 
+const policy = trustedTypes.createPolicy('site', { createScriptURL: (s) => s })
+
 // Test binaries of Go that were started, each in a worker: what it printed so far and, at its end, its exit code.
 globalThis.runs = []
 globalThis.startInside = (options) => {
   const run = { printed: '', code: null }
   runs.push(run)
-  const worker = new Worker('./inside.js', { type: 'module' })
+  const worker = new Worker(policy.createScriptURL('./inside.js'), { type: 'module' })
   worker.onmessage = ({ data }) => {
     if (data.text) run.printed += data.text
     if (data.code === undefined) return

@@ -1,0 +1,19 @@
+// As a program in CommonJS has it. It does not close the second engine: with nothing to wait for it ends.
+const { writeFileSync } = require('node:fs')
+
+async function main() {
+  const { run } = await import('./main.js')
+  const { open } = await import('@weft-ml/weft')
+  const out = await run()
+  const w = await open()
+  writeFileSync('numbers.bin', new Uint8Array(new Float32Array([1, 2, 3, 4]).buffer))
+  out.part = await (await w.fetch('numbers.bin', [2], { offset: 8 })).list()
+  out.bytes = await w.tensor(new Blob([new Uint8Array([1, 2, 3])]), [3]).add(1).list()
+  writeFileSync('x.safetensors', new Uint8Array(await (await w.save({ x: w.tensor([[1, 2], [3, 4]]) })).arrayBuffer()))
+  out.loaded = await (await w.load('x.safetensors')).x.list()
+  out.ones = await w.ones([700, 700]).matmul(w.ones([700, 700])).mean().item() // on all threads
+  out.gone = await w.fetch('none.bin', [2]).catch((e) => e.message)
+  console.log(JSON.stringify(out))
+}
+
+main()

@@ -1,0 +1,1 @@
+export default { output: 'export', turbopack: { root: process.env.NEXT_ROOT } }
