@@ -583,8 +583,8 @@ for (const { name, gives } of Object.values(methods.Weft)) {
   if (gives === 'n') Weft.prototype[name] ??= function (...args) { return this.record(name, several[name](...args), args) }
 }
 
-guard({ Tensor, Weft, Captured })
 shown(Tensor)
+guard({ Tensor, Weft, Captured })
 
 // So that `using` works where the language has it.
 if (Symbol.dispose) {
