@@ -22,6 +22,8 @@ type Captured struct {
 	outs    []*uop.UOp
 	renew   []Renewal
 	folded  *folded // nil: everything is computed in each run
+	folding bool    // constants are looked for
+	moves   int     // of the engine when the plan was made
 	ran     bool    // under the engine's lock, like the writing of renewals
 }
 
@@ -124,7 +126,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 			return nil, fmt.Errorf("BUG: renewal of %v, which is not in memory on %s", r.Buffer, e.name)
 		}
 	}
-	return c, c.compile(ctx, !e.opts.Unfolded)
+	return c, e.again(ctx, func() error { return c.compile(ctx, !e.opts.Unfolded) })
 }
 
 // compile makes the plan of a run and, if constants are to be folded, that of what is computed once.
@@ -162,6 +164,7 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 		c.plan.pinned--
 	}
 	c.plan, c.inputs, c.vars, c.rebind, c.folded = p, canon.inputs, canon.vars, rebind, f
+	c.folding, c.moves = folding, e.moves
 	return nil
 }
 
@@ -203,6 +206,25 @@ func (c *Captured) RunWith(ctx context.Context, dst, inputs []*uop.UOp, with Bin
 		return nil, err
 	}
 	defer c.engine.mu.Unlock()
+	var outs []*uop.UOp
+	renewed := false
+	err := c.engine.again(ctx, func() (err error) {
+		outs, err = c.run(ctx, dst, inputs, with, &renewed)
+		return err
+	})
+	if err == nil {
+		c.ran = true
+	}
+	return outs, err
+}
+
+// run is a run in the engine's turn. renewed says whether renewals are written, by a run that failed perhaps.
+func (c *Captured) run(ctx context.Context, dst, inputs []*uop.UOp, with Bindings, renewed *bool) ([]*uop.UOp, error) {
+	if c.moves != c.engine.moves {
+		if err := c.compile(ctx, c.folding); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.upToDate(ctx); err != nil {
 		return nil, err
 	}
@@ -221,14 +243,13 @@ func (c *Captured) RunWith(ctx context.Context, dst, inputs []*uop.UOp, with Bin
 	if err != nil {
 		return nil, err
 	}
-	if err := c.renewed(); err != nil {
-		return nil, err
+	if !*renewed {
+		if err := c.renewed(); err != nil {
+			return nil, err
+		}
+		*renewed = true
 	}
-	outs, err := c.replay(ctx, bound, inputs, into, vars)
-	if err == nil {
-		c.ran = true
-	}
-	return outs, err
+	return c.replay(ctx, bound, inputs, into, vars)
 }
 
 // bind gives the storages of a run, by slot.

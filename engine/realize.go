@@ -50,7 +50,7 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	if e.machine.Evaluate != nil {
 		return e.evaluate(ctx, targets)
 	}
-	return e.play(ctx, targets)
+	return e.again(ctx, func() error { return e.play(ctx, targets) })
 }
 
 // targets resolves nodes: those already in memory are left out, assignments become pure values with a
