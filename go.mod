@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/cogentcore/webgpu v0.23.0
 	github.com/ebitengine/purego v0.11.3
+	github.com/evanw/esbuild v0.28.2
 	github.com/oliverbestmann/webgpu v1.36.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2

@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	engine.Register(engine.Backend{Name: "REF", Several: true, Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) {
+	engine.Register(engine.Backend{Name: "REF", Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) {
 		return &engine.Machine{Device: host{}, Evaluate: ref.Eval}, nil
 	}})
 }

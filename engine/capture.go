@@ -22,6 +22,8 @@ type Captured struct {
 	outs    []*uop.UOp
 	renew   []Renewal
 	folded  *folded // nil: everything is computed in each run
+	folding bool    // constants are looked for
+	moves   int     // of the engine when the plan was made
 	ran     bool    // under the engine's lock, like the writing of renewals
 }
 
@@ -124,7 +126,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 			return nil, fmt.Errorf("BUG: renewal of %v, which is not in memory on %s", r.Buffer, e.name)
 		}
 	}
-	return c, c.compile(ctx, !e.opts.Unfolded)
+	return c, e.again(ctx, func() error { return c.compile(ctx, !e.opts.Unfolded) })
 }
 
 // compile makes the plan of a run and, if constants are to be folded, that of what is computed once.
@@ -162,6 +164,7 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 		c.plan.pinned--
 	}
 	c.plan, c.inputs, c.vars, c.rebind, c.folded = p, canon.inputs, canon.vars, rebind, f
+	c.folding, c.moves = folding, e.moves
 	return nil
 }
 
@@ -203,6 +206,25 @@ func (c *Captured) RunWith(ctx context.Context, dst, inputs []*uop.UOp, with Bin
 		return nil, err
 	}
 	defer c.engine.mu.Unlock()
+	var outs []*uop.UOp
+	renewed := false
+	err := c.engine.again(ctx, func() (err error) {
+		outs, err = c.run(ctx, dst, inputs, with, &renewed)
+		return err
+	})
+	if err == nil {
+		c.ran = true
+	}
+	return outs, err
+}
+
+// run is a run in the engine's turn. renewed says whether renewals are written, by a run that failed perhaps.
+func (c *Captured) run(ctx context.Context, dst, inputs []*uop.UOp, with Bindings, renewed *bool) ([]*uop.UOp, error) {
+	if c.moves != c.engine.moves {
+		if err := c.compile(ctx, c.folding); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.upToDate(ctx); err != nil {
 		return nil, err
 	}
@@ -221,14 +243,13 @@ func (c *Captured) RunWith(ctx context.Context, dst, inputs []*uop.UOp, with Bin
 	if err != nil {
 		return nil, err
 	}
-	if err := c.renewed(); err != nil {
-		return nil, err
+	if !*renewed {
+		if err := c.renewed(); err != nil {
+			return nil, err
+		}
+		*renewed = true
 	}
-	outs, err := c.replay(ctx, bound, inputs, into, vars)
-	if err == nil {
-		c.ran = true
-	}
-	return outs, err
+	return c.replay(ctx, bound, inputs, into, vars)
 }
 
 // bind gives the storages of a run, by slot.
@@ -289,6 +310,7 @@ func (c *Captured) renewed() error {
 // replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
 // into has the buffers that outputs are written into.
 func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp, into map[*uop.UOp]*uop.UOp, vars []int32) ([]*uop.UOp, error) {
+	e := c.engine
 	targets := make([]target, len(c.targets))
 	stand := map[*uop.UOp]*uop.UOp{}
 	arena := uop.NewArena()
@@ -304,7 +326,7 @@ func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.U
 			_, targets[i].store = buffer(b)
 		}
 	}
-	if err := c.playRun(ctx, bound, vars, targets); err != nil {
+	if err := e.run(ctx, c.plan, bound, vars, targets); err != nil {
 		return nil, err
 	}
 	outs := make([]*uop.UOp, len(c.outs))
@@ -350,10 +372,13 @@ func (c *Captured) Release() {
 // Vars are the variables that a run takes values of.
 func (c *Captured) Vars() []uop.VarArg { return c.vars }
 
-// Kernels is the number of kernel launches of one run, without those of what is computed once.
+// Kernels is the number of kernel launches of one run, without those of what is computed once. On several devices it is that of the last run.
 func (c *Captured) Kernels() int {
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
+	if c.plan.graph != nil {
+		return len(c.engine.several.ran(c.plan.graph).(*View).Plan.Steps)
+	}
 	return len(c.plan.plan.Steps)
 }
 

@@ -97,58 +97,125 @@ func best(ctx context.Context) (*Engine, error) {
 	return nil, fmt.Errorf("no device can be opened: %s", strings.Join(failed, "; "))
 }
 
-// compare decides between the base and others, closes those that lost and gives the winner.
-func compare(ctx context.Context, base *Engine, others []Backend) (*Engine, error) {
-	say := func(text string) {
-		if options.Log != nil {
-			fmt.Fprintf(options.Log, "weft: %s\n", text)
-		}
-	}
-	c := choose.Chooser{Name: base.name, Now: time.Now(), Log: say, Base: asDevice(ctx, base)}
+// chooser compares the device of a name with others; open gives an engine of a backend to measure it.
+func chooser(base string, detail choose.Device, others []Backend, open func(b Backend) (choose.Device, error)) *choose.Chooser {
+	c := &choose.Chooser{Name: base, Now: time.Now(), Log: tell, Base: detail}
 	if keep != nil {
 		var err error
 		if c.Store, err = keep(options); err != nil {
-			say(fmt.Sprintf("the choice of a device cannot be kept: %v", err))
+			tell(fmt.Sprintf("the choice of a device cannot be kept: %v", err))
 		}
 	}
-	opened := map[string]*Engine{base.name: base}
 	for _, b := range others {
-		c.Others = append(c.Others, choose.Candidate{Name: b.Name, Open: func() (choose.Device, error) {
-			e := opened[b.Name]
-			if e == nil {
-				var err error
-				if e, err = New(b, during(ctx, options)); err != nil {
-					return choose.Device{}, err
-				}
-				opened[b.Name] = e
+		c.Others = append(c.Others, choose.Candidate{Name: b.Name, Open: func() (choose.Device, error) { return open(b) }})
+	}
+	return c
+}
+
+func tell(text string) {
+	if options.Log != nil {
+		fmt.Fprintf(options.Log, "weft: %s\n", text)
+	}
+}
+
+// usual is the work that devices are compared for.
+func usual() choose.Work {
+	if options.Work == (choose.Work{}) {
+		return choose.Usual
+	}
+	return options.Work
+}
+
+// compare decides between the base and others, closes those that lost and gives the winner.
+func compare(ctx context.Context, base *Engine, others []Backend) (*Engine, error) {
+	opened := map[string]*Engine{base.name: base}
+	c := chooser(base.name, asDevice(ctx, base), others, func(b Backend) (choose.Device, error) {
+		e := opened[b.Name]
+		if e == nil {
+			var err error
+			if e, err = New(b, during(ctx, options)); err != nil {
+				return choose.Device{}, err
 			}
-			return asDevice(ctx, e), nil
-		}})
-	}
-	work := options.Work
-	if work == (choose.Work{}) {
-		work = choose.Usual
-	}
-	choice, err := c.Choose(ctx, work)
-	if err != nil {
+			opened[b.Name] = e
+		}
+		return asDevice(ctx, e), nil
+	})
+	choice, err := (*choose.Choice)(nil), error(nil)
+	if options.Later {
+		choice = c.Known(usual())
+	} else if choice, err = c.Choose(ctx, usual()); err != nil {
 		for name, e := range opened {
 			delete(engines, name)
 			_ = e.machine.Device.Close() // nothing is on it
 		}
 		return nil, fmt.Errorf("measure devices: %w", err)
 	}
-	decided = choice
-	if options.Debug >= debugPlans {
-		say(decided.String())
+	name := base.name
+	if decided = choice; choice != nil {
+		name = choice.Device
+		if options.Debug >= debugPlans {
+			tell(choice.String())
+		}
 	}
-	for name, e := range opened {
-		if name != decided.Device {
-			delete(engines, name)
+	for other, e := range opened {
+		if other != name {
+			delete(engines, other)
 			_ = e.machine.Device.Close() // nothing is on it
 		}
 	}
-	engines[decided.Device] = opened[decided.Device]
-	return opened[decided.Device], nil
+	engines[name] = opened[name]
+	return opened[name], nil
+}
+
+// Choose measures the device that the engine is on and those that are compared with it, keeps what it finds, and has the engine go on
+// with the fastest. It is for a default device that was opened with Options.Later. The engine may be used meanwhile, which would disturb
+// the measuring: that has engines of its own, and what ends by ctx is no measurement.
+func (e *Engine) Choose(ctx context.Context) (*choose.Choice, error) {
+	mu.Lock()
+	var others []Backend
+	for _, b := range backends {
+		if b.Compare && b.Name != e.Name() {
+			others = append(others, b)
+		}
+	}
+	slices.SortStableFunc(others, func(a, b Backend) int { return strings.Compare(a.Name, b.Name) })
+	o := during(ctx, options)
+	var opened []*Engine
+	open := func(b Backend) (choose.Device, error) {
+		x, err := New(b, o)
+		if err != nil {
+			return choose.Device{}, err
+		}
+		opened = append(opened, x)
+		return asDevice(ctx, x), nil
+	}
+	own, _ := backends[e.Name()]
+	base := choose.Device{Detail: e.Info().Detail, Probe: func() (choose.Speed, error) {
+		d, err := open(own)
+		if err != nil {
+			return choose.Speed{}, err
+		}
+		return d.Probe()
+	}}
+	c := chooser(e.Name(), base, others, open)
+	work := usual()
+	mu.Unlock()
+	choice, err := c.Choose(ctx, work)
+	for _, x := range opened {
+		_ = x.Close() // nothing is on it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("measure devices: %w", err)
+	}
+	if choice.Device != e.Name() {
+		if err := e.Move(ctx, choice.Device); err != nil {
+			return nil, err
+		}
+	}
+	mu.Lock()
+	decided = choice
+	mu.Unlock()
+	return choice, nil
 }
 
 func asDevice(ctx context.Context, e *Engine) choose.Device {

@@ -132,3 +132,44 @@ func TestProbe(t *testing.T) {
 	require.Greater(t, s.Flops, 1e6)
 	require.Greater(t, s.Bytes, 1e6)
 }
+
+// A device that is chosen later: the program begins on the best by rank, and goes on with the fastest once that was measured. The next
+// one begins there.
+func TestChosenLater(t *testing.T) {
+	store := &kept{}
+	log, closed := world(t, 3*time.Millisecond, 0, store)
+	o := options
+	o.Later = true
+	Configure(o, "")
+	e, err := Use("")
+	require.NoError(t, err)
+	require.Equal(t, "CPU", e.Name())
+	require.Nil(t, Decided())
+	require.Empty(t, store.text)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = e.Choose(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, "CPU", e.Name())
+	require.Empty(t, store.text, "what was interrupted is no measurement")
+
+	before := *closed
+	choice, err := e.Choose(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, "WEBGPU", choice.Device)
+	require.Equal(t, choice, Decided())
+	require.Equal(t, "WEBGPU", e.Name())
+	require.Contains(t, store.text, "choice\tCPU a make-believe CPU")
+	same, err := Use("")
+	require.NoError(t, err)
+	require.Same(t, e, same)
+	require.Equal(t, before+3, *closed, "two that were measured, and the one that was left")
+	require.NotContains(t, log.String(), "cannot")
+
+	engines, decided = map[string]*Engine{}, nil
+	Configure(o, "")
+	e, err = Use("")
+	require.NoError(t, err)
+	require.Equal(t, "WEBGPU", e.Name(), "from the first")
+	require.NotNil(t, Decided())
+}

@@ -72,6 +72,10 @@ type Options struct {
 	SearchCheck func(kernel, fault string)
 	// Searched, if set, hears of each kernel that was searched for, now or before. It must not use the engine.
 	Searched func(c search.Choice)
+	// Later has the default device be the best by rank at first, where the others were not measured before: Engine.Choose measures them.
+	Later bool
+	// Returned, if set, hears that an engine went back to the device that it began on, and why. It must not use the engine.
+	Returned func(device string, why error)
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
 	Recovered func(r *Recovery)
 }
@@ -218,6 +222,9 @@ func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	if e := engines[name]; e != nil {
 		return e, nil
 	}
+	if strings.Contains(name, "+") {
+		return nil, fmt.Errorf("devices %q: tensors come to lie on several by Shard", name)
+	}
 	kind, number, err := ordinal(name)
 	if err != nil {
 		return nil, err
@@ -235,7 +242,7 @@ func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.name = name
+	e.rename(name)
 	engines[name] = e
 	return e, nil
 }
@@ -251,7 +258,11 @@ func during(ctx context.Context, o Options) Options {
 type Engine struct {
 	name    string
 	opts    Options
+	called  atomic.Pointer[string] // name, for those who have not the engine's turn; see rename
+	joined  atomic.Bool            // it is one of several devices (Over)
 	backend Backend
+	before  *Backend // of the device that it began on; nil: it is there, or does not go back
+	moves   int      // from device to device
 
 	mu      turns
 	machine *Machine
@@ -269,6 +280,7 @@ type Engine struct {
 	tuning  tuning
 	stats   Stats
 	records map[*recording]bool // under way
+	filling int                 // arrays whose elements are on their way
 	waiting atomic.Int64        // arrays of Later whose elements did not come yet
 
 	several several // nil: this is one device
@@ -301,9 +313,10 @@ type Stats struct {
 func New(b Backend, o Options) (*Engine, error) {
 	kept := o
 	kept.Context = nil // it was for opening alone
-	e := &Engine{name: b.Name, opts: kept, backend: b, plans: map[string]*compiled{}, families: map[string]*family{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	e := &Engine{opts: kept, backend: b, plans: map[string]*compiled{}, families: map[string]*family{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	e.rename(b.Name)
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
-	m, err := e.openMachine(o)
+	m, err := e.openMachine(b, o)
 	if err != nil {
 		return nil, err
 	}
@@ -319,9 +332,9 @@ func New(b Backend, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// openMachine opens the backend.
-func (e *Engine) openMachine(o Options) (*Machine, error) {
-	m, err := e.backend.Open(o, e.trace)
+// openMachine opens a backend for this engine.
+func (e *Engine) openMachine(b Backend, o Options) (*Machine, error) {
+	m, err := b.Open(o, e.trace)
 	if err == nil && m.Target != nil && e.opts.Check != nil {
 		checked := *m.Target
 		checked.Check = e.opts.Check
@@ -340,7 +353,12 @@ func Open(name string, o Options) (*Engine, error) {
 }
 
 // Name is the device's name.
-func (e *Engine) Name() string { return e.name }
+func (e *Engine) Name() string { return *e.called.Load() }
+
+func (e *Engine) rename(name string) {
+	e.name = name
+	e.called.Store(&name)
+}
 
 // Info describes the device.
 func (e *Engine) Info() plan.Info { return e.Device().Info() }

@@ -27,7 +27,7 @@ func (e *Engine) Fill(ctx context.Context, d dtype.DType, shape []int, f Fill) (
 		return nil, err
 	}
 	defer e.mu.Unlock()
-	u, s, err := e.newBuffer(d, shape)
+	u, s, err := e.newArray(d, shape)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +41,8 @@ func (e *Engine) Fill(ctx context.Context, d dtype.DType, shape []int, f Fill) (
 // fill lets others use the engine while it waits. They may find that the device is lost: then the array has other memory
 // when it comes back, if there is a device again.
 func (e *Engine) fill(ctx context.Context, s *storage, f Fill) error {
+	e.filling++
+	defer func() { e.filling-- }()
 	for {
 		m := s.mem
 		wait, err := f(e.machine.Device, m)

@@ -20,9 +20,11 @@ import (
 // each device, with Copy nodes where one needs what another has. These are carried out in stages: in each all devices play at once what
 // they can, then the copies whose operands have been computed are carried out, all at once.
 type group struct {
-	engine  *Engine
-	members []*Engine
-	names   []string
+	engine   *Engine
+	members  []*Engine
+	names    []string
+	programs map[string]*program // by graph, and how its arrays lie
+	clock    int                 // counts runs
 }
 
 // Over is the engine of several devices of one kind, by name, in this order. It is made once for a list of devices, and opens those that
@@ -31,7 +33,7 @@ func Over(ctx context.Context, devices []string) (*Engine, error) {
 	if len(devices) == 0 {
 		return nil, errors.New("no devices are named")
 	}
-	g := &group{}
+	g := &group{programs: map[string]*program{}}
 	for i, name := range devices {
 		m, err := UseContext(ctx, name)
 		if err != nil {
@@ -56,6 +58,7 @@ func Over(ctx context.Context, devices []string) (*Engine, error) {
 	if len(g.members) == 1 {
 		return g.members[0], nil
 	}
+	target := g.members[0].Info().Target // before the lock, which those who hold an engine's wait for
 	if err := mu.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -65,10 +68,14 @@ func Over(ctx context.Context, devices []string) (*Engine, error) {
 		return e, nil
 	}
 	first := g.members[0]
-	g.engine = &Engine{name: name, opts: first.opts, backend: first.backend, several: g, plans: map[string]*compiled{}, families: map[string]*family{},
+	g.engine = &Engine{opts: first.opts, backend: first.backend, several: g, plans: map[string]*compiled{}, families: map[string]*family{},
 		kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	g.engine.rename(name)
 	g.engine.opts.Unfolded, g.engine.opts.Search = true, 0 // what is computed once is no plan's
-	g.engine.machine = &Machine{Device: together{g}, Target: &codegen.Target{Name: first.Info().Target}}
+	g.engine.machine = &Machine{Device: together{g}, Target: &codegen.Target{Name: target}}
+	for _, m := range g.members {
+		m.joined.Store(true)
+	}
 	engines[name] = g.engine
 	return g.engine, nil
 }
@@ -93,111 +100,16 @@ func (e *Engine) Lies(u *uop.UOp) (cut int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(targets) == 0 {
-		targets = []target{{value: u.Realized()}}
+	if len(targets) == 0 { // it is computed
+		v, err := shard.New(g.names, g.lying).Spread(u.Realized())
+		return v.Cut, err
 	}
-	p, err := g.spread(targets, nil) // with the checks, which may be what cannot be computed
+	c := canonicalize(targets) // with the checks, which may be what cannot be computed
+	p, err := g.newProgram(c, c.inputs)
 	if err != nil {
 		return 0, err
 	}
 	return p.values[0].Cut, nil
-}
-
-// rebinding is what a run of a captured function reads in the place of what it was captured with.
-type rebinding struct {
-	arrays map[*storage]*storage
-	vars   map[uop.VarArg]int32
-}
-
-func rebound(c *Captured, bound []*storage, vars []int32) *rebinding {
-	with := &rebinding{map[*storage]*storage{}, map[uop.VarArg]int32{}}
-	for slot, s := range c.inputs {
-		with.arrays[s] = bound[slot]
-	}
-	for i, v := range c.vars {
-		with.vars[v] = vars[i]
-	}
-	return with
-}
-
-// array gives the array that is read in the place of one.
-func (w *rebinding) array(s *storage) *storage {
-	if w != nil && w.arrays[s] != nil {
-		return w.arrays[s]
-	}
-	return s
-}
-
-// realize computes targets.
-func (g *group) realize(ctx context.Context, targets []target) error {
-	return g.carryOut(ctx, targets, nil)
-}
-
-func (g *group) replay(ctx context.Context, c *Captured, bound []*storage, vars []int32, targets []target) error {
-	return g.carryOut(ctx, targets, rebound(c, bound, vars))
-}
-
-// carryOut computes all values first, then the effects.
-func (g *group) carryOut(ctx context.Context, targets []target, with *rebinding) error {
-	p, err := g.spread(targets, with)
-	if err != nil {
-		return err
-	}
-	if err := p.carryOut(ctx); err != nil {
-		return err
-	}
-	e := g.engine
-	stores := make([]*storage, len(targets))
-	for i, t := range targets {
-		if t.store == nil {
-			out, s, err := e.newBuffer(storedType(t.value.DType()), t.value.Shape())
-			if err != nil {
-				return err
-			}
-			t.store = s
-			if t.flags == nil {
-				t.node.SetRealized(out)
-			}
-		}
-		stores[i] = t.store
-	}
-	for i, v := range p.values {
-		stores[i].lies = &lies{v.Shape, v.Cut, p.bufferOf(v), v.Free}
-	}
-	e.stats.Plays++
-	e.stats.Launches += p.launches
-	e.commit(targets)
-	return e.inherit(ctx, targets, stores, func(i int, each func(*storage)) {
-		for _, u := range uop.Topo(targets[i].value) {
-			if u.Op() == uop.Buffer {
-				if _, s := buffer(u); with.array(s).doubts != nil {
-					each(with.array(s))
-				}
-			}
-		}
-	})
-}
-
-// spread makes the graphs of the devices. An array that is assigned stays cut as it was, unless nothing has said how.
-func (g *group) spread(targets []target, with *rebinding) (*program, error) {
-	s := shard.New(g.names, g.leaves(with))
-	p := &program{group: g, spreader: s}
-	for _, t := range targets {
-		v, err := s.Spread(t.value)
-		if err != nil {
-			return nil, err
-		}
-		if t.dest != nil {
-			if at := with.array(t.store).lies; at != nil && !at.free && at.shape.Equal(v.Shape) {
-				if v, err = s.Recut(v, at.cut); err != nil {
-					return nil, err
-				}
-				v.Free = false
-			}
-		}
-		p.values = append(p.values, v)
-	}
-	return p, nil
 }
 
 // flags are arrays of flags, one for each check: codes may be cut along any axis, and those of several checks differently.
@@ -213,27 +125,22 @@ func (g *group) flags(columns []column) []target {
 	return out
 }
 
-// leaves gives the arrays and variables of a graph.
-func (g *group) leaves(with *rebinding) func(u *uop.UOp) (shard.Value, error) {
-	return func(u *uop.UOp) (shard.Value, error) {
-		if a, ok := u.Arg().(uop.VarArg); ok {
-			if with != nil {
-				if n, ok := with.vars[a]; ok {
-					a.Bound, a.Value = true, int(n)
-					u = u.Home().Make(uop.Var, u.DType(), a)
-				}
-			}
-			return shard.Value{Cut: shard.Whole, Parts: slices.Repeat([]*uop.UOp{u}, len(g.names)), Shape: u.Shape()}, nil
-		}
-		_, s := buffer(u)
-		s = with.array(s)
-		if s.lies == nil { // undefined contents
-			n := u.Shape().Numel()
-			zero := uop.NewInt(u.DType(), 0).Reshape(1).Expand(n)
-			return shard.Value{Cut: shard.Whole, Parts: slices.Repeat([]*uop.UOp{zero}, len(g.names)), Shape: uop.Shape{n}, Free: true}, nil
-		}
-		return shard.Value{Cut: s.lies.cut, Parts: s.lies.parts, Shape: s.lies.shape, Free: s.lies.free}, nil
+// lying gives the arrays of a graph as they lie now.
+func (g *group) lying(u *uop.UOp) (shard.Value, error) {
+	_, s := buffer(u)
+	if s == nil || s.lies == nil {
+		return g.undefined(u), nil
 	}
+	return shard.Value{Cut: s.lies.cut, Parts: s.lies.parts, Shape: s.lies.shape, Free: s.lies.free}, nil
+}
+
+// undefined is an array to which nothing was assigned, or a variable: every device makes it for itself.
+func (g *group) undefined(u *uop.UOp) shard.Value {
+	shape := u.Shape()
+	if u.Op() != uop.Var {
+		u = uop.NewInt(u.DType(), 0).Reshape(1).Expand(shape...)
+	}
+	return shard.Value{Cut: shard.Whole, Parts: slices.Repeat([]*uop.UOp{u}, len(g.names)), Shape: shape, Free: true}
 }
 
 // read puts the parts of an array together.

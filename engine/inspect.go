@@ -51,11 +51,15 @@ func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	return &View{Plan: p.plan, Schedule: p.schedule, engine: e}, nil
 }
 
-// View is the plan of a run, and what is computed once, to look at.
+// View is the plan of a run, and what is computed once, to look at. On several devices it is that of the last run, as it depends on how inputs
+// are cut.
 func (c *Captured) View() *View {
 	e := c.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if c.plan.graph != nil {
+		return e.several.ran(c.plan.graph).(*View)
+	}
 	v := &View{Plan: c.plan.plan, Schedule: c.plan.schedule, engine: e}
 	if f := c.folded; f != nil {
 		v.Once, v.Kept = &View{Plan: f.plan.plan, Schedule: f.plan.schedule, engine: e}, f.reasons()

@@ -91,7 +91,9 @@ func (e *Engine) arrive(ctx context.Context, nodes ...*uop.UOp) error {
 func (e *Engine) bring(ctx context.Context, s *storage) error {
 	l := s.later
 	if s.mem == nil {
-		if err := e.attempt(ctx, func() error { return e.memory.alloc(s.cell) }); err != nil {
+		if err := e.again(ctx, func() error {
+			return e.attempt(ctx, func() error { return e.memory.alloc(s.cell) })
+		}); err != nil {
 			return err
 		}
 		e.enrol(s)

@@ -113,6 +113,15 @@ func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, erro
 	return e.nodeOf(s, n, d).Reshape(shape...), s, nil
 }
 
+// newArray is newBuffer while nothing is being computed: the engine may go back to another device for it.
+func (e *Engine) newArray(d dtype.DType, shape []int) (u *uop.UOp, s *storage, err error) {
+	err = e.again(context.Background(), func() error {
+		u, s, err = e.newBuffer(d, shape)
+		return err
+	})
+	return u, s, err
+}
+
 // enrol has the memory of a storage given back when no node refers to it any more.
 func (e *Engine) enrol(s *storage) {
 	e.watch()
@@ -125,7 +134,7 @@ func (e *Engine) enrol(s *storage) {
 
 // nodeOf is the Buffer node of a storage of n elements.
 func (e *Engine) nodeOf(s *storage, n int, d dtype.DType) *uop.UOp {
-	b := uop.NewBuffer(bufferID.Add(1), n, e.name, d)
+	b := uop.NewBuffer(bufferID.Add(1), n, e.Name(), d)
 	b.SetStorage(s)
 	return b
 }
@@ -187,7 +196,7 @@ func (e *Engine) fromBytes(d dtype.DType, shape []int, data []byte, cut int) (*u
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	u, s, err := e.newBuffer(d, shape)
+	u, s, err := e.newArray(d, shape)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +233,7 @@ func (e *Engine) StandIn(d dtype.DType, shape []int) (*uop.UOp, error) {
 func (e *Engine) Empty(d dtype.DType, shape []int) (*uop.UOp, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	u, _, err := e.newBuffer(d, shape)
+	u, _, err := e.newArray(d, shape)
 	return u, err
 }
 

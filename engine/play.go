@@ -28,6 +28,8 @@ type compiled struct {
 	pinned   int       // how many Captured hold it: it is not freed
 	used     int       // counts compilations and finds of the engine: when it was last
 	reads    []numbers // see reads; made when it is needed
+
+	graph *canonical // of several devices, in the place of a plan
 }
 
 // play computes targets on a device that plays plans.
@@ -79,7 +81,12 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars [
 		args = append(args, s.cell)
 		written = append(written, s.cell)
 	}
-	if err := e.attempt(ctx, func() error { return e.playOnce(ctx, p, args, vars) }); err != nil {
+	if err := e.attempt(ctx, func() error {
+		if p.graph != nil {
+			return e.several.run(ctx, p.graph, inputs, vars, stores)
+		}
+		return e.playOnce(ctx, p, args, vars)
+	}); err != nil {
 		return err
 	}
 	e.note(&step{args: args, plan: p, vars: vars}, written...)
@@ -166,7 +173,7 @@ func (e *Engine) forget() {
 func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	e.clock++
 	if e.several != nil { // each device has plans of its own
-		return &compiled{plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}, nil
+		return &compiled{plan: &plan.Plan{}, graph: c}, nil
 	}
 	if p := e.plans[c.key]; p != nil {
 		p.used = e.clock

@@ -47,13 +47,10 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	if err != nil || len(targets) == 0 {
 		return err
 	}
-	switch {
-	case e.several != nil:
-		return e.several.realize(ctx, targets)
-	case e.machine.Evaluate != nil:
+	if e.machine.Evaluate != nil {
 		return e.evaluate(ctx, targets)
 	}
-	return e.play(ctx, targets)
+	return e.again(ctx, func() error { return e.play(ctx, targets) })
 }
 
 // targets resolves nodes: those already in memory are left out, assignments become pure values with a

@@ -14,11 +14,12 @@ import (
 // same for it as for any other; only where arrays lie and how targets are computed differs, which is what this interface says. It is an
 // interface so that programs that never join devices do not link what does (group.go).
 type several interface {
-	realize(ctx context.Context, targets []target) error
-	// replay computes the targets of a captured function, for which a run has these arrays and values of variables.
-	replay(ctx context.Context, c *Captured, bound []*storage, vars []int32, targets []target) error
+	// run computes a graph of arrays and values of variables, and says where the results lie: in stores, in the order of the graph's roots.
+	run(ctx context.Context, c *canonical, inputs []*storage, vars []int32, stores []*storage) error
 	read(ctx context.Context, s *storage, dst []byte) error
 	write(s *storage, d dtype.DType, shape []int, data []byte, cut int) error
+	// ran is the program of the last run of a graph, as plan gives it.
+	ran(c *canonical) (view any)
 	flags(columns []column) []target
 	plan(targets []target) (view any, err error) // a *View, which programs that look at none need not link for this
 }
@@ -52,13 +53,4 @@ func ordinal(name string) (kind string, number int, err error) {
 // gives all to each.
 func (e *Engine) FromBytesCut(d dtype.DType, shape []int, data []byte, cut int) (*uop.UOp, error) {
 	return e.fromBytes(d, shape, data, cut)
-}
-
-// playRun plays a captured function's plan, or has several devices compute its targets.
-func (c *Captured) playRun(ctx context.Context, bound []*storage, vars []int32, targets []target) error {
-	e := c.engine
-	if e.several != nil {
-		return e.several.replay(ctx, c, bound, vars, targets)
-	}
-	return e.run(ctx, c.plan, bound, vars, targets)
 }

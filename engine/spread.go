@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/schedule"
-	"github.com/weft-ml/weft/uop"
 )
 
 // Stage is a part of what several devices do: each plays its plan, all at once, and then arrays are copied.
@@ -54,43 +53,51 @@ func (s Stage) String() string {
 	return b.String()
 }
 
-// plan makes the plans of all devices without computing anything. Arrays stand for what earlier stages leave.
+// plan makes the plans of all devices without compiling or computing anything.
 func (g *group) plan(targets []target) (any, error) {
-	p, err := g.spread(targets, nil)
+	c := canonicalize(targets)
+	p, err := g.newProgram(c, c.inputs)
 	if err != nil {
 		return nil, err
 	}
-	view := &View{Plan: &plan.Plan{}, Schedule: &schedule.Result{}, engine: g.members[0]}
-	var all stages
-	known := make([]map[*uop.UOp]*uop.UOp, len(g.members))
-	for i := range known {
-		known[i] = map[*uop.UOp]*uop.UOp{}
+	if err := p.make(func(m *Engine, c *canonical) (*compiled, error) { return m.build(context.Background(), c, false) }); err != nil {
+		return nil, err
 	}
-	for _, s := range p.stages() {
+	return p.view(), nil
+}
+
+// ran is the program of the last run, empty before the first: how inputs are cut says what is done.
+func (g *group) ran(c *canonical) any {
+	p, ok := c.ran.(*program)
+	if !ok {
+		p = &program{group: g}
+	}
+	return p.view()
+}
+
+func (p *program) view() *View {
+	g := p.group
+	view := &View{Plan: &plan.Plan{}, Schedule: &schedule.Result{}, engine: g.members[0]}
+	all := stages{}
+	for _, s := range p.stages {
 		st := Stage{Devices: g.names, Views: make([]*View, len(g.members))}
-		for i, m := range g.members {
-			if st.Views[i], err = m.planKnown(s.compute[i], known[i]); err != nil {
-				return nil, err
+		for i, j := range s.jobs {
+			if j != nil {
+				st.Views[i] = &View{Plan: j.plan.plan, Schedule: j.plan.schedule, engine: g.members[i]}
+				view.add(st.Views[i])
 			}
-			view.add(st.Views[i])
 		}
 		for _, m := range s.moves {
 			st.Moves = append(st.Moves, Moved{g.names[m.From], g.names[m.To], m.Bytes()})
-			if known[m.To][m.Node], err = g.members[m.To].StandIn(m.Node.DType(), m.Node.Shape()); err != nil {
-				return nil, err
-			}
 		}
 		all = append(all, st)
 	}
 	view.stages = all
-	return view, nil
+	return view
 }
 
 // add takes the kernels of another view in.
 func (v *View) add(w *View) {
-	if w == nil {
-		return
-	}
 	first := len(v.Plan.Kernels)
 	v.Plan.Kernels = append(v.Plan.Kernels, w.Plan.Kernels...)
 	for _, s := range w.Plan.Steps {
@@ -99,36 +106,4 @@ func (v *View) add(w *View) {
 		}
 	}
 	v.Schedule.Steps = append(v.Schedule.Steps, w.Schedule.Steps...)
-}
-
-// planKnown is computeKnown without computing.
-func (e *Engine) planKnown(nodes []*uop.UOp, known map[*uop.UOp]*uop.UOp) (*View, error) {
-	if e.machine.Evaluate != nil {
-		return nil, fmt.Errorf("%s evaluates graphs and has no plans; use another device", e.name)
-	}
-	if len(nodes) == 0 {
-		return nil, nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var targets []target
-	for i, v := range uop.Substitute(nodes[0].Home(), known, nodes...) {
-		if b, _ := buffer(v); b != nil || known[nodes[i]] != nil {
-			continue
-		}
-		targets = append(targets, target{node: v, value: v})
-		stand, err := e.StandIn(v.DType(), v.Shape())
-		if err != nil {
-			return nil, err
-		}
-		known[nodes[i]] = stand
-	}
-	if len(targets) == 0 {
-		return nil, nil
-	}
-	p, err := e.build(context.Background(), canonicalize(targets), false)
-	if err != nil {
-		return nil, err
-	}
-	return &View{Plan: p.plan, Schedule: p.schedule, engine: e}, nil
 }

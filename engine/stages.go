@@ -9,60 +9,51 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// program is what several devices compute: the graphs of each, and the copies between them.
-type program struct {
-	group    *group
-	spreader *shard.Spreader
-	values   []shard.Value // of the targets
-	launches int
-
-	levels uop.Map[int]            // of nodes: how many copies come before, one after the other
-	known  []map[*uop.UOp]*uop.UOp // by device: arrays that hold what has been computed, and copies that have arrived
-}
-
 // stage is what is done between two rounds of copies.
 type stage struct {
 	compute [][]*uop.UOp // by device
+	jobs    []*job
 	moves   []shard.Move
 }
 
-// stages are those of a program. A node is computed in the first stage that has what it needs, if others need it, and results in the last.
-func (p *program) stages() []stage {
+// divide makes the stages. A node is computed in the first stage that has what it needs, if others need it, and results in the last.
+func (p *program) divide(s *shard.Spreader) {
 	var roots []*uop.UOp
 	for _, v := range p.values {
 		roots = append(roots, v.Parts...)
 	}
+	var levels uop.Map[int] // of nodes: how many copies come before, one after the other
 	last := 0
 	for _, u := range uop.Topo(roots...) {
 		level := 0
-		for _, s := range u.Src() {
-			n, _ := p.levels.Get(s)
+		for _, x := range u.Src() {
+			n, _ := levels.Get(x)
 			level = max(level, n)
 		}
 		if u.Op() == uop.Copy {
 			level++
 		}
-		p.levels.Set(u, level)
+		levels.Set(u, level)
 		last = max(last, level)
 	}
-	out := make([]stage, last+1)
-	for i := range out {
-		out[i].compute = make([][]*uop.UOp, len(p.group.members))
+	p.stages = make([]stage, last+1)
+	for i := range p.stages {
+		p.stages[i].compute = make([][]*uop.UOp, len(p.group.members))
 	}
 	add := func(level, on int, u *uop.UOp) {
-		if list := &out[level].compute[on]; !slices.Contains(*list, u) {
+		if list := &p.stages[level].compute[on]; !slices.Contains(*list, u) {
 			*list = append(*list, u)
 		}
 	}
-	for _, h := range p.spreader.Holds {
-		if level, used := p.levels.Get(h.Node); used {
+	for _, h := range s.Holds {
+		if level, used := levels.Get(h.Node); used {
 			add(level, h.On, h.Node)
 		}
 	}
-	for _, m := range p.spreader.Moves {
-		if level, used := p.levels.Get(m.Node); used {
+	for _, m := range s.Moves {
+		if level, used := levels.Get(m.Node); used {
 			add(level-1, m.From, m.Node.At(0))
-			out[level-1].moves = append(out[level-1].moves, m)
+			p.stages[level-1].moves = append(p.stages[level-1].moves, m)
 		}
 	}
 	for _, v := range p.values {
@@ -70,78 +61,98 @@ func (p *program) stages() []stage {
 			add(last, i, u)
 		}
 	}
-	return out
 }
 
-// carryOut computes the results.
-func (p *program) carryOut(ctx context.Context) error {
-	g := p.group
-	p.known = make([]map[*uop.UOp]*uop.UOp, len(g.members))
-	for i := range p.known {
-		p.known[i] = map[*uop.UOp]*uop.UOp{}
+// holding are the arrays of a device in a run, by the storage of their stand-ins.
+type holding map[*storage]*uop.UOp
+
+// find is the array that holds what a stand-in, or a view of one, stands for.
+func (h holding) find(stand *uop.UOp) *uop.UOp {
+	b, s := buffer(stand)
+	if now := h[s]; now != nil {
+		b = now
+	}
+	return b.Reshape(stand.Shape()...)
+}
+
+// run computes a graph on all devices.
+func (g *group) run(ctx context.Context, c *canonical, inputs []*storage, vars []int32, stores []*storage) error {
+	p, err := g.programOf(ctx, c, inputs)
+	if err != nil {
+		return err
+	}
+	c.ran = p
+	held := make([]holding, len(g.members))
+	for i := range held {
+		held[i] = holding{}
+		for slot, in := range p.inputs {
+			if in != nil {
+				_, stand := buffer(in[i])
+				held[i][stand], _ = buffer(inputs[slot].lies.parts[i])
+			}
+		}
 	}
 	var launches atomic.Int64
-	for _, s := range p.stages() {
+	for _, s := range p.stages {
 		if err := g.each(func(i int) error {
-			n, err := g.members[i].computeKnown(ctx, s.compute[i], p.known[i])
+			n, err := g.members[i].do(ctx, s.jobs[i], held[i], vars)
 			launches.Add(int64(n))
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := p.move(ctx, s.moves); err != nil {
+		if err := p.move(ctx, s.moves, held); err != nil {
 			return err
 		}
 	}
-	p.launches = int(launches.Load())
+	g.engine.stats.Plays++
+	g.engine.stats.Launches += int(launches.Load())
+	for k, v := range p.values {
+		at := &lies{v.Shape, v.Cut, make([]*uop.UOp, len(g.members)), v.Free}
+		for i, u := range v.Parts {
+			at.parts[i] = held[i].find(p.known[i][u])
+		}
+		stores[k].lies = at
+	}
 	return nil
 }
 
-// computeKnown computes nodes that are nobody's, of which some are known, and notes them as known.
-func (e *Engine) computeKnown(ctx context.Context, nodes []*uop.UOp, known map[*uop.UOp]*uop.UOp) (launches int, err error) {
-	var open []*uop.UOp
-	for _, u := range nodes {
-		if known[u] == nil {
-			open = append(open, u)
-		}
-	}
-	if len(open) == 0 {
+// do plays a job.
+func (e *Engine) do(ctx context.Context, j *job, held holding, vars []int32) (launches int, err error) {
+	if j == nil {
 		return 0, nil
 	}
 	if err := e.mu.LockFor(ctx); err != nil {
 		return 0, err
 	}
 	defer e.mu.Unlock()
-	values := uop.Substitute(open[0].Home(), known, open...)
-	var targets []target
-	arena := uop.NewArena()
-	for i, v := range values {
-		if b, _ := buffer(v); b != nil {
-			known[open[i]] = v
-			continue
+	inputs := slices.Clone(j.inputs)
+	for k, s := range inputs {
+		if now := held[s]; now != nil {
+			_, inputs[k] = buffer(now)
 		}
-		targets = append(targets, target{node: arena.Param(i, v.Shape().Numel(), v.DType()).Reshape(v.Shape()...), value: v})
 	}
-	if len(targets) == 0 {
-		return 0, nil
+	mine := make([]int32, len(j.vars))
+	for k, n := range j.vars {
+		mine[k] = vars[n]
 	}
-	before := e.stats.Launches
-	if e.machine.Evaluate != nil {
-		err = e.evaluate(ctx, targets)
-	} else {
-		err = e.play(ctx, targets)
+	arena := uop.NewArena()
+	targets := slices.Clone(j.targets)
+	for k, t := range targets {
+		targets[k].node = arena.Param(k, t.value.Shape().Numel(), t.value.DType())
 	}
-	if err != nil {
+	if err := e.run(ctx, j.plan, inputs, mine, targets); err != nil {
 		return 0, err
 	}
-	for _, t := range targets {
-		known[open[unshaped(t.node).Arg().(uop.ParamArg).Slot]] = t.node.Realized()
+	for k, t := range targets {
+		_, stand := buffer(j.targets[k].node)
+		held[stand], _ = buffer(t.node.Realized())
 	}
-	return e.stats.Launches - before, nil
+	return len(j.plan.plan.Steps), nil
 }
 
 // move carries out copies, to all devices at once.
-func (p *program) move(ctx context.Context, moves []shard.Move) error {
+func (p *program) move(ctx context.Context, moves []shard.Move, held []holding) error {
 	members := p.group.members
 	there := make([]*uop.UOp, len(moves))
 	if err := p.group.each(func(to int) error {
@@ -149,13 +160,13 @@ func (p *program) move(ctx context.Context, moves []shard.Move) error {
 			if m.To != to {
 				continue
 			}
-			b := p.known[m.From][m.Node.At(0)]
+			from := held[m.From].find(p.known[m.From][m.Node.At(0)])
 			raw := make([]byte, m.Bytes())
-			if err := members[m.From].Read(ctx, b, raw); err != nil {
+			if err := members[m.From].Read(ctx, from, raw); err != nil {
 				return err
 			}
 			var err error
-			if there[i], err = members[to].FromBytes(b.DType(), b.Shape(), raw); err != nil {
+			if there[i], err = members[to].FromBytes(from.DType(), from.Shape(), raw); err != nil {
 				return err
 			}
 			members[to].received(len(raw))
@@ -165,7 +176,8 @@ func (p *program) move(ctx context.Context, moves []shard.Move) error {
 		return err
 	}
 	for i, m := range moves {
-		p.known[m.To][m.Node] = there[i]
+		_, stand := buffer(p.known[m.To][m.Node])
+		held[m.To][stand], _ = buffer(there[i])
 	}
 	return nil
 }
@@ -175,13 +187,4 @@ func (e *Engine) received(bytes int) {
 	e.mu.Lock()
 	e.stats.Received += int64(bytes)
 	e.mu.Unlock()
-}
-
-// bufferOf are the arrays that hold a result.
-func (p *program) bufferOf(v shard.Value) []*uop.UOp {
-	out := make([]*uop.UOp, len(v.Parts))
-	for i, u := range v.Parts {
-		out[i] = p.known[i][u]
-	}
-	return out
 }

@@ -149,7 +149,7 @@ func (s *Spreader) free(u *uop.UOp) bool {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		reads, open := x.Op() == uop.Buffer, len(stack)
+		reads, open := array(x), len(stack)
 		for _, src := range x.Src() {
 			if r, ok := s.reads.Get(src); ok {
 				reads = reads || r

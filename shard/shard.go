@@ -61,7 +61,7 @@ type move struct {
 	from, to int
 }
 
-// New makes a Spreader for devices of these names. leaf gives the Value of a Buffer or Var; of a Buffer, which has one axis, the shape
+// New makes a Spreader for devices of these names. leaf gives the Value of a Buffer, Param or Var; of an array, which has one axis, the shape
 // that the parts have together is that which the cut is stated for.
 func New(names []string, leaf func(u *uop.UOp) (Value, error)) *Spreader {
 	return &Spreader{names: names, leaf: leaf, moved: map[move]*uop.UOp{}, held: map[Hold]bool{}}
@@ -110,7 +110,7 @@ func (s *Spreader) checked(u *uop.UOp) (Value, error) {
 		}
 	}
 	v, err := s.node(u)
-	if u.Op() == uop.Buffer && err != nil {
+	if array(u) && err != nil {
 		return Value{failed: err}, nil
 	}
 	return v, err
@@ -127,14 +127,14 @@ func (s *Spreader) of(u *uop.UOp) Value {
 // node spreads one node; its operands are done.
 func (s *Spreader) node(u *uop.UOp) (Value, error) {
 	switch u.Op() {
-	case uop.Buffer:
+	case uop.Buffer, uop.Param:
 		return s.buffer(u, u.Shape())
 	case uop.Var:
 		return s.leaf(u)
 	case uop.Const, uop.Range:
 		return s.same(u), nil
 	case uop.Reshape:
-		if u.At(0).Op() == uop.Buffer { // the shape of an array is its own affair
+		if array(u.At(0)) { // the shape of an array is its own affair
 			return s.buffer(u.At(0), u.Shape())
 		}
 	}
@@ -164,6 +164,9 @@ func (s *Spreader) node(u *uop.UOp) (Value, error) {
 	}
 	return Value{}, fmt.Errorf("%v cannot be computed on several devices", u)
 }
+
+// array says that a node is an array.
+func array(u *uop.UOp) bool { return u.Op() == uop.Buffer || u.Op() == uop.Param }
 
 // buffer is an array, seen in a shape.
 func (s *Spreader) buffer(b *uop.UOp, shape uop.Shape) (Value, error) {

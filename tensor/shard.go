@@ -22,17 +22,17 @@ const Replicated = math.MinInt
 // *shard.CutError when it is computed (or before, see CutAxis), which names the operation and the cut. What Assign stores stays cut as the
 // tensor was.
 func (t *Tensor) Shard(devices []string, axis int) *Tensor {
+	if len(devices) == 1 {
+		return t.On(devices[0])
+	}
 	e := over("Shard", devices)
 	cut := 0
-	if axis != Replicated && len(devices) > 1 {
+	if axis != Replicated {
 		axis = t.axis("Shard", axis)
 		if n := t.shape()[axis]; n%len(devices) != 0 {
 			fail("Shard", shapes(t.shape()), "axis %d has %d elements, which %d devices cannot have equal parts of", axis, n, len(devices))
 		}
 		cut = axis + 1
-	}
-	if t.Engine() == e && len(devices) == 1 {
-		return t
 	}
 	if on := t.Engine(); on != nil && on != e && !t.constant() {
 		if recorder() != nil {

@@ -28,7 +28,7 @@ var rules = [uop.NumOps]rule{
 	uop.Dot2: elementwise, uop.Dot4: elementwise, uop.Where: elementwise, uop.MulAdd: elementwise,
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
-	uop.Contiguous: elementwise, uop.Copy: elementwise, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
+	uop.Contiguous: elementwise, uop.Copy: copied, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
 }
 
 // batch is a graph on its way.
@@ -104,6 +104,15 @@ func elementwise(b *batch, u *uop.UOp) *uop.UOp {
 		src[i] = b.to(s, u.Shape())
 	}
 	return remade(u, u.Arg(), src...)
+}
+
+// copied is on several devices cut along the axis that it was cut along.
+func copied(b *batch, u *uop.UOp) *uop.UOp {
+	a := u.Arg().(uop.DeviceArg)
+	if a.Cut > 0 {
+		a.Cut++
+	}
+	return remade(u, a, b.to(u.At(0), u.Shape()))
 }
 
 func first(n int, rest []int) []int { return append([]int{n}, rest...) }

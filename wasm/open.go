@@ -63,7 +63,12 @@ func open(ctx context.Context, c *call) (any, error) {
 	if want != "" && !slices.Contains(page.Names, want) {
 		return nil, fmt.Errorf("weft: there is no device %s in a page; there are %s", want, strings.Join(page.Names, ", "))
 	}
-	o := engine.Options{Recovered: c.server.recovered, Unchecked: !checks, Search: search, Directives: shipped}
+	s := c.server
+	later := want == "" && search == 0 && shipped == nil
+	o := engine.Options{Recovered: c.server.recovered, Unchecked: !checks, Search: search, Directives: shipped, Later: later}
+	if later {
+		o.Returned = func(_ string, why error) { go s.returned(why, kept.text) } // it may not use the engine
+	}
 	engine.Configure(o, want)
 	engine.KeepChoices(func(engine.Options) (choose.Store, error) { return kept, nil })
 	e, err := engine.UseContext(ctx, want)
@@ -74,6 +79,9 @@ func open(ctx context.Context, c *call) (any, error) {
 		return nil, fmt.Errorf("weft: %s cannot be used here: %w", want, err)
 	}
 	note := ""
+	if later && e.Name() == page.Names[1] && engine.Decided() == nil {
+		note = unmeasured
+	}
 	if d := engine.Decided(); d != nil && want == "" {
 		if note = d.Failures(); note == "" {
 			note = d.String()
@@ -81,6 +89,9 @@ func open(ctx context.Context, c *call) (any, error) {
 	}
 	engine.Configure(o, e.Name())
 	c.server.engine = e
+	if note == unmeasured {
+		go c.server.chooseLater(context.WithoutCancel(ctx), e, kept)
+	}
 	return wire.Record{
 		{Name: "device", Value: e.Name()}, {Name: "detail", Value: e.Info().Detail}, {Name: "note", Value: note},
 		{Name: "choices", Value: kept.text},

@@ -32,6 +32,7 @@ type server struct {
 	plays   map[wire.Ref]*recorded
 	nets    map[wire.Ref]network
 	profile *profiling // that is being taken, or nil
+	load    load
 }
 
 // network is what an engine trains for a page by itself. Not every engine can.
@@ -102,6 +103,7 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 		return
 	}
 	last, failed := 0, []any{}
+	defer s.load.begin()()
 	defer s.flush()
 	for i, q := range list {
 		if f, ok := calls[q.name]; ok {
@@ -187,7 +189,9 @@ func (s *server) call(ctx context.Context, f procedure, q request) {
 		}
 	}
 	if f.long {
+		s.load.under.Add(1)
 		go func() {
+			defer s.load.under.Add(-1)
 			run()
 			s.flush()
 		}()

@@ -147,16 +147,28 @@ type Chooser struct {
 	Log    func(string) // hears of what went wrong and was mended; nil: nobody does
 }
 
+// Known is the choice for some work where devices were measured before and are as they were; else nil.
+func (c *Chooser) Known(w Work) *Choice { return c.known(c.load(), w) }
+
+func (c *Chooser) known(b *book, w Work) *Choice {
+	speeds, ok := b.fresh(c)
+	if !ok {
+		return nil
+	}
+	choice := c.decide(b, speeds, w)
+	if choice.Device != c.Name && !c.still(choice) {
+		return nil
+	}
+	c.save(b, choice)
+	return choice
+}
+
 // Choose picks the device for some work. Candidates are opened only where they are measured or chosen. The error is that of
 // ctx, which Open and Probe are to end with: what failed for that is no measurement.
 func (c *Chooser) Choose(ctx context.Context, w Work) (*Choice, error) {
 	b := c.load()
-	if speeds, ok := b.fresh(c); ok {
-		choice := c.decide(b, speeds, w)
-		if choice.Device == c.Name || c.still(choice) {
-			c.save(b, choice)
-			return choice, ctx.Err()
-		}
+	if choice := c.known(b, w); choice != nil {
+		return choice, ctx.Err()
 	}
 	speeds, comparable := c.measure()
 	if err := ctx.Err(); err != nil {

@@ -78,9 +78,15 @@ export class Session {
       this.lost = false
       this.on.notice('The graphics processor was lost and is there again, with the weights and all else that it held. Training goes on.')
     }
+    engine.onchosen = () => { if (this.engine === engine) this.tellDevice() }
     this.engine = engine
     this.device = device
     this.lost = false
+    this.tellDevice()
+  }
+
+  tellDevice() {
+    const { engine } = this
     const note = [engine.note && `${engine.note}.`, confined(engine)].filter(Boolean).join(' ')
     const detail = engine.deviceDetail.replace(' as the page is not cross-origin isolated', '') // the note says it
     this.on.device(engine.device, detail, note, !/cannot be used/.test(note))

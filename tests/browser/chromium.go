@@ -235,6 +235,18 @@ func (b *Browser) Version() (string, error) {
 	return v.Product, err
 }
 
+// Processor is how many seconds of processor time all processes of the browser have taken that are there.
+func (b *Browser) Processor() (seconds float64, err error) {
+	var all struct {
+		ProcessInfo []struct{ CPUTime float64 }
+	}
+	err = b.call("", "SystemInfo.getProcessInfo", nil, &all)
+	for _, p := range all.ProcessInfo {
+		seconds += p.CPUTime
+	}
+	return seconds, err
+}
+
 // Close ends Chromium and removes what it wrote.
 func (b *Browser) Close() error {
 	done := make(chan struct{})

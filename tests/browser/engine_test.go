@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -63,7 +65,10 @@ func openFrom(t *testing.T, serve func(folders ...string) *httptest.Server) *bro
 
 // openIn opens the test page in a browser.
 func openIn(t *testing.T, b *browser.Browser, serve func(folders ...string) *httptest.Server) *browser.Page {
-	server := serve("testdata/pages", shared.folder)
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	require.NoError(t, err)
+	server := serve("testdata/pages", shared.folder, // and scripts by themselves
+		"../../wasm/js", "../../runtime/webgpu/page", "../../runtime/wasm/page", filepath.Join(strings.TrimSpace(string(goroot)), "lib/wasm"))
 	t.Cleanup(server.Close)
 	p, err := b.Open(server.URL + "/index.html")
 	require.NoError(t, err)

@@ -97,13 +97,13 @@ func TestWorkerThatDoesNotStart(t *testing.T) {
 	entries, err := os.ReadDir(shared.folder)
 	require.NoError(t, err)
 	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, ".js") && name != "worker.js" {
+		if name := e.Name(); name != "worker.js" {
 			require.NoError(t, os.Symlink(filepath.Join(shared.folder, name), filepath.Join(lonely, name)))
 		}
 	}
 	missing := server(t, http.FileServer(http.Dir(lonely)).ServeHTTP)
 	single := server(t, func(w http.ResponseWriter, r *http.Request) { // a host that gives its page for every address it does not know
-		if _, err := os.Stat(filepath.Join(lonely, r.URL.Path)); err == nil && strings.HasSuffix(r.URL.Path, ".js") {
+		if _, err := os.Stat(filepath.Join(lonely, r.URL.Path)); err == nil && r.URL.Path != "/" {
 			http.FileServer(http.Dir(lonely)).ServeHTTP(w, r)
 			return
 		}
@@ -179,7 +179,7 @@ func TestStrictPolicy(t *testing.T) {
 	b, err := browser.Start(context.Background())
 	require.NoError(t, err)
 	t.Cleanup(func() { b.Close() })
-	p, err := b.Open(at + "/table.js") // any file: its page is empty
+	p, err := b.Open(at + "/weft.js") // any file: its page is empty
 	require.NoError(t, err)
 	var got produced
 	require.NoError(t, p.Run(`const { open } = await import('/weft.js')`+product, &got))

@@ -82,6 +82,11 @@ func (n *net) forward(x *tensor.Tensor) *tensor.Tensor {
 // it reads on the way, parameters, the optimiser's state, a table that is assigned in parts, and arrays that
 // nothing touches once they are computed.
 func Train(ctx context.Context, steps int, captured bool) (seen [][]byte, err error) {
+	return TrainWith(ctx, steps, captured, func(int) error { return nil })
+}
+
+// TrainWith is Train that calls before ahead of each step.
+func TrainWith(ctx context.Context, steps int, captured bool, before func(step int) error) (seen [][]byte, err error) {
 	tensor.Seed(1)
 	m := &net{nn.NewLinear(6, 5), nn.NewLinear(5, 3)}
 	opt, err := nn.NewAdam(ctx, m, nn.AdamOptions{Rate: 0.05})
@@ -118,6 +123,9 @@ func Train(ctx context.Context, steps int, captured bool) (seen [][]byte, err er
 	}
 	var untouched []*tensor.Tensor
 	for i := range steps {
+		if err := before(i); err != nil {
+			return nil, err
+		}
 		loss, err := step(tensor.Randn(4, 6).Add(i))
 		if err != nil {
 			return nil, err

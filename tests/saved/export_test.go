@@ -224,6 +224,7 @@ func TestPlayerSaysWhatIsWrong(t *testing.T) {
 		await says(() => load('`+dir+`', { device: 'x' }))
 		const m = await load('`+dir+`')
 		await says(() => m.run('no'))
+		await says(() => m.run('constructor'))
 		await says(() => m.run('main', { row: [1, 2, 3] }))
 		await says(() => m.run('main', { row: [1, 2, 3] }, { vars: { n: 7 } }))
 		await says(() => m.run('main', { row: [1, 2] }, { vars: { n: 1 } }))
@@ -241,7 +242,7 @@ func TestPlayerSaysWhatIsWrong(t *testing.T) {
 		console.log(JSON.stringify(said))`, &said)
 	want := []string{
 		"plays folders of version 1, and", "is no exported function", "is no JSON", "is damaged: its checksum differs", "bytes, not", "is damaged: its checksum differs",
-		"has no kernels for webgpu, but for wasm", "there is no device x", "there is no function no; there are main",
+		"has no kernels for webgpu, but for wasm", "there is no device x", "there is no function no; there are main", "there is no function constructor",
 		"variable n is undefined; give it an integer of 0 … 6 in vars", "variable n is 7", "has 3 elements, not 2", "has an element that is no number",
 		"needs a Float32Array, not a Int32Array", "has no input line; its inputs are row", "needs the input row: float32 of shape [3]",
 		"has no result no; its results are seen, mean, at", "were not saved by this model", "index 9", "index -10", "has an element that is no int32",

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/shard"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -96,4 +97,24 @@ func TestCutAxisBefore(t *testing.T) {
 	err := solved.Realize(ctx)
 	require.Error(t, err)
 	require.Equal(t, err, before)
+}
+
+// Devices that are told apart by number, or belong to several, keep their names and stay what they are.
+func TestDevicesStay(t *testing.T) {
+	devices := on(t, "INTERP", 2)
+	x := tensor.Ones(4).Own()
+	require.NoError(t, x.Realize(ctx))
+	both := x.Shard(devices, 0).Engine()
+	require.Equal(t, "INTERP:0+INTERP:1", both.Name())
+	second, err := engine.Use(devices[1])
+	require.NoError(t, err)
+	require.Equal(t, devices[1], second.Name())
+	first, err := engine.Use(devices[0])
+	require.NoError(t, err)
+	for _, e := range []*engine.Engine{both, first, second} {
+		name := e.Name()
+		require.ErrorContains(t, e.Move(ctx, "NULL"), "move arrays with On")
+		require.Equal(t, name, e.Name())
+	}
+	near(t, []float64{4}, list(t, x.Shard(devices, 0).Sum()), 0)
 }

@@ -205,3 +205,48 @@ func TestOptimisers(t *testing.T) {
 		}
 	}
 }
+
+// A captured function shows what its last run did, and runs again with inputs that are cut otherwise.
+func TestCapturedSchedule(t *testing.T) {
+	devices := on(t, "INTERP", 2)
+	x := tensor.Randn(4, 6)
+	require.NoError(t, x.Realize(ctx))
+	f, err := tensor.Capture(ctx, func(in ...*T) []*T { return []*T{in[0].Mul(2).Sum(0)} }, x.Shard(devices, 0))
+	require.NoError(t, err)
+	require.Empty(t, f.Schedule().Stages())
+	require.Zero(t, f.Launches())
+	for cut, stages := range map[int]int{0: 2, 1: 1, whole: 1} {
+		outs, err := f.Run(ctx, x.Shard(devices, cut))
+		require.NoError(t, err)
+		near(t, list(t, x.Mul(2).Sum(0)), list(t, outs[0]), 1e-6)
+		require.Len(t, f.Schedule().Stages(), stages)
+		require.GreaterOrEqual(t, f.Launches(), 2)
+		require.Contains(t, f.Schedule().String(), "stage 0\nINTERP:0: 1 launches")
+		_, err = f.Schedule().Tree(0)
+		require.NoError(t, err)
+	}
+	_, err = tensor.Capture(ctx, func(in ...*T) []*T { return []*T{in[0].Shard(devices, 0)} }, x.On("INTERP"))
+	require.ErrorContains(t, err, "changes its devices inside a captured function")
+}
+
+// A function of many arrays may shard them; one device is no several.
+func TestVmapAndOne(t *testing.T) {
+	devices := on(t, "INTERP", 2)
+	x := tensor.Randn(3, 4, 6)
+	require.NoError(t, x.Realize(ctx))
+	for _, cut := range []int{0, 1, whole} {
+		f := tensor.Vmap(func(in ...*T) []*T { return []*T{in[0].Shard(devices, cut).Square()} }, tensor.VmapOptions{})
+		out := f(x.Shard(devices, whole))[0]
+		axis, err := out.CutAxis()
+		require.NoError(t, err)
+		if cut != whole {
+			require.Equal(t, cut+1, axis)
+		}
+		near(t, list(t, x.Square()), list(t, out), 0)
+	}
+	one := tensor.Ones(3).Shard(devices[:1], 0).Add(x.At(0, 0, tensor.R(0, 3)).Shard(devices[:1], 0))
+	require.Equal(t, "INTERP", one.Device())
+	require.NoError(t, one.Realize(ctx))
+	_, err := engine.Use("INTERP:3+INTERP:4")
+	require.ErrorContains(t, err, "come to lie on several by Shard")
+}

@@ -18,7 +18,7 @@ import (
 )
 
 // built are files that the build puts beside the pages.
-var built = []string{"weft.js"}
+var built = []string{"weft.js", "whole.wasm"}
 
 // sources gives the files of the site with one of these endings, by path.
 func sources(t *testing.T, endings ...string) map[string]string {

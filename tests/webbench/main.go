@@ -2,7 +2,7 @@
 // TensorFlow.js and jax-js on WebAssembly, jax-js and a page of hand-written WGSL on WebGPU.
 //
 //	go run ./tests/webbench                    everything: make bench-web
-//	go run ./tests/webbench -only wasm         one of wasm, webgpu, coldstart, encoding, or a part of a case's name
+//	go run ./tests/webbench -only wasm         one of wasm, webgpu, start, coldstart, encoding, or a part of a case's name
 //	go run ./tests/webbench -json              a line of JSON for each result
 //
 // The others come from npm, at exact versions, into the user's cache folder. It knows what is compared with what;
@@ -28,16 +28,19 @@ type options struct {
 	ms     int    // of a framework's turn in a round
 	peers  string // folder of the others, instead of the cache
 	engine string // folder of a built engine, instead of a fresh one
+
+	waterfall bool // print the requests of each visit
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.only, "only", "", "measure only this: wasm, webgpu, coldstart, encoding, or cases whose names contain it; several with commas")
+	flag.StringVar(&o.only, "only", "", "measure only this: wasm, webgpu, start, coldstart, encoding, or cases whose names contain it; several with commas")
 	flag.BoolVar(&o.json, "json", false, "print a line of JSON for each result instead of tables")
 	flag.IntVar(&o.rounds, "rounds", 9, "rounds in which every library has its turn")
 	flag.IntVar(&o.ms, "ms", 150, "milliseconds of a turn")
 	flag.StringVar(&o.peers, "peers", "", "folder with node_modules of the other libraries, instead of installing them")
 	flag.StringVar(&o.engine, "engine", "", "folder of a built engine, instead of building it")
+	flag.BoolVar(&o.waterfall, "waterfall", false, "print the requests of each visit of start: when, how many bytes")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "webbench:", err)
@@ -76,10 +79,8 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	server, err := serve(peers, engine)
-	if err != nil {
-		return err
-	}
+	o.peers, o.engine = peers, engine
+	server := serve(peers, engine)
 	defer server.Close()
 	// The package of the tests starts a browser only where it is asked for.
 	os.Setenv("WEFT_REQUIRE", strings.Trim(os.Getenv("WEFT_REQUIRE")+",CHROMIUM", ","))

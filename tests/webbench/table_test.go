@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,5 +51,41 @@ func TestCasesAreInThePage(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range slices.Concat(onWASM, onWebGPU) {
 		assert.Contains(t, string(source), "'"+c.name+"': ", "how it is made")
+	}
+}
+
+func TestWaves(t *testing.T) {
+	at := func(ms int) time.Time { return time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond) }
+	row := []request{{"page", 1, at(0), at(10)}, {"script", 1, at(11), at(20)}, {"module", 1, at(11), at(50)}, {"import", 1, at(21), at(30)}}
+	assert.Equal(t, 3, waves(row), "page, script, import")
+	assert.Equal(t, 2, waves(row[:3]))
+	assert.Equal(t, 0, waves(nil))
+}
+
+// What goes over a wire takes as long as its bits, however many share it.
+func TestWire(t *testing.T) {
+	w := &wire{network: network{bits: 8e6}} // a MB a second
+	start := time.Now()
+	done := make(chan bool)
+	for range 4 {
+		go func() {
+			for range 5 {
+				w.through(1000)
+			}
+			done <- true
+		}()
+	}
+	for range 4 {
+		<-done
+	}
+	assert.GreaterOrEqual(t, time.Since(start), 20*time.Millisecond)
+	(&wire{}).through(1 << 40) // as many bits as there are
+}
+
+func TestVisitorsHavePages(t *testing.T) {
+	for _, who := range visitors {
+		source, err := pages.ReadFile("pages/start/" + who + ".html")
+		require.NoError(t, err)
+		assert.Contains(t, string(source), "globalThis.first = { values, ms: performance.now()")
 	}
 }

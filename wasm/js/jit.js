@@ -1,7 +1,6 @@
 // Captured functions that are recorded anew for each form of their arguments.
 
-import { Size } from './size.js'
-import { isTensor, leaves, mapTree } from './tree.js'
+import { isSize, isTensor, leaves, mapTree } from './tree.js'
 
 const usual = 16 // recorded forms that are kept
 
@@ -12,7 +11,7 @@ export function forms(w, f, { most = usual } = {}) {
   const run = async (args) => {
     const inputs = leaves(args).map((l) => l.tensor)
     const shapes = await Promise.all(inputs.map(formOf))
-    const key = JSON.stringify([args, shapes], (_, v) => v instanceof Size ? { size: v.plus(0).terms.map((t) => [t.name, t.low, t.high, t.times]), base: v.base } : isTensor(v) ? `#${inputs.indexOf(v)}` : typeof v === 'number' ? { number: `${v}` } : typeof v === 'function' ? { f: nameOf(v) } : v)
+    const key = JSON.stringify([args, shapes], (_, v) => isSize(v) ? { size: v.plus(0).terms.map((t) => [t.name, t.low, t.high, t.times]), base: v.base } : isTensor(v) ? `#${inputs.indexOf(v)}` : typeof v === 'number' ? { number: `${v}` } : typeof v === 'function' ? { f: nameOf(v) } : v)
     let one = kept.get(key)
     if (one) kept.delete(key) // and comes last again
     else one = recorded(args, inputs)
@@ -24,7 +23,7 @@ export function forms(w, f, { most = usual } = {}) {
     }
     let out
     try {
-      out = await one.captured.run(...inputs, ...args.filter((v) => v instanceof Size))
+      out = await one.captured.run(...inputs, ...args.filter((v) => isSize(v)))
     } catch (e) {
       if (kept.get(key) === one) kept.delete(key) // it may not have been recorded
       throw e

@@ -2,7 +2,7 @@
 
 /**
  * Gives { Worker, fetch }. The text of this function is also what each worker begins with, so it uses nothing from around it; there
- * enter() gives the worker the names that it would have in a page, and imports its script.
+ * enter gives the worker the names that it would have in a page, and imports its script by what it is given: bundlers would look into an import here.
  */
 export function node() {
   const { process } = globalThis // bundlers put something else in the place of a bare one
@@ -15,7 +15,7 @@ export function node() {
     #thread
 
     constructor(address, { name } = {}) {
-      this.#thread = new threads.Worker(`(${node})().enter()`, { eval: true, name, workerData: { address: `${address}`, name } })
+      this.#thread = new threads.Worker(`(${node})().enter((address) => import(address))`, { eval: true, name, workerData: { address: `${address}`, name } })
       this.#thread.on('message', (data) => this.onmessage?.({ data }))
       for (const event of ['error', 'messageerror']) this.#thread.on(event, (e) => this.onerror?.(e))
       this.#thread.unref()
@@ -40,7 +40,7 @@ export function node() {
     const { size } = await file.stat()
     const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(new Headers(init.headers).get('range')) ?? []
     const [start, end] = [Number(from ?? 0), Math.min(to ? Number(to) + 1 : size, size)]
-    const type = /\.m?js$/.test(url.pathname) ? 'text/javascript' : 'application/octet-stream'
+    const type = { js: 'text/javascript', wasm: 'application/wasm' }[url.pathname.split('.').at(-1)] ?? 'application/octet-stream'
     const headers = { 'content-type': type, 'content-length': Math.max(end - start, 0), ...from && { 'content-range': `bytes ${start}-${end - 1}/${size}` } }
     if (from && start >= size || size === 0) {
       await file.close()
@@ -50,12 +50,12 @@ export function node() {
     return new Response(Readable.toWeb(stream), { status: from ? 206 : 200, headers })
   }
 
-  async function enter() {
+  async function enter(script) {
     const { parentPort, workerData: { address, name } } = threads
     Object.assign(globalThis, { self: globalThis, name, Worker, fetch, onmessage: null })
     globalThis.postMessage = (message, transfer) => parentPort.postMessage(message, transfer)
     globalThis.navigator ??= { userAgent: `Node.js/${process.versions.node}`, hardwareConcurrency: process.getBuiltinModule('node:os').availableParallelism() }
-    await import(/* webpackIgnore: true */ /* @vite-ignore */ address)
+    await script(address)
     parentPort.on('message', (data) => globalThis.onmessage?.({ data }))
   }
 

@@ -3,7 +3,7 @@
 export const table = `
 Tensor
 a data item list shape dtype realize |
-– dispose |
+– dispose toString |
 1 neg abs sign square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p |
 1 add sub rsub mul div rdiv floorDiv truncDiv mod fmod pow rpow maximum minimum fmax fmin atan2 hypot copySign | y:operand
 1 logAddExp logAddExp2 xlogy heaviside | y:operand

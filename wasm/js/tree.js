@@ -4,7 +4,10 @@
 /** Whether t is a tensor. */
 export const isTensor = (t) => typeof t?.ref === 'number' && typeof t.w?.record === 'function' && typeof t.matmul === 'function'
 
-const inner = (t) => typeof t === 'object' && t !== null && !isTensor(t) && !ArrayBuffer.isView(t) && !(t instanceof ArrayBuffer)
+/** Whether v is a size that varies. Scripts that are loaded later have classes of their own, so its fields tell it. */
+export const isSize = (v) => Array.isArray(v?.terms) && Array.isArray(v.wire)
+
+const inner = (t) => typeof t === 'object' && t !== null && !isTensor(t) && !isSize(t) && !ArrayBuffer.isView(t) && !(t instanceof ArrayBuffer)
 
 /** The tensors of a tree, each once, with the names of the fields that lead there. */
 export function leaves(tree, path = [], seen = new Set(), out = []) {

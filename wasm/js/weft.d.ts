@@ -1132,12 +1132,18 @@ export class Weft {
   private constructor()
   readonly device: 'WEBGPU' | 'WASM'
   readonly deviceDetail: string
-  /** Why this device was chosen: how long a usual plan takes on each, or why another cannot be used; empty if it was named. */
+  /** Why this device was chosen: how long a usual plan takes on each, that this was not measured yet (onchosen tells), or why another cannot be used; empty if it was named. */
   readonly note: string
   /** Called when the graphics processor is lost. The next call opens it again and brings back all that was on it; it fails only if none can be opened. */
   onlost: ((error: Error) => void) | null
   /** Called when a lost graphics processor is there again: what was repeated for it, and how long that took. */
   onrecovered: ((news: { message: string; writes: number; plays: number; seconds: number }) => void) | null
+  /**
+   * Called when devices were measured after open, which begins on WebAssembly where nothing is known of the others: the device that the
+   * engine goes on with, why, and whether that is another one. Tensors and captured functions went there too; results that are computed
+   * from now on may round otherwise. It is called once more if that device cannot do something, and the engine is back on WebAssembly.
+   */
+  onchosen: ((news: { device: 'WEBGPU' | 'WASM'; note: string; moved: boolean }) => void) | null
   /** Called when a search for a kernel ended: how long it takes as the model chooses, and in the form that was found. */
   onfound: ((news: { kernel: string; modelMs: number; bestMs: number; complete: boolean }) => void) | null
   /** What searches found so far, as text, to be shipped with a page (OpenOptions.directives). */

@@ -10,6 +10,7 @@
 
 import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
+import { load } from './module.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
 import { form, shown } from './shown.js'
@@ -205,11 +206,11 @@ export class Weft {
   #unheard = null // the error of something that was started, which nobody has been told
   #open = new Set() // of promises that the page has: {promise}
 
-  constructor(worker, onprogress, address) {
+  constructor(worker, address) {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
       if (Array.isArray(data)) for (const answer of read(...data)) this.#hear(answer)
-      else if (data.progress) (data.call ? this.#calls.get(data.call)?.progress : onprogress)?.(data.progress)
+      else if (data.progress) this.#calls.get(data.call)?.progress?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(data.dead)
     }
@@ -230,6 +231,16 @@ export class Weft {
   /** Called with {kernel, modelMs, bestMs, complete} when a search for a kernel ended. */
   onfound = null
 
+  /** Called with {device, note, moved} when devices were measured after open, or the engine went on with another one. */
+  onchosen = null
+
+  #chosen({ device, detail, note, moved, choices }) {
+    Object.assign(this, { device, deviceDetail: detail, note })
+    if (this.settings) this.settings[0] = device.toLowerCase()
+    kept('weft.devices', choices)
+    this.onchosen?.({ device, note, moved })
+  }
+
   /** What searches found so far, as text: for the option directives of open, in this browser or in others like it. */
   directives = ''
 
@@ -239,11 +250,11 @@ export class Weft {
     this.onfound?.(news)
   }
 
-  /** Has the worker load the engine. */
-  boot(module, folder) {
+  /** Loads the engine for the worker, which starts meanwhile. */
+  boot(module, folder, onprogress) {
     this.module = module
     this.folder = folder
-    this.#worker.postMessage({ wasm: addressOf(module, folder), name: module })
+    load(addressOf(module, folder), module, onprogress).then((engine) => this.#worker.postMessage({ engine }), (e) => this.#die(e.message))
   }
 
   #die(why) {
@@ -274,6 +285,7 @@ export class Weft {
   #hear([kind, number, value]) {
     const call = this.#calls.get(number)
     if (kind === 2 && number) return call?.progress?.(value)
+    if (kind === 2 && value.choices !== undefined) return this.#chosen(value)
     if (kind === 2) return value.directives === undefined ? this.onrecovered?.(value) : this.#found(value)
     if (number === 0) {
       if (kind === 1) return this.#die(value.message)
@@ -582,8 +594,8 @@ for (const { name, gives } of Object.values(methods.Weft)) {
   if (gives === 'n') Weft.prototype[name] ??= function (...args) { return this.record(name, several[name](...args), args) }
 }
 
-guard({ Tensor, Weft, Captured, Size })
 shown(Tensor)
+guard({ Tensor, Weft, Captured, Size })
 
 // So that `using` works where the language has it.
 if (Symbol.dispose) {
@@ -630,8 +642,8 @@ function kept(name, text) {
 
 function start(module, folder, onprogress) {
   const address = addressOf('worker.js', folder)
-  const w = new Weft(startWorker(address, 'weft'), onprogress, address)
-  w.boot(module, folder)
+  const w = new Weft(startWorker(address, 'weft'), address)
+  w.boot(module, folder, onprogress)
   return w
 }
 

@@ -22,8 +22,11 @@ export function typeOf(array) {
 /** Whether v is a picture that goes to the worker as a whole. */
 export const isBitmap = (v) => typeof ImageBitmap === 'function' && v instanceof ImageBitmap
 
+const typed = Symbol.for('weft.elements')
+
 /** Elements with their type, where the array alone does not say it; also those of a Blob, or the pixels of an ImageBitmap. */
 export class Elements {
+  [typed] = true // scripts that are loaded later bring a class of their own
   constructor(type, array) {
     this.type = type
     this.array = array
@@ -121,8 +124,8 @@ export class Writer {
       for (const x of v) this.write(x)
       return
     }
-    const array = v instanceof Elements ? v.array : v
-    const type = v instanceof Elements ? v.type : v instanceof Blob ? 'u8' : typeOf(v)
+    const array = v[typed] ? v.array : v
+    const type = v[typed] ? v.type : v instanceof Blob ? 'u8' : typeOf(v)
     const apart = array instanceof Blob ? array.size : isBitmap(array) ? 4 * array.width * array.height : -1
     if (apart >= 0) { // the worker gets at its bytes
       this.#byte(7)

@@ -1,17 +1,15 @@
-// The worker: it runs the engine (weft.wasm, or whole.wasm) and hands bytes to and fro. It looks into none of them. The workers that it
-// starts are threads, and of this script too, so that one file is all that workers need.
+// The worker: it runs the engine (weft.wasm, or whole.wasm), which the page loads, and hands bytes to and fro. It looks into none of them.
+// The workers that it starts are threads, and of this script too, so that one file is all that workers need.
 
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
 import { startWorker } from './start.js'
 import { thread } from './threads.js'
-import { unpacking } from './unpack.js'
 
 globalThis.crossOriginIsolated ??= typeof SharedArrayBuffer === 'function' // outside of pages memory may be shared without ado
 
 const go = new globalThis.Go()
-const sizes = {} // bytes of the modules by their names, which the build writes here: a compressed answer does not say
 let memory, arrived, batch
 const parcels = new Map() // by number: arrays on their way to the page, and ways into devices' memory
 let last = 0
@@ -111,28 +109,6 @@ globalThis.weft = {
   player,
 }
 
-// load compiles the engine while it arrives, and tells how much has.
-async function load(url, name) {
-  const response = await fetch(url)
-  const type = response.headers.get('content-type') ?? ''
-  if (!response.ok || type.startsWith('text/html')) {
-    const why = response.ok ? `is no module, but ${type}` : `cannot be loaded: ${response.status} ${response.statusText}`.trim()
-    throw new Error(`${url} ${why}; ${name} belongs where worker.js lies: copy it there, or name the folder that has both: open({ folder: '/weft/' })`)
-  }
-  const total = sizes[name] || Number(response.headers.get('content-length') ?? 0)
-  let loaded = 0
-  const counted = response.body.pipeThrough(new TransformStream({
-    transform(chunk, to) {
-      loaded += chunk.length
-      postMessage({ progress: { loaded, total } })
-      to.enqueue(chunk)
-    },
-  }))
-  const arriving = new Response(counted.pipeThrough(unpacking()), { headers: { 'content-type': 'application/wasm' } })
-  if (WebAssembly.instantiateStreaming) return WebAssembly.instantiateStreaming(arriving, go.importObject)
-  return WebAssembly.instantiate(await arriving.arrayBuffer(), go.importObject)
-}
-
 const engine = ({ data }) => {
   if (data.lose) return player.lose() // for tests
   if (data.abort) return globalThis.weft.abort(data.abort)
@@ -141,7 +117,7 @@ const engine = ({ data }) => {
     else waiting.push(data)
     return
   }
-  load(data.wasm, data.name).then(async ({ instance }) => {
+  WebAssembly.instantiate(data.engine, go.importObject).then(async (instance) => {
     memory = instance.exports.mem
     await go.run(instance)
     throw new Error('the engine has ended')

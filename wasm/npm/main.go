@@ -107,7 +107,7 @@ func clear(folder string) error {
 	return errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o777))
 }
 
-var imports = regexp.MustCompile(`(?:\bfrom |\bimport |\bimport\()'\./([\w.-]+)'`)
+var imports = regexp.MustCompile(`(?:\bfrom ?|\bimport ?|\bimport\()['"]\./([\w.-]+)['"]`)
 
 // reached lists scripts and all that they import, one from the other; of types those that belong to them.
 func reached(folder string, names ...string) ([]string, error) {

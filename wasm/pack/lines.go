@@ -28,29 +28,29 @@ var (
 	vainData   = map[int]bool{3: true, 5: true, 6: true, 7: true}
 )
 
-// forgetLines empties what serves people, and says where the rest lies. Where the table has another form than this,
+// forgetLines empties what serves people. Where the table has another form than this,
 // nothing is changed: the module is larger then, but as good.
-func forgetLines(memory []byte) (at region) {
+func forgetLines(memory []byte) {
 	table := bytes.Index(memory, []byte(magic))
 	if table < 0 {
-		return region{}
+		return
 	}
 	var h header
 	if _, err := binary.Decode(memory[table+len(magic):], binary.LittleEndian, &h); err != nil {
-		return region{}
+		return
 	}
 	t := memory[table:]
 	size := uint64(len(t))
 	if !(h.Names < h.Units && h.Units < h.Paths && h.Paths < h.Tables && h.Tables < h.Records && h.Records < size) ||
 		h.Functions > 1<<20 || h.Records+8*h.Functions > size {
-		return region{}
+		return
 	}
 	f := forgetter{tables: t[h.Tables:h.Records], records: t[h.Records:], moved: map[uint32]uint32{0: 0}, packed: []byte{0}}
 	var found []int
 	for i := range h.Functions {
 		at := uint64(binary.LittleEndian.Uint32(f.records[8*i+4:]))
 		if at+recordSize > uint64(len(f.records)) || !f.function(f.records[at:]) {
-			return region{}
+			return
 		}
 		found = append(found, int(at))
 	}
@@ -59,7 +59,6 @@ func forgetLines(memory []byte) (at region) {
 	}
 	clear(f.tables[copy(f.tables, f.packed):])
 	clear(t[h.Names+1 : h.Tables])
-	return region{records: table + int(h.Records), tables: table + int(h.Tables), functions: int(h.Functions)}
 }
 
 // forgetter goes through the records twice: first it puts the tables that are needed side by side, in the order in

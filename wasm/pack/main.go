@@ -9,12 +9,11 @@
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
 // page's sandbox); the tables that say which line an instruction came from are emptied (nobody sees Go's stack traces in
-// a page); functions that a page never calls are left out; and the module is packed, see code.go.
+// a page); and functions that a page never calls are left out. It stays a plain module, which browsers compile while it arrives and keep
+// compiled. Scripts are bundled, so that none has to arrive before another is asked for: bundle.go.
 package main
 
 import (
-	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -42,13 +41,6 @@ func main() {
 	}
 }
 
-// scripts and player are copied as they are.
-var (
-	scripts = []string{"weft.js", "weft.d.ts", "nn.js", "nn.d.ts", "optim.js", "optim.d.ts", "optimizers.js", "transform.js", "jit.js", "tree.js", "size.js", "files.js", "picture.js", "methods.js", "table.js", "wire.js", "addresses.js", "shown.js", "start.js", "explain.js", "node.js", "worker.js", "fetch.js", "unpack.js"}
-	player  = []string{"player.js", "stopwatch.js", "glue.js"}
-	kernels = []string{"kernels.js", "processor.js", "threads.js", "thread.js", "spares.js"}
-)
-
 func build(out string, names bool) error {
 	root, err := output("go", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
@@ -70,32 +62,7 @@ func build(out string, names bool) error {
 		sizes += fmt.Sprintf("%q: %d, ", m.name, n)
 	}
 	sizes = strings.TrimSuffix(sizes, ", ") + "}"
-	files := map[string]string{"wasm_exec.js": filepath.Join(goroot, "lib/wasm/wasm_exec.js")}
-	for _, s := range player {
-		files[s] = filepath.Join(root, "runtime/webgpu/page", s)
-	}
-	for _, s := range kernels {
-		files[s] = filepath.Join(root, "runtime/wasm/page", s)
-	}
-	for _, s := range scripts {
-		files[s] = filepath.Join(root, "wasm/js", s)
-	}
-	for to, from := range files {
-		data, err := os.ReadFile(from)
-		if err != nil {
-			return err
-		}
-		if strings.HasSuffix(to, ".js") {
-			data = withoutComments(data)
-		}
-		if to == "worker.js" {
-			data = bytes.Replace(data, []byte("const sizes = {}"), []byte("const sizes = "+sizes), 1)
-		}
-		if err := os.WriteFile(filepath.Join(out, to), data, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
+	return bundle(root, goroot, out, sizes)
 }
 
 // module is an engine. weft.wasm leaves out what few pages need: what writes C and reads expressions (inspect), and
@@ -122,15 +89,8 @@ func (m module) build(root, out string, names bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	packed, plain, err := squeeze(data, names)
-	switch {
-	case errors.Is(err, errForm):
-		fmt.Fprintf(os.Stderr, "pack: %s stays unpacked, and larger: %v\n", m.name, err)
-		data = plain
-	case err != nil:
-		return 0, fmt.Errorf("pack %s: %w", m.name, err)
-	default:
-		data = packed
+	if data, err = squeeze(data, names); err != nil {
+		return 0, fmt.Errorf("squeeze %s: %w", m.name, err)
 	}
 	return len(data), os.WriteFile(filepath.Join(out, m.name), data, 0o666)
 }
@@ -149,28 +109,4 @@ func output(name string, args ...string) (string, error) {
 		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
 	}
 	return strings.TrimSpace(string(out)), nil
-}
-
-// license recognises the notice of Go's authors, which stays.
-func license(line []byte) bool {
-	return bytes.Contains(line, []byte("Copyright")) || bytes.Contains(line, []byte("license"))
-}
-
-// withoutComments drops the lines of a script that are only comments, and what they are indented by.
-func withoutComments(script []byte) []byte {
-	var out []byte
-	block := false
-	for line := range bytes.Lines(script) {
-		text := bytes.TrimLeft(line, " \t")
-		switch {
-		case block:
-			block = !bytes.Contains(text, []byte("*/"))
-		case bytes.HasPrefix(text, []byte("/*")):
-			block = !bytes.Contains(text, []byte("*/"))
-		case bytes.HasPrefix(text, []byte("//")) && !license(text), len(bytes.TrimSpace(text)) == 0:
-		default:
-			out = append(out, text...)
-		}
-	}
-	return out
 }

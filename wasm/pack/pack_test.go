@@ -1,44 +1,32 @@
 package main
 
 import (
-	"errors"
+	"bytes"
+	"compress/gzip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	need "github.com/weft-ml/weft/tests/require"
 )
 
-// unpackScript unpacks packed.wasm, which arrives in pieces of so many bytes, to unpacked.wasm.
-const unpackScript = `import { readFileSync, writeFileSync } from 'node:fs'
-import { unpacking } from './unpack.mjs'
-const whole = readFileSync('packed.wasm')
-const piece = Number(process.argv[2])
-const arriving = new ReadableStream({
-  start(c) {
-    for (let at = 0; at < whole.length; at += piece) c.enqueue(new Uint8Array(whole.subarray(at, at + piece)))
-    c.close()
-  },
-})
-const module = new Uint8Array(await new Response(arriving.pipeThrough(unpacking())).arrayBuffer())
-writeFileSync('unpacked.wasm', module)
-console.log(WebAssembly.validate(module))
-`
-
-// runScript runs unpacked.wasm as a Go program.
+// runScript runs module.wasm as a Go program.
 const runScript = `import { readFileSync } from 'node:fs'
 import './wasm_exec.mjs'
 const go = new globalThis.Go()
-const { instance } = await WebAssembly.instantiate(readFileSync('unpacked.wasm'), go.importObject)
+const { instance } = await WebAssembly.instantiate(readFileSync('module.wasm'), go.importObject)
 await go.run(instance)
 process.exit() // timers of the runtime would find the program gone
 `
 
-// workshop is a folder where Node unpacks and runs modules.
+// workshop is a folder where Node runs modules.
 type workshop struct {
 	t         *testing.T
 	node, dir string
@@ -50,12 +38,9 @@ func newWorkshop(t *testing.T) workshop {
 	w := workshop{t, node, t.TempDir()}
 	goroot, err := output("go", "env", "GOROOT")
 	require.NoError(t, err)
-	for to, from := range map[string]string{"unpack.mjs": "../js/unpack.js", "wasm_exec.mjs": filepath.Join(goroot, "lib/wasm/wasm_exec.js")} {
-		script, err := os.ReadFile(from)
-		require.NoError(t, err)
-		w.write(to, script)
-	}
-	w.write("unpack-it.mjs", []byte(unpackScript))
+	script, err := os.ReadFile(filepath.Join(goroot, "lib/wasm/wasm_exec.js"))
+	require.NoError(t, err)
+	w.write("wasm_exec.mjs", script)
 	w.write("run.mjs", []byte(runScript))
 	return w
 }
@@ -64,23 +49,13 @@ func (w workshop) write(name string, data []byte) {
 	require.NoError(w.t, os.WriteFile(filepath.Join(w.dir, name), data, 0o600))
 }
 
-// run runs a script and gives what it and the program say.
-func (w workshop) run(args ...string) (string, error) {
-	cmd := exec.Command(w.node, args...)
+// run runs a module and gives what it and Node say.
+func (w workshop) run(module []byte) (string, error) {
+	w.write("module.wasm", module)
+	cmd := exec.Command(w.node, "run.mjs")
 	cmd.Dir = w.dir
 	said, err := cmd.CombinedOutput()
 	return string(said), err
-}
-
-// unpack gives a module as unpack.js makes it of one that arrives in pieces.
-func (w workshop) unpack(packed []byte, piece string) []byte {
-	w.write("packed.wasm", packed)
-	said, err := w.run("unpack-it.mjs", piece)
-	require.NoError(w.t, err, said)
-	require.Equal(w.t, "true", strings.TrimSpace(said), "the module validates")
-	module, err := os.ReadFile(filepath.Join(w.dir, "unpacked.wasm"))
-	require.NoError(w.t, err)
-	return module
 }
 
 // program is testdata/program as Go's compiler writes it.
@@ -93,67 +68,69 @@ func program(t *testing.T) []byte {
 	return module
 }
 
-func TestPackedProgramRuns(t *testing.T) {
+const says = "1023 166785405000 runtime error: index out of range [0] with length 0\n" +
+	"[0: 0 1: 1.5 2: 3 3: 4.5 4: 6] map[a:1 b:2]\n"
+
+func TestSqueezedProgramRuns(t *testing.T) {
 	w, module := newWorkshop(t), program(t)
-	packed, plain, err := squeeze(module, false)
-	require.NoError(t, err)
-	require.Less(t, len(packed), len(plain)/2)
-	require.Equal(t, packed[4:8], []byte(packedVersion))
-	for _, piece := range []string{"97", "65536", "100000000"} {
-		require.True(t, string(w.unpack(packed, piece)) == string(plain), "in pieces of %s bytes another module comes out", piece)
+	for _, names := range []bool{false, true} {
+		squeezed, err := squeeze(module, names)
+		require.NoError(t, err)
+		require.Less(t, zipped(squeezed), zipped(module))
+		require.Equal(t, names, strings.Contains(string(squeezed), "main.recovered"), "names serve people, and can be kept")
+		said, err := w.run(squeezed)
+		require.NoError(t, err, said)
+		require.Equal(t, says, said)
 	}
-	said, err := w.run("run.mjs")
-	require.NoError(t, err, said)
-	require.Equal(t, "1023 166785405000 runtime error: index out of range [0] with length 0\n"+
-		"[0: 0 1: 1.5 2: 3 3: 4.5 4: 6] map[a:1 b:2]\n", said)
+	squeezed, err := squeeze(module, false)
+	require.NoError(t, err)
+	again, err := squeeze(squeezed, false)
+	require.NoError(t, err)
+	require.True(t, string(again) == string(squeezed), "there is nothing left to leave out")
 }
 
-// What serves people can be kept, and a module without packing passes as it is.
-func TestNamesAndPlainModules(t *testing.T) {
+// zipped is how many bytes are sent, about: zeros cost nothing there.
+func zipped(data []byte) int {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(data) // to memory
+	_ = w.Close()
+	return b.Len()
+}
+
+// A compiler whose tables have another form, or whose functions have other names, gets a module that is larger and runs.
+func TestOtherCompilers(t *testing.T) {
 	w, module := newWorkshop(t), program(t)
-	packed, plain, err := squeeze(module, true)
+	plain, err := squeeze(module, true)
 	require.NoError(t, err)
-	require.Contains(t, string(plain), "main.recovered")
-	require.True(t, string(w.unpack(packed, "65536")) == string(plain))
-	require.True(t, string(w.unpack(plain, "1000")) == string(plain))
-	require.True(t, string(w.unpack(module, "100000000")) == string(module))
+	for what, other := range map[string][]byte{
+		"another version of the tables": []byte(strings.ReplaceAll(string(module), magic, "\xf2"+magic[1:])),
+		"no names":                      plain,
+	} {
+		squeezed, err := squeeze(other, false)
+		require.NoError(t, err, what)
+		require.Equal(t, what != "no names", strings.Contains(string(squeezed), "main.recovered"), what)
+		if what == "no names" { // of functions; tables are emptied still
+			said, err := w.run(squeezed)
+			require.NoError(t, err, said)
+			require.Equal(t, says, said, what)
+		}
+	}
+	section := []byte{1, 1, i32Const, 0, end, 3, 'a', 'b', 'c'} // a passive segment
+	head := append([]byte("\x00asm\x01\x00\x00\x00"), dataSection, byte(len(section)))
+	squeezed, err := squeeze(append(head, section...), false)
+	require.NoError(t, err)
+	require.Equal(t, append(head, section...), squeezed)
 }
 
 func TestCutOff(t *testing.T) {
-	w := newWorkshop(t)
-	packed, _, err := squeeze(program(t), false)
-	require.NoError(t, err)
+	module := program(t)
 	for _, part := range []int{8, 5, 2} { // within data, code, code
-		w.write("packed.wasm", packed[:len(packed)*part/9])
-		said, err := w.run("unpack-it.mjs", "65536")
-		require.Error(t, err)
-		require.Contains(t, said, "weft.wasm is cut off")
+		_, err := squeeze(module[:len(module)*part/9], false)
+		require.ErrorContains(t, err, "the module ends within something")
 	}
-}
-
-// withCode is a module of one function.
-func withCode(body ...byte) []byte {
-	b := append([]byte{1}, append(appendUint(nil, uint64(len(body))), body...)...)
-	m := append([]byte("\x00asm\x01\x00\x00\x00"), 1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0)
-	return append(append(appendUint(append(m, codeSection), uint64(len(b))), b...), customSection, 3, 1, 'x', 0)
-}
-
-// Code of another form than Go writes is not packed, and said to be such.
-func TestUnknownCode(t *testing.T) {
-	for name, body := range map[string][]byte{
-		"an instruction":          {0, 0xfd, 0x0c, end},
-		"an alignment":            {0, 0x41, 0, 0x29, 0, 0, 0x1a, end},
-		"a long number":           {0, 0x02, 0x40, 0x0c, 0x80, 0x00, end, end},
-		"code behind the end":     {0, end, 0x01, end},
-		"a block that stays open": {0, 0x02, 0x40, end},
-	} {
-		_, plain, err := squeeze(withCode(body...), false)
-		require.ErrorIs(t, err, errForm, name)
-		require.Equal(t, withCode(body...)[:len(plain)], plain, name)
-	}
-	_, _, err := squeeze(withCode(0, 0x41), false)
-	require.Error(t, err)
-	require.False(t, errors.Is(err, errForm), "a module that is cut off is no matter of form")
+	_, err := squeeze([]byte("something else"), false)
+	require.ErrorContains(t, err, "no WebAssembly module")
 }
 
 // Tables of functions that have another form stay as they are.
@@ -163,11 +140,36 @@ func TestUnknownTables(t *testing.T) {
 		memory[len(magic)+i] = byte(200 - i)
 	}
 	before := string(memory)
-	require.Equal(t, region{}, forgetLines(memory))
+	forgetLines(memory)
 	require.Equal(t, before, string(memory))
+}
 
-	section := make([]byte, 100)
-	require.Equal(t, append([]byte{105, 0, 0, 0, 0, 0}, section...), packData(section, region{records: 8, tables: 4, functions: 3}))
+// Two scripts and a module are all that comes before the first result: what they import is in them, and what they load later is there.
+func TestBundles(t *testing.T) {
+	root, err := output("go", "list", "-m", "-f", "{{.Dir}}")
+	require.NoError(t, err)
+	goroot, err := output("go", "env", "GOROOT")
+	require.NoError(t, err)
+	out := t.TempDir()
+	require.NoError(t, bundle(root, goroot, out, `{"weft.wasm": 12345}`))
+	named := regexp.MustCompile(`(?:import\(|from|import|new URL\()\s*["']([^"']*\.js)["']`)
+	for _, name := range slices.Concat(first, later) {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		require.NoError(t, err)
+		for _, m := range named.FindAllSubmatch(text, -1) {
+			_, err := os.Stat(filepath.Join(out, string(m[1])))
+			assert.NoError(t, err, "%s names %s", name, m[0])
+			assert.NotRegexp(t, `^(from|import["'\s])`, string(m[0]), "%s waits for another script", name)
+		}
+	}
+	weft, err := os.ReadFile(filepath.Join(out, "weft.js"))
+	require.NoError(t, err)
+	require.True(t, strings.Contains(string(weft), "12345"))
+	require.True(t, regexp.MustCompile(`new URL\("(\./)?worker\.js",\s*import\.meta\.url\)`).Match(weft), "bundlers look for it")
+	worker, err := os.ReadFile(filepath.Join(out, "worker.js"))
+	require.NoError(t, err)
+	require.True(t, strings.Contains(string(worker), "Copyright"), "the notice of Go's authors stays")
+	require.ErrorContains(t, script(scriptFolders(root, goroot), "nowhere.js", out, ""), "nowhere.js")
 }
 
 // TestBudget builds the engine and says how large it is; more than the budget fails.

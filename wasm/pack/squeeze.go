@@ -8,94 +8,46 @@ import (
 )
 
 const (
-	customSection  = 0
-	importSection  = 2
-	elementSection = 9
-	dataSection    = 11
+	customSection = 0
+	importSection = 2
+	codeSection   = 10
+	dataSection   = 11
 )
 
-// section is one of a module: plain as a WebAssembly module has it, and packed, if it has such a form.
-type section struct {
-	id            byte
-	plain, packed []byte
-}
-
-// squeeze writes a module of Go's compiler smaller: packed (see code.go), without custom sections, its data in few
-// pieces, and, unless names is set, without the tables of functions' names and lines. Code of a form that cannot be
-// packed is an error that is errForm; plain is the same module without packing.
-func squeeze(module []byte, names bool) (packed, plain []byte, err error) {
+// squeeze writes a module of Go's compiler smaller, and as plain as it was: without custom sections and, unless names is
+// set, its data in few pieces, and without the tables of functions' names and lines and what a page never calls. What has another form than is known here
+// stays as it is: the module is larger then, but as good.
+func squeeze(module []byte, names bool) ([]byte, error) {
 	if len(module) < 8 || string(module[:4]) != "\x00asm" {
-		return nil, nil, errors.New("this is no WebAssembly module")
+		return nil, errors.New("this is no WebAssembly module")
 	}
 	known, imported := functionNames(module), 0
-	packed, plain = append(append(packed, module[:4]...), packedVersion...), append(plain, module[:8]...)
+	out := append([]byte{}, module[:8]...)
 	r := &reader{b: module, at: 8}
 	for r.at < len(r.b) {
-		s := section{id: r.byte()}
-		s.plain = r.bytes(r.uint())
+		id := r.byte()
+		section := r.bytes(r.uint())
 		if r.err != nil {
-			return nil, nil, r.err
+			return nil, r.err
 		}
-		switch s.id {
+		switch id {
 		case customSection:
 			continue
 		case importSection:
-			imported = importedFunctions(s.plain)
-		case elementSection:
-			s.packed = packElements(s.plain)
+			imported = importedFunctions(section)
 		case codeSection:
 			if !names {
-				s.plain = shake(s.plain, known, imported)
-			}
-			var failed error
-			if s.packed, failed = packCode(s.plain); failed != nil {
-				err = fmt.Errorf("code: %w", failed)
+				section = shake(section, known, imported)
 			}
 		case dataSection:
-			first, memory, failed := image(s.plain)
-			if failed != nil {
-				return nil, nil, failed
+			if first, memory, ok := image(section); ok && !names {
+				forgetLines(memory)
+				section = segments(first, memory)
 			}
-			var at region
-			if !names {
-				at = forgetLines(memory)
-			}
-			s.plain = segments(first, memory, &at)
-			s.packed = packData(s.plain, at)
 		}
-		packed, plain = s.write(packed, plain)
+		out = append(appendUint(append(out, id), uint64(len(section))), section...)
 	}
-	return packed, plain, err
-}
-
-// write appends a section, with its plain size, to both.
-func (s section) write(packed, plain []byte) (p, q []byte) {
-	head := appendUint([]byte{s.id}, uint64(len(s.plain)))
-	plain = append(append(plain, head...), s.plain...)
-	if s.packed == nil {
-		s.packed = s.plain
-	}
-	return append(append(packed, head...), s.packed...), plain
-}
-
-// packElements packs the table of functions, which Go's linker fills with one after the other: how many bytes come
-// before the numbers, these bytes, the first number, and how many there are.
-func packElements(section []byte) []byte {
-	r := &reader{b: section}
-	ok := r.uint() == 1 && r.uint() == 0 && r.byte() == i32Const
-	r.sint()
-	ok = ok && r.byte() == end
-	n := r.uint()
-	head := r.at
-	first := r.uint()
-	for i := range n - 1 {
-		ok = ok && r.uint() == first+1+i
-	}
-	if !ok || r.err != nil || r.at != len(section) {
-		head, first, n = len(section), 0, 0
-	}
-	out := append(appendUint(nil, uint64(head)), section[:head]...)
-	return appendUint(appendUint(out, uint64(first)), uint64(n))
+	return out, nil
 }
 
 // reader reads the binary format.
@@ -166,19 +118,20 @@ func appendSint(b []byte, v int64) []byte {
 
 const i32Const, end = 0x41, 0x0b
 
-// image is memory as the data section fills it; first is the lowest address that it writes.
-func image(section []byte) (first int, memory []byte, err error) {
+// image is memory as the data section fills it; first is the lowest address that it writes. It is not ok where a segment has a form
+// that Go's linker does not write.
+func image(section []byte) (first int, memory []byte, ok bool) {
 	r := &reader{b: section}
 	first = -1
 	for range r.uint() {
 		kind, op := r.uint(), r.byte()
 		at := r.sint()
-		if r.byte() != end || kind != 0 || op != i32Const {
-			return 0, nil, errors.New("a data segment has a form that Go's linker did not write before")
+		if r.byte() != end || kind != 0 || op != i32Const || at < 0 || at > most {
+			return 0, nil, false
 		}
 		data := r.bytes(r.uint())
 		if r.err != nil {
-			return 0, nil, r.err
+			return 0, nil, false
 		}
 		if first < 0 || at < first {
 			first = at
@@ -188,14 +141,17 @@ func image(section []byte) (first int, memory []byte, err error) {
 		}
 		copy(memory[at:], data)
 	}
-	return max(first, 0), memory, r.err
+	return max(first, 0), memory, r.err == nil
 }
+
+// most is an address that no engine's data reaches.
+const most = 1 << 28
 
 // gap is how many zeros end a piece: memory is zero anyway, and a piece costs bytes too.
 const gap = 4096
 
-// segments is the data section for an image. Addresses in at become places in the section.
-func segments(first int, memory []byte, at *region) []byte {
+// segments is the data section for an image.
+func segments(first int, memory []byte) []byte {
 	zeros := make([]byte, gap)
 	var pieces [][2]int
 	for at := first; at < len(memory); {
@@ -215,16 +171,9 @@ func segments(first int, memory []byte, at *region) []byte {
 		}
 	}
 	b := appendUint(nil, uint64(len(pieces)))
-	from := *at
 	for _, p := range pieces {
 		b = appendSint(append(b, 0, i32Const), int64(p[0]))
 		b = appendUint(append(b, end), uint64(p[1]-p[0]))
-		if p[0] <= from.tables && from.tables < p[1] {
-			at.tables = len(b) + from.tables - p[0]
-		}
-		if p[0] <= from.records && from.records < p[1] {
-			at.records = len(b) + from.records - p[0]
-		}
 		b = append(b, memory[p[0]:p[1]]...)
 	}
 	return b

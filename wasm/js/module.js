@@ -1,0 +1,31 @@
+// The module of the engine: from its address to one that is compiled, while it arrives. The page asks for it when it starts the worker,
+// so that neither waits for the other.
+
+import { reach } from './start.js'
+
+const sizes = {} // bytes of the modules by their names, which the build writes here: a compressed answer does not say
+
+// Tells how much of an answer has arrived. The browser keeps compiled code only of the answer itself, so this reads a copy.
+async function told(response, name, progress) {
+  const total = sizes[name] || Number(response.headers.get('content-length') ?? 0)
+  let loaded = 0
+  for (const reader = response.clone().body.getReader(); ;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    loaded += value.length
+    progress({ loaded, total })
+  }
+}
+
+/** The module of a name at an address, compiled. progress hears of {loaded, total}, in bytes. */
+export async function load(address, name, progress) {
+  const response = await reach(address)
+  const type = response.headers.get('content-type') ?? ''
+  if (!response.ok || type.startsWith('text/html')) {
+    const why = response.ok ? `is no module, but ${type}` : `cannot be loaded: ${response.status} ${response.statusText}`.trim()
+    throw new Error(`${address} ${why}; ${name} belongs where worker.js lies: copy it there, or name the folder that has both: open({ folder: '/weft/' })`)
+  }
+  if (progress) told(response, name, progress).catch(() => {}) // what fails is told below
+  if (type.split(';')[0].trim() === 'application/wasm') return WebAssembly.compileStreaming(response)
+  return WebAssembly.compile(await response.arrayBuffer()) // hosts that do not know what it is
+}
