@@ -135,7 +135,7 @@ func shorten(p *saved.Program, form saved.Form) {
 
 // addPage adds what does not depend on the device.
 func addPage(files map[string][]byte, p *saved.Program, m *manifest, o Options) error {
-	for _, name := range []string{"model.js", "elements.js", "worker.js", "element.js", "show.js", "show.css"} {
+	for _, name := range []string{"model.js", "elements.js", "worker.js", "element.js", "show.js", "show.css", "icon.svg"} {
 		b, err := scripts.ReadFile("js/" + name)
 		if err != nil {
 			return err

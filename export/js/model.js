@@ -324,7 +324,11 @@ class Remote {
     if (typeof Worker === 'undefined') fail('there are no workers here; leave out the option worker')
     if (fetch) fail('a worker fetches by itself; leave out one of the options fetch and worker')
     const url = new URL('worker.js', import.meta.url)
-    trusted ??= globalThis.trustedTypes?.createPolicy('weft-model', { createScriptURL: (s) => s })
+    try {
+      trusted ??= globalThis.trustedTypes?.createPolicy('weft-model', { createScriptURL: (s) => s })
+    } catch (e) {
+      fail(`the page's content security policy keeps the worker from being started; let it say trusted-types weft-model, or leave out the option worker (${e.message})`)
+    }
     this.#worker = new Worker(trusted?.createScriptURL(url.href) ?? url, { type: 'module' })
     const end = (error) => {
       this.#worker.terminate()

@@ -12,7 +12,7 @@ import (
 // Policy is the content security policy that the site must work under: nothing from elsewhere, no inline scripts,
 // no eval, no address of a script that is a mere string; WebAssembly may be compiled.
 const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; " +
-	"img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types weft site"
+	"img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types weft weft-model site"
 
 // Serve serves folders under the policy, from a path below the root, as any static host does. A file is taken from the
 // first folder that has it.

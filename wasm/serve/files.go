@@ -13,7 +13,7 @@ import (
 
 // policy is the strictest that the site works under.
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; " +
-	"img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types weft site"
+	"img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types weft weft-model site"
 
 // types are the content types of what a site is made of. They stand here because a machine's own table may say anything (a .ts
 // is a film to some), and because browsers are told not to guess.
