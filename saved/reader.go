@@ -151,13 +151,10 @@ func Decode(b []byte) (*Program, error) {
 	for range r.count("generators") {
 		p.Generators = append(p.Generators, Generator{r.u64(), r.u64()})
 	}
-	names := map[string]bool{}
+	functions := names{}
 	for range r.count("functions") {
 		f := r.function(p)
-		if names[f.Name] {
-			r.fail("two functions have the name %.40q", f.Name)
-		}
-		names[f.Name] = true
+		r.once(functions, "functions", f.Name)
 		p.Functions = append(p.Functions, f)
 	}
 	if r.err == nil && len(r.b) > 0 {
@@ -169,10 +166,23 @@ func Decode(b []byte) (*Program, error) {
 	return p, nil
 }
 
+// names are those that were read.
+type names map[string]bool
+
+// once refuses a name that another of its kind has.
+func (r *reader) once(of names, kind, name string) {
+	if of[name] {
+		r.fail("two %s have the name %.40q", kind, name)
+	}
+	of[name] = true
+}
+
 func (r *reader) function(p *Program) (f Function) {
 	f.Name = r.text()
+	inputs := names{}
 	for range r.count("inputs") {
 		f.Inputs = append(f.Inputs, Input{r.text(), r.stored(), r.shape()})
+		r.once(inputs, "inputs", f.Inputs[len(f.Inputs)-1].Name)
 	}
 	f.Arrays = r.ints("arrays", len(p.Arrays))
 	used := map[int]bool{}
@@ -270,6 +280,7 @@ func (r *reader) target(f *Function, g *graph, t Target, assigned map[int]bool) 
 }
 
 func (r *reader) results(f *Function, g *graph, slots int) {
+	named := names{}
 	for range r.count("results") {
 		x := Result{Name: r.text(), Target: r.within("the target of a result", -1, len(f.Targets)-1), Slot: r.within("the array of a result", -1, slots-1), DType: r.stored(), Shape: r.shape()}
 		for range r.within("the number of sizes that vary", 0, maxRank) {
@@ -301,6 +312,7 @@ func (r *reader) results(f *Function, g *graph, slots int) {
 				r.fail("axis %d of a result has %v elements, where there is room for %d", axis, s, x.Shape[axis])
 			}
 		}
+		r.once(named, "results", x.Name)
 		f.Results = append(f.Results, x)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -209,6 +210,12 @@ func TestRefusesNonsense(t *testing.T) {
 		f := &p.Functions[0]
 		f.Targets[0].Dest = 1
 		f.Targets = append(f.Targets, f.Targets[0])
+	})
+	refuse("two inputs have the name \"x\"", func(p *saved.Program, _ *uop.UOp) {
+		p.Functions[0].Inputs = slices.Repeat([]saved.Input{{Name: "x", DType: dtype.F32, Shape: []int{12}}}, 2)
+	})
+	refuse("two results have the name \"y\"", func(p *saved.Program, _ *uop.UOp) {
+		p.Functions[0].Results = slices.Repeat([]saved.Result{{Name: "y", Target: 0, Slot: -1, DType: dtype.F32, Shape: []int{12}}}, 2)
 	})
 	refuse("depends on check 3", func(p *saved.Program, _ *uop.UOp) { p.Functions[0].Targets[0].On = []int{3} })
 	refuse("neither", func(p *saved.Program, _ *uop.UOp) {
