@@ -293,9 +293,6 @@ func (v *Value) isKnown() bool {
 // one is a single output.
 func (c *call) one(t *tensor.Tensor, e Elem) []*Value { return []*Value{c.out(t, e)} }
 
-// dt is the type of the tensor of input i.
-func (c *call) dt(i int) dtype.DType { return c.array(i).elem.DType() }
-
 // elem is the type of the elements of input i.
 func (c *call) elem(i int) Elem { return c.array(i).elem }
 

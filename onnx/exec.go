@@ -192,7 +192,11 @@ func (r *runner) node(n *nodeProto, s *scope) error {
 	if f := r.m.functions[functionKey{n.domain, n.op, n.overload}]; f != nil {
 		outs, err = r.function(f, c)
 	} else {
-		outs, err = c.run(operators[opName(n.domain, n.op)])
+		f, ok := operators[opName(n.domain, n.op)]
+		if !ok {
+			return &UnsupportedError{r.m.name, []Missing{{n.op, n.domain, []string{n.label()}, 1}}}
+		}
+		outs, err = c.run(f)
 	}
 	if err != nil {
 		return err

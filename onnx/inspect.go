@@ -1,6 +1,10 @@
 package onnx
 
-import "slices"
+import (
+	"cmp"
+	"errors"
+	"slices"
+)
 
 // OpCount is an operator and how many nodes of a model use it, functions and graphs inside of nodes included.
 type OpCount struct {
@@ -45,4 +49,49 @@ func (m *Model) Opset(domain string) int { return m.opsets[domain] }
 // Trains says whether a node of the model works as in training.
 func (m *Model) Trains() bool {
 	return slices.ContainsFunc(m.proto.graph.nodes, func(n *nodeProto) bool { return n.op == "Dropout" && len(n.in) > 2 && n.in[2] != "" })
+}
+
+// Info is what a file says of itself.
+type Info struct {
+	Producer   string
+	Opsets     []Opset
+	Parameters int   // elements of the arrays of numbers that are weights
+	Arrays     int   // how many there are
+	Bytes      int64 // what they take in the file
+}
+
+// Opset is a version of a domain's operators.
+type Opset struct {
+	Domain  string // "ai.onnx" is the default one
+	Version int
+}
+
+// Info is what the model's file says of itself.
+func (m *Model) Info() Info {
+	info := Info{Producer: m.proto.producer}
+	for d, v := range m.opsets {
+		if d == "" {
+			d = "ai.onnx"
+		}
+		info.Opsets = append(info.Opsets, Opset{d, v})
+	}
+	slices.SortFunc(info.Opsets, func(a, b Opset) int { return cmp.Compare(a.Domain, b.Domain) })
+	for _, t := range m.proto.graph.init {
+		n := count(t.is.shape)
+		info.Parameters += n
+		info.Arrays++
+		info.Bytes += int64(n*t.typ.bits()+7) / 8
+	}
+	return info
+}
+
+// Inspect reads the model in a file as Open does, but one that has operators which are not known is given too, with the list of them; it cannot
+// be run.
+func Inspect(path string) (*Model, *UnsupportedError, error) {
+	m, err := open(path)
+	var missing *UnsupportedError
+	if errors.As(err, &missing) && m != nil {
+		return m, missing, nil
+	}
+	return m, nil, err
 }

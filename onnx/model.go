@@ -87,6 +87,14 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Open reads the model in a file; data outside of it may lie in its folder.
 func Open(path string) (*Model, error) {
+	m, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func open(path string) (*Model, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &Error{File: path, Err: err}
@@ -96,11 +104,20 @@ func Open(path string) (*Model, error) {
 		return nil, &Error{File: path, Err: err}
 	}
 	defer root.Close()
-	return Read(b, Options{Name: path, External: root.FS()})
+	return parse(b, Options{Name: path, External: root.FS()})
 }
 
 // Read reads a model. The bytes must not be changed afterwards.
 func Read(b []byte, o Options) (*Model, error) {
+	m, err := parse(b, o)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// parse is Read, which gives the model beside an *UnsupportedError too.
+func parse(b []byte, o Options) (*Model, error) {
 	if o.Name == "" {
 		o.Name = "model"
 	}
@@ -113,7 +130,7 @@ func Read(b []byte, o Options) (*Model, error) {
 	}
 	if err != nil {
 		if e, ok := err.(*UnsupportedError); ok {
-			return nil, e
+			return m, e
 		}
 		return nil, &Error{File: o.Name, Err: err}
 	}

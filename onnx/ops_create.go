@@ -71,10 +71,11 @@ func rangeOp(c *call) []*Value {
 	if step == 0 || n != n || n > 1<<31 {
 		c.fail("there is no range from %v to %v by %v", from, to, step)
 	}
-	at := tensor.ArangeOf(dtype.F64, 0, c.limited(int(max(0, n))), 1)
-	if e != Float64 {
-		at = at.To(dtype.F32)
+	d := dtype.F32
+	if e == Float64 {
+		d = dtype.F64
 	}
+	at := tensor.ArangeOf(dtype.I64, 0, c.limited(int(max(0, n))), 1).To(d)
 	return c.one(at.Mul(step).Add(from), e)
 }
 

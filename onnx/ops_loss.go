@@ -74,7 +74,7 @@ func (c *call) updated(list [][]t) []*Value {
 }
 
 func adagrad(c *call) []*Value {
-	step := wide(c.t(1)).Reshape()
+	step := c.t(1).To(wide(c.t(0)).DType()).Reshape()
 	rate := wide(c.t(0)).Reshape().Div(step.Mul(c.attrFloat("decay_factor", 0)).Add(1))
 	var list [][]t
 	for _, g := range c.groups(3) {
@@ -86,7 +86,7 @@ func adagrad(c *call) []*Value {
 }
 
 func adam(c *call) []*Value {
-	step := wide(c.t(1)).Reshape()
+	step := c.t(1).To(wide(c.t(0)).DType()).Reshape()
 	rate := wide(c.t(0)).Reshape()
 	alpha, beta := c.attrFloat("alpha", 0.9), c.attrFloat("beta", 0.999)
 	corrected := step.RPow(beta).RSub(1).Sqrt().Div(step.RPow(alpha).RSub(1)).Mul(rate)
@@ -102,7 +102,7 @@ func adam(c *call) []*Value {
 }
 
 func momentum(c *call) []*Value {
-	rate, step := wide(c.t(0)).Reshape(), wide(c.t(1)).Reshape()
+	rate, step := wide(c.t(0)).Reshape(), c.t(1).To(wide(c.t(0)).DType()).Reshape()
 	alpha := c.attrFloat("alpha", 0.9)
 	beta := step.Gt(0).Where(c.attrFloat("beta", 1), 1.0).To(rate.DType())
 	var list [][]t

@@ -173,7 +173,7 @@ func normalizer(c *call) []*Value {
 	var norm t
 	switch how := c.attrString("norm", "MAX"); how {
 	case "MAX":
-		norm = x.Abs().MaxKeep(axis)
+		norm = x.MaxKeep(axis)
 	case "L1":
 		norm = x.Abs().SumKeep(axis)
 	case "L2":

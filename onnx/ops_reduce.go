@@ -12,17 +12,14 @@ type reduction struct {
 	before func(x t) t
 	reduce func(x t, axes ...int) t
 	after  func(x t) t
-	inputs int  // the version from which axes are an input
-	bools  bool // bools are numbers
+	inputs int // the version from which axes are an input
 }
 
 func (d reduction) run(c *call) []*Value {
 	x := c.t(0)
-	list, given := c.attrInts("axes")
-	if c.opset >= d.inputs {
-		if list, given = nil, c.has(1); given {
-			list = c.ints(1)
-		}
+	list, _ := c.attrInts("axes")
+	if c.opset >= d.inputs && c.has(1) {
+		list = c.ints(1)
 	}
 	axes := make([]int, 0, x.Rank())
 	for _, a := range list {

@@ -129,8 +129,8 @@ func (r *resizing) nearestTo(i int) int64 {
 	return int64(max(0, min(x, float64(r.in-1))))
 }
 
-func resize(c *call) []*Value {
-	x := c.t(0)
+// resizings are the attributes of a node for each axis that it resizes.
+func (c *call) resizings(x t) (plans []resizing, axes []int) {
 	rank := x.Rank()
 	base := resizing{mode: c.attrString("mode", "nearest"), coords: c.attrString("coordinate_transformation_mode", "half_pixel"),
 		nearest: c.attrString("nearest_mode", "round_prefer_floor"), cubic: c.attrFloat("cubic_coeff_a", -0.75),
@@ -149,7 +149,7 @@ func resize(c *call) []*Value {
 		roi, scales, sizes = 99, 1, 99
 		base.coords, base.nearest = "asymmetric", "floor"
 	}
-	plans := make([]resizing, len(axes))
+	plans = make([]resizing, len(axes))
 	for i, a := range axes {
 		plans[i] = base
 		plans[i].in = x.Dim(c.axis(a, rank))
@@ -165,6 +165,17 @@ func resize(c *call) []*Value {
 		}
 	}
 	c.resizeSizes(plans, scales, sizes)
+	return plans, axes
+}
+
+func resize(c *call) []*Value {
+	x := c.t(0)
+	rank := x.Rank()
+	plans, axes := c.resizings(x)
+	if len(plans) == 0 {
+		return []*Value{c.value(0)}
+	}
+	base := plans[0]
 	var outside t // where the region lies outside of the input
 	e := c.elem(0)
 	y := x

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"image"
+	_ "image/jpeg" // a format of pictures
+	_ "image/png"  // a format of pictures
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/onnx"
+	"github.com/weft-ml/weft/tensor"
+)
+
+func showModelCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use: "show FILE.onnx", Short: "Print what a model takes and gives, its parameters and its operators", Args: sensible(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error { return p.showModel(args[0]) },
+	}
+}
+
+// showModel prints a model; operators that are not known are a result, not a failure.
+func (p *program) showModel(path string) error {
+	m, missing, err := onnx.Inspect(path)
+	if err != nil {
+		return err
+	}
+	info := m.Info()
+	fmt.Fprintf(p.out, "%s: ONNX", path)
+	if info.Producer != "" {
+		fmt.Fprintf(p.out, " by %s", info.Producer)
+	}
+	for _, o := range info.Opsets {
+		fmt.Fprintf(p.out, ", %s %d", o.Domain, o.Version)
+	}
+	fmt.Fprintf(p.out, "\n%d parameters in %d arrays, %s\n", info.Parameters, info.Arrays, sizeText(info.Bytes))
+	for _, port := range m.Inputs() {
+		fmt.Fprintf(p.out, "input  %s: %v\n", port.Name, port.Type)
+	}
+	for _, port := range m.Outputs() {
+		fmt.Fprintf(p.out, "output %s: %v\n", port.Name, port.Type)
+	}
+	ops := m.Ops()
+	sort.SliceStable(ops, func(i, j int) bool { return ops[i].Nodes > ops[j].Nodes })
+	var list []string
+	for _, o := range ops {
+		name := o.Name
+		if o.Domain != "" {
+			name = o.Domain + ":" + name
+		}
+		list = append(list, fmt.Sprintf("%s %d", name, o.Nodes))
+	}
+	fmt.Fprintf(p.out, "operators: %s\n", strings.Join(list, ", "))
+	if missing != nil {
+		fmt.Fprintf(p.out, "not known: %v\n", missing)
+	}
+	return nil
+}
+
+func runModelCommand(p *program) *cobra.Command {
+	var inputs []string
+	var device string
+	c := &cobra.Command{
+		Use: "run MODEL.onnx", Short: "Run a model and print its outputs", Args: sensible(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error { return p.runModel(c.Context(), args[0], device, inputs) },
+		Long: `Runs a model once and prints its outputs. An input is NAME=PATH, of a picture (PNG or JPEG: channels first, from 0 to 1, resized to what the
+model takes) or of a TensorProto (.pb), or NAME=1,2,3, numbers.`,
+	}
+	c.Flags().StringArrayVar(&inputs, "input", nil, "NAME=PATH or NAME=NUMBERS; once for each input")
+	c.Flags().StringVar(&device, "device", "", "the device")
+	return c
+}
+
+func (p *program) runModel(ctx context.Context, path, device string, inputs []string) error {
+	m, err := onnx.Open(path)
+	if err != nil {
+		return err
+	}
+	if _, err := p.open(ctx, device); err != nil {
+		return err
+	}
+	in := map[string]*onnx.Value{}
+	for _, s := range inputs {
+		name, from, ok := strings.Cut(s, "=")
+		if !ok {
+			return usagef("--input %s: it must be NAME=PATH or NAME=NUMBERS", s)
+		}
+		var port *onnx.Port
+		for _, q := range m.Inputs() {
+			if q.Name == name {
+				port = &q
+			}
+		}
+		if port == nil {
+			return usagef("--input %s: the model has no input %q; weft show %s lists them", s, name, path)
+		}
+		if in[name], err = modelInput(from, port.Type); err != nil {
+			return fmt.Errorf("input %s: %w", name, err)
+		}
+	}
+	out, err := m.Call(ctx, in)
+	if err != nil {
+		return err
+	}
+	for _, port := range m.Outputs() {
+		if err := p.printValue(ctx, port.Name, out[port.Name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printValue prints a value, of a long one its first elements.
+func (p *program) printValue(ctx context.Context, name string, v *onnx.Value) error {
+	fmt.Fprintf(p.out, "%s: %v", name, v)
+	const most = 16
+	switch t := v.Tensor(); {
+	case len(v.Text()) > 0:
+		fmt.Fprintf(p.out, " %q", v.Text()[:min(most, len(v.Text()))])
+	case t != nil && t.Numel() > 0:
+		all, err := t.Flatten().Reshape(t.Numel()).Narrow(0, 0, min(most, t.Numel())).ToList(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.out, " %v", all)
+		if t.Numel() > most {
+			fmt.Fprint(p.out, " …")
+		}
+	}
+	fmt.Fprintln(p.out)
+	return nil
+}
+
+// modelInput reads what was given for an input.
+func modelInput(from string, t *onnx.Type) (*onnx.Value, error) {
+	switch strings.ToLower(filepath.Ext(from)) {
+	case ".png", ".jpg", ".jpeg":
+		return pictureInput(from, t)
+	case ".pb":
+		b, err := os.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
+		return onnx.ReadValue(b, t)
+	}
+	var list []float64
+	for _, s := range strings.Split(from, ",") {
+		n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		if err != nil {
+			return nil, usagef("%.80q is neither a picture, nor a .pb file, nor numbers", from)
+		}
+		list = append(list, n)
+	}
+	shape := []int{len(list)}
+	if t != nil && t.Ranked {
+		if shape = fillShape(t.Dims, len(list)); shape == nil {
+			return nil, usagef("%d numbers do not fill %v", len(list), t)
+		}
+	}
+	x := tensor.Of(list, shape...)
+	if t != nil && t.Elem.DType() != dtype.Void {
+		x = x.To(t.Elem.DType())
+	}
+	return onnx.Of(x), nil
+}
+
+// fillShape is the shape of n elements; one size that is not known is what is left.
+func fillShape(dims []onnx.Dim, n int) []int {
+	shape, free, have := make([]int, len(dims)), -1, 1
+	for i, d := range dims {
+		switch {
+		case d.Size >= 0:
+			shape[i] = d.Size
+			have *= d.Size
+		case free < 0:
+			free = i
+		default:
+			shape[i] = 1
+		}
+	}
+	if free >= 0 && have > 0 {
+		shape[free] = n / have
+		have *= shape[free]
+	}
+	if have != n {
+		return nil
+	}
+	return shape
+}
+
+const mostPixels = 1 << 26
+
+// pictureInput is a picture as [1, channels, h, w] from 0 to 1, in the sizes that the model takes where it says so.
+func pictureInput(path string, t *onnx.Type) (*onnx.Value, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	conf, _, err := image.DecodeConfig(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if conf.Width < 1 || conf.Height < 1 || conf.Width > mostPixels/conf.Height {
+		return nil, fmt.Errorf("%s: a picture of %d by %d", path, conf.Width, conf.Height)
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		return nil, err
+	}
+	img, _, err := image.Decode(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if t == nil || len(t.Dims) != 4 || t.Elem != onnx.Float32 {
+		return nil, fmt.Errorf("a picture is float32[n, channels, h, w], and the model takes %v", t)
+	}
+	channels := t.Dims[1].Size
+	if channels != 1 {
+		channels = 3
+	}
+	b := img.Bounds()
+	h, w := b.Dy(), b.Dx()
+	x := make([]float32, channels*h*w)
+	for y := range h {
+		for i := range w {
+			r, g, bl, _ := img.At(b.Min.X+i, b.Min.Y+y).RGBA()
+			c := []float32{float32(r) / 0xffff, float32(g) / 0xffff, float32(bl) / 0xffff}
+			if channels == 1 {
+				c = []float32{0.299*c[0] + 0.587*c[1] + 0.114*c[2]}
+			}
+			for k, v := range c {
+				x[(k*h+y)*w+i] = v
+			}
+		}
+	}
+	picture := tensor.Of(x, 1, channels, h, w)
+	size := func(d onnx.Dim, n int) int {
+		if d.Size > 0 {
+			return d.Size
+		}
+		return n
+	}
+	if nh, nw := size(t.Dims[2], h), size(t.Dims[3], w); nh != h || nw != w {
+		picture = picture.Resize([]int{nh, nw}, tensor.Resize{Mode: tensor.ResizeLinear, Antialias: true})
+	}
+	return onnx.Of(picture), nil
+}

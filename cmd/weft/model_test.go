@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// A model of the shared data is shown, and run with a picture, a file of its data set and numbers.
+func TestModelCommands(t *testing.T) {
+	dir := need.Data(t, "models", "mnist-8")
+	model := filepath.Join(dir, "model.onnx")
+	weft := func(args ...string) (string, string, int) {
+		var out, log strings.Builder
+		env := func(name string) string { return map[string]string{"DEV": "INTERP"}[name] }
+		code := run(context.Background(), args, env, &out, &log)
+		return out.String(), log.String(), code
+	}
+	out, log, code := weft("show", model)
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, "input  Input3: float32[1 1 28 28]")
+	require.Contains(t, out, "5998 parameters")
+	require.Contains(t, out, "Conv 2")
+
+	out, log, code = weft("run", model, "--input", "Input3="+filepath.Join(dir, "test_data_set_0", "input_0.pb"))
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, "Plus214_Output_0: float32 [1 10]")
+
+	picture := filepath.Join(t.TempDir(), "x.png")
+	f, err := os.Create(picture)
+	require.NoError(t, err)
+	img := image.NewGray(image.Rect(0, 0, 50, 40)) // of another size than the model's
+	img.Set(3, 3, color.Gray{200})
+	require.NoError(t, png.Encode(f, img))
+	require.NoError(t, f.Close())
+	out, log, code = weft("run", model, "--input", "Input3="+picture)
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, "float32 [1 10]")
+
+	_, log, code = weft("run", model, "--input", "x=1")
+	require.NotEqual(t, 0, code)
+	require.Contains(t, log, `no input "x"`)
+	_, log, code = weft("run", model, "--input", "Input3=1,2")
+	require.NotEqual(t, 0, code)
+	require.Contains(t, log, "2 numbers do not fill float32[1 1 28 28]")
+	_, log, code = weft("show", picture)
+	require.NotEqual(t, 0, code)
+	require.Contains(t, log, "x.png")
+}
