@@ -64,9 +64,28 @@ func openGGUF(ctx context.Context, path string, o Options) (*Model, error) {
 	return FromGGUF(ctx, f, o)
 }
 
-// FromGGUF loads a GGUF file with its tokenizer. Packed weights are unpacked to float32.
+// FromGGUF loads a GGUF file with its tokenizer, if it has one. Packed weights are unpacked to float32.
 func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
-	fail := func(err error) (*Model, error) { return nil, fmt.Errorf("llm: %s: %w", f.Path(), err) }
+	c, err := ggufConfig(f)
+	if err != nil {
+		return nil, fmt.Errorf("llm: %s: %w", f.Path(), err)
+	}
+	var t *tokenizer.Tokenizer
+	if f.Has("tokenizer.ggml.model") {
+		if t, err = tokenizer.FromGGUF(f); err != nil {
+			return nil, err
+		}
+	}
+	m, err := load(ctx, f.Unpacked(), c, ggufNames, o)
+	if err == nil {
+		m.Tokenizer = t
+	}
+	return m, err
+}
+
+// ggufConfig reads the shape of a model from the metadata of a GGUF file.
+func ggufConfig(f *gguf.File) (Config, error) {
+	fail := func(err error) (Config, error) { return Config{}, err }
 	family, _ := f.Text("general.architecture")
 	kind, ok := families[family]
 	if !ok {
@@ -111,26 +130,12 @@ func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
 	if _, own := f.Info(ggufNames.out); !own {
 		c.Tied = true
 	}
-	if err := c.ropeFactors(f); err != nil {
-		return fail(err)
-	}
-	var t *tokenizer.Tokenizer
-	if f.Has("tokenizer.ggml.model") {
-		var err error
-		if t, err = tokenizer.FromGGUF(f); err != nil {
-			return nil, err
-		}
-	}
 	for _, key := range []string{"eos", "eot"} {
 		if id, ok := f.Int("tokenizer.ggml." + key + "_token_id"); ok {
 			c.EOS = append(c.EOS, int(id))
 		}
 	}
-	m, err := load(ctx, f.Unpacked(), c, ggufNames, o)
-	if err == nil {
-		m.Tokenizer = t
-	}
-	return m, err
+	return c, c.ropeFactors(f)
 }
 
 // ropeFactors reads the tensor of a GGUF file that stretches positions.

@@ -9,25 +9,77 @@ import (
 	"slices"
 )
 
-// Sampler chooses tokens. The zero value takes the likeliest, of equal ones the first.
+// Sampler chooses the tokens of one text. The zero value takes the likeliest, of equal ones the first.
 type Sampler struct {
 	Temperature float64 // logits are divided by it; 0: always the likeliest
 	TopK        int     // of the k likeliest; 0: of all
 	TopP        float64 // of the likeliest that together have this probability (Holtzman and others, 2019); 0: of all
+	MinP        float64 // of those at least so likely, as a share of the likeliest; 0: of all
+	Repetition  float64 // logits of tokens that were there lately are divided by it, negative ones multiplied (Keskar and others, 2019); 0 or 1: not
 	Seed        uint64
 
 	random *rand.Rand
 	seeded uint64
+	lately []int
+}
+
+// memory is how many tokens count as being there lately.
+const memory = 64
+
+// Seen tells of tokens that are there without having been chosen, as those of a prompt.
+func (s *Sampler) Seen(tokens ...int) {
+	s.lately = append(s.lately, tokens...)
+	s.lately = slices.Delete(s.lately, 0, max(0, len(s.lately)-memory))
 }
 
 // Next chooses a token by its logits.
 func (s *Sampler) Next(logits []float32) (int, error) {
-	if len(logits) == 0 {
-		return 0, errors.New("llm: no logits to choose from")
+	if err := s.check(logits); err != nil {
+		return 0, err
 	}
-	if !(s.Temperature >= 0) || math.IsInf(s.Temperature, 0) || s.TopK < 0 || !(s.TopP >= 0 && s.TopP <= 1) {
-		return 0, fmt.Errorf("llm: temperature %v, top k %d, top p %v: the first two are from 0 on, the last from 0 to 1", s.Temperature, s.TopK, s.TopP)
+	token, err := s.choose(s.penalised(logits))
+	if err == nil {
+		s.Seen(token)
 	}
+	return token, err
+}
+
+func (s *Sampler) check(logits []float32) error {
+	switch {
+	case len(logits) == 0:
+		return errors.New("llm: no logits to choose from")
+	case !(s.Temperature >= 0) || math.IsInf(s.Temperature, 0) || s.TopK < 0:
+		return fmt.Errorf("llm: temperature %v, top k %d: they are from 0 on", s.Temperature, s.TopK)
+	case !(s.TopP >= 0 && s.TopP <= 1) || !(s.MinP >= 0 && s.MinP <= 1):
+		return fmt.Errorf("llm: top p %v, min p %v: they are from 0 to 1", s.TopP, s.MinP)
+	case !(s.Repetition >= 0) || math.IsInf(s.Repetition, 0):
+		return fmt.Errorf("llm: a repetition of %v: it is from 0 on", s.Repetition)
+	}
+	return nil
+}
+
+// penalised are logits, smaller for tokens that were there lately.
+func (s *Sampler) penalised(logits []float32) []float32 {
+	if s.Repetition == 0 || s.Repetition == 1 {
+		return logits
+	}
+	logits = slices.Clone(logits)
+	done := map[int]bool{}
+	for _, t := range s.lately {
+		if t < 0 || t >= len(logits) || done[t] {
+			continue
+		}
+		done[t] = true
+		if logits[t] > 0 {
+			logits[t] /= float32(s.Repetition)
+		} else {
+			logits[t] *= float32(s.Repetition)
+		}
+	}
+	return logits
+}
+
+func (s *Sampler) choose(logits []float32) (int, error) {
 	best := 0
 	for i, x := range logits {
 		if x != x || math.IsInf(float64(x), 1) {
@@ -65,6 +117,18 @@ func (s *Sampler) candidates(logits []float32) []candidate {
 	for i := range order {
 		order[i].weight = math.Exp((order[i].weight - most) / s.Temperature)
 		sum += order[i].weight
+	}
+	if s.MinP > 0 { // the likeliest has the weight 1
+		for i := range order {
+			if order[i].weight < s.MinP {
+				order = order[:i]
+				break
+			}
+		}
+		sum = 0
+		for _, c := range order {
+			sum += c.weight
+		}
 	}
 	if s.TopP > 0 {
 		have := 0.0

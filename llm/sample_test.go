@@ -20,6 +20,8 @@ func TestSampler(t *testing.T) {
 		{Sampler{Temperature: 1, TopK: 3}, []float64{0, 0.4223, 0.1554, 0, 0.4223}},
 		{Sampler{Temperature: 1, TopP: 0.7}, []float64{0, 0.5, 0, 0, 0.5}},
 		{Sampler{Temperature: 1, TopP: 0.1}, []float64{0, 1, 0, 0, 0}},
+		{Sampler{Temperature: 1, MinP: 0.3}, []float64{0, 0.4223, 0.1554, 0, 0.4223}},
+		{Sampler{Temperature: 1, MinP: 0.3, TopP: 0.8}, []float64{0, 0.5, 0, 0, 0.5}},
 		{Sampler{}, []float64{0, 1, 0, 0, 0}}, {Sampler{Temperature: 9, TopK: 1}, []float64{0, 1, 0, 0, 0}},
 	} {
 		count := make([]float64, len(logits))
@@ -33,6 +35,18 @@ func TestSampler(t *testing.T) {
 			assert.InDelta(t, w, count[i]/n, 4*math.Sqrt(w*(1-w)/n)+1e-4, "%+v: token %d", c.s, i)
 		}
 	}
+	again := &Sampler{Repetition: 2.5}
+	again.Seen(3)
+	for _, want := range []int{1, 4, 2, 1} {
+		token, err := again.Next(logits)
+		require.NoError(t, err)
+		require.Equal(t, want, token)
+	}
+	assert.Equal(t, float32(2), logits[1], "logits are the caller's")
+	for i := range 100 {
+		again.Seen(i)
+	}
+	assert.Len(t, again.lately, memory)
 	a, b := &Sampler{Temperature: 1, Seed: 5}, &Sampler{Temperature: 1, Seed: 5}
 	for range 100 {
 		x, _ := a.Next(logits)
@@ -48,6 +62,7 @@ func TestSampler(t *testing.T) {
 		{Sampler{}, nil, "no logits"}, {Sampler{}, []float32{0, nan}, "the logit of token 1 is NaN"}, {Sampler{}, []float32{inf}, "is +Inf"},
 		{Sampler{}, []float32{-inf, -inf}, "all logits are -Inf"}, {Sampler{Temperature: -1}, logits, "temperature -1"},
 		{Sampler{Temperature: math.NaN()}, logits, "temperature NaN"}, {Sampler{TopP: 2}, logits, "top p 2"}, {Sampler{TopK: -1}, logits, "top k -1"},
+		{Sampler{MinP: -1}, logits, "min p -1"}, {Sampler{Repetition: math.NaN()}, logits, "a repetition of NaN"},
 	} {
 		_, err := c.s.Next(c.logits)
 		assert.ErrorContains(t, err, c.want)

@@ -154,6 +154,7 @@ func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter
 		if sampler == nil {
 			sampler = &Sampler{}
 		}
+		sampler.Seen(prompt...)
 		next := prompt
 		for made := 0; o.Tokens == 0 || made < o.Tokens; made++ {
 			if made > 0 && s.Room() == 0 {

@@ -113,6 +113,9 @@ func TestChunks(t *testing.T) {
 				want = append(want, logits)
 			}
 			for _, chunk := range []int{2, 7, 8, 24, 100} {
+				if device != "CPU" && chunk != 7 {
+					continue
+				}
 				s, err := stories(t, device, Options{Length: 24, Chunk: chunk}).NewSession(ctx)
 				require.NoError(t, err)
 				for _, parts := range [][]int{{20}, {1, 19}, {3, 5, 1, 11}, {13, 7}} {

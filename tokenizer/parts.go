@@ -111,18 +111,7 @@ func splitterOf(raw json.RawMessage, depth int) (splitters, error) {
 		}
 		return all, nil
 	case "ByteLevel":
-		var all splitters
-		if p.AddPrefixSpace == nil || *p.AddPrefixSpace {
-			all = append(all, prefixed{})
-		}
-		if p.UseRegex == nil || *p.UseRegex {
-			re, err := parsePattern(patternGPT2)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, byPattern{p: re})
-		}
-		return append(all, byteLetters{}), nil
+		return byteLevelOf(p)
 	case "Split":
 		return splitOf(p)
 	case "Whitespace":
@@ -155,6 +144,21 @@ func splitterOf(raw json.RawMessage, depth int) (splitters, error) {
 		return metaspaceOf(p)
 	}
 	return nil, notKnown(p)
+}
+
+func byteLevelOf(p part) (splitters, error) {
+	var all splitters
+	if p.AddPrefixSpace == nil || *p.AddPrefixSpace {
+		all = append(all, prefixed{})
+	}
+	if p.UseRegex == nil || *p.UseRegex {
+		re, err := parsePattern(patternGPT2)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, byPattern{p: re})
+	}
+	return append(all, byteLetters{}), nil
 }
 
 func patternSplit(source string, dropOther bool) (splitters, error) {

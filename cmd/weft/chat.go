@@ -46,6 +46,8 @@ template of questions and answers is put around them.`,
 	f.Float64Var(&o.Sampler.Temperature, "temperature", 0, "0 takes the likeliest token, more makes it freer")
 	f.IntVar(&o.Sampler.TopK, "top-k", 0, "take one of the k likeliest only")
 	f.Float64Var(&o.Sampler.TopP, "top-p", 0, "take one of the likeliest that together have this probability only")
+	f.Float64Var(&o.Sampler.MinP, "min-p", 0, "take one only that is at least so likely, as a share of the likeliest")
+	f.Float64Var(&o.Sampler.Repetition, "repetition", 0, "more than 1 makes tokens rarer that were there lately")
 	f.Uint64Var(&o.Sampler.Seed, "seed", 0, "of what is drawn")
 	f.StringArrayVar(&o.Stop, "stop", nil, "text that ends a continuation")
 	return c
