@@ -180,12 +180,17 @@ type hubConfig struct {
 	ForwardBias bool            `json:"mlp_bias"`
 	Sliding     bool            `json:"use_sliding_window"`
 	EOS         json.RawMessage `json:"eos_token_id"`
+	Part        *float64        `json:"partial_rotary_factor"`
+	Packing     *struct {
+		Method string `json:"quant_method"`
+	} `json:"quantization_config"`
 }
 
 type hubRope struct {
 	Type     string   `json:"rope_type"`
 	OldType  string   `json:"type"`
 	Base     *float64 `json:"rope_theta"`
+	Part     *float64 `json:"partial_rotary_factor"`
 	Factor   float64  `json:"factor"`
 	Low      float64  `json:"low_freq_factor"`
 	High     float64  `json:"high_freq_factor"`
@@ -211,6 +216,8 @@ func ParseConfig(raw []byte) (Config, error) {
 		return fail("attention_bias and mlp_bias are not known")
 	case h.Activation != "" && h.Activation != "silu":
 		return fail("hidden_act is %.64q; silu is known", h.Activation)
+	case h.Packing != nil: // scales lie beside the weights, which by themselves may look like floats
+		return fail("quantization_config of method %.32q is not known; save the model without it, or as a GGUF file", h.Packing.Method)
 	case h.Heads < 1:
 		return fail("num_attention_heads is %d", h.Heads)
 	}
@@ -231,9 +238,12 @@ func ParseConfig(raw []byte) (Config, error) {
 			return fail("eos_token_id: %w", err)
 		}
 	}
-	for _, r := range []*hubRope{h.Scaling, h.Rope} {
+	for _, r := range []*hubRope{{Part: h.Part}, h.Scaling, h.Rope} {
 		if r == nil {
 			continue
+		}
+		if r.Part != nil && *r.Part != 1 {
+			return fail("partial_rotary_factor is %v; positions turn whole heads, of which it is 1", *r.Part)
 		}
 		if r.Base != nil {
 			c.RopeBase = *r.Base

@@ -31,7 +31,7 @@ func (r *resizing) at(i int) float64 {
 		return x * (in - 1) / (length - 1)
 	case "pytorch_half_pixel":
 		if r.out == 1 {
-			return -0.5
+			return 0
 		}
 	case "half_pixel_symmetric":
 		return in/2*(1-float64(r.out)/length) + (x+0.5)/r.scale - 0.5

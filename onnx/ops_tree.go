@@ -113,10 +113,11 @@ func (f *forest) leaves(c *call, x t) t {
 		v := flat.IndexSelect(0, start.Add(feature.IndexSelect(0, at)))
 		s, m := split.IndexSelect(0, at), mode.IndexSelect(0, at)
 		ok := v.Le(s)
-		for k, cond := range map[int]func() t{treeLess: func() t { return v.Lt(s) }, treeGreaterEqual: func() t { return v.Ge(s) },
+		compare := [...]func() t{treeLess: func() t { return v.Lt(s) }, treeGreaterEqual: func() t { return v.Ge(s) },
 			treeGreater: func() t { return v.Gt(s) }, treeEqual: func() t { return v.Eq(s) }, treeUnequal: func() t { return v.Ne(s) },
-			treeMember: func() t { return f.member(c, v, at, e) }} {
-			if used[k] {
+			treeMember: func() t { return f.member(c, v, at, e) }}
+		for k, cond := range compare { // in order, that the kernels of two runs are the same
+			if cond != nil && used[k] {
 				ok = m.Eq(k).Where(cond(), ok)
 			}
 		}

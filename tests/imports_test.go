@@ -124,6 +124,7 @@ var homes = map[string]string{
 	"github.com/tetratelabs/wazero":     "runtime/wasm",
 	"github.com/oliverbestmann/webgpu":  "runtime/webgpu/wgpu",
 	"github.com/cogentcore/webgpu":      "runtime/webgpu/cogentcore",
+	"github.com/evanw/esbuild":          "wasm/pack",
 	"golang.org/x/image":                "data",
 	"golang.org/x/sys":                  "runtime cmd",
 	"golang.org/x/text":                 "tokenizer",

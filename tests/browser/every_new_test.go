@@ -7,6 +7,7 @@ import (
 
 // merged1 are methods that are several functions in Go, by their options, and those that change tensors.
 var merged1 = []example{
+	is("w.scalar(2.5)", func(values) one { return tensor.Scalar(2.5) }), is("x.mul(w.scalar(w.variable('n', 1, 8).bind(3).plus(1)))", func(v values) one { return v.x.Mul(4) }),
 	is("s.selu()", func(v values) one { return v.s.SELU() }), is("s.selu({alpha: 2, scale: 0.5})", func(v values) one { return v.s.SELUWith(2, 0.5) }),
 	is("s.mul(8).hardSigmoid()", func(v values) one { return v.s.Mul(8).HardSigmoid() }), is("s.hardSigmoid({alpha: 2})", func(v values) one { return v.s.HardSigmoidWith(2, 0.5) }),
 	is("x.allClose(y)", func(v values) one { return v.x.AllClose(v.y, 1e-5, 1e-8, false) }), is("x.allClose(y, {atol: 9})", func(v values) one { return v.x.AllClose(v.y, 1e-5, 9, false) }),

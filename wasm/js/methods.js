@@ -206,7 +206,8 @@ const kinds = {
   place(name, v) { v instanceof Size ? this.usable(name, v) : kinds.scalar.call(this, name, v) },
   input(name, v) {
     if (!(v instanceof Size)) return kinds.tensor.call(this, name, v)
-    if (v.terms.length !== 1 || v.terms[0].value === null) this.refuse(name, v, 'a variable with a value', ': n.bind(17)')
+    const [t] = v.terms
+    if (v.base !== 0 || v.terms.length !== 1 || t.times !== 1 || t.value === null) this.refuse(name, v, 'a variable with a value', ': n.bind(17)')
     this.usable(name, v)
   },
   list(name, v) { this.array(name, v, 'integers', (name, v) => this.integer(name, v)) },

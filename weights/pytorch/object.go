@@ -239,7 +239,33 @@ func rebuild(args tuple, least int, dtype string) (any, error) {
 	if t.stride, err = ints(args[3]); err != nil {
 		return nil, fmt.Errorf("strides: %w", err)
 	}
+	if len(args) > least {
+		return t, asStored(args[least])
+	}
 	return t, nil
+}
+
+// asStored refuses a tensor that is not what its storage holds: views that negate or conjugate are saved as the storage that they are of,
+// with a dict that says so (torch._utils.set_tensor_metadata).
+func asStored(metadata any) error {
+	if metadata == nil {
+		return nil
+	}
+	d, ok := metadata.(*dict)
+	if !ok {
+		return fmt.Errorf("%s for what is done to a tensor that is read", described(metadata))
+	}
+	for key, does := range map[string]string{"neg": "negated", "conj": "conjugated"} {
+		v, there := d.get(key)
+		on, ok := v.(bool)
+		switch {
+		case there && !ok:
+			return fmt.Errorf("%q is %s, not a bool", key, described(v))
+		case on:
+			return fmt.Errorf("a tensor that is %s when it is read, which is not supported; save a copy: t.resolve_%s()", does, key)
+		}
+	}
+	return nil
 }
 
 // rebuildTyped has the type behind the hooks.

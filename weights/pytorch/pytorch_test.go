@@ -140,6 +140,16 @@ func tensor(storage string, offset int, shape, strides string) string {
 	return "ctorch._utils\n_rebuild_tensor_v2\n(" + storage + number(offset) + shape + strides + "\x89ccollections\nOrderedDict\n)RtR"
 }
 
+// seen is a tensor of which key is said behind its hooks; of "" there is no dict.
+func seen(key, value string) string {
+	said := "}" + text(key) + value + "s"
+	if key == "" {
+		said = text("x")
+	}
+	one := number(1) + "\x85"
+	return "ctorch._utils\n_rebuild_tensor_v2\n(" + saved("0", "FloatStorage", 2) + number(0) + one + one + "\x89}" + said + "tR"
+}
+
 func pickle(body string) string { return "\x80\x02" + body + "." }
 
 // liars are files that claim what is not so, or ask for what is not given.
@@ -211,6 +221,10 @@ func liars() map[string]struct {
 		"expanded":          {w(tensor(f32, 0, number(1000)+"\x85", number(0)+"\x85")), "it repeats elements: 1000 of them from a storage of 2"},
 		"dims and strides":  {w(tensor(f32, 0, two, number(1)+number(1)+"\x86")), "1 dims and 2 strides"},
 		"shape of texts":    {w(tensor(f32, 0, text("a")+"\x85", one)), "size 0 is a text"},
+		"negated":           {w(seen("neg", "\x88")), "negated when it is read, which is not supported; save a copy: t.resolve_neg()"},
+		"conjugated":        {w(seen("conj", "\x88")), "conjugated when it is read, which is not supported; save a copy: t.resolve_conj()"},
+		"seen as a number":  {w(seen("neg", number(1))), `"neg" is an integer, not a bool`},
+		"seen as what":      {w(seen("", "")), "a text for what is done to a tensor that is read"},
 		"compressed":        {compressed(), "is compressed (method 8)"},
 		"name twice":        {archive(pickle("}("+text("a.b")+tensor(f32, 0, two, one)+text("a")+"}"+text("b")+tensor(f32, 0, two, one)+"su"), data, eight), `tensor "a.b": two tensors have this name`},
 		"legacy magic":      {[]byte(pickle("K\x01")), "magic number: is not that of torch.save"},

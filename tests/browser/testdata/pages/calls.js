@@ -7,7 +7,8 @@ const wrong = {
   number: ['one', null, [1], {}, () => 0, 1n, NaN, Infinity, true, Symbol('s')],
   real: ['one', null, [1], {}, () => 0, 1n, true],
   int: ['1', null, [1], 1.5, NaN, Infinity, 1n, 2 ** 40, true],
-  size: ['1', null, [1], 1.5, NaN, -1, 2 ** 31],
+  size: ['1', null, [1], 1.5, NaN, -1, 2 ** 31], position: ['1', null, [1], {}, 1.5, NaN, 2 ** 31, true], stop: ['1', null, [1], () => 0, NaN, Infinity, true],
+  place: ['one', null, [1], {}, 1n],
   list: [1, 'no', null, [1.5], ['1'], [NaN], [, 1], [1n], [[1]], new Int32Array([1]), {}, Promise.resolve([1])],
   flag: [1, 'true', null, {}],
   text: [1, null, {}, ['a']],
@@ -40,6 +41,7 @@ const byTensor = (other, gone, t) => ({
   tensors: [t, null, 1, 'x', [1], [t, 1], [t, other], [gone], [, t], [[t]]],
   operands: [t, null, 1, 'x', ['x'], [t, 'x'], [t, other], [gone], [, t], [[t]], [null]],
   index: [...kinds.index, other, gone],
+  input: [1, NaN, null, 'x', [1], new Float32Array(1), true, {}, { ref: 1 }, Promise.resolve(t), other, gone, t.w.variable('n', 1, 2), t.w.variable('n', 1, 2).bind(1).plus(1)],
 })
 
 /** Calls every method wrongly, on engines that are open. */
@@ -51,7 +53,7 @@ export async function report(device) {
   const words = Object.fromEntries(Object.entries(methods.Words).map(([kind, [first]]) => [kind, ['no', 1, null, {}, [first], first.toUpperCase()]]))
   const bad = { ...kinds, ...words, ...byTensor(other, gone, t) }
   const right = {
-    tensor: t, operand: 1, scalar: 1, real: 1, number: 0.5, int: 1, size: 2, list: [0, 0], parts: [1, 1], sizes: [2, 2], lengths: [2, 2], ints: 0, flag: true, text: 'ij->ji',
+    tensor: t, operand: 1, scalar: 1, real: 1, number: 0.5, int: 1, size: 2, position: 1, stop: 2, place: 1, input: t, list: [0, 0], parts: [1, 1], sizes: [2, 2], lengths: [2, 2], ints: 0, flag: true, text: 'ij->ji',
     dtype: 'f32', tensors: [t], operands: [t, 1], named: { a: 1 }, index: 0, function: () => {}, values: [1], url: 'x.bin', made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]), model: [],
   }
   const captured = w.capture((x) => x.add(1))
