@@ -83,7 +83,7 @@ func stepsStayFlat(t *testing.T, captured bool) {
 	require.NoError(t, err)
 	x, y := tensor.RandInt(0, words, batch, length), tensor.RandInt(0, words, batch, length)
 	require.NoError(t, tensor.Realize(ctx, x, y))
-	step := func() (loss float64, err error) { return 0, nil }
+	var step func() (loss float64, err error)
 	if captured {
 		f, err := tensor.Capture(ctx, func(in ...*T) []*T {
 			loss := net.loss(in[0], in[1])
