@@ -3,6 +3,7 @@ package tensor
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/weft-ml/weft/engine"
@@ -81,7 +82,8 @@ func crossings(nodes []*uop.UOp, device string) []*uop.UOp {
 		}
 		seen.Set(u, true)
 		if u.Op() == uop.Copy {
-			if from := deviceBelow(u.At(0)); from != device && from != "" { // else it is cut otherwise
+			from := deviceBelow(u.At(0))
+			if cut := from == device && strings.Contains(device, "+"); from != "" && !cut { // on the same devices it is cut otherwise
 				out = append(out, u)
 				continue
 			}
