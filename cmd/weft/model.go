@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg" // a format of pictures
@@ -15,15 +16,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/onnx"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/weights/formats"
+	"github.com/weft-ml/weft/weights/numpy"
 )
 
 func showModelCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use: "show FILE.onnx", Short: "Print what a model takes and gives, its parameters and its operators", Args: sensible(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error { return p.showModel(args[0]) },
+		Use: "show FILE", Short: "Print what a model or a file of weights holds", Args: sensible(cobra.ExactArgs(1)),
+		Long: `Of an ONNX model: what it takes and gives, its parameters and its operators. Of other files of weights (GGUF, safetensors, an index of
+shards, PyTorch's .pt, NumPy's .npz, checkpoints of llama2.c): every tensor with its type and shape, and what is said beside them.`,
+		RunE: func(_ *cobra.Command, args []string) error { return p.showFile(args[0]) },
 	}
+}
+
+func (p *program) showFile(path string) error {
+	if strings.EqualFold(filepath.Ext(path), ".onnx") {
+		return p.showModel(path)
+	}
+	f, err := formats.Open(path)
+	if err != nil {
+		return fmt.Errorf("%w (a file that ends in .onnx is read as a model)", err)
+	}
+	return errors.Join(formats.Describe(p.out, f), f.Close())
 }
 
 // showModel prints a model; operators that are not known are a result, not a failure.
@@ -71,7 +88,7 @@ func runModelCommand(p *program) *cobra.Command {
 		Use: "run MODEL.onnx", Short: "Run a model and print its outputs", Args: sensible(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error { return p.runModel(c.Context(), args[0], device, inputs) },
 		Long: `Runs a model once and prints its outputs. An input is NAME=PATH, of a picture (PNG or JPEG: channels first, from 0 to 1, resized to what the
-model takes) or of a TensorProto (.pb), or NAME=1,2,3, numbers.`,
+model takes) of an array (.npy) or of a TensorProto (.pb), or NAME=1,2,3, numbers.`,
 	}
 	c.Flags().StringArrayVar(&inputs, "input", nil, "NAME=PATH or NAME=NUMBERS; once for each input")
 	c.Flags().StringVar(&device, "device", "", "the device")
@@ -143,6 +160,8 @@ func modelInput(from string, t *onnx.Type) (*onnx.Value, error) {
 	switch strings.ToLower(filepath.Ext(from)) {
 	case ".png", ".jpg", ".jpeg":
 		return pictureInput(from, t)
+	case ".npy":
+		return arrayInput(from)
 	case ".pb":
 		b, err := os.ReadFile(from)
 		if err != nil {
@@ -154,7 +173,7 @@ func modelInput(from string, t *onnx.Type) (*onnx.Value, error) {
 	for _, s := range strings.Split(from, ",") {
 		n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil {
-			return nil, usagef("%.80q is neither a picture, nor a .pb file, nor numbers", from)
+			return nil, usagef("%.80q is neither a picture, nor a .npy or .pb file, nor numbers", from)
 		}
 		list = append(list, n)
 	}
@@ -167,6 +186,20 @@ func modelInput(from string, t *onnx.Type) (*onnx.Value, error) {
 	x := tensor.Of(list, shape...)
 	if t != nil && t.Elem.DType() != dtype.Void {
 		x = x.To(t.Elem.DType())
+	}
+	return onnx.Of(x), nil
+}
+
+// arrayInput is an array that NumPy saved.
+func arrayInput(path string) (*onnx.Value, error) {
+	f, err := numpy.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	x, err := (&nn.Tensors{File: f}).Tensor(f.Names()[0]) // the only one
+	if err != nil {
+		return nil, err
 	}
 	return onnx.Of(x), nil
 }

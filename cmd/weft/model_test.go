@@ -46,6 +46,20 @@ func TestModelCommands(t *testing.T) {
 	require.Equal(t, 0, code, log)
 	require.Contains(t, out, "float32 [1 10]")
 
+	array := filepath.Join(t.TempDir(), "x.npy")
+	header := "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 28, 28), }"
+	header += strings.Repeat(" ", 118-len(header)-1) + "\n"
+	require.NoError(t, os.WriteFile(array, []byte("\x93NUMPY\x01\x00v\x00"+header+strings.Repeat("\x00", 4*28*28)), 0o600))
+	out, log, code = weft("run", model, "--input", "Input3="+array)
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, "float32 [1 10]")
+	out, log, code = weft("show", array)
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, "F32")
+	out, log, code = weft("show", filepath.Join(need.Data(t, "models", "mnist-cnn-weights"), "mnist.pt"))
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, "F32")
+
 	_, log, code = weft("run", model, "--input", "x=1")
 	require.NotEqual(t, 0, code)
 	require.Contains(t, log, `no input "x"`)
