@@ -139,10 +139,12 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
-# The packages with goroutines or locks. The race detector needs cgo.
+# The packages with goroutines or locks; of tensor, whose own tests start no goroutines, those of what has locks. The race detector needs
+# cgo.
 race:
 	CGO_ENABLED=1 $(GO) test -race -short $$(grep -lE --include='*.go' -r 'sync\.|go func|\.Go\(' . \
-		| grep -v '^./tests/' | xargs -n1 dirname | sort -u)
+		| grep -vE '^./(tests|tensor)/' | xargs -n1 dirname | sort -u)
+	CGO_ENABLED=1 $(GO) test -race -short -run 'Jit|File|Generator|Backward|Assign' ./tensor
 	CGO_ENABLED=1 $(GO) test -race -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture ./tests/random
 
 # Without cgo there is no GPU library, and calls into compiled kernels go another way. Everything builds, the short tests
