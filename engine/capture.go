@@ -377,7 +377,7 @@ func (c *Captured) Kernels() int {
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
 	if c.plan.graph != nil {
-		return len(c.engine.several.ran(c.plan.graph).(*View).Plan.Steps)
+		return c.engine.several.launches(c.plan.graph)
 	}
 	return len(c.plan.plan.Steps)
 }

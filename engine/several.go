@@ -20,6 +20,7 @@ type several interface {
 	write(s *storage, d dtype.DType, shape []int, data []byte, cut int) error
 	// ran is the program of the last run of a graph, as plan gives it.
 	ran(c *canonical) (view any)
+	launches(c *canonical) int // of that run
 	flags(columns []column) []target
 	plan(targets []target) (view any, err error) // a *View, which programs that look at none need not link for this
 }

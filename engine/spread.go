@@ -75,6 +75,20 @@ func (g *group) ran(c *canonical) any {
 	return p.view()
 }
 
+// launches is how many kernels the last run of a graph launched.
+func (g *group) launches(c *canonical) (n int) {
+	if p, ok := c.ran.(*program); ok {
+		for _, s := range p.stages {
+			for _, j := range s.jobs {
+				if j != nil {
+					n += len(j.plan.plan.Steps)
+				}
+			}
+		}
+	}
+	return n
+}
+
 func (p *program) view() *View {
 	g := p.group
 	view := &View{Plan: &plan.Plan{}, Schedule: &schedule.Result{}, engine: g.members[0]}
