@@ -21,6 +21,9 @@ const (
 
 const unmeasured = "WASM is used at first; other devices are measured when the page is idle, or when work takes long"
 
+// ahead waits until all of the engine is there, where it comes in parts. Outside of pages it does.
+var ahead = func(context.Context) error { return nil }
+
 // load is how much a server has had to do.
 type load struct {
 	requests  int           // batches that came
@@ -75,6 +78,9 @@ func (s *server) chooseLater(ctx context.Context, e *engine.Engine, kept *choice
 }
 
 func (s *server) choose(ctx context.Context, e *engine.Engine, kept *choices) error {
+	if err := ahead(ctx); err != nil {
+		return err
+	}
 	before := e.Name()
 	choice, err := e.Choose(ctx)
 	switch {

@@ -22,6 +22,32 @@ func take(to unsafe.Pointer, n int32)
 //go:wasmimport weft post
 func post(from unsafe.Pointer, n, parcel int32)
 
+// rest has the worker put the functions in place that are not in the first part of the engine. wasm/pack has it called in place of each of them;
+// the number is for its own use.
+//
+//go:wasmimport weft rest
+func rest(function int32)
+
+// arrived waits until the rest of the engine is there, so that nothing that follows waits for it all of a sudden.
+func arrived(ctx context.Context) error {
+	done := make(chan struct{}, 1)
+	f := js.FuncOf(func(js.Value, []js.Value) any {
+		done <- struct{}{}
+		return nil
+	})
+	js.Global().Get("weft").Call("ahead", f)
+	select {
+	case <-done:
+		f.Release()
+		rest(0)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err() // what is called later is told that nobody hears it
+	}
+}
+
+func init() { ahead = arrived }
+
 // The kinds of messages to the page.
 const (
 	answered = iota

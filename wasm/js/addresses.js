@@ -5,6 +5,7 @@
 const beside = {
   'worker.js': () => new URL('./worker.js', import.meta.url),
   'weft.wasm': () => new URL('./weft.wasm', import.meta.url),
+  'rest.wasm': () => new URL('./rest.wasm', import.meta.url),
   'whole.wasm': () => new URL('./whole.wasm', import.meta.url),
 }
 

@@ -5,6 +5,9 @@ import { reach } from './start.js'
 
 const sizes = {} // bytes of the modules by their names, which the build writes here: a compressed answer does not say
 
+/** Whether there is a module of this name: without Node the build makes an engine of one part. */
+export const isThere = (name) => name in sizes
+
 // Tells how much of an answer has arrived. The browser keeps compiled code only of the answer itself, so this reads a copy.
 async function told(response, name, progress) {
   const total = sizes[name] || Number(response.headers.get('content-length') ?? 0)

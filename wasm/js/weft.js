@@ -10,7 +10,7 @@
 
 import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
-import { load } from './module.js'
+import { isThere, load } from './module.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
 import { form, shown } from './shown.js'
@@ -116,6 +116,7 @@ const parts = {
 
 const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
 
+const rest = 'rest.wasm' // what a first result does not need of the engine
 const whole = 'whole.wasm' // the engine that can also look inside, search, and train the network of the site
 
 // What few pages need is loaded when it is asked for.
@@ -213,6 +214,7 @@ export class Weft {
       else if (data.progress) this.#calls.get(data.call)?.progress?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(data.dead)
+      else if (data.waited) kept('weft.rest', '1')
     }
     worker.onerror = async (e) => {
       e.preventDefault?.()
@@ -254,7 +256,11 @@ export class Weft {
   boot(module, folder, onprogress) {
     this.module = module
     this.folder = folder
-    load(addressOf(module, folder), module, onprogress).then((engine) => this.#worker.postMessage({ engine }), (e) => this.#die(e.message))
+    const address = addressOf(rest, folder)
+    const parts = [load(addressOf(module, folder), module, onprogress)]
+    // A worker that can wait for a file loads the rest when it is needed, unless it was the last time.
+    if (module !== whole && isThere(rest) && (!globalThis.XMLHttpRequest || kept('weft.rest'))) parts.push(load(address, rest))
+    Promise.all(parts).then(([engine, rest]) => this.#worker.postMessage({ engine, rest, address }), (e) => this.#die(e.message))
   }
 
   #die(why) {

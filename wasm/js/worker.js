@@ -4,6 +4,7 @@
 import './wasm_exec.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
+import { ahead, begin, rest } from './rest.js'
 import { startWorker } from './start.js'
 import { thread } from './threads.js'
 
@@ -61,6 +62,8 @@ function hand(pieces) {
   arrived(batch.length)
 }
 
+const soon = 1000 // ms after its start the engine has its rest loaded
+
 let before = null // batches with Blobs that are being read, where a worker cannot read them at once: Node, Deno, Bun
 
 // Hands batches over in the order in which they come.
@@ -79,6 +82,7 @@ go.importObject.weft = {
     if (parcel) list.push(taken(parcel).buffer)
     postMessage(list, list)
   },
+  rest,
 }
 const player = imports(() => memory, (text) => postMessage({ lost: text }), keep)
 go.importObject.player = player.functions
@@ -89,7 +93,10 @@ globalThis.weft = {
   started(f) {
     arrived = f
     for (const data of waiting.splice(0)) receive(data)
+    if (!navigator.connection?.saveData) setTimeout(ahead, soon)
   },
+  // Called by the engine: loads the rest of it.
+  ahead(done) { ahead().then(done) },
   // Called by the engine: fetches bytes to what Sink gave. done hears why not, whether the device was lost, and the fingerprint.
   fetch(call, url, offset, n, mask, again, sink, done) {
     const ended = fetches.get(call) ?? new AbortController()
@@ -119,6 +126,7 @@ const engine = ({ data }) => {
   }
   WebAssembly.instantiate(data.engine, go.importObject).then(async (instance) => {
     memory = instance.exports.mem
+    begin(instance.exports, data.address, data.rest)
     await go.run(instance)
     throw new Error('the engine has ended')
   }).catch((e) => postMessage({ dead: e.message }))

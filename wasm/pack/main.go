@@ -14,6 +14,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -53,46 +55,69 @@ func build(out string, names bool) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
-	sizes := "{"
+	sizes := map[string]int{}
 	for _, m := range modules {
-		n, err := m.build(root, out, names)
-		if err != nil {
+		if err := m.build(root, goroot, out, names, sizes); err != nil {
 			return err
 		}
-		sizes += fmt.Sprintf("%q: %d, ", m.name, n)
 	}
-	sizes = strings.TrimSuffix(sizes, ", ") + "}"
-	return bundle(root, goroot, out, sizes)
+	text, err := json.Marshal(sizes)
+	if err != nil {
+		return err
+	}
+	return bundle(root, goroot, out, string(text))
 }
 
 // module is an engine. weft.wasm leaves out what few pages need: what writes C and reads expressions (inspect), and
 // the network of digits. The other one has it, and a page loads it when it first asks for that.
-type module struct{ name, tags string }
+type module struct {
+	name, tags string
+	rest       string // the name of its second part
+}
 
-var modules = []module{{"weft.wasm", "lean"}, {"whole.wasm", ""}}
+var modules = []module{{"weft.wasm", "lean", "rest.wasm"}, {"whole.wasm", "", ""}}
 
-// build makes a module and gives its size.
-func (m module) build(root, out string, names bool) (int, error) {
+// build makes a module, perhaps in two parts, and notes their sizes.
+func (m module) build(root, goroot, out string, names bool, sizes map[string]int) error {
 	whole := filepath.Join(out, m.name+".whole")
 	defer os.Remove(whole)
 	absolute, err := filepath.Abs(whole)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	cmd := compile(absolute, "./wasm", "-tags="+m.tags)
 	cmd.Dir = root
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return 0, fmt.Errorf("build %s: %w", m.name, err)
+		return fmt.Errorf("build %s: %w", m.name, err)
 	}
 	data, err := os.ReadFile(whole)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if data, err = squeeze(data, names); err != nil {
-		return 0, fmt.Errorf("squeeze %s: %w", m.name, err)
+		return fmt.Errorf("squeeze %s: %w", m.name, err)
 	}
-	return len(data), os.WriteFile(filepath.Join(out, m.name), data, 0o666)
+	parts := map[string][]byte{m.name: data}
+	if m.rest != "" {
+		called, err := learn(root, goroot, data)
+		if err == nil {
+			parts[m.name], parts[m.rest], err = split(data, func(i int) bool { return called[i] })
+		}
+		if errors.Is(err, errForm) || errors.Is(err, errNoNode) {
+			fmt.Fprintf(os.Stderr, "%s stays in one part: %v\n", m.name, err)
+			os.Remove(filepath.Join(out, m.rest))
+		} else if err != nil {
+			return err
+		}
+	}
+	for name, part := range parts {
+		sizes[name] = len(part)
+		if err := os.WriteFile(filepath.Join(out, name), part, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // compile has Go's compiler make a module of a command.

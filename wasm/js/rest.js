@@ -1,0 +1,56 @@
+// The rest of the engine. weft.wasm has the functions that a first result needs; rest.wasm has the others, which share its memory, table and
+// globals. Whoever calls the first of these has the rest put in place, and a worker that waits for nothing loads it before. A worker may wait for
+// a file without letting go of what it does, so the engine notices nothing but the time.
+
+import { load } from './module.js'
+
+const name = 'rest.wasm'
+
+let first // what the engine's first part shares
+let address
+let module // the rest, compiled
+let arriving
+
+/** Says what the rest belongs to, where it lies, and what of it is there already. The engine of another build may be whole. */
+export function begin(exports, where, compiled) {
+  first = exports
+  address = where
+  module = compiled
+}
+
+const missing = () => first.table && !module
+
+/** Loads the rest beside what goes on. */
+export async function ahead() {
+  if (!missing()) return
+  try {
+    module = await (arriving ??= load(address, name))
+  } catch { // whoever needs it asks again, and is told
+    arriving = null
+  }
+}
+
+function loaded() {
+  const asked = new XMLHttpRequest()
+  asked.open('GET', address, false)
+  asked.responseType = 'arraybuffer'
+  asked.send()
+  if (asked.status !== 200) throw new Error(`${asked.status} ${asked.statusText}`.trim())
+  return new WebAssembly.Module(asked.response)
+}
+
+/** Puts the rest in place. The engine calls it, in place of a function that is there. */
+export function rest() {
+  if (!first.table) return
+  try {
+    if (missing()) {
+      postMessage({ waited: true })
+      module = loaded()
+    }
+    new WebAssembly.Instance(module, { first }) // which fills the table, and says that it did
+  } catch (e) {
+    const why = e instanceof WebAssembly.LinkError ? 'is of another build than weft.wasm; load the page anew, and see to it that both come from one build' : `cannot be loaded: ${e.message}`
+    postMessage({ dead: `${address} ${why}` })
+    throw e
+  }
+}

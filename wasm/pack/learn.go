@@ -1,0 +1,95 @@
+package main
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Which functions stay in the first part is asked of the engine itself: one that tells of every function that is called runs what pages begin
+// with, in Node. So nobody keeps a list, and what changes in the engine needs no care. Without Node the engine stays whole.
+
+//go:embed learn
+var programs embed.FS
+
+// errNoNode says that there is no Node to ask the engine in.
+var errNoNode = errors.New("there is no node (apt-get install nodejs), so it is not known which functions a first result needs: the engine stays in one part")
+
+// telling is a module that calls the hook with a function's number whenever one begins.
+func telling(module []byte) ([]byte, error) {
+	m, err := formOf(module)
+	if err != nil {
+		return nil, err
+	}
+	code := appendUint(nil, uint64(len(m.bodies)))
+	for i, body := range m.bodies {
+		r := &reader{b: body}
+		for range r.uint() { // locals
+			r.uint()
+			r.byte()
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		call := append(appendUint(append(appendSint([]byte{i32Const}, int64(i)), opCall), uint64(m.hook)), body[r.at:]...)
+		code = append(appendUint(code, uint64(r.at+len(call))), body[:r.at]...)
+		code = append(code, call...)
+	}
+	out := []byte("\x00asm\x01\x00\x00\x00")
+	for _, s := range m.sections {
+		if s.id == codeSection {
+			s.body = code
+		}
+		out = appendSection(out, s.id, s.body)
+	}
+	return out, nil
+}
+
+// learn runs the programs and gives the functions that they called, by number.
+func learn(root, goroot string, module []byte) (map[int]bool, error) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return nil, errNoNode
+	}
+	dir, err := os.MkdirTemp("", "weft-learn-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	tells, err := telling(module)
+	if err != nil {
+		return nil, err
+	}
+	own := filepath.Join(dir, "own")
+	if err := errors.Join(os.CopyFS(own, programs), os.WriteFile(filepath.Join(dir, "weft.wasm"), tells, 0o666)); err != nil {
+		return nil, err
+	}
+	own = filepath.Join(own, "learn")
+	for _, name := range append(append([]string{}, first...), later...) {
+		if err := script(append([]string{own}, scriptFolders(root, goroot)...), name, dir, "{}"); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Rename(filepath.Join(own, "programs.js"), filepath.Join(dir, "programs.mjs")); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(node, "programs.mjs")
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	said, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("programs that pages begin with: %w", err)
+	}
+	var list []int
+	if err := json.Unmarshal(said, &list); err != nil {
+		return nil, fmt.Errorf("programs that pages begin with: %w", err)
+	}
+	called := map[int]bool{}
+	for _, i := range list {
+		called[i] = true
+	}
+	return called, nil
+}
