@@ -58,13 +58,17 @@ func (s *server) chooseLater(ctx context.Context, e *engine.Engine, kept *choice
 		var err error
 		switch {
 		case s.load.worked >= long:
-			s.turn.Lock()
-			err = s.choose(ctx, e, kept)
-			s.turn.Unlock()
+			if err = ahead(ctx); err == nil { // others have their turns while it waits
+				s.turn.Lock()
+				err = s.choose(ctx, e, kept)
+				s.turn.Unlock()
+			}
 		case quiet >= peace:
 			during, end := context.WithCancel(ctx)
 			s.load.measuring = end
-			err = s.choose(during, e, kept)
+			if err = ahead(during); err == nil {
+				err = s.choose(during, e, kept)
+			}
 			s.load.measuring = nil
 			end()
 		default:
@@ -78,9 +82,6 @@ func (s *server) chooseLater(ctx context.Context, e *engine.Engine, kept *choice
 }
 
 func (s *server) choose(ctx context.Context, e *engine.Engine, kept *choices) error {
-	if err := ahead(ctx); err != nil {
-		return err
-	}
 	before := e.Name()
 	choice, err := e.Choose(ctx)
 	switch {

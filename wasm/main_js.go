@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"syscall/js"
 	"unsafe"
 
@@ -30,15 +31,18 @@ func rest(function int32)
 
 // arrived waits until the rest of the engine is there, so that nothing that follows waits for it all of a sudden.
 func arrived(ctx context.Context) error {
-	done := make(chan struct{}, 1)
-	f := js.FuncOf(func(js.Value, []js.Value) any {
-		done <- struct{}{}
+	done := make(chan bool, 1)
+	f := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		done <- args[0].Bool()
 		return nil
 	})
 	js.Global().Get("weft").Call("ahead", f)
 	select {
-	case <-done:
+	case there := <-done:
 		f.Release()
+		if !there {
+			return errors.New("weft: rest.wasm cannot be loaded")
+		}
 		rest(0)
 		return nil
 	case <-ctx.Done():

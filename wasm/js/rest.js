@@ -20,13 +20,14 @@ export function begin(exports, where, compiled) {
 
 const missing = () => first.table && !module
 
-/** Loads the rest beside what goes on. */
+/** Loads the rest beside what goes on, and says whether it is there. */
 export async function ahead() {
-  if (!missing()) return
   try {
-    module = await (arriving ??= load(address, name))
+    if (missing()) module = await (arriving ??= load(address, name))
+    return true
   } catch { // whoever needs it asks again, and is told
     arriving = null
+    return false
   }
 }
 

@@ -60,13 +60,8 @@ func (m *form) section(id byte) *reader {
 // formOf reads a module.
 func formOf(module []byte) (*form, error) {
 	m := &form{hook: -1}
-	r := &reader{b: module, at: 8}
-	for r.at < len(r.b) && r.err == nil {
-		id := r.byte()
-		m.sections = append(m.sections, section{id, r.bytes(r.uint())})
-	}
-	if r.err != nil {
-		return nil, r.err
+	if err := m.readSections(module); err != nil {
+		return nil, err
 	}
 	for _, read := range []func() error{m.readTypes, m.readImports, m.readFunctions, m.readGlobals, m.readElements, m.readBodies} {
 		if err := read(); err != nil {
@@ -77,6 +72,15 @@ func formOf(module []byte) (*form, error) {
 }
 
 const i32 = 0x7f
+
+func (m *form) readSections(module []byte) error {
+	r := &reader{b: module, at: 8}
+	for r.at < len(r.b) && r.err == nil {
+		id := r.byte()
+		m.sections = append(m.sections, section{id, r.bytes(r.uint())})
+	}
+	return r.err
+}
 
 func (m *form) readTypes() error {
 	r := m.section(typeSection)

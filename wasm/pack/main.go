@@ -4,13 +4,13 @@
 //	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
 //
 // There are two engines: weft.wasm, and whole.wasm, which can also show the code of kernels and train the network of digits, and is
-// loaded where a page asks for that.
+// loaded where a page asks for that. weft.wasm has the functions that a first result needs (learn.go), and rest.wasm the others (split.go).
 //
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
 // page's sandbox); the tables that say which line an instruction came from are emptied (nobody sees Go's stack traces in
-// a page); and functions that a page never calls are left out. It stays a plain module, which browsers compile while it arrives and keep
-// compiled. Scripts are bundled, so that none has to arrive before another is asked for: bundle.go.
+// a page); and tables that follow from others are made when the engine begins (fill.go). It stays plain modules, which browsers compile while
+// they arrive and keep compiled. Scripts are bundled, so that none has to arrive before another is asked for: bundle.go.
 package main
 
 import (
@@ -110,6 +110,9 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 		} else if err != nil {
 			return err
 		}
+	}
+	if parts[m.name], err = fill(parts[m.name]); err != nil {
+		return fmt.Errorf("fill %s: %w", m.name, err)
 	}
 	for name, part := range parts {
 		sizes[name] = len(part)

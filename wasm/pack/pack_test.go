@@ -18,11 +18,21 @@ import (
 )
 
 // runScript runs module.wasm as a Go program.
-const runScript = `import { readFileSync } from 'node:fs'
+const runScript = `import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import './wasm_exec.mjs'
 const go = new globalThis.Go()
+const called = new Set()
+let first
+go.importObject.weft = {
+  rest(i) {
+    called.add(i)
+    if (first.table && existsSync('rest.wasm')) new WebAssembly.Instance(new WebAssembly.Module(readFileSync('rest.wasm')), { first })
+  },
+}
 const { instance } = await WebAssembly.instantiate(readFileSync('module.wasm'), go.importObject)
+first = instance.exports
 await go.run(instance)
+writeFileSync('called.json', JSON.stringify([...called]))
 process.exit() // timers of the runtime would find the program gone
 `
 
@@ -185,4 +195,25 @@ func TestBudget(t *testing.T) {
 	out := t.TempDir()
 	require.NoError(t, build(out, false))
 	require.NoError(t, report(out))
+
+	node, err := exec.LookPath("node")
+	need.Device(t, "NODE", err)
+	require.NoError(t, os.WriteFile(filepath.Join(out, "rare.mjs"), []byte(rare), 0o600))
+	cmd := exec.Command(node, "rare.mjs")
+	cmd.Dir = out
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(said))
+	require.Equal(t, "7 10 15 22 | 1 3 | 0 -2 | fft: [2]: axis 5 is outside rank 1\n", string(said))
 }
+
+// rare calls what is in the rest of the engine, in Node, where it is loaded with the first part.
+const rare = `import { open } from './weft.js'
+const w = await open()
+const x = w.tensor([[1, 2], [3, 4]])
+const first = [...await x.matmul(x).data()].join(' ')
+const [values] = w.tensor([[2, 1], [1, 2]]).eigh()
+const spectrum = w.tensor([[1, 0], [2, 0], [3, 0], [4, 0]]).fft()
+const why = await w.tensor([[1, 0], [2, 0]]).fft({ axis: 5 }).data().then(String, (e) => e.message)
+console.log([first, [...await values.data()].map((v) => Math.round(v)).join(' '), [...await spectrum.data()].slice(4, 6).reverse().map((v) => Math.round(v)).join(' '), why].join(' | '))
+w.close()
+`

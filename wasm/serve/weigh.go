@@ -58,9 +58,9 @@ func weigh(out io.Writer, dir string) error {
 	return err
 }
 
-// oneEngine leaves the engine that a page opens: weft.wasm, unless it says that it wants the whole one.
+// oneEngine leaves the engine that a page opens: weft.wasm with its rest, unless it says that it wants the whole one.
 func oneEngine(dir string, files map[string]bool) error {
-	other := "whole.wasm"
+	others := []string{"whole.wasm"}
 	for f := range files {
 		if path.Ext(f) != ".js" || path.Base(f) == "weft.js" {
 			continue
@@ -70,11 +70,11 @@ func oneEngine(dir string, files map[string]bool) error {
 			return err
 		}
 		if strings.Contains(string(text), "whole: true") {
-			other = "weft.wasm"
+			others = []string{"weft.wasm", "rest.wasm"}
 		}
 	}
 	for f := range files {
-		if path.Base(f) == other {
+		if slices.Contains(others, path.Base(f)) {
 			delete(files, f)
 		}
 	}

@@ -3,6 +3,10 @@
 
 import { open } from './weft.js'
 
+// What a browser keeps.
+const storage = {}
+Object.defineProperty(globalThis, 'localStorage', { value: { getItem: (name) => storage[name] ?? null, setItem: (name, text) => { storage[name] = text } }, configurable: true })
+
 const w = await open()
 
 // A first product, and the ways to see it.
@@ -20,17 +24,13 @@ near(await x.matmul(x).sum().item(), 54)
 // Arithmetic, reductions, shapes.
 const v = w.tensor(new Float32Array([1, -2, 3, -4, 5, -6]), [2, 3])
 await w.realize(
-  v.add(1).mul(2).sub(v).div(3).neg(), v.exp().log().sqrt().square().abs(), v.relu(), v.sigmoid(), v.tanh(), v.gelu(), v.silu(), v.maximum(0), v.minimum(1), v.clamp(-1, 1),
-  v.pow(2), v.sin(), v.cos(), v.softmax(), v.logSoftmax(1), v.gt(0).where(v, 0), v.eq(1), v.lt(1), v.not(),
-  v.sum(0), v.mean(1), v.max(1), v.min(), v.argMax(1), v.var(1), v.std(), v.sum({ axis: 1, keep: true }),
-  v.reshape([3, 2]), v.transpose(), v.permute([1, 0]), v.expand([2, 3]), v.unsqueeze(0), v.squeeze(), v.flatten(), v.at(0), v.at(0, 1), v.narrow(1, 0, 2), v.pad([0, 1], [0, 1]), v.flip(0),
-  w.cat([v, v], 1), w.stack([v, v]), v.to('i32'), v.to('f16').to('f32'), w.einsum('ij,kj->ik', v, v), v.cumSum(1), v.gather(1, w.tensor([[0, 1], [1, 2]]).to('i32')), v.oneHot ? v.argMax(1).oneHot(3) : v,
-)
+  v.add(1).mul(2).sub(v).div(3).neg(), v.exp().log().sqrt().square().abs(), v.relu(), v.sigmoid(), v.tanh(), v.maximum(0), v.minimum(1), v.softmax(), v.gt(0).where(v, 0), v.eq(1),
+  v.sum(0), v.mean(1), v.max(1), v.argMax(1), v.sum({ axis: 1, keep: true }), v.reshape([3, 2]), v.transpose(), v.expand([2, 3]), v.unsqueeze(0), v.flatten(), v.at(0), v.narrow(1, 0, 2),
+  w.cat([v, v], 1), w.stack([v, v]), v.to('i32'))
 await w.arange(10).to('f32').mean().item()
-await w.zeros([2, 2]).add(w.ones([2, 2])).add(w.full([2, 2], 3)).add(w.eye(2)).list()
+await w.zeros([2, 2]).add(w.ones([2, 2])).list()
 await w.seed(7)
-await w.realize(w.rand([4, 4]), w.randn([4, 4]), w.randint([4], 0, 9))
-await w.tensor([true, false]).list()
+await w.realize(w.rand([4, 4]), w.randn([4, 4]))
 await w.tensor(new Int32Array([1, 2, 3])).add(1).list()
 await w.rand([300, 300]).matmul(w.rand([300, 300])).data() // in threads, and large enough to be handed over
 
@@ -60,37 +60,31 @@ const mlp = () => w.nn.sequential(w.nn.linear(10, 16), (x) => x.relu(), w.nn.dro
 const rows = w.randn([8, 10]).own()
 await train(mlp(), rows, labels, (m) => w.optim.sgd(m, { rate: 0.1, momentum: 0.9 }), false)
 await train(mlp(), rows, labels, (m) => w.optim.adam(m), true)
-await train(mlp(), rows, labels, (m) => w.optim.adamW(m), true)
+await train(mlp(), rows, labels, (m) => w.optim.adam(m), true)
 
-const convolutions = w.nn.sequential(
-  w.nn.conv2d(1, 4, 3, { padding: 1 }), w.nn.batchNorm(4), (x) => x.relu().maxPool2d(2), w.nn.conv2d(4, 8, 3), (x) => x.relu().avgPool2d(2).flatten([1, -1]), w.nn.linear(72, 3))
-await train(convolutions, w.randn([8, 1, 16, 16]).own(), labels, (m) => w.optim.adam(m), true)
-
-// What a transformer is made of.
-const block = w.nn.transformerLayer(16, 2, 32, { batchFirst: true, normFirst: true })
-const words = w.nn.embedding(11, 16)
-await block.forward(words.forward(w.tensor(new Int32Array([1, 2, 3, 4, 5, 6])).reshape([2, 3])), { causal: true }).data()
-await train({ forward: (x) => block.forward(x).mean(1), block }, w.randn([8, 3, 16]).own(), labels.mod(3), (m) => w.optim.adamW(m), true)
-
-// Gradients of a function, one that is captured by shape, states.
-const f = w.valueAndGrad((x) => x.square().sum())
-await w.realize(...[f(v)].flat(2))
-const g = w.jit((x) => x.mul(2).add(1))
-await (await g(v)).data()
-const state = w.zeros([3]).own()
-state.assign(state.add(1))
-state.addAssign(2)
-near(await state.sum().item(), 9)
-
-// Nothing to do for a while: devices are measured.
-await new Promise((then) => setTimeout(then, 1500))
+// Nothing to do for a while: the rest is loaded and devices are measured, unless there is something to do.
+for (const ms of [600, 2500]) {
+  await new Promise((then) => setTimeout(then, ms))
+  await x.matmul(x).data()
+}
 await w.stats()
 v.dispose()
 await x.matmul(x).data()
 
+// A page that names its device, and one that knows which is fastest.
+for (const options of [{ device: 'wasm' }, {}]) {
+  const w = await open(options)
+  const x = w.tensor([[1, 2], [3, 4]])
+  near(await x.matmul(x).sum().item(), 54)
+}
+
+const seen = new Set()
 const channel = new BroadcastChannel('weft learnt')
+let engines = 3
 channel.onmessage = ({ data }) => {
-  console.log(JSON.stringify(data))
+  for (const i of data) seen.add(i)
+  if (--engines) return
+  console.log(JSON.stringify([...seen].sort((a, b) => a - b)))
   process.exit()
 }
 channel.postMessage('tell')

@@ -6,11 +6,15 @@ let engine = false
 
 export function begin() { engine = true }
 
-export async function ahead() {}
+// Whoever has the engine do something meanwhile ends what waits for this, as in a page.
+export const ahead = () => new Promise((then) => setTimeout(then, 1000, true))
 
 export function rest(number) { seen[number] = 1 }
 
+// A browser that has WebGPU and no device for it, so that the engine looks for one.
+Object.defineProperty(navigator, 'gpu', { value: { requestAdapter: async () => null } })
+
 const channel = new BroadcastChannel('weft learnt')
-channel.onmessage = () => {
-  if (engine) channel.postMessage(Array.from(seen.keys()).filter((i) => seen[i])) // other workers of this script are threads
+channel.onmessage = ({ data }) => {
+  if (engine && data === 'tell') channel.postMessage(Array.from(seen.keys()).filter((i) => seen[i])) // other workers of this script are threads
 }

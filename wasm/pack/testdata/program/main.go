@@ -7,6 +7,11 @@ import (
 	"sort"
 )
 
+// rest is what split looks for.
+//
+//go:wasmimport weft rest
+func rest(function int32)
+
 type tree struct {
 	left, right *tree
 	name        string
@@ -59,4 +64,5 @@ func main() {
 	}
 	sort.Strings(all)
 	fmt.Println(all, map[string]int{"b": 2, "a": 1})
+	rest(0)
 }
