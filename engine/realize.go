@@ -179,6 +179,11 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			r.done[u] = b
 			u = b
 		}
+		if r.rec != nil && r.rec.brought[u] != nil {
+			r.done[f.u] = r.rec.brought[u]
+			stack = stack[:len(stack)-1]
+			continue
+		}
 		if b, s := buffer(u); b != nil {
 			if s == nil || s.engine != r.engine {
 				return nil, fmt.Errorf("a tensor on %s is used on %s; move it with On", b.Arg().(uop.BufferArg).Device, r.engine.name)

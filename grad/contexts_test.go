@@ -11,7 +11,7 @@ import (
 )
 
 // effects have laws and no value on the reference: their laws are those of the value that passes through.
-var effects = map[uop.Op]bool{uop.Check: true, uop.Extent: true, uop.After: true, uop.Copy: true}
+var effects = map[uop.Op]bool{uop.Check: true, uop.Extent: true, uop.After: true, uop.Copy: true, uop.Foreign: true}
 
 // Every law is right inside random graphs, too.
 func TestLawsInContexts(t *testing.T) {

@@ -26,6 +26,7 @@ var forwards = [uop.NumOps]forward{
 	uop.Gather: linear, uop.Scatter: pushScatter,
 	uop.Load: still, uop.Store: still,
 	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Extent: linear, uop.Detach: push,
+	uop.Foreign: pushForeign,
 }
 
 // Forward gives the tangents of values: of each y the sum over the nodes in along of the derivative times the tangent given there,

@@ -103,7 +103,8 @@ var laws = [uop.NumOps]law{
 		}
 		return grads{g.Only(0, a.Axis)}
 	},
-	uop.Detach: detach,
+	uop.Detach:  detach,
+	uop.Foreign: foreign,
 }
 
 func ints(u *uop.UOp) []int { return u.Arg().(uop.Ints).Slice() }

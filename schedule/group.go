@@ -87,7 +87,7 @@ func (s *scheduler) dropUnread() {
 		read[c.Bufs[1]] = true
 	}
 	for _, k := range s.kernels {
-		if len(k.spec.Outs) == 1 {
+		if len(k.spec.Outs) == 1 || k.spec.Foreign != nil {
 			continue
 		}
 		k.spec.Outs = slices.DeleteFunc(k.spec.Outs, func(o codegen.Out) bool {
@@ -101,6 +101,9 @@ func (s *scheduler) dropUnread() {
 
 // compact renumbers the parameters of a kernel after some are used no more.
 func (s *scheduler) compact(k *kernel) {
+	if k.spec.Foreign != nil {
+		return
+	}
 	used := make([]bool, len(k.bufs))
 	for _, o := range k.spec.Outs {
 		used[o.Param] = true

@@ -23,23 +23,40 @@ func (s *scheduler) lower() {
 		if _, ok := s.stored[u]; !ok {
 			continue
 		}
-		b := Buf{TempBuf, 0, u.DType(), u.Shape().Numel()}
-		if i, ok := root[u]; ok {
-			if d := s.graph.Roots[i].Dest; d >= 0 {
-				s.fresh[len(s.bufs)] = d // becomes the input itself where order allows
-			} else {
-				b.Kind, b.Index = OutputBuf, i
-			}
+		if _, ok := s.bufOf[u]; ok { // another result of a kernel that the program wrote
+			continue
 		}
-		s.bufOf[u] = len(s.bufs)
-		s.bufs = append(s.bufs, b)
-		if b.N > 0 {
+		b := s.bufs[s.bufFor(u, root)]
+		switch {
+		case b.N == 0:
+		case u.Op() == uop.Foreign:
+			s.kernels = append(s.kernels, s.lowerForeign(u, func(u *uop.UOp) int { return s.bufFor(u, root) }))
+		default:
 			k := s.lowerKernel(u)
 			s.compact(k) // conditions that are known turned out to leave loads out
 			s.kernels = append(s.kernels, k)
 		}
 	}
 	s.duplicates(root)
+}
+
+// bufFor is the buffer of a stored node; root says of which root it is the value.
+func (s *scheduler) bufFor(u *uop.UOp, root map[*uop.UOp]int) int {
+	if n, ok := s.bufOf[u]; ok {
+		return n
+	}
+	n := len(s.bufs)
+	b := Buf{TempBuf, 0, u.DType(), u.Shape().Numel()}
+	if i, ok := root[u]; ok {
+		if d := s.graph.Roots[i].Dest; d >= 0 {
+			s.fresh[n] = d // becomes the input itself where order allows
+		} else {
+			b.Kind, b.Index = OutputBuf, i
+		}
+	}
+	s.bufOf[u] = n
+	s.bufs = append(s.bufs, b)
+	return n
 }
 
 // duplicates copies to the further roots of a node that has several.

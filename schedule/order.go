@@ -95,6 +95,9 @@ func (k *kernel) inPlace(t *uop.Table, buf, slot int) bool {
 	if !slices.Contains(k.bufs, slot) {
 		return true
 	}
+	if k.spec.Foreign != nil { // who knows in which order
+		return false
+	}
 	var out int
 	for i, o := range k.spec.Outs {
 		if o.Merge != nil {

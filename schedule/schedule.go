@@ -52,10 +52,11 @@ type Root struct {
 
 // Config are the choices of a schedule.
 type Config struct {
-	StoreAll    bool // no fusion: every node that computes is stored (tests compare both)
-	MaxBindings int  // buffers that a kernel may read and write; 0: any number
-	Align       int  // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
-	Streams     bool // the target computes the weights of a sum in blocks, where they are used
+	StoreAll    bool   // no fusion: every node that computes is stored (tests compare both)
+	MaxBindings int    // buffers that a kernel may read and write; 0: any number
+	Align       int    // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
+	Language    string // name of the target, for kernels that are text already
+	Streams     bool   // the target computes the weights of a sum in blocks, where they are used
 }
 
 // BufKind says whose a buffer is.
@@ -158,6 +159,7 @@ func begin(g *Graph, c Config) *scheduler {
 	for _, r := range g.Roots {
 		s.values = append(s.values, r.Value)
 	}
+	s.values = s.foreign(s.values)
 	return s
 }
 
@@ -258,6 +260,8 @@ func (s *scheduler) prepare() {
 	s.topo = uop.Topo(s.roots...)
 	for _, u := range s.topo {
 		switch u.Op() {
+		case uop.Foreign:
+			s.keepForeign(u)
 		case uop.Copy:
 			panic("BUG: a copy between devices reached the scheduler")
 		case uop.After, uop.Store, uop.Buffer:

@@ -14,6 +14,13 @@ import (
 // for such places.
 var crossed atomic.Bool
 
+// cross notes that a tensor changes its device.
+func cross() {
+	if !crossed.Swap(true) {
+		engine.AllowCrossing()
+	}
+}
+
 // On gives t on the device of this name. It is lazy and differentiable like the rest; when it is computed, the
 // elements go through the host.
 func (t *Tensor) On(device string) *Tensor {
@@ -24,18 +31,18 @@ func (t *Tensor) On(device string) *Tensor {
 	if t.Engine() == e {
 		return t
 	}
+	cross()
 	if t.constant() {
 		return newTensor(t.node(), nil).store("On", e, t.node())
 	}
-	if recorder() != nil {
-		failArg("On", "a tensor changes its device inside a captured function; do that before")
-	}
-	crossed.Store(true)
 	return newTensor(t.node().Copy(e.Name()), e)
 }
 
 // realizeOn computes nodes on e, after what they need from other devices has been brought there.
 func realizeOn(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
+	if rec := recorder(); rec != nil { // which notes them, wherever they lie
+		return rec.eng.Realize(ctx, nodes...)
+	}
 	if crossed.Load() {
 		if err := bring(ctx, e, nodes); err != nil {
 			return err

@@ -67,6 +67,7 @@ const (
 	Detach     // (value, x, d, …): value, outside differentiation but for dvalue/dx = d of each pair
 	Check      // (value, code) CheckArg: value, which is right only where no element of code is above 0. Tensor level only
 	Extent     // ExtentArg: a value of which only the first elements of an axis count. Tensor level only
+	Foreign    // ForeignArg: one result of a kernel that the program wrote in the language of a target
 	numOps
 )
 
@@ -188,4 +189,5 @@ var table = [numOps]OpInfo{
 	Detach:     {"detach", -1, First, Memory, 0, nil},
 	Check:      {"check", 2, First, Memory, 0, nil},
 	Extent:     {"extent", 1, First, Memory, 0, nil},
+	Foreign:    {"foreign", -1, Given, Memory, 0, nil},
 }

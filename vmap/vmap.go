@@ -29,6 +29,7 @@ var rules = [uop.NumOps]rule{
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: copied, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
+	uop.Foreign: foreign,
 }
 
 // batch is a graph on its way.
@@ -243,4 +244,14 @@ func (b *batch) below(u *uop.UOp, slot int, seed *uop.UOp) *batch {
 	}
 	in.run(order, nil)
 	return in
+}
+
+// foreign is the graph that says the same, for many: the text is for one.
+func foreign(b *batch, u *uop.UOp) *uop.UOp {
+	a := u.Arg().(uop.ForeignArg)
+	if len(u.Src()) == a.Args {
+		panic(&uop.ShapeError{Op: "Vmap", Shapes: []uop.Shape{u.Shape()}, Reason: "the kernel " + a.Name +
+			" is text for one array; state in UnsafeOptions.Same what it computes, in operations of tensors"})
+	}
+	return b.wide(u.At(a.Args))
 }

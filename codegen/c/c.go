@@ -81,6 +81,9 @@ func (m Machine) has(o uop.Op, d dtype.DType) bool {
 
 // Render writes a kernel. The entry's name is a hash of the text, so equal kernels have equal names.
 func Render(p *codegen.Program) (k plan.Kernel, err error) {
+	if p.Foreign != nil {
+		return foreign(p), nil
+	}
 	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, reads: map[*uop.UOp]bool{}}
 	defer func() {
 		if x := recover(); x != nil {

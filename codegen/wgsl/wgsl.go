@@ -86,6 +86,9 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 			return k, fmt.Errorf("argument %d: %w", i, &codegen.Unsupported{Target: "WEBGPU", Op: uop.Load, DType: q.DType})
 		}
 	}
+	if p.Foreign != nil {
+		return foreign(p), nil
+	}
 	d := newDraft(p.Apart())
 	k = plan.Kernel{
 		Name: p.Name, Kinds: p.Kinds, Draft: d, Threads: d.threads(), Grid: d.grid, Needs: d.needs(),

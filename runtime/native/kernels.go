@@ -223,8 +223,13 @@ func (b *builder) compileBatch(ctx context.Context, keys []string, of map[string
 // kernel's name says more. The same kernels always give the same batches.
 func split(missing map[string]*plan.Kernel, processors int) [][]string {
 	keys := make([]string, 0, len(missing))
-	for key := range missing {
-		keys = append(keys, key)
+	var apart []string // what programs wrote may define anything
+	for key, k := range missing {
+		if k.Foreign {
+			apart = append(apart, key)
+		} else {
+			keys = append(keys, key)
+		}
 	}
 	sort.Slice(keys, func(i, j int) bool {
 		if x, y := missing[keys[i]], missing[keys[j]]; x.Entry == crewKernel.Entry || y.Entry == crewKernel.Entry {
@@ -244,6 +249,10 @@ func split(missing map[string]*plan.Kernel, processors int) [][]string {
 		}
 		batches[at] = append(batches[at], key)
 		size[at] += len(missing[key].Source) + 200
+	}
+	sort.Strings(apart)
+	for _, key := range apart {
+		batches = append(batches, []string{key})
 	}
 	return batches
 }

@@ -60,7 +60,7 @@ var absent = map[string]string{
 	"NewVariable": "w.variable", "S": "[from, to], with sizes", "t.Sizes": "shape()",
 	"DefaultGenerator": "not in pages yet: w.seed seeds the one there is", "NewGenerator": "not in pages yet: w.seed seeds the one there is",
 	"t.RequireGrad": wanted, "t.RequiresGrad": wanted, "t.Freeze": wanted,
-	"Checkpoint": functional, "Custom": "not in pages yet: kernels written in Go", "Function": functional, "JVP": functional, "VJP": functional, "Vmap": functional,
+	"Checkpoint": functional, "Custom": "not in pages yet: kernels written in Go", "CustomUnsafe": "not in pages yet: kernels in WGSL", "Function": functional, "JVP": functional, "VJP": functional, "Vmap": functional,
 	"LoadCaptured": saving, "LoadFunctions": saving, "SaveFunctions": saving, "Program": saving,
 	"Linspace": "linspace, which has a type", "RandOf": "rand with a type", "RandInt": "randint, which has a type",
 }
