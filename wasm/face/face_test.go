@@ -50,7 +50,7 @@ var absent = map[string]string{
 	"t.String": "data() and shape()", "t.ToList": "list()",
 
 	"Caller": "lines of Go", "Data": "data()", "Fill": "for Go's devices; w.fetch", "From": "w.tensor", "FromNode": "graphs are for Go", "Of": "w.tensor",
-	"Open": "files of a disk; w.tensor takes a File, w.fetch an address", "OpenReader": "a reader of Go; w.tensor takes a Blob",
+	"Open": "files of a disk; w.tensor takes a File, w.fetch an address", "OpenReader": "a reader of Go; w.tensor takes a Blob", "OpenWritable": "files of a disk", "OpenReadWriter": "a reader and writer of Go",
 	"R": "at(…, [from, to])", "RS": "at(…, [from, to, step])", "Schedule": "w.inspect", "Try": "errors are thrown",
 	"t.SELU": "selu, whose parameters are its unless given", "t.Conv": "conv2d, which takes any number of axes", "t.BackwardWith": "backward(ws, seed)",
 	"t.MoveTo": "a page's engine has one device", "t.Shard": alone, "t.ShardTo": alone, "t.ShardLike": alone, "t.CutAxis": alone, "t.Devices": alone,
