@@ -113,7 +113,10 @@ func TestFileWritingErrors(t *testing.T) {
 	require.ErrorContains(t, tensor.Try(func() { x.SetAt(tensor.Of([]float32{1, 2}, 2), 0) }), "do not broadcast")
 	require.Error(t, tensor.Try(func() { x.SetAt(1, 4) }))
 	require.Error(t, tensor.Try(func() { x.Assign(tensor.Of([]int32{1}, 1)) }))
-	_, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { x.SetAt(in[0], 0); return in }, tensor.Of([]float32{1}, 1))
+	_, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+		x.SetAt(1, 0)
+		return []*tensor.Tensor{in[0].Add(1)}
+	}, tensor.Of([]float32{1}, 1).On("INTERP"))
 	require.ErrorContains(t, err, "inside a captured function")
 	require.Empty(t, w.took())
 	w.full = 8 + 40
