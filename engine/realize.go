@@ -242,7 +242,17 @@ func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	if len(u.Src()) == 0 {
 		return u
 	}
-	return u.WithSrc(u.Home(), func(s *uop.UOp) *uop.UOp { return r.done[s] })
+	v := u.WithSrc(u.Home(), func(s *uop.UOp) *uop.UOp { return r.done[s] })
+	if u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts == 1 && long(u) {
+		v = counted(u, v)
+	}
+	return v
+}
+
+// long says that a reduction takes much for each of its results, so that those that do not count are not to be computed.
+func long(u *uop.UOp) bool {
+	const much = 16
+	return u.At(0).Shape().Numel() >= much*u.Shape().Numel()
 }
 
 // update is the content of the buffer below view, a chain of movement, after v was stored through the view.

@@ -213,13 +213,14 @@ type scheduler struct {
 	t      *uop.Table
 	table  *keys
 
-	values  []*uop.UOp          // of the roots, as the graph is rewritten
-	ranked  map[*uop.UOp]bool   // reductions that are compared with themselves
-	origins map[*uop.UOp]origin // of index arrays
-	blocked map[*uop.UOp]bool   // computed in blocks inside the sum that they weigh
-	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
-	topo    []*uop.UOp          // everything the roots need, operands first
-	stored  map[*uop.UOp]string // nodes with memory of their own, and why
+	values  []*uop.UOp            // of the roots, as the graph is rewritten
+	masked  map[*uop.UOp]*uop.UOp // see masks
+	ranked  map[*uop.UOp]bool     // reductions that are compared with themselves
+	origins map[*uop.UOp]origin   // of index arrays
+	blocked map[*uop.UOp]bool     // computed in blocks inside the sum that they weigh
+	roots   []*uop.UOp            // the stored node of each root; nil where it has no elements
+	topo    []*uop.UOp            // everything the roots need, operands first
+	stored  map[*uop.UOp]string   // nodes with memory of their own, and why
 	reasons []Reason
 	layout  map[*uop.UOp][]int          // stored nodes whose axes lie in another order
 	plans   map[*uop.UOp]*plannedKernel // by stored node
