@@ -13,20 +13,30 @@ type forward func(u *uop.UOp, t []*uop.UOp) *uop.UOp
 // still marks ops without a tangent: leaves, integers, comparisons, and what only kernels contain.
 func still(*uop.UOp, []*uop.UOp) *uop.UOp { return nil }
 
-// forwards is keyed by op; a test reports missing rows.
-var forwards = [uop.NumOps]forward{
+// forwards is keyed by op; a test reports missing rows. What works on each element alone and is not linear has the one that its law gives.
+var forwards = withDiagonal([uop.NumOps]forward{
 	uop.Const: still, uop.Buffer: still, uop.Param: still, uop.Var: still, uop.Range: still, uop.Reg: still,
 	uop.Reshape: linear, uop.Permute: linear, uop.Expand: linear, uop.Flip: linear, uop.Pad: linear, uop.Shrink: linear, uop.Slide: linear,
 	uop.Neg: linear, uop.Cast: linear, uop.Add: linear, uop.Where: linear,
-	uop.Sqrt: diagonal, uop.Exp2: diagonal, uop.Log2: diagonal, uop.Sin: diagonal, uop.Mul: diagonal, uop.Div: diagonal, uop.Max: diagonal,
-	uop.MulAdd: diagonal,
-	uop.Trunc:  still, uop.Bitcast: still, uop.IDiv: still, uop.Mod: still, uop.And: still, uop.Or: still, uop.Xor: still, uop.Shl: still,
-	uop.Shr: still, uop.Less: still, uop.Equal: still, uop.Dot2: still, uop.Dot4: still,
 	uop.Reduce: pushReduce, uop.Part: pushPart, uop.Scan: pushScan,
 	uop.Gather: linear, uop.Scatter: pushScatter,
 	uop.Load: still, uop.Store: still,
 	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Extent: linear, uop.Detach: push,
 	uop.Foreign: pushForeign,
+})
+
+// withDiagonal completes the table. A law that is there makes a gradient of an operand from one of the result; none makes nothing.
+func withDiagonal(f [uop.NumOps]forward) [uop.NumOps]forward {
+	for o := range uop.NumOps {
+		switch {
+		case !o.Elementwise() || f[o] != nil:
+		case smooth[o]:
+			f[o] = diagonal
+		default:
+			f[o] = still
+		}
+	}
+	return f
 }
 
 // Forward gives the tangents of values: of each y the sum over the nodes in along of the derivative times the tangent given there,

@@ -17,19 +17,24 @@ import (
 // rule makes u for n arrays at once from its operands, of which those that there are many of have the new first axis.
 type rule func(b *batch, u *uop.UOp) *uop.UOp
 
-// rules is keyed by op; a test reports missing rows. Ops without one refuse: an effect happens once, not n times.
-var rules = [uop.NumOps]rule{
+// rules is keyed by op; a test reports missing rows. What works on each element alone needs none of its own; an effect happens once, not n
+// times.
+var rules = completed([uop.NumOps]rule{
 	uop.Const: alone, uop.Buffer: alone, uop.Param: alone, uop.Var: alone, uop.Range: alone, uop.Reg: refuse,
 	uop.Reshape: shaped, uop.Expand: shaped, uop.Permute: permute, uop.Flip: flip, uop.Pad: pad, uop.Shrink: shrink, uop.Slide: slide,
-	uop.Neg: elementwise, uop.Sqrt: elementwise, uop.Exp2: elementwise, uop.Log2: elementwise, uop.Sin: elementwise,
-	uop.Trunc: elementwise, uop.Cast: elementwise, uop.Bitcast: elementwise, uop.Add: elementwise, uop.Mul: elementwise,
-	uop.Div: elementwise, uop.IDiv: elementwise, uop.Mod: elementwise, uop.Max: elementwise, uop.And: elementwise, uop.Or: elementwise,
-	uop.Xor: elementwise, uop.Shl: elementwise, uop.Shr: elementwise, uop.Less: elementwise, uop.Equal: elementwise,
-	uop.Dot2: elementwise, uop.Dot4: elementwise, uop.Where: elementwise, uop.MulAdd: elementwise,
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: copied, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
 	uop.Foreign: foreign,
+})
+
+func completed(r [uop.NumOps]rule) [uop.NumOps]rule {
+	for o := range uop.NumOps {
+		if o.Elementwise() {
+			r[o] = elementwise
+		}
+	}
+	return r
 }
 
 // batch is a graph on its way.
