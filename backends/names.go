@@ -7,7 +7,10 @@ import (
 	"github.com/weft-ml/weft/engine"
 )
 
-func init() { engine.Advice = advice }
+func init() {
+	engine.Advice = advice
+	engine.AllowCrossing()
+}
 
 // comes says which package brings a device, of those that a native program can have.
 var comes = map[string]string{

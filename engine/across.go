@@ -11,12 +11,15 @@ import (
 )
 
 // A captured function whose values go from device to device is several: legs, each on one device, which run one after the other, with copies
-// between them. The last leg is the Captured itself. Programs in which no tensor changes its device do not link this.
+// between them. The last leg is the Captured itself. A page has one device and does not link this.
 
 // crossings captures what recorded functions compute on other devices than their own; nil: no tensor changes its device.
 var crossings atomic.Pointer[func(ctx context.Context, e *Engine, inputs []*uop.UOp, r *recording, outs []*uop.UOp) (*Captured, error)]
 
-// AllowCrossing is called by whoever has tensors change their devices.
+// Crossed is set once a tensor goes from one device to another; before that no graph needs to be searched for such places.
+var Crossed atomic.Bool
+
+// AllowCrossing is called by whoever brings several devices (package backends).
 func AllowCrossing() {
 	if crossings.Load() == nil {
 		f := captureAcross

@@ -59,7 +59,7 @@ func (e *Engine) Capture(ctx context.Context, inputs []*uop.UOp, f func() ([]*uo
 	if err != nil {
 		return nil, err
 	}
-	if across := crossings.Load(); across != nil {
+	if across := crossings.Load(); across != nil && Crossed.Load() {
 		if c, err := (*across)(ctx, e, inputs, r, outs); c != nil || err != nil {
 			return c, err
 		}

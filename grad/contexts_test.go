@@ -17,7 +17,7 @@ var effects = map[uop.Op]bool{uop.Check: true, uop.Extent: true, uop.After: true
 func TestLawsInContexts(t *testing.T) {
 	var ops []uop.Op
 	for o := uop.Invalid + 1; o < uop.NumOps; o++ {
-		if reflect.ValueOf(laws[o]).Pointer() != reflect.ValueOf(law(none)).Pointer() && !effects[o] {
+		if reflect.ValueOf(lawOf(o)).Pointer() != reflect.ValueOf(law(none)).Pointer() && !effects[o] {
 			ops = append(ops, o)
 		}
 	}

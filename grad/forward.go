@@ -14,7 +14,7 @@ type forward func(u *uop.UOp, t []*uop.UOp) *uop.UOp
 func still(*uop.UOp, []*uop.UOp) *uop.UOp { return nil }
 
 // forwards is keyed by op; a test reports missing rows. What works on each element alone and is not linear has the one that its law gives.
-var forwards = withDiagonal([uop.NumOps]forward{
+var forwards = [uop.NumOps]forward{
 	uop.Const: still, uop.Buffer: still, uop.Param: still, uop.Var: still, uop.Range: still, uop.Reg: still,
 	uop.Reshape: linear, uop.Permute: linear, uop.Expand: linear, uop.Flip: linear, uop.Pad: linear, uop.Shrink: linear, uop.Slide: linear,
 	uop.Neg: linear, uop.Cast: linear, uop.Add: linear, uop.Where: linear,
@@ -23,20 +23,17 @@ var forwards = withDiagonal([uop.NumOps]forward{
 	uop.Load: still, uop.Store: still,
 	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Extent: linear, uop.Detach: push,
 	uop.Foreign: pushForeign,
-})
+}
 
-// withDiagonal completes the table. A law that is there makes a gradient of an operand from one of the result; none makes nothing.
-func withDiagonal(f [uop.NumOps]forward) [uop.NumOps]forward {
-	for o := range uop.NumOps {
-		switch {
-		case !o.Elementwise() || f[o] != nil:
-		case smooth[o]:
-			f[o] = diagonal
-		default:
-			f[o] = still
-		}
+// forwardOf is the forward law of an op. A law that is there makes a gradient of an operand from one of the result; none makes nothing.
+func forwardOf(o uop.Op) forward {
+	switch {
+	case !o.Elementwise() || forwards[o] != nil:
+		return forwards[o]
+	case laws[o] != nil:
+		return diagonal
 	}
-	return f
+	return still
 }
 
 // Forward gives the tangents of values: of each y the sum over the nodes in along of the derivative times the tangent given there,
@@ -57,7 +54,7 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 		if !any || !u.DType().IsFloat() {
 			continue
 		}
-		if t := forwards[u.Op()](u, t); t != nil {
+		if t := forwardOf(u.Op())(u, t); t != nil {
 			if len(t.Shape()) == 0 {
 				t = expand(t, u.Shape())
 			}
@@ -104,7 +101,7 @@ func diagonal(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 		if len(t[i].Shape()) == 0 {
 			t[i] = expand(t[i], u.Shape())
 		}
-		total = plus(total, laws[u.Op()](u, t[i])[i])
+		total = plus(total, lawOf(u.Op())(u, t[i])[i])
 	}
 	return total
 }
@@ -120,7 +117,7 @@ func plus(a, b *uop.UOp) *uop.UOp {
 }
 
 // factors are what each element of the operands counts for the element that it goes into: the law of u of a gradient of ones.
-func factors(u *uop.UOp) []*uop.UOp { return laws[u.Op()](u, expand(u.Int(1), u.Shape())) }
+func factors(u *uop.UOp) []*uop.UOp { return lawOf(u.Op())(u, expand(u.Int(1), u.Shape())) }
 
 func pushReduce(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 	a := u.Arg().(uop.ReduceArg)

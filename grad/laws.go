@@ -17,7 +17,7 @@ func none(*uop.UOp, *uop.UOp) []*uop.UOp { return nil }
 type grads = []*uop.UOp
 
 // laws is keyed by op; a test reports missing rows. What works on each element and has no law here has no derivative, or the derivative 0.
-var laws = withNone([uop.NumOps]law{
+var laws = [uop.NumOps]law{
 	uop.Const: none, uop.Buffer: none, uop.Param: none, uop.Var: none, uop.Range: none, uop.Reg: none,
 
 	uop.Reshape: func(u, g *uop.UOp) grads { return grads{g.Reshape(u.At(0).Shape()...)} },
@@ -101,18 +101,14 @@ var laws = withNone([uop.NumOps]law{
 	},
 	uop.Detach:  detach,
 	uop.Foreign: foreign,
-})
+}
 
-// smooth are the elementwise ops that have a law.
-var smooth [uop.NumOps]bool
-
-func withNone(l [uop.NumOps]law) [uop.NumOps]law {
-	for o := range uop.NumOps {
-		if smooth[o] = o.Elementwise() && l[o] != nil; o.Elementwise() && !smooth[o] {
-			l[o] = none
-		}
+// lawOf is the law of an op.
+func lawOf(o uop.Op) law {
+	if laws[o] == nil && o.Elementwise() {
+		return none
 	}
-	return l
+	return laws[o]
 }
 
 func ints(u *uop.UOp) []int { return u.Arg().(uop.Ints).Slice() }

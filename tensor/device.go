@@ -4,22 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/uop"
 )
-
-// crossed is set once a tensor goes from one device to another; before that no graph needs to be searched
-// for such places.
-var crossed atomic.Bool
-
-// cross notes that a tensor changes its device.
-func cross() {
-	if !crossed.Swap(true) {
-		engine.AllowCrossing()
-	}
-}
 
 // On gives t on the device of this name. It is lazy and differentiable like the rest; when it is computed, the
 // elements go through the host.
@@ -31,10 +19,10 @@ func (t *Tensor) On(device string) *Tensor {
 	if t.Engine() == e {
 		return t
 	}
-	cross()
 	if t.constant() {
 		return newTensor(t.node(), nil).store("On", e, t.node())
 	}
+	engine.Crossed.Store(true)
 	return newTensor(t.node().Copy(e.Name()), e)
 }
 
@@ -43,7 +31,7 @@ func realizeOn(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
 	if rec := recorder(); rec != nil { // which notes them, wherever they lie
 		return rec.eng.Realize(ctx, nodes...)
 	}
-	if crossed.Load() {
+	if engine.Crossed.Load() {
 		if err := bring(ctx, e, nodes); err != nil {
 			return err
 		}

@@ -19,22 +19,21 @@ type rule func(b *batch, u *uop.UOp) *uop.UOp
 
 // rules is keyed by op; a test reports missing rows. What works on each element alone needs none of its own; an effect happens once, not n
 // times.
-var rules = completed([uop.NumOps]rule{
+var rules = [uop.NumOps]rule{
 	uop.Const: alone, uop.Buffer: alone, uop.Param: alone, uop.Var: alone, uop.Range: alone, uop.Reg: refuse,
 	uop.Reshape: shaped, uop.Expand: shaped, uop.Permute: permute, uop.Flip: flip, uop.Pad: pad, uop.Shrink: shrink, uop.Slide: slide,
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: copied, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
 	uop.Foreign: foreign,
-})
+}
 
-func completed(r [uop.NumOps]rule) [uop.NumOps]rule {
-	for o := range uop.NumOps {
-		if o.Elementwise() {
-			r[o] = elementwise
-		}
+// ruleOf is found and not made when the program begins, so that programs that do not use this package do not link it.
+func ruleOf(rules *[uop.NumOps]rule, o uop.Op) rule {
+	if rules[o] == nil && o.Elementwise() {
+		return elementwise
 	}
-	return r
+	return rules[o]
 }
 
 // batch is a graph on its way.
@@ -58,7 +57,7 @@ func Batch(n int, with map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 func (b *batch) run(order, ys []*uop.UOp) []*uop.UOp {
 	for _, u := range order {
 		if b.many[u] == nil && slices.ContainsFunc(u.Src(), func(s *uop.UOp) bool { return b.many[s] != nil }) {
-			if v := b.by[u.Op()](b, u); v != nil {
+			if v := ruleOf(b.by, u.Op())(b, u); v != nil {
 				b.many[u] = v
 			}
 		}

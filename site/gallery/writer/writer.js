@@ -64,8 +64,7 @@ play(async (w) => {
     opt.update(loss)
     return loss
   })
-  const next = w.capture((words, at) => forward(model, words).at(0, at).softmax(-1).reshape([-1]),
-    w.tensor(new Int32Array(window), [1, window]), w.tensor(Int32Array.of(0)))
+  const next = w.capture((words, at) => forward(model, words).at(0, at).softmax(-1).reshape([-1]))
   let steps = 0
   return async () => {
     const begin = performance.now()
