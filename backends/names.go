@@ -10,6 +10,7 @@ import (
 func init() {
 	engine.Advice = advice
 	engine.AllowCrossing()
+	engine.AllowForeign()
 }
 
 // comes says which package brings a device, of those that a native program can have.

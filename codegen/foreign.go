@@ -8,6 +8,12 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
+// foreignProgram is (*Spec).foreign where there are such kernels. A page has none and does not link it.
+var foreignProgram func(s *Spec) *Program
+
+// AllowForeign is called by whoever brings devices for such kernels.
+func AllowForeign() { foreignProgram = (*Spec).foreign }
+
 // foreign is the program of a kernel that is text already.
 func (s *Spec) foreign() *Program {
 	f := s.Foreign

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/weft-ml/weft/dtype"
-	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -38,8 +37,10 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 			return fmt.Errorf("%s: %v has %d elements and the reference evaluator makes arrays of %d at most", e.name, u, n, mostEvaluated)
 		}
 	}
-	if u := schedule.Untold("", roots...); u != nil {
-		return untold(u, e.name, "graphs")
+	if untoldBy != nil {
+		if err := untoldBy(e.name, "", "graphs", roots); err != nil {
+			return err
+		}
 	}
 	values := e.machine.Evaluate(load, roots...)
 	if failed != nil {

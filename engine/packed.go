@@ -124,12 +124,14 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *codegen.Packing) (*foldedValue
 // scheduled schedules a graph.
 func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error) {
 	limits := e.machine.Target.Limits
-	roots := make([]*uop.UOp, len(c.graph.Roots))
-	for i, r := range c.graph.Roots {
-		roots[i] = r.Value
-	}
-	if u := schedule.Untold(e.machine.Target.Name, roots...); u != nil {
-		return nil, untold(u, e.name, e.machine.Target.Name)
+	if untoldBy != nil {
+		roots := make([]*uop.UOp, len(c.graph.Roots))
+		for i, r := range c.graph.Roots {
+			roots[i] = r.Value
+		}
+		if err := untoldBy(e.name, e.machine.Target.Name, e.machine.Target.Name, roots); err != nil {
+			return nil, err
+		}
 	}
 	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams}
 	if e.opts.Schedule == nil {

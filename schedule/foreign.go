@@ -7,6 +7,20 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
+// foreignKernels is how kernels that a program wrote are scheduled; nil: there are none, as in a page, which does not link this.
+var foreignKernels *foreignScheduling
+
+type foreignScheduling struct {
+	begin func(s *scheduler, roots []*uop.UOp) []*uop.UOp
+	keep  func(s *scheduler, u *uop.UOp)
+	lower func(s *scheduler, u *uop.UOp, bufFor func(u *uop.UOp) int) *kernel
+}
+
+// AllowForeign is called by whoever brings devices for such kernels.
+func AllowForeign() {
+	foreignKernels = &foreignScheduling{(*scheduler).foreign, (*scheduler).keepForeign, (*scheduler).lowerForeign}
+}
+
 // Untold is a kernel among what roots need that says in no way what it does in a language, or nil.
 func Untold(language string, roots ...*uop.UOp) *uop.UOp {
 	todo := slices.Clone(roots)

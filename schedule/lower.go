@@ -30,7 +30,7 @@ func (s *scheduler) lower() {
 		switch {
 		case b.N == 0:
 		case u.Op() == uop.Foreign:
-			s.kernels = append(s.kernels, s.lowerForeign(u, func(u *uop.UOp) int { return s.bufFor(u, root) }))
+			s.kernels = append(s.kernels, foreignKernels.lower(s, u, func(u *uop.UOp) int { return s.bufFor(u, root) }))
 		default:
 			k := s.lowerKernel(u)
 			s.compact(k) // conditions that are known turned out to leave loads out

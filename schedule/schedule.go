@@ -159,7 +159,9 @@ func begin(g *Graph, c Config) *scheduler {
 	for _, r := range g.Roots {
 		s.values = append(s.values, r.Value)
 	}
-	s.values = s.foreign(s.values)
+	if foreignKernels != nil {
+		s.values = foreignKernels.begin(s, s.values)
+	}
 	return s
 }
 
@@ -262,7 +264,7 @@ func (s *scheduler) prepare() {
 	for _, u := range s.topo {
 		switch u.Op() {
 		case uop.Foreign:
-			s.keepForeign(u)
+			foreignKernels.keep(s, u)
 		case uop.Copy:
 			panic("BUG: a copy between devices reached the scheduler")
 		case uop.After, uop.Store, uop.Buffer:

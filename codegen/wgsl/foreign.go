@@ -14,6 +14,12 @@ type text struct {
 	grid [3]uint32
 }
 
+// foreignKernel is foreign where there are such kernels. A page has none and does not link it.
+var foreignKernel func(p *codegen.Program) plan.Kernel
+
+// AllowForeign is called by whoever brings devices for such kernels.
+func AllowForeign() { foreignKernel = foreign }
+
 func foreign(p *codegen.Program) plan.Kernel {
 	k := codegen.ForeignKernel(p)
 	k.Grid = spread(p.Foreign.Threads)

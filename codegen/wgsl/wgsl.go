@@ -83,7 +83,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 		}
 	}
 	if p.Foreign != nil {
-		return foreign(p), nil
+		return foreignKernel(p), nil
 	}
 	d := newDraft(p.Apart())
 	k = plan.Kernel{
