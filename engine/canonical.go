@@ -135,21 +135,8 @@ func (w *keyWriter) arg(a uop.Arg) {
 		w.int(a.Lo)
 		w.int(a.Hi)
 	case uop.ForeignArg:
-		w.text(a.Name)
-		w.int(a.Args)
-		w.int(a.Result)
-		w.text(string(a.Results))
-		for _, t := range a.Texts {
-			w.foreign(t)
-		}
+		w.text(fmt.Sprintf("%#v", a)) // quoted: texts may hold anything
 	default:
 		w.text(fmt.Sprintf("%T%v", a, a))
 	}
-}
-
-func (w *keyWriter) foreign(t uop.ForeignText) {
-	w.text(t.Language)
-	w.text(t.Text)
-	w.int(t.Threads)
-	w.int(t.Group)
 }

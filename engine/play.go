@@ -391,9 +391,7 @@ func specKey(s *codegen.Spec) string {
 	}
 	w.int(len(s.Vars)) // their names are numbers
 	if f := s.Foreign; f != nil {
-		w.text(f.Name)
-		w.int(f.Args)
-		w.foreign(f.ForeignText)
+		w.text(fmt.Sprintf("%#v", *f))
 	}
 	var roots []*uop.UOp
 	for _, o := range s.Outs {

@@ -17,7 +17,7 @@ func same(u *uop.UOp) int {
 	a := u.Arg().(uop.ForeignArg)
 	if len(u.Src()) == a.Args {
 		panic(&uop.ShapeError{Op: "Grad", Shapes: []uop.Shape{u.Shape()},
-			Reason: "nothing is known of the derivatives of the kernel " + a.Name + ", which is given as text; state them (UnsafeOptions.Gradient), or what it computes (Same)"})
+			Reason: "nothing is known of the derivatives of the kernel " + a.Name + "; state them, or what it computes (UnsafeOptions)"})
 	}
 	return a.Args
 }

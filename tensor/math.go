@@ -174,7 +174,8 @@ func longRemainder(a, b *uop.UOp) *uop.UOp {
 		v := divisors[len(divisors)-1] // the selection keeps compilers that reorder products from making one constant of all, which overflows
 		divisors = append(divisors, v.Less(v.Float(info.Max*math.Ldexp(1, -digit))).Where(v.Mul(v.Float(math.Ldexp(1, digit))), v.Const(infinity(d))))
 	}
-	for _, v := range slices.Backward(divisors) {
+	for i := len(divisors) - 1; i >= 0; i-- {
+		v := divisors[i]
 		r := a.Div(v).Trunc().Neg().MulAdd(v, a)
 		r = r.Less(r.Int(0)).Where(r.Add(v), r)
 		a = a.Less(v).Where(a, r)
