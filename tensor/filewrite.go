@@ -66,7 +66,7 @@ func (f *File) Flush() error {
 // write has assignments to a tensor, whose first byte is at offset, go to the file.
 func (f *File) write(t *Tensor, offset int64) {
 	w := &fileWriter{f, offset}
-	t.sink.Store(&sink{w.all, w.part})
+	t.sink = &sink{w.all, w.part}
 }
 
 // fileWriter writes what is assigned to a tensor.

@@ -37,7 +37,7 @@ type Tensor struct {
 	wants atomic.Bool                   // a gradient: Backward finds it
 	grad  *Tensor
 
-	sink atomic.Pointer[sink] // a file that assignments go to; nil: memory
+	sink *sink // a file that assignments go to; nil: memory. Set before others know the tensor, and by Replace
 }
 
 // sink is where the elements of a tensor lie that is no memory: what it is assigned is written there.
