@@ -97,6 +97,10 @@ func (v *View) Tree(i int) (string, error) {
 }
 
 func (v *View) lower(i int) (*codegen.Program, error) {
+	return v.lowerWith(i, func(t *codegen.Target) *codegen.Target { return t })
+}
+
+func (v *View) lowerWith(i int, target func(*codegen.Target) *codegen.Target) (*codegen.Program, error) {
 	for _, s := range v.Schedule.Steps {
 		if s.Spec == nil {
 			continue
@@ -104,7 +108,7 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 		if i == 0 {
 			v.engine.mu.Lock()
 			defer v.engine.mu.Unlock()
-			return codegen.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), v.engine.machine.Target)
+			return codegen.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), target(v.engine.machine.Target))
 		}
 		i--
 	}

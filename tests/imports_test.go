@@ -49,6 +49,9 @@ var mayImport = map[string]string{
 
 	"codegen/tune": "codegen",
 
+	// How a graph became kernels, told from what the schedule noted.
+	"explain": "schedule codegen rewrite uop",
+
 	"codegen/evaluate":  "codegen uop dtype",
 	"schedule/evaluate": "schedule codegen/evaluate ref uop dtype",
 
