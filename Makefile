@@ -72,7 +72,7 @@ check: compiler gpu
 PARSERS = engine/search:FuzzChoices safetensors:FuzzParse saved:FuzzDecode saved:FuzzRead tensor:FuzzLoad data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer weights:FuzzIndex weights/gguf:FuzzParse weights/pytorch:FuzzParse weights/pytorch:FuzzPickle weights/numpy:FuzzParse \
-	weights/llama2c:FuzzParse tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \
+	weights/llama2c:FuzzParse viz:FuzzRead tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \
 	onnx:FuzzRead
 
 parsers fuzz-parsers: TIME ?= 20s
@@ -102,7 +102,7 @@ npm:
 
 site:
 	@rm -rf site/dist && mkdir -p site/dist
-	@find site -mindepth 1 -maxdepth 1 ! -name dist -exec cp -R {} site/dist/ ';'
+	@find site -mindepth 1 -maxdepth 1 ! -name dist ! -name '*.go' -exec cp -R {} site/dist/ ';'
 	$(GO) run ./wasm/pack -o site/dist -measure
 	@$(GO) run ./wasm/serve -weigh site/dist
 

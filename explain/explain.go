@@ -18,31 +18,39 @@ import (
 const (
 	MostLaws  = 1 << 18 // that are noted of one schedule
 	MostSteps = 4000    // of one chain
-	MostText  = 4 << 20 // bytes of the texts of one chain
+	MostText  = 2 << 20 // bytes of the texts of one chain
 	mostNodes = 6000    // of a graph whose steps are told
 )
 
 // Step is one step: a law, what it made of what, and the whole before and after.
 type Step struct {
-	Law string // its name
-	At  string // file and line, "symbolic/algebra.go:55"
+	Law string `json:"law"` // its name
+	At  string `json:"at"`  // file and line, "symbolic/algebra.go:55"
 	// Old and New are what the law saw and what it gave, as a formula; "" where a phase or a pass did more than one thing.
-	Old, New string
+	Old string `json:"old,omitempty"`
+	New string `json:"new,omitempty"`
 	// Laws are those that fired within such a phase.
-	Laws          []Fired
-	Before, After string
-	Gone, Fresh   []int // lines of Before that are not in After, and of After that are not in Before
+	Laws   []Fired `json:"laws,omitempty"`
+	Before string  `json:"-"`
+	After  string  `json:"after"`
+	Gone   []int   `json:"gone"`  // lines of Before that are not in After
+	Fresh  []int   `json:"fresh"` // and of After that are not in Before
 }
 
 // Fired is a law within a step.
-type Fired struct{ Law, At, Old, New string }
+type Fired struct {
+	Law string `json:"law"`
+	At  string `json:"at"`
+	Old string `json:"old"`
+	New string `json:"new"`
+}
 
 // Chain is a list of steps, and where it begins where there are none.
 type Chain struct {
-	Title string
-	First string // what there is before the first step
-	Steps []Step
-	Left  string // a sentence, where there is more than is told
+	Title string `json:"title"`
+	First string `json:"first"` // what there is before the first step
+	Steps []Step `json:"steps"`
+	Left  string `json:"left,omitempty"` // a sentence, where there is more than is told
 }
 
 // Last is what the last step leaves.

@@ -50,3 +50,19 @@ func (s *Story) Passes(i int, lower func(see func(l codegen.Lowering)) (directiv
 	}
 	return c, nil
 }
+
+// Chain gives steps by their name: "graph", or "kernel 0" and "passes 0" and so on. passes lowers the i-th kernel, see Passes.
+func (s *Story) Chain(id string, passes func(i int, see func(codegen.Lowering)) (string, error)) (*Chain, error) {
+	if id == "graph" {
+		return s.Graph(), nil
+	}
+	var kind string
+	var i int
+	if _, err := fmt.Sscanf(id, "%s %d", &kind, &i); err != nil || i < 0 || i >= s.Kernels() || kind != "kernel" && kind != "passes" {
+		return nil, fmt.Errorf("there are no steps %q; there are graph, and kernel and passes from 0 to %d", id, s.Kernels()-1)
+	}
+	if kind == "kernel" {
+		return s.Kernel(i), nil
+	}
+	return s.Passes(i, func(see func(codegen.Lowering)) (string, error) { return passes(i, see) })
+}

@@ -50,6 +50,14 @@ func lawOf(u *uop.UOp) *rewrite.Rule {
 // CompactLaw leaves parameters out that nothing loads.
 var CompactLaw = rewrite.Named("parameters that nothing loads are left out")
 
+// Laws lists the laws that a schedule applies, which no pattern can say.
+func Laws() []*rewrite.Rule {
+	return []*rewrite.Rule{
+		streamLaw, mergeLaw, splitLaw, productsLaw, scanLaw, lowerLaw, CompactLaw, groupLaw, orderLaw, cropLaw, numberLaw, storedLaw, zeroLaw, oneHotLaw,
+		combLaw, unitLaw, movedLaw, elementwiseLaw, reduceLaw, scanOfLaw, gatherLaw, partLaw, sameLaw, leafLaw,
+	}
+}
+
 // PhaseLaw is what a phase from Lower on does to a kernel, where it does more than laws that are noted.
 func PhaseLaw(p Phase) *rewrite.Rule {
 	switch p {

@@ -72,7 +72,7 @@ func host(t *testing.T) string {
 func copySite(from, to string) error {
 	entries, err := os.ReadDir(from)
 	for _, e := range entries {
-		if err != nil || e.Name() == "dist" {
+		if err != nil || e.Name() == "dist" || filepath.Ext(e.Name()) == ".go" {
 			continue
 		}
 		if e.IsDir() {

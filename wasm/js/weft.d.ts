@@ -1033,7 +1033,7 @@ export interface View {
 }
 
 export interface InspectOptions {
-  target?: ('wgsl' | 'c')[]
+  target?: ('wgsl' | 'c' | 'wasm')[]
 }
 
 export interface Stats {
