@@ -1,5 +1,5 @@
 // A launch: what it moves, and its kernel in each language.
-import { el, short, size, kernelName, kindNames } from '../assets/dom.js'
+import { copies, el, short, size, kernelName, kindNames } from '../assets/dom.js'
 import { highlight } from '../assets/highlight.js'
 
 export const languages = {
@@ -44,17 +44,7 @@ function sideBox(s, withDirectives, common) {
     return box
   }
   if (s.name !== common) head.append(kernelName(s.name, s.kinds))
-  const copy = el('button', { class: 'copy', type: 'button' }, 'Copy')
-  copy.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(s.source)
-      copy.textContent = 'Copied'
-    } catch {
-      copy.textContent = 'Not allowed here'
-    }
-    setTimeout(() => (copy.textContent = 'Copy'), 1500)
-  })
-  head.append(copy)
+  head.append(copies(el('button', { class: 'copy', type: 'button' }, 'Copy'), () => s.source))
   const [helpers, body] = split(s.source)
   const block = (text, label) => {
     const code = el('code')

@@ -149,7 +149,7 @@ func TestStartPage(t *testing.T) {
 	require.NoError(t, p.Eventually(`!/compiling/.test(document.getElementById('told').textContent)`, slow))
 	require.NoError(t, p.Run(cloth, &after))
 	assert.NotEqual(t, before, after, "the cloth after another tie-up")
-	require.NoError(t, p.Eventually(`/@compute/.test(document.getElementById('kernel').textContent)`, slow))
+	require.NoError(t, p.Eventually(`/@compute|\(func /.test(document.getElementById('kernel').textContent)`, slow))
 	t.Log(text(t, p, "told"))
 	shots(t, p, "start")
 }
@@ -275,6 +275,7 @@ func TestNames(t *testing.T) {
 		switch path {
 		case "train/":
 			require.NoError(t, p.Eventually(ready, slow))
+			require.NoError(t, p.Run(`document.querySelector('.advanced').open = true`, nil))
 		case "inside/":
 			require.NoError(t, p.Eventually(`document.querySelectorAll('#kernels .launch').length > 0`, slow))
 		}
