@@ -23,8 +23,8 @@ const (
 	most       = 2000    // kernels
 )
 
-// timeline takes an expression, computes it twice on inputs of undefined contents, and tells of the second time when each kernel ran, how
-// long, and how much memory the plan had in use.
+// timeline takes an expression, computes it on inputs of undefined contents, several times after the first, and tells when each kernel ran,
+// how long, and how much memory the plan had in use.
 func timeline(ctx context.Context, c *call) (any, error) {
 	s := c.server
 	text := c.text()
@@ -61,58 +61,91 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	if err := tensor.Realize(ctx, roots...); err != nil { // compiles
 		return nil, err
 	}
-	if roots, err = speak(s.engine, text); err != nil {
-		return nil, err
+	runs := &runs{memory: live(v.Plan)}
+	d.Watch(runs.launched)
+	defer d.Watch(nil)
+	for runs.n < mostRuns && runs.seconds < enough.Seconds() {
+		again, err := speak(s.engine, text)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.engine.Sync(ctx); err != nil {
+			return nil, err
+		}
+		runs.begin()
+		if err := tensor.Realize(ctx, again...); err != nil {
+			return nil, err
+		}
+		if err := s.engine.Sync(ctx); err != nil {
+			return nil, err
+		}
+		runs.end()
 	}
-	if err := s.engine.Sync(ctx); err != nil {
-		return nil, err
-	}
-	var launches []wire.Record
-	var clocks []string
-	begin := time.Now()
-	d.Watch(func(k *plan.Kernel, seconds float64, clock string) {
-		start := time.Since(begin).Seconds() - seconds
-		clocks = append(clocks, clock)
-		launches = append(launches, wire.Record{
-			{Name: "kernel", Value: k.Name}, {Name: "kinds", Value: k.Kinds}, {Name: "seconds", Value: seconds}, {Name: "flops", Value: float64(k.Flops)},
-			{Name: "start", Value: max(0, start)},
-		})
-	})
-	err = tensor.Realize(ctx, roots...)
-	if err == nil {
-		err = s.engine.Sync(ctx)
-	}
-	total := time.Since(begin).Seconds()
-	d.Watch(nil)
-	if err != nil {
-		return nil, err
-	}
-	return timed(launches, clocks, total, live(v.Plan)), nil
+	return runs.record(), nil
 }
 
-// timed puts launches one after the other where the clock does not say when they ran.
-func timed(launches []wire.Record, clocks []string, total float64, memory []int64) wire.Record {
-	clock, placed := "none", true
-	if len(clocks) > 0 {
-		clock = clocks[0]
-		placed = clock == "processor" // which tells as soon as a kernel has ended
+// A browser's clock may tell a tenth of a millisecond and no less, so short runs are repeated and means told.
+const (
+	mostRuns = 64
+	enough   = 100 * time.Millisecond
+)
+
+// runs are several runs of a plan.
+type runs struct {
+	n       int
+	seconds float64 // of all
+	started time.Time
+	clock   string
+	at      int // the launch that comes next
+	list    []launched
+	memory  []int64
+}
+
+// launched is a launch, with sums over all runs.
+type launched struct {
+	kernel         *plan.Kernel
+	start, seconds float64
+}
+
+func (r *runs) begin() { r.started, r.at = time.Now(), 0 }
+
+func (r *runs) launched(k *plan.Kernel, seconds float64, clock string) {
+	r.clock = clock
+	if r.at == len(r.list) {
+		r.list = append(r.list, launched{kernel: k})
 	}
-	at := 0.0
-	out := make([]any, len(launches))
-	for i, l := range launches {
-		for f := range l {
-			if l[f].Name == "start" && !placed {
-				l[f].Value = at
-			}
+	l := &r.list[r.at]
+	l.start += max(0, time.Since(r.started).Seconds()-seconds)
+	l.seconds += seconds
+	r.at++
+}
+
+func (r *runs) end() {
+	r.seconds += time.Since(r.started).Seconds()
+	r.n++
+}
+
+// record tells of a mean run. Launches are put one after the other where the clock does not say when they ran.
+func (r *runs) record() wire.Record {
+	n, at := float64(r.n), 0.0
+	placed := r.clock == "processor" // which tells as soon as a kernel has ended
+	out := make([]any, len(r.list))
+	for i, l := range r.list {
+		start := l.start / n
+		if !placed {
+			start = at
 		}
-		at += l.Get("seconds").(float64)
+		at += l.seconds / n
 		bytes := int64(0)
-		if i < len(memory) {
-			bytes = memory[i]
+		if i < len(r.memory) {
+			bytes = r.memory[i]
 		}
-		out[i] = append(l, wire.Field{Name: "memory", Value: float64(bytes)})
+		out[i] = wire.Record{
+			{Name: "kernel", Value: l.kernel.Name}, {Name: "kinds", Value: l.kernel.Kinds}, {Name: "seconds", Value: l.seconds / n},
+			{Name: "flops", Value: float64(l.kernel.Flops)}, {Name: "start", Value: start}, {Name: "memory", Value: float64(bytes)},
+		}
 	}
-	return wire.Record{{Name: "launches", Value: out}, {Name: "seconds", Value: total}, {Name: "clock", Value: clock}, {Name: "placed", Value: placed}}
+	return wire.Record{{Name: "launches", Value: out}, {Name: "seconds", Value: r.seconds / n}, {Name: "clock", Value: r.clock}, {Name: "placed", Value: placed}, {Name: "runs", Value: r.n}}
 }
 
 // live is how many bytes of the arena hold something that is still needed while each launch runs.

@@ -26,16 +26,22 @@ export class Run {
     this.place.hidden = true
   }
 
-  show({ launches, seconds, clock, placed }, device) {
+  show({ launches, seconds, clock, placed, runs }, device) {
     const busy = launches.reduce((sum, l) => sum + l.seconds, 0)
     const gaps = Math.max(0, seconds - busy)
     const us = (s) => (s >= 1e-3 ? `${short(s * 1e3)} ms` : `${short(s * 1e6)} µs`)
     const n = launches.length
     this.text.textContent = n === 0 ? 'There was nothing to run.'
-      : `${n} ${n === 1 ? 'kernel' : 'kernels'} on ${deviceName(device)} in ${us(seconds)}: ${us(busy)} in kernels, ${us(gaps)} between and around them, by the clock ${clock}.${placed ? '' : ' That clock tells how long kernels take, not when: they are drawn one after the other.'}`
+      : `${n} ${n === 1 ? 'kernel' : 'kernels'} on ${deviceName(device)} in ${us(seconds)}: ${us(busy)} in kernels, ${us(gaps)} between and around them${runs > 1 ? `, the mean of ${runs} runs` : ''}. ${clocks[clock] ?? ''}`
     this.place.hidden = n === 0
     if (n) this.place.replaceChildren(drawing(launches, placed ? seconds : busy, us), list(launches, us))
   }
+}
+
+const clocks = {
+  processor: '',
+  gpu: 'The graphics processor tells how long kernels take, not when: they are drawn one after the other.',
+  waiting: 'The graphics processor does not tell how long kernels take: the page waited for each, and they are drawn one after the other.',
 }
 
 const width = 1100, bar = 34, high = 90

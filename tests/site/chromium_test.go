@@ -134,6 +134,7 @@ func shots(t *testing.T, p *browser.Page, name string) {
 		require.NoError(t, p.Size(1280, 1000))
 		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+".png")))
 		narrow(t, p)
+		require.NoError(t, p.Size(390, 844))
 		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+"-narrow.png")))
 	}
 	require.NoError(t, p.Size(1280, 1000))
@@ -196,7 +197,7 @@ func TestLookInside(t *testing.T) {
 	var sides []string
 	require.NoError(t, p.Run(`await new Promise((f) => setTimeout(f, 300))
 		return [...document.querySelectorAll('#kernels .launch:first-child .side > pre')].map((e) => e.textContent)`, &sides))
-	require.Len(t, sides, 2)
+	require.Len(t, sides, 2, "WebAssembly is shown when it is asked for")
 	assert.Contains(t, sides[0], "@compute")
 	assert.Contains(t, sides[1], "char *const *buf")
 	assert.NotEmpty(t, text(t, p, "graph-list"))

@@ -65,7 +65,7 @@ export const methods = [
     name: "maxUnpool", form: "x.maxUnpool(indices: Tensor, size: number | number[], options?: Pool & { sizes?: number | number[] })", gives: "Tensor",
     says: "maxUnpool puts each element back where maxPoolIndex found it, among zeros. Of the sizes that p could have pooled to t's, the smallest are taken, or those that are given.",
     uses: ["img"],
-    run: ({ w, img }) => img.maxPoolIndex(2)[0].maxUnpool(img.maxPoolIndex(2)[1], 2),
+    run: ({ w, img }) => img.maxPoolIndex([2, 2])[0].maxUnpool(img.maxPoolIndex([2, 2])[1], [2, 2]),
   },
   {
     name: "fold", form: "x.fold(sizes: number | number[], size: number | number[], options?: Pool)", gives: "Tensor",
