@@ -28,23 +28,22 @@ func (e *Engine) Explain(laws int, nodes ...*uop.UOp) (*Explained, error) {
 	if e.several != nil {
 		return nil, errors.New(e.name + " is several devices, each of which has plans of its own; explain one of them")
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	out := &Explained{}
 	before := e.opts.Schedule
-	e.mu.Lock()
+	defer func() { e.opts.Schedule = before }()
 	e.opts.Schedule = func(g *schedule.Graph, c schedule.Config) (*schedule.Result, error) {
 		r, h := schedule.Recorded(g, c, laws)
 		out.add(h)
 		return r, nil
 	}
-	e.mu.Unlock()
-	defer func() {
-		e.mu.Lock()
-		e.opts.Schedule = before
-		e.mu.Unlock()
-	}()
-	v, err := e.Plan(nodes...)
+	v, err := e.planned(nodes)
+	if err != nil {
+		return nil, err
+	}
 	out.View = v
-	return out, err
+	return out, nil
 }
 
 // add takes a history. Where a graph is scheduled twice, laws that fired for the first time hold for the second.

@@ -144,3 +144,40 @@ func strided(x func(shape ...int) *tensor.Tensor) []*tensor.Tensor {
 	in, w := x(2, 3, 15, 13), x(4, 3, 3, 3)
 	return in.Conv2D(w, nil, tensor.Conv{Stride: 2, Padding: 1}).Square().Sum().Grad(in, w)
 }
+
+// What is too much to keep is told in a sentence, and what the kernels compute is there all the same.
+func TestTooMuch(t *testing.T) {
+	e, err := look.Open("c")
+	require.NoError(t, err)
+	x := holder(t, e, 4, 30)
+	x2, err := e.Explain(3, x.Reshape(8, 15).Softmax(-1).T().Reshape(30, 4).Add(1).Node())
+	require.NoError(t, err)
+	s := explain.New(x2.History)
+	require.Positive(t, s.Kernels())
+	for k := range s.Kernels() {
+		c := s.Kernel(k)
+		assert.Contains(t, c.Left, "laws were applied")
+		assert.Equal(t, codegen.PrintSpec(x2.Schedule.Steps[k].Spec), c.Last())
+	}
+
+	long := holder(t, e, 8)
+	for i := range 3500 {
+		long = long.Mul(float64(i) + 0.5).Exp()
+	}
+	x3, err := e.Explain(explain.MostLaws, long.Node())
+	require.NoError(t, err)
+	assert.Contains(t, explain.New(x3.History).Graph().Left, "are not told")
+}
+
+// Recording leaves no trace: a plan made while it is recorded is the one that is made otherwise.
+func TestSamePlan(t *testing.T) {
+	e, err := look.Open("wgsl")
+	require.NoError(t, err)
+	y := holder(t, e, 2, 4, 64, 32)
+	node := tensor.ScaledDotProduct(y, y, y, tensor.Attention{}).Node()
+	before, err := e.Plan(node)
+	require.NoError(t, err)
+	x, err := e.Explain(explain.MostLaws, node)
+	require.NoError(t, err)
+	assert.Equal(t, before.String(), x.View.String())
+}

@@ -28,13 +28,13 @@ export function launch(k, i, buffers, wanted) {
   if (!sides.length) return box
   const same = sides.every((s) => s.directives.join() === sides[0].directives.join())
   if (same) box.append(directiveList(sides[0].directives))
-  box.append(el('div', { class: 'sides' }, ...sides.map((s) => sideBox(s, !same, k.name))))
+  box.append(el('div', { class: 'sides' }, ...sides.map((s) => sideBox(s, i, !same, k.name))))
   return box
 }
 
 const directiveList = (list) => el('ul', { class: 'directives', 'aria-label': 'Directives' }, el('li', {}, 'Directives'), ...(list.length ? list : ['none: plain loops']).map((m) => el('li', {}, m)))
 
-function sideBox(s, withDirectives, common) {
+function sideBox(s, i, withDirectives, common) {
   const box = el('div', { class: 'side' })
   const head = el('h4', {}, s.label, el('span', {}, `for a ${s.where}`))
   box.append(head)
@@ -53,10 +53,10 @@ function sideBox(s, withDirectives, common) {
   }
   if (helpers) {
     const fold = el('details', {}, el('summary', {}, `Helpers, ${helpers.split('\n').length} lines`))
-    fold.addEventListener('toggle', () => { if (fold.children.length === 1) fold.append(block(helpers, `Helpers in ${s.label}`)) })
+    fold.addEventListener('toggle', () => { if (fold.children.length === 1) fold.append(block(helpers, `Helpers of kernel ${i + 1} in ${s.label}`)) })
     box.append(fold)
   }
-  box.append(block(body, `${s.label} of kernel ${s.name}`))
+  box.append(block(body, `${s.label} of kernel ${i + 1}, ${s.name}`))
   return box
 }
 

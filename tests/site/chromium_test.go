@@ -127,14 +127,23 @@ func narrow(t *testing.T, p *browser.Page) {
 }
 
 // shots takes pictures in light and dark, wide and narrow (go test -artifacts keeps them).
-func shots(t *testing.T, p *browser.Page, name string) {
+// Where an id is given, that is at the top of them.
+func shots(t *testing.T, p *browser.Page, name string, at ...string) {
+	top := func() {
+		for _, id := range at {
+			require.NoError(t, p.Run(fmt.Sprintf(`document.getElementById(%q).scrollIntoView({ behavior: 'instant' })
+				await new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(f)))`, id), nil))
+		}
+	}
 	folder := t.ArtifactDir()
 	for _, scheme := range []string{"light", "dark"} {
 		require.NoError(t, p.Scheme(scheme))
 		require.NoError(t, p.Size(1280, 1000))
+		top()
 		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+".png")))
 		narrow(t, p)
 		require.NoError(t, p.Size(390, 844))
+		top()
 		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+"-narrow.png")))
 	}
 	require.NoError(t, p.Size(1280, 1000))

@@ -51,17 +51,19 @@ func TestSteps(t *testing.T) {
 	var chains []string
 	require.NoError(t, p.Run(`return [...document.getElementById('chain').options].map((o) => o.value)`, &chains))
 	require.Len(t, chains, 1+2*3)
+	longer, err := p.Tasks()
+	require.NoError(t, err)
 	for _, id := range chains[1:] {
 		require.NoError(t, p.Run(fmt.Sprintf(`const e = document.getElementById('chain'); document.getElementById('step-count').textContent = ''; e.value = %q; e.dispatchEvent(new Event('change'))`, id), nil))
 		last, n := walkSteps(t, p)
 		t.Logf("%s: %d steps, the last %s", id, n, last.Law)
 	}
+	calm(t, longer)
 	require.NoError(t, p.Run(`document.getElementById('stepper').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft', bubbles: true, cancelable: true }))`, nil))
 	var s stepped
 	require.NoError(t, p.Run(stepScript, &s))
 	assert.NotRegexp(t, `^(\d+) of $1$`, s.Count, "a step back")
-	require.NoError(t, p.Run(`document.getElementById('steps-title').scrollIntoView({ behavior: 'instant' })`, nil))
-	shots(t, p, "steps")
+	shots(t, p, "steps", "steps-title")
 }
 
 // WebAssembly as text, chains folded and not, larger and smaller, and a run with its timeline.
@@ -98,6 +100,8 @@ func TestViews(t *testing.T) {
 	var bars int
 	require.NoError(t, p.Run(`return document.querySelectorAll('#timeline .kernel-bar').length`, &bars))
 	assert.Positive(t, bars)
+	shots(t, p, "run", "run-title")
+	shots(t, p, "graph", "graph-title")
 }
 
 // The same page, served by a program for its own plans, without an engine.
