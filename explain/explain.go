@@ -19,7 +19,7 @@ const (
 	MostLaws  = 1 << 18 // that are noted of one schedule
 	MostSteps = 4000    // of one chain
 	MostText  = 2 << 20 // bytes of the texts of one chain
-	mostNodes = 6000    // of a graph whose steps are told
+	mostNodes = 2000    // of a graph whose steps are told
 )
 
 // Step is one step: a law, what it made of what, and the whole before and after.

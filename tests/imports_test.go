@@ -152,7 +152,7 @@ const platform = "runtime backends cmd wasm tests atomicfile"
 
 // edges lists where the environment may be read: once, into a struct. Library code never reads it,
 // so caches cannot miss a setting.
-const edges = "backends cmd wasm tests examples"
+const edges = "backends cmd viz wasm tests examples"
 
 // source is a parsed Go file: its folder relative to the module, and whether it is a test.
 type source struct {

@@ -30,7 +30,7 @@ func TestVizFiles(t *testing.T) {
 	require.NoError(t, tensor.SaveFunctions(ctx, w, map[string]*tensor.Captured{"f": f}))
 	require.NoError(t, w.Close())
 
-	of, err := p.plansOf(ctx, file, "INTERP")
+	of, err := p.plansOf(ctx, file, "WASM") // an engine that has not made the plan yet
 	require.NoError(t, err)
 	titles, _ := of.Titles()
 	require.NotEmpty(t, titles)
