@@ -19,13 +19,13 @@ func (s *Story) Passes(i int, lower func(see func(l codegen.Lowering)) (directiv
 	now := s.specState(spec)
 	c.First = now.text
 	var fired []Fired
-	rewrite.Trace(s.table, func(e rewrite.Event) {
+	stop := rewrite.Also(s.table, func(e rewrite.Event) {
 		f := Fired{e.Rule.Name, e.Rule.At, s.formula(e.Before), s.formula(e.After)}
 		if len(fired) < mostFired && !slices.Contains(fired, f) {
 			fired = append(fired, f)
 		}
 	})
-	defer rewrite.Trace(s.table, nil)
+	defer stop()
 	full := false
 	directives, err := lower(func(l codegen.Lowering) {
 		f := l.Form()

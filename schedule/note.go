@@ -171,14 +171,14 @@ func Recorded(g *Graph, c Config, most int) (*Result, *History) {
 	h := &History{Table: g.Table}
 	s := begin(g, c)
 	s.watch = true
-	rewrite.Trace(g.Table, func(e rewrite.Event) {
+	stop := rewrite.Also(g.Table, func(e rewrite.Event) {
 		if len(h.Laws) < most {
 			h.Laws = append(h.Laws, e)
 		} else {
 			h.Full, s.watch = true, false
 		}
 	})
-	defer rewrite.Trace(g.Table, nil)
+	defer stop()
 	made := map[*kernel]*Member{}
 	first := map[*kernel]*Derivation{}
 	for p := Stream; p < numPhases; p++ {

@@ -52,13 +52,10 @@ func (e *DumpError) Error() string { return "no dump of plans: " + e.Reason }
 // pages serves the page that looks inside, told where plans are, and the plans.
 type pages struct{ of Source }
 
-// policy is that of the site's pages.
-const nosniff = "nosniff"
-
 func handler(of Source) http.Handler { return pages{of} }
 
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Content-Type-Options", nosniff)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 	switch path := r.URL.Path; {
 	case !mine(r):

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
@@ -42,21 +43,9 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]*uop.UOp, len(roots))
-	for i, r := range roots {
-		nodes[i] = r.Node()
-	}
-	v, err := s.engine.Plan(nodes...)
+	v, bytes, err := s.affordable(roots)
 	if err != nil {
 		return nil, err
-	}
-	bytes := v.Plan.Peak
-	for _, slot := range v.Plan.Slots {
-		bytes += slot.Bytes
-	}
-	if v.Flops() > mostWork || bytes > mostMemory || len(v.Launches()) > most {
-		return nil, fmt.Errorf("weft: it takes %.3g operations, %.3g MB and %d kernels; at most %.3g, %d MB and %d are run to be looked at", float64(v.Flops()),
-			float64(bytes)/1e6, len(v.Launches()), float64(mostWork), mostMemory>>20, most)
 	}
 	if err := tensor.Realize(ctx, roots...); err != nil { // compiles
 		return nil, err
@@ -64,7 +53,7 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	runs := &runs{memory: live(v.Plan)}
 	d.Watch(runs.launched)
 	defer d.Watch(nil)
-	for runs.n < mostRuns && runs.seconds < enough.Seconds() {
+	for runs.n < mostRuns && runs.seconds < enough.Seconds() && int64(runs.n+2)*bytes <= mostMemory { // what a run leaves is freed later
 		again, err := speak(s.engine, text)
 		if err != nil {
 			return nil, err
@@ -82,6 +71,27 @@ func timeline(ctx context.Context, c *call) (any, error) {
 		runs.end()
 	}
 	return runs.record(), nil
+}
+
+// affordable is the plan of what is to be run, and the memory that it takes, if that ends soon.
+func (s *server) affordable(roots []*tensor.Tensor) (*engine.View, int64, error) {
+	nodes := make([]*uop.UOp, len(roots))
+	for i, r := range roots {
+		nodes[i] = r.Node()
+	}
+	v, err := s.engine.Plan(nodes...)
+	if err != nil {
+		return nil, 0, err
+	}
+	bytes := v.Plan.Peak
+	for _, m := range v.Plan.Memory {
+		bytes += m.Bytes
+	}
+	if v.Flops() > mostWork || 2*bytes > mostMemory || len(v.Launches()) > most {
+		return nil, 0, fmt.Errorf("weft: it takes %.3g operations, %.3g MB and %d kernels; at most %.3g, %d MB and %d are run to be looked at", float64(v.Flops()),
+			float64(bytes)/1e6, len(v.Launches()), float64(mostWork), mostMemory>>21, most)
+	}
+	return v, bytes, nil
 }
 
 // A browser's clock may tell a tenth of a millisecond and no less, so short runs are repeated and means told.

@@ -65,12 +65,11 @@ ui.more.href = `inside/#${encodeURIComponent(expression)}`
 
 async function explain(w) {
   try {
-    const target = { WEBGPU: 'wgsl', WASM: 'wasm' }[w.device]
-    const view = await w.inspect(expression, { target: [target] })
+    const view = await w.inspect(expression, { target: ['here'] })
     if (view.error) throw new Error(view.error)
     if (w !== engine) return
-    highlight(ui.kernel, view.kernels.at(-1).source[target].trim())
-    ui['kernel-device'].textContent = { wgsl: 'graphics processor, in WGSL', wasm: 'processor, as WebAssembly' }[target]
+    highlight(ui.kernel, view.kernels.at(-1).source.here.trim())
+    ui['kernel-device'].textContent = { WEBGPU: 'graphics processor, in WGSL', WASM: 'processor, as WebAssembly' }[w.device]
     const n = view.kernels.length
     ui.more.textContent = `${['No kernel', 'This kernel', 'Both kernels'][n] || `All ${n} kernels`}, and how ${n === 1 ? 'it' : 'they'} came about`
   } catch (err) {
