@@ -15,11 +15,17 @@ export async function told(w, method) {
 async function text(v) {
   if (Array.isArray(v) && v.some((t) => t?.list)) return (await Promise.all(v.map(text))).join('\n\n')
   if (v?.list) {
-    const [shape, type, list] = [await v.shape(), await v.dtype(), await v.list()]
+    const [list, data] = await Promise.all([v.list(), v.data()])
     v.dispose?.()
-    return `${type} [${shape.join(', ')}]\n${written(list)}`
+    return `${data.constructor.name} [${shapeOf(list)}]\n${written(list)}`
   }
   return written(v)
+}
+
+function shapeOf(list) {
+  const shape = []
+  for (let l = list; Array.isArray(l); l = l[0]) shape.push(l.length)
+  return shape.join(', ')
 }
 
 /** Numbers with as many digits as one reads; long lists cut. */

@@ -52,7 +52,7 @@ func TestReference(t *testing.T) {
 	require.NoError(t, p.Eventually(`document.querySelector('.method')?.id === 'softmax' && document.querySelectorAll('.method').length > 1`, slow))
 	require.NoError(t, p.Click(`#softmax button`))
 	calm(t, longer)
-	require.NoError(t, p.Eventually(`/^f32 \[3, 8\]/.test(document.querySelector('#softmax output').textContent)`, slow), text(t, p, "softmax"))
+	require.NoError(t, p.Eventually(`/^Float32Array \[3, 8\]/.test(document.querySelector('#softmax output').textContent)`, slow), text(t, p, "softmax"))
 	require.NoError(t, p.Run(`const e = document.getElementById('search'); e.value = 'nothing that there is'; e.dispatchEvent(new Event('input'))`, nil))
 	require.NoError(t, p.Eventually(`/^No method/.test(document.getElementById('status').textContent)`, slow))
 }

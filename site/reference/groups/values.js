@@ -22,14 +22,10 @@ export const methods = [
   {
     name: "shape", form: "x.shape()", gives: "a promise",
     says: "shape is the sizes of the axes; a copy. A size that depends on a variable without a value is an error: see Sizes.",
-    uses: ["x"],
-    run: ({ w, x }) => x.shape(),
   },
   {
     name: "dtype", form: "x.dtype()", gives: "a promise",
     says: "dtype is the type of the elements.",
-    uses: ["x"],
-    run: ({ w, x }) => x.dtype(),
   },
   {
     name: "realize", form: "x.realize()", gives: "a promise",
