@@ -8,7 +8,8 @@ const slice = 0.25 // seconds of training between other things
 const goal = 2000 // steps after which it rests until asked again
 const shown = 20 // held-back digits shown
 const early = 12 // measurements that come soon after one another,
-const few = 250 // and of how many digits they are
+const few = 250 // and of how many digits they are,
+const soon = 0.15 // seconds of training between them at least
 
 const first = 'Compiling kernels for the first step.'
 
@@ -221,7 +222,8 @@ export class Session {
     this.on.accuracy({ step: this.steps, accuracy, n: Math.min(n, this.digits.heldBack ?? n), last })
     this.on.samples(samples)
     if (seconds > 2 && this.steps > 1) this.measureOn = Math.max(250, this.measureOn >> 1)
-    const pause = this.measured < early ? Math.max(0.15, seconds) : Math.max(1.5, 3 * Math.min(seconds, 10))
+    const pause = this.measured === 1 ? soon // that one compiled
+      : this.measured < early ? Math.max(soon, Math.min(seconds, 1)) : Math.max(1.5, 3 * Math.min(seconds, 10))
     this.measureAt = this.spent + pause
   }
 

@@ -130,6 +130,7 @@ func narrow(t *testing.T, p *browser.Page) {
 // Where an id is given, that is at the top of them.
 func shots(t *testing.T, p *browser.Page, name string, at ...string) {
 	top := func() {
+		time.Sleep(300 * time.Millisecond) // plots are drawn anew a few times a second
 		for _, id := range at {
 			require.NoError(t, p.Run(fmt.Sprintf(`document.getElementById(%q).scrollIntoView({ behavior: 'instant' })
 				await new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(f)))`, id), nil))
