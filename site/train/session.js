@@ -8,8 +8,7 @@ const slice = 0.25 // seconds of training between other things
 const goal = 2000 // steps after which it rests until asked again
 const shown = 20 // held-back digits shown
 const early = 12 // measurements that come soon after one another,
-const few = 250 // and of how many digits they are,
-const soon = 0.15 // seconds of training between them at least
+const few = 250 // and of how many digits they are
 
 const first = 'Compiling kernels for the first step.'
 
@@ -97,7 +96,7 @@ export class Session {
   }
 
   begin() {
-    Object.assign(this, { steps: 0, size: 1, rest: goal, spent: 0, measureAt: 0, measureOn: 1000, rate: 0, best: 0, measured: 0 })
+    Object.assign(this, { steps: 0, size: 1, rest: goal, spent: 0, measureAt: 0, measureFrom: 0, measureOn: 1000, rate: 0, best: 0, measured: 0 })
     this.on.cleared()
   }
 
@@ -151,7 +150,7 @@ export class Session {
       while (this.loop === me) {
         await this.turn(() => this.loop === me && this.digits && this.some(me, era))
         if (this.loop !== me) break
-        if (this.spent >= this.measureAt) await this.turn(() => this.loop === me && this.measure(era, false))
+        if (this.spent >= this.measureAt && this.steps >= this.measureFrom) await this.turn(() => this.loop === me && this.measure(era, false))
         if (this.rest <= 0 && this.loop === me) {
           await this.turn(() => this.measure(era, true))
           if (this.loop !== me) break
@@ -178,7 +177,7 @@ export class Session {
 
   /** A slice of training. */
   async some(me, era) {
-    const n = Math.min(this.size, this.rest)
+    const n = Math.min(this.size, this.rest, Math.max(this.measureFrom - this.steps, this.measureFrom ? 4 : this.size)) // the next measurement may be soon
     const begin = performance.now()
     const base = this.steps
     let finite = true
@@ -193,7 +192,7 @@ export class Session {
     if (base > 0) this.rate = this.rate ? 0.7 * this.rate + (0.3 * n) / seconds : n / seconds // the first step compiles
     if (base === 0 && this.loop === me) this.on.state('training', 'Training.')
     this.spent += seconds
-    this.size = Math.max(1, Math.min(2 * n, 100, Math.round((n * (this.measured < early ? slice / 2 : slice)) / seconds)))
+    this.size = Math.max(1, Math.min(2 * n, 100, Math.round((n * slice) / seconds)))
     if (!finite && this.loop === me) {
       this.loop = null
       this.rests('Paused: the loss is no longer a number.')
@@ -210,7 +209,7 @@ export class Session {
     }).catch((err) => this.fail(era, err))
   }
 
-  /** Measures on held-back digits; a quarter of the time at most goes into it. At first, when it learns most, it is half, on fewer of them. */
+  /** Measures on held-back digits; a quarter of the time at most goes into it. At first, when it learns most, they follow each other by steps, on fewer digits. */
   async measure(era, last) {
     const begin = performance.now()
     const n = this.measured < early && !last ? Math.min(few, this.measureOn) : this.measureOn
@@ -222,8 +221,9 @@ export class Session {
     this.on.accuracy({ step: this.steps, accuracy, n: Math.min(n, this.digits.heldBack ?? n), last })
     this.on.samples(samples)
     if (seconds > 2 && this.steps > 1) this.measureOn = Math.max(250, this.measureOn >> 1)
-    const pause = this.measured === 1 ? soon // that one compiled
-      : this.measured < early ? Math.max(soon, Math.min(seconds, 1)) : Math.max(1.5, 3 * Math.min(seconds, 10))
+    const pause = this.measured === 1 ? 0 // that one compiled
+      : this.measured < early ? Math.min(seconds, 1) / 2 : Math.max(1.5, 3 * Math.min(seconds, 10))
+    this.measureFrom = this.measured < early ? Math.max(this.steps + 4, Math.round(1.3 * this.steps)) : 0
     this.measureAt = this.spent + pause
   }
 
