@@ -134,6 +134,9 @@ func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error
 		}
 	}
 	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams}
+	if r := e.record(c.graph, config); r != nil {
+		return r, nil
+	}
 	if e.opts.Schedule == nil {
 		return schedule.New(c.graph, config), nil
 	}
