@@ -88,6 +88,7 @@ type Options struct {
 type Model struct {
 	Config    Config
 	Tokenizer *tokenizer.Tokenizer // nil: the file has none
+	Talk      Talk
 
 	options          Options
 	embed, norm, out *tensor.Tensor // [vocab, dim], [dim], [vocab, dim]

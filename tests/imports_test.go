@@ -99,7 +99,9 @@ var mayImport = map[string]string{
 	"onnx":        "tensor engine ref uop dtype",
 	"atomicfile":  "",
 
-	"llm":             "nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
+	"llm/chat":        "",
+	"llm/serve":       "llm llm/chat tokenizer",
+	"llm":             "llm/chat nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
 	"tokenizer":       "weights/gguf",
 	"weights":         "",
 	"weights/gguf":    "weights dtype",
@@ -109,7 +111,7 @@ var mayImport = map[string]string{
 	"weights/numpy":   "weights weights/zipfile",
 	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
 	"export":          "atomicfile tensor engine saved codegen codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
-	"cmd/weft":        "export saved llm tokenizer onnx weights weights/formats weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":        "export saved llm llm/chat llm/serve tokenizer onnx weights weights/formats weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.
