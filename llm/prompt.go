@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/weft-ml/weft/llm/chat"
 	"github.com/weft-ml/weft/tokenizer"
@@ -37,7 +38,14 @@ func (m *Model) Prompt(in chat.Input) ([]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llm: %w", err)
 	}
-	return m.Tokenizer.Encode(text, tokenizer.Options{})
+	// Not every tokenizer finds the token of the beginning in a text.
+	rest, begins := strings.CutPrefix(text, in.BOS)
+	begins = begins && in.BOS != "" && m.Tokenizer.BOS() >= 0
+	if !begins {
+		return m.Tokenizer.Encode(text, tokenizer.Options{})
+	}
+	ids, err := m.Tokenizer.Encode(rest, tokenizer.Options{})
+	return append([]int{m.Tokenizer.BOS()}, ids...), err
 }
 
 // Talks says whether the model has a template.
@@ -150,4 +158,10 @@ func beside(path string) ([]byte, error) {
 		return nil, fmt.Errorf("llm: %w", err)
 	}
 	return raw, nil
+}
+
+// SetTemplate has conversations be written by another template than the model's own.
+func (m *Model) SetTemplate(t *chat.Template) {
+	m.Talk.Template, m.Talk.broken = t, nil
+	m.Talk.edges(m.Tokenizer)
 }

@@ -82,12 +82,28 @@ func New(ctx context.Context, m *llm.Model, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := warm(ctx, b); err != nil {
+		return nil, err
+	}
 	s := &Server{model: m, options: o, begin: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	s.closed, s.closing = context.WithCancel(context.Background())
 	s.figures.begin()
 	s.routes()
 	go s.loop(newSlots(b))
 	return s, nil
+}
+
+// warm has the plans of a batch compiled before the first request comes.
+func warm(ctx context.Context, b *llm.Batch) error {
+	s := b.Session(0)
+	for _, n := range []int{1, s.Chunk()} {
+		s.Reset()
+		if _, err := s.Feed(ctx, make([]int, n)...); err != nil {
+			return err
+		}
+	}
+	s.Reset()
+	return nil
 }
 
 // Close ends answers that are under way, and waits until the model is at rest.
