@@ -48,7 +48,7 @@ func project(t *testing.T) string {
 			shared.err = errors.New("tests of the package build it and open it in a browser, and go test -short leaves them out")
 			return
 		}
-		if shared.tools, shared.err = tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
+		if shared.tools, shared.err = Tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
 			return
 		}
 		if shared.folder, shared.err = os.MkdirTemp("", "weft-npm-"); shared.err == nil {
