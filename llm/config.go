@@ -284,8 +284,17 @@ func (c *Config) stretch(r *hubRope) error {
 	return nil
 }
 
+// folder is the files beside a model's weights.
+type folder struct {
+	path string
+	read func(name string) ([]byte, error) // nil where there is none
+}
+
+func (f folder) at(name string) string { return filepath.Join(f.path, name) }
+
 func openFolder(ctx context.Context, path string, o Options) (*Model, error) {
-	raw, err := beside(filepath.Join(path, "config.json"))
+	f := folder{path, func(name string) ([]byte, error) { return beside(filepath.Join(path, name)) }}
+	raw, err := f.read("config.json")
 	if err != nil {
 		return nil, err
 	}
@@ -296,16 +305,21 @@ func openFolder(ctx context.Context, path string, o Options) (*Model, error) {
 				return openGGUF(ctx, name, o)
 			}
 		}
-		return nil, fmt.Errorf("llm: %s: %w", filepath.Join(path, "config.json"), fs.ErrNotExist)
+		return nil, fmt.Errorf("llm: %s: %w", f.at("config.json"), fs.ErrNotExist)
 	}
-	c, err := ParseConfig(raw)
+	return f.model(ctx, raw, func() (weights.File, error) { return formats.Open(path) }, o)
+}
+
+// model loads a model of a configuration with the weights that open opens.
+func (f folder) model(ctx context.Context, config []byte, open func() (weights.File, error), o Options) (*Model, error) {
+	c, err := ParseConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.ends(path); err != nil {
+	if err := c.ends(f); err != nil {
 		return nil, err
 	}
-	w, err := formats.Open(path)
+	w, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -314,19 +328,23 @@ func openFolder(ctx context.Context, path string, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err == nil {
-		if m.Tokenizer, err = tokenizer.Open(path); err != nil {
+	raw, err := f.read("tokenizer.json")
+	if err != nil {
+		return nil, err
+	}
+	if raw != nil {
+		if m.Tokenizer, err = tokenizer.FromJSON(f.at("tokenizer.json"), raw); err != nil {
 			return nil, err
 		}
 	}
-	m.Talk, err = hubTalk(path, m.Tokenizer)
+	m.Talk, err = hubTalk(f, m.Tokenizer)
 	return m, err
 }
 
 // ends adds the tokens that generation_config.json has end a text: of models that talk, the end of an answer.
-func (c *Config) ends(dir string) error {
-	path := filepath.Join(dir, "generation_config.json")
-	raw, err := beside(path)
+func (c *Config) ends(f folder) error {
+	path := f.at("generation_config.json")
+	raw, err := f.read("generation_config.json")
 	if raw == nil || err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/weft-ml/weft/llm/chat"
@@ -85,21 +84,21 @@ type hubTokens struct {
 }
 
 // hubTalk reads the template of a folder: chat_template.jinja, or that of tokenizer_config.json.
-func hubTalk(dir string, of *tokenizer.Tokenizer) (t Talk, err error) {
-	raw, err := beside(filepath.Join(dir, "tokenizer_config.json"))
+func hubTalk(f folder, of *tokenizer.Tokenizer) (t Talk, err error) {
+	raw, err := f.read("tokenizer_config.json")
 	if err != nil {
 		return t, err
 	}
 	var h hubTokens
 	if raw != nil {
 		if err := json.Unmarshal(raw, &h); err != nil {
-			return t, fmt.Errorf("llm: %s: %w", filepath.Join(dir, "tokenizer_config.json"), err)
+			return t, fmt.Errorf("llm: %s: %w", f.at("tokenizer_config.json"), err)
 		}
 	}
 	t.BOS, t.EOS = tokenText(h.BOS), tokenText(h.EOS)
 	t.edges(of)
-	path := filepath.Join(dir, "chat_template.jinja")
-	if raw, err = beside(path); err != nil {
+	path := f.at("chat_template.jinja")
+	if raw, err = f.read("chat_template.jinja"); err != nil {
 		return t, err
 	}
 	if raw != nil {
@@ -108,7 +107,7 @@ func hubTalk(dir string, of *tokenizer.Tokenizer) (t Talk, err error) {
 	}
 	var one string
 	var many []struct{ Name, Template string }
-	path = filepath.Join(dir, "tokenizer_config.json") + ": chat_template"
+	path = f.at("tokenizer_config.json") + ": chat_template"
 	switch {
 	case h.Template == nil || string(h.Template) == "null":
 	case json.Unmarshal(h.Template, &one) == nil:
@@ -138,7 +137,7 @@ func tokenText(raw json.RawMessage) string {
 	return ""
 }
 
-const maxConfig = 1 << 22 // bytes of a file beside the weights
+const maxBeside = 1 << 27 // bytes of a file beside the weights
 
 // beside reads a file beside the weights; nil where there is none.
 func beside(path string) ([]byte, error) {
@@ -150,9 +149,9 @@ func beside(path string) ([]byte, error) {
 		return nil, fmt.Errorf("llm: %w", err)
 	}
 	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(raw) > maxConfig {
-		err = fmt.Errorf("%s: more than %d bytes", path, maxConfig)
+	raw, err := io.ReadAll(io.LimitReader(f, maxBeside+1))
+	if err == nil && len(raw) > maxBeside {
+		err = fmt.Errorf("%s: more than %d bytes", path, maxBeside)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("llm: %w", err)

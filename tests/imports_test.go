@@ -81,7 +81,7 @@ var mayImport = map[string]string{
 
 	"backends/look": "engine codegen codegen/c codegen/wgsl runtime/null plan",
 
-	"wasm":       "backends/page backends/look engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
+	"wasm":       "llm llm/chat onnx tokenizer backends/page backends/look engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/face":  "",
 	"wasm/npm":   "",

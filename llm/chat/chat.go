@@ -198,3 +198,24 @@ func readJSON(d *json.Decoder, depth int) (any, error) {
 	}
 	return t, nil // a string, a bool or nil
 }
+
+// Messages reads a list of messages in JSON, each an object with a role.
+func Messages(raw []byte) ([]Message, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, fmt.Errorf("chat: the messages are no list in JSON: %w", err)
+	}
+	var out []Message
+	for i, one := range list {
+		var m Message
+		if err := json.Unmarshal(one, &struct{ Role *string }{&m.Role}); err != nil {
+			return nil, fmt.Errorf("chat: message %d: %w", i+1, err)
+		}
+		if m.Role == "" {
+			return nil, fmt.Errorf("chat: message %d has no role", i+1)
+		}
+		m.Whole = one
+		out = append(out, m)
+	}
+	return out, nil
+}

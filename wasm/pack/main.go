@@ -3,8 +3,8 @@
 //	go run ./wasm/pack -o site/dist            build
 //	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
 //
-// There are two engines: weft.wasm, and whole.wasm, which can also show the code of kernels and train the network of digits, and is
-// loaded where a page asks for that.
+// There are three engines: weft.wasm; whole.wasm, which can also show the code of kernels and train the network of digits; and models.wasm,
+// which can also read ONNX and language models. Both are loaded where a page asks for that.
 //
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
@@ -69,7 +69,7 @@ func build(out string, names bool) error {
 // the network of digits. The other one has it, and a page loads it when it first asks for that.
 type module struct{ name, tags string }
 
-var modules = []module{{"weft.wasm", "lean"}, {"whole.wasm", ""}}
+var modules = []module{{"weft.wasm", "lean"}, {"whole.wasm", ""}, {"models.wasm", "lean,models"}}
 
 // build makes a module and gives its size.
 func (m module) build(root, out string, names bool) (int, error) {
