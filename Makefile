@@ -103,6 +103,7 @@ npm:
 site:
 	@rm -rf site/dist && mkdir -p site/dist
 	@find site -mindepth 1 -maxdepth 1 ! -name dist -exec cp -R {} site/dist/ ';'
+	@sh .ci/models "$(or $(WEFT_DATA),../shared/data)/models" site/dist/models
 	$(GO) run ./wasm/pack -o site/dist -measure
 	@$(GO) run ./wasm/serve -weigh site/dist
 
