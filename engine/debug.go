@@ -125,13 +125,7 @@ func (e *Engine) debugSpec(s *codegen.Spec) {
 	if !e.says(debugPasses) {
 		return
 	}
-	for i, o := range s.Outs {
-		verb := "="
-		if o.Merge != nil {
-			verb = o.Merge.String()
-		}
-		fmt.Fprintf(e.opts.Log, "spec out %d: p%d%v over %v %s\n%s", i, o.Param, o.Index, o.Axes, verb, uop.Print(o.Value))
-	}
+	fmt.Fprintf(e.opts.Log, "spec\n%s", codegen.PrintSpec(s))
 }
 
 // debugKernel shows a new kernel to whoever watches (see Watch), and prints it.

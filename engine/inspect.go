@@ -30,6 +30,11 @@ type View struct {
 func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.planned(nodes)
+}
+
+// planned is Plan, by who holds the engine.
+func (e *Engine) planned(nodes []*uop.UOp) (*View, error) {
 	if e.machine.Evaluate != nil {
 		return nil, fmt.Errorf("%s evaluates graphs and has no plans; use another device", e.name)
 	}
@@ -97,6 +102,10 @@ func (v *View) Tree(i int) (string, error) {
 }
 
 func (v *View) lower(i int) (*codegen.Program, error) {
+	return v.lowerWith(i, func(t *codegen.Target) *codegen.Target { return t })
+}
+
+func (v *View) lowerWith(i int, target func(*codegen.Target) *codegen.Target) (*codegen.Program, error) {
 	for _, s := range v.Schedule.Steps {
 		if s.Spec == nil {
 			continue
@@ -104,7 +113,7 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 		if i == 0 {
 			v.engine.mu.Lock()
 			defer v.engine.mu.Unlock()
-			return codegen.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), v.engine.machine.Target)
+			return codegen.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), target(v.engine.machine.Target))
 		}
 		i--
 	}

@@ -125,6 +125,9 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *codegen.Packing) (*foldedValue
 func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error) {
 	limits := e.machine.Target.Limits
 	config := schedule.Config{StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams}
+	if r := e.record(c.graph, config); r != nil {
+		return r, nil
+	}
 	if e.opts.Schedule == nil {
 		return schedule.New(c.graph, config), nil
 	}

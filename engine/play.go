@@ -263,6 +263,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 	if e.machine.Finish != nil {
 		e.machine.Finish(p.plan)
 	}
+	e.recorded(p)
 	return p, nil
 }
 

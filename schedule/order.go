@@ -3,8 +3,11 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
+
+var orderLaw = rewrite.Named("what is replaced and its replacement are one parameter")
 
 // order sorts the kernels by data, lets assignments write in place where every read of the old contents comes
 // before, and gives the others a buffer of their own and a copy at the end.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -227,6 +228,9 @@ type scheduler struct {
 	fresh   map[int]int      // buffer that will replace an input: buffer → input slot
 	kernels []*kernel
 	copies  []Step // after all kernels
+
+	watch  bool            // laws that are applied are noted, see Recorded
+	events []rewrite.Event // on graphs
 }
 
 // kernel is a Spec in the making.
@@ -236,6 +240,18 @@ type kernel struct {
 	bufs []int // by Param
 	from []int // by Param: the element at which it begins, after crop
 	made []*uop.Origin
+
+	start  *codegen.Spec   // where laws are noted: the kernel before its elements were found,
+	found  *codegen.Spec   // with them, and
+	events []rewrite.Event // how they were found
+	joined []*kernel       // those that became part of it
+}
+
+// noted keeps that a law was applied to a graph, where somebody wants to know.
+func (s *scheduler) noted(law *rewrite.Rule, before, after *uop.UOp) {
+	if s.watch && before != after {
+		s.events = append(s.events, rewrite.Event{Rule: law, Before: before, After: after})
+	}
 }
 
 // prepare finds the node to store for each root.

@@ -90,7 +90,7 @@ func models(root, site string) error {
 func copySite(from, to string) error {
 	entries, err := os.ReadDir(from)
 	for _, e := range entries {
-		if err != nil || e.Name() == "dist" {
+		if err != nil || e.Name() == "dist" || filepath.Ext(e.Name()) == ".go" {
 			continue
 		}
 		if e.IsDir() {
@@ -145,13 +145,23 @@ func narrow(t *testing.T, p *browser.Page) {
 }
 
 // shots takes pictures in light and dark, wide and narrow (go test -artifacts keeps them).
-func shots(t *testing.T, p *browser.Page, name string) {
+// Where an id is given, that is at the top of them.
+func shots(t *testing.T, p *browser.Page, name string, at ...string) {
+	top := func() {
+		for _, id := range at {
+			require.NoError(t, p.Run(fmt.Sprintf(`document.getElementById(%q).scrollIntoView({ behavior: 'instant' })
+				await new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(f)))`, id), nil))
+		}
+	}
 	folder := t.ArtifactDir()
 	for _, scheme := range []string{"light", "dark"} {
 		require.NoError(t, p.Scheme(scheme))
 		require.NoError(t, p.Size(1280, 1000))
+		top()
 		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+".png")))
 		narrow(t, p)
+		require.NoError(t, p.Size(390, 844))
+		top()
 		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+"-narrow.png")))
 	}
 	require.NoError(t, p.Size(1280, 1000))
@@ -167,7 +177,7 @@ func TestStartPage(t *testing.T) {
 	require.NoError(t, p.Eventually(`!/compiling/.test(document.getElementById('told').textContent)`, slow))
 	require.NoError(t, p.Run(cloth, &after))
 	assert.NotEqual(t, before, after, "the cloth after another tie-up")
-	require.NoError(t, p.Eventually(`/@compute/.test(document.getElementById('kernel').textContent)`, slow))
+	require.NoError(t, p.Eventually(`/@compute|\(func /.test(document.getElementById('kernel').textContent)`, slow))
 	t.Log(text(t, p, "told"))
 	shots(t, p, "start")
 }
@@ -214,7 +224,7 @@ func TestLookInside(t *testing.T) {
 	var sides []string
 	require.NoError(t, p.Run(`await new Promise((f) => setTimeout(f, 300))
 		return [...document.querySelectorAll('#kernels .launch:first-child .side > pre')].map((e) => e.textContent)`, &sides))
-	require.Len(t, sides, 2)
+	require.Len(t, sides, 2, "WebAssembly is shown when it is asked for")
 	assert.Contains(t, sides[0], "@compute")
 	assert.Contains(t, sides[1], "char *const *buf")
 	assert.NotEmpty(t, text(t, p, "graph-list"))
@@ -293,6 +303,7 @@ func TestNames(t *testing.T) {
 		switch path {
 		case "train/":
 			require.NoError(t, p.Eventually(ready, slow))
+			require.NoError(t, p.Run(`document.querySelector('.advanced').open = true`, nil))
 		case "inside/":
 			require.NoError(t, p.Eventually(`document.querySelectorAll('#kernels .launch').length > 0`, slow))
 		}

@@ -242,7 +242,7 @@ const kinds = {
   url(name, v) { if (typeof v !== 'string' && !(v instanceof URL)) this.refuse(name, v, 'an address: a string or a URL') },
   signal(name, v) { if (!(v instanceof AbortSignal)) this.refuse(name, v, 'an AbortSignal') },
   targets(name, v) {
-    this.array(name, v, 'wgsl and c', (name, v) => { if (v !== 'wgsl' && v !== 'c') this.refuse(name, v, 'wgsl or c') })
+    this.array(name, v, 'wgsl, c, wasm and here', (name, v) => { if (!['wgsl', 'c', 'wasm', 'here'].includes(v)) this.refuse(name, v, 'wgsl, c, wasm or here') })
   },
   values(name, v) { if (typeof v !== 'number' && typeof v !== 'boolean' && (typeof v !== 'object' || v === null)) this.refuse(name, v, 'numbers: nested arrays, a typed array or a Blob') },
   made(name, v) { // a shape, or the options in its place

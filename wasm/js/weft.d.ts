@@ -1033,7 +1033,8 @@ export interface View {
 }
 
 export interface InspectOptions {
-  target?: ('wgsl' | 'c')[]
+  /** Languages; 'here' is that of the engine's own device, as its kernels run. */
+  target?: ('wgsl' | 'c' | 'wasm' | 'here')[]
 }
 
 export interface Stats {

@@ -67,9 +67,23 @@ func build(out string, names bool) error {
 
 // module is an engine. weft.wasm leaves out what few pages need: what writes C and reads expressions (inspect), and
 // the network of digits. The other one has it, and a page loads it when it first asks for that.
-type module struct{ name, tags string }
+type module struct {
+	name, tags string
+	laws       bool // it tells where laws are written
+}
 
-var modules = []module{{"weft.wasm", "lean"}, {"whole.wasm", ""}, {"models.wasm", "lean,models"}}
+var modules = []module{{"weft.wasm", "lean", false}, {"whole.wasm", "", true}, {"models.wasm", "lean,models", false}}
+
+// lawLines says where each law is written.
+func lawLines(root string) (string, error) {
+	cmd := exec.Command("go", "run", "./explain/laws")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go run ./explain/laws: %w", err)
+	}
+	return strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", ";"), nil
+}
 
 // build makes a module and gives its size.
 func (m module) build(root, out string, names bool) (int, error) {
@@ -80,6 +94,13 @@ func (m module) build(root, out string, names bool) (int, error) {
 		return 0, err
 	}
 	cmd := compile(absolute, "./wasm", "-tags="+m.tags)
+	if m.laws {
+		lines, err := lawLines(root)
+		if err != nil {
+			return 0, err
+		}
+		cmd = compile(absolute, "./wasm", "-tags="+m.tags, "-ldflags=-w -X 'main.lawLines="+lines+"'")
+	}
 	cmd.Dir = root
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
