@@ -73,7 +73,7 @@ PARSERS = engine/search:FuzzChoices safetensors:FuzzParse saved:FuzzDecode saved
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer weights:FuzzIndex weights/gguf:FuzzParse weights/pytorch:FuzzParse weights/pytorch:FuzzPickle weights/numpy:FuzzParse \
 	weights/llama2c:FuzzParse viz:FuzzRead tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \
-	onnx:FuzzRead
+	llm/chat:FuzzTemplate llm/serve:FuzzRequest onnx:FuzzRead
 
 parsers fuzz-parsers: TIME ?= 20s
 parsers fuzz-parsers:
@@ -103,6 +103,7 @@ npm:
 site:
 	@rm -rf site/dist && mkdir -p site/dist
 	@find site -mindepth 1 -maxdepth 1 ! -name dist ! -name '*.go' -exec cp -R {} site/dist/ ';'
+	@sh .ci/models "$(or $(WEFT_DATA),../shared/data)/models" site/dist/models
 	$(GO) run ./wasm/pack -o site/dist -measure
 	@$(GO) run ./wasm/serve -weigh site/dist
 

@@ -1,4 +1,4 @@
-// Command weft lists devices, trains the digit network, measures and exports: the parts of Weft that a
+// Command weft lists devices, trains the digit network, measures, exports, and runs models of others: the parts of Weft that a
 // person runs. Results go to standard output, everything else to standard error; the exit code
 // is 0 for success, 1 for a failure, 2 for a call that makes no sense and 130 when interrupted.
 //
@@ -99,7 +99,7 @@ wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searche
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	train.AddCommand(trainMNISTCommand(p))
-	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p), chatCommand(p), exportCommand(p), showModelCommand(p), runModelCommand(p), vizCommand(p))
+	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p), chatCommand(p), serveCommand(p), exportCommand(p), showModelCommand(p), runModelCommand(p), vizCommand(p))
 	return root
 }
 

@@ -3,6 +3,9 @@
 (() => {
   const pages = [
     ['train/', 'Train'],
+    ['see/', 'See'],
+    ['hear/', 'Hear'],
+    ['write/', 'Write'],
     ['inside/', 'Look inside'],
     ['gallery/', 'Gallery'],
     ['reference/', 'Reference'],

@@ -50,6 +50,9 @@ func TestAccessible(t *testing.T) {
 		"":           `/ms from call/.test(document.getElementById('told').textContent) && /func|compute/.test(document.getElementById('kernel').textContent)`,
 		"train/":     `document.querySelectorAll('#samples button:not([disabled])').length === 20`,
 		"inside/":    `/ of /.test(document.getElementById('step-count').textContent)`,
+		"see/":       `document.getElementById('status').textContent.startsWith('Ready')`,
+		"hear/":      `document.getElementById('status').textContent.startsWith('Ready')`,
+		"write/":     `document.getElementById('status').textContent.startsWith('Ready')`,
 		"reference/": `document.querySelectorAll('.method').length > 20`,
 	} {
 		p := open(t, path)

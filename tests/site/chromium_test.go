@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,11 +62,28 @@ func host(t *testing.T) string {
 		if shared.err = browser.Build(root, at); shared.err == nil {
 			shared.err = copySite(filepath.Join(root, "site"), at)
 		}
+		if shared.err == nil {
+			shared.err = models(root, at)
+		}
 	})
 	need.Device(t, "CHROMIUM", shared.err)
 	server := browser.Serve(shared.folder)
 	t.Cleanup(server.Close)
 	return server.URL + "/" + sub + "/"
+}
+
+// models copies the models that the site begins with, as its build does.
+func models(root, site string) error {
+	data := os.Getenv("WEFT_DATA")
+	if data == "" {
+		data = filepath.Join(root, "..", "shared", "data")
+	}
+	cmd := exec.Command("sh", filepath.Join(root, ".ci", "models"), filepath.Join(data, "models"), filepath.Join(site, "models"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("copy the models of the site: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // copySite copies the pages, but not what was built from them.

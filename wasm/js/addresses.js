@@ -6,6 +6,7 @@ const beside = {
   'worker.js': () => new URL('./worker.js', import.meta.url),
   'weft.wasm': () => new URL('./weft.wasm', import.meta.url),
   'whole.wasm': () => new URL('./whole.wasm', import.meta.url),
+  'models.wasm': () => new URL('./models.wasm', import.meta.url),
 }
 
 /** What relative addresses are relative to. */

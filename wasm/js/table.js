@@ -236,6 +236,8 @@ a load | from:file model:model? options:LoadOptions?
 a profile | f:function
 a stats |
 a inspect | text:text options:InspectOptions?
+a onnx | source:any options:ModelOptions?
+a llm | source:any options:LanguageOptions?
 – close |
 Captured
 a run | inputs:input*
@@ -268,7 +270,9 @@ GradOptions | argnums:ints?
 SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 InspectOptions | target:targets?
-OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? folder:url?
+OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? models:flag? folder:url?
+ModelOptions | onprogress:function? signal:signal?
+LanguageOptions | length:int(2..)? chunk:int(1..)? onprogress:function? signal:signal?
 Words
 reduction | mean sum none batchMean
 padMode | constant reflect replicate circular

@@ -1305,6 +1305,10 @@ export class Weft {
   load(from: ModelFile): Promise<Record<string, Tensor>>
   /** Gives the tensors of a model the elements that stand in a file under their names, and says what did not match: nothing may, unless strict is false. */
   load(from: ModelFile, model: object, options?: LoadOptions): Promise<Mismatches>
+  /** Reads a model in the ONNX format; files with data of its weights follow it in a list. The engine that knows such models, models.wasm, is loaded at the first call. */
+  onnx(source: ModelFile | ModelFile[], options?: ModelOptions): Promise<OnnxModel>
+  /** Reads a language model: a .gguf file; config.json, .safetensors and tokenizer.json; or a .bin of llama2.c and its tokenizer.bin. */
+  llm(source: ModelFile | ModelFile[], options?: LanguageOptions): Promise<LanguageModel>
   /** A picture as a tensor [channels, height, width] of numbers from 0 to 1, or of bytes with dtype 'u8'. All but ImageData goes to the engine past the page's thread. */
   fromImage(source: ImageData | ImageBitmapSource, options?: ImageOptions): Promise<Tensor>
   /** Calls f, and tells how long each kernel took that was launched until it ended. What is launched meanwhile waits for its end. */
@@ -1317,6 +1321,95 @@ export class Weft {
   [Symbol.dispose](): void
 }
 
+export interface ModelOptions {
+  /** Hears how much of a file has come; total is what the server says, or what has come. */
+  onprogress?: (p: { file: string; loaded: number; total: number }) => void
+  signal?: AbortSignal
+}
+
+export interface LanguageOptions extends ModelOptions {
+  /** Tokens that a text has room for; without it 4096, or what the model has. */
+  length?: number
+  /** How many tokens of a prompt are read at once. */
+  chunk?: number
+}
+
+/** An input or an output of a model: an axis is a size, the name of one that varies, or null. */
+export interface Port {
+  name: string
+  /** Not there of what is no tensor. */
+  dtype?: string
+  shape?: (number | string | null)[]
+}
+
+/** A model in the ONNX format. */
+export interface OnnxModel {
+  readonly inputs: Port[]
+  readonly outputs: Port[]
+  readonly parameters: number
+  readonly producer: string
+  /** Computes outputs, all unless they are named: tensors, or lists of texts. An input is a tensor, nested arrays, a typed array of the input's shape, or {data, shape}. */
+  run(feeds: Record<string, Tensor | unknown>, options?: { outputs?: string[] }): Promise<Record<string, any>>
+  /** Forgets the model. */
+  close(): void
+}
+
+/** One of a conversation. */
+export interface Message {
+  role: string
+  content: string
+}
+
+export interface GenerateOptions {
+  /** Tokens at most; without it as many as there is room for. */
+  tokens?: number
+  /** 0, which is usual, takes the likeliest token; more makes it freer. */
+  temperature?: number
+  topK?: number
+  topP?: number
+  minP?: number
+  /** More than 1 makes tokens rarer that were there lately. */
+  repetition?: number
+  seed?: number
+  /** Texts that end the answer, and are not given. */
+  stop?: string | string[]
+  signal?: AbortSignal
+  /** Hears how much of the prompt has been read. */
+  onprogress?: (p: { read: number; total: number }) => void
+}
+
+/** A token that was made. */
+export interface Made {
+  /** What it adds to the text: whole characters, perhaps none. */
+  text: string
+  /** Its number; undefined where there was no room for another. */
+  token?: number
+  /** Its own text. */
+  piece?: string
+  /** 'stop' or 'length' where it is the last. */
+  finish: string
+  /** The likeliest tokens, as many as were asked for by top. */
+  likely?: { token: number; piece: string; p: number }[]
+}
+
+/** A language model. One text is made at a time. */
+export interface LanguageModel {
+  readonly vocab: number
+  readonly length: number
+  readonly layers: number
+  readonly dim: number
+  /** Whether the model came with a template for conversations. */
+  readonly talks: boolean
+  /** The text that follows a prompt, or that answers messages, in pieces as they are made. */
+  generate(prompt: string | Message[], options?: GenerateOptions): AsyncGenerator<string, void, void>
+  /** The tokens, with the top likeliest (at most 50) at each. */
+  tokens(prompt: string | Message[], options?: GenerateOptions & { top?: number }): AsyncGenerator<Made, void, void>
+  encode(text: string): Promise<number[]>
+  decode(tokens: Iterable<number>): Promise<string>
+  /** Forgets the model. */
+  close(): void
+}
+
 export interface OpenOptions {
   /** The device; without it the one that is fastest here. */
   device?: 'webgpu' | 'wasm'
@@ -1326,6 +1419,8 @@ export interface OpenOptions {
   checks?: boolean
   /** Loads the larger engine that inspect needs, instead of fetching that at their first call. */
   whole?: boolean
+  /** Loads the engine that onnx and llm need, instead of another at their first call: then models and tensors are in one engine, and nothing is copied between two. */
+  models?: boolean
   /**
    * The width of a search for faster kernels, from 0 (none) to 64: each kernel that is compiled is also tried in other forms, for up to 20
    * seconds, and the fastest that leaves the same results is taken. What is found is kept in the browser's localStorage. Needs the larger
@@ -1333,7 +1428,7 @@ export interface OpenOptions {
    */
   search?: number
   /**
-   * The address of the folder that has worker.js, weft.wasm and whole.wasm, where they do not lie beside weft.js: after a bundler that does not
+   * The address of the folder that has worker.js, weft.wasm, whole.wasm and models.wasm, where they do not lie beside weft.js: after a bundler that does not
    * follow new URL('./weft.wasm', import.meta.url), for example.
    */
   folder?: string | URL

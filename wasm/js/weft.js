@@ -117,10 +117,12 @@ const parts = {
 const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
 
 const whole = 'whole.wasm' // the engine that can also look inside, search, and train the network of the site
+const models = 'models.wasm' // the engine that can also read models of others
 
 // What few pages need is loaded when it is asked for.
 const files = () => import('./files.js')
 const pictures = () => import('./picture.js')
+const strangers = () => import('./models.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -452,7 +454,7 @@ export class Weft {
   /** Ends the engine. What is awaited ends with an error; what nobody awaits is no unhandled one. */
   close() {
     this.#worker.terminate()
-    this.#rest?.close()
+    for (const w of Object.values(this.#rest)) w.close()
     for (const { promise } of this.#open) promise.catch(() => {})
     this.#die('the engine was closed; open() gives another')
   }
@@ -576,17 +578,30 @@ export class Weft {
   /** What the engine did so far. */
   async stats() { return this.call('stats', []) }
 
-  #rest // an engine that can do what this one cannot, where that was asked for
+  #rest = {} // engines that can do what this one cannot, by their modules, where that was asked for
 
-  // The engine that can do all: this one, or another, which is loaded now.
-  #whole(name) {
-    if (this.module === whole) return this
+  // The engine of a module: this one, or another, which is loaded now.
+  #engine(module, name) {
+    if (this.module === module) return this
     this.alive(name)
-    return this.#rest ??= Object.assign(start(whole, this.folder), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
+    return this.#rest[module] ??= Object.assign(start(module, this.folder), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
   }
 
+  // The engine that reads models of others, opened as this one was.
+  async #models(name) {
+    const w = this.#engine(models, name)
+    if (w !== this) await (w.opened ??= w.call('open', [this.asked, ...this.settings.slice(1)], { as: name }).then(({ device }) => { w.device = device }))
+    return w
+  }
+
+  /** A model in the ONNX format. */
+  onnx(source, options) { return this.watch('onnx', async () => (await strangers()).onnx(this, await this.#models('onnx'), source, options)) }
+
+  /** A language model. */
+  llm(source, options) { return this.watch('llm', async () => (await strangers()).llm(await this.#models('llm'), source, options)) }
+
   /** What the engine would make of an expression. */
-  async inspect(text, options = {}) { return this.#whole('inspect').call('inspect', [text, options]) }
+  async inspect(text, options = {}) { return this.#engine(whole, 'inspect').call('inspect', [text, options]) }
 }
 
 for (const { name, gives } of Object.values(methods.Weft)) {
@@ -650,13 +665,13 @@ function start(module, folder, onprogress) {
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true, search = 0, directives, folder, whole: all = false } = options
+  const { device, onprogress, checks = true, search = 0, directives, folder, whole: all = false, models: others = false } = options
   await prepare()
-  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', folder, onprogress)
+  const w = start(others ? models : all || search || directives !== undefined ? whole : 'weft.wasm', folder, onprogress)
   const known = search ? kept('weft.directives') : ''
   const choose = (device) => [device, kept('weft.devices'), checks, search, directives, known]
   w.directives = known
   const { device: name, detail, note, choices } = await w.call('open', choose(device))
   if (!device) kept('weft.devices', choices)
-  return Object.assign(w, { device: name, deviceDetail: detail, note, settings: choose(name.toLowerCase()) })
+  return Object.assign(w, { asked: device, device: name, deviceDetail: detail, note, settings: choose(name.toLowerCase()) })
 }

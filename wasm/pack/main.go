@@ -3,8 +3,8 @@
 //	go run ./wasm/pack -o site/dist            build
 //	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
 //
-// There are two engines: weft.wasm, and whole.wasm, which can also show the code of kernels and train the network of digits, and is
-// loaded where a page asks for that.
+// There are three engines: weft.wasm; whole.wasm, which can also show the code of kernels and train the network of digits; and models.wasm,
+// which can also read ONNX and language models. Both are loaded where a page asks for that.
 //
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
@@ -72,7 +72,7 @@ type module struct {
 	laws       bool // it tells where laws are written
 }
 
-var modules = []module{{"weft.wasm", "lean", false}, {"whole.wasm", "", true}}
+var modules = []module{{"weft.wasm", "lean", false}, {"whole.wasm", "", true}, {"models.wasm", "lean,models", false}}
 
 // lawLines says where each law is written.
 func lawLines(root string) (string, error) {

@@ -12,7 +12,7 @@ import (
 // budget is how many bytes the engine and its scripts may have, compressed with brotli.
 const budget = 1_400_000
 
-// loaded is what a page loads to have the engine. fetch.js, optimizers.js, jit.js, files.js, picture.js and whole.wasm come when they are
+// loaded is what a page loads to have the engine. fetch.js, optimizers.js, jit.js, files.js, picture.js, models.js, whole.wasm and models.wasm come when they are
 // asked for, explain.js where something is wrong, node.js in Node.
 var loaded = []string{"weft.wasm", "weft.js", "worker.js"}
 
@@ -33,8 +33,10 @@ func report(dir string) error {
 		raw, packed = raw+n, packed+small
 	}
 	fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), %d %% of the budget of %d\n", "together", raw, packed, 100*packed/budget, budget)
-	if n, small, err := compressed(filepath.Join(dir, "whole.wasm")); err == nil {
-		fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), loaded where a page asks for inspect or a search\n", "whole.wasm", n, small)
+	for _, other := range [][2]string{{"whole.wasm", "inspect or a search"}, {"models.wasm", "a model of others"}} {
+		if n, small, err := compressed(filepath.Join(dir, other[0])); err == nil {
+			fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), loaded where a page asks for %s\n", other[0], n, small, other[1])
+		}
 	}
 	if packed > budget {
 		return fmt.Errorf("the engine has %d bytes compressed, %d more than its budget", packed, packed-budget)
