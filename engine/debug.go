@@ -85,7 +85,7 @@ func (e *Engine) debugPlan(p *compiled) {
 			e.name, len(p.plan.Kernels), len(p.plan.Steps), float64(p.plan.Peak)/1e6, float64(flops)*1e-9, float64(bytes)*1e-6)
 	}
 	if e.says(debugSchedules) {
-		fmt.Fprint(e.opts.Log, p.schedule)
+		fmt.Fprint(e.opts.Log, p.result())
 	}
 }
 

@@ -53,7 +53,7 @@ func (e *Engine) planned(nodes []*uop.UOp) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{Plan: p.plan, Schedule: p.schedule, engine: e}, nil
+	return &View{Plan: p.plan, Schedule: p.result(), engine: e}, nil
 }
 
 // View is the plan of a run, and what is computed once, to look at. On several devices it is that of the last run, as it depends on how inputs
@@ -65,9 +65,9 @@ func (c *Captured) View() *View {
 	if c.plan.graph != nil {
 		return e.several.ran(c.plan.graph).(*View)
 	}
-	v := &View{Plan: c.plan.plan, Schedule: c.plan.schedule, engine: e}
+	v := &View{Plan: c.plan.plan, Schedule: c.plan.result(), engine: e}
 	if f := c.folded; f != nil {
-		v.Once, v.Kept = &View{Plan: f.plan.plan, Schedule: f.plan.schedule, engine: e}, f.reasons()
+		v.Once, v.Kept = &View{Plan: f.plan.plan, Schedule: f.plan.result(), engine: e}, f.reasons()
 	}
 	return v
 }
@@ -164,6 +164,13 @@ func Watch(f func(device string, k *plan.Kernel, tree string)) (stop func()) {
 		defer watchers.Unlock()
 		watchers.list = slices.DeleteFunc(watchers.list, func(p *func(string, *plan.Kernel, string)) bool { return p == &f })
 	}
+}
+
+// watching says that somebody watches.
+func watching() bool {
+	watchers.Lock()
+	defer watchers.Unlock()
+	return len(watchers.list) > 0
 }
 
 func watched(device string, prog *codegen.Program, k *plan.Kernel) {
