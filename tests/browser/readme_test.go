@@ -60,7 +60,7 @@ func TestReadmeModel(t *testing.T) {
 		const model = `+program+`
 		const before = await (await step.run(x, y)).item()
 		for (let k = 0; k < 20; k++) await step.run(x, y)
-		const out = {names: Object.keys(w.nn.state(gradient)), before, after: await (await step.run(x, y)).item(), fast: await (await fast(model, x)).shape(), picture: await picture.shape()}
+		const out = {names: Object.keys(w.nn.state(gradient)), before, after: await (await step.run(x, y)).item(), fast: await (await fast(model, x)).shape, picture: await picture.shape}
 		w.close()
 		return out`, &got))
 	assert.Contains(t, got.Names, "norm.running_mean")

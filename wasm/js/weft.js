@@ -5,15 +5,16 @@
 //   const x = w.tensor([[1, 2], [3, 4]])
 //   console.log(await x.matmul(x).add(1).relu().list())
 //
-// Operations are synchronous: they note what is to be done and post it in batches. Errors and shapes arrive at the
-// next await, with the stack of the call that caused them. A call whose arguments are wrong throws at once: methods.js.
+// Operations are synchronous: they note what is to be done and post it in batches. Shapes and types are known at once: infer.js. A call
+// whose arguments are wrong throws at once: methods.js. What only the engine finds wrong arrives at the next await, with the stack of the call.
 
 import { addressOf, base } from './addresses.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
+import { infer } from './infer.js'
 import { load } from './module.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
-import { form, shown } from './shown.js'
+import { formed, shown } from './shown.js'
 import { prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
@@ -22,11 +23,20 @@ import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
-  constructor(w, ref) {
-    this.known = undefined // its shape and type in words, where they have been told
+  #form // {shape, dtype}; a shape that is not known is the words that say why
+
+  constructor(w, ref, form) {
+    this.form = form
     this.w = w
     this.ref = ref
     this.gone = undefined // why it is of no use any more
+  }
+
+  get form() { return this.#form }
+
+  set form(form) {
+    this.#form = form
+    this.known = formed(form) // for developers' tools
   }
 
   /** The elements, row-major. */
@@ -48,14 +58,18 @@ export class Tensor {
   }
 
   /** The sizes of the axes. */
-  async shape() { return (await this.#ask('shape')).shape }
+  get shape() {
+    const { shape } = this.form
+    if (!Array.isArray(shape)) throw new Error(`shape: the shape of this tensor ${shape}; it is there after await realize()`)
+    return [...shape]
+  }
 
   /** The short name of the elements' type, 'f32'. */
-  async dtype() { return (await this.#ask('dtype')).dtype }
+  get dtype() { return this.form.dtype }
 
   /** Computes the tensor now. */
   async realize() {
-    await this.w.call('realize', [[this]])
+    await this.w.realize(this)
     return this
   }
 
@@ -79,15 +93,15 @@ export class Tensor {
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
 
-  async #ask(as) {
-    const told = await this.w.call('shape', [this], { as })
-    this.known = form(told.shape, told.dtype)
-    return told
+  /** Has the engine say the shape where that is not known yet. */
+  async told(as = 'realize') {
+    if (!Array.isArray(this.form.shape)) this.form = await this.w.call('shape', [this], { as })
+    return this
   }
 
   async #read(as) {
     const read = await this.w.call('data', [this], { as })
-    this.known ??= form(read.shape)
+    this.form = { ...this.form, shape: read.shape }
     return read
   }
 }
@@ -100,18 +114,9 @@ for (const { name, gives } of Object.values(methods.Tensor)) {
     }
   } else if (gives === '1') {
     Tensor.prototype[name] = function (...args) { return this.w.record(name, 1, [this, ...args])[0] }
-  } else if (gives === 'p') {
-    Tensor.prototype[name] = async function (...args) { return this.w.record(name, await parts[name](this, ...args), [this, ...args]) }
   } else if (/[23n]/.test(gives)) {
-    Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name]?.(...args) ?? +gives, [this, ...args]) }
+    Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name]?.apply(this, args) ?? +gives, [this, ...args]) }
   }
-}
-
-// How many tensors come of methods where only the shape tells.
-const sized = async (x, axis) => (await x.shape()).at(axis) ?? 0
-const parts = {
-  unbind: (x, axis = 0) => sized(x, axis.axis ?? axis),
-  splitEvery: async (x, axis, n) => Math.ceil(await sized(x, axis) / n),
 }
 
 const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
@@ -148,7 +153,7 @@ export class Captured {
     const inputs = args.filter((v) => !values.includes(v))
     this.ready ??= this.#capture(inputs)
     await this.ready
-    const outs = Array.from({ length: this.count }, () => this.w.own())
+    const outs = this.forms.map((form) => this.w.own(form))
     const end = this.w.start('run', [this, inputs, values], outs).then(() => this.#under.delete(end))
     if (this.#under.add(end).size > ahead) await this.#under.values().next().value
     const list = outs.values()
@@ -156,13 +161,14 @@ export class Captured {
   }
 
   async #capture(inputs) {
-    const stands = inputs.map(() => new Tensor(this.w, this.w.number()))
+    await Promise.all(inputs.map((t) => t.told('capture')))
+    const stands = inputs.map((t) => new Tensor(this.w, this.w.number(), t.form))
     const { list, result } = this.w.recording(stands, () => {
       const returned = this.f(...stands)
       return { outs: this.#outputs(returned), returned }
     })
     const { outs, returned } = result
-    this.count = outs.length
+    this.forms = outs.map((t) => t.form)
     this.form = filled(returned, () => null)
     await this.w.keep(states(list))
     this.ref = this.w.number()
@@ -322,8 +328,8 @@ export class Weft {
   number() { return ++this.#refs }
 
   /** A tensor that the engine will make. */
-  own() {
-    const t = new Tensor(this, this.number())
+  own(form) {
+    const t = new Tensor(this, this.number(), form)
     this.#gone.register(t, t.ref, t)
     return t
   }
@@ -350,12 +356,13 @@ export class Weft {
 
   /** Records an operation and gives the tensors that it will make. */
   record(name, count, args, outs) {
+    const forms = outs ?? infer(name, args, count)
     if (this.#list) {
-      outs ??= Array.from({ length: count }, () => this.#within(new Tensor(this, this.number())))
+      outs ??= forms.map((form) => this.#within(new Tensor(this, this.number(), form)))
       this.#list.push(this.#request(name, outs, args))
       return outs
     }
-    outs ??= Array.from({ length: count }, () => this.own())
+    outs ??= forms.map((form) => this.own(form))
     this.#write(this.#request(name, outs, args))
     return outs
   }
@@ -480,15 +487,13 @@ export class Weft {
     shape ??= [n]
     const takes = shape.reduce((n, size) => n * size, 1)
     if (takes !== n) throw new RangeError(`tensor: ${n} elements do not fill the shape ${written(shape)}, which takes ${takes}`)
-    const [t] = this.record('tensor', 1, [elements, shape, options])
-    t.known = form(shape, options?.dtype ?? (elements instanceof Elements ? elements.type : elements instanceof Blob ? 'u8' : typeOf(elements)))
-    return t
+    return this.record('tensor', 1, [elements, shape, options])[0]
   }
 
   /** A tensor of the bytes at an address, which go from there to the device's memory as they arrive. */
   async fetch(url, shape, { onprogress, signal, ...options } = {}) {
     signal?.throwIfAborted()
-    const t = this.own()
+    const t = this.own({ shape, dtype: options.dtype ?? 'u8' })
     if (!URL.canParse(url, base())) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
     const address = new URL(url, base()).href
     const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
@@ -526,7 +531,10 @@ export class Weft {
   seed(n) { return this.call('seed', [n]) }
 
   /** Computes tensors together, so that what they share is computed once. */
-  async realize(...tensors) { await this.call('realize', [tensors]) }
+  async realize(...tensors) {
+    await this.call('realize', [tensors])
+    await Promise.all(tensors.map((t) => t.told()))
+  }
 
   /** Records a function of tensors, to be played without being built anew. */
   capture(f) {

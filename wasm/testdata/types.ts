@@ -28,7 +28,7 @@ console.log(clock === 'gpu', launches.map(({ kernel, seconds, flops }) => `${ker
 const picture = w.tensor(new Blob([]), [0, 28, 28])
 {
   using shortLived = w.zeros([2, 3])
-  console.log(await shortLived.shape())
+  console.log(shortLived.shape, await shortLived.shape, shortLived.dtype)
 }
 w.onlost = (e) => console.log(e.message)
 w.onrecovered = ({ message, seconds }) => console.log(message, seconds)
@@ -48,7 +48,7 @@ const byName: Record<string, Tensor> = await w.load('model.safetensors')
 const pixels: ImageData = await (await w.fromImage(new ImageData(2, 2), { channels: 1 })).toImageData()
 const [seq, { h }] = w.nn.lstm(8, 16, { layers: 2 }).forward(x)
 const [q3, r3] = x.qr({ complete: true })
-const parts: Tensor[] = await x.unbind(0)
+const parts: Tensor[] = x.unbind(0)
 const mixed = [x.topK(2, { axis: 0, largest: false }), x.quantile(0.5, { axis: 1, interpolation: 'midpoint' }), x.pad([1], [1], { mode: 'reflect' }), x.huber(y, { delta: 2, reduction: 'none' })]
 console.log(dm, scores, missing, byName, pixels, seq, h, q3, r3, parts, mixed)
 
