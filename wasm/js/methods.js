@@ -77,7 +77,7 @@ export function describe(v) {
 export const written = (list) => `[${list.length > 16 ? [...list.slice(0, 16), '…'].join(', ') : list.join(', ')}]`
 
 // One call being checked: at is what it is about, 'reshape'; w the engine.
-class Call {
+export class Call {
   constructor(at, w) {
     this.at = at
     this.w = w

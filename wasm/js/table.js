@@ -278,6 +278,13 @@ a realize | tensors:tensor*
 – capture | f:function
 – jit | f:function options:JitOptions?
 – grad valueAndGrad | f:function options:GradOptions?
+– vmap | f:function options:VmapOptions?
+– jvp | f:function inputs:tensors tangents:any
+– vjp | f:function inputs:tensor*
+– checkpoint | f:function
+– function | name:text f:function options:FunctionOptions?
+= custom | name:text shape:sizes body:function inputs:tensors options:FunctionOptions?
+– generator | seed:int(0..4294967295)
 a save | model:model options:SaveOptions?
 a load | from:file model:model? options:LoadOptions?
 a profile | f:function
@@ -312,6 +319,8 @@ FetchOptions | dtype:dtype? offset:int(0..9007199254740991)? onprogress:function
 ImageOptions | channels:int(1..4)? dtype:dtype?
 JitOptions | most:int(1..)?
 GradOptions | argnums:ints?
+VmapOptions | in:any? out:ints?
+FunctionOptions | gradient:function?
 SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 InspectOptions | target:targets?

@@ -1097,6 +1097,47 @@ export interface JitOptions {
   most?: number
 }
 
+export interface VmapOptions {
+  /** The axis of each argument that f is called along, or one for all; null: the argument is the same for all calls. 0 unless given. */
+  in?: number | null | (number | null)[]
+  /** Where the axis stands in the results. 0 unless given. */
+  out?: number | number[]
+}
+
+export interface FunctionOptions {
+  /** The gradients of the arguments (null: 0), given these, what the function returned, and a gradient of each result. It is linear in the last. */
+  gradient?: (inputs: Tensor[], outputs: Tensor[], seeds: Tensor[]) => (Tensor | null)[]
+}
+
+/** What the body of a kernel is written with. Numbers are tensors, so the methods of tensors compute with them. */
+export interface KernelBody {
+  /** The index of the result's element on an axis, i32. */
+  at(axis: number): Tensor
+  /** A new index 0 … n−1, i32. What is computed with it has to be reduced over it. */
+  range(n: number): Tensor
+  /** The element of an argument at an index for each of its axes; 0 outside of it. */
+  load(argument: number, ...index: (Tensor | number)[]): Tensor
+  /** Adds over ranges. */
+  sum(v: Tensor, ...ranges: Tensor[]): Tensor
+  /** The largest over ranges. */
+  max(v: Tensor, ...ranges: Tensor[]): Tensor
+  /** Multiplies over ranges. */
+  prod(v: Tensor, ...ranges: Tensor[]): Tensor
+}
+
+/** Random numbers that follow from a seed and from how many were drawn from it, whoever else draws. A captured function draws new ones at each run. */
+export interface Generator extends Pick<Weft, 'rand' | 'randn' | 'uniform' | 'normal' | 'scaledUniform' | 'glorotUniform' | 'kaimingUniform' | 'kaimingNormal' |
+  'randint' | 'randPerm' | 'randomBits' | 'randLike' | 'randnLike'> {
+  /** Restarts the numbers. */
+  seed(n: number): void
+  dropout(x: Tensor, p?: number): Tensor
+  channelDropout(x: Tensor, p?: number): Tensor
+  rrelu(x: Tensor, low?: number, high?: number): Tensor
+  categorical(x: Tensor, axis?: number): Tensor
+  multinomial(x: Tensor, n: number, options?: { replace?: boolean }): Tensor
+  dispose(): void
+}
+
 export interface GradOptions {
   /** The places of the arguments to differentiate by: a number, or an array of them. */
   argnums?: number | number[]
@@ -1294,6 +1335,22 @@ export class Weft {
   grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number }): (...args: A) => any
   grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number[] }): (...args: A) => any[]
   /** The value of f and its gradient. */
+  /** f for each element of an axis of its arguments, in one graph and without a loop: f is called once, with tensors that lack the axis.
+   *  Numbers drawn at random in f are the same for all. */
+  vmap<A extends unknown[], R extends Tensors>(f: (...args: A) => R, options?: VmapOptions): (...args: A) => R
+  /** What f gives, and how that changes while the inputs change along tangents (null: they stay): the Jacobian times a vector, computed forward.
+   *  Of what holds no floats the change is null. */
+  jvp<R extends Tensors>(f: (...inputs: Tensor[]) => R, inputs: Tensor[], tangents: (Tensor | null)[]): [R, R]
+  /** What f gives, and a function from gradients of that, in its form (null: 0), to those of the inputs: a vector times the Jacobian. */
+  vjp<R extends Tensors>(f: (...inputs: Tensor[]) => R, ...inputs: Tensor[]): [R, (seeds: Tensors | null) => (Tensor | null)[]]
+  /** f, of whose results inside nothing is kept for gradients: they are computed again. Values and gradients stay the same. */
+  checkpoint<A extends unknown[], R extends Tensors>(f: (...args: A) => R): (...args: A) => R
+  /** f under a name, which inspections show, and with a gradient of its own where the options state one. */
+  function<A extends unknown[], R extends Tensors>(name: string, f: (...args: A) => R, options?: FunctionOptions): (...args: A) => R
+  /** One kernel of one's own, a tensor of this shape: body says what one element is. Nothing is fused into it; gradients follow, unless one is stated. */
+  custom(name: string, shape: number[], body: (k: KernelBody) => Tensor, inputs: Tensor[], options?: FunctionOptions): Tensor
+  /** A generator of random numbers with a seed of its own, an integer from 0 to 2³² − 1. */
+  generator(seed: number): Generator
   valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor): (...args: A) => [Tensor, A[0]]
   valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor, options: GradOptions): (...args: A) => [Tensor, any]
   /** Layers: w.nn.linear(784, 10). */

@@ -9,6 +9,7 @@
 // whose arguments are wrong throws at once: methods.js. What only the engine finds wrong arrives at the next await, with the stack of the call.
 
 import { addressOf, base } from './addresses.js'
+import { Generator, checkpoint, custom, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { infer } from './infer.js'
 import { load } from './module.js'
@@ -18,7 +19,7 @@ import { formed, shown } from './shown.js'
 import { prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
-import { filled, longest, visit } from './tree.js'
+import { filled } from './tree.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
@@ -119,8 +120,6 @@ for (const { name, gives } of Object.values(methods.Tensor)) {
   }
 }
 
-const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
-
 const whole = 'whole.wasm' // the engine that can also look inside, search, and train the network of the site
 
 // What few pages need is loaded when it is asked for.
@@ -161,11 +160,12 @@ export class Captured {
   }
 
   async #capture(inputs) {
-    await Promise.all(inputs.map((t) => t.told('capture')))
-    const stands = inputs.map((t) => new Tensor(this.w, this.w.number(), t.form))
-    const { list, result } = this.w.recording(stands, () => {
+    const open = inputs.filter((t) => !Array.isArray(t.form.shape))
+    if (open.length) await Promise.all(open.map((t) => t.told('capture').catch(() => {}))) // what is wrong the engine tells below
+    const stands = inputs.map((t) => this.w.stand(t.form))
+    const { list, result } = this.w.recording('capture', stands, () => {
       const returned = this.f(...stands)
-      return { outs: this.#outputs(returned), returned }
+      return { outs: outputs(this.w, 'capture', returned), returned }
     })
     const { outs, returned } = result
     this.forms = outs.map((t) => t.form)
@@ -173,24 +173,6 @@ export class Captured {
     await this.w.keep(states(list))
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
-  }
-
-  // The tensors of what the function returned, in order: one, or arrays and objects of them; none where it only assigns.
-  #outputs(result) {
-    if (typeof result?.then === 'function') {
-      Promise.resolve(result).catch(() => {}) // it is told here
-      throw new TypeError(asynchronous)
-    }
-    const outs = []
-    if (result !== undefined) visit(result, (t, path) => {
-      const what = path ? `in what the function returned, ${path} is` : 'the function returned'
-      if (path.length > longest) throw new RangeError(`capture: ${what.slice(0, 80)}…: arrays and objects are nested too deep, or hold themselves`)
-      if (!(t instanceof Tensor)) throw new TypeError(`capture: ${what} ${describe(t)}; it must return a tensor, or arrays and objects of tensors`)
-      if (t.w !== this.w) throw new TypeError(`capture: ${what} a tensor of another engine`)
-      if (t.gone) throw new TypeError(`capture: ${what} a tensor that ${t.gone}`)
-      outs.push(t)
-    })
-    return outs
   }
 
   dispose() { this.w.forget(this) }
@@ -355,8 +337,7 @@ export class Weft {
   }
 
   /** Records an operation and gives the tensors that it will make. */
-  record(name, count, args, outs) {
-    const forms = outs ?? infer(name, args, count)
+  record(name, count, args, outs, forms = outs ?? infer(name, args, count)) {
     if (this.#list) {
       outs ??= forms.map((form) => this.#within(new Tensor(this, this.number(), form)))
       this.#list.push(this.#request(name, outs, args))
@@ -373,16 +354,21 @@ export class Weft {
   }
 
   /** Calls f and gives what it recorded, which is not carried out. */
-  recording(stands, f) {
-    if (this.#list) throw new Error('capture: a function is captured inside a captured function; capture the outer one only')
+  recording(name, stands, f) {
+    const outer = this.#list
+    if (outer && name === 'capture') throw new Error('capture: a function is captured inside a captured function; capture the outer one only')
     const list = this.#list = Object.assign([], { made: [...stands] })
     try {
       return { result: f(), list }
     } finally {
-      for (const t of list.made) t.gone ??= 'belongs to a captured function, which has ended; have the function return it'
-      this.#list = null
+      const what = name === 'capture' ? 'a captured function' : `a function that ${name} called`
+      for (const t of list.made) t.gone ??= `belongs to ${what}, which has ended; have the function return it`
+      this.#list = outer
     }
   }
+
+  /** What stands for an argument of a function that is recorded. */
+  stand(form) { return new Tensor(this, this.number(), form) }
 
   /** Gives tensors memory of their own, and computes them. */
   async keep(tensors) {
@@ -538,8 +524,7 @@ export class Weft {
 
   /** Records a function of tensors, to be played without being built anew. */
   capture(f) {
-    if (Object.prototype.toString.call(f) === '[object AsyncFunction]') throw new TypeError(asynchronous)
-    return new Captured(this, f)
+    return new Captured(this, plain('capture', f))
   }
 
   /** f, captured anew for each combination of shapes of its arguments. */
@@ -550,6 +535,27 @@ export class Weft {
 
   /** The value of f and its gradient. */
   valueAndGrad(f, options) { return valueAndGrad(f, options) }
+
+  /** f for each element of an axis of its arguments. */
+  vmap(f, options) { return vmap(this, f, options) }
+
+  /** What f gives, and how that changes while its inputs change along tangents. */
+  jvp(f, inputs, tangents) { return jvp(this, f, inputs, tangents) }
+
+  /** What f gives, and a function from gradients of that to gradients of the inputs. */
+  vjp(f, ...inputs) { return vjp(this, f, ...inputs) }
+
+  /** f, whose results inside are computed again for gradients. */
+  checkpoint(f) { return checkpoint(this, f) }
+
+  /** f as a node with a name, and perhaps a gradient of its own. */
+  function(name, f, options) { return named(this, name, f, options) }
+
+  /** A kernel of one's own. */
+  custom(name, shape, body, inputs, options) { return custom(this, name, shape, body, inputs, options) }
+
+  /** A generator of random numbers with a seed of its own. */
+  generator(seed) { return new Generator(this, seed) }
 
   #nn
   #optim
