@@ -38,7 +38,7 @@ func (e *Engine) Explain(laws int, nodes ...*uop.UOp) (*Explained, error) {
 		out.add(h)
 		return r, nil
 	}
-	v, err := e.planned(nodes)
+	v, err := e.viewed(nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +88,13 @@ func Record(laws int, f func(x *Explained)) (stop func()) {
 		defer noting.Unlock()
 		noting.schedule, noting.built = nil, nil
 	}
+}
+
+// explaining says whether somebody wants to know how plans came about.
+func explaining() bool {
+	noting.Lock()
+	defer noting.Unlock()
+	return noting.schedule != nil
 }
 
 // record schedules by what records; nil: nothing does.

@@ -30,11 +30,11 @@ type View struct {
 func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.planned(nodes)
+	return e.viewed(nodes)
 }
 
-// planned is Plan, by who holds the engine.
-func (e *Engine) planned(nodes []*uop.UOp) (*View, error) {
+// viewed is Plan, by who holds the engine.
+func (e *Engine) viewed(nodes []*uop.UOp) (*View, error) {
 	if e.machine.Evaluate != nil {
 		return nil, fmt.Errorf("%s evaluates graphs and has no plans; use another device", e.name)
 	}

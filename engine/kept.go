@@ -23,7 +23,7 @@ const worthKeeping = 20 * time.Millisecond
 // plansOf is the store of plans, or nil: where somebody wants to see how plans are made, or decides on it, they are made.
 func (e *Engine) plansOf() PlanStore {
 	o := &e.opts
-	if o.Debug > 0 || o.Origins || o.Check != nil || o.Schedule != nil || o.Search > 0 || o.Directives != nil || e.machine.Choose != nil || watching() {
+	if o.Debug > 0 || o.Origins || o.Check != nil || o.Schedule != nil || o.Search > 0 || o.Directives != nil || e.machine.Choose != nil || watching() || explaining() {
 		return nil
 	}
 	return e.machine.Plans

@@ -20,6 +20,12 @@ export const methods = [
     run: ({ w, x }) => x.rfft({n: 6, axis: 1}),
   },
   {
+    name: "ihfft", form: "x.ihfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' })", gives: "Tensor",
+    says: "ihfft is the inverse of hfft for real x: the first n/2+1 terms, complex. Unless given: n -1, axis -1, norm backward.",
+    uses: ["x"],
+    run: ({ w, x }) => x.ihfft({axis: 1}),
+  },
+  {
     name: "irfft", form: "x.irfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' })", gives: "Tensor",
     says: "irfft is the inverse of rfft: complex x holds the first half of a mirrored spectrum; the result is real, of n elements (−1: twice as many as x, less 2). Unless given: n -1, axis -1, norm backward.",
     uses: ["z"],
@@ -30,12 +36,6 @@ export const methods = [
     says: "hfft is the transform of a mirrored (Hermitian) signal, of which complex x holds the first half: a real spectrum of n elements (−1: twice as many as x, less 2). Unless given: n -1, axis -1, norm backward.",
     uses: ["z"],
     run: ({ w, z }) => z.hfft({axis: 0, norm: 'forward'}),
-  },
-  {
-    name: "ihfft", form: "x.ihfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' })", gives: "Tensor",
-    says: "ihfft is the inverse of hfft for real x: the first n/2+1 terms, complex. Unless given: n -1, axis -1, norm backward.",
-    uses: ["x"],
-    run: ({ w, x }) => x.ihfft({axis: 1}),
   },
   {
     name: "fftn", form: "x.fftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' })", gives: "Tensor",

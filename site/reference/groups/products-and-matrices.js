@@ -56,6 +56,12 @@ export const methods = [
     run: ({ w, m }) => m.inv(),
   },
   {
+    name: "matrixExp", form: "x.matrixExp()", gives: "Tensor",
+    says: "matrixExp is the exponential 1 + t + t²/2! + … of square matrices: t is halved until its norm is at most 1, the series taken to the eighth (f64: eighteenth) power, and the result squared as often.",
+    uses: ["m"],
+    run: ({ w, m }) => m.matrixExp(),
+  },
+  {
     name: "det", form: "x.det()", gives: "Tensor",
     says: "det is the determinant of square matrices.",
     uses: ["m"],
@@ -72,12 +78,6 @@ export const methods = [
     says: "singularValues are the singular values, falling.",
     uses: ["m"],
     run: ({ w, m }) => m.singularValues(),
-  },
-  {
-    name: "matrixExp", form: "x.matrixExp()", gives: "Tensor",
-    says: "matrixExp is the exponential 1 + t + t²/2! + … of square matrices: t is halved until its norm is at most 1, the series taken to the eighth (f64: eighteenth) power, and the result squared as often.",
-    uses: ["m"],
-    run: ({ w, m }) => m.matrixExp(),
   },
   {
     name: "solve", form: "x.solve(b: Tensor)", gives: "Tensor",

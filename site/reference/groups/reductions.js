@@ -20,6 +20,18 @@ export const methods = [
     run: ({ w, x }) => x.mean({keep: true}),
   },
   {
+    name: "logSumExp", form: "x.logSumExp(axes?: Axes)", gives: "Tensor",
+    says: "logSumExp is log Σ eᵗ without overflow.",
+    uses: ["x"],
+    run: ({ w, x }) => x.logSumExp({axis: 0, keep: true}),
+  },
+  {
+    name: "nanMean", form: "x.nanMean(axes?: Axes)", gives: "Tensor",
+    says: "nanMean is the mean of the elements that are numbers; NaN of none.",
+    uses: ["n"],
+    run: ({ w, n }) => n.nanMean({axis: 0}),
+  },
+  {
     name: "max", form: "x.max(axes?: Axes)", gives: "Tensor",
     says: "max is the largest element; NaN if there is one, −inf or the least integer of nothing. Ties share the gradient.",
     uses: ["x"],
@@ -44,22 +56,10 @@ export const methods = [
     run: ({ w, i }) => i.all(1),
   },
   {
-    name: "logSumExp", form: "x.logSumExp(axes?: Axes)", gives: "Tensor",
-    says: "logSumExp is log Σ eᵗ without overflow.",
-    uses: ["x"],
-    run: ({ w, x }) => x.logSumExp({axis: 0, keep: true}),
-  },
-  {
     name: "nanSum", form: "x.nanSum(axes?: Axes)", gives: "Tensor",
     says: "nanSum is the sum of the elements that are numbers.",
     uses: ["n"],
     run: ({ w, n }) => n.nanSum(1),
-  },
-  {
-    name: "nanMean", form: "x.nanMean(axes?: Axes)", gives: "Tensor",
-    says: "nanMean is the mean of the elements that are numbers; NaN of none.",
-    uses: ["n"],
-    run: ({ w, n }) => n.nanMean({axis: 0}),
   },
   {
     name: "countNonZero", form: "x.countNonZero(axes?: Axes)", gives: "Tensor",

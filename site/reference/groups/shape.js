@@ -224,13 +224,13 @@ export const methods = [
     run: ({ w, x }) => x.chunk(0, 2),
   },
   {
-    name: "splitEvery", form: "x.splitEvery(axis: number, n: number)", gives: "Promise<Tensor[]>",
+    name: "splitEvery", form: "x.splitEvery(axis: number, n: number)", gives: "Tensor[]",
     says: "splitEvery cuts an axis into parts of n; the last may be smaller.",
     uses: ["x"],
     run: ({ w, x }) => x.splitEvery(1, 3),
   },
   {
-    name: "unbind", form: "x.unbind(axis?: number)", gives: "Promise<Tensor[]>",
+    name: "unbind", form: "x.unbind(axis?: number)", gives: "Tensor[]",
     says: "unbind gives the parts of an axis, each without it. Unless given: axis 0.",
     uses: ["x"],
     run: ({ w, x }) => x.unbind(),

@@ -35,4 +35,12 @@ export const methods = [
     uses: [],
     run: ({ w }) => w.inspect('relu(x[4, 4] @ w[4, 4])'),
   },
+  {
+    name: "onnx", form: "w.onnx(source: any, options?: ModelOptions)", gives: "a promise",
+    says: "",
+  },
+  {
+    name: "llm", form: "w.llm(source: any, options?: LanguageOptions)", gives: "a promise",
+    says: "",
+  },
 ]

@@ -20,14 +20,6 @@ export const methods = [
     run: ({ w, x }) => x.list(),
   },
   {
-    name: "shape", form: "x.shape()", gives: "a promise",
-    says: "shape is the sizes of the axes; a copy. A size that depends on a variable without a value is an error: see Sizes.",
-  },
-  {
-    name: "dtype", form: "x.dtype()", gives: "a promise",
-    says: "dtype is the type of the elements.",
-  },
-  {
     name: "realize", form: "x.realize()", gives: "a promise",
     says: "realize computes t.",
     uses: ["x"],
