@@ -57,7 +57,7 @@ test-cogentcore: compiler gpu
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler browser
-	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC,BUNDLERS,FRAMEWORKS" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/saved ./wasm
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC,BUNDLERS,FRAMEWORKS,AXE" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/saved ./wasm
 
 fuzz: TIME ?= 10m
 fuzz: compiler gpu
@@ -72,8 +72,8 @@ check: compiler gpu
 PARSERS = engine/search:FuzzChoices safetensors:FuzzParse saved:FuzzDecode saved:FuzzRead tensor:FuzzLoad data:FuzzIDX plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer weights:FuzzIndex weights/gguf:FuzzParse weights/pytorch:FuzzParse weights/pytorch:FuzzPickle weights/numpy:FuzzParse \
-	weights/llama2c:FuzzParse tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \
-	onnx:FuzzRead
+	weights/llama2c:FuzzParse viz:FuzzRead tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \
+	llm/chat:FuzzTemplate llm/serve:FuzzRequest onnx:FuzzRead
 
 parsers fuzz-parsers: TIME ?= 20s
 parsers fuzz-parsers:
@@ -102,7 +102,8 @@ npm:
 
 site:
 	@rm -rf site/dist && mkdir -p site/dist
-	@find site -mindepth 1 -maxdepth 1 ! -name dist -exec cp -R {} site/dist/ ';'
+	@find site -mindepth 1 -maxdepth 1 ! -name dist ! -name '*.go' -exec cp -R {} site/dist/ ';'
+	@sh .ci/models "$(or $(WEFT_DATA),../shared/data)/models" site/dist/models
 	$(GO) run ./wasm/pack -o site/dist -measure
 	@$(GO) run ./wasm/serve -weigh site/dist
 

@@ -29,7 +29,7 @@ func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machi
 		return nil, err
 	}
 	return &engine.Machine{
-		Device: dev, Target: cTarget(o.NoOpt), Key: native.ProcessorName() + ", " + native.CompilerName(dev),
+		Device: dev, Expect: native.Expect(dev), Plans: plansOf(o, native.CompilerName(dev)), Target: cTarget(o.NoOpt), Key: native.ProcessorName() + ", " + native.CompilerName(dev),
 		Render: func(p *codegen.Program) (plan.Kernel, error) { return c.Render(p) },
 	}, nil
 }

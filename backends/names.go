@@ -7,7 +7,11 @@ import (
 	"github.com/weft-ml/weft/engine"
 )
 
-func init() { engine.Advice = advice }
+func init() {
+	engine.Advice = advice
+	engine.AllowCrossing()
+	engine.AllowForeign()
+}
 
 // comes says which package brings a device, of those that a native program can have.
 var comes = map[string]string{

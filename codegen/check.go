@@ -144,18 +144,13 @@ func (k *kernel) checkOut(g *group, o Out) error {
 	return nil
 }
 
-// ownsSplit says that different r mean different elements of a merged output: one index depends on axes that
-// came from one axis only, r among them, and nothing else does.
+// ownsSplit says that different r mean different elements of a merged output: one index of it is a different number for each value of
+// the ranges that it depends on, r among them. What the others are does not matter then, also if they come from data at r.
 func (k *kernel) ownsSplit(o Out, r *uop.UOp) bool {
 	id := k.facts.rangeID(r)
-	for i, x := range o.Index {
+	for _, x := range o.Index {
 		if !k.facts.freeRanges(x).has(id) || !k.facts.freeRanges(x).within(k.facts.set(o.Axes...)) || k.loads0(x) {
 			continue
-		}
-		for j, y := range o.Index {
-			if j != i && !k.facts.freeRanges(y).disjoint(k.facts.freeRanges(x)) {
-				return false
-			}
 		}
 		return len(o.Index) == len(k.params[o.Param].Dims) && k.oneToOne(x)
 	}

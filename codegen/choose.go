@@ -216,15 +216,7 @@ func weight(u *uop.UOp) float64 {
 	if !u.Op().Elementwise() || u.DType() == dtype.Index {
 		return 0
 	}
-	switch u.Op() {
-	case uop.Exp2, uop.Log2, uop.Sin:
-		return 20
-	case uop.Div, uop.Sqrt:
-		return 4
-	case uop.IDiv, uop.Mod:
-		return 20
-	}
-	return 1
+	return uop.Info(u.Op()).Cost.Loop
 }
 
 // lanesOf is how many elements of the nest's types a machine vector holds.

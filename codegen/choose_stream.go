@@ -134,11 +134,29 @@ func (c *chooser) mayVector(r *uop.UOp) bool {
 	return true
 }
 
-// mayShare says the same of an axis for threads.
+// apart says whether what different threads do along r does not meet: as for lanes, or because a merged output has other elements for each r,
+// wherever else they lie.
+func (c *chooser) apart(r *uop.UOp) bool {
+	if c.runs(r) {
+		return false
+	}
+	for i, a := range c.outs {
+		if o := c.kernel.outs[c.g.outs[i]]; o.Merge != nil {
+			if !c.owns(o, r) {
+				return false
+			}
+		} else if s, ok := c.stride(a, r); !ok || s == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// mayShare says that of an axis by name.
 func (c *chooser) mayShare(name string) bool {
 	for _, a := range c.g.axes {
 		if a.name == name || a.name+".0" == name {
-			return c.mayVector(a.r)
+			return c.apart(a.r)
 		}
 	}
 	return false

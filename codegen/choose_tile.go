@@ -281,8 +281,24 @@ func (c *chooser) tiled() *arranger {
 		return nil
 	}
 	t := c.bestTiling(r)
-	if t == nil || t.along && len(c.reds) > 1 || !(t.cost < math.MaxFloat64) {
+	if t == nil || t.along && len(c.reds) > 1 || !(t.cost < math.MaxFloat64) || c.flows(t) {
 		return nil
 	}
 	return &arranger{chooser: c, t: t}
+}
+
+// flows says that lanes along the reduction are cheaper than a tiling which reads, lane by lane, what lies densely along the reduction
+// and is used once: a block of results in registers has nothing to give for that.
+func (c *chooser) flows(t *tiling) bool {
+	if t.along || len(c.g.axes) == 0 {
+		return false
+	}
+	over := t.r.free.or(c.facts.set(t.r.ranges...))
+	return slices.ContainsFunc(t.r.loads, func(l *access) bool {
+		s, ok := c.stride(l, t.v)
+		return over.within(l.free) && !(ok && s == 1) && slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool {
+			s, ok := c.stride(l, x)
+			return ok && s == 1 && extent(x) >= c.width()
+		})
+	}) && c.streamCost(nil) < t.cost
 }

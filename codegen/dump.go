@@ -2,10 +2,55 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/uop"
 )
+
+// PrintSpec prints what a kernel computes: the arrays that it is given, then each that it writes with its expression, a node a line.
+func PrintSpec(s *Spec) string {
+	var b strings.Builder
+	for i, p := range s.Params {
+		fmt.Fprintf(&b, "p%d %s%v\n", i, p.DType.Short(), p.Dims)
+	}
+	for _, o := range s.Outs {
+		b.WriteString(printOut(&o))
+	}
+	return b.String()
+}
+
+func printOut(o *Out) string {
+	verb, gate := "=", ""
+	if o.Merge != nil {
+		verb = o.Merge.String()
+	}
+	if o.Gate != nil {
+		gate = fmt.Sprintf(" where %v", o.Gate)
+	}
+	return fmt.Sprintf("out p%d%v over %v %s %v%s\n%s", o.Param, o.Index, o.Axes, verb, o.Value, gate, uop.Print(o.expressions()...))
+}
+
+// expressions are the gate, if there is one, the index and the value.
+func (o *Out) expressions() []*uop.UOp {
+	out := append(slices.Clone(o.Index), o.Value)
+	if o.Gate != nil {
+		out = append([]*uop.UOp{o.Gate}, out...)
+	}
+	return out
+}
+
+// SpecNodes gives the node that each line of PrintSpec is about, nil where it is about none.
+func SpecNodes(s *Spec) []*uop.UOp {
+	out := make([]*uop.UOp, len(s.Params))
+	for _, o := range s.Outs {
+		out = append(append(out, nil), uop.Topo(o.expressions()...)...)
+	}
+	return out
+}
+
+// DumpBody prints the statements of a kernel on its way down.
+func DumpBody(stmts []Stmt) string { return dumpStmts(stmts) }
 
 // Dump prints a lowered kernel, one op a line: number, op, type, operands.
 func Dump(p *Program) string {

@@ -152,7 +152,7 @@ func (g *gridder) sharedAxes() map[*uop.UOp]bool {
 	out := map[*uop.UOp]bool{}
 	all := rangeSet{}
 	for _, a := range g.g.axes {
-		if g.mayVector(a.r) {
+		if g.apart(a.r) {
 			out[a.r] = true
 			all = all.with(g.facts.rangeID(a.r))
 		}

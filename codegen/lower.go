@@ -62,6 +62,9 @@ func machineVectors(t *Target) bool { return t.VectorLen(widest) > 0 }
 
 // Lower makes a kernel's tree of statements. The directives are those that Choose or a search gave, or none.
 func Lower(spec *Spec, directives []Directive, target *Target) (p *Program, err error) {
+	if spec.Foreign != nil {
+		return foreignProgram(spec), nil
+	}
 	b, err := lowerTo(spec, directives, target, len(passes))
 	if err != nil {
 		return nil, err

@@ -40,9 +40,7 @@ func (b *builder) roundSums(stmts []Stmt) []Stmt {
 // roundProducts takes apart the multiply-adds of what a rule has made of a transcendental function. On a target that writes
 // loose ones they stay.
 func (l *Legalizer) roundProducts(v, w *uop.UOp) *uop.UOp {
-	switch v.Op() {
-	case uop.Exp2, uop.Log2, uop.Sin:
-	default:
+	if uop.Info(v.Op()).Trait != uop.Function {
 		return w
 	}
 	done := map[*uop.UOp]*uop.UOp{}

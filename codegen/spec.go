@@ -16,6 +16,16 @@ type Spec struct {
 	Params []Param
 	Vars   []*uop.UOp
 	Outs   []Out
+
+	Foreign *Foreign // what it does instead of Outs
+}
+
+// Foreign is a kernel that the program wrote in the target's language, on the Params of its Spec. It is no more than passed on: nothing is
+// proven of what it reads and writes.
+type Foreign struct {
+	Name string
+	Args int // how many of the Params it reads; it writes the others
+	uop.ForeignText
 }
 
 // Param is a buffer argument. Dims are the sizes that Load and Out indices run over, row-major, dense;

@@ -121,6 +121,8 @@ type Program struct {
 	Guarded    int // accesses with a condition that keeps them within their buffer, because nothing else is known to
 
 	Features plan.Features // of the target: what was taken for granted
+
+	Foreign *Foreign // in the place of Body
 }
 
 // Target is what the lowering must know of the machine and of the language.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,40 @@ func TestRecipes(t *testing.T) {
 			assert.Subset(t, keys(files), using(t, root, example), "recipe %s leaves out a file that has %s", name, example)
 		}
 	}
-	assert.Equal(t, []string{"directive", "pass", "language", "device"}, found)
+	assert.Equal(t, []string{"op", "directive", "pass", "language", "device"}, found)
+}
+
+// An elementwise op that every target composes of others is known to the files of its recipe and to no others, but to those that bound what floats
+// come to, for tests.
+func TestAnElementwiseOpTouchesFewFiles(t *testing.T) {
+	raw, err := os.ReadFile("extending.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(raw), "<!-- recipe: op -->")
+	require.True(t, ok)
+	table, _, _ := strings.Cut(rest, "\n\n")
+	var recipe []string
+	for _, r := range row.FindAllStringSubmatch(table, -1) {
+		recipe = append(recipe, r[1])
+	}
+	require.LessOrEqual(t, len(recipe), 8)
+	bounds := []string{"schedule/evaluate/rounding.go", "tests/fuzz/bounds_float.go"}
+	var found []string
+	root := need.Root(t)
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		at, err := filepath.Rel(root, path)
+		require.NoError(t, err)
+		if regexp.MustCompile(`\buop\.Sin\b`).Match(text) && !slices.Contains(bounds, filepath.ToSlash(at)) {
+			found = append(found, filepath.ToSlash(at))
+		}
+		return nil
+	}))
+	assert.Subset(t, recipe, found, "files that know uop.Sin")
+	assert.Contains(t, found, "grad/laws.go")
 }
 
 // identifiers are those of a Go file.

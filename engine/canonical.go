@@ -134,6 +134,8 @@ func (w *keyWriter) arg(a uop.Arg) {
 		w.text(a.Name)
 		w.int(a.Lo)
 		w.int(a.Hi)
+	case uop.ForeignArg:
+		w.text(fmt.Sprintf("%#v", a)) // quoted: texts may hold anything
 	default:
 		w.text(fmt.Sprintf("%T%v", a, a))
 	}

@@ -25,6 +25,8 @@ type Captured struct {
 	folding bool    // constants are looked for
 	moves   int     // of the engine when the plan was made
 	ran     bool    // under the engine's lock, like the writing of renewals
+	drawn   bool    // others write the renewals
+	legs    legs    // what is computed before, on other devices too; nil: nothing
 }
 
 // Renewal is a buffer that each run of a captured plan but the first finds with other contents, and nothing else reads.
@@ -56,6 +58,11 @@ func (e *Engine) Capture(ctx context.Context, inputs []*uop.UOp, f func() ([]*uo
 	outs, err := r.record(ctx, f)
 	if err != nil {
 		return nil, err
+	}
+	if across := crossings.Load(); across != nil && Crossed.Load() {
+		if c, err := (*across)(ctx, e, inputs, r, outs); c != nil || err != nil {
+			return c, err
+		}
 	}
 	return e.finish(ctx, inputs, r, outs)
 }
@@ -122,7 +129,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 		}
 	}
 	for _, r := range c.renew {
-		if _, s := buffer(r.Buffer); s == nil || s.engine != e {
+		if _, s := buffer(r.Buffer); s == nil || s.engine != e && rec.brought == nil {
 			return nil, fmt.Errorf("BUG: renewal of %v, which is not in memory on %s", r.Buffer, e.name)
 		}
 	}
@@ -202,12 +209,20 @@ func (c *Captured) RunWith(ctx context.Context, dst, inputs []*uop.UOp, with Bin
 	if c.engine.recording() != nil {
 		return nil, errors.New("Run inside Capture: call the function itself in the one that is being captured")
 	}
+	if c.legs != nil {
+		brought, err := c.legs.before(ctx, c, inputs, with)
+		if err != nil {
+			return nil, err
+		}
+		defer c.legs.ended()
+		inputs = slices.Concat(inputs, brought)
+	}
 	if err := c.engine.mu.LockFor(ctx); err != nil {
 		return nil, err
 	}
 	defer c.engine.mu.Unlock()
 	var outs []*uop.UOp
-	renewed := false
+	renewed := c.drawn
 	err := c.engine.again(ctx, func() (err error) {
 		outs, err = c.run(ctx, dst, inputs, with, &renewed)
 		return err
@@ -293,18 +308,20 @@ func (c *Captured) renewed() error {
 		if !c.ran {
 			break
 		}
-		b, s := buffer(r.Buffer)
-		var err error
-		if many := c.engine.several; many != nil {
-			err = many.write(s, b.DType(), b.Shape(), r.Bytes(), s.lies.cut)
-		} else {
-			err = c.engine.write(s, r.Bytes())
-		}
-		if err != nil {
+		_, s := buffer(r.Buffer)
+		if err := c.engine.renew(r, s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// renew writes a renewal, in the engine's turn.
+func (e *Engine) renew(r Renewal, s *storage) error {
+	if b := r.Buffer; e.several != nil {
+		return e.several.write(s, b.DType(), b.Shape(), r.Bytes(), s.lies.cut)
+	}
+	return e.write(s, r.Bytes())
 }
 
 // replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
@@ -357,40 +374,4 @@ func (c *Captured) through(o *uop.UOp, inputs []*uop.UOp) *uop.UOp {
 		}
 	}
 	return Current(o)
-}
-
-// Release says that the function is hardly going to run again: its plans may be given up when others need their place. It may still run.
-func (c *Captured) Release() {
-	c.engine.mu.Lock()
-	defer c.engine.mu.Unlock()
-	c.plan.pinned--
-	if c.folded != nil {
-		c.folded.plan.pinned--
-	}
-}
-
-// Vars are the variables that a run takes values of.
-func (c *Captured) Vars() []uop.VarArg { return c.vars }
-
-// Kernels is the number of kernel launches of one run, without those of what is computed once. On several devices it is that of the last run.
-func (c *Captured) Kernels() int {
-	c.engine.mu.Lock()
-	defer c.engine.mu.Unlock()
-	if c.plan.graph != nil {
-		return c.engine.several.launches(c.plan.graph)
-	}
-	return len(c.plan.plan.Steps)
-}
-
-// Current is the newest version of a realized node's buffer: what an assignment by a captured run left there. One that was
-// discarded has none.
-func Current(u *uop.UOp) *uop.UOp {
-	if r := u.Realized(); r != nil {
-		u = r
-	}
-	b, s := buffer(u)
-	if s == nil || b.Arg().(uop.BufferArg).Version == s.current() || s.current() == discarded {
-		return u
-	}
-	return nextVersion(b, s).Reshape(u.Shape()...)
 }

@@ -127,15 +127,11 @@ func (c *costs) read(a *uop.UOp) {
 
 // constantFlops is the cost of an op for one element. Signs and conversions happen on the way.
 func constantFlops(o uop.Op) float64 {
-	switch o {
-	case uop.Cast, uop.Bitcast, uop.Neg:
+	info := uop.Info(o)
+	if info.Group == uop.Unary && info.Cost.Element < 1 {
 		return 0
-	case uop.Exp2, uop.Log2, uop.Sin:
-		return 20
-	case uop.Div, uop.Sqrt, uop.IDiv, uop.Mod:
-		return 4
 	}
-	return 1
+	return max(1, info.Cost.Element)
 }
 
 // consider takes a constant node, or else what it is made of.

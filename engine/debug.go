@@ -85,7 +85,7 @@ func (e *Engine) debugPlan(p *compiled) {
 			e.name, len(p.plan.Kernels), len(p.plan.Steps), float64(p.plan.Peak)/1e6, float64(flops)*1e-9, float64(bytes)*1e-6)
 	}
 	if e.says(debugSchedules) {
-		fmt.Fprint(e.opts.Log, p.schedule)
+		fmt.Fprint(e.opts.Log, p.result())
 	}
 }
 
@@ -125,13 +125,7 @@ func (e *Engine) debugSpec(s *codegen.Spec) {
 	if !e.says(debugPasses) {
 		return
 	}
-	for i, o := range s.Outs {
-		verb := "="
-		if o.Merge != nil {
-			verb = o.Merge.String()
-		}
-		fmt.Fprintf(e.opts.Log, "spec out %d: p%d%v over %v %s\n%s", i, o.Param, o.Index, o.Axes, verb, uop.Print(o.Value))
-	}
+	fmt.Fprintf(e.opts.Log, "spec\n%s", codegen.PrintSpec(s))
 }
 
 // debugKernel shows a new kernel to whoever watches (see Watch), and prints it.

@@ -99,6 +99,10 @@ type Machine struct {
 	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Directive
 	// Render writes a lowered kernel in the device's language; where Finish is set, perhaps as a draft that it spells.
 	Render func(p *codegen.Program) (plan.Kernel, error)
+	// Plans, if set, keeps plans between runs of the program.
+	Plans PlanStore
+	// Expect, if set, hears of each kernel of a plan that will be loaded as soon as it is written.
+	Expect func(ctx context.Context, k *plan.Kernel)
 	// Finish, if set, spells or adapts the kernels of a whole plan for the memory that they are bound to.
 	Finish func(p *plan.Plan)
 	// Evaluate is set instead of Target and Render where graphs are evaluated directly (REF).
@@ -271,6 +275,7 @@ type Engine struct {
 	journal journal
 	plans   map[string]*compiled
 	kernels map[string]plan.Kernel // by Spec
+	entries map[string]bool        // of kernels that were counted
 	clock   int                    // see compiled.used
 
 	families map[string]*family // by outline
@@ -313,7 +318,7 @@ type Stats struct {
 func New(b Backend, o Options) (*Engine, error) {
 	kept := o
 	kept.Context = nil // it was for opening alone
-	e := &Engine{opts: kept, backend: b, plans: map[string]*compiled{}, families: map[string]*family{}, kernels: map[string]plan.Kernel{}, records: map[*recording]bool{}}
+	e := &Engine{opts: kept, backend: b, plans: map[string]*compiled{}, families: map[string]*family{}, kernels: map[string]plan.Kernel{}, entries: map[string]bool{}, records: map[*recording]bool{}}
 	e.rename(b.Name)
 	e.journal.bytes, e.journal.time = journalBytes, journalTime
 	m, err := e.openMachine(b, o)
@@ -399,6 +404,7 @@ func (e *Engine) Close() error {
 	}
 	mu.Unlock()
 	e.closeTuning()
+	e.closePlans()
 	if e.closed = true; e.lost != nil {
 		return nil
 	}

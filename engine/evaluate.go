@@ -37,6 +37,11 @@ func (e *Engine) evaluate(ctx context.Context, targets []target) error {
 			return fmt.Errorf("%s: %v has %d elements and the reference evaluator makes arrays of %d at most", e.name, u, n, mostEvaluated)
 		}
 	}
+	if untoldBy != nil {
+		if err := untoldBy(e.name, "", "graphs", roots); err != nil {
+			return err
+		}
+	}
 	values := e.machine.Evaluate(load, roots...)
 	if failed != nil {
 		return failed

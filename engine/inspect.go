@@ -30,6 +30,11 @@ type View struct {
 func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.viewed(nodes)
+}
+
+// viewed is Plan, by who holds the engine.
+func (e *Engine) viewed(nodes []*uop.UOp) (*View, error) {
 	if e.machine.Evaluate != nil {
 		return nil, fmt.Errorf("%s evaluates graphs and has no plans; use another device", e.name)
 	}
@@ -48,7 +53,7 @@ func (e *Engine) Plan(nodes ...*uop.UOp) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{Plan: p.plan, Schedule: p.schedule, engine: e}, nil
+	return &View{Plan: p.plan, Schedule: p.result(), engine: e}, nil
 }
 
 // View is the plan of a run, and what is computed once, to look at. On several devices it is that of the last run, as it depends on how inputs
@@ -60,9 +65,9 @@ func (c *Captured) View() *View {
 	if c.plan.graph != nil {
 		return e.several.ran(c.plan.graph).(*View)
 	}
-	v := &View{Plan: c.plan.plan, Schedule: c.plan.schedule, engine: e}
+	v := &View{Plan: c.plan.plan, Schedule: c.plan.result(), engine: e}
 	if f := c.folded; f != nil {
-		v.Once, v.Kept = &View{Plan: f.plan.plan, Schedule: f.plan.schedule, engine: e}, f.reasons()
+		v.Once, v.Kept = &View{Plan: f.plan.plan, Schedule: f.plan.result(), engine: e}, f.reasons()
 	}
 	return v
 }
@@ -97,6 +102,10 @@ func (v *View) Tree(i int) (string, error) {
 }
 
 func (v *View) lower(i int) (*codegen.Program, error) {
+	return v.lowerWith(i, func(t *codegen.Target) *codegen.Target { return t })
+}
+
+func (v *View) lowerWith(i int, target func(*codegen.Target) *codegen.Target) (*codegen.Program, error) {
 	for _, s := range v.Schedule.Steps {
 		if s.Spec == nil {
 			continue
@@ -104,7 +113,7 @@ func (v *View) lower(i int) (*codegen.Program, error) {
 		if i == 0 {
 			v.engine.mu.Lock()
 			defer v.engine.mu.Unlock()
-			return codegen.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), v.engine.machine.Target)
+			return codegen.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), target(v.engine.machine.Target))
 		}
 		i--
 	}
@@ -155,6 +164,13 @@ func Watch(f func(device string, k *plan.Kernel, tree string)) (stop func()) {
 		defer watchers.Unlock()
 		watchers.list = slices.DeleteFunc(watchers.list, func(p *func(string, *plan.Kernel, string)) bool { return p == &f })
 	}
+}
+
+// watching says that somebody watches.
+func watching() bool {
+	watchers.Lock()
+	defer watchers.Unlock()
+	return len(watchers.list) > 0
 }
 
 func watched(device string, prog *codegen.Program, k *plan.Kernel) {

@@ -189,3 +189,18 @@ func (r ReaderSource) copy(d runtime.Device, m runtime.Mem, offset, bytes int64)
 	}
 	return nil
 }
+
+// Outdate says of an array that its elements are others from now on, in the source that they came from: what was built on it is a StaleError.
+func Outdate(u *uop.UOp, at string) {
+	_, s := buffer(u)
+	e := s.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for r := range e.records {
+		if _, ok := r.was[s]; !ok {
+			r.was[s] = s.current()
+		}
+	}
+	s.assigned = at
+	s.version.Add(1)
+}

@@ -124,7 +124,19 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *codegen.Packing) (*foldedValue
 // scheduled schedules a graph.
 func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error) {
 	limits := e.machine.Target.Limits
-	config := schedule.Config{StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams}
+	if untoldBy != nil {
+		roots := make([]*uop.UOp, len(c.graph.Roots))
+		for i, r := range c.graph.Roots {
+			roots[i] = r.Value
+		}
+		if err := untoldBy(e.name, e.machine.Target.Name, e.machine.Target.Name, roots); err != nil {
+			return nil, err
+		}
+	}
+	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams}
+	if r := e.record(c.graph, config); r != nil {
+		return r, nil
+	}
 	if e.opts.Schedule == nil {
 		return schedule.New(c.graph, config), nil
 	}

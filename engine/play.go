@@ -23,11 +23,12 @@ const maxPlans = 1024
 type compiled struct {
 	plan     *plan.Plan
 	loaded   runtime.Loaded
-	on       runtime.Device // where it is loaded
-	schedule *schedule.Result
-	pinned   int       // how many Captured hold it: it is not freed
-	used     int       // counts compilations and finds of the engine: when it was last
-	reads    []numbers // see reads; made when it is needed
+	on       runtime.Device          // where it is loaded
+	schedule *schedule.Result        // see result
+	later    func() *schedule.Result // makes it, where the plan was kept
+	pinned   int                     // how many Captured hold it: it is not freed
+	used     int                     // counts compilations and finds of the engine: when it was last
+	reads    []numbers               // see reads; made when it is needed
 
 	graph *canonical // of several devices, in the place of a plan
 }
@@ -189,11 +190,9 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 	}
 	e.debugAlike(f)
 	c.number()
-	p, err := e.build(ctx, c, true)
+	p, err := e.planned(c, func() (*compiled, error) { return e.build(ctx, c, true) },
+		func(p *compiled) error { return e.attempt(ctx, func() error { return e.load(ctx, p) }) })
 	if err != nil {
-		return nil, err
-	}
-	if err := e.attempt(ctx, func() error { return e.load(ctx, p) }); err != nil {
 		return nil, err
 	}
 	e.forget()
@@ -250,6 +249,9 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 				k = len(p.plan.Kernels)
 				index[key] = k
 				p.plan.Kernels = append(p.plan.Kernels, kernel)
+				if searching && e.machine.Expect != nil {
+					e.machine.Expect(ctx, &kernel)
+				}
 			}
 			if len(st.Made) > 0 {
 				made[k] = append(made[k], st.Made...)
@@ -263,6 +265,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 	if e.machine.Finish != nil {
 		e.machine.Finish(p.plan)
 	}
+	e.recorded(p)
 	return p, nil
 }
 
@@ -372,8 +375,9 @@ func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {
 	}
 	if len(e.kernels) >= 16*maxPlans {
 		clear(e.kernels)
+		clear(e.entries)
 	}
-	e.kernels[key] = k
+	e.kernels[key], e.entries[k.Entry] = k, true
 	e.stats.Kernels++
 	e.debugKernel(prog, &k)
 	return k, nil
@@ -390,6 +394,9 @@ func specKey(s *codegen.Spec) string {
 		}
 	}
 	w.int(len(s.Vars)) // their names are numbers
+	if f := s.Foreign; f != nil {
+		w.text(fmt.Sprintf("%#v", *f))
+	}
 	var roots []*uop.UOp
 	for _, o := range s.Outs {
 		roots = append(roots, o.Axes...)

@@ -179,6 +179,11 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			r.done[u] = b
 			u = b
 		}
+		if r.rec != nil && r.rec.brought[u] != nil {
+			r.done[f.u] = r.rec.brought[u]
+			stack = stack[:len(stack)-1]
+			continue
+		}
 		if b, s := buffer(u); b != nil {
 			if s == nil || s.engine != r.engine {
 				return nil, fmt.Errorf("a tensor on %s is used on %s; move it with On", b.Arg().(uop.BufferArg).Device, r.engine.name)
@@ -237,7 +242,17 @@ func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	if len(u.Src()) == 0 {
 		return u
 	}
-	return u.WithSrc(u.Home(), func(s *uop.UOp) *uop.UOp { return r.done[s] })
+	v := u.WithSrc(u.Home(), func(s *uop.UOp) *uop.UOp { return r.done[s] })
+	if u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts == 1 && long(u) {
+		v = counted(u, v)
+	}
+	return v
+}
+
+// long says that a reduction takes much for each of its results, so that those that do not count are not to be computed.
+func long(u *uop.UOp) bool {
+	const much = 16
+	return u.At(0).Shape().Numel() >= much*u.Shape().Numel()
 }
 
 // update is the content of the buffer below view, a chain of movement, after v was stored through the view.

@@ -21,6 +21,8 @@ type recording struct {
 	stand  map[*storage]bool // the memory of stand-ins for inputs
 	was    map[*storage]int  // versions, before, of what was assigned by others meanwhile
 	renew  []Renewal
+
+	brought map[*uop.UOp]*uop.UOp // nodes that bring values from other devices, and what stands for these; see legs
 }
 
 var errReadInCapture = errors.New("a value is read inside Capture; return the tensor from the captured function and read it after Run")

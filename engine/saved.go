@@ -91,6 +91,9 @@ func (n *numbering) params(values []*uop.UOp) []*uop.UOp {
 		} else {
 			done[u] = u.WithSrc(t, func(s *uop.UOp) *uop.UOp { return done[s] })
 		}
+		if a, ok := u.Arg().(uop.ForeignArg); ok && len(u.Src()) > a.Args { // files hold no code
+			done[u] = done[u.At(a.Args)]
+		}
 	}
 	out := make([]*uop.UOp, len(values))
 	for i, v := range values {

@@ -244,7 +244,7 @@ func (e *Engine) wanted(r *schedule.Result) (out []wanted) {
 	}
 	seen := map[string]bool{}
 	for _, st := range r.Steps {
-		if st.Spec == nil {
+		if st.Spec == nil || st.Spec.Foreign != nil {
 			continue
 		}
 		for _, spec := range codegen.Nests(st.Spec, e.machine.Target) {

@@ -97,7 +97,7 @@ func (p *program) view() *View {
 		st := Stage{Devices: g.names, Views: make([]*View, len(g.members))}
 		for i, j := range s.jobs {
 			if j != nil {
-				st.Views[i] = &View{Plan: j.plan.plan, Schedule: j.plan.schedule, engine: g.members[i]}
+				st.Views[i] = &View{Plan: j.plan.plan, Schedule: j.plan.result(), engine: g.members[i]}
 				view.add(st.Views[i])
 			}
 		}

@@ -13,19 +13,27 @@ type forward func(u *uop.UOp, t []*uop.UOp) *uop.UOp
 // still marks ops without a tangent: leaves, integers, comparisons, and what only kernels contain.
 func still(*uop.UOp, []*uop.UOp) *uop.UOp { return nil }
 
-// forwards is keyed by op; a test reports missing rows.
+// forwards is keyed by op; a test reports missing rows. What works on each element alone and is not linear has the one that its law gives.
 var forwards = [uop.NumOps]forward{
 	uop.Const: still, uop.Buffer: still, uop.Param: still, uop.Var: still, uop.Range: still, uop.Reg: still,
 	uop.Reshape: linear, uop.Permute: linear, uop.Expand: linear, uop.Flip: linear, uop.Pad: linear, uop.Shrink: linear, uop.Slide: linear,
 	uop.Neg: linear, uop.Cast: linear, uop.Add: linear, uop.Where: linear,
-	uop.Sqrt: diagonal, uop.Exp2: diagonal, uop.Log2: diagonal, uop.Sin: diagonal, uop.Mul: diagonal, uop.Div: diagonal, uop.Max: diagonal,
-	uop.MulAdd: diagonal,
-	uop.Trunc:  still, uop.Bitcast: still, uop.IDiv: still, uop.Mod: still, uop.And: still, uop.Or: still, uop.Xor: still, uop.Shl: still,
-	uop.Shr: still, uop.Less: still, uop.Equal: still, uop.Dot2: still, uop.Dot4: still,
 	uop.Reduce: pushReduce, uop.Part: pushPart, uop.Scan: pushScan,
 	uop.Gather: linear, uop.Scatter: pushScatter,
 	uop.Load: still, uop.Store: still,
 	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Extent: linear, uop.Detach: push,
+	uop.Foreign: pushForeign,
+}
+
+// forwardOf is the forward law of an op. A law that is there makes a gradient of an operand from one of the result; none makes nothing.
+func forwardOf(o uop.Op) forward {
+	switch {
+	case !o.Elementwise() || forwards[o] != nil:
+		return forwards[o]
+	case laws[o] != nil:
+		return diagonal
+	}
+	return still
 }
 
 // Forward gives the tangents of values: of each y the sum over the nodes in along of the derivative times the tangent given there,
@@ -46,7 +54,7 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 		if !any || !u.DType().IsFloat() {
 			continue
 		}
-		if t := forwards[u.Op()](u, t); t != nil {
+		if t := forwardOf(u.Op())(u, t); t != nil {
 			if len(t.Shape()) == 0 {
 				t = expand(t, u.Shape())
 			}
@@ -93,7 +101,7 @@ func diagonal(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 		if len(t[i].Shape()) == 0 {
 			t[i] = expand(t[i], u.Shape())
 		}
-		total = plus(total, laws[u.Op()](u, t[i])[i])
+		total = plus(total, lawOf(u.Op())(u, t[i])[i])
 	}
 	return total
 }
@@ -109,7 +117,7 @@ func plus(a, b *uop.UOp) *uop.UOp {
 }
 
 // factors are what each element of the operands counts for the element that it goes into: the law of u of a gradient of ones.
-func factors(u *uop.UOp) []*uop.UOp { return laws[u.Op()](u, expand(u.Int(1), u.Shape())) }
+func factors(u *uop.UOp) []*uop.UOp { return lawOf(u.Op())(u, expand(u.Int(1), u.Shape())) }
 
 func pushReduce(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 	a := u.Arg().(uop.ReduceArg)

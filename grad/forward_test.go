@@ -13,15 +13,15 @@ import (
 
 func TestEveryOpHasAForwardLaw(t *testing.T) {
 	for o := uop.Invalid + 1; o < uop.NumOps; o++ {
-		require.NotNil(t, forwards[o], "no forward law for %v", o)
-		backward := reflect.ValueOf(laws[o]).Pointer() != reflect.ValueOf(law(none)).Pointer()
-		require.Equal(t, backward, reflect.ValueOf(forwards[o]).Pointer() != reflect.ValueOf(forward(still)).Pointer(), "%v", o)
+		require.NotNil(t, forwardOf(o), "no forward law for %v", o)
+		backward := reflect.ValueOf(lawOf(o)).Pointer() != reflect.ValueOf(law(none)).Pointer()
+		require.Equal(t, backward, reflect.ValueOf(forwardOf(o)).Pointer() != reflect.ValueOf(forward(still)).Pointer(), "%v", o)
 	}
 }
 
 func withLaws() (ops []uop.Op) {
 	for o := uop.Invalid + 1; o < uop.NumOps; o++ {
-		if reflect.ValueOf(laws[o]).Pointer() != reflect.ValueOf(law(none)).Pointer() && !effects[o] {
+		if reflect.ValueOf(lawOf(o)).Pointer() != reflect.ValueOf(law(none)).Pointer() && !effects[o] {
 			ops = append(ops, o)
 		}
 	}

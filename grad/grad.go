@@ -71,7 +71,7 @@ func Transposed(y, x, g *uop.UOp) *uop.UOp {
 	for ; y != x; y = y.At(0) {
 		switch y.Op() {
 		case uop.Reshape, uop.Permute, uop.Expand, uop.Flip, uop.Pad, uop.Shrink, uop.Slide:
-			g = laws[y.Op()](y, g)[0]
+			g = lawOf(y.Op())(y, g)[0]
 		default:
 			panic(fmt.Sprintf("grad: %v is no view", y.Op()))
 		}
@@ -105,7 +105,7 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp]*uop.UOp) {
 	if o := u.Origin(); o != nil {
 		origin = o.Gradient()
 	}
-	for i, d := range laws[u.Op()](u, g) {
+	for i, d := range lawOf(u.Op())(u, g) {
 		s := srcs[i]
 		switch {
 		case d == nil || !useful[s] || !s.DType().IsFloat():

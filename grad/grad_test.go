@@ -14,7 +14,7 @@ import (
 
 func TestEveryOpHasALaw(t *testing.T) {
 	for o := uop.Invalid + 1; o < uop.NumOps; o++ {
-		require.NotNil(t, laws[o], "no gradient law for %v", o)
+		require.NotNil(t, lawOf(o), "no gradient law for %v", o)
 	}
 }
 

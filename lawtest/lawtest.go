@@ -120,20 +120,11 @@ func Defined(u *uop.UOp) bool {
 	if len(u.Src()) == 0 {
 		return true
 	}
-	d := u.At(0).DType()
-	switch u.Op() {
-	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Div, uop.Trunc:
-		return d.IsFloat()
-	case uop.IDiv, uop.Mod, uop.Shl, uop.Shr:
-		return d.IsInt()
-	case uop.And, uop.Or, uop.Xor:
-		return !d.IsFloat()
-	case uop.Dot2, uop.Dot4:
-		return d == dtype.I32
-	case uop.Bitcast:
+	if d := u.At(0).DType(); u.Op() == uop.Bitcast {
 		return d.Size() == u.DType().Size() && d.Size() > 0 && (d == dtype.Bool) == (u.DType() == dtype.Bool)
 	}
-	return true
+	takes := uop.Info(u.Op()).Takes
+	return takes == uop.Nothing || takes.Has(u.At(len(u.Src())-1).DType())
 }
 
 // each calls f with every tuple of values for the holes, until it returns false.

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-ml/weft/tokenizer"
 	"github.com/weft-ml/weft/weights"
@@ -78,7 +79,7 @@ func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
 	}
 	m, err := load(ctx, f.Unpacked(), c, ggufNames, o)
 	if err == nil {
-		m.Tokenizer = t
+		m.Tokenizer, m.Talk = t, ggufTalk(f, t)
 	}
 	return m, err
 }
@@ -232,11 +233,9 @@ func ParseConfig(raw []byte) (Config, error) {
 	if h.Base != nil {
 		c.RopeBase = *h.Base
 	}
-	if len(h.EOS) > 0 && string(h.EOS) != "null" && json.Unmarshal(h.EOS, &c.EOS) != nil {
-		c.EOS = make([]int, 1)
-		if err := json.Unmarshal(h.EOS, &c.EOS[0]); err != nil {
-			return fail("eos_token_id: %w", err)
-		}
+	var err error
+	if c.EOS, err = endTokens(h.EOS); err != nil {
+		return fail("%w", err)
 	}
 	for _, r := range []*hubRope{{Part: h.Part}, h.Scaling, h.Rope} {
 		if r == nil {
@@ -285,34 +284,42 @@ func (c *Config) stretch(r *hubRope) error {
 	return nil
 }
 
-const maxConfig = 1 << 20 // bytes
+// folder is the files beside a model's weights.
+type folder struct {
+	path string
+	read func(name string) ([]byte, error) // nil where there is none
+}
+
+func (f folder) at(name string) string { return filepath.Join(f.path, name) }
 
 func openFolder(ctx context.Context, path string, o Options) (*Model, error) {
-	f, err := os.Open(filepath.Join(path, "config.json"))
-	if errors.Is(err, fs.ErrNotExist) {
+	f := folder{path, func(name string) ([]byte, error) { return beside(filepath.Join(path, name)) }}
+	raw, err := f.read("config.json")
+	if err != nil {
+		return nil, err
+	}
+	if raw == nil {
 		if w, err := formats.Open(path); err == nil { // a folder with one GGUF file
 			defer w.Close()
 			if name := w.Path(); filepath.Ext(name) == ".gguf" {
 				return openGGUF(ctx, name, o)
 			}
 		}
+		return nil, fmt.Errorf("llm: %s: %w", f.at("config.json"), fs.ErrNotExist)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("llm: %w", err)
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	f.Close()
-	if err == nil && len(raw) > maxConfig {
-		err = fmt.Errorf("%s: more than %d bytes", f.Name(), maxConfig)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("llm: %w", err)
-	}
-	c, err := ParseConfig(raw)
+	return f.model(ctx, raw, func() (weights.File, error) { return formats.Open(path) }, o)
+}
+
+// model loads a model of a configuration with the weights that open opens.
+func (f folder) model(ctx context.Context, config []byte, open func() (weights.File, error), o Options) (*Model, error) {
+	c, err := ParseConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	w, err := formats.Open(path)
+	if err := c.ends(f); err != nil {
+		return nil, err
+	}
+	w, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -321,10 +328,52 @@ func openFolder(ctx context.Context, path string, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err == nil {
-		if m.Tokenizer, err = tokenizer.Open(path); err != nil {
+	raw, err := f.read("tokenizer.json")
+	if err != nil {
+		return nil, err
+	}
+	if raw != nil {
+		if m.Tokenizer, err = tokenizer.FromJSON(f.at("tokenizer.json"), raw); err != nil {
 			return nil, err
 		}
 	}
-	return m, nil
+	m.Talk, err = hubTalk(f, m.Tokenizer)
+	return m, err
+}
+
+// ends adds the tokens that generation_config.json has end a text: of models that talk, the end of an answer.
+func (c *Config) ends(f folder) error {
+	path := f.at("generation_config.json")
+	raw, err := f.read("generation_config.json")
+	if raw == nil || err != nil {
+		return err
+	}
+	var g struct {
+		EOS json.RawMessage `json:"eos_token_id"`
+	}
+	if err := json.Unmarshal(raw, &g); err != nil {
+		return fmt.Errorf("llm: %s: %w", path, err)
+	}
+	more, err := endTokens(g.EOS)
+	if err != nil {
+		return fmt.Errorf("llm: %s: %w", path, err)
+	}
+	for _, id := range more {
+		if !slices.Contains(c.EOS, id) {
+			c.EOS = append(c.EOS, id)
+		}
+	}
+	return nil
+}
+
+// endTokens reads one token or a list of them.
+func endTokens(raw json.RawMessage) (out []int, err error) {
+	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &out) == nil {
+		return out, nil
+	}
+	out = make([]int, 1)
+	if err := json.Unmarshal(raw, &out[0]); err != nil {
+		return nil, fmt.Errorf("eos_token_id: %w", err)
+	}
+	return out, nil
 }

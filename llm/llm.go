@@ -38,6 +38,9 @@ type Config struct {
 	EOS                  []int     // tokens that end a text
 }
 
+// rows is how many positions the caches have: one more than a text, for what a text that is full writes while others go on.
+func (c *Config) rows() int { return c.Length + 1 }
+
 const maxSize = 1 << 24 // of each number of a Config
 
 // check says what is wrong with a configuration.
@@ -85,11 +88,12 @@ type Options struct {
 type Model struct {
 	Config    Config
 	Tokenizer *tokenizer.Tokenizer // nil: the file has none
+	Talk      Talk
 
 	options          Options
 	embed, norm, out *tensor.Tensor // [vocab, dim], [dim], [vocab, dim]
 	layers           []layer
-	cosines, sines   *tensor.Tensor // [length, head/2]
+	cosines, sines   *tensor.Tensor // [rows, head/2]
 }
 
 // layer are the weights of one layer. Products are [out, in].
@@ -219,22 +223,22 @@ func (r *loader) tensor(name string, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// positions are the cosines and sines of the angles by which positions turn pairs (Su and others, 2021): [length, head/2].
+// positions are the cosines and sines of the angles by which positions turn pairs (Su and others, 2021): [rows, head/2].
 func (c *Config) positions(device string) (cosines, sines *tensor.Tensor) {
 	half := c.Head / 2
-	cos, sin := make([]float32, c.Length*half), make([]float32, c.Length*half)
+	cos, sin := make([]float32, c.rows()*half), make([]float32, c.rows()*half)
 	for i := range half {
 		frequency := math.Pow(c.RopeBase, -float64(2*i)/float64(c.Head))
 		if c.RopeFactors != nil {
 			frequency /= c.RopeFactors[i]
 		}
-		for p := range c.Length {
+		for p := range c.rows() {
 			s, k := math.Sincos(float64(p) * frequency)
 			cos[p*half+i], sin[p*half+i] = float32(k), float32(s)
 		}
 	}
 	on := func(v []float32) *tensor.Tensor {
-		t := tensor.From(v).Reshape(c.Length, half)
+		t := tensor.From(v).Reshape(c.rows(), half)
 		if device != "" {
 			t = t.On(device)
 		}

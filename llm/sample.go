@@ -1,7 +1,7 @@
 package llm
 
 import (
-	"cmp"
+	"container/heap"
 	"errors"
 	"fmt"
 	"math"
@@ -17,6 +17,8 @@ type Sampler struct {
 	MinP        float64 // of those at least so likely, as a share of the likeliest; 0: of all
 	Repetition  float64 // logits of tokens that were there lately are divided by it, negative ones multiplied (Keskar and others, 2019); 0 or 1: not
 	Seed        uint64
+	// Allow says whether a token may be chosen; nil: all may.
+	Allow func(token int) bool
 
 	random *rand.Rand
 	seeded uint64
@@ -80,19 +82,21 @@ func (s *Sampler) penalised(logits []float32) []float32 {
 }
 
 func (s *Sampler) choose(logits []float32) (int, error) {
-	best := 0
+	best := -1
 	for i, x := range logits {
 		if x != x || math.IsInf(float64(x), 1) {
 			return 0, fmt.Errorf("llm: the logit of token %d is %v: the model's weights or its input are broken", i, x)
 		}
-		if x > logits[best] {
+		if (best < 0 || x > logits[best]) && !math.IsInf(float64(x), -1) && (s.Allow == nil || s.Allow(i)) {
 			best = i
 		}
 	}
-	if math.IsInf(float64(logits[best]), -1) {
+	switch {
+	case best < 0 && s.Allow != nil:
+		return 0, errors.New("llm: no token is allowed here")
+	case best < 0:
 		return 0, errors.New("llm: all logits are -Inf")
-	}
-	if s.Temperature == 0 || s.TopK == 1 {
+	case s.Temperature == 0 || s.TopK == 1:
 		return best, nil
 	}
 	return s.draw(s.candidates(logits)), nil
@@ -103,42 +107,54 @@ type candidate struct {
 	weight float64
 }
 
-// candidates are the tokens that may be chosen, the likeliest first, with weights that are their probabilities but for a factor.
+// byWeight is a heap with the likeliest at the top; of equal ones, the first token.
+type byWeight []candidate
+
+func (h byWeight) Len() int      { return len(h) }
+func (h byWeight) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h byWeight) Less(i, j int) bool {
+	return h[i].weight > h[j].weight || h[i].weight == h[j].weight && h[i].token < h[j].token
+}
+func (h *byWeight) Push(any) {}
+func (h *byWeight) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// candidates are the tokens that may be chosen, the likeliest first, with weights that are their probabilities but for a factor. Of a large
+// vocabulary few are likely, so that they are taken from a heap until there are enough.
 func (s *Sampler) candidates(logits []float32) []candidate {
-	order := make([]candidate, len(logits))
+	most := float64(slices.Max(logits))
+	h := make(byWeight, 0, len(logits))
 	for i, x := range logits {
-		order[i] = candidate{i, float64(x)}
-	}
-	slices.SortStableFunc(order, func(a, b candidate) int { return cmp.Compare(b.weight, a.weight) })
-	if s.TopK > 0 && s.TopK < len(order) {
-		order = order[:s.TopK]
-	}
-	most, sum := order[0].weight, 0.0
-	for i := range order {
-		order[i].weight = math.Exp((order[i].weight - most) / s.Temperature)
-		sum += order[i].weight
-	}
-	if s.MinP > 0 { // the likeliest has the weight 1
-		for i := range order {
-			if order[i].weight < s.MinP {
-				order = order[:i]
-				break
-			}
+		if w := math.Exp((float64(x) - most) / s.Temperature); w > 0 {
+			h = append(h, candidate{i, w})
 		}
-		sum = 0
-		for _, c := range order {
-			sum += c.weight
+	}
+	heap.Init(&h)
+	var out []candidate
+	sum := 0.0
+	for len(h) > 0 && (s.TopK == 0 || len(out) < s.TopK) {
+		c := heap.Pop(&h).(candidate)
+		if s.Allow != nil && !s.Allow(c.token) {
+			continue
 		}
+		if len(out) > 0 && c.weight < s.MinP*out[0].weight {
+			break
+		}
+		out = append(out, c)
+		sum += c.weight
 	}
 	if s.TopP > 0 {
 		have := 0.0
-		for i := range order {
-			if have += order[i].weight; have >= s.TopP*sum {
-				return order[:i+1]
+		for i := range out {
+			if have += out[i].weight; have >= s.TopP*sum {
+				return out[:i+1]
 			}
 		}
 	}
-	return order
+	return out
 }
 
 func (s *Sampler) draw(from []candidate) int {

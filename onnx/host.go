@@ -96,7 +96,7 @@ func (r *runner) evaluate(u *uop.UOp) (raw []byte, ok bool) {
 			if _, ok := r.raws[n]; !ok {
 				return nil, false
 			}
-		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var:
+		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var, uop.Foreign:
 			return nil, false
 		}
 		if work > hostWork {

@@ -50,6 +50,7 @@ type Kernel struct {
 	Grid       [3]uint32 // workgroups of a launch, on a graphics processor; their size stands in the source
 	Parts      []Part    // launches of their own in which they are done, one submission after the other; nil: one launch
 	Needs      Features
+	Foreign    bool  // a program wrote its text, which is compiled apart from others
 	Draft      Draft // from which the target's Finish spells Entry and Source, until it has
 }
 

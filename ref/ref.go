@@ -50,6 +50,9 @@ func operands(u *uop.UOp) []*uop.UOp {
 	if u.Op() == uop.Detach { // the others state derivatives
 		return u.Src()[:1]
 	}
+	if u.Op() == uop.Foreign { // what its text says is not known
+		return u.Src()[u.Arg().(uop.ForeignArg).Args:]
+	}
 	return u.Src()
 }
 
@@ -201,6 +204,8 @@ func (e *evaluator) eval(u *uop.UOp) []array {
 		return []array{e.scatter(u)}
 	case uop.Contiguous, uop.Copy, uop.Detach:
 		return []array{e.src(u, 0)}
+	case uop.Foreign:
+		return []array{e.src(u, len(u.Src())-1)}
 	}
 	panic(fmt.Sprintf("BUG: ref does not evaluate %v", u))
 }

@@ -18,6 +18,18 @@ func Trace(t *uop.Table, f func(Event)) {
 	*t.Local(traceKey{}, newTracer).(*func(Event)) = f
 }
 
+// Also reports every rewrite in arena t to f as well, until what it gives is called.
+func Also(t *uop.Table, f func(Event)) (stop func()) {
+	before := tracer(t)
+	Trace(t, func(e Event) {
+		if before != nil {
+			before(e)
+		}
+		f(e)
+	})
+	return func() { Trace(t, before) }
+}
+
 func newTracer() any { return new(func(Event)) }
 
 func tracer(t *uop.Table) func(Event) {

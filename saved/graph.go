@@ -171,8 +171,7 @@ func normal(d dtype.DType, v uop.Value) uop.Value {
 // elementwise gives the type of the result.
 func (g *graph) elementwise(o uop.Op, info *uop.OpInfo, src []*uop.UOp) dtype.DType {
 	last := src[len(src)-1].DType()
-	is := domainOf(o)
-	if is == nil || !is(last) {
+	if !info.Takes.Has(last) {
 		g.fail("%v of %v", o, last)
 		return last
 	}
@@ -181,7 +180,7 @@ func (g *graph) elementwise(o uop.Op, info *uop.OpInfo, src []*uop.UOp) dtype.DT
 		d := g.dtype()
 		switch {
 		case g.err != nil:
-		case !is(d) || o == uop.Bitcast && d.Size() != last.Size():
+		case !info.Takes.Has(d) || o == uop.Bitcast && d.Size() != last.Size():
 			g.fail("%v of %v to %v", o, last, d)
 		case d == dtype.Index && last != d: // nothing bounds it
 			g.fail("%v of %v to %v", o, last, d)
@@ -238,7 +237,7 @@ func (g *graph) other(o uop.Op, src []*uop.UOp) (d dtype.DType, arg uop.Arg) {
 		return d, uop.AxisArg{Axis: g.int()}
 	case uop.Scatter:
 		axis, m := g.int(), g.monoid()
-		ok := m == uop.Last || m == uop.MaxOf && ordered(d) || (m == uop.Sum || m == uop.Prod) && numbers(d)
+		ok := m == uop.Last || m == uop.MaxOf && uop.Ordered.Has(d) || (m == uop.Sum || m == uop.Prod) && uop.Numbers.Has(d)
 		if g.err == nil && !ok {
 			g.fail("scatter of %v by %v", d, m)
 		}

@@ -44,50 +44,16 @@ func allowed(o uop.Op) bool {
 	return o.IsMovement() || o.Elementwise()
 }
 
-// domain says which element types an op computes with.
-type domain func(d dtype.DType) bool
-
-func anyType(d dtype.DType) bool   { return d != dtype.Void }
-func floats(d dtype.DType) bool    { return d.IsFloat() }
-func integers(d dtype.DType) bool  { return d.IsInt() }
-func numbers(d dtype.DType) bool   { return d.IsFloat() || d.IsInt() }
-func bits(d dtype.DType) bool      { return d.IsInt() || d == dtype.Bool }
-func words(d dtype.DType) bool     { return d == dtype.I32 }
-func ordered(d dtype.DType) bool   { return numbers(d) || d == dtype.Bool }
-func stored(d dtype.DType) bool    { return d.Size() > 0 }
-func byteKinds(d dtype.DType) bool { return numbers(d) && stored(d) }
-
-// domainOf is that of an elementwise op, by the type of the last operand; nil: the op is not known here.
-func domainOf(o uop.Op) domain {
-	switch o {
-	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.Div:
-		return floats
-	case uop.Neg, uop.MulAdd:
-		return numbers
-	case uop.IDiv, uop.Mod, uop.Shl, uop.Shr:
-		return integers
-	case uop.And, uop.Or, uop.Xor:
-		return bits
-	case uop.Cast, uop.Add, uop.Mul, uop.Max, uop.Less, uop.Equal:
-		return ordered
-	case uop.Bitcast:
-		return byteKinds
-	case uop.Dot2, uop.Dot4:
-		return words
-	case uop.Where:
-		return anyType
-	}
-	return nil
-}
+func stored(d dtype.DType) bool { return d.Size() > 0 }
 
 // merges says what is wrong with the parts that a monoid merges, or "".
 func merges(m uop.Monoid, scan bool, parts []*uop.UOp) string {
-	of := func(n int, is domain) string {
+	of := func(n int, is uop.Domain) string {
 		if len(parts) != n {
 			return "another number of parts"
 		}
 		for _, p := range parts {
-			if !is(p.DType()) || !stored(p.DType()) || p.DType() != parts[0].DType() {
+			if !is.Has(p.DType()) || !stored(p.DType()) || p.DType() != parts[0].DType() {
 				return "parts of types that it does not merge"
 			}
 		}
@@ -95,9 +61,9 @@ func merges(m uop.Monoid, scan bool, parts []*uop.UOp) string {
 	}
 	switch m {
 	case uop.Sum, uop.Prod, uop.MaxOf:
-		return of(1, ordered)
+		return of(1, uop.Ordered)
 	case uop.ArgMax:
-		if len(parts) != 2 || !ordered(parts[0].DType()) || !integers(parts[1].DType()) || !stored(parts[0].DType()) || !stored(parts[1].DType()) {
+		if len(parts) != 2 || !uop.Ordered.Has(parts[0].DType()) || !parts[1].DType().IsInt() || !stored(parts[0].DType()) || !stored(parts[1].DType()) {
 			return "parts that are no value and index"
 		}
 		return ""
@@ -105,12 +71,12 @@ func merges(m uop.Monoid, scan bool, parts []*uop.UOp) string {
 		if len(parts) < 2 {
 			return "another number of parts"
 		}
-		return of(len(parts), floats)
+		return of(len(parts), uop.Floats)
 	case uop.Moments:
-		return of(3, floats)
+		return of(3, uop.Floats)
 	case uop.Linear:
 		if scan {
-			return of(2, numbers)
+			return of(2, uop.Numbers)
 		}
 	}
 	return "no such reduction"

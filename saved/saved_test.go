@@ -266,12 +266,3 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
-
-// Every elementwise op has a domain.
-func TestDomains(t *testing.T) {
-	for o := uop.Op(1); o < uop.NumOps; o++ {
-		if o.Elementwise() {
-			assert.True(t, saved.HasDomain(o), "%v", o)
-		}
-	}
-}

@@ -139,6 +139,10 @@ func (w *writer) graph(f *Function) map[*uop.UOp]int {
 	topo := uop.Topo(roots...)
 	var ops []string // that occur
 	for _, u := range topo {
+		if a, ok := u.Arg().(uop.ForeignArg); ok {
+			w.fail("the kernel %s is given as text, and a file holds no code, so that it needs no trust; state in UnsafeOptions.Same what it computes", a.Name)
+			return nil
+		}
 		if !allowed(u.Op()) {
 			w.fail("a function with the op %v cannot be saved", u.Op())
 			return nil

@@ -4,9 +4,12 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
+
+var numberLaw = rewrite.Named("ranges are numbered in order of use")
 
 // number gives the ranges of every kernel their numbers.
 func (s *scheduler) number() {

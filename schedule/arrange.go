@@ -22,7 +22,8 @@ func (s *scheduler) arrange() {
 		root[r] = true
 	}
 	for _, u := range s.topo {
-		if _, ok := s.stored[u]; ok && !root[u] && u.Op() != uop.Scatter && !s.weighs(u) {
+		own := u.Op() == uop.Foreign || slices.ContainsFunc(users[u], func(x *uop.UOp) bool { return x.Op() == uop.Foreign })
+		if _, ok := s.stored[u]; ok && !own && !root[u] && u.Op() != uop.Scatter && !s.weighs(u) {
 			if order := s.permuted(u, users); order != nil {
 				s.layout[u] = order
 			}

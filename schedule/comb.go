@@ -3,9 +3,12 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
+
+var combLaw = rewrite.Named("of neighbours of which one counts the others are left out")
 
 // combed leaves out of sums over r of what is 0 unless e ± r = 0 (mod n) what the condition excludes: of n neighbours one counts,
 // r = n·j + (∓e mod n). Such sums are the gradients of windows of which every n-th is taken, as of convolutions with strides. The

@@ -3,9 +3,12 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
+
+var cropLaw = rewrite.Named("a kernel gets the rows that it reads")
 
 // crop gives kernels the parts of arrays that they read, where those are whole rows, instead of the arrays. Kernels that differ only in
 // where they read, as the steps of a recurrent layer do, are then one, which is compiled once.

@@ -55,7 +55,7 @@ type plannedKernel struct {
 // time with the costs that follow from the first.
 func (s *scheduler) decide() {
 	s.prepare()
-	s.ranked, s.blocked = s.compared(), s.streamed()
+	s.ranked, s.blocked, s.masked = s.compared(), s.streamed(), s.masks()
 	fixed := maps.Clone(s.stored)
 	leaf := s.stored
 	for range 2 {
@@ -104,6 +104,12 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 		if !fixed {
 			var store bool
 			store, why = s.choose(u, uses[u], costs, plans)
+			if w := s.masked[u]; store && w != nil && s.stored[w] == "" && u.Op() == uop.Reduce {
+				s.keepMasked(w, why, plans)
+				uses[u], seen[u] = nil, nil
+				s.descend(w, use{kernel: w, idx: plans[w].axes, loops: plans[w].axes}, plans[w], add)
+				store, why = s.choose(u, uses[u], costs, plans)
+			}
 			if store {
 				s.stored[u] = why
 			}
@@ -114,11 +120,7 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 			s.reasons = append(s.reasons, Reason{u.String(), true, why})
 		}
 		if _, ok := s.stored[u]; ok {
-			p := &plannedKernel{}
-			for _, n := range u.Shape() {
-				p.axes = append(p.axes, s.t.Range(p.next, n, ""))
-				p.next++
-			}
+			p := s.newPlan(u)
 			plans[u] = p
 			if r := scanOf(u); r != nil {
 				p.scan = p.axes[r.Arg().(uop.ScanArg).Axis]
@@ -132,6 +134,16 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 			s.descend(u, v, plans[v.kernel], add)
 		}
 	}
+}
+
+// newPlan is the kernel of a stored node.
+func (s *scheduler) newPlan(u *uop.UOp) *plannedKernel {
+	p := &plannedKernel{}
+	for _, n := range u.Shape() {
+		p.axes = append(p.axes, s.t.Range(p.next, n, ""))
+		p.next++
+	}
+	return p
 }
 
 // descend hands a use of u on to its operands.
@@ -158,6 +170,7 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		}
 	case u.Op() == uop.Detach:
 		add(u.At(0), v)
+	case u.Op() == uop.Foreign: // its arguments are stored
 	case u.Op() == uop.Gather:
 		add(u.At(1), v)
 		at := s.uniform(u.At(1), v.idx)

@@ -5,19 +5,6 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// weight is the cost of an op in flops.
-func weight(o uop.Op) float64 {
-	switch o {
-	case uop.Exp2, uop.Log2, uop.Sin:
-		return 20
-	case uop.Div, uop.Sqrt, uop.IDiv, uop.Mod:
-		return 4
-	case uop.Cast, uop.Bitcast, uop.Where, uop.Neg:
-		return 0.5
-	}
-	return 1
-}
-
 // leafSet is the arrays that an expression loads, by node; nil past a dozen.
 type leafSet struct {
 	leaves []*uop.UOp
@@ -72,7 +59,7 @@ func (s *scheduler) estimates(stored map[*uop.UOp]string) map[*uop.UOp]estimate 
 		case u.Op() == uop.Param:
 			set, f = leafSet{leaves: []*uop.UOp{u}}, 0
 		case u.Op().Elementwise():
-			f += weight(u.Op())
+			f += uop.Info(u.Op()).Cost.Element
 			out[u] = estimate{flops: f, bytes: set.bytes(n)}
 		case u.Op() == uop.Expand: // computed once for many elements
 			f *= float64(u.At(0).Shape().Numel()) / max(n, 1)

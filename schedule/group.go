@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
@@ -14,6 +15,8 @@ const (
 	maxGroupParams = 28
 	maxGroupSize   = 400 // nodes of all values
 )
+
+var groupLaw = rewrite.Named("kernels over the same axes are one kernel")
 
 // group joins kernels over the same axes into one with several outputs, when they work element by element: what
 // one stores and the next loads at the same index stays in a register. What goes on from a reduction joins its kernel, as moments and weights
@@ -87,7 +90,7 @@ func (s *scheduler) dropUnread() {
 		read[c.Bufs[1]] = true
 	}
 	for _, k := range s.kernels {
-		if len(k.spec.Outs) == 1 {
+		if len(k.spec.Outs) == 1 || k.spec.Foreign != nil {
 			continue
 		}
 		k.spec.Outs = slices.DeleteFunc(k.spec.Outs, func(o codegen.Out) bool {
@@ -101,6 +104,9 @@ func (s *scheduler) dropUnread() {
 
 // compact renumbers the parameters of a kernel after some are used no more.
 func (s *scheduler) compact(k *kernel) {
+	if k.spec.Foreign != nil {
+		return
+	}
 	used := make([]bool, len(k.bufs))
 	for _, o := range k.spec.Outs {
 		used[o.Param] = true
@@ -371,6 +377,9 @@ func (s *scheduler) join(g, k *kernel) {
 	o.Value, o.Axes = v, g.spec.Outs[0].Axes
 	g.spec.Outs = append(g.spec.Outs, o)
 	g.made = joinedOrigins(g.made, k.made)
+	if s.watch {
+		g.joined = append(g.joined, k)
+	}
 }
 
 // renumber rewrites a value of k for the parameters of g; loads of what g writes become the value written, where their

@@ -5,9 +5,12 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
+
+var lowerLaw = rewrite.Named("elements are found and simplified")
 
 // lower makes a kernel of each stored node: ranges for its axes are pushed down to the loads.
 func (s *scheduler) lower() {
@@ -23,23 +26,40 @@ func (s *scheduler) lower() {
 		if _, ok := s.stored[u]; !ok {
 			continue
 		}
-		b := Buf{TempBuf, 0, u.DType(), u.Shape().Numel()}
-		if i, ok := root[u]; ok {
-			if d := s.graph.Roots[i].Dest; d >= 0 {
-				s.fresh[len(s.bufs)] = d // becomes the input itself where order allows
-			} else {
-				b.Kind, b.Index = OutputBuf, i
-			}
+		if _, ok := s.bufOf[u]; ok { // another result of a kernel that the program wrote
+			continue
 		}
-		s.bufOf[u] = len(s.bufs)
-		s.bufs = append(s.bufs, b)
-		if b.N > 0 {
+		b := s.bufs[s.bufFor(u, root)]
+		switch {
+		case b.N == 0:
+		case u.Op() == uop.Foreign:
+			s.kernels = append(s.kernels, foreignKernels.lower(s, u, func(u *uop.UOp) int { return s.bufFor(u, root) }))
+		default:
 			k := s.lowerKernel(u)
 			s.compact(k) // conditions that are known turned out to leave loads out
 			s.kernels = append(s.kernels, k)
 		}
 	}
 	s.duplicates(root)
+}
+
+// bufFor is the buffer of a stored node; root says of which root it is the value.
+func (s *scheduler) bufFor(u *uop.UOp, root map[*uop.UOp]int) int {
+	if n, ok := s.bufOf[u]; ok {
+		return n
+	}
+	n := len(s.bufs)
+	b := Buf{TempBuf, 0, u.DType(), u.Shape().Numel()}
+	if i, ok := root[u]; ok {
+		if d := s.graph.Roots[i].Dest; d >= 0 {
+			s.fresh[n] = d // becomes the input itself where order allows
+		} else {
+			b.Kind, b.Index = OutputBuf, i
+		}
+	}
+	s.bufOf[u] = n
+	s.bufs = append(s.bufs, b)
+	return n
 }
 
 // duplicates copies to the further roots of a node that has several.
@@ -72,9 +92,10 @@ func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
 		l.scatter(u, out, axes)
 		return k
 	}
-	value := l.simplify(l.compute(u, axes, nil))
+	value := l.simplify(l.computed(u, axes, nil))
 	order := lastly(s.plans[u].order(rearranged(s, u, axes)), l.scanned)
 	k.spec.Outs = []codegen.Out{{Param: out, Axes: order, Index: rearranged(s, u, axes), Value: value}}
+	l.started(l.element(u, axes, nil))
 	return k
 }
 
@@ -100,6 +121,8 @@ type lowering struct {
 	scanned *uop.UOp // the axis that a scan goes along
 
 	memo map[string]*uop.UOp
+
+	outline bool // elements of operands are left as they are, see watched
 }
 
 func (l *lowering) newRange(n int) *uop.UOp {
@@ -107,7 +130,12 @@ func (l *lowering) newRange(n int) *uop.UOp {
 	return l.s.t.Range(l.next-1, n, "")
 }
 
-func (l *lowering) simplify(e *uop.UOp) *uop.UOp { return symbolic.Simplify(l.s.t, e) }
+func (l *lowering) simplify(e *uop.UOp) *uop.UOp {
+	if l.outline {
+		return e
+	}
+	return symbolic.Simplify(l.s.t, e)
+}
 
 // value is the element of u at an index, where gate (nil: true) holds; elsewhere it may be anything, but no
 // memory is touched. The depth of the recursion is bounded by decide.
@@ -124,6 +152,9 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	if u.Shape().Numel() == 0 {
 		return l.s.t.Int(u.DType(), 0) // never reached: a loop over nothing
 	}
+	if l.outline && u.Op() != uop.Param {
+		return l.element(u, idx, gate)
+	}
 	key := l.s.table.tuple(append([]*uop.UOp{u, gate}, idx...)...)
 	if v, ok := l.memo[key]; ok {
 		return v
@@ -131,8 +162,9 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	var v *uop.UOp
 	if _, ok := l.s.stored[u]; ok && u != l.root {
 		v = l.load(l.s.bufOf[u], u, rearranged(l.s, u, []int(u.Shape())), rearranged(l.s, u, idx), gate)
+		l.noted(storedLaw, l.element(u, idx, gate), v)
 	} else {
-		v = l.compute(u, idx, gate)
+		v = l.computed(u, idx, gate)
 	}
 	l.memo[key] = v
 	return v
@@ -218,6 +250,8 @@ func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	panic("BUG: " + u.Op().String() + " cannot be lowered")
 }
 
+var reduceLaw = rewrite.Named("an element of a reduction reduces elements")
+
 func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	gate = about(l.s.t, gate, idx)
 	a := u.Arg().(uop.ReduceArg)
@@ -233,15 +267,30 @@ func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	for i := range parts {
 		parts[i] = l.simplify(l.value(u.At(i), full, gate))
 	}
+	if l.outline {
+		return l.s.t.ReduceRanges(a.Monoid, parts, ranges)
+	}
 	if a.Monoid == uop.Sum {
 		if parts[0].IsConst(0) {
-			return parts[0].Int(0)
+			return l.reduced(zeroLaw, a.Monoid, parts, ranges, parts[0].Int(0))
 		}
 		if v := foldOneHot(l.s.t, parts[0], ranges); v != nil {
-			return v
+			return l.reduced(oneHotLaw, a.Monoid, parts, ranges, v)
 		}
-		parts[0], ranges = l.combed(parts[0], ranges)
+		v, rest := l.combed(parts[0], ranges)
+		if l.s.watch {
+			l.reduced(combLaw, a.Monoid, parts, ranges, l.s.t.ReduceRanges(a.Monoid, []*uop.UOp{v}, rest))
+		}
+		parts[0], ranges = v, rest
 	}
+	if !l.s.watch {
+		return l.over(a, parts, ranges)
+	}
+	return l.reduced(unitLaw, a.Monoid, parts, ranges, l.over(a, slices.Clone(parts), slices.Clone(ranges)))
+}
+
+// over is the reduction of parts over ranges, of which those of one value are left out.
+func (l *lowering) over(a uop.ReduceArg, parts, ranges []*uop.UOp) *uop.UOp {
 	kept := ranges[:0]
 	for _, r := range ranges {
 		if r.Arg().(uop.RangeArg).N > 1 {
@@ -294,6 +343,8 @@ func about(t *uop.Table, gate *uop.UOp, idx []*uop.UOp) *uop.UOp {
 	return kept
 }
 
+var gatherLaw = rewrite.Named("an element of a gather is the one that the index names")
+
 // gather loads x at an index from data; outside of x the value is zero.
 func (l *lowering) gather(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	t := l.s.t
@@ -302,7 +353,7 @@ func (l *lowering) gather(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	if n == 0 {
 		return t.Int(u.DType(), 0)
 	}
-	i := l.simplify(l.value(u.At(1), idx, gate).Cast(dtype.Index))
+	i := l.known(u.At(1), idx, gate)
 	valid := within(t, i, n)
 	at := slices.Clone(idx)
 	at[axis] = i
@@ -318,6 +369,8 @@ func (l *lowering) scatter(u *uop.UOp, out int, axes []*uop.UOp) {
 	a := u.Arg().(uop.ScatterArg)
 	t := l.s.t
 	l.k.spec.Outs = []codegen.Out{{Param: out, Axes: axes, Index: axes, Value: l.simplify(l.value(u.At(0), axes, nil))}}
+	starts := []*uop.UOp{l.element(u.At(0), axes, nil)}
+	defer func() { l.started(starts...) }()
 	var from []*uop.UOp
 	for _, n := range u.At(1).Shape() {
 		if n == 0 {
@@ -325,7 +378,7 @@ func (l *lowering) scatter(u *uop.UOp, out int, axes []*uop.UOp) {
 		}
 		from = append(from, l.newRange(n))
 	}
-	i := l.simplify(l.value(u.At(1), from, nil).Cast(dtype.Index))
+	i := l.known(u.At(1), from, nil)
 	valid := within(t, i, u.Shape()[a.Axis])
 	to := slices.Clone(from)
 	to[a.Axis] = i
@@ -333,36 +386,7 @@ func (l *lowering) scatter(u *uop.UOp, out int, axes []*uop.UOp) {
 	l.k.spec.Outs = append(l.k.spec.Outs, codegen.Out{
 		Param: out, Axes: from, Index: to, Gate: valid, Merge: &m, Value: l.simplify(l.value(u.At(2), from, valid)),
 	})
-}
-
-// foldOneHot turns Σ_r where(r = e, f(r), 0) into where(0 ≤ e < n, f(e), 0): a product with one-hot rows, or a
-// gather spelled as a comparison with an index grid, is one load. nil where the sum is no such thing.
-func foldOneHot(t *uop.Table, v *uop.UOp, ranges []*uop.UOp) *uop.UOp {
-	if v.Op() != uop.Where || len(ranges) != 1 || !v.At(2).IsConst(0) {
-		return nil
-	}
-	r := ranges[0]
-	for _, c := range symbolic.Conjuncts(v.At(0)) {
-		if c.Op() != uop.Equal || !c.At(0).DType().IsInt() {
-			continue
-		}
-		for side := range 2 {
-			x, e := uncast(c.At(side), r), c.At(1-side)
-			if x != r || dependsOn(e, r) {
-				continue
-			}
-			n := r.Arg().(uop.RangeArg).N
-			i := symbolic.Simplify(t, e.Cast(dtype.Index))
-			valid := within(t, i, n)
-			rest := uop.Substitute(t, map[*uop.UOp]*uop.UOp{c: t.True()}, v)[0]
-			f := uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: i}, gated(t, rest, valid, anyLoad))[0]
-			if valid != nil {
-				f = valid.Where(f, f.Int(0))
-			}
-			return symbolic.Simplify(t, f)
-		}
-	}
-	return nil
+	starts = append(starts, l.element(u.At(2), from, valid))
 }
 
 // gated adds a condition to the loads of v that it is for.
@@ -384,15 +408,3 @@ func gated(t *uop.Table, v, valid *uop.UOp, of func(load *uop.UOp) bool) *uop.UO
 }
 
 func anyLoad(*uop.UOp) bool { return true }
-
-// uncast strips casts of a range to integers that hold all its values.
-func uncast(e, r *uop.UOp) *uop.UOp {
-	for e.Op() == uop.Cast && e.DType().IsInt() {
-		_, hi := uop.IntLimits(e.DType())
-		if e.DType() != dtype.Index && e.DType() != dtype.U64 && r.Arg().(uop.RangeArg).N-1 > int(hi.Int()) {
-			return e
-		}
-		e = e.At(0)
-	}
-	return e
-}

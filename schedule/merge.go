@@ -3,11 +3,14 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
 
 // maxGrowth bounds the extra additions (of zeros, under padding) that merging two sums may cost.
 const maxGrowth = 2
+
+var mergeLaw = rewrite.Named("a sum of moved sums is one sum")
 
 // merge turns sums of moved sums into one: Σ_B move(Σ_A x) = Σ_{A∪B} move(x). The gradient of a convolution is such a
 // chain, one sum for each axis of the window; what lies between would be many times the size of both ends. It expects and
@@ -24,6 +27,7 @@ func (s *scheduler) merge(roots []*uop.UOp) []*uop.UOp {
 			if w == nil {
 				break
 			}
+			s.noted(mergeLaw, v, w)
 			v = w
 		}
 		done[u] = v

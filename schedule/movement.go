@@ -1,9 +1,12 @@
 package schedule
 
 import (
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
+
+var movedLaw = rewrite.Named("an element of what was moved is one of what it was moved from")
 
 // through pushes an index of a movement node down to its operand: the operand's index, and the
 // condition under which that element exists (nil: always; elsewhere the value is zero).

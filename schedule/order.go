@@ -3,8 +3,11 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
+
+var orderLaw = rewrite.Named("what is replaced and its replacement are one parameter")
 
 // order sorts the kernels by data, lets assignments write in place where every read of the old contents comes
 // before, and gives the others a buffer of their own and a copy at the end.
@@ -94,6 +97,9 @@ func reaches(after [][]int, from, to int) bool {
 func (k *kernel) inPlace(t *uop.Table, buf, slot int) bool {
 	if !slices.Contains(k.bufs, slot) {
 		return true
+	}
+	if k.spec.Foreign != nil { // who knows in which order
+		return false
 	}
 	var out int
 	for i, o := range k.spec.Outs {

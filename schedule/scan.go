@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -172,6 +173,8 @@ func (p *plannedKernel) around(axis *uop.UOp) bool {
 		return contains(need, axis) && len(need) < len(nonUnit(p.axes))
 	})
 }
+
+var scanOfLaw = rewrite.Named("an element of a scan merges those before it")
 
 // scan is the running reduction at an index. Its values run over a range of their own; no condition on the index holds for
 // those before it.

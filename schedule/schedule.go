@@ -23,6 +23,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -52,10 +53,11 @@ type Root struct {
 
 // Config are the choices of a schedule.
 type Config struct {
-	StoreAll    bool // no fusion: every node that computes is stored (tests compare both)
-	MaxBindings int  // buffers that a kernel may read and write; 0: any number
-	Align       int  // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
-	Streams     bool // the target computes the weights of a sum in blocks, where they are used
+	StoreAll    bool   // no fusion: every node that computes is stored (tests compare both)
+	MaxBindings int    // buffers that a kernel may read and write; 0: any number
+	Align       int    // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
+	Language    string // name of the target, for kernels that are text already
+	Streams     bool   // the target computes the weights of a sum in blocks, where they are used
 }
 
 // BufKind says whose a buffer is.
@@ -158,6 +160,9 @@ func begin(g *Graph, c Config) *scheduler {
 	for _, r := range g.Roots {
 		s.values = append(s.values, r.Value)
 	}
+	if foreignKernels != nil {
+		s.values = foreignKernels.begin(s, s.values)
+	}
 	return s
 }
 
@@ -211,13 +216,14 @@ type scheduler struct {
 	t      *uop.Table
 	table  *keys
 
-	values  []*uop.UOp          // of the roots, as the graph is rewritten
-	ranked  map[*uop.UOp]bool   // reductions that are compared with themselves
-	origins map[*uop.UOp]origin // of index arrays
-	blocked map[*uop.UOp]bool   // computed in blocks inside the sum that they weigh
-	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
-	topo    []*uop.UOp          // everything the roots need, operands first
-	stored  map[*uop.UOp]string // nodes with memory of their own, and why
+	values  []*uop.UOp            // of the roots, as the graph is rewritten
+	masked  map[*uop.UOp]*uop.UOp // see masks
+	ranked  map[*uop.UOp]bool     // reductions that are compared with themselves
+	origins map[*uop.UOp]origin   // of index arrays
+	blocked map[*uop.UOp]bool     // computed in blocks inside the sum that they weigh
+	roots   []*uop.UOp            // the stored node of each root; nil where it has no elements
+	topo    []*uop.UOp            // everything the roots need, operands first
+	stored  map[*uop.UOp]string   // nodes with memory of their own, and why
 	reasons []Reason
 	layout  map[*uop.UOp][]int          // stored nodes whose axes lie in another order
 	plans   map[*uop.UOp]*plannedKernel // by stored node
@@ -227,6 +233,9 @@ type scheduler struct {
 	fresh   map[int]int      // buffer that will replace an input: buffer → input slot
 	kernels []*kernel
 	copies  []Step // after all kernels
+
+	watch  bool            // laws that are applied are noted, see Recorded
+	events []rewrite.Event // on graphs
 }
 
 // kernel is a Spec in the making.
@@ -236,6 +245,18 @@ type kernel struct {
 	bufs []int // by Param
 	from []int // by Param: the element at which it begins, after crop
 	made []*uop.Origin
+
+	start  *codegen.Spec   // where laws are noted: the kernel before its elements were found,
+	found  *codegen.Spec   // with them, and
+	events []rewrite.Event // how they were found
+	joined []*kernel       // those that became part of it
+}
+
+// noted keeps that a law was applied to a graph, where somebody wants to know.
+func (s *scheduler) noted(law *rewrite.Rule, before, after *uop.UOp) {
+	if s.watch && before != after {
+		s.events = append(s.events, rewrite.Event{Rule: law, Before: before, After: after})
+	}
 }
 
 // prepare finds the node to store for each root.
@@ -258,6 +279,8 @@ func (s *scheduler) prepare() {
 	s.topo = uop.Topo(s.roots...)
 	for _, u := range s.topo {
 		switch u.Op() {
+		case uop.Foreign:
+			foreignKernels.keep(s, u)
 		case uop.Copy:
 			panic("BUG: a copy between devices reached the scheduler")
 		case uop.After, uop.Store, uop.Buffer:

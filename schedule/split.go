@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -18,6 +19,12 @@ const (
 	splitProducts = 16
 )
 
+var (
+	splitLaw    = rewrite.Named("a large reduction is one of partial results")
+	productsLaw = rewrite.Named("a sum of many products is sums of some")
+	scanLaw     = rewrite.Named("a long scan is scans of blocks")
+)
+
 // split rewrites large reductions to small results as two, and long scans as scans of blocks. It expects and leaves tensor-level nodes.
 func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 	done := map[*uop.UOp]*uop.UOp{}
@@ -28,6 +35,7 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 	for _, u := range order {
 		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
 		var w *uop.UOp
+		law := splitLaw
 		switch v.Op() {
 		case uop.Reduce:
 			if list := splitReduce(v); len(list) == 1 {
@@ -35,19 +43,20 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 			} else if list != nil {
 				parts[u] = list
 			} else {
-				w = splitProductSum(v, single)
+				w, law = splitProductSum(v, single), productsLaw
 			}
 		case uop.Scan:
-			w = splitScan(v)
+			w, law = splitScan(v), scanLaw
 		case uop.Part:
 			i := v.Arg().(uop.PartArg).I
 			if list := parts[u.At(0)]; list != nil {
 				w = list[i]
 			} else if v.At(0).Op() == uop.After { // a scan that was split
-				w = partOf(v.At(0), i)
+				w, law = partOf(v.At(0), i), scanLaw
 			}
 		}
 		if w != nil {
+			s.noted(law, v, w)
 			v = w
 		}
 		done[u] = v

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
@@ -15,6 +16,8 @@ const (
 	streamShare = 8 // rows that are made of the same terms
 	streamLanes = 4 // elements that share a weight
 )
+
+var streamLaw = rewrite.Named("a sum weighted by a softmax is one reduction")
 
 // stream is the law Σₖ softmaxₖ(s)·vₖ = Σₖ vₖ·2^(c·sₖ − m) / Σₖ 2^(c·sₖ − m), whose right side is one reduction with the monoid
 // SumExp: the weights of a block of terms are computed where they are used, and no array of them is stored. It pays where s
@@ -30,7 +33,9 @@ func (s *scheduler) stream(roots []*uop.UOp) []*uop.UOp {
 	for _, u := range order {
 		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
 		if w := m.weighted(u); w != nil {
-			v = w.reduction(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+			one := w.reduction(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+			s.noted(streamLaw, v, one)
+			v = one
 		}
 		done[u] = v
 	}

@@ -67,6 +67,9 @@ func (k *kernel) scans() bool {
 
 // part is a kernel that writes what it changes of an input, if buf is written over that; nil where it changes all.
 func (s *scheduler) part(k *kernel, buf, slot int) *kernel {
+	if k.spec.Foreign != nil {
+		return nil
+	}
 	i := k.writes(buf)
 	o := k.spec.Outs[i]
 	if o.Merge != nil || o.Gate != nil || k.scans() {

@@ -158,6 +158,8 @@ func (s *Spreader) node(u *uop.UOp) (Value, error) {
 		return s.gather(u)
 	case uop.Scatter:
 		return s.scatter(u)
+	case uop.Foreign:
+		return s.foreign(u)
 	case uop.Copy:
 		to := u.Arg().(uop.DeviceArg).Cut - 1
 		return s.Recut(s.of(u.At(0)), to)

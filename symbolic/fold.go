@@ -15,7 +15,7 @@ var elementwise, foldable = func() (all, fold []uop.Op) {
 			continue
 		}
 		all = append(all, o)
-		if o != uop.Exp2 && o != uop.Log2 && o != uop.Sin {
+		if uop.Info(o).Trait != uop.Function {
 			fold = append(fold, o)
 		}
 	}

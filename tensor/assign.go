@@ -33,6 +33,10 @@ func (t *Tensor) Assign(v any) *Tensor {
 
 // store makes value the content of t's own buffer, or of a new one where something else was realized as a view of it.
 func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
+	if s := t.sink; s != nil {
+		s.all(op, t, value)
+		return t
+	}
 	noteAssign(op, t)
 	shape, b := t.shape(), (*uop.UOp)(nil)
 	if t.owned.Load() && (recorder() != nil || !engine.Shared(bufferOf(t.node()))) {
@@ -169,6 +173,7 @@ func (t *Tensor) Replace(o *Tensor) *Tensor {
 		t.eng.Store(o.Engine()) // before the graph, which needs it
 		t.graph.Store(u)
 		t.owned.Store(false)
+		t.sink = nil
 	}
 	return t
 }
@@ -178,4 +183,10 @@ func (t *Tensor) MoveTo(device string) *Tensor { return t.Replace(t.On(device)) 
 
 // SetAt assigns v to the elements that At(index...) names, and returns t. See WithAt for the indices. Where they are a part of the axes
 // (ints, ranges, Variables, S), that part is written and nothing else, whatever t's size is.
-func (t *Tensor) SetAt(v any, index ...any) *Tensor { return t.Assign(t.WithAt(v, index...)) }
+func (t *Tensor) SetAt(v any, index ...any) *Tensor {
+	if s := t.sink; s != nil {
+		s.part(t, v, index)
+		return t
+	}
+	return t.Assign(t.WithAt(v, index...))
+}

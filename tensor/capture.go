@@ -36,6 +36,7 @@ type Captured struct {
 
 // capture is what is noted while a function is being recorded.
 type capture struct {
+	eng    *engine.Engine
 	states []assigned
 	read   string // where a value was read, which cannot be
 }
@@ -62,6 +63,11 @@ func recorder() *capture {
 // realized before, and what it assigns must have memory of its own (see Own). Values cannot be read inside f,
 // and goroutines that f starts are no part of it.
 //
+// Tensors may change their devices inside f (On, Shard): then each device plays plans of its own, and values are copied between them in
+// each run, also such as never change; move those before. Runs take turns with each other then, and other computations on these devices may
+// come between the parts of one. The function runs on the device of its inputs, and its results lie there; without inputs it is that of the
+// first result.
+//
 // Other goroutines go on as ever meanwhile, and change nothing about what is recorded. If one of them captures a function,
 // Capture waits until that is done; f must not wait for such a goroutine.
 func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Tensor) (*Captured, error) {
@@ -85,10 +91,10 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 		stand[i] = newTensor(ins[i], e)
 		c.shapes, c.types = append(c.shapes, in.shape()), append(c.types, in.DType())
 	}
-	rec := &capture{}
+	rec := &capture{eng: e}
 	c.plan, err = e.Capture(ctx, ins, func() (outs []*uop.UOp, err error) {
 		defer rec.begin()()
-		if err := Try(func() { outs = recorded(rec, e, f(stand...)) }); err != nil {
+		if err := Try(func() { outs = recorded(rec, len(inputs) == 0, f(stand...)) }); err != nil {
 			return nil, err
 		}
 		results := outs[:len(outs)-len(rec.states)]
@@ -104,6 +110,7 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 	if err != nil {
 		return nil, err
 	}
+	c.eng = c.plan.Engine()
 	for _, s := range rec.states {
 		c.states = append(c.states, s.t)
 	}
@@ -121,9 +128,16 @@ func (rec *capture) begin() (end func()) {
 	}
 }
 
-// recorded lists the nodes to compute: what f returned first, then what it assigned.
-func recorded(rec *capture, e *engine.Engine, outs []*Tensor) []*uop.UOp {
+// recorded lists the nodes to compute: what f returned first, then what it assigned. A free function is one that may as well run where
+// its results lie.
+func recorded(rec *capture, free bool, outs []*Tensor) []*uop.UOp {
 	var list []*uop.UOp
+	e := rec.eng
+	for _, t := range outs {
+		if on := t.Engine(); free && on != nil {
+			e, free = on, false
+		}
+	}
 	for i, t := range outs {
 		if on := t.Engine(); on != nil && on != e {
 			failArg("Capture", "result %d lies on %s and the captured function runs on %s; move it with On", i, t.Device(), e.Name())

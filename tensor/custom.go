@@ -23,7 +23,7 @@ type Kernel struct {
 // argument at any place, Range an index to sum or otherwise reduce over. It is written with the operations of tensors and becomes the same
 // nodes as theirs, so that every device runs it, INTERP among them, and gradients, tangents and Vmap follow, unless the options state a
 // gradient. Its arguments are in memory before it runs: nothing is fused into it. As after Contiguous, elementwise work on the result may
-// follow in the kernel that stores it.
+// follow in the kernel that stores it. CustomUnsafe takes the text of a kernel in a device's own language.
 //
 //	blur := tensor.Custom("blur", []int{n}, func(k *tensor.Kernel) *tensor.Tensor {
 //		j := k.Range(3)

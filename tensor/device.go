@@ -4,15 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/uop"
 )
-
-// crossed is set once a tensor goes from one device to another; before that no graph needs to be searched
-// for such places.
-var crossed atomic.Bool
 
 // On gives t on the device of this name. It is lazy and differentiable like the rest; when it is computed, the
 // elements go through the host.
@@ -27,16 +22,16 @@ func (t *Tensor) On(device string) *Tensor {
 	if t.constant() {
 		return newTensor(t.node(), nil).store("On", e, t.node())
 	}
-	if recorder() != nil {
-		failArg("On", "a tensor changes its device inside a captured function; do that before")
-	}
-	crossed.Store(true)
+	engine.Crossed.Store(true)
 	return newTensor(t.node().Copy(e.Name()), e)
 }
 
 // realizeOn computes nodes on e, after what they need from other devices has been brought there.
 func realizeOn(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
-	if crossed.Load() {
+	if rec := recorder(); rec != nil { // which notes them, wherever they lie
+		return rec.eng.Realize(ctx, nodes...)
+	}
+	if engine.Crossed.Load() {
 		if err := bring(ctx, e, nodes); err != nil {
 			return err
 		}

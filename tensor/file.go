@@ -20,6 +20,7 @@ type File struct {
 
 	mu     sync.RWMutex
 	from   io.ReaderAt
+	to     io.WriterAt // nil: it is not written
 	closer io.Closer
 }
 
@@ -42,9 +43,17 @@ func (e *FileError) Unwrap() error { return e.Err }
 // Open opens a file to be read. Tensors that Tensor makes of it read what they need when it is needed, so the file is to be left as
 // it is, and open, for as long as they are in use.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, info, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
-		return nil, &FileError{path, -1, err}
+		return nil, err
+	}
+	return &File{name: path, size: info.Size(), from: f, closer: f}, nil
+}
+
+func openRegular(path string, flags int) (*os.File, os.FileInfo, error) {
+	f, err := os.OpenFile(path, flags, 0o644)
+	if err != nil {
+		return nil, nil, &FileError{path, -1, err}
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -52,9 +61,9 @@ func Open(path string) (*File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, &FileError{path, -1, err}
+		return nil, nil, &FileError{path, -1, err}
 	}
-	return &File{name: path, size: info.Size(), from: f, closer: f}, nil
+	return f, info, nil
 }
 
 // OpenReader is Open of size bytes behind a reader; errors call it name.
@@ -65,17 +74,21 @@ func OpenReader(name string, from io.ReaderAt, size int64) *File {
 // Size is the number of bytes.
 func (f *File) Size() int64 { return f.size }
 
-// Close closes the file. What was read stays; tensors that were not read are errors where they are used.
+// Close closes the file, after a Flush if it may be written. What was read stays; tensors that were not read are errors where they are used.
 func (f *File) Close() error {
+	err := f.Flush()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.from = nil
+	f.from, f.to = nil, nil
 	if f.closer == nil {
-		return nil
+		return err
 	}
 	c := f.closer
 	f.closer = nil
-	return c.Close()
+	if e := c.Close(); err == nil && e != nil {
+		err = &FileError{f.name, -1, e}
+	}
+	return err
 }
 
 var errClosed = errors.New("the file was closed before the tensor was used; close it afterwards")
@@ -102,6 +115,9 @@ func (f *File) Tensor(d dtype.DType, offset int64, shape ...int) (t *Tensor, err
 		t = onDefault("File.Tensor", func(e *engine.Engine) (*uop.UOp, error) {
 			return e.Later(d, shape, engine.ReaderSource{Read: f.reader(d)}, offset)
 		})
+		if f.to != nil {
+			f.write(t, offset)
+		}
 	})
 	return t, err
 }

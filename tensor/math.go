@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -122,8 +123,8 @@ func (t *Tensor) Mod(v any) *Tensor {
 	}, t, v)
 }
 
-// Fmod is t − v·TruncDiv(t, v): it has the sign of t. Integers by zero give 0, floats NaN. Quotients of more than twice the
-// digits of the type leave nothing right.
+// Fmod is the remainder of t by v with the sign of t, t − v·q for the whole number q that leaves less than v. Integers by zero give 0, floats NaN. It is
+// exact whatever the quotient is, also where that is beyond the largest float.
 func (t *Tensor) Fmod(v any) *Tensor {
 	return elementwise("Fmod", intsAtLeast, func(u []*uop.UOp) *uop.UOp {
 		return widely(u, fmodInt, func(x, y *uop.UOp) *uop.UOp {
@@ -152,16 +153,42 @@ func fmodInt(x, y *uop.UOp) *uop.UOp {
 	return off.Where(m.Sub(y), m)
 }
 
-// fmod takes the remainder of the absolute values and gives it the sign of x. A quotient of more digits than the type has
-// leaves a first remainder, exact and of either sign, that is still longer than y.
+// fmod is the remainder of floats, with the sign of x.
 func fmod(x, y *uop.UOp) *uop.UOp {
 	a, b := absolute(x), absolute(y)
-	inf := x.Const(infinity(x.DType()))
+	r := longRemainder(a, b)
+	r = b.Equal(b.Int(0)).Or(finite(a).Not()).Where(x.Float(math.NaN()), r)
+	return x.Less(x.Int(0)).Where(r.Neg(), r)
+}
+
+// longRemainder is that of a ≥ 0 by b > 0, by long division: a digit of the quotient is one bit shorter than a float's, and there are as many as from
+// the least float to the largest. A digit is off by one at most, to the upper side, and what it leaves has no more digits than b: so each
+// step is exact. Divisors beyond the largest float leave everything.
+func longRemainder(a, b *uop.UOp) *uop.UOp {
+	d := b.DType()
+	digit := d.Digits() - 1
+	divisors := []*uop.UOp{b}
+	info, _ := dtype.Finfo(d)
+	all := d.Digits() + 1 - 2*int(math.Log2(info.Normal)) // powers of two, denormal ones included
+	for n := digit; n < all; n += digit {
+		v := divisors[len(divisors)-1] // the selection keeps compilers that reorder products from making one constant of all, which overflows
+		divisors = append(divisors, v.Less(v.Float(info.Max*math.Ldexp(1, -digit))).Where(v.Mul(v.Float(math.Ldexp(1, digit))), v.Const(infinity(d))))
+	}
+	for i := len(divisors) - 1; i >= 0; i-- {
+		v := divisors[i]
+		r := a.Div(v).Trunc().Neg().MulAdd(v, a)
+		r = r.Less(r.Int(0)).Where(r.Add(v), r)
+		a = a.Less(v).Where(a, r)
+	}
+	return a
+}
+
+// nearRemainder is that of a ≥ 0 by b > 0 where the quotient has at most twice the digits of the type. The rounded quotient leaves a first
+// remainder, exact and of either sign, that may still be longer than b.
+func nearRemainder(a, b *uop.UOp) *uop.UOp {
 	first := a.Div(b).Trunc().Neg().MulAdd(b, a)
 	r := rest(absolute(first), b)
-	r = first.Less(first.Int(0)).And(r.Equal(r.Int(0)).Not()).Where(b.Sub(r), r)
-	r = b.Equal(inf).And(a.Less(inf)).Where(a, r)
-	return x.Less(x.Int(0)).Where(r.Neg(), r)
+	return first.Less(first.Int(0)).And(r.Equal(r.Int(0)).Not()).Where(b.Sub(r), r)
 }
 
 // rest is the remainder of a ≥ 0 by b > 0 with one rounding. The rounded quotient may be off by one, which the two selects

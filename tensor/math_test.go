@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // unary are the float functions, with Go's own and where to try them.
@@ -167,6 +168,34 @@ func TestLongQuotients(t *testing.T) {
 		same(t, fmod, a.Fmod(b), d)
 		near(t, mod, a.Mod(b), 1e-7, d)
 		near(t, floor, a.FloorDiv(b), 1e-7, d)
+	}
+}
+
+// Quotients as long as floats allow, and longer than any float: remainders are exact.
+func TestLongestQuotients(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for d, edges := range map[dtype.DType][]float64{
+		dtype.F32: {0x1p-149, 0x1p-126, 0x1.8p-148, 1e-45, 1e-38, 1e-10, 0.1, 1, 2, 3, 7, 1 << 24, 1e10, 1e20, 3e38, 0x1.fffffep127, 0x1.fffffep-1, 0, inf, nan},
+		dtype.F64: {0x1p-1074, 0x1p-1022, 0x1.8p-1073, 1e-300, 1e-38, 0.1, 1, 3, 7, 1 << 53, 1e30, 1e300, math.MaxFloat64, 0x1.fffffffffffffp-1, 0, inf, nan},
+	} {
+		for range 20 {
+			f := math.Ldexp(1+r.Float64(), r.IntN(250)-130)
+			if d == dtype.F64 {
+				f = math.Ldexp(1+r.Float64(), r.IntN(2000)-1000)
+			}
+			edges = append(edges, f)
+		}
+		for i, f := range edges {
+			edges[i] = uop.FloatValue(d, f).Float()
+		}
+		var x, y, want []float64
+		for _, a := range edges {
+			for _, b := range edges {
+				x, y = append(x, a, -a), append(y, b, b)
+				want = append(want, math.Mod(a, b), math.Mod(-a, b))
+			}
+		}
+		same(t, want, tensor.Of(x).To(d).Fmod(tensor.Of(y).To(d)), d)
 	}
 }
 

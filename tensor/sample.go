@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // SamplePadding says what GridSample finds outside the array.
@@ -99,8 +100,12 @@ func (p *sampler) inside(at *Tensor, axis int) *Tensor {
 			return at.Mul(0)
 		}
 		away := at.Sub(lo).Abs()
-		rest := away.Fmod(span)
-		odd := away.Div(span).Floor().Fmod(2).Eq(1)
+		wide := dtype.Accumulator(at.DType())
+		by := func(x *Tensor, v float64) *Tensor {
+			return x.like(nearRemainder(x.node().Cast(wide), uop.NewFloat(wide, v)).Cast(x.DType()))
+		}
+		rest := by(away, span)
+		odd := by(away.Div(span).Floor(), 2).Eq(1)
 		return odd.Where(rest.RSub(span), rest).Add(lo).HardTanh(0, size-1)
 	}
 	return at

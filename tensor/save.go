@@ -153,6 +153,9 @@ func (s *saver) add(name string, c *Captured) error {
 	if c == nil {
 		return &ArgumentError{Op: "SaveFunctions", Reason: fmt.Sprintf("function %q is nil", name), At: caller()}
 	}
+	if c.plan.Crosses() {
+		return &ArgumentError{Op: "SaveFunctions", Reason: fmt.Sprintf("function %q computes on several devices, with copies between them, which a file does not hold; capture each device's part by itself", name), At: caller()}
+	}
 	if s.eng == nil {
 		s.eng = c.eng
 	}

@@ -22,7 +22,7 @@ func Schedule(ts ...*Tensor) (*engine.View, error) {
 		}
 		nodes[i] = t.node()
 	}
-	if crossed.Load() {
+	if engine.Crossed.Load() {
 		if err := bring(context.Background(), e, nodes); err != nil {
 			return nil, err
 		}

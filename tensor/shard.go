@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -35,10 +36,7 @@ func (t *Tensor) Shard(devices []string, axis int) *Tensor {
 		cut = axis + 1
 	}
 	if on := t.Engine(); on != nil && on != e && !t.constant() {
-		if recorder() != nil {
-			failArg("Shard", "a tensor changes its devices inside a captured function; do that before")
-		}
-		crossed.Store(true)
+		engine.Crossed.Store(true)
 	}
 	return newTensor(t.node().CopyCut(e.Name(), cut), e)
 }
@@ -75,7 +73,10 @@ func (t *Tensor) CutAxis() (int, error) {
 	if e == nil || len(e.Members()) == 1 {
 		return Replicated, nil
 	}
-	if crossed.Load() {
+	if engine.Crossed.Load() {
+		if recorder() != nil && len(crossings([]*uop.UOp{t.node()}, e.Name())) > 0 {
+			return 0, errors.New("how a tensor is cut that comes from other devices inside a captured function is known when that runs; Shard it as it is to be")
+		}
 		if err := bring(context.Background(), e, []*uop.UOp{t.node()}); err != nil {
 			return 0, err
 		}

@@ -36,6 +36,14 @@ type Tensor struct {
 	born  *capture                      // the recording in which it was made, if any
 	wants atomic.Bool                   // a gradient: Backward finds it
 	grad  *Tensor
+
+	sink *sink // a file that assignments go to; nil: memory. Set before others know the tensor, and by Replace
+}
+
+// sink is where the elements of a tensor lie that is no memory: what it is assigned is written there.
+type sink struct {
+	all  func(op string, t *Tensor, value *uop.UOp)
+	part func(t *Tensor, v any, index []any)
 }
 
 func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {

@@ -49,6 +49,13 @@ var mayImport = map[string]string{
 
 	"codegen/tune": "codegen",
 
+	// How a graph became kernels, told from what the schedule noted.
+	"explain":      "schedule codegen rewrite uop",
+	"explain/laws": "schedule symbolic",
+
+	"site": "",
+	"viz":  "site explain engine uop",
+
 	"codegen/evaluate":  "codegen uop dtype",
 	"schedule/evaluate": "schedule codegen/evaluate ref uop dtype",
 
@@ -79,9 +86,9 @@ var mayImport = map[string]string{
 
 	"backends/page": "engine codegen codegen/wasm codegen/wgsl runtime/wasm/page runtime/webgpu/page plan",
 
-	"backends/look": "engine codegen codegen/c codegen/wgsl runtime/null plan",
+	"backends/look": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null plan",
 
-	"wasm":       "backends/page backends/look engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
+	"wasm":       "llm llm/chat onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/face":  "",
 	"wasm/npm":   "",
@@ -99,7 +106,9 @@ var mayImport = map[string]string{
 	"onnx":        "tensor engine ref uop dtype",
 	"atomicfile":  "",
 
-	"llm":             "nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
+	"llm/chat":        "",
+	"llm/serve":       "llm llm/chat tokenizer",
+	"llm":             "llm/chat nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
 	"tokenizer":       "weights/gguf",
 	"weights":         "",
 	"weights/gguf":    "weights dtype",
@@ -109,7 +118,7 @@ var mayImport = map[string]string{
 	"weights/numpy":   "weights weights/zipfile",
 	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
 	"export":          "atomicfile tensor engine saved codegen codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
-	"cmd/weft":        "export saved llm tokenizer onnx weights weights/formats weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":        "viz export saved llm llm/chat llm/serve tokenizer onnx weights weights/formats weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.
@@ -145,7 +154,7 @@ const platform = "runtime backends cmd wasm tests atomicfile"
 
 // edges lists where the environment may be read: once, into a struct. Library code never reads it,
 // so caches cannot miss a setting.
-const edges = "backends cmd wasm tests examples"
+const edges = "backends cmd viz wasm tests examples"
 
 // source is a parsed Go file: its folder relative to the module, and whether it is a test.
 type source struct {

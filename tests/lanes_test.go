@@ -145,3 +145,16 @@ func TestLanesStayWithinStackedArrays(t *testing.T) {
 	require.Len(t, launches, 1)
 	require.NotContains(t, launches[0].Directives, "vector a0")
 }
+
+// Sums over rows that are read once go along the rows, whatever else is used for several of them: a block of rows in registers would read
+// each element by itself, and ask first whether there is one.
+func TestLanesGoAlongRowsThatAreReadOnce(t *testing.T) {
+	b := newBench(t, "CPU", engine.Options{})
+	x, places, w := b.floats(8, 64, 128), b.floats(64, 128), b.floats(128)
+	words, at := b.floats(65, 128), b.ints(65, 8, 64)
+	h := words.At(at).Add(places)
+	g := h.LayerNorm(w, w, 1e-5, 128).Mul(x).Sum().Grad(words, places)
+	for _, k := range b.plan(g...).Launches() {
+		require.NotContains(t, k.Source, "gim_", "%s, %s: lanes that are loaded one by one", k.Name, k.Directives)
+	}
+}

@@ -20,6 +20,7 @@ func TestEveryOpHasARow(t *testing.T) {
 		require.NotEmpty(t, info.Name, "op %d has no row in the table", o)
 		require.False(t, names[info.Name], "two ops are called %s", info.Name)
 		names[info.Name] = true
+		require.Equal(t, o.Elementwise(), info.Takes != uop.Nothing && info.Cost.Element > 0 && info.Cost.Loop > 0, "%s: elementwise ops, and only they, have a domain and a cost", o)
 		require.Equal(t, o.Elementwise(), info.Eval != nil, "%s: elementwise ops, and only they, have a meaning on elements", o)
 		if o.Elementwise() {
 			require.Equal(t, map[uop.Group]int{uop.Unary: 1, uop.Binary: 2, uop.Ternary: 3}[info.Group], info.Arity, o.String())

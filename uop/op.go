@@ -1,5 +1,7 @@
 package uop
 
+import "github.com/weft-ml/weft/dtype"
+
 // Op says what a node computes. Everything that can be written as a composition of
 // others is a rule, not an op.
 type Op uint8
@@ -67,6 +69,7 @@ const (
 	Detach     // (value, x, d, …): value, outside differentiation but for dvalue/dx = d of each pair
 	Check      // (value, code) CheckArg: value, which is right only where no element of code is above 0. Tensor level only
 	Extent     // ExtentArg: a value of which only the first elements of an axis count. Tensor level only
+	Foreign    // ForeignArg: one result of a kernel that the program wrote in the language of a target
 	numOps
 )
 
@@ -103,6 +106,68 @@ const (
 	Memory
 )
 
+// Domain says which element types an elementwise op computes with: those of its last operand.
+type Domain uint8
+
+const (
+	Nothing  Domain = iota // it is no elementwise op
+	AnyType                // all but Void
+	Floats                 // floating point
+	Integers               // with and without sign, Index among them
+	Numbers                // floats and integers
+	Bits                   // integers and bool
+	Ordered                // numbers and bool
+	Stored                 // numbers that memory holds
+	Words                  // int32
+)
+
+// Has reports whether a type belongs to the domain.
+func (x Domain) Has(d dtype.DType) bool {
+	switch x {
+	case AnyType:
+		return d != dtype.Void
+	case Floats:
+		return d.IsFloat()
+	case Integers:
+		return d.IsInt()
+	case Numbers:
+		return d.IsFloat() || d.IsInt()
+	case Bits:
+		return d.IsInt() || d == dtype.Bool
+	case Ordered:
+		return d.IsFloat() || d.IsInt() || d == dtype.Bool
+	case Stored:
+		return (d.IsFloat() || d.IsInt()) && d.Size() > 0
+	case Words:
+		return d == dtype.I32
+	}
+	return false
+}
+
+// Cost is what an elementwise op takes, in additions of its type.
+type Cost struct {
+	Element float64 // of an array, one among others: what the scheduler weighs against bytes
+	Loop    float64 // in a loop that does little else: what the code generator weighs loops by. Integers are divided there one by one
+}
+
+var (
+	free     = Cost{}
+	light    = Cost{0.5, 1} // part of another instruction as a rule
+	plain    = Cost{1, 1}
+	division = Cost{4, 4}
+	quotient = Cost{4, 20}
+	function = Cost{20, 20}
+)
+
+// Trait is what a float result is to whoever compares it.
+type Trait uint8
+
+const (
+	Exact    Trait = iota // as long as the operands are short
+	Rounded               // a division or a root: rounded right, and the same everywhere
+	Function              // transcendental: a polynomial of the target, whose last bit differs
+)
+
 // OpInfo is one row of the op table.
 type OpInfo struct {
 	Name    string
@@ -111,6 +176,9 @@ type OpInfo struct {
 	Group   Group
 	Algebra Algebra
 	Eval    func(args) Value // the meaning of an elementwise op
+	Takes   Domain
+	Cost    Cost
+	Trait   Trait
 }
 
 // Info gives the row of an op.
@@ -129,63 +197,64 @@ func (o Op) IsMovement() bool { return table[o].Group == Movement }
 const NumOps = numOps
 
 var table = [numOps]OpInfo{
-	Invalid: {"invalid", 0, Given, Leaf, 0, nil},
-	Const:   {"const", 0, Given, Leaf, 0, nil},
-	Buffer:  {"buffer", 0, Given, Leaf, 0, nil},
-	Param:   {"param", 0, Given, Leaf, 0, nil},
-	Var:     {"var", 0, Given, Leaf, 0, nil},
-	Range:   {"range", 0, Given, Leaf, 0, nil},
-	Reg:     {"reg", 0, Given, Leaf, 0, nil},
+	Invalid: {"invalid", 0, Given, Leaf, 0, nil, Nothing, free, Exact},
+	Const:   {"const", 0, Given, Leaf, 0, nil, Nothing, free, Exact},
+	Buffer:  {"buffer", 0, Given, Leaf, 0, nil, Nothing, free, Exact},
+	Param:   {"param", 0, Given, Leaf, 0, nil, Nothing, free, Exact},
+	Var:     {"var", 0, Given, Leaf, 0, nil, Nothing, free, Exact},
+	Range:   {"range", 0, Given, Leaf, 0, nil, Nothing, free, Exact},
+	Reg:     {"reg", 0, Given, Leaf, 0, nil, Nothing, free, Exact},
 
-	Reshape: {"reshape", 1, First, Movement, 0, nil},
-	Permute: {"permute", 1, First, Movement, 0, nil},
-	Expand:  {"expand", 1, First, Movement, 0, nil},
-	Pad:     {"pad", 1, First, Movement, 0, nil},
-	Shrink:  {"shrink", 1, First, Movement, 0, nil},
-	Flip:    {"flip", 1, First, Movement, 0, nil},
-	Slide:   {"slide", 1, First, Movement, 0, nil},
+	Reshape: {"reshape", 1, First, Movement, 0, nil, Nothing, free, Exact},
+	Permute: {"permute", 1, First, Movement, 0, nil, Nothing, free, Exact},
+	Expand:  {"expand", 1, First, Movement, 0, nil, Nothing, free, Exact},
+	Pad:     {"pad", 1, First, Movement, 0, nil, Nothing, free, Exact},
+	Shrink:  {"shrink", 1, First, Movement, 0, nil, Nothing, free, Exact},
+	Flip:    {"flip", 1, First, Movement, 0, nil, Nothing, free, Exact},
+	Slide:   {"slide", 1, First, Movement, 0, nil, Nothing, free, Exact},
 
-	Neg:     {"neg", 1, First, Unary, 0, evalNeg},
-	Sqrt:    {"sqrt", 1, First, Unary, 0, evalSqrt},
-	Exp2:    {"exp2", 1, First, Unary, 0, evalExp2},
-	Log2:    {"log2", 1, First, Unary, 0, evalLog2},
-	Sin:     {"sin", 1, First, Unary, 0, evalSin},
-	Trunc:   {"trunc", 1, First, Unary, 0, evalTrunc},
-	Cast:    {"cast", 1, Given, Unary, 0, evalCast},
-	Bitcast: {"bitcast", 1, Given, Unary, 0, evalBitcast},
+	Neg:     {"neg", 1, First, Unary, 0, evalNeg, Numbers, light, Exact},
+	Sqrt:    {"sqrt", 1, First, Unary, 0, evalSqrt, Floats, division, Rounded},
+	Exp2:    {"exp2", 1, First, Unary, 0, evalExp2, Floats, function, Function},
+	Log2:    {"log2", 1, First, Unary, 0, evalLog2, Floats, function, Function},
+	Sin:     {"sin", 1, First, Unary, 0, evalSin, Floats, function, Function},
+	Trunc:   {"trunc", 1, First, Unary, 0, evalTrunc, Floats, plain, Exact},
+	Cast:    {"cast", 1, Given, Unary, 0, evalCast, Ordered, light, Exact},
+	Bitcast: {"bitcast", 1, Given, Unary, 0, evalBitcast, Stored, light, Exact},
 
-	Add:   {"add", 2, Same, Binary, Commutative | Associative, evalAdd},
-	Mul:   {"mul", 2, Same, Binary, Commutative | Associative, evalMul},
-	Div:   {"div", 2, Same, Binary, 0, evalDiv},
-	IDiv:  {"idiv", 2, Same, Binary, 0, evalIDiv},
-	Mod:   {"mod", 2, Same, Binary, 0, evalMod},
-	Max:   {"max", 2, Same, Binary, Commutative | Associative | Idempotent, evalMax},
-	And:   {"and", 2, Same, Binary, Commutative | Associative | Idempotent, evalAnd},
-	Or:    {"or", 2, Same, Binary, Commutative | Associative | Idempotent, evalOr},
-	Xor:   {"xor", 2, Same, Binary, Commutative | Associative, evalXor},
-	Shl:   {"shl", 2, Same, Binary, 0, evalShl},
-	Shr:   {"shr", 2, Same, Binary, 0, evalShr},
-	Less:  {"less", 2, Boolean, Binary, 0, evalLess},
-	Equal: {"equal", 2, Boolean, Binary, Commutative, evalEqual},
+	Add:   {"add", 2, Same, Binary, Commutative | Associative, evalAdd, Ordered, plain, Exact},
+	Mul:   {"mul", 2, Same, Binary, Commutative | Associative, evalMul, Ordered, plain, Exact},
+	Div:   {"div", 2, Same, Binary, 0, evalDiv, Floats, division, Rounded},
+	IDiv:  {"idiv", 2, Same, Binary, 0, evalIDiv, Integers, quotient, Exact},
+	Mod:   {"mod", 2, Same, Binary, 0, evalMod, Integers, quotient, Exact},
+	Max:   {"max", 2, Same, Binary, Commutative | Associative | Idempotent, evalMax, Ordered, plain, Exact},
+	And:   {"and", 2, Same, Binary, Commutative | Associative | Idempotent, evalAnd, Bits, plain, Exact},
+	Or:    {"or", 2, Same, Binary, Commutative | Associative | Idempotent, evalOr, Bits, plain, Exact},
+	Xor:   {"xor", 2, Same, Binary, Commutative | Associative, evalXor, Bits, plain, Exact},
+	Shl:   {"shl", 2, Same, Binary, 0, evalShl, Integers, plain, Exact},
+	Shr:   {"shr", 2, Same, Binary, 0, evalShr, Integers, plain, Exact},
+	Less:  {"less", 2, Boolean, Binary, 0, evalLess, Ordered, plain, Exact},
+	Equal: {"equal", 2, Boolean, Binary, Commutative, evalEqual, Ordered, plain, Exact},
 
-	Dot2: {"dot2", 2, Same, Binary, Commutative, evalDot2},
-	Dot4: {"dot4", 2, Same, Binary, 0, evalDot4},
+	Dot2: {"dot2", 2, Same, Binary, Commutative, evalDot2, Words, plain, Exact},
+	Dot4: {"dot4", 2, Same, Binary, 0, evalDot4, Words, plain, Exact},
 
-	Where:  {"where", 3, Second, Ternary, 0, evalWhere},
-	MulAdd: {"muladd", 3, Same, Ternary, 0, evalMulAdd},
+	Where:  {"where", 3, Second, Ternary, 0, evalWhere, AnyType, light, Exact},
+	MulAdd: {"muladd", 3, Same, Ternary, 0, evalMulAdd, Numbers, plain, Exact},
 
-	Reduce: {"reduce", -1, First, Reduction, 0, nil},
-	Part:   {"part", 1, Given, Reduction, 0, nil},
-	Scan:   {"scan", -1, First, Reduction, 0, nil},
+	Reduce: {"reduce", -1, First, Reduction, 0, nil, Nothing, free, Exact},
+	Part:   {"part", 1, Given, Reduction, 0, nil, Nothing, free, Exact},
+	Scan:   {"scan", -1, First, Reduction, 0, nil, Nothing, free, Exact},
 
-	Gather:     {"gather", 2, First, Memory, 0, nil},
-	Scatter:    {"scatter", 3, First, Memory, 0, nil},
-	Load:       {"load", -1, First, Memory, 0, nil},
-	Store:      {"store", 2, First, Memory, 0, nil},
-	After:      {"after", -1, First, Memory, 0, nil},
-	Contiguous: {"contiguous", 1, First, Memory, 0, nil},
-	Copy:       {"copy", 1, First, Memory, 0, nil},
-	Detach:     {"detach", -1, First, Memory, 0, nil},
-	Check:      {"check", 2, First, Memory, 0, nil},
-	Extent:     {"extent", 1, First, Memory, 0, nil},
+	Gather:     {"gather", 2, First, Memory, 0, nil, Nothing, free, Exact},
+	Scatter:    {"scatter", 3, First, Memory, 0, nil, Nothing, free, Exact},
+	Load:       {"load", -1, First, Memory, 0, nil, Nothing, free, Exact},
+	Store:      {"store", 2, First, Memory, 0, nil, Nothing, free, Exact},
+	After:      {"after", -1, First, Memory, 0, nil, Nothing, free, Exact},
+	Contiguous: {"contiguous", 1, First, Memory, 0, nil, Nothing, free, Exact},
+	Copy:       {"copy", 1, First, Memory, 0, nil, Nothing, free, Exact},
+	Detach:     {"detach", -1, First, Memory, 0, nil, Nothing, free, Exact},
+	Check:      {"check", 2, First, Memory, 0, nil, Nothing, free, Exact},
+	Extent:     {"extent", 1, First, Memory, 0, nil, Nothing, free, Exact},
+	Foreign:    {"foreign", -1, Given, Memory, 0, nil, Nothing, free, Exact},
 }

@@ -68,6 +68,8 @@ func argString(u *UOp) string {
 		return fmt.Sprint(a.I)
 	case FunctionArg:
 		return a.Name
+	case VarArg:
+		return a.Name
 	}
 	return fmt.Sprint(u.arg)
 }

@@ -96,6 +96,9 @@ func infer(u *UOp) Shape {
 			return fail(u, "index and value must have one shape, base and value one type")
 		}
 		return u.src[0].shape
+	case Foreign:
+		a := u.arg.(ForeignArg)
+		return a.All()[a.Result].Shape
 	case Check:
 		if u.src[1].dtype != dtype.I32 {
 			return fail(u, "the code is %v, not int32", u.src[1].dtype)

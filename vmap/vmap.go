@@ -17,18 +17,23 @@ import (
 // rule makes u for n arrays at once from its operands, of which those that there are many of have the new first axis.
 type rule func(b *batch, u *uop.UOp) *uop.UOp
 
-// rules is keyed by op; a test reports missing rows. Ops without one refuse: an effect happens once, not n times.
+// rules is keyed by op; a test reports missing rows. What works on each element alone needs none of its own; an effect happens once, not n
+// times.
 var rules = [uop.NumOps]rule{
 	uop.Const: alone, uop.Buffer: alone, uop.Param: alone, uop.Var: alone, uop.Range: alone, uop.Reg: refuse,
 	uop.Reshape: shaped, uop.Expand: shaped, uop.Permute: permute, uop.Flip: flip, uop.Pad: pad, uop.Shrink: shrink, uop.Slide: slide,
-	uop.Neg: elementwise, uop.Sqrt: elementwise, uop.Exp2: elementwise, uop.Log2: elementwise, uop.Sin: elementwise,
-	uop.Trunc: elementwise, uop.Cast: elementwise, uop.Bitcast: elementwise, uop.Add: elementwise, uop.Mul: elementwise,
-	uop.Div: elementwise, uop.IDiv: elementwise, uop.Mod: elementwise, uop.Max: elementwise, uop.And: elementwise, uop.Or: elementwise,
-	uop.Xor: elementwise, uop.Shl: elementwise, uop.Shr: elementwise, uop.Less: elementwise, uop.Equal: elementwise,
-	uop.Dot2: elementwise, uop.Dot4: elementwise, uop.Where: elementwise, uop.MulAdd: elementwise,
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: copied, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
+	uop.Foreign: foreign,
+}
+
+// ruleOf is found and not made when the program begins, so that programs that do not use this package do not link it.
+func ruleOf(rules *[uop.NumOps]rule, o uop.Op) rule {
+	if rules[o] == nil && o.Elementwise() {
+		return elementwise
+	}
+	return rules[o]
 }
 
 // batch is a graph on its way.
@@ -52,7 +57,7 @@ func Batch(n int, with map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 func (b *batch) run(order, ys []*uop.UOp) []*uop.UOp {
 	for _, u := range order {
 		if b.many[u] == nil && slices.ContainsFunc(u.Src(), func(s *uop.UOp) bool { return b.many[s] != nil }) {
-			if v := b.by[u.Op()](b, u); v != nil {
+			if v := ruleOf(b.by, u.Op())(b, u); v != nil {
 				b.many[u] = v
 			}
 		}
@@ -243,4 +248,14 @@ func (b *batch) below(u *uop.UOp, slot int, seed *uop.UOp) *batch {
 	}
 	in.run(order, nil)
 	return in
+}
+
+// foreign is the graph that says the same, for many: the text is for one.
+func foreign(b *batch, u *uop.UOp) *uop.UOp {
+	a := u.Arg().(uop.ForeignArg)
+	if len(u.Src()) == a.Args {
+		panic(&uop.ShapeError{Op: "Vmap", Shapes: []uop.Shape{u.Shape()}, Reason: "the kernel " + a.Name +
+			" is text for one array; state in UnsafeOptions.Same what it computes, in operations of tensors"})
+	}
+	return b.wide(u.At(a.Args))
 }

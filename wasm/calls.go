@@ -25,18 +25,19 @@ var calls map[string]procedure
 
 func init() {
 	calls = map[string]procedure{
-		"open":     {run: open},
-		"data":     {run: elements},
-		"shape":    {run: shapeOf},
-		"realize":  {run: realize},
-		"seed":     {run: seed},
-		"stats":    {run: stats},
-		"capture":  {run: capture},
-		"run":      {run: runCaptured, lazy: true},
-		"fetch":    {run: fetch, long: true},
-		"profile":  {run: profile},
-		"profiled": {run: profiled},
-		"dispose":  {run: dispose, silent: true},
+		"open":      {run: open},
+		"data":      {run: elements},
+		"shape":     {run: shapeOf},
+		"realize":   {run: realize},
+		"seed":      {run: seed},
+		"generator": {run: newGenerator},
+		"stats":     {run: stats},
+		"capture":   {run: capture},
+		"run":       {run: runCaptured, lazy: true},
+		"fetch":     {run: fetch, long: true},
+		"profile":   {run: profile},
+		"profiled":  {run: profiled},
+		"dispose":   {run: dispose, silent: true},
 	}
 }
 
@@ -123,6 +124,17 @@ func seed(_ context.Context, c *call) (any, error) {
 	return nil, nil
 }
 
+// newGenerator makes a generator, or has one begin anew.
+func newGenerator(_ context.Context, c *call) (any, error) {
+	seed := uint64(c.integer())
+	if g := c.server.generators[c.outs[0]]; g != nil {
+		g.Seed(seed)
+		return nil, nil
+	}
+	c.server.generators[c.outs[0]] = tensor.NewGenerator(seed)
+	return nil, nil
+}
+
 // stats counts what the engine did.
 func stats(_ context.Context, c *call) (any, error) {
 	if c.server.engine == nil {
@@ -150,6 +162,7 @@ func dispose(_ context.Context, c *call) (any, error) {
 		}
 		delete(c.server.tensors, ref)
 		delete(c.server.plays, ref)
+		delete(c.server.generators, ref)
 		if n := c.server.nets[ref]; n != nil {
 			n.end()
 			delete(c.server.nets, ref)
@@ -166,45 +179,7 @@ type recorded struct{ captured *tensor.Captured }
 func capture(ctx context.Context, c *call) (any, error) {
 	s := c.server
 	inputs := c.tensors()
-	stands, list, results := c.refs(), c.list(), c.refs()
-	if len(stands) != len(inputs) {
-		c.fail("%d stand-ins for %d inputs", len(stands), len(inputs))
-	}
-	var made []wire.Ref
-	defer func() {
-		for _, r := range append(made, stands...) {
-			delete(s.tensors, r)
-		}
-	}()
-	f := func(in ...*tensor.Tensor) []*tensor.Tensor {
-		for i, r := range stands {
-			s.tensors[r] = in[i]
-		}
-		for i, v := range list {
-			one, _ := v.([]any)
-			q, ok := parse(one)
-			if !ok {
-				c.fail("operation %d has another form than this engine expects", i)
-			}
-			for _, r := range q.outs {
-				if s.tensors[r] == nil { // else it is one that the function changes
-					made = append(made, r)
-				}
-			}
-			ts, err := s.apply(ctx, q)
-			if err != nil {
-				panic(&failure{q.number, err})
-			}
-			for k, t := range ts {
-				s.tensors[q.outs[k]] = t
-			}
-		}
-		outs := make([]*tensor.Tensor, len(results))
-		for i, r := range results {
-			outs[i] = s.tensor(r)
-		}
-		return outs
-	}
+	f := c.function()
 	captured, err := tensor.Capture(ctx, f, inputs...)
 	if err != nil {
 		return nil, err

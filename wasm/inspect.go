@@ -35,7 +35,7 @@ func inspect(_ context.Context, c *call) (any, error) {
 	out := wire.Record{}
 	var views []*engine.View
 	for i, name := range targets {
-		e, err := look.Open(name)
+		e, err := c.lookedAt(name)
 		if err != nil {
 			return nil, err
 		}
@@ -59,6 +59,17 @@ func inspect(_ context.Context, c *call) (any, error) {
 	}
 	out = append(out, wire.Field{Name: "schedule", Value: views[0].Schedule.String()}, wire.Field{Name: "arenaBytes", Value: float64(views[0].Plan.Peak)})
 	return append(out, wire.Field{Name: "kernels", Value: launches(targets, views)}), nil
+}
+
+// lookedAt is an engine that writes a language and runs nothing; "here" is the page's own, with what its machine can do.
+func (c *call) lookedAt(name string) (*engine.Engine, error) {
+	if name != "here" {
+		return look.Open(name)
+	}
+	if c.server.engine == nil {
+		return nil, errNotOpen
+	}
+	return c.server.engine, nil
 }
 
 func unreadable(err error) wire.Record {
@@ -87,7 +98,8 @@ func launches(targets []string, views []*engine.View) []any {
 			if i >= len(list) {
 				continue
 			}
-			k := list[i]
+			spelled := list[i].Spelled()
+			k := &spelled
 			if first == nil {
 				first = k
 			}

@@ -25,21 +25,23 @@ type server struct {
 	// progress posts news of a call that goes on.
 	progress func(number int, value any)
 
-	turn    sync.Mutex // held while tensors are touched: long calls let others in between their steps
-	engine  *engine.Engine
-	tensors map[wire.Ref]any  // *tensor.Tensor or *failure
-	sole    map[wire.Ref]bool // tensors with memory of their own, of which nothing was made
-	plays   map[wire.Ref]*recorded
-	nets    map[wire.Ref]network
-	profile *profiling // that is being taken, or nil
-	load    load
+	turn       sync.Mutex // held while tensors are touched: long calls let others in between their steps
+	engine     *engine.Engine
+	tensors    map[wire.Ref]any  // *tensor.Tensor or *failure
+	sole       map[wire.Ref]bool // tensors with memory of their own, of which nothing was made
+	plays      map[wire.Ref]*recorded
+	nets       map[wire.Ref]network
+	kernels    []*tensor.Kernel // whose bodies are being carried out, the innermost last
+	generators map[wire.Ref]*tensor.Generator
+	profile    *profiling // that is being taken, or nil
+	load       load
 }
 
 // network is what an engine trains for a page by itself. Not every engine can.
 type network interface{ end() }
 
 func newServer() *server {
-	return &server{tensors: map[wire.Ref]any{}, sole: map[wire.Ref]bool{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]network{}}
+	return &server{tensors: map[wire.Ref]any{}, sole: map[wire.Ref]bool{}, plays: map[wire.Ref]*recorded{}, nets: map[wire.Ref]network{}, generators: map[wire.Ref]*tensor.Generator{}}
 }
 
 // failure is why a tensor does not exist, and the number of the request that should have made it.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
@@ -22,7 +23,10 @@ var made struct {
 	engines map[string]*engine.Engine
 }
 
-// Open gives an engine that writes kernels in a language, "wgsl" or "c", for a usual machine, and runs nothing.
+// Languages are those that can be looked at.
+var Languages = []string{wgsl.Name, "c", "wasm"}
+
+// Open gives an engine that writes kernels in one of Languages, for a usual machine, and runs nothing.
 func Open(language string) (*engine.Engine, error) {
 	made.Lock()
 	defer made.Unlock()
@@ -35,8 +39,10 @@ func Open(language string) (*engine.Engine, error) {
 		m = engine.Machine{Target: wgsl.Target(wgsl.Machine{}), Render: wgsl.Render, Finish: wgsl.Finish}
 	case "c":
 		m = engine.Machine{Target: c.Target(c.Machine{VectorBytes: 32}), Render: c.Render}
+	case "wasm":
+		m = engine.Machine{Target: wasm.Target(wasm.Machine{}), Render: wasm.Renderer(wasm.Machine{})}
 	default:
-		return nil, fmt.Errorf("there is no language %q to look at; there are wgsl and c", language)
+		return nil, fmt.Errorf("there is no language %q to look at; there are wgsl, c and wasm", language)
 	}
 	m.Device = null.Open(null.Options{})
 	e, err := engine.New(engine.Backend{Name: language, Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) { return &m, nil }}, engine.Options{})

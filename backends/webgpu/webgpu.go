@@ -20,6 +20,7 @@ import (
 
 func init() {
 	engine.Register(engine.Backend{Name: webgpu.Name, Compare: true, Several: true, Open: open})
+	wgsl.AllowForeign()
 }
 
 // open is WGSL on the adapter named by WEFT_ADAPTER (part of its name), else on the fastest kind there is; of several of that kind on the one

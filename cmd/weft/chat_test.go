@@ -33,3 +33,37 @@ func TestChat(t *testing.T) {
 	code, _, _ = weft(nil, "chat")
 	assert.Equal(t, exitUsage, code)
 }
+
+// With a template a line is a message, and the model reads the conversation so far: the same as the whole conversation at once.
+func TestConversation(t *testing.T) {
+	model := need.Data(t, "models", "stories260k", "stories260K.bin")
+	words := need.Data(t, "models", "stories260k", "tok512.bin")
+	template := filepath.Join(t.TempDir(), "template.jinja")
+	require.NoError(t, os.WriteFile(template, []byte("{{ bos_token }}{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{{ 'assistant:' if add_generation_prompt }}"), 0o600))
+	talk := func(in string, args ...string) (int, string, string) {
+		var out, log strings.Builder
+		c := rootCommand(func(string) string { return "" }, &out, &log)
+		c.SetArgs(append([]string{"chat", model, "--tokenizer", words, "--device", "INTERP", "--template", template, "-n", "12"}, args...))
+		c.SetIn(strings.NewReader(in))
+		c.SetOut(&out)
+		c.SetErr(&log)
+		if err := c.Execute(); err != nil {
+			return 1, out.String(), err.Error()
+		}
+		return 0, out.String(), log.String()
+	}
+	code, out, log := talk("A cat.\n\nA dog.\n", "--system", "Tell stories.")
+	require.Zero(t, code, log)
+	one, rest, ok := strings.Cut(out, "\n")
+	require.True(t, ok)
+	code, again, log := talk("", "--plain", "-p", "system: Tell stories.\nuser: A cat.\nassistant: "+one+"\nuser: A dog.\nassistant:")
+	require.Zero(t, code, log)
+	assert.Equal(t, rest, again)
+	code, _, log = talk("", "--plain", "--system", "x")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, log, "--plain takes none")
+	require.NoError(t, os.WriteFile(template, []byte("{% nothing %}"), 0o600))
+	code, _, log = talk("")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, log, `template.jinja:1: the statement "nothing" is not known`)
+}

@@ -1,4 +1,4 @@
-// Command weft lists devices, trains the digit network, measures and exports: the parts of Weft that a
+// Command weft lists devices, trains the digit network, measures, exports, and runs models of others: the parts of Weft that a
 // person runs. Results go to standard output, everything else to standard error; the exit code
 // is 0 for success, 1 for a failure, 2 for a call that makes no sense and 130 when interrupted.
 //
@@ -19,6 +19,7 @@ import (
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/engine/choose"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/viz"
 )
 
 // Exit codes.
@@ -37,9 +38,14 @@ func (e usageError) Unwrap() error { return e.err }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
-	os.Exit(interruptible(os.Stderr, func(ctx context.Context) int {
+	wait := viz.Open()
+	code := interruptible(os.Stderr, func(ctx context.Context) int {
 		return run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
-	}))
+	})
+	if code == 0 {
+		wait()
+	}
+	os.Exit(code)
 }
 
 // run is the whole program as a function of its arguments, its environment and its outputs.
@@ -81,7 +87,7 @@ func rootCommand(getenv func(string) string, out, log io.Writer) *cobra.Command 
 		Long: `Weft turns tensor programs into few fused kernels and runs them.
 
 Environment: DEV=name picks the device, without it the fastest is found out; WEFT_THREADS=n and WEFT_MEM=64M limit it; CC is the C
-compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work; UNCHECKED=1 leaves
+compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work, VIZ=1 how plans come about, in a browser; UNCHECKED=1 leaves
 wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searches for faster kernels by the clock.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -93,7 +99,7 @@ wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searche
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	train.AddCommand(trainMNISTCommand(p))
-	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p), chatCommand(p), exportCommand(p), showModelCommand(p), runModelCommand(p))
+	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p), chatCommand(p), serveCommand(p), exportCommand(p), showModelCommand(p), runModelCommand(p), vizCommand(p))
 	return root
 }
 

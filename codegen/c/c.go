@@ -68,12 +68,12 @@ func (m Machine) has(o uop.Op, d dtype.DType) bool {
 	case d == dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast
 	}
-	switch o {
-	case uop.Exp2, uop.Log2, uop.Sin, uop.Trunc:
+	switch {
+	case uop.Info(o).Trait == uop.Function || o == uop.Trunc:
 		return false
-	case uop.Dot2:
+	case o == uop.Dot2:
 		return d == dtype.I32
-	case uop.Dot4:
+	case o == uop.Dot4:
 		return d == dtype.I32 && m.Dot4
 	}
 	return true
@@ -81,6 +81,9 @@ func (m Machine) has(o uop.Op, d dtype.DType) bool {
 
 // Render writes a kernel. The entry's name is a hash of the text, so equal kernels have equal names.
 func Render(p *codegen.Program) (k plan.Kernel, err error) {
+	if p.Foreign != nil {
+		return foreign(p), nil
+	}
 	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, reads: map[*uop.UOp]bool{}}
 	defer func() {
 		if x := recover(); x != nil {

@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
@@ -31,6 +32,7 @@ type renderer struct {
 	blocks  int                 // blocks of them so far
 	reads   map[*uop.UOp]bool   // buffers that are read
 	past512 bool                // lines were written past the caches
+	seldom  bool                // what is written runs seldom beside a loop in the same block
 }
 
 func (r *renderer) line(depth int, format string, a ...any) {
@@ -51,6 +53,9 @@ func (r *renderer) head() {
 }
 
 func (r *renderer) block(stmts []codegen.Stmt, depth int) {
+	was := r.seldom
+	r.seldom = slices.ContainsFunc(stmts, loops)
+	defer func() { r.seldom = was }()
 	turns := r.turns(stmts)
 	for i, s := range stmts {
 		for _, t := range turns[i] {
@@ -65,6 +70,27 @@ func (r *renderer) block(stmts []codegen.Stmt, depth int) {
 			}
 		}
 	}
+}
+
+// manyTimes is from how many iterations of a loop on what lies beside it is not what takes the time.
+const manyTimes = 16
+
+// loops says that a statement is a loop of many iterations, those of loops in it counted.
+func loops(s codegen.Stmt) bool { return iterations(s) >= manyTimes }
+
+func iterations(s codegen.Stmt) int {
+	l, ok := s.(*codegen.Loop)
+	if !ok {
+		return 1
+	}
+	most := 1
+	for _, x := range l.Body {
+		most = max(most, iterations(x))
+	}
+	if l.Kind == codegen.Vector {
+		return most
+	}
+	return min(l.Range.Arg().(uop.RangeArg).N, manyTimes) * most
 }
 
 func (r *renderer) stmt(s codegen.Stmt, depth int) {
@@ -232,7 +258,7 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 	case ok && stride == 1 && r.mask == "":
 		r.line(depth, "*(%su *)(%s + %s) = %s;", r.vtype(e), p, r.expr(base), v)
 	case ok && r.mask == "":
-		r.line(depth, "%s(%s + %s, %d, %s);", r.helper("st", e), p, r.expr(base), stride, v)
+		r.line(depth, "%s(%s + %s, %d, %s);", r.called("st", e), p, r.expr(base), stride, v)
 	case r.mask == "":
 		r.line(depth, "%s(%s, %s, %s);", r.helper("sti", e), p, r.vexpr(index), v)
 	default:

@@ -104,6 +104,23 @@ func (r *renderer) helper(what, e string) string {
 }
 
 // mathHelper uses the machine's instruction where the prelude names it.
+// called is a helper that is one function for all its places where these do not take the time: lane by lane its code is long, and C
+// compilers take as long for each copy.
+func (r *renderer) called(what, e string) string {
+	name := r.helper(what, e)
+	if !r.seldom {
+		return name
+	}
+	v, t := r.vtype(e), byElem[e]
+	one := name + "_called"
+	if what == "st" {
+		r.define(one, fmt.Sprintf("static __attribute__((noinline)) void %s(%s *p, int64_t s, %s v) { %s(p, s, v); }\n", one, t, v, name))
+	} else {
+		r.define(one, fmt.Sprintf("static __attribute__((noinline)) %s %s(const %s *p, int64_t s) { return %s(p, s); }\n", v, one, t, name))
+	}
+	return one
+}
+
 func (r *renderer) mathHelper(what, name, v, e string) {
 	args, params, call := "a, b, c", fmt.Sprintf("%[1]s a, %[1]s b, %[1]s c", v), "weft_fma_"+e+"(a[%[1]d], b[%[1]d], c[%[1]d])"
 	if what == "sqrt" {
@@ -298,7 +315,7 @@ func (r *renderer) vload(u *uop.UOp) string {
 		s = some(stride)
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
-		s = fmt.Sprintf("%s(%s + %s, %d)", r.helper("gt", e), p, r.expr(base), stride)
+		s = fmt.Sprintf("%s(%s + %s, %d)", r.called("gt", e), p, r.expr(base), stride)
 	case ok:
 		s = fmt.Sprintf("%s(%s + %s, %d, %s)", r.helper("gtm", e), p, r.expr(base), stride, mask)
 	default:

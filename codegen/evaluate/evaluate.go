@@ -180,9 +180,10 @@ func tolerance(s *codegen.Spec) float64 {
 		if !u.DType().IsFloat() {
 			continue
 		}
-		switch u.Op() {
-		case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Div:
+		if uop.Info(u.Op()).Trait != uop.Exact {
 			return 1
+		}
+		switch u.Op() {
 		case uop.Const:
 			v, _ := u.ConstValue()
 			if f := v.Float(); !math.IsInf(f, 0) && f == f && (math.Abs(f) > 1<<12 || f*16 != math.Trunc(f*16)) {

@@ -48,10 +48,10 @@ func (n *nudge) op(u *uop.UOp, x uop.Value, src []uop.Value) uop.Value {
 		return x
 	}
 	size := 0.
-	switch f := x.Float(); u.Op() {
-	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Div:
+	switch f := x.Float(); {
+	case uop.Info(u.Op()).Trait != uop.Exact:
 		size = math.Abs(f)
-	case uop.Add, uop.Mul:
+	case u.Op() == uop.Add || u.Op() == uop.Mul:
 		if size = math.Abs(f); size < 1<<12 && f*16 == math.Trunc(f*16) {
 			size = 0
 		} else if u.Op() == uop.Add {

@@ -28,7 +28,7 @@ func Target(noOpt bool) *codegen.Target {
 
 func has(o uop.Op, d dtype.DType) bool {
 	switch {
-	case o == uop.Exp2 || o == uop.Log2 || o == uop.Sin || o == uop.Dot2 || o == uop.Dot4:
+	case uop.Info(o).Trait == uop.Function || o == uop.Dot2 || o == uop.Dot4:
 		return false
 	case d.IsNarrow():
 		switch o {

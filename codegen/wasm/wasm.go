@@ -56,12 +56,12 @@ func has(o uop.Op, d dtype.DType) bool {
 	case d == dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast
 	}
-	switch o {
-	case uop.Exp2, uop.Log2, uop.Sin, uop.Dot4:
+	switch {
+	case uop.Info(o).Trait == uop.Function || o == uop.Dot4:
 		return false
-	case uop.MulAdd:
+	case o == uop.MulAdd:
 		return d.IsInt()
-	case uop.Dot2:
+	case o == uop.Dot2:
 		return d == dtype.I32
 	}
 	return true

@@ -26,6 +26,12 @@ func Finisher(l plan.Limits) func(p *plan.Plan) {
 	}
 }
 
+// unspelled is a kernel that is spelled when it is known how its arrays are bound. If first is not 0, workgroups are numbered from the first
+// word of that vector of the uniform block on.
+type unspelled interface {
+	spell(ways []binding, first int) (entry, source string)
+}
+
 type finisher struct {
 	limits   plan.Limits
 	plan     *plan.Plan
@@ -74,6 +80,6 @@ func (f *finisher) variant(k *plan.Kernel, ways []binding) plan.Kernel {
 	if out.Parts = out.Cut(f.limits); out.Parts != nil {
 		first = f.plan.FirstWord() / 4
 	}
-	out.Entry, out.Source = k.Draft.(*draft).spell(ways, first)
+	out.Entry, out.Source = k.Draft.(unspelled).spell(ways, first)
 	return out
 }

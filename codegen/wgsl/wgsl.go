@@ -72,11 +72,7 @@ func has(o uop.Op, d dtype.DType) bool {
 	case dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Where || o == uop.Bitcast
 	}
-	switch o {
-	case uop.Exp2, uop.Log2, uop.Sin, uop.Dot2, uop.Dot4:
-		return false
-	}
-	return true
+	return uop.Info(o).Trait != uop.Function && o != uop.Dot2 && o != uop.Dot4
 }
 
 // Render gives a kernel's launch and its draft. Finish spells it, for the memory that a plan binds to it.
@@ -85,6 +81,9 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 		if q.DType == dtype.F64 {
 			return k, fmt.Errorf("argument %d: %w", i, &codegen.Unsupported{Target: "WEBGPU", Op: uop.Load, DType: q.DType})
 		}
+	}
+	if p.Foreign != nil {
+		return foreignKernel(p), nil
 	}
 	d := newDraft(p.Apart())
 	k = plan.Kernel{

@@ -293,7 +293,7 @@ func touch(path string) {
 }
 
 // endings of what is swept: of entries, and of the folders that wazero made of its own before entries had a keyed hash.
-var endings = []string{".kernel", ".module", ".directives", ".so", ".dll"}
+var endings = []string{".kernel", ".module", ".directives", ".plan", ".so", ".dll"}
 
 // sweepDaily sweeps a folder that nobody swept for a day: its key was changed last when somebody did.
 func (f *Folder) sweepDaily(now time.Time) {

@@ -124,6 +124,7 @@ func (d *Device) Close() error {
 		return nil
 	}
 	d.pool.close()
+	d.build.closeAhead()
 	d.fence.close()
 	d.build.cache.close()
 	d.memory.close()

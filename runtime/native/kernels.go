@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path/filepath"
 	goruntime "runtime"
 	"sort"
@@ -37,12 +38,14 @@ type builder struct {
 	prelude string
 	base    []byte // hash of all that kernels have in common
 	stats   *Stats
+	slots   chan struct{} // full while as many compilers run as there are processors
+	ahead   ahead
 }
 
 func newBuilder(cc *compiler, cache *cache, prelude string, stats *Stats) *builder {
 	base := sha256.Sum256([]byte(fmt.Sprintf("weft native %d\n%d %s\n%d %s",
 		plan.Version, len(cc.identity), cc.identity, len(prelude), prelude)))
-	return &builder{cc, cache, prelude, base[:], stats}
+	return &builder{cc: cc, cache: cache, prelude: prelude, base: base[:], stats: stats, slots: make(chan struct{}, goruntime.NumCPU())}
 }
 
 // key names a kernel's machine code: it depends on everything that decides its bytes.
@@ -70,11 +73,11 @@ func (b *builder) functions(ctx context.Context, kernels []plan.Kernel) ([]uintp
 		if process.functions[keys[i]] != 0 || missing[keys[i]] != nil {
 			continue
 		}
-		if !b.fromDisk(keys[i], k) {
+		if b.ahead.knows(keys[i]) || !b.fromDisk(keys[i], k) {
 			missing[keys[i]] = k
 		}
 	}
-	if len(missing) > 0 {
+	if len(missing) > 0 || len(b.ahead.begun) > 0 {
 		start := time.Now()
 		if err := b.build(ctx, missing); err != nil {
 			return nil, err
@@ -123,17 +126,43 @@ func (b *builder) load(l library, key string, k *plan.Kernel) error {
 	return nil
 }
 
-// build compiles the kernels in as many runs as there are processors, but few enough that each
-// is worth it.
+// build makes the machine code of kernels: of some the compiler began before.
 func (b *builder) build(ctx context.Context, missing map[string]*plan.Kernel) error {
 	if b.cc.broken != nil {
 		return b.cc.broken
 	}
+	ahead, left := b.takeAhead(), maps.Clone(missing)
+	for _, a := range ahead {
+		for _, key := range a.keys {
+			delete(left, key)
+		}
+	}
+	p := b.progress(len(missing))
+	err := b.compileAll(ctx, left, p)
+	again := map[string]*plan.Kernel{}
+	for _, a := range ahead {
+		for _, key := range b.finish(ctx, a, p) {
+			if k := missing[key]; k != nil {
+				again[key] = k
+			}
+		}
+	}
+	if err == nil && len(again) > 0 {
+		err = b.compileAll(ctx, again, p)
+	}
+	return err
+}
+
+// compileAll compiles kernels in as many runs as there are processors, or more where there is much, but few enough that each is worth it.
+func (b *builder) compileAll(ctx context.Context, missing map[string]*plan.Kernel, p *progress) error {
+	if len(missing) == 0 {
+		return nil
+	}
 	batches := split(missing, goruntime.NumCPU())
-	libraries, err := b.compile(ctx, batches, missing, !b.cache.lost)
+	libraries, err := b.compile(ctx, batches, missing, !b.cache.lost, p)
 	if err != nil && !b.cache.lost && full(err) && ctx.Err() == nil {
 		b.cache.without(err)
-		libraries, err = b.compile(ctx, batches, missing, false)
+		libraries, err = b.compile(ctx, batches, missing, false, p)
 	}
 	for _, l := range libraries {
 		if l.place != nil {
@@ -144,18 +173,24 @@ func (b *builder) build(ctx context.Context, missing map[string]*plan.Kernel) er
 		return err
 	}
 	for i, keys := range batches {
-		for _, key := range keys {
-			if err := b.load(libraries[i], key, missing[key]); err != nil {
-				if libraries[i].place.kept {
-					b.cache.folder.Remove(libraries[i].name)
-				}
-				return err
-			}
-			b.cache.point(key, libraries[i])
+		if err := b.loadAll(libraries[i], keys, missing); err != nil {
+			return err
 		}
 	}
-	for _, k := range missing {
-		b.stats.count(&b.stats.Compiled, k)
+	return nil
+}
+
+// loadAll makes the kernels of a library that was compiled just now callable, and notes where they are.
+func (b *builder) loadAll(l library, keys []string, of map[string]*plan.Kernel) error {
+	for _, key := range keys {
+		if err := b.load(l, key, of[key]); err != nil {
+			if l.place.kept {
+				b.cache.folder.Remove(l.name)
+			}
+			return err
+		}
+		b.cache.point(key, l)
+		b.stats.count(&b.stats.Compiled, of[key])
 	}
 	return nil
 }
@@ -168,18 +203,23 @@ func (s *Stats) count(n *int, k *plan.Kernel) {
 }
 
 // compile turns each batch into a library, in the cache or in a temporary folder.
-func (b *builder) compile(ctx context.Context, batches [][]string, of map[string]*plan.Kernel, kept bool) ([]library, error) {
+func (b *builder) compile(ctx context.Context, batches [][]string, of map[string]*plan.Kernel, kept bool, p *progress) ([]library, error) {
 	errs, libraries := make([]error, len(batches)), make([]library, len(batches))
-	slots := make(chan struct{}, goruntime.NumCPU())
 	var wg sync.WaitGroup
 	for i, keys := range batches {
 		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+			b.slots <- struct{}{}
+			defer func() { <-b.slots }()
 			libraries[i], errs[i] = b.compileBatch(ctx, keys, of, kept)
+			p.done.Add(int32(len(keys)))
 		})
 	}
-	wg.Wait()
+	all := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(all)
+	}()
+	p.await(all)
 	for _, err := range errs { // one is enough to read
 		if err != nil {
 			for _, l := range libraries {
@@ -223,8 +263,13 @@ func (b *builder) compileBatch(ctx context.Context, keys []string, of map[string
 // kernel's name says more. The same kernels always give the same batches.
 func split(missing map[string]*plan.Kernel, processors int) [][]string {
 	keys := make([]string, 0, len(missing))
-	for key := range missing {
-		keys = append(keys, key)
+	var apart []string // what programs wrote may define anything
+	for key, k := range missing {
+		if k.Foreign {
+			apart = append(apart, key)
+		} else {
+			keys = append(keys, key)
+		}
 	}
 	sort.Slice(keys, func(i, j int) bool {
 		if x, y := missing[keys[i]], missing[keys[j]]; x.Entry == crewKernel.Entry || y.Entry == crewKernel.Entry {
@@ -244,6 +289,10 @@ func split(missing map[string]*plan.Kernel, processors int) [][]string {
 		}
 		batches[at] = append(batches[at], key)
 		size[at] += len(missing[key].Source) + 200
+	}
+	sort.Strings(apart)
+	for _, key := range apart {
+		batches = append(batches, []string{key})
 	}
 	return batches
 }

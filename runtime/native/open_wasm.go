@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
 )
 
@@ -32,3 +33,6 @@ func ProcessorName() string { return "wasm" }
 
 // CompilerName is "": this build has no compiler.
 func CompilerName(runtime.Device) string { return "" }
+
+// Expect is nil: there is nothing to expect kernels.
+func Expect(runtime.Device) func(context.Context, *plan.Kernel) { return nil }

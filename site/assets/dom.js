@@ -52,6 +52,20 @@ export function size(bytes) {
   return `${bytes} B`
 }
 
+/** Has a button copy what text() gives, and say that it did. */
+export function copies(button, text) {
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(text())
+      button.textContent = 'Copied'
+    } catch {
+      button.textContent = 'Not allowed here'
+    }
+    setTimeout(() => (button.textContent = 'Copy'), 1500)
+  })
+  return button
+}
+
 /** Lets the page breathe between pieces of long work. */
 export const breathe = () => new Promise((done) => (globalThis.scheduler?.yield ? scheduler.yield().then(done) : setTimeout(done)))
 

@@ -1,9 +1,9 @@
 // The start page: a loom whose cloth Weft computes, and a kernel that it wrote for that.
-import { byId, el, words, short, deviceName, confined } from './dom.js'
+import { byId, copies, el, words, short, deviceName, confined } from './dom.js'
 import { highlight } from './highlight.js'
 import { TieUp, patterns, matrices, drawMatrix, drawCloth, shafts, treadles, ends, picks } from './loom.js'
 
-const ui = Object.fromEntries(['threading', 'tieup', 'cloth', 'treadling', 'pattern', 'told', 'kernel', 'more', 'here', 'program', 'measure', 'measured'].map((id) => [id, byId(id)]))
+const ui = Object.fromEntries(['threading', 'tieup', 'cloth', 'treadling', 'pattern', 'told', 'kernel', 'more', 'here', 'kernel-device', 'program', 'measure', 'measured'].map((id) => [id, byId(id)]))
 
 for (const code of [ui.program, ...document.querySelectorAll('[data-code]')]) highlight(code, code.textContent)
 
@@ -65,12 +65,13 @@ ui.more.href = `inside/#${encodeURIComponent(expression)}`
 
 async function explain(w) {
   try {
-    const view = await w.inspect(expression, { target: ['wgsl', 'c'] })
+    const view = await w.inspect(expression, { target: ['here'] })
     if (view.error) throw new Error(view.error)
-    const k = view.kernels.at(-1)
-    highlight(ui.kernel, (k.targets?.wgsl?.source ?? k.source.wgsl).trim())
+    if (w !== engine) return
+    highlight(ui.kernel, view.kernels.at(-1).source.here.trim())
+    ui['kernel-device'].textContent = { WEBGPU: 'graphics processor, in WGSL', WASM: 'processor, as WebAssembly' }[w.device]
     const n = view.kernels.length
-    ui.more.textContent = `${['No kernel', 'This kernel', 'Both kernels'][n] || `All ${n} kernels`}, in WGSL and C`
+    ui.more.textContent = `${['No kernel', 'This kernel', 'Both kernels'][n] || `All ${n} kernels`}, and how ${n === 1 ? 'it' : 'they'} came about`
   } catch (err) {
     if (w === engine) ui.kernel.textContent = words(err)
   }
@@ -137,13 +138,21 @@ async function start() {
     return
   }
   const w = engine
+  w.onchosen = () => { if (w === engine) tellDevice(w) }
+  ui.measure.disabled = false
+  await weave()
+  await tellDevice(w)
+}
+
+/** Says which device it is, and shows the kernel as that has it; again where the engine goes on with another one. */
+function tellDevice(w) {
   const detail = w.deviceDetail && !w.note.includes(w.deviceDetail) ? ` (${w.deviceDetail})` : ''
   ui.here.textContent = `Here that is ${deviceName(w.device)}${detail}.${w.note ? ` ${w.note}.` : ''} ${confined(w)}`
   for (const row of document.querySelectorAll('#devices tbody tr')) row.classList.toggle('now', row.querySelector('code').textContent === w.device)
-  ui.measure.disabled = false
-  await weave()
-  await explain(w)
+  return explain(w)
 }
+
+for (const b of document.querySelectorAll('[data-copy]')) copies(b, () => byId(b.dataset.copy).textContent.trim())
 
 ui.pattern.append(...Object.keys(patterns).map((name) => el('option', {}, name)))
 ui.pattern.addEventListener('change', () => choose(ui.pattern.value))

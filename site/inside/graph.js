@@ -54,6 +54,32 @@ export function fold(nodes) {
   })
 }
 
+/** Puts chains of functions of one value into one node each: what only the next one uses, and the next one uses alone. */
+export function chains(nodes, stored) {
+  const users = new Map(nodes.map((n) => [n.id, []]))
+  for (const n of nodes) for (const s of new Set(n.src)) users.get(s).push(n)
+  const byId = new Map(nodes.map((n) => [n.id, n]))
+  const into = new Map() // of nodes that are part of another
+  const single = (n) => new Set(n.src).size === 1
+  for (const n of nodes) {
+    const [user, other] = users.get(n.id)
+    if (kind(n) === 'math' && single(n) && user && !other && kind(user) === 'math' && single(user) && !stored(n) && n.dims.join() === user.dims.join()) into.set(n.id, user.id)
+  }
+  const out = []
+  for (const n of nodes) {
+    if (into.has(n.id)) continue
+    let first = n
+    const names = [title(n)]
+    const below = () => first.src.map((s) => byId.get(s)).find((s) => into.get(s.id) === first.id)
+    for (let s = below(); s; s = below()) {
+      names.unshift(title(s))
+      first = s
+    }
+    out.push(first === n ? n : { ...n, src: first.src, chain: names })
+  }
+  return out
+}
+
 const width = 138, height = 46, gapX = 20, gapY = 26
 const thread = 14 // room for an edge that passes a row
 
@@ -133,6 +159,7 @@ function spread(row, want) {
 const kind = (n) => (['buffer', 'param', 'input'].includes(n.op) ? 'input' : isConst(n) ? 'const' : movement.has(n.op) ? 'movement' : n.op === 'reduce' ? 'reduce' : 'math')
 
 function title(n) {
+  if (n.chain) return n.chain.length > 3 ? `${n.chain[0]} … ${n.chain.at(-1)}` : n.chain.join(' → ')
   const constants = n.consts?.length ? ` ${n.consts.map(shorten).join(', ')}` : ''
   if (n.op === 'reduce') {
     const axes = (/\((.*)\)/.exec(n.arg)?.[1] || '').split(' ')
@@ -166,7 +193,8 @@ export function drawGraph(nodes, stored) {
   }
   for (const n of nodes) {
     const g = svg('g', { class: `${kind(n)}${stored(n) ? ' stored' : ''}` },
-      svg('title', {}, `%${n.id} ${n.op} ${n.dtype} [${n.dims.join(', ')}] ${n.arg}`),
+      svg('title', {}, `%${n.id} ${n.op} ${n.dtype} [${n.dims.join(', ')}] ${n.chain ? n.chain.join(' → ') : n.arg}`),
+      ...(n.chain ? [svg('rect', { class: 'under', x: n.x - width / 2 + 4, y: n.y - height / 2 + 4, width, height, rx: 7 })] : []),
       svg('rect', { x: n.x - width / 2, y: n.y - height / 2, width, height, rx: 7 }),
       svg('text', { class: 'op', x: n.x, y: n.y - 3, 'text-anchor': 'middle' }, clip(title(n), 19)),
       svg('text', { class: 'shape', x: n.x, y: n.y + 14, 'text-anchor': 'middle' }, clip(`${n.dtype} ${n.dims.join('×') || 'scalar'}`, 19)))

@@ -1,8 +1,11 @@
 // The page that looks inside: asks the engine for the plan of an expression and shows it.
-import { open } from '../weft.js'
-import { byId, el, words, short, size, kernelName, kindNames } from '../assets/dom.js'
-import { highlight } from '../assets/highlight.js'
-import { parse, fold, drawGraph } from './graph.js'
+import { byId, el, words, short } from '../assets/dom.js'
+import { parse, fold, chains, drawGraph } from './graph.js'
+import { Canvas } from './canvas.js'
+import { launch, languages } from './kernels.js'
+import { Steps } from './steps.js'
+import { Run } from './run.js'
+import { Served } from './served.js'
 
 const examples = [
   'softmax(x[64, 64] @ w[64, 64], -1)',
@@ -14,17 +17,29 @@ const examples = [
 ]
 
 const ui = Object.fromEntries(
-  ['ask', 'expression', 'wrong', 'examples', 'grammar', 'status', 'result', 'movement', 'graph-text', 'graph', 'graph-list', 'schedule-text', 'kernels-text', 'reasons', 'kernels']
+  ['ask', 'expression', 'wrong', 'examples', 'grammar', 'status', 'result', 'movement', 'chains', 'languages', 'plans', 'plan', 'run-part', 'graph-text', 'graph', 'graph-list', 'schedule-text', 'kernels-text', 'reasons', 'kernels']
     .map((id) => [id, byId(id)]),
 )
 
 /** Starts an engine. Nothing here lives on its device, so a device that is lost is nothing to tell. */
-const start = () => open({
+const start = () => import('../weft.js').then(({ open }) => open({
   whole: true,
   onprogress: (p) => (ui.status.textContent = p?.total ? `Loading the engine: ${Math.round((100 * p.loaded) / p.total)} %.` : 'Loading the engine.'),
-})
+}))
 
-let engine = start()
+/** Plans of one's own program, where a server of weft viz gives them; null on the site, which compiles here. */
+const served = Served.here()
+let engine = served ? null : start()
+
+const steps = new Steps(async (id) => {
+  if (served) return served.chain(ui.plan.value, id)
+  const w = await (engine ??= start())
+  const told = await w.call('explain', [shown.text, { target: 'wgsl', chain: id }])
+  if (typeof told !== 'string') throw new Error(told.error)
+  return JSON.parse(told)
+})
+const canvas = new Canvas(ui.graph)
+const run = new Run(async () => (engine ??= start()), () => shown)
 
 let asked = 0
 
@@ -38,7 +53,7 @@ async function show(text, sent) {
     if (mine !== asked) return
     ui.status.textContent = 'Compiling.'
     const begin = performance.now()
-    view = await w.inspect(text, { target: ['wgsl', 'c'] }).catch((err) => {
+    view = await w.inspect(text, { target: ['wgsl', 'c', 'wasm'] }).catch((err) => {
       w.close() // an expression that is wrong does not come here: what failed is the engine, and the next one is asked
       engine = null
       throw err
@@ -49,6 +64,7 @@ async function show(text, sent) {
       throw new Error(view.error)
     }
     view.ms = performance.now() - begin
+    view.text = text
   } catch (err) {
     if (!(await engine?.catch(() => null))) engine = null // it did not start, or has ended: the next one is asked
     if (mine === asked) wrong(words(err))
@@ -69,11 +85,12 @@ let shown = null
 
 function render(view) {
   const nodes = parse(view.graph)
-  const { steps, reasons } = readSchedule(view.schedule)
-  shown = { nodes, reasons }
+  const { steps: launches, reasons } = readSchedule(view.schedule)
+  shown = { nodes, reasons, text: view.text, view }
   const n = view.kernels.length
-  const became = n ? `became ${n} ${n === 1 ? 'kernel' : 'kernels'}, each in two languages,` : 'became no kernel: nothing is to be computed,'
-  ui.status.textContent = `${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'} ${became} in ${short(view.ms, 2)} ms in this browser.`
+  const became = n ? `became ${n} ${n === 1 ? 'kernel' : 'kernels'}` : 'became no kernel: nothing is to be computed'
+  const where = served ? '.' : `, each in three languages, in ${short(view.ms, 2)} ms in this browser.`
+  ui.status.textContent = `${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'} ${became}${where}`
   ui['graph-list'].textContent = view.graph.replace(/\n+$/, '')
   renderGraph()
   const stored = reasons.filter((r) => r.verb === 'store').length
@@ -82,17 +99,39 @@ function render(view) {
     : 'There was nothing to decide.'
   ui['kernels-text'].textContent = n ? `${n} ${n === 1 ? 'launch' : 'launches'}, in this order. In the names, every dimension has the colour of what its axis became.` : 'None.'
   ui.reasons.replaceChildren(...reasons.map((r) => el('li', {}, el('span', { class: `verb ${r.verb}` }, r.verb), el('code', {}, r.node), el('span', { class: 'why' }, r.why))))
-  ui.kernels.replaceChildren(...view.kernels.map((k, i) => launch(k, i, steps[i])))
+  kernels = () => ui.kernels.replaceChildren(...view.kernels.map((k, i) => launch(k, i, launches[i], wanted)))
+  kernels()
   ui.result.hidden = false
+  canvas.toEnd()
+  run.clear()
+  steps.offer(view.chains ?? [['graph', 'the graph'], ...view.kernels.flatMap((_, i) => [[`kernel ${i}`, `kernel ${i + 1}: from the graph to its Spec`], [`passes ${i}`, `kernel ${i + 1}: from its Spec to statements`]])])
+}
+
+let kernels = () => {}
+
+// ---- languages ----
+
+const wanted = new Set(['wgsl', 'c'])
+
+for (const [id, { label }] of Object.entries(languages)) {
+  const b = el('button', { type: 'button', class: 'button tool', 'aria-pressed': String(wanted.has(id)) }, label)
+  b.addEventListener('click', () => {
+    wanted.has(id) ? wanted.delete(id) : wanted.add(id)
+    b.setAttribute('aria-pressed', String(wanted.has(id)))
+    kernels()
+  })
+  ui.languages.append(b)
 }
 
 function renderGraph() {
   const { nodes, reasons } = shown
-  const drawn = ui.movement.checked ? nodes.map((n) => ({ ...n })) : fold(nodes)
   const kept = new Set(reasons.filter((r) => r.verb === 'store').map((r) => r.node))
   const name = (n) => `${n.op}.${n.dtype}${n.dims.length ? `[${n.dims.join(' ')}]` : ''}`
-  ui.graph.replaceChildren(drawGraph(drawn, (n) => kept.has(name(n))))
-  const hidden = nodes.length - drawn.length
+  const stored = (n) => kept.has(name(n))
+  const clear = ui.movement.checked ? nodes.map((n) => ({ ...n })) : fold(nodes)
+  const drawn = ui.chains.checked ? chains(clear, stored) : clear
+  canvas.show(drawGraph(drawn, stored))
+  const hidden = nodes.length - clear.length
   ui['graph-text'].textContent = `${nodes.length} nodes${hidden ? `, of which ${hidden} only move data, are constants or say what a gradient is: they cost nothing and are left out of the drawing` : ''}. Reductions are red; a heavy frame is what a kernel writes to memory.`
 }
 
@@ -107,74 +146,6 @@ function readSchedule(text) {
   return { steps, reasons }
 }
 
-const directives = (m) => (Array.isArray(m) ? m : String(m || '').split(';')).map((s) => s.trim()).filter(Boolean)
-
-/** One side of a kernel, whether the engine gives it under targets or as a source beside common fields. */
-function side(k, language) {
-  const t = k.targets?.[language] || {}
-  return { name: t.name || k.name, kinds: t.kinds || k.kinds || '', directives: directives(t.directives ?? k.directives), source: t.source ?? k.source?.[language], error: t.error }
-}
-
-function launch(k, i, buffers) {
-  const sides = [['wgsl', 'WGSL', 'graphics processor'], ['c', 'C', 'CPU']].map(([id, label, where]) => ({ ...side(k, id), label, where }))
-  const facts = [k.flops != null && `${short(k.flops)} operations`, k.bytes != null && `${size(k.bytes)} moved at least`].filter(Boolean).join(', ')
-  const title = el('h3', {}, el('span', { class: 'index' }, `${i + 1}.`), kernelName(k.name, k.kinds))
-  const box = el('article', { class: 'launch' }, el('header', {}, title, el('span', { class: 'small soft' }, facts)))
-  if (buffers) box.append(el('p', { class: 'small soft' }, el('code', {}, buffers)))
-  const used = [...new Set(sides.flatMap((s) => [...s.kinds]))]
-  if (used.length) box.append(el('p', { class: 'kinds' }, ...used.map((c) => el('span', {}, el('b', { class: `kind-${c}` }, '■ '), kindNames[c] || c))))
-  const same = sides[0].directives.join() === sides[1].directives.join()
-  if (same) box.append(directiveList(sides[0].directives))
-  box.append(el('div', { class: 'sides' }, ...sides.map((s) => sideBox(s, !same, k.name))))
-  return box
-}
-
-const directiveList = (list) => el('ul', { class: 'directives', 'aria-label': 'Directives' }, el('li', {}, 'Directives'), ...(list.length ? list : ['none: plain loops']).map((m) => el('li', {}, m)))
-
-function sideBox(s, withDirectives, common) {
-  const box = el('div', { class: 'side' })
-  const head = el('h4', {}, s.label, el('span', {}, `for a ${s.where}`))
-  box.append(head)
-  if (withDirectives) box.append(directiveList(s.directives))
-  if (s.source == null) {
-    box.append(el('p', { class: 'notice' }, s.error || `There is no ${s.label} for this kernel.`))
-    return box
-  }
-  if (s.name !== common) head.append(kernelName(s.name, s.kinds))
-  const copy = el('button', { class: 'copy', type: 'button' }, 'Copy')
-  copy.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(s.source)
-      copy.textContent = 'Copied'
-    } catch {
-      copy.textContent = 'Not allowed here'
-    }
-    setTimeout(() => (copy.textContent = 'Copy'), 1500)
-  })
-  head.append(copy)
-  const [helpers, body] = split(s.source)
-  const block = (text, label) => {
-    const code = el('code')
-    highlight(code, text)
-    return el('pre', { tabindex: '0', role: 'region', 'aria-label': label }, code)
-  }
-  if (helpers) {
-    const fold = el('details', {}, el('summary', {}, `Helpers, ${helpers.split('\n').length} lines`))
-    fold.addEventListener('toggle', () => { if (fold.children.length === 1) fold.append(block(helpers, `Helpers in ${s.label}`)) })
-    box.append(fold)
-  }
-  box.append(block(body, `${s.label} of kernel ${s.name}`))
-  return box
-}
-
-/** The helpers of a source and the kernel itself, which begins with a comment of its name or after the last #endif. */
-function split(source) {
-  const at = source.lastIndexOf('\n#endif')
-  if (at < 0) return ['', source.trim()]
-  const end = source.indexOf('\n', at + 1)
-  return [source.slice(0, end).trim(), source.slice(end).trim()]
-}
-
 // ---- asking ----
 
 let typing
@@ -187,8 +158,8 @@ ui.expression.addEventListener('input', () => {
   clearTimeout(typing)
   typing = setTimeout(() => show(ui.expression.value), 600)
 })
-ui.movement.addEventListener('change', renderGraph)
-addEventListener('hashchange', fromAddress)
+for (const box of [ui.movement, ui.chains]) box.addEventListener('change', () => { renderGraph(); canvas.toEnd() })
+if (!served) addEventListener('hashchange', fromAddress)
 
 ui.examples.append(...examples.map((x) => {
   const b = el('button', { type: 'button' }, x)
@@ -206,4 +177,22 @@ function fromAddress() {
   ui.expression.value = text || examples[0]
   show(ui.expression.value)
 }
-fromAddress()
+if (served) showServed()
+else fromAddress()
+
+/** Shows the plans of a program instead of asking for an expression. */
+async function showServed() {
+  ui.ask.hidden = ui['run-part'].hidden = ui.languages.hidden = true
+  ui.plans.hidden = false
+  try {
+    const list = await served.plans()
+    ui.plan.replaceChildren(...list.map((p, i) => el('option', { value: i }, p.title)))
+    const pick = async () => render(await served.plan(ui.plan.value))
+    ui.plan.addEventListener('change', () => pick().catch((err) => (ui.status.textContent = words(err))))
+    if (!list.length) ui.status.textContent = 'The program has made no plan yet. Load the page again when it has.'
+    else await pick()
+    if (served.left) ui.status.textContent += ` ${served.left}`
+  } catch (err) {
+    ui.status.textContent = words(err)
+  }
+}

@@ -7,6 +7,8 @@ import { digits } from './digits.js'
 const slice = 0.25 // seconds of training between other things
 const goal = 2000 // steps after which it rests until asked again
 const shown = 20 // held-back digits shown
+const early = 12 // measurements that come soon after one another,
+const few = 250 // and of how many digits they are
 
 const first = 'Compiling kernels for the first step.'
 
@@ -15,7 +17,7 @@ const channels = { small: [8, 16], full: 'full' }
 export class Session {
   /**
    * on: what happens: state(name, text), device(name, detail, note, mere), progress({step, loss, stepsPerSecond}),
-   * rests(steps), accuracy({step, accuracy, n, last}), samples(list), read(pixels, probabilities), cleared(), problem(text or null), notice(text).
+   * rests(steps), accuracy({step, accuracy, n, last}), samples(list), guesses(list), read(pixels, probabilities), cleared(), problem(text or null), notice(text).
    */
   constructor(on) {
     this.on = on
@@ -56,6 +58,7 @@ export class Session {
       if (this.loop) this.on.state('training', first)
       else this.on.state('ready', `Ready on ${deviceName(this.engine.device)}. Press Train.`)
       this.again()
+      this.guess(era)
     } catch (err) {
       this.fail(era, err)
     }
@@ -93,7 +96,7 @@ export class Session {
   }
 
   begin() {
-    Object.assign(this, { steps: 0, size: 1, rest: goal, spent: 0, measureAt: 0, measureOn: 1000, rate: 0, best: 0 })
+    Object.assign(this, { steps: 0, size: 1, rest: goal, spent: 0, measureAt: 0, measureFrom: 0, measureOn: 1000, rate: 0, best: 0, measured: 0 })
     this.on.cleared()
   }
 
@@ -136,6 +139,7 @@ export class Session {
       })
       if (era === this.era) this.on.state('ready', 'The weights are random again. Press Train.')
       if (era === this.era) this.again()
+      this.guess(era)
     } catch (err) {
       this.fail(era, err)
     }
@@ -146,7 +150,7 @@ export class Session {
       while (this.loop === me) {
         await this.turn(() => this.loop === me && this.digits && this.some(me, era))
         if (this.loop !== me) break
-        if (this.spent >= this.measureAt) await this.turn(() => this.loop === me && this.measure(era, false))
+        if (this.spent >= this.measureAt && this.steps >= this.measureFrom) await this.turn(() => this.loop === me && this.measure(era, false))
         if (this.rest <= 0 && this.loop === me) {
           await this.turn(() => this.measure(era, true))
           if (this.loop !== me) break
@@ -173,7 +177,7 @@ export class Session {
 
   /** A slice of training. */
   async some(me, era) {
-    const n = Math.min(this.size, this.rest)
+    const n = Math.min(this.size, this.rest, Math.max(this.measureFrom - this.steps, this.measureFrom ? 4 : this.size)) // the next measurement may be soon
     const begin = performance.now()
     const base = this.steps
     let finite = true
@@ -196,18 +200,31 @@ export class Session {
     }
   }
 
-  /** Measures on held-back digits; a quarter of the time at most goes into it. */
+  /** Has the network guess before it has learnt anything. */
+  guess(era) {
+    this.turn(async () => {
+      if (era !== this.era || this.steps || this.loop || !this.digits) return // training shows them soon
+      const list = await this.digits.samples(shown)
+      if (era === this.era && !this.steps) this.on.guesses(list)
+    }).catch((err) => this.fail(era, err))
+  }
+
+  /** Measures on held-back digits; a quarter of the time at most goes into it. At first, when it learns most, they follow each other by steps, on fewer digits. */
   async measure(era, last) {
     const begin = performance.now()
-    const accuracy = await this.digits.evaluate(this.measureOn)
+    const n = this.measured < early && !last ? Math.min(few, this.measureOn) : this.measureOn
+    const accuracy = await this.digits.evaluate(n)
     const samples = await this.digits.samples(shown)
     if (era !== this.era) return
     const seconds = (performance.now() - begin) / 1000
-    this.measured = true
-    this.on.accuracy({ step: this.steps, accuracy, n: Math.min(this.measureOn, this.digits.heldBack ?? this.measureOn), last })
+    this.measured++
+    this.on.accuracy({ step: this.steps, accuracy, n: Math.min(n, this.digits.heldBack ?? n), last })
     this.on.samples(samples)
     if (seconds > 2 && this.steps > 1) this.measureOn = Math.max(250, this.measureOn >> 1)
-    this.measureAt = this.spent + Math.max(1.5, 3 * Math.min(seconds, 10))
+    const pause = this.measured === 1 ? 0 // that one compiled
+      : this.measured < early ? Math.min(seconds, 1) / 2 : Math.max(1.5, 3 * Math.min(seconds, 10))
+    this.measureFrom = this.measured < early ? Math.max(this.steps + 4, Math.round(1.3 * this.steps)) : 0
+    this.measureAt = this.spent + pause
   }
 
   /** Reads a picture of 784 bytes as soon as it can; of pictures that wait only the last is read. */

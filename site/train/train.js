@@ -1,5 +1,5 @@
 // The training page: its controls, what they start, and what is shown of it.
-import { byId, el, frame, short, trusted, words } from '../assets/dom.js'
+import { byId, deviceName, el, frame, short, trusted, words } from '../assets/dom.js'
 import { Session } from './session.js'
 import { Plot } from './plot.js'
 import { Drawing } from './draw.js'
@@ -9,7 +9,7 @@ import { assemble, FileError, MissingFile } from './idx.js'
 const ui = Object.fromEntries(
   ['train', 'pause', 'reset', 'device-choice', 'model', 'data', 'batch', 'rate', 'status', 'note', 'problem', 'drop', 'files', 'found', 'accuracy',
     'loss', 'step', 'speed', 'device', 'device-detail', 'clear', 'draw', 'draw-hint', 'seen', 'answer', 'sure', 'bars', 'heard', 'samples',
-    'samples-text'].map((id) => [id, byId(id)]),
+    'samples-text', 'settings-text'].map((id) => [id, byId(id)]),
 )
 
 const lossPlot = new Plot(byId('plot-loss'), byId('plot-loss-value'), { name: 'Loss', log: true, mean: 0.8, kind: 'loss' })
@@ -31,7 +31,7 @@ const session = new Session({
   device(name, detail, note, mere) {
     ui.device.textContent = name
     ui['device-detail'].textContent = detail || ''
-    notice(note, mere)
+    notice(note, mere && name)
   },
   progress({ step, loss, stepsPerSecond }) {
     lossPlot.add(step, loss)
@@ -47,7 +47,7 @@ const session = new Session({
   accuracy({ step, accuracy, n }) {
     say(ui.accuracy, accuracy.toFixed(1))
     accuracyPlot.add(step, accuracy)
-    later(() => say(ui['samples-text'], `Measured on ${n.toLocaleString('en')} digits that training never sees. Choose one to have it read above.`))
+    later(() => say(ui['samples-text'], `Measured on ${n.toLocaleString('en')} digits that training never sees. Choose one to have it read below.`))
     later(() => session.again())
     if (performance.now() - announced > 10000 && session.loop) {
       ui.heard.textContent = `Step ${step.toLocaleString('en')}, accuracy ${accuracy.toFixed(1)} per cent.` // those who see it see the numbers themselves
@@ -55,13 +55,17 @@ const session = new Session({
     }
   },
   samples: showSamples,
+  guesses(list) {
+    showSamples(list)
+    say(ui['samples-text'], 'It has learnt nothing yet: these are guesses. Choose one to have it read below.')
+  },
   read: showReading,
   cleared() {
     for (const p of [lossPlot, accuracyPlot]) p.clear()
     for (const id of ['accuracy', 'loss', 'speed']) say(ui[id], '–')
     say(ui.step, '0')
     showSamples([])
-    say(ui['samples-text'], 'They appear at the first measurement.')
+    say(ui['samples-text'], 'They appear when the network is there.')
   },
   problem(text) {
     ui.problem.hidden = !text
@@ -81,11 +85,12 @@ function say(e, text) {
   else if (e.firstChild.data !== text) e.firstChild.data = text
 }
 
-/** Says something beside what goes on; mere: it is no trouble. */
-function notice(text, mere) {
-  ui.note.classList.toggle('mere', !!mere)
+/** Says something beside what goes on. Where it only tells why a device is used, a sentence names that and the rest is behind it. */
+function notice(text, device) {
+  ui.note.classList.toggle('mere', !!device)
   ui.note.hidden = !text
-  ui.note.textContent = text || ''
+  if (device) ui.note.replaceChildren(`Here it computes with ${deviceName(device)}. `, el('details', {}, el('summary', {}, 'Why?'), text))
+  else ui.note.textContent = text || ''
 }
 
 // ---- controls ----
@@ -104,6 +109,7 @@ function settings() {
 function configure() {
   const files = ui.data.value === 'files'
   ui.drop.hidden = !files
+  ui['settings-text'].textContent = `: ${['device-choice', 'model', 'data'].map((id) => ui[id].selectedOptions[0].textContent.split(',')[0].toLowerCase()).join(', ')}`
   drawing.byMass = files && own !== null
   drawing.update()
   const chosen = settings()

@@ -127,19 +127,22 @@ func TestTrainingInJavaScript(t *testing.T) {
 
 func TestErrorsHaveTheStackOfTheirCall(t *testing.T) {
 	p := open(t)
-	var got struct{ Message, Stack, Ragged, Option string }
+	var got struct{ Message, Stack, Early, Where, Ragged, Option string }
 	require.NoError(t, p.Run(`
 		const w = await weft.open({device: 'wasm'})
-		function culprit() { return w.zeros([2, 3]).matmul(w.zeros([4, 5])) }
+		function culprit() { return w.zeros([2, 3]).and(1) }
+		function atOnce() { return w.zeros([2, 3]).matmul(w.zeros([4, 5])) }
 		const bad = culprit().add(1)
 		const caught = async (f) => { try { await f() } catch (e) { return e } }
-		const e = await caught(() => bad.data())
+		const e = await caught(() => bad.data()), early = await caught(() => { atOnce() })
 		const ragged = await caught(() => w.tensor([[1, 2], [3]]))
 		const option = await caught(() => w.ones([2]).sum({axes: 0}).item())
 		w.close()
-		return {message: e.message, stack: e.stack, ragged: ragged.message, option: option.message}`, &got))
-	assert.Equal(t, "matmul: [2, 3] and [4, 5]: inner sizes 3 and 4 differ", got.Message)
+		return {message: e.message, stack: e.stack, early: early.message, where: early.stack, ragged: ragged.message, option: option.message}`, &got))
+	assert.Equal(t, "and: f32: needs integers or bools", got.Message)
 	assert.Contains(t, got.Stack, "culprit")
+	assert.Equal(t, "matmul: [2, 3] and [4, 5]: inner sizes 3 and 4 differ", got.Early)
+	assert.Contains(t, got.Where, "atOnce")
 	assert.Contains(t, got.Ragged, "ragged arrays")
 	assert.Contains(t, got.Option, `no option "axes"`)
 }

@@ -142,7 +142,7 @@ func TestLayers(t *testing.T) {
 		for (const [make, forward, file] of [`+code+`]) {
 			const l = make()
 			await w.load(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)), l)
-			out.push(await Promise.all([forward(l)].flat().map(async (y) => ({shape: await y.shape(), dtype: await y.dtype(), data: [...await y.data()]}))))
+			out.push(await Promise.all([forward(l)].flat().map(async (y) => ({shape: await y.shape, dtype: await y.dtype, data: [...await y.data()]}))))
 		}
 		w.close()
 		return out`, &got))

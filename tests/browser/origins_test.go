@@ -143,7 +143,7 @@ func TestWorkerThatDoesNotStart(t *testing.T) {
 func TestNamedFolder(t *testing.T) {
 	from := elsewhere(t)
 	lonely := t.TempDir()
-	for _, name := range []string{"worker.js", "weft.wasm", "rest.wasm", "whole.wasm"} {
+	for _, name := range []string{"worker.js", "weft.wasm", "rest.wasm", "whole.wasm", "models.wasm"} {
 		data, err := os.ReadFile(filepath.Join(shared.folder, name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(lonely, name), data, 0o666))

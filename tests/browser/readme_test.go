@@ -34,9 +34,30 @@ func TestReadmeProgram(t *testing.T) {
 		return out
 	}
 	assert.Equal(t, [][]any{
+		{[]any{2., 3.}, "f32"},
 		{matrix([]any{2., 3., 0.}, []any{4., 5., 0.}), matrix([]any{4., 4., 0.}, []any{6., 6., 0.})},
 		{matrix([]any{-1., -2., 3.}, []any{-3., -4., 7.})},
 	}, said)
+}
+
+// So do functions of functions.
+func TestReadmeFunctions(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(need.Root(t), "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "```js\nconst rows = ")
+	require.True(t, found)
+	program, _, _ := strings.Cut(rest, "```")
+	p := open(t)
+	var got []any
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const x = w.tensor([[1, 2, 3], [4, 5, 6]]), v = w.tensor([3, 6, 9])
+		const rows = `+program+`
+		const [g] = deep(v).sum().grad([v]), [h] = hard(v).sum().grad([v])
+		const out = [await rows.list(), dy.shape, await pullback(w.ones([3]))[0].list(), g.shape, await h.list(), await blur.list(), draws.shape, value.dtype, y.dtype]
+		w.close()
+		return out`, &got))
+	assert.Equal(t, []any{[]any{42., 96.}, []any{3.}, []any{6., 12., 18.}, []any{3.}, []any{1., 1., 1.}, []any{3., 6., 5.}, []any{2., 3.}, "f32", "f32"}, got)
 }
 
 // So does the one with a model, for the inputs that it speaks of.
@@ -60,7 +81,7 @@ func TestReadmeModel(t *testing.T) {
 		const model = `+program+`
 		const before = await (await step.run(x, y)).item()
 		for (let k = 0; k < 20; k++) await step.run(x, y)
-		const out = {names: Object.keys(w.nn.state(gradient)), before, after: await (await step.run(x, y)).item(), fast: await (await fast(model, x)).shape(), picture: await picture.shape()}
+		const out = {names: Object.keys(w.nn.state(gradient)), before, after: await (await step.run(x, y)).item(), fast: await (await fast(model, x)).shape, picture: await picture.shape}
 		w.close()
 		return out`, &got))
 	assert.Contains(t, got.Names, "norm.running_mean")

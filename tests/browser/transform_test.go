@@ -110,8 +110,8 @@ func TestFiles(t *testing.T) {
 		out.saved = await text(await w.save(l, {metadata: {by: 'a page'}}))
 		const all = {half: w.tensor([1.5, -2], {dtype: 'f16'}), brain: w.tensor([[3]], {dtype: 'bf16'}), small: w.tensor([1.5, -448], {dtype: 'f8e4m3'}), wide: w.tensor([-57344], {dtype: 'f8e5m2'}), yes: w.tensor([true, false]), long: w.full([2], 7, {dtype: 'i64'}), none: w.zeros([0, 2])}
 		const back = await w.load(await (await w.save(all)).arrayBuffer())
-		out.types = await Promise.all(Object.values(back).map((t) => t.dtype()))
-		out.shapes = await Promise.all(Object.values(back).map((t) => t.shape()))
+		out.types = await Promise.all(Object.values(back).map((t) => t.dtype))
+		out.shapes = await Promise.all(Object.values(back).map((t) => t.shape))
 		out.response = Object.keys(await w.load(new Response(bytes)))
 		for (const n of ['half', 'small', 'wide', 'yes', 'long']) if (String(await back[n].data()) !== String(await all[n].data())) out.types.push(n + ' is ' + await back[n].data())
 		const other = {weight: w.zeros([3, 3]).own(), extra: w.zeros([1]).own()}
@@ -174,7 +174,7 @@ func TestPictures(t *testing.T) {
 		}
 		frame.close()
 		const x = await w.fromImage(source)
-		out.shape = String(await x.shape())
+		out.shape = String(await x.shape)
 		out.last = (await x.at(2, 1, 2).item()).toFixed(4)
 		out.back = [...(await x.toImageData()).data].join() === bytes.join()
 		out.all = [...(await (await w.fromImage(source, {channels: 4, dtype: 'u8'})).toImageData()).data].join() === bytes.join()

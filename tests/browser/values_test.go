@@ -24,7 +24,7 @@ func TestLargeArraysAndBlobs(t *testing.T) {
 		const blob = new Blob([new Uint8Array(70000).fill(2), new Uint8Array(10).fill(1)])
 		const b = w.tensor(blob, [7001, 10])
 		const sums = await Promise.all([part.sum().item(), small.sum().item(), b.to('f32').sum().item(), w.tensor(new Blob([Uint8Array.of(3, 4)])).to('f32').sum().item()])
-		const shape = await b.shape()
+		const shape = await b.shape
 		const last = await b.at(-1, -1).item()
 		w.close()
 		return {sums, shape, last}`, &got))

@@ -87,7 +87,7 @@ func TestSizesInAPage(t *testing.T) {
 			values.push(await Promise.all(outs.map((o) => o.item())))
 		}
 		const bound = x.narrow(0, 1, n.bind(3))
-		const shape = await bound.shape()
+		const shape = await bound.shape
 		const wrong = []
 		const tries = [
 			() => n.bind(5), () => n.plus(1).bind(2), () => w.variable('k', 3, 1), () => x.narrow(0, 0, 1.5), () => x.narrow(0, 0, other.variable('n', 1, 4)),

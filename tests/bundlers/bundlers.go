@@ -28,9 +28,9 @@ var (
 	frameworksLock []byte
 )
 
-// tools gives the folder that has node_modules with the tools of a lock. It is in the user's cache folder; they are fetched from npm once, and only
+// Tools gives the folder that has node_modules with the tools of a lock. It is in the user's cache folder; they are fetched from npm once, and only
 // where WEFT_REQUIRE names what needs them.
-func tools(name string, manifest, lock []byte) (string, error) {
+func Tools(name string, manifest, lock []byte) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err

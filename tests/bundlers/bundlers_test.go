@@ -48,7 +48,7 @@ func project(t *testing.T) string {
 			shared.err = errors.New("tests of the package build it and open it in a browser, and go test -short leaves them out")
 			return
 		}
-		if shared.tools, shared.err = tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
+		if shared.tools, shared.err = Tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
 			return
 		}
 		if shared.folder, shared.err = os.MkdirTemp("", "weft-npm-"); shared.err == nil {
@@ -214,7 +214,7 @@ func TestEsbuild(t *testing.T) {
 		node(t, at, "esbuild/bin/esbuild", "page.js", "--bundle", "--format=esm", "--outfile=dist/page.js")
 		copies := filepath.Join(at, "dist", folder)
 		require.NoError(t, os.MkdirAll(copies, 0o777))
-		for _, name := range []string{"worker.js", "weft.wasm", "rest.wasm", "whole.wasm"} {
+		for _, name := range []string{"worker.js", "weft.wasm", "rest.wasm", "whole.wasm", "models.wasm"} {
 			require.NoError(t, os.Rename(filepath.Join(at, "node_modules/@weft-ml/weft", name), filepath.Join(copies, name)))
 		}
 		script := `<script type="module" src="page.js"></script>`
@@ -273,7 +273,7 @@ func TestPackage(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	for _, name := range []string{"LICENSE", "LICENSE-GO", "README.md", "package.json", "weft.js", "weft.d.ts", "worker.js", "thread.js", "weft.wasm", "rest.wasm", "whole.wasm"} {
+	for _, name := range []string{"LICENSE", "LICENSE-GO", "README.md", "package.json", "weft.js", "weft.d.ts", "worker.js", "thread.js", "weft.wasm", "rest.wasm", "whole.wasm", "models.wasm"} {
 		assert.Contains(t, names, name)
 	}
 	for _, name := range names {
@@ -298,7 +298,7 @@ func TestPackage(t *testing.T) {
 	assert.Empty(t, manifest.Dependencies)
 
 	node(t, at, "publint/src/cli.js", "--strict", folder)
-	node(t, at, "@arethetypeswrong/cli/dist/index.js", "--profile", "esm-only", "--no-emoji", shared.tarball, "--exclude-entrypoints", "worker.js", "weft.wasm", "rest.wasm", "whole.wasm") // those are files
+	node(t, at, "@arethetypeswrong/cli/dist/index.js", "--profile", "esm-only", "--no-emoji", shared.tarball, "--exclude-entrypoints", "worker.js", "weft.wasm", "rest.wasm", "whole.wasm", "models.wasm") // those are files
 	for _, resolution := range []string{"--module es2022 --moduleResolution bundler", "--module nodenext"} {
 		args := append(strings.Fields(resolution), "--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "types.ts")
 		node(t, at, "typescript/bin/tsc", args...)

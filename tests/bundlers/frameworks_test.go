@@ -13,7 +13,7 @@ import (
 
 // frameworks gives a project that sees what is large to fetch: Next, Deno and Bun. It lies beside them, where they look.
 func frameworks(t *testing.T) (home, at string) {
-	home, err := tools("FRAMEWORKS", frameworksManifest, frameworksLock)
+	home, err := Tools("FRAMEWORKS", frameworksManifest, frameworksLock)
 	need.Device(t, "FRAMEWORKS", err)
 	project(t) // makes the package
 	at, err = os.MkdirTemp(home, "project-")

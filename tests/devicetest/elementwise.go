@@ -7,24 +7,6 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// takes says on which types an op is defined. It is the complement of the op table: that has no row for what the tensor
-// layer never builds.
-func takes(o uop.Op, d dtype.DType) bool {
-	switch o {
-	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.Div:
-		return d.IsFloat()
-	case uop.IDiv, uop.Mod, uop.Shl, uop.Shr:
-		return d.IsInt()
-	case uop.And, uop.Or, uop.Xor:
-		return !d.IsFloat()
-	case uop.Dot2, uop.Dot4:
-		return d == dtype.I32
-	case uop.Neg, uop.MulAdd:
-		return d != dtype.Bool
-	}
-	return true
-}
-
 func opTolerance(o uop.Op, d dtype.DType) Tolerance {
 	if tol, ok := tolerance[o.String()+" "+d.Short()]; ok {
 		return tol
@@ -40,7 +22,7 @@ func elementwise(s *suite) {
 			continue
 		}
 		for _, d := range dtype.All {
-			if takes(o, d) {
+			if uop.Info(o).Takes.Has(d) {
 				s.pairs(o, d)
 				s.apply(o, d, []int{257})
 				s.apply(o, d, s.shape(2+s.rng.IntN(2), 600))
@@ -75,7 +57,7 @@ func (s *suite) pairs(o uop.Op, d dtype.DType) {
 
 // apply applies o to views.
 func (s *suite) apply(o uop.Op, d dtype.DType, shape []int) {
-	if !takes(o, d) {
+	if !uop.Info(o).Takes.Has(d) {
 		return
 	}
 	s.one(fmt.Sprintf("%v %v %v", o, d.Short(), shape), opTolerance(o, d), func(in *Inputs) *uop.UOp {

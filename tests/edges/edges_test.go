@@ -156,3 +156,48 @@ func TestLikeIsOnTheSameDevice(t *testing.T) {
 		assert.Equal(t, name, tensor.EmptyLike(tensor.Ones(2)).Device())
 	})
 }
+
+// Remainders are exact however long the quotient is.
+func TestRemaindersOfLongQuotients(t *testing.T) {
+	each(t, func(t *testing.T, name string) {
+		x := []float64{3e38, -3e38, 1e30, 16777217 * 64, 5, 1e20, 7, inf, 1, 1e38, 3e38}
+		y := []float64{1e-30, 7, -0.3, 3, inf, 1.17549435e-38, 0, 2, nan, 3e38, 1.5}
+		want := make([]float64, len(x))
+		for i := range x {
+			want[i] = math.Mod(float64(float32(x[i])), float64(float32(y[i])))
+		}
+		expect(t, row(dtype.F32, x...).Fmod(row(dtype.F32, y...)), dtype.F32, want...)
+		expect(t, row(dtype.F16, 65504, 6e-8).Fmod(row(dtype.F16, 6e-8, 65504)), dtype.F16, 0, float64(float32(5.9604645e-08)))
+	})
+}
+
+// Many short rows are sorted, by as many invocations as there are rows.
+func TestSortOfManyShortRows(t *testing.T) {
+	each(t, func(t *testing.T, name string) {
+		for _, s := range [][]int{{70_000, 3}, {300, 300}, {7, 2, 1025}} {
+			if name == "REF" && s[0] != 7 {
+				continue
+			}
+			x := tensor.Arange(s[0] * s[1]).Mul(7919).Mod(1013).To(dtype.F32)
+			if len(s) == 3 {
+				x = tensor.Arange(s[0] * s[1] * s[2]).Mul(7919).Mod(1013).To(dtype.F32)
+			}
+			x = x.Reshape(s...)
+			for axis := range s {
+				values, order := x.Sort(axis, axis == 1)
+				n := x.Dim(axis)
+				next, last := values.Narrow(axis, 1, n-1), values.Narrow(axis, 0, n-1)
+				wrong := next.Lt(last)
+				if axis == 1 {
+					wrong = last.Lt(next)
+				}
+				expect(t, tensor.Stack(0, wrong.Any().To(dtype.F32), x.TakeAlong(axis, order).Ne(values).Any().To(dtype.F32),
+					order.Sum(axis).Ne(n*(n-1)/2).Any().To(dtype.F32)), dtype.F32, 0, 0, 0)
+			}
+			if s[len(s)-1] > 2 {
+				top, _ := x.TopK(2, -1, true)
+				expect(t, top.Narrow(-1, 0, 1).Ne(x.MaxKeep(-1)).Any().To(dtype.F32), dtype.F32, 0)
+			}
+		}
+	})
+}

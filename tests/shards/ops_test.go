@@ -226,7 +226,7 @@ func TestCapturedSchedule(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err = tensor.Capture(ctx, func(in ...*T) []*T { return []*T{in[0].Shard(devices, 0)} }, x.On("INTERP"))
-	require.ErrorContains(t, err, "changes its devices inside a captured function")
+	require.ErrorContains(t, err, "result 0 lies on INTERP:0+INTERP:1 and the captured function runs on INTERP; move it with On")
 }
 
 // A function of many arrays may shard them; one device is no several.

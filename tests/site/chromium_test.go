@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,6 +62,9 @@ func host(t *testing.T) string {
 		if shared.err = browser.Build(root, at); shared.err == nil {
 			shared.err = copySite(filepath.Join(root, "site"), at)
 		}
+		if shared.err == nil {
+			shared.err = models(root, at)
+		}
 	})
 	need.Device(t, "CHROMIUM", shared.err)
 	server := browser.Serve(shared.folder)
@@ -68,11 +72,25 @@ func host(t *testing.T) string {
 	return server.URL + "/" + sub + "/"
 }
 
+// models copies the models that the site begins with, as its build does.
+func models(root, site string) error {
+	data := os.Getenv("WEFT_DATA")
+	if data == "" {
+		data = filepath.Join(root, "..", "shared", "data")
+	}
+	cmd := exec.Command("sh", filepath.Join(root, ".ci", "models"), filepath.Join(data, "models"), filepath.Join(site, "models"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("copy the models of the site: %w\n%s", err, out)
+	}
+	return nil
+}
+
 // copySite copies the pages, but not what was built from them.
 func copySite(from, to string) error {
 	entries, err := os.ReadDir(from)
 	for _, e := range entries {
-		if err != nil || e.Name() == "dist" {
+		if err != nil || e.Name() == "dist" || filepath.Ext(e.Name()) == ".go" {
 			continue
 		}
 		if e.IsDir() {
@@ -127,13 +145,24 @@ func narrow(t *testing.T, p *browser.Page) {
 }
 
 // shots takes pictures in light and dark, wide and narrow (go test -artifacts keeps them).
-func shots(t *testing.T, p *browser.Page, name string) {
+// Where an id is given, that is at the top of them.
+func shots(t *testing.T, p *browser.Page, name string, at ...string) {
+	top := func() {
+		time.Sleep(300 * time.Millisecond) // plots are drawn anew a few times a second
+		for _, id := range at {
+			require.NoError(t, p.Run(fmt.Sprintf(`document.getElementById(%q).scrollIntoView({ behavior: 'instant' })
+				await new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(f)))`, id), nil))
+		}
+	}
 	folder := t.ArtifactDir()
 	for _, scheme := range []string{"light", "dark"} {
 		require.NoError(t, p.Scheme(scheme))
 		require.NoError(t, p.Size(1280, 1000))
+		top()
 		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+".png")))
 		narrow(t, p)
+		require.NoError(t, p.Size(390, 844))
+		top()
 		require.NoError(t, p.Screenshot(filepath.Join(folder, name+"-"+scheme+"-narrow.png")))
 	}
 	require.NoError(t, p.Size(1280, 1000))
@@ -149,7 +178,7 @@ func TestStartPage(t *testing.T) {
 	require.NoError(t, p.Eventually(`!/compiling/.test(document.getElementById('told').textContent)`, slow))
 	require.NoError(t, p.Run(cloth, &after))
 	assert.NotEqual(t, before, after, "the cloth after another tie-up")
-	require.NoError(t, p.Eventually(`/@compute/.test(document.getElementById('kernel').textContent)`, slow))
+	require.NoError(t, p.Eventually(`/@compute|\(func /.test(document.getElementById('kernel').textContent)`, slow))
 	t.Log(text(t, p, "told"))
 	shots(t, p, "start")
 }
@@ -196,7 +225,7 @@ func TestLookInside(t *testing.T) {
 	var sides []string
 	require.NoError(t, p.Run(`await new Promise((f) => setTimeout(f, 300))
 		return [...document.querySelectorAll('#kernels .launch:first-child .side > pre')].map((e) => e.textContent)`, &sides))
-	require.Len(t, sides, 2)
+	require.Len(t, sides, 2, "WebAssembly is shown when it is asked for")
 	assert.Contains(t, sides[0], "@compute")
 	assert.Contains(t, sides[1], "char *const *buf")
 	assert.NotEmpty(t, text(t, p, "graph-list"))
@@ -275,6 +304,7 @@ func TestNames(t *testing.T) {
 		switch path {
 		case "train/":
 			require.NoError(t, p.Eventually(ready, slow))
+			require.NoError(t, p.Run(`document.querySelector('.advanced').open = true`, nil))
 		case "inside/":
 			require.NoError(t, p.Eventually(`document.querySelectorAll('#kernels .launch').length > 0`, slow))
 		}

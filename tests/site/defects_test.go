@@ -127,3 +127,26 @@ func TestFilesWhileTraining(t *testing.T) {
 	time.Sleep(500 * time.Millisecond)
 	assert.NotEqual(t, "0", text(t, p, "step"))
 }
+
+// Digits are there before anybody presses Train, with what a network that has learnt nothing takes them for; then it is measured often at
+// first, so that the curve bends where it learns.
+func TestGuessesBeforeAndMeasurementsAtFirst(t *testing.T) {
+	p := open(t, "train/")
+	require.NoError(t, p.Eventually(`document.querySelectorAll('#samples button:not([disabled])').length === 20`, slow), text(t, p, "problem"))
+	assert.Equal(t, "0", text(t, p, "step"))
+	assert.Contains(t, text(t, p, "samples-text"), "these are guesses")
+	var wrong int
+	require.NoError(t, p.Run(`return document.querySelectorAll('#samples .wrong').length`, &wrong))
+	assert.Greater(t, wrong, 5, "of 20 guesses most are wrong")
+	var before bool
+	require.NoError(t, p.Size(390, 844))
+	require.NoError(t, p.Run(`return document.querySelector('.reader').getBoundingClientRect().top < document.querySelector('.progress').getBoundingClientRect().top`, &before))
+	assert.True(t, before, "drawing comes before plots on a telephone")
+	require.NoError(t, p.Size(1280, 1000))
+	require.NoError(t, p.Run(wasm, nil))
+	require.NoError(t, p.Eventually(ready, slow))
+	require.NoError(t, p.Click("#train"))
+	require.NoError(t, p.Eventually(`document.querySelectorAll('#plot-accuracy .dot').length >= 6`, slow))
+	assert.Less(t, step(t, p), 150, "steps until it was measured six times")
+	require.NoError(t, p.Click("#pause"))
+}

@@ -45,3 +45,34 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkScores is the product of a row with as many of 4096 rows as count, which is stored.
+func BenchmarkScores(b *testing.B) {
+	const room, d = 4096, 64
+	_, err := engine.Use("CPU")
+	need.Device(b, "CPU", err)
+	k, q := tensor.Ones(room, d).On("CPU").Own(), tensor.Ones(1, d).On("CPU").Own()
+	require.NoError(b, tensor.Realize(ctx, k, q))
+	n := tensor.NewVariable("n", 1, room)
+	capture := func(size any) *tensor.Captured {
+		f, err := tensor.Capture(ctx, func(in ...*T) []*T {
+			return []*T{in[0].MatMul(k.Narrow(0, 0, size).Transpose(0, 1)).Contiguous().Sum(1)}
+		}, q)
+		require.NoError(b, err)
+		return f
+	}
+	any := capture(n)
+	for _, length := range []int{16, 1024, 4096} {
+		one := capture(length)
+		for name, f := range map[string]*tensor.Captured{"variable": any.With(tensor.Values{n: length}), "fixed": one} {
+			b.Run(fmt.Sprintf("%d/%s", length, name), func(b *testing.B) {
+				for b.Loop() {
+					outs, err := f.Run(ctx, q)
+					require.NoError(b, err)
+					_, err = outs[0].Bytes(ctx)
+					require.NoError(b, err)
+				}
+			})
+		}
+	}
+}

@@ -33,9 +33,8 @@ func TestFilesAreMadeOfTheTable(t *testing.T) {
 }
 
 const (
-	wanted     = "not in pages yet: backward is told its parameters"
-	saving     = "not in pages yet: files of captured functions; a page plays what weft export wrote"
-	functional = "not in pages yet: functions of a page do not reach the engine"
+	wanted = "not in pages yet: backward is told its parameters"
+	saving = "not in pages yet: files of captured functions; a page plays what weft export wrote"
 )
 
 // alone says why arrays on several devices mean nothing.
@@ -44,23 +43,23 @@ const alone = "a page's engine has one device"
 // absent are what package tensor can do and a page cannot, or does by another name, and why.
 var absent = map[string]string{
 	"t.AssignBytes": "assign(w.tensor(array, shape))", "t.Borrow": "memory of a device, which is for Go", "t.Bytes": "data()",
-	"t.Device": "w.device", "t.Dim": "shape()", "t.Discard": "dispose()", "t.Engine": "the engine is w", "t.IsFloat": "dtype()",
-	"t.IsRealized": "a page is ahead of its engine, so there is no answer now", "t.Nbytes": "shape() and dtype()", "t.Node": "graphs are for Go",
-	"t.Numel": "shape()", "t.On": "a page's engine has one device", "t.Rank": "shape()", "t.Schedule": "w.inspect",
-	"t.String": "data() and shape()", "t.ToList": "list()",
+	"t.Device": "w.device", "t.Dim": "shape", "t.Discard": "dispose()", "t.Engine": "the engine is w", "t.IsFloat": "dtype",
+	"t.IsRealized": "a page is ahead of its engine, so there is no answer now", "t.Nbytes": "shape and dtype", "t.Node": "graphs are for Go",
+	"t.Numel": "shape", "t.On": "a page's engine has one device", "t.Rank": "shape", "t.Schedule": "w.inspect",
+	"t.String": "data() and shape", "t.ToList": "list()", "t.Shape": "shape", "t.DType": "dtype",
 
 	"Caller": "lines of Go", "Data": "data()", "Fill": "for Go's devices; w.fetch", "From": "w.tensor", "FromNode": "graphs are for Go", "Of": "w.tensor",
-	"Open": "files of a disk; w.tensor takes a File, w.fetch an address", "OpenReader": "a reader of Go; w.tensor takes a Blob",
+	"Open": "files of a disk; w.tensor takes a File, w.fetch an address", "OpenReader": "a reader of Go; w.tensor takes a Blob", "OpenWritable": "files of a disk", "OpenReadWriter": "a reader and writer of Go",
 	"R": "at(…, [from, to])", "RS": "at(…, [from, to, step])", "Schedule": "w.inspect", "Try": "errors are thrown",
 	"t.SELU": "selu, whose parameters are its unless given", "t.Conv": "conv2d, which takes any number of axes", "t.BackwardWith": "backward(ws, seed)",
 	"t.MoveTo": "a page's engine has one device", "t.Shard": alone, "t.ShardTo": alone, "t.ShardLike": alone, "t.CutAxis": alone, "t.Devices": alone,
 	"Must": "errors are thrown", "Done": "errors are thrown", "InLayer": "for errors of Go's layers",
 	"DefaultFloat": "what makes tensors takes a type", "DefaultInt": "what makes tensors takes a type",
 	"SetDefaultFloat": "what makes tensors takes a type", "SetDefaultInt": "what makes tensors takes a type",
-	"NewVariable": "w.variable", "S": "[from, to], with sizes", "t.Sizes": "shape()",
-	"DefaultGenerator": "not in pages yet: w.seed seeds the one there is", "NewGenerator": "not in pages yet: w.seed seeds the one there is",
-	"t.RequireGrad": wanted, "t.RequiresGrad": wanted, "t.Freeze": wanted,
-	"Checkpoint": functional, "Custom": "not in pages yet: kernels written in Go", "Function": functional, "JVP": functional, "VJP": functional, "Vmap": functional,
+	"NewVariable": "w.variable", "S": "[from, to], with sizes", "t.Sizes": "shape",
+	"DefaultGenerator": "w.seed",
+	"t.RequireGrad":    wanted, "t.RequiresGrad": wanted, "t.Freeze": wanted,
+	"CustomUnsafe": "not in pages yet: kernels in WGSL",
 	"LoadCaptured": saving, "LoadFunctions": saving, "SaveFunctions": saving, "Program": saving,
 	"Linspace": "linspace, which has a type", "RandOf": "rand with a type", "RandInt": "randint, which has a type",
 }

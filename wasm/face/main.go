@@ -3,7 +3,7 @@
 //	go generate ./wasm/face
 //
 // methods.txt is the table. What comes out is the dispatch of the engine (wasm/operations.go), the table by which weft.js checks
-// calls (wasm/js/table.js), the methods in weft.d.ts and docs/javascript.md. A test says where one of them is old, and where package
+// calls (wasm/js/table.js), the methods in weft.d.ts, docs/javascript.md and the reference of the site (site/reference). A test says where one of them is old, and where package
 // tensor can do something that the table lacks.
 package main
 
@@ -53,10 +53,13 @@ func build(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{
-		filepath.Join(root, "wasm/operations.go"): operations,
-		filepath.Join(root, "wasm/js/table.js"):   t.script(),
-		filepath.Join(root, "docs/javascript.md"): t.document(s),
-		declared: types,
-	}, nil
+	files, err := t.reference(root, s)
+	if err != nil {
+		return nil, err
+	}
+	files[filepath.Join(root, "wasm/operations.go")] = operations
+	files[filepath.Join(root, "wasm/js/table.js")] = t.script()
+	files[filepath.Join(root, "docs/javascript.md")] = t.document(s)
+	files[declared] = types
+	return files, nil
 }

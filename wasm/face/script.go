@@ -16,7 +16,11 @@ func (t *table) script() []byte {
 			b.WriteString(class + "\n")
 		}
 		for _, r := range s.rows {
-			fmt.Fprintf(&b, "%s %s |%s\n", r.gives, strings.Join(r.names, " "), brief(r.params))
+			fmt.Fprintf(&b, "%s %s |%s", r.gives, strings.Join(r.names, " "), brief(r.params))
+			if r.rule != "" {
+				b.WriteString(" | " + r.rule)
+			}
+			b.WriteString("\n")
 		}
 	}
 	b.WriteString("Options\n")

@@ -33,6 +33,7 @@ type row struct {
 	names  []string
 	params []param
 	call   string
+	rule   string // by which a page knows shapes and types
 }
 
 // param is a parameter, or ...Set.
@@ -98,13 +99,16 @@ func (t *table) line(class, line string) error {
 		t.docs[name] = cells[1]
 		return nil
 	}
-	if len(cells) != 3 {
-		return fmt.Errorf("%d columns, not three", len(cells))
+	if len(cells) == 3 {
+		cells = append(cells, "")
+	}
+	if len(cells) != 4 {
+		return fmt.Errorf("%d columns, not three or four", len(cells))
 	}
 	names := strings.Fields(name)
 	params, err := parameters(cells[1])
 	s := &t.sections[len(t.sections)-1]
-	s.rows = append(s.rows, row{names[0], names[1:], params, cells[2]})
+	s.rows = append(s.rows, row{names[0], names[1:], params, cells[2], cells[3]})
 	return err
 }
 

@@ -16,7 +16,7 @@ var typeScript = map[string]string{
 }
 
 // gives are the types of results.
-var gives = map[string]string{"1": "Tensor", "2": "[Tensor, Tensor]", "3": "[Tensor, Tensor, Tensor]", "n": "Tensor[]", "0": "this", "p": "Promise<Tensor[]>"}
+var gives = map[string]string{"1": "Tensor", "2": "[Tensor, Tensor]", "3": "[Tensor, Tensor, Tensor]", "n": "Tensor[]", "0": "this"}
 
 // byHand are methods whose types say more than the table knows.
 var byHand = map[string]bool{"tensor": true, "arange": true}

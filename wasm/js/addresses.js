@@ -7,6 +7,7 @@ const beside = {
   'weft.wasm': () => new URL('./weft.wasm', import.meta.url),
   'rest.wasm': () => new URL('./rest.wasm', import.meta.url),
   'whole.wasm': () => new URL('./whole.wasm', import.meta.url),
+  'models.wasm': () => new URL('./models.wasm', import.meta.url),
 }
 
 /** What relative addresses are relative to. */

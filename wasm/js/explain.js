@@ -2,7 +2,7 @@
 
 import { foreign, reach } from './start.js'
 
-const hint = "copy worker.js, weft.wasm, rest.wasm and whole.wasm of the package into a folder of your site and name it: open({ folder: '/weft/' })"
+const hint = "copy worker.js, weft.wasm, rest.wasm, whole.wasm and models.wasm of the package into a folder of your site and name it: open({ folder: '/weft/' })"
 
 /** Why a worker did not start whose browser does not say it, and what to do. */
 export async function explain(address) {

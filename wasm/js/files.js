@@ -20,13 +20,14 @@ export async function save(w, model, { metadata } = {}) {
   const list = leaves(model)
   const header = {}
   if (metadata) header.__metadata__ = Object.fromEntries(Object.entries(metadata).map(([k, v]) => [k, String(v)]))
-  const [kinds, shapes] = await Promise.all([Promise.all(list.map((l) => l.tensor.dtype())), Promise.all(list.map((l) => l.tensor.shape()))])
+  const forms = await Promise.all(list.map(async (l) => (await l.tensor.told('save')).form))
   const parts = []
   let at = 0
   for (const [i, { path, tensor }] of list.entries()) {
-    const as = bits[kinds[i]]
+    const { shape, dtype } = forms[i]
+    const as = bits[dtype]
     const data = await (as ? tensor.bitcast(as) : tensor).data()
-    header[nameOf(path) || 'tensor'] = { dtype: names[kinds[i]], shape: shapes[i], data_offsets: [at, at + data.byteLength] }
+    header[nameOf(path) || 'tensor'] = { dtype: names[dtype], shape, data_offsets: [at, at + data.byteLength] }
     parts.push(data)
     at += data.byteLength
   }
@@ -93,7 +94,7 @@ export async function load(w, from, model, { strict = true, signal } = {}) {
       report.missing.push(name)
       continue
     }
-    const [shape, dtype] = await Promise.all([tensor.shape(), tensor.dtype()])
+    const { shape, dtype } = (await tensor.told('load')).form
     if (`${shape}` === `${e.shape}` && types[e.dtype][0] === dtype) fits.push([tensor, e])
     else report.mismatched.push(`${name}: ${dtype} [${shape.join(', ')}], in the file ${types[e.dtype][0]} [${e.shape.join(', ')}]`)
   }

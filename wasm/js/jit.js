@@ -10,7 +10,7 @@ export function forms(w, f, { most = usual } = {}) {
   const kept = new Map()
   const run = async (args) => {
     const inputs = leaves(args).map((l) => l.tensor)
-    const shapes = await Promise.all(inputs.map(formOf))
+    const shapes = await Promise.all(inputs.map(async (t) => (await t.told('jit')).form))
     const key = JSON.stringify([args, shapes], (_, v) => isSize(v) ? { size: v.plus(0).terms.map((t) => [t.name, t.low, t.high, t.times]), base: v.base } : isTensor(v) ? `#${inputs.indexOf(v)}` : typeof v === 'number' ? { number: `${v}` } : typeof v === 'function' ? { f: nameOf(v) } : v)
     let one = kept.get(key)
     if (one) kept.delete(key) // and comes last again
@@ -54,12 +54,4 @@ let last = 0
 function nameOf(f) {
   if (!names.has(f)) names.set(f, ++last)
   return names.get(f)
-}
-
-const told = new WeakMap() // of tensors whose shape and type were asked for; assignments change neither
-
-function formOf(t) {
-  let form = told.get(t)
-  if (!form) told.set(t, form = Promise.all([t.shape(), t.dtype()]).catch((e) => { told.delete(t); throw e }))
-  return form
 }

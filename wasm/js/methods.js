@@ -2,20 +2,22 @@
 // where it stands, in words that name the method, what came, what belongs there and what to do. weft.d.ts says the same in
 // types (a test compares them); what only shapes and values tell, the engine says at the next await.
 //
-// A row of the table (table.js) is what its methods give (1, 2, 3 or n tensors; 0: the tensor itself, changed; p: a promise of
-// tensors; =: a tensor, of other methods; a: another promise; –: something else), their names, and their parameters as name:kind(least..most), with ? where one may
+// A row of the table (table.js) is what its methods give (1, 2, 3 or n tensors; 0: the tensor itself, changed;
+// =: a tensor, of other methods; a: another promise; –: something else), their names, and their parameters as name:kind(least..most), with ? where one may
 // be left out, ~ where it may be null besides, * where it is any number of arguments. What may be left out may also be given as one
-// object at the end, by name; what stands in braces, only so. ...Set are the parameters of a set of options.
+// object at the end, by name; what stands in braces, only so. ...Set are the parameters of a set of options. Last comes the rule for the
+// shape and type of the results (infer.js).
 
 import { table } from './table.js'
 
 /** The rows by class and method: {gives, name, params}; those of Options give the fields of an object, those of Words a list. */
 export const methods = {}
 let rows
+let of
 for (const line of table.trim().split('\n')) {
-  const [head, tail] = line.split(' |')
+  const [head, tail, rule] = line.split(' |')
   if (tail === undefined) {
-    rows = methods[line] = {}
+    rows = methods[of = line] = {}
     continue
   }
   if (rows === methods.Words) {
@@ -32,7 +34,7 @@ for (const line of table.trim().split('\n')) {
   })
   const names = head.split(' ')
   const gives = rows === methods.Options ? '' : names.shift()
-  for (const name of names) rows[name] = { gives, name, params }
+  for (const name of names) rows[name] = { gives, name, params, of, rule: rule?.trim() || 'as' }
 }
 
 /** How many tensors the methods give that give n: a function of their arguments. */
@@ -40,6 +42,8 @@ export const several = {
   split: (axis, sizes) => sizes.length, splitAt: (axis, indices) => indices.length + 1, chunk: (axis, n) => n, splitEvenly: (axis, n) => n,
   grad: (ws) => ws.length, broadcast: (tensors) => tensors.length, meshgrid: (tensors) => tensors.length,
   meshgridXY: (tensors) => tensors.length,
+  unbind(axis = 0) { return this.shape.at(axis.axis ?? axis) ?? 1 },
+  splitEvery(axis, n) { return Math.max(1, Math.ceil((this.shape.at(axis) ?? 0) / n)) },
   recurrent: (x, weights, options) => (options?.kind ?? 'lstm') === 'lstm' ? 3 : 2,
 }
 
@@ -73,7 +77,7 @@ export function describe(v) {
 export const written = (list) => `[${list.length > 16 ? [...list.slice(0, 16), '…'].join(', ') : list.join(', ')}]`
 
 // One call being checked: at is what it is about, 'reshape'; w the engine.
-class Call {
+export class Call {
   constructor(at, w) {
     this.at = at
     this.w = w
@@ -90,7 +94,7 @@ class Call {
   usable(name, v) {
     if (v.w !== this.w) {
       if (v instanceof Size) this.fail(`${name} is a size of another engine`)
-      this.fail(`${name} is a tensor of another engine, and tensors meet within one engine only; take its elements over with w.tensor(await t.data(), await t.shape())`)
+      this.fail(`${name} is a tensor of another engine, and tensors meet within one engine only; take its elements over with w.tensor(await t.data(), t.shape)`)
     }
     if (v.gone) this.fail(`${name} ${v.gone}`)
     return true
@@ -176,7 +180,7 @@ const plain = (v) => Object.prototype.toString.call(v) === '[object Object]' && 
 const flat = (params) => params.flatMap((p) => p.set || methods.Options[p.kind] ? flat(methods.Options[p.kind].params) : [p])
 
 // Whether v stands for p and the parameters after it, by their names.
-const byName = (row, p, v) => p.free && !p.rest && /[123np]/.test(row.gives) && !methods.Options[p.kind] && p.kind !== 'made' && plain(v)
+const byName = (row, p, v) => p.free && !p.rest && /[123n]/.test(row.gives) && !methods.Options[p.kind] && p.kind !== 'made' && plain(v)
 
 function shape(name, v, low) {
   this.array(name, v, 'sizes', (name, v) => low < 0 && v instanceof Size ? this.usable(name, v) : this.integer(name, v, low))
@@ -242,7 +246,7 @@ const kinds = {
   url(name, v) { if (typeof v !== 'string' && !(v instanceof URL)) this.refuse(name, v, 'an address: a string or a URL') },
   signal(name, v) { if (!(v instanceof AbortSignal)) this.refuse(name, v, 'an AbortSignal') },
   targets(name, v) {
-    this.array(name, v, 'wgsl and c', (name, v) => { if (v !== 'wgsl' && v !== 'c') this.refuse(name, v, 'wgsl or c') })
+    this.array(name, v, 'wgsl, c, wasm and here', (name, v) => { if (!['wgsl', 'c', 'wasm', 'here'].includes(v)) this.refuse(name, v, 'wgsl, c, wasm or here') })
   },
   values(name, v) { if (typeof v !== 'number' && typeof v !== 'boolean' && (typeof v !== 'object' || v === null)) this.refuse(name, v, 'numbers: nested arrays, a typed array or a Blob') },
   made(name, v) { // a shape, or the options in its place
@@ -288,9 +292,9 @@ export function guard(classes) {
           if (!(this instanceof classes[kind])) call.fail(`it was called on ${this === undefined ? 'nothing' : describe(this)}; it is a method of a ${kind}: x.${name}(…)`)
           if (row.gives !== '–' && this.gone) call.fail(`this ${things[kind]} ${this.gone}`)
           call.check(row, args)
-          if (!/[ap–]/.test(row.gives)) w.alive(name)
+          if (!/[a–]/.test(row.gives)) w.alive(name)
           w.from = outer
-          return /[ap]/.test(row.gives) ? w.watch(name, () => inner.apply(this, args)) : inner.apply(this, args)
+          return row.gives === 'a' ? w.watch(name, () => inner.apply(this, args)) : inner.apply(this, args)
         } catch (e) {
           throw stackFrom(outer, e)
         } finally {

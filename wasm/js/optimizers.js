@@ -181,11 +181,11 @@ export async function make(w, name, model, { rate, ...options } = {}) {
   for (const { tensor } of leaves(model)) tensor.own()
   const o = new Optimizer(w, model, params, rate ?? r.rate, r.slots, r.rule)
   await w.realize(...o.model, o.rate, o.count, ...Object.values(o.slots).flat())
-  o.types = await Promise.all(params.map((p) => p.dtype()))
+  o.types = params.map((p) => p.dtype)
   const no = o.types.findIndex((d) => !/^b?f\d/.test(d))
   if (no >= 0) throw new TypeError(`${name}: tensor ${no} of the model is ${o.types[no]}, and only floats are trained`)
   if (!r.matrices) return o
-  o.shapes = await Promise.all(params.map((p) => p.shape()))
+  o.shapes = params.map((p) => p.shape)
   const bad = o.shapes.find((s) => s.length !== 2)
   if (bad) throw new RangeError(`${name}: it trains matrices only, not a parameter of shape [${bad.join(', ')}]; give the others to adamW`)
   return o

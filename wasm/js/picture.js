@@ -31,7 +31,7 @@ export async function fromImage(w, source, { channels = 3, dtype = 'f32' } = {})
 
 /** The picture that a tensor [channels, height, width] or [height, width] is: numbers from 0 to 1, or bytes. */
 export async function toImageData(t) {
-  const [shape, dtype] = await Promise.all([t.shape(), t.dtype()])
+  const { shape, dtype } = await t.told('toImageData')
   if (shape.length === 2) {
     t = t.unsqueeze(0)
     shape.unshift(1)

@@ -1,14 +1,11 @@
-// What strings and consoles show of a tensor: its shape and type where they are known without asking the engine, and its device.
+// What strings and consoles show of a tensor: its shape, its type and its device.
 
 import { written } from './methods.js'
 
-/** What is known of a tensor, as developers' tools show it among its fields. */
-export const form = (shape, dtype) => dtype ? `${written(shape)} ${dtype}` : written(shape)
+/** A shape and a type in words, with what stands between the type and what is said of the shape. */
+export const formed = ({ shape, dtype }, more = '') => Array.isArray(shape) ? `${written(shape)} ${dtype}${more}` : `${dtype}${more}; its shape ${shape}`
 
-function words(t) {
-  if (t.gone) return `Tensor that ${t.gone}`
-  return `Tensor ${t.known ?? 'of a shape that await t.shape() tells,'} on ${t.w.device ?? 'a device to come'}`
-}
+const words = (t) => `Tensor ${t.gone ? `that ${t.gone}` : formed(t.form, ` on ${t.w.device ?? 'a device to come'}`)}`
 
 /** Gives a class of tensors the words for its instances. */
 export function shown(Tensor) {

@@ -7,8 +7,8 @@ export type { NN, Optim }
 
 // Types of weft.js. Calls are checked as they say: arguments of another kind or number, a list where several arguments stand
 // (reshape([4, 1]), not reshape(4, 1)), options of another name, tensors of another engine or disposed of throw a TypeError at the
-// call, numbers out of range a RangeError. null is taken only where it is named. What only shapes, types and values tell is
-// an Error at the next await, with the stack of the call.
+// call, numbers out of range and shapes that do not fit a RangeError. null is taken only where it is named. What only types and values tell, and
+// some of what shapes do, is an Error at the next await, with the stack of the call.
 
 /** Names of element types. */
 export type DType = 'bool' | 'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64' | 'u64' | 'f8e4m3' | 'f8e5m2' | 'f16' | 'bf16' | 'f32' | 'f64'
@@ -176,10 +176,12 @@ export class Tensor {
   item(): Promise<number>
   /** The elements as nested arrays. */
   list(): Promise<any>
-  /** The sizes of the axes. */
-  shape(): Promise<number[]>
-  dtype(): Promise<DType>
-  /** 'Tensor [2, 3] f32 on WASM': the shape and the type as far as they are known without asking the engine; so do consoles show it. */
+  /** The sizes of the axes, known when the tensor is made. Where they depend on elements or on a variable, reading them throws an Error that says so,
+   *  until the tensor was computed: await t.realize(). */
+  readonly shape: number[]
+  /** The short name of the elements' type. */
+  readonly dtype: DType
+  /** 'Tensor [2, 3] f32 on WASM'. */
   toString(): string
   /** Computes the tensor now. */
   realize(): Promise<this>
@@ -234,22 +236,6 @@ export class Tensor {
   rsub(y: Operand): Tensor
   /** mul is t · v; on bools it is and. */
   mul(y: Operand): Tensor
-  /** div is t / v; integers become f32. */
-  div(y: Operand): Tensor
-  /** rdiv is v / t. */
-  rdiv(y: Operand): Tensor
-  /** floorDiv is the quotient rounded down, of the type of the operands; integers by zero give 0. */
-  floorDiv(y: Operand): Tensor
-  /** truncDiv is the quotient rounded toward zero, of the type of the operands; integers by zero give 0. */
-  truncDiv(y: Operand): Tensor
-  /** mod is t − v·floorDiv(t, v): it has the sign of v. Integers by zero give 0, floats NaN. */
-  mod(y: Operand): Tensor
-  /** fmod is t − v·truncDiv(t, v): it has the sign of t. Integers by zero give 0, floats NaN. Quotients of more than twice the digits of the type leave nothing right. */
-  fmod(y: Operand): Tensor
-  /** pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1. */
-  pow(y: Operand): Tensor
-  /** rpow is v to the t. */
-  rpow(y: Operand): Tensor
   /** maximum is the larger of both; NaN if one is. */
   maximum(y: Operand): Tensor
   /** minimum is the smaller of both; NaN if one is. */
@@ -258,12 +244,28 @@ export class Tensor {
   fmax(y: Operand): Tensor
   /** fmin is the smaller of both; of a NaN and a number the number. Equal ones share the gradient. */
   fmin(y: Operand): Tensor
+  /** div is t / v; integers become f32. */
+  div(y: Operand): Tensor
+  /** rdiv is v / t. */
+  rdiv(y: Operand): Tensor
   /** atan2 is the angle of the point (v, t) in −π … π, right in all quadrants and for signed zeros. */
   atan2(y: Operand): Tensor
   /** hypot is √(t² + v²) without overflow. */
   hypot(y: Operand): Tensor
   /** copySign is |t| with the sign of v, −0 included. */
   copySign(y: Operand): Tensor
+  /** floorDiv is the quotient rounded down, of the type of the operands; integers by zero give 0. */
+  floorDiv(y: Operand): Tensor
+  /** truncDiv is the quotient rounded toward zero, of the type of the operands; integers by zero give 0. */
+  truncDiv(y: Operand): Tensor
+  /** mod is t − v·floorDiv(t, v): it has the sign of v. Integers by zero give 0, floats NaN. */
+  mod(y: Operand): Tensor
+  /** fmod is the remainder of t by v with the sign of t, t − v·q for the whole number q that leaves less than v. Integers by zero give 0, floats NaN. It is exact whatever the quotient is, also where that is beyond the largest float. */
+  fmod(y: Operand): Tensor
+  /** pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1. */
+  pow(y: Operand): Tensor
+  /** rpow is v to the t. */
+  rpow(y: Operand): Tensor
   /** logAddExp is log(eᵗ + eᵛ) without overflow. */
   logAddExp(y: Operand): Tensor
   /** logAddExp2 is log2(2ᵗ + 2ᵛ) without overflow. */
@@ -482,6 +484,10 @@ export class Tensor {
   prod(axes?: Sums): Tensor
   /** mean is the average; of integers as f32, of nothing NaN. */
   mean(axes?: Axes): Tensor
+  /** logSumExp is log Σ eᵗ without overflow. */
+  logSumExp(axes?: Axes): Tensor
+  /** nanMean is the mean of the elements that are numbers; NaN of none. */
+  nanMean(axes?: Axes): Tensor
   /** max is the largest element; NaN if there is one, −inf or the least integer of nothing. Ties share the gradient. */
   max(axes?: Axes): Tensor
   /** min is the smallest element; NaN if there is one, inf or the greatest integer of nothing. Ties share the gradient. */
@@ -490,12 +496,8 @@ export class Tensor {
   any(axes?: Axes): Tensor
   /** all is true where no element is zero. */
   all(axes?: Axes): Tensor
-  /** logSumExp is log Σ eᵗ without overflow. */
-  logSumExp(axes?: Axes): Tensor
   /** nanSum is the sum of the elements that are numbers. */
   nanSum(axes?: Axes): Tensor
-  /** nanMean is the mean of the elements that are numbers; NaN of none. */
-  nanMean(axes?: Axes): Tensor
   /** countNonZero counts the elements that are not 0 (i32). */
   countNonZero(axes?: Axes): Tensor
   /** var is the variance with n − correction in the denominator, or 0 if that is less: 1 for samples, 0 for populations, or any number. */
@@ -657,10 +659,10 @@ export class Tensor {
   /** chunk cuts an axis into at most n parts of one size; the last may be smaller. */
   chunk(axis: number, n: number): Tensor[]
   /** splitEvery cuts an axis into parts of n; the last may be smaller. */
-  splitEvery(axis: number, n: number): Promise<Tensor[]>
+  splitEvery(axis: number, n: number): Tensor[]
   /** unbind gives the parts of an axis, each without it. Unless given: axis 0. */
-  unbind(axis?: number): Promise<Tensor[]>
-  unbind(options: { axis?: number }): Promise<Tensor[]>
+  unbind(axis?: number): Tensor[]
+  unbind(options: { axis?: number }): Tensor[]
   /** unfold cuts an axis into windows of size elements, step apart; a new last axis holds them. Unless given: step 1. */
   unfold(axis: number, size: number, step?: number): Tensor
   unfold(axis: number, size: number, options: { step?: number }): Tensor
@@ -758,14 +760,14 @@ export class Tensor {
   cholesky(): Tensor
   /** inv is the inverse of square matrices. A singular one, of which a pivot is 0, is a error when the result is read; what is not finite has no finite inverse. */
   inv(): Tensor
+  /** matrixExp is the exponential 1 + t + t²/2! + … of square matrices: t is halved until its norm is at most 1, the series taken to the eighth (f64: eighteenth) power, and the result squared as often. */
+  matrixExp(): Tensor
   /** det is the determinant of square matrices. */
   det(): Tensor
   /** logDet is the logarithm of the determinant: NaN where it is negative. */
   logDet(): Tensor
   /** singularValues are the singular values, falling. */
   singularValues(): Tensor
-  /** matrixExp is the exponential 1 + t + t²/2! + … of square matrices: t is halved until its norm is at most 1, the series taken to the eighth (f64: eighteenth) power, and the result squared as often. */
-  matrixExp(): Tensor
   /** solve gives x with t·x = b. b has rows like t; with one axis less than t and the same batch it is a vector. A singular t is a error when the result is read. */
   solve(b: Tensor): Tensor
   /** choleskySolve gives x with l·lᵀ·x = b for lower triangular l. */
@@ -810,12 +812,12 @@ export class Tensor {
   ifft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** rfft is the transform of real x along an axis: the n/2+1 terms that are not mirrored, complex. Unless given: n -1, axis -1, norm backward. */
   rfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  /** ihfft is the inverse of hfft for real x: the first n/2+1 terms, complex. Unless given: n -1, axis -1, norm backward. */
+  ihfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** irfft is the inverse of rfft: complex x holds the first half of a mirrored spectrum; the result is real, of n elements (−1: twice as many as x, less 2). Unless given: n -1, axis -1, norm backward. */
   irfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** hfft is the transform of a mirrored (Hermitian) signal, of which complex x holds the first half: a real spectrum of n elements (−1: twice as many as x, less 2). Unless given: n -1, axis -1, norm backward. */
   hfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-  /** ihfft is the inverse of hfft for real x: the first n/2+1 terms, complex. Unless given: n -1, axis -1, norm backward. */
-  ihfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** fftn transforms complex x along several axes (none: all) to the lengths sizes (none: as they are). Unless given: norm backward. */
   fftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** ifftn is the inverse of fftn. Unless given: norm backward. */
@@ -1033,7 +1035,8 @@ export interface View {
 }
 
 export interface InspectOptions {
-  target?: ('wgsl' | 'c')[]
+  /** Languages; 'here' is that of the engine's own device, as its kernels run. */
+  target?: ('wgsl' | 'c' | 'wasm' | 'here')[]
 }
 
 export interface Stats {
@@ -1093,6 +1096,47 @@ export interface LoadOptions {
 export interface JitOptions {
   /** How many forms are kept. */
   most?: number
+}
+
+export interface VmapOptions {
+  /** The axis of each argument that f is called along, or one for all; null: the argument is the same for all calls. 0 unless given. */
+  in?: number | null | (number | null)[]
+  /** Where the axis stands in the results. 0 unless given. */
+  out?: number | number[]
+}
+
+export interface FunctionOptions {
+  /** The gradients of the arguments (null: 0), given these, what the function returned, and a gradient of each result. It is linear in the last. */
+  gradient?: (inputs: Tensor[], outputs: Tensor[], seeds: Tensor[]) => (Tensor | null)[]
+}
+
+/** What the body of a kernel is written with. Numbers are tensors, so the methods of tensors compute with them. */
+export interface KernelBody {
+  /** The index of the result's element on an axis, i32. */
+  at(axis: number): Tensor
+  /** A new index 0 … n−1, i32. What is computed with it has to be reduced over it. */
+  range(n: number): Tensor
+  /** The element of an argument at an index for each of its axes; 0 outside of it. */
+  load(argument: number, ...index: (Tensor | number)[]): Tensor
+  /** Adds over ranges. */
+  sum(v: Tensor, ...ranges: Tensor[]): Tensor
+  /** The largest over ranges. */
+  max(v: Tensor, ...ranges: Tensor[]): Tensor
+  /** Multiplies over ranges. */
+  prod(v: Tensor, ...ranges: Tensor[]): Tensor
+}
+
+/** Random numbers that follow from a seed and from how many were drawn from it, whoever else draws. A captured function draws new ones at each run. */
+export interface Generator extends Pick<Weft, 'rand' | 'randn' | 'uniform' | 'normal' | 'scaledUniform' | 'glorotUniform' | 'kaimingUniform' | 'kaimingNormal' |
+  'randint' | 'randPerm' | 'randomBits' | 'randLike' | 'randnLike'> {
+  /** Restarts the numbers. */
+  seed(n: number): void
+  dropout(x: Tensor, p?: number): Tensor
+  channelDropout(x: Tensor, p?: number): Tensor
+  rrelu(x: Tensor, low?: number, high?: number): Tensor
+  categorical(x: Tensor, axis?: number): Tensor
+  multinomial(x: Tensor, n: number, options?: { replace?: boolean }): Tensor
+  dispose(): void
 }
 
 export interface GradOptions {
@@ -1292,6 +1336,22 @@ export class Weft {
   grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number }): (...args: A) => any
   grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number[] }): (...args: A) => any[]
   /** The value of f and its gradient. */
+  /** f for each element of an axis of its arguments, in one graph and without a loop: f is called once, with tensors that lack the axis.
+   *  Numbers drawn at random in f are the same for all. */
+  vmap<A extends unknown[], R extends Tensors>(f: (...args: A) => R, options?: VmapOptions): (...args: A) => R
+  /** What f gives, and how that changes while the inputs change along tangents (null: they stay): the Jacobian times a vector, computed forward.
+   *  Of what holds no floats the change is null. */
+  jvp<R extends Tensors>(f: (...inputs: Tensor[]) => R, inputs: Tensor[], tangents: (Tensor | null)[]): [R, R]
+  /** What f gives, and a function from gradients of that, in its form (null: 0), to those of the inputs: a vector times the Jacobian. */
+  vjp<R extends Tensors>(f: (...inputs: Tensor[]) => R, ...inputs: Tensor[]): [R, (seeds: Tensors | null) => (Tensor | null)[]]
+  /** f, of whose results inside nothing is kept for gradients: they are computed again. Values and gradients stay the same. */
+  checkpoint<A extends unknown[], R extends Tensors>(f: (...args: A) => R): (...args: A) => R
+  /** f under a name, which inspections show, and with a gradient of its own where the options state one. */
+  function<A extends unknown[], R extends Tensors>(name: string, f: (...args: A) => R, options?: FunctionOptions): (...args: A) => R
+  /** One kernel of one's own, a tensor of this shape: body says what one element is. Nothing is fused into it; gradients follow, unless one is stated. */
+  custom(name: string, shape: number[], body: (k: KernelBody) => Tensor, inputs: Tensor[], options?: FunctionOptions): Tensor
+  /** A generator of random numbers with a seed of its own, an integer from 0 to 2³² − 1. */
+  generator(seed: number): Generator
   valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor): (...args: A) => [Tensor, A[0]]
   valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor, options: GradOptions): (...args: A) => [Tensor, any]
   /** Layers: w.nn.linear(784, 10). */
@@ -1304,6 +1364,10 @@ export class Weft {
   load(from: ModelFile): Promise<Record<string, Tensor>>
   /** Gives the tensors of a model the elements that stand in a file under their names, and says what did not match: nothing may, unless strict is false. */
   load(from: ModelFile, model: object, options?: LoadOptions): Promise<Mismatches>
+  /** Reads a model in the ONNX format; files with data of its weights follow it in a list. The engine that knows such models, models.wasm, is loaded at the first call. */
+  onnx(source: ModelFile | ModelFile[], options?: ModelOptions): Promise<OnnxModel>
+  /** Reads a language model: a .gguf file; config.json, .safetensors and tokenizer.json; or a .bin of llama2.c and its tokenizer.bin. */
+  llm(source: ModelFile | ModelFile[], options?: LanguageOptions): Promise<LanguageModel>
   /** A picture as a tensor [channels, height, width] of numbers from 0 to 1, or of bytes with dtype 'u8'. All but ImageData goes to the engine past the page's thread. */
   fromImage(source: ImageData | ImageBitmapSource, options?: ImageOptions): Promise<Tensor>
   /** Calls f, and tells how long each kernel took that was launched until it ended. What is launched meanwhile waits for its end. */
@@ -1316,6 +1380,95 @@ export class Weft {
   [Symbol.dispose](): void
 }
 
+export interface ModelOptions {
+  /** Hears how much of a file has come; total is what the server says, or what has come. */
+  onprogress?: (p: { file: string; loaded: number; total: number }) => void
+  signal?: AbortSignal
+}
+
+export interface LanguageOptions extends ModelOptions {
+  /** Tokens that a text has room for; without it 4096, or what the model has. */
+  length?: number
+  /** How many tokens of a prompt are read at once. */
+  chunk?: number
+}
+
+/** An input or an output of a model: an axis is a size, the name of one that varies, or null. */
+export interface Port {
+  name: string
+  /** Not there of what is no tensor. */
+  dtype?: string
+  shape?: (number | string | null)[]
+}
+
+/** A model in the ONNX format. */
+export interface OnnxModel {
+  readonly inputs: Port[]
+  readonly outputs: Port[]
+  readonly parameters: number
+  readonly producer: string
+  /** Computes outputs, all unless they are named: tensors, or lists of texts. An input is a tensor, nested arrays, a typed array of the input's shape, or {data, shape}. */
+  run(feeds: Record<string, Tensor | unknown>, options?: { outputs?: string[] }): Promise<Record<string, any>>
+  /** Forgets the model. */
+  close(): void
+}
+
+/** One of a conversation. */
+export interface Message {
+  role: string
+  content: string
+}
+
+export interface GenerateOptions {
+  /** Tokens at most; without it as many as there is room for. */
+  tokens?: number
+  /** 0, which is usual, takes the likeliest token; more makes it freer. */
+  temperature?: number
+  topK?: number
+  topP?: number
+  minP?: number
+  /** More than 1 makes tokens rarer that were there lately. */
+  repetition?: number
+  seed?: number
+  /** Texts that end the answer, and are not given. */
+  stop?: string | string[]
+  signal?: AbortSignal
+  /** Hears how much of the prompt has been read. */
+  onprogress?: (p: { read: number; total: number }) => void
+}
+
+/** A token that was made. */
+export interface Made {
+  /** What it adds to the text: whole characters, perhaps none. */
+  text: string
+  /** Its number; undefined where there was no room for another. */
+  token?: number
+  /** Its own text. */
+  piece?: string
+  /** 'stop' or 'length' where it is the last. */
+  finish: string
+  /** The likeliest tokens, as many as were asked for by top. */
+  likely?: { token: number; piece: string; p: number }[]
+}
+
+/** A language model. One text is made at a time. */
+export interface LanguageModel {
+  readonly vocab: number
+  readonly length: number
+  readonly layers: number
+  readonly dim: number
+  /** Whether the model came with a template for conversations. */
+  readonly talks: boolean
+  /** The text that follows a prompt, or that answers messages, in pieces as they are made. */
+  generate(prompt: string | Message[], options?: GenerateOptions): AsyncGenerator<string, void, void>
+  /** The tokens, with the top likeliest (at most 50) at each. */
+  tokens(prompt: string | Message[], options?: GenerateOptions & { top?: number }): AsyncGenerator<Made, void, void>
+  encode(text: string): Promise<number[]>
+  decode(tokens: Iterable<number>): Promise<string>
+  /** Forgets the model. */
+  close(): void
+}
+
 export interface OpenOptions {
   /** The device; without it the one that is fastest here. */
   device?: 'webgpu' | 'wasm'
@@ -1325,6 +1478,8 @@ export interface OpenOptions {
   checks?: boolean
   /** Loads the larger engine that inspect needs, instead of fetching that at their first call. */
   whole?: boolean
+  /** Loads the engine that onnx and llm need, instead of another at their first call: then models and tensors are in one engine, and nothing is copied between two. */
+  models?: boolean
   /**
    * The width of a search for faster kernels, from 0 (none) to 64: each kernel that is compiled is also tried in other forms, for up to 20
    * seconds, and the fastest that leaves the same results is taken. What is found is kept in the browser's localStorage. Needs the larger
@@ -1332,7 +1487,7 @@ export interface OpenOptions {
    */
   search?: number
   /**
-   * The address of the folder that has worker.js, weft.wasm and whole.wasm, where they do not lie beside weft.js: after a bundler that does not
+   * The address of the folder that has worker.js, weft.wasm, rest.wasm, whole.wasm and models.wasm, where they do not lie beside weft.js: after a bundler that does not
    * follow new URL('./weft.wasm', import.meta.url), for example.
    */
   folder?: string | URL

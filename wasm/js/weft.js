@@ -5,28 +5,39 @@
 //   const x = w.tensor([[1, 2], [3, 4]])
 //   console.log(await x.matmul(x).add(1).relu().list())
 //
-// Operations are synchronous: they note what is to be done and post it in batches. Errors and shapes arrive at the
-// next await, with the stack of the call that caused them. A call whose arguments are wrong throws at once: methods.js.
+// Operations are synchronous: they note what is to be done and post it in batches. Shapes and types are known at once: infer.js. A call
+// whose arguments are wrong throws at once: methods.js. What only the engine finds wrong arrives at the next await, with the stack of the call.
 
 import { addressOf, base } from './addresses.js'
+import { Generator, checkpoint, custom, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
+import { infer } from './infer.js'
 import { isThere, load } from './module.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
-import { form, shown } from './shown.js'
+import { formed, shown } from './shown.js'
 import { prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
-import { filled, longest, visit } from './tree.js'
+import { filled } from './tree.js'
 import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
-  constructor(w, ref) {
-    this.known = undefined // its shape and type in words, where they have been told
+  #form // {shape, dtype}; a shape that is not known is the words that say why
+
+  constructor(w, ref, form) {
+    this.form = form
     this.w = w
     this.ref = ref
     this.gone = undefined // why it is of no use any more
+  }
+
+  get form() { return this.#form }
+
+  set form(form) {
+    this.#form = form
+    this.known = formed(form) // for developers' tools
   }
 
   /** The elements, row-major. */
@@ -48,14 +59,18 @@ export class Tensor {
   }
 
   /** The sizes of the axes. */
-  async shape() { return (await this.#ask('shape')).shape }
+  get shape() {
+    const { shape } = this.form
+    if (!Array.isArray(shape)) throw new Error(`shape: the shape of this tensor ${shape}; it is there after await realize()`)
+    return [...shape]
+  }
 
   /** The short name of the elements' type, 'f32'. */
-  async dtype() { return (await this.#ask('dtype')).dtype }
+  get dtype() { return this.form.dtype }
 
   /** Computes the tensor now. */
   async realize() {
-    await this.w.call('realize', [[this]])
+    await this.w.realize(this)
     return this
   }
 
@@ -79,15 +94,15 @@ export class Tensor {
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
 
-  async #ask(as) {
-    const told = await this.w.call('shape', [this], { as })
-    this.known = form(told.shape, told.dtype)
-    return told
+  /** Has the engine say the shape where that is not known yet. */
+  async told(as = 'realize') {
+    if (!Array.isArray(this.form.shape)) this.form = await this.w.call('shape', [this], { as })
+    return this
   }
 
   async #read(as) {
     const read = await this.w.call('data', [this], { as })
-    this.known ??= form(read.shape)
+    this.form = { ...this.form, shape: read.shape }
     return read
   }
 }
@@ -100,28 +115,20 @@ for (const { name, gives } of Object.values(methods.Tensor)) {
     }
   } else if (gives === '1') {
     Tensor.prototype[name] = function (...args) { return this.w.record(name, 1, [this, ...args])[0] }
-  } else if (gives === 'p') {
-    Tensor.prototype[name] = async function (...args) { return this.w.record(name, await parts[name](this, ...args), [this, ...args]) }
   } else if (/[23n]/.test(gives)) {
-    Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name]?.(...args) ?? +gives, [this, ...args]) }
+    Tensor.prototype[name] = function (...args) { return this.w.record(name, several[name]?.apply(this, args) ?? +gives, [this, ...args]) }
   }
 }
 
-// How many tensors come of methods where only the shape tells.
-const sized = async (x, axis) => (await x.shape()).at(axis) ?? 0
-const parts = {
-  unbind: (x, axis = 0) => sized(x, axis.axis ?? axis),
-  splitEvery: async (x, axis, n) => Math.ceil(await sized(x, axis) / n),
-}
-
-const asynchronous = 'capture: the function is async; it only records, so write it without async and await, and read what it returned after run'
-
-const rest = 'rest.wasm' // what a first result does not need of the engine
+const lean = 'weft.wasm' // the engine that pages open, without what few of them need
+const rest = 'rest.wasm' // what a first result does not need of it
 const whole = 'whole.wasm' // the engine that can also look inside, search, and train the network of the site
+const models = 'models.wasm' // the engine that can also read models of others
 
 // What few pages need is loaded when it is asked for.
 const files = () => import('./files.js')
 const pictures = () => import('./picture.js')
+const strangers = () => import('./models.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -149,7 +156,7 @@ export class Captured {
     const inputs = args.filter((v) => !values.includes(v))
     this.ready ??= this.#capture(inputs)
     await this.ready
-    const outs = Array.from({ length: this.count }, () => this.w.own())
+    const outs = this.forms.map((form) => this.w.own(form))
     const end = this.w.start('run', [this, inputs, values], outs).then(() => this.#under.delete(end))
     if (this.#under.add(end).size > ahead) await this.#under.values().next().value
     const list = outs.values()
@@ -157,35 +164,19 @@ export class Captured {
   }
 
   async #capture(inputs) {
-    const stands = inputs.map(() => new Tensor(this.w, this.w.number()))
-    const { list, result } = this.w.recording(stands, () => {
+    const open = inputs.filter((t) => !Array.isArray(t.form.shape))
+    if (open.length) await Promise.all(open.map((t) => t.told('capture').catch(() => {}))) // what is wrong the engine tells below
+    const stands = inputs.map((t) => this.w.stand(t.form))
+    const { list, result } = this.w.recording('capture', stands, () => {
       const returned = this.f(...stands)
-      return { outs: this.#outputs(returned), returned }
+      return { outs: outputs(this.w, 'capture', returned), returned }
     })
     const { outs, returned } = result
-    this.count = outs.length
+    this.forms = outs.map((t) => t.form)
     this.form = filled(returned, () => null)
     await this.w.keep(states(list))
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
-  }
-
-  // The tensors of what the function returned, in order: one, or arrays and objects of them; none where it only assigns.
-  #outputs(result) {
-    if (typeof result?.then === 'function') {
-      Promise.resolve(result).catch(() => {}) // it is told here
-      throw new TypeError(asynchronous)
-    }
-    const outs = []
-    if (result !== undefined) visit(result, (t, path) => {
-      const what = path ? `in what the function returned, ${path} is` : 'the function returned'
-      if (path.length > longest) throw new RangeError(`capture: ${what.slice(0, 80)}…: arrays and objects are nested too deep, or hold themselves`)
-      if (!(t instanceof Tensor)) throw new TypeError(`capture: ${what} ${describe(t)}; it must return a tensor, or arrays and objects of tensors`)
-      if (t.w !== this.w) throw new TypeError(`capture: ${what} a tensor of another engine`)
-      if (t.gone) throw new TypeError(`capture: ${what} a tensor that ${t.gone}`)
-      outs.push(t)
-    })
-    return outs
   }
 
   dispose() { this.w.forget(this) }
@@ -259,7 +250,7 @@ export class Weft {
     const address = addressOf(rest, folder)
     const parts = [load(addressOf(module, folder), module, onprogress)]
     // A worker that can wait for a file loads the rest when it is needed, unless it was the last time.
-    if (module !== whole && isThere(rest) && (!globalThis.XMLHttpRequest || kept('weft.rest'))) parts.push(load(address, rest))
+    if (module === lean && isThere(rest) && (!globalThis.XMLHttpRequest || kept('weft.rest'))) parts.push(load(address, rest))
     Promise.all(parts).then(([engine, rest]) => this.#worker.postMessage({ engine, rest, address }), (e) => this.#die(e.message))
   }
 
@@ -328,8 +319,8 @@ export class Weft {
   number() { return ++this.#refs }
 
   /** A tensor that the engine will make. */
-  own() {
-    const t = new Tensor(this, this.number())
+  own(form) {
+    const t = new Tensor(this, this.number(), form)
     this.#gone.register(t, t.ref, t)
     return t
   }
@@ -355,13 +346,13 @@ export class Weft {
   }
 
   /** Records an operation and gives the tensors that it will make. */
-  record(name, count, args, outs) {
+  record(name, count, args, outs, forms = outs ?? infer(name, args, count)) {
     if (this.#list) {
-      outs ??= Array.from({ length: count }, () => this.#within(new Tensor(this, this.number())))
+      outs ??= forms.map((form) => this.#within(new Tensor(this, this.number(), form)))
       this.#list.push(this.#request(name, outs, args))
       return outs
     }
-    outs ??= Array.from({ length: count }, () => this.own())
+    outs ??= forms.map((form) => this.own(form))
     this.#write(this.#request(name, outs, args))
     return outs
   }
@@ -372,16 +363,21 @@ export class Weft {
   }
 
   /** Calls f and gives what it recorded, which is not carried out. */
-  recording(stands, f) {
-    if (this.#list) throw new Error('capture: a function is captured inside a captured function; capture the outer one only')
+  recording(name, stands, f) {
+    const outer = this.#list
+    if (outer && name === 'capture') throw new Error('capture: a function is captured inside a captured function; capture the outer one only')
     const list = this.#list = Object.assign([], { made: [...stands] })
     try {
       return { result: f(), list }
     } finally {
-      for (const t of list.made) t.gone ??= 'belongs to a captured function, which has ended; have the function return it'
-      this.#list = null
+      const what = name === 'capture' ? 'a captured function' : `a function that ${name} called`
+      for (const t of list.made) t.gone ??= `belongs to ${what}, which has ended; have the function return it`
+      this.#list = outer
     }
   }
+
+  /** What stands for an argument of a function that is recorded. */
+  stand(form) { return new Tensor(this, this.number(), form) }
 
   /** Gives tensors memory of their own, and computes them. */
   async keep(tensors) {
@@ -458,7 +454,7 @@ export class Weft {
   /** Ends the engine. What is awaited ends with an error; what nobody awaits is no unhandled one. */
   close() {
     this.#worker.terminate()
-    this.#rest?.close()
+    for (const w of Object.values(this.#rest)) w.close()
     for (const { promise } of this.#open) promise.catch(() => {})
     this.#die('the engine was closed; open() gives another')
   }
@@ -486,15 +482,13 @@ export class Weft {
     shape ??= [n]
     const takes = shape.reduce((n, size) => n * size, 1)
     if (takes !== n) throw new RangeError(`tensor: ${n} elements do not fill the shape ${written(shape)}, which takes ${takes}`)
-    const [t] = this.record('tensor', 1, [elements, shape, options])
-    t.known = form(shape, options?.dtype ?? (elements instanceof Elements ? elements.type : elements instanceof Blob ? 'u8' : typeOf(elements)))
-    return t
+    return this.record('tensor', 1, [elements, shape, options])[0]
   }
 
   /** A tensor of the bytes at an address, which go from there to the device's memory as they arrive. */
   async fetch(url, shape, { onprogress, signal, ...options } = {}) {
     signal?.throwIfAborted()
-    const t = this.own()
+    const t = this.own({ shape, dtype: options.dtype ?? 'u8' })
     if (!URL.canParse(url, base())) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
     const address = new URL(url, base()).href
     const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
@@ -532,12 +526,14 @@ export class Weft {
   seed(n) { return this.call('seed', [n]) }
 
   /** Computes tensors together, so that what they share is computed once. */
-  async realize(...tensors) { await this.call('realize', [tensors]) }
+  async realize(...tensors) {
+    await this.call('realize', [tensors])
+    await Promise.all(tensors.map((t) => t.told()))
+  }
 
   /** Records a function of tensors, to be played without being built anew. */
   capture(f) {
-    if (Object.prototype.toString.call(f) === '[object AsyncFunction]') throw new TypeError(asynchronous)
-    return new Captured(this, f)
+    return new Captured(this, plain('capture', f))
   }
 
   /** f, captured anew for each combination of shapes of its arguments. */
@@ -548,6 +544,27 @@ export class Weft {
 
   /** The value of f and its gradient. */
   valueAndGrad(f, options) { return valueAndGrad(f, options) }
+
+  /** f for each element of an axis of its arguments. */
+  vmap(f, options) { return vmap(this, f, options) }
+
+  /** What f gives, and how that changes while its inputs change along tangents. */
+  jvp(f, inputs, tangents) { return jvp(this, f, inputs, tangents) }
+
+  /** What f gives, and a function from gradients of that to gradients of the inputs. */
+  vjp(f, ...inputs) { return vjp(this, f, ...inputs) }
+
+  /** f, whose results inside are computed again for gradients. */
+  checkpoint(f) { return checkpoint(this, f) }
+
+  /** f as a node with a name, and perhaps a gradient of its own. */
+  function(name, f, options) { return named(this, name, f, options) }
+
+  /** A kernel of one's own. */
+  custom(name, shape, body, inputs, options) { return custom(this, name, shape, body, inputs, options) }
+
+  /** A generator of random numbers with a seed of its own. */
+  generator(seed) { return new Generator(this, seed) }
 
   #nn
   #optim
@@ -582,17 +599,30 @@ export class Weft {
   /** What the engine did so far. */
   async stats() { return this.call('stats', []) }
 
-  #rest // an engine that can do what this one cannot, where that was asked for
+  #rest = {} // engines that can do what this one cannot, by their modules, where that was asked for
 
-  // The engine that can do all: this one, or another, which is loaded now.
-  #whole(name) {
-    if (this.module === whole) return this
+  // The engine of a module: this one, or another, which is loaded now.
+  #engine(module, name) {
+    if (this.module === module) return this
     this.alive(name)
-    return this.#rest ??= Object.assign(start(whole, this.folder), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
+    return this.#rest[module] ??= Object.assign(start(module, this.folder), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
   }
 
+  // The engine that reads models of others, opened as this one was.
+  async #models(name) {
+    const w = this.#engine(models, name)
+    if (w !== this) await (w.opened ??= w.call('open', [this.asked, ...this.settings.slice(1)], { as: name }).then(({ device }) => { w.device = device }))
+    return w
+  }
+
+  /** A model in the ONNX format. */
+  onnx(source, options) { return this.watch('onnx', async () => (await strangers()).onnx(this, await this.#models('onnx'), source, options)) }
+
+  /** A language model. */
+  llm(source, options) { return this.watch('llm', async () => (await strangers()).llm(await this.#models('llm'), source, options)) }
+
   /** What the engine would make of an expression. */
-  async inspect(text, options = {}) { return this.#whole('inspect').call('inspect', [text, options]) }
+  async inspect(text, options = {}) { return this.#engine(whole, 'inspect').call('inspect', [text, options]) }
 }
 
 for (const { name, gives } of Object.values(methods.Weft)) {
@@ -656,13 +686,13 @@ function start(module, folder, onprogress) {
 /** Starts the engine in a worker and opens a device: the one that is named, else the one that is fastest here. */
 export async function open(options = {}) {
   checkOpen(options)
-  const { device, onprogress, checks = true, search = 0, directives, folder, whole: all = false } = options
+  const { device, onprogress, checks = true, search = 0, directives, folder, whole: all = false, models: others = false } = options
   await prepare()
-  const w = start(all || search || directives !== undefined ? whole : 'weft.wasm', folder, onprogress)
+  const w = start(others ? models : all || search || directives !== undefined ? whole : lean, folder, onprogress)
   const known = search ? kept('weft.directives') : ''
   const choose = (device) => [device, kept('weft.devices'), checks, search, directives, known]
   w.directives = known
   const { device: name, detail, note, choices } = await w.call('open', choose(device))
   if (!device) kept('weft.devices', choices)
-  return Object.assign(w, { device: name, deviceDetail: detail, note, settings: choose(name.toLowerCase()) })
+  return Object.assign(w, { asked: device, device: name, deviceDetail: detail, note, settings: choose(name.toLowerCase()) })
 }

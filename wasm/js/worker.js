@@ -1,4 +1,4 @@
-// The worker: it runs the engine (weft.wasm, or whole.wasm), which the page loads, and hands bytes to and fro. It looks into none of them.
+// The worker: it runs the engine (weft.wasm, whole.wasm or models.wasm), which the page loads, and hands bytes to and fro. It looks into none of them.
 // The workers that it starts are threads, and of this script too, so that one file is all that workers need.
 
 import './wasm_exec.js'

@@ -68,7 +68,7 @@ func build(out, from string) error {
 		return err
 	}
 	files := map[string]string{"LICENSE": filepath.Join(root, "LICENSE"), "LICENSE-GO": filepath.Join(goroot, "LICENSE")}
-	for _, name := range []string{"weft.wasm", "rest.wasm", "whole.wasm"} {
+	for _, name := range []string{"weft.wasm", "rest.wasm", "whole.wasm", "models.wasm"} {
 		files[name] = filepath.Join(from, name)
 	}
 	scripts, err := reached(from, "weft.js", "weft.d.ts")

@@ -3,8 +3,9 @@
 //	go run ./wasm/pack -o site/dist            build
 //	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
 //
-// There are two engines: weft.wasm, and whole.wasm, which can also show the code of kernels and train the network of digits, and is
-// loaded where a page asks for that. weft.wasm has the functions that a first result needs (learn.go), and rest.wasm the others (split.go).
+// There are three engines: weft.wasm; whole.wasm, which can also show the code of kernels and train the network of digits; and models.wasm,
+// which can also read ONNX and language models. Both are loaded where a page asks for that. With -split, weft.wasm has the functions that
+// a first result needs (learn.go), and rest.wasm the others (split.go); without, rest.wasm is empty and nobody loads it.
 //
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
@@ -28,14 +29,15 @@ func main() {
 	out := flag.String("o", "", "folder to write to")
 	names := flag.Bool("names", false, "keep the names of functions and lines, for readable stack traces")
 	measure := flag.Bool("measure", false, "print sizes and check them against the budget")
+	parted := flag.Bool("split", false, "split weft.wasm into what a first result needs and rest.wasm; not yet the default")
 	flag.Parse()
 	if *out == "" || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	err := build(*out, *names)
+	err := build(*out, *names, *parted)
 	if err == nil && *measure {
-		err = report(*out)
+		err = report(*out, *parted)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
@@ -43,7 +45,7 @@ func main() {
 	}
 }
 
-func build(out string, names bool) error {
+func build(out string, names, parted bool) error {
 	root, err := output("go", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
 		return err
@@ -56,7 +58,13 @@ func build(out string, names bool) error {
 		return err
 	}
 	sizes := map[string]int{}
+	if err := os.WriteFile(filepath.Join(out, "rest.wasm"), empty, 0o666); err != nil { // unless there is one
+		return err
+	}
 	for _, m := range modules {
+		if !parted {
+			m.rest = ""
+		}
 		if err := m.build(root, goroot, out, names, sizes); err != nil {
 			return err
 		}
@@ -72,10 +80,25 @@ func build(out string, names bool) error {
 // the network of digits. The other one has it, and a page loads it when it first asks for that.
 type module struct {
 	name, tags string
+	laws       bool   // it tells where laws are written
 	rest       string // the name of its second part
 }
 
-var modules = []module{{"weft.wasm", "lean", "rest.wasm"}, {"whole.wasm", "", ""}}
+var modules = []module{{"weft.wasm", "lean", false, "rest.wasm"}, {"whole.wasm", "", true, ""}, {"models.wasm", "lean,models", false, ""}}
+
+// lawLines says where each law is written.
+func lawLines(root string) (string, error) {
+	cmd := exec.Command("go", "run", "./explain/laws")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go run ./explain/laws: %w", err)
+	}
+	return strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", ";"), nil
+}
+
+// empty is the rest of an engine that stays in one part, which nobody loads: bundlers and the package expect a file.
+var empty = []byte("\x00asm\x01\x00\x00\x00")
 
 // build makes a module, perhaps in two parts, and notes their sizes.
 func (m module) build(root, goroot, out string, names bool, sizes map[string]int) error {
@@ -86,6 +109,13 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 		return err
 	}
 	cmd := compile(absolute, "./wasm", "-tags="+m.tags)
+	if m.laws {
+		lines, err := lawLines(root)
+		if err != nil {
+			return err
+		}
+		cmd = compile(absolute, "./wasm", "-tags="+m.tags, "-ldflags=-w -X 'main.lawLines="+lines+"'")
+	}
 	cmd.Dir = root
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -95,24 +125,28 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 	if err != nil {
 		return err
 	}
-	if data, err = squeeze(data, names); err != nil {
+	if data, err = squeeze(data, names, m.rest == ""); err != nil {
 		return fmt.Errorf("squeeze %s: %w", m.name, err)
 	}
 	parts := map[string][]byte{m.name: data}
 	if m.rest != "" {
 		called, err := learn(root, goroot, data)
 		if err == nil {
-			parts[m.name], parts[m.rest], err = split(data, func(i int) bool { return called[i] })
+			var first, rest []byte
+			if first, rest, err = split(data, func(i int) bool { return called[i] }); err == nil {
+				parts = map[string][]byte{m.name: first, m.rest: rest}
+			}
 		}
 		if errors.Is(err, errForm) || errors.Is(err, errNoNode) {
 			fmt.Fprintf(os.Stderr, "%s stays in one part: %v\n", m.name, err)
-			os.Remove(filepath.Join(out, m.rest))
 		} else if err != nil {
 			return err
 		}
 	}
-	if parts[m.name], err = fill(parts[m.name]); err != nil {
-		return fmt.Errorf("fill %s: %w", m.name, err)
+	if m.rest != "" {
+		if parts[m.name], err = fill(parts[m.name]); err != nil {
+			return fmt.Errorf("fill %s: %w", m.name, err)
+		}
 	}
 	for name, part := range parts {
 		sizes[name] = len(part)

@@ -30,7 +30,7 @@ func (w workshop) ran(first, rest []byte) (said string, called map[int]bool) {
 // A program does the same whichever of its functions are in its rest: all, none, those that it calls or those that it does not, and any.
 func TestSplitProgramRuns(t *testing.T) {
 	w := newWorkshop(t)
-	module, err := squeeze(program(t), false)
+	module, err := squeeze(program(t), false, false)
 	require.NoError(t, err)
 	tells, err := telling(module)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestSplitProgramRuns(t *testing.T) {
 // A rest of another build does not fit.
 func TestRestOfAnotherBuild(t *testing.T) {
 	w := newWorkshop(t)
-	module, err := squeeze(program(t), false)
+	module, err := squeeze(program(t), false, false)
 	require.NoError(t, err)
 	first, _, err := split(module, func(int) bool { return false })
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestRestOfAnotherBuild(t *testing.T) {
 
 // What the compiler writes in another form than is known is told, and such a module stays in one part.
 func TestOtherForms(t *testing.T) {
-	module, err := squeeze(program(t), false)
+	module, err := squeeze(program(t), false, false)
 	require.NoError(t, err)
 	all := func(int) bool { return false }
 	m, err := formOf(module)
@@ -129,7 +129,7 @@ func TestOtherForms(t *testing.T) {
 
 // Tables that do not follow the rule stay as they are.
 func TestFillLeavesOthers(t *testing.T) {
-	module, err := squeeze(program(t), false)
+	module, err := squeeze(program(t), false, false)
 	require.NoError(t, err)
 	m := &form{}
 	require.NoError(t, m.readSections(module))

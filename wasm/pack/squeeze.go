@@ -15,12 +15,13 @@ const (
 )
 
 // squeeze writes a module of Go's compiler smaller, and as plain as it was: without custom sections and, unless names is
-// set, its data in few pieces, and without the tables of functions' names and lines. What has another form than is known here
+// set, its data in few pieces, and without the tables of functions' names and lines, and, where shaken is set, what a page never calls. What has another form than is known here
 // stays as it is: the module is larger then, but as good.
-func squeeze(module []byte, names bool) ([]byte, error) {
+func squeeze(module []byte, names, shaken bool) ([]byte, error) {
 	if len(module) < 8 || string(module[:4]) != "\x00asm" {
 		return nil, errors.New("this is no WebAssembly module")
 	}
+	known, imported := functionNames(module), 0
 	out := append([]byte{}, module[:8]...)
 	r := &reader{b: module, at: 8}
 	for r.at < len(r.b) {
@@ -32,6 +33,12 @@ func squeeze(module []byte, names bool) ([]byte, error) {
 		switch id {
 		case customSection:
 			continue
+		case importSection:
+			imported = importedFunctions(section)
+		case codeSection:
+			if shaken && !names {
+				section = shake(section, known, imported)
+			}
 		case dataSection:
 			if first, memory, ok := image(section); ok && !names {
 				forgetLines(memory)

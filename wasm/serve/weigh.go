@@ -58,9 +58,9 @@ func weigh(out io.Writer, dir string) error {
 	return err
 }
 
-// oneEngine leaves the engine that a page opens: weft.wasm with its rest, unless it says that it wants the whole one.
+// oneEngine leaves the engine that a page opens: weft.wasm with its rest, unless it says that it wants another.
 func oneEngine(dir string, files map[string]bool) error {
-	others := []string{"whole.wasm"}
+	engine := "weft.wasm"
 	for f := range files {
 		if path.Ext(f) != ".js" || path.Base(f) == "weft.js" {
 			continue
@@ -69,12 +69,14 @@ func oneEngine(dir string, files map[string]bool) error {
 		if err != nil {
 			return err
 		}
-		if strings.Contains(string(text), "whole: true") {
-			others = []string{"weft.wasm", "rest.wasm"}
+		for option, other := range map[string]string{"whole: true": "whole.wasm", "models: true": "models.wasm"} {
+			if strings.Contains(string(text), option) {
+				engine = other
+			}
 		}
 	}
 	for f := range files {
-		if slices.Contains(others, path.Base(f)) {
+		if path.Ext(f) == ".wasm" && path.Base(f) != engine && (engine != "weft.wasm" || path.Base(f) != "rest.wasm") {
 			delete(files, f)
 		}
 	}

@@ -28,7 +28,7 @@ console.log(clock === 'gpu', launches.map(({ kernel, seconds, flops }) => `${ker
 const picture = w.tensor(new Blob([]), [0, 28, 28])
 {
   using shortLived = w.zeros([2, 3])
-  console.log(await shortLived.shape())
+  console.log(shortLived.shape, await shortLived.shape, shortLived.dtype)
 }
 w.onlost = (e) => console.log(e.message)
 w.onrecovered = ({ message, seconds }) => console.log(message, seconds)
@@ -48,10 +48,24 @@ const byName: Record<string, Tensor> = await w.load('model.safetensors')
 const pixels: ImageData = await (await w.fromImage(new ImageData(2, 2), { channels: 1 })).toImageData()
 const [seq, { h }] = w.nn.lstm(8, 16, { layers: 2 }).forward(x)
 const [q3, r3] = x.qr({ complete: true })
-const parts: Tensor[] = await x.unbind(0)
+const parts: Tensor[] = x.unbind(0)
 const mixed = [x.topK(2, { axis: 0, largest: false }), x.quantile(0.5, { axis: 1, interpolation: 'midpoint' }), x.pad([1], [1], { mode: 'reflect' }), x.huber(y, { delta: 2, reduction: 'none' })]
 console.log(dm, scores, missing, byName, pixels, seq, h, q3, r3, parts, mixed)
 
+const perRow: Tensor = w.vmap((a: Tensor, b: Tensor) => a.mul(b).sum(), { in: [0, null] })(x, y)
+const [value, tangent]: [Tensor, Tensor] = w.jvp((a) => a.sin(), [x], [null])
+const [{ twice }, pullback] = w.vjp((a) => ({ twice: a.mul(2) }), x)
+const gradients: (Tensor | null)[] = pullback([x])
+const again = w.checkpoint((a: Tensor) => [a, a.neg()] as const)(x)[1]
+const hard = w.function('hard', (a: Tensor) => a.round(), { gradient: (ins, outs, seeds) => [seeds[0], null] })(x)
+const kernel = w.custom('twice', [2], (k) => k.load(0, k.at(0), 1).mul(k.range(1)), [x])
+const generator = w.generator(5)
+const noise = [generator.rand([2], { dtype: 'f16' }), generator.dropout(x, 0.1), generator.multinomial(x, 2, { replace: true })]
+const size: number = x.shape[0]
+console.log(perRow, value, tangent, twice, gradients, again, hard, kernel, noise, size)
+
+// @ts-expect-error: shapes are read
+x.shape = [1]
 // @ts-expect-error: no such interpolation
 x.quantile(0.5, { interpolation: 'cubic' })
 // @ts-expect-error: these are options

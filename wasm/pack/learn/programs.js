@@ -14,8 +14,8 @@ const x = w.tensor([[1, 2], [3, 4]])
 await x.matmul(x).data()
 await x.list()
 await x.sum().item()
-await x.shape()
-await x.dtype()
+await x.shape
+await x.dtype
 
 const { ok } = await import('node:assert')
 const near = (a, b) => ok(Math.abs(a - b) < 1e-3, `${a} is not ${b}`)

@@ -44,7 +44,7 @@ const given = 3 // values that a program begins with
 
 async function tell(t) {
   try {
-    const [data, shape, dtype] = await Promise.all([t.data(), t.shape(), t.dtype()])
+    const [data, shape, dtype] = [await t.data(), t.shape, t.dtype]
     return { shape, dtype, data: Array.from(data, plain) }
   } catch (e) {
     return { error: e.message }
@@ -62,7 +62,7 @@ export async function carryOut({ Steps: steps, Live: live, Captured: captured })
     try {
       const made = (On < 0 ? w : values[On])[Name](...Args.map((a) => argument(a, values)))
       out = Array.isArray(made) ? made : [made]
-      outcome.push(out[0]?.shape().then(() => null, (e) => e.message) ?? null)
+      outcome.push(out[0]?.w.call('shape', [out[0]]).then(() => null, (e) => e.message) ?? null)
     } catch (e) {
       outcome.push(e instanceof TypeError || e instanceof RangeError ? e.message : `no error of a call: ${e.stack}`)
     }

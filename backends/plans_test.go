@@ -1,0 +1,92 @@
+//go:build !js
+
+package backends_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/uop"
+)
+
+// long is a graph that takes a while to be made into a plan: sums over a matrix and its shifted rows, each of its own shape.
+func long(t *testing.T, e *engine.Engine) *uop.UOp { return sums(matrix(t, e)) }
+
+func matrix(t *testing.T, e *engine.Engine) *uop.UOp {
+	raw := make([]byte, 4*64*64)
+	for i := range raw {
+		raw[i] = byte(i % 61)
+	}
+	x, err := e.FromBytes(dtype.F32, []int{64, 64}, raw)
+	require.NoError(t, err)
+	return x
+}
+
+func sums(x *uop.UOp) *uop.UOp {
+	sum := x.Reduce(uop.Sum, 0, 1)
+	for n := 1; n < 24; n++ {
+		y := x.Shrink([]int{0, n}, []int{64, 64})
+		top := y.Reduce(uop.MaxOf, 1).Reshape(64, 1).Expand(64, 64-n)
+		sum = sum.Add(y.Add(top.Neg()).Exp2().Mul(y).Contiguous().Reduce(uop.Sum, 0, 1))
+	}
+	return sum
+}
+
+// A plan that was kept gives the same bits as one that was made, can be looked at, and is for the graph and the options that it was made for.
+func TestPlansAreKept(t *testing.T) {
+	need.Compiler(t)
+	dir := t.TempDir()
+	open := func(o engine.Options) *engine.Engine {
+		o.CacheDir = dir
+		e, err := engine.Open("CPU", o)
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, e.Close()) })
+		return e
+	}
+	entries := func() []string {
+		files, err := filepath.Glob(filepath.Join(dir, "plans", "*.plan"))
+		require.NoError(t, err)
+		return files
+	}
+	first, second, plain := open(engine.Options{}), open(engine.Options{}), open(engine.Options{NoOpt: true})
+	want := computed(t, first, long(t, first), 4)
+	require.Len(t, entries(), 1)
+	made := first.Stats()
+	kept, err := os.Stat(entries()[0])
+	require.NoError(t, err)
+
+	assert.Equal(t, want, computed(t, second, long(t, second), 4))
+	assert.Equal(t, made.Kernels, second.Stats().Kernels)
+	assert.Equal(t, made.Launches, second.Stats().Launches)
+	now, err := os.Stat(entries()[0])
+	require.NoError(t, err)
+	assert.Equal(t, kept.ModTime(), now.ModTime(), "it was not made again")
+
+	_ = computed(t, plain, long(t, plain), 4)
+	assert.Len(t, entries(), 2, "loops without directives are another plan")
+
+	for _, name := range entries() {
+		require.NoError(t, os.WriteFile(name, []byte("weft code 1\nnothing of the kind"), 0o600))
+	}
+	third := open(engine.Options{})
+	assert.Equal(t, want, computed(t, third, long(t, third), 4))
+	assert.Len(t, entries(), 2)
+
+	captured := func(e *engine.Engine) string {
+		x := matrix(t, e)
+		c, err := e.Capture(context.Background(), []*uop.UOp{x}, func() ([]*uop.UOp, error) { return []*uop.UOp{sums(x)}, nil })
+		require.NoError(t, err)
+		return c.View().Schedule.String()
+	}
+	schedule, again := captured(open(engine.Options{})), captured(open(engine.Options{}))
+	assert.Contains(t, schedule, "inline")
+	assert.Equal(t, schedule, again, "the schedule of a plan that was kept")
+}

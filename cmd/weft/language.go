@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/weft-ml/weft/llm"
+	"github.com/weft-ml/weft/llm/chat"
+	"github.com/weft-ml/weft/tokenizer"
+)
+
+// languageModel are the flags of the commands that load a language model.
+type languageModel struct {
+	Device, Tokenizer, Template string
+	Length                      int
+}
+
+const families = "Llama, Qwen 2 or Qwen 3"
+
+func (o *languageModel) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.Device, "device", "", "device to run on (default: $DEV, else the best that works)")
+	f.StringVar(&o.Tokenizer, "tokenizer", "", "tokenizer.json, GGUF file or tokenizer.bin (default: what the model has)")
+	f.StringVar(&o.Template, "template", "", "file with the template of conversations, in Jinja (default: what the model has)")
+	f.IntVar(&o.Length, "length", 0, "positions of a text to make room for (default: 4096, or what the model has)")
+}
+
+// load loads the model with its tokenizer and its template.
+func (o *languageModel) load(ctx context.Context, p *program, path string) (*llm.Model, error) {
+	if o.Length < 0 {
+		return nil, usagef("--length is from 0 on")
+	}
+	if o.Length == 1 {
+		return nil, usagef("--length 1 has no room for an answer")
+	}
+	e, err := p.open(ctx, o.Device)
+	if err != nil {
+		return nil, err
+	}
+	m, err := llm.Open(ctx, path, llm.Options{Device: e.Name(), Length: o.Length})
+	if err != nil {
+		return nil, err
+	}
+	if o.Tokenizer != "" {
+		if m.Tokenizer, err = openTokenizer(o.Tokenizer); err != nil {
+			return nil, err
+		}
+	}
+	if m.Tokenizer == nil {
+		return nil, usagef("%s has no tokenizer; name one with --tokenizer", path)
+	}
+	if n := m.Tokenizer.Size(); n > m.Config.Vocab {
+		return nil, fmt.Errorf("the tokenizer has %d tokens, the model %d: they do not belong together", n, m.Config.Vocab)
+	}
+	if o.Template != "" {
+		raw, err := readSmall(o.Template, 1<<20)
+		if err != nil {
+			return nil, err
+		}
+		t, err := chat.Parse(o.Template, string(raw))
+		if err != nil {
+			return nil, err
+		}
+		m.SetTemplate(t)
+	}
+	return m, nil
+}
+
+// openTokenizer opens a tokenizer of any format.
+func openTokenizer(path string) (*tokenizer.Tokenizer, error) {
+	if filepath.Ext(path) != ".bin" {
+		return tokenizer.Open(path)
+	}
+	raw, err := readSmall(path, 64<<20)
+	if err != nil {
+		return nil, err
+	}
+	return tokenizer.FromLlama2c(path, raw)
+}
+
+// readSmall reads a file that has at most so many bytes.
+func readSmall(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(raw)) > most {
+		err = errors.New("larger than such a file is")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return raw, nil
+}

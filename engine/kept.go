@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/uop"
+)
+
+// PlanStore keeps plans between runs of a program, by a text that says all that they were made of but the program itself and the machine,
+// which are for the store to tell apart. What Get gives is what Put was given.
+type PlanStore interface {
+	Get(text string) (*plan.Plan, bool)
+	Put(text string, p *plan.Plan) error
+	Close()
+}
+
+// worthKeeping is how long a plan must take to be made; others are made as fast as they are read.
+const worthKeeping = 20 * time.Millisecond
+
+// plansOf is the store of plans, or nil: where somebody wants to see how plans are made, or decides on it, they are made.
+func (e *Engine) plansOf() PlanStore {
+	o := &e.opts
+	if o.Debug > 0 || o.Origins || o.Check != nil || o.Schedule != nil || o.Search > 0 || o.Directives != nil || e.machine.Choose != nil || watching() || explaining() {
+		return nil
+	}
+	return e.machine.Plans
+}
+
+// planText says all that a plan is made of: the graph and what of the options decides.
+func (e *Engine) planText(c *canonical) string {
+	var w keyWriter
+	roots := make([]*uop.UOp, len(c.graph.Roots))
+	for i, r := range c.graph.Roots {
+		roots[i] = r.Value
+	}
+	for _, u := range uop.Topo(roots...) {
+		w.node(u)
+	}
+	for i, r := range c.graph.Roots {
+		w.int(r.Dest)
+		w.int(w.ids[roots[i]])
+	}
+	w.inputs(c.graph)
+	w.int(c.graph.Uniform)
+	for _, v := range c.graph.Vars {
+		w.arg(v.Arg())
+	}
+	if e.opts.NoOpt {
+		w.int(1)
+	}
+	if e.opts.StoreAll {
+		w.int(2)
+	}
+	w.int(int(e.machine.Target.Limits.MaxBytes))
+	return string(w.buf)
+}
+
+// known is the plan that an earlier run of the program kept for a graph, or nil.
+func (e *Engine) known(c *canonical, text string) *compiled {
+	p, ok := e.machine.Plans.Get(text)
+	if !ok || p.Version != plan.Version || p.Target != e.machine.Target.Name {
+		return nil
+	}
+	for i := range p.Kernels {
+		if k := &p.Kernels[i]; !e.entries[k.Entry] {
+			e.entries[k.Entry] = true
+			e.stats.Kernels++
+		}
+	}
+	own := &canonical{graph: c.graph} // without the arrays
+	return &compiled{plan: p, later: func() *schedule.Result {
+		r, err := e.scheduled(own, e.opts.StoreAll)
+		if err != nil {
+			return &schedule.Result{}
+		}
+		return r
+	}}
+}
+
+// planned gives the plan of a graph, loaded: from the store, or made now.
+func (e *Engine) planned(c *canonical, build func() (*compiled, error), load func(p *compiled) error) (*compiled, error) {
+	store, text := e.plansOf(), ""
+	if store != nil {
+		text = e.planText(c)
+		if p := e.known(c, text); p != nil && load(p) == nil {
+			return p, nil
+		}
+	}
+	start := time.Now()
+	p, err := build()
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(start)
+	if err := load(p); err != nil {
+		return nil, err
+	}
+	if store != nil && took >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
+		if err := store.Put(text, p.plan); err != nil {
+			e.say("%s: plans are not kept and will be made again by the next process (%v)", e.name, err)
+			e.closePlans()
+		}
+	}
+	return p, nil
+}
+
+func (e *Engine) closePlans() {
+	if e.machine.Plans != nil {
+		e.machine.Plans.Close()
+		e.machine.Plans = nil
+	}
+}
+
+// result is the schedule that a plan was made from.
+func (p *compiled) result() *schedule.Result {
+	if p.schedule == nil && p.later != nil {
+		p.schedule, p.later = p.later(), nil
+	}
+	return p.schedule
+}

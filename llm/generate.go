@@ -1,0 +1,206 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/weft-ml/weft/tokenizer"
+)
+
+// Generation are the options of Generate.
+type Generation struct {
+	Tokens  int      // at most; 0: as many as there is room for
+	Sampler *Sampler // nil: always the likeliest
+	Stop    []string // texts that end it, and are not given
+}
+
+func (o *Generation) sampler() *Sampler {
+	if o.Sampler == nil {
+		return &Sampler{}
+	}
+	return o.Sampler
+}
+
+// Continue reads tokens and gives those that follow, one by one, until the model ends the text or there is no room.
+func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter.Seq2[int, error] {
+	return func(yield func(int, error) bool) {
+		sampler := o.sampler()
+		sampler.Seen(prompt...)
+		next := prompt
+		for made := 0; o.Tokens == 0 || made < o.Tokens; made++ {
+			if made > 0 && s.Room() == 0 {
+				return
+			}
+			logits, err := s.Feed(ctx, next...)
+			if err != nil {
+				yield(-1, err)
+				return
+			}
+			token, err := sampler.Next(logits)
+			if err != nil {
+				yield(-1, err)
+				return
+			}
+			if s.batch.model.ends(token) || !yield(token, nil) {
+				return
+			}
+			next = []int{token}
+		}
+	}
+}
+
+// ends says whether a token ends a text.
+func (m *Model) ends(token int) bool {
+	for _, e := range m.Config.EOS {
+		if e == token {
+			return true
+		}
+	}
+	return false
+}
+
+// Generate reads a text and gives what follows, in pieces of whole characters. The model needs a tokenizer.
+func (s *Session) Generate(ctx context.Context, prompt string, o Generation) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		t := s.batch.model.Tokenizer
+		if t == nil {
+			yield("", errNoTokenizer)
+			return
+		}
+		ids, err := t.Encode(prompt, tokenizer.Options{Special: s.position == 0})
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for text, err := range s.Answer(ctx, ids, o) {
+			if !yield(text, err) {
+				return
+			}
+		}
+	}
+}
+
+var errNoTokenizer = errors.New("llm: the model has no tokenizer; use Continue, or set Tokenizer")
+
+// Answer reads tokens, as Prompt makes them, and gives the text that follows, in pieces of whole characters. The model needs a tokenizer.
+func (s *Session) Answer(ctx context.Context, prompt []int, o Generation) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		r, err := s.batch.model.NewReply(prompt, o)
+		for next := prompt; err == nil && r.Finish == ""; {
+			if s.Room() == 0 {
+				if text := r.Cut(); text != "" {
+					yield(text, nil)
+				}
+				return
+			}
+			var logits []float32
+			if logits, err = s.Feed(ctx, next...); err != nil {
+				break
+			}
+			var text string
+			var token int
+			if text, token, err = r.Next(logits); err == nil && text != "" && !yield(text, nil) {
+				return
+			}
+			next = []int{token}
+		}
+		if err != nil {
+			yield("", err)
+		}
+	}
+}
+
+// Reply is the text that a model makes, of one token after the other.
+type Reply struct {
+	// Finish is "" as long as tokens follow; then "stop", where the model or a text of Stop ended it, or "length".
+	Finish string
+	// Tokens is how many were made, with one that ends the text.
+	Tokens int
+
+	model   *Model
+	options Generation
+	sampler *Sampler
+	stream  *tokenizer.Stream
+	stop    stopper
+}
+
+// NewReply begins a reply to tokens that are read elsewhere.
+func (m *Model) NewReply(prompt []int, o Generation) (*Reply, error) {
+	if m.Tokenizer == nil {
+		return nil, errNoTokenizer
+	}
+	if len(prompt) == 0 {
+		return nil, errors.New("llm: the prompt is empty, and the model has no token for a beginning")
+	}
+	r := &Reply{model: m, options: o, sampler: o.sampler(), stream: m.Tokenizer.Stream(), stop: stopper{stops: o.Stop}}
+	r.sampler.Seen(prompt...)
+	for _, id := range prompt { // a continuation may begin with a space
+		r.stream.Next(id)
+	}
+	r.stream.Rest()
+	return r, nil
+}
+
+// Next chooses the next token by its logits, and says which text it adds.
+func (r *Reply) Next(logits []float32) (text string, token int, err error) {
+	if token, err = r.sampler.Next(logits); err != nil {
+		return "", token, err
+	}
+	r.Tokens++
+	if r.model.ends(token) {
+		text = r.Cut()
+		r.Finish = "stop"
+		return text, token, nil
+	}
+	text, done := r.stop.next(r.stream.Next(token))
+	if done {
+		r.Finish = "stop"
+	} else if r.options.Tokens > 0 && r.Tokens >= r.options.Tokens {
+		text += r.Cut()
+	}
+	return text, token, nil
+}
+
+// Cut ends a reply for which there is no room, and gives the rest of its text.
+func (r *Reply) Cut() string {
+	text, done := r.stop.next(r.stream.Rest())
+	if !done {
+		text += r.stop.held
+	}
+	if r.Finish = "length"; done {
+		r.Finish = "stop"
+	}
+	return text
+}
+
+// stopper holds back what may begin a text that ends everything.
+type stopper struct {
+	stops []string
+	held  string
+}
+
+func (s *stopper) next(text string) (out string, done bool) {
+	s.held += text
+	first := -1
+	for _, stop := range s.stops {
+		if at := strings.Index(s.held, stop); stop != "" && at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+	}
+	if first >= 0 {
+		return s.held[:first], true
+	}
+	keep := 0
+	for _, stop := range s.stops {
+		for n := min(len(stop)-1, len(s.held)); n > keep; n-- {
+			if strings.HasSuffix(s.held, stop[:n]) {
+				keep = n
+				break
+			}
+		}
+	}
+	out, s.held = s.held[:len(s.held)-keep], s.held[len(s.held)-keep:]
+	return out, false
+}

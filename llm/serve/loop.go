@@ -1,0 +1,239 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weft-ml/weft/llm"
+)
+
+// job is one text that is continued, or embedded.
+type job struct {
+	ctx    context.Context
+	prompt []int
+	embed  bool
+	reply  *llm.Reply
+	events chan event // has room for all that comes, so that the loop waits for no client
+	came   time.Time
+	vector []float32
+	err    error // set before events is closed
+}
+
+// event is a piece of an answer.
+type event struct {
+	text string
+}
+
+// end tells the client that no more comes.
+func (j *job) end(err error) {
+	j.err = err
+	close(j.events)
+}
+
+// slot is a text of the batch and what it is used for.
+type slot struct {
+	session *llm.Session
+	job     *job
+	read    int   // tokens of the prompt that were read
+	kept    []int // tokens of an earlier prompt that were read in whole chunks, and whose keys are still there
+}
+
+type slots struct {
+	batch *llm.Batch
+	all   []*slot
+	turn  int // whose prompt is read next
+}
+
+func newSlots(b *llm.Batch) *slots {
+	s := &slots{batch: b}
+	for i := range b.Size() {
+		s.all = append(s.all, &slot{session: b.Session(i)})
+	}
+	return s
+}
+
+// loop computes until the server is closed: a chunk of a prompt, if one is to be read, then a token of every text that is being made.
+func (s *Server) loop(sl *slots) {
+	defer close(s.done)
+	for {
+		s.leave(sl)
+		s.admit(sl)
+		switch {
+		case s.closed.Err() != nil:
+			s.stop(sl, errClosed)
+			return
+		case !sl.busy():
+			select {
+			case <-s.wake:
+			case <-s.closed.Done():
+			}
+			continue
+		}
+		err := s.readSome(sl)
+		if err == nil {
+			err = s.step(sl)
+		}
+		if err != nil && s.closed.Err() == nil {
+			s.stop(sl, fmt.Errorf("the model failed: %w", err))
+			return
+		}
+	}
+}
+
+func (sl *slots) busy() bool {
+	for _, x := range sl.all {
+		if x.job != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// stop ends all jobs and takes no more.
+func (s *Server) stop(sl *slots, err error) {
+	s.mu.Lock()
+	waiting := s.waiting
+	s.waiting, s.stopped = nil, err
+	s.mu.Unlock()
+	for _, j := range waiting {
+		j.end(err)
+	}
+	for _, x := range sl.all {
+		if x.job != nil {
+			s.finish(x, err)
+		}
+	}
+}
+
+// admit gives free places to jobs: the place whose text begins as the job's does, if there is one.
+func (s *Server) admit(sl *slots) {
+	for {
+		free := false
+		for _, x := range sl.all {
+			free = free || x.job == nil
+		}
+		if !free {
+			return
+		}
+		j := s.next()
+		if j == nil {
+			return
+		}
+		var best *slot
+		most := -1
+		for _, x := range sl.all {
+			if n := shared(x.kept, j.prompt); x.job == nil && n > most {
+				best, most = x, n
+			}
+		}
+		best.take(j, most)
+		s.figures.waited(time.Since(j.came))
+	}
+}
+
+// shared is how many tokens two texts begin with in common.
+func shared(a, b []int) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// take begins a job. Of what is there in common whole chunks are kept, so that an answer does not depend on who asked before: chunks are
+// read from the same positions on either way. The last token is read again, as its logits are asked for.
+func (x *slot) take(j *job, common int) {
+	keep := 0
+	if !j.embed {
+		chunk := x.session.Chunk()
+		keep = min(common, len(j.prompt)-1) / chunk * chunk
+	}
+	if keep == 0 || x.session.Back(keep) != nil {
+		x.session.Reset()
+		keep = 0
+	}
+	x.job, x.read, x.kept = j, keep, x.kept[:keep]
+}
+
+// leave ends jobs whose clients went away.
+func (s *Server) leave(sl *slots) {
+	for _, x := range sl.all {
+		if x.job != nil && x.job.ctx.Err() != nil {
+			s.figures.gone.Add(1)
+			s.finish(x, x.job.ctx.Err())
+		}
+	}
+}
+
+func (s *Server) finish(x *slot, err error) {
+	x.job.end(err)
+	if x.job.embed {
+		x.kept = nil
+	}
+	x.job = nil
+}
+
+// readSome reads some of the prompt of one text.
+func (s *Server) readSome(sl *slots) error {
+	for range sl.all {
+		x := sl.all[sl.turn%len(sl.all)]
+		sl.turn++
+		j := x.job
+		if j == nil || x.read == len(j.prompt) {
+			continue
+		}
+		if j.embed {
+			v, err := x.session.Embed(s.closed, j.prompt)
+			j.vector = v
+			s.figures.read.Add(int64(len(j.prompt)))
+			s.finish(x, err)
+			return nil // an error is of this text
+		}
+		n, err := x.session.Some(s.closed, j.prompt[x.read:])
+		if err != nil {
+			return err
+		}
+		if n == x.session.Chunk() {
+			x.kept = append(x.kept, j.prompt[x.read:x.read+n]...)
+		}
+		x.read += n
+		s.figures.read.Add(int64(n))
+		return nil
+	}
+	return nil
+}
+
+// step chooses a token of every text whose prompt is read, and reads those that another is to follow.
+func (s *Server) step(sl *slots) error {
+	var turns []llm.Turn
+	for _, x := range sl.all {
+		if x.job == nil || x.read < len(x.job.prompt) {
+			continue
+		}
+		r := x.job.reply
+		text, token, err := r.Next(x.session.Logits())
+		if err == nil && r.Finish == "" && x.session.Room() == 0 {
+			text += r.Cut()
+		}
+		if err == nil {
+			s.figures.made.Add(1)
+			if r.Tokens == 1 {
+				s.figures.first(time.Since(x.job.came))
+			}
+			if text != "" {
+				x.job.events <- event{text}
+			}
+		}
+		if err != nil || r.Finish != "" {
+			s.finish(x, err)
+			continue
+		}
+		turns = append(turns, llm.Turn{Session: x.session, Token: token})
+	}
+	if len(turns) == 0 {
+		return nil
+	}
+	s.figures.steps.Add(1)
+	return sl.batch.Step(s.closed, turns)
+}

@@ -1,0 +1,290 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weft-ml/weft/llm"
+	"github.com/weft-ml/weft/llm/chat"
+	"github.com/weft-ml/weft/tokenizer"
+)
+
+// request is what of the requests of the three paths is read. Fields that are not here (user, metadata, store …) change no answer and are
+// passed over; those that would change it and are not known are refused.
+type request struct {
+	Model    string            `json:"model"`
+	Messages []json.RawMessage `json:"messages"`
+	Prompt   json.RawMessage   `json:"prompt"`
+	Input    json.RawMessage   `json:"input"`
+	Tools    []json.RawMessage `json:"tools"`
+	More     json.RawMessage   `json:"chat_template_kwargs"` // variables of the template
+
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	Temperature         *float64        `json:"temperature"`
+	TopP                *float64        `json:"top_p"`
+	TopK                *int            `json:"top_k"`
+	MinP                *float64        `json:"min_p"`
+	Repetition          *float64        `json:"repetition_penalty"`
+	Seed                *int64          `json:"seed"`
+	Stop                json.RawMessage `json:"stop"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Encoding string `json:"encoding_format"`
+
+	N              *int            `json:"n"`
+	BestOf         *int            `json:"best_of"`
+	Echo           bool            `json:"echo"`
+	Suffix         string          `json:"suffix"`
+	LogProbs       json.RawMessage `json:"logprobs"`
+	Presence       float64         `json:"presence_penalty"`
+	Frequency      float64         `json:"frequency_penalty"`
+	LogitBias      map[string]any  `json:"logit_bias"`
+	ResponseFormat *struct {
+		Type string `json:"type"`
+	} `json:"response_format"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+	Dimensions *int            `json:"dimensions"`
+}
+
+func (s *Server) parse(body []byte) (*request, error) {
+	var q request
+	d := json.NewDecoder(bytes.NewReader(body))
+	if err := d.Decode(&q); err != nil {
+		return nil, refuse(http.StatusBadRequest, "", "the body is no request in JSON: %v", err)
+	}
+	if d.More() {
+		return nil, refuse(http.StatusBadRequest, "", "the body has more than one JSON value")
+	}
+	if q.Model != "" && q.Model != s.options.Name {
+		return nil, s.unknownModel(q.Model)
+	}
+	return &q, q.known()
+}
+
+// known refuses what would change the answer and is not here.
+func (q *request) known() error {
+	bad := func(param, why string) error {
+		return refuse(http.StatusBadRequest, param, "%s is not known here: %s", param, why)
+	}
+	one := func(n *int) bool { return n == nil || *n == 1 }
+	none := func(raw json.RawMessage, also ...string) bool {
+		return len(raw) == 0 || string(raw) == "null" || slices.Contains(also, string(raw))
+	}
+	switch {
+	case !one(q.N):
+		return bad("n", "one answer is made a request")
+	case !one(q.BestOf):
+		return bad("best_of", "one answer is made a request")
+	case q.Echo:
+		return bad("echo", "the prompt is not given back")
+	case q.Suffix != "":
+		return bad("suffix", "a text is continued at its end")
+	case !none(q.LogProbs, "false", "0"):
+		return bad("logprobs", "probabilities are not given")
+	case q.Presence != 0:
+		return bad("presence_penalty", "repetition_penalty is")
+	case q.Frequency != 0:
+		return bad("frequency_penalty", "repetition_penalty is")
+	case len(q.LogitBias) > 0:
+		return bad("logit_bias", "tokens are not weighted")
+	case q.ResponseFormat != nil && q.ResponseFormat.Type != "text":
+		return bad("response_format", "answers are texts")
+	case !none(q.ToolChoice, `"auto"`, `"none"`):
+		return bad("tool_choice", "the model decides; \"auto\" and \"none\" are")
+	case q.Dimensions != nil:
+		return bad("dimensions", "a vector has as many as the model")
+	case q.Encoding != "" && q.Encoding != "float" && q.Encoding != "base64":
+		return bad("encoding_format", "float and base64 are")
+	}
+	return nil
+}
+
+const maxStops, maxStop = 16, 256
+
+// generation makes the options of an answer to a prompt of so many tokens.
+func (s *Server) generation(q *request, prompt int) (o llm.Generation, err error) {
+	room := s.model.Config.Length - prompt
+	if room < 1 {
+		return o, refuse(http.StatusBadRequest, "messages", "the prompt has %d tokens; with an answer there is room for %d", prompt, s.model.Config.Length)
+	}
+	o.Tokens = min(room, s.options.Tokens)
+	for _, n := range []*int{q.MaxTokens, q.MaxCompletionTokens} {
+		if n == nil {
+			continue
+		}
+		if *n < 1 {
+			return o, refuse(http.StatusBadRequest, "max_tokens", "an answer of %d tokens; it has 1 at least", *n)
+		}
+		o.Tokens = min(o.Tokens, *n)
+	}
+	p := &llm.Sampler{Temperature: 1}
+	o.Sampler = p
+	for _, f := range []struct {
+		name       string
+		from       *float64
+		to         *float64
+		least, top float64
+	}{{"temperature", q.Temperature, &p.Temperature, 0, 100}, {"top_p", q.TopP, &p.TopP, 0, 1}, {"min_p", q.MinP, &p.MinP, 0, 1},
+		{"repetition_penalty", q.Repetition, &p.Repetition, 0, 100}} {
+		if f.from == nil {
+			continue
+		}
+		if !(*f.from >= f.least && *f.from <= f.top) {
+			return o, refuse(http.StatusBadRequest, f.name, "%s is %v; it is from %v to %v", f.name, *f.from, f.least, f.top)
+		}
+		*f.to = *f.from
+	}
+	if p.TopP == 1 {
+		p.TopP = 0
+	}
+	if q.TopK != nil {
+		if *q.TopK < 0 {
+			return o, refuse(http.StatusBadRequest, "top_k", "top_k is %d; it is from 0 on", *q.TopK)
+		}
+		p.TopK = *q.TopK
+	}
+	if p.Seed = s.seed(); q.Seed != nil {
+		p.Seed = uint64(*q.Seed)
+	}
+	o.Stop, err = stops(q.Stop)
+	return o, err
+}
+
+func stops(raw json.RawMessage) ([]string, error) {
+	all, err := texts(raw)
+	if err != nil || len(all) > maxStops {
+		return nil, refuse(http.StatusBadRequest, "stop", "stop is a text or a list of at most %d", maxStops)
+	}
+	for _, t := range all {
+		if t == "" || len(t) > maxStop {
+			return nil, refuse(http.StatusBadRequest, "stop", "a text of stop has 1 to %d bytes", maxStop)
+		}
+	}
+	return all, nil
+}
+
+// texts reads a text or a list of texts; nothing where there is none.
+func texts(raw json.RawMessage) (out []string, err error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return []string{one}, nil
+	}
+	return out, json.Unmarshal(raw, &out)
+}
+
+// prompts reads one text, several, or tokens: the forms that prompt and input may have.
+func (s *Server) prompts(param string, raw json.RawMessage, most int) (out [][]int, err error) {
+	bad := func(format string, args ...any) ([][]int, error) {
+		return nil, refuse(http.StatusBadRequest, param, format, args...)
+	}
+	all, err := texts(raw)
+	var ids []int
+	var lists [][]int
+	switch {
+	case err == nil && len(all) == 0:
+		return bad("%s is missing", param)
+	case err == nil:
+		for _, t := range all {
+			ids, err := s.model.Tokenizer.Encode(t, tokenizer.Options{Special: true, Plain: true})
+			if err != nil {
+				return bad("%s: %v", param, err)
+			}
+			out = append(out, ids)
+		}
+	case json.Unmarshal(raw, &ids) == nil:
+		out = [][]int{ids}
+	case json.Unmarshal(raw, &lists) == nil:
+		out = lists
+	default:
+		return bad("%s is a text, a list of texts, or tokens", param)
+	}
+	if len(out) > most {
+		return bad("%s has %d texts; at most %d are taken at once", param, len(out), most)
+	}
+	for _, ids := range out {
+		if len(ids) == 0 {
+			return bad("%s has an empty text", param)
+		}
+		if len(ids) > s.model.Config.Length {
+			return bad("%s has %d tokens; there is room for %d", param, len(ids), s.model.Config.Length)
+		}
+		for _, id := range ids {
+			if id < 0 || id >= s.model.Config.Vocab {
+				return bad("%s has the token %d, of a vocabulary of %d", param, id, s.model.Config.Vocab)
+			}
+		}
+	}
+	return out, nil
+}
+
+// conversation makes tokens of the messages of a request.
+func (s *Server) conversation(q *request) ([]int, error) {
+	if len(q.Messages) == 0 {
+		return nil, refuse(http.StatusBadRequest, "messages", "there are no messages")
+	}
+	in := chat.Input{Answer: true, Tools: q.Tools}
+	if string(q.ToolChoice) == `"none"` {
+		in.Tools = nil
+	}
+	if len(q.More) > 0 && string(q.More) != "null" {
+		if err := json.Unmarshal(q.More, &in.More); err != nil {
+			return nil, refuse(http.StatusBadRequest, "chat_template_kwargs", "chat_template_kwargs is an object of variables: %v", err)
+		}
+	}
+	for i, raw := range q.Messages {
+		raw, err := flat(raw)
+		if err != nil {
+			return nil, refuse(http.StatusBadRequest, "messages", "message %d: %v", i+1, err)
+		}
+		in.Messages = append(in.Messages, chat.Message{Whole: raw})
+	}
+	ids, err := s.model.Prompt(in)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "messages", "%v", err)
+	}
+	if len(ids) == 0 {
+		return nil, refuse(http.StatusBadRequest, "messages", "the conversation makes an empty text")
+	}
+	return ids, nil
+}
+
+// flat has the content of a message that is a list of texts be one text, as templates of models without pictures want it. A part of another
+// kind stays where it is, for templates that know it.
+func flat(raw json.RawMessage) (json.RawMessage, error) {
+	var m struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, err
+	}
+	if m.Role == "" {
+		return nil, refuse(http.StatusBadRequest, "messages", "it has no role")
+	}
+	var parts []struct{ Type, Text string }
+	if json.Unmarshal(m.Content, &parts) != nil || len(parts) == 0 {
+		return raw, nil
+	}
+	var all []string
+	for _, p := range parts {
+		if p.Type != "text" {
+			return nil, refuse(http.StatusBadRequest, "messages", "a part of the type %.32q: the model reads text", p.Type)
+		}
+		all = append(all, p.Text)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, err
+	}
+	fields["content"], _ = json.Marshal(strings.Join(all, ""))
+	return json.Marshal(fields)
+}

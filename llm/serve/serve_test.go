@@ -1,0 +1,388 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/llm"
+	"github.com/weft-ml/weft/llm/chat"
+	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/tokenizer"
+)
+
+var ctx = context.Background()
+
+const template = "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools here') }}{% endif %}{{ m.content }} {% endfor %}"
+
+func stories(t testing.TB, o llm.Options) *llm.Model {
+	o.Device = "CPU"
+	m, err := llm.Open(ctx, need.Data(t, "models", "stories260k", "stories260K.bin"), o)
+	require.NoError(t, err)
+	raw, err := os.ReadFile(need.Data(t, "models", "stories260k", "tok512.bin"))
+	require.NoError(t, err)
+	m.Tokenizer, err = tokenizer.FromLlama2c("tok512.bin", raw)
+	require.NoError(t, err)
+	m.Talk.BOS = "<s>"
+	m.Talk.Template, err = chat.Parse("template", template)
+	require.NoError(t, err)
+	return m
+}
+
+func server(t testing.TB, o Options, of llm.Options) (*Server, *httptest.Server) {
+	s, err := New(ctx, stories(t, of), o)
+	require.NoError(t, err)
+	h := httptest.NewServer(s)
+	t.Cleanup(func() { h.Close(); s.Close() })
+	return s, h
+}
+
+// ask posts a request and gives the status and the body.
+func ask(t testing.TB, url, path, body string) (int, map[string]any) {
+	r, err := http.Post(url+path, "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	defer r.Body.Close()
+	var out map[string]any
+	require.NoError(t, json.NewDecoder(r.Body).Decode(&out))
+	return r.StatusCode, out
+}
+
+func choice(t testing.TB, answer map[string]any) map[string]any {
+	require.NotEmpty(t, answer["choices"], "%v", answer)
+	return answer["choices"].([]any)[0].(map[string]any)
+}
+
+// stream posts a request whose answer is streamed, and gives the text, the last choice's reason and the last usage.
+func stream(url, path, body string) (text, reason string, usage any, err error) {
+	r, err := http.Post(url+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		return "", "", nil, err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		raw, _ := io.ReadAll(r.Body)
+		return "", "", nil, fmt.Errorf("status %d: %s", r.StatusCode, raw)
+	}
+	lines := bufio.NewScanner(r.Body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		if data == "[DONE]" {
+			return text, reason, usage, lines.Err()
+		}
+		var e struct {
+			Choices []struct {
+				Text   string
+				Delta  struct{ Content string }
+				Finish string `json:"finish_reason"`
+			}
+			Usage any
+			Error any
+		}
+		if err := json.Unmarshal([]byte(data), &e); err != nil || e.Error != nil {
+			return text, reason, usage, fmt.Errorf("%s: %v", data, err)
+		}
+		usage = e.Usage
+		for _, c := range e.Choices {
+			text += c.Text + c.Delta.Content
+			reason = c.Finish
+		}
+	}
+	return text, reason, usage, fmt.Errorf("the stream ends without [DONE]: %v", lines.Err())
+}
+
+// A greedy answer is the recorded text, at once or in pieces, as a completion or in a conversation.
+func TestRecordedText(t *testing.T) {
+	_, h := server(t, Options{Name: "stories"}, llm.Options{})
+	raw, err := os.ReadFile(need.Data(t, "models", "stories260k", "greedy_text.txt"))
+	require.NoError(t, err)
+	want := strings.TrimSpace(string(raw))
+	const ask256 = `{"model": "stories", "prompt": "", "max_tokens": 256, "temperature": 0`
+	status, got := ask(t, h.URL, "/v1/completions", ask256+`}`)
+	require.Equal(t, 200, status, "%v", got)
+	text := choice(t, got)["text"].(string)
+	assert.Equal(t, want, strings.TrimSpace(text))
+	assert.Equal(t, "length", choice(t, got)["finish_reason"])
+	assert.Equal(t, map[string]any{"prompt_tokens": 1., "completion_tokens": 256., "total_tokens": 257.}, got["usage"])
+	piece, reason, usage, err := stream(h.URL, "/v1/completions", ask256+`, "stream": true, "stream_options": {"include_usage": true}}`)
+	require.NoError(t, err)
+	assert.Equal(t, text, piece)
+	assert.Equal(t, "length", reason)
+	assert.Equal(t, got["usage"], usage)
+	const talk = `{"messages": [{"role": "user", "content": [{"type": "text", "text": "Once upon"}, {"type": "text", "text": " a time"}]}], "temperature": 0, "max_tokens": 40`
+	status, got = ask(t, h.URL, "/v1/chat/completions", talk+`}`)
+	require.Equal(t, 200, status, "%v", got)
+	message := choice(t, got)["message"].(map[string]any)
+	assert.Equal(t, "assistant", message["role"])
+	piece, _, _, err = stream(h.URL, "/v1/chat/completions", talk+`, "stream": true}`)
+	require.NoError(t, err)
+	assert.Equal(t, message["content"], piece)
+	cut := piece[10:14]
+	quoted, _ := json.Marshal(cut)
+	stopped, reason, _, err := stream(h.URL, "/v1/chat/completions", talk+`, "stream": true, "stop": `+string(quoted)+`}`)
+	require.NoError(t, err)
+	assert.Equal(t, piece[:strings.Index(piece, cut)], stopped)
+	assert.Equal(t, "stop", reason)
+}
+
+// Fifty clients at once get what each gets alone, also where the beginning of a prompt is still there from an earlier one. WEFT_SERVE=1m
+// has them ask for so long.
+func TestMany(t *testing.T) {
+	s, h := server(t, Options{Texts: 5}, llm.Options{Chunk: 8})
+	body := func(i int) string {
+		return fmt.Sprintf(`{"prompt": "Once upon a time there was a %s little %s. She had a friend", "max_tokens": %d, "temperature": %v, "seed": %d, "stream": true}`,
+			[]string{"big", "blue", "sad"}[i%3], []string{"cat", "girl", "tree", "dog"}[i%4], 10+i%30, float64(i%2), i)
+	}
+	const clients = 50
+	want := make([]string, clients)
+	for i := range want {
+		text, reason, _, err := stream(h.URL, "/v1/completions", body(i))
+		require.NoError(t, err)
+		require.NotEmpty(t, text)
+		want[i] = text + reason
+	}
+	var long time.Duration
+	if v := os.Getenv("WEFT_SERVE"); v != "" {
+		var err error
+		long, err = time.ParseDuration(v)
+		require.NoError(t, err)
+	}
+	begin := time.Now()
+	var wait sync.WaitGroup
+	for i := range clients {
+		wait.Go(func() {
+			for again := true; again; again = time.Since(begin) < long {
+				text, reason, _, err := stream(h.URL, "/v1/completions", body(i))
+				if !assert.NoError(t, err, "client %d", i) || !assert.Equal(t, want[i], text+reason, "client %d", i) {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	t.Logf("%d tokens in %d steps, %d tokens of prompts read", s.figures.made.Load(), s.figures.steps.Load(), s.figures.read.Load())
+	assert.Less(t, s.figures.read.Load(), int64(2*clients*20), "beginnings were not read again")
+}
+
+// A client that goes away frees its place, whether its answer is made, its prompt is read or it waits.
+func TestGone(t *testing.T) {
+	s, h := server(t, Options{Texts: 1}, llm.Options{Chunk: 2})
+	for range 3 {
+		c, cancel := context.WithCancel(ctx)
+		r, err := http.NewRequestWithContext(c, "POST", h.URL+"/v1/completions", strings.NewReader(`{"prompt": "Once upon a time", "max_tokens": 500, "stream": true}`))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_, _ = answer.Body.Read(make([]byte, 10))
+		cancel()
+		answer.Body.Close()
+	}
+	status, _ := ask(t, h.URL, "/v1/completions", `{"prompt": "Once", "max_tokens": 3}`)
+	assert.Equal(t, 200, status)
+	assert.Eventually(t, func() bool { return s.figures.gone.Load() >= 1 }, 10*time.Second, 10*time.Millisecond)
+	s.Close()
+	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Once", "max_tokens": 3}`)
+	assert.Equal(t, 503, status, "%v", got)
+	status, got = ask(t, h.URL, "/v1/completions", `{"prompt": "Once", "max_tokens": 3}`)
+	assert.Equal(t, 503, status, "%v", got)
+}
+
+// More than may wait are refused, and told when to come again.
+func TestTooMany(t *testing.T) {
+	_, h := server(t, Options{Texts: 1, Waiting: 1}, llm.Options{})
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	count := map[int]int{}
+	for range 12 {
+		wait.Go(func() {
+			r, err := http.Post(h.URL+"/v1/completions", "application/json", strings.NewReader(`{"prompt": "Once", "max_tokens": 200}`))
+			if !assert.NoError(t, err) {
+				return
+			}
+			r.Body.Close()
+			if r.StatusCode == 429 {
+				assert.Equal(t, "1", r.Header.Get("Retry-After"))
+			}
+			mu.Lock()
+			count[r.StatusCode]++
+			mu.Unlock()
+		})
+	}
+	wait.Wait()
+	assert.Equal(t, 12, count[200]+count[429])
+	assert.Positive(t, count[200])
+	assert.Positive(t, count[429])
+}
+
+// What cannot be answered is refused in words, with its status and the field that is to blame.
+func TestRefused(t *testing.T) {
+	_, h := server(t, Options{Name: "stories", Body: 4000}, llm.Options{Length: 40})
+	user := `{"messages": [{"role": "user", "content": "Hi"}]`
+	for _, c := range []struct {
+		path, body string
+		status     int
+		param      any
+		want       string
+	}{
+		{"completions", `{"prompt": "Hi", "model": "other"}`, 404, "model", `there is no model "other" here; there is "stories"`},
+		{"completions", `{"prompt": "Hi"`, 400, nil, "no request in JSON"},
+		{"completions", `{"prompt": "Hi"}{}`, 400, nil, "more than one"},
+		{"completions", `[]`, 400, nil, "no request in JSON"},
+		{"completions", `{}`, 400, "prompt", "prompt is missing"},
+		{"completions", `{"prompt": {}}`, 400, "prompt", "a text, a list of texts, or tokens"},
+		{"completions", `{"prompt": [700]}`, 400, "prompt", "token 700, of a vocabulary of 512"},
+		{"completions", `{"prompt": ["a", "b"]}`, 400, "prompt", "2 texts"},
+		{"completions", `{"prompt": [[]]}`, 400, "prompt", "empty text"},
+		{"completions", `{"prompt": "` + strings.Repeat("word ", 60) + `"}`, 400, "prompt", "there is room for 40"},
+		{"completions", `{"prompt": [` + strings.Repeat("5,", 39) + `5]}`, 400, "messages", "the prompt has 40 tokens"},
+		{"completions", `{"prompt": "` + strings.Repeat("a", 5000) + `"}`, 413, nil, "more than 4000 bytes"},
+		{"completions", `{"prompt": "Hi", "max_tokens": 0}`, 400, "max_tokens", "1 at least"},
+		{"completions", `{"prompt": "Hi", "temperature": -1}`, 400, "temperature", "temperature is -1"},
+		{"completions", `{"prompt": "Hi", "top_p": 1.5}`, 400, "top_p", "from 0 to 1"},
+		{"completions", `{"prompt": "Hi", "top_k": -2}`, 400, "top_k", "from 0 on"},
+		{"completions", `{"prompt": "Hi", "stop": 5}`, 400, "stop", "a text or a list"},
+		{"completions", `{"prompt": "Hi", "stop": [""]}`, 400, "stop", "1 to 256 bytes"},
+		{"completions", `{"prompt": "Hi", "n": 2}`, 400, "n", "one answer"},
+		{"completions", `{"prompt": "Hi", "echo": true}`, 400, "echo", "not known here"},
+		{"completions", `{"prompt": "Hi", "logprobs": 3}`, 400, "logprobs", "not known here"},
+		{"chat/completions", `{}`, 400, "messages", "no messages"},
+		{"chat/completions", `{"messages": ["Hi"]}`, 400, "messages", "message 1"},
+		{"chat/completions", `{"messages": [{"content": "Hi"}]}`, 400, "messages", "no role"},
+		{"chat/completions", `{"messages": [{"role": "tool", "content": "Hi"}]}`, 400, "messages", "no tools here"},
+		{"chat/completions", `{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, 400, "messages", "the model reads text"},
+		{"chat/completions", user + `, "response_format": {"type": "json_object"}}`, 400, "response_format", "answers are texts"},
+		{"chat/completions", user + `, "presence_penalty": 1}`, 400, "presence_penalty", "not known here"},
+		{"chat/completions", user + `, "chat_template_kwargs": 5}`, 400, "chat_template_kwargs", "an object"},
+		{"embeddings", `{"input": "a", "dimensions": 5}`, 400, "dimensions", "not known here"},
+		{"embeddings", `{"input": []}`, 400, "input", "input is missing"},
+		{"embeddings", `{"input": "a", "encoding_format": "int8"}`, 400, "encoding_format", "float and base64"},
+		{"nothing", `{}`, 404, nil, "there is no POST /v1/nothing here"},
+	} {
+		status, got := ask(t, h.URL, "/v1/"+c.path, c.body)
+		assert.Equal(t, c.status, status, "%s %.80s: %v", c.path, c.body, got)
+		e, _ := got["error"].(map[string]any)
+		if assert.NotNil(t, e, "%v", got) {
+			assert.Contains(t, e["message"], c.want, "%s %.80s", c.path, c.body)
+			assert.Equal(t, c.param, e["param"], "%s %.80s", c.path, c.body)
+			assert.Equal(t, "invalid_request_error", e["type"])
+		}
+	}
+	r, err := http.Get(h.URL + "/v1/completions")
+	require.NoError(t, err)
+	r.Body.Close()
+	assert.Equal(t, 405, r.StatusCode)
+	assert.Equal(t, "POST", r.Header.Get("Allow"))
+	r, err = http.Post(h.URL+"/v1/completions", "text/plain", strings.NewReader(`{"prompt": "Hi"}`))
+	require.NoError(t, err)
+	r.Body.Close()
+	assert.Equal(t, 415, r.StatusCode, "a page of elsewhere may send text without being asked")
+	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Hi", "user": "x", "metadata": {"a": "b"}, "store": true}`)
+	assert.Equal(t, 200, status, "what changes no answer is passed over: %v", got)
+}
+
+// A key is asked for, and the name of the host is looked at.
+func TestAllowed(t *testing.T) {
+	s, h := server(t, Options{Key: "secret", Hosts: []string{"127.0.0.1", "::1"}}, llm.Options{})
+	get := func(path, key, host string) int {
+		r, err := http.NewRequest("GET", h.URL+path, nil)
+		require.NoError(t, err)
+		if key != "" {
+			r.Header.Set("Authorization", key)
+		}
+		if host != "" {
+			r.Host = host
+		}
+		a, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		a.Body.Close()
+		return a.StatusCode
+	}
+	assert.Equal(t, 401, get("/v1/models", "", ""))
+	assert.Equal(t, 401, get("/v1/models", "Bearer wrong", ""))
+	assert.Equal(t, 401, get("/v1/models", "secret", ""))
+	assert.Equal(t, 200, get("/v1/models", "Bearer secret", ""))
+	assert.Equal(t, 200, get("/v1/models/model", "Bearer secret", "[::1]:80"))
+	assert.Equal(t, 404, get("/v1/models/org/other", "Bearer secret", ""))
+	assert.Equal(t, 403, get("/v1/models", "Bearer secret", "elsewhere.example"))
+	assert.Equal(t, 200, get("/health", "", ""))
+	assert.Equal(t, 401, get("/metrics", "", ""))
+	w := httptest.NewRecorder()
+	s.metrics(w)
+	for _, want := range []string{`weft_requests_total{path="/v1/models",status="401"} 3`, `weft_requests_total{path="/v1/models",status="403"} 1`, "weft_waiting 0",
+		`weft_first_token_seconds_bucket{le="+Inf"} 0`} {
+		assert.Contains(t, w.Body.String(), want)
+	}
+}
+
+// Vectors are of length 1; those of base64 are the same; tokens and their text have the same.
+func TestEmbeddings(t *testing.T) {
+	_, h := server(t, Options{}, llm.Options{})
+	read := func(body string) [][]float32 {
+		status, got := ask(t, h.URL, "/v1/embeddings", body)
+		require.Equal(t, 200, status, "%v", got)
+		var out [][]float32
+		for _, d := range got["data"].([]any) {
+			var v []float32
+			switch e := d.(map[string]any)["embedding"].(type) {
+			case string:
+				raw, err := base64.StdEncoding.DecodeString(e)
+				require.NoError(t, err)
+				for i := 0; i < len(raw); i += 4 {
+					v = append(v, math.Float32frombits(uint32(raw[i])|uint32(raw[i+1])<<8|uint32(raw[i+2])<<16|uint32(raw[i+3])<<24))
+				}
+			case []any:
+				for _, x := range e {
+					v = append(v, float32(x.(float64)))
+				}
+			}
+			require.Len(t, v, 64)
+			out = append(out, v)
+		}
+		return out
+	}
+	a := read(`{"input": ["Once upon a time", "A cat"]}`)
+	b := read(`{"input": ["Once upon a time", "A cat"], "encoding_format": "base64"}`)
+	assert.Equal(t, a, b)
+	assert.NotEqual(t, a[0], a[1])
+	assert.Equal(t, [][]float32{a[1]}, read(`{"input": "A cat"}`))
+}
+
+// FuzzRequest: whatever the body, there is an answer, and the server goes on.
+func FuzzRequest(f *testing.F) {
+	s, err := New(ctx, stories(f, llm.Options{Length: 16}), Options{})
+	require.NoError(f, err)
+	f.Cleanup(s.Close)
+	for _, body := range []string{`{"prompt": "Hi", "max_tokens": 2}`, `{"messages": [{"role": "user", "content": "Hi"}], "stop": ["a"], "stream": true}`, `{"input": [[1, 2], [3]]}`} {
+		f.Add(0, []byte(body))
+		f.Add(1, []byte(body))
+		f.Add(2, []byte(body))
+	}
+	paths := []string{"/v1/completions", "/v1/chat/completions", "/v1/embeddings"}
+	f.Fuzz(func(t *testing.T, path int, body []byte) {
+		r := httptest.NewRequest("POST", paths[uint(path)%3], bytes.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		require.Contains(t, []int{200, 400, 404, 413}, w.Code, "%s", w.Body.String()+strconv.Quote(string(body)))
+	})
+}

@@ -1,0 +1,130 @@
+// Made of wasm/face/methods.txt, the comments of package tensor, and wasm/face/examples.txt: go generate ./wasm/face
+
+export const methods = [
+  {
+    name: "sin", form: "x.sin()", gives: "Tensor",
+    says: "sin is the sine of t, in radians.",
+    uses: ["x"],
+    run: ({ w, x }) => x.sin(),
+  },
+  {
+    name: "cos", form: "x.cos()", gives: "Tensor",
+    says: "cos is the cosine of t, in radians.",
+    uses: ["x"],
+    run: ({ w, x }) => x.cos(),
+  },
+  {
+    name: "tan", form: "x.tan()", gives: "Tensor",
+    says: "tan is the tangent of t, in radians.",
+    uses: ["x"],
+    run: ({ w, x }) => x.tan(),
+  },
+  {
+    name: "asin", form: "x.asin()", gives: "Tensor",
+    says: "asin is the inverse sine, −π/2 … π/2; NaN outside −1 … 1.",
+    uses: ["x"],
+    run: ({ w, x }) => x.asin(),
+  },
+  {
+    name: "acos", form: "x.acos()", gives: "Tensor",
+    says: "acos is the inverse cosine, 0 … π; NaN outside −1 … 1.",
+    uses: ["x"],
+    run: ({ w, x }) => x.acos(),
+  },
+  {
+    name: "atan", form: "x.atan()", gives: "Tensor",
+    says: "atan is the inverse tangent, −π/2 … π/2.",
+    uses: ["x"],
+    run: ({ w, x }) => x.atan(),
+  },
+  {
+    name: "sinh", form: "x.sinh()", gives: "Tensor",
+    says: "sinh is the hyperbolic sine.",
+    uses: ["x"],
+    run: ({ w, x }) => x.sinh(),
+  },
+  {
+    name: "cosh", form: "x.cosh()", gives: "Tensor",
+    says: "cosh is the hyperbolic cosine.",
+    uses: ["x"],
+    run: ({ w, x }) => x.cosh(),
+  },
+  {
+    name: "tanh", form: "x.tanh()", gives: "Tensor",
+    says: "tanh is the hyperbolic tangent.",
+    uses: ["x"],
+    run: ({ w, x }) => x.tanh(),
+  },
+  {
+    name: "asinh", form: "x.asinh()", gives: "Tensor",
+    says: "asinh is the inverse hyperbolic sine.",
+    uses: ["x"],
+    run: ({ w, x }) => x.asinh(),
+  },
+  {
+    name: "acosh", form: "x.acosh()", gives: "Tensor",
+    says: "acosh is the inverse hyperbolic cosine; NaN below 1.",
+    uses: ["x"],
+    run: ({ w, x }) => x.acosh(),
+  },
+  {
+    name: "atanh", form: "x.atanh()", gives: "Tensor",
+    says: "atanh is the inverse hyperbolic tangent; NaN outside −1 … 1.",
+    uses: ["x"],
+    run: ({ w, x }) => x.atanh(),
+  },
+  {
+    name: "deg2Rad", form: "x.deg2Rad()", gives: "Tensor",
+    says: "deg2Rad turns degrees into radians.",
+    uses: ["x"],
+    run: ({ w, x }) => x.deg2Rad(),
+  },
+  {
+    name: "rad2Deg", form: "x.rad2Deg()", gives: "Tensor",
+    says: "rad2Deg turns radians into degrees.",
+    uses: ["x"],
+    run: ({ w, x }) => x.rad2Deg(),
+  },
+  {
+    name: "erf", form: "x.erf()", gives: "Tensor",
+    says: "erf is the error function.",
+    uses: ["x"],
+    run: ({ w, x }) => x.erf(),
+  },
+  {
+    name: "erfc", form: "x.erfc()", gives: "Tensor",
+    says: "erfc is 1 − erf without loss for large t.",
+    uses: ["x"],
+    run: ({ w, x }) => x.erfc(),
+  },
+  {
+    name: "erfInv", form: "x.erfInv()", gives: "Tensor",
+    says: "erfInv is the inverse of erf: ±inf at ±1, NaN outside.",
+    uses: ["x"],
+    run: ({ w, x }) => x.erfInv(),
+  },
+  {
+    name: "lgamma", form: "x.lgamma()", gives: "Tensor",
+    says: "lgamma is log|Γ(t)|: inf at 0 and the negative integers.",
+    uses: ["x"],
+    run: ({ w, x }) => x.lgamma(),
+  },
+  {
+    name: "digamma", form: "x.digamma()", gives: "Tensor",
+    says: "digamma is the derivative of lgamma: NaN at the negative integers, −inf at 0 and inf at −0.",
+    uses: ["x"],
+    run: ({ w, x }) => x.digamma(),
+  },
+  {
+    name: "sinc", form: "x.sinc()", gives: "Tensor",
+    says: "sinc is sin(πt)/(πt), 1 at 0.",
+    uses: ["x"],
+    run: ({ w, x }) => x.sinc(),
+  },
+  {
+    name: "logit", form: "x.logit(eps?: number)", gives: "Tensor",
+    says: "logit is log(t/(1−t)), of t limited to eps … 1−eps where eps is not negative. Unless given: eps -1.",
+    uses: ["x"],
+    run: ({ w, x }) => x.logit(0.2),
+  },
+]

@@ -1,0 +1,148 @@
+// Made of wasm/face/methods.txt, the comments of package tensor, and wasm/face/examples.txt: go generate ./wasm/face
+
+export const methods = [
+  {
+    name: "conv2d", form: "x.conv2d(w: Tensor, b?: Tensor | null, options?: Conv)", gives: "Tensor",
+    says: "Slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out]. Any number of axes may follow n and in: three in w make it one-dimensional, five three-dimensional.",
+    uses: ["img"],
+    run: ({ w, img }) => img.conv2d(img.reshape([1, 4, 6, 6]).at(null, null, [0, 2], [0, 3]), null, {stride: 2, same: true}),
+  },
+  {
+    name: "convTranspose2d", form: "x.convTranspose2d(w: Tensor, b?: Tensor | null, options?: Conv)", gives: "Tensor",
+    says: "convTranspose2d is the transpose of the convolution Conv with the same filters w[in, out/groups, k…]: the gradient of its input. t is [n, in, s…], the result [n, out, (s−1)·stride − paddings + dilation·(k−1) + 1 + output padding …].",
+    uses: ["img"],
+    run: ({ w, img }) => img.convTranspose2d(img.reshape([4, 1, 6, 6]).at(null, null, [0, 2], [0, 2]), null, {stride: 2, outputPadding: 1}),
+  },
+  {
+    name: "maxPool2d", form: "x.maxPool2d(size: number | number[], options?: Pool)", gives: "Tensor",
+    says: "maxPool over the last two axes.",
+    uses: ["img"],
+    run: ({ w, img }) => img.maxPool2d(3, {stride: 2, same: true}),
+  },
+  {
+    name: "avgPool2d", form: "x.avgPool2d(size: number | number[], options?: Pool)", gives: "Tensor",
+    says: "avgPool over the last two axes.",
+    uses: ["img"],
+    run: ({ w, img }) => img.avgPool2d(3, {padding: 1, excludePadding: true}),
+  },
+  {
+    name: "maxPool", form: "x.maxPool(size: number | number[], options?: Pool)", gives: "Tensor",
+    says: "maxPool is the largest element of each window; NaN if there is one. Ties share the gradient.",
+    uses: ["img"],
+    run: ({ w, img }) => img.maxPool(2, {axes: 1}),
+  },
+  {
+    name: "avgPool", form: "x.avgPool(size: number | number[], options?: Pool)", gives: "Tensor",
+    says: "avgPool is the average of each window. Padding counts as zeros, unless ExcludePadding.",
+    uses: ["img"],
+    run: ({ w, img }) => img.avgPool([2, 3], {stride: 1, same: true, excludePadding: true}),
+  },
+  {
+    name: "sumPool", form: "x.sumPool(size: number | number[], options?: Pool)", gives: "Tensor",
+    says: "sumPool is the sum of each window; padding counts as zeros.",
+    uses: ["img"],
+    run: ({ w, img }) => img.sumPool([2, 2]),
+  },
+  {
+    name: "im2col", form: "x.im2col(size: number | number[], options?: Pool)", gives: "Tensor",
+    says: "im2col lays the windows of t[n, c, s…], or of t[c, s…], out as columns: [n, c·window, count]. Without a stride, windows are one apart; p.Axes says how many axes s are (0: all after the second).",
+    uses: ["img"],
+    run: ({ w, img }) => img.im2col(3, {stride: 2}),
+  },
+  {
+    name: "lpPool", form: "x.lpPool(p: number, size: number | number[], options?: Pool)", gives: "Tensor",
+    says: "lpPool is the norm-p length of each window, (Σ tᵖ)^(1/p); windows that run over the end count as if full.",
+    uses: ["img"],
+    run: ({ w, img }) => img.lpPool(2, [2, 2]),
+  },
+  {
+    name: "maxPoolIndex", form: "x.maxPoolIndex(size: number | number[], options?: Pool)", gives: "[Tensor, Tensor]",
+    says: "maxPoolIndex is maxPool and where in the flattened last axes the maximum stands, i32, of several the first; the gradient goes there. Of a window that has none of t's elements the index is 2³¹ − 1.",
+    uses: ["img"],
+    run: ({ w, img }) => img.maxPoolIndex([2, 2]),
+  },
+  {
+    name: "maxUnpool", form: "x.maxUnpool(indices: Tensor, size: number | number[], options?: Pool & { sizes?: number | number[] })", gives: "Tensor",
+    says: "maxUnpool puts each element back where maxPoolIndex found it, among zeros. Of the sizes that p could have pooled to t's, the smallest are taken, or those that are given.",
+    uses: ["img"],
+    run: ({ w, img }) => img.maxPoolIndex([2, 2])[0].maxUnpool(img.maxPoolIndex([2, 2])[1], [2, 2]),
+  },
+  {
+    name: "fold", form: "x.fold(sizes: number | number[], size: number | number[], options?: Pool)", gives: "Tensor",
+    says: "fold adds columns [n, c·window, count], as im2col makes them, back into arrays [n, c, sizes…], of the type of a sum.",
+    uses: ["img"],
+    run: ({ w, img }) => img.im2col([2, 2], {stride: 2}).fold([6, 6], [2, 2], {stride: 2}),
+  },
+  {
+    name: "adaptiveAvgPool", form: "x.adaptiveAvgPool(sizes: number | number[])", gives: "Tensor",
+    says: "adaptiveAvgPool gives the last len(sizes) axes new sizes; each element is the mean of those it covers.",
+    uses: ["img"],
+    run: ({ w, img }) => img.adaptiveAvgPool([2, 4]),
+  },
+  {
+    name: "adaptiveMaxPool", form: "x.adaptiveMaxPool(sizes: number | number[])", gives: "[Tensor, Tensor]",
+    says: "adaptiveMaxPool gives the last len(sizes) axes new sizes; each element is the largest of those it covers. indices (i32) count within these axes.",
+    uses: ["img"],
+    run: ({ w, img }) => img.adaptiveMaxPool([2, 4]),
+  },
+  {
+    name: "layerNorm", form: "x.layerNorm(shape?: number | number[] | null, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | number[] })", gives: "Tensor",
+    says: "Makes mean 0 and variance 1 over the last axes, which have a shape, or over the axes named; then multiplies by w and adds b, which have the sizes of these axes. Unless given: eps 1e-5.",
+    uses: ["img"],
+    run: ({ w, img }) => img.layerNorm({axes: 1, w: w.tensor([1, 2, 3, 4]), b: w.tensor([4, 3, 2, 1])}),
+  },
+  {
+    name: "rmsNorm", form: "x.rmsNorm(shape?: number | number[] | null, w?: Tensor | null, eps?: number, options?: { axes?: number | number[] })", gives: "Tensor",
+    says: "Divides by the root of the mean square over the last axes, which have a shape, or over the axes named; then multiplies by w, which has the sizes of these axes. Unless given: eps 1e-6.",
+    uses: ["img"],
+    run: ({ w, img }) => img.rmsNorm(null, null, {axes: [1, 3], eps: 0.25}),
+  },
+  {
+    name: "batchNorm", form: "x.batchNorm(mean: Tensor, variance: Tensor, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | number[] })", gives: "Tensor",
+    says: "Takes mean and variance, a number for each channel (axis 1), or for each place of the axes named, as given, makes them 0 and 1, then multiplies by w and adds b. Channels that come last are axis −1. Unless given: eps 1e-5.",
+    uses: ["x"],
+    run: ({ w, x }) => x.batchNorm(x.mean(0), x.var(0), {axes: -1}),
+  },
+  {
+    name: "groupNorm", form: "x.groupNorm(groups: number, w?: Tensor | null, b?: Tensor | null, eps?: number)", gives: "Tensor",
+    says: "groupNorm makes mean 0 and variance 1 over groups of channels (axis 1) and all axes after, then multiplies by w and adds b, a number a channel (or null). Unless given: eps 1e-5.",
+    uses: ["img", "y"],
+    run: ({ w, img, y }) => img.groupNorm(2, y.at(0)),
+  },
+  {
+    name: "instanceNorm", form: "x.instanceNorm(w?: Tensor | null, b?: Tensor | null, eps?: number)", gives: "Tensor",
+    says: "instanceNorm is groupNorm with a group for each channel. Unless given: eps 1e-5.",
+    uses: ["img", "y"],
+    run: ({ w, img, y }) => img.instanceNorm({b: y.at(0)}),
+  },
+  {
+    name: "localResponseNorm", form: "x.localResponseNorm(size: number, options?: { alpha?: number; beta?: number; k?: number })", gives: "Tensor",
+    says: "localResponseNorm divides by (k + alpha·mean of the squares of size neighbouring channels)^beta; channels are axis 1, and there are zeros beyond them. Unless given: alpha 1e-4, beta 0.75, k 1.",
+    uses: ["img"],
+    run: ({ w, img }) => img.localResponseNorm(3, {alpha: 0.5}),
+  },
+  {
+    name: "embedding", form: "x.embedding(ids: Tensor, options?: EmbeddingOptions)", gives: "Tensor",
+    says: "embedding takes rows of t, a table [n, d], by their numbers: the shape of ids, and d. A number outside, negative ones too, is a error when the result is read.",
+    uses: ["x", "ids"],
+    run: ({ w, x, ids }) => x.embedding(ids),
+  },
+  {
+    name: "embeddingBag", form: "x.embeddingBag(ids: Tensor, options?: EmbeddingOptions & { offsets?: Tensor; weights?: Tensor; mode?: 'sum' | 'mean' | 'max' })", gives: "Tensor",
+    says: "Merges rows of t, a table [n, d], to one row for each bag: ids is [bags, k], or an array cut into bags that begin at offsets. weights, of the shape of ids, multiply the rows. Unless given: mode sum.",
+    uses: ["x", "ids"],
+    run: ({ w, x, ids }) => x.embeddingBag(ids, {mode: 'mean'}),
+  },
+  {
+    name: "resize", form: "x.resize(sizes: number | number[], options?: Resizing)", gives: "Tensor",
+    says: "resize changes the sizes of the last len(sizes) axes by interpolation.",
+    uses: ["img"],
+    run: ({ w, img }) => img.resize([9, 4], {mode: 'linear', alignCorners: true}),
+  },
+  {
+    name: "gridSample", form: "x.gridSample(grid: Tensor, options?: Sampling)", gives: "Tensor",
+    says: "gridSample reads t, [n, c, …] with two or three more axes, at the positions grid[n, …, k]: k coordinates from −1 to 1, that of the last axis first. The result is [n, c, …] with the grid's sizes.",
+    uses: ["img"],
+    run: ({ w, img }) => img.gridSample(w.affineGrid(w.tensor([[[0.5, 0.1, 0.2], [0, 1, 0]]]), [1, 4, 3, 3]), {padding: 'border'}),
+  },
+]

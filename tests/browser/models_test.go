@@ -1,0 +1,142 @@
+package browser_test
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// dropped reads files of the shared data as a page gets them: base64 by name.
+func dropped(t *testing.T, dir string, names ...string) string {
+	var all []string
+	for _, n := range names {
+		raw, err := os.ReadFile(need.Data(t, "models", dir, n))
+		require.NoError(t, err)
+		all = append(all, `new File([Uint8Array.from(atob('`+base64.StdEncoding.EncodeToString(raw)+`'), (c) => c.charCodeAt(0))], '`+filepath.Base(n)+`')`)
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// An ONNX model in the page gives what it gives natively: from an engine of its own, and in one with the page's tensors.
+func TestOnnxModel(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Inputs, Outputs []struct {
+			Name, DType string
+			Shape       []any
+		}
+		Parameters float64
+		Same       []bool
+		Shape      []int
+		Errors     []string
+	}
+	require.NoError(t, p.Run(`
+		const [file] = `+dropped(t, "mnist-8", "model.onnx")+`
+		const out = {same: [], errors: []}
+		const picture = Float32Array.from({length: 784}, (_, i) => (i * 37 % 256) )
+		let first
+		for (const models of [false, true]) {
+			const w = await weft.open({device: 'wasm', models})
+			const m = await w.onnx(file)
+			Object.assign(out, {inputs: m.inputs.map((i) => ({...i, DType: i.dtype})), outputs: m.outputs, parameters: m.parameters})
+			const {Plus214_Output_0: y} = await m.run({Input3: picture})
+			first ??= await y.list()
+			out.shape = await y.shape()
+			const again = await m.run({Input3: w.tensor(picture, [1, 1, 28, 28])}, {outputs: ['Plus214_Output_0']})
+			const sum = await again.Plus214_Output_0.add(1).sub(1).list() // a tensor of the page's engine
+			out.same.push(sum[0].every((v, i) => Math.abs(v - first[0][i]) < 1e-2), y.w === w)
+			for (const wrong of [() => m.run({}), () => m.run({nothing: [1]}), () => m.run({Input3: [1, 2]}), () => m.run({Input3: picture}, {outputs: ['none']}),
+				() => w.onnx(new Blob(['no model'])), () => w.onnx(5)]) {
+				try { await wrong(); out.errors.push('nothing') } catch (e) { out.errors.push(e.message) }
+			}
+			m.close()
+			try { await m.run({Input3: picture}); out.errors.push('nothing') } catch (e) { out.errors.push(e.message) }
+			w.close()
+		}
+		return out`, &got))
+	assert.Equal(t, []bool{true, true, true, true}, got.Same)
+	assert.Equal(t, []int{1, 10}, got.Shape)
+	assert.Equal(t, 5998., got.Parameters)
+	require.Len(t, got.Inputs, 1)
+	assert.Equal(t, "Input3", got.Inputs[0].Name)
+	assert.Equal(t, "f32", got.Inputs[0].DType)
+	assert.Equal(t, []any{1., 1., 28., 28.}, got.Inputs[0].Shape)
+	require.Len(t, got.Errors, 14)
+	for i, want := range []string{"Input3", "is not given", "Input3", `no output "none"`, "onnx", "an address, a File", "was disposed of"} {
+		assert.Contains(t, got.Errors[i], want, "error %d", i)
+		assert.Contains(t, got.Errors[i+7], want, "error %d", i)
+	}
+}
+
+// A language model in the page says the recorded story, and stops when it is told to.
+func TestLanguageModel(t *testing.T) {
+	p := open(t)
+	story, err := os.ReadFile(need.Data(t, "models", "stories260k", "greedy_text.txt"))
+	require.NoError(t, err)
+	var got struct {
+		Text, Cut, Decoded string
+		Vocab, Length      int
+		Tokens             []int
+		Likely             []struct {
+			Token int
+			Piece string
+			P     float64
+		}
+		Chosen, Read, Stopped int
+		Errors                []string
+	}
+	require.NoError(t, p.Run(`
+		const files = `+dropped(t, "stories260k", "stories260K.bin", "tok512.bin")+`
+		files[1] = new File([files[1]], 'tokenizer.bin')
+		const w = await weft.open({device: 'wasm'})
+		const lm = await w.llm(files, {chunk: 4})
+		const out = {text: '', vocab: lm.vocab, length: lm.length, errors: [], read: 0, stopped: 0}
+		for await (const piece of lm.generate('', {tokens: 120})) out.text += piece
+		out.tokens = await lm.encode('Once upon a time')
+		out.decoded = await lm.decode(out.tokens)
+		out.cut = ''
+		for await (const piece of lm.generate('Once upon a time there was a girl', {tokens: 50, stop: 'She', onprogress: ({read}) => { out.read = read }})) out.cut += piece
+		for await (const {token, likely} of lm.tokens('Once', {top: 3, tokens: 1})) Object.assign(out, {likely, chosen: token})
+		const stop = new AbortController()
+		try {
+			for await (const piece of lm.generate('Once', {signal: stop.signal})) if (++out.stopped === 3) stop.abort(new Error('enough'))
+		} catch (e) { out.errors.push(e.message) }
+		const tell = async (f) => { try { await f(); out.errors.push('nothing') } catch (e) { out.errors.push(e.message) } }
+		await tell(() => lm.generate([{role: 'user', content: 'Hi'}]).next())
+		await tell(() => lm.generate('a', {temperature: -1}).next())
+		await tell(() => lm.generate('a', {heat: 1}).next())
+		await tell(() => lm.tokens('a', {top: 99}).next())
+		const one = lm.generate('a')
+		await one.next()
+		await tell(() => lm.generate('b').next())
+		await one.return()
+		await tell(() => w.llm([new File(['x'], 'x.txt')]))
+		await tell(() => w.llm(new File(['GGUFxxxxxxxxxxxx'], 'x.gguf')))
+		await tell(() => w.llm([files[0]]))
+		lm.close()
+		await tell(() => lm.generate('a').next())
+		w.close()
+		return out`, &got))
+	assert.Contains(t, string(story), strings.TrimSpace(got.Text))
+	assert.Greater(t, len(got.Text), 200)
+	assert.Equal(t, []int{512, 512}, []int{got.Vocab, got.Length})
+	assert.Equal(t, "Once upon a time", strings.TrimSpace(got.Decoded))
+	assert.NotContains(t, got.Cut, "She")
+	assert.Positive(t, got.Read)
+	assert.Equal(t, 3, got.Stopped)
+	require.Len(t, got.Likely, 3)
+	assert.Equal(t, got.Chosen, got.Likely[0].Token)
+	assert.True(t, got.Likely[0].P >= got.Likely[1].P && got.Likely[1].P >= got.Likely[2].P && got.Likely[2].P > 0)
+	for i, want := range []string{"enough", "without a template", "temperature -1", `no option "heat"`, "from 0 to 50", "makes another text", "are no model", "x.gguf", "no tokenizer", "was disposed of"} {
+		if assert.Greater(t, len(got.Errors), i) {
+			assert.Contains(t, got.Errors[i], want)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// Models of others, ONNX and language models: their files go to the engine that knows them, which is loaded when a page first asks for one,
+// and what it computes comes back. Loaded on demand.
+
+import { reach } from './start.js'
+import { isTensor } from './tree.js'
+
+const nameOf = (from, address) => from.name ?? (String(address ?? 'model').split(/[?#]/)[0].split('/').pop() || 'model')
+
+// The bytes of an answer, with news of how many have come.
+async function read(response, onprogress, what) {
+  const total = Number(response.headers.get('content-length') ?? 0)
+  const pieces = []
+  let loaded = 0
+  for (const reader = response.body.getReader(); ;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    pieces.push(value)
+    loaded += value.length
+    onprogress?.({ file: what, loaded, total: Math.max(total, loaded) })
+  }
+  const all = new Uint8Array(loaded)
+  let at = 0
+  for (const p of pieces) {
+    all.set(p, at)
+    at += p.length
+  }
+  return all
+}
+
+// One file: its name and its bytes.
+async function fileOf(from, { onprogress, signal }, as) {
+  signal?.throwIfAborted()
+  let address
+  if (typeof from === 'string' || from instanceof URL) {
+    address = from
+    from = await reach(address, { signal })
+  }
+  if (from instanceof Response) {
+    if (!from.ok) throw new Error(`${as}: ${address ?? from.url} cannot be loaded: ${from.status} ${from.statusText}`)
+    const name = nameOf({}, address ?? from.url)
+    return [name, await read(from, onprogress, name)]
+  }
+  if (from instanceof Blob) return [nameOf(from), new Uint8Array(await from.arrayBuffer())]
+  if (from instanceof ArrayBuffer) return ['model', new Uint8Array(from)]
+  if (ArrayBuffer.isView(from)) return ['model', new Uint8Array(from.buffer, from.byteOffset, from.byteLength)]
+  throw new TypeError(`${as}: a model comes from an address, a File, a Blob, a Response or bytes, not ${typeof from}`)
+}
+
+// Several files by their names; the first is the model.
+async function filesOf(source, options, as) {
+  const list = Array.isArray(source) ? source : [source]
+  if (!list.length) throw new TypeError(`${as}: no file is given`)
+  const files = {}
+  for (const from of list) {
+    const [name, bytes] = await fileOf(from, options, as)
+    if (name in files) throw new Error(`${as}: two files are called ${name}`)
+    files[name] = bytes
+  }
+  return files
+}
+
+/** A model in the ONNX format. */
+export class OnnxModel {
+  constructor(w, engine, ref, told) {
+    Object.assign(this, told) // inputs, outputs, parameters, producer
+    this.w = w
+    this.engine = engine
+    this.ref = ref
+  }
+
+  /** Gives the outputs by their names, tensors or lists of texts, of inputs by their names: tensors, or what w.tensor takes. */
+  async run(feeds, { outputs = this.outputs.map((o) => o.name) } = {}) {
+    if (this.gone) throw new Error(`run: the model ${this.gone}`)
+    const { w, engine } = this
+    const given = {}
+    const own = [] // tensors that this call made
+    for (const [name, v] of Object.entries(feeds)) given[name] = await this.#feed(name, v, own)
+    const outs = outputs.map(() => engine.own())
+    const texts = await engine.call('onnxRun', [this, given, outputs], { outs, as: 'run' })
+    for (const t of own) t.dispose()
+    const result = {}
+    for (const [i, name] of outputs.entries()) result[name] = texts[name] ?? (engine === w ? outs[i] : await crossed(outs[i], w))
+    return result
+  }
+
+  async #feed(name, v, own) {
+    const { engine } = this
+    if (isTensor(v)) {
+      if (v.w === engine) return v
+      own.push(await crossed(v, engine, false))
+    } else {
+      const port = this.inputs.find((p) => p.name === name)
+      const shape = v.shape ?? (ArrayBuffer.isView(v) && port?.shape?.every((n) => typeof n === 'number') ? port.shape : undefined)
+      own.push(engine.tensor(v.data ?? v, shape))
+      if (port?.dtype && !ArrayBuffer.isView(v.data ?? v)) own.push(own.at(-1).to(port.dtype))
+    }
+    return own.at(-1)
+  }
+
+  /** Forgets the model in the engine. */
+  close() { this.engine.forget(this) }
+}
+
+// A tensor of one engine in another.
+async function crossed(t, to, away = true) {
+  const { dtype, shape } = await t.w.call('shape', [t], { as: 'run' })
+  const data = await t.data()
+  if (away) t.dispose()
+  const narrow = { f16: 1, bf16: 1, f8e4m3: 1, f8e5m2: 1 }[dtype]
+  return to.tensor(data, shape, dtype === 'bool' || narrow ? { dtype } : undefined)
+}
+
+/** Reads a model in the ONNX format. */
+export async function onnx(w, engine, source, options = {}) {
+  const files = await filesOf(source, options, 'onnx')
+  const holder = { ref: engine.number() }
+  const told = await engine.call('onnx', [Object.keys(files)[0], files], { outs: [holder], as: 'onnx' })
+  return new OnnxModel(w, engine, holder.ref, told)
+}
+
+/** A language model and the text that it makes. */
+export class LanguageModel {
+  #busy = false
+
+  constructor(engine, ref, told) {
+    Object.assign(this, told) // vocab, length, layers, dim, talks
+    this.engine = engine
+    this.ref = ref
+  }
+
+  /** The tokens of a text. */
+  encode(text) { return this.engine.call('llmTokens', [this, text], { as: 'encode' }) }
+
+  /** The text of tokens. */
+  decode(tokens) { return this.engine.call('llmTokens', [this, [...tokens]], { as: 'decode' }) }
+
+  /** The text that follows a prompt, or that answers messages, in pieces as they are made. */
+  async* generate(prompt, options) {
+    for await (const { text } of this.tokens(prompt, options)) if (text) yield text
+  }
+
+  /** The tokens that follow: {token, piece, text, finish, likely}, likely being the options.top likeliest with their probabilities. */
+  async* tokens(prompt, { signal, onprogress, top = 0, ...how } = {}) {
+    if (this.gone) throw new Error(`generate: the language model ${this.gone}`)
+    if (this.#busy) throw new Error('generate: the model makes another text; wait for its end, or stop it by its signal')
+    const talk = typeof prompt !== 'string'
+    if (typeof how.stop === 'string') how.stop = [how.stop]
+    this.#busy = true
+    try {
+      signal?.throwIfAborted()
+      const { prompt: total } = await this.engine.call('llmBegin', [this, talk ? JSON.stringify(prompt) : prompt, talk, how], { as: 'generate' })
+      for (;;) {
+        signal?.throwIfAborted()
+        const told = await this.engine.call('llmNext', [this, top], { as: 'generate' })
+        if (told.read !== undefined) onprogress?.({ read: told.read, total })
+        else yield told
+        if (told.finish) return
+      }
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  /** Forgets the model in the engine. */
+  close() { this.engine.forget(this) }
+}
+
+/** Reads a language model. */
+export async function llm(engine, source, { length, chunk, ...options } = {}) {
+  const files = await filesOf(source, options, 'llm')
+  const holder = { ref: engine.number() }
+  const told = await engine.call('llm', [files, { length, chunk }], { outs: [holder], as: 'llm' })
+  return new LanguageModel(engine, holder.ref, told)
+}

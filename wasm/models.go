@@ -1,0 +1,320 @@
+//go:build models || !js
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/weft-ml/weft/llm"
+	"github.com/weft-ml/weft/llm/chat"
+	"github.com/weft-ml/weft/onnx"
+	"github.com/weft-ml/weft/tokenizer"
+	"github.com/weft-ml/weft/wasm/wire"
+)
+
+// Models of others: ONNX, and language models. They are in an engine of their own, models.wasm, which a page loads when it first asks for one.
+
+func init() {
+	calls["onnx"] = procedure{run: readONNX}
+	calls["onnxRun"] = procedure{run: runONNX}
+	calls["llm"] = procedure{run: readLanguage}
+	calls["llmBegin"] = procedure{run: beginText}
+	calls["llmNext"] = procedure{run: nextToken}
+	calls["llmTokens"] = procedure{run: tokensOf}
+}
+
+// files takes an object of files by their names.
+func (c *call) files() map[string][]byte {
+	v := c.next()
+	r, ok := v.(wire.Record)
+	if !ok {
+		c.fail("%s is %s, not files by their names", c.what(), describe(v))
+	}
+	out := map[string][]byte{}
+	for _, f := range r {
+		a, ok := f.Value.(wire.Array)
+		if !ok {
+			c.fail("the file %q is %s", f.Name, describe(f.Value))
+		}
+		out[f.Name] = a.Data
+	}
+	return out
+}
+
+// folder is files that a page gave along with a model, as a file system.
+type folder map[string][]byte
+
+func (f folder) Open(name string) (fs.File, error) {
+	b, ok := f[name]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return &given{Reader: bytes.NewReader(b), name: name}, nil
+}
+
+// given is an open file of a folder, and what is told of it.
+type given struct {
+	*bytes.Reader
+	name string
+}
+
+func (g *given) Stat() (fs.FileInfo, error) { return g, nil }
+func (g *given) Close() error               { return nil }
+func (g *given) Name() string               { return g.name }
+func (g *given) Mode() fs.FileMode          { return 0o444 }
+func (g *given) ModTime() time.Time         { return time.Time{} }
+func (g *given) IsDir() bool                { return false }
+func (g *given) Sys() any                   { return nil }
+
+// graph is an ONNX model of a page.
+type graph struct{ *onnx.Model }
+
+func (graph) end() {}
+
+// readONNX takes a name, the files by their names, among them the model, and gives what it takes and gives.
+func readONNX(_ context.Context, c *call) (any, error) {
+	name, all := c.text(), c.files()
+	m, err := onnx.Read(all[name], onnx.Options{Name: name, External: folder(all)})
+	if err != nil {
+		return nil, err
+	}
+	c.server.nets[c.outs[0]] = graph{m}
+	info := m.Info()
+	return wire.Record{{Name: "inputs", Value: ports(m.Inputs())}, {Name: "outputs", Value: ports(m.Outputs())},
+		{Name: "parameters", Value: float64(info.Parameters)}, {Name: "producer", Value: info.Producer}}, nil
+}
+
+// ports are names, types and shapes; an axis without a size is its name, or null.
+func ports(list []onnx.Port) []any {
+	out := []any{}
+	for _, p := range list {
+		r := wire.Record{{Name: "name", Value: p.Name}}
+		if p.Type != nil && p.Type.Kind == onnx.IsTensor {
+			dtype := p.Type.Elem.String()
+			if d := p.Type.Elem.DType(); d != 0 {
+				dtype = typeName(d)
+			}
+			r = append(r, wire.Field{Name: "dtype", Value: dtype})
+			if p.Type.Ranked {
+				shape := []any{}
+				for _, d := range p.Type.Dims {
+					switch {
+					case d.Size >= 0:
+						shape = append(shape, d.Size)
+					case d.Name != "":
+						shape = append(shape, d.Name)
+					default:
+						shape = append(shape, nil)
+					}
+				}
+				r = append(r, wire.Field{Name: "shape", Value: shape})
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// held is what a page holds under a number.
+func held[T network](c *call, what string) T {
+	n, ok := c.server.nets[c.ref()].(T)
+	if !ok {
+		panic(raised{fmt.Errorf("weft: the %s was closed", what)})
+	}
+	return n
+}
+
+// runONNX takes a model, tensors by the names of its inputs and the names of the outputs that are asked for, which become tensors.
+func runONNX(ctx context.Context, c *call) (any, error) {
+	m := held[graph](c, "model")
+	v := c.next()
+	feeds, ok := v.(wire.Record)
+	if !ok {
+		c.fail("%s is %s, not tensors by the names of inputs", c.what(), describe(v))
+	}
+	in := map[string]*onnx.Value{}
+	for _, f := range feeds {
+		in[f.Name] = onnx.Of(options{c, feeds}.at(f.Name).tensor())
+	}
+	got, err := m.Call(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	texts := wire.Record{}
+	for i, n := range c.list() {
+		name, _ := n.(string)
+		v := got[name]
+		switch {
+		case v == nil:
+			return nil, fmt.Errorf("the model has no output %q", name)
+		case v.Kind() == onnx.IsTensor && v.Elem() == onnx.String:
+			list := []any{}
+			for _, s := range v.Text() {
+				list = append(list, s)
+			}
+			texts = append(texts, wire.Field{Name: name, Value: list})
+		case v.Kind() != onnx.IsTensor:
+			return nil, fmt.Errorf("the output %q is %v; tensors and texts can be given to a page", name, v)
+		default:
+			c.server.tensors[c.outs[i]] = v.Tensor()
+		}
+	}
+	return texts, nil
+}
+
+// language is a language model of a page and the text that it continues.
+type language struct {
+	model   *llm.Model
+	session *llm.Session
+	reply   *llm.Reply
+	next    []int // tokens that are still to be read
+}
+
+func (*language) end() {}
+
+// readLanguage takes the files of a model by their names, and {length, chunk}.
+func readLanguage(ctx context.Context, c *call) (any, error) {
+	files := c.files()
+	o := c.options().only("length", "chunk")
+	m, err := llm.FromFiles(ctx, files, llm.Options{Length: o.at("length").integer(0), Chunk: o.at("chunk").integer(0)})
+	if err != nil {
+		return nil, err
+	}
+	if m.Tokenizer == nil {
+		return nil, errors.New("the model has no tokenizer: give tokenizer.json, or tokenizer.bin, along with it")
+	}
+	s, err := m.NewSession(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.server.nets[c.outs[0]] = &language{model: m, session: s}
+	k := m.Config
+	return wire.Record{{Name: "vocab", Value: k.Vocab}, {Name: "length", Value: k.Length}, {Name: "layers", Value: k.Layers}, {Name: "dim", Value: k.Dim},
+		{Name: "talks", Value: m.Talks()}}, nil
+}
+
+// tokensOf takes a text, and gives its tokens; or tokens, and gives their text.
+func tokensOf(_ context.Context, c *call) (any, error) {
+	l := held[*language](c, "language model")
+	if c.taken < len(c.args) {
+		if text, ok := c.args[c.taken].(string); ok {
+			ids, err := l.model.Tokenizer.Encode(text, tokenizer.Options{Special: true, Plain: true})
+			return numbers(ids), err
+		}
+	}
+	return l.model.Tokenizer.Decode(c.integers()), nil
+}
+
+// beginText takes a text to continue, or the messages of a conversation as JSON, and how tokens are chosen. What of its tokens was read
+// already is not read again.
+func beginText(_ context.Context, c *call) (any, error) {
+	l := held[*language](c, "language model")
+	text, talk := c.text(), c.truth()
+	o := c.options().only("tokens", "temperature", "topK", "topP", "minP", "repetition", "seed", "stop")
+	var ids []int
+	var err error
+	if talk {
+		ids, err = l.conversation(text)
+	} else {
+		ids, err = l.model.Tokenizer.Encode(text, tokenizer.Options{Special: true, Plain: true})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > l.model.Config.Length {
+		return nil, fmt.Errorf("the prompt has %d tokens; there is room for %d", len(ids), l.model.Config.Length)
+	}
+	p := &llm.Sampler{Temperature: o.at("temperature").number(0), TopK: o.at("topK").integer(0), TopP: o.at("topP").number(0),
+		MinP: o.at("minP").number(0), Repetition: o.at("repetition").number(0), Seed: uint64(o.at("seed").integer(0))}
+	g := llm.Generation{Tokens: o.at("tokens").integer(0), Sampler: p}
+	if stops, ok := o.r.Get("stop").([]any); ok {
+		for _, s := range stops {
+			if text, ok := s.(string); ok && text != "" {
+				g.Stop = append(g.Stop, text)
+			}
+		}
+	}
+	if l.reply, err = l.model.NewReply(ids, g); err != nil {
+		return nil, err
+	}
+	l.session.Reset()
+	l.next = ids
+	return wire.Record{{Name: "prompt", Value: len(ids)}}, nil
+}
+
+// conversation makes tokens of messages, {role, content} each.
+func (l *language) conversation(text string) ([]int, error) {
+	messages, err := chat.Messages([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return l.model.Prompt(chat.Input{Messages: messages, Answer: true})
+}
+
+const maxLikely = 50
+
+// nextToken takes how many of the likeliest tokens are told, reads what is to be read, and chooses a token: {text, token, piece, finish, likely}.
+// Of a prompt a chunk is read, so that others have their turn; then there is no token.
+func nextToken(ctx context.Context, c *call) (any, error) {
+	l := held[*language](c, "language model")
+	likely := c.integer(0)
+	if likely < 0 || likely > maxLikely {
+		c.fail("top is %d; it is from 0 to %d", likely, maxLikely)
+	}
+	if l.reply == nil || l.reply.Finish != "" {
+		return nil, errors.New("there is no text under way")
+	}
+	if l.session.Room() == 0 && len(l.next) > 0 {
+		return wire.Record{{Name: "text", Value: l.reply.Cut()}, {Name: "finish", Value: l.reply.Finish}}, nil
+	}
+	n, err := l.session.Some(ctx, l.next)
+	if err != nil {
+		return nil, err
+	}
+	if l.next = l.next[n:]; len(l.next) > 0 {
+		return wire.Record{{Name: "read", Value: l.session.Position()}}, nil
+	}
+	logits := l.session.Logits()
+	text, token, err := l.reply.Next(logits)
+	if err != nil {
+		return nil, err
+	}
+	l.next = []int{token}
+	return wire.Record{{Name: "text", Value: text}, {Name: "token", Value: token}, {Name: "piece", Value: l.model.Tokenizer.Decode([]int{token})},
+		{Name: "finish", Value: l.reply.Finish}, {Name: "likely", Value: l.likeliest(logits, likely)}}, nil
+}
+
+// likeliest are the n likeliest tokens: {token, piece, p}.
+func (l *language) likeliest(logits []float32, n int) []any {
+	out := []any{}
+	if n == 0 {
+		return out
+	}
+	most := float64(slices.Max(logits))
+	sum := 0.0
+	order := make([]int, 0, n+1)
+	for i, x := range logits {
+		sum += math.Exp(float64(x) - most)
+		at, _ := slices.BinarySearchFunc(order, x, func(k int, x float32) int {
+			if logits[k] >= x {
+				return -1
+			}
+			return 1
+		})
+		if at < n {
+			order = slices.Insert(order, at, i)[:min(len(order)+1, n)]
+		}
+	}
+	for _, i := range order {
+		out = append(out, wire.Record{{Name: "token", Value: i}, {Name: "piece", Value: l.model.Tokenizer.Decode([]int{i})},
+			{Name: "p", Value: math.Exp(float64(logits[i])-most) / sum}})
+	}
+	return out
+}
