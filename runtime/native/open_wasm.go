@@ -32,3 +32,6 @@ func ProcessorName() string { return "wasm" }
 
 // CompilerName is "": this build has no compiler.
 func CompilerName(runtime.Device) string { return "" }
+
+// CompilerHas is false: this build has no compiler.
+func CompilerHas(runtime.Device, string) bool { return false }
