@@ -32,16 +32,20 @@ type matrixShape struct {
 // matrixShape finds it, or nil where the nest is none.
 func (c *chooser) matrixShape() *matrixShape {
 	r := c.reused()
-	if r == nil || len(c.groups) != 1 || len(c.reds) != 1 || len(r.ranges) != 1 || c.owners(r.ranges[0]) != 1 || len(r.loads) != 2 {
+	if r == nil || len(c.groups) != 1 || len(c.reds) != 1 || len(r.ranges) != 1 || c.owners(r.ranges[0]) != 1 {
 		return nil
 	}
 	s := &matrixShape{r: r, x: r.ranges[0], d: c.matrixProducts(r.u)}
 	if s.d == nil {
 		return nil
 	}
+	var loads [2]*access // those of the zero points are others
+	for i, f := range s.d.factors {
+		loads[i] = r.loads[slices.IndexFunc(r.loads, func(l *access) bool { return l.u == f.load() })]
+	}
 	var alone [2][]*axis
 	for _, a := range c.g.axes {
-		first, second := c.depends(r.loads[0], a.r), c.depends(r.loads[1], a.r)
+		first, second := c.depends(loads[0], a.r), c.depends(loads[1], a.r)
 		switch {
 		case first && !second:
 			alone[0] = append(alone[0], a)
@@ -61,7 +65,7 @@ func (c *chooser) matrixShape() *matrixShape {
 		}
 	}
 	last := func(list []*axis) *axis { return list[len(list)-1] }
-	s.rows, s.cols, s.a, s.b = last(alone[1-lanes]), last(alone[lanes]), r.loads[1-lanes], r.loads[lanes]
+	s.rows, s.cols, s.a, s.b = last(alone[1-lanes]), last(alone[lanes]), loads[1-lanes], loads[lanes]
 	for _, a := range c.g.axes {
 		if a != s.rows && a != s.cols {
 			s.outer = append(s.outer, a)
@@ -82,7 +86,7 @@ func chooseMatrix(c *chooser) []Directive {
 		return nil
 	}
 	for _, l := range []*access{s.a, s.b} {
-		if !s.d.has(l) || l.wide == nil || !l.plain || l.gated {
+		if l.wide == nil || !l.plain || l.gated {
 			return nil
 		}
 	}

@@ -45,6 +45,7 @@ const (
 	manyArrays   = 16
 	smallFlops   = 2  // the same of a small array, which stays in the caches
 	gridFlops    = 16 // of a table of numbers that nothing is read for
+	muchFlops    = 20 // for which a small array may be larger than what it is computed from
 	loadsPerByte = 2  // how many times as many bytes it takes to compute as to read, for large arrays
 )
 
@@ -107,7 +108,7 @@ func (c *constants) costs(u *uop.UOp) *costs {
 	case u.Op().Elementwise():
 		out.flops += constantFlops(u.Op())
 		out.meets = out.meets || u.Op() == uop.Less || u.Op() == uop.Equal
-	case u.Op().IsMovement() || u.Op() == uop.Const:
+	case u.Op().IsMovement() || u.Op() == uop.Const || u.Op() == uop.Contiguous:
 	default:
 		return &costs{once: true, arrays: []*uop.UOp{u}}
 	}
@@ -171,7 +172,7 @@ func (c *constants) worth(u *uop.UOp, part bool) string {
 		return ""
 	case u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1, u.Op() == uop.Scan && u.Arg().(uop.ScanArg).Parts > 1:
 		return "" // its parts are
-	case !u.Op().Elementwise() && u.Op() != uop.Gather:
+	case !u.Op().Elementwise() && u.Op() != uop.Gather && u.Op() != uop.Contiguous:
 		return u.Op().String() + " of constants"
 	case f.grid && (f.meets || f.flops < gridFlops): // index arithmetic, or close to it
 		return ""
@@ -181,7 +182,14 @@ func (c *constants) worth(u *uop.UOp, part bool) string {
 		loads += min(float64(a.Shape().Numel()*a.DType().Size()), bytes*float64(max(1, a.DType().Size()))/float64(d.Size()))
 	}
 	small := bytes <= smallFolded
+	if small && len(f.arrays) > 0 && bytes > loads && f.flops < muchFlops {
+		return "" // numbers of few bits are read faster than what they become
+	}
 	switch {
+	case u.Op() == uop.Contiguous: // it would be stored in any case; what would take several times the memory that it is made of is not kept
+		if small || f.once || bytes <= loadsPerByte*loads {
+			return u.Op().String() + " of constants"
+		}
 	case small && (f.flops >= smallFlops || len(f.arrays) > 1), !small && !part && f.flops >= worthFlops && bytes <= loads:
 		return fmt.Sprintf("%.0f operations an element, of constants", f.flops)
 	case !small && !part && loads >= loadsPerByte*bytes:
