@@ -108,7 +108,7 @@ func (c *constants) costs(u *uop.UOp) *costs {
 	case u.Op().Elementwise():
 		out.flops += constantFlops(u.Op())
 		out.meets = out.meets || u.Op() == uop.Less || u.Op() == uop.Equal
-	case u.Op().IsMovement() || u.Op() == uop.Const || u.Op() == uop.Contiguous:
+	case u.Op().IsMovement() || u.Op() == uop.Const:
 	default:
 		return &costs{once: true, arrays: []*uop.UOp{u}}
 	}
@@ -172,7 +172,7 @@ func (c *constants) worth(u *uop.UOp, part bool) string {
 		return ""
 	case u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1, u.Op() == uop.Scan && u.Arg().(uop.ScanArg).Parts > 1:
 		return "" // its parts are
-	case !u.Op().Elementwise() && u.Op() != uop.Gather && u.Op() != uop.Contiguous:
+	case !u.Op().Elementwise() && u.Op() != uop.Gather:
 		return u.Op().String() + " of constants"
 	case f.grid && (f.meets || f.flops < gridFlops): // index arithmetic, or close to it
 		return ""
@@ -186,10 +186,6 @@ func (c *constants) worth(u *uop.UOp, part bool) string {
 		return "" // numbers of few bits are read faster than what they become
 	}
 	switch {
-	case u.Op() == uop.Contiguous: // it would be stored in any case; what would take several times the memory that it is made of is not kept
-		if small || f.once || bytes <= loadsPerByte*loads {
-			return u.Op().String() + " of constants"
-		}
 	case small && (f.flops >= smallFlops || len(f.arrays) > 1), !small && !part && f.flops >= worthFlops && bytes <= loads:
 		return fmt.Sprintf("%.0f operations an element, of constants", f.flops)
 	case !small && !part && loads >= loadsPerByte*bytes:

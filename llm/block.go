@@ -11,7 +11,7 @@ type cache struct{ keys, values *tensor.Tensor }
 // into the caches; what stands behind them there is not read. which says of which token.
 func (m *Model) forward(ids *tensor.Tensor, caches []cache, at tensor.Variable, n int, which any) *tensor.Tensor {
 	c := &m.Config
-	x := m.embed.Embedding(ids, tensor.EmbeddingOptions{}) // [n, dim]
+	x := m.embed.rows(ids) // [n, dim]
 	cos, sin := m.cosines.Narrow(0, at, n).Unsqueeze(1), m.sines.Narrow(0, at, n).Unsqueeze(1)
 	var mask *tensor.Tensor
 	if n > 1 { // token i sees those up to itself: [n, at+n]
@@ -21,10 +21,10 @@ func (m *Model) forward(ids *tensor.Tensor, caches []cache, at tensor.Variable, 
 	for i, l := range m.layers {
 		x = x.Add(m.attention(l, caches[i], x.RMSNorm(l.attentionNorm, c.Eps, c.Dim), cos, sin, mask, at, n))
 		y := x.RMSNorm(l.ffnNorm, c.Eps, c.Dim)
-		x = x.Add(y.Linear(l.gate, nil).SiLU().Mul(y.Linear(l.up, nil)).Linear(l.down, nil))
+		x = x.Add(l.down.linear(l.gate.linear(y, nil).SiLU().Mul(l.up.linear(y, nil)), nil))
 	}
 	last := x.Narrow(0, which, 1).RMSNorm(m.norm, c.Eps, c.Dim)
-	return last.Linear(m.out, nil).Reshape(c.Vocab)
+	return m.out.linear(last, nil).Reshape(c.Vocab)
 }
 
 // counted is 0, 1 … n−1 on the model's device.
@@ -39,8 +39,8 @@ func (m *Model) counted(n int) *tensor.Tensor {
 // attention is that of n tokens y[n, dim] to themselves and all before them. Heads that share keys are an axis of their own.
 func (m *Model) attention(l layer, kept cache, y, cos, sin, mask *tensor.Tensor, at tensor.Variable, n int) *tensor.Tensor {
 	c := &m.Config
-	heads := func(w, bias, norm *tensor.Tensor, count int) *tensor.Tensor {
-		x := y.Linear(w, bias).Reshape(n, count, c.Head)
+	heads := func(w matrix, bias, norm *tensor.Tensor, count int) *tensor.Tensor {
+		x := w.linear(y, bias).Reshape(n, count, c.Head)
 		if norm != nil {
 			x = x.RMSNorm(norm, c.Eps, c.Head)
 		}
@@ -48,13 +48,13 @@ func (m *Model) attention(l layer, kept cache, y, cos, sin, mask *tensor.Tensor,
 	}
 	q := heads(l.q, l.qBias, l.qNorm, c.Heads)
 	kept.keys.SetAt(heads(l.k, l.kBias, l.kNorm, c.KVHeads), tensor.S(at, n))
-	kept.values.SetAt(y.Linear(l.v, l.vBias).Reshape(n, c.KVHeads, c.Head), tensor.S(at, n))
+	kept.values.SetAt(l.v.linear(y, l.vBias).Reshape(n, c.KVHeads, c.Head), tensor.S(at, n))
 	seen := func(t *tensor.Tensor) *tensor.Tensor { // [kv, 1, at+n, head]
 		return t.Narrow(0, 0, at.Plus(n)).Permute(1, 0, 2).Unsqueeze(1)
 	}
 	q = q.Reshape(n, c.KVHeads, c.Heads/c.KVHeads, c.Head).Permute(1, 2, 0, 3) // [kv, group, n, head]
 	out := tensor.ScaledDotProduct(q, seen(kept.keys), seen(kept.values), tensor.Attention{Mask: mask})
-	return out.Permute(2, 0, 1, 3).Reshape(n, c.Heads*c.Head).Linear(l.o, nil)
+	return l.o.linear(out.Permute(2, 0, 1, 3).Reshape(n, c.Heads*c.Head), nil)
 }
 
 // turn turns the pairs of each head of x[n, heads, head] by the angles of the positions.

@@ -119,23 +119,23 @@ func (m *Matrix) Unpack() *tensor.Tensor {
 	return tensor.Stack(2+m.form.terms, list...).Reshape(m.Rows, m.Cols)
 }
 
-// Linear is x[…, Cols] · mᵀ in float32, [Rows] in place of the last axis. One row of x multiplies the packed elements; for several the
-// matrix is unpacked once, since unpacking it for each would take longer.
+// Linear is x[…, Cols] · mᵀ in float32, [Rows] in place of the last axis. Elements are unpacked where they are multiplied, for several rows
+// of x together: nothing but the packed matrix is read, and nothing else of it is kept.
 func (m *Matrix) Linear(x *tensor.Tensor) *tensor.Tensor {
 	x = x.To(dtype.F32)
-	if x.Rank() == 0 || x.Dim(-1) != m.Cols || x.Numel() != m.Cols {
-		return x.Linear(m.Unpack().Contiguous(), nil)
+	if x.Rank() == 0 || x.Dim(-1) != m.Cols {
+		return x.Linear(m.Unpack(), nil) // which says what is wrong
 	}
-	f := m.form
-	seen := x.Reshape(append([]int{1, m.blocks}, f.dims...)...)
-	if f.terms == len(f.dims)-1 { // neighbours belong to different terms: brought apart once
-		n := f.dims[f.terms]
-		seen = x.Reshape(m.Cols/n, n).T().Contiguous().T().Reshape(append([]int{1, m.blocks}, f.dims...)...)
+	f, n := m.form, x.Numel()/m.Cols
+	dims := append([]int{n, 1, m.blocks}, f.dims...)
+	seen := x.Reshape(dims...)
+	if k := f.dims[f.terms]; f.terms == len(f.dims)-1 { // neighbours belong to different terms: brought apart once
+		seen = x.Reshape(n*m.Cols/k, k).T().Contiguous().T().Reshape(dims...)
 	}
 	var sum, common *tensor.Tensor
 	for i := range f.dims[f.terms] {
 		o := f.unpack(m.parts, i)
-		v := o.q.Mul(seen.Select(2+f.terms, i))
+		v := o.q.Mul(seen.Select(3+f.terms, i))
 		if sum != nil {
 			v = sum.Add(v)
 		}
@@ -144,9 +144,9 @@ func (m *Matrix) Linear(x *tensor.Tensor) *tensor.Tensor {
 	if common != nil {
 		sum = sum.Mul(common)
 	}
-	axes := make([]int, sum.Rank()-1)
+	axes := make([]int, sum.Rank()-2)
 	for i := range axes {
-		axes[i] = i + 1
+		axes[i] = i + 2
 	}
 	shape := x.Shape()
 	shape[len(shape)-1] = m.Rows

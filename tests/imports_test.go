@@ -99,7 +99,8 @@ var mayImport = map[string]string{
 	"onnx":        "tensor engine ref uop dtype",
 	"atomicfile":  "",
 
-	"llm":             "nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
+	"packed":          "tensor dtype",
+	"llm":             "nn packed tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
 	"tokenizer":       "weights/gguf",
 	"weights":         "",
 	"weights/gguf":    "weights dtype",
