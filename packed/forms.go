@@ -1,6 +1,9 @@
 package packed
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -72,6 +75,44 @@ func nibble(t *tensor.Tensor, i int) *tensor.Tensor {
 		return float(wide.And(15))
 	}
 	return float(wide.Shr(4))
+}
+
+// Words is a matrix of numbers of 1, 2, 4 or 8 bits without a sign, the first one in the lowest bits: q[rows, blocks, bytes of a block] of
+// uint8, a scale[rows, blocks] for each block, and what is 0 in it: zero[rows, blocks] of any type, or where it is nil the middle of the
+// numbers. It is (q − zero)·scale in float32.
+func Words(bits int, q, scale, zero *tensor.Tensor) (*Matrix, error) {
+	if bits != 1 && bits != 2 && bits != 4 && bits != 8 || q.DType() != dtype.U8 || q.Rank() != 3 || q.Numel() == 0 {
+		return nil, fmt.Errorf("packed: words of %d bits in %v %v; needs 1, 2, 4 or 8, in uint8 [rows, blocks, bytes]", bits, q.DType(), q.Shape())
+	}
+	rows, blocks := q.Dim(0), q.Dim(1)
+	for _, t := range []*tensor.Tensor{scale, zero} {
+		if t != nil && !slices.Equal(t.Shape(), []int{rows, blocks}) {
+			return nil, fmt.Errorf("packed: scales or zero points %v of %d rows of %d blocks", t.Shape(), rows, blocks)
+		}
+	}
+	each := 8 / bits
+	f := &form{block: q.Dim(2) * each, dims: []int{q.Dim(2), each}, terms: 1}
+	if each == 1 {
+		f.dims, f.terms = []int{1, q.Dim(2)}, 0
+	}
+	parts := []*tensor.Tensor{q, scale.Unsqueeze(2)}
+	if zero != nil {
+		parts = append(parts, zero.Unsqueeze(2))
+	}
+	f.unpack = func(p []*tensor.Tensor, i int) operand {
+		wide := p[0].To(dtype.I32)
+		if i > 0 {
+			wide = wide.Shr(i * bits)
+		}
+		if i < each-1 {
+			wide = wide.And(1<<bits - 1)
+		}
+		if len(p) < 3 {
+			return operand{float(wide).Sub(1 << (bits - 1)), float(p[1])}
+		}
+		return operand{float(wide).Sub(float(p[2])), float(p[1])}
+	}
+	return &Matrix{Rows: rows, Cols: blocks * f.block, blocks: blocks, form: f, parts: parts}, nil
 }
 
 // splitQ4K takes the scales and minima of eight groups, six bits each, out of their twelve bytes.

@@ -162,3 +162,59 @@ func TestErrors(t *testing.T) {
 		assert.ErrorContains(t, err, test.says)
 	}
 }
+
+// Words of all widths, with zero points and without, are what they stand for.
+func TestWords(t *testing.T) {
+	for _, device := range []string{"CPU", "WASM", "REF"} {
+		_, err := engine.Use(device)
+		need.Device(t, device, err)
+		for _, bits := range []int{1, 2, 4, 8} {
+			for _, with := range []bool{false, true} {
+				const rows, blocks, bytes = 5, 3, 6
+				r := rand.New(rand.NewPCG(7, uint64(bits)))
+				q, zero := make([]uint8, rows*blocks*bytes), make([]uint8, rows*blocks)
+				scale := make([]float32, rows*blocks)
+				for i := range q {
+					q[i] = uint8(r.Uint32())
+				}
+				for i := range scale {
+					scale[i], zero[i] = float32(r.NormFloat64()), uint8(r.Uint32())>>(8-bits)
+				}
+				block := bytes * 8 / bits
+				cols := blocks * block
+				want := make([]float32, rows*cols)
+				for i := range want {
+					b := i / block
+					z := 1 << bits / 2
+					if with {
+						z = int(zero[b])
+					}
+					at := i % block
+					v := int(q[b*bytes+at*bits/8]>>(at*bits%8)) & (1<<bits - 1)
+					want[i] = float32(v-z) * scale[b]
+				}
+				var z *tensor.Tensor
+				if with {
+					z = tensor.From(zero).Reshape(rows, blocks).On(device)
+				}
+				m, err := Words(bits, tensor.From(q).Reshape(rows, blocks, bytes).On(device), tensor.From(scale).Reshape(rows, blocks).On(device), z)
+				require.NoError(t, err)
+				assert.Equal(t, want, floats(t, m.Unpack()), "%d bits", bits)
+				for _, n := range []int{1, 4} {
+					x := make([]float32, n*cols)
+					for i := range x {
+						x[i] = float32(r.NormFloat64())
+					}
+					product(t, floats(t, m.Linear(tensor.From(x).Reshape(n, cols).On(device))), x, want, n, rows, cols)
+				}
+			}
+		}
+	}
+	q := tensor.Zeros(2, 3, 4).To(dtype.U8)
+	_, err := Words(3, q, tensor.Zeros(2, 3), nil)
+	assert.ErrorContains(t, err, "words of 3 bits")
+	_, err = Words(4, tensor.Zeros(2, 3, 4), tensor.Zeros(2, 3), nil)
+	assert.ErrorContains(t, err, "in uint8")
+	_, err = Words(4, q, tensor.Zeros(3, 2), nil)
+	assert.ErrorContains(t, err, "scales or zero points [3 2] of 2 rows of 3 blocks")
+}

@@ -96,7 +96,7 @@ var mayImport = map[string]string{
 	"data":        "",
 	"data/folder": "data",
 	"safetensors": "atomicfile weights",
-	"onnx":        "tensor engine ref uop dtype",
+	"onnx":        "packed tensor engine ref uop dtype",
 	"atomicfile":  "",
 
 	"packed":          "tensor dtype",
