@@ -48,5 +48,6 @@ func says(o engine.Options) func(line string) {
 func cTarget(noOpt bool, dev runtime.Device) *codegen.Target {
 	p := native.Describe()
 	known := native.CompilerHas(dev, "__AMX_INT8__") && native.CompilerHas(dev, "__AMX_BF16__")
-	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, Dot4: p.Dot4, MatrixBytes: p.MatrixBytes && known, MatrixBF16: p.MatrixBF16 && known, L1: p.L1, L2: p.L2})
+	unit := codegen.NewMatrixUnit(p.MatrixBytes && known, p.MatrixBF16 && known)
+	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, Dot4: p.Dot4, Matrix: unit, L1: p.L1, L2: p.L2})
 }

@@ -73,7 +73,7 @@ var tight = []struct {
 		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, Dot4: true})
 	}},
 	{"C matrix", func() *codegen.Target {
-		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, MatrixBytes: true, MatrixBF16: true})
+		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, Matrix: codegen.NewMatrixUnit(true, true)})
 	}},
 	{"C 32", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 32, L1: 512, L2: 2 << 10}) }},
 	{"C 16", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 16, L1: 32 << 10, L2: 256 << 10}) }},

@@ -11,8 +11,8 @@ import (
 // Some machines multiply blocks of matrices at once, of narrow numbers that lie in words as those of dot do. The directive puts a
 // sum's steps into words; where its factors and it itself are staged, what would be three nested loops is one statement.
 
-// MatrixUnit is what such a machine can. It brings along the code that deals with it, so that a program in which no target has one
-// has nothing of that code.
+// MatrixUnit is what such a machine can. It brings along the code that deals with it: a program that makes none, as the engine for
+// pages, has nothing of that code.
 type MatrixUnit struct {
 	Bytes    bool // it multiplies numbers of 8 bits, of either sign
 	BFloat16 bool

@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // matrixTypes are operands, the type of the sums and that of the result, of products that the machine has instructions for.
@@ -44,6 +46,32 @@ func TestMatrixProducts(t *testing.T) {
 		add(q.product(i%2 == 1, i/2%2 == 1), q)
 	}
 	check(t, "products of matrices", jobs, want, 0)
+}
+
+// Infinity and NaN in bfloat16 come through to the results that they belong to, and to no others: what fills up words is no factor of them.
+func TestMatrixNotFinite(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 10))
+	k := narrowGemm(40, 50, 67, false, false, dtype.BF16, dtype.BF16, dtype.F32, dtype.F32)
+	bufs := k.random(rnd)
+	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		bufs[1][i*11*67+66] = uop.FloatValue(dtype.BF16, v) // in the last step of a row
+		bufs[2][i*7*50+i*13] = uop.FloatValue(dtype.BF16, v)
+	}
+	want := clone(bufs)
+	define(t, k.s, want)
+	directives := codegen.Choose(k.s, matrixTarget())
+	require.Contains(t, codegen.DirectivesString(directives), "matrix r0.a")
+	check(t, "not finite", []*job{{k.s, directives, bufs}}, [][]array{want}, 1e-5)
+	finite, not := 0, 0
+	for _, v := range want[0] {
+		if x := v.Float(); x-x == 0 {
+			finite++
+		} else {
+			not++
+		}
+	}
+	require.Greater(t, finite, 1000)
+	require.Greater(t, not, 100)
 }
 
 // The instruction multiplies where blocks are large enough, and nothing where it does not know the types.

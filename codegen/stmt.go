@@ -126,6 +126,7 @@ type Program struct {
 	Vars       []*uop.UOp
 	Body       []Stmt
 	Threads    int   // extent of the Thread loop, 1 if there is none
+	Before     int64 // elements stored outside of it, which each thread does for itself
 	Scratch    int64 // bytes
 	Flops      int64
 	Bytes      int64

@@ -23,9 +23,8 @@ type Machine struct {
 	L1, L2      int  // bytes of the caches of one core
 	NoFMA       bool // it has no instruction for a multiply-add
 	Dot4        bool // it multiplies fours of bytes and adds the products
-	MatrixBytes bool // it multiplies matrices of numbers of 8 bits,
-	MatrixBF16  bool // of bfloat16
 	NoOpt       bool
+	Matrix      *codegen.MatrixUnit // or nil: the matrices that it multiplies
 }
 
 // Target describes C on a machine to the lowering.
@@ -54,7 +53,7 @@ func Target(m Machine) *codegen.Target {
 		Has: func(o uop.Op, d dtype.DType) bool {
 			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes == 64 && !m.NoFMA
 		},
-		Matrix:  codegen.NewMatrixUnit(m.MatrixBytes, m.MatrixBF16),
+		Matrix:  m.Matrix,
 		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, Masks: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
 	}
@@ -106,7 +105,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	head := r.head2.String()
 	entry := codegen.Entry(head, p.Name, text)
 	k = plan.Kernel{
-		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)),
+		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)), Before: p.Before,
 		Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
 		Source: head + "// " + p.Name + "\nvoid " + entry + text,
 	}
