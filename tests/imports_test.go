@@ -108,7 +108,7 @@ var mayImport = map[string]string{
 
 	"llm/chat":        "",
 	"llm/serve":       "llm llm/chat tokenizer",
-	"llm":             "llm/chat packed nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
+	"llm":             "llm/chat packed safetensors nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
 	"packed":          "tensor dtype",
 	"tokenizer":       "weights/gguf",
 	"weights":         "",

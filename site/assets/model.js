@@ -26,8 +26,8 @@ export const weft = () => engine ??= open({ models: true, onprogress: ({ loaded,
 
 /** The addresses of models that this copy of the site has; null where one is missing. */
 export async function shipped(...names) {
-  const folder = new URL('../models/', import.meta.url)
-  const list = await fetch(new URL('list.json', folder)).then((r) => r.ok ? r.json() : [])
+  const folder = new URL(`../models/`, import.meta.url) // which the site's build makes
+  const list = await fetch(new URL(`list.json`, folder)).then((r) => r.ok ? r.json() : [])
   return names.every((n) => list.includes(n)) ? names.map((n) => new URL(n, folder)) : null
 }
 

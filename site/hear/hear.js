@@ -1,7 +1,7 @@
 // Speech in sound: 16,000 numbers a second in chunks of 512, each with the last 64 of the one before it. The network has a state that goes from
 // chunk to chunk.
 
-import { byId, deviceName, el, trusted } from '../assets/dom.js'
+import { byId, deviceName, el, trusted, words } from '../assets/dom.js'
 import { colour, modelOf, say, takes, telling } from '../assets/model.js'
 
 const rate = 16_000
@@ -36,7 +36,10 @@ class Listener {
       this.#input.copyWithin(0, chunk)
       this.#filled = 0
       this.waiting++
-      this.#busy = this.#busy.then(() => this.#hear(whole))
+      this.#busy = this.#busy.then(() => this.#hear(whole)).catch((e) => {
+        if (listening === this) stop()
+        say(words(e), true)
+      })
     }
   }
 
