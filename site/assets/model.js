@@ -76,17 +76,20 @@ export function modelOf(names, what, load) {
     say('Reading the model.')
     await load(w, files)
     drop.hidden = false
-    byId('drop-text').textContent = `Drop another ${what} here.`
+    byId('drop-text').textContent = `Another model can be dropped here: ${what}.`
   })
   takes(drop, byId('model'), begin)
   return telling(async () => {
     const files = await shipped(...names)
     if (files) return begin(files)
     drop.hidden = false
-    byId('drop-text').textContent = `This copy of the site has no model with it. Drop ${what} here.`
+    byId('drop-text').textContent = `This copy of the site has no model with it. One can be dropped here: ${what}.`
     say('A model is needed.')
   })()
 }
 
-/** A colour of the page's. */
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+/** A colour of the page's, as canvases take it: its own, light or dark. */
+export function colour(name, element) {
+  element.style.color = `var(${name})`
+  return getComputedStyle(element).color
+}
