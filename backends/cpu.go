@@ -8,6 +8,7 @@ import (
 	"github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/runtime/native"
 )
 
@@ -29,7 +30,7 @@ func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machi
 		return nil, err
 	}
 	return &engine.Machine{
-		Device: dev, Expect: native.Expect(dev), Plans: plansOf(o, native.CompilerName(dev)), Target: cTarget(o.NoOpt), Key: native.ProcessorName() + ", " + native.CompilerName(dev),
+		Device: dev, Expect: native.Expect(dev), Plans: plansOf(o, native.CompilerName(dev)), Target: cTarget(o.NoOpt, dev), Key: native.ProcessorName() + ", " + native.CompilerName(dev),
 		Render: func(p *codegen.Program) (plan.Kernel, error) { return c.Render(p) },
 	}, nil
 }
@@ -42,8 +43,11 @@ func says(o engine.Options) func(line string) {
 	return func(line string) { fmt.Fprintf(o.Log, "weft: %s\n", line) }
 }
 
-// cTarget is C for this processor.
-func cTarget(noOpt bool) *codegen.Target {
+// cTarget is C for this processor and the compiler of a device. Of matrices the processor multiplies nothing where the compiler does not know
+// the instructions.
+func cTarget(noOpt bool, dev runtime.Device) *codegen.Target {
 	p := native.Describe()
-	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, Dot4: p.Dot4, L1: p.L1, L2: p.L2})
+	known := native.CompilerHas(dev, "__AMX_INT8__") && native.CompilerHas(dev, "__AMX_BF16__")
+	unit := codegen.NewMatrixUnit(p.MatrixBytes && known, p.MatrixBF16 && known)
+	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, Dot4: p.Dot4, Matrix: unit, L1: p.L1, L2: p.L2})
 }

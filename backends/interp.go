@@ -32,5 +32,5 @@ func openInterp(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Ma
 
 // openNull writes C for this processor and never compiles it.
 func openNull(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine, error) {
-	return &engine.Machine{Device: null.Open(null.Options{MemoryLimit: o.MemoryLimit}), Target: cTarget(o.NoOpt), Render: c.Render}, nil
+	return &engine.Machine{Device: null.Open(null.Options{MemoryLimit: o.MemoryLimit}), Target: cTarget(o.NoOpt, nil), Render: c.Render}, nil
 }

@@ -100,6 +100,8 @@ func (v *accesses) stmt(s Stmt) Stmt {
 		}
 	case *Team: // a range in its place knows as much
 		v.values[s.ID] = v.t.Range(1<<24+len(v.values), s.Most, "")
+	case *MatrixProduct:
+		v.matrix(s)
 	case *Four:
 		for i := range s.Regs {
 			v.proven("load by four", s.Buf, s.Base.Add(v.t.Index(4*s.At+i)), nil)
@@ -125,6 +127,20 @@ func (v *accesses) stmt(s Stmt) Stmt {
 		return c
 	}
 	return s
+}
+
+// matrix proves that all rows of a product of matrices lie within their scratch.
+func (v *accesses) matrix(s *MatrixProduct) {
+	free := func(i, n int) *uop.UOp { return v.t.Range(1<<25+i, n, "") }
+	i, j, k := free(0, s.Rows), free(1, s.Cols), free(2, s.Steps)
+	at := func(base, row *uop.UOp, n int, col *uop.UOp) *uop.UOp {
+		return base.Add(row.Mul(v.t.Index(n))).Add(col)
+	}
+	ok := v.proven("row of a product", s.Acc, at(v.t.Index(0), i, s.Cols, j), nil)
+	ok = v.proven("row of a factor", s.A, at(s.ABase, i, s.ARow, k), nil) && ok
+	if ok = v.proven("row of a factor", s.B, at(s.BBase, k, s.BRow, j), nil) && ok; !ok && v.unproven == nil {
+		refuse("matrix: a row is not proven to lie within its scratch")
+	}
 }
 
 // loads guards the loads in a statement's own expressions.

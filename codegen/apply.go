@@ -49,6 +49,11 @@ func (k *kernel) applyOne(m Directive) error {
 		return k.nest(m)
 	case Dot:
 		return k.dot(m)
+	case Matrix:
+		if k.target.Matrix == nil {
+			return fmt.Errorf("%s has no instruction that multiplies matrices", k.target.Name)
+		}
+		return k.target.Matrix.apply(k, m)
 	case Order:
 		return k.order(m)
 	case Threads, Grids, Lanes, Tiles, Vectors:

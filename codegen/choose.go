@@ -24,6 +24,8 @@ func Choose(spec *Spec, target *Target) (directives []Directive) {
 		rules := []func() []Directive{c.blocks, c.tiles, c.stream}
 		if slices.ContainsFunc(g.axes, func(a *axis) bool { return k.runs(a.r) }) {
 			rules = []func() []Directive{c.running}
+		} else if m := target.Matrix; m != nil {
+			rules = append([]func() []Directive{func() []Directive { return m.choose(c) }}, rules...)
 		}
 		directives = append(directives, c.first(rules...)...)
 	}

@@ -25,10 +25,11 @@ const (
 	Stage               // stage p1 at k.0|root by ranges|box layout k.1,n.1 [tile k.1] [vector n.1] [workgroup]
 	Carry               // carry r0 in scratch layout m,n
 	Dot                 // dot r0.a 4: products of four steps of a sum at once; p1w, p2w become words of these steps' factors, p1s is the sum of p1
+	Matrix              // matrix r0.a 4: as dot; a stage of r0 with a layout of two axes is then multiplied by the machine's instruction for matrices
 	Finite              // finite p2: while no element of its array is infinite or NaN, p2 needs no gate
 )
 
-var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "grid", "lane", "tile", "vector", "stage", "carry", "dot", "finite"}
+var verbNames = [...]string{"split", "fuse", "nest", "order", "thread", "grid", "lane", "tile", "vector", "stage", "carry", "dot", "matrix", "finite"}
 
 func (v Verb) String() string { return verbNames[v] }
 
@@ -55,7 +56,7 @@ const Root = "root"
 type Directive struct {
 	Verb   Verb
 	Name   string   // the axis, value or reduction that the directive is about
-	N      int      // split: size of the inner axis; dot: steps
+	N      int      // split: size of the inner axis; dot, matrix: steps
 	Tail   Tail     // split
 	Axes   []string // order, fuse: axes; nest: the inner axes; stage, carry: layout, outermost first
 	At     string   // stage: the loop inside which it happens, or root
@@ -70,8 +71,8 @@ func (m Directive) String() string {
 	switch m.Verb {
 	case Split:
 		return fmt.Sprintf("split %s %d %s", m.Name, m.N, m.Tail)
-	case Dot:
-		return fmt.Sprintf("dot %s %d", m.Name, m.N)
+	case Dot, Matrix:
+		return fmt.Sprintf("%s %s %d", m.Verb, m.Name, m.N)
 	case Fuse, Order:
 		return m.Verb.String() + " " + strings.Join(m.Axes, " ")
 	case Nest:
@@ -135,7 +136,7 @@ func parseDirective(f []string) (m Directive, ok bool) {
 	switch m.Verb {
 	case Split:
 		return parseSplit(f)
-	case Dot:
+	case Dot, Matrix:
 		if len(f) != 3 {
 			return m, false
 		}

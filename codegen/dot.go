@@ -36,38 +36,56 @@ const sumSuffix = "s" // p1s is the sum of p1 over the steps
 
 // dot carries out "dot r0.a 4".
 func (k *kernel) dot(m Directive) error {
-	a := k.axes[m.Name]
-	if a == nil {
-		return k.noAxis(m.Name)
-	}
 	if m.N != 2 && m.N != 4 {
 		return fmt.Errorf("words hold 2 or 4 steps, not %d", m.N)
 	}
-	if a.owner == "" || a.kind != Serial || a.guard != nil || k.peeled(a) || k.owners(a.r) != 1 {
-		return fmt.Errorf("axis %s is not one that only a reduction goes along", a.name)
+	a, err := k.stepsAxis(m)
+	if err != nil {
+		return err
 	}
 	u := k.values[a.owner]
 	d := k.dotted(u, m.N)
 	if d == nil {
 		return fmt.Errorf("%s is no sum of products of integers of at most %d bits", a.owner, 32/m.N)
 	}
-	_, ranges := reduceParts(u)
-	if slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return k.byR[r].guard != nil || k.peeled(k.byR[r]) }) {
-		return fmt.Errorf("an axis of %s is split so that its steps are not those of its factors", a.owner)
+	k.inWords(a, d, func(x, y *uop.UOp) *uop.UOp {
+		if m.N == 4 {
+			return x.Dot4(y)
+		}
+		return x.Dot2(y)
+	})
+	return nil
+}
+
+// stepsAxis is the axis of a reduction whose steps a directive puts into words.
+func (k *kernel) stepsAxis(m Directive) (*axis, error) {
+	a := k.axes[m.Name]
+	if a == nil {
+		return nil, k.noAxis(m.Name)
 	}
-	w := k.newRange(ceilDiv(extent(a.r), m.N), a.name)
+	if a.owner == "" || a.kind != Serial || a.guard != nil || k.peeled(a) || k.owners(a.r) != 1 {
+		return nil, fmt.Errorf("axis %s is not one that only a reduction goes along", a.name)
+	}
+	_, ranges := reduceParts(k.values[a.owner])
+	if slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return k.byR[r].guard != nil || k.peeled(k.byR[r]) }) {
+		return nil, fmt.Errorf("an axis of %s is split so that its steps are not those of its factors", a.owner)
+	}
+	return a, nil
+}
+
+// inWords puts the steps of a sum of products along an axis into words, which product multiplies.
+func (k *kernel) inWords(a *axis, d *dotted, product func(x, y *uop.UOp) *uop.UOp) {
+	u := k.values[a.owner]
+	_, ranges := reduceParts(u)
+	w := k.newRange(ceilDiv(extent(a.r), d.n), a.name)
 	words := map[*uop.UOp]*uop.UOp{}
 	var at [2]*uop.UOp
 	for i, f := range d.factors {
-		at[i], words[f.wide] = k.words(f, a.r, w, m.N)
-	}
-	p := at[0].Dot2(at[1])
-	if m.N == 4 {
-		p = at[0].Dot4(at[1])
+		at[i], words[f.wide] = k.words(f, a.r, w, d.n)
 	}
 	ranges = slices.Clone(ranges)
 	ranges[slices.Index(ranges, a.r)] = w
-	sum := k.t.ReduceRanges(uop.Sum, []*uop.UOp{p}, ranges)
+	sum := k.t.ReduceRanges(uop.Sum, []*uop.UOp{product(at[0], at[1])}, ranges)
 	words[u] = sum
 	total, sums := k.multiplied(d, u, sum.Cast(u.DType()))
 	for name, v := range k.values {
@@ -83,41 +101,46 @@ func (k *kernel) dot(m Directive) error {
 			k.nameReduce(k.loadName(d.factors[i].load())+sumSuffix, s)
 		}
 	}
-	return nil
 }
 
 // dotted takes a sum of products apart; nil if it is none of loads of integers that words of n steps hold.
 func (k *kernel) dotted(u *uop.UOp, n int) *dotted {
-	parts, ranges := reduceParts(u)
-	if monoid := u.Arg().(uop.ReduceArg).Monoid; monoid != uop.Sum || parts[0].Op() != uop.Mul || parts[0].DType() != dtype.I32 && parts[0].DType() != dtype.U32 {
-		return nil
-	}
-	d := &dotted{n: n}
-	for i, f := range parts[0].Src() {
-		d.factors[i] = k.factor(f, k.facts.set(ranges...), n)
-		if d.factors[i].wide == nil {
-			return nil
-		}
-	}
+	types := []dtype.DType{dtype.I8, dtype.U8, dtype.I16}
 	if n == 4 {
+		types = types[:2]
+	}
+	d := k.productsOf(u, n, types, dtype.I32, dtype.U32)
+	if d != nil && n == 4 {
 		k.sign(d)
 	}
 	return d
 }
 
-// factor finds a widened load that fits a word, and what is added to it; without one it is empty.
-func (k *kernel) factor(u *uop.UOp, steps rangeSet, n int) factor {
-	types := []dtype.DType{dtype.I8, dtype.U8, dtype.I16}
-	if n == 4 {
-		types = types[:2]
+// productsOf takes a sum, of some types, of products of loads of other types apart, in words of n steps; nil if it is none.
+func (k *kernel) productsOf(u *uop.UOp, n int, types []dtype.DType, sums ...dtype.DType) *dotted {
+	parts, ranges := reduceParts(u)
+	if monoid := u.Arg().(uop.ReduceArg).Monoid; monoid != uop.Sum || parts[0].Op() != uop.Mul || !slices.Contains(sums, parts[0].DType()) {
+		return nil
 	}
+	d := &dotted{n: n}
+	for i, f := range parts[0].Src() {
+		d.factors[i] = k.factor(f, k.facts.set(ranges...), types)
+		if d.factors[i].wide == nil {
+			return nil
+		}
+	}
+	return d
+}
+
+// factor finds a widened load that fits a word, and what is added to it; without one it is empty.
+func (k *kernel) factor(u *uop.UOp, steps rangeSet, types []dtype.DType) factor {
 	fits := func(u *uop.UOp) bool {
 		return u.Op() == uop.Cast && widens(u) && u.At(0).Op() == uop.Load && slices.Contains(types, u.At(0).DType())
 	}
 	if fits(u) {
 		return factor{wide: u}
 	}
-	if u.Op() == uop.Add {
+	if u.Op() == uop.Add && u.DType().IsInt() {
 		for i := range 2 {
 			if fits(u.At(i)) && k.facts.freeRanges(u.At(1-i)).disjoint(steps) {
 				return factor{wide: u.At(i), plus: u.At(1 - i)}
@@ -170,7 +193,11 @@ func (k *kernel) words(f factor, r, w *uop.UOp, n int) (word, staged *uop.UOp) {
 		l := k.substitute(map[*uop.UOp]*uop.UOp{r: at}, f.load())
 		gate := k.fold(l.At(1).And(k.fold(at.Less(k.t.Index(extent(r))))))
 		l = k.t.Load(l.At(0), gate, l.Src()[2:]...)
-		part := l.Cast(dtype.I32)
+		part := l
+		if l.DType() == dtype.BF16 {
+			part = l.Bitcast(dtype.I16)
+		}
+		part = part.Cast(dtype.I32)
 		switch {
 		case n == 4 && l.DType() == dtype.I8:
 			part = l.Bitcast(dtype.U8).Cast(dtype.I32)

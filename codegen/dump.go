@@ -138,6 +138,9 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			d.line(depth, "fold %v %s over %v %s", s.Regs, s.Monoid, s.Range, strings.Join(e, " "))
 		case *Store:
 			d.line(depth, "store %v %s %s", s.Buf, strings.Join(e[1:], " "), e[0])
+		case *MatrixProduct:
+			d.line(depth, "matrix %v %d·%d·%d %v %v + %s rows of %d, %v %v + %s rows of %d", s.Acc, s.Rows, s.Cols, s.Steps,
+				s.Types[0], s.A, e[0], s.ARow, s.Types[1], s.B, e[1], s.BRow)
 		case *Four:
 			d.line(depth, "four %v %v %s + 4·%d", s.Regs, s.Buf, e[0], s.At)
 		case *Splat:

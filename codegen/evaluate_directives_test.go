@@ -48,7 +48,7 @@ func (g *directiveGen) directive() codegen.Directive {
 	case 7, 8:
 		m = codegen.Directive{Verb: codegen.Order, Axes: g.some()}
 	case 10:
-		m.Verb, m.N = codegen.Dot, 2+2*g.IntN(2)
+		m.Verb, m.N = []codegen.Verb{codegen.Dot, codegen.Matrix}[g.IntN(2)], 2+2*g.IntN(2)
 	case 9:
 		m = codegen.Directive{Verb: codegen.Carry, Name: "r" + fmt.Sprint(g.IntN(3)), Axes: g.some()}
 	default:

@@ -72,6 +72,9 @@ var tight = []struct {
 	{"C 64", func() *codegen.Target {
 		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, Dot4: true})
 	}},
+	{"C matrix", func() *codegen.Target {
+		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, Matrix: codegen.NewMatrixUnit(true, true)})
+	}},
 	{"C 32", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 32, L1: 512, L2: 2 << 10}) }},
 	{"C 16", func() *codegen.Target { return c.Target(c.Machine{VectorBytes: 16, L1: 32 << 10, L2: 256 << 10}) }},
 	{"WASM", func() *codegen.Target { return wasm.Target(wasm.Machine{Wazero: true}) }},

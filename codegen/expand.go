@@ -314,6 +314,8 @@ func (v *varying) sweep(stmts []Stmt, under bool) (found bool) {
 			}
 		case *Store:
 			found = dep && v.add(s.Buf) || found
+		case *MatrixProduct:
+			found = (dep || v.set[s.A] || v.set[s.B]) && v.add(s.Acc) || found
 		case *If:
 			found = v.sweep(s.Body, dep) || found
 		case *Loop:
@@ -350,6 +352,8 @@ func (v *varying) stmt(s Stmt) bool {
 		return v.set[s.Buf]
 	case *Store:
 		return v.set[s.Buf]
+	case *MatrixProduct:
+		return v.set[s.Acc] || v.set[s.A] || v.set[s.B]
 	case *Set:
 		return slices.ContainsFunc(s.Regs, v.depends)
 	case *HorizontalReduce:

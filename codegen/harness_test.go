@@ -84,6 +84,13 @@ func target() *codegen.Target {
 	return checked(c.Target(c.Machine{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20, Dot4: true}))
 }
 
+// matrixTarget is a machine that multiplies matrices as well.
+func matrixTarget() *codegen.Target {
+	to := target()
+	to.Matrix = codegen.NewMatrixUnit(true, true)
+	return to
+}
+
 // job is a kernel to run: Spec, directives, and its buffers before and after.
 type job struct {
 	spec       *codegen.Spec
@@ -94,7 +101,7 @@ type job struct {
 // lower lowers and renders.
 func lower(t testing.TB, s *codegen.Spec, directives []codegen.Directive) (*codegen.Program, plan.Kernel) {
 	t.Helper()
-	p, err := codegen.Lower(s, directives, target())
+	p, err := codegen.Lower(s, directives, matrixTarget())
 	require.NoError(t, err)
 	k, err := c.Render(p)
 	require.NoError(t, err)

@@ -45,7 +45,8 @@ type kernel struct {
 	place          map[*uop.UOp]int // position of a range in an explicit order
 	stages         []Directive
 	carry          []Directive
-	finite         []light // loads that do with less than their gate while all their elements are finite
+	matrices       map[string][2]matrixFactor // reductions whose staged blocks are products of matrices
+	finite         []light                    // loads that do with less than their gate while all their elements are finite
 
 	scanned, scanning rangeSet // axes along which scans go, and what their values run over
 

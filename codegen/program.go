@@ -31,9 +31,29 @@ func (b *builder) program(body []Stmt, directives []Directive) *Program {
 			}
 		}
 	})
+	if p.Threads > 1 {
+		p.Before = storedBefore(body)
+	}
 	b.estimate(p)
 	b.label(p)
 	return p
+}
+
+// storedBefore counts the elements that are stored outside of the Thread loop.
+func storedBefore(stmts []Stmt) (n int64) {
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case *Store:
+			n++
+		case *Loop:
+			if s.Kind != Thread {
+				n += int64(extent(s.Range)) * storedBefore(s.Body)
+			}
+		default:
+			n += storedBefore(body(s))
+		}
+	}
+	return n
 }
 
 // ScratchBytes is the room that an Alloc takes: allocations follow each other in the order in which they

@@ -28,6 +28,8 @@ func (b *builder) stage(m Directive, u *uop.UOp, sp insertionPoint) ([]Stmt, *uo
 	switch {
 	case m.Shared:
 		return b.stageShared(m, u, sp)
+	case b.matrices[m.Name] != [2]matrixFactor{}:
+		return b.target.Matrix.stage(b, m, u, sp)
 	case m.Box:
 		return b.stageBox(m, u, sp)
 	}

@@ -89,3 +89,22 @@ func TestSharedStageRefusesOpenReductions(t *testing.T) {
 	err = codegen.Legal(productSpec(7, 3, 4).s, directives, wgsl.Target(wgsl.Machine{}))
 	require.ErrorContains(t, err, "loops that are not open")
 }
+
+// A kernel says how many elements each call stages before the loop that threads share.
+func TestStagedBeforeThreads(t *testing.T) {
+	for _, test := range []struct {
+		directives string
+		before     int64
+	}{
+		{"thread a0; stage p2 at root by ranges layout r0.a,a1", 11 * 40},
+		{"thread a0; stage p2 at a0 by ranges layout r0.a,a1; stage p1 at root by ranges layout a0,r0.a", 7 * 11},
+		{"thread a0; stage p2 at a0 by ranges layout r0.a,a1", 0},
+		{"stage p2 at root by ranges layout r0.a,a1", 0},
+	} {
+		directives, err := codegen.ParseDirectives(test.directives)
+		require.NoError(t, err)
+		p, k := lower(t, productSpec(7, 40, 11).s, directives)
+		require.Equal(t, test.before, p.Before, test.directives)
+		require.Equal(t, test.before, k.Before, test.directives)
+	}
+}

@@ -59,6 +59,17 @@ type (
 		Index []*uop.UOp
 		Value *uop.UOp
 	}
+	// MatrixProduct makes each element of Acc a sum of products: Acc[i·Cols + j] = Σₖ A[ABase + i·ARow + k] ⋅ B[BBase + k·BRow + j] for
+	// i < Rows, j < Cols, k < Steps. A and B are words of numbers of Types, four of 8 bits or two of 16; the product of two words is
+	// the sum of the products of their numbers. All three are scratch. Of bfloat16, numbers below 2⁻¹²⁶ count as zero, and sums
+	// of float32 are grouped as the machine likes.
+	MatrixProduct struct {
+		Acc, A, B         *uop.UOp
+		ABase, BBase      *uop.UOp
+		ARow, BRow        int
+		Rows, Cols, Steps int
+		Types             [2]dtype.DType
+	}
 	// Four names four neighbours at once, those from Base + 4·At on, Base being a multiple of 4: of an array that nothing
 	// writes while the kernel runs.
 	Four struct {
@@ -99,6 +110,7 @@ func (*Let) stmt()              {}
 func (*Set) stmt()              {}
 func (*HorizontalReduce) stmt() {}
 func (*Store) stmt()            {}
+func (*MatrixProduct) stmt()    {}
 func (*Four) stmt()             {}
 func (*Splat) stmt()            {}
 func (*Alloc) stmt()            {}
@@ -114,6 +126,7 @@ type Program struct {
 	Vars       []*uop.UOp
 	Body       []Stmt
 	Threads    int   // extent of the Thread loop, 1 if there is none
+	Before     int64 // elements stored outside of it, which each thread does for itself
 	Scratch    int64 // bytes
 	Flops      int64
 	Bytes      int64
@@ -135,14 +148,15 @@ type Target struct {
 	Has        func(o uop.Op, d dtype.DType) bool // ops that need no decomposition
 	Total      bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
 	Limits     plan.Limits
-	RelaxedFMA bool // a MulAdd of floats is written, and rounds once or twice: good for polynomials
-	SoftFMA    bool // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
-	Broad      bool // a number is repeated in all lanes only slowly: better once, in scratch
-	Masks      bool // loads and choices of some lanes take little more than those of all
-	Turns      bool // neighbours that lanes load from rows of their own are loaded along the rows and turned
-	Streams    bool // sums with exponential weights go in blocks of weights, which are not stored
-	NoOpt      bool // NOOPT=1: no directives at all
-	Grid       bool // Thread loops, nested, are invocations of a graphics processor; see grid.go
+	RelaxedFMA bool        // a MulAdd of floats is written, and rounds once or twice: good for polynomials
+	SoftFMA    bool        // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
+	Broad      bool        // a number is repeated in all lanes only slowly: better once, in scratch
+	Masks      bool        // loads and choices of some lanes take little more than those of all
+	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned
+	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
+	Matrix     *MatrixUnit // or nil: what multiplies whole blocks of matrices
+	NoOpt      bool        // NOOPT=1: no directives at all
+	Grid       bool        // Thread loops, nested, are invocations of a graphics processor; see grid.go
 	// ShortLoops is set where loops count with 32 bits.
 	ShortLoops bool
 	CPUBacked  bool // the Grid runs on a CPU (llvmpipe, SwiftShader)

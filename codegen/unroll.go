@@ -87,7 +87,7 @@ func (u *unroller) weight(stmts []Stmt) int {
 		}
 		w := 1
 		switch s := s.(type) {
-		case *Alloc, *HorizontalReduce:
+		case *Alloc, *HorizontalReduce, *MatrixProduct:
 			return 0
 		case *If:
 			w = u.weight(s.Body)

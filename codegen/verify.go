@@ -91,6 +91,8 @@ func (v *verifier) stmt(s Stmt, vector bool, mine *[]*uop.UOp) error {
 				return err
 			}
 		}
+	case *MatrixProduct:
+		return v.assigned([]*uop.UOp{s.Acc, s.A, s.B})
 	case *Set:
 		return v.assigned(s.Regs)
 	case *HorizontalReduce:

@@ -15,6 +15,8 @@ func exprs(s Stmt) []*uop.UOp {
 		return s.Values
 	case *Store:
 		return append([]*uop.UOp{s.Value}, s.Index...)
+	case *MatrixProduct:
+		return []*uop.UOp{s.ABase, s.BBase}
 	case *Four:
 		return []*uop.UOp{s.Base}
 	}
@@ -73,6 +75,10 @@ func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 		return &HorizontalReduce{all(s.Regs), s.Monoid, s.Range, all(s.Values)}
 	case *Store:
 		return &Store{f(s.Buf), all(s.Index), f(s.Value)}
+	case *MatrixProduct:
+		c := *s
+		c.Acc, c.A, c.B, c.ABase, c.BBase = f(s.Acc), f(s.A), f(s.B), f(s.ABase), f(s.BBase)
+		return &c
 	case *Four:
 		return &Four{[4]*uop.UOp{f(s.Regs[0]), f(s.Regs[1]), f(s.Regs[2]), f(s.Regs[3])}, f(s.Buf), f(s.Base), s.At}
 	case *Splat:
@@ -118,6 +124,8 @@ func writes(s Stmt, into map[*uop.UOp]bool) {
 		into[s.Reg] = true
 	case *Store:
 		into[s.Buf] = true
+	case *MatrixProduct:
+		into[s.Acc] = true
 	}
 	for _, x := range body(s) {
 		writes(x, into)

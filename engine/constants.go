@@ -45,6 +45,7 @@ const (
 	manyArrays   = 16
 	smallFlops   = 2  // the same of a small array, which stays in the caches
 	gridFlops    = 16 // of a table of numbers that nothing is read for
+	muchFlops    = 20 // for which a small array may be larger than what it is computed from
 	loadsPerByte = 2  // how many times as many bytes it takes to compute as to read, for large arrays
 )
 
@@ -177,6 +178,9 @@ func (c *constants) worth(u *uop.UOp, part bool) string {
 		loads += min(float64(a.Shape().Numel()*a.DType().Size()), bytes*float64(max(1, a.DType().Size()))/float64(d.Size()))
 	}
 	small := bytes <= smallFolded
+	if small && len(f.arrays) > 0 && bytes > loads && f.flops < muchFlops {
+		return "" // numbers of few bits are read faster than what they become
+	}
 	switch {
 	case small && (f.flops >= smallFlops || len(f.arrays) > 1), !small && !part && f.flops >= worthFlops && bytes <= loads:
 		return fmt.Sprintf("%.0f operations an element, of constants", f.flops)

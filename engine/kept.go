@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"time"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/schedule"
@@ -17,8 +16,8 @@ type PlanStore interface {
 	Close()
 }
 
-// worthKeeping is how long a plan must take to be made; others are made as fast as they are read.
-const worthKeeping = 20 * time.Millisecond
+// worthKeeping is how many kernels a plan must have; others are made about as fast as they are read.
+const worthKeeping = 8
 
 // plansOf is the store of plans, or nil: where somebody wants to see how plans are made, or decides on it, they are made.
 func (e *Engine) plansOf() PlanStore {
@@ -89,16 +88,14 @@ func (e *Engine) planned(c *canonical, build func() (*compiled, error), load fun
 			return p, nil
 		}
 	}
-	start := time.Now()
 	p, err := build()
 	if err != nil {
 		return nil, err
 	}
-	took := time.Since(start)
 	if err := load(p); err != nil {
 		return nil, err
 	}
-	if store != nil && took >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
+	if store != nil && len(p.plan.Kernels) >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
 		if err := store.Put(text, p.plan); err != nil {
 			e.say("%s: plans are not kept and will be made again by the next process (%v)", e.name, err)
 			e.closePlans()

@@ -18,7 +18,7 @@ type part struct {
 // written into the caches; what stands behind them there is not read.
 func (m *Model) hidden(ids *tensor.Tensor, caches []cache, parts []part) *tensor.Tensor {
 	c := &m.Config
-	x := m.embed.Embedding(ids, tensor.EmbeddingOptions{})
+	x := m.embed.rows(ids)
 	turns := func(t *tensor.Tensor) *tensor.Tensor { // [tokens, 1, head/2]
 		return joined(parts, func(p part, from int) *tensor.Tensor { return t.Narrow(0, p.at, p.n) }).Unsqueeze(1)
 	}
@@ -26,7 +26,7 @@ func (m *Model) hidden(ids *tensor.Tensor, caches []cache, parts []part) *tensor
 	for i, l := range m.layers {
 		x = x.Add(m.attention(l, caches[i], x.RMSNorm(l.attentionNorm, c.Eps, c.Dim), cos, sin, parts))
 		y := x.RMSNorm(l.ffnNorm, c.Eps, c.Dim)
-		x = x.Add(y.Linear(l.gate, nil).SiLU().Mul(y.Linear(l.up, nil)).Linear(l.down, nil))
+		x = x.Add(l.down.linear(l.gate.linear(y, nil).SiLU().Mul(l.up.linear(y, nil)), nil))
 	}
 	return x.RMSNorm(m.norm, c.Eps, c.Dim)
 }
@@ -58,15 +58,15 @@ func (m *Model) counted(n int) *tensor.Tensor {
 func (m *Model) attention(l layer, kept cache, y, cos, sin *tensor.Tensor, parts []part) *tensor.Tensor {
 	c := &m.Config
 	n := y.Dim(0)
-	heads := func(w, bias, norm *tensor.Tensor, count int) *tensor.Tensor {
-		x := y.Linear(w, bias).Reshape(n, count, c.Head)
+	heads := func(w matrix, bias, norm *tensor.Tensor, count int) *tensor.Tensor {
+		x := w.linear(y, bias).Reshape(n, count, c.Head)
 		if norm != nil {
 			x = x.RMSNorm(norm, c.Eps, c.Head)
 		}
 		return m.turn(x, cos, sin)
 	}
 	q, k := heads(l.q, l.qBias, l.qNorm, c.Heads), heads(l.k, l.kBias, l.kNorm, c.KVHeads)
-	v := y.Linear(l.v, l.vBias).Reshape(n, c.KVHeads, c.Head)
+	v := l.v.linear(y, l.vBias).Reshape(n, c.KVHeads, c.Head)
 	q = q.Reshape(n, c.KVHeads, c.Heads/c.KVHeads, c.Head).Permute(1, 2, 0, 3) // [kv, group, tokens, head]
 	out := joined(parts, func(p part, from int) *tensor.Tensor {
 		kept.keys.SetAt(k.Narrow(0, from, p.n).Unsqueeze(0), tensor.S(p.text, 1), tensor.S(p.at, p.n))
@@ -77,7 +77,7 @@ func (m *Model) attention(l layer, kept cache, y, cos, sin *tensor.Tensor, parts
 		o := tensor.ScaledDotProduct(q.Narrow(2, from, p.n), seen(kept.keys), seen(kept.values), tensor.Attention{Mask: m.mask(p)})
 		return o.Permute(2, 0, 1, 3).Reshape(p.n, c.Heads*c.Head)
 	})
-	return out.Linear(l.o, nil)
+	return l.o.linear(out, nil)
 }
 
 // mask has each of several tokens see those up to itself: [n, at+n].

@@ -65,7 +65,7 @@ func openGGUF(ctx context.Context, path string, o Options) (*Model, error) {
 	return FromGGUF(ctx, f, o)
 }
 
-// FromGGUF loads a GGUF file with its tokenizer, if it has one. Packed weights are unpacked to float32.
+// FromGGUF loads a GGUF file with its tokenizer, if it has one. Weights are packed or not as Options.Unpacked says.
 func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
 	c, err := ggufConfig(f)
 	if err != nil {

@@ -26,11 +26,17 @@ type small struct {
 	values map[string][]float64
 	shapes map[string][]int
 	order  []string
+	packed map[string]packedRows // matrices that GGUF files have packed
 }
 
 func newSmall(seed uint64, family string, tied bool) *small {
-	s := &small{c: Config{Dim: 24, Hidden: 20, Layers: 2, Heads: 6, KVHeads: 2, Head: 8, Vocab: 30, Length: 40, Eps: 1e-5, RopeBase: 500, Tied: tied,
-		Bias: family == "qwen2", HeadNorm: family == "qwen3"}, family: family,
+	return newSized(seed, family, Config{Dim: 24, Hidden: 20, Layers: 2, Heads: 6, KVHeads: 2, Head: 8, Vocab: 30, Length: 40, Eps: 1e-5, RopeBase: 500, Tied: tied})
+}
+
+// newSized is a model of some shape.
+func newSized(seed uint64, family string, c Config) *small {
+	c.Bias, c.HeadNorm = family == "qwen2", family == "qwen3"
+	s := &small{c: c, family: family,
 		values: map[string][]float64{}, shapes: map[string][]int{}}
 	r := rand.New(rand.NewPCG(seed, 1))
 	add := func(name string, shape ...int) {
@@ -48,10 +54,10 @@ func newSmall(seed uint64, family string, tied bool) *small {
 		s.values[name], s.shapes[name] = v, shape
 		s.order = append(s.order, name)
 	}
-	c, n := s.c, hubNames
+	n := hubNames
 	add(n.embed, c.Vocab, c.Dim)
 	add(n.norm, c.Dim)
-	if !tied {
+	if !c.Tied {
 		add(n.out, c.Vocab, c.Dim)
 	}
 	for i := range c.Layers {
@@ -277,7 +283,7 @@ func (s *small) gguf(t testing.TB) string {
 			permuted[fmt.Sprintf(h.q, i)], permuted[fmt.Sprintf(h.k, i)] = c.Heads, c.KVHeads
 		}
 	}
-	put := func(name string, shape []int, v []float64) {
+	put := func(name string, shape []int, kind uint32, raw []byte) {
 		for len(data)%32 != 0 {
 			data = append(data, 0)
 		}
@@ -285,8 +291,8 @@ func (s *small) gguf(t testing.TB) string {
 		for i := range shape {
 			infos = binary.LittleEndian.AppendUint64(infos, uint64(shape[len(shape)-1-i]))
 		}
-		infos = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(infos, 0), uint64(len(data)))
-		data = append(data, floatBytes(v)...)
+		infos = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(infos, kind), uint64(len(data)))
+		data = append(data, raw...)
 	}
 	n := uint64(len(s.order))
 	for _, name := range s.order {
@@ -300,10 +306,14 @@ func (s *small) gguf(t testing.TB) string {
 			}
 			v = w
 		}
-		put(other[name], s.shapes[name], v)
+		if rows, ok := s.packed[name]; ok {
+			put(other[name], s.shapes[name], rows.kind, rows.raw)
+			continue
+		}
+		put(other[name], s.shapes[name], 0, floatBytes(v))
 	}
 	if c.RopeFactors != nil {
-		put("rope_freqs.weight", []int{len(c.RopeFactors)}, c.RopeFactors)
+		put("rope_freqs.weight", []int{len(c.RopeFactors)}, 0, floatBytes(c.RopeFactors))
 		n++
 	}
 	out := binary.LittleEndian.AppendUint32([]byte("GGUF"), 3)

@@ -16,11 +16,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/weft-ml/weft/dtype"
-	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/tokenizer"
 	"github.com/weft-ml/weft/weights"
+	"github.com/weft-ml/weft/weights/gguf"
 )
 
 // Config is the shape of a model.
@@ -80,6 +79,9 @@ type Options struct {
 	Device string
 	// Length caps the positions that a session has room for; 0: 4096. A model's own length caps it too.
 	Length int
+	// Unpacked has weights of few bits unpacked to float32 when they are loaded, which takes up to eight times as much memory. Without it
+	// products read them as they are stored, where package packed knows how (Q4_0, Q8_0, Q4_K, Q6_K).
+	Unpacked bool
 	// Chunk is how many tokens of a prompt are read at once; 0: 32.
 	Chunk int
 }
@@ -90,18 +92,20 @@ type Model struct {
 	Tokenizer *tokenizer.Tokenizer // nil: the file has none
 	Talk      Talk
 
-	options          Options
-	embed, norm, out *tensor.Tensor // [vocab, dim], [dim], [vocab, dim]
-	layers           []layer
-	cosines, sines   *tensor.Tensor // [rows, head/2]
+	options        Options
+	embed, out     matrix         // [vocab, dim]
+	norm           *tensor.Tensor // [dim]
+	layers         []layer
+	cosines, sines *tensor.Tensor // [rows, head/2]
 }
 
 // layer are the weights of one layer. Products are [out, in].
 type layer struct {
-	attentionNorm, q, k, v, o *tensor.Tensor
-	ffnNorm, gate, up, down   *tensor.Tensor
-	qBias, kBias, vBias       *tensor.Tensor // nil: none
-	qNorm, kNorm              *tensor.Tensor // [head]; nil: none
+	attentionNorm, ffnNorm *tensor.Tensor // [dim]
+	q, k, v, o             matrix
+	gate, up, down         matrix
+	qBias, kBias, vBias    *tensor.Tensor // nil: none
+	qNorm, kNorm           *tensor.Tensor // [head]; nil: none
 }
 
 // names are those of the tensors of a format; %d is the layer.
@@ -145,17 +149,21 @@ func load(ctx context.Context, f weights.File, c Config, n names, o Options) (*M
 	o.Chunk = min(o.Chunk, c.Length)
 	m := &Model{Config: c, options: o}
 	r := &loader{f: f, device: o.Device}
-	m.embed = r.tensor(n.embed, c.Vocab, c.Dim)
+	if g, ok := f.(interface{ Packed() *gguf.File }); ok && !o.Unpacked {
+		r.packed = g.Packed()
+	}
+	m.embed = r.matrix(n.embed, c.Vocab, c.Dim)
 	m.norm = r.tensor(n.norm, c.Dim)
 	m.out = m.embed
 	if !c.Tied {
-		m.out = r.tensor(n.out, c.Vocab, c.Dim)
+		m.out = r.matrix(n.out, c.Vocab, c.Dim)
 	}
 	for i := range c.Layers {
 		at := func(name string, shape ...int) *tensor.Tensor { return r.tensor(fmt.Sprintf(name, i), shape...) }
-		l := layer{attentionNorm: at(n.attentionNorm, c.Dim), q: at(n.q, c.Heads*c.Head, c.Dim), k: at(n.k, c.KVHeads*c.Head, c.Dim),
-			v: at(n.v, c.KVHeads*c.Head, c.Dim), o: at(n.o, c.Dim, c.Heads*c.Head), ffnNorm: at(n.ffnNorm, c.Dim),
-			gate: at(n.gate, c.Hidden, c.Dim), up: at(n.up, c.Hidden, c.Dim), down: at(n.down, c.Dim, c.Hidden)}
+		product := func(name string, out, in int) matrix { return r.matrix(fmt.Sprintf(name, i), out, in) }
+		l := layer{attentionNorm: at(n.attentionNorm, c.Dim), q: product(n.q, c.Heads*c.Head, c.Dim), k: product(n.k, c.KVHeads*c.Head, c.Dim),
+			v: product(n.v, c.KVHeads*c.Head, c.Dim), o: product(n.o, c.Dim, c.Heads*c.Head), ffnNorm: at(n.ffnNorm, c.Dim),
+			gate: product(n.gate, c.Hidden, c.Dim), up: product(n.up, c.Hidden, c.Dim), down: product(n.down, c.Dim, c.Hidden)}
 		if c.Bias {
 			l.qBias, l.kBias, l.vBias = at(n.qBias, c.Heads*c.Head), at(n.kBias, c.KVHeads*c.Head), at(n.vBias, c.KVHeads*c.Head)
 		}
@@ -176,51 +184,6 @@ func load(ctx context.Context, f weights.File, c Config, n names, o Options) (*M
 		return nil, fmt.Errorf("llm: %s: %w", f.Path(), err)
 	}
 	return m, nil
-}
-
-// loader reads tensors as float32; after an error it reads none.
-type loader struct {
-	f      weights.File
-	device string
-	loaded []*tensor.Tensor
-	err    error
-}
-
-func (r *loader) tensor(name string, shape ...int) *tensor.Tensor {
-	if r.err != nil {
-		return nil
-	}
-	info, ok := r.f.Info(name)
-	if !ok {
-		r.err = weights.Missing("weights", r.f, name)
-		return nil
-	}
-	same := len(info.Shape) == len(shape)
-	for i := 0; same && i < len(shape); i++ {
-		same = info.Shape[i] == int64(shape[i])
-	}
-	if !same {
-		r.err = fmt.Errorf("%s: %s: the file has the shape %v, the configuration says %v", r.f.Path(), weights.Tensor(name), info.Shape, shape)
-		return nil
-	}
-	t, err := (&nn.Tensors{File: r.f}).Tensor(name)
-	if err == nil && !t.IsFloat() {
-		err = fmt.Errorf("%s: %s: its elements are %v, not floats", r.f.Path(), weights.Tensor(name), t.DType())
-	}
-	if err == nil {
-		err = tensor.Try(func() {
-			if r.device != "" {
-				t = t.On(r.device)
-			}
-			t = t.To(dtype.F32)
-		})
-	}
-	if err != nil {
-		r.err = err
-		return nil
-	}
-	r.loaded = append(r.loaded, t)
-	return t
 }
 
 // positions are the cosines and sines of the angles by which positions turn pairs (Su and others, 2021): [rows, head/2].

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/packed"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -79,21 +80,30 @@ func matMulNBits(c *call) []*Value {
 	if c.has(4) {
 		c.notYet("MatMulNBits with g_idx")
 	}
+	if block*bits%8 != 0 {
+		c.notYet("MatMulNBits of blocks that are no whole bytes")
+	}
 	blocks := (k + block - 1) / block
-	q := spreadBits(c.t(1).Reshape(n, c.t(1).Numel()/n), bits)
-	scale := wide(c.t(2)).Reshape(n, blocks, 1)
-	w := q.Narrow(1, 0, blocks*block).Reshape(n, blocks, block).To(scale.DType())
+	q := c.t(1).Reshape(n, c.t(1).Numel()/n).Narrow(1, 0, blocks*block*bits/8).Reshape(n, blocks, block*bits/8)
+	var zero t
 	switch {
 	case !c.has(3):
-		w = w.Sub(int(1) << (bits - 1))
 	case c.elem(3) == Uint8:
-		z := spreadBits(c.t(3).Reshape(n, c.t(3).Numel()/n), bits).Narrow(1, 0, blocks)
-		w = w.Sub(z.Reshape(n, blocks, 1).To(w.DType()))
+		zero = spreadBits(c.t(3).Reshape(n, c.t(3).Numel()/n), bits).Narrow(1, 0, blocks).Contiguous()
 	default:
-		w = w.Sub(wide(c.t(3)).Reshape(n, blocks, 1))
+		zero = wide(c.t(3)).Reshape(n, blocks)
 	}
-	w = w.Mul(scale).Reshape(n, blocks*block).Narrow(1, 0, k)
-	y := wide(c.t(0)).MatMul(w.T())
+	w, err := packed.Words(bits, q, c.t(2).Reshape(n, blocks), zero)
+	if err != nil {
+		c.fail("%v", err)
+	}
+	x := wide(c.t(0))
+	if more := blocks*block - k; more > 0 { // what is behind the last element of a row counts as 0, whatever it is
+		lo, hi := make([]int, x.Rank()), make([]int, x.Rank())
+		hi[x.Rank()-1] = more
+		x = x.Pad(lo, hi)
+	}
+	y := w.Linear(x)
 	if c.has(5) {
 		y = y.Add(wide(c.t(5)))
 	}

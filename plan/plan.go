@@ -42,6 +42,7 @@ type Kernel struct {
 	Code       []byte // what runs, where that is not Source: for WASM the body of a function (package wasmmod)
 	Scratch    int64  // bytes of thread-local scratch
 	Threads    int32  // iterations of the parallel loop; 1 when there is none
+	Before     int64  // elements that each call stores in scratch before its iterations, whatever its share is
 	Binds      []Bind
 	Flops      int64 // arithmetic operations of one launch, a multiply-add counting 2
 	Bytes      int64 // bytes that one launch must at least move

@@ -56,7 +56,7 @@ func CustomUnsafe(name string, results []UnsafeResult, in []*Tensor, o UnsafeOpt
 		var same []*Tensor
 		if o.Same != nil {
 			if same = o.Same(in...); len(same) != len(results) {
-				failArg(name, "UnsafeOptions.Same gives %d results, and the kernel gives %d", len(same), len(results))
+				failArg(name, "Same gives %d results, and the kernel gives %d", len(same), len(results))
 			}
 		}
 		e := commonEngine(name, in...)
@@ -66,7 +66,7 @@ func CustomUnsafe(name string, results []UnsafeResult, in []*Tensor, o UnsafeOpt
 			if same != nil {
 				y := same[i]
 				if y == nil || y.DType() != r.DType || !y.shape().Equal(r.Shape) {
-					failArg(name, "result %d of UnsafeOptions.Same is to be %v %v, as the kernel's", i, r.DType, r.Shape)
+					failArg(name, "result %d of Same is to be %v %v, as the kernel's", i, r.DType, r.Shape)
 				}
 				src = append(src, y.node())
 			}
@@ -100,7 +100,7 @@ func unsafeKernel(name string, results []UnsafeResult, in []*Tensor, o UnsafeOpt
 	a := uop.ForeignArg{Name: name, Args: len(in), Results: uop.ForeignResults(list...), Texts: [2]uop.ForeignText{
 		unsafeText(name, "c", o.C, 1), unsafeText(name, "wgsl", o.WGSL, 64)}}
 	if o.C.Text == "" && o.WGSL.Text == "" {
-		failArg(name, "the kernel has no text; give UnsafeOptions.C or WGSL, or write it with Custom")
+		failArg(name, "the kernel has no text; give its text in C or WGSL, or write it with Custom")
 	}
 	return a
 }

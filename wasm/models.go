@@ -147,7 +147,7 @@ func runONNX(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts := wire.Record{}
+	texts, forms := wire.Record{}, []any{}
 	for i, n := range c.list() {
 		name, _ := n.(string)
 		v := got[name]
@@ -159,14 +159,16 @@ func runONNX(ctx context.Context, c *call) (any, error) {
 			for _, s := range v.Text() {
 				list = append(list, s)
 			}
-			texts = append(texts, wire.Field{Name: name, Value: list})
+			texts, forms = append(texts, wire.Field{Name: name, Value: list}), append(forms, nil)
 		case v.Kind() != onnx.IsTensor:
 			return nil, fmt.Errorf("the output %q is %v; tensors and texts can be given to a page", name, v)
 		default:
-			c.server.tensors[c.outs[i]] = v.Tensor()
+			t := v.Tensor()
+			c.server.tensors[c.outs[i]] = t
+			forms = append(forms, wire.Record{{Name: "shape", Value: numbers(t.Shape())}, {Name: "dtype", Value: typeName(t.DType())}})
 		}
 	}
-	return texts, nil
+	return wire.Record{{Name: "texts", Value: texts}, {Name: "forms", Value: forms}}, nil
 }
 
 // language is a language model of a page and the text that it continues.

@@ -39,7 +39,7 @@ stays known. Another one, and any with --plain, continues each line as a text of
 		},
 	}
 	f := c.Flags()
-	o.flags(f)
+	o.flags(c)
 	f.StringVarP(&o.Prompt, "prompt", "p", "", "what to answer or to continue; without it lines of standard input are")
 	f.StringVar(&o.System, "system", "", "what the model is told before a conversation")
 	f.BoolVar(&o.Plain, "plain", false, "continue texts as they are, without the model's template")

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/chat"
@@ -23,7 +23,8 @@ type languageModel struct {
 
 const families = "Llama, Qwen 2 or Qwen 3"
 
-func (o *languageModel) flags(f *pflag.FlagSet) {
+func (o *languageModel) flags(c *cobra.Command) {
+	f := c.Flags()
 	f.StringVar(&o.Device, "device", "", "device to run on (default: $DEV, else the best that works)")
 	f.StringVar(&o.Tokenizer, "tokenizer", "", "tokenizer.json, GGUF file or tokenizer.bin (default: what the model has)")
 	f.StringVar(&o.Template, "template", "", "file with the template of conversations, in Jinja (default: what the model has)")

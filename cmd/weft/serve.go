@@ -39,7 +39,7 @@ ask unless --host says otherwise; then there has to be a key.`,
 		RunE: func(c *cobra.Command, args []string) error { return p.serve(c.Context(), args[0], o) },
 	}
 	f := c.Flags()
-	o.flags(f)
+	o.flags(c)
 	f.StringVar(&o.Host, "host", "127.0.0.1", "address to listen at")
 	f.IntVar(&o.Port, "port", 8080, "port to listen at; 0: any that is free")
 	f.StringVar(&o.KeyFile, "key-file", "", "file with the key that requests have to bring (Authorization: Bearer KEY)")

@@ -24,6 +24,7 @@ type Machine struct {
 	NoFMA       bool // it has no instruction for a multiply-add
 	Dot4        bool // it multiplies fours of bytes and adds the products
 	NoOpt       bool
+	Matrix      *codegen.MatrixUnit // or nil: the matrices that it multiplies
 }
 
 // Target describes C on a machine to the lowering.
@@ -52,6 +53,7 @@ func Target(m Machine) *codegen.Target {
 		Has: func(o uop.Op, d dtype.DType) bool {
 			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes == 64 && !m.NoFMA
 		},
+		Matrix:  m.Matrix,
 		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, Masks: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
 	}
@@ -106,7 +108,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	head := r.head2.String()
 	entry := codegen.Entry(head, p.Name, text)
 	k = plan.Kernel{
-		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)),
+		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)), Before: p.Before,
 		Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
 		Source: head + "// " + p.Name + "\nvoid " + entry + text,
 	}
@@ -168,6 +170,6 @@ WEFT_MAX(i8, int8_t) WEFT_MAX(u8, uint8_t) WEFT_MAX(i16, int16_t) WEFT_MAX(u16, 
 #define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { return a < b || b != b ? b : a; }
 WEFT_FMAX(f32, float) WEFT_FMAX(f64, double)
 WEFT_MAX(u32, uint32_t) WEFT_MAX(i64, int64_t) WEFT_MAX(u64, uint64_t)
-` + pastInstructions + lessInstructions + maskedInstructions + wideningInstructions + halfInstructions + dotInstructions + expInstructions
+` + pastInstructions + lessInstructions + maskedInstructions + wideningInstructions + halfInstructions + dotInstructions + expInstructions + matrixInstructions
 
 func indent(n int) string { return strings.Repeat("\t", n) }

@@ -52,7 +52,7 @@ func step(from, to string) string {
 	case from[0] == 'f' && !float && b < 32: // the value lies within its limits
 		return "i32"
 	case float && a < 32: // signed, because not all machines convert unsigned ones
-		return fmt.Sprintf("i%d", 2*a)
+		return "i32"
 	case from[0] != 'f' && !float && b > 2*a && (a != 8 || b != 32):
 		return fmt.Sprintf("%c%d", from[0], 2*a)
 	case from[0] != 'f' && !float && 2*b < a:

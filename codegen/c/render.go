@@ -107,6 +107,8 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 		r.fold(s, depth)
 	case *codegen.Store:
 		r.store(s, depth)
+	case *codegen.MatrixProduct:
+		r.matrix(s, depth)
 	case *codegen.Alloc:
 		t := stored(s.Buf.DType())
 		r.params[s.Buf] = fmt.Sprintf("s%d", r.allocs)

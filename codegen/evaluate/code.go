@@ -68,6 +68,8 @@ func names(s codegen.Stmt) []*uop.UOp {
 		return s.Regs
 	case *codegen.Store:
 		return []*uop.UOp{s.Buf}
+	case *codegen.MatrixProduct:
+		return []*uop.UOp{s.Acc, s.A, s.B}
 	case *codegen.Four:
 		return append(s.Regs[:len(s.Regs):len(s.Regs)], s.Buf)
 	case *codegen.Alloc:

@@ -98,6 +98,8 @@ func (m *machine) stmt(s codegen.Stmt, ts []*thread) {
 		m.run(s.Body, in)
 	case *codegen.Store:
 		m.store(s, ts)
+	case *codegen.MatrixProduct:
+		m.matrix(s, ts)
 	case *codegen.Four:
 		m.four(s, ts)
 	case *codegen.Alloc:

@@ -41,6 +41,7 @@ func OpenContext(ctx context.Context, options Options) (runtime.Device, error) {
 	if options.Threads == 0 {
 		options.Threads = min(goruntime.NumCPU(), maxThreads)
 	}
+	grantTiles() // kernels that need them are made where Describe says that they may be used
 	cc, err := findCompiler(ctx, options.CC)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,11 @@
 
 package native
 
-import "github.com/weft-ml/weft/runtime"
+import (
+	"strings"
+
+	"github.com/weft-ml/weft/runtime"
+)
 
 // ProcessorName names the processor, for people and for what was measured on it.
 func ProcessorName() string { return processor() }
@@ -13,4 +17,11 @@ func CompilerName(of runtime.Device) string {
 		return d.cc.name
 	}
 	return ""
+}
+
+// CompilerHas says whether the compiler of a device of this package predefines a macro when it compiles for this processor: those
+// of instruction sets that it knows.
+func CompilerHas(of runtime.Device, macro string) bool {
+	d, ok := of.(*Device)
+	return ok && strings.Contains(d.cc.identity, "#define "+macro+" ")
 }

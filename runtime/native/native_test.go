@@ -360,3 +360,20 @@ func TestThreadsShareIterations(t *testing.T) {
 		}
 	}
 }
+
+// What each call does before its iterations is not done much more often than there are threads.
+func TestFewCallsWhereEachStages(t *testing.T) {
+	k := kernel("few_calls", "", 43)
+	k.Flops, k.Bytes = 2<<24, 3<<18
+	for _, c := range []struct {
+		threads       int
+		before        int64
+		least, atMost int32
+	}{{2, 0, 1, 11}, {2, 1 << 16, 22, 22}, {16, 1 << 16, 3, 3}, {2, 1 << 12, 2, 11}, {1, 1 << 16, 1, 1}} {
+		d := open(t, Options{Threads: c.threads})
+		k.Before = c.before
+		_, least := d.shares(&k)
+		assert.GreaterOrEqual(t, least, c.least, "%+v", c)
+		assert.LessOrEqual(t, least, c.atMost, "%+v", c)
+	}
+}

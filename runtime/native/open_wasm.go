@@ -36,3 +36,6 @@ func CompilerName(runtime.Device) string { return "" }
 
 // Expect is nil: there is nothing to expect kernels.
 func Expect(runtime.Device) func(context.Context, *plan.Kernel) { return nil }
+
+// CompilerHas is false: this build has no compiler.
+func CompilerHas(runtime.Device, string) bool { return false }

@@ -97,6 +97,8 @@ const (
 	bytesPerNs = 8
 	alone      = 30e3 // ns; shorter kernels stay on one thread: a fork and join costs some µs
 	callNs     = 5e3  // no share should be shorter
+	flopsStore = 50   // that a thread could do while it brings an element into scratch
+	fewBefore  = 8    // of how much of a share's time goes into what each call does before it, one part at most
 )
 
 // shares decides how many threads run k and the fewest iterations that a call should get. It
@@ -114,6 +116,10 @@ func (d *Device) shares(k *plan.Kernel) (threads, least int32) {
 		}
 		threads = int32(min(float64(threads), 1+ns/alone))
 		least = max(least, int32(min(float64(k.Threads)*callNs/ns, math.MaxInt32/2)))
+		if k.Before > 0 && k.Flops > 0 { // few calls, up to one for each thread
+			whole := float64(k.Threads) * fewBefore * flopsStore * float64(k.Before) / float64(k.Flops)
+			least = max(least, int32(min(whole, float64((k.Threads+threads-1)/threads))))
+		}
 	}
 	return threads, max(least, 1)
 }

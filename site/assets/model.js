@@ -26,8 +26,8 @@ export const weft = () => engine ??= open({ models: true, onprogress: ({ loaded,
 
 /** The addresses of models that this copy of the site has; null where one is missing. */
 export async function shipped(...names) {
-  const folder = new URL('../models/', import.meta.url)
-  const list = await fetch(new URL('list.json', folder)).then((r) => r.ok ? r.json() : [])
+  const folder = new URL(`../models/`, import.meta.url) // which the site's build makes
+  const list = await fetch(new URL(`list.json`, folder)).then((r) => r.ok ? r.json() : [])
   return names.every((n) => list.includes(n)) ? names.map((n) => new URL(n, folder)) : null
 }
 
@@ -76,17 +76,20 @@ export function modelOf(names, what, load) {
     say('Reading the model.')
     await load(w, files)
     drop.hidden = false
-    byId('drop-text').textContent = `Drop another ${what} here.`
+    byId('drop-text').textContent = `Another model can be dropped here: ${what}.`
   })
   takes(drop, byId('model'), begin)
   return telling(async () => {
     const files = await shipped(...names)
     if (files) return begin(files)
     drop.hidden = false
-    byId('drop-text').textContent = `This copy of the site has no model with it. Drop ${what} here.`
+    byId('drop-text').textContent = `This copy of the site has no model with it. One can be dropped here: ${what}.`
     say('A model is needed.')
   })()
 }
 
-/** A colour of the page's. */
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+/** A colour of the page's, as canvases take it: its own, light or dark. */
+export function colour(name, element) {
+  element.style.color = `var(${name})`
+  return getComputedStyle(element).color
+}

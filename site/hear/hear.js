@@ -1,7 +1,7 @@
 // Speech in sound: 16,000 numbers a second in chunks of 512, each with the last 64 of the one before it. The network has a state that goes from
 // chunk to chunk.
 
-import { byId, deviceName, el, trusted } from '../assets/dom.js'
+import { byId, deviceName, el, trusted, words } from '../assets/dom.js'
 import { colour, modelOf, say, takes, telling } from '../assets/model.js'
 
 const rate = 16_000
@@ -36,7 +36,10 @@ class Listener {
       this.#input.copyWithin(0, chunk)
       this.#filled = 0
       this.waiting++
-      this.#busy = this.#busy.then(() => this.#hear(whole))
+      this.#busy = this.#busy.then(() => this.#hear(whole)).catch((e) => {
+        if (listening === this) stop()
+        say(words(e), true)
+      })
     }
   }
 
@@ -101,19 +104,19 @@ function draw() {
   const step = width / kept
   const x = (i) => width - (last.length - i) * step
   const middle = height * 0.72
-  at.fillStyle = colour('--accent-wash')
+  at.fillStyle = colour('--accent-wash', view)
   last.forEach(({ p }, i) => { if (p >= 0.5) at.fillRect(x(i), 0, step + 1, height) })
-  at.fillStyle = colour('--strong')
+  at.fillStyle = colour('--strong', view)
   last.forEach(({ loud }, i) => {
     const h = Math.max(1, loud * height * 0.5)
     at.fillRect(x(i), middle - h / 2, Math.max(1, step * 0.7), h)
   })
-  at.strokeStyle = colour('--accent')
+  at.strokeStyle = colour('--accent', view)
   at.lineWidth = 2 * scale
   at.beginPath()
   last.forEach(({ p }, i) => at.lineTo(x(i), height * 0.45 - p * height * 0.4))
   at.stroke()
-  at.strokeStyle = colour('--line')
+  at.strokeStyle = colour('--line', view)
   at.lineWidth = scale
   at.beginPath()
   at.moveTo(0, height * 0.45)
@@ -193,7 +196,7 @@ takes(byId('stage'), byId('recording'), recorded)
 new ResizeObserver(soon).observe(view)
 document.addEventListener('themechange', soon)
 
-modelOf(['hear.onnx'], 'a voice detector of this form (Silero VAD without branches, .onnx)', async (w, files) => {
+modelOf(['hear.onnx'], 'a voice detector of the form of Silero VAD without branches (.onnx)', async (w, files) => {
   const m = await w.onnx(files)
   const names = m.inputs.map((i) => i.name)
   if (!['input', 'state', 'sr'].every((n) => names.includes(n)) || !['output', 'stateN'].every((n) => m.outputs.some((o) => o.name === n))) {

@@ -141,7 +141,7 @@ byId('least').addEventListener('input', ({ target }) => {
 })
 takes(byId('stage'), byId('picture'), still)
 
-modelOf(['see.onnx'], 'a face detector of this form (UltraFace RFB-320, .onnx)', async (w, files) => {
+modelOf(['see.onnx'], 'a face detector of the form of UltraFace RFB-320 (.onnx)', async (w, files) => {
   const m = await w.onnx(files)
   if (m.inputs[0]?.name !== 'input' || String(m.inputs[0].shape) !== `1,3,${high},${wide}` || !['scores', 'boxes'].every((n) => m.outputs.some((o) => o.name === n))) {
     m.close()

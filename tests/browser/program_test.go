@@ -100,7 +100,7 @@ func (p program) String() string {
 		several := slices.Contains([]string{"sort", "topK", "split", "chunk", "grad"}, s.Name)
 		switch {
 		case s.wrong:
-			fmt.Fprintf(&b, "try { const t = [%s].flat(); await t[0]?.shape() } catch (e) { console.log(e.message) } // Go: %s\n", call, s.why)
+			fmt.Fprintf(&b, "try { const t = [%s].flat(); await t[0]?.realize() } catch (e) { console.log(e.message) } // Go: %s\n", call, s.why)
 		case several:
 			fmt.Fprintf(&b, "const [%s] = %s\n", strings.Join(outs, ", "), call)
 		case s.Gives > 0:

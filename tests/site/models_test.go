@@ -23,15 +23,15 @@ import (
 // smooth has a page count tasks of the main thread over 50 ms from now on, as window.longTasks.
 const smooth = `window.longTasks = []; new PerformanceObserver((l) => longTasks.push(...l.getEntries().map((e) => e.duration))).observe({type: 'longtask', buffered: true})`
 
-func ready(t *testing.T, p *browser.Page) {
+func loaded(t *testing.T, p *browser.Page) {
 	need.Data(t, "models")
 	require.NoError(t, p.Run(smooth, nil))
 	require.NoError(t, p.Eventually(`document.getElementById('status').textContent.startsWith('Ready') || document.getElementById('status').classList.contains('bad')`, slow))
 	require.Contains(t, text(t, p, "status"), "Ready, on")
 }
 
-// give has an input of a page get a file.
-func give(t *testing.T, p *browser.Page, input, name string, raw []byte) {
+// handed has an input of a page get a file.
+func handed(t *testing.T, p *browser.Page, input, name string, raw []byte) {
 	require.NoError(t, p.Run(fmt.Sprintf(`const files = new DataTransfer()
 		files.items.add(new File([Uint8Array.from(atob(%q), (c) => c.charCodeAt(0))], %q))
 		const at = document.getElementById(%q)
@@ -42,23 +42,23 @@ func give(t *testing.T, p *browser.Page, input, name string, raw []byte) {
 // A picture that is dropped is looked at, and so is what a camera sees; a file that is no picture or no such model is told of.
 func TestSee(t *testing.T) {
 	p := open(t, "see/", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-	ready(t, p)
+	loaded(t, p)
 	img := image.NewRGBA(image.Rect(0, 0, 400, 300))
 	for i := range 400 {
 		img.Set(i, i*3/4, color.RGBA{200, 100, 50, 255})
 	}
 	var b bytes.Buffer
 	require.NoError(t, png.Encode(&b, img))
-	give(t, p, "picture", "x.png", b.Bytes())
+	handed(t, p, "picture", "x.png", b.Bytes())
 	require.NoError(t, p.Eventually(`/^No face, found in \d+ ms$/.test(document.getElementById('found').textContent)`, slow))
 	var size []int
 	require.NoError(t, p.Run(`const c = document.getElementById('view'); return [c.width, c.height]`, &size))
 	assert.Equal(t, []int{400, 300}, size)
-	give(t, p, "picture", "y.png", []byte("no picture"))
+	handed(t, p, "picture", "y.png", []byte("no picture"))
 	require.NoError(t, p.Eventually(`document.getElementById('status').textContent.includes('y.png is no picture')`, slow))
 	model, err := os.ReadFile(need.Data(t, "models", "mnist-8", "model.onnx"))
 	require.NoError(t, err)
-	give(t, p, "model", "mnist.onnx", model)
+	handed(t, p, "model", "mnist.onnx", model)
 	require.NoError(t, p.Eventually(`document.getElementById('status').textContent.includes('This model is another one')`, slow))
 	require.NoError(t, p.Run(`document.getElementById('camera').click()`, nil))
 	require.NoError(t, p.Eventually(`/pictures a second$/.test(document.getElementById('found').textContent)`, slow))
@@ -99,10 +99,10 @@ func spoken(t *testing.T) (parts []string) {
 func TestHear(t *testing.T) {
 	sound := need.Data(t, "models", "silero-vad-op18-ifless", "audio.wav")
 	p := open(t, "hear/", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--use-file-for-fake-audio-capture="+sound)
-	ready(t, p)
+	loaded(t, p)
 	raw, err := os.ReadFile(sound)
 	require.NoError(t, err)
-	give(t, p, "recording", "audio.wav", raw)
+	handed(t, p, "recording", "audio.wav", raw)
 	require.NoError(t, p.Eventually(`document.getElementById('found').textContent.includes('minutes heard in') || document.getElementById('status').classList.contains('bad')`, slow))
 	var parts []string
 	require.NoError(t, p.Run(`return [...document.querySelectorAll('#parts li')].map((l) => l.textContent)`, &parts))
@@ -111,7 +111,7 @@ func TestHear(t *testing.T) {
 	assert.Equal(t, want, parts)
 	assert.Contains(t, text(t, p, "found"), fmt.Sprintf("somebody speaks %d times", len(want)))
 	shots(t, p, "hear")
-	give(t, p, "recording", "x.wav", []byte("no sound"))
+	handed(t, p, "recording", "x.wav", []byte("no sound"))
 	require.NoError(t, p.Eventually(`document.getElementById('status').textContent.includes('x.wav is no recording')`, slow))
 	require.NoError(t, p.Run(`document.getElementById('microphone').click()`, nil))
 	require.NoError(t, p.Eventually(`/speaks$/.test(document.getElementById('found').textContent)`, slow))
@@ -125,7 +125,7 @@ func TestWrite(t *testing.T) {
 	story, err := os.ReadFile(need.Data(t, "models", "stories260k", "greedy_text.txt"))
 	require.NoError(t, err)
 	p := open(t, "write/")
-	ready(t, p)
+	loaded(t, p)
 	set := func(id, value string) {
 		require.NoError(t, p.Run(fmt.Sprintf(`document.getElementById(%q).value = %q`, id, value), nil))
 	}
@@ -153,7 +153,7 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, p.Eventually(`document.querySelectorAll('#text [data-n]').length > 3`, slow))
 	require.NoError(t, p.Run(`document.getElementById('stop').click()`, nil))
 	require.NoError(t, p.Eventually(`document.getElementById('status').textContent === 'Stopped.'`, slow))
-	give(t, p, "model", "x.gguf", []byte("GGUF and no more of it"))
+	handed(t, p, "model", "x.gguf", []byte("GGUF and no more of it"))
 	require.NoError(t, p.Eventually(`document.getElementById('status').textContent.includes('x.gguf')`, slow))
 	var long []float64
 	require.NoError(t, p.Run(`return longTasks`, &long))

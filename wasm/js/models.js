@@ -75,8 +75,9 @@ export class OnnxModel {
     const given = {}
     const own = [] // tensors that this call made
     for (const [name, v] of Object.entries(feeds)) given[name] = await this.#feed(name, v, own)
-    const outs = outputs.map(() => engine.own())
-    const texts = await engine.call('onnxRun', [this, given, outputs], { outs, as: 'run' })
+    const refs = outputs.map(() => ({ ref: engine.number() }))
+    const { texts, forms } = await engine.call('onnxRun', [this, given, outputs], { outs: refs, as: 'run' })
+    const outs = forms.map((form, i) => form && engine.own(form, refs[i].ref))
     for (const t of own) t.dispose()
     const result = {}
     for (const [i, name] of outputs.entries()) result[name] = texts[name] ?? (engine === w ? outs[i] : await crossed(outs[i], w))

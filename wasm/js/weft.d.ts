@@ -1386,11 +1386,14 @@ export interface ModelOptions {
   signal?: AbortSignal
 }
 
-export interface LanguageOptions extends ModelOptions {
+export interface LanguageOptions {
   /** Tokens that a text has room for; without it 4096, or what the model has. */
   length?: number
   /** How many tokens of a prompt are read at once. */
   chunk?: number
+  /** Hears how much of a file has come; total is what the server says, or what has come. */
+  onprogress?: (p: { file: string; loaded: number; total: number }) => void
+  signal?: AbortSignal
 }
 
 /** An input or an output of a model: an axis is a size, the name of one that varies, or null. */
@@ -1438,7 +1441,7 @@ export interface GenerateOptions {
 }
 
 /** A token that was made. */
-export interface Made {
+export interface MadeToken {
   /** What it adds to the text: whole characters, perhaps none. */
   text: string
   /** Its number; undefined where there was no room for another. */
@@ -1462,7 +1465,7 @@ export interface LanguageModel {
   /** The text that follows a prompt, or that answers messages, in pieces as they are made. */
   generate(prompt: string | Message[], options?: GenerateOptions): AsyncGenerator<string, void, void>
   /** The tokens, with the top likeliest (at most 50) at each. */
-  tokens(prompt: string | Message[], options?: GenerateOptions & { top?: number }): AsyncGenerator<Made, void, void>
+  tokens(prompt: string | Message[], options?: GenerateOptions & { top?: number }): AsyncGenerator<MadeToken, void, void>
   encode(text: string): Promise<number[]>
   decode(tokens: Iterable<number>): Promise<string>
   /** Forgets the model. */

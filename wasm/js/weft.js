@@ -319,8 +319,8 @@ export class Weft {
   number() { return ++this.#refs }
 
   /** A tensor that the engine will make. */
-  own(form) {
-    const t = new Tensor(this, this.number(), form)
+  own(form, ref = this.number()) {
+    const t = new Tensor(this, ref, form)
     this.#gone.register(t, t.ref, t)
     return t
   }

@@ -76,6 +76,20 @@ func Unpack(dtype string, dst []float32, src []byte) error {
 	return fmt.Errorf("gguf: there is no packed type %.32q", dtype)
 }
 
+// Check says which block of a packed type, of whole blocks, has a scale that is infinite or no number.
+func Check(dtype string, src []byte) error {
+	for _, f := range forms {
+		if f.name != dtype || f.unpack == nil {
+			continue
+		}
+		if bad, why := f.check(src); bad >= 0 {
+			return fmt.Errorf("gguf: %s: block %d: %s", dtype, bad, why)
+		}
+		return nil
+	}
+	return fmt.Errorf("gguf: there is no packed type %.32q", dtype)
+}
+
 func (f *form) unpackAll(dst []float32, src []byte) {
 	for i := 0; i < len(src)/f.bytes; i++ {
 		f.unpack(dst[i*f.block:][:f.block], src[i*f.bytes:][:f.bytes])

@@ -1,0 +1,187 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// Blocks of products that a machine multiplies at once: a panel of the second factor in words, for a group of lanes, and for it block
+// after block of rows of the first one.
+
+const (
+	matrixRows  = 32 // of results that are held at once
+	matrixLanes = 32
+	matrixLeast = 16  // rows and lanes that are worth it
+	matrixSteps = 64  // bytes of a row of factors that are worth it
+	matrixGroup = 256 // lanes for which a block of the first factor is put into words once
+	matrixTasks = 16  // for threads
+	matrixShare = 4   // blocks of rows for which a panel is worth making for one task
+)
+
+// matrixShape is a product as the unit takes it.
+type matrixShape struct {
+	r          *reduction
+	d          *dotted
+	x          *uop.UOp // the steps
+	rows, cols *axis
+	a, b       *access // the factors with the rows and with the lanes
+	outer      []*axis
+}
+
+// matrixShape finds it, or nil where the nest is none.
+func (c *chooser) matrixShape() *matrixShape {
+	r := c.reused()
+	if r == nil || len(c.groups) != 1 || len(c.reds) != 1 || len(r.ranges) != 1 || c.owners(r.ranges[0]) != 1 {
+		return nil
+	}
+	s := &matrixShape{r: r, x: r.ranges[0], d: c.matrixProducts(r.u)}
+	if s.d == nil {
+		return nil
+	}
+	var loads [2]*access // those of the zero points are others
+	for i, f := range s.d.factors {
+		loads[i] = r.loads[slices.IndexFunc(r.loads, func(l *access) bool { return l.u == f.load() })]
+	}
+	var alone [2][]*axis
+	for _, a := range c.g.axes {
+		first, second := c.depends(loads[0], a.r), c.depends(loads[1], a.r)
+		switch {
+		case first && !second:
+			alone[0] = append(alone[0], a)
+		case second && !first:
+			alone[1] = append(alone[1], a)
+		}
+	}
+	if len(alone[0]) == 0 || len(alone[1]) == 0 {
+		return nil
+	}
+	lanes := 1
+	for i, list := range alone {
+		for _, a := range list {
+			if n, ok := c.stride(c.outs[0], a.r); ok && n == 1 {
+				lanes = i
+			}
+		}
+	}
+	last := func(list []*axis) *axis { return list[len(list)-1] }
+	s.rows, s.cols, s.a, s.b = last(alone[1-lanes]), last(alone[lanes]), loads[1-lanes], loads[lanes]
+	for _, a := range c.g.axes {
+		if a != s.rows && a != s.cols {
+			s.outer = append(s.outer, a)
+		}
+	}
+	return s
+}
+
+// chooseMatrix gives directives for a product that the unit multiplies, or nil.
+func chooseMatrix(c *chooser) []Directive {
+	s := c.matrixShape()
+	if s == nil {
+		return nil
+	}
+	m, n, k := extent(s.rows.r), extent(s.cols.r), extent(s.x)
+	bytes := s.a.bytes
+	if m < matrixLeast || n < matrixLeast || k*bytes < matrixSteps {
+		return nil
+	}
+	for _, l := range []*access{s.a, s.b} {
+		if l.wide == nil || !l.plain || l.gated {
+			return nil
+		}
+	}
+	p := &matrixArranger{c: c, s: s}
+	p.out = append(p.out, Directive{Verb: Matrix, Name: c.name(s.x), N: s.d.n})
+	lanes := matrixLanes
+	if n < lanes {
+		lanes = matrixLeast
+	}
+	blocks := ceilDiv(m, matrixRows)
+	rows, row := c.cut(&p.out, s.rows.name, m, ceilDiv(m, blocks))
+	panels, lane := c.cut(&p.out, s.cols.name, n, lanes)
+	group := max(1, min(matrixGroup, c.target.L2/2/(k*bytes))/lanes)
+	p.arrange(rows, row, panels, lane, ceilDiv(n, lanes), blocks, group)
+	return p.out
+}
+
+// matrixArranger writes the directives of a product's loops.
+type matrixArranger struct {
+	c   *chooser
+	s   *matrixShape
+	out []Directive
+}
+
+// arrange orders the loops: groups of panels, which threads share, blocks of rows, panels.
+func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, group int) {
+	c, s := p.c, p.s
+	sizes := map[string]int{}
+	var order []string
+	tasks := 1
+	for _, a := range s.outer {
+		order = append(order, a.name)
+		sizes[a.name] = extent(a.r)
+		tasks *= extent(a.r)
+	}
+	var inside []string
+	if panels != "" {
+		for group > 1 && n%group != 0 && group > 4 {
+			group--
+		}
+		outer, inner := c.cut(&p.out, panels, n, min(group, n))
+		if outer != "" {
+			order = append(order, outer)
+			sizes[outer] = ceilDiv(n, group)
+			tasks *= sizes[outer]
+		}
+		panels = inner
+		inside = append(inside, panels)
+	}
+	if parts := min(ceilDiv(matrixTasks, tasks), blocks/matrixShare); rows != "" && parts > 1 {
+		outer, inner := c.cut(&p.out, rows, blocks, ceilDiv(blocks, parts))
+		order = append(order, outer)
+		sizes[outer] = ceilDiv(blocks, ceilDiv(blocks, parts))
+		rows = inner
+	}
+	if len(order) > 0 && c.target.Threads && s.r.work > threadWork {
+		order = p.thread(order, sizes)
+	}
+	far := Root
+	if len(order) > 0 {
+		far = order[len(order)-1]
+	}
+	near := far
+	if rows != "" {
+		order = append(order, rows)
+		near = rows
+	}
+	at := near
+	if panels != "" {
+		at = panels
+	}
+	order = append(append(order, inside...), row, lane)
+	p.out = append(p.out, Directive{Verb: Vectors, Name: lane}, Directive{Verb: Order, Axes: order})
+	steps := c.name(s.x)
+	p.stage(s.b, far, append(inside, steps, lane), steps, lane)
+	p.stage(s.a, near, []string{row, steps}, steps, row)
+	p.out = append(p.out, Directive{Verb: Stage, Name: s.r.name, At: at, Axes: []string{row, lane}})
+}
+
+// thread puts all outer loops on threads.
+func (p *matrixArranger) thread(order []string, sizes map[string]int) []string {
+	first := order[0]
+	for _, next := range order[1:] {
+		p.out = append(p.out, Directive{Verb: Fuse, Axes: []string{first, next}})
+		first += "+" + next
+	}
+	p.out = append(p.out, Directive{Verb: Threads, Name: first})
+	return []string{first}
+}
+
+// stage puts a factor into words, along the axis along which they lie densely.
+func (p *matrixArranger) stage(l *access, at string, layout []string, steps, across string) {
+	m := Directive{Verb: Stage, Name: l.staged(), At: at, Axes: slices.Clone(layout), Vector: across}
+	if n, ok := p.c.stride(l, p.s.x); ok && n == 1 {
+		m.Vector = steps
+	}
+	p.out = append(p.out, m)
+}
