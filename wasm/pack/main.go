@@ -4,8 +4,9 @@
 //	go run ./wasm/pack -o site/dist -measure   and print how large it is, compressed too; more than the budget is an error
 //
 // There are three engines: weft.wasm; whole.wasm, which can also show the code of kernels and train the network of digits; and models.wasm,
-// which can also read ONNX and language models. Both are loaded where a page asks for that. With -split, weft.wasm has the functions that
-// a first result needs (learn.go), and rest.wasm the others (split.go); without, rest.wasm is empty and nobody loads it.
+// which can also read ONNX and language models. Both are loaded where a page asks for that. weft.wasm has the functions that a first
+// result needs (learn.go), and rest.wasm the others (split.go). With -split=false, and without Node, all are in weft.wasm; rest.wasm is empty then, and nobody
+// loads it.
 //
 // The engine is made small for the way to the reader: no function is inlined; pointers are not checked for nil, which in
 // WebAssembly takes instructions of its own (a mistake in the engine that would have been a panic reads zeros, within the
@@ -29,7 +30,7 @@ func main() {
 	out := flag.String("o", "", "folder to write to")
 	names := flag.Bool("names", false, "keep the names of functions and lines, for readable stack traces")
 	measure := flag.Bool("measure", false, "print sizes and check them against the budget")
-	parted := flag.Bool("split", false, "split weft.wasm into what a first result needs and rest.wasm; not yet the default")
+	parted := flag.Bool("split", true, "split weft.wasm into what a first result needs and rest.wasm")
 	flag.Parse()
 	if *out == "" || flag.NArg() > 0 {
 		flag.Usage()
@@ -37,7 +38,7 @@ func main() {
 	}
 	err := build(*out, *names, *parted)
 	if err == nil && *measure {
-		err = report(*out, *parted)
+		err = report(*out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
@@ -128,6 +129,21 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 	if data, err = squeeze(data, names, m.rest == ""); err != nil {
 		return fmt.Errorf("squeeze %s: %w", m.name, err)
 	}
+	parts, err := m.parts(root, goroot, data)
+	if err != nil {
+		return err
+	}
+	for name, part := range parts {
+		sizes[name] = len(part)
+		if err := os.WriteFile(filepath.Join(out, name), part, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts splits a module that has a second part, unless that cannot be known, and leaves out what the first part can make by itself.
+func (m module) parts(root, goroot string, data []byte) (map[string][]byte, error) {
 	parts := map[string][]byte{m.name: data}
 	if m.rest != "" {
 		called, err := learn(root, goroot, data)
@@ -140,21 +156,15 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 		if errors.Is(err, errForm) || errors.Is(err, errNoNode) {
 			fmt.Fprintf(os.Stderr, "%s stays in one part: %v\n", m.name, err)
 		} else if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if m.rest != "" {
-		if parts[m.name], err = fill(parts[m.name]); err != nil {
-			return fmt.Errorf("fill %s: %w", m.name, err)
-		}
+	filled, err := fill(parts[m.name])
+	if err != nil {
+		return nil, fmt.Errorf("fill %s: %w", m.name, err)
 	}
-	for name, part := range parts {
-		sizes[name] = len(part)
-		if err := os.WriteFile(filepath.Join(out, name), part, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
+	parts[m.name] = filled
+	return parts, nil
 }
 
 // compile has Go's compiler make a module of a command.

@@ -9,21 +9,19 @@ import (
 	"strings"
 )
 
-// budget is how many bytes the engine and its scripts may have, compressed with brotli.
-const budget = 1_400_000
-
-// budgetSplit is the same for an engine in two parts.
-const budgetSplit = 900_000
+// How many bytes the engine and its scripts may have, compressed with brotli, before a first result: in two parts, and in one, as it is built where
+// there is no Node.
+const budgetSplit, budgetWhole = 900_000, 1_500_000
 
 // loaded is what a page loads to have the engine. rest.wasm, fetch.js, optimizers.js, jit.js, files.js, picture.js, models.js, whole.wasm and
 // models.wasm come when they are asked for or later, explain.js where something is wrong, node.js in Node.
 var loaded = []string{"weft.wasm", "weft.js", "worker.js"}
 
 // report prints sizes. weft.wasm.br stays for hosts that serve compressed files.
-func report(dir string, parted bool) error {
-	budget := budget
-	if parted {
-		budget = budgetSplit
+func report(dir string) error {
+	budget := budgetSplit
+	if info, err := os.Stat(filepath.Join(dir, "rest.wasm")); err != nil || info.Size() == int64(len(empty)) {
+		budget = budgetWhole
 	}
 	raw, packed := 0, 0
 	if !canCompress() {

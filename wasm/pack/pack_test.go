@@ -193,8 +193,8 @@ func TestBudget(t *testing.T) {
 	}
 	need.Device(t, "NODE", err)
 	out := t.TempDir()
-	require.NoError(t, build(out, false, false))
-	require.NoError(t, report(out, false))
+	require.NoError(t, build(out, false, true))
+	require.NoError(t, report(out))
 
 	node, err := exec.LookPath("node")
 	need.Device(t, "NODE", err)
