@@ -243,6 +243,10 @@ const kinds = {
     const holds = typeof v === 'string' || ['URL', 'Blob', 'Response', 'ArrayBuffer'].some((c) => v instanceof globalThis[c]) || ArrayBuffer.isView(v)
     if (!holds) this.refuse(name, v, 'an address, a File, a Blob, a Response or an ArrayBuffer')
   },
+  files(name, v) {
+    if (!Array.isArray(v)) return kinds.file.call(this, name, v)
+    v.forEach((one, i) => kinds.file.call(this, `${name}[${i}]`, one))
+  },
   url(name, v) { if (typeof v !== 'string' && !(v instanceof URL)) this.refuse(name, v, 'an address: a string or a URL') },
   signal(name, v) { if (!(v instanceof AbortSignal)) this.refuse(name, v, 'an AbortSignal') },
   targets(name, v) {

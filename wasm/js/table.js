@@ -290,8 +290,8 @@ a load | from:file model:model? options:LoadOptions?
 a profile | f:function
 a stats |
 a inspect | text:text options:InspectOptions?
-a onnx | source:any options:ModelOptions?
-a llm | source:any options:LanguageOptions?
+a onnx | source:files options:ModelOptions?
+a llm | source:files options:LanguageOptions?
 – close |
 Captured
 a run | inputs:input*

@@ -36,11 +36,11 @@ export const methods = [
     run: ({ w }) => w.inspect('relu(x[4, 4] @ w[4, 4])'),
   },
   {
-    name: "onnx", form: "w.onnx(source: any, options?: ModelOptions)", gives: "a promise",
+    name: "onnx", form: "w.onnx(source: files, options?: ModelOptions)", gives: "a promise",
     says: "",
   },
   {
-    name: "llm", form: "w.llm(source: any, options?: LanguageOptions)", gives: "a promise",
+    name: "llm", form: "w.llm(source: files, options?: LanguageOptions)", gives: "a promise",
     says: "",
   },
 ]

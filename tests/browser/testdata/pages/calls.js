@@ -23,7 +23,7 @@ const kinds = {
   Axes: ['no', null, 1.5, [0.5], { axes: 0 }, { axis: 'x' }, { keep: 1 }, { correction: 1 }, () => 0],
   Spread: ['no', null, 1.5, { axes: 0 }, { correction: '1' }],
   Axis: ['no', null, 1.5, [0], { axes: 0 }, { axis: [0] }, { keep: 1 }], Sums: ['no', null, 1.5, { axes: 0 }, { dtype: 'x' }, { keep: 1 }],
-  fractions: ['no', null, -1, 2, [0.5, 2], ['0'], NaN, {}], reals: ['no', null, [NaN], ['0'], {}], image: [1, null, 'x'], model: [1, null, 'x', () => 0], file: [1, null, {}, [1]],
+  fractions: ['no', null, -1, 2, [0.5, 2], ['0'], NaN, {}], reals: ['no', null, [NaN], ['0'], {}], image: [1, null, 'x'], model: [1, null, 'x', () => 0], file: [1, null, {}, [1]], files: [1, null, {}, [1], [null]],
   Made: ['f32', 1, { type: 'f32' }, { dtype: 'float32' }],
   Conv: [1, 'x', { strides: 1 }, { stride: 1.5 }, { groups: '1' }, { padding: [0.5] }],
   Pool: [1, { groups: 1 }, { stride: 'x' }],
@@ -54,7 +54,7 @@ export async function report(device) {
   const bad = { ...kinds, ...words, ...byTensor(other, gone, t) }
   const right = {
     tensor: t, operand: 1, scalar: 1, real: 1, number: 0.5, int: 1, size: 2, position: 1, stop: 2, place: 1, input: t, list: [0, 0], parts: [1, 1], sizes: [2, 2], lengths: [2, 2], ints: 0, flag: true, text: 'ij->ji',
-    dtype: 'f32', tensors: [t], operands: [t, 1], named: { a: 1 }, index: 0, function: () => {}, values: [1], url: 'x.bin', made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]), model: [],
+    dtype: 'f32', tensors: [t], operands: [t, 1], named: { a: 1 }, index: 0, function: () => {}, values: [1], url: 'x.bin', made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]), files: new Blob([]), model: [],
   }
   const captured = w.capture((x) => x.add(1))
   await captured.run(t)
