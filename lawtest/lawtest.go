@@ -123,8 +123,11 @@ func Defined(u *uop.UOp) bool {
 	if d := u.At(0).DType(); u.Op() == uop.Bitcast {
 		return d.Size() == u.DType().Size() && d.Size() > 0 && (d == dtype.Bool) == (u.DType() == dtype.Bool)
 	}
-	takes := uop.Info(u.Op()).Takes
-	return takes == uop.Nothing || takes.Has(u.At(len(u.Src())-1).DType())
+	takes, d := uop.Info(u.Op()).Takes, u.At(len(u.Src())-1).DType()
+	if takes == uop.Numbers && d == dtype.Bool { // laws make of sums what no program writes
+		return true
+	}
+	return takes == uop.Nothing || takes.Has(d)
 }
 
 // each calls f with every tuple of values for the holes, until it returns false.

@@ -157,7 +157,7 @@ func TestFullDisk(t *testing.T) {
 	require.Equal(t, "old", string(text))
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(dir, "key"), path, filepath.Join(dir, "tmp")}, left)
+	require.Equal(t, []string{filepath.Join(dir, "key"), path, filepath.Join(dir, "plans"), filepath.Join(dir, "tmp")}, left)
 	tidy(t, dir)
 }
 
