@@ -144,7 +144,7 @@ staticcheck:
 # cgo.
 race:
 	CGO_ENABLED=1 $(GO) test -race -short $$(grep -lE --include='*.go' -r 'sync\.|go func|\.Go\(' . \
-		| grep -vE '^./(tests|tensor)/' | xargs -n1 dirname | sort -u)
+		| grep -vE '^./(tests|tensor)/|/testdata/' | xargs -n1 dirname | sort -u)
 	CGO_ENABLED=1 $(GO) test -race -short -run 'Jit|File|Generator|Backward|Assign' ./tensor
 	CGO_ENABLED=1 $(GO) test -race -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture ./tests/random
 
