@@ -338,17 +338,9 @@ func (c *chooser) streamCost(lanes *uop.UOp) float64 {
 		return c.anyCost(lanes)
 	}
 	l := c.laneSet(lanes)
-	cost := 0.0
-	for _, u := range c.nodes {
-		if x := weight(u); x > 0 {
-			free := c.facts.freeRanges(u)
-			cost += x * float64(c.count(free)) / l.by(free)
-		}
-	}
+	cost := c.arithmetic(l, nil)
 	for _, r := range c.reds {
-		own := c.facts.set(r.ranges...)
-		cost += float64(r.work) / l.by(r.free.or(own))
-		if !own.disjoint(l.vector) { // folding lanes
+		if !c.facts.set(r.ranges...).disjoint(l.vector) { // folding lanes
 			cost += 12 * float64(c.count(r.free))
 		}
 	}
@@ -357,6 +349,22 @@ func (c *chooser) streamCost(lanes *uop.UOp) float64 {
 	}
 	for i, a := range c.outs {
 		cost += l.access(a, c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...))
+	}
+	return cost
+}
+
+// arithmetic is what a nest computes with some lanes, but for the steps of one reduction.
+func (c *chooser) arithmetic(l *laneSet, but *reduction) (cost float64) {
+	for _, u := range c.nodes {
+		if x := weight(u); x > 0 {
+			free := c.facts.freeRanges(u)
+			cost += x * float64(c.count(free)) / l.by(free)
+		}
+	}
+	for _, r := range c.reds {
+		if r != but {
+			cost += float64(r.work) / l.by(r.free.or(c.facts.set(r.ranges...)))
+		}
 	}
 	return cost
 }

@@ -300,5 +300,5 @@ func (c *chooser) flows(t *tiling) bool {
 			s, ok := c.stride(l, x)
 			return ok && s == 1 && extent(x) >= c.width()
 		})
-	}) && c.streamCost(nil) < t.cost
+	}) && c.streamCost(nil) < t.cost+c.arithmetic(c.laneSet(t.v), t.r)
 }
