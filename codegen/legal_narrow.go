@@ -7,29 +7,24 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// format is how a narrow float lies in the bits of a word, beside F32: its mantissa is cut, and its exponent begins later.
-type format struct {
+// F32's format, beside which narrow floats lie: their mantissa is cut, and their exponent begins later. BF16 is the upper half of F32, and F16 and those
+// of 8 bits have subnormal numbers of their own.
+const (
+	mantissa32 = 23
+	bias32     = 127
+)
+
+// narrowFormat is how a narrow float lies beside F32.
+type narrowFormat struct {
 	cut   int // bits of F32's mantissa that it has not
 	later int // exponents of F32 before its own first
 	over  int // the bits of what is too large: infinity, or the greatest number
 	nan   int // the bits of a NaN
 }
 
-// The formats with subnormal numbers of their own; BF16 is the upper half of F32.
-var (
-	half = format{13, 112, 0x7c00, 0x7e00}
-	e5m2 = format{21, 112, 0x7c, 0x7f}
-	e4m3 = format{20, 120, 0x7e, 0x7f}
-)
-
-func formatOf(d dtype.DType) *format {
-	switch d {
-	case dtype.F16:
-		return &half
-	case dtype.F8E5M2:
-		return &e5m2
-	}
-	return &e4m3
+func narrowOf(d dtype.DType) narrowFormat {
+	f, _ := d.Format()
+	return narrowFormat{mantissa32 - f.Mantissa, bias32 - f.Bias, int(f.Over), int(f.NaN)}
 }
 
 // encode rounds F32 to a narrow type by arithmetic on bits, ties to even.
@@ -42,7 +37,7 @@ func encode(x *uop.UOp, to dtype.DType) *uop.UOp {
 		even := b.Shr(c(16)).And(c(1))
 		return isNaN.Where(b.Shr(c(16)).Or(c(0x40)), b.Add(even).Add(c(0x7fff)).Shr(c(16))).Cast(to.Word()).Bitcast(to)
 	}
-	f := formatOf(to)
+	f := narrowOf(to)
 	even := abs.Shr(c(f.cut)).And(c(1))
 	normal := abs.Add(even).Add(c(1<<(f.cut-1) - 1 - f.later<<23)).Shr(c(f.cut))
 	// Below its first exponent a number is a multiple of the last place of that, which is the last place of another power of two in F32.
@@ -62,7 +57,7 @@ func decode(x *uop.UOp) *uop.UOp {
 	if x.DType() == dtype.BF16 {
 		return h.Shl(h.Int(16)).Bitcast(dtype.F32)
 	}
-	f := formatOf(x.DType())
+	f := narrowOf(x.DType())
 	c := h.Int
 	bits := x.DType().Bits()
 	sign := 1 << (bits - 1)

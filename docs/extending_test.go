@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -47,44 +48,74 @@ func TestRecipes(t *testing.T) {
 			assert.Subset(t, keys(files), using(t, root, example), "recipe %s leaves out a file that has %s", name, example)
 		}
 	}
-	assert.Equal(t, []string{"op", "directive", "pass", "language", "device"}, found)
+	assert.Equal(t, []string{"op", "type", "directive", "pass", "language", "device"}, found)
 }
 
 // An elementwise op that every target composes of others is known to the files of its recipe and to no others, but to those that bound what floats
 // come to, for tests.
 func TestAnElementwiseOpTouchesFewFiles(t *testing.T) {
-	raw, err := os.ReadFile("extending.md")
-	require.NoError(t, err)
-	_, rest, ok := strings.Cut(string(raw), "<!-- recipe: op -->")
-	require.True(t, ok)
-	table, _, _ := strings.Cut(rest, "\n\n")
-	var recipe []string
-	for _, r := range row.FindAllStringSubmatch(table, -1) {
-		recipe = append(recipe, r[1])
-	}
-	require.LessOrEqual(t, len(recipe), 8)
-	bounds := []string{"schedule/evaluate/rounding.go", "tests/fuzz/bounds_float.go"}
-	var found []string
-	root := need.Root(t)
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		at, err := filepath.Rel(root, path)
-		require.NoError(t, err)
-		if regexp.MustCompile(`\buop\.Sin\b`).Match(text) && !slices.Contains(bounds, filepath.ToSlash(at)) {
-			found = append(found, filepath.ToSlash(at))
-		}
-		return nil
-	}))
-	assert.Subset(t, recipe, found, "files that know uop.Sin")
+	files := recipeOf(t, "op")
+	require.LessOrEqual(t, len(files), 8)
+	found := naming(t, regexp.MustCompile(`\buop\.Sin\b`), "schedule/evaluate/rounding.go", "tests/fuzz/bounds_float.go")
+	assert.Subset(t, files, found, "files that know uop.Sin")
 	assert.Contains(t, found, "grad/laws.go")
 }
 
-// identifiers are those of a Go file.
+// An element type is known to the files of its recipe and to no others, but to tests and to the pages that show it.
+func TestAnElementTypeTouchesFewFiles(t *testing.T) {
+	files := recipeOf(t, "type")
+	require.LessOrEqual(t, len(files), 12)
+	found := naming(t, regexp.MustCompile(`(?i)\b(dtype\.)?(F8E5M2|F8_E5M2|float8_?e5m2)\b`), "tests/", "site/", "wasm/testdata/")
+	assert.ElementsMatch(t, files, found, "files that know float8_e5m2")
+}
+
+// recipeOf lists the files of a recipe.
+func recipeOf(t *testing.T, name string) (files []string) {
+	raw, err := os.ReadFile("extending.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(raw), "<!-- recipe: "+name+" -->")
+	require.True(t, ok)
+	table, _, _ := strings.Cut(rest, "\n\n")
+	for _, r := range row.FindAllStringSubmatch(table, -1) {
+		files = append(files, r[1])
+	}
+	return files
+}
+
+// naming lists the files of Go, JavaScript and TypeScript in which a pattern stands, but for tests and for some places.
+func naming(t *testing.T, pattern *regexp.Regexp, but ...string) (found []string) {
+	root := need.Root(t)
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "node_modules" || d.Name() == "bin" || d.Name() == ".git") {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		rel, err := filepath.Rel(root, path)
+		require.NoError(t, err)
+		at := filepath.ToSlash(rel)
+		if !slices.Contains([]string{".go", ".js", ".ts"}, filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") ||
+			slices.ContainsFunc(but, func(place string) bool { return strings.HasPrefix(at, place) }) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if pattern.Match(text) {
+			found = append(found, at)
+		}
+		return nil
+	}))
+	return found
+}
+
+// identifiers are those of a Go file, and the words of another.
 func identifiers(path string) (map[string]bool, error) {
+	if filepath.Ext(path) != ".go" {
+		text, err := os.ReadFile(path)
+		out := map[string]bool{}
+		for _, w := range regexp.MustCompile(`\w+`).FindAllString(string(text), -1) {
+			out[w] = true
+		}
+		return out, err
+	}
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -150,6 +151,10 @@ func TestFromTinygrad(t *testing.T) {
 	binary := built(t, fmt.Sprintf(linesProgram, lines.String()))
 	for _, device := range []string{"INTERP", "WASM"} {
 		out, err := exec.Command(binary, device).Output()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Log(string(exit.Stderr))
+		}
 		require.NoError(t, err)
 		got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 		require.Len(t, got, len(want))

@@ -1,7 +1,7 @@
 // Package dtype names the element types of tensors and says how they combine.
 //
 // It knows sizes, kinds and the promotion lattice, and the conversions of single
-// elements that have no Go type (float16, bfloat16). It refuses to know tensors,
+// elements that have no Go type (float16, bfloat16, float8). It refuses to know tensors,
 // graphs and devices.
 package dtype
 

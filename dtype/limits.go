@@ -15,12 +15,12 @@ type FloatInfo struct {
 
 // Finfo gives the limits of a floating-point type; ok is false for others.
 func Finfo(d DType) (info FloatInfo, ok bool) {
-	if !d.IsFloat() {
+	f, ok := d.Format()
+	if !ok {
 		return info, false
 	}
-	row := &floats[d]
-	eps, normal := math.Ldexp(1, 1-row.digits), math.Ldexp(1, row.least)
-	return FloatInfo{Bits: d.Bits(), Digits: row.digits, Max: row.max, Normal: normal, Subnormal: normal * eps, Eps: eps, Infinite: d != F8E4M3}, true
+	eps, normal := math.Ldexp(1, -f.Mantissa), math.Ldexp(1, 1-f.Bias)
+	return FloatInfo{Bits: d.Bits(), Digits: d.Digits(), Max: d.Decode(f.Most), Normal: normal, Subnormal: normal * eps, Eps: eps, Infinite: f.Over > f.Most}, true
 }
 
 // Digits is the number of binary digits of a floating-point type, the first one included: so many bits of an integer it keeps. It is 0
@@ -29,16 +29,7 @@ func (d DType) Digits() int {
 	if !d.IsFloat() {
 		return 0
 	}
-	return floats[d].digits
-}
-
-// floats are, for each type, its digits, the exponent of its smallest normal number and its greatest number.
-var floats = [num]struct {
-	digits, least int
-	max           float64
-}{
-	F8E4M3: {4, -6, 448}, F8E5M2: {3, -14, 57344}, F16: {11, -14, 65504}, BF16: {8, -126, 0x1.fep127},
-	F32: {24, -126, math.MaxFloat32}, F64: {53, -1022, math.MaxFloat64},
+	return formats[d].Mantissa + 1
 }
 
 // IntInfo are the limits of an integer type.

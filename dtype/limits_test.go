@@ -24,7 +24,7 @@ func TestFinfo(t *testing.T) {
 	}
 	f, _ := dtype.Finfo(dtype.F8E4M3)
 	require.False(t, f.Infinite)
-	require.Equal(t, float64(dtype.FromF8E4M3(1)), f.Subnormal)
+	require.Equal(t, dtype.F8E4M3.Decode(1), f.Subnormal)
 	f, _ = dtype.Finfo(dtype.F64)
 	require.Equal(t, math.SmallestNonzeroFloat64, f.Subnormal)
 	for _, d := range []dtype.DType{dtype.Bool, dtype.I32, dtype.Index, dtype.Void, 200} {

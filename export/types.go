@@ -10,12 +10,26 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// arrays are the types of JavaScript that hold elements.
-var arrays = map[dtype.DType]string{
-	dtype.Bool: "Uint8Array", dtype.U8: "Uint8Array", dtype.I8: "Int8Array", dtype.U16: "Uint16Array", dtype.I16: "Int16Array",
-	dtype.U32: "Uint32Array", dtype.I32: "Int32Array", dtype.U64: "BigUint64Array", dtype.I64: "BigInt64Array",
-	dtype.F32: "Float32Array", dtype.F64: "Float64Array", dtype.F16: "Uint16Array", dtype.BF16: "Uint16Array",
-	dtype.F8E4M3: "Uint8Array", dtype.F8E5M2: "Uint8Array",
+// array is the type of JavaScript that holds elements: of those that it has no type for, their bits.
+func array(d dtype.DType) string {
+	w := d.Word()
+	switch bits := 8 * d.Size(); {
+	case w == dtype.Bool:
+		return "Uint8Array"
+	case w.IsFloat():
+		return fmt.Sprintf("Float%dArray", bits)
+	case bits == 64:
+		return "Big" + signedness(w) + "64Array"
+	default:
+		return fmt.Sprintf("%s%dArray", signedness(w), bits)
+	}
+}
+
+func signedness(d dtype.DType) string {
+	if d.IsUnsigned() {
+		return "Uint"
+	}
+	return "Int"
 }
 
 const typesHead = `// Types of the functions in this folder, for model.js.
@@ -65,10 +79,10 @@ func types(p *saved.Program) []byte {
 		f := &p.Functions[i]
 		var in, out, names []string
 		for _, x := range f.Inputs {
-			in = append(in, fmt.Sprintf("/** %v %v */ %s: %s | Nested", x.DType, x.Shape, quote(x.Name), arrays[x.DType]))
+			in = append(in, fmt.Sprintf("/** %v %v */ %s: %s | Nested", x.DType, x.Shape, quote(x.Name), array(x.DType)))
 		}
 		for _, x := range f.Results {
-			out = append(out, fmt.Sprintf("/** %v %v */ %s: Result<%s>", x.DType, x.Shape, quote(x.Name), arrays[x.DType]))
+			out = append(out, fmt.Sprintf("/** %v %v */ %s: Result<%s>", x.DType, x.Shape, quote(x.Name), array(x.DType)))
 			names = append(names, quote(x.Name))
 		}
 		if len(names) == 0 {

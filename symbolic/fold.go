@@ -3,6 +3,7 @@ package symbolic
 import (
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
@@ -54,7 +55,7 @@ func divideByPower(m *rewrite.Match) *uop.UOp {
 		return nil
 	}
 	r := uop.FloatValue(d, 1/f)
-	if 1/r.Float() != f || math.Abs(r.Float()) < smallestNormal(m.Root) || math.IsInf(r.Float(), 0) {
+	if limits, _ := dtype.Finfo(d); 1/r.Float() != f || math.Abs(r.Float()) < limits.Normal || math.IsInf(r.Float(), 0) {
 		return nil
 	}
 	return m.Get(x).Mul(m.Table.ConstOf(d, r))

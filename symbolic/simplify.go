@@ -1,7 +1,6 @@
 package symbolic
 
 import (
-	"math"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -151,17 +150,4 @@ func load(m *rewrite.Match) *uop.UOp {
 		}
 		return s
 	})
-}
-
-// smallestNormal is the least positive float of a node's type with full precision.
-func smallestNormal(u *uop.UOp) float64 {
-	switch u.DType() {
-	case dtype.F64:
-		return math.Ldexp(1, -1022)
-	case dtype.F16, dtype.F8E5M2:
-		return math.Ldexp(1, -14)
-	case dtype.F8E4M3:
-		return math.Ldexp(1, -6)
-	}
-	return math.Ldexp(1, -126)
 }

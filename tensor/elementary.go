@@ -127,17 +127,8 @@ func (t *Tensor) NanToNum(nan, inf, negInf float64) *Tensor {
 
 // Greatest is the largest finite number of t's float type.
 func (t *Tensor) Greatest() float64 {
-	switch t.DType() {
-	case dtype.F8E4M3:
-		return 448
-	case dtype.F8E5M2:
-		return 57344
-	case dtype.F16:
-		return 65504
-	case dtype.BF16:
-		return 0x1.fep127
-	case dtype.F64:
-		return math.MaxFloat64
+	if f, ok := dtype.Finfo(t.DType()); ok {
+		return f.Max
 	}
 	return math.MaxFloat32
 }

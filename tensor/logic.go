@@ -11,7 +11,7 @@ func infinity(d dtype.DType) uop.Value { return uop.FloatValue(d, math.Inf(1)) }
 
 // widened is x in a type that has infinities.
 func widened(x *uop.UOp) *uop.UOp {
-	if x.DType() == dtype.F8E4M3 {
+	if f, ok := dtype.Finfo(x.DType()); ok && !f.Infinite {
 		return x.Cast(dtype.F32)
 	}
 	return x

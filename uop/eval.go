@@ -10,19 +10,10 @@ import (
 // the type), a sign- or zero-extended 64-bit integer for integers, 0 or 1 for bool.
 type Value uint64
 
-// FloatValue rounds f to d.
+// FloatValue rounds f to d, if that is a type of floats.
 func FloatValue(d dtype.DType, f float64) Value {
-	switch d {
-	case dtype.F32:
-		f = float64(float32(f))
-	case dtype.F16:
-		f = float64(dtype.FromF16(dtype.ToF16(f)))
-	case dtype.BF16:
-		f = float64(dtype.FromBF16(dtype.ToBF16(f)))
-	case dtype.F8E4M3:
-		f = float64(dtype.FromF8E4M3(dtype.ToF8E4M3(f)))
-	case dtype.F8E5M2:
-		f = float64(dtype.FromF8E5M2(dtype.ToF8E5M2(f)))
+	if d.IsFloat() {
+		f = d.Round(f)
 	}
 	return Value(math.Float64bits(f))
 }
@@ -336,23 +327,12 @@ func evalBitcast(a args) Value { return FromBits(a.to, ToBits(a.from, a.x)) }
 
 // ToBits gives the stored bits of a value, zero-extended.
 func ToBits(d dtype.DType, v Value) uint64 {
-	switch d {
-	case dtype.F64:
-		return uint64(v)
-	case dtype.F32:
-		return uint64(math.Float32bits(float32(v.Float())))
-	case dtype.F16:
-		return uint64(dtype.ToF16(v.Float()))
-	case dtype.BF16:
-		return uint64(dtype.ToBF16(v.Float()))
-	case dtype.F8E4M3:
-		return uint64(dtype.ToF8E4M3(v.Float()))
-	case dtype.F8E5M2:
-		return uint64(dtype.ToF8E5M2(v.Float()))
-	case dtype.Bool:
+	switch {
+	case d.IsFloat():
+		return d.Encode(v.Float())
+	case d == dtype.Bool:
 		return uint64(v) & 1
-	}
-	if d.Size() == 0 {
+	case d.Size() == 0:
 		return uint64(v)
 	}
 	return uint64(v) & (^uint64(0) >> (64 - d.Bits()))
@@ -360,19 +340,8 @@ func ToBits(d dtype.DType, v Value) uint64 {
 
 // FromBits reads stored bits.
 func FromBits(d dtype.DType, b uint64) Value {
-	switch d {
-	case dtype.F64:
-		return Value(b)
-	case dtype.F32:
-		return Value(math.Float64bits(float64(math.Float32frombits(uint32(b)))))
-	case dtype.F16:
-		return Value(math.Float64bits(float64(dtype.FromF16(uint16(b)))))
-	case dtype.BF16:
-		return Value(math.Float64bits(float64(dtype.FromBF16(uint16(b)))))
-	case dtype.F8E4M3:
-		return Value(math.Float64bits(float64(dtype.FromF8E4M3(uint8(b)))))
-	case dtype.F8E5M2:
-		return Value(math.Float64bits(float64(dtype.FromF8E5M2(uint8(b)))))
+	if d.IsFloat() {
+		return Value(math.Float64bits(d.Decode(b)))
 	}
 	return IntValue(d, int64(b))
 }

@@ -354,7 +354,11 @@ func (c *call) dtype(otherwise ...dtype.DType) dtype.DType {
 	}
 	d, ok := dtype.Parse(name)
 	if !ok {
-		c.fail("there is no element type %q; there are bool, i8, u8, i16, u16, i32, u32, i64, u64, f8e4m3, f8e5m2, f16, bf16, f32 and f64", name)
+		var all []string
+		for _, d := range dtype.All {
+			all = append(all, d.Short())
+		}
+		c.fail("there is no element type %q; there are %s", name, strings.Join(all, ", "))
 	}
 	return d
 }

@@ -5,23 +5,15 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
-	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 )
-
-// foreignTypes are what the elements of arrays are to text that a program wrote: those that C has no type for are their bits.
-var foreignTypes = map[dtype.DType]string{
-	dtype.F64: "double", dtype.F32: "float", dtype.F16: "uint16_t", dtype.BF16: "uint16_t", dtype.F8E4M3: "uint8_t", dtype.F8E5M2: "uint8_t",
-	dtype.I64: "int64_t", dtype.I32: "int32_t", dtype.I16: "int16_t", dtype.I8: "int8_t",
-	dtype.U64: "uint64_t", dtype.U32: "uint32_t", dtype.U16: "uint16_t", dtype.U8: "uint8_t", dtype.Bool: "uint8_t",
-}
 
 // foreign puts the text of a kernel behind a declaration of what it defines, with which a compiler compares it, and before the entry that calls it.
 func foreign(p *codegen.Program) plan.Kernel {
 	k := codegen.ForeignKernel(p)
 	var declared, given strings.Builder
 	for i, q := range p.Params {
-		t := foreignTypes[q.DType]
+		t := stored(q.DType)
 		if i < p.Foreign.Args {
 			t = "const " + t
 		}

@@ -18,7 +18,7 @@ var scalars = map[dtype.DType]string{
 // scalar is the C type of a value.
 func scalar(d dtype.DType) string { return scalars[d.Word()] }
 
-// stored is the C type of an element in memory.
+// stored is the C type of an element in memory: of those that C has no type for, of their bits.
 func stored(d dtype.DType) string {
 	if d == dtype.Bool {
 		return "uint8_t"

@@ -165,9 +165,6 @@ func size(dims []int) int {
 	return n
 }
 
-// rounding is how far apart two orders of adding may end, relative to the larger of 1 and the result.
-var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1, dtype.F8E4M3: 1, dtype.F8E5M2: 1}
-
 // Variable is the value that a variable has here, one within its bounds.
 func Variable(u *uop.UOp) uop.Value {
 	a := u.Arg().(uop.VarArg)
@@ -223,7 +220,7 @@ func roots(s *codegen.Spec) (out []*uop.UOp) {
 func coarsest(s *codegen.Spec) (least float64) {
 	for _, u := range uop.Topo(roots(s)...) {
 		if u.Op() != uop.Load && u.Op() != uop.Const {
-			least = max(least, rounding[u.DType()])
+			least = max(least, codegen.Reordered(u.DType()))
 		}
 	}
 	return least
@@ -242,7 +239,7 @@ func compare(s *codegen.Spec, got, want [][]uop.Value, near float64, others func
 		}
 		a, b := g.Float(), w.Float()
 		return a != a && b != b || a == b && sums || moments && notFinite(a) && notFinite(b) ||
-			near > 0 && math.Abs(a-b) <= math.Max(near, rounding[d])*math.Max(1, math.Abs(b))
+			near > 0 && math.Abs(a-b) <= math.Max(near, codegen.Reordered(d))*math.Max(1, math.Abs(b))
 	}
 	for i, p := range s.Params {
 		if near > 0 && !p.DType.IsFloat() { // bits or ranks of numbers that may differ in their last places

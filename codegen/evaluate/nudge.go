@@ -24,8 +24,8 @@ type nudge struct {
 	inexact bool // numbers are rounded; otherwise only signs change, of NaN and of sums that are 0
 }
 
-// lastPlaces is how far apart two ways to round an operation may end, relative to its terms.
-var lastPlaces = map[dtype.DType]float64{dtype.F64: 0x1p-50, dtype.F32: 0x1p-21, dtype.F16: 0x1p-8, dtype.BF16: 0x1p-5, dtype.F8E4M3: 0x1p-1, dtype.F8E5M2: 1}
+// lastPlaces is how far apart two ways to round an operation may end, relative to its terms: a few units of the last place.
+func lastPlaces(d dtype.DType) float64 { return math.Ldexp(1, 3-d.Digits()) }
 
 // nudged computes what else the Spec might give. A change that leads out of an array ends that trial.
 func nudged(s *codegen.Spec, memory [][]uop.Value, inexact bool, most int) (out [][][]uop.Value) {
@@ -136,7 +136,7 @@ func (n *nudge) by(d dtype.DType, x uop.Value, size float64) uop.Value {
 	case !n.inexact || size == 0 || notFinite(f) || notFinite(size):
 		return x
 	default:
-		return uop.FloatValue(d, f+(2*n.r.Float64()-1)*size*lastPlaces[d])
+		return uop.FloatValue(d, f+(2*n.r.Float64()-1)*size*lastPlaces(d))
 	}
 }
 

@@ -62,14 +62,12 @@ const (
 // has: arithmetic of 32-bit words and of pairs of them; narrow floats can be moved, selected and converted: float16
 // are kept as the f32 of the same value, the others as words. The functions of the language promise too little.
 func has(o uop.Op, d dtype.DType) bool {
-	switch d {
-	case dtype.F64:
+	switch {
+	case d == dtype.F64:
 		return false
-	case dtype.F16:
-		return o == uop.Where || o == uop.Bitcast || o == uop.Cast
-	case dtype.BF16, dtype.F8E4M3, dtype.F8E5M2:
-		return o == uop.Where || o == uop.Bitcast
-	case dtype.Bool:
+	case d.IsNarrow():
+		return o == uop.Where || o == uop.Bitcast || o == uop.Cast && d == dtype.F16
+	case d == dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Where || o == uop.Bitcast
 	}
 	return uop.Info(o).Trait != uop.Function && o != uop.Dot2 && o != uop.Dot4

@@ -55,7 +55,7 @@ func describe(t *codegen.Target) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d %d %d %v %v %v %v %v %v %v %v %+v %s\n", t.Name, t.Registers, t.L1, t.L2, t.Threads, t.Total, t.RelaxedFMA, t.SoftFMA,
 		t.Broad, t.Grid, t.ShortLoops, t.CPUBacked, t.Limits, t.Features)
-	for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U8, dtype.Bool} {
+	for _, d := range dtype.All {
 		fmt.Fprintf(&b, "%d ", t.VectorLen(d))
 	}
 	return b.String()

@@ -195,15 +195,11 @@ func value(d dtype.DType, raw []byte) uop.Value {
 	return uop.FromBits(d, binary.LittleEndian.Uint64(word[:]))
 }
 
-// rounding is how far apart two orders of adding may end, relative to the larger of 1 and the result: what the evaluator of
-// lowered kernels (codegen/evaluate) allows.
-var rounding = map[dtype.DType]float64{dtype.F64: 1e-9, dtype.F32: 1e-4, dtype.F16: 1e-2, dtype.BF16: 1e-1, dtype.F8E4M3: 1, dtype.F8E5M2: 1}
-
 // tolerance is the rounding of the least precise floats that are computed, which may be finer where they are stored.
 func tolerance(spec *codegen.Spec) (most float64) {
 	for _, u := range uop.Topo(roots(spec)...) {
 		if u.Op() != uop.Load && u.Op() != uop.Const {
-			most = max(most, rounding[u.DType()])
+			most = max(most, codegen.Reordered(u.DType()))
 		}
 	}
 	return most
@@ -229,7 +225,7 @@ func (s *scratch) first(d dtype.DType, got, want []byte) int {
 		if !finite(a) && !finite(b) {
 			continue
 		}
-		if tol := max(s.tol, rounding[d]) * max(1, math.Abs(b)); !(math.Abs(a-b) <= tol) {
+		if tol := max(s.tol, codegen.Reordered(d)) * max(1, math.Abs(b)); !(math.Abs(a-b) <= tol) {
 			return at
 		}
 	}

@@ -14,29 +14,32 @@ type codec struct {
 	round  func(f float64) float32
 }
 
-func newCodec[W uint8 | uint16](from func(W) float32, to func(float64) W) codec {
+func newCodec(t dtype.DType) codec {
 	return codec{
 		decode: func(d []float32, a []int64) {
 			for i := range d {
-				d[i] = from(W(a[i]))
+				d[i] = float32(t.Decode(uint64(a[i])))
 			}
 		},
 		encode: func(d []int64, a []float32) {
 			for i := range d {
-				d[i] = int64(to(float64(a[i])))
+				d[i] = int64(t.Encode(float64(a[i])))
 			}
 		},
-		round: func(f float64) float32 { return from(to(f)) },
+		round: func(f float64) float32 { return float32(t.Round(f)) },
 	}
 }
 
-var codecs = map[dtype.DType]codec{
-	dtype.F16:  newCodec(dtype.FromF16, dtype.ToF16),
-	dtype.BF16: newCodec(dtype.FromBF16, dtype.ToBF16),
-
-	dtype.F8E4M3: newCodec(dtype.FromF8E4M3, dtype.ToF8E4M3),
-	dtype.F8E5M2: newCodec(dtype.FromF8E5M2, dtype.ToF8E5M2),
-}
+// codecs has those of all narrow types.
+var codecs = func() map[dtype.DType]codec {
+	m := map[dtype.DType]codec{}
+	for _, d := range dtype.All {
+		if d.IsNarrow() {
+			m[d] = newCodec(d)
+		}
+	}
+	return m
+}()
 
 // realTo converts between floats; through makes a narrower value of each.
 func realTo[R, T real](d []R, a []T) {

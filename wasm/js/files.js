@@ -2,7 +2,7 @@
 
 import { reach } from './start.js'
 import { leaves, nameOf } from './tree.js'
-import { Elements } from './wire.js'
+import { Elements, isNarrow } from './wire.js'
 
 // Names of element types in files, and how large they are.
 const types = {
@@ -10,8 +10,6 @@ const types = {
   U64: ['u64', 8], F16: ['f16', 2], BF16: ['bf16', 2], F32: ['f32', 4], F64: ['f64', 8], F8_E4M3: ['f8e4m3', 1], F8_E5M2: ['f8e5m2', 1],
 }
 const names = Object.fromEntries(Object.entries(types).map(([name, [type]]) => [type, name]))
-
-const bits = { f16: 'u16', bf16: 'u16', f8e4m3: 'u8', f8e5m2: 'u8' } // of types that data() gives as f32
 
 const largest = 100 << 20 // bytes of a header
 
@@ -25,7 +23,7 @@ export async function save(w, model, { metadata } = {}) {
   let at = 0
   for (const [i, { path, tensor }] of list.entries()) {
     const { shape, dtype } = forms[i]
-    const as = bits[dtype]
+    const as = isNarrow(dtype) && (types[names[dtype]][1] === 1 ? 'u8' : 'u16') // data() would give float32
     const data = await (as ? tensor.bitcast(as) : tensor).data()
     header[nameOf(path) || 'tensor'] = { dtype: names[dtype], shape, data_offsets: [at, at + data.byteLength] }
     parts.push(data)

@@ -3,6 +3,7 @@
 
 import { reach } from './start.js'
 import { isTensor } from './tree.js'
+import { isNarrow } from './wire.js'
 
 const nameOf = (from, address) => from.name ?? (String(address ?? 'model').split(/[?#]/)[0].split('/').pop() || 'model')
 
@@ -107,8 +108,7 @@ async function crossed(t, to, away = true) {
   const { dtype, shape } = await t.w.call('shape', [t], { as: 'run' })
   const data = await t.data()
   if (away) t.dispose()
-  const narrow = { f16: 1, bf16: 1, f8e4m3: 1, f8e5m2: 1 }[dtype]
-  return to.tensor(data, shape, dtype === 'bool' || narrow ? { dtype } : undefined)
+  return to.tensor(data, shape, dtype === 'bool' || isNarrow(dtype) ? { dtype } : undefined)
 }
 
 /** Reads a model in the ONNX format. */

@@ -12,6 +12,9 @@ const types = {
   i32: Int32Array, u32: Uint32Array, i64: BigInt64Array, u64: BigUint64Array, bool: Uint8Array,
 }
 
+/** Whether elements of a type, which no array has, travel as float32. */
+export const isNarrow = (type) => !types[type]
+
 /** The engine's name of a typed array's elements, or undefined. */
 export function typeOf(array) {
   if (array instanceof Uint8ClampedArray) return 'u8'
