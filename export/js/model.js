@@ -43,9 +43,9 @@ async function bytesAt(url, { fetch = globalThis.fetch, signal, progress }) {
 }
 
 const devices = {
-  async wasm({ threads }) {
+  async wasm({ threads, start }) { // start makes the worker of a thread
     const { Processor } = await import('./processor.js')
-    const p = new Processor(threads ? { threads } : {})
+    const p = new Processor({ ...threads && { threads }, ...start && { start } })
     return {
       alloc: (n) => p.alloc(n), write: (at, bytes) => p.write(at, 0, bytes), read: async (at, n) => p.read(at, 0, n),
       load: async (plan) => p.load(plan), play: (plan, args, vars) => p.play(plan, args, vars), close: () => p.close(),
@@ -323,13 +323,16 @@ class Remote {
   async load(base, { worker, fetch, signal, onprogress, ...options }) {
     if (typeof Worker === 'undefined') fail('there are no workers here; leave out the option worker')
     if (fetch) fail('a worker fetches by itself; leave out one of the options fetch and worker')
-    const url = new URL('worker.js', import.meta.url)
+    const url = new URL('./worker.js', import.meta.url)
     try {
       trusted ??= globalThis.trustedTypes?.createPolicy('weft-model', { createScriptURL: (s) => s })
     } catch (e) {
       fail(`the page's content security policy keeps the worker from being started; let it say trusted-types weft-model, or leave out the option worker (${e.message})`)
     }
-    this.#worker = new Worker(trusted?.createScriptURL(url.href) ?? url, { type: 'module' })
+    // A script of another origin may be no worker, but one of this page may import it.
+    const foreign = /^http/.test(url) && url.origin !== globalThis.origin
+    const own = foreign ? URL.createObjectURL(new Blob([`import ${JSON.stringify(url.href)}`], { type: 'text/javascript' })) : url.href
+    this.#worker = new Worker(trusted?.createScriptURL(own) ?? own, { type: 'module' })
     const end = (error) => {
       this.#worker.terminate()
       for (const { reject } of this.#waiting.values()) reject(error)

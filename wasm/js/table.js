@@ -295,6 +295,7 @@ a llm | source:files options:LanguageOptions?
 – close |
 Captured
 a run | inputs:input*
+a export | options:ExportOptions?
 – dispose |
 Size
 – plus minus | n:position
@@ -326,6 +327,7 @@ FunctionOptions | gradient:function?
 SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 InspectOptions | target:targets?
+ExportOptions | name:text? inputs:any? results:any? devices:any? weights:text? title:text?
 OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? models:flag? folder:url?
 ModelOptions | onprogress:function? signal:signal?
 LanguageOptions | length:int(2..)? chunk:int(1..)? onprogress:function? signal:signal?

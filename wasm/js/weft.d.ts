@@ -1007,6 +1007,11 @@ export class Captured<R extends Tensors | void> {
    * it. A run that fails is told by its outputs, or by the next call.
    */
   run(...inputs: (Tensor | Size)[]): Promise<R>
+  /**
+   * The files of a folder that runs the function in any page without the engine, as Uint8Arrays by their names. It has to have run once, and the engine
+   * to have been opened with the option models. The folder's player, and several functions in one folder: @weft-ml/weft/player and @weft-ml/weft/export.
+   */
+  export(options?: ExportOptions): Promise<Record<string, Uint8Array>>
   /** How many kernels a run launches; known after the first. */
   launches: number
   dispose(): void
@@ -1472,6 +1477,21 @@ export interface LanguageModel {
   close(): void
 }
 
+export interface ExportOptions {
+  /** What the function is called, 'main' without it. */
+  name?: string
+  /** The names of its inputs in order; without them in0, in1, … */
+  inputs?: string[]
+  /** The names of its results in order; without them those of the object that it returned, or out0, out1, … */
+  results?: string[]
+  /** Which devices the folder has kernels for; both without it. */
+  devices?: ('wasm' | 'webgpu')[]
+  /** What weights are written as that no function assigns. */
+  weights?: 'float32' | 'float16' | 'int8'
+  /** The title of the folder's page. */
+  title?: string
+}
+
 export interface OpenOptions {
   /** The device; without it the one that is fastest here. */
   device?: 'webgpu' | 'wasm'
@@ -1481,7 +1501,7 @@ export interface OpenOptions {
   checks?: boolean
   /** Loads the larger engine that inspect needs, instead of fetching that at their first call. */
   whole?: boolean
-  /** Loads the engine that onnx and llm need, instead of another at their first call: then models and tensors are in one engine, and nothing is copied between two. */
+  /** Loads the engine that onnx, llm and Captured.export need, instead of another at their first call: then models and tensors are in one engine, and nothing is copied between two. */
   models?: boolean
   /**
    * The width of a search for faster kernels, from 0 (none) to 64: each kernel that is compiled is also tried in other forms, for up to 20
