@@ -19,7 +19,7 @@ import (
 func init() { calls["export"] = procedure{run: exportFolder} }
 
 // forms are the names of what weights are written as.
-var forms = map[string]saved.Form{"float32": saved.Exact, "float16": saved.Half, "int8": saved.Bytes}
+var forms = map[string]saved.Form{"f32": saved.Exact, "f16": saved.Half, "i8": saved.Bytes}
 
 // exportFolder takes the bytes of a file of functions and {devices, weights, title, names}, names being a list of functions with the names of their inputs
 // and results, or null. It gives the files of a folder by their names.
@@ -36,7 +36,7 @@ func exportFolder(ctx context.Context, c *call) (any, error) {
 	if w := set.r.Get("weights"); w != nil {
 		name, _ := w.(string)
 		if o.Weights, ok = forms[name]; !ok {
-			c.fail("weights are %s; they are float32, float16 or int8", describe(w))
+			c.fail("weights are %s; they are f32, f16 or i8", describe(w))
 		}
 	}
 	if set.r.Get("title") != nil {

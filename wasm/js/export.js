@@ -2,7 +2,7 @@
 // functions are; the engine of models, which is loaded for that, writes the files. Loaded on demand.
 //
 //   import { exportFunctions, write } from '@weft-ml/weft/export'
-//   const files = await exportFunctions({ predict, train }, { weights: 'float16' })   // Uint8Arrays by names: 'model.json', 'player/model.js', …
+//   const files = await exportFunctions({ predict, train }, { weights: 'f16' })   // Uint8Arrays by names: 'model.json', 'player/model.js', …
 //   await write(files, await showDirectoryPicker({ mode: 'readwrite' }))              // in Node: write(files, 'folder')
 
 import { save } from './saved.js'

@@ -1486,8 +1486,8 @@ export interface ExportOptions {
   results?: string[]
   /** Which devices the folder has kernels for; both without it. */
   devices?: ('wasm' | 'webgpu')[]
-  /** What weights are written as that no function assigns. */
-  weights?: 'float32' | 'float16' | 'int8'
+  /** What weights are written as that no function assigns; i8 has a scale for each 64. */
+  weights?: 'f32' | 'f16' | 'i8'
   /** The title of the folder's page. */
   title?: string
 }
