@@ -42,9 +42,11 @@ async function bytesAt(url, { fetch = globalThis.fetch, signal, progress }) {
   return all
 }
 
+const scripts = { wasm: () => import('./processor.js'), webgpu: () => import('./player.js') }
+
 const devices = {
   async wasm({ threads, start }) { // start makes the worker of a thread
-    const { Processor } = await import('./processor.js')
+    const { Processor } = await scripts.wasm()
     const p = new Processor({ ...threads && { threads }, ...start && { start } })
     return {
       alloc: (n) => p.alloc(n), write: (at, bytes) => p.write(at, 0, bytes), read: async (at, n) => p.read(at, 0, n),
@@ -52,7 +54,7 @@ const devices = {
     }
   },
   async webgpu() {
-    const { Player } = await import('./player.js')
+    const { Player } = await scripts.webgpu()
     const p = new Player()
     const { name, software } = await p.open()
     const words = (n) => Math.max(4, Math.ceil(n / 4) * 4)
@@ -79,6 +81,7 @@ export async function load(folder, options = {}) {
   const base = new URL(String(folder).replace(/\/?$/, '/'), here)
   if (options.worker) return new Remote().load(base, options)
   const file = (name, progress) => bytesAt(new URL(name, base), { ...options, progress })
+  scripts[options.device ?? (globalThis.navigator?.gpu ? 'webgpu' : 'wasm')]?.().catch(() => {}) // beside what follows; whoever needs it is told
   let info
   try {
     info = JSON.parse(new TextDecoder().decode(await file('model.json')))
@@ -89,10 +92,17 @@ export async function load(folder, options = {}) {
   if (info?.format !== 'weft-export') fail(`${base}model.json is no exported function; give the folder that weft export wrote`)
   if (info.version !== version) fail(`this player plays folders of version ${version}, and ${base} has version ${info.version}; take folder and player from one export`)
   const total = info.weights.bytes
-  const weights = async () => {
+  const fetched = async () => {
     const bytes = await file(info.weights.file, options.onprogress && ((n) => options.onprogress(n, total)))
     if (bytes.length !== total) fail(`${base}${info.weights.file} has ${bytes.length} bytes, not ${total}; copy the folder again`)
     return bytes
+  }
+  let first = fetched() // while the device is opened
+  first.catch(() => {}) // told below
+  const weights = () => {
+    const now = first ?? fetched()
+    first = null
+    return now
   }
   const [device, kind] = await open(info, options)
   try {
