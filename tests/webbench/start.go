@@ -27,9 +27,10 @@ var visitors = []string{"weft", exportedPage, "jax-js", "tfjs-wasm"}
 const exportedPage = "exported"
 
 // startLimits are how many times as long as jax-js Weft may take, and exportedLimits an exported page.
-var exportedLimits = map[string]float64{"start cold, 50 Mbit/s": 1, "start warm, 50 Mbit/s": 1, "start cold, local": 1}
-
-var startLimits = map[string]float64{"start cold, 50 Mbit/s": 3, "start warm, 50 Mbit/s": 2, "start cold, local": 4}
+var (
+	startLimits    = map[string]float64{"start cold, 50 Mbit/s": 3, "start warm, 50 Mbit/s": 2, "start cold, local": 4}
+	exportedLimits = map[string]float64{"start cold, 50 Mbit/s": 1, "start warm, 50 Mbit/s": 1, "start cold, local": 1}
+)
 
 // visit is what became of one visit.
 type visit struct {
