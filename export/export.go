@@ -42,7 +42,11 @@ type Options struct {
 	Devices []string   // which the folder has kernels for: "WASM", "WEBGPU"; nil: both
 	Weights saved.Form // of float32 tensors of at least Least elements that no function assigns; the others are kept exactly
 	Title   string     // of the page; "": the names of the functions
+	Names   map[string]Names
 }
+
+// Names are what inputs and results of a function are called in place of the names that they have (tensor.Captured.Named); nil leaves them.
+type Names struct{ Inputs, Results []string }
 
 // Least is how many elements a tensor has that Options.Weights makes shorter.
 const Least = 256
@@ -74,14 +78,44 @@ const (
 // reads, they share there too. Files of an older export are replaced once all are written; nothing else in the folder is touched. Nothing may assign the functions'
 // tensors meanwhile.
 func Write(ctx context.Context, dir string, functions map[string]*tensor.Captured, o Options) (*Report, error) {
+	p, elements, err := tensor.Program(ctx, functions)
+	if err != nil {
+		return nil, err
+	}
+	files, err := filesOf(ctx, p, elements, o)
+	if err != nil {
+		return nil, err
+	}
+	return writeFiles(dir, files)
+}
+
+// Convert makes of a file of tensor.SaveFunctions the files that Write would have written, by their names, with slashes. It needs no device, and the file
+// no trust.
+func Convert(ctx context.Context, file io.Reader, o Options) (map[string][]byte, error) {
+	f, err := saved.Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	arrays := make([][]byte, len(f.Arrays))
+	err = f.Contents(func(i int, elements []byte) error {
+		arrays[i] = elements
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return filesOf(ctx, f.Program, func(i int) ([]byte, error) { return arrays[i], nil }, o)
+}
+
+// filesOf makes the files of a folder.
+func filesOf(ctx context.Context, p *saved.Program, elements func(i int) ([]byte, error), o Options) (map[string][]byte, error) {
 	if o.Devices == nil {
 		o.Devices = deviceNames()
 	}
 	if len(o.Devices) == 0 {
 		return nil, errors.New("export: there is no device to write kernels for; name WASM, WEBGPU or both")
 	}
-	p, elements, err := tensor.Program(ctx, functions)
-	if err != nil {
+	if err := rename(p, o.Names); err != nil {
 		return nil, err
 	}
 	shorten(p, o.Weights)
@@ -110,10 +144,41 @@ func Write(ctx context.Context, dir string, functions map[string]*tensor.Capture
 			return nil, err
 		}
 	}
-	if err := addPage(files, p, m, o); err != nil {
-		return nil, err
+	return files, addPage(files, p, m, o)
+}
+
+// rename gives functions' inputs and results other names.
+func rename(p *saved.Program, names map[string]Names) error {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		i := slices.IndexFunc(p.Functions, func(f saved.Function) bool { return f.Name == name })
+		if i < 0 {
+			return fmt.Errorf("export: names are given for a function %q, which is not there", name)
+		}
+		f := &p.Functions[i]
+		take := func(list []string, what string, n int, to func(i int) *string) error {
+			if list == nil {
+				return nil
+			}
+			if len(list) != n {
+				return fmt.Errorf("export: function %q has %d %s, and %d names are given for them", name, n, what, len(list))
+			}
+			for i, s := range list {
+				if s == "" || slices.Contains(list[:i], s) {
+					return fmt.Errorf("export: function %q: the name %q of its %s is empty or comes twice", name, s, what)
+				}
+				*to(i) = s
+			}
+			return nil
+		}
+		err := take(names[name].Inputs, "inputs", len(f.Inputs), func(i int) *string { return &f.Inputs[i].Name })
+		if err == nil {
+			err = take(names[name].Results, "results", len(f.Results), func(i int) *string { return &f.Results[i].Name })
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return writeFiles(dir, files)
+	return nil
 }
 
 // shorten has arrays that no function assigns kept in a form.

@@ -32,49 +32,24 @@ func signedness(d dtype.DType) string {
 	return "Int"
 }
 
-const typesHead = `// Types of the functions in this folder, for model.js.
+// anyFunction begins what the player's types have of functions that nobody knows, in js/model.d.ts; a folder has its own there.
+const anyFunction = "  /** Runs a function"
 
-/** Numbers, perhaps nested as the axes are. */
-export type Nested = number | boolean | bigint | readonly Nested[]
-
-export interface Result<A> { data: A; shape: number[]; dtype: string }
-
-export interface LoadOptions {
-  /** Without it WebGPU where the browser has a graphics processor and the folder kernels for it. */
-  device?: 'wasm' | 'webgpu'
-  /** It runs in a worker, beside the page; where that is cross-origin isolated, on several threads. */
-  worker?: boolean
-  /** Threads of WebAssembly, at most. */
-  threads?: number
-  onprogress?: (loaded: number, total: number) => void
-  signal?: AbortSignal
-  fetch?: typeof fetch
+// typesHead are the player's types without the functions.
+func typesHead() string {
+	text, err := scripts.ReadFile("js/model.d.ts")
+	head, _, ok := strings.Cut(string(text), anyFunction)
+	if err != nil || !ok {
+		panic("BUG: js/model.d.ts has no functions")
+	}
+	_, rest, _ := strings.Cut(head, "\n")
+	return "// Types of the functions in this folder, for model.js.\n" + rest
 }
-
-export class ModelError extends Error {}
-export const version: number
-
-/** Loads a folder. */
-export function load(folder: string | URL, options?: LoadOptions): Promise<Model>
-
-export interface Model {
-  readonly device: 'wasm' | 'webgpu'
-  /** Names, types and shapes of inputs and results, and variables. */
-  readonly functions: Record<string, {
-    inputs: { name: string; dtype: string; shape: number[] }[]
-    results: { name: string; dtype: string; shape: number[] }[]
-    vars: { name: string; lo: number; hi: number; value?: number }[]
-  }>
-  /** What functions have assigned, for restore. */
-  save(): Promise<Uint8Array>
-  restore(bytes: Uint8Array): Promise<void>
-  close(): Promise<void>
-`
 
 // types declares what a folder's functions take and give.
 func types(p *saved.Program) []byte {
 	var b strings.Builder
-	b.WriteString(typesHead)
+	b.WriteString(typesHead())
 	for i := range p.Functions {
 		f := &p.Functions[i]
 		var in, out, names []string

@@ -88,7 +88,7 @@ var mayImport = map[string]string{
 
 	"backends/look": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null plan",
 
-	"wasm":       "llm llm/chat onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
+	"wasm":       "export saved llm llm/chat onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/face":  "",
 	"wasm/npm":   "",

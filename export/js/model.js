@@ -42,17 +42,19 @@ async function bytesAt(url, { fetch = globalThis.fetch, signal, progress }) {
   return all
 }
 
+const scripts = { wasm: () => import('./processor.js'), webgpu: () => import('./player.js') }
+
 const devices = {
-  async wasm({ threads }) {
-    const { Processor } = await import('./processor.js')
-    const p = new Processor(threads ? { threads } : {})
+  async wasm({ threads, start }) { // start makes the worker of a thread
+    const { Processor } = await scripts.wasm()
+    const p = new Processor({ ...threads && { threads }, ...start && { start } })
     return {
       alloc: (n) => p.alloc(n), write: (at, bytes) => p.write(at, 0, bytes), read: async (at, n) => p.read(at, 0, n),
       load: async (plan) => p.load(plan), play: (plan, args, vars) => p.play(plan, args, vars), close: () => p.close(),
     }
   },
   async webgpu() {
-    const { Player } = await import('./player.js')
+    const { Player } = await scripts.webgpu()
     const p = new Player()
     const { name, software } = await p.open()
     const words = (n) => Math.max(4, Math.ceil(n / 4) * 4)
@@ -79,6 +81,7 @@ export async function load(folder, options = {}) {
   const base = new URL(String(folder).replace(/\/?$/, '/'), here)
   if (options.worker) return new Remote().load(base, options)
   const file = (name, progress) => bytesAt(new URL(name, base), { ...options, progress })
+  scripts[options.device ?? (globalThis.navigator?.gpu ? 'webgpu' : 'wasm')]?.().catch(() => {}) // beside what follows; whoever needs it is told
   let info
   try {
     info = JSON.parse(new TextDecoder().decode(await file('model.json')))
@@ -89,10 +92,17 @@ export async function load(folder, options = {}) {
   if (info?.format !== 'weft-export') fail(`${base}model.json is no exported function; give the folder that weft export wrote`)
   if (info.version !== version) fail(`this player plays folders of version ${version}, and ${base} has version ${info.version}; take folder and player from one export`)
   const total = info.weights.bytes
-  const weights = async () => {
+  const fetched = async () => {
     const bytes = await file(info.weights.file, options.onprogress && ((n) => options.onprogress(n, total)))
     if (bytes.length !== total) fail(`${base}${info.weights.file} has ${bytes.length} bytes, not ${total}; copy the folder again`)
     return bytes
+  }
+  let first = fetched() // while the device is opened
+  first.catch(() => {}) // told below
+  const weights = () => {
+    const now = first ?? fetched()
+    first = null
+    return now
   }
   const [device, kind] = await open(info, options)
   try {
@@ -323,13 +333,16 @@ class Remote {
   async load(base, { worker, fetch, signal, onprogress, ...options }) {
     if (typeof Worker === 'undefined') fail('there are no workers here; leave out the option worker')
     if (fetch) fail('a worker fetches by itself; leave out one of the options fetch and worker')
-    const url = new URL('worker.js', import.meta.url)
+    const url = new URL('./worker.js', import.meta.url)
     try {
       trusted ??= globalThis.trustedTypes?.createPolicy('weft-model', { createScriptURL: (s) => s })
     } catch (e) {
       fail(`the page's content security policy keeps the worker from being started; let it say trusted-types weft-model, or leave out the option worker (${e.message})`)
     }
-    this.#worker = new Worker(trusted?.createScriptURL(url.href) ?? url, { type: 'module' })
+    // A script of another origin may be no worker, but one of this page may import it.
+    const foreign = /^http/.test(url) && url.origin !== globalThis.origin
+    const own = foreign ? URL.createObjectURL(new Blob([`import ${JSON.stringify(url.href)}`], { type: 'text/javascript' })) : url.href
+    this.#worker = new Worker(trusted?.createScriptURL(own) ?? own, { type: 'module' })
     const end = (error) => {
       this.#worker.terminate()
       for (const { reject } of this.#waiting.values()) reject(error)

@@ -2,12 +2,14 @@
 import { load } from './model.js'
 
 let model
-onmessage = async ({ data: { id, call, args } }) => {
+
+/** Takes the page's messages; more are options of load. */
+export const answer = (more) => async ({ data: { id, call, args } }) => {
   try {
     let result
     if (call === 'load') {
       const [folder, options] = args
-      model = await load(folder, { ...options, onprogress: (...progress) => postMessage({ progress }) })
+      model = await load(folder, { ...options, ...more, onprogress: (...progress) => postMessage({ progress }) })
       result = { device: model.device, functions: model.functions }
     } else result = await model[call](...args)
     postMessage({ id, result })
@@ -15,3 +17,5 @@ onmessage = async ({ data: { id, call, args } }) => {
     postMessage({ id, error: e.message, known: e.name })
   }
 }
+
+onmessage = answer()

@@ -242,6 +242,7 @@ type programResult struct {
 	Loaded [][]float64
 	Ones   float64
 	Gone   string
+	Played []float64
 }
 
 func (r programResult) check(t *testing.T) {
@@ -251,6 +252,7 @@ func (r programResult) check(t *testing.T) {
 	assert.Equal(t, []float64{2, 3, 4}, r.Bytes)
 	assert.Equal(t, [][]float64{{1, 2}, {3, 4}}, r.Loaded)
 	assert.Equal(t, 700., r.Ones)
+	assert.Equal(t, []float64{14, 20, 30, 44}, r.Played)
 }
 
 // Node runs it as it is: with threads, with files, and a program that has nothing to wait for ends.
@@ -271,15 +273,24 @@ func TestPackage(t *testing.T) {
 	require.NoError(t, err)
 	var names []string
 	for _, e := range entries {
+		if e.IsDir() {
+			within, err := os.ReadDir(filepath.Join(folder, e.Name()))
+			require.NoError(t, err)
+			for _, w := range within {
+				names = append(names, e.Name()+"/"+w.Name())
+			}
+			continue
+		}
 		names = append(names, e.Name())
 	}
-	for _, name := range []string{"LICENSE", "LICENSE-GO", "README.md", "package.json", "weft.js", "weft.d.ts", "worker.js", "thread.js", "weft.wasm", "rest.wasm", "whole.wasm", "models.wasm"} {
+	for _, name := range []string{"LICENSE", "LICENSE-GO", "README.md", "package.json", "weft.js", "weft.d.ts", "worker.js", "thread.js", "weft.wasm", "rest.wasm", "whole.wasm", "models.wasm", "export.js", "export.d.ts",
+		"player/model.js", "player/model.d.ts", "player/element.js", "player/element.d.ts", "player/processor.js", "player/player.js", "player/worker.js", "player/thread.js"} {
 		assert.Contains(t, names, name)
 	}
 	for _, name := range names {
 		assert.Regexp(t, `\.(js|d\.ts|wasm|json|md)$|^LICENSE`, name)
 	}
-	for _, name := range []string{"worker.js", "thread.js"} {
+	for _, name := range []string{"worker.js", "thread.js", "player/worker.js", "player/thread.js"} {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		require.NoError(t, err)
 		assert.NotRegexp(t, `(?m)\bfrom\s*"\./|\bimport\s*"\./|import\("\./`, string(text), "%s imports something, which bundlers do not see", name)

@@ -3,10 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/export"
+	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/tests/browser"
 )
 
@@ -15,10 +21,16 @@ const startNote = "from navigation to the first product of 2×2 in the page, by 
 	"those that came, compressed; waves is the longest row of requests of which each began when the one before had ended.\n"
 
 // visitors are whose pages are visited: pages/start/*.html.
-var visitors = []string{"weft", "jax-js", "tfjs-wasm"}
+var visitors = []string{"weft", exportedPage, "jax-js", "tfjs-wasm"}
 
-// startLimits are how many times as long as jax-js Weft may take.
-var startLimits = map[string]float64{"start cold, 50 Mbit/s": 3, "start warm, 50 Mbit/s": 2, "start cold, local": 4}
+// exportedPage is the page of a folder that package export wrote, with no engine in it.
+const exportedPage = "exported"
+
+// startLimits are how many times as long as jax-js Weft may take, and exportedLimits an exported page.
+var (
+	startLimits    = map[string]float64{"start cold, 50 Mbit/s": 3, "start warm, 50 Mbit/s": 2, "start cold, local": 4}
+	exportedLimits = map[string]float64{"start cold, 50 Mbit/s": 1, "start warm, 50 Mbit/s": 1, "start cold, local": 1}
+)
 
 // visit is what became of one visit.
 type visit struct {
@@ -38,7 +50,13 @@ func measureStart(ctx context.Context, o options, p *printer, _ string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s := &site{from: routes(o.peers, o.engine), dir: dir, built: o.engine}
+	folder := filepath.Join(dir, exportedPage)
+	if err := exportProduct(ctx, folder); err != nil {
+		return err
+	}
+	from := routes(o.peers, o.engine)
+	from.Handle("/exported/", http.StripPrefix("/exported", http.FileServer(http.Dir(folder))))
+	s := &site{from: from, dir: dir, built: o.engine}
 	rounds := (o.rounds + 1) / 2
 	p.threads = 0
 	p.head("start", fmt.Sprintf(startNote, rounds), visitors)
@@ -86,6 +104,9 @@ func (p *printer) visits(how string, n network, visits map[string][]visit) {
 		more = append(more, fmt.Sprintf("    %-10s %7.0f ms of processors, %3d requests in %d waves, %9d bytes, on %s", who, busy[len(busy)/2], last.requests, last.waves, last.bytes, last.note))
 	}
 	p.row("start", compared{name, startLimits[name], []string{"jax-js"}}, visitors, got)
+	p.rowOf(exportedPage, "start", compared{name + ", exported", exportedLimits[name], []string{"jax-js"}}, visitors, map[string]timed{
+		exportedPage: got[exportedPage], "jax-js": got["jax-js"],
+	})
 	if p.o.json {
 		return
 	}
@@ -166,4 +187,19 @@ func visitOnce(page *browser.Page, url string) (v visit, err error) {
 		return v, fmt.Errorf("%w; the page: %q", err, page.Problems())
 	}
 	return visit{ms: first.Ms, note: first.Note}, nil
+}
+
+// exportProduct exports the product that all pages compute.
+func exportProduct(ctx context.Context, folder string) error {
+	engine.Configure(engine.Options{}, "INTERP")
+	if _, err := engine.Use(""); err != nil {
+		return err
+	}
+	x := tensor.Of([]float32{1, 2, 3, 4}, 2, 2)
+	f, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{in[0].MatMul(in[0])} }, x)
+	if err != nil {
+		return err
+	}
+	_, err = export.Write(ctx, folder, map[string]*tensor.Captured{"product": f}, export.Options{})
+	return err
 }

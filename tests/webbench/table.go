@@ -43,17 +43,22 @@ type record struct {
 
 // judge compares Weft with the fastest of those that a case names.
 func judge(group string, c compared, got map[string]timed) record {
+	return judgeOf("weft", group, c, got)
+}
+
+// judgeOf compares another one than Weft.
+func judgeOf(who, group string, c compared, got map[string]timed) record {
 	r := record{Group: group, Case: c.name, Results: got, Limit: c.limit}
 	best := math.Inf(1)
 	for name, t := range got {
-		if name == "weft" || t.Failed != "" || c.against != nil && !slices.Contains(c.against, name) {
+		if name == who || t.Failed != "" || c.against != nil && !slices.Contains(c.against, name) {
 			continue
 		}
 		if t.Ms < best {
 			best, r.Fastest = t.Ms, name
 		}
 	}
-	if weft, ok := got["weft"]; ok && weft.Failed == "" && r.Fastest != "" {
+	if weft, ok := got[who]; ok && weft.Failed == "" && r.Fastest != "" {
 		r.Ratio = weft.Ms / best
 		r.OK = c.limit == 0 || r.Ratio <= c.limit
 		r.Least, r.Most = within(weft.Turns, got[r.Fastest].Turns)
@@ -75,7 +80,12 @@ func within(ours, theirs []float64) (least, most float64) {
 
 // row prints a case.
 func (p *printer) row(group string, c compared, names []string, got map[string]timed) {
-	r := judge(group, c, got)
+	p.rowOf("weft", group, c, names, got)
+}
+
+// rowOf prints a case that is about another one than Weft.
+func (p *printer) rowOf(who, group string, c compared, names []string, got map[string]timed) {
+	r := judgeOf(who, group, c, got)
 	p.count(r)
 	if p.o.json {
 		line(r)

@@ -298,6 +298,7 @@ a llm | source:files options:LanguageOptions?
 Captured
 a run | inputs:input*
 a save |
+a export | options:ExportOptions?
 – dispose |
 Size
 – plus minus | n:position
@@ -330,6 +331,7 @@ SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 SavedOptions | signal:signal?
 InspectOptions | target:targets?
+ExportOptions | name:text? inputs:any? results:any? devices:any? weights:text? title:text?
 OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? models:flag? folder:url?
 ModelOptions | onprogress:function? signal:signal?
 LanguageOptions | length:int(2..)? chunk:int(1..)? onprogress:function? signal:signal?

@@ -1009,9 +1009,16 @@ export class Captured<R extends Tensors | void> {
   run(...inputs: (Tensor | Size)[]): Promise<R>
   /**
    * The bytes of a file with the function for loadCaptured, in this page or another, or for a program in Go: what it computes, and the elements
-   * of all tensors that it uses or assigns, as they are now. It has to have run once.
+   * of all tensors that it uses or assigns, as they are now. It has to have run once, and the engine
+   * to have been opened with the option whole or models.
    */
   save(): Promise<Uint8Array>
+  /**
+   * The files of a folder that runs the function in any page without the engine, as Uint8Arrays by their names. It has to have run once, and the engine
+   * to have been opened with the option whole or models. The folder's player, and several functions in one folder: @weft-ml/weft/player and
+   * @weft-ml/weft/export.
+   */
+  export(options?: ExportOptions): Promise<Record<string, Uint8Array>>
   /** How many kernels a run launches; known after the first. */
   launches: number
   /** Of a function that was loaded: its inputs in order. */
@@ -1375,7 +1382,8 @@ export class Weft {
   load(from: ModelFile): Promise<Record<string, Tensor>>
   /** Gives the tensors of a model the elements that stand in a file under their names, and says what did not match: nothing may, unless strict is false. */
   load(from: ModelFile, model: object, options?: LoadOptions): Promise<Mismatches>
-  /** The bytes of a file with captured functions by their names. Tensors that several of them use are one there too. */
+  /** The bytes of a file with captured functions by their names. Tensors that several of them use are one there too. This and what follows need an
+   *  engine that was opened with the option whole or models. */
   saveFunctions(functions: Record<string, Captured<any>>): Promise<Uint8Array>
   /** The captured functions of a file of saveFunctions, or of weft in Go, by their names, to be run at once. They assign tensors of their own, and give
    *  what they gave in the form in which they gave it. A file needs no trust: it holds no code, and all of it is checked and compiled anew. */
@@ -1494,6 +1502,21 @@ export interface LanguageModel {
   close(): void
 }
 
+export interface ExportOptions {
+  /** What the function is called, 'main' without it. */
+  name?: string
+  /** The names of its inputs in order; without them in0, in1, … */
+  inputs?: string[]
+  /** The names of its results in order; without them those of the object that it returned, or out0, out1, … */
+  results?: string[]
+  /** Which devices the folder has kernels for; both without it. */
+  devices?: ('wasm' | 'webgpu')[]
+  /** What weights are written as that no function assigns; i8 has a scale for each 64. */
+  weights?: 'f32' | 'f16' | 'i8'
+  /** The title of the folder's page. */
+  title?: string
+}
+
 export interface OpenOptions {
   /** The device; without it the one that is fastest here. */
   device?: 'webgpu' | 'wasm'
@@ -1501,7 +1524,7 @@ export interface OpenOptions {
   onprogress?: (p: { loaded: number; total: number }) => void
   /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
   checks?: boolean
-  /** Loads the larger engine that inspect needs, instead of fetching that at their first call. */
+  /** Loads the larger engine that inspect needs, instead of fetching that at its first call, and that keeps captured functions in files. */
   whole?: boolean
   /** Loads the engine that onnx and llm need, instead of another at their first call: then models and tensors are in one engine, and nothing is copied between two. */
   models?: boolean

@@ -130,6 +130,7 @@ const files = () => import('./files.js')
 const pictures = () => import('./picture.js')
 const strangers = () => import('./models.js')
 const captures = () => import('./saved.js')
+const folders = () => import('./export.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -183,6 +184,9 @@ export class Captured {
 
   /** The bytes of a file with the function. */
   async save() { return (await captures()).save(this.w, { main: this }, 'save') }
+
+  /** The files of a folder that runs the function without the engine, by their names. */
+  async export(options) { return (await folders()).one(this, options) }
 
   dispose() { this.w.forget(this) }
 }
@@ -628,6 +632,9 @@ export class Weft {
     if (w !== this) await (w.opened ??= w.call('open', [this.asked, ...this.settings.slice(1)], { as: name }).then(({ device }) => { w.device = device }))
     return w
   }
+
+  /** The engine that writes folders of functions; nothing is computed there. */
+  writer(name) { return this.#engine(models, name) }
 
   /** A model in the ONNX format. */
   onnx(source, options) { return this.watch('onnx', async () => (await strangers()).onnx(this, await this.#models('onnx'), source, options)) }

@@ -71,7 +71,7 @@ func build(out, from string) error {
 	for _, name := range []string{"weft.wasm", "rest.wasm", "whole.wasm", "models.wasm"} {
 		files[name] = filepath.Join(from, name)
 	}
-	scripts, err := reached(from, "weft.js", "weft.d.ts")
+	scripts, err := reached(from, "weft.js", "export.js", "weft.d.ts", "export.d.ts")
 	if err != nil {
 		return err
 	}
@@ -79,20 +79,62 @@ func build(out, from string) error {
 		files[name] = filepath.Join(from, name)
 	}
 	for to, from := range files {
-		data, err := os.ReadFile(from)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(out, to), data, 0o666)
-		}
-		if err != nil {
+		if err := copied(from, filepath.Join(out, to)); err != nil {
 			return err
 		}
 	}
 	for _, name := range []string{"worker.js", "thread.js"} {
-		if err := single(filepath.Join(from, name), filepath.Join(out, name)); err != nil {
+		if err := single(filepath.Join(from, name), filepath.Join(out, name), "--banner:js="+notice); err != nil {
 			return err
 		}
 	}
+	if err := player(root, filepath.Join(out, "player")); err != nil {
+		return err
+	}
 	return errors.Join(os.WriteFile(filepath.Join(out, "package.json"), manifest, 0o666), os.WriteFile(filepath.Join(out, "README.md"), readme, 0o666))
+}
+
+// player writes the player of exported folders: modules as they are, and its worker as one file.
+func player(root, out string) error {
+	from, err := os.MkdirTemp("", "weft-player-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(from)
+	for _, folder := range []string{"export/js", "runtime/wasm/page", "runtime/webgpu/page"} {
+		entries, err := os.ReadDir(filepath.Join(root, folder))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".js") || strings.HasSuffix(e.Name(), ".d.ts") {
+				if err := copied(filepath.Join(root, folder, e.Name()), filepath.Join(from, e.Name())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	names, err := reached(from, "model.js", "element.js", "model.d.ts", "element.d.ts")
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(out, 0o777); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := copied(filepath.Join(from, name), filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(single(filepath.Join(from, "single.js"), filepath.Join(out, "worker.js")), single(filepath.Join(from, "thread.js"), filepath.Join(out, "thread.js")))
+}
+
+func copied(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o666)
 }
 
 // clear makes a folder, or empties one that holds a package; anything else it leaves alone.
@@ -131,9 +173,9 @@ func reached(folder string, names ...string) ([]string, error) {
 }
 
 // single makes one file of a script and all that it imports.
-func single(from, to string) error {
-	_, err := output("go", "run", bundler, from, "--bundle", "--format=esm", "--minify", "--charset=utf8", "--log-level=warning",
-		"--target=es2022", "--banner:js="+notice, "--outfile="+to)
+func single(from, to string, more ...string) error {
+	args := []string{"run", bundler, from, "--bundle", "--format=esm", "--minify", "--charset=utf8", "--log-level=warning", "--target=es2022", "--outfile=" + to}
+	_, err := output("go", append(args, more...)...)
 	return err
 }
 

@@ -14,8 +14,8 @@ import (
 // imports, and the two load it when it is asked for.
 var (
 	first = []string{"weft.js", "worker.js"}
-	later = []string{"thread.js", "explain.js", "node.js", "fetch.js", "files.js", "saved.js", "picture.js", "models.js", "optimizers.js", "jit.js"}
-	types = []string{"weft.d.ts", "nn.d.ts", "optim.d.ts"}
+	later = []string{"thread.js", "explain.js", "node.js", "fetch.js", "files.js", "saved.js", "export.js", "picture.js", "models.js", "optimizers.js", "jit.js"}
+	types = []string{"weft.d.ts", "export.d.ts", "nn.d.ts", "optim.d.ts"}
 )
 
 // bundle writes the scripts. sizes are those of the modules, as an object of JavaScript.

@@ -4,6 +4,8 @@ const { writeFileSync } = require('node:fs')
 async function main() {
   const { run } = await import('./main.js')
   const { open } = await import('@weft-ml/weft')
+  const { exportFunctions, write } = await import('@weft-ml/weft/export')
+  const { load } = await import('@weft-ml/weft/player')
   const out = await run()
   const w = await open()
   writeFileSync('numbers.bin', new Uint8Array(new Float32Array([1, 2, 3, 4]).buffer))
@@ -13,6 +15,16 @@ async function main() {
   out.loaded = await (await w.load('x.safetensors')).x.list()
   out.ones = await w.ones([700, 700]).matmul(w.ones([700, 700])).mean().item() // on all threads
   out.gone = await w.fetch('none.bin', [2]).catch((e) => e.message)
+  {
+    const own = await open({ device: 'wasm', models: true })
+    const twice = own.capture((x) => ({ twice: x.matmul(x).mul(2) }))
+    await twice.run(own.tensor([[1, 2], [3, 4]]))
+    await write(await exportFunctions({ twice: { function: twice, inputs: ['x'] } }), 'folder')
+    own.close()
+    const model = await load('folder')
+    out.played = [...(await model.run('twice', { x: [[1, 2], [3, 4]] })).twice.data]
+    await model.close()
+  }
   console.log(JSON.stringify(out))
 }
 

@@ -2,6 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { run } from './main.js'
 import { open } from '@weft-ml/weft'
+import { exportFunctions, write } from '@weft-ml/weft/export'
+import { load } from '@weft-ml/weft/player'
 
 const out = await run()
 const w = await open({ device: 'wasm' })
@@ -12,4 +14,14 @@ writeFileSync('x.safetensors', new Uint8Array(await (await w.save({ x: w.tensor(
 out.loaded = await (await w.load('x.safetensors')).x.list()
 out.ones = await w.ones([700, 700]).matmul(w.ones([700, 700])).mean().item() // on all threads
 w.close()
+{
+  const own = await open({ device: 'wasm', models: true })
+  const twice = own.capture((x) => ({ twice: x.matmul(x).mul(2) }))
+  await twice.run(own.tensor([[1, 2], [3, 4]]))
+  await write(await exportFunctions({ twice: { function: twice, inputs: ['x'] } }), 'folder')
+  own.close()
+  const model = await load('folder')
+  out.played = [...(await model.run('twice', { x: [[1, 2], [3, 4]] })).twice.data]
+  await model.close()
+}
 console.log(JSON.stringify(out))
