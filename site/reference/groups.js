@@ -16,5 +16,5 @@ export const groups = [
   { id: "types-gradients-and-memory", title: "Types, gradients and memory", names: ["to", "bitcast", "unpack4", "contiguous", "contiguousBackward", "detach", "clone", "pack4", "grad", "assign", "addAssign", "subAssign", "mulAssign", "divAssign", "replace", "hash", "keccak", "threefry", "own", "toImageData"] },
   { id: "making-tensors", title: "Making tensors", names: ["tensor", "fetch", "fromImage", "full", "empty", "emptyLike", "zerosLike", "onesLike", "randLike", "randnLike", "fullLike", "eye", "arange", "scalar", "linspace", "rand", "randn", "randint", "uniform", "normal", "scaledUniform", "glorotUniform", "kaimingUniform", "kaimingNormal", "randPerm", "randomBits", "bartlettWindow", "blackmanWindow", "hannWindow", "hammingWindow", "fftFreq", "rfftFreq", "triangleIndices", "affineGrid", "complex"] },
   { id: "joining-tensors", title: "Joining tensors", names: ["cat", "stack", "hstack", "vstack", "dstack", "blockDiag", "cartesianProduct", "uSum", "uProd", "broadcast", "meshgrid", "meshgridXY", "einsum", "attention", "recurrent"] },
-  { id: "the-engine", title: "The engine", names: ["seed", "realize", "save", "load", "profile", "stats", "inspect", "onnx", "llm"] },
+  { id: "the-engine", title: "The engine", names: ["seed", "realize", "save", "load", "profile", "stats", "inspect", "onnx", "llm", "kept", "clearKept"] },
 ]
