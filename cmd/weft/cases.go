@@ -12,7 +12,7 @@ import (
 )
 
 var benchCases = slices.Concat(baseCases, windowCases, memoryCases, orderCases, narrowCases, attentionCases, pictureCases, linalgCases,
-	networkCases, recurrentCases)
+	networkCases, recurrentCases, modelCases)
 
 var baseCases = []benchCase{
 	{name: "limits", about: "what the processor can do: multiply-adds and copying", special: limitsCase},

@@ -55,7 +55,8 @@ type listedCase struct {
 type contents struct {
 	In    []written   `json:"in"`
 	Model []written   `json:"model"`
-	Outs  [][]written `json:"outs"` // of the first runs: a case that changes its model gives another result each time
+	ONNX  string      `json:"onnx,omitempty"` // the file of a model that takes in by their names
+	Outs  [][]written `json:"outs"`           // of the first runs: a case that changes its model gives another result each time
 }
 
 type written struct {
@@ -154,7 +155,7 @@ func (w *work) runAndDiscard(ctx context.Context) error {
 		return err
 	}
 	for i, t := range outs {
-		if w.captured.Own(i) && !w.into {
+		if w.net != nil || w.captured.Own(i) && !w.into {
 			t.Discard()
 		}
 	}
@@ -164,8 +165,18 @@ func (w *work) runAndDiscard(ctx context.Context) error {
 // save writes the inputs, the model, and the results of the first runs to a folder.
 func (w *work) save(ctx context.Context, dir string) error {
 	var c contents
+	if w.net != nil {
+		c.ONNX = "model.onnx"
+		if err := os.WriteFile(filepath.Join(dir, c.ONNX), w.file, 0o666); err != nil {
+			return err
+		}
+	}
 	for i, t := range w.in {
-		if err := write(ctx, &c.In, dir, fmt.Sprintf("in%d", i), "", t); err != nil {
+		name := ""
+		if w.net != nil {
+			name = w.names[i]
+		}
+		if err := write(ctx, &c.In, dir, fmt.Sprintf("in%d", i), name, t); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/nn"
+	"github.com/weft-ml/weft/onnx"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -18,6 +19,10 @@ type work struct {
 	into  bool // results go into the same tensors each time
 
 	weights int // how many of in, the last ones, are no inputs of the captured function but tensors that it uses, as a model's are
+
+	file  []byte      // a model in an ONNX file, which is run instead of f
+	net   *onnx.Model // it
+	names []string    // of its inputs, in
 
 	captured *tensor.Captured
 	outs     []*tensor.Tensor // the same tensors
@@ -41,18 +46,21 @@ func (w *work) run(ctx context.Context) error {
 // results is run that gives the results.
 func (w *work) results(ctx context.Context) (outs []*tensor.Tensor, err error) {
 	in := w.in[:len(w.in)-w.weights]
-	if w.captured == nil {
+	if w.captured == nil && w.net == nil {
 		f := func(in ...*tensor.Tensor) []*tensor.Tensor { return w.f(slices.Concat(in, w.in[len(in):])...) }
 		if w.captured, err = tensor.Capture(ctx, f, in...); err != nil {
 			return nil, err
 		}
 	}
-	if w.into {
+	switch {
+	case w.net != nil:
+		outs, err = w.call(ctx)
+	case w.into:
 		if w.outs == nil {
 			w.outs = make([]*tensor.Tensor, 1)
 		}
 		outs, err = w.captured.RunInto(ctx, w.outs, in...)
-	} else {
+	default:
 		outs, err = w.captured.Run(ctx, in...)
 	}
 	if err != nil {

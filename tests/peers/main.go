@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,6 +31,7 @@ type options struct {
 	weft    string // a built weft, instead of a fresh one
 	write   string // folder of the document; none: it is not written
 	again   bool
+	with    string // of the others only this one
 }
 
 func main() {
@@ -42,6 +44,7 @@ func main() {
 	flag.StringVar(&o.weft, "weft", "", "a built weft, instead of building it")
 	flag.StringVar(&o.write, "write", "", "folder for performance.md and its plots")
 	flag.BoolVar(&o.again, "again", false, "do not measure, take the last whole run")
+	flag.StringVar(&o.with, "with", "", "measure beside this library only, such as \"ONNX Runtime\"; with -only")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
@@ -63,6 +66,21 @@ func (o options) wants(group, name string) bool {
 	return false
 }
 
+// checkWith says what is wrong with the flag -with.
+func (o options) checkWith() error {
+	if o.with == "" {
+		return nil
+	}
+	var names []string
+	for _, lib := range libraries[1:] {
+		names = append(names, lib.name)
+	}
+	if !slices.Contains(names, o.with) || o.only == "" {
+		return fmt.Errorf("-with %q: it goes with -only, and is one of %s", o.with, strings.Join(names, ", "))
+	}
+	return nil
+}
+
 func run(ctx context.Context, o options) error {
 	if o.again {
 		if o.write == "" {
@@ -76,6 +94,9 @@ func run(ctx context.Context, o options) error {
 	}
 	if o.only != "" && o.write != "" {
 		return errors.New("the document is of a whole run: -write and -only exclude each other")
+	}
+	if err := o.checkWith(); err != nil {
+		return err
 	}
 	if o.rounds < 1 || o.threads < 1 {
 		return errors.New("at least one round and one thread")
@@ -130,6 +151,9 @@ func start(ctx context.Context, o options) (ws workers, err error) {
 		}
 	}()
 	for _, lib := range libraries {
+		if o.with != "" && lib.name != weftName && lib.name != o.with {
+			continue
+		}
 		var cmd *exec.Cmd
 		if lib.module == "" {
 			cmd = exec.CommandContext(ctx, weft, "bench", "--turns", "--device", "CPU")

@@ -20,6 +20,7 @@ var groups = []group{
 	{"order", "Order and running sums", `argmax-1m sort-1m sort-rows topk-1m topk-rows cumsum-1m cumsum-rows cumsum-columns`},
 	{"attention", "Attention", `attention attention-causal attention-batch attention-token-groups`},
 	{"networks", "Networks", `lstm-step lstm-64 transformer-block resnet18 gpt2-token`},
+	{"models", "Models in ONNX files", `onnx-ultraface onnx-silero onnx-resnet18 onnx-bert onnx-gpt2 onnx-gpt2-4bit`},
 	{"training", "Steps of training", `mlp-step embedding-step mnist-convnet-64 resnet18-step`},
 	{"linalg", "Transforms and factorisations", `fft-65536 fft-1009 cholesky-64 cholesky-200 solve-64 solve-200 qr-64 qr-200 eigh-64 eigh-200`},
 }

@@ -1,49 +1,28 @@
 // Models of others, ONNX and language models: their files go to the engine that knows them, which is loaded when a page first asks for one,
 // and what it computes comes back. Loaded on demand.
 
-import { reach } from './start.js'
+import { hashOf, Loading, verified } from './kept.js'
 import { isTensor } from './tree.js'
 import { isNarrow } from './wire.js'
 
+export { clearKept, kept } from './kept.js'
+
 const nameOf = (from, address) => from.name ?? (String(address ?? 'model').split(/[?#]/)[0].split('/').pop() || 'model')
 
-// The bytes of an answer, with news of how many have come.
-async function read(response, onprogress, what) {
-  const total = Number(response.headers.get('content-length') ?? 0)
-  const pieces = []
-  let loaded = 0
-  for (const reader = response.body.getReader(); ;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    pieces.push(value)
-    loaded += value.length
-    onprogress?.({ file: what, loaded, total: Math.max(total, loaded) })
-  }
-  const all = new Uint8Array(loaded)
-  let at = 0
-  for (const p of pieces) {
-    all.set(p, at)
-    at += p.length
-  }
-  return all
-}
-
 // One file: its name and its bytes.
-async function fileOf(from, { onprogress, signal }, as) {
-  signal?.throwIfAborted()
-  let address
-  if (typeof from === 'string' || from instanceof URL) {
-    address = from
-    from = await reach(address, { signal })
+async function fileOf(from, options, as) {
+  options.signal?.throwIfAborted()
+  const load = async (address, first) => {
+    const name = nameOf({}, address)
+    return [name, await new Loading(address, { ...options, as, name, first, want: hashOf(name, options, as) }).bytes()]
   }
-  if (from instanceof Response) {
-    if (!from.ok) throw new Error(`${as}: ${address ?? from.url} cannot be loaded: ${from.status} ${from.statusText}`)
-    const name = nameOf({}, address ?? from.url)
-    return [name, await read(from, onprogress, name)]
-  }
-  if (from instanceof Blob) return [nameOf(from), new Uint8Array(await from.arrayBuffer())]
-  if (from instanceof ArrayBuffer) return ['model', new Uint8Array(from)]
-  if (ArrayBuffer.isView(from)) return ['model', new Uint8Array(from.buffer, from.byteOffset, from.byteLength)]
+  const named = async (name, bytes) => [name, await verified(await bytes, name, hashOf(name, options, as), as)]
+  if (typeof from === 'string' || from instanceof URL) return load(from)
+  if (options.cache) throw new TypeError(`${as}: what is kept comes from an address; leave out cache for other sources`)
+  if (from instanceof Response) return load(from.url, from)
+  if (from instanceof Blob) return named(nameOf(from), from.arrayBuffer().then((b) => new Uint8Array(b)))
+  if (from instanceof ArrayBuffer) return named('model', new Uint8Array(from))
+  if (ArrayBuffer.isView(from)) return named('model', new Uint8Array(from.buffer, from.byteOffset, from.byteLength))
   throw new TypeError(`${as}: a model comes from an address, a File, a Blob, a Response or bytes, not ${typeof from}`)
 }
 
@@ -51,6 +30,7 @@ async function fileOf(from, { onprogress, signal }, as) {
 async function filesOf(source, options, as) {
   const list = Array.isArray(source) ? source : [source]
   if (!list.length) throw new TypeError(`${as}: no file is given`)
+  if (typeof options.sha256 === 'string' && list.length > 1) throw new TypeError(`${as}: ${list.length} files have a sha256 each: { 'name': '…' }`)
   const files = {}
   for (const from of list) {
     const [name, bytes] = await fileOf(from, options, as)

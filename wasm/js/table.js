@@ -294,6 +294,8 @@ a stats |
 a inspect | text:text options:InspectOptions?
 a onnx | source:files options:ModelOptions?
 a llm | source:files options:LanguageOptions?
+a kept |
+a clearKept | address:url?
 – close |
 Captured
 a run | inputs:input*
@@ -333,8 +335,8 @@ SavedOptions | signal:signal?
 InspectOptions | target:targets?
 ExportOptions | name:text? inputs:any? results:any? devices:any? weights:text? title:text?
 OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? models:flag? folder:url?
-ModelOptions | onprogress:function? signal:signal?
-LanguageOptions | length:int(2..)? chunk:int(1..)? onprogress:function? signal:signal?
+ModelOptions | onprogress:function? signal:signal? cache:flag? sha256:any?
+LanguageOptions | length:int(2..)? chunk:int(1..)? onprogress:function? signal:signal? cache:flag? sha256:any?
 Words
 reduction | mean sum none batchMean
 padMode | constant reflect replicate circular

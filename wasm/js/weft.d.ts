@@ -1394,6 +1394,10 @@ export class Weft {
   onnx(source: ModelFile | ModelFile[], options?: ModelOptions): Promise<OnnxModel>
   /** Reads a language model: a .gguf file; config.json, .safetensors and tokenizer.json; or a .bin of llama2.c and its tokenizer.bin. */
   llm(source: ModelFile | ModelFile[], options?: LanguageOptions): Promise<LanguageModel>
+  /** What the browser keeps of models that were read with cache: bytes in all, and each file; whole says that none of it is still to come. */
+  kept(): Promise<{ bytes: number; files: { address: string; bytes: number; whole: boolean }[] }>
+  /** Gives the storage back that the file of an address takes, or that all of them do. */
+  clearKept(address?: string | URL): Promise<void>
   /** A picture as a tensor [channels, height, width] of numbers from 0 to 1, or of bytes with dtype 'u8'. All but ImageData goes to the engine past the page's thread. */
   fromImage(source: ImageData | ImageBitmapSource, options?: ImageOptions): Promise<Tensor>
   /** Calls f, and tells how long each kernel took that was launched until it ended. What is launched meanwhile waits for its end. */
@@ -1414,6 +1418,11 @@ export interface ModelOptions {
   /** Hears how much of a file has come; total is what the server says, or what has come. */
   onprogress?: (p: { file: string; loaded: number; total: number }) => void
   signal?: AbortSignal
+  /** Keeps what comes from an address in the browser's storage, from where it comes the next time: Weft.kept and Weft.clearKept. Loading that was
+   *  broken off goes on where it was. */
+  cache?: boolean
+  /** The SHA-256 that the file must have, in hexadecimal digits; of several files one each, by their names. */
+  sha256?: string | Record<string, string>
 }
 
 export interface LanguageOptions {
@@ -1424,6 +1433,11 @@ export interface LanguageOptions {
   /** Hears how much of a file has come; total is what the server says, or what has come. */
   onprogress?: (p: { file: string; loaded: number; total: number }) => void
   signal?: AbortSignal
+  /** Keeps what comes from an address in the browser's storage, from where it comes the next time: Weft.kept and Weft.clearKept. Loading that was
+   *  broken off goes on where it was. */
+  cache?: boolean
+  /** The SHA-256 that the file must have, in hexadecimal digits; of several files one each, by their names. */
+  sha256?: string | Record<string, string>
 }
 
 /** An input or an output of a model: an axis is a size, the name of one that varies, or null. */

@@ -642,6 +642,12 @@ export class Weft {
   /** A language model. */
   llm(source, options) { return this.watch('llm', async () => (await strangers()).llm(await this.#models('llm'), source, options)) }
 
+  /** What the browser keeps of models. */
+  async kept() { return (await strangers()).kept() }
+
+  /** Forgets what it keeps. */
+  async clearKept(address) { return (await strangers()).clearKept(address) }
+
   /** What the engine would make of an expression. */
   async inspect(text, options = {}) { return this.#engine(whole, 'inspect').call('inspect', [text, options]) }
 }

@@ -55,4 +55,12 @@ export const methods = [
     name: "llm", form: "w.llm(source: files, options?: LanguageOptions)", gives: "a promise",
     says: "",
   },
+  {
+    name: "kept", form: "w.kept()", gives: "a promise",
+    says: "",
+  },
+  {
+    name: "clearKept", form: "w.clearKept(address?: string | URL)", gives: "a promise",
+    says: "",
+  },
 ]

@@ -1,4 +1,4 @@
-"""Reads what `weft bench --turns` wrote about a case: its inputs, its model by names, and the results of its first runs."""
+"""Reads what `weft bench --turns` wrote about a case: its inputs, its model by names or the file of its model with the names of inputs, and the results of its first runs."""
 
 import json
 import os
@@ -19,4 +19,6 @@ def read(folder):
 
     inputs = [array(w) for w in c["in"] or []]
     model = {w["name"]: array(w) for w in c["model"] or []}
+    if c.get("onnx"):
+        model = os.path.join(folder, c["onnx"]), [w["name"] for w in c["in"]]
     return inputs, model, [[array(w) for w in run] for run in c["outs"]]

@@ -5,7 +5,8 @@ import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
-CASES = {}
+FILES = "onnx-ultraface onnx-silero onnx-resnet18 onnx-bert onnx-gpt2 onnx-gpt2-4bit".split()  # cases that are models in files
+CASES = dict.fromkeys(FILES)
 THREADS = 0
 
 
@@ -52,12 +53,20 @@ class Graph:
         inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in self.inputs.items()]
         graph = helper.make_graph(self.nodes, "case", inputs, [onnx.ValueInfoProto(name=o) for o in outs], self.constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
-        o = ort.SessionOptions()
-        o.intra_op_num_threads, o.inter_op_num_threads = THREADS, 1
-        return ort.InferenceSession(model.SerializeToString(), o, ["CPUExecutionProvider"])
+        return session(model.SerializeToString())
+
+
+def session(model):
+    """A session of a model, its bytes or the name of its file."""
+    o = ort.SessionOptions()
+    o.intra_op_num_threads, o.inter_op_num_threads = THREADS, 1
+    return ort.InferenceSession(model, o, ["CPUExecutionProvider"])
 
 
 def prepare(case, inputs, model):
+    if case in FILES:
+        file, names = model
+        return bound(session(file), dict(zip(names, inputs)))
     build, constants = CASES[case]
     given = {f"x{n}": a for n, a in enumerate(inputs) if n not in constants}
     g = Graph(given, model)
@@ -66,12 +75,16 @@ def prepare(case, inputs, model):
     outs = [outs] if isinstance(outs, str) else list(outs)
     used = {a for n in g.nodes for a in n.input}
     g.inputs = {n: a for n, a in given.items() if n in used}
-    s = g.session(outs)
+    return bound(g.session(outs), g.inputs)
+
+
+def bound(s, inputs):
+    """Runs a session with its inputs bound; it makes its outputs."""
     b = s.io_binding()
-    for n, a in g.inputs.items():
+    for n, a in inputs.items():
         b.bind_ortvalue_input(n, ort.OrtValue.ortvalue_from_numpy(a))
-    for o in outs:
-        b.bind_output(o, "cpu")
+    for o in s.get_outputs():
+        b.bind_output(o.name, "cpu")
 
     def run():
         s.run_with_iobinding(b)
