@@ -55,7 +55,7 @@ func (m *Model) NewBatch(ctx context.Context, n int) (*Batch, error) {
 		b.sessions = append(b.sessions, &Session{batch: b, index: i})
 	}
 	var err error
-	b.step, err = b.capture(ctx, n, func(ids *tensor.Tensor) *tensor.Tensor { return m.out.linear(m.hidden(ids, b.caches, parts), nil) })
+	b.step, err = b.capture(ctx, n, func(ids *tensor.Tensor) *tensor.Tensor { return m.logits(m.hidden(ids, b.caches, parts)) })
 	return b, err
 }
 
@@ -129,7 +129,7 @@ func (b *Batch) read(ctx context.Context, s *Session, tokens []int) error {
 	if b.chunk == nil {
 		var err error
 		b.chunk, err = b.capture(ctx, size, func(ids *tensor.Tensor) *tensor.Tensor {
-			return b.model.out.linear(b.model.hidden(ids, b.caches, []part{{b.text, b.from, size}}).Narrow(0, b.to, 1), nil)
+			return b.model.logits(b.model.hidden(ids, b.caches, []part{{b.text, b.from, size}}).Narrow(0, b.to, 1))
 		})
 		if err != nil {
 			return err
