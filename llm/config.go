@@ -56,10 +56,14 @@ type folder struct {
 	read func(name string) ([]byte, error) // nil where there is none
 }
 
+func diskFolder(path string) folder {
+	return folder{path, func(name string) ([]byte, error) { return beside(filepath.Join(path, name)) }}
+}
+
 func (f folder) at(name string) string { return filepath.Join(f.path, name) }
 
 func openFolder(ctx context.Context, path string, o Options) (*Model, error) {
-	f := folder{path, func(name string) ([]byte, error) { return beside(filepath.Join(path, name)) }}
+	f := diskFolder(path)
 	raw, err := f.read("config.json")
 	if err != nil {
 		return nil, err

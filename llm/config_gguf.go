@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/weft-ml/weft/tokenizer"
 	"github.com/weft-ml/weft/weights"
@@ -76,6 +77,9 @@ func ggufConfig(f *gguf.File) (Config, error) {
 	if c.Layers == kind.halfDims {
 		c.Scale = 1 / math.Sqrt(float64(c.Dim/c.Heads))
 	}
+	if scale, ok := f.Float(family + ".attention.scale"); ok {
+		c.Scale = scale
+	}
 	if n, ok := f.Int(family + ".expert_count"); ok && n > 0 {
 		return fail(fmt.Errorf("expert_count is %d: mixtures of experts are not known", n))
 	}
@@ -99,6 +103,11 @@ func ggufConfig(f *gguf.File) (Config, error) {
 	}
 	c.stills(kind.still)
 	names := kind.gguf
+	for weight, bias := range map[string]*bool{names.q: &c.Bias, names.o: &c.OutputBias, names.up: &c.ForwardBias} {
+		if _, ok := f.Info(biasOf(strings.Replace(weight, "%d", "0", 1))); ok {
+			*bias = true
+		}
+	}
 	info, ok := f.Info(names.embed)
 	if !ok || len(info.Shape) != 2 {
 		return fail(fmt.Errorf("no %s of two dims", names.embed))

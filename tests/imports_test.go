@@ -112,14 +112,15 @@ var mayImport = map[string]string{
 	"packed":          "tensor dtype",
 	"tokenizer":       "weights/gguf",
 	"weights":         "",
-	"weights/gguf":    "weights dtype",
+	"weights/gguf":    "weights dtype atomicfile",
+	"weights/convert": "weights weights/gguf safetensors dtype",
 	"weights/llama2c": "weights",
 	"weights/zipfile": "",
 	"weights/pytorch": "weights weights/zipfile",
 	"weights/numpy":   "weights weights/zipfile",
 	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
 	"export":          "atomicfile tensor engine saved codegen codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
-	"cmd/weft":        "viz export saved llm llm/chat llm/serve tokenizer onnx weights weights/formats weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":        "viz export saved llm llm/chat llm/serve tokenizer onnx weights weights/convert weights/formats weights/gguf weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.
