@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/weft-ml/weft/llm/grammar"
 	"github.com/weft-ml/weft/tokenizer"
 )
 
@@ -14,6 +15,9 @@ type Generation struct {
 	Tokens  int      // at most; 0: as many as there is room for
 	Sampler *Sampler // nil: always the likeliest
 	Stop    []string // texts that end it, and are not given
+	// Grammar is what the text is one of, from its first byte to its last; nil: any. Tokens that lead out of it are not chosen, one that ends
+	// the text only where it is whole, and where nothing may follow the text ends. A text that Tokens ends may be a part of one.
+	Grammar *grammar.Grammar
 }
 
 func (o *Generation) sampler() *Sampler {
@@ -26,7 +30,15 @@ func (o *Generation) sampler() *Sampler {
 // Continue reads tokens and gives those that follow, one by one, until the model ends the text or there is no room.
 func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter.Seq2[int, error] {
 	return func(yield func(int, error) bool) {
+		held, err := s.batch.model.hold(o)
+		if err != nil {
+			yield(-1, err)
+			return
+		}
 		sampler := o.sampler()
+		if held != nil {
+			sampler = held.sampler(sampler)
+		}
 		sampler.Seen(prompt...)
 		next := prompt
 		for made := 0; o.Tokens == 0 || made < o.Tokens; made++ {
@@ -43,7 +55,7 @@ func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter
 				yield(-1, err)
 				return
 			}
-			if s.batch.model.ends(token) || !yield(token, nil) {
+			if s.batch.model.ends(token) || !yield(token, nil) || held.took(token) {
 				return
 			}
 			next = []int{token}
@@ -124,6 +136,7 @@ type Reply struct {
 	sampler *Sampler
 	stream  *tokenizer.Stream
 	stop    stopper
+	held    *held // by a grammar; or nil
 }
 
 // NewReply begins a reply to tokens that are read elsewhere.
@@ -135,6 +148,13 @@ func (m *Model) NewReply(prompt []int, o Generation) (*Reply, error) {
 		return nil, errors.New("llm: the prompt is empty, and the model has no token for a beginning")
 	}
 	r := &Reply{model: m, options: o, sampler: o.sampler(), stream: m.Tokenizer.Stream(), stop: stopper{stops: o.Stop}}
+	var err error
+	if r.held, err = m.hold(o); err != nil {
+		return nil, err
+	}
+	if r.held != nil {
+		r.sampler = r.held.sampler(r.sampler)
+	}
 	r.sampler.Seen(prompt...)
 	for _, id := range prompt { // a continuation may begin with a space
 		r.stream.Next(id)
@@ -156,6 +176,9 @@ func (r *Reply) Next(logits []float32) (text string, token int, err error) {
 	}
 	text, done := r.stop.next(r.stream.Next(token))
 	if done {
+		r.Finish = "stop"
+	} else if r.held.took(token) {
+		text += r.Cut()
 		r.Finish = "stop"
 	} else if r.options.Tokens > 0 && r.Tokens >= r.options.Tokens {
 		text += r.Cut()

@@ -88,7 +88,7 @@ var mayImport = map[string]string{
 
 	"backends/look": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null plan",
 
-	"wasm":       "llm llm/chat onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
+	"wasm":       "llm llm/chat llm/grammar onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/face":  "",
 	"wasm/npm":   "",
@@ -107,8 +107,9 @@ var mayImport = map[string]string{
 	"atomicfile":  "",
 
 	"llm/chat":        "",
-	"llm/serve":       "llm llm/chat tokenizer",
-	"llm":             "llm/chat packed safetensors nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
+	"llm/grammar":     "",
+	"llm/serve":       "llm llm/chat llm/grammar tokenizer",
+	"llm":             "llm/chat llm/grammar packed safetensors nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
 	"packed":          "tensor dtype",
 	"tokenizer":       "weights/gguf",
 	"weights":         "",

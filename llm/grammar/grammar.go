@@ -16,7 +16,7 @@ import (
 
 const (
 	maxElements = 1 << 16 // of a grammar
-	maxStacks   = 1 << 10 // of a state
+	maxStacks   = 1 << 9  // of a state: what goes on in more ways at once goes on in these
 	maxDepth    = 200     // of a stack
 	maxExpand   = 1 << 14 // steps from one byte to the next
 )

@@ -94,7 +94,9 @@ func TestSchemaRefuses(t *testing.T) {
 		wide:                             ``,
 		long:                             `takes more than 65536 elements`,
 		strings.Repeat(" ", 1<<16+1):     `at most 65536 are read`,
-		strings.Repeat("[", 60000):       `nested deeper than 80`,
+		`{"enum": [` + strings.Repeat(`1,`, 400) + `1]}`:       `of which there are 1 to 400`,
+		`{"anyOf": [` + strings.Repeat(`true,`, 64) + `true]}`: `of which there are 1 to 64`,
+		strings.Repeat("[", 60000):                             `nested deeper than 80`,
 	} {
 		begin := time.Now()
 		_, err := Schema([]byte(schema))

@@ -12,6 +12,8 @@ const (
 	maxSchema = 1 << 16 // bytes
 	maxNested = 40      // schemas within each other
 	maxCount  = 1 << 12 // of minItems, maxLength and the like
+	maxEnum   = 400     // values of enum
+	maxAny    = 64      // schemas of anyOf
 )
 
 // Schema are the values that a JSON Schema (2020-12) allows: of its keywords type, properties, required, additionalProperties, items,
@@ -33,7 +35,11 @@ func Schema(raw []byte) (*Grammar, error) {
 	}
 	c := &compiler{builder: builder{common: map[string]int{}}, root: v, refs: map[string]int{}}
 	root := c.schema(v, "#", 0)
-	return c.grammar(root)
+	g, err := c.grammar(root)
+	if err == nil && len(g.Start().stacks) >= maxStacks {
+		return nil, fmt.Errorf("grammar: a text may begin in more than %d ways", maxStacks)
+	}
+	return g, err
 }
 
 // object is a JSON object in its order.
@@ -144,8 +150,8 @@ func (c *compiler) schema(v any, at string, deep int) int {
 			return c.anyOf(o.of["anyOf"], at+"/anyOf", deep)
 		case "enum":
 			list, ok := o.of["enum"].([]any)
-			if !ok || len(list) == 0 {
-				c.fail("%s/enum is no list of values", at)
+			if !ok || len(list) == 0 || len(list) > maxEnum {
+				c.fail("%s/enum is no list of values, of which there are 1 to %d", at, maxEnum)
 				return 0
 			}
 			return c.literals(list, o, at)
@@ -232,8 +238,8 @@ func quoted(v any) string {
 
 func (c *compiler) anyOf(v any, at string, deep int) int {
 	list, ok := v.([]any)
-	if !ok || len(list) == 0 {
-		c.fail("%s is no list of schemas", at)
+	if !ok || len(list) == 0 || len(list) > maxAny {
+		c.fail("%s is no list of schemas, of which there are 1 to %d", at, maxAny)
 		return 0
 	}
 	var all []sequence
