@@ -18,6 +18,10 @@ type Generation struct {
 	// Grammar is what the text is one of, from its first byte to its last; nil: any. Tokens that lead out of it are not chosen, one that ends
 	// the text only where it is whole, and where nothing may follow the text ends. A text that Tokens ends may be a part of one.
 	Grammar *grammar.Grammar
+	// Lookup has tokens that followed the last ones earlier in the text be read along as guesses: those that come true cost no step of their
+	// own. What is chosen stays the same, up to the rounding of several rows in place of one. Texts that repeat themselves or their prompt
+	// become faster, others slower.
+	Lookup bool
 }
 
 func (o *Generation) sampler() *Sampler {
@@ -41,11 +45,12 @@ func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter
 		}
 		sampler.Seen(prompt...)
 		next := prompt
+		seen := append([]int(nil), prompt...)
 		for made := 0; o.Tokens == 0 || made < o.Tokens; made++ {
 			if made > 0 && s.Room() == 0 {
 				return
 			}
-			logits, err := s.Feed(ctx, next...)
+			logits, err := s.next(ctx, next, seen, o.Lookup && made > 0)
 			if err != nil {
 				yield(-1, err)
 				return
@@ -58,9 +63,17 @@ func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter
 			if s.batch.model.ends(token) || !yield(token, nil) || held.took(token) {
 				return
 			}
-			next = []int{token}
+			next, seen = []int{token}, append(seen, token)
 		}
 	}
+}
+
+// next reads the tokens that a text, seen, ends with.
+func (s *Session) next(ctx context.Context, tokens, seen []int, guess bool) ([]float32, error) {
+	if guess {
+		return s.follow(ctx, seen)
+	}
+	return s.Feed(ctx, tokens...)
 }
 
 // ends says whether a token ends a text.
@@ -100,6 +113,7 @@ var errNoTokenizer = errors.New("llm: the model has no tokenizer; use Continue, 
 func (s *Session) Answer(ctx context.Context, prompt []int, o Generation) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		r, err := s.batch.model.NewReply(prompt, o)
+		seen := append([]int(nil), prompt...)
 		for next := prompt; err == nil && r.Finish == ""; {
 			if s.Room() == 0 {
 				if text := r.Cut(); text != "" {
@@ -108,7 +122,7 @@ func (s *Session) Answer(ctx context.Context, prompt []int, o Generation) iter.S
 				return
 			}
 			var logits []float32
-			if logits, err = s.Feed(ctx, next...); err != nil {
+			if logits, err = s.next(ctx, next, seen, o.Lookup && len(seen) > len(prompt)); err != nil {
 				break
 			}
 			var text string
@@ -116,7 +130,7 @@ func (s *Session) Answer(ctx context.Context, prompt []int, o Generation) iter.S
 			if text, token, err = r.Next(logits); err == nil && text != "" && !yield(text, nil) {
 				return
 			}
-			next = []int{token}
+			next, seen = []int{token}, append(seen, token)
 		}
 		if err != nil {
 			yield("", err)

@@ -121,7 +121,7 @@ var mayImport = map[string]string{
 	"weights/numpy":   "weights weights/zipfile",
 	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
 	"export":          "atomicfile tensor engine saved codegen codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
-	"cmd/weft":        "viz export saved llm llm/chat llm/serve tokenizer onnx weights weights/convert weights/formats weights/gguf weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":        "viz export saved llm llm/chat llm/grammar llm/serve tokenizer onnx weights weights/convert weights/formats weights/gguf weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.

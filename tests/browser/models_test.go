@@ -1,8 +1,8 @@
 package browser_test
 
 import (
-	"encoding/json"
 	"encoding/base64"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
