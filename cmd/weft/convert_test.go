@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/llm"
+	"github.com/weft-ml/weft/llm/chat"
 	"github.com/weft-ml/weft/safetensors"
 	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/weights"
@@ -23,7 +24,7 @@ import (
 
 var architectures = filepath.Join("..", "..", "llm", "testdata", "architectures")
 
-// weft runs the command.
+// convertFile runs the command.
 func convertFile(t *testing.T, args ...string) (code int, out, log string) {
 	var o, l strings.Builder
 	code = run(t.Context(), append([]string{"convert"}, args...), os.Getenv, &o, &l)
@@ -98,6 +99,26 @@ func TestConvertFolders(t *testing.T) {
 			assert.Less(t, math.Sqrt(sum/square), 0.25) // of random weights, whose errors do not cancel
 		})
 	}
+}
+
+// A tokenizer and a template go along.
+func TestConvertTokenizer(t *testing.T) {
+	dir, out := onlyModel(t, "gpt2"), filepath.Join(t.TempDir(), "m.gguf")
+	for name, text := range map[string]string{
+		"tokenizer.json":        `{"added_tokens": [{"id": 3, "content": "<end>", "special": true}], "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}`,
+		"tokenizer_config.json": `{"chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}"}`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	code, _, log := convertFile(t, dir, out)
+	require.Zero(t, code, log)
+	m, err := llm.Open(t.Context(), out, llm.Options{Device: "INTERP"})
+	require.NoError(t, err)
+	require.NotNil(t, m.Tokenizer)
+	ids, err := m.Prompt(chat.Input{Messages: []chat.Message{{Role: "user", Content: "aba<end>"}}})
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 0, 3}, ids)
+	assert.Equal(t, []int{3}, m.Config.EOS)
 }
 
 // The printed errors are those of what is in the file, and smaller with more bits; vectors and matrices without whole blocks are not packed.
