@@ -20,6 +20,8 @@ type Batch struct {
 	text, from, to tensor.Variable   // of a chunk: its text, its first position, its last token
 	step           *tensor.Captured  // one token of each text: one plan for all positions
 	chunk, embed   *tensor.Captured  // some tokens of one text; made when they are needed
+	ahead          *tensor.Captured  // a token and guesses, with the logits of each; likewise
+	aheadAt        tensor.Variable
 }
 
 const maxTexts = 256
@@ -55,7 +57,7 @@ func (m *Model) NewBatch(ctx context.Context, n int) (*Batch, error) {
 		b.sessions = append(b.sessions, &Session{batch: b, index: i})
 	}
 	var err error
-	b.step, err = b.capture(ctx, n, func(ids *tensor.Tensor) *tensor.Tensor { return m.out.linear(m.hidden(ids, b.caches, parts), nil) })
+	b.step, err = b.capture(ctx, n, func(ids *tensor.Tensor) *tensor.Tensor { return m.logits(m.hidden(ids, b.caches, parts)) })
 	return b, err
 }
 
@@ -107,7 +109,7 @@ func (b *Batch) Step(ctx context.Context, turns []Turn) error {
 	}
 	values := tensor.Values{}
 	for i, s := range b.sessions { // what the others write lies behind their texts, and is written again before it is read
-		values[b.at[i]] = s.position
+		values[b.at[i]], s.ahead = s.position, ahead{}
 	}
 	rows, err := b.run(ctx, b.step, values, tokens)
 	if err != nil {
@@ -125,11 +127,12 @@ func (b *Batch) Step(ctx context.Context, turns []Turn) error {
 // read reads a chunk of a text. One that is not full is filled up: what its last rows write into the caches lies behind the text and is
 // written again before it is read.
 func (b *Batch) read(ctx context.Context, s *Session, tokens []int) error {
+	s.ahead = ahead{}
 	size := b.model.options.Chunk
 	if b.chunk == nil {
 		var err error
 		b.chunk, err = b.capture(ctx, size, func(ids *tensor.Tensor) *tensor.Tensor {
-			return b.model.out.linear(b.model.hidden(ids, b.caches, []part{{b.text, b.from, size}}).Narrow(0, b.to, 1), nil)
+			return b.model.logits(b.model.hidden(ids, b.caches, []part{{b.text, b.from, size}}).Narrow(0, b.to, 1))
 		})
 		if err != nil {
 			return err

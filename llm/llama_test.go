@@ -35,7 +35,7 @@ func newSmall(seed uint64, family string, tied bool) *small {
 
 // newSized is a model of some shape.
 func newSized(seed uint64, family string, c Config) *small {
-	c.Bias, c.HeadNorm = family == "qwen2", family == "qwen3"
+	c.Architecture, c.Bias, c.HeadNorm = family, family == "qwen2", family == "qwen3"
 	s := &small{c: c, family: family,
 		values: map[string][]float64{}, shapes: map[string][]int{}}
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -69,9 +69,9 @@ func newSized(seed uint64, family string, c Config) *small {
 		add(at(n.v), c.KVHeads*c.Head, c.Dim)
 		add(at(n.o), c.Dim, c.Heads*c.Head)
 		if c.Bias {
-			add(at(n.qBias), c.Heads*c.Head)
-			add(at(n.kBias), c.KVHeads*c.Head)
-			add(at(n.vBias), c.KVHeads*c.Head)
+			add(biasOf(at(n.q)), c.Heads*c.Head)
+			add(biasOf(at(n.k)), c.KVHeads*c.Head)
+			add(biasOf(at(n.v)), c.KVHeads*c.Head)
 		}
 		if c.HeadNorm {
 			add(at(n.qNorm), c.Head)
@@ -158,9 +158,9 @@ func (s *small) logits(ids []int) [][]float64 {
 		var keys, values [][]float64
 		for p, x := range xs {
 			y := s.rms(x, at(n.attentionNorm))
-			q := s.turned(s.normed(at(n.qNorm), s.biased(at(n.qBias), s.product(at(n.q), y))), p)
-			keys = append(keys, s.turned(s.normed(at(n.kNorm), s.biased(at(n.kBias), s.product(at(n.k), y))), p))
-			values = append(values, s.biased(at(n.vBias), s.product(at(n.v), y)))
+			q := s.turned(s.normed(at(n.qNorm), s.biased(biasOf(at(n.q)), s.product(at(n.q), y))), p)
+			keys = append(keys, s.turned(s.normed(at(n.kNorm), s.biased(biasOf(at(n.k)), s.product(at(n.k), y))), p))
+			values = append(values, s.biased(biasOf(at(n.v)), s.product(at(n.v), y)))
 			mixed := make([]float64, c.Heads*c.Head)
 			for h := range c.Heads {
 				kv := h / (c.Heads / c.KVHeads) * c.Head
@@ -276,7 +276,7 @@ func (s *small) gguf(t testing.TB) string {
 	for i := range c.Layers {
 		h, g := hubNames, ggufNames
 		for _, n := range [][2]string{{h.attentionNorm, g.attentionNorm}, {h.ffnNorm, g.ffnNorm}, {h.q, g.q}, {h.k, g.k}, {h.v, g.v}, {h.o, g.o}, {h.gate, g.gate},
-			{h.up, g.up}, {h.down, g.down}, {h.qBias, g.qBias}, {h.kBias, g.kBias}, {h.vBias, g.vBias}, {h.qNorm, g.qNorm}, {h.kNorm, g.kNorm}} {
+			{h.up, g.up}, {h.down, g.down}, {biasOf(h.q), biasOf(g.q)}, {biasOf(h.k), biasOf(g.k)}, {biasOf(h.v), biasOf(g.v)}, {h.qNorm, g.qNorm}, {h.kNorm, g.kNorm}} {
 			add(fmt.Sprintf(n[0], i), fmt.Sprintf(n[1], i))
 		}
 		if s.family == "llama" {
@@ -379,7 +379,7 @@ func TestLlama(t *testing.T) {
 
 // The factors of llama3: short waves as they are, long ones by the factor.
 func TestRopeFactors(t *testing.T) {
-	c, err := ParseConfig([]byte(`{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 500000,
+	c, err := ParseConfig([]byte(`{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "rope_theta": 500000,
 		"rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 8192}}`))
 	require.NoError(t, err)
 	f := c.RopeFactors
@@ -399,21 +399,21 @@ func TestRopeFactors(t *testing.T) {
 func TestLoadRefuses(t *testing.T) {
 	s := newSmall(1, "llama", false)
 	for name, c := range map[string]struct{ old, now, want string }{
-		"architecture":   {`"llama"`, `"mamba"`, `model_type is "mamba"; llama, qwen2 and qwen3 are known`},
+		"architecture":   {`"llama"`, `"mamba"`, `model_type is "mamba"; gemma, gemma2, gemma3_text, gpt2, llama, mistral, phi, phi3, qwen2, qwen3 and smollm3 are known`},
 		"heads":          {`"num_attention_heads": 6`, `"num_attention_heads": 0`, "num_attention_heads is 0"},
 		"shared heads":   {`"num_key_value_heads": 2`, `"num_key_value_heads": 4`, "6 heads do not share 4"},
 		"no heads":       {`"num_key_value_heads": 2`, `"num_key_value_heads": 0`, "heads of keys is 0"},
-		"odd head":       {`"head_dim": 8`, `"head_dim": 7`, "odd size 7"},
+		"odd head":       {`"head_dim": 8`, `"head_dim": 7`, "positions turn 7 of the 7 elements"},
 		"eps":            {`1e-5`, `0`, "epsilon of the norms is 0"},
 		"shape":          {`"hidden_size": 24`, `"hidden_size": 25`, "the file has the shape [30 24], the configuration says [30 25]"},
 		"layers":         {`"num_hidden_layers": 2`, `"num_hidden_layers": 3`, `tensor "model.layers.2.input_layernorm.weight": not among`},
 		"many layers":    {`"num_hidden_layers": 2`, `"num_hidden_layers": 2000000000`, "layers is 2000000000"},
-		"rope":           {`"hidden_act"`, `"rope_scaling": {"rope_type": "yarn"}, "hidden_act"`, `rope type "yarn" is not known`},
+		"rope":           {`"hidden_act"`, `"rope_scaling": {"rope_type": "yarn"}, "hidden_act"`, `rope type "yarn" is not known; linear, llama3 and longrope are`},
 		"rope numbers":   {`"hidden_act"`, `"rope_scaling": {"rope_type": "linear"}, "hidden_act"`, "rope of type linear with the numbers"},
 		"activation":     {`"silu"`, `"gelu"`, `hidden_act is "gelu"`},
-		"bias":           {`"hidden_act"`, `"attention_bias": true, "hidden_act"`, "are not known"},
-		"part of a head": {`"hidden_act"`, `"partial_rotary_factor": 0.5, "hidden_act"`, "partial_rotary_factor is 0.5"},
-		"rope of a part": {`"hidden_act"`, `"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.25}, "hidden_act"`, "partial_rotary_factor is 0.25"},
+		"bias":           {`"hidden_act"`, `"attention_bias": true, "hidden_act"`, `tensor "model.layers.0.self_attn.q_proj.bias": not among`},
+		"part of a head": {`"hidden_act"`, `"partial_rotary_factor": 0.4, "hidden_act"`, "positions turn 3 of the 8 elements"},
+		"rope of a part": {`"hidden_act"`, `"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 1.25}, "hidden_act"`, "partial_rotary_factor is 1.25"},
 		"whole head":     {`"hidden_act"`, `"partial_rotary_factor": 1.0, "hidden_act"`, ""},
 		"packed":         {`"hidden_act"`, `"quantization_config": {"quant_method": "fp8"}, "hidden_act"`, `quantization_config of method "fp8"`},
 		"not packed":     {`"hidden_act"`, `"quantization_config": null, "hidden_act"`, ""},
@@ -442,7 +442,7 @@ func TestLoadRefuses(t *testing.T) {
 	_, err = Open(ctx, s.folder(t, ""), Options{Length: -1})
 	require.ErrorContains(t, err, "a length of -1")
 	_, err = Open(ctx, need.Data(t, "models", "gguf", "ggml-vocab-gpt-2.gguf"), Options{})
-	require.ErrorContains(t, err, `general.architecture is "gpt2"; llama, qwen2 and qwen3 are known`)
+	require.ErrorContains(t, err, "no token_embd.weight of two dims")
 }
 
 func replaceOnce(s, old, now string) string {

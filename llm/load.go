@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/nn"
@@ -42,8 +43,119 @@ type loader struct {
 	f      weights.File
 	packed *gguf.File // or nil: everything is read as float32
 	device string
+	layout
 	loaded []*tensor.Tensor
 	err    error
+}
+
+// layer reads the weights of a layer.
+func (r *loader) layer(c *Config, i int) layer {
+	kind, n := c.family(), r.layout
+	at := func(name string) string {
+		if name == "" {
+			return ""
+		}
+		return fmt.Sprintf(name, i)
+	}
+	q, kv := c.Heads*c.Head, c.KVHeads*c.Head
+	l := layer{attentionNorm: r.norm(at(n.attentionNorm), kind.layerNorm, c.Dim), ffnNorm: r.norm(at(n.ffnNorm), kind.layerNorm, c.Dim),
+		postNorm: r.norm(at(n.postNorm), kind.layerNorm, c.Dim), ffnPostNorm: r.norm(at(n.ffnPostNorm), kind.layerNorm, c.Dim),
+		qkv:  r.product(at(n.qkv), c.Dim, c.Bias, rows{at(n.q), q}, rows{at(n.k), kv}, rows{at(n.v), kv}),
+		o:    r.product(at(n.o), q, c.OutputBias, rows{at(n.o), c.Dim}),
+		down: r.product(at(n.down), c.Hidden, c.ForwardBias, rows{at(n.down), c.Dim})}
+	if kind.plain {
+		l.up = r.product(at(n.up), c.Dim, c.ForwardBias, rows{at(n.up), c.Hidden})
+	} else {
+		l.up = r.product(at(n.gateUp), c.Dim, c.ForwardBias, rows{at(n.gate), c.Hidden}, rows{at(n.up), c.Hidden})
+	}
+	if c.HeadNorm {
+		l.qNorm, l.kNorm = r.norm(at(n.qNorm), false, c.Head), r.norm(at(n.kNorm), false, c.Head)
+	}
+	if c.Windowed != nil && c.Windowed[i] {
+		l.window = c.Window
+	}
+	l.still = c.Still != nil && c.Still[i]
+	return l
+}
+
+// rows are those of a matrix.
+type rows struct {
+	name string
+	n    int
+}
+
+// product reads matrices of the same input: the one that has them all, if the file has it, or each.
+func (r *loader) product(joint string, in int, bias bool, parts ...rows) (p product) {
+	if joint != "" && (parts[0].name == "" || r.has(joint)) {
+		sum := 0
+		for _, x := range parts {
+			sum += x.n
+		}
+		parts = []rows{{joint, sum}}
+	}
+	for _, x := range parts {
+		switch {
+		case r.transposed && r.err == nil:
+			t := r.tensor(x.name, in, x.n)
+			if r.err == nil {
+				t = t.T().Contiguous()
+				r.loaded[len(r.loaded)-1] = t
+			}
+			p.parts = append(p.parts, matrix{plain: t})
+		default:
+			p.parts = append(p.parts, r.matrix(x.name, x.n, in))
+		}
+		var b *tensor.Tensor
+		if bias {
+			b = r.tensor(biasOf(x.name), x.n)
+		}
+		p.bias = append(p.bias, b)
+	}
+	return p
+}
+
+// norm reads a norm; of no name, none.
+func (r *loader) norm(name string, bias bool, n int) (out norm) {
+	if name == "" || r.err != nil {
+		return norm{}
+	}
+	if out.weight = r.tensor(name, n); r.err == nil && r.plusOne {
+		out.weight = out.weight.Add(1)
+		r.loaded[len(r.loaded)-1] = out.weight
+	}
+	if bias {
+		out.bias = r.tensor(biasOf(name), n)
+	}
+	return out
+}
+
+// padded reads a matrix, of which there are more or fewer rows than the file has; those behind are 0.
+func (r *loader) padded(name string, rows, now, cols int) *tensor.Tensor {
+	t := r.tensor(name, rows, cols)
+	if r.err != nil {
+		return nil
+	}
+	if rows < now {
+		t = t.Pad([]int{0, 0}, []int{now - rows, 0})
+	} else {
+		t = t.Narrow(0, 0, now)
+	}
+	t = t.Contiguous()
+	r.loaded[len(r.loaded)-1] = t
+	return t
+}
+
+// called is what the file calls a tensor.
+func (r *loader) called(name string) string {
+	if rest, ok := strings.CutPrefix(name, r.prefix[0]); ok {
+		return r.prefix[1] + rest
+	}
+	return name
+}
+
+func (r *loader) has(name string) bool {
+	_, ok := r.f.Info(r.called(name))
+	return ok
 }
 
 // matrix reads a matrix.
@@ -87,6 +199,7 @@ func (r *loader) tensor(name string, shape ...int) *tensor.Tensor {
 	if r.err != nil {
 		return nil
 	}
+	name = r.called(name)
 	info, ok := r.f.Info(name)
 	if !ok {
 		r.err = weights.Missing("weights", r.f, name)

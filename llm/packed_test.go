@@ -79,8 +79,8 @@ func TestPackedWeights(t *testing.T) {
 				m, err := Open(ctx, path, Options{Device: device, Chunk: 4, Unpacked: unpacked})
 				require.NoError(t, err)
 				assert.Equal(t, unpacked, m.embed.packed == nil)
-				assert.Equal(t, unpacked, m.layers[1].down.packed == nil)
-				assert.Nil(t, m.layers[0].v.packed, "Q5_0 is unpacked") // the fifth matrix of these
+				assert.Equal(t, unpacked, m.layers[1].down.parts[0].packed == nil)
+				assert.Nil(t, m.layers[0].qkv.parts[2].packed, "Q5_0 is unpacked") // the fifth matrix of these
 				session, err := m.NewSession(ctx)
 				require.NoError(t, err)
 				compiled := 0

@@ -18,7 +18,8 @@ import (
 type Talk struct {
 	Template *chat.Template // nil: the model comes with none
 	BOS, EOS string         // what the template has for a text's beginning and end
-	broken   error          // of a template that cannot be used: told when it is asked for
+	source   string
+	broken   error // of a template that cannot be used: told when it is asked for
 }
 
 // Prompt makes tokens of a conversation, as the model was trained to read them. A text of a message that is written as a token of control
@@ -52,6 +53,7 @@ func (m *Model) Talks() bool { return m.Talk.Template != nil || m.Talk.broken !=
 
 // set takes a template, whose faults are told when it is asked for.
 func (t *Talk) set(name, source string) {
+	t.source = source
 	t.Template, t.broken = chat.Parse(name, source)
 }
 

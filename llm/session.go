@@ -13,6 +13,7 @@ type Session struct {
 	index    int
 	position int
 	logits   []float32
+	ahead    ahead
 }
 
 // NewSession makes room for one text.
@@ -28,7 +29,7 @@ func (m *Model) NewSession(ctx context.Context) (*Session, error) {
 func (s *Session) Position() int { return s.position }
 
 // Reset forgets the text.
-func (s *Session) Reset() { s.position, s.logits = 0, nil }
+func (s *Session) Reset() { s.position, s.logits, s.ahead = 0, nil, ahead{} }
 
 // Back forgets what was read behind a position.
 func (s *Session) Back(position int) error {
@@ -36,7 +37,7 @@ func (s *Session) Back(position int) error {
 		return fmt.Errorf("llm: back to position %d of a text that has %d", position, s.position)
 	}
 	if position < s.position {
-		s.position, s.logits = position, nil
+		s.position, s.logits, s.ahead = position, nil, ahead{}
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ var mayImport = map[string]string{
 
 	"backends/look": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null plan",
 
-	"wasm":       "export saved llm llm/chat onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
+	"wasm":       "export saved llm llm/chat llm/grammar onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
 	"wasm/wire":  "",
 	"wasm/face":  "",
 	"wasm/npm":   "",
@@ -108,19 +108,21 @@ var mayImport = map[string]string{
 	"atomicfile":    "",
 
 	"llm/chat":        "",
-	"llm/serve":       "llm llm/chat tokenizer",
-	"llm":             "llm/chat packed safetensors nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
+	"llm/grammar":     "",
+	"llm/serve":       "llm llm/chat llm/grammar tokenizer",
+	"llm":             "llm/chat llm/grammar packed safetensors nn tensor dtype tokenizer weights weights/formats weights/gguf weights/llama2c",
 	"packed":          "tensor dtype",
 	"tokenizer":       "weights/gguf",
 	"weights":         "",
-	"weights/gguf":    "weights dtype",
+	"weights/gguf":    "weights dtype atomicfile",
+	"weights/convert": "weights weights/gguf safetensors dtype",
 	"weights/llama2c": "weights",
 	"weights/zipfile": "",
 	"weights/pytorch": "weights weights/zipfile",
 	"weights/numpy":   "weights weights/zipfile",
 	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
 	"export":          "atomicfile tensor engine saved codegen codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
-	"cmd/weft":        "viz export saved llm llm/chat llm/serve tokenizer onnx onnx/networks weights weights/formats weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
+	"cmd/weft":        "viz export saved llm llm/chat llm/grammar llm/serve tokenizer onnx onnx/networks weights weights/convert weights/formats weights/gguf weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 
 // homes lists where imports that are not plain Go may appear; a home covers the folders in it.

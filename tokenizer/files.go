@@ -120,11 +120,20 @@ const (
 	kindUser    = 4
 )
 
-// FromGGUF makes a tokenizer of the metadata of a GGUF file.
+// jsonKey has a whole tokenizer.json, as the description of the format allows.
+const jsonKey = "tokenizer.huggingface.json"
+
+// InGGUF says whether a GGUF file has a tokenizer.
+func InGGUF(f *gguf.File) bool { return f.Has("tokenizer.ggml.model") || f.Has(jsonKey) }
+
+// FromGGUF makes a tokenizer of the metadata of a GGUF file: of its lists, or of a tokenizer.json that is there in place of them.
 func FromGGUF(f *gguf.File) (*Tokenizer, error) {
 	name, ok := f.Text("tokenizer.ggml.model")
 	fail := func(place, cause string, err error) (*Tokenizer, error) {
 		return nil, &Error{Path: f.Path(), Place: place, Cause: cause, Err: err}
+	}
+	if raw, whole := f.Text(jsonKey); !ok && whole {
+		return FromJSON(f.Path()+": "+jsonKey, []byte(raw))
 	}
 	if !ok {
 		return fail("tokenizer.ggml.model", "is not in the metadata: the file has no tokenizer", nil)

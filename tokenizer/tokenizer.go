@@ -146,6 +146,17 @@ func (t *Tokenizer) Decode(ids []int) string {
 	return string(append(out, s.Rest()...))
 }
 
+// Bytes are those that a token adds to a text that has begun; none for tokens of control and numbers that are no token.
+func (t *Tokenizer) Bytes(id int) []byte {
+	if id < 0 || id >= len(t.vocabulary.list) || t.special[id] {
+		return nil
+	}
+	if token := t.vocabulary.list[id]; !t.literal[id] {
+		return t.decoder.bytes(token, &decoding{begun: true, trimmed: true})
+	}
+	return []byte(t.vocabulary.list[id])
+}
+
 // Stream makes text of tokens that come one by one. It is for one text and one goroutine.
 type Stream struct {
 	t       *Tokenizer

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/chat"
+	"github.com/weft-ml/weft/llm/grammar"
 	"github.com/weft-ml/weft/onnx"
 	"github.com/weft-ml/weft/tokenizer"
 	"github.com/weft-ml/weft/wasm/wire"
@@ -219,7 +220,7 @@ func tokensOf(_ context.Context, c *call) (any, error) {
 func beginText(_ context.Context, c *call) (any, error) {
 	l := held[*language](c, "language model")
 	text, talk := c.text(), c.truth()
-	o := c.options().only("tokens", "temperature", "topK", "topP", "minP", "repetition", "seed", "stop")
+	o := c.options().only("tokens", "temperature", "topK", "topP", "minP", "repetition", "seed", "stop", "schema")
 	var ids []int
 	var err error
 	if talk {
@@ -241,6 +242,11 @@ func beginText(_ context.Context, c *call) (any, error) {
 			if text, ok := s.(string); ok && text != "" {
 				g.Stop = append(g.Stop, text)
 			}
+		}
+	}
+	if schema, ok := o.r.Get("schema").(string); ok {
+		if g.Grammar, err = grammar.Schema([]byte(schema)); err != nil {
+			return nil, err
 		}
 	}
 	if l.reply, err = l.model.NewReply(ids, g); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/chat"
+	"github.com/weft-ml/weft/llm/grammar"
 )
 
 // chatOptions are the flags of weft chat.
@@ -23,6 +24,9 @@ type chatOptions struct {
 	Tokens         int
 	Sampler        llm.Sampler
 	Stop           []string
+	Schema         string
+	Lookup         bool
+	grammar        *grammar.Grammar
 }
 
 func chatCommand(p *program) *cobra.Command {
@@ -51,12 +55,23 @@ stays known. Another one, and any with --plain, continues each line as a text of
 	f.Float64Var(&o.Sampler.Repetition, "repetition", 0, "more than 1 makes tokens rarer that were there lately")
 	f.Uint64Var(&o.Sampler.Seed, "seed", 0, "of what is drawn")
 	f.StringArrayVar(&o.Stop, "stop", nil, "text that ends a continuation")
+	f.StringVar(&o.Schema, "schema", "", "file with a JSON Schema that what is said is held to")
+	f.BoolVar(&o.Lookup, "lookup", false, "guess tokens by what followed earlier in the text: faster where texts repeat themselves")
 	return c
 }
 
 func (p *program) chat(ctx context.Context, model string, once bool, in io.Reader, o chatOptions) error {
 	if o.Tokens < 0 {
 		return usagef("--tokens is from 0 on")
+	}
+	if o.Schema != "" {
+		raw, err := readSmall(o.Schema, 1<<16)
+		if err == nil {
+			o.grammar, err = grammar.Schema(raw)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.Schema, err)
+		}
 	}
 	m, err := o.load(ctx, p, model)
 	if err != nil {
@@ -126,7 +141,7 @@ func (p *program) print(s *llm.Session, answer func(llm.Generation) iter.Seq2[st
 	begin, first := time.Now(), time.Time{}
 	before, read := s.Position(), 0
 	var all strings.Builder
-	for text, err := range answer(llm.Generation{Tokens: o.Tokens, Sampler: &o.Sampler, Stop: o.Stop}) {
+	for text, err := range answer(llm.Generation{Tokens: o.Tokens, Sampler: &o.Sampler, Stop: o.Stop, Grammar: o.grammar, Lookup: o.Lookup}) {
 		if err != nil {
 			return "", err
 		}

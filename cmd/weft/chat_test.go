@@ -24,6 +24,16 @@ func TestChat(t *testing.T) {
 	assert.Greater(t, len(out), 100)
 	assert.Contains(t, log, "tokens a second")
 
+	schema := filepath.Join(t.TempDir(), "schema.json")
+	require.NoError(t, os.WriteFile(schema, []byte(`{"type": "array", "items": {"enum": ["cat", "dog"]}, "minItems": 1, "maxItems": 4}`), 0o600))
+	code, out, log = weft(nil, "chat", model, "--tokenizer", words, "--device", "INTERP", "--prompt", "Pets: ", "--schema", schema, "--lookup")
+	require.Zero(t, code, log)
+	assert.Regexp(t, `^\[\s*"(cat|dog)"(,\s*"(cat|dog)")*\s*\]\s*$`, out)
+	require.NoError(t, os.WriteFile(schema, []byte(`{"pattern": "a"}`), 0o600))
+	code, _, log = weft(nil, "chat", model, "--tokenizer", words, "--device", "INTERP", "--prompt", "x", "--schema", schema)
+	assert.Equal(t, exitFailure, code)
+	assert.Contains(t, log, `the keyword "pattern" is not known`)
+
 	code, _, log = weft(nil, "chat", model, "--device", "INTERP", "-p", "x")
 	assert.Equal(t, exitUsage, code)
 	assert.Contains(t, log, "has no tokenizer; name one with --tokenizer")

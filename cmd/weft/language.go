@@ -21,7 +21,7 @@ type languageModel struct {
 	Length                      int
 }
 
-const families = "Llama, Qwen 2 or Qwen 3"
+const families = "Llama, Qwen 2 and 3, Gemma 1 to 3, Phi 2 and 3, GPT-2, SmolLM or Mistral"
 
 func (o *languageModel) flags(c *cobra.Command) {
 	f := c.Flags()

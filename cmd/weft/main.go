@@ -99,7 +99,7 @@ wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searche
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	train.AddCommand(trainMNISTCommand(p))
-	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p), chatCommand(p), serveCommand(p), exportCommand(p), showModelCommand(p), runModelCommand(p), vizCommand(p))
+	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p), chatCommand(p), serveCommand(p), exportCommand(p), showModelCommand(p), runModelCommand(p), convertCommand(p), vizCommand(p))
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/chat"
+	"github.com/weft-ml/weft/llm/grammar"
 	"github.com/weft-ml/weft/tokenizer"
 )
 
@@ -46,7 +47,10 @@ type request struct {
 	Frequency      float64         `json:"frequency_penalty"`
 	LogitBias      map[string]any  `json:"logit_bias"`
 	ResponseFormat *struct {
-		Type string `json:"type"`
+		Type   string `json:"type"`
+		Schema *struct {
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
 	} `json:"response_format"`
 	ToolChoice json.RawMessage `json:"tool_choice"`
 	Dimensions *int            `json:"dimensions"`
@@ -93,8 +97,8 @@ func (q *request) known() error {
 		return bad("frequency_penalty", "repetition_penalty is")
 	case len(q.LogitBias) > 0:
 		return bad("logit_bias", "tokens are not weighted")
-	case q.ResponseFormat != nil && q.ResponseFormat.Type != "text":
-		return bad("response_format", "answers are texts")
+	case q.ResponseFormat != nil && !slices.Contains([]string{"text", "json_object", "json_schema"}, q.ResponseFormat.Type):
+		return bad("response_format", "text, json_object and json_schema are")
 	case !none(q.ToolChoice, `"auto"`, `"none"`):
 		return bad("tool_choice", "the model decides; \"auto\" and \"none\" are")
 	case q.Dimensions != nil:
@@ -152,8 +156,29 @@ func (s *Server) generation(q *request, prompt int) (o llm.Generation, err error
 	if p.Seed = s.seed(); q.Seed != nil {
 		p.Seed = uint64(*q.Seed)
 	}
+	if o.Grammar, err = q.grammar(); err != nil {
+		return o, err
+	}
 	o.Stop, err = stops(q.Stop)
 	return o, err
+}
+
+// grammar is what an answer is held to; nil: nothing.
+func (q *request) grammar() (*grammar.Grammar, error) {
+	f := q.ResponseFormat
+	switch {
+	case f == nil || f.Type == "text":
+		return nil, nil
+	case f.Type == "json_object":
+		return grammar.JSON(), nil
+	case f.Schema == nil || len(f.Schema.Schema) == 0:
+		return nil, refuse(http.StatusBadRequest, "response_format", "response_format of json_schema has no json_schema.schema")
+	}
+	g, err := grammar.Schema(f.Schema.Schema)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "response_format", "%v", err)
+	}
+	return g, nil
 }
 
 func stops(raw json.RawMessage) ([]string, error) {

@@ -110,6 +110,37 @@ func stream(url, path, body string) (text, reason string, usage any, err error) 
 	return text, reason, usage, fmt.Errorf("the stream ends without [DONE]: %v", lines.Err())
 }
 
+// An answer is what a schema wants, streamed or not, also beside answers that are held to nothing.
+func TestSchemaAnswers(t *testing.T) {
+	_, h := server(t, Options{Name: "stories"}, llm.Options{})
+	const form = `"response_format": {"type": "json_schema", "json_schema": {"name": "girl", "strict": true, "schema": {"type": "object",
+		"properties": {"name": {"type": "string", "maxLength": 8}, "age": {"type": "integer", "minimum": 0}}, "required": ["name", "age"], "additionalProperties": false}}}`
+	free := make(chan error)
+	go func() {
+		_, _, _, err := stream(h.URL, "/v1/completions", `{"prompt": "Lily", "max_tokens": 60, "stream": true}`)
+		free <- err
+	}()
+	for seed := range 4 {
+		body := fmt.Sprintf(`{"prompt": "Lily", "max_tokens": 80, "seed": %d, %s`, seed, form)
+		text, reason, _, err := stream(h.URL, "/v1/completions", body+`, "stream": true}`)
+		require.NoError(t, err)
+		assert.Equal(t, "stop", reason)
+		var v struct {
+			Name *string
+			Age  *uint64
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &v), text)
+		require.True(t, v.Name != nil && v.Age != nil, text)
+		status, got := ask(t, h.URL, "/v1/completions", body+`}`)
+		require.Equal(t, 200, status, "%v", got)
+		assert.Equal(t, text, choice(t, got)["text"])
+	}
+	require.NoError(t, <-free)
+	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Lily", "max_tokens": 200, "temperature": 0, "response_format": {"type": "json_object"}}`)
+	require.Equal(t, 200, status, "%v", got)
+	assert.True(t, strings.HasPrefix(choice(t, got)["text"].(string), "{"))
+}
+
 // A greedy answer is the recorded text, at once or in pieces, as a completion or in a conversation.
 func TestRecordedText(t *testing.T) {
 	_, h := server(t, Options{Name: "stories"}, llm.Options{})
@@ -270,7 +301,9 @@ func TestRefused(t *testing.T) {
 		{"chat/completions", `{"messages": [{"content": "Hi"}]}`, 400, "messages", "no role"},
 		{"chat/completions", `{"messages": [{"role": "tool", "content": "Hi"}]}`, 400, "messages", "no tools here"},
 		{"chat/completions", `{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, 400, "messages", "the model reads text"},
-		{"chat/completions", user + `, "response_format": {"type": "json_object"}}`, 400, "response_format", "answers are texts"},
+		{"chat/completions", user + `, "response_format": {"type": "xml"}}`, 400, "response_format", "text, json_object and json_schema are"},
+		{"chat/completions", user + `, "response_format": {"type": "json_schema"}}`, 400, "response_format", "has no json_schema.schema"},
+		{"chat/completions", user + `, "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"pattern": "a"}}}}`, 400, "response_format", "keyword \"pattern\" is not known"},
 		{"chat/completions", user + `, "presence_penalty": 1}`, 400, "presence_penalty", "not known here"},
 		{"chat/completions", user + `, "chat_template_kwargs": 5}`, 400, "chat_template_kwargs", "an object"},
 		{"embeddings", `{"input": "a", "dimensions": 5}`, 400, "dimensions", "not known here"},

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,7 @@ func TestLanguageModel(t *testing.T) {
 	require.NoError(t, err)
 	var got struct {
 		Text, Cut, Decoded string
+		Held               string
 		Vocab, Length      int
 		Tokens             []int
 		Likely             []struct {
@@ -104,6 +106,9 @@ func TestLanguageModel(t *testing.T) {
 		out.cut = ''
 		for await (const piece of lm.generate('Once upon a time there was a girl', {tokens: 50, stop: 'She', onprogress: ({read}) => { out.read = read }})) out.cut += piece
 		for await (const {token, likely} of lm.tokens('Once', {top: 3, tokens: 1})) Object.assign(out, {likely, chosen: token})
+		const schema = {type: 'object', properties: {name: {type: 'string', maxLength: 9}, age: {type: 'integer', minimum: 0}}, required: ['name', 'age']}
+		out.held = ''
+		for await (const piece of lm.generate('A girl', {schema, temperature: 1, seed: 4})) out.held += piece
 		const stop = new AbortController()
 		try {
 			for await (const piece of lm.generate('Once', {signal: stop.signal})) if (++out.stopped === 3) stop.abort(new Error('enough'))
@@ -113,6 +118,7 @@ func TestLanguageModel(t *testing.T) {
 		await tell(() => lm.generate('a', {temperature: -1}).next())
 		await tell(() => lm.generate('a', {heat: 1}).next())
 		await tell(() => lm.tokens('a', {top: 99}).next())
+		await tell(() => lm.generate('a', {schema: {pattern: 'a'}}).next())
 		const one = lm.generate('a')
 		await one.next()
 		await tell(() => lm.generate('b').next())
@@ -129,12 +135,18 @@ func TestLanguageModel(t *testing.T) {
 	assert.Equal(t, []int{512, 512}, []int{got.Vocab, got.Length})
 	assert.Equal(t, "Once upon a time", strings.TrimSpace(got.Decoded))
 	assert.NotContains(t, got.Cut, "She")
+	var held struct {
+		Name *string
+		Age  *uint64
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.Held), &held), got.Held)
+	assert.True(t, held.Name != nil && held.Age != nil, got.Held)
 	assert.Positive(t, got.Read)
 	assert.Equal(t, 3, got.Stopped)
 	require.Len(t, got.Likely, 3)
 	assert.Equal(t, got.Chosen, got.Likely[0].Token)
 	assert.True(t, got.Likely[0].P >= got.Likely[1].P && got.Likely[1].P >= got.Likely[2].P && got.Likely[2].P > 0)
-	for i, want := range []string{"enough", "without a template", "temperature -1", `no option "heat"`, "from 0 to 50", "makes another text", "are no model", "x.gguf", "no tokenizer", "was disposed of"} {
+	for i, want := range []string{"enough", "without a template", "temperature -1", `no option "heat"`, "from 0 to 50", `keyword "pattern" is not known`, "makes another text", "are no model", "x.gguf", "no tokenizer", "was disposed of"} {
 		if assert.Greater(t, len(got.Errors), i) {
 			assert.Contains(t, got.Errors[i], want)
 		}

@@ -126,6 +126,7 @@ export class LanguageModel {
     if (this.#busy) throw new Error('generate: the model makes another text; wait for its end, or stop it by its signal')
     const talk = typeof prompt !== 'string'
     if (typeof how.stop === 'string') how.stop = [how.stop]
+    if (how.schema !== undefined) how.schema = JSON.stringify(how.schema)
     this.#busy = true
     try {
       signal?.throwIfAborted()

@@ -1479,6 +1479,8 @@ export interface GenerateOptions {
   seed?: number
   /** Texts that end the answer, and are not given. */
   stop?: string | string[]
+  /** A JSON Schema: the text is JSON that it allows, unless tokens end it before. {type: 'object'} is any object. */
+  schema?: object | boolean
   signal?: AbortSignal
   /** Hears how much of the prompt has been read. */
   onprogress?: (p: { read: number; total: number }) => void

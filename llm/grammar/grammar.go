@@ -1,0 +1,303 @@
+// Package grammar says which bytes may follow in a text that has to be JSON, or JSON of a schema: a pushdown automaton over bytes, whose
+// state is a set of stacks.
+//
+// It knows bytes and refuses to know tokens and models. Schemas are not trusted: their size, the automaton's and the depth of what it lets
+// through are bounded, and a keyword that it does not hold to is an error.
+//
+//	g, err := grammar.Schema([]byte(`{"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}`))
+//	s := g.Start()
+//	s, ok := s.Next([]byte(`{"age": 4`))
+//	s.Whole() // false: the bracket is missing
+package grammar
+
+import (
+	"fmt"
+)
+
+const (
+	maxElements = 1 << 16 // of a grammar
+	maxStacks   = 1 << 9  // of a state: what goes on in more ways at once goes on in these
+	maxDepth    = 200     // of a stack
+	maxExpand   = 1 << 14 // steps from one byte to the next
+)
+
+// element of a sequence: a set of bytes, a rule, or the end of the sequence.
+type element struct {
+	kind kind
+	rule int
+	set  [4]uint64
+}
+
+type kind byte
+
+const (
+	end kind = iota
+	bytes
+	rule
+)
+
+func (e *element) has(b byte) bool { return e.set[b>>6]>>(b&63)&1 != 0 }
+
+// Grammar is a language of texts. It is not changed after it was made, and may be used from several goroutines.
+type Grammar struct {
+	elements []element
+	rules    [][]int // of each rule, where its alternatives begin
+	root     int
+}
+
+// node is a stack: what is to come, and what after it.
+type node struct {
+	at    int
+	next  *node
+	depth int
+}
+
+// State is how far a text is. It is not changed by Next.
+type State struct {
+	g      *Grammar
+	stacks []*node // each with bytes to come
+	whole  bool
+}
+
+// Start is the state before a text.
+func (g *Grammar) Start() *State {
+	e := expansion{g: g, seen: map[node]*node{}}
+	for _, at := range g.rules[g.root] {
+		e.expand(e.node(at, nil))
+	}
+	return e.state()
+}
+
+// expansion finds the bytes that stacks begin with.
+type expansion struct {
+	g     *Grammar
+	seen  map[node]*node
+	done  map[*node]bool
+	out   []*node
+	whole bool
+	steps int
+}
+
+// node is the one stack of its kind.
+func (e *expansion) node(at int, next *node) *node {
+	n := node{at: at, next: next, depth: 1}
+	if next != nil {
+		n.depth = next.depth + 1
+	}
+	if have := e.seen[n]; have != nil {
+		return have
+	}
+	e.seen[n] = &n
+	return &n
+}
+
+func (e *expansion) state() *State { return &State{e.g, e.out, e.whole} }
+
+func (e *expansion) expand(n *node) {
+	if n == nil {
+		e.whole = true
+		return
+	}
+	if e.done == nil {
+		e.done = map[*node]bool{}
+	}
+	if e.steps++; e.done[n] || n.depth > maxDepth || e.steps > maxExpand || len(e.out) >= maxStacks {
+		return
+	}
+	e.done[n] = true
+	switch x := &e.g.elements[n.at]; x.kind {
+	case bytes:
+		e.out = append(e.out, n)
+	case end:
+		e.expand(n.next)
+	case rule:
+		next := n.next
+		if e.g.elements[n.at+1].kind != end { // a rule at the end leaves nothing to come back to
+			next = e.node(n.at+1, n.next)
+		}
+		for _, at := range e.g.rules[x.rule] {
+			e.expand(e.node(at, next))
+		}
+	}
+}
+
+// Next is the state after some more bytes; ok is false where no text of the grammar goes on like this.
+func (s *State) Next(text []byte) (next *State, ok bool) {
+	for _, b := range text {
+		e := expansion{g: s.g, seen: map[node]*node{}}
+		for _, n := range s.stacks {
+			if s.g.elements[n.at].has(b) {
+				e.expand(e.node(n.at+1, n.next))
+			}
+		}
+		if s = e.state(); len(s.stacks) == 0 && !s.whole {
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// First says of each byte whether it may follow.
+func (s *State) First() (out [256]bool) {
+	for _, n := range s.stacks {
+		for b := range out {
+			out[b] = out[b] || s.g.elements[n.at].has(byte(b))
+		}
+	}
+	return out
+}
+
+// Whole says whether the text may end here.
+func (s *State) Whole() bool { return s.whole }
+
+// Ended says that nothing may follow.
+func (s *State) Ended() bool { return len(s.stacks) == 0 }
+
+// builder makes a grammar.
+type builder struct {
+	g       Grammar
+	common  map[string]int
+	failure error
+}
+
+func (b *builder) fail(format string, args ...any) {
+	if b.failure == nil {
+		b.failure = fmt.Errorf("grammar: "+format, args...)
+	}
+}
+
+// sequence is what a rule's alternative is made of.
+type sequence []element
+
+func ref(r int) element { return element{kind: rule, rule: r} }
+
+// text are the bytes of a text, one after the other.
+func text(s string) (out sequence) {
+	for i := range len(s) {
+		out = append(out, span(s[i], s[i]))
+	}
+	return out
+}
+
+// span is a set of bytes of ranges: lowest and highest of each.
+func span(edges ...byte) element {
+	e := element{kind: bytes}
+	for ; len(edges) > 1; edges = edges[2:] {
+		for c := int(edges[0]); c <= int(edges[1]); c++ {
+			e.set[c>>6] |= 1 << (c & 63)
+		}
+	}
+	return e
+}
+
+func seq(parts ...any) (out sequence) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case int:
+			out = append(out, ref(p))
+		case element:
+			out = append(out, p)
+		case sequence:
+			out = append(out, p...)
+		case string:
+			out = append(out, text(p)...)
+		}
+	}
+	return out
+}
+
+// rule makes a rule of alternatives.
+func (b *builder) rule(alternatives ...sequence) int {
+	r := b.reserve()
+	b.define(r, alternatives...)
+	return r
+}
+
+// reserve makes a rule that is defined later.
+func (b *builder) reserve() int {
+	b.g.rules = append(b.g.rules, nil)
+	return len(b.g.rules) - 1
+}
+
+func (b *builder) define(r int, alternatives ...sequence) {
+	for _, s := range alternatives {
+		if len(b.g.elements)+len(s) >= maxElements {
+			b.fail("it takes more than %d elements: names, lengths or counts are too many", maxElements)
+			return
+		}
+		b.g.rules[r] = append(b.g.rules[r], len(b.g.elements))
+		b.g.elements = append(append(b.g.elements, s...), element{})
+	}
+}
+
+// times is a rule some times, from least to most, after the first of which each has another before it; most < 0: any number.
+func (b *builder) times(first, more sequence, least, most int) int {
+	switch {
+	case b.failure != nil || most == 0:
+		return b.rule(nil)
+	case most < 0:
+		again := b.reserve()
+		b.define(again, nil, seq(more, again))
+		out := again
+		for range least - 1 {
+			out = b.rule(seq(more, out))
+		}
+		if least > 0 {
+			return b.rule(seq(first, out))
+		}
+		return b.rule(nil, seq(first, out))
+	}
+	out := b.rule(nil)
+	for i := most; i >= 1; i-- {
+		s := seq(more, out)
+		if i == 1 {
+			s = seq(first, out)
+		}
+		if i > least {
+			out = b.rule(nil, s)
+		} else {
+			out = b.rule(s)
+		}
+	}
+	return out
+}
+
+// grammar is what was built. A rule that no text ends, as that of an object that has to hold itself, is an error.
+func (b *builder) grammar(root int) (*Grammar, error) {
+	if b.failure != nil {
+		return nil, b.failure
+	}
+	ends := make([]bool, len(b.g.rules))
+	for changed := true; changed; {
+		changed = false
+		for r, all := range b.g.rules {
+			for _, at := range all {
+				for b.g.elements[at].kind == bytes || b.g.elements[at].kind == rule && ends[b.g.elements[at].rule] {
+					at++
+				}
+				if b.g.elements[at].kind == end && !ends[r] {
+					ends[r], changed = true, true
+				}
+			}
+		}
+	}
+	if !ends[root] {
+		return nil, fmt.Errorf("grammar: no text can end: something has to hold itself")
+	}
+	b.g.root = root
+	g := b.g
+	for r := range g.rules { // alternatives that no text ends are none
+		var kept []int
+		for _, at := range g.rules[r] {
+			k := at
+			for g.elements[k].kind == bytes || g.elements[k].kind == rule && ends[g.elements[k].rule] {
+				k++
+			}
+			if g.elements[k].kind == end {
+				kept = append(kept, at)
+			}
+		}
+		g.rules[r] = kept
+	}
+	return &g, nil
+}
