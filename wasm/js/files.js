@@ -40,13 +40,14 @@ export async function save(w, model, { metadata } = {}) {
   return new Blob([size.buffer, text, ...parts], { type: 'application/octet-stream' })
 }
 
-async function blobOf(from, signal) {
-  if (typeof from === 'string' || from instanceof URL) {
-    const address = from
-    from = await reach(address, { signal })
-    if (!from.ok) throw new Error(`load: ${address} cannot be loaded: ${from.status} ${from.statusText}`)
+/** The bytes of a file: of an address, a Response, a Blob, or bytes. */
+export async function blobOf(from, signal, as) {
+  let address
+  if (typeof from === 'string' || from instanceof URL) from = await reach(address = from, { signal })
+  if (from instanceof Response) {
+    if (!from.ok) throw new Error(`${as}: ${address ?? from.url} cannot be loaded: ${from.status} ${from.statusText}`)
+    return from.blob()
   }
-  if (from instanceof Response) return from.blob()
   return from instanceof Blob ? from : new Blob([from])
 }
 
@@ -79,7 +80,7 @@ async function headerOf(blob) {
  * strict, which is usual, everything must match, else nothing changes.
  */
 export async function load(w, from, model, { strict = true, signal } = {}) {
-  const blob = await blobOf(from, signal)
+  const blob = await blobOf(from, signal, 'load')
   const { entries, start } = await headerOf(blob)
   const tensorOf = ({ dtype, shape, data_offsets: [lo, hi] }) => w.record('tensor', 1, [new Elements(types[dtype][0], blob.slice(start + lo, start + hi)), shape])[0]
   if (!model) return Object.fromEntries(entries.map(([name, e]) => [name, tensorOf(e)]))

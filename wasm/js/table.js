@@ -287,6 +287,8 @@ a realize | tensors:tensor*
 – generator | seed:int(0..4294967295)
 a save | model:model options:SaveOptions?
 a load | from:file model:model? options:LoadOptions?
+a saveFunctions | functions:any
+a loadFunctions loadCaptured | from:file options:SavedOptions?
 a profile | f:function
 a stats |
 a inspect | text:text options:InspectOptions?
@@ -295,6 +297,7 @@ a llm | source:files options:LanguageOptions?
 – close |
 Captured
 a run | inputs:input*
+a save |
 – dispose |
 Size
 – plus minus | n:position
@@ -325,6 +328,7 @@ VmapOptions | in:any? out:ints?
 FunctionOptions | gradient:function?
 SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
+SavedOptions | signal:signal?
 InspectOptions | target:targets?
 OpenOptions | device:text? onprogress:function? checks:flag? search:int(0..64)? directives:text? whole:flag? models:flag? folder:url?
 ModelOptions | onprogress:function? signal:signal?

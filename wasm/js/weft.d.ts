@@ -1007,8 +1007,19 @@ export class Captured<R extends Tensors | void> {
    * it. A run that fails is told by its outputs, or by the next call.
    */
   run(...inputs: (Tensor | Size)[]): Promise<R>
+  /**
+   * The bytes of a file with the function for loadCaptured, in this page or another, or for a program in Go: what it computes, and the elements
+   * of all tensors that it uses or assigns, as they are now. It has to have run once. Needs the larger engine: open({whole: true}).
+   */
+  save(): Promise<Uint8Array>
   /** How many kernels a run launches; known after the first. */
   launches: number
+  /** Of a function that was loaded: its inputs in order. */
+  inputs?: Port[]
+  /** Of a function that was loaded: its results in order. */
+  results?: Port[]
+  /** Of a function that was loaded: the tensors that it assigns. */
+  states?: Tensor[]
   dispose(): void
   [Symbol.dispose](): void
 }
@@ -1364,6 +1375,14 @@ export class Weft {
   load(from: ModelFile): Promise<Record<string, Tensor>>
   /** Gives the tensors of a model the elements that stand in a file under their names, and says what did not match: nothing may, unless strict is false. */
   load(from: ModelFile, model: object, options?: LoadOptions): Promise<Mismatches>
+  /** The bytes of a file with captured functions by their names. Tensors that several of them use are one there too. Needs the larger engine. */
+  saveFunctions(functions: Record<string, Captured<any>>): Promise<Uint8Array>
+  /** The captured functions of a file of saveFunctions, or of weft in Go, by their names, to be run at once. They assign tensors of their own, and give
+   *  what they gave in the form in which they gave it. A file needs no trust: it holds no code, and all of it is checked and compiled anew.
+   *  Needs the larger engine: open({whole: true}). */
+  loadFunctions(from: ModelFile, options?: SavedOptions): Promise<Record<string, Captured<any>>>
+  /** The captured function of a file of Captured.save. */
+  loadCaptured(from: ModelFile, options?: SavedOptions): Promise<Captured<any>>
   /** Reads a model in the ONNX format; files with data of its weights follow it in a list. The engine that knows such models, models.wasm, is loaded at the first call. */
   onnx(source: ModelFile | ModelFile[], options?: ModelOptions): Promise<OnnxModel>
   /** Reads a language model: a .gguf file; config.json, .safetensors and tokenizer.json; or a .bin of llama2.c and its tokenizer.bin. */
@@ -1378,6 +1397,10 @@ export class Weft {
   /** Ends the engine. What is awaited then is rejected with an Error; promises that nobody awaits are no unhandled rejections. */
   close(): void
   [Symbol.dispose](): void
+}
+
+export interface SavedOptions {
+  signal?: AbortSignal
 }
 
 export interface ModelOptions {
@@ -1479,7 +1502,7 @@ export interface OpenOptions {
   onprogress?: (p: { loaded: number; total: number }) => void
   /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
   checks?: boolean
-  /** Loads the larger engine that inspect needs, instead of fetching that at their first call. */
+  /** Loads the larger engine that inspect needs, instead of fetching that at its first call; files of captured functions need it, too. */
   whole?: boolean
   /** Loads the engine that onnx and llm need, instead of another at their first call: then models and tensors are in one engine, and nothing is copied between two. */
   models?: boolean

@@ -129,6 +129,7 @@ const models = 'models.wasm' // the engine that can also read models of others
 const files = () => import('./files.js')
 const pictures = () => import('./picture.js')
 const strangers = () => import('./models.js')
+const captures = () => import('./saved.js')
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -174,10 +175,14 @@ export class Captured {
     const { outs, returned } = result
     this.forms = outs.map((t) => t.form)
     this.form = filled(returned, () => null)
+    this.takes = inputs.length
     await this.w.keep(states(list))
     this.ref = this.w.number()
     this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
   }
+
+  /** The bytes of a file with the function. */
+  async save() { return (await captures()).save(this.w, { main: this }, 'save') }
 
   dispose() { this.w.forget(this) }
 }
@@ -580,6 +585,15 @@ export class Weft {
 
   /** The tensors of a safetensors file by their names, or what of them did not fit a model, which got the rest. */
   async load(from, model, options) { return (await files()).load(this, from, model, options) }
+
+  /** The bytes of a file with captured functions. */
+  async saveFunctions(functions) { return (await captures()).save(this, functions, 'saveFunctions') }
+
+  /** The captured functions of a file. */
+  async loadFunctions(from, options) { return (await captures()).load(this, from, options) }
+
+  /** The captured function of a file. */
+  async loadCaptured(from, options) { return (await captures()).loadOne(this, from, options) }
 
   /** A picture as a tensor. */
   async fromImage(source, options) { return (await pictures()).fromImage(this, source, options) }

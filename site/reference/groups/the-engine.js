@@ -20,6 +20,18 @@ export const methods = [
     says: "",
   },
   {
+    name: "saveFunctions", form: "w.saveFunctions(functions: any)", gives: "a promise",
+    says: "saveFunctions writes captured functions of one device to a file for loadFunctions, by name. Tensors and generators that several of them use, such as the weights that one trains and another reads, are one there too.",
+  },
+  {
+    name: "loadFunctions", form: "w.loadFunctions(from: file, options?: SavedOptions)", gives: "a promise",
+    says: "loadFunctions makes captured functions of a file of saveFunctions, or of Save, where the name is \"main\".",
+  },
+  {
+    name: "loadCaptured", form: "w.loadCaptured(from: file, options?: SavedOptions)", gives: "a promise",
+    says: "loadCaptured makes a captured function of a file of Save, on a device (\"\": the default one), whichever it was saved on. It goes on where the saved one stood, and gives the same bits on the same kind of device. It assigns tensors of its own: see States.",
+  },
+  {
     name: "profile", form: "w.profile(f: function)", gives: "a promise",
     says: "",
   },
