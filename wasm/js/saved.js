@@ -45,7 +45,6 @@ function formOf(names) {
 /** The bytes of a file with captured functions by their names. */
 export async function save(w, functions, as) {
   able(w, as)
-  if (typeof functions !== 'object' || functions === null) throw new TypeError(`${as}: functions is ${functions === null ? 'null' : typeof functions}; it must be an object of captured functions by their names`)
   const list = []
   for (const [name, f] of Object.entries(functions)) {
     const fail = (why) => { throw new TypeError(`${as}: ${as === 'save' ? 'the function' : JSON.stringify(name)} ${why}`) }
