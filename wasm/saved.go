@@ -14,7 +14,8 @@ import (
 	"github.com/weft-ml/weft/wasm/wire"
 )
 
-// Files of captured functions: what a page captured becomes bytes, and bytes become functions.
+// Files of captured functions: what a page captured becomes bytes, and bytes become functions. The small engine leaves this out: with it 8 kB more
+// would have to come before a first result, most of it what stands for functions that are elsewhere.
 
 func init() {
 	calls["saveFunctions"] = procedure{run: saveFunctions}

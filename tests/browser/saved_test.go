@@ -7,68 +7,74 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A captured function that trains goes through a file into another engine of the page and goes on where it stood, on either device; what is no such file is
-// refused in words.
-func TestCapturedFunctionsInFiles(t *testing.T) {
+// A captured function goes to bytes and comes back, in another engine, with all that it keeps and in the form that it gave.
+func TestCapturedFunctionsAreSaved(t *testing.T) {
 	p := open(t)
-	for _, device := range []string{"wasm", "webgpu"} {
-		var got struct {
-			Want, Got   []float64
-			Names       []string
-			Place       []int
-			Both        []float64
-			Form        map[string][]float64
-			Wrong       []string
-			Size, Again int
-		}
-		require.NoError(t, p.Run(`
-		const w = await weft.open({device: '`+device+`', whole: true})
-		await w.seed(3)
-		const a = w.randn([3, 2]).own(), x = w.tensor([[1, 2, 3]]), y = w.tensor([[1, -1]])
-		await w.realize(a)
-		const step = w.capture((x, y) => {
-			const loss = x.matmul(a).mse(y)
-			const [g] = loss.grad([a])
-			a.assign(a.sub(g.mul(0.01)))
-			return loss
+	var got map[string]any
+	require.NoError(t, p.Run(`
+		const out = {}
+		const made = await weft.open({device: 'wasm', whole: true})
+		const total = made.zeros([2]).own()
+		await total.realize()
+		const step = made.capture((x) => {
+			total.addAssign(x)
+			return { total: total.mul(1), 'odd.name': [x.mul(2)] }
 		})
-		const look = w.capture((x) => ({ out: x.matmul(a), deep: [x.sum()] }))
-		for (let i = 0; i < 3; i++) { await step.run(x, y); await look.run(x) }
-		const bytes = await step.save(), both = await w.saveFunctions({ step, look })
-		const want = []
-		for (let i = 0; i < 4; i++) want.push(await (await step.run(x, y)).item())
+		const said = async (f) => { try { await f(); return 'nothing' } catch (e) { return e.message } }
+		out.early = await said(() => step.save())
+		await step.run(made.tensor([1, 2]))
+		const one = await step.save()
+		out.bytes = [one instanceof Uint8Array, one.length > 100]
+		const read = made.capture(() => [total.mul(10), total.sum()])
+		await read.run()
+		const both = await made.saveFunctions({ step, read })
+		out.wrong = [await said(() => made.saveFunctions({})), await said(() => made.saveFunctions({ a: 5 })), await said(() => made.saveFunctions(5))]
+		made.close()
 
-		const v = await weft.open({device: '`+device+`', whole: true})
-		const on = (t) => v.tensor(t)
-		const again = await v.loadCaptured(new Blob([bytes]))
-		const got = []
-		for (let i = 0; i < 4; i++) got.push(await (await again.run(on([[1, 2, 3]]), on([[1, -1]]))).item())
-		const all = await v.loadFunctions(new Response(both))
-		const Both = []
-		for (let i = 0; i < 2; i++) Both.push(await (await all.step.run(on([[1, 2, 3]]), on([[1, -1]]))).item())
-		const form = await all.look.run(on([[1, 2, 3]]))
-		const wanted = (await v.tensor([[1, 2, 3]]).matmul(all.step.states[0]).list())[0]
-		const Form = { out: (await form.out.list())[0], wanted, deep: [await form.deep[0].item()] }
-		const wrong = []
-		const tries = [() => v.loadCaptured(both), () => v.loadCaptured(bytes.slice(0, 100)), () => v.loadCaptured(new Blob([])), () => v.loadFunctions('data:text/plain,hello'),
-			() => w.capture((x) => x).save(), () => v.saveFunctions({ step }), () => w.saveFunctions({}), () => w.saveFunctions({ step: 1 }), () => v.loadCaptured(5), async () => { const small = await weft.open({device: 'wasm'}); try { await small.loadCaptured(bytes) } finally { small.close() } }]
-		for (const f of tries) { try { await f(); wrong.push('nothing was thrown') } catch (e) { wrong.push(e.message) } }
-		const size = bytes.length, twice = (await again.save()).length
-		w.close(); v.close()
-		return { Want: want, Got: got, Both, Form, Names: Object.keys(all), Place: again.inputs[0].shape, Wrong: wrong, Size: size, Again: twice }`, &got))
-		assert.Equal(t, got.Want, got.Got, device)
-		assert.Equal(t, got.Want[:2], got.Both, device)
-		assert.ElementsMatch(t, []string{"step", "look"}, got.Names)
-		assert.Equal(t, []int{1, 3}, got.Place)
-		require.Len(t, got.Form["out"], 2)
-		assert.InDeltaSlice(t, got.Form["wanted"], got.Form["out"], 1e-5)
-		assert.Equal(t, []float64{6}, got.Form["deep"])
-		assert.Equal(t, got.Size, got.Again)
-		for i, want := range []string{"loadFunctions", "", "", "", "has not run", "another engine", "no function", "no captured function", "from", "open({ whole: true })"} {
-			assert.Contains(t, got.Wrong[i], want)
-			assert.NotContains(t, got.Wrong[i], "nothing was thrown")
-			assert.NotRegexp(t, `Captured\.|SaveFunctions|LoadFunctions|undefined|tensor:`, got.Wrong[i])
+		const w = await weft.open({device: 'wasm', whole: true})
+		const f = await w.loadCaptured(one)
+		const a = await f.run(w.tensor([10, 20]))
+		out.form = [Object.keys(a), Array.isArray(a['odd.name']), a.total.shape, a.total.dtype]
+		out.values = [await a.total.list(), await a['odd.name'][0].list(), await f.states[0].list()]
+		out.told = [f.inputs, f.results.map((r) => r.name), f.launches > 0]
+		const again = await w.loadCaptured(new Blob([await f.save()]))
+		out.again = await (await again.run(w.tensor([1, 1]))).total.list()
+
+		const g = await w.loadFunctions(new Response(both))
+		await g.step.run(w.tensor([100, 200]))
+		out.shared = [await (await g.read.run())[0].list(), await (await g.read.run())[1].item(), g.step.states[0] === g.read.states?.[0]]
+		out.url = await said(() => w.loadCaptured(new Response('', { status: 404 })))
+		out.several = await said(() => w.loadCaptured(both))
+		out.hostile = []
+		for (const bad of [new Uint8Array(0), new TextEncoder().encode('<!doctype html>  a page of a server'), one.slice(0, 90), one.with(200, 255), one.with(30, 7)]) out.hostile.push(await said(() => w.loadCaptured(bad)))
+		out.kind = await said(() => w.loadCaptured(5))
+		g.read.dispose()
+		out.disposed = await said(() => w.saveFunctions({ read: g.read }))
+		w.close()
+
+		const small = await weft.open({device: 'wasm'})
+		const h = small.capture((x) => x.add(1))
+		await h.run(small.tensor([1]))
+		out.small = [await said(() => h.save()), await said(() => small.loadCaptured(one))]
+		small.close()
+		return out`, &got))
+	list := func(v ...any) []any { return v }
+	assert.Contains(t, got["early"], "has not run yet")
+	assert.Equal(t, list(true, true), got["bytes"])
+	assert.Equal(t, list(list("total", "odd.name"), true, list(2.), "f32"), got["form"])
+	assert.Equal(t, list(list(11., 22.), list(20., 40.), list(11., 22.)), got["values"])
+	assert.Equal(t, list(list(map[string]any{"name": "in0", "shape": list(2.), "dtype": "f32"}), list("total", `["odd.name"][0]`), true), got["told"])
+	assert.Equal(t, list(12., 23.), got["again"])
+	assert.Equal(t, list(list(1010., 2020.), 303., false), got["shared"])
+	assert.Contains(t, got["url"], "404")
+	assert.Contains(t, got["several"], "loadFunctions")
+	for _, name := range []string{"wrong", "hostile", "small"} {
+		for _, said := range got[name].([]any) {
+			t.Log(said)
+			assert.NotEqual(t, "nothing", said)
+			assert.NotRegexp(t, `undefined|is not a function|Cannot|BUG|\.go|SaveFunctions|Captured\.`, said)
 		}
-		t.Log(got.Wrong)
 	}
+	assert.Contains(t, got["kind"], "an address, a File, a Blob")
+	assert.Contains(t, got["disposed"], "disposed of")
 }

@@ -239,6 +239,7 @@ const kinds = {
   function(name, v) { if (typeof v !== 'function') this.refuse(name, v, 'a function') },
   image(name, v) { if (typeof v !== 'object' || v === null || v instanceof Tensor) this.refuse(name, v, 'a picture: ImageData, an ImageBitmap, a canvas, an HTMLImageElement, a VideoFrame or a Blob') },
   model(name, v) { if (typeof v !== 'object' || v === null) this.refuse(name, v, 'a model: an object or an array of tensors and layers') },
+  functions(name, v) { if (!plain(v)) this.refuse(name, v, 'an object of captured functions by their names') },
   file(name, v) {
     const holds = typeof v === 'string' || ['URL', 'Blob', 'Response', 'ArrayBuffer'].some((c) => v instanceof globalThis[c]) || ArrayBuffer.isView(v)
     if (!holds) this.refuse(name, v, 'an address, a File, a Blob, a Response or an ArrayBuffer')

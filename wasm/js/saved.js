@@ -3,6 +3,11 @@
 import { blobOf } from './files.js'
 import { Elements } from './wire.js'
 
+// The engine that pages open at first cannot read and write files of functions, so that it stays small.
+function able(w, as) {
+  if (w.module === 'weft.wasm') throw new Error(`${as}: the engine that is open is the small one, which knows no files of functions; open({ whole: true }) opens one that does`)
+}
+
 const only = 'main' // the name of a function that was saved by itself
 const usual = (names) => names.every((n, i) => n === `out${i}`)
 
@@ -37,14 +42,9 @@ function formOf(names) {
   return top.all
 }
 
-// The engine that pages open is small by not having files of functions among others.
-function expectAble(w, as) {
-  if (w.module === 'weft.wasm') throw new Error(`${as}: the engine of this page keeps no functions in files; open it with open({ whole: true })`)
-}
-
 /** The bytes of a file with captured functions by their names. */
 export async function save(w, functions, as) {
-  if (typeof functions !== 'object' || functions === null) throw new TypeError(`${as}: functions is ${functions === null ? 'null' : typeof functions}; it must be an object of captured functions by their names`)
+  able(w, as)
   const list = []
   for (const [name, f] of Object.entries(functions)) {
     const fail = (why) => { throw new TypeError(`${as}: ${as === 'save' ? 'the function' : JSON.stringify(name)} ${why}`) }
@@ -59,13 +59,12 @@ export async function save(w, functions, as) {
     list.push(given ? [name, f, ...given] : [name, f])
   }
   if (!list.length) throw new TypeError(`${as}: there is no function to save`)
-  expectAble(w, as)
   return (await w.call('saveFunctions', [list], { as })).data
 }
 
 /** The captured functions of a file by their names. */
 export async function load(w, from, { signal } = {}, as = 'loadFunctions') {
-  expectAble(w, as)
+  able(w, as)
   const blob = await blobOf(from, signal, as)
   const holder = { ref: w.number() }
   const { functions, states } = await w.call('loadFunctions', [new Elements('u8', blob)], { outs: [holder], as })

@@ -287,7 +287,7 @@ a realize | tensors:tensor*
 – generator | seed:int(0..4294967295)
 a save | model:model options:SaveOptions?
 a load | from:file model:model? options:LoadOptions?
-a saveFunctions | functions:any
+a saveFunctions | functions:functions
 a loadFunctions loadCaptured | from:file options:SavedOptions?
 a profile | f:function
 a stats |

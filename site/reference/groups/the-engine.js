@@ -20,7 +20,7 @@ export const methods = [
     says: "",
   },
   {
-    name: "saveFunctions", form: "w.saveFunctions(functions: any)", gives: "a promise",
+    name: "saveFunctions", form: "w.saveFunctions(functions: functions)", gives: "a promise",
     says: "saveFunctions writes captured functions of one device to a file for loadFunctions, by name. Tensors and generators that several of them use, such as the weights that one trains and another reads, are one there too.",
   },
   {

@@ -23,7 +23,7 @@ const kinds = {
   Axes: ['no', null, 1.5, [0.5], { axes: 0 }, { axis: 'x' }, { keep: 1 }, { correction: 1 }, () => 0],
   Spread: ['no', null, 1.5, { axes: 0 }, { correction: '1' }],
   Axis: ['no', null, 1.5, [0], { axes: 0 }, { axis: [0] }, { keep: 1 }], Sums: ['no', null, 1.5, { axes: 0 }, { dtype: 'x' }, { keep: 1 }],
-  fractions: ['no', null, -1, 2, [0.5, 2], ['0'], NaN, {}], reals: ['no', null, [NaN], ['0'], {}], image: [1, null, 'x'], model: [1, null, 'x', () => 0], file: [1, null, {}, [1]], files: [1, null, {}, [1], [null]],
+  fractions: ['no', null, -1, 2, [0.5, 2], ['0'], NaN, {}], reals: ['no', null, [NaN], ['0'], {}], image: [1, null, 'x'], model: [1, null, 'x', () => 0], file: [1, null, {}, [1]], functions: [1, null, 'x', [1], () => 0], files: [1, null, {}, [1], [null]],
   Made: ['f32', 1, { type: 'f32' }, { dtype: 'float32' }],
   Conv: [1, 'x', { strides: 1 }, { stride: 1.5 }, { groups: '1' }, { padding: [0.5] }],
   Pool: [1, { groups: 1 }, { stride: 'x' }],
