@@ -228,6 +228,9 @@ func (p *arranger) arrange() {
 		}
 	}
 	if len(staged) == 0 {
+		if p.swept(rest) {
+			return
+		}
 		rest = p.reordered(rest)
 	}
 	order = append(order, rest...)

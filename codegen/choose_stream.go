@@ -22,6 +22,9 @@ func (c *chooser) stream() []Directive {
 			best, least = a.r, cost
 		}
 	}
+	if directives := c.sweeps(best); directives != nil && Legal(c.spec, directives, c.target) == nil {
+		return directives
+	}
 	var directives []Directive
 	var order []string
 	sizes := map[string]int{}

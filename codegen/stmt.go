@@ -153,6 +153,7 @@ type Target struct {
 	Broad      bool        // a number is repeated in all lanes only slowly: better once, in scratch
 	Masks      bool        // loads and choices of some lanes take little more than those of all
 	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned
+	ReadsAhead int         // rows of an array that the processor reads ahead at once; 0: unknown
 	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
 	Matrix     *MatrixUnit // or nil: what multiplies whole blocks of matrices
 	NoOpt      bool        // NOOPT=1: no directives at all

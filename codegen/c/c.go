@@ -54,7 +54,7 @@ func Target(m Machine) *codegen.Target {
 			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes == 64 && !m.NoFMA
 		},
 		Matrix:  m.Matrix,
-		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, Masks: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
+		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, ReadsAhead: 8, Masks: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32, // what its blocks are made for
 	}
 }

@@ -1,0 +1,124 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// What is used once or a few times comes straight from memory, and a processor reads ahead only where neighbours follow each other
+// within a page. A block of lanes that goes through all rows of an array touches another page with each of them: nothing is read
+// ahead. Then a few rows go together through all lanes of a thread's share, and sums are carried from there to the next rows.
+
+// rowBytes is how far apart rows lie that are not read ahead: half a page.
+const rowBytes = pageBytes / 2
+
+// scattered says that steps of a reduction read, with lanes along v, what is larger than the second cache from another page each.
+func (c *chooser) scattered(r *reduction, v *uop.UOp) bool {
+	if c.target.ReadsAhead == 0 || c.fixed || len(r.ranges) != 1 || len(c.reds) != 1 || len(c.groups) > 1 || c.nested(r) || extent(r.ranges[0]) < 4*c.target.ReadsAhead {
+		return false
+	}
+	return slices.ContainsFunc(r.loads, func(l *access) bool {
+		s, ok := c.stride(l, v)
+		apart, steady := c.stride(l, r.ranges[0])
+		return ok && s == 1 && steady && abs(apart)*l.bytes >= rowBytes && l.plain && !l.gated && c.count(l.free)*l.bytes > c.target.L2
+	})
+}
+
+// rowsRead are the steps of a reduction that go together, without a rest where that is possible.
+func rowsRead(n, most int) int {
+	for _, d := range []int{0, 1, -1, 2, -2, 3, 4} {
+		if n%(most+d) == 0 {
+			return most + d
+		}
+	}
+	return most
+}
+
+// swept arranges the loops of a block of results in that way where an operand is scattered, and says whether it did.
+func (p *arranger) swept(loops []loop) bool {
+	if p.words != nil || len(p.shares) > 0 || !p.scattered(p.t.r, p.t.v) {
+		return false
+	}
+	var batch, rows []loop
+	var columns loop
+	held := 1 // sums of a column
+	for _, o := range loops {
+		switch {
+		case o.r == p.t.v:
+			columns = o
+		case p.batch(o.r):
+			batch = append(batch, o)
+		default:
+			rows = append(rows, o)
+			held *= o.n
+		}
+	}
+	for _, a := range p.t.axes {
+		held *= p.t.size(a)
+	}
+	return columns.r != nil && p.sweep(&p.out, batch, columns, rows, held, p.inner, p.lane)
+}
+
+// sweep writes the directives: held are the sums of a column, inner the axes of instances.
+func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loop, held int, inner []string, lane string) bool {
+	r := c.reds[0]
+	width := c.target.L1 / 2 / (4 * held * columns.block) // sums of a share stay in the first cache
+	if width = min(width, columns.n/(shareAxes/2)); width < 2 {
+		return false
+	}
+	width = ceilDiv(columns.n, ceilDiv(columns.n, width))
+	tail := Exact
+	if columns.n%width != 0 {
+		tail = Shift
+	}
+	x, n := c.name(r.ranges[0]), rowsRead(extent(r.ranges[0]), c.target.ReadsAhead)
+	rest := Exact
+	if extent(r.ranges[0])%n != 0 {
+		rest = Guard
+	}
+	*out = append(*out, Directive{Verb: Split, Name: columns.name, N: width, Tail: tail}, Directive{Verb: Split, Name: x, N: n, Tail: rest})
+	share, _ := names(append(batch, loop{name: columns.name + ".0"}))
+	if c.target.Threads {
+		fused := share[0]
+		for _, o := range share[1:] {
+			*out = append(*out, Directive{Verb: Fuse, Axes: []string{fused, o}})
+			fused += "+" + o
+		}
+		*out = append(*out, Directive{Verb: Threads, Name: fused})
+		share = []string{fused}
+	}
+	sums := []string{columns.name + ".1"}
+	for _, o := range rows {
+		sums = append(sums, o.name)
+	}
+	sums = append(append(sums, inner...), lane)
+	*out = append(*out, Directive{Verb: Order, Axes: append(append(share, x+".0"), sums...)}, Directive{Verb: Carry, Name: r.name, Axes: sums})
+	return true
+}
+
+// sweeps gives the directives of a nest in which nothing is used twice, with lanes along v, where an operand is scattered; else nil.
+func (c *chooser) sweeps(v *uop.UOp) (out []Directive) {
+	if v == nil || len(c.reds) != 1 || c.anyLength() || !c.scattered(c.reds[0], v) {
+		return nil
+	}
+	var batch []loop
+	for _, a := range c.g.axes {
+		if a.r != v {
+			batch = append(batch, loop{a.name, extent(a.r), a.r, 1, nil})
+		}
+		if !c.apart(a.r) || !c.reds[0].free.has(c.facts.rangeID(a.r)) {
+			return nil
+		}
+	}
+	lanes := 4 * c.width()
+	outer, lane := c.cut(&out, c.name(v), extent(v), lanes)
+	if outer == "" {
+		return nil
+	}
+	out = append(out, Directive{Verb: Vectors, Name: lane})
+	if !c.sweep(&out, batch, loop{outer, ceilDiv(extent(v), lanes), v, lanes, nil}, nil, 1, nil, lane) {
+		return nil
+	}
+	return out
+}
