@@ -42,6 +42,10 @@ type Options struct {
 	Devices []string   // which the folder has kernels for: "WASM", "WEBGPU"; nil: both
 	Weights saved.Form // of float32 tensors of at least Least elements that no function assigns; the others are kept exactly
 	Title   string     // of the page; "": the names of the functions
+
+	// KernelsApart has the kernels of WASM in a file of their own, kernels.wasm, which all functions share: for runtimes that compile no
+	// WebAssembly while they run. The player loads either.
+	KernelsApart bool
 }
 
 // Least is how many elements a tensor has that Options.Weights makes shorter.
@@ -66,6 +70,7 @@ const (
 	programFile  = "program.weft"
 	weightsFile  = "weights.bin"
 	manifestFile = "model.json"
+	kernelsFile  = "kernels.wasm"
 	playerFolder = "player"
 	tempPrefix   = ".weft-export-" // of files that are being written
 )
@@ -97,7 +102,7 @@ func Write(ctx context.Context, dir string, functions map[string]*tensor.Capture
 		if !ok {
 			return nil, fmt.Errorf("export: pages have no device %q; name %s", name, strings.Join(deviceNames(), " or "))
 		}
-		plans, err := d.plans(ctx, p, m)
+		plans, kernels, err := d.plans(ctx, p, m, o.KernelsApart)
 		if err != nil {
 			var lacks *codegen.Unsupported
 			if errors.As(err, &lacks) {
@@ -106,6 +111,9 @@ func Write(ctx context.Context, dir string, functions map[string]*tensor.Capture
 			return nil, fmt.Errorf("export for %s: %w", strings.ToUpper(name), err)
 		}
 		files[d.file] = plans
+		if kernels != nil {
+			files[kernelsFile] = kernels
+		}
 		if err := d.player(files); err != nil {
 			return nil, err
 		}
