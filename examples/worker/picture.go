@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"image/color"
+	"image"
+	"image/draw"
 	"image/png"
 )
 
@@ -27,13 +28,12 @@ func readPNG(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []byte
-	for y := range side {
-		for x := range side {
-			out = append(out, color.GrayModel.Convert(m.At(x, y)).(color.Gray).Y)
-		}
+	if gray, ok := m.(*image.Gray); ok {
+		return gray.Pix, nil
 	}
-	return out, nil
+	gray := image.NewGray(m.Bounds())
+	draw.Draw(gray, m.Bounds(), m, m.Bounds().Min, draw.Src)
+	return gray.Pix, nil
 }
 
 // readJSON takes {"image": [[…], …]}, 28 rows of 28 integers of 0 … 255.
