@@ -57,7 +57,7 @@ test-cogentcore: compiler gpu
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler browser
-	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC,BUNDLERS,FRAMEWORKS,AXE" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/saved ./wasm
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC,BUNDLERS,FRAMEWORKS,WORKERD,AXE" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/saved ./tests/worker ./wasm
 
 fuzz: TIME ?= 10m
 fuzz: compiler gpu

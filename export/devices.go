@@ -20,7 +20,8 @@ import (
 type device struct {
 	key, file string // in the manifest, and of its plans
 	machine   func() engine.Machine
-	pack      func(p *plan.Plan) []byte
+	pack      func(p *plan.Plan, apart bool) []byte // apart: without the code of kernels
+	module    func(kernels []plan.Kernel) []byte    // that code; nil: it is never apart
 	player    func(files map[string][]byte) error
 }
 
@@ -30,13 +31,18 @@ var devices = map[string]device{
 	"WASM": {"wasm", "wasm.plan", func() engine.Machine {
 		m := wasm.Machine{}
 		return engine.Machine{Target: wasm.Target(m), Render: wasm.Renderer(m)}
-	}, func(p *plan.Plan) []byte { return wasmpage.Pack(p, p.Kernels) }, wasmPlayer},
+	}, func(p *plan.Plan, apart bool) []byte {
+		if apart {
+			return wasmpage.Pack(p, nil)
+		}
+		return wasmpage.Pack(p, p.Kernels)
+	}, wasmpage.Module, wasmPlayer},
 	"WEBGPU": {"webgpu", "webgpu.plan", func() engine.Machine {
 		var a webgpu.Adapter // of a graphics processor of which nothing is known
 		a.Limits.Align = 256
 		a.Known()
 		return engine.Machine{Target: wgsl.Target(wgsl.Machine{Limits: a.Limits}), Render: wgsl.Render, Finish: wgsl.Finisher(a.Limits)}
-	}, gpupage.Pack, gpuPlayer},
+	}, func(p *plan.Plan, _ bool) []byte { return gpupage.Pack(p) }, nil, gpuPlayer},
 }
 
 func deviceNames() []string { return []string{"WASM", "WEBGPU"} }
@@ -48,14 +54,17 @@ func (d device) open() (*engine.Engine, error) {
 	return engine.New(engine.Backend{Name: d.key, Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) { return &m, nil }}, engine.Options{})
 }
 
-// plans compiles all functions, adds to the manifest what their plays are, and gives the file of the packed plans.
-func (d device) plans(ctx context.Context, p *saved.Program, m *manifest) ([]byte, error) {
-	var file []byte
+// plans compiles all functions, adds to the manifest what their plays are, and gives the file of the packed plans, and that of their kernels where
+// those are to be apart.
+func (d device) plans(ctx context.Context, p *saved.Program, m *manifest, apart bool) (file, module []byte, err error) {
+	apart = apart && d.module != nil
+	var kernels []plan.Kernel
 	add := func(play *engine.Play, f *function) *playOf {
 		if play == nil {
 			return nil
 		}
-		packed := d.pack(play.Plan)
+		packed := d.pack(play.Plan, apart)
+		kernels = append(kernels, play.Plan.Kernels...)
 		out := &playOf{At: len(file), Bytes: len(packed), Args: [][2]int{}, Vars: []int{}}
 		for _, a := range play.Args {
 			out.Args = append(out.Args, [2]int{int(a.Kind), a.N})
@@ -70,7 +79,7 @@ func (d device) plans(ctx context.Context, p *saved.Program, m *manifest) ([]byt
 		f := &p.Functions[i]
 		run, once, kept, err := d.compile(ctx, p, f)
 		if err != nil {
-			return nil, fmt.Errorf("function %q: %w", f.Name, err)
+			return nil, nil, fmt.Errorf("function %q: %w", f.Name, err)
 		}
 		of := m.function(f.Name)
 		if kept == nil {
@@ -78,8 +87,13 @@ func (d device) plans(ctx context.Context, p *saved.Program, m *manifest) ([]byt
 		}
 		of.devices[d.key] = playsOf{Kept: kept, Run: add(run, of), Once: add(once, of)}
 	}
-	m.Devices[d.key] = fileOf{d.file, len(file), saved.Sum(file)}
-	return file, nil
+	of := deviceOf{fileOf: fileOf{d.file, len(file), saved.Sum(file)}}
+	if apart {
+		module = d.module(kernels)
+		of.Kernels = &fileOf{kernelsFile, len(module), saved.Sum(module)}
+	}
+	m.Devices[d.key] = of
+	return file, module, nil
 }
 
 // compile makes the plans of a function, on an engine of its own: plans do not depend on what was compiled before.

@@ -43,6 +43,10 @@ type Options struct {
 	Weights saved.Form // of float32 tensors of at least Least elements that no function assigns; the others are kept exactly
 	Title   string     // of the page; "": the names of the functions
 	Names   map[string]Names
+
+	// KernelsApart has the kernels of WASM in a file of their own, kernels.wasm, which all functions share: for runtimes that compile no
+	// WebAssembly while they run. The player loads either.
+	KernelsApart bool
 }
 
 // Names are what inputs and results of a function are called in place of the names that they have (tensor.Captured.Named); nil leaves them.
@@ -70,6 +74,7 @@ const (
 	programFile  = "program.weft"
 	weightsFile  = "weights.bin"
 	manifestFile = "model.json"
+	kernelsFile  = "kernels.wasm"
 	playerFolder = "player"
 	tempPrefix   = ".weft-export-" // of files that are being written
 )
@@ -131,7 +136,7 @@ func filesOf(ctx context.Context, p *saved.Program, elements func(i int) ([]byte
 		if !ok {
 			return nil, fmt.Errorf("export: pages have no device %q; name %s", name, strings.Join(deviceNames(), " or "))
 		}
-		plans, err := d.plans(ctx, p, m)
+		plans, kernels, err := d.plans(ctx, p, m, o.KernelsApart)
 		if err != nil {
 			var lacks *codegen.Unsupported
 			if errors.As(err, &lacks) {
@@ -140,6 +145,9 @@ func filesOf(ctx context.Context, p *saved.Program, elements func(i int) ([]byte
 			return nil, fmt.Errorf("export for %s: %w", strings.ToUpper(name), err)
 		}
 		files[d.file] = plans
+		if kernels != nil {
+			files[kernelsFile] = kernels
+		}
 		if err := d.player(files); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ type manifest struct {
 	Format     string               `json:"format"`
 	Version    int                  `json:"version"`
 	Weights    fileOf               `json:"weights"`
-	Devices    map[string]fileOf    `json:"devices"`
+	Devices    map[string]deviceOf  `json:"devices"`
 	Arrays     []arrayOf            `json:"arrays"`
 	Generators []generatorOf        `json:"generators"`
 	Functions  map[string]*function `json:"functions"`
@@ -23,6 +23,12 @@ type fileOf struct {
 	File  string `json:"file"`
 	Bytes int    `json:"bytes"`
 	Sum   uint32 `json:"sum"`
+}
+
+// deviceOf is the file of the plans of a device, and that of their kernels, where those are apart.
+type deviceOf struct {
+	fileOf
+	Kernels *fileOf `json:"kernels,omitempty"`
 }
 
 type arrayOf struct {
@@ -153,7 +159,7 @@ func halves(n uint64) [2]uint32 { return [2]uint32{uint32(n), uint32(n >> 32)} }
 
 // newManifest says everything but what devices do.
 func newManifest(p *saved.Program, weights []byte) *manifest {
-	m := &manifest{Format: "weft-export", Version: Version, Devices: map[string]fileOf{}, Arrays: []arrayOf{}, Generators: []generatorOf{}, Functions: map[string]*function{},
+	m := &manifest{Format: "weft-export", Version: Version, Devices: map[string]deviceOf{}, Arrays: []arrayOf{}, Generators: []generatorOf{}, Functions: map[string]*function{},
 		Weights: fileOf{weightsFile, len(weights), saved.Sum(weights)}}
 	at := int64(0)
 	for _, a := range p.Arrays {

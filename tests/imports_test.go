@@ -131,7 +131,7 @@ var homes = map[string]string{
 	"unsafe":     "runtime wasm",
 	"C":          "runtime",
 	"syscall":    "runtime cmd tests/browser atomicfile",
-	"syscall/js": "runtime/webgpu wasm",
+	"syscall/js": "runtime/webgpu wasm examples/worker",
 
 	"github.com/ebitengine/purego":      "runtime/native",
 	"github.com/tetratelabs/wazero":     "runtime/wasm",
@@ -143,6 +143,7 @@ var homes = map[string]string{
 	"golang.org/x/text":                 "tokenizer",
 	"golang.org/x/term":                 "cmd",
 	"github.com/spf13/cobra":            "cmd",
+	"github.com/syumai/workers":         "examples/worker",
 	"github.com/schollz/progressbar/v3": "cmd",
 	"github.com/stretchr/testify":       "tests lawtest",
 	"testing":                           "tests lawtest",
@@ -154,7 +155,7 @@ var homes = map[string]string{
 }
 
 // platform lists where build tags may appear: shared packages are the same on every platform.
-const platform = "runtime backends cmd wasm tests atomicfile"
+const platform = "runtime backends cmd wasm tests atomicfile examples/worker"
 
 // edges lists where the environment may be read: once, into a struct. Library code never reads it,
 // so caches cannot miss a setting.

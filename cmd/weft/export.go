@@ -32,6 +32,8 @@ type exportOptions struct {
 	Model   string
 	Batch   int
 	Title   string
+	Apart   bool
+	Only    []string
 }
 
 // weightForms are what --weights may be.
@@ -61,6 +63,8 @@ and one that trains on them, so that a page can go on with it.`,
 	f.StringVar(&o.Device, "device", "", "device to read the functions with (default: $DEV, else the best that works)")
 	f.StringVar(&o.Model, "model", "", "weights for mnist, a file of weft train mnist --save (default: random ones)")
 	f.IntVar(&o.Batch, "batch", 64, "pictures of a step of training, for mnist")
+	f.StringSliceVar(&o.Only, "function", nil, "names of the functions to export (default: all)")
+	f.BoolVar(&o.Apart, "apart", false, "write the kernels for WASM as a file of their own, for what compiles none at run time, as Cloudflare Workers")
 	f.StringVar(&o.Title, "title", "", "title of the page (default: the names of the functions)")
 	return c
 }
@@ -84,11 +88,30 @@ func (p *program) export(ctx context.Context, what, dir string, o exportOptions)
 	if err != nil {
 		return err
 	}
-	r, err := export.Write(ctx, dir, functions, export.Options{Devices: o.Devices, Weights: form, Title: o.Title})
+	if functions, err = only(functions, o.Only); err != nil {
+		return err
+	}
+	r, err := export.Write(ctx, dir, functions, export.Options{Devices: o.Devices, Weights: form, Title: o.Title, KernelsApart: o.Apart})
 	if err != nil {
 		return err
 	}
 	return p.sizes(dir, r)
+}
+
+// only gives those functions that are named; all where none is.
+func only(functions map[string]*tensor.Captured, names []string) (map[string]*tensor.Captured, error) {
+	if len(names) == 0 {
+		return functions, nil
+	}
+	some := map[string]*tensor.Captured{}
+	for _, name := range names {
+		f, ok := functions[name]
+		if !ok {
+			return nil, usagef("--function %s: there are %s", name, strings.Join(slices.Sorted(maps.Keys(functions)), ", "))
+		}
+		some[name] = f
+	}
+	return some, nil
 }
 
 // exported gives the functions that were asked for.

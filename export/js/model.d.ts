@@ -18,6 +18,8 @@ export interface LoadOptions {
   onprogress?: (loaded: number, total: number) => void
   signal?: AbortSignal
   fetch?: typeof fetch
+  /** Of a folder whose kernels are a file of their own: that file, compiled, where none may be compiled at run time. */
+  kernels?: WebAssembly.Module
 }
 
 export class ModelError extends Error {}

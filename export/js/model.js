@@ -42,13 +42,18 @@ async function bytesAt(url, { fetch = globalThis.fetch, signal, progress }) {
   return all
 }
 
-const scripts = { wasm: () => import('./processor.js'), webgpu: () => import('./player.js') }
+const scripts = {
+  wasm: () => import('./processor.js'),
+  webgpu: () => import('./player.js').catch((e) => fail(`the player for WebGPU cannot be loaded: ${e.message}`)), // bundlers need not find it
+}
 
 const devices = {
-  async wasm({ threads, start }) { // start makes the worker of a thread
+  async wasm({ threads, start, kernels }) { // start makes the worker of a thread
     const { Processor } = await scripts.wasm()
+    if (kernels) threads = 1 // they were compiled for a memory that is not shared
     const p = new Processor({ ...threads && { threads }, ...start && { start } })
     return {
+      add: (module) => p.add(module),
       alloc: (n) => p.alloc(n), write: (at, bytes) => p.write(at, 0, bytes), read: async (at, n) => p.read(at, 0, n),
       load: async (plan) => p.load(plan), play: (plan, args, vars) => p.play(plan, args, vars), close: () => p.close(),
     }
@@ -74,7 +79,8 @@ const devices = {
 /**
  * Loads the folder at an address. Options: device ('wasm' or 'webgpu'; without it WebGPU where the browser has a graphics processor for
  * it and the folder has kernels for it), worker (true: it runs in a worker, beside the page, and where the page is cross-origin isolated on several
- * threads), threads (of WebAssembly, at most), onprogress(loaded, total) in bytes, signal, and fetch in place of the global one.
+ * threads), threads (of WebAssembly, at most), onprogress(loaded, total) in bytes, signal, fetch in place of the global one, and kernels: the compiled
+ * module of a folder whose kernels are a file of their own, where none may be compiled at run time, as in Cloudflare Workers.
  */
 export async function load(folder, options = {}) {
   const here = globalThis.document?.baseURI ?? globalThis.location?.href ?? `file://${globalThis.process?.cwd?.() ?? ''}/`
@@ -107,8 +113,13 @@ export async function load(folder, options = {}) {
   const [device, kind] = await open(info, options)
   try {
     const of = info.devices[kind]
-    const plans = await file(of.file)
-    if (plans.length !== of.bytes || sum(plans) !== of.sum) fail(`${base}${of.file} is damaged: its checksum differs; copy the folder again`)
+    const whole = async (f) => {
+      const bytes = await file(f.file)
+      if (bytes.length !== f.bytes || sum(bytes) !== f.sum) fail(`${base}${f.file} is damaged: its checksum differs; copy the folder again`)
+      return bytes
+    }
+    const [plans, kernels] = await Promise.all([whole(of), of.kernels && (options.kernels ?? whole(of.kernels))])
+    if (kernels) device.add(kernels)
     const model = new Model(info, kind, plans, weights, () => devices[kind](options))
     await model.start(device)
     return model
@@ -120,8 +131,10 @@ export async function load(folder, options = {}) {
 
 // Opens a device that there are kernels for.
 async function open(info, options) {
-  const wanted = options.device
+  const wanted = options.device ?? (options.kernels && 'wasm')
   if (wanted && !devices[wanted]) fail(`there is no device ${wanted}; name wasm or webgpu`)
+  if (options.kernels && !(options.kernels instanceof WebAssembly.Module)) fail('the option kernels is a WebAssembly.Module; without it the folder\'s file is compiled')
+  if (options.kernels && !info.devices[wanted]?.kernels) fail('the folder has no kernels in a file of their own for the option kernels; export it for WASM with its kernels apart')
   if (wanted && !info.devices[wanted]) fail(`the folder has no kernels for ${wanted}, but for ${Object.keys(info.devices)}; export it for that device`)
   if (info.devices.webgpu && wanted !== 'wasm' && (wanted || globalThis.navigator?.gpu || !info.devices.wasm)) {
     try {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -117,6 +118,56 @@ func testdata(t *testing.T, name string) string {
 	path, err := filepath.Abs(filepath.Join("testdata", name))
 	require.NoError(t, err)
 	return path
+}
+
+// Kernels in a file of their own are played all the same: by who compiles the file, by who is given the compiled module, and on
+// several threads.
+func TestKernelsApart(t *testing.T) {
+	dir, script, want, r := exported(t, "training", export.Options{Devices: []string{"WASM"}, KernelsApart: true})
+	assert.True(t, slices.ContainsFunc(r.Files, func(f export.File) bool { return f.Name == "kernels.wasm" }))
+	plans, err := os.ReadFile(filepath.Join(dir, "wasm.plan"))
+	require.NoError(t, err)
+	assert.NotContains(t, string(plans), "\x00asm", "no module is in the plans")
+	for name, option := range map[string]string{
+		"file": `{}`, "module": `{ kernels: await WebAssembly.compile(await readFile('` + dir + `/kernels.wasm')) }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []result
+			inNode(t, `
+				import { readFile } from 'node:fs/promises'
+				import { load } from '`+dir+`/player/model.js'
+				import { drive } from '`+testdata(t, "drive.js")+`'
+				console.log(JSON.stringify(await drive(await load('`+dir+`', `+option+`), `+script+`)))`, &got)
+			alike(t, want, got)
+		})
+	}
+	within, _, _, _ := exported(t, "inference", export.Options{Devices: []string{"WASM"}})
+	file, err := os.ReadFile(filepath.Join(dir, "kernels.wasm"))
+	require.NoError(t, err)
+	var said []string
+	inNode(t, `
+		import { readFile, writeFile } from 'node:fs/promises'
+		import { load } from '`+dir+`/player/model.js'
+		import { Processor } from '`+dir+`/player/processor.js'
+		const said = []
+		const says = async (f) => { try { await f(); said.push('nothing') } catch (e) { said.push(e.message) } }
+		const kernels = await WebAssembly.compile(await readFile('`+dir+`/kernels.wasm'))
+		await says(() => load('`+within+`', { kernels }))
+		await says(() => load('`+dir+`', { kernels, device: 'webgpu' }))
+		await says(() => load('`+dir+`', { kernels: 1 }))
+		await says(() => {
+			const p = new Processor({ threads: 2, isolated: true, start: () => ({ postMessage() {}, terminate() {} }) })
+			p.add(kernels)
+		})
+		await writeFile('`+dir+`/kernels.wasm', new Uint8Array(`+fmt.Sprint(len(file))+`))
+		await says(() => load('`+dir+`'))
+		console.log(JSON.stringify(said))`, &said)
+	require.Len(t, said, 5)
+	for i, w := range []string{
+		"no kernels in a file of their own", "no kernels in a file of their own", "is a WebAssembly.Module", "run on one thread", "kernels.wasm is damaged",
+	} {
+		assert.Contains(t, said[i], w)
+	}
 }
 
 // A folder runs in Node as the functions go on here.

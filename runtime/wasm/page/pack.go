@@ -15,6 +15,11 @@ const (
 	bytesPerNs = 16
 )
 
+// Module has the code of kernels, for the player's add: that of plans which are packed without.
+func Module(kernels []plan.Kernel) []byte {
+	return wasmmod.Join(kernels, wasmmod.Memory{Min: 1, Max: wasmmod.MaxPages})
+}
+
 // Pack writes what the player needs of a plan: numbers are little-endian words, sizes and times float64, lists,
 // texts and bytes begin with their length. With it goes one module that has the code of fresh kernels: all of the plan's
 // where the player has none.
@@ -25,7 +30,7 @@ func Pack(p *plan.Plan, fresh []plan.Kernel) []byte {
 	if len(fresh) == 0 {
 		w.Word(0)
 	} else {
-		w.Text(string(wasmmod.Join(fresh, wasmmod.Memory{Min: 1, Max: wasmmod.MaxPages})))
+		w.Text(string(Module(fresh)))
 	}
 	w.Word(len(p.Kernels))
 	for i := range p.Kernels {

@@ -170,7 +170,7 @@ export class Processor {
   /** Compiles the kernels of a packed plan that are new, and gives the plan's number. */
   load(bytes) {
     const plan = unpack(bytes)
-    if (plan.module.length) this.#compile(plan.module)
+    if (plan.module.length) this.add(plan.module)
     let words = plan.vars
     for (const k of plan.kernels) {
       k.number = this.#numbers.get(k.entry)
@@ -188,9 +188,12 @@ export class Processor {
     return this.#last
   }
 
-  #compile(module) {
+  /** Takes kernels for plans that come without their code: a module's bytes, or a compiled one where the player has one thread. */
+  add(module) {
+    const made = module instanceof WebAssembly.Module
+    if (this.#threads && made) throw new Error('kernels that are compiled already run on one thread; open the player with threads: 1')
     if (this.#threads) module[FLAGS] = SHARED
-    const compiled = new WebAssembly.Module(module)
+    const compiled = made ? module : new WebAssembly.Module(module)
     for (const [entry, f] of kernelsOf(compiled, this.#memory)) this.#numbers.set(entry, this.#kernels.push(f) - 1)
     this.#threads?.send(compiled)
   }
