@@ -154,7 +154,7 @@ race:
 nocgo:
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 WEFT_REQUIRE="$$(echo "$${WEFT_REQUIRE:-}" | sed 's/WEBGPU//')" \
-		$(GO) test -short -timeout 30m $$($(GO) list ./... | grep -vE '/weft/(tests/(torchops|devicetest|browser|site|bundlers)|symbolic|rewrite|lawtest|schedule|codegen(/wasm)?|wasm(/.*)?)$$')
+		$(GO) test -short -timeout 30m $$($(GO) list ./... | grep -vE '/weft/(tests/(torchops|devicetest|browser|site|bundlers|worker)|symbolic|rewrite|lawtest|schedule|codegen(/wasm)?|wasm(/.*)?)$$')
 	CGO_ENABLED=0 WEFT_DEVICES=CPU $(GO) test -timeout 30m ./tests/torchops
 
 # Vet compiles the tests as well.
