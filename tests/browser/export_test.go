@@ -30,7 +30,7 @@ func TestPageExportsFolder(t *testing.T) {
 	}
 	require.NoError(t, p.Run(`
 		const { exportFunctions, write } = await import('./export.js')
-		const w = await weft.open({device: 'wasm', models: true})
+		const w = await weft.open({device: 'wasm', whole: true})
 		w.seed(3)
 		const net = { a: w.nn.conv2d(1, 8, 5, {padding: 2}), b: w.nn.conv2d(8, 16, 5, {padding: 2}), out: w.nn.linear(16 * 7 * 7, 10) }
 		const logits = (x) => net.out.forward(net.b.forward(net.a.forward(x).relu().maxPool2d(2)).relu().maxPool2d(2).flatten(1))

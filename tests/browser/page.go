@@ -78,6 +78,34 @@ func (p *Page) Call(method string, params, result any) error {
 	return p.b.call(p.session, method, params, result)
 }
 
+// Resident is how many bytes of memory the processes have that run pages of the page's browser, workers among them. Linux tells.
+func (p *Page) Resident() (n int64, err error) {
+	var told struct {
+		ProcessInfo []struct {
+			Type string
+			ID   int
+		}
+	}
+	if err := p.b.call("", "SystemInfo.getProcessInfo", nil, &told); err != nil {
+		return 0, err
+	}
+	for _, one := range told.ProcessInfo {
+		if one.Type != "renderer" {
+			continue
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", one.ID))
+		if err != nil {
+			return 0, err
+		}
+		var size, pages int64
+		if _, err := fmt.Sscan(string(status), &size, &pages); err != nil {
+			return 0, err
+		}
+		n += pages * int64(os.Getpagesize())
+	}
+	return n, nil
+}
+
 // remote is a value in the page.
 type remote struct {
 	Type, Subtype, Description string
