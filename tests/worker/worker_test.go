@@ -44,10 +44,13 @@ var (
 const side = 28
 
 // deployed is the example, built, and its address.
-type deployed struct{ folder, at string }
+type deployed struct {
+	folder, at string
+	process    int // of workerd
+}
 
 // tools gives the programs of npm.
-func tools(t *testing.T) (workerd, esbuild string) {
+func tools(t testing.TB) (workerd, esbuild string) {
 	if testing.Short() && !need.Required("WORKERD") {
 		need.Device(t, "WORKERD", errors.New("the test builds a worker, and go test -short leaves it out"))
 	}
@@ -63,7 +66,7 @@ func tools(t *testing.T) (workerd, esbuild string) {
 }
 
 // build makes the worker in a folder, by the example's script.
-func build(t *testing.T) string {
+func build(t testing.TB) string {
 	folder, example := t.TempDir(), filepath.Join(need.Root(t), "examples", "worker")
 	for _, name := range []string{"worker.mjs", "wrangler.jsonc"} {
 		b, err := os.ReadFile(filepath.Join(example, name))
@@ -78,7 +81,7 @@ func build(t *testing.T) string {
 }
 
 // start runs workerd until the test ends.
-func start(t *testing.T, folder string) deployed {
+func start(t testing.TB, folder string) deployed {
 	workerd, esbuild := tools(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("workerd is told its port by a descriptor that Windows does not pass on")
@@ -107,7 +110,7 @@ func start(t *testing.T, folder string) deployed {
 	}
 	require.NoError(t, err, "workerd has ended: %s", said.String())
 	require.NoError(t, json.Unmarshal(line, &event))
-	return deployed{folder, fmt.Sprintf("http://127.0.0.1:%d", event.Port)}
+	return deployed{folder, fmt.Sprintf("http://127.0.0.1:%d", event.Port), cmd.Process.Pid}
 }
 
 var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 200}}
@@ -129,7 +132,7 @@ func (d deployed) ask(method, path, kind string, body io.Reader) (int, string, e
 }
 
 // picture is some picture, as bytes, as a PNG and as JSON.
-func picture(t *testing.T, n int) (pixels []byte, asPNG, asJSON []byte) {
+func picture(t testing.TB, n int) (pixels []byte, asPNG, asJSON []byte) {
 	m := image.NewGray(image.Rect(0, 0, side, side))
 	rows := make([][]int, side)
 	for y := range side {
