@@ -39,9 +39,12 @@ func BenchmarkRequest(b *testing.B) {
 		body       []byte
 	}{{"PNG", "image/png", asPNG}, {"JSON", "application/json", asJSON}} {
 		asks := func(plays string, n int) time.Duration {
+			status, _, err := d.ask("PUT", "/", "text/plain", strings.NewReader(plays))
+			require.NoError(b, err)
+			require.Equal(b, http.StatusOK, status)
 			before := d.took(b)
 			for range n {
-				status, text, err := d.ask("POST", "/predict?plays="+plays, c.kind, bytes.NewReader(c.body))
+				status, text, err := d.ask("POST", "/predict", c.kind, bytes.NewReader(c.body))
 				require.NoError(b, err)
 				require.Equal(b, http.StatusOK, status, text)
 			}

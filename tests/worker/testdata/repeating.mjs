@@ -1,4 +1,4 @@
-// The worker with a player that plays a plan as often as the address says: ?plays=5.
+// The worker with a player that plays a plan as often as the last PUT said.
 import { Processor } from './build/model/player/processor.js'
 import worker from './worker.mjs'
 
@@ -9,8 +9,9 @@ Processor.prototype.play = function (...args) {
 }
 
 export default {
-  fetch(request, env, ctx) {
-    plays = Number(new URL(request.url).searchParams.get('plays') ?? 1)
-    return worker.fetch(request, env, ctx)
+  async fetch(request, env, ctx) {
+    if (request.method !== 'PUT') return worker.fetch(request, env, ctx)
+    plays = Number(await request.text())
+    return new Response()
   },
 }
