@@ -242,8 +242,14 @@ func TestWorker(t *testing.T) {
 		assert.Equal(t, c.status, status, "%s %s %s: %s", c.method, c.path, c.kind, text)
 		assert.Contains(t, text, c.says, "%s %s %s", c.method, c.path, c.kind)
 	}
+	// Bodies that do not say how long they are come as streams.
+	type stream struct{ io.Reader }
+	status, text, err := d.ask("POST", "/predict", "image/png", stream{strings.NewReader(strings.Repeat("x", 1<<20))})
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, status, "%s", text)
+	assert.Contains(t, text, "too large")
 	// After all that it answers as before.
-	status, text, err := d.ask("POST", "/predict", "image/png", bytes.NewReader(pngs[2]))
+	status, text, err = d.ask("POST", "/predict", "image/png", stream{bytes.NewReader(pngs[2])})
 	require.NoError(t, err)
 	require.NoError(t, right(2, status, text))
 
