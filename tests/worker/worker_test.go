@@ -44,10 +44,13 @@ var (
 const side = 28
 
 // deployed is the example, built, and its address.
-type deployed struct{ folder, at string }
+type deployed struct {
+	folder, at string
+	process    int // of workerd
+}
 
 // tools gives the programs of npm.
-func tools(t *testing.T) (workerd, esbuild string) {
+func tools(t testing.TB) (workerd, esbuild string) {
 	if testing.Short() && !need.Required("WORKERD") {
 		need.Device(t, "WORKERD", errors.New("the test builds a worker, and go test -short leaves it out"))
 	}
@@ -63,7 +66,7 @@ func tools(t *testing.T) (workerd, esbuild string) {
 }
 
 // build makes the worker in a folder, by the example's script.
-func build(t *testing.T) string {
+func build(t testing.TB) string {
 	folder, example := t.TempDir(), filepath.Join(need.Root(t), "examples", "worker")
 	for _, name := range []string{"worker.mjs", "wrangler.jsonc"} {
 		b, err := os.ReadFile(filepath.Join(example, name))
@@ -78,7 +81,7 @@ func build(t *testing.T) string {
 }
 
 // start runs workerd until the test ends.
-func start(t *testing.T, folder string) deployed {
+func start(t testing.TB, folder string) deployed {
 	workerd, esbuild := tools(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("workerd is told its port by a descriptor that Windows does not pass on")
@@ -107,7 +110,7 @@ func start(t *testing.T, folder string) deployed {
 	}
 	require.NoError(t, err, "workerd has ended: %s", said.String())
 	require.NoError(t, json.Unmarshal(line, &event))
-	return deployed{folder, fmt.Sprintf("http://127.0.0.1:%d", event.Port)}
+	return deployed{folder, fmt.Sprintf("http://127.0.0.1:%d", event.Port), cmd.Process.Pid}
 }
 
 var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 200}}
@@ -129,7 +132,7 @@ func (d deployed) ask(method, path, kind string, body io.Reader) (int, string, e
 }
 
 // picture is some picture, as bytes, as a PNG and as JSON.
-func picture(t *testing.T, n int) (pixels []byte, asPNG, asJSON []byte) {
+func picture(t testing.TB, n int) (pixels []byte, asPNG, asJSON []byte) {
 	m := image.NewGray(image.Rect(0, 0, side, side))
 	rows := make([][]int, side)
 	for y := range side {
@@ -227,9 +230,9 @@ func TestWorker(t *testing.T) {
 		{"POST", "/predict", "image/png", string(pngs[0][:100]), 400, "no picture of a digit"},
 		{"POST", "/predict", "image/png", bomb.String(), 400, "4000 × 4000 pixels, not 28 × 28"},
 		{"POST", "/predict", "application/json", "{", 400, "unexpected end of JSON"},
-		{"POST", "/predict", "application/json", `{"image": 7}`, 400, "no picture of a digit"},
-		{"POST", "/predict", "application/json", `{"image": []}`, 400, "has 0 rows, not 28"},
-		{"POST", "/predict", "application/json", strings.Replace(string(jsons[1]), "[1,", "[", 1), 400, "row 0 has 27 numbers, not 28"},
+		{"POST", "/predict", "application/json", `{"image": 7}`, 400, "is not 28 rows"},
+		{"POST", "/predict", "application/json", `{"image": []}`, 400, "is not 28 rows"},
+		{"POST", "/predict", "application/json", strings.Replace(string(jsons[1]), "[1,", "[", 1), 400, "row 0 is not 28 numbers"},
 		{"POST", "/predict", "application/json", strings.Replace(string(jsons[1]), "[1,", "[256,", 1), 400, "row 0 has 256 at 0"},
 		{"POST", "/predict", "application/json", strings.Repeat(" ", 64<<10+1), 413, "too large"},
 		{"POST", "/predict", "image/png", strings.Repeat("x", 1<<20), 413, "too large"},
@@ -239,8 +242,14 @@ func TestWorker(t *testing.T) {
 		assert.Equal(t, c.status, status, "%s %s %s: %s", c.method, c.path, c.kind, text)
 		assert.Contains(t, text, c.says, "%s %s %s", c.method, c.path, c.kind)
 	}
+	// Bodies that do not say how long they are come as streams.
+	type stream struct{ io.Reader }
+	status, text, err := d.ask("POST", "/predict", "image/png", stream{strings.NewReader(strings.Repeat("x", 1<<20))})
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, status, "%s", text)
+	assert.Contains(t, text, "too large")
 	// After all that it answers as before.
-	status, text, err := d.ask("POST", "/predict", "image/png", bytes.NewReader(pngs[2]))
+	status, text, err = d.ask("POST", "/predict", "image/png", stream{bytes.NewReader(pngs[2])})
 	require.NoError(t, err)
 	require.NoError(t, right(2, status, text))
 

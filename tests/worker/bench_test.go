@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// repeating is the worker with a player that can be told to play its plan several times.
+//
+//go:embed testdata/repeating.mjs
+var repeating []byte
+
+// BenchmarkRequest says how much processor time workerd takes for a request, and how much of that the kernels have: what a request takes
+// more for each time that its plan is played again. So it needs Linux, which tells the time of a process.
+//
+//	WEFT_REQUIRE=WORKERD go test ./tests/worker -run xxx -bench . -count 8
+func BenchmarkRequest(b *testing.B) {
+	tools(b)
+	folder := build(b)
+	require.NoError(b, os.WriteFile(filepath.Join(folder, "repeating.mjs"), repeating, 0o666))
+	config, err := os.ReadFile(filepath.Join(folder, "wrangler.jsonc"))
+	require.NoError(b, err)
+	config = bytes.Replace(config, []byte(`"worker.mjs"`), []byte(`"repeating.mjs"`), 1)
+	require.NoError(b, os.WriteFile(filepath.Join(folder, "wrangler.jsonc"), config, 0o666))
+	d := start(b, folder)
+	_, asPNG, asJSON := picture(b, 1)
+	for _, c := range []struct {
+		name, kind string
+		body       []byte
+	}{{"PNG", "image/png", asPNG}, {"JSON", "application/json", asJSON}} {
+		asks := func(plays string, n int) time.Duration {
+			status, _, err := d.ask("PUT", "/", "text/plain", strings.NewReader(plays))
+			require.NoError(b, err)
+			require.Equal(b, http.StatusOK, status)
+			before := d.took(b)
+			for range n {
+				status, text, err := d.ask("POST", "/predict", c.kind, bytes.NewReader(c.body))
+				require.NoError(b, err)
+				require.Equal(b, http.StatusOK, status, text)
+			}
+			return d.took(b) - before
+		}
+		asks("1", 300) // until what runs often is compiled well
+		b.Run(c.name, func(b *testing.B) {
+			n := 0
+			var once, more time.Duration
+			for b.Loop() {
+				once += asks("1", 20)
+				more += asks("5", 20)
+				n += 20
+			}
+			ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 / float64(n) }
+			kernels := ms(more-once) / 4
+			b.ReportMetric(ms(once), "ms/request")
+			b.ReportMetric(kernels, "ms/kernels")
+			b.ReportMetric(ms(once)-kernels, "ms/rest")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// took is the processor time that workerd has had.
+func (d deployed) took(b *testing.B) (sum time.Duration) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", d.process))
+	require.NoError(b, err)
+	if len(threads) == 0 {
+		b.Skip("the processor time of a process is read from /proc, as Linux has it")
+	}
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		require.NoError(b, err)
+		ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
+		require.NoError(b, err)
+		sum += time.Duration(ns)
+	}
+	return sum
+}
