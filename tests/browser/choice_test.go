@@ -122,6 +122,7 @@ func TestMovesToTheFasterDevice(t *testing.T) {
 		const w = await weft.open()
 		got.Devices.push(w.device)
 		got.Values = await program(w, () => new Promise((resolve) => {
+			setTimeout(resolve, 60_000) // nothing was chosen, which is told by what it is compared with
 			w.onchosen = (news) => {
 				got.News.push(news)
 				resolve()
@@ -129,6 +130,7 @@ func TestMovesToTheFasterDevice(t *testing.T) {
 		}))
 		got.Devices.push(w.device)
 		const back = new Promise((resolve) => {
+			setTimeout(resolve, 60_000) // nothing was chosen, which is told by what it is compared with
 			w.onchosen = (news) => {
 				got.News.push(news)
 				resolve()

@@ -248,7 +248,7 @@ const kinds = {
     if (!Array.isArray(v)) return kinds.file.call(this, name, v)
     v.forEach((one, i) => kinds.file.call(this, `${name}[${i}]`, one))
   },
-  url(name, v) { if (typeof v !== 'string' && !(v instanceof URL)) this.refuse(name, v, 'an address: a string or a URL') },
+  url(name, v) { if (!(typeof v === 'string' || v instanceof URL) || !URL.canParse(v, globalThis.location?.href ?? 'file:///')) this.refuse(name, v, 'an address: a string or a URL') },
   signal(name, v) { if (!(v instanceof AbortSignal)) this.refuse(name, v, 'an AbortSignal') },
   targets(name, v) {
     this.array(name, v, 'wgsl, c, wasm and here', (name, v) => { if (!['wgsl', 'c', 'wasm', 'here'].includes(v)) this.refuse(name, v, 'wgsl, c, wasm or here') })
