@@ -3,15 +3,13 @@ package safetensors
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -41,41 +39,9 @@ func WriteContext(ctx context.Context, path string, entries []Entry, metadata ma
 	if err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o666) // less the umask
-	// A link is followed, so that the file it names is replaced, not the link.
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	old, err := os.Stat(path)
-	switch {
-	case err == nil && !old.Mode().IsRegular():
-		return &Error{Path: path, Cause: "cannot write: it exists and is not a regular file"}
-	case err == nil && old.Mode().Perm()&0o200 == 0:
-		return &Error{Path: path, Cause: "cannot write: the file is read-only"}
-	case err == nil:
-		mode = old.Mode().Perm()
-	case !errors.Is(err, fs.ErrNotExist):
-		return &Error{Path: path, Cause: "cannot write", Err: err}
-	}
-	// Beside the target, because a rename is one step only within a file system. What savers left that were killed goes.
-	const prefix = ".weft-save-"
-	atomicfile.Sweep(filepath.Dir(path), prefix)
-	f, err := atomicfile.Create(filepath.Dir(path), prefix, mode)
-	if err != nil {
-		return &Error{Path: path, Cause: "cannot write; check that the folder exists and may be written to", Err: err}
-	}
-	err = writeTo(ctx, f, head, sorted)
-	if err == nil && old != nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		f.Discard()
-	} else {
-		err = f.Commit(path, atomicfile.Durable)
-	}
+	err = atomicfile.Replace(path, ".weft-save-", func(w io.Writer) error {
+		return cmp.Or(writeTo(ctx, w, head, sorted), ctx.Err())
+	})
 	if err != nil {
 		return &Error{Path: path, Cause: "cannot write", Err: err}
 	}

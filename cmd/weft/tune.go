@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -82,16 +81,12 @@ func (p *program) tuneExport(path string) error {
 	if n == 0 {
 		return errors.New("nothing was found yet: run a program with BEAM=4, or weft tune report, first")
 	}
-	f, err := atomicfile.Create(filepath.Dir(path), ".weft-tune-", 0o666)
+	err = atomicfile.Replace(path, ".weft-tune-", func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 	if err != nil {
-		return err
-	}
-	if _, err := f.Write(text); err != nil {
-		f.Discard()
-		return err
-	}
-	if err := f.Commit(path, atomicfile.Durable); err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	_, err = fmt.Fprintf(p.out, "%d kernels\n", n)
 	return err

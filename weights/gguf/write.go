@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 
 	"github.com/weft-ml/weft/atomicfile"
 	"github.com/weft-ml/weft/weights"
@@ -75,30 +72,12 @@ func Write(ctx context.Context, path string, pairs []Pair, entries []Entry) erro
 	if err != nil {
 		return fail(place, "cannot be written", err)
 	}
-	mode := fs.FileMode(0o666) // less the umask
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	switch old, err := os.Stat(path); {
-	case err == nil && !old.Mode().IsRegular():
-		return fail("", "cannot write: it exists and is not a regular file", nil)
-	case err == nil && old.Mode().Perm()&0o200 == 0:
-		return fail("", "cannot write: the file is read-only", nil)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fail("", "cannot write", err)
-	}
-	const prefix = ".weft-save-"
-	atomicfile.Sweep(filepath.Dir(path), prefix)
-	f, err := atomicfile.Create(filepath.Dir(path), prefix, mode)
+	err = atomicfile.Replace(path, ".weft-save-", func(w io.Writer) (err error) {
+		place, err = writeTo(ctx, w, head, entries, sizes)
+		return err
+	})
 	if err != nil {
-		return fail("", "cannot write; check that the folder exists and may be written to", err)
-	}
-	if place, err = writeTo(ctx, f, head, entries, sizes); err != nil {
-		f.Discard()
 		return fail(place, "cannot write", err)
-	}
-	if err := f.Commit(path, atomicfile.Durable); err != nil {
-		return fail("", "cannot write", err)
 	}
 	return nil
 }
