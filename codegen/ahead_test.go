@@ -29,11 +29,11 @@ func TestFewRowsReadAhead(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	var jobs []*job
 	var want [][]array
-	for bytes, sizes := range map[int][][4]int{
-		16: {{1, 1, 64, 530}, {1, 1, 41, 601}, {1, 2, 48, 1024}, {1, 8, 37, 700}, {1, 16, 40, 530}, {3, 1, 33, 700}, {2, 5, 40, 577}},
-		64: {{1, 2, 33, 2101}},
+	for machine, sizes := range map[c.Machine][][4]int{
+		{VectorBytes: 16, L1: 32 << 10, L2: 64 << 10}: {{1, 1, 64, 530}, {1, 1, 41, 601}, {1, 2, 48, 1024}, {1, 8, 37, 700}, {3, 1, 33, 700}, {2, 5, 40, 577}},
+		{VectorBytes: 16, L1: 32 << 10, L2: 2 << 10}:  {{1, 16, 40, 530}}, // of more rows what no cache holds
+		{VectorBytes: 64, L1: 32 << 10, L2: 64 << 10}: {{1, 2, 33, 2101}},
 	} {
-		machine := c.Machine{VectorBytes: bytes, L1: 32 << 10, L2: 64 << 10}
 		for _, v := range sizes {
 			k := fewRows(v[0], v[1], v[2], v[3])
 			choose := func(change func(t *codegen.Target)) ([]codegen.Directive, string) {
@@ -45,10 +45,14 @@ func TestFewRowsReadAhead(t *testing.T) {
 			directives, text := choose(func(*codegen.Target) {})
 			require.Contains(t, text, "carry r0 in scratch", fmt.Sprint(v))
 			require.Contains(t, text, "thread", fmt.Sprint(v))
-			_, text = choose(func(t *codegen.Target) { t.L2 = 8 << 20 })
+			_, text = choose(func(t *codegen.Target) { t.L2 = 8 << 20 }) // a cache holds it
 			require.NotContains(t, text, "carry", fmt.Sprint(v))
 			_, text = choose(func(t *codegen.Target) { t.ReadsAhead = 0 })
 			require.NotContains(t, text, "carry", fmt.Sprint(v))
+			if v[1] > 8 {
+				_, text = choose(func(t *codegen.Target) { t.L2 = 64 << 10 })
+				require.NotContains(t, text, "carry", fmt.Sprint(v))
+			}
 			bufs := k.random(rnd)
 			w := clone(bufs)
 			define(t, k.s, w)

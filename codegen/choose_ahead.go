@@ -13,15 +13,18 @@ import (
 // rowBytes is how far apart rows lie that are not read ahead: half a page.
 const rowBytes = pageBytes / 2
 
-// scattered says that steps of a reduction read, with lanes along v, what is larger than the second cache from another page each.
-func (c *chooser) scattered(r *reduction, v *uop.UOp) bool {
+// beyondCaches is how many times the second cache an array is that no cache holds.
+const beyondCaches = 24
+
+// scattered says that steps of a reduction read, with lanes along v, what is larger than so many times the second cache from another page each.
+func (c *chooser) scattered(r *reduction, v *uop.UOp, times int) bool {
 	if c.target.ReadsAhead == 0 || c.fixed || len(r.ranges) != 1 || len(c.reds) != 1 || len(c.groups) > 1 || c.nested(r) || extent(r.ranges[0]) < 4*c.target.ReadsAhead {
 		return false
 	}
 	return slices.ContainsFunc(r.loads, func(l *access) bool {
 		s, ok := c.stride(l, v)
 		apart, steady := c.stride(l, r.ranges[0])
-		return ok && s == 1 && steady && abs(apart)*l.bytes >= rowBytes && l.plain && !l.gated && c.count(l.free)*l.bytes > c.target.L2
+		return ok && s == 1 && steady && abs(apart)*l.bytes >= rowBytes && l.plain && !l.gated && c.count(l.free)*l.bytes > times*c.target.L2
 	})
 }
 
@@ -37,7 +40,7 @@ func rowsRead(n, most int) int {
 
 // swept arranges the loops of a block of results in that way where an operand is scattered, and says whether it did.
 func (p *arranger) swept(loops []loop) bool {
-	if p.words != nil || len(p.shares) > 0 || !p.scattered(p.t.r, p.t.v) {
+	if p.words != nil || len(p.shares) > 0 {
 		return false
 	}
 	var batch, rows []loop
@@ -57,13 +60,17 @@ func (p *arranger) swept(loops []loop) bool {
 	for _, a := range p.t.axes {
 		held *= p.t.size(a)
 	}
-	return columns.r != nil && p.sweep(&p.out, batch, columns, rows, held, p.inner, p.lane)
+	times := 1
+	if held > p.target.ReadsAhead { // sums are read and written again with each few rows, which takes longer than what a cache holds
+		times = beyondCaches
+	}
+	return columns.r != nil && p.scattered(p.t.r, p.t.v, times) && p.sweep(&p.out, batch, columns, rows, held, p.inner, p.lane)
 }
 
 // sweep writes the directives: held are the sums of a column, inner the axes of instances.
 func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loop, held int, inner []string, lane string) bool {
 	r := c.reds[0]
-	width := c.target.L1 / 2 / (4 * held * columns.block) // sums of a share stay in the first cache
+	width := c.target.L1 / 2 / (max(1, r.u.DType().Size()) * held * columns.block) // sums of a share stay in the first cache
 	if width = min(width, columns.n/(shareAxes/2)); width < 2 {
 		return false
 	}
@@ -99,7 +106,7 @@ func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loo
 
 // sweeps gives the directives of a nest in which nothing is used twice, with lanes along v, where an operand is scattered; else nil.
 func (c *chooser) sweeps(v *uop.UOp) (out []Directive) {
-	if v == nil || len(c.reds) != 1 || c.anyLength() || !c.scattered(c.reds[0], v) {
+	if v == nil || len(c.reds) != 1 || c.anyLength() || !c.scattered(c.reds[0], v, 1) {
 		return nil
 	}
 	var batch []loop
