@@ -39,10 +39,10 @@ const Version = 1
 
 // Options are the settings of Write; the zero value works.
 type Options struct {
-	Devices []string   // which the folder has kernels for: "WASM", "WEBGPU"; nil: both
-	Weights saved.Form // of float32 tensors of at least Least elements that no function assigns; the others are kept exactly
-	Title   string     // of the page; "": the names of the functions
-	Names   map[string]Names
+	Devices []string         // which the folder has kernels for: "WASM", "WEBGPU"; nil: both
+	Weights saved.Form       // of float32 tensors of at least Least elements that no function assigns; the others are kept exactly
+	Title   string           // of the page; "": the names of the functions
+	Names   map[string]Names // of functions' inputs and results, by the functions' names
 
 	// KernelsApart has the kernels of WASM in a file of their own, kernels.wasm, which all functions share: for runtimes that compile no
 	// WebAssembly while they run. The player loads either.

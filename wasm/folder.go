@@ -1,4 +1,4 @@
-//go:build models || !js
+//go:build models || !js && !lean
 
 package main
 
@@ -31,7 +31,7 @@ func exportFolder(ctx context.Context, c *call) (any, error) {
 	set := c.options().only("devices", "weights", "title", "names")
 	o := export.Options{Names: map[string]export.Names{}}
 	if set.r.Get("devices") != nil {
-		o.Devices = set.at("devices").words()
+		o.Devices = set.at("devices").texts()
 	}
 	if w := set.r.Get("weights"); w != nil {
 		name, _ := w.(string)
@@ -48,12 +48,12 @@ func exportFolder(ctx context.Context, c *call) (any, error) {
 		var names export.Names
 		name := one.text()
 		if one.given() {
-			names.Inputs = one.words()
+			names.Inputs = one.texts()
 		} else {
 			one.next()
 		}
 		if one.given() {
-			names.Results = one.words()
+			names.Results = one.texts()
 		}
 		o.Names[name] = names
 	}
@@ -66,18 +66,4 @@ func exportFolder(ctx context.Context, c *call) (any, error) {
 		out = append(out, wire.Field{Name: name, Value: wire.Array{Type: "u8", Data: files[name]}})
 	}
 	return wire.Record{{Name: "files", Value: out}}, nil
-}
-
-// words takes a list of texts.
-func (c *call) words() []string {
-	list := c.list()
-	out := make([]string, len(list))
-	for i, v := range list {
-		s, ok := v.(string)
-		if !ok {
-			c.fail("%s holds %s at %d, not a string", c.what(), describe(v), i)
-		}
-		out[i] = s
-	}
-	return out
 }

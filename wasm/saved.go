@@ -54,7 +54,7 @@ func (c *call) texts() []string {
 	for i, v := range list {
 		s, ok := v.(string)
 		if !ok {
-			c.fail("%s holds %s, not a string", c.what(), describe(v))
+			c.fail("%s holds %s at %d, not a string", c.what(), describe(v), i)
 		}
 		out[i] = s
 	}

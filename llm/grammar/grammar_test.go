@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -98,12 +97,12 @@ func TestSchemaRefuses(t *testing.T) {
 		`{"anyOf": [` + strings.Repeat(`true,`, 64) + `true]}`: `of which there are 1 to 64`,
 		strings.Repeat("[", 60000):                             `nested deeper than 80`,
 	} {
-		begin := time.Now()
 		_, err := Schema([]byte(schema))
-		if want != "" {
-			require.ErrorContains(t, err, want, "%.100s", schema)
+		if want == "" {
+			require.NoError(t, err, "%.100s", schema)
+			continue
 		}
-		require.Less(t, time.Since(begin), 20*time.Second, "%.100s", schema)
+		require.ErrorContains(t, err, want, "%.100s", schema)
 	}
 }
 

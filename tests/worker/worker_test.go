@@ -84,7 +84,7 @@ func build(t testing.TB) string {
 func start(t testing.TB, folder string) deployed {
 	workerd, esbuild := tools(t)
 	if runtime.GOOS == "windows" {
-		t.Skip("workerd is told its port by a descriptor that Windows does not pass on")
+		need.Device(t, "WORKERD", errors.New("workerd tells its port by a descriptor that Windows does not pass on"))
 	}
 	read, write, err := os.Pipe()
 	require.NoError(t, err)

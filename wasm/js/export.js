@@ -22,7 +22,7 @@ function named(form) {
  * The files of a folder with captured functions by their names; each has run once, or is {function, inputs, results} with names for its inputs and
  * results. Tensors that several of them use are one there too.
  */
-export async function exportFunctions(functions, { devices, weights, title } = {}) {
+export async function exportFunctions(functions, options = {}) {
   if (typeof functions !== 'object' || functions === null) throw new TypeError(`exportFunctions: functions is ${described(functions)}; it must be an object of captured functions by their names`)
   const all = Object.entries(functions).map(([name, f]) => [name, f?.function ? f : { function: f }])
   const w = all[0]?.[1].function?.w
@@ -30,7 +30,7 @@ export async function exportFunctions(functions, { devices, weights, title } = {
   const file = await save(w, Object.fromEntries(all.map(([name, f]) => [name, f.function])), 'export')
   const names = all.map(([name, f]) => [name, f.inputs ?? null, f.results ?? named(f.function.form)])
   const writer = w.writer('export')
-  const set = Object.fromEntries(Object.entries({ devices, weights, title }).filter(([, v]) => v !== undefined))
+  const set = Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) // the engine refuses what it does not know
   const { files } = await writer.call('export', [file, { ...set, names }], { as: 'export' })
   return files
 }

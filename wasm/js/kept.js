@@ -155,7 +155,13 @@ export class Loading {
     if (this.loaded) this.#tell()
   }
 
-  #tell() { this.onprogress?.({ file: this.name, loaded: this.loaded, total: Math.max(this.total ?? 0, this.loaded) }) }
+  #tell() {
+    try {
+      this.onprogress?.({ file: this.name, loaded: this.loaded, total: Math.max(this.total ?? 0, this.loaded) })
+    } catch (e) { // the page's own, for which nothing is asked again
+      throw Object.assign(new Error(`${this.as}: onprogress has thrown: ${e?.message ?? e}`, { cause: e }), { final: true })
+    }
+  }
 
   async #load() {
     for (let failed = 0; ;) {

@@ -13,8 +13,7 @@ import (
 // packers turn a block of floats into its bytes, as the format's own library does when it is asked for no more than rounding.
 var packers = map[string]func(dst []byte, src []float32){
 	"Q4_0": func(dst []byte, src []float32) {
-		d, by := scaled(dst, extreme(src), -8)
-		_ = d
+		by := scaled(dst, extreme(src), -8)
 		packNibbles(dst[2:], src, func(x float32) int { return min(15, int(x*by+8.5)) }, nil)
 	},
 	"Q4_1": func(dst []byte, src []float32) {
@@ -22,7 +21,7 @@ var packers = map[string]func(dst []byte, src []float32){
 		packNibbles(dst[4:], src, func(x float32) int { return min(15, int((x-least)*by+0.5)) }, nil)
 	},
 	"Q5_0": func(dst []byte, src []float32) {
-		_, by := scaled(dst, extreme(src), -16)
+		by := scaled(dst, extreme(src), -16)
 		packNibbles(dst[6:], src, func(x float32) int { return min(31, int(x*by+16.5)) }, dst[2:6])
 	},
 	"Q5_1": func(dst []byte, src []float32) {
@@ -30,7 +29,7 @@ var packers = map[string]func(dst []byte, src []float32){
 		packNibbles(dst[8:], src, func(x float32) int { return min(31, int((x-least)*by+0.5)) }, dst[4:8])
 	},
 	"Q8_0": func(dst []byte, src []float32) {
-		_, by := scaled(dst, float32(math.Abs(float64(extreme(src)))), 127)
+		by := scaled(dst, float32(math.Abs(float64(extreme(src)))), 127)
 		for i, x := range src {
 			dst[2+i] = byte(int8(math.Round(float64(x * by)))) // halves away from 0
 		}
@@ -48,12 +47,13 @@ func extreme(src []float32) (out float32) {
 }
 
 // scaled writes a scale by which the extreme becomes the number of steps, and gives what elements are multiplied by.
-func scaled(dst []byte, extreme, steps float32) (d, by float32) {
-	if d = extreme / steps; d != 0 {
+func scaled(dst []byte, extreme, steps float32) (by float32) {
+	d := extreme / steps
+	if d != 0 {
 		by = 1 / d
 	}
 	binary.LittleEndian.PutUint16(dst, dtype.ToF16(float64(d)))
-	return d, by
+	return by
 }
 
 // ranged writes a scale and a least element between which there are so many steps.
