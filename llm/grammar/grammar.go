@@ -11,6 +11,7 @@
 package grammar
 
 import (
+	"encoding/binary"
 	"fmt"
 )
 
@@ -19,6 +20,8 @@ const (
 	maxStacks   = 1 << 9  // of a state: what goes on in more ways at once goes on in these
 	maxDepth    = 200     // of a stack
 	maxExpand   = 1 << 14 // steps from one byte to the next
+	maxStates   = 1 << 12 // of a text that are remembered, and
+	maxNodes    = 1 << 18 // stacks
 )
 
 // element of a sequence: a set of bytes, a rule, or the end of the sequence.
@@ -52,46 +55,91 @@ type node struct {
 	depth int
 }
 
-// State is how far a text is. It is not changed by Next.
+// State is how far a text is. Next does not change it; what follows on what is remembered, so that a state and those that come of it are for
+// one goroutine at a time.
 type State struct {
-	g      *Grammar
+	t      *table
+	epoch  int
 	stacks []*node // each with bytes to come
 	whole  bool
+	next   *[256]*State // by the byte that follows; nil: not asked yet
+	first  *[256]bool
+}
+
+// table has the stacks and states of a text once each. A state within a string, say, comes back to itself with most bytes, so that asking of a
+// whole vocabulary what may follow takes few states.
+type table struct {
+	g      *Grammar
+	epoch  int // tables that have become too large are begun anew
+	nodes  map[node]*node
+	states map[string]*State
+	number map[*node]uint64
 }
 
 // Start is the state before a text.
 func (g *Grammar) Start() *State {
-	e := expansion{g: g, seen: map[node]*node{}}
+	t := &table{g: g}
+	t.clear()
+	e := expansion{t: t}
 	for _, at := range g.rules[g.root] {
-		e.expand(e.node(at, nil))
+		e.expand(t.node(at, nil))
 	}
 	return e.state()
 }
 
+func (t *table) clear() {
+	t.epoch++
+	t.nodes, t.states, t.number = map[node]*node{}, map[string]*State{}, map[*node]uint64{}
+}
+
+// node is the one stack of its kind.
+func (t *table) node(at int, next *node) *node {
+	n := node{at: at, next: next, depth: 1}
+	if next != nil {
+		n.depth = next.depth + 1
+	}
+	if have := t.nodes[n]; have != nil {
+		return have
+	}
+	t.nodes[n] = &n
+	return &n
+}
+
 // expansion finds the bytes that stacks begin with.
 type expansion struct {
-	g     *Grammar
-	seen  map[node]*node
+	t     *table
 	done  map[*node]bool
 	out   []*node
 	whole bool
 	steps int
 }
 
-// node is the one stack of its kind.
-func (e *expansion) node(at int, next *node) *node {
-	n := node{at: at, next: next, depth: 1}
-	if next != nil {
-		n.depth = next.depth + 1
+// state is the one state of what was found.
+func (e *expansion) state() *State {
+	t := e.t
+	key := []byte{0}
+	if e.whole {
+		key[0] = 1
 	}
-	if have := e.seen[n]; have != nil {
+	for _, n := range e.out {
+		i, ok := t.number[n]
+		if !ok {
+			i = uint64(len(t.number))
+			t.number[n] = i
+		}
+		key = binary.AppendUvarint(key, i)
+	}
+	if have := t.states[string(key)]; have != nil {
 		return have
 	}
-	e.seen[n] = &n
-	return &n
+	if len(t.states) >= maxStates || len(t.nodes) >= maxNodes {
+		t.clear()
+		return &State{t: t, epoch: t.epoch, stacks: e.out, whole: e.whole}
+	}
+	s := &State{t: t, epoch: t.epoch, stacks: e.out, whole: e.whole}
+	t.states[string(key)] = s
+	return s
 }
-
-func (e *expansion) state() *State { return &State{e.g, e.out, e.whole} }
 
 func (e *expansion) expand(n *node) {
 	if n == nil {
@@ -105,18 +153,19 @@ func (e *expansion) expand(n *node) {
 		return
 	}
 	e.done[n] = true
-	switch x := &e.g.elements[n.at]; x.kind {
+	g := e.t.g
+	switch x := &g.elements[n.at]; x.kind {
 	case bytes:
 		e.out = append(e.out, n)
 	case end:
 		e.expand(n.next)
 	case rule:
 		next := n.next
-		if e.g.elements[n.at+1].kind != end { // a rule at the end leaves nothing to come back to
-			next = e.node(n.at+1, n.next)
+		if g.elements[n.at+1].kind != end { // a rule at the end leaves nothing to come back to
+			next = e.t.node(n.at+1, n.next)
 		}
-		for _, at := range e.g.rules[x.rule] {
-			e.expand(e.node(at, next))
+		for _, at := range g.rules[x.rule] {
+			e.expand(e.t.node(at, next))
 		}
 	}
 }
@@ -124,27 +173,44 @@ func (e *expansion) expand(n *node) {
 // Next is the state after some more bytes; ok is false where no text of the grammar goes on like this.
 func (s *State) Next(text []byte) (next *State, ok bool) {
 	for _, b := range text {
-		e := expansion{g: s.g, seen: map[node]*node{}}
-		for _, n := range s.stacks {
-			if s.g.elements[n.at].has(b) {
-				e.expand(e.node(n.at+1, n.next))
-			}
-		}
-		if s = e.state(); len(s.stacks) == 0 && !s.whole {
+		if s = s.step(b); len(s.stacks) == 0 && !s.whole {
 			return s, false
 		}
 	}
 	return s, true
 }
 
-// First says of each byte whether it may follow.
-func (s *State) First() (out [256]bool) {
+func (s *State) step(b byte) *State {
+	if s.epoch != s.t.epoch || s.next == nil { // what is remembered of a table that is gone keeps it
+		s.epoch, s.next = s.t.epoch, new([256]*State)
+	}
+	if s.next[b] != nil {
+		return s.next[b]
+	}
+	e := expansion{t: s.t}
 	for _, n := range s.stacks {
-		for b := range out {
-			out[b] = out[b] || s.g.elements[n.at].has(byte(b))
+		if s.t.g.elements[n.at].has(b) {
+			e.expand(s.t.node(n.at+1, n.next))
 		}
 	}
-	return out
+	next := e.state()
+	if s.epoch == s.t.epoch {
+		s.next[b] = next
+	}
+	return next
+}
+
+// First says of each byte whether it may follow.
+func (s *State) First() [256]bool {
+	if s.first == nil {
+		s.first = new([256]bool)
+		for _, n := range s.stacks {
+			for b := range s.first {
+				s.first[b] = s.first[b] || s.t.g.elements[n.at].has(byte(b))
+			}
+		}
+	}
+	return *s.first
 }
 
 // Whole says whether the text may end here.

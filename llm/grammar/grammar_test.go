@@ -261,6 +261,20 @@ func TestDepth(t *testing.T) {
 	assert.True(t, ok && s.Whole())
 }
 
+// A text of more states than are remembered is judged as any other.
+func TestManyStates(t *testing.T) {
+	g, err := Schema([]byte(`{"type": "array", "items": {"type": "string", "maxLength": 3000}, "maxItems": 4}`))
+	require.NoError(t, err)
+	long := `"` + strings.Repeat("a", 3000) + `"`
+	assert.True(t, allows(g, `[`+long+`,`+long+`, `+long+`]`))
+	assert.False(t, allows(g, `[`+long+`,"`+strings.Repeat("a", 3001)+`"]`))
+	s, ok := g.Start().Next([]byte(`[` + long + `,` + long))
+	require.True(t, ok)
+	assert.LessOrEqual(t, len(s.t.states), maxStates)
+	again, ok := s.Next([]byte(`,""]`))
+	assert.True(t, ok && again.Whole())
+}
+
 func FuzzSchema(f *testing.F) {
 	for _, s := range []string{`{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}`, `{"anyOf": [{"$ref": "#"}, {"type": "null"}]}`,
 		`{"prefixItems": [true], "minItems": 2, "maxItems": 3}`, `{"enum": [1, "a", {"b": []}]}`, `{"minLength": 2, "maxLength": 9}`} {

@@ -51,7 +51,7 @@ func TestPageExportsFolder(t *testing.T) {
 		const alone = await predict.export({ name: 'digit', inputs: ['image'], devices: ['wasm'], weights: 'f16', title: 'One' })
 		const Errors = [unready]
 		for (const wrong of [() => predict.export({ inputs: ['a', 'b'] }), () => predict.export({ weights: 'int4' }), () => predict.export({ devices: ['cpu'] }),
-			() => exportFunctions({}), () => exportFunctions({ f: x }), () => predict.export({ nothing: 1 })]) {
+			() => exportFunctions({}), () => exportFunctions({ f: x }), () => predict.export({ nothing: 1 }), () => exportFunctions({ predict }, { device: 'wasm' })]) {
 			try { await wrong(); Errors.push('nothing') } catch (e) { Errors.push(e.message) }
 		}
 		const root = await navigator.storage.getDirectory()
@@ -68,7 +68,7 @@ func TestPageExportsFolder(t *testing.T) {
 		})
 		w.close()
 		return {Files, Before: Now, After, Loss, Names: Object.keys(alone), Errors}`, &got))
-	for i, want := range []string{"has not run yet", `has 1 inputs, and 2 names`, "f32, f16 or i8", `no device "cpu"`, "no captured function", "no captured function", "there is no option"} {
+	for i, want := range []string{"has not run yet", `has 1 inputs, and 2 names`, "f32, f16 or i8", `no device "cpu"`, "no captured function", "no captured function", "there is no option", `there is no option "device"`} {
 		assert.Contains(t, got.Errors[i], want)
 	}
 	assert.Contains(t, got.Names, "wasm.plan")

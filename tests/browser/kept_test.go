@@ -140,6 +140,9 @@ func TestKeptModels(t *testing.T) {
 		await read('no hash', 'whole.onnx', {sha256: 'abc'})
 		await w.clearKept()
 		out.kept.push(await w.kept())
+		await told('asked')
+		await read('thrown', 'whole.onnx', {onprogress: () => { throw new Error('of the page') }})
+		out.kept.pop()
 		for (const f of [() => w.onnx(new Blob(['x']), {cache: true}), () => w.onnx(['a', 'b'], {sha256})]) await f().catch((e) => out.messages.push(e.message))
 		w.close()
 		return out`, sum), &got))
@@ -152,7 +155,7 @@ func TestKeptModels(t *testing.T) {
 	assert.Equal(t, 3, got.Asked["goes on"], "of %d bytes 10000 come at once", n)
 	assert.Equal(t, n, got.Loaded[len(got.Loaded)-1])
 	assert.IsIncreasing(t, got.Loaded, "nothing comes twice")
-	assert.Equal(t, []int{2, 2, 0}, []int{got.Asked["changes"], got.Asked["no ranges"], got.Asked["kept"]})
+	assert.Equal(t, []int{2, 2, 0, 1}, []int{got.Asked["changes"], got.Asked["no ranges"], got.Asked["kept"], got.Asked["thrown"]})
 	assert.Less(t, got.Asked["later"], 3)
 	require.Len(t, got.Kept, 9)
 	assert.Equal(t, []int{0, 0, n}, []int{got.Kept[0].Bytes, got.Kept[1].Bytes, got.Kept[2].Bytes})
@@ -166,8 +169,8 @@ func TestKeptModels(t *testing.T) {
 	assert.Equal(t, n, got.Kept[4].Bytes)
 	assert.Equal(t, n, got.Kept[6].Bytes, "a file with the wrong hash is not kept")
 	assert.Zero(t, got.Kept[8].Bytes)
-	require.Len(t, got.Messages, 5)
-	for i, want := range []string{"goes on from there", "has the SHA-256 " + sum, "64 hexadecimal digits", "leave out cache", "a sha256 each"} {
+	require.Len(t, got.Messages, 6)
+	for i, want := range []string{"goes on from there", "has the SHA-256 " + sum, "64 hexadecimal digits", "onprogress has thrown: of the page", "leave out cache", "a sha256 each"} {
 		assert.Contains(t, got.Messages[i], want)
 	}
 }

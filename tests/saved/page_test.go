@@ -2,6 +2,8 @@ package saved
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -89,6 +91,41 @@ func TestFolderInWorker(t *testing.T) {
 			assert.Contains(t, got.Said[i], w)
 		}
 	}
+}
+
+// A page takes folder and player from another origin, whose scripts may be no workers of its own: in the page and in a worker.
+func TestFolderOfAnotherOrigin(t *testing.T) {
+	b, err := browser.Start(context.Background())
+	need.Device(t, "CHROMIUM", err)
+	defer b.Close()
+	dir, script, want, _ := exported(t, "training", export.Options{})
+	page := t.TempDir()
+	drive, err := os.ReadFile(testdata(t, "drive.js"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(page, "drive.js"), drive, 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(page, "index.html"), []byte("<!doctype html><title>Page</title><link rel=icon href=data:,>"), 0o666))
+	own := httptest.NewServer(http.FileServer(http.Dir(page)))
+	defer own.Close()
+	files := http.FileServer(http.Dir(dir))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		files.ServeHTTP(w, r)
+	}))
+	defer other.Close()
+	p, err := b.Open(own.URL)
+	require.NoError(t, err)
+	defer p.Close()
+	for _, worker := range []string{"false", "true"} {
+		var got []result
+		require.NoError(t, p.Run(`
+			const { load } = await import('`+other.URL+`/player/model.js'), { drive } = await import('/drive.js')
+			const model = await load('`+other.URL+`/', {device: 'wasm', worker: `+worker+`})
+			const out = await drive(model, `+script+`)
+			await model.close()
+			return out`, &got), "worker: %s", worker)
+		alike(t, want, got)
+	}
+	assert.Empty(t, p.Problems())
 }
 
 // A graphics processor that is lost comes back by itself, unless runs had assigned something: then what was saved does.
