@@ -101,6 +101,54 @@ func TestFewRowsAreReducedOnce(t *testing.T) {
 	}
 }
 
+// A few rows times a matrix that no second cache holds, in the sizes of no benchmark, touch no byte outside of their arrays, have the same bits on
+// one thread and on two, and are what sums of float64 say.
+func TestFewRowsOfALargeMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("multiplies matrices of 5 MB")
+	}
+	ctx := context.Background()
+	const inner, columns = 1003, 1301
+	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
+		for _, rows := range []int{1, 3, 17} {
+			var first []float64
+			for _, threads := range []int{1, 2} {
+				b := newBench(t, "CPU", engine.Options{Threads: threads, Fence: true})
+				x, w := b.floats(rows, inner), b.floats(inner, columns)
+				a, err := tensor.Data[float32](ctx, x)
+				require.NoError(t, err)
+				m, err := tensor.Data[float32](ctx, w)
+				require.NoError(t, err)
+				var got []float64
+				for _, y := range []*tensor.Tensor{x.To(d).MatMul(w.To(d).Contiguous()), w.To(d).Contiguous().Sum(0), w.To(d).Contiguous().Max(0)} {
+					v, err := tensor.Data[float64](ctx, y.To(dtype.F64))
+					require.NoError(t, err)
+					got = append(got, v...)
+				}
+				if first == nil {
+					first = got
+				}
+				require.Equal(t, first, got, "%v, %d rows: %d threads", d, rows, threads)
+				for c := range columns {
+					sums, sum, most := make([]float64, rows), 0., math.Inf(-1)
+					for k := range inner {
+						v := float64(m[k*columns+c])
+						sum, most = sum+v, max(most, v)
+						for r := range rows {
+							sums[r] += v * float64(a[r*inner+k])
+						}
+					}
+					for r := range rows {
+						require.InDelta(t, sums[r], got[r*columns+c], 1e-3, "%v, %d rows", d, rows)
+					}
+					require.InDelta(t, sum, got[rows*columns+c], 1e-3, "%v", d)
+					require.Equal(t, most, got[(rows+1)*columns+c], "%v", d)
+				}
+			}
+		}
+	}
+}
+
 // Arrays of 32 MB and more are written past the caches: every element arrives, those before the first and behind the last whole
 // line too, and the kernel after sees them.
 func TestLargeArraysAreWritten(t *testing.T) {
