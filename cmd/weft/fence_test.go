@@ -23,7 +23,7 @@ func TestBenchBetweenFences(t *testing.T) {
 		_, err := engine.Use("CPU")
 		need.Device(t, "CPU", err)
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestBenchBetweenFences$", "-test.v")
-		cmd.Env = append(os.Environ(), "WEFT_FENCED=1")
+		cmd.Env = append(os.Environ(), "WEFT_FENCED=1", "WEFT_DATA="+need.Data(t))
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		return
