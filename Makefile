@@ -40,10 +40,10 @@ run: compiler
 	@$(MAKE) --no-print-directory site
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
-# Tests in the browser wait a good deal: three packages at a time keep two cores busy, and the longest begin first. The
+# Tests in the browser wait a good deal: four packages at a time keep two cores busy, and the longest begin first. The
 # collector runs less often, vetting is left to check, and Mesa's driver on the processor compiles shaders, of which most run once,
 # without optimising them; the smoke cases of test-cogentcore run as it does for everyone.
-TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 3 -vet=off -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
+TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 4 -vet=off -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
 test: compiler gpu browser
 	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; \
 		echo "$(TEST)"; WEFT_TABLE="$$rows" $(TEST); code=$$?; \
