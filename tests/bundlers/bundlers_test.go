@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/tests/browser"
+	"github.com/weft-ml/weft/tests/npm"
 	need "github.com/weft-ml/weft/tests/require"
 )
 
@@ -48,7 +49,7 @@ func project(t *testing.T) string {
 			shared.err = errors.New("tests of the package build it and open it in a browser, and go test -short leaves them out")
 			return
 		}
-		if shared.tools, shared.err = Tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
+		if shared.tools, shared.err = npm.Tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
 			return
 		}
 		if shared.folder, shared.err = os.MkdirTemp("", "weft-npm-"); shared.err == nil {

@@ -8,12 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/tests/npm"
 	need "github.com/weft-ml/weft/tests/require"
 )
 
 // frameworks gives a project that sees what is large to fetch: Next, Deno and Bun. It lies beside them, where they look.
 func frameworks(t *testing.T) (home, at string) {
-	home, err := Tools("FRAMEWORKS", frameworksManifest, frameworksLock)
+	home, err := npm.Tools("FRAMEWORKS", frameworksManifest, frameworksLock)
 	need.Device(t, "FRAMEWORKS", err)
 	project(t) // makes the package
 	at, err = os.MkdirTemp(home, "project-")
