@@ -1,7 +1,6 @@
 package bundlers
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -52,8 +51,7 @@ func TestRuntimes(t *testing.T) {
 			need.Device(t, "FRAMEWORKS", err)
 			require.NoError(t, os.Chmod(program, 0o755))
 			var got programResult
-			out := run(t, at, program, append(command[1:], "program.mjs")...)
-			require.NoError(t, json.Unmarshal([]byte(out), &got), out)
+			answer(t, at, &got, program, append(command[1:], "program.mjs")...)
 			got.check(t)
 		})
 	}
