@@ -28,7 +28,13 @@ const commands = {
     await page.setViewport({ width: 1200, height: 900 })
     await page.goto(url, { timeout: 60_000 })
   },
-  run: ({ id, body }) => pages.get(id).evaluate(`(async () => JSON.stringify(await (async () => {${body}\n})()))()`),
+  // Errors are told by the page: those of classes of its own would arrive as objects without a message.
+  async run({ id, body }) {
+    const text = await pages.get(id).evaluate(`(async () => {${body}\n})().then((value) => JSON.stringify({ value }), (e) => JSON.stringify({ error: String(e) }))`)
+    const { value, error } = JSON.parse(text)
+    if (error !== undefined) throw new Error(`the page threw: ${error}`)
+    return value
+  },
   click: ({ id, selector }) => pages.get(id).click(selector),
   async draw({ id, points }) {
     const { mouse } = pages.get(id)
@@ -53,6 +59,6 @@ async function end() {
 createInterface({ input: process.stdin })
   .on('line', (line) => {
     const { number, name, args } = JSON.parse(line)
-    commands[name](args).then((result) => tell({ number, result }), (e) => tell({ number, error: e.message }))
+    commands[name](args).then((result) => tell({ number, result }), (e) => tell({ number, error: String(e?.message || e) }))
   })
   .on('close', end)

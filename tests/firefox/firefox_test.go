@@ -43,7 +43,8 @@ func TestPage(t *testing.T) {
 	var got struct{ Title string }
 	require.NoError(t, p.Run(`return { title: document.title }`, &got))
 	assert.Equal(t, "Page", got.Title)
-	assert.ErrorContains(t, p.Run(`throw new Error('refused')`, nil), "refused")
+	assert.ErrorContains(t, p.Run(`class Own extends Error {} throw new Own('refused')`, nil), "the page threw: Error: refused")
+	assert.ErrorContains(t, p.Run(`what is this`, nil), "unexpected token")
 	problems := strings.Join(p.Problems(), "\n")
 	for _, heard := range []string{"said 1", "thrown", "none.png: 404", "forbids inline"} {
 		assert.Contains(t, problems, heard)

@@ -1,7 +1,6 @@
 package firefox
 
 import (
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -42,14 +41,7 @@ func (p *Page) Problems() []string {
 
 // Run runs the body of an async function in the page and stores what it returns, as JSON, in result (nil: nowhere).
 func (p *Page) Run(body string, result any) error {
-	var text *string
-	if err := p.call("run", map[string]any{"body": body}, &text); err != nil {
-		return err
-	}
-	if result == nil || text == nil {
-		return nil
-	}
-	return json.Unmarshal([]byte(*text), result)
+	return p.call("run", map[string]any{"body": body}, result)
 }
 
 // Eventually asks the page again and again until the expression is true.

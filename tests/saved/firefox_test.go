@@ -56,13 +56,13 @@ func TestElementInFirefox(t *testing.T) {
 		assert.Contains(t, problem, "404", "the folder that is not there")
 	}
 
-	// The player by itself, in a worker.
+	// The player by itself, in a worker; that of another folder would be a second policy of the same name, and says so.
 	var got struct {
 		Sum    float64
 		Device string
 	}
 	require.NoError(t, p.Run(`
-		const { load } = await import('./sum/player/model.js')
+		const { load } = await import('./quadrants/player/model.js')
 		const model = await load('./sum/', { worker: true })
 		const { out0 } = await model.run('predict', { in0: [1, 2, 4] })
 		const device = model.device
@@ -71,4 +71,5 @@ func TestElementInFirefox(t *testing.T) {
 	assert.Equal(t, 7., got.Sum)
 	assert.Equal(t, "wasm", got.Device)
 	assert.Empty(t, p.Problems())
+	assert.ErrorContains(t, p.Run(`await (await import('./sum/player/model.js')).load('./sum/', { worker: true })`, nil), "let it say trusted-types weft-model 'allow-duplicates'")
 }

@@ -139,7 +139,7 @@ var firefoxPages = []inFirefox{
 	{"clusters", "gallery/clusters/", `/no point moves.*WebAssembly/.test(document.getElementById('status').textContent)`, nil},
 	{"writer", "gallery/writer/", `/WebAssembly/.test(document.getElementById('status').textContent) && Number(document.getElementById('loss').textContent) > 0`, func(t *testing.T, p *firefox.Page) {
 		first := number(t, p, "loss")
-		require.NoError(t, p.Eventually(fmt.Sprintf(`parseFloat(document.getElementById('loss').textContent) < %g`, first-0.3), slow))
+		require.NoError(t, p.Eventually(fmt.Sprintf(`parseFloat(document.getElementById('loss').textContent) < %g`, first-0.05), slow))
 	}},
 }
 
