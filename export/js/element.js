@@ -43,8 +43,13 @@ function pictureOf({ name, shape }) {
   throw new Error(`input ${name} of shape [${shape.join(', ')}] is no picture; use input="json"`)
 }
 
+// Where there is no document the module may be imported, as a framework's server does with what pages import, and no element made.
+const Base = globalThis.HTMLElement ?? class {
+  constructor() { throw new Error('<weft-model> is an element of pages, and there is no page here; load() of player/model.js runs the same folder') }
+}
+
 /** The element. */
-export class WeftModel extends HTMLElement {
+export class WeftModel extends Base {
   static observedAttributes = ['src', 'input', 'function']
   #root = this.attachShadow({ mode: 'open' })
   #model = null
@@ -320,4 +325,4 @@ export class WeftModel extends HTMLElement {
   }
 }
 
-if (!customElements.get('weft-model')) customElements.define('weft-model', WeftModel)
+if (globalThis.customElements && !customElements.get('weft-model')) customElements.define('weft-model', WeftModel)
