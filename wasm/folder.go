@@ -1,4 +1,4 @@
-//go:build models || !js && !lean
+//go:build models || (!js && !lean)
 
 package main
 
