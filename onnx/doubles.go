@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
-	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -123,18 +122,9 @@ func (c *call) evaluated(v *Value) *Value {
 	}
 	own := &Value{kind: v.kind, elem: v.elem, shape: v.shape, known: v.known}
 	if v.kind == IsTensor {
-		for _, leaf := range uop.Topo(v.t.Node()) { // tables that operators make
-			if leaf.Op() == uop.Buffer && c.r.raws[leaf] == nil {
-				raw, err := tensor.FromNode(leaf, c.r.eng).Bytes(c.r.ctx)
-				if err != nil {
-					panic(&opError{err})
-				}
-				c.r.raws[leaf] = raw
-			}
-		}
 		var ok bool
 		if own.raw, ok = c.r.evaluate(v.t.Node(), mostDoubles); !ok {
-			c.notYet(fmt.Sprintf("%v of float64 on %s, which has none: more than %d elements, or what only a device computes", v, c.r.eng.Name(), mostDoubles))
+			c.notYet(fmt.Sprintf("%v of float64 on %s, which has none: more than %d elements, or what the program does not compute (indices that are checked, random numbers)", v, c.r.eng.Name(), mostDoubles))
 		}
 	}
 	for _, item := range v.items {

@@ -19,9 +19,9 @@ func TestDoublesWithoutFloat64(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := "test_cumsum_2d_axis_1,test_einsum_inner_prod,test_cast_DOUBLE_to_FLOAT,test_cast_FLOAT_to_DOUBLE,test_sequence_model7,test_flexattention_double," +
-		"test_pow_types_int64_float32,test_reduce_log_sum_exp_keepdims_random,test_reduce_log_sum_exp_empty_set_expanded,test_bitcast_float64_to_int64,test_ai_onnx_ml_tree_ensemble_single_tree,test_operator_addconstant"
+		"test_pow_types_int64_float32,test_reduce_log_sum_exp_keepdims_random,test_reduce_log_sum_exp_empty_set_expanded,test_bitcast_float64_to_int64,test_operator_addconstant"
 	list := Select(cases, names)
-	if len(list) < 12 {
+	if len(list) < 11 {
 		t.Fatalf("%d cases are there", len(list))
 	}
 	for _, c := range list {
