@@ -91,9 +91,8 @@ async function prepareModel(w, bytes, inputs, outputs) {
   const feeds = Object.fromEntries(inputs.map(({ name, shape, data }) => [name, w.tensor(data, shape)]))
   await w.realize(...Object.values(feeds))
   const run = async () => {
-    const outs = await m.run(feeds)
-    const data = await outs[outputs[0]].data()
-    for (const t of Object.values(outs)) t.dispose()
+    const { [outputs[0]]: data, ...rest } = await m.run(feeds, { read: [outputs[0]] })
+    for (const t of Object.values(rest)) t.dispose()
     return data
   }
   return { run, end: () => { m.close(); Object.values(feeds).forEach((t) => t.dispose()) } }
