@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/runtime"
 )
 
@@ -33,6 +34,15 @@ func (e *Engine) Move(ctx context.Context, name string) error {
 	}
 	e.before = &from
 	return nil
+}
+
+// Lacking says whether something failed because its device cannot compute with a type of elements, and with which.
+func Lacking(err error) (dtype.DType, bool) {
+	var unsupported *codegen.Unsupported
+	if !errors.As(err, &unsupported) {
+		return dtype.Void, false
+	}
+	return unsupported.DType, true
 }
 
 // back has the engine return to the device that it began on, if it is that which why says the present one cannot do. It says whether.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/uop"
@@ -11,15 +12,16 @@ import (
 
 // runner goes through a graph once: to build the graph of a plan, whose arguments have no values then (trace), or to compute it.
 type runner struct {
-	m      *Model
-	ctx    context.Context
-	eng    *engine.Engine
-	trace  bool
-	raws   map[*uop.UOp][]byte // elements of leaves that are known
-	slots  map[int]int         // the input for which a stand-in stands
-	random bool                // something random was met
-	steps  int
-	depth  int
+	m         *Model
+	ctx       context.Context
+	eng       *engine.Engine
+	trace     bool
+	raws      map[*uop.UOp][]byte // elements of leaves that are known
+	slots     map[int]int         // the input for which a stand-in stands
+	random    bool                // something random was met
+	noDoubles bool                // the device has no float64: see doubles.go
+	steps     int
+	depth     int
 }
 
 const (
@@ -196,7 +198,11 @@ func (r *runner) node(n *nodeProto, s *scope) error {
 		if !ok {
 			return &UnsupportedError{r.m.name, []Missing{{n.op, n.domain, []string{n.label()}, 1}}}
 		}
-		outs, err = c.run(f)
+		if r.noDoubles && !hasGraphs(n) {
+			outs, err = c.aroundDoubles(f)
+		} else {
+			outs, err = c.run(f)
+		}
 	}
 	if err != nil {
 		return err
@@ -211,6 +217,11 @@ func (r *runner) node(n *nodeProto, s *scope) error {
 		s.values[name] = outs[i]
 	}
 	return nil
+}
+
+// hasGraphs says that a node's attributes hold graphs, whose nodes are run one by one.
+func hasGraphs(n *nodeProto) bool {
+	return slices.ContainsFunc(n.attrs, func(a *attrProto) bool { return a.g != nil })
 }
 
 // function runs a function that the file defines.

@@ -74,7 +74,7 @@ func (r *runner) host(v *Value) []byte {
 		}
 		panic(need)
 	}
-	if raw, ok := r.evaluate(u); ok {
+	if raw, ok := r.evaluate(u, hostWork); ok {
 		v.raw, v.t = raw, nil
 		return v.raw
 	}
@@ -86,8 +86,8 @@ func (r *runner) host(v *Value) []byte {
 	return raw
 }
 
-// evaluate computes a small graph in the program, if all that it is made of is known there.
-func (r *runner) evaluate(u *uop.UOp) (raw []byte, ok bool) {
+// evaluate computes a graph of at most so many elements in the program, if all that it is made of is known there.
+func (r *runner) evaluate(u *uop.UOp, most int) (raw []byte, ok bool) {
 	work := 0
 	for _, n := range uop.Topo(u) {
 		work += n.Shape().Numel()
@@ -99,7 +99,7 @@ func (r *runner) evaluate(u *uop.UOp) (raw []byte, ok bool) {
 		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var, uop.Foreign:
 			return nil, false
 		}
-		if work > hostWork {
+		if work > most {
 			return nil, false
 		}
 	}

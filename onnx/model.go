@@ -52,6 +52,7 @@ type Model struct {
 	placed  map[placedKey]*Value // weights, on each engine
 	special map[int]bool         // inputs whose values decide about the plan
 	plans   []*planned           // last used first
+	byNode  map[string]bool      // engines that lack the float64 that the graph asks for
 }
 
 type functionKey struct{ domain, name, overload string }

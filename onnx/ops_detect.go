@@ -3,6 +3,7 @@ package onnx
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -94,27 +95,73 @@ func roiAlign(c *call) []*Value {
 	if half == 0 { // regions of no size are of one element
 		w, h = w.Maximum(1), h.Maximum(1)
 	}
-	if ratio <= 0 {
-		c.notYet("RoiAlign with as many samples as a region is large (sampling_ratio 0)")
-	}
-	if ph < 1 || pw < 1 || ph*pw*ratio*ratio > 1<<24 {
+	if ph < 1 || pw < 1 || ratio < 0 || ph*pw > 1<<24 {
 		c.fail("cells of %d by %d with %d samples", ph, pw, ratio)
 	}
-	along := func(start, size t, cells int) t { // [r, cells, ratio]
-		bin := size.Div(cells)
-		at := tensor.ArangeOf(dtype.F32, 0, cells, 1).Reshape(1, cells, 1)
-		in := tensor.ArangeOf(dtype.F32, 0, ratio, 1).Add(0.5).Div(ratio).Reshape(1, 1, ratio)
-		return start.Add(bin.Mul(at.Add(in).To(x.DType())))
+	most := c.attrString("mode", "avg") == "max"
+	rows, columns := c.samples(h, ph, ratio), c.samples(w, pw, ratio)
+	if rows.bound > 1<<12 || columns.bound > 1<<12 || ph*pw*rows.bound*columns.bound > 1<<24 {
+		c.fail("cells of %d by %d with %d by %d samples", ph, pw, rows.bound, columns.bound)
 	}
-	ys := along(y1, h, ph).Reshape(r, ph, 1, ratio, 1).Expand(r, ph, pw, ratio, ratio)
-	xs := along(x1, w, pw).Reshape(r, 1, pw, 1, ratio).Expand(r, ph, pw, ratio, ratio)
+	ny, nx := rows.bound, columns.bound
+	ys := rows.along(y1, h, ph).Reshape(r, ph, 1, ny, 1).Expand(r, ph, pw, ny, nx)
+	xs := columns.along(x1, w, pw).Reshape(r, 1, pw, 1, nx).Expand(r, ph, pw, ny, nx)
 	maps := x.IndexSelect(0, batch.Reshape(r)) // [r, c, h, w]
-	v := c.bilinear(maps, ys, xs, c.attrString("mode", "avg") == "max")
-	v = v.Reshape(r, x.Dim(1), ph, pw, ratio*ratio)
-	if c.attrString("mode", "avg") == "max" {
-		return c.one(v.Max(4), c.elem(0))
+	v := c.bilinear(maps, ys, xs, most).Reshape(r, x.Dim(1), ph, pw, ny*nx)
+	if ratio > 0 {
+		if most {
+			return c.one(v.Max(4), c.elem(0))
+		}
+		return c.one(v.Mean(4), c.elem(0))
 	}
-	return c.one(v.Mean(4), c.elem(0))
+	taken := rows.taken().Reshape(r, 1, 1, 1, ny, 1).LogicalAnd(columns.taken().Reshape(r, 1, 1, 1, 1, nx)).Reshape(r, 1, 1, 1, ny*nx)
+	n := rows.n.Mul(columns.n).Reshape(r, 1, 1, 1)
+	if most {
+		v = taken.Where(v, math.Inf(-1)).Max(4)
+		return c.one(n.Gt(0).Where(v, 0.0), c.elem(0))
+	}
+	return c.one(taken.Where(v, 0.0).Sum(4).Div(n.Maximum(1)), c.elem(0))
+}
+
+// samples are those of the cells of regions along one axis: as many as the node says, or as many as cells are elements large, rounded up.
+type samples struct {
+	n     t   // of each region [r, 1, 1], of the type of the regions
+	bound int // no region has more
+}
+
+// samples says how many samples cells of regions have, of which it has to know the greatest number; that is rounded up to a power of two, so that
+// regions of about one size have one plan.
+func (c *call) samples(size t, cells, ratio int) samples {
+	if ratio > 0 {
+		return samples{tensor.FullLike(size, float64(ratio)), ratio}
+	}
+	n := size.Div(cells).Ceil().Maximum(0)
+	if n.Numel() == 0 {
+		return samples{n, 1}
+	}
+	greatest := c.out(n.Max(), Float32)
+	greatest.known = c.in[1].isKnown()
+	g := float64(math.Float32frombits(binary.LittleEndian.Uint32(c.r.host(greatest))))
+	if !(g <= 1<<12) {
+		c.fail("cells of regions are %g elements large", g)
+	}
+	bound := 1
+	for bound < int(g) {
+		bound *= 2
+	}
+	return samples{n, bound}
+}
+
+// along are the places of samples [r, cells, bound].
+func (s samples) along(start, size t, cells int) t {
+	at := tensor.ArangeOf(dtype.F32, 0, cells, 1).Reshape(1, cells, 1).To(size.DType())
+	in := tensor.ArangeOf(dtype.F32, 0, s.bound, 1).Add(0.5).Reshape(1, 1, s.bound).To(size.DType()).Div(s.n.Maximum(1))
+	return start.Add(size.Div(cells).Mul(at.Add(in)))
+}
+
+// taken says which of the samples a region has [r, 1, bound].
+func (s samples) taken() t {
+	return tensor.ArangeOf(dtype.F32, 0, s.bound, 1).Reshape(1, 1, s.bound).To(s.n.DType()).Lt(s.n)
 }
 
 // bilinear samples maps [r, c, h, w] at places [r, …]: [r, c, …]. More than one element outside there is nothing. With most it is the greatest

@@ -145,7 +145,8 @@ func (m *Model) engineFor(ctx context.Context, args []*Value) (*engine.Engine, e
 	return engine.UseContext(ctx, m.opts.Device)
 }
 
-func (m *Model) call(ctx context.Context, e *engine.Engine, args []*Value) ([]*Value, error) {
+// planned plays the plan for these inputs, or goes piece by piece where there can be none.
+func (m *Model) planned(ctx context.Context, e *engine.Engine, args []*Value) ([]*Value, error) {
 	plain := !slices.ContainsFunc(args, func(v *Value) bool { return v.kind != IsTensor || v.elem == String })
 	for plain {
 		key, err := m.key(ctx, e, args)
@@ -172,10 +173,14 @@ func (m *Model) call(ctx context.Context, e *engine.Engine, args []*Value) ([]*V
 		}
 		return p.run(ctx, e, args)
 	}
-	r := &runner{m: m, ctx: ctx, eng: e, raws: map[*uop.UOp][]byte{}}
+	return m.piecewise(ctx, &runner{m: m, ctx: ctx, eng: e, raws: map[*uop.UOp][]byte{}}, args)
+}
+
+// piecewise goes through the graph and computes it.
+func (m *Model) piecewise(ctx context.Context, r *runner, args []*Value) ([]*Value, error) {
 	given := make([]*Value, len(args))
 	for i, v := range args {
-		given[i] = v.on(e)
+		given[i] = v.on(r.eng)
 	}
 	outs, err := r.top(given)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/chat"
 	"github.com/weft-ml/weft/llm/grammar"
@@ -132,7 +133,8 @@ func held[T network](c *call, what string) T {
 	return n
 }
 
-// runONNX takes a model, tensors by the names of its inputs and the names of the outputs that are asked for, which become tensors.
+// runONNX takes a model, tensors by the names of its inputs, the names of the outputs that are asked for, which become tensors, and the names of those
+// whose elements are wanted instead.
 func runONNX(ctx context.Context, c *call) (any, error) {
 	m := held[graph](c, "model")
 	v := c.next()
@@ -149,7 +151,8 @@ func runONNX(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	texts, forms := wire.Record{}, []any{}
-	for i, n := range c.list() {
+	names, elements := c.list(), c.list()
+	for i, n := range names {
 		name, _ := n.(string)
 		v := got[name]
 		switch {
@@ -163,6 +166,16 @@ func runONNX(ctx context.Context, c *call) (any, error) {
 			texts, forms = append(texts, wire.Field{Name: name, Value: list}), append(forms, nil)
 		case v.Kind() != onnx.IsTensor:
 			return nil, fmt.Errorf("the output %q is %v; tensors and texts can be given to a page", name, v)
+		case slices.Contains(elements, n):
+			x := v.Tensor()
+			if x.DType().IsNarrow() {
+				x = x.To(dtype.F32)
+			}
+			raw, err := x.Bytes(ctx)
+			if err != nil {
+				return nil, err
+			}
+			texts, forms = append(texts, wire.Field{Name: name, Value: wire.Array{Type: typeName(x.DType()), Data: raw}}), append(forms, nil)
 		default:
 			t := v.Tensor()
 			c.server.tensors[c.outs[i]] = t

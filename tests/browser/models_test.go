@@ -53,6 +53,8 @@ func TestOnnxModel(t *testing.T) {
 			const again = await m.run({Input3: w.tensor(picture, [1, 1, 28, 28])}, {outputs: ['Plus214_Output_0']})
 			const sum = await again.Plus214_Output_0.add(1).sub(1).list() // a tensor of the page's engine
 			out.same.push(sum[0].every((v, i) => Math.abs(v - first[0][i]) < 1e-2), y.w === w)
+			const {Plus214_Output_0: at} = await m.run({Input3: picture}, {read: ['Plus214_Output_0']})
+			out.same.push(at instanceof Float32Array && at.length === 10 && at.every((v, i) => Math.abs(v - first[0][i]) < 1e-2))
 			for (const wrong of [() => m.run({}), () => m.run({nothing: [1]}), () => m.run({Input3: [1, 2]}), () => m.run({Input3: picture}, {outputs: ['none']}),
 				() => w.onnx(new Blob(['no model'])), () => w.onnx(5)]) {
 				try { await wrong(); out.errors.push('nothing') } catch (e) { out.errors.push(e.message) }
@@ -62,7 +64,7 @@ func TestOnnxModel(t *testing.T) {
 			w.close()
 		}
 		return out`, &got))
-	assert.Equal(t, []bool{true, true, true, true}, got.Same)
+	assert.Equal(t, []bool{true, true, true, true, true, true}, got.Same)
 	assert.Equal(t, []int{1, 10}, got.Shape)
 	assert.Equal(t, 5998., got.Parameters)
 	require.Len(t, got.Inputs, 1)

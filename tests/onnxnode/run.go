@@ -33,9 +33,13 @@ type Result struct {
 // noise names the cases whose expected values nobody reaches who computes in another order, and why.
 var noise = map[string]string{
 	"test_dft_inverse": inverseNoise, "test_dft_inverse_opset19": inverseNoise,
+	"test_attention_4d_causal_fp16_expanded": softmaxNoise,
 }
 
-const inverseNoise = "where the transform is 0, the rounding of the one that was recorded, 1.9e-7, is expected, and the tolerance is 1e-7"
+const (
+	inverseNoise = "where the transform is 0, the rounding of the one that was recorded, 1.9e-7, is expected, and the tolerance is 1e-7"
+	softmaxNoise = "the softmax that was recorded rounds to float16 after each step, ours once, and one unit in the last place of float16 is more than 1e-3"
+)
 
 // Tolerance is how far results may be from what is expected: |got − want| ≤ Abs + Rel·|want|.
 type Tolerance struct{ Rel, Abs float64 }

@@ -21,7 +21,7 @@ type group struct {
 	measure func(ctx context.Context, o options, p *printer, url string) error
 }
 
-var groups = []group{{"wasm", measureWASM}, {"webgpu", measureWebGPU}, {"start", measureStart}, {"coldstart", measureColdStart}, {"encoding", measureEncoding}}
+var groups = []group{{"wasm", measureWASM}, {"webgpu", measureWebGPU}, {"models", measureModels}, {"start", measureStart}, {"coldstart", measureColdStart}, {"encoding", measureEncoding}}
 
 var onWASM = []compared{
 	{"matmul 512", 1.0, nil},

@@ -2,7 +2,7 @@
 // TensorFlow.js and jax-js on WebAssembly, jax-js and a page of hand-written WGSL on WebGPU.
 //
 //	go run ./tests/webbench                    everything: make bench-web
-//	go run ./tests/webbench -only wasm         one of wasm, webgpu, start, coldstart, encoding, or a part of a case's name
+//	go run ./tests/webbench -only wasm         one of wasm, webgpu, models, start, coldstart, encoding, or a part of a case's name
 //	go run ./tests/webbench -json              a line of JSON for each result
 //
 // The others come from npm, at exact versions, into the user's cache folder. It knows what is compared with what;
@@ -34,7 +34,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.only, "only", "", "measure only this: wasm, webgpu, start, coldstart, encoding, or cases whose names contain it; several with commas")
+	flag.StringVar(&o.only, "only", "", "measure only this: wasm, webgpu, models, start, coldstart, encoding, or cases whose names contain it; several with commas")
 	flag.BoolVar(&o.json, "json", false, "print a line of JSON for each result instead of tables")
 	flag.IntVar(&o.rounds, "rounds", 9, "rounds in which every library has its turn")
 	flag.IntVar(&o.ms, "ms", 150, "milliseconds of a turn")

@@ -14,7 +14,13 @@ var pages embed.FS
 // serve serves the pages of the benchmark at /, the engine at /weft/ and node_modules at /peers/, all with the headers that make a
 // page cross-origin isolated: without them no library has threads.
 func serve(peers, engine string) *httptest.Server {
+	return serveWith(peers, engine, func(*http.ServeMux) {})
+}
+
+// serveWith serves more than that.
+func serveWith(peers, engine string, more func(mux *http.ServeMux)) *httptest.Server {
 	mux := routes(peers, engine)
+	more(mux)
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")

@@ -49,15 +49,16 @@ export class OnnxModel {
     this.ref = ref
   }
 
-  /** Gives the outputs by their names, tensors or lists of texts, of inputs by their names: tensors, or what w.tensor takes. */
-  async run(feeds, { outputs = this.outputs.map((o) => o.name) } = {}) {
+  /** Gives the outputs by their names, tensors or lists of texts, of inputs by their names: tensors, or what w.tensor takes. Those that read
+   *  names come as their elements. */
+  async run(feeds, { outputs = this.outputs.map((o) => o.name), read = [] } = {}) {
     if (this.gone) throw new Error(`run: the model ${this.gone}`)
     const { w, engine } = this
     const given = {}
     const own = [] // tensors that this call made
     for (const [name, v] of Object.entries(feeds)) given[name] = await this.#feed(name, v, own)
     const refs = outputs.map(() => ({ ref: engine.number() }))
-    const { texts, forms } = await engine.call('onnxRun', [this, given, outputs], { outs: refs, as: 'run' })
+    const { texts, forms } = await engine.call('onnxRun', [this, given, outputs, read], { outs: refs, as: 'run' })
     const outs = forms.map((form, i) => form && engine.own(form, refs[i].ref))
     for (const t of own) t.dispose()
     const result = {}

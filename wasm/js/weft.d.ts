@@ -1454,8 +1454,9 @@ export interface OnnxModel {
   readonly outputs: Port[]
   readonly parameters: number
   readonly producer: string
-  /** Computes outputs, all unless they are named: tensors, or lists of texts. An input is a tensor, nested arrays, a typed array of the input's shape, or {data, shape}. */
-  run(feeds: Record<string, Tensor | unknown>, options?: { outputs?: string[] }): Promise<Record<string, any>>
+  /** Computes outputs, all unless they are named: tensors, or lists of texts. Those that read names come as typed arrays of their elements with
+   *  the answer, which saves the way that data() of a tensor takes. An input is a tensor, nested arrays, a typed array of the input's shape, or {data, shape}. */
+  run(feeds: Record<string, Tensor | unknown>, options?: { outputs?: string[]; read?: string[] }): Promise<Record<string, any>>
   /** Forgets the model. */
   close(): void
 }

@@ -14,12 +14,12 @@ const median = (list) => {
 }
 
 /** Opens frameworks, each with as many threads as there are. */
-async function open(names, device) {
+async function open(names, device, options) {
   if (!globalThis.crossOriginIsolated) throw new Error('the page is not cross-origin isolated, so nobody has threads')
   const threads = navigator.hardwareConcurrency
   for (const name of names) {
     const module = await import(modules[name])
-    opened.set(name, await module.open(threads, device))
+    opened.set(name, await module.open(threads, device, options))
   }
   return { threads, detail: opened.get('weft')?.detail ?? '' }
 }
@@ -54,13 +54,38 @@ async function checked(c, want, program) {
 }
 
 /** Measures a case: rounds in which each framework has its turn, every turn so many milliseconds. */
-async function measure(name, { rounds, ms }) {
-  const c = make(name), want = c.want(), results = {}, programs = new Map()
-  for (const [framework, { prepare, threads }] of opened) {
+function measure(name, how) {
+  const c = make(name), want = c.want()
+  return turns(({ prepare }) => prepare(c), (program) => checked(c, want, program), how)
+}
+
+/** Measures the model that the server has. Values are compared with those of the first framework that has some. */
+async function model({ tolerance, ...how }) {
+  const told = await (await fetch('/model.json')).json()
+  const inputs = told.inputs.map(({ name, dtype, shape, data }) => {
+    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0))
+    return { name, dtype, shape, data: new { float32: Float32Array, int64: BigInt64Array }[dtype](bytes.buffer) }
+  })
+  let want
+  return turns(
+    async ({ prepareModel }) => prepareModel(new Uint8Array(await (await fetch('/model.onnx')).arrayBuffer()), inputs, told.outputs),
+    async (program) => {
+      const got = await program.run()
+      want ??= Float64Array.from(got)
+      const far = distance(got, want, want.reduce((a, v) => Math.max(a, Math.abs(v)), 0))
+      if (far > tolerance) throw new Error(`values are ${far.toExponential(1)} from those of the other engine, of which ${tolerance} are allowed`)
+      return far
+    }, how)
+}
+
+// Measures programs: rounds in which each framework has its turn.
+async function turns(prepare, check, { rounds, ms }) {
+  const results = {}, programs = new Map()
+  for (const [framework, opening] of opened) {
     try {
-      const program = await prepare(c)
+      const program = await prepare(opening)
       if (!program) continue
-      results[framework] = { error: await checked(c, want, program), threads: threads(), turns: [], runs: 0 }
+      results[framework] = { error: await check(program), threads: opening.threads(), turns: [], runs: 0 }
       await sample(program.run, 2 * ms, 20) // until browsers have compiled what is called often
       programs.set(framework, program)
     } catch (e) {
@@ -87,4 +112,4 @@ async function measure(name, { rounds, ms }) {
   return results
 }
 
-globalThis.bench = { open, measure }
+globalThis.bench = { open, measure, model }

@@ -8,7 +8,7 @@ import { model } from './onnx.js'
 export async function open(threads) {
   ort.env.wasm.wasmPaths = '/peers/onnxruntime-web/dist/'
   ort.env.wasm.numThreads = threads
-  return { prepare, threads: () => ort.env.wasm.numThreads }
+  return { prepare, prepareModel, threads: () => ort.env.wasm.numThreads }
 }
 
 const graphs = {
@@ -77,4 +77,10 @@ async function prepare(c) {
   })
   const x = new ort.Tensor('float32', c.inputs[input], shape)
   return { run: async () => (await session.run({ [input]: x })).out.data, end: () => session.release() }
+}
+
+async function prepareModel(bytes, inputs, outputs) {
+  const session = await ort.InferenceSession.create(bytes, { executionProviders: ['wasm'], graphOptimizationLevel: 'all' })
+  const feeds = Object.fromEntries(inputs.map(({ name, dtype, shape, data }) => [name, new ort.Tensor(dtype, data, shape)]))
+  return { run: async () => (await session.run(feeds))[outputs[0]].data, end: () => session.release() }
 }

@@ -4,12 +4,13 @@ import { open as engine } from '/weft/weft.js'
 import { rate } from './cases.js'
 import { epsilon } from './networks.js'
 
-export async function open(threads, device) {
-  const w = await engine({ device })
+export async function open(threads, device, options) {
+  const w = await engine({ device, ...options })
   return {
     detail: w.deviceDetail,
     threads: () => Number(/(\d+) threads/.exec(w.deviceDetail)?.[1] ?? (device === 'wasm' ? 1 : threads)),
     prepare: (c) => (c.kind === 'train' ? training(w, c) : prepare(w, c, device)),
+    prepareModel: (bytes, inputs, outputs) => prepareModel(w, bytes, inputs, outputs),
     engine: w,
   }
 }
@@ -83,4 +84,16 @@ async function training(w, { inputs, shapes, batch, size, classes }) {
     return data
   }
   return { run, end: () => [program, x, y, ...ps].forEach((t) => t.dispose()) }
+}
+
+async function prepareModel(w, bytes, inputs, outputs) {
+  const m = await w.onnx(bytes)
+  const feeds = Object.fromEntries(inputs.map(({ name, shape, data }) => [name, w.tensor(data, shape)]))
+  await w.realize(...Object.values(feeds))
+  const run = async () => {
+    const { [outputs[0]]: data, ...rest } = await m.run(feeds, { read: [outputs[0]] })
+    for (const t of Object.values(rest)) t.dispose()
+    return data
+  }
+  return { run, end: () => { m.close(); Object.values(feeds).forEach((t) => t.dispose()) } }
 }
