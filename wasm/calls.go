@@ -28,6 +28,8 @@ func init() {
 		"open":      {run: open},
 		"data":      {run: elements},
 		"shape":     {run: shapeOf},
+		"devices":   {run: devices},
+		"cutAxis":   {run: cutAxis},
 		"realize":   {run: realize},
 		"seed":      {run: seed},
 		"generator": {run: newGenerator},
@@ -113,6 +115,27 @@ func numbers(list []int) []any {
 func shapeOf(_ context.Context, c *call) (any, error) {
 	x := c.look()
 	return wire.Record{{Name: "shape", Value: numbers(x.Shape())}, {Name: "dtype", Value: typeName(x.DType())}}, nil
+}
+
+// devices names those that a tensor lies on; of constants, which fit any, that of the engine.
+func devices(_ context.Context, c *call) (any, error) {
+	names := c.look().Devices()
+	if names == nil {
+		names = []string{c.server.engine.Name()}
+	}
+	out := make([]any, len(names))
+	for i, n := range names {
+		out[i] = n
+	}
+	return out, nil
+}
+
+func cutAxis(_ context.Context, c *call) (any, error) {
+	axis, err := c.look().CutAxis()
+	if err != nil || axis == tensor.Replicated {
+		return nil, err
+	}
+	return axis, nil
 }
 
 func realize(ctx context.Context, c *call) (any, error) {
