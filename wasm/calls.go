@@ -81,7 +81,7 @@ const least = 16 << 10
 // lifted gives the elements of a large tensor as a parcel, or nil where they go another way.
 func lifted(ctx context.Context, x *tensor.Tensor) (data any, err error) {
 	n := x.Nbytes()
-	if n < least {
+	if n < least || len(x.Devices()) > 1 {
 		return nil, nil
 	}
 	return data, x.Borrow(ctx, func(d runtime.Device, m runtime.Mem) error {

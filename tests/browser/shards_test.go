@@ -130,7 +130,7 @@ func TestKernelsAsText(t *testing.T) {
 			const w = await weft.open({ device: '`+kind+`' })
 			const wgsl = 'fn kernel(group: u32, lane: u32) { let i = group * 4 + lane; if (i < 6) { out0[i] = in0[i] * in0[i] + in1[5 - i]; out1[i] = i32(i); } }'
 			const results = [{ shape: [2, 3] }, { shape: [6], dtype: 'i32' }]
-			const same = (x, y) => [x.square().add(y.flip()), w.arange(6)]
+			const same = (x, y) => [x.square().add(y.flip([0, 1])), w.arange(6)]
 			const x = w.tensor([[1, 2, 3], [4, 5, 6]]), y = w.tensor([[10, 20, 30], [40, 50, 60]])
 			const call = (options) => w.customUnsafe('squares', results, [x, y], { wgsl, threads: 2, group: 4, ...options })
 			const out = {}

@@ -220,7 +220,7 @@ func TestBadCalls(t *testing.T) {
 	o.Same = func(in ...*T) ts { return ts{in[0]} }
 	require.ErrorContains(t, try(results(5), ts{x}, o), "gives 1 results")
 	o.Same = func(in ...*T) ts { return ts{in[0], in[0]} }
-	require.ErrorContains(t, try(results(5), ts{x}, o), "result 1 of Same is to be int32 [5]")
+	require.ErrorContains(t, try(results(5), ts{x}, o), "result 1 of what is the same is to be int32 [5]")
 	n := tensor.NewVariable("n", 1, 5)
 	require.ErrorContains(t, tensor.Try(func() { call(options(), x.Narrow(0, 0, n), x) }), "needs a size that does not vary")
 }

@@ -17,23 +17,48 @@ var declaredFiles = []struct{ name, title string }{
 }
 
 var (
-	madeOfTheTable = regexp.MustCompile(`(?ms)^  // Made of the table: .*\z`)
-	exported       = regexp.MustCompile(`(?m)^(?:/\*\*(?:[^*]|\*[^/])*\*/\n)?export [^\n]*(?:\n(?: [^\n]*)?)*?(?:\n\}|$)`)
-	exportedName   = regexp.MustCompile(`(?m)^export (?:class|interface|type|function|const) (\w+)`)
-	memberLine     = regexp.MustCompile(`(?m)((?:^  /\*\*(?:[^*]|\*[^/])*\*/\n)?)^  (?:readonly )?((\w+)[(<?:][^\n]*)$`)
+	exportedName = regexp.MustCompile(`^export (?:class|interface|type|function|const) (\w+)`)
+	memberLine   = regexp.MustCompile(`^  (?:readonly )?(\w+[(<?:].*)$`)
 )
 
-// declarations are the exports of a file of types by name, in order.
+// declarations are the exports of a file of types by name, in order, with what is said of them.
 func declarations(text string) (names []string, of map[string]string) {
 	of = map[string]string{}
-	for _, d := range exported.FindAllString(text, -1) {
-		m := exportedName.FindStringSubmatch(d)
-		if m == nil || of[m[1]] != "" {
-			continue
+	lines := strings.Split(text, "\n")
+	said := -1 // where the comment before the next declaration begins
+	for i := 0; i < len(lines); i++ {
+		m := exportedName.FindStringSubmatch(lines[i])
+		switch {
+		case strings.HasPrefix(lines[i], "/**"):
+			said = i
+		case m != nil:
+			begin := i
+			if said >= 0 {
+				begin = said
+			}
+			for i+1 < len(lines) && (strings.HasPrefix(lines[i+1], " ") || lines[i+1] == "" && of[m[1]] == "" && open(lines[begin:i+1]) || lines[i+1] == "}") {
+				i++
+			}
+			names, of[m[1]], said = append(names, m[1]), strings.Join(lines[begin:i+1], "\n"), -1
+		case !strings.HasPrefix(lines[i], " "):
+			said = -1
 		}
-		names, of[m[1]] = append(names, m[1]), d
 	}
 	return names, of
+}
+
+// open says whether a brace is open after these lines of a declaration.
+func open(lines []string) bool {
+	first := lines[len(lines)-1] != "}" // which ends it
+	for _, l := range lines {
+		if first && !strings.HasPrefix(l, " ") && strings.HasSuffix(l, "{") {
+			return true
+		}
+		if first && strings.HasPrefix(l, "  ") && strings.HasSuffix(l, "> {") {
+			return true
+		}
+	}
+	return false
 }
 
 // comment is what a comment of a declaration says.
@@ -42,16 +67,29 @@ func comment(text string) string {
 	return strings.TrimSpace(regexp.MustCompile(`\s*\n\s*\*\s*`).ReplaceAllString(text, " "))
 }
 
-// members are those of a class that are declared by hand.
+// membersByHand are those of a class that are declared by hand.
 func membersByHand(on, declaration string) string {
 	var b strings.Builder
-	var said string
-	for _, m := range memberLine.FindAllStringSubmatch(madeOfTheTable.ReplaceAllString(declaration, ""), -1) {
-		if m[1] != "" {
-			said = ": " + comment(m[1])
+	hand, rest, _ := strings.Cut(declaration, "\n  // Made of the table: ")
+	_, rest, _ = strings.Cut(rest, "\n  // End.")
+	hand += rest
+	var said []string
+	inside := false // a comment
+	for _, l := range strings.Split(hand, "\n") {
+		m := memberLine.FindStringSubmatch(l)
+		switch {
+		case strings.HasPrefix(l, "  /**"):
+			said, inside = []string{l}, !strings.HasSuffix(l, "*/")
+		case inside:
+			said, inside = append(said, l), !strings.HasSuffix(l, "*/")
+		case m != nil:
+			fmt.Fprintf(&b, "- `%s.%s`", on, m[1])
+			if len(said) > 0 {
+				b.WriteString(": " + comment(strings.Join(said, "\n")))
+			}
+			b.WriteString("\n")
+			said = nil
 		}
-		fmt.Fprintf(&b, "- `%s.%s`%s\n", on, m[2], said)
-		said = ""
 	}
 	return b.String()
 }

@@ -205,6 +205,7 @@ export class Tensor {
   backward(ws?: Tensor[] | null, seed?: Tensor): void
   /** What backward has collected, or null. */
   gradient(): Tensor | null
+  /** Forgets what backward has collected. */
   clearGradient(): void
 
   // Made of the table: methods of a tensor.
@@ -1239,7 +1240,9 @@ export interface FetchOptions {
 /** The engine. */
 export class Weft {
   private constructor()
+  /** The device that it computes on. */
   readonly device: 'WEBGPU' | 'WASM'
+  /** Which adapter or processor that is, and what it can do. */
   readonly deviceDetail: string
   /** Why this device was chosen: how long a usual plan takes on each, that this was not measured yet (onchosen tells), or why another cannot be used; empty if it was named. */
   readonly note: string
@@ -1269,7 +1272,9 @@ export class Weft {
    * again, and have to be the same.
    */
   fetch(url: string | URL, shape: number[], options?: FetchOptions): Promise<Tensor>
+  /** Zeros of a shape. */
   zeros(shape: number[], options?: Made): Tensor
+  /** Ones of a shape. */
   ones(shape: number[], options?: Made): Tensor
   arange(stop: number | Size): Tensor
   arange(start: number, stop: number, step?: number, options?: Integers): Tensor
@@ -1420,7 +1425,9 @@ export class Weft {
   customUnsafe(name: string, results: UnsafeResult[], inputs: Tensor[], options: UnsafeOptions): Tensor[]
   /** A generator of random numbers with a seed of its own, an integer from 0 to 2³² − 1. */
   generator(seed: number): Generator
+  /** What f gives and its gradient, as of grad, from one pass. */
   valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor): (...args: A) => [Tensor, A[0]]
+  /** What f gives and its gradients by the arguments of these numbers. */
   valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor, options: GradOptions): (...args: A) => [Tensor, any]
   /** Layers: w.nn.linear(784, 10). */
   readonly nn: NN
@@ -1452,6 +1459,7 @@ export class Weft {
   fromImage(source: ImageData | ImageBitmapSource, options?: ImageOptions): Promise<Tensor>
   /** Calls f, and tells how long each kernel took that was launched until it ended. What is launched meanwhile waits for its end. */
   profile(f: () => unknown): Promise<Profile>
+  /** What the engine did so far, and what it holds. */
   stats(): Promise<Stats>
   /** What the engine would make of an expression. */
   inspect(text: string, options?: InspectOptions): Promise<View>
