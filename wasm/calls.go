@@ -130,13 +130,7 @@ func devices(_ context.Context, c *call) (any, error) {
 	return out, nil
 }
 
-func cutAxis(_ context.Context, c *call) (any, error) {
-	axis, err := c.look().CutAxis()
-	if err != nil || axis == tensor.Replicated {
-		return nil, err
-	}
-	return axis, nil
-}
+func cutAxis(_ context.Context, c *call) (any, error) { return cut(c.look()) }
 
 func realize(ctx context.Context, c *call) (any, error) {
 	return nil, tensor.Realize(ctx, c.tensors()...)

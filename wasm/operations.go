@@ -431,7 +431,7 @@ var table = []operation{
 	{"selu", "alpha=1.6732632423543772 scale=1.0507009873554805", one.SELUWith},
 	{"setAt", "value index?", opSetAt},
 	{"shard", "devices axis?", opShard},
-	{"shardLike", "y", one.ShardLike},
+	{"shardLike", "y", opShardLike},
 	{"shardTo", "devices axis?", opShardTo},
 	{"shl", "y", one.Shl},
 	{"shr", "y", one.Shr},

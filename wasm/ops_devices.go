@@ -1,6 +1,10 @@
+//go:build !lean || models
+
 package main
 
 import "github.com/weft-ml/weft/tensor"
+
+// Arrays on several devices. weft.wasm, which pages open unless they ask for more, has not what computes on them: ops_devices_lean.go.
 
 // places takes names of devices, and the axis that is cut over them or none.
 func (c *call) places() (names []string, axis int) {
@@ -15,5 +19,15 @@ func (c *call) places() (names []string, axis int) {
 	return names, axis
 }
 
-func opShard(c *call) one   { x := c.tensor(); return x.Shard(c.places()) }
-func opShardTo(c *call) one { x := c.tensor(); return x.ShardTo(c.places()) }
+func opShard(c *call) one     { x := c.tensor(); return x.Shard(c.places()) }
+func opShardTo(c *call) one   { x := c.tensor(); return x.ShardTo(c.places()) }
+func opShardLike(c *call) one { x := c.tensor(); return x.ShardLike(c.tensor()) }
+
+// cut is the axis along which a tensor is cut over its devices, or nil.
+func cut(x one) (any, error) {
+	axis, err := x.CutAxis()
+	if err != nil || axis == tensor.Replicated {
+		return nil, err
+	}
+	return axis, nil
+}

@@ -20,7 +20,7 @@ func TestTrainingOverDevices(t *testing.T) {
 			}
 			require.NoError(t, p.Run(`
 			const kind = '`+kind+`'
-			const w = await weft.open({ device: kind })
+			const w = await weft.open({ device: kind, whole: true })
 			const devices = [kind + ':0', kind + ':1']
 			await w.seed(3)
 			const batch = 16
@@ -68,7 +68,7 @@ func TestDevicesOfAPage(t *testing.T) {
 	p := open(t)
 	var got map[string]any
 	require.NoError(t, p.Run(`
-		const w = await weft.open({ device: 'wasm' })
+		const w = await weft.open({ device: 'wasm', whole: true })
 		const out = { wrong: [] }
 		const devices = ['wasm:0', 'wasm:1']
 		const x = w.tensor([[1, 2, 3, 4], [5, 6, 7, 8]])
@@ -92,7 +92,7 @@ func TestDevicesOfAPage(t *testing.T) {
 		for (const f of [
 			() => x.shard(devices, 2).list(), () => x.shard(['wasm:0', 'wasm:1', 'wasm:2'], 1).list(), () => x.shard([], 0).list(), () => x.shard(['wasm:0', 'webgpu:1'], 0).list(),
 			() => x.shard(['wasm:0', 'gpu:1'], 0).list(), () => x.shard(['wasm:0', 'wasm:0'], 0).list(), () => x.shard('wasm', 0), () => x.shard([1, 2], 0), () => x.on('cuda').list(),
-			() => x.add(there).list(), () => cut.flip(1).cumSum(1).at(null, 1).list(),
+			() => x.add(there).list(), async () => { const v = await weft.open({ device: 'wasm' }); try { return await v.ones([2]).shard(devices, 0).list() } finally { v.close() } }, () => cut.flip(1).cumSum(1).at(null, 1).list(),
 		]) try { out.wrong.push(await f() ?? 'nothing') } catch (e) { out.wrong.push(e.message) }
 		w.close()
 		return out`, &got))

@@ -994,7 +994,7 @@ export class Tensor {
   on(device: string): Tensor
   /** Moves the tensor itself to another device: replace by on. */
   moveTo(device: string): this
-  /** The tensor on several devices of one kind, ['wasm:0', 'wasm:1']: cut into equal parts along an axis, one a device in their order; whole on each where no axis is named. Operations on it are those on any tensor, and each device computes its part of them. */
+  /** The tensor on several devices of one kind, ['wasm:0', 'wasm:1']: cut into equal parts along an axis, one a device in their order; whole on each where no axis is named. Operations on it are those on any tensor, and each device computes its part of them. It takes the whole engine: open({ whole: true }). */
   shard(devices: string[], axis?: number | null): Tensor
   shard(devices: string[], options: { axis?: number | null }): Tensor
   /** Shards the tensor itself: replace by shard. */
@@ -1598,7 +1598,8 @@ export interface OpenOptions {
   onprogress?: (p: { loaded: number; total: number }) => void
   /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
   checks?: boolean
-  /** Loads the larger engine that inspect needs, instead of fetching that at its first call, and that keeps captured functions in files. */
+  /** Loads the larger engine that inspect needs, instead of fetching that at its first call, that keeps captured functions in
+   *  files, and that computes on several devices (shard). */
   whole?: boolean
   /** Loads the engine that onnx and llm need, instead of another at their first call: then models and tensors are in one engine, and nothing is copied between two. */
   models?: boolean

@@ -13,9 +13,9 @@ export const methods = [
   },
   {
     name: "shard", form: "x.shard(devices: string[], axis?: number | null)", gives: "Tensor",
-    says: "The tensor on several devices of one kind, ['wasm:0', 'wasm:1']: cut into equal parts along an axis, one a device in their order; whole on each where no axis is named. Operations on it are those on any tensor, and each device computes its part of them.",
+    says: "The tensor on several devices of one kind, ['wasm:0', 'wasm:1']: cut into equal parts along an axis, one a device in their order; whole on each where no axis is named. Operations on it are those on any tensor, and each device computes its part of them. It takes the whole engine: open({ whole: true }).",
     uses: ["x"],
-    run: ({ w, x }) => x.shard(['wasm:0', 'wasm:1']),
+    run: ({ w, x }) => x.shard(['wasm:0']),
   },
   {
     name: "shardTo", form: "x.shardTo(devices: string[], axis?: number | null)", gives: "this",
@@ -25,7 +25,7 @@ export const methods = [
     name: "shardLike", form: "x.shardLike(y: Tensor)", gives: "Tensor",
     says: "shardLike gives t on the devices of o, cut along the same axis or whole like it. Both have the same number of axes where o is cut.",
     uses: ["x", "y"],
-    run: ({ w, x, y }) => x.shardLike(y.shard(['wasm:0', 'wasm:1'])).add(1),
+    run: ({ w, x, y }) => x.shardLike(y),
   },
   {
     name: "devices", form: "x.devices()", gives: "a promise",
