@@ -11,7 +11,7 @@ import (
 )
 
 // A captured function whose values go from device to device is several: legs, each on one device, which run one after the other, with copies
-// between them. The last leg is the Captured itself. A page has one device and does not link this.
+// between them. The last leg is the Captured itself. Programs that never join devices do not link this.
 
 // crossings captures what recorded functions compute on other devices than their own; nil: no tensor changes its device.
 var crossings atomic.Pointer[func(ctx context.Context, e *Engine, inputs []*uop.UOp, r *recording, outs []*uop.UOp) (*Captured, error)]
