@@ -27,6 +27,20 @@ func AllowCrossing() {
 	}
 }
 
+// RefuseCrossing has captured functions whose values go from device to device refused, with what is said of them: for programs that link no
+// more than they need.
+func RefuseCrossing(why string) {
+	f := func(_ context.Context, _ *Engine, _ []*uop.UOp, r *recording, outs []*uop.UOp) (*Captured, error) {
+		for _, u := range uop.Topo(slices.Concat(r.nodes, outs)...) {
+			if u.Op() == uop.Copy && u.Realized() == nil {
+				return nil, errors.New(why)
+			}
+		}
+		return nil, nil
+	}
+	crossings.CompareAndSwap(nil, &f)
+}
+
 // legs are those of a captured function before its last, or what stands for them.
 type legs interface {
 	// before runs them, and gives what they bring to the last.

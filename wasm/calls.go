@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/weft-ml/weft/dtype"
-	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/wasm/wire"
@@ -198,7 +197,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 	s := c.server
 	inputs := c.tensors()
 	f := c.function()
-	engine.AllowCrossing() // from device to device
+	crossing()
 	captured, err := tensor.Capture(ctx, f, inputs...)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,10 @@
 
 package main
 
-import "github.com/weft-ml/weft/tensor"
+import (
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+)
 
 // Arrays on several devices. weft.wasm, which pages open unless they ask for more, has not what computes on them: ops_devices_lean.go.
 
@@ -22,6 +25,9 @@ func (c *call) places() (names []string, axis int) {
 func opShard(c *call) one     { x := c.tensor(); return x.Shard(c.places()) }
 func opShardTo(c *call) one   { x := c.tensor(); return x.ShardTo(c.places()) }
 func opShardLike(c *call) one { x := c.tensor(); return x.ShardLike(c.tensor()) }
+
+// crossing has captured functions go from device to device.
+func crossing() { engine.AllowCrossing() }
 
 // cut is the axis along which a tensor is cut over its devices, or nil.
 func cut(x one) (any, error) {

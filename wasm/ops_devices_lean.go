@@ -2,6 +2,8 @@
 
 package main
 
+import "github.com/weft-ml/weft/engine"
+
 func opShard(c *call) one {
 	x, list := c.tensor(), c.list()
 	if len(list) != 1 {
@@ -24,6 +26,10 @@ func opShardLike(c *call) one {
 		c.fail("the other tensor is a constant, which lies on no device")
 	}
 	return x.On(y.Device())
+}
+
+func crossing() {
+	engine.RefuseCrossing("the function goes from device to device, which takes the whole engine; open it by open({ whole: true })")
 }
 
 func cut(one) (any, error) { return nil, nil }

@@ -144,7 +144,7 @@ type told struct {
 // captured are the values that the page has a captured function give too: of programs that only compute, some.
 func (m *maker) captured() (out []int) {
 	for _, s := range m.Steps {
-		if slices.Contains([]string{"own", "assign", "setAt"}, s.Name) || slices.Contains(inPlace, s.Name) || slices.Contains(waits, s.Name) || s.Name == "grad" && s.On < 3 { // an input has no history
+		if slices.Contains([]string{"own", "assign", "setAt"}, s.Name) || slices.Contains(inPlace, s.Name) || slices.Contains(waits, s.Name) || s.Name == "there" && !m.whole || s.Name == "grad" && s.On < 3 { // an input has no history
 			return nil
 		}
 	}

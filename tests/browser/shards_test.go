@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,12 +88,15 @@ func TestDevicesOfAPage(t *testing.T) {
 		const moved = x.clone().own()
 		moved.moveTo('wasm:1')
 		out.moved = [await moved.devices(), await moved.list()]
+		const across = w.capture((x) => [x.on('wasm:1').mul(2).on('wasm').add(x), x.shard(devices, 1).sum(1).on('wasm')])
+		out.across = [await Promise.all((await across.run(x)).map((t) => t.list())), await Promise.all((await across.run(x.mul(10))).map((t) => t.list()))]
 		const large = w.arange(40000).to('f32').shard(devices, 0)
 		out.large = (await large.add(1).data()).reduce((a, b) => a + b, 0)
 		for (const f of [
 			() => x.shard(devices, 2).list(), () => x.shard(['wasm:0', 'wasm:1', 'wasm:2'], 1).list(), () => x.shard([], 0).list(), () => x.shard(['wasm:0', 'webgpu:1'], 0).list(),
 			() => x.shard(['wasm:0', 'gpu:1'], 0).list(), () => x.shard(['wasm:0', 'wasm:0'], 0).list(), () => x.shard('wasm', 0), () => x.shard([1, 2], 0), () => x.on('cuda').list(),
-			() => x.add(there).list(), async () => { const v = await weft.open({ device: 'wasm' }); try { return await v.ones([2]).shard(devices, 0).list() } finally { v.close() } }, () => cut.flip(1).cumSum(1).at(null, 1).list(),
+			() => x.add(there).list(), async () => { const v = await weft.open({ device: 'wasm' }); try { return await v.ones([2]).shard(devices, 0).list() } finally { v.close() } },
+			async () => { const v = await weft.open({ device: 'wasm' }); try { return await (await v.capture((x) => x.on('wasm:1').add(1)).run(v.ones([2]))).list() } finally { v.close() } }, () => cut.flip(1).cumSum(1).at(null, 1).list(),
 		]) try { out.wrong.push(await f() ?? 'nothing') } catch (e) { out.wrong.push(e.message) }
 		w.close()
 		return out`, &got))
@@ -116,7 +120,16 @@ func TestDevicesOfAPage(t *testing.T) {
 	assert.Equal(t, []any{[]any{"WASM:1"}, rows(4, 8, 12, 16, 20, 24, 28, 32)}, got["there"])
 	assert.Equal(t, []any{[]any{"WASM:1"}, rows(1, 2, 3, 4, 5, 6, 7, 8)}, got["moved"])
 	assert.Equal(t, 40000.*40001/2, got["large"])
-	assert.Equal(t, []any{}, got["wrong"])
+	assert.Equal(t, []any{[]any{rows(3, 6, 9, 12, 15, 18, 21, 24), []any{10., 26.}}, []any{rows(30, 60, 90, 120, 150, 180, 210, 240), []any{100., 260.}}}, got["across"])
+	assert.Equal(t, []any{
+		"shard: [2, 4]: axis 2 is outside rank 2", "shard: [2, 4]: axis 1 has 4 elements, which 3 devices cannot have equal parts of", "shard: no devices are named",
+		"shard: WASM and WEBGPU:1 are of different kinds; name devices of one kind, as WEBGPU:0 and WEBGPU:1", `shard: unknown device "gpu:1": there are WASM, WEBGPU`,
+		"shard: device WASM is named twice", `shard: devices is the string "wasm"; it must be an array of names`, "shard: devices[0] is the number 1; it must be a string",
+		`on: unknown device "cuda": there are WASM, WEBGPU`, "add: tensors on WASM and WASM:1 meet",
+		"shard: several devices take the whole engine; open it by open({ whole: true })",
+		"capture: the function goes from device to device, which takes the whole engine; open it by open({ whole: true })",
+		"list: flip of [2, 4]: axis 1 is cut over WASM:0, WASM:1, and cannot be reversed there; bring the array together before, whole on each device, or cut another axis",
+	}, got["wrong"])
 }
 
 // A kernel that is given as text runs on the graphics processor, and what is the same in operations of tensors elsewhere; gradients come from that, or are
@@ -155,7 +168,20 @@ func TestKernelsAsText(t *testing.T) {
 			assert.Equal(t, []any{[]any{[]any{2., 4., 6.}, []any{8., 10., 12.}}, []any{[]any{1., 1., 1.}, []any{1., 1., 1.}}}, got["gradient"])
 			assert.Equal(t, []any{[]any{-1., -2., -3.}, []any{-4., -5., -6.}}, got["stated"])
 			assert.Equal(t, []any{[]any{161., 451., 941.}, []any{1631., 2521., 3611.}}, got["captured"])
-			assert.Equal(t, []any{}, got["wrong"])
+			wrong, _ := got["wrong"].([]any)
+			require.Len(t, wrong, 8)
+			alone, refused := "list: the kernel squares is text in wgsl, and WASM runs wasm; give it text in that too, or state what is the same in operations of tensors", ""
+			if refused = "list: the kernel wrong is text in wgsl"; kind == "webgpu" {
+				alone, refused = "6", "list: WEBGPU: kernel own_wrong was refused: line 5: unresolved value 'nothing'"
+			}
+			assert.Equal(t, alone, fmt.Sprint(wrong[0]))
+			assert.Equal(t, []any{
+				"customUnsafe: threads is the number 0; it must be an integer from 1 to 2147483647",
+				"customUnsafe: the options lack wgsl, the text of the kernel, or threads, how many workgroups run it", `customUnsafe: there is no option "size"; there are shape, dtype`,
+				"customUnsafe: the function is async; it only records, so write it without async and await, and read what it returned after it",
+				"customUnsafe: result 0 of what is the same is to be f32 [2, 3], as the kernel's", `customUnsafe: there is no option "text"; there are wgsl, threads, group, same, gradient`,
+			}, wrong[1:7])
+			assert.Contains(t, wrong[7], refused)
 		})
 	}
 }
