@@ -96,7 +96,7 @@ func TestDevicesOfAPage(t *testing.T) {
 			() => x.shard(devices, 2).list(), () => x.shard(['wasm:0', 'wasm:1', 'wasm:2'], 1).list(), () => x.shard([], 0).list(), () => x.shard(['wasm:0', 'webgpu:1'], 0).list(),
 			() => x.shard(['wasm:0', 'gpu:1'], 0).list(), () => x.shard(['wasm:0', 'wasm:0'], 0).list(), () => x.shard('wasm', 0), () => x.shard([1, 2], 0), () => x.on('cuda').list(),
 			() => x.add(there).list(), async () => { const v = await weft.open({ device: 'wasm' }); try { return await v.ones([2]).shard(devices, 0).list() } finally { v.close() } },
-			async () => { const v = await weft.open({ device: 'wasm' }); try { return await (await v.capture((x) => x.on('wasm:1').add(1)).run(v.ones([2]))).list() } finally { v.close() } }, () => cut.flip(1).cumSum(1).at(null, 1).list(),
+			async () => { const v = await weft.open({ device: 'wasm' }); try { return await (await v.capture((x) => x.on('wasm:1').add(1).on('wasm')).run(v.ones([2]))).list() } finally { v.close() } }, () => cut.flip(1).cumSum(1).at(null, 1).list(),
 		]) try { out.wrong.push(await f() ?? 'nothing') } catch (e) { out.wrong.push(e.message) }
 		w.close()
 		return out`, &got))
