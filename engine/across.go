@@ -11,7 +11,7 @@ import (
 )
 
 // A captured function whose values go from device to device is several: legs, each on one device, which run one after the other, with copies
-// between them. The last leg is the Captured itself. A page has one device and does not link this.
+// between them. The last leg is the Captured itself. Programs that never join devices do not link this.
 
 // crossings captures what recorded functions compute on other devices than their own; nil: no tensor changes its device.
 var crossings atomic.Pointer[func(ctx context.Context, e *Engine, inputs []*uop.UOp, r *recording, outs []*uop.UOp) (*Captured, error)]
@@ -25,6 +25,20 @@ func AllowCrossing() {
 		f := captureAcross
 		crossings.Store(&f)
 	}
+}
+
+// RefuseCrossing has captured functions whose values go from device to device refused, with what is said of them: for programs that link no
+// more than they need.
+func RefuseCrossing(why string) {
+	f := func(_ context.Context, _ *Engine, _ []*uop.UOp, r *recording, outs []*uop.UOp) (*Captured, error) {
+		for _, u := range uop.Topo(slices.Concat(r.nodes, outs)...) {
+			if u.Op() == uop.Copy && u.Realized() == nil {
+				return nil, errors.New(why)
+			}
+		}
+		return nil, nil
+	}
+	crossings.CompareAndSwap(nil, &f)
 }
 
 // legs are those of a captured function before its last, or what stands for them.

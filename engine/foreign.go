@@ -31,6 +31,6 @@ func untold(u *uop.UOp, name, runs string) error {
 			languages += ", " + t.Language
 		}
 	}
-	return fmt.Errorf("the kernel %s is text in %s, and %s runs %s; give it text in that too, or state in UnsafeOptions.Same what it computes in operations of tensors",
+	return fmt.Errorf("the kernel %s is text in %s, and %s runs %s; give it text in that too, or state what is the same in operations of tensors",
 		a.Name, languages[2:], name, runs)
 }

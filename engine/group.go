@@ -46,7 +46,7 @@ func Over(ctx context.Context, devices []string) (*Engine, error) {
 			return nil, fmt.Errorf("device %s is named twice", m.name)
 		}
 		if i > 0 && m.backend.Name != g.members[0].backend.Name {
-			return nil, fmt.Errorf("%s and %s are of different kinds; name devices of one kind, as CPU:0 and CPU:1", g.members[0].name, m.name)
+			return nil, fmt.Errorf("%s and %s are of different kinds; name devices of one kind, as %[3]s:0 and %[3]s:1", g.members[0].name, m.name, m.backend.Name)
 		}
 		g.members = append(g.members, m)
 		kind, n, err := ordinal(m.name)

@@ -140,7 +140,7 @@ func (w *writer) graph(f *Function) map[*uop.UOp]int {
 	var ops []string // that occur
 	for _, u := range topo {
 		if a, ok := u.Arg().(uop.ForeignArg); ok {
-			w.fail("the kernel %s is given as text, and a file holds no code, so that it needs no trust; state in UnsafeOptions.Same what it computes", a.Name)
+			w.fail("the kernel %s is given as text, and a file holds no code, so that it needs no trust; state what is the same in operations of tensors", a.Name)
 			return nil
 		}
 		if !allowed(u.Op()) {

@@ -77,7 +77,7 @@ type CutError struct {
 }
 
 func (e *CutError) Error() string {
-	return fmt.Sprintf("%s of %v: axis %d is cut over %s, %s; bring the array together before, with Shard and tensor.Replicated, or cut another axis",
+	return fmt.Sprintf("%s of %v: axis %d is cut over %s, %s; bring the array together before, whole on each device, or cut another axis",
 		e.Op, []int(e.Shape), e.Axis, strings.Join(e.Devices, ", "), e.Reason)
 }
 

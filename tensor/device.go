@@ -20,7 +20,7 @@ func (t *Tensor) On(device string) *Tensor {
 		return t
 	}
 	if t.constant() {
-		return newTensor(t.node(), nil).store("On", e, t.node())
+		return newTensor(t.node(), nil).store("On", e, nowhere(t.node()))
 	}
 	engine.Crossed.Store(true)
 	return newTensor(t.node().Copy(e.Name()), e)

@@ -49,7 +49,7 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) (out []*Tenso
 	t.checkReached(op, ws, reached)
 	for i, g := range gs {
 		if !hasBuffer(g) { // a constant, which fits any device
-			out[i] = newTensor(g, nil)
+			out[i] = newTensor(nowhere(g), nil)
 			continue
 		}
 		e := ws[i].Engine()
@@ -59,6 +59,20 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) (out []*Tenso
 		out[i] = newTensor(g, e)
 	}
 	return out, reached
+}
+
+// nowhere is a graph of constants without the moves between devices that a gradient has where its tensor moved.
+func nowhere(root *uop.UOp) *uop.UOp {
+	var done uop.Map[*uop.UOp]
+	get := func(u *uop.UOp) *uop.UOp { v, _ := done.Get(u); return v }
+	for _, u := range uop.Topo(root) {
+		if u.Op() == uop.Copy {
+			done.Set(u, get(u.At(0)))
+			continue
+		}
+		done.Set(u, u.WithSrc(u.Home(), get))
+	}
+	return get(root)
 }
 
 // hasBuffer reports whether a graph reads anything.

@@ -52,8 +52,8 @@ func S(from, n any) Span { return Span{toSize("S", from), toSize("S", n)} }
 // At picks elements, an index for each axis from the left. An int, a Variable or a Size takes one element and its axis goes;
 // a Range (R, RS) or a Span (S) keeps a part; All or nil keeps an axis; NewAxis makes one; Ellipsis stands for the axes left.
 // An integer tensor or []int picks by number, negative ones from the end; one outside is an error, for a tensor when
-// the result is read (*ValueError). Several broadcast together; their axes come where they stand, or first if they stand apart. A bool tensor cannot
-// be used here, since the shape would depend on its values: see MaskedSelect and Where.
+// the result is read (*ValueError). Several broadcast together; their axes come where they stand, or first if they stand apart, where
+// one without axes does not count: it takes an element as an int does. A bool tensor cannot be used here, since the shape would depend on its values: see MaskedSelect and Where.
 func (t *Tensor) At(index ...any) *Tensor {
 	p := t.pick("At", index)
 	if len(p.which) == 0 {
@@ -345,10 +345,23 @@ func (p *picks) flatten(op string) *flat {
 			f.rest = append(f.rest, s[i])
 		}
 	}
-	if axes[len(axes)-1]-axes[0] == len(axes)-1 {
-		f.at = axes[0]
-	}
+	f.at = p.place(axes)
 	return f
+}
+
+// place says where, among the axes that tensors do not index, those come that they do: where they stand, or first if they stand apart. A
+// tensor without axes takes one element like a number, and stands nowhere.
+func (p *picks) place(axes []int) int {
+	var at []int // how many axes are left before each tensor that has axes
+	for i, a := range axes {
+		if p.which[a].Rank() > 0 {
+			at = append(at, a-i)
+		}
+	}
+	if len(at) == 0 || at[0] != at[len(at)-1] {
+		return 0
+	}
+	return at[0]
 }
 
 // indexType is wide enough to compare with any size.

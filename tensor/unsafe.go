@@ -56,7 +56,7 @@ func CustomUnsafe(name string, results []UnsafeResult, in []*Tensor, o UnsafeOpt
 		var same []*Tensor
 		if o.Same != nil {
 			if same = o.Same(in...); len(same) != len(results) {
-				failArg(name, "Same gives %d results, and the kernel gives %d", len(same), len(results))
+				failArg(name, "what is the same gives %d results, and the kernel gives %d", len(same), len(results))
 			}
 		}
 		e := commonEngine(name, in...)
@@ -66,7 +66,7 @@ func CustomUnsafe(name string, results []UnsafeResult, in []*Tensor, o UnsafeOpt
 			if same != nil {
 				y := same[i]
 				if y == nil || y.DType() != r.DType || !y.shape().Equal(r.Shape) {
-					failArg(name, "result %d of Same is to be %v %v, as the kernel's", i, r.DType, r.Shape)
+					failArg(name, "result %d of what is the same is to be %v %v, as the kernel's", i, r.DType, r.Shape)
 				}
 				src = append(src, y.node())
 			}

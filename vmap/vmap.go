@@ -255,7 +255,7 @@ func foreign(b *batch, u *uop.UOp) *uop.UOp {
 	a := u.Arg().(uop.ForeignArg)
 	if len(u.Src()) == a.Args {
 		panic(&uop.ShapeError{Op: "Vmap", Shapes: []uop.Shape{u.Shape()}, Reason: "the kernel " + a.Name +
-			" is text for one array; state in UnsafeOptions.Same what it computes, in operations of tensors"})
+			" is text for one array; state what is the same in operations of tensors"})
 	}
 	return b.wide(u.At(a.Args))
 }

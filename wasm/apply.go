@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/weft-ml/weft/backends/page"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/wasm/wire"
 )
@@ -15,6 +16,7 @@ func init() {
 	operations["kernelRange"] = &operation{"kernelRange", "- n", func(c *call) one { return c.kernel().Range(c.integer()) }}
 	operations["kernelLoad"] = &operation{"kernelLoad", "- argument index", func(c *call) one { k, n := c.kernel(), c.integer(); return k.Load(n, c.operands()...) }}
 	operations["kernelReduce"] = &operation{"kernelReduce", "- how value ranges", opKernelReduce}
+	operations["customUnsafe"] = &operation{"customUnsafe", "- inputs", opCustomUnsafe}
 	operations["from"] = &operation{"from", "- generator name arguments", opFrom}
 }
 
@@ -144,6 +146,24 @@ func opApply(c *call) some {
 	panic("BUG: a function is applied in a way that nobody knows")
 }
 
+// opCustomUnsafe takes inputs, a name, shapes and types of results, a text in WGSL, its workgroups and their invocations, whether a function
+// follows that is the same in operations of tensors, and perhaps one that states gradients.
+func opCustomUnsafe(c *call) some {
+	page.AllowForeign()
+	in, name := c.tensors(), c.text()
+	shapes, types := &call{name: c.name, args: c.list()}, &call{name: c.name, args: c.list()}
+	results := make([]tensor.UnsafeResult, len(shapes.args))
+	for i := range results {
+		results[i] = tensor.UnsafeResult{Shape: shapes.integers(), DType: types.dtype()}
+	}
+	o := tensor.UnsafeOptions{WGSL: tensor.UnsafeSource{Text: c.text(), Threads: c.integer(), Group: c.integer()}}
+	if c.truth() {
+		o.Same = c.function()
+	}
+	o.Gradient = c.gradient().Gradient
+	return tensor.CustomUnsafe(name, results, in, o)
+}
+
 // gradient takes a function that states gradients, if there is one.
 func (c *call) gradient() (o tensor.FunctionOptions) {
 	if !c.given() {
@@ -203,7 +223,12 @@ var draws = map[string]func(g generator, c *call) one{
 	"dropout":        func(g generator, c *call) one { x := c.tensor(); return g.Dropout(x, c.number()) },
 	"channelDropout": func(g generator, c *call) one { x := c.tensor(); return g.ChannelDropout(x, c.number()) },
 	"rrelu":          func(g generator, c *call) one { x, low := c.tensor(), c.number(); return g.RReLU(x, low, c.number()) },
-	"categorical":    func(g generator, c *call) one { x := c.tensor(); return g.Categorical(x, c.integer()) },
+	"attention": func(g generator, c *call) one {
+		q, k, v, o := c.tensor(), c.tensor(), c.tensor(), c.attention()
+		o.Generator = g
+		return tensor.ScaledDotProduct(q, k, v, o)
+	},
+	"categorical": func(g generator, c *call) one { x := c.tensor(); return g.Categorical(x, c.integer()) },
 	"multinomial": func(g generator, c *call) one {
 		x, n := c.tensor(), c.integer()
 		return g.Multinomial(x, n, tensor.Sampling{Replace: c.truth()})

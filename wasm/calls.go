@@ -28,6 +28,8 @@ func init() {
 		"open":      {run: open},
 		"data":      {run: elements},
 		"shape":     {run: shapeOf},
+		"devices":   {run: devices},
+		"cutAxis":   {run: cutAxis},
 		"realize":   {run: realize},
 		"seed":      {run: seed},
 		"generator": {run: newGenerator},
@@ -79,7 +81,7 @@ const least = 16 << 10
 // lifted gives the elements of a large tensor as a parcel, or nil where they go another way.
 func lifted(ctx context.Context, x *tensor.Tensor) (data any, err error) {
 	n := x.Nbytes()
-	if n < least {
+	if n < least || len(x.Devices()) > 1 {
 		return nil, nil
 	}
 	return data, x.Borrow(ctx, func(d runtime.Device, m runtime.Mem) error {
@@ -114,6 +116,21 @@ func shapeOf(_ context.Context, c *call) (any, error) {
 	x := c.look()
 	return wire.Record{{Name: "shape", Value: numbers(x.Shape())}, {Name: "dtype", Value: typeName(x.DType())}}, nil
 }
+
+// devices names those that a tensor lies on; of constants, which fit any, that of the engine.
+func devices(_ context.Context, c *call) (any, error) {
+	names := c.look().Devices()
+	if names == nil {
+		names = []string{c.server.engine.Name()}
+	}
+	out := make([]any, len(names))
+	for i, n := range names {
+		out[i] = n
+	}
+	return out, nil
+}
+
+func cutAxis(_ context.Context, c *call) (any, error) { return cut(c.look()) }
 
 func realize(ctx context.Context, c *call) (any, error) {
 	return nil, tensor.Realize(ctx, c.tensors()...)
@@ -180,6 +197,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 	s := c.server
 	inputs := c.tensors()
 	f := c.function()
+	crossing()
 	captured, err := tensor.Capture(ctx, f, inputs...)
 	if err != nil {
 		return nil, err

@@ -314,6 +314,7 @@ var table = []operation{
 	{"mod", "y", one.Mod},
 	{"mode", "axis? keep=false", alongAxis(one.Mode)},
 	{"moveAxis", "from to", one.MoveAxis},
+	{"moveTo", "device", one.MoveTo},
 	{"mse", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.MSE},
 	{"mul", "y", one.Mul},
 	{"mulAssign", "value", one.MulAssign},
@@ -346,6 +347,7 @@ var table = []operation{
 		return x.Normalize(p, eps, axis...)
 	}},
 	{"not", "", one.LogicalNot},
+	{"on", "device", one.On},
 	{"oneHot", "n=-1", opOneHot},
 	{"onesLike", "- x", tensor.OnesLike},
 	{"or", "y", one.Or},
@@ -428,6 +430,9 @@ var table = []operation{
 	{"select", "axis index", one.Select},
 	{"selu", "alpha=1.6732632423543772 scale=1.0507009873554805", one.SELUWith},
 	{"setAt", "value index?", opSetAt},
+	{"shard", "devices axis?", opShard},
+	{"shardLike", "y", opShardLike},
+	{"shardTo", "devices axis?", opShardTo},
 	{"shl", "y", one.Shl},
 	{"shr", "y", one.Shr},
 	{"shrink", "low high", one.Shrink},
@@ -600,6 +605,8 @@ func run(c *call, f any) some {
 		x = f(c.tensor(), c.tensor(), c.tensor(), c.number(), c.loss())
 	case func(one, one, one, tensor.Conv) one:
 		x = f(c.tensor(), c.tensor(), c.tensor(), c.conv())
+	case func(one, string) one:
+		x = f(c.tensor(), c.text())
 	case func(one, string, map[string]int) one:
 		x = f(c.tensor(), c.text(), c.sizes())
 	case func(one, tensor.Pool) one:

@@ -20,8 +20,14 @@ import (
 var Names = []string{"WEBGPU", machine.Name}
 
 func init() {
-	engine.Register(engine.Backend{Name: "WEBGPU", Compare: true, Open: openWebGPU})
-	engine.Register(engine.Backend{Name: machine.Name, Rank: 1, Open: openWASM})
+	engine.Register(engine.Backend{Name: "WEBGPU", Compare: true, Several: true, Open: openWebGPU})
+	engine.Register(engine.Backend{Name: machine.Name, Rank: 1, Several: true, Open: openWASM})
+}
+
+// AllowForeign has WEBGPU take kernels that are given as text (tensor.CustomUnsafe).
+func AllowForeign() {
+	engine.AllowForeign()
+	wgsl.AllowForeign()
 }
 
 // openWebGPU is WGSL on the browser's adapter.

@@ -19,6 +19,7 @@ type maker struct {
 	traits []trait
 	types  []dtype.DType // that the device has
 	finite bool          // only finite elements are compared
+	whole  bool          // the page opened the whole engine
 }
 
 // trait is how well a value is known.
@@ -35,8 +36,8 @@ const (
 )
 
 // makeProgram makes a program of so many calls, among them wrong ones.
-func makeProgram(seed uint64, calls int, types []dtype.DType) *maker {
-	m := &maker{Rand: rand.New(rand.NewPCG(seed, 7)), program: program{Seed: seed}, types: types}
+func makeProgram(seed uint64, calls int, types []dtype.DType, whole bool) *maker {
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 7)), program: program{Seed: seed}, types: types, whole: whole}
 	for range 3 {
 		m.call(-1, methods[len(methods)-len(making)], false)
 	}
@@ -47,15 +48,27 @@ func makeProgram(seed uint64, calls int, types []dtype.DType) *maker {
 			f = making[m.IntN(len(making))]
 		} else if made := len(methods) - len(making); m.IntN(made) < made {
 			f = methods[m.IntN(made)]
+			if whole && m.odds(3) {
+				f = functional[m.IntN(len(functional))]
+			}
+			if !whole && slices.Contains(ofTheWhole, f.name) {
+				continue
+			}
 			on = m.receiver(f.name)
 		}
-		m.call(on, f, m.odds(6))
+		m.call(on, f, m.odds(6) && !isWay(f.name))
 	}
 	return m
 }
 
 // receiver is a value to call a method on: a scalar for gradients.
 func (m *maker) receiver(name string) int {
+	if isWay(name) { // which computes with floats of some axes
+		v := m.find(func(y one) bool {
+			return y.DType().IsFloat() && !y.DType().IsNarrow() && y.Rank() >= leastAxes && y.Numel() > 0
+		})
+		return v.(value).N
+	}
 	on := m.pickAny()
 	for range 20 {
 		x := m.values[on]
@@ -102,7 +115,7 @@ func (m *maker) call(on int, f method, spoil bool) {
 	if t.rough && (f.class == touchy || f.class == step0) && f.name != "grad" || t.kinked && f.name == "grad" {
 		return
 	}
-	changes := f.name == "assign" || f.name == "setAt" || f.name == "own"
+	changes := f.name == "assign" || f.name == "setAt" || f.name == "own" || slices.Contains(inPlace, f.name)
 	if changes && x != nil { // first on a copy
 		x = x.Clone()
 	}
@@ -111,7 +124,7 @@ func (m *maker) call(on int, f method, spoil bool) {
 		out, why = m.carryOut(f, m.values[on], s.Args)
 	}
 	if s.wrong, s.why = why != "", why; s.wrong {
-		if !spoil && !m.odds(4) {
+		if !spoil && !m.odds(4) || isWay(f.name) {
 			return
 		}
 		if changes {

@@ -158,7 +158,7 @@ func join(lists ...[]method) (all []method) {
 }
 
 // methods are what programs call.
-var methods = join(elementwise, reducing, moving, picking, layers, making)
+var methods = join(elementwise, reducing, moving, picking, layers, functional, making)
 
 var elementwise = []method{
 	plain("neg", exact, one.Neg), plain("abs", kink, one.Abs), plain("sign", step0, one.Sign), plain("square", exact, one.Square), plain("reciprocal", touchy, one.Reciprocal),

@@ -82,7 +82,7 @@ func javaScript(v any) string {
 // String is the program as JavaScript that can be pasted into a page.
 func (p program) String() string {
 	var b strings.Builder
-	b.WriteString("import { open } from './weft.js'\nconst w = await open({ device: 'wasm' }), elsewhere = await open({ device: 'wasm' })\n")
+	b.WriteString("import { open } from './weft.js'\nimport { ways } from './ways.js'\nconst w = await open({ device: 'wasm' }), elsewhere = await open({ device: 'wasm' })\n")
 	b.WriteString("const kept = w.tensor([5, 6]), other = elsewhere.tensor([1, 1]), gone = w.ones([2])\ngone.dispose()\n")
 	for _, s := range p.Steps {
 		var args, outs []string
@@ -94,10 +94,13 @@ func (p program) String() string {
 			on = fmt.Sprintf("t%d", s.On)
 		}
 		call := on + "." + s.Name + "(" + strings.Join(args, ", ") + ")"
+		if isWay(s.Name) {
+			call = fmt.Sprintf("await ways.%s(w, %s)", s.Name, strings.Join(append([]string{on}, args...), ", "))
+		}
 		for i := range s.Gives {
 			outs = append(outs, fmt.Sprintf("t%d", s.first+i))
 		}
-		several := slices.Contains([]string{"sort", "topK", "split", "chunk", "grad"}, s.Name)
+		several := slices.Contains([]string{"sort", "topK", "split", "chunk", "grad"}, s.Name) || isWay(s.Name)
 		switch {
 		case s.wrong:
 			fmt.Fprintf(&b, "try { const t = [%s].flat(); await t[0]?.realize() } catch (e) { console.log(e.message) } // Go: %s\n", call, s.why)
@@ -141,7 +144,7 @@ type told struct {
 // captured are the values that the page has a captured function give too: of programs that only compute, some.
 func (m *maker) captured() (out []int) {
 	for _, s := range m.Steps {
-		if slices.Contains([]string{"own", "assign", "setAt"}, s.Name) || s.Name == "grad" && s.On < 3 { // an input has no history
+		if slices.Contains([]string{"own", "assign", "setAt"}, s.Name) || slices.Contains(inPlace, s.Name) || slices.Contains(waits, s.Name) || s.Name == "there" && !m.whole || s.Name == "grad" && s.On < 3 { // an input has no history
 			return nil
 		}
 	}
@@ -355,15 +358,18 @@ func setting(t *testing.T, name string, otherwise int) int {
 
 // Random programs of calls, right and wrong ones: a page answers what the engine answers in Go, or both say that it is wrong.
 // WEFT_FACE_PROGRAMS=20000 WEFT_FACE_SEED=5 runs so many from a seed; without them the same ones run each time, and a few fresh.
-func TestPrograms(t *testing.T) { playPrograms(t, "wasm", 230, 20, dtype.All) }
+func TestPrograms(t *testing.T) { playPrograms(t, "wasm", 230, 20, dtype.All, false) }
+
+// The engine that also has arrays on several devices and files of captured functions; these, and what else takes functions, are drawn more often.
+func TestProgramsOfTheWhole(t *testing.T) { playPrograms(t, "wasm", 100, 10, dtype.All, true) }
 
 // A graphics processor that is a program compiles slowly, so these are few. Compilers of shaders may take it that no element is
 // infinite or NaN (SwiftShader has 2 mod 0 be 2), so what is that in Go is not compared.
 func TestProgramsOnWebGPU(t *testing.T) {
-	playPrograms(t, "webgpu", 12, 3, slices.DeleteFunc(slices.Clone(dtype.All), func(d dtype.DType) bool { return d == dtype.F64 }))
+	playPrograms(t, "webgpu", 12, 3, slices.DeleteFunc(slices.Clone(dtype.All), func(d dtype.DType) bool { return d == dtype.F64 }), false)
 }
 
-func playPrograms(t *testing.T, device string, fixed, more int, types []dtype.DType) {
+func playPrograms(t *testing.T, device string, fixed, more int, types []dtype.DType, whole bool) {
 	p := open(t)
 	engine.Configure(engine.Options{}, "INTERP")
 	count, seed := setting(t, "WEFT_FACE_PROGRAMS", fixed), setting(t, "WEFT_FACE_SEED", 1)
@@ -377,7 +383,7 @@ func playPrograms(t *testing.T, device string, fixed, more int, types []dtype.DT
 			seeds = append(seeds, fresh+uint64(i))
 		}
 	}
-	require.NoError(t, p.Run(`globalThis.face = await import('./program.js'); await face.start('`+device+`')`, nil))
+	require.NoError(t, p.Run(`globalThis.face = await import('./program.js'); await face.start('`+device+`', `+strconv.FormatBool(whole)+`)`, nil))
 	var before, after float64
 	require.NoError(t, p.Run(`return face.held()`, &before))
 	calls, wrong, values, wild := 0, 0, 0, 0
@@ -385,7 +391,7 @@ func playPrograms(t *testing.T, device string, fixed, more int, types []dtype.DT
 		var ms []*maker
 		var programs []any
 		for _, s := range part {
-			m := makeProgram(s, 12, types)
+			m := makeProgram(s, 12, types, whole)
 			m.finite = device == "webgpu"
 			ms = append(ms, m)
 			programs = append(programs, map[string]any{"Steps": m.Steps, "Live": m.live(), "Captured": m.captured()})

@@ -126,7 +126,7 @@ func TestOtherDevices(t *testing.T) {
 			x, y := of(1, 2, 3, 4, 5), of(10, 20, 30, 40, 50)
 			err := tensor.Realize(ctx, call(options(), x, y)...)
 			require.ErrorContains(t, err, "the kernel next is text in c, wgsl, and "+device)
-			require.ErrorContains(t, err, "UnsafeOptions.Same")
+			require.ErrorContains(t, err, "state what is the same in operations of tensors")
 			o := options()
 			o.Same = same
 			require.Equal(t, []float32{21, 32, 43, 54, 15}, floats(t, call(o, x, y)[0]))
@@ -220,7 +220,7 @@ func TestBadCalls(t *testing.T) {
 	o.Same = func(in ...*T) ts { return ts{in[0]} }
 	require.ErrorContains(t, try(results(5), ts{x}, o), "gives 1 results")
 	o.Same = func(in ...*T) ts { return ts{in[0], in[0]} }
-	require.ErrorContains(t, try(results(5), ts{x}, o), "result 1 of Same is to be int32 [5]")
+	require.ErrorContains(t, try(results(5), ts{x}, o), "result 1 of what is the same is to be int32 [5]")
 	n := tensor.NewVariable("n", 1, 5)
 	require.ErrorContains(t, tensor.Try(func() { call(options(), x.Narrow(0, 0, n), x) }), "needs a size that does not vary")
 }

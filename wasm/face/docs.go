@@ -130,9 +130,9 @@ func (t *table) document(s *goSource) []byte {
 
 Every method of a tensor and of the engine, as ` + "`weft.d.ts`" + ` declares them. Operations are recorded at once and give tensors; what is a promise is
 awaited. Optional arguments may also be given as one object by their names: ` + "`x.topK(3, {axis: 0})`" + `. In what is said of methods t is
-the tensor that they are called on, and v an operand. Layers, optimisers and the like are in [README.md](../README.md#use-it-in-a-page).
+the tensor that they are called on, and v an operand. What gives no tensors, layers, optimisers and all types follow as they are declared; [README.md](../README.md#use-it-in-a-page) tells how they are used.
 
-This page is made of wasm/face/methods.txt and the comments of package tensor (` + "`go generate ./wasm/face`" + `).
+This page is made of wasm/face/methods.txt, the comments of package tensor and the declarations in wasm/js (` + "`go generate ./wasm/face`" + `).
 `)
 	for _, sec := range t.sections {
 		if sec.title == "" || !sec.made() {

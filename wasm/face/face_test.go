@@ -32,35 +32,25 @@ func TestFilesAreMadeOfTheTable(t *testing.T) {
 	}
 }
 
-const (
-	wanted = "not in pages yet: backward is told its parameters"
-)
-
-// alone says why arrays on several devices mean nothing.
-const alone = "a page's engine has one device"
-
 // absent are what package tensor can do and a page cannot, or does by another name, and why.
 var absent = map[string]string{
 	"t.AssignBytes": "assign(w.tensor(array, shape))", "t.Borrow": "memory of a device, which is for Go", "t.Bytes": "data()",
-	"t.Device": "w.device", "t.Dim": "shape", "t.Discard": "dispose()", "t.Engine": "the engine is w", "t.IsFloat": "dtype",
+	"t.Device": "devices()", "t.Dim": "shape", "t.Discard": "dispose()", "t.Engine": "the engine is w", "t.IsFloat": "dtype",
 	"t.IsRealized": "a page is ahead of its engine, so there is no answer now", "t.Nbytes": "shape and dtype", "t.Node": "graphs are for Go",
-	"t.Numel": "shape", "t.On": "a page's engine has one device", "t.Rank": "shape", "t.Schedule": "w.inspect",
+	"t.Numel": "shape", "t.Rank": "shape", "t.Schedule": "w.inspect",
 	"t.String": "data() and shape", "t.ToList": "list()", "t.Shape": "shape", "t.DType": "dtype",
 
 	"Caller": "lines of Go", "Data": "data()", "Fill": "for Go's devices; w.fetch", "From": "w.tensor", "FromNode": "graphs are for Go", "Of": "w.tensor",
 	"Open": "files of a disk; w.tensor takes a File, w.fetch an address", "OpenReader": "a reader of Go; w.tensor takes a Blob", "OpenWritable": "files of a disk", "OpenReadWriter": "a reader and writer of Go",
 	"R": "at(…, [from, to])", "RS": "at(…, [from, to, step])", "Schedule": "w.inspect", "Try": "errors are thrown",
 	"t.SELU": "selu, whose parameters are its unless given", "t.Conv": "conv2d, which takes any number of axes", "t.BackwardWith": "backward(ws, seed)",
-	"t.MoveTo": "a page's engine has one device", "t.Shard": alone, "t.ShardTo": alone, "t.ShardLike": alone, "t.CutAxis": alone, "t.Devices": alone,
 	"Must": "errors are thrown", "Done": "errors are thrown", "InLayer": "for errors of Go's layers",
 	"DefaultFloat": "what makes tensors takes a type", "DefaultInt": "what makes tensors takes a type",
 	"SetDefaultFloat": "what makes tensors takes a type", "SetDefaultInt": "what makes tensors takes a type",
 	"NewVariable": "w.variable", "S": "[from, to], with sizes", "t.Sizes": "shape",
 	"DefaultGenerator": "w.seed",
-	"t.RequireGrad":    wanted, "t.RequiresGrad": wanted, "t.Freeze": wanted,
-	"CustomUnsafe": "not in pages yet: kernels in WGSL",
-	"Program":      "saveFunctions gives a file",
-	"Linspace":     "linspace, which has a type", "RandOf": "rand with a type", "RandInt": "randint, which has a type",
+	"Program":          "saveFunctions gives a file",
+	"Linspace":         "linspace, which has a type", "RandOf": "rand with a type", "RandInt": "randint, which has a type",
 }
 
 // What package tensor can do a page can do, or there is a reason.
@@ -97,7 +87,7 @@ func TestEverythingOfTheTensorIsThere(t *testing.T) {
 var otherFields = map[string]string{
 	"Conv.Stride": "stride", "Conv.Strides": "stride", "Conv.Padding": "padding", "Conv.Paddings": "padding", "Conv.Dilation": "dilation", "Conv.Dilations": "dilation",
 	"Pool.Size":           "-",
-	"Attention.Generator": "-", // not in pages yet
+	"Attention.Generator": "-", // w.generator(seed).attention
 }
 
 // Options have a field for each of Go's, and no other.
@@ -177,6 +167,37 @@ func TestWhatIsWrittenByHand(t *testing.T) {
 		}
 		assert.ElementsMatch(t, want, have, name)
 	}
+}
+
+// Everything that a page may import, and every member of a tensor and of the engine, is in docs/javascript.md.
+func TestEveryDeclarationIsInTheDocs(t *testing.T) {
+	docs, err := os.ReadFile(filepath.Join(root, "docs/javascript.md"))
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(root, "wasm/js/*.d.ts"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 4)
+	members, exports := 0, 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		on, class := "", ""
+		for _, line := range strings.Split(string(text), "\n") {
+			if m := regexp.MustCompile(`^export (?:class|interface|type|function|const) (\w+)`).FindStringSubmatch(line); m != nil {
+				class, on = m[1], map[string]string{"Tensor": "x", "Weft": "w"}[m[1]]
+				if exports++; on == "" {
+					there := regexp.MustCompile(`(?m)^export (class|interface|type|function|const) ` + class + `\b`).Match(docs)
+					assert.True(t, there, "%s of %s is not in the docs", class, filepath.Base(name))
+				}
+			}
+			if m := regexp.MustCompile(`^  (?:readonly )?(\w+)\??[(<:]`).FindStringSubmatch(line); m != nil && on != "" {
+				members++
+				there := regexp.MustCompile("(?m)^- `" + on + `\.` + m[1] + `\b.*` + "`.*: ['’A-Za-z].{3}").Match(docs)
+				assert.True(t, there, "%s.%s is declared and not in the docs, or nothing is said of it", class, m[1])
+			}
+		}
+	}
+	assert.Greater(t, exports, 60)
+	assert.Greater(t, members, 400)
 }
 
 // What is said of methods names nothing that only Go's callers know.

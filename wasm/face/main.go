@@ -59,7 +59,11 @@ func build(root string) (map[string][]byte, error) {
 	}
 	files[filepath.Join(root, "wasm/operations.go")] = operations
 	files[filepath.Join(root, "wasm/js/table.js")] = t.script()
-	files[filepath.Join(root, "docs/javascript.md")] = t.document(s)
+	byHand, err := t.byHandDocs(string(types), filepath.Dir(declared))
+	if err != nil {
+		return nil, err
+	}
+	files[filepath.Join(root, "docs/javascript.md")] = append(t.document(s), byHand...)
 	files[declared] = types
 	return files, nil
 }

@@ -10,7 +10,7 @@ import (
 var typeScript = map[string]string{
 	"tensor": "Tensor", "operand": "Operand", "scalar": "number | boolean", "real": "number", "number": "number", "int": "number", "size": "number",
 	"list": "number[]", "parts": "number[]", "sizes": "number[]", "lengths": "(number | Size)[]", "reals": "number[]", "fractions": "number | number[]",
-	"ints": "number | number[]", "flag": "boolean", "text": "string", "dtype": "DType", "tensors": "Tensor[]", "operands": "Operand[]",
+	"ints": "number | number[]", "flag": "boolean", "text": "string", "texts": "string[]", "results": "UnsafeResult[]", "dtype": "DType", "tensors": "Tensor[]", "operands": "Operand[]",
 	"position": "number | Size", "stop": "number | Size", "place": "number | boolean | Size", "input": "Tensor | Size",
 	"named": "Record<string, number>", "index": "Index", "url": "string | URL", "signal": "AbortSignal", "targets": "('wgsl' | 'c')[]",
 }

@@ -160,10 +160,12 @@ export function at(x, index, c) {
     else if (v === null || v === undefined) out.push(x[axis++])
     else if (v.terms) axis++
     else if (v.ref !== undefined) {
-      places.push(out.length)
-      picked = c.broadcast(picked ?? [], shapeOf(v))
-      out.push(null)
+      const s = shapeOf(v)
       axis++
+      if (!s.length) continue // takes one element, as a number does
+      places.push(out.length)
+      picked = c.broadcast(picked ?? [], s)
+      out.push(null)
     } else if (Array.isArray(v)) {
       out.push(part(v, x[axis++]))
     } else {

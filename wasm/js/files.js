@@ -100,7 +100,7 @@ export async function load(w, from, model, { strict = true, signal } = {}) {
   report.unexpected.push(...there.keys())
   const wrong = [...report.missing.map((n) => `${n} is missing`), ...report.unexpected.map((n) => `${n} is too many`), ...report.mismatched]
   if (strict && wrong.length) throw new Error(`load: the file does not fit the model: ${wrong.slice(0, 5).join('; ')}${wrong.length > 5 ? ` and ${wrong.length - 5} more` : ''}`)
-  for (const [tensor, e] of fits) tensor.own().assign(tensorOf(e))
+  for (const [tensor, e] of fits) tensor.own().assign(tensorOf(e).shardLike(tensor))
   await w.realize(...fits.map(([tensor]) => tensor))
   return report
 }

@@ -221,6 +221,15 @@ export function custom(w, name, shape, body, inputs, { gradient } = {}) {
   return given(w, 'custom', [form], [inputs, ...wire, name, shape, ...stated(w, 'custom', gradient, inputs, [{ form }])])[0]
 }
 
+/** A kernel of one's own as text in WGSL; same is what it computes in operations of tensors. */
+export function customUnsafe(w, name, results, inputs, { wgsl, threads, group = 0, same, gradient } = {}) {
+  if (!wgsl || !threads) throw new TypeError('customUnsafe: the options lack wgsl, the text of the kernel, or threads, how many workgroups run it')
+  const forms = results.map(({ shape = [], dtype = 'f32' }) => ({ shape: [...shape], dtype }))
+  const own = same ? traced(w, 'customUnsafe', inputs.map((t) => t.form), (stands) => plain('customUnsafe', same)(...stands)).wire : []
+  return given(w, 'customUnsafe', forms, [inputs, name, forms.map((f) => f.shape), forms.map((f) => f.dtype), wgsl, threads, group, !!same, ...own,
+    ...stated(w, 'customUnsafe', gradient, inputs, forms.map((form) => ({ form })))])
+}
+
 /** Random numbers that follow from a seed of their own. */
 export class Generator {
   constructor(w, seed) {
@@ -238,7 +247,7 @@ export class Generator {
   dispose() { this.w.forget(this) }
 }
 
-for (const name of ['rand', 'randn', 'uniform', 'normal', 'scaledUniform', 'glorotUniform', 'kaimingUniform', 'kaimingNormal', 'randint', 'randPerm', 'randomBits', 'randLike', 'randnLike']) {
+for (const name of ['attention', 'rand', 'randn', 'uniform', 'normal', 'scaledUniform', 'glorotUniform', 'kaimingUniform', 'kaimingNormal', 'randint', 'randPerm', 'randomBits', 'randLike', 'randnLike']) {
   Generator.prototype[name] = function (...args) { return drawn(this, name, methods.Weft[name], args, args) }
 }
 for (const name of ['dropout', 'channelDropout', 'rrelu', 'categorical', 'multinomial']) {

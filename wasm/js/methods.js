@@ -227,6 +227,8 @@ const kinds = {
   lengths(name, v) { shape.call(this, name, v, -1) },
   flag(name, v) { if (typeof v !== 'boolean') this.refuse(name, v, 'true or false') },
   text(name, v) { if (typeof v !== 'string') this.refuse(name, v, 'a string') },
+  texts(name, v) { this.array(name, v, 'names', (name, v) => kinds.text.call(this, name, v)) },
+  results(name, v) { this.array(name, v, '{ shape, dtype? }', (name, v) => this.options(name, v, methods.Options.UnsafeResult)) },
   dtype(name, v) {
     if (!dtypes.includes(v)) this.refuse(name, v, `one of ${dtypes.join(', ')}`, typeof v === 'string' && v.startsWith('>') ? '; elements are little-endian, so turn their bytes beforehand' : '')
   },

@@ -219,9 +219,13 @@ export class TransformerLayer {
 
 /** w.nn: what makes layers, and what is in a model. */
 export function nn(w) {
-  const make = (Layer, ...first) => (...args) => new Layer(w, ...first, ...args)
+  const make = (Layer, ...first) => (...args) => {
+    const layer = new Layer(w, ...first, ...args)
+    for (const l of leaves(layer)) if (!l.state) l.tensor.requireGrad()
+    return layer
+  }
   return {
-    linear: make(Linear), embedding: make(Embedding), dropout: make(Dropout), sequential: make(Sequential), prelu: make(PReLU),
+    linear: make(Linear), embedding: make(Embedding), dropout: make(Dropout), sequential: (...layers) => new Sequential(w, ...layers), prelu: make(PReLU),
     conv1d: make(Conv, 1), conv2d: make(Conv, 2), conv3d: make(Conv, 3),
     convTranspose1d: make(ConvTranspose, 1), convTranspose2d: make(ConvTranspose, 2), convTranspose3d: make(ConvTranspose, 3),
     batchNorm: make(BatchNorm), layerNorm: make(LayerNorm), rmsNorm: make(RMSNorm), groupNorm: make(GroupNorm), instanceNorm: make(InstanceNorm),

@@ -8,15 +8,16 @@ export class Optimizer {
   constructor(w, model, params, rate, slots, rule) {
     Object.assign(this, { params, rule })
     this.model = leaves(model).map((l) => l.tensor)
-    this.rate = w.full([], rate).own()
-    this.count = w.full([], 0).own()
+    const one = params[0].to('f32').sum() // which is never computed, but says where the parameters lie
+    this.rate = w.fullLike(one, rate).own()
+    this.count = w.zerosLike(one).own()
     this.slots = Object.fromEntries(slots.map((name) => [name, params.map((p) => w.zerosLike(p).own())]))
     this.types = params.map(() => 'f32')
     this.w = w
   }
 
   /** Changes the learning rate of the steps that follow, captured ones among them. */
-  setRate(rate) { return this.w.watch('setRate', async () => { await this.rate.assign(this.w.tensor(new Float32Array([rate]), [])).realize() }) }
+  setRate(rate) { return this.w.watch('setRate', async () => { await this.rate.assign(this.w.tensor(new Float32Array([rate]), []).shardLike(this.rate)).realize() }) }
 
   /** Takes one step against the gradients of a loss, a scalar: all is computed together. */
   step(loss) {

@@ -220,8 +220,9 @@ n unbind | axis:int? | unbind
 1 contiguous contiguousBackward detach clone |
 1 pack4 | | halved:u8
 n grad | ws:tensors seed:tensor? | grad:ws
-– backward | ws:tensors seed:tensor?
+– backward | ws:tensors~ seed:tensor?
 – gradient clearGradient |
+– requireGrad freeze requiresGrad |
 0 assign | value:operand
 0 addAssign subAssign mulAssign divAssign | value:operand
 0 replace | y:tensor
@@ -230,6 +231,12 @@ n grad | ws:tensors seed:tensor? | grad:ws
 1 threefry | key:operand | wide
 0 own |
 a toImageData |
+1 on | device:text
+0 moveTo | device:text
+1 shard | devices:texts axis:int~
+0 shardTo | devices:texts axis:int~
+1 shardLike | y:tensor
+a devices cutAxis |
 Weft
 1 tensor | values:values shape:made? options:Made? | given:elements
 a fetch | url:url shape:sizes options:FetchOptions?
@@ -284,6 +291,7 @@ a realize | tensors:tensor*
 – checkpoint | f:function
 – function | name:text f:function options:FunctionOptions?
 = custom | name:text shape:sizes body:function inputs:tensors options:FunctionOptions?
+– customUnsafe | name:text results:results inputs:tensors options:UnsafeOptions
 – generator | seed:int(0..4294967295)
 a save | model:model options:SaveOptions?
 a load | from:file model:model? options:LoadOptions?
@@ -329,6 +337,8 @@ JitOptions | most:int(1..)?
 GradOptions | argnums:ints?
 VmapOptions | in:any? out:ints?
 FunctionOptions | gradient:function?
+UnsafeResult | shape:sizes? dtype:dtype?
+UnsafeOptions | wgsl:text? threads:int(1..)? group:int(1..256)? same:function? gradient:function?
 SaveOptions | metadata:any?
 LoadOptions | strict:flag? signal:signal?
 SavedOptions | signal:signal?

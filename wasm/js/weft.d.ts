@@ -190,10 +190,22 @@ export class Tensor {
   [Symbol.dispose](): void
   /** The picture that a tensor [1, 3 or 4 channels, height, width] or [height, width] is: numbers from 0 to 1, or bytes. */
   toImageData(): Promise<ImageData>
-  /** Adds the gradient of this tensor, or of its product with a seed, to what gradient() gives of each of these. */
-  backward(ws: Tensor[], seed?: Tensor): void
+  /** The names of the devices that the tensor lies on, in the order of its parts. */
+  devices(): Promise<string[]>
+  /** The axis along which the tensor is cut over its devices, or null where each has all of it. */
+  cutAxis(): Promise<number | null>
+  /** Says that the tensor wants a gradient, so that backward finds it below what is computed of it from now on; layers say it of their parameters. */
+  requireGrad(): this
+  /** Takes requireGrad back. Optimisers train what they are made for, frozen or not. */
+  freeze(): this
+  /** Whether the tensor wants a gradient. */
+  requiresGrad(): boolean
+  /** Adds the gradient of this tensor, or of its product with a seed, to what gradient() gives of each of these; with none named, of those that
+   *  want one and that it was computed from. */
+  backward(ws?: Tensor[] | null, seed?: Tensor): void
   /** What backward has collected, or null. */
   gradient(): Tensor | null
+  /** Forgets what backward has collected. */
   clearGradient(): void
 
   // Made of the table: methods of a tensor.
@@ -975,6 +987,21 @@ export class Tensor {
   threefry(key: Operand): Tensor
   /** Gets memory of its own, so that assignments change it in place. */
   own(): this
+
+  // Devices
+
+  /** The tensor on another device of the browser, 'wasm' or 'webgpu'. It is lazy and differentiable; elements go through the engine's worker. */
+  on(device: string): Tensor
+  /** Moves the tensor itself to another device: replace by on. */
+  moveTo(device: string): this
+  /** The tensor on several devices of one kind, ['wasm:0', 'wasm:1']: cut into equal parts along an axis, one a device in their order; whole on each where no axis is named. Operations on it are those on any tensor, and each device computes its part of them. It takes the whole engine: open({ whole: true }). */
+  shard(devices: string[], axis?: number | null): Tensor
+  shard(devices: string[], options: { axis?: number | null }): Tensor
+  /** Shards the tensor itself: replace by shard. */
+  shardTo(devices: string[], axis?: number | null): this
+  shardTo(devices: string[], options: { axis?: number | null }): this
+  /** shardLike gives t on the devices of o, cut along the same axis or whole like it. Both have the same number of axes where o is cut. */
+  shardLike(y: Tensor): Tensor
   // End.
 }
 
@@ -1128,6 +1155,27 @@ export interface FunctionOptions {
   gradient?: (inputs: Tensor[], outputs: Tensor[], seeds: Tensor[]) => (Tensor | null)[]
 }
 
+/** What a kernel that is given as text gives: an array of this shape and type, f32 unless given. */
+export interface UnsafeResult {
+  shape?: number[]
+  dtype?: DType
+}
+
+export interface UnsafeOptions {
+  /** The text: fn kernel(group: u32, lane: u32), and whatever that needs. in0, … and out0, … are arrays of f32, i32, u32 or, of 64-bit integers,
+   *  vec2<u32>; narrower types share words of u32, the first in the lowest bits. Names that begin with weft_ are taken. */
+  wgsl?: string
+  /** How many workgroups run it. */
+  threads?: number
+  /** The invocations of each, 64 unless given. */
+  group?: number
+  /** The same in operations of tensors: WASM runs it, files of captured functions keep it, and gradients and vmap come from it. Without it the kernel
+   *  is an error on WASM. */
+  same?: (...inputs: Tensor[]) => Tensors
+  /** The gradients of the arguments, as of a function with a name. */
+  gradient?: (inputs: Tensor[], outputs: Tensor[], seeds: Tensor[]) => (Tensor | null)[]
+}
+
 /** What the body of a kernel is written with. Numbers are tensors, so the methods of tensors compute with them. */
 export interface KernelBody {
   /** The index of the result's element on an axis, i32. */
@@ -1146,7 +1194,7 @@ export interface KernelBody {
 
 /** Random numbers that follow from a seed and from how many were drawn from it, whoever else draws. A captured function draws new ones at each run. */
 export interface Generator extends Pick<Weft, 'rand' | 'randn' | 'uniform' | 'normal' | 'scaledUniform' | 'glorotUniform' | 'kaimingUniform' | 'kaimingNormal' |
-  'randint' | 'randPerm' | 'randomBits' | 'randLike' | 'randnLike'> {
+  'randint' | 'randPerm' | 'randomBits' | 'randLike' | 'randnLike' | 'attention'> {
   /** Restarts the numbers. */
   seed(n: number): void
   dropout(x: Tensor, p?: number): Tensor
@@ -1192,7 +1240,9 @@ export interface FetchOptions {
 /** The engine. */
 export class Weft {
   private constructor()
+  /** The device that it computes on. */
   readonly device: 'WEBGPU' | 'WASM'
+  /** Which adapter or processor that is, and what it can do. */
   readonly deviceDetail: string
   /** Why this device was chosen: how long a usual plan takes on each, that this was not measured yet (onchosen tells), or why another cannot be used; empty if it was named. */
   readonly note: string
@@ -1222,7 +1272,9 @@ export class Weft {
    * again, and have to be the same.
    */
   fetch(url: string | URL, shape: number[], options?: FetchOptions): Promise<Tensor>
+  /** Zeros of a shape. */
   zeros(shape: number[], options?: Made): Tensor
+  /** Ones of a shape. */
   ones(shape: number[], options?: Made): Tensor
   arange(stop: number | Size): Tensor
   arange(start: number, stop: number, step?: number, options?: Integers): Tensor
@@ -1368,9 +1420,14 @@ export class Weft {
   function<A extends unknown[], R extends Tensors>(name: string, f: (...args: A) => R, options?: FunctionOptions): (...args: A) => R
   /** One kernel of one's own, a tensor of this shape: body says what one element is. Nothing is fused into it; gradients follow, unless one is stated. */
   custom(name: string, shape: number[], body: (k: KernelBody) => Tensor, inputs: Tensor[], options?: FunctionOptions): Tensor
+  /** A kernel of one's own as text in WGSL, for WEBGPU. Its arguments and results are whole arrays, row-major; all elements of all results are to be
+   *  written. Of foreign text nothing is proved: custom writes kernels for all devices. */
+  customUnsafe(name: string, results: UnsafeResult[], inputs: Tensor[], options: UnsafeOptions): Tensor[]
   /** A generator of random numbers with a seed of its own, an integer from 0 to 2³² − 1. */
   generator(seed: number): Generator
+  /** What f gives and its gradient, as of grad, from one pass. */
   valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor): (...args: A) => [Tensor, A[0]]
+  /** What f gives and its gradients by the arguments of these numbers. */
   valueAndGrad<A extends unknown[]>(f: (...args: A) => Tensor, options: GradOptions): (...args: A) => [Tensor, any]
   /** Layers: w.nn.linear(784, 10). */
   readonly nn: NN
@@ -1402,6 +1459,7 @@ export class Weft {
   fromImage(source: ImageData | ImageBitmapSource, options?: ImageOptions): Promise<Tensor>
   /** Calls f, and tells how long each kernel took that was launched until it ended. What is launched meanwhile waits for its end. */
   profile(f: () => unknown): Promise<Profile>
+  /** What the engine did so far, and what it holds. */
   stats(): Promise<Stats>
   /** What the engine would make of an expression. */
   inspect(text: string, options?: InspectOptions): Promise<View>
@@ -1541,7 +1599,8 @@ export interface OpenOptions {
   onprogress?: (p: { loaded: number; total: number }) => void
   /** false: indices outside, classes that do not exist and singular matrices are not looked for; they give zeros and what is not finite. */
   checks?: boolean
-  /** Loads the larger engine that inspect needs, instead of fetching that at its first call, and that keeps captured functions in files. */
+  /** Loads the larger engine that inspect needs, instead of fetching that at its first call, that keeps captured functions in
+   *  files, and that computes on several devices (shard). */
   whole?: boolean
   /** Loads the engine that onnx and llm need, instead of another at their first call: then models and tensors are in one engine, and nothing is copied between two. */
   models?: boolean

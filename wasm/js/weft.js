@@ -9,7 +9,7 @@
 // whose arguments are wrong throws at once: methods.js. What only the engine finds wrong arrives at the next await, with the stack of the call.
 
 import { addressOf, base } from './addresses.js'
-import { Generator, checkpoint, custom, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
+import { Generator, checkpoint, custom, customUnsafe, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { infer } from './infer.js'
 import { isThere, load } from './module.js'
@@ -76,8 +76,28 @@ export class Tensor {
 
   #gradient = null // what backward has collected
 
-  /** Adds the gradient of this tensor, or of its product with a seed, to that of each of these. */
+  #wants = false // a gradient
+
+  /** Says that the tensor wants a gradient, so that backward finds it below what is computed of it from now on. */
+  requireGrad() {
+    if (!/f/.test(this.dtype)) throw new TypeError(`requireGrad: ${this.dtype}: only floats have a gradient`)
+    this.#wants = true
+    if (!this.below?.has(this)) this.below = new Set(this.below).add(this)
+    return this
+  }
+
+  /** Takes requireGrad back. */
+  freeze() {
+    this.#wants = false
+    return this
+  }
+
+  requiresGrad() { return this.#wants }
+
+  /** Adds the gradient of this tensor, or of its product with a seed, to that of each of these, or of those below it that want one. */
   backward(ws, seed) {
+    ws ??= [...this.below ?? []].filter((t) => t.#wants && !t.gone)
+    if (!ws.length) throw new Error('backward: the tensor depends on none that wants a gradient; mark those that do by requireGrad, or name them')
     const gs = this.grad(ws, seed)
     ws.forEach((t, i) => { t.#gradient = t.#gradient ? t.#gradient.add(gs[i]) : gs[i] })
   }
@@ -90,6 +110,12 @@ export class Tensor {
 
   /** The picture that the tensor is. */
   async toImageData() { return (await pictures()).toImageData(this) }
+
+  /** The devices that it lies on. */
+  devices() { return this.w.call('devices', [this]) }
+
+  /** The axis along which it is cut, or null. */
+  cutAxis() { return this.w.call('cutAxis', [this]) }
 
   /** Forgets the tensor in the engine now, not when the collector finds it. */
   dispose() { this.w.forget(this) }
@@ -131,6 +157,17 @@ const pictures = () => import('./picture.js')
 const strangers = () => import('./models.js')
 const captures = () => import('./saved.js')
 const folders = () => import('./export.js')
+
+// The tensors that want a gradient and that some of these arguments are, or are computed from. Sets are shared, and never changed.
+function wanting(args, all) {
+  for (const v of args) {
+    if (v?.below) {
+      const more = [...v.below].filter((t) => !all?.has(t))
+      if (more.length) all = all ? new Set([...all, ...more]) : v.below
+    } else if (v && typeof v === 'object' && (Array.isArray(v) || Object.getPrototypeOf(v) === Object.prototype)) all = wanting(Object.values(v), all)
+  }
+  return all
+}
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -364,13 +401,13 @@ export class Weft {
 
   /** Records an operation and gives the tensors that it will make. */
   record(name, count, args, outs, forms = outs ?? infer(name, args, count)) {
-    if (this.#list) {
-      outs ??= forms.map((form) => this.#within(new Tensor(this, this.number(), form)))
-      this.#list.push(this.#request(name, outs, args))
-      return outs
-    }
+    const below = name === 'replace' ? args[1].below : outs || name === 'detach' ? null : wanting(args)
+    if (this.#list) outs ??= forms.map((form) => this.#within(new Tensor(this, this.number(), form)))
     outs ??= forms.map((form) => this.own(form))
-    this.#write(this.#request(name, outs, args))
+    if (below) for (const t of outs) t.below = below
+    const request = this.#request(name, outs, args)
+    if (this.#list) this.#list.push(request)
+    else this.#write(request)
     return outs
   }
 
@@ -579,6 +616,9 @@ export class Weft {
 
   /** A kernel of one's own. */
   custom(name, shape, body, inputs, options) { return custom(this, name, shape, body, inputs, options) }
+
+  /** A kernel as text. */
+  customUnsafe(name, results, inputs, options) { return customUnsafe(this, name, results, inputs, options) }
 
   /** A generator of random numbers with a seed of its own. */
   generator(seed) { return new Generator(this, seed) }

@@ -195,6 +195,7 @@ const special = {
   broadcast: (x) => [[x, near(x)]], uSum: (x) => [[scalar(), x, near(x)]], uProd: (x) => [[x, scalar()]], complex: (x) => [x, same(x)],
   arange: () => one([between(0, 6)], [1, 5], [0, 2, 0.5], [5, 1, -2], [0, 1, 0.1], [3, 1]), eye: () => [below(4), ...odds(2) ? [] : [below(4)]],
   affineGrid: () => odds(2) ? [shaped([2, 2, 3], ...floats), [2, 1, 3, 4]] : [shaped([1, 3, 4], 'f32'), [1, 1, 2, 3, 2]], randint: () => [[2, 3], -2, 9, ...odds(2) ? [] : [{ dtype: one('u8', 'i64') }]], tensor: () => [one(5, [1, 2], [[true], [false]], new Int16Array(4)), ...odds(2) ? [] : [{ dtype: one(...types) }]],
+  on: (x) => [x, 'interp'], shard: (x) => [x, ['interp'], one(null, 0)], shardLike: (x) => [x, w.tensor([1, 2])],
   scalar: () => [scalar()], linspace: () => [0, 1, below(5)], randPerm: () => [below(5)],
 }
 for (const n of ['rfft', 'ihfft']) special[n] = () => { const x = transform(false); return [x, options({ n: between(1, 5), axis: axis(x) })] }

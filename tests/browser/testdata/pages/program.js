@@ -1,5 +1,6 @@
 // Carries out programs that program_make_test.go makes, and tells what came of each call and what the values are in the end.
 import { open } from './weft.js'
+import { ways } from './ways.js'
 
 const types = {
   f32: Float32Array, f64: Float64Array, i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array, i64: BigInt64Array, u64: BigUint64Array,
@@ -7,8 +8,8 @@ const types = {
 let w, elsewhere, kept, other, gone
 
 /** Opens the engines that programs use. */
-export async function start(device) {
-  w = await open({ device })
+export async function start(device, whole) {
+  w = await open({ device, whole })
   elsewhere = await open({ device: 'wasm' })
   kept = w.tensor([5, 6]) // has the number here that other has there
   other = elsewhere.tensor([1, 1])
@@ -60,7 +61,8 @@ export async function carryOut({ Steps: steps, Live: live, Captured: captured })
   for (const { On, Name, Args, Gives } of steps) {
     let out = []
     try {
-      const made = (On < 0 ? w : values[On])[Name](...Args.map((a) => argument(a, values)))
+      const args = Args.map((a) => argument(a, values))
+      const made = ways[Name] ? await ways[Name](w, values[On], ...args) : (On < 0 ? w : values[On])[Name](...args)
       out = Array.isArray(made) ? made : [made]
       outcome.push(out[0]?.w.call('shape', [out[0]]).then(() => null, (e) => e.message) ?? null)
     } catch (e) {
@@ -81,7 +83,8 @@ export async function carryOut({ Steps: steps, Live: live, Captured: captured })
     const f = w.capture((...inputs) => {
       const within = inputs
       for (const { On, Name, Args, Gives } of steps.slice(inputs.length)) {
-        if (Gives) within.push(...[(On < 0 ? w : within[On])[Name](...Args.map((a) => argument(a, within)))].flat())
+        const args = Args.map((a) => argument(a, within))
+        if (Gives) within.push(...[ways[Name] ? ways[Name](w, within[On], ...args) : (On < 0 ? w : within[On])[Name](...args)].flat())
       }
       return captured.map((n) => within[n])
     })
