@@ -15,9 +15,6 @@ import (
 	"net/http"
 )
 
-// classes are the digits.
-const classes = 10
-
 // limit is how many bytes a body has at most; worker.mjs reads one more.
 const limit = 64 << 10
 

@@ -12,6 +12,9 @@ import (
 	"github.com/syumai/workers"
 )
 
+// classes are the digits.
+const classes = 10
+
 // What worker.mjs offers beside package workers takes numbers and places in this program's memory: such a call takes less than a microsecond, and one through
 // package syscall/js that gives an object 4 to 12. A request has a number there, and is given to package workers with it in the place of its body.
 
