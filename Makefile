@@ -5,7 +5,7 @@
 #   make test     all tests
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make table    how many cases pass on which device; make test prints it too
-#   make test-web the tests in a real browser: needs Chromium, takes minutes; and those of the package for npm with every bundler, framework and
+#   make test-web the tests in real browsers: needs Chromium and Firefox, takes minutes; and those of the package for npm with every bundler, framework and
 #                 runtime that it is for, which are fetched once into the user's cache (700 MB)
 #   make fuzz TIME=2h SEED=1 DEVICES=CPU,WASM   random programs against REF for any time; without SEED a fresh one. What is
 #                 found is shrunk and written to the folder fuzz-findings
@@ -33,17 +33,17 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers kernels wasm npm site serve compiler gpu browser table fmt vet staticcheck race nocgo cross
+.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers kernels wasm npm site serve compiler gpu browser firefox table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
 	@$(MAKE) --no-print-directory site
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
-# Tests in the browser wait a good deal: three packages at a time keep two cores busy, and the longest begin first. The
+# Tests in the browser wait a good deal: four packages at a time keep two cores busy, and the longest begin first. The
 # collector runs less often, vetting is left to check, and Mesa's driver on the processor compiles shaders, of which most run once,
 # without optimising them; the smoke cases of test-cogentcore run as it does for everyone.
-TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 3 -vet=off -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
+TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 4 -vet=off -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
 test: compiler gpu browser
 	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; \
 		echo "$(TEST)"; WEFT_TABLE="$$rows" $(TEST); code=$$?; \
@@ -56,8 +56,8 @@ test-cogentcore: compiler gpu
 		sed -E '/^(=== | +--- PASS|error: XDG)/d'
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
-test-web: compiler browser
-	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,TSC,BUNDLERS,FRAMEWORKS,WORKERD,AXE" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/saved ./tests/worker ./wasm
+test-web: compiler browser firefox
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,FIREFOX,TSC,BUNDLERS,FRAMEWORKS,WORKERD,AXE" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/firefox ./tests/saved ./tests/worker ./wasm
 
 fuzz: TIME ?= 10m
 fuzz: compiler gpu
@@ -173,3 +173,6 @@ gpu:
 
 browser:
 	@sh .ci/browser
+
+firefox:
+	@sh .ci/browser firefox

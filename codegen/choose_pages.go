@@ -7,6 +7,10 @@ package codegen
 // pageBytes is the usual page of memory; fewPages have their addresses at hand, manyPages no longer fit the tables.
 const pageBytes, fewPages, manyPages = 4096, 64, 1024
 
+// apartPages is the number of pages from which on what blocks need is copied. Addresses are at hand a while longer; but lines that lie whole
+// fractions of a page apart share few places of a cache, and are gone before they are used again.
+const apartPages = 320
+
 // pages is how many pages a reduction's steps touch of an operand that is not packed.
 func (c *chooser) pages(l *access, r *reduction) int {
 	most := 0
@@ -40,7 +44,7 @@ func (p *arranger) apart() *access {
 		return nil
 	}
 	for _, l := range t.r.loads {
-		if !p.depends(l, t.v) && l.plain && !l.gated && p.pages(l, t.r) > manyPages {
+		if !p.depends(l, t.v) && l.plain && !l.gated && p.pages(l, t.r) > apartPages {
 			return l
 		}
 	}

@@ -88,12 +88,13 @@ var mayImport = map[string]string{
 
 	"backends/look": "engine codegen codegen/c codegen/wasm codegen/wgsl runtime/null plan",
 
-	"wasm":       "export saved llm llm/chat llm/grammar onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
-	"wasm/wire":  "",
-	"wasm/face":  "",
-	"wasm/npm":   "",
-	"wasm/pack":  "",
-	"wasm/serve": "",
+	"wasm":        "export saved llm llm/chat llm/grammar onnx tokenizer backends/page backends/look explain engine engine/choose engine/search tensor nn nn/recurrent data uop plan dtype runtime wasm/wire",
+	"wasm/wire":   "",
+	"wasm/face":   "",
+	"wasm/npm":    "",
+	"wasm/pack":   "",
+	"wasm/policy": "",
+	"wasm/serve":  "wasm/policy",
 
 	"nn":     "nn/recurrent tensor dtype safetensors weights",
 	"tensor": "saved engine grad vmap schedule uop dtype plan runtime",

@@ -149,6 +149,42 @@ func TestFewRowsOfALargeMatrix(t *testing.T) {
 	}
 }
 
+// Products whose steps lie apart, as in the gradient of a layer's weights, go in blocks of copies: odd sizes of all three axes, batches too, touch no
+// byte outside of their arrays, have the same bits on one thread and on two, and are what sums of float64 say.
+func TestProductsAlongColumns(t *testing.T) {
+	ctx := context.Background()
+	for _, s := range [][4]int{{1, 1301, 257, 65}, {1, 515, 709, 33}, {3, 1024, 320, 31}, {1, 2048, 512, 7}, {1, 333, 1000, 130}, {2, 1283, 256, 24}} {
+		batch, inner, rows, columns := s[0], s[1], s[2], s[3]
+		var first []float32
+		for _, threads := range []int{1, 2} {
+			b := newBench(t, "CPU", engine.Options{Threads: threads, Fence: true})
+			x, y := b.floats(batch, inner, rows), b.floats(batch, inner, columns)
+			a, err := tensor.Data[float32](ctx, x)
+			require.NoError(t, err)
+			c, err := tensor.Data[float32](ctx, y)
+			require.NoError(t, err)
+			got, err := tensor.Data[float32](ctx, x.Transpose(1, 2).MatMul(y))
+			require.NoError(t, err)
+			if first == nil {
+				first = got
+			}
+			require.Equal(t, first, got, "%v: %d threads", s, threads)
+			want := make([]float64, len(got))
+			for k := range batch * inner {
+				for i := range rows {
+					at, f := (k/inner*rows+i)*columns, float64(a[k*rows+i])
+					for j := range columns {
+						want[at+j] += f * float64(c[k*columns+j])
+					}
+				}
+			}
+			for i := range want {
+				require.InDelta(t, want[i], got[i], 2e-3, "%v: element %d", s, i)
+			}
+		}
+	}
+}
+
 // Arrays of 32 MB and more are written past the caches: every element arrives, those before the first and behind the last whole
 // line too, and the kernel after sees them.
 func TestLargeArraysAreWritten(t *testing.T) {

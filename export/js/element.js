@@ -63,8 +63,13 @@ p { margin: 0; }
 [part=error] + button { margin-top: .6rem; }
 @media (forced-colors: active) { [part=bar] { background: Highlight; } polyline { stroke: Highlight; } }`
 
+// Where there is no document the module may be imported, as a framework's server does with what pages import, and no element made.
+const Base = globalThis.HTMLElement ?? class {
+  constructor() { throw new Error('<weft-model> is an element of pages, and there is no page here; load() of player/model.js runs the same folder') }
+}
+
 /** The element. */
-export class WeftModel extends HTMLElement {
+export class WeftModel extends Base {
   static observedAttributes = ['src', 'input', 'function']
   #root = this.attachShadow({ mode: 'open' })
   #model = null
@@ -238,4 +243,4 @@ export class WeftModel extends HTMLElement {
   }
 }
 
-if (!customElements.get('weft-model')) customElements.define('weft-model', WeftModel)
+if (globalThis.customElements && !customElements.get('weft-model')) customElements.define('weft-model', WeftModel)

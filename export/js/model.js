@@ -350,7 +350,7 @@ class Remote {
     try {
       trusted ??= globalThis.trustedTypes?.createPolicy('weft-model', { createScriptURL: (s) => s })
     } catch (e) {
-      fail(`the page's content security policy keeps the worker from being started; let it say trusted-types weft-model, or leave out the option worker (${e.message})`)
+      fail(`the page's content security policy keeps the worker from being started; let it say trusted-types weft-model 'allow-duplicates', or leave out the option worker (${e.message})`)
     }
     // A script of another origin may be no worker, but one of this page may import it.
     const foreign = /^http/.test(url) && url.origin !== globalThis.origin

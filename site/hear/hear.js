@@ -8,6 +8,7 @@ const rate = 16_000
 const chunk = 512
 const before = 64
 const view = byId('view')
+const patience = 3000 // ms until sound runs
 const kept = 320 // chunks that are shown: about ten seconds
 let model
 let engine
@@ -153,6 +154,13 @@ function stop() {
   byId('microphone').textContent = 'Use the microphone'
 }
 
+// Firefox lets sound run, recorded sound too, only where there is something that plays it, and waits for that without a word.
+function running(context) {
+  return Promise.race([context.resume(), new Promise((_, failed) => {
+    setTimeout(() => failed(new Error('the browser does not start its sound, perhaps because this machine has no loudspeaker')), patience)
+  })])
+}
+
 const start = telling(async () => {
   if (microphone) return stop()
   let stream
@@ -161,8 +169,10 @@ const start = telling(async () => {
     stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } })
     context = new AudioContext({ sampleRate: rate })
     await context.audioWorklet.addModule(trusted(new URL('recorder.js', import.meta.url)))
+    await running(context)
   } catch (e) {
     stream?.getTracks().forEach((t) => t.stop())
+    context?.close()
     throw new Error(`The microphone cannot be used: ${e.message}. A recording can be dropped instead.`)
   }
   const listener = begin(true)

@@ -25,9 +25,9 @@ import (
 // The cases that native devices pass run within Chromium, on each device that a page has. WEFT_INSIDE limits them to tests
 // whose name it matches, WEFT_CASE and WEFT_SEED mean what they mean natively.
 
-// A quarter of the cases: what WEBGPU computes of each is compared natively, by the same shaders. WEFT_EACH=1, and make table, run all.
+// An eighth of the cases: what WEBGPU computes of each is compared natively, by the same shaders. WEFT_EACH=1, and make table, run all.
 func TestInsideWEBGPU(t *testing.T) {
-	each := "4"
+	each := "8"
 	if own := os.Getenv("WEFT_EACH"); own != "" {
 		each = own
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/tests/browser"
+	"github.com/weft-ml/weft/wasm/policy"
 )
 
 // elsewhere serves the engine as a content delivery network does: to pages of any origin.
@@ -72,9 +73,8 @@ func TestFromAnotherOrigin(t *testing.T) {
 	from := elsewhere(t)
 	for name, headers := range map[string]map[string]string{
 		"no policy": {},
-		"policy": {"Content-Security-Policy": "default-src 'self'; script-src 'self' " + from + " 'wasm-unsafe-eval'; worker-src blob: " + from + "; connect-src " + from +
-			"; require-trusted-types-for 'script'"},
-		"isolated": {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"},
+		"policy":    {"Content-Security-Policy": "default-src 'self'; require-trusted-types-for 'script'; " + policy.Elsewhere(from)},
+		"isolated":  {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := blank(t, headers)
@@ -115,7 +115,7 @@ func TestWorkerThatDoesNotStart(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(bare, "weft.wasm")))
 	empty := server(t, http.FileServer(http.Dir(bare)).ServeHTTP)
 	for _, c := range []struct{ name, policy, page, from, says string }{
-		{"policy of another origin", "script-src " + from + " 'wasm-unsafe-eval'", "", from, "let that say worker-src blob: " + from + "; script-src " + from + " 'wasm-unsafe-eval'; connect-src " + from},
+		{"policy of another origin", "script-src " + from + " 'wasm-unsafe-eval'", "", from, "let that say " + policy.Elsewhere(from)},
 		{"no worker", "", missing, missing, missing + "/worker.js cannot be loaded: 404 Not Found; where a bundler left it behind, copy worker.js"},
 		{"a page instead", "", single, single, single + "/worker.js is no script, but text/html; where a bundler left it behind"},
 		{"no module", "", empty, empty, empty + "/weft.wasm cannot be loaded: 404 Not Found; weft.wasm belongs where worker.js lies"},
@@ -171,7 +171,7 @@ func TestNamedFolder(t *testing.T) {
 func TestStrictPolicy(t *testing.T) {
 	open(t) // builds
 	at := server(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; require-trusted-types-for 'script'; trusted-types weft")
+		w.Header().Set("Content-Security-Policy", policy.Strict+policy.Trusted(policy.Engine))
 		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
 		w.Header().Set("Cross-Origin-Embedder-Policy", "require-corp")
 		http.FileServer(http.Dir(shared.folder)).ServeHTTP(w, r)

@@ -7,14 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/weft-ml/weft/wasm/policy"
 )
 
-// Policy is the content security policy that the site must work under: nothing from elsewhere, no inline scripts,
-// no eval, no address of a script that is a mere string; WebAssembly may be compiled.
-const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; " +
-	"img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types weft weft-model site"
-
-// Serve serves folders under the policy, from a path below the root, as any static host does. A file is taken from the
+// Serve serves folders under the policy of the site, from a path below the root, as any static host does. A file is taken from the
 // first folder that has it.
 func Serve(folders ...string) *httptest.Server { return serve(false, folders) }
 
@@ -27,7 +24,7 @@ func serve(isolated bool, folders []string) *httptest.Server {
 			w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
 			w.Header().Set("Cross-Origin-Embedder-Policy", "require-corp")
 		}
-		w.Header().Set("Content-Security-Policy", Policy)
+		w.Header().Set("Content-Security-Policy", policy.Site())
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		name := r.URL.Path

@@ -5,15 +5,11 @@
 package bundlers
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-
-	need "github.com/weft-ml/weft/tests/require"
 )
 
 // The tools with exact versions, and the lock of all that they need.
@@ -27,38 +23,6 @@ var (
 	//go:embed frameworks/package-lock.json
 	frameworksLock []byte
 )
-
-// Tools gives the folder that has node_modules with the tools of a lock. It is in the user's cache folder; they are fetched from npm once, and only
-// where WEFT_REQUIRE names what needs them.
-func Tools(name string, manifest, lock []byte) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(lock)
-	home := filepath.Join(cache, "weft", "bundlers-"+hex.EncodeToString(sum[:6]))
-	done := filepath.Join(home, "installed")
-	if _, err := os.Stat(done); err == nil {
-		return home, nil
-	}
-	if !need.Required(name) {
-		return "", fmt.Errorf("what %s are is not installed; WEFT_REQUIRE=%s fetches it from npm", name, name)
-	}
-	if err := os.MkdirAll(home, 0o777); err != nil {
-		return "", err
-	}
-	for name, data := range map[string][]byte{"package.json": manifest, "package-lock.json": lock} {
-		if err := os.WriteFile(filepath.Join(home, name), data, 0o666); err != nil {
-			return "", err
-		}
-	}
-	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = home
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm ci: %w (npm comes with Node.js; on Debian: sudo apt-get install npm)\n%s", err, out)
-	}
-	return home, os.WriteFile(done, nil, 0o666)
-}
 
 // Pack makes the package and packs it as npm would publish it. It gives the tarball, in folder.
 func Pack(root, folder string) (string, error) {

@@ -1,6 +1,7 @@
 package bundlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/tests/browser"
+	"github.com/weft-ml/weft/tests/npm"
 	need "github.com/weft-ml/weft/tests/require"
 )
 
@@ -48,7 +50,7 @@ func project(t *testing.T) string {
 			shared.err = errors.New("tests of the package build it and open it in a browser, and go test -short leaves them out")
 			return
 		}
-		if shared.tools, shared.err = Tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
+		if shared.tools, shared.err = npm.Tools("BUNDLERS", toolsManifest, toolsLock); shared.err != nil {
 			return
 		}
 		if shared.folder, shared.err = os.MkdirTemp("", "weft-npm-"); shared.err == nil {
@@ -74,15 +76,28 @@ func node(t *testing.T, in, tool string, args ...string) string {
 	return run(t, in, "node", append([]string{filepath.Join(shared.tools, "node_modules", tool)}, args...)...)
 }
 
+// run runs a program and gives what it says.
 func run(t *testing.T, in, name string, args ...string) string {
+	var out bytes.Buffer
+	ran(t, in, &out, &out, name, args...)
+	return out.String()
+}
+
+// answer runs a program that prints JSON, whatever else it complains about: Deno does of machines without a display.
+func answer(t *testing.T, in string, result any, name string, args ...string) {
+	var out, noise bytes.Buffer
+	ran(t, in, &out, &noise, name, args...)
+	require.NoError(t, json.Unmarshal(out.Bytes(), result), "%s%s", out.String(), noise.String())
+}
+
+func ran(t *testing.T, in string, out, noise *bytes.Buffer, name string, args ...string) {
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = in
+	cmd.Dir, cmd.Stdout, cmd.Stderr = in, out, noise
 	cmd.Env = append(os.Environ(), "WEFT_TOOLS="+shared.tools, "NODE_ENV=production", "NO_COLOR=1")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s %s\n%s", name, strings.Join(args, " "), out)
-	return string(out)
+	err := cmd.Run()
+	require.NoError(t, err, "%s %s\n%s\n%s", name, strings.Join(args, " "), out, noise)
 }
 
 // result is what testdata/app/main.js gives.
@@ -243,6 +258,8 @@ type programResult struct {
 	Ones   float64
 	Gone   string
 	Played []float64
+
+	Element string
 }
 
 func (r programResult) check(t *testing.T) {
@@ -253,14 +270,14 @@ func (r programResult) check(t *testing.T) {
 	assert.Equal(t, [][]float64{{1, 2}, {3, 4}}, r.Loaded)
 	assert.Equal(t, 700., r.Ones)
 	assert.Equal(t, []float64{14, 20, 30, 44}, r.Played)
+	assert.Contains(t, r.Element, "there is no page here")
 }
 
 // Node runs it as it is: with threads, with files, and a program that has nothing to wait for ends.
 func TestNode(t *testing.T) {
 	at := project(t)
 	var got programResult
-	out := run(t, at, "node", "--unhandled-rejections=strict", "node.cjs")
-	require.NoError(t, json.Unmarshal([]byte(out), &got), out)
+	answer(t, at, &got, "node", "--unhandled-rejections=strict", "node.cjs")
 	got.check(t)
 	assert.Regexp(t, `fetch file:.*/none\.bin: 8 bytes are expected.*no such file`, got.Gone)
 }
@@ -308,10 +325,17 @@ func TestPackage(t *testing.T) {
 	assert.Empty(t, manifest.Scripts)
 	assert.Empty(t, manifest.Dependencies)
 
-	node(t, at, "publint/src/cli.js", "--strict", folder)
-	node(t, at, "@arethetypeswrong/cli/dist/index.js", "--profile", "esm-only", "--no-emoji", shared.tarball, "--exclude-entrypoints", "worker.js", "weft.wasm", "rest.wasm", "whole.wasm", "models.wasm") // those are files
-	for _, resolution := range []string{"--module es2022 --moduleResolution bundler", "--module nodenext"} {
-		args := append(strings.Fields(resolution), "--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "types.ts")
-		node(t, at, "typescript/bin/tsc", args...)
+	lints := map[string][]string{
+		"publint":             {"publint/src/cli.js", "--strict", "--pack", "false", folder},                                                                                                                               // it is unpacked
+		"are the types wrong": {"@arethetypeswrong/cli/dist/index.js", "--profile", "esm-only", "--no-emoji", shared.tarball, "--exclude-entrypoints", "worker.js", "weft.wasm", "rest.wasm", "whole.wasm", "models.wasm"}, // those are files
+	}
+	for name, resolution := range map[string]string{"types in a bundler": "--module es2022 --moduleResolution bundler", "types in Node": "--module nodenext"} {
+		lints[name] = append(append([]string{"typescript/bin/tsc"}, strings.Fields(resolution)...), "--strict", "--noEmit", "--skipDefaultLibCheck", "--target", "es2022", "--lib", "es2022,dom", "types.ts")
+	}
+	for name, lint := range lints {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node(t, at, lint[0], lint[1:]...)
+		})
 	}
 }

@@ -1,19 +1,19 @@
 package bundlers
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/tests/npm"
 	need "github.com/weft-ml/weft/tests/require"
 )
 
 // frameworks gives a project that sees what is large to fetch: Next, Deno and Bun. It lies beside them, where they look.
 func frameworks(t *testing.T) (home, at string) {
-	home, err := Tools("FRAMEWORKS", frameworksManifest, frameworksLock)
+	home, err := npm.Tools("FRAMEWORKS", frameworksManifest, frameworksLock)
 	need.Device(t, "FRAMEWORKS", err)
 	project(t) // makes the package
 	at, err = os.MkdirTemp(home, "project-")
@@ -51,8 +51,7 @@ func TestRuntimes(t *testing.T) {
 			need.Device(t, "FRAMEWORKS", err)
 			require.NoError(t, os.Chmod(program, 0o755))
 			var got programResult
-			out := run(t, at, program, append(command[1:], "program.mjs")...)
-			require.NoError(t, json.Unmarshal([]byte(out), &got), out)
+			answer(t, at, &got, program, append(command[1:], "program.mjs")...)
 			got.check(t)
 		})
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/chat"
 	"github.com/weft-ml/weft/llm/serve"
-	"github.com/weft-ml/weft/tests/bundlers"
+	"github.com/weft-ml/weft/tests/npm"
 	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/tokenizer"
 )
@@ -35,7 +35,7 @@ var (
 
 // The client's calls come back as it understands them: models, an answer, a stream, one that is cut off, vectors, an error with its status.
 func TestClient(t *testing.T) {
-	home, err := bundlers.Tools("BUNDLERS", manifest, lock)
+	home, err := npm.Tools("BUNDLERS", manifest, lock)
 	need.Device(t, "BUNDLERS", err)
 	ctx := context.Background()
 	m, err := llm.Open(ctx, need.Data(t, "models", "stories260k", "stories260K.bin"), llm.Options{Device: "CPU"})

@@ -17,18 +17,19 @@ import (
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/tests/browser"
 	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/wasm/policy"
 )
 
 // strict serves a folder under the policy that pages may have, with trusted types.
 func strict(dir string) *httptest.Server {
 	files := http.FileServer(http.Dir(dir))
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; require-trusted-types-for 'script'")
+		w.Header().Set("Content-Security-Policy", policy.Strict+policy.Trusted(policy.Player))
 		files.ServeHTTP(w, r)
 	}))
 }
 
-const elements = `<!doctype html><html lang="en"><title>Elements</title><link rel="icon" href="data:,">
+const elements = `<!doctype html><html lang="en"><title>Elements</title>
 <script type="module" src="quadrants/player/element.js"></script>
 <weft-model id="draw" src="quadrants/" input="canvas" labels="a,b,c,d" top="2">no scripts</weft-model>
 <weft-model id="picture" src="quadrants/" input="image" labels="a,b,c,d"></weft-model>

@@ -22,10 +22,13 @@ import (
 
 // shared is one Chromium and one build of the site for all tests.
 var shared struct {
-	sync.Once
-	browser *browser.Browser
-	folder  string
-	err     error
+	browsing sync.Once
+	browser  *browser.Browser
+	failed   error // to start
+
+	building sync.Once
+	folder   string
+	err      error
 }
 
 func TestMain(m *testing.M) {
@@ -47,14 +50,21 @@ const sub = "some/folder"
 
 // host starts Chromium, builds the site and serves it; it gives the address.
 func host(t *testing.T) string {
-	root := need.Root(t)
-	shared.Do(func() {
-		if shared.browser, shared.err = browser.Start(context.Background()); shared.err != nil {
-			return
+	shared.browsing.Do(func() {
+		if shared.browser, shared.failed = browser.Start(context.Background()); shared.failed == nil {
+			_, shared.failed = shared.browser.Version()
 		}
-		if _, shared.err = shared.browser.Version(); shared.err != nil {
-			return
-		}
+	})
+	need.Device(t, "CHROMIUM", shared.failed)
+	need.Device(t, "CHROMIUM", build(need.Root(t)))
+	server := browser.Serve(shared.folder)
+	t.Cleanup(server.Close)
+	return server.URL + "/" + sub + "/"
+}
+
+// build builds the site, once, below shared.folder.
+func build(root string) error {
+	shared.building.Do(func() {
 		if shared.folder, shared.err = os.MkdirTemp("", "weft-site-"); shared.err != nil {
 			return
 		}
@@ -66,10 +76,7 @@ func host(t *testing.T) string {
 			shared.err = models(root, at)
 		}
 	})
-	need.Device(t, "CHROMIUM", shared.err)
-	server := browser.Serve(shared.folder)
-	t.Cleanup(server.Close)
-	return server.URL + "/" + sub + "/"
+	return shared.err
 }
 
 // models copies the models that the site begins with, as its build does.

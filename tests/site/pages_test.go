@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/wasm/policy"
 )
 
 // built are files that the build puts beside the pages.
@@ -52,6 +53,7 @@ func sources(t *testing.T, endings ...string) map[string]string {
 var (
 	reference  = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 	imported   = regexp.MustCompile(`(?:\bfrom |\bimport\(|new URL\()'([^']+)'`)
+	guarded    = regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*); trusted-types ([^"]*)"`)
 	inline     = regexp.MustCompile(`<script(?:\s+type="module")?>|<style|\sstyle="|\son[a-z]+="`)
 	identifier = regexp.MustCompile(`\sid="([^"]*)"`)
 	labelled   = regexp.MustCompile(`\s(?:for|aria-labelledby|aria-describedby)="([^"]*)"`)
@@ -83,7 +85,10 @@ func exists(root, page, to string) bool {
 func TestPages(t *testing.T) {
 	root := filepath.Join(need.Root(t), "site")
 	for page, text := range sources(t, ".html") {
-		assert.Contains(t, text, `http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval';`, page)
+		own := guarded.FindStringSubmatch(text)
+		require.Len(t, own, 3, "%s has no policy", page)
+		assert.Equal(t, policy.Page, own[1], page)
+		assert.Subset(t, policy.Names, strings.Fields(own[2]), page)
 		assert.Contains(t, text, `<html lang="en">`, page)
 		assert.Contains(t, text, `name="viewport"`, page)
 		assert.Empty(t, inline.FindAllString(text, -1), "%s: the policy forbids inline scripts and styles", page)

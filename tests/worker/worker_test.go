@@ -30,7 +30,7 @@ import (
 	_ "github.com/weft-ml/weft/backends"
 	"github.com/weft-ml/weft/export"
 	"github.com/weft-ml/weft/tensor"
-	"github.com/weft-ml/weft/tests/bundlers"
+	"github.com/weft-ml/weft/tests/npm"
 	need "github.com/weft-ml/weft/tests/require"
 )
 
@@ -54,7 +54,7 @@ func tools(t testing.TB) (workerd, esbuild string) {
 	if testing.Short() && !need.Required("WORKERD") {
 		need.Device(t, "WORKERD", errors.New("the test builds a worker, and go test -short leaves it out"))
 	}
-	home, err := bundlers.Tools("WORKERD", manifest, lock)
+	home, err := npm.Tools("WORKERD", manifest, lock)
 	need.Device(t, "WORKERD", err)
 	one := func(pattern string) string {
 		found, err := filepath.Glob(filepath.Join(home, "node_modules", pattern))

@@ -32,28 +32,42 @@ export class Optimizer {
   /** Assigns new values to the parameters, given a gradient for each. */
   apply(grads) {
     if (grads.length !== this.params.length) throw new RangeError(`apply: ${grads.length} gradients for ${this.params.length} parameters`)
+    this.w.standing(this.apply, () => this.#assign(grads))
+  }
+
+  #assign(grads) {
     this.count.assign(this.count.add(1))
+    const shared = {} // by type: what all parameters of one have in common
     const values = this.params.map((p, i) => {
       const type = this.types[i]
       const slot = (name) => this.slots[name][i]
-      const keep = (name, v) => (slot(name).assign(v.to(type)), v)
-      return this.rule({ p, g: grads[i], rate: this.rate.to(type), count: this.count.to(type), slot, keep, shape: this.shapes?.[i] }).to(type)
+      const keep = (name, v) => (slot(name).assign(as(v, type)), v)
+      const { rate, count, once } = shared[type] ??= this.#shared(type)
+      return as(this.rule({ p, g: grads[i], rate, count, once, slot, keep, shape: this.shapes?.[i] }), type)
     })
     this.params.forEach((p, i) => p.assign(values[i])) // all at once: a rule may read any parameter as it was
+  }
+
+  // What the rule gets for all parameters of a type. once notes a scalar that is the same for each, under a name.
+  #shared(type) {
+    const noted = {}
+    return { rate: as(this.rate, type), count: as(this.count, type), once: (name, f) => noted[name] ??= f() }
   }
 
   /** Computes what update or apply assigned, together with other tensors. */
   realize(...others) { return this.w.watch('realize', () => this.w.realize(...others, ...this.model, this.count, ...Object.values(this.slots).flat())) }
 }
 
+const as = (t, type) => t.dtype === type ? t : t.to(type)
 const mix = (old, fresh, share) => old.mul(share).add(fresh.mul(1 - share))
-const unbias = (c, beta) => c.count.mul(Math.log(beta)).expm1().neg() // 1 − βᵗ
+const unbias = (c, beta) => c.once(`unbias ${beta}`, () => c.count.mul(Math.log(beta)).expm1().neg()) // 1 − βᵗ
+const rateOf = (c, beta) => c.once('rate', () => c.rate.div(unbias(c, beta))) // of a mean that is not unbiased yet
 const decayed = (c, { decay = 0, maximize }) => {
   const g = maximize ? c.g.neg() : c.g
   return decay ? g.add(c.p.mul(decay)) : g
 }
 // The parameter and the gradient with the weight decay in one of them.
-const begin = (c, o) => o.apart && o.decay ? [c.p.sub(c.p.mul(c.rate.mul(o.decay))), decayed(c, { ...o, decay: 0 })] : [c.p, decayed(c, o)]
+const begin = (c, o) => o.apart && o.decay ? [c.p.sub(c.p.mul(c.once('decay', () => c.rate.mul(o.decay)))), decayed(c, { ...o, decay: 0 })] : [c.p, decayed(c, o)]
 
 // By name: the rate that is usual, the slots, and the rule, which gives a parameter's new value. Each is a function of the options.
 const rules = {
@@ -75,8 +89,8 @@ const rules = {
       const first = c.keep('first', mix(c.slot('first'), g, beta1))
       let second = c.keep('second', mix(c.slot('second'), g.mul(g), beta2))
       if (amsgrad) second = c.keep('largest', c.slot('largest').maximum(second))
-      const root = second.sqrt().div(unbias(c, beta2).sqrt()).add(eps)
-      return p.sub(first.mul(c.rate.div(unbias(c, beta1))).div(root))
+      const root = second.sqrt().div(c.once('root', () => unbias(c, beta2).sqrt())).add(eps)
+      return p.sub(first.mul(rateOf(c, beta1)).div(root))
     },
   }),
   adamW: ({ decay = 0.01, ...o }) => rules.adam({ decay, ...o, apart: true }),
@@ -85,7 +99,7 @@ const rules = {
       const [p, g] = begin(c, o)
       const first = c.keep('first', mix(c.slot('first'), g, beta1))
       const largest = c.keep('largest', c.slot('largest').mul(beta2).maximum(g.abs().add(eps)))
-      return p.sub(first.mul(c.rate.div(unbias(c, beta1))).div(largest))
+      return p.sub(first.mul(rateOf(c, beta1)).div(largest))
     },
   }),
   nadam: ({ beta1 = 0.9, beta2 = 0.999, eps = 1e-8, momentumDecay = 0.004, ...o }) => ({
@@ -113,7 +127,7 @@ const rules = {
       const l = known.where(length, limit)
       const share = l.sub(4).mul(l.sub(2)).mul(limit).div(l.mul((limit - 4) * (limit - 2)))
       const factor = known.where(share.mul(bias).sqrt().div(second.sqrt().add(eps)), 1)
-      return p.sub(first.mul(c.rate.div(unbias(c, beta1))).mul(factor))
+      return p.sub(first.mul(rateOf(c, beta1)).mul(factor))
     },
   }),
   rmsProp: ({ alpha = 0.99, eps = 1e-8, momentum = 0, centered, ...o }) => ({
@@ -179,7 +193,7 @@ export async function make(w, name, model, { rate, ...options } = {}) {
   if (!params.length) throw new TypeError(`${name}: nothing to train: the model holds no tensors`)
   const r = rules[name](options)
   for (const { tensor } of leaves(model)) tensor.own()
-  const o = new Optimizer(w, model, params, rate ?? r.rate, r.slots, r.rule)
+  const o = w.standing(make, () => new Optimizer(w, model, params, rate ?? r.rate, r.slots, r.rule))
   await w.realize(...o.model, o.rate, o.count, ...Object.values(o.slots).flat())
   o.types = params.map((p) => p.dtype)
   const no = o.types.findIndex((d) => !/^b?f\d/.test(d))

@@ -198,6 +198,7 @@ export class Weft {
   #numbers = 0 // of requests
   #refs = 0
   #calls = new Map()
+  #standing // the stack of all requests, while standing calls a function
   #made = new Map() // by number: what has the stack of the call that made the request
   #list = null // what a captured function records
   #posted = false
@@ -350,8 +351,15 @@ export class Weft {
   // A request as it is sent; the stack of its caller is kept until the engine has carried it out.
   #request(name, outs, args) {
     const number = ++this.#numbers
-    this.#made.set(number, stackFrom(this.from))
+    this.#made.set(number, this.#standing ?? stackFrom(this.from))
     return [number, name, outs, ...args]
+  }
+
+  /** Calls f, whose requests have one stack: it ends where a method that makes many of them was called. */
+  standing(method, f) {
+    const before = this.#standing
+    this.#standing ??= stackFrom(method)
+    try { return f() } finally { this.#standing = before }
   }
 
   /** Records an operation and gives the tensors that it will make. */

@@ -36,6 +36,17 @@ export class Elements {
   }
 }
 
+// Names come again and again.
+const names = new Map()
+function encoded(s) {
+  let bytes = names.get(s)
+  if (!bytes) {
+    bytes = text.encode(s)
+    if (s.length < 24 && names.size < 1000) names.set(s, bytes)
+  }
+  return bytes
+}
+
 const large = 1 << 16 // bytes of an array that is not copied among the others
 
 /** Writes values one after the other. Large arrays are copied only once, and Blobs never. */
@@ -107,7 +118,7 @@ export class Writer {
         return
       case 'string':
         this.#byte(4)
-        return this.#raw(text.encode(v))
+        return this.#raw(encoded(v))
       case 'object':
         return this.#object(v)
     }
@@ -132,7 +143,7 @@ export class Writer {
     const apart = array instanceof Blob ? array.size : isBitmap(array) ? 4 * array.width * array.height : -1
     if (apart >= 0) { // the worker gets at its bytes
       this.#byte(7)
-      this.#raw(text.encode(type))
+      this.#raw(encoded(type))
       this.#size(apart)
       this.#cut()
       this.#pieces.push(array)
@@ -140,7 +151,7 @@ export class Writer {
     }
     if (type !== undefined) {
       this.#byte(7)
-      this.#raw(text.encode(type))
+      this.#raw(encoded(type))
       return this.#raw(new Uint8Array(array.buffer, array.byteOffset, array.byteLength))
     }
     if (ArrayBuffer.isView(v)) throw new TypeError(`weft: a ${v.constructor.name} cannot be handed to the engine`)
@@ -148,7 +159,7 @@ export class Writer {
     this.#byte(6)
     this.#size(keys.length)
     for (const k of keys) {
-      this.#raw(text.encode(k))
+      this.#raw(encoded(k))
       this.write(v[k])
     }
   }

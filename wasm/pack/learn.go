@@ -49,6 +49,10 @@ func telling(module []byte) ([]byte, error) {
 	return out, nil
 }
 
+// runs is how often the programs run. When Go's collector works, and what waits for what, is another time in each: a function that one run in
+// several calls is one that some page in several would wait for.
+const runs = 4
+
 // learn runs the programs and gives the functions that they called, by number.
 func learn(root, goroot string, module []byte) (map[int]bool, error) {
 	node, err := exec.LookPath("node")
@@ -77,19 +81,21 @@ func learn(root, goroot string, module []byte) (map[int]bool, error) {
 	if err := os.Rename(filepath.Join(own, "programs.js"), filepath.Join(dir, "programs.mjs")); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(node, "programs.mjs")
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	said, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("programs that pages begin with: %w", err)
-	}
-	var list []int
-	if err := json.Unmarshal(said, &list); err != nil {
-		return nil, fmt.Errorf("programs that pages begin with: %w", err)
-	}
 	called := map[int]bool{}
-	for _, i := range list {
-		called[i] = true
+	for range runs {
+		cmd := exec.Command(node, "programs.mjs")
+		cmd.Dir, cmd.Stderr = dir, os.Stderr
+		said, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("programs that pages begin with: %w", err)
+		}
+		var list []int
+		if err := json.Unmarshal(said, &list); err != nil {
+			return nil, fmt.Errorf("programs that pages begin with: %w", err)
+		}
+		for _, i := range list {
+			called[i] = true
+		}
 	}
 	return called, nil
 }

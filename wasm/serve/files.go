@@ -9,11 +9,9 @@ import (
 	"path"
 	"strings"
 	"time"
-)
 
-// policy is the strictest that the site works under.
-const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; " +
-	"img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types weft weft-model site"
+	"github.com/weft-ml/weft/wasm/policy"
+)
 
 // types are the content types of what a site is made of. They stand here because a machine's own table may say anything (a .ts
 // is a film to some), and because browsers are told not to guess.
@@ -55,7 +53,7 @@ func handler(root *os.Root, host string) http.Handler { return files{root, host}
 
 func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", policy.Site())
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Embedder-Policy", "require-corp")
 	h.Set("X-Content-Type-Options", "nosniff")

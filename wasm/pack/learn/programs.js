@@ -24,6 +24,7 @@ await x.dtype
 const { ok } = await import('node:assert')
 const near = (a, b) => ok(Math.abs(a - b) < 1e-3, `${a} is not ${b}`)
 near(await x.matmul(x).sum().item(), 54)
+near(await x.matmul(x).relu().sum().item(), 54)
 
 // Arithmetic, reductions, shapes.
 const v = w.tensor(new Float32Array([1, -2, 3, -4, 5, -6]), [2, 3])

@@ -6,6 +6,7 @@ async function main() {
   const { open } = await import('@weft-ml/weft')
   const { exportFunctions, write } = await import('@weft-ml/weft/export')
   const { load } = await import('@weft-ml/weft/player')
+  const { WeftModel } = await import('@weft-ml/weft/player/element')
   const out = await run()
   const w = await open()
   writeFileSync('numbers.bin', new Uint8Array(new Float32Array([1, 2, 3, 4]).buffer))
@@ -25,6 +26,7 @@ async function main() {
     out.played = [...(await model.run('twice', { x: [[1, 2], [3, 4]] })).twice.data]
     await model.close()
   }
+  out.element = (() => { try { return String(new WeftModel()) } catch (e) { return e.message } })()
   console.log(JSON.stringify(out))
 }
 

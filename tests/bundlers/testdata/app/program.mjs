@@ -4,6 +4,7 @@ import { run } from './main.js'
 import { open } from '@weft-ml/weft'
 import { exportFunctions, write } from '@weft-ml/weft/export'
 import { load } from '@weft-ml/weft/player'
+import { WeftModel } from '@weft-ml/weft/player/element'
 
 const out = await run()
 const w = await open({ device: 'wasm' })
@@ -24,4 +25,5 @@ w.close()
   out.played = [...(await model.run('twice', { x: [[1, 2], [3, 4]] })).twice.data]
   await model.close()
 }
+out.element = (() => { try { return String(new WeftModel()) } catch (e) { return e.message } })()
 console.log(JSON.stringify(out))
