@@ -104,6 +104,7 @@ site:
 	@rm -rf site/dist && mkdir -p site/dist
 	@find site -mindepth 1 -maxdepth 1 ! -name dist ! -name '*.go' -exec cp -R {} site/dist/ ';'
 	@sh .ci/models "$(or $(WEFT_DATA),../shared/data)/models" site/dist/models
+	@mnist="$(or $(WEFT_DATA),../shared/data)/mnist"; [ -d "$$mnist" ] || mnist=; $(GO) run ./examples/elements -mnist "$$mnist" site/dist/elements/models
 	$(GO) run ./wasm/pack -o site/dist -measure
 	@$(GO) run ./wasm/serve -weigh site/dist
 

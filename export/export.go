@@ -208,7 +208,7 @@ func shorten(p *saved.Program, form saved.Form) {
 
 // addPage adds what does not depend on the device.
 func addPage(files map[string][]byte, p *saved.Program, m *manifest, o Options) error {
-	for _, name := range []string{"model.js", "elements.js", "worker.js", "element.js", "show.js", "show.css", "icon.svg"} {
+	for _, name := range []string{"model.js", "elements.js", "worker.js", "element.js", "given.js", "shown.js", "show.js", "show.css", "icon.svg"} {
 		b, err := scripts.ReadFile("js/" + name)
 		if err != nil {
 			return err

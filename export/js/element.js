@@ -1,47 +1,67 @@
 // <weft-model src="folder/" input="image">: an exported function as an element of any static page. It loads when it is seen, takes a picture that is
-// chosen, dropped or pasted, a drawing, numbers or JSON, and shows classes as bars, a picture or numbers.
+// chosen, dropped, pasted or of the camera, a drawing, numbers or JSON (given.js), and shows classes as bars, boxes, a picture, a plot or numbers (shown.js).
 //
 //   <script type="module" src="folder/player/element.js"></script>
 //   <weft-model src="folder/" input="canvas" labels="0,1,2,3,4,5,6,7,8,9">What is shown where there are no scripts.</weft-model>
 //
-// Attributes: src; input: image, canvas, number or json; function, where there are several; result, where there are several; labels of classes; top: how
-// many classes are shown; output: bars, picture or numbers in place of what the shape suggests; mean and std of colours, from 0 to 1; device.
-// Events: weft-ready, weft-result with the results as detail, weft-error. Parts: status, input, output, bar, error.
+// Its attributes are in docs/embedding.md. Events: weft-ready, weft-result with the results as detail, weft-error. Parts: status, input, view, button,
+// output, bar, track, box, label, picture, plot, error.
+import * as forms from './given.js'
 import { load } from './model.js'
+import * as shows from './shown.js'
+import { list, make } from './shown.js'
 
 const sheet = `
-:host { display: block; font: inherit; --weft-accent: #2463c9; --weft-border: #8888; max-width: 30rem; }
-:host([hidden]) { display: none; }
-[part=input] { display: grid; gap: .5rem; border: 1px solid var(--weft-border); border-radius: .4rem; padding: .75rem; }
-[part=input].over { outline: 2px solid var(--weft-accent); }
-canvas { width: 100%; max-width: 14rem; image-rendering: pixelated; touch-action: none; background: #000; border-radius: .2rem; }
-textarea { width: 100%; min-height: 5rem; font-family: ui-monospace, monospace; box-sizing: border-box; }
-label { display: flex; gap: .5rem; align-items: center; }
-dl { display: grid; grid-template-columns: max-content 1fr max-content; gap: .25rem .5rem; margin: .5rem 0; align-items: center; }
+:host { display: block; font: inherit; max-width: 30rem;
+  --_accent: var(--weft-accent, #2463c9); --_border: var(--weft-border, color-mix(in srgb, currentColor 45%, transparent));
+  --_well: var(--weft-well, color-mix(in srgb, currentColor 8%, transparent)); --_bad: var(--weft-error, #b3261e); --_round: var(--weft-round, .4rem); --_box: var(--weft-box, #f5c04a); }
+:host([hidden]), [hidden] { display: none !important; }
+*, ::before { box-sizing: border-box; }
+[part=input] { display: grid; gap: .75rem; }
+[part=view], .view { position: relative; display: grid; place-items: center; background: var(--_well); border-radius: var(--_round); overflow: hidden; outline: 1px solid var(--_border); outline-offset: -1px; }
+.over .view { outline: 2px solid var(--_accent); }
+.view canvas { width: 100%; display: block; }
+.drawn { background: #000; }
+.drawn canvas { touch-action: none; cursor: crosshair; }
+.drawn canvas:focus-visible { outline: 2px solid var(--_accent); outline-offset: -2px; border-radius: var(--_round); }
+.cursor { position: absolute; width: 14px; height: 14px; margin: -7px; border: 2px solid #fff; border-radius: 50%; pointer-events: none; }
+.cursor.down { background: #fff; }
+.hint { margin: 0; padding: 1rem; text-align: center; }
+.drawn .hint { position: absolute; color: #b8c0c4; pointer-events: none; }
+.row { display: flex; flex-wrap: wrap; gap: .5rem; }
+button, label[part=button] { font: inherit; color: inherit; background: none; border: 1px solid var(--_border); border-radius: var(--_round); padding: .35rem .8rem; cursor: pointer; display: inline-block; }
+button:hover, label[part=button]:hover { border-color: currentColor; }
+:is(button, textarea, input, progress):focus-visible, label:focus-within { outline: 2px solid var(--_accent); outline-offset: 2px; }
+input[type=file] { position: absolute; width: 1px; height: 1px; opacity: 0; overflow: hidden; }
+textarea { width: 100%; min-height: 5.5rem; font: .9em/1.5 ui-monospace, monospace; color: inherit; background: var(--_well); border: 1px solid var(--_border); border-radius: var(--_round); padding: .6rem .75rem; resize: vertical; }
+label { display: grid; grid-template-columns: minmax(5em, 1fr) minmax(0, 3fr) 3em; gap: .75rem; align-items: center; }
+label[for], label[part=button] { display: block; }
+label[for] { overflow-wrap: anywhere; }
+input { font: inherit; color: inherit; accent-color: var(--_accent); min-width: 0; width: 100%; margin: 0; }
+input[type=number] { background: var(--_well); border: 1px solid var(--_border); border-radius: var(--_round); padding: .35rem .5rem; }
+output { font-variant-numeric: tabular-nums; text-align: right; }
+progress { width: 100%; height: .3rem; accent-color: var(--_accent); }
+[part=output]:not(:empty) { margin-top: .75rem; }
+dl { display: grid; grid-template-columns: max-content 1fr max-content; gap: .35rem .75rem; margin: 0; align-items: center; font-variant-numeric: tabular-nums; }
 dt, dd { margin: 0; }
-[part=bar] { background: var(--weft-accent); height: .7em; border-radius: .2em; min-width: 1px; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
-[part=error] { border-left: .25rem solid #b3261e; padding-left: .5rem; }`
-
-const make = (name, props = {}, ...children) => {
-  const e = Object.assign(document.createElement(name), props)
-  if (props.part) e.setAttribute('part', props.part)
-  e.append(...children)
-  return e
-}
-const count = (shape) => shape.reduce((n, s) => n * s, 1)
-const bare = (shape) => shape.filter((n) => n !== 1)
-const list = (text) => (text ? text.split(',').map((s) => s.trim()) : [])
-
-// How an input holds a picture: its height, width and colours, and where colour c of pixel i lies.
-function pictureOf({ name, shape }) {
-  const s = bare(shape)
-  const n = s.length === 2 || s.length === 3 ? s : null
-  if (n?.length === 2) return { h: n[0], w: n[1], colours: 1, at: (i) => i }
-  if (n?.[0] === 3) return { h: n[1], w: n[2], colours: 3, at: (i, c) => c * n[1] * n[2] + i }
-  if (n?.[2] === 3) return { h: n[0], w: n[1], colours: 3, at: (i, c) => 3 * i + c }
-  throw new Error(`input ${name} of shape [${shape.join(', ')}] is no picture; use input="json"`)
-}
+dd:not([part]) { text-align: right; min-width: 4em; }
+[part=track] { background: var(--_well); border-radius: .2em; overflow: hidden; }
+[part=bar] { background: var(--_accent); height: .65em; border-radius: .2em; min-width: 1px; }
+[part=picture] { width: 100%; display: block; border-radius: var(--_round); image-rendering: auto; }
+[part=box] { position: absolute; border: 2px solid var(--_box); border-radius: 2px; pointer-events: none; }
+[part=label] { position: absolute; left: -2px; bottom: 100%; background: var(--_box); color: #14191d; font-size: .75rem; line-height: 1.3; padding: 0 .35em; white-space: nowrap; }
+[part=label].within { bottom: auto; top: -2px; }
+.plot { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem .6rem; font-size: .8rem; font-variant-numeric: tabular-nums; }
+.plot .up { display: flex; flex-direction: column; justify-content: space-between; text-align: right; }
+.plot .along { grid-column: 2; display: flex; justify-content: space-between; }
+svg { width: 100%; height: 11rem; background: var(--_well); border-radius: var(--_round); }
+polyline { fill: none; stroke: var(--_accent); stroke-width: 2; stroke-linejoin: round; }
+.zero { stroke: var(--_border); stroke-width: 1; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font: .9em/1.5 ui-monospace, monospace; }
+p { margin: 0; }
+[part=error] { border-left: .2rem solid var(--_bad); padding-left: .75rem; overflow-wrap: anywhere; }
+[part=error] + button { margin-top: .6rem; }
+@media (forced-colors: active) { [part=bar] { background: Highlight; } polyline { stroke: Highlight; } }`
 
 // Where there is no document the module may be imported, as a framework's server does with what pages import, and no element made.
 const Base = globalThis.HTMLElement ?? class {
@@ -57,17 +77,17 @@ export class WeftModel extends Base {
   #began = false
   #again = null // an input that came while another was worked on
   #busy = false
-  #status = make('div', { part: 'status' })
+  #form = null
+  #turn = 0 // counts what was taken away
+  #status = make('div', { part: 'status', aria: { role: 'status' } })
   #input = make('div', { part: 'input' })
-  #output = make('div', { part: 'output' })
+  #output = make('div', { part: 'output', aria: { live: 'polite' } })
 
   constructor() {
     super()
     const css = new CSSStyleSheet()
     css.replaceSync(sheet)
     this.#root.adoptedStyleSheets = [css]
-    this.#status.setAttribute('role', 'status')
-    this.#output.setAttribute('aria-live', 'polite')
     this.#root.append(make('slot'))
   }
 
@@ -91,6 +111,9 @@ export class WeftModel extends Base {
   get model() { return this.#model }
 
   #end() {
+    this.#form?.stop()
+    this.#form = null
+    this.onpaste = null
     this.#model?.close().catch(() => {})
     this.#model = null
     this.#began = false
@@ -101,31 +124,45 @@ export class WeftModel extends Base {
     this.#began = true
     this.#seen.disconnect()
     const src = this.getAttribute('src')
-    const bar = make('progress', { max: 1 })
-    bar.setAttribute('aria-label', 'Loading')
+    const bar = make('progress', { max: 1, aria: { label: 'Loading' } })
     this.#output.replaceChildren()
-    this.#input.replaceChildren()
+    this.#input = make('div', { part: 'input' })
     this.#status.replaceChildren(bar)
     this.#root.replaceChildren(this.#status, this.#input, this.#output)
     try {
       if (!src) throw new Error('the attribute src names no folder of weft export')
-      const onprogress = (n, of) => { bar.value = n / of }
-      const model = await load(new URL(src, document.baseURI), { worker: true, device: this.getAttribute('device') ?? undefined, onprogress })
+      const onprogress = (n, of) => { bar.value = of ? n / of : 1 }
+      const [device, threads] = ['device', 'threads'].map((name) => this.getAttribute(name) ?? undefined)
+      const model = await load(new URL(src, document.baseURI), { worker: true, device, threads: threads && Number(threads), onprogress })
       if (!this.isConnected || this.getAttribute('src') !== src) return model.close()
       this.#model = model
-      this.#form()
       this.#status.replaceChildren()
+      this.#take()
       this.dispatchEvent(new CustomEvent('weft-ready'))
     } catch (e) {
       this.#fails(e)
+      if (!this.#model && src) this.#output.append(make('button', { type: 'button', part: 'button', textContent: 'Try again', onclick: () => this.#retry() }))
     }
+  }
+
+  #retry() {
+    this.#end()
+    this.#begin()
   }
 
   #fails(e) {
     this.#status.replaceChildren()
-    this.#output.replaceChildren(make('p', { part: 'error', textContent: e.message }))
-    this.#output.firstChild.setAttribute('role', 'alert')
+    this.#clear()
+    this.#output.replaceChildren(make('p', { part: 'error', textContent: e.message, aria: { role: 'alert' } }))
     this.dispatchEvent(new CustomEvent('weft-error', { detail: e }))
+  }
+
+  // Takes away what was shown.
+  #clear() {
+    this.#turn++
+    this.#again = null
+    this.#output.replaceChildren()
+    for (const e of this.#input.querySelectorAll('[part=box]')) e.remove()
   }
 
   get #name() {
@@ -135,16 +172,26 @@ export class WeftModel extends Base {
     return name
   }
 
-  #form() {
+  #numbersOf(name) { return list(this.getAttribute(name)).map(Number) }
+
+  // Makes what takes inputs.
+  #take() {
     const kind = this.getAttribute('input') ?? 'json'
-    const forms = { image: () => this.#image(), canvas: () => this.#canvas(), number: () => this.#numbers(), json: () => this.#json() }
-    if (!forms[kind]) throw new Error(`input="${kind}" is none of ${Object.keys(forms).join(', ')}`)
+    if (!Object.hasOwn(forms, kind)) throw new Error(`input="${kind}" is none of ${Object.keys(forms).join(', ')}`)
     const { inputs } = this.#model.functions[this.#name]
     if (kind !== 'json' && inputs.length !== 1) throw new Error(`the function has ${inputs.length} inputs; use input="json"`)
-    forms[kind]()
+    const host = {
+      value: this.getAttribute('value'), names: list(this.getAttribute('names')), min: this.#numbersOf('min'), max: this.#numbersOf('max'),
+      mean: this.#numbersOf('mean'), std: this.#numbersOf('std'), fit: Number(this.getAttribute('fit')), pen: Number(this.getAttribute('pen')),
+      onpaste: (f) => {
+        this.onpaste = f
+        this.tabIndex = this.tabIndex < 0 ? 0 : this.tabIndex // to be pasted into
+      },
+    }
+    const fails = (e) => this.#fails(e)
+    const give = kind === 'json' ? (given) => this.run(given) : (elements) => this.run({ [inputs[0].name]: elements })
+    this.#form = forms[kind](this.#input, kind === 'json' ? inputs : inputs[0], host, give, fails, () => this.#clear())
   }
-
-  get #first() { return this.#model.functions[this.#name].inputs[0] }
 
   /** Runs the function with inputs by name, and shows what it gives. */
   async run(inputs) {
@@ -153,10 +200,11 @@ export class WeftModel extends Base {
       return
     }
     this.#busy = true
+    const turn = this.#turn
     try {
       const vars = Object.fromEntries(this.#model.functions[this.#name].vars.map((v) => [v.name, Number(this.dataset[v.name] ?? v.value ?? v.hi)]))
       const results = await this.#model.run(this.#name, inputs, { vars })
-      this.#show(results)
+      if (turn === this.#turn) this.#show(results)
       this.dispatchEvent(new CustomEvent('weft-result', { detail: results }))
     } catch (e) {
       this.#fails(e)
@@ -167,161 +215,31 @@ export class WeftModel extends Base {
     if (next && this.#model) return this.run(next)
   }
 
-  // The elements of a picture that is drawn or was given.
-  #pixels(source) {
-    const input = this.#first
-    const { h, w, colours, at } = pictureOf(input)
-    const small = new OffscreenCanvas(w, h).getContext('2d')
-    small.imageSmoothingQuality = 'high'
-    small.drawImage(source, 0, 0, w, h)
-    const { data } = small.getImageData(0, 0, w, h)
-    const whole = input.dtype === 'uint8'
-    if (!whole && input.dtype !== 'float32') throw new Error(`input ${input.name} is ${input.dtype}; pictures are uint8 or float32`)
-    const mean = list(this.getAttribute('mean')).map(Number)
-    const std = list(this.getAttribute('std')).map(Number)
-    const out = whole ? new Uint8Array(count(input.shape)) : new Float32Array(count(input.shape))
-    for (let i = 0; i < h * w; i++) {
-      const [r, g, b] = data.subarray(4 * i, 4 * i + 3)
-      const values = colours === 1 ? [0.299 * r + 0.587 * g + 0.114 * b] : [r, g, b]
-      values.forEach((v, c) => { out[at(i, c)] = whole ? Math.round(v) : (v / 255 - (mean[c] ?? 0)) / (std[c] ?? 1) })
-    }
-    return { [input.name]: out }
-  }
-
-  #image() {
-    const { h, w } = pictureOf(this.#first)
-    const file = make('input', { type: 'file', accept: 'image/*' })
-    const shown = make('canvas', { width: w, height: h, hidden: true })
-    const take = async (blob) => {
-      if (!blob) return
-      try {
-        const bitmap = await createImageBitmap(blob).catch(() => { throw new Error('this is no picture that the browser can read') })
-        shown.hidden = false
-        shown.getContext('2d').drawImage(bitmap, 0, 0, w, h)
-        const inputs = this.#pixels(bitmap)
-        bitmap.close()
-        await this.run(inputs)
-      } catch (e) {
-        this.#fails(e)
-      }
-    }
-    file.onchange = () => take(file.files[0])
-    const picture = (items) => [...items ?? []].find((f) => f.type.startsWith('image/'))
-    this.#input.ondragover = (e) => {
-      e.preventDefault()
-      this.#input.classList.add('over')
-    }
-    this.#input.ondragleave = () => this.#input.classList.remove('over')
-    this.#input.ondrop = (e) => {
-      e.preventDefault()
-      this.#input.classList.remove('over')
-      take(picture(e.dataTransfer.files))
-    }
-    this.onpaste = (e) => take(picture(e.clipboardData.files))
-    this.tabIndex = this.tabIndex < 0 ? 0 : this.tabIndex // to be pasted into
-    this.#input.replaceChildren(make('label', {}, 'A picture, chosen, dropped or pasted ', file), shown)
-  }
-
-  #canvas() {
-    const { h, w } = pictureOf(this.#first)
-    const scale = Math.max(1, Math.round(224 / Math.max(h, w)))
-    const canvas = make('canvas', { width: w * scale, height: h * scale })
-    canvas.setAttribute('role', 'img')
-    canvas.setAttribute('aria-label', 'Draw here')
-    const pen = canvas.getContext('2d', { willReadFrequently: true })
-    const clear = () => {
-      pen.fillRect(0, 0, canvas.width, canvas.height)
-      this.#output.replaceChildren()
-    }
-    clear()
-    Object.assign(pen, { strokeStyle: '#fff', lineWidth: Math.max(w, h) * scale / 13, lineCap: 'round', lineJoin: 'round' })
-    const at = (e) => {
-      const box = canvas.getBoundingClientRect()
-      return [(e.clientX - box.x) / box.width * canvas.width, (e.clientY - box.y) / box.height * canvas.height]
-    }
-    const draw = (e) => {
-      pen.lineTo(...at(e))
-      pen.stroke()
-      this.run(this.#pixels(canvas))
-    }
-    canvas.onpointerdown = (e) => {
-      canvas.setPointerCapture(e.pointerId)
-      pen.beginPath()
-      pen.moveTo(...at(e))
-      draw(e)
-    }
-    canvas.onpointermove = (e) => { if (e.buttons) draw(e) }
-    this.#input.replaceChildren(canvas, make('button', { type: 'button', textContent: 'Clear', onclick: clear }))
-  }
-
-  #numbers() {
-    const input = this.#first
-    const n = count(input.shape)
-    if (n > 64) throw new Error(`input ${input.name} has ${n} numbers; use input="json"`)
-    const names = list(this.getAttribute('names'))
-    const fields = Array.from({ length: n }, () => make('input', { type: 'number', step: 'any', value: '0' }))
-    const run = () => this.run({ [input.name]: fields.map((f) => f.valueAsNumber || 0) })
-    fields.forEach((f) => { f.oninput = run })
-    this.#input.replaceChildren(...fields.map((f, i) => make('label', {}, names[i] ?? `${input.name} ${i + 1}`, f)))
-    run()
-  }
-
-  #json() {
-    const { inputs } = this.#model.functions[this.#name]
-    const text = make('textarea', { spellcheck: false })
-    const label = inputs.map((x) => `${x.name}: ${x.dtype} [${x.shape.join(', ')}]`).join('; ')
-    const run = () => {
-      let given
-      try {
-        given = JSON.parse(text.value)
-      } catch (e) {
-        return this.#fails(new Error(`this is no JSON: ${e.message}`))
-      }
-      return this.run(Array.isArray(given) || typeof given !== 'object' ? { [inputs[0].name]: given } : given)
-    }
-    this.#input.replaceChildren(make('label', { textContent: label, htmlFor: 'json' }), text, make('button', { type: 'button', textContent: 'Run', onclick: run }))
-    text.id = 'json'
-  }
-
   #show(results) {
     const name = this.getAttribute('result') ?? Object.keys(results)[0]
     if (!results[name]) throw new Error(`there is no result ${name}; name one in the attribute result: ${Object.keys(results).join(', ')}`)
-    const { data, shape, dtype } = results[name]
+    const result = results[name]
     const labels = list(this.getAttribute('labels'))
-    const s = bare(shape)
-    const total = data.length <= 1000 && dtype === 'float32' ? data.reduce((a, b) => a + b, 0) : 0
-    const as = this.getAttribute('output') ?? (s.length === 1 && (labels.length || Math.abs(total - 1) < 0.01) ? 'bars' : 'numbers')
-    this.#output.replaceChildren(as === 'bars' ? this.#bars(data, labels) : as === 'picture' ? this.#picture({ name, shape }, data, dtype) : this.#text(name, data, shape))
-  }
-
-  #bars(data, labels) {
-    const order = Array.from(data.keys()).sort((a, b) => data[b] - data[a]).slice(0, Number(this.getAttribute('top') ?? 5))
-    const most = Math.max(1e-30, data[order[0]])
-    return make('dl', {}, ...order.flatMap((i) => {
-      const bar = make('div', { part: 'bar' })
-      bar.style.width = `${100 * Math.max(0, data[i]) / most}%`
-      return [make('dt', { textContent: labels[i] ?? i }), make('dd', {}, bar), make('dd', { textContent: Number(data[i]).toFixed(3) })]
-    }))
-  }
-
-  #picture(result, data, dtype) {
-    const { h, w, colours, at } = pictureOf(result)
-    const image = new ImageData(w, h)
-    const scale = dtype === 'uint8' ? 1 : 255
-    for (let i = 0; i < h * w; i++) {
-      for (let c = 0; c < 3; c++) image.data[4 * i + c] = scale * Number(data[at(i, colours === 1 ? 0 : c)])
-      image.data[4 * i + 3] = 255
+    const as = this.getAttribute('output') ?? shows.suggested(result, labels)
+    const views = {
+      bars: () => shows.bars(result, { labels, top: Number(this.getAttribute('top') ?? 5) }),
+      boxes: () => this.#boxes(results, labels),
+      picture: () => shows.picture(name, result),
+      plot: () => shows.plot(name, result, { range: list(this.getAttribute('range')), across: list(this.getAttribute('across')) }),
+      numbers: () => shows.numbers(name, result),
     }
-    const canvas = make('canvas', { width: w, height: h })
-    canvas.setAttribute('role', 'img')
-    canvas.setAttribute('aria-label', result.name)
-    canvas.getContext('2d').putImageData(image, 0, 0)
-    return canvas
+    if (!Object.hasOwn(views, as)) throw new Error(`output="${as}" is none of ${Object.keys(views).join(', ')}`)
+    this.#output.replaceChildren(views[as]())
   }
 
-  #text(name, data, shape) {
-    const some = Array.from(data.slice(0, 100), (v) => (typeof v === 'number' ? String(+v.toPrecision(5)) : String(v)))
-    return make('pre', { textContent: `${name} [${shape.join(', ')}]: ${some.join(', ')}${data.length > 100 ? ', …' : ''}` })
+  // Boxes lie over the picture that was given.
+  #boxes(results, labels) {
+    const view = this.#form?.view
+    if (!view) throw new Error('output="boxes" wants a picture: input="image" or "canvas"')
+    const all = shows.found(results, { labels, least: Number(this.getAttribute('least') ?? 0.5) })
+    for (const e of view.querySelectorAll('[part=box]')) e.remove()
+    view.append(...shows.frames(all))
+    return shows.told(all)
   }
 }
 

@@ -8,6 +8,7 @@
     ['write/', 'Write'],
     ['inside/', 'Look inside'],
     ['gallery/', 'Gallery'],
+    ['elements/', 'Elements'],
     ['reference/', 'Reference'],
   ]
   const here = document.currentScript

@@ -82,7 +82,7 @@ func TestElement(t *testing.T) {
 	point := func(x, y float64) [2]float64 { return [2]float64{at.X + x*at.Width, at.Y + y*at.Height} }
 	require.NoError(t, p.Mouse(point(0.7, 0.6), point(0.9, 0.9), point(0.7, 0.9))) // below, on the right
 	require.NoError(t, p.Eventually(in("draw", "dt")+`?.textContent === 'd'`, within))
-	assert.Contains(t, text("draw", "dl"), "d1.000")
+	assert.Contains(t, text("draw", "dl"), "d100.0 %")
 	require.NoError(t, p.Run(in("draw", "button")+`.click()`, nil))
 	assert.Equal(t, "", text("draw", "[part=output]"))
 

@@ -46,6 +46,7 @@ func axe() (string, error) {
 func TestAccessible(t *testing.T) {
 	script, err := axe()
 	need.Device(t, "AXE", err)
+	elements(t)
 	for path, there := range map[string]string{
 		"":           `/ms from call/.test(document.getElementById('told').textContent) && /func|compute/.test(document.getElementById('kernel').textContent)`,
 		"train/":     `document.querySelectorAll('#samples button:not([disabled])').length === 20`,
@@ -53,6 +54,7 @@ func TestAccessible(t *testing.T) {
 		"see/":       `document.getElementById('status').textContent.startsWith('Ready')`,
 		"hear/":      `document.getElementById('status').textContent.startsWith('Ready')`,
 		"write/":     `document.getElementById('status').textContent.startsWith('Ready')`,
+		"elements/":  shownAll,
 		"reference/": `document.querySelectorAll('.method').length > 20`,
 	} {
 		p := open(t, path)
