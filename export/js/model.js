@@ -51,7 +51,7 @@ const devices = {
   async wasm({ threads, start, kernels }) { // start makes the worker of a thread
     const { Processor } = await scripts.wasm()
     if (kernels) threads = 1 // they were compiled for a memory that is not shared
-    const p = new Processor({ ...threads && { threads }, ...start && { start } })
+    const p = new Processor({ trusted, ...threads && { threads }, ...start && { start } })
     return {
       add: (module) => p.add(module),
       alloc: (n) => p.alloc(n), write: (at, bytes) => p.write(at, 0, bytes), read: async (at, n) => p.read(at, 0, n),
@@ -335,7 +335,17 @@ export class Model {
   }
 }
 
-let trusted // the policy of pages that require trusted types
+let policy // of pages that require trusted types
+
+/** The address of a worker's script as such pages want it. */
+export function trusted(address) {
+  try {
+    policy ??= globalThis.trustedTypes?.createPolicy('weft-model', { createScriptURL: (s) => s })
+  } catch (e) {
+    fail(`the page's content security policy keeps the worker from being started; let it say trusted-types weft-model 'allow-duplicates', or leave out the option worker (${e.message})`)
+  }
+  return policy?.createScriptURL(address) ?? address
+}
 
 // A Model in a worker.
 class Remote {
@@ -347,15 +357,10 @@ class Remote {
     if (typeof Worker === 'undefined') fail('there are no workers here; leave out the option worker')
     if (fetch) fail('a worker fetches by itself; leave out one of the options fetch and worker')
     const url = new URL('./worker.js', import.meta.url)
-    try {
-      trusted ??= globalThis.trustedTypes?.createPolicy('weft-model', { createScriptURL: (s) => s })
-    } catch (e) {
-      fail(`the page's content security policy keeps the worker from being started; let it say trusted-types weft-model 'allow-duplicates', or leave out the option worker (${e.message})`)
-    }
     // A script of another origin may be no worker, but one of this page may import it.
     const foreign = /^http/.test(url) && url.origin !== globalThis.origin
     const own = foreign ? URL.createObjectURL(new Blob([`import ${JSON.stringify(url.href)}`], { type: 'text/javascript' })) : url.href
-    this.#worker = new Worker(trusted?.createScriptURL(own) ?? own, { type: 'module' })
+    this.#worker = new Worker(trusted(own), { type: 'module' })
     const end = (error) => {
       this.#worker.terminate()
       for (const { reject } of this.#waiting.values()) reject(error)

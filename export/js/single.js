@@ -1,9 +1,10 @@
 // The worker of the package for npm, which is one file, since bundlers carry it along without looking into it: its threads are of this script
 // too.
+import { trusted } from './model.js'
 import { thread } from './threads.js'
 import { answer } from './worker.js'
 
-const model = answer({ start: () => new Worker(globalThis.location.href, { type: 'module' }) })
+const model = answer({ start: () => new Worker(trusted(globalThis.location.href), { type: 'module' }) })
 
 // The first message tells what this worker is.
 onmessage = (first) => {

@@ -134,6 +134,11 @@ var firefoxPages = []inFirefox{
 		assert.Greater(t, len(written), 80)
 		assert.True(t, strings.HasPrefix(string(story), written), written)
 	}},
+	{"elements", "elements/", shownAll, func(t *testing.T, p *firefox.Page) {
+		var wrong []string
+		require.NoError(t, p.Run(`return [...document.querySelectorAll('weft-model')].map((e) => e.shadowRoot.querySelector('[part=error]')?.textContent ?? '').filter(Boolean)`, &wrong))
+		assert.Len(t, wrong, 1, "one of them shows an error")
+	}},
 	{"gallery", "gallery/", `document.querySelectorAll('main a').length > 2`, nil},
 	{"wave", "gallery/wave/", `/^\d+ steps.*WebAssembly/.test(document.getElementById('status').textContent)`, nil},
 	{"clusters", "gallery/clusters/", `/no point moves.*WebAssembly/.test(document.getElementById('status').textContent)`, nil},
@@ -161,8 +166,11 @@ func TestFirefox(t *testing.T) {
 		path, _, _ := strings.Cut(c.path, "#")
 		linked = slices.DeleteFunc(linked, func(s string) bool { return s == path })
 		t.Run(c.name, func(t *testing.T) {
-			if c.ready == modelReady {
+			switch c.ready {
+			case modelReady:
 				need.Data(t, "models")
+			case shownAll:
+				elements(t)
 			}
 			p, err := b.Open(server.URL + "/" + sub + "/" + c.path)
 			require.NoError(t, err)

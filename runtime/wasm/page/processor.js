@@ -71,8 +71,6 @@ export function unpack(bytes) {
   return plan
 }
 
-const worker = () => new Worker(new URL('thread.js', import.meta.url), { type: 'module' })
-
 export class Processor {
   #memory
   #threads = null
@@ -89,10 +87,11 @@ export class Processor {
   #last = 0
 
   /**
-   * At most so many threads, where isolated says that workers may share memory; start makes a worker. A window may not
-   * wait for others, so there it is one. poison fills fresh memory, for tests.
+   * At most so many threads, where isolated says that workers may share memory; start makes a worker, of an address as trusted gives it, for pages
+   * that require trusted types. A window may not wait for others, so there it is one. poison fills fresh memory, for tests.
    */
-  constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = globalThis.crossOriginIsolated, start = worker, poison = false } = {}) {
+  constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = globalThis.crossOriginIsolated, trusted = (address) => address,
+    start = () => new Worker(trusted(new URL('thread.js', import.meta.url)), { type: 'module' }), poison = false } = {}) {
     const shared = !!isolated && threads > 1 && !globalThis.document
     for (let maximum = MOST; !this.#memory; maximum /= 2) {
       try {
