@@ -12,8 +12,11 @@ import (
 type job struct {
 	ctx    context.Context
 	prompt []int
+	text   []int // what of it is read: all, or what Shift leaves
 	embed  bool
 	reply  *llm.Reply
+	shift  bool // when there is no room, of which the first keep tokens stay
+	keep   int
 	events chan event // has room for all that comes, so that the loop waits for no client
 	came   time.Time
 	vector []float32
@@ -35,8 +38,8 @@ func (j *job) end(err error) {
 type slot struct {
 	session *llm.Session
 	job     *job
-	read    int   // tokens of the prompt that were read
-	kept    []int // tokens of an earlier prompt that were read in whole chunks, and whose keys are still there
+	next    []int // tokens that are to be read before another is chosen
+	kept    []int // tokens at the beginning of the text that were read in whole chunks, and whose keys are still there
 }
 
 type slots struct {
@@ -123,7 +126,7 @@ func (s *Server) admit(sl *slots) {
 		var best *slot
 		most := -1
 		for _, x := range sl.all {
-			if n := shared(x.kept, j.prompt); x.job == nil && n > most {
+			if n := shared(x.kept, j.text); x.job == nil && n > most {
 				best, most = x, n
 			}
 		}
@@ -147,13 +150,13 @@ func (x *slot) take(j *job, common int) {
 	keep := 0
 	if !j.embed {
 		chunk := x.session.Chunk()
-		keep = min(common, len(j.prompt)-1) / chunk * chunk
+		keep = min(common, len(j.text)-1) / chunk * chunk
 	}
 	if keep == 0 || x.session.Back(keep) != nil {
 		x.session.Reset()
 		keep = 0
 	}
-	x.job, x.read, x.kept = j, keep, x.kept[:keep]
+	x.job, x.next, x.kept = j, j.text[keep:], x.kept[:keep]
 }
 
 // leave ends jobs whose clients went away.
@@ -180,40 +183,49 @@ func (s *Server) readSome(sl *slots) error {
 		x := sl.all[sl.turn%len(sl.all)]
 		sl.turn++
 		j := x.job
-		if j == nil || x.read == len(j.prompt) {
+		if j == nil || len(x.next) == 0 {
 			continue
 		}
 		if j.embed {
-			v, err := x.session.Embed(s.closed, j.prompt)
+			v, err := x.session.Embed(s.closed, j.text)
 			j.vector = v
-			s.figures.read.Add(int64(len(j.prompt)))
+			s.figures.read.Add(int64(len(j.text)))
 			s.finish(x, err)
 			return nil // an error is of this text
 		}
-		n, err := x.session.Some(s.closed, j.prompt[x.read:])
+		at := x.session.Position()
+		n, err := x.session.Some(s.closed, x.next)
 		if err != nil {
 			return err
 		}
-		if n == x.session.Chunk() {
-			x.kept = append(x.kept, j.prompt[x.read:x.read+n]...)
+		if n == x.session.Chunk() && at == len(x.kept) {
+			x.kept = append(x.kept, x.next[:n]...)
 		}
-		x.read += n
+		x.next = x.next[n:]
 		s.figures.read.Add(int64(n))
 		return nil
 	}
 	return nil
 }
 
+// shift makes room for a token: what is left of the text is read again, a chunk at a time as prompts are.
+func (x *slot) shift(token int) (err error) {
+	x.next, err = x.session.Shift([]int{token}, x.job.keep)
+	x.kept = x.kept[:min(len(x.kept), x.session.Position())]
+	return err
+}
+
 // step chooses a token of every text whose prompt is read, and reads those that another is to follow.
 func (s *Server) step(sl *slots) error {
 	var turns []llm.Turn
 	for _, x := range sl.all {
-		if x.job == nil || x.read < len(x.job.prompt) {
+		if x.job == nil || len(x.next) > 0 {
 			continue
 		}
 		r := x.job.reply
 		text, token, err := r.Next(x.session.Logits())
-		if err == nil && r.Finish == "" && x.session.Room() == 0 {
+		full := x.session.Room() == 0
+		if err == nil && r.Finish == "" && full && !x.job.shift {
 			text += r.Cut()
 		}
 		if err == nil {
@@ -227,6 +239,12 @@ func (s *Server) step(sl *slots) error {
 		}
 		if err != nil || r.Finish != "" {
 			s.finish(x, err)
+			continue
+		}
+		if full {
+			if err := x.shift(token); err != nil {
+				s.finish(x, err)
+			}
 			continue
 		}
 		turns = append(turns, llm.Turn{Session: x.session, Token: token})

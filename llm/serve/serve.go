@@ -30,6 +30,9 @@ type Options struct {
 	Waiting int
 	// Tokens caps what one answer may have; 0: the room that the model has.
 	Tokens int
+	// Shift has answers go on, and conversations be shortened, when there is no room left: what stands before the first word of a user stays,
+	// the older half of the rest is forgotten. Without it such an answer ends, and such a conversation is refused.
+	Shift bool
 	// Body caps the bytes of a request; 0: 4 MiB.
 	Body int64
 	// Key is what requests have to bring as a bearer token; "": none.

@@ -47,7 +47,11 @@ func stories(t testing.TB, o llm.Options) *llm.Model {
 }
 
 func server(t testing.TB, o Options, of llm.Options) (*Server, *httptest.Server) {
-	s, err := New(ctx, stories(t, of), o)
+	return serving(t, stories(t, of), o)
+}
+
+func serving(t testing.TB, m *llm.Model, o Options) (*Server, *httptest.Server) {
+	s, err := New(ctx, m, o)
 	require.NoError(t, err)
 	h := httptest.NewServer(s)
 	t.Cleanup(func() { h.Close(); s.Close() })
@@ -263,6 +267,41 @@ func TestTooMany(t *testing.T) {
 	assert.Equal(t, 12, count[200]+count[429])
 	assert.Positive(t, count[200])
 	assert.Positive(t, count[429])
+}
+
+// With Shift an answer goes on when there is no room left, and a conversation that is too long is shortened, all as with nobody beside them.
+func TestShift(t *testing.T) {
+	m := stories(t, llm.Options{Length: 48, Chunk: 8})
+	m.Config.EOS = nil
+	_, h := serving(t, m, Options{Shift: true, Tokens: 200, Texts: 3})
+	talk := func(words, tokens int) string {
+		return fmt.Sprintf(`{"messages": [{"role": "system", "content": "Tell me"}, {"role": "user", "content": "%s"}], "temperature": 0, "max_tokens": %d, "stream": true}`,
+			strings.Repeat("a cat and a dog ", words), tokens)
+	}
+	alone := map[string]string{}
+	for _, body := range []string{talk(1, 150), talk(20, 60), talk(1, 10)} {
+		text, _, _, err := stream(h.URL, "/v1/chat/completions", body)
+		require.NoError(t, err)
+		alone[body] = text
+	}
+	assert.Greater(t, len(alone[talk(1, 150)]), 250)
+	var wait sync.WaitGroup
+	for range 2 {
+		for body, want := range alone {
+			wait.Go(func() {
+				text, _, _, err := stream(h.URL, "/v1/chat/completions", body)
+				assert.NoError(t, err)
+				assert.Equal(t, want, text)
+			})
+		}
+	}
+	wait.Wait()
+	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "`+strings.Repeat("word ", 60)+`", "max_tokens": 100, "temperature": 0}`)
+	require.Equal(t, 200, status, "%v", got)
+	assert.Greater(t, got["usage"].(map[string]any)["prompt_tokens"], 60.)
+	status, got = ask(t, h.URL, "/v1/chat/completions", `{"messages": [{"role": "system", "content": "`+strings.Repeat("word ", 60)+`"}, {"role": "user", "content": "Hi"}]}`)
+	assert.Equal(t, 400, status, "%v", got)
+	assert.Contains(t, got["error"].(map[string]any)["message"], "before the first message of a user is too long")
 }
 
 // What cannot be answered is refused in words, with its status and the field that is to blame.
