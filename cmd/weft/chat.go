@@ -24,7 +24,7 @@ type chatOptions struct {
 	Tokens         int
 	Sampler        llm.Sampler
 	Stop           []string
-	Schema         string
+	Schema, GBNF   string
 	Lookup, Shift  bool
 	Keep           int
 	grammar        *grammar.Grammar
@@ -57,6 +57,7 @@ stays known. Another one, and any with --plain, continues each line as a text of
 	f.Uint64Var(&o.Sampler.Seed, "seed", 0, "of what is drawn")
 	f.StringArrayVar(&o.Stop, "stop", nil, "text that ends a continuation")
 	f.StringVar(&o.Schema, "schema", "", "file with a JSON Schema that what is said is held to")
+	f.StringVar(&o.GBNF, "grammar", "", "file with a grammar in GBNF, llama.cpp's notation, that what is said is held to")
 	f.BoolVar(&o.Lookup, "lookup", false, "guess tokens by what followed earlier in the text: faster where texts repeat themselves")
 	f.BoolVar(&o.Shift, "shift", false, "go on when there is no room left: what stands before the first message stays, the older half of the rest is forgotten")
 	f.IntVar(&o.Keep, "keep", 0, "with --shift and --plain: tokens at the beginning that stay")
@@ -67,13 +68,19 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	if o.Tokens < 0 {
 		return usagef("--tokens is from 0 on")
 	}
-	if o.Schema != "" {
-		raw, err := readSmall(o.Schema, 1<<16)
+	if o.Schema != "" && o.GBNF != "" {
+		return usagef("what is said is held to a schema or to a grammar, not to both")
+	}
+	for path, parse := range map[string]func([]byte) (*grammar.Grammar, error){o.Schema: grammar.Schema, o.GBNF: grammar.GBNF} {
+		if path == "" {
+			continue
+		}
+		raw, err := readSmall(path, 1<<16)
 		if err == nil {
-			o.grammar, err = grammar.Schema(raw)
+			o.grammar, err = parse(raw)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.Schema, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	m, err := o.load(ctx, p, model)

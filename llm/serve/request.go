@@ -52,6 +52,7 @@ type request struct {
 			Schema json.RawMessage `json:"schema"`
 		} `json:"json_schema"`
 	} `json:"response_format"`
+	Grammar    string          `json:"grammar"` // in GBNF, as llama.cpp's server takes it
 	ToolChoice json.RawMessage `json:"tool_choice"`
 	Dimensions *int            `json:"dimensions"`
 }
@@ -174,6 +175,14 @@ func (s *Server) generation(q *request, prompt, keep int) (o llm.Generation, err
 func (q *request) grammar() (*grammar.Grammar, error) {
 	f := q.ResponseFormat
 	switch {
+	case q.Grammar != "" && f != nil && f.Type != "text":
+		return nil, refuse(http.StatusBadRequest, "grammar", "an answer is held to a grammar or to a response_format, not to both")
+	case q.Grammar != "":
+		g, err := grammar.GBNF([]byte(q.Grammar))
+		if err != nil {
+			return nil, refuse(http.StatusBadRequest, "grammar", "%v", err)
+		}
+		return g, nil
 	case f == nil || f.Type == "text":
 		return nil, nil
 	case f.Type == "json_object":

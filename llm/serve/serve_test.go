@@ -143,6 +143,10 @@ func TestSchemaAnswers(t *testing.T) {
 	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Lily", "max_tokens": 200, "temperature": 0, "response_format": {"type": "json_object"}}`)
 	require.Equal(t, 200, status, "%v", got)
 	assert.True(t, strings.HasPrefix(choice(t, got)["text"].(string), "{"))
+	status, got = ask(t, h.URL, "/v1/completions", `{"prompt": "Lily", "max_tokens": 80, "seed": 2, "grammar": "root ::= [A-Z] [a-z]{2,8} \" is \" (\"big\" | \"small\") \".\""}`)
+	require.Equal(t, 200, status, "%v", got)
+	assert.Regexp(t, `^[A-Z][a-z]{2,8} is (big|small)\.$`, choice(t, got)["text"])
+	assert.Equal(t, "stop", choice(t, got)["finish_reason"])
 }
 
 // A greedy answer is the recorded text, at once or in pieces, as a completion or in a conversation.
@@ -343,6 +347,8 @@ func TestRefused(t *testing.T) {
 		{"chat/completions", user + `, "response_format": {"type": "xml"}}`, 400, "response_format", "text, json_object and json_schema are"},
 		{"chat/completions", user + `, "response_format": {"type": "json_schema"}}`, 400, "response_format", "has no json_schema.schema"},
 		{"chat/completions", user + `, "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"pattern": "a"}}}}`, 400, "response_format", "keyword \"pattern\" is not known"},
+		{"completions", `{"prompt": "Hi", "grammar": "root ::= \"a"}`, 400, "grammar", "line 1, column 10: the literal is not closed"},
+		{"completions", `{"prompt": "Hi", "grammar": "root ::= \"a\"", "response_format": {"type": "json_object"}}`, 400, "grammar", "not to both"},
 		{"chat/completions", user + `, "presence_penalty": 1}`, 400, "presence_penalty", "not known here"},
 		{"chat/completions", user + `, "chat_template_kwargs": 5}`, 400, "chat_template_kwargs", "an object"},
 		{"embeddings", `{"input": "a", "dimensions": 5}`, 400, "dimensions", "not known here"},
@@ -444,7 +450,7 @@ func FuzzRequest(f *testing.F) {
 	s, err := New(ctx, stories(f, llm.Options{Length: 16}), Options{})
 	require.NoError(f, err)
 	f.Cleanup(s.Close)
-	for _, body := range []string{`{"prompt": "Hi", "max_tokens": 2}`, `{"messages": [{"role": "user", "content": "Hi"}], "stop": ["a"], "stream": true}`, `{"input": [[1, 2], [3]]}`} {
+	for _, body := range []string{`{"prompt": "Hi", "max_tokens": 2}`, `{"prompt": "Hi", "max_tokens": 2, "grammar": "root ::= [^b]+"}`, `{"messages": [{"role": "user", "content": "Hi"}], "stop": ["a"], "stream": true}`, `{"input": [[1, 2], [3]]}`} {
 		f.Add(0, []byte(body))
 		f.Add(1, []byte(body))
 		f.Add(2, []byte(body))
