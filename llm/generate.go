@@ -203,7 +203,19 @@ func (m *Model) NewReply(prompt []int, o Generation) (*Reply, error) {
 
 // Next chooses the next token by its logits, and says which text it adds.
 func (r *Reply) Next(logits []float32) (text string, token int, err error) {
-	if token, err = r.sampler.Next(logits); err != nil {
+	return r.Choose(context.Background(), logits)
+}
+
+// Choose is Next, of a grammar that may take long to ask: when ctx is done its error is returned, and the reply is of no more use.
+func (r *Reply) Choose(ctx context.Context, logits []float32) (text string, token int, err error) {
+	if r.held != nil {
+		r.held.ctx = ctx
+	}
+	token, err = r.sampler.Next(logits)
+	if r.held != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
 		return "", token, err
 	}
 	r.Tokens++

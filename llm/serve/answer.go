@@ -32,7 +32,7 @@ func (s *Server) ask(ctx context.Context, prompt []int, o llm.Generation) (*job,
 			return nil, err
 		}
 	}
-	j := &job{ctx: ctx, prompt: prompt, text: text, reply: r, shift: o.Shift, keep: o.Keep, events: make(chan event, o.Tokens+1), came: time.Now()}
+	j := &job{ctx: ctx, prompt: prompt, text: text, reply: r, held: o.Grammar != nil || o.Sampler != nil && o.Sampler.Allow != nil, shift: o.Shift, keep: o.Keep, events: make(chan event, o.Tokens+1), came: time.Now()}
 	return j, s.put(j)
 }
 

@@ -273,6 +273,56 @@ func TestTooMany(t *testing.T) {
 	assert.Positive(t, count[429])
 }
 
+// A text whose next token takes long to choose holds up nobody: others are answered meanwhile, prompts and all, and it goes on when the token is
+// there. One that takes longer than it may is an error of its own, and a client that goes away frees its place.
+func TestSlowGrammar(t *testing.T) {
+	s, h := server(t, Options{Texts: 3, Choice: time.Minute}, llm.Options{Chunk: 4})
+	release, asked := make(chan struct{}), make(chan struct{}, 1<<20)
+	prompt := []int{1, 403, 407, 261, 378}
+	slow := func(c context.Context, allow func(int) bool) *job {
+		j, err := s.ask(c, prompt, llm.Generation{Tokens: 12, Sampler: &llm.Sampler{Allow: allow}})
+		require.NoError(t, err)
+		return j
+	}
+	held := slow(ctx, func(int) bool { asked <- struct{}{}; <-release; return true })
+	gone, cancel := context.WithCancel(ctx)
+	left := slow(gone, func(int) bool { asked <- struct{}{}; <-gone.Done(); return true })
+	<-asked
+	<-asked
+	const body = `{"prompt": "Once upon a time there was", "max_tokens": 30, "temperature": 0}`
+	status, first := ask(t, h.URL, "/v1/completions", body)
+	require.Equal(t, 200, status, "%v", first)
+	cancel()
+	for range left.events {
+	}
+	require.Error(t, left.err)
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() {
+			status, got := ask(t, h.URL, "/v1/completions", body)
+			assert.Equal(t, 200, status, "%v", got)
+			assert.Equal(t, first["choices"], got["choices"])
+		})
+	}
+	wait.Wait()
+	close(release)
+	text := func(j *job) (out string) {
+		for e := range j.events {
+			out += e.text
+		}
+		require.NoError(t, j.err)
+		return out
+	}
+	assert.Equal(t, text(slow(ctx, nil)), text(held), "what it waited for changed nothing")
+
+	_, h = server(t, Options{Texts: 2, Choice: 1}, llm.Options{})
+	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Once", "response_format": {"type": "json_object"}}`)
+	assert.Equal(t, 400, status)
+	assert.Contains(t, got["error"].(map[string]any)["message"], "takes more than 1ns for a token")
+	status, _ = ask(t, h.URL, "/v1/completions", body)
+	assert.Equal(t, 200, status)
+}
+
 // With Shift an answer goes on when there is no room left, and a conversation that is too long is shortened, all as with nobody beside them.
 func TestShift(t *testing.T) {
 	m := stories(t, llm.Options{Length: 48, Chunk: 8})
