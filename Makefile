@@ -73,7 +73,7 @@ PARSERS = engine/search:FuzzChoices safetensors:FuzzParse saved:FuzzDecode saved
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer weights:FuzzIndex weights/gguf:FuzzParse weights/pytorch:FuzzParse weights/pytorch:FuzzPickle weights/numpy:FuzzParse \
 	weights/llama2c:FuzzParse viz:FuzzRead tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \
-	llm/chat:FuzzTemplate llm/grammar:FuzzSchema llm/serve:FuzzRequest onnx:FuzzRead examples/worker:FuzzJSON
+	llm/chat:FuzzTemplate llm/grammar:FuzzSchema llm/grammar:FuzzGBNF llm/serve:FuzzRequest onnx:FuzzRead examples/worker:FuzzJSON
 
 parsers fuzz-parsers: TIME ?= 20s
 parsers fuzz-parsers:

@@ -109,7 +109,7 @@ func (b *Batch) Step(ctx context.Context, turns []Turn) error {
 	}
 	values := tensor.Values{}
 	for i, s := range b.sessions { // what the others write lies behind their texts, and is written again before it is read
-		values[b.at[i]], s.ahead = s.position, ahead{}
+		values[b.at[i]], s.ahead = len(s.text), ahead{}
 	}
 	rows, err := b.run(ctx, b.step, values, tokens)
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *Batch) Step(ctx context.Context, turns []Turn) error {
 		s := t.Session
 		vocab := b.model.Config.Vocab
 		s.logits = rows[s.index*vocab:][:vocab:vocab]
-		s.position++
+		s.text = append(s.text, t.Token)
 	}
 	return nil
 }
@@ -139,12 +139,12 @@ func (b *Batch) read(ctx context.Context, s *Session, tokens []int) error {
 		}
 	}
 	filled := append(append([]int(nil), tokens...), make([]int, size-len(tokens))...)
-	logits, err := b.run(ctx, b.chunk, tensor.Values{b.text: s.index, b.from: s.position, b.to: len(tokens) - 1}, filled)
+	logits, err := b.run(ctx, b.chunk, tensor.Values{b.text: s.index, b.from: len(s.text), b.to: len(tokens) - 1}, filled)
 	if err != nil {
-		return fmt.Errorf("%w (position %d)", err, s.position)
+		return fmt.Errorf("%w (position %d)", err, len(s.text))
 	}
 	s.logits = logits
-	s.position += len(tokens)
+	s.text = append(s.text, tokens...)
 	return nil
 }
 
@@ -199,7 +199,7 @@ func (s *Session) Embed(ctx context.Context, tokens []int) ([]float32, error) {
 		}
 		at = begin + n
 	}
-	s.position = len(tokens)
+	s.text = append(s.text, tokens...)
 	square := 0.0
 	for _, x := range sum {
 		square += x * x

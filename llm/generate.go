@@ -22,6 +22,10 @@ type Generation struct {
 	// own. What is chosen stays the same, up to the rounding of several rows in place of one. Texts that repeat themselves or their prompt
 	// become faster, others slower.
 	Lookup bool
+	// Shift has a text go on when there is no room left: its first Keep tokens stay, the older half of those behind them is forgotten, and
+	// the rest is read again (Session.Shift). Without it such a text ends, and a prompt without room is an error.
+	Shift bool
+	Keep  int
 }
 
 func (o *Generation) sampler() *Sampler {
@@ -35,6 +39,9 @@ func (o *Generation) sampler() *Sampler {
 func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter.Seq2[int, error] {
 	return func(yield func(int, error) bool) {
 		held, err := s.batch.model.hold(o)
+		if err == nil && o.Shift {
+			err = s.batch.model.keeps(o.Keep)
+		}
 		if err != nil {
 			yield(-1, err)
 			return
@@ -47,8 +54,14 @@ func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter
 		next := prompt
 		seen := append([]int(nil), prompt...)
 		for made := 0; o.Tokens == 0 || made < o.Tokens; made++ {
-			if made > 0 && s.Room() == 0 {
+			if made > 0 && s.Room() == 0 && !o.Shift {
 				return
+			}
+			if o.Shift {
+				if next, err = s.Shift(next, o.Keep); err != nil {
+					yield(-1, err)
+					return
+				}
 			}
 			logits, err := s.next(ctx, next, seen, o.Lookup && made > 0)
 			if err != nil {
@@ -70,7 +83,7 @@ func (s *Session) Continue(ctx context.Context, prompt []int, o Generation) iter
 
 // next reads the tokens that a text, seen, ends with.
 func (s *Session) next(ctx context.Context, tokens, seen []int, guess bool) ([]float32, error) {
-	if guess {
+	if guess && len(tokens) == 1 {
 		return s.follow(ctx, seen)
 	}
 	return s.Feed(ctx, tokens...)
@@ -94,7 +107,7 @@ func (s *Session) Generate(ctx context.Context, prompt string, o Generation) ite
 			yield("", errNoTokenizer)
 			return
 		}
-		ids, err := t.Encode(prompt, tokenizer.Options{Special: s.position == 0})
+		ids, err := t.Encode(prompt, tokenizer.Options{Special: len(s.text) == 0})
 		if err != nil {
 			yield("", err)
 			return
@@ -115,11 +128,16 @@ func (s *Session) Answer(ctx context.Context, prompt []int, o Generation) iter.S
 		r, err := s.batch.model.NewReply(prompt, o)
 		seen := append([]int(nil), prompt...)
 		for next := prompt; err == nil && r.Finish == ""; {
-			if s.Room() == 0 {
+			if s.Room() == 0 && len(seen) > len(prompt) && !o.Shift {
 				if text := r.Cut(); text != "" {
 					yield(text, nil)
 				}
 				return
+			}
+			if o.Shift {
+				if next, err = s.Shift(next, o.Keep); err != nil {
+					break
+				}
 			}
 			var logits []float32
 			if logits, err = s.next(ctx, next, seen, o.Lookup && len(seen) > len(prompt)); err != nil {
@@ -163,7 +181,13 @@ func (m *Model) NewReply(prompt []int, o Generation) (*Reply, error) {
 	}
 	r := &Reply{model: m, options: o, sampler: o.sampler(), stream: m.Tokenizer.Stream(), stop: stopper{stops: o.Stop}}
 	var err error
-	if r.held, err = m.hold(o); err != nil {
+	if o.Shift {
+		err = m.keeps(o.Keep)
+	}
+	if err == nil {
+		r.held, err = m.hold(o)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if r.held != nil {
@@ -179,7 +203,19 @@ func (m *Model) NewReply(prompt []int, o Generation) (*Reply, error) {
 
 // Next chooses the next token by its logits, and says which text it adds.
 func (r *Reply) Next(logits []float32) (text string, token int, err error) {
-	if token, err = r.sampler.Next(logits); err != nil {
+	return r.Choose(context.Background(), logits)
+}
+
+// Choose is Next, of a grammar that may take long to ask: when ctx is done its error is returned, and the reply is of no more use.
+func (r *Reply) Choose(ctx context.Context, logits []float32) (text string, token int, err error) {
+	if r.held != nil {
+		r.held.ctx = ctx
+	}
+	token, err = r.sampler.Next(logits)
+	if r.held != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
 		return "", token, err
 	}
 	r.Tokens++

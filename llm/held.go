@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"context"
+
 	"github.com/weft-ml/weft/llm/grammar"
 )
 
@@ -8,7 +10,8 @@ import (
 type held struct {
 	model *Model
 	state *grammar.State
-	first [256]bool // bytes that may follow
+	first [256]bool       // bytes that may follow
+	ctx   context.Context // of the token that is chosen; nil: it may take any time
 }
 
 // hold begins a text of a grammar; nil: there is none.
@@ -31,8 +34,12 @@ func (h *held) sampler(of *Sampler) *Sampler {
 	return &s
 }
 
-// allows says whether a token may follow: one that ends a text where it is whole, one with a text that goes on as the grammar does.
+// allows says whether a token may follow: one that ends a text where it is whole, one with a text that goes on as the grammar does. When the time
+// is over none may.
 func (h *held) allows(token int) bool {
+	if h.ctx != nil && h.ctx.Err() != nil {
+		return false
+	}
 	if h.model.ends(token) {
 		return h.state.Whole()
 	}

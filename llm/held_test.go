@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,6 +54,20 @@ func TestGrammarHolds(t *testing.T) {
 		ids = append(ids, id)
 	}
 	assert.True(t, json.Valid([]byte(m.Tokenizer.Decode(ids))), m.Tokenizer.Decode(ids))
+
+	// Characters of several bytes come in tokens of one byte each, and are whole where they are allowed only.
+	g, err = grammar.GBNF([]byte(`root ::= [αβγ]{3} (" é" | " ü")`))
+	require.NoError(t, err)
+	for seed := range uint64(4) {
+		s.Reset()
+		out := ""
+		for text, err := range s.Generate(ctx, "Lily", Generation{Sampler: &Sampler{Temperature: 1, Seed: seed}, Grammar: g}) {
+			require.NoError(t, err)
+			require.True(t, utf8.ValidString(text), "%q", text)
+			out += text
+		}
+		assert.Regexp(t, `^[αβγ]{3} [éü]$`, out)
+	}
 
 	m.Tokenizer = nil
 	for _, err := range s.Continue(ctx, []int{1}, Generation{Grammar: g}) {

@@ -218,6 +218,27 @@ func load(ctx context.Context, f weights.File, c Config, n layout, o Options) (*
 	if g, ok := f.(interface{ Packed() *gguf.File }); ok && !o.Unpacked {
 		r.packed = g.Packed()
 	}
+	if err := m.weights(r, ctx.Err); err != nil {
+		return nil, fmt.Errorf("llm: %w", err)
+	}
+	all := r.loaded
+	if !c.family().learned {
+		m.turns = c.turns(o.Device, c.RopeBase, c.factors())
+		all = append(all, m.turns.cosines, m.turns.sines)
+		if m.near = m.turns; c.LocalBase > 0 {
+			m.near = c.turns(o.Device, c.LocalBase, nil)
+			all = append(all, m.near.cosines, m.near.sines)
+		}
+	}
+	if err := tensor.Realize(ctx, all...); err != nil {
+		return nil, fmt.Errorf("llm: %s: %w", f.Path(), err)
+	}
+	return m, nil
+}
+
+// weights are all that the model's family has. Between layers it is asked whether to go on.
+func (m *Model) weights(r *loader, stop func() error) error {
+	c, n := m.Config, r.layout
 	kind := c.family()
 	m.embed = r.matrix(n.embed, c.Vocab, c.Dim)
 	m.norm = r.norm(n.norm, kind.layerNorm, c.Dim)
@@ -234,25 +255,13 @@ func load(ctx context.Context, f weights.File, c Config, n layout, o Options) (*
 	for i := range c.Layers {
 		m.layers = append(m.layers, r.layer(&c, i))
 		if r.err == nil {
-			r.err = ctx.Err()
+			r.err = stop()
 		}
 		if r.err != nil {
-			return nil, fmt.Errorf("llm: %w", r.err)
+			return r.err
 		}
 	}
-	all := r.loaded
-	if !kind.learned {
-		m.turns = c.turns(o.Device, c.RopeBase, c.factors())
-		all = append(all, m.turns.cosines, m.turns.sines)
-		if m.near = m.turns; c.LocalBase > 0 {
-			m.near = c.turns(o.Device, c.LocalBase, nil)
-			all = append(all, m.near.cosines, m.near.sines)
-		}
-	}
-	if err := tensor.Realize(ctx, all...); err != nil {
-		return nil, fmt.Errorf("llm: %s: %w", f.Path(), err)
-	}
-	return m, nil
+	return r.err
 }
 
 // factors are those by which frequencies are divided, for texts of the length there is room for.

@@ -46,6 +46,8 @@ type loader struct {
 	layout
 	loaded []*tensor.Tensor
 	err    error
+	about  *About // nil: tensors are read, otherwise looked at only
+	asked  map[string]bool
 }
 
 // layer reads the weights of a layer.
@@ -200,6 +202,9 @@ func (r *loader) tensor(name string, shape ...int) *tensor.Tensor {
 		return nil
 	}
 	name = r.called(name)
+	if r.about != nil {
+		return r.looked(name, shape)
+	}
 	info, ok := r.f.Info(name)
 	if !ok {
 		r.err = weights.Missing("weights", r.f, name)

@@ -43,7 +43,7 @@ func (s *Session) follow(ctx context.Context, text []int) ([]float32, error) {
 	token := text[len(text)-1]
 	if a := s.ahead; len(a.tokens) > 0 && a.tokens[0] == token && s.Room() > 0 {
 		s.ahead = ahead{a.tokens[1:], a.rows[1:]}
-		s.position, s.logits = s.position+1, a.rows[0]
+		s.text, s.logits = append(s.text, token), a.rows[0]
 		return s.logits, nil
 	}
 	guesses := lookup(text, aheadSize-1)
@@ -65,7 +65,7 @@ func (s *Session) follow(ctx context.Context, text []int) ([]float32, error) {
 		}
 	}
 	filled := append(append([]int{token}, guesses...), make([]int, aheadSize-1-len(guesses))...)
-	all, err := b.run(ctx, b.ahead, tensor.Values{b.text: s.index, b.aheadAt: s.position}, filled)
+	all, err := b.run(ctx, b.ahead, tensor.Values{b.text: s.index, b.aheadAt: len(s.text)}, filled)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,6 @@ func (s *Session) follow(ctx context.Context, text []int) ([]float32, error) {
 	for i := range guesses {
 		s.ahead.rows = append(s.ahead.rows, all[(i+1)*vocab:][:vocab:vocab])
 	}
-	s.position, s.logits = s.position+1, all[:vocab:vocab]
+	s.text, s.logits = append(s.text, token), all[:vocab:vocab]
 	return s.logits, nil
 }

@@ -99,7 +99,11 @@ func (s *Sampler) choose(logits []float32) (int, error) {
 	case s.Temperature == 0 || s.TopK == 1:
 		return best, nil
 	}
-	return s.draw(s.candidates(logits)), nil
+	from := s.candidates(logits, float64(logits[best]))
+	if len(from) == 0 { // Allow says no to what it allowed: a time is over
+		return best, nil
+	}
+	return s.draw(from), nil
 }
 
 type candidate struct {
@@ -122,10 +126,9 @@ func (h *byWeight) Pop() any {
 	return last
 }
 
-// candidates are the tokens that may be chosen, the likeliest first, with weights that are their probabilities but for a factor. Of a large
+// candidates are the tokens that may be chosen, the likeliest first, with weights that are their probabilities but for a factor: that of most is 1. Of a large
 // vocabulary few are likely, so that they are taken from a heap until there are enough.
-func (s *Sampler) candidates(logits []float32) []candidate {
-	most := float64(slices.Max(logits))
+func (s *Sampler) candidates(logits []float32, most float64) []candidate {
 	h := make(byWeight, 0, len(logits))
 	for i, x := range logits {
 		if w := math.Exp((float64(x) - most) / s.Temperature); w > 0 {

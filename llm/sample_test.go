@@ -99,3 +99,23 @@ func TestStops(t *testing.T) {
 		assert.Equal(t, c.done, done)
 	}
 }
+
+// Tokens that may be chosen are drawn by their probabilities among themselves, however unlikely all of them are; and what allows nothing
+// any more, when a time is over, is no crash.
+func TestAllowedAreUnlikely(t *testing.T) {
+	s := &Sampler{Temperature: 0.5, Seed: 1, Allow: func(token int) bool { return token > 0 }}
+	count := map[int]int{}
+	for range 400 {
+		token, err := s.Next([]float32{1000, 0, 0.1, -1e4})
+		require.NoError(t, err)
+		count[token]++
+	}
+	assert.Greater(t, count[1], 100)
+	assert.Greater(t, count[2], 100)
+	assert.Equal(t, 400, count[1]+count[2])
+	asked := 0
+	s.Allow = func(token int) bool { asked++; return asked == 1 }
+	token, err := s.Next([]float32{3, 2})
+	require.NoError(t, err)
+	assert.Equal(t, 0, token)
+}

@@ -9,11 +9,12 @@ import (
 // Session is a text that a model reads and continues: its place in the caches of a Batch, and how far it is. Sessions of one batch are for
 // one goroutine.
 type Session struct {
-	batch    *Batch
-	index    int
-	position int
-	logits   []float32
-	ahead    ahead
+	batch     *Batch
+	index     int
+	text      []int // tokens that were read
+	forgotten int   // by Shift
+	logits    []float32
+	ahead     ahead
 }
 
 // NewSession makes room for one text.
@@ -26,24 +27,27 @@ func (m *Model) NewSession(ctx context.Context) (*Session, error) {
 }
 
 // Position is how many tokens were read.
-func (s *Session) Position() int { return s.position }
+func (s *Session) Position() int { return len(s.text) }
+
+// Text are the tokens that were read. It is not to be changed, and is good until more are.
+func (s *Session) Text() []int { return s.text }
 
 // Reset forgets the text.
-func (s *Session) Reset() { s.position, s.logits, s.ahead = 0, nil, ahead{} }
+func (s *Session) Reset() { s.text, s.forgotten, s.logits, s.ahead = s.text[:0], 0, nil, ahead{} }
 
 // Back forgets what was read behind a position.
 func (s *Session) Back(position int) error {
-	if position < 0 || position > s.position {
-		return fmt.Errorf("llm: back to position %d of a text that has %d", position, s.position)
+	if position < 0 || position > len(s.text) {
+		return fmt.Errorf("llm: back to position %d of a text that has %d", position, len(s.text))
 	}
-	if position < s.position {
-		s.position, s.logits, s.ahead = position, nil, ahead{}
+	if position < len(s.text) {
+		s.text, s.logits, s.ahead = s.text[:position], nil, ahead{}
 	}
 	return nil
 }
 
 // Room is how many more tokens fit.
-func (s *Session) Room() int { return s.batch.model.Config.Length - s.position }
+func (s *Session) Room() int { return s.batch.model.Config.Length - len(s.text) }
 
 // Feed reads tokens and gives the logits [vocab] of what comes next. Several tokens are read in chunks.
 func (s *Session) Feed(ctx context.Context, tokens ...int) ([]float32, error) {
@@ -67,7 +71,7 @@ func (s *Session) Feed(ctx context.Context, tokens ...int) ([]float32, error) {
 func (s *Session) fit(tokens []int) error {
 	c := &s.batch.model.Config
 	if len(tokens) > s.Room() {
-		return fmt.Errorf("llm: %d tokens do not fit: the text has %d, and there is room for %d in all", len(tokens), s.position, c.Length)
+		return fmt.Errorf("llm: %d tokens do not fit: the text has %d, and there is room for %d in all", len(tokens), len(s.text), c.Length)
 	}
 	for _, t := range tokens {
 		if t < 0 || t >= c.Vocab {

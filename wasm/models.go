@@ -191,6 +191,9 @@ type language struct {
 	session *llm.Session
 	reply   *llm.Reply
 	next    []int // tokens that are still to be read
+	shift   bool  // when there is no room left, with so many tokens that stay
+	keep    int
+	total   int // tokens of the prompt
 }
 
 func (*language) end() {}
@@ -233,23 +236,29 @@ func tokensOf(_ context.Context, c *call) (any, error) {
 func beginText(_ context.Context, c *call) (any, error) {
 	l := held[*language](c, "language model")
 	text, talk := c.text(), c.truth()
-	o := c.options().only("tokens", "temperature", "topK", "topP", "minP", "repetition", "seed", "stop", "schema")
+	o := c.options().only("tokens", "temperature", "topK", "topP", "minP", "repetition", "seed", "stop", "schema", "grammar", "shift")
 	var ids []int
 	var err error
+	g := llm.Generation{Shift: o.at("shift").truth(false)}
 	if talk {
-		ids, err = l.conversation(text)
+		ids, g.Keep, err = l.conversation(text, g.Shift)
 	} else {
 		ids, err = l.model.Tokenizer.Encode(text, tokenizer.Options{Special: true, Plain: true})
 	}
 	if err != nil {
 		return nil, err
 	}
+	if g.Shift {
+		if ids, err = l.model.Shifted(ids, g.Keep); err != nil {
+			return nil, err
+		}
+	}
 	if len(ids) > l.model.Config.Length {
 		return nil, fmt.Errorf("the prompt has %d tokens; there is room for %d", len(ids), l.model.Config.Length)
 	}
 	p := &llm.Sampler{Temperature: o.at("temperature").number(0), TopK: o.at("topK").integer(0), TopP: o.at("topP").number(0),
 		MinP: o.at("minP").number(0), Repetition: o.at("repetition").number(0), Seed: uint64(o.at("seed").integer(0))}
-	g := llm.Generation{Tokens: o.at("tokens").integer(0), Sampler: p}
+	g.Tokens, g.Sampler = o.at("tokens").integer(0), p
 	if stops, ok := o.r.Get("stop").([]any); ok {
 		for _, s := range stops {
 			if text, ok := s.(string); ok && text != "" {
@@ -262,21 +271,32 @@ func beginText(_ context.Context, c *call) (any, error) {
 			return nil, err
 		}
 	}
+	if source, ok := o.r.Get("grammar").(string); ok {
+		if g.Grammar != nil {
+			return nil, errors.New("a text is held to a schema or to a grammar, not to both")
+		}
+		if g.Grammar, err = grammar.GBNF([]byte(source)); err != nil {
+			return nil, err
+		}
+	}
 	if l.reply, err = l.model.NewReply(ids, g); err != nil {
 		return nil, err
 	}
 	l.session.Reset()
-	l.next = ids
+	l.next, l.total, l.shift, l.keep = ids, len(ids), g.Shift, g.Keep
 	return wire.Record{{Name: "prompt", Value: len(ids)}}, nil
 }
 
-// conversation makes tokens of messages, {role, content} each.
-func (l *language) conversation(text string) ([]int, error) {
-	messages, err := chat.Messages([]byte(text))
-	if err != nil {
-		return nil, err
+// conversation makes tokens of messages, {role, content} each, and says how many stay when there is no room left.
+func (l *language) conversation(text string, shift bool) (ids []int, keep int, err error) {
+	in := chat.Input{Answer: true}
+	if in.Messages, err = chat.Messages([]byte(text)); err != nil {
+		return nil, 0, err
 	}
-	return l.model.Prompt(chat.Input{Messages: messages, Answer: true})
+	if ids, err = l.model.Prompt(in); err == nil && shift {
+		keep, err = l.model.Head(in)
+	}
+	return ids, keep, err
 }
 
 const maxLikely = 50
@@ -292,6 +312,12 @@ func nextToken(ctx context.Context, c *call) (any, error) {
 	if l.reply == nil || l.reply.Finish != "" {
 		return nil, errors.New("there is no text under way")
 	}
+	var err error
+	if l.shift {
+		if l.next, err = l.session.Shift(l.next, l.keep); err != nil {
+			return nil, err
+		}
+	}
 	if l.session.Room() == 0 && len(l.next) > 0 {
 		return wire.Record{{Name: "text", Value: l.reply.Cut()}, {Name: "finish", Value: l.reply.Finish}}, nil
 	}
@@ -300,7 +326,7 @@ func nextToken(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if l.next = l.next[n:]; len(l.next) > 0 {
-		return wire.Record{{Name: "read", Value: l.session.Position()}}, nil
+		return wire.Record{{Name: "read", Value: min(l.session.Position(), l.total)}}, nil
 	}
 	logits := l.session.Logits()
 	text, token, err := l.reply.Next(logits)

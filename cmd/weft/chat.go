@@ -24,8 +24,9 @@ type chatOptions struct {
 	Tokens         int
 	Sampler        llm.Sampler
 	Stop           []string
-	Schema         string
-	Lookup         bool
+	Schema, GBNF   string
+	Lookup, Shift  bool
+	Keep           int
 	grammar        *grammar.Grammar
 }
 
@@ -56,7 +57,10 @@ stays known. Another one, and any with --plain, continues each line as a text of
 	f.Uint64Var(&o.Sampler.Seed, "seed", 0, "of what is drawn")
 	f.StringArrayVar(&o.Stop, "stop", nil, "text that ends a continuation")
 	f.StringVar(&o.Schema, "schema", "", "file with a JSON Schema that what is said is held to")
+	f.StringVar(&o.GBNF, "grammar", "", "file with a grammar in GBNF, llama.cpp's notation, that what is said is held to")
 	f.BoolVar(&o.Lookup, "lookup", false, "guess tokens by what followed earlier in the text: faster where texts repeat themselves")
+	f.BoolVar(&o.Shift, "shift", false, "go on when there is no room left: what stands before the first message stays, the older half of the rest is forgotten")
+	f.IntVar(&o.Keep, "keep", 0, "with --shift and --plain: tokens at the beginning that stay")
 	return c
 }
 
@@ -64,13 +68,19 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	if o.Tokens < 0 {
 		return usagef("--tokens is from 0 on")
 	}
-	if o.Schema != "" {
-		raw, err := readSmall(o.Schema, 1<<16)
+	if o.Schema != "" && o.GBNF != "" {
+		return usagef("what is said is held to a schema or to a grammar, not to both")
+	}
+	for path, parse := range map[string]func([]byte) (*grammar.Grammar, error){o.Schema: grammar.Schema, o.GBNF: grammar.GBNF} {
+		if path == "" {
+			continue
+		}
+		raw, err := readSmall(path, 1<<16)
 		if err == nil {
-			o.grammar, err = grammar.Schema(raw)
+			o.grammar, err = parse(raw)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.Schema, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	m, err := o.load(ctx, p, model)
@@ -79,6 +89,9 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	}
 	if o.System != "" && (o.Plain || !m.Talks()) {
 		return usagef("--system needs a template for conversations; %s", map[bool]string{true: "--plain takes none", false: "name one with --template"}[o.Plain])
+	}
+	if o.Keep != 0 && (!o.Shift || m.Talks() && !o.Plain) {
+		return usagef("--keep is for --shift with --plain; of a conversation what stands before the first message stays")
 	}
 	s, err := m.NewSession(ctx)
 	if err != nil {
@@ -115,21 +128,25 @@ func (p *program) conversation(ctx context.Context, m *llm.Model, s *llm.Session
 	if o.System != "" {
 		messages = append(messages, chat.Message{Role: "system", Content: o.System})
 	}
-	var read []int
 	return func(text string) error {
 		messages = append(messages, chat.Message{Role: "user", Content: text})
-		prompt, err := m.Prompt(chat.Input{Messages: messages, Answer: true})
+		in := chat.Input{Messages: messages, Answer: true}
+		prompt, err := m.Prompt(in)
+		if err == nil && o.Shift {
+			if o.Keep, err = m.Head(in); err == nil {
+				prompt, err = m.Shifted(prompt, o.Keep)
+			}
+		}
 		if err != nil {
 			return err
 		}
-		keep := 0
-		for keep < len(read) && keep < min(len(prompt)-1, s.Position()) && read[keep] == prompt[keep] {
+		keep, read := 0, s.Text()
+		for keep < min(len(prompt)-1, len(read)) && read[keep] == prompt[keep] {
 			keep++
 		}
 		if err := s.Back(keep); err != nil {
 			return err
 		}
-		read = prompt
 		said, err := p.print(s, func(g llm.Generation) iter.Seq2[string, error] { return s.Answer(ctx, prompt[keep:], g) }, o)
 		messages = append(messages, chat.Message{Role: "assistant", Content: said})
 		return err
@@ -139,20 +156,25 @@ func (p *program) conversation(ctx context.Context, m *llm.Model, s *llm.Session
 // print prints an answer as it comes, and how fast it came.
 func (p *program) print(s *llm.Session, answer func(llm.Generation) iter.Seq2[string, error], o chatOptions) (said string, err error) {
 	begin, first := time.Now(), time.Time{}
-	before, read := s.Position(), 0
+	before, read, forgotten := s.Position(), 0, s.Forgotten()
 	var all strings.Builder
-	for text, err := range answer(llm.Generation{Tokens: o.Tokens, Sampler: &o.Sampler, Stop: o.Stop, Grammar: o.grammar, Lookup: o.Lookup}) {
+	for text, err := range answer(llm.Generation{Tokens: o.Tokens, Sampler: &o.Sampler, Stop: o.Stop, Grammar: o.grammar, Lookup: o.Lookup,
+		Shift: o.Shift, Keep: o.Keep}) {
 		if err != nil {
 			return "", err
 		}
 		if first.IsZero() {
-			first, read = time.Now(), s.Position()
+			first, read = time.Now(), s.Position()+s.Forgotten()-forgotten
 		}
 		all.WriteString(text)
 		fmt.Fprint(p.out, text)
 	}
 	fmt.Fprintln(p.out)
-	if made := s.Position() - read; made > 0 {
+	forgotten = s.Forgotten() - forgotten
+	if forgotten > 0 {
+		fmt.Fprintf(p.log, "there was no room left: %d tokens are forgotten\n", forgotten)
+	}
+	if made := s.Position() + forgotten - read; made > 0 {
 		fmt.Fprintf(p.log, "%d tokens read in %v; %.1f tokens a second\n", read-before, first.Sub(begin).Round(time.Millisecond), float64(made)/time.Since(first).Seconds())
 	}
 	return all.String(), nil

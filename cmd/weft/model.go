@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg" // a format of pictures
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/onnx"
 	"github.com/weft-ml/weft/tensor"
@@ -27,7 +27,8 @@ func showModelCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use: "show FILE", Short: "Print what a model or a file of weights holds", Args: sensible(cobra.ExactArgs(1)),
 		Long: `Of an ONNX model: what it takes and gives, its parameters and its operators. Of other files of weights (GGUF, safetensors, an index of
-shards, PyTorch's .pt, NumPy's .npz, checkpoints of llama2.c): every tensor with its type and shape, and what is said beside them.`,
+shards, PyTorch's .pt, NumPy's .npz, checkpoints of llama2.c): every tensor with its type and shape, and what is said beside them. Of a GGUF
+file or a folder with config.json also the family of language models that it is of, and which of its tensors are not supported.`,
 		RunE: func(_ *cobra.Command, args []string) error { return p.showFile(args[0]) },
 	}
 }
@@ -40,7 +41,45 @@ func (p *program) showFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("%w (a file that ends in .onnx is read as a model)", err)
 	}
-	return errors.Join(formats.Describe(p.out, f), f.Close())
+	defer f.Close()
+	if err := formats.Describe(p.out, f); err != nil {
+		return err
+	}
+	about, err := llm.Inspect(path, f)
+	if about != nil {
+		p.showLanguage(about)
+	}
+	return err
+}
+
+// showLanguage prints what is known of a language model.
+func (p *program) showLanguage(a *llm.About) {
+	if a.Err != nil {
+		fmt.Fprintf(p.out, "language model of the family %.64q, which is not supported: %v\n", a.Family, a.Err)
+		return
+	}
+	c := a.Config
+	fmt.Fprintf(p.out, "language model of the family %s: %d layers of %d, %d heads (%d of keys) of %d, a vocabulary of %d, %d positions\n", a.Family, c.Layers, c.Dim, c.Heads,
+		c.KVHeads, c.Head, c.Vocab, c.Length)
+	for _, list := range []struct {
+		what string
+		of   []string
+	}{{"not supported", a.Wrong}, {"not read, since the family has none such", a.Unread}} {
+		const most = 20
+		if len(list.of) == 0 {
+			continue
+		}
+		fmt.Fprintf(p.out, "%s, %d tensors:\n", list.what, len(list.of))
+		for _, s := range list.of[:min(most, len(list.of))] {
+			fmt.Fprintf(p.out, "  %.200s\n", strings.Trim(strconv.Quote(s), `"`))
+		}
+		if n := len(list.of) - most; n > 0 {
+			fmt.Fprintf(p.out, "  and %d more\n", n)
+		}
+	}
+	if len(a.Wrong) == 0 {
+		fmt.Fprintln(p.out, "all that it needs is there; weft chat and weft serve run it")
+	}
 }
 
 // showModel prints a model; operators that are not known are a result, not a failure.

@@ -60,6 +60,14 @@ func TestModelCommands(t *testing.T) {
 	require.Equal(t, 0, code, log)
 	require.Contains(t, out, "F32")
 
+	out, log, code = weft("show", "../../llm/testdata/architectures/gemma3")
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, "language model of the family gemma3_text: ")
+	require.Contains(t, out, "all that it needs is there")
+	out, log, code = weft("show", filepath.Join(need.Data(t, "models", "gguf"), "ggml-vocab-gpt-2.gguf"))
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, `language model of the family "gpt2", which is not supported: `)
+
 	_, log, code = weft("run", model, "--input", "x=1")
 	require.NotEqual(t, 0, code)
 	require.Contains(t, log, `no input "x"`)

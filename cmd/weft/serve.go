@@ -47,6 +47,7 @@ ask unless --host says otherwise; then there has to be a key.`,
 	f.IntVar(&o.Texts, "parallel", 0, "requests to answer at the same time (default: 4)")
 	f.IntVar(&o.Waiting, "waiting", 0, "requests that may wait for that; more are refused (default: 128)")
 	f.IntVar(&o.Tokens, "tokens", 0, "tokens of an answer at most (default: as many as there is room for)")
+	f.BoolVar(&o.Shift, "shift", false, "have answers go on when there is no room left: what stands before the first message of a user stays, the older half of the rest is forgotten")
 	f.Int64Var(&o.Body, "body", 0, "bytes of a request at most (default: 4 MiB)")
 	return c
 }

@@ -1,7 +1,7 @@
-// Package grammar says which bytes may follow in a text that has to be JSON, or JSON of a schema: a pushdown automaton over bytes, whose
-// state is a set of stacks.
+// Package grammar says which bytes may follow in a text that has to be JSON, JSON of a schema, or of a grammar in llama.cpp's notation: a
+// pushdown automaton over bytes, whose state is a set of stacks.
 //
-// It knows bytes and refuses to know tokens and models. Schemas are not trusted: their size, the automaton's and the depth of what it lets
+// It knows bytes and refuses to know tokens and models. Schemas and grammars are not trusted: their size, the automaton's and the depth of what it lets
 // through are bounded, and a keyword that it does not hold to is an error.
 //
 //	g, err := grammar.Schema([]byte(`{"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}`))
@@ -50,9 +50,16 @@ type Grammar struct {
 
 // node is a stack: what is to come, and what after it.
 type node struct {
-	at    int
-	next  *node
-	depth int
+	key
+	depth  int
+	mark   uint64 // the last expansion that came by
+	number uint64 // in the keys of states
+}
+
+// key is what makes a stack the one that it is.
+type key struct {
+	at   int
+	next *node
 }
 
 // State is how far a text is. Next does not change it; what follows on what is remembered, so that a state and those that come of it are for
@@ -71,16 +78,17 @@ type State struct {
 type table struct {
 	g      *Grammar
 	epoch  int // tables that have become too large are begun anew
-	nodes  map[node]*node
+	nodes  map[key]*node
 	states map[string]*State
-	number map[*node]uint64
+	number uint64 // of the last node
+	mark   uint64 // of the last expansion
 }
 
 // Start is the state before a text.
 func (g *Grammar) Start() *State {
 	t := &table{g: g}
 	t.clear()
-	e := expansion{t: t}
+	e := t.expansion()
 	for _, at := range g.rules[g.root] {
 		e.expand(t.node(at, nil))
 	}
@@ -89,26 +97,33 @@ func (g *Grammar) Start() *State {
 
 func (t *table) clear() {
 	t.epoch++
-	t.nodes, t.states, t.number = map[node]*node{}, map[string]*State{}, map[*node]uint64{}
+	t.nodes, t.states = map[key]*node{}, map[string]*State{}
 }
 
 // node is the one stack of its kind.
 func (t *table) node(at int, next *node) *node {
-	n := node{at: at, next: next, depth: 1}
+	k := key{at, next}
+	if have := t.nodes[k]; have != nil {
+		return have
+	}
+	t.number++
+	n := &node{key: k, depth: 1, number: t.number}
 	if next != nil {
 		n.depth = next.depth + 1
 	}
-	if have := t.nodes[n]; have != nil {
-		return have
-	}
-	t.nodes[n] = &n
-	return &n
+	t.nodes[k] = n
+	return n
+}
+
+func (t *table) expansion() expansion {
+	t.mark++
+	return expansion{t: t, mark: t.mark}
 }
 
 // expansion finds the bytes that stacks begin with.
 type expansion struct {
 	t     *table
-	done  map[*node]bool
+	mark  uint64
 	out   []*node
 	whole bool
 	steps int
@@ -122,12 +137,7 @@ func (e *expansion) state() *State {
 		key[0] = 1
 	}
 	for _, n := range e.out {
-		i, ok := t.number[n]
-		if !ok {
-			i = uint64(len(t.number))
-			t.number[n] = i
-		}
-		key = binary.AppendUvarint(key, i)
+		key = binary.AppendUvarint(key, n.number)
 	}
 	if have := t.states[string(key)]; have != nil {
 		return have
@@ -146,13 +156,10 @@ func (e *expansion) expand(n *node) {
 		e.whole = true
 		return
 	}
-	if e.done == nil {
-		e.done = map[*node]bool{}
-	}
-	if e.steps++; e.done[n] || n.depth > maxDepth || e.steps > maxExpand || len(e.out) >= maxStacks {
+	if e.steps++; n.mark == e.mark || n.depth > maxDepth || e.steps > maxExpand || len(e.out) >= maxStacks {
 		return
 	}
-	e.done[n] = true
+	n.mark = e.mark
 	g := e.t.g
 	switch x := &g.elements[n.at]; x.kind {
 	case bytes:
@@ -187,7 +194,7 @@ func (s *State) step(b byte) *State {
 	if s.next[b] != nil {
 		return s.next[b]
 	}
-	e := expansion{t: s.t}
+	e := s.t.expansion()
 	for _, n := range s.stacks {
 		if s.t.g.elements[n.at].has(b) {
 			e.expand(s.t.node(n.at+1, n.next))
@@ -203,11 +210,15 @@ func (s *State) step(b byte) *State {
 // First says of each byte whether it may follow.
 func (s *State) First() [256]bool {
 	if s.first == nil {
-		s.first = new([256]bool)
+		var all element
 		for _, n := range s.stacks {
-			for b := range s.first {
-				s.first[b] = s.first[b] || s.t.g.elements[n.at].has(byte(b))
+			for i, word := range s.t.g.elements[n.at].set {
+				all.set[i] |= word
 			}
+		}
+		s.first = new([256]bool)
+		for b := range s.first {
+			s.first[b] = all.has(byte(b))
 		}
 	}
 	return *s.first

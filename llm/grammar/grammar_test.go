@@ -107,10 +107,12 @@ func TestSchemaRefuses(t *testing.T) {
 }
 
 // random walks a grammar: bytes that are allowed, closing brackets rather than others when a text grows long.
-func random(r *rand.Rand, g *Grammar) (string, bool) {
+func random(r *rand.Rand, g *Grammar) (string, bool) { return walk(r, g, 3000) }
+
+func walk(r *rand.Rand, g *Grammar, most int) (string, bool) {
 	s := g.Start()
 	var out []byte
-	for len(out) < 3000 {
+	for len(out) < most {
 		if s.Ended() || s.Whole() && (r.IntN(3) == 0 || len(out) > 60) {
 			return string(out), true
 		}

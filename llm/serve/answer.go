@@ -26,7 +26,13 @@ func (s *Server) ask(ctx context.Context, prompt []int, o llm.Generation) (*job,
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "", "%v", err)
 	}
-	j := &job{ctx: ctx, prompt: prompt, reply: r, events: make(chan event, o.Tokens+1), came: time.Now()}
+	text := prompt
+	if o.Shift {
+		if text, err = s.model.Shifted(prompt, o.Keep); err != nil {
+			return nil, err
+		}
+	}
+	j := &job{ctx: ctx, prompt: prompt, text: text, reply: r, held: o.Grammar != nil || o.Sampler != nil && o.Sampler.Allow != nil, shift: o.Shift, keep: o.Keep, events: make(chan event, o.Tokens+1), came: time.Now()}
 	return j, s.put(j)
 }
 
@@ -62,11 +68,11 @@ func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request, body []
 	if err != nil {
 		return err
 	}
-	prompt, err := s.conversation(q)
+	prompt, keep, err := s.conversation(q)
 	if err != nil {
 		return err
 	}
-	return s.complete(w, r, q, prompt, chatForm)
+	return s.complete(w, r, q, prompt, keep, chatForm)
 }
 
 func (s *Server) completions(w http.ResponseWriter, r *http.Request, body []byte) error {
@@ -82,11 +88,11 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request, body []byte
 	if err != nil {
 		return err
 	}
-	return s.complete(w, r, q, prompts[0], textForm)
+	return s.complete(w, r, q, prompts[0], 0, textForm)
 }
 
-func (s *Server) complete(w http.ResponseWriter, r *http.Request, q *request, prompt []int, f form) error {
-	o, err := s.generation(q, len(prompt))
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, q *request, prompt []int, keep int, f form) error {
+	o, err := s.generation(q, len(prompt), keep)
 	if err != nil {
 		return err
 	}
@@ -194,7 +200,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request, body []byte)
 	defer cancel()
 	var jobs []*job
 	for _, p := range prompts {
-		jobs = append(jobs, &job{ctx: ctx, prompt: p, embed: true, events: make(chan event), came: time.Now()})
+		jobs = append(jobs, &job{ctx: ctx, prompt: p, text: p, embed: true, events: make(chan event), came: time.Now()})
 	}
 	if err := s.put(jobs...); err != nil {
 		return err

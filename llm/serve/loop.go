@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/weft-ml/weft/llm"
@@ -12,8 +13,12 @@ import (
 type job struct {
 	ctx    context.Context
 	prompt []int
+	text   []int // what of it is read: all, or what Shift leaves
 	embed  bool
 	reply  *llm.Reply
+	held   bool // by what may take long to ask
+	shift  bool // when there is no room, of which the first keep tokens stay
+	keep   int
 	events chan event // has room for all that comes, so that the loop waits for no client
 	came   time.Time
 	vector []float32
@@ -35,18 +40,21 @@ func (j *job) end(err error) {
 type slot struct {
 	session *llm.Session
 	job     *job
-	read    int   // tokens of the prompt that were read
-	kept    []int // tokens of an earlier prompt that were read in whole chunks, and whose keys are still there
+	next    []int     // tokens that are to be read before another is chosen
+	chosen  chan pick // nil: no token is being chosen
+	late    bool      // that it was waited for
+	kept    []int     // tokens at the beginning of the text that were read in whole chunks, and whose keys are still there
 }
 
 type slots struct {
 	batch *llm.Batch
 	all   []*slot
-	turn  int // whose prompt is read next
+	turn  int           // whose prompt is read next
+	took  time.Duration // the last step
 }
 
 func newSlots(b *llm.Batch) *slots {
-	s := &slots{batch: b}
+	s := &slots{batch: b, took: grace}
 	for i := range b.Size() {
 		s.all = append(s.all, &slot{session: b.Session(i)})
 	}
@@ -70,9 +78,16 @@ func (s *Server) loop(sl *slots) {
 			}
 			continue
 		}
-		err := s.readSome(sl)
+		read, err := s.readSome(sl)
+		made := false
 		if err == nil {
-			err = s.step(sl)
+			made, err = s.step(sl)
+		}
+		if err == nil && !read && !made { // all that there is to do waits for tokens that are being chosen
+			select {
+			case <-s.wake:
+			case <-s.closed.Done():
+			}
 		}
 		if err != nil && s.closed.Err() == nil {
 			s.stop(sl, fmt.Errorf("the model failed: %w", err))
@@ -123,7 +138,7 @@ func (s *Server) admit(sl *slots) {
 		var best *slot
 		most := -1
 		for _, x := range sl.all {
-			if n := shared(x.kept, j.prompt); x.job == nil && n > most {
+			if n := shared(x.kept, j.text); x.job == nil && n > most {
 				best, most = x, n
 			}
 		}
@@ -147,13 +162,13 @@ func (x *slot) take(j *job, common int) {
 	keep := 0
 	if !j.embed {
 		chunk := x.session.Chunk()
-		keep = min(common, len(j.prompt)-1) / chunk * chunk
+		keep = min(common, len(j.text)-1) / chunk * chunk
 	}
 	if keep == 0 || x.session.Back(keep) != nil {
 		x.session.Reset()
 		keep = 0
 	}
-	x.job, x.read, x.kept = j, keep, x.kept[:keep]
+	x.job, x.next, x.kept = j, j.text[keep:], x.kept[:keep]
 }
 
 // leave ends jobs whose clients went away.
@@ -171,69 +186,166 @@ func (s *Server) finish(x *slot, err error) {
 	if x.job.embed {
 		x.kept = nil
 	}
-	x.job = nil
+	x.job, x.chosen, x.late = nil, nil, false
 }
 
-// readSome reads some of the prompt of one text.
-func (s *Server) readSome(sl *slots) error {
+// readSome reads some of the prompt of one text, if there is one to read.
+func (s *Server) readSome(sl *slots) (read bool, err error) {
 	for range sl.all {
 		x := sl.all[sl.turn%len(sl.all)]
 		sl.turn++
 		j := x.job
-		if j == nil || x.read == len(j.prompt) {
+		if j == nil || len(x.next) == 0 {
 			continue
 		}
 		if j.embed {
-			v, err := x.session.Embed(s.closed, j.prompt)
+			v, err := x.session.Embed(s.closed, j.text)
 			j.vector = v
-			s.figures.read.Add(int64(len(j.prompt)))
+			s.figures.read.Add(int64(len(j.text)))
 			s.finish(x, err)
-			return nil // an error is of this text
+			return true, nil // an error is of this text
 		}
-		n, err := x.session.Some(s.closed, j.prompt[x.read:])
+		at := x.session.Position()
+		n, err := x.session.Some(s.closed, x.next)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if n == x.session.Chunk() {
-			x.kept = append(x.kept, j.prompt[x.read:x.read+n]...)
+		if n == x.session.Chunk() && at == len(x.kept) {
+			x.kept = append(x.kept, x.next[:n]...)
 		}
-		x.read += n
+		x.next = x.next[n:]
 		s.figures.read.Add(int64(n))
-		return nil
+		return true, nil
 	}
-	return nil
+	return false, nil
 }
 
-// step chooses a token of every text whose prompt is read, and reads those that another is to follow.
-func (s *Server) step(sl *slots) error {
-	var turns []llm.Turn
+// shift makes room for a token: what is left of the text is read again, a chunk at a time as prompts are.
+func (x *slot) shift(token int) (err error) {
+	x.next, err = x.session.Shift([]int{token}, x.job.keep)
+	x.kept = x.kept[:min(len(x.kept), x.session.Position())]
+	return err
+}
+
+// pick is a token that was chosen, and the text that it adds.
+type pick struct {
+	text  string
+	token int
+	err   error
+}
+
+// grace is how long a step waits at most for tokens that schemas and grammars hold, and no longer than the last step took. One that is not chosen by then is of a later step, for which
+// nobody waits any more.
+const grace = 5 * time.Millisecond
+
+// choose has the next token of a text be chosen beside the loop. It reads the reply and these logits, which nothing else does until then.
+func (s *Server) choose(x *slot) {
+	j, logits, done := x.job, x.session.Logits(), make(chan pick, 1)
+	x.chosen, x.late = done, false
+	go func() {
+		ctx, cancel := context.WithTimeout(j.ctx, s.options.Choice)
+		defer cancel()
+		var c pick
+		if c.text, c.token, c.err = j.reply.Choose(ctx, logits); c.err != nil && ctx.Err() != nil && j.ctx.Err() == nil {
+			c.err = refuse(http.StatusBadRequest, "", "the schema or grammar of the answer takes more than %v for a token", s.options.Choice)
+		}
+		done <- c
+		s.poke()
+	}()
+}
+
+// choices are the tokens of texts whose prompt is read. Those that nothing holds are waited for, others for a while.
+func (s *Server) choices(sl *slots) map[*slot]pick {
+	out := map[*slot]pick{}
 	for _, x := range sl.all {
-		if x.job == nil || x.read < len(x.job.prompt) {
+		if x.job != nil && len(x.next) == 0 && x.chosen == nil {
+			s.choose(x)
+		}
+	}
+	for _, x := range sl.all {
+		if x.chosen != nil && !x.job.held {
+			out[x] = <-x.chosen
+		}
+	}
+	over, cancel := context.WithTimeout(context.Background(), min(grace, sl.took))
+	defer cancel()
+	for _, x := range sl.all {
+		if x.chosen == nil || !x.job.held {
 			continue
 		}
-		r := x.job.reply
-		text, token, err := r.Next(x.session.Logits())
-		if err == nil && r.Finish == "" && x.session.Room() == 0 {
-			text += r.Cut()
-		}
-		if err == nil {
-			s.figures.made.Add(1)
-			if r.Tokens == 1 {
-				s.figures.first(time.Since(x.job.came))
-			}
-			if text != "" {
-				x.job.events <- event{text}
+		if !x.late {
+			select {
+			case c := <-x.chosen:
+				out[x] = c
+				continue
+			case <-over.Done():
+				x.late = true
 			}
 		}
-		if err != nil || r.Finish != "" {
-			s.finish(x, err)
+		select {
+		case c := <-x.chosen:
+			out[x] = c
+		default:
+		}
+	}
+	for x := range out {
+		x.chosen = nil
+	}
+	return out
+}
+
+// step takes the tokens that were chosen, and reads those that another is to follow. It says whether there were any.
+func (s *Server) step(sl *slots) (made bool, err error) {
+	var turns []llm.Turn
+	chosen := s.choices(sl)
+	for _, x := range sl.all {
+		c, ok := chosen[x]
+		if !ok {
 			continue
 		}
-		turns = append(turns, llm.Turn{Session: x.session, Token: token})
+		if turn := s.took(x, c); turn != nil {
+			turns = append(turns, *turn)
+		}
 	}
 	if len(turns) == 0 {
-		return nil
+		return len(chosen) > 0, nil
 	}
 	s.figures.steps.Add(1)
-	return sl.batch.Step(s.closed, turns)
+	begin := time.Now()
+	err = sl.batch.Step(s.closed, turns)
+	sl.took = time.Since(begin)
+	return true, err
+}
+
+// took tells a client of a token, and says whether the token is to be read; of a text that is full what is left of it is, with the token.
+func (s *Server) took(x *slot, c pick) *llm.Turn {
+	r, full := x.job.reply, x.session.Room() == 0
+	if c.err != nil {
+		if x.job.ctx.Err() != nil {
+			s.figures.gone.Add(1)
+		}
+		s.finish(x, c.err)
+		return nil
+	}
+	if r.Finish == "" && full && !x.job.shift {
+		c.text += r.Cut()
+	}
+	s.figures.made.Add(1)
+	if r.Tokens == 1 {
+		s.figures.first(time.Since(x.job.came))
+	}
+	if c.text != "" {
+		x.job.events <- event{c.text}
+	}
+	switch {
+	case r.Finish != "":
+		s.finish(x, nil)
+	case full:
+		if err := x.shift(c.token); err != nil {
+			s.finish(x, err)
+		}
+	default:
+		return &llm.Turn{Session: x.session, Token: c.token}
+	}
+	return nil
 }

@@ -52,6 +52,7 @@ type request struct {
 			Schema json.RawMessage `json:"schema"`
 		} `json:"json_schema"`
 	} `json:"response_format"`
+	Grammar    string          `json:"grammar"` // in GBNF, as llama.cpp's server takes it
 	ToolChoice json.RawMessage `json:"tool_choice"`
 	Dimensions *int            `json:"dimensions"`
 }
@@ -111,9 +112,16 @@ func (q *request) known() error {
 
 const maxStops, maxStop = 16, 256
 
-// generation makes the options of an answer to a prompt of so many tokens.
-func (s *Server) generation(q *request, prompt int) (o llm.Generation, err error) {
+// generation makes the options of an answer to a prompt of so many tokens, of which the first keep stay when there is no room left.
+func (s *Server) generation(q *request, prompt, keep int) (o llm.Generation, err error) {
+	o.Shift, o.Keep = s.options.Shift, keep
 	room := s.model.Config.Length - prompt
+	if o.Shift {
+		if _, err := s.model.Shifted(nil, keep); err != nil {
+			return o, refuse(http.StatusBadRequest, "messages", "what stands before the first message of a user is too long: %v", err)
+		}
+		room = s.options.Tokens
+	}
 	if room < 1 {
 		return o, refuse(http.StatusBadRequest, "messages", "the prompt has %d tokens; with an answer there is room for %d", prompt, s.model.Config.Length)
 	}
@@ -167,6 +175,14 @@ func (s *Server) generation(q *request, prompt int) (o llm.Generation, err error
 func (q *request) grammar() (*grammar.Grammar, error) {
 	f := q.ResponseFormat
 	switch {
+	case q.Grammar != "" && f != nil && f.Type != "text":
+		return nil, refuse(http.StatusBadRequest, "grammar", "an answer is held to a grammar or to a response_format, not to both")
+	case q.Grammar != "":
+		g, err := grammar.GBNF([]byte(q.Grammar))
+		if err != nil {
+			return nil, refuse(http.StatusBadRequest, "grammar", "%v", err)
+		}
+		return g, nil
 	case f == nil || f.Type == "text":
 		return nil, nil
 	case f.Type == "json_object":
@@ -239,7 +255,7 @@ func (s *Server) prompts(param string, raw json.RawMessage, most int) (out [][]i
 		if len(ids) == 0 {
 			return bad("%s has an empty text", param)
 		}
-		if len(ids) > s.model.Config.Length {
+		if len(ids) > s.model.Config.Length && !(param == "prompt" && s.options.Shift) {
 			return bad("%s has %d tokens; there is room for %d", param, len(ids), s.model.Config.Length)
 		}
 		for _, id := range ids {
@@ -251,10 +267,10 @@ func (s *Server) prompts(param string, raw json.RawMessage, most int) (out [][]i
 	return out, nil
 }
 
-// conversation makes tokens of the messages of a request.
-func (s *Server) conversation(q *request) ([]int, error) {
+// conversation makes tokens of the messages of a request, and says how many of them stay when there is no room left.
+func (s *Server) conversation(q *request) (ids []int, keep int, err error) {
 	if len(q.Messages) == 0 {
-		return nil, refuse(http.StatusBadRequest, "messages", "there are no messages")
+		return nil, 0, refuse(http.StatusBadRequest, "messages", "there are no messages")
 	}
 	in := chat.Input{Answer: true, Tools: q.Tools}
 	if string(q.ToolChoice) == `"none"` {
@@ -262,24 +278,29 @@ func (s *Server) conversation(q *request) ([]int, error) {
 	}
 	if len(q.More) > 0 && string(q.More) != "null" {
 		if err := json.Unmarshal(q.More, &in.More); err != nil {
-			return nil, refuse(http.StatusBadRequest, "chat_template_kwargs", "chat_template_kwargs is an object of variables: %v", err)
+			return nil, 0, refuse(http.StatusBadRequest, "chat_template_kwargs", "chat_template_kwargs is an object of variables: %v", err)
 		}
 	}
 	for i, raw := range q.Messages {
 		raw, err := flat(raw)
 		if err != nil {
-			return nil, refuse(http.StatusBadRequest, "messages", "message %d: %v", i+1, err)
+			return nil, 0, refuse(http.StatusBadRequest, "messages", "message %d: %v", i+1, err)
 		}
-		in.Messages = append(in.Messages, chat.Message{Whole: raw})
+		var m struct{ Role string }
+		_ = json.Unmarshal(raw, &m) // flat has read it
+		in.Messages = append(in.Messages, chat.Message{Role: m.Role, Whole: raw})
 	}
-	ids, err := s.model.Prompt(in)
+	ids, err = s.model.Prompt(in)
+	if err == nil && s.options.Shift {
+		keep, err = s.model.Head(in)
+	}
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "messages", "%v", err)
+		return nil, 0, refuse(http.StatusBadRequest, "messages", "%v", err)
 	}
 	if len(ids) == 0 {
-		return nil, refuse(http.StatusBadRequest, "messages", "the conversation makes an empty text")
+		return nil, 0, refuse(http.StatusBadRequest, "messages", "the conversation makes an empty text")
 	}
-	return ids, nil
+	return ids, keep, nil
 }
 
 // flat has the content of a message that is a list of texts be one text, as templates of models without pictures want it. A part of another

@@ -30,6 +30,11 @@ type Options struct {
 	Waiting int
 	// Tokens caps what one answer may have; 0: the room that the model has.
 	Tokens int
+	// Shift has answers go on, and conversations be shortened, when there is no room left: what stands before the first word of a user stays,
+	// the older half of the rest is forgotten. Without it such an answer ends, and such a conversation is refused.
+	Shift bool
+	// Choice caps the time in which a token is chosen that a schema or a grammar holds; 0: 10 s. An answer that takes longer is an error.
+	Choice time.Duration
 	// Body caps the bytes of a request; 0: 4 MiB.
 	Body int64
 	// Key is what requests have to bring as a bearer token; "": none.
@@ -58,7 +63,7 @@ type Server struct {
 
 // New begins to answer for a model.
 func New(ctx context.Context, m *llm.Model, o Options) (*Server, error) {
-	if o.Texts < 0 || o.Waiting < 0 || o.Tokens < 0 || o.Body < 0 {
+	if o.Texts < 0 || o.Waiting < 0 || o.Tokens < 0 || o.Body < 0 || o.Choice < 0 {
 		return nil, errors.New("serve: a number of the options is negative")
 	}
 	set := func(n *int, usual int) {
@@ -71,6 +76,9 @@ func New(ctx context.Context, m *llm.Model, o Options) (*Server, error) {
 	set(&o.Tokens, m.Config.Length)
 	if o.Body == 0 {
 		o.Body = 4 << 20
+	}
+	if o.Choice == 0 {
+		o.Choice = 10 * time.Second
 	}
 	if o.Name == "" {
 		o.Name = "model"

@@ -47,7 +47,11 @@ func stories(t testing.TB, o llm.Options) *llm.Model {
 }
 
 func server(t testing.TB, o Options, of llm.Options) (*Server, *httptest.Server) {
-	s, err := New(ctx, stories(t, of), o)
+	return serving(t, stories(t, of), o)
+}
+
+func serving(t testing.TB, m *llm.Model, o Options) (*Server, *httptest.Server) {
+	s, err := New(ctx, m, o)
 	require.NoError(t, err)
 	h := httptest.NewServer(s)
 	t.Cleanup(func() { h.Close(); s.Close() })
@@ -139,6 +143,10 @@ func TestSchemaAnswers(t *testing.T) {
 	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Lily", "max_tokens": 200, "temperature": 0, "response_format": {"type": "json_object"}}`)
 	require.Equal(t, 200, status, "%v", got)
 	assert.True(t, strings.HasPrefix(choice(t, got)["text"].(string), "{"))
+	status, got = ask(t, h.URL, "/v1/completions", `{"prompt": "Lily", "max_tokens": 80, "seed": 2, "grammar": "root ::= [A-Z] [a-z]{2,8} \" is \" (\"big\" | \"small\") \".\""}`)
+	require.Equal(t, 200, status, "%v", got)
+	assert.Regexp(t, `^[A-Z][a-z]{2,8} is (big|small)\.$`, choice(t, got)["text"])
+	assert.Equal(t, "stop", choice(t, got)["finish_reason"])
 }
 
 // A greedy answer is the recorded text, at once or in pieces, as a completion or in a conversation.
@@ -265,6 +273,91 @@ func TestTooMany(t *testing.T) {
 	assert.Positive(t, count[429])
 }
 
+// A text whose next token takes long to choose holds up nobody: others are answered meanwhile, prompts and all, and it goes on when the token is
+// there. One that takes longer than it may is an error of its own, and a client that goes away frees its place.
+func TestSlowGrammar(t *testing.T) {
+	s, h := server(t, Options{Texts: 3, Choice: time.Minute}, llm.Options{Chunk: 4})
+	release, asked := make(chan struct{}), make(chan struct{}, 1<<20)
+	prompt := []int{1, 403, 407, 261, 378}
+	slow := func(c context.Context, allow func(int) bool) *job {
+		j, err := s.ask(c, prompt, llm.Generation{Tokens: 12, Sampler: &llm.Sampler{Allow: allow}})
+		require.NoError(t, err)
+		return j
+	}
+	held := slow(ctx, func(int) bool { asked <- struct{}{}; <-release; return true })
+	gone, cancel := context.WithCancel(ctx)
+	left := slow(gone, func(int) bool { asked <- struct{}{}; <-gone.Done(); return true })
+	<-asked
+	<-asked
+	const body = `{"prompt": "Once upon a time there was", "max_tokens": 30, "temperature": 0}`
+	status, first := ask(t, h.URL, "/v1/completions", body)
+	require.Equal(t, 200, status, "%v", first)
+	cancel()
+	for range left.events {
+	}
+	require.Error(t, left.err)
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() {
+			status, got := ask(t, h.URL, "/v1/completions", body)
+			assert.Equal(t, 200, status, "%v", got)
+			assert.Equal(t, first["choices"], got["choices"])
+		})
+	}
+	wait.Wait()
+	close(release)
+	text := func(j *job) (out string) {
+		for e := range j.events {
+			out += e.text
+		}
+		require.NoError(t, j.err)
+		return out
+	}
+	assert.Equal(t, text(slow(ctx, nil)), text(held), "what it waited for changed nothing")
+
+	_, h = server(t, Options{Texts: 2, Choice: 1}, llm.Options{})
+	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Once", "response_format": {"type": "json_object"}}`)
+	assert.Equal(t, 400, status)
+	assert.Contains(t, got["error"].(map[string]any)["message"], "takes more than 1ns for a token")
+	status, _ = ask(t, h.URL, "/v1/completions", body)
+	assert.Equal(t, 200, status)
+}
+
+// With Shift an answer goes on when there is no room left, and a conversation that is too long is shortened, all as with nobody beside them.
+func TestShift(t *testing.T) {
+	m := stories(t, llm.Options{Length: 48, Chunk: 8})
+	m.Config.EOS = nil
+	_, h := serving(t, m, Options{Shift: true, Tokens: 200, Texts: 3})
+	talk := func(words, tokens int) string {
+		return fmt.Sprintf(`{"messages": [{"role": "system", "content": "Tell me"}, {"role": "user", "content": "%s"}], "temperature": 0, "max_tokens": %d, "stream": true}`,
+			strings.Repeat("a cat and a dog ", words), tokens)
+	}
+	alone := map[string]string{}
+	for _, body := range []string{talk(1, 150), talk(20, 60), talk(1, 10)} {
+		text, _, _, err := stream(h.URL, "/v1/chat/completions", body)
+		require.NoError(t, err)
+		alone[body] = text
+	}
+	assert.Greater(t, len(alone[talk(1, 150)]), 250)
+	var wait sync.WaitGroup
+	for range 2 {
+		for body, want := range alone {
+			wait.Go(func() {
+				text, _, _, err := stream(h.URL, "/v1/chat/completions", body)
+				assert.NoError(t, err)
+				assert.Equal(t, want, text)
+			})
+		}
+	}
+	wait.Wait()
+	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "`+strings.Repeat("word ", 60)+`", "max_tokens": 100, "temperature": 0}`)
+	require.Equal(t, 200, status, "%v", got)
+	assert.Greater(t, got["usage"].(map[string]any)["prompt_tokens"], 60.)
+	status, got = ask(t, h.URL, "/v1/chat/completions", `{"messages": [{"role": "system", "content": "`+strings.Repeat("word ", 60)+`"}, {"role": "user", "content": "Hi"}]}`)
+	assert.Equal(t, 400, status, "%v", got)
+	assert.Contains(t, got["error"].(map[string]any)["message"], "before the first message of a user is too long")
+}
+
 // What cannot be answered is refused in words, with its status and the field that is to blame.
 func TestRefused(t *testing.T) {
 	_, h := server(t, Options{Name: "stories", Body: 4000}, llm.Options{Length: 40})
@@ -304,6 +397,8 @@ func TestRefused(t *testing.T) {
 		{"chat/completions", user + `, "response_format": {"type": "xml"}}`, 400, "response_format", "text, json_object and json_schema are"},
 		{"chat/completions", user + `, "response_format": {"type": "json_schema"}}`, 400, "response_format", "has no json_schema.schema"},
 		{"chat/completions", user + `, "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"pattern": "a"}}}}`, 400, "response_format", "keyword \"pattern\" is not known"},
+		{"completions", `{"prompt": "Hi", "grammar": "root ::= \"a"}`, 400, "grammar", "line 1, column 10: the literal is not closed"},
+		{"completions", `{"prompt": "Hi", "grammar": "root ::= \"a\"", "response_format": {"type": "json_object"}}`, 400, "grammar", "not to both"},
 		{"chat/completions", user + `, "presence_penalty": 1}`, 400, "presence_penalty", "not known here"},
 		{"chat/completions", user + `, "chat_template_kwargs": 5}`, 400, "chat_template_kwargs", "an object"},
 		{"embeddings", `{"input": "a", "dimensions": 5}`, 400, "dimensions", "not known here"},
@@ -405,7 +500,7 @@ func FuzzRequest(f *testing.F) {
 	s, err := New(ctx, stories(f, llm.Options{Length: 16}), Options{})
 	require.NoError(f, err)
 	f.Cleanup(s.Close)
-	for _, body := range []string{`{"prompt": "Hi", "max_tokens": 2}`, `{"messages": [{"role": "user", "content": "Hi"}], "stop": ["a"], "stream": true}`, `{"input": [[1, 2], [3]]}`} {
+	for _, body := range []string{`{"prompt": "Hi", "max_tokens": 2}`, `{"prompt": "Hi", "max_tokens": 2, "grammar": "root ::= [^b]+"}`, `{"messages": [{"role": "user", "content": "Hi"}], "stop": ["a"], "stream": true}`, `{"input": [[1, 2], [3]]}`} {
 		f.Add(0, []byte(body))
 		f.Add(1, []byte(body))
 		f.Add(2, []byte(body))

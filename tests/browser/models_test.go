@@ -85,7 +85,7 @@ func TestLanguageModel(t *testing.T) {
 	require.NoError(t, err)
 	var got struct {
 		Text, Cut, Decoded string
-		Held               string
+		Held, Pet, Long    string
 		Vocab, Length      int
 		Tokens             []int
 		Likely             []struct {
@@ -111,6 +111,8 @@ func TestLanguageModel(t *testing.T) {
 		const schema = {type: 'object', properties: {name: {type: 'string', maxLength: 9}, age: {type: 'integer', minimum: 0}}, required: ['name', 'age']}
 		out.held = ''
 		for await (const piece of lm.generate('A girl', {schema, temperature: 1, seed: 4})) out.held += piece
+		out.pet = ''
+		for await (const piece of lm.generate('A pet: ', {grammar: 'root ::= "a " ("cat" | "dog")'})) out.pet += piece
 		const stop = new AbortController()
 		try {
 			for await (const piece of lm.generate('Once', {signal: stop.signal})) if (++out.stopped === 3) stop.abort(new Error('enough'))
@@ -121,6 +123,7 @@ func TestLanguageModel(t *testing.T) {
 		await tell(() => lm.generate('a', {heat: 1}).next())
 		await tell(() => lm.tokens('a', {top: 99}).next())
 		await tell(() => lm.generate('a', {schema: {pattern: 'a'}}).next())
+		await tell(() => lm.generate('a', {grammar: 'root = "a"'}).next())
 		const one = lm.generate('a')
 		await one.next()
 		await tell(() => lm.generate('b').next())
@@ -128,6 +131,9 @@ func TestLanguageModel(t *testing.T) {
 		await tell(() => w.llm([new File(['x'], 'x.txt')]))
 		await tell(() => w.llm(new File(['GGUFxxxxxxxxxxxx'], 'x.gguf')))
 		await tell(() => w.llm([files[0]]))
+		const small = await w.llm(files, {length: 40})
+		out.long = ''
+		for await (const piece of small.generate('Once', {shift: true, grammar: 'root ::= [a-z ]{200}'})) out.long += piece
 		lm.close()
 		await tell(() => lm.generate('a').next())
 		w.close()
@@ -143,12 +149,14 @@ func TestLanguageModel(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(got.Held), &held), got.Held)
 	assert.True(t, held.Name != nil && held.Age != nil, got.Held)
+	assert.Contains(t, []string{"a cat", "a dog"}, strings.TrimSpace(got.Pet))
+	assert.Len(t, got.Long, 200, "more than there is room for")
 	assert.Positive(t, got.Read)
 	assert.Equal(t, 3, got.Stopped)
 	require.Len(t, got.Likely, 3)
 	assert.Equal(t, got.Chosen, got.Likely[0].Token)
 	assert.True(t, got.Likely[0].P >= got.Likely[1].P && got.Likely[1].P >= got.Likely[2].P && got.Likely[2].P > 0)
-	for i, want := range []string{"enough", "without a template", "temperature -1", `no option "heat"`, "from 0 to 50", `keyword "pattern" is not known`, "makes another text", "are no model", "x.gguf", "no tokenizer", "was disposed of"} {
+	for i, want := range []string{"enough", "without a template", "temperature -1", `no option "heat"`, "from 0 to 50", `keyword "pattern" is not known`, "line 1, column 6: after the name of a rule stands ::=", "makes another text", "are no model", "x.gguf", "no tokenizer", "was disposed of"} {
 		if assert.Greater(t, len(got.Errors), i) {
 			assert.Contains(t, got.Errors[i], want)
 		}

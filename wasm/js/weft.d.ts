@@ -1540,6 +1540,10 @@ export interface GenerateOptions {
   stop?: string | string[]
   /** A JSON Schema: the text is JSON that it allows, unless tokens end it before. {type: 'object'} is any object. */
   schema?: object | boolean
+  /** A grammar in GBNF, llama.cpp's notation, in place of a schema: the text is one of its texts. */
+  grammar?: string
+  /** Go on when there is no room left: what stands before the first message of a user stays, the older half of the rest is forgotten. */
+  shift?: boolean
   signal?: AbortSignal
   /** Hears how much of the prompt has been read. */
   onprogress?: (p: { read: number; total: number }) => void
