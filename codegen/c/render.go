@@ -120,6 +120,27 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 	}
 }
 
+// crowded is from how many registers that each iteration sets on a loop is not to be unrolled. So many multiply-adds keep the processor busy; clang would
+// unroll it all the same, hold what iterations share in more registers than there are, and spill accumulators.
+const crowded = 8
+
+// sets counts the registers that statements set, of loops only those of lanes.
+func sets(stmts []codegen.Stmt) (n int) {
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case *codegen.Set:
+			n += len(s.Regs)
+		case *codegen.If:
+			n += sets(s.Body)
+		case *codegen.Loop:
+			if s.Kind == codegen.Vector {
+				n += sets(s.Body)
+			}
+		}
+	}
+	return n
+}
+
 func (r *renderer) loop(l *codegen.Loop, depth int) {
 	v := rangeName(l.Range)
 	switch l.Kind {
@@ -141,6 +162,9 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 				r.line(depth, "}")
 			}
 			return
+		}
+		if sets(l.Body) >= crowded {
+			r.out.WriteString("#pragma clang loop unroll(disable)\n")
 		}
 		r.line(depth, "for (int64_t %s = 0; %s < %d; %s++) {", v, v, l.Range.Arg().(uop.RangeArg).N, v)
 	default:
