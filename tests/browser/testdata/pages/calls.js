@@ -12,6 +12,7 @@ const wrong = {
   list: [1, 'no', null, [1.5], ['1'], [NaN], [, 1], [1n], [[1]], new Int32Array([1]), {}, Promise.resolve([1])],
   flag: [1, 'true', null, {}],
   text: [1, null, {}, ['a']],
+  texts: [1, 'no', null, {}, [1], [null], [['a']]], results: [1, 'no', null, {}, [1], ['x'], [{ shape: 'x' }], [{ nosuch: 1 }]],
   dtype: ['f23', 'float32', 1, null, {}],
   function: [1, 'f', null, {}],
 }
@@ -53,7 +54,7 @@ export async function report(device) {
   const words = Object.fromEntries(Object.entries(methods.Words).map(([kind, [first]]) => [kind, ['no', 1, null, {}, [first], first.toUpperCase()]]))
   const bad = { ...kinds, ...words, ...byTensor(other, gone, t) }
   const right = {
-    tensor: t, operand: 1, scalar: 1, real: 1, number: 0.5, int: 1, size: 2, position: 1, stop: 2, place: 1, input: t, list: [0, 0], parts: [1, 1], sizes: [2, 2], lengths: [2, 2], ints: 0, flag: true, text: 'ij->ji',
+    tensor: t, operand: 1, scalar: 1, real: 1, number: 0.5, int: 1, size: 2, position: 1, stop: 2, place: 1, input: t, list: [0, 0], parts: [1, 1], sizes: [2, 2], lengths: [2, 2], ints: 0, flag: true, text: 'ij->ji', texts: ['wasm:0'], results: [{ shape: [1] }],
     dtype: 'f32', tensors: [t], operands: [t, 1], named: { a: 1 }, index: 0, function: () => {}, values: [1], url: 'x.bin', made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]), files: new Blob([]), model: [],
   }
   const captured = w.capture((x) => x.add(1))
