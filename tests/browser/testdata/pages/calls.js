@@ -33,6 +33,7 @@ const kinds = {
   index: ['..', undefined, [], [0, 1, 1, 1], [0, 1, 0], 1.5, {}, 1n, NaN, ['0', 1], new Int32Array([0])],
   values: ['1', null, undefined, 1n, () => 0, ['1'], [[1, 2], [3]], [1, [2]], [[1], 2], [1, null], [, 1], [1n], [NaN, 'x'], new DataView(new ArrayBuffer(8)), { length: 1 }],
   made: ['x', 3, [1.5], { type: 'f32' }],
+  texts: [1, null, {}, 'wasm', ['wasm:0', 1], [null], [['wasm:0']]], results: [1, null, 'x', {}, [1], [null], [{ size: [2] }], [{ shape: 'x' }], [{ shape: [2], dtype: 'x' }]],
 }
 // What a kind is that no test may leave out, and those that are another's.
 const byTensor = (other, gone, t) => ({
@@ -54,7 +55,7 @@ export async function report(device) {
   const bad = { ...kinds, ...words, ...byTensor(other, gone, t) }
   const right = {
     tensor: t, operand: 1, scalar: 1, real: 1, number: 0.5, int: 1, size: 2, position: 1, stop: 2, place: 1, input: t, list: [0, 0], parts: [1, 1], sizes: [2, 2], lengths: [2, 2], ints: 0, flag: true, text: 'ij->ji',
-    dtype: 'f32', tensors: [t], operands: [t, 1], named: { a: 1 }, index: 0, function: () => {}, values: [1], url: 'x.bin', made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]), files: new Blob([]), model: [],
+    dtype: 'f32', tensors: [t], operands: [t, 1], named: { a: 1 }, index: 0, function: () => {}, values: [1], url: 'x.bin', made: undefined, fractions: 0.5, reals: 1, image: new ImageData(1, 1), file: new Blob([]), files: new Blob([]), model: [], texts: ['wasm:0', 'wasm:1'], results: [{ shape: [2] }],
   }
   const captured = w.capture((x) => x.add(1))
   await captured.run(t)
