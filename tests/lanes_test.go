@@ -153,7 +153,7 @@ func TestFewRowsOfALargeMatrix(t *testing.T) {
 // byte outside of their arrays, have the same bits on one thread and on two, and are what sums of float64 say.
 func TestProductsAlongColumns(t *testing.T) {
 	ctx := context.Background()
-	for _, s := range [][4]int{{1, 1301, 257, 65}, {1, 515, 709, 33}, {3, 1024, 320, 31}, {1, 2048, 512, 7}, {1, 333, 1000, 130}, {2, 1283, 256, 24}} {
+	for _, s := range [][4]int{{1, 1301, 257, 65}, {1, 515, 709, 33}, {3, 1024, 320, 31}, {1, 2048, 512, 7}, {1, 333, 1000, 130}, {2, 1283, 256, 24}, {1, 700, 1030, 193}} {
 		batch, inner, rows, columns := s[0], s[1], s[2], s[3]
 		var first []float32
 		for _, threads := range []int{1, 2} {

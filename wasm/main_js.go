@@ -7,6 +7,8 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
+	"runtime/debug"
 	"syscall/js"
 	"unsafe"
 
@@ -87,7 +89,12 @@ func main() {
 		}
 		return nil
 	})
-	js.Global().Get("weft").Call("started", arrived)
+	collect := js.FuncOf(func(js.Value, []js.Value) any {
+		debug.SetGCPercent(100)
+		debug.SetMemoryLimit(math.MaxInt64)
+		return nil
+	})
+	js.Global().Get("weft").Call("started", arrived, collect)
 	for range more {
 		for len(queue) > 0 {
 			batch := queue[0]

@@ -13,11 +13,13 @@ package grammar
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 const (
 	maxElements = 1 << 16 // of a grammar
 	maxStacks   = 1 << 9  // of a state: what goes on in more ways at once goes on in these
+	maxWays     = 400     // in which a rule may begin
 	maxDepth    = 200     // of a stack
 	maxExpand   = 1 << 14 // steps from one byte to the next
 	maxStates   = 1 << 12 // of a text that are remembered, and
@@ -44,6 +46,7 @@ func (e *element) has(b byte) bool { return e.set[b>>6]>>(b&63)&1 != 0 }
 // Grammar is a language of texts. It is not changed after it was made, and may be used from several goroutines.
 type Grammar struct {
 	elements []element
+	needs    []int   // of each element, how many stacks above its own what it begins takes at least
 	rules    [][]int // of each rule, where its alternatives begin
 	root     int
 }
@@ -156,7 +159,7 @@ func (e *expansion) expand(n *node) {
 		e.whole = true
 		return
 	}
-	if e.steps++; n.mark == e.mark || n.depth > maxDepth || e.steps > maxExpand || len(e.out) >= maxStacks {
+	if e.steps++; n.mark == e.mark || n.depth+e.t.g.needs[n.at] > maxDepth || e.steps > maxExpand || len(e.out) >= maxStacks {
 		return
 	}
 	n.mark = e.mark
@@ -339,42 +342,59 @@ func (b *builder) times(first, more sequence, least, most int) int {
 	return out
 }
 
-// grammar is what was built. A rule that no text ends, as that of an object that has to hold itself, is an error.
+// grammar is what was built. A rule that no text ends, as that of an object that has to hold itself, is an error; so is one that begins in more ways
+// than a state has.
 func (b *builder) grammar(root int) (*Grammar, error) {
 	if b.failure != nil {
 		return nil, b.failure
 	}
-	ends := make([]bool, len(b.g.rules))
-	for changed := true; changed; {
-		changed = false
-		for r, all := range b.g.rules {
-			for _, at := range all {
-				for b.g.elements[at].kind == bytes || b.g.elements[at].kind == rule && ends[b.g.elements[at].rule] {
-					at++
-				}
-				if b.g.elements[at].kind == end && !ends[r] {
-					ends[r], changed = true, true
-				}
-			}
-		}
-	}
-	if !ends[root] {
-		return nil, fmt.Errorf("grammar: no text can end: something has to hold itself")
-	}
-	b.g.root = root
 	g := b.g
+	g.root = root
+	least := g.measure()
+	if least[root] > maxDepth {
+		return nil, fmt.Errorf("grammar: no text can end: something has to hold itself, or is nested too deeply")
+	}
 	for r := range g.rules { // alternatives that no text ends are none
-		var kept []int
-		for _, at := range g.rules[r] {
-			k := at
-			for g.elements[k].kind == bytes || g.elements[k].kind == rule && ends[g.elements[k].rule] {
-				k++
-			}
-			if g.elements[k].kind == end {
-				kept = append(kept, at)
-			}
+		g.rules[r] = slices.DeleteFunc(slices.Clone(g.rules[r]), func(at int) bool { return g.needs[at] > maxDepth })
+	}
+	w := newWays(&g)
+	for r := range g.rules {
+		if w.rule(r) > maxWays {
+			return nil, fmt.Errorf("grammar: a text may go on in more than %d ways at once: names that may be left out, or values, are too many", maxWays)
 		}
-		g.rules[r] = kept
 	}
 	return &g, nil
+}
+
+// measure finds how deep the stacks at least become that come of each element and what follows it in its sequence, and of each rule; more than
+// maxDepth: no text ends it.
+func (g *Grammar) measure() (least []int) {
+	const never = maxDepth + 1
+	least = slices.Repeat([]int{never}, len(g.rules))
+	g.needs = make([]int, len(g.elements))
+	for changed := true; changed; {
+		changed = false
+		for r, all := range g.rules {
+			for _, from := range all {
+				at := from
+				for g.elements[at].kind != end {
+					at++
+				}
+				for at--; at >= from; at-- {
+					g.needs[at] = g.needs[at+1]
+					if x := &g.elements[at]; x.kind == rule {
+						n := least[x.rule]
+						if g.elements[at+1].kind != end { // see expand
+							n++
+						}
+						g.needs[at] = min(never, max(n, g.needs[at]))
+					}
+				}
+				if g.needs[from] < least[r] {
+					least[r], changed = g.needs[from], true
+				}
+			}
+		}
+	}
+	return least
 }

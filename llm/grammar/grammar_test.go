@@ -263,6 +263,65 @@ func TestDepth(t *testing.T) {
 	assert.True(t, ok && s.Whole())
 }
 
+// Wherever a text is, also at the bound of its depth, what may follow follows, and something does until the text is whole.
+func TestNoDeadEnds(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, schema := range []string{
+		`{}`, `{"type": "array", "items": {"$ref": "#"}}`,
+		`{"type": "object", "properties": {"a": {"type": "string"}, "b": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}, "required": ["a", "b"]}`,
+		`{"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"type": "object", "properties": {"z": {"type": "string", "minLength": 3}}, "required": ["z"]}]},
+			"minItems": 1}`,
+	} {
+		g, err := Schema([]byte(schema))
+		require.NoError(t, err)
+		for range 20 {
+			s := g.Start()
+			var text []byte
+			for len(text) < 1000 && !s.Ended() {
+				first := s.First()
+				var may []byte
+				for b, ok := range first {
+					if ok {
+						may = append(may, byte(b))
+					}
+				}
+				require.NotEmpty(t, may, "%s: %s", schema, text)
+				b := may[r.IntN(len(may))]
+				for _, deeper := range []byte("[{") {
+					if first[deeper] && r.IntN(20) > 0 {
+						b = deeper
+					}
+				}
+				next, ok := s.Next([]byte{b})
+				require.True(t, ok, "%s: %s, and %q", schema, text, b)
+				s, text = next, append(text, b)
+			}
+		}
+	}
+}
+
+// Of many properties that may be left out, any may be the first, any may follow, and all may be missing; of more than go on at once it is an error, wherever
+// they stand.
+func TestManyProperties(t *testing.T) {
+	object := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"name%d": {"type": "integer"}`, i))
+		}
+		return `{"type": "object", "properties": {` + strings.Join(all, ", ") + `}}`
+	}
+	const n = maxWays - 10
+	g, err := Schema([]byte(`{"type": "array", "items": ` + object(n) + `}`))
+	require.NoError(t, err)
+	for _, text := range []string{`[{}]`, `[{ }]`, `[{"name0":1}]`, fmt.Sprintf(`[{"name%d":1}, {"name0":1,"name%[1]d":1}]`, n-1), fmt.Sprintf(`[{"name7":1, "name%d": 12 }]`, n-1)} {
+		assert.True(t, allows(g, text), text)
+	}
+	for _, schema := range []string{object(600), `{"type": "array", "items": ` + object(600) + `}`} {
+		_, err = Schema([]byte(schema))
+		require.ErrorContains(t, err, "more than 400 ways")
+	}
+}
+
 // A text of more states than are remembered is judged as any other.
 func TestManyStates(t *testing.T) {
 	g, err := Schema([]byte(`{"type": "array", "items": {"type": "string", "maxLength": 3000}, "maxItems": 4}`))

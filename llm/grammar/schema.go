@@ -34,12 +34,7 @@ func Schema(raw []byte) (*Grammar, error) {
 		return nil, fmt.Errorf("grammar: the schema: %w", err)
 	}
 	c := &compiler{builder: builder{common: map[string]int{}}, root: v, refs: map[string]int{}}
-	root := c.schema(v, "#", 0)
-	g, err := c.grammar(root)
-	if err == nil && len(g.Start().stacks) >= maxStacks {
-		return nil, fmt.Errorf("grammar: a text may begin in more than %d ways", maxStacks)
-	}
-	return g, err
+	return c.grammar(c.schema(v, "#", 0))
 }
 
 // object is a JSON object in its order.
@@ -432,21 +427,32 @@ func (c *compiler) object(o *object, at string, deep int) sequence {
 		}
 		return c.mapOf(c.named("value"))
 	}
-	first, later := c.rule(nil), c.rule(nil) // of the properties that follow, where none was there, and where some was
+	// some is one of the properties from i on and what follows it, or −1; later are a comma and some, where one was there before; missing says that none has
+	// to follow. Only so a text goes on in about as many ways as there are properties.
+	some, later, missing := -1, c.rule(nil), true
 	for i := len(props.keys) - 1; i >= 0; i-- {
 		name := props.keys[i]
 		value := c.schema(props.of[name], at+"/properties/"+name, deep+1)
 		if c.failure != nil {
 			return nil
 		}
-		pair := seq(sp, quoted(name), ":", sp, value, later)
-		a, b := []sequence{pair}, []sequence{seq(",", pair)}
-		if !must[name] {
-			a, b = append(a, seq(first)), append(b, seq(later))
+		all := []sequence{seq(quoted(name), ":", sp, value, sp, later)}
+		if must[name] {
+			missing = false
+		} else if some >= 0 {
+			all = append(all, seq(some))
 		}
-		first, later = c.rule(a...), c.rule(b...)
+		some = c.rule(all...)
+		comma := []sequence{seq(",", sp, some)}
+		if missing {
+			comma = append(comma, nil)
+		}
+		later = c.rule(comma...)
 	}
-	return seq("{", first, sp, "}")
+	if missing {
+		some = c.rule(seq(some), nil)
+	}
+	return seq("{", sp, some, "}")
 }
 
 func (o *object) get(name string) (any, bool) {

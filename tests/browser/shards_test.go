@@ -214,6 +214,16 @@ func TestBackwardFindsTensors(t *testing.T) {
 		out.replaced = await a.gradient().list()
 		out.wrong = []
 		for (const f of [() => d.sum().backward(), () => w.arange(3).requireGrad(), () => a.sum().backward([])]) try { f(); out.wrong.push('nothing') } catch (e) { out.wrong.push(e.message) }
+		// What was computed before an assignment does not depend on what a tensor is now; on others it does.
+		const changed = w.tensor([1, 2]).own().requireGrad(), other = w.tensor([3, 4]).own().requireGrad(), kept = w.nn.linear(2, 1)
+		const before = [changed.square().sum(), changed.mul(other).sum(), kept.forward(w.ones([1, 2])).sum()]
+		changed.setAt(5, 0)
+		await w.load(await w.save(kept), kept)
+		before[1].backward()
+		out.before = [changed.gradient(), await other.gradient().list()]
+		changed.mul(other).sum().backward()
+		out.after = await changed.gradient().list()
+		for (const l of [before[0], before[2]]) try { l.backward(); out.wrong.push('nothing') } catch (e) { out.wrong.push(e.message) }
 		const g = w.generator(5)
 		const q = w.randn([1, 2, 4, 8])
 		const drawn = () => g.attention(q, q, q, { dropout: 0.5 }).list()
@@ -222,11 +232,13 @@ func TestBackwardFindsTensors(t *testing.T) {
 		out.generator = JSON.stringify(first) === JSON.stringify(await drawn())
 		w.close()
 		return out`, &got))
+	const none = "backward: the tensor depends on none that wants a gradient; mark those that do by requireGrad, or name them"
 	assert.Equal(t, map[string]any{
 		"wants": []any{true, false, false, false}, "collected": []any{[]any{4., 5.}, nil, nil, nil}, "again": []any{6., 45.},
 		"layer": []any{[]any{[]any{1., 2.}}, []any{1.}, false, true}, "assigned": []any{1., 1.}, "replaced": []any{4., 4.},
-		"wrong": []any{"backward: the tensor depends on none that wants a gradient; mark those that do by requireGrad, or name them", "requireGrad: i32: only floats have a gradient",
-			"backward: the tensor depends on none that wants a gradient; mark those that do by requireGrad, or name them"},
+		"wrong": []any{none, "requireGrad: i32: only floats have a gradient",
+			none, none, none},
+		"before": []any{nil, []any{1., 2.}}, "after": []any{3., 4.},
 		"generator": true,
 	}, got)
 }

@@ -10,10 +10,13 @@ let first // what the engine's first part shares
 let address
 let module // the rest, compiled
 let arriving
+let told // what hears that the rest is in place
 
-/** Says what the rest belongs to, where it lies, and what of it is there already. The engine of another build may be whole. */
-export function begin(exports, where, compiled) {
+/** Says what the rest belongs to, where it lies, what of it is there already, and what is called when it is in place. The engine of another build may be
+ *  whole. */
+export function begin(exports, where, compiled, placed) {
   first = exports
+  told = placed
   address = where
   module = compiled
 }
@@ -49,6 +52,7 @@ export function rest() {
       module = loaded()
     }
     new WebAssembly.Instance(module, { first }) // which fills the table, and says that it did
+    told()
   } catch (e) {
     const why = e instanceof WebAssembly.LinkError ? 'is of another build than weft.wasm; load the page anew, and see to it that both come from one build' : `cannot be loaded: ${e.message}`
     postMessage({ dead: `${address} ${why}` })

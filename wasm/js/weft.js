@@ -78,13 +78,18 @@ export class Tensor {
 
   #wants = false // a gradient
 
+  leaf = null // what stands for the tensor in sets below, if it wants a gradient: another one after each assignment
+
   /** Says that the tensor wants a gradient, so that backward finds it below what is computed of it from now on. */
   requireGrad() {
     if (!/f/.test(this.dtype)) throw new TypeError(`requireGrad: ${this.dtype}: only floats have a gradient`)
     this.#wants = true
-    if (!this.below?.has(this)) this.below = new Set(this.below).add(this)
+    if (!this.leaf) this.anew(this.below)
     return this
   }
+
+  /** Is another leaf from now on: what was computed before does not depend on that. */
+  anew(below) { this.below = new Set(below).add(this.leaf = { of: this }) }
 
   /** Takes requireGrad back. */
   freeze() {
@@ -96,7 +101,7 @@ export class Tensor {
 
   /** Adds the gradient of this tensor, or of its product with a seed, to that of each of these, or of those below it that want one. */
   backward(ws, seed) {
-    ws ??= [...this.below ?? []].filter((t) => t.#wants && !t.gone)
+    ws ??= [...this.below ?? []].filter((l) => l.of.leaf === l && l.of.#wants && !l.of.gone).map((l) => l.of)
     if (!ws.length) throw new Error('backward: the tensor depends on none that wants a gradient; mark those that do by requireGrad, or name them')
     const gs = this.grad(ws, seed)
     ws.forEach((t, i) => { t.#gradient = t.#gradient ? t.#gradient.add(gs[i]) : gs[i] })
@@ -158,7 +163,7 @@ const strangers = () => import('./models.js')
 const captures = () => import('./saved.js')
 const folders = () => import('./export.js')
 
-// The tensors that want a gradient and that some of these arguments are, or are computed from. Sets are shared, and never changed.
+// The leaves of tensors that want a gradient and that some of these arguments are, or are computed from. Sets are shared, and never changed.
 function wanting(args, all) {
   for (const v of args) {
     if (v?.below) {
@@ -404,7 +409,7 @@ export class Weft {
     const below = name === 'replace' ? args[1].below : outs || name === 'detach' ? null : wanting(args)
     if (this.#list) outs ??= forms.map((form) => this.#within(new Tensor(this, this.number(), form)))
     outs ??= forms.map((form) => this.own(form))
-    if (below) for (const t of outs) t.below = below
+    for (const t of outs) t.leaf ? name !== 'own' && t.anew(below) : below && (t.below = below)
     const request = this.#request(name, outs, args)
     if (this.#list) this.#list.push(request)
     else this.#write(request)

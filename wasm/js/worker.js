@@ -64,6 +64,11 @@ function hand(pieces) {
 
 const soon = 1000 // ms after its start the engine has its rest loaded
 
+let whole = false, collect
+
+// Go's collector begins to work when the rest is there, or when memory grows to this: a first result does without it.
+Object.assign(go.env, { GOGC: 'off', GOMEMLIMIT: '128MiB' })
+
 let before = null // batches with Blobs that are being read, where a worker cannot read them at once: Node, Deno, Bun
 
 // Hands batches over in the order in which they come.
@@ -89,11 +94,12 @@ go.importObject.player = player.functions
 go.importObject.kernels = kernels(() => memory, keep, () => startWorker(globalThis.location?.href ?? import.meta.url, 'weft thread'))
 
 globalThis.weft = {
-  // Called by the engine when it listens.
-  started(f) {
+  // Called by the engine when it listens; begins has it collect garbage from then on as Go does.
+  started(f, begins) {
     arrived = f
     for (const data of waiting.splice(0)) receive(data)
-    if (!navigator.connection?.saveData) setTimeout(ahead, soon)
+    collect = begins
+    if (whole || !navigator.connection?.saveData) setTimeout(async () => await ahead() && collect(), soon)
   },
   // Called by the engine: loads the rest of it.
   ahead(done) { ahead().then(done) },
@@ -126,7 +132,8 @@ const engine = ({ data }) => {
   }
   WebAssembly.instantiate(data.engine, go.importObject).then(async (instance) => {
     memory = instance.exports.mem
-    begin(instance.exports, data.address, data.rest)
+    whole = !instance.exports.table
+    begin(instance.exports, data.address, data.rest, () => setTimeout(() => collect?.()))
     await go.run(instance)
     throw new Error('the engine has ended')
   }).catch((e) => postMessage({ dead: e.message }))

@@ -126,11 +126,10 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 	if err != nil {
 		return err
 	}
-	known := functionNames(data)
 	if data, err = squeeze(data, names, m.rest == ""); err != nil {
 		return fmt.Errorf("squeeze %s: %w", m.name, err)
 	}
-	parts, err := m.parts(root, goroot, data, known)
+	parts, err := m.parts(root, goroot, data)
 	if err != nil {
 		return err
 	}
@@ -144,14 +143,13 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 }
 
 // parts splits a module that has a second part, unless that cannot be known, and leaves out what the first part can make by itself.
-func (m module) parts(root, goroot string, data []byte, names map[int]string) (map[string][]byte, error) {
+func (m module) parts(root, goroot string, data []byte) (map[string][]byte, error) {
 	parts := map[string][]byte{m.name: data}
 	if m.rest != "" {
 		called, err := learn(root, goroot, data)
 		if err == nil {
 			var first, rest []byte
-			imported := imports(data)
-			if first, rest, err = split(data, func(i int) bool { return called[i] && !idle(names[imported+i]) }); err == nil {
+			if first, rest, err = split(data, func(i int) bool { return called[i] }); err == nil {
 				parts = map[string][]byte{m.name: first, m.rest: rest}
 			}
 		}

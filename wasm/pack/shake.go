@@ -1,9 +1,6 @@
 package main
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Go's linker keeps what may be called. Some of it never is in a page: the execution tracer, profiles, metrics, what
 // prints stacks when a program dies (nobody would see them, and their names are gone), times as text, method values
@@ -24,18 +21,6 @@ var never = strings.Fields(`
 	reflect.callMethod reflect.methodReceiver reflect.funcLayout reflect.newAbiDesc reflect.__abiSeq_
 	internal_bisect.__ internal_bisect.New
 `)
-
-// nowAndThen is what Go does when a program rests, such as giving memory back that it has no use for: on a slow machine the programs that say
-// which functions a first result needs may call them, and on others they do not.
-var nowAndThen = strings.Fields(`
-	runtime.__scavengerState_.sleep runtime.__scavengerState_.init.func1 runtime.__scavengerState_.init.func2 runtime.__scavengerState_.init.func4
-	runtime.__pageAlloc_.scavengeOne runtime.__pageAlloc_.scavenge.func1 runtime.__pallocData_.findScavengeCandidate runtime.fillAligned runtime.fillAligned.func1
-	runtime.__piController_.next runtime.__scavengeIndex_.setEmpty runtime.scavChunkData.shouldScavenge runtime.__scavChunkFlags_.isEmpty
-	runtime.__atomicOffAddr_.StoreUnmark runtime.sysUnused runtime.sysUnusedOS
-`)
-
-// idle says whether a function is one of those.
-func idle(name string) bool { return slices.Contains(nowAndThen, name) }
 
 // small is a body that is not worth it: among them are the questions whether the tracer is on.
 const small = 200
@@ -90,15 +75,3 @@ func functionNames(module []byte) map[int]string {
 
 // importedFunctions counts the imports, which are all functions.
 func importedFunctions(section []byte) int { return (&reader{b: section}).uint() }
-
-// imports is how many functions of a module come from outside.
-func imports(module []byte) int {
-	r := &reader{b: module, at: 8}
-	for r.at < len(r.b) && r.err == nil {
-		id := r.byte()
-		if section := r.bytes(r.uint()); id == importSection {
-			return importedFunctions(section)
-		}
-	}
-	return 0
-}

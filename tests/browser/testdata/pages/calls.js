@@ -12,7 +12,6 @@ const wrong = {
   list: [1, 'no', null, [1.5], ['1'], [NaN], [, 1], [1n], [[1]], new Int32Array([1]), {}, Promise.resolve([1])],
   flag: [1, 'true', null, {}],
   text: [1, null, {}, ['a']],
-  texts: [1, 'no', null, {}, [1], [null], [['a']]], results: [1, 'no', null, {}, [1], ['x'], [{ shape: 'x' }], [{ nosuch: 1 }]],
   dtype: ['f23', 'float32', 1, null, {}],
   function: [1, 'f', null, {}],
 }
@@ -34,6 +33,7 @@ const kinds = {
   index: ['..', undefined, [], [0, 1, 1, 1], [0, 1, 0], 1.5, {}, 1n, NaN, ['0', 1], new Int32Array([0])],
   values: ['1', null, undefined, 1n, () => 0, ['1'], [[1, 2], [3]], [1, [2]], [[1], 2], [1, null], [, 1], [1n], [NaN, 'x'], new DataView(new ArrayBuffer(8)), { length: 1 }],
   made: ['x', 3, [1.5], { type: 'f32' }],
+  texts: [1, null, {}, 'wasm', ['wasm:0', 1], [null], [['wasm:0']]], results: [1, null, 'x', {}, [1], [null], [{ size: [2] }], [{ shape: 'x' }], [{ shape: [2], dtype: 'x' }]],
 }
 // What a kind is that no test may leave out, and those that are another's.
 const byTensor = (other, gone, t) => ({
