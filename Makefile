@@ -42,11 +42,12 @@ run: compiler
 
 # Tests in the browser wait a good deal: four packages at a time keep two cores busy, and the longest begin first. The
 # collector runs less often, vetting is left to check, and Mesa's driver on the processor compiles shaders, of which most run once,
-# without optimising them; the smoke cases of test-cogentcore run as it does for everyone.
+# without optimising them; the engine of pages is built once for all packages; the smoke cases of test-cogentcore run as it does for everyone.
 TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 4 -vet=off -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
 test: compiler gpu browser
-	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; \
-		echo "$(TEST)"; WEFT_TABLE="$$rows" $(TEST); code=$$?; \
+	@rows=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$built"' EXIT; \
+		$(GO) run ./wasm/pack -o "$$built" || exit; \
+		echo "$(TEST)"; WEFT_TABLE="$$rows" WEFT_BUILT="$${WEFT_BUILT:-$$built}" $(TEST); code=$$?; \
 		$(GO) run ./tests/table/print "$$rows"; exit $$code
 	@$(MAKE) --no-print-directory test-cogentcore
 
