@@ -52,7 +52,7 @@ func TestFiniteChosen(t *testing.T) {
 		for j, all := range []int{48, 64, 80, 96, 128} {
 			for h, less := range []int{3, 5, 17} {
 				for l, m := range narrow {
-					if (i+j+h+l)%3 > 0 { // each pair of two of them is there
+					if (i+j+h+l)%3 > 0 { // any two of these numbers meet
 						continue
 					}
 					k := repeated(up, all-less, all)

@@ -211,7 +211,7 @@ func (c *Captured) upToDate(ctx context.Context) error {
 // unfold has each run compute everything.
 func (c *Captured) unfold(ctx context.Context, why string) error {
 	if c.engine.says(debugPlans) {
-		c.engine.say("%s captured: %d constants are computed in each run again: %s", c.engine.name, len(c.folded.values), why)
+		c.engine.Say("%s captured: %d constants are computed in each run again: %s", c.engine.name, len(c.folded.values), why)
 	}
 	c.folded = nil
 	return c.compile(ctx, false)
@@ -226,10 +226,10 @@ func (e *Engine) debugFolded(f *folded) {
 	for _, v := range f.values {
 		bytes += v.value.Shape().Numel() * v.value.DType().Size()
 	}
-	e.say("%s captured: %d values of constants, %.2f MB, are computed at the first run, by %d kernels", e.name, len(f.values), float64(bytes)/1e6, len(f.plan.plan.Steps))
+	e.Say("%s captured: %d values of constants, %.2f MB, are computed at the first run, by %d kernels", e.name, len(f.values), float64(bytes)/1e6, len(f.plan.plan.Steps))
 	if e.says(debugSchedules) {
 		for _, line := range f.reasons() {
-			e.say("    %s", line)
+			e.Say("    %s", line)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (e *Engine) planned(c *canonical, build func() (*compiled, error), load fun
 	}
 	if store != nil && len(p.plan.Kernels) >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
 		if err := store.Put(text, p.plan); err != nil {
-			e.say("%s: plans are not kept and will be made again by the next process (%v)", e.name, err)
+			e.Say("%s: plans are not kept and will be made again by the next process (%v)", e.name, err)
 			e.closePlans()
 		}
 	}

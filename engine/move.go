@@ -58,7 +58,7 @@ func (e *Engine) back(ctx context.Context, why error) bool {
 		return false // why is told
 	}
 	e.before = nil
-	e.say("%s cannot do what is asked for, and %s goes on: %v", from, e.name, why)
+	e.Say("%s cannot do what is asked for, and %s goes on: %v", from, e.name, why)
 	if e.opts.Returned != nil {
 		e.opts.Returned(e.name, why)
 	}

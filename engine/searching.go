@@ -107,7 +107,7 @@ func (e *Engine) openTuning() error {
 		}
 	}
 	if e.opts.Search > 0 && e.machine.Key == "" {
-		e.say("%s: there is no search on this device, so its kernels run as the model chooses", e.name)
+		e.Say("%s: there is no search on this device, so its kernels run as the model chooses", e.name)
 	}
 	if !e.searches() {
 		return nil
@@ -122,7 +122,7 @@ func (e *Engine) openTuning() error {
 	case errors.As(err, &wrong):
 		return fmt.Errorf("%s: %w", e.name, err)
 	case err != nil:
-		e.say("the directives that are found are not kept and will be searched for again by the next process (%v)", err)
+		e.Say("the directives that are found are not kept and will be searched for again by the next process (%v)", err)
 	default:
 		t.store = s
 	}
@@ -136,7 +136,8 @@ func (e *Engine) closeTuning() {
 	}
 }
 
-func (e *Engine) say(format string, args ...any) {
+// Say writes a line to Options.Log: what whoever runs a program should know, and nothing fails by.
+func (e *Engine) Say(format string, args ...any) {
 	if e.opts.Log != nil {
 		fmt.Fprintf(e.opts.Log, "weft: %s\n", fmt.Sprintf(format, args...))
 	}
@@ -188,7 +189,7 @@ func (e *Engine) brought(key string, spec *codegen.Spec, model []codegen.Directi
 	}
 	m, err := e.accept(other, spec, model)
 	if err != nil {
-		e.say("%s: the directives that came with the program for kernel %s are not used: %v", e.name, other.Name, err)
+		e.Say("%s: the directives that came with the program for kernel %s are not used: %v", e.name, other.Name, err)
 	}
 	return m, err == nil
 }
@@ -295,7 +296,7 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 	if e.tuning.left <= 0 {
 		if !e.tuning.over {
 			e.tuning.over = true
-			e.say("%s search: %v are over, so kernels take the model's choice from here on; the next process goes on", e.name, mostKernels*e.opts.SearchTime)
+			e.Say("%s search: %v are over, so kernels take the model's choice from here on; the next process goes on", e.name, mostKernels*e.opts.SearchTime)
 		}
 		e.tuning.known[w.key] = model
 		return nil
@@ -314,23 +315,23 @@ func (e *Engine) searchOne(ctx context.Context, w wanted, number, of int) error 
 	c := search.Choice{Key: key, Machine: e.machine.Key, Name: r.Kernel.Name, ModelSeconds: r.ModelSeconds, BestSeconds: r.BestSeconds,
 		Model: codegen.DirectivesString(r.Model), Best: codegen.DirectivesString(r.Best), Complete: r.Complete}
 	for _, f := range r.Faults {
-		e.say("%s search: kernel %s: %s", e.name, c.Name, f)
+		e.Say("%s search: kernel %s: %s", e.name, c.Name, f)
 		if e.opts.SearchCheck != nil {
 			e.opts.SearchCheck(c.Name, f)
 		}
 	}
 	if e.says(debugPlans) {
-		e.say("%s search: kernel %d of %d, %s: %d lists tried, %.3g ms by %q, %.3g ms by the model's %q", e.name, number+1, of, c.Name, r.Tried,
+		e.Say("%s search: kernel %d of %d, %s: %d lists tried, %.3g ms by %q, %.3g ms by the model's %q", e.name, number+1, of, c.Name, r.Tried,
 			c.BestSeconds*1e3, c.Best, c.ModelSeconds*1e3, c.Model)
 	}
 	var lost *runtime.Lost
 	if err != nil && ctx.Err() == nil && !errors.As(err, &lost) {
-		e.say("%s search: kernel %s keeps the model's choice: %v", e.name, c.Name, err)
+		e.Say("%s search: kernel %s keeps the model's choice: %v", e.name, c.Name, err)
 		return nil
 	}
 	if r.Tried > 0 {
 		if failed := e.tuning.store.Put(searching.Name(key, e.machine.Key), searching.Format([]search.Choice{c})); failed != nil {
-			e.say("%s search: what was found for kernel %s is not kept: %v", e.name, c.Name, failed)
+			e.Say("%s search: what was found for kernel %s is not kept: %v", e.name, c.Name, failed)
 		}
 	}
 	if err == nil {
@@ -349,6 +350,6 @@ func (e *Engine) searched(c search.Choice) {
 func (e *Engine) progress(number, of, tried int, best float64) {
 	if now := time.Now(); now.Sub(e.tuning.told) >= 2*time.Second {
 		e.tuning.told = now
-		e.say("%s search: kernel %d of %d, %d lists tried, the best takes %.2f of the model's time", e.name, number+1, of, tried, best)
+		e.Say("%s search: kernel %d of %d, %d lists tried, the best takes %.2f of the model's time", e.name, number+1, of, tried, best)
 	}
 }

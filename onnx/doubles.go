@@ -30,8 +30,9 @@ func (m *Model) isByNode(e *engine.Engine) bool {
 	return m.byNode[e.Name()]
 }
 
-// goByNode notes that.
+// goByNode notes that, and says so.
 func (m *Model) goByNode(e *engine.Engine) {
+	e.Say("onnx: %s computes in float64, which %s lacks: such nodes are computed in the program, slowly; a model exported in float32 is not", m.name, e.Name())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.byNode == nil {

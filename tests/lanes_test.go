@@ -149,37 +149,44 @@ func TestFewRowsOfALargeMatrix(t *testing.T) {
 	}
 }
 
-// Products whose steps lie apart, as in the gradient of a layer's weights, go in blocks of copies: odd sizes of all three axes, batches too, touch no
-// byte outside of their arrays, have the same bits on one thread and on two, and are what sums of float64 say.
+// Products whose steps lie apart, as in the gradient of a layer's weights, go in blocks of copies: odd sizes of all three axes, batches, narrow and wide
+// numbers too, touch no byte outside of their arrays, have the same bits on one thread and on two, and are what sums of float64 say.
 func TestProductsAlongColumns(t *testing.T) {
 	ctx := context.Background()
-	for _, s := range [][4]int{{1, 1301, 257, 65}, {1, 515, 709, 33}, {3, 1024, 320, 31}, {1, 2048, 512, 7}, {1, 333, 1000, 130}, {2, 1283, 256, 24}, {1, 700, 1030, 193}} {
-		batch, inner, rows, columns := s[0], s[1], s[2], s[3]
-		var first []float32
+	for _, c := range []struct {
+		d                           dtype.DType
+		batch, inner, rows, columns int
+		near                        float64
+	}{
+		{dtype.F32, 1, 1301, 257, 65, 2e-3}, {dtype.F32, 1, 515, 709, 33, 2e-3}, {dtype.F32, 3, 1024, 320, 31, 2e-3}, {dtype.F32, 1, 2048, 512, 7, 2e-3},
+		{dtype.F32, 1, 333, 1000, 130, 2e-3}, {dtype.F32, 2, 1283, 256, 24, 2e-3}, {dtype.F32, 1, 700, 1030, 193, 2e-3}, {dtype.F64, 1, 611, 530, 97, 1e-9},
+		{dtype.F16, 1, 901, 1100, 75, 0.2}, {dtype.BF16, 2, 777, 1290, 50, 1.5},
+	} {
+		var first []float64
 		for _, threads := range []int{1, 2} {
 			b := newBench(t, "CPU", engine.Options{Threads: threads, Fence: true})
-			x, y := b.floats(batch, inner, rows), b.floats(batch, inner, columns)
-			a, err := tensor.Data[float32](ctx, x)
-			require.NoError(t, err)
-			c, err := tensor.Data[float32](ctx, y)
-			require.NoError(t, err)
-			got, err := tensor.Data[float32](ctx, x.Transpose(1, 2).MatMul(y))
-			require.NoError(t, err)
+			x, y := b.floats(c.batch, c.inner, c.rows).To(c.d).Contiguous(), b.floats(c.batch, c.inner, c.columns).To(c.d).Contiguous()
+			data := func(x *tensor.Tensor) []float64 {
+				out, err := tensor.Data[float64](ctx, x.To(dtype.F64))
+				require.NoError(t, err)
+				return out
+			}
+			xs, ys, got := data(x), data(y), data(x.Transpose(1, 2).MatMul(y))
 			if first == nil {
 				first = got
 			}
-			require.Equal(t, first, got, "%v: %d threads", s, threads)
+			require.Equal(t, first, got, "%v: %d threads", c, threads)
 			want := make([]float64, len(got))
-			for k := range batch * inner {
-				for i := range rows {
-					at, f := (k/inner*rows+i)*columns, float64(a[k*rows+i])
-					for j := range columns {
-						want[at+j] += f * float64(c[k*columns+j])
+			for k := range c.batch * c.inner {
+				for i := range c.rows {
+					at, f := (k/c.inner*c.rows+i)*c.columns, xs[k*c.rows+i]
+					for j := range c.columns {
+						want[at+j] += f * ys[k*c.columns+j]
 					}
 				}
 			}
 			for i := range want {
-				require.InDelta(t, want[i], got[i], 2e-3, "%v: element %d", s, i)
+				require.InDelta(t, want[i], got[i], c.near, "%v: element %d", c, i)
 			}
 		}
 	}

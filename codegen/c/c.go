@@ -146,15 +146,6 @@ const Prelude = `#include <stdint.h>
 #define WEFT_FMA_f64x2 __builtin_elementwise_fma
 #define WEFT_FMA_f64x4 __builtin_elementwise_fma
 #define WEFT_FMA_f64x8 __builtin_elementwise_fma
-#elif defined(__FMA__)
-#define WEFT_FMA_f32x4(a, b, c) __builtin_ia32_vfmaddps(a, b, c)
-#define WEFT_FMA_f32x8(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
-#define WEFT_FMA_f64x2(a, b, c) __builtin_ia32_vfmaddpd(a, b, c)
-#define WEFT_FMA_f64x4(a, b, c) __builtin_ia32_vfmaddpd256(a, b, c)
-#if defined(__AVX512F__)
-#define WEFT_FMA_f32x16(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)
-#define WEFT_FMA_f64x8(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)
-#endif
 #endif
 #if __has_builtin(__builtin_elementwise_sqrt)
 #define WEFT_SQRT_f32x4 __builtin_elementwise_sqrt
@@ -165,18 +156,20 @@ const Prelude = `#include <stdint.h>
 #define WEFT_SQRT_f64x8 __builtin_elementwise_sqrt
 #endif
 #endif
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#if defined(__AVX512F__)
-#define WEFT_FMA_f32x16(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)
-#define WEFT_FMA_f64x8(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)
-#define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512_mask(a, a, (unsigned short)-1, 4)
-#define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512_mask(a, a, (unsigned char)-1, 4)
-#endif
-#if defined(__FMA__)
+#if defined(__x86_64__) && defined(__GNUC__) && defined(__FMA__) && !defined(WEFT_FMA_f32x4)
 #define WEFT_FMA_f32x4(a, b, c) __builtin_ia32_vfmaddps(a, b, c)
 #define WEFT_FMA_f32x8(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
 #define WEFT_FMA_f64x2(a, b, c) __builtin_ia32_vfmaddpd(a, b, c)
 #define WEFT_FMA_f64x4(a, b, c) __builtin_ia32_vfmaddpd256(a, b, c)
+#if defined(__AVX512F__)
+#define WEFT_FMA_f32x16(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)
+#define WEFT_FMA_f64x8(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)
+#endif
+#endif
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__AVX512F__)
+#define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512_mask(a, a, (unsigned short)-1, 4)
+#define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512_mask(a, a, (unsigned char)-1, 4)
 #endif
 #if defined(__AVX__)
 #define WEFT_SQRT_f32x8(a) __builtin_ia32_sqrtps256(a)

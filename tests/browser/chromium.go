@@ -37,8 +37,13 @@ var flags = []string{
 
 // Find gives the path of Chromium: $CHROMIUM, else the usual names.
 func Find() (string, error) {
-	names := []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
-	if own := os.Getenv("CHROMIUM"); own != "" {
+	return Program("Chromium", "CHROMIUM", "chromium", "chromium", "chromium-browser", "google-chrome", "chrome")
+}
+
+// Program gives the path of a browser: what an environment variable names, else the first of the usual names that is there. Where none is, the error says
+// which package of Debian has it.
+func Program(browser, variable, debian string, names ...string) (string, error) {
+	if own := os.Getenv(variable); own != "" {
 		names = []string{own}
 	}
 	for _, n := range names {
@@ -46,7 +51,7 @@ func Find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("no Chromium: none of %s is on the PATH; install it with: sudo apt-get install chromium (or set CHROMIUM)", strings.Join(names, ", "))
+	return "", fmt.Errorf("no %s: none of %s is on the PATH; install it with: sudo apt-get install %s (or set %s)", browser, strings.Join(names, ", "), debian, variable)
 }
 
 // Browser is a running Chromium.

@@ -220,10 +220,15 @@ func (p *Page) Run(body string, result any) error {
 
 // Eventually asks the page again and again until the expression is true.
 func (p *Page) Eventually(expression string, within time.Duration) error {
+	return Eventually(p.Run, expression, within)
+}
+
+// Eventually asks a page, of any browser, again and again until the expression is true; run is its Run.
+func Eventually(run func(body string, result any) error, expression string, within time.Duration) error {
 	deadline := time.Now().Add(within)
 	for {
 		var yes bool
-		if err := p.Run("return !!("+expression+")", &yes); err != nil {
+		if err := run("return !!("+expression+")", &yes); err != nil {
 			return err
 		}
 		if yes {

@@ -20,11 +20,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/weft-ml/weft/tests/browser"
 	"github.com/weft-ml/weft/tests/npm"
 	need "github.com/weft-ml/weft/tests/require"
 )
@@ -40,16 +40,7 @@ var (
 
 // Find gives the path of Firefox: $FIREFOX, else the usual names.
 func Find() (string, error) {
-	names := []string{"firefox-esr", "firefox"}
-	if own := os.Getenv("FIREFOX"); own != "" {
-		names = []string{own}
-	}
-	for _, n := range names {
-		if path, err := exec.LookPath(n); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("no Firefox: none of %s is on the PATH; install it with: sudo apt-get install firefox-esr (or set FIREFOX)", strings.Join(names, ", "))
+	return browser.Program("Firefox", "FIREFOX", "firefox-esr", "firefox-esr", "firefox")
 }
 
 // Browser is a running Firefox.

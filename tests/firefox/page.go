@@ -1,9 +1,10 @@
 package firefox
 
 import (
-	"fmt"
 	"sync"
 	"time"
+
+	"github.com/weft-ml/weft/tests/browser"
 )
 
 // Page is a tab.
@@ -46,20 +47,7 @@ func (p *Page) Run(body string, result any) error {
 
 // Eventually asks the page again and again until the expression is true.
 func (p *Page) Eventually(expression string, within time.Duration) error {
-	deadline := time.Now().Add(within)
-	for {
-		var yes bool
-		if err := p.Run("return !!("+expression+")", &yes); err != nil {
-			return err
-		}
-		if yes {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("not within %v: %s", within, expression)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	return browser.Eventually(p.Run, expression, within)
 }
 
 // Click clicks the middle of the first element that a selector finds, after scrolling it into sight.

@@ -54,16 +54,12 @@ func same(ctx context.Context, got, want *onnx.Value, tol Tolerance, loose bool)
 	return near(got.Elem().DType(), g, w, tol)
 }
 
-// bf16Rel are two units in the last place of bfloat16, which the ONNX project's own runner allows such results since its release 1.23: the values were
-// recorded from a program that rounds to bfloat16 after each addition of a sum.
-const bf16Rel = 1.0 / 64
-
 func near(d dtype.DType, got, want []byte, tol Tolerance) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("it has %d bytes, not %d", len(got), len(want))
 	}
 	if d == dtype.BF16 {
-		tol.Rel = max(tol.Rel, bf16Rel)
+		tol.Rel = max(tol.Rel, tol.BF16)
 	}
 	bad, first := 0, ""
 	size := d.Size()

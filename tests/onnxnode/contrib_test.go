@@ -12,5 +12,5 @@ func TestContrib(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onDevices(t, "onnx-contrib", cases, os.Getenv("WEFT_ONNX_ALL") != "", Tolerance{1e-3, 1e-5})
+	onDevices(t, "onnx-contrib", cases, os.Getenv("WEFT_ONNX_ALL") != "", Tolerance{Rel: 1e-3, Abs: 1e-5})
 }

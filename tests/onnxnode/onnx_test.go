@@ -35,7 +35,13 @@ func TestONNX(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := os.Getenv("WEFT_ONNX") != "" || os.Getenv("WEFT_ONNX_ALL") != "" || os.Getenv("WEFT_ONNX_CASES") != ""
-	onDevices(t, "onnx", Select(cases, os.Getenv("WEFT_ONNX_CASES")), all, Tolerance{1e-3, 1e-7})
+	tol := Tolerance{Rel: 1e-3, Abs: 1e-7}
+	if os.Getenv("WEFT_ONNX") != "" {
+		// Cases of later releases: since 1.23 ONNX's own runner allows two units in the last place of bfloat16, because what was recorded rounds to
+		// bfloat16 after each addition of a sum.
+		tol.BF16 = 1.0 / 64
+	}
+	onDevices(t, "onnx", Select(cases, os.Getenv("WEFT_ONNX_CASES")), all, tol)
 }
 
 // TestModels runs the folder WEFT_MODELS (default: the shared models) likewise.
@@ -44,7 +50,7 @@ func TestModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onDevices(t, "models", Select(cases, os.Getenv("WEFT_MODELS_CASES")), true, Tolerance{1e-3, 1e-4})
+	onDevices(t, "models", Select(cases, os.Getenv("WEFT_MODELS_CASES")), true, Tolerance{Rel: 1e-3, Abs: 1e-4})
 }
 
 func onDevices(t *testing.T, suite string, cases []*Case, all bool, tol Tolerance) {

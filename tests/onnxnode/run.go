@@ -41,8 +41,8 @@ const (
 	softmaxNoise = "the softmax that was recorded rounds to float16 after each step, ours once, and one unit in the last place of float16 is more than 1e-3"
 )
 
-// Tolerance is how far results may be from what is expected: |got − want| ≤ Abs + Rel·|want|.
-type Tolerance struct{ Rel, Abs float64 }
+// Tolerance is how far results may be from what is expected: |got − want| ≤ Abs + Rel·|want|, where that of bfloat16 is at least BF16.
+type Tolerance struct{ Rel, Abs, BF16 float64 }
 
 // Run runs a case on a device.
 func (c *Case) Run(ctx context.Context, device string, tol Tolerance) (r Result) {

@@ -25,7 +25,7 @@ func TestDoublesWithoutFloat64(t *testing.T) {
 		t.Fatalf("%d cases are there", len(list))
 	}
 	for _, c := range list {
-		if r := c.Run(context.Background(), "WEBGPU", Tolerance{1e-3, 1e-7}); r.Status != Passed {
+		if r := c.Run(context.Background(), "WEBGPU", Tolerance{Rel: 1e-3, Abs: 1e-7}); r.Status != Passed {
 			t.Errorf("%s: %s", c.Name, r.Reason)
 		}
 	}

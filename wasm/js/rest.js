@@ -12,13 +12,14 @@ let module // the rest, compiled
 let arriving
 let told // what hears that the rest is in place
 
-/** Says what the rest belongs to, where it lies, what of it is there already, and what is called when it is in place. The engine of another build may be
- *  whole. */
+/** Says what the rest belongs to, where it lies, what of it is there already, and what is called when it is in place. Gives whether there is a rest: the
+ *  engine of another build may be whole. */
 export function begin(exports, where, compiled, placed) {
   first = exports
   told = placed
   address = where
   module = compiled
+  return !!first.table
 }
 
 const missing = () => first.table && !module

@@ -64,10 +64,10 @@ function hand(pieces) {
 
 const soon = 1000 // ms after its start the engine has its rest loaded
 
-let whole = false, collect
+let collect
 
-// Go's collector begins to work when the rest is there, or when memory grows to this: a first result does without it.
-Object.assign(go.env, { GOGC: 'off', GOMEMLIMIT: '128MiB' })
+// Of an engine in two parts Go's collector begins to work when the second is in place, or when memory grows to this: a first result does without it.
+const first = { GOGC: 'off', GOMEMLIMIT: '128MiB' }
 
 let before = null // batches with Blobs that are being read, where a worker cannot read them at once: Node, Deno, Bun
 
@@ -99,7 +99,7 @@ globalThis.weft = {
     arrived = f
     for (const data of waiting.splice(0)) receive(data)
     collect = begins
-    if (whole || !navigator.connection?.saveData) setTimeout(async () => await ahead() && collect(), soon)
+    if (!navigator.connection?.saveData) setTimeout(async () => await ahead() && collect(), soon)
   },
   // Called by the engine: loads the rest of it.
   ahead(done) { ahead().then(done) },
@@ -132,8 +132,7 @@ const engine = ({ data }) => {
   }
   WebAssembly.instantiate(data.engine, go.importObject).then(async (instance) => {
     memory = instance.exports.mem
-    whole = !instance.exports.table
-    begin(instance.exports, data.address, data.rest, () => setTimeout(() => collect?.()))
+    if (begin(instance.exports, data.address, data.rest, () => setTimeout(() => collect?.()))) Object.assign(go.env, first)
     await go.run(instance)
     throw new Error('the engine has ended')
   }).catch((e) => postMessage({ dead: e.message }))

@@ -49,8 +49,8 @@ func telling(module []byte) ([]byte, error) {
 	return out, nil
 }
 
-// runs is how often the programs run. When Go's collector works, and what waits for what, is another time in each: a function that one run in
-// several calls is one that some page in several would wait for.
+// runs is how often the programs run. What waits for what differs: a function that one run in several calls is one that some page in several would wait
+// for.
 const runs = 4
 
 // learn runs the programs and gives the functions that they called, by number.
