@@ -169,6 +169,10 @@ func convnetCase(batch int) func(ctx context.Context) (*work, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Adam's first steps go by signs: at peakRate a rectifier that another rounding switches is seen in the second digit of the third loss.
+		if err := d.opt.SetRate(ctx, peakRate/20); err != nil {
+			return nil, err
+		}
 		return &work{f: d.learn, in: []*tensor.Tensor{tensor.Arange(batch)}, model: &pictured{d.net, d.images, d.labels}}, nil
 	}
 }

@@ -434,7 +434,7 @@ def _(i, t, m):
     return cross_entropy(linear(jax.nn.relu(linear(t["table.weight"][i[0]], t, "hidden")), t, "out"), i[1]), {}
 
 
-@training("mnist-convnet-64", adam(2e-3))
+@training("mnist-convnet-64", adam(1e-4))
 def _(i, t, m):
     changed = {}
     x = (m["images"][i[0]].astype(jnp.float32) * (1 / 255))[:, None]

@@ -386,7 +386,7 @@ def _(i, m):
     return F.cross_entropy(F.linear(x, m["out.weight"], m["out.bias"]), i[1])
 
 
-@training("mnist-convnet-64", adam(2e-3))
+@training("mnist-convnet-64", adam(1e-4))
 def _(i, m):
     x = (m["images"][i[0]].float() * (1 / 255)).unsqueeze(1)
     for first, norm in ((1, 1), (3, 2)):
