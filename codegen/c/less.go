@@ -7,7 +7,8 @@ import (
 )
 
 // lessInstructions are the machine's for WEFT_LESS_type(a, b, x, y), which is x where a < b and else y, and for WEFT_MIN_type(a, b), which is
-// just a < b ? a : b, NaN and zeros included. gcc 12 makes two instructions of a choice by a mask beside the comparison.
+// just a < b ? a : b, NaN and zeros included. gcc 12 makes two instructions of a choice by a mask beside the comparison. WEFT_MAX_type is the
+// greater one, where NaN wins.
 const lessInstructions = `#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
 #define WEFT_LESS_f32x16(a, b, x, y) __builtin_ia32_blendmps_512_mask(y, x, __builtin_ia32_cmpps512_mask(a, b, 17, (unsigned short)-1, 4))
 #define WEFT_LESS_i32x16(a, b, x, y) __builtin_ia32_blendmd_512_mask(y, x, __builtin_ia32_cmpd512_mask(a, b, 1, (unsigned short)-1))
@@ -16,6 +17,12 @@ const lessInstructions = `#if defined(__x86_64__) && defined(__GNUC__) && !defin
 #define WEFT_MIN_f64x8(a, b) __builtin_ia32_minpd512_mask(a, b, (f64x8){0}, (unsigned char)-1, 4)
 #define WEFT_MAX_f32x16(a, b) ({ f32x16 weft_a = a, weft_b = b; __builtin_ia32_blendmps_512_mask(__builtin_ia32_maxps512_mask(weft_b, weft_a, weft_a, (unsigned short)-1, 4), weft_b, __builtin_ia32_cmpps512_mask(weft_b, weft_b, 3, (unsigned short)-1, 4)); })
 #define WEFT_MAX_f64x8(a, b) ({ f64x8 weft_a = a, weft_b = b; __builtin_ia32_blendmpd_512_mask(__builtin_ia32_maxpd512_mask(weft_b, weft_a, weft_a, (unsigned char)-1, 4), weft_b, __builtin_ia32_cmppd512_mask(weft_b, weft_b, 3, (unsigned char)-1, 4)); })
+#endif
+#if defined(__x86_64__) && defined(__GNUC__) && defined(__AVX__)
+#define WEFT_MIN_f32x8(a, b) __builtin_ia32_minps256(a, b)
+#define WEFT_MIN_f64x4(a, b) __builtin_ia32_minpd256(a, b)
+#define WEFT_MAX_f32x8(a, b) ({ f32x8 weft_a = a, weft_b = b; __builtin_ia32_blendvps256(__builtin_ia32_maxps256(weft_b, weft_a), weft_b, (f32x8)(weft_b != weft_b)); })
+#define WEFT_MAX_f64x4(a, b) ({ f64x4 weft_a = a, weft_b = b; __builtin_ia32_blendvpd256(__builtin_ia32_maxpd256(weft_b, weft_a), weft_b, (f64x4)(weft_b != weft_b)); })
 #endif
 `
 
