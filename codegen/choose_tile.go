@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -134,7 +135,7 @@ func (c *chooser) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.
 	}
 }
 
-// lineCycles is what a cache line from the second cache takes.
+// lineCycles is what a cache line from the second cache takes where a target does not say.
 const lineCycles = 1.5
 
 // tileCost estimates the cycles of a nest on one core that starts two loads and two multiply-adds a cycle.
@@ -164,8 +165,9 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		steps *= float64(extent(x))
 	}
 	fma := float64(t.u * inst)
-	loads, far, apart, extra := 0.0, 0.0, 0.0, 0.0 // far: cache lines that instances' operands lie in
-	lines := 0.0                                   // of lanes, from the second cache
+	again := c.target.SplitLoads && t.u*inst+c.operands(t) > c.target.Registers // each multiply-add loads its vector
+	loads, far, apart, extra := 0.0, 0.0, 0.0, 0.0                              // far: cache lines that instances' operands lie in
+	lines, line := 0.0, cmp.Or(c.target.LineCycles, lineCycles)                 // of lanes, from the second cache
 	for _, l := range t.r.loads {
 		n, rows := 1, 1
 		for i, a := range t.axes {
@@ -187,19 +189,49 @@ func (c *chooser) tileCost(t *tiling) float64 {
 			continue
 		}
 		x, pack := c.laneLoad(t, l)
-		loads += float64(n*t.u) * x
+		if again {
+			loads += fma * x
+		} else {
+			loads += float64(n*t.u) * x
+		}
 		far += float64(rows - 1) // rows of lanes are read side by side
 		extra += pack
 		if float64(n*t.u*t.lanes*l.bytes)*steps > float64(c.target.L1) {
 			lines += float64(n*t.u*t.lanes*l.bytes) / 64
 		}
 	}
-	step := max(fma/2, loads/2, (fma+loads)/5, lineCycles*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
+	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
 	cost := blocks*steps*step + extra
 	if t.along {
 		return cost + blocks*float64(inst)*(10+4*float64(t.u))
 	}
 	return cost + blocks*fma*2 + c.storeCost(t)
+}
+
+// operands is how many registers hold operands beside the results: instances follow each other in the order of the axes, so that
+// what does not depend on the first one is kept for all of its instances.
+func (c *chooser) operands(t *tiling) int {
+	if t.along || len(t.axes) == 0 {
+		return 1 + t.u
+	}
+	first, kept, passing := t.axes[0], 0, 1
+	for _, l := range t.r.loads {
+		n := 1
+		if c.depends(l, t.v) {
+			n = t.u
+		}
+		for i, a := range t.axes[1:] {
+			if c.depends(l, a) {
+				n *= t.n[i+1]
+			}
+		}
+		if c.depends(l, first) {
+			passing = 1
+		} else {
+			kept += n
+		}
+	}
+	return kept + passing
 }
 
 // laneLoad is the cost of loading an operand's lanes, and of bringing it into order first.
@@ -216,12 +248,25 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 	case s == 1 && l.gated:
 		return 1, elements * 0.3
 	case s == 1:
-		return 1, 0
+		return c.crossing(t, l), 0
 	case t.along || reuse < 3*float64(t.lanes)/float64(c.width()):
 		return 1.5 * float64(t.lanes), 0
 	default:
 		return 1, elements * 1.6
 	}
+}
+
+// crossing is how many cache lines a vector of an operand touches: lanes that begin anywhere lie in two of them now and then.
+func (c *chooser) crossing(t *tiling, l *access) float64 {
+	if !c.target.SplitLoads {
+		return 1
+	}
+	for _, x := range l.index.terms {
+		if x.u != t.v && x.k%t.lanes != 0 {
+			return 1 + float64(t.lanes*l.bytes)/64
+		}
+	}
+	return 1
 }
 
 // storeCost is what stores, and loads outside of the reduction, cost with these lanes.

@@ -133,7 +133,9 @@ type Program struct {
 	Directives string
 	Guarded    int // accesses with a condition that keeps them within their buffer, because nothing else is known to
 
-	Features plan.Features // of the target: what was taken for granted
+	Features    plan.Features // of the target: what was taken for granted
+	Registers   int           // vector registers of the target
+	VectorBytes int           // of one of them; 0: any
 
 	Foreign *Foreign // in the place of Body
 }
@@ -154,6 +156,8 @@ type Target struct {
 	Masks      bool        // loads and choices of some lanes take little more than those of all
 	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned
 	ReadsAhead int         // rows of an array that the processor reads ahead at once; 0: unknown
+	LineCycles float64     // what a cache line from the second cache takes; 0: unknown
+	SplitLoads bool        // a vector that lies in two cache lines takes two loads, and loads are what multiply-adds wait for
 	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
 	Matrix     *MatrixUnit // or nil: what multiplies whole blocks of matrices
 	NoOpt      bool        // NOOPT=1: no directives at all

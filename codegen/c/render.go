@@ -57,11 +57,15 @@ func (r *renderer) block(stmts []codegen.Stmt, depth int) {
 	r.seldom = slices.ContainsFunc(stmts, loops)
 	defer func() { r.seldom = was }()
 	turns := r.turns(stmts)
+	inRegister := r.inRegister(stmts)
 	for i, s := range stmts {
 		for _, t := range turns[i] {
 			r.turn(t, depth)
 		}
 		r.stmt(s, depth)
+		if l, ok := s.(*codegen.Let); ok && inRegister[l.Reg] {
+			r.line(depth, "WEFT_IN_REGISTER%d(%s);", r.p.VectorBytes, regName(l.Reg))
+		}
 	}
 	for _, list := range turns {
 		for _, t := range list {
@@ -155,9 +159,13 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 		r.line(depth, "for (int64_t %s = lo; %s < hi; %s++) {", v, v, v)
 	case codegen.Serial:
 		if n := l.Range.Arg().(uop.RangeArg).N; l.Copies == n && n > 0 && r.n > 0 { // compilers see what iterations of lanes share
+			shared := r.sharedPlaces(l)
 			for i := range n {
 				r.line(depth, "{")
 				r.line(depth+1, "const int64_t %s = %d;", v, i)
+				for _, u := range shared {
+					r.line(depth+1, "WEFT_UNKNOWN(%s);", regName(u))
+				}
 				r.block(l.Body, depth+1)
 				r.line(depth, "}")
 			}

@@ -1,0 +1,67 @@
+package codegen
+
+import "slices"
+
+// fewPasses is from how many passes over the lanes' operand on it is worth having in the first cache.
+const fewPasses = 4
+
+// waiting is from which part of its arithmetic on that lines take time.
+const waiting = 0.6
+
+// lineTime is what a step's lines of an operand take from the second cache, in parts of the time of its multiply-adds.
+func (p *arranger) lineTime(l *access) float64 {
+	vectors, all := p.t.u, p.t.u
+	for i, a := range p.t.axes {
+		all *= p.t.n[i]
+		if p.depends(l, a) {
+			vectors *= p.t.n[i]
+		}
+	}
+	return p.target.LineCycles * float64(vectors*p.t.lanes*l.bytes) / 64 / (float64(all) / 2)
+}
+
+// cached divides the steps of a reduction so that what a block of lanes reads of its operand in one part of them stays in the first
+// cache for all blocks of results that use it, where lines come slowly from the second one. Results are carried from part to part.
+func (p *arranger) cached(order []loop) (out, carried []loop) {
+	if p.target.LineCycles == 0 || p.fixed || p.words != nil || len(p.reds) != 1 || len(p.groups) != 1 || len(p.shares) > 0 {
+		return order, nil
+	}
+	x := p.t.r.ranges[0]
+	var lanes *access
+	for _, l := range p.t.r.loads {
+		if p.depends(l, p.t.v) {
+			if lanes != nil || !l.plain || !p.depends(l, x) {
+				return order, nil
+			}
+			lanes = l
+		}
+	}
+	if lanes == nil || slices.ContainsFunc(order, func(o loop) bool { return o.r == x || o.also != nil }) {
+		return order, nil
+	}
+	level := p.packLevel(lanes, order)
+	passes := 1
+	for _, o := range order[level:] {
+		passes *= o.n
+	}
+	bytes := p.packBytes(lanes, order)
+	n := extent(x) / max(1, ceilDiv(bytes, p.target.L1/2))
+	if passes < fewPasses || bytes <= p.target.L1 || n < 8 || p.lineTime(lanes) < waiting {
+		return order, nil
+	}
+	tail := Exact
+	for d := n; ; d-- {
+		if 2*d < n {
+			tail = Guard
+			break
+		}
+		if extent(x)%d == 0 {
+			n = d
+			break
+		}
+	}
+	name := p.name(x)
+	p.out = append(p.out, Directive{Verb: Split, Name: name, N: n, Tail: tail})
+	part := loop{name + ".0", ceilDiv(extent(x), n), x, n, nil}
+	return slices.Insert(slices.Clone(order), level, part), []loop{part}
+}
