@@ -123,7 +123,7 @@ table: compiler gpu browser
 		$(GO) test -count=1 -timeout 30m ./tests/devicetest || code=$$?; \
 		WEFT_DEVICES=CPU,WASM,INTERP,WEBGPU $(GO) test -count=1 -timeout 30m ./tests/torchops || code=$$?; \
 		WEFT_DEVICES=CPU,WASM,INTERP,WEBGPU $(GO) test -count=1 -timeout 30m ./tests/onnxnode || code=$$?; \
-		WEFT_EACH=1 $(GO) test -count=1 -timeout 30m -run Inside ./tests/browser || code=$$?; \
+		WEFT_EACH=1 $(GO) test -count=1 -timeout 30m -run 'Inside|EveryMethod' ./tests/browser || code=$$?; \
 		$(GO) run ./tests/table/print "$$rows"; exit $$code
 
 shaders: compiler gpu browser

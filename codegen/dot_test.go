@@ -137,8 +137,11 @@ func TestQuantisedProducts(t *testing.T) {
 	}
 	for i, q := range quantised {
 		for j, s := range [][3]int{{7, 33, 41}, {50, 64, 100}, {13, 130, 96}, {64, 1, 257}, {1, 65, 64}, {1, 31, 260}, {24, 48, 7}, {3, 5, 1024}, {1, 1, 515}} {
+			if (i+j)%2 > 0 { // each kind with half of the shapes
+				continue
+			}
 			q.m, q.n, q.k = s[0], s[1], s[2]
-			side := (i + j) % 4 // another order of operands with each kind and shape
+			side := (i + j) / 2 % 4 // another order of operands with each kind and shape
 			add(func() *kit { return q.product(side%2 == 1, side/2 == 1) }, dotMachines[(2*i+j)%len(dotMachines)])
 		}
 	}
