@@ -48,7 +48,7 @@ type sink struct {
 
 func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {
 	t := &Tensor{born: recorder()}
-	if engine.Origins() && u.Origin() == nil {
+	if u.Origin() == nil && (engine.Origins() || e != nil && e.Several()) { // what several devices cannot compute is told by its method
 		u.Mark(origin())
 	}
 	t.graph.Store(u)
