@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 	"github.com/weft-ml/weft/wasm/wire"
 )
 
@@ -129,6 +130,11 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 	s.send(0, wire.Record{{Name: "done", Value: last}, {Name: "failed", Value: failed}}, nil)
 }
 
+// alone says that nothing is under way that the worker's loop of events has to go on for: no long call, and no device that answers there.
+func (s *server) alone() bool {
+	return s.engine != nil && s.engine.Name() == "WASM" && s.load.under.Load() == 0
+}
+
 // operate carries out an operation on tensors.
 func (s *server) operate(ctx context.Context, q request) *failure {
 	made, err := s.apply(ctx, q)
@@ -163,6 +169,11 @@ func (s *server) apply(ctx context.Context, q request) (made []*tensor.Tensor, e
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, t := range made {
+		if e := t.Engine(); e != nil && e.Several() && t.Node().Origin() == nil { // see shard.CutError
+			t.Node().Mark(&uop.Origin{Method: q.name})
+		}
 	}
 	return made[:len(q.outs)], nil
 }
