@@ -118,6 +118,11 @@ func main() {
 	}
 }
 
+// alone says that nothing is under way that the worker's loop of events has to go on for: no long call, and no device that answers there.
+func (s *server) alone() bool {
+	return s.engine != nil && s.engine.Name() == "WASM" && s.load.under.Load() == 0
+}
+
 // outbox collects answers, each [kind, number, value], until they are posted.
 type outbox struct{ bytes []byte }
 

@@ -130,11 +130,6 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 	s.send(0, wire.Record{{Name: "done", Value: last}, {Name: "failed", Value: failed}}, nil)
 }
 
-// alone says that nothing is under way that the worker's loop of events has to go on for: no long call, and no device that answers there.
-func (s *server) alone() bool {
-	return s.engine != nil && s.engine.Name() == "WASM" && s.load.under.Load() == 0
-}
-
 // operate carries out an operation on tensors.
 func (s *server) operate(ctx context.Context, q request) *failure {
 	made, err := s.apply(ctx, q)
