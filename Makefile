@@ -10,7 +10,7 @@
 #   make fuzz TIME=2h SEED=1 DEVICES=CPU,WASM   random programs against REF for any time; without SEED a fresh one. What is
 #                 found is shrunk and written to the folder fuzz-findings
 #   make check    formatting, vet, staticcheck, race detector, CGO_ENABLED=0, cross-builds
-#   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text; make check does so for 20 s each
+#   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text, for a minute each if nothing is said; make check does so for 20 s each
 #   make tune-report   search the kernels of the benchmark cases and say how far the model's choices lie from the best found: an hour.
 #                 ONLY="mlp-step conv2d-56" names cases; BEAM=n is the width, TUNE=--processor-time for a machine that does other work
 #   make bench    the benchmark cases of the command line
@@ -76,7 +76,8 @@ PARSERS = engine/search:FuzzChoices safetensors:FuzzParse saved:FuzzDecode saved
 	weights/llama2c:FuzzParse viz:FuzzRead tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern \
 	llm/chat:FuzzTemplate llm/grammar:FuzzSchema llm/grammar:FuzzGBNF llm/serve:FuzzRequest onnx:FuzzRead examples/worker:FuzzJSON
 
-parsers fuzz-parsers: TIME ?= 20s
+parsers: TIME ?= 20s
+fuzz-parsers: TIME ?= 60s
 parsers fuzz-parsers:
 	@printf '%s\n' $(PARSERS) | GO=$(GO) xargs -P 4 -I TARGET sh .ci/fuzz TARGET $(TIME)
 

@@ -20,6 +20,7 @@ type Captured struct {
 	shapes  []*uop.UOp // the first inputs
 	targets []target
 	outs    []*uop.UOp
+	places  []int // of each output: its target; −1: it was in memory when it was recorded
 	renew   []Renewal
 	folded  *folded // nil: everything is computed in each run
 	folding bool    // constants are looked for
@@ -172,6 +173,16 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 	}
 	c.plan, c.inputs, c.vars, c.rebind, c.folded = p, canon.inputs, canon.vars, rebind, f
 	c.folding, c.moves = folding, e.moves
+	c.places = make([]int, len(c.outs))
+	at := map[*uop.UOp]int{}
+	for i, t := range c.targets {
+		if t.flags == nil {
+			at[t.node] = i + 1
+		}
+	}
+	for i, o := range c.outs {
+		c.places[i] = at[o] - 1
+	}
 	return nil
 }
 
@@ -324,33 +335,42 @@ func (e *Engine) renew(r Renewal, s *storage) error {
 	return e.write(s, r.Bytes())
 }
 
-// replay runs the plan on bound inputs. Its targets are stand-ins, so that a recorded node is not taken for realized.
-// into has the buffers that outputs are written into.
+// replay runs the plan on bound inputs. Its targets are not those that were recorded, so that no recorded node is taken for realized: fresh ones
+// have no node, others a stand-in. into has the buffers that outputs are written into.
 func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.UOp, into map[*uop.UOp]*uop.UOp, vars []int32) ([]*uop.UOp, error) {
 	e := c.engine
-	targets := make([]target, len(c.targets))
-	stand := map[*uop.UOp]*uop.UOp{}
-	arena := uop.NewArena()
-	for i, t := range c.targets {
-		targets[i] = t
+	targets := slices.Clone(c.targets)
+	var arena *uop.Table
+	for i := range targets {
+		t := &targets[i]
 		if t.flags != nil {
 			continue
 		}
-		targets[i].node = arena.Param(i, t.node.Shape().Numel(), t.node.DType()).Reshape(t.node.Shape()...)
-		stand[t.node] = targets[i].node
-		if b := into[t.node]; b != nil {
-			targets[i].into = b
-			_, targets[i].store = buffer(b)
+		b := into[t.node]
+		if b == nil && t.dest == nil {
+			t.node = nil
+			continue
+		}
+		if arena == nil {
+			arena = uop.NewArena()
+		}
+		t.node = arena.Param(i, t.node.Shape().Numel(), t.node.DType()).Reshape(t.node.Shape()...)
+		if b != nil {
+			t.into = b
+			_, t.store = buffer(b)
 		}
 	}
-	if err := e.run(ctx, c.plan, bound, vars, targets); err != nil {
+	fresh, err := e.run(ctx, c.plan, bound, vars, targets)
+	if err != nil {
 		return nil, err
 	}
 	outs := make([]*uop.UOp, len(c.outs))
 	for i, o := range c.outs {
-		switch n := stand[o]; {
-		case n != nil:
-			outs[i] = n.Realized()
+		switch at := c.places[i]; {
+		case at >= 0 && targets[at].node == nil:
+			outs[i] = fresh[at]
+		case at >= 0:
+			outs[i] = targets[at].node.Realized()
 		case destination(o) != nil: // an assignment
 			outs[i] = Current(destination(o)).Reshape(o.Shape()...)
 		default:

@@ -88,6 +88,9 @@ func (e *Engine) Members() []string {
 	return []string{e.name}
 }
 
+// Several says whether e stands for several devices.
+func (e *Engine) Several() bool { return e.several != nil }
+
 // Lies says how the value of a node is cut over the devices of e: the axis, or shard.Whole.
 func (e *Engine) Lies(u *uop.UOp) (cut int, err error) {
 	g, ok := e.several.(*group)

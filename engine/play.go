@@ -53,11 +53,13 @@ func (e *Engine) play(ctx context.Context, targets []target) error {
 	if p.reads == nil && slices.ContainsFunc(c.inputs, func(s *storage) bool { return s.doubts != nil }) {
 		p.reads = reads(c)
 	}
-	return e.run(ctx, p, c.inputs, vars, targets)
+	_, err = e.run(ctx, p, c.inputs, vars, targets)
+	return err
 }
 
-// run plays a compiled plan: fresh outputs are allocated where no place was given, assigned buffers get their next version.
-func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars []int32, targets []target) error {
+// run plays a compiled plan: fresh outputs are allocated where no place was given, assigned buffers get their next version. It gives the fresh
+// ones, by target; a target's node, if it has one, stands for its own.
+func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars []int32, targets []target) ([]*uop.UOp, error) {
 	args := make([]*cell, 0, len(inputs)+len(targets))
 	for _, s := range inputs {
 		args = append(args, s.cell)
@@ -75,7 +77,7 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars [
 		if t.into == nil {
 			var err error
 			if fresh[i], s, err = e.newBuffer(t.value.DType(), t.value.Shape()); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		stores[i] = s
@@ -88,12 +90,12 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars [
 		}
 		return e.playOnce(ctx, p, args, vars)
 	}); err != nil {
-		return err
+		return nil, err
 	}
 	e.note(&step{args: args, plan: p, vars: vars}, written...)
 	goruntime.KeepAlive(inputs)
 	for i, t := range targets {
-		if fresh[i] != nil && t.flags == nil {
+		if fresh[i] != nil && t.node != nil && t.flags == nil {
 			t.node.SetRealized(fresh[i])
 		}
 	}
@@ -105,9 +107,9 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars [
 			}
 		}
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	return e.checkpointIf(ctx, busy)
+	return fresh, e.checkpointIf(ctx, busy)
 }
 
 // playOnce plays, once more after a collection if the device is full.

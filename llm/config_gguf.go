@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/tokenizer"
@@ -33,6 +34,7 @@ func FromGGUF(ctx context.Context, f *gguf.File, o Options) (*Model, error) {
 			return nil, err
 		}
 	}
+	c.endsOfTurns(t)
 	m, err := load(ctx, f.Unpacked(), c, layout{names: c.family().gguf}, o)
 	if err == nil {
 		m.Tokenizer, m.Talk = t, ggufTalk(f, t)
@@ -125,6 +127,22 @@ func ggufConfig(f *gguf.File) (Config, error) {
 		}
 	}
 	return c, c.ggufRope(f, family)
+}
+
+// turnEnds are the tokens of control that end an answer in the templates of the families. Many GGUF files name only the token that ends a
+// text, and the programs that read them know these by their texts.
+var turnEnds = []string{"<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|end_of_text|>", "<|endoftext|>"}
+
+// endsOfTurns adds such tokens to those that end a text.
+func (c *Config) endsOfTurns(t *tokenizer.Tokenizer) {
+	if t == nil {
+		return
+	}
+	for _, text := range turnEnds {
+		if id, ok := t.ID(text); ok && t.Special(id) && !slices.Contains(c.EOS, id) {
+			c.EOS = append(c.EOS, id)
+		}
+	}
 }
 
 // ggufRope reads how positions are stretched.

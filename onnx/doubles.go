@@ -75,6 +75,14 @@ func (c *call) aroundDoubles(f operator) ([]*Value, error) {
 	})
 }
 
+// apart is a value that a node with graphs makes around what these give: computed in the program where the device has not got its type.
+func (c *call) apart(v *Value) *Value {
+	if c.r.noDoubles && hasDoubles(v) {
+		return c.evaluated(v)
+	}
+	return v
+}
+
 // hasDoubles says whether a value is of float64, or has such items.
 func hasDoubles(v *Value) bool {
 	return v != nil && (v.kind == IsTensor && v.elem == Float64 || slices.ContainsFunc(v.items, hasDoubles))

@@ -23,6 +23,7 @@ import (
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // Options say how a model is read.
@@ -50,9 +51,16 @@ type Model struct {
 
 	mu      sync.Mutex
 	placed  map[placedKey]*Value // weights, on each engine
-	special map[int]bool         // inputs whose values decide about the plan
+	special map[int]bool         // inputs whose values decide about the plan,
+	read    map[int]readInput    // and what they were last
 	plans   []*planned           // last used first
 	byNode  map[string]bool      // engines that lack the float64 that the graph asks for
+}
+
+// readInput are the elements of an input that lies on a device.
+type readInput struct {
+	node *uop.UOp
+	raw  []byte
 }
 
 type functionKey struct{ domain, name, overload string }
@@ -122,7 +130,7 @@ func parse(b []byte, o Options) (*Model, error) {
 	if o.Name == "" {
 		o.Name = "model"
 	}
-	m := &Model{name: o.Name, opts: o, placed: map[placedKey]*Value{}, special: map[int]bool{}}
+	m := &Model{name: o.Name, opts: o, placed: map[placedKey]*Value{}, special: map[int]bool{}, read: map[int]readInput{}}
 	d := &decoder{}
 	p, err := d.model(b)
 	if err == nil {

@@ -93,13 +93,19 @@ func (c *call) stacked(list []*Value, typ *Type, axis int) *Value {
 		c.fail("%v cannot be laid side by side", first)
 	}
 	axis = c.axis(axis, len(first.shape)+1)
-	return moving(func(c *call) []*Value {
+	return c.apart(moving(func(c *call) []*Value {
 		var ts []t
 		for i := range c.in {
 			ts = append(ts, c.t(i))
 		}
 		return c.one(tensor.Stack(axis, ts...), c.in[0].elem)
-	})(&own)[0]
+	})(&own)[0])
+}
+
+// entry is an entry of an axis.
+func (c *call) entry(v *Value, axis, at int) *Value {
+	part := c.r.tensor(v).Select(axis, at)
+	return c.apart(&Value{elem: v.elem, shape: part.Shape(), t: part, known: v.isKnown()})
 }
 
 func scan(c *call) []*Value {
@@ -164,8 +170,7 @@ func (c *call) scanned(g *graphProto, state, walked []*Value, p scanPlan) []*Val
 			if p.back[i] == 1 {
 				at = length - 1 - step
 			}
-			part := c.r.tensor(v).Select(p.axes[i], at)
-			args = append(args, &Value{elem: v.elem, shape: part.Shape(), t: part, known: v.isKnown()})
+			args = append(args, c.entry(v, p.axes[i], at))
 		}
 		outs := c.body(g, args...)
 		c.settled(outs)
@@ -205,8 +210,7 @@ func (c *call) scanBatches(g *graphProto, in []*Value, n int) []*Value {
 	for b := range batch {
 		args := make([]*Value, len(in))
 		for i, v := range in {
-			part := c.r.tensor(v).Select(0, b)
-			args[i] = &Value{elem: v.elem, shape: part.Shape(), t: part, known: v.isKnown()}
+			args[i] = c.entry(v, 0, b)
 		}
 		outs := c.scanned(g, args[:k], args[k:], scanPlan{make([]int, n), make([]int, len(g.outputs)-k), back, make([]int, len(g.outputs)-k)})
 		for i, v := range outs {

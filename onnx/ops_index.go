@@ -32,8 +32,24 @@ func gather(c *call) []*Value {
 	if count(shape) == 0 {
 		return c.one(c.emptyOf(c.elem(0), shape), c.elem(0))
 	}
+	if n := count(index.shape); index.isKnown() && n <= mostKnown {
+		list := make([]int64, n)
+		for k, i := range c.ints(1) {
+			if i < 0 {
+				i += x.Dim(axis)
+			}
+			if i < 0 || i >= x.Dim(axis) {
+				c.fail("index %d is outside of axis %d of %v", c.ints(1)[k], axis, x.Shape())
+			}
+			list[k] = int64(i)
+		}
+		return c.one(c.pick(x, axis, list).Reshape(shape...), c.elem(0))
+	}
 	return c.one(x.IndexSelect(axis, c.t(1).Flatten().Reshape(count(index.shape))).Reshape(shape...), c.elem(0))
 }
+
+// mostKnown are the indices of a node that are looked at in the program.
+const mostKnown = 1 << 16
 
 // emptyOf is an array without elements.
 func (c *call) emptyOf(e Elem, shape []int) t { return c.full(0, e, shape) }
@@ -198,12 +214,58 @@ func compress(c *call) []*Value {
 	return c.one(c.pick(x, axis, index), c.elem(0))
 }
 
-// pick takes parts of an axis by numbers that are known and inside of it.
+// mostRuns are the slices that known numbers of an axis may be written as; more of them are a table that is looked up.
+const mostRuns = 4
+
+// pick takes parts of an axis by numbers that are known and inside of it: slices, as of a reflected border, where they are few.
 func (c *call) pick(x t, axis int, index []int64) t {
 	if len(index) == 0 {
 		return x.Narrow(axis, 0, 0)
 	}
-	return x.IndexSelect(axis, c.r.tensor(intsValue([]int{len(index)}, index...)).Reshape(len(index)))
+	if list := runsOf(index); len(list) <= mostRuns {
+		var parts []t
+		for _, r := range list {
+			parts = append(parts, r.of(x, axis))
+		}
+		return tensor.Cat(axis, parts...)
+	}
+	shape := slices.Clone(x.Shape())
+	shape[axis] = len(index)
+	at := c.r.tensor(intsValue([]int{len(index)}, index...)).Reshape(c.along(x.Rank(), axis, len(index))...).Expand(shape...)
+	return tensor.FromNode(x.Node().Gather(at.Node(), axis), c.r.eng) // nothing to be checked
+}
+
+// indexRun is n numbers from at on, each greater than the one before by step: 1, −1 or 0.
+type indexRun struct{ at, step, n int }
+
+func runsOf(index []int64) (out []indexRun) {
+	for _, i := range index {
+		if k := len(out) - 1; k >= 0 {
+			r, step := &out[k], int(i)-out[k].at-out[k].step*(out[k].n-1)
+			if step >= -1 && step <= 1 && (r.n == 1 || r.step == step) {
+				r.step = step
+				r.n++
+				continue
+			}
+			if len(out) > mostRuns {
+				return out
+			}
+		}
+		out = append(out, indexRun{at: int(i), n: 1})
+	}
+	return out
+}
+
+func (r indexRun) of(x t, axis int) t {
+	switch {
+	case r.n == 1 || r.step == 1:
+		return x.Narrow(axis, r.at, r.n)
+	case r.step == -1:
+		return x.Narrow(axis, r.at-r.n+1, r.n).Flip(axis)
+	}
+	shape := slices.Clone(x.Shape())
+	shape[axis] = r.n
+	return x.Narrow(axis, r.at, 1).Expand(shape...)
 }
 
 func reverseSequence(c *call) []*Value {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -179,4 +180,47 @@ func TestFunctions(t *testing.T) {
 	slope := message{}.text(1, "slope").float(2, 0.5).num(20, 1)
 	m := read(t, modelMsg(simple(inDomain(nodeMsg("Leaky", list("x"), list("y"), slope), "own")), f))
 	require.Equal(t, []float32{-2, 8}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{-4, 8}))}))
+}
+
+// Indices that are known are slices where they are few, else a table, and in either case nothing is checked while the plan runs.
+func TestKnownIndices(t *testing.T) {
+	x := []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	for _, places := range [][]int64{
+		{3}, {0, 1, 2}, {4, 3, 2}, {5, 5, 5, 5}, {2, 1, 0, 1, 2, 3, -1, -2}, {9, -10}, {0, 0, 1, 1, 2}, {7, 1, 4, 0, 9, 2, -3, 5, 5}, {0, 2, 4, 6, 8}, {1, 2, 2, 2, 1, 0},
+	} {
+		m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Gather", list("x", "at"), list("y"), intAttr("axis", 1))), msgs(intsMsg("at", places...)),
+			msgs(portMsg("x", Float32, 2, 10)), msgs(portMsg("y", Float32, 2, -1)))))
+		var want []float32
+		for row := range 2 {
+			for _, i := range places {
+				want = append(want, float32(10*row)+x[(i+10)%10])
+			}
+		}
+		in := on(tensor.Arange(20).To(dtype.F32).Reshape(2, 10))
+		for range 2 {
+			require.Equal(t, want, run(t, m, map[string]*tensor.Tensor{"x": in}), "%v", places)
+		}
+		require.Equal(t, 1, m.plans[0].plan.Launches(), "%v", places)
+	}
+	for _, places := range [][]int64{{0, 10}, {-11, 1}} {
+		m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Gather", list("x", "at"), list("y"), intAttr("axis", 1))), msgs(intsMsg("at", places...)),
+			msgs(portMsg("x", Float32, 2, 10)), msgs(portMsg("y", Float32, 2, -1)))))
+		_, err := m.Run(context.Background(), map[string]*tensor.Tensor{"x": on(tensor.Zeros(2, 10))})
+		require.ErrorContains(t, err, "is outside of axis 1 of [2 10]")
+	}
+}
+
+// An input whose values decide about the plan is read again once it has been assigned.
+func TestAssignedValues(t *testing.T) {
+	ctx := context.Background()
+	m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Tile", list("x", "n"), list("y"))), nil,
+		msgs(portMsg("x", Float32, -1), portMsg("n", Int64, 1)), msgs(portMsg("y", Float32, -1)))))
+	n, x := on(tensor.Of([]int64{2})).Own(), on(tensor.Of([]float32{1, 2}))
+	require.NoError(t, n.Realize(ctx))
+	for _, times := range []int64{2, 2, 3, 1} {
+		n.Assign(on(tensor.Of([]int64{times})))
+		for range 3 {
+			require.Len(t, run(t, m, map[string]*tensor.Tensor{"x": x, "n": n}), int(2*times))
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-ml/weft/engine"
@@ -203,23 +204,44 @@ func (v *Value) on(e *engine.Engine) *Value {
 
 // key says which plan is for these inputs.
 func (m *Model) key(ctx context.Context, e *engine.Engine, args []*Value) (string, error) {
-	var b strings.Builder
-	b.WriteString(e.Name())
+	b := append(make([]byte, 0, 128), e.Name()...)
 	for i, v := range args {
-		fmt.Fprint(&b, " ", v.elem, v.shape)
-		m.mu.Lock()
-		special := m.special[i]
-		m.mu.Unlock()
-		if special && count(v.shape) <= mostSpecial {
-			raw, err := v.Bytes(ctx)
-			if err != nil {
-				return "", err
-			}
-			v.raw = raw
-			fmt.Fprintf(&b, "=%x", raw)
+		b = strconv.AppendInt(append(b, ' '), int64(v.elem), 10)
+		for _, n := range v.shape {
+			b = strconv.AppendInt(append(b, ','), int64(n), 10)
 		}
+		if !m.isSpecial(i) || count(v.shape) > mostSpecial {
+			continue
+		}
+		raw, err := m.elements(ctx, i, v)
+		if err != nil {
+			return "", err
+		}
+		v.raw = raw
+		b = append(append(b, '='), raw...)
 	}
-	return b.String(), nil
+	return string(b), nil
+}
+
+// elements are those of a small input. What the last run was given too, and nobody has assigned since, is not read again.
+func (m *Model) elements(ctx context.Context, i int, v *Value) ([]byte, error) {
+	if v.raw != nil || v.t == nil {
+		return v.Bytes(ctx)
+	}
+	u := v.t.Node()
+	m.mu.Lock()
+	last := m.read[i]
+	m.mu.Unlock()
+	if last.node == u && engine.Current(u) == u {
+		return last.raw, nil
+	}
+	raw, err := v.Bytes(ctx)
+	if u = v.t.Node(); err == nil && leafOf(u).Op() == uop.Buffer {
+		m.mu.Lock()
+		m.read[i] = readInput{u, raw}
+		m.mu.Unlock()
+	}
+	return raw, err
 }
 
 func (m *Model) find(key string) *planned {

@@ -86,7 +86,11 @@ func (s *Spreader) reshape(u *uop.UOp, v Value, shape uop.Shape) (Value, error) 
 		}
 	})
 	if to == Whole {
-		return Value{}, &CutError{"reshape to " + uop.MakeInts(shape...).String(), in, v.Cut, s.names, why}
+		e := s.fail(u, in, v.Cut, "%s", why)
+		if e.Op = "reshape to " + uop.MakeInts(shape...).String(); e.Method == "Reshape" {
+			e.Method = "" // which says less
+		}
+		return Value{}, e
 	}
 	local := with(shape, to, shape[to]/len(s.names))
 	return s.mapped(v, to, func(_ int, p *uop.UOp) *uop.UOp { return p.Reshape(local...) }), nil
@@ -100,7 +104,7 @@ func (s *Spreader) Recut(v Value, cut int) (Value, error) {
 	case v.Cut == cut:
 		return v, nil
 	case cut != Whole && (cut >= len(shape) || shape[cut]%len(s.names) != 0):
-		return Value{}, &CutError{"shard", shape, cut, s.names, "which makes no equal parts"}
+		return Value{}, &CutError{Op: "shard", Shape: shape, Axis: cut, Devices: s.names, Reason: "which makes no equal parts"}
 	case shape.Numel() == 0:
 		return v, nil
 	case v.Cut == Whole:

@@ -9,6 +9,8 @@ package shard
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weft-ml/weft/uop"
 )
@@ -70,6 +72,7 @@ func New(names []string, leaf func(u *uop.UOp) (Value, error)) *Spreader {
 // CutError says that an op cannot be carried out on an array as it is cut.
 type CutError struct {
 	Op      string
+	Method  string    // that the program called, of which the op is a part; "": not known
 	Shape   uop.Shape // of the operand that is cut
 	Axis    int       // along which it is
 	Devices []string
@@ -77,12 +80,21 @@ type CutError struct {
 }
 
 func (e *CutError) Error() string {
+	name := e.Op
+	if e.Method != "" {
+		first, n := utf8.DecodeRuneInString(e.Method)
+		name = string(unicode.ToLower(first)) + e.Method[n:]
+	}
 	return fmt.Sprintf("%s of %v: axis %d is cut over %s, %s; bring the array together before, whole on each device, or cut another axis",
-		e.Op, []int(e.Shape), e.Axis, strings.Join(e.Devices, ", "), e.Reason)
+		name, []int(e.Shape), e.Axis, strings.Join(e.Devices, ", "), e.Reason)
 }
 
-func (s *Spreader) fail(u *uop.UOp, of uop.Shape, axis int, format string, a ...any) error {
-	return &CutError{u.Op().String(), of, axis, s.names, fmt.Sprintf(format, a...)}
+func (s *Spreader) fail(u *uop.UOp, of uop.Shape, axis int, format string, a ...any) *CutError {
+	e := &CutError{Op: u.Op().String(), Shape: of, Axis: axis, Devices: s.names, Reason: fmt.Sprintf(format, a...)}
+	if o := u.Origin(); o != nil {
+		e.Method = o.Method
+	}
+	return e
 }
 
 // Spread gives what a graph of pure nodes becomes.

@@ -48,8 +48,10 @@ type sink struct {
 
 func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {
 	t := &Tensor{born: recorder()}
-	if engine.Origins() && u.Origin() == nil {
-		u.Mark(origin())
+	if u.Origin() == nil && (engine.Origins() || e != nil && e.Several()) { // what several devices cannot compute is told by its method
+		if o := origin(); o.Method != "" || engine.Origins() { // small engines of pages know no names of functions
+			u.Mark(o)
+		}
 	}
 	t.graph.Store(u)
 	t.eng.Store(e)

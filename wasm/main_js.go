@@ -20,6 +20,11 @@ import (
 //go:wasmimport weft take
 func take(to unsafe.Pointer, n int32)
 
+// next waits a moment for another batch, which the worker holds then, and gives its bytes; 0 where there is none, or nothing may be waited for.
+//
+//go:wasmimport weft next
+func next() int32
+
 // post hands n bytes to the worker, which sends them to the page, with what it keeps under a number if that is not 0.
 //
 //go:wasmimport weft post
@@ -100,8 +105,22 @@ func main() {
 			batch := queue[0]
 			queue = queue[1:]
 			s.handle(context.Background(), batch)
+			for len(queue) == 0 && s.alone() {
+				n := next()
+				if n == 0 {
+					break
+				}
+				batch := make([]byte, n)
+				take(unsafe.Pointer(unsafe.SliceData(batch)), n)
+				s.handle(context.Background(), batch)
+			}
 		}
 	}
+}
+
+// alone says that nothing is under way that the worker's loop of events has to go on for: no long call, and no device that answers there.
+func (s *server) alone() bool {
+	return s.engine != nil && s.engine.Name() == "WASM" && s.load.under.Load() == 0
 }
 
 // outbox collects answers, each [kind, number, value], until they are posted.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 	"github.com/weft-ml/weft/wasm/wire"
 )
 
@@ -163,6 +164,11 @@ func (s *server) apply(ctx context.Context, q request) (made []*tensor.Tensor, e
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, t := range made {
+		if e := t.Engine(); e != nil && e.Several() && t.Node().Origin() == nil { // see shard.CutError
+			t.Node().Mark(&uop.Origin{Method: q.name})
+		}
 	}
 	return made[:len(q.outs)], nil
 }

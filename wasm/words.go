@@ -110,6 +110,9 @@ var remedies = [][2]string{
 	{"; move it with On", ""},
 }
 
+// packages are those whose errors begin with their name, of which a page knows nothing: it says the method that failed.
+var packages = []string{"weft", "engine", "grad", "schedule", "export", "saved", "onnx", "llm", "tokenizer", "weights", "gguf", "safetensors"}
+
 // plain gives the text of an error that is not of package tensor, or not only, such as a device's: without names of packages
 // before it, and without lines of Go. What it speaks of otherwise stays.
 func plain(text string) string {
@@ -120,8 +123,8 @@ func plain(text string) string {
 	if ours {
 		return translate(rest)
 	}
-	for _, p := range []string{"weft: ", "engine: ", "grad: ", "schedule: "} {
-		text = strings.TrimPrefix(text, p)
+	for _, p := range packages {
+		text = strings.TrimPrefix(text, p+": ")
 	}
 	return words(placeless(strings.ReplaceAll(text, ": tensor: ", ": ")), typeWord)
 }

@@ -37,6 +37,9 @@ func TestErrorsInWordsOfAPage(t *testing.T) {
 		{"", errors.New("tensor: Capture: another function is being captured"), "another function is being captured"},
 		{"", fmt.Errorf("weft: realize: %w", &tensor.ArgumentError{Op: "add", Reason: "no", At: "b.go:7"}), "realize: add: no"},
 		{"", errors.New("this expression was built on a tensor before it was assigned at ops_more.go:236 (version 1, now 2); realize it"), "this expression was built on a tensor before it was assigned (version 1, now 2); realize it"},
+		{"export", errors.New(`export: function "main" has 1 inputs, and 2 names are given for them`), `export: function "main" has 1 inputs, and 2 names are given for them`},
+		{"onnx", errors.New("onnx: model.onnx: there is no graph in it"), "onnx: model.onnx: there is no graph in it"},
+		{"", errors.New("llm: tokenizer: t.json: version"), "t.json: version"},
 		{"", errors.New("the server answers 404 Not Found (x.go)"), "the server answers 404 Not Found (x.go)"},
 		{"", errors.New("float32 is int32_t [1 2]"), "f32 is int32_t [1, 2]"},
 	} {

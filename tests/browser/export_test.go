@@ -71,6 +71,7 @@ func TestPageExportsFolder(t *testing.T) {
 	for i, want := range []string{"has not run yet", `has 1 inputs, and 2 names`, "f32, f16 or i8", `no device "cpu"`, "no captured function", "no captured function", "there is no option", `there is no option "device"`} {
 		assert.Contains(t, got.Errors[i], want)
 	}
+	assert.Equal(t, `export: function "main" has 1 inputs, and 2 names are given for them`, got.Errors[1])
 	assert.Contains(t, got.Names, "wasm.plan")
 	assert.NotContains(t, got.Names, "webgpu.plan")
 

@@ -97,6 +97,7 @@ func TestDevicesOfAPage(t *testing.T) {
 			() => x.shard(['wasm:0', 'gpu:1'], 0).list(), () => x.shard(['wasm:0', 'wasm:0'], 0).list(), () => x.shard('wasm', 0), () => x.shard([1, 2], 0), () => x.on('cuda').list(),
 			() => x.add(there).list(), async () => { const v = await weft.open({ device: 'wasm' }); try { return await v.ones([2]).shard(devices, 0).list() } finally { v.close() } },
 			async () => { const v = await weft.open({ device: 'wasm' }); try { return await (await v.capture((x) => x.on('wasm:1').add(1).on('wasm')).run(v.ones([2]))).list() } finally { v.close() } }, () => cut.flip(1).cumSum(1).at(null, 1).list(),
+			() => cut.sort(1)[0].list(),
 		]) try { out.wrong.push(await f() ?? 'nothing') } catch (e) { out.wrong.push(e.message) }
 		w.close()
 		return out`, &got))
@@ -129,6 +130,7 @@ func TestDevicesOfAPage(t *testing.T) {
 		"shard: several devices take the whole engine; open it by open({ whole: true })",
 		"capture: the function goes from device to device, which takes the whole engine; open it by open({ whole: true })",
 		"list: flip of [2, 4]: axis 1 is cut over WASM:0, WASM:1, and cannot be reversed there; bring the array together before, whole on each device, or cut another axis",
+		"list: sort of [2, 4, 4]: axis 1 is cut over WASM:0, WASM:1, and that of another operand is cut along axis 2; bring the array together before, whole on each device, or cut another axis",
 	}, got["wrong"])
 }
 
@@ -208,6 +210,12 @@ func TestBackwardFindsTensors(t *testing.T) {
 		a.clearGradient()
 		a.sum().backward()
 		out.assigned = await a.gradient().list()
+		const kind = w.tensor([1, 2]).own().requireGrad()
+		kind.sum().backward()
+		kind.gradient().dispose()
+		out.disposed = [kind.gradient()]
+		kind.mul(3).sum().backward()
+		out.disposed.push(await kind.gradient().list())
 		const e = w.zeros([2]).own()
 		e.replace(a.mul(3))
 		e.sum().backward()
@@ -235,7 +243,7 @@ func TestBackwardFindsTensors(t *testing.T) {
 	const none = "backward: the tensor depends on none that wants a gradient; mark those that do by requireGrad, or name them"
 	assert.Equal(t, map[string]any{
 		"wants": []any{true, false, false, false}, "collected": []any{[]any{4., 5.}, nil, nil, nil}, "again": []any{6., 45.},
-		"layer": []any{[]any{[]any{1., 2.}}, []any{1.}, false, true}, "assigned": []any{1., 1.}, "replaced": []any{4., 4.},
+		"layer": []any{[]any{[]any{1., 2.}}, []any{1.}, false, true}, "assigned": []any{1., 1.}, "replaced": []any{4., 4.}, "disposed": []any{nil, []any{3., 3.}},
 		"wrong": []any{none, "requireGrad: i32: only floats have a gradient",
 			none, none, none},
 		"before": []any{nil, []any{1., 2.}}, "after": []any{3., 4.},

@@ -203,7 +203,7 @@ export class Tensor {
   /** Adds the gradient of this tensor, or of its product with a seed, to what gradient() gives of each of these; with none named, of those that
    *  want one and that it was computed from. */
   backward(ws?: Tensor[] | null, seed?: Tensor): void
-  /** What backward has collected, or null. */
+  /** What backward has collected, or null, as where that was disposed of. */
   gradient(): Tensor | null
   /** Forgets what backward has collected. */
   clearGradient(): void

@@ -9,6 +9,7 @@
 // whose arguments are wrong throws at once: methods.js. What only the engine finds wrong arrives at the next await, with the stack of the call.
 
 import { addressOf, base } from './addresses.js'
+import { PageBox } from './box.js'
 import { Generator, checkpoint, custom, customUnsafe, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { infer } from './infer.js'
@@ -104,11 +105,11 @@ export class Tensor {
     ws ??= [...this.below ?? []].filter((l) => l.of.leaf === l && l.of.#wants && !l.of.gone).map((l) => l.of)
     if (!ws.length) throw new Error('backward: the tensor depends on none that wants a gradient; mark those that do by requireGrad, or name them')
     const gs = this.grad(ws, seed)
-    ws.forEach((t, i) => { t.#gradient = t.#gradient ? t.#gradient.add(gs[i]) : gs[i] })
+    ws.forEach((t, i) => { t.#gradient = t.gradient()?.add(gs[i]) ?? gs[i] })
   }
 
-  /** What backward has collected, or null. */
-  gradient() { return this.#gradient }
+  /** What backward has collected, or null: also where that was disposed of. */
+  gradient() { return this.#gradient?.gone ? null : this.#gradient }
 
   /** Forgets what backward has collected. */
   clearGradient() { this.#gradient = null }
@@ -173,6 +174,8 @@ function wanting(args, all) {
   }
   return all
 }
+
+const look = { look: true } // there is something in the box
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -247,13 +250,15 @@ export class Weft {
   #gone = new FinalizationRegistry((ref) => this.#drop(ref))
   #dropped = []
   #dead = null
+  #box = PageBox.open((bytes) => this.#take([bytes]))
   #unheard = null // the error of something that was started, which nobody has been told
   #open = new Set() // of promises that the page has: {promise}
 
   constructor(worker, address) {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
-      if (Array.isArray(data)) for (const answer of read(...data)) this.#hear(answer)
+      this.#box?.arrives()
+      if (Array.isArray(data)) this.#take(data)
       else if (data.progress) this.#calls.get(data.call)?.progress?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(data.dead)
@@ -303,7 +308,7 @@ export class Weft {
     const parts = [load(addressOf(module, folder), module, onprogress)]
     // A worker that can wait for a file loads the rest when it is needed, unless it was the last time.
     if (module === lean && isThere(rest) && (!globalThis.XMLHttpRequest || kept('weft.rest'))) parts.push(load(address, rest))
-    Promise.all(parts).then(([engine, rest]) => this.#worker.postMessage({ engine, rest, address }), (e) => this.#die(e.message))
+    Promise.all(parts).then(([engine, rest]) => this.#worker.postMessage({ engine, rest, address, box: this.#box?.buffer }), (e) => this.#die(e.message))
   }
 
   #die(why) {
@@ -330,6 +335,8 @@ export class Weft {
     })()
     return at.promise
   }
+
+  #take(message) { for (const answer of read(...message)) this.#hear(answer) }
 
   #hear([kind, number, value]) {
     const call = this.#calls.get(number)
@@ -507,12 +514,19 @@ export class Weft {
     this.#dispose()
     if (!this.#pending.length) return
     const pieces = this.#pending.finish()
-    this.#worker.postMessage(pieces, pieces.filter((p) => p instanceof ArrayBuffer || isBitmap(p)))
+    if (pieces.length === 1 && pieces[0] instanceof ArrayBuffer && this.#box?.send(pieces[0], () => this.#worker.postMessage(look))) return
+    this.#post(pieces, pieces.filter((p) => p instanceof ArrayBuffer || isBitmap(p)))
+  }
+
+  #post(message, transfer) {
+    this.#box?.posts()
+    this.#worker.postMessage(message, transfer)
   }
 
   /** Ends the engine. What is awaited ends with an error; what nobody awaits is no unhandled one. */
   close() {
     this.#worker.terminate()
+    this.#box?.close()
     for (const w of Object.values(this.#rest)) w.close()
     for (const { promise } of this.#open) promise.catch(() => {})
     this.#die('the engine was closed; open() gives another')
@@ -552,7 +566,7 @@ export class Weft {
     const address = new URL(url, base()).href
     const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
     const number = this.#numbers
-    const stop = () => this.#worker.postMessage({ abort: number })
+    const stop = () => this.#post({ abort: number })
     signal?.addEventListener('abort', stop)
     try {
       await arrived

@@ -165,6 +165,8 @@ export class Writer {
   }
 }
 
+const short = 24 // bytes of a text
+
 /** Reads the values in an ArrayBuffer. Typed arrays are copies; one that came beside it is taken as it is. */
 export function read(buffer, parcel) {
   const view = new DataView(buffer)
@@ -173,10 +175,20 @@ export function read(buffer, parcel) {
     at += 4
     return view.getUint32(at - 4, true)
   }
+  // A short text, unless there is more to it than ASCII: a decoder takes longer to begin.
+  const ascii = (n) => {
+    let s = ''
+    for (let i = at - n; i < at; i++) {
+      const c = view.getUint8(i)
+      if (c > 127) return ''
+      s += String.fromCharCode(c)
+    }
+    return s
+  }
   const string = () => {
     const n = size()
     at += n
-    return plain.decode(new Uint8Array(buffer, at - n, n))
+    return n < short && ascii(n) || plain.decode(new Uint8Array(buffer, at - n, n))
   }
   const value = () => {
     switch (view.getUint8(at++)) {

@@ -2,6 +2,7 @@
 // The workers that it starts are threads, and of this script too, so that one file is all that workers need.
 
 import './wasm_exec.js'
+import { WorkerBox } from './box.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
 import { ahead, begin, rest } from './rest.js'
@@ -80,9 +81,26 @@ function receive(pieces) {
     .finally(() => { if (before === mine) before = null })
 }
 
+let box = null // where the page shares memory
+
+function share(buffer) {
+  if (!buffer) return
+  box = new WorkerBox(buffer, waiting.length)
+  const post = globalThis.postMessage
+  globalThis.postMessage = (...message) => {
+    box.posts()
+    post(...message)
+  }
+}
+
 go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
+  next() {
+    batch = box?.next()
+    return batch?.length ?? 0
+  },
   post(from, n, parcel) {
+    if (!parcel && box?.send(bytes(from >>> 0, n))) return
     const list = [bytes(from >>> 0, n).slice().buffer]
     if (parcel) list.push(taken(parcel).buffer)
     postMessage(list, list)
@@ -99,6 +117,7 @@ globalThis.weft = {
     arrived = f
     for (const data of waiting.splice(0)) receive(data)
     collect = begins
+    box?.open()
     if (!navigator.connection?.saveData) setTimeout(async () => await ahead() && collect(), soon)
   },
   // Called by the engine: loads the rest of it.
@@ -124,12 +143,18 @@ globalThis.weft = {
 
 const engine = ({ data }) => {
   if (data.lose) return player.lose() // for tests
+  if (data.look) {
+    if (batch = box.look()) arrived(batch.length)
+    return
+  }
+  if (!data.engine) box?.arrives() // those before the box comes are waiting
   if (data.abort) return globalThis.weft.abort(data.abort)
   if (data instanceof Array) {
     if (arrived) receive(data)
     else waiting.push(data)
     return
   }
+  share(data.box)
   WebAssembly.instantiate(data.engine, go.importObject).then(async (instance) => {
     memory = instance.exports.mem
     if (begin(instance.exports, data.address, data.rest, () => setTimeout(() => collect?.()))) Object.assign(go.env, first)

@@ -243,7 +243,7 @@ export class Processor {
     const kernel = this.#kernels[number]
     try {
       if (this.#threads && cost > LONG && threads > 1) this.#threads.run(kernel, number, threads, table, vars, this.#places)
-      else alone(kernel, threads, table, vars, this.#places[0])
+      else alone(kernel, threads, cost, table, vars, this.#places[0])
     } catch (e) {
       throw new Error(`kernel ${name}: ${e.message}`)
     }

@@ -25,6 +25,7 @@ export const reserved = 1024
 // A function becomes fast while it is called often: browsers compile it anew in the background, and a call that has
 // begun keeps the slow code.
 const SHARES = 16
+const SHARE = 2e4 // ns of one, at least: with each a kernel begins anew, with copies of what all iterations need
 
 /** The kernels of a module, in order: [entry, function]. */
 export function kernelsOf(module, memory) {
@@ -32,9 +33,9 @@ export function kernelsOf(module, memory) {
   return WebAssembly.Module.exports(module).map(({ name }) => [name, exports[name]])
 }
 
-/** Does all iterations of a kernel alone. */
-export function alone(kernel, n, table, vars, scratch) {
-  const share = Math.ceil(n / SHARES)
+/** Does all iterations of a kernel alone, which takes about so many ns; 0: nobody knows. */
+export function alone(kernel, n, cost, table, vars, scratch) {
+  const share = Math.ceil(n / (cost ? Math.min(SHARES, Math.ceil(cost / SHARE)) : SHARES))
   for (let lo = 0; lo < n; lo += share) kernel(table, vars, scratch, lo, Math.min(lo + share, n))
 }
 
