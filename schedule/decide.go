@@ -46,8 +46,9 @@ type plannedKernel struct {
 	prefix [][]*uop.UOp // index ranges of the reductions inside
 	inside []*uop.UOp   // these reductions
 	heavy  bool
-	scan   *uop.UOp // the axis that a scan goes along
-	next   int      // number of the next range
+	scan   *uop.UOp   // the axis that a scan goes along
+	next   int        // number of the next range
+	pieces []*uop.UOp // axes that are written piece by piece
 }
 
 // decide settles for every node whether it is stored or computed where it is used; the result is s.stored. What a
@@ -81,9 +82,6 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 			v.idx = nil
 		}
 		key := s.table.tuple(append([]*uop.UOp{v.kernel}, v.idx...)...)
-		if v.opaque {
-			key = s.table.tuple(slices.Concat([]*uop.UOp{nil, v.kernel}, v.loops, []*uop.UOp{nil}, v.idx)...)
-		}
 		if seen[n] == nil {
 			seen[n] = map[string]bool{}
 		}
@@ -125,7 +123,10 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 			if r := scanOf(u); r != nil {
 				p.scan = p.axes[r.Arg().(uop.ScanArg).Axis]
 			}
-			uses[u] = []use{{kernel: u, idx: p.axes, loops: p.axes}}
+			uses[u] = nil
+			s.eachPiece(p.axes, p.pieces, func(idx, loops []*uop.UOp) {
+				uses[u] = append(uses[u], use{kernel: u, idx: idx, loops: loops})
+			})
 		}
 		if u.Shape().Numel() == 0 {
 			continue // nothing of what it is made of is read
@@ -143,6 +144,7 @@ func (s *scheduler) newPlan(u *uop.UOp) *plannedKernel {
 		p.axes = append(p.axes, s.t.Range(p.next, n, ""))
 		p.next++
 	}
+	p.pieces = s.stacked(u, p.axes)
 	return p
 }
 
@@ -150,6 +152,12 @@ func (s *scheduler) newPlan(u *uop.UOp) *plannedKernel {
 func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.UOp, use)) {
 	v.depth++
 	v.scan = v.scan && u.Op().IsMovement() || u.Op() == uop.Scan && alongRows(u)
+	if p.pieces != nil {
+		if x := s.branch(u, v.idx); x != nil {
+			add(x, v)
+			return
+		}
+	}
 	switch {
 	case u.Op().IsMovement():
 		v.idx, _ = through(s.t, u, v.idx)
@@ -160,11 +168,7 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		full, ranges := spreadReduce(s.t, in, a.Axes.Slice(), v.idx, &p.next)
 		w := v
 		w.inner, w.idx = true, full
-		if v.opaque {
-			w.loops = slices.Concat(v.loops, ranges)
-		} else {
-			w.loops = append(rangesOf(v.loops, v.idx), ranges...)
-		}
+		w.loops = append(rangesOf(v.loops, v.idx), ranges...)
 		for _, x := range u.Src() {
 			add(x, w)
 		}
@@ -175,7 +179,7 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		add(u.At(1), v)
 		at := s.uniform(u.At(1), v.idx)
 		if at == nil {
-			v.opaque, at = true, s.t.Make(uop.Var, dtype.Index, uop.VarArg{Name: fmt.Sprintf("%d at %x", s.table.id(u), s.table.tuple(v.idx...))})
+			v.opaque, at = true, s.fromData(u.At(1), v.idx)
 		}
 		v.idx = slices.Clone(v.idx)
 		v.idx[u.Arg().(uop.AxisArg).Axis] = at
@@ -196,6 +200,24 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 			add(x, v)
 		}
 	}
+}
+
+// fromData stands for an element of an index array: a variable, added to the ranges that the element depends on.
+func (s *scheduler) fromData(index *uop.UOp, idx []*uop.UOp) *uop.UOp {
+	for index.Op().IsMovement() {
+		idx, _ = through(s.t, index, idx)
+		index = index.At(0)
+	}
+	if len(index.Shape()) == 0 {
+		idx = nil
+	}
+	at := s.t.Make(uop.Var, dtype.Index, uop.VarArg{Name: fmt.Sprintf("%d at %x", s.table.id(index), s.table.tuple(idx...))})
+	for _, e := range idx {
+		for _, r := range symbolic.Depends(e) {
+			at = at.Add(r)
+		}
+	}
+	return at
 }
 
 // spreadReduce is the index of a reduction's operand: the outer index, with a fresh range for each reduced axis.
@@ -246,9 +268,6 @@ func extent(ranges []*uop.UOp) float64 {
 
 // evaluations is how often a use computes the node: the loops down to the innermost one that its index depends on.
 func (v use) evaluations() float64 {
-	if v.opaque {
-		return extent(v.loops)
-	}
 	need := rangesOf(v.loops, v.idx)
 	if len(need) == 0 {
 		return 1

@@ -92,6 +92,10 @@ func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
 		l.scatter(u, out, axes)
 		return k
 	}
+	if p := s.plans[u].pieces; p != nil {
+		l.pieces(u, out, axes)
+		return k
+	}
 	value := l.simplify(l.computed(u, axes, nil))
 	order := lastly(s.plans[u].order(rearranged(s, u, axes)), l.scanned)
 	k.spec.Outs = []codegen.Out{{Param: out, Axes: order, Index: rearranged(s, u, axes), Value: value}}
@@ -119,6 +123,7 @@ type lowering struct {
 	next int
 
 	scanned *uop.UOp // the axis that a scan goes along
+	apart   bool     // the kernel is written piece by piece
 
 	memo map[string]*uop.UOp
 
@@ -241,6 +246,11 @@ func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	case u.Op() == uop.Gather:
 		return l.gather(u, idx, gate)
 	case u.Op().Elementwise():
+		if l.apart {
+			if x := l.s.branch(u, idx); x != nil {
+				return l.value(x, idx, gate)
+			}
+		}
 		src := make([]*uop.UOp, len(u.Src()))
 		for i, x := range u.Src() {
 			src[i] = l.value(x, idx, gate)

@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/uop"
 )
@@ -103,7 +104,7 @@ func (k *kernel) inPlace(t *uop.Table, buf, slot int) bool {
 	}
 	var out int
 	for i, o := range k.spec.Outs {
-		if o.Merge != nil {
+		if o.Merge != nil || slices.ContainsFunc(k.spec.Outs[:i], func(p codegen.Out) bool { return p.Param == o.Param }) {
 			return false
 		}
 		if k.bufs[o.Param] == buf {

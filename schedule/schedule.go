@@ -9,7 +9,7 @@
 //	split     reductions much larger than their result become two, long scans scans of blocks
 //	decide    every node is stored or computed where it is used, with a reason
 //	arrange   the order of a temporary's axes in memory
-//	lower     ranges are pushed from each stored node down to the loads
+//	lower     (of what is stacked along short axes, piece by piece) ranges are pushed from each stored node down to the loads
 //	group     kernels over the same axes become one with several outputs
 //	order     by data; reads of a buffer before it is overwritten
 //	crop      kernels get the rows of an array that they read, so that those that differ only in where are one
@@ -216,17 +216,18 @@ type scheduler struct {
 	t      *uop.Table
 	table  *keys
 
-	values  []*uop.UOp            // of the roots, as the graph is rewritten
-	masked  map[*uop.UOp]*uop.UOp // see masks
-	ranked  map[*uop.UOp]bool     // reductions that are compared with themselves
-	origins map[*uop.UOp]origin   // of index arrays
-	blocked map[*uop.UOp]bool     // computed in blocks inside the sum that they weigh
-	roots   []*uop.UOp            // the stored node of each root; nil where it has no elements
-	topo    []*uop.UOp            // everything the roots need, operands first
-	stored  map[*uop.UOp]string   // nodes with memory of their own, and why
-	reasons []Reason
-	layout  map[*uop.UOp][]int          // stored nodes whose axes lie in another order
-	plans   map[*uop.UOp]*plannedKernel // by stored node
+	values    []*uop.UOp            // of the roots, as the graph is rewritten
+	masked    map[*uop.UOp]*uop.UOp // see masks
+	ranked    map[*uop.UOp]bool     // reductions that are compared with themselves
+	origins   map[*uop.UOp]origin   // of index arrays
+	blocked   map[*uop.UOp]bool     // computed in blocks inside the sum that they weigh
+	selecting map[*uop.UOp]bool     // see selects
+	roots     []*uop.UOp            // the stored node of each root; nil where it has no elements
+	topo      []*uop.UOp            // everything the roots need, operands first
+	stored    map[*uop.UOp]string   // nodes with memory of their own, and why
+	reasons   []Reason
+	layout    map[*uop.UOp][]int          // stored nodes whose axes lie in another order
+	plans     map[*uop.UOp]*plannedKernel // by stored node
 
 	bufs    []Buf
 	bufOf   map[*uop.UOp]int // stored node or Param → buffer

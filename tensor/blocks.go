@@ -61,5 +61,10 @@ func (t *Tensor) corner(at int) *Tensor {
 	return t.Narrow(-1, at, t.Dim(-1)-at).Narrow(-2, at, t.Dim(-2)-at)
 }
 
-// wholeLines is a number of elements, n or some more, of which rows begin where cache lines do.
-func wholeLines(n int) int { return (n + 15) / 16 * 16 }
+// wholeLines is a number of elements, n or some more, of which rows begin where cache lines do, or at halves of them where that needs no more.
+func wholeLines(n int) int {
+	if n%8 == 0 {
+		return n
+	}
+	return (n + 15) / 16 * 16
+}

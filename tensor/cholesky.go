@@ -1,5 +1,10 @@
 package tensor
 
+import (
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
 // Cholesky gives the lower triangular l with l·lᵀ = t for symmetric positive definite matrices, of which the lower
 // triangle is read. Others are a *ValueError when the result is read, but what is not finite gives NaN. The gradient is that of a
 // symmetric matrix.
@@ -17,69 +22,80 @@ func (t *Tensor) Cholesky() *Tensor {
 	return stated(l, l.MatMul(p.Tril(0).Mul(half)))
 }
 
+// rootRows is how many rows of a factor a kernel computes: their steps are written out.
+const rootRows = 8
+
 // definite gives l, of which the lower triangle counts, with l·lᵀ = s for symmetric positive definite s, of which the lower triangle is read,
-// and the squares of its diagonal, which are not all positive for others.
-func (s *Tensor) definite() (l, pivots *Tensor) {
-	if s.Dim(-1) > unblocked {
-		return s.definiteInBlocks()
+// and its diagonal, which is not all positive for others. Rows of lᵀ take the places of rows of s, some at a time; what they are of
+// the rest of it is a product.
+func (s *Tensor) definite() (l, diagonal *Tensor) {
+	n, kind := s.Dim(-1), s.DType()
+	if kind.Size() < 4 { // steps would lose the few digits of narrow types
+		s = s.To(dtype.F32)
 	}
-	s = s.mirrored().Contiguous()
-	for _, at := range s.stepNumbers(s.Dim(-1)) {
-		s = s.withoutRow(at)
+	s = s.T() // what lies below the diagonal does not count
+	if n <= rootRows {
+		l = s.rootOf(s)
+	} else {
+		l = s.rootByRows(s.everyPlace((n+rootRows-1)/rootRows, rootRows))
 	}
-	pivots = s.Diagonal(0)
-	return s.Div(pivots.Sqrt().Unsqueeze(-1)).T(), pivots
+	l = l.Contiguous().T().To(kind)
+	return l, l.Diagonal(0)
+}
+
+// rootByRows is lᵀ of s, of which the upper triangle is read. Rows of it take the places of rows of s in the first part of these, and
+// what they are of the rest of s is then one product.
+func (s *Tensor) rootByRows(places []*Tensor) *Tensor {
+	n := s.Dim(-1)
+	blocks := (n + rootRows - 1) / rootRows
+	some := part(blocks)
+	end := min(some*rootRows, n)
+	top := s.Narrow(-2, 0, end).Contiguous()
+	for _, at := range places[:some] {
+		band := top.block(-2, at, rootRows)
+		corner := band.block(-1, at, rootRows)
+		corner = corner.row().Add(at).Lt(n).Where(corner, corner.identityLike())
+		root := corner.rootOf(band)
+		band = root.column().Lt(root.row().Add(at)).Where(0, root).Contiguous()
+		own := top.row().Sub(at)
+		placed := top.like(band.node().Gather(own.Expand(top.Shape()...).node(), top.Rank()-2))
+		below := band.Narrow(-1, 0, end).T()
+		top = own.Lt(0).LogicalNot().And(own.Lt(rootRows)).Where(placed, top.Sub(below.MatMul(band))).Contiguous()
+	}
+	if end == n {
+		return top
+	}
+	side := top.Narrow(-1, end, n-end)
+	rest := s.corner(end).Sub(side.T().MatMul(side)).Contiguous().rootByRows(places)
+	return Cat(-2, top, rest.wider(end, 0))
+}
+
+// rootOf is l⁻¹·b for the factor l of c, of which the upper triangle is read: Gauss's elimination, each row divided by the root of its
+// pivot. As each row is another value, and all are made of the same ones, a kernel computes them together.
+func (c *Tensor) rootOf(b *Tensor) *Tensor {
+	n := c.Dim(-1)
+	for k := range n {
+		scale := c.Narrow(-2, k, 1).Narrow(-1, k, 1).Sqrt().Reciprocal()
+		times, row := c.Narrow(-2, k, 1).Mul(scale), b.Narrow(-2, k, 1).Mul(scale)
+		rest := b.Sub(times.T().Mul(row))
+		if k > 0 {
+			row = firstRows(k, b, row)
+		}
+		if k == n-1 {
+			return row.Expand(b.Shape()...)
+		}
+		c, b = c.Sub(times.T().Mul(times)), firstRows(k+1, row, rest)
+	}
+	return b
 }
 
 // mirrored has the lower triangle in the place of the upper one.
 func (s *Tensor) mirrored() *Tensor { return s.column().Le(s.row()).Where(s, s.T()) }
 
-// withoutRow is a step of Gauss's elimination in a symmetric matrix, with or without columns behind it: a row's share taken from
-// those below.
-func (s *Tensor) withoutRow(at *Tensor) *Tensor {
-	top := s.line(-2, at)
-	times := s.line(-1, at).Div(top.line(-1, at))
-	return at.Lt(s.row()).Where(s.Sub(times.Mul(top)), s).Contiguous()
-}
-
-// definiteInBlocks takes rows of lᵀ in blocks: the inverse of the factor of a block in the diagonal makes them from rows of the matrix,
-// whose places they take, and what they are of the rest of it is a product.
-func (s *Tensor) definiteInBlocks() (l, pivots *Tensor) {
-	n := s.Dim(-1)
-	blocks, size := blocksOf(n)
-	places, steps := s.everyPlace(blocks, size), s.stepNumbers(size)
-	s = s.T().Contiguous() // what lies below the diagonal does not count
-	var rows, squares []*Tensor
-	for done := 0; done < blocks; {
-		some := part(blocks - done)
-		for i, at := range places[:some] {
-			first := places[done+i]
-			band := s.block(-2, at, size)
-			band = band.column().Lt(band.row().Add(first)).Where(0, band).Contiguous()
-			inverse, square := band.block(-1, first, size).T().rootInverse(first.RSub(n), steps[:min(size, n-(done+i)*size)])
-			band = inverse.MatMul(band).Contiguous()
-			own := s.row().Sub(at)
-			placed := s.like(band.node().Gather(own.Expand(s.Shape()...).node(), s.Rank()-2))
-			below := band.Narrow(-1, done*size, n-done*size).T()
-			s = own.Lt(0).LogicalNot().And(own.Lt(size)).Where(placed, s.Sub(below.MatMul(band))).Contiguous()
-			squares = append(squares, square)
-		}
-		done += some
-		end := min(some*size, s.Dim(-2))
-		rows = append(rows, s.Narrow(-2, 0, end))
-		s = s.Narrow(-2, end, s.Dim(-2)-end).Contiguous()
-	}
-	return Cat(-2, rows...).Contiguous().T(), Cat(-1, squares...).Narrow(-1, 0, n)
-}
-
-// rootInverse is the inverse of the factor of a symmetric matrix, of which the first n rows count, and the squares of the factor's diagonal.
-func (d *Tensor) rootInverse(n *Tensor, steps []*Tensor) (y, square *Tensor) {
-	size := d.Dim(-1)
-	one := d.identityLike()
-	w := Cat(-1, d.row().Lt(n).Where(d.mirrored(), one), one).Contiguous()
-	for _, k := range steps {
-		w = w.withoutRow(k)
-	}
-	square = w.Narrow(-1, 0, size).Diagonal(0)
-	return w.Narrow(-1, size, size).Div(square.Sqrt().Unsqueeze(-1)).Contiguous(), square
+// firstRows are n rows of x, and then those of y.
+func firstRows(n int, x, y *Tensor) *Tensor {
+	both := Broadcast(x, y)
+	u := both[0].node()
+	place := alongAxis(uop.NewIota(both[0].Dim(-2)), both[0].Rank()-2, u.Shape())
+	return both[0].like(place.Less(place.Int(n)).Where(u, both[1].node()))
 }

@@ -7,10 +7,13 @@ import (
 // Systems of equations by Gauss's and Jordan's method with row pivots: steps bring a matrix to the identity, and what stands
 // beside it to the solution. A step takes its number from memory, so that all steps are the same computation.
 
+// fewColumns is the size up to which matrices are not cut into blocks.
+const fewColumns = 24
+
 // eliminate solves a·x = b, where b may be nil, without derivatives. It gives, as a last axis, the pivots too, signed by the exchanges.
 func eliminate(a, b *Tensor) (x, pivots *Tensor) {
 	n := a.Dim(-1)
-	if n > unblocked {
+	if n > fewColumns {
 		return eliminateInBlocks(a, b)
 	}
 	m := a
@@ -37,7 +40,7 @@ func eliminate(a, b *Tensor) (x, pivots *Tensor) {
 // inverse is the inverse without derivatives, and the pivots.
 func (t *Tensor) inverse() (y, pivots *Tensor) {
 	n := t.Dim(-1)
-	if n <= unblocked {
+	if n <= fewColumns {
 		return eliminate(t, t.identityLike())
 	}
 	m, o := reduce(t, nil)
@@ -58,21 +61,20 @@ func eliminateInBlocks(a, b *Tensor) (x, pivots *Tensor) {
 }
 
 // exchanges say which row an elimination took in which step; rows stay where they are. Of each row there are the step, n for
-// those that had none yet, the pivot, and what of the row of the last step is to be taken from it: [… 3 n].
+// those that had none yet, and the pivot: [… 2 n].
 type exchanges struct{ rows *Tensor }
 
-func (o *exchanges) steps() *Tensor  { return o.rows.Narrow(-2, 0, 1) }
-func (o *exchanges) ratios() *Tensor { return o.rows.Narrow(-2, 2, 1) }
+func (o *exchanges) steps() *Tensor { return o.rows.Narrow(-2, 0, 1) }
 
 // order are the rows of n steps, [… n 1].
 func (o *exchanges) order(first *Tensor, n int) *Tensor {
 	step := arange(n).Unsqueeze(1).Add(first).To(o.rows.DType())
-	return o.steps().Eq(step).Where(o.rows.column(), 0).Sum(-1).To(dtype.I32).Unsqueeze(-1).Contiguous()
+	return o.steps().Eq(step).Where(o.rows.column(), 0).Sum(-1).To(dtype.I32).Unsqueeze(-1)
 }
 
 // found are the rows of all steps and the pivots, whose product has the sign that exchanging the rows gives it.
 func (o *exchanges) found(n int) (order, pivots *Tensor) {
-	order = o.order(Full(0, dtype.I32, 1), n)
+	order = o.order(Full(0, dtype.I32, 1), n).Contiguous()
 	place := arange(n)
 	swapped := place.Unsqueeze(1).Lt(place).And(order.T().Lt(order))
 	odd := swapped.To(dtype.I32).Sum(-1, -2).Unsqueeze(-1).Mod(2).Eq(1)
@@ -82,7 +84,8 @@ func (o *exchanges) found(n int) (order, pivots *Tensor) {
 }
 
 // reduce eliminates the columns of a in blocks. With b, it gives what b becomes, and else in the place of a what an identity beside it
-// becomes: the inverse, in an order of rows and columns that the exchanges say.
+// becomes: the inverse, in an order of rows and columns that the exchanges say. With b, that is done to parts of the columns, each of which
+// is then the matrix that does all its steps at once in the columns behind it and in b.
 func reduce(a, b *Tensor) (m *Tensor, o *exchanges) {
 	n := a.Dim(-1)
 	blocks, size := blocksOf(n)
@@ -90,68 +93,83 @@ func reduce(a, b *Tensor) (m *Tensor, o *exchanges) {
 	if m.DType().Size() < 4 { // they do not count so far
 		m = m.To(dtype.F32)
 	}
-	if b != nil {
-		b = b.Detach().To(m.DType())
-	}
 	m = m.Contiguous()
 	place := arange(wholeLines(n))
-	rows := place.Lt(n).Or(arange(3).Unsqueeze(1).Gt(0)).Where(n, -1).To(m.DType())
+	rows := place.Lt(n).Or(arange(2).Unsqueeze(1).Gt(0)).Where(n, -1).To(m.DType())
 	o = &exchanges{rows.Expand(append(m.batch(), rows.Shape()...)...).Contiguous()}
 	places, steps := m.everyPlace(blocks, size), m.stepNumbers(size)
+	if b == nil {
+		return o.inPlace(m, places, places, steps), o
+	}
+	b = b.Detach().To(m.DType()).Contiguous()
 	for done := 0; done < blocks; {
-		some := blocks
-		if b != nil {
-			some = part(blocks - done)
-		}
-		for i, at := range places[:some] {
-			first := places[done+i]
-			x := o.panel(m, first, at, steps, min(size, n-(done+i)*size))
-			order := o.order(first, size)
-			if b != nil {
-				b = o.apply(x, b, order, first, nil)
-			}
-			m = o.apply(x, m, order, first, at)
-		}
+		some := part(blocks - done)
+		end := min(some*size, m.Dim(-1))
+		rest := m.Narrow(-1, end, m.Dim(-1)-end)
+		x := o.inPlace(m.Narrow(-1, 0, end).Contiguous(), places[done:done+some], places, steps)
+		m, b = o.apply(x, rest, places[done], nil), o.apply(x, b, places[done], nil)
 		done += some
-		if at := some * size; b != nil && at < m.Dim(-1) {
-			m = m.Narrow(-1, at, m.Dim(-1)-at).Contiguous()
-		}
 	}
-	if b != nil {
-		return b, o
+	return b, o
+}
+
+// inPlace eliminates the columns of m in blocks, as the steps that begin with some numbers. There stands then what the columns of the
+// identity become that these steps are.
+func (o *exchanges) inPlace(m *Tensor, firsts, places, steps []*Tensor) *Tensor {
+	size := len(steps)
+	for i, first := range firsts {
+		x := o.panel(m, first, places[i], steps, min(size, m.Dim(-1)-i*size))
+		m = o.apply(x.T(), m, first, places[i])
 	}
-	return m, o
+	return m
 }
 
 // panel eliminates some columns that begin at a place, as the steps that begin with a number. Of these columns, which lie
-// as rows, each step leaves what its column of the identity becomes; so at the end they are the matrix that does all steps at once.
+// as rows, each step leaves what its column of the identity becomes; so at the end they are the matrix that does all steps at once. The
+// exchanges are two more rows, so that a step is one computation.
 func (o *exchanges) panel(m, first, at *Tensor, steps []*Tensor, some int) *Tensor {
-	n, kind := m.Dim(-2), m.DType()
-	p := m.block(-1, at, len(steps)).Contiguous().T().Contiguous().wider(0, wholeLines(n)-n).Contiguous()
-	row, place, which := p.row(), p.column(), arange(3).Unsqueeze(1)
-	for _, k := range steps[:some] {
-		line := p.line(-2, k)
-		size := o.steps().Eq(n).Where(line.Abs(), -1)
-		best := p.like(largest(size.node(), size.Rank()-1).Part(1)).To(dtype.I32).Unsqueeze(-1).Contiguous()
-		here, pivot := place.Eq(best), line.line(-1, best)
-		found := here.Where(which.Eq(0).Where(k.Add(first).To(kind), pivot), o.rows)
-		o.rows = which.Eq(2).Where(here.Where(-1, line).Div(pivot), found).Contiguous()
-		top := row.Eq(k).Where(1, p.line(-1, best))
-		p = here.Or(row.Eq(k)).Where(0, p).Sub(top.Mul(o.ratios())).Contiguous()
+	n, size := m.Dim(-2), len(steps)
+	p := Cat(-2, m.block(-1, at, size).T().wider(0, wholeLines(n)-n), o.rows).Contiguous()
+	for i, k := range steps[:some] {
+		p = p.eliminateColumn(n, k, k.Add(first))
+		if i%stepsAtOnce == stepsAtOnce-1 {
+			p = p.Contiguous()
+		}
 	}
-	return p.Narrow(-1, 0, n)
+	p = p.Contiguous()
+	o.rows = p.Narrow(-2, size, 2)
+	return p.Narrow(-2, 0, size).Narrow(-1, 0, n)
 }
 
-// apply does the steps of a panel in m. If its columns begin at a place of m, there stands then what the identity's columns become.
-func (o *exchanges) apply(panel, m, order, first, at *Tensor) *Tensor {
-	size := panel.Dim(-2)
+// stepsAtOnce is how many columns are eliminated before the result is stored. What the next of them needs is computed again for its pivot.
+const stepsAtOnce = 2
+
+// eliminateColumn is a step of panel: that of the column in row k, with a number.
+func (p *Tensor) eliminateColumn(n int, k, step *Tensor) *Tensor {
+	row, place, size := p.row(), p.column(), p.Dim(-2)-2
+	line := p.line(-2, k)
+	open := p.Narrow(-2, size, 1).Eq(n).Where(line.Abs(), -1)
+	best := p.like(largest(open.node(), open.Rank()-1).Part(1)).To(dtype.I32).Unsqueeze(-1)
+	column := p.line(-1, best)
+	pivot := column.line(-2, k)
+	times := row.Eq(k).Where(1, column).Div(pivot)
+	here := place.Eq(best)
+	rest := here.Or(row.Eq(k)).Where(0, p).Sub(times.Mul(here.Where(-1, line)))
+	found := firstRows(size+1, here.Where(step.To(p.DType()), p), here.Where(pivot, p))
+	return firstRows(size, rest, found)
+}
+
+// apply does steps in m that begin with a number, of which x is what their columns of the identity become. Where these stand in m, there
+// stands then that.
+func (o *exchanges) apply(x, m, first, at *Tensor) *Tensor {
+	size := x.Dim(-1)
 	within := func(x, lo *Tensor) *Tensor { return x.Lt(lo).LogicalNot().And(x.Lt(lo.Add(size))) }
-	tops := m.like(m.node().Gather(order.Expand(with(m.shape(), m.Rank()-2, size)...).node(), m.Rank()-2))
+	tops := m.like(m.node().Gather(o.order(first, size).Expand(with(m.shape(), m.Rank()-2, size)...).node(), m.Rank()-2))
 	gone := within(o.steps().Narrow(-1, 0, m.Dim(-2)).T().To(dtype.I32), first)
 	if at != nil {
 		own := within(m.column(), at)
 		tops = own.Where(m.column().Sub(at).Eq(arange(size).Unsqueeze(1)), tops).To(m.DType())
 		gone = gone.Or(own)
 	}
-	return gone.Where(0, m).Add(panel.T().MatMul(tops.Contiguous())).Contiguous()
+	return gone.Where(0, m).Add(x.MatMul(tops.Contiguous())).Contiguous()
 }

@@ -278,7 +278,7 @@ func (x *Tensor) resized(axis, n int) *Tensor {
 }
 
 // dft transforms the last axis without scaling: Σ x[j]·exp(∓2πi·jk/n). The inverse is the transform with both parts exchanged.
-// Each factor of n is a stage, after which the indices of what is transformed lie innermost and in order (Stockham).
+// Of many numbers it is made by butterflies.
 func dft(p pair, inverse bool) pair {
 	switch {
 	case inverse && p.im == nil:
@@ -287,6 +287,15 @@ func dft(p pair, inverse bool) pair {
 		p = dft(pair{p.im, p.re}, false)
 		return pair{p.im, p.re}
 	}
+	if f := p.factors(); f != nil {
+		return p.butterflied(f)
+	}
+	return p.products()
+}
+
+// products transforms the last axis by products with matrices. Each factor of n is a stage, after which the indices of what is transformed
+// lie innermost and in order (Stockham).
+func (p pair) products() pair {
 	last := p.re.Rank() - 1
 	shape := p.re.Shape()
 	n := shape[last]

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
+	need "github.com/weft-ml/weft/tests/require"
 )
 
 // line is a complex array of n numbers on an engine of its own.
@@ -154,5 +155,61 @@ func TestRealFFT(t *testing.T) {
 				assert.InDelta(t, real(want)/float64(n), back[row*n+j], 1e-9, "%d of %d, inverse", j, n)
 			}
 		}
+	}
+}
+
+// Transforms of many numbers are those of the definition, of any factors, along any axis, and so are their gradients.
+func TestLongFFT(t *testing.T) {
+	for _, device := range []string{"REF", "INTERP", "WASM", "CPU"} {
+		t.Run(device, func(t *testing.T) { longFFT(t, device) })
+	}
+}
+
+func longFFT(t *testing.T, device string) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		shape []int
+		axis  int
+	}{{[]int{1 << 14}, 0}, {[]int{8 * 9 * 5 * 7 * 7}, 0}, {[]int{2, 60, 144}, 1}, {[]int{1, 3, 5832}, 2}} {
+		e, err := engine.Open(device, engine.Options{})
+		need.Device(t, device, err)
+		n, numbers := c.shape[c.axis], 1
+		for _, k := range c.shape {
+			numbers *= k
+		}
+		in, raw := make([]float64, 2*numbers), []byte(nil)
+		for i := range in {
+			in[i] = float64(i*37%101)/64 - 0.75
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(in[i])))
+		}
+		u, err := e.FromBytes(dtype.F32, append(append([]int{}, c.shape...), 2), raw)
+		require.NoError(t, err)
+		x := tensor.FromNode(u, e)
+		y := x.FFT(-1, c.axis, tensor.Backward)
+		g := y.Mul(x).Sum().Grad(x)[0] // of a symmetric product: the transform's gradient applied to x, and the transform
+		out, err := tensor.Data[float32](ctx, y)
+		require.NoError(t, err)
+		grad, err := tensor.Data[float32](ctx, g)
+		require.NoError(t, err)
+		inner := 1
+		for _, k := range c.shape[c.axis+1:] {
+			inner *= k
+		}
+		for at := 0; at < numbers; at += 1 + numbers/23 {
+			first, k := at/(n*inner)*(n*inner)+at%inner, at/inner%n
+			var z, w complex128
+			for j := range n {
+				i := first + j*inner
+				s, c := math.Sincos(-2 * math.Pi * float64(j*k%n) / float64(n))
+				v := complex(in[2*i], in[2*i+1])
+				z, w = z+v*complex(c, s), w+v*complex(c, -s)
+			}
+			tol := 1e-5 * math.Sqrt(float64(n)) * 10
+			assert.InDelta(t, real(z), float64(out[2*at]), tol, "%s %v %d", device, c, at)
+			assert.InDelta(t, imag(z), float64(out[2*at+1]), tol, "%s %v %d", device, c, at)
+			assert.InDelta(t, real(z+w), float64(grad[2*at]), tol, "%s %v %d", device, c, at)
+			assert.InDelta(t, imag(z+w), float64(grad[2*at+1]), tol, "%s %v %d", device, c, at)
+		}
+		require.NoError(t, e.Close())
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Linear algebra of matrices in the last two axes; the axes before count a batch. Algorithms are unrolled over
-// the size of the matrix, a few launches a row of the same few kernels, for large matrices in blocks (blocks.go), and meant for up to some hundreds of rows.
+// the size of the matrix, a few launches a row, or some rows, of the same few kernels, for large matrices in blocks (blocks.go), and meant for up to some hundreds of rows.
 // Derivatives are those of the textbook formulas, not of the algorithm; second derivatives are not right (the inverse inside
 // a formula counts as constant).
 

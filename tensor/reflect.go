@@ -30,12 +30,29 @@ func (r *reflections) add(v *Tensor) (y *Tensor) {
 
 // productOf is the y of the reflections whose vectors are the rows of v.
 func productOf(v *Tensor) (y *Tensor) {
-	g, y := v.MatMul(v.T()).Contiguous(), v
-	steps := v.stepNumbers(v.Dim(-2))
-	for _, k := range slices.Backward(steps[1:]) {
-		y = v.row().Lt(k).Where(y.Sub(g.line(-1, k).Mul(y.line(-2, k))), y).Contiguous()
+	return v.MatMul(v.T()).Contiguous().solvedUp(v).Contiguous()
+}
+
+// rowsAtOnce is how many rows are written out, each of which is made of those below it.
+const rowsAtOnce = 16
+
+// solvedUp is the y of g·y = v, where of g counts what lies above the diagonal, and its diagonal is taken as ones.
+func (g *Tensor) solvedUp(v *Tensor) *Tensor {
+	n := g.Dim(-1)
+	if n > rowsAtOnce {
+		half := (n + 1) / 2
+		corner := func(row, col int) *Tensor {
+			size := []int{half, n - half}
+			return g.Narrow(-2, row*half, size[row]).Narrow(-1, col*half, size[col])
+		}
+		low := corner(1, 1).solvedUp(v.Narrow(-2, half, n-half)).Contiguous()
+		high := v.Narrow(-2, 0, half).Sub(corner(0, 1).MatMul(low)).Contiguous()
+		return Cat(-2, corner(0, 0).solvedUp(high).Contiguous(), low)
 	}
-	return y
+	for k := n - 1; k > 0; k-- {
+		v = firstRows(k, v.Sub(g.Narrow(-1, k, 1).Mul(v.Narrow(-2, k, 1))), v)
+	}
+	return v
 }
 
 // apply is the product of all reflections with the columns of z.
@@ -110,10 +127,15 @@ func (w *Tensor) reflectBlock(at *Tensor, steps []*Tensor) (rows, v *Tensor) {
 	row, place := p.row(), p.column()
 	for _, k := range steps {
 		first := k.Add(at)
-		x, head := place.Lt(first).Where(0, p.line(-2, k)).reflection(first)
-		x = place.Eq(m).Where(head, x).Contiguous()
-		rest := place.Lt(m).Where(p.Sub(p.Mul(x).SumKeep(-1).Contiguous().Mul(x)), p)
-		p = k.Lt(row).Where(rest, row.Eq(k).And(place.Ge(first)).Where(x, p)).Contiguous()
+		x := place.Lt(first).Where(0, p.line(-2, k))
+		head, square := p.line(-2, k).line(-1, first), x.Square().SumKeep(-1)
+		length := square.Sqrt()
+		half := square.Add(head.Abs().Mul(length)) // see reflection
+		scale, far := half.Eq(0).Where(0, half.Rsqrt()), head.Lt(0).Where(length.Neg(), length)
+		v := x.Add(place.Eq(first).Where(far, 0)).Mul(scale)
+		along := p.Mul(x).SumKeep(-1).Add(p.line(-1, first).Mul(far)).Mul(scale)
+		found := place.Eq(m).Where(far.RSub(0), v)
+		p = row.Eq(k).And(place.Ge(first)).Where(found, k.Lt(row).Where(p.Sub(along.Mul(v)), p)).Contiguous()
 	}
 	diagonal := row.Add(at)
 	head := p.Narrow(-1, m, 1)

@@ -104,6 +104,15 @@ func (in *Inputs) view(d dtype.DType, fill Fill, shape ...int) *tensor.Tensor {
 	return tensor.FromNode(in.View(d, fill, shape...), in.engine)
 }
 
+// pieces are different values of the same elements, side by side.
+func pieces(x *tensor.Tensor, axis int) *tensor.Tensor {
+	var parts []*tensor.Tensor
+	for i := range 9 {
+		parts = append(parts, x.Mul(i%3).Add(x.Flip(0).Mul(i/3)))
+	}
+	return tensor.Stack(axis, parts...)
+}
+
 // arrangements are functions of a matrix that only move, choose or order numbers.
 func (s *suite) arrangements() {
 	first := func(v, _ *tensor.Tensor) *tensor.Tensor { return v }
@@ -112,6 +121,8 @@ func (s *suite) arrangements() {
 		{"Cat", func(x *tensor.Tensor) *tensor.Tensor { return tensor.Cat(0, x, x.Flip(0), x.Add(1)) }},
 		{"Cat of columns", func(x *tensor.Tensor) *tensor.Tensor { return tensor.Cat(1, x, x.Mul(2)) }},
 		{"Stack", func(x *tensor.Tensor) *tensor.Tensor { return tensor.Stack(-1, x, x.Neg()) }},
+		{"Stack of nine", func(x *tensor.Tensor) *tensor.Tensor { return pieces(x, -1) }},
+		{"Stack of nine in front", func(x *tensor.Tensor) *tensor.Tensor { return pieces(x, 0) }},
 		{"Repeat", func(x *tensor.Tensor) *tensor.Tensor { return x.Repeat(2, 3) }},
 		{"RepeatInterleave", func(x *tensor.Tensor) *tensor.Tensor { return x.RepeatInterleave(3, 1) }},
 		{"Roll", func(x *tensor.Tensor) *tensor.Tensor { return x.Roll([]int{2, -1}, []int{0, 1}) }},

@@ -275,7 +275,8 @@ func (a *Arg) pool() tensor.Pool {
 	}
 	if len(a.List) > 7 { // as much after each axis, or Same
 		if p.Same = a.List[7] < 0; !p.Same {
-			p.Padding = append(slices.Repeat([]int{a.List[2]}, a.List[4]), slices.Repeat([]int{a.List[7]}, a.List[4])...)
+			n := max(a.List[4], 0) // a program may ask for fewer axes than none
+			p.Padding = append(slices.Repeat([]int{a.List[2]}, n), slices.Repeat([]int{a.List[7]}, n)...)
 		}
 	}
 	return p
