@@ -70,3 +70,6 @@ func (d Damaged) Transpose() {
 		}
 	}
 }
+
+// ChunkShare is how many chunks what is just large makes.
+const ChunkShare = chunkShare

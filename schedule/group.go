@@ -274,6 +274,9 @@ func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*ker
 			return false
 		}
 	}
+	if s.chunked && s.holds(g, k) && s.holds(k, g) {
+		return false
+	}
 	gr, gn := reduces(g.values())
 	kr, kn := reduces(k.values())
 	if gn+kn > maxGroupSize {

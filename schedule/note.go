@@ -53,7 +53,7 @@ var CompactLaw = rewrite.Named("parameters that nothing loads are left out")
 // Laws lists the laws that a schedule applies, which no pattern can say.
 func Laws() []*rewrite.Rule {
 	return []*rewrite.Rule{
-		streamLaw, mergeLaw, splitLaw, productsLaw, scanLaw, lowerLaw, CompactLaw, groupLaw, orderLaw, cropLaw, numberLaw, storedLaw, zeroLaw, oneHotLaw,
+		chunkLaw, streamLaw, mergeLaw, splitLaw, productsLaw, scanLaw, lowerLaw, CompactLaw, groupLaw, orderLaw, cropLaw, numberLaw, storedLaw, zeroLaw, oneHotLaw,
 		combLaw, unitLaw, movedLaw, elementwiseLaw, reduceLaw, scanOfLaw, gatherLaw, partLaw, sameLaw, leafLaw,
 	}
 }
@@ -181,7 +181,7 @@ func Recorded(g *Graph, c Config, most int) (*Result, *History) {
 	defer stop()
 	made := map[*kernel]*Member{}
 	first := map[*kernel]*Derivation{}
-	for p := Stream; p < numPhases; p++ {
+	for p := Chunk; p < numPhases; p++ {
 		before := s.values
 		s.run(p)
 		if p < Decide {

@@ -4,6 +4,7 @@
 // It knows shapes, ranges and costs. It refuses to know how a kernel is written (codegen) and where it runs.
 // One direction:
 //
+//	chunk     sums over large products are computed for some rows at a time
 //	stream    sums weighted by a softmax become one reduction, where the target computes weights in blocks
 //	merge     sums of moved sums become one
 //	split     reductions much larger than their result become two, long scans scans of blocks
@@ -58,6 +59,7 @@ type Config struct {
 	Align       int    // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
 	Language    string // name of the target, for kernels that are text already
 	Streams     bool   // the target computes the weights of a sum in blocks, where they are used
+	Large       int    // bytes of which caches keep nothing until it is read; 0: codegen.PastCaches
 }
 
 // BufKind says whose a buffer is.
@@ -149,7 +151,7 @@ func (r *Result) bufName(i int) string {
 // New schedules a graph.
 func New(g *Graph, c Config) *Result {
 	s := begin(g, c)
-	for p := Stream; p < numPhases; p++ {
+	for p := Chunk; p < numPhases; p++ {
 		s.run(p)
 	}
 	return s.result()
@@ -171,7 +173,9 @@ type Phase uint8
 
 // The phases, in their order; the package's comment says what they do.
 const (
-	Stream Phase = iota
+	Chunk Phase = iota
+	Stream
+	Rest
 	Merge
 	Split
 	Decide
@@ -186,8 +190,12 @@ const (
 
 func (s *scheduler) run(p Phase) {
 	switch p {
+	case Chunk:
+		s.values = s.chunk(s.values, false)
 	case Stream:
 		s.values = s.stream(s.values)
+	case Rest:
+		s.values = s.chunk(s.values, true)
 	case Merge:
 		s.values = s.merge(s.values)
 	case Split:
@@ -217,6 +225,7 @@ type scheduler struct {
 	table  *keys
 
 	values    []*uop.UOp            // of the roots, as the graph is rewritten
+	chunked   bool                  // some sums are computed in chunks
 	masked    map[*uop.UOp]*uop.UOp // see masks
 	ranked    map[*uop.UOp]bool     // reductions that are compared with themselves
 	origins   map[*uop.UOp]origin   // of index arrays

@@ -13,7 +13,7 @@ type Check func(g *Graph) func(s Stage) error
 func Checked(g *Graph, c Config, check Check) (*Result, error) {
 	see := check(g)
 	s := begin(g, c)
-	for p := Stream; p < numPhases; p++ {
+	for p := Chunk; p < numPhases; p++ {
 		s.run(p)
 		if err := see(Stage{s, p}); err != nil {
 			return nil, err
@@ -22,7 +22,7 @@ func Checked(g *Graph, c Config, check Check) (*Result, error) {
 	return s.result(), nil
 }
 
-var phaseNames = [numPhases]string{"stream", "merge", "split", "decide", "arrange", "lower", "group", "order", "crop", "number"}
+var phaseNames = [numPhases]string{"chunk", "stream", "chunk the rest", "merge", "split", "decide", "arrange", "lower", "group", "order", "crop", "number"}
 
 // String names the phase.
 func (p Phase) String() string { return phaseNames[p] }

@@ -21,8 +21,12 @@ var attentionCases = []benchCase{
 	attentionCase("attention-token-512", "a query of 8 heads against 512 keys of 64", heads{1, 8, 8, 1, 512, 64}, plainAttention),
 	attentionCase("attention-token-2048", "a query of 8 heads against 2048 keys of 64", heads{1, 8, 8, 1, 2048, 64}, plainAttention),
 	attentionCase("attention-token-groups", "a query of 32 heads against 1024 keys of 8 heads of 64", heads{1, 32, 8, 1, 1024, 64}, groupedAttention),
-	attentionGrad("attention-grad", "the gradients of attention to 8 heads of 512 queries, keys and values of 64", plainAttention),
-	attentionGrad("attention-grad-causal", "the same, queries see no later keys", causalAttention),
+	attentionGrad("attention-grad", "the gradients of attention to 8 heads of 512 queries, keys and values of 64", heads{1, 8, 8, 512, 512, 64}, plainAttention),
+	attentionGrad("attention-grad-causal", "the same, queries see no later keys", heads{1, 8, 8, 512, 512, 64}, causalAttention),
+	attentionGrad("attention-grad-batch", "the gradients of attention to 4 times 12 heads of 256", heads{4, 12, 12, 256, 256, 64}, plainAttention),
+	attentionGrad("attention-grad-batch-causal", "the same, queries see no later keys", heads{4, 12, 12, 256, 256, 64}, causalAttention),
+	attentionGrad("attention-grad-2048", "the gradients of attention to 8 heads of 2048, whose scores caches do not hold", heads{1, 8, 8, 2048, 2048, 64}, plainAttention),
+	attentionGrad("attention-grad-2048-causal", "the same, queries see no later keys", heads{1, 8, 8, 2048, 2048, 64}, causalAttention),
 }
 
 // heads are the sizes of an attention.
@@ -73,9 +77,8 @@ func attentionCase(name, about string, h heads, f attentionForm, mask ...func(x 
 	}}
 }
 
-// attentionGrad measures the gradients of a form at 8 heads of 512×64.
-func attentionGrad(name, about string, f attentionForm) benchCase {
-	h := heads{1, 8, 8, 512, 512, 64}
+// attentionGrad measures the gradients of a form.
+func attentionGrad(name, about string, h heads, f attentionForm) benchCase {
 	return benchCase{name: name, about: about, flops: 3.5 * h.flops(), // two products forward, five of their size backward
 		prepare: kernelsCase(func(in ...*tensor.Tensor) []*tensor.Tensor {
 			y := f(in...)
