@@ -155,6 +155,7 @@ type Target struct {
 	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned
 	ReadsAhead int         // rows of an array that the processor reads ahead at once; 0: unknown
 	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
+	Nests      NestLimits  // what kernels of several nests may be
 	Matrix     *MatrixUnit // or nil: what multiplies whole blocks of matrices
 	NoOpt      bool        // NOOPT=1: no directives at all
 	Grid       bool        // Thread loops, nested, are invocations of a graphics processor; see grid.go
