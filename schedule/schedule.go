@@ -12,6 +12,7 @@
 //	lower     ranges are pushed from each stored node down to the loads
 //	group     kernels over the same axes become one with several outputs
 //	order     by data; reads of a buffer before it is overwritten
+//	nest      kernels that one thread does alone become nests of one
 //	crop      kernels get the rows of an array that they read, so that those that differ only in where are one
 //	number    the ranges of each kernel, in order of use
 //	memory    lives that do not overlap share the arena
@@ -58,6 +59,7 @@ type Config struct {
 	Align       int    // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
 	Language    string // name of the target, for kernels that are text already
 	Streams     bool   // the target computes the weights of a sum in blocks, where they are used
+	Nests       codegen.NestLimits
 }
 
 // BufKind says whose a buffer is.
@@ -179,6 +181,7 @@ const (
 	Lower
 	Group
 	Order
+	Nest
 	Crop
 	Number
 	numPhases
@@ -202,6 +205,8 @@ func (s *scheduler) run(p Phase) {
 		s.group()
 	case Order:
 		s.order()
+	case Nest:
+		s.nest()
 	case Crop:
 		s.crop()
 	default:
