@@ -325,6 +325,11 @@ func (k *kernel) fuse(m Directive) error {
 	return nil
 }
 
+// inAll says that all nests have an axis.
+func (k *kernel) inAll(a *axis) bool {
+	return !slices.ContainsFunc(k.groups, func(g *group) bool { return !slices.Contains(g.axes, a) })
+}
+
 // order sets the order of the loops of a nest, or of a reduction.
 func (k *kernel) order(m Directive) error {
 	var list []*axis
@@ -340,16 +345,18 @@ func (k *kernel) order(m Directive) error {
 		k.place[a.r] = i
 	}
 	for _, g := range k.groups {
-		n := 0
+		n, own := 0, 0 // axes of the nest, and of no other
 		for _, a := range g.axes {
 			if slices.Contains(list, a) {
-				n++
+				if n++; !k.inAll(a) {
+					own++
+				}
 			}
 		}
-		switch n {
-		case 0:
+		switch {
+		case n == 0, own == 0 && len(k.groups) > 1: // it is of another nest, which goes through the same rows
 			continue
-		case len(g.axes):
+		case n == len(g.axes):
 			g.order = slices.Clone(list)
 			for g.order[len(g.order)-1].owner != "" { // inside all outputs' axes: the reduction's own loops
 				g.order = g.order[:len(g.order)-1]

@@ -43,8 +43,9 @@ func (k *kernel) check() error {
 		if a.kind == Thread {
 			threads++
 			one := threads == 1 && k.target.Threads || k.target.Grid
-			if a.owner != "" || !one || len(k.groups) > 1 {
-				return fmt.Errorf("codegen: thread %s: threads share one axis of the outputs of the only nest", name)
+			last := k.groups[len(k.groups)-1]
+			if a.owner != "" || !one || len(k.groups) > 1 && (k.target.Grid || a != k.sharedRow() && !(slices.Contains(last.order, a) && k.threaded(last))) {
+				return fmt.Errorf("codegen: thread %s: threads share one axis of the outputs of the only nest, rows that all nests go through, or the last nest", name)
 			}
 		}
 	}
@@ -136,7 +137,7 @@ func (k *kernel) checkOut(g *group, o Out) error {
 	if o.Merge != nil {
 		return fmt.Errorf("codegen: split shift: merged elements would count twice")
 	}
-	for _, u := range uop.Topo(k.roots()...) {
+	for _, u := range uop.Topo(k.rootsOf(g)...) {
 		if u.Op() == uop.Load && u.At(0).Arg().(uop.ParamArg).Slot == o.Param {
 			return fmt.Errorf("codegen: split shift: the output is read as well, and would be read after it was written")
 		}

@@ -18,8 +18,12 @@ func Choose(spec *Spec, target *Target) (directives []Directive) {
 		return nil
 	}
 	k := newKernel(spec, target)
+	row := k.sharedRow()
 	for _, g := range k.groups {
-		c := &chooser{kernel: k, g: g, spec: spec}
+		c := &chooser{kernel: k, g: g, spec: spec, row: row, before: directives}
+		if row != nil {
+			c.g = &group{g.outs, g.axes[1:], g.order[1:]}
+		}
 		c.look()
 		rules := []func() []Directive{c.blocks, c.tiles, c.stream}
 		if slices.ContainsFunc(g.axes, func(a *axis) bool { return k.runs(a.r) }) {
@@ -29,8 +33,8 @@ func Choose(spec *Spec, target *Target) (directives []Directive) {
 		}
 		directives = append(directives, c.first(rules...)...)
 	}
-	if len(k.groups) > 1 && Legal(spec, directives, target) != nil {
-		return nil
+	if row != nil {
+		directives = append(directives, Directive{Verb: Threads, Name: row.name})
 	}
 	return directives
 }
@@ -48,11 +52,49 @@ func fewLoops(f func()) {
 // first is what the first of some rules gives that applies and whose directives are legal.
 func (c *chooser) first(rules ...func() []Directive) []Directive {
 	for _, rule := range rules {
-		if m := rule(); m != nil && (len(c.groups) > 1 || Legal(c.spec, m, c.target) == nil) {
-			return m
+		if m := rule(); m != nil && c.legal(m) {
+			return c.inRow(m)
 		}
 	}
 	return nil
+}
+
+// legal says that directives for the nest can be applied, after those of the nests before.
+func (c *chooser) legal(directives []Directive) bool {
+	return Legal(c.spec, slices.Concat(c.before, c.inRow(directives)), c.target) == nil
+}
+
+// inRow are directives for what lies inside the row axis, said of the whole nest.
+func (c *chooser) inRow(directives []Directive) []Directive {
+	if c.row == nil {
+		return directives
+	}
+	out := slices.Clone(directives)
+	inner := map[string]bool{} // axes of the nest, as the directives made them
+	for _, a := range c.g.axes {
+		inner[a.name] = true
+	}
+	for i, m := range out {
+		switch m.Verb {
+		case Split:
+			if inner[m.Name] {
+				inner[m.Name+".0"], inner[m.Name+".1"] = true, true
+			}
+		case Fuse:
+			if inner[m.Axes[0]] {
+				inner[m.Axes[0]+"+"+m.Axes[1]] = true
+			}
+		case Order:
+			if m.Axes[0] != c.row.name && slices.ContainsFunc(m.Axes, func(x string) bool { return inner[x] }) {
+				out[i].Axes = append([]string{c.row.name}, m.Axes...)
+			}
+		case Stage:
+			if m.At == Root {
+				out[i].At = c.row.name
+			}
+		}
+	}
+	return out
 }
 
 // chooser looks at one nest of outputs.
@@ -66,6 +108,9 @@ type chooser struct {
 	outs  []*access
 	reds  []*reduction
 	fixed bool // outputs are read as well, or merged: every element must be computed exactly once
+
+	before []Directive // of the nests before
+	row    *axis       // around all nests, or nil; the axes of g are those inside
 
 	anyOrder    []*access // operands that may lie in any order, see Packings
 	wholeBlocks bool      // in blocks of lanes of which none is cut
@@ -274,7 +319,7 @@ const shareAxes = 32
 // spread puts the outermost axes of a nest on threads: enough of them, fused, to keep many threads busy.
 // order lists the nest's axes, the first free ones are serial.
 func (c *chooser) spread(directives *[]Directive, order []string, sizes map[string]int, free int) []string {
-	if !c.target.Threads || len(c.groups) > 1 || free == 0 {
+	if !c.target.Threads || !c.threaded(c.g) || free == 0 {
 		return order
 	}
 	first, n := order[0], sizes[order[0]]

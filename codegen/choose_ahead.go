@@ -18,7 +18,7 @@ const beyondCaches = 24
 
 // scattered says that steps of a reduction read, with lanes along v, what is larger than so many times the second cache from another page each.
 func (c *chooser) scattered(r *reduction, v *uop.UOp, times int) bool {
-	if c.target.ReadsAhead == 0 || c.fixed || len(r.ranges) != 1 || len(c.reds) != 1 || len(c.groups) > 1 || c.nested(r) || extent(r.ranges[0]) < 4*c.target.ReadsAhead {
+	if c.target.ReadsAhead == 0 || c.fixed || len(r.ranges) != 1 || len(c.reds) != 1 || !c.threaded(c.g) || c.nested(r) || extent(r.ranges[0]) < 4*c.target.ReadsAhead {
 		return false
 	}
 	return slices.ContainsFunc(r.loads, func(l *access) bool {

@@ -180,7 +180,7 @@ func (c *chooser) shareBlocks(directives *[]Directive, batch []string, rows stri
 		total *= sizes[b]
 	}
 	switch {
-	case !c.target.Threads || len(c.groups) > 1:
+	case !c.target.Threads || !c.threaded(c.g):
 	case total >= 8:
 		return c.spread(directives, batch, sizes, len(batch))
 	case rows != "":

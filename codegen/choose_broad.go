@@ -83,7 +83,7 @@ func (p *arranger) broaden(directives []Directive) []Directive {
 		}
 		out = append(out, m)
 	}
-	if Legal(p.spec, out, p.target) != nil {
+	if !p.legal(out) {
 		return directives
 	}
 	return out

@@ -323,7 +323,7 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 
 // finish writes threads, order, stages and carries.
 func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) {
-	if p.target.Threads && len(p.groups) == 1 && p.t.r.work > threadWork {
+	if p.target.Threads && p.threaded(p.g) && p.t.r.work > threadWork {
 		order = p.share(order, stages, carried)
 	}
 	all, _ := names(order)

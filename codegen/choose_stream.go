@@ -22,7 +22,7 @@ func (c *chooser) stream() []Directive {
 			best, least = a.r, cost
 		}
 	}
-	if directives := c.sweeps(best); directives != nil && Legal(c.spec, directives, c.target) == nil {
+	if directives := c.sweeps(best); directives != nil && c.legal(directives) {
 		return directives
 	}
 	var directives []Directive
@@ -72,7 +72,7 @@ func (c *chooser) stream() []Directive {
 		free++
 	}
 	serial := slices.Clone(order)
-	if total := least * float64(c.width()); total > threadWork && free > 0 {
+	if total := least * float64(c.width()); total > threadWork && free > 0 && c.threaded(c.g) {
 		if i := slices.IndexFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == order[0] }); i >= 0 {
 			directives = append(directives, Directive{Verb: Threads, Name: order[0]})
 		} else {

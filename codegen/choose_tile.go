@@ -300,7 +300,7 @@ func (c *chooser) tiles() []Directive {
 	}
 	words, dots := c.dottable(p.t)
 	if words != nil {
-		if directives := c.arranged(p.t, words, dots); Legal(c.spec, directives, c.target) == nil {
+		if directives := c.arranged(p.t, words, dots); c.legal(directives) {
 			return directives
 		}
 	}

@@ -12,7 +12,11 @@ import (
 func PrintSpec(s *Spec) string {
 	var b strings.Builder
 	for i, p := range s.Params {
-		fmt.Fprintf(&b, "p%d %s%v\n", i, p.DType.Short(), p.Dims)
+		own := ""
+		if p.Own {
+			own = ", each thread's own"
+		}
+		fmt.Fprintf(&b, "p%d %s%v%s\n", i, p.DType.Short(), p.Dims, own)
 	}
 	for _, o := range s.Outs {
 		b.WriteString(printOut(&o))

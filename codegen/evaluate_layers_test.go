@@ -56,6 +56,8 @@ var layers = []struct {
 		q := quantised[n(0, 3)]
 		return q.convolution(smallWindow(n))
 	}},
+	{"head by head", func(n func(lo, hi int) int) *kit { return headByHead(n(1, 9), n(1, 20), n(1, 20)) }},
+	{"normed product", func(n func(lo, hi int) int) *kit { return normedProduct(n(1, 40), n(1, 40)) }},
 	{"accumulated", func(func(lo, hi int) int) *kit { return accumulated() }},
 }
 

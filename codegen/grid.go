@@ -33,7 +33,7 @@ func Nests(s *Spec, t *Target) []*Spec {
 	for _, g := range k.groups {
 		one := &Spec{Home: s.Home, Params: slices.Clone(s.Params), Vars: s.Vars}
 		for i := range one.Params {
-			one.Params[i].Write = false
+			one.Params[i].Write, one.Params[i].Own = false, false
 		}
 		for _, i := range g.outs {
 			one.Outs = append(one.Outs, s.Outs[i])

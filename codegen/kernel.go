@@ -76,9 +76,20 @@ func (k *kernel) prepare() {
 }
 
 // roots lists every expression of the outputs.
-func (k *kernel) roots() []*uop.UOp {
+func (k *kernel) roots() []*uop.UOp { return rootsOf(k.outs) }
+
+// rootsOf lists those of one nest.
+func (k *kernel) rootsOf(g *group) []*uop.UOp {
+	var outs []Out
+	for _, i := range g.outs {
+		outs = append(outs, k.outs[i])
+	}
+	return rootsOf(outs)
+}
+
+func rootsOf(outs []Out) []*uop.UOp {
 	var out []*uop.UOp
-	for _, o := range k.outs {
+	for _, o := range outs {
 		out = append(out, o.Index...)
 		if o.Gate != nil {
 			out = append(out, o.Gate)
@@ -124,7 +135,7 @@ func remake(t *uop.Table, u *uop.UOp, src []*uop.UOp) *uop.UOp {
 // groupOuts puts outputs with the same axes into one nest, when nothing between them is in another.
 func (k *kernel) groupOuts() {
 	for i, o := range k.outs {
-		if n := len(k.groups); n > 0 && o.Merge == nil {
+		if n := len(k.groups); n > 0 && o.Merge == nil && !o.Apart {
 			last := k.outs[k.groups[n-1].outs[0]]
 			if last.Merge == nil && slices.Equal(last.Axes, o.Axes) {
 				k.groups[n-1].outs = append(k.groups[n-1].outs, i)

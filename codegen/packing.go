@@ -39,10 +39,14 @@ func Packings(spec *Spec, target *Target, constant func(param int) bool) (out []
 	}
 	defer fewLoops(func() { out = nil })
 	k := newKernel(spec, target)
-	if len(k.groups) != 1 || !k.scanned.empty() {
+	if len(k.groups) == 0 || !k.scanned.empty() {
 		return nil
 	}
-	c := &chooser{kernel: k, g: k.groups[0], spec: spec}
+	last := k.groups[len(k.groups)-1]
+	if !k.threaded(last) {
+		return nil
+	}
+	c := &chooser{kernel: k, g: last, spec: spec}
 	if c.look(); c.blocks() != nil {
 		return nil
 	}

@@ -34,12 +34,13 @@ type Param struct {
 	DType dtype.DType
 	Dims  []int
 	Write bool
+	Own   bool // each thread has an array of its own in its place; the argument stays as it is
 }
 
 // Out is one array that the kernel writes: for all values of Axes, Params[Param][Index] = Value.
 // Index has one entry per dim of the Param. Value may hold Loads, (nested) Reduces over other ranges,
 // and Scans up to the last of Axes, in whose order elements are then computed.
-// Outs of one kernel run one after the other where their axes differ, in one nest where they agree.
+// Outs of one kernel run one after the other where their axes differ, in one nest where they agree, unless the later one is Apart.
 //
 // With Merge, the element is merged with Value instead of replaced (a scatter), in row-major order of
 // Axes; Gate (may be nil) says whether the element takes part. Merged axes are those that Index does not
@@ -51,4 +52,5 @@ type Out struct {
 	Value *uop.UOp
 	Gate  *uop.UOp
 	Merge *uop.Monoid
+	Apart bool // begins a nest: it, or one behind it, reads what those before have written
 }

@@ -159,6 +159,7 @@ type Target struct {
 	LineCycles float64     // what a cache line from the second cache takes; 0: unknown
 	SplitLoads bool        // a vector that lies in two cache lines takes two loads, and loads are what multiply-adds wait for
 	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
+	Nests      NestLimits  // what kernels of several nests may be
 	Matrix     *MatrixUnit // or nil: what multiplies whole blocks of matrices
 	NoOpt      bool        // NOOPT=1: no directives at all
 	Grid       bool        // Thread loops, nested, are invocations of a graphics processor; see grid.go

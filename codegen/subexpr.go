@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -22,28 +23,50 @@ const costly = 20
 
 // nameShared finds shared subexpressions; the element of r1 is called r1e.
 func (k *kernel) nameShared() {
-	var here []*uop.UOp
+	var here map[*uop.UOp]*uop.UOp // what the kernel computes, by the form in which terms of indices are sorted
+	same := &rewriter{t: k.t, fold: k.sortedTerms}
 	for _, name := range k.reds {
 		parts, ranges := reduceParts(k.values[name])
 		if len(parts) != 1 || len(ranges) != 1 || !k.isCostly(parts[0], ranges[0]) {
 			continue
 		}
 		if here == nil {
-			here = uop.Topo(k.roots()...)
+			here = map[*uop.UOp]*uop.UOp{}
+			for _, u := range uop.Topo(k.roots()...) {
+				here[same.do(u)] = u
+			}
 		}
 		for _, g := range k.groups {
 			for _, a := range g.axes {
 				if extent(a.r) != extent(ranges[0]) {
 					continue
 				}
-				other := k.substitute(map[*uop.UOp]*uop.UOp{ranges[0]: a.r}, parts[0])
-				if e := name + "e"; other != parts[0] && k.values[e] == nil && slices.Contains(here, other) {
+				other := here[same.do(k.substitute(map[*uop.UOp]*uop.UOp{ranges[0]: a.r}, parts[0]))]
+				if e := name + "e"; other != nil && other != parts[0] && k.values[e] == nil {
 					k.values[e], k.values[e+outputSuffix] = parts[0], other
 					k.sharedSubexprs = append(k.sharedSubexprs, sharedSubexpr{e, name, ranges[0], a.r})
 				}
 			}
 		}
 	}
+}
+
+// sortedTerms is a sum of indices with its terms in the order of their ranges.
+func (k *kernel) sortedTerms(u *uop.UOp) *uop.UOp {
+	if u.Op() != uop.Add || u.DType() != dtype.Index {
+		return u
+	}
+	a := k.facts.affine(u)
+	first := func(t term) int {
+		ranges := k.facts.list(k.facts.freeRanges(t.u))
+		if len(ranges) == 0 {
+			return -1
+		}
+		return ranges[0].Arg().(uop.RangeArg).ID
+	}
+	a.terms = slices.Clone(a.terms)
+	slices.SortStableFunc(a.terms, func(x, y term) int { return first(x) - first(y) })
+	return a.node(k.t)
 }
 
 // isCostly says that a value takes many instructions for each r.
@@ -87,7 +110,7 @@ func (w *computing) read(t *sharedSubexpr) *uop.UOp {
 // stageSharedSubexprs adds to the directives of a stream the staging of shared subexpressions over the lanes' axis, where a row of them fits well into
 // the cache.
 func (c *chooser) stageSharedSubexprs(directives []Directive, order []string, lanes *uop.UOp) []Directive {
-	if lanes == nil || c.anyLength() || len(c.groups) > 1 {
+	if lanes == nil || c.anyLength() {
 		return directives
 	}
 	name := c.name(lanes)
@@ -109,7 +132,7 @@ func (c *chooser) stageSharedSubexprs(directives []Directive, order []string, la
 		if slices.ContainsFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Name == x }) {
 			m.Axes, m.Vector = []string{x + ".0", x + ".1"}, x+".1"
 		}
-		if with := append(slices.Clone(directives), m); Legal(c.spec, with, c.target) == nil {
+		if with := append(slices.Clone(directives), m); c.legal(with) {
 			directives = with
 		}
 	}

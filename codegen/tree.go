@@ -19,6 +19,8 @@ type builder struct {
 	vectors    rangeSet // ranges of Vector loops, from the pass "index" on
 	guarded    int      // accesses that the pass "guard" gave a condition
 
+	own map[int]*uop.UOp // scratch, by Param, that is in the place of arrays
+
 	carrying *carried // in the nest being built
 	allOpen  rangeSet // all its loops
 }
@@ -47,12 +49,14 @@ func (b *builder) tree() []Stmt {
 	if len(b.finite) > 0 {
 		return b.twoWays()
 	}
-	var body []Stmt
+	body := b.ownArrays()
 	for _, g := range b.groups {
 		body = append(body, b.nestOf(g)...)
 	}
 	if b.target.Grid {
 		b.checkGroup(body)
+	} else if len(b.groups) > 1 {
+		body = rowByRow(body)
 	}
 	return body
 }
@@ -120,6 +124,9 @@ func when(cond *uop.UOp, body ...Stmt) []Stmt {
 }
 
 func (b *builder) param(i int) *uop.UOp {
+	if own := b.own[i]; own != nil {
+		return own
+	}
 	n := 1
 	for _, d := range b.params[i].Dims {
 		n *= d

@@ -133,7 +133,8 @@ func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error
 			return nil, err
 		}
 	}
-	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams}
+	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams,
+		Nests: e.machine.Target.Nests}
 	if r := e.record(c.graph, config); r != nil {
 		return r, nil
 	}

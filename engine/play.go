@@ -394,6 +394,9 @@ func specKey(s *codegen.Spec) string {
 		if p.Write {
 			w.int(1)
 		}
+		if p.Own {
+			w.int(2)
+		}
 	}
 	w.int(len(s.Vars)) // their names are numbers
 	if f := s.Foreign; f != nil {
@@ -419,6 +422,9 @@ func specKey(s *codegen.Spec) string {
 		}
 		if o.Gate != nil {
 			w.int(w.ids[o.Gate])
+		}
+		if o.Apart {
+			w.text("apart")
 		}
 	}
 	for _, r := range roots {

@@ -56,7 +56,7 @@ func (p *player) run(s schedule.Step) {
 	outs := s.Spec.Outs
 	for len(outs) > 0 {
 		n := 1
-		for n < len(outs) && outs[n].Merge == nil && outs[0].Merge == nil && sameAxes(outs[0].Axes, outs[n].Axes) {
+		for n < len(outs) && outs[n].Merge == nil && outs[0].Merge == nil && !outs[n].Apart && sameAxes(outs[0].Axes, outs[n].Axes) {
 			n++
 		}
 		p.nest(s, outs[:n])

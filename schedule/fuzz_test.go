@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
@@ -181,5 +182,10 @@ func fuzzGraph(t *testing.T, seed uint64) {
 	a, b := play(t, g, fused, w.values), play(t, g, all, w.values)
 	assert.Equal(t, b, a, "fused and stored differ")
 	assert.LessOrEqual(t, len(fused.Steps), len(all.Steps))
+	for _, limits := range []codegen.NestLimits{{Most: 8, Flops: 1e9, Bytes: 1e9}, {Most: 8, Rows: 2}, {Most: 4, Flops: 40, Bytes: 1e9, Before: 1, Rows: 2}} {
+		nests := w.checkGraph(t, g, schedule.Config{Nests: limits})
+		assert.Equal(t, b, play(t, g, nests, w.values), "nests differ")
+		assert.LessOrEqual(t, len(nests.Steps), len(fused.Steps))
+	}
 	require.Equal(t, fused.String(), w.check(t, roots...).String(), "scheduling twice gives the same")
 }

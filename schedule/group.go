@@ -78,7 +78,7 @@ func (s *scheduler) group() {
 	s.dropUnread()
 }
 
-// dropUnread leaves out the stores of temporaries that only their own kernel used.
+// dropUnread leaves out the stores of temporaries that only their own kernel used, and kernels that are left without any.
 func (s *scheduler) dropUnread() {
 	read := map[int]bool{}
 	for _, k := range s.kernels {
@@ -100,6 +100,7 @@ func (s *scheduler) dropUnread() {
 		})
 		s.compact(k)
 	}
+	s.kernels = slices.DeleteFunc(s.kernels, func(k *kernel) bool { return len(k.spec.Outs) == 0 && k.spec.Foreign == nil })
 }
 
 // compact renumbers the parameters of a kernel after some are used no more.

@@ -13,6 +13,7 @@
 //	lower     (of what is stacked along short axes, piece by piece) ranges are pushed from each stored node down to the loads
 //	group     kernels over the same axes become one with several outputs
 //	order     by data; reads of a buffer before it is overwritten
+//	nest      kernels that one thread does alone become nests of one
 //	crop      kernels get the rows of an array that they read, so that those that differ only in where are one
 //	number    the ranges of each kernel, in order of use
 //	memory    lives that do not overlap share the arena
@@ -60,6 +61,7 @@ type Config struct {
 	Language    string // name of the target, for kernels that are text already
 	Streams     bool   // the target computes the weights of a sum in blocks, where they are used
 	Large       int    // bytes of which caches keep nothing until it is read; 0: codegen.PastCaches
+	Nests       codegen.NestLimits
 }
 
 // BufKind says whose a buffer is.
@@ -183,6 +185,7 @@ const (
 	Lower
 	Group
 	Order
+	Nest
 	Crop
 	Number
 	numPhases
@@ -210,6 +213,8 @@ func (s *scheduler) run(p Phase) {
 		s.group()
 	case Order:
 		s.order()
+	case Nest:
+		s.nest()
 	case Crop:
 		s.crop()
 	default:

@@ -17,7 +17,7 @@ func TestLaunchBudgets(t *testing.T) {
 	engine.Configure(engine.Options{}, "NULL")
 	t.Cleanup(func() { engine.Configure(engine.Options{}, "") })
 	ctx := context.Background()
-	for name, most := range map[string]int{"mlp-step": 12, "mnist-convnet": 40, "transformer-step": 139, "gpt2-token": 121} {
+	for name, most := range map[string]int{"mlp-step": 7, "mnist-convnet": 33, "transformer-step": 111, "gpt2-token": 61} {
 		i := slices.IndexFunc(benchCases, func(c benchCase) bool { return c.name == name })
 		require.GreaterOrEqual(t, i, 0, name)
 		w, err := benchCases[i].prepare(ctx)

@@ -22,7 +22,7 @@ func define(s *codegen.Spec, guards map[*uop.UOp]*uop.UOp, memory [][]uop.Value,
 	outs := s.Outs
 	for len(outs) > 0 {
 		n := 1
-		for n < len(outs) && outs[0].Merge == nil && outs[n].Merge == nil && slices.Equal(outs[0].Axes, outs[n].Axes) {
+		for n < len(outs) && outs[0].Merge == nil && outs[n].Merge == nil && !outs[n].Apart && slices.Equal(outs[0].Axes, outs[n].Axes) {
 			n++
 		}
 		e.loop(outs[0].Axes, func() { e.element(outs[:n]) })

@@ -1,0 +1,116 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/symbolic"
+	"github.com/weft-ml/weft/uop"
+)
+
+// A kernel of several nests goes row by row where their outermost loop is one: all nests for the first row, then all for the second. Threads
+// may share the rows.
+
+// sharedRow is the outermost axis of all nests, if each of its iterations keeps to rows of its own: whatever one nest writes and another one reads or
+// writes, they touch as arrays of rows, each iteration the same row. It is nil if there is none.
+func (k *kernel) sharedRow() *axis {
+	if len(k.groups) < 2 || !k.scanned.empty() {
+		return nil
+	}
+	var row *axis
+	for i, g := range k.groups {
+		if len(g.order) == 0 || i > 0 && g.order[0] != row || g.order[0].owner != "" || g.order[0].shift || g.order[0].full >= 0 {
+			return nil
+		}
+		row = g.order[0]
+	}
+	for _, o := range k.outs {
+		if o.Merge != nil {
+			return nil
+		}
+	}
+	if !k.rowsApart(row.r) {
+		return nil
+	}
+	return row
+}
+
+// rowsApart says that iterations of r share nothing that any of them writes.
+func (k *kernel) rowsApart(r *uop.UOp) bool {
+	touched, written := map[int]*group{}, map[int]bool{}
+	several := map[int]bool{} // touched by more than one nest
+	at := map[int][]affine{}
+	for _, g := range k.groups {
+		touch := func(param int, index []*uop.UOp) {
+			several[param] = several[param] || touched[param] != nil && touched[param] != g
+			touched[param] = g
+			at[param] = append(at[param], k.linear(param, index))
+		}
+		for _, i := range g.outs {
+			o := k.outs[i]
+			written[o.Param] = true
+			touch(o.Param, o.Index)
+		}
+		for _, u := range uop.Topo(k.rootsOf(g)...) {
+			if u.Op() == uop.Load {
+				touch(u.At(0).Arg().(uop.ParamArg).Slot, u.Src()[2:])
+			}
+		}
+	}
+	for p := range k.params {
+		if several[p] && written[p] && !k.inRows(at[p], r) {
+			return false
+		}
+	}
+	return true
+}
+
+// inRows says that all accesses are to the row r of an array of rows.
+func (k *kernel) inRows(at []affine, r *uop.UOp) bool {
+	size := at[0].coeff(r)
+	return size > 0 && !slices.ContainsFunc(at, func(a affine) bool {
+		rest := affine{c: a.c}
+		for _, t := range a.terms {
+			if t.u == r {
+				continue
+			}
+			if k.facts.freeRanges(t.u).has(k.facts.rangeID(r)) {
+				return true
+			}
+			rest.terms = append(rest.terms, t)
+		}
+		lo, hi, ok := symbolic.Bounds(rest.node(k.t))
+		return a.coeff(r) != size || !ok || lo < 0 || hi >= size
+	})
+}
+
+// rowByRow makes one loop of those of all nests over the threads' axis.
+func rowByRow(stmts []Stmt) []Stmt {
+	var rows *Loop
+	var out []Stmt
+	for _, s := range stmts {
+		l, ok := s.(*Loop)
+		switch {
+		case !ok || l.Kind != Thread:
+			out = append(out, s) // needed by a later nest; it reads nothing that another one writes, because that is apart by rows
+			continue
+		case rows == nil:
+			rows = l
+			continue
+		}
+		rows.Body = append(slices.Clone(rows.Body), l.Body...)
+	}
+	if rows != nil {
+		out = append(out, rows)
+	}
+	return out
+}
+
+// SharesRows says that threads may share the rows that all nests of a Spec go through: see sharedRow.
+func SharesRows(s *Spec) (ok bool) {
+	defer fewLoops(func() { ok = false })
+	k := bareKernel(s, nil)
+	k.canonical()
+	k.groupOuts()
+	k.nameAxes()
+	return k.sharedRow() != nil
+}
