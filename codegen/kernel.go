@@ -48,6 +48,8 @@ type kernel struct {
 	matrices       map[string][2]matrixFactor // reductions whose staged blocks are products of matrices
 	finite         []light                    // loads that do with less than their gate while all their elements are finite
 
+	row *uop.UOp // the outermost axis of all nests where each of its iterations keeps to rows of its own, before any is divided
+
 	scanned, scanning rangeSet // axes along which scans go, and what their values run over
 
 	nextID int // of a new range
@@ -71,6 +73,7 @@ func (k *kernel) prepare() {
 	k.ungate()
 	k.groupOuts()
 	k.nameAxes()
+	k.findRow()
 	k.nameValues()
 	k.nameShared()
 }

@@ -10,12 +10,21 @@ import (
 // A kernel of several nests goes row by row where their outermost loop is one: all nests for the first row, then all for the second. Threads
 // may share the rows.
 
-// sharedRow is the outermost axis of all nests, if each of its iterations keeps to rows of its own: whatever one nest writes and another one reads or
-// writes, they touch as arrays of rows, each iteration the same row. It is nil if there is none.
-func (k *kernel) sharedRow() *axis {
-	if len(k.groups) < 2 || !k.scanned.empty() {
-		return nil
+// findRow finds the outermost axis of all nests, if each of its iterations keeps to rows of its own: whatever one nest writes and another one
+// reads or writes, they touch as arrays of rows, each iteration the same row. What directives make of the other loops changes no access; but
+// the last part of a loop that is cut may seem to reach beyond a row.
+func (k *kernel) findRow() {
+	if len(k.groups) < 2 || slices.ContainsFunc(k.outs, func(o Out) bool { return o.Merge != nil }) {
+		return
 	}
+	row := k.outermost()
+	if row != nil && k.rowsApart(row.r) {
+		k.row = row.r
+	}
+}
+
+// outermost is the first loop of all nests, or nil.
+func (k *kernel) outermost() *axis {
 	var row *axis
 	for i, g := range k.groups {
 		if len(g.order) == 0 || i > 0 && g.order[0] != row || g.order[0].owner != "" || g.order[0].shift || g.order[0].full >= 0 {
@@ -23,15 +32,18 @@ func (k *kernel) sharedRow() *axis {
 		}
 		row = g.order[0]
 	}
-	for _, o := range k.outs {
-		if o.Merge != nil {
-			return nil
-		}
-	}
-	if !k.rowsApart(row.r) {
+	return row
+}
+
+// sharedRow is the axis that findRow found, if it is the outermost of all nests still; else nil.
+func (k *kernel) sharedRow() *axis {
+	if k.row == nil || !k.scanned.empty() {
 		return nil
 	}
-	return row
+	if row := k.outermost(); row != nil && row.r == k.row {
+		return row
+	}
+	return nil
 }
 
 // rowsApart says that iterations of r share nothing that any of them writes.
@@ -112,5 +124,6 @@ func SharesRows(s *Spec) (ok bool) {
 	k.canonical()
 	k.groupOuts()
 	k.nameAxes()
+	k.findRow()
 	return k.sharedRow() != nil
 }

@@ -87,12 +87,13 @@ type regions struct {
 	all   []*region
 	inner map[*uop.UOp]bool
 	level map[*uop.UOp]int
-	large int
+	large int // bytes that caches do not hold
+	from  int // bytes of an array that is worth computing in chunks
 }
 
 // regions is nil where nothing is large.
 func (s *scheduler) regions(roots []*uop.UOp) *regions {
-	c := &regions{t: s.t, order: uop.Topo(roots...), large: s.large()}
+	c := &regions{t: s.t, order: uop.Topo(roots...), large: s.large(), from: s.chunkFrom()}
 	if !slices.ContainsFunc(c.order, c.anchor) {
 		return nil
 	}
@@ -119,7 +120,7 @@ func (s *scheduler) regions(roots []*uop.UOp) *regions {
 
 // anchor says that u is a large sum of products of much smaller factors.
 func (c *regions) anchor(u *uop.UOp) bool {
-	if !isSum(u) || u.At(0).Op() != uop.Mul || u.DType().Size()*u.Shape().Numel() < c.large || u.At(0).Shape().Numel() > chunkTerms*u.Shape().Numel() {
+	if !isSum(u) || u.At(0).Op() != uop.Mul || u.DType().Size()*u.Shape().Numel() < c.from || u.At(0).Shape().Numel() > chunkTerms*u.Shape().Numel() {
 		return false
 	}
 	factors := 0

@@ -42,7 +42,7 @@ func (c *regions) cutting(r *region, level int) *cutting {
 	}
 	row := bytes / k.total
 	least := max(1, c.large/chunkShare/row, ceilDiv(2*added, row), ceilDiv(k.total, chunkMost)) // what is added to is read and written for each chunk
-	if bytes < c.large || 2*least > k.total {
+	if bytes < c.from || 2*least > k.total {
 		return nil
 	}
 	if k.rows = least; least >= chunkTile {
@@ -216,6 +216,18 @@ func (s *scheduler) holds(one, other *kernel) bool {
 	return slices.ContainsFunc(one.reads(), func(b int) bool {
 		return s.bufs[b].Kind == TempBuf && s.bufs[b].Bytes() >= int64(s.large()/chunkHeld) && !slices.Contains(other.bufs, b)
 	})
+}
+
+// chunkTimes is from how many times what caches hold on arrays are not stored: chunks take up to a third longer than storing, and memory is
+// what counts then.
+const chunkTimes = 8
+
+// chunkFrom is from how many bytes on an array is computed in chunks.
+func (s *scheduler) chunkFrom() int {
+	if s.config.Large > 0 {
+		return s.config.Large
+	}
+	return chunkTimes * codegen.PastCaches
 }
 
 // large is how many bytes caches do not hold.

@@ -60,7 +60,7 @@ type Config struct {
 	Align       int    // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
 	Language    string // name of the target, for kernels that are text already
 	Streams     bool   // the target computes the weights of a sum in blocks, where they are used
-	Large       int    // bytes of which caches keep nothing until it is read; 0: codegen.PastCaches
+	Large       int    // bytes of which caches keep nothing until it is read, and from which on arrays are computed in chunks; 0: codegen.PastCaches, and some times that
 	Nests       codegen.NestLimits
 }
 

@@ -44,10 +44,10 @@ var attentionForms = []struct {
 	}},
 }
 
-// Training attention stores no scores: where these are more than caches hold, no array has as many elements as a head's, and what is alive
+// Training attention stores no scores: where these are many times what caches hold, no array has as many elements as a head's, and what is alive
 // at a time is a small part of one array of them.
 func TestAttentionTrainsWithoutScores(t *testing.T) {
-	const heads, n, d = 8, 2048, 64
+	const heads, n, d = 8, 4096, 64
 	for _, device := range []string{"CPU", "INTERP", "WASM", "WEBGPU"} {
 		t.Run(device, func(t *testing.T) {
 			e := opened(t, device, engine.Options{})
