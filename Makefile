@@ -43,7 +43,7 @@ run: compiler
 # Tests in the browser wait a good deal: four packages at a time keep two cores busy, and the longest begin first. The
 # collector runs less often, vetting is left to check, and Mesa's driver on the processor compiles shaders, of which most run once,
 # without optimising them; the engine of pages is built once for all packages; the smoke cases of test-cogentcore run as it does for everyone.
-TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 4 -vet=off -timeout 30m ./tests/browser ./tests/devicetest ./tests/site ./...
+TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 4 -vet=off -timeout 50m ./tests/browser ./tests/devicetest ./tests/site ./...
 test: compiler gpu browser
 	@rows=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$built"' EXIT; \
 		$(GO) run ./wasm/pack -o "$$built" || exit; \
@@ -121,7 +121,7 @@ kernels: compiler gpu
 # The cases of the conformance suite and those recorded from PyTorch, on every device there is.
 table: compiler gpu browser
 	@rows=$$(mktemp) && trap 'rm -f "$$rows"' EXIT; export WEFT_TABLE="$$rows"; code=0; \
-		$(GO) test -count=1 -timeout 30m ./tests/devicetest || code=$$?; \
+		WEFT_EACH=1 $(GO) test -count=1 -timeout 60m ./tests/devicetest || code=$$?; \
 		WEFT_DEVICES=CPU,WASM,INTERP,WEBGPU $(GO) test -count=1 -timeout 30m ./tests/torchops || code=$$?; \
 		WEFT_DEVICES=CPU,WASM,INTERP,WEBGPU $(GO) test -count=1 -timeout 30m ./tests/onnxnode || code=$$?; \
 		WEFT_EACH=1 $(GO) test -count=1 -timeout 30m -run 'Inside|EveryMethod' ./tests/browser || code=$$?; \

@@ -119,7 +119,7 @@ func captureAcross(ctx context.Context, e *Engine, inputs []*uop.UOp, r *recordi
 		return nil, errors.New("Capture: the function computes nothing")
 	}
 	c := last.c
-	c.outs = slices.DeleteFunc(slices.Clone(outs), func(o *uop.UOp) bool { d := m.device(o); return d != "" && d != home.name })
+	c.gives(slices.DeleteFunc(slices.Clone(outs), func(o *uop.UOp) bool { d := m.device(o); return d != "" && d != home.name }))
 	c.legs = w
 	return c, nil
 }

@@ -173,17 +173,22 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 	}
 	c.plan, c.inputs, c.vars, c.rebind, c.folded = p, canon.inputs, canon.vars, rebind, f
 	c.folding, c.moves = folding, e.moves
-	c.places = make([]int, len(c.outs))
+	c.gives(c.outs)
+	return nil
+}
+
+// gives says what the outputs are, and finds their targets.
+func (c *Captured) gives(outs []*uop.UOp) {
 	at := map[*uop.UOp]int{}
 	for i, t := range c.targets {
 		if t.flags == nil {
 			at[t.node] = i + 1
 		}
 	}
-	for i, o := range c.outs {
+	c.outs, c.places = outs, make([]int, len(outs))
+	for i, o := range outs {
 		c.places[i] = at[o] - 1
 	}
-	return nil
 }
 
 // lastStores drops assignments that a later one to the same buffer makes good for: the value of the later is that

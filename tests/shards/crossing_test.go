@@ -250,3 +250,18 @@ func TestCaptureAcrossAtOnceAndErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, e)
 }
+
+// A captured function that goes from device to device gives one result in several places, and each in its own.
+func TestCaptureGivesAResultTwice(t *testing.T) {
+	eachKind(t, func(t *testing.T, d []string) {
+		ins := [][]*T{{row(d[0], 1, 2, 3, 4)}, {row(d[0], 5, 6, 7, 8)}}
+		for _, in := range ins {
+			require.NoError(t, in[0].Realize(ctx))
+		}
+		twice(t, func(in ...*T) []*T {
+			x := in[0]
+			a, b := x.Add(2), x.On(d[1]).Mul(3).On(d[0])
+			return []*T{a, a.Reshape(4), b, x.Sub(5), b.Reshape(4), a.Exp()}
+		}, ins...)
+	})
+}
