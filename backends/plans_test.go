@@ -21,11 +21,11 @@ import (
 func long(t *testing.T, e *engine.Engine) *uop.UOp { return sums(matrix(t, e)) }
 
 func matrix(t *testing.T, e *engine.Engine) *uop.UOp {
-	raw := make([]byte, 4*64*64)
+	raw := make([]byte, 4*256*256)
 	for i := range raw {
 		raw[i] = byte(i % 61)
 	}
-	x, err := e.FromBytes(dtype.F32, []int{64, 64}, raw)
+	x, err := e.FromBytes(dtype.F32, []int{256, 256}, raw)
 	require.NoError(t, err)
 	return x
 }
@@ -33,8 +33,8 @@ func matrix(t *testing.T, e *engine.Engine) *uop.UOp {
 func sums(x *uop.UOp) *uop.UOp {
 	sum := x.Reduce(uop.Sum, 0, 1)
 	for n := 1; n < 24; n++ {
-		y := x.Shrink([]int{0, n}, []int{64, 64})
-		top := y.Reduce(uop.MaxOf, 1).Reshape(64, 1).Expand(64, 64-n)
+		y := x.Shrink([]int{0, n}, []int{256, 256})
+		top := y.Reduce(uop.MaxOf, 1).Reshape(256, 1).Expand(256, 256-n)
 		sum = sum.Add(y.Add(top.Neg()).Exp2().Mul(y).Contiguous().Reduce(uop.Sum, 0, 1))
 	}
 	return sum
