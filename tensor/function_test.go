@@ -112,7 +112,7 @@ func TestCustomReductions(t *testing.T) {
 	require.NoError(t, tensor.Realize(ctx, c, d))
 	v, err := product(c.Add(1), d)[0].Schedule()
 	require.NoError(t, err)
-	require.Len(t, v.Plan.Kernels, 2)
+	require.Len(t, v.Plan.Kernels, 1) // of two nests, as small as they are
 	require.NotContains(t, v.String(), "where")
 	for want, body := range map[string]func(k *tensor.Kernel) *tensor.Tensor{
 		"k [3 1 1]: the result varies with range 0":           func(k *tensor.Kernel) *tensor.Tensor { return k.Range(3) },

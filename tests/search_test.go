@@ -165,8 +165,7 @@ func TestSearchIsCancelled(t *testing.T) {
 		found := o.Searched
 		o.Searched = func(c search.Choice) { found(c); cancel() }
 	})
-	var data [4 * 90]byte
-	x, err := s.FromBytes(dtype.F32, []int{9, 10}, data[:])
+	x, err := s.FromBytes(dtype.F32, []int{300, 400}, make([]byte, 4*300*400)) // small kernels would be one
 	require.NoError(t, err)
 	a, b := x.Reduce(uop.Sum, 1), x.Reduce(uop.MaxOf, 0) // two kernels
 	require.ErrorIs(t, s.Realize(ctx, a, b), context.Canceled)

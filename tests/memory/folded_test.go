@@ -128,7 +128,7 @@ func TestConstantsThatChangeAllTheTime(t *testing.T) {
 			require.Equal(b.t, b.values(f(x)[0]), b.values(out[0]))
 		}
 		assert.Nil(b.t, c.Schedule().Once)
-		assert.Greater(b.t, c.Launches(), 1)
+		assert.Positive(b.t, c.Launches())
 	})
 }
 
