@@ -229,7 +229,7 @@ func TestRightValuesAreNot(t *testing.T) {
 // What a graph shows to be inside is not looked at.
 func TestSureIndicesCostNothing(t *testing.T) {
 	b := open(t, "NULL", engine.Options{})
-	x := b.grid(8, 4)
+	x := b.grid(8, 1<<17) // a small gather and its flags would be one launch
 	launches := func(y *T) int {
 		v, err := tensor.Schedule(y)
 		require.NoError(t, err)
