@@ -49,19 +49,21 @@ func (p *arranger) cached(order []loop) (out, carried []loop) {
 	if passes < fewPasses || bytes <= p.target.L1 || n < 8 || p.lineTime(lanes) < waiting {
 		return order, nil
 	}
-	tail := Exact
-	for d := n; ; d-- {
-		if 2*d < n {
-			tail = Guard
-			break
-		}
-		if extent(x)%d == 0 {
-			n = d
-			break
-		}
+	tail := Guard
+	if d := divisor(extent(x), n); 2*d >= n {
+		n, tail = d, Exact
 	}
 	name := p.name(x)
 	p.out = append(p.out, Directive{Verb: Split, Name: name, N: n, Tail: tail})
 	part := loop{name + ".0", ceilDiv(extent(x), n), x, n, nil}
 	return slices.Insert(slices.Clone(order), level, part), []loop{part}
+}
+
+// divisor is the greatest divisor of n up to most.
+func divisor(n, most int) int {
+	d := min(n, most)
+	for n%d > 0 {
+		d--
+	}
+	return d
 }

@@ -305,15 +305,15 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 				rows += p.packBytes(a, append(slices.Clone(open), l))
 			}
 		}
-		keep := p.target.L2 / 4 / rows
-		switch {
-		case keep > 8 && keep < l.n:
-			n := ceilDiv(l.n, ceilDiv(l.n, keep))
-			p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: n, Tail: Guard})
-			l = loop{l.name + ".0", ceilDiv(l.n, n), x, n, nil}
-		case keep >= 4 && l.n%4 == 0: // a few steps of other loops are too little to load and store results for
-			p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: 4})
-			l = loop{l.name + ".0", l.n / 4, x, 4, nil}
+		if keep := p.target.L2 / 4 / rows; keep < l.n {
+			n, tail := ceilDiv(l.n, ceilDiv(l.n, max(1, keep))), Guard
+			if keep <= 8 { // no conditions in so few steps
+				n, tail = divisor(l.n, max(1, keep)), Exact
+			}
+			if n > 1 {
+				p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: n, Tail: tail})
+				l = loop{l.name + ".0", ceilDiv(l.n, n), x, n, nil}
+			}
 		}
 		out = append(out, l)
 		open = append(open, l)

@@ -40,21 +40,14 @@ func (s *scheduler) chunk(roots []*uop.UOp, again bool) []*uop.UOp {
 		return roots
 	}
 	s.chunked = true
-	done := make(map[*uop.UOp]*uop.UOp, len(c.order))
-	for _, u := range c.order {
-		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+	return s.rebuilt(c.order, roots, func(u, v *uop.UOp, became func(*uop.UOp) *uop.UOp) *uop.UOp {
 		if cut := sums[u]; cut != nil {
-			w := cut.sum(u, done)
+			w := cut.sum(u, became)
 			s.noted(chunkLaw, v, w)
 			v = w
 		}
-		done[u] = v
-	}
-	out := make([]*uop.UOp, len(roots))
-	for i, r := range roots {
-		out[i] = done[r]
-	}
-	return out
+		return v
+	})
 }
 
 // region is some large products, what is made of them element by element and by movement, and the sums of that.

@@ -15,9 +15,9 @@ type cutting struct {
 	total int // of all
 	level int // of those of a region: what depends on sums of another comes later
 
-	chunks []map[cutNode]*uop.UOp // by chunk: the nodes that there are
-	laid   map[*uop.UOp]*uop.UOp  // factors as they lie in memory, chunk by chunk
-	done   map[*uop.UOp]*uop.UOp
+	chunks []map[cutNode]*uop.UOp  // by chunk: the nodes that there are
+	laid   map[*uop.UOp]*uop.UOp   // factors as they lie in memory, chunk by chunk
+	became func(*uop.UOp) *uop.UOp // what a node is now; nil: it is only asked what can be cut
 }
 
 // cutNode is a chunk of a node, along which axis, and whether as a factor.
@@ -62,7 +62,7 @@ func (k *cutting) count(chunk int) int { return min(k.rows, k.total-chunk*k.rows
 
 // can says whether a sum falls apart down to what is cut in memory.
 func (k *cutting) can(u *uop.UOp) bool {
-	k.done = nil
+	k.became = nil
 	if k.r.along[u] {
 		x := u.At(0)
 		return k.cut(x, k.r.axis[x], 0, false) != nil
@@ -70,13 +70,13 @@ func (k *cutting) can(u *uop.UOp) bool {
 	return k.cut(u, k.r.axis[u], 0, false) != nil
 }
 
-// sum is u, computed in chunks; done says what became of nodes below.
-func (k *cutting) sum(u *uop.UOp, done map[*uop.UOp]*uop.UOp) *uop.UOp {
-	if k.done == nil { // what can left
+// sum is u, computed in chunks; became says what became of nodes below.
+func (k *cutting) sum(u *uop.UOp, became func(*uop.UOp) *uop.UOp) *uop.UOp {
+	if k.became == nil { // what can left
 		clear(k.chunks[0])
 		clear(k.laid)
 	}
-	k.done = done
+	k.became = became
 	var sum *uop.UOp
 	for i := range k.chunks {
 		var part *uop.UOp
@@ -166,15 +166,14 @@ func (k *cutting) remade(u *uop.UOp, a, chunk int, factor bool) *uop.UOp {
 
 // now is what became of a node that is not cut.
 func (k *cutting) now(u *uop.UOp) *uop.UOp {
-	if k.done == nil {
+	if k.became == nil {
 		return u
 	}
-	return k.done[u]
+	return k.became(u)
 }
 
 // leaf is a chunk of a node that is computed as a whole. Factors lie chunk by chunk, so that a chunk is some of the first rows of an
-// array and kernels of all chunks are one;
-// for each level anew, so that none computes for another.
+// array, and all chunks have the same kernels; each level has its own, so that none computes for another.
 func (k *cutting) leaf(u *uop.UOp, a, chunk int, factor bool) *uop.UOp {
 	x := k.now(u)
 	for range k.level {

@@ -52,9 +52,7 @@ func (s *scheduler) foreign(roots []*uop.UOp) []*uop.UOp {
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op() == uop.Foreign }) {
 		return roots
 	}
-	done := make(map[*uop.UOp]*uop.UOp, len(order))
-	for _, u := range order {
-		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+	return s.rebuilt(order, roots, func(u, v *uop.UOp, _ func(*uop.UOp) *uop.UOp) *uop.UOp {
 		if a, ok := u.Arg().(uop.ForeignArg); ok {
 			if _, told := a.In(s.config.Language); told {
 				v = s.t.Make(uop.Foreign, v.DType(), a, distinct(v.Src()[:a.Args])...)
@@ -62,13 +60,8 @@ func (s *scheduler) foreign(roots []*uop.UOp) []*uop.UOp {
 				v = v.At(a.Args)
 			}
 		}
-		done[u] = v
-	}
-	out := make([]*uop.UOp, len(roots))
-	for i, r := range roots {
-		out[i] = done[r]
-	}
-	return out
+		return v
+	})
 }
 
 // distinct are arguments with copies in the place of those that are there before.

@@ -18,10 +18,8 @@ var mergeLaw = rewrite.Named("a sum of moved sums is one sum")
 func (s *scheduler) merge(roots []*uop.UOp) []*uop.UOp {
 	order := uop.Topo(roots...)
 	uses := usesOf(order, roots)
-	done := make(map[*uop.UOp]*uop.UOp, len(order))
 	single := map[*uop.UOp]bool{} // rebuilt nodes that one node uses
-	for _, u := range order {
-		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+	return s.rebuilt(order, roots, func(u, v *uop.UOp, _ func(*uop.UOp) *uop.UOp) *uop.UOp {
 		for isSum(v) {
 			w := mergeSums(v, single)
 			if w == nil {
@@ -30,14 +28,9 @@ func (s *scheduler) merge(roots []*uop.UOp) []*uop.UOp {
 			s.noted(mergeLaw, v, w)
 			v = w
 		}
-		done[u] = v
 		single[v] = uses[u] == 1
-	}
-	out := make([]*uop.UOp, len(roots))
-	for i, r := range roots {
-		out[i] = done[r]
-	}
-	return out
+		return v
+	})
 }
 
 // usesOf counts what uses each node: nodes and roots.

@@ -274,6 +274,21 @@ func (s *scheduler) noted(law *rewrite.Rule, before, after *uop.UOp) {
 	}
 }
 
+// rebuilt gives roots with every node of order, operands first, in the place of what it was: f is told of a node and of the same of rebuilt
+// operands, which it gives, or something else. became says what became of a node before.
+func (s *scheduler) rebuilt(order, roots []*uop.UOp, f func(u, v *uop.UOp, became func(*uop.UOp) *uop.UOp) *uop.UOp) []*uop.UOp {
+	done := make(map[*uop.UOp]*uop.UOp, len(order))
+	became := func(u *uop.UOp) *uop.UOp { return done[u] }
+	for _, u := range order {
+		done[u] = f(u, u.WithSrc(s.t, became), became)
+	}
+	out := make([]*uop.UOp, len(roots))
+	for i, r := range roots {
+		out[i] = done[r]
+	}
+	return out
+}
+
 // prepare finds the node to store for each root.
 func (s *scheduler) prepare() {
 	s.roots = make([]*uop.UOp, len(s.values))

@@ -27,13 +27,11 @@ var (
 
 // split rewrites large reductions to small results as two, and long scans as scans of blocks. It expects and leaves tensor-level nodes.
 func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
-	done := map[*uop.UOp]*uop.UOp{}
 	parts := map[*uop.UOp][]*uop.UOp{} // of tuples that are none any more
 	order := uop.Topo(roots...)
 	uses := usesOf(order, roots)
 	single := map[*uop.UOp]bool{} // rebuilt nodes that one node uses
-	for _, u := range order {
-		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+	return s.rebuilt(order, roots, func(u, v *uop.UOp, _ func(*uop.UOp) *uop.UOp) *uop.UOp {
 		var w *uop.UOp
 		law := splitLaw
 		switch v.Op() {
@@ -59,14 +57,9 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 			s.noted(law, v, w)
 			v = w
 		}
-		done[u] = v
 		single[v] = uses[u] == 1
-	}
-	out := make([]*uop.UOp, len(roots))
-	for i, r := range roots {
-		out[i] = done[r]
-	}
-	return out
+		return v
+	})
 }
 
 // splitProductSum is the sum u of many added products as sums of some of them, each added to the stored one before; nil where they are

@@ -29,21 +29,14 @@ func (s *scheduler) stream(roots []*uop.UOp) []*uop.UOp {
 	}
 	order := uop.Topo(roots...)
 	m := streaming{t: s.t, uses: valueUses(roots)}
-	done := make(map[*uop.UOp]*uop.UOp, len(order))
-	for _, u := range order {
-		v := u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+	return s.rebuilt(order, roots, func(u, v *uop.UOp, became func(*uop.UOp) *uop.UOp) *uop.UOp {
 		if w := m.weighted(u); w != nil {
-			one := w.reduction(s.t, func(x *uop.UOp) *uop.UOp { return done[x] })
+			one := w.reduction(s.t, became)
 			s.noted(streamLaw, v, one)
 			v = one
 		}
-		done[u] = v
-	}
-	out := make([]*uop.UOp, len(roots))
-	for i, r := range roots {
-		out[i] = done[r]
-	}
-	return out
+		return v
+	})
 }
 
 // streaming looks for weighted sums.
