@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -58,6 +59,31 @@ func ReleasedWhileRunning(t *testing.T, g webgpu.Transport) {
 	got := make([]byte, 4)
 	require.NoError(t, g.Read(context.Background(), got, out, 0))
 	assert.Equal(t, uint32(84), binary.LittleEndian.Uint32(got))
+}
+
+// Waits: a wait that a context can end goes on until all work is done, so that another one after it has nothing to wait for.
+func Waits(t *testing.T, g webgpu.Transport) {
+	b, err := g.Buffer(256, webgpu.Storage)
+	require.NoError(t, err)
+	u, err := g.Buffer(16, webgpu.Uniform)
+	require.NoError(t, err)
+	require.NoError(t, g.Write(u, 0, append(binary.LittleEndian.AppendUint32(nil, 60000), make([]byte, 12)...)))
+	p, err := g.Pipeline(Twice, "twice", Binds)
+	require.NoError(t, err)
+	group, err := g.Group(p, []webgpu.Entry{{Buffer: u, Size: 16}, {Buffer: b, Size: 256}})
+	require.NoError(t, err)
+	run := make([]webgpu.Command, 500) // a tenth of a second on any machine
+	for i := range run {
+		run[i] = webgpu.Command{Pipeline: p, Group: group, Grid: [3]uint32{1, 1, 1}}
+	}
+	require.NoError(t, g.Submit(run))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	start := time.Now()
+	require.NoError(t, g.Wait(ctx))
+	first := time.Since(start)
+	require.NoError(t, g.Wait(context.Background()))
+	assert.Less(t, time.Since(start)-first, first, "the second wait, which should find nothing to wait for")
 }
 
 // Refused: a shader, a layout and a size that cannot be are errors in words, after which the device goes on.

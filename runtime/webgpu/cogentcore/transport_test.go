@@ -19,6 +19,8 @@ func opened(t *testing.T) webgpu.Transport {
 
 func TestReleasedWhileRunning(t *testing.T) { transporttest.ReleasedWhileRunning(t, opened(t)) }
 
+func TestWaits(t *testing.T) { transporttest.Waits(t, opened(t)) }
+
 func TestRefused(t *testing.T) { transporttest.Refused(t, opened(t)) }
 
 func TestFlat(t *testing.T) { transporttest.Flat(t, opened(t)) }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/oliverbestmann/webgpu/wgpu"
@@ -96,12 +97,13 @@ func (t *transport) Read(ctx context.Context, dst []byte, b webgpu.Buffer, at in
 	if err := t.Submit([]webgpu.Command{{To: &buffer{t.staging}, From: b, FromAt: at, Bytes: int64(size)}}); err != nil {
 		return err
 	}
-	status, mapped := wgpu.MapAsyncStatus(0), false
-	err := t.staging.TryMapAsync(wgpu.MapModeRead, 0, size, func(s wgpu.MapAsyncStatus) { status, mapped = s, true })
+	var status wgpu.MapAsyncStatus
+	var mapped atomic.Bool
+	err := t.staging.TryMapAsync(wgpu.MapModeRead, 0, size, func(s wgpu.MapAsyncStatus) { status = s; mapped.Store(true) })
 	if err != nil {
 		return t.note(err)
 	}
-	if err := t.waitFor(ctx, func() bool { return mapped }); err != nil {
+	if err := t.waitFor(ctx, mapped.Load); err != nil {
 		t.staging, t.stagingBytes = nil, 0 // perhaps still to be mapped
 		return err
 	}
@@ -112,17 +114,26 @@ func (t *transport) Read(ctx context.Context, dst []byte, b webgpu.Buffer, at in
 	return t.staging.TryUnmap()
 }
 
-// Wait polls until the queue is empty, so that a context can end it: work that was submitted goes on. A poll that
-// waits gives up after some seconds, so one is not enough.
+// Wait polls until all that was submitted is done, so that a context can end it: work goes on then. The library calls a function when it
+// is; that the queue is empty it also says when it is not.
 func (t *transport) Wait(ctx context.Context) error {
-	return t.waitFor(ctx, func() bool { return true })
+	var done atomic.Bool
+	t.queue.OnSubmittedWorkDone(func(wgpu.QueueWorkDoneStatus) { done.Store(true) })
+	return t.waitFor(ctx, done.Load)
 }
 
-// waitFor waits for the queue, and for what its callbacks make true.
+// How long waiting rests between two looks: an eighth of what it has waited, and nothing while that is less than a system wakes anybody after.
+const (
+	restShare = 8
+	leastRest = 50 * time.Microsecond
+	mostRest  = 2 * time.Millisecond
+)
+
+// waitFor waits for what callbacks make true. A poll that waits gives up after some seconds, so one is not enough.
 func (t *transport) waitFor(ctx context.Context, done func() bool) error {
-	pause := 20 * time.Microsecond
-	for {
-		if t.device.Poll(ctx.Done() == nil, nil) && done() {
+	for start := time.Now(); ; {
+		t.device.Poll(ctx.Done() == nil, nil)
+		if done() {
 			break
 		}
 		if err := t.Lost(); err != nil {
@@ -131,11 +142,15 @@ func (t *transport) waitFor(ctx context.Context, done func() bool) error {
 		if ctx.Done() == nil {
 			continue
 		}
+		rest := min(time.Since(start)/restShare, mostRest)
+		if rest < leastRest {
+			rest = 0
+			runtime.Gosched()
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(pause):
-			pause = min(2*pause, 2*time.Millisecond)
+		case <-time.After(rest):
 		}
 	}
 	runtime.KeepAlive(t.inFlight)
