@@ -17,6 +17,7 @@
 #   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
 #   make bench-peers  everyday programs beside PyTorch, JAX and ONNX Runtime: installs them from PyPI into the user's cache (6 GB), takes
 #                 half an hour, writes docs/performance.md. ONLY=products measures less and writes nothing
+#   make bench-gpu    the same programs on an NVIDIA processor through WebGPU, beside PyTorch with CUDA; writes docs/performance-gpu.md
 #   make npm      make the package for npm: bin/npm
 #   make site     build the site into site/dist, with the engine for browsers; prints how large both are
 #   make serve PORT=8080   build and serve it
@@ -33,7 +34,7 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers kernels wasm npm site serve compiler gpu browser firefox table fmt vet staticcheck race nocgo cross
+.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers bench-gpu kernels wasm npm site serve compiler gpu browser firefox table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -94,6 +95,10 @@ bench-web:
 # Weft on the CPU beside PyTorch, JAX and ONNX Runtime. A whole run writes docs/performance.md; ONLY=products measures less.
 bench-peers: compiler
 	$(GO) run ./tests/peers $(if $(ONLY),-only "$(ONLY)",-write docs)
+
+# Weft on WEBGPU beside PyTorch with CUDA, on a machine that has an NVIDIA processor. A whole run writes docs/performance-gpu.md.
+bench-gpu: compiler gpu
+	$(GO) run ./tests/peers -gpu $(if $(ONLY),-only "$(ONLY)",-write docs)
 
 # The engine for browsers and its scripts alone.
 wasm:

@@ -19,15 +19,22 @@ func (r *record) keep() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "run.json"), text, 0o666)
+	return os.WriteFile(filepath.Join(dir, runFile(r.GPU)), text, 0o666)
 }
 
-func lastRun() (*record, error) {
+func runFile(gpu bool) string {
+	if gpu {
+		return "run-gpu.json"
+	}
+	return "run.json"
+}
+
+func lastRun(gpu bool) (*record, error) {
 	dir, err := cacheDir()
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "run.json"))
+	text, err := os.ReadFile(filepath.Join(dir, runFile(gpu)))
 	if err != nil {
 		return nil, fmt.Errorf("no whole run yet: %w", err)
 	}
@@ -37,12 +44,21 @@ func lastRun() (*record, error) {
 
 // write puts the document and its plots into a folder.
 func (r *record) write(dir string) error {
-	for name, text := range map[string]string{"performance.md": r.document(), "performance-groups.svg": r.groupPlot(), "performance-rows.svg": r.rowPlot()} {
+	name := r.file()
+	for name, text := range map[string]string{name + ".md": r.document(), name + "-groups.svg": r.groupPlot(), name + "-rows.svg": r.rowPlot()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// file is the name of the document, and what its plots' names begin with.
+func (r *record) file() string {
+	if r.GPU {
+		return "performance-gpu"
+	}
+	return "performance"
 }
 
 // summary is the mean of each group and of all.
@@ -87,20 +103,41 @@ document is generated; the sentences about what is slower come from %s.
   memory, and narrow types than float32.
 `
 
+const beginningGPU = `# On a graphics processor, beside PyTorch with CUDA
+
+    make bench-gpu                     # everything, and this document
+    make bench-gpu ONLY=products       # a group, or cases whose names contain it; nothing is written
+
+The same programs as in [performance.md](performance.md), Weft on the device WEBGPU (WGSL through wgpu and Vulkan) beside PyTorch with CUDA, whose
+libraries are written by hand for this processor. All is float32: tensor cores, which WGSL does not reach, are left out (PyTorch's TF32 is off).
+This document is generated.
+
+- Weft computes a case first and writes its inputs, the model and the results; PyTorch reads them and its results are compared: a wrong one fails the run.
+- A round warms up and %d count. A turn is %g ms, one run at least; its time is the median of its runs, and the tables have the median of the turns.
+- A time ends when the device has done all work of a run: a launch and a wait are part of it, about a tenth of a millisecond for WebGPU.
+- *Ratio* is PyTorch's time by Weft's: above 1 Weft is faster.
+`
+
 func (r *record) document() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, beginning, 20, "`tests/peers`", list(versions), "`tests/peers/keeps.go`", r.Threads, r.Rounds, r.MS, "torch.compile", r.Limits.GFlops, r.Limits.GBps, "`weft bench limits`")
+	if r.GPU {
+		fmt.Fprintf(&b, beginningGPU, r.Rounds, r.MS)
+	} else {
+		fmt.Fprintf(&b, beginning, 20, "`tests/peers`", list(versions), "`tests/peers/keeps.go`", r.Threads, r.Rounds, r.MS, "torch.compile", r.Limits.GFlops, r.Limits.GBps, "`weft bench limits`")
+	}
 	fmt.Fprintf(&b, "\n## The machine\n\n")
 	for _, m := range r.Machine {
 		fmt.Fprintf(&b, "- %s\n", m)
 	}
 	for _, lib := range libraries {
-		fmt.Fprintf(&b, "- %s: %s\n", lib.name, r.About[lib.name])
+		if about := r.About[lib.name]; about != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", lib.name, about)
+		}
 	}
 	fmt.Fprintf(&b, "\nMeasured on %s by `%s`.\n\n## What came out\n\n", r.When, r.Command)
 	b.WriteString(r.means())
-	b.WriteString("\n![The ratios of each group, a dot a case, and their geometric means](performance-groups.svg)\n" +
-		"\n![The ratio of each case and its range within rounds](performance-rows.svg)\n")
+	fmt.Fprintf(&b, "\n![The ratios of each group, a dot a case, and their geometric means](%[1]s-groups.svg)\n"+
+		"\n![The ratio of each case and its range within rounds](%[1]s-rows.svg)\n", r.file())
 	for _, g := range groups {
 		if rows := r.of(g); len(rows) > 0 {
 			b.WriteString(r.table(g, rows))
@@ -155,7 +192,7 @@ func (r *record) table(g group, rows []row) string {
 			share = percent(f.share)
 		}
 		fmt.Fprintf(&b, " %s | %s | %s | %s |\n", ratio, f.spread(), atBest, share)
-		if f.ratio > 0 && f.ratio < 1 {
+		if f.ratio > 0 && f.ratio < 1 && !r.GPU {
 			slow = append(slow, fmt.Sprintf("- `%s`, %.2f: %s.\n", x.Case.Name, f.ratio, strings.TrimSuffix(kept(x.Case.Name), ".")))
 		}
 	}

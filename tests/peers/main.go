@@ -3,6 +3,7 @@
 //	go run ./tests/peers                       everything; -write docs writes docs/performance.md: make bench-peers
 //	go run ./tests/peers -only products        a group, or cases whose names contain this; several with commas
 //	go run ./tests/peers -again -write docs    writes the document of the last whole run anew, without measuring
+//	go run ./tests/peers -gpu                  on the graphics processor: WebGPU beside PyTorch with CUDA
 //
 // The others come from PyPI, at exact versions, into the user's cache folder. The cases are those of weft bench; this
 // program knows which of them are compared and what came out, and python/ knows how each library does them.
@@ -32,6 +33,7 @@ type options struct {
 	write   string // folder of the document; none: it is not written
 	again   bool
 	with    string // of the others only this one
+	gpu     bool   // Weft on WEBGPU beside PyTorch on CUDA, instead of all on the CPU
 }
 
 func main() {
@@ -45,6 +47,7 @@ func main() {
 	flag.StringVar(&o.write, "write", "", "folder for performance.md and its plots")
 	flag.BoolVar(&o.again, "again", false, "do not measure, take the last whole run")
 	flag.StringVar(&o.with, "with", "", "measure beside this library only, such as \"ONNX Runtime\"; with -only")
+	flag.BoolVar(&o.gpu, "gpu", false, "measure WEBGPU beside PyTorch with CUDA, in float32, instead of the CPU")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
@@ -75,10 +78,21 @@ func (o options) checkWith() error {
 	for _, lib := range libraries[1:] {
 		names = append(names, lib.name)
 	}
-	if !slices.Contains(names, o.with) || o.only == "" {
-		return fmt.Errorf("-with %q: it goes with -only, and is one of %s", o.with, strings.Join(names, ", "))
+	if !slices.Contains(names, o.with) || o.only == "" && !o.gpu {
+		return fmt.Errorf("-with %q: it goes with -only or -gpu, and is one of %s", o.with, strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// takes says whether a library has turns.
+func (o options) takes(name, module string) bool {
+	switch {
+	case module == "":
+		return true
+	case o.gpu && module != "torch" && module != "compiled":
+		return false
+	}
+	return o.with == "" || o.with == name
 }
 
 func run(ctx context.Context, o options) error {
@@ -86,7 +100,7 @@ func run(ctx context.Context, o options) error {
 		if o.write == "" {
 			return errors.New("-again needs -write, the folder of the document")
 		}
-		r, err := lastRun()
+		r, err := lastRun(o.gpu)
 		if err != nil {
 			return err
 		}
@@ -151,18 +165,21 @@ func start(ctx context.Context, o options) (ws workers, err error) {
 		}
 	}()
 	for _, lib := range libraries {
-		if o.with != "" && lib.name != weftName && lib.name != o.with {
+		if !o.takes(lib.name, lib.module) {
 			continue
 		}
 		var cmd *exec.Cmd
 		if lib.module == "" {
-			cmd = exec.CommandContext(ctx, weft, "bench", "--turns", "--device", "CPU")
+			cmd = exec.CommandContext(ctx, weft, "bench", "--turns", "--device", map[bool]string{false: "CPU", true: "WEBGPU"}[o.gpu])
 		} else {
 			script, err := scripts()
 			if err != nil {
 				return ws, err
 			}
 			cmd = exec.CommandContext(ctx, python, script, lib.module, fmt.Sprint(o.threads))
+			if o.gpu {
+				cmd.Args = append(cmd.Args, "cuda")
+			}
 		}
 		w, err := newWorker(lib.name, cmd, o.threads)
 		if err != nil {

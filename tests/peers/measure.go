@@ -39,13 +39,14 @@ type record struct {
 	Rounds  int               `json:"rounds"`
 	MS      float64           `json:"ms"`
 	Threads int               `json:"threads"`
+	GPU     bool              `json:"gpu,omitempty"`
 	Limits  limits            `json:"limits"`
 	Rows    []row             `json:"rows"`
 }
 
 func measure(o options, ws workers) (*record, error) {
 	r := &record{Command: command(o), When: time.Now().Format("2 January 2006"), Machine: machine(), About: map[string]string{},
-		Rounds: o.rounds, MS: o.ms, Threads: o.threads}
+		Rounds: o.rounds, MS: o.ms, Threads: o.threads, GPU: o.gpu}
 	known := map[string]listed{}
 	for _, c := range ws[0].about.Cases {
 		known[c.Name] = c
@@ -79,8 +80,11 @@ func measure(o options, ws workers) (*record, error) {
 	return r, r.findLimits(ws[0])
 }
 
-// findLimits measures the processor; of several times the best counts.
+// findLimits measures the processor; of several times the best counts. Those of graphics processors are not known.
 func (r *record) findLimits(weft *worker) error {
+	if r.GPU {
+		return nil
+	}
 	got, err := weft.ask(order{Do: "limits"}, patience)
 	if err == nil && got.Failed != "" {
 		err = errors.New(got.Failed)
@@ -155,6 +159,12 @@ func command(o options) string {
 	}
 	if o.only != "" {
 		s += " -only " + o.only
+	}
+	if o.gpu {
+		s += " -gpu"
+	}
+	if o.with != "" {
+		s += fmt.Sprintf(" -with %q", o.with)
 	}
 	return s
 }

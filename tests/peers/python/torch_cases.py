@@ -6,14 +6,21 @@ import torch.nn.functional as F
 
 CASES = {}
 aten = torch.ops.aten
+device = "cpu"
 
 
-def start(threads):
+def start(threads, on="cpu"):
+    global device
+    device = on
     torch.set_num_threads(threads)
     torch.set_num_interop_threads(1)
+    torch.backends.cudnn.allow_tf32 = False  # float32 is meant, as everywhere here
+    torch.backends.cudnn.benchmark = True
 
 
 def about():
+    if device != "cpu":
+        return f"{torch.__version__}, {torch.cuda.get_device_name()}"
     return f"{torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
 
 
@@ -24,19 +31,28 @@ def compile(f):
 
 def prepare(case, inputs, model):
     m = {name: tensor(a) for name, a in model.items()}
-    return CASES[case]([tensor(a) for a in inputs], m)
+    run = CASES[case]([tensor(a) for a in inputs], m)
+    if device == "cpu":
+        return run
+
+    def waited():
+        out = run()
+        torch.cuda.synchronize()
+        return out
+
+    return waited
 
 
 def tensor(a):
     if a.dtype.name == "bfloat16":
-        return torch.from_numpy(a.view(np.int16)).view(torch.bfloat16)
-    t = torch.from_numpy(a)
+        return torch.from_numpy(a.view(np.int16)).to(device).view(torch.bfloat16)
+    t = torch.from_numpy(a).to(device)
     return t.long() if t.dtype == torch.int32 else t  # what indices and classes are there
 
 
 def arrays(outs):
     outs = outs if isinstance(outs, (tuple, list)) else [outs]
-    return [(o.float() if o.dtype == torch.bfloat16 else o).detach().numpy() for o in outs]
+    return [(o.float() if o.dtype == torch.bfloat16 else o).detach().cpu().numpy() for o in outs]
 
 
 def plain(names):
@@ -306,7 +322,7 @@ plain("lstm-64")(lstm)
 
 
 def transformer(i, m):
-    layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, activation="gelu", norm_first=True, batch_first=True, dropout=0).eval()
+    layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, activation="gelu", norm_first=True, batch_first=True, dropout=0).eval().to(device)
     pairs = {"self_attn.out_proj": "self_attention.out", "linear1": "widen", "linear2": "narrow", "norm1": "self_norm", "norm2": "feed_norm"}
     with torch.no_grad():
         for kind in ("weight", "bias"):

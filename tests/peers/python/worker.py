@@ -1,4 +1,4 @@
-"""Measures a library in turns with others: python worker.py LIBRARY THREADS.
+"""Measures a library in turns with others: python worker.py LIBRARY THREADS [DEVICE].
 
 An order a line comes in as JSON, and an answer a line goes out, as of `weft bench --turns`. A library is a module with
 `about`, `prepare(case, inputs, model)`, which gives a function that computes a case once and waits for it, or None where the library
@@ -23,7 +23,7 @@ def main():
     if hasattr(os, "sched_setaffinity"):  # for those whose threads cannot be told
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     library = importlib.import_module(sys.argv[1] + "_cases")
-    library.start(threads)
+    library.start(threads, *sys.argv[3:])
     loaded = None
     for line in sys.stdin:
         order = json.loads(line)
