@@ -145,11 +145,11 @@ func sinh(x *uop.UOp) *uop.UOp { return sinhValue(x).Derive(x, coshValue(x)) }
 // Tanh is the hyperbolic tangent.
 func (t *Tensor) Tanh() *Tensor { return t.float(tanh) }
 
-// tanh is e/(e+2) with e = expm1(2x) near 0, else 1 − 2/(e²ˣ+1); both ends are flat long before
-// the exponential overflows.
+// tanh is e/(e+2) with e = expm1(2x). Both ends are flat long before the exponential is so large that processors of graphics divide by it
+// wrongly.
 func tanh(x *uop.UOp) *uop.UOp {
 	one, two := x.Int(1), x.Int(2)
-	twice := x.Float(44).Less(x).Where(x.Float(44), x).Mul(two)
+	twice := x.Float(20).Less(x).Where(x.Float(20), x).Mul(two)
 	e := expm1(twice)
 	v := e.Div(e.Add(two))
 	return v.Derive(x, one.Sub(v.Mul(v)))

@@ -8,9 +8,9 @@ import (
 
 // Shader compilers simplify floats as if they were real numbers: x·0 and x−x become 0, x/x becomes 1, (a+b)−a
 // becomes b, a division by a constant 0 has no meaning. Where a sum, product or quotient looks like that, one
-// operand goes through bits that only the uniform block knows.
+// operand goes through bits that only the uniform block knows. Quotients they do not round as promised.
 
-// strict spells a float op that must not be simplified, or gives "".
+// strict spells a float op that must not be simplified, or that the language has not, or gives "".
 func (r *renderer) strict(u *uop.UOp) string {
 	if len(u.Src()) != 2 {
 		return ""
@@ -32,15 +32,23 @@ func (r *renderer) strict(u *uop.UOp) string {
 			c, ok := r.known(v)
 			return ok && c.Float() == 0
 		}
+		a, b, hidden := r.expr(x), r.expr(y), true
 		switch {
 		case zero(x):
-			return fmt.Sprintf("(%s(%s) %s %s)", r.use("hide"), r.expr(x), binary[u.Op()], r.expr(y))
+			a = r.use("hide") + "(" + a + ")"
 		case zero(y) || u.Op() == uop.Div && r.stands(x) == r.stands(y):
-			return fmt.Sprintf("(%s %s %s(%s))", r.expr(x), binary[u.Op()], r.use("hide"), r.expr(y))
+			b = r.use("hide") + "(" + b + ")"
+		default:
+			hidden = false
 		}
-		// A quotient by a constant would become a product with its rounded inverse.
-		if c, ok := r.known(y); ok && u.Op() == uop.Div && !powerOfTwo(c.Float()) {
-			return fmt.Sprintf("(%s / %s(%s))", r.expr(x), r.use("hide"), r.expr(y))
+		if u.Op() == uop.Div {
+			if c, ok := r.known(y); ok && powerOfTwo(c.Float()) {
+				return fmt.Sprintf("(%s / %s)", a, b)
+			}
+			return fmt.Sprintf("%s(%s, %s)", r.use("quotient"), a, b)
+		}
+		if hidden {
+			return fmt.Sprintf("(%s * %s)", a, b)
 		}
 	}
 	return ""
