@@ -21,6 +21,10 @@ type Tolerance struct {
 // flushes are the devices that may take denormal numbers for zero: WebGPU leaves that to the machine.
 var flushes = map[string]bool{"WEBGPU": true, "WEBGPU AS HARDWARE": true, "WEBGPU PLAIN": true}
 
+// loose is how many units in the last place ops may be off that are exact elsewhere, where the language leaves it to the processor of
+// graphics: quotients, and roots as the inverse of an inverse root.
+var loose = map[string]float64{uop.Div.String(): 2.5, uop.Sqrt.String(): 3}
+
 // tolerance is the one table of what ops may differ by from the truth, which carries sums in float64 and
 // rounds once. Whatever is not in it must be exact to the bit (of NaNs only that they are).
 var tolerance = map[string]Tolerance{

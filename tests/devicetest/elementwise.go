@@ -120,6 +120,9 @@ func casts(s *suite) {
 			})
 			if from.Size() == to.Size() && from != dtype.Bool && to != dtype.Bool {
 				s.one(fmt.Sprintf("bitcast %v to %v", from.Short(), to.Short()), Tolerance{}, func(in *Inputs) *uop.UOp {
+					if from == dtype.F16 && NormalInputs { // and there is one NaN
+						return in.View(from, Finite, 100).Bitcast(to)
+					}
 					return in.View(from, Special, 100).Bitcast(to)
 				})
 			}
