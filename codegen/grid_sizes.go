@@ -14,7 +14,7 @@ type gridSizes struct {
 
 // sizesFor are the model's sizes. An adapter that runs on a CPU has few threads and no memory that is nearer than others.
 func sizesFor(t *Target) gridSizes {
-	s := gridSizes{workgroups: true, side: 64, lanes: 16, depth: 16, row: 256, least: 4096, values: 100}
+	s := gridSizes{workgroups: true, side: 64, lanes: 16, depth: 16, row: 256, least: max(4096, t.Parallel/4), values: 100}
 	if t.CPUBacked {
 		s.workgroups, s.least = false, 64
 	}

@@ -165,6 +165,7 @@ type Target struct {
 	Grid       bool        // Thread loops, nested, are invocations of a graphics processor; see grid.go
 	// ShortLoops is set where loops count with 32 bits.
 	ShortLoops bool
+	Parallel   int  // invocations that keep a Grid busy, for which reductions and scans are cut; 0: nothing is cut for that
 	CPUBacked  bool // the Grid runs on a CPU (llvmpipe, SwiftShader)
 	Features   plan.Features
 	Unroll     Unroll                   // see the pass "unroll"

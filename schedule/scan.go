@@ -16,18 +16,23 @@ const (
 	scanShort = 1 << 11 // elements that one thread goes along in any case
 	scanLong  = 1 << 14 // and more than which in no case
 	scanBlock = 1 << 10 // the longest block
+	scanLeast = 32      // the shortest block where many invocations have to be kept busy
+	scanFew   = 16      // there, how many times as many rows were better
 	scanFlops = 16      // an element that are better done beside a scan that has no lanes
 )
 
 // splitScan is u as scans of blocks, or nil where its rows are short or many.
-func splitScan(u *uop.UOp) *uop.UOp {
+func (s *scheduler) splitScan(u *uop.UOp) *uop.UOp {
 	a := u.Arg().(uop.ScanArg)
 	shape := u.Shape()
 	n := shape[a.Axis]
-	if shape.Numel() == 0 || n <= scanShort || n <= scanLong && shape.Numel()/n >= scanRows {
+	if shape.Numel() == 0 || slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return len(x.Shape()) > 0 && x.Varies(a.Axis) }) {
 		return nil
 	}
-	size := blockSize(n)
+	size := s.scanBlock(n, shape.Numel()/n)
+	if size == 0 {
+		return nil
+	}
 	blocks := (n + size - 1) / size
 	cut, row, wide := slices.Insert(slices.Clone(shape), a.Axis, blocks), slices.Clone(shape), slices.Clone(shape)
 	cut[a.Axis+1], row[a.Axis], wide[a.Axis] = size, blocks, blocks*size
@@ -48,8 +53,8 @@ func splitScan(u *uop.UOp) *uop.UOp {
 		totals[i] = within[i].Shrink(lo, cut).Reshape(row...)
 	}
 	sums := u.Home().ScanParts(a.Monoid, a.Axis, totals...)
-	if s := splitScan(sums); s != nil {
-		sums = s
+	if cut := s.splitScan(sums); cut != nil {
+		sums = cut
 	}
 	first := firstOf(u.Home(), cut, a.Axis)
 	before := make([]*uop.UOp, a.Parts)
@@ -80,6 +85,24 @@ func partOf(u *uop.UOp, i int) *uop.UOp {
 		return u.At(i)
 	}
 	return u
+}
+
+// scanBlock is how long the blocks are of rows of n elements; 0 where rows stay whole.
+func (s *scheduler) scanBlock(n, rows int) int {
+	busy := s.config.Parallel
+	switch {
+	case busy == 0 && (n <= scanShort || n <= scanLong && rows >= scanRows):
+		return 0
+	case busy == 0:
+		return blockSize(n)
+	case n <= 2*scanLeast || rows >= busy/scanFew:
+		return 0
+	}
+	size := scanLeast
+	for size < scanBlock && n*rows/size > busy {
+		size *= 2
+	}
+	return size
 }
 
 // blockSize is about the root of n, a number that divides it if there is one nearby.

@@ -62,6 +62,7 @@ type Config struct {
 	Streams     bool   // the target computes the weights of a sum in blocks, where they are used
 	Large       int    // bytes of which caches keep nothing until it is read, and from which on arrays are computed in chunks; 0: codegen.PastCaches, and some times that
 	Nests       codegen.NestLimits
+	Parallel    int // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
 }
 
 // BufKind says whose a buffer is.

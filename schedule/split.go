@@ -14,6 +14,18 @@ const (
 	splitIn    = 1 << 15
 	splitParts = 64
 
+	// Where many invocations have to be kept busy (Config.Parallel): a workgroup of partLanes reduces a part of leastPart elements at
+	// least. In a sum of products, where what is loaded is used leastReuse times, an invocation computes partResults results, of leastTerms
+	// products at least, which cost more than the partial results that memory holds; sums of less than leastWork products an invocation are not worth a
+	// launch more.
+	partLanes   = 64
+	leastPart   = 1 << 12
+	partResults = 8
+	leastReuse  = 4
+	leastTerms  = 256
+	leastWork   = 256 // times the invocations
+	mostParts   = 1 << 10
+
 	// A sum of sums of more products than this, as the gradient of weights that many steps use, is computed in as many at a time: a
 	// kernel of all of them has a loop that no compiler finds registers for.
 	splitProducts = 16
@@ -36,7 +48,7 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 		law := splitLaw
 		switch v.Op() {
 		case uop.Reduce:
-			if list := splitReduce(v); len(list) == 1 {
+			if list := s.splitReduce(v); len(list) == 1 {
 				w = list[0]
 			} else if list != nil {
 				parts[u] = list
@@ -44,7 +56,7 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 				w, law = splitProductSum(v, single), productsLaw
 			}
 		case uop.Scan:
-			w, law = splitScan(v), scanLaw
+			w, law = s.splitScan(v), scanLaw
 		case uop.Part:
 			i := v.Arg().(uop.PartArg).I
 			if list := parts[u.At(0)]; list != nil {
@@ -101,30 +113,79 @@ func splitProductSum(u *uop.UOp, single map[*uop.UOp]bool) *uop.UOp {
 	return sum
 }
 
+// partsOf is in how many partial results a reduction should be cut, and whether it is a sum of products, which share what they load; 0 for none.
+func (s *scheduler) partsOf(u *uop.UOp) (parts int, products bool) {
+	out := u.Shape().Numel()
+	if out == 0 || u.Arg().(uop.ReduceArg).Monoid == uop.Linear {
+		return 0, false
+	}
+	all := u.At(0).Shape().Numel()
+	terms := all / out
+	switch {
+	case s.config.Parallel == 0:
+		if out >= splitOut || terms < splitIn {
+			return 0, false
+		}
+		return splitParts, false
+	case isSum(u) && all >= leastWork*s.config.Parallel && all >= leastReuse*leaves(u.At(0)):
+		parts, products = min(partResults*s.config.Parallel/out, terms/leastTerms), true
+	default:
+		parts = min(s.config.Parallel/partLanes/out, terms/leastPart)
+	}
+	if parts < 2 {
+		return 0, false
+	}
+	return min(parts, mostParts), products
+}
+
+// leaves is how many elements there are of what a value is computed from element by element.
+func leaves(u *uop.UOp) (n int) {
+	seen := map[*uop.UOp]bool{}
+	for stack := []*uop.UOp{u}; len(stack) > 0; {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		switch {
+		case seen[x]:
+		case x.Op().Elementwise() || x.Op().IsMovement() || x.Op() == uop.Detach:
+			stack = append(stack, x.Src()...)
+		default:
+			n += x.Shape().Numel()
+		}
+		seen[x] = true
+	}
+	return n
+}
+
 // splitReduce gives the parts of u from a reduction of partial results, or nil where it is small or has no axis to cut. What a cut
 // leaves over is merged in the end.
-func splitReduce(u *uop.UOp) []*uop.UOp {
-	a := u.Arg().(uop.ReduceArg)
-	in := u.At(0).Shape()
-	if a.Monoid == uop.Linear || u.Shape().Numel() == 0 || u.Shape().Numel() >= splitOut || in.Numel()/u.Shape().Numel() < splitIn {
+func (s *scheduler) splitReduce(u *uop.UOp) []*uop.UOp {
+	want, products := s.partsOf(u)
+	if want == 0 {
 		return nil
 	}
+	a := u.Arg().(uop.ReduceArg)
+	in := u.At(0).Shape()
 	axes := a.Axes.Slice()
 	best, count := -1, 1
 	for _, ax := range axes {
-		if c := divisor(in[ax]); c > count {
+		if c := divisor(in[ax], want); c > count && !u.At(0).Varies(ax) {
 			best, count = ax, c
 		}
 	}
-	if best < 0 || count < 8 {
-		best, count = axes[0], splitParts
-		for _, ax := range axes {
-			if in[ax] > in[best] {
-				best = ax
-			}
-		}
-		if in[best] < splitParts {
+	if best < 0 || count < min(8, want) {
+		if products && best < 0 {
 			return nil
+		}
+		if !products {
+			best, count = axes[0], want
+			for _, ax := range axes {
+				if in[ax] > in[best] {
+					best = ax
+				}
+			}
+			if in[best] < want || u.At(0).Varies(best) {
+				return nil
+			}
 		}
 	}
 	cut := in[best] / count * count
@@ -175,9 +236,9 @@ func resultsOf(u *uop.UOp, m uop.Monoid, axes []int, values []*uop.UOp) (out []*
 	return out
 }
 
-// divisor is the largest divisor of n that is at most splitParts.
-func divisor(n int) int {
-	for d := min(splitParts, n); d > 1; d-- {
+// divisor is the largest divisor of n that is at most this.
+func divisor(n, most int) int {
+	for d := min(most, n); d > 1; d-- {
 		if n%d == 0 {
 			return d
 		}

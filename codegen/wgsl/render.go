@@ -143,6 +143,10 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 		if l.Count != nil {
 			end = regName(l.Count)
 		}
+		if l.Copies > 1 && l.Count == nil {
+			r.copies(l, depth)
+			return
+		}
 		r.line(depth, "for (var %s: i32 = 0; %s < %s; %s++) {", v, v, end, v)
 		r.block(l.Body, depth+1)
 		r.line(depth, "}")
@@ -162,6 +166,31 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 	r.block(l.Body, depth)
 	r.inside--
 	r.stride = old
+}
+
+// copies writes some iterations of a loop one after the other.
+func (r *renderer) copies(l *codegen.Loop, depth int) {
+	v, n := rangeName(l.Range), extent(l.Range)
+	copy := func(depth int, at string) {
+		r.line(depth, "{")
+		r.line(depth+1, "let %s: i32 = %s;", v, at)
+		r.block(l.Body, depth+1)
+		r.line(depth, "}")
+	}
+	rest := n % l.Copies
+	if n > l.Copies {
+		from := v + "_0"
+		r.line(depth, "for (var %s: i32 = 0; %s < %d; %s += %d) {", from, from, n-rest, from, l.Copies)
+		for i := range l.Copies {
+			copy(depth+1, fmt.Sprintf("%s + %d", from, i))
+		}
+		r.line(depth, "}")
+	} else {
+		rest = n
+	}
+	for i := n - rest; i < n; i++ {
+		copy(depth, fmt.Sprint(i))
+	}
 }
 
 // lane: the iterations of nested Lane loops are the invocations of a workgroup. Those that are too many wait.

@@ -47,12 +47,21 @@ func Target(m Machine) *codegen.Target {
 		m.Limits.MaxBytes = 128 << 20
 	}
 	least(&m.Tile, 64)
+	var unroll codegen.Unroll
+	parallel := 0
+	if !m.CPUBacked {
+		unroll, parallel = codegen.Unroll{Copies: 4, Ops: 1000}, invocationsAtOnce
+	}
 	return &codegen.Target{
+		Unroll: unroll, Parallel: parallel,
 		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
 		Grid: true, ShortLoops: true, CPUBacked: m.CPUBacked, Features: m.Features,
 		Fours: func(d dtype.DType) bool { return d.Size() == 4 || d == dtype.F16 && m.Features.Has(plan.Half) },
 	}
 }
+
+// invocationsAtOnce keep a graphics processor busy: small ones run some ten thousand at a time, large ones a few hundred thousand.
+const invocationsAtOnce = 1 << 16
 
 const (
 	maxGroups   = 65535

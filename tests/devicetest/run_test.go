@@ -13,3 +13,5 @@ func TestCPU(t *testing.T)    { RunWith(t, "CPU", engine.Options{Poison: true, F
 func TestINTERP(t *testing.T) { Run(t, "INTERP") }
 
 func TestDifferences(t *testing.T) { RunDifferences(t, "REF") }
+
+func TestBusy(t *testing.T) { RunBusy(t, "INTERP") }
