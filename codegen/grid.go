@@ -27,7 +27,7 @@ func Nests(s *Spec, t *Target) []*Spec {
 	k := &kernel{outs: s.Outs}
 	k.groupOuts()
 	if len(k.groups) == 1 {
-		return chunks(s, t)
+		return chunks(mergeParts(s, t), t)
 	}
 	var out []*Spec
 	for _, g := range k.groups {
@@ -39,7 +39,7 @@ func Nests(s *Spec, t *Target) []*Spec {
 			one.Outs = append(one.Outs, s.Outs[i])
 			one.Params[s.Outs[i].Param].Write = true
 		}
-		out = append(out, chunks(one, t)...)
+		out = append(out, chunks(mergeParts(one, t), t)...)
 	}
 	return out
 }

@@ -50,7 +50,7 @@ func (s *suite) scatter(m uop.Monoid, d, it dtype.DType, shape, from []int, axis
 // lookups are gathers and scatters within larger graphs: of computed values, by computed indices, into each
 // other, and what one-hot comparisons stand for.
 func (s *suite) lookups() {
-	for _, c := range [][3]int{{7, 5, 3}, {100, 33, 17}, {257, 16, 65}, {10, 64, 1}} {
+	for _, c := range [][3]int{{7, 5, 3}, {100, 33, 17}, {257, 16, 65}, {10, 64, 1}, {96, 5, 200}} {
 		rows, width, n := c[0], c[1], c[2]
 		spread := func(u *uop.UOp) *uop.UOp { return u.Reshape(n, 1).Expand(n, width) }
 		s.one(fmt.Sprintf("embedding %v", c), tolerance["reduce"], func(in *Inputs) *uop.UOp {
