@@ -114,7 +114,7 @@ This document is generated.
 
 - Weft computes a case first and writes its inputs, the model and the results; PyTorch reads them and its results are compared: a wrong one fails the run.
 - A round warms up and %d count. A turn is %g ms, one run at least; its time is the median of its runs, and the tables have the median of the turns.
-- A time ends when the device has done all work of a run: a launch and a wait are part of it, about a tenth of a millisecond for WebGPU.
+- A time ends when the device has done all work of a run: submitting and waiting are part of it.
 - *Ratio* is PyTorch's time by Weft's: above 1 Weft is faster.
 `
 

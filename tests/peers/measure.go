@@ -59,7 +59,7 @@ func measure(o options, ws workers) (*record, error) {
 	}
 	for _, g := range groups {
 		for _, name := range g.names() {
-			if !o.wants(g.name, name) {
+			if !o.wants(g.name, name) || o.gpu && g.name == "models" { // which ONNX Runtime alone has
 				continue
 			}
 			c, ok := known[name]

@@ -122,9 +122,9 @@ func (t *transport) Wait(ctx context.Context) error {
 	return t.waitFor(ctx, done.Load)
 }
 
-// How long waiting rests between two looks: an eighth of what it has waited, and nothing while that is less than a system wakes anybody after.
+// How long waiting rests between two looks: a sixteenth of what it has waited, and nothing while that is less than a system wakes anybody after.
 const (
-	restShare = 8
+	restShare = 16
 	leastRest = 50 * time.Microsecond
 	mostRest  = 2 * time.Millisecond
 )
