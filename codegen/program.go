@@ -19,7 +19,7 @@ func (k Kind) Letter() byte { return kindLetters[k] }
 
 func (b *builder) program(body []Stmt, directives []Directive) *Program {
 	p := &Program{Params: b.params, Vars: b.vars, Body: body, Threads: 1, Directives: DirectivesString(directives), Guarded: b.guarded, Features: b.target.Features,
-		Registers: b.target.Registers, VectorBytes: b.target.VectorLen(widest) * widest.Size()}
+		Registers: b.target.Registers, VectorBytes: b.target.VectorLen(widest) * widest.Size(), Inverses: b.target.Inverses}
 	visit(body, func(s Stmt) {
 		switch s := s.(type) {
 		case *Alloc:

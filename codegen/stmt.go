@@ -136,6 +136,7 @@ type Program struct {
 	Features    plan.Features // of the target: what was taken for granted
 	Registers   int           // vector registers of the target
 	VectorBytes int           // of one of them; 0: any
+	Inverses    bool          // the target divides by multiplying with inverses
 
 	Foreign *Foreign // in the place of Body
 }
@@ -166,6 +167,7 @@ type Target struct {
 	// ShortLoops is set where loops count with 32 bits.
 	ShortLoops bool
 	Parallel   int  // invocations that keep a Grid busy, for which reductions and scans are cut; 0: nothing is cut for that
+	Inverses   bool // floats are divided by multiplying with an inverse, which may be off in the last place and 0 where the divisor is large
 	CPUBacked  bool // the Grid runs on a CPU (llvmpipe, SwiftShader)
 	Features   plan.Features
 	Unroll     Unroll                   // see the pass "unroll"

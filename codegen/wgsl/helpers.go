@@ -9,13 +9,18 @@ var helpers = map[string]string{
 	"less":    "fn less(a: f32, b: f32) -> bool { return (a < b) & number(a) & number(b); }\n",
 	"equal":   "fn equal(a: f32, b: f32) -> bool { return (a == b) & number(a) & number(b); }\n",
 	"maximum": "fn maximum(a: f32, b: f32) -> f32 { return select(a, select(b, max(a, b), number(b)), number(a)); }\n",
-	// quotient is rounded once. Processors of graphics divide by multiplying with the inverse, so that 6/3 may be less than 2, and
-	// beyond 2¹²⁶ the inverse is a denormal number, for some 0. What the quotient times the divisor differs by from the dividend corrects it
-	// (Markstein 1990); what is lost of a scaled dividend is less than any quotient.
+	// quotient corrects what a processor of graphics divides, which multiplies with the inverse, so that 6/3 may be less than 2, and beyond
+	// 2¹²⁶ the inverse is a denormal number, for some 0. By how many units in the last place it is off follows from the product of the
+	// significands of quotient and divisor, which lies so near to that of the dividend that its last 32 bits tell: integers, because
+	// compilers simplify what is 0 for real numbers. What is lost of a scaled dividend is less than any quotient.
 	"quotient": `fn quotient(a: f32, b: f32) -> f32 {
 	let s = select(1.0f, 0x1p-24f, abs(b) > 0x1p125f);
-	let x = a * s; let y = b * s; let q = x / y;
-	return select(q, q - rest(q, y, -x) / y, (abs(x) > 0x1p-100f) & (abs(q) < 0x1p126f) & (abs(y) < 0x1p127f));
+	let x = bitcast<u32>(a * s); let y = bitcast<u32>(b * s); let q = bitcast<u32>((a * s) / (b * s));
+	let e = vec3<u32>(x >> 23u, y >> 23u, q >> 23u) & vec3<u32>(0xffu);
+	let m = (y & 0x7fffffu) | 0x800000u;
+	let d = bitcast<i32>(((q & 0x7fffffu) | 0x800000u) * m - (((x & 0x7fffffu) | 0x800000u) << ((e.x + 150u - e.y - e.z) & 31u)));
+	let n = bitcast<u32>(i32(round(f32(d) / f32(m))));
+	return bitcast<f32>(select(q, q - n, all(e - 1u < vec3<u32>(254u))));
 }
 `,
 	"root": "fn root(x: f32) -> f32 { return select(x, select(sqrt(x), bitcast<f32>(u[0].y), x < 0.0f), number(x)); }\n",
@@ -198,7 +203,7 @@ var helpers = map[string]string{
 }
 
 var needs = map[string][]string{
-	"less": {"number"}, "quotient": {"rest"}, "equal": {"number"}, "maximum": {"number"}, "root": {"number"},
+	"less": {"number"}, "equal": {"number"}, "maximum": {"number"}, "root": {"number"},
 	"subgroup_maximum": {"number"}, "jam": {"shl64", "shr_u64"}, "fused": {"split", "shl64", "mul64", "jam", "add64", "neg64", "less_u64"},
 	"mul64": {"mul_high"}, "max_u64": {"less_u64"}, "max_i64": {"less_i64"},
 	"div64_step": {"f32_to_u64", "u64_to_f32", "add64", "neg64", "mul64"}, "div64_last": {"less_u64", "add64", "neg64"},

@@ -41,14 +41,15 @@ func (r *renderer) strict(u *uop.UOp) string {
 		default:
 			hidden = false
 		}
-		if u.Op() == uop.Div {
-			if c, ok := r.known(y); ok && powerOfTwo(c.Float()) {
-				return fmt.Sprintf("(%s / %s)", a, b)
-			}
+		c, ok := r.known(y)
+		exact := ok && powerOfTwo(c.Float())
+		switch {
+		case u.Op() == uop.Div && r.p.Inverses && !exact:
 			return fmt.Sprintf("%s(%s, %s)", r.use("quotient"), a, b)
-		}
-		if hidden {
-			return fmt.Sprintf("(%s * %s)", a, b)
+		case hidden:
+			return fmt.Sprintf("(%s %s %s)", a, binary[u.Op()], b)
+		case u.Op() == uop.Div && ok && !exact: // it would become a product with the rounded inverse
+			return fmt.Sprintf("(%s / %s(%s))", a, r.use("hide"), b)
 		}
 	}
 	return ""
