@@ -173,16 +173,17 @@ func fastest(rows []row) (n int) {
 func (r *record) table(g group, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n### %s\n\nMilliseconds; the fastest of the others is **bold**.\n\n| case |", g.title)
-	for _, lib := range libraries {
-		fmt.Fprintf(&b, " %s |", lib.name)
+	names := r.names()
+	for _, name := range names {
+		fmt.Fprintf(&b, " %s |", name)
 	}
-	fmt.Fprintf(&b, " ratio | in rounds | fastest run | of the limit |\n|---|%s---|---|---|---|\n", strings.Repeat("---|", len(libraries)))
+	fmt.Fprintf(&b, " ratio | in rounds | fastest run | of the limit |\n|---|%s---|---|---|---|\n", strings.Repeat("---|", len(names)))
 	var slow []string
 	for _, x := range rows {
 		f := x.figures(r.Limits)
 		fmt.Fprintf(&b, "| `%s` %s |", x.Case.Name, x.Case.About)
-		for _, lib := range libraries {
-			fmt.Fprintf(&b, " %s |", cell(x.Results[lib.name], lib.name == f.best))
+		for _, name := range names {
+			fmt.Fprintf(&b, " %s |", cell(x.Results[name], name == f.best))
 		}
 		ratio, atBest, share := "", "", ""
 		if f.ratio > 0 {
@@ -200,6 +201,16 @@ func (r *record) table(g group, rows []row) string {
 		fmt.Fprintf(&b, "\nWhat keeps it:\n\n%s", strings.Join(slow, ""))
 	}
 	return b.String()
+}
+
+// names are those of the libraries that have a column: on a graphics processor those that had turns.
+func (r *record) names() (out []string) {
+	for _, lib := range libraries {
+		if !r.GPU || r.About[lib.name] != "" {
+			out = append(out, lib.name)
+		}
+	}
+	return out
 }
 
 func cell(r result, best bool) string {
