@@ -52,7 +52,7 @@ func searched(t *testing.T, device string, every int) {
 	for _, g := range groups {
 		s := newSuite(seed)
 		g.cases(s)
-		for _, c := range s.matching(os.Getenv("WEFT_CASE")) {
+		for _, c := range s.matching(os.Getenv("WEFT_CASE"), each(1)) {
 			if n++; n%every == 0 {
 				sample = append(sample, c)
 			}
