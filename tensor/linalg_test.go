@@ -93,7 +93,9 @@ func TestEighIsExact(t *testing.T) {
 // Eigenvalues that are equal, zero, far apart, or very large or small leave the eigenvectors orthonormal.
 func TestEighOfSpecialMatrices(t *testing.T) {
 	long(t)
-	t.Run("12", func(t *testing.T) { eighOfSpecialMatrices(t, 12, map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13}) })
+	t.Run("12", func(t *testing.T) {
+		eighOfSpecialMatrices(t, 12, map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13})
+	})
 	t.Run("50", func(t *testing.T) { eighOfSpecialMatrices(t, 50, map[dtype.DType]float64{dtype.F32: 2e-5}) })
 }
 

@@ -80,7 +80,9 @@ func TestChunksOfAttention(t *testing.T) {
 		return schedule.New(g, c), nil
 	}
 	others, left := need.Each(3), 0
-	defer func() { t.Logf("devices beside CPU: one in %d of the forms; WEFT_EACH=1 runs all, %d were left out", others, left) }()
+	defer func() {
+		t.Logf("devices beside CPU: one in %d of the forms; WEFT_EACH=1 runs all, %d were left out", others, left)
+	}()
 	for i, f := range attentionForms {
 		var want [][]float32
 		var bits string
