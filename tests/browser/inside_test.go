@@ -50,7 +50,8 @@ var recorded = []string{"cases.jsonl", "tensors.bin", "ops.tsv"}
 func build(t *testing.T) error {
 	data := need.Data(t, "torch-ops")
 	built.Do(func() {
-		cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-o", filepath.Join(shared.folder, "inside.wasm"), "./tests/browser/inside")
+		// With the flags of wasm/pack, which has compiled most packages with them.
+		cmd := exec.Command("go", "test", "-c", "-trimpath", "-ldflags=-s -w", "-gcflags=all=-l -d=disablenil", "-o", filepath.Join(shared.folder, "inside.wasm"), "./tests/browser/inside")
 		cmd.Dir = need.Root(t)
 		cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

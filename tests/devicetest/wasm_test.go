@@ -21,7 +21,7 @@ func TestPlansKnowNoThreads(t *testing.T) {
 	for _, g := range groups {
 		s := newSuite(1)
 		g.cases(s)
-		require.Empty(t, unlike(one, two, s.matching("", 8)), g.name)
+		require.Empty(t, unlike(one, two, s.matching("", 24)), g.name)
 	}
 	require.NoError(t, one.Close())
 	require.NoError(t, two.Close())
