@@ -154,13 +154,14 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
-# The packages with goroutines or locks; of tensor, whose own tests start no goroutines, those of what has locks. The race detector needs
-# cgo.
+# The packages with goroutines or locks; of tensor, whose own tests start no goroutines, those of what has locks; of the command, whose one
+# goroutine ends it, those of that. The race detector needs cgo.
 race:
-	CGO_ENABLED=1 $(GO) test -race -short $$(grep -lE --include='*.go' -r 'sync\.|go func|\.Go\(' . \
-		| grep -vE '^./(tests|tensor)/|/testdata/' | xargs -n1 dirname | sort -u)
-	CGO_ENABLED=1 $(GO) test -race -short -run 'Jit|File|Generator|Backward|Assign' ./tensor
-	CGO_ENABLED=1 $(GO) test -race -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture ./tests/random
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off $$(grep -lE --include='*.go' -r 'sync\.(Mutex|RWMutex|WaitGroup|Once\b|Map|Cond|Pool)|go func|\.Go\(' . \
+		| grep -vE '^./(tests|tensor|cmd)/|/testdata/' | xargs -n1 dirname | sort -u)
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Interrupt|Serve' ./cmd/weft
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Jit|File|Generator|Backward|Assign' ./tensor
+	CGO_ENABLED=1 $(GO) test -race -vet=off -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture
 
 # Without cgo there is no GPU library, and calls into compiled kernels go another way. Everything builds, the short tests of what loads and
 # calls kernels, of what opens devices, and of programs that do both pass, and so do the recorded cases on the CPU. Other packages
