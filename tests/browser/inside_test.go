@@ -22,11 +22,11 @@ import (
 	"github.com/weft-ml/weft/tests/table"
 )
 
-// A part of the cases that native devices pass, and one of each op, run within Chromium, on each device that a page has: WEFT_EACH=1, and make
+// A part of the cases that native devices pass, with one of each op, runs within Chromium, on each device that a page has: WEFT_EACH=1, and make
 // table, run all. WEFT_INSIDE limits them to tests whose name it matches, WEFT_CASE and WEFT_SEED mean what they mean natively.
 
 // What WEBGPU computes of each op is compared natively too, by the same shaders.
-func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve, 48) }
+func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve, 24) }
 
 func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve, 8) }
 

@@ -53,7 +53,7 @@ func TestTorchOps(t *testing.T) {
 			require.Device(t, name, err)
 			some := cases
 			if n := parts[name]; n > 0 && !named && os.Getenv("WEFT_TORCH_CASES") == "" {
-				some = Part(cases, require.Each(n))
+				some = require.Part(cases, require.Each(n), 0, func(c *Case) (op, name string) { return c.Family + " " + c.Op, "" })
 			}
 			t.Logf("%s: %s", name, require.PartOf(len(some), len(cases)))
 			r := Run(context.Background(), e, some)
