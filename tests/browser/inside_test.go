@@ -30,8 +30,7 @@ func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser
 
 func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve, 8) }
 
-// Their plans are those that TestInsideWASM runs without threads, and TestWASM with them. The truth is that of TestInsideWASM, which has
-// these cases, too.
+// Their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {
 	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated, 48)
 }
