@@ -28,7 +28,7 @@ import (
 // What WEBGPU computes of each op is compared natively too, by the same shaders.
 func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve, 24) }
 
-func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve, 8) }
+func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve, 16) }
 
 // Their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {
