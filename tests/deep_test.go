@@ -36,7 +36,7 @@ var links = []struct {
 }
 
 // Nothing that walks a graph goes as deep as the graph is: a stack that overflows ends the process, and no Try helps.
-// So that hundreds of links show it, a stack may have 16 kB for each, where by default it has a gigabyte.
+// So that hundreds of links show it, a stack may have 8 MB, where by default it has a gigabyte.
 func TestLong(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(8 << 20))
 	for _, device := range []string{"REF", "INTERP"} {
