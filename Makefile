@@ -12,7 +12,7 @@
 #                 found is shrunk and written to the folder fuzz-findings
 #   make check    formatting, vet, staticcheck, race detector, CGO_ENABLED=0, other platforms
 #   make fuzz-parsers TIME=10m   fuzz every parser of outside bytes or text, for a minute each if nothing is said; make check does so for 10 s each
-#                 with those of files that come from anywhere, and for 3 s with the others
+#                 with those of files that come from anywhere, and a thousand inputs with the others
 #   make tune-report   search the kernels of the benchmark cases and say how far the model's choices lie from the best found: an hour.
 #                 ONLY="mlp-step conv2d-56" names cases; BEAM=n is the width, TUNE=--processor-time for a machine that does other work
 #   make bench    the benchmark cases of the command line
@@ -79,7 +79,8 @@ check: compiler gpu
 FILES = onnx:FuzzRead weights/gguf:FuzzParse safetensors:FuzzParse weights/pytorch:FuzzParse weights/pytorch:FuzzPickle weights/numpy:FuzzParse \
 	weights/llama2c:FuzzParse weights:FuzzIndex tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern saved:FuzzDecode saved:FuzzRead \
 	tensor:FuzzLoad data:FuzzIDX llm/chat:FuzzTemplate
-# What Weft's own parts write for each other, what a program or its user says, and requests: 3 s each in make check.
+# What Weft's own parts write for each other, what a program or its user says, and requests: a thousand inputs each in make
+# check, which takes about a second and stays as many on a busy machine.
 PARSERS = $(FILES) engine/search:FuzzChoices plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer viz:FuzzRead llm/grammar:FuzzSchema llm/grammar:FuzzGBNF llm/serve:FuzzRequest \
@@ -87,7 +88,7 @@ PARSERS = $(FILES) engine/search:FuzzChoices plan:FuzzCheck plan/packed:FuzzStep
 
 fuzz-parsers: TIME ?= 60s
 parsers fuzz-parsers:
-	@for p in $(PARSERS); do case " $(FILES) " in *" $$p "*) echo $$p $(or $(TIME),10s) ;; *) echo $$p $(or $(TIME),3s) ;; esac; done | \
+	@for p in $(PARSERS); do case " $(FILES) " in *" $$p "*) echo $$p $(or $(TIME),10s) ;; *) echo $$p $(or $(TIME),1000x) ;; esac; done | \
 		GO=$(GO) xargs -P 4 -L 1 sh .ci/fuzz
 
 bench: compiler gpu
