@@ -20,7 +20,7 @@ func ofMatrices(t *testing.T, sizes [][2]int, f func(t *testing.T, a *tensor.Ten
 	left := 0
 	for d, tol := range map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13} {
 		for i, s := range sizes {
-			if each := need.Each(2); s[0] > 16 && i%each != d.Size()/8%each {
+			if each := need.Each(4); s[0] > 21 && (i+d.Size()/4)%each != 0 {
 				left++
 				continue
 			}
@@ -30,7 +30,7 @@ func ofMatrices(t *testing.T, sizes [][2]int, f func(t *testing.T, a *tensor.Ten
 			})
 		}
 	}
-	t.Logf("matrices of more than 16 rows have one type in turn: %d were left out, which WEFT_EACH=1 runs", left)
+	t.Logf("of matrices of more than 21 rows each type has one in four: %d were left out, which WEFT_EACH=1 runs", left)
 }
 
 // together asserts that a product is what it was made of, up to tol times the largest element and the root of the size.
@@ -75,7 +75,7 @@ func TestEighOfManyRows(t *testing.T) {
 // Products of the results are the matrix but for rounding of its type: within some of its units of the norm.
 func TestEighIsExact(t *testing.T) {
 	long(t)
-	ofMatrices(t, [][2]int{{20, 20}, {32, 32}, {33, 33}, {64, 64}, {65, 65}, {127, 127}, {200, 200}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+	ofMatrices(t, [][2]int{{20, 20}, {32, 32}, {200, 200}, {33, 33}, {64, 64}, {65, 65}, {127, 127}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		unit := map[dtype.DType]float64{dtype.F32: 0x1p-23, dtype.F64: 0x1p-52}[a.DType()]
 		a = a.Add(a.T()).Mul(0.5)
 		w, v := a.Eigh(false)
@@ -138,7 +138,7 @@ func TestSVDOfManyRows(t *testing.T) {
 	})
 }
 
-var squares = [][2]int{{0, 0}, {1, 1}, {2, 2}, {5, 5}, {16, 16}, {33, 33}, {63, 63}, {65, 65}, {127, 127}, {200, 200}}
+var squares = [][2]int{{0, 0}, {1, 1}, {2, 2}, {5, 5}, {16, 16}, {33, 33}, {200, 200}, {65, 65}, {63, 63}, {127, 127}}
 
 func TestInvOfManyRows(t *testing.T) {
 	long(t)
@@ -235,7 +235,7 @@ func TestCholeskyNamesTheMinor(t *testing.T) {
 }
 
 func TestQROfManyRows(t *testing.T) {
-	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {33, 33}, {50, 21}, {20, 45}, {65, 65}, {100, 7}, {7, 100}, {90, 70}, {70, 90}, {150, 150}, {5, 1}, {1, 3}, {4, 0}, {0, 3}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {33, 33}, {50, 21}, {20, 45}, {65, 65}, {100, 7}, {7, 100}, {150, 150}, {70, 90}, {90, 70}, {5, 1}, {1, 3}, {4, 0}, {0, 3}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		for _, complete := range []bool{false, true} {
 			q, r := a.QR(complete)
 			together(t, a, q.MatMul(r), tol, "product")
