@@ -130,9 +130,9 @@ func number(v any) float64 {
 }
 
 // everyForGPU is of how many methods WEBGPU has one in its turn: what shaders compute is compared elsewhere.
-const everyForGPU = 4
+const everyForGPU = 8
 
-// Every method that gives tensors gives those of Go; on WEBGPU one of four does, with WEFT_EACH=1, as in make table, all.
+// Every method that gives tensors gives those of Go; on WEBGPU one of eight does, with WEFT_EACH=1, as in make table, all.
 func TestEveryMethod(t *testing.T) {
 	rows := methodTable(t)
 	all := append(simple(rows), examples...)

@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -22,23 +22,17 @@ import (
 	"github.com/weft-ml/weft/tests/table"
 )
 
-// The cases that native devices pass run within Chromium, on each device that a page has. WEFT_INSIDE limits them to tests
-// whose name it matches, WEFT_CASE and WEFT_SEED mean what they mean natively.
+// A part of the cases that native devices pass, with one of each op, runs within Chromium, on each device that a page has: WEFT_EACH=1, and make
+// table, run all. WEFT_INSIDE limits them to tests whose name it matches, WEFT_CASE and WEFT_SEED mean what they mean natively.
 
-// An eighth of the cases: what WEBGPU computes of each is compared natively, by the same shaders. WEFT_EACH=1, and make table, run all.
-func TestInsideWEBGPU(t *testing.T) {
-	each := "8"
-	if own := os.Getenv("WEFT_EACH"); own != "" {
-		each = own
-	}
-	inside(t, "WEBGPU", "in Chromium", browser.Serve, "WEFT_EACH="+each)
-}
+// What WEBGPU computes of each op is compared natively too, by the same shaders.
+func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve, 24) }
 
-func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve) }
+func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve, 16) }
 
-// A sixth of the cases: their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
+// Their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {
-	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated, "WEFT_EACH=6")
+	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated, 48)
 }
 
 // insideLimit is how long the cases of one device may take; a machine with nothing else to do needs a third of it.
@@ -55,7 +49,8 @@ var recorded = []string{"cases.jsonl", "tensors.bin", "ops.tsv"}
 func build(t *testing.T) error {
 	data := need.Data(t, "torch-ops")
 	built.Do(func() {
-		cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-o", filepath.Join(shared.folder, "inside.wasm"), "./tests/browser/inside")
+		// With the flags of wasm/pack, which has compiled most packages with them.
+		cmd := exec.Command("go", "test", "-c", "-trimpath", "-ldflags=-s -w", "-gcflags=all=-l -d=disablenil", "-o", filepath.Join(shared.folder, "inside.wasm"), "./tests/browser/inside")
 		cmd.Dir = need.Root(t)
 		cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -76,8 +71,8 @@ func build(t *testing.T) error {
 }
 
 // writeTruth leaves what the conformance cases give on REF in the folder that pages are served from.
-func writeTruth(t *testing.T, normal bool) string {
-	name := fmt.Sprintf("truth-%v.gob", normal)
+func writeTruth(t *testing.T, normal bool, each int) string {
+	name := fmt.Sprintf("truth-%v-%d.gob", normal, each)
 	path := filepath.Join(shared.folder, name)
 	if _, err := os.Stat(path); err == nil {
 		return name
@@ -86,7 +81,7 @@ func writeTruth(t *testing.T, normal bool) string {
 	require.NoError(t, err)
 	defer func(before bool) { devicetest.NormalInputs = before }(devicetest.NormalInputs)
 	devicetest.NormalInputs = normal
-	require.NoError(t, errors.Join(devicetest.WriteTruth(f), f.Close()))
+	require.NoError(t, errors.Join(devicetest.WriteTruth(f, each), f.Close()))
 	return name
 }
 
@@ -96,11 +91,15 @@ type run struct {
 	Code    *int
 }
 
-// inside runs the conformance cases and the recorded cases at the same time, in a worker each, with more settings.
-func inside(t *testing.T, device, where string, serve func(folders ...string) *httptest.Server, more ...string) {
+// inside runs each n-th of the conformance cases and of the recorded cases at the same time, in a worker each.
+func inside(t *testing.T, device, where string, serve func(folders ...string) *httptest.Server, n int) {
+	if os.Getenv("WEFT_CASE") != "" {
+		n = 1
+	}
+	n = need.Each(n)
 	p := openFrom(t, serve)
 	require.NoError(t, build(t))
-	files := map[string]string{"/truth": writeTruth(t, device == "WEBGPU")}
+	files := map[string]string{"/truth": writeTruth(t, device == "WEBGPU", n)}
 	for _, name := range recorded {
 		files["/torch-ops/"+name] = name
 	}
@@ -115,11 +114,7 @@ func inside(t *testing.T, device, where string, serve func(folders ...string) *h
 	for _, name := range tests {
 		env := map[string]string{
 			"WEFT_DEVICE": device, "WEFT_TORCH_OPS": "/torch-ops", "WEFT_TRUTH": "/truth", "GOGC": "300", "WEFT_REQUIRE": device + ",REF",
-			"WEFT_CASE": os.Getenv("WEFT_CASE"), "WEFT_SEED": os.Getenv("WEFT_SEED"),
-		}
-		for _, setting := range more {
-			key, value, _ := strings.Cut(setting, "=")
-			env[key] = value
+			"WEFT_CASE": os.Getenv("WEFT_CASE"), "WEFT_SEED": os.Getenv("WEFT_SEED"), "WEFT_EACH": strconv.Itoa(n),
 		}
 		options, err := json.Marshal(map[string]any{
 			"wasm": "inside.wasm", "argv": []string{"inside", "-test.v", "-test.run=" + name}, "data": files, "env": env,

@@ -358,15 +358,15 @@ func setting(t *testing.T, name string, otherwise int) int {
 
 // Random programs of calls, right and wrong ones: a page answers what the engine answers in Go, or both say that it is wrong.
 // WEFT_FACE_PROGRAMS=20000 WEFT_FACE_SEED=5 runs so many from a seed; without them the same ones run each time, and a few fresh.
-func TestPrograms(t *testing.T) { playPrograms(t, "wasm", 230, 20, dtype.All, false) }
+func TestPrograms(t *testing.T) { playPrograms(t, "wasm", 100, 15, dtype.All, false) }
 
 // The engine that also has arrays on several devices and files of captured functions; these, and what else takes functions, are drawn more often.
-func TestProgramsOfTheWhole(t *testing.T) { playPrograms(t, "wasm", 100, 10, dtype.All, true) }
+func TestProgramsOfTheWhole(t *testing.T) { playPrograms(t, "wasm", 60, 10, dtype.All, true) }
 
 // A graphics processor that is a program compiles slowly, so these are few. Compilers of shaders may take it that no element is
 // infinite or NaN (SwiftShader has 2 mod 0 be 2), so what is that in Go is not compared.
 func TestProgramsOnWebGPU(t *testing.T) {
-	playPrograms(t, "webgpu", 12, 3, slices.DeleteFunc(slices.Clone(dtype.All), func(d dtype.DType) bool { return d == dtype.F64 }), false)
+	playPrograms(t, "webgpu", 8, 2, slices.DeleteFunc(slices.Clone(dtype.All), func(d dtype.DType) bool { return d == dtype.F64 }), false)
 }
 
 func playPrograms(t *testing.T, device string, fixed, more int, types []dtype.DType, whole bool) {

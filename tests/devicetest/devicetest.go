@@ -8,7 +8,8 @@
 //
 // Cases are built when they are needed and realized many to a compile; when a batch fails, its cases are run one by
 // one, and those that fail are printed with their inputs' seed, the first bad element and the kernels.
-// WEFT_SEED=n draws other inputs and shapes, WEFT_CASE=text runs the cases whose name contains it, WEFT_EACH=n each n-th.
+// WEFT_SEED=n draws other inputs and shapes, WEFT_CASE=text runs the cases whose name contains it, WEFT_EACH=n each n-th and one of each op; a
+// device may have fewer than all where nothing is said (RunPart).
 package devicetest
 
 import (
@@ -63,11 +64,17 @@ func Run(t *testing.T, device string) {
 	RunWith(t, device, engine.Options{Poison: true})
 }
 
-// RunWith is Run with the device opened under options.
-func RunWith(t *testing.T, device string, o engine.Options) { run(t, device, o, nil) }
+// RunPart is Run of each n-th case and one of each op, unless WEFT_EACH says otherwise: for a device that shares with another, which runs all,
+// everything but what it compiles kernels with.
+func RunPart(t *testing.T, device string, n int) {
+	run(t, device, engine.Options{Poison: true}, each(n), nil)
+}
 
-// run is RunWith for the cases that some chooses on the open device; all, if it is nil.
-func run(t *testing.T, device string, o engine.Options, some func(dev *engine.Engine, cases []Case) []Case) {
+// RunWith is Run with the device opened under options.
+func RunWith(t *testing.T, device string, o engine.Options) { run(t, device, o, each(1), nil) }
+
+// run runs each n-th case on a device opened under options, and of these those that some chooses on it; all, if it is nil.
+func run(t *testing.T, device string, o engine.Options, n int, some func(dev *engine.Engine, cases []Case) []Case) {
 	dev, err := engine.Open(device, o)
 	need.Device(t, device, err)
 	t.Cleanup(func() { require.NoError(t, dev.Close()) })
@@ -81,12 +88,14 @@ func run(t *testing.T, device string, o engine.Options, some func(dev *engine.En
 		t.Cleanup(func() { NormalInputs = false })
 	}
 	row := table.Row{Suite: "conformance", Device: device}
+	left, all := 0, 0
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			s := newSuite(seed)
 			g.cases(s)
 			r := runner{t: t, dev: dev, ref: ref, seed: seed}
-			cases := s.matching(os.Getenv("WEFT_CASE"))
+			cases := s.matching(os.Getenv("WEFT_CASE"), n)
+			left, all = left+len(cases), all+len(s.matching(os.Getenv("WEFT_CASE"), 1))
 			if some != nil {
 				cases = some(dev, cases)
 			}
@@ -102,6 +111,7 @@ func run(t *testing.T, device string, o engine.Options, some func(dev *engine.En
 			row.NotYet += r.notYet
 		})
 	}
+	t.Logf("%s: %s", device, need.PartOf(left, all))
 	require.NoError(t, table.Add(row))
 }
 

@@ -15,7 +15,7 @@ import (
 	phases "github.com/weft-ml/weft/schedule/evaluate"
 )
 
-// TestLowering plans all conformance cases and evaluates a third of the small kernels before and after each pass, and a ninth of
+// TestLowering plans all conformance cases and evaluates a sixth of the small kernels before and after each pass, and an 18th of
 // the small graphs before and after each phase of their schedule; others for another WEFT_SEED. Nothing is compiled or run.
 func TestLowering(t *testing.T) {
 	seed, err := strconv.Atoi(getenv("WEFT_SEED", "1"))
@@ -33,19 +33,19 @@ func TestLowering(t *testing.T) {
 		for pass, wrong := range passes.found {
 			t.Errorf("after pass %q: %d kernels, such as: %v", pass, len(wrong), wrong[0])
 		}
-		assert.Greater(t, c.Forms.Load(), int64(3000))
+		assert.Greater(t, c.Forms.Load(), int64(1500))
 	})
 	t.Run("phases", func(t *testing.T) {
 		c := graphs.check
 		t.Logf("%d cases, %d graphs, %d stages, %d kernels, %d too large, %d elements compared, %d unsure", cases, c.Graphs.Load(), c.Stages.Load(),
 			c.Kernels.Load(), c.TooLarge.Load(), c.Compared.Load(), c.Unsure.Load())
 		assert.Empty(t, graphs.found)
-		assert.Greater(t, c.Kernels.Load(), int64(1500))
+		assert.Greater(t, c.Kernels.Load(), int64(700))
 		assert.Less(t, c.Unsure.Load()*8, c.Compared.Load()) // running products of thousands of numbers overflow on the way
 	})
 }
 
-// checkedPasses evaluates each third kernel.
+// checkedPasses evaluates each sixth kernel.
 type checkedPasses struct {
 	seen  int
 	check *evaluate.Checker
@@ -54,7 +54,7 @@ type checkedPasses struct {
 }
 
 func (c *checkedPasses) kernel(s *codegen.Spec) func(codegen.Lowering) error {
-	if c.seen++; c.seen%3 != 0 {
+	if c.seen++; c.seen%6 != 0 {
 		return nil
 	}
 	failed := false
@@ -77,7 +77,7 @@ func (c *checkedPasses) kernel(s *codegen.Spec) func(codegen.Lowering) error {
 	}
 }
 
-// checkedPhases evaluates each ninth graph. Of others than each fourth kernels stay as they are: small ones of many cases would be nests of one,
+// checkedPhases evaluates each 18th graph. Of others than each fourth kernels stay as they are: small ones of many cases would be nests of one,
 // which is too large for checkedPasses.
 type checkedPhases struct {
 	seen  int
@@ -86,7 +86,7 @@ type checkedPhases struct {
 }
 
 func (c *checkedPhases) schedule(g *schedule.Graph, conf schedule.Config) (*schedule.Result, error) {
-	if c.seen++; c.seen%9 == 0 {
+	if c.seen++; c.seen%18 == 0 {
 		if _, err := c.check.Schedule(g, conf); err != nil && len(c.found) < 8 {
 			c.found = append(c.found, err)
 		}

@@ -3,7 +3,6 @@ package devicetest
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,16 +15,19 @@ import (
 )
 
 // RunRepeated computes the cases in which several invocations could write to one word, those with results of one or two
-// bytes and scatters, n times over: each time must give the bits of the first. That these are right is Run's to say.
-func RunRepeated(t *testing.T, device string, n int) {
+// bytes and scatters, a part of them as RunPart has it, n times over: each time must give the bits of the first. That these are right is Run's to say.
+func RunRepeated(t *testing.T, device string, n, part int) {
 	dev, err := engine.Open(device, engine.Options{Poison: true, Unfolded: true})
 	need.Device(t, device, err)
 	t.Cleanup(func() { require.NoError(t, dev.Close()) })
 	var cases []Case
+	left, all := 0, 0
 	for _, g := range groups {
 		s := newSuite(1)
 		g.cases(s)
-		for _, c := range s.cases {
+		some := s.matching("", each(part))
+		left, all = left+len(some), all+len(s.cases)
+		for _, c := range some {
 			if roots := c.Build(newInputs(dev, c.seed)); slices.ContainsFunc(roots, narrow) || strings.Contains(strings.ToLower(c.Name), "scatter") {
 				if _, err := dev.Plan(roots...); !lacks(err) {
 					cases = append(cases, c)
@@ -33,9 +35,10 @@ func RunRepeated(t *testing.T, device string, n int) {
 			}
 		}
 	}
-	fmt.Printf("%s: %d sub-word and scatter cases, %d times each\n", device, len(cases), n)
-	for part := range slices.Chunk(cases, batch) {
-		repeated(t, dev, part, n)
+	t.Logf("%s: %d sub-word and scatter cases, %d times each, of %s", device, len(cases), n, need.PartOf(left, all))
+	require.NotEmpty(t, cases)
+	for some := range slices.Chunk(cases, batch) {
+		repeated(t, dev, some, n)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // On CPU the arrays lie between fences: what touches memory outside of them ends the process.
 func TestCPU(t *testing.T)    { RunWith(t, "CPU", engine.Options{Poison: true, Fence: true}) }
-func TestINTERP(t *testing.T) { Run(t, "INTERP") }
+func TestINTERP(t *testing.T) { RunPart(t, "INTERP", 3) }
 
 func TestDifferences(t *testing.T) { RunDifferences(t, "REF") }
 

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
+	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -35,28 +35,34 @@ func (s *suite) one(name string, tol Tolerance, build func(in *Inputs) *uop.UOp)
 	s.add(name, tol, func(in *Inputs) []*uop.UOp { return []*uop.UOp{build(in)} })
 }
 
-// matching are the cases whose name contains a text, or a part of them where WEFT_EACH says so.
-func (s *suite) matching(text string) []Case {
+// matching are the cases whose name contains a text, or a part of them.
+func (s *suite) matching(text string, part int) []Case {
 	var out []Case
 	for _, c := range s.cases {
 		if strings.Contains(c.Name, text) {
 			out = append(out, c)
 		}
 	}
-	return Each(out, s.seed)
+	return need.Part(out, part, s.seed, func(c Case) (op, name string) { return opOf(c.Name), c.Name })
 }
 
-// Each leaves each n-th of some cases where WEFT_EACH is n, others for another seed.
-func Each[C any](cases []C, seed uint64) []C {
-	each, err := strconv.Atoi(getenv("WEFT_EACH", "1"))
-	if err != nil || each < 1 {
-		panic("WEFT_EACH is a number from 1 on, not " + os.Getenv("WEFT_EACH"))
+// each says of how many cases one is run, unless it is said elsewhere: all, where WEFT_CASE names some.
+func each(n int) int {
+	if os.Getenv("WEFT_CASE") != "" {
+		n = 1
 	}
-	var out []C
-	for i := int(seed % uint64(each)); i < len(cases); i += each {
-		out = append(out, cases[i])
+	return need.Each(n)
+}
+
+// opOf is the op that a case is of: its name as far as no number, no shape and no type follows.
+func opOf(name string) string {
+	words := strings.Fields(name)
+	for i, w := range words {
+		if i > 0 && strings.ContainsAny(w, "0123456789[]") {
+			return strings.Join(words[:i], " ")
+		}
 	}
-	return out
+	return name
 }
 
 // sizes are no multiples of a vector, or just beside one.

@@ -101,8 +101,8 @@ func readTruth(file string) error {
 	return nil
 }
 
-// WriteTruth computes the cases that WEFT_CASE and WEFT_SEED choose on REF, with the inputs that NormalInputs says.
-func WriteTruth(w io.Writer) error {
+// WriteTruth computes the cases that WEFT_CASE, WEFT_SEED and RunPart for n choose on REF, with the inputs that NormalInputs says.
+func WriteTruth(w io.Writer, n int) error {
 	ref, err := engine.Open("REF", engine.Options{})
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func WriteTruth(w io.Writer) error {
 	for _, g := range groups {
 		s := newSuite(seed)
 		g.cases(s)
-		for _, c := range s.matching(os.Getenv("WEFT_CASE")) {
+		for _, c := range s.matching(os.Getenv("WEFT_CASE"), each(n)) {
 			if _, err := truth(ref, c); err != nil {
 				return fmt.Errorf("%s: %w", c.Name, err)
 			}

@@ -15,25 +15,16 @@ import (
 	need "github.com/weft-ml/weft/tests/require"
 )
 
-// aThird leaves a third of the cases, where nothing says which: a processor that plays WEBGPU takes longer for its compiler than all other
-// devices together. WEFT_EACH=1, and make table, run all.
-func aThird(t *testing.T) {
-	if os.Getenv("WEFT_EACH") == "" && os.Getenv("WEFT_CASE") == "" {
-		t.Setenv("WEFT_EACH", "3")
-	}
-}
+// ofWEBGPU is of how many cases one is run: a processor that plays WEBGPU takes longer for its compiler than all other devices together.
+const ofWEBGPU = 12
 
-func TestWEBGPU(t *testing.T) {
-	aThird(t)
-	Run(t, "WEBGPU")
-}
+func TestWEBGPU(t *testing.T) { RunPart(t, "WEBGPU", ofWEBGPU) }
 
 func TestWEBGPURepeated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes hundreds of cases twenty times")
 	}
-	aThird(t)
-	RunRepeated(t, "WEBGPU", 20)
+	RunRepeated(t, "WEBGPU", 20, ofWEBGPU)
 }
 
 // The kernels that other adapters get, on the one that is here: those of hardware, which share the memory of workgroups and
@@ -43,7 +34,7 @@ func TestWEBGPUDialects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes hundreds of cases once more")
 	}
-	aThird(t)
+	n := each(ofWEBGPU)
 	here, err := engine.Open("WEBGPU", engine.Options{})
 	need.Device(t, "WEBGPU", err)
 	t.Cleanup(func() { require.NoError(t, here.Close()) })
@@ -74,7 +65,7 @@ func TestWEBGPUDialects(t *testing.T) {
 				t.Setenv("WEFT_CASE", c.cases)
 			}
 			tried := 0
-			run(t, c.name, engine.Options{Poison: true}, func(dev *engine.Engine, cases []Case) []Case {
+			run(t, c.name, engine.Options{Poison: true}, n, func(dev *engine.Engine, cases []Case) []Case {
 				cases = unlike(dev, here, cases)
 				tried += len(cases)
 				return cases

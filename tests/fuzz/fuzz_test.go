@@ -55,14 +55,15 @@ func TestFalseAlarms(t *testing.T) {
 var devices = []string{"CPU", "WASM", "INTERP", "WEBGPU", "2 INTERP", "3 INTERP"}
 
 // programs is how many of each kind a device gets: from seed 1 on, and from a fresh one.
+// make fuzz runs as many as there is time for.
 var programs = map[string]struct{ fixed, fresh int }{
-	"CPU":    {100, 100},
-	"WASM":   {200, 150},
-	"INTERP": {500, 600},
-	"WEBGPU": {30, 30},
+	"CPU":    {40, 40},
+	"WASM":   {60, 60},
+	"INTERP": {200, 300},
+	"WEBGPU": {12, 18},
 
-	"2 INTERP": {120, 80},
-	"3 INTERP": {80, 60},
+	"2 INTERP": {40, 40},
+	"3 INTERP": {30, 30},
 }
 
 // need skips a test whose device is missing.

@@ -17,6 +17,7 @@ globalThis.startInside = (options) => {
     run.code = data.code
   }
   worker.onerror = (e) => {
+    if (run.code !== null) return // a promise that the program waited for no more has called it after its end
     run.printed += `the worker failed: ${e.message}\n`
     run.code = 4
   }
