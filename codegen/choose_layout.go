@@ -80,8 +80,8 @@ func names(loops []loop) (order []string, sizes map[string]int) {
 // choosePacks decides which operands are staged.
 func (p *arranger) choosePacks() {
 	for _, l := range p.t.r.loads {
-		reuse := p.t.r.work / max(1, p.count(l.free))
-		if (l.gated || p.windowed(l)) && p.boxable(l) && reuse >= 2 {
+		reuse := p.reuse(p.t.r, l)
+		if p.boxed(p.t.r, l, p.windowed(l)) {
 			p.boxes = append(p.boxes, l)
 		}
 		if !p.depends(l, p.t.v) && p.worthWide(l) && !slices.Contains(p.boxes, l) {
@@ -104,6 +104,14 @@ func (p *arranger) choosePacks() {
 // oftenRead says that an operand is read so often that bringing rows of lanes together pays.
 func (p *arranger) oftenRead(l *access) bool {
 	return p.t.r.work/max(1, p.count(l.free)) >= 16*p.t.lanes*p.t.u/8
+}
+
+// reuse is how often a reduction reads each element of an operand.
+func (c *chooser) reuse(r *reduction, l *access) int { return r.work / max(1, c.count(l.free)) }
+
+// boxed says that a reduction's operand is copied into boxes, in which what a block of results needs lies together: if it is gated, or windowed.
+func (c *chooser) boxed(r *reduction, l *access, windowed bool) bool {
+	return (l.gated || windowed) && c.boxable(l) && c.reuse(r, l) >= 2
 }
 
 // boxable says that a load's index and gate are simple enough for a box.
