@@ -106,14 +106,6 @@ func (p *arranger) oftenRead(l *access) bool {
 	return p.t.r.work/max(1, p.count(l.free)) >= 16*p.t.lanes*p.t.u/8
 }
 
-// reuse is how often a reduction reads each element of an operand.
-func (c *chooser) reuse(r *reduction, l *access) int { return r.work / max(1, c.count(l.free)) }
-
-// boxed says that a reduction's operand is copied into boxes, in which what a block of results needs lies together: if it is gated, or windowed.
-func (c *chooser) boxed(r *reduction, l *access, windowed bool) bool {
-	return (l.gated || windowed) && c.boxable(l) && c.reuse(r, l) >= 2
-}
-
 // boxable says that a load's index and gate are simple enough for a box.
 func (c *chooser) boxable(l *access) bool {
 	if !l.plain {
