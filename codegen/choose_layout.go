@@ -80,8 +80,8 @@ func names(loops []loop) (order []string, sizes map[string]int) {
 // choosePacks decides which operands are staged.
 func (p *arranger) choosePacks() {
 	for _, l := range p.t.r.loads {
-		reuse := p.t.r.work / max(1, p.count(l.free))
-		if (l.gated || p.windowed(l)) && p.boxable(l) && reuse >= 2 {
+		reuse := p.reuse(p.t.r, l)
+		if p.boxed(p.t.r, l, p.windowed(l)) {
 			p.boxes = append(p.boxes, l)
 		}
 		if !p.depends(l, p.t.v) && p.worthWide(l) && !slices.Contains(p.boxes, l) {

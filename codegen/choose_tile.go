@@ -185,7 +185,9 @@ func (c *chooser) tileCost(t *tiling) float64 {
 				continue
 			}
 			far += float64(rows)
-			apart += c.pageCost(l, t.r)
+			if !c.gathered(t, l) {
+				apart += c.pageCost(l, t.r)
+			}
 			continue
 		}
 		x, pack := c.laneLoad(t, l)
@@ -206,6 +208,23 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		return cost + blocks*float64(inst)*(10+4*float64(t.u))
 	}
 	return cost + blocks*fma*2 + c.storeCost(t)
+}
+
+// reuse is how often a reduction reads each element of an operand.
+func (c *chooser) reuse(r *reduction, l *access) int { return r.work / max(1, c.count(l.free)) }
+
+// boxed says that a reduction's operand is copied into boxes, in which what a block of results needs lies together: if it is gated, or windowed.
+func (c *chooser) boxed(r *reduction, l *access, windowed bool) bool {
+	return (l.gated || windowed) && c.boxable(l) && c.reuse(r, l) >= 2
+}
+
+// gathered says that an operand which lanes share is in boxes, where its pages lie together, and that the other one's lanes lie as they are walked:
+// no panel is made of them, for whose sake results would be carried from part to part.
+func (c *chooser) gathered(t *tiling, l *access) bool {
+	return c.target.LineCycles > 0 && c.boxed(t.r, l, false) && slices.ContainsFunc(t.r.loads, func(x *access) bool {
+		s, ok := c.stride(x, t.v)
+		return c.depends(x, t.v) && (ok && s == 1 || slices.Contains(c.anyOrder, x))
+	})
 }
 
 // operands is how many registers hold operands beside the results: instances follow each other in the order of the axes, so that

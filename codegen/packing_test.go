@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	lang "github.com/weft-ml/weft/codegen/c"
 )
 
 // Weights that a kernel stages have an order in which it needs to stage nothing: blocks of lanes, or short rows of them. Others
@@ -53,5 +54,18 @@ func TestPackings(t *testing.T) {
 			slices.Reverse(other.Order)
 			assert.False(t, p.Same(&other))
 		})
+	}
+}
+
+// What lanes share of a convolution is copied into boxes, where its pages lie together. So beside weights in the order in which lanes walk them, lanes along
+// channels are as cheap for channels that lie pages apart as for others, and their whole blocks are better than columns that end anywhere.
+func TestBoxesHavePagesTogether(t *testing.T) {
+	const weights = 2
+	avx := lang.Target(lang.Machine{VectorBytes: 32})
+	for _, size := range []int{28, 35} { // a channel has 3136 bytes, or 4900
+		k := window{1, 96, 64, size, 3, 1, 1}.forward(true)
+		got := codegen.Packings(k.s, avx, func(p int) bool { return p == weights })
+		require.Len(t, got, 1, "%d", size)
+		assert.Equal(t, 16, got[0].Block, "%d", size)
 	}
 }

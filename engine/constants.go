@@ -33,10 +33,17 @@ type constants struct {
 	why    map[*uop.UOp]string
 }
 
-// constantUse is a node, and whether only a part of it is used.
+// constantUse is a node, whether only a part of it is used, and whether its elements are used again and again, as weights by a product.
 type constantUse struct {
-	u    *uop.UOp
-	part bool
+	u           *uop.UOp
+	part, again bool
+}
+
+// of is the use of the i-th operand that a use of the node makes.
+func (c constantUse) of(i int) constantUse {
+	s := c.u.At(i)
+	part := c.part || c.u.Op() == uop.Gather && i == 0 || shrinks(c.u)
+	return constantUse{s, part, c.again || c.u.Op() == uop.Expand && c.u.Shape().Numel() >= manyUses*s.Shape().Numel()}
 }
 
 const (
@@ -45,6 +52,7 @@ const (
 	manyArrays   = 16
 	smallFlops   = 2  // the same of a small array, which stays in the caches
 	gridFlops    = 16 // of a table of numbers that nothing is read for
+	manyUses     = 8  // of an element, from which on nobody would compute it for each
 	muchFlops    = 20 // for which a small array may be larger than what it is computed from
 	loadsPerByte = 2  // how many times as many bytes it takes to compute as to read, for large arrays
 )
@@ -60,12 +68,12 @@ func constantsOf(values []*uop.UOp, varies varying) *constants {
 		if c.fixed[u] != nil {
 			continue
 		}
-		for i, s := range u.Src() {
-			c.consider(s, u.Op() == uop.Gather && i == 0 || shrinks(u))
+		for i := range u.Src() {
+			c.consider(constantUse{u: u}.of(i))
 		}
 	}
 	for _, v := range values {
-		c.consider(v, false)
+		c.consider(constantUse{u: v})
 	}
 	return c
 }
@@ -136,8 +144,8 @@ func constantFlops(o uop.Op) float64 {
 }
 
 // consider takes a constant node, or else what it is made of.
-func (c *constants) consider(root *uop.UOp, part bool) {
-	stack := []constantUse{{root, part}}
+func (c *constants) consider(root constantUse) {
+	stack := []constantUse{root}
 	for len(stack) > 0 {
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -146,19 +154,20 @@ func (c *constants) consider(root *uop.UOp, part bool) {
 			continue
 		}
 		c.seen[at] = true
-		if why := c.worth(u, at.part); why != "" {
+		if why := c.worth(at); why != "" {
 			c.why[u] = why
 			c.found = append(c.found, u)
 			continue
 		}
-		for i, s := range u.Src() {
-			stack = append(stack, constantUse{s, at.part || u.Op() == uop.Gather && i == 0 || shrinks(u)})
+		for i := range u.Src() {
+			stack = append(stack, at.of(i))
 		}
 	}
 }
 
-// worth says why a constant node is worth computing once, or "". part says that only some of its elements are used.
-func (c *constants) worth(u *uop.UOp, part bool) string {
+// worth says why a constant node is worth computing once for such a use, or "".
+func (c *constants) worth(use constantUse) string {
+	u, part := use.u, use.part
 	f := c.fixed[u]
 	d := u.DType()
 	switch {
@@ -184,6 +193,8 @@ func (c *constants) worth(u *uop.UOp, part bool) string {
 	switch {
 	case small && (f.flops >= smallFlops || len(f.arrays) > 1), !small && !part && f.flops >= worthFlops && bytes <= loads:
 		return fmt.Sprintf("%.0f operations an element, of constants", f.flops)
+	case !small && !part && use.again && f.flops >= 1 && bytes <= loads: // else each run would write it down, and read it, before it is used
+		return fmt.Sprintf("%.0f operations an element that is used again and again, of constants", f.flops)
 	case !small && !part && loads >= loadsPerByte*bytes:
 		return fmt.Sprintf("reads %.1f times its bytes, of constants", loads/bytes)
 	}

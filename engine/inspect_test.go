@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
+	"github.com/weft-ml/weft/uop"
 )
 
 func TestPlan(t *testing.T) {
@@ -44,4 +45,20 @@ func TestWatch(t *testing.T) {
 	require.Len(t, seen, 1)
 	assert.Contains(t, seen[0], "CPU E_")
 	assert.Contains(t, seen[0], "store p0")
+}
+
+// An array that was flattened and shaped back, as a captured function fills its inputs in, is read as it lies: windows over its padding know
+// their rows and columns without dividing.
+func TestReshapesOfAnArrayAreOne(t *testing.T) {
+	e := open(t, engine.Options{})
+	x := floats(t, e, make([]float32, 3*9*9), 3, 9, 9)
+	windows := func(u *uop.UOp) *uop.UOp {
+		u = u.Pad([]int{0, 1, 1}, []int{0, 1, 1}).Reshape(3, 11, 11, 1, 1).Expand(3, 11, 11, 5, 5)
+		return u.Slide(1, 3, 1, -2, 9).Slide(2, 4, 1, -2, 9).Reduce(uop.Sum, 0, 3, 4)
+	}
+	want, err := e.Plan(windows(x))
+	require.NoError(t, err)
+	got, err := e.Plan(windows(x.Reshape(3*9*9).Reshape(3, 9, 9)))
+	require.NoError(t, err)
+	assert.Equal(t, want.String(), got.String())
 }

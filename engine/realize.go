@@ -191,7 +191,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			if err := s.check(b, r.rec); err != nil {
 				return nil, err
 			}
-			r.done[f.u] = u
+			r.done[f.u] = b.Reshape(u.Shape()...) // of the buffer itself: what lies between would be divided and put together again
 			stack = stack[:len(stack)-1]
 			continue
 		}

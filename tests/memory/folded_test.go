@@ -71,6 +71,31 @@ func TestConstantsAreComputedOnce(t *testing.T) {
 	})
 }
 
+// Weights that are too large to be kept for nothing, a multiplication away from others, are computed once where a product uses each of them for
+// many rows: else each run would write them down.
+func TestConstantsThatAProductUsesAreComputedOnce(t *testing.T) {
+	onAll(t, func(b *bench) {
+		r := rand.New(rand.NewPCG(7, 8))
+		w, scale := b.matrix(r, 288, 256), b.matrix(r, 256)
+		scaled := func(in ...*T) []*T { return []*T{in[0].MatMul(w.Mul(scale))} }
+		for _, rows := range []int{1, 32} {
+			x := b.matrix(r, rows, 288)
+			c := b.capture(scaled, x)
+			for range 2 {
+				out, err := c.Run(ctx, x)
+				require.NoError(b.t, err)
+				require.Equal(b.t, b.values(scaled(x)[0]), b.values(out[0]))
+			}
+			if rows == 1 {
+				assert.Nil(b.t, c.Schedule().Once, "read once, it may as well be computed")
+				continue
+			}
+			require.Equal(b.t, 1, c.Launches(), "%v", c.Schedule())
+			assert.Len(b.t, c.Schedule().Launches()[0].Binds, 3, "rows, what was computed once, and the result: %v", c.Schedule())
+		}
+	})
+}
+
 // A run sees weights as they are when it begins, whoever has assigned them.
 func TestConstantsFollowAssignments(t *testing.T) {
 	onAll(t, func(b *bench) {
