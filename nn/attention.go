@@ -26,7 +26,8 @@ func NewMultiheadAttention(size, heads int) *MultiheadAttention {
 }
 
 // Attending are the options of MultiheadAttention.Forward. Masks are bool, true where attention is forbidden, or are added to the
-// scores.
+// scores. Where a query may attend to no key its weights are 0, and Out's bias is what it gives: so PyTorch has it with
+// need_weights=False.
 type Attending struct {
 	Mask        *tensor.Tensor // [queries, keys] or [n·heads, queries, keys]; nil: none
 	PaddingMask *tensor.Tensor // [n, keys]; nil: none
@@ -60,8 +61,7 @@ func (l *MultiheadAttention) attend(query, key, value *tensor.Tensor, o Attendin
 	k, v, more := l.moreKeys(k, v)
 	n, size := q.Dim(0), q.Dim(2)/l.Heads
 	split := func(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(n, x.Dim(1), l.Heads, size).Transpose(1, 2) }
-	scores := split(q).Mul(1 / math.Sqrt(float64(size))).MatMul(split(k).T())
-	weights = l.masked(scores, o, more).Softmax(-1)
+	weights = tensor.AttentionWeights(split(q), split(k), l.masks(o, n, q.Dim(1), k.Dim(1), more))
 	used := weights
 	if o.Training && l.Dropout > 0 {
 		used = weights.Dropout(l.Dropout)
@@ -92,30 +92,44 @@ func (l *MultiheadAttention) moreKeys(k, v *tensor.Tensor) (_, _ *tensor.Tensor,
 	return k, v, more
 }
 
-// masked forbids what the masks forbid; the keys added at the end are always allowed.
-func (l *MultiheadAttention) masked(scores *tensor.Tensor, o Attending, more int) *tensor.Tensor {
-	n, rows, keys := scores.Dim(0), scores.Dim(2), scores.Dim(3)
-	apply := func(mask *tensor.Tensor) {
-		mask = mask.Pad([]int{0}, []int{more})
-		if mask.IsFloat() {
-			scores = scores.Add(mask)
-		} else {
-			scores = mask.Where(math.Inf(-1), scores)
+// masks says what n times so many queries may attend to; the keys added at the end are always allowed.
+func (l *MultiheadAttention) masks(o Attending, n, queries, keys, more int) tensor.Attention {
+	causal := o.Causal && o.Mask == nil
+	if causal && more == 0 && o.PaddingMask == nil {
+		return tensor.Attention{Causal: true}
+	}
+	var forbidden, added *tensor.Tensor
+	join := func(mask *tensor.Tensor) {
+		switch mask = mask.Pad([]int{0}, []int{more}); {
+		case mask.IsFloat() && added == nil:
+			added = mask
+		case mask.IsFloat():
+			added = added.Add(mask)
+		case forbidden == nil:
+			forbidden = mask.To(dtype.Bool)
+		default:
+			forbidden = forbidden.Or(mask.To(dtype.Bool))
 		}
 	}
-	if o.Causal && o.Mask == nil {
-		apply(tensor.Full(true, dtype.Bool, rows, keys-more).Triu(1))
+	if causal {
+		join(tensor.Full(true, dtype.Bool, queries, keys-more).Triu(1))
 	}
 	if m := o.Mask; m != nil {
 		if m.Rank() == 3 && m.Dim(0) == n*l.Heads {
-			m = m.Reshape(n, l.Heads, rows, keys-more)
+			m = m.Reshape(n, l.Heads, queries, keys-more)
 		}
-		apply(m)
+		join(m)
 	}
 	if o.PaddingMask != nil {
-		apply(o.PaddingMask.Reshape(n, 1, 1, keys-more))
+		join(o.PaddingMask.Reshape(n, 1, 1, keys-more))
 	}
-	return scores
+	switch {
+	case forbidden == nil:
+		return tensor.Attention{Mask: added}
+	case added == nil:
+		return tensor.Attention{Mask: forbidden.Not()}
+	}
+	return tensor.Attention{Mask: forbidden.Where(math.Inf(-1), added)}
 }
 
 // TransformerLayer is a block of Vaswani and others (2017): attention among the inputs, attention to a memory (in

@@ -49,6 +49,11 @@ func TestLargeProductsComeInChunks(t *testing.T) {
 			s := times(q.Mul(q.Float(0.5)), k).Add(w.input(dtype.F32, n, n))
 			return trained(times(weights(row.Less(column).Where(s.Float(inf), s), 1), v).Exp2(), q, k, v)
 		}, true},
+		"of rows without terms": {func(w *world, q, k, v *uop.UOp) []*uop.UOp {
+			row, column := grid(w)
+			s := times(q, k)
+			return trained(times(emptyWeights(row.Less(column.Add(s.Home().Index(2))).Where(s.Float(inf), s)), v), q, k, v)
+		}, true},
 		"of one tensor": {func(_ *world, q, _, _ *uop.UOp) []*uop.UOp {
 			return trained(times(weights(times(q, q.Permute(1, 0)), 0.5), q), q)
 		}, true},

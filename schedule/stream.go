@@ -81,6 +81,7 @@ type weightedSum struct {
 	moves []*uop.UOp // from the sum's operand down to the weights
 	score *uop.UOp   // weights are 2^(by·(score − max score)), normalised
 	by    float64
+	empty bool // where all scores are −∞ the weights are 0
 	value *uop.UOp
 
 	factors *uop.UOp // the sum of products that scores are made of
@@ -115,12 +116,18 @@ func (m *streaming) softmax(w *weightedSum, p *uop.UOp) int {
 	var e, total *uop.UOp
 	switch p.Op() {
 	case uop.Div:
-		e, total = p.At(0), m.source(p.At(1))
+		e, total = p.At(0), p.At(1)
 	case uop.Mul:
 		for side := range 2 {
 			if q := m.source(p.At(side)); q.Op() == uop.Div && isOne(q.At(0)) {
-				e, total = p.At(1-side), m.source(q.At(1))
+				e, total = p.At(1-side), q.At(1)
 			}
+		}
+	}
+	if total != nil {
+		total, w.empty = m.source(total), false
+		if r := orOne(total); r != nil {
+			total, w.empty = m.source(r), true
 		}
 	}
 	if total == nil || !isSum(total) || total.At(0) != e || m.uses[e] != 2 {
@@ -157,6 +164,11 @@ func (m *streaming) softmax(w *weightedSum, p *uop.UOp) int {
 			continue
 		}
 		top := m.source(n.At(0))
+		if r := orLeast(top); r != nil {
+			top = m.source(r)
+		} else if w.empty {
+			continue
+		}
 		if a, ok := top.Arg().(uop.ReduceArg); !ok || top.Op() != uop.Reduce || a.Monoid != uop.MaxOf || top.At(0) != score || m.uses[score] != 2 {
 			continue
 		}
@@ -171,6 +183,28 @@ func (m *streaming) softmax(w *weightedSum, p *uop.UOp) int {
 func isOne(u *uop.UOp) bool {
 	v, ok := u.ConstValue()
 	return ok && v.Float() == 1
+}
+
+// orOne says what u is, but 1 where it is less, as a row's total is where nothing counts; nil if u is nothing of the kind.
+func orOne(u *uop.UOp) *uop.UOp {
+	if u.Op() == uop.Where && isOne(u.At(1)) && u.At(0).Op() == uop.Less && u.At(0).At(0) == u.At(2) && isOne(u.At(0).At(1)) {
+		return u.At(2)
+	}
+	return nil
+}
+
+// orLeast says what u is, but the least finite number where it is −∞; nil if u is nothing of the kind.
+func orLeast(u *uop.UOp) *uop.UOp {
+	if u.Op() != uop.Max {
+		return nil
+	}
+	limits, _ := dtype.Finfo(u.DType())
+	for side := range 2 {
+		if v, ok := u.At(side).ConstValue(); ok && v.Float() == -limits.Max {
+			return u.At(1 - side)
+		}
+	}
+	return nil
 }
 
 // source looks through movement.
@@ -199,10 +233,29 @@ func (m *streaming) keptAxis(u, r *uop.UOp) (axis int, ok bool) {
 	return 0, false
 }
 
-// divided looks through 1/r and −r.
+// divided looks through 1/r and −r, and what stands for r in rows without a term.
 func (m *streaming) divided(x, r *uop.UOp) bool {
 	x = m.source(x)
-	return x.Op() == uop.Div && m.source(x.At(1)) == r || x.Op() == uop.Neg && m.source(x.At(0)) == r
+	if x.Op() == uop.Div || x.Op() == uop.Neg {
+		x = m.source(operand(x))
+	}
+	return x == r || m.source(operand(x)) == r && (orOne(x) != nil || orLeast(x) != nil)
+}
+
+// operand is what u moves, divides by, negates, or stands for.
+func operand(u *uop.UOp) *uop.UOp {
+	for _, r := range []*uop.UOp{orOne(u), orLeast(u)} {
+		if r != nil {
+			return r
+		}
+	}
+	switch {
+	case len(u.Src()) == 0:
+		return u
+	case u.Op() == uop.Div:
+		return u.At(1)
+	}
+	return u.At(0)
 }
 
 // unit is an index with 0 for axes of size 1.
@@ -227,18 +280,13 @@ func (m *streaming) ranges(shape uop.Shape) []*uop.UOp {
 // follow pushes an index of u down to r, through movement without padding, and the ops that divided knows.
 func (m *streaming) follow(u *uop.UOp, idx []*uop.UOp, r *uop.UOp) (at []*uop.UOp, ok bool) {
 	for u != r {
-		switch {
-		case u.Op().IsMovement():
+		if u.Op().IsMovement() {
 			var valid *uop.UOp
 			if idx, valid = through(m.t, u, idx); valid != nil {
 				return nil, false
 			}
-			u = u.At(0)
-		case u.Op() == uop.Div:
-			u = u.At(1)
-		default:
-			u = u.At(0)
 		}
+		u = operand(u)
 	}
 	return idx, true
 }

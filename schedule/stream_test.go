@@ -27,6 +27,15 @@ func weights(s *uop.UOp, by float64) *uop.UOp {
 	return e.Mul(row(s.Int(1).Div(e.Reduce(uop.Sum, 1))))
 }
 
+// emptyWeights are weights of masked scores, 0 where none is left.
+func emptyWeights(s *uop.UOp) *uop.UOp {
+	n, k := s.Shape()[0], s.Shape()[1]
+	top, one := s.Reduce(uop.MaxOf, 1).Reshape(n, 1).Detach().Max(s.Float(-math.MaxFloat32)), s.Int(1)
+	e := s.Sub(top.Expand(n, k)).Exp2()
+	total := e.Reduce(uop.Sum, 1).Reshape(n, 1)
+	return e.Mul(one.Div(total.Less(one).Where(one, total)).Expand(n, k))
+}
+
 // softmaxSums counts the reductions of a schedule with the monoid of a softmax.
 func softmaxSums(r *schedule.Result) (n int) {
 	for _, st := range r.Steps {
@@ -74,6 +83,24 @@ func TestWeightedSumsStream(t *testing.T) {
 			s := times(q, kk)
 			return []*uop.UOp{times(weights(s.Add(w.input(dtype.F32, n, k)), 1), v).Exp2()}
 		}, true},
+		"rows without terms": {func(w *world, q, kk, v *uop.UOp) []*uop.UOp {
+			row, column := grid(w)
+			s := times(q, kk)
+			return []*uop.UOp{times(emptyWeights(row.Less(column.Add(s.Home().Index(2))).Where(s.Float(inf), s)), v)}
+		}, true},
+		"a total that stands for an empty row's, but no maximum": {func(w *world, q, kk, v *uop.UOp) []*uop.UOp {
+			s, one := times(q, kk), q.Int(1)
+			row := func(r *uop.UOp) *uop.UOp { return r.Reshape(n, 1).Expand(n, k) }
+			x := s.Sub(row(s.Reduce(uop.MaxOf, 1))).Exp2()
+			total := x.Reduce(uop.Sum, 1)
+			return []*uop.UOp{times(x.Mul(row(one.Div(total.Less(one).Where(one, total)))), v)}
+		}, false},
+		"a maximum above the least": {func(w *world, q, kk, v *uop.UOp) []*uop.UOp {
+			s := times(q, kk)
+			row := func(r *uop.UOp) *uop.UOp { return r.Reshape(n, 1).Expand(n, k) }
+			x := s.Sub(row(s.Reduce(uop.MaxOf, 1).Max(s.Float(-1)))).Exp2()
+			return []*uop.UOp{times(x.Mul(row(s.Int(1).Div(x.Reduce(uop.Sum, 1)))), v)}
+		}, false},
 		"turned": {func(_ *world, q, kk, v *uop.UOp) []*uop.UOp {
 			p := weights(times(q, kk), 0.5)
 			return []*uop.UOp{times(v.Permute(1, 0), p.Permute(1, 0))}

@@ -22,7 +22,11 @@ func (w *weightedSum) reduction(t *uop.Table, now func(u *uop.UOp) *uop.UOp) *uo
 	n := s.Shape()[w.axis]
 	share := v.Float(1 / float64(uint64(1)<<bits.Len(uint(n-1))))
 	r := t.ReduceParts(uop.SumExp, []int{w.axis}, s, v.Mul(share), share)
-	return r.Part(1).Div(r.Part(2)).Contiguous()
+	total := r.Part(2)
+	if w.empty { // where all scores are −∞ both sums are 0
+		total = total.Equal(total.Int(0)).Where(total.Int(1), total)
+	}
+	return r.Part(1).Div(total).Contiguous()
 }
 
 // storedFactors is a sum of products whose factors lie in memory: blocks read them again and again.

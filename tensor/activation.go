@@ -152,5 +152,12 @@ func (t *Tensor) HardSigmoidWith(alpha, beta float64) *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x.Mul(x.Float(alpha)).Add(x.Float(beta)), 0, 1) })
 }
 
-// HardSwish is t·HardSigmoid(t).
-func (t *Tensor) HardSwish() *Tensor { return t.Mul(t.HardSigmoid()) }
+// HardSwish is t·HardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, at infinities too.
+func (t *Tensor) HardSwish() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		low, high := x.Int(-3), x.Int(3)
+		slope := x.Div(high).Add(x.Float(0.5))
+		slope = x.Less(low).Or(x.Equal(low)).Where(x.Int(0), high.Less(x).Or(x.Equal(high)).Where(x.Int(1), slope))
+		return x.Mul(hardClip(x, -3, 3).Add(high).Div(x.Int(6))).Derive(x, slope)
+	})
+}

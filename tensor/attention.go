@@ -17,17 +17,39 @@ type Attention struct {
 }
 
 // ScaledDotProduct is attention: softmax(q·kᵀ·scale + mask)·v for queries q[…,n,d], keys k[…,m,d] and values
-// v[…,m,e]. A query that may attend to nothing gives NaN.
+// v[…,m,e]. A query that a mask lets attend to nothing, by false or by −inf everywhere, gives 0, as do its gradients.
 func ScaledDotProduct(q, k, v *Tensor, o Attention) *Tensor {
 	const op = "ScaledDotProduct"
-	if q.Rank() < 2 || k.Rank() < 2 || v.Rank() < 2 {
+	if v.Rank() < 2 {
 		fail(op, shapesOf(q, k, v), "needs two axes each")
 	}
-	if q.sizeAt(q.Rank()-1) != k.sizeAt(k.Rank()-1) || k.sizeAt(k.Rank()-2) != v.sizeAt(v.Rank()-2) {
-		fail(op, shapes(q.room(), k.room(), v.room()), "queries and keys must have one size, keys and values one number")
+	p, d := q.attentionWeights(op, k, o)
+	if k.sizeAt(k.Rank()-2) != v.sizeAt(v.Rank()-2) {
+		fail(op, shapes(q.room(), k.room(), v.room()), "there must be one value for each key")
 	}
 	if o.Grouped && q.Rank() > 2 {
-		k, v = q.shareHeads(op, k), q.shareHeads(op, v)
+		v = q.shareHeads(op, v)
+	}
+	return p.MatMul(v.To(p.DType())).To(d)
+}
+
+// AttentionWeights is what ScaledDotProduct weighs values with: softmax(q·kᵀ·scale + mask)[…,n,m] for queries q[…,n,d] and keys
+// k[…,m,d]. The weights of a query are 0 where a mask lets it attend to nothing.
+func AttentionWeights(q, k *Tensor, o Attention) *Tensor {
+	p, d := q.attentionWeights("AttentionWeights", k, o)
+	return p.To(d)
+}
+
+// attentionWeights are weights of at least 32 bits, and the type to return to.
+func (q *Tensor) attentionWeights(op string, k *Tensor, o Attention) (*Tensor, dtype.DType) {
+	if q.Rank() < 2 || k.Rank() < 2 {
+		fail(op, shapesOf(q, k), "needs two axes each")
+	}
+	if q.sizeAt(q.Rank()-1) != k.sizeAt(k.Rank()-1) {
+		fail(op, shapes(q.room(), k.room()), "queries and keys must have one size")
+	}
+	if o.Grouped && q.Rank() > 2 {
+		k = q.shareHeads(op, k)
 	}
 	x, d := q.wide()
 	scale := o.Scale
@@ -36,11 +58,11 @@ func ScaledDotProduct(q, k, v *Tensor, o Attention) *Tensor {
 	}
 	s := x.Mul(scale).MatMul(k.To(x.DType()).T())
 	s = s.masked(op, o)
-	p := s.Softmax(-1)
+	p := s.softmax(s.Rank()-1, o.Mask != nil) // under a causal mask alone there is a key for every query
 	if o.Dropout > 0 {
 		p = o.Generator.orDefault().Dropout(p, o.Dropout)
 	}
-	return p.MatMul(v.To(x.DType())).To(d)
+	return p, d
 }
 
 // shareHeads repeats the heads of k so that there is one for each of q's.

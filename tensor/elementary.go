@@ -21,7 +21,8 @@ func (t *Tensor) Atan2(v any) *Tensor {
 		a = signBit(y).Where(a.Neg(), a)
 		a = y.Equal(y).And(x.Equal(x)).Where(a, a.Float(math.NaN()))
 		d := x.Mul(x).Add(y.Mul(y))
-		return a.Derive(y, x.Div(d), x, y.Neg().Div(d))
+		none := d.Equal(d.Int(0)) // there the angle has no derivative, and counts as fixed
+		return a.Derive(y, none.Where(d, x.Div(d)), x, none.Where(d, y.Neg().Div(d)))
 	}, t, v)
 }
 

@@ -95,7 +95,9 @@ func (t *Tensor) Log10() *Tensor {
 }
 
 // Log1p is log(1 + t) without loss near 0.
-func (t *Tensor) Log1p() *Tensor { return t.float(log1p) }
+func (t *Tensor) Log1p() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return zeroStays(x, log1p(x)).Derive(x, x.Int(1).Div(x.Add(x.Int(1)))) })
+}
 
 // log1p adds to log(1+x) what the rounding of 1+x left out.
 func log1p(x *uop.UOp) *uop.UOp {

@@ -226,12 +226,16 @@ func (o Loss) average(op string, l, weight *Tensor) *Tensor {
 	return o.reduce(op, l)
 }
 
-// BCE is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100.
+// BCE is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Its derivative by t is
+// (t − target)/max(t·(1 − t), 10⁻¹²), so that probabilities of 0 and 1 have one.
 func (t *Tensor) BCE(target *Tensor, options ...Loss) *Tensor {
 	t.sameShape("BCE", target)
 	x, d := t.wide()
 	y := target.To(x.DType())
-	l := y.Mul(x.Log().Clamp(-100, nil)).Add(y.RSub(1).Mul(x.Neg().Log1p().Clamp(-100, nil))).Neg()
+	yes, no := x.Log().Clamp(-100, nil), x.Neg().Log1p().Clamp(-100, nil)
+	l := y.Mul(yes).Add(y.RSub(1).Mul(no)).Neg()
+	slope := x.Sub(y).Div(x.Mul(x.RSub(1)).Maximum(1e-12))
+	l = l.like(l.node().Derive(x.node(), slope.node(), y.node(), no.Sub(yes).node()))
 	return lossOptions("BCE", options).finish("BCE", l).To(d)
 }
 

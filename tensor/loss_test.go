@@ -37,6 +37,10 @@ func TestOtherLosses(t *testing.T) {
 	x, y := f32(0.2, 0.9), f32(0, 1)
 	near(t, []float64{-(math.Log(0.8) + math.Log(0.9)) / 2}, x.BCE(y), 1e-6)
 	near(t, values(t, x.Sigmoid().BCE(y)), x.BCEWithLogits(y), 1e-6)
+	sure, class := f32(0, 1, 0, 1, 0.25), f32(0, 1, 1, 0, 1) // as PyTorch has it
+	g := sure.BCE(class, tensor.Loss{Reduction: tensor.SumLoss}).Grad(sure, class)
+	near(t, []float64{0, 0, -1e12, 1e12, -4}, g[0], 1e-6)
+	near(t, []float64{100, -100, 100, -100, math.Log(3)}, g[1], 1e-6)
 	near(t, []float64{(0.04 + 0.01) / 2}, x.MSE(y), 1e-6)
 	near(t, []float64{0.3}, x.L1(y, tensor.Loss{Reduction: tensor.SumLoss}), 1e-6)
 	near(t, []float64{0.02, 0.005}, x.Huber(y, 1, tensor.Loss{Reduction: tensor.NoneLoss}), 1e-6)

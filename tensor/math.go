@@ -85,6 +85,7 @@ func (t *Tensor) FloorDiv(v any) *Tensor {
 		q := roundEven(a.Sub(mod(a, b)).Div(b)) // exact, unlike the rounded quotient
 		below := a.Less(a.Int(0)).And(b.Int(0).Less(b)).Or(a.Int(0).Less(a).And(b.Less(b.Int(0))))
 		q = finite(a).And(absolute(b).Equal(b.Const(infinity(wide)))).Where(below.Where(q.Int(-1), q.Int(0)), q)
+		q = q.Equal(q.Int(0)).Where(a.Div(b).Mul(q.Int(0)), q) // 0 with the sign of the quotient
 		return b.Equal(b.Int(0)).Where(a.Div(b), q).Cast(x.DType()).Detach()
 	}, t, v)
 }
@@ -158,7 +159,7 @@ func fmod(x, y *uop.UOp) *uop.UOp {
 	a, b := absolute(x), absolute(y)
 	r := longRemainder(a, b)
 	r = b.Equal(b.Int(0)).Or(finite(a).Not()).Where(x.Float(math.NaN()), r)
-	return x.Less(x.Int(0)).Where(r.Neg(), r)
+	return r.Equal(r.Int(0)).And(x.Equal(x.Int(0))).Where(x, withSign(r, x))
 }
 
 // longRemainder is that of a ≥ 0 by b > 0, by long division: a digit of the quotient is one bit shorter than a float's, and there are as many as from

@@ -219,6 +219,34 @@ func TestTangentAtPoles(t *testing.T) {
 	}
 }
 
+// Odd functions and remainders keep the sign of a zero, and a quotient of which nothing is left has its own, as in C and PyTorch.
+func TestSignsOfZeros(t *testing.T) {
+	minus := math.Copysign(0, -1)
+	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
+		x := tensor.Of([]float64{minus, 0}).To(d)
+		for name, y := range map[string]*tensor.Tensor{
+			"Asin": x.Asin(), "Atan": x.Atan(), "Asinh": x.Asinh(), "Atanh": x.Atanh(), "ErfInv": x.ErfInv(), "Log1p": x.Log1p(), "Tan": x.Tan(),
+			"Sin": x.Sin(), "Sinh": x.Sinh(), "Tanh": x.Tanh(), "Erf": x.Erf(), "Expm1": x.Expm1(), "Sqrt": x.Sqrt(), "Trunc": x.Trunc(),
+			"Fmod": x.Fmod(2), "Fmod of −inf": x.Fmod(-inf), "Mod": x.Mod(2), "FloorDiv": x.FloorDiv(3), "FloorDiv of inf": x.FloorDiv(inf),
+		} {
+			same(t, []float64{-inf, inf}, y.Reciprocal(), name)
+		}
+		small := tensor.Of([]float64{-1, 1, 0, 0}).To(d).FloorDiv(tensor.Of([]float64{-2.5, 2.5, -2, -inf}).To(d))
+		same(t, []float64{inf, inf, -inf, -inf}, small.Reciprocal())
+	}
+}
+
+// The angle of a point at the origin, or so near that its square is 0, counts as fixed; behind their limits hard functions are straight, up to
+// infinity.
+func TestGradientsAtTheEdge(t *testing.T) {
+	y, x := f32(0, float32(math.Copysign(0, -1)), 1e-30, 0, 3), f32(0, 0, 0, 1e-30, 4)
+	g := y.Atan2(x).Sum().Grad(y, x)
+	near(t, []float64{0, 0, 0, 0, 0.16}, g[0], 1e-6)
+	near(t, []float64{0, 0, 0, 0, -0.12}, g[1], 1e-6)
+	z := f32(float32(-inf), -4, -3, -1.5, 0, 3, 4, float32(inf), float32(nan))
+	near(t, []float64{0, 0, 0, 0, 0.5, 1, 1, 1, nan}, z.HardSwish().Sum().Grad(z)[0], 1e-6)
+}
+
 // An axis of one element: its softmax is 1 whatever the element, and the gradient exactly 0.
 func TestSoftmaxOfOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -190,11 +190,24 @@ func (t *Tensor) shift(axes []int) *Tensor {
 
 // Softmax is eᵗ / Σ eᵗ along an axis. A row of −inf gives NaN.
 func (t *Tensor) Softmax(axis int) *Tensor {
-	axis = t.axis("Softmax", axis)
+	return t.softmax(t.axis("Softmax", axis), false)
+}
+
+// softmax is Softmax; where rows may be empty those of −inf give 0, and so does their gradient. Only numbers of a row are looked at for
+// that: the maximum, and the sum, which is 1 at least where the maximum is one of the elements.
+func (t *Tensor) softmax(axis int, empty bool) *Tensor {
 	x, d := t.wide()
 	m := x.MaxKeep(axis).Detach()
+	if empty {
+		limits, _ := dtype.Finfo(m.DType())
+		m = m.Maximum(-limits.Max)
+	}
 	e := t.like(softExp(x.Sub(m).node()))
-	return e.Mul(e.SumKeep(axis).Reciprocal()).To(d)
+	sum := e.SumKeep(axis)
+	if empty {
+		sum = sum.Lt(1).Where(1, sum)
+	}
+	return e.Mul(sum.Reciprocal()).To(d)
 }
 
 // LogSoftmax is log(Softmax(t)) without loss.

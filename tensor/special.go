@@ -49,7 +49,7 @@ func (t *Tensor) ErfInv() *Tensor {
 			y = y.Sub(off.Div(gauss(y)))
 		}
 		y = a.Equal(one).Where(y.Const(infinity(y.DType())), y)
-		y = withSign(y, x)
+		y = zeroStays(x, withSign(y, x))
 		return y.Derive(x, exp(y.Mul(y)).Mul(y.Float(math.Sqrt(math.Pi)/2)))
 	})
 }

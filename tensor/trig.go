@@ -34,7 +34,7 @@ func (t *Tensor) Tan() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
 		r, odd := quadrant(x)
 		s, c := r.Sin(), oneLessTwice(r.Mul(r.Float(0.5)).Sin())
-		v := odd.Where(c.Neg(), s).Div(odd.Where(s, c))
+		v := zeroStays(x, odd.Where(c.Neg(), s).Div(odd.Where(s, c)))
 		return v.Derive(x, x.Int(1).Add(v.Mul(v)))
 	})
 }
@@ -76,7 +76,7 @@ func (t *Tensor) Asin() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
 		one := x.Int(1)
 		r := one.Sub(x).Mul(one.Add(x)).Sqrt()
-		return atan(x.Div(one.Add(r))).Mul(x.Int(2)).Derive(x, one.Div(r))
+		return zeroStays(x, atan(x.Div(one.Add(r))).Mul(x.Int(2))).Derive(x, one.Div(r))
 	})
 }
 
@@ -90,7 +90,11 @@ func (t *Tensor) Acos() *Tensor {
 }
 
 // Atan is the inverse tangent, −π/2 … π/2.
-func (t *Tensor) Atan() *Tensor { return t.float(atan) }
+func (t *Tensor) Atan() *Tensor {
+	return t.float(func(x *uop.UOp) *uop.UOp { return zeroStays(x, atan(x)).Derive(x, atanSlope(x)) })
+}
+
+func atanSlope(x *uop.UOp) *uop.UOp { return x.Int(1).Div(x.Int(1).Add(x.Mul(x))) }
 
 // Coefficients of atan(x)/x in x², |x| ≤ tan(π/8): interpolated at Chebyshev nodes, relative error
 // 2e-8 and 4e-17.
@@ -112,9 +116,12 @@ func atan(x *uop.UOp) *uop.UOp {
 		c = atan64
 	}
 	v := start.Add(r.Mul(polynomial(r.Mul(r), c...)))
-	v = x.Less(x.Int(0)).Where(v.Neg(), v)
-	return v.Derive(x, one.Div(one.Add(x.Mul(x))))
+	v = withSign(v, x)
+	return v.Derive(x, atanSlope(x))
 }
+
+// zeroStays is v, and x where that is 0 or −0: an odd function keeps the sign of a zero.
+func zeroStays(x, v *uop.UOp) *uop.UOp { return x.Equal(x.Int(0)).Where(x, v) }
 
 // Sinh is the hyperbolic sine.
 func (t *Tensor) Sinh() *Tensor { return t.float(sinh) }
@@ -163,8 +170,7 @@ func (t *Tensor) Asinh() *Tensor {
 		sq := a.Mul(a)
 		v := log1p(a.Add(sq.Div(one.Add(sq.Add(one).Sqrt()))))
 		v = x.Float(squareLimit(x)).Less(a).Where(log(a).Add(x.Float(math.Ln2)), v)
-		v = x.Less(x.Int(0)).Where(v.Neg(), v)
-		return v.Derive(x, one.Div(sq.Add(one).Sqrt()))
+		return zeroStays(x, withSign(v, x)).Derive(x, one.Div(sq.Add(one).Sqrt()))
 	})
 }
 
@@ -194,8 +200,7 @@ func (t *Tensor) Atanh() *Tensor {
 		one := x.Int(1)
 		a := absolute(x)
 		v := log1p(a.Mul(x.Int(2)).Div(one.Sub(a))).Mul(x.Float(0.5))
-		v = x.Less(x.Int(0)).Where(v.Neg(), v)
-		return v.Derive(x, one.Div(one.Sub(x).Mul(one.Add(x))))
+		return zeroStays(x, withSign(v, x)).Derive(x, one.Div(one.Sub(x).Mul(one.Add(x))))
 	})
 }
 

@@ -42,6 +42,10 @@ var table = []operation{
 		q, k, v, options := c.tensor(), c.tensor(), c.tensor(), c.attention()
 		return tensor.ScaledDotProduct(q, k, v, options)
 	}},
+	{"attentionWeights", "- q k mask? causal=false scale=0 dropout=0 grouped=false", func(c *call) one {
+		q, k, options := c.tensor(), c.tensor(), c.attention()
+		return tensor.AttentionWeights(q, k, options)
+	}},
 	{"avgPool", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", one.AvgPool},
 	{"avgPool2d", "size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", opAvgPool2d},
 	{"bartlettWindow", "- n periodic=true dtype=f32", tensor.BartlettWindow},

@@ -75,9 +75,12 @@ var networks1 = []example{
 		q, k, x := half(v)
 		return tensor.ScaledDotProduct(q, k, x, tensor.Attention{Causal: true, Scale: 0.3})
 	}),
-	is("w.attention("+halves+", {mask: w.tensor([[true, false, true], [true, true, false], [true, true, true]])})", func(v values) one {
+	is("w.attention("+halves+", {mask: w.tensor([[true, false, true], [false, false, false], [true, true, true]])})", func(v values) one {
 		q, k, x := half(v)
-		return tensor.ScaledDotProduct(q, k, x, tensor.Attention{Mask: tensor.From([][]bool{{true, false, true}, {true, true, false}, {true, true, true}})})
+		return tensor.ScaledDotProduct(q, k, x, tensor.Attention{Mask: tensor.From([][]bool{{true, false, true}, {false, false, false}, {true, true, true}})})
+	}),
+	is("w.attentionWeights(times, times.mul(0.5), {mask: w.tensor([[true], [false]]), causal: true})", func(v values) one {
+		return tensor.AttentionWeights(v.times, v.times.Mul(0.5), tensor.Attention{Causal: true, Mask: tensor.From([][]bool{{true}, {false}})})
 	}),
 	is("x.crossEntropy(classes, {smoothing: 0.1, ignore: 3})", func(v values) one { return v.x.CrossEntropy(v.classes, tensor.Loss{Smoothing: 0.1, Ignore: []int{3}}) }), is("x.nll(classes, {reduction: 'none', weight: y.at(0)})", func(v values) one {
 		return v.x.NLL(v.classes, tensor.Loss{Reduction: tensor.NoneLoss, Weight: v.y.At(0)})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -105,6 +106,11 @@ func layers1() []layer {
 	add(&out, "nn.multiheadAttention(4, 2)", "l.forward(times, times, times, {paddingMask: w.tensor([[true, true, false], [true, false, true]])})", heads, func(v values) some {
 		y, _ := heads.Forward(v.times, v.times, v.times, nn.Attending{PaddingMask: tensor.From([][]bool{{false, false, true}, {false, true, false}})})
 		return some{y}
+	})
+	add(&out, "nn.multiheadAttention(4, 2)", "l.forward(times, times, times, {weights: true, mask: w.tensor([[0.5, -1, 2], [0, 1, 0], [-Infinity, -Infinity, -Infinity]])})", heads, func(v values) some {
+		low := math.Inf(-1)
+		y, shares := heads.Forward(v.times, v.times, v.times, nn.Attending{Mask: tensor.From([][]float64{{0.5, -1, 2}, {0, 1, 0}, {low, low, low}}).To(dtype.F32)})
+		return some{y, shares}
 	})
 	block := nn.NewTransformerLayer(4, 2, 8, true)
 	block.NormFirst, block.GELU = true, true

@@ -164,6 +164,10 @@ func layers() []differentiable {
 		{"causal attention", [][]int{{1, 2, 16, 4}, {1, 2, 16, 4}, {1, 2, 16, 4}}, Smooth, func(_ *Inputs, x []*tensor.Tensor) *tensor.Tensor {
 			return tensor.ScaledDotProduct(x[0], x[1], x[2], tensor.Attention{Causal: true})
 		}},
+		{"attention to nothing", [][]int{{2, 9, 8}, {2, 17, 8}, {2, 17, 8}}, Smooth, func(_ *Inputs, x []*tensor.Tensor) *tensor.Tensor {
+			seen := tensor.Arange(17).Lt(tensor.Arange(9).Mul(2).Reshape(9, 1))
+			return tensor.ScaledDotProduct(x[0], x[1], x[2], tensor.Attention{Mask: seen})
+		}},
 		{"MSE", [][]int{{7, 5}, {7, 5}}, Smooth, of2(func(x, y *tensor.Tensor) *tensor.Tensor { return x.MSE(y) })},
 		{"BCEWithLogits", [][]int{{7, 5}, {7, 5}}, Positive, of2(func(x, y *tensor.Tensor) *tensor.Tensor { return x.BCEWithLogits(y) })},
 	}

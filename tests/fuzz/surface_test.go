@@ -16,7 +16,8 @@ import (
 
 // left are the exported names of package tensor that give a tensor and that no maker draws, with the reason.
 var left = map[string]string{
-	"Of": "leaves are made by FromBytes, which it calls", "From": "leaves are made by FromBytes, which it calls",
+	"AttentionWeights": "the first half of ScaledDotProduct",
+	"Of":               "leaves are made by FromBytes, which it calls", "From": "leaves are made by FromBytes, which it calls",
 	"FromBytes": "makes leaves", "FromNode": "not for users", "Full": "drawn as FullLike, Ones and Zeros",
 	"Fill": "takes a device's memory", "Empty": "has no values", "EmptyLike": "has no values",
 	"Backward": "stores what Grad gives", "Gradient": "stores what Grad gives", "Detach": "what a realized value is made by",

@@ -164,7 +164,7 @@ export class MultiheadAttention {
   constructor(w, size, heads, { dropout = 0, batchFirst = false, bias = true, ...o } = {}) {
     if (size % heads) throw new RangeError(`multiheadAttention: ${heads} heads do not divide the size ${size}`)
     for (const name of ['query', 'key', 'value', 'out']) this[name] = new Linear(w, size, size, { bias, ...o })
-    Object.assign(this, { heads, each: size / heads, dropout, batchFirst })
+    Object.assign(this, { heads, dropout, batchFirst })
   }
 
   /**
@@ -184,10 +184,7 @@ export class MultiheadAttention {
     const join = (y) => swap(this.out.forward(y.transpose(1, 2).flatten([-2, -1])))
     const dropout = training ? this.dropout : 0
     if (!weights) return join(w.attention(q, k, v, { causal, dropout, ...mask && { mask } }))
-    let scores = q.div(Math.sqrt(this.each)).matmul(k.t())
-    if (mask) scores = mask.where(scores, -Infinity)
-    if (causal) scores = w.onesLike(scores).tril().ne(0).where(scores, -Infinity)
-    const shares = scores.softmax(-1)
+    const shares = w.attentionWeights(q, k, { causal, ...mask && { mask } })
     return [join((dropout ? shares.dropout(dropout) : shares).matmul(v)), shares.mean(1)]
   }
 }

@@ -5,6 +5,14 @@ import {
   Unknown, at, atLeast, batch, conv, diagonal, each, einsum, elementwise, formula, high, joined, list, loss, matmul, places, pool, product, put, reduced, rows, shapeOf, sizes, strips, transformed, value,
 } from './axes.js'
 
+/** What queries share of keys or values: with heads in groups, as many as they have. */
+const heads = (o, s) => o.grouped && s.length > 2 && shapeOf(o.q).length > 2 ? s.with(-3, shapeOf(o.q).at(-3)) : s
+
+const shares = (o, c) => {
+  const s = matmul(shapeOf(o.q), c.swap(heads(o, shapeOf(o.k)), -2, -1), c)
+  return o.mask ? c.broadcast(s, shapeOf(o.mask)) : s
+}
+
 /** The rules. */
 export const shapes = {
   as: (x) => x,
@@ -293,12 +301,8 @@ export const shapes = {
     return o.tensors.map(() => out)
   },
   einsum,
-  attention: (x, o, c) => {
-    let [q, k, v] = [o.q, o.k, o.v].map(shapeOf)
-    if (o.grouped && q.length > 2) [k, v] = [k, v].map((s) => s.length > 2 ? s.with(-3, q.at(-3)) : s)
-    const scores = matmul(q, c.swap(k, -2, -1), c)
-    return matmul(o.mask ? c.broadcast(scores, shapeOf(o.mask)) : scores, v, c)
-  },
+  attention: (x, o, c) => matmul(shares(o, c), heads(o, shapeOf(o.v)), c),
+  attentionWeights: (x, o, c) => shares(o, c),
   recurrent: (x, o) => {
     const s = shapeOf(o.x)
     const { kind = 'lstm', layers = 1, bothWays, batchFirst, biases = true } = o

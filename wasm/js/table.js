@@ -279,6 +279,7 @@ n broadcast | tensors:tensors | broadcast:each
 n meshgrid meshgridXY | tensors:tensors | mesh:each
 1 einsum | formula:text tensors:tensor* | einsum:first
 1 attention | q:tensor k:tensor v:tensor options:Attention? | attention:q
+1 attentionWeights | q:tensor k:tensor options:Attention? | attentionWeights:q
 n recurrent | x:tensor weights:tensors options:RecurrentOptions? | recurrent:recurrent
 a seed | n:int(0..4294967295)
 a realize | tensors:tensor*

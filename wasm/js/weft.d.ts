@@ -1381,8 +1381,10 @@ export class Weft {
   meshgridXY(tensors: Tensor[]): Tensor[]
   /** einsum multiplies operands and sums over the letters that do not appear after "->", as in "bij,bjk->bik". Without "->" the letters that appear once remain, in alphabetical order, after the axes of an ellipsis. */
   einsum(formula: string, ...tensors: Tensor[]): Tensor
-  /** softmax(q·kᵀ·scale + mask)·v for queries q[…, n, d], keys k[…, m, d] and values v[…, m, e]. */
+  /** softmax(q·kᵀ·scale + mask)·v for queries q[…, n, d], keys k[…, m, d] and values v[…, m, e]. A query that a mask lets see no key gives 0. */
   attention(q: Tensor, k: Tensor, v: Tensor, options?: Attention): Tensor
+  /** What attention weighs values with: softmax(q·kᵀ·scale + mask)[…, n, m]. */
+  attentionWeights(q: Tensor, k: Tensor, options?: Attention): Tensor
   /** Runs layers of recurrent cells over a sequence: gives the outputs of the last layer at all times, the last states and, of LSTM, the last cells. weights are those of each layer and direction: of inputs, of states, their biases unless biases is false, and perhaps a projection. w.nn.lstm holds them. */
   recurrent(x: Tensor, weights: Tensor[], options?: RecurrentOptions): Tensor[]
   // End.

@@ -81,9 +81,13 @@ export const methods = [
   },
   {
     name: "attention", form: "w.attention(q: Tensor, k: Tensor, v: Tensor, options?: Attention)", gives: "Tensor",
-    says: "softmax(q·kᵀ·scale + mask)·v for queries q[…, n, d], keys k[…, m, d] and values v[…, m, e].",
+    says: "softmax(q·kᵀ·scale + mask)·v for queries q[…, n, d], keys k[…, m, d] and values v[…, m, e]. A query that a mask lets see no key gives 0.",
     uses: ["times"],
     run: ({ w, times }) => w.attention(times, times, times),
+  },
+  {
+    name: "attentionWeights", form: "w.attentionWeights(q: Tensor, k: Tensor, options?: Attention)", gives: "Tensor",
+    says: "What attention weighs values with: softmax(q·kᵀ·scale + mask)[…, n, m].",
   },
   {
     name: "recurrent", form: "w.recurrent(x: Tensor, weights: Tensor[], options?: RecurrentOptions)", gives: "Tensor[]",
