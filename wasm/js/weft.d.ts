@@ -378,7 +378,7 @@ export class Tensor {
   mish(): Tensor
   /** softsign is t/(1 + |t|). */
   softsign(): Tensor
-  /** hardSwish is t·hardSigmoid(t). */
+  /** hardSwish is t·hardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, at infinities too. */
   hardSwish(): Tensor
   /** tanhShrink is t − tanh(t). */
   tanhShrink(): Tensor
@@ -913,7 +913,7 @@ export class Tensor {
   mse(target: Tensor, options?: Loss): Tensor
   /** l1 is |t − target|. */
   l1(target: Tensor, options?: Loss): Tensor
-  /** bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. */
+  /** bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Its derivative by t is (t − target)/max(t·(1 − t), 10⁻¹²), so that probabilities of 0 and 1 have one. */
   bce(target: Tensor, options?: Loss): Tensor
   /** bceWithLogits is bce of sigmoid(t) without loss. */
   bceWithLogits(target: Tensor, options?: Loss): Tensor

@@ -63,7 +63,7 @@ export const methods = [
   },
   {
     name: "hardSwish", form: "x.hardSwish()", gives: "Tensor",
-    says: "hardSwish is t·hardSigmoid(t).",
+    says: "hardSwish is t·hardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, at infinities too.",
     uses: ["x"],
     run: ({ w, x }) => x.hardSwish(),
   },
