@@ -146,7 +146,9 @@ func leaves(u *uop.UOp) (n int) {
 		stack = stack[:len(stack)-1]
 		switch {
 		case seen[x]:
-		case x.Op().Elementwise() || x.Op().IsMovement() || x.Op() == uop.Detach:
+		case x.Op() == uop.Detach: // the rest is for differentiation
+			stack = append(stack, x.At(0))
+		case x.Op().Elementwise() || x.Op().IsMovement():
 			stack = append(stack, x.Src()...)
 		default:
 			n += x.Shape().Numel()

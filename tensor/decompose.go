@@ -106,13 +106,13 @@ func (t *Tensor) SVD(full bool) (u, s, vt *Tensor) {
 		return ut.T(), s, v.T()
 	}
 	n := t.Dim(-1)
-	u, s, v := t.singular()
-	z := statedSingular(t, u, s, v)
-	u, s, v = complete(u), z.s, z.v
+	thin, s, v := t.singular()
+	z := statedSingular(t, thin, s, v)
+	u = complete(thin)
 	if u.Dim(-1) == n || !full {
-		u = stated(u.Narrow(-1, 0, n), z.u)
+		u = stated(u.Narrow(-1, 0, n), z[0])
 	}
-	return u, s, v.T()
+	return u, z[1], z[2].T()
 }
 
 // SingularValues are the singular values, falling.
@@ -122,7 +122,7 @@ func (t *Tensor) SingularValues() *Tensor {
 		t = t.T()
 	}
 	u, s, v := t.singular()
-	return statedSingular(t, u, s, v).s
+	return statedSingular(t, u, s, v)[1]
 }
 
 // singular gives u, s, v of matrices that are not wider than high, without derivatives; columns of u to
@@ -159,24 +159,28 @@ func complete(u *Tensor) *Tensor {
 	return q.Mul(sign.Unsqueeze(-2))
 }
 
-type singularParts struct{ u, s, v *Tensor }
+// statedSingular are u, s, v of the thin decomposition with their derivatives. Equal singular values have no derivative of their vectors;
+// their share is left out.
+func statedSingular(t, u, s, v *Tensor) []*Tensor {
+	return statedAll("SVD", []*Tensor{u, s, v}, []*Tensor{t}, func(values, in []*Tensor) []*Tensor {
+		u, s, v, t := values[0], values[1], values[2], in[0]
+		p := u.T().MatMul(t).MatMul(v)
+		row, column := s.Unsqueeze(-1), s.Unsqueeze(-2)
+		f, inverse := inverseOrZero(column.Sub(row).Mul(column.Add(row))), inverseOrZero(column)
+		du := u.MatMul(f.Mul(p.Mul(column).Add(row.Mul(p.T()))))
+		tv := t.MatMul(v)
+		du = du.Add(tv.Sub(u.MatMul(u.T().MatMul(tv))).Mul(inverse))
+		dv := v.MatMul(f.Mul(row.Mul(p).Add(p.T().Mul(column))))
+		tu := t.T().MatMul(u)
+		dv = dv.Add(tu.Sub(v.MatMul(v.T().MatMul(tu))).Mul(inverse))
+		return []*Tensor{du, p.Diagonal(0), dv}
+	})
+}
 
-// statedSingular are the derivatives of the thin decomposition: s and v as results, u to be stated of
-// the completed u. Equal singular values have no derivative of their vectors; their share is left out.
-func statedSingular(t, u, s, v *Tensor) singularParts {
-	p := u.T().MatMul(t).MatMul(v)
-	ds := p.Diagonal(0)
-	row, column := s.Unsqueeze(-1), s.Unsqueeze(-2)
-	gap := column.Sub(row).Mul(column.Add(row))
-	f := gap.Eq(0).Where(0, gap.Reciprocal())
-	inverse := column.Eq(0).Where(0, column.Reciprocal())
-	du := u.MatMul(f.Mul(p.Mul(column).Add(row.Mul(p.T()))))
-	tv := t.MatMul(v)
-	du = du.Add(tv.Sub(u.MatMul(u.T().MatMul(tv))).Mul(inverse))
-	dv := v.MatMul(f.Mul(row.Mul(p).Add(p.T().Mul(column))))
-	tu := t.T().MatMul(u)
-	dv = dv.Add(tu.Sub(v.MatMul(v.T().MatMul(tu))).Mul(inverse))
-	return singularParts{du, stated(s, ds), stated(v, dv)}
+// inverseOrZero is 1/x, and 0 where x is, with the derivatives of a constant there.
+func inverseOrZero(x *Tensor) *Tensor {
+	zero := x.Eq(0)
+	return zero.Where(0, zero.Where(1, x).Reciprocal())
 }
 
 // Eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ.
@@ -193,10 +197,13 @@ func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
 		return a.Sum(-1), a
 	}
 	w, v = eigen(a.Detach())
-	p := v.T().MatMul(a).MatMul(v)
-	gap := w.Unsqueeze(-2).Sub(w.Unsqueeze(-1))
-	f := gap.Eq(0).Where(0, gap.Reciprocal())
-	return stated(w, p.Diagonal(0)), stated(v, v.MatMul(f.Mul(p)))
+	parts := statedAll("Eigh", []*Tensor{w, v}, []*Tensor{a}, func(values, in []*Tensor) []*Tensor {
+		w, v := values[0], values[1]
+		p := v.T().MatMul(in[0]).MatMul(v)
+		f := inverseOrZero(w.Unsqueeze(-2).Sub(w.Unsqueeze(-1)))
+		return []*Tensor{p.Diagonal(0), v.MatMul(f.Mul(p))}
+	})
+	return parts[0], parts[1]
 }
 
 // rotated is the size up to which eigenvectors are found by rotations alone.
@@ -269,10 +276,12 @@ func (t *Tensor) PInv(atol, rtol float64) *Tensor {
 	u, s, v := t.singular()
 	inverse := s.Gt(cutoff(t, s, atol, rtol)).Where(s.Reciprocal(), 0)
 	y := v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T())
-	c := t.Detach()
-	z := y.MatMul(y.T()).MatMul(t.T())
-	z = z.Sub(z.MatMul(c).MatMul(y))
-	w := t.T().MatMul(y.T()).MatMul(y)
-	z = z.Add(w.Sub(y.MatMul(c).MatMul(w)))
-	return stated(y, z.Sub(y.MatMul(t).MatMul(y)))
+	return statedAll("PInv", []*Tensor{y, t.Detach()}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
+		y, c, t := v[0], v[1], in[0]
+		z := y.MatMul(y.T()).MatMul(t.T())
+		z = z.Sub(z.MatMul(c).MatMul(y))
+		w := t.T().MatMul(y.T()).MatMul(y)
+		z = z.Add(w.Sub(y.MatMul(c).MatMul(w)))
+		return []*Tensor{z.Sub(y.MatMul(t).MatMul(y)), t}
+	})[0]
 }

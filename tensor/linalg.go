@@ -5,18 +5,76 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/grad"
+	"github.com/weft-ml/weft/uop"
 )
 
 // Linear algebra of matrices in the last two axes; the axes before count a batch. Algorithms are unrolled over
 // the size of the matrix, a few launches a row, or some rows, of the same few kernels, for large matrices in blocks (blocks.go), and meant for up to some hundreds of rows.
-// Derivatives are those of the textbook formulas, not of the algorithm; second derivatives are not right (the inverse inside
-// a formula counts as constant).
+// Derivatives are those of the textbook formulas, not of the algorithm (statedAll).
 
 // stated is value with the derivatives of z, which is not computed unless they are asked for.
 func stated(value, z *Tensor) *Tensor {
 	u := value.node()
 	return newTensor(u.Derive(z.node(), u.Int(1)), commonEngine("Derive", value, z))
 }
+
+// orders is how many derivatives one after the other are right.
+const orders = 3
+
+// statedAll are values with the derivatives of a formula, which says how they change with what they are computed from: it gives for each
+// value a tensor of its shape whose derivatives with regard to in, with the values held fixed, are those of the value. What is held fixed in
+// a derivative changes in the derivative of that: there the values with their derivatives stand, and so on for some orders.
+func statedAll(name string, values, in []*Tensor, formula func(values, in []*Tensor) []*Tensor) []*Tensor {
+	with := map[int]*uop.UOp{} // in the place of stand-ins
+	standIn := func(x *Tensor) *uop.UOp {
+		u := uop.NewStandIn(x.DType(), x.shape()...)
+		with[u.Slot()] = x.node()
+		return u
+	}
+	fixed, slots := make([]*Tensor, len(values)), make([]int, len(values))
+	for i, v := range values {
+		u := standIn(v)
+		fixed[i], slots[i] = v.like(u), u.Slot()
+	}
+	free, wrt := make([]*Tensor, len(in)), make([]*uop.UOp, len(in)) // none of which is made of another one
+	for k, x := range in {
+		wrt[k] = standIn(x)
+		free[k] = x.like(wrt[k])
+	}
+	seeds, ds := make([]int, len(values)), make([][]*uop.UOp, len(values))
+	for i, z := range formula(fixed, free) {
+		seed := uop.NewStandIn(z.DType(), z.shape()...)
+		found, reached := grad.FindAll([]*uop.UOp{z.node()}, []*uop.UOp{seed}, wrt...)
+		seeds[i] = seed.Slot()
+		for k, d := range found {
+			if reached[k] {
+				ds[i] = append(ds[i], in[k].node(), d)
+			}
+		}
+	}
+	now := values
+	for range orders {
+		for i, v := range now {
+			with[slots[i]] = v.node()
+		}
+		next := make([]*Tensor, len(values))
+		for i, v := range values {
+			seed := uop.NewStandIn(v.DType(), v.shape()...) // another one than those of the values inside
+			with[seeds[i]] = seed
+			pairs := slices.Clone(ds[i])
+			for k := 1; k < len(pairs); k += 2 {
+				pairs[k] = uop.Fill(with, pairs[k])[0]
+			}
+			next[i] = v.named(uop.FunctionArg{Name: name, Slot: seed.Slot()}, pairs...)
+		}
+		now = next
+	}
+	return now
+}
+
+// statedInverse is how the inverse y of t changes with it.
+func statedInverse(y, t *Tensor) *Tensor { return y.MatMul(t).MatMul(y).Neg() }
 
 // square checks for square float matrices and gives their size.
 func (t *Tensor) square(op string) int {
@@ -56,7 +114,7 @@ func (t *Tensor) invert(op string) *Tensor {
 	t.square(op)
 	y, pivots := t.inverse()
 	y = y.unlessBad(op, "the matrix is singular: pivot %d is 0", t, pivots.Eq(0))
-	return stated(y, y.MatMul(t).MatMul(y).Neg())
+	return statedAll(op, []*Tensor{y}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor { return []*Tensor{statedInverse(v[0], in[0])} })[0]
 }
 
 // Solve gives x with t·x = b. b has rows like t; with one axis less than t and the same batch it is a vector. A singular t is a
@@ -78,7 +136,7 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 	x = x.unlessBad("Solve", singular, a, pivots.Eq(0))
 	inverse, pivots := a.inverse()
 	inverse = inverse.unlessBad("Solve", singular, a, pivots.Eq(0))
-	x = stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
+	x = statedSolution("Solve", x, inverse, a, b)
 	if vector {
 		return x.Squeeze(-1)
 	}
@@ -112,7 +170,15 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	}
 	x := solve(b.Detach())
 	inverse := solve(a.identityLike())
-	return stated(x, inverse.MatMul(b.Sub(a.MatMul(x))))
+	return statedSolution("SolveTriangular", x, inverse, a, b)
+}
+
+// statedSolution is the solution x of a·x = b with its derivatives.
+func statedSolution(op string, x, inverse, a, b *Tensor) *Tensor {
+	return statedAll(op, []*Tensor{x, inverse}, []*Tensor{a, b}, func(v, in []*Tensor) []*Tensor {
+		x, inverse, a, b := v[0], v[1], in[0], in[1]
+		return []*Tensor{inverse.MatMul(b.Sub(a.MatMul(x))), statedInverse(inverse, a)}
+	})[0]
 }
 
 // substitute solves triangular systems row by row, the rows after each freed of it.
@@ -141,9 +207,11 @@ func (t *Tensor) Det() *Tensor {
 	}
 	_, pivots := eliminate(t, nil)
 	d := zeroPast(pivots).Prod(-1)
-	wide := d.Reshape(append(t.batch(), 1, 1)...)
 	inverse, _ := t.inverse()
-	return stated(d, inverse.T().Mul(wide).Mul(t).Sum(-2, -1))
+	return statedAll("Det", []*Tensor{d, inverse}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
+		d, inverse, t := v[0], v[1], in[0]
+		return []*Tensor{inverse.T().Mul(d.Reshape(append(t.batch(), 1, 1)...)).Mul(t).Sum(-2, -1), statedInverse(inverse, t)}
+	})[0]
 }
 
 // expansion is the determinant of the rows from one on and of as many columns, by the minors of that row (Laplace).
@@ -175,7 +243,9 @@ func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
 	pivots = zeroPast(pivots)
 	l := pivots.Abs().Log().Sum(-1)
 	inverse, _ := t.inverse()
-	return pivots.Sign().Prod(-1), stated(l, inverse.T().Mul(t).Sum(-2, -1))
+	return pivots.Sign().Prod(-1), statedAll("SlogDet", []*Tensor{l, inverse}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
+		return []*Tensor{v[1].T().Mul(in[0]).Sum(-2, -1), statedInverse(v[1], in[0])}
+	})[0]
 }
 
 // LogDet is the logarithm of the determinant: NaN where it is negative.

@@ -1,0 +1,73 @@
+package tensor_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// Derivatives of derivatives are those of differences: where a formula of a derivative uses the result, that changes as well.
+func TestSecondDerivativesOfLinearAlgebra(t *testing.T) {
+	const n, h = 3, 1e-5
+	r := rand.New(rand.NewPCG(7, 1))
+	values, along := make([]float64, n*n), make([]float64, n*n)
+	for i := range values {
+		values[i], along[i] = r.NormFloat64(), r.NormFloat64()
+		if i%(n+1) == 0 {
+			values[i] += float64(3 + i)
+		}
+	}
+	weights := tensor.Arange(n * n).To(dtype.F64).Add(1).Reshape(n, n).Div(7)
+	spd := func(x *tensor.Tensor) *tensor.Tensor { return x.MatMul(x.T()) }
+	weighed := func(x *tensor.Tensor) *tensor.Tensor { return x.Mul(weights.ShrinkTo(x.Dim(0), x.Dim(1))).Sum() }
+	b := weights.Narrow(1, 0, 2)
+	for name, f := range map[string]func(x *tensor.Tensor) *tensor.Tensor{
+		"Inv":             func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.Inv()) },
+		"Solve":           func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.Solve(b.Mul(x.Narrow(1, 0, 2)))) },
+		"SolveTriangular": func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.SolveTriangular(b, true, false)) },
+		"Det":             func(x *tensor.Tensor) *tensor.Tensor { return tensor.BlockDiag(x, x).Det() },
+		"LogDet":          func(x *tensor.Tensor) *tensor.Tensor { return spd(x).LogDet().Square() },
+		"Cholesky":        func(x *tensor.Tensor) *tensor.Tensor { return weighed(spd(x).Cholesky()) },
+		"Eigh": func(x *tensor.Tensor) *tensor.Tensor {
+			w, v := spd(x).Eigh(false)
+			return w.Mul(w).Mul(weights.Select(0, 0)).Sum().Add(weighed(v.Square()))
+		},
+		"SVD": func(x *tensor.Tensor) *tensor.Tensor {
+			u, s, vt := x.Narrow(1, 0, 2).SVD(false)
+			return s.Mul(s).Mul(s).Sum().Add(weighed(u.Square())).Add(weighed(vt.Square()))
+		},
+		"SingularValues": func(x *tensor.Tensor) *tensor.Tensor { return x.SingularValues().Exp().Sum() },
+		"PInv":           func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.Narrow(1, 0, 2).PInv(0, 0)) },
+		"QR": func(x *tensor.Tensor) *tensor.Tensor {
+			q, r := x.QR(false)
+			return weighed(q).Add(weighed(r))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slope := func(step float64) *tensor.Tensor {
+				at := make([]float64, len(values))
+				for i := range at {
+					at[i] = values[i] + step*along[i]
+				}
+				x := tensor.Of(at, n, n)
+				return f(x).Grad(x)[0]
+			}
+			want := slope(h).Sub(slope(-h)).Div(2 * h)
+			x := tensor.Of(values, n, n)
+			got := f(x).Grad(x)[0].Mul(tensor.Of(along, n, n)).Sum().Grad(x)[0]
+			wants, gots := data[float64](t, want), data[float64](t, got)
+			most := 0.0
+			for _, w := range wants {
+				most = max(most, math.Abs(w))
+			}
+			for i := range wants {
+				require.InDelta(t, wants[i], gots[i], 1e-5*max(1, most), "element %d", i)
+			}
+		})
+	}
+}
