@@ -22,7 +22,7 @@ func TestSearch(t *testing.T) {
 	for _, d := range []struct {
 		name  string
 		every int
-	}{{"INTERP", 613}, {"WASM", 401}, {"CPU", 907}, {"WEBGPU", 211}} {
+	}{{"INTERP", 613}, {"WASM", 401}, {"CPU", 907}, {"WEBGPU", 97}} {
 		t.Run(d.name, func(t *testing.T) { searched(t, d.name, d.every) })
 	}
 }

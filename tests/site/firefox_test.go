@@ -166,17 +166,19 @@ func TestFirefox(t *testing.T) {
 		path, _, _ := strings.Cut(c.path, "#")
 		linked = slices.DeleteFunc(linked, func(s string) bool { return s == path })
 		t.Run(c.name, func(t *testing.T) {
+			wait := slow
 			switch c.ready {
 			case modelReady:
 				need.Data(t, "models")
 			case shownAll:
 				elements(t)
+				wait = 3 * slow // for six models, one after the other
 			}
 			p, err := b.Open(server.URL + "/" + sub + "/" + c.path)
 			require.NoError(t, err)
 			defer p.Close()
 			defer func() { assert.Empty(t, p.Problems()) }()
-			require.NoError(t, p.Eventually(c.ready, slow), "%q %q", said(t, p, "status"), said(t, p, "problem"))
+			require.NoError(t, p.Eventually(c.ready, wait), "%q %q", said(t, p, "status"), said(t, p, "problem"))
 			if c.use != nil {
 				c.use(t, p)
 			}
