@@ -22,7 +22,7 @@ func TestSecondDerivativesOfLinearAlgebra(t *testing.T) {
 			values[i] += float64(3 + i)
 		}
 	}
-	weights := tensor.Arange(n * n).To(dtype.F64).Add(1).Reshape(n, n).Div(7)
+	weights := tensor.Arange(n*n).To(dtype.F64).Add(1).Reshape(n, n).Div(7)
 	spd := func(x *tensor.Tensor) *tensor.Tensor { return x.MatMul(x.T()) }
 	weighed := func(x *tensor.Tensor) *tensor.Tensor { return x.Mul(weights.ShrinkTo(x.Dim(0), x.Dim(1))).Sum() }
 	b := weights.Narrow(1, 0, 2)
