@@ -144,8 +144,11 @@ func (t *transport) waitFor(ctx context.Context, done func() bool) error {
 		}
 		rest := min(time.Since(start)/restShare, mostRest)
 		if rest < leastRest {
-			rest = 0
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			runtime.Gosched()
+			continue
 		}
 		select {
 		case <-ctx.Done():
