@@ -218,8 +218,8 @@ func (c *chooser) boxed(r *reduction, l *access, windowed bool) bool {
 	return (l.gated || windowed) && c.boxable(l) && c.reuse(r, l) >= 2
 }
 
-// gathered says that an operand which lanes share is in boxes, where its pages lie together, and that the other one's lanes lie as they are walked:
-// no panel is made of them, for whose sake results would be carried from part to part.
+// gathered says that the pages of an operand that lanes share cost nothing: it is copied into boxes, where they lie together, and the other operand is
+// read in the order in which it lies, so that results are not carried from part to part for the sake of a panel of it.
 func (c *chooser) gathered(t *tiling, l *access) bool {
 	return c.target.LineCycles > 0 && c.boxed(t.r, l, false) && slices.ContainsFunc(t.r.loads, func(x *access) bool {
 		s, ok := c.stride(x, t.v)

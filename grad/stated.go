@@ -21,6 +21,8 @@ func push(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 	switch {
 	case !named:
 		return diagonal(u, t)
+	case f.Last:
+		f.Refuse(u)
 	case f.Slot == 0:
 		return t[0]
 	}

@@ -17,7 +17,7 @@ const (
 	scanLong  = 1 << 14 // and more than which in no case
 	scanBlock = 1 << 10 // the longest block
 	scanLeast = 32      // the shortest block where many invocations have to be kept busy
-	scanFew   = 16      // there, how many times as many rows were better
+	scanShare = 16      // the part of these that rows have to be, to stay whole
 	scanFlops = 16      // an element that are better done beside a scan that has no lanes
 )
 
@@ -95,7 +95,7 @@ func (s *scheduler) scanBlock(n, rows int) int {
 		return 0
 	case busy == 0:
 		return blockSize(n)
-	case n <= 2*scanLeast || rows >= busy/scanFew:
+	case n <= 2*scanLeast || rows >= busy/scanShare:
 		return 0
 	}
 	size := scanLeast

@@ -113,29 +113,23 @@ func splitProductSum(u *uop.UOp, single map[*uop.UOp]bool) *uop.UOp {
 	return sum
 }
 
-// partsOf is in how many partial results a reduction should be cut, and whether it is a sum of products, which share what they load; 0 for none.
-func (s *scheduler) partsOf(u *uop.UOp) (parts int, products bool) {
+// partsOf is in how many partial results a reduction should be cut; 0 or 1 for none.
+func (s *scheduler) partsOf(u *uop.UOp) int {
 	out := u.Shape().Numel()
 	if out == 0 || u.Arg().(uop.ReduceArg).Monoid == uop.Linear {
-		return 0, false
+		return 0
 	}
 	all := u.At(0).Shape().Numel()
 	terms := all / out
 	switch {
+	case s.config.Parallel == 0 && (out >= splitOut || terms < splitIn):
+		return 0
 	case s.config.Parallel == 0:
-		if out >= splitOut || terms < splitIn {
-			return 0, false
-		}
-		return splitParts, false
-	case isSum(u) && all >= leastWork*s.config.Parallel && all >= leastReuse*leaves(u.At(0)):
-		parts, products = min(partResults*s.config.Parallel/out, terms/leastTerms), true
-	default:
-		parts = min(s.config.Parallel/partLanes/out, terms/leastPart)
+		return splitParts
+	case isSum(u) && all >= leastWork*s.config.Parallel && all >= leastReuse*leaves(u.At(0)): // of products, which share what they load
+		return min(partResults*s.config.Parallel/out, terms/leastTerms, mostParts)
 	}
-	if parts < 2 {
-		return 0, false
-	}
-	return min(parts, mostParts), products
+	return min(s.config.Parallel/partLanes/out, terms/leastPart, mostParts)
 }
 
 // leaves is how many elements there are of what a value is computed from element by element.
@@ -161,8 +155,8 @@ func leaves(u *uop.UOp) (n int) {
 // splitReduce gives the parts of u from a reduction of partial results, or nil where it is small or has no axis to cut. What a cut
 // leaves over is merged in the end.
 func (s *scheduler) splitReduce(u *uop.UOp) []*uop.UOp {
-	want, products := s.partsOf(u)
-	if want == 0 {
+	want := s.partsOf(u)
+	if want < 2 {
 		return nil
 	}
 	a := u.Arg().(uop.ReduceArg)
@@ -174,20 +168,15 @@ func (s *scheduler) splitReduce(u *uop.UOp) []*uop.UOp {
 			best, count = ax, c
 		}
 	}
-	if best < 0 || count < min(8, want) {
-		if products && best < 0 {
-			return nil
+	if best < 0 || count < min(8, (want+1)/2) {
+		best, count = axes[0], want
+		for _, ax := range axes {
+			if in[ax] > in[best] {
+				best = ax
+			}
 		}
-		if !products {
-			best, count = axes[0], want
-			for _, ax := range axes {
-				if in[ax] > in[best] {
-					best = ax
-				}
-			}
-			if in[best] < want || u.At(0).Varies(best) {
-				return nil
-			}
+		if in[best] < want || u.At(0).Varies(best) {
+			return nil
 		}
 	}
 	cut := in[best] / count * count
@@ -238,7 +227,7 @@ func resultsOf(u *uop.UOp, m uop.Monoid, axes []int, values []*uop.UOp) (out []*
 	return out
 }
 
-// divisor is the largest divisor of n that is at most this.
+// divisor is the largest divisor of n up to a limit.
 func divisor(n, most int) int {
 	for d := min(most, n); d > 1; d-- {
 		if n%d == 0 {

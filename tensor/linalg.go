@@ -19,12 +19,12 @@ func stated(value, z *Tensor) *Tensor {
 	return newTensor(u.Derive(z.node(), u.Int(1)), commonEngine("Derive", value, z))
 }
 
-// orders is how many derivatives one after the other are right.
+// orders is how many derivatives of derivatives are known.
 const orders = 3
 
 // statedAll are values with the derivatives of a formula, which says how they change with what they are computed from: it gives for each
 // value a tensor of its shape whose derivatives with regard to in, with the values held fixed, are those of the value. What is held fixed in
-// a derivative changes in the derivative of that: there the values with their derivatives stand, and so on for some orders.
+// a derivative changes in the derivative of that: there the values with their derivatives stand, and so on for some orders. One more is refused.
 func statedAll(name string, values, in []*Tensor, formula func(values, in []*Tensor) []*Tensor) []*Tensor {
 	with := map[int]*uop.UOp{} // in the place of stand-ins
 	standIn := func(x *Tensor) *uop.UOp {
@@ -53,7 +53,10 @@ func statedAll(name string, values, in []*Tensor, formula func(values, in []*Ten
 			}
 		}
 	}
-	now := values
+	now := make([]*Tensor, len(values))
+	for i, v := range values {
+		now[i] = v.named(uop.FunctionArg{Name: name, Last: true}, wrtPairs(in)...)
+	}
 	for range orders {
 		for i, v := range now {
 			with[slots[i]] = v.node()
@@ -71,6 +74,14 @@ func statedAll(name string, values, in []*Tensor, formula func(values, in []*Ten
 		now = next
 	}
 	return now
+}
+
+// wrtPairs are pairs of a Detach that say of what it is a function, for a derivative that is refused.
+func wrtPairs(in []*Tensor) (pairs []*uop.UOp) {
+	for _, x := range in {
+		pairs = append(pairs, x.node(), x.node())
+	}
+	return pairs
 }
 
 // statedInverse is how the inverse y of t changes with it.

@@ -71,3 +71,15 @@ func TestSecondDerivativesOfLinearAlgebra(t *testing.T) {
 		})
 	}
 }
+
+// Derivatives of an order that is not known are refused, not wrong.
+func TestDerivativesOfHighOrderAreRefused(t *testing.T) {
+	x := tensor.Of([]float64{3}, 1, 1)
+	y := x.Inv().Sum()
+	for _, want := range []float64{-1. / 9, 2. / 27, -6. / 81} { // −1/x², 2/x³, −6/x⁴
+		y = y.Grad(x)[0].Sum()
+		require.InDelta(t, want, data[float64](t, y)[0], 1e-12)
+	}
+	err := tensor.Try(func() { y.Grad(x) })
+	require.ErrorContains(t, err, "derivatives of Inv are not known to so high an order")
+}

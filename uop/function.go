@@ -2,10 +2,11 @@ package uop
 
 // FunctionArg makes of a Detach a function with a name. The derivatives that it states need not be elementwise: each is the gradient
 // of its operand, a graph in which the stand-in Slot (see NewStandIn) stands for the gradient of the value. Slot 0 states none: the
-// gradient goes through the value.
+// gradient goes through the value. Of what is Last no derivative is known: asking for one fails.
 type FunctionArg struct {
 	Name string
 	Slot int
+	Last bool
 }
 
 func (FunctionArg) arg() {}
@@ -16,8 +17,16 @@ type Stated interface {
 	Gradients(u, g *UOp) []*UOp
 }
 
+// Refuse fails because a derivative of u is asked for.
+func (f FunctionArg) Refuse(u *UOp) {
+	fail(u, "derivatives of %s are not known to so high an order", f.Name)
+}
+
 // Gradients puts g in the place of the stand-in.
 func (f FunctionArg) Gradients(u, g *UOp) []*UOp {
+	if f.Last {
+		f.Refuse(u)
+	}
 	out := make([]*UOp, len(u.src))
 	if f.Slot == 0 {
 		out[0] = g

@@ -105,7 +105,7 @@ func turn(ctx context.Context, e *engine.Engine, o order, w **work) (a reply, er
 				a.Cases = append(a.Cases, listedCase{c.name, c.about, c.flops, c.bytes, c.byBytes})
 			}
 		}
-		a.About = fmt.Sprintf("%s, %d threads", e.Name(), max(1, e.Info().Threads))
+		a.About = e.Name() + ", " + e.Info().Detail
 		return a, nil
 	case "limits":
 		_, a.GFlops, a.GBps, err = native.LimitsContext(ctx, e.Device())

@@ -8,7 +8,7 @@ import (
 
 // Shader compilers simplify floats as if they were real numbers: x·0 and x−x become 0, x/x becomes 1, (a+b)−a
 // becomes b, a division by a constant 0 has no meaning. Where a sum, product or quotient looks like that, one
-// operand goes through bits that only the uniform block knows. Quotients they do not round as promised.
+// operand goes through bits that only the uniform block knows. Nor do processors of graphics round quotients.
 
 // strict spells a float op that must not be simplified, or that the language has not, or gives "".
 func (r *renderer) strict(u *uop.UOp) string {

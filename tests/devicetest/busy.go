@@ -20,6 +20,9 @@ var busy = []Case{
 		y := in.Tensor(dtype.F32, Exact, 24, 4096).MatMul(in.Tensor(dtype.F32, Exact, 4096, 20))
 		return []*uop.UOp{y.Add(in.Tensor(dtype.F32, Exact, 20)).ReLU().Node()}
 	}},
+	{Name: "product over a prime number", Build: func(in *Inputs) []*uop.UOp {
+		return []*uop.UOp{in.Tensor(dtype.F32, Exact, 24, 4099).MatMul(in.Tensor(dtype.F32, Exact, 4099, 20)).Node()}
+	}},
 	{Name: "gradients of a convolution", Build: func(in *Inputs) []*uop.UOp {
 		x, w := in.Tensor(dtype.F32, Exact, 4, 6, 20, 20), in.Tensor(dtype.F32, Exact, 8, 6, 3, 3)
 		g := x.Conv2D(w, nil, tensor.Conv{Padding: 1}).Mul(in.Tensor(dtype.F32, Exact, 4, 8, 20, 20)).Sum().Grad(x, w)

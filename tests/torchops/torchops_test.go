@@ -26,11 +26,12 @@ func folder(t *testing.T) string {
 	return filepath.Clean(require.Data(t, "torch-ops"))
 }
 
-// parts is of how many cases a device runs one when nobody names devices, and one of each op: CPU and REF run all.
+// parts is of how many cases a device runs one when nobody names devices, cases or a folder, and one of each op: CPU and REF run all.
 var parts = map[string]int{"WASM": 12, "INTERP": 4, "WEBGPU": 24}
 
 // TestTorchOps runs the folder on each device of WEFT_DEVICES (default CPU,WASM,INTERP,REF,WEBGPU, of which the table above has some run
-// a part) and ends with a line for each. WEFT_EACH=1 and WEFT_TORCH_CASES have all run everywhere. WEFT_TORCH_CASES limits the run to cases whose id or op contains one of its words.
+// a part) and ends with a line for each. WEFT_EACH=1, WEFT_TORCH_OPS and WEFT_TORCH_CASES have all run everywhere. WEFT_TORCH_CASES limits
+// the run to cases whose id or op contains one of its words.
 func TestTorchOps(t *testing.T) {
 	cases, err := Load(folder(t))
 	if err != nil {
@@ -52,7 +53,7 @@ func TestTorchOps(t *testing.T) {
 			}
 			require.Device(t, name, err)
 			some := cases
-			if n := parts[name]; n > 0 && !named && os.Getenv("WEFT_TORCH_CASES") == "" {
+			if n := parts[name]; n > 0 && !named && os.Getenv("WEFT_TORCH_CASES")+os.Getenv("WEFT_TORCH_OPS") == "" {
 				some = require.Part(cases, require.Each(n), 0, func(c *Case) (op, name string) { return c.Family + " " + c.Op, "" })
 			}
 			t.Logf("%s: %s", name, require.PartOf(len(some), len(cases)))

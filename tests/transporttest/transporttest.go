@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +31,18 @@ const Twice = `@group(0) @binding(0) var<uniform> u: vec4<u32>;
 // Binds are its bindings.
 var Binds = []webgpu.Bind{webgpu.BindUniform, webgpu.BindReadWrite}
 
+// twice is a run of Twice over a buffer, of 60,000 rounds, and what it uses.
+func twice(t *testing.T, g webgpu.Transport, b webgpu.Buffer) (run webgpu.Command, used []interface{ Release() }) {
+	u, err := g.Buffer(16, webgpu.Uniform)
+	require.NoError(t, err)
+	require.NoError(t, g.Write(u, 0, append(binary.LittleEndian.AppendUint32(nil, 60000), make([]byte, 12)...)))
+	p, err := g.Pipeline(Twice, "twice", Binds)
+	require.NoError(t, err)
+	group, err := g.Group(p, []webgpu.Entry{{Buffer: u, Size: 16}, {Buffer: b, Size: 256}})
+	require.NoError(t, err)
+	return webgpu.Command{Pipeline: p, Group: group, Grid: [3]uint32{1, 1, 1}}, []interface{ Release() }{group, p, u}
+}
+
 // ReleasedWhileRunning: what was submitted runs although everything that it uses was given back meanwhile.
 func ReleasedWhileRunning(t *testing.T, g webgpu.Transport) {
 	b, err := g.Buffer(256, webgpu.Storage)
@@ -38,16 +51,9 @@ func ReleasedWhileRunning(t *testing.T, g webgpu.Transport) {
 	require.NoError(t, err)
 	require.NoError(t, g.Write(b, 0, binary.LittleEndian.AppendUint32(nil, 21)))
 	func() {
-		u, err := g.Buffer(16, webgpu.Uniform)
-		require.NoError(t, err)
-		require.NoError(t, g.Write(u, 0, append(binary.LittleEndian.AppendUint32(nil, 60000), make([]byte, 12)...)))
-		p, err := g.Pipeline(Twice, "twice", Binds)
-		require.NoError(t, err)
-		group, err := g.Group(p, []webgpu.Entry{{Buffer: u, Size: 16}, {Buffer: b, Size: 256}})
-		require.NoError(t, err)
-		run := webgpu.Command{Pipeline: p, Group: group, Grid: [3]uint32{1, 1, 1}}
+		run, used := twice(t, g, b)
 		require.NoError(t, g.Submit([]webgpu.Command{run, run, {To: out, From: b, Bytes: 256}}))
-		for _, o := range []interface{ Release() }{group, p, u, b} {
+		for _, o := range append(used, b) {
 			o.Release()
 		}
 	}()
@@ -66,18 +72,8 @@ func ReleasedWhileRunning(t *testing.T, g webgpu.Transport) {
 func Waits(t *testing.T, g webgpu.Transport) {
 	b, err := g.Buffer(256, webgpu.Storage)
 	require.NoError(t, err)
-	u, err := g.Buffer(16, webgpu.Uniform)
-	require.NoError(t, err)
-	require.NoError(t, g.Write(u, 0, append(binary.LittleEndian.AppendUint32(nil, 60000), make([]byte, 12)...)))
-	p, err := g.Pipeline(Twice, "twice", Binds)
-	require.NoError(t, err)
-	group, err := g.Group(p, []webgpu.Entry{{Buffer: u, Size: 16}, {Buffer: b, Size: 256}})
-	require.NoError(t, err)
-	run := make([]webgpu.Command, 500) // a tenth of a second on any machine
-	for i := range run {
-		run[i] = webgpu.Command{Pipeline: p, Group: group, Grid: [3]uint32{1, 1, 1}}
-	}
-	require.NoError(t, g.Submit(run))
+	run, _ := twice(t, g, b)
+	require.NoError(t, g.Submit(slices.Repeat([]webgpu.Command{run}, 500))) // a tenth of a second on any machine
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	start := time.Now()
