@@ -215,6 +215,11 @@ func addPage(files map[string][]byte, p *saved.Program, m *manifest, o Options) 
 		}
 		files[playerFolder+"/"+name] = lean(b)
 	}
+	lent, err := wasmpage.Scripts.ReadFile("lent.js") // model.js needs it, with or without threads
+	if err != nil {
+		return err
+	}
+	files[playerFolder+"/lent.js"] = lean(lent)
 	html, err := scripts.ReadFile("js/index.html")
 	if err != nil {
 		return err

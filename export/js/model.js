@@ -347,28 +347,35 @@ export function trusted(address) {
   return policy?.createScriptURL(address) ?? address
 }
 
+// A script of another origin may be no worker, but one of this page may import it.
+function started(url) {
+  const foreign = /^http/.test(url) && url.origin !== globalThis.origin
+  const own = foreign ? URL.createObjectURL(new Blob([`import ${JSON.stringify(url.href)}`], { type: 'text/javascript' })) : url.href
+  return new Worker(trusted(own), { type: 'module' })
+}
+
 // A Model in a worker.
 class Remote {
   #worker
+  #lent // the promise of what starts its threads
   #waiting = new Map()
   #last = 0
 
   async load(base, { worker, fetch, signal, onprogress, ...options }) {
     if (typeof Worker === 'undefined') fail('there are no workers here; leave out the option worker')
     if (fetch) fail('a worker fetches by itself; leave out one of the options fetch and worker')
-    const url = new URL('./worker.js', import.meta.url)
-    // A script of another origin may be no worker, but one of this page may import it.
-    const foreign = /^http/.test(url) && url.origin !== globalThis.origin
-    const own = foreign ? URL.createObjectURL(new Blob([`import ${JSON.stringify(url.href)}`], { type: 'text/javascript' })) : url.href
-    this.#worker = new Worker(trusted(own), { type: 'module' })
+    this.#worker = started(new URL('./worker.js', import.meta.url))
+    this.#lent = import('./lent.js').then(({ lend }) => lend(() => started(new URL('./thread.js', import.meta.url)), (message, transfer) => this.#worker.postMessage(message, transfer)))
     const end = (error) => {
-      this.#worker.terminate()
+      this.#stop()
       for (const { reject } of this.#waiting.values()) reject(error)
       this.#waiting.clear()
     }
     this.#worker.onerror = (e) => end(new ModelError(`the worker of the model does not run: ${e.message ?? 'worker.js was not loaded; it lies beside model.js'}`))
-    this.#worker.onmessage = ({ data: { id, result, error, known, progress } }) => {
+    this.#worker.onmessage = ({ data }) => {
+      const { id, result, error, known, progress } = data
       if (progress) return onprogress?.(...progress)
+      if (data.thread !== undefined) return this.#lent.then((threads) => threads.take(data))
       const { resolve, reject } = this.#waiting.get(id)
       this.#waiting.delete(id)
       if (error === undefined) resolve(result)
@@ -378,14 +385,20 @@ class Remote {
     signal?.throwIfAborted()
     signal?.addEventListener('abort', stop)
     try {
-      Object.assign(this, await this.#call('load', base.href, options))
+      const [known] = await Promise.all([this.#call('load', base.href, options), this.#lent])
+      Object.assign(this, known)
     } catch (e) {
-      this.#worker.terminate()
+      this.#stop()
       throw e
     } finally {
       signal?.removeEventListener('abort', stop)
     }
     return this
+  }
+
+  #stop() {
+    this.#worker.terminate()
+    this.#lent.then((threads) => threads.close(), () => {})
   }
 
   #call(call, ...args) {
@@ -400,6 +413,6 @@ class Remote {
   restore(bytes) { return this.#call('restore', bytes) }
   async close() {
     await this.#call('close')
-    this.#worker.terminate()
+    this.#stop()
   }
 }

@@ -1,15 +1,18 @@
 // A worker that has a model for the page: see load's option worker.
+import { borrow } from './lent.js'
 import { load } from './model.js'
 
+const borrowed = borrow((message) => postMessage(message))
 let model
 
-/** Takes the page's messages; more are options of load. */
-export const answer = (more) => async ({ data: { id, call, args } }) => {
+onmessage = async ({ data }) => {
+  if (data.thread !== undefined) return borrowed.take(data)
+  const { id, call, args } = data
   try {
     let result
     if (call === 'load') {
       const [folder, options] = args
-      model = await load(folder, { ...options, ...more, onprogress: (...progress) => postMessage({ progress }) })
+      model = await load(folder, { ...options, start: borrowed.start, onprogress: (...progress) => postMessage({ progress }) })
       result = { device: model.device, functions: model.functions }
     } else result = await model[call](...args)
     postMessage({ id, result })
@@ -17,5 +20,3 @@ export const answer = (more) => async ({ data: { id, call, args } }) => {
     postMessage({ id, error: e.message, known: e.name })
   }
 }
-
-onmessage = answer()

@@ -69,23 +69,34 @@ func TestFolderInWorker(t *testing.T) {
 			Results  []result
 			Isolated bool
 			Said     []string
+			Started  int
 		}
 		require.NoError(t, p.Run(`
 			const { load } = await import('/player/model.js'), { drive } = await import('/drive.js')
 			const Said = [], says = async (f) => { try { await f(); Said.push('nothing') } catch (e) { Said.push(e.name + ' ' + e.message) } }
 			let told = 0
+			const { Worker } = globalThis, script = (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
+			let started = 0
+			globalThis.Worker = class extends Worker { // whose scripts start none
+				constructor(address, options) {
+					super(script('import "' + script('globalThis.Worker = undefined') + '"; import "' + address + '"'), options)
+					started++
+				}
+			}
 			const model = await load('/', {device: '`+device+`', worker: true, onprogress: (n, of) => { told = n / of }})
 			if (model.device !== '`+device+`' || told !== 1) throw new Error(model.device + told)
 			const Results = await drive(model, `+script+`)
 			await model.restore(await model.save())
+			globalThis.Worker = Worker
 			await says(() => model.run('no'))
 			await says(() => load('/no/', {worker: true}))
 			await says(() => load('/', {worker: true, signal: AbortSignal.abort()}))
 			await says(() => load('/', {worker: true, fetch}))
 			await model.close()
-			return {Results, Isolated: crossOriginIsolated, Said}`, &got))
+			return {Results, Isolated: crossOriginIsolated, Said, Started: started}`, &got))
 		alike(t, want, got.Results)
 		assert.True(t, got.Isolated)
+		assert.Equal(t, device == "wasm", got.Started > 1, "the page starts the threads of its worker")
 		require.Len(t, got.Said, 4)
 		for i, w := range []string{"ModelError there is no function no", "cannot be loaded: 404", "AbortError", "leave out one of the options"} {
 			assert.Contains(t, got.Said[i], w)

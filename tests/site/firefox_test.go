@@ -153,8 +153,8 @@ func TestFirefox(t *testing.T) {
 	devices := map[string]any{"media.navigator.streams.fake": true, "media.navigator.permission.disabled": true} // a camera and a microphone
 	b, err := firefox.Start(context.Background(), devices)
 	need.Device(t, "FIREFOX", err)
+	defer b.Close()
 	t.Log(b.Version)
-	b.Close()
 	need.Device(t, "FIREFOX", build(need.Root(t)))
 	server := browser.ServeIsolated(shared.folder)
 	defer server.Close()
@@ -166,10 +166,6 @@ func TestFirefox(t *testing.T) {
 		path, _, _ := strings.Cut(c.path, "#")
 		linked = slices.DeleteFunc(linked, func(s string) bool { return s == path })
 		t.Run(c.name, func(t *testing.T) {
-			// Each page has a Firefox of its own: in one that had shown others a page sometimes waited for its engine for ever.
-			b, err := firefox.Start(context.Background(), devices)
-			require.NoError(t, err)
-			defer b.Close()
 			wait := slow
 			switch c.ready {
 			case modelReady:

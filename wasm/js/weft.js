@@ -13,6 +13,7 @@ import { PageBox } from './box.js'
 import { Generator, checkpoint, custom, customUnsafe, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { infer } from './infer.js'
+import { lend } from './lent.js'
 import { isThere, load } from './module.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
@@ -251,14 +252,17 @@ export class Weft {
   #dropped = []
   #dead = null
   #box = PageBox.open((bytes) => this.#take([bytes]))
+  #lent // threads of the worker's
   #unheard = null // the error of something that was started, which nobody has been told
   #open = new Set() // of promises that the page has: {promise}
 
   constructor(worker, address) {
     this.#worker = worker
+    this.#lent = lend(() => startWorker(address, 'weft thread'), (message, transfer) => this.#post(message, transfer))
     worker.onmessage = ({ data }) => {
       this.#box?.arrives()
       if (Array.isArray(data)) this.#take(data)
+      else if (data.thread !== undefined) this.#lent.take(data)
       else if (data.progress) this.#calls.get(data.call)?.progress?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(data.dead)
@@ -526,6 +530,7 @@ export class Weft {
   /** Ends the engine. What is awaited ends with an error; what nobody awaits is no unhandled one. */
   close() {
     this.#worker.terminate()
+    this.#lent.close()
     this.#box?.close()
     for (const w of Object.values(this.#rest)) w.close()
     for (const { promise } of this.#open) promise.catch(() => {})

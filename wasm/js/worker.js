@@ -1,12 +1,12 @@
 // The worker: it runs the engine (weft.wasm, whole.wasm or models.wasm), which the page loads, and hands bytes to and fro. It looks into none of them.
-// The workers that it starts are threads, and of this script too, so that one file is all that workers need.
+// The page starts its threads (lent.js), of this script too, so that one file is all that workers need.
 
 import './wasm_exec.js'
 import { WorkerBox } from './box.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
+import { borrow } from './lent.js'
 import { ahead, begin, rest } from './rest.js'
-import { startWorker } from './start.js'
 import { thread } from './threads.js'
 
 globalThis.crossOriginIsolated ??= typeof SharedArrayBuffer === 'function' // outside of pages memory may be shared without ado
@@ -107,9 +107,10 @@ go.importObject.weft = {
   },
   rest,
 }
+const borrowed = borrow((message) => postMessage(message))
 const player = imports(() => memory, (text) => postMessage({ lost: text }), keep)
 go.importObject.player = player.functions
-go.importObject.kernels = kernels(() => memory, keep, () => startWorker(globalThis.location?.href ?? import.meta.url, 'weft thread'))
+go.importObject.kernels = kernels(() => memory, keep, borrowed.start)
 
 globalThis.weft = {
   // Called by the engine when it listens; begins has it collect garbage from then on as Go does.
@@ -148,6 +149,7 @@ const engine = ({ data }) => {
     return
   }
   if (!data.engine) box?.arrives() // those before the box comes are waiting
+  if (data.thread !== undefined) return borrowed.take(data)
   if (data.abort) return globalThis.weft.abort(data.abort)
   if (data instanceof Array) {
     if (arrived) receive(data)

@@ -126,7 +126,7 @@ func player(root, out string) error {
 			return err
 		}
 	}
-	return errors.Join(single(filepath.Join(from, "single.js"), filepath.Join(out, "worker.js")), single(filepath.Join(from, "thread.js"), filepath.Join(out, "thread.js")))
+	return errors.Join(single(filepath.Join(from, "worker.js"), filepath.Join(out, "worker.js")), single(filepath.Join(from, "thread.js"), filepath.Join(out, "thread.js")))
 }
 
 func copied(from, to string) error {

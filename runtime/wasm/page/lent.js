@@ -1,0 +1,42 @@
+// Threads that a page starts for one of its workers. A worker may start workers itself, but in Firefox (153) it may then wait for ever: within new Worker it
+// waits, at the condition variable at which the new one waits for its first task, for the word that the new one is known to debuggers, and that word wakes one of
+// the two. A page does not wait there. The page hands on what both say: it refuses to know what that is.
+
+/** The worker's end. post gives a message to the page, whose messages with a thread go to take. start gives what stands for a thread's worker. */
+export function borrow(post) {
+  const threads = []
+  return {
+    start() {
+      const thread = threads.length
+      const w = { postMessage: (message) => post({ thread, message }), terminate: () => post({ thread }) }
+      threads.push(w)
+      return w
+    },
+    take({ thread, data, failed }) { failed ? threads[thread].onerror(failed) : threads[thread].onmessage({ data }) },
+  }
+}
+
+/** The page's end. start starts a worker, post gives a message to the one that borrows, whose messages with a thread go to take. */
+export function lend(start, post) {
+  const workers = []
+  const started = (thread) => {
+    const failed = ({ message }) => post({ thread, failed: { message } })
+    try {
+      const w = start()
+      w.unref?.() // no program goes on because of it
+      w.onmessage = ({ data }) => post({ thread, data }, [data])
+      w.onerror = failed
+      return w
+    } catch (e) {
+      failed(e)
+      return { postMessage() {}, terminate() {} }
+    }
+  }
+  return {
+    take({ thread, message }) {
+      if (message) (workers[thread] ??= started(thread)).postMessage(message)
+      else workers[thread]?.terminate()
+    },
+    close() { for (const w of workers) w.terminate() },
+  }
+}
