@@ -16,9 +16,27 @@ export function borrow(post) {
   }
 }
 
-/** The page's end. start starts a worker, post gives a message to the one that borrows, whose messages with a thread go to take. */
+// What a thread that ends has been sent.
+const ALL = 2 ** 31 - 1
+
+/**
+ * The page's end. start starts a worker, post gives a message to the one that borrows, whose messages with a thread go to take. The first message of a
+ * thread has a bell, two words that it shares: the second counts what it was sent, and a change of the first wakes it up. It is rung before the
+ * thread is ended, as Deno ends none that waits.
+ */
 export function lend(start, post) {
   const workers = []
+  const bells = []
+  const end = (thread) => {
+    const bell = bells[thread]
+    if (bell) {
+      Atomics.store(bell, 1, ALL)
+      Atomics.add(bell, 0, 1)
+      Atomics.notify(bell, 0)
+    }
+    workers[thread]?.terminate()
+  }
+  let closed = false
   const started = (thread) => {
     const failed = ({ message }) => post({ thread, failed: { message } })
     try {
@@ -34,9 +52,15 @@ export function lend(start, post) {
   }
   return {
     take({ thread, message }) {
-      if (message) (workers[thread] ??= started(thread)).postMessage(message)
-      else workers[thread]?.terminate()
+      if (closed) return
+      if (!message) return end(thread)
+      bells[thread] ??= message.bell
+      workers[thread] ??= started(thread)
+      workers[thread].postMessage(message)
     },
-    close() { for (const w of workers) w.terminate() },
+    close() {
+      closed = true
+      for (const thread of workers.keys()) end(thread)
+    },
   }
 }

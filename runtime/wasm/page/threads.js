@@ -5,7 +5,7 @@
 
 // Words at the begin of the memory.
 const EPOCH = 0 // counts jobs and messages; threads sleep here
-const SENT = 1 // messages to each thread
+const SENT = 1 // messages to each thread; these two are its bell (lent.js)
 const OPEN = 2 // 1 while a job may be entered
 const ACTIVE = 3 // threads within the job
 const NEXT = 4 // its first iteration that nobody has taken
@@ -128,7 +128,7 @@ export class Threads {
         const worker = start()
         worker.onerror = failed
         worker.onmessage = ({ data }) => made(data)
-        worker.postMessage({ memory, number, threads: n + 1 })
+        worker.postMessage({ memory, number, threads: n + 1, bell: this.#control.subarray(EPOCH, SENT + 1) })
         this.#workers.push(worker)
       } catch (e) {
         failed(e)
