@@ -275,7 +275,7 @@ func nineData(s *codegen.Spec) [][]byte {
 }
 
 func nineDevice(t testing.TB, threads int) runtime.Device {
-	dev, err := native.Open(native.Options{Prelude: naivePrelude, CacheDir: cacheDir, Threads: threads})
+	dev, err := native.Open(native.Options{Prelude: naivePrelude, Threads: threads})
 	need.Device(t, "CPU", err)
 	t.Cleanup(func() { dev.Close() })
 	return dev
