@@ -43,16 +43,17 @@ run: compiler
 	@$(MAKE) --no-print-directory site
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
-# Tests in the browser wait a good deal: four packages at a time keep two cores busy, and the longest begin first. The
+# Tests in the browser wait a good deal: six packages at a time keep two cores busy, and the longest begin first. The
 # collector runs less often, vetting is left to check, and Mesa's driver on the processor compiles shaders, of which most run once,
-# without optimising them; the engine of pages is built once for all packages; the smoke cases of test-cogentcore run as it does for everyone.
-TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 4 -vet=off -timeout 50m ./tests/browser ./tests/devicetest ./tests/site ./...
+# without optimising them; the engine of pages is built once for all packages. The smoke cases of test-cogentcore run meanwhile, and what they
+# print comes at the end.
+TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 6 -vet=off -timeout 50m ./tests/site ./tests/browser ./codegen ./tests/devicetest ./cmd/weft ./tensor ./...
 test: compiler gpu browser
-	@rows=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$built"' EXIT; \
-		$(GO) run ./wasm/pack -o "$$built" || exit; \
-		echo "$(TEST)"; WEFT_TABLE="$$rows" WEFT_BUILT="$${WEFT_BUILT:-$$built}" $(TEST); code=$$?; \
-		$(GO) run ./tests/table/print "$$rows"; exit $$code
-	@$(MAKE) --no-print-directory test-cogentcore
+	@rows=$$(mktemp) && other=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$other" "$$built"' EXIT; \
+		$(MAKE) --no-print-directory test-cogentcore >"$$other" 2>&1 & \
+		test -n "$$WEFT_BUILT" || { $(GO) run ./wasm/pack -o "$$built" || exit; export WEFT_BUILT="$$built"; }; \
+		echo "$(TEST)"; WEFT_TABLE="$$rows" $(TEST); code=$$?; \
+		wait $$! || code=$$?; cat "$$other"; $(GO) run ./tests/table/print "$$rows"; exit $$code
 
 # One program cannot link both GPU libraries, so this is a build of its own. It needs cgo.
 test-cogentcore: compiler gpu
