@@ -43,17 +43,23 @@ run: compiler
 	@$(MAKE) --no-print-directory site
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
-# Tests in the browser wait a good deal: six packages at a time keep two cores busy, and the longest begin first. The
+# Tests of pages wait for browsers, and the time of the whole is what their waits add up to: they have a go test of their own, which comes first
+# whenever it has something to do, and the other packages, the longest of them first, fill the two cores meanwhile. The
 # collector runs less often, vetting is left to check, and Mesa's driver on the processor compiles shaders, of which most run once,
-# without optimising them; the engine of pages is built once for all packages. The smoke cases of test-cogentcore run meanwhile, and what they
+# without optimising them; the engine of pages is built once for all packages. The smoke cases of test-cogentcore run beside them, and what they
 # print comes at the end.
-TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 6 -vet=off -timeout 50m ./tests/site ./tests/browser ./codegen ./tests/devicetest ./cmd/weft ./tensor ./...
+TEST   = $(GO) test -vet=off -timeout 50m
+PAGES  = ./tests/site ./tests/browser
+OTHERS = ./codegen ./tests/devicetest ./cmd/weft ./tensor $$($(GO) list ./... | grep -vE '/tests/(site|browser)$$')
 test: compiler gpu browser
 	@rows=$$(mktemp) && other=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$other" "$$built"' EXIT; \
-		$(MAKE) --no-print-directory test-cogentcore >"$$other" 2>&1 & \
+		nice -n 5 $(MAKE) --no-print-directory test-cogentcore >"$$other" 2>&1 & cogentcore=$$!; \
 		test -n "$$WEFT_BUILT" || { $(GO) run ./wasm/pack -o "$$built" || exit; export WEFT_BUILT="$$built"; }; \
-		echo "$(TEST)"; WEFT_TABLE="$$rows" $(TEST); code=$$?; \
-		wait $$! || code=$$?; cat "$$other"; $(GO) run ./tests/table/print "$$rows"; exit $$code
+		export GOGC=300 GALLIVM_PERF=nopt WEFT_TABLE="$$rows"; echo "$(TEST) ./..."; \
+		nice -n 5 $(TEST) -p 4 $(OTHERS) & others=$$!; \
+		$(TEST) -p 2 $(PAGES); code=$$?; \
+		wait $$others || code=$$?; wait $$cogentcore || code=$$?; cat "$$other"; \
+		$(GO) run ./tests/table/print "$$rows"; exit $$code
 
 # One program cannot link both GPU libraries, so this is a build of its own. It needs cgo.
 test-cogentcore: compiler gpu
