@@ -2,8 +2,8 @@
 #
 #   make run      train on the built-in synthetic digits and show what the network sees; then build the site and, on a
 #                 terminal, serve it
-#   make test     all tests; of what devices share, cases run on the CPU, and a part with one case of each op elsewhere: the log says how many, and
-#                 WEFT_EACH=1 runs all
+#   make test     all tests; of what devices share, cases run on the CPU, and a part with one case of each op elsewhere, and of what families of models
+#                 do alike a part: the log says which (-v), and WEFT_EACH=1 runs all. go test -artifacts ./tests/site keeps pictures of all pages
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make table    how many cases pass on which device; make test prints it too
 #   make test-web the tests in real browsers: needs Chromium and Firefox, takes minutes; and those of the package for npm with every bundler, framework and

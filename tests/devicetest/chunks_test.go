@@ -58,6 +58,7 @@ func TestAttentionTrainsWithoutScores(t *testing.T) {
 			}
 			for i, f := range attentionForms {
 				if k > 0 && (i+k)%need.Each(2) != 0 {
+					t.Logf("%s: not here; WEFT_EACH=1 has it", f.name)
 					continue
 				}
 				q, keys, v := empty(heads, n, d), empty(heads/f.groups, n, d), empty(heads/f.groups, n, d)
