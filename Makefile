@@ -2,8 +2,8 @@
 #
 #   make run      train on the built-in synthetic digits and show what the network sees; then build the site and, on a
 #                 terminal, serve it
-#   make test     all tests; of what devices share, cases run on the CPU, and a part with one case of each op elsewhere: the log says how many, and
-#                 WEFT_EACH=1 runs all
+#   make test     all tests; of what devices share, cases run on the CPU, and a part with one case of each op elsewhere, and of what families of models
+#                 do alike a part: the log says which (-v), and WEFT_EACH=1 runs all. go test -artifacts ./tests/site keeps pictures of all pages
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make table    how many cases pass on which device; make test prints it too
 #   make test-web the tests in real browsers: needs Chromium and Firefox, takes minutes; and those of the package for npm with every bundler, framework and
@@ -43,16 +43,23 @@ run: compiler
 	@$(MAKE) --no-print-directory site
 	@$(GO) run ./wasm/serve -port $(PORT) -terminal site/dist
 
-# Tests in the browser wait a good deal: four packages at a time keep two cores busy, and the longest begin first. The
+# Tests of pages wait for browsers, and the time of the whole is what their waits add up to: they have a go test of their own, which comes first
+# whenever it has something to do, and the other packages, the longest of them first, fill the two cores meanwhile. The
 # collector runs less often, vetting is left to check, and Mesa's driver on the processor compiles shaders, of which most run once,
-# without optimising them; the engine of pages is built once for all packages; the smoke cases of test-cogentcore run as it does for everyone.
-TEST = GOGC=300 GALLIVM_PERF=nopt $(GO) test -p 4 -vet=off -timeout 50m ./tests/browser ./tests/devicetest ./tests/site ./...
+# without optimising them; the engine of pages is built once for all packages. The smoke cases of test-cogentcore run beside them, and what they
+# print comes at the end.
+TEST   = $(GO) test -vet=off -timeout 50m
+PAGES  = ./tests/site ./tests/browser
+OTHERS = ./codegen ./tests/devicetest ./cmd/weft ./tensor $$($(GO) list ./... | grep -vE '/tests/(site|browser)$$')
 test: compiler gpu browser
-	@rows=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$built"' EXIT; \
-		$(GO) run ./wasm/pack -o "$$built" || exit; \
-		echo "$(TEST)"; WEFT_TABLE="$$rows" WEFT_BUILT="$${WEFT_BUILT:-$$built}" $(TEST); code=$$?; \
+	@rows=$$(mktemp) && other=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$other" "$$built"' EXIT; \
+		nice -n 5 $(MAKE) --no-print-directory test-cogentcore >"$$other" 2>&1 & cogentcore=$$!; \
+		test -n "$$WEFT_BUILT" || { $(GO) run ./wasm/pack -o "$$built" || exit; export WEFT_BUILT="$$built"; }; \
+		export GOGC=300 GALLIVM_PERF=nopt WEFT_TABLE="$$rows"; echo "$(TEST) ./..."; \
+		nice -n 5 $(TEST) -p 4 $(OTHERS) & others=$$!; \
+		$(TEST) -p 2 $(PAGES); code=$$?; \
+		wait $$others || code=$$?; wait $$cogentcore || code=$$?; cat "$$other"; \
 		$(GO) run ./tests/table/print "$$rows"; exit $$code
-	@$(MAKE) --no-print-directory test-cogentcore
 
 # One program cannot link both GPU libraries, so this is a build of its own. It needs cgo.
 test-cogentcore: compiler gpu

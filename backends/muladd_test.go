@@ -136,7 +136,7 @@ func checkMulAdd(t *testing.T, e *engine.Engine, d dtype.DType) {
 // withoutFMA is a compiler whose code may not use multiply-add instructions.
 func withoutFMA(t *testing.T, noOpt bool) *engine.Engine {
 	cc := need.Compiler(t)
-	e, err := engine.Open("CPU", engine.Options{CC: cc + " -mno-fma -mno-avx512f -mno-fma4", CacheDir: t.TempDir(), NoOpt: noOpt})
+	e, err := engine.Open("CPU", engine.Options{CC: cc + " -mno-fma -mno-avx512f -mno-fma4", NoOpt: noOpt})
 	if err == nil {
 		t.Cleanup(func() { assert.NoError(t, e.Close()) })
 		var u *uop.UOp

@@ -25,7 +25,7 @@ func TestNarrowNumbersOnPoorerProcessors(t *testing.T) {
 	cc := need.Compiler(t)
 	for _, flags := range []string{"", " -mno-avx512vnni -mno-avxvnni", " -mno-avx512f -mno-avxvnni", " -mno-avx512f -mno-f16c -mno-avx2"} {
 		t.Run("with"+flags, func(t *testing.T) {
-			e, err := engine.Open("CPU", engine.Options{CC: cc + flags, CacheDir: t.TempDir()})
+			e, err := engine.Open("CPU", engine.Options{CC: cc + flags})
 			if err == nil {
 				t.Cleanup(func() { assert.NoError(t, e.Close()) })
 				err = probe(e)

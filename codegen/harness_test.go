@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,18 +61,10 @@ func unpack(d dtype.DType, b []byte) array {
 	return out
 }
 
-var cacheDir string
-
-func TestMain(m *testing.M) {
-	cacheDir, _ = os.MkdirTemp("", "weft-codegen")
-	code := m.Run()
-	os.RemoveAll(cacheDir)
-	os.Exit(code)
-}
-
+// openCPU opens a device that keeps what it compiles where everyone's does: kernels that no change has touched are not compiled again.
 func openCPU(t testing.TB, threads int) runtime.Device {
 	t.Helper()
-	dev, err := native.Open(native.Options{Prelude: c.Prelude, CacheDir: cacheDir, Threads: threads, Poison: true})
+	dev, err := native.Open(native.Options{Prelude: c.Prelude, Threads: threads, Poison: true})
 	need.Device(t, "CPU", err)
 	t.Cleanup(func() { dev.Close() })
 	return dev

@@ -22,7 +22,7 @@ var nineWASM = map[string]string{"attention": attentionDirectives}
 
 func openWASM(t testing.TB, threads int) runtime.Device {
 	t.Helper()
-	dev, err := machine.Open(machine.Options{CacheDir: cacheDir, Threads: threads})
+	dev, err := machine.Open(machine.Options{Threads: threads})
 	require.NoError(t, err)
 	t.Cleanup(func() { dev.Close() })
 	return dev

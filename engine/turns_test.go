@@ -16,7 +16,7 @@ func waiters(t *testing.T, l *turns, n int) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.queue) == n
-	}, 10*time.Second, 100*time.Microsecond)
+	}, time.Minute, 100*time.Microsecond)
 }
 
 func TestTurnsComeInOrder(t *testing.T) {

@@ -61,7 +61,7 @@ func anew(t testing.TB, s *Session, text []int, n int) (out []int) {
 }
 
 // After a shift a text goes on as one of nothing but the kept tokens does: with positions that are learned, that turn heads in halves or
-// neighbours, in windows, and with none.
+// neighbours, in windows, and with none. With guesses, which know nothing of positions, two of them do; WEFT_EACH=1 has all.
 func TestShift(t *testing.T) {
 	for _, name := range []string{"gpt2", "phi2", "phi3-long", "gemma2", "gemma3", "smollm3", "mistral"} {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +88,10 @@ func TestShift(t *testing.T) {
 				want, full = append(want, more...), append(full, more...)
 			}
 			for _, lookup := range []bool{false, true} {
+				if lookup && name != "gpt2" && name != "gemma2" && need.Each(2) > 1 {
+					t.Log("without guesses; WEFT_EACH=1 has them")
+					continue
+				}
 				s.Reset()
 				var got []int
 				e, err := engine.Use("CPU")

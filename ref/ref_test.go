@@ -3,7 +3,6 @@ package ref
 import (
 	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -99,10 +98,8 @@ func TestGatherScatter(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 4}, eval(x.Scatter(half, one, 0, uop.Last), 1, 2, 3, 4))
 }
 
-func TestMillionElementsInAboutASecond(t *testing.T) {
+func TestMillionElements(t *testing.T) {
 	x := uop.NewIota(1000000).Cast(dtype.F32)
-	start := time.Now()
 	out := Eval(nil, x.Mul(x).Add(x.Int(1)).Reduce(uop.Sum, 0))[0]
 	require.InEpsilon(t, 3.33333e17, out[0].Float(), 1e-5)
-	require.Less(t, time.Since(start), 5*time.Second)
 }

@@ -49,9 +49,10 @@ func TestWhatFreesRunsSoon(t *testing.T) {
 	assert.Equal(t, still, sortedKernels(2, still))
 }
 
-// Many kernels are sorted soon, whether they hang together or not.
+// Many kernels are sorted in a time that grows with their number, whether they hang together or not: with its square it would be a minute or more,
+// and is less than a second.
 func TestSortingManyKernels(t *testing.T) {
-	const n = 20_000
+	const n = 60_000
 	var chain, apart [][]int
 	for i := range n {
 		chain = append(chain, []int{i, max(i-1, 0)})
@@ -60,6 +61,6 @@ func TestSortingManyKernels(t *testing.T) {
 	for _, bufs := range [][][]int{chain, apart} {
 		start := time.Now()
 		require.Len(t, sortedKernels(n, bufs), n)
-		assert.Less(t, time.Since(start), 5*time.Second)
+		assert.Less(t, time.Since(start), time.Minute)
 	}
 }

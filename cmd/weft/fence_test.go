@@ -35,13 +35,16 @@ func TestBenchBetweenFences(t *testing.T) {
 			continue
 		case "onnx-bert", "onnx-gpt2": // the kernels of linear layers and of gpt2-token, with weights of 500 MB
 			continue
+		case "lstm-train-256": // the kernels of lstm-256 and lstm-train-64; scheduling takes longer than that of any other case
+			continue
 		}
 		if c.prepare == nil {
 			continue
 		}
 		w, err := c.prepare(ctx)
 		require.NoError(t, err, c.name)
-		for range 2 {
+		require.NoError(t, w.run(ctx), c.name)
+		if w.into { // into the results of the run before
 			require.NoError(t, w.run(ctx), c.name)
 		}
 	}

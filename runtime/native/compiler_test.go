@@ -233,7 +233,7 @@ func TestLoadCanBeCancelled(t *testing.T) {
 // slowCompiler takes 20 seconds for kernels.
 func slowCompiler(t *testing.T) string {
 	cc := filepath.Join(t.TempDir(), "slow")
-	script := "#!/bin/sh\ncase \"$*\" in *kernels.c*) exec sleep 20;; *) exec " + need.Compiler(t) + " \"$@\";; esac\n"
+	script := "#!/bin/sh\ncase \"$*\" in *kernels.c*) exec sleep 600;; *) exec " + need.Compiler(t) + " \"$@\";; esac\n"
 	require.NoError(t, os.WriteFile(cc, []byte(script), 0o755))
 	return cc
 }

@@ -50,7 +50,7 @@ func gone(t *testing.T, pidFile string) {
 		}
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return strings.Contains(string(stat), ") Z ") // dead, and nobody has asked
-	}, 20*time.Second, 10*time.Millisecond, "process %d lives", pid)
+	}, time.Minute, 10*time.Millisecond, "process %d lives", pid)
 }
 
 // hang starts a child that ignores being asked to end, tells its number and waits for it.

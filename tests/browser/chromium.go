@@ -83,7 +83,7 @@ type message struct {
 }
 
 // starting is how long Chromium may take until it answers.
-const starting = 30 * time.Second
+const starting = time.Minute
 
 // Start starts Chromium and waits until it answers; where it does not, once more. more are flags beside the usual ones, or
 // with a ! before them usual ones to leave out. It ends with ctx, with Close, and on Linux with the program that started it.

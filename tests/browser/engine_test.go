@@ -76,7 +76,7 @@ func openIn(t *testing.T, b *browser.Browser, serve func(folders ...string) *htt
 		assert.Empty(t, p.Problems())
 		p.Close()
 	})
-	require.NoError(t, p.Eventually("globalThis.weft", 10*time.Second))
+	require.NoError(t, p.Eventually("globalThis.weft", time.Minute))
 	return p
 }
 

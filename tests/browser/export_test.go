@@ -104,7 +104,7 @@ func TestPageExportsFolder(t *testing.T) {
 		assert.InDeltaSlice(t, got.Before, played.Before, 1e-4, device)
 		assert.InDelta(t, got.Loss, played.Loss, 1e-4, device)
 		assert.InDeltaSlice(t, got.After, played.After, 1e-3, device)
-		require.NoError(t, page.Eventually(`document.querySelector('#run-predict')`, 20*time.Second))
+		require.NoError(t, page.Eventually(`document.querySelector('#run-predict')`, time.Minute))
 		assert.Empty(t, page.Problems())
 		page.Close()
 	}

@@ -26,9 +26,9 @@ import (
 // table, run all. WEFT_INSIDE limits them to tests whose name it matches, WEFT_CASE and WEFT_SEED mean what they mean natively.
 
 // What WEBGPU computes of each op is compared natively too, by the same shaders.
-func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve, 24) }
+func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve, 48) }
 
-func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve, 16) }
+func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve, 32) }
 
 // Their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {

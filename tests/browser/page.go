@@ -68,8 +68,8 @@ func (p *Page) Go(url string) error {
 	select {
 	case <-p.loaded:
 		return nil
-	case <-time.After(30 * time.Second):
-		return fmt.Errorf("open %s: not loaded after 30 s", url)
+	case <-time.After(time.Minute):
+		return fmt.Errorf("open %s: not loaded after a minute", url)
 	}
 }
 

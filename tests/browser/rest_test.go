@@ -25,7 +25,7 @@ func TestFirstResultNeedsNoRest(t *testing.T) {
 		case "/rest.wasm":
 			select {
 			case <-there:
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				http.Error(w, "the first result is not there", http.StatusInternalServerError)
 				return true
 			}

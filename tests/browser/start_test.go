@@ -46,7 +46,7 @@ func TestFilesAreAskedForAtOnce(t *testing.T) {
 			for _, other := range both {
 				select {
 				case <-other:
-				case <-time.After(10 * time.Second):
+				case <-time.After(time.Minute):
 					http.Error(w, "the other file is not asked for", http.StatusInternalServerError)
 					return true
 				}

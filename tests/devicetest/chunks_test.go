@@ -45,10 +45,10 @@ var attentionForms = []struct {
 }
 
 // Training attention stores no scores: where these are many times what caches hold, no array has as many elements as a head's, and what is alive
-// at a time is a small part of one array of them.
+// at a time is a small part of one array of them. CPU has all forms, each other device every other one, or all with WEFT_EACH=1.
 func TestAttentionTrainsWithoutScores(t *testing.T) {
 	const heads, n, d = 8, 4096, 64
-	for _, device := range []string{"CPU", "INTERP", "WASM", "WEBGPU"} {
+	for k, device := range []string{"CPU", "INTERP", "WASM", "WEBGPU"} {
 		t.Run(device, func(t *testing.T) {
 			e := opened(t, device, engine.Options{})
 			empty := func(shape ...int) *tensor.Tensor {
@@ -56,10 +56,14 @@ func TestAttentionTrainsWithoutScores(t *testing.T) {
 				require.NoError(t, err)
 				return tensor.FromNode(u, e)
 			}
-			for _, f := range attentionForms {
-				q, k, v := empty(heads, n, d), empty(heads/f.groups, n, d), empty(heads/f.groups, n, d)
-				y := f.attend(q, k, v, empty(n, n))
-				plan, err := tensor.Schedule(append(y.Mul(y).Sum().Grad(q, k, v), y)...)
+			for i, f := range attentionForms {
+				if k > 0 && (i+k)%need.Each(2) != 0 {
+					t.Logf("%s: not here; WEFT_EACH=1 has it", f.name)
+					continue
+				}
+				q, keys, v := empty(heads, n, d), empty(heads/f.groups, n, d), empty(heads/f.groups, n, d)
+				y := f.attend(q, keys, v, empty(n, n))
+				plan, err := tensor.Schedule(append(y.Mul(y).Sum().Grad(q, keys, v), y)...)
 				require.NoError(t, err)
 				for _, x := range plan.Schedule.Bufs {
 					assert.False(t, x.Kind == schedule.TempBuf && x.N >= n*n, "%s: an array of %d elements", f.name, x.N)

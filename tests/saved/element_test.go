@@ -67,7 +67,7 @@ func TestElement(t *testing.T) {
 	p, err := b.Open(s.URL)
 	require.NoError(t, err)
 	defer p.Close()
-	const within = 10 * time.Second
+	const within = time.Minute
 	in := func(id, selector string) string {
 		return `document.getElementById('` + id + `').shadowRoot.querySelector('` + selector + `')`
 	}

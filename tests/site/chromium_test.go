@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -175,6 +176,17 @@ func shots(t *testing.T, p *browser.Page, name string, at ...string) {
 	require.NoError(t, p.Size(1280, 1000))
 }
 
+// more are shots of something on a page that has been taken whole elsewhere: go test -artifacts keeps them, and without it only the small telephone's
+// scroll bar is looked for.
+func more(t *testing.T, p *browser.Page, name string, at ...string) {
+	if kept := flag.Lookup("test.artifacts"); kept != nil && kept.Value.String() == "true" {
+		shots(t, p, name, at...)
+		return
+	}
+	narrow(t, p)
+	require.NoError(t, p.Size(1280, 1000))
+}
+
 func TestStartPage(t *testing.T) {
 	p := open(t, "")
 	require.NoError(t, p.Eventually(`/ms from call/.test(document.getElementById('told').textContent)`, slow))
@@ -263,7 +275,7 @@ func TestLookInside(t *testing.T) {
 		"x[100000, 100000, 100000]":            "too large to look at",
 	} {
 		ask(expression)
-		err := p.Eventually(fmt.Sprintf(`!document.getElementById('wrong').hidden && document.getElementById('wrong').textContent.includes(%q)`, says), 20*time.Second)
+		err := p.Eventually(fmt.Sprintf(`!document.getElementById('wrong').hidden && document.getElementById('wrong').textContent.includes(%q)`, says), slow)
 		assert.NoError(t, err, "%s: %s", expression, text(t, p, "wrong"))
 		t.Logf("%.60s → %s", expression, text(t, p, "wrong"))
 		assert.NotEmpty(t, text(t, p, "kernels"))

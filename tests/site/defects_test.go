@@ -33,7 +33,7 @@ func TestPicturesUnderThePolicy(t *testing.T) {
 		}
 		const list = [...document.querySelectorAll('#samples :is(img, canvas), #seen')].map((e) => { try { return pixels(e).filter((v) => v > 99).length } catch { return -1 } })`
 	var got []int
-	require.NoError(t, p.Eventually(`(() => { `+lit+`; return list.filter((n) => n > 10).length === 20 })()`, 10*time.Second), "samples")
+	require.NoError(t, p.Eventually(`(() => { `+lit+`; return list.filter((n) => n > 10).length === 20 })()`, slow), "samples")
 	seven(t, p)
 	require.NoError(t, p.Eventually(`document.getElementById('answer').textContent !== '–'`, slow))
 	require.NoError(t, p.Run(lit+`; return list`, &got))
@@ -101,7 +101,7 @@ func TestFilesWhileTraining(t *testing.T) {
 	require.NoError(t, p.Eventually(`parseFloat(document.getElementById('accuracy').textContent) > 0`, slow))
 	before := step(t, p)
 	require.NoError(t, p.Run(`const e = document.getElementById('data'); e.value = 'files'; e.dispatchEvent(new Event('change'))`, nil))
-	require.NoError(t, p.Eventually(fmt.Sprintf(`Number(document.getElementById('step').textContent.replace(',', '')) > %d`, before+20), 20*time.Second), "it goes on: %s", text(t, p, "status"))
+	require.NoError(t, p.Eventually(fmt.Sprintf(`Number(document.getElementById('step').textContent.replace(',', '')) > %d`, before+20), slow), "it goes on: %s", text(t, p, "status"))
 	var hidden bool
 	require.NoError(t, p.Run(`return document.getElementById('drop').hidden`, &hidden))
 	assert.False(t, hidden)

@@ -45,7 +45,7 @@ func TestDropMNIST(t *testing.T) {
 	calm(t, longer)
 	seven(t, p)
 	require.NoError(t, p.Eventually(`document.getElementById('answer').textContent === '7'`, slow), text(t, p, "answer"))
-	shots(t, p, "mnist")
+	more(t, p, "mnist")
 
 	before := step(t, p)
 	wrong := filepath.Join(t.TempDir(), "notes.txt")

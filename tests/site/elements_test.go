@@ -175,7 +175,7 @@ func TestElements(t *testing.T) {
 	}
 	shots(t, p, "elements", "main")
 	for _, id := range []string{"pencil", "pendulum", "sort", "boxes", "wrong", "line-css"} {
-		shots(t, p, "elements-"+id, id)
+		more(t, p, "elements-"+id, id)
 	}
 	// The camera's picture is drawn until it is stopped.
 	camera := `document.getElementById('pencil').shadowRoot.querySelector('button')`

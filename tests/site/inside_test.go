@@ -63,7 +63,7 @@ func TestSteps(t *testing.T) {
 	var s stepped
 	require.NoError(t, p.Run(stepScript, &s))
 	assert.NotRegexp(t, `^(\d+) of $1$`, s.Count, "a step back")
-	shots(t, p, "steps", "steps-title")
+	more(t, p, "steps", "steps-title")
 }
 
 // WebAssembly as text, chains folded and not, larger and smaller, and a run with its timeline.
@@ -100,8 +100,8 @@ func TestViews(t *testing.T) {
 	var bars int
 	require.NoError(t, p.Run(`return document.querySelectorAll('#timeline .kernel-bar').length`, &bars))
 	assert.Positive(t, bars)
-	shots(t, p, "run", "run-title")
-	shots(t, p, "graph", "graph-title")
+	more(t, p, "run", "run-title")
+	more(t, p, "graph", "graph-title")
 }
 
 // The same page, served by a program for its own plans, without an engine.

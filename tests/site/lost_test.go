@@ -106,7 +106,7 @@ func TestRefusedWhileTraining(t *testing.T) {
 	require.NoError(t, p.Click("#train"))
 	require.NoError(t, p.Eventually(`/kernel .* was refused: line \d+/.test(document.getElementById('problem').textContent)`, slow), text(t, p, "status"))
 	assert.Contains(t, text(t, p, "status"), "Train tries again")
-	shots(t, p, "refused")
+	more(t, p, "refused")
 	fail(t, p, "", false)
 	require.NoError(t, p.Click("#train"))
 	require.NoError(t, p.Eventually(`Number(document.getElementById('step').textContent) > 2`, slow), text(t, p, "problem"))

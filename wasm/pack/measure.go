@@ -17,8 +17,24 @@ const budgetSplit, budgetWhole = 900_000, 1_500_000
 // models.wasm come when they are asked for or later, explain.js where something is wrong, node.js in Node.
 var loaded = []string{"weft.wasm", "weft.js", "worker.js"}
 
-// report prints sizes. weft.wasm.br stays for hosts that serve compressed files.
+// report prints sizes, and checks what a page loads at first against its budget. weft.wasm.br stays for hosts that serve compressed files.
 func report(dir string) error {
+	if err := weigh(dir); err != nil || !canCompress() {
+		return err
+	}
+	for _, other := range [][2]string{
+		{"rest.wasm", "after the first result, or when it is needed"}, {"whole.wasm", "where a page asks for inspect or a search"},
+		{"models.wasm", "where a page asks for a model of others"},
+	} {
+		if n, small, err := compressed(filepath.Join(dir, other[0])); err == nil {
+			fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), loaded %s\n", other[0], n, small, other[1])
+		}
+	}
+	return nil
+}
+
+// weigh prints the sizes of what a page loads at first; more than the budget is an error.
+func weigh(dir string) error {
 	budget := budgetSplit
 	if info, err := os.Stat(filepath.Join(dir, "rest.wasm")); err != nil || info.Size() == int64(len(empty)) {
 		budget = budgetWhole
@@ -38,14 +54,6 @@ func report(dir string) error {
 		raw, packed = raw+n, packed+small
 	}
 	fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), %d %% of the budget of %d\n", "together", raw, packed, 100*packed/budget, budget)
-	for _, other := range [][2]string{
-		{"rest.wasm", "after the first result, or when it is needed"}, {"whole.wasm", "where a page asks for inspect or a search"},
-		{"models.wasm", "where a page asks for a model of others"},
-	} {
-		if n, small, err := compressed(filepath.Join(dir, other[0])); err == nil {
-			fmt.Printf("%-14s %9d bytes, %7d compressed (brotli), loaded %s\n", other[0], n, small, other[1])
-		}
-	}
 	if packed > budget {
 		return fmt.Errorf("the engine has %d bytes compressed, %d more than its budget", packed, packed-budget)
 	}

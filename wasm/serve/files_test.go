@@ -224,7 +224,7 @@ func TestShutdown(t *testing.T) {
 	require.Eventually(t, func() bool {
 		c, err = net.Dial("tcp", free.Addr().String())
 		return err == nil
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	defer c.Close()
 	fmt.Fprintf(c, "GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
