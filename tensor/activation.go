@@ -24,8 +24,11 @@ func (t *Tensor) ReLU() *Tensor {
 // ReLU6 is ReLU limited to 6.
 func (t *Tensor) ReLU6() *Tensor { return t.HardTanh(0, 6) }
 
-// HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0.
+// HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0. Integers stay integers where the limits are.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
+	if a, b := int(lo), int(hi); t.DType().IsInt() && float64(a) == lo && float64(b) == hi {
+		return t.Clamp(a, b)
+	}
 	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x, lo, hi) })
 }
 

@@ -27,7 +27,14 @@ func (t *Tensor) Norm(p float64, axes ...int) *Tensor {
 	case math.Inf(-1):
 		x = x.Abs().Min(ax...)
 	default:
-		s := x.Abs().Pow(p).Sum(ax...)
+		a := x.Abs()
+		if p < 1 { // infinitely steep at 0, where no gradient passes
+			none := a.Eq(0)
+			a = none.Where(math.Pow(0, p), none.Where(1, a).Pow(p))
+		} else {
+			a = a.Pow(p)
+		}
+		s := a.Sum(ax...)
 		zero := s.Eq(0)
 		x = zero.Where(0, zero.Where(1, s).Pow(1/p))
 		if p < 0 {

@@ -163,8 +163,8 @@ export interface RecurrentOptions {
 
 // End.
 
-/** An index of at: a number, [from, to], [from, to, step] (null is the end), a tensor of numbers, null (all), '...' or 'new'. */
-export type Index = number | Size | [number | Size, number | Size] | [number | null, (number | null)?, number?] | Tensor | null | '...' | 'new'
+/** An index of at: a number, [from, to], [from, to, step] (null is the end), a tensor of numbers, null (all), '...', 'new', or a bool: a new axis of one element (true) or none. */
+export type Index = number | Size | [number | Size, number | Size] | [number | null, (number | null)?, number?] | Tensor | boolean | null | '...' | 'new'
 
 /** A tensor of the engine. Operations are recorded and give new tensors; values are awaited. */
 export class Tensor {
