@@ -14,6 +14,13 @@ func (t *Tensor) Norm(p float64, axes ...int) *Tensor {
 	if t.Rank() == 0 {
 		return t.Reshape(1).Norm(p, 0)
 	}
+	if p < 0 || p == math.Inf(1) {
+		for _, a := range ax {
+			if t.room()[a] == 0 {
+				fail("Norm", shapesOf(t), "axis %d has no elements, of which the norm of order %v is nothing", a, p)
+			}
+		}
+	}
 	x, d := t.wide()
 	switch p {
 	case 0:
