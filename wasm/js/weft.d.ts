@@ -288,7 +288,7 @@ export class Tensor {
   heaviside(y: Operand): Tensor
   /** lerp is t + w·(end − t). */
   lerp(end: Tensor, weight: Operand): Tensor
-  /** clamp limits to lo … hi; null is no limit. NaN stays, and a limit that is NaN gives NaN. where lo is above hi the result is hi. The gradient passes inside the limits, the limits included. */
+  /** clamp limits to lo … hi; null is no limit. NaN stays, and a limit that is NaN gives NaN. where lo is above hi the result is hi. A number beyond what t's type, an integer one, holds becomes the nearest that it does. */
   clamp(low?: Operand | null, high?: Operand | null): Tensor
   clamp(options: { low?: Operand | null; high?: Operand | null }): Tensor
   /** addCMul is t + value·a·b. Unless given: value 1. */
@@ -360,7 +360,7 @@ export class Tensor {
 
   /** relu is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0. */
   relu(): Tensor
-  /** relu6 is relu limited to 6. */
+  /** relu6 is relu limited to 6; its derivative at 6 is 0 as well. */
   relu6(): Tensor
   /** sigmoid is 1/(1 + e⁻ᵗ). */
   sigmoid(): Tensor
