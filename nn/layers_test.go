@@ -148,3 +148,21 @@ func TestErrorsNameLayers(t *testing.T) {
 		assert.ErrorContains(t, tensor.Try(f), want)
 	}
 }
+
+// The averages of all batches alike, and a layer without averages. The numbers are PyTorch's (momentum=None, track_running_stats=False).
+func TestBatchNormAverages(t *testing.T) {
+	a := tensor.Arange(12).To(dtype.F32).Reshape(4, 3)
+	b := a.Square().Sub(3)
+	l := nn.NewBatchNorm(3).Cumulative()
+	for _, x := range []*tensor.Tensor{a, b, a} {
+		l.Forward(x, true)
+	}
+	near(t, []float32{12.5, 16.5, 21.166667}, l.RunningMean, 1e-4)
+	near(t, []float32{451, 651, 891}, l.RunningVar, 1e-2)
+	near(t, []float32{3}, l.Batches.Reshape(1), 0)
+	near(t, []float32{-0.588602, -0.607493, -0.642107}, l.Forward(a, false).At(0), 1e-5)
+
+	u := nn.NewBatchNorm(3).Untracked()
+	u.Forward(b, true)
+	near(t, []float32{-1.34164, -1.34164, -1.34164}, u.Forward(a, false).At(0), 1e-5)
+}

@@ -8,11 +8,12 @@ import (
 
 // BatchNorm normalises each channel (axis 1) over all other axes: by the statistics of the batch while
 // training, by running averages of them otherwise. The averages are assigned lazily while training; an
-// optimiser's Step carries that out together with the step.
+// optimiser's Step carries that out together with the step. Without running averages (nil) the statistics are always the batch's.
 type BatchNorm struct {
 	Weight, Bias *tensor.Tensor // [channels]; nil: 1 and 0
 	RunningMean  *tensor.Tensor `weft:"state"`
 	RunningVar   *tensor.Tensor `weft:"state"`
+	Batches      *tensor.Tensor `weft:"state"` // float32 []: how many batches the averages are of, where all count alike; nil: Momentum says how they count
 	Eps          float64
 	Momentum     float64 // share of the newest batch in the averages
 }
@@ -26,13 +27,35 @@ func NewBatchNorm(channels int) *BatchNorm {
 	}
 }
 
+// Cumulative has the averages be means of all batches, each counting alike, from the next batch on.
+func (l *BatchNorm) Cumulative() *BatchNorm {
+	l.Batches = tensor.Zeros().Clone()
+	return l
+}
+
+// Untracked leaves the layer without running averages.
+func (l *BatchNorm) Untracked() *BatchNorm {
+	l.RunningMean, l.RunningVar, l.Batches = nil, nil, nil
+	return l
+}
+
+// channels is how many the layer is for; −1 where nothing says.
+func (l *BatchNorm) channels() int {
+	for _, t := range []*tensor.Tensor{l.RunningMean, l.Weight, l.Bias} {
+		if t != nil {
+			return t.Numel()
+		}
+	}
+	return -1
+}
+
 // Forward returns x[n,channels,…] normalised.
 func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
-	if x.Rank() < 2 || x.Dim(1) != l.RunningMean.Numel() {
+	if n := l.channels(); x.Rank() < 2 || n >= 0 && x.Dim(1) != n {
 		panic(&tensor.ArgumentError{Op: "BatchNorm", Reason: fmt.Sprintf(
-			"input %v of a layer for %d channels, which belong on axis 1", x.Shape(), l.RunningMean.Numel()), At: tensor.Caller()})
+			"input %v of a layer for %d channels, which belong on axis 1", x.Shape(), n), At: tensor.Caller()})
 	}
-	if !training {
+	if !training && l.RunningMean != nil && l.RunningVar != nil {
 		return x.BatchNorm(l.RunningMean, l.RunningVar, l.Weight, l.Bias, l.Eps)
 	}
 	mean, variance := l.batch(x)
@@ -55,9 +78,19 @@ func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 func (l *BatchNorm) batch(x *tensor.Tensor) (mean, variance *tensor.Tensor) {
 	n := x.Numel() / x.Dim(1)
 	mean, variance = x.ChannelMoments(0)
+	if l.RunningMean == nil || l.RunningVar == nil {
+		return mean, variance
+	}
 	m := l.Momentum
 	move := func(average, now *tensor.Tensor, scale float64) {
 		average.Assign(average.Mul(1 - m).Add(now.Detach().Mul(m * scale)).To(average.DType()))
+	}
+	if l.Batches != nil {
+		count := l.Batches.Add(1)
+		move = func(average, now *tensor.Tensor, scale float64) {
+			average.Assign(average.Add(now.Detach().Mul(scale).Sub(average).Div(count)).To(average.DType()))
+		}
+		defer l.Batches.Assign(count)
 	}
 	move(l.RunningMean, mean, 1)
 	move(l.RunningVar, variance, float64(n)/float64(max(n-1, 1)))

@@ -143,36 +143,90 @@ func (l *lowering) simplify(e *uop.UOp) *uop.UOp {
 }
 
 // value is the element of u at an index, where gate (nil: true) holds; elsewhere it may be anything, but no
-// memory is touched. The depth of the recursion is bounded by decide.
+// memory is touched. It goes through movement in a loop, for a program may move as often as it likes; the depth of the recursion through
+// everything else is bounded by decide.
 func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
-	if len(u.Shape()) == 0 {
-		idx = nil
+	var moves []*move
+	var v *uop.UOp
+	for v == nil {
+		if len(u.Shape()) == 0 {
+			idx = nil
+		}
+		if v = l.plain(u, idx, gate); v != nil {
+			break
+		}
+		m := &move{u: u, idx: idx, gate: gate, key: l.s.table.tuple(append([]*uop.UOp{u, gate}, idx...)...)}
+		if v = l.memo[m.key]; v != nil {
+			break
+		}
+		if _, ok := l.s.stored[u]; ok && u != l.root {
+			v = l.load(l.s.bufOf[u], u, rearranged(l.s, u, []int(u.Shape())), rearranged(l.s, u, idx), gate)
+			l.noted(storedLaw, l.element(u, idx, gate), v)
+			l.memo[m.key] = v
+			break
+		}
+		if !passes(u) {
+			v = l.computed(u, idx, gate)
+			l.memo[m.key] = v
+			break
+		}
+		moves = append(moves, m)
+		u, idx, gate = l.moved(m)
 	}
-	if u.Op() == uop.Const {
+	for _, m := range slices.Backward(moves) {
+		if m.valid != nil {
+			v = l.simplify(m.valid.Where(v, v.Int(0)))
+		}
+		if l.s.watch {
+			l.stepped(m.u, m.idx, m.gate)
+		}
+		l.memo[m.key] = v
+	}
+	return v
+}
+
+// plain is the value of what is the same everywhere, or nil.
+func (l *lowering) plain(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
+	switch {
+	case u.Op() == uop.Const:
 		return l.s.t.ConstOf(u.DType(), u.Arg().(uop.ConstArg).Value)
-	}
-	if u.Op() == uop.Var {
+	case u.Op() == uop.Var:
 		return u
-	}
-	if u.Shape().Numel() == 0 {
+	case u.Shape().Numel() == 0:
 		return l.s.t.Int(u.DType(), 0) // never reached: a loop over nothing
-	}
-	if l.outline && u.Op() != uop.Param {
+	case l.outline && u.Op() != uop.Param:
 		return l.element(u, idx, gate)
 	}
-	key := l.s.table.tuple(append([]*uop.UOp{u, gate}, idx...)...)
-	if v, ok := l.memo[key]; ok {
-		return v
+	return nil
+}
+
+// move is a node on the way to its operand: one whose element is an element of that.
+type move struct {
+	u     *uop.UOp
+	idx   []*uop.UOp
+	gate  *uop.UOp
+	key   string
+	valid *uop.UOp // where there is an operand's element; elsewhere the value is 0. nil: everywhere
+}
+
+// passes says that an element of u is one of its first operand, or 0.
+func passes(u *uop.UOp) bool {
+	return u.Op().IsMovement() && !readAs(u) || u.Op() == uop.Contiguous || u.Op() == uop.Detach
+}
+
+// readAs says that u is an input seen with another shape.
+func readAs(u *uop.UOp) bool { return u.Op() == uop.Reshape && u.At(0).Op() == uop.Param }
+
+// moved goes from a move to the element of its operand.
+func (l *lowering) moved(m *move) (u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) {
+	if !m.u.Op().IsMovement() {
+		return m.u.At(0), m.idx, m.gate
 	}
-	var v *uop.UOp
-	if _, ok := l.s.stored[u]; ok && u != l.root {
-		v = l.load(l.s.bufOf[u], u, rearranged(l.s, u, []int(u.Shape())), rearranged(l.s, u, idx), gate)
-		l.noted(storedLaw, l.element(u, idx, gate), v)
-	} else {
-		v = l.computed(u, idx, gate)
+	idx, m.valid = through(l.s.t, m.u, m.idx)
+	if m.valid == nil {
+		return m.u.At(0), idx, m.gate
 	}
-	l.memo[key] = v
-	return v
+	return m.u.At(0), idx, and(l.s.t, m.gate, m.valid)
 }
 
 // load reads a buffer with the given dims.
@@ -222,17 +276,15 @@ func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 		return l.load(u.Arg().(uop.ParamArg).Slot, u, u.Shape(), idx, gate)
 	case u.Op() == uop.Range:
 		return idx[0]
-	case u.Op() == uop.Reshape && u.At(0).Op() == uop.Param:
+	case readAs(u):
 		return l.load(u.At(0).Arg().(uop.ParamArg).Slot, u.At(0), u.Shape(), idx, gate)
-	case u.Op().IsMovement():
-		src, valid := through(t, u, idx)
-		if valid == nil {
-			return l.value(u.At(0), src, gate)
+	case passes(u): // as a root; elsewhere value goes through it
+		m := &move{u: u, idx: idx, gate: gate}
+		v := l.value(l.moved(m))
+		if m.valid != nil {
+			v = l.simplify(m.valid.Where(v, v.Int(0)))
 		}
-		v := l.value(u.At(0), src, and(t, gate, valid))
-		return l.simplify(valid.Where(v, v.Int(0)))
-	case u.Op() == uop.Contiguous || u.Op() == uop.Detach:
-		return l.value(u.At(0), idx, gate)
+		return v
 	case u.Op() == uop.Part:
 		i := u.Arg().(uop.PartArg).I
 		if r := u.At(0); r.Op() == uop.Reduce && r.At(0).Shape().Numel() == 0 { // a tuple of constants has no node

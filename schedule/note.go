@@ -100,11 +100,19 @@ func (l *lowering) computed(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp 
 	from := l.next
 	v := l.compute(u, idx, gate)
 	to := l.next
-	l.next, l.outline = from, true
-	step := l.compute(u, idx, gate)
-	l.next, l.outline = to, false
-	l.noted(lawOf(u), l.element(u, idx, gate), step)
+	l.next = from
+	l.stepped(u, idx, gate)
+	l.next = to
 	return v
+}
+
+// stepped notes what compute does with a node when elements of operands are left as they are.
+func (l *lowering) stepped(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) {
+	outline := l.outline
+	l.outline = true
+	step := l.compute(u, idx, gate)
+	l.outline = outline
+	l.noted(lawOf(u), l.element(u, idx, gate), step)
 }
 
 // known is an element that says where another one is.

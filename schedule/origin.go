@@ -13,21 +13,27 @@ func (s *scheduler) made(root *uop.UOp) (out []*uop.Origin) {
 	if !slices.ContainsFunc(s.graph.Roots, func(r Root) bool { return r.Value.Origin() != nil }) {
 		return nil
 	}
-	seen := map[*uop.UOp]bool{}
-	var visit func(u *uop.UOp)
-	visit = func(u *uop.UOp) { // as deep as decide lets the expression of a kernel be
-		if _, stored := s.stored[u]; seen[u] || stored && u != root {
-			return
+	type visit struct {
+		u *uop.UOp
+		i int // operands that were visited
+	}
+	seen := map[*uop.UOp]bool{root: true}
+	for stack := []visit{{u: root}}; len(stack) > 0; {
+		at := &stack[len(stack)-1]
+		if at.i < len(at.u.Src()) {
+			v := at.u.Src()[at.i]
+			at.i++
+			if _, stored := s.stored[v]; !stored && !seen[v] {
+				seen[v] = true
+				stack = append(stack, visit{u: v})
+			}
+			continue
 		}
-		seen[u] = true
-		for _, v := range u.Src() {
-			visit(v)
-		}
-		if o := u.Origin(); o != nil && len(u.Src()) > 0 {
+		if o := at.u.Origin(); o != nil && len(at.u.Src()) > 0 {
 			out = joinedOrigins(out, []*uop.Origin{o})
 		}
+		stack = stack[:len(stack)-1]
 	}
-	visit(root)
 	return out
 }
 

@@ -21,8 +21,16 @@ func (t *Tensor) ReLU() *Tensor {
 	return t.like(v)
 }
 
-// ReLU6 is ReLU limited to 6.
-func (t *Tensor) ReLU6() *Tensor { return t.HardTanh(0, 6) }
+// ReLU6 is ReLU limited to 6; its derivative at 6 is 0 as well.
+func (t *Tensor) ReLU6() *Tensor {
+	switch {
+	case t.DType() == dtype.Bool:
+		return t
+	case t.DType().IsInt():
+		return t.Clamp(0, 6)
+	}
+	return t.HardTanh(0, 6)
+}
 
 // HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {

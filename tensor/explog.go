@@ -184,6 +184,7 @@ func powValue(x, y *uop.UOp) *uop.UOp {
 	neg := whole.Where(odd.Where(m.Neg(), m), absolute(y).Equal(y.Const(infinity(y.DType()))).Where(m, m.Float(math.NaN())))
 	neg = x.Equal(x.Const(infinity(x.DType())).Neg()).And(whole.Not()).Where(m, neg)
 	v := x.Less(zero).Where(neg, m)
+	v = x.Equal(zero).And(signBit(x)).And(odd).And(whole).Where(m.Neg(), v) // −0 to an odd power
 	return y.Equal(zero).Or(x.Equal(one)).Where(one, v)
 }
 

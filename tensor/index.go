@@ -53,7 +53,9 @@ func S(from, n any) Span { return Span{toSize("S", from), toSize("S", n)} }
 // a Range (R, RS) or a Span (S) keeps a part; All or nil keeps an axis; NewAxis makes one; Ellipsis stands for the axes left.
 // An integer tensor or []int picks by number, negative ones from the end; one outside is an error, for a tensor when
 // the result is read (*ValueError). Several broadcast together; their axes come where they stand, or first if they stand apart, where
-// one without axes does not count: it takes an element as an int does. A bool tensor cannot be used here, since the shape would depend on its values: see MaskedSelect and Where.
+// one without axes does not count: it takes an element as an int does. A bool takes no axis: true and false are tensors of one
+// index and of none along a new axis of size 1. A bool tensor cannot be used here, since the shape would depend on its values: see MaskedSelect and Where, or
+// index with what it stands for, the columns of NonZero (Unbind(1)).
 func (t *Tensor) At(index ...any) *Tensor {
 	p := t.pick("At", index)
 	if len(p.which) == 0 {
@@ -99,6 +101,7 @@ func (t *Tensor) pick(op string, index []any) *picks {
 				failType(op, []dtype.DType{dtype.Bool}, "the shape would depend on the values of a bool index; use MaskedSelect, Where or NonZero")
 			}
 			used++
+		case bool:
 		default:
 			used++
 		}
@@ -116,6 +119,15 @@ func (t *Tensor) pick(op string, index []any) *picks {
 			continue
 		}
 		if x == NewAxis {
+			p.keep = append(p.keep, -1)
+			continue
+		}
+		if b, ok := x.(bool); ok {
+			which := []int32{0}
+			if !b {
+				which = nil
+			}
+			p.which[len(p.keep)] = t.ints(which, len(which))
 			p.keep = append(p.keep, -1)
 			continue
 		}

@@ -279,7 +279,8 @@ func (t *Tensor) Minimum(v any) *Tensor {
 }
 
 // Clamp limits to lo … hi; nil is no limit. NaN stays, and a limit that is NaN gives NaN. Where lo is above hi the result is
-// hi. The gradient passes inside the limits, the limits included.
+// hi. A number beyond what t's type, an integer one, holds becomes the nearest that it does. The gradient passes strictly inside
+// limits that are numbers; an element that is equal to a limit of a tensor shares its gradient with it.
 func (t *Tensor) Clamp(lo, hi any) *Tensor {
 	if lo == nil && hi == nil {
 		failArg("Clamp", "needs a limit")
@@ -287,14 +288,13 @@ func (t *Tensor) Clamp(lo, hi any) *Tensor {
 	vs := []any{t}
 	for _, v := range []any{lo, hi} {
 		if v != nil {
-			vs = append(vs, v)
+			vs = append(vs, t.limit(v))
 		}
 	}
 	return elementwise("Clamp", nil, func(u []*uop.UOp) *uop.UOp {
 		x, rest := u[0], u[1:]
 		out := x
 		below, above := x.Home().True().Not(), x.Home().True().Not()
-		pairs := []*uop.UOp{}
 		if lo != nil {
 			below = orNaN(x.Less(rest[0]), rest[0])
 			out = below.Where(rest[0], out)
@@ -307,16 +307,42 @@ func (t *Tensor) Clamp(lo, hi any) *Tensor {
 		if !x.DType().IsFloat() {
 			return out
 		}
-		one, zero := x.Int(1), x.Int(0)
-		pairs = append(pairs, x, below.Or(above).Where(zero, one))
+		one, zero, half := x.Int(1), x.Int(0), x.Float(0.5)
+		inside := below.Or(above).Where(zero, one)
+		pairs := []*uop.UOp{x, inside}
+		edge := func(limit any, v, outside *uop.UOp) {
+			at := x.Equal(v)
+			if _, ok := limit.(*Tensor); ok {
+				pairs[1] = at.Where(half.Mul(pairs[1]), pairs[1])
+				pairs = append(pairs, v, at.Where(half.Mul(inside), outside.Where(one, zero)))
+			} else {
+				pairs[1] = at.Or(x.Equal(x).Not()).Where(zero, pairs[1])
+			}
+		}
 		if lo != nil {
-			pairs = append(pairs, u[1], below.And(above.Not()).Where(one, zero))
+			edge(lo, u[1], below.And(above.Not()))
 		}
 		if hi != nil {
-			pairs = append(pairs, u[len(u)-1], above.Where(one, zero))
+			edge(hi, u[len(u)-1], above)
 		}
 		return out.Derive(pairs...)
 	}, vs...)
+}
+
+// limit is a limit of t's elements.
+func (t *Tensor) limit(v any) any {
+	o, d := toOperand("Clamp", v), t.DType()
+	switch {
+	case o.t != nil || !d.IsInt() || o.kind != dtype.I64 && o.kind != dtype.U64 || o.fits(d):
+		return v
+	case o.kind == dtype.I64 && o.bits.Int() < 0 && d.IsUnsigned():
+		return 0
+	case o.kind == dtype.I64 && o.bits.Int() < 0:
+		return uop.Least(d).Int()
+	case d.IsUnsigned():
+		return uint64(uop.IntValue(d, -1))
+	}
+	return ^uop.Least(d).Int()
 }
 
 // orNaN is hit, or true where limit is NaN.

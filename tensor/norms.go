@@ -14,6 +14,13 @@ func (t *Tensor) Norm(p float64, axes ...int) *Tensor {
 	if t.Rank() == 0 {
 		return t.Reshape(1).Norm(p, 0)
 	}
+	if p < 0 || p == math.Inf(1) {
+		for _, a := range ax {
+			if t.room()[a] == 0 {
+				fail("Norm", shapesOf(t), "axis %d has no elements, of which the norm of order %v is nothing", a, p)
+			}
+		}
+	}
 	x, d := t.wide()
 	switch p {
 	case 0:
@@ -27,7 +34,14 @@ func (t *Tensor) Norm(p float64, axes ...int) *Tensor {
 	case math.Inf(-1):
 		x = x.Abs().Min(ax...)
 	default:
-		s := x.Abs().Pow(p).Sum(ax...)
+		a := x.Abs()
+		if p < 1 { // infinitely steep at 0, where no gradient passes
+			none := a.Eq(0)
+			a = none.Where(math.Pow(0, p), none.Where(1, a).Pow(p))
+		} else {
+			a = a.Pow(p)
+		}
+		s := a.Sum(ax...)
 		zero := s.Eq(0)
 		x = zero.Where(0, zero.Where(1, s).Pow(1/p))
 		if p < 0 {

@@ -184,11 +184,14 @@ func (t *Tensor) Sinc() *Tensor {
 
 // Logit is log(t/(1−t)), of t limited to eps … 1−eps where eps is not negative.
 func (t *Tensor) Logit(eps float64) *Tensor {
-	if eps >= 0 {
-		t = t.Clamp(eps, 1-eps)
-	}
 	return t.float(func(x *uop.UOp) *uop.UOp {
-		rest := x.Int(1).Sub(x)
-		return log(x.Div(rest)).Derive(x, x.Int(1).Div(x.Mul(rest)))
+		zero, one := x.Int(0), x.Int(1)
+		at, lo, hi, beyond := x, zero, one, x.Float(math.NaN())
+		if eps >= 0 {
+			lo, hi, beyond = x.Float(eps), x.Float(1-eps), zero
+			at = x.Less(lo).Where(lo, hi.Less(x).Where(hi, x))
+		}
+		rest := one.Sub(at)
+		return log(at.Div(rest)).Derive(x, x.Less(lo).Or(hi.Less(x)).Where(beyond, one.Div(at.Mul(rest))))
 	})
 }

@@ -38,7 +38,7 @@ var links = []struct {
 // Nothing that walks a graph goes as deep as the graph is: a stack that overflows ends the process, and no Try helps.
 // So that hundreds of links show it, a stack may have 8 MB, where by default it has a gigabyte.
 func TestLong(t *testing.T) {
-	defer debug.SetMaxStack(debug.SetMaxStack(8 << 20))
+	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
 	for _, device := range []string{"REF", "INTERP"} {
 		for _, l := range links {
 			t.Run(l.name+" on "+device, func(t *testing.T) {

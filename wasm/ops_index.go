@@ -13,6 +13,8 @@ func (c *call) index() []any {
 		switch v := c.next().(type) {
 		case nil:
 			out = append(out, nil)
+		case bool:
+			out = append(out, v)
 		case wire.Ref:
 			out = append(out, c.server.tensor(v))
 		case float64:
@@ -39,7 +41,7 @@ func (c *call) index() []any {
 				c.fail("index %d is %q; words are \"...\" and \"new\"", len(out), v)
 			}
 		default:
-			c.fail("index %d is %s; it may be a number, [from, to], a tensor, null, \"...\" or \"new\"", len(out), describe(v))
+			c.fail("index %d is %s; it may be a number, [from, to], a tensor, a bool, null, \"...\" or \"new\"", len(out), describe(v))
 		}
 	}
 	return out

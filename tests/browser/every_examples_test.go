@@ -153,6 +153,7 @@ var numbers1 = []example{
 }
 
 var moves1 = []example{
+	is("x.at(true)", func(v values) one { return v.x.At(true) }), is("x.at(null, false)", func(v values) one { return v.x.At(nil, false) }), is("x.at(null, true, w.tensor(new Int32Array([2, 0])))", func(v values) one { return v.x.At(nil, true, []int{2, 0}) }),
 	is("x.reshape([2, -1])", func(v values) one { return v.x.Reshape(2, -1) }), is("x.unsqueeze(0).expand([2, 3, 4])", func(v values) one { return v.x.Unsqueeze(0).Expand(2, 3, 4) }), is("x.at(0).expandAs(y)", func(v values) one { return v.x.At(0).ExpandAs(v.y) }),
 	is("x.permute([1, 0])", func(v values) one { return v.x.Permute(1, 0) }), is("x.transpose()", func(v values) one { return v.x.Transpose(-2, -1) }), is("img.transpose({a: 1})", func(v values) one { return v.img.Transpose(1, -1) }), is("img.moveAxis(1, 3)", func(v values) one { return v.img.MoveAxis(1, 3) }),
 	is("x.flip(0)", func(v values) one { return v.x.Flip(0) }), is("img.squeeze()", func(v values) one { return v.img.Squeeze() }), is("img.flatten([1, 2])", func(v values) one { return v.img.Flatten(1, 2) }), is("x.unflatten(1, [2, -1])", func(v values) one { return v.x.Unflatten(1, 2, -1) }),

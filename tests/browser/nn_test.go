@@ -75,6 +75,13 @@ func layers1() []layer {
 		y := norm.Forward(v.img, true)
 		return some{y, norm.RunningMean, norm.RunningVar, norm.Forward(v.img, false)}
 	})
+	plain := nn.NewBatchNorm(4).Cumulative()
+	add(&out, "nn.batchNorm(4, {momentum: null})", "[l.forward(img, {training: true}), l.runningMean, l.runningVar, l.batches]", plain, func(v values) some {
+		y := plain.Forward(v.img, true)
+		return some{y, plain.RunningMean, plain.RunningVar, plain.Batches}
+	})
+	loose := nn.NewBatchNorm(4).Untracked()
+	add(&out, "nn.batchNorm(4, {tracked: false})", "l.forward(img)", loose, func(v values) some { return some{loose.Forward(v.img, false)} })
 	last := nn.NewLayerNorm(4)
 	add(&out, "nn.layerNorm(4)", "l.forward(x)", last, func(v values) some { return some{last.Forward(v.x)} })
 	scale := &struct{ Weight, Bias *tensor.Tensor }{tensor.Rand(4), tensor.Rand(4)}

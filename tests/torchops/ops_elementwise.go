@@ -186,6 +186,9 @@ var activationOps = map[string]op{
 	functional + "hardshrink": withFloat("input, lambd=0.5", "lambd", T.HardShrink),
 	functional + "softshrink": withFloat("input, lambd=0.5", "lambd", T.SoftShrink),
 	functional + "hardtanh": one("input, min_val=-1.0, max_val=1.0", func(c *call) T {
+		if c.Float("min_val") > c.Float("max_val") {
+			c.refuse("the lower limit is above the upper one")
+		}
 		return c.T("input").HardTanh(c.Float("min_val"), c.Float("max_val"))
 	}),
 	functional + "softplus": one("input, beta=1, threshold=20", func(c *call) T {
@@ -197,6 +200,9 @@ var activationOps = map[string]op{
 	functional + "gelu": one("input, approximate='none'", func(c *call) T {
 		if c.Str("approximate") == "tanh" {
 			return c.T("input").GELUTanh()
+		}
+		if a := c.Str("approximate"); a != "none" {
+			c.refuse("approximate %s", a)
 		}
 		return c.T("input").GELU()
 	}),

@@ -21,27 +21,33 @@ func (c *call) merging() tensor.Merging {
 }
 
 var indexOps = map[string]op{
-	"torch.gather":         one("input, dim, index, *, sparse_grad=False", func(c *call) T { return vector(c.T("input")).Gather(c.Int("dim"), c.T("index")) }),
+	"torch.gather": one("input, dim, index, *, sparse_grad=False", func(c *call) T {
+		return scalar(c.T("index"), vector(c.T("input")).Gather(c.Int("dim"), vector(c.T("index"))))
+	}),
 	"torch.take_along_dim": one("input, indices, dim=None", takeAlong),
-	"torch.index_select":   one("input, dim, index", func(c *call) T { return c.T("input").IndexSelect(c.Int("dim"), c.T("index")) }),
-	"torch.scatter":        one("input, dim, index, src, *, reduce=None", scatter),
+	"torch.index_select": one("input, dim, index", func(c *call) T {
+		return scalar(c.T("input"), vector(c.T("input")).IndexSelect(c.Int("dim"), c.T("index")))
+	}),
+	"torch.scatter": one("input, dim, index, src, *, reduce=None", scatter),
 	"torch.scatter_add": one("input, dim, index, src", func(c *call) T {
-		return c.T("input").ScatterAdd(c.Int("dim"), c.T("index"), c.T("src"))
+		return scalar(c.T("input"), vector(c.T("input")).ScatterAdd(c.Int("dim"), vector(c.T("index")), vector(c.T("src"))))
 	}),
 	"torch.scatter_reduce": one("input, dim, index, src, reduce, *, include_self=True", func(c *call) T {
-		return c.T("input").ScatterReduce(c.Int("dim"), c.T("index"), c.T("src"), c.merging(), c.Bool("include_self"))
+		y := vector(c.T("input")).ScatterReduce(c.Int("dim"), vector(c.T("index")), vector(c.T("src")), c.merging(), c.Bool("include_self"))
+		return scalar(c.T("input"), y)
 	}),
 	"torch.index_add": one("input, dim, index, source, *, alpha=1", func(c *call) T {
-		return c.T("input").IndexAdd(c.Int("dim"), c.T("index"), c.T("source"), c.Operand("alpha"))
+		return scalar(c.T("input"), vector(c.T("input")).IndexAdd(c.Int("dim"), vector(c.T("index")), vector(c.T("source")), c.Operand("alpha")))
 	}),
 	"torch.index_copy": one("input, dim, index, source", func(c *call) T {
-		return c.T("input").IndexCopy(c.Int("dim"), c.T("index"), c.T("source"))
+		return scalar(c.T("input"), vector(c.T("input")).IndexCopy(c.Int("dim"), vector(c.T("index")), vector(c.T("source"))))
 	}),
 	"torch.index_fill": one("input, dim, index, value", func(c *call) T {
-		return c.T("input").IndexFill(c.Int("dim"), c.T("index"), c.Operand("value"))
+		return scalar(c.T("input"), vector(c.T("input")).IndexFill(c.Int("dim"), vector(c.T("index")), c.Operand("value")))
 	}),
 	"torch.index_reduce": one("input, dim, index, source, reduce, *, include_self=True", func(c *call) T {
-		return c.T("input").IndexReduce(c.Int("dim"), c.T("index"), c.T("source"), c.merging(), c.Bool("include_self"))
+		y := vector(c.T("input")).IndexReduce(c.Int("dim"), vector(c.T("index")), vector(c.T("source")), c.merging(), c.Bool("include_self"))
+		return scalar(c.T("input"), y)
 	}),
 	"torch.index_put":             one("input, indices, values, accumulate=False", indexPut),
 	"torch.masked_select":         one("input, mask", maskedSelect),
@@ -123,7 +129,11 @@ func scatter(c *call) T {
 	if !c.None("reduce") {
 		how = c.merging()
 	}
-	return c.T("input").ScatterReduce(c.Int("dim"), c.T("index"), c.Operand("src"), how, true)
+	src := c.Operand("src")
+	if t, ok := src.(T); ok {
+		src = vector(t)
+	}
+	return scalar(c.T("input"), vector(c.T("input")).ScatterReduce(c.Int("dim"), vector(c.T("index")), src, how, true))
 }
 
 func indexPut(c *call) T {
@@ -193,7 +203,12 @@ func searchSorted(c *call) T {
 	return c.T("sorted_sequence").SearchSorted(c.left("input", "sorted_sequence"), c.afterEqual())
 }
 
-func (c *call) afterEqual() bool { return c.Bool("right") || c.value("side") == "right" }
+func (c *call) afterEqual() bool {
+	if side := c.value("side"); side != nil && side != "left" && side != "right" {
+		c.refuse("side %v", side)
+	}
+	return c.Bool("right") || c.value("side") == "right"
+}
 
 func isIn(c *call) T {
 	x := c.left("elements", "test_elements")
@@ -299,6 +314,10 @@ func (c *call) index(name string) []any {
 		case NewAxis:
 			out = append(out, tensor.NewAxis)
 		case operand:
+			if x.DType() == dtype.Bool && x.Rank() == 0 {
+				out = append(out, c.truth(x.Tensor))
+				continue
+			}
 			for _, p := range c.places(x.Tensor) {
 				out = append(out, p)
 			}

@@ -123,7 +123,12 @@ var layerOps = map[string]op{
 		return c.T("input").Im2Col(p)
 	}),
 	functional + "fold": one("input, output_size, kernel_size, dilation=1, padding=0, stride=1", func(c *call) T {
-		return c.T("input").Fold(c.Tuple("output_size", 2), c.pool(2))
+		x := c.T("input")
+		if x.Rank() != 2 {
+			return x.Fold(c.Tuple("output_size", 2), c.pool(2))
+		}
+		c.vals["input"] = operand{Tensor: x.Unsqueeze(0)} // one picture
+		return c.T("input").Fold(c.Tuple("output_size", 2), c.pool(2)).Squeeze(0)
 	}),
 	functional + "pad": one("input, pad, mode='constant', value=None", pad),
 	functional + "layer_norm": one("input, normalized_shape, weight=None, bias=None, eps=1e-05", func(c *call) T {

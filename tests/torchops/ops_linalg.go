@@ -91,7 +91,11 @@ func product(left, right int, other string) func(c *call) T {
 
 func addProduct(a, b string) func(c *call) T {
 	return func(c *call) T {
-		return c.T("input").Mul(c.Operand("beta")).Add(c.T(a).MatMul(c.T(b)).Mul(c.Operand("alpha")))
+		product := c.T(a).MatMul(c.T(b)).Mul(c.Operand("alpha"))
+		if c.Float("beta") == 0 { // then torch does not look at the input, which may be NaN
+			return product.Add(tensor.ZerosLike(c.T("input")))
+		}
+		return c.T("input").Mul(c.Operand("beta")).Add(product)
 	}
 }
 

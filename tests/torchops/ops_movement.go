@@ -34,7 +34,12 @@ var movementOps = map[string]op{
 	"torch.flipud":            one("input", func(c *call) *tensor.Tensor { return c.T("input").Flip(0) }),
 	"torch.roll":              one("input, shifts, dims=None", roll),
 	"torch.Tensor.unfold": one("self, dimension, size, step", func(c *call) *tensor.Tensor {
-		return c.T("self").Unfold(c.Int("dimension"), c.Int("size"), c.Int("step"))
+		x := c.T("self")
+		y := vector(x).Unfold(c.Int("dimension"), c.Int("size"), c.Int("step"))
+		if x.Rank() == 0 {
+			return y.Select(0, 0)
+		}
+		return y
 	}),
 	"torch.Tensor.repeat": one("self, *repeats", func(c *call) *tensor.Tensor { return c.T("self").Repeat(c.Ints("repeats")...) }),
 	"torch.tile":          one("input, dims", tile),
@@ -100,7 +105,9 @@ func view(c *call) *tensor.Tensor {
 }
 
 func transpose(a, b string) func(c *call) *tensor.Tensor {
-	return func(c *call) *tensor.Tensor { return c.T("input").Transpose(c.Int(a), c.Int(b)) }
+	return func(c *call) *tensor.Tensor {
+		return scalar(c.T("input"), vector(c.T("input")).Transpose(c.Int(a), c.Int(b)))
+	}
 }
 
 func matrixTranspose(c *call) *tensor.Tensor {

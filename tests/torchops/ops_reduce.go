@@ -61,6 +61,14 @@ func vector(x T) T {
 	return x
 }
 
+// scalar is y, which was made of vector(x), without the axis that x has not.
+func scalar(x, y T) T {
+	if x.Rank() == 0 {
+		return y.Reshape()
+	}
+	return y
+}
+
 // inType converts the input before the reduction, as torch's dtype argument does.
 func (c *call) inType(name string) T {
 	x := c.T(name)
@@ -72,6 +80,16 @@ func (c *call) inType(name string) T {
 
 func reduction(signature string, f reducer) op {
 	return one(signature, func(c *call) T { return c.reduce(c.T("input"), f) })
+}
+
+// truths is a row for all and any, to which an empty list of axes means none.
+func truths(f reducer) op {
+	return one("input, dim=None, keepdim=False", func(c *call) T {
+		if list, ok := c.value("dim").([]any); ok && len(list) == 0 {
+			return c.T("input").Ne(0)
+		}
+		return c.reduce(c.T("input"), f)
+	})
 }
 
 func typedReduction(f reducer) op {
@@ -91,8 +109,8 @@ var reduceOps = map[string]op{
 	"torch.nansum": typedReduction(T.NanSum), "torch.nanmean": typedReduction(T.NanMean),
 	"torch.amax":      one("input, dim=None, keepdim=False", func(c *call) T { return c.reduce(c.some(), T.Max) }),
 	"torch.amin":      one("input, dim=None, keepdim=False", func(c *call) T { return c.reduce(c.some(), T.Min) }),
-	"torch.any":       reduction("input, dim=None, keepdim=False", T.Any),
-	"torch.all":       reduction("input, dim=None, keepdim=False", T.All),
+	"torch.any":       truths(T.Any),
+	"torch.all":       truths(T.All),
 	"torch.logsumexp": reduction("input, dim, keepdim=False", T.LogSumExp),
 	"torch.count_nonzero": one("input, dim=None", func(c *call) T {
 		if c.T("input").Rank() == 0 {
@@ -180,7 +198,7 @@ func (c *call) kept(ts ...T) []any {
 
 func argBest(f func(x T, axis ...int) T) func(c *call) T {
 	return func(c *call) T {
-		x := c.T("input")
+		x := c.some()
 		if c.None("dim") {
 			y := f(x)
 			if c.Bool("keepdim") {

@@ -56,6 +56,12 @@ func TestRefusals(t *testing.T) {
 		`"op":"torch.nn.functional.interpolate","args":[` + f(1, 2, 3) + `]`,
 		`"op":"torch.Tensor.__getitem__","args":[` + f(3, 4) + `,[` + zeros("bool", 1, 2) + `]]`,
 		`"op":"torch.Tensor.__getitem__","args":[` + f(2, 3) + `,[{"ellipsis":true},` + zeros("bool", 1, 2) + `]]`,
+		`"op":"torch.argmax","args":[` + f(0) + `]`,
+		`"op":"torch.argmin","args":[` + f(3, 0) + `,1]`,
+		`"op":"torch.searchsorted","args":[` + f(3) + `,` + f(2) + `],"kwargs":{"side":"foo"}`,
+		`"op":"torch.nn.functional.gelu","args":[` + f(2) + `],"kwargs":{"approximate":"foo"}`,
+		`"op":"torch.nn.functional.hardtanh","args":[` + f(2) + `,1.0,-1.0]`,
+		`"op":"torch.linalg.vector_norm","args":[` + f(0) + `],"kwargs":{"ord":{"f":"inf"}}`,
 	} {
 		r := outcome(t, line+`,"error":true`)
 		require.Equal(t, Passed, r.Status, "%s: %s", line, r.Reason)
@@ -73,6 +79,17 @@ func TestForms(t *testing.T) {
 		`"op":"torch.count_nonzero","args":[` + f() + `,0],"out":[` + zeros("int64", 8) + `],"anyint":[0]`,
 		`"op":"torch.chunk","args":[` + f(0, 2) + `,3],"out":[` + f(0, 2) + `,` + f(0, 2) + `,` + f(0, 2) + `]`,
 		`"op":"torch.Tensor.__getitem__","args":[` + f(2, 3) + `,[{"ellipsis":true},` + zeros("bool", 1, 3) + `]],"out":[` + f(2, 0) + `]`,
+		`"op":"torch.all","args":[` + f(2, 3) + `],"kwargs":{"dim":[]},"out":[` + zeros("bool", 1, 2, 3) + `]`,
+		`"op":"torch.gather","args":[` + f() + `,0,` + zeros("int64", 8) + `],"out":[` + f() + `]`,
+		`"op":"torch.gather","args":[` + f(3) + `,0,` + zeros("int64", 8, 2) + `],"out":[` + f(2) + `]`,
+		`"op":"torch.index_select","args":[` + f() + `,0,` + zeros("int64", 8, 1) + `],"out":[` + f() + `]`,
+		`"op":"torch.scatter","args":[` + f() + `,0,` + zeros("int64", 8) + `,0.0],"out":[` + f() + `]`,
+		`"op":"torch.scatter_reduce","args":[` + f() + `,0,` + zeros("int64", 8) + `,` + f() + `,"sum"],"out":[` + f() + `]`,
+		`"op":"torch.index_add","args":[` + f() + `,0,` + zeros("int64", 8, 1) + `,` + f() + `],"out":[` + f() + `]`,
+		`"op":"torch.transpose","args":[` + f() + `,0,-1],"out":[` + f() + `]`,
+		`"op":"torch.Tensor.unfold","args":[` + f() + `,0,1,1],"out":[` + f(1) + `]`,
+		`"op":"torch.nn.functional.fold","args":[` + f(4, 4) + `,[3,3],[2,2]],"out":[` + f(1, 3, 3) + `]`,
+		`"op":"torch.Tensor.__getitem__","args":[` + f(2) + `,[` + zeros("bool", 1) + `]],"out":[` + f(0, 2) + `]`,
 	} {
 		r := outcome(t, line)
 		require.Equal(t, Passed, r.Status, "%s: %s", line, r.Reason)

@@ -148,7 +148,7 @@ export const einsum = (x, { formula, tensors }, c) => {
 
 // Elements of an array by an index for each axis.
 export function at(x, index, c) {
-  const used = index.filter((v) => v !== 'new' && v !== '...').length
+  const used = index.filter((v) => v !== 'new' && v !== '...' && v !== true && v !== false).length
   if (used > x.length) c.fail(`${used} indices for ${x.length} axes`, x)
   const out = []
   const places = [] // of the results of tensors
@@ -159,9 +159,9 @@ export function at(x, index, c) {
     else if (v === '...') for (let n = x.length - used; n > 0; n--) out.push(x[axis++])
     else if (v === null || v === undefined) out.push(x[axis++])
     else if (v.terms) axis++
-    else if (v.ref !== undefined) {
-      const s = shapeOf(v)
-      axis++
+    else if (v.ref !== undefined || v === true || v === false) {
+      const s = v.ref === undefined ? [+v] : shapeOf(v)
+      if (v.ref !== undefined) axis++
       if (!s.length) continue // takes one element, as a number does
       places.push(out.length)
       picked = c.broadcast(picked ?? [], s)

@@ -261,10 +261,10 @@ const kinds = {
     else kinds.sizes.call(this, name, v)
   },
   index(name, v) {
-    if (v === null || v === '...' || v === 'new') return
+    if (v === null || v === '...' || v === 'new' || typeof v === 'boolean') return
     if (v instanceof Tensor || v instanceof Size) this.usable(name, v)
     else if (typeof v === 'number') this.integer(name, v)
-    else if (!Array.isArray(v)) this.refuse(name, v, 'an integer, a size, [from, to], [from, to, step], a tensor of integers, null, "..." or "new"')
+    else if (!Array.isArray(v)) this.refuse(name, v, 'an integer, a size, [from, to], [from, to, step], a tensor of integers, a bool, null, "..." or "new"')
     else {
       if (v.length < 1 || v.length > 3) this.fail(`${name} is an array of ${v.length}; a part of an axis is [from, to] or [from, to, step], and numbers to pick are a tensor`)
       for (let i = 0; i < v.length; i++) {

@@ -42,10 +42,14 @@ export class ConvTranspose {
 export class BatchNorm {
   weight?: Tensor
   bias?: Tensor
-  runningMean: Tensor
-  runningVar: Tensor
+  /** Not there without tracked. */
+  runningMean?: Tensor
+  runningVar?: Tensor
+  /** How many batches the averages are of, where momentum is null. */
+  batches?: Tensor
   eps: number
-  momentum: number
+  /** The share of the newest batch in the averages; null: all batches count alike. */
+  momentum: number | null
   forward(x: Tensor, context?: Context): Tensor
 }
 
@@ -132,7 +136,7 @@ export interface NN {
   convTranspose1d: Filters
   convTranspose2d: Filters
   convTranspose3d: Filters
-  batchNorm(channels: number, options?: Affine & { momentum?: number }): BatchNorm
+  batchNorm(channels: number, options?: Affine & { momentum?: number | null; tracked?: boolean }): BatchNorm
   layerNorm(shape: number | number[], options?: Affine & { bias?: boolean }): Norm
   rmsNorm(shape: number | number[], options?: Affine): Norm
   groupNorm(groups: number, channels: number, options?: Affine): Norm

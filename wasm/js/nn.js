@@ -45,22 +45,25 @@ export class ConvTranspose {
 }
 
 export class BatchNorm {
-  static state = ['runningMean', 'runningVar']
+  static state = ['runningMean', 'runningVar', 'batches']
 
-  constructor(w, channels, { eps = 1e-5, momentum = 0.1, affine = true, ...o } = {}) {
+  constructor(w, channels, { eps = 1e-5, momentum = 0.1, affine = true, tracked = true, ...o } = {}) {
     if (affine) [this.weight, this.bias] = [filled(w, [channels], 1, o), filled(w, [channels], 0, o)]
-    this.runningMean = filled(w, [channels], 0, o)
-    this.runningVar = filled(w, [channels], 1, o)
+    if (tracked) [this.runningMean, this.runningVar] = [filled(w, [channels], 0, o), filled(w, [channels], 1, o)]
+    if (tracked && momentum === null) this.batches = filled(w, [], 0, o)
     Object.assign(this, { eps, momentum })
   }
 
   forward(x, { training = false } = {}) {
-    if (!training) return x.batchNorm(this.runningMean, this.runningVar, this.weight, this.bias, this.eps)
+    if (!training && this.runningMean) return x.batchNorm(this.runningMean, this.runningVar, this.weight, this.bias, this.eps)
     const [mean, variance] = x.channelMoments(0)
-    const m = this.momentum
-    const move = (average, now) => average.assign(average.mul(1 - m).add(now.detach().mul(m)))
-    move(this.runningMean, mean)
-    move(this.runningVar, x.channelMoments(1)[1]) // the estimate for the population
+    if (this.runningMean) {
+      const [m, n] = [this.momentum, this.batches?.add(1)]
+      const move = (average, now) => average.assign(n ? average.add(now.detach().sub(average).div(n)) : average.mul(1 - m).add(now.detach().mul(m)))
+      move(this.runningMean, mean)
+      move(this.runningVar, x.channelMoments(1)[1]) // the estimate for the population
+      if (n) this.batches.assign(n)
+    }
     // (x − mean)·scale + bias, written for the constant c = mean: its gradient then takes no other pass over x.
     const c = mean.detach()
     let bias = mean.sub(c).mul(variance.add(this.eps).rsqrt()).neg()

@@ -21,8 +21,8 @@ a data item list realize |
 1 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh deg2Rad rad2Deg | | as:float
 1 erf erfc erfInv lgamma digamma sinc | | as:float
 1 logit | eps:number? | as:float
-1 relu |
-1 relu6 sigmoid logSigmoid silu gelu geluTanh quickGelu mish softsign hardSwish tanhShrink | | as:float
+1 relu relu6 |
+1 sigmoid logSigmoid silu gelu geluTanh quickGelu mish softsign hardSwish tanhShrink | | as:float
 1 leakyRelu | slope:number? | as:float
 1 selu | {alpha:number scale:number} | as:float
 1 hardSigmoid | {alpha:number beta:number} | as:float

@@ -163,8 +163,8 @@ export interface RecurrentOptions {
 
 // End.
 
-/** An index of at: a number, [from, to], [from, to, step] (null is the end), a tensor of numbers, null (all), '...' or 'new'. */
-export type Index = number | Size | [number | Size, number | Size] | [number | null, (number | null)?, number?] | Tensor | null | '...' | 'new'
+/** An index of at: a number, [from, to], [from, to, step] (null is the end), a tensor of numbers, null (all), '...', 'new', or a bool: a new axis of one element (true) or none. */
+export type Index = number | Size | [number | Size, number | Size] | [number | null, (number | null)?, number?] | Tensor | boolean | null | '...' | 'new'
 
 /** A tensor of the engine. Operations are recorded and give new tensors; values are awaited. */
 export class Tensor {
@@ -288,7 +288,7 @@ export class Tensor {
   heaviside(y: Operand): Tensor
   /** lerp is t + w·(end − t). */
   lerp(end: Tensor, weight: Operand): Tensor
-  /** clamp limits to lo … hi; null is no limit. NaN stays, and a limit that is NaN gives NaN. where lo is above hi the result is hi. The gradient passes inside the limits, the limits included. */
+  /** clamp limits to lo … hi; null is no limit. NaN stays, and a limit that is NaN gives NaN. where lo is above hi the result is hi. A number beyond what t's type, an integer one, holds becomes the nearest that it does. */
   clamp(low?: Operand | null, high?: Operand | null): Tensor
   clamp(options: { low?: Operand | null; high?: Operand | null }): Tensor
   /** addCMul is t + value·a·b. Unless given: value 1. */
@@ -360,7 +360,7 @@ export class Tensor {
 
   /** relu is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0. */
   relu(): Tensor
-  /** relu6 is relu limited to 6. */
+  /** relu6 is relu limited to 6; its derivative at 6 is 0 as well. */
   relu6(): Tensor
   /** sigmoid is 1/(1 + e⁻ᵗ). */
   sigmoid(): Tensor

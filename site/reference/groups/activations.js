@@ -9,7 +9,7 @@ export const methods = [
   },
   {
     name: "relu6", form: "x.relu6()", gives: "Tensor",
-    says: "relu6 is relu limited to 6.",
+    says: "relu6 is relu limited to 6; its derivative at 6 is 0 as well.",
     uses: ["x"],
     run: ({ w, x }) => x.relu6(),
   },

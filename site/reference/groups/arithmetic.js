@@ -231,7 +231,7 @@ export const methods = [
   },
   {
     name: "clamp", form: "x.clamp(low?: Operand | null, high?: Operand | null)", gives: "Tensor",
-    says: "clamp limits to lo … hi; null is no limit. NaN stays, and a limit that is NaN gives NaN. where lo is above hi the result is hi. The gradient passes inside the limits, the limits included.",
+    says: "clamp limits to lo … hi; null is no limit. NaN stays, and a limit that is NaN gives NaN. where lo is above hi the result is hi. A number beyond what t's type, an integer one, holds becomes the nearest that it does.",
     uses: ["x"],
     run: ({ w, x }) => x.clamp(0.2, 0.5),
   },

@@ -1,0 +1,95 @@
+package tensor_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/tensor"
+)
+
+// slopes is the gradient of Σ y with respect to x.
+func slopes(t *testing.T, y, x *tensor.Tensor) []float64 {
+	t.Helper()
+	return floats(t, y.Sum().Grad(x)[0])
+}
+
+func floats(t *testing.T, x *tensor.Tensor) []float64 {
+	t.Helper()
+	v, err := tensor.Data[float64](t.Context(), x.To(dtype.F64))
+	require.NoError(t, err)
+	return v
+}
+
+// Values and gradients where a function has a kink or ends, as PyTorch 2.15 has them.
+func TestKinks(t *testing.T) {
+	nan := float32(math.NaN())
+	x := tensor.Of([]float32{-2, -1, 0, 1, 2, nan}, 6)
+	require.Equal(t, []float64{0, 0, 1, 0, 0, 0}, slopes(t, x.Clamp(-1, 1), x))
+	require.Equal(t, []float64{0, 0, 1, 1, 1, 0}, slopes(t, x.Clamp(-1, nil), x))
+	require.Equal(t, []float64{1, 1, 1, 0, 0, 0}, slopes(t, x.Clamp(nil, 1), x))
+	lo, hi := tensor.Of([]float32{-1}, 1), tensor.Of([]float32{1}, 1)
+	y := x.Narrow(0, 0, 5).Clamp(lo, hi)
+	require.Equal(t, []float64{0, .5, 1, .5, 0, 0}, slopes(t, y, x))
+	require.Equal(t, []float64{1.5}, slopes(t, y, lo))
+	require.Equal(t, []float64{1.5}, slopes(t, y, hi))
+
+	p := tensor.Of([]float32{.25, .5, 1.25, -.25}, 4)
+	require.Equal(t, []float64{float64(float32(16) / 3), 4, 0, 0}, slopes(t, p.Logit(0), p))
+	g := slopes(t, p.Logit(-1), p)
+	require.Equal(t, []float64{float64(float32(16) / 3), 4}, g[:2])
+	require.True(t, math.IsNaN(g[2]) && math.IsNaN(g[3]), "beyond 0 and 1: %v", g)
+
+	z := tensor.Of([]float32{0, 2, 0}, 3)
+	require.InDeltaSlice(t, []float64{0, 1, 0}, slopes(t, z.Norm(.5), z), 1e-6)
+	require.Equal(t, []float64{0, 0, 0}, slopes(t, z.Norm(-1), z))
+	require.Equal(t, []float64{0}, floats(t, z.Norm(-1).Reshape(1)))
+}
+
+// A limit that an integer type does not hold is no other number.
+func TestClampBeyondIntegers(t *testing.T) {
+	u := tensor.Of([]uint8{0, 8, 255}, 3)
+	require.Equal(t, []float64{0, 8, 255}, floats(t, u.Clamp(-1, 300)))
+	require.Equal(t, []float64{0, 0, 0}, floats(t, u.Clamp(nil, -1)))
+	i := tensor.Of([]int8{-128, 0, 127}, 3)
+	require.Equal(t, []float64{-128, 0, 127}, floats(t, i.Clamp(-200, 200)))
+	require.Equal(t, []float64{127, 127, 127}, floats(t, i.Clamp(200, nil)))
+	require.Equal(t, dtype.I8, i.ReLU6().DType())
+	require.Equal(t, []float64{0, 0, 6}, floats(t, i.ReLU6()))
+}
+
+// −0 to an odd power keeps its sign.
+func TestPowerOfMinusZero(t *testing.T) {
+	x := tensor.Full(math.Copysign(0, -1), dtype.F32, 1)
+	y := tensor.Of([]float32{-3, -2, -1.5, 3, 2, 5}, 6)
+	got := floats(t, x.Expand(6).Contiguous().Pow(y))
+	want := []float64{math.Inf(-1), math.Inf(1), math.Inf(1), math.Copysign(0, -1), 0, math.Copysign(0, -1)}
+	for i, v := range got {
+		require.Equal(t, math.Float64bits(want[i]), math.Float64bits(v), "(−0) to %v", []float64{-3, -2, -1.5, 3, 2, 5}[i])
+	}
+}
+
+// A bool among indices is a new axis: of one element, or of none.
+func TestBoolIndex(t *testing.T) {
+	x := tensor.Arange(6).Reshape(2, 3)
+	for _, c := range []struct {
+		index []any
+		shape []int
+	}{
+		{[]any{true}, []int{1, 2, 3}},
+		{[]any{false}, []int{0, 2, 3}},
+		{[]any{true, 1}, []int{1, 3}},
+		{[]any{tensor.All, true}, []int{2, 1, 3}},
+		{[]any{tensor.All, true, []int{2, 0}}, []int{2, 2}},
+		{[]any{tensor.Ellipsis, false}, []int{2, 3, 0}},
+		{[]any{true, true}, []int{1, 2, 3}},
+	} {
+		require.Equal(t, c.shape, []int(x.At(c.index...).Shape()), "%v", c.index)
+	}
+	require.Equal(t, []float64{2, 0, 5, 3}, floats(t, x.At(tensor.All, true, []int{2, 0}).Reshape(4)))
+	require.Equal(t, []float64{7, 7, 7, 3, 4, 5}, floats(t, x.WithAt(7, true, 0).Reshape(6)))
+	require.Equal(t, []float64{0, 1, 2, 3, 4, 5}, floats(t, x.WithAt(7, false).Reshape(6)))
+	require.Equal(t, []int{1}, []int(tensor.Full(2, dtype.F32).At(true).Shape()))
+}
