@@ -288,14 +288,30 @@ func (c *chooser) crossing(t *tiling, l *access) float64 {
 	return 1
 }
 
+// A line of memory has few places in the first cache, fixed by where in a page it begins: cacheWays of them.
+const cacheWays = 8
+
+// crowded says that n lines so many bytes apart want more than half of the places that they share in the first cache, so that each is gone
+// when its next element is stored.
+func crowded(apart, n int) bool {
+	share := pageBytes
+	for apart%share != 0 {
+		share /= 2
+	}
+	return share >= 64 && 2*n*share > cacheWays*pageBytes
+}
+
 // storeCost is what stores, and loads outside of the reduction, cost with these lanes.
 func (c *chooser) storeCost(t *tiling) float64 {
 	cost := 0.0
 	for i, a := range c.outs {
 		n := float64(c.count(c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...)))
-		if s, ok := c.stride(a, t.v); ok && s == 1 {
+		switch s, ok := c.stride(a, t.v); {
+		case ok && s == 1:
 			cost += n / float64(t.lanes)
-		} else {
+		case ok && crowded(abs(s)*a.bytes, t.lanes*t.u):
+			cost += n * 6
+		default:
 			cost += n * 1.2
 		}
 	}

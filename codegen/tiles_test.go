@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -187,4 +188,20 @@ func TestThreadsPackTheirOwnWeights(t *testing.T) {
 		}
 	}
 	require.Fail(t, "the weights are not packed", codegen.DirectivesString(directives))
+}
+
+// Lanes that lie whole pages apart in the result share the few places that the first cache has for such lines: a convolution whose channels do
+// puts neighbours of a row into lanes, and one of another size filters.
+func TestLanesAvoidSharedPlaces(t *testing.T) {
+	lanes := func(side int) (name string) {
+		v := window{8, 3, 64, side, 4, 2, 1}
+		for _, m := range codegen.Choose(v.forward(true).s, c.Target(c.Machine{VectorBytes: 32, L1: 32 << 10, L2: 512 << 10})) {
+			if m.Verb == codegen.Vectors {
+				name, _, _ = strings.Cut(m.Name, ".")
+			}
+		}
+		return name
+	}
+	require.Equal(t, "a1", lanes(60), "rows of 30: channels lie 3600 bytes apart")
+	require.Equal(t, "a3", lanes(64), "rows of 32: channels lie 4096 bytes apart")
 }
