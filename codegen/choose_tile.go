@@ -203,6 +203,9 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 	}
 	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
+	if over := t.u*inst + c.passing(t) - c.target.Registers; over > 0 && !again {
+		step += spillCycles * float64(over)
+	}
 	cost := blocks*steps*step + extra
 	if t.along {
 		return cost + blocks*float64(inst)*(10+4*float64(t.u))
@@ -251,6 +254,23 @@ func (c *chooser) operands(t *tiling) int {
 		}
 	}
 	return kept + passing
+}
+
+// spillCycles is what a step waits for each result that is kept in memory because there are too few registers.
+const spillCycles = 6
+
+// passing is operands where each vector of lanes that several instances use is held until they have.
+func (c *chooser) passing(t *tiling) int {
+	n := c.operands(t)
+	if t.along || len(t.axes) < 2 {
+		return n
+	}
+	if slices.ContainsFunc(t.r.loads, func(l *access) bool {
+		return c.depends(l, t.v) && c.depends(l, t.axes[0]) && !c.depends(l, t.axes[1])
+	}) {
+		n += t.u - 1
+	}
+	return n
 }
 
 // laneLoad is the cost of loading an operand's lanes, and of bringing it into order first.
