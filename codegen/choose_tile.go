@@ -203,7 +203,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 	}
 	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
-	if over := t.u*inst + c.passing(t) - c.target.Registers; over > 0 && !again {
+	if over := t.u*inst + c.passing(t) - c.target.Registers; over > 0 && t.u > 1 && !again { // single vectors are read again where they are used
 		step += spillCycles * float64(over)
 	}
 	cost := blocks*steps*step + extra
@@ -308,18 +308,18 @@ func (c *chooser) crossing(t *tiling, l *access) float64 {
 	return 1
 }
 
-// A line of memory has few places in the first cache, fixed by where in a page it begins: cacheWays of them.
-const cacheWays = 8
-
-// crowded says that n lines so many bytes apart want more than half of the places that they share in the first cache, so that each is gone
-// when its next element is stored.
-func crowded(apart, n int) bool {
+// crowded says that n lines so many bytes apart want more places of the first cache than they share: where a line may lie is fixed by where in
+// a page it begins, and there are as many such places as the cache has pages. Each line is gone when its next element is stored.
+func (c *chooser) crowded(apart, n int) bool {
 	share := pageBytes
 	for apart%share != 0 {
 		share /= 2
 	}
-	return share >= 64 && 2*n*share > cacheWays*pageBytes
+	return share >= 64 && n*share > c.target.L1
 }
+
+// crowdedCycles is what a store takes whose line is no longer in the first cache.
+const crowdedCycles = 6
 
 // storeCost is what stores, and loads outside of the reduction, cost with these lanes.
 func (c *chooser) storeCost(t *tiling) float64 {
@@ -329,8 +329,8 @@ func (c *chooser) storeCost(t *tiling) float64 {
 		switch s, ok := c.stride(a, t.v); {
 		case ok && s == 1:
 			cost += n / float64(t.lanes)
-		case ok && crowded(abs(s)*a.bytes, t.lanes*t.u):
-			cost += n * 6
+		case ok && c.crowded(abs(s)*a.bytes, t.lanes*t.u):
+			cost += n * crowdedCycles
 		default:
 			cost += n * 1.2
 		}
