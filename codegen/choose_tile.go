@@ -203,6 +203,9 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 	}
 	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
+	if over := t.u*inst + c.passing(t) - c.target.Registers; over > 0 && t.u > 1 && !again { // single vectors are read again where they are used
+		step += spillCycles * float64(over)
+	}
 	cost := blocks*steps*step + extra
 	if t.along {
 		return cost + blocks*float64(inst)*(10+4*float64(t.u))
@@ -253,6 +256,23 @@ func (c *chooser) operands(t *tiling) int {
 	return kept + passing
 }
 
+// spillCycles is what a step waits for each result that is kept in memory because there are too few registers.
+const spillCycles = 6
+
+// passing is operands where each vector of lanes that several instances use is held until they have.
+func (c *chooser) passing(t *tiling) int {
+	n := c.operands(t)
+	if t.along || len(t.axes) < 2 {
+		return n
+	}
+	if slices.ContainsFunc(t.r.loads, func(l *access) bool {
+		return c.depends(l, t.v) && c.depends(l, t.axes[0]) && !c.depends(l, t.axes[1])
+	}) {
+		n += t.u - 1
+	}
+	return n
+}
+
 // laneLoad is the cost of loading an operand's lanes, and of bringing it into order first.
 func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 	s, ok := c.stride(l, t.v)
@@ -288,14 +308,30 @@ func (c *chooser) crossing(t *tiling, l *access) float64 {
 	return 1
 }
 
+// crowded says that n lines so many bytes apart want more places of the first cache than they share: where a line may lie is fixed by where in
+// a page it begins, and there are as many such places as the cache has pages. Each line is gone when its next element is stored.
+func (c *chooser) crowded(apart, n int) bool {
+	share := pageBytes
+	for apart%share != 0 {
+		share /= 2
+	}
+	return share >= 64 && n*share > c.target.L1
+}
+
+// crowdedCycles is what a store takes whose line is no longer in the first cache.
+const crowdedCycles = 6
+
 // storeCost is what stores, and loads outside of the reduction, cost with these lanes.
 func (c *chooser) storeCost(t *tiling) float64 {
 	cost := 0.0
 	for i, a := range c.outs {
 		n := float64(c.count(c.facts.set(c.kernel.outs[c.g.outs[i]].Axes...)))
-		if s, ok := c.stride(a, t.v); ok && s == 1 {
+		switch s, ok := c.stride(a, t.v); {
+		case ok && s == 1:
 			cost += n / float64(t.lanes)
-		} else {
+		case ok && c.crowded(abs(s)*a.bytes, t.lanes*t.u):
+			cost += n * crowdedCycles
+		default:
 			cost += n * 1.2
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -187,4 +188,57 @@ func TestThreadsPackTheirOwnWeights(t *testing.T) {
 		}
 	}
 	require.Fail(t, "the weights are not packed", codegen.DirectivesString(directives))
+}
+
+// Lanes that lie whole pages apart in the result share the few places that the first cache has for such lines: a convolution whose channels do
+// puts neighbours of a row into lanes, and one of another size filters.
+func TestLanesAvoidSharedPlaces(t *testing.T) {
+	lanes := func(side int) (name string) {
+		v := window{8, 3, 64, side, 4, 2, 1}
+		for _, m := range codegen.Choose(v.forward(true).s, c.Target(c.Machine{VectorBytes: 32, L1: 32 << 10, L2: 512 << 10})) {
+			if m.Verb == codegen.Vectors {
+				name, _, _ = strings.Cut(m.Name, ".")
+			}
+		}
+		return name
+	}
+	require.Equal(t, "a1", lanes(60), "rows of 30: channels lie 3600 bytes apart")
+	require.Equal(t, "a3", lanes(64), "rows of 32: channels lie 4096 bytes apart")
+}
+
+// A block of results, a vector for each block of lanes and the numbers that all lanes share fit the sixteen registers of AVX2: what does not
+// is kept in memory, by gcc and by clang, in the innermost loop.
+func TestTilesFitRegisters(t *testing.T) {
+	const registers, lanes = 16, 8
+	for name, k := range map[string]*kit{"transposed 3×3/2": phasedProduct(1, 64, 32, 28), "4×4/2": (window{8, 3, 64, 64, 4, 2, 1}).forward(true),
+		"product": gemm(200, 300, 100, false, false)} {
+		directives := codegen.Choose(k.s, c.Target(c.Machine{VectorBytes: 4 * lanes, L1: 32 << 10, L2: 512 << 10}))
+		sizes := map[string]int{}
+		for _, o := range k.s.Outs {
+			for _, a := range o.Axes {
+				if n := a.Arg().(uop.RangeArg).N; n > 1 { // others are no axes
+					sizes[fmt.Sprint("a", len(sizes))] = n
+				}
+			}
+		}
+		vectors, results, last := 0, 1, 1
+		for _, m := range directives {
+			switch m.Verb {
+			case codegen.Split:
+				sizes[m.Name+".1"] = m.N
+			case codegen.Tiles:
+				last = sizes[m.Name]
+				results *= last
+			case codegen.Vectors:
+				vectors = sizes[m.Name] / lanes
+			}
+		}
+		text := name + ": " + codegen.DirectivesString(directives)
+		require.Positive(t, vectors, text)
+		require.Greater(t, vectors*results, 6, text)
+		if strings.Count(text, "tile ") < 2 { // the shared numbers pass one by one
+			last = 1
+		}
+		require.LessOrEqual(t, vectors*results+vectors+last, registers, text)
+	}
 }

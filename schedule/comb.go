@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
@@ -11,14 +12,18 @@ import (
 var combLaw = rewrite.Named("of neighbours of which one counts the others are left out")
 
 // combed leaves out of sums over r of what is 0 unless e ± r = 0 (mod n) what the condition excludes: of n neighbours one counts,
-// r = n·j + (∓e mod n). Such sums are the gradients of windows of which every n-th is taken, as of convolutions with strides. The
-// ranges of the result may be others.
+// r = n·j + (∓e mod n). Such sums are the gradients of windows of which every n-th is taken, as of convolutions with strides. Of those
+// of what is 0 unless e ± r = 0 one term is left, r = ∓e: of windows of which there is one. The ranges of the result may be others.
 func (l *lowering) combed(v *uop.UOp, ranges []*uop.UOp) (*uop.UOp, []*uop.UOp) {
 	for i, r := range ranges {
 		for _, c := range needed(v, map[*uop.UOp][]*uop.UOp{}) {
-			if n, e := tooth(c, r); n > 1 {
+			at, j := l.only(c, r)
+			if at == nil {
+				at, j = l.teeth(c, r)
+			}
+			if at != nil {
 				ranges = slices.Clone(ranges)
-				v, ranges[i] = l.comb(v, c, r, n, e)
+				v, ranges[i] = l.counting(v, c, r, at), j
 				break
 			}
 		}
@@ -72,16 +77,47 @@ func tooth(c, r *uop.UOp) (n int, e *uop.UOp) {
 	return n, e
 }
 
-// comb is Σ_r v as Σ_j, where c says that r = e (mod n).
-func (l *lowering) comb(v, c, r *uop.UOp, n int, e *uop.UOp) (*uop.UOp, *uop.UOp) {
-	t, all := l.s.t, r.Arg().(uop.RangeArg).N
-	j := l.newRange((all + n - 1) / n)
-	at := l.simplify(j.Mul(t.Index(n)).Add(e.Mod(t.Index(n))))
-	valid := within(t, at, all)
+// only reads a condition as r = at, of which no range is left; else at is nil.
+func (l *lowering) only(c, r *uop.UOp) (at, j *uop.UOp) {
+	if c.Op() != uop.Equal && c.Op() != uop.Less || c.At(0).DType() != dtype.Index || r.Arg().(uop.RangeArg).N == 1 {
+		return nil, nil
+	}
+	x := l.simplify(c.At(0).Sub(c.At(1)))
+	if c.Op() == uop.Less { // of which the left side is the least one
+		if lo, _, ok := symbolic.Bounds(x); !ok || lo != -1 {
+			return nil, nil
+		}
+		x = x.Add(l.s.t.Index(1))
+	}
+	by, linear := symbolic.Stride(x, r)
+	if !linear || by != 1 && by != -1 {
+		return nil, nil
+	}
+	at = uop.Substitute(l.s.t, map[*uop.UOp]*uop.UOp{r: l.s.t.Index(0)}, x)[0]
+	if by == 1 {
+		at = at.Neg()
+	}
+	return l.simplify(at), l.newRange(1)
+}
+
+// teeth reads a condition as r = e (mod n), and gives r as at, n·j + (e mod n); else at is nil.
+func (l *lowering) teeth(c, r *uop.UOp) (at, j *uop.UOp) {
+	n, e := tooth(c, r)
+	if n < 2 {
+		return nil, nil
+	}
+	j = l.newRange((r.Arg().(uop.RangeArg).N + n - 1) / n)
+	return l.simplify(j.Mul(l.s.t.Index(n)).Add(e.Mod(l.s.t.Index(n)))), j
+}
+
+// counting is what a sum over r has of v where r = at, which is what the condition c says, and nothing where that is no element.
+func (l *lowering) counting(v, c, r, at *uop.UOp) *uop.UOp {
+	t := l.s.t
+	valid := within(t, at, r.Arg().(uop.RangeArg).N)
 	v = uop.Substitute(t, map[*uop.UOp]*uop.UOp{c: t.True()}, v)[0]
 	v = uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: at}, gated(t, v, valid, anyLoad))[0]
 	if valid != nil {
 		v = valid.Where(v, v.Int(0))
 	}
-	return l.simplify(v), j
+	return l.simplify(v)
 }

@@ -34,6 +34,26 @@ func TestCombedSums(t *testing.T) {
 	}
 }
 
+// Of windows of which there is one, every element has a term of its own: their gradient sums nothing.
+func TestSumsOfOneTerm(t *testing.T) {
+	const more, size = 3, 5
+	for _, step := range []int{1, -1, 2} {
+		for lo := -2; lo < 3; lo++ {
+			for _, out := range []int{2, size, 2*size + 1} {
+				w := newWorld(uint64(size + lo))
+				x, y := w.input(dtype.F32, more, 1, 1), w.input(dtype.F32, more, 1, size)
+				product := x.Expand(more, 1, size).Mul(y)
+				r := w.check(t, product.Slide(1, 2, step, lo, out).Reduce(uop.Sum, 2))
+				if step == 2 { // of every second place
+					require.LessOrEqual(t, visited(r), size)
+					continue
+				}
+				require.Zero(t, visited(r), fmt.Sprint("by ", step, " from ", lo, " to ", out))
+			}
+		}
+	}
+}
+
 // visited is the most iterations of a reduction.
 func visited(r *schedule.Result) (most int) {
 	for _, s := range r.Steps {

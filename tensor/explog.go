@@ -70,13 +70,24 @@ func expm1(x *uop.UOp) *uop.UOp {
 	return v.Derive(x, e)
 }
 
-// polynomial is c[0] + c[1]·x + … by Horner's rule.
+// polynomial is c[0] + c[1]·x + … by pairs of neighbours, then pairs of these (Estrin, 1960): as many products and sums as Horner's rule has
+// and a few more, but few that wait for each other, which is what the rule is slow by.
 func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
-	y := x.Float(c[len(c)-1])
-	for i := len(c) - 2; i >= 0; i-- {
-		y = y.Mul(x).Add(x.Float(c[i]))
+	terms := make([]*uop.UOp, len(c))
+	for i, k := range c {
+		terms[i] = x.Float(k)
 	}
-	return y
+	for ; len(terms) > 1; x = x.Mul(x) {
+		n := (len(terms) + 1) / 2
+		for i := range n {
+			terms[i] = terms[2*i]
+			if 2*i+1 < len(terms) {
+				terms[i] = terms[i].Add(terms[2*i+1].Mul(x))
+			}
+		}
+		terms = terms[:n]
+	}
+	return terms[0]
 }
 
 // Log is the natural logarithm; −inf for 0, NaN below.

@@ -17,6 +17,7 @@ var pictureCases = []benchCase{
 	convCase("conv-stride-14", 1, 128, 256, 28, conv{size: 3, pad: 1, stride: 2}),
 	convCase("conv-stride-7", 1, 256, 512, 14, conv{size: 3, pad: 1, stride: 2}),
 	convCase("conv-stem", 1, 3, 64, 224, conv{size: 7, pad: 3, stride: 2}), convCase("conv-stem-b8", 8, 3, 64, 224, conv{size: 7, pad: 3, stride: 2}),
+	convCase("conv-stride-32", 8, 3, 64, 64, conv{size: 4, pad: 1, stride: 2}),
 	convCase("conv-1x1-56", 1, 256, 64, 56, conv{size: 1}), convCase("conv-1x1-14", 1, 1024, 256, 14, conv{size: 1}),
 	convCase("conv-1x1-7", 1, 512, 2048, 7, conv{size: 1}), convCase("conv-1x1-b8", 8, 256, 64, 56, conv{size: 1}),
 	convCase("conv-1x1-stride", 1, 256, 512, 56, conv{size: 1, stride: 2}),
@@ -38,6 +39,11 @@ var pictureCases = []benchCase{
 	convTransposeCase("conv-transpose-4", 1, 256, 128, 14, 4, tensor.Conv{Stride: 2, Padding: 1}),
 	convTransposeCase("conv-transpose-3", 1, 64, 64, 56, 3, tensor.Conv{Padding: 1}),
 	convTransposeCase("conv-transpose-wide", 1, 64, 64, 56, 3, tensor.Conv{Stride: 2, Padding: 2}),
+	convTransposeCase("conv-transpose-pixels", 8, 100, 64, 1, 4, tensor.Conv{}),
+	{name: "conv-transpose-1d", about: "a transposed convolution of size 8 and stride 4, 128 to 64 channels, over 1×128×200", flops: 2 * 128 * 64 * 8 * 200,
+		prepare: layerCase(1, func(in ...*tensor.Tensor) *tensor.Tensor {
+			return in[0].ConvTranspose(in[1], nil, tensor.Conv{Stride: 4, Padding: 2})
+		}, []int{1, 128, 200}, []int{128, 64, 8})},
 	convTransposeCase("conv-transpose-odd", 4, 64, 32, 28, 3, tensor.Conv{Stride: 2, Padding: 1, OutputPadding: []int{1, 1}}),
 	poolCase("maxpool-overlap", 1, 64, 112, func(x *tensor.Tensor, p tensor.Pool) *tensor.Tensor { return x.MaxPool(p) }, tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1}, Axes: 2}),
 	poolCase("maxpool-same", 1, 192, 28, func(x *tensor.Tensor, p tensor.Pool) *tensor.Tensor { return x.MaxPool(p) }, tensor.Pool{Size: []int{3}, Stride: []int{1}, Padding: []int{1}, Axes: 2}),
