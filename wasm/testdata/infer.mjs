@@ -2,9 +2,9 @@
 //
 //	node infer.mjs SEED TRIES
 
-import { methods } from '../js/methods.js'
-import { Weft } from '../js/weft.js'
-import { Writer } from '../js/wire.js'
+import { methods } from './methods.js'
+import { Weft } from './weft.js'
+import { Writer } from './wire.js'
 
 const [seed, tries] = process.argv.slice(2).map(Number)
 let state = seed >>> 0
