@@ -88,7 +88,8 @@ export class Processor {
 
   /**
    * At most so many threads, where isolated says that workers may share memory; start makes a worker, of an address as trusted gives it, for pages
-   * that require trusted types. A window may not wait for others, so there it is one. poison fills fresh memory, for tests.
+   * that require trusted types; in a worker, borrow of lent.js has the page make them, as one that makes workers may wait for ever in Firefox. A window may not
+   * wait for others, so there it is one. poison fills fresh memory, for tests.
    */
   constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = globalThis.crossOriginIsolated, trusted = (address) => address,
     start = () => new Worker(trusted(new URL('thread.js', import.meta.url)), { type: 'module' }), poison = false } = {}) {
