@@ -325,7 +325,7 @@ func TestClosed(t *testing.T) {
 }
 
 // Every iteration of every launch is done once and in its turn, whether workers look out, sleep, come too late or are more than there
-// are processors.
+// are processors, and whether the caller does all launches at once or has itself scheduled between them.
 func TestThreadsShareIterations(t *testing.T) {
 	const rows, launches, plays = 97, 20, 60
 	k := kernel("crew_test", `	int32_t *o = (int32_t *)buf[0];
@@ -340,15 +340,22 @@ func TestThreadsShareIterations(t *testing.T) {
 	for range launches {
 		p.Steps = append(p.Steps, plan.Step{Kind: plan.Launch, Slots: []int{0}})
 	}
-	for _, threads := range []int{1, 2, 3, 16} {
+	for _, c := range []struct {
+		threads int
+		slice   time.Duration
+	}{{1, slice}, {2, slice}, {3, slice}, {16, slice}, {1, 0}, {2, 0}, {3, 50 * time.Microsecond}} {
+		threads := c.threads
 		d := open(t, Options{Threads: threads})
+		d.pool.crew.slice = int64(c.slice)
 		l := load(t, d, p)
 		x := alloc(t, d, 4*rows)
 		require.NoError(t, d.Write(x, 0, make([]byte, 4*rows)))
 		want := int32(0)
 		for play := range plays {
 			time.Sleep(time.Duration(play%4) * lookOut / 2)
+			before := d.pool.scheduled
 			require.NoError(t, d.Play(l, []runtime.Mem{x}, nil))
+			require.True(t, c.slice > 0 || d.pool.scheduled.After(before))
 			for range launches {
 				want = want*3 + 1
 			}

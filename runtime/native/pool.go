@@ -24,9 +24,16 @@ var crewSource string
 var crewKernel = plan.Kernel{Name: "the threads", Entry: "weft_crew", Source: crewSource}
 
 const (
-	// A worker looks out for so long before it goes to sleep: waking it costs several µs, and the next kernel is usually
-	// close behind. The caller waits for the last worker likewise.
-	lookOut    = 150 * time.Microsecond
+	// A worker looks out for a job before it goes to sleep: waking it costs several µs, more where Go's scheduler has to find out, and the
+	// next kernel is usually close behind. The caller waits for the last worker likewise. For the first while it keeps its processor;
+	// then it lets other threads go first.
+	keen    = 30 * time.Microsecond
+	lookOut = 2 * time.Millisecond
+
+	// Go's monitor takes the processor of a goroutine that was not scheduled for 10 ms, and looks at all of them every 20 µs for a while
+	// then. Where threads compute on all processors it interrupts one of them each time. So the caller has itself scheduled before.
+	slice = 5 * time.Millisecond
+
 	scratchMin = 4096
 	maxThreads = 4096 // Go ends a process of 10,000; the crew counts in 16 bits
 )
@@ -41,8 +48,9 @@ type job struct {
 type crew struct {
 	state, _, _, _, _, _, _, _ int64
 	next, _, _, _, _, _, _, _  int64
-	asleep, workers, spin      int64
-	_                          [5]int64
+	asleep, workers            int64
+	keen, patient, slice       int64
+	_                          [3]int64
 	job                        job
 	_                          [2]int64
 }
@@ -62,20 +70,22 @@ const (
 	idle
 	last
 	stopped
+	late
 	endBits = 3
 )
 
 // pool runs jobs one after the other on the calling goroutine and on workers.
 type pool struct {
-	function uintptr // the C text's; 0 until something is loaded
-	crew     *crew
-	workers  []*worker
-	left     chan struct{} // the last worker has left the job
-	scratch  []*mem        // of each thread; 0 is the caller's
-	places   []uintptr     // its addresses
-	single   [1]job
-	kept     []any
-	wait     sync.WaitGroup
+	function  uintptr // the C text's; 0 until something is loaded
+	crew      *crew
+	workers   []*worker
+	left      chan struct{} // the last worker has left the job
+	scratch   []*mem        // of each thread; 0 is the caller's
+	places    []uintptr     // its addresses
+	single    [1]job
+	kept      []any
+	wait      sync.WaitGroup
+	scheduled time.Time // the goroutine that calls, by yield
 }
 
 type worker struct {
@@ -87,8 +97,9 @@ func newPool(threads int) *pool {
 	p := &pool{crew: newCrew(), left: make(chan struct{}, 1), workers: make([]*worker, threads-1), scratch: make([]*mem, threads), places: make([]uintptr, threads)}
 	p.crew.workers = int64(threads - 1)
 	p.crew.state = closedState
+	p.crew.slice = int64(slice)
 	if threads <= goruntime.NumCPU() { // else a worker that looks out takes a working one's processor
-		p.crew.spin = int64(lookOut)
+		p.crew.keen, p.crew.patient = int64(keen), int64(lookOut)
 	}
 	return p
 }
@@ -132,7 +143,11 @@ func (p *pool) run(jobs []job) {
 		at = r >> endBits
 		switch r & (1<<endBits - 1) {
 		case done:
+			p.yield()
 			return
+		case late:
+			begun = 0
+			p.yield()
 		case wake:
 			p.wakeUp(int64(jobs[at].threads) - 1)
 			begun = 1
@@ -140,6 +155,14 @@ func (p *pool) run(jobs []job) {
 			<-p.left
 			at, begun = at+1, 0
 		}
+	}
+}
+
+// yield has the goroutine scheduled anew where that was a slice ago.
+func (p *pool) yield() {
+	if now := time.Now(); int64(now.Sub(p.scheduled)) >= p.crew.slice {
+		goruntime.Gosched()
+		p.scheduled = now
 	}
 }
 

@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
+#if !defined(_WIN32)
+#include <sched.h>
+#endif
 
 #ifndef WEFT_CREW
 #define WEFT_CREW
@@ -22,8 +25,10 @@ typedef struct {
 	int64_t next; // iteration of the job
 	int64_t b[7];
 	int64_t asleep; // followers, counted outside
-	int64_t workers, spin; // how many there are; for how many ns they look out before they sleep
-	int64_t c[5];
+	int64_t workers;
+	int64_t keen, patient; // for how many ns who waits keeps the processor, and returns to sleep after
+	int64_t slice;         // after how many ns the leader returns between two jobs
+	int64_t c[3];
 	weft_job job;
 } weft_crew_t;
 
@@ -35,7 +40,7 @@ typedef struct {
 #define WEFT_STOP 0x40000
 
 // What calls end with, beside a number.
-enum { WEFT_DONE, WEFT_WAKE, WEFT_WAIT, WEFT_IDLE, WEFT_LAST, WEFT_STOPPED };
+enum { WEFT_DONE, WEFT_WAKE, WEFT_WAIT, WEFT_IDLE, WEFT_LAST, WEFT_STOPPED, WEFT_LATE };
 
 static void weft_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -65,7 +70,8 @@ typedef struct {
 	int64_t since;
 } weft_watch;
 
-// Pauses, and says whether it has been long enough. The clock may be one that is set back: waiting ends then, too.
+// Pauses, and says whether it has been long enough. After the first while other threads of this processor go first. The clock may be one
+// that is set back: waiting ends then, too.
 static int weft_long(const weft_crew_t *c, weft_watch *w) {
 	weft_pause();
 	if (w->looks++ % 64)
@@ -73,7 +79,14 @@ static int weft_long(const weft_crew_t *c, weft_watch *w) {
 	int64_t now = weft_now();
 	if (w->since == 0)
 		w->since = now;
-	return now - w->since >= c->spin || now < w->since;
+	int64_t passed = now - w->since;
+	if (passed >= c->patient || passed < 0)
+		return 1;
+#if !defined(_WIN32)
+	if (passed >= c->keen)
+		sched_yield();
+#endif
+	return 0;
 }
 
 static void weft_share(const weft_job *j, int32_t thread, int32_t lo, int32_t hi) {
@@ -104,11 +117,14 @@ static void weft_shares(weft_crew_t *c, const weft_job *j, int32_t thread) {
 	}
 }
 
-// Lead does the jobs from at on. It ends early where followers are to be woken (call again for the same job, begun) or the last one
-// is to be waited for (call again for the next).
+// Lead does the jobs from at on. It ends early where followers are to be woken (call again for the same job, begun), the last one is to be
+// waited for or the slice is over (call again for the next).
 static intptr_t weft_lead(weft_crew_t *c, const weft_job *jobs, intptr_t count, intptr_t at, intptr_t begun) {
+	int64_t start = weft_now();
 	for (intptr_t i = at; i < count; i++, begun = 0) {
 		const weft_job *j = &jobs[i];
+		if (i > at && weft_now() - start >= c->slice)
+			return i << 3 | WEFT_LATE;
 		if (j->threads <= 1 || j->n <= 1) {
 			weft_share(j, 0, 0, j->n);
 			continue;
