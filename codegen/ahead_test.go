@@ -30,8 +30,8 @@ func TestFewRowsReadAhead(t *testing.T) {
 	var jobs []*job
 	var want [][]array
 	for machine, sizes := range map[c.Machine][][4]int{
-		{VectorBytes: 16, L1: 32 << 10, L2: 64 << 10}: {{1, 1, 64, 530}, {1, 1, 41, 601}, {1, 2, 48, 1024}, {1, 8, 37, 700}, {3, 1, 33, 700}, {2, 5, 40, 577}},
-		{VectorBytes: 16, L1: 32 << 10, L2: 2 << 10}:  {{1, 16, 40, 530}}, // of more rows what no cache holds
+		{VectorBytes: 16, L1: 32 << 10, L2: 64 << 10}: {{1, 1, 64, 1130}, {1, 1, 41, 1201}, {1, 2, 48, 1024}, {1, 8, 37, 1300}, {3, 1, 33, 1300}, {2, 5, 40, 1177}},
+		{VectorBytes: 16, L1: 32 << 10, L2: 2 << 10}:  {{1, 16, 40, 1130}}, // of more rows what no cache holds
 		{VectorBytes: 64, L1: 32 << 10, L2: 64 << 10}: {{1, 2, 33, 2101}},
 	} {
 		for _, v := range sizes {

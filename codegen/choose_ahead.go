@@ -13,6 +13,9 @@ import (
 // rowBytes is how far apart rows lie that are not read ahead: half a page.
 const rowBytes = pageBytes / 2
 
+// readBytes is how much of a row a share should have, so that reading ahead begins; there have to be leastShares of them.
+const readBytes, leastShares = 1024, 4
+
 // beyondCaches is how many times the second cache an array is that no cache holds.
 const beyondCaches = 24
 
@@ -71,7 +74,8 @@ func (p *arranger) swept(loops []loop) bool {
 func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loop, held int, inner []string, lane string) bool {
 	r := c.reds[0]
 	width := c.target.L1 / 2 / (max(1, r.u.DType().Size()) * held * columns.block) // sums of a share stay in the first cache
-	if width = min(width, columns.n/(shareAxes/2)); width < 2 {
+	ahead := ceilDiv(readBytes, max(1, r.u.DType().Size())*columns.block)
+	if width = min(width, max(ahead, columns.n/(shareAxes/2))); width < 2 || ahead > columns.n/leastShares {
 		return false
 	}
 	width = ceilDiv(columns.n, ceilDiv(columns.n, width))
