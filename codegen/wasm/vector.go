@@ -130,6 +130,14 @@ func (r *renderer) vectorAs(u *uop.UOp, bits int) {
 		if r.lesser(u, k) {
 			return
 		}
+		for i, and := range []string{"v128.andnot", "v128.and"} {
+			if isZeros(u.At(i + 1)) {
+				r.vectorAs(u.At(2-i), bits)
+				r.maskOf(u.At(0), bits)
+				r.op(and)
+				return
+			}
+		}
 		r.vectorAs(u.At(1), bits)
 		r.vectorAs(u.At(2), bits)
 		r.maskOf(u.At(0), bits)
@@ -141,6 +149,12 @@ func (r *renderer) vectorAs(u *uop.UOp, bits int) {
 	default:
 		r.velementwise(u, k, bits)
 	}
+}
+
+// isZeros says that a value is a constant without any bit.
+func isZeros(u *uop.UOp) bool {
+	v, ok := u.ConstValue()
+	return ok && (u.DType() == dtype.Index && v == 0 || u.DType() != dtype.Index && uop.ToBits(u.DType(), v) == 0)
 }
 
 // lesser writes a choice of the smaller or greater of two floats as the one instruction that is defined as just that
