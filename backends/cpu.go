@@ -22,7 +22,7 @@ func openCPU(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machi
 		Prelude: c.Prelude, CC: o.CC, CacheDir: o.CacheDir, Threads: o.Threads, MemoryLimit: o.MemoryLimit, Poison: o.Poison, Fence: o.Fence,
 		Log: says(o),
 	}
-	if o.Debug >= 2 {
+	if o.Traces() {
 		opts.Trace = func(_ string, d time.Duration, k *plan.Kernel) { trace(k, d.Seconds()) }
 	}
 	dev, err := native.OpenContext(o.Opening(), opts)

@@ -20,7 +20,7 @@ func init() {
 // openInterp is byte code in Go: what is left where no compiler is.
 func openInterp(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
 	opts := machine.Options{Threads: o.Threads, MemoryLimit: o.MemoryLimit, Poison: o.Poison}
-	if o.Debug >= 2 {
+	if o.Traces() {
 		opts.Trace = func(_ string, d time.Duration, k *plan.Kernel) { trace(k, d.Seconds()) }
 	}
 	dev, err := machine.Open(opts)

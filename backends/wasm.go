@@ -17,7 +17,7 @@ func init() {
 // openWASM is generated WebAssembly, run by an engine in Go: for machines without a C compiler.
 func openWASM(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine, error) {
 	opts := machine.Options{CacheDir: o.CacheDir, Threads: o.Threads, MemoryLimit: o.MemoryLimit, Poison: o.Poison, Log: says(o)}
-	if o.Debug >= 2 {
+	if o.Traces() {
 		opts.Trace = func(_ string, d time.Duration, k *plan.Kernel) { trace(k, d.Seconds()) }
 	}
 	dev, err := machine.Open(opts)

@@ -29,8 +29,11 @@ func Origins() bool { return origins.Load() }
 
 func (e *Engine) says(level int) bool { return e.opts.Debug >= level && e.opts.Log != nil }
 
-// trace prints a line a launch; k is nil for a copy.
+// trace tells of a launch, and prints a line; k is nil for a copy.
 func (e *Engine) trace(k *plan.Kernel, seconds float64) {
+	if e.opts.Launched != nil {
+		e.opts.Launched(k, seconds)
+	}
 	if !e.says(debugLaunches) {
 		return
 	}

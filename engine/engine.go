@@ -55,6 +55,9 @@ type Options struct {
 	// are printed with them (View, Debug 2). It costs some microseconds an operation of a tensor. Debug 2 and more sets it.
 	Origins bool
 	Log     io.Writer
+	// Launched, if set, hears of each launch of a kernel by itself, and of each copy (k is nil), with how long it took: launches follow each other
+	// then, each waited for. It must not use the engine.
+	Launched func(k *plan.Kernel, seconds float64)
 	// Check, if set, is told of every kernel before and after each pass of its lowering, and fails a plan with its error
 	// (tests: codegen/evaluate).
 	Check func(s *codegen.Spec) func(l codegen.Lowering) error
@@ -79,6 +82,9 @@ type Options struct {
 	// Recovered, if set, hears of lost devices that were opened again. It must not use the engine.
 	Recovered func(r *Recovery)
 }
+
+// Traces says that launches are measured one by one.
+func (o Options) Traces() bool { return o.Debug >= debugLaunches || o.Launched != nil }
 
 // Opening is the context of opening a device.
 func (o Options) Opening() context.Context {

@@ -31,7 +31,7 @@ func open(o engine.Options, trace func(*plan.Kernel, float64)) (*engine.Machine,
 		return nil, fmt.Errorf("%s: %w", webgpu.Name, err)
 	}
 	opts := webgpu.Options{MemoryLimit: o.MemoryLimit, Poison: o.Poison}
-	if o.Debug >= 2 {
+	if o.Traces() {
 		opts.Trace = func(_ string, d time.Duration, k *plan.Kernel) { trace(k, d.Seconds()) }
 	}
 	dev, err := webgpu.Open(t, opts)

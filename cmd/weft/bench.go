@@ -21,7 +21,9 @@ type benchOptions struct {
 	Device string
 	JSON   bool
 	Child  bool // this process is one that another weft bench started for a case
-	Turns  bool // orders come in
+	Turns  bool // orders come in,
+
+	Launches bool // of which some ask for the time of each launch
 }
 
 // benchResult is what --json prints, one a line. A rate or a fraction that does not apply is 0.
@@ -83,7 +85,7 @@ func benchCommand(p *program) *cobra.Command {
 		ValidArgs: names,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.Turns {
-				return p.turns(c.Context(), c.InOrStdin(), o.Device)
+				return p.turns(c.Context(), c.InOrStdin(), o.Device, o.Launches)
 			}
 			return p.bench(c.Context(), args, o)
 		},
@@ -93,7 +95,9 @@ func benchCommand(p *program) *cobra.Command {
 	c.Flags().BoolVar(&o.Child, "child", false, "measure in this process what is measured in a fresh one")
 	c.Flags().BoolVar(&o.Turns, "turns", false, "take orders from standard input, beside other programs: make bench-peers")
 	c.Flags().MarkHidden("child")
+	c.Flags().BoolVar(&o.Launches, "launches", false, "with --turns: measure each launch by itself")
 	c.Flags().MarkHidden("turns")
+	c.Flags().MarkHidden("launches")
 	return c
 }
 

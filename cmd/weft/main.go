@@ -18,6 +18,7 @@ import (
 	_ "github.com/weft-ml/weft/backends/webgpu"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/engine/choose"
+	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/viz"
 )
@@ -126,6 +127,11 @@ func (p *program) open(ctx context.Context, device string) (*engine.Engine, erro
 
 // openFor opens a device for some work, which decides where no device was asked for.
 func (p *program) openFor(ctx context.Context, device string, work choose.Work) (*engine.Engine, error) {
+	return p.openHearing(ctx, device, work, nil)
+}
+
+// openHearing opens a device for some work that tells of each launch; nil: of none.
+func (p *program) openHearing(ctx context.Context, device string, work choose.Work, launched func(k *plan.Kernel, seconds float64)) (*engine.Engine, error) {
 	o, dev, err := settings(p.getenv, p.log)
 	if err != nil {
 		return nil, err
@@ -133,7 +139,7 @@ func (p *program) openFor(ctx context.Context, device string, work choose.Work) 
 	if device != "" {
 		dev = device
 	}
-	o.Work = work
+	o.Work, o.Launched = work, launched
 	engine.Configure(o, dev)
 	return engine.UseContext(ctx, dev)
 }

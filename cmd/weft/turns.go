@@ -2,17 +2,22 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/engine/choose"
 	"github.com/weft-ml/weft/nn"
+	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime/native"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -21,7 +26,7 @@ import (
 // and an answer a line goes out.
 
 // order is what to do: "list" says who measures and what there is, "limits" measures the processor, "load" prepares a case and writes
-// its inputs and results to a folder, "run" measures the case that was loaded.
+// its inputs and results to a folder, "run" measures the case that was loaded, "launches" the launches of its runs, one by one.
 type order struct {
 	Do   string  `json:"do"`
 	Case string  `json:"case,omitempty"`
@@ -41,6 +46,17 @@ type reply struct {
 	MedianMS float64 `json:"median_ms,omitempty"`
 	MinMS    float64 `json:"min_ms,omitempty"`
 	Runs     int     `json:"runs,omitempty"`
+
+	Launches []launched `json:"launches,omitempty"` // of a run, the longest first
+}
+
+// launched is a kernel as a run launches it.
+type launched struct {
+	Kernel string  `json:"kernel"`
+	Times  float64 `json:"times"`
+	MS     float64 `json:"ms"` // of all of them
+	Flops  float64 `json:"flops"`
+	Bytes  float64 `json:"bytes"`
 }
 
 type listedCase struct {
@@ -69,9 +85,15 @@ type written struct {
 // checkedRuns is how many runs of a case that has a model are compared; others give the same each time.
 const checkedRuns = 3
 
-// turns answers orders until there are no more.
-func (p *program) turns(ctx context.Context, in io.Reader, device string) error {
-	e, err := p.open(ctx, device)
+// turns answers orders until there are no more; with launches, one of them is for the launches of a run.
+func (p *program) turns(ctx context.Context, in io.Reader, device string, launches bool) error {
+	var l *launchTimes
+	var hear func(k *plan.Kernel, seconds float64)
+	if launches {
+		l = &launchTimes{}
+		hear = l.hear
+	}
+	e, err := p.openHearing(ctx, device, choose.Work{}, hear)
 	if err != nil {
 		return err
 	}
@@ -83,7 +105,7 @@ func (p *program) turns(ctx context.Context, in io.Reader, device string) error 
 			return usagef("an order that is none: %w", err)
 		}
 		var a reply
-		failed := tensor.Try(func() { a, err = turn(ctx, e, o, &w) })
+		failed := tensor.Try(func() { a, err = turn(ctx, e, o, &w, l) })
 		if err == nil {
 			err = failed
 		}
@@ -97,7 +119,7 @@ func (p *program) turns(ctx context.Context, in io.Reader, device string) error 
 	return lines.Err()
 }
 
-func turn(ctx context.Context, e *engine.Engine, o order, w **work) (a reply, err error) {
+func turn(ctx context.Context, e *engine.Engine, o order, w **work, l *launchTimes) (a reply, err error) {
 	switch o.Do {
 	case "list":
 		for _, c := range benchCases {
@@ -123,9 +145,17 @@ func turn(ctx context.Context, e *engine.Engine, o order, w **work) (a reply, er
 			return a, err
 		}
 		return a, (*w).save(ctx, o.Dir)
+	case "launches":
+		switch {
+		case *w == nil:
+			return a, errNotLoaded
+		case l == nil:
+			return a, errors.New("launches are measured by weft bench --turns --launches only")
+		}
+		return l.measure(ctx, *w, o.MS)
 	case "run":
 		if *w == nil {
-			return a, fmt.Errorf("no case is loaded")
+			return a, errNotLoaded
 		}
 		times, err := (*w).measure(ctx, o.MS)
 		if err != nil {
@@ -134,6 +164,53 @@ func turn(ctx context.Context, e *engine.Engine, o order, w **work) (a reply, er
 		return reply{MedianMS: median(times), MinMS: slices.Min(times), Runs: len(times)}, nil
 	}
 	return a, fmt.Errorf("unknown order %q", o.Do)
+}
+
+var errNotLoaded = errors.New("no case is loaded")
+
+// launchTimes adds up the launches of some runs.
+type launchTimes struct {
+	kernels map[string]*launched
+}
+
+func (l *launchTimes) hear(k *plan.Kernel, seconds float64) {
+	if l.kernels == nil {
+		return
+	}
+	name := "copy"
+	if k != nil {
+		name = k.Entry
+	}
+	x := l.kernels[name]
+	if x == nil {
+		x = &launched{Kernel: name}
+		if k != nil {
+			x.Kernel = k.Name
+		}
+		l.kernels[name] = x
+	}
+	x.Times++
+	x.MS += seconds * 1e3
+	if k != nil {
+		x.Flops += float64(k.Flops)
+		x.Bytes += float64(k.Bytes)
+	}
+}
+
+func (l *launchTimes) measure(ctx context.Context, w *work, ms float64) (reply, error) {
+	l.kernels = map[string]*launched{}
+	defer func() { l.kernels = nil }()
+	times, err := w.measure(ctx, ms)
+	if err != nil {
+		return reply{}, err
+	}
+	runs := float64(len(times))
+	a := reply{MedianMS: median(times), MinMS: slices.Min(times), Runs: len(times)}
+	for _, x := range l.kernels {
+		a.Launches = append(a.Launches, launched{x.Kernel, x.Times / runs, x.MS / runs, x.Flops / runs, x.Bytes / runs})
+	}
+	slices.SortFunc(a.Launches, func(x, y launched) int { return cmp.Or(cmp.Compare(y.MS, x.MS), strings.Compare(x.Kernel, y.Kernel)) })
+	return a, nil
 }
 
 // measure runs for some time, once at least, and gives the milliseconds of each run.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,7 +24,7 @@ func ordered(t *testing.T, orders ...order) []reply {
 		require.NoError(t, json.NewEncoder(&in).Encode(o))
 	}
 	p := &program{getenv: func(string) string { return "" }, out: &out, log: &bytes.Buffer{}}
-	require.NoError(t, p.turns(context.Background(), &in, "INTERP"))
+	require.NoError(t, p.turns(context.Background(), &in, "INTERP", true))
 	var replies []reply
 	for line := range strings.Lines(out.String()) {
 		var r reply
@@ -37,7 +38,7 @@ func ordered(t *testing.T, orders ...order) []reply {
 func TestTurns(t *testing.T) {
 	dir := t.TempDir()
 	r := ordered(t, order{Do: "list"}, order{Do: "run"}, order{Do: "load", Case: "mlp-step", Dir: dir}, order{Do: "run", MS: 1},
-		order{Do: "load", Case: "compile-resnet18", Dir: dir}, order{Do: "load", Case: "nope", Dir: dir}, order{Do: "sing"})
+		order{Do: "launches", MS: 1}, order{Do: "load", Case: "compile-resnet18", Dir: dir}, order{Do: "load", Case: "nope", Dir: dir}, order{Do: "sing"})
 	assert.Contains(t, r[0].About, "INTERP")
 	assert.Equal(t, benchCases[1].name, r[0].Cases[0].Name)
 	assert.Contains(t, r[1].Failed, "no case is loaded")
@@ -46,9 +47,19 @@ func TestTurns(t *testing.T) {
 	assert.Positive(t, r[3].MinMS)
 	assert.LessOrEqual(t, r[3].MinMS, r[3].MedianMS)
 	assert.Positive(t, r[3].Runs)
-	assert.Contains(t, r[4].Failed, "computes nothing")
-	assert.Contains(t, r[5].Failed, "nope")
-	assert.Contains(t, r[6].Failed, "sing")
+	require.NotEmpty(t, r[4].Launches)
+	times, sum := 0.0, 0.0
+	for i, l := range r[4].Launches {
+		times, sum = times+l.Times, sum+l.MS
+		assert.True(t, i == 0 || l.MS <= r[4].Launches[i-1].MS)
+		assert.Positive(t, l.Times)
+	}
+	assert.Positive(t, r[4].Launches[0].Flops)
+	assert.Equal(t, math.Round(times), times, "a run launches the same each time")
+	assert.Less(t, sum, float64(r[4].Runs)*r[4].MedianMS*10)
+	assert.Contains(t, r[5].Failed, "computes nothing")
+	assert.Contains(t, r[6].Failed, "nope")
+	assert.Contains(t, r[7].Failed, "sing")
 
 	text, err := os.ReadFile(filepath.Join(dir, "contents.json"))
 	require.NoError(t, err)
@@ -71,9 +82,17 @@ func TestTurns(t *testing.T) {
 	assert.Len(t, weights, 4*784*256)
 }
 
+func TestLaunchesHaveToBeHeard(t *testing.T) {
+	_, err := turn(context.Background(), nil, order{Do: "launches"}, new(*work), nil)
+	assert.ErrorIs(t, err, errNotLoaded)
+	w := &work{}
+	_, err = turn(context.Background(), nil, order{Do: "launches"}, &w, nil)
+	assert.ErrorContains(t, err, "--launches")
+}
+
 func TestOrdersThatAreNone(t *testing.T) {
 	p := &program{getenv: func(string) string { return "" }, out: &bytes.Buffer{}, log: &bytes.Buffer{}}
-	assert.ErrorContains(t, p.turns(context.Background(), strings.NewReader("hello\n"), "INTERP"), "an order that is none")
+	assert.ErrorContains(t, p.turns(context.Background(), strings.NewReader("hello\n"), "INTERP", false), "an order that is none")
 }
 
 // The cases that are compared with other libraries are there.

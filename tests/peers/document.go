@@ -84,7 +84,8 @@ const beginning = `# Beside PyTorch, JAX and ONNX Runtime
 %s measures everyday tensor programs in Weft on the CPU beside the best that Python has, in one run. It needs Python 3 with venv, and
 installs from PyPI into the user's cache folder %s:
 6 GB in all where PyPI has PyTorch with CUDA only. They are for this measurement: nothing else in the repository needs them. This
-document is generated; the sentences about what is slower come from %s.
+document is generated. Cases in which somebody else is faster say what a run on one thread says in which each launch is waited for; what else is
+known of them comes from %s.
 
 ## How it measures
 
@@ -193,8 +194,9 @@ func (r *record) table(g group, rows []row) string {
 			share = percent(f.share)
 		}
 		fmt.Fprintf(&b, " %s | %s | %s | %s |\n", ratio, f.spread(), atBest, share)
-		if f.ratio > 0 && f.ratio < 1 && !r.GPU {
-			slow = append(slow, fmt.Sprintf("- `%s`, %.2f: %s.\n", x.Case.Name, f.ratio, strings.TrimSuffix(kept(x.Case.Name), ".")))
+		if f.behind() && !r.GPU {
+			said := []string{x.says(r.One), keeps[x.Case.Name]}
+			slow = append(slow, fmt.Sprintf("- `%s`, %.2f: %s.\n", x.Case.Name, f.ratio, strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), ". ")))
 		}
 	}
 	if len(slow) > 0 {

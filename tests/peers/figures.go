@@ -15,6 +15,9 @@ type figures struct {
 	share       float64 // of the limit that the case has; 0 where its work is not counted
 }
 
+// behind says that somebody else is faster.
+func (f figures) behind() bool { return f.ratio > 0 && f.ratio < 1 }
+
 func (r row) figures(l limits) (f figures) {
 	ours := r.Results[weftName]
 	best := math.Inf(1)

@@ -1,25 +1,17 @@
 package main
 
-// keeps says what keeps a case from being as fast as the best of the others.
+// keeps says what else is known of what keeps a case from being as fast as the best of the others, beside what a run on one thread says.
 var keeps = map[string]string{
-	"matmul-i8-i32":    "both factors are brought into the order of the machine's tiles (AMX), the first one once for each 256 columns",
-	"matmul-bf16-1024": "both factors are brought into the order of the machine's tiles (AMX), the first one once for each 256 columns",
-	"sort-1m":          "blocks of 32 are ordered by counting, 32 comparisons an element, 16 times: once, and in each merge of runs; 80 launches",
-	"sort-rows":        "blocks of 32 are ordered by counting, 32 comparisons an element, six times: once, and in each merge of runs; 30 launches",
-	"fft-65536":        "eight stages of four terms, each of which reads and writes all numbers",
-	"cholesky-200":     "eight rows take two launches, 58 in all, and of the product that updates the first half of the rows only a part is needed",
-	"solve-64":         "two columns take three launches",
-	"solve-200":        "all rows take part in all steps, those that are done as well, which is twice the work; two columns take three launches",
-	"qr-64":            "reflections follow each other, three launches each, and are not applied in blocks",
-	"qr-200":           "products of 16 terms go over all rows for each of 13 blocks, and again for the orthogonal factor; reflections take two or three launches each",
-	"eigh-64":          "a reflection takes four launches, and zeros of the functions between whose poles eigenvalues lie are found bit by bit, 30 launches for each of two levels",
-	"eigh-200":         "reflections to three diagonals are not gathered into blocks, so that the matrix is read and written for each of 198; zeros of the functions between whose poles eigenvalues lie are found bit by bit, 30 launches for each of four levels",
-}
-
-// kept is the sentence about a case.
-func kept(name string) string {
-	if s, ok := keeps[name]; ok {
-		return s
-	}
-	return "not looked at yet"
+	"matmul-i8-i32":    "Both factors are brought into the order of the machine's tiles (AMX), the first one once for each 256 columns",
+	"matmul-bf16-1024": "Both factors are brought into the order of the machine's tiles (AMX), the first one once for each 256 columns",
+	"sort-1m":          "Blocks of 32 are ordered by counting, 32 comparisons an element, 16 times: once, and in each merge of runs; 80 launches",
+	"sort-rows":        "Blocks of 32 are ordered by counting, 32 comparisons an element, six times: once, and in each merge of runs; 30 launches",
+	"fft-65536":        "Eight stages of four terms, each of which reads and writes all numbers",
+	"cholesky-200":     "Eight rows take two launches, 58 in all, and of the product that updates the first half of the rows only a part is needed",
+	"solve-64":         "Two columns take three launches",
+	"solve-200":        "All rows take part in all steps, those that are done as well, which is twice the work; two columns take three launches",
+	"qr-64":            "Reflections follow each other, three launches each, and are not applied in blocks",
+	"qr-200":           "Products of 16 terms go over all rows for each of 13 blocks, and again for the orthogonal factor; reflections take two or three launches each",
+	"eigh-64":          "A reflection takes four launches, and zeros of the functions between whose poles eigenvalues lie are found bit by bit, 30 launches for each of two levels",
+	"eigh-200":         "Reflections to three diagonals are not gathered into blocks, so that the matrix is read and written for each of 198; zeros of the functions between whose poles eigenvalues lie are found bit by bit, 30 launches for each of four levels",
 }

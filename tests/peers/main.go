@@ -115,12 +115,12 @@ func run(ctx context.Context, o options) error {
 	if o.rounds < 1 || o.threads < 1 {
 		return errors.New("at least one round and one thread")
 	}
-	ws, err := start(ctx, o)
+	ws, single, err := start(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer ws.stop()
-	r, err := measure(o, ws)
+	defer append(ws, single...).stop()
+	r, err := measure(o, ws, first(single))
 	if err != nil {
 		return err
 	}
@@ -140,28 +140,35 @@ func run(ctx context.Context, o options) error {
 	return r.write(o.write)
 }
 
-// start brings up Weft and a process for each library.
-func start(ctx context.Context, o options) (ws workers, err error) {
+func first(ws workers) *worker {
+	if len(ws) == 0 {
+		return nil
+	}
+	return ws[0]
+}
+
+// start brings up Weft and a process for each library; and, on the processor, one of Weft on one thread.
+func start(ctx context.Context, o options) (ws, single workers, err error) {
 	python, weft := o.python, o.weft
 	if python == "" {
 		if python, err = install(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	dir, err := os.MkdirTemp("", "weft-peers-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer os.RemoveAll(dir) // programs that run keep what they have
 	if weft == "" {
 		weft = filepath.Join(dir, "weft")
 		if out, err := exec.Command("go", "build", "-o", weft, "./cmd/weft").CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build weft, from the folder of the repository: %w\n%s", err, out)
+			return nil, nil, fmt.Errorf("build weft, from the folder of the repository: %w\n%s", err, out)
 		}
 	}
 	defer func() {
 		if err != nil {
-			ws.stop()
+			append(ws, single...).stop()
 		}
 	}()
 	for _, lib := range libraries {
@@ -174,7 +181,7 @@ func start(ctx context.Context, o options) (ws workers, err error) {
 		} else {
 			script, err := scripts()
 			if err != nil {
-				return ws, err
+				return ws, single, err
 			}
 			cmd = exec.CommandContext(ctx, python, script, lib.module, fmt.Sprint(o.threads))
 			if o.gpu {
@@ -183,14 +190,21 @@ func start(ctx context.Context, o options) (ws workers, err error) {
 		}
 		w, err := newWorker(lib.name, cmd, o.threads)
 		if err != nil {
-			return ws, err
+			return ws, single, err
 		}
 		ws = append(ws, w)
 	}
-	for _, w := range ws { // they start at once and answer when they are ready
+	if !o.gpu {
+		w, err := newWorker(aloneName, exec.CommandContext(ctx, weft, "bench", "--turns", "--launches", "--device", "CPU"), 1)
+		if err != nil {
+			return ws, single, err
+		}
+		single = workers{w}
+	}
+	for _, w := range append(ws, single...) { // they start at once and answer when they are ready
 		if w.about, err = w.ask(order{Do: "list"}, time.Minute*5); err != nil {
-			return ws, err
+			return ws, single, err
 		}
 	}
-	return ws, nil
+	return ws, single, nil
 }

@@ -22,6 +22,7 @@ type row struct {
 	Group   string            `json:"group"`
 	Case    listed            `json:"case"`
 	Results map[string]result `json:"results"`
+	Alone   *alone            `json:"alone,omitempty"` // where somebody else is faster
 }
 
 // limits are what the processor can do.
@@ -41,10 +42,12 @@ type record struct {
 	Threads int               `json:"threads"`
 	GPU     bool              `json:"gpu,omitempty"`
 	Limits  limits            `json:"limits"`
+	One     limits            `json:"one"` // of one thread
 	Rows    []row             `json:"rows"`
 }
 
-func measure(o options, ws workers) (*record, error) {
+// measure has all take turns; single is the process of one thread, nil on a graphics processor.
+func measure(o options, ws workers, single *worker) (*record, error) {
 	r := &record{Command: command(o), When: time.Now().Format("2 January 2006"), Machine: machine(), About: map[string]string{},
 		Rounds: o.rounds, MS: o.ms, Threads: o.threads, GPU: o.gpu}
 	known := map[string]listed{}
@@ -54,7 +57,7 @@ func measure(o options, ws workers) (*record, error) {
 	for _, w := range ws {
 		r.About[w.name] = w.about.About
 	}
-	if err := r.findLimits(ws[0]); err != nil {
+	if err := r.findLimits(ws[0], single); err != nil {
 		return nil, err
 	}
 	for _, g := range groups {
@@ -70,29 +73,36 @@ func measure(o options, ws workers) (*record, error) {
 			if err != nil {
 				return nil, err
 			}
-			r.Rows = append(r.Rows, row{g.name, c, results})
+			r.Rows = append(r.Rows, row{Group: g.name, Case: c, Results: results})
+			if x := &r.Rows[len(r.Rows)-1]; single != nil && x.figures(r.Limits).behind() {
+				if x.Alone, err = measureAlone(single, name, o.ms); err != nil {
+					return nil, err
+				}
+			}
 			fmt.Fprintln(os.Stderr, r.Rows[len(r.Rows)-1].line(r.Limits))
 		}
 	}
 	if len(r.Rows) == 0 {
 		return nil, fmt.Errorf("nothing is called %q; see -help", o.only)
 	}
-	return r, r.findLimits(ws[0])
+	return r, r.findLimits(ws[0], single)
 }
 
 // findLimits measures the processor; of several times the best counts. Those of graphics processors are not known.
-func (r *record) findLimits(weft *worker) error {
+func (r *record) findLimits(weft, single *worker) error {
 	if r.GPU {
 		return nil
 	}
-	got, err := weft.ask(order{Do: "limits"}, patience)
-	if err == nil && got.Failed != "" {
-		err = errors.New(got.Failed)
+	for w, l := range map[*worker]*limits{weft: &r.Limits, single: &r.One} {
+		got, err := w.ask(order{Do: "limits"}, patience)
+		if err == nil && got.Failed != "" {
+			err = errors.New(got.Failed)
+		}
+		if err != nil {
+			return fmt.Errorf("measure the processor's limits: %w", err)
+		}
+		*l = limits{max(l.GFlops, got.GFlops), max(l.GBps, got.GBps)}
 	}
-	if err != nil {
-		return fmt.Errorf("measure the processor's limits: %w", err)
-	}
-	r.Limits = limits{max(r.Limits.GFlops, got.GFlops), max(r.Limits.GBps, got.GBps)}
 	return nil
 }
 

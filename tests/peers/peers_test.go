@@ -18,16 +18,16 @@ import (
 
 // sample is a run of all cases, in which Weft takes 1, 2 or 4 ms and the others 2 and 3, but for one that is wrong and fast.
 func sample() *record {
-	r := &record{Rounds: 2, MS: 10, Threads: 2, Limits: limits{100, 10}, Machine: []string{"a <machine>"}, About: map[string]string{"JAX": "JAX 1"}}
+	r := &record{Rounds: 2, MS: 10, Threads: 2, Limits: limits{100, 10}, Machine: []string{"a <machine>"}, About: map[string]string{"JAX": "JAX 1"}, One: limits{50, 8}}
 	for _, g := range groups {
 		for i, name := range g.names() {
 			ours := float64(int(1) << (i % 3))
-			r.Rows = append(r.Rows, row{g.name, listed{Name: name, About: "a & b", Flops: 1e8, Bytes: 1e7, ByBytes: i%2 == 1}, map[string]result{
+			r.Rows = append(r.Rows, row{Group: g.name, Case: listed{Name: name, About: "a & b", Flops: 1e8, Bytes: 1e7, ByBytes: i%2 == 1}, Results: map[string]result{
 				weftName:       {MS: ours, Turns: []float64{ours, ours}, Least: ours / 2},
 				"PyTorch":      {MS: 2, Turns: []float64{1, 3}, Least: 1},
 				"JAX":          {MS: 3, Turns: []float64{3, 3}, Least: 0.5},
 				"ONNX Runtime": {Lacks: true},
-			}})
+			}, Alone: &alone{MS: 6, Launches: []launched{{"r_8_8", 1, 3, 3e8, 6e6}, {"E_4", 2, 2, 0, 4e6}, {"E_2", 30, 0.1, 0, 0}}}})
 		}
 	}
 	return r
@@ -65,7 +65,9 @@ func TestDocument(t *testing.T) {
 	text := r.document()
 	assert.NotContains(t, text, "%!", "every verb has its value")
 	assert.Contains(t, text, "| `matmul-256` a & b | 1.00 | **2.00** |  | 3.00 |  | 2.00 | 1.00–3.00 | 1.00 | 100 % |")
-	assert.Contains(t, text, "- `matmul-1024`, 0.50: ", "what is slower has a sentence")
+	assert.Contains(t, text, "- `matmul-1024`, 0.50: on one thread 6.00 ms, 33 % of its limit; all threads are 1.50 × as fast; 33 launches; 15 % between launches; "+
+		"`r_8_8` takes 50 %, 100.0 GFLOP/s, 2.0 GB/s; `E_4` takes 33 %, 2.0 GB/s.\n", "what is slower says why")
+	assert.Regexp(t, "- `solve-200`, 0.50: .*2.0 GB/s\\. All rows take part", text, "and what else is known")
 	assert.NotContains(t, text, "- `matmul-256`")
 	m := geomean(r.Rows)
 	assert.Contains(t, text, fmt.Sprintf("In the geometric mean of %d cases the ratio is **%.2f**", m.n, m.ratio))
@@ -202,6 +204,16 @@ func TestTurns(t *testing.T) {
 	got, err = compare(options{rounds: 3}, ws, "matmul-256")
 	require.NoError(t, err)
 	assert.Equal(t, map[string]result{weftName: {Wrong: "no memory"}}, got)
+}
+
+func TestOnOneThread(t *testing.T) {
+	a, err := measureAlone(scripted(t, aloneName, answering(`{}`, `{"median_ms":4,"launches":[{"kernel":"E_2","times":2,"ms":3,"bytes":8}]}`)), "matmul-256", 1)
+	require.NoError(t, err)
+	assert.Equal(t, &alone{4, []launched{{"E_2", 2, 3, 0, 8}}}, a)
+	_, err = measureAlone(scripted(t, aloneName, answering(`{"failed":"no memory"}`, ``)), "matmul-256", 1)
+	assert.ErrorContains(t, err, aloneName+", asked to load matmul-256: no memory")
+	assert.Empty(t, row{}.says(limits{}))
+	assert.Equal(t, "on one thread 4.00 ms; 2 launches; 25 % between launches; `E_2` takes 75 %", row{Alone: a}.says(limits{}))
 }
 
 func TestWorkersThatEnd(t *testing.T) {

@@ -42,6 +42,8 @@ type reply struct {
 	MedianMS float64 `json:"median_ms"`
 	MinMS    float64 `json:"min_ms"`
 	Runs     int     `json:"runs"`
+
+	Launches []launched `json:"launches"`
 }
 
 // listed is a case as weft bench knows it; other libraries give the name only.
