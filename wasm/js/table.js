@@ -4,11 +4,13 @@ export const table = `
 Tensor
 a data item list realize |
 – dispose toString |
-1 neg abs sign square |
+1 neg abs sign |
+1 square | | as:counted
 1 reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p | | as:float
 1 add sub rsub mul maximum minimum fmax fmin | y:operand | wide
 1 div rdiv atan2 hypot copySign | y:operand | wide:float
-1 floorDiv truncDiv mod fmod pow rpow | y:operand | wide:int
+1 floorDiv truncDiv mod fmod | y:operand | wide:int
+1 pow rpow | y:operand | wide
 1 logAddExp logAddExp2 xlogy | y:operand | wide:float
 1 heaviside | y:operand | wide
 1 lerp | end:tensor weight:operand | wide:float
@@ -51,7 +53,7 @@ a data item list realize |
 1 prod | axes:Sums? | fold:sum
 1 mean logSumExp nanMean | axes:Axes? | fold:float
 1 max min | axes:Axes? | fold
-1 any all | axes:Axes? | fold:bool
+1 any all | axes:Axes? | fold:verdict
 1 nanSum | axes:Axes? | fold:sum
 1 countNonZero | axes:Axes? | fold:i32
 1 var std | axes:Spread? | fold:float

@@ -216,9 +216,9 @@ export class Tensor {
   neg(): Tensor
   /** abs is the absolute value. */
   abs(): Tensor
-  /** sign is −1, 0 or 1; NaN stays. */
+  /** sign is −1, 0 or 1; of NaN it is 0, as PyTorch has it. */
   sign(): Tensor
-  /** square is t·t. */
+  /** square is t·t; bools become i32. */
   square(): Tensor
   /** reciprocal is 1/t. */
   reciprocal(): Tensor
@@ -248,9 +248,9 @@ export class Tensor {
   rsub(y: Operand): Tensor
   /** mul is t · v; on bools it is and. */
   mul(y: Operand): Tensor
-  /** maximum is the larger of both; NaN if one is. */
+  /** maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. */
   maximum(y: Operand): Tensor
-  /** minimum is the smaller of both; NaN if one is. */
+  /** minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. */
   minimum(y: Operand): Tensor
   /** fmax is the larger of both; of a NaN and a number the number. Equal ones share the gradient. */
   fmax(y: Operand): Tensor
@@ -274,7 +274,7 @@ export class Tensor {
   mod(y: Operand): Tensor
   /** fmod is the remainder of t by v with the sign of t, t − v·q for the whole number q that leaves less than v. Integers by zero give 0, floats NaN. It is exact whatever the quotient is, also where that is beyond the largest float. */
   fmod(y: Operand): Tensor
-  /** pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1. */
+  /** pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1. Bools to the power of bools are bools. */
   pow(y: Operand): Tensor
   /** rpow is v to the t. */
   rpow(y: Operand): Tensor
@@ -504,9 +504,9 @@ export class Tensor {
   max(axes?: Axes): Tensor
   /** min is the smallest element; NaN if there is one, inf or the greatest integer of nothing. Ties share the gradient. */
   min(axes?: Axes): Tensor
-  /** any is true where an element is not zero. */
+  /** any is true where an element is not zero; of u8 it is 1 or 0 in u8, as in PyTorch, which had no bool once. */
   any(axes?: Axes): Tensor
-  /** all is true where no element is zero. */
+  /** all is true where no element is zero; of u8 it is 1 or 0 in u8. */
   all(axes?: Axes): Tensor
   /** nanSum is the sum of the elements that are numbers. */
   nanSum(axes?: Axes): Tensor
