@@ -38,7 +38,8 @@ a data item list realize |
 1 rrelu | low:number? high:number? | as:float
 1 glu | axis:int? | half:float
 1 softmax logSoftmax softmin | axis:int? | as:float
-1 dropout channelDropout | p:number(0..1)? | as:dropped
+1 gumbelSoftmax | axis:int? {temperature:number hard:flag} | as:float
+1 dropout channelDropout alphaDropout | p:number(0..1)? | as:dropped
 1 eq ne lt gt le ge | y:operand | wide:bool
 1 isClose | y:operand {rtol:number atol:number equalNaN:flag} | wide:bool
 1 allClose | y:operand {rtol:number atol:number equalNaN:flag} | one:bool
@@ -139,6 +140,7 @@ n unbind | axis:int? | unbind
 1 maskedSelect | mask:tensor {size:int(0..) fill:operand} | some
 1 nonZero | {size:int(0..) fill:int} | nonZero:i64
 1 categorical | axis:int? | along:i32
+1 bernoulli |
 1 multinomial | n:int(1..) {replace:flag} | draws:i32
 1 oneHot | n:int? | oneHot:i32
 2 sort | axis:int? descending:flag? | as as:i32
@@ -177,6 +179,8 @@ n unbind | axis:int? | unbind
 1 rfftn | {sizes:ints axes:ints norm:fftNorm} | rfft:float
 1 irfftn | {sizes:ints axes:ints norm:fftNorm} | irfft
 1 fftShift ifftShift | axis:ints?
+1 stft | n:int(1..) {...Frames} | stft:floated
+1 istft | n:int(1..) {...Frames} | istft:floated
 1 conv2d | w:tensor b:tensor~ options:Conv? | conv:all
 1 convTranspose2d | w:tensor b:tensor~ options:Conv? | spread:all
 1 maxPool2d | size:ints options:Pool? | plane
@@ -213,6 +217,7 @@ n unbind | axis:int? | unbind
 1 hingeEmbedding | target:tensor {margin:number ...Loss} | loss:hinge
 1 marginRanking | other:tensor target:tensor {margin:number ...Loss} | loss:lossFloat
 1 cosineEmbedding | other:tensor target:tensor {margin:number ...Loss} | rows:pair
+1 multiLabelMargin | target:tensor options:Loss? | rows:lossFloat
 1 multiMargin | target:tensor {p:number margin:number ...Loss} | rows:lossFloat
 1 tripletMargin | positive:tensor negative:tensor {...Triplet ...Loss} | triplet:triplet
 1 ctc | targets:tensor inputs:tensor lengths:tensor options:CtcOptions? | ctc:floated
@@ -327,6 +332,7 @@ Integers | dtype:dtype?
 Conv | stride:ints? padding:ints? dilation:ints? groups:int? outputPadding:ints? same:flag?
 Pool | stride:ints? padding:ints? dilation:ints? axes:int? ceil:flag? excludePadding:flag? same:flag?
 Loss | reduction:reduction? weight:tensor? ignore:ints? smoothing:number? posWeight:tensor? classAxis:int?
+Frames | hop:int(0..)? window:tensor? uncentred:flag? zeroPadded:flag? normalized:flag? twoSided:flag? length:int(0..)?
 Triplet | margin:number? p:number? eps:number? swap:flag?
 CtcOptions | blank:int? reduction:reduction? zeroInfinity:flag?
 Attention | mask:tensor? causal:flag? scale:number? dropout:number? grouped:flag?

@@ -82,6 +82,23 @@ export interface Loss {
   classAxis?: number
 }
 
+export interface Frames {
+  /** Samples from one window to the next; 0 means n/4. 0 unless given. */
+  hop?: number
+  /** Weights of the samples of a window, at most n of them, in the middle of the n; null means 1. */
+  window?: Tensor
+  /** The first window begins at the first sample; else its middle lies there, and the signal is mirrored at both ends. */
+  uncentred?: boolean
+  /** Zeros stand beyond the ends instead. */
+  zeroPadded?: boolean
+  /** Divide by √n. */
+  normalized?: boolean
+  /** All n frequencies; else the n/2+1 that a real signal is known by. */
+  twoSided?: boolean
+  /** Istft: of the result; 0: all that the frames cover. 0 unless given. */
+  length?: number
+}
+
 export interface Triplet {
   /** 1 unless given. */
   margin?: number
@@ -426,12 +443,18 @@ export class Tensor {
   /** softmin is softmax of −t. Unless given: axis -1. */
   softmin(axis?: number): Tensor
   softmin(options: { axis?: number }): Tensor
+  /** Draws from the categories along an axis, given logits, by a function that has a gradient: softmax of (t + noise of Gumbel's distribution) / temperature. With hard the result is 1 where that is largest and 0 elsewhere, and has its gradient. Unless given: axis -1, temperature 1. */
+  gumbelSoftmax(axis?: number, options?: { temperature?: number; hard?: boolean }): Tensor
+  gumbelSoftmax(options: { axis?: number; temperature?: number; hard?: boolean }): Tensor
   /** dropout sets each element to 0 with probability p, to 32 bits, and divides the others by 1 − p. Whether a network is in training is its own affair: call it then only. Unless given: p 0.5. */
   dropout(p?: number): Tensor
   dropout(options: { p?: number }): Tensor
   /** channelDropout is dropout of whole channels: the first two axes of t are kept or dropped as one. Unless given: p 0.5. */
   channelDropout(p?: number): Tensor
   channelDropout(options: { p?: number }): Tensor
+  /** alphaDropout is dropout for networks of SELU: elements are set to its least value, and all are shifted and scaled so that mean 0 and variance 1 stay (Klambauer and others, 2017). Unless given: p 0.5. */
+  alphaDropout(p?: number): Tensor
+  alphaDropout(options: { p?: number }): Tensor
 
   // Comparisons, logic and bits
 
@@ -733,6 +756,8 @@ export class Tensor {
   /** categorical draws an index along an axis with the probabilities softmax(t), i32; the axis goes. The elements are logits, or logarithms of probabilities: −inf is never drawn, unless all are. Unless given: axis -1. */
   categorical(axis?: number): Tensor
   categorical(options: { axis?: number }): Tensor
+  /** bernoulli is 1 with the probability that an element of t is, else 0, in the type of t, which has no gradient. A probability that is not between 0 and 1 is a error when the result is read. */
+  bernoulli(): Tensor
   /** Draws n categories, with probabilities in proportion to the weights in the last axis: [k] gives [n], [rows, k] gives [rows, n], i32. Without replace the categories of a row are different, in the order in which they are drawn. */
   multinomial(n: number, options?: { replace?: boolean }): Tensor
   /** A new last axis of n elements, 1 (i32) at the number that stands in t and 0 elsewhere. For n = −1 it is as long as the largest number needs. Unless given: n -1. */
@@ -844,6 +869,10 @@ export class Tensor {
   /** ifftShift is the inverse of fftShift. */
   ifftShift(axis?: number | number[]): Tensor
   ifftShift(options: { axis?: number | number[] }): Tensor
+  /** stft is the Fourier transform of windows of n samples along the last axis of a real signal: [samples] gives [frequencies, windows, 2], the last axis real and imaginary part, [rows, samples] gives that for each row. */
+  stft(n: number, options?: Frames): Tensor
+  /** istft is the signal of which t[…, frequencies, windows, 2] is the stft with the same options: the inverse transforms of all windows, weighted and added, over the sum of the squares of their weights. */
+  istft(n: number, options?: Frames): Tensor
 
   // Parts of networks
 
@@ -938,6 +967,8 @@ export class Tensor {
   marginRanking(other: Tensor, target: Tensor, options?: Loss & { margin?: number }): Tensor
   /** cosineEmbedding is 1 − c where target is 1, and c − margin, at least 0, where it is −1, for the cosine c of rows. Unless given: margin 0. */
   cosineEmbedding(other: Tensor, target: Tensor, options?: Loss & { margin?: number }): Tensor
+  /** multiLabelMargin is the mean over all classes of (1 − t[target] + t[class], at least 0), summed over the targets of a sample and, for each, the classes that are no targets. */
+  multiLabelMargin(target: Tensor, options?: Loss): Tensor
   /** multiMargin is the mean over the other classes of (margin − t[target] + t[class], at least 0)^p, times the target's weight. Classes are the last axis, target their indices. Unless given: p 1, margin 1. */
   multiMargin(target: Tensor, options?: Loss & { p?: number; margin?: number }): Tensor
   /** tripletMargin is margin + distance(t, positive) − distance(t, negative), at least 0, of rows. */
