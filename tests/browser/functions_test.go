@@ -145,7 +145,7 @@ func TestGeneratorsOfAPage(t *testing.T) {
 	assert.Equal(t, []any{0., 1., 2., 3., 4.}, got["perm"])
 	assert.Equal(t, 0., got["zeros"])
 	forms := got["forms"].(map[string]any)
-	assert.Len(t, forms, 19)
+	assert.Len(t, forms, 22)
 	assert.Equal(t, []any{[]any{6.}, "u8", 6.}, forms["typed"])
 	captured := got["captured"].([]any)
 	runs := captured[0].([]any)
