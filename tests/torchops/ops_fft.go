@@ -144,7 +144,7 @@ func (c *call) frames() tensor.Frames {
 	} else if o.Window != nil && o.Window.Dim(0) != n {
 		c.refuse("a window of %v samples for %d", o.Window.Shape(), n)
 	}
-	if v, ok := c.vals["pad_mode"]; ok && o.Uncentred == false {
+	if v, ok := c.vals["pad_mode"]; ok && !o.Uncentred {
 		switch v {
 		case "constant":
 			o.ZeroPadded = true
