@@ -58,11 +58,11 @@ var laws = [uop.NumOps]law{
 	uop.Add: func(u, g *uop.UOp) grads { return grads{g, g} },
 	uop.Mul: func(u, g *uop.UOp) grads { return grads{g.Mul(u.At(1)), g.Mul(u.At(0))} },
 	uop.Div: func(u, g *uop.UOp) grads { return grads{g.Div(u.At(1)), g.Mul(u).Div(u.At(1)).Neg()} },
-	uop.Max: func(u, g *uop.UOp) grads { // a tie shares
+	uop.Max: func(u, g *uop.UOp) grads { // a tie shares; with a NaN no operand is less, and both have all
 		x, y := u.At(0), u.At(1)
 		zero, half := g.Int(0), g.Mul(g.Float(0.5))
 		tie := x.Equal(y)
-		return grads{tie.Where(half, y.Less(x).Where(g, zero)), tie.Where(half, x.Less(y).Where(g, zero))}
+		return grads{tie.Where(half, x.Less(y).Where(zero, g)), tie.Where(half, y.Less(x).Where(zero, g))}
 	},
 	uop.Where: func(u, g *uop.UOp) grads {
 		return grads{nil, u.At(0).Where(g, g.Int(0)), u.At(0).Where(g.Int(0), g)}

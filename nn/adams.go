@@ -10,7 +10,7 @@ import (
 // MomentOptions are the settings of NewAdamax, NewNAdam and NewRAdam.
 type MomentOptions struct {
 	Rate          float64 // learning rate; 0 means 1e-3, for NewAdamax and NewNAdam 2e-3
-	Beta1, Beta2  float64 // how long gradients and their sizes are remembered; 0 means 0.9 and 0.999
+	Beta1, Beta2  float64 // how long gradients and their sizes are remembered; 0 means 0.9 and 0.999; a negative number: not at all
 	Eps           float64 // 0 means 1e-8
 	Decay         float64 // weight decay
 	Apart         bool    // take the weight decay apart from the gradient, as NewAdamW does
@@ -19,7 +19,7 @@ type MomentOptions struct {
 }
 
 func (o MomentOptions) filled() MomentOptions {
-	o.Beta1, o.Beta2, o.Eps = or(o.Beta1, 0.9), or(o.Beta2, 0.999), or(o.Eps, 1e-8)
+	o.Beta1, o.Beta2, o.Eps = share(o.Beta1, 0.9), share(o.Beta2, 0.999), or(o.Eps, 1e-8)
 	o.MomentumDecay = or(o.MomentumDecay, 0.004)
 	return o
 }

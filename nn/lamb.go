@@ -9,7 +9,7 @@ import (
 // LAMBOptions are the settings of NewLAMB.
 type LAMBOptions struct {
 	Rate         float64 // learning rate; 0 means 1e-3
-	Beta1, Beta2 float64 // how long gradients and their squares are remembered; 0 means 0.9 and 0.999
+	Beta1, Beta2 float64 // how long gradients and their squares are remembered; 0 means 0.9 and 0.999; a negative number: not at all
 	Eps          float64 // 0 means 1e-6
 	Decay        float64 // weight decay
 	Maximize     bool    // climb instead of descending
@@ -18,7 +18,7 @@ type LAMBOptions struct {
 // NewLAMB makes the optimiser of You and others (2020, algorithm 2), which scales Adam's step of each parameter to the size of the
 // parameter, for large batches. It realizes the model.
 func NewLAMB(ctx context.Context, model any, o LAMBOptions) (*Optimizer, error) {
-	b1, b2, eps := or(o.Beta1, 0.9), or(o.Beta2, 0.999), or(o.Eps, 1e-6)
+	b1, b2, eps := share(o.Beta1, 0.9), share(o.Beta2, 0.999), or(o.Eps, 1e-6)
 	return newOptimizer(ctx, model, or(o.Rate, 1e-3), []string{"first", "second"}, func(c *Change) *tensor.Tensor {
 		p, g := c.Parameter, decayed(c, 0, o.Maximize)
 		first := c.Keep("first", mix(c.Slot("first"), g, b1)).Div(unbias(c, b1))

@@ -172,3 +172,31 @@ func TestSchedulesJoined(t *testing.T) {
 }
 
 var muonOfFilters = []float64{-0.0835, 0.2966, 0.67029, 0.94329, 1.04252, 0.95328, 0.72225, 0.42495, 0.12204, -0.16433, -0.43927, -0.70126, -0.93627, -0.95068, -0.84574, -0.63901, -0.35223, -0.01309, 0.34006, 0.65773, 0.88725, 0.98722, 0.94093, 0.76105}
+
+// Adam may forget gradients at once, as the critics of generative networks have it: a negative number says so, for 0 is the default.
+func TestAdamWithoutMemory(t *testing.T) {
+	for name, make := range map[string]func(m any) (*nn.Optimizer, error){
+		"Adam": func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdam(t.Context(), m, nn.AdamOptions{Rate: .5, Beta1: -1, Beta2: -1, Eps: 1e-12})
+		},
+		"LAMB": func(m any) (*nn.Optimizer, error) {
+			return nn.NewLAMB(t.Context(), m, nn.LAMBOptions{Rate: .5, Beta1: -1, Beta2: -1, Eps: 1e-12})
+		},
+	} {
+		p := tensor.Of([]float32{3, 4}, 2)
+		o, err := make(map[string]*tensor.Tensor{"p": p})
+		require.NoError(t, err, name)
+		want := []float64{3, 4}
+		for range 3 { // each step is one of the rate along the signs, for LAMB times |p|/√2
+			scale := .5
+			if name == "LAMB" {
+				scale *= math.Hypot(want[0], want[1]) / math.Sqrt2
+			}
+			want[0], want[1] = want[0]-scale, want[1]+scale
+			require.NoError(t, o.Step(t.Context(), p.Mul(tensor.Of([]float32{7, -.1}, 2)).Sum()))
+		}
+		got, err := tensor.Data[float64](t.Context(), p.To(dtype.F64))
+		require.NoError(t, err)
+		require.InDeltaSlice(t, want, got, 1e-5, name)
+	}
+}

@@ -51,6 +51,9 @@ func decayed(c *Change, decay float64, maximize bool) *tensor.Tensor {
 	return g
 }
 
+// share is or of a number that may be 0 on purpose: negative numbers stand for that.
+func share(v, otherwise float64) float64 { return max(or(v, otherwise), 0) }
+
 // or is v, or what stands for a field that was left 0.
 func or(v, otherwise float64) float64 {
 	if v == 0 {

@@ -3,6 +3,7 @@ package tensor
 import (
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -134,14 +135,17 @@ func logAddExp(x, y *uop.UOp) *uop.UOp {
 }
 
 // Pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative
-// base with an exponent that is no integer gives NaN; anything to the 0 is 1.
+// base with an exponent that is no integer gives NaN; anything to the 0 is 1. Bools to the power of bools are bools.
 func (t *Tensor) Pow(v any) *Tensor { return power("Pow", t, v) }
 
 // RPow is v to the t.
 func (t *Tensor) RPow(v any) *Tensor { return power("RPow", v, t) }
 
 func power(op string, x, y any) *Tensor {
-	return elementwise(op, intsAtLeast, func(u []*uop.UOp) *uop.UOp {
+	return elementwise(op, nil, func(u []*uop.UOp) *uop.UOp {
+		if u[0].DType() == dtype.Bool { // false to the power of true alone is false
+			return u[0].Or(u[1].Not())
+		}
 		if c, ok := u[1].ConstValue(); ok && u[1].DType().IsFloat() {
 			if out := smallPower(u[0], c.Float()); out != nil {
 				return out

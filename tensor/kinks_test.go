@@ -2,6 +2,7 @@ package tensor_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,4 +93,50 @@ func TestBoolIndex(t *testing.T) {
 	require.Equal(t, []float64{7, 7, 7, 3, 4, 5}, floats(t, x.WithAt(7, true, 0).Reshape(6)))
 	require.Equal(t, []float64{0, 1, 2, 3, 4, 5}, floats(t, x.WithAt(7, false).Reshape(6)))
 	require.Equal(t, []int{1}, []int(tensor.Full(2, dtype.F32).At(true).Shape()))
+}
+
+// A NaN takes the gradient of a maximum as it takes its value, and has no sign.
+func TestNaNs(t *testing.T) {
+	nan := float32(math.NaN())
+	x, y := tensor.Of([]float32{nan, 1, nan, 1, 2}, 5), tensor.Of([]float32{1, nan, nan, 1, 1}, 5)
+	for _, z := range []*tensor.Tensor{x.Maximum(y), x.Neg().Minimum(y.Neg()).Neg()} {
+		require.Equal(t, []float64{1, 1, 1, .5, 1}, slopes(t, z, x))
+		require.Equal(t, []float64{1, 1, 1, .5, 0}, slopes(t, z, y))
+	}
+	require.Equal(t, []float64{0, 1, 0, 1, 1}, floats(t, x.Sign()))
+	require.Equal(t, []float64{0, 1, 0, 1, 1}, slopes(t, x.Abs(), x))
+}
+
+// What types PyTorch gives where bools and bytes are no numbers.
+func TestTruthTypes(t *testing.T) {
+	u, b := tensor.Of([]uint8{0, 2}, 2), tensor.Of([]bool{false, true}, 2)
+	require.Equal(t, dtype.U8, u.Any().DType())
+	require.Equal(t, dtype.U8, u.AllKeep(0).DType())
+	require.Equal(t, []float64{1, 0}, floats(t, tensor.Stack(0, u.Any(), u.All())))
+	require.Equal(t, dtype.Bool, b.Any().DType())
+	require.Equal(t, dtype.I32, b.Square().DType())
+	require.Equal(t, []float64{0, 1}, floats(t, b.Square()))
+	for _, c := range []struct {
+		v    any
+		d    dtype.DType
+		want []float64
+	}{{true, dtype.Bool, []float64{0, 1}}, {false, dtype.Bool, []float64{1, 1}}, {b, dtype.Bool, []float64{1, 1}}, {2, dtype.I32, []float64{0, 1}}, {.5, dtype.F32, []float64{0, 1}}} {
+		y := b.Pow(c.v)
+		require.Equal(t, c.d, y.DType(), "%v", c.v)
+		require.Equal(t, c.want, floats(t, y), "%v", c.v)
+	}
+}
+
+// Adaptive pools to nothing give nothing.
+func TestPoolsToNothing(t *testing.T) {
+	x := tensor.Ones(1, 2, 5, 5)
+	v, i := x.AdaptiveMaxPool(0, 3)
+	require.Equal(t, []int{1, 2, 0, 3}, v.Shape())
+	require.Equal(t, []int{1, 2, 0, 3}, i.Shape())
+	require.Equal(t, []int{1, 2, 3, 0}, x.AdaptiveAvgPool(3, 0).Shape())
+	require.Empty(t, floats(t, x.AdaptiveAvgPool(3, 0)))
+	require.Equal(t, slices.Repeat([]float64{0}, 50), slopes(t, v, x))
+	for _, f := range []func(){func() { x.AdaptiveAvgPool(-1, 2) }, func() { x.AdaptiveMaxPool(-1, 2) }} {
+		require.ErrorContains(t, tensor.Try(f), "size 5 cannot become -1")
+	}
 }

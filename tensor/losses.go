@@ -85,6 +85,34 @@ func (t *Tensor) MultiMargin(target *Tensor, p, margin float64, options ...Loss)
 	return o.reduce(op, self.Where(0, l).Sum(-1).Div(t.Dim(-1)))
 }
 
+// MultiLabelMargin is the mean over all classes of (1 − t[target] + t[class], at least 0), summed over the targets of a sample and, for
+// each, the classes that are no targets. Classes are the last axis of t; target has its shape and lists class indices, of which those
+// from the first negative one on do not count.
+func (t *Tensor) MultiLabelMargin(target *Tensor, options ...Loss) *Tensor {
+	const op = "MultiLabelMargin"
+	o := lossOptions(op, options)
+	if o.Weight != nil {
+		failArg(op, "takes no weight")
+	}
+	checkIndex(op, target)
+	if t.Rank() < 1 || t.Rank() > 2 || !target.shape().Equal(t.shape()) {
+		fail(op, shapesOf(t, target), "needs [n, classes] and as many class indices, the rest −1")
+	}
+	n := t.Dim(-1)
+	if t.Numel() == 0 {
+		return o.reduce(op, t.Sum(-1))
+	}
+	counts := target.Lt(0).CumSum(-1).Eq(0)
+	at := counts.Where(target, 0)
+	at = at.like(within(op, "class", at.node(), 0, n, fmt.Sprintf("%d classes", n)))
+	classes := arange(n).To(at.DType())
+	hit := at.Unsqueeze(-1).Eq(classes).And(counts.Unsqueeze(-1)) // [n, place in target, class]
+	others := hit.Any(-2).LogicalNot().Unsqueeze(-2)
+	top := hit.Where(t.Unsqueeze(-2), 0).Sum(-1).Unsqueeze(-1)
+	l := t.Unsqueeze(-2).Sub(top).Add(1).positive()
+	return o.reduce(op, counts.Unsqueeze(-1).And(others).Where(l, 0).Sum(-1, -2).Div(n))
+}
+
 // PoissonNLL is the negative log-likelihood of counts target for a rate eᵗ, or t where logInput is not set; full adds
 // Stirling's approximation of the constant term.
 func (t *Tensor) PoissonNLL(target *Tensor, logInput, full bool, eps float64, options ...Loss) *Tensor {

@@ -232,7 +232,7 @@ func absolute(u *uop.UOp) *uop.UOp {
 	return u.Less(zero).Where(u.Neg(), u.Equal(zero).Where(zero, u))
 }
 
-// Sign is −1, 0 or 1; NaN stays.
+// Sign is −1, 0 or 1; of NaN it is 0, as PyTorch has it.
 func (t *Tensor) Sign() *Tensor {
 	if t.DType() == dtype.Bool {
 		return t
@@ -242,20 +242,20 @@ func (t *Tensor) Sign() *Tensor {
 
 func sign(u *uop.UOp) *uop.UOp {
 	zero := u.Int(0)
-	s := u.Equal(zero).Where(zero, u)
-	if u.DType().IsFloat() {
-		s = zero.Less(u).Where(u.Int(1), s)
-	} else {
-		s = zero.Less(u).Where(u.Int(1), zero)
-	}
+	s := zero.Less(u).Where(u.Int(1), zero)
 	if u.DType().IsUnsigned() {
 		return s
 	}
 	return u.Less(zero).Where(u.Int(-1), s)
 }
 
-// Square is t·t.
-func (t *Tensor) Square() *Tensor { return t.Mul(t) }
+// Square is t·t; bools become int32.
+func (t *Tensor) Square() *Tensor {
+	if t.DType() == dtype.Bool {
+		t = t.To(dtype.I32)
+	}
+	return t.Mul(t)
+}
 
 // Reciprocal is 1/t.
 func (t *Tensor) Reciprocal() *Tensor { return t.RDiv(1) }
@@ -268,12 +268,12 @@ func (t *Tensor) Rsqrt() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp { return x.Int(1).Div(x.Sqrt()) })
 }
 
-// Maximum is the larger of both; NaN if one is.
+// Maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it.
 func (t *Tensor) Maximum(v any) *Tensor {
 	return elementwise("Maximum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Max(u[1]) }, t, v)
 }
 
-// Minimum is the smaller of both; NaN if one is.
+// Minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it.
 func (t *Tensor) Minimum(v any) *Tensor {
 	return elementwise("Minimum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Min(u[1]) }, t, v)
 }

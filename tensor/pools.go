@@ -4,24 +4,29 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
 // AdaptiveAvgPool gives the last len(sizes) axes new sizes; each element is the mean of those it covers.
 func (t *Tensor) AdaptiveAvgPool(sizes ...int) *Tensor {
+	if t.emptied("AdaptiveAvgPool", sizes) {
+		return t.like(spread(uop.NewInt(floating(t.DType()), 0), slices.Concat(t.shape()[:t.Rank()-len(sizes)], sizes)))
+	}
 	return t.Resize(sizes, Resize{Mode: ResizeArea})
 }
 
 // AdaptiveMaxPool gives the last len(sizes) axes new sizes; each element is the largest of those it covers. indices
 // (int32) count within these axes.
 func (t *Tensor) AdaptiveMaxPool(sizes ...int) (values, indices *Tensor) {
-	if len(sizes) > t.Rank() {
-		fail("AdaptiveMaxPool", shapes(t.shape()), "%d sizes for %d axes", len(sizes), t.Rank())
+	if t.emptied("AdaptiveMaxPool", sizes) {
+		s := slices.Concat(t.shape()[:t.Rank()-len(sizes)], sizes)
+		return t.like(spread(uop.NewInt(t.DType(), 0), s)), t.like(spread(uop.NewInt(dtype.I32, 0), s))
 	}
 	lists := make([][][]int, len(sizes))
 	for i, n := range sizes {
 		in := t.Dim(t.Rank() - len(sizes) + i)
-		if n < 1 || in < 1 {
+		if in < 1 {
 			fail("AdaptiveMaxPool", shapes(t.shape()), "size %d cannot become %d", in, n)
 		}
 		checkListed("AdaptiveMaxPool", t.shape(), n)
@@ -31,6 +36,19 @@ func (t *Tensor) AdaptiveMaxPool(sizes ...int) (values, indices *Tensor) {
 		}
 	}
 	return t.maxOf(lists)
+}
+
+// emptied is whether one of the sizes is 0, and so nothing is left; it refuses sizes that cannot be.
+func (t *Tensor) emptied(op string, sizes []int) bool {
+	if len(sizes) > t.Rank() {
+		fail(op, shapes(t.shape()), "%d sizes for %d axes", len(sizes), t.Rank())
+	}
+	for i, n := range sizes {
+		if n < 0 {
+			fail(op, shapes(t.shape()), "size %d cannot become %d", t.Dim(t.Rank()-len(sizes)+i), n)
+		}
+	}
+	return slices.Contains(sizes, 0)
 }
 
 // span is lo, lo+step, … below hi.

@@ -119,14 +119,22 @@ func (t *Tensor) picked(axis int, index *Tensor) (values, indices *Tensor) {
 	return t.like(t.node().Gather(index.node().Reshape(s...), axis).Reshape(index.Shape()...)), index
 }
 
-// Any is true where an element is not zero.
+// Any is true where an element is not zero; of uint8 it is 1 or 0 in uint8, as in PyTorch, which had no bool once.
 func (t *Tensor) Any(axes ...int) *Tensor {
-	return t.like(largestOf(t.truth(), t.axes("Any", axes)))
+	return t.verdict(largestOf(t.truth(), t.axes("Any", axes)))
 }
 
-// All is true where no element is zero.
+// All is true where no element is zero; of uint8 it is 1 or 0 in uint8.
 func (t *Tensor) All(axes ...int) *Tensor {
-	return t.like(largestOf(t.truth().Not(), t.axes("All", axes)).Not())
+	return t.verdict(largestOf(t.truth().Not(), t.axes("All", axes)).Not())
+}
+
+// verdict is a bool that was found about t in the type that Any and All have.
+func (t *Tensor) verdict(u *uop.UOp) *Tensor {
+	if t.DType() == dtype.U8 {
+		u = u.Cast(dtype.U8)
+	}
+	return t.like(u)
 }
 
 // Mean is the average; of integers as float32, of nothing NaN.

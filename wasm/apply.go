@@ -228,6 +228,12 @@ var draws = map[string]func(g generator, c *call) one{
 		o.Generator = g
 		return tensor.ScaledDotProduct(q, k, v, o)
 	},
+	"alphaDropout": func(g generator, c *call) one { x := c.tensor(); return g.AlphaDropout(x, c.number()) },
+	"bernoulli":    func(g generator, c *call) one { return g.Bernoulli(c.tensor()) },
+	"gumbelSoftmax": func(g generator, c *call) one {
+		x, axis, temperature := c.tensor(), c.integer(), c.number()
+		return g.GumbelSoftmax(x, axis, tensor.Gumbel{Temperature: temperature, Hard: c.truth()})
+	},
 	"categorical": func(g generator, c *call) one { x := c.tensor(); return g.Categorical(x, c.integer()) },
 	"multinomial": func(g generator, c *call) one {
 		x, n := c.tensor(), c.integer()

@@ -24,6 +24,7 @@ var table = []operation{
 	}},
 	{"all", "axis? keep=false", reduction(one.All)},
 	{"allClose", "y rtol=1e-5 atol=1e-8 equalNaN=false", one.AllClose},
+	{"alphaDropout", "p=0.5", one.AlphaDropout},
 	{"and", "y", one.And},
 	{"any", "axis? keep=false", reduction(one.Any)},
 	{"arange", "- start stop? step? dtype=i32", opArange},
@@ -52,6 +53,7 @@ var table = []operation{
 	{"batchNorm", "mean variance w? b? eps=1e-5 axes?", opBatchNorm},
 	{"bce", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.BCE},
 	{"bceWithLogits", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.BCEWithLogits},
+	{"bernoulli", "", one.Bernoulli},
 	{"binCount", "weights? least=0", func(c *call) one {
 		x, weights, least := c.tensor(), c.tensor(), c.integer()
 		return c.got(x.BinCount(c.ctx, weights, least))
@@ -183,6 +185,10 @@ var table = []operation{
 		return x.GroupNorm(groups, w, b, eps)
 	}},
 	{"gt", "y", one.Gt},
+	{"gumbelSoftmax", "axis=-1 temperature=1 hard=false", func(c *call) one {
+		x, axis, temperature, hard := c.tensor(), c.integer(), c.number(), c.truth()
+		return x.GumbelSoftmax(axis, tensor.Gumbel{Temperature: temperature, Hard: hard})
+	}},
 	{"hammingWindow", "- n periodic=true alpha=0.54 beta=0.46 dtype=f32", func(c *call) one {
 		n, periodic, alpha, beta, made := c.integer(), c.truth(), c.number(), c.number(), c.dtype()
 		return tensor.HammingWindow(n, periodic, alpha, beta, made)
@@ -241,6 +247,7 @@ var table = []operation{
 	{"isNaN", "", one.IsNaN},
 	{"isNegInf", "", one.IsNegInf},
 	{"isPosInf", "", one.IsPosInf},
+	{"istft", "n hop=0 window? uncentred=false zeroPadded=false normalized=false twoSided=false length=0", one.ISTFT},
 	{"kaimingNormal", "- shape slope=0 dtype=f32", kaiming(tensor.KaimingNormal)},
 	{"kaimingUniform", "- shape slope=0 dtype=f32", kaiming(tensor.KaimingUniform)},
 	{"keccak", "kind=0:sha3_256:sha3_224:sha3_384:sha3_512:shake128:shake256", func(c *call) one {
@@ -322,6 +329,7 @@ var table = []operation{
 	{"mse", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.MSE},
 	{"mul", "y", one.Mul},
 	{"mulAssign", "value", one.MulAssign},
+	{"multiLabelMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.MultiLabelMargin},
 	{"multiLabelSoftMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.MultiLabelSoftMargin},
 	{"multiMargin", "target p=1 margin=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", func(c *call) one {
 		x, target, p, margin, loss := c.tensor(), c.tensor(), c.number(), c.number(), c.loss()
@@ -476,6 +484,7 @@ var table = []operation{
 	{"stack", "- tensors axis=0", joined(tensor.Stack)},
 	{"std", "axis? keep=false correction=1", spread(one.Std)},
 	{"stdMean", "axis? keep=false correction=1", spreads(one.StdMean)},
+	{"stft", "n hop=0 window? uncentred=false zeroPadded=false normalized=false twoSided=false length=0", one.STFT},
 	{"sub", "y", one.Sub},
 	{"subAssign", "value", one.SubAssign},
 	{"sum", "axis? keep=false dtype?", opSum},
@@ -593,6 +602,8 @@ func run(c *call, f any) some {
 		x = f(c.tensor(), c.integer(), c.tensor())
 	case func(one, int, one, any) one:
 		x = f(c.tensor(), c.integer(), c.tensor(), c.operand())
+	case func(one, int, tensor.Frames) one:
+		x = f(c.tensor(), c.integer(), c.frames())
 	case func(one, one) one:
 		x = f(c.tensor(), c.tensor())
 	case func(one, one, ...tensor.Loss) one:

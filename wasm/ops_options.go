@@ -19,6 +19,10 @@ func (c *call) loss() tensor.Loss {
 	return tensor.Loss{Reduction: tensor.LossReduction(c.word()), Weight: c.tensor(), Ignore: c.integers(), Smoothing: c.number(), PosWeight: c.tensor(), ClassAxis: c.integer()}
 }
 
+func (c *call) frames() tensor.Frames {
+	return tensor.Frames{Hop: c.integer(), Window: c.tensor(), Uncentred: c.truth(), ZeroPadded: c.truth(), Normalized: c.truth(), TwoSided: c.truth(), Length: c.integer()}
+}
+
 func (c *call) triplet() tensor.Triplet {
 	return tensor.Triplet{Margin: c.number(), P: c.number(), Eps: c.number(), Swap: c.truth()}
 }

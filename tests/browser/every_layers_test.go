@@ -91,7 +91,9 @@ var networks1 = []example{
 	is("x.smoothL1(y, {beta: 0.2})", func(v values) one { return v.x.SmoothL1(v.y, 0.2) }), is("x.klDiv(y, {reduction: 'sum'})", func(v values) one { return v.x.KLDiv(v.y, false, tensor.Loss{Reduction: tensor.SumLoss}) }), is("x.klDiv(y, {logTarget: true})", func(v values) one { return v.x.KLDiv(v.y, true) }),
 	is("x.poissonNll(y, {full: true})", func(v values) one { return v.x.PoissonNLL(v.y, true, true, 1e-8) }), is("x.poissonNll(y, {logInput: false})", func(v values) one { return v.x.PoissonNLL(v.y, false, false, 1e-8) }), is("x.gaussianNll(y, y, {full: true})", func(v values) one { return v.x.GaussianNLL(v.y, v.y, true, 1e-6) }),
 	is("a.at(0).hingeEmbedding(sign, {margin: 0.5})", func(v values) one { return v.a.At(0).HingeEmbedding(v.sign, 0.5) }), is("a.at(0).marginRanking(a.at(1), sign, {margin: 0.2})", func(v values) one { return v.a.At(0).MarginRanking(v.a.At(1), v.sign, 0.2) }),
-	is("a.cosineEmbedding(m, sign)", func(v values) one { return v.a.CosineEmbedding(v.m, v.sign, 0) }), is("x.multiMargin(classes, {p: 2})", func(v values) one { return v.x.MultiMargin(v.classes, 2, 1) }), is("a.tripletMargin(m, a.t(), {margin: 2, swap: true, reduction: 'sum'})", func(v values) one {
+	is("a.cosineEmbedding(m, sign)", func(v values) one { return v.a.CosineEmbedding(v.m, v.sign, 0) }), is("x.multiLabelMargin(w.tensor(Int32Array.of(2, 0, -1, 1, -1, 0, 0, 3, 1, 2, -1, 0), [3, 4]), {reduction: 'none'})", func(v values) one {
+		return v.x.MultiLabelMargin(tensor.Of([]int32{2, 0, -1, 1, -1, 0, 0, 3, 1, 2, -1, 0}, 3, 4), tensor.Loss{Reduction: tensor.NoneLoss})
+	}), is("x.multiMargin(classes, {p: 2})", func(v values) one { return v.x.MultiMargin(v.classes, 2, 1) }), is("a.tripletMargin(m, a.t(), {margin: 2, swap: true, reduction: 'sum'})", func(v values) one {
 		return v.a.TripletMargin(v.m, v.a.T(), tensor.Triplet{Margin: 2, P: 2, Eps: 1e-6, Swap: true}, tensor.Loss{Reduction: tensor.SumLoss})
 	}),
 	is("times.logSoftmax().ctc(w.tensor(Int32Array.of(1, 2), [2, 1]), w.tensor(Int32Array.of(3, 2)), w.tensor(Int32Array.of(1, 1)), {reduction: 'sum'})", func(v values) one {

@@ -51,6 +51,20 @@ var new1 = []example{
 	is("img.einReduce('b c (h 2) (w 2) -> b c h w', 'max')", func(v values) one { return v.img.EinReduce("b c (h 2) (w 2) -> b c h w", one.Max, nil) }),
 	is("x.einReduce('a b -> b')", func(v values) one { return v.x.EinReduce("a b -> b", one.Sum, nil) }), is("x.einReduce('a (b c) -> a', 'mean', {sizes: {c: 2}})", func(v values) one { return v.x.EinReduce("a (b c) -> a", one.Mean, map[string]int{"c": 2}) }),
 	is("x.einReduce('a b -> a', {how: 'logSumExp'})", func(v values) one { return v.x.EinReduce("a b -> a", one.LogSumExp, nil) }),
+	is("y.div(y.max()).abs().clamp(0, 1).bernoulli()", func(v values) one { return v.y.Div(v.y.Max()).Abs().Clamp(0, 1).Bernoulli() }), is("x.alphaDropout(0.3)", func(v values) one { return v.x.AlphaDropout(0.3) }),
+	is("x.gumbelSoftmax()", func(v values) one { return v.x.GumbelSoftmax(-1, tensor.Gumbel{}) }), is("x.gumbelSoftmax(0, {temperature: 0.5, hard: true})", func(v values) one {
+		return v.x.GumbelSoftmax(0, tensor.Gumbel{Temperature: 0.5, Hard: true})
+	}),
+	is("x.flatten().stft(4, {window: w.hannWindow(4)})", func(v values) one {
+		return v.x.Flatten().STFT(4, tensor.Frames{Window: tensor.HannWindow(4, true, dtype.F32)})
+	}), is("x.stft(3, {hop: 2, twoSided: true, normalized: true, zeroPadded: true})", func(v values) one {
+		return v.x.STFT(3, tensor.Frames{Hop: 2, TwoSided: true, Normalized: true, ZeroPadded: true})
+	}),
+	is("x.stft(4, {hop: 1, uncentred: true}).istft(4, {hop: 1, uncentred: true})", func(v values) one {
+		return v.x.STFT(4, tensor.Frames{Hop: 1, Uncentred: true}).ISTFT(4, tensor.Frames{Hop: 1, Uncentred: true})
+	}), is("x.flatten().stft(4).istft(4, {length: 9})", func(v values) one {
+		return v.x.Flatten().STFT(4, tensor.Frames{}).ISTFT(4, tensor.Frames{Length: 9})
+	}),
 	is("x.mul(3).categorical()", func(v values) one { return v.x.Mul(3).Categorical(-1) }), is("x.categorical(0)", func(v values) one { return v.x.Categorical(0) }),
 	is("x.multinomial(3)", func(v values) one { return v.x.Multinomial(3, tensor.Sampling{}) }), is("x.at(0).multinomial(9, {replace: true})", func(v values) one { return v.x.At(0).Multinomial(9, tensor.Sampling{Replace: true}) }),
 	is("b.newtonSchulz()", func(v values) one { return v.b.NewtonSchulz(5, [3]float64{3.4445, -4.775, 2.0315}, 1e-7) }),

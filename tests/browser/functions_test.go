@@ -117,7 +117,7 @@ func TestGeneratorsOfAPage(t *testing.T) {
 			randn: g.randn([2, 3]), uniform: g.uniform([5], 2, 3), normal: g.normal([5], 100, 0), scaledUniform: g.scaledUniform([4]), glorotUniform: g.glorotUniform([2, 3]),
 			kaimingUniform: g.kaimingUniform([2, 3], 0.1), kaimingNormal: g.kaimingNormal([2, 3]), randint: g.randint([6], 3, 5), typed: g.randint([6], 3, 5, {dtype: 'u8'}), randPerm: g.randPerm(5),
 			randomBits: g.randomBits([3]), randLike: g.randLike(w.ones([2])), randnLike: g.randnLike(w.ones([2])), dropout: g.dropout(w.ones([8]), 1), channelDropout: g.channelDropout(w.ones([2, 2, 2]), 0),
-			rrelu: g.rrelu(w.tensor([-1, 2])), categorical: g.categorical(w.zeros([3, 4])), multinomial: g.multinomial(w.ones([4]), 2), half: g.rand([3], {dtype: 'f16'}),
+			rrelu: g.rrelu(w.tensor([-1, 2])), bernoulli: g.bernoulli(w.rand([4])), gumbelSoftmax: g.gumbelSoftmax(w.zeros([3, 4]), 0, {hard: true}), alphaDropout: g.alphaDropout(w.ones([4])), categorical: g.categorical(w.zeros([3, 4])), multinomial: g.multinomial(w.ones([4]), 2), half: g.rand([3], {dtype: 'f16'}),
 		}
 		out.forms = Object.fromEntries(await Promise.all(Object.entries(all).map(async ([n, t]) => [n, [t.shape, t.dtype, (await t.data()).length]])))
 		out.between = (await all.uniform.list()).every((v) => v >= 2 && v < 3)
@@ -145,7 +145,7 @@ func TestGeneratorsOfAPage(t *testing.T) {
 	assert.Equal(t, []any{0., 1., 2., 3., 4.}, got["perm"])
 	assert.Equal(t, 0., got["zeros"])
 	forms := got["forms"].(map[string]any)
-	assert.Len(t, forms, 19)
+	assert.Len(t, forms, 22)
 	assert.Equal(t, []any{[]any{6.}, "u8", 6.}, forms["typed"])
 	captured := got["captured"].([]any)
 	runs := captured[0].([]any)

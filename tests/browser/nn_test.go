@@ -210,6 +210,23 @@ var optimisers = []optimiser{
 	{"adadelta(model)", func(ctx context.Context, m any) (*nn.Optimizer, error) {
 		return nn.NewAdadelta(ctx, m, nn.AdadeltaOptions{})
 	}},
+	{"lamb(model, {rate: 0.1, decay: 0.1})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
+		return nn.NewLAMB(ctx, m, nn.LAMBOptions{Rate: 0.1, Decay: 0.1})
+	}},
+	{"lars(model, {rate: 0.1, trust: 0.1})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
+		return nn.NewLARS(ctx, m, nn.LARSOptions{Rate: 0.1, Trust: 0.1})
+	}},
+	{"lars(model, {momentum: 0, decay: 0, maximize: true})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
+		return nn.NewLARS(ctx, m, nn.LARSOptions{NoMomentum: true, NoDecay: true, Maximize: true})
+	}},
+	{"adam(model, {beta1: 0, beta2: 0.5})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
+		return nn.NewAdam(ctx, m, nn.AdamOptions{Beta1: -1, Beta2: .5})
+	}},
+	{"custom(model, (c) => c.parameter.sub(c.keep('mean', c.slot('mean').lerp(c.gradient, 0.1)).sign().mul(c.rate)), {rate: 0.1, slots: ['mean']})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
+		return nn.NewOptimizer(ctx, m, func(c *nn.Change) *tensor.Tensor {
+			return c.Parameter.Sub(c.Keep("mean", c.Slot("mean").Lerp(c.Gradient, 0.1)).Sign().Mul(c.Rate))
+		}, nn.RuleOptions{Rate: 0.1, Slots: []string{"mean"}})
+	}},
 	{"muon({weight: model.weight}, {rate: 0.1})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
 		return nn.NewMuon(ctx, &struct{ Weight *tensor.Tensor }{m.(*nn.Linear).Weight}, nn.MuonOptions{Rate: 0.1})
 	}},

@@ -99,6 +99,12 @@ var losses = []maker{
 		n := s[len(s)-1]
 		return on("MultiMargin", x, val(g.index(n, s[:len(s)-1]...)), flt(float64(g.In(1, 2))), flt(1), g.lossOptions(x, n))
 	})),
+	floating(full(func(g *generator, x int) (Op, bool) {
+		if g.rank(x) > 2 {
+			return none, false
+		}
+		return on("MultiLabelMargin", x, val(g.index(g.dim(x, g.rank(x)-1), g.t(x).Shape()...)), g.lossOptions())
+	})),
 	floating(plain(func(g *generator, x int) (Op, bool) {
 		return on("PoissonNLL", x, val(g.filled(x, g.counts(), g.t(x).Shape()...)), boolean(true), boolean(g.One(2)), flt(0.125), g.lossOptions())
 	})),
@@ -272,7 +278,13 @@ var drawn = []maker{
 	},
 	floating(func(g *generator, x int) (Op, bool) {
 		seed := Arg{Kind: SeedA, N: g.N(1 << 20)}
-		switch g.N(6) {
+		switch g.N(9) {
+		case 6:
+			return on("Bernoulli", g.filled(x, Shares, g.t(x).Shape()...), seed)
+		case 7:
+			return on("AlphaDropout", x, seed, flt(pick(g.Rand, 0.25, 0.5)))
+		case 8:
+			return on("GumbelSoftmax", x, seed, num(g.axis(x)), Arg{Kind: GumbelA, N: g.N(2), X: 0.5})
 		case 4:
 			return on("Categorical", x, seed, num(g.axis(x)))
 		case 5:

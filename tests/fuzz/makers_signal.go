@@ -61,6 +61,25 @@ var signals = []maker{
 		}
 		return on(pick(g.Rand, "RFFT", "IHFFT"), g.of(x, []int{pick(g.Rand, 65, 66, 67, 72, 100, 128, 130)}), num(-1), num(0), g.fftNorm())
 	}),
+	floating(full(func(g *generator, x int) (Op, bool) {
+		n, two, centred := g.In(2, 6), g.N(2), g.N(2)
+		o := Arg{Kind: FramesA, List: []int{g.In(1, n), 1 - centred, 1, g.N(2), two, g.N(2) * g.In(1, 20)}}
+		if g.One(2) {
+			rows, windows := []int{}, g.In(2, 4)
+			if g.One(2) {
+				rows = append(rows, g.In(1, 3))
+			}
+			bins := n/2 + 1
+			if two != 0 {
+				bins = n
+			}
+			return on("ISTFT", g.of(x, append(rows, bins, windows, 2)), num(n), o)
+		}
+		if g.rank(x) > 2 || g.dim(x, g.rank(x)-1) < n {
+			return none, false
+		}
+		return on("STFT", x, num(n), o)
+	})),
 	func(g *generator, x int) (Op, bool) {
 		if g.rank(x) > 3 {
 			return none, false

@@ -34,6 +34,10 @@ func (a *Arg) options() any {
 		return sizes
 	case SamplingA:
 		return tensor.Sampling{Replace: a.N != 0}
+	case GumbelA:
+		return tensor.Gumbel{Temperature: a.X, Hard: a.N != 0}
+	case FramesA:
+		return tensor.Frames{Hop: a.List[0], Uncentred: a.List[1] != 0, ZeroPadded: a.List[2] != 0, Normalized: a.List[3] != 0, TwoSided: a.List[4] != 0, Length: a.List[5]}
 	case ReduceA:
 		return reducers[a.S]
 	case NewtonA:

@@ -92,6 +92,8 @@ const (
 	CTCA                  // List: blank, reduction, whether infinite losses are zero
 	SizesA                // S: names, one letter each; List: their sizes
 	SamplingA             // N: with replacement
+	GumbelA               // N: hard; X: temperature
+	FramesA               // List: hop, whether uncentred, padded with zeros, normalized, two-sided; and the length
 	ReduceA               // S: a method of Tensor over axes
 	NewtonA               // Reals: three coefficients
 	Bound                 // List: the bounds of a variable, and its value

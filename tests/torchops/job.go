@@ -204,7 +204,10 @@ func (d *device) mustFail(c *Case, out []any) *Result {
 	var err error
 	for _, v := range out {
 		if t, ok := v.(*tensor.Tensor); ok && err == nil {
-			err = d.Realize(d.ctx, d.own(t))
+			own := d.own(t)
+			if err = d.Realize(d.ctx, own); err == nil {
+				_, err = d.read(own) // what values tell comes to who reads them
+			}
 		}
 	}
 	if err != nil {

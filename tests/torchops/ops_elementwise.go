@@ -85,8 +85,8 @@ func nanToNum(c *call) T {
 
 var binaryOps = map[string]op{
 	"torch.add": one("input, other, *, alpha=1", add), "torch.Tensor.add": one("input, other, *, alpha=1", add),
-	"torch.sub":  one("input, other, *, alpha=1", func(c *call) T { return c.left("input", "other").Sub(c.scaled("other")) }),
-	"torch.rsub": one("input, other, alpha=1", func(c *call) T { return c.scaled("input").(T).RSub(c.Operand("other")) }),
+	"torch.sub":  one("input, other, *, alpha=1", func(c *call) T { return c.numbers().left("input", "other").Sub(c.scaled("other")) }),
+	"torch.rsub": one("input, other, alpha=1", func(c *call) T { return c.numbers().scaled("input").(T).RSub(c.Operand("other")) }),
 	"torch.mul":  dual(T.Mul), "torch.true_divide": one("dividend, divisor", func(c *call) T { return c.left("dividend", "divisor").Div(c.Operand("divisor")) }),
 	"torch.div":     one("input, other, *, rounding_mode=None", divide),
 	"torch.maximum": dual(T.Maximum), "torch.minimum": dual(T.Minimum), "torch.fmax": dual(T.FMax), "torch.fmin": dual(T.FMin),
@@ -129,6 +129,17 @@ func (c *call) truth(x T) bool {
 	v, err := x.Item(c.dev.ctx)
 	c.fails(err)
 	return v != 0
+}
+
+// numbers refuses bools where torch subtracts: there Weft takes one beside a number.
+func (c *call) numbers() *call {
+	for _, name := range []string{"input", "other"} {
+		_, truth := c.value(name).(bool)
+		if truth || c.IsTensor(name) && c.T(name).DType() == dtype.Bool {
+			c.refuse("%s is bool", name)
+		}
+	}
+	return c
 }
 
 // scaled is an operand times alpha.

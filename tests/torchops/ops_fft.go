@@ -99,8 +99,18 @@ var fftOps = map[string]op{
 	"torch.fft.rfft2": fftn(plane, T.RFFTN, true, false), "torch.fft.irfft2": fftn(plane, T.IRFFTN, false, true),
 	"torch.fft.fftn": fftn(space, T.FFTN, false, false), "torch.fft.ifftn": fftn(space, T.IFFTN, false, false),
 	"torch.fft.rfftn": fftn(space, T.RFFTN, true, false), "torch.fft.irfftn": fftn(space, T.IRFFTN, false, true),
-	"torch.fft.fftfreq":   one("n, d=1.0, *, dtype=None", func(c *call) T { return tensor.FFTFreq(c.Int("n"), c.Float("d"), c.floatType()) }),
-	"torch.fft.rfftfreq":  one("n, d=1.0, *, dtype=None", func(c *call) T { return tensor.RFFTFreq(c.Int("n"), c.Float("d"), c.floatType()) }),
+	"torch.fft.fftfreq":  one("n, d=1.0, *, dtype=None", func(c *call) T { return tensor.FFTFreq(c.Int("n"), c.Float("d"), c.floatType()) }),
+	"torch.fft.rfftfreq": one("n, d=1.0, *, dtype=None", func(c *call) T { return tensor.RFFTFreq(c.Int("n"), c.Float("d"), c.floatType()) }),
+	"torch.stft": {"input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False, onesided=None, return_complex=None", func(c *call) []any {
+		return c.spectrum(c.T("input").STFT(c.Int("n_fft"), c.frames()), false)
+	}},
+	"torch.istft": one("input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False", func(c *call) T {
+		o := c.frames()
+		if !c.None("length") {
+			o.Length = c.Int("length")
+		}
+		return c.asComplex().ISTFT(c.Int("n_fft"), o)
+	}),
 	"torch.fft.fftshift":  shift(T.FFTShift),
 	"torch.fft.ifftshift": shift(T.IFFTShift),
 	"torch.hann_window": one("window_length, periodic=True, *, dtype=None", func(c *call) T {
@@ -115,6 +125,35 @@ var fftOps = map[string]op{
 	"torch.bartlett_window": one("window_length, periodic=True, *, dtype=None", func(c *call) T {
 		return tensor.BartlettWindow(c.Int("window_length"), c.Bool("periodic"), c.floatType())
 	}),
+}
+
+// frames are the options of stft and istft.
+func (c *call) frames() tensor.Frames {
+	o := tensor.Frames{Window: c.OptT("window"), Uncentred: !c.Bool("center"), Normalized: c.Bool("normalized"), TwoSided: c.value("onesided") == false}
+	if !c.None("hop_length") {
+		o.Hop = c.Int("hop_length")
+	}
+	if n := c.Int("n_fft"); !c.None("win_length") {
+		n = c.Int("win_length")
+		if o.Window == nil {
+			o.Window = tensor.Ones(n)
+		}
+		if o.Window.Rank() != 1 || o.Window.Dim(0) != n {
+			c.refuse("a window of %v samples for %d", o.Window.Shape(), n)
+		}
+	} else if o.Window != nil && o.Window.Dim(0) != n {
+		c.refuse("a window of %v samples for %d", o.Window.Shape(), n)
+	}
+	if v, ok := c.vals["pad_mode"]; ok && !o.Uncentred {
+		switch v {
+		case "constant":
+			o.ZeroPadded = true
+		case "reflect":
+		default:
+			c.refuse("padding %v", v)
+		}
+	}
+	return o
 }
 
 // floatType is the dtype argument, float32 without one.

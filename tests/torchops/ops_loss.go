@@ -44,6 +44,7 @@ func weighted(f func(c *call, x, y T, o tensor.Loss) T) func(c *call, x, y T, o 
 }
 
 var lossOps = map[string]op{
+	functional + "multilabel_margin_loss": targeted("input, target, reduction='mean'", func(c *call, x, y T, o tensor.Loss) T { return x.MultiLabelMargin(y, o) }),
 	functional + "cross_entropy": targeted("input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0",
 		func(c *call, x, y T, o tensor.Loss) T { return x.CrossEntropy(y, o) }),
 	functional + "nll_loss": targeted("input, target, weight=None, ignore_index=-100, reduction='mean'",

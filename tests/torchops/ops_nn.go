@@ -212,6 +212,9 @@ var nnOps = map[string]op{
 	}),
 	functional + "scaled_dot_product_attention": one("query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False", func(c *call) T {
 		scale, _ := c.OptFloat("scale")
+		if c.Bool("is_causal") && !c.None("attn_mask") {
+			c.refuse("a mask beside is_causal")
+		}
 		return tensor.ScaledDotProduct(c.T("query"), c.T("key"), c.T("value"), tensor.Attention{Mask: c.OptT("attn_mask"),
 			Causal: c.Bool("is_causal"), Scale: scale, Dropout: c.Float("dropout_p"), Grouped: c.Bool("enable_gqa")})
 	}),

@@ -38,6 +38,9 @@ func outcome(t *testing.T, line string) *Result {
 func TestRefusals(t *testing.T) {
 	f := func(shape ...int) string { return zeros("float32", 4, shape...) }
 	for _, line := range []string{
+		`"op":"torch.sub","args":[` + f(2) + `,` + zeros("bool", 1, 2) + `]`,
+		`"op":"torch.rsub","args":[` + f(2) + `,true]`,
+		`"op":"torch.nn.functional.scaled_dot_product_attention","args":[` + f(2, 3, 4) + `,` + f(2, 3, 4) + `,` + f(2, 3, 4) + `,` + zeros("bool", 1, 3, 3) + `],"kwargs":{"is_causal":true}`,
 		`"op":"torch.t","args":[` + f(2, 3, 4) + `]`,
 		`"op":"torch.diag","args":[` + f(2, 2, 2) + `]`,
 		`"op":"torch.movedim","args":[` + f(2, 3) + `,[0],[0,1]]`,

@@ -250,7 +250,7 @@ export class Generator {
 for (const name of ['attention', 'rand', 'randn', 'uniform', 'normal', 'scaledUniform', 'glorotUniform', 'kaimingUniform', 'kaimingNormal', 'randint', 'randPerm', 'randomBits', 'randLike', 'randnLike']) {
   Generator.prototype[name] = function (...args) { return drawn(this, name, methods.Weft[name], args, args) }
 }
-for (const name of ['dropout', 'channelDropout', 'rrelu', 'categorical', 'multinomial']) {
+for (const name of ['dropout', 'channelDropout', 'alphaDropout', 'rrelu', 'bernoulli', 'gumbelSoftmax', 'categorical', 'multinomial']) {
   Generator.prototype[name] = function (x, ...args) {
     checked(name, [x], this.w)
     return drawn(this, name, methods.Tensor[name], args, [x, ...args])

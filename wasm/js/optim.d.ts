@@ -17,6 +17,9 @@ export class Optimizer {
   update(loss: Tensor): void
   /** Assigns new values to the parameters, given a gradient for each. */
   apply(grads: Tensor[]): void
+  /** The gradients that backward has added up for the parameters, zeros where it reached one not at all; they are forgotten there. For
+   *  losses of several batches that make one step: apply(collected()). */
+  collected(): Tensor[]
   /** Computes what update or apply assigned, together with other tensors. */
   realize(...others: Tensor[]): Promise<void>
   /** Changes the learning rate of the steps that follow, captured ones among them; nothing is compiled anew. */
@@ -35,6 +38,22 @@ interface Moments extends Descent {
   beta1?: number
   beta2?: number
   eps?: number
+}
+
+/** One parameter within one step. */
+export interface Change {
+  parameter: Tensor
+  gradient: Tensor
+  /** The learning rate, a scalar. */
+  rate: Tensor
+  /** Of steps, a scalar: 1 in the first. */
+  count: Tensor
+  /** Of the parameter among params. */
+  index: number
+  /** What was remembered under a name after the last step. */
+  slot(name: string): Tensor
+  /** Remembers a tensor under a name and gives it back. */
+  keep(name: string, value: Tensor): Tensor
 }
 
 type Make<O> = (model: object, options?: O) => Promise<Optimizer>
@@ -60,6 +79,12 @@ export interface Optim {
   rmsProp: Make<Descent & { alpha?: number; eps?: number; momentum?: number; centered?: boolean }>
   adagrad: Make<Descent & { rateDecay?: number; start?: number; eps?: number }>
   adadelta: Make<Descent & { rho?: number; eps?: number }>
+  /** Adam whose step of each parameter has the size of the parameter, for large batches. */
+  lamb: Make<Moments>
+  /** Descent with momentum and a rate in proportion to the size of a parameter over that of its gradient. */
+  lars: Make<Descent & { momentum?: number; trust?: number; nesterov?: boolean }>
+  /** A rule of one's own gives the new value of each parameter; slots are names of what is remembered of each, zeros at first. */
+  custom(model: object, rule: (c: Change) => Tensor, options?: { rate?: number; slots?: string[] }): Promise<Optimizer>
   /** For models whose parameters are all matrices. */
   muon: Make<{
     rate?: number; decay?: number; momentum?: number; nesterov?: boolean; newton?: [number, number, number]; eps?: number; iterations?: number; matchAdam?: boolean
@@ -82,6 +107,8 @@ export interface Optim {
     factor?: number; patience?: number; threshold?: number; absolute?: boolean; rising?: boolean; cooldown?: number; least?: number; smallest?: number
   }): Plateau
 
+  /** The length of all gradients together, a scalar: what clipByNorm compares. */
+  norm(grads: Tensor[]): Tensor
   /** Gradients scaled down together, so that the length of all is at most max. */
   clipByNorm(grads: Tensor[], max: number): Tensor[]
   /** Gradients with each element within −max … max. */

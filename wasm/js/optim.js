@@ -76,16 +76,23 @@ const schedules = {
   },
 }
 
-const names = ['sgd', 'adam', 'adamW', 'adamax', 'nadam', 'radam', 'rmsProp', 'adagrad', 'adadelta', 'muon']
+const names = ['sgd', 'adam', 'adamW', 'adamax', 'nadam', 'radam', 'rmsProp', 'adagrad', 'adadelta', 'lamb', 'lars', 'muon']
 
 /** w.optim: what makes optimisers, of a model or an array of tensors; schedules; and clipping of gradients. */
 export function optim(w) {
   const out = { ...schedules }
   for (const name of names) out[name] = (model, options) => w.watch(name, async () => (await import('./optimizers.js')).make(w, name, model, options))
+  /** An optimiser with a rule of one's own: it gives the new value of a parameter. */
+  out.custom = (model, rule, options) => w.watch('custom', async () => {
+    if (typeof rule !== 'function') throw new TypeError('custom: the rule is no function; it takes {parameter, gradient, rate, count, index, slot, keep} and gives a tensor')
+    return (await import('./optimizers.js')).make(w, 'custom', model, { ...options, rule })
+  })
+  /** The length of all gradients together. */
+  const norm = (grads) => grads.map((g) => g.square().sum()).reduce((a, b) => a.add(b)).sqrt()
+  out.norm = norm
   /** Gradients scaled down together, so that the length of all is at most max. */
   out.clipByNorm = (grads, max) => {
-    const length = grads.map((g) => g.square().sum()).reduce((a, b) => a.add(b)).sqrt()
-    const factor = length.add(1e-6).rdiv(max).minimum(1)
+    const factor = norm(grads).add(1e-6).rdiv(max).minimum(1)
     return grads.map((g) => g.mul(factor))
   }
   /** Gradients with each element within −max … max. */

@@ -44,7 +44,7 @@ export class Optimizer {
       const slot = (name) => this.slots[name][i]
       const keep = (name, v) => (slot(name).assign(as(v, type)), v)
       const { rate, count, once } = shared[type] ??= this.#shared(type)
-      return as(this.rule({ p, g: grads[i], rate, count, once, slot, keep, shape: this.shapes?.[i] }), type)
+      return as(this.rule({ p, g: grads[i], rate, count, once, slot, keep, index: i, shape: this.shapes?.[i] }), type)
     })
     this.params.forEach((p, i) => p.assign(values[i])) // all at once: a rule may read any parameter as it was
   }
@@ -53,6 +53,15 @@ export class Optimizer {
   #shared(type) {
     const noted = {}
     return { rate: as(this.rate, type), count: as(this.count, type), once: (name, f) => noted[name] ??= f() }
+  }
+
+  /** The gradients that backward has added up for the parameters, zeros where it reached one not at all; they are forgotten there. */
+  collected() {
+    return this.params.map((p) => {
+      const g = p.gradient() ?? this.w.zerosLike(p)
+      p.clearGradient()
+      return g
+    })
   }
 
   /** Computes what update or apply assigned, together with other tensors. */
@@ -66,6 +75,11 @@ const rateOf = (c, beta) => c.once('rate', () => c.rate.div(unbias(c, beta))) //
 const decayed = (c, { decay = 0, maximize }) => {
   const g = maximize ? c.g.neg() : c.g
   return decay ? g.add(c.p.mul(decay)) : g
+}
+// scale·a/b, or 1 where one of them is 0.
+const trust = (a, b, scale = 1) => {
+  const known = a.gt(0).logicalAnd(b.gt(0))
+  return known.where(a.mul(scale).div(known.where(b, 1)), 1)
 }
 // The parameter and the gradient with the weight decay in one of them.
 const begin = (c, o) => o.apart && o.decay ? [c.p.sub(c.p.mul(c.once('decay', () => c.rate.mul(o.decay)))), decayed(c, { ...o, decay: 0 })] : [c.p, decayed(c, o)]
@@ -159,6 +173,36 @@ const rules = {
       return c.p.sub(step.mul(c.rate))
     },
   }),
+  lamb: ({ beta1 = 0.9, beta2 = 0.999, eps = 1e-6, decay = 0, maximize }) => ({
+    rate: 1e-3, slots: ['first', 'second'], rule(c) {
+      const g = decayed(c, { maximize })
+      const first = c.keep('first', mix(c.slot('first'), g, beta1)).div(unbias(c, beta1))
+      const second = c.keep('second', mix(c.slot('second'), g.square(), beta2)).div(unbias(c, beta2))
+      let step = first.div(second.sqrt().add(eps))
+      if (decay) step = step.add(c.p.mul(decay))
+      return c.p.sub(step.mul(c.rate.mul(trust(c.p.norm(2), step.norm(2)))))
+    },
+  }),
+  lars: ({ momentum = 0.9, decay = 1e-4, trust: scale = 1e-3, nesterov, maximize }) => ({
+    rate: 1e-3, slots: momentum ? ['momentum'] : [], rule(c) {
+      const g = decayed(c, { maximize })
+      const [size, slope] = [c.p.norm(2), g.norm(2)]
+      const local = trust(size, slope.gt(0).where(slope.add(size.mul(decay)), 0), scale)
+      const step = g.add(c.p.mul(decay)).mul(c.rate.mul(local))
+      if (!momentum) return c.p.sub(step)
+      const m = c.keep('momentum', c.slot('momentum').mul(momentum).add(step))
+      return c.p.sub(nesterov ? step.add(m.mul(momentum)) : m)
+    },
+  }),
+  custom: ({ slots = [], rule }) => ({
+    rate: 1e-3, slots, rule(c) {
+      const there = (f) => (name, ...rest) => {
+        if (!slots.includes(name)) throw new RangeError(`custom: the optimiser was made without a slot "${name}"; slots are ${slots.join(', ') || 'none'}`)
+        return f(name, ...rest)
+      }
+      return rule({ parameter: c.p, gradient: c.g, rate: c.rate, count: c.count, index: c.index, slot: there(c.slot), keep: there(c.keep) })
+    },
+  }),
   muon: ({ decay = 0.1, momentum = 0.95, nesterov = true, newton = [3.4445, -4.775, 2.0315], eps = 1e-7, iterations = 5, matchAdam }) => ({
     rate: 1e-3, slots: ['momentum'], matrices: true, rule(c) {
       let m = c.keep('momentum', mix(c.slot('momentum'), c.g, momentum))
@@ -181,6 +225,7 @@ const known = { // options of each, which misspelt ones are told by
   sgd: 'momentum dampening nesterov decay maximize', adam: 'beta1 beta2 eps amsgrad decay maximize', adamax: 'beta1 beta2 eps decay apart maximize',
   nadam: 'beta1 beta2 eps momentumDecay decay apart maximize', radam: 'beta1 beta2 eps decay apart maximize',
   rmsProp: 'alpha eps momentum centered decay maximize', adagrad: 'rateDecay start eps decay maximize', adadelta: 'rho eps decay maximize',
+  lamb: 'beta1 beta2 eps decay maximize', lars: 'momentum decay trust nesterov maximize', custom: 'slots rule',
   muon: 'decay momentum nesterov newton eps iterations matchAdam',
 }
 known.adamW = known.adam

@@ -13,6 +13,9 @@ const shares = (o, c) => {
   return o.mask ? c.broadcast(s, shapeOf(o.mask)) : s
 }
 
+const hop = (o) => o.hop || Math.floor(o.n / 4)
+const margin = (o) => o.uncentred ? 0 : 2 * Math.floor(o.n / 2)
+
 /** The rules. */
 export const shapes = {
   as: (x) => x,
@@ -224,6 +227,8 @@ export const shapes = {
   fft: (x, o, c) => transformed(x, o, false, false, c),
   rfft: (x, o, c) => transformed(x, o, true, false, c),
   irfft: (x, o, c) => transformed(x, o, false, true, c),
+  stft: (x, o) => [...x.slice(0, -1), o.twoSided ? o.n : Math.floor(o.n / 2) + 1, Math.floor((x.at(-1) + margin(o) - o.n) / hop(o)) + 1, 2],
+  istft: (x, o) => [...x.slice(0, -3), o.length || o.n + hop(o) * (x.at(-2) - 1) - margin(o)],
   conv,
   spread: (x, o, c) => conv(x, o, c, true),
   pool,

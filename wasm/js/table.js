@@ -4,11 +4,13 @@ export const table = `
 Tensor
 a data item list realize |
 – dispose toString |
-1 neg abs sign square |
+1 neg abs sign |
+1 square | | as:counted
 1 reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p | | as:float
 1 add sub rsub mul maximum minimum fmax fmin | y:operand | wide
 1 div rdiv atan2 hypot copySign | y:operand | wide:float
-1 floorDiv truncDiv mod fmod pow rpow | y:operand | wide:int
+1 floorDiv truncDiv mod fmod | y:operand | wide:int
+1 pow rpow | y:operand | wide
 1 logAddExp logAddExp2 xlogy | y:operand | wide:float
 1 heaviside | y:operand | wide
 1 lerp | end:tensor weight:operand | wide:float
@@ -36,7 +38,8 @@ a data item list realize |
 1 rrelu | low:number? high:number? | as:float
 1 glu | axis:int? | half:float
 1 softmax logSoftmax softmin | axis:int? | as:float
-1 dropout channelDropout | p:number(0..1)? | as:dropped
+1 gumbelSoftmax | axis:int? {temperature:number hard:flag} | as:float
+1 dropout channelDropout alphaDropout | p:number(0..1)? | as:dropped
 1 eq ne lt gt le ge | y:operand | wide:bool
 1 isClose | y:operand {rtol:number atol:number equalNaN:flag} | wide:bool
 1 allClose | y:operand {rtol:number atol:number equalNaN:flag} | one:bool
@@ -51,7 +54,7 @@ a data item list realize |
 1 prod | axes:Sums? | fold:sum
 1 mean logSumExp nanMean | axes:Axes? | fold:float
 1 max min | axes:Axes? | fold
-1 any all | axes:Axes? | fold:bool
+1 any all | axes:Axes? | fold:verdict
 1 nanSum | axes:Axes? | fold:sum
 1 countNonZero | axes:Axes? | fold:i32
 1 var std | axes:Spread? | fold:float
@@ -137,6 +140,7 @@ n unbind | axis:int? | unbind
 1 maskedSelect | mask:tensor {size:int(0..) fill:operand} | some
 1 nonZero | {size:int(0..) fill:int} | nonZero:i64
 1 categorical | axis:int? | along:i32
+1 bernoulli |
 1 multinomial | n:int(1..) {replace:flag} | draws:i32
 1 oneHot | n:int? | oneHot:i32
 2 sort | axis:int? descending:flag? | as as:i32
@@ -175,6 +179,8 @@ n unbind | axis:int? | unbind
 1 rfftn | {sizes:ints axes:ints norm:fftNorm} | rfft:float
 1 irfftn | {sizes:ints axes:ints norm:fftNorm} | irfft
 1 fftShift ifftShift | axis:ints?
+1 stft | n:int(1..) {...Frames} | stft:floated
+1 istft | n:int(1..) {...Frames} | istft:floated
 1 conv2d | w:tensor b:tensor~ options:Conv? | conv:all
 1 convTranspose2d | w:tensor b:tensor~ options:Conv? | spread:all
 1 maxPool2d | size:ints options:Pool? | plane
@@ -211,6 +217,7 @@ n unbind | axis:int? | unbind
 1 hingeEmbedding | target:tensor {margin:number ...Loss} | loss:hinge
 1 marginRanking | other:tensor target:tensor {margin:number ...Loss} | loss:lossFloat
 1 cosineEmbedding | other:tensor target:tensor {margin:number ...Loss} | rows:pair
+1 multiLabelMargin | target:tensor options:Loss? | rows:lossFloat
 1 multiMargin | target:tensor {p:number margin:number ...Loss} | rows:lossFloat
 1 tripletMargin | positive:tensor negative:tensor {...Triplet ...Loss} | triplet:triplet
 1 ctc | targets:tensor inputs:tensor lengths:tensor options:CtcOptions? | ctc:floated
@@ -325,6 +332,7 @@ Integers | dtype:dtype?
 Conv | stride:ints? padding:ints? dilation:ints? groups:int? outputPadding:ints? same:flag?
 Pool | stride:ints? padding:ints? dilation:ints? axes:int? ceil:flag? excludePadding:flag? same:flag?
 Loss | reduction:reduction? weight:tensor? ignore:ints? smoothing:number? posWeight:tensor? classAxis:int?
+Frames | hop:int(0..)? window:tensor? uncentred:flag? zeroPadded:flag? normalized:flag? twoSided:flag? length:int(0..)?
 Triplet | margin:number? p:number? eps:number? swap:flag?
 CtcOptions | blank:int? reduction:reduction? zeroInfinity:flag?
 Attention | mask:tensor? causal:flag? scale:number? dropout:number? grouped:flag?

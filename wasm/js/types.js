@@ -37,11 +37,14 @@ const tensors = (c) => common((c.o.tensors ?? c.o.values).flat())
 const averaged = (c) => common([...c.operands, ...c.o.weight ? [c.o.weight] : []])
 const weighed = (c, d) => c.o.weight ? promote(d, c.o.weight.form.dtype) : d
 const own = (c) => c.self.form.dtype
+const verdict = (d) => d === 'u8' ? d : 'bool'
 const meets = (d, v) => v.w ? promote(d, v.form.dtype) : meet(d, v)
 
 /** The rules; a name that is none is a type itself. */
 export const types = {
   own,
+  verdict: (c) => verdict(own(c)),
+  counted: (c) => integral(own(c)),
   dropped: (c) => c.o.p === 0 ? own(c) : floating(own(c)),
   all: everything,
   float: (c) => floating(everything(c)),
@@ -94,7 +97,7 @@ export const types = {
     const [left, right] = c.o.formula.split('->').map((side) => side.match(/\w+/g) ?? [])
     const how = c.o.how ?? 'sum'
     if (left.every((n) => right.includes(n))) return own(c)
-    return /^a/.test(how) ? 'bool' : /^m[ai]/.test(how) ? own(c) : /m$|d$/.test(how) ? summed(own(c)) : floating(own(c))
+    return /^a/.test(how) ? verdict(own(c)) : /^m[ai]/.test(how) ? own(c) : /m$|d$/.test(how) ? summed(own(c)) : floating(own(c))
   },
   theta: (c) => c.o.theta.form.dtype,
   parts: (c) => promote(c.o.re.form.dtype, c.o.im.form.dtype),

@@ -82,6 +82,23 @@ export interface Loss {
   classAxis?: number
 }
 
+export interface Frames {
+  /** Samples from one window to the next; 0 means n/4. 0 unless given. */
+  hop?: number
+  /** Weights of the samples of a window, at most n of them, in the middle of the n; null means 1. */
+  window?: Tensor
+  /** The first window begins at the first sample; else its middle lies there, and the signal is mirrored at both ends. */
+  uncentred?: boolean
+  /** Zeros stand beyond the ends instead. */
+  zeroPadded?: boolean
+  /** Divide by √n. */
+  normalized?: boolean
+  /** All n frequencies; else the n/2+1 that a real signal is known by. */
+  twoSided?: boolean
+  /** Istft: of the result; 0: all that the frames cover. 0 unless given. */
+  length?: number
+}
+
 export interface Triplet {
   /** 1 unless given. */
   margin?: number
@@ -216,9 +233,9 @@ export class Tensor {
   neg(): Tensor
   /** abs is the absolute value. */
   abs(): Tensor
-  /** sign is −1, 0 or 1; NaN stays. */
+  /** sign is −1, 0 or 1; of NaN it is 0, as PyTorch has it. */
   sign(): Tensor
-  /** square is t·t. */
+  /** square is t·t; bools become i32. */
   square(): Tensor
   /** reciprocal is 1/t. */
   reciprocal(): Tensor
@@ -248,9 +265,9 @@ export class Tensor {
   rsub(y: Operand): Tensor
   /** mul is t · v; on bools it is and. */
   mul(y: Operand): Tensor
-  /** maximum is the larger of both; NaN if one is. */
+  /** maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. */
   maximum(y: Operand): Tensor
-  /** minimum is the smaller of both; NaN if one is. */
+  /** minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. */
   minimum(y: Operand): Tensor
   /** fmax is the larger of both; of a NaN and a number the number. Equal ones share the gradient. */
   fmax(y: Operand): Tensor
@@ -274,7 +291,7 @@ export class Tensor {
   mod(y: Operand): Tensor
   /** fmod is the remainder of t by v with the sign of t, t − v·q for the whole number q that leaves less than v. Integers by zero give 0, floats NaN. It is exact whatever the quotient is, also where that is beyond the largest float. */
   fmod(y: Operand): Tensor
-  /** pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1. */
+  /** pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1. Bools to the power of bools are bools. */
   pow(y: Operand): Tensor
   /** rpow is v to the t. */
   rpow(y: Operand): Tensor
@@ -426,12 +443,18 @@ export class Tensor {
   /** softmin is softmax of −t. Unless given: axis -1. */
   softmin(axis?: number): Tensor
   softmin(options: { axis?: number }): Tensor
+  /** Draws from the categories along an axis, given logits, by a function that has a gradient: softmax of (t + noise of Gumbel's distribution) / temperature. With hard the result is 1 where that is largest and 0 elsewhere, and has its gradient. Unless given: axis -1, temperature 1. */
+  gumbelSoftmax(axis?: number, options?: { temperature?: number; hard?: boolean }): Tensor
+  gumbelSoftmax(options: { axis?: number; temperature?: number; hard?: boolean }): Tensor
   /** dropout sets each element to 0 with probability p, to 32 bits, and divides the others by 1 − p. Whether a network is in training is its own affair: call it then only. Unless given: p 0.5. */
   dropout(p?: number): Tensor
   dropout(options: { p?: number }): Tensor
   /** channelDropout is dropout of whole channels: the first two axes of t are kept or dropped as one. Unless given: p 0.5. */
   channelDropout(p?: number): Tensor
   channelDropout(options: { p?: number }): Tensor
+  /** alphaDropout is dropout for networks of SELU: elements are set to its least value, and all are shifted and scaled so that mean 0 and variance 1 stay (Klambauer and others, 2017). Unless given: p 0.5. */
+  alphaDropout(p?: number): Tensor
+  alphaDropout(options: { p?: number }): Tensor
 
   // Comparisons, logic and bits
 
@@ -504,9 +527,9 @@ export class Tensor {
   max(axes?: Axes): Tensor
   /** min is the smallest element; NaN if there is one, inf or the greatest integer of nothing. Ties share the gradient. */
   min(axes?: Axes): Tensor
-  /** any is true where an element is not zero. */
+  /** any is true where an element is not zero; of u8 it is 1 or 0 in u8, as in PyTorch, which had no bool once. */
   any(axes?: Axes): Tensor
-  /** all is true where no element is zero. */
+  /** all is true where no element is zero; of u8 it is 1 or 0 in u8. */
   all(axes?: Axes): Tensor
   /** nanSum is the sum of the elements that are numbers. */
   nanSum(axes?: Axes): Tensor
@@ -733,6 +756,8 @@ export class Tensor {
   /** categorical draws an index along an axis with the probabilities softmax(t), i32; the axis goes. The elements are logits, or logarithms of probabilities: −inf is never drawn, unless all are. Unless given: axis -1. */
   categorical(axis?: number): Tensor
   categorical(options: { axis?: number }): Tensor
+  /** bernoulli is 1 with the probability that an element of t is, else 0, in the type of t, which has no gradient. A probability that is not between 0 and 1 is a error when the result is read. */
+  bernoulli(): Tensor
   /** Draws n categories, with probabilities in proportion to the weights in the last axis: [k] gives [n], [rows, k] gives [rows, n], i32. Without replace the categories of a row are different, in the order in which they are drawn. */
   multinomial(n: number, options?: { replace?: boolean }): Tensor
   /** A new last axis of n elements, 1 (i32) at the number that stands in t and 0 elsewhere. For n = −1 it is as long as the largest number needs. Unless given: n -1. */
@@ -844,6 +869,10 @@ export class Tensor {
   /** ifftShift is the inverse of fftShift. */
   ifftShift(axis?: number | number[]): Tensor
   ifftShift(options: { axis?: number | number[] }): Tensor
+  /** stft is the Fourier transform of windows of n samples along the last axis of a real signal: [samples] gives [frequencies, windows, 2], the last axis real and imaginary part, [rows, samples] gives that for each row. */
+  stft(n: number, options?: Frames): Tensor
+  /** istft is the signal of which t[…, frequencies, windows, 2] is the stft with the same options: the inverse transforms of all windows, weighted and added, over the sum of the squares of their weights. */
+  istft(n: number, options?: Frames): Tensor
 
   // Parts of networks
 
@@ -938,6 +967,8 @@ export class Tensor {
   marginRanking(other: Tensor, target: Tensor, options?: Loss & { margin?: number }): Tensor
   /** cosineEmbedding is 1 − c where target is 1, and c − margin, at least 0, where it is −1, for the cosine c of rows. Unless given: margin 0. */
   cosineEmbedding(other: Tensor, target: Tensor, options?: Loss & { margin?: number }): Tensor
+  /** multiLabelMargin is the mean over all classes of (1 − t[target] + t[class], at least 0), summed over the targets of a sample and, for each, the classes that are no targets. */
+  multiLabelMargin(target: Tensor, options?: Loss): Tensor
   /** multiMargin is the mean over the other classes of (margin − t[target] + t[class], at least 0)^p, times the target's weight. Classes are the last axis, target their indices. Unless given: p 1, margin 1. */
   multiMargin(target: Tensor, options?: Loss & { p?: number; margin?: number }): Tensor
   /** tripletMargin is margin + distance(t, positive) − distance(t, negative), at least 0, of rows. */

@@ -170,6 +170,10 @@ export const methods = [
     run: ({ w, s }) => s.softmin(),
   },
   {
+    name: "gumbelSoftmax", form: "x.gumbelSoftmax(axis?: number, options?: { temperature?: number; hard?: boolean })", gives: "Tensor",
+    says: "Draws from the categories along an axis, given logits, by a function that has a gradient: softmax of (t + noise of Gumbel's distribution) / temperature. With hard the result is 1 where that is largest and 0 elsewhere, and has its gradient. Unless given: axis -1, temperature 1.",
+  },
+  {
     name: "dropout", form: "x.dropout(p?: number)", gives: "Tensor",
     says: "dropout sets each element to 0 with probability p, to 32 bits, and divides the others by 1 − p. Whether a network is in training is its own affair: call it then only. Unless given: p 0.5.",
     uses: ["x"],
@@ -180,5 +184,9 @@ export const methods = [
     says: "channelDropout is dropout of whole channels: the first two axes of t are kept or dropped as one. Unless given: p 0.5.",
     uses: ["img"],
     run: ({ w, img }) => img.channelDropout(),
+  },
+  {
+    name: "alphaDropout", form: "x.alphaDropout(p?: number)", gives: "Tensor",
+    says: "alphaDropout is dropout for networks of SELU: elements are set to its least value, and all are shifted and scaled so that mean 0 and variance 1 stay (Klambauer and others, 2017). Unless given: p 0.5.",
   },
 ]

@@ -15,13 +15,13 @@ export const methods = [
   },
   {
     name: "sign", form: "x.sign()", gives: "Tensor",
-    says: "sign is −1, 0 or 1; NaN stays.",
+    says: "sign is −1, 0 or 1; of NaN it is 0, as PyTorch has it.",
     uses: ["x"],
     run: ({ w, x }) => x.sign(),
   },
   {
     name: "square", form: "x.square()", gives: "Tensor",
-    says: "square is t·t.",
+    says: "square is t·t; bools become i32.",
     uses: ["x"],
     run: ({ w, x }) => x.square(),
   },
@@ -111,13 +111,13 @@ export const methods = [
   },
   {
     name: "maximum", form: "x.maximum(y: Operand)", gives: "Tensor",
-    says: "maximum is the larger of both; NaN if one is.",
+    says: "maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.maximum(y),
   },
   {
     name: "minimum", form: "x.minimum(y: Operand)", gives: "Tensor",
-    says: "minimum is the smaller of both; NaN if one is.",
+    says: "minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.minimum(y),
   },
@@ -189,7 +189,7 @@ export const methods = [
   },
   {
     name: "pow", form: "x.pow(y: Operand)", gives: "Tensor",
-    says: "pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1.",
+    says: "pow is t to the v. Integers stay integers (negative exponents in a tensor give 0 but for ±1, a negative number is refused); a negative base with an exponent that is no integer gives NaN; anything to the 0 is 1. Bools to the power of bools are bools.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.pow(y),
   },

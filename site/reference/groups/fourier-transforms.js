@@ -73,4 +73,12 @@ export const methods = [
     uses: ["x"],
     run: ({ w, x }) => x.ifftShift(),
   },
+  {
+    name: "stft", form: "x.stft(n: number, options?: Frames)", gives: "Tensor",
+    says: "stft is the Fourier transform of windows of n samples along the last axis of a real signal: [samples] gives [frequencies, windows, 2], the last axis real and imaginary part, [rows, samples] gives that for each row.",
+  },
+  {
+    name: "istft", form: "x.istft(n: number, options?: Frames)", gives: "Tensor",
+    says: "istft is the signal of which t[…, frequencies, windows, 2] is the stft with the same options: the inverse transforms of all windows, weighted and added, over the sum of the squares of their weights.",
+  },
 ]

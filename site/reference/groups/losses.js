@@ -98,6 +98,10 @@ export const methods = [
     run: ({ w, a, m, sign }) => a.cosineEmbedding(m, sign),
   },
   {
+    name: "multiLabelMargin", form: "x.multiLabelMargin(target: Tensor, options?: Loss)", gives: "Tensor",
+    says: "multiLabelMargin is the mean over all classes of (1 − t[target] + t[class], at least 0), summed over the targets of a sample and, for each, the classes that are no targets.",
+  },
+  {
     name: "multiMargin", form: "x.multiMargin(target: Tensor, options?: Loss & { p?: number; margin?: number })", gives: "Tensor",
     says: "multiMargin is the mean over the other classes of (margin − t[target] + t[class], at least 0)^p, times the target's weight. Classes are the last axis, target their indices. Unless given: p 1, margin 1.",
     uses: ["x", "classes"],

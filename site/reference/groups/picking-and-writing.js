@@ -128,6 +128,10 @@ export const methods = [
     run: ({ w, x }) => x.mul(3).categorical(),
   },
   {
+    name: "bernoulli", form: "x.bernoulli()", gives: "Tensor",
+    says: "bernoulli is 1 with the probability that an element of t is, else 0, in the type of t, which has no gradient. A probability that is not between 0 and 1 is a error when the result is read.",
+  },
+  {
     name: "multinomial", form: "x.multinomial(n: number, options?: { replace?: boolean })", gives: "Tensor",
     says: "Draws n categories, with probabilities in proportion to the weights in the last axis: [k] gives [n], [rows, k] gives [rows, n], i32. Without replace the categories of a row are different, in the order in which they are drawn.",
     uses: ["x"],

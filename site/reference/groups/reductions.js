@@ -45,13 +45,13 @@ export const methods = [
   },
   {
     name: "any", form: "x.any(axes?: Axes)", gives: "Tensor",
-    says: "any is true where an element is not zero.",
+    says: "any is true where an element is not zero; of u8 it is 1 or 0 in u8, as in PyTorch, which had no bool once.",
     uses: ["i"],
     run: ({ w, i }) => i.any({axis: 0, keep: true}),
   },
   {
     name: "all", form: "x.all(axes?: Axes)", gives: "Tensor",
-    says: "all is true where no element is zero.",
+    says: "all is true where no element is zero; of u8 it is 1 or 0 in u8.",
     uses: ["i"],
     run: ({ w, i }) => i.all(1),
   },
