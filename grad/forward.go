@@ -1,6 +1,10 @@
 package grad
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
 
 // A tangent says how a value moves while others move along theirs: the derivative along a direction, forward. Forward laws come
 // from the table of laws wherever the derivative of an op has a simple form: an op that is linear is applied to the
@@ -40,9 +44,24 @@ func forwardOf(o uop.Op) forward {
 // a node of y's shape and type. What depends on none of them has the tangent nil.
 func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 	var moving uop.Map[*uop.UOp]
-	for _, u := range uop.Topo(ys...) {
+	var asked uop.Map[bool] // not what only the derivatives contain that a node states
+	for _, y := range ys {
+		asked.Set(y, true)
+	}
+	all := uop.Topo(ys...)
+	for _, u := range slices.Backward(all) {
+		if ok, _ := asked.Get(u); ok {
+			for _, s := range moved(u) {
+				asked.Set(s, true)
+			}
+		}
+	}
+	for _, u := range all {
 		if t, ok := along[u]; ok {
 			moving.Set(u, t)
+			continue
+		}
+		if ok, _ := asked.Get(u); !ok {
 			continue
 		}
 		srcs := operands(u)
@@ -64,6 +83,22 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, len(ys))
 	for i, y := range ys {
 		out[i], _ = moving.Get(y)
+	}
+	return out
+}
+
+// moved are the operands that a tangent comes from. A function with stated derivatives moves as these say, so that neither its value nor
+// what derivatives of derivatives are made of is asked.
+func moved(u *uop.UOp) []*uop.UOp {
+	if u.Op() != uop.Detach {
+		return operands(u)
+	}
+	if f, ok := u.Arg().(uop.FunctionArg); ok && f.Slot == 0 && !f.Last {
+		return u.Src()[:1]
+	}
+	var out []*uop.UOp
+	for i := 1; i < len(u.Src()); i += 2 {
+		out = append(out, u.At(i))
 	}
 	return out
 }

@@ -59,14 +59,19 @@ func TestSecondDerivativesOfLinearAlgebra(t *testing.T) {
 			}
 			want := slope(h).Sub(slope(-h)).Div(2 * h)
 			x := tensor.Of(values, n, n)
-			got := f(x).Grad(x)[0].Mul(tensor.Of(along, n, n)).Sum().Grad(x)[0]
-			wants, gots := data[float64](t, want), data[float64](t, got)
+			direction := tensor.Of(along, n, n)
+			slopeOf := func(in ...*tensor.Tensor) []*tensor.Tensor { return f(in[0]).Grad(in[0]) }
+			_, forward := tensor.JVP(slopeOf, []*tensor.Tensor{x}, []*tensor.Tensor{direction})
+			wants := data[float64](t, want)
 			most := 0.0
 			for _, w := range wants {
 				most = max(most, math.Abs(w))
 			}
-			for i := range wants {
-				require.InDelta(t, wants[i], gots[i], 1e-5*max(1, most), "element %d", i)
+			for how, got := range map[string]*tensor.Tensor{"backward": f(x).Grad(x)[0].Mul(direction).Sum().Grad(x)[0], "forward": forward[0]} {
+				gots := data[float64](t, got)
+				for i := range wants {
+					require.InDelta(t, wants[i], gots[i], 1e-5*max(1, most), "%s: element %d", how, i)
+				}
 			}
 		})
 	}
