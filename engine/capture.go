@@ -27,6 +27,7 @@ type Captured struct {
 	moves   int     // of the engine when the plan was made
 	ran     bool    // under the engine's lock, like the writing of renewals
 	drawn   bool    // others write the renewals
+	ready   []made  // by target: memory for the next run, see Ahead
 	legs    legs    // what is computed before, on other devices too; nil: nothing
 }
 
@@ -172,7 +173,7 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 		c.plan.pinned--
 	}
 	c.plan, c.inputs, c.vars, c.rebind, c.folded = p, canon.inputs, canon.vars, rebind, f
-	c.folding, c.moves = folding, e.moves
+	c.folding, c.moves, c.ready = folding, e.moves, nil
 	c.gives(c.outs)
 	return nil
 }
@@ -365,7 +366,9 @@ func (c *Captured) replay(ctx context.Context, bound []*storage, inputs []*uop.U
 			_, t.store = buffer(b)
 		}
 	}
-	fresh, err := e.run(ctx, c.plan, bound, vars, targets)
+	ready := c.ready
+	c.ready = nil
+	fresh, err := e.run(ctx, c.plan, bound, vars, targets, ready)
 	if err != nil {
 		return nil, err
 	}

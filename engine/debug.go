@@ -118,7 +118,7 @@ func (e *Engine) debugGraph(c *canonical) {
 	}
 	if e.says(debugRewrites) {
 		rewrite.Trace(c.graph.Table, func(v rewrite.Event) {
-			fmt.Fprintf(e.opts.Log, "%s (%s): %v\n%s      becomes\n%s", v.Rule.Name, v.Rule.At, v.Before, uop.Print(v.Before), uop.Print(v.After))
+			fmt.Fprintf(e.opts.Log, "%s (%s): %v\n%s      becomes\n%s", v.Rule.Name, v.Rule.At(), v.Before, uop.Print(v.Before), uop.Print(v.After))
 		})
 	}
 }

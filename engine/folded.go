@@ -170,7 +170,7 @@ func (f *folded) compute(ctx context.Context, e *Engine) error {
 		versions[i] = s.current()
 	}
 	f.versions = nil
-	if _, err := e.run(ctx, f.plan, f.inputs, nil, f.targets()); err != nil {
+	if _, err := e.run(ctx, f.plan, f.inputs, nil, f.targets(), nil); err != nil {
 		return err
 	}
 	f.versions = versions

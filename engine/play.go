@@ -53,13 +53,13 @@ func (e *Engine) play(ctx context.Context, targets []target) error {
 	if p.reads == nil && slices.ContainsFunc(c.inputs, func(s *storage) bool { return s.doubts != nil }) {
 		p.reads = reads(c)
 	}
-	_, err = e.run(ctx, p, c.inputs, vars, targets)
+	_, err = e.run(ctx, p, c.inputs, vars, targets, nil)
 	return err
 }
 
 // run plays a compiled plan: fresh outputs are allocated where no place was given, assigned buffers get their next version. It gives the fresh
-// ones, by target; a target's node, if it has one, stands for its own.
-func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars []int32, targets []target) ([]*uop.UOp, error) {
+// ones, by target; a target's node, if it has one, stands for its own. ready are fresh ones that there are already, or nil.
+func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars []int32, targets []target, ready []made) ([]*uop.UOp, error) {
 	args := make([]*cell, 0, len(inputs)+len(targets))
 	for _, s := range inputs {
 		args = append(args, s.cell)
@@ -74,7 +74,9 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars [
 			continue
 		}
 		s := t.store
-		if t.into == nil {
+		if t.into == nil && ready != nil && ready[i].node != nil {
+			fresh[i], s = ready[i].node, ready[i].store
+		} else if t.into == nil {
 			var err error
 			if fresh[i], s, err = e.newBuffer(t.value.DType(), t.value.Shape()); err != nil {
 				return nil, err

@@ -141,7 +141,7 @@ func (e *Engine) do(ctx context.Context, j *job, held holding, vars []int32) (la
 	for k, t := range targets {
 		targets[k].node = arena.Param(k, t.value.Shape().Numel(), t.value.DType())
 	}
-	if _, err := e.run(ctx, j.plan, inputs, mine, targets); err != nil {
+	if _, err := e.run(ctx, j.plan, inputs, mine, targets, nil); err != nil {
 		return 0, err
 	}
 	for k, t := range targets {

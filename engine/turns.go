@@ -47,6 +47,17 @@ func (t *turns) LockFor(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// TryLock takes the turn if nobody has it.
+func (t *turns) TryLock() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.taken {
+		return false
+	}
+	t.taken = true
+	return true
+}
+
 // Unlock gives the turn to the next.
 func (t *turns) Unlock() {
 	t.mu.Lock()

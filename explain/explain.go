@@ -192,7 +192,7 @@ func (s *Story) Kernel(i int) *Chain {
 	for p := schedule.Group; int(p) < len(d.After); p++ {
 		law := schedule.PhaseLaw(p)
 		then := s.specState(d.After[p])
-		if !c.add(Step{Law: law.Name, At: law.At}, now, then) {
+		if !c.add(Step{Law: law.Name, At: law.At()}, now, then) {
 			return c
 		}
 		now = then
@@ -224,7 +224,7 @@ func (s *Story) member(c *Chain, members []*codegen.Spec, m int, of *schedule.Me
 	}{{schedule.PhaseLaw(schedule.Lower), of.Found}, {schedule.CompactLaw, of.Spec}} {
 		before := s.specState(members...)
 		members[m] = to.spec
-		if !c.add(Step{Law: to.law.Name, At: to.law.At}, before, s.specState(members...)) {
+		if !c.add(Step{Law: to.law.Name, At: to.law.At()}, before, s.specState(members...)) {
 			return false
 		}
 	}
@@ -259,5 +259,5 @@ func (s *Story) specState(specs ...*codegen.Spec) (out state) {
 }
 
 func stepOf(e *rewrite.Event, s *Story) Step {
-	return Step{Law: e.Rule.Name, At: e.Rule.At, Old: s.formula(e.Before), New: s.formula(e.After)}
+	return Step{Law: e.Rule.Name, At: e.Rule.At(), Old: s.formula(e.Before), New: s.formula(e.After)}
 }

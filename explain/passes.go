@@ -20,7 +20,7 @@ func (s *Story) Passes(i int, lower func(see func(l codegen.Lowering)) (directiv
 	c.First = now.text
 	var fired []Fired
 	stop := rewrite.Also(s.table, func(e rewrite.Event) {
-		f := Fired{e.Rule.Name, e.Rule.At, s.formula(e.Before), s.formula(e.After)}
+		f := Fired{e.Rule.Name, e.Rule.At(), s.formula(e.Before), s.formula(e.After)}
 		if len(fired) < mostFired && !slices.Contains(fired, f) {
 			fired = append(fired, f)
 		}

@@ -27,7 +27,7 @@ func CheckContexts(t *testing.T, laws, full *rewrite.RuleSet, seed uint64, tries
 						continue
 					}
 					if err := inContexts(r, full, from^uint64(i)<<32^uint64(k)<<16); err != nil {
-						t.Fatalf("%s: law %q, seed %#x: %v", r.At, r.Name, from, err)
+						t.Fatalf("%s: law %q, seed %#x: %v", r.At(), r.Name, from, err)
 					}
 				}
 			}

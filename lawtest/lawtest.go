@@ -31,7 +31,7 @@ func Check(t *testing.T, rules *rewrite.RuleSet) {
 			if err != nil {
 				t.Error(err)
 			} else if tried == 0 {
-				t.Errorf("%s: law %q (%v → %v) was never tried: no type satisfies it", r.At, r.Name, r.Left, r.Right)
+				t.Errorf("%s: law %q (%v → %v) was never tried: no type satisfies it", r.At(), r.Name, r.Left, r.Right)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func try(r *rewrite.Rule, typing rewrite.Typing, leaves bool) (tried int, err er
 		}
 		right := m.Right()
 		if right.DType() != m.Root.DType() {
-			err = fmt.Errorf("%s: law %q: %v becomes %v", r.At, r.Name, m.Root.DType(), right.DType())
+			err = fmt.Errorf("%s: law %q: %v becomes %v", r.At(), r.Name, m.Root.DType(), right.DType())
 			return false
 		}
 		each(free, typing, len(holes), func(w []uop.Value) bool {
@@ -89,7 +89,7 @@ func try(r *rewrite.Rule, typing rewrite.Typing, leaves bool) (tried int, err er
 			tried++
 			p, q := Eval(m.Root, env), Eval(right, env)
 			if !Same(m.Root.DType(), p, q) {
-				err = fmt.Errorf("%s: law %q: %v → %v is wrong for %s: left %s, right %s", r.At, r.Name, r.Left, r.Right,
+				err = fmt.Errorf("%s: law %q: %v → %v is wrong for %s: left %s, right %s", r.At(), r.Name, r.Left, r.Right,
 					describe(holes, nodes, env, typing), format(m.Root.DType(), p), format(m.Root.DType(), q))
 			}
 			return err == nil

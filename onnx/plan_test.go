@@ -142,6 +142,29 @@ func TestWrongInputs(t *testing.T) {
 	}
 }
 
+// Inputs and outputs in order are those by their names, also where the memory of results is taken ahead.
+func TestCallInOrder(t *testing.T) {
+	ctx := context.Background()
+	m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Sub", list("a", "b"), list("y")), nodeMsg("Neg", list("a"), list("z"))), nil,
+		msgs(portMsg("a", Float32, -1), portMsg("b", Float32, -1)), msgs(portMsg("z", Float32, -1), portMsg("y", Float32, -1)))))
+	a, b := Of(on(tensor.Of([]float32{5, 6}))), Of(on(tensor.Of([]float32{1, 3})))
+	m.Ahead() // there is no plan
+	for range 3 {
+		outs, err := m.CallInOrder(ctx, []*Value{a, b})
+		require.NoError(t, err)
+		m.Ahead()
+		for i, want := range [][]float32{{-5, -6}, {4, 3}} {
+			got, err := tensor.Data[float32](ctx, outs[i].Tensor())
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+	_, err := m.CallInOrder(ctx, []*Value{a, nil})
+	require.ErrorContains(t, err, `input "b"`)
+	_, err = m.CallInOrder(ctx, []*Value{a})
+	require.ErrorContains(t, err, "1 inputs are given, and there are 2")
+}
+
 // What is wrong at a node names it.
 func TestErrorNamesNode(t *testing.T) {
 	m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Reshape", list("x", "to"), list("y"))), msgs(intsMsg("to", 7, 7)), msgs(portMsg("x", Float32, -1)), msgs(portMsg("y", Float32, -1, -1)))))

@@ -33,10 +33,40 @@ const (
 
 // Call computes the outputs of the model's inputs.
 func (m *Model) Call(ctx context.Context, in map[string]*Value) (map[string]*Value, error) {
+	args := make([]*Value, len(m.inputs))
+	for i, p := range m.inputs {
+		args[i] = in[p.Name]
+	}
+	args, err := m.arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	for name := range in {
+		if !slices.ContainsFunc(m.inputs, func(p Port) bool { return p.Name == name }) {
+			return nil, &Error{File: m.name, Reason: fmt.Sprintf("there is no input %q; the inputs are %s", name, portNames(m.inputs))}
+		}
+	}
+	outs, err := m.callOn(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	got := make(map[string]*Value, len(outs))
+	for i, p := range m.outputs {
+		got[p.Name] = outs[i]
+	}
+	return got, nil
+}
+
+// CallInOrder is Call with the inputs in the order of Inputs, nil where one is not given, and the outputs in that of Outputs.
+func (m *Model) CallInOrder(ctx context.Context, in []*Value) ([]*Value, error) {
 	args, err := m.arguments(in)
 	if err != nil {
 		return nil, err
 	}
+	return m.callOn(ctx, args)
+}
+
+func (m *Model) callOn(ctx context.Context, args []*Value) ([]*Value, error) {
 	e, err := m.engineFor(ctx, args)
 	if err != nil {
 		return nil, &Error{File: m.name, Err: err}
@@ -49,18 +79,26 @@ func (m *Model) Call(ctx context.Context, in map[string]*Value) (map[string]*Val
 		}
 		return nil, err
 	}
-	got := make(map[string]*Value, len(outs))
-	for i, p := range m.outputs {
-		got[p.Name] = outs[i]
-	}
-	return got, nil
+	return outs, nil
 }
 
-// arguments are the inputs in order.
-func (m *Model) arguments(in map[string]*Value) ([]*Value, error) {
+// Ahead takes memory for the results of the next run now, if that is like the last one. It is for whoever waits for that run.
+func (m *Model) Ahead() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.plans) > 0 && m.plans[0].plan != nil {
+		m.plans[0].plan.Ahead()
+	}
+}
+
+// arguments are inputs of the types that the model takes.
+func (m *Model) arguments(in []*Value) ([]*Value, error) {
+	if len(in) != len(m.inputs) {
+		return nil, &Error{File: m.name, Reason: fmt.Sprintf("%d inputs are given, and there are %d: %s", len(in), len(m.inputs), portNames(m.inputs))}
+	}
 	args := make([]*Value, len(m.inputs))
 	for i, p := range m.inputs {
-		v := in[p.Name]
+		v := in[i]
 		if v == nil && !(p.Type != nil && p.Type.Kind == IsOptional) {
 			return nil, &Error{File: m.name, Reason: fmt.Sprintf("input %q (%v) is not given", p.Name, p.Type)}
 		}
@@ -72,11 +110,6 @@ func (m *Model) arguments(in map[string]*Value) ([]*Value, error) {
 			return nil, &Error{File: m.name, Reason: fmt.Sprintf("input %q is to be %v: %s", p.Name, p.Type, why)}
 		}
 		args[i] = v
-	}
-	for name := range in {
-		if !slices.ContainsFunc(m.inputs, func(p Port) bool { return p.Name == name }) {
-			return nil, &Error{File: m.name, Reason: fmt.Sprintf("there is no input %q; the inputs are %s", name, portNames(m.inputs))}
-		}
 	}
 	return args, nil
 }

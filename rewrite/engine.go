@@ -53,6 +53,7 @@ type frame struct {
 }
 
 func newRewriter(s *RuleSet, t *uop.Table) *rewriter {
+	s.ready.Do(s.group)
 	w := &rewriter{set: s}
 	w.match.Table = t
 	w.match.local = t.Local
@@ -180,7 +181,7 @@ func (w *rewriter) apply(u *uop.UOp) *uop.UOp {
 			continue
 		}
 		if v.DType() != u.DType() {
-			panic(fmt.Sprintf("BUG: rule %q (%s) makes %v of %v", r.rule.Name, r.rule.At, v.DType(), u.DType()))
+			panic(fmt.Sprintf("BUG: rule %q (%s) makes %v of %v", r.rule.Name, r.rule.At(), v.DType(), u.DType()))
 		}
 		v = fit(v, u.Shape())
 		if o := u.Origin(); o != nil {

@@ -76,7 +76,7 @@ func bit(o uop.Op) uint64 { return 1 << o }
 func compile(r *Rule) []*matcher {
 	holes, types := r.Left.Holes()
 	if len(holes) > maxHoles || len(types) > maxHoles {
-		panic(fmt.Sprintf("BUG: %s: rule %q has more than %d holes", r.At, r.Name, maxHoles))
+		panic(fmt.Sprintf("BUG: %s: rule %q has more than %d holes", r.At(), r.Name, maxHoles))
 	}
 	var out []*matcher
 	for _, form := range commuted(r.Left) {

@@ -128,10 +128,20 @@ type outbox struct{ bytes []byte }
 
 func (o *outbox) give(kind, number int, value any) {
 	o.bytes = wire.Append(o.bytes, []any{kind, number, value})
-	if r, ok := value.(wire.Record); ok {
-		if p, ok := r.Get("data").(wire.Parcel); ok {
-			o.post(p.Number)
+	switch v := value.(type) {
+	case wire.Record:
+		o.send(v.Get("data"))
+	case []any:
+		for _, x := range v {
+			o.send(x)
 		}
+	}
+}
+
+// send posts what was collected, with v, if that is a parcel.
+func (o *outbox) send(v any) {
+	if p, ok := v.(wire.Parcel); ok {
+		o.post(p.Number)
 	}
 }
 

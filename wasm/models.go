@@ -17,6 +17,7 @@ import (
 	"github.com/weft-ml/weft/llm/chat"
 	"github.com/weft-ml/weft/llm/grammar"
 	"github.com/weft-ml/weft/onnx"
+	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/tokenizer"
 	"github.com/weft-ml/weft/wasm/wire"
 )
@@ -75,10 +76,78 @@ func (g *given) ModTime() time.Time         { return time.Time{} }
 func (g *given) IsDir() bool                { return false }
 func (g *given) Sys() any                   { return nil }
 
-// graph is an ONNX model of a page.
-type graph struct{ *onnx.Model }
+// graph is an ONNX model of a page, and in which ways it is run, by the numbers that the page gave them.
+type graph struct {
+	*onnx.Model
+	ways map[int]*way
+}
 
-func (graph) end() {}
+func (*graph) end() {}
+
+// way is what a page gives of a model's inputs and asks for of its outputs, again and again.
+type way struct {
+	inputs  []string // in the order in which tensors are given
+	ports   []int    // the inputs' among the model's; nil where it has none of such a name
+	takes   int      // inputs of the model
+	outputs []output
+	forms   []form // of the outputs that become tensors, as the page was told last
+	told    bool
+}
+
+// output is one that a page asks for: where it is among the model's, and whether as its elements.
+type output struct {
+	name string
+	port int
+	read bool
+}
+
+// form is what the page knows of an output that is a tensor.
+type form struct {
+	dtype string
+	shape []int
+}
+
+func (f form) equal(g form) bool { return f.dtype == g.dtype && slices.Equal(f.shape, g.shape) }
+
+// way makes a way from names: of inputs, of outputs, and of those whose elements are wanted.
+func (g *graph) way(inputs, outputs, read []any) (*way, error) {
+	ins, outs := g.Inputs(), g.Outputs()
+	w := &way{takes: len(ins), ports: []int{}}
+	for _, v := range inputs {
+		name, _ := v.(string)
+		w.inputs = append(w.inputs, name)
+		w.ports = append(w.ports, slices.IndexFunc(ins, func(p onnx.Port) bool { return p.Name == name }))
+	}
+	if slices.Contains(w.ports, -1) {
+		w.ports = nil
+	}
+	for _, v := range outputs {
+		name, _ := v.(string)
+		port := slices.IndexFunc(outs, func(p onnx.Port) bool { return p.Name == name })
+		if port < 0 {
+			return nil, fmt.Errorf("the model has no output %q", name)
+		}
+		w.outputs = append(w.outputs, output{name, port, slices.Contains(read, v)})
+	}
+	return w, nil
+}
+
+// run runs a model with the tensors of a way, and gives all its outputs.
+func (g *graph) run(ctx context.Context, w *way, given []*tensor.Tensor) ([]*onnx.Value, error) {
+	if w.ports == nil || len(given) != len(w.ports) { // which names what is wrong
+		in := map[string]*onnx.Value{}
+		for i, t := range given {
+			in[w.inputs[i]] = onnx.Of(t)
+		}
+		_, err := g.Call(ctx, in)
+		return nil, err
+	}
+	args := make([]*onnx.Value, w.takes)
+	for i, t := range given {
+		args[w.ports[i]] = onnx.Of(t)
+	}
+	return g.CallInOrder(ctx, args)
+}
 
 // readONNX takes a name, the files by their names, among them the model, and gives what it takes and gives.
 func readONNX(_ context.Context, c *call) (any, error) {
@@ -87,7 +156,7 @@ func readONNX(_ context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.server.nets[c.outs[0]] = graph{m}
+	c.server.nets[c.outs[0]] = &graph{Model: m, ways: map[int]*way{}}
 	info := m.Info()
 	return wire.Record{{Name: "inputs", Value: ports(m.Inputs())}, {Name: "outputs", Value: ports(m.Outputs())},
 		{Name: "parameters", Value: float64(info.Parameters)}, {Name: "producer", Value: info.Producer}}, nil
@@ -133,56 +202,85 @@ func held[T network](c *call, what string) T {
 	return n
 }
 
-// runONNX takes a model, tensors by the names of its inputs, the names of the outputs that are asked for, which become tensors, and the names of those
-// whose elements are wanted instead.
+// runONNX takes a model, the number of a way, where that is new the names that make it, else an empty list, and tensors. It gives what the outputs that
+// become tensors look like, or null where that is what the way gave last, and then for each output null, its elements, or its texts.
 func runONNX(ctx context.Context, c *call) (any, error) {
-	m := held[graph](c, "model")
-	v := c.next()
-	feeds, ok := v.(wire.Record)
-	if !ok {
-		c.fail("%s is %s, not tensors by the names of inputs", c.what(), describe(v))
+	m := held[*graph](c, "model")
+	number, names := c.integer(), c.list()
+	if len(names) > 0 {
+		lists := &call{server: c.server, ctx: ctx, name: c.name, args: names}
+		w, err := m.way(lists.list(), lists.list(), lists.list())
+		if err != nil {
+			return nil, err
+		}
+		m.ways[number] = w
 	}
-	in := map[string]*onnx.Value{}
-	for _, f := range feeds {
-		in[f.Name] = onnx.Of(options{c, feeds}.at(f.Name).tensor())
+	w := m.ways[number]
+	if w == nil {
+		return nil, fmt.Errorf("weft: there is no way %d of running the model; are models.js and models.wasm of one build?", number)
 	}
-	got, err := m.Call(ctx, in)
+	got, err := m.run(ctx, w, c.tensors())
 	if err != nil {
 		return nil, err
 	}
-	texts, forms := wire.Record{}, []any{}
-	names, elements := c.list(), c.list()
-	for i, n := range names {
-		name, _ := n.(string)
-		v := got[name]
-		switch {
-		case v == nil:
-			return nil, fmt.Errorf("the model has no output %q", name)
+	answer, forms := make([]any, 1, 1+len(w.outputs)), make([]form, len(w.outputs))
+	parcels := 0 // an answer has one at most
+	for i, o := range w.outputs {
+		var item any
+		switch v := got[o.port]; {
 		case v.Kind() == onnx.IsTensor && v.Elem() == onnx.String:
 			list := []any{}
 			for _, s := range v.Text() {
 				list = append(list, s)
 			}
-			texts, forms = append(texts, wire.Field{Name: name, Value: list}), append(forms, nil)
+			item = list
 		case v.Kind() != onnx.IsTensor:
-			return nil, fmt.Errorf("the output %q is %v; tensors and texts can be given to a page", name, v)
-		case slices.Contains(elements, n):
-			x := v.Tensor()
-			if x.DType().IsNarrow() {
-				x = x.To(dtype.F32)
-			}
-			raw, err := x.Bytes(ctx)
-			if err != nil {
+			return nil, fmt.Errorf("the output %q is %v; tensors and texts can be given to a page", o.name, v)
+		case o.read:
+			if item, err = elementsOf(ctx, v.Tensor(), parcels == 0); err != nil {
 				return nil, err
 			}
-			texts, forms = append(texts, wire.Field{Name: name, Value: wire.Array{Type: typeName(x.DType()), Data: raw}}), append(forms, nil)
+			if _, ok := item.(wire.Parcel); ok {
+				parcels++
+			}
 		default:
 			t := v.Tensor()
 			c.server.tensors[c.outs[i]] = t
-			forms = append(forms, wire.Record{{Name: "shape", Value: numbers(t.Shape())}, {Name: "dtype", Value: typeName(t.DType())}})
+			forms[i] = form{typeName(t.DType()), t.Shape()}
+		}
+		answer = append(answer, item)
+	}
+	if !w.told || !slices.EqualFunc(forms, w.forms, form.equal) {
+		w.forms, w.told = forms, true
+		answer[0] = described(forms)
+	}
+	c.server.later = m.Ahead
+	return answer, nil
+}
+
+// elementsOf reads a tensor for the page, perhaps as a parcel.
+func elementsOf(ctx context.Context, x *tensor.Tensor, parcel bool) (any, error) {
+	if x.DType().IsNarrow() {
+		x = x.To(dtype.F32)
+	}
+	if parcel {
+		if data, err := lifted(ctx, x); data != nil || err != nil {
+			return data, err
 		}
 	}
-	return wire.Record{{Name: "texts", Value: texts}, {Name: "forms", Value: forms}}, nil
+	raw, err := x.Bytes(ctx)
+	return wire.Array{Type: typeName(x.DType()), Data: raw}, err
+}
+
+// described are forms for the page.
+func described(forms []form) []any {
+	out := make([]any, len(forms))
+	for i, f := range forms {
+		if f.dtype != "" {
+			out[i] = wire.Record{{Name: "shape", Value: numbers(f.shape)}, {Name: "dtype", Value: f.dtype}}
+		}
+	}
+	return out
 }
 
 // language is a language model of a page and the text that it continues.

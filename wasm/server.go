@@ -36,6 +36,7 @@ type server struct {
 	generators map[wire.Ref]*tensor.Generator
 	profile    *profiling // that is being taken, or nil
 	load       load
+	later      func() // makes ready what the next batch is likely to ask for; nil: nothing. It is called when the answers to this one are on their way
 }
 
 // network is what an engine trains for a page by itself. Not every engine can.
@@ -107,6 +108,7 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 	}
 	last, failed := 0, []any{}
 	defer s.load.begin()()
+	defer s.ahead()
 	defer s.flush()
 	for i, q := range list {
 		if f, ok := calls[q.name]; ok {
@@ -128,6 +130,16 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 		return
 	}
 	s.send(0, wire.Record{{Name: "done", Value: last}, {Name: "failed", Value: failed}}, nil)
+}
+
+// ahead does now what would have to be done for the next batch.
+func (s *server) ahead() {
+	if f := s.later; f != nil {
+		s.later = nil
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		f()
+	}
 }
 
 // operate carries out an operation on tensors.

@@ -7,12 +7,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
+	"math"
 	"mime"
 	"net/http"
+	"strconv"
 )
 
 // limit is how many bytes a body has at most; worker.mjs reads one more.
@@ -21,10 +23,20 @@ const limit = 64 << 10
 // predictor gives the probabilities of the ten digits for a picture of side rows of side bytes, white on black.
 type predictor func(picture []byte) ([]float32, error)
 
-// prediction is what an answer says.
-type prediction struct {
-	Digit         int       `json:"digit"`
-	Probabilities []float32 `json:"probabilities"`
+// answerOf is what an answer says: {"digit":7,"probabilities":[…]}. Package json takes several times as long for the numbers.
+func answerOf(p []float32) ([]byte, error) {
+	b := append(make([]byte, 0, 256), `{"digit":`...)
+	b = append(strconv.AppendInt(b, int64(largest(p)), 10), `,"probabilities":[`...)
+	for i, v := range p {
+		if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("the network gave %v", p)
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(v), 'g', -1, 32)
+	}
+	return append(b, "]}\n"...), nil
 }
 
 // handler answers POST /predict.
@@ -60,13 +72,17 @@ func handler(predict predictor) http.Handler {
 			return
 		}
 		p, err := predict(picture)
+		var answer []byte
+		if err == nil {
+			answer, err = answerOf(p)
+		}
 		if err != nil {
 			log.Print(err)
 			http.Error(w, "The network could not be run.", http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(prediction{largest(p), p}); err != nil {
+		if _, err := w.Write(answer); err != nil {
 			log.Print(err)
 		}
 	})

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -41,4 +43,22 @@ func TestHandler(t *testing.T) {
 	w := ask()
 	assert.Equal(t, http.StatusInternalServerError, w.Code)
 	assert.NotContains(t, w.Body.String(), "secret")
+}
+
+// What is answered is JSON of the same numbers.
+func TestAnswer(t *testing.T) {
+	want := []float32{1e-40, 3.4e-9, 0.1, 0.99999994, 1, 0}
+	b, err := answerOf(want)
+	require.NoError(t, err)
+	var got struct {
+		Digit         int
+		Probabilities []float32
+	}
+	require.NoError(t, json.Unmarshal(b, &got))
+	assert.Equal(t, want, got.Probabilities)
+	assert.Equal(t, 4, got.Digit)
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		_, err := answerOf([]float32{0, float32(v)})
+		assert.ErrorContains(t, err, "the network gave")
+	}
 }

@@ -11,6 +11,6 @@ import (
 
 func main() {
 	for _, r := range append(symbolic.Rules.All(), schedule.Laws()...) {
-		fmt.Printf("%s\t%s\n", r.Name, r.At)
+		fmt.Printf("%s\t%s\n", r.Name, r.At())
 	}
 }

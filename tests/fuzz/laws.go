@@ -94,10 +94,10 @@ func (f *fired) String() string {
 			list = append(list, r)
 		}
 		slices.SortFunc(list, func(x, y *rewrite.Rule) int {
-			return cmp.Or(f.counts[layer][y]-f.counts[layer][x], strings.Compare(x.Name, y.Name), strings.Compare(x.At, y.At))
+			return cmp.Or(f.counts[layer][y]-f.counts[layer][x], strings.Compare(x.Name, y.Name), strings.Compare(x.At(), y.At()))
 		})
 		for _, r := range list {
-			fmt.Fprintf(&b, "  %5d × %s (%s)\n", f.counts[layer][r], r.Name, r.At)
+			fmt.Fprintf(&b, "  %5d × %s (%s)\n", f.counts[layer][r], r.Name, r.At())
 		}
 	}
 	return b.String()

@@ -40,8 +40,12 @@ async function filesOf(source, options, as) {
   return files
 }
 
+const mostWays = 64 // in which a model is run, that the engine knows
+
 /** A model in the ONNX format. */
 export class OnnxModel {
+  #ways = new Map() // by the names that make them: {number, forms} of what is given and asked for
+
   constructor(w, engine, ref, told) {
     Object.assign(this, told) // inputs, outputs, parameters, producer
     this.w = w
@@ -54,15 +58,30 @@ export class OnnxModel {
   async run(feeds, { outputs = this.outputs.map((o) => o.name), read = [] } = {}) {
     if (this.gone) throw new Error(`run: the model ${this.gone}`)
     const { w, engine } = this
-    const given = {}
+    const inputs = Object.keys(feeds)
+    const given = []
     const own = [] // tensors that this call made
-    for (const [name, v] of Object.entries(feeds)) given[name] = await this.#feed(name, v, own)
+    for (const name of inputs) {
+      const v = feeds[name]
+      given.push(isTensor(v) && v.w === engine ? v : await this.#feed(name, v, own))
+    }
+    const names = [inputs, outputs, read]
+    const key = JSON.stringify(names)
+    let way = this.#ways.get(key)
+    const known = way?.forms // else the engine is told once more, as the first time may have failed
+    if (!way) {
+      if (this.#ways.size === mostWays) this.#ways.clear() // the engine goes by the last one of a number
+      this.#ways.set(key, way = { number: this.#ways.size })
+    }
     const refs = outputs.map(() => ({ ref: engine.number() }))
-    const { texts, forms } = await engine.call('onnxRun', [this, given, outputs, read], { outs: refs, as: 'run' })
-    const outs = forms.map((form, i) => form && engine.own(form, refs[i].ref))
+    const [forms, ...items] = await engine.call('onnxRun', [this, way.number, known ? [] : names, given], { outs: refs, as: 'run' })
+    if (forms) way.forms = forms
     for (const t of own) t.dispose()
     const result = {}
-    for (const [i, name] of outputs.entries()) result[name] = texts[name] ?? (engine === w ? outs[i] : await crossed(outs[i], w))
+    for (let i = 0; i < outputs.length; i++) {
+      result[outputs[i]] = items[i] ?? engine.own(way.forms[i], refs[i].ref)
+      if (engine !== w && !items[i]) result[outputs[i]] = await crossed(result[outputs[i]], w)
+    }
     return result
   }
 

@@ -250,6 +250,7 @@ export class Weft {
   #posted = false
   #gone = new FinalizationRegistry((ref) => this.#drop(ref))
   #dropped = []
+  #soonest = null // the timer that has them sent
   #dead = null
   #box = PageBox.open((bytes) => this.#take([bytes]))
   #lent // threads of the worker's
@@ -390,7 +391,11 @@ export class Weft {
 
   // Goes along with the next request; alone, where none follows soon.
   #drop(ref) {
-    if (this.#dropped.push({ ref }) === 1) setTimeout(() => this.#flush(), 10)
+    this.#dropped.push({ ref })
+    this.#soonest ??= setTimeout(() => {
+      this.#soonest = null
+      this.#flush()
+    }, 10)
   }
 
   /** Forgets something that the engine holds. */

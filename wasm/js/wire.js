@@ -199,7 +199,11 @@ export function read(buffer, parcel) {
         at += 8
         return view.getFloat64(at - 8, true)
       case 4: return string()
-      case 5: return Array.from({ length: size() }, value)
+      case 5: {
+        const list = []
+        for (let n = size(); n > 0; n--) list.push(value())
+        return list
+      }
       case 6: {
         const o = {}
         for (let n = size(); n > 0; n--) {
