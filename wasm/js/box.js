@@ -21,6 +21,7 @@ const FULL = 2
 const CALLED = 3 // away: something was posted
 const CLOSED = 4 // nobody is there yet, or any more
 
+const LOOKS = 5000 // of a worker before it sleeps: about 0.1 ms, as waking it takes as long as a short run
 const LINGER = 4 // ms that a worker waits at most
 const OFTEN = 16 // batches after which it sees to everything else
 
@@ -133,7 +134,10 @@ export class WorkerBox extends Box {
   next() {
     const { words } = this
     if (++this.#turns % OFTEN === 0) return null
-    if (Atomics.compareExchange(words, IN, EMPTY, WAITS) === EMPTY && Atomics.load(words, SENT) === this.#got) Atomics.wait(words, IN, WAITS, LINGER)
+    if (Atomics.compareExchange(words, IN, EMPTY, WAITS) === EMPTY && Atomics.load(words, SENT) === this.#got) {
+      for (let looks = 0; looks < LOOKS && Atomics.load(words, IN) === WAITS; looks++) Atomics.pause?.()
+      Atomics.wait(words, IN, WAITS, LINGER)
+    }
     return this.look()
   }
 
