@@ -47,7 +47,7 @@ func Target(m Machine) *codegen.Target {
 		line = 3
 	}
 	return &codegen.Target{
-		Name: "c", LineCycles: line, SplitLoads: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
+		Name: "c", LineCycles: line, SplitLoads: m.VectorBytes == 32, Prefetch: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
 			if d.Size() == 0 {
 				return 0
 			}
