@@ -147,6 +147,8 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 				s.Types[0], s.A, e[0], s.ARow, s.Types[1], s.B, e[1], s.BRow)
 		case *Four:
 			d.line(depth, "four %v %v %s + 4·%d", s.Regs, s.Buf, e[0], s.At)
+		case *Prefetch:
+			d.line(depth, "prefetch%s %v %s", map[bool]string{true: " to write"}[s.Write], s.Buf, e[0])
 		case *Splat:
 			d.line(depth, "splat %v", s.Of)
 		case *Alloc:

@@ -32,6 +32,8 @@ var passes = []pass{
 	{"index", func(b *builder) error { b.body = b.linearise(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// A condition for every load and store that is not proven to lie within its buffer.
 	{"guard", func(b *builder) error { b.body = b.guard(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
+	// Loops over rows that ask for the next row while they compute.
+	{"prefetch", func(b *builder) error { b.body = b.prefetch(b.body); return nil }, func(t *Target) bool { return t.Prefetch }, noReductions | targetOps | oneIndex},
 	// Values computed in the outermost block that defines what they need; names for what is used twice.
 	{"place", func(b *builder) error { b.body = b.placeAll(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// Neighbours of an array that nothing writes loaded by four, where the target wants that.
@@ -52,6 +54,8 @@ var passOrder = []struct{ first, then, why string }{
 	{"expand", "index", "constants of unrolled axes join the offset"},
 	{"index", "guard", "an offset is what lies within a buffer or not"},
 	{"guard", "place", "conditions are computed outside of loops like everything else"},
+	{"index", "prefetch", "rows are seen in linear offsets"},
+	{"prefetch", "place", "addresses share what is computed outside of loops"},
 	{"index", "place", "what is computed outside is the outer part of an offset"},
 	{"place", "fours", "what is used in several blocks is loaded by itself, once"},
 	{"place", "unroll", "a body weighs less without what is computed outside of it"},

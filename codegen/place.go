@@ -113,6 +113,8 @@ func (p *placer) stmt(s Stmt, sc *scope, at int) {
 		sc.out = append(sc.out, &HorizontalReduce{s.Regs, s.Monoid, s.Range, values})
 	case *Store:
 		sc.out = append(sc.out, &Store{s.Buf, values[1:], values[0]})
+	case *Prefetch:
+		sc.out = append(sc.out, &Prefetch{s.Buf, values[0], s.Write})
 	case *MatrixProduct:
 		c := *s
 		c.ABase, c.BBase = values[0], values[1]

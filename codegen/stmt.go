@@ -87,6 +87,11 @@ type (
 		N      int
 		Shared bool
 	}
+	// Prefetch says that an element will soon be read, or written. It may lie outside of the array, and changes no value.
+	Prefetch struct {
+		Buf, Index *uop.UOp
+		Write      bool
+	}
 	// Sync is a barrier: the invocations of a workgroup wait for each other, and see what the others stored in its
 	// memory. All of them come by.
 	Sync struct{}
@@ -114,6 +119,7 @@ func (*MatrixProduct) stmt()    {}
 func (*Four) stmt()             {}
 func (*Splat) stmt()            {}
 func (*Alloc) stmt()            {}
+func (*Prefetch) stmt()         {}
 func (*Sync) stmt()             {}
 func (*Team) stmt()             {}
 func (*SubgroupReduce) stmt()   {}
@@ -158,6 +164,7 @@ type Target struct {
 	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned
 	ReadsAhead int         // rows of an array that the processor reads ahead at once; 0: unknown
 	LineCycles float64     // what a cache line from the second cache takes; 0: unknown
+	Prefetch   bool        // loops over rows ask for the next row: see the pass "prefetch"
 	SplitLoads bool        // a vector that lies in two cache lines takes two loads, and loads are what multiply-adds wait for
 	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
 	Nests      NestLimits  // what kernels of several nests may be

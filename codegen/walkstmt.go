@@ -19,6 +19,8 @@ func exprs(s Stmt) []*uop.UOp {
 		return []*uop.UOp{s.ABase, s.BBase}
 	case *Four:
 		return []*uop.UOp{s.Base}
+	case *Prefetch:
+		return []*uop.UOp{s.Index}
 	}
 	return nil
 }
@@ -81,6 +83,8 @@ func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 		return &c
 	case *Four:
 		return &Four{[4]*uop.UOp{f(s.Regs[0]), f(s.Regs[1]), f(s.Regs[2]), f(s.Regs[3])}, f(s.Buf), f(s.Base), s.At}
+	case *Prefetch:
+		return &Prefetch{f(s.Buf), f(s.Index), s.Write}
 	case *Splat:
 		return &Splat{f(s.Of)}
 	case *Alloc:

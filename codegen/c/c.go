@@ -47,7 +47,7 @@ func Target(m Machine) *codegen.Target {
 		line = 3
 	}
 	return &codegen.Target{
-		Name: "c", LineCycles: line, SplitLoads: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
+		Name: "c", LineCycles: line, SplitLoads: m.VectorBytes == 32, Prefetch: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
 			if d.Size() == 0 {
 				return 0
 			}
@@ -55,7 +55,7 @@ func Target(m Machine) *codegen.Target {
 		},
 		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true,
 		Has: func(o uop.Op, d dtype.DType) bool {
-			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes == 64 && !m.NoFMA
+			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes >= 32 && !m.NoFMA
 		},
 		Matrix:  m.Matrix,
 		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, ReadsAhead: 8, Masks: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},

@@ -4,7 +4,9 @@ import "fmt"
 
 // expInstructions is 2^x of 32 bits as package codegen composes it where there is no instruction, bit by bit: the same polynomial of
 // the distance to the nearest integer. Processors with vectors of 64 bytes round to it, and multiply by its power, in one instruction
-// each; where the result is 0 nothing is multiplied, for a product that underflows takes a hundred times as long.
+// each; where the result is 0 nothing is multiplied, for a product that underflows takes a hundred times as long. Those with vectors of 32 bytes
+// have no such instructions. Where all lanes lie within ±125, factor and result are normal, so that the power is an addition to the bits of the
+// exponent and nothing needs a limit; elsewhere it is the composition.
 const expInstructions = `static inline float weft_exp2(float x) {
 	float c = x > 129.0f ? 129.0f : x;
 	c = c < -150.0f ? -254.0f : c;
@@ -43,6 +45,43 @@ static inline weft_f16 weft_exp2_16(weft_f16 x) {
 #define WEFT_EXP2_f32x16(x) ((f32x16)weft_exp2_16((weft_f16)(x)))
 #define WEFT_EXP2_f32x8(x) ({ f32x8 weft_x = x; weft_f16 weft_y = weft_exp2_16(__builtin_shufflevector(weft_x, weft_x, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7)); __builtin_shufflevector(weft_y, weft_y, 0, 1, 2, 3, 4, 5, 6, 7); })
 #define WEFT_EXP2_f32x4(x) ({ f32x4 weft_x = x; weft_f16 weft_y = weft_exp2_16(__builtin_shufflevector(weft_x, weft_x, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3)); __builtin_shufflevector(weft_y, weft_y, 0, 1, 2, 3); })
+#elif defined(__x86_64__) && defined(__GNUC__) && defined(__AVX2__) && defined(WEFT_FMA_f32x8)
+#define WEFT_EXP2_OF(n, same, signs) \
+typedef float weft_f##n __attribute__((vector_size(4 * n))); \
+typedef int32_t weft_i##n __attribute__((vector_size(4 * n))); \
+typedef uint32_t weft_u##n __attribute__((vector_size(4 * n))); \
+static inline weft_f##n weft_exp2_near_##n(weft_f##n f) { \
+	weft_f##n p = same(0x1.41fbb2p-13f); \
+	p = WEFT_FMA_f32x##n(p, f, same(0x1.5f3e52p-10f)); \
+	p = WEFT_FMA_f32x##n(p, f, same(0x1.3b2d4cp-7f)); \
+	p = WEFT_FMA_f32x##n(p, f, same(0x1.c6aee8p-5f)); \
+	p = WEFT_FMA_f32x##n(p, f, same(0x1.ebfbdcp-3f)); \
+	p = WEFT_FMA_f32x##n(p, f, same(0x1.62e43p-1f)); \
+	return WEFT_FMA_f32x##n(p, f, same(1.0f)); \
+} \
+static __attribute__((noinline, cold)) weft_f##n weft_exp2_far_##n(weft_f##n x) { \
+	weft_i##n high = x > 129.0f; \
+	weft_f##n c = (weft_f##n)(((weft_i##n)same(129.0f) & high) | ((weft_i##n)x & ~high)); \
+	weft_i##n low = c < -150.0f; \
+	c = (weft_f##n)(((weft_i##n)same(-254.0f) & low) | ((weft_i##n)c & ~low)); \
+	weft_u##n b = (weft_u##n)(c + 12583166.0f), half = b >> 1; \
+	weft_f##n p = weft_exp2_near_##n(c - __builtin_convertvector((weft_i##n)b - 1262485758, weft_f##n)); \
+	return p * (weft_f##n)(half << 23) * (weft_f##n)((b - half) << 23); \
+} \
+static inline weft_f##n weft_exp2_##n(weft_f##n x) { \
+	weft_f##n size = (weft_f##n)((weft_u##n)x & 0x7fffffffu); \
+	if (__builtin_expect(signs((weft_f##n)(size <= 125.0f)) != (1 << n) - 1, 0)) \
+		return weft_exp2_far_##n(x); \
+	weft_f##n s = x + 12582912.0f; \
+	return (weft_f##n)((weft_u##n)weft_exp2_near_##n(x - (s - 12582912.0f)) + ((weft_u##n)s << 23)); \
+}
+#define WEFT_SAME_4(c) ((weft_f4){c, c, c, c})
+#define WEFT_SAME_8(c) ((weft_f8){c, c, c, c, c, c, c, c})
+WEFT_EXP2_OF(4, WEFT_SAME_4, __builtin_ia32_movmskps)
+WEFT_EXP2_OF(8, WEFT_SAME_8, __builtin_ia32_movmskps256)
+#define WEFT_EXP2_f32x8(x) ((f32x8)weft_exp2_8((weft_f8)(x)))
+#define WEFT_EXP2_f32x4(x) ((f32x4)weft_exp2_4((weft_f4)(x)))
+#define WEFT_EXP2_f32x2(x) ({ f32x2 weft_x = x; weft_f4 weft_y = weft_exp2_4(__builtin_shufflevector(weft_x, weft_x, 0, 1, 0, 1)); __builtin_shufflevector(weft_y, weft_y, 0, 1); })
 #endif
 `
 

@@ -111,6 +111,8 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 		r.fold(s, depth)
 	case *codegen.Store:
 		r.store(s, depth)
+	case *codegen.Prefetch:
+		r.line(depth, "__builtin_prefetch(%s + %s%s);", r.pointer(s.Buf), r.expr(s.Index), map[bool]string{true: ", 1"}[s.Write])
 	case *codegen.MatrixProduct:
 		r.matrix(s, depth)
 	case *codegen.Alloc:
