@@ -201,6 +201,7 @@ const special = {
 for (const n of ['rfft', 'ihfft']) special[n] = () => { const x = transform(false); return [x, options({ n: between(1, 5), axis: axis(x) })] }
 for (const n of ['fft', 'ifft', 'irfft', 'hfft']) special[n] = () => { const x = transform(true); return [x, options({ n: between(1, 5), axis: below(x.shape.length - 1) })] }
 for (const n of ['fftn', 'ifftn', 'irfftn']) special[n] = () => { const x = transform(true); return [x, options({ sizes: [between(1, 4)], axes: [below(x.shape.length - 1)] })] }
+special.istft = () => { const n = between(4, 7); return [shaped([...odds(2) ? [2] : [], (n >> 1) + 1, between(2, 4), 2], ...floats), n, options({ hop: between(1, n), uncentred: true, normalized: true, length: between(1, 9) })] }
 special.rfftn = () => { const x = transform(false); return [x, options({ sizes: [between(1, 4)], axes: [axis(x)] })] }
 for (const n of ['mse', 'l1', 'bce', 'bceWithLogits', 'softMargin', 'multiLabelSoftMargin', 'huber', 'smoothL1', 'klDiv', 'poissonNll', 'hingeEmbedding']) special[n] = (x) => [x, odds(4) ? near(x) : same(x), ...n === 'huber' ? [1] : [], loss(x, { weight: shaped(x.shape) })]
 special.marginRanking = (x) => [x, same(x), same(x), loss(x)]
