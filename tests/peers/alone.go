@@ -61,11 +61,12 @@ func (x row) says(one limits) string {
 	for _, l := range a.Launches {
 		n, inside = n+l.Times, inside+l.MS
 	}
+	whole := max(a.MS, inside) // a median, and sums of means
 	for _, l := range a.Launches[:min(mostKernels, len(a.Launches))] {
-		if l.MS < leastPart*a.MS {
+		if l.MS < leastPart*whole {
 			break
 		}
-		k := fmt.Sprintf("`%s` takes %s", l.Kernel, percent(l.MS/a.MS))
+		k := fmt.Sprintf("`%s` takes %s", l.Kernel, percent(l.MS/whole))
 		if one.GFlops > 0 && l.Flops > 0 {
 			k += fmt.Sprintf(", %.1f GFLOP/s", l.Flops/l.MS/1e6)
 		}
