@@ -91,7 +91,7 @@ FILES = onnx:FuzzRead weights/gguf:FuzzParse safetensors:FuzzParse weights/pytor
 PARSERS = $(FILES) engine/search:FuzzChoices plan:FuzzCheck plan/packed:FuzzSteps plan/wasmmod:FuzzJoin plan/bytecode:FuzzParse \
 	codegen:FuzzParseDirectives engine/choose:FuzzBook backends:FuzzSettings wasm/wire:FuzzReader wasm:FuzzSpeak wasm:FuzzRequests \
 	cmd/weft:FuzzAnswer viz:FuzzRead llm/grammar:FuzzSchema llm/grammar:FuzzGBNF llm/serve:FuzzRequest \
-	examples/worker:FuzzJSON examples/worker:FuzzGray
+	examples/worker:FuzzJSON
 
 fuzz-parsers: TIME ?= 60s
 parsers fuzz-parsers:

@@ -10,7 +10,7 @@ type Frames struct {
 	ZeroPadded bool    // zeros stand beyond the ends instead
 	Normalized bool    // divide by √n
 	TwoSided   bool    // all n frequencies; else the n/2+1 that a real signal is known by
-	Length     int     // ISTFT: of the result; 0: all that the frames cover
+	Length     int     // of the result of ISTFT, which STFT does not look at; 0: all that the frames cover
 }
 
 func (o Frames) hop(op string, n int) int {

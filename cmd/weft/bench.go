@@ -21,9 +21,9 @@ type benchOptions struct {
 	Device string
 	JSON   bool
 	Child  bool // this process is one that another weft bench started for a case
-	Turns  bool // orders come in,
+	Turns  bool // orders come in
 
-	Launches bool // of which some ask for the time of each launch
+	Launches bool // the engine tells of each launch, for the order that asks for their times
 }
 
 // benchResult is what --json prints, one a line. A rate or a fraction that does not apply is 0.

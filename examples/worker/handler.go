@@ -7,14 +7,12 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log"
-	"math"
 	"mime"
 	"net/http"
-	"strconv"
 )
 
 // limit is how many bytes a body has at most; worker.mjs reads one more.
@@ -23,20 +21,10 @@ const limit = 64 << 10
 // predictor gives the probabilities of the ten digits for a picture of side rows of side bytes, white on black.
 type predictor func(picture []byte) ([]float32, error)
 
-// answerOf is what an answer says: {"digit":7,"probabilities":[…]}. Package json takes several times as long for the numbers.
-func answerOf(p []float32) ([]byte, error) {
-	b := append(make([]byte, 0, 256), `{"digit":`...)
-	b = append(strconv.AppendInt(b, int64(largest(p)), 10), `,"probabilities":[`...)
-	for i, v := range p {
-		if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("the network gave %v", p)
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendFloat(b, float64(v), 'g', -1, 32)
-	}
-	return append(b, "]}\n"...), nil
+// prediction is what an answer says.
+type prediction struct {
+	Digit         int       `json:"digit"`
+	Probabilities []float32 `json:"probabilities"`
 }
 
 // handler answers POST /predict.
@@ -74,7 +62,7 @@ func handler(predict predictor) http.Handler {
 		p, err := predict(picture)
 		var answer []byte
 		if err == nil {
-			answer, err = answerOf(p)
+			answer, err = json.Marshal(prediction{largest(p), p}) // which fails where a number is none
 		}
 		if err != nil {
 			log.Print(err)
@@ -82,7 +70,7 @@ func handler(predict predictor) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		if _, err := w.Write(answer); err != nil {
+		if _, err := w.Write(append(answer, '\n')); err != nil {
 			log.Print(err)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log"
 	"net/http"
-	"runtime/debug"
 	"syscall/js"
 
 	"github.com/syumai/workers"
@@ -44,12 +43,8 @@ func start(picture *[side * side]byte) (run int32)
 //go:wasmimport worker finished
 func finished(probabilities *[classes]float32) (run int32)
 
-// garbage is how many percent of what is in use may lie about until it is collected: 4 MiB are in use, of the 128 that an isolate has.
-const garbage = 400
-
 // main serves all requests: worker.mjs starts one instance of this program.
 func main() {
-	debug.SetGCPercent(garbage)
 	var runs runs
 	js.Global().Get("context").Set("wake", js.FuncOf(func(js.Value, []js.Value) any {
 		runs.wake()

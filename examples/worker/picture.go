@@ -18,9 +18,6 @@ var readers = map[string]func(body []byte) ([]byte, error){"image/png": readPNG,
 
 // readPNG takes a picture of any colours. It looks at the size before there is memory for the pixels.
 func readPNG(body []byte) ([]byte, error) {
-	if out, ok := readGray(body); ok {
-		return out, nil
-	}
 	c, err := png.DecodeConfig(bytes.NewReader(body))
 	if err != nil {
 		return nil, err

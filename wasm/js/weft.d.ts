@@ -95,7 +95,7 @@ export interface Frames {
   normalized?: boolean
   /** All n frequencies; else the n/2+1 that a real signal is known by. */
   twoSided?: boolean
-  /** Istft: of the result; 0: all that the frames cover. 0 unless given. */
+  /** Of the result of istft, which stft does not look at; 0: all that the frames cover. 0 unless given. */
   length?: number
 }
 
