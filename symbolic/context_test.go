@@ -1,7 +1,6 @@
 package symbolic_test
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/weft-ml/weft/dtype"
@@ -38,10 +37,7 @@ func checkKernel(t *testing.T, seed uint64) {
 
 func TestSimplifyKeepsKernels(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3000) {
+	for seed := range uint64(3500) {
 		checkKernel(t, seed)
-	}
-	for range 500 {
-		checkKernel(t, rand.Uint64())
 	}
 }

@@ -242,6 +242,18 @@ func (c *Captured) InputName(i int) string { return nameOf(c.names.inputs, "in",
 // ResultName is what result i is called.
 func (c *Captured) ResultName(i int) string { return nameOf(c.names.results, "out", i) }
 
+// ResultShapes gives the sizes of each result, and nil for one whose sizes vary: of that each run's result tells them.
+func (c *Captured) ResultShapes() [][]int {
+	out := make([][]int, len(c.sizes))
+	for i, sizes := range c.sizes {
+		if sizes == nil {
+			shape, _ := c.plan.Result(i)
+			out[i] = append([]int{}, shape...)
+		}
+	}
+	return out
+}
+
 func nameOf(list []string, kind string, i int) string {
 	if i < len(list) {
 		return list[i]

@@ -203,7 +203,15 @@ func capture(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	s.plays[c.outs[0]] = &recorded{captured}
-	return wire.Record{{Name: "launches", Value: captured.Launches()}}, nil
+	shapes := []any{}
+	for _, shape := range captured.ResultShapes() {
+		if shape == nil {
+			shapes = append(shapes, nil)
+		} else {
+			shapes = append(shapes, numbers(shape))
+		}
+	}
+	return wire.Record{{Name: "launches", Value: captured.Launches()}, {Name: "shapes", Value: shapes}}, nil
 }
 
 func (c *call) list() []any {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -357,31 +356,25 @@ func setting(t *testing.T, name string, otherwise int) int {
 }
 
 // Random programs of calls, right and wrong ones: a page answers what the engine answers in Go, or both say that it is wrong.
-// WEFT_FACE_PROGRAMS=20000 WEFT_FACE_SEED=5 runs so many from a seed; without them the same ones run each time, and a few fresh.
-func TestPrograms(t *testing.T) { playPrograms(t, "wasm", 100, 15, dtype.All, false) }
+// WEFT_FACE_PROGRAMS=20000 WEFT_FACE_SEED=5 runs so many from a seed; without them the same ones run each time.
+func TestPrograms(t *testing.T) { playPrograms(t, "wasm", 115, dtype.All, false) }
 
 // The engine that also has arrays on several devices and files of captured functions; these, and what else takes functions, are drawn more often.
-func TestProgramsOfTheWhole(t *testing.T) { playPrograms(t, "wasm", 60, 10, dtype.All, true) }
+func TestProgramsOfTheWhole(t *testing.T) { playPrograms(t, "wasm", 70, dtype.All, true) }
 
 // A graphics processor that is a program compiles slowly, so these are few. Compilers of shaders may take it that no element is
 // infinite or NaN (SwiftShader has 2 mod 0 be 2), so what is that in Go is not compared.
 func TestProgramsOnWebGPU(t *testing.T) {
-	playPrograms(t, "webgpu", 8, 2, slices.DeleteFunc(slices.Clone(dtype.All), func(d dtype.DType) bool { return d == dtype.F64 }), false)
+	playPrograms(t, "webgpu", 10, slices.DeleteFunc(slices.Clone(dtype.All), func(d dtype.DType) bool { return d == dtype.F64 }), false)
 }
 
-func playPrograms(t *testing.T, device string, fixed, more int, types []dtype.DType, whole bool) {
+func playPrograms(t *testing.T, device string, most int, types []dtype.DType, whole bool) {
 	p := open(t)
 	engine.Configure(engine.Options{}, "INTERP")
-	count, seed := setting(t, "WEFT_FACE_PROGRAMS", fixed), setting(t, "WEFT_FACE_SEED", 1)
-	fresh := rand.Uint64N(1 << 40)
+	count, seed := setting(t, "WEFT_FACE_PROGRAMS", most), setting(t, "WEFT_FACE_SEED", 1)
 	seeds := []uint64{}
 	for i := range count {
 		seeds = append(seeds, uint64(seed+i))
-	}
-	if os.Getenv("WEFT_FACE_SEED") == "" {
-		for i := range more {
-			seeds = append(seeds, fresh+uint64(i))
-		}
 	}
 	require.NoError(t, p.Run(`globalThis.face = await import('./program.js'); await face.start('`+device+`', `+strconv.FormatBool(whole)+`)`, nil))
 	var before, after float64
@@ -416,7 +409,9 @@ func playPrograms(t *testing.T, device string, fixed, more int, types []dtype.DT
 	require.NoError(t, p.Run(`await new Promise((f) => setTimeout(f, 50)); return face.held()`, &after))
 	assert.LessOrEqual(t, after, before+300, "programs leave tensors behind")
 	require.NoError(t, p.Run(`face.stop()`, nil))
-	t.Logf("%d programs, %d calls, %d of them wrong, %d values compared and %d too large for it; fresh seeds from %d", len(seeds), calls, wrong, values-wild, wild, fresh)
+	t.Logf("%d programs, %d calls, %d of them wrong, %d values compared and %d too large for it", len(seeds), calls, wrong, values-wild, wild)
 	assert.Greater(t, calls, 10*len(seeds))
-	assert.Greater(t, wrong, calls/20)
+	if count > 1 { // one by itself may have none
+		assert.Greater(t, wrong, calls/20)
+	}
 }

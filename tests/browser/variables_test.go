@@ -70,6 +70,7 @@ func TestSizesInAPage(t *testing.T) {
 		Text   []string
 		Values [][]float64
 		Shape  []int
+		Shapes [][][]int
 		Wrong  []string
 	}
 	require.NoError(t, p.Run(`
@@ -81,11 +82,16 @@ func TestSizesInAPage(t *testing.T) {
 			x.at([m, m.plus(n)]).sum(), x.at(m), x.narrow(0, 0, n.plus(m)).max(), w.arange(n).sum(), w.scalar(n.times(10)),
 			x.reshape([1, 6]).expand([n, 6]).sum(), x.narrow(0, 0, n.times(1)).reshape([n, 1]).mean(),
 		])
-		const values = []
+		const values = [], shapes = []
 		for (const [a, b] of [[1, 0], [4, 2], [2, 1]]) {
 			const outs = await f.run(x, n.bind(a), m.bind(b))
 			values.push(await Promise.all(outs.map((o) => o.item())))
 		}
+		const k = w.variable('n', 1, 3)
+		const h = w.capture((x) => [x.reshape([2, 3]).narrow(1, 0, k), x.reshape([2, 3]).narrow(1, 0, k).sum(1)])
+		for (const size of [1, 3, 2]) shapes.push((await h.run(x, k.bind(size))).map((t) => t.shape))
+		const rows = (await h.run(x, k.bind(2)))[0]
+		shapes.push([w.vmap((r) => r.sum())(rows).shape, rows.add(1).shape])
 		const bound = x.narrow(0, 1, n.bind(3))
 		const shape = await bound.shape
 		const wrong = []
@@ -97,13 +103,14 @@ func TestSizesInAPage(t *testing.T) {
 		for (const f of tries) {
 			try { await f(); wrong.push('nothing') } catch (e) { wrong.push(e.message) }
 		}
-		const out = {text, values, shape, wrong}
+		const out = {text, values, shape, shapes, wrong}
 		w.close()
 		other.close()
 		return out`, &got))
 	assert.Equal(t, []string{"n", "n + 1", "2·n + -1·m + -3", "0", "n=3", "2·n=3"}, got.Text)
 	assert.Equal(t, [][]float64{{1, 1, 1, 0, 10, 21, 1}, {18, 3, 6, 6, 40, 84, 2.5}, {5, 2, 3, 1, 20, 42, 1.5}}, got.Values)
 	assert.Equal(t, []int{3}, got.Shape)
+	assert.Equal(t, [][][]int{{{2, 1}, {2}}, {{2, 3}, {2}}, {{2, 2}, {2}}, {{2}, {2, 2}}}, got.Shapes, "what a run gives tells its shape")
 	assert.Equal(t, []string{
 		"bind: the variable n is from 1 to 4, and 5 is not",
 		"bind: this is an expression; bind the variables that it is made of",

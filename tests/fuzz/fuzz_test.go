@@ -54,17 +54,9 @@ func TestFalseAlarms(t *testing.T) {
 
 var devices = []string{"CPU", "WASM", "INTERP", "WEBGPU", "2 INTERP", "3 INTERP"}
 
-// programs is how many of each kind a device gets: from seed 1 on, and from a fresh one.
-// make fuzz runs as many as there is time for.
-var programs = map[string]struct{ fixed, fresh int }{
-	"CPU":    {40, 40},
-	"WASM":   {60, 60},
-	"INTERP": {200, 300},
-	"WEBGPU": {12, 18},
-
-	"2 INTERP": {40, 40},
-	"3 INTERP": {30, 30},
-}
+// programs is how many a device gets, the same ones each time: a test that draws others fails for what its reader has not touched.
+// make fuzz draws fresh ones, as many as there is time for.
+var programs = map[string]int{"CPU": 80, "WASM": 120, "INTERP": 500, "WEBGPU": 30, "2 INTERP": 80, "3 INTERP": 60}
 
 // need skips a test whose device is missing.
 func need(t *testing.T, name string, err error) {
@@ -87,9 +79,9 @@ func worker(t *testing.T) *Worker {
 	return w
 }
 
-// Random programs give on every device what REF allows. WEFT_SEED=n chooses the fresh ones.
+// Random programs give on every device what REF allows. WEFT_SEED=n chooses others.
 func TestDevices(t *testing.T) {
-	seed := uint64(time.Now().UnixNano()) >> 10 << 20
+	seed := uint64(1)
 	if s := os.Getenv("WEFT_SEED"); s != "" {
 		var err error
 		seed, err = strconv.ParseUint(s, 10, 64)
@@ -99,19 +91,16 @@ func TestDevices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := programs[name]
 			if testing.Short() {
-				n.fixed, n.fresh = 40, 0
+				n = min(n, 40)
 			}
 			command, env := environment(t)
 			r := &Runner{Command: command, Env: env, Processes: goruntime.NumCPU(), Batch: 60, Shrink: time.Minute,
 				Report: func(_ *Finding, text string) { t.Error(text) }}
 			start := time.Now()
-			count, _, err := r.Run(name, 1, n.fixed, time.Time{}, 4)
+			count, _, err := r.Run(name, seed, n, time.Time{}, 4)
 			need(t, name, err)
 			require.NoError(t, err)
-			more, _, err := r.Run(name, seed, n.fresh, time.Time{}, 4)
-			require.NoError(t, err)
-			count.Add(more)
-			t.Logf("%s: seeds from 1 and from %d (WEFT_SEED): %+v in %v", name, seed, count, time.Since(start).Round(time.Second))
+			t.Logf("%s: seeds from %d (WEFT_SEED): %+v in %v", name, seed, count, time.Since(start).Round(time.Second))
 			assert.Less(t, count.Unknown*20, count.Elements, "nearly all elements can be compared")
 			assert.Less(t, count.Skipped*4, count.Programs*3, "the device has the types of some programs")
 		})

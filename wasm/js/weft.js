@@ -198,7 +198,7 @@ export class Captured {
   }
 
   /** Has the function run with these inputs and gives new tensors in the form that it returned. The next run need not wait for this
-   *  one's end; whoever reads a tensor does. */
+   *  one's end; whoever reads a tensor does, and run itself for shapes that vary. */
   async run(...args) {
     const values = args.filter((v) => v instanceof Size)
     const inputs = args.filter((v) => !values.includes(v))
@@ -207,6 +207,7 @@ export class Captured {
     const outs = this.forms.map((form) => this.w.own(form))
     const end = this.w.start('run', [this, inputs, values], outs).then(() => this.#under.delete(end))
     if (this.#under.add(end).size > ahead) await this.#under.values().next().value
+    await Promise.all(outs.map((t) => Array.isArray(t.form.shape) || t.told('run')))
     const list = outs.values()
     return filled(this.form, () => list.next().value)
   }
@@ -225,7 +226,9 @@ export class Captured {
     this.takes = inputs.length
     await this.w.keep(states(list))
     this.ref = this.w.number()
-    this.launches = (await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })).launches
+    const { launches, shapes } = await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })
+    this.launches = launches
+    this.forms = this.forms.map((form, i) => ({ ...form, shape: shapes[i] ?? form.shape }))
   }
 
   /** The bytes of a file with the function. */
