@@ -83,8 +83,9 @@ const devices = {
  * module of a folder whose kernels are a file of their own, where none may be compiled at run time, as in Cloudflare Workers.
  */
 export async function load(folder, options = {}) {
-  const here = globalThis.document?.baseURI ?? globalThis.location?.href ?? `file://${globalThis.process?.cwd?.() ?? ''}/`
-  const base = new URL(String(folder).replace(/\/?$/, '/'), here)
+  const path = String(folder).replace(/\/?$/, '/')
+  // A whole address needs no other: an edge runtime has no place of its own, and what stands for process there may refuse to name one.
+  const base = /^[a-z][a-z\d+.-]*:/i.test(path) ? new URL(path) : new URL(path, globalThis.document?.baseURI ?? globalThis.location?.href ?? `file://${globalThis.process?.cwd?.() ?? ''}/`)
   if (options.worker) return new Remote().load(base, options)
   const file = (name, progress) => bytesAt(new URL(name, base), { ...options, progress })
   scripts[options.device ?? (globalThis.navigator?.gpu ? 'webgpu' : 'wasm')]?.().catch(() => {}) // beside what follows; whoever needs it is told

