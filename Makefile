@@ -36,7 +36,7 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers bench-gpu kernels wasm npm site serve compiler gpu browser firefox table fmt vet staticcheck race nocgo cross
+.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers bench-gpu kernels wasm npm site serve compiler gpu browser firefox webkit table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -67,8 +67,8 @@ test-cogentcore: compiler gpu
 		sed -E '/^(=== | +--- PASS|error: XDG)/d'
 
 # Pages and engine in headless Chromium, with WebGPU on the processor.
-test-web: compiler browser firefox
-	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,FIREFOX,TSC,BUNDLERS,FRAMEWORKS,WORKERD,AXE" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/firefox ./tests/saved ./tests/worker ./wasm
+test-web: compiler browser firefox webkit
+	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,FIREFOX,WEBKIT,TSC,BUNDLERS,FRAMEWORKS,WORKERD,AXE" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/firefox ./tests/webkit ./tests/saved ./tests/worker ./wasm
 
 fuzz: TIME ?= 10m
 fuzz: compiler gpu
@@ -197,5 +197,5 @@ gpu:
 browser:
 	@sh .ci/browser
 
-firefox:
-	@sh .ci/browser firefox
+firefox webkit:
+	@sh .ci/browser $@

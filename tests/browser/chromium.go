@@ -128,7 +128,7 @@ func start(ctx context.Context, path string, more []string) (*Browser, error) {
 	b.cmd.ExtraFiles = []*os.File{fromUs, toUs}
 	b.cmd.Stderr = &b.noise
 	b.cmd.WaitDelay = time.Second // its crash handler may outlive it and hold the pipe
-	together(b.cmd)
+	Together(b.cmd)
 	err = b.cmd.Start()
 	fromUs.Close()
 	toUs.Close()
@@ -147,7 +147,7 @@ func start(ctx context.Context, path string, more []string) (*Browser, error) {
 		err = fmt.Errorf("%s does not answer after %v", path, starting)
 	}
 	if err != nil {
-		killAll(b.cmd)
+		KillAll(b.cmd)
 		_ = b.cmd.Wait()
 		return nil, errors.Join(fmt.Errorf("%w\n%s", err, b.noise.String()), b.out.Close(), os.RemoveAll(profile))
 	}
@@ -264,7 +264,7 @@ func (b *Browser) Close() error {
 	case <-done:
 	case <-time.After(5 * time.Second):
 	}
-	killAll(b.cmd) // what it left, such as a GPU process that is at work
+	KillAll(b.cmd) // what it left, such as a GPU process that is at work
 	<-done
 	return errors.Join(b.out.Close(), os.RemoveAll(b.profile))
 }

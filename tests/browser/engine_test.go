@@ -17,6 +17,7 @@ import (
 
 	"github.com/weft-ml/weft/tests/browser"
 	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/tests/webkit"
 )
 
 // shared is one Chromium and one build of the engine for all tests.
@@ -45,6 +46,13 @@ func open(t *testing.T) *browser.Page { return openFrom(t, browser.Serve) }
 
 // openFrom opens the test page, served by one of the servers.
 func openFrom(t *testing.T, serve func(folders ...string) *httptest.Server) *browser.Page {
+	sharing(t)
+	need.Device(t, "CHROMIUM", shared.err)
+	return openIn(t, shared.browser, serve)
+}
+
+// sharing starts the browser and builds the engine, if that has not been done.
+func sharing(t *testing.T) {
 	shared.Do(func() {
 		if shared.browser, shared.err = browser.Start(context.Background()); shared.err != nil {
 			return
@@ -59,18 +67,11 @@ func openFrom(t *testing.T, serve func(folders ...string) *httptest.Server) *bro
 			}
 		}
 	})
-	need.Device(t, "CHROMIUM", shared.err)
-	return openIn(t, shared.browser, serve)
 }
 
 // openIn opens the test page in a browser.
 func openIn(t *testing.T, b *browser.Browser, serve func(folders ...string) *httptest.Server) *browser.Page {
-	goroot, err := exec.Command("go", "env", "GOROOT").Output()
-	require.NoError(t, err)
-	server := serve("testdata/pages", shared.folder, // and scripts by themselves
-		"../../wasm/js", "../../runtime/webgpu/page", "../../runtime/wasm/page", filepath.Join(strings.TrimSpace(string(goroot)), "lib/wasm"))
-	t.Cleanup(server.Close)
-	p, err := b.Open(server.URL + "/index.html")
+	p, err := b.Open(testPage(t, serve))
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		assert.Empty(t, p.Problems())
@@ -78,6 +79,30 @@ func openIn(t *testing.T, b *browser.Browser, serve func(folders ...string) *htt
 	})
 	require.NoError(t, p.Eventually("globalThis.weft", time.Minute))
 	return p
+}
+
+// openInWebKit opens it in WebKit, isolated.
+func openInWebKit(t *testing.T, o webkit.Options) *webkit.Page {
+	b, err := webkit.Start(context.Background(), o)
+	need.Device(t, "WEBKIT", err)
+	t.Cleanup(func() { b.Close() })
+	sharing(t)
+	need.Device(t, "WEBKIT", shared.err)
+	p, err := b.Open(testPage(t, browser.ServeIsolated))
+	require.NoError(t, err)
+	t.Cleanup(func() { p.Close() })
+	require.NoError(t, p.Eventually("globalThis.weft", time.Minute))
+	return p
+}
+
+// testPage serves the test page until the test ends, and gives its address.
+func testPage(t *testing.T, serve func(folders ...string) *httptest.Server) string {
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	require.NoError(t, err)
+	server := serve("testdata/pages", shared.folder, // and scripts by themselves
+		"../../wasm/js", "../../runtime/webgpu/page", "../../runtime/wasm/page", filepath.Join(strings.TrimSpace(string(goroot)), "lib/wasm"))
+	t.Cleanup(server.Close)
+	return server.URL + "/index.html"
 }
 
 func TestWebAssemblyTensors(t *testing.T) {

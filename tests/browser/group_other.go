@@ -4,6 +4,7 @@ package browser
 
 import "os/exec"
 
-func together(*exec.Cmd) {}
+// Together and KillAll see to what a program starts, where the system has groups.
+func Together(*exec.Cmd) {}
 
-func killAll(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+func KillAll(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

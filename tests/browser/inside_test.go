@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,19 +19,27 @@ import (
 	"github.com/weft-ml/weft/tests/devicetest"
 	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/tests/table"
+	"github.com/weft-ml/weft/tests/webkit"
 )
 
 // A part of the cases that native devices pass, with one of each op, runs within Chromium, on each device that a page has: WEFT_EACH=1, and make
 // table, run all. WEFT_INSIDE limits them to tests whose name it matches, WEFT_CASE and WEFT_SEED mean what they mean natively.
 
 // What WEBGPU computes of each op is compared natively too, by the same shaders.
-func TestInsideWEBGPU(t *testing.T) { inside(t, "WEBGPU", "in Chromium", browser.Serve, 48) }
+func TestInsideWEBGPU(t *testing.T) {
+	inside(t, openFrom(t, browser.Serve), "WEBGPU", "in Chromium", 48)
+}
 
-func TestInsideWASM(t *testing.T) { inside(t, "WASM", "in Chromium", browser.Serve, 32) }
+func TestInsideWASM(t *testing.T) { inside(t, openFrom(t, browser.Serve), "WASM", "in Chromium", 32) }
 
 // Their plans are those that TestInsideWASM runs without threads, and TestWASM with them.
 func TestInsideWASMIsolated(t *testing.T) {
-	inside(t, "WASM", "in Chromium with threads", browser.ServeIsolated, 48)
+	inside(t, openFrom(t, browser.ServeIsolated), "WASM", "in Chromium with threads", 48)
+}
+
+// WebKit compiles WebAssembly by another compiler.
+func TestInsideWASMInWebKit(t *testing.T) {
+	inside(t, openInWebKit(t, webkit.Options{}), "WASM", "in WebKit with threads", 64)
 }
 
 // insideLimit is how long the cases of one device may take; a machine with nothing else to do needs a third of it.
@@ -92,12 +99,11 @@ type run struct {
 }
 
 // inside runs each n-th of the conformance cases and of the recorded cases at the same time, in a worker each.
-func inside(t *testing.T, device, where string, serve func(folders ...string) *httptest.Server, n int) {
+func inside(t *testing.T, p browser.Tab, device, where string, n int) {
 	if os.Getenv("WEFT_CASE") != "" {
 		n = 1
 	}
 	n = need.Each(n)
-	p := openFrom(t, serve)
 	require.NoError(t, build(t))
 	files := map[string]string{"/truth": writeTruth(t, device == "WEBGPU", n)}
 	for _, name := range recorded {

@@ -10,6 +10,23 @@ import (
 	"time"
 )
 
+// Tab is a page of any browser: those of packages firefox and webkit are ones too.
+type Tab interface {
+	Run(body string, result any) error
+	Eventually(expression string, within time.Duration) error
+	Click(selector string) error
+	Mouse(points ...[2]float64) error
+	Close() error
+}
+
+// Problems are what a page has complained about, where its browser's driver tells that; that of WebKit does not.
+func Problems(p Tab) []string {
+	if p, ok := p.(interface{ Problems() []string }); ok {
+		return p.Problems()
+	}
+	return nil
+}
+
 // Page is a tab.
 type Page struct {
 	b       *Browser

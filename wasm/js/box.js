@@ -3,6 +3,8 @@
 // the box for a moment after each batch, as whoever was answered often goes on at once; everything else that it is there for waits as long.
 // It refuses to know what messages say. What is posted and what lies in the box arrives in the order in which it was sent.
 
+import { shares } from './lent.js'
+
 const HEAD = 64 // bytes before the room for messages to the worker, which that to the page follows
 const ROOM = 1 << 14 // bytes of each
 
@@ -52,7 +54,7 @@ export class PageBox extends Box {
 
   /** Gives a box where there can be one. hear takes the bytes of messages. */
   static open(hear) {
-    if (!globalThis.crossOriginIsolated || !Atomics.waitAsync) return null
+    if (!shares() || !Atomics.waitAsync) return null
     const box = new PageBox(new SharedArrayBuffer(HEAD + 2 * ROOM))
     box.hear = hear
     box.words[IN] = CLOSED

@@ -1,5 +1,6 @@
 // The player of WebAssembly kernels as the engine calls it: numbers, and bytes of the engine's memory.
 
+import { shares } from './lent.js'
 import { OutOfMemory, Processor, relaxed } from './processor.js'
 
 /** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps something for the worker; start
@@ -22,7 +23,7 @@ export function imports(memory, keep, start) {
     relaxed: () => +relaxed(),
     open: (threads, poison, to) => now(() => {
       const player = new Processor({ threads: threads || undefined, poison: !!poison, start })
-      const unshared = !globalThis.crossOriginIsolated && globalThis.navigator?.hardwareConcurrency > 1
+      const unshared = !shares() && globalThis.navigator?.hardwareConcurrency > 1
       view(Float64Array, to, 3).set([player.threads, player.limit, +unshared])
       return players.push(player) - 1
     }),

@@ -2,6 +2,9 @@
 // waits, at the condition variable at which the new one waits for its first task, for the word that the new one is known to debuggers, and that word wakes one of
 // the two. A page does not wait there. The page hands on what both say: it refuses to know what that is.
 
+/** Whether memory can be shared with workers here: WebKit may call a page isolated and have none. */
+export const shares = () => !!globalThis.crossOriginIsolated && typeof SharedArrayBuffer === 'function'
+
 /** The worker's end. post gives a message to the page, whose messages with a thread go to take. start gives what stands for a thread's worker. */
 export function borrow(post) {
   const threads = []

@@ -11,6 +11,7 @@
 // All buffers lie in one WebAssembly memory. Where the page is cross-origin isolated, threads share it and take part in
 // long kernels.
 
+import { shares } from './lent.js'
 import { Spares } from './spares.js'
 import { Threads, alone, kernelsOf, reserved } from './threads.js'
 
@@ -91,7 +92,7 @@ export class Processor {
    * that require trusted types; in a worker, borrow of lent.js has the page make them, as one that makes workers may wait for ever in Firefox. A window may not
    * wait for others, so there it is one. poison fills fresh memory, for tests.
    */
-  constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = globalThis.crossOriginIsolated, trusted = (address) => address,
+  constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = shares(), trusted = (address) => address,
     start = () => new Worker(trusted(new URL('thread.js', import.meta.url)), { type: 'module' }), poison = false } = {}) {
     const shared = !!isolated && threads > 1 && !globalThis.document
     for (let maximum = MOST; !this.#memory; maximum /= 2) {

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-ml/weft/tests/browser"
 	"github.com/weft-ml/weft/tests/firefox"
 	need "github.com/weft-ml/weft/tests/require"
+	"github.com/weft-ml/weft/tests/webkit"
 )
 
 // The element and the player of exported folders are the same in Firefox: drawn, typed and given pictures, under the strict policy.
@@ -18,10 +19,23 @@ func TestElementInFirefox(t *testing.T) {
 	b, err := firefox.Start(context.Background(), nil)
 	need.Device(t, "FIREFOX", err)
 	defer b.Close()
+	elementIn(t, func(url string) (browser.Tab, error) { return b.Open(url) })
+}
+
+// And in WebKit.
+func TestElementInWebKit(t *testing.T) {
+	b, err := webkit.Start(context.Background(), webkit.Options{})
+	need.Device(t, "WEBKIT", err)
+	defer b.Close()
+	elementIn(t, func(url string) (browser.Tab, error) { return b.Open(url) })
+}
+
+func elementIn(t *testing.T, open func(url string) (browser.Tab, error)) {
 	s := strict(elementPage(t))
 	defer s.Close()
-	p, err := b.Open(s.URL)
+	p, err := open(s.URL)
 	require.NoError(t, err)
+	defer p.Close()
 	const within = 30 * time.Second
 	in := func(id, selector string) string {
 		return `document.getElementById('` + id + `').shadowRoot.querySelector('` + selector + `')`
@@ -52,7 +66,7 @@ func TestElementInFirefox(t *testing.T) {
 	require.NoError(t, p.Eventually(in("json", "[part=output] canvas"), within))
 
 	seen("wrong", "[part=error]")
-	for _, problem := range p.Problems() {
+	for _, problem := range browser.Problems(p) {
 		assert.Contains(t, problem, "404", "the folder that is not there")
 	}
 
@@ -70,6 +84,6 @@ func TestElementInFirefox(t *testing.T) {
 		return { Sum: out0.data[0], Device: device }`, &got))
 	assert.Equal(t, 7., got.Sum)
 	assert.Equal(t, "wasm", got.Device)
-	assert.Empty(t, p.Problems())
+	assert.Empty(t, browser.Problems(p))
 	assert.ErrorContains(t, p.Run(`await (await import('./sum/player/model.js')).load('./sum/', { worker: true })`, nil), "let it say trusted-types weft-model 'allow-duplicates'")
 }
