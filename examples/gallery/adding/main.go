@@ -43,7 +43,7 @@ func main() {
 
 // run gives the mean of the last 50 losses.
 func run(ctx context.Context, out io.Writer) (loss float64, err error) {
-	err = tensor.Try(func() { loss, err = train(ctx, out) })
+	err = tensor.Try(func() { loss = tensor.Must(train(ctx, out)) })
 	return loss, err
 }
 

@@ -40,7 +40,7 @@ func main() {
 
 // run gives how long poles stood in each episode, in the mean.
 func run(ctx context.Context, out io.Writer) (stood []float64, err error) {
-	err = tensor.Try(func() { stood, err = learn(ctx, out) })
+	err = tensor.Try(func() { stood = tensor.Must(learn(ctx, out)) })
 	return stood, err
 }
 

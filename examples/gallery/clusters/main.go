@@ -37,7 +37,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer) (r found, err error) {
-	err = tensor.Try(func() { r, err = search(ctx, out) })
+	err = tensor.Try(func() { r = tensor.Must(search(ctx, out)) })
 	return r, err
 }
 

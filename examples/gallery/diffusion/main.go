@@ -97,7 +97,7 @@ func run(ctx context.Context, out io.Writer) (r result, err error) {
 			return r, err
 		}
 	}
-	err = tensor.Try(func() { r, err = learn(ctx, out, set.Train) })
+	err = tensor.Try(func() { r = tensor.Must(learn(ctx, out, set.Train)) })
 	return r, err
 }
 

@@ -34,7 +34,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer) (r seen, err error) {
-	err = tensor.Try(func() { r, err = follow(ctx, out) })
+	err = tensor.Try(func() { r = tensor.Must(follow(ctx, out)) })
 	return r, err
 }
 

@@ -76,7 +76,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer) (r written, err error) {
-	err = tensor.Try(func() { r, err = train(ctx, out) })
+	err = tensor.Try(func() { r = tensor.Must(train(ctx, out)) })
 	return r, err
 }
 
