@@ -24,7 +24,8 @@ const SHARED = 3
 const ALIGN = 64
 const BORDER = 64 // kernels may read up to a vector before and behind a buffer
 const POISON = 0xa7
-const LONG = 5e5 // ns; shorter kernels stay on one thread, since to wake another takes 65 µs
+const LONG = 2e4 // ns; shorter kernels stay on one thread,
+const WORTH = 2.5e5 // and all kernels of a plan whose long ones take less together: to wake another thread takes 65 µs
 
 // The kinds of memory and of steps, as in package plan.
 const ARENA = 0
@@ -70,6 +71,9 @@ export function unpack(bytes) {
   for (const { kind } of plan.steps) if (kind > COPY) throw new Error(`this player knows no step of kind ${kind}; take engine and player from one build`)
   return plan
 }
+
+// Whether threads that are awake should share a kernel.
+const mayShare = ({ threads, cost }) => threads > 1 && cost > LONG
 
 export class Processor {
   #memory
@@ -177,10 +181,13 @@ export class Processor {
       if (k.number === undefined) throw new Error(`kernel ${k.name} is in no module that was loaded`)
       this.#grant(k.scratch)
     }
+    let long = 0
     for (const s of plan.steps) {
       s.at = words
       words += s.slots.length
+      if (s.kind !== COPY && mayShare(plan.kernels[s.kernel])) long += plan.kernels[s.kernel].cost
     }
+    plan.shared = this.#threads && long > WORTH
     plan.table = this.alloc(4 * words)
     plan.words = words
     plan.at = Array(plan.memory.length).fill(0)
@@ -216,6 +223,7 @@ export class Processor {
   play(number, args, vars, seconds) {
     const plan = this.#plans.get(number)
     const own = []
+    if (plan.shared) this.#threads.awake()
     try {
       const at = plan.memory.map((m) => (m.kind === ARENA ? own[own.push(this.alloc(m.bytes)) - 1] : args[m.arg]))
       const address = (s) => at[plan.slots[s].memory] + plan.slots[s].offset
@@ -227,7 +235,7 @@ export class Processor {
       let last = seconds && performance.now()
       for (const s of plan.steps) {
         if (s.kind === COPY) this.bytes(0, this.#memory.buffer.byteLength).copyWithin(address(s.slots[0]), address(s.slots[1]), address(s.slots[1]) + plan.slots[s.slots[0]].bytes)
-        else this.#launch(plan.kernels[s.kernel], plan.table + 4 * s.at, plan.table)
+        else this.#launch(plan.kernels[s.kernel], plan.table + 4 * s.at, plan.table, plan.shared)
         if (seconds) {
           const now = performance.now() // of coarse steps; so no time is lost between them
           seconds[took++] = (now - last) * 1e-3
@@ -235,15 +243,17 @@ export class Processor {
         }
       }
     } finally {
+      if (plan.shared) this.#threads.rest()
       for (const a of own) this.free(a)
     }
   }
 
-  #launch({ name, number, threads, cost }, table, vars) {
+  #launch(k, table, vars, shared) {
+    const { name, number, threads, cost } = k
     if (this.#poison) for (const at of this.#places) this.bytes(at, this.#scratch).fill(POISON)
     const kernel = this.#kernels[number]
     try {
-      if (this.#threads && cost > LONG && threads > 1) this.#threads.run(kernel, number, threads, table, vars, this.#places)
+      if (shared && mayShare(k)) this.#threads.run(kernel, number, threads, cost, table, vars, this.#places)
       else alone(kernel, threads, cost, table, vars, this.#places[0])
     } catch (e) {
       throw new Error(`kernel ${name}: ${e.message}`)
