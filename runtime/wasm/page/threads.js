@@ -62,7 +62,7 @@ function take(control, kernel, thread, threads) {
   }
 }
 
-// Looks out until done() or for about so many ms, and says whether it is done. A thread that the system holds up is not waited for longer.
+// Looks out until done() or for about so many ms, and says whether it is done.
 function lookOut(done, ms) {
   const { pause } = Atomics // of new browsers
   for (const end = performance.now() + ms; performance.now() < end;) {
@@ -74,8 +74,8 @@ function lookOut(done, ms) {
   return done()
 }
 
-const AWAKE = 0.3 // ms that a thread looks out; to wake it takes 65 µs
-const LAST = 0.1 // ms that threads are waited for before whoever gave the job sleeps
+const AWAKE = 0.3 // ms that a thread looks out for the next job before it sleeps
+const LAST = 0.1 // ms that whoever gave a job looks out for the last of it
 
 const PAGE = 4096 // bytes of memory that a system gives at once; some give more
 const PART = 16 * PAGE // that a thread fills before it looks for a job
