@@ -13,8 +13,8 @@ import (
 // rowBytes is how far apart rows lie that are not read ahead: half a page.
 const rowBytes = pageBytes / 2
 
-// readBytes is how much of a row a share should have, so that reading ahead begins; there have to be leastShares of them. Of narrower
-// matrices a share has less, half of that at least, of twice as many rows.
+// readBytes is how much of a row a share should have, so that reading ahead begins; there have to be leastShares of them. Where one stream is
+// best, shares of narrower matrices have less, half of that at least, of twice as many rows.
 const readBytes, leastShares = 1024, 4
 
 // beyondCaches is how many times the second cache an array is that no cache holds.
@@ -77,10 +77,10 @@ func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loo
 	width := c.target.L1 / 2 / (max(1, r.u.DType().Size()) * held * columns.block) // sums of a share stay in the first cache
 	ahead := ceilDiv(readBytes, max(1, r.u.DType().Size())*columns.block)
 	together := c.target.ReadsAhead
-	if most := columns.n / leastShares; most < ahead {
+	if most := columns.n / leastShares; most < ahead && c.target.OneStream {
 		ahead, together = most, 2*together
 	}
-	if width = min(width, max(ahead, columns.n/(shareAxes/2))); width < 2 || 2*ahead*columns.block*max(1, r.u.DType().Size()) < readBytes {
+	if width = min(width, max(ahead, columns.n/(shareAxes/2))); width < 2 || ahead > columns.n/leastShares || 2*ahead*columns.block*max(1, r.u.DType().Size()) < readBytes {
 		return false
 	}
 	width = ceilDiv(columns.n, ceilDiv(columns.n, width))
