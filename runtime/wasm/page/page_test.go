@@ -109,7 +109,7 @@ func TestPlayer(t *testing.T) {
 	}
 	several := single("tell", 64, 256, tell...)
 	several.Kernels[0].Flops = 1 << 20 // none of them is worth waking a thread
-	several.Steps = slices.Repeat(several.Steps, 8)
+	several.Steps = slices.Repeat(several.Steps, 16)
 	for name, q := range map[string]*plan.Plan{"trap": single("trap", 64, 256, 0, 0x00, 0x0b), "tell": single("tell", 64, 256, tell...), "several": several} {
 		files[name+".plan"] = page.Pack(q, q.Kernels)
 	}
