@@ -13,7 +13,8 @@ import (
 // rowBytes is how far apart rows lie that are not read ahead: half a page.
 const rowBytes = pageBytes / 2
 
-// readBytes is how much of a row a share should have, so that reading ahead begins; there have to be leastShares of them.
+// readBytes is how much of a row a share should have, so that reading ahead begins; there have to be leastShares of them. Where one stream is
+// best, shares of narrower matrices have less, half of that at least, of twice as many rows.
 const readBytes, leastShares = 1024, 4
 
 // beyondCaches is how many times the second cache an array is that no cache holds.
@@ -75,7 +76,11 @@ func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loo
 	r := c.reds[0]
 	width := c.target.L1 / 2 / (max(1, r.u.DType().Size()) * held * columns.block) // sums of a share stay in the first cache
 	ahead := ceilDiv(readBytes, max(1, r.u.DType().Size())*columns.block)
-	if width = min(width, max(ahead, columns.n/(shareAxes/2))); width < 2 || ahead > columns.n/leastShares {
+	together := c.target.ReadsAhead
+	if most := columns.n / leastShares; most < ahead && c.target.OneStream {
+		ahead, together = most, 2*together
+	}
+	if width = min(width, max(ahead, columns.n/(shareAxes/2))); width < 2 || ahead > columns.n/leastShares || 2*ahead*columns.block*max(1, r.u.DType().Size()) < readBytes {
 		return false
 	}
 	width = ceilDiv(columns.n, ceilDiv(columns.n, width))
@@ -83,7 +88,7 @@ func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loo
 	if columns.n%width != 0 {
 		tail = Shift
 	}
-	x, n := c.name(r.ranges[0]), rowsRead(extent(r.ranges[0]), c.target.ReadsAhead)
+	x, n := c.name(r.ranges[0]), rowsRead(extent(r.ranges[0]), together)
 	rest := Exact
 	if extent(r.ranges[0])%n != 0 {
 		rest = Guard

@@ -21,6 +21,7 @@ type Packing struct {
 	Block int   // of how many of its elements lie together; a divisor of its size
 	Order []int // the axes from the outermost; Lanes stands where its blocks do, and what is within a block comes last
 	Gain  float64
+	Once  bool // the kernel reads each element once in a run, so that the copy takes much memory for what it saves
 }
 
 // Same says whether two kernels want the same order.
@@ -60,14 +61,15 @@ func (c *chooser) packings(constant func(param int) bool) (out []*Packing) {
 		return nil
 	}
 	directives := now.directives()
+	if streams := now.streams(constant); streams != nil {
+		return streams
+	}
 	if now.t.along || len(now.packs)+len(now.boxes) == 0 || len(now.broaden(directives)) != len(directives) {
 		return nil // as they lie, arrays are read as fast; or blocks of lanes share what is staged of the other operand
 	}
 	var may []*access
 	for _, l := range now.t.r.loads {
-		slot := l.u.At(0).Arg().(uop.ParamArg).Slot
-		alone := !slices.ContainsFunc(c.loads, func(x *access) bool { return x != l && x.u.At(0) == l.u.At(0) })
-		if constant(slot) && alone && l.plain && !l.gated && l.wide == nil && c.layoutOf(l) != nil && !now.walkedAgain(l) {
+		if c.mayLieOtherwise(l, constant) && !now.walkedAgain(l) {
 			may = append(may, l)
 		}
 	}
@@ -93,6 +95,37 @@ func (c *chooser) packings(constant func(param int) bool) (out []*Packing) {
 	}
 	return out
 }
+
+// mayLieOtherwise says that an operand is the same in every run, and that nothing else reads its array.
+func (c *chooser) mayLieOtherwise(l *access, constant func(param int) bool) bool {
+	alone := !slices.ContainsFunc(c.loads, func(x *access) bool { return x != l && x.u.At(0) == l.u.At(0) })
+	return constant(l.u.At(0).Arg().(uop.ParamArg).Slot) && alone && l.plain && !l.gated && l.wide == nil && c.layoutOf(l) != nil
+}
+
+// streams lists the operands that come from memory and are read once, some rows at a time: they may lie so that a block of lanes is one stream.
+func (p *arranger) streams(constant func(param int) bool) (out []*Packing) {
+	if !p.target.OneStream || p.t.along || len(p.packs)+len(p.boxes) > 0 || !p.scattered(p.t.r, p.t.v, 1) {
+		return nil
+	}
+	for _, l := range p.t.r.loads {
+		if s, ok := p.stride(l, p.t.v); !ok || s != 1 || !p.mayLieOtherwise(l, constant) {
+			continue
+		}
+		if q := p.packing(l); q != nil && q.Block < extent(p.t.v) {
+			if most := 4 * p.t.lanes; extent(p.t.v)%most == 0 {
+				q.Block = most
+			} else if len(p.serial) > 1 || len(p.inner) > 0 { // several rows would go through it in parts of a block
+				continue
+			}
+			q.Gain, q.Once = streamGain, true
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// streamGain is the part of the time that one stream saves, about, where rows are read.
+const streamGain = 0.4
 
 // walkedAgain says that an operand that is too large for the cache would come from memory for each of several boxes, as of pictures of a
 // batch. What is staged of it in blocks of the reduction is used for all of them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	lang "github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/wasm"
 )
 
 // Weights that a kernel stages have an order in which it needs to stage nothing: blocks of lanes, or short rows of them. Others
@@ -55,6 +56,32 @@ func TestPackings(t *testing.T) {
 			assert.False(t, p.Same(&other))
 		})
 	}
+}
+
+// Where arrays that are read once are read best as one stream, rows times a large matrix want it in blocks of lanes.
+func TestStreamsArePacked(t *testing.T) {
+	const weights = 2
+	page := wasm.Target(wasm.Machine{Relaxed: true})
+	constant := func(p int) bool { return p == weights }
+	for _, rows := range []int{1, 2, 5} {
+		got := codegen.Packings(gemm(rows, 512, 1024, false, false).s, page, constant)
+		require.Len(t, got, 1, "%d rows", rows)
+		assert.Equal(t, []int{1024, 512}, got[0].Dims)
+		assert.Equal(t, []int{1, 0}, got[0].Order, "blocks of columns, then rows")
+		assert.Equal(t, 1, got[0].Lanes)
+		assert.Equal(t, 16, got[0].Block)
+	}
+	odd := func(rows int) []*codegen.Packing {
+		return codegen.Packings(gemm(rows, 600, 1024, false, false).s, page, constant)
+	}
+	require.Len(t, odd(1), 1)
+	assert.Equal(t, 8, odd(1)[0].Block)
+	assert.Empty(t, odd(2))
+	small := gemm(1, 512, 128, false, false)
+	assert.Empty(t, codegen.Packings(small.s, page, constant), "a cache holds it")
+	large := gemm(1, 512, 1024, false, false)
+	assert.Empty(t, codegen.Packings(large.s, page, func(int) bool { return false }))
+	assert.Empty(t, codegen.Packings(large.s, target(), constant), "another machine")
 }
 
 // What lanes share of a convolution is copied into boxes, where its pages lie together. So beside weights in the order in which lanes walk them, lanes along

@@ -163,6 +163,7 @@ type Target struct {
 	Masks      bool        // loads and choices of some lanes take little more than those of all
 	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned
 	ReadsAhead int         // rows of an array that the processor reads ahead at once; 0: unknown
+	OneStream  bool        // arrays that are read once are read best as one stream of neighbours: worth a copy of constants in that order
 	LineCycles float64     // what a cache line from the second cache takes; 0: unknown
 	Prefetch   bool        // loops over rows ask for the next row: see the pass "prefetch"
 	SplitLoads bool        // a vector that lies in two cache lines takes two loads, and loads are what multiply-adds wait for

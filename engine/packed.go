@@ -18,6 +18,9 @@ import (
 // leastPacked is how many bytes an array has that is worth a copy.
 const leastPacked = 16 << 10
 
+// mostOnce is how many bytes copies of arrays may take together that a run reads once.
+const mostOnce = 256 << 20
+
 // pack has constants lie in the order in which the kernels of a run want them. It gives the targets of the run.
 func (e *Engine) pack(f *folded, targets []target, varies varying) ([]target, error) {
 	c := canonicalize(targets)
@@ -36,9 +39,15 @@ func (e *Engine) pack(f *folded, targets []target, varies varying) ([]target, er
 		return targets, nil // the plan's compilation says why
 	}
 	with := map[*uop.UOp]*uop.UOp{}
+	once := int64(0)
 	for slot, p := range e.wanting(r, len(c.inputs), constant) {
 		if p == nil {
 			continue
+		}
+		if p.Once {
+			if once += c.inputs[slot].bytes; once > mostOnce {
+				continue
+			}
 		}
 		v, order, err := e.packed(f, constant[slot][0], p)
 		if err != nil {

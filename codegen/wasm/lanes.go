@@ -127,7 +127,7 @@ func (r *renderer) loadLanes(d dtype.DType, offset uint32) {
 
 // vload reads one element per lane: at once or one by one. Where a lane takes no part or its gate is false, the
 // result is 0. A read at once then happens where at least one lane is right, and else at the buffer's begin: what
-// lies around a buffer, up to a vector, belongs to the memory.
+// lies around a buffer, up to two vectors, belongs to the memory.
 func (r *renderer) vload(u *uop.UOp) {
 	buf, gate, index, d := u.At(0), u.At(1), u.At(2), u.DType()
 	p := r.lanesOfIndex(index, r.around)
@@ -143,22 +143,27 @@ func (r *renderer) vload(u *uop.UOp) {
 		r.loadLanes(d, 0)
 		r.getMask(m, r.bitsOfType(d))
 		r.op("v128.and")
-	case m == nil && p.ok && d.Size() >= 4 && d.Size()*r.n == 16 && (p.most-p.least+1)*d.Size() <= 32 && !r.broad[buf]:
-		r.window(buf, p)
+	case p.ok && d.Size() >= 4 && d.Size()*r.n == 16 && (p.most-p.least+1)*d.Size() <= 32 && !r.broad[buf]:
+		r.window(u, p, m)
 	default:
 		r.gather(u, p, m)
 	}
 }
 
 // window reads lanes that lie within two vectors. What it reads too much lies in the memory all the same.
-func (r *renderer) window(buf *uop.UOp, p lanes) {
+func (r *renderer) window(u *uop.UOp, p lanes, m *mask) {
+	buf, gate, d := u.At(0), u.At(1), u.DType()
 	size := r.sizeOf(buf)
 	a := r.local(i32)
-	offset := int(r.address(buf, p.base, false)) + p.least*size
-	if offset < 0 {
-		r.i32(int32(offset))
-		r.op("i32.add")
+	offset := int(r.address(buf, p.base, !always(gate))) + p.least*size
+	if m != nil || offset < 0 {
+		r.plus(uint32(int32(offset)))
 		offset = 0
+	}
+	if m != nil {
+		r.base(buf)
+		r.anyLane(m)
+		r.op("select")
 	}
 	r.tee(a)
 	r.mem("v128.load", uint32(offset))
@@ -168,13 +173,17 @@ func (r *renderer) window(buf *uop.UOp, p lanes) {
 	}
 	if (p.most-p.least+1)*size <= 16 {
 		r.rearrange(s)
-		return
+	} else {
+		r.get(a)
+		r.mem("v128.load", uint32(offset+16))
+		r.opcode("i8x16.shuffle")
+		r.bytes = append(r.bytes, s[:]...)
+		r.line("i8x16.shuffle %v", s)
 	}
-	r.get(a)
-	r.mem("v128.load", uint32(offset+16))
-	r.opcode("i8x16.shuffle")
-	r.bytes = append(r.bytes, s[:]...)
-	r.line("i8x16.shuffle %v", s)
+	if m != nil {
+		r.getMask(m, r.bitsOfType(d))
+		r.op("v128.and")
+	}
 }
 
 // rearrange is a shuffle of one vector, as a swizzle by a constant: engines that do not recognise the shuffle make

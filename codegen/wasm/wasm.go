@@ -31,14 +31,14 @@ type Machine struct {
 func Target(m Machine) *codegen.Target {
 	registers, ahead := 16, 0 // what wazero makes of carried sums takes longer than the pages
 	if !m.Wazero {
-		registers, ahead = 15, 8 // V8 keeps one of x64 for itself
+		registers, ahead = 15, 16 // V8 keeps one of x64 for itself
 	}
 	var nests codegen.NestLimits
 	if m.Wazero { // in a page the engine would be larger by what makes and lowers them, and its first part is what people wait for
 		nests = codegen.NestLimits{Most: 12, Flops: 120_000, Bytes: 120_000, Rows: 8} // what runtime/wasm has one thread do
 	}
 	return &codegen.Target{
-		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, ReadsAhead: ahead, Has: has, RelaxedFMA: m.Relaxed, Broad: m.Wazero, NoOpt: m.NoOpt,
+		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, ReadsAhead: ahead, OneStream: !m.Wazero, Has: has, RelaxedFMA: m.Relaxed, Broad: m.Wazero, NoOpt: m.NoOpt,
 		Nests: nests, ShortLoops: true, Splats: true, Unroll: codegen.Unroll{Copies: 4, Ops: 1000},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -185,4 +186,30 @@ func fits(o uop.Op, d dtype.DType) bool {
 		return !d.IsFloat()
 	}
 	return true
+}
+
+// TestMaskedWindow loads every second element, where the first and the last lanes lie outside of the array: by whole vectors all the same.
+func TestMaskedWindow(t *testing.T) {
+	const n = 32
+	b := newProbe(n, dtype.F32, dtype.F32)
+	at := b.i.Mul(b.i.Int(2)).Add(b.i.Int(-3))
+	inside := b.i.Int(-1).Less(at).And(at.Less(b.i.Int(n)))
+	b.out(b.t.Load(b.t.Param(1, n, dtype.F32), inside, at))
+	const directives = "split a0 4 exact; vector a0.1"
+	k := render(t, wasm.Machine{}, directives, b)
+	require.NotContains(t, k.Source, "f32.load")
+	require.Equal(t, 2*strings.Count(k.Source, "v128.store"), strings.Count(k.Source, "v128.load"), k.Source)
+
+	in := make([]uop.Value, n)
+	for i := range in {
+		in[i] = uop.FloatValue(dtype.F32, float64(i+1))
+	}
+	got := unpack(dtype.F32, run(t, wasm.Machine{}, directives, []trial{{probe: b, data: [][]byte{pack(dtype.F32, in)}}})[0])
+	for i, v := range got {
+		want := 0.0
+		if j := 2*i - 3; j >= 0 && j < n {
+			want = in[j].Float()
+		}
+		require.Equal(t, want, v.Float(), "%d", i)
+	}
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	align = 64
-	// Kernels may read up to a vector before and behind a buffer, and at the begin of an empty one.
+	// Kernels may read up to two vectors before and behind a buffer, and at the begin of an empty one.
 	border = 64
 	fence  = 64 // poisoned bytes behind each buffer, with Options.Poison
 	// The memory grows by a share of itself, so that it seldom does.

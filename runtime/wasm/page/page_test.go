@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -106,7 +107,10 @@ func TestPlayer(t *testing.T) {
 		"package.json": []byte(`{"type": "module"}`), "chain.plan": page.Pack(p, p.Kernels), "again.plan": page.Pack(p, nil),
 		"a": matrix(3), "b": matrix(5), "want": playNatively(t, p, matrix(3), matrix(5)),
 	}
-	for name, q := range map[string]*plan.Plan{"trap": single("trap", 64, 256, 0, 0x00, 0x0b), "tell": single("tell", 64, 256, tell...)} {
+	several := single("tell", 64, 256, tell...)
+	several.Kernels[0].Flops = 1 << 20 // none of them is worth waking a thread
+	several.Steps = slices.Repeat(several.Steps, 16)
+	for name, q := range map[string]*plan.Plan{"trap": single("trap", 64, 256, 0, 0x00, 0x0b), "tell": single("tell", 64, 256, tell...), "several": several} {
 		files[name+".plan"] = page.Pack(q, q.Kernels)
 	}
 	for _, name := range []string{"processor.js", "threads.js", "spares.js", "testdata/player.js", "testdata/node-thread.js"} {

@@ -23,9 +23,13 @@ const MOST = 1 << 16 // pages; kernels import at most so many (package wasmmod)
 const FLAGS = 35 // where a module says of which kind its memory is
 const SHARED = 3
 const ALIGN = 64
-const BORDER = 64 // kernels may read up to a vector before and behind a buffer
+const BORDER = 64 // kernels may read up to two vectors before and behind a buffer
 const POISON = 0xa7
-const LONG = 5e5 // ns; shorter kernels stay on one thread, since to wake another takes 65 µs
+// How long kernels take that threads share, in ns. To wake a thread takes 65 µs; so for shorter ones than LONG threads have to be awake, as they are while a
+// plan is played that has as much of them together.
+const LONG = 5e5
+const SHORT = 2e4
+const AGAIN = 32 // plays after which what was slower is tried once more
 
 // The kinds of memory and of steps, as in package plan.
 const ARENA = 0
@@ -70,6 +74,27 @@ export function unpack(bytes) {
   }
   for (const { kind } of plan.steps) if (kind > COPY) throw new Error(`this player knows no step of kind ${kind}; take engine and player from one build`)
   return plan
+}
+
+// Whether threads should be awake while a plan is played. Where processors are busy otherwise, whoever looks out takes one from those that are waited for; so
+// that is decided by how long plays take. What was slower is tried once more after 2, 4, 8, 16 plays, while code becomes fast, and then again and again.
+class Pace {
+  #plays = 0
+  #times = [0, 0] // of plays without and with
+  #other
+  #awake
+
+  awake() {
+    const n = this.#plays++
+    this.#other = n > 1 && (n % AGAIN === 0 || (n & n - 1) === 0)
+    this.#awake = this.#times[1] <= this.#times[0] !== this.#other
+    return this.#awake
+  }
+
+  took(ms) {
+    const before = this.#times[+this.#awake]
+    this.#times[+this.#awake] = before && !this.#other ? before + (ms - before) / 4 : ms
+  }
 }
 
 export class Processor {
@@ -178,10 +203,14 @@ export class Processor {
       if (k.number === undefined) throw new Error(`kernel ${k.name} is in no module that was loaded`)
       this.#grant(k.scratch)
     }
+    let shared = 0
     for (const s of plan.steps) {
       s.at = words
       words += s.slots.length
+      const { threads, cost } = plan.kernels[s.kernel] ?? {}
+      if (s.kind !== COPY && threads > 1 && cost > SHORT) shared += cost
     }
+    plan.pace = this.#threads && shared > LONG ? new Pace() : null
     plan.table = this.alloc(4 * words)
     plan.words = words
     plan.at = Array(plan.memory.length).fill(0)
@@ -217,6 +246,9 @@ export class Processor {
   play(number, args, vars, seconds) {
     const plan = this.#plans.get(number)
     const own = []
+    const awake = plan.pace?.awake()
+    const begun = plan.pace && performance.now()
+    if (awake) this.#threads.awake()
     try {
       const at = plan.memory.map((m) => (m.kind === ARENA ? own[own.push(this.alloc(m.bytes)) - 1] : args[m.arg]))
       const address = (s) => at[plan.slots[s].memory] + plan.slots[s].offset
@@ -228,7 +260,7 @@ export class Processor {
       let last = seconds && performance.now()
       for (const s of plan.steps) {
         if (s.kind === COPY) this.bytes(0, this.#memory.buffer.byteLength).copyWithin(address(s.slots[0]), address(s.slots[1]), address(s.slots[1]) + plan.slots[s.slots[0]].bytes)
-        else this.#launch(plan.kernels[s.kernel], plan.table + 4 * s.at, plan.table)
+        else this.#launch(plan.kernels[s.kernel], plan.table + 4 * s.at, plan.table, awake)
         if (seconds) {
           const now = performance.now() // of coarse steps; so no time is lost between them
           seconds[took++] = (now - last) * 1e-3
@@ -236,15 +268,17 @@ export class Processor {
         }
       }
     } finally {
+      if (awake) this.#threads.rest()
+      plan.pace?.took(performance.now() - begun)
       for (const a of own) this.free(a)
     }
   }
 
-  #launch({ name, number, threads, cost }, table, vars) {
+  #launch({ name, number, threads, cost }, table, vars, awake) {
     if (this.#poison) for (const at of this.#places) this.bytes(at, this.#scratch).fill(POISON)
     const kernel = this.#kernels[number]
     try {
-      if (this.#threads && cost > LONG && threads > 1) this.#threads.run(kernel, number, threads, table, vars, this.#places)
+      if (this.#threads && threads > 1 && cost > (awake ? SHORT : LONG)) this.#threads.run(kernel, number, threads, cost, table, vars, this.#places)
       else alone(kernel, threads, cost, table, vars, this.#places[0])
     } catch (e) {
       throw new Error(`kernel ${name}: ${e.message}`)

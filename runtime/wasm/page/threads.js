@@ -1,7 +1,7 @@
 // Threads that share a WebAssembly memory: workers that run thread.js sleep until there is a job, which is a kernel and
 // a number of iterations, take iterations until none is left, and sleep again. Whoever gives the job takes part.
-// Each iteration writes what no other one does, so it does not matter who does which. A thread without a job makes the
-// arrays that are ordered (spares.js).
+// Each iteration writes what no other one does, so it does not matter who does which. While a plan is played that is worth it, threads
+// look out for the next job before they sleep. A thread without a job makes the arrays that are ordered (spares.js).
 
 // Words at the begin of the memory.
 const EPOCH = 0 // counts jobs and messages; threads sleep here
@@ -16,6 +16,8 @@ const VARS = 8
 const FAILED = 9 // bytes of the text that says why an iteration failed, at TEXT
 const ORDERS = 10 // arrays that somebody is to make,
 const ORDER = 11 // each of so many bytes
+const LOOKING = 12 // 1 while threads look out for a job before they sleep
+const MOST = 13 // iterations that a thread takes at once
 const SCRATCH = 16 // of each thread
 const TEXT = 512
 
@@ -33,16 +35,19 @@ export function kernelsOf(module, memory) {
   return WebAssembly.Module.exports(module).map(({ name }) => [name, exports[name]])
 }
 
-/** Does all iterations of a kernel alone, which takes about so many ns; 0: nobody knows. */
+/** How many of n iterations are a share of a kernel which takes about so many ns; 0: nobody knows. */
+export const shareOf = (n, cost) => Math.ceil(n / (cost ? Math.min(SHARES, Math.ceil(cost / SHARE)) : SHARES))
+
+/** Does all iterations of a kernel alone. */
 export function alone(kernel, n, cost, table, vars, scratch) {
-  const share = Math.ceil(n / (cost ? Math.min(SHARES, Math.ceil(cost / SHARE)) : SHARES))
+  const share = shareOf(n, cost)
   for (let lo = 0; lo < n; lo += share) kernel(table, vars, scratch, lo, Math.min(lo + share, n))
 }
 
 // Takes iterations until none is left: again and again half of a fair share of the rest.
 function take(control, kernel, thread, threads) {
   const n = control[COUNT]
-  const most = Math.ceil(n / SHARES)
+  const most = control[MOST]
   try {
     for (let lo; (lo = Atomics.load(control, NEXT)) < n;) {
       const hi = lo + Math.min(most, Math.ceil((n - lo) / (2 * threads)))
@@ -56,6 +61,21 @@ function take(control, kernel, thread, threads) {
     Atomics.store(control, FAILED, text.length)
   }
 }
+
+// Looks out until done() or for about so many ms, and says whether it is done.
+function lookOut(done, ms) {
+  const { pause } = Atomics // of new browsers
+  for (const end = performance.now() + ms; performance.now() < end;) {
+    for (let i = 0; i < 20; i++) {
+      if (done()) return true
+      pause?.()
+    }
+  }
+  return done()
+}
+
+const AWAKE = 0.3 // ms that a thread looks out for the next job before it sleeps
+const LAST = 0.1 // ms that whoever gave a job looks out for the last of it
 
 const PAGE = 4096 // bytes of memory that a system gives at once; some give more
 const PART = 16 * PAGE // that a thread fills before it looks for a job
@@ -91,6 +111,7 @@ export function thread(give) {
       else if (Atomics.compareExchange(control, ORDERS, orders, orders - 1) === orders) begin()
     }
   }
+  const changed = () => Atomics.load(control, EPOCH) !== seen || !Atomics.load(control, LOOKING)
   const help = () => {
     Atomics.add(control, ACTIVE, 1) // from here on the job stays as it is
     const kernel = Atomics.load(control, OPEN) ? kernels[control[KERNEL]] : null
@@ -107,6 +128,7 @@ export function thread(give) {
     // Messages arrive only when this function returns.
     while (Atomics.load(control, SENT) <= received) {
       make()
+      if (Atomics.load(control, LOOKING)) lookOut(changed, AWAKE)
       Atomics.wait(control, EPOCH, seen)
       seen = Atomics.load(control, EPOCH)
       help()
@@ -158,15 +180,25 @@ export class Threads {
     return true
   }
 
-  /** Has all iterations of kernel number i done. scratch is that of each thread. */
-  run(kernel, i, n, table, vars, scratch) {
+  /** Wakes all threads, which then look out for jobs until rest. */
+  awake() {
+    Atomics.store(this.#control, LOOKING, 1)
+    this.#wake()
+  }
+
+  rest() { Atomics.store(this.#control, LOOKING, 0) }
+
+  /** Has all iterations of kernel number i done, which takes about so many ns. scratch is that of each thread. */
+  run(kernel, i, n, cost, table, vars, scratch) {
     const control = this.#control
     control.set([0, n, i, table, vars, 0], NEXT)
+    control[MOST] = shareOf(n, cost)
     control.set(scratch, SCRATCH)
     Atomics.store(control, OPEN, 1)
     this.#wake()
     take(control, kernel, 0, scratch.length)
     Atomics.store(control, OPEN, 0)
+    lookOut(() => !Atomics.load(control, ACTIVE), LAST)
     for (let active; (active = Atomics.load(control, ACTIVE));) Atomics.wait(control, ACTIVE, active)
     if (control[FAILED]) throw new Error(new TextDecoder().decode(new Uint8Array(control.buffer, TEXT, control[FAILED]).slice()))
   }

@@ -35,11 +35,11 @@ const programs = {
     const seen = attended(q, w.cat([k, row], 1), w.cat([v, value], 1), size)
     const y = seen.reshape([1, width]).matmul(back).add(x)
     return y.layerNorm(width, w2, b2, epsilon).matmul(up).relu().matmul(down).add(y)
-  }],
+  }, 3],
   convnet: ({ batch, flat, shapes }) => [shapes, (x, w1, w2, w3, b3) => {
     const layer = (x, w) => x.conv2d(w, null, { padding: 1 }).relu().maxPool2d(2)
     return layer(layer(x, w1), w2).reshape([batch, flat]).matmul(w3).add(b3)
-  }],
+  }, 1],
   sort: ({ n }) => [{ x: [n] }, (x) => x.sort()[0]],
   topk: ({ n, k }) => [{ x: [n] }, (x) => x.topK(k)[0]],
   cumsum: ({ n }) => [{ x: [n] }, (x) => x.cumSum(0)],
@@ -48,18 +48,19 @@ const programs = {
 const attended = (q, k, v, size) => q.matmul(k.transpose(1, 2)).mul(1 / Math.sqrt(size)).softmax(-1).matmul(v)
 
 async function prepare(w, c, device) {
-  const [shapes, f] = programs[c.kind]({ ...c, w })
+  const [shapes, f, own = Infinity] = programs[c.kind]({ ...c, w }) // the first so many are inputs, the others the network's weights
   const inputs = Object.entries(shapes).map(([k, shape]) => w.tensor(c.inputs[k], shape))
   await w.realize(...inputs)
-  const program = w.capture(f)
+  const given = inputs.slice(0, own), weights = inputs.slice(own)
+  const program = w.capture((...given) => f(...given, ...weights))
   const run = async () => {
-    const y = await program.run(...inputs)
+    const y = await program.run(...given)
     const data = await y.data()
     y.dispose()
     return data
   }
   const kept = async () => { // what of it is not the way to the page; on WebGPU it would only be queued
-    const y = await program.run(...inputs)
+    const y = await program.run(...given)
     y.dispose()
   }
   return { run, kept: device === 'wasm' ? kept : undefined, end: () => [program, ...inputs].forEach((x) => x.dispose()) }

@@ -47,17 +47,19 @@ async function threads() {
   assert.equal(player.threads, 3)
   assert.equal(started.length, 2)
   const loaded = product(player)
-  const tell = player.load(plan('tell'))
   const out = player.alloc(256)
-  const seen = new Set()
-  for (const end = Date.now() + 20000; seen.size < 3 && Date.now() < end;) {
-    player.write(out, 0, new Uint8Array(256))
-    player.play(tell, [out], none)
-    for (const at of new Int32Array(player.read(out, 0, 256).buffer)) if (at) seen.add(at)
-    product(player, loaded)
-    await new Promise((done) => setTimeout(done, 1))
+  for (const name of ['tell', 'several']) { // one long kernel, and several that together are worth waking threads
+    const tell = player.load(plan(name))
+    const seen = new Set()
+    for (const end = Date.now() + 20000; seen.size < 3 && Date.now() < end;) {
+      player.write(out, 0, new Uint8Array(256))
+      player.play(tell, [out], none)
+      for (const at of new Int32Array(player.read(out, 0, 256).buffer)) if (at) seen.add(at)
+      product(player, loaded)
+      await new Promise((done) => setTimeout(done, 1))
+    }
+    assert.equal(seen.size, 3, 'each thread has scratch of its own')
   }
-  assert.equal(seen.size, 3, 'each thread has scratch of its own')
   assert.throws(() => player.play(player.load(plan('trap')), [out], none), /^Error: kernel trap: unreachable$/)
   product(player, loaded) // and all goes on
   player.close()
