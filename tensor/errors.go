@@ -68,7 +68,8 @@ func place(s, at string) string {
 }
 
 // Try runs f and gives back, as an error, what an operation in it panicked with: *ShapeError,
-// *TypeError, *ArgumentError or *DeviceError, or the error that Must was given. Any other panic goes on.
+// *TypeError, *ArgumentError or *DeviceError, or the error that Must was given. Any other panic goes on. An error that f
+// assigns to the variable which takes what Try gives is lost; Must and Done hand it on.
 func Try(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
