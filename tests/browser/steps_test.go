@@ -35,7 +35,7 @@ func TestStepsStayFlat(t *testing.T) {
 		steps, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
-	for how, n := range map[string]int{"captured": steps, "uncaptured": steps / 5} {
+	for how, n := range map[string]int{"captured": steps, "uncaptured": steps / 5, "updated": steps / 5} {
 		t.Run(how, func(t *testing.T) {
 			p := open(t)
 			require.NoError(t, p.Run(fmt.Sprintf(`
@@ -68,7 +68,12 @@ func TestStepsStayFlat(t *testing.T) {
 				await opt.step(loss)
 				return loss.item()
 			}
-			const one = '%s' === 'captured' ? captured : uncaptured
+			const updated = async () => { // and never realized
+				const loss = lossOf(x, y)
+				opt.update(loss)
+				return loss.item()
+			}
+			const one = { captured, uncaptured, updated }['%s']
 			globalThis.steps = async (n) => {
 				let Loss
 				for (let i = 0; i < n; i++) Loss = await one()
