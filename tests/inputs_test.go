@@ -29,7 +29,9 @@ var looks = []struct {
 	{"padded", func(x *tensor.Tensor) *tensor.Tensor {
 		return x.Shrink([]int{0, 5}, []int{2, 8}).Pad([]int{1, 0}, []int{1, 1})
 	}},
-	{"rolled", func(x *tensor.Tensor) *tensor.Tensor { return x.Roll([]int{3}, []int{1}).Shrink([]int{0, 1}, []int{4, 5}) }},
+	{"rolled", func(x *tensor.Tensor) *tensor.Tensor {
+		return x.Roll([]int{3}, []int{1}).Shrink([]int{0, 1}, []int{4, 5})
+	}},
 	{"reshaped", func(x *tensor.Tensor) *tensor.Tensor {
 		return x.T().Reshape(16, 4).Narrow(0, 5, 4).T()
 	}},
