@@ -91,8 +91,11 @@ func TestLU(t *testing.T) {
 		loss := l.Mul(weight(l)).Sum().Add(u.Mul(weight(u).Sin()).Sum())
 		near(t, c.grad, loss.Grad(c.a)[0], 1e-7, i)
 	}
+	side := f64(1, 2, 3, 4, 5, 7).Reshape(3, 2)
+	p, l, u := a.LU()
+	near(t, values(t, a.Solve(side)), u.SolveTriangular(l.SolveTriangular(p.T().MatMul(side), false, true), true, false), 1e-12)
 	many := tensor.Stack(0, a, a.Flip(0), tensor.Zeros(3, 3).To(dtype.F64))
-	p, l, u := many.LU()
+	p, l, u = many.LU()
 	near(t, values(t, many), p.MatMul(l).MatMul(u), 1e-14)
 }
 
