@@ -30,6 +30,19 @@ func NewLinear(in, out int) *Linear {
 // Forward returns x[…,in] · Weightᵀ + Bias.
 func (l *Linear) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Linear(l.Weight, l.Bias) }
 
+// Bilinear is Σ x[…,i]·Weight[out,i,j]·y[…,j] + Bias[out].
+type Bilinear struct {
+	Weight, Bias *tensor.Tensor // Bias may be nil
+}
+
+// NewBilinear makes a layer for vectors of two sizes, with weights uniform in ±1/√first.
+func NewBilinear(first, second, out int) *Bilinear {
+	return &Bilinear{uniform(first, out, first, second), uniform(first, out)}
+}
+
+// Forward returns out[…,out] for x[…,first] and y[…,second].
+func (l *Bilinear) Forward(x, y *tensor.Tensor) *tensor.Tensor { return x.Bilinear(y, l.Weight, l.Bias) }
+
 // Embedding is a table of vectors, one for each of n indices.
 type Embedding struct {
 	Weight *tensor.Tensor // [n, d]

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// ReLU is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0.
+// ReLU is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0, and of NaN it is 1.
 func (t *Tensor) ReLU() *Tensor {
 	u := t.node()
 	zero := u.Int(0)
@@ -16,7 +16,7 @@ func (t *Tensor) ReLU() *Tensor {
 	}
 	v := u.Max(zero)
 	if t.IsFloat() {
-		v = v.Derive(u, zero.Less(v).Where(u.Int(1), zero)) // of v, so that u need not be kept
+		v = v.Derive(u, v.Equal(zero).Where(zero, u.Int(1))) // of v, so that u need not be kept
 	}
 	return t.like(v)
 }
@@ -32,17 +32,26 @@ func (t *Tensor) ReLU6() *Tensor {
 	return t.HardTanh(0, 6)
 }
 
-// HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0.
+// HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0, and of NaN it is 1.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
-	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x, lo, hi) })
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		v, l, h := clipped(x, lo, hi)
+		return v.Derive(x, v.Equal(l).Or(v.Equal(h)).Where(x.Int(0), x.Int(1)))
+	})
 }
 
-func hardClip(x *uop.UOp, lo, hi float64) *uop.UOp {
+// clipped is x within lo … hi, which it gives as well.
+func clipped(x *uop.UOp, lo, hi float64) (v, l, h *uop.UOp) {
 	if lo != lo || hi != hi {
 		lo, hi = math.NaN(), math.NaN()
 	}
-	l, h := x.Float(min(lo, hi)), x.Float(hi)
-	v := orNaN(x.Less(l), l).Where(l, h.Less(x).Where(h, x))
+	l, h = x.Float(min(lo, hi)), x.Float(hi)
+	return orNaN(x.Less(l), l).Where(l, h.Less(x).Where(h, x)), l, h
+}
+
+// hardClip is clipped, with the derivative 0 at and outside the limits and of NaN.
+func hardClip(x *uop.UOp, lo, hi float64) *uop.UOp {
+	v, l, h := clipped(x, lo, hi)
 	return v.Derive(x, l.Less(x).And(x.Less(h)).Where(x.Int(1), x.Int(0)))
 }
 
@@ -71,7 +80,8 @@ func (t *Tensor) elu(scale, alpha, rate float64) *Tensor {
 		pos := x.Int(0).Less(x)
 		in := x.Mul(x.Float(rate))
 		v := pos.Where(x.Mul(x.Float(scale)), expm1(in).Mul(x.Float(scale*alpha)))
-		return v.Derive(x, pos.Where(x.Float(scale), exp(in).Mul(x.Float(scale*alpha*rate))))
+		neg := x.Max(x.Int(0)).Equal(x.Int(0)) // NaN is not
+		return v.Derive(x, neg.Where(exp(in).Mul(x.Float(scale*alpha*rate)), x.Float(scale)))
 	})
 }
 
@@ -160,12 +170,12 @@ func (t *Tensor) HardSigmoidWith(alpha, beta float64) *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp { return hardClip(x.Mul(x.Float(alpha)).Add(x.Float(beta)), 0, 1) })
 }
 
-// HardSwish is t·HardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, at infinities too.
+// HardSwish is t·HardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, of infinities and NaN too.
 func (t *Tensor) HardSwish() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
 		low, high := x.Int(-3), x.Int(3)
-		slope := x.Div(high).Add(x.Float(0.5))
-		slope = x.Less(low).Or(x.Equal(low)).Where(x.Int(0), high.Less(x).Or(x.Equal(high)).Where(x.Int(1), slope))
+		slope := x.Less(high).Where(x.Div(high).Add(x.Float(0.5)), x.Int(1))
+		slope = atMost(x, low).Where(x.Int(0), slope)
 		return x.Mul(hardClip(x, -3, 3).Add(high).Div(x.Int(6))).Derive(x, slope)
 	})
 }

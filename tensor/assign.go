@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"sync"
 
 	"github.com/weft-ml/weft/dtype"
@@ -11,7 +12,7 @@ import (
 // Assign gives t new elements, in its own memory if it has some, and returns t. Like everything it is
 // lazy: realize t (or something built on it) to carry it out. v is broadcast; a tensor must have t's
 // type. Expressions built on t before must be realized before or together with it, and keep their elements then; later they are an
-// *engine.StaleError.
+// *engine.StaleError. What is assigned again and again and never realized is carried out every few times by itself, and leaves nothing stale.
 func (t *Tensor) Assign(v any) *Tensor {
 	o := toOperand("Assign", v)
 	if o.t == t {
@@ -38,6 +39,9 @@ func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 		return t
 	}
 	noteAssign(op, t)
+	if recorder() == nil {
+		t.pends()
+	}
 	shape, b := t.shape(), (*uop.UOp)(nil)
 	if t.owned.Load() && (recorder() != nil || !engine.Shared(bufferOf(t.node()))) {
 		b = bufferOf(t.node())
@@ -61,6 +65,10 @@ func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 	}
 	t.graph.Store(after.Reshape(shape...))
 	t.owned.Store(true)
+	if t.pending >= lateAssign {
+		t.pending = 0
+		_ = compute(context.Background()) // what is wrong is told to whoever reads it
+	}
 	return t
 }
 

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/grad"
 	"github.com/weft-ml/weft/uop"
 	"github.com/weft-ml/weft/vmap"
@@ -104,31 +106,38 @@ func Vmap(f Fn, o VmapOptions) Fn {
 	const op = "Vmap"
 	return func(in ...*Tensor) []*Tensor {
 		axes := axesOf(op, "argument", o.In, len(in))
-		n := -1
+		var size *Size // of the axis
+		n := 0         // the most that it can be
 		for i, x := range in {
 			if axes[i] == Same {
 				continue
 			}
 			axes[i] = x.axis(op, axes[i])
-			if size := x.shape()[axes[i]]; n < 0 {
-				n = size
-			} else if n != size {
-				fail(op, shapesOf(in...), "argument %d has %d elements on axis %d, the one before %d", i, size, axes[i], n)
+			if have := x.sizeAt(axes[i]); size == nil {
+				size, n = &have, x.room()[axes[i]]
+			} else if *size != have {
+				fail(op, rooms(in), "argument %d has %v elements on axis %d, the one before %v", i, have, axes[i], *size)
 			}
 		}
-		if n < 0 {
+		if size == nil {
 			failArg(op, "all arguments are the same for all calls")
 		}
-		t := trace(op, f, in, func(i int) uop.Shape {
+		list := slices.Clone(in)
+		for i, x := range in {
+			if axes[i] != Same && x.given().Varies(axes[i]) {
+				list[i] = x.like(firstBeyond(x.node(), axes[i]))
+			}
+		}
+		t := trace(op, f, list, func(i int) uop.Shape {
 			if axes[i] == Same {
 				return nil
 			}
-			return without(in[i].shape(), axes[i])
+			return without(list[i].shape(), axes[i])
 		})
 		with := map[*uop.UOp]*uop.UOp{}
 		for i, s := range t.stand {
 			if s != nil {
-				with[s] = moved(in[i].node(), axes[i], 0)
+				with[s] = moved(list[i].node(), axes[i], 0)
 			}
 		}
 		outs := axesOf(op, "result", o.Out, len(t.outs))
@@ -138,10 +147,28 @@ func Vmap(f Fn, o VmapOptions) Fn {
 				y := t.outs[i].node()
 				u = y.Reshape(append([]int{1}, y.Shape()...)...).Expand(append([]int{n}, y.Shape()...)...)
 			}
-			many[i] = moved(u, 0, checkAxis(op, u.Shape(), outs[i]))
+			if many[i] = moved(u, 0, checkAxis(op, u.Shape(), outs[i])); size.is.Varies() {
+				many[i] = many[i].Limit(checkAxis(op, u.Shape(), outs[i]), size.is)
+			}
 		}
 		return t.tensors(many, t.outs)
 	}
+}
+
+func rooms(ts []*Tensor) (list []uop.Shape) {
+	for _, t := range ts {
+		list = append(list, t.room())
+	}
+	return list
+}
+
+// firstBeyond is u with the first element of an axis in place of those that do not count: a function of each has no trouble with them.
+func firstBeyond(u *uop.UOp, axis int) *uop.UOp {
+	size := u.Sizes()[axis]
+	u = only(u, uop.Sum, axis)
+	shape := u.Shape()
+	at := uop.NewIota(shape[axis])
+	return u.Gather(alongAxis(at.Less(size.Node()).Where(at, at.Int(0)), axis, shape), axis)
 }
 
 // axesOf are the axes given, or zeros.

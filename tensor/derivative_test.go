@@ -152,3 +152,34 @@ func TestBackwardFindsLeaves(t *testing.T) {
 	y.Detach().Mul(w).Sum().Backward()
 	same(t, []float64{1, 2}, w.Gradient())
 }
+
+// The axis of a Vmap may have a size that varies: what lies beyond it is computed of the first element, and counts in no sum.
+func TestVmapOverVaryingSizes(t *testing.T) {
+	x, w, ids := f32(1, 2, 4, 0, 0, 0).Reshape(6, 1), f32(3), tensor.Of([]int32{0, 1, 2, 3, 99, 99})
+	n := tensor.NewVariable("n", 1, 6)
+	each := func(in ...*tensor.Tensor) []*tensor.Tensor {
+		return ts{in[0].Log().Mul(w).Sum(), x.IndexSelect(0, in[1].Reshape(1)).Reshape()}
+	}
+	run := func(x, ids *tensor.Tensor) []*tensor.Tensor {
+		outs := tensor.Vmap(each, tensor.VmapOptions{})(x, ids)
+		return append(outs, outs[0].Sum().Grad(w)...)
+	}
+	for _, bound := range []tensor.Variable{n.Bind(1), n.Bind(3)} {
+		k, _ := bound.Size().Value()
+		got := run(x.Narrow(0, 0, bound), ids.Narrow(0, 0, bound))
+		require.Equal(t, []int{k}, got[0].Shape())
+		for i, want := range run(x.Narrow(0, 0, k), ids.Narrow(0, 0, k)) {
+			same(t, values(t, want), got[i])
+		}
+	}
+	y := x.On("INTERP")
+	require.NoError(t, y.Realize(ctx))
+	c, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+		return tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor { return ts{in[0].Log().Mul(3).Sum()} }, tensor.VmapOptions{})(in[0].Narrow(0, 0, n))
+	}, y)
+	require.NoError(t, err)
+	outs, err := c.With(tensor.Values{n: 2}).Run(ctx, y)
+	require.NoError(t, err)
+	near(t, []float64{0, 2.0794415}, outs[0], 1e-6)
+	require.ErrorContains(t, tensor.Try(func() { run(x.Narrow(0, 0, n), ids) }), "argument 1 has 6 elements on axis 0, the one before n(1…6)")
+}

@@ -503,6 +503,13 @@ func BartlettWindow(n int, periodic bool, t dtype.DType) *Tensor {
 	return at.Mul(2 / length).Sub(1).Abs().RSub(1)
 }
 
+// KaiserWindow is I0(beta·√(1 − x²))/I0(beta) for x from −1 to 1 over n samples.
+func KaiserWindow(n int, periodic bool, beta float64, t dtype.DType) *Tensor {
+	at, length := phases("KaiserWindow", n, periodic, t)
+	x := at.Mul(2 / length).Sub(1)
+	return x.Square().RSub(1).Clamp(0, nil).Sqrt().Mul(beta).I0().Div(Full(beta, at.DType()).I0())
+}
+
 // cosineWindow is Σ aₖ·cos(2πk·i/length).
 func cosineWindow(op string, n int, periodic bool, t dtype.DType, a ...float64) *Tensor {
 	i, length := phases(op, n, periodic, t)

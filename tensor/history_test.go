@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 )
@@ -41,4 +42,64 @@ func TestReadingLoopsForget(t *testing.T) {
 		most = max(most, n)
 	}
 	near(t, []float64{2}, state, 1e-6)
+}
+
+// A loop that assigns, and only reads what it computes of the old elements, must not compute all of its past anew in each step.
+func TestAssigningLoopsForget(t *testing.T) {
+	for name, reads := range map[string]bool{"losses are read": true, "nothing is read": false} {
+		t.Run(name, func(t *testing.T) {
+			x, y, before := f32(1, 2), f32(1, 2), []*tensor.Tensor{}
+			for i := range 20 {
+				before = append(before, x.Mul(10))
+				loss := x.Square().Sum()
+				for _, v := range []*tensor.Tensor{x, y} {
+					v.Assign(v.Mul(0.5).Add(x.Sum()))
+					require.Less(t, len(uop.Topo(v.Node())), 120)
+				}
+				if reads {
+					_, err := loss.Item(ctx)
+					require.NoError(t, err)
+				}
+				require.Less(t, len(uop.Topo(x.Node())), 120, "step %d", i)
+			}
+			a, b := []float64{1, 2}, []float64{1, 2}
+			for i := range 20 { // what was built on elements that are assigned over since has them still
+				near(t, []float64{10 * a[0], 10 * a[1]}, before[i], 1e-5*a[0])
+				sum := a[0] + a[1]
+				a[0], a[1] = a[0]/2+sum, a[1]/2+sum
+				sum = a[0] + a[1]
+				b[0], b[1] = b[0]/2+sum, b[1]/2+sum
+			}
+			near(t, a, x, 1e-5*a[0])
+			near(t, b, y, 1e-5*b[0])
+		})
+	}
+}
+
+// Tensors that were assigned the same value are two, also after the assignments were carried out for others to be read.
+func TestLateAssignmentsOwnTheirMemory(t *testing.T) {
+	x, y, z := f32(1, 2), f32(3, 4), f32(0)
+	for range 2 {
+		v := x.Add(y)
+		x.Assign(v)
+		y.Assign(v)
+	}
+	same(t, []float64{0}, z.Mul(2))
+	require.NoError(t, tensor.Realize(ctx, x.AddAssign(1)))
+	same(t, []float64{9, 13}, x)
+	same(t, []float64{8, 12}, y)
+}
+
+// What is wrong with a late assignment is told to whoever reads the tensor, and to nobody else.
+func TestLateAssignmentsFailAlone(t *testing.T) {
+	x, z := f32(1, 2), f32(5)
+	old := x.Mul(2)
+	require.NoError(t, tensor.Realize(ctx, x.AddAssign(1)))
+	y := f32(0, 0)
+	for range 6 {
+		y.Assign(y.Add(old)) // which is stale
+	}
+	same(t, []float64{10}, z.Mul(2))
+	var stale *engine.StaleError
+	require.ErrorAs(t, y.Realize(ctx), &stale)
 }

@@ -140,3 +140,30 @@ func TestPoolsToNothing(t *testing.T) {
 		require.ErrorContains(t, tensor.Try(f), "size 5 cannot become -1")
 	}
 }
+
+// Slopes of activations at NaN, infinities and kinks, as PyTorch 2.15 has them on a CPU.
+func TestSlopesOfActivations(t *testing.T) {
+	nan, inf, zero := float32(math.NaN()), float32(math.Inf(1)), float32(math.Copysign(0, -1))
+	x := f32(nan, inf, -inf, 0, zero, 6, 3, -3, 0.5, -0.5, 20, 1, -1)
+	for name, c := range map[string]struct {
+		y    *tensor.Tensor
+		want []float64
+	}{
+		"ReLU":         {x.ReLU(), []float64{1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 0}},
+		"LeakyReLU":    {x.LeakyReLU(0.1), []float64{0.1, 1, 0.1, 0.1, 0.1, 1, 1, 0.1, 1, 0.1, 1, 1, 0.1}},
+		"ReLU6":        {x.ReLU6(), []float64{1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0}},
+		"HardTanh":     {x.HardTanh(-1, 1), []float64{1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0}},
+		"ELU":          {x.ELU(1), []float64{1, 1, 0, 1, 1, 1, 1, 0.0497871, 1, 0.606531, 1, 1, 0.367879}},
+		"SELU":         {x.SELU(), []float64{1.0507, 1.0507, 0, 1.7581, 1.7581, 1.0507, 1.0507, 0.0875306, 1.0507, 1.06634, 1.0507, 1.0507, 0.646769}},
+		"CELU":         {x.CELU(1), []float64{1, 1, 0, 1, 1, 1, 1, 0.0497871, 1, 0.606531, 1, 1, 0.367879}},
+		"SoftplusUpTo": {x.SoftplusUpTo(1, 20), []float64{math.NaN(), 1, 0, 0.5, 0.5, 0.997527, 0.952574, 0.0474259, 0.622459, 0.377541, 1, 0.731059, 0.268941}},
+		"HardSwish":    {x.HardSwish(), []float64{1, 1, 0, 0.5, 0.5, 1, 1, 0, 0.666667, 0.333333, 1, 0.833333, 0.166667}},
+		"HardSigmoid":  {x.HardSigmoid(), []float64{0, 0, 0, 0.166667, 0.166667, 0, 0, 0, 0.166667, 0.166667, 0, 0.166667, 0.166667}},
+		"HardShrink":   {x.HardShrink(0.5), []float64{1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1}},
+		"SoftShrink":   {x.SoftShrink(0.5), []float64{1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1}},
+		"Threshold":    {x.Threshold(0.5, 7), []float64{1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0}},
+		"PReLU":        {x.PReLU(f32(0.25)), []float64{0.25, 1, 0.25, 0.25, 0.25, 1, 1, 0.25, 1, 0.25, 1, 1, 0.25}},
+	} {
+		t.Run(name, func(t *testing.T) { near(t, c.want, c.y.Sum().Grad(x)[0], 1e-5) })
+	}
+}

@@ -63,8 +63,11 @@ func realized(u *uop.UOp) *uop.UOp {
 	return w
 }
 
-// compute realizes the nodes of tensors. Assigned tensors go on from their buffer.
-func compute(ctx context.Context, ts ...*Tensor) error {
+// compute realizes the nodes of tensors, and late assignments with them.
+func compute(ctx context.Context, ts ...*Tensor) error { return computeLate(ctx, ts) }
+
+// computeOwned realizes the nodes of tensors. Assigned tensors go on from their buffer.
+func computeOwned(ctx context.Context, ts []*Tensor) error {
 	if err := settled(ts, func() error { return computeNodes(ctx, ts) }); err != nil {
 		return err
 	}

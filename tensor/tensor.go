@@ -37,6 +37,8 @@ type Tensor struct {
 	wants atomic.Bool                   // a gradient: Backward finds it
 	grad  *Tensor
 
+	pending int // assignments that were built on each other and not carried out, see pends
+
 	sink *sink // a file that assignments go to; nil: memory. Set before others know the tensor, and by Replace
 }
 

@@ -208,13 +208,13 @@ func (t *Tensor) Atanh() *Tensor {
 func (t *Tensor) Erf() *Tensor { return t.float(erf) }
 
 // Erfc is 1 − Erf without loss for large t.
-func (t *Tensor) Erfc() *Tensor {
-	return t.float(func(x *uop.UOp) *uop.UOp {
-		tail := erfcTail(absolute(x))
-		v := x.Less(x.Int(0)).Where(x.Int(2).Sub(tail), tail)
-		v = absolute(x).Less(x.Int(1)).Where(x.Int(1).Sub(erfSeries(x)), v)
-		return v.Derive(x, gauss(x).Neg())
-	})
+func (t *Tensor) Erfc() *Tensor { return t.float(erfc) }
+
+func erfc(x *uop.UOp) *uop.UOp {
+	tail := erfcTail(absolute(x))
+	v := x.Less(x.Int(0)).Where(x.Int(2).Sub(tail), tail)
+	v = absolute(x).Less(x.Int(1)).Where(x.Int(1).Sub(erfSeries(x)), v)
+	return v.Derive(x, gauss(x).Neg())
 }
 
 func erf(x *uop.UOp) *uop.UOp {

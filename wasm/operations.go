@@ -54,6 +54,10 @@ var table = []operation{
 	{"bce", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.BCE},
 	{"bceWithLogits", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.BCEWithLogits},
 	{"bernoulli", "", one.Bernoulli},
+	{"bilinear", "y w b?", func(c *call) one {
+		x, y, w, b := c.tensor(), c.tensor(), c.tensor(), c.tensor()
+		return x.Bilinear(y, w, b)
+	}},
 	{"binCount", "weights? least=0", func(c *call) one {
 		x, weights, least := c.tensor(), c.tensor(), c.integer()
 		return c.got(x.BinCount(c.ctx, weights, least))
@@ -77,6 +81,7 @@ var table = []operation{
 	{"chunk", "axis n", one.Chunk},
 	{"clamp", "low? high?", one.Clamp},
 	{"clone", "", one.Clone},
+	{"combinations", "r=2 repeat=false", one.Combinations},
 	{"complex", "- re im", tensor.Complex},
 	{"cond", "kind=6:frobenius:nuclear:rowSum:leastRowSum:columnSum:leastColumn:spectral:leastValue", func(c *call) one { x, kind := c.tensor(), tensor.MatrixNormKind(c.word()); return x.Cond(kind) }},
 	{"contiguous", "", one.Contiguous},
@@ -160,6 +165,7 @@ var table = []operation{
 	{"fmod", "y", one.Fmod},
 	{"fold", "sizes size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", func(c *call) one { x, sizes, size := c.tensor(), c.integers(), c.pool(); return x.Fold(sizes, size) }},
 	{"frac", "", one.Frac},
+	{"frexp", "", one.Frexp},
 	{"full", "- shape value dtype=f32", func(c *call) one {
 		shape, value, options := c.integers(), c.operand(), c.dtype()
 		return tensor.Full(value, options, shape...)
@@ -210,6 +216,10 @@ var table = []operation{
 	{"hstack", "- tensors", tensor.HStack},
 	{"huber", "target delta=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.Huber},
 	{"hypot", "y", one.Hypot},
+	{"i0", "", one.I0},
+	{"i0e", "", one.I0e},
+	{"i1", "", one.I1},
+	{"i1e", "", one.I1e},
 	{"ifft", "n=-1 axis=-1 norm=0:backward:ortho:forward", one.IFFT},
 	{"ifftShift", "axis?", one.IFFTShift},
 	{"ifftn", "sizes? axes? norm=0:backward:ortho:forward", one.IFFTN},
@@ -250,6 +260,10 @@ var table = []operation{
 	{"istft", "n hop=0 window? uncentred=false zeroPadded=false normalized=false twoSided=false length=0", one.ISTFT},
 	{"kaimingNormal", "- shape slope=0 dtype=f32", kaiming(tensor.KaimingNormal)},
 	{"kaimingUniform", "- shape slope=0 dtype=f32", kaiming(tensor.KaimingUniform)},
+	{"kaiserWindow", "- n periodic=true beta=12 dtype=f32", func(c *call) one {
+		n, periodic, beta, made := c.integer(), c.truth(), c.number(), c.dtype()
+		return tensor.KaiserWindow(n, periodic, beta, made)
+	}},
 	{"keccak", "kind=0:sha3_256:sha3_224:sha3_384:sha3_512:shake128:shake256", func(c *call) one {
 		x, kind := c.tensor(), tensor.KeccakKind(c.word())
 		return c.got(x.Keccak(c.ctx, kind))
@@ -262,6 +276,7 @@ var table = []operation{
 	{"kthValue", "k axis? keep=false", opKthValue},
 	{"l1", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.L1},
 	{"layerNorm", "shape? w? b? eps=1e-5 axes?", opLayerNorm},
+	{"ldexp", "y", one.Ldexp},
 	{"le", "y", one.Le},
 	{"leakyRelu", "slope=0.01", one.LeakyReLU},
 	{"lerp", "end weight", one.Lerp},
@@ -283,6 +298,7 @@ var table = []operation{
 	{"logAddExp2", "y", one.LogAddExp2},
 	{"logCumSumExp", "axis=-1", one.LogCumSumExp},
 	{"logDet", "", one.LogDet},
+	{"logNdtr", "", one.LogNdtr},
 	{"logSigmoid", "", one.LogSigmoid},
 	{"logSoftmax", "axis=-1", one.LogSoftmax},
 	{"logSumExp", "axis? keep=false", reduction(one.LogSumExp)},
@@ -291,7 +307,9 @@ var table = []operation{
 	{"logicalXor", "y", one.LogicalXor},
 	{"logit", "eps=-1", one.Logit},
 	{"lpPool", "p size stride? padding? dilation? axes=0 ceil=false excludePadding=false same=false", func(c *call) one { x, p, size := c.tensor(), c.number(), c.pool(); return x.LpPool(p, size) }},
+	{"lstsq", "b", one.Lstsq},
 	{"lt", "y", one.Lt},
+	{"lu", "", func(c *call) some { x := c.tensor(); return three(x.LU()) }},
 	{"marginRanking", "other target margin=0 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.MarginRanking},
 	{"maskedFill", "mask value", one.MaskedFill},
 	{"maskedScatter", "mask source", one.MaskedScatter},
@@ -347,9 +365,11 @@ var table = []operation{
 		x, axis, start, n := c.tensor(), c.integer(), c.position(), c.position()
 		return x.Narrow(axis, start, n)
 	}},
+	{"ndtr", "", one.Ndtr},
 	{"ne", "y", one.Ne},
 	{"neg", "", one.Neg},
 	{"newtonSchulz", "steps=5 coefficients? eps=1e-7", opNewtonSchulz},
+	{"nextAfter", "y", one.NextAfter},
 	{"nll", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.NLL},
 	{"nonZero", "size? fill=0", opNonZero},
 	{"norm", "p=2 axis? keep=false", opNorm},
@@ -372,6 +392,7 @@ var table = []operation{
 		x, y, p, eps := c.tensor(), c.tensor(), c.number(), c.number()
 		return x.PairwiseDistance(y, p, eps)
 	}},
+	{"pdist", "p=2", one.PDist},
 	{"permute", "order", one.Permute},
 	{"pinv", "atol=-1 rtol=-1", one.PInv},
 	{"pixelShuffle", "r", one.PixelShuffle},
@@ -403,6 +424,10 @@ var table = []operation{
 	{"recurrent", "- x weights kind=2:tanh:relu:lstm:gru layers=1 bothWays=false batchFirst=false dropout=0 biases=true h? c?", opRecurrent},
 	{"relu", "", one.ReLU},
 	{"relu6", "", one.ReLU6},
+	{"renorm", "p axis limit", func(c *call) one {
+		x, p, axis, limit := c.tensor(), c.number(), c.integer(), c.number()
+		return x.Renorm(p, axis, limit)
+	}},
 	{"repeat", "counts", one.Repeat},
 	{"repeatEach", "counts axis=-1", func(c *call) one {
 		x, counts, axis := c.tensor(), c.tensor(), c.integer()
@@ -457,7 +482,7 @@ var table = []operation{
 	{"sinc", "", one.Sinc},
 	{"singularValues", "", one.SingularValues},
 	{"sinh", "", one.Sinh},
-	{"slogDet", "", func(c *call) (one, one) { x := c.tensor(); return x.SlogDet() }},
+	{"slogDet", "", one.SlogDet},
 	{"smoothL1", "target beta=1 reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.SmoothL1},
 	{"softMargin", "target reduction=0:mean:sum:none:batchMean weight? ignore? smoothing=0 posWeight? classAxis=0", one.SoftMargin},
 	{"softShrink", "limit=0.5", one.SoftShrink},
@@ -501,6 +526,8 @@ var table = []operation{
 		x, w, axes, others := c.tensor(), c.tensor(), c.integers(), c.integers()
 		return x.TensorDot(w, axes, others)
 	}},
+	{"tensorInv", "rows", one.TensorInv},
+	{"tensorSolve", "b", one.TensorSolve},
 	{"threefry", "key", one.Threefry},
 	{"threshold", "limit value", one.Threshold},
 	{"to", "dtype", one.To},
@@ -534,6 +561,7 @@ var table = []operation{
 	{"uniform", "- shape low=0 high=1 dtype=f32", opUniform},
 	{"unique", "axis? runs=false", opUnique},
 	{"unpack4", "dtype", one.Unpack4},
+	{"unravelIndex", "shape", func(c *call) some { x, shape := c.tensor(), c.integers(); return x.UnravelIndex(shape...) }},
 	{"unsqueeze", "axis", one.Unsqueeze},
 	{"vander", "n rising=false", one.Vander},
 	{"var", "axis? keep=false correction=1", spread(one.Var)},
@@ -560,6 +588,8 @@ func run(c *call, f any) some {
 		x = f(c.integer(), c.truth(), c.dtype())
 	case func(int, float64, dtype.DType) one:
 		x = f(c.integer(), c.number(), c.dtype())
+	case func(one) (one, one):
+		x, y = f(c.tensor())
 	case func(one) one:
 		x = f(c.tensor())
 	case func(one, ...int) one:

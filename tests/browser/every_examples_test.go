@@ -141,6 +141,15 @@ var numbers1 = []example{
 	is("m.solveTriangular(b, {unit: true})", func(v values) one { return v.m.SolveTriangular(v.b, false, true) }), are("a.slogDet()", func(v values) (one, one) { return v.a.SlogDet() }), are("b.qr()", func(v values) (one, one) { return v.b.QR(false) }),
 	are("b.qr({complete: true})", func(v values) (one, one) { return v.b.QR(true) }), {"b.svd()", func(v values) some { u, s, vt := v.b.SVD(false); return some{u, s, vt} }}, are("m.eigh()", func(v values) (one, one) { return v.m.Eigh(false) }),
 	are("m.eigh({upper: true})", func(v values) (one, one) { return v.m.Eigh(true) }), is("b.pinv()", func(v values) one { return v.b.PInv(-1, -1) }), is("b.matrixRank({rtol: 0.9})", func(v values) one { return v.b.MatrixRank(-1, 0.9) }),
+	{"b.lu()", func(v values) some { p, l, u := v.b.LU(); return some{p, l, u} }}, is("b.lstsq(m.at(0))", func(v values) one { return v.b.Lstsq(v.m.At(0)) }), is("m.tensorSolve(m.at(0))", func(v values) one { return v.m.TensorSolve(v.m.At(0)) }),
+	is("m.tensorInv(1)", func(v values) one { return v.m.TensorInv(1) }), is("x.pdist(1)", func(v values) one { return v.x.PDist(1) }), is("x.renorm(2, 0, 1)", func(v values) one { return v.x.Renorm(2, 0, 1) }),
+	is("x.at(0).combinations({r: 3, repeat: true})", func(v values) one { return v.x.At(0).Combinations(3, true) }), {"i.unravelIndex([2, 4])", func(v values) some { return v.i.UnravelIndex(2, 4) }},
+	is("x.narrow(1, 0, 2).bilinear(b, seq([2, 2, 2], 3, 7, 5), one.to('f32'))", func(v values) one {
+		return v.x.Narrow(1, 0, 2).Bilinear(v.b, seq([]int{2, 2, 2}, 3, 7, 5, 0), v.one.To(dtype.F32))
+	}),
+	is("a.ndtr()", func(v values) one { return v.a.Ndtr() }), is("a.mul(20).logNdtr()", func(v values) one { return v.a.Mul(20).LogNdtr() }), is("a.i0()", func(v values) one { return v.a.I0() }), is("a.i0e()", func(v values) one { return v.a.I0e() }),
+	is("a.i1()", func(v values) one { return v.a.I1() }), is("a.mul(9).i1e()", func(v values) one { return v.a.Mul(9).I1e() }), are("a.frexp()", func(v values) (one, one) { return v.a.Frexp() }), is("a.ldexp(w.tensor([1, -2, 3]))", func(v values) one { return v.a.Ldexp(tensor.From([]float32{1, -2, 3})) }),
+	is("a.nextAfter(0).sub(a)", func(v values) one { return v.a.NextAfter(0).Sub(v.a) }), is("w.kaiserWindow(5, {periodic: false})", func(values) one { return tensor.KaiserWindow(5, false, 12, dtype.F32) }),
 	is("a.matrixPower(3)", func(v values) one { return v.a.MatrixPower(3) }), is("a.matrixNorm()", func(v values) one { return v.a.MatrixNorm(tensor.Frobenius, -2, -1) }), is("a.matrixNorm({kind: 'columnSum'})", func(v values) one { return v.a.MatrixNorm(tensor.ColumnSum, -2, -1) }),
 	is("m.cond()", func(v values) one { return v.m.Cond(tensor.Spectral) }), is("m.cond('rowSum')", func(v values) one { return v.m.Cond(tensor.RowSum) }), is("x.cdist(y, 1)", func(v values) one { return v.x.CDist(v.y, 1) }),
 	is("x.cdist(y)", func(v values) one { return v.x.CDist(v.y, 2) }), is("x.pairwiseDistance(y, {p: 3})", func(v values) one { return v.x.PairwiseDistance(v.y, 3, 1e-6) }), is("x.cosineSimilarity(y, {axis: 0})", func(v values) one { return v.x.CosineSimilarity(v.y, 0, 1e-8) }),

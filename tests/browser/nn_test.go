@@ -92,6 +92,8 @@ func layers1() []layer {
 	add(&out, "nn.prelu(4)", "l.forward(img.sub(0.5))", root, func(v values) some { return some{v.img.Sub(0.5).PReLU(root.Weight)} })
 	words := nn.NewEmbedding(5, 3)
 	add(&out, "nn.embedding(5, 3)", "l.forward(ids)", words, func(v values) some { return some{words.Forward(v.ids)} })
+	bilinear := nn.NewBilinear(4, 2, 3)
+	add(&out, "nn.bilinear(4, 2, 3)", "l.forward(x, b)", bilinear, func(v values) some { return some{bilinear.Forward(v.x, v.b)} })
 	add(&out, "nn.sequential(nn.linear(4, 3), (x) => x.relu(), nn.dropout(0.5))", "l.forward(x)", &struct{ Layers []any }{[]any{linear}}, func(v values) some { return some{linear.Forward(v.x).ReLU()} })
 	lstm := nn.NewRecurrent(nn.LSTMCell, 4, 3, 2, true)
 	add(&out, "nn.lstm(4, 3, {layers: 2, bothWays: true})", "(([y, {h, c}]) => [y, h, c])(l.forward(times))", lstm, func(v values) some {
@@ -218,6 +220,15 @@ var optimisers = []optimiser{
 	}},
 	{"lars(model, {momentum: 0, decay: 0, maximize: true})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
 		return nn.NewLARS(ctx, m, nn.LARSOptions{NoMomentum: true, NoDecay: true, Maximize: true})
+	}},
+	{"rprop(model, {rate: 0.02, grow: 1.5})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
+		return nn.NewRprop(ctx, m, nn.RpropOptions{Rate: 0.02, Grow: 1.5})
+	}},
+	{"asgd(model, {decay: 0.1, start: 1, shrink: 0.01})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
+		return nn.NewASGD(ctx, m, nn.ASGDOptions{Decay: 0.1, Start: 1, Shrink: 0.01})
+	}},
+	{"adafactor(model, {decay: 0.1, clip: 1.5})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
+		return nn.NewAdafactor(ctx, m, nn.AdafactorOptions{Decay: 0.1, Clip: 1.5})
 	}},
 	{"adam(model, {beta1: 0, beta2: 0.5})", func(ctx context.Context, m any) (*nn.Optimizer, error) {
 		return nn.NewAdam(ctx, m, nn.AdamOptions{Beta1: -1, Beta2: .5})

@@ -126,3 +126,32 @@ func TestSizesInAPage(t *testing.T) {
 		"at: a part of an axis whose ends vary is [from, to], with both ends",
 	}, got.Wrong)
 }
+
+// vmap goes along an axis whose size varies, and the shape of what it gives is known as that of any other value.
+func TestVmapOfSizesInAPage(t *testing.T) {
+	p := open(t)
+	var got struct {
+		Before, After, More []int
+		Values              [][]float64
+		Text                string
+	}
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const n = w.variable('n', 1, 6), x = w.arange(0, 12, 1, {dtype: 'f32'}).reshape([6, 2])
+		const rows = w.vmap((row) => row.mul(2).sum())
+		const bound = rows(x.narrow(0, 0, n.bind(3)))
+		const f = w.capture((x) => rows(x.narrow(0, 0, n)))
+		const run = await f.run(x, n.bind(2))
+		let text
+		try { run.shape } catch (e) { text = e.message }
+		await run.realize()
+		const values = [await bound.list(), await run.list()]
+		const out = {before: bound.shape, after: run.shape, more: run.unsqueeze(0).shape, values, text}
+		w.close()
+		return out`, &got))
+	assert.Equal(t, []int{3}, got.Before)
+	assert.Equal(t, []int{2}, got.After)
+	assert.Equal(t, []int{1, 2}, got.More)
+	assert.Equal(t, [][]float64{{2, 10, 18}, {2, 10}}, got.Values)
+	assert.Equal(t, "shape: the shape of this tensor varies with n; it is there after await realize()", got.Text)
+}

@@ -36,6 +36,7 @@ var functions = map[string]reflect.Value{
 	"FullLike":         reflect.ValueOf(tensor.FullLike),
 	"GlorotUniform":    reflect.ValueOf(tensor.GlorotUniform),
 	"HStack":           reflect.ValueOf(tensor.HStack),
+	"KaiserWindow":     reflect.ValueOf(tensor.KaiserWindow),
 	"HammingWindow":    reflect.ValueOf(tensor.HammingWindow),
 	"HannWindow":       reflect.ValueOf(tensor.HannWindow),
 	"KaimingNormal":    reflect.ValueOf(tensor.KaimingNormal),

@@ -106,6 +106,17 @@ var linear = []maker{
 		return on("MatrixExp", m)
 	}),
 	matrix(func(g *generator, m int) (Op, bool) { return out(g.N(2), "QR", m, boolean(g.One(2))) }),
+	matrix(func(g *generator, m int) (Op, bool) { return out(g.N(3), "LU", m) }),
+	matrix(func(g *generator, m int) (Op, bool) {
+		if g.rank(m) != 2 || g.dim(m, -1) == 0 {
+			return none, false
+		}
+		if g.One(2) {
+			return on("TensorInv", m, num(1))
+		}
+		return on("TensorSolve", m, val(g.of(m, []int{g.dim(m, -1)})))
+	}),
+	matrix(small(func(g *generator, m int) (Op, bool) { return on("Lstsq", m, val(g.sides(m))) })),
 	matrix(small(func(g *generator, m int) (Op, bool) { return out(g.N(3), "SVD", m, boolean(g.One(2))) })),
 	matrix(small(func(g *generator, m int) (Op, bool) { return out(g.N(2), "Eigh", m, boolean(g.One(2))) })),
 	matrix(small(func(g *generator, m int) (Op, bool) { return out(0, "Eigh", m, boolean(g.One(2))) })),
@@ -120,9 +131,11 @@ var linear = []maker{
 		if g.rank(x) < 2 || g.dim(x, -1) > 3 || g.dim(x, -2) > 3 {
 			return none, false
 		}
-		switch g.N(4) {
+		switch g.N(5) {
 		case 0:
 			return out(g.N(2), "QR", x, boolean(g.One(2)))
+		case 3:
+			return out(g.N(3), "LU", x)
 		case 1:
 			return out(g.N(3), "SVD", x, boolean(g.One(2)))
 		case 2:
@@ -200,4 +213,38 @@ var linear = []maker{
 		s[len(s)-2] = g.In(1, 4)
 		return on("CDist", x, val(g.of(x, s)), flt(p))
 	})),
+	full(floating(func(g *generator, x int) (Op, bool) {
+		if g.rank(x) == 2 && g.dim(x, 0) < 6 && g.One(2) {
+			return on("PDist", x, flt(pick(g.Rand, 1, 2, 3, inf)))
+		}
+		if g.rank(x) == 0 {
+			return none, false
+		}
+		return on("Renorm", x, flt(pick(g.Rand, 1, 2, inf)), num(g.N(g.rank(x))), flt(pick(g.Rand, 0.5, 2)))
+	})),
+	full(floating(func(g *generator, x int) (Op, bool) {
+		if g.rank(x) == 0 {
+			return none, false
+		}
+		s := g.t(x).Shape()
+		n := g.In(1, 3)
+		y := g.of(x, append(s[:len(s)-1:len(s)-1], n))
+		b := Arg{Kind: Nil}
+		if g.One(2) {
+			b = val(g.of(x, []int{2}))
+		}
+		return on("Bilinear", x, val(y), val(g.of(x, []int{2, g.dim(x, -1), n})), b)
+	})),
+	full(func(g *generator, x int) (Op, bool) {
+		if g.rank(x) != 1 || g.dim(x, 0) > 6 {
+			return none, false
+		}
+		return on("Combinations", x, num(g.In(1, 4)), boolean(g.One(2)))
+	}),
+	full(func(g *generator, x int) (Op, bool) {
+		if !g.kind(x).IsInt() {
+			return none, false
+		}
+		return out(g.N(2), "UnravelIndex", x, list(2, 3))
+	}),
 }

@@ -20,6 +20,19 @@ var more = []maker{
 	}),
 	floating(func(g *generator, x int) (Op, bool) { return on(pick(g.Rand, "Digamma", "Lgamma"), x) }),
 	floating(func(g *generator, x int) (Op, bool) {
+		return on(pick(g.Rand, "Ndtr", "LogNdtr", "I0", "I0e", "I1", "I1e"), x)
+	}),
+	floating(func(g *generator, x int) (Op, bool) { // of bits that every device has alike
+		x = g.filled(x, pick(g.Rand, Halves, Signs, Quarters, Counted), g.t(x).Shape()...)
+		switch g.N(3) {
+		case 0:
+			return on("NextAfter", x, flt(pick(g.Rand, -1., 0, 2)))
+		case 1:
+			return on("Ldexp", x, num(g.In(-3, 3)))
+		}
+		return out(g.N(2), "Frexp", x)
+	}),
+	floating(func(g *generator, x int) (Op, bool) {
 		return on(pick(g.Rand, "Atan2", "Hypot", "LogAddExp", "CopySign", "Xlogy", "FMax", "FMin", "Heaviside"), x, g.operand(x))
 	}),
 	floating(func(g *generator, x int) (Op, bool) {

@@ -89,7 +89,9 @@ var signals = []maker{
 	func(g *generator, x int) (Op, bool) {
 		d := typ(pick(g.Rand, dtype.F32, dtype.F32, dtype.F64, dtype.F16))
 		n := num(g.N(10))
-		switch g.N(3) {
+		switch g.N(4) {
+		case 3:
+			return Op{Name: "KaiserWindow", Args: []Arg{n, boolean(g.One(2)), flt(pick(g.Rand, 0., 5, 12)), d}}, true
 		case 0:
 			return Op{Name: pick(g.Rand, "FFTFreq", "RFFTFreq"), Args: []Arg{num(g.In(1, 9)), flt(pick(g.Rand, 1, 0.5, 0.1)), d}}, true
 		case 1:

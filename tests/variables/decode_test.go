@@ -1,6 +1,7 @@
 package variables
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,4 +53,71 @@ func TestDecodeAtEveryLength(t *testing.T) {
 		}
 		assert.Equal(b.t, compiled, b.Stats().Compiled, "one plan for all lengths")
 	})
+}
+
+// rotated is x[heads, d] turned by its position, each half of a row with the other.
+func rotated(x, position *T) *T {
+	half := x.Dim(-1) / 2
+	angle := tensor.Arange(half).Mul(-math.Log(100) / float64(half)).Exp().Mul(position)
+	a, b := x.Narrow(-1, 0, half), x.Narrow(-1, half, half)
+	return tensor.Cat(-1, a.Mul(angle.Cos()).Sub(b.Mul(angle.Sin())), b.Mul(angle.Cos()).Add(a.Mul(angle.Sin())))
+}
+
+// A decoder that turns keys by their positions and looks back so far: by a mask over all keys, or at those from a second variable on.
+func TestDecodeInAWindow(t *testing.T) {
+	onAll(t, func(b *bench) {
+		const length, heads, d, window = 24, 2, 8, 5
+		n, from, rows := tensor.NewVariable("n", 0, length-1), tensor.NewVariable("from", 0, length-window), tensor.NewVariable("rows", 1, window)
+		masked, cut := caches{b.own(length, heads, d), b.own(length, heads, d)}, caches{b.own(length, heads, d), b.own(length, heads, d)}
+		row := func(i int) *T { return b.numbers(i, heads, d) }
+		f := b.capture(func(in ...*T) []*T {
+			q, k := rotated(in[0], n.Tensor()), rotated(in[1], n.Tensor())
+			masked.k.SetAt(k, n)
+			masked.v.SetAt(in[2], n)
+			mask := tensor.Arange(n.Plus(1)).Gt(n.Plus(-window).Tensor())
+			keys, values := masked.k.Narrow(0, 0, n.Plus(1)).Permute(1, 0, 2), masked.v.Narrow(0, 0, n.Plus(1)).Permute(1, 0, 2)
+			return []*T{tensor.ScaledDotProduct(q.Unsqueeze(1), keys, values, tensor.Attention{Mask: mask}).Squeeze(1)}
+		}, row(0), row(1), row(2))
+		g := b.capture(func(in ...*T) []*T {
+			at := from.Plus(rows).Plus(-1)
+			q, k := rotated(in[0], at.Tensor()), rotated(in[1], at.Tensor())
+			cut.k.SetAt(k, at)
+			cut.v.SetAt(in[2], at)
+			keys, values := cut.k.Narrow(0, from, rows).Permute(1, 0, 2), cut.v.Narrow(0, from, rows).Permute(1, 0, 2)
+			return []*T{tensor.ScaledDotProduct(q.Unsqueeze(1), keys, values, tensor.Attention{}).Squeeze(1)}
+		}, row(0), row(1), row(2))
+		ks, vs := [][]float32{}, [][]float32{}
+		compiled := 0
+		for i := range length {
+			q, k, v := row(3*i), row(3*i+1), row(3*i+2)
+			ks, vs = append(ks, turned(b.values(k), i, d)), append(vs, b.values(v))
+			first := max(0, i+1-window)
+			want := attention(turned(b.values(q), i, d), ks[first:], vs[first:], heads, d)
+			outs, err := f.With(tensor.Values{n: i}).Run(ctx, q, k, v)
+			require.NoError(b.t, err)
+			require.InDeltaSlice(b.t, want, b.values(outs[0]), 1e-4, "length %d", i+1)
+			outs, err = g.With(tensor.Values{from: first, rows: i + 1 - first}).Run(ctx, q, k, v)
+			require.NoError(b.t, err)
+			require.InDeltaSlice(b.t, want, b.values(outs[0]), 1e-4, "length %d from a second variable on", i+1)
+			if i == 0 {
+				compiled = b.Stats().Compiled
+			}
+		}
+		assert.Equal(b.t, compiled, b.Stats().Compiled, "one plan each for all lengths")
+	})
+}
+
+// turned is rotated, element by element.
+func turned(x []float32, position, d int) []float32 {
+	out := make([]float32, len(x))
+	for i := range x {
+		j, half := i%d, d/2
+		angle := float64(position) * math.Exp(-math.Log(100)/float64(half)*float64(j%half))
+		if j < half {
+			out[i] = float32(float64(x[i])*math.Cos(angle) - float64(x[i+half])*math.Sin(angle))
+		} else {
+			out[i] = float32(float64(x[i])*math.Cos(angle) + float64(x[i-half])*math.Sin(angle))
+		}
+	}
+	return out
 }

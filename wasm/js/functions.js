@@ -80,18 +80,23 @@ export function vmap(w, f, { in: axes = 0, out = 0 } = {}) {
     const at = of.map((i) => Array.isArray(axes) ? axes[i] === undefined ? 0 : axes[i] : axes)
     const fail = (why) => { throw new RangeError(`vmap: ${why}`) }
     let n
+    let open // why a shape is not known
     for (const [i, t] of inputs.entries()) {
       if (at[i] === null) continue
-      const size = t.shape.at(at[i]) // a shape that is not known is told here
+      if (!Array.isArray(t.form.shape)) {
+        open = t.form.shape
+        continue
+      }
+      const size = t.shape.at(at[i])
       if (!Number.isInteger(at[i]) || size === undefined || at[i] < -t.shape.length) fail(`argument ${of[i]} has no axis ${at[i]}: its shape is [${t.shape.join(', ')}]`)
       if (n !== undefined && size !== n) fail(`axis ${at[i]} of argument ${of[i]} has ${size} elements, others have ${n}`)
       n = size
     }
-    if (n === undefined) fail('no argument has an axis to go along; in names one')
+    if (n === undefined && !open) fail('no argument has an axis to go along; in names one')
     const forms = inputs.map((t, i) => at[i] === null ? t.form : shaped(t.form, (s) => s.toSpliced(at[i], 1)))
     const { wire, outs, form } = traced(w, 'vmap', forms, (stands) => f(...within(stands)))
     const to = outs.map((_, i) => Array.isArray(out) ? out[i] ?? 0 : out)
-    return returned(form, given(w, 'vmap', outs.map((t, i) => shaped(t.form, (s) => s.toSpliced(to[i] < 0 ? s.length + 1 + to[i] : to[i], 0, n))), [inputs, ...wire, at, to]))
+    return returned(form, given(w, 'vmap', outs.map((t, i) => n === undefined ? { ...t.form, shape: open } : shaped(t.form, (s) => s.toSpliced(to[i] < 0 ? s.length + 1 + to[i] : to[i], 0, n))), [inputs, ...wire, at, to]))
   }
 }
 

@@ -22,6 +22,12 @@ export class Linear {
   forward(x: Tensor): Tensor
 }
 
+export class Bilinear {
+  weight: Tensor
+  bias?: Tensor
+  forward(x: Tensor, y: Tensor): Tensor
+}
+
 /** Filters weight[outputs, inputs/groups, size…] over x[n, inputs, …]. */
 export class Conv {
   weight: Tensor
@@ -130,6 +136,8 @@ type Cells = (inputs: number, hidden: number, options?: Biased & { layers?: numb
 /** What makes layers. Their tensors are drawn when they are first used, or when an optimiser is made. */
 export interface NN {
   linear(inputs: number, outputs: number, options?: Biased): Linear
+  /** Of two inputs, whose vectors have these sizes: Σ x[i]·weight[out, i, j]·y[j]. */
+  bilinear(first: number, second: number, outputs: number, options?: Biased): Bilinear
   conv1d: Filters
   conv2d: Filters
   conv3d: Filters

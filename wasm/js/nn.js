@@ -18,6 +18,15 @@ export class Linear {
   forward(x) { return x.linear(this.weight, this.bias) }
 }
 
+export class Bilinear {
+  constructor(w, first, second, outputs, { bias = true, ...o } = {}) {
+    this.weight = uniform(w, first, [outputs, first, second], o)
+    if (bias) this.bias = uniform(w, first, [outputs], o)
+  }
+
+  forward(x, y) { return x.bilinear(y, this.weight, this.bias) }
+}
+
 export class Conv {
   constructor(w, axes, inputs, outputs, size, { bias = true, dtype, ...options } = {}) {
     const sizes = list(size, axes)
@@ -225,7 +234,7 @@ export function nn(w) {
     return layer
   }
   return {
-    linear: make(Linear), embedding: make(Embedding), dropout: make(Dropout), sequential: (...layers) => new Sequential(w, ...layers), prelu: make(PReLU),
+    linear: make(Linear), bilinear: make(Bilinear), embedding: make(Embedding), dropout: make(Dropout), sequential: (...layers) => new Sequential(w, ...layers), prelu: make(PReLU),
     conv1d: make(Conv, 1), conv2d: make(Conv, 2), conv3d: make(Conv, 3),
     convTranspose1d: make(ConvTranspose, 1), convTranspose2d: make(ConvTranspose, 2), convTranspose3d: make(ConvTranspose, 3),
     batchNorm: make(BatchNorm), layerNorm: make(LayerNorm), rmsNorm: make(RMSNorm), groupNorm: make(GroupNorm), instanceNorm: make(InstanceNorm),

@@ -83,6 +83,12 @@ export interface Optim {
   lamb: Make<Moments>
   /** Descent with momentum and a rate in proportion to the size of a parameter over that of its gradient. */
   lars: Make<Descent & { momentum?: number; trust?: number; nesterov?: boolean }>
+  /** By the signs of gradients of all examples, with a step of its own for each element. */
+  rprop: Make<{ rate?: number; shrink?: number; grow?: number; least?: number; most?: number; maximize?: boolean }>
+  /** Descent whose averages of the parameters, slots.mean of the optimiser, are what to evaluate with. */
+  asgd: Make<Descent & { shrink?: number; power?: number; start?: number }>
+  /** Of the squares of a matrix's gradients it remembers averages of rows and of columns only. */
+  adafactor: Make<Descent & { power?: number; eps?: number; least?: number; clip?: number }>
   /** A rule of one's own gives the new value of each parameter; slots are names of what is remembered of each, zeros at first. */
   custom(model: object, rule: (c: Change) => Tensor, options?: { rate?: number; slots?: string[] }): Promise<Optimizer>
   /** For models whose parameters are all matrices. */

@@ -76,7 +76,7 @@ const schedules = {
   },
 }
 
-const names = ['sgd', 'adam', 'adamW', 'adamax', 'nadam', 'radam', 'rmsProp', 'adagrad', 'adadelta', 'lamb', 'lars', 'muon']
+const names = ['sgd', 'adam', 'adamW', 'adamax', 'nadam', 'radam', 'rmsProp', 'adagrad', 'adadelta', 'lamb', 'lars', 'muon', 'rprop', 'asgd', 'adafactor']
 
 /** w.optim: what makes optimisers, of a model or an array of tensors; schedules; and clipping of gradients. */
 export function optim(w) {

@@ -11,7 +11,10 @@ export class Optimizer {
     const one = params[0].to('f32').sum() // which is never computed, but says where the parameters lie
     this.rate = w.fullLike(one, rate).own()
     this.count = w.zerosLike(one).own()
-    this.slots = Object.fromEntries(slots.map((name) => [name, params.map((p) => w.zerosLike(p).own())]))
+    this.slots = Object.fromEntries(slots.map((slot) => {
+      const [name, like] = Array.isArray(slot) ? slot : [slot, (p) => p]
+      return [name, params.map((p) => w.zerosLike(like(p)).own())]
+    }))
     this.types = params.map(() => 'f32')
     this.w = w
   }
@@ -194,6 +197,43 @@ const rules = {
       return c.p.sub(nesterov ? step.add(m.mul(momentum)) : m)
     },
   }),
+  rprop: ({ shrink = 0.5, grow = 1.2, least = 1e-6, most = 50, maximize }) => ({
+    rate: 0.01, slots: ['gradient', 'step'], rule(c) {
+      const g = decayed(c, { maximize })
+      const turn = g.mul(c.slot('gradient')).sign()
+      const factor = turn.gt(0).where(grow, turn.lt(0).where(shrink, 1))
+      const step = c.keep('step', c.count.eq(1).where(c.rate, c.slot('step')).mul(factor).clamp(least, most))
+      return c.p.sub(c.keep('gradient', turn.lt(0).where(0, g)).sign().mul(step))
+    },
+  }),
+  asgd: ({ shrink = 1e-4, power = 0.75, start = 1e6, ...o }) => ({
+    rate: 0.01, slots: ['mean'], rule(c) {
+      const before = c.count.sub(1)
+      const rate = c.once('falling', () => c.rate.mul(before.mul(c.rate).mul(shrink).add(1).pow(-power)))
+      const p = c.p.mul(rate.mul(-shrink).add(1)).sub(decayed(c, o).mul(rate))
+      const mean = c.slot('mean')
+      c.keep('mean', mean.add(p.sub(mean).div(before.sub(start).maximum(1))))
+      return p
+    },
+  }),
+  adafactor: ({ power = -0.8, eps, least = 1e-3, clip = 1, decay = 0, maximize }) => ({
+    rate: 0.01, slots: [['rows', (p) => p.shape.length < 2 ? p : p.mean({ axis: -1, keep: true })], ['columns', (p) => p.shape.length < 2 ? p.sum() : p.mean({ axis: -2, keep: true })]], rule(c) {
+      const g = decayed(c, { maximize })
+      const e = eps ?? { f64: 2 ** -52, f16: 2 ** -10, bf16: 2 ** -7 }[c.p.dtype] ?? 2 ** -23
+      const share = c.once('share', () => c.count.pow(power))
+      const mixed = (name, v) => c.keep(name, c.slot(name).lerp(v, share))
+      let squares
+      if (c.p.shape.length < 2) squares = mixed('rows', g.square())
+      else {
+        const [rows, columns] = [mixed('rows', g.square().mean({ axis: -1, keep: true })), mixed('columns', g.square().mean({ axis: -2, keep: true }))]
+        squares = rows.matmul(columns).div(rows.mean({ axis: -2, keep: true }).clamp(e, null))
+      }
+      const size = (x) => x.square().mean().sqrt()
+      const step = squares.clamp(e * e, null).rsqrt().mul(g)
+      const scale = c.rate.minimum(c.count.rsqrt()).mul(size(c.p).maximum(least)).div(size(step).div(clip).maximum(1))
+      return c.p.mul(c.rate.mul(-decay).add(1)).sub(step.mul(scale))
+    },
+  }),
   custom: ({ slots = [], rule }) => ({
     rate: 1e-3, slots, rule(c) {
       const there = (f) => (name, ...rest) => {
@@ -226,6 +266,7 @@ const known = { // options of each, which misspelt ones are told by
   nadam: 'beta1 beta2 eps momentumDecay decay apart maximize', radam: 'beta1 beta2 eps decay apart maximize',
   rmsProp: 'alpha eps momentum centered decay maximize', adagrad: 'rateDecay start eps decay maximize', adadelta: 'rho eps decay maximize',
   lamb: 'beta1 beta2 eps decay maximize', lars: 'momentum decay trust nesterov maximize', custom: 'slots rule',
+  rprop: 'shrink grow least most maximize', asgd: 'shrink power start decay maximize', adafactor: 'power eps least clip decay maximize',
   muon: 'decay momentum nesterov newton eps iterations matchAdam',
 }
 known.adamW = known.adam

@@ -13,6 +13,9 @@ const shares = (o, c) => {
   return o.mask ? c.broadcast(s, shapeOf(o.mask)) : s
 }
 
+// How many choices of r out of n there are.
+const chosen = (n, r) => r > n ? 0 : Array.from({ length: r }, (_, i) => i).reduce((all, i) => all * (n - i) / (i + 1), 1)
+
 const hop = (o) => o.hop || Math.floor(o.n / 4)
 const margin = (o) => o.uncentred ? 0 : 2 * Math.floor(o.n / 2)
 
@@ -211,6 +214,10 @@ export const shapes = {
     const b = shapeOf(o.b)
     return [...c.broadcast(batch(x), batch(b)), ...b.slice(-2)]
   },
+  lstsq: (x, o) => [...batch(x), x.at(-1), ...shapeOf(o.b).slice(x.length - 1)],
+  tensorSolve: (x, o) => x.slice(shapeOf(o.b).length),
+  tensorInv: (x, o) => [...x.slice(o.rows), ...x.slice(0, o.rows)],
+  rowsSquare: (x) => [...x.slice(0, -1), x.at(-2)],
   q: (x, o) => [...x.slice(0, -1), o.complete ? x.at(-2) : Math.min(...x.slice(-2))],
   r: (x, o) => [...batch(x), o.complete ? x.at(-2) : Math.min(...x.slice(-2)), x.at(-1)],
   left: (x, o) => [...x.slice(0, -1), o.full ? x.at(-2) : Math.min(...x.slice(-2))],
@@ -222,6 +229,13 @@ export const shapes = {
     const y = shapeOf(o.y)
     return c.broadcast([...x.slice(0, -1), 1], [...batch(y), 1, y.at(-2)])
   },
+  pdist: (x) => [x[0] * Math.max(x[0] - 1, 0) / 2],
+  bilinear: (x, o, c) => {
+    const w = shapeOf(o.w)
+    return [...c.broadcast(x.slice(0, -1), shapeOf(o.y).slice(0, -1)), w[0]]
+  },
+  combinations: (x, o) => [chosen(x[0] + (o.repeat && x[0] ? (o.r ?? 2) - 1 : 0), o.r ?? 2), o.r ?? 2],
+  unravelled: (x, o) => o.shape.map(() => x),
   pairs: (x, o, c) => elementwise(x, o, c).slice(0, -1),
   cosine: (x, o, c) => c.fold(elementwise(x, o, c), o.axis ?? -1),
   fft: (x, o, c) => transformed(x, o, false, false, c),

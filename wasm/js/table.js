@@ -22,6 +22,9 @@ a data item list realize |
 1 nanToNum | {nan:real posInf:real negInf:real}
 1 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh deg2Rad rad2Deg | | as:float
 1 erf erfc erfInv lgamma digamma sinc | | as:float
+1 ndtr logNdtr i0 i0e i1 i1e | | as:float
+2 frexp | | as:float as:i32
+1 ldexp nextAfter | y:operand | wide:float
 1 logit | eps:number? | as:float
 1 relu relu6 |
 1 sigmoid logSigmoid silu gelu geluTanh quickGelu mish softsign hardSwish tanhShrink | | as:float
@@ -71,6 +74,7 @@ a data item list realize |
 1 logCumSumExp | axis:int? | as:float
 1 trapezoid | {dx:number x:tensor axis:int} | trapezoid:strips
 1 cumulativeTrapezoid | {dx:number x:tensor axis:int} | strips:strips
+1 renorm | p:real axis:int limit:number | as:float
 1 diff | n:int(0..)? axis:int? | diff
 2 channelMoments | correction:number? | channels:float channels:float
 1 cov | {correction:number counts:tensor weights:tensor} | cov:cov
@@ -119,6 +123,7 @@ n unbind | axis:int? | unbind
 1 pixelShuffle | r:int(1..) | shuffle
 1 pixelUnshuffle | r:int(1..) | unshuffle
 1 channelShuffle | groups:int(1..)
+1 combinations | r:int(1..)? {repeat:flag} | combinations
 1 vander | n:size rising:flag? | vander
 1 at | index:index* | at
 1 withAt | value:operand index:index*
@@ -128,6 +133,7 @@ n unbind | axis:int? | unbind
 1 indexSelect | axis:int index:tensor | picked
 1 takeAlong | axis:int index:tensor | takeAlong
 1 take | index:tensor | index
+n unravelIndex | shape:list | unravelled
 1 scatter scatterAdd | axis:int index:tensor source:operand
 1 scatterReduce | axis:int index:tensor source:operand {how:merging includeSelf:flag}
 1 indexReduce | axis:int index:tensor source:tensor {how:merging includeSelf:flag}
@@ -151,6 +157,7 @@ n unbind | axis:int? | unbind
 1 outer | w:tensor | outer:all
 1 kron | w:tensor | kron:all
 1 linear | w:tensor b:tensor~ | linear:all
+1 bilinear | y:tensor w:tensor b:tensor~ | bilinear:all
 1 tensorDot | w:tensor axes:ints others:ints | tensorDot:all
 1 cross | w:tensor axis:int? | wide
 1 cholesky inv matrixExp |
@@ -159,7 +166,11 @@ n unbind | axis:int? | unbind
 1 solve | b:tensor | solve
 1 choleskySolve | b:tensor | solved
 1 solveTriangular | b:tensor {upper:flag unit:flag} | solved
+1 lstsq | b:tensor | lstsq
+1 tensorSolve | b:tensor | tensorSolve
+1 tensorInv | rows:int(1..) | tensorInv
 2 slogDet | | batch batch
+3 lu | | rowsSquare q r
 2 qr | {complete:flag} | q r
 3 svd | {full:flag} | left least right
 2 eigh | {upper:flag} | row as
@@ -170,6 +181,7 @@ n unbind | axis:int? | unbind
 1 matrixNorm | {kind:matrixNorm row:int column:int} | matrixNorm:matrixNorm
 1 cond | kind:matrixNorm? | batch:float
 1 cdist | y:tensor p:real? | cdist:float
+1 pdist | p:real? | pdist:float
 1 pairwiseDistance | y:tensor {p:real eps:number} | pairs:float
 1 cosineSimilarity | y:tensor {axis:int eps:number} | cosine:floats
 1 fft ifft | {n:int axis:int norm:fftNorm} | fft
@@ -269,6 +281,7 @@ a fromImage | image:image options:ImageOptions?
 1 randomBits | shape:sizes | given:u32
 1 bartlettWindow blackmanWindow hannWindow | n:size {periodic:flag ...Made} | list:real
 1 hammingWindow | n:size {periodic:flag alpha:number beta:number ...Made} | list:real
+1 kaiserWindow | n:size {periodic:flag beta:number ...Made} | list:real
 1 fftFreq | n:size {d:number ...Made} | list:real
 1 rfftFreq | n:size {d:number ...Made} | half1:real
 1 triangleIndices | rows:size columns:size {diagonal:int lower:flag} | triangle:i32

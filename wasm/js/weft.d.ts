@@ -369,13 +369,31 @@ export class Tensor {
   digamma(): Tensor
   /** sinc is sin(πt)/(πt), 1 at 0. */
   sinc(): Tensor
+  /** ndtr is the distribution function of the normal distribution: the chance of less than t. */
+  ndtr(): Tensor
+  /** logNdtr is log(ndtr(t)), also where that is too small a number. */
+  logNdtr(): Tensor
+  /** i0 is the modified Bessel function of the first kind and of order 0. */
+  i0(): Tensor
+  /** i0e is i0 times e^−|t|. */
+  i0e(): Tensor
+  /** i1 is the modified Bessel function of the first kind and of order 1. */
+  i1(): Tensor
+  /** i1e is i1 times e^−|t|. */
+  i1e(): Tensor
+  /** frexp gives a mantissa with the sign of t, of at least 1/2 and less than 1, and an i32 exponent: t = mantissa·2^exponent. Of 0, NaN, infinities and numbers below the normal ones the mantissa is the number and the exponent is 0. */
+  frexp(): [Tensor, Tensor]
+  /** ldexp is t·2^v. */
+  ldexp(y: Operand): Tensor
+  /** nextAfter is the number after t in the direction of v: the next that the type has; where they are equal v. The gradient is t's. */
+  nextAfter(y: Operand): Tensor
   /** logit is log(t/(1−t)), of t limited to eps … 1−eps where eps is not negative. Unless given: eps -1. */
   logit(eps?: number): Tensor
   logit(options: { eps?: number }): Tensor
 
   // Activations
 
-  /** relu is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0. */
+  /** relu is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0, and of NaN it is 1. */
   relu(): Tensor
   /** relu6 is relu limited to 6; its derivative at 6 is 0 as well. */
   relu6(): Tensor
@@ -395,7 +413,7 @@ export class Tensor {
   mish(): Tensor
   /** softsign is t/(1 + |t|). */
   softsign(): Tensor
-  /** hardSwish is t·hardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, at infinities too. */
+  /** hardSwish is t·hardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, of infinities and NaN too. */
   hardSwish(): Tensor
   /** tanhShrink is t − tanh(t). */
   tanhShrink(): Tensor
@@ -415,7 +433,7 @@ export class Tensor {
   /** log(1 + e^(beta·t))/beta, and t where beta·t is above a threshold, 20. Unless given: beta 1. */
   softplus(beta?: number, threshold?: number): Tensor
   softplus(options: { beta?: number; threshold?: number }): Tensor
-  /** hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0. Unless given: low -1, high 1. */
+  /** hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0, and of NaN it is 1. Unless given: low -1, high 1. */
   hardTanh(low?: number, high?: number): Tensor
   hardTanh(options: { low?: number; high?: number }): Tensor
   /** hardShrink is t, but 0 within −limit … limit. Unless given: limit 0.5. */
@@ -585,6 +603,8 @@ export class Tensor {
   trapezoid(options?: { dx?: number; x?: Tensor; axis?: number }): Tensor
   /** The running integral along an axis by the trapezoidal rule; it has one element fewer. Unless given: dx 1, axis -1. */
   cumulativeTrapezoid(options?: { dx?: number; x?: Tensor; axis?: number }): Tensor
+  /** renorm scales the parts along an axis whose p-norm is above a limit down to it, nearly: by limit/(norm + 1e-7). */
+  renorm(p: number, axis: number, limit: number): Tensor
   /** diff is the difference of neighbours along an axis, n times over; bools differ by exclusive or. Unless given: n 1, axis -1. */
   diff(n?: number, axis?: number): Tensor
   diff(options: { n?: number; axis?: number }): Tensor
@@ -707,6 +727,9 @@ export class Tensor {
   pixelUnshuffle(r: number): Tensor
   /** channelShuffle deals the channels (axis 1) out: channel i of group g becomes channel g of group i. */
   channelShuffle(groups: number): Tensor
+  /** combinations are all choices of r elements of a list, in order, one a row; with repeat an element may be chosen again. Unless given: r 2. */
+  combinations(r?: number, options?: { repeat?: boolean }): Tensor
+  combinations(options: { r?: number; repeat?: boolean }): Tensor
   /** vander gives the powers 0 … n−1 of the elements of a list as rows, rising or falling. */
   vander(n: number, rising?: boolean): Tensor
   vander(n: number, options: { rising?: boolean }): Tensor
@@ -729,6 +752,8 @@ export class Tensor {
   takeAlong(axis: number, index: Tensor): Tensor
   /** take picks elements by their position in the flattened tensor, negative ones from its end; the result has the shape of index. A position outside is a error when the result is read. */
   take(index: Tensor): Tensor
+  /** unravelIndex gives for each axis of a shape the indices of elements that are numbered row-major. */
+  unravelIndex(shape: number[]): Tensor[]
   /** scatter is t with the elements of src at the places that index names on the axis; of several for one place the last one stands. src is at least as large as index and may be a number. */
   scatter(axis: number, index: Tensor, source: Operand): Tensor
   /** scatterAdd adds the elements of src to those of t at the places that index names on the axis. */
@@ -788,6 +813,9 @@ export class Tensor {
   /** linear returns t[…,in] · w[out,in]ᵀ + b[out]; b may be null. A w of one axis gives one output, without an axis for it. */
   linear(w: Tensor, b?: Tensor | null): Tensor
   linear(w: Tensor, options: { b?: Tensor | null }): Tensor
+  /** bilinear is Σ t[…, i]·w[k, i, j]·o[…, j] + b[k]; b may be null. */
+  bilinear(y: Tensor, w: Tensor, b?: Tensor | null): Tensor
+  bilinear(y: Tensor, w: Tensor, options: { b?: Tensor | null }): Tensor
   /** tensorDot sums the products of t and o over pairs of axes; the other axes of t come first in the result. */
   tensorDot(w: Tensor, axes: number | number[], others: number | number[]): Tensor
   /** cross is the cross product along an axis of size 3. Unless given: axis -1. */
@@ -811,8 +839,16 @@ export class Tensor {
   choleskySolve(b: Tensor): Tensor
   /** solveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set, its diagonal is taken as ones. A 0 in the diagonal is a error when the result is read. */
   solveTriangular(b: Tensor, options?: { upper?: boolean; unit?: boolean }): Tensor
+  /** lstsq gives the x of least norm for which the norm of t·x − b is least, by pinv: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector. */
+  lstsq(b: Tensor): Tensor
+  /** tensorSolve gives x with tensorDot(t, x) = b, where the axes of b are the first of t's, and the others those of x. */
+  tensorSolve(b: Tensor): Tensor
+  /** tensorInv is the inverse of t as a matrix whose rows are its first axes: its axes are the others, and then these. */
+  tensorInv(rows: number): Tensor
   /** slogDet gives the sign of the determinant and the logarithm of its absolute value. */
   slogDet(): [Tensor, Tensor]
+  /** lu gives a permutation matrix p, l with ones in its diagonal and nothing above, and u with nothing below its diagonal, so that p·l·u = t: Gauss's method with row pivots. Of m×n matrices l is m×k and u k×n with k = min(m, n). A pivot 0 stays where it is. */
+  lu(): [Tensor, Tensor, Tensor]
   /** qr gives q with orthonormal columns and upper triangular r with q·r = t. Of m×n matrices q is m×k and r k×n with k = min(m, n), or, where complete is set, q is m×m and r m×n. */
   qr(options?: { complete?: boolean }): [Tensor, Tensor]
   /** svd gives u, s, vᵀ with u·diag(s)·vᵀ = t: orthonormal columns of u and rows of vᵀ, and the singular values s, falling. Of m×n matrices u is m×k and vᵀ k×n with k = min(m, n), or, where full is set, m×m and n×n. */
@@ -836,6 +872,9 @@ export class Tensor {
   /** cdist gives the p-norm distance of each row of t to each row of o: [n, k] and [m, k] give [n, m]. Unless given: p 2. */
   cdist(y: Tensor, p?: number): Tensor
   cdist(y: Tensor, options: { p?: number }): Tensor
+  /** pdist are the p-norms of the differences of all pairs of rows: of n rows n·(n−1)/2 distances, those of the first row first. Unless given: p 2. */
+  pdist(p?: number): Tensor
+  pdist(options: { p?: number }): Tensor
   /** pairwiseDistance is the p-norm of t − o + eps along the last axis. Unless given: p 2, eps 1e-6. */
   pairwiseDistance(y: Tensor, options?: { p?: number; eps?: number }): Tensor
   /** cosineSimilarity is the product of t and o along an axis over the product of their lengths, each at least eps. Unless given: axis -1, eps 1e-8. */
@@ -1371,6 +1410,8 @@ export class Weft {
   hannWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
   /** hammingWindow is alpha − beta·cos over n samples; commonly 0.54 and 0.46. Unless given: alpha 0.54, beta 0.46. */
   hammingWindow(n: number, options?: Made & { periodic?: boolean; alpha?: number; beta?: number }): Tensor
+  /** kaiserWindow is i0(beta·√(1 − x²))/i0(beta) for x from −1 to 1 over n samples. Unless given: beta 12. */
+  kaiserWindow(n: number, options?: Made & { periodic?: boolean; beta?: number }): Tensor
   /** fftFreq are the frequencies of the n terms of an fft of samples d apart: 0, 1, …, −2, −1 over n·d. Unless given: d 1. */
   fftFreq(n: number, options?: Made & { d?: number }): Tensor
   /** rfftFreq are the frequencies of the n/2+1 terms of an rfft. Unless given: d 1. */

@@ -3,7 +3,7 @@
 export const methods = [
   {
     name: "relu", form: "x.relu()", gives: "Tensor",
-    says: "relu is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0.",
+    says: "relu is t where positive and 0 elsewhere; NaN stays. Its derivative at 0 is 0, and of NaN it is 1.",
     uses: ["x"],
     run: ({ w, x }) => x.relu(),
   },
@@ -63,7 +63,7 @@ export const methods = [
   },
   {
     name: "hardSwish", form: "x.hardSwish()", gives: "Tensor",
-    says: "hardSwish is t·hardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, at infinities too.",
+    says: "hardSwish is t·hardSigmoid(t). Its derivative is 0 up to −3 and 1 from 3 on, of infinities and NaN too.",
     uses: ["x"],
     run: ({ w, x }) => x.hardSwish(),
   },
@@ -111,7 +111,7 @@ export const methods = [
   },
   {
     name: "hardTanh", form: "x.hardTanh(low?: number, high?: number)", gives: "Tensor",
-    says: "hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0. Unless given: low -1, high 1.",
+    says: "hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0, and of NaN it is 1. Unless given: low -1, high 1.",
     uses: ["s"],
     run: ({ w, s }) => s.hardTanh({high: 0.1}),
   },

@@ -178,6 +178,12 @@ export const methods = [
     run: ({ w }) => w.hammingWindow(5, {alpha: 0.5, beta: 0.5}),
   },
   {
+    name: "kaiserWindow", form: "w.kaiserWindow(n: number, options?: Made & { periodic?: boolean; beta?: number })", gives: "Tensor",
+    says: "kaiserWindow is i0(beta·√(1 − x²))/i0(beta) for x from −1 to 1 over n samples. Unless given: beta 12.",
+    uses: [],
+    run: ({ w }) => w.kaiserWindow(5, {beta: 6}),
+  },
+  {
     name: "fftFreq", form: "w.fftFreq(n: number, options?: Made & { d?: number })", gives: "Tensor",
     says: "fftFreq are the frequencies of the n terms of an fft of samples d apart: 0, 1, …, −2, −1 over n·d. Unless given: d 1.",
     uses: [],

@@ -50,6 +50,12 @@ export const methods = [
     run: ({ w, x, ids }) => x.take(ids),
   },
   {
+    name: "unravelIndex", form: "x.unravelIndex(shape: number[])", gives: "Tensor[]",
+    says: "unravelIndex gives for each axis of a shape the indices of elements that are numbered row-major.",
+    uses: ["one"],
+    run: ({ w, one }) => one.unravelIndex([2, 2]),
+  },
+  {
     name: "scatter", form: "x.scatter(axis: number, index: Tensor, source: Operand)", gives: "Tensor",
     says: "scatter is t with the elements of src at the places that index names on the axis; of several for one place the last one stands. src is at least as large as index and may be a number.",
     uses: ["x", "ids", "y"],

@@ -32,6 +32,12 @@ export const methods = [
     run: ({ w, x, y }) => x.linear(y),
   },
   {
+    name: "bilinear", form: "x.bilinear(y: Tensor, w: Tensor, b?: Tensor | null)", gives: "Tensor",
+    says: "bilinear is Σ t[…, i]·w[k, i, j]·o[…, j] + b[k]; b may be null.",
+    uses: ["b"],
+    run: ({ w, b }) => b.at(0).bilinear(b.at(1), w.ones([3, 2, 2])),
+  },
+  {
     name: "tensorDot", form: "x.tensorDot(w: Tensor, axes: number | number[], others: number | number[])", gives: "Tensor",
     says: "tensorDot sums the products of t and o over pairs of axes; the other axes of t come first in the result.",
     uses: ["x", "y"],
@@ -98,10 +104,34 @@ export const methods = [
     run: ({ w, m, b }) => m.solveTriangular(b, {upper: true}),
   },
   {
+    name: "lstsq", form: "x.lstsq(b: Tensor)", gives: "Tensor",
+    says: "lstsq gives the x of least norm for which the norm of t·x − b is least, by pinv: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector.",
+    uses: ["b", "m"],
+    run: ({ w, b, m }) => b.lstsq(m.at(0)),
+  },
+  {
+    name: "tensorSolve", form: "x.tensorSolve(b: Tensor)", gives: "Tensor",
+    says: "tensorSolve gives x with tensorDot(t, x) = b, where the axes of b are the first of t's, and the others those of x.",
+    uses: ["m"],
+    run: ({ w, m }) => m.tensorSolve(m.at(0)),
+  },
+  {
+    name: "tensorInv", form: "x.tensorInv(rows: number)", gives: "Tensor",
+    says: "tensorInv is the inverse of t as a matrix whose rows are its first axes: its axes are the others, and then these.",
+    uses: ["m"],
+    run: ({ w, m }) => m.tensorInv(1),
+  },
+  {
     name: "slogDet", form: "x.slogDet()", gives: "[Tensor, Tensor]",
     says: "slogDet gives the sign of the determinant and the logarithm of its absolute value.",
     uses: ["a"],
     run: ({ w, a }) => a.slogDet(),
+  },
+  {
+    name: "lu", form: "x.lu()", gives: "[Tensor, Tensor, Tensor]",
+    says: "lu gives a permutation matrix p, l with ones in its diagonal and nothing above, and u with nothing below its diagonal, so that p·l·u = t: Gauss's method with row pivots. Of m×n matrices l is m×k and u k×n with k = min(m, n). A pivot 0 stays where it is.",
+    uses: ["b"],
+    run: ({ w, b }) => b.lu(),
   },
   {
     name: "qr", form: "x.qr(options?: { complete?: boolean })", gives: "[Tensor, Tensor]",
@@ -162,6 +192,12 @@ export const methods = [
     says: "cdist gives the p-norm distance of each row of t to each row of o: [n, k] and [m, k] give [n, m]. Unless given: p 2.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.cdist(y, 1),
+  },
+  {
+    name: "pdist", form: "x.pdist(p?: number)", gives: "Tensor",
+    says: "pdist are the p-norms of the differences of all pairs of rows: of n rows n·(n−1)/2 distances, those of the first row first. Unless given: p 2.",
+    uses: ["x"],
+    run: ({ w, x }) => x.pdist(),
   },
   {
     name: "pairwiseDistance", form: "x.pairwiseDistance(y: Tensor, options?: { p?: number; eps?: number })", gives: "Tensor",

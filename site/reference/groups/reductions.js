@@ -200,6 +200,12 @@ export const methods = [
     run: ({ w, x }) => x.cumulativeTrapezoid(),
   },
   {
+    name: "renorm", form: "x.renorm(p: number, axis: number, limit: number)", gives: "Tensor",
+    says: "renorm scales the parts along an axis whose p-norm is above a limit down to it, nearly: by limit/(norm + 1e-7).",
+    uses: ["x"],
+    run: ({ w, x }) => x.renorm(2, 0, 1),
+  },
+  {
     name: "diff", form: "x.diff(n?: number, axis?: number)", gives: "Tensor",
     says: "diff is the difference of neighbours along an axis, n times over; bools differ by exclusive or. Unless given: n 1, axis -1.",
     uses: ["x"],

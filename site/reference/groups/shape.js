@@ -260,6 +260,12 @@ export const methods = [
     run: ({ w, img }) => img.channelShuffle(2),
   },
   {
+    name: "combinations", form: "x.combinations(r?: number, options?: { repeat?: boolean })", gives: "Tensor",
+    says: "combinations are all choices of r elements of a list, in order, one a row; with repeat an element may be chosen again. Unless given: r 2.",
+    uses: ["x"],
+    run: ({ w, x }) => x.at(0).combinations(2),
+  },
+  {
     name: "vander", form: "x.vander(n: number, rising?: boolean)", gives: "Tensor",
     says: "vander gives the powers 0 … n−1 of the elements of a list as rows, rising or falling.",
     uses: ["x"],

@@ -1,0 +1,97 @@
+package tensor
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"weak"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// A program may assign a tensor again and again and never realize it, only read what is computed of it: a loop of training that reads its
+// losses. Each value would be computed from all assignments so far. So an assignment that others wait for is late, and is carried out
+// together with the next value that is computed. It gets memory of its own: what was built on the elements before still finds them there.
+const (
+	lateRead   = 2 // assignments to one tensor, each pending on the one before, from which on reading anything carries them out
+	lateAssign = 4 // and from which on assigning does
+)
+
+// late are the tensors with late assignments.
+var late struct {
+	sync.Mutex
+	list []weak.Pointer[Tensor]
+}
+
+// pends counts an assignment to t, which is about to get a graph for it.
+func (t *Tensor) pends() {
+	if !t.owned.Load() || inMemory(t.node()) {
+		t.pending = 0
+	}
+	if t.pending++; t.pending == lateRead {
+		late.Lock()
+		late.list = append(late.list, weak.Make(t))
+		late.Unlock()
+	}
+}
+
+// computeLate is compute of tensors together with late assignments to others. What is wrong with one of these only its readers are told.
+func computeLate(ctx context.Context, ts []*Tensor) error {
+	list := takeLate(ts)
+	if len(list) == 0 {
+		return computeOwned(ctx, ts)
+	}
+	all := slices.Clone(ts)
+	for _, m := range list {
+		all = append(all, m.t)
+	}
+	if err := computeOwned(ctx, all); err != nil {
+		return computeOwned(ctx, ts)
+	}
+	for _, m := range list {
+		m.before.SetRealized(m.after.Realized())
+	}
+	return nil
+}
+
+// shifted is a late assignment that has got other memory: as it was before, which others may be built on, and as it is.
+type shifted struct {
+	t             *Tensor
+	before, after *uop.UOp
+}
+
+// takeLate gives other memory to the late assignments but those to ts, whose own memory is to be written.
+func takeLate(ts []*Tensor) (list []shifted) {
+	if recorder() != nil {
+		return nil
+	}
+	late.Lock()
+	defer late.Unlock()
+	for _, w := range late.list {
+		t := w.Value()
+		if t == nil || slices.Contains(ts, t) {
+			continue
+		}
+		u := t.given()
+		before := u
+		for before.Op() == uop.Reshape {
+			before = before.At(0)
+		}
+		if before.Op() != uop.After || before.Realized() != nil {
+			continue
+		}
+		empty, err := t.Engine().Empty(t.DType(), before.Shape())
+		if err != nil {
+			continue // there is no memory for it
+		}
+		b := bufferOf(empty)
+		after := b.After(b.Store(before.At(1).At(1)))
+		if t.graph.CompareAndSwap(u, after.Reshape(u.Shape()...)) {
+			engine.Assigns(after)
+			list = append(list, shifted{t, before, after})
+		}
+	}
+	late.list = nil
+	return list
+}
