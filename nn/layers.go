@@ -41,7 +41,9 @@ func NewBilinear(first, second, out int) *Bilinear {
 }
 
 // Forward returns out[…,out] for x[…,first] and y[…,second].
-func (l *Bilinear) Forward(x, y *tensor.Tensor) *tensor.Tensor { return x.Bilinear(y, l.Weight, l.Bias) }
+func (l *Bilinear) Forward(x, y *tensor.Tensor) *tensor.Tensor {
+	return x.Bilinear(y, l.Weight, l.Bias)
+}
 
 // Embedding is a table of vectors, one for each of n indices.
 type Embedding struct {
