@@ -67,7 +67,7 @@ func (t *Tensor) store(op string, e *engine.Engine, value *uop.UOp) *Tensor {
 	t.owned.Store(true)
 	if t.pending >= lateAssign {
 		t.pending = 0
-		_ = compute(context.Background()) // what is wrong is told to whoever reads it
+		_ = computeLate(context.Background(), nil, t) // what is wrong is told to whoever reads it
 	}
 	return t
 }

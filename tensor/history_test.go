@@ -1,6 +1,8 @@
 package tensor_test
 
 import (
+	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,4 +104,41 @@ func TestLateAssignmentsFailAlone(t *testing.T) {
 	same(t, []float64{10}, z.Mul(2))
 	var stale *engine.StaleError
 	require.ErrorAs(t, y.Realize(ctx), &stale)
+}
+
+// A loop whose assignments are late has the values that it has alone, while others compute.
+func TestLateAssignmentsBesideOthers(t *testing.T) {
+	const steps, loops = 60, 4
+	loop := func(seed float32) ([]float64, error) {
+		x, m := f32(seed, 1, 0.5), f32(0, 0, 0)
+		var losses []float64
+		for range steps {
+			loss := x.Square().Sum()
+			m.Assign(m.Mul(0.5).Add(x))
+			x.Assign(x.Sub(m.Mul(0.1)))
+			v, err := loss.Item(ctx)
+			if err != nil {
+				return nil, err
+			}
+			losses = append(losses, v)
+		}
+		return losses, nil
+	}
+	var want [loops][]float64
+	for i := range want {
+		var err error
+		want[i], err = loop(float32(i))
+		require.NoError(t, err)
+	}
+	var all sync.WaitGroup
+	var got [loops][]float64
+	var errs [loops]error
+	for i := range loops {
+		all.Go(func() { got[i], errs[i] = loop(float32(i)) })
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs[:]...))
+	for i := range want {
+		require.InDeltaSlice(t, want[i], got[i], 1e-6, "loop %d", i)
+	}
 }

@@ -12,7 +12,8 @@ import (
 
 // A program may assign a tensor again and again and never realize it, only read what is computed of it: a loop of training that reads its
 // losses. Each value would be computed from all assignments so far. So an assignment that others wait for is late, and is carried out
-// together with the next value that is computed. It gets memory of its own: what was built on the elements before still finds them there.
+// together with the next value that is computed from what the tensor was. It gets memory of its own: what was built on the elements before still
+// finds them there. Tensors that a value does not depend on stay alone: another goroutine may be about to assign them.
 const (
 	lateRead   = 2 // assignments to one tensor, each pending on the one before, from which on reading anything carries them out
 	lateAssign = 4 // and from which on assigning does
@@ -36,9 +37,10 @@ func (t *Tensor) pends() {
 	}
 }
 
-// computeLate is compute of tensors together with late assignments to others. What is wrong with one of these only its readers are told.
-func computeLate(ctx context.Context, ts []*Tensor) error {
-	list := takeLate(ts)
+// computeLate is compute of tensors together with late assignments to others that they or a tensor below depend on. What is wrong with one of
+// these only its readers are told.
+func computeLate(ctx context.Context, ts []*Tensor, below ...*Tensor) error {
+	list := takeLate(ts, below)
 	if len(list) == 0 {
 		return computeOwned(ctx, ts)
 	}
@@ -61,13 +63,19 @@ type shifted struct {
 	before, after *uop.UOp
 }
 
-// takeLate gives other memory to the late assignments but those to ts, whose own memory is to be written.
-func takeLate(ts []*Tensor) (list []shifted) {
+// takeLate gives other memory to the late assignments of which computing ts and below would use the memory, but those to ts, whose own memory is to
+// be written.
+func takeLate(ts, below []*Tensor) (list []shifted) {
 	if recorder() != nil {
 		return nil
 	}
 	late.Lock()
 	defer late.Unlock()
+	if len(late.list) == 0 {
+		return nil
+	}
+	uses := buffersOf(slices.Concat(ts, below))
+	left := late.list[:0]
 	for _, w := range late.list {
 		t := w.Value()
 		if t == nil || slices.Contains(ts, t) {
@@ -81,6 +89,10 @@ func takeLate(ts []*Tensor) (list []shifted) {
 		if before.Op() != uop.After || before.Realized() != nil {
 			continue
 		}
+		if used, _ := uses.Get(bufferOf(before)); !used {
+			left = append(left, w)
+			continue
+		}
 		empty, err := t.Engine().Empty(t.DType(), before.Shape())
 		if err != nil {
 			continue // there is no memory for it
@@ -92,6 +104,25 @@ func takeLate(ts []*Tensor) (list []shifted) {
 			list = append(list, shifted{t, before, after})
 		}
 	}
-	late.list = nil
+	clear(late.list[len(left):])
+	late.list = left
 	return list
+}
+
+// buffersOf are the arrays that computing tensors would read or write.
+func buffersOf(ts []*Tensor) (found uop.Map[bool]) {
+	var stack []*uop.UOp
+	for _, t := range ts {
+		stack = append(stack, t.given())
+	}
+	for len(stack) > 0 {
+		u := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if done, _ := found.Get(u); done || u.Realized() != nil {
+			continue
+		}
+		found.Set(u, true)
+		stack = append(stack, u.Src()...)
+	}
+	return found
 }
