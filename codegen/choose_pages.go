@@ -1,5 +1,11 @@
 package codegen
 
+import (
+	"math"
+
+	"github.com/weft-ml/weft/uop"
+)
+
 // Operands that lie apart along the reduction touch a new page with every step: beyond some, the processor looks up
 // addresses all the time. Then the reduction goes in blocks, and what a block of results needs of such an operand is
 // copied together.
@@ -33,8 +39,8 @@ func (c *chooser) pageCost(l *access, r *reduction) float64 {
 	return 0
 }
 
-// Steps of the reduction, and rows of results, in a block.
-const blockSteps, blockRows = 256, 512
+// Steps of the reduction, and rows of results, in a block; and how few blocks are too few for threads.
+const blockSteps, blockRows, leastBlocks = 256, 512, 8
 
 // apart is the operand that lies apart, if the nest is one that blocks can be made of: a product of two
 // operands.
@@ -78,18 +84,21 @@ func (p *arranger) blocked() bool {
 	}
 	steps := ceilDiv(p.steps(x), ceilDiv(p.steps(x), blockSteps))
 	width := max(1, p.target.L2/2/(steps*columns.block*p.packs[0].held()))
-	co, ci := p.blockLoop(columns, width)
-	high, blocks := blockRows, 0
-	for ; ; high /= 2 { // enough blocks for threads
-		blocks = ceilDiv(columns.n, width) * ceilDiv(rows.n, max(1, high/rows.block))
-		for _, o := range batch {
-			blocks *= o.n
-		}
-		if blocks >= shareAxes/2 || high <= blockRows/4 {
-			break
-		}
+	near := p.near(l, x, steps)
+	times := 1
+	for _, o := range batch {
+		times *= o.n
 	}
-	ro, ri := p.blockLoop(rows, max(1, high/rows.block))
+	high := max(1, blockRows/rows.block)
+	blocks := func() int { return times * ceilDiv(columns.n, width) * ceilDiv(rows.n, high) }
+	for most := high; blocks() < shareAxes/2 && high > max(1, most/4); { // enough blocks for threads
+		high = max(1, high/2)
+	}
+	if blocks() < leastBlocks {
+		high, width = p.smallBlocks(times, rows.n, columns.n, min(width, columns.n), near)
+	}
+	co, ci := p.blockLoop(columns, width)
+	ro, ri := p.blockLoop(rows, high)
 	name := p.name(x)
 	p.out = append(p.out, Directive{Verb: Split, Name: name, N: steps, Tail: Guard})
 	order := append(batch, co, ro)
@@ -105,10 +114,44 @@ func (p *arranger) blocked() bool {
 	tile := p.inner[0]
 	p.out = append(p.out,
 		Directive{Verb: Order, Axes: append(all, name+".0", ri, ci, tile, p.lane)},
-		Directive{Verb: Stage, Name: p.packs[0].staged(), At: name + ".0", Axes: []string{ci, name + ".1", p.lane}, Vector: p.lane},
-		Directive{Verb: Stage, Name: l.staged(), At: ri, Axes: []string{name + ".1", tile}, Tile: tile},
+		Directive{Verb: Stage, Name: p.packs[0].staged(), At: name + ".0", Axes: []string{ci, name + ".1", p.lane}, Vector: p.lane})
+	if !near {
+		p.out = append(p.out, Directive{Verb: Stage, Name: l.staged(), At: ri, Axes: []string{name + ".1", tile}, Tile: tile})
+	}
+	p.out = append(p.out,
 		Directive{Verb: Carry, Name: p.t.r.name, Axes: []string{ri, ci, tile, p.lane}})
 	return true
+}
+
+// near says that a block of steps reads an operand from few pages, and of each a tile's rows side by side: a copy would be no denser.
+func (p *arranger) near(l *access, x *uop.UOp, steps int) bool {
+	row, ok := p.stride(l, p.t.axes[0])
+	step, _ := p.stride(l, x)
+	return ok && row == 1 && steps*abs(step)*l.bytes <= fewPages*pageBytes
+}
+
+// smallBlocks divides results of which there are few, times over, into at least leastBlocks blocks of so many rows and columns of
+// tiles, up to most columns, so that least is copied and computed: each block copies its operands, but for rows that are near, and blocks
+// that do not divide a whole overlap.
+func (p *arranger) smallBlocks(times, rows, columns, most int, near bool) (high, width int) {
+	t, least := p.t, math.Inf(1)
+	row, tile := float64(t.n[0]), float64(t.n[0]*t.u)/2 // cycles of a step
+	if near {
+		row = 0
+	}
+	for h := 1; h <= rows; h++ {
+		for w := 1; w <= most; w++ {
+			blocks := times * ceilDiv(rows, h) * ceilDiv(columns, w)
+			if blocks < leastBlocks && h*w > 1 {
+				continue
+			}
+			cost := float64(blocks) * (float64(h*w)*tile + float64(h)*row + float64(w*t.u))
+			if cost < least {
+				high, width, least = h, w, cost
+			}
+		}
+	}
+	return high, width
 }
 
 // blockLoop splits a loop into an outer one and one of about n iterations.

@@ -289,6 +289,9 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 	case s == 1:
 		return c.crossing(t, l), 0
 	case t.along || reuse < 3*float64(t.lanes)/float64(c.width()):
+		if c.target.Turns && abs(s) <= t.lanes/2 { // whole vectors, each in two lines of the cache, are brought together
+			return 4 * float64(abs(s)), 0
+		}
 		return 1.5 * float64(t.lanes), 0
 	default:
 		return 1, elements * 1.6

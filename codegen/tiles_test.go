@@ -242,3 +242,15 @@ func TestTilesFitRegisters(t *testing.T) {
 		require.LessOrEqual(t, vectors*results+vectors+last, registers, text)
 	}
 }
+
+// Lanes of a strided convolution of single channels lie along the rows of the picture, which are loaded by whole vectors; not across
+// channels, of which each lane would be loaded by itself.
+func TestStridedRowsAreLanes(t *testing.T) {
+	k := newKit()
+	o, x, w := k.param(dtype.F32, true, 8, 72, 14, 14), k.param(dtype.F32, false, 8, 72, 31, 31), k.param(dtype.F32, false, 72, 5, 5)
+	a := k.rngs(8, 72, 14, 14, 5, 5)
+	two := k.Index(2)
+	row, column := a[2].Mul(two).Add(a[4]), a[3].Mul(two).Add(a[5])
+	k.out(o, a[:4], k.sum(k.load(x, a[0], a[1], row, column).Mul(k.load(w, a[1], a[4], a[5])), a[4], a[5]))
+	require.Contains(t, codegen.DirectivesString(codegen.Choose(k.s, target())), "vector a3")
+}

@@ -160,7 +160,8 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 			break
 		}
 		if _, ok := l.s.stored[u]; ok && u != l.root {
-			v = l.load(l.s.bufOf[u], u, rearranged(l.s, u, []int(u.Shape())), rearranged(l.s, u, idx), gate)
+			dims, at := l.seen(u, idx, moves)
+			v = l.load(l.s.bufOf[u], u, dims, at, gate)
 			l.noted(storedLaw, l.element(u, idx, gate), v)
 			l.memo[m.key] = v
 			break
@@ -183,6 +184,35 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 		l.memo[m.key] = v
 	}
 	return v
+}
+
+// seen are the sizes and indices by which a stored node is read, at idx after these moves: those of its reader where there are only
+// reshapes in between. Windows over rows and columns of a picture stay windows over both if it was stored as a list.
+func (l *lowering) seen(u *uop.UOp, idx []*uop.UOp, moves []*move) ([]int, []*uop.UOp) {
+	dims := []int(u.Shape())
+	if l.s.layout[u] != nil {
+		return rearranged(l.s, u, dims), rearranged(l.s, u, idx)
+	}
+	for _, m := range slices.Backward(moves) {
+		if m.u.Op() != uop.Reshape || slices.ContainsFunc(m.idx, divides) {
+			break
+		}
+		mine, _ := long(dims, idx)
+		if sizes, at := long(m.u.Shape(), m.idx); !slices.Equal(sizes, mine) {
+			dims, idx = sizes, at
+		}
+	}
+	return dims, idx
+}
+
+// long leaves out axes of size 1.
+func long(dims []int, idx []*uop.UOp) (sizes []int, at []*uop.UOp) {
+	for i, n := range dims {
+		if n != 1 {
+			sizes, at = append(sizes, n), append(at, idx[i])
+		}
+	}
+	return sizes, at
 }
 
 // plain is the value of what is the same everywhere, or nil.

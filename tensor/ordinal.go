@@ -105,9 +105,13 @@ func firstOf(key *uop.UOp, k int) *uop.UOp {
 	return at.Gather(firstOf(key.Gather(at, last).Contiguous(), k), last)
 }
 
+// countBlock is the longest axis of which one element is found by counting what comes before each, n² comparisons; of longer ones
+// its bits are found, 128 comparisons an element of 32 bits.
+const countBlock = 64
+
 // ordinalOf gives the index of the element at a place of the order of an axis. The places have the shape of u, but the axis is 1.
 func ordinalOf(u, place *uop.UOp, axis int) *uop.UOp {
-	if u.Shape()[axis] <= sortBlock {
+	if u.Shape()[axis] <= countBlock {
 		return argSort(u, axis, false).Gather(place, axis)
 	}
 	swap := exchange(len(u.Shape()), axis)

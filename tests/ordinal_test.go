@@ -26,12 +26,12 @@ func TestOrdinals(t *testing.T) {
 			hard = x.Gt(1.2).Where(math.NaN(), hard)
 			hard = x.Lt(-1.2).Where(math.Inf(-1), hard)
 			require.NoError(t, tensor.Realize(ctx, x, hard))
-			kinds := []*tensor.Tensor{hard, x.Gt(0), hard.Permute(1, 0, 2).Reshape(3001, 6)}
+			kinds := []*tensor.Tensor{hard, x.Gt(0), hard.Permute(1, 0, 2).Reshape(3001, 6), hard.Narrow(1, 0, 65)}
 			if device == "CPU" { // the graphs are the same everywhere
 				kinds = append(kinds, x, hard.To(dtype.F16), x.Mul(50).To(dtype.I8), x.Mul(50).Abs().To(dtype.U8), x.Mul(1e9).To(dtype.I64), x.To(dtype.F64))
 			}
 			for _, c := range kinds {
-				axis := slices.Index(c.Shape(), 3001)
+				axis := slices.IndexFunc(c.Shape(), func(n int) bool { return n > 64 })
 				n := c.Dim(axis)
 				var got, want []*tensor.Tensor
 				for _, largest := range []bool{false, true} {
