@@ -86,7 +86,7 @@ func recipeOf(t *testing.T, name string) (files []string) {
 func naming(t *testing.T, pattern *regexp.Regexp, but ...string) (found []string) {
 	root := need.Root(t)
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && (d.Name() == "node_modules" || d.Name() == "bin" || d.Name() == ".git") {
+		if err != nil || d.IsDir() && slices.Contains([]string{"node_modules", "bin", ".git", "dist", "build"}, d.Name()) { // what is made
 			return cmp.Or(err, fs.SkipDir)
 		}
 		rel, err := filepath.Rel(root, path)
