@@ -6,8 +6,9 @@
 #                 do alike a part: the log says which (-v), and WEFT_EACH=1 runs all. go test -artifacts ./tests/site keeps pictures of all pages
 #   make test-cogentcore   the smoke cases of WEBGPU through the other GPU library; make test runs them too
 #   make table    how many cases pass on which device; make test prints it too
-#   make test-web the tests in real browsers: needs Chromium and Firefox, takes minutes; and those of the package for npm with every bundler, framework and
+#   make test-web the tests in real browsers: needs Chromium, Firefox and WebKit, takes minutes; and those of the package for npm with every bundler, framework and
 #                 runtime that it is for, which are fetched once into the user's cache (700 MB)
+#   make test-arm  conformance cases on ARM, which qemu plays, with kernels by a cross compiler: a quarter of an hour
 #   make fuzz TIME=2h SEED=1 DEVICES=CPU,WASM   random programs against REF for any time; without SEED a fresh one. What is
 #                 found is shrunk and written to the folder fuzz-findings
 #   make check    formatting, vet, staticcheck, race detector, CGO_ENABLED=0, other platforms
@@ -36,7 +37,7 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz tune-report run shaders test test-cogentcore test-web check fuzz-parsers parsers bench bench-web bench-peers bench-gpu kernels wasm npm site serve compiler gpu browser firefox webkit table fmt vet staticcheck race nocgo cross
+.PHONY: fuzz tune-report run shaders test test-cogentcore test-web test-arm check fuzz-parsers parsers bench bench-web bench-peers bench-gpu kernels wasm npm site serve compiler gpu browser firefox webkit table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -69,6 +70,9 @@ test-cogentcore: compiler gpu
 # Pages and engine in headless Chromium, with WebGPU on the processor.
 test-web: compiler browser firefox webkit
 	WEFT_REQUIRE="$${WEFT_REQUIRE:+$$WEFT_REQUIRE,}CHROMIUM,FIREFOX,WEBKIT,TSC,BUNDLERS,FRAMEWORKS,WORKERD,AXE" $(GO) test -timeout 30m ./tests/browser ./tests/site ./tests/bundlers ./tests/firefox ./tests/webkit ./tests/saved ./tests/worker ./wasm
+
+test-arm:
+	@GO=$(GO) sh .ci/arm
 
 fuzz: TIME ?= 10m
 fuzz: compiler gpu
