@@ -155,6 +155,9 @@ func (l *lowering) value(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 		if v = l.plain(u, idx, gate); v != nil {
 			break
 		}
+		if u.Op() == uop.Reduce { // one for all gates that differ in other parts only
+			gate = about(l.s.t, gate, idx)
+		}
 		m := &move{u: u, idx: idx, gate: gate, key: l.s.table.tuple(append([]*uop.UOp{u, gate}, idx...)...)}
 		if v = l.memo[m.key]; v != nil {
 			break
@@ -345,7 +348,6 @@ func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 var reduceLaw = rewrite.Named("an element of a reduction reduces elements")
 
 func (l *lowering) reduce(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
-	gate = about(l.s.t, gate, idx)
 	a := u.Arg().(uop.ReduceArg)
 	full, ranges := spreadReduce(l.s.t, u.At(0).Shape(), a.Axes.Slice(), append([]*uop.UOp{}, idx...), &l.next)
 	info := a.Monoid.Info()

@@ -143,8 +143,7 @@ func TestVmapOfSizesInAPage(t *testing.T) {
 		const f = w.capture((x) => rows(x.narrow(0, 0, n)))
 		const run = await f.run(x, n.bind(2))
 		let text
-		try { run.shape } catch (e) { text = e.message }
-		await run.realize()
+		try { rows(x.narrow(0, 0, n)).shape } catch (e) { text = e.message }
 		const values = [await bound.list(), await run.list()]
 		const out = {before: bound.shape, after: run.shape, more: run.unsqueeze(0).shape, values, text}
 		w.close()
