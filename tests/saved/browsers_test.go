@@ -40,6 +40,7 @@ func elementIn(t *testing.T, open func(url string) (browser.Tab, error)) {
 	in := func(id, selector string) string {
 		return `document.getElementById('` + id + `').shadowRoot.querySelector('` + selector + `')`
 	}
+	require.NoError(t, p.Eventually(`document.querySelector('weft-model').shadowRoot`, within)) // WebKit may call a page loaded before its modules ran
 	seen := func(id, selector string) {
 		require.NoError(t, p.Run(`document.getElementById('`+id+`').scrollIntoView({ behavior: 'instant' })`, nil))
 		require.NoError(t, p.Eventually(in(id, selector), within))
