@@ -249,3 +249,27 @@ func TestTensorsInWords(t *testing.T) {
 		t.Error("nothing was shown")
 	}
 }
+
+// A run and the question for its output that follows at once are one message.
+func TestRunAndOutputAreOneMessage(t *testing.T) {
+	p := open(t)
+	var sent float64
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const x = w.ones([4])
+		const f = w.capture((a) => a.add(1))
+		for (let i = 0; i < 5; i++) await (await f.run(x)).data()
+		await new Promise((done) => setTimeout(done, 50))
+		const post = Worker.prototype.postMessage
+		let sent = 0
+		Worker.prototype.postMessage = function (...args) { sent++; return post.apply(this, args) }
+		try {
+			for (let i = 0; i < 10; i++) await (await f.run(x)).data()
+		} finally {
+			Worker.prototype.postMessage = post
+		}
+		w.close()
+		return sent`, &sent))
+	assert.LessOrEqual(t, sent, 10.)
+	assert.Positive(t, sent)
+}

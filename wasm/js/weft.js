@@ -207,7 +207,8 @@ export class Captured {
     const outs = this.forms.map((form) => this.w.own(form))
     const end = this.w.start('run', [this, inputs, values], outs).then(() => this.#under.delete(end))
     if (this.#under.add(end).size > ahead) await this.#under.values().next().value
-    await Promise.all(outs.map((t) => Array.isArray(t.form.shape) || t.told('run')))
+    const open = outs.filter((t) => !Array.isArray(t.form.shape))
+    if (open.length) await Promise.all(open.map((t) => t.told('run'))) // what nobody waits for goes along with a question for its output, see #settle
     const list = outs.values()
     return filled(this.form, () => list.next().value)
   }
