@@ -141,6 +141,7 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 // compile makes the plan of a run and, if constants are to be folded, that of what is computed once.
 func (c *Captured) compile(ctx context.Context, folding bool) error {
 	e, targets := c.engine, c.targets
+	bind(targets)
 	var f *folded
 	if folding {
 		var err error

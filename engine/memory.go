@@ -23,6 +23,7 @@ type storage struct {
 	doubts   *doubts
 	past     atomic.Pointer[Past]
 	shared   atomic.Bool             // something else than its own tensor goes on from its elements
+	bound    atomic.Bool             // a captured function reads or assigns it
 	pending  atomic.Pointer[uop.UOp] // the newest assignment that was built, an After, until it is carried out
 	lies     *lies                   // on which of several devices its elements are; nil: there is one, or it has none yet
 	later    *later                  // where its elements are until something needs them; nil: on the device
@@ -159,6 +160,26 @@ func Share(u *uop.UOp) {
 func Shared(u *uop.UOp) bool {
 	_, s := buffer(u)
 	return s == nil || s.shared.Load()
+}
+
+// Bound says whether a captured function reads or assigns a node that is in memory: what its tensor holds has to stay there.
+func Bound(u *uop.UOp) bool {
+	_, s := buffer(u)
+	return s != nil && s.bound.Load()
+}
+
+// bind has the arrays that targets read and assign be known as those of a captured function.
+func bind(targets []target) {
+	for _, u := range uop.Topo(values(targets)...) {
+		if _, s := buffer(u); s != nil {
+			s.bound.Store(true)
+		}
+	}
+	for _, t := range targets {
+		if t.store != nil {
+			t.store.bound.Store(true)
+		}
+	}
 }
 
 // Assigns notes the newest assignment to a buffer. Those before it, and views of what the buffer holds now, are not left where

@@ -13,6 +13,7 @@ func (t *Tensor) Combinations(r int, repeat bool) *Tensor {
 		fail("Combinations", shapesOf(t), "needs one axis, and at least one element of it, not %d", r)
 	}
 	n := t.Dim(0)
+	checkParts("Combinations", t.shape(), r)
 	var rows []int32
 	at := make([]int, r)
 	var from func(k, first int)
@@ -24,7 +25,11 @@ func (t *Tensor) Combinations(r int, repeat bool) *Tensor {
 			}
 			return
 		}
-		for i := first; i < n; i++ {
+		last := n - 1
+		if !repeat { // others have to follow
+			last -= r - 1 - k
+		}
+		for i := first; i <= last; i++ {
 			at[k] = i
 			if repeat {
 				from(k+1, i)

@@ -1,7 +1,9 @@
 package tensor_test
 
 import (
+	"bytes"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 
@@ -140,5 +142,50 @@ func TestLateAssignmentsBesideOthers(t *testing.T) {
 	require.NoError(t, errors.Join(errs[:]...))
 	for i := range want {
 		require.InDeltaSlice(t, want[i], got[i], 1e-6, "loop %d", i)
+	}
+}
+
+// A captured function reads and assigns the memory that a tensor had when it was captured: there assignments that pile up stay, and runs find them.
+func TestLateAssignmentsBesideCapturedFunctions(t *testing.T) {
+	loop := func(x *tensor.Tensor, n int) {
+		for range n {
+			before := x.Sum()
+			x.Assign(x.Mul(2))
+			_, err := before.Item(ctx)
+			require.NoError(t, err)
+		}
+	}
+	first := func(out []*tensor.Tensor, err error) *tensor.Tensor {
+		require.NoError(t, err)
+		return out[0]
+	}
+	for _, n := range []int{2, 3, 9} {
+		times := math.Ldexp(1, n)
+		x, ten := f32(1, 2).On("INTERP").Own(), f32(10, 10).On("INTERP")
+		require.NoError(t, tensor.Realize(ctx, x, ten))
+		read, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{x.Mul(in[0])} }, ten)
+		require.NoError(t, err)
+		same(t, []float64{10, 20}, first(read.Run(ctx, ten)))
+		loop(x, n)
+		require.NoError(t, x.Realize(ctx)) // a function that only reads takes what is there
+		same(t, []float64{10 * times, 20 * times}, first(read.Run(ctx, ten)))
+
+		y := f32(1, 2).On("INTERP").Own()
+		require.NoError(t, y.Realize(ctx))
+		add, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{y.Assign(y.Add(in[0]))}
+		}, f32(1, 1).On("INTERP"))
+		require.NoError(t, err)
+		var file bytes.Buffer
+		require.NoError(t, add.Save(ctx, &file))
+		loaded, err := tensor.LoadCaptured(ctx, &file, "INTERP")
+		require.NoError(t, err)
+		z := loaded.States()[0]
+		loop(y, n)
+		loop(z, n)
+		same(t, []float64{times + 1, 2*times + 1}, first(add.Run(ctx, f32(1, 1).On("INTERP"))))
+		same(t, []float64{times + 1, 2*times + 1}, first(loaded.Run(ctx, f32(1, 1).On("INTERP"))))
+		same(t, []float64{times + 1, 2*times + 1}, y)
+		same(t, []float64{times + 1, 2*times + 1}, z)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // A program may assign a tensor again and again and never realize it, only read what is computed of it: a loop of training that reads its
 // losses. Each value would be computed from all assignments so far. So an assignment that others wait for is late, and is carried out
 // together with the next value that is computed from what the tensor was. It gets memory of its own: what was built on the elements before still
-// finds them there. Tensors that a value does not depend on stay alone: another goroutine may be about to assign them.
+// finds them there. What a captured function reads or assigns stays where it is, as its runs look there: assignments to that pile up. Tensors
+// that a value does not depend on stay alone: another goroutine may be about to assign them.
 const (
 	lateRead   = 2 // assignments to one tensor, each pending on the one before, from which on reading anything carries them out
 	lateAssign = 4 // and from which on assigning does
@@ -86,7 +87,7 @@ func takeLate(ts, below []*Tensor) (list []shifted) {
 		for before.Op() == uop.Reshape {
 			before = before.At(0)
 		}
-		if before.Op() != uop.After || before.Realized() != nil {
+		if before.Op() != uop.After || before.Realized() != nil || engine.Bound(bufferOf(before)) {
 			continue
 		}
 		if used, _ := uses.Get(bufferOf(before)); !used {

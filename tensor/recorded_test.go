@@ -135,3 +135,14 @@ func TestChoicesAndPairs(t *testing.T) {
 	near(t, []float64{1.65192485, -0.688474596, -0.317747176, -2.67918229}, p.Bilinear(q, w, f64(0.5, -1)), 1e-7)
 	require.Equal(t, []int{5, 2, 2}, p.Expand(5, 2, 3).Bilinear(q.Expand(5, 2, 4), w, nil).Shape())
 }
+
+// Choices that there are none of, or too many to build, end at once.
+func TestCombinationsOfTooMany(t *testing.T) {
+	x := tensor.Arange(40)
+	require.Equal(t, []int{0, 41}, x.Combinations(41, false).Shape())
+	require.Equal(t, []int{40, 39}, x.Combinations(39, false).Shape())
+	require.Equal(t, []int{0, 2}, tensor.Arange(0).Combinations(2, true).Shape())
+	for _, r := range []int{20, 1 << 40} {
+		require.ErrorContains(t, tensor.Try(func() { x.Combinations(r, true) }), "would be built one by one")
+	}
+}

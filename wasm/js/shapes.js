@@ -14,7 +14,11 @@ const shares = (o, c) => {
 }
 
 // How many choices of r out of n there are.
-const chosen = (n, r) => r > n ? 0 : Array.from({ length: r }, (_, i) => i).reduce((all, i) => all * (n - i) / (i + 1), 1)
+function chosen(n, r) {
+  let all = r > n ? 0 : 1
+  for (let i = 0; i < Math.min(r, n - r); i++) all = all * (n - i) / (i + 1)
+  return all
+}
 
 const hop = (o) => o.hop || Math.floor(o.n / 4)
 const margin = (o) => o.uncentred ? 0 : 2 * Math.floor(o.n / 2)
