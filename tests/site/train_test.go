@@ -18,11 +18,15 @@ import (
 
 const ready = `/^Ready/.test(document.getElementById('status').textContent)`
 
-// calm asserts that no task kept the page busy for more than 50 ms. Time in which the thread had to wait for a core counts
-// only where WEFT_QUIET says that nothing else runs on this machine: Chromium's graphics processor is a program here,
-// which computes on all cores, and so do other tests.
+// calm asserts that no task kept the page busy for more than 50 ms, by the clock, where WEFT_QUIET says that nothing else
+// runs on this machine. Elsewhere, time in which the thread waited for a core does not count, and as threads that share a core and its
+// caches take each other's time at work too, a task has four times as long.
 func calm(t *testing.T, longer func(time.Duration) ([]browser.Task, error)) {
 	const long = 50 * time.Millisecond
+	taken, limit := func(task browser.Task) time.Duration { return task.Work }, 4*long
+	if os.Getenv("WEFT_QUIET") != "" {
+		taken, limit = func(task browser.Task) time.Duration { return task.Wall }, long
+	}
 	tasks, err := longer(5 * time.Millisecond)
 	require.NoError(t, err)
 	var most time.Duration
@@ -31,10 +35,7 @@ func calm(t *testing.T, longer func(time.Duration) ([]browser.Task, error)) {
 		if i == 0 || task.Wall > long && i < 4 {
 			t.Logf("a task of the page took %v", task)
 		}
-		assert.LessOrEqual(t, task.Work, long, "%v", task)
-		if os.Getenv("WEFT_QUIET") != "" {
-			assert.LessOrEqual(t, task.Wall, long, "%v", task)
-		}
+		assert.LessOrEqual(t, taken(task), limit, "%v", task)
 	}
 	if len(tasks) > 0 {
 		t.Logf("the page's longest task: %v by the clock; the most work in one: %v", tasks[0].Wall.Round(time.Millisecond), most.Round(100*time.Microsecond))
