@@ -144,6 +144,7 @@ func (r *record) document() string {
 			b.WriteString(r.table(g, rows))
 		}
 	}
+	b.WriteString(r.memoryTable())
 	return b.String()
 }
 

@@ -115,13 +115,21 @@ func run(ctx context.Context, o options) error {
 	if o.rounds < 1 || o.threads < 1 {
 		return errors.New("at least one round and one thread")
 	}
-	ws, single, err := start(ctx, o)
+	s, err := newStarter(o)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	ws, single, err := s.start(ctx)
 	if err != nil {
 		return err
 	}
 	defer append(ws, single...).stop()
 	r, err := measure(o, ws, first(single))
 	if err != nil {
+		return err
+	}
+	if err := r.measureMemory(ctx, s); err != nil {
 		return err
 	}
 	fmt.Print(r.summary())
@@ -147,55 +155,76 @@ func first(ws workers) *worker {
 	return ws[0]
 }
 
+// starter starts processes of the libraries.
+type starter struct {
+	o            options
+	dir          string // of what was built for this run
+	weft, python string
+	script       string
+}
+
+func newStarter(o options) (s *starter, err error) {
+	s = &starter{o: o, weft: o.weft, python: o.python}
+	if s.python == "" {
+		if s.python, err = install(); err != nil {
+			return nil, err
+		}
+	}
+	if s.script, err = scripts(); err != nil {
+		return nil, err
+	}
+	if s.weft != "" {
+		return s, nil
+	}
+	if s.dir, err = os.MkdirTemp("", "weft-peers-"); err != nil {
+		return nil, err
+	}
+	s.weft = filepath.Join(s.dir, "weft")
+	if out, err := exec.Command("go", "build", "-o", s.weft, "./cmd/weft").CombinedOutput(); err != nil {
+		s.end()
+		return nil, fmt.Errorf("build weft, from the folder of the repository: %w\n%s", err, out)
+	}
+	return s, nil
+}
+
+// end removes what was built.
+func (s *starter) end() {
+	if s.dir != "" {
+		os.RemoveAll(s.dir)
+	}
+}
+
+// worker starts a process under a name.
+func (s *starter) worker(ctx context.Context, name, module string, threads int, more ...string) (*worker, error) {
+	cmd := exec.CommandContext(ctx, s.python, s.script, module, fmt.Sprint(threads))
+	switch {
+	case module == "":
+		cmd = exec.CommandContext(ctx, s.weft, append([]string{"bench", "--turns", "--device", map[bool]string{false: "CPU", true: "WEBGPU"}[s.o.gpu]}, more...)...)
+	case s.o.gpu:
+		cmd.Args = append(cmd.Args, "cuda")
+	}
+	return newWorker(name, cmd, threads)
+}
+
 // start brings up Weft and a process for each library; and, on the processor, one of Weft on one thread.
-func start(ctx context.Context, o options) (ws, single workers, err error) {
-	python, weft := o.python, o.weft
-	if python == "" {
-		if python, err = install(); err != nil {
-			return nil, nil, err
-		}
-	}
-	dir, err := os.MkdirTemp("", "weft-peers-")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer os.RemoveAll(dir) // programs that run keep what they have
-	if weft == "" {
-		weft = filepath.Join(dir, "weft")
-		if out, err := exec.Command("go", "build", "-o", weft, "./cmd/weft").CombinedOutput(); err != nil {
-			return nil, nil, fmt.Errorf("build weft, from the folder of the repository: %w\n%s", err, out)
-		}
-	}
+func (s *starter) start(ctx context.Context) (ws, single workers, err error) {
 	defer func() {
 		if err != nil {
 			append(ws, single...).stop()
 		}
 	}()
 	for _, lib := range libraries {
-		if !o.takes(lib.name, lib.module) {
+		if !s.o.takes(lib.name, lib.module) {
 			continue
 		}
-		var cmd *exec.Cmd
-		if lib.module == "" {
-			cmd = exec.CommandContext(ctx, weft, "bench", "--turns", "--device", map[bool]string{false: "CPU", true: "WEBGPU"}[o.gpu])
-		} else {
-			script, err := scripts()
-			if err != nil {
-				return ws, single, err
-			}
-			cmd = exec.CommandContext(ctx, python, script, lib.module, fmt.Sprint(o.threads))
-			if o.gpu {
-				cmd.Args = append(cmd.Args, "cuda")
-			}
-		}
-		w, err := newWorker(lib.name, cmd, o.threads)
+		w, err := s.worker(ctx, lib.name, lib.module, s.o.threads)
 		if err != nil {
 			return ws, single, err
 		}
 		ws = append(ws, w)
 	}
-	if !o.gpu {
-		w, err := newWorker(aloneName, exec.CommandContext(ctx, weft, "bench", "--turns", "--launches", "--device", "CPU"), 1)
+	if !s.o.gpu {
+		w, err := s.worker(ctx, aloneName, "", 1, "--launches")
 		if err != nil {
 			return ws, single, err
 		}

@@ -44,6 +44,7 @@ type record struct {
 	Limits  limits            `json:"limits"`
 	One     limits            `json:"one"` // of one thread
 	Rows    []row             `json:"rows"`
+	Memory  []resident        `json:"memory,omitempty"`
 }
 
 // measure has all take turns; single is the process of one thread, nil on a graphics processor.

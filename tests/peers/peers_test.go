@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +60,29 @@ func TestWhoIsWrongIsNotFast(t *testing.T) {
 	r.Rows[2].Results[weftName] = result{Wrong: "no memory"}
 	assert.Zero(t, r.Rows[2].figures(r.Limits).ratio)
 	assert.Equal(t, 1, geomean(r.Rows[:3]).n)
+}
+
+func TestMemory(t *testing.T) {
+	r := sample()
+	assert.NotContains(t, r.document(), "### Memory")
+	r.Memory = []resident{{"resnet18", map[string]float64{weftName: 130, "PyTorch": 600}, map[string]float64{weftName: 10, "PyTorch": 500}}}
+	assert.Contains(t, r.document(), "| `resnet18` | 130 (10) | 600 (500) |  |  |  |\n")
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux is asked how much memory a process has")
+	}
+	for _, name := range memoryCases {
+		assert.True(t, hasCase(r.Rows, name), name)
+	}
+	before, err := mostResident(os.Getpid())
+	require.NoError(t, err)
+	block := make([]byte, 256<<20)
+	for i := 0; i < len(block); i += 4096 {
+		block[i] = 1
+	}
+	after, err := mostResident(os.Getpid())
+	require.NoError(t, err)
+	runtime.KeepAlive(block)
+	assert.GreaterOrEqual(t, after-before, 200.0)
 }
 
 func TestDocument(t *testing.T) {
