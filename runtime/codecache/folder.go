@@ -25,6 +25,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-ml/weft/atomicfile"
@@ -162,6 +163,9 @@ func (f *Folder) Outside(path string) string {
 	}
 	return filepath.Join(f.Path, within)
 }
+
+// Said is the text of an error in which files of the folder have the paths that other programs know.
+func (f *Folder) Said(err error) string { return strings.ReplaceAll(err.Error(), f.inner, f.Path) }
 
 // Work makes an empty folder within, so that a rename out of it is one step.
 func (f *Folder) Work() (*atomicfile.Folder, error) {

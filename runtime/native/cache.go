@@ -37,9 +37,17 @@ func openCache(named string, say func(string)) (*cache, error) {
 // without says, once, that nothing is kept.
 func (c *cache) without(why error) {
 	if !c.lost && c.say != nil {
-		c.say(fmt.Sprintf("CPU: compiled kernels are not kept and will be compiled again by the next process (%v); set WEFT_CACHE (Options.CacheDir) to a folder with room", why))
+		c.say(fmt.Sprintf("CPU: compiled kernels are not kept and will be compiled again by the next process (%s); set WEFT_CACHE (Options.CacheDir) to a folder with room", c.said(why)))
 	}
 	c.lost = true
+}
+
+// said is the text of an error with paths that lead to files for everyone.
+func (c *cache) said(err error) string {
+	if c.folder == nil {
+		return err.Error()
+	}
+	return c.folder.Said(err)
 }
 
 func (c *cache) close() {

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"path/filepath"
 	goruntime "runtime"
 	"sort"
 	"strings"
@@ -111,16 +110,17 @@ func (b *builder) load(l library, key string, k *plan.Kernel) error {
 	if lib == 0 {
 		var err error
 		if lib, err = openLibrary(l.path); err != nil {
-			if text := err.Error(); strings.Contains(text, "failed to map segment") {
-				return fmt.Errorf("CPU: the system refuses to run code from %s (a file system mounted noexec?): %w; set WEFT_CACHE (Options.CacheDir) to a folder elsewhere", filepath.Dir(l.path), err)
+			text := b.cache.said(err) // which names the file
+			if strings.Contains(text, "failed to map segment") {
+				return fmt.Errorf("CPU: the system refuses to run code from a folder (on a file system mounted noexec?): %s; set WEFT_CACHE (Options.CacheDir) to a folder elsewhere", text)
 			}
-			return fmt.Errorf("CPU: kernel %s: what %s wrote cannot be loaded: %w", k.Name, b.cc.name, err)
+			return fmt.Errorf("CPU: kernel %s: what %s wrote cannot be loaded: %s", k.Name, b.cc.name, text)
 		}
 		process.libraries[l.name] = lib
 	}
 	addr, err := librarySymbol(lib, k.Entry)
 	if err != nil {
-		return fmt.Errorf("CPU: kernel %s: its source does not define %s as a visible function: %w", k.Name, k.Entry, err)
+		return fmt.Errorf("CPU: kernel %s: its source does not define %s as a visible function: %s", k.Name, k.Entry, b.cache.said(err))
 	}
 	process.functions[key] = addr
 	return nil
