@@ -25,12 +25,15 @@ type use struct {
 const (
 	flopCost   = 0.125 // of a flop: vector units do about eight while a byte comes from memory
 	launchCost = 4096  // one more kernel
-	maxDepth   = 160   // nodes of one expression path: longer chains are cut
-	maxLoops   = 32    // of one kernel: beyond, reductions are stored
-	parallel   = 8     // rows that are enough to share a kernel among threads
-	smallWork  = 4096  // kernels up to this many evaluations need no threads
-	maxWindow  = 16    // reductions up to this size may be recomputed
-	heavyReuse = 4     // a reduction that uses each loaded element more often is a product
+
+	functionFlops = 16   // of a transcendental function at least: numbers that are made of indices by less are computed wherever they are used
+	generatedCost = 1    // of reading again what was made of indices and then stored
+	maxDepth      = 160  // nodes of one expression path: longer chains are cut
+	maxLoops      = 32   // of one kernel: beyond, reductions are stored
+	parallel      = 8    // rows that are enough to share a kernel among threads
+	smallWork     = 4096 // kernels up to this many evaluations need no threads
+	maxWindow     = 16   // reductions up to this size may be recomputed
+	heavyReuse    = 4    // a reduction that uses each loaded element more often is a product
 )
 
 // estimate is what one element of a node costs, computed where it is used.
@@ -325,7 +328,7 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 
 // chooseCost compares computing a node at every use with storing it once.
 func chooseCost(u *uop.UOp, uses []use, c estimate) (bool, string) {
-	if c.bytes == 0 && c.flops < 64 {
+	if c.bytes == 0 && c.flops < functionFlops {
 		return false, "loads nothing"
 	}
 	total, n := 0.0, float64(u.Shape().Numel())
@@ -333,9 +336,13 @@ func chooseCost(u *uop.UOp, uses []use, c estimate) (bool, string) {
 		total += v.evaluations()
 	}
 	size := float64(max(u.DType().Size(), 2)) // bytes have to be packed and spread besides
+	again := size
+	if c.bytes == 0 { // what is stored is read from a cache where one element is needed often, and else nothing is stored
+		again = generatedCost
+	}
 	one := c.bytes + c.flops*flopCost
 	inline := total * one
-	kept := n*(one+size) + total*size + launchCost
+	kept := n*(one+size) + total*again + launchCost
 	if inline <= kept {
 		return false, fmt.Sprintf("computed %.0f times for %.0f elements: %.0f bytes against %.0f", total, n, inline, kept)
 	}

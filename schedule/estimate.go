@@ -49,7 +49,7 @@ func (s *scheduler) estimates(stored map[*uop.UOp]string) map[*uop.UOp]estimate 
 		f := 0.0
 		for _, x := range u.Src() {
 			set.join(leaves[x])
-			if x.DType() != dtype.Bool || len(leaves[x].leaves) > 0 { // where a padding is depends on loops only
+			if x.DType() != dtype.Bool || len(leaves[x].leaves) > 0 || flops[x] >= functionFlops { // where a padding is depends on loops only
 				f += flops[x]
 			}
 		}
