@@ -20,10 +20,11 @@ func (p *arranger) lineTime(l *access) float64 {
 	return p.target.LineCycles * float64(vectors*p.t.lanes*l.bytes) / 64 / (float64(all) / 2)
 }
 
-// cached divides the steps of a reduction so that what a block of lanes reads of its operand in one part of them stays in the first
-// cache for all blocks of results that use it, where lines come slowly from the second one. Results are carried from part to part.
+// cached divides the steps of a reduction so that what a block of lanes reads of its operand in one part of them stays in a cache for all
+// blocks of results that use it: in the first one where lines come slowly from the second, else in the second. Results are carried from
+// part to part.
 func (p *arranger) cached(order []loop) (out, carried []loop) {
-	if p.target.LineCycles == 0 || p.fixed || p.words != nil || len(p.reds) != 1 || len(p.groups) != 1 || len(p.shares) > 0 {
+	if p.fixed || p.words != nil || len(p.reds) != 1 || len(p.groups) != 1 || len(p.shares) > 0 {
 		return order, nil
 	}
 	x := p.t.r.ranges[0]
@@ -44,9 +45,17 @@ func (p *arranger) cached(order []loop) (out, carried []loop) {
 	for _, o := range order[level:] {
 		passes *= o.n
 	}
-	bytes := p.packBytes(lanes, order)
-	n := extent(x) / max(1, ceilDiv(bytes, p.target.L1/2))
-	if passes < fewPasses || bytes <= p.target.L1 || n < 8 || p.lineTime(lanes) < waiting {
+	bytes, most := p.packBytes(lanes, order), 0
+	switch {
+	case p.target.LineCycles > 0 && passes >= fewPasses && bytes > p.target.L1 && p.lineTime(lanes) >= waiting:
+		most = p.target.L1 / 2
+	case passes > 1 && bytes > p.target.L2/2 && !slices.Contains(p.packs, lanes):
+		most = p.target.L2 / 4
+	default:
+		return order, nil
+	}
+	n := extent(x) / max(1, ceilDiv(bytes, most))
+	if n < 8 {
 		return order, nil
 	}
 	tail := Guard

@@ -114,6 +114,9 @@ func (c *chooser) contiguous(r *reduction, x *uop.UOp) bool {
 // instances lists ways to choose instances that leave room in the registers for u vectors each.
 func (c *chooser) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.UOp, n []int)) {
 	room := (c.target.Registers - u - 2) / u
+	if u > 1 && c.target.LongSteps { // one result may be kept in memory
+		room = (c.target.Registers - u) / u
+	}
 	f(nil, nil)
 	for i, a := range axes {
 		if a == v {
@@ -204,7 +207,11 @@ func (c *chooser) tileCost(t *tiling) float64 {
 	}
 	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
 	if over := t.u*inst + c.passing(t) - c.target.Registers; over > 0 && t.u > 1 && !again { // single vectors are read again where they are used
-		step += spillCycles * float64(over)
+		if c.target.LongSteps && over == 1 {
+			step += longSpillCycles
+		} else {
+			step += spillCycles * float64(over)
+		}
 	}
 	cost := blocks*steps*step + extra
 	if t.along {
@@ -256,8 +263,9 @@ func (c *chooser) operands(t *tiling) int {
 	return kept + passing
 }
 
-// spillCycles is what a step waits for each result that is kept in memory because there are too few registers.
-const spillCycles = 6
+// spillCycles is what a step waits for each result that is kept in memory because there are too few registers; longSpillCycles is what one of
+// them takes in steps that are longer than the way through memory (Target.LongSteps).
+const spillCycles, longSpillCycles = 6, 0.25
 
 // passing is operands where each vector of lanes that several instances use is held until they have.
 func (c *chooser) passing(t *tiling) int {

@@ -47,7 +47,7 @@ func (l *laneSet) access(a *access, free rangeSet) float64 {
 	gather, anywhere := false, false
 	free.and(l.vector).each(func(i int) {
 		s, ok := l.stride(a, l.facts.ranges[i])
-		gather, anywhere = gather || !ok || s != 1, anywhere || !ok
+		gather, anywhere = gather || !ok || s != 1 && s != 0, anywhere || !ok
 	})
 	near, lanes := 0, false // how many vectors hold the lanes of one
 	free.and(l.vector).each(func(i int) {

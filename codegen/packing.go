@@ -69,7 +69,7 @@ func (c *chooser) packings(constant func(param int) bool) (out []*Packing) {
 	}
 	var may []*access
 	for _, l := range now.t.r.loads {
-		if c.mayLieOtherwise(l, constant) && !now.walkedAgain(l) {
+		if c.mayLieOtherwise(l, constant) {
 			may = append(may, l)
 		}
 	}
@@ -126,21 +126,6 @@ func (p *arranger) streams(constant func(param int) bool) (out []*Packing) {
 
 // streamGain is the part of the time that one stream saves, about, where rows are read.
 const streamGain = 0.4
-
-// walkedAgain says that an operand that is too large for the cache would come from memory for each of several boxes, as of pictures of a
-// batch. What is staged of it in blocks of the reduction is used for all of them.
-func (p *arranger) walkedAgain(l *access) bool {
-	if p.packBytes(l, nil) <= p.target.L2/2 {
-		return false
-	}
-	return slices.ContainsFunc(p.boxes, func(b *access) bool {
-		whole := p.boxBytes(b, nil)
-		return slices.ContainsFunc(p.g.axes, func(a *axis) bool {
-			apart := !p.depends(l, a.r) && p.depends(b, a.r) && extent(a.r) > 1
-			return apart && p.boxBytes(b, []loop{{r: a.r, block: 1}})*extent(a.r) <= whole
-		})
-	})
-}
 
 // reordering is the best tiling where some operands may lie in any order, and its cost: in blocks of lanes that are all whole, or in rows
 // of all lanes, which are staged where many results are made of them.
@@ -256,10 +241,13 @@ func (p *arranger) packing(l *access) *Packing {
 	return out
 }
 
-// packingBlock is how many lanes lie together: two vectors, of which a block of results may take several side by side; one where that
-// does not divide the lanes; or all.
+// packingBlock is how many lanes lie together: those of a block of results, if there are enough of them for threads; two vectors or one
+// otherwise, if that divides the lanes; or all.
 func (p *arranger) packingBlock() int {
 	n := extent(p.t.v)
+	if block := p.t.u * p.t.lanes; n%block == 0 && n >= leastBlocks*block {
+		return block
+	}
 	for _, block := range []int{2 * p.t.lanes, p.t.lanes} {
 		if n%block == 0 {
 			return block

@@ -108,13 +108,30 @@ func whereImplied(m *rewrite.Match) *uop.UOp {
 	return nil
 }
 
-// implies reports that every condition of h is one of g.
+// implies reports that every condition of h follows from one of g.
 func implies(g, h *uop.UOp) bool {
 	if g == h {
 		return true
 	}
 	have := Conjuncts(g)
-	return !slices.ContainsFunc(Conjuncts(h), func(c *uop.UOp) bool { return !slices.Contains(have, c) })
+	return !slices.ContainsFunc(Conjuncts(h), func(c *uop.UOp) bool {
+		return !slices.ContainsFunc(have, func(b *uop.UOp) bool { return b == c || narrower(b, c) })
+	})
+}
+
+// narrower reports that b bounds the same index as c on the same side, and more tightly.
+func narrower(b, c *uop.UOp) bool {
+	if b.Op() != uop.Less || c.Op() != uop.Less || b.At(0).DType() != dtype.Index {
+		return false
+	}
+	for side := range 2 {
+		m, ok := b.At(side).ConstValue()
+		n, known := c.At(side).ConstValue()
+		if ok && known && b.At(1-side) == c.At(1-side) {
+			return (side == 0) == (m.Int() >= n.Int())
+		}
+	}
+	return false
 }
 
 // whereOfLoad uses that a load is 0 where its gate is false.

@@ -194,3 +194,19 @@ func TestStrides(t *testing.T) {
 	require.Equal(t, []int{3, 62}, []int{lo, hi})
 	require.Equal(t, []*uop.UOp{i, j}, symbolic.Depends(e))
 }
+
+// A choice of 0 outside of wider bounds than those of a load's gate, as of padding that a stride leaves more room than it has, is none.
+func TestWiderBoundsThanAGate(t *testing.T) {
+	a := newArena()
+	i, p := a.r(0, 20), a.Param(1, 16, dtype.F32)
+	in := func(lo, hi int) *uop.UOp { return a.Index(lo).Less(i).And(i.Less(a.Index(hi))) }
+	load := a.Load(p, in(2, 15), i.Add(a.Index(-3)))
+	zero := load.Int(0)
+	for _, c := range []struct {
+		lo, hi int
+		same   bool
+	}{{2, 15, true}, {1, 15, true}, {2, 16, true}, {1, 17, true}, {3, 15, false}, {2, 14, false}, {1, 14, false}} {
+		got := symbolic.Simplify(a.Table, in(c.lo, c.hi).Where(load, zero))
+		require.Equal(t, c.same, got == symbolic.Simplify(a.Table, load), "%d %d: %s", c.lo, c.hi, show(got))
+	}
+}

@@ -58,7 +58,7 @@ func Target(m Machine) *codegen.Target {
 			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes >= 32 && !m.NoFMA
 		},
 		Matrix:  m.Matrix,
-		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, ReadsAhead: 8, Masks: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
+		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, ReadsAhead: 8, Masks: m.VectorBytes == 64, LongSteps: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Nests:   codegen.NestLimits{Most: 12, Flops: 480_000, Bytes: 240_000, Before: 64, Rows: 8}, // what runtime/native has one thread do
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32,                              // what its blocks are made for
 	}

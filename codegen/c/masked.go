@@ -2,6 +2,7 @@ package c
 
 // maskedInstructions are the machine's loads of some lanes, WEFT_LDM_type(p, m) with a mask of lanes as wide as the elements:
 // the others are 0 and their memory is not touched. Compilers make a condition for each lane otherwise.
+// WEFT_STORE_type(p, v, n) stores the first n lanes.
 const maskedInstructions = `#if defined(__x86_64__) && defined(__GNUC__)
 typedef int weft_i4 __attribute__((vector_size(16)));
 typedef int weft_i8 __attribute__((vector_size(32)));
@@ -30,5 +31,10 @@ typedef long long weft_dq __attribute__((vector_size(64)));
 #define WEFT_LDM_i32x4(p, m) ((i32x4)__builtin_ia32_maskloadd((const weft_i4 *)(p), (weft_i4)(m)))
 #define WEFT_LDM_f64x4(p, m) __builtin_ia32_maskloadpd256((const f64x4 *)(p), (weft_q4)(m))
 #endif
+#endif
+#if defined(__x86_64__) && defined(__GNUC__) && defined(__AVX512F__)
+#define WEFT_STORE_f32x16(p, v, n) __builtin_ia32_storeups512_mask((float *)(p), v, (unsigned short)((1 << (n)) - 1))
+#else
+#define WEFT_STORE_f32x16(p, v, n) __builtin_memcpy(p, &(v), 4 * (n))
 #endif
 `

@@ -58,9 +58,16 @@ func (r *renderer) block(stmts []codegen.Stmt, depth int) {
 	defer func() { r.seldom = was }()
 	turns := r.turns(stmts)
 	inRegister := r.inRegister(stmts)
+	next := 0 // the statement after those that are done
 	for i, s := range stmts {
 		for _, t := range turns[i] {
 			r.turn(t, depth)
+		}
+		if i < next {
+			continue
+		}
+		if next = i + r.turnStores(stmts[i:], depth); i < next {
+			continue
 		}
 		r.stmt(s, depth)
 		if l, ok := s.(*codegen.Let); ok && inRegister[l.Reg] {

@@ -99,8 +99,7 @@ func (r *renderer) turn(t turned, depth int) {
 	}
 }
 
-// turner is the name of a function that loads rows and turns them: each step puts the elements at even places of two
-// vectors into one and those at odd places into another, so that after as many steps as a place has bits a vector holds one place.
+// turner is the name of a function that loads rows and turns them.
 func (r *renderer) turner(e string) string {
 	v, n := r.vtype(e), r.n
 	name := "turn_" + v
@@ -110,6 +109,17 @@ func (r *renderer) turner(e string) string {
 		now[i] = fmt.Sprintf("a%d", i)
 		text += fmt.Sprintf("\t%s a%d = *(const %su *)(p + %d * s);\n", v, i, v, i)
 	}
+	network, now := turning(v, now)
+	text += network
+	text += "\t" + join(n, " ", func(i int) string { return fmt.Sprintf("o[%d] = %s;", i, now[i]) }) + "\n}\n"
+	r.define(name, text)
+	return name
+}
+
+// turning spells how as many vectors as they have elements are turned, and names the results: each step puts the elements at even places
+// of two vectors into one and those at odd places into another, so that after as many steps as a place has bits a vector holds one place.
+func turning(v string, now []string) (text string, turned []string) {
+	n := len(now)
 	for step, w := 0, 1; w < n; step, w = step+1, 2*w {
 		next := make([]string, n)
 		group := n / w // vectors that hold the same places
@@ -125,7 +135,5 @@ func (r *renderer) turner(e string) string {
 		}
 		now = next
 	}
-	text += "\t" + join(n, " ", func(i int) string { return fmt.Sprintf("o[%d] = %s;", i, now[i]) }) + "\n}\n"
-	r.define(name, text)
-	return name
+	return text, now
 }

@@ -28,9 +28,16 @@ var flags = []string{"-O2", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing
 // machineFlags are tried in order: compilers for some machines know only one of them. Kernels say which loops are vectors.
 // Where gcc 12 makes more of them, it is wrong now and then: of a loop over (i < n ? p[i] : 0) it makes a blend that reads all
 // lanes, those behind n too, and of a sum over pairs in the other order one that takes some elements twice.
-var machineFlags = [][]string{{"-march=native", noLoopVectors}, {"-march=native"}, {"-mcpu=native", noLoopVectors}, {"-mcpu=native"}, {}}
+//
+// Clang finds out that registers do not suffice when it can no longer align the stack, unless that is asked for before: numbers that it keeps
+// there then lie in two lines of the cache each, in some runs of a program and not in others.
+var machineFlags = [][]string{{"-march=native", alignedStack, noLoopVectors}, {"-march=native", alignedStack}, {"-march=native", noLoopVectors},
+	{"-march=native"}, {"-mcpu=native", noLoopVectors}, {"-mcpu=native"}, {}}
 
-const noLoopVectors = "-fno-tree-loop-vectorize" // of gcc; compilers that refuse it are asked again without
+const (
+	noLoopVectors = "-fno-tree-loop-vectorize" // of gcc; compilers that refuse it are asked again without
+	alignedStack  = "-mstackrealign"           // of x86
+)
 
 // compilerNames are looked for first, in this order: what the machine's owner calls the compiler. Then come versions by
 // number, the newest first, clang before gcc: some systems install compilers under such names only.

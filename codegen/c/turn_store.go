@@ -1,0 +1,75 @@
+package c
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Lanes that lie apart are stored one by one. Where their neighbours are stored as well, as of a block of results whose lanes are channels,
+// vectors are turned in registers and stored along the neighbours, of which there may be fewer than lanes.
+
+// leastTurned is how many neighbours are worth turning.
+const leastTurned = 6
+
+// turnStores stores the blocks that some statements, which follow each other and only store, begin with, and says of how many
+// statements these are: 0 where lanes have to be stored one by one.
+func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
+	if r.n*elemBits["f32"] != 512 || r.mask != "" {
+		return 0
+	}
+	var list []*codegen.Store
+	var base *uop.UOp
+	first, stride := 0, 0
+	for _, s := range stmts {
+		st, ok := s.(*codegen.Store)
+		if !ok || len(list) == r.n || st.Buf.DType() != dtype.F32 || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), r.changes) {
+			break
+		}
+		b, c, apart, ok := codegen.StridedFrom(st.Index[0].Home(), st.Index[0], r.lane, r.vary)
+		if !ok || apart <= len(list) || slices.ContainsFunc(uop.Topo(b), r.changes) {
+			break
+		}
+		if len(list) == 0 {
+			base, first, stride = b, c, apart
+		} else if st.Buf != list[0].Buf || b != base || apart != stride || c != first+len(list) {
+			break
+		}
+		list = append(list, st)
+	}
+	if len(list) < leastTurned {
+		return 0
+	}
+	r.line(depth, "{")
+	r.line(depth+1, "const %s o[%d] = {%s};", r.vtype("f32"), len(list), join(len(list), ", ", func(i int) string { return r.vexpr(list[i].Value) }))
+	r.line(depth+1, "%s(%s + %s, %d, o);", r.storer("f32", len(list)), r.pointer(list[0].Buf), r.expr(codegen.Plus(base, first)), stride)
+	r.line(depth, "}")
+	return len(list)
+}
+
+// changes says that u loads from what the kernel stores to.
+func (r *renderer) changes(u *uop.UOp) bool { return u.Op() == uop.Load && r.written(u.At(0)) }
+
+// storer is the name of a function that turns rows vectors and stores as many elements of each of their places.
+func (r *renderer) storer(e string, rows int) string {
+	v, n := r.vtype(e), r.n
+	name := fmt.Sprintf("turned%d_%s", rows, v)
+	text := fmt.Sprintf("static __attribute__((noinline)) void %s(%s *p, int64_t s, const %s *o) {\n", name, byElem[e], v)
+	now := make([]string, n)
+	for i := range now {
+		now[i] = fmt.Sprintf("a%d", min(i, rows-1))
+		if i < rows {
+			text += fmt.Sprintf("\t%s a%d = o[%d];\n", v, i, i)
+		}
+	}
+	network, now := turning(v, now)
+	text += network
+	for i, x := range now {
+		text += fmt.Sprintf("\tWEFT_STORE_%s(p + %d * s, %s, %d);\n", v, i, x, rows)
+	}
+	r.define(name, text+"}\n")
+	return name
+}
