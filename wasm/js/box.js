@@ -27,7 +27,7 @@ const BUSY = 5 // and looks into the box afterwards
 
 const LOOKS = 5000 // of a worker before it sleeps: about 0.1 ms, as waking it takes as long as a short run
 const LINGER = 4 // ms that a worker waits at most
-const OFTEN = 16 // batches after which it sees to everything else
+const OFTEN = 16 // batches after which it sees to everything else; and times that a page looks out before it does so
 // To wake a page up takes the worker 0.03 ms, and the page 0.05. So it looks out for an answer for at most so many ms, where the last one came within that.
 // Where processors are busy otherwise, whoever looks out takes one from the worker: what was in vain weighs as much as so many times that were not.
 const GLANCE = 0.5
@@ -60,6 +60,7 @@ export class PageBox extends Box {
   #asked = 0 // when the page began to wait for an answer; 0: it does not
   #quick = false // the last one came soon
   #credit = 0 // below 0 the page does not look out
+  #turns = 0
 
   /** Gives a box where there can be one. hear takes the bytes of messages. */
   static open(hear) {
@@ -87,7 +88,7 @@ export class PageBox extends Box {
   /** Is told that the page waits for an answer to what was put in the box, and looks out for it. */
   waits() {
     this.#asked = performance.now()
-    if (!this.#quick || this.#credit < 0) return void this.#credit++
+    if (!this.#quick || this.#credit < 0 || ++this.#turns % OFTEN === 0) return void this.#credit++
     const { words } = this
     const end = this.#asked + GLANCE
     const done = () => Atomics.load(words, OUT) === FULL || !Atomics.load(words, EYES)
