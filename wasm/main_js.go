@@ -20,10 +20,10 @@ import (
 //go:wasmimport weft take
 func take(to unsafe.Pointer, n int32)
 
-// next waits a moment for another batch, which the worker holds then, and gives its bytes; 0 where there is none, or nothing may be waited for.
+// next gives the bytes of another batch, which the worker holds then; 0 where there is none. If the engine is idle, it waits a moment for one.
 //
 //go:wasmimport weft next
-func next() int32
+func next(idle int32) int32
 
 // post hands n bytes to the worker, which sends them to the page, with what it keeps under a number if that is not 0.
 //
@@ -105,8 +105,8 @@ func main() {
 			batch := queue[0]
 			queue = queue[1:]
 			s.handle(context.Background(), batch)
-			for len(queue) == 0 && s.alone() {
-				n := next()
+			for len(queue) == 0 {
+				n := next(s.idle())
 				if n == 0 {
 					break
 				}
@@ -118,9 +118,12 @@ func main() {
 	}
 }
 
-// alone says that nothing is under way that the worker's loop of events has to go on for: no long call, and no device that answers there.
-func (s *server) alone() bool {
-	return s.engine != nil && s.engine.Name() == "WASM" && s.load.under.Load() == 0
+// idle is 1 where nothing is under way that the worker's loop of events has to go on for: no long call, and no device that answers there.
+func (s *server) idle() int32 {
+	if s.engine != nil && s.engine.Name() == "WASM" && s.load.under.Load() == 0 {
+		return 1
+	}
+	return 0
 }
 
 // outbox collects answers, each [kind, number, value], until they are posted.

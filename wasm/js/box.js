@@ -16,16 +16,22 @@ const GOT = 3 // and of which it knows
 const OUT = 4 // EMPTY, FULL or CLOSED
 const LENGTH_OUT = 5
 const HEARD = 6 // messages that were posted to the page and arrived
+const EYES = 7 // 1 while the page looks out for what is in the box, so that nobody need wake it up
 
 const EMPTY = 0 // the worker does something else
 const WAITS = 1
 const FULL = 2
 const CALLED = 3 // away: something was posted
 const CLOSED = 4 // nobody is there yet, or any more
+const BUSY = 5 // and looks into the box afterwards
 
 const LOOKS = 5000 // of a worker before it sleeps: about 0.1 ms, as waking it takes as long as a short run
 const LINGER = 4 // ms that a worker waits at most
-const OFTEN = 16 // batches after which it sees to everything else
+const OFTEN = 16 // batches after which it sees to everything else; and times that a page looks out before it does so
+// To wake a page up takes the worker 0.03 ms, and the page 0.05. So it looks out for an answer for at most so many ms, where the last one came within that.
+// Where processors are busy otherwise, whoever looks out takes one from the worker: what was in vain weighs as much as so many times that were not.
+const GLANCE = 0.5
+const VAIN = 8
 
 class Box {
   constructor(buffer) {
@@ -51,6 +57,10 @@ class Box {
 /** The page's end. */
 export class PageBox extends Box {
   #sent = 0
+  #asked = 0 // when the page began to wait for an answer; 0: it does not
+  #quick = false // the last one came soon
+  #credit = 0 // below 0 the page does not look out
+  #turns = 0
 
   /** Gives a box where there can be one. hear takes the bytes of messages. */
   static open(hear) {
@@ -62,16 +72,33 @@ export class PageBox extends Box {
     return box
   }
 
-  /** Puts a message into the box, if there is room and all that was posted has arrived. A worker that does not wait there is told to look
+  /** Puts a message into the box, if there is room and all that was posted has arrived. A worker that will not look there by itself is told to
    *  by a message; it may have found the other one before. */
   send(buffer, look) {
     const { words } = this
     const state = Atomics.load(words, IN)
     if (buffer.byteLength > ROOM || state === FULL || state === CLOSED || Atomics.load(words, GOT) !== this.#sent) return false
     this.put(new Uint8Array(buffer), this.in, LENGTH_IN)
-    if (Atomics.exchange(words, IN, FULL) === WAITS) Atomics.notify(words, IN)
-    else look()
+    const before = Atomics.exchange(words, IN, FULL)
+    if (before === WAITS) Atomics.notify(words, IN)
+    else if (before !== BUSY) look()
     return true
+  }
+
+  /** Is told that the page waits for an answer to what was put in the box, and looks out for it. */
+  waits() {
+    this.#asked = performance.now()
+    if (!this.#quick || this.#credit < 0 || ++this.#turns % OFTEN === 0) return void this.#credit++
+    const { words } = this
+    const end = this.#asked + GLANCE
+    const done = () => Atomics.load(words, OUT) === FULL || !Atomics.load(words, EYES)
+    Atomics.store(words, EYES, 1)
+    do {
+      for (let i = 0; i < 20 && !done(); i++) Atomics.pause?.()
+    } while (!done() && performance.now() < end)
+    Atomics.store(words, EYES, 0)
+    this.#credit = Math.min(this.#credit + (Atomics.load(words, OUT) === FULL ? 1 : -VAIN), 2 * VAIN)
+    this.#see()
   }
 
   /** Is told before a message is posted. */
@@ -83,7 +110,8 @@ export class PageBox extends Box {
 
   /** Is told when a message has arrived that was posted: what lies in the box came before. */
   arrives() {
-    this.#take()
+    this.#see()
+    this.#quick &&= !this.#asked // an answer that does not fit into the box
     Atomics.add(this.words, HEARD, 1)
   }
 
@@ -92,16 +120,24 @@ export class PageBox extends Box {
     if (Atomics.load(words, OUT) !== FULL) return
     const bytes = this.taken(this.out, LENGTH_OUT)
     Atomics.compareExchange(words, OUT, FULL, EMPTY)
+    if (this.#asked) {
+      this.#quick = performance.now() - this.#asked < GLANCE
+      this.#asked = 0
+    }
     this.hear(bytes.buffer)
+  }
+
+  #see() {
+    try {
+      this.#take()
+    } catch (e) {
+      setTimeout(() => { throw e }) // of somebody's own function that was told something
+    }
   }
 
   #listen() {
     for (;;) {
-      try {
-        this.#take()
-      } catch (e) {
-        setTimeout(() => { throw e }) // of somebody's own function that was told something
-      }
+      this.#see()
       const { async, value } = Atomics.waitAsync(this.words, OUT, EMPTY)
       if (async) return void value.then(() => this.#listen())
       if (Atomics.load(this.words, OUT) === CLOSED) return
@@ -132,26 +168,23 @@ export class WorkerBox extends Box {
   /** Is told when a message has arrived that was posted. */
   arrives() { Atomics.store(this.words, GOT, ++this.#got) }
 
-  /** Waits a moment for a message in the box and gives it, or null. */
-  next() {
+  /** Gives the message in the box, or null: where the worker has nothing else to do, it waits a moment for one. */
+  next(idle) {
     const { words } = this
-    if (++this.#turns % OFTEN === 0) return null
-    if (Atomics.compareExchange(words, IN, EMPTY, WAITS) === EMPTY && Atomics.load(words, SENT) === this.#got) {
-      for (let looks = 0; looks < LOOKS && Atomics.load(words, IN) === WAITS; looks++) Atomics.pause?.()
-      Atomics.wait(words, IN, WAITS, LINGER)
+    if (idle && ++this.#turns % OFTEN) {
+      Atomics.compareExchange(words, IN, EMPTY, BUSY)
+      for (let looks = 0; looks < LOOKS && Atomics.load(words, IN) === BUSY && Atomics.load(words, SENT) === this.#got; looks++) Atomics.pause?.()
+      if (Atomics.compareExchange(words, IN, BUSY, WAITS) === BUSY && Atomics.load(words, SENT) === this.#got) Atomics.wait(words, IN, WAITS, LINGER)
     }
     return this.look()
   }
 
-  /** Gives the message in the box, or null. */
+  /** Gives the message in the box; null where there is none, and whoever puts one in has to tell. */
   look() {
     const { words } = this
-    if (Atomics.compareExchange(words, IN, WAITS, EMPTY) !== FULL) {
-      Atomics.compareExchange(words, IN, CALLED, EMPTY)
-      return null
-    }
+    for (let state; (state = Atomics.load(words, IN)) !== FULL;) if (Atomics.compareExchange(words, IN, state, EMPTY) === state) return null
     const bytes = this.taken(this.in, LENGTH_IN)
-    Atomics.store(words, IN, EMPTY)
+    Atomics.store(words, IN, BUSY)
     return bytes
   }
 
@@ -161,10 +194,13 @@ export class WorkerBox extends Box {
     if (bytes.length > ROOM || Atomics.load(words, HEARD) !== this.#told || Atomics.load(words, OUT) !== EMPTY) return false
     this.put(bytes, this.out, LENGTH_OUT)
     Atomics.store(words, OUT, FULL)
-    Atomics.notify(words, OUT)
+    if (!Atomics.load(words, EYES)) Atomics.notify(words, OUT)
     return true
   }
 
-  /** Is told before a message is posted. */
-  posts() { this.#told++ }
+  /** Is told before a message is posted, for which nobody need look out. */
+  posts() {
+    this.#told++
+    Atomics.store(this.words, EYES, 0)
+  }
 }

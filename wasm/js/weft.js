@@ -252,6 +252,7 @@ export class Weft {
   #made = new Map() // by number: what has the stack of the call that made the request
   #list = null // what a captured function records
   #posted = false
+  #awaited = false // there is something in #pending that somebody waits for
   #gone = new FinalizationRegistry((ref) => this.#drop(ref))
   #dropped = []
   #soonest = null // the timer that has them sent
@@ -478,6 +479,7 @@ export class Weft {
     return new Promise((resolve, reject) => {
       this.#write(this.#request(name, outs, args))
       this.#calls.set(this.#numbers, { resolve, reject, ...more })
+      this.#awaited ||= !more.started
       this.#worker.ref?.()
     })
   }
@@ -527,7 +529,9 @@ export class Weft {
     this.#dispose()
     if (!this.#pending.length) return
     const pieces = this.#pending.finish()
-    if (pieces.length === 1 && pieces[0] instanceof ArrayBuffer && this.#box?.send(pieces[0], () => this.#worker.postMessage(look))) return
+    const awaited = this.#awaited
+    this.#awaited = false
+    if (pieces.length === 1 && pieces[0] instanceof ArrayBuffer && this.#box?.send(pieces[0], () => this.#worker.postMessage(look))) return awaited && this.#box.waits()
     this.#post(pieces, pieces.filter((p) => p instanceof ArrayBuffer || isBitmap(p)))
   }
 

@@ -95,8 +95,8 @@ function share(buffer) {
 
 go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
-  next() {
-    batch = box?.next()
+  next(idle) {
+    batch = box?.next(idle)
     return batch?.length ?? 0
   },
   post(from, n, parcel) {
@@ -144,10 +144,8 @@ globalThis.weft = {
 
 const engine = ({ data }) => {
   if (data.lose) return player.lose() // for tests
-  if (data.look) {
-    if (batch = box.look()) arrived(batch.length)
-    return
-  }
+  if (batch = box?.look()) arrived(batch.length) // what lies in the box came before
+  if (data.look) return
   if (!data.engine) box?.arrives() // those before the box comes are waiting
   if (data.thread !== undefined) return borrowed.take(data)
   if (data.abort) return globalThis.weft.abort(data.abort)

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// Messages of the letter box and posted ones arrive in the order in which they were sent, each once, and the page looks out for answers that come soon, but does not
+// forget everything else for that.
+func TestBothEndsOfTheBox(t *testing.T) {
+	node, err := exec.LookPath("node")
+	need.Device(t, "NODE", err)
+	dir := t.TempDir()
+	for from, to := range map[string]string{"js/box.js": "box.js", "../runtime/wasm/page/lent.js": "lent.js", "testdata/box.mjs": "box.mjs"} {
+		text, err := os.ReadFile(filepath.FromSlash(from))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, to), text, 0o666))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module"}`), 0o666))
+	out, err := exec.Command(node, filepath.Join(dir, "box.mjs")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var got struct {
+		Right, Looked, Most int
+		Ordered             bool
+	}
+	require.NoError(t, json.Unmarshal(out, &got), "%s", out)
+	assert.Equal(t, 1000, got.Right)
+	assert.True(t, got.Ordered)
+	assert.Greater(t, got.Looked, 20, "of 1000 answers")
+	assert.Less(t, got.Most, 16, "answers before the page sees to everything else")
+}
