@@ -228,3 +228,13 @@ func TestFFTGathersNothing(t *testing.T) {
 		assert.NotContains(t, view.String(), "gt_f32")
 	}
 }
+
+// The axis of 7·11·13 numbers is three in the last stage, so that loads are affine.
+func TestFFTOfThreeFactors(t *testing.T) {
+	x, _ := line(t, "NULL", 16*1001)
+	view, err := x.Reshape(16, 1001, 2).FFT(-1, 1, tensor.Backward).Schedule()
+	require.NoError(t, err)
+	for _, k := range view.Plan.Kernels {
+		assert.NotContains(t, k.Name+"_", "_1001_")
+	}
+}
