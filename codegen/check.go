@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -146,16 +147,32 @@ func (k *kernel) checkOut(g *group, o Out) error {
 }
 
 // ownsSplit says that different r mean different elements of a merged output: one index of it is a different number for each value of
-// the ranges that it depends on, r among them. What the others are does not matter then, also if they come from data at r.
+// the ranges that it depends on, r among them, or goes from part to part with r. What the others are does not matter then, also if they
+// come from data at r.
 func (k *kernel) ownsSplit(o Out, r *uop.UOp) bool {
+	if len(o.Index) != len(k.params[o.Param].Dims) {
+		return false
+	}
 	id := k.facts.rangeID(r)
 	for _, x := range o.Index {
-		if !k.facts.freeRanges(x).has(id) || !k.facts.freeRanges(x).within(k.facts.set(o.Axes...)) || k.loads0(x) {
+		if !k.facts.freeRanges(x).has(id) {
 			continue
 		}
-		return len(o.Index) == len(k.params[o.Param].Dims) && k.oneToOne(x)
+		if k.facts.freeRanges(x).within(k.facts.set(o.Axes...)) && !fromData(x) && k.oneToOne(x) || k.inParts(x, r) {
+			return true
+		}
 	}
 	return false
+}
+
+// inParts says that an index is in a part of its own for each r, wherever it is there.
+func (k *kernel) inParts(x, r *uop.UOp) bool {
+	rest := k.facts.affine(x)
+	size := rest.coeff(r)
+	rest.terms = slices.DeleteFunc(slices.Clone(rest.terms), func(t term) bool { return t.u == r })
+	at := rest.node(k.t)
+	lo, hi, ok := symbolic.Bounds(at)
+	return ok && size > 0 && hi-lo < size
 }
 
 // oneToOne says that an index of split axes has a different value for each of their values.
@@ -170,10 +187,6 @@ func (k *kernel) oneToOne(x *uop.UOp) bool {
 		reach += abs(t.k) * (extent(t.u) - 1)
 	}
 	return true
-}
-
-func (k *kernel) loads0(x *uop.UOp) bool {
-	return slices.ContainsFunc(uop.Topo(x), func(u *uop.UOp) bool { return u.Op() == uop.Load })
 }
 
 // shifted says whether an output computes some elements twice.

@@ -17,7 +17,7 @@ func (c *chooser) dottable(t *tiling) (steps *uop.UOp, d *dotted) {
 	if c.target.Has(uop.Dot4, dtype.I32) {
 		d = c.dotted(t.r.u, 4)
 	}
-	if d == nil && c.target.Has(uop.Dot2, dtype.I32) {
+	if d == nil && (c.target.Has(uop.Dot2, dtype.I32) || c.target.Has(uop.DotBF16, dtype.I32)) {
 		d = c.dotted(t.r.u, 2)
 	}
 	if d == nil {

@@ -11,6 +11,7 @@ import (
 // Sums of products of small integers are carried in 32 bits, in which they are exact up to a multiple of 2³²: any order of
 // adding gives the same bits, and sums may be multiplied out. So several steps of the reduction become one where the machine
 // multiplies pairs of 16 bits (uop.Dot2) or fours of 8 bits (uop.Dot4) and adds the products: words hold the factors of these steps.
+// Pairs of bfloat16 (uop.DotBF16) are added in float32, and so is their sum, in an order that is the same each time.
 
 // dotted is a sum of products as the directive takes it: Σ (x + a)·(y + b), where a and b are the same in all steps. It is
 // Σ x·y + a·Σ y + b·Σ x + n·a·b.
@@ -46,10 +47,13 @@ func (k *kernel) dot(m Directive) error {
 	u := k.values[a.owner]
 	d := k.dotted(u, m.N)
 	if d == nil {
-		return fmt.Errorf("%s is no sum of products of integers of at most %d bits", a.owner, 32/m.N)
+		return fmt.Errorf("%s is no sum of products of numbers of at most %d bits that the machine adds so", a.owner, 32/m.N)
 	}
 	k.inWords(a, d, func(x, y *uop.UOp) *uop.UOp {
-		if m.N == 4 {
+		switch {
+		case d.factors[0].load().DType() == dtype.BF16:
+			return x.DotBF16(y)
+		case m.N == 4:
 			return x.Dot4(y)
 		}
 		return x.Dot2(y)
@@ -103,13 +107,17 @@ func (k *kernel) inWords(a *axis, d *dotted, product func(x, y *uop.UOp) *uop.UO
 	}
 }
 
-// dotted takes a sum of products apart; nil if it is none of loads of integers that words of n steps hold.
+// dotted takes a sum of products apart; nil if it is none of loads of integers that words of n steps hold, or of bfloat16 where the machine
+// has an instruction for them: of numbers that are exact otherwise it rounds the sums and takes denormal ones for 0.
 func (k *kernel) dotted(u *uop.UOp, n int) *dotted {
 	types := []dtype.DType{dtype.I8, dtype.U8, dtype.I16}
 	if n == 4 {
 		types = types[:2]
 	}
 	d := k.productsOf(u, n, types, dtype.I32, dtype.U32)
+	if d == nil && n == 2 && k.target.Has(uop.DotBF16, dtype.I32) {
+		d = k.productsOf(u, n, []dtype.DType{dtype.BF16}, dtype.F32)
+	}
 	if d != nil && n == 4 {
 		k.sign(d)
 	}
@@ -277,6 +285,13 @@ func dot2(x, y *uop.UOp) *uop.UOp {
 	bits := x.Int(16)
 	low := func(u *uop.UOp) *uop.UOp { return u.Shl(bits).Shr(bits) }
 	return low(x).Mul(low(y)).Add(x.Shr(bits).Mul(y.Shr(bits)))
+}
+
+// dotBF16 is DotBF16 where a machine has it not.
+func dotBF16(x, y *uop.UOp) *uop.UOp {
+	low := func(u *uop.UOp) *uop.UOp { return u.Shl(u.Int(16)).Bitcast(dtype.F32) }
+	high := func(u *uop.UOp) *uop.UOp { return u.And(u.Int(-1 << 16)).Bitcast(dtype.F32) }
+	return low(x).Mul(low(y)).Add(high(x).Mul(high(y)))
 }
 
 // dot4 is Dot4 where a machine has it not.

@@ -119,7 +119,7 @@ func (q quantisedKind) convolution(v window) *kit {
 }
 
 // dotMachines do products of bytes in different ways.
-var dotMachines = append(slices.Clone(narrow), c.Machine{VectorBytes: 64, L2: 4 << 10, Dot4: true}, c.Machine{VectorBytes: 16, Dot4: true})
+var dotMachines = append(slices.Clone(narrow), c.Machine{VectorBytes: 64, L2: 4 << 10, Dot4: true, DotBF16: true}, c.Machine{VectorBytes: 16, Dot4: true, DotBF16: true})
 
 // Products of all kinds of small integers have the bits of their definition, with all numbers of their types, for all orders of operands,
 // and where the steps fill no word.
@@ -212,7 +212,7 @@ func TestNarrowProducts(t *testing.T) {
 	check(t, "narrow products", jobs, want, 0)
 }
 
-// What operands become is staged, and pairs of small integers are words.
+// What operands become is staged, and pairs of small integers are words, as are pairs of bfloat16 where the machine has an instruction for them.
 func TestNarrowProductsAreStagedWide(t *testing.T) {
 	for _, to := range []*codegen.Target{target(), wasm.Target(wasm.Machine{}), wasm.Target(wasm.Machine{Wazero: true})} {
 		for _, d := range narrowTypes {
@@ -220,7 +220,10 @@ func TestNarrowProductsAreStagedWide(t *testing.T) {
 				directives := codegen.DirectivesString(codegen.Choose(narrowGemm(192, 256, 128, false, transposed, d[0], d[1], d[2], d[3]).s, to))
 				small := d[2] == dtype.I32 || d[0] == dtype.U8
 				steps := "dot r0.a 2"
-				if to.Name == "c" && d[0] != dtype.I16 {
+				switch {
+				case to.Name == "c" && d[0] == dtype.BF16:
+					small = true
+				case to.Name == "c" && d[0] != dtype.I16:
 					steps = "dot r0.a 4"
 				}
 				require.Equal(t, small, strings.Contains(directives, steps), "%s %v: %s", to.Name, d, directives)
@@ -239,6 +242,8 @@ func TestDotDirective(t *testing.T) {
 	}{
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 2", ""},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 2; split r0.a 2; stage p1w at root by ranges layout a0,r0.a.0,r0.a.1", ""},
+		{narrowGemm(5, 6, 7, false, false, dtype.BF16, dtype.BF16, dtype.F32, dtype.BF16), "dot r0.a 2", ""},
+		{narrowGemm(5, 6, 7, false, false, dtype.BF16, dtype.F16, dtype.F32, dtype.F32), "dot r0.a 2", "no sum of products"},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot r0.a 3", "words hold 2 or 4 steps"},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "dot a0 2", "only a reduction goes along"},
 		{narrowGemm(5, 6, 7, false, false, dtype.I8, dtype.I8, dtype.I32, dtype.I8), "split r0.a 3 guard; dot r0.a.1 2", "only a reduction goes along"},
@@ -269,11 +274,16 @@ func TestDotKeepsValues(t *testing.T) {
 			for _, n := range []int{7, 8} {
 				for _, text := range []string{"dot r0.a 2", "dot r0.a 2; stage p1w at a0 by ranges layout r0.a", "dot r0.a 2; stage p2w at root by ranges layout r0.a,a1 vector r0.a",
 					"dot r0.a 4", "dot r0.a 4; stage p1w at a0 by ranges layout r0.a; split a1 4 shift; tile a1.1", "dot r0.a 4; stage p2w at root by ranges layout r0.a,a1 vector r0.a"} {
-					k := narrowGemm(5, 9, n, false, true, dtype.I8, dtype.U8, dtype.I32, dtype.I32)
 					directives, err := codegen.ParseDirectives(text)
 					require.NoError(t, err)
-					_, err = codegen.Lower(k.s, directives, checked(m.t()))
-					require.NoError(t, err, fmt.Sprintf("%s, %d steps", text, n))
+					kits := []*kit{narrowGemm(5, 9, n, false, true, dtype.I8, dtype.U8, dtype.I32, dtype.I32)}
+					if m.t().Has(uop.DotBF16, dtype.I32) && directives[0].N == 2 {
+						kits = append(kits, narrowGemm(5, 9, n, false, true, dtype.BF16, dtype.BF16, dtype.F32, dtype.BF16))
+					}
+					for _, k := range kits {
+						_, err = codegen.Lower(k.s, directives, checked(m.t()))
+						require.NoError(t, err, fmt.Sprintf("%s, %d steps", text, n))
+					}
 				}
 			}
 		})

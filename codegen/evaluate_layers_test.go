@@ -72,7 +72,7 @@ var tight = []struct {
 	t    func() *codegen.Target
 }{
 	{"C 64", func() *codegen.Target {
-		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, Dot4: true})
+		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, Dot4: true, DotBF16: true})
 	}},
 	{"C matrix", func() *codegen.Target {
 		return c.Target(c.Machine{VectorBytes: 64, L1: 1 << 10, L2: 4 << 10, Matrix: codegen.NewMatrixUnit(true, true)})

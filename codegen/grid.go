@@ -410,15 +410,9 @@ func chunks(s *Spec, t *Target) []*Spec {
 	a := cut.Arg().(uop.RangeArg)
 	for from := 0; from < a.N; from += most / inner {
 		part := *s
-		p := o
 		r := s.Home.Range(a.ID, min(most/inner, a.N-from), a.Name)
-		with := map[*uop.UOp]*uop.UOp{cut: r.Add(s.Home.Index(from))}
-		p.Axes, p.Index = slices.Clone(o.Axes), uop.Substitute(s.Home, with, o.Index...)
+		p := substituted(s.Home, o, cut, r.Add(s.Home.Index(from)))
 		p.Axes[slices.Index(p.Axes, cut)] = r
-		p.Value = uop.Substitute(s.Home, with, o.Value)[0]
-		if o.Gate != nil {
-			p.Gate = uop.Substitute(s.Home, with, o.Gate)[0]
-		}
 		part.Outs = []Out{p}
 		out = append(out, &part)
 	}

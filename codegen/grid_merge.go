@@ -24,31 +24,14 @@ func mergeParts(s *Spec, t *Target) *Spec {
 	if s.Params[o.Param].DType.Size() < 4 {
 		return s // one invocation owns all words
 	}
-	loads := func(u *uop.UOp) bool { return u.Op() == uop.Load }
-	at := slices.IndexFunc(o.Index, func(x *uop.UOp) bool { return slices.ContainsFunc(uop.Topo(x), loads) })
+	at := slices.IndexFunc(o.Index, fromData)
 	if at < 0 {
 		return s
 	}
-	apart, merged, id := 1, 1, 0
-	for _, r := range o.Axes {
-		if slices.Contains(o.Index, r) {
-			apart *= extent(r)
-		} else {
-			merged *= extent(r)
-		}
-	}
-	roots := append(slices.Clone(o.Index), o.Value)
-	if o.Gate != nil {
-		roots = append(roots, o.Gate)
-	}
-	for _, u := range uop.Topo(append(roots, o.Axes...)...) {
-		switch u.Op() {
-		case uop.Range:
-			id = max(id, u.Arg().(uop.RangeArg).ID+1)
-		case uop.Load:
-			if u.At(0).Arg().(uop.ParamArg).Slot == o.Param {
-				return s // and its index is of whole axes
-			}
+	apart, merged := o.merged()
+	for _, u := range uop.Topo(append(rootsOf(s.Outs), o.Axes...)...) {
+		if u.Op() == uop.Load && u.At(0).Arg().(uop.ParamArg).Slot == o.Param {
+			return s // and its index is of whole axes
 		}
 	}
 	dims := s.Params[o.Param].Dims
@@ -62,7 +45,7 @@ func mergeParts(s *Spec, t *Target) *Spec {
 		return s
 	}
 	out := *s
-	part, n := s.Home.Range(id, parts, ""), s.Home.Index(parts)
+	part, n := s.Home.Range(s.nextRange(), parts, ""), s.Home.Index(parts)
 	x := o.Index[at]
 	o.Axes = slices.Insert(slices.Clone(o.Axes), 0, part)
 	o.Index = slices.Insert(slices.Clone(o.Index), at+1, part)
@@ -74,4 +57,36 @@ func mergeParts(s *Spec, t *Target) *Spec {
 	p.Dims = slices.Insert(slices.Clone(p.Dims), at+1, parts)
 	p.Dims[at] /= parts
 	return &out
+}
+
+// fromData says that a value comes from data.
+func fromData(u *uop.UOp) bool {
+	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load })
+}
+
+// merged counts the iterations of a merge that go to elements of their own, and for each of these those that may meet.
+func (o *Out) merged() (apart, merged int) {
+	apart, merged = 1, 1
+	for _, r := range o.Axes {
+		if slices.Contains(o.Index, r) {
+			apart *= extent(r)
+		} else {
+			merged *= extent(r)
+		}
+	}
+	return apart, merged
+}
+
+// nextRange is the number of a range that the Spec has not.
+func (s *Spec) nextRange() (id int) {
+	roots := rootsOf(s.Outs)
+	for _, o := range s.Outs {
+		roots = append(roots, o.Axes...)
+	}
+	for _, u := range uop.Topo(roots...) {
+		if u.Op() == uop.Range {
+			id = max(id, u.Arg().(uop.RangeArg).ID+1)
+		}
+	}
+	return id
 }

@@ -72,7 +72,7 @@ func openCPU(t testing.TB, threads int) runtime.Device {
 
 // target is C for vectors of the width that the tests are about.
 func target() *codegen.Target {
-	return checked(c.Target(c.Machine{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20, Dot4: true}))
+	return checked(c.Target(c.Machine{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20, Dot4: true, DotBF16: true}))
 }
 
 // matrixTarget is a machine that multiplies matrices as well.

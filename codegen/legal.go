@@ -135,6 +135,8 @@ var lacking = [uop.NumOps]func(*Legalizer, *uop.UOp) *uop.UOp{
 	uop.MulAdd: (*Legalizer).mulAdd,
 	uop.Dot2:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dot2(v.At(0), v.At(1)) },
 	uop.Dot4:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dot4(v.At(0), v.At(1)) },
+
+	uop.DotBF16: func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dotBF16(v.At(0), v.At(1)) },
 }
 
 // guards are the rules for ops that machines do, but not for all operands.

@@ -231,7 +231,7 @@ func typesOf(o uop.Op) (out []dtype.DType) {
 			ok = d.IsFloat()
 		case uop.IDiv, uop.Mod, uop.And, uop.Or, uop.Xor, uop.Shl, uop.Shr:
 			ok = !d.IsFloat()
-		case uop.Dot2, uop.Dot4:
+		case uop.Dot2, uop.Dot4, uop.DotBF16:
 			ok = d == dtype.I32
 		case uop.Cast, uop.Bitcast:
 			ok = false
@@ -265,6 +265,8 @@ func TestLegalOps(t *testing.T) {
 					leaves[0] = reg(arena, 0, dtype.Bool)
 				case uop.Less, uop.Equal:
 					to = dtype.Bool
+				case uop.DotBF16:
+					to = dtype.F32
 				}
 				checkLegal(t, target, arena.Make(o, to, nil, leaves...), leaves, r, tolerance(o, d, target))
 			}

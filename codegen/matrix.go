@@ -77,18 +77,16 @@ func applyMatrix(k *kernel, m Directive) error {
 
 // wordProduct is the product of two words, as it is computed where no machine does it.
 func wordProduct(x, y *uop.UOp, f [2]matrixFactor) (sum *uop.UOp) {
+	if f[0].of == dtype.BF16 {
+		return x.DotBF16(y)
+	}
 	part := func(u *uop.UOp, of dtype.DType, i int) *uop.UOp {
-		switch {
-		case of == dtype.BF16 && i == 0:
-			return u.Shl(u.Int(16)).Bitcast(dtype.F32)
-		case of == dtype.BF16:
-			return u.And(u.Int(-1 << 16)).Bitcast(dtype.F32)
-		case of == dtype.U8:
+		if of == dtype.U8 {
 			return u.Shr(u.Int(8 * i)).And(u.Int(255))
 		}
 		return u.Shl(u.Int(24 - 8*i)).Shr(u.Int(24))
 	}
-	for i := range 4 / f[0].of.Size() {
+	for i := range 4 {
 		p := part(x, f[0].of, i).Mul(part(y, f[1].of, i))
 		if i > 0 {
 			p = sum.Add(p)

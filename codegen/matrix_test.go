@@ -59,9 +59,11 @@ func TestMatrixNotFinite(t *testing.T) {
 	}
 	want := clone(bufs)
 	define(t, k.s, want)
-	directives := codegen.Choose(k.s, matrixTarget())
-	require.Contains(t, codegen.DirectivesString(directives), "matrix r0.a")
-	check(t, "not finite", []*job{{k.s, directives, bufs}}, [][]array{want}, 1e-5)
+	for how, to := range map[string]*codegen.Target{"matrix r0.a": matrixTarget(), "dot r0.a 2": target()} {
+		directives := codegen.Choose(k.s, to)
+		require.Contains(t, codegen.DirectivesString(directives), how)
+		check(t, "not finite", []*job{{k.s, directives, clone(bufs)}}, [][]array{want}, 1e-5)
+	}
 	finite, not := 0, 0
 	for _, v := range want[0] {
 		if x := v.Float(); x-x == 0 {

@@ -96,3 +96,46 @@ func TestNestsAreNotShared(t *testing.T) {
 	k.s.Outs[2].Param, k.s.Params[1].Write = 1, true
 	assert.Error(t, shared(k.s, "c0"), "a vector that the product replaces")
 }
+
+// A table of rows is filled, and then rows are added to those that data name. Along another axis, elements of each row are.
+func filledAndMerged(rows, size, places int, along bool) *kit {
+	k := newKit()
+	o, at, x := k.param(dtype.F32, true, rows, size), k.param(dtype.I32, false, places), k.param(dtype.F32, false, places, size)
+	if along {
+		at, x = k.param(dtype.I32, false, rows, places), k.param(dtype.F32, false, rows, places)
+	}
+	r := k.rngs(rows, size, places, size)
+	k.out(o, r[:2], k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, 2)))
+	i, index := k.load(at, r[2]).Cast(dtype.Index), []*uop.UOp{nil, r[3]}
+	axes, value, n, d := r[2:4], []*uop.UOp{r[2], r[3]}, rows, 0
+	if along {
+		own := k.Range(9, rows, "")
+		axes, value, n, d = []*uop.UOp{own, r[2]}, []*uop.UOp{own, r[2]}, size, 1
+		i, index = k.load(at, own, r[2]).Cast(dtype.Index), []*uop.UOp{own, nil}
+	}
+	index[d] = i
+	sum := uop.Sum
+	k.s.Outs = append(k.s.Outs, codegen.Out{Param: o, Axes: axes, Index: index, Gate: k.Index(-1).Less(i).And(i.Less(k.Index(n))),
+		Value: k.load(x, value...), Merge: &sum})
+	return k
+}
+
+// Threads share an array that is filled and then merged into, by parts or by its rows, and each element gets its values in their order.
+func TestMergesAreShared(t *testing.T) {
+	t.Parallel()
+	for name, k := range map[string]*kit{"parts": filledAndMerged(96, 64, 3, false), "parts and a rest": filledAndMerged(101, 33, 2, false), "rows": filledAndMerged(20, 50, 70, true)} {
+		s := codegen.MergeRows(k.s, codegen.NestLimits{Rows: 8})
+		directives := codegen.Choose(s, target())
+		assert.Contains(t, codegen.DirectivesString(directives), "thread ", name)
+		start := k.random(rand.New(rand.NewPCG(1, 2)))
+		want := clone(start)
+		define(t, k.s, want)
+		for _, threads := range []int{1, 2, 5} {
+			j := &job{s, directives, clone(start)}
+			run(t, openCPU(t, threads), []*job{j})
+			assert.Equal(t, want[0], j.bufs[0], "%s, %d threads", name, threads)
+		}
+	}
+	k := filledAndMerged(1000, 1, 900, false)
+	assert.Same(t, k.s, codegen.MergeRows(k.s, codegen.NestLimits{Rows: 8}), "looking at each place once for each part would take longer")
+}

@@ -14,11 +14,14 @@ import (
 // reads or writes, they touch as arrays of rows, each iteration the same row. What directives make of the other loops changes no access; but
 // the last part of a loop that is cut may seem to reach beyond a row.
 func (k *kernel) findRow() {
-	if len(k.groups) < 2 || slices.ContainsFunc(k.outs, func(o Out) bool { return o.Merge != nil }) {
+	if len(k.groups) < 2 {
 		return
 	}
 	row := k.outermost()
-	if row != nil && k.rowsApart(row.r) {
+	if row == nil || slices.ContainsFunc(k.outs, func(o Out) bool { return o.Merge != nil && !k.ownsSplit(o, row.r) }) {
+		return
+	}
+	if k.rowsApart(row.r) {
 		k.row = row.r
 	}
 }
@@ -50,21 +53,21 @@ func (k *kernel) sharedRow() *axis {
 func (k *kernel) rowsApart(r *uop.UOp) bool {
 	touched, written := map[int]*group{}, map[int]bool{}
 	several := map[int]bool{} // touched by more than one nest
-	at := map[int][]affine{}
+	at := map[int][]gatedAt{}
 	for _, g := range k.groups {
-		touch := func(param int, index []*uop.UOp) {
+		touch := func(param int, gate *uop.UOp, index []*uop.UOp) {
 			several[param] = several[param] || touched[param] != nil && touched[param] != g
 			touched[param] = g
-			at[param] = append(at[param], k.linear(param, index))
+			at[param] = append(at[param], gatedAt{k.linear(param, index), gate})
 		}
 		for _, i := range g.outs {
 			o := k.outs[i]
 			written[o.Param] = true
-			touch(o.Param, o.Index)
+			touch(o.Param, orTrue(k.t, o.Gate), o.Index)
 		}
 		for _, u := range uop.Topo(k.rootsOf(g)...) {
 			if u.Op() == uop.Load {
-				touch(u.At(0).Arg().(uop.ParamArg).Slot, u.Src()[2:])
+				touch(u.At(0).Arg().(uop.ParamArg).Slot, u.At(1), u.Src()[2:])
 			}
 		}
 	}
@@ -76,22 +79,23 @@ func (k *kernel) rowsApart(r *uop.UOp) bool {
 	return true
 }
 
+// gatedAt is where an access goes if its gate holds.
+type gatedAt struct {
+	affine
+	gate *uop.UOp
+}
+
 // inRows says that all accesses are to the row r of an array of rows.
-func (k *kernel) inRows(at []affine, r *uop.UOp) bool {
+func (k *kernel) inRows(at []gatedAt, r *uop.UOp) bool {
 	size := at[0].coeff(r)
-	return size > 0 && !slices.ContainsFunc(at, func(a affine) bool {
+	return size > 0 && !slices.ContainsFunc(at, func(a gatedAt) bool {
 		rest := affine{c: a.c}
 		for _, t := range a.terms {
-			if t.u == r {
-				continue
+			if t.u != r {
+				rest.terms = append(rest.terms, t)
 			}
-			if k.facts.freeRanges(t.u).has(k.facts.rangeID(r)) {
-				return true
-			}
-			rest.terms = append(rest.terms, t)
 		}
-		lo, hi, ok := symbolic.Bounds(rest.node(k.t))
-		return a.coeff(r) != size || !ok || lo < 0 || hi >= size
+		return a.coeff(r) != size || !symbolic.Under(k.t, a.gate).Within(rest.node(k.t), size)
 	})
 }
 

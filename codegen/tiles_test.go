@@ -72,7 +72,7 @@ func accumulated() *kit {
 
 // narrow are machines other than the one that the tests run on; their C must compile here all the same.
 var narrow = []c.Machine{
-	{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20, Dot4: true}, {VectorBytes: 64, L2: 4 << 10}, {VectorBytes: 32, L2: 16 << 10, Dot4: true}, {VectorBytes: 16},
+	{VectorBytes: 64, L1: 48 << 10, L2: 1 << 20, Dot4: true, DotBF16: true}, {VectorBytes: 64, L2: 4 << 10}, {VectorBytes: 32, L2: 16 << 10, Dot4: true}, {VectorBytes: 16},
 }
 
 func TestTiles(t *testing.T) {

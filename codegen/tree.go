@@ -55,10 +55,12 @@ func (b *builder) tree() []Stmt {
 	}
 	if b.target.Grid {
 		b.checkGroup(body)
-	} else if len(b.groups) > 1 {
+		return body
+	}
+	if len(b.groups) > 1 {
 		body = rowByRow(body)
 	}
-	return body
+	return b.unswitched(body)
 }
 
 // nestOf builds one nest of outputs.

@@ -19,8 +19,9 @@ func (s *scheduler) number() {
 }
 
 // phases is the n of an axis of which, and of whose sums with numbers, a kernel needs quotient and remainder by n only, as
-// behind a reshape that cuts what another joined, the windows of a stride or heads of attention; else 0. An axis along which a scan
-// goes stays one, and so does one that n does not divide where much is summed: the gate of what is beyond would cut blocks of results.
+// behind a reshape that cuts what another joined, the windows of a stride or heads of attention; else 0. Those by what divides n are left
+// to the remainder. An axis along which a scan goes stays one, and so does one that n does not divide where much is summed: the gate of
+// what is beyond would cut blocks of results.
 func (k *kernel) phases(r *uop.UOp) int {
 	n, sums := 0, 1.0
 	for _, u := range uop.Topo(k.expressions()...) {
@@ -31,17 +32,26 @@ func (k *kernel) phases(r *uop.UOp) int {
 			return 0
 		}
 		if (u.Op() == uop.IDiv || u.Op() == uop.Mod) && dependsOn(u, r) {
-			c, _ := u.At(1).ConstInt()
-			if rest, _, ok := symbolic.Affine(u.At(0)); !ok || len(rest) != 1 || rest[0] != (symbolic.Term{Node: r, Coef: 1}) || c < 2 || n != 0 && n != c {
+			c, x := period(u)
+			if rest, _, ok := symbolic.Affine(x); !ok || len(rest) != 1 || rest[0] != (symbolic.Term{Node: r, Coef: 1}) || c < 2 || n%c != 0 && c%n != 0 {
 				return 0
 			}
-			n = c
+			n = max(n, c)
 		}
 	}
 	if all := r.Arg().(uop.RangeArg).N; n >= all || n > 0 && all%n != 0 && sums > maxWindow {
 		return 0
 	}
 	return n
+}
+
+// period is after how many steps of x a quotient changes or a remainder begins anew; quotients of quotients are quotients of x.
+func period(u *uop.UOp) (n int, x *uop.UOp) {
+	for n, x = 1, u; x.Op() == uop.IDiv || x == u; x = x.At(0) {
+		c, _ := x.At(1).ConstInt()
+		n *= max(c, 0)
+	}
+	return n, x
 }
 
 // canonicalRanges numbers the ranges of a kernel in order of use, and leaves out axes of size 1, so that kernels that

@@ -76,6 +76,9 @@ func (n *nesting) about(k *kernel) *nested {
 	if !k.scans() {
 		x.work = codegen.WorkOf(k.spec)
 		x.alone = n.config.Nests.Alone(x.work)
+		if !x.alone {
+			k.spec = codegen.MergeRows(k.spec, n.config.Nests)
+		}
 		x.rows = k.rowAxes()
 	}
 	return x

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/uop"
 )
@@ -13,10 +14,16 @@ import (
 // manyNumbers is from how many numbers on kernels of products take longer than launches and the larger graph.
 const manyNumbers = 1 << 14
 
-// factors are those of the length by which butterflies transform, or nil where products with matrices are faster: of few numbers, of real ones,
-// of which they skip half, of lengths that one small matrix transforms, and of powers of 3, which take too many stages.
-func (p pair) factors() []int {
-	n := p.re.Dim(-1)
+// leastBehind is how many numbers behind an axis are lanes enough for its butterflies; of fewer the axis is moved to the end.
+const leastBehind = 16
+
+// behind is how many numbers lie behind those of an axis.
+func (p pair) behind(axis int) int { return uop.Shape(p.re.shape()[axis+1:]).Numel() }
+
+// factors are those of an axis' length by which butterflies transform, or nil where products with matrices are faster: of few numbers, of real
+// ones, of which they skip half, of lengths that one small matrix transforms, and of powers of 3, which take too many stages.
+func (p pair) factors(axis int) []int {
+	n := p.re.Dim(axis)
 	f := radices(n)
 	threes := 0
 	for _, a := range f {
@@ -44,46 +51,45 @@ func radices(n int) (out []int) {
 	return out
 }
 
-// butterflied transforms the last axis, without scaling, by the factors of its length. The gradient of a transform is one backwards.
-func (p pair) butterflied(factors []int) pair {
-	last := p.re.Rank() - 1
+// butterflied transforms an axis, without scaling, by the factors of its length. The gradient of a transform is one backwards.
+func (p pair) butterflied(axis int, factors []int) pair {
 	tables := make([]pair, len(factors))
 	for i, done := 1, factors[0]; i < len(factors); i++ {
 		tables[i] = twiddles(p.re, factors[i], done, factors[i]*done).each(func(x *Tensor) *Tensor { return x.Unsqueeze(-1) })
 		done *= factors[i]
 	}
-	parts := func(x *Tensor) pair { return pair{x.Select(last, 0), x.Select(last, 1)} }
+	parts := func(x *Tensor) pair { return pair{x.Select(axis, 0), x.Select(axis, 1)} }
 	return parts(Function("FFT", func(in ...*Tensor) []*Tensor {
-		return []*Tensor{pair{in[0], in[1]}.butterflies(factors, tables)}
+		return []*Tensor{pair{in[0], in[1]}.butterflies(axis, factors, tables)}
 	}, FunctionOptions{Gradient: func(in, out, seeds []*Tensor) []*Tensor {
 		g := parts(seeds[0])
-		back := parts(pair{g.im, g.re}.butterflies(factors, tables))
+		back := parts(pair{g.im, g.re}.butterflies(axis, factors, tables))
 		return []*Tensor{back.im, back.re}
 	}})(p.re, p.im)[0])
 }
 
-// butterflies gives both parts of the transform, in an axis before the last.
-func (p pair) butterflies(factors []int, tables []pair) *Tensor {
-	last := p.re.Rank() - 1
+// butterflies gives both parts of the transform, in an axis before the transformed one. What lies behind that is transformed side by side, in
+// the lanes of each stage.
+func (p pair) butterflies(axis int, factors []int, tables []pair) *Tensor {
 	shape := p.re.Shape()
-	lead, n := shape[:last:last], shape[last]
+	lead, n, behind := shape[:axis:axis], shape[axis], p.behind(axis)
 	p = p.each((*Tensor).settled)
 	var all *Tensor
 	rest, done := 1, n
 	for i, a := range factors {
 		done /= a
 		x := p.each(func(x *Tensor) *Tensor { // as k, r, d
-			return x.Reshape(append(lead, rest, a, done)...).Transpose(last, last+1)
+			return x.Reshape(append(lead, rest, a, done*behind)...).Transpose(axis, axis+1)
 		})
 		if i > 0 {
 			x = x.times(tables[i], false)
 		}
-		y := x.small(last)
-		all = Stack(last, y.re, y.im).Contiguous().Reshape(append(lead, 2, n)...)
-		p = pair{all.Select(last, 0), all.Select(last, 1)}
+		y := x.small(axis)
+		all = Stack(axis, y.re, y.im).Contiguous().Reshape(append(lead, 2, n*behind)...)
+		p = pair{all.Select(axis, 0), all.Select(axis, 1)}
 		rest *= a
 	}
-	return all
+	return all.Reshape(slices.Concat(lead, []int{2}, shape[axis:])...)
 }
 
 // settled is x, which is stored first where it is not yet, or not part of what is.

@@ -178,11 +178,12 @@ func transform(op string, p pair, n, axis int, norm FFTNorm, inverse bool) pair 
 		n = p.re.Dim(axis)
 	}
 	checkLength(op, p.re, n)
-	last := p.re.Rank() - 1
-	p = p.each(func(x *Tensor) *Tensor { return x.resized(axis, n).Transpose(axis, last) })
-	p = dft(p, inverse)
-	s := norm.scale(n, inverse)
-	return p.each(func(x *Tensor) *Tensor { return x.Transpose(axis, last).Mul(s) })
+	p = dft(p.each(func(x *Tensor) *Tensor { return x.resized(axis, n) }), axis, inverse)
+	return p.scaled(norm.scale(n, inverse))
+}
+
+func (p pair) scaled(s float64) pair {
+	return p.each(func(x *Tensor) *Tensor { return x.Mul(s) })
 }
 
 func checkLength(op string, x *Tensor, n int) {
@@ -201,39 +202,35 @@ func realTransform(op string, x *Tensor, n, axis int, norm FFTNorm, inverse bool
 		n = x.Dim(axis)
 	}
 	checkLength(op, x, n)
-	last := x.Rank() - 1
-	x = x.resized(axis, n).Transpose(axis, last)
+	x = x.resized(axis, n)
 	var p pair
 	if n%2 == 0 && n > dftDirect {
-		p = halved(x)
+		p = halved(x, axis)
 	} else {
-		p = dft(pair{re: x}, false).each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, n/2+1) })
+		p = dft(pair{re: x}, axis, false).each(func(x *Tensor) *Tensor { return x.Narrow(axis, 0, n/2+1) })
 	}
-	s := norm.scale(n, inverse)
-	return p.each(func(x *Tensor) *Tensor { return x.Transpose(axis, last).Mul(s) })
+	return p.scaled(norm.scale(n, inverse))
 }
 
-// halved transforms real numbers along the last axis, of even length n, to the first n/2+1 terms: neighbours are the parts of
+// halved transforms real numbers along an axis, of even length n, to the first n/2+1 terms: neighbours are the parts of
 // n/2 complex numbers, of whose transform z the terms are the half sum of z[k] and conj z[n/2−k], and their half difference
 // turned by −i·exp(−2πi·k/n).
-func halved(x *Tensor) pair {
-	last := x.Rank() - 1
+func halved(x *Tensor, axis int) pair {
 	shape := x.Shape()
-	n := shape[last]
-	x = x.Reshape(append(shape[:last:last], n/2, 2)...)
-	z := dft(pair{x.Select(last+1, 0), x.Select(last+1, 1)}, false)
-	return z.each(func(x *Tensor) *Tensor { return Cat(last, x, x.Narrow(last, 0, 1)).Mul(0.5) }).folded(n, false)
+	n := shape[axis]
+	x = x.Reshape(slices.Concat(shape[:axis], []int{n / 2, 2}, shape[axis+1:])...)
+	z := dft(pair{x.Select(axis+1, 0), x.Select(axis+1, 1)}, axis, false)
+	return z.each(func(x *Tensor) *Tensor { return Cat(axis, x, x.Narrow(axis, 0, 1)).Mul(0.5) }).folded(axis, n, false)
 }
 
 // folded are the sums of each of n/2+1 terms and the conjugate of that at the other end, and the differences turned by
 // −i·exp(−2πi·k/n), or back by i·exp(2πi·k/n).
-func (p pair) folded(n int, back bool) pair {
-	last := p.re.Rank() - 1
-	w := twiddles(p.re, 2, n/2+1, n).each(func(x *Tensor) *Tensor { return x.Select(0, 1) })
+func (p pair) folded(axis, n int, back bool) pair {
+	w := twiddles(p.re, 2, n/2+1, n).each(func(x *Tensor) *Tensor { return along(x.Select(0, 1), axis, p.re.Rank()) })
 	if back {
 		w.re = w.re.Neg()
 	}
-	q := p.each(func(x *Tensor) *Tensor { return x.Flip(last) })
+	q := p.each(func(x *Tensor) *Tensor { return x.Flip(axis) })
 	d := pair{p.re.Sub(q.re), p.im.Add(q.im)}.times(w, false)
 	return pair{p.re.Add(q.re).Add(d.im), p.im.Sub(q.im).Sub(d.re)}
 }
@@ -245,28 +242,37 @@ func mirrored(op string, p pair, n, axis int, norm FFTNorm, inverse bool) *Tenso
 		n = 2 * (p.re.Dim(axis) - 1)
 	}
 	checkLength(op, p.re, n)
-	last := p.re.Rank() - 1
 	half := n/2 + 1
-	p = p.each(func(x *Tensor) *Tensor { return x.resized(axis, half).Transpose(axis, last) })
+	p = p.each(func(x *Tensor) *Tensor { return x.resized(axis, half) })
 	if n%2 == 0 && n > dftDirect {
-		return p.doubled().Transpose(axis, last).Mul(norm.scale(n, inverse))
+		return p.doubled(axis).Mul(norm.scale(n, inverse))
 	}
-	tail := p.conj().each(func(x *Tensor) *Tensor { return x.Narrow(last, 1, n-half).Flip(last) })
-	full := pair{Cat(last, p.re, tail.re), Cat(last, p.im, tail.im)}
-	return dft(full, true).re.Transpose(axis, last).Mul(norm.scale(n, inverse))
+	tail := p.conj().each(func(x *Tensor) *Tensor { return x.Narrow(axis, 1, n-half).Flip(axis) })
+	full := pair{Cat(axis, p.re, tail.re), Cat(axis, p.im, tail.im)}
+	return dft(full, axis, true).re.Mul(norm.scale(n, inverse))
 }
 
-// doubled is the real inverse, unscaled, of a spectrum of which p is the first half along the last axis, n/2+1 terms: halved
+// doubled is the real inverse, unscaled, of a spectrum of which p is the first half along an axis, n/2+1 terms: halved
 // backwards. The imaginary parts of the first and the last term do not count.
-func (p pair) doubled() *Tensor {
-	last := p.re.Rank() - 1
+func (p pair) doubled(axis int) *Tensor {
 	shape := p.re.Shape()
-	h := shape[last] - 1
-	k := arange(h + 1)
+	h := shape[axis] - 1
+	k := along(arange(h+1), axis, len(shape))
 	p.im = k.Eq(0).LogicalOr(k.Eq(h)).Where(0, p.im)
-	z := p.folded(2*h, true)
-	z = dft(z.each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, h) }), true)
-	return z.join().Reshape(append(shape[:last:last], 2*h)...)
+	z := p.folded(axis, 2*h, true)
+	z = dft(z.each(func(x *Tensor) *Tensor { return x.Narrow(axis, 0, h) }), axis, true)
+	shape[axis] = 2 * h
+	return Stack(axis+1, z.re, z.im).Reshape(shape...)
+}
+
+// along gives a list the shape of one that varies along an axis of several.
+func along(list *Tensor, axis, rank int) *Tensor {
+	shape := make([]int, rank-axis)
+	for i := range shape {
+		shape[i] = 1
+	}
+	shape[0] = -1
+	return list.Reshape(shape...)
 }
 
 // resized cuts an axis or fills it with zeros at its end.
@@ -277,18 +283,22 @@ func (x *Tensor) resized(axis, n int) *Tensor {
 	return x.Narrow(axis, 0, n)
 }
 
-// dft transforms the last axis without scaling: Σ x[j]·exp(∓2πi·jk/n). The inverse is the transform with both parts exchanged.
-// Of many numbers it is made by butterflies.
-func dft(p pair, inverse bool) pair {
+// dft transforms an axis without scaling: Σ x[j]·exp(∓2πi·jk/n). The inverse is the transform with both parts exchanged.
+// Of many numbers it is made by butterflies. What is not the last axis is moved there, unless there are lanes enough behind it.
+func dft(p pair, axis int, inverse bool) pair {
+	last := p.re.Rank() - 1
+	f := p.factors(axis)
 	switch {
 	case inverse && p.im == nil:
-		return dft(p, false).conj()
+		return dft(p, axis, false).conj()
 	case inverse:
-		p = dft(pair{p.im, p.re}, false)
+		p = dft(pair{p.im, p.re}, axis, false)
 		return pair{p.im, p.re}
-	}
-	if f := p.factors(); f != nil {
-		return p.butterflied(f)
+	case f != nil && (axis == last || p.behind(axis) >= leastBehind):
+		return p.butterflied(axis, f)
+	case axis != last:
+		turn := func(x *Tensor) *Tensor { return x.Transpose(axis, last) }
+		return dft(p.each(turn), last, false).each(turn)
 	}
 	return p.products()
 }
@@ -381,8 +391,8 @@ func (p pair) chirp() pair {
 	for k, z := range around {
 		bRe[k], bIm[k] = real(z), imag(z)
 	}
-	p = dft(p, false).times(pair{p.re.floats(bRe, m), p.re.floats(bIm, m)}, false)
-	return dft(p, true).each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, n) }).times(spread, false)
+	p = dft(p, last, false).times(pair{p.re.floats(bRe, m), p.re.floats(bIm, m)}, false)
+	return dft(p, last, true).each(func(x *Tensor) *Tensor { return x.Narrow(last, 0, n) }).times(spread, false)
 }
 
 // spectrum is the transform of numbers on the host; their number is a power of two.

@@ -213,3 +213,28 @@ func longFFT(t *testing.T, device string) {
 		require.NoError(t, e.Close())
 	}
 }
+
+// Along an axis with many numbers behind it the lanes of all stages are those numbers: nothing is gathered from rows.
+func TestFFTGathersNothing(t *testing.T) {
+	e, err := engine.Open("CPU", engine.Options{})
+	need.Device(t, "CPU", err)
+	require.NoError(t, e.Close())
+	x, _ := line(t, "CPU", 1<<16)
+	x = x.Reshape(256, 256, 2)
+	for _, y := range []*tensor.Tensor{x.FFT(-1, 0, tensor.Backward), x.IFFT(-1, 0, tensor.Backward)} {
+		view, err := y.Schedule()
+		require.NoError(t, err)
+		require.Contains(t, view.String(), "f32x")
+		assert.NotContains(t, view.String(), "gt_f32")
+	}
+}
+
+// The axis of 7·11·13 numbers is three in the last stage, so that loads are affine.
+func TestFFTOfThreeFactors(t *testing.T) {
+	x, _ := line(t, "NULL", 16*1001)
+	view, err := x.Reshape(16, 1001, 2).FFT(-1, 1, tensor.Backward).Schedule()
+	require.NoError(t, err)
+	for _, k := range view.Plan.Kernels {
+		assert.NotContains(t, k.Name+"_", "_1001_")
+	}
+}

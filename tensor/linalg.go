@@ -192,9 +192,12 @@ func statedSolution(op string, x, inverse, a, b *Tensor) *Tensor {
 	})[0]
 }
 
-// substitute solves triangular systems row by row, the rows after each freed of it.
+// substitute solves triangular systems row by row, the rows after each freed of it; large ones block by block.
 func substitute(a, b *Tensor, upper bool) *Tensor {
 	n := a.Dim(-1)
+	if n > unblocked {
+		return substituteBlocks(a, b, upper)
+	}
 	a, b = a.Contiguous(), b.Contiguous()
 	row := a.row()
 	for _, at := range a.stepNumbers(n) {
@@ -208,6 +211,44 @@ func substitute(a, b *Tensor, upper bool) *Tensor {
 		b = row.Eq(at).Where(x, later.Where(rest, b)).Contiguous()
 	}
 	return b
+}
+
+// substituteBlocks solves large triangular systems: the blocks of the diagonal are inverted side by side, and the rows after each block are freed
+// of it by a product. Zeros of an inverse meet no row, since what is not finite keeps to the rows after its own.
+func substituteBlocks(a, b *Tensor, upper bool) *Tensor {
+	n := a.Dim(-1)
+	blocks, size := blocksOf(n)
+	all := blocks * size
+	a, b = a.wider(0, all-n).higher(0, all-n), b.higher(0, all-n).Contiguous()
+	row, column := arange(size).Unsqueeze(1), arange(size)
+	diagonal := a.diagonalBlocks(size)
+	spare := arange(blocks).Reshape(-1, 1, 1).Mul(size).Add(row).Lt(n).Not()
+	one := row.Eq(column).To(a.DType()).Expand(diagonal.Shape()...)
+	inverse := substitute(spare.Where(one, diagonal), one, upper).Reshape(append(a.batch(), all, size)...)
+	counts := column.Gt(row).Not()
+	if upper {
+		counts = row.Gt(column).Not()
+	}
+	a = a.Contiguous()
+	x := make([]*Tensor, blocks)
+	for i, at := range a.everyPlace(blocks, size) {
+		if upper {
+			i, at = blocks-1-i, at.RSub(all-size)
+		}
+		rows := counts.Unsqueeze(-1).Where(inverse.block(-2, at, size).Unsqueeze(-1).Mul(b.block(-2, at, size).Unsqueeze(-3)), 0).Sum(-2)
+		x[i] = rows.Contiguous()
+		b = b.Sub(a.block(-1, at, size).MatMul(x[i])).Contiguous() // what becomes of rows that are done is nobody's concern
+	}
+	return Cat(b.Rank()-2, x...).Narrow(-2, 0, n)
+}
+
+// diagonalBlocks are the blocks of some rows and columns on the diagonal, [blocks, size, size] of a matrix.
+func (t *Tensor) diagonalBlocks(size int) *Tensor {
+	n, batch := t.Dim(-1), slices.Clip(t.batch())
+	stripe := size * (n + 1)
+	flat := t.Reshape(append(batch, n*n)...)
+	flat = t.like(extend(flat.node(), len(batch), 0, n/size*stripe-n*n))
+	return flat.Reshape(append(batch, n/size, stripe)...).Narrow(-1, 0, size*n).Reshape(append(batch, n/size, size, n)...).Narrow(-1, 0, size)
 }
 
 // Det is the determinant of square matrices.

@@ -207,6 +207,29 @@ func TestSolveTriangularKeepsNoNumbersApart(t *testing.T) {
 	require.Equal(t, []float64{1, 1}, x[1:3])
 	require.True(t, math.IsNaN(x[4]) && math.IsNaN(x[7]))
 	require.Equal(t, []float64{inf, -inf}, []float64{x[5], x[8]})
+
+	const n, at = 100, 70 // in the middle of a block
+	wide := make([]float64, 2*n)
+	wide[2*at] = nan
+	each := make([]float64, n*n)
+	for i := range each {
+		each[i] = 1
+		if i%(n+1) == 0 {
+			each[i] = n
+		}
+	}
+	ones := quick(each, n, n)
+	for _, upper := range []bool{false, true} {
+		x = data[float64](t, ones.SolveTriangular(quick(wide, n, 2), upper, false))
+		for i := range n {
+			after := i >= at
+			if upper {
+				after = i <= at
+			}
+			require.Equal(t, after, math.IsNaN(x[2*i]), "row %d, upper %v", i, upper)
+			require.Zero(t, x[2*i+1])
+		}
+	}
 }
 
 // Only the lower triangle is read, and what lies above the diagonal of the result is 0.
@@ -275,6 +298,7 @@ func TestStepsShareKernels(t *testing.T) {
 		{"Eigh", 64, 500, 60, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},
 		{"SVD", 64, 1610, 48, func(a *tensor.Tensor) []*tensor.Tensor { u, s, vt := a.SVD(false); return []*tensor.Tensor{u, s, vt} }},
 		{"Solve", 200, 275, 37, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Solve(a)} }},
+		{"SolveTriangular", 200, 100, 20, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.SolveTriangular(a, false, false)} }},
 		{"Cholesky", 200, 62, 26, func(a *tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{a.Cholesky()} }},
 		{"QR", 200, 540, 54, func(a *tensor.Tensor) []*tensor.Tensor { q, r := a.QR(false); return []*tensor.Tensor{q, r} }},
 		{"Eigh", 200, 1240, 100, func(a *tensor.Tensor) []*tensor.Tensor { w, v := a.Eigh(false); return []*tensor.Tensor{w, v} }},

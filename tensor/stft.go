@@ -57,16 +57,16 @@ func (t *Tensor) STFT(n int, o Frames) *Tensor {
 		if o.ZeroPadded {
 			mode = Zero
 		}
-		x = x.PadMode(mode, []int{n / 2}, []int{n / 2})
+		x = x.PadMode(mode, []int{n / 2}, []int{n / 2}).Contiguous() // each sample is in several windows
 	}
 	if x.Dim(-1) < n {
 		fail(op, shapes(t.shape()), "%d samples are less than a window of %d", x.Dim(-1), n)
 	}
-	x = x.Unfold(-1, n, hop).Mul(o.window(op, n, x.DType()))
+	x = x.Unfold(-1, n, hop).Mul(o.window(op, n, x.DType())).Transpose(-2, -1)
 	if o.TwoSided {
-		return Complex(x, ZerosLike(x)).FFT(-1, -1, o.norm()).Transpose(-2, -3)
+		return Complex(x, ZerosLike(x)).FFT(-1, -2, o.norm())
 	}
-	return x.RFFT(-1, -1, o.norm()).Transpose(-2, -3)
+	return x.RFFT(-1, -2, o.norm())
 }
 
 // ISTFT is the signal of which t[…, frequencies, windows, 2] is the STFT with the same options: the inverse transforms of all windows, weighted

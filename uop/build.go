@@ -178,6 +178,10 @@ func (u *UOp) Dot2(v *UOp) *UOp { return u.binary(Dot2, v) }
 // never overflows.
 func (u *UOp) Dot4(v *UOp) *UOp { return u.binary(Dot4, v) }
 
+// DotBF16 is the sum, in float32, of the products of the low and of the high halves of u and v, int32 words of two bfloat16 each. Denormal
+// numbers may count as 0: machines do that.
+func (u *UOp) DotBF16(v *UOp) *UOp { return u.home.Make(DotBF16, dtype.F32, nil, u, v) }
+
 // MulAdd is u·v + w, rounded once.
 func (u *UOp) MulAdd(v, w *UOp) *UOp { return u.home.Make(MulAdd, u.dtype, nil, u, v, w) }
 

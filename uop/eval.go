@@ -237,6 +237,12 @@ func evalDot4(a args) Value {
 	return IntValue(a.from, sum)
 }
 
+func evalDotBF16(a args) Value {
+	half := func(v Value, shift int) float64 { return float64(math.Float32frombits(uint32(v.Int()) >> shift << 16)) }
+	product := func(shift int) float64 { return FloatValue(a.to, half(a.x, shift)*half(a.y, shift)).Float() }
+	return FloatValue(a.to, product(0)+product(16))
+}
+
 // mulAdd is x·y + z to be rounded once to d. For the types below float64 the product is exact; the sum is
 // rounded to odd, so that rounding it again to d is rounding once.
 func mulAdd(d dtype.DType, x, y, z float64) float64 {

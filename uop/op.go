@@ -48,8 +48,9 @@ const (
 	Shr
 	Less
 	Equal
-	Dot2 // int32 words of two int16: the sum of both products
-	Dot4 // int32 words of four bytes, those of the first without sign, those of the second with one: the sum of all products
+	Dot2    // int32 words of two int16: the sum of both products
+	Dot4    // int32 words of four bytes, those of the first without sign, those of the second with one: the sum of all products
+	DotBF16 // int32 words of two bfloat16: the sum of both products, a float32
 	Where
 	MulAdd
 
@@ -238,6 +239,8 @@ var table = [numOps]OpInfo{
 
 	Dot2: {"dot2", 2, Same, Binary, Commutative, evalDot2, Words, plain, Exact},
 	Dot4: {"dot4", 2, Same, Binary, 0, evalDot4, Words, plain, Exact},
+
+	DotBF16: {"dotbf16", 2, Given, Binary, 0, evalDotBF16, Words, plain, Rounded},
 
 	Where:  {"where", 3, Second, Ternary, 0, evalWhere, AnyType, light, Exact},
 	MulAdd: {"muladd", 3, Same, Ternary, 0, evalMulAdd, Numbers, plain, Exact},

@@ -23,6 +23,7 @@ type Machine struct {
 	L1, L2      int  // bytes of the caches of one core
 	NoFMA       bool // it has no instruction for a multiply-add
 	Dot4        bool // it multiplies fours of bytes and adds the products
+	DotBF16     bool // it multiplies pairs of bfloat16 and adds the products in float32
 	NoOpt       bool
 	Matrix      *codegen.MatrixUnit // or nil: the matrices that it multiplies
 }
@@ -82,6 +83,8 @@ func (m Machine) has(o uop.Op, d dtype.DType) bool {
 		return d == dtype.I32
 	case o == uop.Dot4:
 		return d == dtype.I32 && m.Dot4
+	case o == uop.DotBF16:
+		return d == dtype.I32 && m.DotBF16
 	}
 	return true
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// Sums of products of pairs of 16 bits and of fours of 8 bits. Where the machine has no instruction that the prelude names,
+// Sums of products of pairs of 16 bits, integers and bfloat16, and of fours of 8 bits. Where the machine has no instruction that the prelude names,
 // lanes take the words apart by shifts.
 
-// dotInstructions are the machine's: WEFT_DOT2_t multiplies, WEFT_DOT2ADD_t and WEFT_DOT4ADD_t add to what was there as well.
+// dotInstructions are the machine's: WEFT_DOT2_t multiplies, WEFT_DOT2ADD_t, WEFT_DOT4ADD_t and WEFT_DOTBF16ADD_t add to what was there
+// as well. What compilers call that of bfloat16 takes operands of other types in each version, so it is named as the assembler does.
 const dotInstructions = `#if defined(__x86_64__) && defined(__GNUC__)
 typedef short weft_i16x8 __attribute__((vector_size(16)));
 typedef short weft_i16x16 __attribute__((vector_size(32)));
@@ -42,7 +43,26 @@ typedef int weft_i32x16 __attribute__((vector_size(64)));
 #define WEFT_DOT4ADD_i32x8(c, a, b) WEFT_VNNI(vpdpbusd, 256, v8si)(c, a, b)
 #define WEFT_DOT4ADD_i32x4(c, a, b) WEFT_VNNI(vpdpbusd, 128, v4si)(c, a, b)
 #endif
+#if defined(__AVX512BF16__) && defined(__AVX512VL__)
+#define WEFT_BF16_DOT(n, f, i) \
+typedef float f __attribute__((vector_size(4 * n))); \
+typedef int i __attribute__((vector_size(4 * n))); \
+static inline f weft_dotbf16x##n(f c, i a, i b) { __asm__("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); return c; }
+WEFT_BF16_DOT(4, weft_bf16_f32x4, weft_bf16_i32x4)
+WEFT_BF16_DOT(8, weft_bf16_f32x8, weft_bf16_i32x8)
+WEFT_BF16_DOT(16, weft_bf16_f32x16, weft_bf16_i32x16)
+#define WEFT_DOTBF16ADD_f32x4(c, a, b) weft_dotbf16x4(c, (weft_bf16_i32x4)(a), (weft_bf16_i32x4)(b))
+#define WEFT_DOTBF16ADD_f32x8(c, a, b) weft_dotbf16x8(c, (weft_bf16_i32x8)(a), (weft_bf16_i32x8)(b))
+#define WEFT_DOTBF16ADD_f32x16(c, a, b) weft_dotbf16x16(c, (weft_bf16_i32x16)(a), (weft_bf16_i32x16)(b))
 #endif
+#endif
+static inline float weft_dotbf16(int32_t a, int32_t b) {
+#ifdef WEFT_DOTBF16ADD_f32x4
+	return WEFT_DOTBF16ADD_f32x4((weft_bf16_f32x4){0}, ((weft_bf16_i32x4){a, 0, 0, 0}), ((weft_bf16_i32x4){b, 0, 0, 0}))[0];
+#else
+	return bits_u32_f32((uint32_t)a << 16) * bits_u32_f32((uint32_t)b << 16) + bits_u32_f32((uint32_t)a & 0xffff0000u) * bits_u32_f32((uint32_t)b & 0xffff0000u);
+#endif
+}
 static inline int32_t weft_dot2(int32_t a, int32_t b) {
 	return (int32_t)((uint32_t)((int16_t)a * (int16_t)b) + (uint32_t)((a >> 16) * (b >> 16)));
 }
@@ -57,20 +77,22 @@ static inline int32_t weft_dot4(int32_t a, int32_t b) {
 }
 `
 
-// dots spells a Dot2 or Dot4, alone or added to something; "" is neither.
+// isDot says that u multiplies words and adds the products.
+func isDot(u *uop.UOp) bool { return u.Op() == uop.Dot2 || u.Op() == uop.Dot4 || u.Op() == uop.DotBF16 }
+
+// dots spells such a product of words, alone or added to something; "" is neither.
 func (r *renderer) dots(u *uop.UOp) string {
-	is := func(u *uop.UOp) bool { return u.Op() == uop.Dot2 || u.Op() == uop.Dot4 }
 	sum, dot := (*uop.UOp)(nil), u
 	if u.Op() == uop.Add {
 		sum, dot = u.At(0), u.At(1)
-		if !is(dot) {
+		if !isDot(dot) {
 			sum, dot = dot, sum
 		}
 	}
-	if !is(dot) || !r.vary(dot) {
+	if !isDot(dot) || !r.vary(dot) {
 		return ""
 	}
-	name, a, b := r.helper(dot.Op().String(), "i32"), r.vexpr(dot.At(0)), r.vexpr(dot.At(1))
+	name, a, b := r.helper(dot.Op().String(), elem(dot.DType())), r.vexpr(dot.At(0)), r.vexpr(dot.At(1))
 	if sum == nil {
 		return fmt.Sprintf("%s(%s, %s)", name, a, b)
 	}
@@ -83,17 +105,21 @@ func (r *renderer) dotHelper(what, name, v string) {
 	alone := fmt.Sprintf("#ifdef WEFT_%[1]s_%[3]s\n#define %[2]s(a, b) ((%[3]s)WEFT_%[1]s_%[3]s(a, b))\n"+
 		"#elif defined(WEFT_%[1]sADD_%[3]s)\n#define %[2]s(a, b) ((%[3]s)WEFT_%[1]sADD_%[3]s((%[3]s){0}, a, b))\n#else\n", what, name, v)
 	product := "((a << 16) >> 16) * ((b << 16) >> 16) + (a >> 16) * (b >> 16)"
-	if what == "DOT4" {
+	switch what {
+	case "DOTBF16":
+		half := func(u, bits string) string { return fmt.Sprintf("((%s)(%s %s))", v, u, bits) }
+		product = fmt.Sprintf("%s * %s + %s * %s", half("a", "<< 16"), half("b", "<< 16"), half("a", "& -65536"), half("b", "& -65536"))
+	case "DOT4":
 		product = "(a & 255) * ((b << 24) >> 24) + ((a >> 8) & 255) * ((b << 16) >> 24) + ((a >> 16) & 255) * ((b << 8) >> 24) + ((a >> 24) & 255) * (b >> 24)"
 	}
-	r.define(name, alone+fmt.Sprintf(`static inline %[3]s %[2]s(%[3]s a, %[3]s b) { return %[4]s; }
+	r.define(name, alone+fmt.Sprintf(`static inline %[3]s %[2]s(%[5]s a, %[5]s b) { return %[4]s; }
 #endif
 #ifdef WEFT_%[1]sADD_%[3]s
 #define %[2]s_add(c, a, b) ((%[3]s)WEFT_%[1]sADD_%[3]s(c, a, b))
 #else
 #define %[2]s_add(c, a, b) ((c) + %[2]s(a, b))
 #endif
-`, what, name, v, product))
+`, what, name, v, product, r.vtype("i32")))
 }
 
 // word is an int32 whose parts are loads, the first one its lowest bits.

@@ -67,7 +67,7 @@ func (r *renderer) expr(u *uop.UOp) string {
 		}
 		return r.wrap(d, fmt.Sprintf("%s * %s + %s", r.factor(d, a), b, c))
 	}
-	if u.Op() == uop.Dot2 || u.Op() == uop.Dot4 {
+	if isDot(u) {
 		return fmt.Sprintf("weft_%s(%s, %s)", u.Op(), r.expr(u.At(0)), r.expr(u.At(1)))
 	}
 	if u.Op() == uop.Or {

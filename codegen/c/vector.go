@@ -93,7 +93,7 @@ func (r *renderer) helper(what, e string) string {
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
 	case "fma", "sqrt":
 		r.mathHelper(what, name, v, e)
-	case "dot2", "dot4":
+	case "dot2", "dot4", "dotbf16":
 		r.dotHelper(what, name, v)
 	case "all":
 		f("int", v+" m", fmt.Sprintf("%[1]s all = ~(%[1]s){0}; return !__builtin_memcmp(&m, &all, sizeof m);", v))

@@ -29,7 +29,7 @@ func Target(noOpt bool) *codegen.Target {
 
 func has(o uop.Op, d dtype.DType) bool {
 	switch {
-	case uop.Info(o).Trait == uop.Function || o == uop.Dot2 || o == uop.Dot4:
+	case uop.Info(o).Trait == uop.Function || o == uop.Dot2 || o == uop.Dot4 || o == uop.DotBF16:
 		return false
 	case d.IsNarrow():
 		switch o {

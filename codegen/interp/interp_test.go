@@ -122,7 +122,7 @@ func typesOf(o uop.Op) (out []dtype.DType) {
 			if d.IsFloat() {
 				continue
 			}
-		case uop.Dot2, uop.Dot4:
+		case uop.Dot2, uop.Dot4, uop.DotBF16:
 			if d != dtype.I32 {
 				continue
 			}
@@ -202,6 +202,8 @@ func TestOps(t *testing.T) {
 				check(o, []dtype.DType{dtype.Bool, d, d}, d)
 			case uop.Less, uop.Equal:
 				check(o, []dtype.DType{d, d}, dtype.Bool)
+			case uop.DotBF16:
+				check(o, []dtype.DType{d, d}, dtype.F32)
 			default:
 				from := make([]dtype.DType, uop.Info(o).Arity)
 				for i := range from {

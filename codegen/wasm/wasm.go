@@ -61,7 +61,7 @@ func has(o uop.Op, d dtype.DType) bool {
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast
 	}
 	switch {
-	case uop.Info(o).Trait == uop.Function || o == uop.Dot4:
+	case uop.Info(o).Trait == uop.Function || o == uop.Dot4 || o == uop.DotBF16:
 		return false
 	case o == uop.MulAdd:
 		return d.IsInt()

@@ -79,7 +79,7 @@ func has(o uop.Op, d dtype.DType) bool {
 	case d == dtype.Bool:
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Where || o == uop.Bitcast
 	}
-	return uop.Info(o).Trait != uop.Function && o != uop.Dot2 && o != uop.Dot4
+	return uop.Info(o).Trait != uop.Function && o != uop.Dot2 && o != uop.Dot4 && o != uop.DotBF16
 }
 
 // Render gives a kernel's launch and its draft. Finish spells it, for the memory that a plan binds to it.
