@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +19,9 @@ import (
 // tried leaves the model's results, and what is taken the truth. Other cases for another WEFT_SEED; all of them, in an hour:
 //
 //	WEFT_SEARCH=1 go test ./tests/devicetest -run TestSearch -timeout 3h
+//
+// WGSL lets compilers assume that there are no NaN and infinities (section "Floating Point Evaluation"): of a select between 0 and x, times
+// w, Mesa's makes a select between 0 and x·w in some forms of a kernel, where an infinite w makes NaN in others. A search takes neither for the other.
 func TestSearch(t *testing.T) {
 	for _, d := range []struct {
 		name  string
@@ -35,7 +39,13 @@ func searched(t *testing.T, device string, every int) {
 	kernels, other := 0, 0
 	dev, err := engine.Open(device, engine.Options{
 		Poison: true, Fence: device == "CPU", CacheDir: t.TempDir(), Search: 2,
-		SearchCheck: func(kernel, fault string) { t.Errorf("%s: %.600s", kernel, fault) },
+		SearchCheck: func(kernel, fault string) {
+			if device == "WEBGPU" && strings.Contains(fault, "NaN") && strings.Contains(fault, "(of special numbers)") {
+				t.Logf("allowed, and not taken: %s: %.300s", kernel, fault) // see TestSearch
+				return
+			}
+			t.Errorf("%s: %.600s", kernel, fault)
+		},
 		Searched: func(c search.Choice) {
 			kernels++
 			if c.Best != c.Model {
