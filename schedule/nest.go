@@ -61,6 +61,7 @@ type nested struct {
 	rows          []*uop.UOp // axes along which it may go row by row; one once it has several nests
 }
 
+// about looks at a kernel. One that is too much for a thread gets rows first that threads share, if it fills an array and merges into it.
 func (n *nesting) about(k *kernel) *nested {
 	x := &nested{k: k, reads: map[int]bool{}, writes: map[int]bool{}, uses: map[int]int{}, nests: 1}
 	for p, b := range k.bufs {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,7 +30,7 @@ func (r *record) measureMemory(ctx context.Context, s *starter) error {
 		return nil
 	}
 	for _, name := range memoryCases {
-		if !hasCase(r.Rows, name) {
+		if !slices.ContainsFunc(r.Rows, func(x row) bool { return x.Case.Name == name }) {
 			continue
 		}
 		m := resident{name, map[string]float64{}, map[string]float64{}}
@@ -55,15 +56,6 @@ func (r *record) measureMemory(ctx context.Context, s *starter) error {
 		fmt.Fprintf(os.Stderr, "memory of %-23s %s\n", name, strings.Join(r.most(m), ", "))
 	}
 	return nil
-}
-
-func hasCase(rows []row, name string) bool {
-	for _, r := range rows {
-		if r.Case.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // memory is what is resident of a process of a library when it has come up, and at most when it has computed a case some times; 0 if it cannot.

@@ -239,7 +239,7 @@ func (d deployed) check(t *testing.T, direct bool) {
 	// The first of them open the model; then the same many once more.
 	atOnce := 200
 	if !direct {
-		atOnce = 20 // on a busy machine the proxy loses some of more: "your worker restarted mid-request", which it has not
+		atOnce = 20 // on a busy machine the proxy answers some of more by itself: "your worker restarted mid-request"
 	}
 	for range 2 {
 		var all sync.WaitGroup
