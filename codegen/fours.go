@@ -19,9 +19,10 @@ const leastOfFour = 3
 
 // fours loads neighbours of an array by four where that is one access instead of four, and one check of the index (Four). All
 // loads of an array must lend themselves to it, for a language gives an array one type; and nothing may write it while the
-// kernel runs. It expects one index an access and names for what is used twice, and leaves the same values.
+// kernel runs, but the memory of a workgroup, which is loaded anew behind a barrier. It expects one index an access and names
+// for what is used twice, and leaves the same values.
 func (b *builder) fours(stmts []Stmt) []Stmt {
-	f := &fourer{b: b, assigned: map[*uop.UOp]bool{}, chosen: map[*uop.UOp]bool{}, names: map[quad][4]*uop.UOp{}}
+	f := &fourer{b: b, assigned: map[*uop.UOp]bool{}, chosen: map[*uop.UOp]bool{}, names: map[quad][4]*uop.UOp{}, shared: map[*uop.UOp]int{}}
 	for _, s := range stmts {
 		writes(s, f.assigned)
 	}
@@ -36,6 +37,7 @@ type fourer struct {
 	assigned map[*uop.UOp]bool // registers and buffers that are written
 	scope    symbolic.Scope
 	chosen   map[*uop.UOp]bool // buffers
+	shared   map[*uop.UOp]int  // elements of memory of the workgroup
 	names    map[quad][4]*uop.UOp
 	order    []quad // of the names, those of inner blocks last
 }
@@ -51,6 +53,9 @@ func (f *fourer) choose(stmts []Stmt) {
 	visit(stmts, func(s Stmt) {
 		if l, ok := s.(*Let); ok && l.Reg.DType() == dtype.Index && !f.assigned[l.Reg] {
 			f.scope.Define(l.Reg, l.Value)
+		}
+		if a, ok := s.(*Alloc); ok && a.Shared {
+			f.shared[a.Buf] = a.N
 		}
 		for _, u := range uop.Topo(exprs(s)...) {
 			if u.Op() != uop.Load {
@@ -79,17 +84,22 @@ func (f *fourer) choose(stmts []Stmt) {
 	}
 }
 
-// fit says that an array consists of whole fours that nothing writes.
+// fit says that an array consists of whole fours that nothing writes meanwhile.
 func (f *fourer) fit(buf *uop.UOp) bool {
-	a := buf.Arg().(uop.ParamArg)
-	if a.Scratch {
-		return false
+	if a := buf.Arg().(uop.ParamArg); !a.Scratch {
+		return f.b.readByFour(f.b.params[a.Slot])
 	}
-	p, n := f.b.params[a.Slot], 1
+	n := f.shared[buf]
+	return n > 0 && n%4 == 0 && f.b.target.Fours(buf.DType())
+}
+
+// readByFour says that an argument consists of whole fours that the kernel only reads.
+func (b *builder) readByFour(p Param) bool {
+	n := 1
 	for _, d := range p.Dims {
 		n *= d
 	}
-	return !p.Write && n%4 == 0 && f.b.target.Fours(p.DType)
+	return !p.Write && n%4 == 0 && b.target.Fours(p.DType)
 }
 
 // base takes a constant off an index.
@@ -132,6 +142,7 @@ func (f *fourer) block(stmts []Stmt) []Stmt {
 			return regs[c&3]
 		}}
 		c := mapExprs(s, w.do)
+		f.outdate(s)
 		if inside := body(s); inside != nil {
 			c = withBody(c, f.block(inside))
 		}
@@ -142,4 +153,22 @@ func (f *fourer) block(stmts []Stmt) []Stmt {
 	}
 	f.order = f.order[:known]
 	return out
+}
+
+// outdate forgets what was loaded of the memory of the workgroup that a statement, or one in it, stores to or sees new.
+func (f *fourer) outdate(s Stmt) {
+	if len(f.shared) == 0 {
+		return
+	}
+	visit([]Stmt{s}, func(s Stmt) {
+		store, ok := s.(*Store)
+		if _, sync := s.(*Sync); !sync && (!ok || f.shared[store.Buf] == 0) {
+			return
+		}
+		for q := range f.names {
+			if f.shared[q.buf] > 0 && (!ok || q.buf == store.Buf) {
+				delete(f.names, q)
+			}
+		}
+	})
 }

@@ -11,6 +11,7 @@ const (
 	leastLanes = 64
 	leastBlock = 32   // workgroups that keep a processor busy
 	shortRow   = 64   // elements that one invocation reduces by itself
+	rowShare   = 6    // of them that an invocation reduces at least where there are many rows
 	fewThreads = 8192 // are not enough
 )
 
@@ -19,7 +20,7 @@ func (g *gridder) special() (out [][]Directive) {
 	if m := g.weighted(); m != nil {
 		out = append(out, m)
 	}
-	if !g.sizes.workgroups || g.words() > 1 || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
+	if !g.sizes.workgroups || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
 		return out
 	}
 	for _, rule := range []func() []Directive{g.staged, g.rows} {
@@ -52,7 +53,9 @@ type side struct {
 	block  int
 	lanes  int
 	outer  string   // workgroups
-	inner  []string // registers, then invocations
+	lane   string   // invocations
+	tiles  []string // registers
+	layout []string // of a block, outermost first
 }
 
 // staged gives directives for a sum whose loads depend on some axes of the output each: a workgroup computes a block and
@@ -63,7 +66,7 @@ func (g *gridder) staged() (directives []Directive) {
 	}
 	r := g.reds[0]
 	rows, cols := g.sides(r)
-	if rows == nil || !g.blocksOf(rows, cols) || g.count(g.facts.set(r.ranges...)) < 2*g.sizes.depth {
+	if rows == nil || !g.blocksOf(rows, cols) || g.words() > 1 && !g.ownsWords(cols) || g.count(g.facts.set(r.ranges...)) < 2*g.sizes.depth {
 		return nil
 	}
 	var grid []string
@@ -78,14 +81,12 @@ func (g *gridder) staged() (directives []Directive) {
 		if s.outer != "" {
 			grid = append(grid, s.outer)
 		}
-		last := len(s.inner) - 1
-		tiles = append(tiles, s.inner[:last]...)
-		lanes = append(lanes, s.inner[last])
+		tiles = append(tiles, s.tiles...)
+		lanes = append(lanes, s.lane)
 	}
-	k, n := g.fused(&directives, r.ranges)
-	directives = append(directives, Directive{Verb: Split, Name: k, N: g.sizes.depth, Tail: Guard})
-	if n >= longSum {
-		directives = append(directives, Directive{Verb: Nest, Name: r.name, Axes: []string{k + ".1"}})
+	along, at, terms, loops := g.cutSum(&directives, r, g.depthOf(rows, cols, r))
+	if g.count(g.facts.set(r.ranges...)) >= longSum {
+		directives = append(directives, Directive{Verb: Nest, Name: r.name, Axes: []string{terms}})
 	}
 	for _, l := range r.loads {
 		s := rows
@@ -94,13 +95,70 @@ func (g *gridder) staged() (directives []Directive) {
 		} else if l.free.disjoint(rows.set) {
 			s = cols
 		}
-		m := Directive{Verb: Stage, Name: l.name, At: k + ".0", Axes: append([]string{k + ".1"}, s.inner...), Shared: true}
-		if step, ok := g.stride(l, r.ranges[len(r.ranges)-1]); ok && step == 1 {
-			m.Vector = k + ".1"
+		m := Directive{Verb: Stage, Name: l.name, At: at, Axes: append([]string{terms}, s.layout...), Shared: true}
+		if step, ok := g.stride(l, along); ok && step == 1 {
+			m.Vector = terms
 		}
 		directives = append(directives, m)
 	}
-	return g.kinds(directives, grid, lanes, tiles)
+	return g.kinds(directives, grid, lanes, append(tiles, loops...))
+}
+
+// ownsWords says that the four neighbours along a side that an invocation computes are words of their own in all outputs.
+func (g *gridder) ownsWords(cols *side) bool {
+	last := cols.ranges[len(cols.ranges)-1]
+	return g.words() <= 4 && cols.block/cols.lanes%4 == 0 && cols.n%cols.block == 0 && extent(last)%4 == 0 && !slices.ContainsFunc(g.outs, func(o *access) bool {
+		return o.index.c%4 != 0 || o.index.coeff(last) != 1 || slices.ContainsFunc(o.index.terms, func(t term) bool { return t.u != last && t.k%4 != 0 })
+	})
+}
+
+// depthOf is how many terms of a sum are kept at a time: more where blocks are small, and more yet where there are few, so that as much is on its way.
+func (g *gridder) depthOf(rows, cols *side, r *reduction) int {
+	depth, most := g.sizes.depth, g.sizes.depth*2*g.sizes.side
+	if g.groups(rows, cols) < 4*leastBlock {
+		most *= 2
+	}
+	most = min(most, int(g.target.Limits.Shared/4))
+	for n := g.count(g.facts.set(r.ranges...)); 2*depth*(rows.block+cols.block) <= most && n >= 4*depth; {
+		depth *= 2
+	}
+	return depth
+}
+
+// groups is how many blocks there are.
+func (g *gridder) groups(rows, cols *side) int {
+	all := 1
+	for _, a := range g.g.axes {
+		all *= extent(a.r)
+	}
+	n := func(s *side) int { return (s.n + s.block - 1) / s.block }
+	return all / (rows.n * cols.n) * n(rows) * n(cols)
+}
+
+// cutSum takes the loops of a sum apart: the terms that are kept at a time, which run along a range, and the loop around them. Of several loops,
+// as those of windows are, one alone has these terms if its length allows that: then all of them have the same place in the window. loops is the
+// order of such loops.
+func (g *gridder) cutSum(directives *[]Directive, r *reduction, depth int) (along *uop.UOp, at, terms string, loops []string) {
+	long := slices.MaxFunc(r.ranges, func(x, y *uop.UOp) int { return extent(x) - extent(y) })
+	for d := depth; d >= g.sizes.depth/2 && len(r.ranges) > 1 && g.owners(long) == 1; d /= 2 {
+		n := extent(long)
+		if n%d != 0 {
+			continue
+		}
+		if terms = g.name(long); n > d {
+			*directives = append(*directives, Directive{Verb: Split, Name: terms, N: d, Tail: Exact})
+			loops, terms = append(loops, terms+".0"), terms+".1"
+		}
+		for _, x := range r.ranges {
+			if x != long {
+				loops = append(loops, g.name(x))
+			}
+		}
+		return long, loops[len(loops)-1], terms, append(loops, terms)
+	}
+	k, _ := g.fused(directives, r.ranges)
+	*directives = append(*directives, Directive{Verb: Split, Name: k, N: depth, Tail: Guard})
+	return r.ranges[len(r.ranges)-1], k + ".0", k + ".1", nil
 }
 
 // kinds puts axes where they run, and orders the nest so.
@@ -150,14 +208,7 @@ func (g *gridder) sides(r *reduction) (rows, cols *side) {
 
 // blocksOf chooses the sizes of blocks, and says whether there is enough to do.
 func (g *gridder) blocksOf(rows, cols *side) bool {
-	groups := func() int {
-		all := 1
-		for _, a := range g.g.axes {
-			all *= extent(a.r)
-		}
-		n := func(s *side) int { return (s.n + s.block - 1) / s.block }
-		return all / (rows.n * cols.n) * n(rows) * n(cols)
-	}
+	groups := func() int { return g.groups(rows, cols) }
 	rows.block, cols.block = min(g.sizes.side, pow2(rows.n)), min(g.sizes.side, pow2(cols.n))
 	for _, s := range [][2]*side{{rows, cols}, {cols, rows}} {
 		for s[0].block*s[1].block < g.sizes.side*g.sizes.side/4 && 2*s[0].block <= min(s[0].n, 4*g.sizes.side) {
@@ -169,8 +220,11 @@ func (g *gridder) blocksOf(rows, cols *side) bool {
 			s.block /= 2
 		}
 	}
-	if rows.block *= 2; rows.block > rows.n || groups() < 4*leastBlock {
-		rows.block /= 2
+	for _, s := range []*side{cols, rows} {
+		if s.block *= 2; s.block <= s.n && groups() >= 4*leastBlock {
+			break
+		}
+		s.block /= 2
 	}
 	rows.lanes, cols.lanes = min(g.sizes.lanes, rows.block), min(g.sizes.lanes, cols.block)
 	for _, s := range []*side{cols, rows} {
@@ -182,17 +236,27 @@ func (g *gridder) blocksOf(rows, cols *side) bool {
 	return rows.lanes*cols.lanes >= leastLanes && rows.lanes*cols.lanes <= g.target.Limits.Invocations && fits(rows) && fits(cols)
 }
 
-// cutSide takes a side apart into workgroups, registers and invocations: neighbours belong to neighbours.
+// cutSide takes a side apart into workgroups, registers and invocations. Each invocation has four neighbours at a time, where it has so many,
+// for they are loaded at once; else neighbours belong to neighbours.
 func (g *gridder) cutSide(directives *[]Directive, s *side) {
 	name, n := g.fused(directives, s.ranges)
 	s.outer, name = g.cut(directives, name, n, s.block)
-	if s.lanes == s.block {
-		s.inner = []string{name}
-		return
+	tile, quad := "", ""
+	if s.block/s.lanes%4 == 0 && g.target.Fours != nil {
+		tile, name = g.cut(directives, name, s.block, 4*s.lanes)
+		s.lane, quad = g.cut(directives, name, 4*s.lanes, 4)
+	} else {
+		tile, s.lane = g.cut(directives, name, s.block, s.lanes)
 	}
-	tile, lane := g.cut(directives, name, s.block, s.lanes)
-	*directives = append(*directives, Directive{Verb: Tiles, Name: tile})
-	s.inner = []string{tile, lane}
+	for _, name := range []string{tile, s.lane, quad} {
+		if name == "" {
+			continue
+		}
+		if s.layout = append(s.layout, name); name != s.lane {
+			*directives = append(*directives, Directive{Verb: Tiles, Name: name})
+			s.tiles = append(s.tiles, name)
+		}
+	}
 }
 
 // rows gives directives for reductions of rows that workgroups share: each invocation takes every so-manieth element.
@@ -205,10 +269,14 @@ func (g *gridder) rows() (directives []Directive) {
 		rows = rows.or(r.free.and(all))
 	}
 	list, longest := g.rowReductions(rows)
-	if longest < shortRow || g.count(all) >= fewThreads && !g.separate(list, rows) {
+	if longest < shortRow || g.words() > 1 || g.count(all) >= fewThreads && !g.separate(list, rows) {
 		return nil
 	}
-	n := min(g.sizes.row, pow2(longest/2), g.target.Limits.Invocations)
+	n := pow2(longest / 2)
+	if g.count(rows)*leastLanes >= fewThreads {
+		n = min(n, max(pow2(longest/rowShare), leastLanes))
+	}
+	n = min(n, g.sizes.row, g.target.Limits.Invocations)
 	done := map[*uop.UOp]bool{}
 	for _, r := range list {
 		if done[r.ranges[0]] {

@@ -61,18 +61,32 @@ func (b *builder) stageShared(m Directive, u *uop.UOp, sp insertionPoint) ([]Stm
 	if !inner.empty() {
 		refuse("stage %s at %s: its layout lacks %v", m.Name, m.At, b.facts.list(inner))
 	}
-	each := b.newRange((n+lanes-1)/lanes, "")
-	element := affine{terms: []term{{each, lanes}}}.add(lane, 1).node(b.t)
+	of := 1 // neighbours that an invocation copies at a time
+	if len(fill) > 0 && b.byFour(u, fill[0]) {
+		of = 4
+	}
+	each := b.newRange((n/of+lanes-1)/lanes, "")
+	if extent(each) > 1 {
+		lane = affine{terms: []term{{each, lanes}}}.add(lane, 1)
+	}
+	element := lane.node(b.t)
 	cond := b.t.True()
-	if n%lanes != 0 {
-		cond = element.Less(b.t.Index(n))
+	if n/of%lanes != 0 {
+		cond = element.Less(b.t.Index(n / of))
 	}
 	with := map[*uop.UOp]*uop.UOp{}
-	size := 1
+	size, neighbour := 1, b.newRange(of, "")
 	for i, a := range fill {
 		with[a.r] = element.IDiv(b.t.Index(size))
-		if size *= extent(a.r); i < len(fill)-1 {
-			with[a.r] = with[a.r].Mod(b.t.Index(extent(a.r)))
+		extent := extent(a.r)
+		if i == 0 {
+			extent /= of
+		}
+		if size *= extent; i < len(fill)-1 {
+			with[a.r] = with[a.r].Mod(b.t.Index(extent))
+		}
+		if i == 0 {
+			with[a.r] = with[a.r].Mul(b.t.Index(of)).Add(neighbour)
 		}
 	}
 	for _, a := range fill {
@@ -82,7 +96,29 @@ func (b *builder) stageShared(m Directive, u *uop.UOp, sp insertionPoint) ([]Stm
 	}
 	buf := b.newScratch(u.DType(), n)
 	store := &Store{Buf: buf, Index: []*uop.UOp{b.substitute(with, at.node(b.t))}, Value: b.substitute(with, u)}
-	return []Stmt{&Alloc{buf, n, true}, &Sync{}, &Loop{Range: each, Body: when(b.fold(cond), store)}, &Sync{}}, b.t.Load(buf, b.t.True(), at.node(b.t))
+	copies := when(b.fold(cond), &Loop{Range: neighbour, Kind: Tile, Body: []Stmt{store}})
+	if extent(each) > 1 {
+		copies = []Stmt{&Loop{Range: each, Body: copies}}
+	}
+	return []Stmt{&Alloc{buf, n, true}, &Sync{}, copies[0], &Sync{}}, b.t.Load(buf, b.t.True(), at.node(b.t))
+}
+
+// byFour says that four neighbours along an axis are a load of four: those of an array that nothing writes, from a multiple of four on.
+func (b *builder) byFour(u *uop.UOp, a *axis) bool {
+	for u.Op() == uop.Cast {
+		u = u.At(0)
+	}
+	if u.Op() != uop.Load || u.At(1) != b.t.True() || b.target.Fours == nil || a.guard != nil || extent(a.r)%4 != 0 {
+		return false
+	}
+	param := u.At(0).Arg().(uop.ParamArg)
+	if param.Scratch || !b.readByFour(b.params[param.Slot]) {
+		return false
+	}
+	index := b.facts.affine(b.fold(b.linear(param.Slot, u.Src()[2:]).node(b.t)))
+	return index.c%4 == 0 && index.coeff(a.r) == 1 && !slices.ContainsFunc(index.terms, func(t term) bool {
+		return t.u != a.r && (t.k%4 != 0 || b.facts.freeRanges(t.u).has(b.facts.rangeID(a.r)))
+	})
 }
 
 // fillTogether appends what stageShared made; fills that follow each other need one barrier between them and the rest.

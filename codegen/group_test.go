@@ -27,6 +27,9 @@ func TestWorkgroups(t *testing.T) {
 		spec       func() *kit
 	}{
 		{"product", "stage", func() *kit { return productSpec(between(16, 150), between(16, 150), between(32, 120)) }},
+		{"product by four", "stage", func() *kit { return productSpec(64*between(1, 2), 64*between(1, 3), 16*between(2, 40)) }},
+		{"product of bfloat16", "stage", func() *kit { return narrowProduct(256, 64*between(8, 9), between(32, 60)) }},
+		{"convolution by places", "at r0.c", func() *kit { return windows(between(2, 4), between(8, 20), 32, between(8, 12), between(8, 12), 3, 1) }},
 		{"convolution", "stage", func() *kit {
 			return windows(between(2, 4), between(8, 20), between(8, 12), between(8, 12), between(5, 9), between(2, 3), between(1, 2))
 		}},
@@ -50,7 +53,10 @@ func TestWorkgroups(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for range 4 {
 				k := c.spec()
-				data := nineData(k.s)
+				var data [][]byte
+				for i, a := range k.random(rnd) {
+					data = append(data, pack(k.s.Params[i].DType, a))
+				}
 				got := prepareGrid(t, dev, &hard, k.s, data)
 				want := prepareGrid(t, dev, &plain, k.s, data)
 				got.play(t)
@@ -62,6 +68,15 @@ func TestWorkgroups(t *testing.T) {
 			}
 		})
 	}
+}
+
+// narrowProduct is a product of matrices of bfloat16.
+func narrowProduct(m, n, kk int) *kit {
+	k := newKit()
+	o, x, y := k.param(dtype.BF16, true, m, n), k.param(dtype.BF16, false, m, kk), k.param(dtype.BF16, false, kk, n)
+	a := k.rngs(m, n, kk)
+	k.out(o, a[:2], k.sum(k.load(x, a[0], a[2]).Cast(dtype.F32).Mul(k.load(y, a[2], a[1]).Cast(dtype.F32)), a[2]).Cast(dtype.BF16))
+	return k
 }
 
 // windows is a convolution with padding 1.

@@ -34,6 +34,19 @@ func TestReadByFour(t *testing.T) {
 	assert.NotContains(t, render(t, productSpec(64, 62, 64).s, target).Spelled().Source, "vec4<f32>")
 }
 
+// What a workgroup keeps of a product is read from memory by four, and by four again by each invocation; of matrices whose rows are not whole
+// fours, only that which is kept.
+func TestKeptByFour(t *testing.T) {
+	target := wgsl.Target(wgsl.Machine{})
+	source := render(t, productSpec(1024, 1024, 1024).s, target).Spelled().Source
+	for _, want := range []string{"p1: array<vec4<f32>, 262144>;", "p2: array<vec4<f32>, 262144>;", "s0: array<vec4<f32>, ", "s1: array<vec4<f32>, ", "= vec4<f32>("} {
+		assert.Contains(t, source, want)
+	}
+	source = render(t, productSpec(1025, 1027, 255).s, target).Spelled().Source
+	assert.Contains(t, source, "p1: array<f32, ")
+	assert.Contains(t, source, "s1: array<vec4<f32>, ")
+}
+
 // Where one array is both operands, and only one is read by four, the four are read one by one.
 func TestReadByFourAndOneByOne(t *testing.T) {
 	const n = 64

@@ -71,7 +71,7 @@ type (
 		Types             [2]dtype.DType
 	}
 	// Four names four neighbours at once, those from Base + 4·At on, Base being a multiple of 4: of an array that nothing
-	// writes while the kernel runs.
+	// writes while the kernel runs, or of the memory of a workgroup.
 	Four struct {
 		Regs      [4]*uop.UOp
 		Buf, Base *uop.UOp

@@ -20,11 +20,17 @@ const (
 	// launch more.
 	partLanes   = 64
 	leastPart   = 1 << 12
-	partResults = 8
+	partResults = 16
 	leastReuse  = 4
 	leastTerms  = 256
 	leastWork   = 256 // times the invocations
 	mostParts   = 1 << 10
+
+	// Where neighbours are results of their own, as in the sums of columns, a workgroup of a result would read apart what lies together: rows are cut
+	// instead, into at most mostRowParts parts of leastRows at least, and an invocation does a part of a column.
+	leastColumns = 32
+	leastRows    = 128
+	mostRowParts = 32
 
 	// A sum of sums of more products than this, as the gradient of weights that many steps use, is computed in as many at a time: a
 	// kernel of all of them has a loop that no compiler finds registers for.
@@ -129,7 +135,32 @@ func (s *scheduler) partsOf(u *uop.UOp) int {
 	case isSum(u) && all >= leastWork*s.config.Parallel && all >= leastReuse*leaves(u.At(0)): // of products, which share what they load
 		return min(partResults*s.config.Parallel/out, terms/leastTerms, mostParts)
 	}
+	if ofColumns(u) {
+		return min(2*s.config.Parallel/out, terms/leastRows, mostRowParts)
+	}
 	return min(s.config.Parallel/partLanes/out, terms/leastPart, mostParts)
+}
+
+// ofColumns says that neighbours in what a reduction reads are parts of results of their own.
+func ofColumns(u *uop.UOp) bool {
+	in, axes := u.At(0).Shape(), u.Arg().(uop.ReduceArg).Axes.Slice()
+	last := len(in) - 1
+	for last >= 0 && in[last] == 1 {
+		last--
+	}
+	if last < 0 || in[last] < leastColumns || slices.Contains(axes, last) {
+		return false
+	}
+	for stack := []*uop.UOp{u.At(0)}; len(stack) > 0; {
+		x := stack[len(stack)-1]
+		if stack = stack[:len(stack)-1]; x.Op() == uop.Permute {
+			return false // what are neighbours here may lie apart
+		}
+		if x.Op().Elementwise() || x.Op().IsMovement() {
+			stack = append(stack, x.Src()...)
+		}
+	}
+	return true
 }
 
 // leaves is how many elements there are of what a value is computed from element by element.

@@ -195,26 +195,39 @@ func (m *machine) load(u *uop.UOp, src []int, t *thread) uop.Value {
 	if m.err != nil {
 		return 0
 	}
-	if s != nil && s.shared {
-		k := &s.marks[at]
-		if k.wrote == m.epoch && k.writer != t.inv {
-			m.fail("invocation %d loads element %d of %v, which %d stored since the last barrier", t.inv, at, u.At(0), k.writer)
-		}
-		if k.read == m.epoch && k.reader != t.inv {
-			k.reader = everyone
-		} else {
-			k.read, k.reader = m.epoch, t.inv
-		}
-	}
+	m.see(u.At(0), s, at, t)
 	return array[at]
+}
+
+// see notes that an invocation loads an element of scratch.
+func (m *machine) see(buf *uop.UOp, s *scratch, at int, t *thread) {
+	if s == nil || !s.shared {
+		return
+	}
+	k := &s.marks[at]
+	if k.wrote == m.epoch && k.writer != t.inv {
+		m.fail("invocation %d loads element %d of %v, which %d stored since the last barrier", t.inv, at, buf, k.writer)
+	}
+	if k.read == m.epoch && k.reader != t.inv {
+		k.reader = everyone
+	} else {
+		k.read, k.reader = m.epoch, t.inv
+	}
 }
 
 // four loads neighbours.
 func (m *machine) four(s *codegen.Four, ts []*thread) {
-	array := m.memory[s.Buf.Arg().(uop.ParamArg).Slot]
+	a := s.Buf.Arg().(uop.ParamArg)
 	for _, t := range ts {
 		base := m.value(s.Base, t).Int()
 		at := int(base) + 4*s.At
+		var mem *scratch
+		var array []uop.Value
+		if !a.Scratch {
+			array = m.memory[a.Slot]
+		} else if mem = t.mem[m.number[s.Buf]]; mem != nil {
+			array = mem.v
+		}
 		switch {
 		case m.err != nil:
 			return
@@ -223,6 +236,7 @@ func (m *machine) four(s *codegen.Four, ts []*thread) {
 			return
 		}
 		for i, r := range s.Regs {
+			m.see(s.Buf, mem, at+i, t)
 			t.v[m.number[r]] = array[at+i]
 		}
 	}

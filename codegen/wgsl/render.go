@@ -19,6 +19,7 @@ type renderer struct {
 	scratch []string              // declarations of thread-local arrays
 	shared  []string              // of arrays of the workgroup
 	local   map[*uop.UOp]string   // names of both
+	fours   map[*uop.UOp]bool     // of those of the workgroup, what is read by four
 	mutable map[*uop.UOp]bool     // registers that are assigned
 	scope   symbolic.Scope        // what is known of registers
 	named   map[*uop.UOp]*uop.UOp // what a register that is not assigned stands for
@@ -37,7 +38,7 @@ type renderer struct {
 }
 
 func newRenderer(d *draft, ways []binding) *renderer {
-	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
+	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, fours: map[*uop.UOp]bool{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
 		uses: map[string]bool{}, parts: map[*uop.UOp]string{}, stride: d.shares}
 	r.newArrays(ways)
 	codegen.Visit(d.p.Body, func(s codegen.Stmt) {
@@ -49,7 +50,11 @@ func newRenderer(d *draft, ways []binding) *renderer {
 		case *codegen.SubgroupReduce:
 			r.mutable[s.Reg] = true
 		case *codegen.Four:
-			r.array(s.Buf).four = true
+			if a := r.array(s.Buf); a != nil {
+				a.four = true
+			} else {
+				r.fours[s.Buf] = true
+			}
 		case *codegen.HorizontalReduce, *codegen.Loop:
 			if l, ok := s.(*codegen.Loop); ok && l.Kind < codegen.Tile {
 				return
@@ -74,6 +79,10 @@ func (r *renderer) block(stmts []codegen.Stmt, depth int) {
 		r.depth = depth
 		clear(r.hoisted)
 		if s, ok := stmts[i].(*codegen.Store); ok {
+			if r.storeFour(stmts[i:], depth) {
+				i += 3
+				continue
+			}
 			if n := r.packed(stmts[i:], depth); n > 0 {
 				i += n - 1
 				continue
@@ -108,6 +117,10 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 	case *codegen.Alloc:
 		name := fmt.Sprintf("s%d", len(r.local))
 		r.local[s.Buf] = name
+		if r.fours[s.Buf] {
+			r.shared = append(r.shared, fmt.Sprintf("var<workgroup> %s: array<vec4<%s>, %d>;\n", name, value(s.Buf.DType()), s.N/4))
+			return
+		}
 		if s.Shared {
 			r.shared = append(r.shared, fmt.Sprintf("var<workgroup> %s: array<%s, %d>;\n", name, value(s.Buf.DType()), s.N))
 			return
@@ -247,6 +260,8 @@ func (r *renderer) element(buf *uop.UOp, index string) string {
 	name := r.local[buf]
 	if a := r.array(buf); a != nil {
 		name = a.name
+	} else if r.fours[buf] {
+		return fmt.Sprintf("%s[%s >> 2u][%s & 3]", name, index, index)
 	}
 	return name + "[" + index + "]"
 }
