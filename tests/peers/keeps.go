@@ -2,8 +2,8 @@ package main
 
 // keeps says what else is known of what keeps a case from being as fast as the best of the others, beside what a run on one thread says.
 var keeps = map[string]string{
-	"matmul-i8-i32":    "Both factors are brought into the order of the machine's tiles (AMX), the first one once for each 256 columns",
-	"matmul-bf16-1024": "Both factors are brought into the order of the machine's tiles (AMX), the first one once for each 256 columns",
+	"matmul-i8-i32":    "Both factors are brought into the order of the machine's instructions for narrow numbers, of AMX or words of four, the first one once for each 256 columns",
+	"matmul-bf16-1024": "Both factors are brought into the order of the machine's instructions for narrow numbers, of AMX or words of two, the first one once for each 256 columns",
 	"sort-1m":          "Blocks of 32 are ordered by counting, 32 comparisons an element, 16 times: once, and in each merge of runs; 80 launches",
 	"sort-rows":        "Blocks of 32 are ordered by counting, 32 comparisons an element, six times: once, and in each merge of runs; 30 launches",
 	"fft-65536":        "Eight stages of four terms, each of which reads and writes all numbers",
