@@ -30,6 +30,9 @@ func TestWorkgroups(t *testing.T) {
 		{"product by four", "stage", func() *kit { return productSpec(64*between(1, 2), 64*between(1, 3), 16*between(2, 40)) }},
 		{"product of bfloat16", "stage", func() *kit { return narrowProduct(256, 64*between(8, 9), between(32, 60)) }},
 		{"convolution by places", "at r0.c", func() *kit { return windows(between(2, 4), between(8, 20), 32, between(8, 12), between(8, 12), 3, 1) }},
+		{"gradient of windows", "stage p2", func() *kit {
+			return windowGradient(between(2, 4), between(16, 20), between(8, 20), between(8, 12), between(8, 12))
+		}},
 		{"convolution", "stage", func() *kit {
 			return windows(between(2, 4), between(8, 20), between(8, 12), between(8, 12), between(5, 9), between(2, 3), between(1, 2))
 		}},
@@ -76,6 +79,17 @@ func narrowProduct(m, n, kk int) *kit {
 	o, x, y := k.param(dtype.BF16, true, m, n), k.param(dtype.BF16, false, m, kk), k.param(dtype.BF16, false, kk, n)
 	a := k.rngs(m, n, kk)
 	k.out(o, a[:2], k.sum(k.load(x, a[0], a[2]).Cast(dtype.F32).Mul(k.load(y, a[2], a[1]).Cast(dtype.F32)), a[2]).Cast(dtype.BF16))
+	return k
+}
+
+// windowGradient is that of the input of a convolution 3×3 with padding 1: what lies outside is no term of the sum.
+func windowGradient(b, co, ci, h, w int) *kit {
+	k := newKit()
+	o, g, y := k.param(dtype.F32, true, b, ci, h, w), k.param(dtype.F32, false, b, co, h, w), k.param(dtype.F32, false, co, ci, 3, 3)
+	a := k.rngs(b, ci, h, w, co, 3, 3)
+	gh, gw := a[2].Sub(a[5]).Add(k.Index(1)), a[3].Sub(a[6]).Add(k.Index(1))
+	gate := k.inside(gh, h).And(k.inside(gw, w))
+	k.out(o, a[:4], k.sum(k.loadIf(g, gate, a[0], a[4], gh, gw).Mul(k.loadIf(y, gate, a[4], a[1], a[5], a[6])), a[4:]...))
 	return k
 }
 

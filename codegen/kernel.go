@@ -71,6 +71,7 @@ func bareKernel(s *Spec, target *Target) *kernel {
 func (k *kernel) prepare() {
 	k.canonical()
 	k.ungate()
+	k.gateProducts()
 	k.groupOuts()
 	k.nameAxes()
 	k.findRow()

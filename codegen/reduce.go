@@ -117,10 +117,35 @@ func (b *builder) update(us []*uop.UOp, regs [][]*uop.UOp, lanes rangeSet) func(
 
 // merging merges an element into accumulators. What counts as 0 in a sum where loops around it are too far is not computed there.
 func (b *builder) merging(m uop.Monoid, acc, x []*uop.UOp, unrolled rangeSet) []Stmt {
-	if w := x[0]; m == uop.Sum && w.Op() == uop.Where && w.At(2).IsConst(0) && !b.target.Grid && !reads(w.At(0)) && b.facts.freeRanges(w.At(0)).disjoint(unrolled) {
-		return when(w.At(0), &Set{Regs: acc, Values: mergeInto(m, acc, []*uop.UOp{w.At(1)})})
+	if w := x[0]; m == uop.Sum && w.Op() == uop.Where && w.At(2).IsConst(0) && !reads(w.At(0)) && b.leftOut(w.At(0), unrolled) {
+		lets, term := b.kept(w.At(1))
+		return append(lets, when(w.At(0), &Set{Regs: acc, Values: mergeInto(m, acc, []*uop.UOp{term})})...)
 	}
 	return []Stmt{&Set{Regs: acc, Values: mergeInto(m, acc, x)}}
+}
+
+// kept names the factors of a term that lie in memory of a workgroup, which may be read whether the term counts or not.
+func (b *builder) kept(term *uop.UOp) (lets []Stmt, named *uop.UOp) {
+	if !b.target.Grid || term.Op() != uop.Mul {
+		return nil, term
+	}
+	with := map[*uop.UOp]*uop.UOp{}
+	for _, u := range term.Src() {
+		if u.Op() == uop.Load && u.At(0).Arg().(uop.ParamArg).Scratch && u.At(1) == b.t.True() {
+			r := b.reg(u.DType())
+			lets, with[u] = append(lets, &Let{r, u}), r
+		}
+	}
+	return lets, b.substitute(with, term)
+}
+
+// leftOut says that terms for which a condition does not hold are better left out than added as zeros: a graphics processor asks each invocation, and
+// of registers each; others ask once for all of them.
+func (b *builder) leftOut(cond *uop.UOp, unrolled rangeSet) bool {
+	if b.target.Grid {
+		return !b.target.CPUBacked
+	}
+	return b.facts.freeRanges(cond).disjoint(unrolled)
 }
 
 // mergeInto merges accumulators with elements. A sum of products is rounded once per step: this is where

@@ -24,6 +24,46 @@ func (k *kernel) ungate() {
 	})
 }
 
+// gateProducts makes of products of two loads with the same gate, of which one lies within its array without it, products that are chosen as a
+// whole, in sums for a graphics processor: the gradient of a window's input is one of them. That load depends on fewer loops then, so that a
+// workgroup can keep it, and the sum leaves out what is not chosen.
+func (k *kernel) gateProducts() {
+	if !k.target.Grid || k.target.CPUBacked {
+		return
+	}
+	k.rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+		u = k.fold(remake(k.t, u, src))
+		if u.Op() != uop.Reduce || monoidOf(u) != uop.Sum {
+			return u
+		}
+		parts, ranges := reduceParts(u)
+		if parts[0].Op() != uop.Mul {
+			return u
+		}
+		a, b := gated(parts[0].At(0)), gated(parts[0].At(1))
+		if a == nil || b == nil || a.At(1) != b.At(1) || !k.inside(b) && !k.inside(a) {
+			return u
+		}
+		if !k.inside(b) {
+			a, b = b, a
+		}
+		with := map[*uop.UOp]*uop.UOp{b: k.t.Load(b.At(0), k.t.True(), b.Src()[2:]...)}
+		product := k.substitute(with, parts[0])
+		return k.t.ReduceRanges(uop.Sum, []*uop.UOp{b.At(1).Where(product, product.Int(0))}, ranges)
+	})
+}
+
+// gated is the load that a value converts, if it has a gate; else nil.
+func gated(u *uop.UOp) *uop.UOp {
+	for u.Op() == uop.Cast {
+		u = u.At(0)
+	}
+	if u.Op() != uop.Load || u.At(1).Op() == uop.Const {
+		return nil
+	}
+	return u
+}
+
 // implies says that a gate holds wherever a condition does.
 func (c under) implies(gate *uop.UOp) bool {
 	if c.cond == nil || c.opposite {

@@ -179,6 +179,14 @@ func TestTiesInSumsOfPowers(t *testing.T) {
 	}
 }
 
+// The gradient of a sum of products is the other factor, not a product with ones that would be stored.
+func TestProductsAreNotMultipliedByOnes(t *testing.T) {
+	a, b := input(1, 2, 3), input(2, 2, 3)
+	y := a.Mul(b).Reduce(uop.Sum, 0, 1)
+	gs := Of(y, y.Int(1), a, b)
+	require.Equal(t, []*uop.UOp{b, a}, gs)
+}
+
 func TestSecondDerivative(t *testing.T) {
 	x := input(1, 2)
 	first := Of(x.Mul(x).Mul(x), x.Int(1), x)[0]

@@ -56,7 +56,7 @@ var laws = [uop.NumOps]law{
 	uop.Cast: func(u, g *uop.UOp) grads { return grads{g.Cast(u.At(0).DType())} },
 
 	uop.Add: func(u, g *uop.UOp) grads { return grads{g, g} },
-	uop.Mul: func(u, g *uop.UOp) grads { return grads{g.Mul(u.At(1)), g.Mul(u.At(0))} },
+	uop.Mul: func(u, g *uop.UOp) grads { return grads{times(g, u.At(1)), times(g, u.At(0))} },
 	uop.Div: func(u, g *uop.UOp) grads { return grads{g.Div(u.At(1)), g.Mul(u).Div(u.At(1)).Neg()} },
 	uop.Max: func(u, g *uop.UOp) grads { // a tie shares; with a NaN no operand is less, and both have all
 		x, y := u.At(0), u.At(1)
@@ -67,7 +67,7 @@ var laws = [uop.NumOps]law{
 	uop.Where: func(u, g *uop.UOp) grads {
 		return grads{nil, u.At(0).Where(g, g.Int(0)), u.At(0).Where(g.Int(0), g)}
 	},
-	uop.MulAdd: func(u, g *uop.UOp) grads { return grads{g.Mul(u.At(1)), g.Mul(u.At(0)), g} },
+	uop.MulAdd: func(u, g *uop.UOp) grads { return grads{times(g, u.At(1)), times(g, u.At(0)), g} },
 
 	uop.Reduce: reduce,
 	uop.Part:   part,
@@ -308,4 +308,16 @@ func after(u, g *uop.UOp) []*uop.UOp {
 		panic("BUG: no gradient for an assignment to a part of a buffer")
 	}
 	return grads{nil, g.Reshape(store.At(1).Shape()...)}
+}
+
+// times is g·x. The gradient of a sum is 1 for each element, and 1·x is x, which is there already, while a product is computed and stored.
+func times(g, x *uop.UOp) *uop.UOp {
+	one := g
+	for one.Op() == uop.Expand || one.Op() == uop.Reshape {
+		one = one.At(0)
+	}
+	if one == g.Int(1) {
+		return x
+	}
+	return g.Mul(x)
 }
