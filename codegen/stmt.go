@@ -164,6 +164,7 @@ type Target struct {
 	LongSteps  bool        // the multiply-adds of a block that fills the registers take longer than a number's way to memory and back
 	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned
 	ReadsAhead int         // rows of an array that the processor reads ahead at once; 0: unknown
+	WholeRows  int         // bytes of a matrix that comes from memory, of which threads then read whole rows and add up what they make of them; 0: never
 	OneStream  bool        // arrays that are read once are read best as one stream of neighbours: worth a copy of constants in that order
 	LineCycles float64     // what a cache line from the second cache takes; 0: unknown
 	Prefetch   bool        // loops over rows ask for the next row: see the pass "prefetch"

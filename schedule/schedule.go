@@ -60,6 +60,7 @@ type Config struct {
 	Align       int    // at which multiples, in bytes, a part of an array may begin that a kernel gets instead of the array
 	Language    string // name of the target, for kernels that are text already
 	Streams     bool   // the target computes the weights of a sum in blocks, where they are used
+	WholeRows   int    // threads that share a matrix of so many bytes read whole rows of it; 0: they share columns
 	Large       int    // bytes of which caches keep nothing until it is read, and from which on arrays are computed in chunks; 0: codegen.PastCaches, and some times that
 	Nests       codegen.NestLimits
 	Parallel    int // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it

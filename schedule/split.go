@@ -186,6 +186,9 @@ func leaves(u *uop.UOp) (n int) {
 // splitReduce gives the parts of u from a reduction of partial results, or nil where it is small or has no axis to cut. What a cut
 // leaves over is merged in the end.
 func (s *scheduler) splitReduce(u *uop.UOp) []*uop.UOp {
+	if axis, count := s.wholeRows(u); count > 1 {
+		return inParts(u, axis, count, true)
+	}
 	want := s.partsOf(u)
 	if want < 2 {
 		return nil
@@ -210,36 +213,53 @@ func (s *scheduler) splitReduce(u *uop.UOp) []*uop.UOp {
 			return nil
 		}
 	}
-	cut := in[best] / count * count
-	shape := slices.Insert(slices.Clone(in), best, count)
-	shape[best+1] = cut / count
-	var inner []int
-	kept := 0 // the cut axis among the axes that are left
-	for ax := range in {
-		switch reduced := slices.Contains(axes, ax); {
-		case reduced && ax >= best:
-			inner = append(inner, ax+1)
-		case reduced:
-			inner = append(inner, ax)
-		case ax < best:
-			kept++
+	return inParts(u, best, count, false)
+}
+
+// inParts gives the parts of u from a reduction of count partial results, each of neighbours along an axis. The axis of partial results lies
+// where that one did among those that are left, or first.
+func inParts(u *uop.UOp, axis, count int, first bool) []*uop.UOp {
+	a := u.Arg().(uop.ReduceArg)
+	in, axes := u.At(0).Shape(), a.Axes.Slice()
+	cut := in[axis] / count * count
+	shape := slices.Insert(slices.Clone(in), axis, count)
+	shape[axis+1] = cut / count
+	order := make([]int, len(shape)) // of the axes of what is reduced
+	for i := range order {
+		order[i] = i
+	}
+	place := 0 // of the partial results' axis among those that are left
+	if first {
+		order = slices.Insert(slices.Delete(order, axis, axis+1), 0, axis)
+	} else {
+		for ax := range axis {
+			if !slices.Contains(axes, ax) {
+				place++
+			}
 		}
 	}
+	var inner []int
+	for _, ax := range axes {
+		if ax >= axis {
+			ax++
+		}
+		inner = append(inner, slices.Index(order, ax))
+	}
 	lo, hi := make([]int, len(in)), slices.Clone(in)
-	hi[best] = cut
+	hi[axis] = cut
 	var main, rest []*uop.UOp
 	for _, x := range u.Src() {
-		main = append(main, x.Shrink(lo, hi).Reshape(shape...))
+		main = append(main, x.Shrink(lo, hi).Reshape(shape...).Permute(order...))
 	}
 	partial := resultsOf(u, a.Monoid, inner, main)
 	for i, x := range partial {
 		partial[i] = x.Contiguous()
 	}
-	out := resultsOf(u, a.Monoid, []int{kept}, partial)
-	if cut == in[best] {
+	out := resultsOf(u, a.Monoid, []int{place}, partial)
+	if cut == in[axis] {
 		return out
 	}
-	lo[best], hi[best] = cut, in[best]
+	lo[axis], hi[axis] = cut, in[axis]
 	for _, x := range u.Src() {
 		rest = append(rest, x.Shrink(lo, hi))
 	}

@@ -47,6 +47,10 @@ func Target(m Machine) *codegen.Target {
 	if m.VectorBytes == 32 { // measured on such machines, of which the second cache gives half as much in a cycle as of those with wider vectors
 		line = 3
 	}
+	whole := 2 << 20
+	if m.NoOpt {
+		whole = 0
+	}
 	return &codegen.Target{
 		Name: "c", LineCycles: line, SplitLoads: m.VectorBytes == 32, Prefetch: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
 			if d.Size() == 0 {
@@ -59,7 +63,7 @@ func Target(m Machine) *codegen.Target {
 			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes >= 32 && !m.NoFMA
 		},
 		Matrix:  m.Matrix,
-		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, ReadsAhead: 8, Masks: m.VectorBytes == 64, LongSteps: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
+		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, ReadsAhead: 8, WholeRows: whole, Masks: m.VectorBytes == 64, LongSteps: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Nests:   codegen.NestLimits{Most: 12, Flops: 480_000, Bytes: 240_000, Before: 64, Rows: 8}, // what runtime/native has one thread do
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32,                              // what its blocks are made for
 	}
