@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/rewrite"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -135,32 +136,21 @@ func (s *scheduler) partsOf(u *uop.UOp) int {
 	case isSum(u) && all >= leastWork*s.config.Parallel && all >= leastReuse*leaves(u.At(0)): // of products, which share what they load
 		return min(partResults*s.config.Parallel/out, terms/leastTerms, mostParts)
 	}
-	if ofColumns(u) {
+	if s.ofColumns(u) {
 		return min(2*s.config.Parallel/out, terms/leastRows, mostRowParts)
 	}
 	return min(s.config.Parallel/partLanes/out, terms/leastPart, mostParts)
 }
 
-// ofColumns says that neighbours in what a reduction reads are parts of results of their own.
-func ofColumns(u *uop.UOp) bool {
-	in, axes := u.At(0).Shape(), u.Arg().(uop.ReduceArg).Axes.Slice()
-	last := len(in) - 1
-	for last >= 0 && in[last] == 1 {
-		last--
-	}
-	if last < 0 || in[last] < leastColumns || slices.Contains(axes, last) {
-		return false
-	}
-	for stack := []*uop.UOp{u.At(0)}; len(stack) > 0; {
-		x := stack[len(stack)-1]
-		if stack = stack[:len(stack)-1]; x.Op() == uop.Permute {
-			return false // what are neighbours here may lie apart
-		}
-		if x.Op().Elementwise() || x.Op().IsMovement() {
-			stack = append(stack, x.Src()...)
-		}
-	}
-	return true
+// ofColumns says that neighbours in an array that a reduction reads are parts of results of their own.
+func (s *scheduler) ofColumns(u *uop.UOp) bool {
+	axes := u.Arg().(uop.ReduceArg).Axes.Slice()
+	return slices.ContainsFunc(s.leavesOf(u.At(0)), func(l leaf) bool {
+		return slices.ContainsFunc(l.terms, func(t symbolic.Term) bool {
+			a := t.Node.Arg().(uop.RangeArg)
+			return t.Coef == 1 && a.N >= leastColumns && !slices.Contains(axes, a.ID)
+		}) && slices.ContainsFunc(axes, func(a int) bool { return l.stride(a) > 1 })
+	})
 }
 
 // leaves is how many elements there are of what a value is computed from element by element.
