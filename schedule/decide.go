@@ -31,6 +31,7 @@ const (
 	functionFlops = 16   // of a transcendental function at least: numbers that are made of indices by less are computed wherever they are used
 	generatedCost = 1    // of reading again what was made of indices and then stored
 	maxDepth      = 160  // nodes of one expression path: longer chains are cut,
+	rounds        = 3    // of decisions: what follows from what is some steps of a loop away has settled then
 	longSum       = 32   // those of which one thread adds the terms,
 	lowHeight     = 24   // where so many nodes are left below: what hangs from a chain just before is computed with it
 	maxLoops      = 32   // of one kernel: beyond, reductions are stored
@@ -60,18 +61,17 @@ type plannedKernel struct {
 }
 
 // decide settles for every node whether it is stored or computed where it is used; the result is s.stored. What a
-// node costs depends on which nodes below it are stored, and these are decided after it: so it decides twice, the second
-// time with the costs that follow from the first.
+// node costs depends on which nodes below it are stored, and these are decided after it: so it decides several times, each time
+// with the costs that follow from the time before.
 func (s *scheduler) decide() {
 	s.prepare()
 	s.ranked, s.blocked, s.masked = s.compared(), s.streamed(), s.masks()
 	fixed := maps.Clone(s.stored)
-	leaf := s.stored
-	for range 3 {
-		costs := s.estimates(leaf)
+	for range rounds {
+		s.before = s.stored
+		costs := s.estimates(s.before)
 		s.stored, s.reasons = maps.Clone(fixed), nil
 		s.pass(costs)
-		leaf = s.stored
 	}
 	s.fit()
 }
