@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
@@ -19,16 +20,20 @@ type use struct {
 	inner  bool       // inside the body of a reduction
 	depth  int        // nodes above it in the kernel's expression
 	scan   bool       // taken up by a scan along contiguous elements, one by one
+	padded bool       // only where an element lies within padding
 }
 
 // The costs of the decision, in bytes moved.
 const (
 	flopCost   = 0.125 // of a flop: vector units do about eight while a byte comes from memory
-	launchCost = 4096  // one more kernel
+	launchCost = 4096  // one more kernel, unless it is a nest of another
 
 	functionFlops = 16   // of a transcendental function at least: numbers that are made of indices by less are computed wherever they are used
 	generatedCost = 1    // of reading again what was made of indices and then stored
-	maxDepth      = 160  // nodes of one expression path: longer chains are cut
+	maxDepth      = 160  // nodes of one expression path: longer chains are cut,
+	rounds        = 3    // of decisions: what follows from what is some steps of a loop away has settled then
+	longSum       = 32   // those of which one thread adds the terms,
+	lowHeight     = 24   // where so many nodes are left below: what hangs from a chain just before is computed with it
 	maxLoops      = 32   // of one kernel: beyond, reductions are stored
 	parallel      = 8    // rows that are enough to share a kernel among threads
 	smallWork     = 4096 // kernels up to this many evaluations need no threads
@@ -38,9 +43,10 @@ const (
 
 // estimate is what one element of a node costs, computed where it is used.
 type estimate struct {
-	flops float64
-	bytes float64 // loaded for each element, small operands counted in proportion
-	reuse float64 // for reductions: evaluations of the body per element loaded
+	flops  float64
+	bytes  float64 // loaded for each element, small operands counted in proportion
+	reuse  float64 // for reductions: evaluations of the body per element loaded
+	height int     // nodes of the longest path below
 }
 
 // plannedKernel is what decide knows of a kernel so far.
@@ -55,18 +61,17 @@ type plannedKernel struct {
 }
 
 // decide settles for every node whether it is stored or computed where it is used; the result is s.stored. What a
-// node costs depends on which nodes below it are stored, and these are decided after it: so it decides twice, the second
-// time with the costs that follow from the first.
+// node costs depends on which nodes below it are stored, and these are decided after it: so it decides several times, each time
+// with the costs that follow from the time before.
 func (s *scheduler) decide() {
 	s.prepare()
 	s.ranked, s.blocked, s.masked = s.compared(), s.streamed(), s.masks()
 	fixed := maps.Clone(s.stored)
-	leaf := s.stored
-	for range 2 {
-		costs := s.estimates(leaf)
+	for range rounds {
+		s.before = s.stored
+		costs := s.estimates(s.before)
 		s.stored, s.reasons = maps.Clone(fixed), nil
 		s.pass(costs)
-		leaf = s.stored
 	}
 	s.fit()
 }
@@ -164,6 +169,7 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 	switch {
 	case u.Op().IsMovement():
 		v.idx, _ = through(s.t, u, v.idx)
+		v.padded = v.padded || u.Op() == uop.Pad
 		add(u.At(0), v)
 	case u.Op() == uop.Reduce:
 		a := u.Arg().(uop.ReduceArg)
@@ -269,9 +275,13 @@ func extent(ranges []*uop.UOp) float64 {
 	return n
 }
 
-// evaluations is how often a use computes the node: the loops down to the innermost one that its index depends on.
+// evaluations is how often a use computes the node: the loops down to the innermost one that its index depends on. What is there for some elements only
+// is not computed before the loops.
 func (v use) evaluations() float64 {
 	need := rangesOf(v.loops, v.idx)
+	if len(need) == 0 && v.padded {
+		return extent(v.loops)
+	}
 	if len(need) == 0 {
 		return 1
 	}
@@ -307,8 +317,11 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return false, "no elements"
 	}
 	for _, v := range uses {
-		if v.depth > maxDepth {
+		if v.depth > maxDepth && costs[u].height > lowHeight {
 			return true, fmt.Sprintf("the expression above it is %d deep", maxDepth)
+		}
+		if v.depth > longSum && u.Op() == uop.Add && costs[u].height > lowHeight && s.kernelCost(u, uses, costs) == 0 {
+			return true, fmt.Sprintf("it is the rest of a sum of more than %d terms", longSum)
 		}
 	}
 	if s.ranked[u] && len(uses) > 1 {
@@ -318,16 +331,17 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return s.chooseScan(u, uses, costs, plans)
 	}
 	if u.Op() == uop.Reduce || u.Op() == uop.Part {
-		return s.chooseReduce(u, uses, costs[u], plans)
+		return s.chooseReduce(u, uses, costs, plans)
 	}
 	if u.Op().Elementwise() && len(uses) == 1 && uses[0].scan && costs[u].flops >= scanFlops {
 		return true, "a scan goes one by one, lanes do all this faster"
 	}
-	return chooseCost(u, uses, costs[u])
+	return s.chooseCost(u, uses, costs)
 }
 
 // chooseCost compares computing a node at every use with storing it once.
-func chooseCost(u *uop.UOp, uses []use, c estimate) (bool, string) {
+func (s *scheduler) chooseCost(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate) (bool, string) {
+	c := costs[u]
 	if c.bytes == 0 && c.flops < functionFlops {
 		return false, "loads nothing"
 	}
@@ -342,17 +356,31 @@ func chooseCost(u *uop.UOp, uses []use, c estimate) (bool, string) {
 	}
 	one := c.bytes + c.flops*flopCost
 	inline := total * one
-	kept := n*(one+size) + total*again + launchCost
+	kept := n*(one+size) + total*again + s.kernelCost(u, uses, costs)
 	if inline <= kept {
 		return false, fmt.Sprintf("computed %.0f times for %.0f elements: %.0f bytes against %.0f", total, n, inline, kept)
 	}
 	return true, fmt.Sprintf("would be computed %.0f times for %.0f elements: %.0f bytes against %.0f", total, n, inline, kept)
 }
 
+// kernelCost is what a kernel of its own for a node costs beside its work: nothing where it is a nest of the kernels that use it, which one thread does
+// alone as well. Each step of a loop is then decided alike: the cost of launches would have values of several steps computed again until they
+// are worth one.
+func (s *scheduler) kernelCost(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate) float64 {
+	alone := func(u *uop.UOp) bool {
+		c, n := costs[u], float64(u.Shape().Numel())
+		return s.config.Nests.Alone(codegen.Work{Flops: int64(n * c.flops), Bytes: int64(n * (c.bytes + float64(u.DType().Size())))})
+	}
+	if s.config.Nests.Most < 2 || !alone(u) || slices.ContainsFunc(uses, func(v use) bool { return !alone(v.kernel) }) {
+		return launchCost
+	}
+	return 0
+}
+
 // chooseReduce lets a reduction be computed inside its consumer when each element is computed once, its ranges
 // are the outer ones of the consumer, and these are parallel enough; small windows when recomputing is cheap.
-func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*uop.UOp]*plannedKernel) (bool, string) {
-	r := u
+func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, plans map[*uop.UOp]*plannedKernel) (bool, string) {
+	r, c := u, costs[u]
 	if u.Op() == uop.Part {
 		r = u.At(0)
 	}
@@ -365,7 +393,7 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*
 	heavy := c.reuse > heavyReuse && size > 1
 	if len(uses) != 1 || uses[0].opaque {
 		if !heavy && size <= maxWindow {
-			return chooseCost(u, uses, c)
+			return s.chooseCost(u, uses, costs)
 		}
 		if len(uses) == 1 {
 			return true, "read at an index from data"
@@ -377,7 +405,7 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, c estimate, plans map[*
 	need := rangesOf(v.loops, v.idx)
 	if extent(need) != float64(u.Shape().Numel()) {
 		if !heavy && size <= maxWindow {
-			return chooseCost(u, uses, c)
+			return s.chooseCost(u, uses, costs)
 		}
 		return true, "would be computed more than once"
 	}

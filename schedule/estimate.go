@@ -44,10 +44,12 @@ func (s *scheduler) estimates(stored map[*uop.UOp]string) map[*uop.UOp]estimate 
 	out := make(map[*uop.UOp]estimate, len(s.topo))
 	leaves := make(map[*uop.UOp]leafSet, len(s.topo))
 	flops := make(map[*uop.UOp]float64, len(s.topo))
+	heights := make(map[*uop.UOp]int, len(s.topo))
 	for _, u := range s.topo {
 		var set leafSet
-		f := 0.0
+		f, height := 0.0, 0
 		for _, x := range u.Src() {
+			height = max(height, heights[x]+1)
 			set.join(leaves[x])
 			if x.DType() != dtype.Bool || len(leaves[x].leaves) > 0 || flops[x] >= functionFlops { // where a padding is depends on loops only
 				f += flops[x]
@@ -95,10 +97,14 @@ func (s *scheduler) estimates(stored map[*uop.UOp]string) map[*uop.UOp]estimate 
 		default:
 			out[u] = estimate{flops: f, bytes: set.bytes(n)}
 		}
-		if fixed {
-			set, f = leafSet{leaves: []*uop.UOp{u}}, 0
+		if e, ok := out[u]; ok {
+			e.height = height
+			out[u] = e
 		}
-		leaves[u], flops[u] = set, f
+		if fixed {
+			set, f, height = leafSet{leaves: []*uop.UOp{u}}, 0, 0
+		}
+		leaves[u], flops[u], heights[u] = set, f, height
 	}
 	return out
 }

@@ -23,7 +23,7 @@ func (s *scheduler) nest() {
 	if s.config.Nests.Most < 2 || s.config.StoreAll {
 		return
 	}
-	n := &nesting{scheduler: s, users: map[int]int{}}
+	n := &nesting{scheduler: s, users: map[int]int{}, likenesses: likenesses{numbers: map[string]int{}, count: map[int]int{}}}
 	for _, k := range s.kernels {
 		for p, b := range k.bufs {
 			if !slices.Contains(k.bufs[:p], b) {
@@ -34,8 +34,12 @@ func (s *scheduler) nest() {
 	for _, c := range s.copies {
 		n.users[c.Bufs[1]]++
 	}
+	var list []*nested
 	for _, k := range s.kernels {
-		n.add(n.about(k))
+		list = append(list, n.about(k))
+	}
+	for _, x := range n.repeats(list) {
+		n.add(x)
 	}
 	s.kernels = nil
 	for _, x := range n.out {
@@ -46,6 +50,7 @@ func (s *scheduler) nest() {
 // nesting is the list of kernels so far.
 type nesting struct {
 	*scheduler
+	likenesses
 	out   []*nested
 	users map[int]int // by buffer: kernels that use it
 }
@@ -58,6 +63,8 @@ type nested struct {
 	work          codegen.Work
 	alone         bool
 	nests, loops  int
+	nodes         int // of its expressions
+	like          likeness
 	rows          []*uop.UOp // axes along which it may go row by row; one once it has several nests
 }
 
@@ -71,9 +78,10 @@ func (n *nesting) about(k *kernel) *nested {
 		}
 	}
 	if k.spec.Foreign != nil {
+		x.like.number = n.of("a kernel of the program's own")
 		return x
 	}
-	x.loops = k.loops()
+	x.loops, x.nodes, x.like = k.loops(), len(uop.Topo(k.expressions()...)), n.leaf(n.scheduler, k)
 	if !k.scans() {
 		x.work = codegen.WorkOf(k.spec)
 		x.alone = n.config.Nests.Alone(x.work)
@@ -223,17 +231,33 @@ func (n *nesting) add(k *nested) {
 
 // joined has g do what k does, afterwards, where that costs nothing.
 func (n *nesting) joined(g, k *nested) bool {
-	if g.nests+k.nests > n.config.Nests.Most || g.loops+k.loops > maxNestLoops || len(g.k.bufs)+len(k.k.bufs) > maxGroupParams {
+	if !n.fit(g, k) {
 		return false
 	}
 	switch {
 	case g.alone && k.alone:
+		if n.count[g.like.number] > 1 && n.count[k.like.number] > 1 {
+			return false // each of them is compiled anyway
+		}
 		n.addNests(g.k, k.k, nil, nil)
-		g.rows = nil
 	case n.byRows(g, k), n.anew(g, k):
 		g.alone = false
 	default:
 		return false
+	}
+	n.count[g.like.number]--
+	n.count[k.like.number]--
+	n.join(g, k)
+	n.count[g.like.number]++
+	return true
+}
+
+// join notes what a kernel is after another became part of it.
+func (n *nesting) join(g, k *nested) {
+	g.like = g.like.and(k.like)
+	g.like.number = n.of(g.like.form + g.like.shared())
+	if g.alone {
+		g.rows = nil
 	}
 	g.k.made = joinedOrigins(g.k.made, k.k.made)
 	if n.watch {
@@ -249,8 +273,7 @@ func (n *nesting) joined(g, k *nested) bool {
 	for b := range k.writes {
 		g.writes[b] = true
 	}
-	g.nests, g.loops = g.nests+k.nests, g.loops+k.loops
-	return true
+	g.nests, g.loops, g.nodes = g.nests+k.nests, g.loops+k.loops, g.nodes+k.nodes
 }
 
 // byRows joins kernels that go through the same rows, where none needs another row than its own of what the other one makes.

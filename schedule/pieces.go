@@ -17,6 +17,7 @@ const (
 	mostPieces   = 64 // of a kernel's text
 	longestStack = 24
 	pieceVisits  = 1 << 12 // nodes that are looked at for the axes of a kernel
+	fewVisits    = 1 << 8
 )
 
 // stacked says which axes of a stored node's kernel are written piece by piece: those along which each element is another value, and no
@@ -148,7 +149,9 @@ func (w *stackWalk) visit(u *uop.UOp, idx []*uop.UOp) bool {
 	if u.Op() == uop.Param || u.Op() == uop.Const || u.Op() == uop.Var || u.Op() == uop.Range || len(u.Shape()) == 0 {
 		return true
 	}
-	if _, stored := w.s.stored[u]; stored && u != w.root || u.Op() == uop.Contiguous && u != w.root {
+	_, stored := w.s.stored[u]
+	_, before := w.s.before[u] // and most likely will be
+	if (stored || before && len(w.seen) > fewVisits || u.Op() == uop.Contiguous) && u != w.root {
 		return true
 	}
 	key := w.s.table.tuple(append([]*uop.UOp{u}, idx...)...)

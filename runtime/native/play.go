@@ -87,7 +87,8 @@ func (d *Device) steps(l *loaded) error {
 // job is a launch of a kernel on the arrays whose addresses are in table.
 func (d *Device) job(k *plan.Kernel, function uintptr, table []uintptr, vars []int32) job {
 	threads, least := d.shares(k)
-	return job{kernel: function, buf: address(table), vars: address(vars), scratch: address(d.pool.places), n: k.Threads, threads: threads, least: least}
+	return job{kernel: function, buf: address(table), vars: address(vars), scratch: address(d.pool.places), n: k.Threads, threads: threads, least: least,
+		takes: int32(min(takes(k), math.MaxInt32))}
 }
 
 // What a thread is taken to do in a nanosecond, for deciding how many threads are worth
@@ -101,6 +102,11 @@ const (
 	fewBefore  = 8    // of how much of a share's time goes into what each call does before it, one part at most
 )
 
+// takes is how many ns one thread needs for k, about; 0 if nothing is known.
+func takes(k *plan.Kernel) float64 {
+	return math.Ceil(float64(k.Flops)/flopsPerNs + float64(k.Bytes)/bytesPerNs)
+}
+
 // shares decides how many threads run k and the fewest iterations that a call should get. It
 // can change the time only, never a result: each iteration writes what no other one does.
 func (d *Device) shares(k *plan.Kernel) (threads, least int32) {
@@ -109,8 +115,7 @@ func (d *Device) shares(k *plan.Kernel) (threads, least int32) {
 		return 1, 1
 	}
 	least = k.Threads / (threads * 8)
-	if k.Flops > 0 || k.Bytes > 0 { // else nothing is known, and threads are the safer guess
-		ns := float64(k.Flops)/flopsPerNs + float64(k.Bytes)/bytesPerNs
+	if ns := takes(k); ns > 0 { // else nothing is known, and threads are the safer guess
 		if ns < alone {
 			return 1, 1
 		}

@@ -41,7 +41,8 @@ const (
 // job is n iterations of a kernel, or of a copy, as the C text knows it.
 type job struct {
 	kernel, buf, vars, scratch uintptr // scratch: addresses of each thread's
-	n, least, threads, _       int32   // least: smallest share worth a call
+	n, least, threads          int32   // least: smallest share worth a call
+	takes                      int32   // ns, about; 0: not known
 }
 
 // crew is what threads share, as the C text knows it.
