@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,4 +48,23 @@ func deepest(stmts []codegen.Stmt, n int) (most int) {
 		}
 	}
 	return most
+}
+
+// Lanes do not go along an axis whose elements all lie in one set of the cache, where they can go along places from data.
+func TestLanesOfOneSet(t *testing.T) {
+	for stride, places := range map[int]bool{1024: true, 1000: false} {
+		k := newKit()
+		o, x, w := k.param(dtype.F32, true, 16, stride), k.param(dtype.F32, false, 16, stride), k.param(dtype.F32, false, 4, stride)
+		at := k.param(dtype.I32, false, 4, stride)
+		a := k.rngs(16, stride)
+		value := k.ConstOf(dtype.F32, 0)
+		for i := range 4 {
+			place := k.load(at, k.Index(i), a[1]).Cast(dtype.Index)
+			gate := place.Less(place.Int(stride)).And(place.Int(-1).Less(place))
+			value = value.Add(k.loadIf(x, gate, a[0], place).Sqrt().Mul(k.load(w, k.Index(i), a[1])))
+		}
+		k.out(o, a, value)
+		_, kernel := lower(t, k.s, codegen.Choose(k.s, target()))
+		require.Equal(t, places, strings.Contains(kernel.Source, "gwm_f32x16("), "%d apart", stride) // gathered by int32, behind a gate
+	}
 }

@@ -59,12 +59,16 @@ func (r *renderer) maskOf(u *uop.UOp, bits int) string {
 	panic(fmt.Sprintf("BUG: C cannot spell %s of bool", u.Op()))
 }
 
-// narrow spells a comparison of indices, p + s·lane with q + t·lane, as one of (s−t)·lane with q − p, in integers of so many
-// bits: as wide as a lane of a whole vector, where 64 bits would take several. No bits: it is no such comparison.
+// narrow spells a comparison of indices in integers of so many bits, as wide as a lane of a whole vector, where 64 bits would take several:
+// one of what is 32 bits wide, with a constant at most, in these; that of p + s·lane with q + t·lane as one of (s−t)·lane with q − p. No
+// bits: it is no such comparison.
 func (r *renderer) narrow(u *uop.UOp) (text string, bits int) {
 	a, b := u.At(0), u.At(1)
 	if a.DType() != dtype.Index {
 		return "", 0
+	}
+	if x, y := r.word(a), r.word(b); x != "" && y != "" {
+		return fmt.Sprintf("((%s)(%s %s %s))", r.vtype("i32"), x, binary[u.Op()], y), 32
 	}
 	p, s, ok := codegen.Strided(a.Home(), a, r.lane, r.vary)
 	q, t, also := codegen.Strided(a.Home(), b, r.lane, r.vary)
@@ -76,4 +80,23 @@ func (r *renderer) narrow(u *uop.UOp) (text string, bits int) {
 	m := maskElem(bits)
 	return fmt.Sprintf("((%s)(%s() * %s %s %s))", r.vtype(m), r.helper("iota", m), r.splat(m, fmt.Sprint(s-t)), binary[u.Op()],
 		r.splat(m, fmt.Sprintf("weft_clip(%s, %d)", r.expr(q.Sub(p)), most))), bits
+}
+
+// word spells an index in 32 bits, if it is known to be no wider.
+func (r *renderer) word(u *uop.UOp) string {
+	if v, ok := u.ConstValue(); ok && int64(int32(v.Int())) == v.Int() {
+		return r.splat("i32", fmt.Sprint(v.Int()))
+	}
+	if x := fromWord(u); x != nil {
+		return r.vexpr(x)
+	}
+	return ""
+}
+
+// fromWord is the int32 that an index is, or nil.
+func fromWord(u *uop.UOp) *uop.UOp {
+	if u.Op() == uop.Cast && u.At(0).DType() == dtype.I32 {
+		return u.At(0)
+	}
+	return nil
 }

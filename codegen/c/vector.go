@@ -65,10 +65,10 @@ func (r *renderer) helper(what, e string) string {
 	switch what {
 	case "sp":
 		f(v, t+" x", list(func(int) string { return "x" }))
-	case "gt", "gtm", "gi", "gim":
+	case "gt", "gtm", "gi", "gim", "gw", "gwm":
 		arg, by, at := "s", "int64_t s", numbered("p[%d * s]")
-		if what[1] == 'i' {
-			arg, by, at = "x", r.vtype("i64")+" x", numbered("p[x[%d]]")
+		if of := map[byte]string{'i': "i64", 'w': "i32"}[what[1]]; of != "" {
+			arg, by, at = "x", r.vtype(of)+" x", numbered("p[x[%d]]")
 		}
 		lane := at
 		if len(what) > 2 {
@@ -324,10 +324,14 @@ func (r *renderer) vload(u *uop.UOp) string {
 		if shared != nil {
 			p += " + " + r.expr(shared)
 		}
+		how := "gi"
+		if x := fromWord(own); x != nil {
+			how, own = "gw", x
+		}
 		if mask == "" {
-			s = fmt.Sprintf("%s(%s, %s)", r.helper("gi", e), p, r.vexpr(own))
+			s = fmt.Sprintf("%s(%s, %s)", r.helper(how, e), p, r.vexpr(own))
 		} else {
-			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper("gim", e), p, r.vexpr(own), mask)
+			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper(how+"m", e), p, r.vexpr(own), mask)
 		}
 	}
 	if uniform != nil {
