@@ -99,14 +99,15 @@ func mergeArgMax(a, b []*UOp) []*UOp {
 	return []*UOp{take.Where(y, x), take.Where(b[1], a[1])}
 }
 
-// mergeArgLast takes b unless it is smaller. After NaN only NaN is taken.
+// mergeArgLast takes the place of b where it is not smaller. The value waits for the value before it and for nothing else.
 func mergeArgLast(a, b []*UOp) []*UOp {
 	x, y := a[0], b[0]
-	take := y.Less(x).Not()
+	m := x.Max(y)
+	take := m.Equal(y)
 	if x.dtype.IsFloat() {
-		take = take.And(x.Equal(x)).Or(y.Equal(y).Not())
+		take = take.Or(y.Equal(y).Not())
 	}
-	return []*UOp{take.Where(y, x), take.Where(b[1], a[1])}
+	return []*UOp{m, take.Where(b[1], a[1])}
 }
 
 // mergeSumExp rescales both sums to the common maximum; exp2(−inf − −inf) counts as 0, so that a
