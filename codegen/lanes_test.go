@@ -68,3 +68,34 @@ func TestLanesOfOneSet(t *testing.T) {
 		require.Equal(t, places, strings.Contains(kernel.Source, "gwm_f32x16("), "%d apart", stride) // gathered by int32, behind a gate
 	}
 }
+
+// Lanes at the borders of an array take part as their gates say, and where all do they are loaded without a mask.
+func TestGatesThatAllLanesPass(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(27, 11))
+	var jobs []*job
+	var want [][]array
+	for _, n := range []int{16, 40, 56, 112, 129} {
+		for _, stride := range []int{1, 2, 3} {
+			for _, lo := range []int{0, 1, 5} {
+				k := newKit()
+				out := (n+2*lo-3)/stride + 1
+				o, x := k.param(dtype.F32, true, out), k.param(dtype.F32, false, n)
+				a := k.rngs(out, 3)
+				at := a[0].Mul(a[0].Int(stride)).Add(a[1]).Add(a[0].Int(-lo))
+				inside := at.Int(-1).Less(at).And(at.Less(at.Int(n)))
+				value := at.Less(at.Int(0)).Or(at.Int(n-1).Less(at)).Where(k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, -9)), k.loadIf(x, inside, at))
+				k.out(o, a[:1], k.ReduceRanges(uop.MaxOf, []*uop.UOp{value}, a[1:]))
+				directives := codegen.Choose(k.s, target())
+				_, kernel := lower(t, k.s, directives)
+				if n >= 40 && stride == 2 && lo > 0 {
+					require.True(t, strings.Contains(kernel.Source, "? by2_f32x16("))
+				}
+				bufs := k.random(rnd)
+				expected := clone(bufs)
+				define(t, k.s, expected)
+				jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+			}
+		}
+	}
+	check(t, "windows at borders", jobs, want, 0)
+}

@@ -277,7 +277,11 @@ func (r *renderer) where(u *uop.UOp, e string) string {
 			return r.lesser(e, from, u)
 		}
 	}
-	return r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
+	s := r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
+	if none := r.together(cond, false); none != "" && no.Op() == uop.Load {
+		return fmt.Sprintf("(%s ? %s : %s)", none, r.vexpr(no), s)
+	}
+	return s
 }
 
 // loads says that an expression reads memory where it stands.
@@ -313,6 +317,11 @@ func (r *renderer) vload(u *uop.UOp) string {
 		s = fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
 	case ok && (stride == 1 || r.near(stride)):
 		s = some(stride)
+		if gate != nil && stride != 1 && r.mask == "" {
+			if all := r.together(gate, true); all != "" {
+				s = fmt.Sprintf("(%s ? %s(%s + %s) : %s)", all, r.spaced(e, stride), p, r.expr(base), s)
+			}
+		}
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.called("gt", e), p, r.expr(base), stride)
