@@ -28,13 +28,15 @@ func (c *chooser) stream() []Directive {
 	var directives []Directive
 	var order []string
 	sizes := map[string]int{}
-	var inner []string
-	other := c.acrossLines(best)
+	var inner []string // the lanes last
+	other, between := c.acrossLines(best), c.between(best)
 	for _, a := range c.g.axes {
 		n, lanes := extent(a.r), lineBlock
 		switch a.r {
 		case best:
 			lanes = c.streamLanes(a.r)
+		case between:
+			lanes = n
 		case other:
 		default:
 			order = append(order, a.name)
@@ -42,14 +44,14 @@ func (c *chooser) stream() []Directive {
 			continue
 		}
 		outer, in := c.cut(&directives, a.name, n, lanes)
-		inner = append(inner, in)
 		if a.r == best {
+			inner = append(inner, in)
 			directives = append(directives, Directive{Verb: Vectors, Name: in})
 		} else {
-			if c.turns(best) {
+			if a.r == between || c.turns(best) {
 				directives = append(directives, Directive{Verb: Tiles, Name: in})
 			}
-			slices.Reverse(inner)
+			inner = append([]string{in}, inner...)
 		}
 		if outer != "" {
 			order = append(order, outer)
@@ -108,6 +110,25 @@ func (c *chooser) acrossLines(lanes *uop.UOp) *uop.UOp {
 			if s, ok := c.stride(l, a.r); ok && s == 1 && extent(a.r) > 2*lineBlock && c.mayVector(a.r) {
 				return a.r
 			}
+		}
+	}
+	return nil
+}
+
+// between is a short axis whose elements lie between those of neighbouring lanes in all outputs, as the parts of complex numbers do; or nil.
+// All are computed together: then vectors are stored that lanes share.
+func (c *chooser) between(lanes *uop.UOp) *uop.UOp {
+	if lanes == nil || !c.target.Turns || len(c.reds) > 0 {
+		return nil
+	}
+	for _, a := range c.g.axes {
+		n := extent(a.r)
+		if (n == 2 || n == 4) && c.mayVector(a.r) && !slices.ContainsFunc(c.outs, func(o *access) bool {
+			one, ok := c.stride(o, a.r)
+			apart, also := c.stride(o, lanes)
+			return !ok || !also || one != 1 || apart != n
+		}) {
+			return a.r
 		}
 	}
 	return nil

@@ -99,3 +99,30 @@ func TestGatesThatAllLanesPass(t *testing.T) {
 	}
 	check(t, "windows at borders", jobs, want, 0)
 }
+
+// What lies between the results of neighbouring lanes is stored with them, in whole vectors.
+func TestResultsBetweenLanes(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(28, 11))
+	var jobs []*job
+	var want [][]array
+	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
+		for _, parts := range []int{2, 3, 4} {
+			for _, n := range []int{4, 7, 16, 33, 100} {
+				k := newKit()
+				o, x, y := k.param(d, true, n, parts), k.param(d, false, parts, n), k.param(d, false, n)
+				a := k.rngs(n, parts)
+				k.out(o, a, k.load(x, a[1], a[0]).Mul(k.load(y, a[0])))
+				directives := codegen.Choose(k.s, target())
+				_, kernel := lower(t, k.s, directives)
+				if n >= 16 {
+					require.Equal(t, parts != 3, strings.Contains(kernel.Source, "zip"), "%d of %d", parts, n)
+				}
+				bufs := k.random(rnd)
+				expected := clone(bufs)
+				define(t, k.s, expected)
+				jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+			}
+		}
+	}
+	check(t, "results between lanes", jobs, want, 0)
+}
