@@ -28,13 +28,15 @@ func (c *chooser) stream() []Directive {
 	var directives []Directive
 	var order []string
 	sizes := map[string]int{}
-	var inner []string
-	other := c.acrossLines(best)
+	var inner []string // the lanes last
+	other, between := c.acrossLines(best), c.between(best)
 	for _, a := range c.g.axes {
 		n, lanes := extent(a.r), lineBlock
 		switch a.r {
 		case best:
 			lanes = c.streamLanes(a.r)
+		case between:
+			lanes = n
 		case other:
 		default:
 			order = append(order, a.name)
@@ -42,14 +44,14 @@ func (c *chooser) stream() []Directive {
 			continue
 		}
 		outer, in := c.cut(&directives, a.name, n, lanes)
-		inner = append(inner, in)
 		if a.r == best {
+			inner = append(inner, in)
 			directives = append(directives, Directive{Verb: Vectors, Name: in})
 		} else {
-			if c.turns(best) {
+			if a.r == between || c.turns(best) {
 				directives = append(directives, Directive{Verb: Tiles, Name: in})
 			}
-			slices.Reverse(inner)
+			inner = append([]string{in}, inner...)
 		}
 		if outer != "" {
 			order = append(order, outer)
@@ -64,9 +66,9 @@ func (c *chooser) stream() []Directive {
 	for _, r := range c.reds {
 		c.laneDirectives(&directives, r, best)
 	}
-	free := 0
-	for _, name := range order { // a peeled axis cannot be fused, merged outputs keep their order
-		if !c.mayShare(name) || c.again(order[:free], name) {
+	outside, free := c.outside(order, best), 0
+	for _, name := range order[:outside] { // a peeled axis cannot be fused, merged outputs keep their order
+		if !c.apart(c.axisOf(name)) || c.again(order[:free], name) {
 			break
 		}
 		free++
@@ -85,7 +87,8 @@ func (c *chooser) stream() []Directive {
 		}
 	}
 	if inner != nil {
-		directives = append(directives, Directive{Verb: Order, Axes: append(slices.Clip(serial), inner...)})
+		outside -= len(order) - len(serial)
+		directives = append(directives, Directive{Verb: Order, Axes: slices.Concat(serial[:outside], inner, serial[outside:])})
 	}
 	return c.stageSharedSubexprs(directives, serial, best)
 }
@@ -107,6 +110,25 @@ func (c *chooser) acrossLines(lanes *uop.UOp) *uop.UOp {
 			if s, ok := c.stride(l, a.r); ok && s == 1 && extent(a.r) > 2*lineBlock && c.mayVector(a.r) {
 				return a.r
 			}
+		}
+	}
+	return nil
+}
+
+// between is a short axis whose elements lie between those of neighbouring lanes in all outputs, as the parts of complex numbers do; or nil.
+// All are computed together: then vectors are stored that lanes share.
+func (c *chooser) between(lanes *uop.UOp) *uop.UOp {
+	if lanes == nil || !c.target.Turns || len(c.reds) > 0 {
+		return nil
+	}
+	for _, a := range c.g.axes {
+		n := extent(a.r)
+		if (n == 2 || n == 4) && c.mayVector(a.r) && !slices.ContainsFunc(c.outs, func(o *access) bool {
+			one, ok := c.stride(o, a.r)
+			apart, also := c.stride(o, lanes)
+			return !ok || !also || one != 1 || apart != n
+		}) {
+			return a.r
 		}
 	}
 	return nil
@@ -155,14 +177,10 @@ func (c *chooser) apart(r *uop.UOp) bool {
 	return true
 }
 
-// mayShare says that of an axis by name.
-func (c *chooser) mayShare(name string) bool {
-	for _, a := range c.g.axes {
-		if a.name == name || a.name+".0" == name {
-			return c.apart(a.r)
-		}
-	}
-	return false
+// axisOf is the axis of outputs of which a loop is all or the outer part.
+func (c *chooser) axisOf(loop string) *uop.UOp {
+	i := slices.IndexFunc(c.g.axes, func(a *axis) bool { return a.name == loop || a.name+".0" == loop })
+	return c.g.axes[i].r
 }
 
 // PastCaches is the size in bytes from which on caches keep nothing of an array until it is read.
@@ -187,18 +205,29 @@ func (c *chooser) pastCaches(lanes *uop.UOp) bool {
 
 // again says that a reduction would be computed again for each iteration of an axis, if that became one with the loops outside of it.
 func (c *chooser) again(outside []string, name string) bool {
-	var open, next rangeSet
-	for _, a := range c.g.axes {
-		for _, o := range outside {
-			if a.name == o || a.name+".0" == o {
-				open = open.with(c.facts.rangeID(a.r))
-			}
-		}
-		if a.name == name || a.name+".0" == name {
-			next = next.with(c.facts.rangeID(a.r))
-		}
+	var open rangeSet
+	for _, o := range outside {
+		open = open.with(c.facts.rangeID(c.axisOf(o)))
 	}
-	return slices.ContainsFunc(c.reds, func(r *reduction) bool { return !r.free.disjoint(open) && r.free.disjoint(next) })
+	next := c.facts.rangeID(c.axisOf(name))
+	return slices.ContainsFunc(c.reds, func(r *reduction) bool { return !r.free.disjoint(open) && !r.free.has(next) })
+}
+
+// outside is how many of the loops in an order lie outside of the lanes. Inside of them lie those behind all that a reduction in lanes depends
+// on: it would be computed again for each of their iterations.
+func (c *chooser) outside(order []string, lanes *uop.UOp) int {
+	n := len(order)
+	for _, r := range c.reds {
+		if lanes == nil || !r.free.has(c.facts.rangeID(lanes)) {
+			continue
+		}
+		last := n
+		for last > 0 && !r.free.has(c.facts.rangeID(c.axisOf(order[last-1]))) {
+			last--
+		}
+		n = last
+	}
+	return n
 }
 
 // owns says that different r mean different elements of a merged output, whatever the other axes are: one

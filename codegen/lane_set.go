@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
 
 // laneSet is which ranges run in lanes, and in how many at once.
 type laneSet struct {
@@ -41,6 +45,17 @@ func (l *laneSet) by(s rangeSet) float64 {
 	return f
 }
 
+// Lines that are a multiple of cacheWay bytes apart share the cacheWays places of one set of the nearest cache.
+const cacheWay, cacheWays = 4 << 10, 8
+
+// oneSet says that lanes a stride apart push each other out of the nearest cache before their neighbours are used, unless these can be used at once.
+func (l *laneSet) oneSet(a *access, stride int) bool {
+	return stride*a.bytes%cacheWay == 0 && (a.u == nil || !slices.ContainsFunc(l.g.axes, func(x *axis) bool {
+		s, ok := l.stride(a, x.r)
+		return ok && s == 1
+	}))
+}
+
 // access is the cost of loads or stores, done once for each of the ranges.
 func (l *laneSet) access(a *access, free rangeSet) float64 {
 	n, f := float64(l.count(free)), l.by(free)
@@ -60,9 +75,11 @@ func (l *laneSet) access(a *access, free rangeSet) float64 {
 	gated := a.gated && !l.facts.freeRanges(a.u.At(1)).disjoint(l.vector)
 	switch {
 	case anywhere && gated && !l.anyLength(): // lane by lane, each with its place and its condition
-		return n * (3 + f/2)
+		return n * 5
 	case anywhere && !l.anyLength():
 		return n * 2.5
+	case gather && !l.anyLength() && f > cacheWays/2 && l.oneSet(a, near):
+		return n * 6
 	case gather && !l.anyLength():
 		return n * 1.5
 	case gated:

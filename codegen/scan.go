@@ -162,7 +162,8 @@ func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
 			n *= rowsTogether
 		}
 	default:
-		n = min(rowsTogether, extent(axis))
+		for n = min(rowsTogether, extent(axis)); n > 2 && c.sameSet(axis) && n*c.streams() > cacheWays; n /= 2 {
+		}
 	}
 	for extent(axis)%n != 0 && (c.fixed || extent(axis) < 4*n) { // no element is computed twice where that counts, or costs
 		n--
@@ -171,6 +172,20 @@ func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
 		return nil, 0
 	}
 	return axis, n
+}
+
+// sameSet says that elements of neighbouring rows lie in one set of the nearest cache.
+func (c *chooser) sameSet(row *uop.UOp) bool {
+	return abs(c.outs[0].index.coeff(row))*c.outs[0].bytes%cacheWay == 0
+}
+
+// streams is how many arrays are read or written.
+func (c *chooser) streams() int {
+	seen := map[*uop.UOp]bool{}
+	for _, l := range c.loads {
+		seen[l.u.At(0)] = true
+	}
+	return len(c.outs) + len(seen)
 }
 
 // running gives each row of a scan to an invocation of its own. Narrow elements of one word of memory belong to one

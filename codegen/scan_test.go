@@ -30,7 +30,7 @@ func running(m uop.Monoid, rows, columns, n int, last bool) *kit {
 	mean := k.sum(k.load(x, place([]*uop.UOp{r[0], r[4], over})...), r[4])
 	parts := []*uop.UOp{k.load(x, place([]*uop.UOp{r[0], r[1], over})...).Mul(k.load(y, over)).Sub(mean)}
 	switch m {
-	case uop.ArgMax:
+	case uop.ArgMax, uop.ArgLast:
 		parts = append(parts, over.Cast(dtype.I32))
 	case uop.SumExp, uop.Linear:
 		parts = append(parts, k.load(y, over))
@@ -54,7 +54,7 @@ func TestAnyDirectivesKeepScans(t *testing.T) {
 			check.Most = 20_000
 			for seed := range uint64(20) {
 				rnd := rand.New(rand.NewPCG(seed, 6))
-				monoid := []uop.Monoid{uop.Sum, uop.Prod, uop.MaxOf, uop.ArgMax, uop.SumExp, uop.Linear}[rnd.IntN(6)]
+				monoid := []uop.Monoid{uop.Sum, uop.Prod, uop.MaxOf, uop.ArgMax, uop.ArgLast, uop.SumExp, uop.Linear}[rnd.IntN(7)]
 				k := running(monoid, 1+rnd.IntN(9), 1+rnd.IntN(20), 1+rnd.IntN(40), rnd.IntN(2) == 0)
 				to := m.t()
 				for _, s := range codegen.Nests(k.s, to) {

@@ -27,7 +27,7 @@ func typeNamed(name string) (dtype.DType, bool) {
 }
 
 func monoidNamed(name string) (uop.Monoid, bool) {
-	for _, m := range []uop.Monoid{uop.Sum, uop.Prod, uop.MaxOf, uop.ArgMax, uop.SumExp, uop.Moments, uop.Last, uop.Linear} {
+	for _, m := range []uop.Monoid{uop.Sum, uop.Prod, uop.MaxOf, uop.ArgMax, uop.ArgLast, uop.SumExp, uop.Moments, uop.Last, uop.Linear} {
 		if m.String() == name {
 			return m, true
 		}
@@ -62,7 +62,10 @@ func merges(m uop.Monoid, scan bool, parts []*uop.UOp) string {
 	switch m {
 	case uop.Sum, uop.Prod, uop.MaxOf:
 		return of(1, uop.Ordered)
-	case uop.ArgMax:
+	case uop.ArgMax, uop.ArgLast:
+		if m == uop.ArgLast && !scan {
+			break
+		}
 		if len(parts) != 2 || !uop.Ordered.Has(parts[0].DType()) || !parts[1].DType().IsInt() || !stored(parts[0].DType()) || !stored(parts[1].DType()) {
 			return "parts that are no value and index"
 		}

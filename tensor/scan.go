@@ -66,34 +66,30 @@ func logScan(u *uop.UOp, axis int) *uop.UOp {
 
 // CumMax is the running maximum along an axis, and where it was met last (int32). NaN stays.
 func (t *Tensor) CumMax(axis int) (values, indices *Tensor) {
-	return t.running("CumMax", axis, func(u *uop.UOp) *uop.UOp { return sortKey(u, false) })
+	return t.running("CumMax", axis, func(u *uop.UOp) *uop.UOp { return u })
 }
 
 // CumMin is the running minimum along an axis, and where it was met last (int32). NaN stays.
 func (t *Tensor) CumMin(axis int) (values, indices *Tensor) {
 	return t.running("CumMin", axis, func(u *uop.UOp) *uop.UOp {
-		key := sortKey(u, true)
-		if !u.DType().IsFloat() {
-			return key
+		if u.DType().IsFloat() {
+			return u.Neg()
 		}
-		return u.Equal(u).Where(key, greatest(key)) // NaN wins here too
+		return u.Not()
 	})
 }
 
-// running finds the last place of the running maximum of keys: the last one that equals the maximum
-// up to it.
-func (t *Tensor) running(op string, axis int, key func(u *uop.UOp) *uop.UOp) (values, indices *Tensor) {
+// running is the running maximum of what an order, its own inverse, makes of the elements, and its last place.
+func (t *Tensor) running(op string, axis int, order func(u *uop.UOp) *uop.UOp) (values, indices *Tensor) {
 	if t.Rank() == 0 {
 		return t, t.like(uop.NewInt(dtype.I32, 0))
 	}
 	axis = t.axis(op, axis)
 	u := t.node()
-	k := key(u.Detach())
-	best := k.Scan(uop.MaxOf, axis)
-	at := alongAxis(iota(t.Dim(axis), dtype.I32), axis, t.shape())
-	at = k.Equal(best).Where(at, at.Int(-1))
-	at = at.Scan(uop.MaxOf, axis)
-	return t.like(u.Gather(at, axis)), t.like(at)
+	place := alongAxis(iota(t.Dim(axis), dtype.I32), axis, t.shape())
+	best := u.Home().ScanParts(uop.ArgLast, axis, order(u.Detach().Cast(dtype.Accumulator(u.DType()))), place)
+	value, at := order(best.Part(0)).Cast(u.DType()), best.Part(1)
+	return stated(t.like(value), t.like(u.Gather(at, axis))), t.like(at)
 }
 
 // Trapezoid is the integral along an axis by the trapezoidal rule, for samples dx apart.

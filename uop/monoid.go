@@ -18,6 +18,7 @@ const (
 	SumExp                // (s, f…): (max s, Σ f·exp2(s − max s) …)
 	Moments               // (n, mean, M2), elements (1, x, 0)
 	Last                  // (x): the later one; for scatters only
+	ArgLast               // (x, i): the largest x, of ties the later one; NaN is the largest; for scans only
 	Linear                // (a, b): y ↦ a·y + b, the later after the earlier; for scans only, as order counts
 	numMonoids
 )
@@ -64,6 +65,12 @@ var monoids = [numMonoids]MonoidInfo{
 		_, hi := IntLimits(d)
 		return hi
 	}, mergeArgMax, true},
+	ArgLast: {"arglast", func(d dtype.DType, i int) Value {
+		if i == 0 {
+			return Least(d)
+		}
+		return 0
+	}, mergeArgLast, true},
 	SumExp: {"sumexp", func(d dtype.DType, i int) Value {
 		if i == 0 {
 			return Least(d)
@@ -90,6 +97,17 @@ func mergeArgMax(a, b []*UOp) []*UOp {
 	}
 	take := larger.Or(equal.And(b[1].Less(a[1])))
 	return []*UOp{take.Where(y, x), take.Where(b[1], a[1])}
+}
+
+// mergeArgLast takes the place of b where it is not smaller. The value waits for the value before it and for nothing else.
+func mergeArgLast(a, b []*UOp) []*UOp {
+	x, y := a[0], b[0]
+	m := x.Max(y)
+	take := m.Equal(y)
+	if x.dtype.IsFloat() {
+		take = take.Or(y.Equal(y).Not())
+	}
+	return []*UOp{m, take.Where(b[1], a[1])}
 }
 
 // mergeSumExp rescales both sums to the common maximum; exp2(−inf − −inf) counts as 0, so that a

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
-	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
 // Lanes that lie apart are stored one by one. Where their neighbours are stored as well, as of a block of results whose lanes are channels,
-// vectors are turned in registers and stored along the neighbours, of which there may be fewer than lanes.
+// vectors are turned in registers and stored along the neighbours, of which there may be fewer than lanes. Where they are all that lies between
+// two lanes, as parts of complex numbers, vectors of all of them follow each other.
 
 // leastTurned is how many neighbours are worth turning.
 const leastTurned = 6
@@ -18,7 +18,7 @@ const leastTurned = 6
 // turnStores stores the blocks that some statements, which follow each other and only store, begin with, and says of how many
 // statements these are: 0 where lanes have to be stored one by one.
 func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
-	if r.n*elemBits["f32"] != 512 || r.mask != "" {
+	if r.n < 4 || r.mask != "" {
 		return 0
 	}
 	var list []*codegen.Store
@@ -26,7 +26,7 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 	first, stride := 0, 0
 	for _, s := range stmts {
 		st, ok := s.(*codegen.Store)
-		if !ok || len(list) == r.n || st.Buf.DType() != dtype.F32 || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), r.changes) {
+		if !ok || len(list) == r.n || !st.Buf.DType().IsFloat() || st.Buf.DType().Size() < 4 || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), r.changes) {
 			break
 		}
 		b, c, apart, ok := codegen.StridedFrom(st.Index[0].Home(), st.Index[0], r.lane, r.vary)
@@ -40,14 +40,58 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 		}
 		list = append(list, st)
 	}
-	if len(list) < leastTurned {
+	n := len(list)
+	if n == 0 {
 		return 0
 	}
-	r.line(depth, "{")
-	r.line(depth+1, "const %s o[%d] = {%s};", r.vtype("f32"), len(list), join(len(list), ", ", func(i int) string { return r.vexpr(list[i].Value) }))
-	r.line(depth+1, "%s(%s + %s, %d, o);", r.storer("f32", len(list)), r.pointer(list[0].Buf), r.expr(codegen.Plus(base, first)), stride)
-	r.line(depth, "}")
-	return len(list)
+	e, to := elem(list[0].Buf.DType()), r.pointer(list[0].Buf)+" + "+r.expr(codegen.Plus(base, first))
+	values := func() string {
+		return join(n, ", ", func(i int) string { return r.vexpr(list[i].Value) })
+	}
+	switch {
+	case n == stride && (n == 2 || n == 4):
+		r.line(depth, "%s(%s, %s);", r.zipper(e, n), to, values())
+	case n >= leastTurned && e == "f32" && r.n*elemBits[e] == 512:
+		r.line(depth, "{")
+		r.line(depth+1, "const %s o[%d] = {%s};", r.vtype(e), n, values())
+		r.line(depth+1, "%s(%s, %d, o);", r.storer(e, n), to, stride)
+		r.line(depth, "}")
+	default:
+		return 0
+	}
+	return n
+}
+
+// zipper is the name of a function that stores the elements of rows vectors, a power of two, in turns: first those of the first lanes.
+func (r *renderer) zipper(e string, rows int) string {
+	v, n := r.vtype(e), r.n
+	name := fmt.Sprintf("zip%d_%s", rows, v)
+	now := make([]string, rows)
+	for i := range now {
+		now[i] = fmt.Sprintf("a%d", i)
+	}
+	head := fmt.Sprintf("static inline void %s(%s *p, %s) {\n", name, byElem[e], join(rows, ", ", func(i int) string { return v + " " + now[i] }))
+	text := ""
+	// Each step joins vectors that are half of all rows apart: their elements become neighbours.
+	for w, step := 1, 0; w < rows; w, step = 2*w, step+1 {
+		next := make([]string, rows)
+		half := rows / 2
+		for i := range half {
+			for high := range 2 {
+				to := 2*i + high
+				next[to] = fmt.Sprintf("%c%d", 'b'+step, to)
+				text += fmt.Sprintf("\t%s %s = __builtin_shufflevector(%s, %s, %s);\n", v, next[to], now[i], now[i+half], each(n, func(k int) string {
+					return fmt.Sprint(high*n/2 + k/2 + k%2*n)
+				}))
+			}
+		}
+		now = next
+	}
+	for i, x := range now {
+		text += fmt.Sprintf("\t*(%su *)(p + %d) = %s;\n", v, i*n, x)
+	}
+	r.define(name, head+text+"}\n")
+	return name
 }
 
 // changes says that u loads from what the kernel stores to.

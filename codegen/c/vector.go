@@ -65,10 +65,10 @@ func (r *renderer) helper(what, e string) string {
 	switch what {
 	case "sp":
 		f(v, t+" x", list(func(int) string { return "x" }))
-	case "gt", "gtm", "gi", "gim":
+	case "gt", "gtm", "gi", "gim", "gw", "gwm":
 		arg, by, at := "s", "int64_t s", numbered("p[%d * s]")
-		if what[1] == 'i' {
-			arg, by, at = "x", r.vtype("i64")+" x", numbered("p[x[%d]]")
+		if of := map[byte]string{'i': "i64", 'w': "i32"}[what[1]]; of != "" {
+			arg, by, at = "x", r.vtype(of)+" x", numbered("p[x[%d]]")
 		}
 		lane := at
 		if len(what) > 2 {
@@ -277,7 +277,11 @@ func (r *renderer) where(u *uop.UOp, e string) string {
 			return r.lesser(e, from, u)
 		}
 	}
-	return r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
+	s := r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
+	if none := r.together(cond, false); none != "" && no.Op() == uop.Load {
+		return fmt.Sprintf("(%s ? %s : %s)", none, r.vexpr(no), s)
+	}
+	return s
 }
 
 // loads says that an expression reads memory where it stands.
@@ -313,6 +317,11 @@ func (r *renderer) vload(u *uop.UOp) string {
 		s = fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
 	case ok && (stride == 1 || r.near(stride)):
 		s = some(stride)
+		if gate != nil && stride != 1 && r.mask == "" {
+			if all := r.together(gate, true); all != "" {
+				s = fmt.Sprintf("(%s ? %s(%s + %s) : %s)", all, r.spaced(e, stride), p, r.expr(base), s)
+			}
+		}
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.called("gt", e), p, r.expr(base), stride)
@@ -324,10 +333,14 @@ func (r *renderer) vload(u *uop.UOp) string {
 		if shared != nil {
 			p += " + " + r.expr(shared)
 		}
+		how := "gi"
+		if x := fromWord(own); x != nil {
+			how, own = "gw", x
+		}
 		if mask == "" {
-			s = fmt.Sprintf("%s(%s, %s)", r.helper("gi", e), p, r.vexpr(own))
+			s = fmt.Sprintf("%s(%s, %s)", r.helper(how, e), p, r.vexpr(own))
 		} else {
-			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper("gim", e), p, r.vexpr(own), mask)
+			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper(how+"m", e), p, r.vexpr(own), mask)
 		}
 	}
 	if uniform != nil {

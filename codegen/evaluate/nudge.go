@@ -107,7 +107,7 @@ func (t *total) rounds(d dtype.DType) bool {
 
 // reduction changes the values of a reduction.
 func (n *nudge) reduction(m uop.Monoid, parts []*uop.UOp, acc []uop.Value, sum total) []uop.Value {
-	if n == nil || m == uop.MaxOf || m == uop.ArgMax || m == uop.Last {
+	if n == nil || m.Info().Exact {
 		return acc
 	}
 	if n.r == nil {

@@ -173,7 +173,7 @@ func (e *rounding) merged(u *uop.UOp, m uop.Monoid, n int, worst float64) float6
 		most := e.most(u.At(1))
 		return 8 * count * count * round * (most + most*most)
 	}
-	if worst == 0 && (m == uop.ArgMax || n == 1) {
+	if worst == 0 && (m.Info().Exact || n == 1) {
 		return 0
 	}
 	if m == uop.Prod && worst == 0 {

@@ -51,11 +51,13 @@ func (s *suite) linear(d dtype.DType, shape []int, axis int) {
 }
 
 func (s *suite) runningArgMax(d dtype.DType, shape []int, axis int) {
-	s.add(fmt.Sprintf("scan argmax %v %v along %d", d.Short(), shape, axis), tolerance["reduce"], func(in *Inputs) []*uop.UOp {
-		x := in.View(d, Special, shape...)
-		r := x.Home().ScanParts(uop.ArgMax, axis, x, along(shape, []int{axis}))
-		return []*uop.UOp{r.Part(1), r.Part(0)}
-	})
+	for _, m := range []uop.Monoid{uop.ArgMax, uop.ArgLast} {
+		s.add(fmt.Sprintf("scan %v %v %v along %d", m, d.Short(), shape, axis), tolerance["reduce"], func(in *Inputs) []*uop.UOp {
+			x := in.View(d, Special, shape...)
+			r := x.Home().ScanParts(m, axis, x, along(shape, []int{axis}))
+			return []*uop.UOp{r.Part(1), r.Part(0)}
+		})
+	}
 }
 
 func (s *suite) runningSumExp(shape []int, axis int) {

@@ -1,0 +1,128 @@
+package codegen_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// What is reduced for each column and used in each of its rows is reduced once: its loop does not lie inside that over the rows.
+func TestReductionsOfLanesAreComputedOnce(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(20, 26))
+	var jobs []*job
+	var want [][]array
+	for _, columns := range []int{4, 8, 48, 200, 512} {
+		k := newKit()
+		const rows = 96
+		o, x := k.param(dtype.F32, true, rows, columns), k.param(dtype.F32, false, rows, columns)
+		a := k.rngs(columns, rows, rows)
+		value := k.load(x, a[1], a[0]).Sub(k.sum(k.load(x, a[2], a[0]), a[2]))
+		k.s.Outs = append(k.s.Outs, codegen.Out{Param: o, Axes: a[:2], Index: []*uop.UOp{a[1], a[0]}, Value: value})
+		directives := codegen.Choose(k.s, target())
+		p, err := codegen.Lower(k.s, directives, target())
+		require.NoError(t, err)
+		require.LessOrEqual(t, deepest(p.Body, rows), 1, "%d columns: %v", columns, directives)
+		bufs := k.random(rnd)
+		expected := clone(bufs)
+		define(t, k.s, expected)
+		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+	}
+	check(t, "sums of columns", jobs, want, 1e-4)
+}
+
+// deepest is how many loops of so many iterations lie inside each other.
+func deepest(stmts []codegen.Stmt, n int) (most int) {
+	for _, s := range stmts {
+		if l, ok := s.(*codegen.Loop); ok {
+			d := deepest(l.Body, n)
+			if l.Range.Arg().(uop.RangeArg).N == n {
+				d++
+			}
+			most = max(most, d)
+		}
+	}
+	return most
+}
+
+// Lanes do not go along an axis whose elements all lie in one set of the cache, where they can go along places from data.
+func TestLanesOfOneSet(t *testing.T) {
+	for stride, places := range map[int]bool{1024: true, 1000: false} {
+		k := newKit()
+		o, x, w := k.param(dtype.F32, true, 16, stride), k.param(dtype.F32, false, 16, stride), k.param(dtype.F32, false, 4, stride)
+		at := k.param(dtype.I32, false, 4, stride)
+		a := k.rngs(16, stride)
+		value := k.ConstOf(dtype.F32, 0)
+		for i := range 4 {
+			place := k.load(at, k.Index(i), a[1]).Cast(dtype.Index)
+			gate := place.Less(place.Int(stride)).And(place.Int(-1).Less(place))
+			value = value.Add(k.loadIf(x, gate, a[0], place).Sqrt().Mul(k.load(w, k.Index(i), a[1])))
+		}
+		k.out(o, a, value)
+		_, kernel := lower(t, k.s, codegen.Choose(k.s, target()))
+		require.Equal(t, places, strings.Contains(kernel.Source, "gwm_f32x16("), "%d apart", stride) // gathered by int32, behind a gate
+	}
+}
+
+// Lanes at the borders of an array take part as their gates say, and where all do they are loaded without a mask.
+func TestGatesThatAllLanesPass(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(27, 11))
+	var jobs []*job
+	var want [][]array
+	for _, n := range []int{16, 40, 56, 112, 129} {
+		for _, stride := range []int{1, 2, 3} {
+			for _, lo := range []int{0, 1, 5} {
+				k := newKit()
+				out := (n+2*lo-3)/stride + 1
+				o, x := k.param(dtype.F32, true, out), k.param(dtype.F32, false, n)
+				a := k.rngs(out, 3)
+				at := a[0].Mul(a[0].Int(stride)).Add(a[1]).Add(a[0].Int(-lo))
+				inside := at.Int(-1).Less(at).And(at.Less(at.Int(n)))
+				value := at.Less(at.Int(0)).Or(at.Int(n-1).Less(at)).Where(k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, -9)), k.loadIf(x, inside, at))
+				k.out(o, a[:1], k.ReduceRanges(uop.MaxOf, []*uop.UOp{value}, a[1:]))
+				directives := codegen.Choose(k.s, target())
+				_, kernel := lower(t, k.s, directives)
+				if n >= 40 && stride == 2 && lo > 0 {
+					require.True(t, strings.Contains(kernel.Source, "? by2_f32x16("))
+				}
+				bufs := k.random(rnd)
+				expected := clone(bufs)
+				define(t, k.s, expected)
+				jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+			}
+		}
+	}
+	check(t, "windows at borders", jobs, want, 0)
+}
+
+// What lies between the results of neighbouring lanes is stored with them, in whole vectors.
+func TestResultsBetweenLanes(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(28, 11))
+	var jobs []*job
+	var want [][]array
+	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
+		for _, parts := range []int{2, 3, 4} {
+			for _, n := range []int{4, 7, 16, 33, 100} {
+				k := newKit()
+				o, x, y := k.param(d, true, n, parts), k.param(d, false, parts, n), k.param(d, false, n)
+				a := k.rngs(n, parts)
+				k.out(o, a, k.load(x, a[1], a[0]).Mul(k.load(y, a[0])))
+				directives := codegen.Choose(k.s, target())
+				_, kernel := lower(t, k.s, directives)
+				if n >= 16 {
+					require.Equal(t, parts != 3, strings.Contains(kernel.Source, "zip"), "%d of %d", parts, n)
+				}
+				bufs := k.random(rnd)
+				expected := clone(bufs)
+				define(t, k.s, expected)
+				jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+			}
+		}
+	}
+	check(t, "results between lanes", jobs, want, 0)
+}
