@@ -206,6 +206,13 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 	}
 	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
+	if words, _ := c.dottable(t); t.along && words == nil {
+		ops := c.unpacked(t)
+		step = max(step, ops/2+0.7+0.1*far) + c.partLines(t)
+		if over := t.u*inst + unpackRegisters - c.target.Registers; ops > 0 && over > 0 {
+			step += spillCycles * float64(over)
+		}
+	}
 	if over := t.u*inst + c.passing(t) - c.target.Registers; over > 0 && t.u > 1 && !again { // single vectors are read again where they are used
 		if c.target.LongSteps && over == 1 {
 			step += longSpillCycles
@@ -219,6 +226,49 @@ func (c *chooser) tileCost(t *tiling) float64 {
 	}
 	return cost + blocks*fma*2 + c.storeCost(t)
 }
+
+// unpackRegisters hold what is unpacked, and the masks for it.
+const unpackRegisters = 6
+
+// unpacked is how many operations a step computes before it multiplies and adds, as those that take numbers out of words.
+func (c *chooser) unpacked(t *tiling) (ops float64) {
+	parts, _ := reduceParts(t.r.u)
+	walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
+		n := float64(t.u)
+		free := c.facts.freeRanges(u)
+		if u == parts[0] && u.Op() == uop.Mul || !free.has(c.facts.rangeID(t.v)) {
+			return
+		}
+		for i, a := range t.axes {
+			if free.has(c.facts.rangeID(a)) {
+				n *= float64(t.n[i])
+			}
+		}
+		ops += n * weight(u)
+	})
+	return ops
+}
+
+// partLines is what it takes to read rows of narrow elements side by side, once each: a step leaves a part of each line to the next ones,
+// and memory gives several streams at a time.
+func (c *chooser) partLines(t *tiling) (cost float64) {
+	for _, l := range t.r.loads {
+		if c.target.WholeRows == 0 || !c.depends(l, t.v) || t.u*t.lanes*l.bytes >= cacheLine || c.reuse(t.r, l) > 1 {
+			continue
+		}
+		rows := 1
+		for i, a := range t.axes {
+			if c.depends(l, a) {
+				rows *= t.n[i]
+			}
+		}
+		cost += partLine * float64(rows-1)
+	}
+	return cost
+}
+
+// partLine is that of a row, in cycles.
+const partLine = 6
 
 // reuse is how often a reduction reads each element of an operand.
 func (c *chooser) reuse(r *reduction, l *access) int { return r.work / max(1, c.count(l.free)) }

@@ -117,6 +117,9 @@ func (b *builder) update(us []*uop.UOp, regs [][]*uop.UOp, lanes rangeSet) func(
 
 // merging merges an element into accumulators. What counts as 0 in a sum where loops around it are too far is not computed there.
 func (b *builder) merging(m uop.Monoid, acc, x []*uop.UOp, unrolled rangeSet) []Stmt {
+	if m == uop.Sum && b.target.fuses(x[0].DType()) {
+		x = []*uop.UOp{productSum(x[0])}
+	}
 	if w := x[0]; m == uop.Sum && w.Op() == uop.Where && w.At(2).IsConst(0) && !reads(w.At(0)) && b.leftOut(w.At(0), unrolled) {
 		lets, term := b.kept(w.At(1))
 		return append(lets, when(w.At(0), &Set{Regs: acc, Values: mergeInto(m, acc, []*uop.UOp{term})})...)
@@ -146,6 +149,34 @@ func (b *builder) leftOut(cond *uop.UOp, unrolled rangeSet) bool {
 		return !b.target.CPUBacked
 	}
 	return b.facts.freeRanges(cond).disjoint(unrolled)
+}
+
+// productSum is an element of a sum that is a sum of products itself, or one times a factor as those of packed blocks are, with multiply-adds.
+func productSum(u *uop.UOp) *uop.UOp {
+	if u.DType() != dtype.F32 && u.DType() != dtype.F64 {
+		return u
+	}
+	switch u.Op() {
+	case uop.Where:
+		if u.At(2).IsConst(0) {
+			return u.At(0).Where(productSum(u.At(1)), u.At(2))
+		}
+	case uop.Mul:
+		for i := range 2 {
+			if x := u.At(i); x.Op() == uop.Add {
+				if y := productSum(x); y != x {
+					return y.Mul(u.At(1 - i))
+				}
+			}
+		}
+	case uop.Add:
+		for i := range 2 {
+			if x := u.At(i); x.Op() == uop.Mul {
+				return x.At(0).MulAdd(x.At(1), productSum(u.At(1-i)))
+			}
+		}
+	}
+	return u
 }
 
 // mergeInto merges accumulators with elements. A sum of products is rounded once per step: this is where

@@ -18,7 +18,7 @@ var forms = map[string]*form{
 		parts: []part{{dtype.F16, []int{1}}, {dtype.U8, []int{16}}},
 		split: func(dst [][]byte, b []byte) { copy(dst[0], b[:2]); copy(dst[1], b[2:18]) },
 		unpack: func(p []*tensor.Tensor, i int) operand {
-			return operand{nibble(p[1], i).Sub(8), float(p[0])}
+			return operand{float(nibble(p[1], i).Sub(8)), float(p[0])}
 		},
 	},
 	"Q8_0": {
@@ -39,7 +39,7 @@ var forms = map[string]*form{
 				small := float(p[1].Select(2, k).Select(3, i)) // [rows, blocks, 4]
 				return float(p[0].Narrow(2, k, 1)).Mul(small).Unsqueeze(3)
 			}
-			return operand{group(0).Mul(nibble(p[2], i)).Sub(group(1)), nil}
+			return operand{group(0).Mul(float(nibble(p[2], i))).Sub(group(1)), nil}
 		},
 	},
 	"Q6_K": {
@@ -60,7 +60,7 @@ var forms = map[string]*form{
 			}
 			q := low.Or(p[3].To(dtype.I32).Shr(2 * i).And(3).Shl(4)) // [rows, blocks, 2, 2, 16]
 			scale := float(p[0].Squeeze(4)).Mul(float(p[1].Select(3, i)))
-			return operand{scale.Unsqueeze(4).Mul(float(q).Sub(32)), nil}
+			return operand{scale.Unsqueeze(4).Mul(float(q.Sub(32))), nil}
 		},
 	},
 }
@@ -68,13 +68,13 @@ var forms = map[string]*form{
 func float(t *tensor.Tensor) *tensor.Tensor { return t.To(dtype.F32) }
 
 // nibble are the lower halves of bytes, or the upper ones. They are taken out in 32 bits: few machines shift bytes, and both halves are
-// widened once.
+// widened once. What is 0 in them is taken off there too: processors add integers in more places than floats.
 func nibble(t *tensor.Tensor, i int) *tensor.Tensor {
 	wide := t.To(dtype.I32)
 	if i == 0 {
-		return float(wide.And(15))
+		return wide.And(15)
 	}
-	return float(wide.Shr(4))
+	return wide.Shr(4)
 }
 
 // Words is a matrix of numbers of 1, 2, 4 or 8 bits without a sign, the first one in the lowest bits: q[rows, blocks, bytes of a block] of
@@ -108,7 +108,7 @@ func Words(bits int, q, scale, zero *tensor.Tensor) (*Matrix, error) {
 			wide = wide.And(1<<bits - 1)
 		}
 		if len(p) < 3 {
-			return operand{float(wide).Sub(1 << (bits - 1)), float(p[1])}
+			return operand{float(wide.Sub(1 << (bits - 1))), float(p[1])}
 		}
 		return operand{float(wide).Sub(float(p[2])), float(p[1])}
 	}
