@@ -31,6 +31,7 @@ const (
 	functionFlops = 16   // of a transcendental function at least: numbers that are made of indices by less are computed wherever they are used
 	generatedCost = 1    // of reading again what was made of indices and then stored
 	maxDepth      = 160  // nodes of one expression path: longer chains are cut,
+	firstFlops    = 256  // of an element in the first round at most, where it is asked whether a kernel is work for one thread
 	rounds        = 3    // of decisions: what follows from what is some steps of a loop away has settled then
 	longSum       = 32   // those of which one thread adds the terms,
 	lowHeight     = 24   // where so many nodes are left below: what hangs from a chain just before is computed with it
@@ -67,8 +68,8 @@ func (s *scheduler) decide() {
 	s.prepare()
 	s.ranked, s.blocked, s.masked = s.compared(), s.streamed(), s.masks()
 	fixed := maps.Clone(s.stored)
-	for range rounds {
-		s.before = s.stored
+	for i := range rounds {
+		s.before, s.first = s.stored, i == 0
 		costs := s.estimates(s.before)
 		s.stored, s.reasons = maps.Clone(fixed), nil
 		s.pass(costs)
@@ -369,6 +370,9 @@ func (s *scheduler) chooseCost(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 func (s *scheduler) kernelCost(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate) float64 {
 	alone := func(u *uop.UOp) bool {
 		c, n := costs[u], float64(u.Shape().Numel())
+		if s.first { // nothing is stored: what is shared below is counted wherever it is needed
+			c.flops = min(c.flops, firstFlops)
+		}
 		return s.config.Nests.Alone(codegen.Work{Flops: int64(n * c.flops), Bytes: int64(n * (c.bytes + float64(u.DType().Size())))})
 	}
 	if s.config.Nests.Most < 2 || !alone(u) || slices.ContainsFunc(uses, func(v use) bool { return !alone(v.kernel) }) {

@@ -241,7 +241,8 @@ type scheduler struct {
 	roots     []*uop.UOp            // the stored node of each root; nil where it has no elements
 	topo      []*uop.UOp            // everything the roots need, operands first
 	stored    map[*uop.UOp]string   // nodes with memory of their own, and why
-	before    map[*uop.UOp]string   // those of the round before, see decide
+	before    map[*uop.UOp]string   // those of the round before, see decide,
+	first     bool                  // of which there is none
 	reasons   []Reason
 	layout    map[*uop.UOp][]int          // stored nodes whose axes lie in another order
 	plans     map[*uop.UOp]*plannedKernel // by stored node
