@@ -310,14 +310,20 @@ func after(u, g *uop.UOp) []*uop.UOp {
 	return grads{nil, g.Reshape(store.At(1).Shape()...)}
 }
 
-// times is g·x. The gradient of a sum is 1 for each element, and 1·x is x, which is there already, while a product is computed and stored.
+// times is g·x. The gradient of a sum is 1 for each element, and 1·x is x, which is there already, while a product is computed and stored. A factor
+// that is repeated, as in a product of matrices, stays one of a product.
 func times(g, x *uop.UOp) *uop.UOp {
 	one := g
 	for one.Op() == uop.Expand || one.Op() == uop.Reshape {
 		one = one.At(0)
 	}
-	if one == g.Int(1) {
-		return x
+	if one != g.Int(1) {
+		return g.Mul(x)
 	}
-	return g.Mul(x)
+	for u := x; u.Op().IsMovement(); u = u.At(0) {
+		if u.Op() == uop.Expand || u.Op() == uop.Slide {
+			return g.Mul(x)
+		}
+	}
+	return x
 }

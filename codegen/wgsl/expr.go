@@ -188,6 +188,8 @@ func (r *renderer) load(u *uop.UOp) string {
 	}
 	s := r.element(u.At(0), index)
 	switch {
+	case a == nil && r.words[u.At(0)]:
+		s = "(" + s + " != 0u)"
 	case a == nil:
 	case a.parts > 1:
 		a.load = true

@@ -20,6 +20,7 @@ type renderer struct {
 	shared  []string              // of arrays of the workgroup
 	local   map[*uop.UOp]string   // names of both
 	fours   map[*uop.UOp]bool     // of those of the workgroup, what is read by four
+	words   map[*uop.UOp]bool     // and truth values, which are kept as words
 	mutable map[*uop.UOp]bool     // registers that are assigned
 	scope   symbolic.Scope        // what is known of registers
 	named   map[*uop.UOp]*uop.UOp // what a register that is not assigned stands for
@@ -38,7 +39,7 @@ type renderer struct {
 }
 
 func newRenderer(d *draft, ways []binding) *renderer {
-	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, fours: map[*uop.UOp]bool{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
+	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, fours: map[*uop.UOp]bool{}, words: map[*uop.UOp]bool{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
 		uses: map[string]bool{}, parts: map[*uop.UOp]string{}, stride: d.shares}
 	r.newArrays(ways)
 	codegen.Visit(d.p.Body, func(s codegen.Stmt) {
@@ -117,12 +118,13 @@ func (r *renderer) stmt(s codegen.Stmt, depth int) {
 	case *codegen.Alloc:
 		name := fmt.Sprintf("s%d", len(r.local))
 		r.local[s.Buf] = name
+		r.words[s.Buf] = s.Shared && s.Buf.DType() == dtype.Bool
 		if r.fours[s.Buf] {
 			r.shared = append(r.shared, fmt.Sprintf("var<workgroup> %s: array<vec4<%s>, %d>;\n", name, value(s.Buf.DType()), s.N/4))
 			return
 		}
 		if s.Shared {
-			r.shared = append(r.shared, fmt.Sprintf("var<workgroup> %s: array<%s, %d>;\n", name, value(s.Buf.DType()), s.N))
+			r.shared = append(r.shared, fmt.Sprintf("var<workgroup> %s: array<%s, %d>;\n", name, kept(s.Buf.DType()), s.N))
 			return
 		}
 		r.scratch = append(r.scratch, fmt.Sprintf("var %s: array<%s, %d>;", name, value(s.Buf.DType()), s.N))
@@ -270,6 +272,8 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 	a := r.array(s.Buf)
 	index, v := r.expr(s.Index[0]), r.expr(s.Value)
 	switch d := s.Buf.DType(); {
+	case a == nil && r.words[s.Buf]:
+		v = "select(0u, 1u, " + v + ")"
 	case a == nil:
 	case a.parts > 1:
 		a.store = true
