@@ -25,7 +25,10 @@ func Choose(spec *Spec, target *Target) (directives []Directive) {
 			c.g = &group{g.outs, g.axes[1:], g.order[1:]}
 		}
 		c.look()
-		rules := []func() []Directive{c.blocks, c.whole, c.tiles, c.stream}
+		rules := []func() []Directive{c.blocks, c.tiles, c.stream}
+		if target.WholeRows > 0 {
+			rules = slices.Insert(rules, 1, c.whole)
+		}
 		if slices.ContainsFunc(g.axes, func(a *axis) bool { return k.runs(a.r) }) {
 			rules = []func() []Directive{c.running}
 		} else if m := target.Matrix; m != nil {

@@ -208,7 +208,9 @@ func (c *chooser) tileCost(t *tiling) float64 {
 	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
 	if words, _ := c.dottable(t); t.along && words == nil {
 		ops := c.unpacked(t)
-		step = max(step, ops/2+0.7+0.1*far) + c.partLines(t)
+		if step = max(step, ops/2+0.7+0.1*far); c.target.WholeRows > 0 {
+			step += c.partLines(t)
+		}
 		if over := t.u*inst + unpackRegisters - c.target.Registers; ops > 0 && over > 0 {
 			step += spillCycles * float64(over)
 		}
@@ -253,7 +255,7 @@ func (c *chooser) unpacked(t *tiling) (ops float64) {
 // and memory gives several streams at a time.
 func (c *chooser) partLines(t *tiling) (cost float64) {
 	for _, l := range t.r.loads {
-		if c.target.WholeRows == 0 || !c.depends(l, t.v) || t.u*t.lanes*l.bytes >= cacheLine || c.reuse(t.r, l) > 1 {
+		if !c.depends(l, t.v) || t.u*t.lanes*l.bytes >= cacheLine || c.reuse(t.r, l) > 1 {
 			continue
 		}
 		rows := 1

@@ -10,7 +10,7 @@ const WholeSums = 4
 
 // whole gives directives for such a nest, or nil.
 func (c *chooser) whole() []Directive {
-	if c.target.WholeRows == 0 || c.fixed || len(c.reds) != 1 || len(c.reds[0].ranges) != 1 || !c.threaded(c.g) || c.nested(c.reds[0]) {
+	if c.fixed || len(c.reds) != 1 || len(c.reds[0].ranges) != 1 || !c.threaded(c.g) || c.nested(c.reds[0]) {
 		return nil
 	}
 	for _, l := range c.reds[0].loads {

@@ -71,7 +71,9 @@ func bareKernel(s *Spec, target *Target) *kernel {
 func (k *kernel) prepare() {
 	k.canonical()
 	k.ungate()
-	k.gateProducts()
+	if k.target.Grid && !k.target.CPUBacked {
+		k.gateProducts()
+	}
 	k.groupOuts()
 	k.nameAxes()
 	k.findRow()

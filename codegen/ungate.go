@@ -25,12 +25,9 @@ func (k *kernel) ungate() {
 }
 
 // gateProducts makes of products of two loads with the same gate, of which one lies within its array without it, products that are chosen as a
-// whole, in sums for a graphics processor: the gradient of a window's input is one of them. That load depends on fewer loops then, so that a
+// whole, in sums, for a graphics processor: the gradient of a window's input is one of them. That load depends on fewer loops then, so that a
 // workgroup can keep it, and the sum leaves out what is not chosen.
 func (k *kernel) gateProducts() {
-	if !k.target.Grid || k.target.CPUBacked {
-		return
-	}
 	k.rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		u = k.fold(remake(k.t, u, src))
 		if u.Op() != uop.Reduce || monoidOf(u) != uop.Sum {

@@ -14,9 +14,16 @@ var cropLaw = rewrite.Named("a kernel gets the rows that it reads")
 // to the last. Kernels that differ only in where they read, as the steps of a recurrent layer do, are then one, which is compiled once.
 func (s *scheduler) crop() {
 	spans, forms := make([]*kernel, len(s.kernels)), map[string]map[string]bool{}
-	span := make([]string, len(s.kernels))
+	span, sizes, alike := make([]string, len(s.kernels)), make([]kernelSize, len(s.kernels)), map[kernelSize]int{}
 	for i, k := range s.kernels {
 		k.crop(s.t, s.config.Align)
+		sizes[i] = kernelSize{int(extent(k.spec.Outs[0].Axes)), len(k.bufs), len(uop.Topo(k.expressions()...))}
+		alike[sizes[i]]++
+	}
+	for i, k := range s.kernels {
+		if spans[i] = k; alike[sizes[i]] < leastAlike {
+			continue
+		}
 		if spans[i] = k.span(s.t, s.config.Align); spans[i] == k {
 			continue
 		}
@@ -34,6 +41,12 @@ func (s *scheduler) crop() {
 		}
 	}
 }
+
+// kernelSize is what kernels that differ only in where they read have in common.
+type kernelSize struct{ elements, bufs, nodes int }
+
+// leastAlike is of how many such kernels it is worth a look: a loop has more steps.
+const leastAlike = 3
 
 func (k *kernel) crop(t *uop.Table, align int) {
 	k.from = make([]int, len(k.bufs))

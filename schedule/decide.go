@@ -32,7 +32,8 @@ const (
 	generatedCost = 1    // of reading again what was made of indices and then stored
 	maxDepth      = 160  // nodes of one expression path: longer chains are cut,
 	firstFlops    = 256  // of an element in the first round at most, where it is asked whether a kernel is work for one thread
-	rounds        = 3    // of decisions: what follows from what is some steps of a loop away has settled then
+	rounds        = 2    // of decisions,
+	moreRounds    = 1    // more where steps of a loop become nests: what follows from what is some steps away has settled then
 	longSum       = 32   // those of which one thread adds the terms,
 	lowHeight     = 24   // where so many nodes are left below: what hangs from a chain just before is computed with it
 	maxLoops      = 32   // of one kernel: beyond, reductions are stored
@@ -68,7 +69,7 @@ func (s *scheduler) decide() {
 	s.prepare()
 	s.ranked, s.blocked, s.masked = s.compared(), s.streamed(), s.masks()
 	fixed := maps.Clone(s.stored)
-	for i := range rounds {
+	for i := range s.rounds() {
 		s.before, s.first = s.stored, i == 0
 		costs := s.estimates(s.before)
 		s.stored, s.reasons = maps.Clone(fixed), nil
@@ -362,6 +363,13 @@ func (s *scheduler) chooseCost(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 		return false, fmt.Sprintf("computed %.0f times for %.0f elements: %.0f bytes against %.0f", total, n, inline, kept)
 	}
 	return true, fmt.Sprintf("would be computed %.0f times for %.0f elements: %.0f bytes against %.0f", total, n, inline, kept)
+}
+
+func (s *scheduler) rounds() int {
+	if s.config.Nests.Most < 2 {
+		return rounds
+	}
+	return rounds + moreRounds
 }
 
 // kernelCost is what a kernel of its own for a node costs beside its work: nothing where it is a nest of the kernels that use it, which one thread does

@@ -20,9 +20,6 @@ const (
 // nest makes kernels that one thread does alone nests of one kernel: nothing is lost, and a launch is saved. It expects kernels in the order in which
 // they run. A kernel may move up or down past those that have nothing to do with it.
 func (s *scheduler) nest() {
-	if s.config.Nests.Most < 2 || s.config.StoreAll {
-		return
-	}
 	n := &nesting{scheduler: s, users: map[int]int{}, likenesses: likenesses{numbers: map[string]int{}, count: map[int]int{}}}
 	for _, k := range s.kernels {
 		for p, b := range k.bufs {

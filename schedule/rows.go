@@ -21,7 +21,7 @@ const (
 
 // wholeRows is in how many parts the sum u over the rows of a matrix should be cut, and the axis of these rows; 0 for none.
 func (s *scheduler) wholeRows(u *uop.UOp) (axis, parts int) {
-	if s.config.WholeRows == 0 || !isSum(u) {
+	if !isSum(u) {
 		return 0, 0
 	}
 	axes, in := u.Arg().(uop.ReduceArg).Axes.Slice(), u.At(0).Shape()

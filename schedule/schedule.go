@@ -216,7 +216,9 @@ func (s *scheduler) run(p Phase) {
 	case Order:
 		s.order()
 	case Nest:
-		s.nest()
+		if s.config.Nests.Most > 1 && !s.config.StoreAll {
+			s.nest()
+		}
 	case Crop:
 		s.crop()
 	default:

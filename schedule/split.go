@@ -176,8 +176,10 @@ func leaves(u *uop.UOp) (n int) {
 // splitReduce gives the parts of u from a reduction of partial results, or nil where it is small or has no axis to cut. What a cut
 // leaves over is merged in the end.
 func (s *scheduler) splitReduce(u *uop.UOp) []*uop.UOp {
-	if axis, count := s.wholeRows(u); count > 1 {
-		return inParts(u, axis, count, true)
+	if s.config.WholeRows > 0 {
+		if axis, count := s.wholeRows(u); count > 1 {
+			return inParts(u, axis, count, true)
+		}
 	}
 	want := s.partsOf(u)
 	if want < 2 {

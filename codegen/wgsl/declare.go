@@ -94,7 +94,7 @@ func (r *renderer) declarations(vars int) string {
 		b.WriteString(s)
 	}
 	for _, name := range r.order {
-		b.WriteString(helpers[name])
+		b.WriteString(helpers()[name])
 	}
 	return b.String()
 }

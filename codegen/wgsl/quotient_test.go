@@ -22,11 +22,11 @@ func TestQuotient(t *testing.T) {
 	t.Cleanup(g.Close)
 	const n = 1 << 16
 	divide := "(a * s) / (b * s)"
-	require.Contains(t, helpers["quotient"], divide)
+	require.Contains(t, helpers()["quotient"], divide)
 	source := `@group(0) @binding(0) var<uniform> u: vec4<u32>;
 @group(0) @binding(1) var<storage, read_write> p: array<f32>;
 fn off(q: f32, at: u32) -> f32 { return bitcast<f32>(bitcast<u32>(q) + at % 7u - 3u); }
-` + strings.NewReplacer(divide, "off("+divide+", at)", "b: f32)", "b: f32, at: u32)").Replace(helpers["quotient"]) + `
+` + strings.NewReplacer(divide, "off("+divide+", at)", "b: f32)", "b: f32, at: u32)").Replace(helpers()["quotient"]) + `
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) i: vec3<u32>) {
 	p[i.x] = quotient(p[i.x], p[i.x + 65536u], i.x);
 }`

@@ -334,7 +334,7 @@ func (r *renderer) packed(stmts []codegen.Stmt, depth int) int {
 // use notes a helper and what it needs.
 func (r *renderer) use(name string) string {
 	if !r.uses[name] {
-		for _, n := range needs[name] {
+		for _, n := range needs()[name] {
 			r.use(n)
 		}
 		r.uses[name] = true
