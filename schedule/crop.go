@@ -13,15 +13,29 @@ var cropLaw = rewrite.Named("a kernel gets the rows that it reads")
 // crop gives kernels the parts of arrays that they read instead of the arrays: whole rows, or of kernels that are then alike from the first element
 // to the last. Kernels that differ only in where they read, as the steps of a recurrent layer do, are then one, which is compiled once.
 func (s *scheduler) crop() {
+	if s.config.Nests.Most < 2 {
+		for _, k := range s.kernels {
+			k.crop(s.t, s.config.Align)
+		}
+		return
+	}
+	s.cropSpans()
+}
+
+// cropSpans does so where steps of a loop become nests.
+func (s *scheduler) cropSpans() {
 	spans, forms := make([]*kernel, len(s.kernels)), map[string]map[string]bool{}
 	span, sizes, alike := make([]string, len(s.kernels)), make([]kernelSize, len(s.kernels)), map[kernelSize]int{}
 	for i, k := range s.kernels {
 		k.crop(s.t, s.config.Align)
+		if k.spec.Foreign != nil {
+			continue
+		}
 		sizes[i] = kernelSize{int(extent(k.spec.Outs[0].Axes)), len(k.bufs), len(uop.Topo(k.expressions()...))}
 		alike[sizes[i]]++
 	}
 	for i, k := range s.kernels {
-		if spans[i] = k; alike[sizes[i]] < leastAlike {
+		if spans[i] = k; k.spec.Foreign != nil || alike[sizes[i]] < leastAlike {
 			continue
 		}
 		if spans[i] = k.span(s.t, s.config.Align); spans[i] == k {
