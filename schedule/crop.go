@@ -13,31 +13,22 @@ var cropLaw = rewrite.Named("a kernel gets the rows that it reads")
 // crop gives kernels the parts of arrays that they read instead of the arrays: whole rows, or of kernels that are then alike from the first element
 // to the last. Kernels that differ only in where they read, as the steps of a recurrent layer do, are then one, which is compiled once.
 func (s *scheduler) crop() {
-	if s.config.Nests.Most < 2 {
-		for _, k := range s.kernels {
-			k.crop(s.t, s.config.Align)
-		}
-		return
+	for _, k := range s.kernels {
+		k.crop(s.t, s.config.Align)
 	}
-	s.cropSpans()
+	if len(s.kernels) >= loopKernels {
+		s.cropSpans()
+	}
 }
 
-// cropSpans does so where steps of a loop become nests.
+// loopKernels is how many kernels there are at least where steps of a loop may be among them: fewer are not searched for likeness.
+const loopKernels = 16
+
+// cropSpans gives kernels that are alike but for where they read the parts from the first element to the last.
 func (s *scheduler) cropSpans() {
 	spans, forms := make([]*kernel, len(s.kernels)), map[string]map[string]bool{}
-	span, sizes, alike := make([]string, len(s.kernels)), make([]kernelSize, len(s.kernels)), map[kernelSize]int{}
+	span := make([]string, len(s.kernels))
 	for i, k := range s.kernels {
-		k.crop(s.t, s.config.Align)
-		if k.spec.Foreign != nil {
-			continue
-		}
-		sizes[i] = kernelSize{int(extent(k.spec.Outs[0].Axes)), len(k.bufs), len(uop.Topo(k.expressions()...))}
-		alike[sizes[i]]++
-	}
-	for i, k := range s.kernels {
-		if spans[i] = k; k.spec.Foreign != nil || alike[sizes[i]] < leastAlike {
-			continue
-		}
 		if spans[i] = k.span(s.t, s.config.Align); spans[i] == k {
 			continue
 		}
@@ -55,12 +46,6 @@ func (s *scheduler) cropSpans() {
 		}
 	}
 }
-
-// kernelSize is what kernels that differ only in where they read have in common.
-type kernelSize struct{ elements, bufs, nodes int }
-
-// leastAlike is of how many such kernels it is worth a look: a loop has more steps.
-const leastAlike = 3
 
 func (k *kernel) crop(t *uop.Table, align int) {
 	k.from = make([]int, len(k.bufs))

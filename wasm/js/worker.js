@@ -68,7 +68,7 @@ const soon = 1000 // ms after its start the engine has its rest loaded
 let collect
 
 // Of an engine in two parts Go's collector begins to work when the second is in place, or when memory grows to this: a first result does without it.
-const first = { GOGC: 'off', GOMEMLIMIT: '192MiB' }
+const first = { GOGC: 'off', GOMEMLIMIT: '128MiB' }
 
 let before = null // batches with Blobs that are being read, where a worker cannot read them at once: Node, Deno, Bun
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Which functions stay in the first part is asked of the engine itself: one that tells of every function that is called runs what pages begin
@@ -98,4 +100,26 @@ func learn(root, goroot string, module []byte) (map[int]bool, error) {
 		}
 	}
 	return called, nil
+}
+
+// Which of its functions Go's page allocator calls depends on where memory lies, which is another place in each run and browser: one that no run called
+// some page would wait for. The names are as the linker writes them, see shake.go.
+var allocator = strings.Fields(`
+	runtime.pallocSum. runtime.__pageBits_.setAll runtime.__pallocBits_.findLargeN runtime.__pallocBits_.allocAll runtime.__pallocData_.allocAll
+	runtime.addrRange.contains runtime.__addrRanges_.find
+`)
+
+// allocating gives these functions of a module, by number. There are none where it has no names.
+func allocating(module []byte) map[int]bool {
+	m, err := formOf(module)
+	if err != nil {
+		return nil
+	}
+	out := map[int]bool{}
+	for i, name := range functionNames(module) {
+		if slices.ContainsFunc(allocator, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			out[i-len(m.imported)] = true
+		}
+	}
+	return out
 }

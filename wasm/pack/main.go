@@ -135,10 +135,11 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 	if err != nil {
 		return err
 	}
+	allocator := allocating(data)
 	if data, err = squeeze(data, names, m.rest == ""); err != nil {
 		return fmt.Errorf("squeeze %s: %w", m.name, err)
 	}
-	parts, err := m.parts(root, goroot, data)
+	parts, err := m.parts(root, goroot, data, allocator)
 	if err != nil {
 		return err
 	}
@@ -151,14 +152,15 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 	return nil
 }
 
-// parts splits a module that has a second part, unless that cannot be known, and leaves out what the first part can make by itself.
-func (m module) parts(root, goroot string, data []byte) (map[string][]byte, error) {
+// parts splits a module that has a second part, unless that cannot be known, and leaves out what the first part can make by itself. The functions
+// always stay in the first one.
+func (m module) parts(root, goroot string, data []byte, always map[int]bool) (map[string][]byte, error) {
 	parts := map[string][]byte{m.name: data}
 	if m.rest != "" {
 		called, err := learn(root, goroot, data)
 		if err == nil {
 			var first, rest []byte
-			if first, rest, err = split(data, func(i int) bool { return called[i] }); err == nil {
+			if first, rest, err = split(data, func(i int) bool { return called[i] || always[i] }); err == nil {
 				parts = map[string][]byte{m.name: first, m.rest: rest}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,6 +111,14 @@ func TestSqueezedProgramRuns(t *testing.T) {
 	again, err := squeeze(squeezed, false, false)
 	require.NoError(t, err)
 	require.True(t, string(again) == string(squeezed), "there is nothing left to leave out")
+}
+
+// The functions of Go's allocator that always stay in the first part are there under these names: another Go that has others fails here, not in a page.
+func TestAllocatorIsThere(t *testing.T) {
+	names := functionNames(program(t))
+	for _, prefix := range allocator {
+		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Values(names)), func(name string) bool { return strings.HasPrefix(name, prefix) }), prefix)
+	}
 }
 
 // zipped is how many bytes are sent, about: zeros cost nothing there.
