@@ -123,7 +123,7 @@ func (t *transport) Wait(ctx context.Context) error {
 }
 
 // How long waiting rests between two looks: a sixteenth of what it has waited, and nothing while that is less than a system wakes anybody after. Nor does
-// it let the library wait before, which takes as long to wake (ten launches on an NVIDIA H200: 103 µs, 70 by looking), but where the work is the processor's.
+// it let the library wait before, which is woken late as well, but where the work is the processor's.
 const (
 	restShare = 16
 	leastRest = 50 * time.Microsecond
