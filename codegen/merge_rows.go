@@ -22,6 +22,9 @@ func MergeRows(s *Spec, limits NestLimits) *Spec {
 		return s
 	}
 	fill, merge := s.Outs[0], s.Outs[1]
+	if len(fill.Axes) == 0 || len(merge.Axes) == 0 {
+		return s // one element
+	}
 	row := fill.Axes[0]
 	switch {
 	case row != fill.Index[0]:

@@ -27,6 +27,15 @@ var found = []Pasted{
 		r := tensor.Of([]float32{1, -2, .5, 3, -1, 2, .25, -3}, 8).Repeat(2).Flip(0)
 		return []T{r.Softplus(1).Sub(r.Softplus(1).Sum()).Roll([]int{9}, []int{0})}
 	}},
+	{"an array of one element that takes long, and is merged into", func(ctx context.Context) []T {
+		data := make([]float32, 2*9*13*2)
+		for i := range data {
+			data[i] = float32(i % 7)
+		}
+		x := tensor.Of(data, 2, 9, 13, 2).PadMode(tensor.Replicate, []int{1, 2, 1, 0}, []int{1, 2, 0, 1})
+		loss := x.MSE(tensor.Of(data[:13], 1, 13, 1, 1), tensor.Loss{Reduction: tensor.SumLoss})
+		return []T{loss.Reshape(1).IndexCopy(0, tensor.Of([]int32{0, 0}, 2), tensor.Of([]float32{1, 2}, 2))}
+	}},
 	{"a scan of a scan, rolled", func(ctx context.Context) []T {
 		m, _ := tensor.Of([]float32{1, -2, .5, 3, -1}, 5).Sin().CumMax(0)
 		return []T{m.CumProd(0).Roll([]int{2}, []int{0})}
