@@ -51,7 +51,7 @@ func TestExplained(t *testing.T) {
 		assert.Greater(t, rules, 5, laws)
 		assert.Contains(t, layers, "schedule: lower", laws)
 		order := []string{"schedule: merge", "schedule: split", "schedule: decide", "schedule: arrange", "schedule: lower", "schedule: group",
-			"schedule: order", "schedule: number", "codegen: the choice of directives", "codegen: canonical", "codegen: directives", "codegen: tree",
+			"schedule: order", "schedule: nest", "schedule: crop", "schedule: number", "codegen: the choice of directives", "codegen: canonical", "codegen: directives", "codegen: tree",
 			"codegen: legalise", "codegen: expand", "codegen: partial", "codegen: index", "codegen: guard", "codegen: place"}
 		require.Subset(t, order, layers)
 		require.IsIncreasing(t, indices(order, layers), laws)
