@@ -156,6 +156,14 @@ func (l *list) inside(order []string, name string) []string {
 	return slices.Insert(slices.Clone(order), at, name)
 }
 
+// cutInside cuts a loop by n, with the inner part inside, and says more of it.
+func (l *list) cutInside(name string, n int, more ...codegen.Directive) []codegen.Directive {
+	i := slices.Index(l.order, name)
+	order := l.inside(slices.Replace(slices.Clone(l.order), i, i+1, name+".0"), name+".1")
+	split := codegen.Directive{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(l.axes[name], n, false)}
+	return l.with(order, append([]codegen.Directive{split}, more...)...)
+}
+
 // block cuts a loop so that the blocks lie outside and what is in one runs innermost, for the caches.
 func block(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	for _, name := range l.serial() {
@@ -167,9 +175,7 @@ func block(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 			if n >= a.n {
 				continue
 			}
-			i := slices.Index(l.order, name)
-			order := l.inside(slices.Replace(slices.Clone(l.order), i, i+1, name+".0"), name+".1")
-			out = append(out, l.with(order, codegen.Directive{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, false)}))
+			out = append(out, l.cutInside(name, n))
 		}
 	}
 	return out
@@ -183,16 +189,13 @@ func tile(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 			continue
 		}
 		for _, n := range []int{2, 4, 8} {
-			i := slices.Index(l.order, name)
 			switch {
 			case n > a.n:
 			case n == a.n:
-				without := slices.Delete(slices.Clone(l.order), i, i+1)
+				without := slices.DeleteFunc(slices.Clone(l.order), func(x string) bool { return x == name })
 				out = append(out, l.with(l.inside(without, name), codegen.Directive{Verb: codegen.Tiles, Name: name}))
 			default:
-				order := l.inside(slices.Replace(slices.Clone(l.order), i, i+1, name+".0"), name+".1")
-				out = append(out, l.with(order, codegen.Directive{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(a, n, false)},
-					codegen.Directive{Verb: codegen.Tiles, Name: name + ".1"}))
+				out = append(out, l.cutInside(name, n, codegen.Directive{Verb: codegen.Tiles, Name: name + ".1"}))
 			}
 		}
 	}
