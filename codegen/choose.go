@@ -148,6 +148,12 @@ func (k *kernel) stride(a *access, r *uop.UOp) (n int, ok bool) {
 	return s.n, s.ok
 }
 
+// dense says that neighbours along r lie next to each other.
+func (k *kernel) dense(a *access, r *uop.UOp) bool {
+	n, ok := k.stride(a, r)
+	return ok && n == 1
+}
+
 func (k *kernel) findStride(a *access, r *uop.UOp) (n int, ok bool) {
 	for _, t := range a.index.terms {
 		if t.u != r && k.facts.freeRanges(t.u).has(k.facts.rangeID(r)) {
@@ -158,6 +164,11 @@ func (k *kernel) findStride(a *access, r *uop.UOp) (n int, ok bool) {
 }
 
 func (k *kernel) depends(a *access, r *uop.UOp) bool { return a.free.has(k.facts.rangeID(r)) }
+
+// alone are the axes of the results that one operand depends on and another does not.
+func (c *chooser) alone(a, other *access) []*axis {
+	return slices.DeleteFunc(slices.Clone(c.g.axes), func(x *axis) bool { return !c.depends(a, x.r) || c.depends(other, x.r) })
+}
 
 // reduction is one reduction of the nest.
 type reduction struct {
@@ -223,25 +234,22 @@ func (c *chooser) look() {
 	}
 }
 
-// findFinite describes loads with less than their gates where other factors of their products keep the rest: first those that
-// need no gate at all.
+// findFinite describes loads with less than their gates where other factors of their products keep the rest.
 func (c *chooser) findFinite() {
 	if c.anyLength() || len(c.groups) != 1 {
 		return
 	}
 	partners := c.partners()
-	for _, bare := range []bool{true, false} {
-		for _, a := range c.loads {
-			how, ok := c.lighter(a.u, partners[a.u])
-			if !ok || how.bare != bare {
-				continue
-			}
-			a.gated, a.free = c.lightGate(a.u, how).Op() != uop.Const, rangeSet{}
-			for _, x := range a.u.Src()[2:] {
-				a.free = a.free.or(c.facts.freeRanges(x))
-			}
-			c.finite = append(c.finite, how)
+	for _, a := range c.loads {
+		how, ok := c.lighter(a.u, partners[a.u])
+		if !ok {
+			continue
 		}
+		a.gated, a.free = c.lightGate(a.u, how).Op() != uop.Const, rangeSet{}
+		for _, x := range a.u.Src()[2:] {
+			a.free = a.free.or(c.facts.freeRanges(x))
+		}
+		c.finite = append(c.finite, how)
 	}
 }
 
@@ -294,14 +302,37 @@ func (c *chooser) cut(directives *[]Directive, name string, extent, n int) (oute
 	if n >= extent {
 		return "", name
 	}
-	tail := Exact
-	if extent%n != 0 {
-		if tail = Shift; c.fixed {
-			tail = Peel
-		}
+	tail := Shift
+	if c.fixed {
+		tail = Peel
 	}
-	*directives = append(*directives, Directive{Verb: Split, Name: name, N: n, Tail: tail})
+	*directives = append(*directives, Directive{Verb: Split, Name: name, N: n, Tail: rest(extent, n, tail)})
 	return name + ".0", name + ".1"
+}
+
+// rest is what becomes of the end of an axis that is split by n: nothing where that divides it.
+func rest(extent, n int, otherwise Tail) Tail {
+	if extent%n == 0 {
+		return Exact
+	}
+	return otherwise
+}
+
+// fuse makes one axis of several, and gives its name.
+func fuse(directives *[]Directive, names []string) string {
+	first := names[0]
+	for _, next := range names[1:] {
+		*directives = append(*directives, Directive{Verb: Fuse, Axes: []string{first, next}})
+		first += "+" + next
+	}
+	return first
+}
+
+// thread makes one axis of several and puts it on threads.
+func thread(directives *[]Directive, names []string) string {
+	name := fuse(directives, names)
+	*directives = append(*directives, Directive{Verb: Threads, Name: name})
+	return name
 }
 
 // pow2 is the greatest power of two up to n.
@@ -325,15 +356,9 @@ func (c *chooser) spread(directives *[]Directive, order []string, sizes map[stri
 	if !c.target.Threads || !c.threaded(c.g) || free == 0 {
 		return order
 	}
-	first, n := order[0], sizes[order[0]]
-	for free > 1 && n < shareAxes {
-		*directives = append(*directives, Directive{Verb: Fuse, Axes: []string{first, order[1]}})
-		n *= sizes[order[1]]
-		first += "+" + order[1]
-		order = append([]string{first}, order[2:]...)
-		sizes[first] = n
-		free--
+	fused, n := 1, sizes[order[0]]
+	for ; fused < free && n < shareAxes; fused++ {
+		n *= sizes[order[fused]]
 	}
-	*directives = append(*directives, Directive{Verb: Threads, Name: first})
-	return slices.Clone(order)
+	return append([]string{thread(directives, order[:fused])}, order[fused:]...)
 }

@@ -26,9 +26,8 @@ func (c *chooser) scattered(r *reduction, v *uop.UOp, times int) bool {
 		return false
 	}
 	return slices.ContainsFunc(r.loads, func(l *access) bool {
-		s, ok := c.stride(l, v)
 		apart, steady := c.stride(l, r.ranges[0])
-		return ok && s == 1 && steady && abs(apart)*l.bytes >= rowBytes && l.plain && !l.gated && c.count(l.free)*l.bytes > times*c.target.L2
+		return c.dense(l, v) && steady && abs(apart)*l.bytes >= rowBytes && l.plain && !l.gated && c.count(l.free)*l.bytes > times*c.target.L2
 	})
 }
 
@@ -84,25 +83,12 @@ func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loo
 		return false
 	}
 	width = ceilDiv(columns.n, ceilDiv(columns.n, width))
-	tail := Exact
-	if columns.n%width != 0 {
-		tail = Shift
-	}
 	x, n := c.name(r.ranges[0]), rowsRead(extent(r.ranges[0]), together)
-	rest := Exact
-	if extent(r.ranges[0])%n != 0 {
-		rest = Guard
-	}
-	*out = append(*out, Directive{Verb: Split, Name: columns.name, N: width, Tail: tail}, Directive{Verb: Split, Name: x, N: n, Tail: rest})
+	*out = append(*out, Directive{Verb: Split, Name: columns.name, N: width, Tail: rest(columns.n, width, Shift)},
+		Directive{Verb: Split, Name: x, N: n, Tail: rest(extent(r.ranges[0]), n, Guard)})
 	share, _ := names(append(batch, loop{name: columns.name + ".0"}))
 	if c.target.Threads {
-		fused := share[0]
-		for _, o := range share[1:] {
-			*out = append(*out, Directive{Verb: Fuse, Axes: []string{fused, o}})
-			fused += "+" + o
-		}
-		*out = append(*out, Directive{Verb: Threads, Name: fused})
-		share = []string{fused}
+		share = []string{thread(out, share)}
 	}
 	sums := []string{columns.name + ".1"}
 	for _, o := range rows {

@@ -124,7 +124,7 @@ func (c *chooser) blockStages(directives []Directive, inner *reduction, j *uop.U
 		at = batch[len(batch)-1]
 	}
 	for _, a := range inner.loads {
-		if s, ok := c.stride(a, j); c.depends(a, j) && a.plain && (!ok || s != 1) {
+		if c.depends(a, j) && a.plain && !c.dense(a, j) {
 			layout := []string{jn + ".0", jn + ".1.0"}
 			for _, x := range inner.ranges {
 				layout = append(layout, c.name(x))
@@ -153,8 +153,7 @@ func (c *chooser) weighted() (outer, inner *reduction) {
 // valueAxis is the axis of outputs that the weights do not depend on and that lies densely.
 func (c *chooser) valueAxis(outer, inner *reduction) *uop.UOp {
 	for _, a := range slices.Backward(c.g.axes) {
-		s, ok := c.stride(c.outs[0], a.r)
-		if ok && s == 1 && extent(a.r) >= 4 && outer.free.has(c.facts.rangeID(a.r)) && !inner.free.has(c.facts.rangeID(a.r)) && c.mayVector(a.r) {
+		if c.dense(c.outs[0], a.r) && extent(a.r) >= 4 && outer.free.has(c.facts.rangeID(a.r)) && !inner.free.has(c.facts.rangeID(a.r)) && c.mayVector(a.r) {
 			return a.r
 		}
 	}
@@ -179,14 +178,9 @@ func (c *chooser) shareBlocks(directives *[]Directive, batch []string, rows stri
 	for _, b := range batch {
 		total *= sizes[b]
 	}
-	switch {
-	case !c.target.Threads || !c.threaded(c.g):
-	case total >= 8:
+	if total >= 8 || rows == "" || !c.threaded(c.g) {
 		return c.spread(directives, batch, sizes, len(batch))
-	case rows != "":
-		*directives = append(*directives, Directive{Verb: Threads, Name: rows})
-	case len(batch) > 0:
-		*directives = append(*directives, Directive{Verb: Threads, Name: batch[0]})
 	}
+	*directives = append(*directives, Directive{Verb: Threads, Name: rows})
 	return batch
 }

@@ -9,9 +9,6 @@ import (
 
 // Which steps of a sum of products go together in words, and where the sums of factors are kept.
 
-// leastSteps make words worth their while.
-const leastSteps = 8
-
 // dottable is the range along which a reduction's steps go in words, or nil, and what becomes of the sum.
 func (c *chooser) dottable(t *tiling) (steps *uop.UOp, d *dotted) {
 	if c.target.Has(uop.Dot4, dtype.I32) {
@@ -28,7 +25,7 @@ func (c *chooser) dottable(t *tiling) (steps *uop.UOp, d *dotted) {
 	for _, x := range t.r.ranges {
 		n := extent(x)
 		w := float64(ceilDiv(n, d.n)*d.n) / float64(n)
-		if n < leastSteps || c.owners(x) != 1 || !c.wordsAlong(t, d, x) {
+		if c.owners(x) != 1 || !c.wordsAlong(t, d, x) {
 			continue
 		}
 		if best == nil || w < waste || w == waste && n > extent(best) {
@@ -116,7 +113,7 @@ func (p *arranger) sumDirectives(order []loop, stages map[*access]int, carried [
 				m.Axes = append(m.Axes, name)
 			}
 		}
-		if s, ok := p.stride(l, p.t.v); ok && s == 1 {
+		if p.dense(l, p.t.v) {
 			m.Vector = p.lane
 		} else {
 			p.sumLanes(l)
@@ -130,7 +127,7 @@ func (p *arranger) sumDirectives(order []loop, stages map[*access]int, carried [
 // sumLanes sums a factor up in lanes along the steps, if it lies densely along them.
 func (p *arranger) sumLanes(l *access) {
 	last := p.t.r.ranges[len(p.t.r.ranges)-1]
-	if s, ok := p.stride(l, last); !ok || s != 1 || l.gated {
+	if !p.dense(l, last) || l.gated {
 		return
 	}
 	n := 1 // of the innermost axis of the sum, which is one for all ranges along which the factor lies densely

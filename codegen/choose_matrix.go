@@ -43,23 +43,14 @@ func (c *chooser) matrixShape() *matrixShape {
 	for i, f := range s.d.factors {
 		loads[i] = r.loads[slices.IndexFunc(r.loads, func(l *access) bool { return l.u == f.load() })]
 	}
-	var alone [2][]*axis
-	for _, a := range c.g.axes {
-		first, second := c.depends(loads[0], a.r), c.depends(loads[1], a.r)
-		switch {
-		case first && !second:
-			alone[0] = append(alone[0], a)
-		case second && !first:
-			alone[1] = append(alone[1], a)
-		}
-	}
+	alone := [2][]*axis{c.alone(loads[0], loads[1]), c.alone(loads[1], loads[0])}
 	if len(alone[0]) == 0 || len(alone[1]) == 0 {
 		return nil
 	}
 	lanes := 1
 	for i, list := range alone {
 		for _, a := range list {
-			if n, ok := c.stride(c.outs[0], a.r); ok && n == 1 {
+			if c.dense(c.outs[0], a.r) {
 				lanes = i
 			}
 		}
@@ -114,12 +105,10 @@ type matrixArranger struct {
 // arrange orders the loops: groups of panels, which threads share, blocks of rows, panels.
 func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, group int) {
 	c, s := p.c, p.s
-	sizes := map[string]int{}
 	var order []string
 	tasks := 1
 	for _, a := range s.outer {
 		order = append(order, a.name)
-		sizes[a.name] = extent(a.r)
 		tasks *= extent(a.r)
 	}
 	var inside []string
@@ -130,8 +119,7 @@ func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, grou
 		outer, inner := c.cut(&p.out, panels, n, min(group, n))
 		if outer != "" {
 			order = append(order, outer)
-			sizes[outer] = ceilDiv(n, group)
-			tasks *= sizes[outer]
+			tasks *= ceilDiv(n, group)
 		}
 		panels = inner
 		inside = append(inside, panels)
@@ -139,11 +127,10 @@ func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, grou
 	if parts := min(ceilDiv(matrixTasks, tasks), blocks/matrixShare); rows != "" && parts > 1 {
 		outer, inner := c.cut(&p.out, rows, blocks, ceilDiv(blocks, parts))
 		order = append(order, outer)
-		sizes[outer] = ceilDiv(blocks, ceilDiv(blocks, parts))
 		rows = inner
 	}
 	if len(order) > 0 && c.target.Threads && s.r.work > threadWork {
-		order = p.thread(order, sizes)
+		order = []string{thread(&p.out, order)}
 	}
 	far := Root
 	if len(order) > 0 {
@@ -166,21 +153,10 @@ func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, grou
 	p.out = append(p.out, Directive{Verb: Stage, Name: s.r.name, At: at, Axes: []string{row, lane}})
 }
 
-// thread puts all outer loops on threads.
-func (p *matrixArranger) thread(order []string, sizes map[string]int) []string {
-	first := order[0]
-	for _, next := range order[1:] {
-		p.out = append(p.out, Directive{Verb: Fuse, Axes: []string{first, next}})
-		first += "+" + next
-	}
-	p.out = append(p.out, Directive{Verb: Threads, Name: first})
-	return []string{first}
-}
-
 // stage puts a factor into words, along the axis along which they lie densely.
 func (p *matrixArranger) stage(l *access, at string, layout []string, steps, across string) {
 	m := Directive{Verb: Stage, Name: l.staged(), At: at, Axes: slices.Clone(layout), Vector: across}
-	if n, ok := p.c.stride(l, p.s.x); ok && n == 1 {
+	if p.c.dense(l, p.s.x) {
 		m.Vector = steps
 	}
 	p.out = append(p.out, m)

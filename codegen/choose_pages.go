@@ -101,15 +101,9 @@ func (p *arranger) blocked() bool {
 	ro, ri := p.blockLoop(rows, high)
 	name := p.name(x)
 	p.out = append(p.out, Directive{Verb: Split, Name: name, N: steps, Tail: Guard})
-	order := append(batch, co, ro)
-	for len(order) > 1 && p.target.Threads {
-		a, b := order[0], order[1]
-		p.out = append(p.out, Directive{Verb: Fuse, Axes: []string{a.name, b.name}})
-		order = append([]loop{{name: a.name + "+" + b.name, n: a.n * b.n}}, order[2:]...)
-	}
-	all, _ := names(order)
+	all, _ := names(append(batch, co, ro))
 	if p.target.Threads {
-		p.out = append(p.out, Directive{Verb: Threads, Name: all[0]})
+		all = []string{thread(&p.out, all)}
 	}
 	tile := p.inner[0]
 	p.out = append(p.out,
@@ -157,10 +151,6 @@ func (p *arranger) smallBlocks(times, rows, columns, most int, near bool) (high,
 // blockLoop splits a loop into an outer one and one of about n iterations.
 func (p *arranger) blockLoop(l *loop, n int) (outer loop, inner string) {
 	n = ceilDiv(l.n, ceilDiv(l.n, n))
-	tail := Exact
-	if l.n%n != 0 {
-		tail = Shift
-	}
-	p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: n, Tail: tail})
+	p.out = append(p.out, Directive{Verb: Split, Name: l.name, N: n, Tail: rest(l.n, n, Shift)})
 	return loop{name: l.name + ".0", n: ceilDiv(l.n, n)}, l.name + ".1"
 }

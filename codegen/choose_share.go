@@ -16,13 +16,10 @@ func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) [
 		next := order[i+1]
 		if c := ceilDiv(enough, order[i].n); i == 0 && next.n > 2*c && p.between(stages, i) { // a part of the next one is enough
 			block := ceilDiv(next.n, c)
-			tail := Exact
-			if next.n%block != 0 {
-				if tail = Shift; p.fixed {
-					break
-				}
+			if next.n%block != 0 && p.fixed {
+				break
 			}
-			p.out = append(p.out, Directive{Verb: Split, Name: next.name, N: block, Tail: tail})
+			p.out = append(p.out, Directive{Verb: Split, Name: next.name, N: block, Tail: rest(next.n, block, Shift)})
 			inside := loop{next.name + ".1", block, next.r, next.block, nil}
 			next = loop{next.name + ".0", ceilDiv(next.n, block), next.r, next.block * block, nil}
 			order = slices.Insert(slices.Clone(order), i+2, inside)

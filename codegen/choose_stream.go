@@ -66,25 +66,19 @@ func (c *chooser) stream() []Directive {
 	for _, r := range c.reds {
 		c.laneDirectives(&directives, r, best)
 	}
+	peeled := func(name string) bool {
+		return slices.ContainsFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == name })
+	}
 	outside, free := c.outside(order, best), 0
 	for _, name := range order[:outside] { // a peeled axis cannot be fused, merged outputs keep their order
-		if !c.apart(c.axisOf(name)) || c.again(order[:free], name) {
+		if !c.apart(c.axisOf(name)) || c.again(order[:free], name) || free > 0 && (peeled(order[0]) || peeled(name)) {
 			break
 		}
 		free++
 	}
-	serial := slices.Clone(order)
-	if total := least * float64(c.width()); total > threadWork && free > 0 && c.threaded(c.g) {
-		if i := slices.IndexFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == order[0] }); i >= 0 {
-			directives = append(directives, Directive{Verb: Threads, Name: order[0]})
-		} else {
-			for i, name := range order[:free] {
-				if slices.ContainsFunc(directives, func(m Directive) bool { return m.Verb == Split && m.Tail == Peel && m.Name+".0" == name }) {
-					free = i
-				}
-			}
-			serial = c.spread(&directives, order, sizes, free)
-		}
+	serial := order
+	if total := least * float64(c.width()); total > threadWork {
+		serial = c.spread(&directives, order, sizes, free)
 	}
 	if inner != nil {
 		outside -= len(order) - len(serial)
@@ -107,7 +101,7 @@ func (c *chooser) acrossLines(lanes *uop.UOp) *uop.UOp {
 			continue
 		}
 		for _, a := range c.g.axes {
-			if s, ok := c.stride(l, a.r); ok && s == 1 && extent(a.r) > 2*lineBlock && c.mayVector(a.r) {
+			if c.dense(l, a.r) && extent(a.r) > 2*lineBlock && c.mayVector(a.r) {
 				return a.r
 			}
 		}
@@ -124,9 +118,8 @@ func (c *chooser) between(lanes *uop.UOp) *uop.UOp {
 	for _, a := range c.g.axes {
 		n := extent(a.r)
 		if (n == 2 || n == 4) && c.mayVector(a.r) && !slices.ContainsFunc(c.outs, func(o *access) bool {
-			one, ok := c.stride(o, a.r)
-			apart, also := c.stride(o, lanes)
-			return !ok || !also || one != 1 || apart != n
+			apart, ok := c.stride(o, lanes)
+			return !c.dense(o, a.r) || !ok || apart != n
 		}) {
 			return a.r
 		}
@@ -191,7 +184,7 @@ func (c *chooser) pastCaches(lanes *uop.UOp) bool {
 	const line = 64
 	for i, a := range c.outs {
 		o := c.kernel.outs[c.g.outs[i]]
-		if s, ok := c.stride(a, lanes); !ok || s != 1 || c.count(c.facts.set(o.Axes...))*a.bytes < PastCaches {
+		if !c.dense(a, lanes) || c.count(c.facts.set(o.Axes...))*a.bytes < PastCaches {
 			return false
 		}
 		for _, x := range c.g.axes {
@@ -272,12 +265,12 @@ func (c *chooser) laneAxis(r *reduction) *uop.UOp {
 		}
 		score := 1
 		for _, a := range r.loads {
-			if s, ok := c.stride(a, x); c.depends(a, x) {
-				if ok && s == 1 {
-					score += 4
-				} else {
-					score -= 4
-				}
+			switch {
+			case !c.depends(a, x):
+			case c.dense(a, x):
+				score += 4
+			default:
+				score -= 4
 			}
 		}
 		if score > most || score == most && best != nil && extent(x) > extent(best) {

@@ -76,7 +76,7 @@ func (c *chooser) bestTiling(r *reduction) *tiling {
 	}
 	try := func(v *uop.UOp, along bool) {
 		w := min(c.width(), pow2(extent(v)))
-		for _, lanes := range []int{w, w / 2, w / 4} {
+		for _, lanes := range []int{w, w / 2} {
 			if lanes < 2 {
 				break
 			}
@@ -158,10 +158,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 	for _, x := range t.r.ranges {
 		if x == t.v { // the rest is done one by one
 			n := t.lanes * t.u
-			rest, lanes := c.restSteps(extent(x) % n)
-			if lanes && len(t.r.ranges) > 1 { // lanes are folded once, after all steps
-				rest -= foldSteps
-			}
+			rest, _ := c.restSteps(extent(x) % n)
 			steps *= float64(extent(x)/n) + rest
 			continue
 		}
@@ -205,7 +202,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 			lines += float64(n*t.u*t.lanes*l.bytes) / 64
 		}
 	}
-	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
+	step := max(fma/2, loads/2, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
 	if words, _ := c.dottable(t); t.along && words == nil {
 		ops := c.unpacked(t)
 		if step = max(step, ops/2+0.7+0.1*far); c.target.WholeRows > 0 {
@@ -284,8 +281,7 @@ func (c *chooser) boxed(r *reduction, l *access, windowed bool) bool {
 // read in the order in which it lies, so that results are not carried from part to part for the sake of a panel of it.
 func (c *chooser) gathered(t *tiling, l *access) bool {
 	return c.target.LineCycles > 0 && c.boxed(t.r, l, false) && slices.ContainsFunc(t.r.loads, func(x *access) bool {
-		s, ok := c.stride(x, t.v)
-		return c.depends(x, t.v) && (ok && s == 1 || slices.Contains(c.anyOrder, x))
+		return c.depends(x, t.v) && (c.dense(x, t.v) || slices.Contains(c.anyOrder, x))
 	})
 }
 
@@ -342,12 +338,10 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 		return 1, 0
 	case !ok || !l.plain:
 		return 1.5 * float64(t.lanes), 0
-	case s == 1 && l.gated && t.along:
-		return 1.5, 0
-	case s == 1 && l.gated:
+	case s == 1 && l.gated && !t.along:
 		return 1, elements * 0.3
 	case s == 1:
-		return c.crossing(t, l), 0
+		return 1, 0
 	case t.along || reuse < 3*float64(t.lanes)/float64(c.width()):
 		if c.target.Turns && abs(s) <= t.lanes/2 { // whole vectors, each in two lines of the cache, are brought together
 			return 4 * float64(abs(s)), 0
@@ -356,19 +350,6 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 	default:
 		return 1, elements * 1.6
 	}
-}
-
-// crossing is how many cache lines a vector of an operand touches: lanes that begin anywhere lie in two of them now and then.
-func (c *chooser) crossing(t *tiling, l *access) float64 {
-	if !c.target.SplitLoads {
-		return 1
-	}
-	for _, x := range l.index.terms {
-		if x.u != t.v && x.k%t.lanes != 0 {
-			return 1 + float64(t.lanes*l.bytes)/64
-		}
-	}
-	return 1
 }
 
 // crowded says that n lines so many bytes apart want more places of the first cache than they share: where a line may lie is fixed by where in
@@ -402,7 +383,7 @@ func (c *chooser) storeCost(t *tiling) float64 {
 		if slices.Contains(t.r.loads, l) || !c.depends(l, t.v) {
 			continue
 		}
-		if s, ok := c.stride(l, t.v); !ok || s != 1 {
+		if !c.dense(l, t.v) {
 			cost += float64(c.count(l.free)) * 1.2
 		}
 	}
@@ -458,10 +439,8 @@ func (c *chooser) flows(t *tiling) bool {
 	}
 	over := t.r.free.or(c.facts.set(t.r.ranges...))
 	return slices.ContainsFunc(t.r.loads, func(l *access) bool {
-		s, ok := c.stride(l, t.v)
-		return over.within(l.free) && !(ok && s == 1) && slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool {
-			s, ok := c.stride(l, x)
-			return ok && s == 1 && extent(x) >= c.width()
+		return over.within(l.free) && !c.dense(l, t.v) && slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool {
+			return c.dense(l, x) && extent(x) >= c.width()
 		})
 	}) && c.streamCost(nil) < t.cost+c.arithmetic(c.laneSet(t.v), t.r)
 }

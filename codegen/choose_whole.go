@@ -63,17 +63,11 @@ func (c *chooser) wholeRows(l *access) (out []Directive) {
 	sums = append(sums, lane)
 	step := c.name(x)
 	if row*held*size > c.target.L1/4 {
-		together, tail := rowsRead(extent(x), c.target.ReadsAhead), Exact
-		if extent(x)%together != 0 {
-			tail = Guard
-		}
-		out = append(out, Directive{Verb: Split, Name: step, N: together, Tail: tail})
+		together := rowsRead(extent(x), c.target.ReadsAhead)
+		out = append(out, Directive{Verb: Split, Name: step, N: together, Tail: rest(extent(x), together, Guard)})
 		step += ".0"
 	}
-	for len(parts) > 1 {
-		out = append(out, Directive{Verb: Fuse, Axes: []string{parts[0], parts[1]}})
-		parts = append([]string{parts[0] + "+" + parts[1]}, parts[2:]...)
-	}
-	return append(out, Directive{Verb: Threads, Name: parts[0]}, Directive{Verb: Order, Axes: append([]string{parts[0], step}, sums...)},
+	shared := thread(&out, parts)
+	return append(out, Directive{Verb: Order, Axes: append([]string{shared, step}, sums...)},
 		Directive{Verb: Carry, Name: r.name, Axes: sums})
 }

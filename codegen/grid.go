@@ -243,11 +243,11 @@ func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Directive {
 	name, n := last.name, extent(last.r)
 	var names []string
 	if n%words != 0 {
-		name, n = axes[0].name, extent(axes[0].r)
-		for _, a := range axes[1:] {
-			g.directives = append(g.directives, Directive{Verb: Fuse, Axes: []string{name, a.name}})
-			name, n = name+"+"+a.name, n*extent(a.r)
+		var all []*uop.UOp
+		for _, a := range axes {
+			all = append(all, a.r)
 		}
+		name, n = g.fused(&g.directives, all)
 	} else {
 		for _, a := range axes[:len(axes)-1] {
 			names = append(names, a.name)
@@ -255,11 +255,7 @@ func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []Directive {
 	}
 	order := append(slices.Clone(names), name)
 	if n > words {
-		tail := Exact
-		if n%words != 0 {
-			tail = Peel
-		}
-		g.directives = append(g.directives, Directive{Verb: Split, Name: name, N: words, Tail: tail})
+		g.directives = append(g.directives, Directive{Verb: Split, Name: name, N: words, Tail: rest(n, words, Peel)})
 		names = append(names, name+".0")
 		order = append(names, name+".1")
 		name += ".1"
@@ -286,9 +282,6 @@ func (g *gridder) unroll() []Directive {
 		outer[r] = true
 	}
 	factors := map[*reduction]int{}
-	if g.iterations(factors) < most/4 {
-		return nil
-	}
 	for _, inner := range []bool{true, false} {
 		clear(factors)
 		for f := 2; f <= maxUnroll && g.iterations(factors) > most/8; f *= 2 {
@@ -309,12 +302,8 @@ func (g *gridder) unroll() []Directive {
 			continue
 		}
 		x := r.ranges[len(r.ranges)-1]
-		tail := Exact
-		if extent(x)%f != 0 {
-			tail = Peel
-		}
 		name := g.name(x)
-		out = append(out, Directive{Verb: Split, Name: name, N: f, Tail: tail}, Directive{Verb: Vectors, Name: name + ".1"})
+		out = append(out, Directive{Verb: Split, Name: name, N: f, Tail: rest(extent(x), f, Peel)}, Directive{Verb: Vectors, Name: name + ".1"})
 	}
 	return out
 }

@@ -17,11 +17,8 @@ const (
 
 // special gives directives for what is not the usual tile, best first.
 func (g *gridder) special() (out [][]Directive) {
-	if m := g.weighted(); m != nil {
-		out = append(out, m)
-	}
 	if !g.sizes.workgroups || g.fixedOrder() || slices.ContainsFunc(g.g.axes, func(a *axis) bool { return !g.mayVector(a.r) }) {
-		return out
+		return nil
 	}
 	for _, rule := range []func() []Directive{g.staged, g.rows} {
 		if m := rule(); m != nil {
@@ -33,16 +30,12 @@ func (g *gridder) special() (out [][]Directive) {
 
 // fused makes one axis of several, and gives its name and extent.
 func (g *gridder) fused(directives *[]Directive, ranges []*uop.UOp) (name string, n int) {
+	var names []string
 	n = 1
 	for _, r := range ranges {
-		if n *= extent(r); name == "" {
-			name = g.name(r)
-			continue
-		}
-		*directives = append(*directives, Directive{Verb: Fuse, Axes: []string{name, g.name(r)}})
-		name += "+" + g.name(r)
+		names, n = append(names, g.name(r)), n*extent(r)
 	}
-	return name, n
+	return fuse(directives, names), n
 }
 
 // side is one of the two directions of a block.
@@ -96,7 +89,7 @@ func (g *gridder) staged() (directives []Directive) {
 			s = cols
 		}
 		m := Directive{Verb: Stage, Name: l.name, At: at, Axes: append([]string{terms}, s.layout...), Shared: true}
-		if step, ok := g.stride(l, along); ok && step == 1 {
+		if g.dense(l, along) {
 			m.Vector = terms
 		}
 		directives = append(directives, m)
@@ -177,12 +170,10 @@ func (g *gridder) sides(r *reduction) (rows, cols *side) {
 	best := 0
 	of := func(x, y *access) *side {
 		s := &side{n: 1}
-		for _, a := range g.g.axes {
-			if g.depends(x, a.r) && !g.depends(y, a.r) {
-				s.ranges = append(s.ranges, a.r)
-				s.set = s.set.or(g.facts.set(a.r))
-				s.n *= extent(a.r)
-			}
+		for _, a := range g.alone(x, y) {
+			s.ranges = append(s.ranges, a.r)
+			s.set = s.set.or(g.facts.set(a.r))
+			s.n *= extent(a.r)
 		}
 		return s
 	}
@@ -196,10 +187,7 @@ func (g *gridder) sides(r *reduction) (rows, cols *side) {
 	if best < 8 {
 		return nil, nil
 	}
-	next := func(s *side) bool { // elements of the output that lie next to each other
-		step, ok := g.stride(g.outs[0], s.ranges[len(s.ranges)-1])
-		return ok && step == 1
-	}
+	next := func(s *side) bool { return g.dense(g.outs[0], s.ranges[len(s.ranges)-1]) }
 	if next(rows) && !next(cols) {
 		rows, cols = cols, rows
 	}

@@ -62,13 +62,11 @@ func (g *gridder) block(r *reduction, n int) []Directive {
 			best, f = x, d
 		}
 	}
-	tail := Exact
 	if f == 0 {
 		if f = pow2(int(root)); 2*f > extent(large) {
 			return nil
 		}
-		tail = Peel
 	}
 	name := g.name(large)
-	return []Directive{{Verb: Split, Name: name, N: f, Tail: tail}, {Verb: Nest, Name: r.name, Axes: []string{name + ".1"}}}
+	return []Directive{{Verb: Split, Name: name, N: f, Tail: rest(extent(large), f, Peel)}, {Verb: Nest, Name: r.name, Axes: []string{name + ".1"}}}
 }

@@ -37,7 +37,7 @@ func TestWorkgroups(t *testing.T) {
 			return windows(between(2, 4), between(8, 20), between(8, 12), between(8, 12), between(5, 9), between(2, 3), between(1, 2))
 		}},
 		{"softmax", "lane", func() *kit { return softmaxSpec(between(1, 20), between(64, 700)) }},
-		{"attention", "r1s", func() *kit {
+		{"attention", "thread", func() *kit {
 			return attention(between(1, 3), between(32, 80), between(3, 20), between(1, 70), rnd.IntN(2) == 0)
 		}},
 		{"in place", "lane", func() *kit { return centred(between(2, 9), between(3, 9), between(30, 90)) }},

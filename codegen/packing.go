@@ -108,7 +108,7 @@ func (p *arranger) streams(constant func(param int) bool) (out []*Packing) {
 		return nil
 	}
 	for _, l := range p.t.r.loads {
-		if s, ok := p.stride(l, p.t.v); !ok || s != 1 || !p.mayLieOtherwise(l, constant) {
+		if !p.dense(l, p.t.v) || !p.mayLieOtherwise(l, constant) {
 			continue
 		}
 		if q := p.packing(l); q != nil && q.Block < extent(p.t.v) {

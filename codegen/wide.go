@@ -74,7 +74,7 @@ func (p *arranger) oftenWide(l *access, reuse int) bool {
 // widenCost is what it costs to widen an operand that all lanes share once for each block of lanes.
 func (c *chooser) widenCost(t *tiling, l *access) float64 {
 	times := float64(c.count(l.free)) * float64(ceilDiv(extent(t.v), t.lanes*t.u))
-	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { s, ok := c.stride(l, x); return ok && s == 1 }) {
+	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { return c.dense(l, x) }) {
 		return times * 4 / float64(c.width())
 	}
 	return times * 2
