@@ -197,11 +197,29 @@ func statedSolution(op string, x, inverse, a, b *Tensor) *Tensor {
 // solvedRows is how many rows of a solution a kernel computes: their steps are written out.
 const solvedRows = 8
 
-// substitute solves triangular systems, some rows at a time: what the rows before them take from their right sides is a product. The other
-// triangle does not count, nor does the diagonal where it is taken as ones.
+// substitute solves triangular systems. The other triangle does not count, nor does the diagonal where it is taken as ones. Of many rows one half
+// is solved first, and what it takes from the right sides of the other is one product.
 func substitute(a, b *Tensor, upper, unit bool) *Tensor {
-	n := a.Dim(-1)
 	a, b = a.settled(), b.settled()
+	n := a.Dim(-1)
+	blocks := (n + solvedRows - 1) / solvedRows
+	if at := part(blocks) * solvedRows; at < n && part(blocks) < blocks {
+		rest := n - at
+		if upper {
+			low := a.corner(at).substituteRows(b.Narrow(-2, at, rest), upper, unit)
+			right := b.Narrow(-2, 0, at).Sub(a.Narrow(-2, 0, at).Narrow(-1, at, rest).MatMul(low)).Contiguous()
+			return Cat(-2, a.Narrow(-2, 0, at).Narrow(-1, 0, at).substituteRows(right, upper, unit), low)
+		}
+		high := a.Narrow(-2, 0, at).Narrow(-1, 0, at).substituteRows(b.Narrow(-2, 0, at), upper, unit)
+		right := b.Narrow(-2, at, rest).Sub(a.Narrow(-2, at, rest).Narrow(-1, 0, at).MatMul(high)).Contiguous()
+		return Cat(-2, high, a.corner(at).substituteRows(right, upper, unit))
+	}
+	return a.substituteRows(b, upper, unit)
+}
+
+// substituteRows is substitute, some rows at a time: what the rows before them take from their right sides is a product.
+func (a *Tensor) substituteRows(b *Tensor, upper, unit bool) *Tensor {
+	n := a.Dim(-1)
 	if n <= solvedRows {
 		return a.solvedTriangle(b, upper, unit).Contiguous()
 	}
