@@ -33,9 +33,9 @@ func Target(m Machine) *codegen.Target {
 	if !m.Wazero {
 		registers, ahead = 15, 16 // V8 keeps one of x64 for itself
 	}
-	var nests codegen.NestLimits
+	nests := codegen.NestLimits{Rows: 8}
 	if m.Wazero { // in a page the engine would be larger by what makes and lowers them, and its first part is what people wait for
-		nests = codegen.NestLimits{Most: 12, Flops: 120_000, Bytes: 120_000, Rows: 8} // what runtime/wasm has one thread do
+		nests.Most, nests.Flops, nests.Bytes = 12, 120_000, 120_000 // what runtime/wasm has one thread do
 	}
 	return &codegen.Target{
 		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, ReadsAhead: ahead, OneStream: !m.Wazero, Has: has, RelaxedFMA: m.Relaxed, Broad: m.Wazero, NoOpt: m.NoOpt,
