@@ -84,9 +84,10 @@ fuzz: compiler gpu
 check: compiler gpu
 	@GOGC=300 $(MAKE) --no-print-directory -j 2 -Otarget fmt vet cross race nocgo staticcheck parsers
 
-# Every fuzz target of a parser, four at a time, each in one process. What it finds becomes a file in testdata/fuzz. Each begins with what was found
+# Every fuzz target of a parser, eight at a time, each in one process. What it finds becomes a file in testdata/fuzz. Each begins with what was found
 # before: the corpora of testdata/fuzz, and what Go's cache has.
-# Files of models and data, which come from anywhere: 10 s each in make check.
+# Files of models and data, which come from anywhere: FILETIME each in make check.
+FILETIME ?= 10s
 FILES = onnx:FuzzRead weights/gguf:FuzzParse safetensors:FuzzParse weights/pytorch:FuzzParse weights/pytorch:FuzzPickle weights/numpy:FuzzParse \
 	weights/llama2c:FuzzParse weights:FuzzIndex tokenizer:FuzzJSON tokenizer:FuzzLlama2c tokenizer:FuzzPattern saved:FuzzDecode saved:FuzzRead \
 	tensor:FuzzLoad data:FuzzIDX llm/chat:FuzzTemplate
@@ -99,8 +100,8 @@ PARSERS = $(FILES) engine/search:FuzzChoices plan:FuzzCheck plan/packed:FuzzStep
 
 fuzz-parsers: TIME ?= 60s
 parsers fuzz-parsers:
-	@for p in $(PARSERS); do case " $(FILES) " in *" $$p "*) echo $$p $(or $(TIME),10s) ;; *) echo $$p $(or $(TIME),1000x) ;; esac; done | \
-		GO=$(GO) xargs -P 4 -L 1 sh .ci/fuzz
+	@for p in $(PARSERS); do case " $(FILES) " in *" $$p "*) echo $$p $(or $(TIME),$(FILETIME)) ;; *) echo $$p $(or $(TIME),1000x) ;; esac; done | \
+		GO=$(GO) xargs -P 8 -L 1 sh .ci/fuzz
 
 bench: compiler gpu
 	$(GO) run ./cmd/weft bench
@@ -172,7 +173,7 @@ staticcheck:
 # goroutine ends it, those of that. The race detector needs cgo.
 race:
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off $$(grep -lE --include='*.go' -r 'sync\.(Mutex|RWMutex|WaitGroup|Once\b|Map|Cond|Pool)|go func|\.Go\(' . \
-		| grep -vE '^./(tests|tensor|cmd)/|/testdata/' | xargs -n1 dirname | sort -u)
+		| grep -vE '^./(tests|tensor|cmd|wasm/pack)/|/testdata/' | xargs -n1 dirname | sort -u)
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Interrupt|Serve' ./cmd/weft
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Jit|File|Generator|Backward|Assign' ./tensor
 	CGO_ENABLED=1 $(GO) test -race -vet=off -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture

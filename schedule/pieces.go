@@ -158,7 +158,7 @@ func (w *stackWalk) visit(u *uop.UOp, idx []*uop.UOp) bool {
 	if w.seen[key] {
 		return true
 	}
-	if w.seen[key] = true; len(w.seen) > pieceVisits {
+	if w.seen[key] = true; len(w.seen) > pieceVisits || len(w.seen) > fewVisits && len(w.cuts) == 0 {
 		return false
 	}
 	switch {

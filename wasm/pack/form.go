@@ -129,7 +129,7 @@ func (m *form) readGlobals() error {
 	r := m.section(globalSection)
 	for range r.uint() {
 		m.globals = append(m.globals, r.bytes(2))
-		if op := r.byte(); op != i32Const && op != 0x42 {
+		if op := r.byte(); op != i32Const && op != i64Const {
 			return fmt.Errorf("a global that begins otherwise than as a number: %w", errForm)
 		}
 		r.sint()
@@ -172,11 +172,7 @@ func (m *form) readBodies() error {
 // calls goes through the instructions of a function and has f write each call of another, which it knows by its number: what f gives
 // stands in the call's place, nil for the call as it is.
 func calls(body []byte, f func(function int) []byte) ([]byte, error) {
-	r := &reader{b: body}
-	for range r.uint() { // locals
-		r.uint()
-		r.byte()
-	}
+	r := instructions(body)
 	var out []byte
 	done := 0
 	for r.at < len(body) && r.err == nil {
@@ -196,12 +192,37 @@ func calls(body []byte, f func(function int) []byte) ([]byte, error) {
 	return append(out, body[done:]...), r.err
 }
 
+// numbers goes through the instructions of a function and gives f the constants of 64 bits.
+func numbers(body []byte, f func(v int64)) error {
+	for r := instructions(body); r.at < len(body); {
+		if op := r.byte(); op == i64Const {
+			f(int64(r.sint()))
+		} else if err := operands(r, op); err != nil {
+			return err
+		}
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// instructions reads a function behind its locals.
+func instructions(body []byte) *reader {
+	r := &reader{b: body}
+	for range r.uint() {
+		r.uint()
+		r.byte()
+	}
+	return r
+}
+
 // operands goes past what follows an opcode.
 func operands(r *reader, op byte) error {
 	switch {
 	case op >= 0x02 && op <= 0x04: // block, loop, if: a type, or its number
 		r.sint()
-	case op == 0x0c || op == 0x0d || op >= 0x20 && op <= 0x26: // branches; variables, tables
+	case op == 0x0c || op == 0x0d || op == opCall || op >= 0x20 && op <= 0x26: // branches; calls; variables, tables
 		r.uint()
 	case op == 0x0e: // br_table
 		for range r.uint() + 1 {
@@ -212,7 +233,7 @@ func operands(r *reader, op byte) error {
 		r.uint()
 	case op == 0x3f || op == 0x40: // memory.size, memory.grow
 		r.byte()
-	case op == i32Const || op == 0x42:
+	case op == i32Const || op == i64Const:
 		r.sint()
 	case op == 0x43:
 		r.bytes(4)

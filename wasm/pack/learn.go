@@ -29,11 +29,7 @@ func telling(module []byte) ([]byte, error) {
 	}
 	code := appendUint(nil, uint64(len(m.bodies)))
 	for i, body := range m.bodies {
-		r := &reader{b: body}
-		for range r.uint() { // locals
-			r.uint()
-			r.byte()
-		}
+		r := instructions(body)
 		if r.err != nil {
 			return nil, r.err
 		}

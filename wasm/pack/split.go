@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// A module is split in two parts. The first has all data and the functions that a first result needs; the rest has the other functions.
+// A module is split in two parts. The first has the functions that a first result needs, and data; the rest has the other functions, and what
+// tables say of their stack frames (later.go).
 // A function that is in the rest leaves one in its place that has the rest loaded if it is not yet, and calls it. Both parts share
 // memory, table and globals, and all functions keep their places in the table, by which Go's code knows them: so nothing in the program changes
 // but where its code is, and a function is where it was for whoever calls it. This is what Binaryen's wasm-split does; that one renumbers.
@@ -44,14 +45,24 @@ func split(module []byte, hot func(i int) bool) (first, rest []byte, err error) 
 	}
 	sum := sha256.Sum256(module)
 	id := hex.EncodeToString(sum[:8])
-	if rest, err = m.rest(stays, id); err != nil {
+	data, written := m.section(dataSection).b, []byte(nil)
+	if from, memory, ok := image(data); ok {
+		if late := m.later(memory, stays); len(late) > 0 {
+			written = piecesOf(memory, late)
+			for _, s := range late {
+				clear(memory[s.from:s.to])
+			}
+			data = segments(from, memory)
+		}
+	}
+	if rest, err = m.rest(stays, id, written); err != nil {
 		return nil, nil, err
 	}
-	return m.part(stays, id), rest, nil
+	return m.part(stays, id, data), rest, nil
 }
 
-// part is the first part.
-func (m *form) part(stays []bool, id string) []byte {
+// part is the first part, with its data.
+func (m *form) part(stays []bool, id string, data []byte) []byte {
 	out := []byte("\x00asm\x01\x00\x00\x00")
 	for _, s := range m.sections {
 		switch s.id {
@@ -72,6 +83,8 @@ func (m *form) part(stays []bool, id string) []byte {
 				code = append(appendUint(code, uint64(len(body))), body...)
 			}
 			s.body = code
+		case dataSection:
+			s.body = data
 		}
 		out = appendSection(out, s.id, s.body)
 	}
@@ -100,8 +113,9 @@ func (m *form) indirect(b []byte, i int) []byte {
 	return append(appendUint(append(b, opCallIndirect), uint64(m.types[i])), 0)
 }
 
-// rest is the second part. When it is instantiated its functions are put into the table, and then it says that it is there.
-func (m *form) rest(stays []bool, id string) ([]byte, error) {
+// rest is the second part. When it is instantiated its functions are put into the table and its data, if there is any, into memory, and then it says
+// that it is there.
+func (m *form) rest(stays []bool, id string, data []byte) ([]byte, error) {
 	place := map[int]int{} // of functions that are in it
 	for i, s := range stays {
 		if !s {
@@ -134,7 +148,11 @@ func (m *form) rest(stays []bool, id string) ([]byte, error) {
 	out = appendSection(out, functionSection, functions)
 	out = appendSection(out, startSection, appendUint(nil, uint64(len(place))))
 	out = appendSection(out, elementSection, m.elements(stays))
-	return appendSection(out, codeSection, code), nil
+	out = appendSection(out, codeSection, code)
+	if data != nil {
+		out = appendSection(out, dataSection, data)
+	}
+	return out, nil
 }
 
 // shared is what the rest imports of the first part.

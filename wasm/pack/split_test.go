@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -68,6 +71,57 @@ func TestSplitProgramRuns(t *testing.T) {
 			assert.Less(t, len(first)+len(rest), len(module))
 		}
 	}
+}
+
+// What tables say of a function is there wherever its frames are looked at: by the collector, where a stack grows, and where a panic unwinds it. So
+// the rest is loaded when any of the program's own functions begins, or one of some others.
+func TestTablesAreThereInTime(t *testing.T) {
+	w := newWorkshop(t)
+	module, err := squeeze(program(t), false, false)
+	require.NoError(t, err)
+	tells, err := telling(module)
+	require.NoError(t, err)
+	said, called := w.ran(tells, nil)
+	require.Equal(t, says, said)
+	var list []int
+	for i := range called {
+		list = append(list, i)
+	}
+	slices.Sort(list)
+	var sets [][]int
+	for i := range 8 {
+		var some []int
+		for at := i; at < len(list); at += 8 {
+			some = append(some, list[at])
+		}
+		sets = append(sets, some)
+	}
+	m, err := formOf(program(t))
+	require.NoError(t, err)
+	for i, name := range functionNames(program(t)) { // begun as a goroutine, by defer, and by calls
+		if i -= len(m.imported); called[i] && strings.HasPrefix(name, "main.") {
+			sets = append(sets, []int{i})
+		}
+	}
+	require.Greater(t, len(sets), 8+5)
+	for _, set := range sets {
+		first, rest, err := split(module, func(i int) bool { return called[i] && !slices.Contains(set, i) })
+		require.NoError(t, err)
+		said, _ := w.ran(first, rest)
+		assert.Equal(t, says, said, "%d of what is called is in the rest", set)
+	}
+	first, _, err := split(module, func(i int) bool { return called[i] })
+	require.NoError(t, err)
+	without, _, err := split(module, func(i int) bool { return true })
+	require.NoError(t, err)
+	size := func(b []byte) int {
+		m := &form{}
+		require.NoError(t, m.readSections(b))
+		from, memory, ok := image(m.section(dataSection).b)
+		require.True(t, ok)
+		return len(memory) - from - bytes.Count(memory[from:], []byte{0})
+	}
+	assert.Less(t, size(first), size(without)-25000, "what is said of the others is not in the first part")
 }
 
 // A rest of another build does not fit.

@@ -116,7 +116,7 @@ func appendSint(b []byte, v int64) []byte {
 	}
 }
 
-const i32Const, end = 0x41, 0x0b
+const i32Const, i64Const, end = 0x41, 0x42, 0x0b
 
 // image is memory as the data section fills it; first is the lowest address that it writes. It is not ok where a segment has a form
 // that Go's linker does not write.
@@ -153,14 +153,14 @@ const gap = 4096
 // segments is the data section for an image.
 func segments(first int, memory []byte) []byte {
 	zeros := make([]byte, gap)
-	var pieces [][2]int
+	var pieces []span
 	for at := first; at < len(memory); {
 		n := bytes.Index(memory[at:], zeros)
 		if n < 0 {
 			n = len(memory) - at
 		}
 		if n > 0 {
-			pieces = append(pieces, [2]int{at, at + n})
+			pieces = append(pieces, span{at, at + n})
 		}
 		at += n
 		for at < len(memory) && memory[at] == 0 {
@@ -172,9 +172,16 @@ func segments(first int, memory []byte) []byte {
 	}
 	b := appendUint(nil, uint64(len(pieces)))
 	for _, p := range pieces {
-		b = appendSint(append(b, 0, i32Const), int64(p[0]))
-		b = appendUint(append(b, end), uint64(p[1]-p[0]))
-		b = append(b, memory[p[0]:p[1]]...)
+		b = appendPiece(b, memory, p)
 	}
 	return b
+}
+
+// span is a piece of memory, from an address to another.
+type span struct{ from, to int }
+
+// appendPiece appends what a data section has for a piece.
+func appendPiece(b, memory []byte, s span) []byte {
+	b = appendSint(append(b, 0, i32Const), int64(s.from))
+	return append(appendUint(append(b, end), uint64(s.to-s.from)), memory[s.from:s.to]...)
 }
