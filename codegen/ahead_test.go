@@ -33,6 +33,7 @@ func TestFewRowsReadAhead(t *testing.T) {
 		{VectorBytes: 16, L1: 32 << 10, L2: 64 << 10}: {{1, 1, 64, 1130}, {1, 1, 41, 1201}, {1, 2, 48, 1024}, {1, 8, 37, 1300}, {3, 1, 33, 1300}, {2, 5, 40, 1177}},
 		{VectorBytes: 16, L1: 32 << 10, L2: 2 << 10}:  {{1, 16, 40, 1130}}, // of more rows what no cache holds
 		{VectorBytes: 64, L1: 32 << 10, L2: 64 << 10}: {{1, 2, 33, 2101}},
+		{VectorBytes: 64, L1: 32 << 10, L2: 16 << 10}: {{1, 1, 64, 1700}, {1, 2, 48, 2333}}, // in longer shares
 	} {
 		for _, v := range sizes {
 			k := fewRows(v[0], v[1], v[2], v[3])

@@ -130,6 +130,8 @@ type access struct {
 	plain bool     // the index is affine in ranges
 	wide  *uop.UOp // the cast to a wider type by which alone it is read, or nil
 	steps uop.Map[step]
+
+	unpacked *unpacked // what is made of it, or nil
 }
 
 // step is a stride, if the index has one.
@@ -218,6 +220,7 @@ func (c *chooser) look() {
 	}
 	c.findFinite()
 	c.findWide()
+	c.findUnpacked()
 	for _, r := range c.reds {
 		parts, _ := reduceParts(r.u)
 		walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {

@@ -73,13 +73,17 @@ func (p *arranger) swept(loops []loop) bool {
 // sweep writes the directives: held are the sums of a column, inner the axes of instances.
 func (c *chooser) sweep(out *[]Directive, batch []loop, columns loop, rows []loop, held int, inner []string, lane string) bool {
 	r := c.reds[0]
-	width := c.target.L1 / 2 / (max(1, r.u.DType().Size()) * held * columns.block) // sums of a share stay in the first cache
+	cache, shares := c.target.L1/2, shareAxes/2 // sums of a share stay in the first cache,
+	if held == 1 && !c.target.OneStream && c.scattered(r, columns.r, beyondCaches) {
+		cache, shares = c.target.L2/4, shareAxes/4 // or in the second where memory is the limit, which gives more the longer a stream is
+	}
+	width := cache / (max(1, r.u.DType().Size()) * held * columns.block)
 	ahead := ceilDiv(readBytes, max(1, r.u.DType().Size())*columns.block)
 	together := c.target.ReadsAhead
 	if most := columns.n / leastShares; most < ahead && c.target.OneStream {
 		ahead, together = most, 2*together
 	}
-	if width = min(width, max(ahead, columns.n/(shareAxes/2))); width < 2 || ahead > columns.n/leastShares || 2*ahead*columns.block*max(1, r.u.DType().Size()) < readBytes {
+	if width = min(width, max(ahead, columns.n/shares)); width < 2 || ahead > columns.n/leastShares || 2*ahead*columns.block*max(1, r.u.DType().Size()) < readBytes {
 		return false
 	}
 	width = ceilDiv(columns.n, ceilDiv(columns.n, width))

@@ -99,6 +99,7 @@ func (p *arranger) choosePacks() {
 			p.packs = append(p.packs, l)
 		}
 	}
+	p.shares = withoutUnpacked(p.shares)
 }
 
 // oftenRead says that an operand is read so often that bringing rows of lanes together pays.
@@ -341,7 +342,9 @@ func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) 
 		p.out = append(p.out, Directive{Verb: Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.packLane(l, order, stages[l])})
 	}
 	for _, l := range p.shares {
-		p.out = append(p.out, p.shareDirective(l, order, stages[l], at(stages[l])))
+		for _, name := range l.shared() {
+			p.out = append(p.out, p.shareDirective(l, name, order, stages[l], at(stages[l])))
+		}
 	}
 	p.sumDirectives(order, stages, carried, at)
 	if len(carried) > 0 {

@@ -180,7 +180,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 		if !c.depends(l, t.v) {
 			loads += float64(n)
-			if l.wide != nil && l.plain && !l.gated {
+			if (l.wide != nil || l.unpacked != nil) && l.plain && !l.gated {
 				extra += c.widenCost(t, l)
 				continue
 			}
@@ -212,7 +212,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 			step += spillCycles * float64(over)
 		}
 	}
-	if over := t.u*inst + c.passing(t) - c.target.Registers; over > 0 && t.u > 1 && !again { // single vectors are read again where they are used
+	if over := t.u*inst + c.passing(t) - c.target.Registers; over > 0 && (t.u > 1 || c.target.HoldsLoads) && !again {
 		if c.target.LongSteps && over == 1 {
 			step += longSpillCycles
 		} else {
@@ -291,7 +291,7 @@ func (c *chooser) operands(t *tiling) int {
 	if t.along || len(t.axes) == 0 {
 		return 1 + t.u
 	}
-	first, kept, passing := t.axes[0], 0, 1
+	first, kept := t.axes[0], 1 // one passes
 	for _, l := range t.r.loads {
 		n := 1
 		if c.depends(l, t.v) {
@@ -302,13 +302,22 @@ func (c *chooser) operands(t *tiling) int {
 				n *= t.n[i+1]
 			}
 		}
-		if c.depends(l, first) {
-			passing = 1
-		} else {
+		switch {
+		case !c.depends(l, first):
 			kept += n
+		case c.target.HoldsLoads && c.overlaps(t, l, first):
+			kept += n*t.n[0] - 1
 		}
 	}
-	return kept + passing
+	return kept
+}
+
+// overlaps says that what an instance along an axis reads, its neighbour reads in the next step: whoever finds the same load twice in steps that are written
+// one after the other keeps what it gave.
+func (c *chooser) overlaps(t *tiling, l *access, axis *uop.UOp) bool {
+	s, ok := c.stride(l, axis)
+	by, same := c.stride(l, t.r.ranges[len(t.r.ranges)-1])
+	return ok && same && s != 0 && abs(s) == abs(by)
 }
 
 // spillCycles is what a step waits for each result that is kept in memory because there are too few registers; longSpillCycles is what one of

@@ -45,6 +45,7 @@ type kernel struct {
 	place          map[*uop.UOp]int // position of a range in an explicit order
 	stages         []Directive
 	carry          []Directive
+	factors        map[string]*unpacked       // that narrow loads are made into
 	matrices       map[string][2]matrixFactor // reductions whose staged blocks are products of matrices
 	finite         []light                    // loads that do with less than their gate while all their elements are finite
 
@@ -65,7 +66,7 @@ func newKernel(s *Spec, target *Target) *kernel {
 func bareKernel(s *Spec, target *Target) *kernel {
 	return &kernel{t: s.Home, target: target, params: slices.Clone(s.Params), vars: s.Vars, outs: slices.Clone(s.Outs),
 		facts: newFacts(), axes: map[string]*axis{}, byR: map[*uop.UOp]*axis{}, values: map[string]*uop.UOp{},
-		place: map[*uop.UOp]int{}}
+		place: map[*uop.UOp]int{}, factors: map[string]*unpacked{}}
 }
 
 func (k *kernel) prepare() {
@@ -78,6 +79,9 @@ func (k *kernel) prepare() {
 	k.nameAxes()
 	k.findRow()
 	k.nameValues()
+	if !k.target.Grid {
+		k.nameUnpacked()
+	}
 	k.nameShared()
 }
 

@@ -184,6 +184,8 @@ func productSum(u *uop.UOp) *uop.UOp {
 func mergeInto(m uop.Monoid, acc, x []*uop.UOp) []*uop.UOp {
 	if p := x[0]; m == uop.Sum && p.Op() == uop.Mul && (p.DType() == dtype.F32 || p.DType() == dtype.F64) {
 		return []*uop.UOp{p.At(0).MulAdd(p.At(1), acc[0])}
+	} else if m == uop.Sum && p.Op() == uop.MulAdd && p.At(2).Op() == uop.Mul {
+		return []*uop.UOp{p.At(0).MulAdd(p.At(1), p.At(2).At(0).MulAdd(p.At(2).At(1), acc[0]))}
 	}
 	return m.Info().Merge(acc, x)
 }

@@ -161,6 +161,7 @@ type Target struct {
 	SoftFMA    bool        // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
 	Broad      bool        // a number is repeated in all lanes only slowly: better once, in scratch
 	Masks      bool        // loads and choices of some lanes take little more than those of all
+	HoldsLoads bool        // a vector that was loaded has a register until its last use; else single ones are read again where they are used
 	LongSteps  bool        // the multiply-adds of a block that fills the registers take longer than a number's way to memory and back
 	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned
 	ReadsAhead int         // rows of an array that the processor reads ahead at once; 0: unknown

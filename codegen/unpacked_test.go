@@ -10,11 +10,16 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // nibbles is Σ over blocks of scale·Σ (lower halves·x + upper halves·x), of rows rows of x, as matrices of four bits are multiplied.
 func nibbles(rows int) (k *kit, out int) {
-	const n, blocks, bytes = 96, 24, 16
+	const blocks, bytes = 24, 16
+	n := 96
+	if rows > 8 {
+		n = 960
+	}
 	k = newKit()
 	out = k.param(dtype.F32, true, rows, n)
 	x, w, scale := k.param(dtype.F32, false, rows, 2, blocks, bytes), k.param(dtype.U8, false, n, blocks, bytes), k.param(dtype.F32, false, n, blocks)
@@ -27,10 +32,11 @@ func nibbles(rows int) (k *kit, out int) {
 }
 
 // Rows of packed numbers that are read once are read one after the other; where several rows of factors share them, what is unpacked
-// stays in registers.
+// stays in registers; where many do, it is unpacked ahead, for a block of rows that do not lie a power of two apart.
 func TestPackedRows(t *testing.T) {
 	dev := openCPU(t, 2)
-	for rows, want := range map[int]string{1: "vector r0.b; thread a0", 4: "tile a0; split a1 6 exact; tile a1.1; vector r0.b"} {
+	for rows, want := range map[int]string{1: "vector r0.b; thread a0", 4: "tile a0; split a1 6 exact; tile a1.1; vector r0.b",
+		32: "stage p2u at a1.0 by ranges layout r0.a,a1.1,r0.b vector r0.b; stage p2u.1 at a1.0 by ranges layout r0.a,a1.1,r0.b vector r0.b"} {
 		k, out := nibbles(rows)
 		directives := codegen.Choose(k.s, target())
 		require.Contains(t, codegen.DirectivesString(directives), want)
@@ -39,6 +45,19 @@ func TestPackedRows(t *testing.T) {
 		run(t, dev, []*job{got, exact})
 		require.Empty(t, differ(dtype.F32, got.bufs[out], exact.bufs[out], 1e-4))
 	}
+}
+
+// Of the last sum of products each is a multiply-add, those that a factor multiplies as well as those that are added up as they are.
+func TestSumsOfTwoProductsAreMultiplyAdds(t *testing.T) {
+	k := newKit()
+	x, y, out := k.param(dtype.F32, false, 2, 40), k.param(dtype.F32, false, 2, 40), k.param(dtype.F32, true)
+	r := k.rng(40)
+	product := func(i int) *uop.UOp { return k.load(x, k.Index(i), r).Mul(k.load(y, k.Index(i), r)) }
+	k.out(out, nil, k.sum(product(0).Add(product(1)), r))
+	p, err := codegen.Lower(k.s, nil, target())
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(codegen.Dump(p), "muladd"))
+	assert.NotContains(t, codegen.Dump(p), "mul ")
 }
 
 // The products that are added up before a factor multiplies them are multiply-adds as those of a sum are, where the target has them.

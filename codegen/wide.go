@@ -83,10 +83,13 @@ func (c *chooser) widenCost(t *tiling, l *access) float64 {
 // worthWide says that an operand that all lanes share is worth widening ahead: it is used by several vectors, or densely along
 // the reduction, so that widening it takes few instructions.
 func (p *arranger) worthWide(l *access) bool {
-	if l.wide == nil || l.gated || !l.plain || p.t.along || p.alongSteps(l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
+	if l.wide == nil && l.unpacked == nil || l.gated || !l.plain || p.t.along || p.alongSteps(l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
 		return false
 	}
 	bytes := l.held()
+	if l.unpacked != nil {
+		bytes = l.unpacked.bytes
+	}
 	l.free.and(p.facts.set(p.t.r.ranges...)).each(func(i int) { bytes *= extent(p.facts.ranges[i]) })
 	for _, a := range p.t.axes {
 		if p.depends(l, a) {
@@ -143,9 +146,10 @@ func (p *arranger) alongSteps(l *access) *uop.UOp {
 	return p.t.r.ranges[i]
 }
 
-// shareDirective stages an operand that all lanes share: the instances of the block outside, the steps of the reduction inside.
-func (p *arranger) shareDirective(l *access, order []loop, level int, at string) Directive {
-	m := Directive{Verb: Stage, Name: l.staged(), At: at}
+// shareDirective stages what is made of an operand that all lanes share: instances outside of the innermost steps of the reduction and inside of
+// the others, so that what is read together does not lie a power of two apart.
+func (p *arranger) shareDirective(l *access, name string, order []loop, level int, at string) Directive {
+	m := Directive{Verb: Stage, Name: name, At: at}
 	steps, instances := []string{}, []string{}
 	for _, name := range p.panel(l, order, level) {
 		if slices.Contains(p.inner, name) {
@@ -154,7 +158,8 @@ func (p *arranger) shareDirective(l *access, order []loop, level int, at string)
 			steps = append(steps, name)
 		}
 	}
-	m.Axes = append(instances, steps...)
+	last := max(len(steps)-1, 0)
+	m.Axes = slices.Concat(steps[:last], instances, steps[last:])
 	if x := p.alongSteps(l); x != nil {
 		for _, name := range []string{p.name(x), p.name(x) + ".1"} {
 			if slices.Contains(steps, name) {

@@ -182,3 +182,28 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPrompt reads 256 tokens with a model of the size of GPT-2 small, in chunks.
+func BenchmarkPrompt(b *testing.B) {
+	ids := make([]int, 256)
+	for i := range ids {
+		ids[i] = i * 7 % 3000
+	}
+	for _, form := range []string{"F32", "Q8_0", "Q4_0", "Q4_K", "Q6_K"} {
+		b.Run(form, func(b *testing.B) {
+			s := newSized(1, "qwen3", gpt2Small)
+			if form != "F32" {
+				s.pack(b, form)
+			}
+			m, err := Open(ctx, s.gguf(b), Options{Length: 256})
+			require.NoError(b, err)
+			session, err := m.NewSession(ctx)
+			require.NoError(b, err)
+			for b.Loop() {
+				session.Reset()
+				_, err := session.Feed(ctx, ids...)
+				require.NoError(b, err)
+			}
+		})
+	}
+}

@@ -119,6 +119,10 @@ func (m *Matrix) Unpack() *tensor.Tensor {
 	return tensor.Stack(2+m.form.terms, list...).Reshape(m.Rows, m.Cols)
 }
 
+// manyRows is how many rows of x make it worth to unpack elements ahead, as float32: for fewer rows, what is common to a block is multiplied once for all
+// of its products.
+const manyRows = 32
+
 // Linear is x[…, Cols] · mᵀ in float32, [Rows] in place of the last axis. Elements are unpacked where they are multiplied, for several rows
 // of x together: nothing but the packed matrix is read, and nothing else of it is kept.
 func (m *Matrix) Linear(x *tensor.Tensor) *tensor.Tensor {
@@ -135,6 +139,9 @@ func (m *Matrix) Linear(x *tensor.Tensor) *tensor.Tensor {
 	var sum, common *tensor.Tensor
 	for i := range f.dims[f.terms] {
 		o := f.unpack(m.parts, i)
+		if n >= manyRows && o.common != nil {
+			o = operand{o.q.Mul(o.common), nil}
+		}
 		v := o.q.Mul(seen.Select(3+f.terms, i))
 		if sum != nil {
 			v = sum.Add(v)

@@ -182,7 +182,7 @@ func fuzzGraph(t *testing.T, seed uint64) {
 	a, b := play(t, g, fused, w.values), play(t, g, all, w.values)
 	assert.Equal(t, b, a, "fused and stored differ")
 	assert.LessOrEqual(t, len(fused.Steps), len(all.Steps))
-	for _, limits := range []codegen.NestLimits{{Most: 8, Flops: 1e9, Bytes: 1e9}, {Most: 8, Rows: 2}, {Most: 4, Flops: 40, Bytes: 1e9, Before: 1, Rows: 2}} {
+	for _, limits := range []codegen.NestLimits{{Most: 8, Flops: 1e9, Bytes: 1e9}, {Most: 8, Rows: 2}, {Rows: 2}, {Most: 4, Flops: 40, Bytes: 1e9, Before: 1, Rows: 2}} {
 		nests := w.checkGraph(t, g, schedule.Config{Nests: limits})
 		assert.Equal(t, b, play(t, g, nests, w.values), "nests differ")
 		assert.LessOrEqual(t, len(nests.Steps), len(all.Steps))

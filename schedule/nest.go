@@ -44,6 +44,15 @@ func (s *scheduler) nest() {
 	}
 }
 
+// mergeRows gives kernels that fill an array and merge into it rows that threads share, for targets that have no other kernels of several nests.
+func (s *scheduler) mergeRows() {
+	for _, k := range s.kernels {
+		if k.spec.Foreign == nil && !k.scans() {
+			k.spec = codegen.MergeRows(k.spec, s.config.Nests)
+		}
+	}
+}
+
 // nesting is the list of kernels so far.
 type nesting struct {
 	*scheduler

@@ -99,3 +99,16 @@ func TestWhatThreadsComputeAnew(t *testing.T) {
 		require.Equal(t, []int{2, 0}, []int{kernels, own}, limits.Before)
 	}
 }
+
+// An array that is filled and merged into has rows that threads share, where the target has no other kernels of several nests too.
+func TestMergesGoInRows(t *testing.T) {
+	w := newWorld(1)
+	at := w.input(dtype.I32, 40, 16)
+	g := &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: at.Int(0).Reshape(1, 1).Expand(40, 20).Scatter(at, at, 1, uop.Last), Dest: -1}}}
+	for _, rows := range []int{0, 8} {
+		steps := w.checkGraph(t, g, schedule.Config{Nests: codegen.NestLimits{Rows: rows}}).Steps
+		require.Len(t, steps, 1)
+		require.Len(t, steps[0].Spec.Outs, 2)
+		require.Equal(t, rows > 0, codegen.SharesRows(steps[0].Spec))
+	}
+}

@@ -216,8 +216,12 @@ func (s *scheduler) run(p Phase) {
 	case Order:
 		s.order()
 	case Nest:
-		if s.config.Nests.Most > 1 && !s.config.StoreAll {
+		switch {
+		case s.config.StoreAll:
+		case s.config.Nests.Most > 1:
 			s.nest()
+		default:
+			s.mergeRows()
 		}
 	case Crop:
 		s.crop()

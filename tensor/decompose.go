@@ -125,10 +125,18 @@ func (t *Tensor) SingularValues() *Tensor {
 	return statedSingular(t, u, s, v)[1]
 }
 
+// fewTurned is the number of columns up to which those of high matrices are turned as they are.
+const fewTurned = 8
+
 // singular gives u, s, v of matrices that are not wider than high, without derivatives; columns of u to
-// the singular value 0 are 0.
+// the singular value 0 are 0. Those of high ones are those of r, and u is q times them.
 func (t *Tensor) singular() (u, s, v *Tensor) {
 	m, n := t.Dim(-2), t.Dim(-1)
+	if m >= 2*n && n > fewTurned {
+		r, q := householder(t.Detach(), n, n)
+		u, s, v = r.Narrow(-2, 0, n).singular()
+		return q.MatMul(u), s, v
+	}
 	eye := arange(n).Unsqueeze(1).Eq(arange(n)).To(t.DType()).Expand(append(t.batch(), n, n)...)
 	w := jacobi(Cat(-1, t.Detach().T(), eye), m, false)
 	s = w.Narrow(-1, 0, m).Square().Sum(-1).Sqrt()

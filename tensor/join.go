@@ -41,12 +41,23 @@ func Cat(axis int, ts ...*Tensor) *Tensor {
 	return newTensor(join(us, axis, total), e)
 }
 
+// mostSelected is how many parts are selected by position where the whole is used. More of them are written one after the other, and then read.
+const mostSelected = 32
+
 // join pads each part to the whole and selects by position, so that nothing is computed with a
 // padding zero.
 func join(us []*uop.UOp, axis, total int) *uop.UOp {
 	us = slices.DeleteFunc(us, func(u *uop.UOp) bool { return total > 0 && u.Shape()[axis] == 0 })
 	if len(us) == 1 {
 		return us[0]
+	}
+	if len(us) > mostSelected && axis > 0 {
+		front := identity(len(us[0].Shape()))
+		front[0], front[axis] = axis, 0
+		for i, u := range us {
+			us[i] = u.Permute(front...)
+		}
+		return join(us, 0, total).Contiguous().Permute(front...)
 	}
 	var out *uop.UOp
 	at := total

@@ -172,12 +172,14 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	lead := broadcastShape("SolveTriangular", t.batch(), b.batch())
 	a = a.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
+	all := t.Detach().Expand(a.Shape()...)
 	solve := func(b *Tensor) *Tensor {
-		x := substitute(a.Detach(), b, upper)
+		x := substitute(all, b, upper, unit)
 		if unit {
 			return x
 		}
-		return x.unlessBad("SolveTriangular", "the matrix is singular: element %d of its diagonal is 0", a, a.Detach().Diagonal(0).Eq(0))
+		diagonal := all.Diagonal(0)
+		return x.unlessBad("SolveTriangular", "the matrix is singular: element %d of its diagonal is 0", diagonal.Unsqueeze(-1), diagonal.Eq(0))
 	}
 	x := solve(b.Detach())
 	inverse := solve(a.identityLike())
@@ -192,63 +194,79 @@ func statedSolution(op string, x, inverse, a, b *Tensor) *Tensor {
 	})[0]
 }
 
-// substitute solves triangular systems row by row, the rows after each freed of it; large ones block by block.
-func substitute(a, b *Tensor, upper bool) *Tensor {
+// solvedRows is how many rows of a solution a kernel computes: their steps are written out.
+const solvedRows = 8
+
+// substitute solves triangular systems. The other triangle does not count, nor does the diagonal where it is taken as ones. Of many rows one half
+// is solved first, and what it takes from the right sides of the other is one product.
+func substitute(a, b *Tensor, upper, unit bool) *Tensor {
+	a, b = a.settled(), b.settled()
 	n := a.Dim(-1)
-	if n > unblocked {
-		return substituteBlocks(a, b, upper)
-	}
-	a, b = a.Contiguous(), b.Contiguous()
-	row := a.row()
-	for _, at := range a.stepNumbers(n) {
-		later := at.Lt(row)
+	blocks := (n + solvedRows - 1) / solvedRows
+	if at := part(blocks) * solvedRows; at < n && part(blocks) < blocks {
+		rest := n - at
 		if upper {
-			at = at.RSub(n - 1)
-			later = row.Lt(at)
+			low := a.corner(at).substituteRows(b.Narrow(-2, at, rest), upper, unit)
+			right := b.Narrow(-2, 0, at).Sub(a.Narrow(-2, 0, at).Narrow(-1, at, rest).MatMul(low)).Contiguous()
+			return Cat(-2, a.Narrow(-2, 0, at).Narrow(-1, 0, at).substituteRows(right, upper, unit), low)
 		}
-		x := b.line(-2, at).Div(a.line(-2, at).line(-1, at)).Contiguous()
-		rest := b.Sub(a.line(-1, at).Mul(x))
-		b = row.Eq(at).Where(x, later.Where(rest, b)).Contiguous()
+		high := a.Narrow(-2, 0, at).Narrow(-1, 0, at).substituteRows(b.Narrow(-2, 0, at), upper, unit)
+		right := b.Narrow(-2, at, rest).Sub(a.Narrow(-2, at, rest).Narrow(-1, 0, at).MatMul(high)).Contiguous()
+		return Cat(-2, high, a.corner(at).substituteRows(right, upper, unit))
+	}
+	return a.substituteRows(b, upper, unit)
+}
+
+// substituteRows is substitute, some rows at a time: what the rows before them take from their right sides is a product.
+func (a *Tensor) substituteRows(b *Tensor, upper, unit bool) *Tensor {
+	n := a.Dim(-1)
+	if n <= solvedRows {
+		return a.solvedTriangle(b, upper, unit).Contiguous()
+	}
+	blocks := (n + solvedRows - 1) / solvedRows
+	bands := append(b.batch(), blocks, solvedRows, b.Dim(-1))
+	x := Full(0, b.DType(), bands...).Contiguous()
+	column, band := a.column(), arange(blocks).Reshape(-1, 1, 1)
+	for _, number := range a.everyPlace(blocks, 1) {
+		if upper {
+			number = number.RSub(blocks - 1)
+		}
+		at := number.Mul(solvedRows)
+		rows := a.block(-2, at, solvedRows)
+		known := column.Lt(at)
+		if upper {
+			known = column.Lt(at.Add(solvedRows)).LogicalNot()
+		}
+		before := known.Where(rows, 0).MatMul(x.Flatten(-3, -2).Narrow(-2, 0, n))
+		right := b.block(-2, at, solvedRows).Sub(before).Contiguous()
+		corner := rows.block(-1, at, solvedRows)
+		corner = corner.row().Add(at).Lt(n).Where(corner, corner.identityLike())
+		found := corner.solvedTriangle(right, upper, unit).Contiguous()
+		x = band.Eq(number).Where(found.Unsqueeze(-3), x).Contiguous()
+	}
+	return x.Flatten(-3, -2).Narrow(-2, 0, n)
+}
+
+// solvedTriangle is the x of a·x = b for triangular a, of which the other triangle does not count. As each row is another value, and all are
+// made of the same ones, a kernel computes them together.
+func (a *Tensor) solvedTriangle(b *Tensor, upper, unit bool) *Tensor {
+	n := a.Dim(-1)
+	for i := range n {
+		k := i
+		if upper {
+			k = n - 1 - i
+		}
+		x := b.Narrow(-2, k, 1)
+		if !unit {
+			x = x.Div(a.Narrow(-2, k, 1).Narrow(-1, k, 1))
+		}
+		before, after := b, b.Sub(a.Narrow(-1, k, 1).Mul(x))
+		if upper {
+			before, after = after, before
+		}
+		b = firstRows(k, before, firstRows(k+1, x, after))
 	}
 	return b
-}
-
-// substituteBlocks solves large triangular systems: the blocks of the diagonal are inverted side by side, and the rows after each block are freed
-// of it by a product. Zeros of an inverse meet no row, since what is not finite keeps to the rows after its own.
-func substituteBlocks(a, b *Tensor, upper bool) *Tensor {
-	n := a.Dim(-1)
-	blocks, size := blocksOf(n)
-	all := blocks * size
-	a, b = a.wider(0, all-n).higher(0, all-n), b.higher(0, all-n).Contiguous()
-	row, column := arange(size).Unsqueeze(1), arange(size)
-	diagonal := a.diagonalBlocks(size)
-	spare := arange(blocks).Reshape(-1, 1, 1).Mul(size).Add(row).Lt(n).Not()
-	one := row.Eq(column).To(a.DType()).Expand(diagonal.Shape()...)
-	inverse := substitute(spare.Where(one, diagonal), one, upper).Reshape(append(a.batch(), all, size)...)
-	counts := column.Gt(row).Not()
-	if upper {
-		counts = row.Gt(column).Not()
-	}
-	a = a.Contiguous()
-	x := make([]*Tensor, blocks)
-	for i, at := range a.everyPlace(blocks, size) {
-		if upper {
-			i, at = blocks-1-i, at.RSub(all-size)
-		}
-		rows := counts.Unsqueeze(-1).Where(inverse.block(-2, at, size).Unsqueeze(-1).Mul(b.block(-2, at, size).Unsqueeze(-3)), 0).Sum(-2)
-		x[i] = rows.Contiguous()
-		b = b.Sub(a.block(-1, at, size).MatMul(x[i])).Contiguous() // what becomes of rows that are done is nobody's concern
-	}
-	return Cat(b.Rank()-2, x...).Narrow(-2, 0, n)
-}
-
-// diagonalBlocks are the blocks of some rows and columns on the diagonal, [blocks, size, size] of a matrix.
-func (t *Tensor) diagonalBlocks(size int) *Tensor {
-	n, batch := t.Dim(-1), slices.Clip(t.batch())
-	stripe := size * (n + 1)
-	flat := t.Reshape(append(batch, n*n)...)
-	flat = t.like(extend(flat.node(), len(batch), 0, n/size*stripe-n*n))
-	return flat.Reshape(append(batch, n/size, stripe)...).Narrow(-1, 0, size*n).Reshape(append(batch, n/size, size, n)...).Narrow(-1, 0, size)
 }
 
 // Det is the determinant of square matrices.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -126,4 +127,24 @@ func TestFormulaErrors(t *testing.T) {
 	require.ErrorContains(t, tensor.Try(func() { x.EinRepeat("h w -> h w c", nil) }), "the size of c is not given")
 	require.ErrorContains(t, tensor.Try(func() { x.EinReduce("h w -> h", nil, nil) }), "no reduction")
 	require.Error(t, tensor.Try(func() { x.EinRepeat("h w -> h w a b c", axisSizes{"a": 1 << 40, "b": 1 << 40, "c": 1 << 40}) }))
+}
+
+// A recurrence whose steps are stacked along an inner axis is computed once, not anew for each element.
+func TestStackOfManySteps(t *testing.T) {
+	e, err := engine.Open("NULL", engine.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close()) }()
+	const rows, steps = 8, 100
+	input, err := e.FromBytes(dtype.F32, []int{rows, steps}, make([]byte, 4*rows*steps))
+	require.NoError(t, err)
+	x := tensor.FromNode(input, e)
+	sum := x.Select(1, 0)
+	all := []*tensor.Tensor{sum}
+	for i := 1; i < steps; i++ {
+		sum = x.Select(1, i).Add(sum.Mul(0.9))
+		all = append(all, sum)
+	}
+	v, err := tensor.Stack(1, all...).Schedule()
+	require.NoError(t, err)
+	require.Less(t, v.Flops(), int64(2*rows*steps*steps), "a selection for each step at most")
 }

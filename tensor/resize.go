@@ -55,7 +55,13 @@ func (t *Tensor) Resize(sizes []int, o Resize) *Tensor {
 		w := o.taps(in, n, given)
 		if y := x.evenly(first+i, n, w); y != nil {
 			x = y
-		} else if x = x.tapped(first+i, n, w); i+1 < len(sizes) {
+			continue
+		}
+		y, few := x.inPhases(first+i, n, w), w.width <= 2
+		if y == nil {
+			y, few = x.tapped(first+i, n, w), false
+		}
+		if x = y; !few && i+1 < len(sizes) {
 			x = x.Contiguous() // else the next axis would compute each of its taps anew
 		}
 	}
@@ -81,6 +87,68 @@ func (t *Tensor) evenly(axis, n int, w taps) *Tensor {
 		return t.RepeatInterleave(times, axis)
 	}
 	return t.Unflatten(axis, n, step).Narrow(axis+1, 0, 1).Squeeze(axis + 1)
+}
+
+// mostPhases is how many sets of weights are written out, and how far apart they may begin anew.
+const mostPhases = 8
+
+// cycle says that taps are those of a few elements, the phases, again and again, step elements further each time, if beyond the ends the
+// first and the last element are repeated lo and hi times.
+type cycle struct{ times, phases, step, lo, hi int }
+
+// cycle finds out whether they are; the phases are those of the element in the middle and what follows it.
+func (w taps) cycle(in, n int) (c cycle, ok bool) {
+	for c.times = min(in, n); n%c.times != 0 || in%c.times != 0; {
+		c.times--
+	}
+	c.phases, c.step = n/c.times, in/c.times
+	if w.weights == nil || c.times == 1 || c.phases > mostPhases || c.step > mostPhases {
+		return c, false
+	}
+	for i := range n {
+		rest := map[int]float64{} // by element, of its weights
+		for k := range w.width {
+			from, weight := w.phase(c, i%c.phases, k)
+			from += i / c.phases * c.step
+			c.lo, c.hi = max(c.lo, -from), max(c.hi, from+1-in)
+			rest[min(max(from, 0), in-1)] += weight
+			rest[int(w.index[i*w.width+k])] -= w.weights[i*w.width+k]
+		}
+		for _, r := range rest {
+			if math.Abs(r) > 1e-6 {
+				return c, false
+			}
+		}
+	}
+	return c, c.lo+c.hi <= in
+}
+
+// phase is a tap of a phase, as if it were that of an element at the beginning.
+func (w taps) phase(c cycle, phase, k int) (from int, weight float64) {
+	at := (c.times/2*c.phases+phase)*w.width + k
+	return int(w.index[at]) - c.times/2*c.step, w.weights[at]
+}
+
+// inPhases is tapped without looking up what each element is made of, where its taps are a cycle; else it is nil.
+func (t *Tensor) inPhases(axis, n int, w taps) *Tensor {
+	c, ok := w.cycle(t.Dim(axis), n)
+	if !ok {
+		return nil
+	}
+	edges := slices.Repeat([]int{0}, t.Rank())
+	padded := t.PadMode(Replicate, with(edges, axis, c.lo), with(edges, axis, c.hi))
+	parts := make([]*Tensor, c.phases)
+	for j := range parts {
+		for k := range w.width {
+			from, weight := w.phase(c, j, k)
+			x := t.like(stride(padded.node(), axis, from+c.lo, c.times, c.step)).Mul(weight)
+			if k > 0 {
+				x = parts[j].Add(x)
+			}
+			parts[j] = x
+		}
+	}
+	return Stack(axis+1, parts...).Flatten(axis, axis+1)
 }
 
 // tapped makes an axis of n elements, each the weighted sum of its taps.

@@ -48,6 +48,6 @@ func openWASM(o engine.Options, _ func(*plan.Kernel, float64)) (*engine.Machine,
 	if err != nil {
 		return nil, err
 	}
-	m := wasm.Machine{Relaxed: machine.Relaxed(), NoOpt: o.NoOpt}
+	m := wasm.Machine{Relaxed: machine.Relaxed(), Fused: machine.Fused(), NoOpt: o.NoOpt}
 	return &engine.Machine{Device: dev, Target: wasm.Target(m), Render: wasm.Renderer(m), Key: gpu.Browser()}, nil
 }

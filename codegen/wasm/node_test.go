@@ -43,12 +43,15 @@ type nodeCall struct {
 	Table int    `json:"table"`
 }
 
-// TestNode runs all ops in V8 as well: another engine, with shared memory and with relaxed multiply-adds.
+// TestNode runs all ops in V8 as well: another engine, with shared memory and with relaxed multiply-adds, which round once where the processor's do.
 func TestNode(t *testing.T) {
 	node, err := exec.LookPath("node")
 	need.Device(t, "NODE", err)
 	list := trials()
-	for _, m := range []wasm.Machine{{}, {Relaxed: true}} {
+	// As the player asks the engine.
+	once := exec.Command(node, "--experimental-wasm-relaxed-simd", "--input-type=module", "-e",
+		"import { fused } from '../../runtime/wasm/page/processor.js'; process.exit(fused() ? 0 : 1)").Run() == nil
+	for _, m := range []wasm.Machine{{}, {Relaxed: true}, {Relaxed: true, Fused: once}} {
 		for _, directives := range opDirectives {
 			runNode(t, node, m, directives, list)
 		}

@@ -227,6 +227,19 @@ func (r *renderer) apply(u *uop.UOp, k kind) {
 	case uop.Max:
 		r.maximum(d, k)
 	case uop.MulAdd:
+		if r.machine.Fused && d.IsFloat() { // of lanes that are all the same
+			b, c := r.local(v128), r.local(v128)
+			r.op(shape[k] + "splat")
+			r.set(c)
+			r.op(shape[k] + "splat")
+			r.set(b)
+			r.op(shape[k] + "splat")
+			r.get(b)
+			r.get(c)
+			r.op(shape[k] + "relaxed_madd")
+			r.extract(k, 0)
+			return
+		}
 		c := r.local(k)
 		r.set(c)
 		r.op(p + "mul")

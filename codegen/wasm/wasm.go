@@ -7,7 +7,7 @@
 //	k, err := wasm.Renderer(wasm.Machine{})(p) // k.Code is a function's body, k.Source its text to read
 //
 // WebAssembly has no multiply-add. Sums of products and the shared polynomials use the relaxed one where Machine.Relaxed
-// allows it, and else round twice; a MulAdd of the graph is computed exactly. Index arithmetic has 32 bits wherever the bounds show that they
+// allows it, and else round twice; a MulAdd of the graph is computed exactly: where the relaxed one rounds once (Machine.Fused), by that. Index arithmetic has 32 bits wherever the bounds show that they
 // suffice; indices of lanes always have 32 bits, four lanes at a time.
 package wasm
 
@@ -22,7 +22,8 @@ import (
 
 // Machine is what the code generator should know of the engine that will run the code.
 type Machine struct {
-	Relaxed bool // the engine has relaxed-simd multiply-add
+	Relaxed bool // the engine has relaxed-simd multiply-add,
+	Fused   bool // which rounds once
 	Wazero  bool // the engine checks every access by instructions, and its splats wait for the register's last value
 	NoOpt   bool
 }
@@ -33,12 +34,12 @@ func Target(m Machine) *codegen.Target {
 	if !m.Wazero {
 		registers, ahead = 15, 16 // V8 keeps one of x64 for itself
 	}
-	var nests codegen.NestLimits
+	nests := codegen.NestLimits{Rows: 8}
 	if m.Wazero { // in a page the engine would be larger by what makes and lowers them, and its first part is what people wait for
-		nests = codegen.NestLimits{Most: 12, Flops: 120_000, Bytes: 120_000, Rows: 8} // what runtime/wasm has one thread do
+		nests.Most, nests.Flops, nests.Bytes = 12, 120_000, 120_000 // what runtime/wasm has one thread do
 	}
 	return &codegen.Target{
-		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, ReadsAhead: ahead, OneStream: !m.Wazero, Has: has, RelaxedFMA: m.Relaxed, Broad: m.Wazero, NoOpt: m.NoOpt,
+		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, Threads: true, ReadsAhead: ahead, OneStream: !m.Wazero, HoldsLoads: !m.Wazero, Has: m.has, RelaxedFMA: m.Relaxed, SoftFMA: m.Fused, Broad: m.Wazero, NoOpt: m.NoOpt,
 		Nests: nests, ShortLoops: true, Splats: true, Unroll: codegen.Unroll{Copies: 4, Ops: 1000},
 	}
 }
@@ -53,7 +54,7 @@ func vectorLen(d dtype.DType) int {
 
 // has: arithmetic of numbers; narrow floats are words that can be moved and selected; truth values are 0 and 1,
 // or masks of lanes.
-func has(o uop.Op, d dtype.DType) bool {
+func (m Machine) has(o uop.Op, d dtype.DType) bool {
 	switch {
 	case d.IsNarrow():
 		return o == uop.Where || o == uop.Bitcast
@@ -64,7 +65,7 @@ func has(o uop.Op, d dtype.DType) bool {
 	case uop.Info(o).Trait == uop.Function || o == uop.Dot4 || o == uop.DotBF16:
 		return false
 	case o == uop.MulAdd:
-		return d.IsInt()
+		return d.IsInt() || m.Fused
 	case o == uop.Dot2:
 		return d == dtype.I32
 	}

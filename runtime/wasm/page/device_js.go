@@ -60,7 +60,10 @@ func kernelsTake(to unsafe.Pointer, n int32)
 const noRoom = -2
 
 // Relaxed reports whether the browser has relaxed-simd multiply-add.
-func Relaxed() bool { return kernelsRelaxed() == 1 }
+func Relaxed() bool { return kernelsRelaxed() > 0 }
+
+// Fused reports whether that rounds once.
+func Fused() bool { return kernelsRelaxed() == 2 }
 
 // device plays plans at once, so Read and Sync never wait. Not safe for concurrent use.
 type device struct {

@@ -1,7 +1,7 @@
 // The player of WebAssembly kernels as the engine calls it: numbers, and bytes of the engine's memory.
 
 import { shares } from './lent.js'
-import { OutOfMemory, Processor, relaxed } from './processor.js'
+import { OutOfMemory, Processor, fused, relaxed } from './processor.js'
 
 /** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps something for the worker; start
  *  starts a worker that is a thread. */
@@ -20,7 +20,7 @@ export function imports(memory, keep, start) {
     }
   }
   return {
-    relaxed: () => +relaxed(),
+    relaxed: () => relaxed() + fused(),
     open: (threads, poison, to) => now(() => {
       const player = new Processor({ threads: threads || undefined, poison: !!poison, start })
       const unshared = !shares() && globalThis.navigator?.hardwareConcurrency > 1

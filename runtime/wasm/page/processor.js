@@ -35,11 +35,22 @@ const AGAIN = 32 // plays after which what was slower is tried once more
 const ARENA = 0
 const COPY = 1
 
-// A function with one f32x4.relaxed_madd: what validates, runs.
-const madd = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 123, 1, 123, 3, 2, 1, 0, 10, 13, 1, 11, 0, 32, 0, 32, 0, 32, 0, 253, 133, 2, 11)
+// Two functions, of one f32x4.relaxed_madd and of one f64x2.relaxed_madd: what validates, runs.
+const madd = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0,
+  1, 15, 2, 96, 3, 125, 125, 125, 1, 125, 96, 3, 124, 124, 124, 1, 124, 3, 3, 2, 0, 1, 7, 9, 2, 1, 102, 0, 0, 1, 103, 0, 1, 10, 43, 2,
+  20, 0, 32, 0, 253, 19, 32, 1, 253, 19, 32, 2, 253, 19, 253, 133, 2, 253, 31, 0, 11,
+  20, 0, 32, 0, 253, 20, 32, 1, 253, 20, 32, 2, 253, 20, 253, 135, 2, 253, 33, 0, 11)
 
 /** Whether kernels may have relaxed-simd multiply-adds. */
 export const relaxed = () => WebAssembly.validate(madd)
+
+/** Whether they round once. An engine has one way for all of them, wherever they stand. */
+export function fused() {
+  if (!relaxed()) return false
+  const { f, g } = new WebAssembly.Instance(new WebAssembly.Module(madd)).exports
+  const lost = (f, a) => f(a, a, 1 - 2 * a) // of a² what is less than its last digit
+  return lost(f, 1 + 2 ** -12) !== 0 && lost(g, 1 + 2 ** -27) !== 0
+}
 
 /** There is no room for what is asked. */
 export class OutOfMemory extends Error {
