@@ -237,22 +237,25 @@ func (c *chooser) look() {
 	}
 }
 
-// findFinite describes loads with less than their gates where other factors of their products keep the rest.
+// findFinite describes loads with less than their gates where other factors of their products keep the rest: first those that
+// need no gate at all.
 func (c *chooser) findFinite() {
 	if c.anyLength() || len(c.groups) != 1 {
 		return
 	}
 	partners := c.partners()
-	for _, a := range c.loads {
-		how, ok := c.lighter(a.u, partners[a.u])
-		if !ok {
-			continue
+	for _, bare := range []bool{true, false} {
+		for _, a := range c.loads {
+			how, ok := c.lighter(a.u, partners[a.u])
+			if !ok || how.bare != bare {
+				continue
+			}
+			a.gated, a.free = c.lightGate(a.u, how).Op() != uop.Const, rangeSet{}
+			for _, x := range a.u.Src()[2:] {
+				a.free = a.free.or(c.facts.freeRanges(x))
+			}
+			c.finite = append(c.finite, how)
 		}
-		a.gated, a.free = c.lightGate(a.u, how).Op() != uop.Const, rangeSet{}
-		for _, x := range a.u.Src()[2:] {
-			a.free = a.free.or(c.facts.freeRanges(x))
-		}
-		c.finite = append(c.finite, how)
 	}
 }
 

@@ -12,10 +12,11 @@ import (
 // Nanoseconds to start an instruction, and of each lane: densely, or apart; instructions that find out where a gate
 // holds.
 const (
-	startCost   = 15
-	denseCost   = 0.5
-	stridedCost = 1
-	gateInstrs  = 5
+	startCost    = 15
+	denseCost    = 0.5
+	stridedCost  = 1
+	gateInstrs   = 5
+	divideInstrs = 4
 )
 
 // anyCost estimates the nest's time with lanes along an axis of outputs (nil: none) or of reductions, in units of
@@ -73,6 +74,9 @@ func (l *laneSet) anyAccess(a *access, over rangeSet) float64 {
 		}
 	})
 	cost := l.instrs(over, a.free, each, 1)
+	if !a.plain {
+		cost += l.instrs(over, a.free, 2*denseCost, divideInstrs)
+	}
 	if a.gated {
 		cost += l.instrs(over, l.facts.freeRanges(a.u.At(1)), 2*denseCost, gateInstrs)
 	}

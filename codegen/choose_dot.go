@@ -9,6 +9,9 @@ import (
 
 // Which steps of a sum of products go together in words, and where the sums of factors are kept.
 
+// leastSteps make words worth their while.
+const leastSteps = 8
+
 // dottable is the range along which a reduction's steps go in words, or nil, and what becomes of the sum.
 func (c *chooser) dottable(t *tiling) (steps *uop.UOp, d *dotted) {
 	if c.target.Has(uop.Dot4, dtype.I32) {
@@ -25,7 +28,7 @@ func (c *chooser) dottable(t *tiling) (steps *uop.UOp, d *dotted) {
 	for _, x := range t.r.ranges {
 		n := extent(x)
 		w := float64(ceilDiv(n, d.n)*d.n) / float64(n)
-		if c.owners(x) != 1 || !c.wordsAlong(t, d, x) {
+		if n < leastSteps || c.owners(x) != 1 || !c.wordsAlong(t, d, x) {
 			continue
 		}
 		if best == nil || w < waste || w == waste && n > extent(best) {

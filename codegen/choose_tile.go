@@ -76,7 +76,7 @@ func (c *chooser) bestTiling(r *reduction) *tiling {
 	}
 	try := func(v *uop.UOp, along bool) {
 		w := min(c.width(), pow2(extent(v)))
-		for _, lanes := range []int{w, w / 2} {
+		for _, lanes := range []int{w, w / 2, w / 4} {
 			if lanes < 2 {
 				break
 			}
@@ -158,7 +158,10 @@ func (c *chooser) tileCost(t *tiling) float64 {
 	for _, x := range t.r.ranges {
 		if x == t.v { // the rest is done one by one
 			n := t.lanes * t.u
-			rest, _ := c.restSteps(extent(x) % n)
+			rest, lanes := c.restSteps(extent(x) % n)
+			if lanes && len(t.r.ranges) > 1 { // lanes are folded once, after all steps
+				rest -= foldSteps
+			}
 			steps *= float64(extent(x)/n) + rest
 			continue
 		}
@@ -202,7 +205,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 			lines += float64(n*t.u*t.lanes*l.bytes) / 64
 		}
 	}
-	step := max(fma/2, loads/2, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
+	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
 	if words, _ := c.dottable(t); t.along && words == nil {
 		ops := c.unpacked(t)
 		if step = max(step, ops/2+0.7+0.1*far); c.target.WholeRows > 0 {
@@ -347,10 +350,12 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 		return 1, 0
 	case !ok || !l.plain:
 		return 1.5 * float64(t.lanes), 0
-	case s == 1 && l.gated && !t.along:
+	case s == 1 && l.gated && t.along:
+		return 1.5, 0
+	case s == 1 && l.gated:
 		return 1, elements * 0.3
 	case s == 1:
-		return 1, 0
+		return c.crossing(t, l), 0
 	case t.along || reuse < 3*float64(t.lanes)/float64(c.width()):
 		if c.target.Turns && abs(s) <= t.lanes/2 { // whole vectors, each in two lines of the cache, are brought together
 			return 4 * float64(abs(s)), 0
@@ -359,6 +364,19 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 	default:
 		return 1, elements * 1.6
 	}
+}
+
+// crossing is how many cache lines a vector of an operand touches: lanes that begin anywhere lie in two of them now and then.
+func (c *chooser) crossing(t *tiling, l *access) float64 {
+	if !c.target.SplitLoads {
+		return 1
+	}
+	for _, x := range l.index.terms {
+		if x.u != t.v && x.k%t.lanes != 0 {
+			return 1 + float64(t.lanes*l.bytes)/64
+		}
+	}
+	return 1
 }
 
 // crowded says that n lines so many bytes apart want more places of the first cache than they share: where a line may lie is fixed by where in

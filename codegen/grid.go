@@ -282,6 +282,9 @@ func (g *gridder) unroll() []Directive {
 		outer[r] = true
 	}
 	factors := map[*reduction]int{}
+	if g.iterations(factors) < most/4 {
+		return nil
+	}
 	for _, inner := range []bool{true, false} {
 		clear(factors)
 		for f := 2; f <= maxUnroll && g.iterations(factors) > most/8; f *= 2 {

@@ -169,7 +169,7 @@ type Target struct {
 	OneStream  bool        // arrays that are read once are read best as one stream of neighbours: worth a copy of constants in that order
 	LineCycles float64     // what a cache line from the second cache takes; 0: unknown
 	Prefetch   bool        // loops over rows ask for the next row: see the pass "prefetch"
-	SplitLoads bool        // multiply-adds wait for loads, and load their vectors themselves where registers are too few
+	SplitLoads bool        // a vector that lies in two cache lines takes two loads, and loads are what multiply-adds wait for
 	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
 	Nests      NestLimits  // what kernels of several nests may be
 	Matrix     *MatrixUnit // or nil: what multiplies whole blocks of matrices
