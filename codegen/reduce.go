@@ -182,10 +182,13 @@ func productSum(u *uop.UOp) *uop.UOp {
 // mergeInto merges accumulators with elements. A sum of products is rounded once per step: this is where
 // multiply-adds come from.
 func mergeInto(m uop.Monoid, acc, x []*uop.UOp) []*uop.UOp {
-	if p := x[0]; m == uop.Sum && p.Op() == uop.Mul && (p.DType() == dtype.F32 || p.DType() == dtype.F64) {
+	p := x[0]
+	switch sum := m == uop.Sum && (p.DType() == dtype.F32 || p.DType() == dtype.F64); {
+	case sum && p.Op() == uop.Mul:
 		return []*uop.UOp{p.At(0).MulAdd(p.At(1), acc[0])}
-	} else if m == uop.Sum && p.Op() == uop.MulAdd && p.At(2).Op() == uop.Mul {
-		return []*uop.UOp{p.At(0).MulAdd(p.At(1), p.At(2).At(0).MulAdd(p.At(2).At(1), acc[0]))}
+	case sum && p.Op() == uop.MulAdd && p.At(2).Op() == uop.Mul:
+		last := p.At(2)
+		return []*uop.UOp{p.At(0).MulAdd(p.At(1), last.At(0).MulAdd(last.At(1), acc[0]))}
 	}
 	return m.Info().Merge(acc, x)
 }

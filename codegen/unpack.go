@@ -9,8 +9,7 @@ import (
 )
 
 // Factors that are taken out of narrow numbers, as the halves of bytes times the scale of their block are, cost more than the products that they are
-// multiplied in. What is used again and again is staged as these factors: p1u and p1u.1 are what the load p1
-// is made into.
+// multiplied in. What is used again and again is staged as these factors: p1u and p1u.1 are what the load p1 is made into.
 
 const unpackedSuffix = "u"
 
@@ -41,7 +40,7 @@ func (k *kernel) nameUnpacked() {
 				}
 			}
 		}
-		if len(ends) > mostUnpacked || slices.ContainsFunc(ends, func(u *uop.UOp) bool { return u.DType().Size() < 4 || u == k.values[name+wideSuffix] }) {
+		if len(ends) == 0 || len(ends) > mostUnpacked || slices.ContainsFunc(ends, func(u *uop.UOp) bool { return u.DType().Size() < 4 || u == k.values[name+wideSuffix] }) {
 			continue
 		}
 		f := &unpacked{}

@@ -2,6 +2,7 @@ package torchops
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weft-ml/weft/tensor"
@@ -106,8 +107,8 @@ func sameHost(got, want any, r rule) bool {
 }
 
 func (j *job) addAfter(call *call) *Result {
-	for key, ref := range j.c.After {
-		got := call.after[key]
+	for _, key := range slices.Sorted(maps.Keys(j.c.After)) { // in one order, for the same kernels in each run
+		ref, got := j.c.After[key], call.after[key]
 		if got == nil {
 			return failed(j.c, "the adapter does not say what becomes of argument %s", key)
 		}
