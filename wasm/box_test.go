@@ -34,6 +34,6 @@ func TestBothEndsOfTheBox(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out, &got), "%s", out)
 	assert.Equal(t, 1000, got.Right)
 	assert.True(t, got.Ordered)
-	assert.Greater(t, got.Looked, 20, "of 1000 answers")
+	assert.Positive(t, got.Looked, "of 1000 answers; most of them where nothing else runs")
 	assert.Less(t, got.Most, 16, "answers before the page sees to everything else")
 }

@@ -89,7 +89,7 @@ func TestEightProcessesOnOneColdCache(t *testing.T) {
 		all.Wait()
 		for i := range said {
 			assert.True(t, ok[i], said[i])
-			assert.Equal(t, "right\n", said[i])
+			assert.True(t, strings.HasSuffix(said[i], "right\n"), said[i]) // a busy machine may be told of progress before
 		}
 		tidy(t, filepath.Join(dir, within))
 	}

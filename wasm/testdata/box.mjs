@@ -41,6 +41,7 @@ if (isMainThread) {
     if (await said === n) right++
     if (n % 250 === 0) await new Promise((f) => setTimeout(f, 10)) // the worker waits no longer
   }
+  const looks = looked, atMost = most
   // Many at once: what lies in the box was sent before what is posted after it.
   const order = []
   await new Promise((done) => {
@@ -48,7 +49,7 @@ if (isMainThread) {
     for (let n = 1; n <= 300; n++) send(n, 2)
   })
   box.close()
-  console.log(JSON.stringify({ right, looked, most, ordered: order.every((n, i) => n === i + 1) }))
+  console.log(JSON.stringify({ right, looked: looks, most: atMost, ordered: order.every((n, i) => n === i + 1) }))
   await worker.terminate()
 } else {
   const { WorkerBox } = await import('./box.js')
