@@ -131,7 +131,7 @@ type access struct {
 	wide  *uop.UOp // the cast to a wider type by which alone it is read, or nil
 	steps uop.Map[step]
 
-	unpacked *unpacked // what is made of it, or nil
+	factors *unpackedFactors // what is made of it, or nil
 }
 
 // step is a stride, if the index has one.

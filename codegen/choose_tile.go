@@ -183,7 +183,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 		}
 		if !c.depends(l, t.v) {
 			loads += float64(n)
-			if (l.wide != nil || l.unpacked != nil) && l.plain && !l.gated {
+			if (l.wide != nil || l.factors != nil) && l.plain && !l.gated {
 				extra += c.widenCost(t, l)
 				continue
 			}

@@ -45,9 +45,9 @@ type kernel struct {
 	place          map[*uop.UOp]int // position of a range in an explicit order
 	stages         []Directive
 	carry          []Directive
-	factors        map[string]*unpacked       // that narrow loads are made into
-	matrices       map[string][2]matrixFactor // reductions whose staged blocks are products of matrices
-	finite         []light                    // loads that do with less than their gate while all their elements are finite
+	unpackings     map[string]*unpackedFactors // of narrow loads
+	matrices       map[string][2]matrixFactor  // reductions whose staged blocks are products of matrices
+	finite         []light                     // loads that do with less than their gate while all their elements are finite
 
 	row *uop.UOp // the outermost axis of all nests where each of its iterations keeps to rows of its own, before any is divided
 
@@ -66,7 +66,7 @@ func newKernel(s *Spec, target *Target) *kernel {
 func bareKernel(s *Spec, target *Target) *kernel {
 	return &kernel{t: s.Home, target: target, params: slices.Clone(s.Params), vars: s.Vars, outs: slices.Clone(s.Outs),
 		facts: newFacts(), axes: map[string]*axis{}, byR: map[*uop.UOp]*axis{}, values: map[string]*uop.UOp{},
-		place: map[*uop.UOp]int{}, factors: map[string]*unpacked{}}
+		place: map[*uop.UOp]int{}, unpackings: map[string]*unpackedFactors{}}
 }
 
 func (k *kernel) prepare() {

@@ -179,16 +179,26 @@ func productSum(u *uop.UOp) *uop.UOp {
 	return u
 }
 
-// mergeInto merges accumulators with elements. A sum of products is rounded once per step: this is where
+// mergeInto merges accumulators with elements. A sum of products is rounded once per product: this is where
 // multiply-adds come from.
 func mergeInto(m uop.Monoid, acc, x []*uop.UOp) []*uop.UOp {
-	p := x[0]
-	switch sum := m == uop.Sum && (p.DType() == dtype.F32 || p.DType() == dtype.F64); {
-	case sum && p.Op() == uop.Mul:
-		return []*uop.UOp{p.At(0).MulAdd(p.At(1), acc[0])}
-	case sum && p.Op() == uop.MulAdd && p.At(2).Op() == uop.Mul:
-		last := p.At(2)
-		return []*uop.UOp{p.At(0).MulAdd(p.At(1), last.At(0).MulAdd(last.At(1), acc[0]))}
+	if d := x[0].DType(); m == uop.Sum && (d == dtype.F32 || d == dtype.F64) {
+		if sum := addProducts(acc[0], x[0]); sum != nil {
+			return []*uop.UOp{sum}
+		}
 	}
 	return m.Info().Merge(acc, x)
+}
+
+// addProducts adds a product to a sum, or several that productSum made multiply-adds of; nil where p is something else.
+func addProducts(sum, p *uop.UOp) *uop.UOp {
+	switch p.Op() {
+	case uop.Mul:
+		return p.At(0).MulAdd(p.At(1), sum)
+	case uop.MulAdd:
+		if sum = addProducts(sum, p.At(2)); sum != nil {
+			return p.At(0).MulAdd(p.At(1), sum)
+		}
+	}
+	return nil
 }

@@ -158,7 +158,7 @@ type Target struct {
 	Total      bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
 	Limits     plan.Limits
 	RelaxedFMA bool        // a MulAdd of floats is written, and rounds once or twice: good for polynomials
-	SoftFMA    bool        // a MulAdd of floats is computed by many instructions: none is made of sums and polynomials
+	SoftFMA    bool        // a MulAdd of floats is computed by many instructions, or sums have their own (RelaxedFMA): none is made of sums and polynomials
 	Broad      bool        // a number is repeated in all lanes only slowly: better once, in scratch
 	Masks      bool        // loads and choices of some lanes take little more than those of all
 	HoldsLoads bool        // a vector that was loaded has a register until its last use; else single ones are read again where they are used

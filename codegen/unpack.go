@@ -30,7 +30,7 @@ func (k *kernel) nameUnpacked() {
 			if !readsAny(u, made) {
 				continue
 			}
-			if k.madeOf(u, k.facts.freeRanges(l)) {
+			if k.facts.freeRanges(u).within(k.facts.freeRanges(l)) && plainly(u, made) {
 				made[u] = true
 				continue
 			}
@@ -43,7 +43,7 @@ func (k *kernel) nameUnpacked() {
 		if len(ends) == 0 || len(ends) > mostUnpacked || slices.ContainsFunc(ends, func(u *uop.UOp) bool { return u.DType().Size() < 4 || u == k.values[name+wideSuffix] }) {
 			continue
 		}
-		f := &unpacked{}
+		f := &unpackedFactors{}
 		for i, u := range ends {
 			n := name + unpackedSuffix
 			if i > 0 {
@@ -52,16 +52,16 @@ func (k *kernel) nameUnpacked() {
 			k.values[n], f.names, f.bytes = u, append(f.names, n), f.bytes+u.DType().Size()
 		}
 		for _, other := range k.loads {
-			if k.values[other] != l && within(nodes, k.values[other], made) {
+			if k.values[other] != l && onlyFor(nodes, k.values[other], made) {
 				f.loads = append(f.loads, other)
 			}
 		}
-		k.factors[name] = f
+		k.unpackings[name] = f
 	}
 }
 
-// unpacked is what is made of a narrow load.
-type unpacked struct {
+// unpackedFactors are what is made of a narrow load.
+type unpackedFactors struct {
 	names []string // of the factors
 	loads []string // that are read for these only
 	bytes int      // of an element of each
@@ -71,20 +71,18 @@ func readsAny(u *uop.UOp, of map[*uop.UOp]bool) bool {
 	return slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return of[x] })
 }
 
-// madeOf says that a value is computed of loads without gates and of constants, and varies along these ranges at most.
-func (k *kernel) madeOf(u *uop.UOp, free rangeSet) bool {
-	if !u.Op().Elementwise() || u.DType() == dtype.Index || !k.facts.freeRanges(u).within(free) {
-		return false
-	}
-	ok := true
-	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return u.Op() == uop.Load }, func(u *uop.UOp) {
-		ok = ok && (u.Op().Elementwise() || u.Op() == uop.Const || u.Op() == uop.Load && u.At(1).Op() == uop.Const)
+// plainly says that a value is computed of what is made already, and else of loads without gates and of constants.
+func plainly(u *uop.UOp, made map[*uop.UOp]bool) bool {
+	ok := u.Op().Elementwise() && u.DType() != dtype.Index
+	walk(u.Src(), func(u *uop.UOp) bool { return !ok || made[u] || u.Op() == uop.Load }, func(u *uop.UOp) {
+		ok = ok && (made[u] || u.Op().Elementwise() || u.Op() == uop.Const || u.Op() == uop.Load)
+		ok = ok && (u.Op() != uop.Load || u.At(1).Op() == uop.Const)
 	})
 	return ok
 }
 
-// within says that a load is read for these values only.
-func within(nodes []*uop.UOp, l *uop.UOp, made map[*uop.UOp]bool) bool {
+// onlyFor says that a load is read for these values only.
+func onlyFor(nodes []*uop.UOp, l *uop.UOp, made map[*uop.UOp]bool) bool {
 	own := map[*uop.UOp]bool{l: true}
 	for _, u := range nodes {
 		if made[u] || !readsAny(u, own) {
@@ -105,14 +103,14 @@ func (c *chooser) findUnpacked() {
 		return
 	}
 	for _, a := range c.loads {
-		a.unpacked = c.factors[a.name]
+		a.factors = c.unpackings[a.name]
 	}
 }
 
 // shared are the values that are staged of an operand that all lanes share.
 func (a *access) shared() []string {
-	if a.unpacked != nil {
-		return a.unpacked.names
+	if a.factors != nil {
+		return a.factors.names
 	}
 	return []string{a.staged()}
 }
@@ -120,6 +118,6 @@ func (a *access) shared() []string {
 // withoutUnpacked leaves out operands that are read for what others are made into only.
 func withoutUnpacked(shares []*access) []*access {
 	return slices.DeleteFunc(slices.Clone(shares), func(l *access) bool {
-		return slices.ContainsFunc(shares, func(a *access) bool { return a.unpacked != nil && slices.Contains(a.unpacked.loads, l.name) })
+		return slices.ContainsFunc(shares, func(a *access) bool { return a.factors != nil && slices.Contains(a.factors.loads, l.name) })
 	})
 }

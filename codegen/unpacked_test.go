@@ -47,17 +47,26 @@ func TestPackedRows(t *testing.T) {
 	}
 }
 
-// Of the last sum of products each is a multiply-add, those that a factor multiplies as well as those that are added up as they are.
-func TestSumsOfTwoProductsAreMultiplyAdds(t *testing.T) {
-	k := newKit()
-	x, y, out := k.param(dtype.F32, false, 2, 40), k.param(dtype.F32, false, 2, 40), k.param(dtype.F32, true)
-	r := k.rng(40)
-	product := func(i int) *uop.UOp { return k.load(x, k.Index(i), r).Mul(k.load(y, k.Index(i), r)) }
-	k.out(out, nil, k.sum(product(0).Add(product(1)), r))
-	p, err := codegen.Lower(k.s, nil, target())
-	require.NoError(t, err)
-	assert.Equal(t, 2, strings.Count(codegen.Dump(p), "muladd"))
-	assert.NotContains(t, codegen.Dump(p), "mul ")
+// Of a sum of sums of products each product is a multiply-add.
+func TestSumsOfProductsAreMultiplyAdds(t *testing.T) {
+	for n := 1; n <= 4; n++ {
+		k := newKit()
+		x, y, out := k.param(dtype.F32, false, n, 40), k.param(dtype.F32, false, n, 40), k.param(dtype.F32, true)
+		r := k.rng(40)
+		var sum *uop.UOp
+		for i := range n {
+			product := k.load(x, k.Index(i), r).Mul(k.load(y, k.Index(i), r))
+			if sum != nil {
+				product = sum.Add(product)
+			}
+			sum = product
+		}
+		k.out(out, nil, k.sum(sum, r))
+		p, err := codegen.Lower(k.s, nil, target())
+		require.NoError(t, err)
+		assert.Equal(t, n, strings.Count(codegen.Dump(p), "muladd"))
+		assert.NotContains(t, codegen.Dump(p), "mul ")
+	}
 }
 
 // The products that are added up before a factor multiplies them are multiply-adds as those of a sum are, where the target has them.

@@ -83,12 +83,12 @@ func (c *chooser) widenCost(t *tiling, l *access) float64 {
 // worthWide says that an operand that all lanes share is worth widening ahead: it is used by several vectors, or densely along
 // the reduction, so that widening it takes few instructions.
 func (p *arranger) worthWide(l *access) bool {
-	if l.wide == nil && l.unpacked == nil || l.gated || !l.plain || p.t.along || p.alongSteps(l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
+	if l.wide == nil && l.factors == nil || l.gated || !l.plain || p.t.along || p.alongSteps(l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
 		return false
 	}
 	bytes := l.held()
-	if l.unpacked != nil {
-		bytes = l.unpacked.bytes
+	if l.factors != nil {
+		bytes = l.factors.bytes
 	}
 	l.free.and(p.facts.set(p.t.r.ranges...)).each(func(i int) { bytes *= extent(p.facts.ranges[i]) })
 	for _, a := range p.t.axes {

@@ -162,47 +162,42 @@ func TestDecodeMoves(t *testing.T) {
 
 // BenchmarkDecode reads one token after the other with a model of the size of GPT-2 small.
 func BenchmarkDecode(b *testing.B) {
-	for _, form := range []string{"F32", "Q8_0", "Q4_0", "Q4_K"} {
-		b.Run(form, func(b *testing.B) {
-			s := newSized(1, "qwen3", gpt2Small)
-			if form != "F32" {
-				s.pack(b, form)
-			}
-			m, err := Open(ctx, s.gguf(b), Options{Length: 64})
-			require.NoError(b, err)
-			session, err := m.NewSession(ctx)
-			require.NoError(b, err)
-			for b.Loop() {
-				if session.Room() == 0 {
-					session.Reset()
-				}
-				_, err := session.Feed(ctx, 17)
-				require.NoError(b, err)
-			}
-		})
-	}
+	benchmark(b, 64, func(s *Session) error {
+		if s.Room() == 0 {
+			s.Reset()
+		}
+		_, err := s.Feed(ctx, 17)
+		return err
+	})
 }
 
-// BenchmarkPrompt reads 256 tokens with a model of the size of GPT-2 small, in chunks.
+// BenchmarkPrompt reads 256 tokens with one, in chunks.
 func BenchmarkPrompt(b *testing.B) {
 	ids := make([]int, 256)
 	for i := range ids {
 		ids[i] = i * 7 % 3000
 	}
+	benchmark(b, len(ids), func(s *Session) error {
+		s.Reset()
+		_, err := s.Feed(ctx, ids...)
+		return err
+	})
+}
+
+// benchmark runs f with a model in each form of weights.
+func benchmark(b *testing.B, length int, f func(s *Session) error) {
 	for _, form := range []string{"F32", "Q8_0", "Q4_0", "Q4_K", "Q6_K"} {
 		b.Run(form, func(b *testing.B) {
 			s := newSized(1, "qwen3", gpt2Small)
 			if form != "F32" {
 				s.pack(b, form)
 			}
-			m, err := Open(ctx, s.gguf(b), Options{Length: 256})
+			m, err := Open(ctx, s.gguf(b), Options{Length: length})
 			require.NoError(b, err)
 			session, err := m.NewSession(ctx)
 			require.NoError(b, err)
 			for b.Loop() {
-				session.Reset()
-				_, err := session.Feed(ctx, ids...)
-				require.NoError(b, err)
+				require.NoError(b, f(session))
 			}
 		})
 	}

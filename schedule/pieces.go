@@ -17,7 +17,7 @@ const (
 	mostPieces   = 64 // of a kernel's text
 	longestStack = 24
 	pieceVisits  = 1 << 12 // nodes that are looked at for the axes of a kernel
-	fewVisits    = 1 << 8
+	fewVisits    = 1 << 8  // after which nothing is expected of a kernel in which nothing was selected
 )
 
 // stacked says which axes of a stored node's kernel are written piece by piece: those along which each element is another value, and no

@@ -110,11 +110,11 @@ func functionData(memory []byte, table int, h header) int {
 	return int(base)
 }
 
-// addressed says whose addresses are in data or in the code of other functions.
+// addressed says whose addresses are in data, or in the code of other functions, there also those of later instructions.
 func (m *form) addressed(memory []byte, l listed, table int) ([]bool, error) {
 	out := make([]bool, len(m.bodies))
 	function := func(v uint64) int { // an address is the function's number, and where in it
-		if i := int(v>>16) - l.number; v&0xffff == 0 && v < 1<<40 && i >= 0 && i < len(out) {
+		if i := int(v>>16) - l.number; v < 1<<40 && i >= 0 && i < len(out) {
 			return i
 		}
 		return -1
@@ -123,12 +123,12 @@ func (m *form) addressed(memory []byte, l listed, table int) ([]bool, error) {
 		if at >= table && at < l.at+8*l.n { // names and numbers of the tables themselves
 			continue
 		}
-		if i := function(binary.LittleEndian.Uint64(memory[at:])); i >= 0 {
-			out[i] = true
+		if v := binary.LittleEndian.Uint64(memory[at:]); v&0xffff == 0 && function(v) >= 0 {
+			out[function(v)] = true
 		}
 	}
 	for f, body := range m.bodies {
-		if err := numbers(body, func(v int64) {
+		if err := numbers(body, func(v int64) { // a goroutine returns to the second instruction of runtime.goexit, which nobody calls
 			if i := function(uint64(v)); i >= 0 && i != f {
 				out[i] = true
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,18 +31,22 @@ func (w workshop) ran(first, rest []byte) (said string, called map[int]bool) {
 	return said, called
 }
 
-// A program does the same whichever of its functions are in its rest: all, none, those that it calls or those that it does not, and any.
-func TestSplitProgramRuns(t *testing.T) {
-	w := newWorkshop(t)
+// toldOf gives the module of the program and which functions it calls.
+func toldOf(t *testing.T) (w workshop, module []byte, called map[int]bool) {
+	w = newWorkshop(t)
 	module, err := squeeze(program(t), false, false)
 	require.NoError(t, err)
 	tells, err := telling(module)
 	require.NoError(t, err)
-	said, err := w.run(tells)
-	require.NoError(t, err, said)
+	said, called := w.ran(tells, nil)
 	require.Equal(t, says, said)
-	_, called := w.ran(tells, nil)
 	require.Greater(t, len(called), 100)
+	return w, module, called
+}
+
+// A program does the same whichever of its functions are in its rest: all, none, those that it calls or those that it does not, and any.
+func TestSplitProgramRuns(t *testing.T) {
+	w, module, called := toldOf(t)
 
 	random := rand.New(rand.NewPCG(1, 2))
 	drawn := map[int]bool{}
@@ -76,18 +81,8 @@ func TestSplitProgramRuns(t *testing.T) {
 // What tables say of a function is there wherever its frames are looked at: by the collector, where a stack grows, and where a panic unwinds it. So
 // the rest is loaded when any of the program's own functions begins, or one of some others.
 func TestTablesAreThereInTime(t *testing.T) {
-	w := newWorkshop(t)
-	module, err := squeeze(program(t), false, false)
-	require.NoError(t, err)
-	tells, err := telling(module)
-	require.NoError(t, err)
-	said, called := w.ran(tells, nil)
-	require.Equal(t, says, said)
-	var list []int
-	for i := range called {
-		list = append(list, i)
-	}
-	slices.Sort(list)
+	w, module, called := toldOf(t)
+	list := slices.Sorted(maps.Keys(called))
 	var sets [][]int
 	for i := range 8 {
 		var some []int
