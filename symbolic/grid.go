@@ -7,7 +7,8 @@ import (
 )
 
 // grid computes integers that come from indices as indices, where bounds prove that nothing wraps: casts move
-// outwards, so that arange(n)·2 + 1 < m is a guard.
+// outwards, so that arange(n)·2 + 1 < m is a guard. What does not fit into 32 bits stays as it is: there are targets
+// whose indices have no more.
 func grid(m *rewrite.Match) *uop.UOp {
 	u := m.Root
 	x := state(m)
@@ -47,7 +48,7 @@ func grid(m *rewrite.Match) *uop.UOp {
 		return m.Table.Make(u.Op(), dtype.Bool, nil, src...)
 	}
 	v := m.Table.Make(u.Op(), dtype.Index, nil, src...)
-	if !x.span(v).within(typeSpan(d)) || !x.span(v).finite() {
+	if s := x.span(v); !s.within(typeSpan(d)) || !s.within(typeSpan(dtype.I32)) {
 		return nil
 	}
 	return v.Cast(d)
@@ -70,7 +71,7 @@ func gridCast(x *index, u *uop.UOp) *uop.UOp {
 func (x *index) lifted(u *uop.UOp) *uop.UOp {
 	if u.Op() == uop.Const {
 		v, _ := u.ConstValue()
-		if !small(int(v.Int())) || v.Int() < 0 && u.DType().IsUnsigned() {
+		if int64(int32(v.Int())) != v.Int() || v.Int() < 0 && u.DType().IsUnsigned() {
 			return nil
 		}
 		return x.t.Index(int(v.Int()))

@@ -89,6 +89,15 @@ var found = []Pasted{
 		v0 := tensor.Of([]float32{-2, -2, 1, 0, -2, 1, -1, 2, 2, 1, -2, -1}, 3, 4)
 		return []T{v0.Repeat(2, 1).At(tensor.RS(tensor.End, tensor.Begin, -2)).MaxKeep(-2)}
 	}},
+	{"the middle of whole numbers of 64 bits, which is found by bits that indices of 32 bits do not reach", func(ctx context.Context) []T {
+		numbers := make([]int64, 130)
+		for i := range numbers {
+			numbers[i] = int64(i) << 40
+		}
+		v := tensor.Of(numbers, 65, 2)
+		_, at := v.MedianKeep(-2)
+		return []T{at, tensor.Arange(16).To(dtype.I64).Mul(int64(1) << 52), tensor.Arange(16).To(dtype.I64).Lt(int64(1) << 40)}
+	}},
 	{"a clone and a view of it, realized together", func(ctx context.Context) []T {
 		v0 := tensor.Of([]uint32{1}, 1, 1)
 		v1 := v0.Clone()
