@@ -63,7 +63,8 @@ type Config struct {
 	WholeRows   int    // threads that share a matrix of so many bytes read whole rows of it; 0: they share columns
 	Large       int    // bytes of which caches keep nothing until it is read, and from which on arrays are computed in chunks; 0: codegen.PastCaches, and some times that
 	Nests       codegen.NestLimits
-	Parallel    int // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
+	Tables      bool // a thread has room for a number for each of some hundred keys, and reads and writes it fast
+	Parallel    int  // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
 }
 
 // BufKind says whose a buffer is.
