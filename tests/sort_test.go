@@ -21,7 +21,7 @@ import (
 func TestSorts(t *testing.T) {
 	for _, device := range []string{"CPU", "INTERP", "WASM", "REF"} {
 		t.Run(device, func(t *testing.T) {
-			b := newBench(t, device, engine.Options{Poison: true})
+			b := newBench(t, device, engine.Options{Poison: true, Fence: device == "CPU"})
 			r := rand.New(rand.NewPCG(9, 9))
 			specials := []float64{math.NaN(), -math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 5e-324, -5e-324, 1e-40, -1e-40, math.MaxFloat64, 1}
 			float := func() float64 {
@@ -30,24 +30,19 @@ func TestSorts(t *testing.T) {
 				}
 				return r.NormFloat64()
 			}
-			sorts(t, b, dtype.F64, func() float64 { return float() }, floatOrder[float64])
 			sorts(t, b, dtype.F32, func() float32 { return float32(float()) }, floatOrder[float32])
-			sorts(t, b, dtype.I32, func() int32 { return int32(r.Uint64()) >> r.IntN(32) }, cmp.Compare[int32])
 			sorts(t, b, dtype.I64, func() int64 { return int64(r.Uint64()) >> r.IntN(64) }, cmp.Compare[int64])
+			sorts(t, b, dtype.U8, func() uint8 { return uint8(r.Uint32()) }, cmp.Compare[uint8])
+			if device != "CPU" { // the graphs are the same everywhere
+				return
+			}
+			sorts(t, b, dtype.F64, float, floatOrder[float64])
+			sorts(t, b, dtype.I32, func() int32 { return int32(r.Uint64()) >> r.IntN(32) }, cmp.Compare[int32])
 			sorts(t, b, dtype.U64, func() uint64 { return r.Uint64() >> r.IntN(64) }, cmp.Compare[uint64])
 			sorts(t, b, dtype.U32, func() uint32 { return r.Uint32() >> r.IntN(32) }, cmp.Compare[uint32])
 			sorts(t, b, dtype.I16, func() int16 { return int16(r.Uint32()) }, cmp.Compare[int16])
 			sorts(t, b, dtype.I8, func() int8 { return int8(r.Uint32()) }, cmp.Compare[int8])
-			sorts(t, b, dtype.U8, func() uint8 { return uint8(r.Uint32()) }, cmp.Compare[uint8])
-			sorts(t, b, dtype.Bool, func() bool { return r.IntN(2) == 0 }, func(a, b bool) int {
-				switch {
-				case a == b:
-					return 0
-				case b:
-					return -1
-				}
-				return 1
-			})
+			sorts(t, b, dtype.Bool, func() bool { return r.IntN(2) == 0 }, func(a, b bool) int { return cmp.Compare(boolean(a), boolean(b)) })
 		})
 	}
 }
@@ -86,7 +81,7 @@ func sorts[T tensor.Element](t *testing.T, b *bench, d dtype.DType, random func(
 		return b.leaf(d, raw, shape...)
 	}
 	for _, x := range []*tensor.Tensor{of(0), of(1), of(2, 0, 3), of(79), of(81), of(2, 128), of(129, 3), of(3, 193), of(2, 321), of(4, 200, 2).Flip(1), of(200, 2, 3).Flip(0, 2),
-		of(1).Expand(300), of(2, 1, 150).Expand(2, 3, 150), of(4095), of(8191), of(8192), of(12291)} {
+		of(1).Expand(300), of(2, 1, 150).Expand(2, 3, 150), of(4095), of(8193)} {
 		for axis := range x.Rank() {
 			for _, falling := range []bool{false, true} {
 				v, i := x.Sort(axis, falling)
