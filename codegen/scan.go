@@ -169,10 +169,10 @@ const rowsTogether = 4
 
 // runningLanes chooses the axis for lanes, or for rows that go together, and how many: the contiguous one or else the longest.
 func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
-	contiguous := false
 	if c.keyed {
 		return nil, 0
 	}
+	contiguous := false
 	for _, a := range c.g.axes {
 		if c.runs(a.r) || !c.mayVector(a.r) {
 			continue

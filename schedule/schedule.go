@@ -7,7 +7,7 @@
 //	chunk     sums over large products are computed for some rows at a time
 //	stream    sums weighted by a softmax become one reduction, where the target computes weights in blocks
 //	merge     sums of moved sums become one
-//	split     reductions much larger than their result become two, long scans scans of blocks
+//	split     reductions much larger than their result become two, long scans scans of blocks, sorts counts and moves
 //	decide    every node is stored or computed where it is used, with a reason
 //	arrange   the order of a temporary's axes in memory
 //	lower     (of what is stacked along short axes, piece by piece) ranges are pushed from each stored node down to the loads

@@ -45,7 +45,8 @@ var (
 	sortLaw     = rewrite.Named("a sort is one of each digit")
 )
 
-// split rewrites large reductions to small results as two, long scans as scans of blocks, and sorts as what they consist of. It expects and leaves tensor-level nodes.
+// split rewrites large reductions to small results as two, long scans as scans of blocks, and sorts as what they consist of. It expects and
+// leaves tensor-level nodes.
 func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 	parts := map[*uop.UOp][]*uop.UOp{} // of tuples that are none any more
 	order := uop.Topo(roots...)
