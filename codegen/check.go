@@ -120,6 +120,9 @@ func (k *kernel) checkOut(g *group, o Out) error {
 		if a.owner != "" {
 			continue
 		}
+		if k.keyed && (a.kind == Vector || a.kind == Tile) {
+			return fmt.Errorf("codegen: axis %s: accumulators by key are those of one row at a time", a.name)
+		}
 		if a.kind == Vector && !stored.has(k.facts.rangeID(a.r)) {
 			return fmt.Errorf("codegen: vector %s: all lanes would store to one element", a.name)
 		}

@@ -136,16 +136,18 @@ func (c *chooser) turns(lanes *uop.UOp) bool {
 	})
 }
 
-// mayVector says whether every element along r is written by one lane, in any order.
+// mayVector says whether every element along r is written by one lane, in any order. Vectors of a machine are taken apart to be stored at
+// places that come from data.
 func (c *chooser) mayVector(r *uop.UOp) bool {
 	if c.runs(r) {
 		return false
 	}
 	for i, a := range c.outs {
-		if s, ok := c.stride(a, r); !ok || s == 0 {
+		o := c.kernel.outs[c.g.outs[i]]
+		if s, ok := c.stride(a, r); (!ok || s == 0) && !(o.Once && c.target.VectorLen(widest) <= 1) {
 			return false
 		}
-		if o := c.kernel.outs[c.g.outs[i]]; o.Merge != nil && !c.owns(o, r) {
+		if o.Merge != nil && !c.owns(o, r) {
 			return false
 		}
 	}
@@ -163,7 +165,7 @@ func (c *chooser) apart(r *uop.UOp) bool {
 			if !c.owns(o, r) {
 				return false
 			}
-		} else if s, ok := c.stride(a, r); !ok || s == 0 {
+		} else if s, ok := c.stride(a, r); !o.Once && (!ok || s == 0) {
 			return false
 		}
 	}

@@ -29,6 +29,9 @@ func printOut(o *Out) string {
 	if o.Merge != nil {
 		verb = o.Merge.String()
 	}
+	if o.Once {
+		verb = "once"
+	}
 	if o.Gate != nil {
 		gate = fmt.Sprintf(" where %v", o.Gate)
 	}

@@ -52,6 +52,7 @@ type kernel struct {
 	row *uop.UOp // the outermost axis of all nests where each of its iterations keeps to rows of its own, before any is divided
 
 	scanned, scanning rangeSet // axes along which scans go, and what their values run over
+	keyed             bool     // one of them is by key
 
 	nextID int // of a new range
 }

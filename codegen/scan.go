@@ -9,6 +9,7 @@ import (
 // A scan merges the values over a range up to where an axis of the output stands. Code for it is one loop over that axis,
 // the innermost of its nest: accumulators are declared before it, and each iteration merges one value into them and then
 // stores. So that axis stays whole and serial; what directives may do is to share, unroll and put into lanes the others.
+// A scan by key has an accumulator for each key, in scratch memory; the other axes of its nest are shared only.
 
 // scanParts splits the operands of a Scan: the values, the range they run over, and the axis up to which. over is nil for
 // other nodes.
@@ -18,6 +19,14 @@ func scanParts(u *uop.UOp) (parts []*uop.UOp, over, at *uop.UOp) {
 	}
 	n := u.Arg().(uop.ScanArg).Parts
 	return u.Src()[:n], u.At(n), u.At(n + 1)
+}
+
+// keyOf is what says with which of its values a Scan merges each, or nil.
+func keyOf(u *uop.UOp) *uop.UOp {
+	if a := u.Arg().(uop.ScanArg); a.Keys > 0 {
+		return u.At(a.Parts + 2)
+	}
+	return nil
 }
 
 // smallScan leaves of a scan of one element that element.
@@ -32,6 +41,7 @@ func (k *kernel) smallScan(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 // noteScan remembers which axis of the outputs a scan goes along, and which range its values run over.
 func (k *kernel) noteScan(u *uop.UOp) {
 	_, over, at := scanParts(u)
+	k.keyed = k.keyed || keyOf(u) != nil
 	k.scanned = k.scanned.or(k.facts.freeRanges(at))
 	k.scanning = k.scanning.with(k.facts.rangeID(over))
 }
@@ -61,6 +71,7 @@ func (b *builder) openScans(sp insertionPoint, r *uop.UOp, leaf func(sp insertio
 		monoid uop.Monoid
 		regs   []*uop.UOp
 		over   rangeSet
+		table  *uop.UOp // of a scan by key: its accumulators
 	}
 	var lets []Stmt
 	var open []running
@@ -74,12 +85,22 @@ func (b *builder) openScans(sp insertionPoint, r *uop.UOp, leaf func(sp insertio
 		if parts, over, at := scanParts(u); parts != nil && at == r {
 			s := running{monoid: u.Arg().(uop.ScanArg).Monoid, over: b.facts.set(over)}
 			for i, p := range src[:len(parts)] {
-				x := b.reg(p.DType())
+				x, start := b.reg(p.DType()), p.Const(s.monoid.Info().Identity(p.DType(), i))
 				b.facts.free.Set(x, s.over)
 				s.regs = append(s.regs, x)
-				lets = append(lets, &Let{x, p.Const(s.monoid.Info().Identity(p.DType(), i))})
+				if key := keyOf(u); key == nil {
+					lets = append(lets, &Let{x, start})
+				} else {
+					n := u.Arg().(uop.ScanArg).Keys
+					s.table = b.newScratch(p.DType(), n)
+					each := b.newRange(n, "")
+					lets = append(lets, &Alloc{Buf: s.table, N: n}, &Loop{Range: each, Body: []Stmt{&Store{Buf: s.table, Index: []*uop.UOp{each}, Value: start}}})
+				}
 			}
 			items = append(items, src[:len(parts)]...)
+			if s.table != nil {
+				items = append(items, src[len(parts)+2])
+			}
 			open, results[u] = append(open, s), s.regs
 			return s.regs[0]
 		}
@@ -92,7 +113,14 @@ func (b *builder) openScans(sp insertionPoint, r *uop.UOp, leaf func(sp insertio
 	return lets, inside, func(sp insertionPoint) (out []Stmt) {
 		x := sp.roots[n:]
 		for _, s := range open {
-			out = append(out, &Set{Regs: s.regs, Values: mergeInto(s.monoid, s.regs, x[:len(s.regs)])})
+			if s.table != nil {
+				at := x[1:2]
+				sum := mergeInto(s.monoid, []*uop.UOp{b.t.Load(s.table, b.t.True(), at...)}, x[:1])[0]
+				out = append(out, &Let{s.regs[0], sum}, &Store{Buf: s.table, Index: at, Value: s.regs[0]})
+				x = x[1:]
+			} else {
+				out = append(out, &Set{Regs: s.regs, Values: mergeInto(s.monoid, s.regs, x[:len(s.regs)])})
+			}
 			x = x[len(s.regs):]
 			sp.open = sp.open.or(s.over)
 		}
@@ -141,6 +169,9 @@ const rowsTogether = 4
 
 // runningLanes chooses the axis for lanes, or for rows that go together, and how many: the contiguous one or else the longest.
 func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
+	if c.keyed {
+		return nil, 0
+	}
 	contiguous := false
 	for _, a := range c.g.axes {
 		if c.runs(a.r) || !c.mayVector(a.r) {

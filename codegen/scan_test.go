@@ -35,7 +35,7 @@ func running(m uop.Monoid, rows, columns, n int, last bool) *kit {
 	case uop.SumExp, uop.Linear:
 		parts = append(parts, k.load(y, over))
 	}
-	s := k.ScanRange(m, parts, over, r[2])
+	s := k.ScanRange(uop.ScanArg{Monoid: m, Parts: len(parts)}, parts, over, r[2])
 	behind := k.sum(k.load(y, r[5]).Less(s.Part(0)).Where(k.load(y, r[5]), s.Part(0)), r[5]).Mul(k.load(y, r[2]))
 	for i, v := range []*uop.UOp{behind, s.Part(len(parts) - 1).Cast(dtype.F32)} {
 		k.s.Outs = append(k.s.Outs, codegen.Out{Param: []int{o, o2}[i], Axes: axes, Index: place(axes), Value: v})
@@ -89,4 +89,62 @@ func TestScansGoInOrder(t *testing.T) {
 	directives, err := codegen.ParseDirectives("split a1 4; fuse a0 a1.0; thread a0+a1.0; tile a1.1; order a0+a1.0 a1.1 a2")
 	require.NoError(t, err)
 	require.NoError(t, codegen.Legal(k.s, directives, target()))
+}
+
+// counted puts elements of rows where a count by key says: next to those before them of the same key, from a place that a table gives for each
+// row and key. The last output is the count itself.
+func counted(rows, n, keys int) *kit {
+	k := newKit()
+	placed, count := k.param(dtype.I32, true, rows*n), k.param(dtype.I32, true, rows, n)
+	x, first := k.param(dtype.I32, false, rows, n), k.param(dtype.I32, false, rows, keys)
+	r := k.rngs(rows, n, n)
+	key := func(i *uop.UOp) *uop.UOp {
+		return k.load(x, r[0], i).And(k.Int(dtype.I32, keys-1)).Cast(dtype.Index)
+	}
+	one := k.Int(dtype.I32, 1)
+	s := k.ScanRange(uop.ScanArg{Monoid: uop.Sum, Parts: 1, Keys: keys}, []*uop.UOp{one}, r[2], r[1], key(r[2]))
+	at := k.load(first, r[0], key(r[1])).Add(s).Cast(dtype.Index)
+	inside := k.Index(-1).Less(at).And(at.Less(k.Index(rows * n)))
+	k.s.Outs = []codegen.Out{
+		{Param: placed, Axes: r[:2], Index: []*uop.UOp{at}, Gate: inside, Once: true, Value: k.load(x, r[0], r[1])},
+		{Param: count, Axes: r[:2], Index: r[:2], Value: s},
+	}
+	return k
+}
+
+// TestAnyDirectivesKeepCounts: what Legal allows keeps counts by key, and what is put where they say, on every kind of machine.
+func TestAnyDirectivesKeepCounts(t *testing.T) {
+	t.Parallel()
+	for _, m := range tight {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			check := evaluate.New()
+			for seed := range uint64(20) {
+				rnd := rand.New(rand.NewPCG(seed, 8))
+				k := counted(1+rnd.IntN(9), 1+rnd.IntN(40), 1<<(1+rnd.IntN(4)))
+				to := m.t()
+				for _, directives := range [][]codegen.Directive{nil, codegen.Choose(k.s, to), anyDirectives(rnd, k.s, to)} {
+					to.Check = check.Kernel
+					_, err := codegen.Lower(k.s, directives, to)
+					assert.NoError(t, err, fmt.Sprintf("seed %d", seed))
+					to.Check = nil
+				}
+			}
+			assert.Greater(t, check.Forms.Load(), int64(400))
+			assert.Zero(t, check.TooLarge.Load())
+		})
+	}
+}
+
+// Accumulators by key are those of one row: lanes and registers of several are refused.
+func TestCountsHaveOneRow(t *testing.T) {
+	t.Parallel()
+	k := counted(8, 16, 4)
+	for _, to := range tight[:4] {
+		for _, verb := range []string{"vector a0", "tile a0", "vector a1"} {
+			d, err := codegen.ParseDirectives(verb)
+			require.NoError(t, err)
+			assert.Error(t, codegen.Legal(k.s, d, to.t()), verb)
+		}
+	}
 }

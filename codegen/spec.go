@@ -52,5 +52,6 @@ type Out struct {
 	Value *uop.UOp
 	Gate  *uop.UOp
 	Merge *uop.Monoid
+	Once  bool // Index comes from data, and names no element twice: they may be computed in any order
 	Apart bool // begins a nest: it, or one behind it, reads what those before have written
 }

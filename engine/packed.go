@@ -143,7 +143,7 @@ func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error
 		}
 	}
 	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams,
-		WholeRows: e.machine.Target.WholeRows, Nests: e.machine.Target.Nests, Parallel: e.machine.Target.Parallel}
+		WholeRows: e.machine.Target.WholeRows, Nests: e.machine.Target.Nests, Tables: !e.machine.Target.Grid, Parallel: e.machine.Target.Parallel}
 	if r := e.record(c.graph, config); r != nil {
 		return r, nil
 	}

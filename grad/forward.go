@@ -22,7 +22,7 @@ var forwards = [uop.NumOps]forward{
 	uop.Const: still, uop.Buffer: still, uop.Param: still, uop.Var: still, uop.Range: still, uop.Reg: still,
 	uop.Reshape: linear, uop.Permute: linear, uop.Expand: linear, uop.Flip: linear, uop.Pad: linear, uop.Shrink: linear, uop.Slide: linear,
 	uop.Neg: linear, uop.Cast: linear, uop.Add: linear, uop.Where: linear,
-	uop.Reduce: pushReduce, uop.Part: pushPart, uop.Scan: pushScan,
+	uop.Reduce: pushReduce, uop.Part: pushPart, uop.Scan: pushScan, uop.ArgSort: still,
 	uop.Gather: linear, uop.Scatter: pushScatter,
 	uop.Load: still, uop.Store: still,
 	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Extent: linear, uop.Detach: push,

@@ -73,6 +73,8 @@ var laws = [uop.NumOps]law{
 	uop.Part:   part,
 	uop.Scan:   scan,
 
+	uop.ArgSort: none,
+
 	uop.Gather: func(u, g *uop.UOp) grads {
 		x, index := u.At(0), u.At(1)
 		return grads{zeros(g, x.Shape()).Scatter(index, g, u.Arg().(uop.AxisArg).Axis, uop.Sum), nil}

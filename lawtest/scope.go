@@ -173,7 +173,7 @@ func (s *Scope) reduce(x *uop.UOp) *uop.UOp {
 	x = uop.Substitute(s.Table, map[*uop.UOp]*uop.UOp{old: e}, x)[0]
 	m := []uop.Monoid{uop.Sum, uop.MaxOf}[s.IntN(2)]
 	if to != nil {
-		return s.Table.ScanRange(m, []*uop.UOp{x}, r, to)
+		return s.Table.ScanRange(uop.ScanArg{Monoid: m, Parts: 1}, []*uop.UOp{x}, r, to)
 	}
 	return s.Table.ReduceRanges(m, []*uop.UOp{x}, []*uop.UOp{r})
 }

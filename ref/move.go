@@ -123,6 +123,14 @@ func (e *evaluator) scatter(u *uop.UOp) array {
 	base := e.src(u, 0).dense(shape)
 	idx, val := e.src(u, 1).dense(from), e.src(u, 2).dense(from)
 	out := newArray(shape)
+	if arg.Once {
+		for o, v := range idx.data {
+			if i, ok := inside(u.At(1), v, len(out.data)); ok {
+				out.data[i] = val.data[o]
+			}
+		}
+		return out
+	}
 	copy(out.data, base.data)
 	merge := newMerger(arg.Monoid, u.DType())
 	index := make([]int, len(shape))

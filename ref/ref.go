@@ -196,6 +196,8 @@ func (e *evaluator) eval(u *uop.UOp) []array {
 		return e.reduce(u)
 	case uop.Scan:
 		return e.scan(u)
+	case uop.ArgSort:
+		return []array{e.argSort(u)}
 	case uop.Part:
 		return []array{e.values[u.At(0)][u.Arg().(uop.PartArg).I]}
 	case uop.Gather:

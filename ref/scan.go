@@ -11,6 +11,9 @@ import (
 // stored.
 func (e *evaluator) scan(u *uop.UOp) []array {
 	arg := u.Arg().(uop.ScanArg)
+	if arg.Keys > 0 {
+		return []array{e.scanByKey(u)}
+	}
 	if len(u.Src()) != arg.Parts {
 		panic("BUG: ref: a scan over loop ranges")
 	}
@@ -45,4 +48,29 @@ func (e *evaluator) scan(u *uop.UOp) []array {
 		round(d, arrays[arg.Parts+i].data)
 	}
 	return arrays[arg.Parts:]
+}
+
+// scanByKey merges each element with those before it on the axis that have its key.
+func (e *evaluator) scanByKey(u *uop.UOp) array {
+	arg := u.Arg().(uop.ScanArg)
+	shape := u.Shape()
+	out, step := newArray(shape), shape[arg.Axis+1:].Numel()
+	x, key := e.src(u, 0).dense(shape).data, e.src(u, 1).dense(shape).data
+	m := newMerger(arg.Monoid, u.DType())
+	rows := slices.Clone(shape)
+	rows[arg.Axis] = 1
+	walk(rows, []array{out}, func(at []int) {
+		acc := map[uop.Value][]uop.Value{}
+		for j := range shape[arg.Axis] {
+			i := at[0] + j*step
+			k := key[i]
+			if acc[k] == nil {
+				acc[k] = slices.Clone(m.start)
+			}
+			m.into(acc[k], []uop.Value{x[i]})
+			out.data[i] = acc[k][0]
+		}
+	})
+	round(u.DType(), out.data)
+	return out
 }

@@ -244,6 +244,11 @@ func (g *graph) other(o uop.Op, src []*uop.UOp) (d dtype.DType, arg uop.Arg) {
 		return d, uop.ScatterArg{Axis: axis, Monoid: m}
 	case uop.Contiguous:
 		return d, nil
+	case uop.ArgSort:
+		if g.err == nil && !d.IsInt() {
+			g.fail("argsort of %v", d)
+		}
+		return dtype.I32, nil
 	}
 	g.fail("op %v", o)
 	return d, nil

@@ -38,7 +38,7 @@ func monoidNamed(name string) (uop.Monoid, bool) {
 // allowed says whether a file may have an op: those of a graph that is ready to be scheduled.
 func allowed(o uop.Op) bool {
 	switch o {
-	case uop.Const, uop.Param, uop.Var, uop.Range, uop.Reduce, uop.Part, uop.Scan, uop.Gather, uop.Scatter, uop.Contiguous:
+	case uop.Const, uop.Param, uop.Var, uop.Range, uop.Reduce, uop.Part, uop.Scan, uop.ArgSort, uop.Gather, uop.Scatter, uop.Contiguous:
 		return true
 	}
 	return o.IsMovement() || o.Elementwise()

@@ -118,7 +118,7 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 			// Loads of the index and of the gate need none: they are those of scattered values, whose axes stay whole.
 			roots[0] = gated(t, roots[0], roots[len(roots)-1], func(load *uop.UOp) bool { return !k.inside(load) })
 		}
-		outs[i] = codegen.Out{Param: o.Param, Value: roots[0], Index: roots[1 : 1+len(o.Index)], Merge: o.Merge, Apart: o.Apart}
+		outs[i] = codegen.Out{Param: o.Param, Value: roots[0], Index: roots[1 : 1+len(o.Index)], Merge: o.Merge, Once: o.Once, Apart: o.Apart}
 		if o.Gate != nil {
 			outs[i].Gate = roots[len(roots)-1]
 		}

@@ -326,9 +326,11 @@ func (s *scheduler) siblings(g, k *kernel, gr, kr []*uop.UOp) bool {
 	return true
 }
 
-// follows reports whether k goes on from what g reduces, where that is neither a scan nor computed in blocks.
+// follows reports whether k goes on from what g reduces, where that is neither a scan that may have lanes nor computed in blocks.
 func (s *scheduler) follows(g, k *kernel, gr []*uop.UOp, writer map[int]*kernel) bool {
-	if slices.ContainsFunc(gr, func(r *uop.UOp) bool { return r.Op() == uop.Scan || monoidOf(r) == uop.SumExp }) {
+	if slices.ContainsFunc(gr, func(r *uop.UOp) bool {
+		return r.Op() == uop.Scan && r.Arg().(uop.ScanArg).Keys == 0 || monoidOf(r) == uop.SumExp
+	}) {
 		return false
 	}
 	return slices.ContainsFunc(k.reads(), func(b int) bool { return writer[b] == g })
@@ -351,7 +353,7 @@ func streams(r *uop.UOp) bool {
 
 // sameIndex reports whether k loads what g writes only at the element that g writes.
 func (s *scheduler) sameIndex(g, k *kernel) bool {
-	for _, u := range uop.Topo(k.spec.Outs[0].Value) {
+	for _, u := range uop.Topo(k.expressions()...) {
 		if u.Op() != uop.Load {
 			continue
 		}
@@ -376,6 +378,15 @@ func sameElement(t *uop.Table, a []*uop.UOp, da []int, b []*uop.UOp, db []int) b
 func (s *scheduler) join(g, k *kernel) {
 	o := k.spec.Outs[0]
 	v := s.renumber(g, k, o.Value)
+	if o.Once { // its index comes from data
+		o.Index = slices.Clone(o.Index)
+		for i, x := range o.Index {
+			o.Index[i] = s.renumber(g, k, x)
+		}
+		if o.Gate != nil {
+			o.Gate = s.renumber(g, k, o.Gate)
+		}
+	}
 	o.Param = g.param(k.bufs[o.Param], k.spec.Params[o.Param].DType, k.spec.Params[o.Param].Dims)
 	g.spec.Params[o.Param].Write = true
 	o.Value, o.Axes = v, g.spec.Outs[0].Axes

@@ -458,28 +458,40 @@ func (l *lowering) gather(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	return l.simplify(valid.Where(v, v.Int(0)))
 }
 
-// scatter writes the base and then merges values into it, in order.
+// scatter writes the base and then merges values into it, in order. Of what names each place once there is no base.
 func (l *lowering) scatter(u *uop.UOp, out int, axes []*uop.UOp) {
 	a := u.Arg().(uop.ScatterArg)
 	t := l.s.t
-	l.k.spec.Outs = []codegen.Out{{Param: out, Axes: axes, Index: axes, Value: l.simplify(l.value(u.At(0), axes, nil))}}
-	starts := []*uop.UOp{l.element(u.At(0), axes, nil)}
+	var starts []*uop.UOp
+	if !a.Once {
+		l.k.spec.Outs = []codegen.Out{{Param: out, Axes: axes, Index: axes, Value: l.simplify(l.value(u.At(0), axes, nil))}}
+		starts = []*uop.UOp{l.element(u.At(0), axes, nil)}
+	}
 	defer func() { l.started(starts...) }()
 	var from []*uop.UOp
-	for _, n := range u.At(1).Shape() {
-		if n == 0 {
+	for i, n := range u.At(1).Shape() {
+		switch {
+		case n == 0:
 			return
+		case a.Once:
+			from = append(from, axes[i])
+		default:
+			from = append(from, l.newRange(n))
 		}
-		from = append(from, l.newRange(n))
 	}
 	i := l.known(u.At(1), from, nil)
-	valid := within(t, i, u.Shape()[a.Axis])
-	to := slices.Clone(from)
+	to, n := slices.Clone(from), u.Shape()[a.Axis]
 	to[a.Axis] = i
-	m := a.Monoid
-	l.k.spec.Outs = append(l.k.spec.Outs, codegen.Out{
-		Param: out, Axes: from, Index: to, Gate: valid, Merge: &m, Value: l.simplify(l.value(u.At(2), from, valid)),
-	})
+	if a.Once {
+		to, n = []*uop.UOp{i}, u.Shape().Numel()
+		l.k.spec.Params[out].Dims = []int{n}
+	}
+	valid := within(t, i, n)
+	o := codegen.Out{Param: out, Axes: from, Index: to, Gate: valid, Once: a.Once, Value: l.simplify(l.value(u.At(2), from, valid))}
+	if !a.Once {
+		o.Merge = &a.Monoid
+	}
+	l.k.spec.Outs = append(l.k.spec.Outs, o)
 	starts = append(starts, l.element(u.At(2), from, valid))
 }
 

@@ -127,7 +127,7 @@ const (
 func (k *kernel) rowAxes() (out []*uop.UOp) {
 	axes := k.spec.Outs[0].Axes
 	for _, o := range k.spec.Outs {
-		if o.Merge != nil || o.Gate != nil || !slices.Equal(o.Axes, axes) {
+		if o.Merge != nil || o.Once || o.Gate != nil || !slices.Equal(o.Axes, axes) {
 			return nil
 		}
 	}

@@ -104,7 +104,7 @@ func (k *kernel) inPlace(t *uop.Table, buf, slot int) bool {
 	}
 	var out int
 	for i, o := range k.spec.Outs {
-		if o.Merge != nil || slices.ContainsFunc(k.spec.Outs[:i], func(p codegen.Out) bool { return p.Param == o.Param }) {
+		if o.Merge != nil || o.Once || slices.ContainsFunc(k.spec.Outs[:i], func(p codegen.Out) bool { return p.Param == o.Param }) {
 			return false
 		}
 		if k.bufs[o.Param] == buf {

@@ -70,6 +70,9 @@ func (s *scheduler) form(k *kernel) string {
 		if o.Apart {
 			b = append(b, 'a')
 		}
+		if o.Once {
+			b = append(b, 'o')
+		}
 		roots = append(append(append(roots, o.Axes...), o.Index...), o.Gate, o.Value)
 	}
 	return string(b) + s.table.tuple(roots...)

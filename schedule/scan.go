@@ -216,10 +216,13 @@ func (l *lowering) scan(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
 	full := slices.Clone(idx)
 	full[a.Axis] = over
 	parts := make([]*uop.UOp, a.Parts)
-	for i, x := range u.Src() {
+	for i, x := range u.Src()[:a.Parts] {
 		parts[i] = l.simplify(l.value(x, full, nil))
 	}
-	return l.s.t.ScanRange(a.Monoid, parts, over, at)
+	if a.Keys == 0 {
+		return l.s.t.ScanRange(a, parts, over, at)
+	}
+	return l.s.t.ScanRange(a, parts, over, at, l.known(u.At(a.Parts), full, nil))
 }
 
 // lastly moves an axis to the end.

@@ -7,7 +7,7 @@
 //	chunk     sums over large products are computed for some rows at a time
 //	stream    sums weighted by a softmax become one reduction, where the target computes weights in blocks
 //	merge     sums of moved sums become one
-//	split     reductions much larger than their result become two, long scans scans of blocks
+//	split     reductions much larger than their result become two, long scans scans of blocks, sorts counts and moves
 //	decide    every node is stored or computed where it is used, with a reason
 //	arrange   the order of a temporary's axes in memory
 //	lower     (of what is stacked along short axes, piece by piece) ranges are pushed from each stored node down to the loads
@@ -63,7 +63,8 @@ type Config struct {
 	WholeRows   int    // threads that share a matrix of so many bytes read whole rows of it; 0: they share columns
 	Large       int    // bytes of which caches keep nothing until it is read, and from which on arrays are computed in chunks; 0: codegen.PastCaches, and some times that
 	Nests       codegen.NestLimits
-	Parallel    int // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
+	Tables      bool // a thread has room for a number for each of some hundred keys, and reads and writes it fast
+	Parallel    int  // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
 }
 
 // BufKind says whose a buffer is.

@@ -42,9 +42,11 @@ var (
 	splitLaw    = rewrite.Named("a large reduction is one of partial results")
 	productsLaw = rewrite.Named("a sum of many products is sums of some")
 	scanLaw     = rewrite.Named("a long scan is scans of blocks")
+	sortLaw     = rewrite.Named("a sort is one of each digit")
 )
 
-// split rewrites large reductions to small results as two, and long scans as scans of blocks. It expects and leaves tensor-level nodes.
+// split rewrites large reductions to small results as two, long scans as scans of blocks, and sorts as what they consist of. It expects and
+// leaves tensor-level nodes.
 func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 	parts := map[*uop.UOp][]*uop.UOp{} // of tuples that are none any more
 	order := uop.Topo(roots...)
@@ -64,6 +66,8 @@ func (s *scheduler) split(roots []*uop.UOp) []*uop.UOp {
 			}
 		case uop.Scan:
 			w, law = s.splitScan(v), scanLaw
+		case uop.ArgSort:
+			w, law = s.argSort(v), sortLaw
 		case uop.Part:
 			i := v.Arg().(uop.PartArg).I
 			if list := parts[u.At(0)]; list != nil {

@@ -72,7 +72,7 @@ func (s *scheduler) part(k *kernel, buf, slot int) *kernel {
 	}
 	i := k.writes(buf)
 	o := k.spec.Outs[i]
-	if o.Merge != nil || o.Gate != nil || k.scans() {
+	if o.Merge != nil || o.Once || o.Gate != nil || k.scans() {
 		return nil
 	}
 	u, ok := updateOf(o.Value, func(x *uop.UOp) bool { return k.isOld(s.t, o, slot, x) })

@@ -80,6 +80,14 @@ func (s *Spreader) scan(u *uop.UOp) (Value, error) {
 	return out, nil
 }
 
+// argSort orders rows that each lie on one device.
+func (s *Spreader) argSort(u *uop.UOp) (Value, error) {
+	if v := s.of(u.At(0)); v.Cut == len(u.Shape())-1 {
+		return Value{}, s.fail(u, u.Shape(), v.Cut, "and the place of each element depends on all others")
+	}
+	return s.elementwise(u)
+}
+
 // merge has every device merge the results of all, in the order of the devices, so that all get the same bits.
 func (s *Spreader) merge(m uop.Monoid, by [][]*uop.UOp) [][]*uop.UOp {
 	out := make([][]*uop.UOp, len(by))

@@ -164,6 +164,8 @@ func (s *Spreader) node(u *uop.UOp) (Value, error) {
 		return s.reduce(u)
 	case uop.Scan:
 		return s.scan(u)
+	case uop.ArgSort:
+		return s.argSort(u)
 	case uop.Part:
 		return s.part(u)
 	case uop.Gather:

@@ -23,7 +23,7 @@ func (x *index) rangesOf(u *uop.UOp) []*uop.UOp {
 	case uop.ReduceArg:
 		src, bound = src[:a.Parts], src[a.Parts:]
 	case uop.ScanArg: // and with the axis up to which it runs
-		if len(src) > a.Parts {
+		if len(src) > a.Parts+1 {
 			bound = src[a.Parts : a.Parts+1]
 		}
 	}

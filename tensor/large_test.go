@@ -58,10 +58,10 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Sorting is stable in both directions, below and above the size that is sorted by counting.
+// Sorting is stable in both directions, below and above the size that is sorted by counting, and in one block and several.
 func TestSortLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, n := range []int{1, 5, 512, 513, 1100} {
+	for _, n := range []int{1, 5, 128, 129, 1100, 8193} {
 		rows := 2
 		if n > 100 {
 			rows = 1

@@ -80,26 +80,29 @@ func (t *Tensor) take(s *Tensor, at *uop.UOp, axis int) (value, index *Tensor) {
 	return value.Reshape(out...), index.Reshape(out...)
 }
 
+// sortWhole is the longest axis that is sorted for its first elements.
+const sortWhole = 512
+
 // firstOf gives the indices of the first k integers of the last axis, in their stable order. Where that is less work, it cuts the
 // axis into blocks and looks into those k alone whose least elements come first: an element of another block has at least k
 // before it, one in each of these.
 func firstOf(key *uop.UOp, k int) *uop.UOp {
 	last := len(key.Shape()) - 1
 	n, batch := key.Shape()[last], key.Shape()[:last:last]
-	if k == 0 || n <= sortBlock {
-		return cut(argSortLast(key), last, 0, k)
+	if k == 0 || n <= sortWhole {
+		return cut(key.ArgSort(), last, 0, k)
 	}
 	size := 1 << int(math.Log2(math.Sqrt(float64(n)/float64(k)))+.5)
 	blocks := (n + size - 1) / size
 	if 2*(blocks+k*size) > n {
-		return cut(argSortLast(key), last, 0, k)
+		return cut(key.ArgSort(), last, 0, k)
 	}
 	shape := func(s ...int) []int { return append(slices.Clone(batch), s...) }
 	_, hi := uop.IntLimits(key.DType())
 	key = fill(key, last, 0, blocks*size-n, hi)
 	least := key.Reshape(shape(blocks, size)...).Not().Reduce(uop.MaxOf, last+1).Not().Contiguous()
 	from := firstOf(least, k)
-	from = from.Gather(argSortLast(from), last).Contiguous() // equal elements are found in their order
+	from = from.Gather(from.ArgSort(), last).Contiguous() // equal elements are found in their order
 	at := spread(from.Mul(from.Int(size)).Reshape(shape(k, 1)...), shape(k, size))
 	at = at.Add(alongAxis(iota(size, dtype.I32), last+1, at.Shape())).Reshape(shape(k * size)...)
 	return at.Gather(firstOf(key.Gather(at, last).Contiguous(), k), last)

@@ -93,20 +93,25 @@ type (
 	}
 	// ScanArg is a running reduction along Axis. The first Parts sources are the values to merge. In a kernel, where Axis
 	// does not count, two more follow: the range that the values run over, and the index up to which, inclusively, they
-	// are merged. Code can be written where that is an axis of the output, of the same size.
+	// are merged. Code can be written where that is an axis of the output, of the same size. With Keys, of one part, the last source is a
+	// key from 0 to Keys−1 for each value, and those of equal keys are merged: only schedules have such scans.
 	ScanArg struct {
 		Monoid Monoid
 		Parts  int
 		Axis   int
+		Keys   int
 	}
 	// PartArg selects a part of a reduction.
 	PartArg struct{ I int }
 	// AxisArg names an axis.
 	AxisArg struct{ Axis int }
-	// ScatterArg names the axis that the index runs on, and how values are merged.
+	// ScatterArg names the axis that the index runs on, and how values are merged. Once: the index numbers the elements of the whole
+	// array, of the same shape, and each of them exactly once, so that the base does not matter, nor any order: only schedules have such
+	// scatters.
 	ScatterArg struct {
 		Axis   int
 		Monoid Monoid
+		Once   bool
 	}
 	// ExtentArg says how many elements of an axis count.
 	ExtentArg struct {

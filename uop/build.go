@@ -285,12 +285,21 @@ func (u *UOp) Scan(m Monoid, axis int) *UOp { return u.home.ScanParts(m, axis, u
 
 // ScanParts does so with several values; Part(i) gives the results.
 func (t *Table) ScanParts(m Monoid, axis int, parts ...*UOp) *UOp {
-	return t.Make(Scan, parts[0].dtype, ScanArg{m, len(parts), axis}, parts...)
+	return t.Make(Scan, parts[0].dtype, ScanArg{Monoid: m, Parts: len(parts), Axis: axis}, parts...)
 }
 
-// ScanRange merges values over the range over, from 0 up to the value of the range at, in a kernel.
-func (t *Table) ScanRange(m Monoid, parts []*UOp, over, at *UOp) *UOp {
-	return t.Make(Scan, parts[0].dtype, ScanArg{Monoid: m, Parts: len(parts)}, append(slices.Clone(parts), over, at)...)
+// ScanByKey merges each element of u with those before it on an axis that have the same key, of 0 … keys−1.
+func (u *UOp) ScanByKey(m Monoid, axis int, key *UOp, keys int) *UOp {
+	return u.home.Make(Scan, u.dtype, ScanArg{Monoid: m, Parts: 1, Axis: axis, Keys: keys}, u, key)
+}
+
+// ArgSort gives the indices that order integers along the last axis.
+func (u *UOp) ArgSort() *UOp { return u.home.Make(ArgSort, dtype.I32, nil, u) }
+
+// ScanRange merges values over the range over, from 0 up to the value of the range at, in a kernel. A scan by key has that behind them.
+func (t *Table) ScanRange(a ScanArg, parts []*UOp, over, at *UOp, key ...*UOp) *UOp {
+	a.Axis = 0
+	return t.Make(Scan, parts[0].dtype, a, slices.Concat(parts, []*UOp{over, at}, key)...)
 }
 
 // Part is the i-th result of a reduction or of a scan.
@@ -317,7 +326,13 @@ func (u *UOp) Gather(index *UOp, axis int) *UOp {
 
 // Scatter is u merged with value at index on axis; indices outside are ignored. Merging is in row-major order.
 func (u *UOp) Scatter(index, value *UOp, axis int, m Monoid) *UOp {
-	return u.home.Make(Scatter, u.dtype, ScatterArg{axis, m}, u, index, value)
+	return u.home.Make(Scatter, u.dtype, ScatterArg{Axis: axis, Monoid: m}, u, index, value)
+}
+
+// Placed is an array with the elements of u where index says, which numbers the elements of the whole array, each once.
+func (u *UOp) Placed(index *UOp) *UOp {
+	base := u.Int(0).Reshape(slices.Repeat([]int{1}, len(u.shape))...).Expand(u.shape...)
+	return u.home.Make(Scatter, u.dtype, ScatterArg{Monoid: Last, Once: true}, base, index, u)
 }
 
 // Load is the element of a Param at index (one per axis of dims, or one linear), 0 where gate is false. The

@@ -59,6 +59,8 @@ const (
 	Part   // PartArg: one result of a reduction or scan with several
 	Scan   // ScanArg: running reduction along an axis; in kernels up to a range
 
+	ArgSort // the indices, int32, that put integers of the last axis into order; of equal ones the earlier comes first
+
 	// Indexing, storage and order.
 	Gather     // (x, index) AxisArg: out[…i…] = x[…index[…i…]…], 0 outside
 	Scatter    // (base, index, value) ScatterArg: base merged with value at index; outside ignored
@@ -248,6 +250,8 @@ var table = [numOps]OpInfo{
 	Reduce: {"reduce", -1, First, Reduction, 0, nil, Nothing, free, Exact},
 	Part:   {"part", 1, Given, Reduction, 0, nil, Nothing, free, Exact},
 	Scan:   {"scan", -1, First, Reduction, 0, nil, Nothing, free, Exact},
+
+	ArgSort: {"argsort", 1, Given, Reduction, 0, nil, Nothing, free, Exact},
 
 	Gather:     {"gather", 2, First, Memory, 0, nil, Nothing, free, Exact},
 	Scatter:    {"scatter", 3, First, Memory, 0, nil, Nothing, free, Exact},

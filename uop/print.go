@@ -61,6 +61,9 @@ func argString(u *UOp) string {
 	case SlideArg:
 		return fmt.Sprintf("axis %d by %d: %+d k %+d", a.Axis, a.By, a.Step, a.Lo)
 	case ScatterArg:
+		if a.Once {
+			return "once"
+		}
 		return fmt.Sprintf("axis %d %v", a.Axis, a.Monoid)
 	case AxisArg:
 		return fmt.Sprintf("axis %d", a.Axis)

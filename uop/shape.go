@@ -88,6 +88,10 @@ func infer(u *UOp) Shape {
 		return inferReduce(u)
 	case Scan:
 		return inferScan(u)
+	case ArgSort:
+		if !u.src[0].dtype.IsInt() || len(u.src[0].shape) == 0 {
+			return fail(u, "only the last axis of integers is sorted")
+		}
 	case Gather:
 		return inferGather(u, u.src[0], u.src[1], u.arg.(AxisArg).Axis)
 	case Scatter:
@@ -175,7 +179,7 @@ func inferReduce(u *UOp) Shape {
 
 func inferScan(u *UOp) Shape {
 	a := u.arg.(ScanArg)
-	if len(u.src) > a.Parts { // in a kernel
+	if len(u.src) > a.Parts+min(a.Keys, 1) { // in a kernel
 		return nil
 	}
 	shape := u.src[0].shape

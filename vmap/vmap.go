@@ -22,7 +22,7 @@ type rule func(b *batch, u *uop.UOp) *uop.UOp
 var rules = [uop.NumOps]rule{
 	uop.Const: alone, uop.Buffer: alone, uop.Param: alone, uop.Var: alone, uop.Range: alone, uop.Reg: refuse,
 	uop.Reshape: shaped, uop.Expand: shaped, uop.Permute: permute, uop.Flip: flip, uop.Pad: pad, uop.Shrink: shrink, uop.Slide: slide,
-	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part,
+	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part, uop.ArgSort: elementwise,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: copied, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
 	uop.Foreign: foreign,

@@ -31,7 +31,7 @@ func lastPlaces(d dtype.DType) float64 { return math.Ldexp(1, 3-d.Digits()) }
 func nudged(s *codegen.Spec, memory [][]uop.Value, inexact bool, most int) (out [][][]uop.Value) {
 	for i := range trials {
 		m := cloneAll(memory)
-		if err := define(s, nil, m, most, &nudge{rand.New(rand.NewPCG(uint64(i), 0)), inexact}); err == nil {
+		if _, err := define(s, nil, m, most, &nudge{rand.New(rand.NewPCG(uint64(i), 0)), inexact}); err == nil {
 			out = append(out, m)
 		}
 	}

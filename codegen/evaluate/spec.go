@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
@@ -13,12 +14,17 @@ import (
 // count. All operands of an op are computed, whatever it makes of them: an access where its gate holds must be in its
 // array even if nobody looks at the result.
 func Spec(s *codegen.Spec, guards map[*uop.UOp]*uop.UOp, memory [][]uop.Value, most int) error {
-	return define(s, guards, memory, most, nil)
+	_, err := define(s, guards, memory, most, nil)
+	return err
 }
 
-// define computes a Spec; nudge, if any, changes each value that a kernel may round otherwise.
-func define(s *codegen.Spec, guards map[*uop.UOp]*uop.UOp, memory [][]uop.Value, most int, nudge *nudge) error {
-	e := &definition{spec: s, guards: guards, memory: memory, most: most, nudge: nudge, at: map[*uop.UOp]*state{}, merges: map[mergeKey]*merge{}}
+// element is one of an array.
+type element struct{ param, at int }
+
+// define computes a Spec; nudge, if any, changes each value that a kernel may round otherwise. It gives the elements that were stored twice
+// where a place from data was to be met once, as those of arbitrary memory are: which of their values stays is open.
+func define(s *codegen.Spec, guards map[*uop.UOp]*uop.UOp, memory [][]uop.Value, most int, nudge *nudge) (twice map[element]bool, err error) {
+	e := &definition{spec: s, guards: guards, memory: memory, most: most, nudge: nudge, at: map[*uop.UOp]*state{}, merges: map[mergeKey]*merge{}, stored: map[element]bool{}}
 	outs := s.Outs
 	for len(outs) > 0 {
 		n := 1
@@ -28,7 +34,8 @@ func define(s *codegen.Spec, guards map[*uop.UOp]*uop.UOp, memory [][]uop.Value,
 		e.loop(outs[0].Axes, func() { e.element(outs[:n]) })
 		outs = outs[n:]
 	}
-	return e.err
+	maps.DeleteFunc(e.stored, func(_ element, twice bool) bool { return !twice })
+	return e.stored, e.err
 }
 
 // definition evaluates expressions over ranges. Values are kept until a range that they depend on moves, or an array
@@ -43,6 +50,7 @@ type definition struct {
 	wrote  int // when memory was last written
 	most   int
 	nudge  *nudge
+	stored map[element]bool // what was stored at places from data: whether twice
 	err    error
 }
 
@@ -55,9 +63,10 @@ type state struct {
 	reads bool     // an array that the kernel writes
 	open  bool     // of a range: a loop runs over it
 
-	acc         []uop.Value // of a scan: the results so far
-	sum         total       // of what they hold
-	next, began int         // how many elements they hold, and the clock at the first one
+	acc         []uop.Value             // of a scan: the results so far
+	byKey       map[uop.Value]uop.Value // of a scan by key
+	sum         total                   // of what they hold
+	next, began int                     // how many elements they hold, and the clock at the first one
 }
 
 func (e *definition) state(u *uop.UOp) *state {
@@ -173,6 +182,10 @@ func (e *definition) element(outs []codegen.Out) {
 			values[i] = e.merge(*o.Merge, []*uop.UOp{o.Value}).do([]uop.Value{array[at[i]]}, values[i:i+1])[0]
 		}
 		array[at[i]] = values[i]
+		if o.Once {
+			x := element{o.Param, at[i]}
+			_, e.stored[x] = e.stored[x]
+		}
 	}
 }
 
@@ -301,7 +314,7 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 	}
 	moved := slices.ContainsFunc(s.deps, func(r *state) bool { return r != e.state(at) && r.since > s.began })
 	if s.acc == nil || s.next > last || moved || s.reads && e.wrote > s.began {
-		s.acc, s.sum, s.next, s.began = nil, total{}, 0, e.clock
+		s.acc, s.byKey, s.sum, s.next, s.began = nil, map[uop.Value]uop.Value{}, total{}, 0, e.clock
 		for i, p := range parts {
 			s.acc = append(s.acc, a.Monoid.Info().Identity(p.DType(), i))
 		}
@@ -314,7 +327,20 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 		for i, p := range parts {
 			x[i] = e.of(p, s.src[i])[0]
 		}
+		if a.Keys > 0 {
+			key := e.of(u.At(a.Parts+2), s.src[a.Parts+2])[0]
+			if k := key.Int(); k < 0 || k >= int64(a.Keys) {
+				e.fail("key %d of %d", k, a.Keys)
+			}
+			s.acc[0] = a.Monoid.Info().Identity(parts[0].DType(), 0)
+			if v, ok := s.byKey[key]; ok {
+				s.acc[0] = v
+			}
+		}
 		s.acc = m.do(s.acc, x)
+		if a.Keys > 0 {
+			s.byKey[e.of(u.At(a.Parts+2), s.src[a.Parts+2])[0]] = s.acc[0]
+		}
 		s.sum.add(parts[0].DType(), x[0])
 	}
 	if r.open = was; was {

@@ -273,6 +273,8 @@ func (e *evaluator) eval(u *uop.UOp) []area {
 		return e.reduce(u)
 	case uop.Scan:
 		return e.scan(u)
+	case uop.ArgSort:
+		return []area{e.argSort(u)}
 	case uop.Part:
 		return []area{e.known[u.At(0)][u.Arg().(uop.PartArg).I]}
 	case uop.Gather:
