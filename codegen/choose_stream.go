@@ -251,7 +251,7 @@ func (c *chooser) streamLanes(r *uop.UOp) int {
 		return red.free.has(c.facts.rangeID(r)) && red.work >= 8*n
 	}):
 		return 4 * w
-	case some && n >= 2*w:
+	case some && n >= 2*w && 8*ceilDiv(n, 2*w)*2 <= 9*ceilDiv(n, w): // the last of them may overlap the one before
 		return 2 * w
 	}
 	return w
@@ -259,7 +259,7 @@ func (c *chooser) streamLanes(r *uop.UOp) int {
 
 // fewNodes and someNodes are operations of a nest below which each of its instructions may do four vectors or two: what lies around them, as
 // the loops of short sums, is done so much less often.
-const fewNodes, someNodes = 60, 120
+const fewNodes, someNodes = 60, 200
 
 // turned says that blocks of what is read are turned in registers, which takes vectors of the machine's own length.
 func (c *chooser) turned(lanes *uop.UOp) bool {
