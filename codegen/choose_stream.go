@@ -246,15 +246,26 @@ func (c *chooser) streamLanes(r *uop.UOp) int {
 	if n < w {
 		return pow2(n)
 	}
-	for _, red := range c.reds { // several accumulators hide the latency of an update
-		if c.facts.freeRanges(red.u).has(c.facts.rangeID(r)) && n >= 4*w && red.work > 16*n && len(c.nodes) < 60 {
-			return 4 * w
-		}
-	}
-	if n >= 16*w && len(c.nodes) < 40 {
+	switch some, few := len(c.nodes) < someNodes, len(c.nodes) < fewNodes; {
+	case c.turned(r):
+		return w
+	case few && n >= 4*w && slices.ContainsFunc(c.reds, func(red *reduction) bool { // accumulators hide the latency of an update
+		return red.free.has(c.facts.rangeID(r)) && red.work >= 8*n
+	}):
+		return 4 * w
+	case some && n >= 2*w && 8*ceilDiv(n, 2*w)*2 <= 9*ceilDiv(n, w): // the last of them may overlap the one before
 		return 2 * w
 	}
 	return w
+}
+
+// fewNodes and someNodes are operations of a nest below which each of its instructions may do four vectors or two: what lies around them, as
+// the loops of short sums, is done so much less often.
+const fewNodes, someNodes = 60, 200
+
+// turned says that blocks of what is read are turned in registers, which takes vectors of the machine's own length.
+func (c *chooser) turned(lanes *uop.UOp) bool {
+	return c.acrossLines(lanes) != nil && c.turns(lanes)
 }
 
 // laneAxis is the axis of a reduction along which its loads are contiguous, or nil.
