@@ -16,7 +16,7 @@ const GOT = 3 // and of which it knows
 const OUT = 4 // EMPTY, FULL or CLOSED
 const LENGTH_OUT = 5
 const HEARD = 6 // messages that were posted to the page and arrived
-const EYES = 7 // 1 while the page looks out for what is in the box, so that nobody need wake it up
+const EYES = 7 // of the page: ASLEEP, LOOKING, WAITING or WAKING
 
 const EMPTY = 0 // the worker does something else
 const WAITS = 1
@@ -25,13 +25,19 @@ const CALLED = 3 // away: something was posted
 const CLOSED = 4 // nobody is there yet, or any more
 const BUSY = 5 // and looks into the box afterwards
 
+const ASLEEP = 0 // has to be woken up
+const LOOKING = 1 // out for what is in the box, so that nobody need wake it up
+const WAITING = 2 // asleep, but wants to be woken up shortly before there is something
+const WAKING = 3 // was called, and is going to look
+
 const LOOKS = 5000 // of a worker before it sleeps: about 0.1 ms, as waking it takes as long as a short run
 const LINGER = 4 // ms that a worker waits at most
 const OFTEN = 16 // batches after which it sees to everything else; and times that a page looks out before it does so
 // To wake a page up takes the worker 0.03 ms, and the page 0.05. So it looks out for an answer for at most so many ms, where the last one came within that.
 // Where processors are busy otherwise, whoever looks out takes one from the worker: what was in vain weighs as much as so many times that were not.
-const GLANCE = 0.5
-const VAIN = 8
+const QUICK = 2
+const GLANCE = 1
+const VAIN = 4
 
 class Box {
   constructor(buffer) {
@@ -62,41 +68,58 @@ export class PageBox extends Box {
   #credit = 0 // below 0 the page does not look out
   #turns = 0
 
-  /** Gives a box where there can be one. hear takes the bytes of messages. */
-  static open(hear) {
+  /** Gives a box where there can be one. hear takes the bytes of messages; guest is the page among threads. */
+  static open(hear, guest) {
     if (!shares() || !Atomics.waitAsync) return null
     const box = new PageBox(new SharedArrayBuffer(HEAD + 2 * ROOM))
     box.hear = hear
+    box.guest = guest
     box.words[IN] = CLOSED
     box.#listen()
     return box
   }
 
   /** Puts a message into the box, if there is room and all that was posted has arrived. A worker that will not look there by itself is told to
-   *  by a message; it may have found the other one before. */
-  send(buffer, look) {
+   *  by a message; it may have found the other one before. Where somebody awaits an answer, the page looks out for it. */
+  send(buffer, look, awaited) {
     const { words } = this
     const state = Atomics.load(words, IN)
     if (buffer.byteLength > ROOM || state === FULL || state === CLOSED || Atomics.load(words, GOT) !== this.#sent) return false
+    let looks = awaited && this.#waits()
     this.put(new Uint8Array(buffer), this.in, LENGTH_IN)
     const before = Atomics.exchange(words, IN, FULL)
     if (before === WAITS) Atomics.notify(words, IN)
-    else if (before !== BUSY) look()
+    else if (before !== BUSY) {
+      look()
+      looks = false // what is posted may arrive only when this script rests
+      this.guest.goes()
+      Atomics.compareExchange(words, EYES, LOOKING, WAITING)
+    }
+    if (looks) this.#look()
     return true
   }
 
-  /** Is told that the page waits for an answer to what was put in the box, and looks out for it. */
-  waits() {
+  // Says how the page waits for an answer to what is going to be put in the box, and whether it looks out.
+  #waits() {
     this.#asked = performance.now()
-    if (!this.#quick || this.#credit < 0 || ++this.#turns % OFTEN === 0) return void this.#credit++
+    if (this.#credit < 0) return void this.#credit++
+    const looks = this.#quick && ++this.#turns % OFTEN
+    if (looks) this.guest.comes()
+    Atomics.store(this.words, EYES, looks ? LOOKING : WAITING)
+    return looks
+  }
+
+  // Looks out for an answer, and takes part in the work meanwhile.
+  #look() {
     const { words } = this
-    const end = this.#asked + GLANCE
+    const end = performance.now() + GLANCE
     const done = () => Atomics.load(words, OUT) === FULL || !Atomics.load(words, EYES)
-    Atomics.store(words, EYES, 1)
     do {
+      this.guest.help(end)
       for (let i = 0; i < 20 && !done(); i++) Atomics.pause?.()
     } while (!done() && performance.now() < end)
-    Atomics.store(words, EYES, 0)
+    Atomics.store(words, EYES, ASLEEP)
+    this.guest.goes()
     this.#credit = Math.min(this.#credit + (Atomics.load(words, OUT) === FULL ? 1 : -VAIN), 2 * VAIN)
     this.#see()
   }
@@ -120,8 +143,9 @@ export class PageBox extends Box {
     if (Atomics.load(words, OUT) !== FULL) return
     const bytes = this.taken(this.out, LENGTH_OUT)
     Atomics.compareExchange(words, OUT, FULL, EMPTY)
+    Atomics.store(words, EYES, ASLEEP)
     if (this.#asked) {
-      this.#quick = performance.now() - this.#asked < GLANCE
+      this.#quick = performance.now() - this.#asked < QUICK
       this.#asked = 0
     }
     this.hear(bytes.buffer)
@@ -138,6 +162,7 @@ export class PageBox extends Box {
   #listen() {
     for (;;) {
       this.#see()
+      if (Atomics.compareExchange(this.words, EYES, WAKING, LOOKING) === WAKING) this.#look()
       const { async, value } = Atomics.waitAsync(this.words, OUT, EMPTY)
       if (async) return void value.then(() => this.#listen())
       if (Atomics.load(this.words, OUT) === CLOSED) return
@@ -168,10 +193,16 @@ export class WorkerBox extends Box {
   /** Is told when a message has arrived that was posted. */
   arrives() { Atomics.store(this.words, GOT, ++this.#got) }
 
-  /** Gives the message in the box, or null: where the worker has nothing else to do, it waits a moment for one. */
-  next(idle) {
+  /** Gives the message in the box, or null: where the worker has nothing else to do, it waits a moment for one, or now and then sees to everything
+   *  else, and has turn call it back for the box. */
+  next(idle, turn) {
     const { words } = this
-    if (idle && ++this.#turns % OFTEN) {
+    if (idle && ++this.#turns % OFTEN === 0) {
+      Atomics.compareExchange(words, IN, EMPTY, BUSY)
+      turn()
+      return null
+    }
+    if (idle) {
       Atomics.compareExchange(words, IN, EMPTY, BUSY)
       for (let looks = 0; looks < LOOKS && Atomics.load(words, IN) === BUSY && Atomics.load(words, SENT) === this.#got; looks++) Atomics.pause?.()
       if (Atomics.compareExchange(words, IN, BUSY, WAITS) === BUSY && Atomics.load(words, SENT) === this.#got) Atomics.wait(words, IN, WAITS, LINGER)
@@ -194,13 +225,18 @@ export class WorkerBox extends Box {
     if (bytes.length > ROOM || Atomics.load(words, HEARD) !== this.#told || Atomics.load(words, OUT) !== EMPTY) return false
     this.put(bytes, this.out, LENGTH_OUT)
     Atomics.store(words, OUT, FULL)
-    if (!Atomics.load(words, EYES)) Atomics.notify(words, OUT)
+    if (Atomics.load(words, EYES) !== LOOKING) Atomics.notify(words, OUT)
     return true
+  }
+
+  /** Is told that there will soon be an answer. */
+  call() {
+    if (Atomics.compareExchange(this.words, EYES, WAITING, WAKING) === WAITING) Atomics.notify(this.words, OUT)
   }
 
   /** Is told before a message is posted, for which nobody need look out. */
   posts() {
     this.#told++
-    Atomics.store(this.words, EYES, 0)
+    Atomics.store(this.words, EYES, ASLEEP)
   }
 }
