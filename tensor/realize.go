@@ -103,6 +103,9 @@ const keepHistory = 32
 
 // read computes t like Realize but keeps its history, within bounds.
 func (t *Tensor) read(ctx context.Context) error {
+	if t.Engine() != nil && inMemory(t.node()) {
+		return nil
+	}
 	if err := compute(ctx, t); err != nil {
 		return err
 	}
@@ -143,6 +146,9 @@ func settled(ts []*Tensor, f func() error) error {
 	for {
 		before := nodes(ts)
 		err := f()
+		if err == nil {
+			return nil
+		}
 		var stale *engine.StaleError
 		if !errors.As(err, &stale) || slices.Equal(before, nodes(ts)) {
 			return err

@@ -91,9 +91,8 @@ export class PageBox extends Box {
     if (before === WAITS) Atomics.notify(words, IN)
     else if (before !== BUSY) {
       look()
-      looks = false // what is posted may arrive only when this script rests
-      this.guest.goes()
-      Atomics.compareExchange(words, EYES, LOOKING, WAITING)
+      if (looks) this.#rests() // as what is posted may arrive only then
+      looks = false
     }
     if (looks) this.#look()
     return true
@@ -107,6 +106,13 @@ export class PageBox extends Box {
     if (looks) this.guest.comes()
     Atomics.store(this.words, EYES, looks ? LOOKING : WAITING)
     return looks
+  }
+
+  // Looks out no longer, but wants to be called.
+  #rests() {
+    this.guest.goes()
+    Atomics.compareExchange(this.words, EYES, LOOKING, WAITING)
+    this.#see() // of what came before, nobody tells
   }
 
   // Looks out for an answer, and takes part in the work meanwhile.

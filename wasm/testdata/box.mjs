@@ -56,6 +56,7 @@ if (isMainThread) {
   const box = new WorkerBox(workerData, 0)
   const answer = (bytes) => {
     const n = new Int32Array(bytes.buffer, bytes.byteOffset)[0]
+    if (n % 3 === 0) box.call()
     const out = new Uint8Array(new Int32Array(n % 70 === 0 ? 5000 : 1).fill(n).buffer)
     if (box.send(out)) return
     box.posts()
