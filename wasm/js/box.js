@@ -33,10 +33,11 @@ const WAKING = 3 // was called, and is going to look
 const LOOKS = 5000 // of a worker before it sleeps: about 0.1 ms, as waking it takes as long as a short run
 const LINGER = 4 // ms that a worker waits at most
 const OFTEN = 16 // batches after which it sees to everything else; and times that a page looks out before it does so
-// To wake a page up takes the worker 0.03 ms, and the page 0.05. So it looks out for an answer for at most so many ms, where the last one came within that.
-// Where processors are busy otherwise, whoever looks out takes one from the worker: what was in vain weighs as much as so many times that were not.
-const QUICK = 2
-const GLANCE = 1
+// To wake a page up takes the worker 0.03 ms, and the page 0.05. So it looks out for an answer, and takes part in the work meanwhile, where the last one came
+// soon. A page that sleeps is called when the work is done, so that it wakes up while the answer is written. Where processors are busy otherwise, whoever looks
+// out takes one from the worker: what was in vain weighs as much as so many times that were not.
+const QUICK = 2 // ms within which an answer came soon,
+const GLANCE = 1 // and that a page looks out at most
 const VAIN = 4
 
 class Box {

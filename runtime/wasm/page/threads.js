@@ -2,6 +2,7 @@
 // a number of iterations, take iterations until none is left, and sleep again. Whoever gives the job takes part.
 // Each iteration writes what no other one does, so it does not matter who does which. While a plan is played that is worth it, threads
 // look out for the next job before they sleep. A thread without a job makes the arrays that are ordered (spares.js).
+// A guest is whoever may not wait: the page, which takes part while it would otherwise only look out for the answer.
 
 // Words at the begin of the memory.
 const EPOCH = 0 // counts jobs and messages; threads sleep here
@@ -152,6 +153,7 @@ export class Guest {
 
   take(message) {
     if (message?.module) return void this.#add(message.module)
+    this.goes()
     this.#kernels = []
     this.#control = null
     if (message) {
@@ -170,6 +172,9 @@ export class Guest {
     try {
       const { exports } = await WebAssembly.instantiate(module, { weft: { memory: this.#memory } })
       names.forEach(({ name }, i) => { kernels[at + i] = exports[name] })
+    } catch (e) {
+      console.warn(`weft: the page cannot help the engine's threads: ${e.message}`)
+      this.#control = null
     } finally {
       this.#coming--
     }
