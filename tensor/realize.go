@@ -103,9 +103,6 @@ const keepHistory = 32
 
 // read computes t like Realize but keeps its history, within bounds.
 func (t *Tensor) read(ctx context.Context) error {
-	if t.Engine() != nil && inMemory(t.node()) {
-		return nil
-	}
 	if err := compute(ctx, t); err != nil {
 		return err
 	}
