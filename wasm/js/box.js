@@ -38,6 +38,7 @@ const OFTEN = 16 // batches after which it sees to everything else; and times th
 // out takes one from the worker: what was in vain weighs as much as so many times that were not.
 const QUICK = 2 // ms within which an answer came soon,
 const GLANCE = 1 // and that a page looks out at most
+const WAKES = 0.1 // of these the most that a worker takes to wake up
 const VAIN = 4
 
 class Box {
@@ -119,12 +120,13 @@ export class PageBox extends Box {
   // Looks out for an answer, and takes part in the work meanwhile.
   #look() {
     const { words } = this
-    const end = performance.now() + GLANCE
+    const begun = performance.now(), end = begun + GLANCE
     const done = () => Atomics.load(words, OUT) === FULL || !Atomics.load(words, EYES)
-    do {
+    for (let now = begun; !done() && now < end; now = performance.now()) {
+      if (now - begun > WAKES && Atomics.load(words, IN) === FULL) return this.#rests() // perhaps it waits for this processor
       this.guest.help(end)
       for (let i = 0; i < 20 && !done(); i++) Atomics.pause?.()
-    } while (!done() && performance.now() < end)
+    }
     Atomics.store(words, EYES, ASLEEP)
     this.guest.goes()
     this.#credit = Math.min(this.#credit + (Atomics.load(words, OUT) === FULL ? 1 : -VAIN), 2 * VAIN)
