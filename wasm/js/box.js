@@ -39,7 +39,7 @@ const OFTEN = 16 // batches after which it sees to everything else; and times th
 const QUICK = 2 // ms within which an answer came soon,
 const GLANCE = 1 // and that a page looks out at most
 const WAKES = 0.1 // of these the most that a worker takes to wake up
-const VAIN = 4
+const VAIN = 8
 
 class Box {
   constructor(buffer) {
@@ -66,7 +66,8 @@ class Box {
 export class PageBox extends Box {
   #sent = 0
   #asked = 0 // when the page began to wait for an answer; 0: it does not
-  #quick = false // the last one came soon
+  #boxed = false // the last one lay in the box,
+  #quick = false // and came soon
   #credit = 0 // below 0 the page does not look out
   #turns = 0
 
@@ -103,6 +104,7 @@ export class PageBox extends Box {
   // Says how the page waits for an answer to what is going to be put in the box, and whether it looks out.
   #waits() {
     this.#asked = performance.now()
+    if (!this.#boxed) return
     if (this.#credit < 0) return void this.#credit++
     const looks = this.#quick && ++this.#turns % OFTEN
     if (looks) this.guest.comes()
@@ -143,7 +145,7 @@ export class PageBox extends Box {
   /** Is told when a message has arrived that was posted: what lies in the box came before. */
   arrives() {
     this.#see()
-    this.#quick &&= !this.#asked // an answer that does not fit into the box
+    if (this.#asked) this.#boxed = false
     Atomics.add(this.words, HEARD, 1)
   }
 
@@ -154,6 +156,7 @@ export class PageBox extends Box {
     Atomics.compareExchange(words, OUT, FULL, EMPTY)
     Atomics.store(words, EYES, ASLEEP)
     if (this.#asked) {
+      this.#boxed = true
       this.#quick = performance.now() - this.#asked < QUICK
       this.#asked = 0
     }
