@@ -116,7 +116,7 @@ export class Processor {
   #spares = new Spares((bytes) => this.#threads?.order(bytes))
   #poison
   #ended
-  #pace // of the last play
+  #pace // of the last play, if it came when one was expected
   #free = [] // { at, size } by address, never touching
   #end = reserved
   #sizes = new Map() // of what is handed out, by address
@@ -130,8 +130,8 @@ export class Processor {
   /**
    * At most so many threads, where isolated says that workers may share memory; start makes a worker, of an address as trusted gives it, for pages
    * that require trusted types; in a worker, borrow of lent.js has the page make them, as one that makes workers may wait for ever in Firefox. A window may not
-   * wait for others, so there it is one. poison fills fresh memory, for tests. ended is
-   * called when a play has ended. guest gives what stands for a guest of the threads (threads.js).
+   * wait for others, so there it is one. poison fills fresh memory, for tests. ended is called when a play has
+   * ended. guest gives what stands for a guest of the threads (threads.js).
    */
   constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = shares(), trusted = (address) => address,
     start = () => new Worker(trusted(new URL('thread.js', import.meta.url)), { type: 'module' }), poison = false, ended = () => {}, guest = null } = {}) {
@@ -293,8 +293,11 @@ export class Processor {
     }
   }
 
-  /** Is told that a play is likely to come, and wakes the threads if the last one had them awake. */
-  expect() { if (this.#pace?.better) this.#threads.awake() }
+  /** Is told that a play may come: if one came the last time, and had the threads awake, they are woken now. */
+  expect() {
+    if (this.#pace?.better) this.#threads.awake()
+    this.#pace = null
+  }
 
   #launch({ name, number, threads, cost }, table, vars, awake) {
     if (this.#poison) for (const at of this.#places) this.bytes(at, this.#scratch).fill(POISON)
