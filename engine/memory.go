@@ -90,6 +90,9 @@ func (m *memory) take(c *cell) error {
 const minBytes = 4
 
 func isFull(err error) bool {
+	if err == nil {
+		return false
+	}
 	var full *runtime.OutOfMemory
 	return errors.As(err, &full)
 }

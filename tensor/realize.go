@@ -143,6 +143,9 @@ func settled(ts []*Tensor, f func() error) error {
 	for {
 		before := nodes(ts)
 		err := f()
+		if err == nil {
+			return nil
+		}
 		var stale *engine.StaleError
 		if !errors.As(err, &stale) || slices.Equal(before, nodes(ts)) {
 			return err

@@ -41,11 +41,14 @@ func (m *mistake) Error() string { return fmt.Sprintf("%s (at %d)", m.why, m.at+
 
 // tell puts an error of the method of that name into a page's words. What is in such words already stays.
 func tell(name string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var t *told
 	var m *mistake
 	var f *failure
 	switch {
-	case err == nil || errors.As(err, &m):
+	case errors.As(err, &m):
 		return err
 	case errors.As(err, &f):
 		return f

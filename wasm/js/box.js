@@ -16,7 +16,7 @@ const GOT = 3 // and of which it knows
 const OUT = 4 // EMPTY, FULL or CLOSED
 const LENGTH_OUT = 5
 const HEARD = 6 // messages that were posted to the page and arrived
-const EYES = 7 // 1 while the page looks out for what is in the box, so that nobody need wake it up
+const EYES = 7 // of the page: ASLEEP, LOOKING, WAITING or WAKING
 
 const EMPTY = 0 // the worker does something else
 const WAITS = 1
@@ -25,12 +25,20 @@ const CALLED = 3 // away: something was posted
 const CLOSED = 4 // nobody is there yet, or any more
 const BUSY = 5 // and looks into the box afterwards
 
+const ASLEEP = 0 // has to be woken up
+const LOOKING = 1 // out for what is in the box, so that nobody need wake it up
+const WAITING = 2 // asleep, but wants to be woken up shortly before there is something
+const WAKING = 3 // was called, and is going to look
+
 const LOOKS = 5000 // of a worker before it sleeps: about 0.1 ms, as waking it takes as long as a short run
 const LINGER = 4 // ms that a worker waits at most
 const OFTEN = 16 // batches after which it sees to everything else; and times that a page looks out before it does so
-// To wake a page up takes the worker 0.03 ms, and the page 0.05. So it looks out for an answer for at most so many ms, where the last one came within that.
-// Where processors are busy otherwise, whoever looks out takes one from the worker: what was in vain weighs as much as so many times that were not.
-const GLANCE = 0.5
+// To wake a page up takes the worker 0.03 ms, and the page 0.05. So it looks out for an answer, and takes part in the work meanwhile, where the last one came
+// soon. A page that sleeps is called when the work is done, so that it wakes up while the answer is written. Where processors are busy otherwise, whoever looks
+// out takes one from the worker: what was in vain weighs as much as so many times that were not.
+const QUICK = 2 // ms within which an answer came soon,
+const GLANCE = 1 // and that a page looks out at most
+const WAKES = 0.1 // of these the most that a worker takes to wake up
 const VAIN = 8
 
 class Box {
@@ -58,45 +66,71 @@ class Box {
 export class PageBox extends Box {
   #sent = 0
   #asked = 0 // when the page began to wait for an answer; 0: it does not
-  #quick = false // the last one came soon
+  #boxed = false // the last one lay in the box,
+  #quick = false // and came soon
   #credit = 0 // below 0 the page does not look out
   #turns = 0
 
-  /** Gives a box where there can be one. hear takes the bytes of messages. */
-  static open(hear) {
+  /** Gives a box where there can be one. hear takes the bytes of messages; guest is the page among threads. */
+  static open(hear, guest) {
     if (!shares() || !Atomics.waitAsync) return null
     const box = new PageBox(new SharedArrayBuffer(HEAD + 2 * ROOM))
     box.hear = hear
+    box.guest = guest
     box.words[IN] = CLOSED
     box.#listen()
     return box
   }
 
   /** Puts a message into the box, if there is room and all that was posted has arrived. A worker that will not look there by itself is told to
-   *  by a message; it may have found the other one before. */
-  send(buffer, look) {
+   *  by a message; it may have found the other one before. Where somebody awaits an answer, the page looks out for it. */
+  send(buffer, look, awaited) {
     const { words } = this
     const state = Atomics.load(words, IN)
     if (buffer.byteLength > ROOM || state === FULL || state === CLOSED || Atomics.load(words, GOT) !== this.#sent) return false
+    let looks = awaited && this.#waits()
     this.put(new Uint8Array(buffer), this.in, LENGTH_IN)
     const before = Atomics.exchange(words, IN, FULL)
     if (before === WAITS) Atomics.notify(words, IN)
-    else if (before !== BUSY) look()
+    else if (before !== BUSY) {
+      look()
+      if (looks) this.#rests() // as what is posted may arrive only then
+      looks = false
+    }
+    if (looks) this.#look()
     return true
   }
 
-  /** Is told that the page waits for an answer to what was put in the box, and looks out for it. */
-  waits() {
+  // Says how the page waits for an answer to what is going to be put in the box, and whether it looks out.
+  #waits() {
     this.#asked = performance.now()
-    if (!this.#quick || this.#credit < 0 || ++this.#turns % OFTEN === 0) return void this.#credit++
+    if (!this.#boxed) return
+    if (this.#credit < 0) return void this.#credit++
+    const looks = this.#quick && ++this.#turns % OFTEN
+    if (looks) this.guest.comes()
+    Atomics.store(this.words, EYES, looks ? LOOKING : WAITING)
+    return looks
+  }
+
+  // Looks out no longer, but wants to be called.
+  #rests() {
+    this.guest.goes()
+    Atomics.compareExchange(this.words, EYES, LOOKING, WAITING)
+    this.#see() // of what came before, nobody tells
+  }
+
+  // Looks out for an answer, and takes part in the work meanwhile.
+  #look() {
     const { words } = this
-    const end = this.#asked + GLANCE
+    const begun = performance.now(), end = begun + GLANCE
     const done = () => Atomics.load(words, OUT) === FULL || !Atomics.load(words, EYES)
-    Atomics.store(words, EYES, 1)
-    do {
+    for (let now = begun; !done() && now < end; now = performance.now()) {
+      if (now - begun > WAKES && Atomics.load(words, IN) === FULL) return this.#rests() // perhaps it waits for this processor
+      this.guest.help(end)
       for (let i = 0; i < 20 && !done(); i++) Atomics.pause?.()
-    } while (!done() && performance.now() < end)
-    Atomics.store(words, EYES, 0)
+    }
+    Atomics.store(words, EYES, ASLEEP)
+    this.guest.goes()
     this.#credit = Math.min(this.#credit + (Atomics.load(words, OUT) === FULL ? 1 : -VAIN), 2 * VAIN)
     this.#see()
   }
@@ -111,7 +145,7 @@ export class PageBox extends Box {
   /** Is told when a message has arrived that was posted: what lies in the box came before. */
   arrives() {
     this.#see()
-    this.#quick &&= !this.#asked // an answer that does not fit into the box
+    if (this.#asked) this.#boxed = false
     Atomics.add(this.words, HEARD, 1)
   }
 
@@ -120,8 +154,10 @@ export class PageBox extends Box {
     if (Atomics.load(words, OUT) !== FULL) return
     const bytes = this.taken(this.out, LENGTH_OUT)
     Atomics.compareExchange(words, OUT, FULL, EMPTY)
+    Atomics.store(words, EYES, ASLEEP)
     if (this.#asked) {
-      this.#quick = performance.now() - this.#asked < GLANCE
+      this.#boxed = true
+      this.#quick = performance.now() - this.#asked < QUICK
       this.#asked = 0
     }
     this.hear(bytes.buffer)
@@ -138,6 +174,7 @@ export class PageBox extends Box {
   #listen() {
     for (;;) {
       this.#see()
+      if (Atomics.compareExchange(this.words, EYES, WAKING, LOOKING) === WAKING) this.#look()
       const { async, value } = Atomics.waitAsync(this.words, OUT, EMPTY)
       if (async) return void value.then(() => this.#listen())
       if (Atomics.load(this.words, OUT) === CLOSED) return
@@ -168,10 +205,16 @@ export class WorkerBox extends Box {
   /** Is told when a message has arrived that was posted. */
   arrives() { Atomics.store(this.words, GOT, ++this.#got) }
 
-  /** Gives the message in the box, or null: where the worker has nothing else to do, it waits a moment for one. */
-  next(idle) {
+  /** Gives the message in the box, or null: where the worker has nothing else to do, it waits a moment for one, or now and then sees to everything
+   *  else, and has turn call it back for the box. */
+  next(idle, turn) {
     const { words } = this
-    if (idle && ++this.#turns % OFTEN) {
+    if (idle && ++this.#turns % OFTEN === 0) {
+      Atomics.compareExchange(words, IN, EMPTY, BUSY)
+      turn()
+      return null
+    }
+    if (idle) {
       Atomics.compareExchange(words, IN, EMPTY, BUSY)
       for (let looks = 0; looks < LOOKS && Atomics.load(words, IN) === BUSY && Atomics.load(words, SENT) === this.#got; looks++) Atomics.pause?.()
       if (Atomics.compareExchange(words, IN, BUSY, WAITS) === BUSY && Atomics.load(words, SENT) === this.#got) Atomics.wait(words, IN, WAITS, LINGER)
@@ -194,13 +237,18 @@ export class WorkerBox extends Box {
     if (bytes.length > ROOM || Atomics.load(words, HEARD) !== this.#told || Atomics.load(words, OUT) !== EMPTY) return false
     this.put(bytes, this.out, LENGTH_OUT)
     Atomics.store(words, OUT, FULL)
-    if (!Atomics.load(words, EYES)) Atomics.notify(words, OUT)
+    if (Atomics.load(words, EYES) !== LOOKING) Atomics.notify(words, OUT)
     return true
+  }
+
+  /** Is told that there will soon be an answer. */
+  call() {
+    if (Atomics.compareExchange(this.words, EYES, WAITING, WAKING) === WAITING) Atomics.notify(this.words, OUT)
   }
 
   /** Is told before a message is posted, for which nobody need look out. */
   posts() {
     this.#told++
-    Atomics.store(this.words, EYES, 0)
+    Atomics.store(this.words, EYES, ASLEEP)
   }
 }

@@ -19,6 +19,7 @@ import { nn } from './nn.js'
 import { optim } from './optim.js'
 import { formed, shown } from './shown.js'
 import { prepare, startWorker } from './start.js'
+import { Guest } from './threads.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
 import { filled } from './tree.js'
@@ -257,14 +258,15 @@ export class Weft {
   #dropped = []
   #soonest = null // the timer that has them sent
   #dead = null
-  #box = PageBox.open((bytes) => this.#take([bytes]))
+  #guest = new Guest()
+  #box = PageBox.open((bytes) => this.#take([bytes]), this.#guest)
   #lent // threads of the worker's
   #unheard = null // the error of something that was started, which nobody has been told
   #open = new Set() // of promises that the page has: {promise}
 
   constructor(worker, address) {
     this.#worker = worker
-    this.#lent = lend(() => startWorker(address, 'weft thread'), (message, transfer) => this.#post(message, transfer))
+    this.#lent = lend(() => startWorker(address, 'weft thread'), (message, transfer) => this.#post(message, transfer), this.#box && this.#guest)
     worker.onmessage = ({ data }) => {
       this.#box?.arrives()
       if (Array.isArray(data)) this.#take(data)
@@ -531,7 +533,7 @@ export class Weft {
     const pieces = this.#pending.finish()
     const awaited = this.#awaited
     this.#awaited = false
-    if (pieces.length === 1 && pieces[0] instanceof ArrayBuffer && this.#box?.send(pieces[0], () => this.#worker.postMessage(look))) return awaited && this.#box.waits()
+    if (pieces.length === 1 && pieces[0] instanceof ArrayBuffer && this.#box?.send(pieces[0], () => this.#worker.postMessage(look), awaited)) return
     this.#post(pieces, pieces.filter((p) => p instanceof ArrayBuffer || isBitmap(p)))
   }
 

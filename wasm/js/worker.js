@@ -59,6 +59,7 @@ function join(pieces) {
 }
 
 function hand(pieces) {
+  processors.expect()
   batch = join(pieces)
   arrived(batch.length)
 }
@@ -83,6 +84,14 @@ function receive(pieces) {
 
 let box = null // where the page shares memory
 
+// Has the worker go on at the box after a turn of its loop of events.
+const { port1, port2 } = new MessageChannel()
+const turn = () => port2.postMessage(0)
+port1.onmessage = () => {
+  batch = box.look()
+  arrived(batch?.length ?? 0)
+}
+
 function share(buffer) {
   if (!buffer) return
   box = new WorkerBox(buffer, waiting.length)
@@ -96,7 +105,8 @@ function share(buffer) {
 go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
   next(idle) {
-    batch = box?.next(idle)
+    batch = box?.next(idle, turn)
+    if (batch) processors.expect()
     return batch?.length ?? 0
   },
   post(from, n, parcel) {
@@ -110,7 +120,7 @@ go.importObject.weft = {
 const borrowed = borrow((message) => postMessage(message))
 const player = imports(() => memory, (text) => postMessage({ lost: text }), keep)
 go.importObject.player = player.functions
-go.importObject.kernels = kernels(() => memory, keep, borrowed.start)
+const processors = go.importObject.kernels = kernels(() => memory, keep, borrowed.start, () => box?.call(), borrowed.guest)
 
 globalThis.weft = {
   // Called by the engine when it listens; begins has it collect garbage from then on as Go does.

@@ -4,8 +4,8 @@ import { shares } from './lent.js'
 import { OutOfMemory, Processor, fused, relaxed } from './processor.js'
 
 /** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps something for the worker; start
- *  starts a worker that is a thread. */
-export function imports(memory, keep, start) {
+ *  starts a worker that is a thread; ended is called when a play has ended; guest stands for a guest of the threads. */
+export function imports(memory, keep, start, ended, guest) {
   const players = [null] // by the number of the device
   let problem = ''
   const view = (kind, at, n) => new kind(memory().buffer, at >>> 0, n)
@@ -22,7 +22,7 @@ export function imports(memory, keep, start) {
   return {
     relaxed: () => relaxed() + fused(),
     open: (threads, poison, to) => now(() => {
-      const player = new Processor({ threads: threads || undefined, poison: !!poison, start })
+      const player = new Processor({ threads: threads || undefined, poison: !!poison, start, ended, guest })
       const unshared = !shares() && globalThis.navigator?.hardwareConcurrency > 1
       view(Float64Array, to, 3).set([player.threads, player.limit, +unshared])
       return players.push(player) - 1
@@ -38,6 +38,8 @@ export function imports(memory, keep, start) {
     play: (device, plan, args, n, vars, m, seconds, steps) => now(() => {
       players[device].play(plan, view(Float64Array, args, n), view(Int32Array, vars, m), seconds && view(Float64Array, seconds, steps))
     }),
+    /** Is told by the worker that the engine has something to do. */
+    expect() { for (const player of players) player?.expect() },
     close(device) {
       players[device].close()
       players[device] = null

@@ -92,19 +92,21 @@ export function unpack(bytes) {
 class Pace {
   #plays = 0
   #times = [0, 0] // of plays without and with
-  #other
   #awake
+
+  /** What is faster. */
+  get better() { return this.#times[1] <= this.#times[0] }
 
   awake() {
     const n = this.#plays++
-    this.#other = n > 1 && (n % AGAIN === 0 || (n & n - 1) === 0)
-    this.#awake = this.#times[1] <= this.#times[0] !== this.#other
+    const other = n > 1 && (n % AGAIN === 0 || (n & n - 1) === 0)
+    this.#awake = this.better !== other
     return this.#awake
   }
 
   took(ms) {
-    const before = this.#times[+this.#awake]
-    this.#times[+this.#awake] = before && !this.#other ? before + (ms - before) / 4 : ms
+    const before = this.#times[+this.#awake] || ms
+    this.#times[+this.#awake] = Math.min(ms, before + Math.min(ms - before, before) / 8) // what interrupts one play says nothing of the next
   }
 }
 
@@ -113,6 +115,8 @@ export class Processor {
   #threads = null
   #spares = new Spares((bytes) => this.#threads?.order(bytes))
   #poison
+  #ended
+  #pace // of the last play, if it came when one was expected
   #free = [] // { at, size } by address, never touching
   #end = reserved
   #sizes = new Map() // of what is handed out, by address
@@ -126,10 +130,11 @@ export class Processor {
   /**
    * At most so many threads, where isolated says that workers may share memory; start makes a worker, of an address as trusted gives it, for pages
    * that require trusted types; in a worker, borrow of lent.js has the page make them, as one that makes workers may wait for ever in Firefox. A window may not
-   * wait for others, so there it is one. poison fills fresh memory, for tests.
+   * wait for others, so there it is one. poison fills fresh memory, for tests. ended is called when a play has
+   * ended. guest gives what stands for a guest of the threads (threads.js).
    */
   constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = shares(), trusted = (address) => address,
-    start = () => new Worker(trusted(new URL('thread.js', import.meta.url)), { type: 'module' }), poison = false } = {}) {
+    start = () => new Worker(trusted(new URL('thread.js', import.meta.url)), { type: 'module' }), poison = false, ended = () => {}, guest = null } = {}) {
     const shared = !!isolated && threads > 1 && !globalThis.document
     for (let maximum = MOST; !this.#memory; maximum /= 2) {
       try {
@@ -140,9 +145,10 @@ export class Processor {
       }
     }
     this.#poison = poison
+    this.#ended = ended
     this.threads = shared ? threads : 1
-    this.#places = Array(this.threads).fill(0)
-    if (shared) this.#threads = new Threads(this.#memory, threads - 1, start, (made) => this.#spares.put(made))
+    this.#places = Array(this.threads + !!guest).fill(0) // and the guest's
+    if (shared) this.#threads = new Threads(this.#memory, threads - 1, start, (made) => this.#spares.put(made), guest)
   }
 
   /** A view of bytes, good until memory is handed out. */
@@ -257,9 +263,10 @@ export class Processor {
   play(number, args, vars, seconds) {
     const plan = this.#plans.get(number)
     const own = []
-    const awake = plan.pace?.awake()
+    const awake = (this.#pace = plan.pace)?.awake()
     const begun = plan.pace && performance.now()
     if (awake) this.#threads.awake()
+    else this.#threads?.rest()
     try {
       const at = plan.memory.map((m) => (m.kind === ARENA ? own[own.push(this.alloc(m.bytes)) - 1] : args[m.arg]))
       const address = (s) => at[plan.slots[s].memory] + plan.slots[s].offset
@@ -282,7 +289,14 @@ export class Processor {
       if (awake) this.#threads.rest()
       plan.pace?.took(performance.now() - begun)
       for (const a of own) this.free(a)
+      this.#ended()
     }
+  }
+
+  /** Is told that a play may come: if one came the last time, and had the threads awake, they are woken now. */
+  expect() {
+    if (this.#pace?.better) this.#threads.awake()
+    this.#pace = null
   }
 
   #launch({ name, number, threads, cost }, table, vars, awake) {

@@ -2,6 +2,7 @@
 // a number of iterations, take iterations until none is left, and sleep again. Whoever gives the job takes part.
 // Each iteration writes what no other one does, so it does not matter who does which. While a plan is played that is worth it, threads
 // look out for the next job before they sleep. A thread without a job makes the arrays that are ordered (spares.js).
+// A guest is whoever may not wait: the page, which takes part while it would otherwise only look out for the answer.
 
 // Words at the begin of the memory.
 const EPOCH = 0 // counts jobs and messages; threads sleep here
@@ -18,7 +19,9 @@ const ORDERS = 10 // arrays that somebody is to make,
 const ORDER = 11 // each of so many bytes
 const LOOKING = 12 // 1 while threads look out for a job before they sleep
 const MOST = 13 // iterations that a thread takes at once
-const SCRATCH = 16 // of each thread
+const GUESTS = 14 // 1 while the guest is there
+const LONG = 15 // 1 where these may take longer than a guest stays
+const SCRATCH = 16 // of each thread, and of the guest
 const TEXT = 512
 
 /** Bytes at the begin of a memory that are not for buffers. */
@@ -44,12 +47,12 @@ export function alone(kernel, n, cost, table, vars, scratch) {
   for (let lo = 0; lo < n; lo += share) kernel(table, vars, scratch, lo, Math.min(lo + share, n))
 }
 
-// Takes iterations until none is left: again and again half of a fair share of the rest.
-function take(control, kernel, thread, threads) {
+// Takes iterations until none is left, or until a time: again and again half of a fair share of the rest.
+function take(control, kernel, thread, threads, until = Infinity) {
   const n = control[COUNT]
   const most = control[MOST]
   try {
-    for (let lo; (lo = Atomics.load(control, NEXT)) < n;) {
+    for (let lo; (lo = Atomics.load(control, NEXT)) < n && performance.now() < until;) {
       const hi = lo + Math.min(most, Math.ceil((n - lo) / (2 * threads)))
       if (Atomics.compareExchange(control, NEXT, lo, hi) === lo) kernel(control[TABLE], control[VARS], control[SCRATCH + thread], lo, hi)
     }
@@ -60,6 +63,14 @@ function take(control, kernel, thread, threads) {
     new Uint8Array(control.buffer, TEXT).set(text)
     Atomics.store(control, FAILED, text.length)
   }
+}
+
+// Takes part in the job, if there is one.
+function help(control, kernels, thread, threads, until) {
+  Atomics.add(control, ACTIVE, 1) // from here on the job stays as it is
+  const kernel = Atomics.load(control, OPEN) ? kernels[control[KERNEL]] : null
+  if (kernel && !(until && control[LONG])) take(control, kernel, thread, threads, until)
+  if (Atomics.sub(control, ACTIVE, 1) === 1) Atomics.notify(control, ACTIVE)
 }
 
 // Looks out until done() or for about so many ms, and says whether it is done.
@@ -76,6 +87,7 @@ function lookOut(done, ms) {
 
 const AWAKE = 0.3 // ms that a thread looks out for the next job before it sleeps
 const LAST = 0.1 // ms that whoever gave a job looks out for the last of it
+const GUEST = 1e6 // ns that a job takes at most which a guest takes part in
 
 const PAGE = 4096 // bytes of memory that a system gives at once; some give more
 const PART = 16 * PAGE // that a thread fills before it looks for a job
@@ -112,12 +124,6 @@ export function thread(give) {
     }
   }
   const changed = () => Atomics.load(control, EPOCH) !== seen || !Atomics.load(control, LOOKING)
-  const help = () => {
-    Atomics.add(control, ACTIVE, 1) // from here on the job stays as it is
-    const kernel = Atomics.load(control, OPEN) ? kernels[control[KERNEL]] : null
-    if (kernel) take(control, kernel, number, threads)
-    if (Atomics.sub(control, ACTIVE, 1) === 1) Atomics.notify(control, ACTIVE)
-  }
   return ({ data }) => {
     received++
     if (data.module) for (const [, f] of kernelsOf(data.module, memory)) kernels.push(f)
@@ -131,18 +137,70 @@ export function thread(give) {
       if (Atomics.load(control, LOOKING)) lookOut(changed, AWAKE)
       Atomics.wait(control, EPOCH, seen)
       seen = Atomics.load(control, EPOCH)
-      help()
+      help(control, kernels, number, threads)
     }
+  }
+}
+
+/** A guest among threads: it takes their messages, but part in jobs only while it has nothing else to do. Meanwhile one thread less is woken up. */
+export class Guest {
+  #control = null
+  #memory
+  #about
+  #seen = 0
+  #kernels = []
+  #coming = 0 // modules
+
+  take(message) {
+    if (message?.module) return void this.#add(message.module)
+    this.goes()
+    this.#kernels = []
+    this.#control = null
+    if (message) {
+      this.#about = message
+      this.#memory = message.memory
+      this.#control = new Int32Array(message.memory.buffer, 0, reserved / 4)
+    }
+  }
+
+  async #add(module) {
+    const kernels = this.#kernels
+    const at = kernels.length
+    const names = WebAssembly.Module.exports(module)
+    kernels.length += names.length
+    this.#coming++
+    try {
+      const { exports } = await WebAssembly.instantiate(module, { weft: { memory: this.#memory } })
+      names.forEach(({ name }, i) => { kernels[at + i] = exports[name] })
+    } catch (e) {
+      console.warn(`weft: the page cannot help the engine's threads: ${e.message}`)
+      this.#control = null
+    } finally {
+      this.#coming--
+    }
+  }
+
+  /** Says that it is there from now on, or is not. */
+  comes() { if (this.#control && !this.#coming) Atomics.store(this.#control, GUESTS, 1) }
+  goes() { if (this.#control) Atomics.store(this.#control, GUESTS, 0) }
+
+  /** Takes part in a job that there may be, until a time. */
+  help(until) {
+    const control = this.#control
+    if (!control || Atomics.load(control, EPOCH) === this.#seen) return
+    this.#seen = Atomics.load(control, EPOCH)
+    help(control, this.#kernels, this.#about.number, this.#about.threads, until)
   }
 }
 
 export class Threads {
   #control
   #workers = []
+  #guest
 
   /** Starts n threads besides this one. One that does not start takes no part, and nobody waits for it. made takes arrays that
-   *  were ordered. */
-  constructor(memory, n, start, made) {
+   *  were ordered. guest gives what stands for one, if there is any. */
+  constructor(memory, n, start, made, guest) {
     this.#control = new Int32Array(memory.buffer, 0, reserved / 4)
     for (let number = 1; number <= n; number++) {
       const failed = (e) => console.warn(`weft: thread ${number + 1} of ${n + 1} does not start, the others do its work: ${e.message ?? 'thread.js was not loaded; it lies beside threads.js and needs the headers of the page'}`)
@@ -156,17 +214,20 @@ export class Threads {
         failed(e)
       }
     }
+    this.#guest = guest?.()
+    this.#guest?.postMessage({ memory, number: n + 1, threads: n + 1 })
     this.#control[SENT] = 1
   }
 
   /** Gives all threads a module. */
   send(module) {
     for (const w of this.#workers) w.postMessage({ module })
+    this.#guest?.postMessage({ module })
     Atomics.add(this.#control, SENT, 1)
-    this.#wake()
+    this.#wake(this.#workers.length)
   }
 
-  #wake(n) {
+  #wake(n = this.#workers.length - Atomics.load(this.#control, GUESTS)) {
     Atomics.add(this.#control, EPOCH, 1)
     Atomics.notify(this.#control, EPOCH, n)
   }
@@ -193,10 +254,11 @@ export class Threads {
     const control = this.#control
     control.set([0, n, i, table, vars, 0], NEXT)
     control[MOST] = shareOf(n, cost)
+    control[LONG] = cost > GUEST
     control.set(scratch, SCRATCH)
     Atomics.store(control, OPEN, 1)
     this.#wake()
-    take(control, kernel, 0, scratch.length)
+    take(control, kernel, 0, this.#workers.length + 1)
     Atomics.store(control, OPEN, 0)
     lookOut(() => !Atomics.load(control, ACTIVE), LAST)
     for (let active; (active = Atomics.load(control, ACTIVE));) Atomics.wait(control, ACTIVE, active)
@@ -205,5 +267,6 @@ export class Threads {
 
   close() {
     for (const w of this.#workers) w.terminate()
+    this.#guest?.terminate()
   }
 }

@@ -65,6 +65,34 @@ async function threads() {
   player.close()
 }
 
+// A guest takes part in short jobs while it is there, and never in long ones. Here it is the only one who helps.
+async function guests() {
+  const worker = new Worker(new URL('./node-guest.js', import.meta.url))
+  worker.unref()
+  let ended = 0
+  const guest = () => ({ postMessage: (data) => worker.postMessage(data), terminate: () => worker.postMessage(null) })
+  const player = quietly(() => new Processor({ threads: 2, isolated: true, start() { throw new Error('no workers here') }, guest, ended: () => ended++ }))
+  const loaded = product(player)
+  const out = player.alloc(256)
+  const short = player.load(plan('several')), long = player.load(plan('tell'))
+  const who = (plan) => {
+    player.write(out, 0, new Uint8Array(256))
+    player.expect()
+    player.play(plan, [out], none)
+    return new Set(new Int32Array(player.read(out, 0, 256).buffer).filter((at) => at))
+  }
+  let helped = 0
+  for (const end = Date.now() + 20000; helped < 3 && Date.now() < end;) {
+    if (who(short).size === 2) helped++
+    product(player, loaded)
+    await new Promise((done) => setTimeout(done, 1))
+  }
+  assert.equal(helped, 3, 'the guest helps')
+  for (let i = 0; i < 10; i++) assert.equal(who(long).size, 1, 'but not for long')
+  assert.ok(ended > 15, 'it is told of each play')
+  player.close()
+}
+
 // Who reads as much again and again gets arrays that threads made, each of its own.
 async function reads() {
   const player = new Processor({ threads: 2, isolated: true, start })
@@ -109,13 +137,16 @@ async function spares() {
   assert.equal(s.take(2 * n).byteLength, 2 * n)
 }
 
+function quietly(f, said = []) {
+  const { warn } = console
+  console.warn = (text) => said.push(text)
+  try { return f() } finally { console.warn = warn }
+}
+
 // Threads that do not start are told of, and missed by nobody.
 function missing() {
   const said = []
-  const { warn } = console
-  console.warn = (text) => said.push(text)
-  const player = new Processor({ threads: 3, isolated: true, start() { throw new Error('no workers here') } })
-  console.warn = warn
+  const player = quietly(() => new Processor({ threads: 3, isolated: true, start() { throw new Error('no workers here') } }), said)
   assert.equal(said.length, 2)
   assert.match(said[0], /thread 2 of 3 does not start.*no workers here/)
   product(player)
@@ -165,6 +196,7 @@ missing()
 errors()
 memory()
 await threads()
+await guests()
 await reads()
 await spares()
 console.log('all is well')
