@@ -91,12 +91,13 @@ func (r *renderer) helper(what, e string) string {
 	case "sel":
 		m := r.vtype(maskElem(elemBits[e]))
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
-	case "fma", "sqrt":
+	case "fma", "sqrt", "trunc":
 		r.mathHelper(what, name, v, e)
 	case "dot2", "dot4", "dotbf16":
 		r.dotHelper(what, name, v)
 	case "all":
-		f("int", v+" m", fmt.Sprintf("%[1]s all = ~(%[1]s){0}; return !__builtin_memcmp(&m, &all, sizeof m);", v))
+		r.define(name, fmt.Sprintf("#ifdef WEFT_SIGNS_%[1]s\n#define %[2]s(m) (WEFT_SIGNS_%[1]s(m) == (1 << %[3]d) - 1)\n#else\n"+
+			"static inline int %[2]s(%[1]s m) { %[1]s all = ~(%[1]s){0}; return !__builtin_memcmp(&m, &all, sizeof m); }\n#endif\n", v, name, n))
 	default:
 		panic("BUG: no helper " + what)
 	}
@@ -123,8 +124,8 @@ func (r *renderer) called(what, e string) string {
 
 func (r *renderer) mathHelper(what, name, v, e string) {
 	args, params, call := "a, b, c", fmt.Sprintf("%[1]s a, %[1]s b, %[1]s c", v), "weft_fma_"+e+"(a[%[1]d], b[%[1]d], c[%[1]d])"
-	if what == "sqrt" {
-		args, params, call = "a", v+" a", map[string]string{"f32": "__builtin_sqrtf(a[%d])", "f64": "__builtin_sqrt(a[%d])"}[e]
+	if what != "fma" {
+		args, params, call = "a", v+" a", fmt.Sprintf("__builtin_%s%s(a[%%d])", what, map[string]string{"f32": "f"}[e])
 	}
 	lanes := each(r.n, numbered(call))
 	r.define(name, fmt.Sprintf("#ifdef WEFT_%[1]s_%[2]s\n#define %[3]s(%[4]s) ((%[2]s)WEFT_%[1]s_%[2]s(%[4]s))\n#else\n"+
@@ -184,10 +185,12 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return r.vload(u)
 	case uop.Neg:
 		return "(-" + r.vexpr(u.At(0)) + ")"
-	case uop.Sqrt:
-		return fmt.Sprintf("%s(%s)", r.helper("sqrt", e), r.vexpr(u.At(0)))
+	case uop.Sqrt, uop.Trunc:
+		return fmt.Sprintf("%s(%s)", r.helper(fmt.Sprint(u.Op()), e), r.vexpr(u.At(0)))
 	case uop.Exp2:
 		return fmt.Sprintf("%s(%s)", r.exp2(), r.vexpr(u.At(0)))
+	case uop.Sin:
+		return fmt.Sprintf("%s(%s)", r.sin(d), r.vexpr(u.At(0)))
 	case uop.Cast:
 		if text, ok := r.halfCast(u); ok {
 			return text
