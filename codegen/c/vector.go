@@ -98,6 +98,9 @@ func (r *renderer) helper(what, e string) string {
 	case "all":
 		r.define(name, fmt.Sprintf("#ifdef WEFT_SIGNS_%[1]s\n#define %[2]s(m) (WEFT_SIGNS_%[1]s(m) == (1 << %[3]d) - 1)\n#else\n"+
 			"static inline int %[2]s(%[1]s m) { %[1]s all = ~(%[1]s){0}; return !__builtin_memcmp(&m, &all, sizeof m); }\n#endif\n", v, name, n))
+	case "one": // element of all lanes, where it is read at all
+		m := maskElem(elemBits[e])
+		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype(m)), fmt.Sprintf("return %s(~m) ? (%s){0} : (%[2]s)((%[3]s)%[4]s(*p) & m);", r.helper("all", m), v, r.vtype(m), r.helper("sp", e)))
 	default:
 		panic("BUG: no helper " + what)
 	}
@@ -325,6 +328,8 @@ func (r *renderer) vload(u *uop.UOp) string {
 				s = fmt.Sprintf("(%s ? %s(%s + %s) : %s)", all, r.spaced(e, stride), p, r.expr(base), s)
 			}
 		}
+	case ok && stride == 0:
+		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("one", e), p, r.expr(base), r.own(gate, elemBits[e]))
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.called("gt", e), p, r.expr(base), stride)
