@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -290,6 +291,19 @@ func (r *renderer) where(u *uop.UOp, e string) string {
 	return s
 }
 
+// summed says that an index is made of numbers of 32 bits by sums and products alone, so that its low bits are made of theirs.
+func (r *renderer) summed(u *uop.UOp) bool {
+	switch u.Op() {
+	case uop.Range, uop.Const:
+		return true
+	case uop.Cast:
+		return u.At(0).DType() == dtype.I32
+	case uop.Add, uop.Mul, uop.Neg:
+		return !slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return !r.summed(x) })
+	}
+	return !r.vary(u)
+}
+
 // loads says that an expression reads memory where it stands.
 func loads(u *uop.UOp) bool {
 	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load })
@@ -336,19 +350,25 @@ func (r *renderer) vload(u *uop.UOp) string {
 	case ok:
 		s = fmt.Sprintf("%s(%s + %s, %d, %s)", r.helper("gtm", e), p, r.expr(base), stride, mask)
 	default:
-		// What lanes share goes to the pointer: other loads through the same indices differ in that only.
+		// What lanes share goes to the pointer: other loads through the same indices differ in that only. What else is computed has the low
+		// bits of a place within the array, or of one that is not read.
 		shared, own := r.apart(index)
+		how, place := "gi", ""
+		switch x := fromWord(own); {
+		case x != nil:
+			how, place = "gw", r.vexpr(x)
+		case u.At(0).Arg().(uop.ParamArg).N <= math.MaxInt32 && r.summed(index):
+			how, place, shared = "gw", r.low(index), nil
+		default:
+			place = r.vexpr(own)
+		}
 		if shared != nil {
 			p += " + " + r.expr(shared)
 		}
-		how := "gi"
-		if x := fromWord(own); x != nil {
-			how, own = "gw", x
-		}
 		if mask == "" {
-			s = fmt.Sprintf("%s(%s, %s)", r.helper(how, e), p, r.vexpr(own))
+			s = fmt.Sprintf("%s(%s, %s)", r.helper(how, e), p, place)
 		} else {
-			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper(how+"m", e), p, r.vexpr(own), mask)
+			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper(how+"m", e), p, place, mask)
 		}
 	}
 	if uniform != nil {
