@@ -16,8 +16,8 @@ import (
 )
 
 // Small and large arguments of sin are reduced in different ways, in lanes that are together and in single numbers: all give the bits of
-// the interpreter. So do those that round.
-func TestSinAndRoundingAreTheSame(t *testing.T) {
+// the interpreter. So do those that round, and functions of which a part is computed where some lane needs it.
+func TestFunctionsOfMixedLanesAreTheSame(t *testing.T) {
 	_, err := engine.Use("CPU")
 	need.Device(t, "CPU", err)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -33,7 +33,8 @@ func TestSinAndRoundingAreTheSame(t *testing.T) {
 	for i := range x {
 		single[i] = float32(x[i])
 	}
-	for name, f := range map[string]func(x *tensor.Tensor) *tensor.Tensor{"Sin": (*tensor.Tensor).Sin, "Cos": (*tensor.Tensor).Cos, "Floor": (*tensor.Tensor).Floor, "Round": (*tensor.Tensor).Round} {
+	for name, f := range map[string]func(x *tensor.Tensor) *tensor.Tensor{"Sin": (*tensor.Tensor).Sin, "Cos": (*tensor.Tensor).Cos, "Floor": (*tensor.Tensor).Floor, "Round": (*tensor.Tensor).Round,
+		"Fmod": func(x *tensor.Tensor) *tensor.Tensor { return x.Fmod(0.37) }, "Lgamma": (*tensor.Tensor).Lgamma} {
 		for _, n := range []int{1, 3, len(x)} {
 			sameOnBoth(t, name, f, x[:n])
 			sameOnBoth(t, name, f, single[:n])

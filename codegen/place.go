@@ -18,6 +18,8 @@ type placer struct {
 	muts   uop.Map[[]*uop.UOp]
 	ever   map[*uop.UOp]bool // registers and buffers that are written at all
 	active []named
+
+	branching int // how many conditions of branches are open
 }
 
 // named is a name whose value may become stale.
@@ -200,6 +202,7 @@ func isOffset(u *uop.UOp) bool {
 
 // value is the expression as the current block sees it: what is computed elsewhere, or twice, replaced by names.
 func (p *placer) value(root *uop.UOp) *uop.UOp {
+	p.branches(root)
 	here := len(p.scopes) - 1
 	type built struct {
 		u      *uop.UOp

@@ -208,7 +208,13 @@ func (r *renderer) cond(s *codegen.If, depth int) {
 	}
 	r.line(depth+1, "%s %s = %s;", r.vtype(maskElem(bits)), m, cond)
 	r.mask, r.bits = m, bits
-	r.block(s.Body, depth+1)
+	if codegen.Pure(s.Body) {
+		r.line(depth+1, "if (!%s(~%s)) {", r.helper("all", maskElem(bits)), m)
+		r.block(s.Body, depth+2)
+		r.line(depth+1, "}")
+	} else {
+		r.block(s.Body, depth+1)
+	}
 	r.mask, r.bits = old, oldBits
 	r.line(depth, "}")
 }
