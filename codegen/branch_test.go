@@ -26,10 +26,12 @@ func TestRareOperandsAreBehindConditions(t *testing.T) {
 		value func(x *uop.UOp) *uop.UOp
 		ifs   int
 	}{
-		"much":              {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(steps(x.Neg(), 20), steps(x, 30)) }, 1},
-		"of either operand": {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(steps(x, 30), steps(x.Neg(), 12)).Add(steps(x.Exp2(), 20)) }, 1},
-		"little":            {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(steps(x.Neg(), 20), steps(x, 3)) }, 0},
-		"nearly all":        {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(x, steps(x, 60)) }, 0},
+		"much": {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(steps(x.Neg(), 20), steps(x, 30)) }, 1},
+		"of either operand": {func(x *uop.UOp) *uop.UOp {
+			return x.Less(x.Float(2)).Where(steps(x, 30), steps(x.Neg(), 12)).Add(steps(x.Exp2(), 20))
+		}, 1},
+		"little":     {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(steps(x.Neg(), 20), steps(x, 3)) }, 0},
+		"nearly all": {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(x, steps(x, 60)) }, 0},
 		"looked at": {func(x *uop.UOp) *uop.UOp {
 			far := steps(x, 30)
 			return x.Less(x.Float(2)).Where(x.Neg(), far).Add(far).Mul(steps(x.Neg(), 20))

@@ -100,7 +100,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	if p.Foreign != nil {
 		return foreign(p), nil
 	}
-	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, reads: map[*uop.UOp]bool{}}
+	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, reads: map[*uop.UOp]bool{}, assigned: map[*uop.UOp]bool{}, masks: map[*uop.UOp]*uop.UOp{}}
 	defer func() {
 		if x := recover(); x != nil {
 			panic(fmt.Errorf("c: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))
@@ -108,6 +108,16 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	}()
 	r.head()
 	codegen.Visit(p.Body, func(s codegen.Stmt) {
+		switch s := s.(type) {
+		case *codegen.Set:
+			for _, x := range s.Regs {
+				r.assigned[x] = true
+			}
+		case *codegen.HorizontalReduce:
+			for _, x := range s.Regs {
+				r.assigned[x] = true
+			}
+		}
 		for _, u := range uop.Topo(codegen.Exprs(s)...) {
 			if u.Op() == uop.Load {
 				r.reads[u.At(0)] = true

@@ -21,18 +21,22 @@ type renderer struct {
 	allocs  int
 
 	// Inside a Vector loop:
-	n       int                 // lanes; 0 outside
-	lane    *uop.UOp            // its range
-	vary    func(*uop.UOp) bool // differs between lanes
-	mask    string              // lanes that take part; "" for all
-	bits    int                 // of that mask
-	class   map[*uop.UOp]int    // bits of mask registers
-	lanesOf map[*uop.UOp]bool   // registers declared as vectors
-	turned  map[*uop.UOp]string // loads that are turned already, in this block or around it
-	blocks  int                 // blocks of them so far
-	reads   map[*uop.UOp]bool   // buffers that are read
-	past512 bool                // lines were written past the caches
-	seldom  bool                // what is written runs seldom beside a loop in the same block
+	n        int                   // lanes; 0 outside
+	lane     *uop.UOp              // its range
+	vary     func(*uop.UOp) bool   // differs between lanes
+	mask     string                // lanes that take part; "" for all
+	bits     int                   // of that mask
+	class    map[*uop.UOp]int      // bits of mask registers
+	lanesOf  map[*uop.UOp]bool     // registers declared as vectors
+	turned   map[*uop.UOp]string   // loads that are turned already, in this block or around it
+	blocks   int                   // blocks of them so far
+	reads    map[*uop.UOp]bool     // buffers that are read
+	assigned map[*uop.UOp]bool     // registers that change
+	masks    map[*uop.UOp]*uop.UOp // what those are that do not, of truth values
+	past512  bool                  // lines were written past the caches
+	agree    bool                  // where all lanes pass a gate, a load is to be written without it
+	mixed    bool                  // lanes that choose differently are written, which choices between them need no branch for
+	seldom   bool                  // what is written runs seldom beside a loop in the same block
 }
 
 func (r *renderer) line(depth int, format string, a ...any) {
@@ -226,6 +230,9 @@ func (r *renderer) let(s *codegen.Let, depth int) {
 		if d == dtype.Bool {
 			bits := r.classOf(s.Value)
 			r.class[s.Reg] = bits
+			if !slices.ContainsFunc(append(uop.Topo(s.Value), s.Reg), func(u *uop.UOp) bool { return r.assigned[u] }) {
+				r.masks[s.Reg] = s.Value
+			}
 			r.line(depth, "%s %s = %s;", r.vtype(maskElem(bits)), regName(s.Reg), r.maskOf(s.Value, bits))
 			return
 		}

@@ -248,6 +248,10 @@ func (r *renderer) maximum(e string, float bool) string {
 	return name
 }
 
+// mostApart is of how many nodes a choice is that is written for vectors that choose alike and for others: all of it stands there twice, and
+// what is within it once more for each choice around it.
+const mostApart = 256
+
 // where spells a choice. Where all lanes agree about some of its conditions, what they do not choose is not read.
 func (r *renderer) where(u *uop.UOp, e string) string {
 	cond, yes, no := u.At(0), u.At(1), u.At(2)
@@ -284,10 +288,19 @@ func (r *renderer) where(u *uop.UOp, e string) string {
 			return r.lesser(e, from, u)
 		}
 	}
+	mixed, agree := r.mixed, r.agree
+	none, whole := r.together(cond, false), r.together(cond, true)
+	apart := none != "" && whole != "" && !mixed && r.mask == "" && loads(yes) && loads(no) && len(uop.Topo(u)) <= mostApart
+	r.mixed = mixed || apart
 	s := r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
-	if none := r.together(cond, false); none != "" && no.Op() == uop.Load {
-		return fmt.Sprintf("(%s ? %s : %s)", none, r.vexpr(no), s)
+	r.mixed, r.agree = mixed, agree || apart
+	switch {
+	case apart: // few vectors of joined arrays have elements of two
+		s = fmt.Sprintf("(%s ? %s : %s ? %s : %s)", whole, r.vexpr(yes), none, r.vexpr(no), s)
+	case none != "" && no.Op() == uop.Load:
+		s = fmt.Sprintf("(%s ? %s : %s)", none, r.vexpr(no), s)
 	}
+	r.agree = agree
 	return s
 }
 
@@ -307,6 +320,11 @@ func (r *renderer) summed(u *uop.UOp) bool {
 // loads says that an expression reads memory where it stands.
 func loads(u *uop.UOp) bool {
 	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load })
+}
+
+// contiguous reads neighbours.
+func (r *renderer) contiguous(e, p string, base *uop.UOp) string {
+	return fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), p, r.expr(base))
 }
 
 // vload reads one element per lane: at once, with a stride, or one by one.
@@ -332,14 +350,18 @@ func (r *renderer) vload(u *uop.UOp) string {
 	case ok && stride == 0 && mask == "":
 		s = r.splat(e, p+"["+r.expr(base)+"]")
 	case ok && stride == 1 && mask == "":
-		s = fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), p, r.expr(base))
+		s = r.contiguous(e, p, base)
 	case ok && mask == "" && r.near(stride):
 		s = fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
 	case ok && (stride == 1 || r.near(stride)):
 		s = some(stride)
-		if gate != nil && stride != 1 && r.mask == "" {
+		if gate != nil && (stride != 1 || r.agree) && r.mask == "" {
 			if all := r.together(gate, true); all != "" {
-				s = fmt.Sprintf("(%s ? %s(%s + %s) : %s)", all, r.spaced(e, stride), p, r.expr(base), s)
+				whole := fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
+				if stride == 1 {
+					whole = r.contiguous(e, p, base)
+				}
+				s = fmt.Sprintf("(%s ? %s : %s)", all, whole, s)
 			}
 		}
 	case ok && stride == 0:
