@@ -17,8 +17,8 @@ const (
 	branchDepth = 3    // of conditions within each other
 )
 
-// branches puts operands of the choices that an expression is made of behind conditions; the choices get names.
-func (p *placer) branches(root *uop.UOp) {
+// branch puts operands of the choices that an expression is made of behind conditions; the choices get names.
+func (p *placer) branch(root *uop.UOp) {
 	if p.target.Grid || p.branching == branchDepth || p.target.VectorLen(widest) == 0 {
 		return
 	}
@@ -42,7 +42,7 @@ func (p *placer) branches(root *uop.UOp) {
 				for x := range own {
 					inside[x] = true
 				}
-				p.branch(u, side)
+				p.behind(u, side)
 				break
 			}
 		}
@@ -82,8 +82,8 @@ func (p *placer) ownOf(u *uop.UOp, side int, most float64) map[*uop.UOp]bool {
 	return own
 }
 
-// branch names a choice: it is one operand, and then the other where that is chosen.
-func (p *placer) branch(u *uop.UOp, side int) {
+// behind names a choice: it is one operand, and then the other where that is chosen.
+func (p *placer) behind(u *uop.UOp, side int) {
 	open, level := p.scopes, p.level(u)
 	p.scopes = slices.Clip(open[:level+1])
 	defer func() { p.scopes = open }()
