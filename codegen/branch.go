@@ -19,7 +19,7 @@ const (
 
 // branch puts operands of the choices that an expression is made of behind conditions; the choices get names.
 func (p *placer) branch(root *uop.UOp) {
-	if p.target.Grid || p.branching == branchDepth || p.target.VectorLen(widest) == 0 {
+	if p.branching == branchDepth {
 		return
 	}
 	named := func(u *uop.UOp) bool { r, _ := p.named.Get(u); return r != nil }

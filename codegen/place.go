@@ -68,7 +68,7 @@ func (b *builder) placeAll(stmts []Stmt) []Stmt {
 			p.refs.Set(u, n+1)
 		}
 	})
-	p.branches = choice && cost >= branchCost/branchShare
+	p.branches = p.target.Branches && choice && cost >= branchCost/branchShare
 	return p.block(stmts, &scope{})
 }
 

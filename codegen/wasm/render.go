@@ -145,16 +145,7 @@ func (r *renderer) cond(s *codegen.If) {
 	}
 	r.mask = &mask{r.local(v128), 32}
 	r.set(r.mask.local)
-	some := codegen.Pure(s.Body)
-	if some {
-		r.get(r.mask.local)
-		r.op("v128.any_true")
-		r.open("if")
-	}
 	r.under(s)
-	if some {
-		r.end()
-	}
 	r.mask = old
 }
 
