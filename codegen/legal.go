@@ -128,7 +128,7 @@ var lacking = [uop.NumOps]func(*Legalizer, *uop.UOp) *uop.UOp{
 	uop.Neg:    func(_ *Legalizer, v *uop.UOp) *uop.UOp { return v.At(0).Mul(v.Int(-1)) },
 	uop.Exp2:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return exp2(v.At(0)) },
 	uop.Log2:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return log2(v.At(0)) },
-	uop.Sin:    func(_ *Legalizer, v *uop.UOp) *uop.UOp { return sin(v.At(0)) },
+	uop.Sin:    func(l *Legalizer, v *uop.UOp) *uop.UOp { return l.sin(v.At(0)) },
 	uop.Trunc:  func(_ *Legalizer, v *uop.UOp) *uop.UOp { return trunc(v.At(0)) },
 	uop.Div:    func(l *Legalizer, v *uop.UOp) *uop.UOp { return l.div(v.At(0), v.At(1)) },
 	uop.Max:    func(_ *Legalizer, v *uop.UOp) *uop.UOp { return maximum(v.At(0), v.At(1)) },

@@ -25,29 +25,67 @@ var (
 		-2.755731921496341414e-7, 2.087675427890056668e-9, -1.1470283915070737505e-11, 4.7377088759280323658e-14}
 )
 
-// sin reduces every finite argument exactly to within π/4 of a multiple of π/2, in integers of x's own width (after
-// Payne and Hanek), and evaluates both polynomials.
-func sin(x *uop.UOp) *uop.UOp {
-	d := x.DType()
+// SinTerms are what sin is composed of in a float type, for languages that spell it themselves.
+type SinTerms struct {
+	Limit        float64    // of |x|: below it the parts suffice
+	Quarters     float64    // of a turn in 1: 2/π
+	Shifter      float64    // a sum with it is rounded to integers, which are its low bits
+	Parts        [3]float64 // of π/2, each as long as the type
+	Sine, Cosine []float64
+	Window       []uint64 // the words of the string of zeros and 2/π, of which three from a bit on are multiplied
+}
+
+// SinTermsOf gives those of F32 or F64. The number of quarters is exact in a product with 2/π and in the type, and what is left
+// after the first part is exact too.
+func SinTermsOf(d dtype.DType) SinTerms {
+	const rest = 6.123233995736766e-17 // of π/2 behind a float64
 	y := layoutOf(d)
+	s := SinTerms{Quarters: 2 / math.Pi, Shifter: 1.5 * math.Ldexp(1, y.frac), Window: windowWords(y)}
+	if d == dtype.F64 {
+		s.Limit, s.Parts, s.Sine, s.Cosine = 1<<40, [3]float64{math.Pi / 2, rest, -1.4973849048591833e-33}, sinF64, cosF64
+		return s
+	}
+	first := float64(float32(math.Pi / 2))
+	second := float64(float32(math.Pi/2 - first))
+	s.Limit, s.Parts, s.Sine, s.Cosine = 1<<16, [3]float64{first, second, math.Pi/2 - first - second + rest}, sinF32, cosF32
+	return s
+}
+
+// sin reduces every finite argument to within π/4 of a multiple of π/2 and evaluates both polynomials. Multiples of π/2 are taken off in three
+// parts (after Cody and Waite) where these suffice and the target has multiply-adds; else the reduction is exact, in integers of x's own
+// width (after Payne and Hanek).
+func (l *Legalizer) sin(x *uop.UOp) *uop.UOp {
+	d := x.DType()
+	y, terms := layoutOf(d), SinTermsOf(d)
 	ax := magnitude(x)
 	b := ax.Bitcast(y.u)
-	quadrant, reduced := reduceQuadrant(b, y, d)
-	small := ax.Less(x.Float(math.Pi / 4))
-	r := small.Where(ax, reduced)
-	q := small.Where(b.Int(0), quadrant)
+	q, r := reduceQuadrant(b, y, d)
+	small, nearQ, nearR := ax.Less(x.Float(math.Pi/4)), b.Int(0), ax
+	if l.target.fuses(d) && !l.target.Grid {
+		small = ax.Less(x.Float(terms.Limit))
+		nearQ, nearR = lessQuadrants(ax, y, terms)
+	}
+	r, q = small.Where(nearR, r), small.Where(nearQ, q)
 
 	z := r.Mul(r)
-	s, c := sinF32, cosF32
-	if d == dtype.F64 {
-		s, c = sinF64, cosF64
-	}
-	sine := polynomial(z, s).MulAdd(r.Mul(z), r)
-	cosine := polynomial(z, c).MulAdd(z.Mul(z), z.MulAdd(z.Float(-0.5), z.Int(1)))
+	sine := polynomial(z, terms.Sine).MulAdd(r.Mul(z), r)
+	cosine := polynomial(z, terms.Cosine).MulAdd(z.Mul(z), z.MulAdd(z.Float(-0.5), z.Int(1)))
 	even := q.And(q.Int(1)).Equal(q.Int(0))
 	sign := x.Bitcast(y.u).Xor(b).Xor(q.And(q.Int(2)).Shl(q.Int(y.word - 2)))
 	v := even.Where(sine, cosine).Bitcast(y.u).Xor(sign).Bitcast(d)
 	return ax.Less(x.Float(math.Inf(1))).Where(v, x.Float(math.NaN()))
+}
+
+// lessQuadrants is reduceQuadrant of an x below the limit.
+func lessQuadrants(x *uop.UOp, y layout, t SinTerms) (q, r *uop.UOp) {
+	q = x.MulAdd(x.Float(t.Quarters), x.Float(t.Shifter)).Bitcast(y.u)
+	n := q.Bitcast(y.i)
+	k := n.Add(n.Int(-bitsOf(x.DType(), t.Shifter))).Cast(x.DType())
+	r = x
+	for _, p := range t.Parts {
+		r = k.MulAdd(x.Float(-p), r)
+	}
+	return q, r
 }
 
 // reduceQuadrant gives q mod 4 (in the low two bits) and r with x = q·π/2 + r, for the bits b of a finite x ≥ π/4.
@@ -82,9 +120,9 @@ func window(offset *uop.UOp, y layout) [3]*uop.UOp {
 	if y.word == 64 {
 		logWord, steps = 6, []int{16, 8, 4, 2, 1}
 	}
-	words := make([]*uop.UOp, steps[0]+4)
-	for i := range words {
-		words[i] = n(int(stringBits(i*y.word-(y.frac+3), y.word)))
+	var words []*uop.UOp
+	for _, w := range windowWords(y) {
+		words = append(words, n(int(w)))
 	}
 	at := offset.Shr(n(logWord))
 	need := steps[0] + 4
@@ -107,6 +145,15 @@ func window(offset *uop.UOp, y layout) [3]*uop.UOp {
 		w[i] = words[i].Shl(shift).Or(words[i+1].Shr(n(1)).Shr(back))
 	}
 	return w
+}
+
+// windowWords are the words of the string: as many as a window of any finite number reaches.
+func windowWords(y layout) []uint64 {
+	words := make([]uint64, (y.bias+1)/y.word+4)
+	for i := range words {
+		words[i] = stringBits(i*y.word-(y.frac+3), y.word)
+	}
+	return words
 }
 
 // stringBits are count bits of 2/π from bit at on; before the binary point there are zeros.

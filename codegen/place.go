@@ -18,6 +18,9 @@ type placer struct {
 	muts   uop.Map[[]*uop.UOp]
 	ever   map[*uop.UOp]bool // registers and buffers that are written at all
 	active []named
+
+	branches  bool // there is a choice, and enough that may stand behind its condition
+	branching int  // how many conditions of branches are open
 }
 
 // named is a name whose value may become stale.
@@ -48,9 +51,13 @@ func (b *builder) placeAll(stmts []Stmt) []Stmt {
 		writes(s, p.ever)
 	}
 	seen := map[*uop.UOp]bool{}
+	choice, cost := false, 0.0
 	visit(stmts, func(s Stmt) {
 		walk(exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
 			seen[u] = true
+			if u.DType() != dtype.Index {
+				choice, cost = choice || u.Op() == uop.Where && u.DType() != dtype.Bool, cost+uop.Info(u.Op()).Cost.Loop
+			}
 			for _, x := range u.Src() {
 				n, _ := p.refs.Get(x)
 				p.refs.Set(x, n+1)
@@ -61,6 +68,7 @@ func (b *builder) placeAll(stmts []Stmt) []Stmt {
 			p.refs.Set(u, n+1)
 		}
 	})
+	p.branches = p.target.Branches && choice && cost >= branchCost/branchShare
 	return p.block(stmts, &scope{})
 }
 
@@ -200,6 +208,9 @@ func isOffset(u *uop.UOp) bool {
 
 // value is the expression as the current block sees it: what is computed elsewhere, or twice, replaced by names.
 func (p *placer) value(root *uop.UOp) *uop.UOp {
+	if p.branches {
+		p.branch(root)
+	}
 	here := len(p.scopes) - 1
 	type built struct {
 		u      *uop.UOp

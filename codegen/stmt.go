@@ -157,6 +157,7 @@ type Target struct {
 	Has        func(o uop.Op, d dtype.DType) bool // ops that need no decomposition
 	Total      bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
 	Limits     plan.Limits
+	Branches   bool        // what few lanes need stands behind a condition (branch.go)
 	RelaxedFMA bool        // a MulAdd of floats is written, and rounds once or twice: good for polynomials
 	SoftFMA    bool        // a MulAdd of floats is computed by many instructions, or sums have their own (RelaxedFMA): none is made of sums and polynomials
 	Broad      bool        // a number is repeated in all lanes only slowly: better once, in scratch

@@ -121,8 +121,19 @@ func (t *Tensor) SingularValues() *Tensor {
 	if t.Dim(-2) < t.Dim(-1) {
 		t = t.T()
 	}
-	u, s, v := t.singular()
-	return statedSingular(t, u, s, v)[1]
+	u, _, v := t.singular() // for derivatives alone
+	return statedSingular(t, u, t.lengths(), v)[1]
+}
+
+// lengths are the singular values of matrices that are not wider than high, without vectors.
+func (t *Tensor) lengths() *Tensor {
+	m, n := t.Dim(-2), t.Dim(-1)
+	if m >= 2*n && n > fewTurned {
+		r, _ := householder(t.Detach(), n, n)
+		return r.Narrow(-2, 0, n).lengths()
+	}
+	s, _ := jacobi(t.Detach().T(), m, false).Square().Sum(-1).Sqrt().Sort(-1, true)
+	return s
 }
 
 // fewTurned is the number of columns up to which those of high matrices are turned as they are.

@@ -44,7 +44,7 @@ func Cat(axis int, ts ...*Tensor) *Tensor {
 // mostSelected is how many parts are selected by position where the whole is used. More of them are written one after the other, and then read.
 const mostSelected = 32
 
-// join pads each part to the whole and selects by position, so that nothing is computed with a
+// join pads each part to the whole and selects by position, half of the parts first, so that nothing is computed with a
 // padding zero.
 func join(us []*uop.UOp, axis, total int) *uop.UOp {
 	us = slices.DeleteFunc(us, func(u *uop.UOp) bool { return total > 0 && u.Shape()[axis] == 0 })
@@ -59,20 +59,21 @@ func join(us []*uop.UOp, axis, total int) *uop.UOp {
 		}
 		return join(us, 0, total).Contiguous().Permute(front...)
 	}
-	var out *uop.UOp
-	at := total
-	for i := len(us) - 1; i >= 0; i-- {
-		n := us[i].Shape()[axis]
-		at -= n
-		part := extend(us[i], axis, at, total-at-n)
-		if out == nil {
-			out = part
-			continue
-		}
-		pos := alongAxis(uop.NewIota(total), axis, part.Shape())
-		out = pos.Less(pos.Int(at+n)).Where(part, out)
+	starts := make([]int, len(us)+1)
+	for i, u := range us {
+		starts[i+1] = starts[i] + u.Shape()[axis]
 	}
-	return out
+	var choose func(from, to int) *uop.UOp
+	choose = func(from, to int) *uop.UOp {
+		if to == from+1 {
+			return extend(us[from], axis, starts[from], total-starts[to])
+		}
+		middle := (from + to) / 2
+		before, after := choose(from, middle), choose(middle, to)
+		pos := alongAxis(uop.NewIota(total), axis, before.Shape())
+		return pos.Less(pos.Int(starts[middle])).Where(before, after)
+	}
+	return choose(0, len(us))
 }
 
 // alongAxis spreads a node of one axis over a shape, on the given axis.

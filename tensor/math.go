@@ -175,13 +175,16 @@ func longRemainder(a, b *uop.UOp) *uop.UOp {
 		v := divisors[len(divisors)-1] // the selection keeps compilers that reorder products from making one constant of all, which overflows
 		divisors = append(divisors, v.Less(v.Float(info.Max*math.Ldexp(1, -digit))).Where(v.Mul(v.Float(math.Ldexp(1, digit))), v.Const(infinity(d))))
 	}
-	for i := len(divisors) - 1; i >= 0; i-- {
-		v := divisors[i]
-		r := a.Div(v).Trunc().Neg().MulAdd(v, a)
-		r = r.Less(r.Int(0)).Where(r.Add(v), r)
-		a = a.Less(v).Where(a, r)
+	by := func(a *uop.UOp, divisors []*uop.UOp) *uop.UOp {
+		for _, v := range slices.Backward(divisors) {
+			r := a.Div(v).Trunc().Neg().MulAdd(v, a)
+			r = r.Less(r.Int(0)).Where(r.Add(v), r)
+			a = a.Less(v).Where(a, r)
+		}
+		return a
 	}
-	return a
+	a = a.Less(divisors[2]).Where(a, by(a, divisors[2:])) // mostly the quotient has two digits at most
+	return by(a, divisors[:2])
 }
 
 // nearRemainder is that of a ≥ 0 by b > 0 where the quotient has at most twice the digits of the type. The rounded quotient leaves a first

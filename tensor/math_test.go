@@ -303,6 +303,9 @@ func TestProducts(t *testing.T) {
 	c := tensor.Arange(8).Reshape(2, 2, 2)
 	same(t, values(t, c.MatMul(c)), tensor.Einsum("...ij,...jk->...ik", c, c))
 	same(t, values(t, a.MatMul(b).MatMul(b.T())), tensor.Einsum("ij,jk,lk->il", a, b, b))
+	same(t, values(t, a.Sum(0).Unsqueeze(0).MatMul(b).Squeeze()), tensor.Einsum("ij,jk->k", a, b))
+	m := tensor.Of([]float32{1, 2, 3, 4}, 2, 2)
+	same(t, values(t, m.MatrixPower(7)), tensor.Einsum("ab,bc,cd,de,ef,fg,gh->ah", m, m, m, m, m, m, m))
 	same(t, []float64{0, 0, 0, 4}, tensor.Zeros(2, 0).MatMul(tensor.Zeros(0, 2)).Add(f32(0, 0, 0, 4).Reshape(2, 2)))
 	same(t, []float64{6, 15}, a.To(dtype.F32).Linear(f32(1, 1, 1).Reshape(1, 3), f32(3)))
 }
@@ -344,4 +347,19 @@ func TestGradients(t *testing.T) {
 	same(t, []float64{0}, w.Sum().Grad(f32(1))[0])
 	require.Error(t, tensor.Try(func() { v.Grad(v) }))
 	require.Error(t, tensor.Try(func() { tensor.Arange(3).Sum().Grad(v) }))
+}
+
+// Of several operands those come first whose product is small: a matrix and two vectors make no product of matrices, in whatever
+// order they stand.
+func TestEinsumOrder(t *testing.T) {
+	x, w, v := tensor.Rand(64, 64).On("INTERP"), tensor.Rand(64, 64).On("INTERP"), tensor.Rand(64).On("INTERP")
+	for _, f := range []func() *tensor.Tensor{
+		func() *tensor.Tensor { return tensor.Einsum("ij,kj,k->i", x, w, v) },
+		func() *tensor.Tensor { return tensor.Einsum("k,ij,kj->i", v, x, w) },
+		func() *tensor.Tensor { return tensor.Einsum("ij,kl->j", x, w) },
+	} {
+		s, err := tensor.Schedule(f())
+		require.NoError(t, err)
+		require.Less(t, s.Flops(), int64(20*64*64))
+	}
 }

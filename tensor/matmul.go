@@ -123,20 +123,67 @@ func Einsum(formula string, ts ...*Tensor) *Tensor {
 		d = dtype.Promote(d, ops[i].t.DType())
 		ops[i] = ops[i].diagonals()
 	}
-	acc := ops[0]
-	acc.t = acc.t.To(d)
-	if len(ops) == 1 {
-		return acc.reduce(target)
-	}
-	for i, o := range ops[1:] {
+	for i, o := range ops {
 		o.t = o.t.To(d)
-		need := slices.Clone(target)
-		for _, later := range ops[i+2:] {
-			need = append(need, later.axes...)
+		if own := o.among(neededBeside(ops, [2]int{i, i}, target)); len(own) < len(o.axes) && len(ops) > 1 { // summed before it is multiplied
+			o = labelled{o.reduce(own), own}
 		}
-		acc = acc.times(o, need, sizes)
+		ops[i] = o
 	}
-	return acc.reduce(target)
+	pairs, _ := fewestProducts(ops, target, sizes)
+	for _, p := range pairs {
+		ops[p[0]] = ops[p[0]].times(ops[p[1]], neededBeside(ops, p, target), sizes)
+		ops = slices.Delete(ops, p[1], p[1]+1)
+	}
+	return ops[0].reduce(target)
+}
+
+// neededBeside lists the letters of the result and of all operands but a pair.
+func neededBeside(ops []labelled, pair [2]int, target []rune) []rune {
+	need := slices.Clone(target)
+	for i, o := range ops {
+		if i != pair[0] && i != pair[1] {
+			need = append(need, o.axes...)
+		}
+	}
+	return need
+}
+
+// einsumTried is of how many operands all orders are compared. Of more the pair that is cheapest by itself comes first.
+const einsumTried = 5
+
+// fewestProducts says which operands are multiplied, one pair after the other, so that there are few multiplications in all. A product takes the
+// place of the first of its operands.
+func fewestProducts(ops []labelled, target []rune, sizes map[rune]int) (pairs [][2]int, products float64) {
+	type step struct {
+		pair [2]int
+		stay []rune
+		cost float64
+	}
+	var steps []step
+	for i := range ops {
+		for j := range i {
+			s := step{pair: [2]int{j, i}, cost: 1}
+			var gone []rune
+			s.stay, gone = ops[j].split(ops[i], neededBeside(ops, s.pair, target))
+			for _, r := range slices.Concat(s.stay, gone) {
+				s.cost *= float64(sizes[r])
+			}
+			steps = append(steps, s)
+		}
+	}
+	if len(ops) > einsumTried {
+		steps = []step{slices.MinFunc(steps, func(a, b step) int { return cmp.Compare(a.cost, b.cost) })}
+	}
+	for _, s := range steps {
+		rest := slices.Delete(slices.Clone(ops), s.pair[1], s.pair[1]+1)
+		rest[s.pair[0]] = labelled{axes: s.stay}
+		more, cost := fewestProducts(rest, target, sizes)
+		if cost += s.cost; pairs == nil || cost < products {
+			pairs, products = append([][2]int{s.pair}, more...), cost
+		}
+	}
+	return pairs, products
 }
 
 // dots is the label of the k-th ellipsis axis, counted from the right.
@@ -253,9 +300,18 @@ func (l labelled) on(labels []rune, sizes map[rune]int) *uop.UOp {
 	return spread(l.t.node().Permute(order...).Reshape(s...), full)
 }
 
-// times multiplies two operands and sums over the letters that are not needed any more.
-func (l labelled) times(o labelled, need []rune, sizes map[rune]int) labelled {
-	var stay, gone []rune
+// among lists the letters of an operand that are needed.
+func (l labelled) among(need []rune) (own []rune) {
+	for _, r := range l.axes {
+		if slices.Contains(need, r) {
+			own = append(own, r)
+		}
+	}
+	return own
+}
+
+// split tells the letters of two operands apart: those that are needed, and those that their product is summed over.
+func (l labelled) split(o labelled, need []rune) (stay, gone []rune) {
 	for _, r := range slices.Concat(l.axes, o.axes) {
 		switch {
 		case slices.Contains(stay, r) || slices.Contains(gone, r):
@@ -265,6 +321,12 @@ func (l labelled) times(o labelled, need []rune, sizes map[rune]int) labelled {
 			gone = append(gone, r)
 		}
 	}
+	return stay, gone
+}
+
+// times multiplies two operands and sums over the letters that are not needed any more.
+func (l labelled) times(o labelled, need []rune, sizes map[rune]int) labelled {
+	stay, gone := l.split(o, need)
 	all := slices.Concat(stay, gone)
 	var axes []int
 	for i := range gone {

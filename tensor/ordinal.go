@@ -89,6 +89,9 @@ const sortWhole = 512
 func firstOf(key *uop.UOp, k int) *uop.UOp {
 	last := len(key.Shape()) - 1
 	n, batch := key.Shape()[last], key.Shape()[:last:last]
+	if k > 0 && k <= mostFew && k*fewFirst <= n && n <= sortWhole {
+		return firstFew(key, k)
+	}
 	if k == 0 || n <= sortWhole {
 		return cut(key.ArgSort(), last, 0, k)
 	}
@@ -106,6 +109,31 @@ func firstOf(key *uop.UOp, k int) *uop.UOp {
 	at := spread(from.Mul(from.Int(size)).Reshape(shape(k, 1)...), shape(k, size))
 	at = at.Add(alongAxis(iota(size, dtype.I32), last+1, at.Shape())).Reshape(shape(k * size)...)
 	return at.Gather(firstOf(key.Gather(at, last).Contiguous(), k), last)
+}
+
+// mostFew is how many elements at most are found one after the other, and fewFirst how many there must be for each: otherwise all are
+// counted.
+const (
+	mostFew  = 16
+	fewFirst = 16
+)
+
+// firstFew finds the least of those that are left, and the first place of it, k times.
+func firstFew(key *uop.UOp, k int) *uop.UOp {
+	s := key.Shape()
+	last := len(s) - 1
+	one := with(s, last, 1)
+	least := func(u *uop.UOp) *uop.UOp { return u.Not().Reduce(uop.MaxOf, last).Not().Reshape(one...) }
+	_, hi := uop.IntLimits(key.DType())
+	place := alongAxis(iota(s[last], dtype.I32), last, s)
+	left := place.Less(place.Int(s[last]))
+	found := make([]*uop.UOp, k)
+	for i := range found {
+		here := key.Equal(spread(least(left.Where(key, key.Const(hi))), s)).And(left)
+		found[i] = least(here.Where(place, place.Int(s[last])))
+		left = left.And(place.Equal(spread(found[i], s)).Not())
+	}
+	return join(found, last, k)
 }
 
 // countBlock is the longest axis of which one element is found by counting what comes before each, n² comparisons; of longer ones

@@ -60,10 +60,12 @@ func Target(m Machine) *codegen.Target {
 		},
 		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true,
 		Has: func(o uop.Op, d dtype.DType) bool {
-			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes >= 32 && !m.NoFMA
+			return m.has(o, d) || o == uop.Exp2 && d == dtype.F32 && m.VectorBytes >= 32 && !m.NoFMA ||
+				o == uop.Sin && d.IsFloat() && !d.IsNarrow() && !m.NoFMA && !m.NoOpt ||
+				o == uop.Trunc && d.IsFloat() && !d.IsNarrow() && m.VectorBytes >= 32
 		},
-		Matrix:  m.Matrix,
-		SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, ReadsAhead: 8, WholeRows: whole, Masks: m.VectorBytes == 64, LongSteps: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
+		Matrix:   m.Matrix,
+		Branches: true, SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, ReadsAhead: 8, WholeRows: whole, Masks: m.VectorBytes == 64, LongSteps: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Nests:   codegen.NestLimits{Most: 12, Flops: 480_000, Bytes: 240_000, Before: 64, Rows: 8}, // what runtime/native has one thread do
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32,                              // what its blocks are made for
 	}
@@ -98,7 +100,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	if p.Foreign != nil {
 		return foreign(p), nil
 	}
-	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, reads: map[*uop.UOp]bool{}}
+	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, reads: map[*uop.UOp]bool{}, assigned: map[*uop.UOp]bool{}, masks: map[*uop.UOp]*uop.UOp{}}
 	defer func() {
 		if x := recover(); x != nil {
 			panic(fmt.Errorf("c: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))
@@ -106,6 +108,16 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	}()
 	r.head()
 	codegen.Visit(p.Body, func(s codegen.Stmt) {
+		switch s := s.(type) {
+		case *codegen.Set:
+			for _, x := range s.Regs {
+				r.assigned[x] = true
+			}
+		case *codegen.HorizontalReduce:
+			for _, x := range s.Regs {
+				r.assigned[x] = true
+			}
+		}
 		for _, u := range uop.Topo(codegen.Exprs(s)...) {
 			if u.Op() == uop.Load {
 				r.reads[u.At(0)] = true
@@ -166,6 +178,18 @@ const Prelude = `#include <stdint.h>
 #define WEFT_SQRT_f64x2 __builtin_elementwise_sqrt
 #define WEFT_SQRT_f64x4 __builtin_elementwise_sqrt
 #define WEFT_SQRT_f64x8 __builtin_elementwise_sqrt
+#endif
+#endif
+#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__AVX512F__)
+#define WEFT_TRUNC_f32x16(a) __builtin_ia32_rndscaleps_mask(a, 11, a, (unsigned short)-1, 4)
+#define WEFT_TRUNC_f64x8(a) __builtin_ia32_rndscalepd_mask(a, 11, a, (unsigned char)-1, 4)
+#endif
+#if defined(__AVX__)
+#define WEFT_TRUNC_f32x8(a) __builtin_ia32_roundps256(a, 11)
+#define WEFT_TRUNC_f64x4(a) __builtin_ia32_roundpd256(a, 11)
+#define WEFT_TRUNC_f32x4(a) __builtin_ia32_roundps(a, 11)
+#define WEFT_TRUNC_f64x2(a) __builtin_ia32_roundpd(a, 11)
 #endif
 #endif
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__FMA__) && !defined(WEFT_FMA_f32x4)

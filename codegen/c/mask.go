@@ -94,6 +94,9 @@ func (r *renderer) steady(u *uop.UOp) (step int, bound *uop.UOp, ok bool) {
 
 // together spells what is true only where a condition is the same in all lanes, holding or not; "" where nothing says that at once.
 func (r *renderer) together(u *uop.UOp, holds bool) string {
+	if m := r.masks[u]; m != nil {
+		u = m
+	}
 	switch op := u.Op(); {
 	case op == uop.And || op == uop.Or:
 		a, b := r.together(u.At(0), holds), r.together(u.At(1), holds)

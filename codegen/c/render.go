@@ -21,18 +21,22 @@ type renderer struct {
 	allocs  int
 
 	// Inside a Vector loop:
-	n       int                 // lanes; 0 outside
-	lane    *uop.UOp            // its range
-	vary    func(*uop.UOp) bool // differs between lanes
-	mask    string              // lanes that take part; "" for all
-	bits    int                 // of that mask
-	class   map[*uop.UOp]int    // bits of mask registers
-	lanesOf map[*uop.UOp]bool   // registers declared as vectors
-	turned  map[*uop.UOp]string // loads that are turned already, in this block or around it
-	blocks  int                 // blocks of them so far
-	reads   map[*uop.UOp]bool   // buffers that are read
-	past512 bool                // lines were written past the caches
-	seldom  bool                // what is written runs seldom beside a loop in the same block
+	n        int                   // lanes; 0 outside
+	lane     *uop.UOp              // its range
+	vary     func(*uop.UOp) bool   // differs between lanes
+	mask     string                // lanes that take part; "" for all
+	bits     int                   // of that mask
+	class    map[*uop.UOp]int      // bits of mask registers
+	lanesOf  map[*uop.UOp]bool     // registers declared as vectors
+	turned   map[*uop.UOp]string   // loads that are turned already, in this block or around it
+	blocks   int                   // blocks of them so far
+	reads    map[*uop.UOp]bool     // buffers that are read
+	assigned map[*uop.UOp]bool     // registers that change
+	masks    map[*uop.UOp]*uop.UOp // what those are that do not, of truth values
+	past512  bool                  // lines were written past the caches
+	agree    bool                  // where all lanes pass a gate, a load is to be written without it
+	mixed    bool                  // lanes that choose differently are written, which choices between them need no branch for
+	seldom   bool                  // what is written runs seldom beside a loop in the same block
 }
 
 func (r *renderer) line(depth int, format string, a ...any) {
@@ -208,7 +212,13 @@ func (r *renderer) cond(s *codegen.If, depth int) {
 	}
 	r.line(depth+1, "%s %s = %s;", r.vtype(maskElem(bits)), m, cond)
 	r.mask, r.bits = m, bits
-	r.block(s.Body, depth+1)
+	if codegen.Pure(s.Body) {
+		r.line(depth+1, "if (!%s(~%s)) {", r.helper("all", maskElem(bits)), m)
+		r.block(s.Body, depth+2)
+		r.line(depth+1, "}")
+	} else {
+		r.block(s.Body, depth+1)
+	}
 	r.mask, r.bits = old, oldBits
 	r.line(depth, "}")
 }
@@ -220,6 +230,9 @@ func (r *renderer) let(s *codegen.Let, depth int) {
 		if d == dtype.Bool {
 			bits := r.classOf(s.Value)
 			r.class[s.Reg] = bits
+			if !slices.ContainsFunc(append(uop.Topo(s.Value), s.Reg), func(u *uop.UOp) bool { return r.assigned[u] }) {
+				r.masks[s.Reg] = s.Value
+			}
 			r.line(depth, "%s %s = %s;", r.vtype(maskElem(bits)), regName(s.Reg), r.maskOf(s.Value, bits))
 			return
 		}

@@ -39,13 +39,16 @@ func (r *renderer) expr(u *uop.UOp) string {
 		return fmt.Sprintf("(%s ? %s : %s)", r.expr(u.At(1)), s, constant(d, 0))
 	case uop.Neg:
 		return r.wrap(d, "-"+r.expr(u.At(0)))
-	case uop.Sqrt:
+	case uop.Sqrt, uop.Trunc:
+		suffix := ""
 		if d == dtype.F32 {
-			return "__builtin_sqrtf(" + r.expr(u.At(0)) + ")"
+			suffix = "f"
 		}
-		return "__builtin_sqrt(" + r.expr(u.At(0)) + ")"
+		return fmt.Sprintf("__builtin_%s%s(%s)", u.Op(), suffix, r.expr(u.At(0)))
 	case uop.Exp2:
 		return "weft_exp2(" + r.expr(u.At(0)) + ")"
+	case uop.Sin:
+		return r.sinOfOne(d) + "(" + r.expr(u.At(0)) + ")"
 	case uop.Cast:
 		if u.At(0).DType() == dtype.F16 {
 			return "weft_single(" + r.expr(u.At(0)) + ")"

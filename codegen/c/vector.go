@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -91,12 +92,16 @@ func (r *renderer) helper(what, e string) string {
 	case "sel":
 		m := r.vtype(maskElem(elemBits[e]))
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
-	case "fma", "sqrt":
+	case "fma", "sqrt", "trunc":
 		r.mathHelper(what, name, v, e)
 	case "dot2", "dot4", "dotbf16":
 		r.dotHelper(what, name, v)
 	case "all":
-		f("int", v+" m", fmt.Sprintf("%[1]s all = ~(%[1]s){0}; return !__builtin_memcmp(&m, &all, sizeof m);", v))
+		r.define(name, fmt.Sprintf("#ifdef WEFT_SIGNS_%[1]s\n#define %[2]s(m) (WEFT_SIGNS_%[1]s(m) == (1 << %[3]d) - 1)\n#else\n"+
+			"static inline int %[2]s(%[1]s m) { %[1]s all = ~(%[1]s){0}; return !__builtin_memcmp(&m, &all, sizeof m); }\n#endif\n", v, name, n))
+	case "one": // element of all lanes, where it is read at all
+		m := maskElem(elemBits[e])
+		f(v, fmt.Sprintf("const %s *p, %s m", t, r.vtype(m)), fmt.Sprintf("return %s(~m) ? (%s){0} : (%[2]s)((%[3]s)%[4]s(*p) & m);", r.helper("all", m), v, r.vtype(m), r.helper("sp", e)))
 	default:
 		panic("BUG: no helper " + what)
 	}
@@ -123,8 +128,8 @@ func (r *renderer) called(what, e string) string {
 
 func (r *renderer) mathHelper(what, name, v, e string) {
 	args, params, call := "a, b, c", fmt.Sprintf("%[1]s a, %[1]s b, %[1]s c", v), "weft_fma_"+e+"(a[%[1]d], b[%[1]d], c[%[1]d])"
-	if what == "sqrt" {
-		args, params, call = "a", v+" a", map[string]string{"f32": "__builtin_sqrtf(a[%d])", "f64": "__builtin_sqrt(a[%d])"}[e]
+	if what != "fma" {
+		args, params, call = "a", v+" a", fmt.Sprintf("__builtin_%s%s(a[%%d])", what, map[string]string{"f32": "f"}[e])
 	}
 	lanes := each(r.n, numbered(call))
 	r.define(name, fmt.Sprintf("#ifdef WEFT_%[1]s_%[2]s\n#define %[3]s(%[4]s) ((%[2]s)WEFT_%[1]s_%[2]s(%[4]s))\n#else\n"+
@@ -184,10 +189,12 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return r.vload(u)
 	case uop.Neg:
 		return "(-" + r.vexpr(u.At(0)) + ")"
-	case uop.Sqrt:
-		return fmt.Sprintf("%s(%s)", r.helper("sqrt", e), r.vexpr(u.At(0)))
+	case uop.Sqrt, uop.Trunc:
+		return fmt.Sprintf("%s(%s)", r.helper(fmt.Sprint(u.Op()), e), r.vexpr(u.At(0)))
 	case uop.Exp2:
 		return fmt.Sprintf("%s(%s)", r.exp2(), r.vexpr(u.At(0)))
+	case uop.Sin:
+		return fmt.Sprintf("%s(%s)", r.sin(d), r.vexpr(u.At(0)))
 	case uop.Cast:
 		if text, ok := r.halfCast(u); ok {
 			return text
@@ -241,6 +248,10 @@ func (r *renderer) maximum(e string, float bool) string {
 	return name
 }
 
+// mostApart is of how many nodes a choice is that is written for vectors that choose alike and for others: all of it stands there twice, and
+// what is within it once more for each choice around it.
+const mostApart = 256
+
 // where spells a choice. Where all lanes agree about some of its conditions, what they do not choose is not read.
 func (r *renderer) where(u *uop.UOp, e string) string {
 	cond, yes, no := u.At(0), u.At(1), u.At(2)
@@ -277,16 +288,43 @@ func (r *renderer) where(u *uop.UOp, e string) string {
 			return r.lesser(e, from, u)
 		}
 	}
+	mixed, agree := r.mixed, r.agree
+	none, whole := r.together(cond, false), r.together(cond, true)
+	apart := none != "" && whole != "" && !mixed && r.mask == "" && loads(yes) && loads(no) && len(uop.Topo(u)) <= mostApart
+	r.mixed = mixed || apart
 	s := r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
-	if none := r.together(cond, false); none != "" && no.Op() == uop.Load {
-		return fmt.Sprintf("(%s ? %s : %s)", none, r.vexpr(no), s)
+	r.mixed, r.agree = mixed, agree || apart
+	switch {
+	case apart: // few vectors of joined arrays have elements of two
+		s = fmt.Sprintf("(%s ? %s : %s ? %s : %s)", whole, r.vexpr(yes), none, r.vexpr(no), s)
+	case none != "" && no.Op() == uop.Load:
+		s = fmt.Sprintf("(%s ? %s : %s)", none, r.vexpr(no), s)
 	}
+	r.agree = agree
 	return s
+}
+
+// summed says that an index is made of numbers of 32 bits by sums and products alone, so that its low bits are made of theirs.
+func (r *renderer) summed(u *uop.UOp) bool {
+	switch u.Op() {
+	case uop.Range, uop.Const:
+		return true
+	case uop.Cast:
+		return u.At(0).DType() == dtype.I32
+	case uop.Add, uop.Mul, uop.Neg:
+		return !slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return !r.summed(x) })
+	}
+	return !r.vary(u)
 }
 
 // loads says that an expression reads memory where it stands.
 func loads(u *uop.UOp) bool {
 	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load })
+}
+
+// contiguous reads neighbours.
+func (r *renderer) contiguous(e, p string, base *uop.UOp) string {
+	return fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), p, r.expr(base))
 }
 
 // vload reads one element per lane: at once, with a stride, or one by one.
@@ -312,35 +350,47 @@ func (r *renderer) vload(u *uop.UOp) string {
 	case ok && stride == 0 && mask == "":
 		s = r.splat(e, p+"["+r.expr(base)+"]")
 	case ok && stride == 1 && mask == "":
-		s = fmt.Sprintf("((%[1]s)*(const %[1]su *)(%[2]s + %[3]s))", r.vtype(e), p, r.expr(base))
+		s = r.contiguous(e, p, base)
 	case ok && mask == "" && r.near(stride):
 		s = fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
 	case ok && (stride == 1 || r.near(stride)):
 		s = some(stride)
-		if gate != nil && stride != 1 && r.mask == "" {
+		if gate != nil && (stride != 1 || r.agree) && r.mask == "" {
 			if all := r.together(gate, true); all != "" {
-				s = fmt.Sprintf("(%s ? %s(%s + %s) : %s)", all, r.spaced(e, stride), p, r.expr(base), s)
+				whole := fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
+				if stride == 1 {
+					whole = r.contiguous(e, p, base)
+				}
+				s = fmt.Sprintf("(%s ? %s : %s)", all, whole, s)
 			}
 		}
+	case ok && stride == 0:
+		s = fmt.Sprintf("%s(%s + %s, %s)", r.helper("one", e), p, r.expr(base), r.own(gate, elemBits[e]))
 	case !ok && mask == "" && r.pattern(e, p, index, &s):
 	case ok && mask == "":
 		s = fmt.Sprintf("%s(%s + %s, %d)", r.called("gt", e), p, r.expr(base), stride)
 	case ok:
 		s = fmt.Sprintf("%s(%s + %s, %d, %s)", r.helper("gtm", e), p, r.expr(base), stride, mask)
 	default:
-		// What lanes share goes to the pointer: other loads through the same indices differ in that only.
+		// What lanes share goes to the pointer: other loads through the same indices differ in that only. What else is computed has the low
+		// bits of a place within the array, or of one that is not read.
 		shared, own := r.apart(index)
+		how, place := "gi", ""
+		switch x := fromWord(own); {
+		case x != nil:
+			how, place = "gw", r.vexpr(x)
+		case u.At(0).Arg().(uop.ParamArg).N <= math.MaxInt32 && r.summed(index):
+			how, place, shared = "gw", r.low(index), nil
+		default:
+			place = r.vexpr(own)
+		}
 		if shared != nil {
 			p += " + " + r.expr(shared)
 		}
-		how := "gi"
-		if x := fromWord(own); x != nil {
-			how, own = "gw", x
-		}
 		if mask == "" {
-			s = fmt.Sprintf("%s(%s, %s)", r.helper(how, e), p, r.vexpr(own))
+			s = fmt.Sprintf("%s(%s, %s)", r.helper(how, e), p, place)
 		} else {
-			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper(how+"m", e), p, r.vexpr(own), mask)
+			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper(how+"m", e), p, place, mask)
 		}
 	}
 	if uniform != nil {
