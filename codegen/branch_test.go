@@ -39,8 +39,8 @@ func TestRareOperandsAreBehindConditions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit()
-			o, p := k.param(dtype.F32, true, 4096), k.param(dtype.F32, false, 4096)
-			a := k.rngs(4096)
+			o, p := k.param(dtype.F32, true, 16), k.param(dtype.F32, false, 16)
+			a := k.rngs(16)
 			k.out(o, a, want.value(k.load(p, a[0])))
 			target := c.Target(c.Machine{VectorBytes: 64})
 			p1, err := codegen.Lower(k.s, codegen.Choose(k.s, target), target)
