@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -166,7 +167,7 @@ func compare(o options, ws workers, name string) (map[string]result, error) {
 func command(o options) string {
 	s := fmt.Sprintf("go run ./tests/peers -rounds %d -ms %g -threads %d", o.rounds, o.ms, o.threads)
 	if o.write != "" {
-		s += " -write " + o.write
+		s += " -write " + filepath.Base(o.write) // wherever the repository lies
 	}
 	if o.only != "" {
 		s += " -only " + o.only
