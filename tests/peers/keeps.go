@@ -4,8 +4,8 @@ package main
 var keeps = map[string]string{
 	"matmul-i8-i32":    "Both factors are brought into the order of the machine's instructions for narrow numbers, of AMX or words of four, the first one once for each 256 columns",
 	"matmul-bf16-1024": "Both factors are brought into the order of the machine's instructions for narrow numbers, of AMX or words of two, the first one once for each 256 columns",
-	"sort-1m":          "Blocks of 32 are ordered by counting, 32 comparisons an element, 16 times: once, and in each merge of runs; 80 launches",
-	"sort-rows":        "Blocks of 32 are ordered by counting, 32 comparisons an element, six times: once, and in each merge of runs; 30 launches",
+	"sort-1m":          "Four passes by digits of 8 bits, each of which puts keys and their numbers at places that come from data",
+	"sort-rows":        "The same: blocks of a row have tables of 256 digits each",
 	"fft-65536":        "Eight stages of four terms, each of which reads and writes all numbers",
 	"cholesky-200":     "Eight rows take two launches, 58 in all, and of the product that updates the first half of the rows only a part is needed",
 	"solve-64":         "Two columns take three launches",
