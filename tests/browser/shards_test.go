@@ -130,7 +130,7 @@ func TestDevicesOfAPage(t *testing.T) {
 		"shard: several devices take the whole engine; open it by open({ whole: true })",
 		"capture: the function goes from device to device, which takes the whole engine; open it by open({ whole: true })",
 		"list: flip of [2, 4]: axis 1 is cut over WASM:0, WASM:1, and cannot be reversed there; bring the array together before, whole on each device, or cut another axis",
-		"list: sort of [2, 4, 4]: axis 1 is cut over WASM:0, WASM:1, and that of another operand is cut along axis 2; bring the array together before, whole on each device, or cut another axis",
+		"list: sort of [2, 4]: axis 1 is cut over WASM:0, WASM:1, and the place of each element depends on all others; bring the array together before, whole on each device, or cut another axis",
 	}, got["wrong"])
 }
 
