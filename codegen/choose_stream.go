@@ -136,8 +136,8 @@ func (c *chooser) turns(lanes *uop.UOp) bool {
 	})
 }
 
-// mayVector says whether every element along r is written by one lane, in any order. Vectors of a machine are taken apart to be stored at
-// places that come from data.
+// mayVector says whether every element along r is written by one lane, in any order. Stores at places that come from data take a machine's
+// vectors apart, so they get none.
 func (c *chooser) mayVector(r *uop.UOp) bool {
 	if c.runs(r) {
 		return false
@@ -259,8 +259,8 @@ func (c *chooser) streamLanes(r *uop.UOp) int {
 	return w
 }
 
-// fewNodes and someNodes are operations of a nest below which each of its instructions may do four vectors or two: what lies around them, as
-// the loops of short sums, is done so much less often.
+// A nest of fewer than fewNodes operations may do four vectors at a time, one of fewer than someNodes two: what it costs to go from one
+// to the next, and the loops of short sums, are then paid for so much less often.
 const fewNodes, someNodes = 60, 200
 
 // turned says that blocks of what is read are turned in registers, which takes vectors of the machine's own length.

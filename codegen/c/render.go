@@ -31,11 +31,11 @@ type renderer struct {
 	turned   map[*uop.UOp]string   // loads that are turned already, in this block or around it
 	blocks   int                   // blocks of them so far
 	reads    map[*uop.UOp]bool     // buffers that are read
-	assigned map[*uop.UOp]bool     // registers that change
-	masks    map[*uop.UOp]*uop.UOp // what those are that do not, of truth values
+	assigned map[*uop.UOp]bool     // registers that are set after they were declared
+	masks    map[*uop.UOp]*uop.UOp // values of the masks among the others
 	past512  bool                  // lines were written past the caches
-	agree    bool                  // where all lanes pass a gate, a load is to be written without it
-	mixed    bool                  // lanes that choose differently are written, which choices between them need no branch for
+	agree    bool                  // loads have a branch without a mask, for where all lanes pass their gate
+	mixed    bool                  // what is written is for lanes that choose differently: choices are selects
 	seldom   bool                  // what is written runs seldom beside a loop in the same block
 }
 

@@ -152,7 +152,7 @@ export class Guest {
   #coming = 0 // modules
 
   take(message) {
-    if (message?.module) return void this.#add(message.module)
+    if (message?.module) return void (this.#control && this.#add(message.module))
     this.goes()
     this.#kernels = []
     this.#control = null

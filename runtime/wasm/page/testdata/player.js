@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { OutOfMemory, Processor, unpack } from './processor.js'
 import { Spares } from './spares.js'
+import { Guest } from './threads.js'
 
 const plan = (name) => new Uint8Array(readFileSync(`${name}.plan`))
 const bytes = (name) => new Uint8Array(readFileSync(name))
@@ -91,6 +92,26 @@ async function guests() {
   for (let i = 0; i < 10; i++) assert.equal(who(long).size, 1, 'but not for long')
   assert.ok(ended > 15, 'it is told of each play')
   player.close()
+}
+
+// A guest that cannot run a module says so once, and takes no part any more.
+async function refused() {
+  const guest = new Guest()
+  guest.take({ memory: new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }), number: 1, threads: 1 })
+  // a module that imports what nobody gives
+  const module = new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 2, 7, 1, 1, 97, 1, 98, 0, 0]))
+  const said = []
+  const { warn } = console
+  console.warn = (text) => said.push(text)
+  for (let i = 0; i < 2; i++) {
+    guest.take({ module })
+    await new Promise((done) => setTimeout(done, 20))
+  }
+  console.warn = warn
+  assert.equal(said.length, 1)
+  assert.match(said[0], /cannot help the engine's threads/)
+  guest.comes()
+  guest.help(Infinity)
 }
 
 // Who reads as much again and again gets arrays that threads made, each of its own.
@@ -197,6 +218,7 @@ errors()
 memory()
 await threads()
 await guests()
+await refused()
 await reads()
 await spares()
 console.log('all is well')
