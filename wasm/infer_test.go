@@ -65,7 +65,7 @@ func TestShapesAreKnownInThePage(t *testing.T) {
 		require.NoError(t, err)
 	}
 	dir := t.TempDir() // as a build has them, side by side
-	for _, name := range []string{"js/*.js", "testdata/infer.mjs", "../runtime/wasm/page/lent.js", "../runtime/wasm/page/threads.js"} {
+	for _, name := range []string{"js/*.js", "testdata/infer.mjs", "../runtime/wasm/page/lent.js", "../runtime/wasm/page/threads.js", "../runtime/wasm/page/guest.js"} {
 		scripts, err := filepath.Glob(name)
 		require.NoError(t, err)
 		for _, from := range scripts {

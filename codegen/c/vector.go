@@ -290,7 +290,7 @@ func (r *renderer) where(u *uop.UOp, e string) string {
 	}
 	mixed, agree := r.mixed, r.agree
 	none, whole := r.together(cond, false), r.together(cond, true)
-	apart := none != "" && whole != "" && !mixed && r.mask == "" && loads(yes) && loads(no) && len(uop.Topo(u)) <= mostApart
+	apart := none != "" && whole != "" && !mixed && r.mask == "" && r.lanesRead(yes) && r.lanesRead(no) && len(uop.Topo(u)) <= mostApart
 	r.mixed = mixed || apart
 	s := r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
 	r.mixed, r.agree = mixed, agree || apart
@@ -320,6 +320,11 @@ func (r *renderer) summed(u *uop.UOp) bool {
 // loads says that an expression reads memory where it stands.
 func loads(u *uop.UOp) bool {
 	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load })
+}
+
+// lanesRead says that lanes read elements of their own in an expression: of single elements that are joined, no vector has one alone.
+func (r *renderer) lanesRead(u *uop.UOp) bool {
+	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load && r.vary(u.At(2)) })
 }
 
 // contiguous reads neighbours.

@@ -11,6 +11,7 @@
 import { addressOf, base } from './addresses.js'
 import { PageBox } from './box.js'
 import { Generator, checkpoint, custom, customUnsafe, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
+import { Guest } from './guest.js'
 import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
 import { infer } from './infer.js'
 import { lend } from './lent.js'
@@ -19,7 +20,6 @@ import { nn } from './nn.js'
 import { optim } from './optim.js'
 import { formed, shown } from './shown.js'
 import { prepare, startWorker } from './start.js'
-import { Guest } from './threads.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
 import { filled } from './tree.js'
@@ -266,11 +266,12 @@ export class Weft {
 
   constructor(worker, address) {
     this.#worker = worker
-    this.#lent = lend(() => startWorker(address, 'weft thread'), (message, transfer) => this.#post(message, transfer), this.#box && this.#guest)
+    this.#lent = lend(() => startWorker(address, 'weft thread'), (message, transfer) => this.#post(message, transfer))
     worker.onmessage = ({ data }) => {
       this.#box?.arrives()
       if (Array.isArray(data)) this.#take(data)
       else if (data.thread !== undefined) this.#lent.take(data)
+      else if (data.guest !== undefined) this.#guest.take(data.guest)
       else if (data.progress) this.#calls.get(data.call)?.progress?.(data.progress)
       else if (data.lost) this.onlost?.(new Error(data.lost))
       else if (data.dead) this.#die(data.dead)

@@ -118,9 +118,10 @@ go.importObject.weft = {
   rest,
 }
 const borrowed = borrow((message) => postMessage(message))
+const guest = () => ({ postMessage: (guest) => postMessage({ guest }), terminate: () => postMessage({ guest: null }) }) // the page
 const player = imports(() => memory, (text) => postMessage({ lost: text }), keep)
 go.importObject.player = player.functions
-const processors = go.importObject.kernels = kernels(() => memory, keep, borrowed.start, () => box?.call(), borrowed.guest)
+const processors = go.importObject.kernels = kernels(() => memory, keep, borrowed.start, () => box?.call(), guest)
 
 globalThis.weft = {
   // Called by the engine when it listens; begins has it collect garbage from then on as Go does.

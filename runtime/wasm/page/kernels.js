@@ -22,7 +22,7 @@ export function imports(memory, keep, start, ended, guest) {
   return {
     relaxed: () => relaxed() + fused(),
     open: (threads, poison, to) => now(() => {
-      const player = new Processor({ threads: threads || undefined, poison: !!poison, start, ended, guest })
+      const player = new Processor({ threads: threads || undefined, poison: !!poison, start, guest })
       const unshared = !shares() && globalThis.navigator?.hardwareConcurrency > 1
       view(Float64Array, to, 3).set([player.threads, player.limit, +unshared])
       return players.push(player) - 1
@@ -36,7 +36,11 @@ export function imports(memory, keep, start, ended, guest) {
     load: (device, from, n) => now(() => players[device].load(bytes(from, n).slice())),
     drop(device, plan) { players[device].drop(plan) },
     play: (device, plan, args, n, vars, m, seconds, steps) => now(() => {
-      players[device].play(plan, view(Float64Array, args, n), view(Int32Array, vars, m), seconds && view(Float64Array, seconds, steps))
+      try {
+        players[device].play(plan, view(Float64Array, args, n), view(Int32Array, vars, m), seconds && view(Float64Array, seconds, steps))
+      } finally {
+        ended()
+      }
     }),
     /** Is told by the worker that the engine has something to do. */
     expect() { for (const player of players) player?.expect() },

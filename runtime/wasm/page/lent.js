@@ -5,8 +5,7 @@
 /** Whether memory can be shared with workers here: WebKit may call a page isolated and have none. */
 export const shares = () => !!globalThis.crossOriginIsolated && typeof SharedArrayBuffer === 'function'
 
-/** The worker's end. post gives a message to the page, whose messages with a thread go to take. start gives what stands for a thread's worker,
- *  guest what stands for the page itself as one. */
+/** The worker's end. post gives a message to the page, whose messages with a thread go to take. start gives what stands for a thread's worker. */
 export function borrow(post) {
   const threads = []
   return {
@@ -16,12 +15,9 @@ export function borrow(post) {
       threads.push(w)
       return w
     },
-    guest: () => ({ postMessage: (message) => post({ thread: PAGE, message }), terminate: () => post({ thread: PAGE }) }),
     take({ thread, data, failed }) { failed ? threads[thread].onerror(failed) : threads[thread].onmessage({ data }) },
   }
 }
-
-const PAGE = -1 // in the place of a thread's number
 
 // What a thread that ends has been sent.
 const ALL = 2 ** 31 - 1
@@ -29,9 +25,9 @@ const ALL = 2 ** 31 - 1
 /**
  * The page's end. start starts a worker, post gives a message to the one that borrows, whose messages with a thread go to take. The first message of a
  * thread has a bell, two words that it shares: the second counts what it was sent, and a change of the first wakes it up. It is rung before the
- * thread is ended, as Deno ends none that waits. guest takes the messages that are for the page itself.
+ * thread is ended, as Deno ends none that waits.
  */
-export function lend(start, post, guest) {
+export function lend(start, post) {
   const workers = []
   const bells = []
   const end = (thread) => {
@@ -60,7 +56,6 @@ export function lend(start, post, guest) {
   return {
     take({ thread, message }) {
       if (closed) return
-      if (thread === PAGE) return guest?.take(message)
       if (!message) return end(thread)
       bells[thread] ??= message.bell
       workers[thread] ??= started(thread)

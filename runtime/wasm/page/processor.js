@@ -115,7 +115,6 @@ export class Processor {
   #threads = null
   #spares = new Spares((bytes) => this.#threads?.order(bytes))
   #poison
-  #ended
   #pace // of the last play, if it came when one was expected
   #free = [] // { at, size } by address, never touching
   #end = reserved
@@ -130,11 +129,11 @@ export class Processor {
   /**
    * At most so many threads, where isolated says that workers may share memory; start makes a worker, of an address as trusted gives it, for pages
    * that require trusted types; in a worker, borrow of lent.js has the page make them, as one that makes workers may wait for ever in Firefox. A window may not
-   * wait for others, so there it is one. poison fills fresh memory, for tests. ended is called when a play has
-   * ended. guest gives what stands for a guest of the threads (threads.js).
+   * wait for others, so there it is one. poison fills fresh memory, for tests. guest gives what stands for a
+   * guest of the threads (guest.js).
    */
   constructor({ threads = Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 8), isolated = shares(), trusted = (address) => address,
-    start = () => new Worker(trusted(new URL('thread.js', import.meta.url)), { type: 'module' }), poison = false, ended = () => {}, guest = null } = {}) {
+    start = () => new Worker(trusted(new URL('thread.js', import.meta.url)), { type: 'module' }), poison = false, guest = null } = {}) {
     const shared = !!isolated && threads > 1 && !globalThis.document
     for (let maximum = MOST; !this.#memory; maximum /= 2) {
       try {
@@ -145,7 +144,6 @@ export class Processor {
       }
     }
     this.#poison = poison
-    this.#ended = ended
     this.threads = shared ? threads : 1
     this.#places = Array(this.threads + !!guest).fill(0) // and the guest's
     if (shared) this.#threads = new Threads(this.#memory, threads - 1, start, (made) => this.#spares.put(made), guest)
@@ -289,7 +287,6 @@ export class Processor {
       if (awake) this.#threads.rest()
       plan.pace?.took(performance.now() - begun)
       for (const a of own) this.free(a)
-      this.#ended()
     }
   }
 

@@ -2,10 +2,10 @@
 // a number of iterations, take iterations until none is left, and sleep again. Whoever gives the job takes part.
 // Each iteration writes what no other one does, so it does not matter who does which. While a plan is played that is worth it, threads
 // look out for the next job before they sleep. A thread without a job makes the arrays that are ordered (spares.js).
-// A guest is whoever may not wait: the page, which takes part while it would otherwise only look out for the answer.
+// A guest (guest.js) may take part for a moment.
 
 // Words at the begin of the memory.
-const EPOCH = 0 // counts jobs and messages; threads sleep here
+export const EPOCH = 0 // counts jobs and messages; threads sleep here
 const SENT = 1 // messages to each thread; these two are its bell (lent.js)
 const OPEN = 2 // 1 while a job may be entered
 const ACTIVE = 3 // threads within the job
@@ -19,7 +19,7 @@ const ORDERS = 10 // arrays that somebody is to make,
 const ORDER = 11 // each of so many bytes
 const LOOKING = 12 // 1 while threads look out for a job before they sleep
 const MOST = 13 // iterations that a thread takes at once
-const GUESTS = 14 // 1 while the guest is there
+export const GUESTS = 14 // 1 while the guest is there
 const LONG = 15 // 1 where these may take longer than a guest stays
 const SCRATCH = 16 // of each thread, and of the guest
 const TEXT = 512
@@ -65,8 +65,8 @@ function take(control, kernel, thread, threads, until = Infinity) {
   }
 }
 
-// Takes part in the job, if there is one.
-function help(control, kernels, thread, threads, until) {
+/** Takes part in the job, if there is one. */
+export function help(control, kernels, thread, threads, until) {
   Atomics.add(control, ACTIVE, 1) // from here on the job stays as it is
   const kernel = Atomics.load(control, OPEN) ? kernels[control[KERNEL]] : null
   if (kernel && !(until && control[LONG])) take(control, kernel, thread, threads, until)
@@ -139,57 +139,6 @@ export function thread(give) {
       seen = Atomics.load(control, EPOCH)
       help(control, kernels, number, threads)
     }
-  }
-}
-
-/** A guest among threads: it takes their messages, but part in jobs only while it has nothing else to do. Meanwhile one thread less is woken up. */
-export class Guest {
-  #control = null
-  #memory
-  #about
-  #seen = 0
-  #kernels = []
-  #coming = 0 // modules
-
-  take(message) {
-    if (message?.module) return void (this.#control && this.#add(message.module))
-    this.goes()
-    this.#kernels = []
-    this.#control = null
-    if (message) {
-      this.#about = message
-      this.#memory = message.memory
-      this.#control = new Int32Array(message.memory.buffer, 0, reserved / 4)
-    }
-  }
-
-  async #add(module) {
-    const kernels = this.#kernels
-    const at = kernels.length
-    const names = WebAssembly.Module.exports(module)
-    kernels.length += names.length
-    this.#coming++
-    try {
-      const { exports } = await WebAssembly.instantiate(module, { weft: { memory: this.#memory } })
-      names.forEach(({ name }, i) => { kernels[at + i] = exports[name] })
-    } catch (e) {
-      console.warn(`weft: the page cannot help the engine's threads: ${e.message}`)
-      this.#control = null
-    } finally {
-      this.#coming--
-    }
-  }
-
-  /** Says that it is there from now on, or is not. */
-  comes() { if (this.#control && !this.#coming) Atomics.store(this.#control, GUESTS, 1) }
-  goes() { if (this.#control) Atomics.store(this.#control, GUESTS, 0) }
-
-  /** Takes part in a job that there may be, until a time. */
-  help(until) {
-    const control = this.#control
-    if (!control || Atomics.load(control, EPOCH) === this.#seen) return
-    this.#seen = Atomics.load(control, EPOCH)
-    help(control, this.#kernels, this.#about.number, this.#about.threads, until)
   }
 }
 

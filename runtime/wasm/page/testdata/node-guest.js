@@ -1,6 +1,6 @@
 // A guest among the threads under Node: it is there for a moment, again and again.
 import { parentPort } from 'node:worker_threads'
-import { Guest } from './threads.js'
+import { Guest } from './guest.js'
 
 const guest = new Guest()
 parentPort.on('message', (data) => guest.take(data))
