@@ -5,7 +5,7 @@ import { OutOfMemory, Processor, fused, relaxed } from './processor.js'
 
 /** The functions that the engine imports from "kernels". memory gives the engine's memory; keep keeps something for the worker; start
  *  starts a worker that is a thread; ended is called when a play has ended; guest stands for a guest of the threads. */
-export function imports(memory, keep, start, ended, guest) {
+export function imports(memory, keep, start, ended = () => {}, guest = null) {
   const players = [null] // by the number of the device
   let problem = ''
   const view = (kind, at, n) => new kind(memory().buffer, at >>> 0, n)
