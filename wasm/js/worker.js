@@ -88,7 +88,7 @@ let box = null // where the page shares memory
 const { port1, port2 } = new MessageChannel()
 const turn = () => port2.postMessage(0)
 port1.onmessage = () => {
-  batch = box.look()
+  if (batch = box.look()) processors.expect()
   arrived(batch?.length ?? 0)
 }
 
@@ -115,6 +115,7 @@ go.importObject.weft = {
       processors.expect()
       const answers = errands?.serve(batch)
       if (!answers) break
+      box.spared()
       if (answers.length && !box.send(answers)) postMessage([answers.buffer], [answers.buffer])
     }
     const told = errands?.report()
