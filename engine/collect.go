@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -90,14 +91,17 @@ func scanned() int64 {
 	return object * int64(m.HeapObjects)
 }
 
-// alloc gives device memory. When much may wait for the collector, or the device has no more, the collector runs before.
-func (m *memory) alloc(c *cell) error {
+// alloc gives device memory, that which is there already if there is some. When much may wait for the collector, or the device has no more, the
+// collector runs before.
+func (m *memory) alloc(c *cell, there runtime.Mem) error {
 	m.drain()
 	if m.since > 0 && m.since+c.bytes > max(m.most, leastWaiting) {
 		m.collect()
 	}
-	err := m.take(c)
-	if isFull(err) {
+	var err error
+	if there != nil {
+		m.have(c, there)
+	} else if err = m.take(c); isFull(err) {
 		m.collect()
 		err = m.take(c)
 	}

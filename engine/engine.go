@@ -311,6 +311,7 @@ type Stats struct {
 	Kernels   int   // kernels generated
 	Plays     int   // plans played
 	Launches  int   // kernels launched
+	Errands   int   // plays that the device carried out by itself, see Errand
 	LiveBytes int64 // bytes of arrays now
 	PeakBytes int64 // most bytes at a time, arenas of plans included
 	Losses    int   // devices lost and opened again

@@ -92,7 +92,7 @@ func (e *Engine) bring(ctx context.Context, s *storage) error {
 	l := s.later
 	if s.mem == nil {
 		if err := e.again(ctx, func() error {
-			return e.attempt(ctx, func() error { return e.memory.alloc(s.cell) })
+			return e.attempt(ctx, func() error { return e.memory.alloc(s.cell, nil) })
 		}); err != nil {
 			return err
 		}

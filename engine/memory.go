@@ -77,13 +77,17 @@ func (m *memory) release(c *cell) {
 // take is alloc without any collection.
 func (m *memory) take(c *cell) error {
 	mem, err := m.device.Alloc(max(c.bytes, minBytes))
-	if err != nil {
-		return err
+	if err == nil {
+		m.have(c, mem)
 	}
+	return err
+}
+
+// have notes that a cell has memory.
+func (m *memory) have(c *cell, mem runtime.Mem) {
 	c.mem = mem
 	m.live += mem.Bytes()
 	m.peak = max(m.peak, m.live)
-	return nil
 }
 
 // minBytes is the least allocation: arrays without elements have memory too, so that they can be bound.
@@ -99,6 +103,11 @@ func isFull(err error) bool {
 
 // newBuffer makes a Buffer node over fresh memory, in the given shape.
 func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, error) {
+	return e.bufferIn(nil, d, shape)
+}
+
+// bufferIn is newBuffer in memory of the device's, if there is some.
+func (e *Engine) bufferIn(mem runtime.Mem, d dtype.DType, shape []int) (*uop.UOp, *storage, error) {
 	if why := uop.Shape(shape).TooMany(); why != "" {
 		return nil, nil, errors.New(why)
 	}
@@ -109,7 +118,7 @@ func (e *Engine) newBuffer(d dtype.DType, shape []int) (*uop.UOp, *storage, erro
 		return e.nodeOf(s, n, d).Reshape(shape...), s, nil
 	}
 	m := &e.memory
-	if err := e.attempt(context.Background(), func() error { return m.alloc(c) }); err != nil {
+	if err := e.attempt(context.Background(), func() error { return m.alloc(c, mem) }); err != nil {
 		return nil, nil, err
 	}
 	s := &storage{engine: e, cell: c}

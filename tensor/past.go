@@ -151,17 +151,22 @@ func outcomes(outs []*uop.UOp, inputs []*uop.UOp) []outcome {
 // maxMore is how many numbers of a captured function's inputs and of their past are kept for each run.
 const maxMore = 64
 
-// remember notes what a result r of a run was computed from.
+// remember notes what a result r of a run was computed from. Inputs that were computed from nothing, and nobody can ask for any more, may be nil.
 func (o outcome) remember(r *uop.UOp, inputs []*uop.UOp) {
 	if o.past == nil {
 		return
 	}
 	p := &engine.Past{Self: key(r), Keys: o.past.Keys}
 	for _, i := range o.inputs {
-		p.More = append(p.More, key(inputs[i]))
+		if inputs[i] != nil {
+			p.More = append(p.More, key(inputs[i]))
+		}
 	}
 	for _, i := range o.inputs {
 		b := inputs[i]
+		if b == nil {
+			continue
+		}
 		for b.Op() == uop.Reshape {
 			b = b.At(0)
 		}

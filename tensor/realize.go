@@ -153,10 +153,13 @@ func settled(ts []*Tensor, f func() error) error {
 	}
 }
 
+// nodes are those of tensors, and nil of none.
 func nodes(ts []*Tensor) []*uop.UOp {
 	out := make([]*uop.UOp, len(ts))
 	for i, t := range ts {
-		out[i] = t.node()
+		if t != nil {
+			out[i] = t.node()
+		}
 	}
 	return out
 }

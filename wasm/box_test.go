@@ -28,12 +28,13 @@ func TestBothEndsOfTheBox(t *testing.T) {
 	out, err := exec.Command(node, filepath.Join(dir, "box.mjs")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	var got struct {
-		Right, Looked, Most int
-		Ordered             bool
+		Right, Looked int
+		Most          float64
+		Ordered       bool
 	}
 	require.NoError(t, json.Unmarshal(out, &got), "%s", out)
 	assert.Equal(t, 1000, got.Right)
 	assert.True(t, got.Ordered)
 	assert.Positive(t, got.Looked, "of 1000 answers; most of them where nothing else runs")
-	assert.Less(t, got.Most, 16, "answers before the page sees to everything else")
+	assert.Less(t, got.Most, 60., "ms before the page sees to everything else: 15 or 16, and what others take from it")
 }

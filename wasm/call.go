@@ -145,6 +145,15 @@ func (s *server) tensor(ref wire.Ref) *tensor.Tensor {
 	panic(&tensor.ArgumentError{Reason: "a tensor was disposed of"})
 }
 
+// listed finds tensors.
+func (s *server) listed(refs []wire.Ref) []*tensor.Tensor {
+	out := make([]*tensor.Tensor, len(refs))
+	for i, ref := range refs {
+		out[i] = s.tensor(ref)
+	}
+	return out
+}
+
 // tensors takes a list of tensors.
 func (c *call) tensors() []*tensor.Tensor {
 	v := c.next()

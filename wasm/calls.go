@@ -40,6 +40,7 @@ func init() {
 		"profile":   {run: profile},
 		"profiled":  {run: profiled},
 		"dispose":   {run: dispose, silent: true},
+		"ran":       {run: errandsRan, silent: true},
 	}
 }
 
@@ -159,7 +160,7 @@ func stats(_ context.Context, c *call) (any, error) {
 	}
 	s := c.server.engine.Stats()
 	return wire.Record{
-		{Name: "plans", Value: s.Compiled}, {Name: "kernels", Value: s.Kernels}, {Name: "plays", Value: s.Plays}, {Name: "launches", Value: s.Launches},
+		{Name: "plans", Value: s.Compiled}, {Name: "kernels", Value: s.Kernels}, {Name: "plays", Value: s.Plays}, {Name: "launches", Value: s.Launches}, {Name: "errands", Value: s.Errands},
 		{Name: "liveBytes", Value: float64(s.LiveBytes)}, {Name: "peakBytes", Value: float64(s.PeakBytes)},
 		{Name: "tensors", Value: len(c.server.tensors)},
 	}, nil
@@ -188,9 +189,6 @@ func dispose(_ context.Context, c *call) (any, error) {
 	return nil, nil
 }
 
-// recorded is a captured function.
-type recorded struct{ captured *tensor.Captured }
-
 // capture takes the number of the function, its first inputs, the stand-ins that the page used for them, the
 // operations that it recorded, and what the function returned.
 func capture(ctx context.Context, c *call) (any, error) {
@@ -202,7 +200,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.plays[c.outs[0]] = &recorded{captured}
+	s.plays[c.outs[0]] = &recorded{captured: captured}
 	shapes := []any{}
 	for _, shape := range captured.ResultShapes() {
 		if shape == nil {
@@ -247,18 +245,24 @@ func (c *call) ref() wire.Ref {
 
 // runCaptured plays a captured function with other inputs.
 func runCaptured(ctx context.Context, c *call) (any, error) {
-	r := c.server.plays[c.ref()]
+	function := c.ref()
+	r := c.server.plays[function]
 	if r == nil {
 		return nil, fmt.Errorf("weft: the captured function was disposed of")
 	}
-	inputs := c.tensors()
+	refs := c.refs()
+	inputs := c.server.listed(refs)
 	captured := r.captured
-	if with := c.values(); len(with) > 0 {
+	with := c.values()
+	if len(with) > 0 {
 		captured = captured.With(with)
 	}
 	outs, err := captured.Run(ctx, inputs...)
 	if err != nil {
 		return nil, err
+	}
+	if r.runs++; len(with) == 0 {
+		c.server.ran = append(c.server.ran, ran{function, refs, c.outs})
 	}
 	for i, ref := range c.outs {
 		if i < len(outs) {

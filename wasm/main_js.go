@@ -25,6 +25,11 @@ func take(to unsafe.Pointer, n int32)
 //go:wasmimport weft next
 func next(idle int32) int32
 
+// entrust tells the worker what it may do by itself during the next call of next: see errands.go.
+//
+//go:wasmimport weft entrust
+func entrust(from unsafe.Pointer, n int32)
+
 // post hands n bytes to the worker, which sends them to the page, with what it keeps under a number if that is not 0.
 //
 //go:wasmimport weft post
@@ -94,7 +99,9 @@ func main() {
 		}
 		return nil
 	})
+	whole := false // the second part of the engine is there
 	collect := js.FuncOf(func(js.Value, []js.Value) any {
+		whole = true
 		debug.SetGCPercent(100)
 		debug.SetMemoryLimit(math.MaxInt64)
 		return nil
@@ -106,7 +113,11 @@ func main() {
 			queue = queue[1:]
 			s.handle(context.Background(), batch)
 			for len(queue) == 0 {
-				n := next(s.idle())
+				idle := s.idle()
+				if idle != 0 && whole {
+					s.entrust()
+				}
+				n := next(idle)
 				if n == 0 {
 					break
 				}
@@ -115,6 +126,13 @@ func main() {
 				s.handle(context.Background(), batch)
 			}
 		}
+	}
+}
+
+// entrust says what the worker may do while the engine is idle.
+func (s *server) entrust() {
+	if b := s.errands(); b != nil {
+		entrust(unsafe.Pointer(unsafe.SliceData(b)), int32(len(b)))
 	}
 }
 

@@ -136,7 +136,7 @@ func takeFunctions(_ context.Context, c *call) (any, error) {
 	}
 	delete(c.server.nets, ref)
 	for i, f := range l.functions {
-		c.server.plays[c.outs[i]] = &recorded{f}
+		c.server.plays[c.outs[i]] = &recorded{captured: f}
 	}
 	for i, t := range l.states {
 		c.server.tensors[c.outs[len(l.functions)+i]] = t

@@ -36,6 +36,7 @@ type server struct {
 	generators map[wire.Ref]*tensor.Generator
 	profile    *profiling // that is being taken, or nil
 	load       load
+	ran        []ran  // by the last batch
 	later      func() // makes ready what the next batch is likely to ask for; nil: nothing. It is called when the answers to this one are on their way
 }
 
@@ -106,6 +107,7 @@ func (s *server) handle(ctx context.Context, batch []byte) {
 		s.send(0, nil, err)
 		return
 	}
+	s.ran = s.ran[:0]
 	last, failed := 0, []any{}
 	defer s.load.begin()()
 	defer s.ahead()
@@ -204,7 +206,7 @@ func (s *server) call(ctx context.Context, f procedure, q request) {
 				s.tensors[o] = &failure{q.number, err}
 			}
 		}
-		if !f.silent {
+		if !f.silent || err != nil { // which is a mistake of the page's scripts or of the engine
 			s.send(q.number, value, err)
 		}
 	}

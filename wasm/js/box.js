@@ -32,7 +32,8 @@ const WAKING = 3 // was called, and is going to look
 
 const LOOKS = 5000 // of a worker before it sleeps: about 0.1 ms, as waking it takes as long as a short run
 const LINGER = 4 // ms that a worker waits at most
-const OFTEN = 16 // batches after which it sees to everything else; and times that a page looks out before it does so
+const OFTEN = 15 // ms after which it sees to everything else; and for which a page looks out, again and again, before it does so
+const MANY = 16 // batches of the engine's after which the worker does so in any case: Go's collector goes on then, which otherwise takes its time from batches
 // To wake a page up takes the worker 0.03 ms, and the page 0.05. So it looks out for an answer, and takes part in the work meanwhile, where the last one came
 // soon. A page that sleeps is called when the work is done, so that it wakes up while the answer is written. Where processors are busy otherwise, whoever looks
 // out takes one from the worker: what was in vain weighs as much as so many times that were not.
@@ -69,7 +70,8 @@ export class PageBox extends Box {
   #boxed = false // the last one lay in the box,
   #quick = false // and came soon
   #credit = 0 // below 0 the page does not look out
-  #turns = 0
+  #begun // when it first looked out in this turn of its loop of events
+  #turn = null // the timer that tells of the next
 
   /** Gives a box where there can be one. hear takes the bytes of messages; guest is the page among threads. */
   static open(hear, guest) {
@@ -106,10 +108,25 @@ export class PageBox extends Box {
     this.#asked = performance.now()
     if (!this.#boxed) return
     if (this.#credit < 0) return void this.#credit++
-    const looks = this.#quick && ++this.#turns % OFTEN
-    if (looks) this.guest.comes()
-    Atomics.store(this.words, EYES, looks ? LOOKING : WAITING)
-    return looks
+    if (!this.#turn) this.#begun = this.#asked
+    this.#turn ??= setTimeout(() => { this.#turn = null })
+    if (this.#quick) this.guest.comes()
+    Atomics.store(this.words, EYES, this.#quick ? LOOKING : WAITING)
+    return this.#quick
+  }
+
+  /** Where the page has looked out for long, has it see to everything else that came meanwhile before it sends more, and calls f then. Says whether it does. */
+  rests(f) {
+    if (!this.#turn || performance.now() - this.#begun < OFTEN) return false
+    clearTimeout(this.#turn)
+    this.#turn = null
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      f()
+    }
+    port2.postMessage(0)
+    return true
   }
 
   // Looks out no longer, but wants to be called.
@@ -191,7 +208,8 @@ export class PageBox extends Box {
 export class WorkerBox extends Box {
   #got
   #told = 0
-  #turns = 0
+  #turned = 0 // when it saw to everything else
+  #batches = 0 // that the engine was given since
 
   /** A box that comes after so many messages. */
   constructor(buffer, got) {
@@ -209,7 +227,7 @@ export class WorkerBox extends Box {
    *  else, and has turn call it back for the box. */
   next(idle, turn) {
     const { words } = this
-    if (idle && ++this.#turns % OFTEN === 0) {
+    if (idle && (++this.#batches > MANY || performance.now() - this.#turned > OFTEN)) {
       Atomics.compareExchange(words, IN, EMPTY, BUSY)
       turn()
       return null
@@ -219,11 +237,20 @@ export class WorkerBox extends Box {
       for (let looks = 0; looks < LOOKS && Atomics.load(words, IN) === BUSY && Atomics.load(words, SENT) === this.#got; looks++) Atomics.pause?.()
       if (Atomics.compareExchange(words, IN, BUSY, WAITS) === BUSY && Atomics.load(words, SENT) === this.#got) Atomics.wait(words, IN, WAITS, LINGER)
     }
-    return this.look()
+    return this.#take()
   }
 
-  /** Gives the message in the box; null where there is none, and whoever puts one in has to tell. */
+  /** Gives the message in the box after a turn of the worker's loop of events; null where there is none, and whoever puts one in has to tell. */
   look() {
+    this.#turned = performance.now()
+    this.#batches = 0
+    return this.#take()
+  }
+
+  /** Is told that the last batch was none for the engine. */
+  spared() { this.#batches-- }
+
+  #take() {
     const { words } = this
     for (let state; (state = Atomics.load(words, IN)) !== FULL;) if (Atomics.compareExchange(words, IN, state, EMPTY) === state) return null
     const bytes = this.taken(this.in, LENGTH_IN)

@@ -1159,6 +1159,8 @@ export interface Stats {
   kernels: number
   plays: number
   launches: number
+  /** How many of the plays the worker did by itself: short runs of captured functions, one after the other. */
+  errands: number
   liveBytes: number
   peakBytes: number
   tensors: number

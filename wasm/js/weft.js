@@ -527,6 +527,7 @@ export class Weft {
   }
 
   #flush() {
+    if (this.#awaited && this.#box?.rests(() => this.#flush())) return // what comes meanwhile goes along
     this.#posted = false
     if (this.#dead) return
     this.#dispose()

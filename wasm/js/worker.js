@@ -88,7 +88,7 @@ let box = null // where the page shares memory
 const { port1, port2 } = new MessageChannel()
 const turn = () => port2.postMessage(0)
 port1.onmessage = () => {
-  batch = box.look()
+  if (batch = box.look()) processors.expect()
   arrived(batch?.length ?? 0)
 }
 
@@ -102,12 +102,33 @@ function share(buffer) {
   }
 }
 
+let errands = null // what carries out batches by itself,
+let loading // from when the engine first has some for it
+let waits = false // nothing came, but the engine was to be told something first
+
 go.importObject.weft = {
   take(to, n) { bytes(to >>> 0, n).set(batch) },
   next(idle) {
-    batch = box?.next(idle, turn)
-    if (batch) processors.expect()
+    batch = null
+    if (waits) return +(waits = false)
+    while ((batch = box?.next(idle, turn))) {
+      processors.expect()
+      const answers = errands?.serve(batch)
+      if (!answers) break
+      box.spared()
+      if (answers.length && !box.send(answers)) postMessage([answers.buffer], [answers.buffer])
+    }
+    const told = errands?.report()
+    if (told) {
+      waits = !batch
+      batch = batch ? join([told.buffer, batch.buffer]) : told
+    }
     return batch?.length ?? 0
+  },
+  entrust(from, n) {
+    if (errands) return errands.take(bytes(from >>> 0, n).slice())
+    loading ??= import('./errands.js').then(({ Errands }) => { errands = new Errands(processors.player) })
+      .catch((e) => console.warn(`weft: short runs of captured functions take longer than they could: ${e.message}`))
   },
   post(from, n, parcel) {
     if (!parcel && box?.send(bytes(from >>> 0, n))) return

@@ -13,7 +13,7 @@ import (
 // there is no Node.
 const budgetSplit, budgetWhole = 900_000, 1_500_000
 
-// loaded is what a page loads to have the engine. rest.wasm, fetch.js, optimizers.js, jit.js, files.js, saved.js, picture.js, models.js, whole.wasm and
+// loaded is what a page loads to have the engine. rest.wasm, fetch.js, errands.js, optimizers.js, jit.js, files.js, saved.js, picture.js, models.js, whole.wasm and
 // models.wasm come when they are asked for or later, explain.js where something is wrong, node.js in Node.
 var loaded = []string{"weft.wasm", "weft.js", "worker.js"}
 

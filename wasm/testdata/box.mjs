@@ -1,5 +1,5 @@
 // Both ends of the letter box in two threads: a worker answers what it is asked, short answers in the box and long ones posted, and says in which order
-// questions came. Prints how many there were in order, how many answers the page looked out for, and of how many at most one after the other.
+// questions came. Prints how many there were in order, how many answers the page looked out for, and for how many ms at most one after the other.
 //
 //	node box.mjs
 
@@ -8,10 +8,11 @@ import { Worker, isMainThread, parentPort, workerData } from 'node:worker_thread
 if (isMainThread) {
   globalThis.crossOriginIsolated = true
   const { PageBox } = await import('./box.js')
-  let heard = null, waiting = false, looked = 0, row = 0, most = 0
+  let heard = null, waiting = false, looked = 0, row = null, most = 0
   const box = PageBox.open((bytes) => {
     if (waiting) looked++
-    most = Math.max(most, row = waiting ? row + 1 : 0)
+    row = waiting ? row ?? performance.now() : null
+    if (waiting) most = Math.max(most, performance.now() - row)
     heard(new Int32Array(bytes)[0])
   }, { comes() {}, goes() {}, help() {} })
   const worker = new Worker(new URL(import.meta.url), { workerData: box.buffer })
@@ -37,6 +38,7 @@ if (isMainThread) {
   let right = 0
   for (let n = 1; n <= 1000; n++) {
     const said = new Promise((f) => { heard = f })
+    await new Promise((f) => { if (box.rests(f)) row = null; else f() })
     send(n, n % 50 === 0 ? 5000 : 2) // what is longer than the box is posted
     if (await said === n) right++
     if (n % 250 === 0) await new Promise((f) => setTimeout(f, 10)) // the worker waits no longer

@@ -211,6 +211,25 @@ func (d *device) Sink(dst runtime.Mem) (int32, error) {
 	return kernelsSink(d.number, to.at), nil
 }
 
+// Entrust gives the numbers under which the player has itself and a plan, and how many bytes of memory are left, for who plays it without the device;
+// not while that watches plays.
+func (d *device) Entrust(of runtime.Loaded) (player, plan int32, room int64, ok bool) {
+	l, err := d.door.Play(of)
+	if err != nil || d.watch != nil {
+		return 0, 0, 0, false
+	}
+	return d.number, l.number, d.limit - d.live, true
+}
+
+// Place is the address of memory, for the player.
+func (d *device) Place(m runtime.Mem) float64 { return m.(*mem).at }
+
+// Adopt takes over memory that the player gave out by itself.
+func (d *device) Adopt(at float64, bytes int64) runtime.Mem {
+	d.live += bytes
+	return &mem{d, bytes, at}
+}
+
 // Sync has nothing to wait for.
 func (d *device) Sync(ctx context.Context) error { return d.door.Sync(ctx) }
 

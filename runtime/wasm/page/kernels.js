@@ -44,6 +44,8 @@ export function imports(memory, keep, start, ended = () => {}, guest = null) {
     }),
     /** Is told by the worker that the engine has something to do. */
     expect() { for (const player of players) player?.expect() },
+    /** A player by its number, for the worker. */
+    player: (device) => players[device],
     close(device) {
       players[device].close()
       players[device] = null

@@ -1,0 +1,42 @@
+package tensor
+
+import (
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/runtime"
+)
+
+// Errand gives runs of the function to the device, as they are with these inputs; nil: they are not for the device alone. See engine.Errand.
+func (c *Captured) Errand(inputs ...*Tensor) *engine.Errand {
+	for _, sizes := range c.sizes {
+		if sizes != nil {
+			return nil
+		}
+	}
+	for _, in := range inputs {
+		if !inMemory(in.node()) {
+			return nil
+		}
+	}
+	return c.plan.Errand(nodes(inputs))
+}
+
+// Ran is told of so many runs that the device carried out by itself, whose results had so many bytes at most at the same time.
+func (c *Captured) Ran(n int, most int64) { c.plan.Ran(n, most) }
+
+// Adopt gives the results of a run with these inputs that the device carried out by itself: those that there is memory of. Inputs that were made of numbers
+// and are gone are nil.
+func (c *Captured) Adopt(results []runtime.Mem, inputs ...*Tensor) ([]*Tensor, error) {
+	ts := make([]*Tensor, len(results))
+	for i, m := range results {
+		if m == nil {
+			continue
+		}
+		shape, d := c.plan.Result(i)
+		u, err := c.eng.Adopt(m, d, shape)
+		if err != nil {
+			return nil, err
+		}
+		ts[i] = c.result(i, u, inputs)
+	}
+	return ts, nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
+	"github.com/weft-ml/weft/wasm/wire"
+)
+
+const mostVain = 6 // after which one run in 64 is handed out
+
+// mostErrands is how many bytes results have at most of which the engine does not know.
+const mostErrands = 1 << 20
+
+// errands is what the worker has to know to run again what the last batch ran: [player, room, functions, tensors]. It is nil if there is nothing.
+func (s *server) errands() []byte {
+	functions, tensors := []any{}, []any{}
+	var player, plan int32
+	var room int64
+	for _, q := range s.ran {
+		r := s.plays[q.function]
+		if r == nil || r.runs&(1<<r.vain-1) != 0 {
+			continue
+		}
+		r.vain = min(r.vain+1, mostVain)
+		inputs := make([]*tensor.Tensor, len(q.inputs))
+		for i, ref := range q.inputs {
+			if inputs[i], _ = s.tensors[ref].(*tensor.Tensor); inputs[i] == nil {
+				return nil // it was forgotten since
+			}
+		}
+		d, ok := s.engine.Device().(errander)
+		if !ok {
+			return nil
+		}
+		e := r.captured.Errand(inputs...)
+		if e == nil {
+			continue
+		}
+		if player, plan, room, ok = d.Entrust(e.Plan); !ok {
+			return nil
+		}
+		args, places, forms, results := []any{}, []any{}, []any{}, []any{}
+		for _, m := range e.Args {
+			at := 0.
+			if m != nil {
+				at = d.Place(m)
+			}
+			args = append(args, at)
+		}
+		for i, in := range inputs {
+			places, forms = append(places, e.Inputs[i]), append(forms, formOf(in.DType(), in.Shape()))
+		}
+		for _, o := range e.Outputs {
+			results = append(results, append([]any{o.Arg, float64(o.Bytes)}, known(o.DType, o.Shape)...))
+		}
+		for _, ref := range slices.Concat(q.inputs, q.outs) {
+			if t, ok := s.tensors[ref].(*tensor.Tensor); ok {
+				if m := s.engine.Memory(t.Node()); m != nil {
+					tensors = append(tensors, append([]any{ref, d.Place(m)}, known(t.DType(), t.Shape())...))
+				}
+			}
+		}
+		functions = append(functions, []any{q.function, int(plan), args, places, forms, results})
+		r.results = e.Outputs
+	}
+	if len(functions) == 0 {
+		return nil
+	}
+	return wire.Append(nil, []any{int(player), float64(min(room, mostErrands)), functions, tensors})
+}
+
+// known is what the worker knows of a tensor: its form, its shape, the type of its elements in the page, and how many bytes it reads; nil where elements
+// are read in another way.
+func known(d dtype.DType, shape []int) []any {
+	var reads any
+	if n := uop.Shape(shape).Numel() * d.Size(); !d.IsNarrow() && n < least {
+		reads = n
+	}
+	return []any{formOf(d, shape), numbers(shape), typeName(d), reads}
+}
+
+// formOf is equal for tensors of one type and shape.
+func formOf(d dtype.DType, shape []int) string {
+	b := []byte(d.Short())
+	for _, n := range shape {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	return string(b)
+}
