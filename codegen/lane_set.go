@@ -22,7 +22,7 @@ func (c *chooser) laneSet(lanes *uop.UOp) *laneSet {
 		if lanes != nil && r.free.has(c.facts.rangeID(lanes)) || c.nested(r) {
 			continue
 		}
-		if x := c.laneAxis(r); x != nil {
+		if x := c.laneAxis(r); x != nil && (c.anyLength() || c.reducedAtOnce(extent(x)) > 1) {
 			l.add(x)
 		}
 	}
