@@ -347,10 +347,11 @@ func (c *chooser) reducedAtOnce(n int) int {
 // foldSteps is how many steps it takes to fold the lanes of a rest beside those before.
 const foldSteps = 4
 
-// restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes.
+// restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes. One by one, each waits for the one before.
 func (c *chooser) restSteps(n int) (steps float64, lanes bool) {
+	single := 2 * float64(n)
 	if n < 2 || c.anyLength() {
-		return float64(n), false
+		return single, false
 	}
 	w := c.width()
 	steps = float64(ceilDiv(n, w)) * 2
@@ -360,8 +361,8 @@ func (c *chooser) restSteps(n int) (steps float64, lanes bool) {
 		}
 		steps = float64(n / w)
 	}
-	if steps += foldSteps; steps >= float64(n) {
-		return float64(n), false
+	if steps += foldSteps; steps > single {
+		return single, false
 	}
 	return steps, true
 }
