@@ -312,6 +312,21 @@ func (c *chooser) laneDirectives(directives *[]Directive, r *reduction, lanes *u
 		*directives = append(*directives, Directive{Verb: Vectors, Name: name})
 		return
 	}
+	best := c.reducedAtOnce(n)
+	switch {
+	case best == 1:
+	case best == n:
+		*directives = append(*directives, Directive{Verb: Vectors, Name: name})
+	default:
+		*directives = append(*directives, Directive{Verb: Split, Name: name, N: best, Tail: Peel}, Directive{Verb: Vectors, Name: name + ".1"})
+		if _, lanes := c.restSteps(n % best); lanes {
+			*directives = append(*directives, Directive{Verb: Vectors, Name: name + ".t"})
+		}
+	}
+}
+
+// reducedAtOnce is how many of n neighbours are reduced in lanes, 1 where that takes as many steps as one by one.
+func (c *chooser) reducedAtOnce(n int) int {
 	best, least := 1, float64(n)
 	for l := 4 * c.width(); l >= 2; l /= 2 {
 		if l > n {
@@ -326,25 +341,17 @@ func (c *chooser) laneDirectives(directives *[]Directive, r *reduction, lanes *u
 			best, least = l, steps
 		}
 	}
-	switch {
-	case best == 1:
-	case best == n:
-		*directives = append(*directives, Directive{Verb: Vectors, Name: name})
-	default:
-		*directives = append(*directives, Directive{Verb: Split, Name: name, N: best, Tail: Peel}, Directive{Verb: Vectors, Name: name + ".1"})
-		if _, lanes := c.restSteps(n % best); lanes {
-			*directives = append(*directives, Directive{Verb: Vectors, Name: name + ".t"})
-		}
-	}
+	return best
 }
 
 // foldSteps is how many steps it takes to fold the lanes of a rest beside those before.
 const foldSteps = 4
 
-// restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes.
+// restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes. One by one, each waits for the one before.
 func (c *chooser) restSteps(n int) (steps float64, lanes bool) {
+	single := 2 * float64(n)
 	if n < 2 || c.anyLength() {
-		return float64(n), false
+		return single, false
 	}
 	w := c.width()
 	steps = float64(ceilDiv(n, w)) * 2
@@ -354,8 +361,8 @@ func (c *chooser) restSteps(n int) (steps float64, lanes bool) {
 		}
 		steps = float64(n / w)
 	}
-	if steps += foldSteps; steps >= float64(n) {
-		return float64(n), false
+	if steps += foldSteps; steps > single {
+		return single, false
 	}
 	return steps, true
 }

@@ -16,23 +16,25 @@ type laneSet struct {
 func (c *chooser) laneSet(lanes *uop.UOp) *laneSet {
 	l := &laneSet{chooser: c, w: map[int]float64{}}
 	if lanes != nil {
-		l.add(lanes)
+		l.add(lanes, pow2(extent(lanes)))
 	}
 	for _, r := range c.reds {
 		if lanes != nil && r.free.has(c.facts.rangeID(lanes)) || c.nested(r) {
 			continue
 		}
 		if x := c.laneAxis(r); x != nil {
-			l.add(x)
+			if n := c.reducedAtOnce(extent(x)); n > 1 || c.anyLength() {
+				l.add(x, n)
+			}
 		}
 	}
 	return l
 }
 
-func (l *laneSet) add(r *uop.UOp) {
+func (l *laneSet) add(r *uop.UOp, n int) {
 	id := l.facts.rangeID(r)
 	l.vector = l.vector.with(id)
-	l.w[id] = float64(min(l.width(), pow2(extent(r))))
+	l.w[id] = float64(min(l.width(), n))
 	if l.anyLength() {
 		l.w[id] = float64(min(l.width(), extent(r)))
 	}

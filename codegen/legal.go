@@ -99,7 +99,7 @@ func (l *Legalizer) rule(v *uop.UOp) *uop.UOp {
 	}
 	if !l.has(v.Op(), d) {
 		if d.IsNarrow() && v.Op() != uop.Bitcast {
-			return viaF32(v)
+			return l.viaF32(v)
 		}
 		if d == dtype.Bool && onBool[v.Op()] != nil {
 			return onBool[v.Op()](v)

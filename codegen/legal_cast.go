@@ -8,8 +8,8 @@ import (
 )
 
 // viaF32 computes an op of narrow floats in F32 and rounds. For + − × ÷ √ that is the correctly rounded result,
-// because F32 has more than twice the digits.
-func viaF32(v *uop.UOp) *uop.UOp {
+// because F32 has more than twice the digits. What is one of the operands, but for its sign or its fraction, needs no rounding.
+func (l *Legalizer) viaF32(v *uop.UOp) *uop.UOp {
 	t, narrow := v.Home(), asked(v)
 	src := make([]*uop.UOp, len(v.Src()))
 	for i, s := range v.Src() {
@@ -21,7 +21,12 @@ func viaF32(v *uop.UOp) *uop.UOp {
 	if v.DType() != narrow {
 		return t.Make(v.Op(), v.DType(), v.Arg(), src...)
 	}
-	return t.Make(v.Op(), dtype.F32, v.Arg(), src...).Cast(narrow)
+	w := t.Make(v.Op(), dtype.F32, v.Arg(), src...)
+	if exact := v.Op() == uop.Max || v.Op() == uop.Neg || v.Op() == uop.Trunc; exact && narrow == dtype.BF16 && !l.has(uop.Cast, narrow) {
+		b := w.Bitcast(dtype.U32)
+		return b.Shr(b.Int(16)).Cast(narrow.Word()).Bitcast(narrow)
+	}
+	return w.Cast(narrow)
 }
 
 // cast takes a conversion apart into those that the target has.

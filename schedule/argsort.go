@@ -34,10 +34,12 @@ func (s *scheduler) argSort(u *uop.UOp) *uop.UOp {
 	if n <= 1 || shape.Numel() == 0 {
 		return spreadTo(u.Int(0), shape)
 	}
-	rows, all := shape.Numel()/n, u.At(0).DType().Bits()
-	bits, blocks, whole := comparedBits, (n+comparedBlock-1)/comparedBlock, all/comparedBits*(comparedBlock+1<<comparedBits)
+	rows, all := shape.Numel()/n, keyBits(u.At(0))
+	bits, blocks := min(comparedBits, all), (n+comparedBlock-1)/comparedBlock
+	whole := all / bits * (comparedBlock + 1<<bits)
 	if s.config.Tables {
-		bits, blocks, whole = digitBits, min(mostDigits, max(1, n/leastDigits)), tableCost+all/digitBits*digitCost
+		bits, blocks = min(digitBits, all), min(mostDigits, max(1, n/leastDigits))
+		whole = tableCost + all/bits*digitCost
 		if d := divisor(n, blocks); 2*d > blocks {
 			blocks = d
 		}
@@ -61,6 +63,14 @@ func (s *scheduler) argSort(u *uop.UOp) *uop.UOp {
 		}
 	}
 	return shrinkAxis(order.Reshape(rows, blocks*size), 1, n).Reshape(shape...)
+}
+
+// keyBits is how many of the low bits of keys differ.
+func keyBits(key *uop.UOp) int {
+	if key.Op() == uop.Cast && key.At(0).DType() == dtype.Bool {
+		return 1
+	}
+	return key.DType().Bits()
 }
 
 // unsigned maps integers to words of at least 32 bits that are in the same order, the bits of which beyond theirs are 0.

@@ -132,11 +132,14 @@ func (t *Tensor) lengths() *Tensor {
 		r, _ := householder(t.Detach(), n, n)
 		return r.Narrow(-2, 0, n).lengths()
 	}
+	if n > fewTurned {
+		return counted(t.Detach())
+	}
 	s, _ := jacobi(t.Detach().T(), m, false).Square().Sum(-1).Sqrt().Sort(-1, true)
 	return s
 }
 
-// fewTurned is the number of columns up to which those of high matrices are turned as they are.
+// fewTurned is the number of columns up to which those of high matrices are turned as they are, and singular values alone are found by turning.
 const fewTurned = 8
 
 // singular gives u, s, v of matrices that are not wider than high, without derivatives; columns of u to

@@ -247,9 +247,25 @@ func mirrored(op string, p pair, n, axis int, norm FFTNorm, inverse bool) *Tenso
 	if n%2 == 0 && n > dftDirect {
 		return p.doubled(axis).Mul(norm.scale(n, inverse))
 	}
+	if n <= dftDirect {
+		return p.synthesised(axis, n).Mul(norm.scale(n, inverse))
+	}
 	tail := p.conj().each(func(x *Tensor) *Tensor { return x.Narrow(axis, 1, n-half).Flip(axis) })
 	full := pair{Cat(axis, p.re, tail.re), Cat(axis, p.im, tail.im)}
 	return dft(full, axis, true).re.Mul(norm.scale(n, inverse))
+}
+
+// synthesised is the real inverse, unscaled, of a spectrum of which p is the first half along an axis, n/2+1 terms, by a product of each part with
+// a matrix. Terms that are mirrored count twice. The imaginary parts of the first and the last term do not count.
+func (p pair) synthesised(axis, n int) *Tensor {
+	last := p.re.Rank() - 1
+	half := p.re.Dim(axis)
+	k := arange(half).Unsqueeze(1)
+	once := k.Eq(0).Or(k.Mul(2).Eq(n))
+	w := twiddles(p.re, half, n, n)
+	w = pair{once.Where(w.re, w.re.Mul(2)), once.Where(0, w.im.Mul(2))}
+	p = p.each(func(x *Tensor) *Tensor { return x.Transpose(axis, last) })
+	return p.re.MatMul(w.re).Add(p.im.MatMul(w.im)).Transpose(axis, last)
 }
 
 // doubled is the real inverse, unscaled, of a spectrum of which p is the first half along an axis, n/2+1 terms: halved

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -348,4 +349,69 @@ func TestManyRowsAtTheLimits(t *testing.T) {
 	one := tensor.Eye(n).To(a.DType())
 	w, _ = a.Add(a.T()).Eigh(false)
 	together(t, one.Mul(2), w.Sum().Grad(a)[0], 1e-11, "gradient of the sum of eigenvalues")
+}
+
+// Singular values alone, of matrices that are made of given ones: falling by some powers of ten, some equal, some 0.
+func TestSingularValuesAreThoseThatWereGiven(t *testing.T) {
+	tensor.Seed(168200001)
+	for _, s := range [][2]int{{2, 2}, {8, 8}, {9, 9}, {12, 17}, {33, 20}, {40, 40}, {90, 21}, {70, 65}} {
+		m, n := s[0], s[1]
+		k := min(m, n)
+		want := make([]float64, k)
+		for i := range want {
+			switch {
+			case i >= 3*k/4:
+			case i == k/2 && i > 0:
+				want[i] = want[i-1]
+			default:
+				want[i] = 3 * math.Pow(10, -5*float64(i)/float64(k))
+			}
+		}
+		u, _ := tensor.Randn(2, m, k).To(dtype.F64).QR(false)
+		v, _ := tensor.Randn(2, n, k).To(dtype.F64).QR(false)
+		a := u.Mul(tensor.Of(want)).MatMul(v.T())
+		for d, tol := range map[dtype.DType]float64{dtype.F64: 1e-14, dtype.F32: 3e-6, dtype.F16: 6e-3} {
+			got := a.To(d).SingularValues().To(dtype.F64)
+			near(t, slices.Concat(want, want), got, tol, d, s)
+		}
+	}
+	for _, x := range data[float64](t, tensor.Zeros(10, 10).To(dtype.F64).SingularValues()) {
+		require.Zero(t, x)
+	}
+	for _, x := range data[float64](t, tensor.Full(math.NaN(), dtype.F64, 10, 10).SingularValues()) {
+		require.True(t, math.IsNaN(x))
+	}
+}
+
+// Where numbers are not zero is found by searching for a few places, and by sorting for many.
+func TestFewAndManyPlaces(t *testing.T) {
+	tensor.Seed(168200002)
+	x := tensor.RandInt(0, 3, 40, 50)
+	var places []float64
+	for i, v := range data[int32](t, x.Reshape(2000)) {
+		if v != 0 {
+			places = append(places, float64(i))
+		}
+	}
+	for _, n := range []int{1, 100, 1000, len(places), 2000, 2100} {
+		var want []float64
+		for i := range n {
+			if i < len(places) {
+				want = append(want, math.Floor(places[i]/50), math.Mod(places[i], 50))
+			} else {
+				want = append(want, -1, -1)
+			}
+		}
+		same(t, want, x.NonZeroSized(n, -1), n)
+	}
+	var no, yes []float64
+	for i, v := range data[bool](t, x.Reshape(2000).Gt(1)) {
+		if v {
+			yes = append(yes, float64(i))
+		} else {
+			no = append(no, float64(i))
+		}
+	}
+	same(t, slices.Concat(no, yes), x.Reshape(2000).Gt(1).ArgSort(0, false))
+	same(t, slices.Concat(yes, no), x.Reshape(2000).Gt(1).ArgSort(0, true))
 }

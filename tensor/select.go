@@ -101,9 +101,15 @@ func (t *Tensor) firstPlaces(op string, n int) (places, found *Tensor) {
 	if t.Numel() > math.MaxInt32 {
 		fail(op, shapes(t.shape()), "positions do not fit into int32")
 	}
-	count := t.like(t.truth().Reshape(t.Numel())).CumSum(0)
-	places = count.SearchSorted(arange(n).Add(1), false)
-	return places, places.Lt(t.Numel())
+	all := t.Numel()
+	truth := t.like(t.truth().Reshape(all))
+	if float64(n)*math.Log2(float64(max(all, 1))) < float64(all) { // a few are searched for
+		places = truth.CumSum(0).SearchSorted(arange(n).Add(1), false)
+		return places, places.Lt(all)
+	}
+	places = truth.ArgSort(0, true)
+	places = places.like(extend(cut(places.node(), 0, 0, min(n, all)), 0, 0, max(n-all, 0)))
+	return places, arange(n).Lt(truth.Sum())
 }
 
 // Uniques are the different values of a tensor.

@@ -64,8 +64,10 @@ func (t *Tensor) Mode(axis int) (value, index *Tensor) {
 // 0 and −0 are one, and all NaN are one, the greatest.
 func sortKey(u *uop.UOp, descending bool) *uop.UOp {
 	switch d := u.DType(); {
+	case d == dtype.Bool && descending:
+		return u.Not().Cast(dtype.U8)
 	case d == dtype.Bool:
-		u = u.Cast(dtype.U8)
+		return u.Cast(dtype.U8)
 	case d.IsFloat():
 		u = floatKey(u)
 	}

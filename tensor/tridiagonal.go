@@ -111,16 +111,21 @@ type secular struct {
 
 func newSecular(w *Tensor, n int) *secular {
 	unit := precision(w.DType())
-	s := &secular{least: math.Pow(unit/8, 2), apart: unit / 4 / float64(n)}
-	bit, more := w.ints([]int32{1 << 29}, 1), 30
-	if w.DType() == dtype.F64 {
-		bit, more = bit.To(dtype.I64).Mul(1<<32).Contiguous(), 62
+	return &secular{least: math.Pow(unit/8, 2), apart: unit / 4 / float64(n), bits: fallingBits(w)}
+}
+
+// fallingBits are the bits, each a number by itself, of floats of t's type that are at least 0 and less than 2, from the highest on.
+func fallingBits(t *Tensor) []*Tensor {
+	bit, n := t.ints([]int32{1 << 29}, 1), 30
+	if t.DType() == dtype.F64 {
+		bit, n = bit.To(dtype.I64).Mul(1<<32).Contiguous(), 62
 	}
-	for range more {
-		s.bits = append(s.bits, bit)
+	out := make([]*Tensor, 0, n)
+	for range n {
+		out = append(out, bit)
 		bit = bit.FloorDiv(2).Contiguous()
 	}
-	return s
+	return out
 }
 
 // poles are those of functions, in any order: their values, their places in their order, and the numerators.

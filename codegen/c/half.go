@@ -10,19 +10,31 @@ import (
 // Float16 lies in words of 16 bits. Most machines convert from and to float32, rounding to even; elsewhere arithmetic on bits does
 // the same, a number at a time.
 
-// halfInstructions are the machine's, weft_half and weft_single what converts one number.
+// halfInstructions are the machine's, weft_half and weft_single what converts one number. Clang would compare numbers that were converted as
+// the halves they come from, lane by lane; what an instruction in assembly gives it takes as it is.
 const halfInstructions = `#if defined(__F16C__)
 typedef short weft_h8 __attribute__((vector_size(16)));
 typedef float weft_f4 __attribute__((vector_size(16)));
-#define WEFT_SINGLE_f32x4(h) __builtin_shufflevector(__builtin_ia32_vcvtph2ps256((weft_h8){h[0], h[1], h[2], h[3], 0, 0, 0, 0}), __builtin_ia32_vcvtph2ps256((weft_h8){0}), 0, 1, 2, 3)
-#define WEFT_SINGLE_f32x8(h) __builtin_ia32_vcvtph2ps256((weft_h8)(h))
+typedef float weft_f8 __attribute__((vector_size(32)));
+#if defined(__clang__)
+static inline weft_f8 weft_single8(weft_h8 h) { weft_f8 f; __asm__("vcvtph2ps %1, %0" : "=x"(f) : "x"(h)); return f; }
+#else
+static inline weft_f8 weft_single8(weft_h8 h) { return __builtin_ia32_vcvtph2ps256(h); }
+#endif
+#define WEFT_SINGLE_f32x4(h) __builtin_shufflevector(weft_single8((weft_h8){h[0], h[1], h[2], h[3], 0, 0, 0, 0}), (weft_f8){0}, 0, 1, 2, 3)
+#define WEFT_SINGLE_f32x8(h) weft_single8((weft_h8)(h))
 #define WEFT_HALF_u16x8(x) __builtin_ia32_vcvtps2ph256(x, 0)
 static inline float weft_single(uint16_t h) { return __builtin_ia32_vcvtph2ps((weft_h8){(short)h, 0, 0, 0, 0, 0, 0, 0})[0]; }
 static inline uint16_t weft_half(float x) { return (uint16_t)__builtin_ia32_vcvtps2ph((weft_f4){x, 0, 0, 0}, 0)[0]; }
 #if defined(__AVX512F__)
 typedef short weft_h16 __attribute__((vector_size(32)));
 typedef float weft_f16 __attribute__((vector_size(64)));
-#define WEFT_SINGLE_f32x16(h) __builtin_ia32_vcvtph2ps512_mask((weft_h16)(h), (weft_f16){0}, (unsigned short)-1, 4)
+#if defined(__clang__)
+static inline weft_f16 weft_single16(weft_h16 h) { weft_f16 f; __asm__("vcvtph2ps %1, %0" : "=v"(f) : "v"(h)); return f; }
+#else
+static inline weft_f16 weft_single16(weft_h16 h) { return __builtin_ia32_vcvtph2ps512_mask(h, (weft_f16){0}, (unsigned short)-1, 4); }
+#endif
+#define WEFT_SINGLE_f32x16(h) weft_single16((weft_h16)(h))
 #define WEFT_HALF_u16x16(x) __builtin_ia32_vcvtps2ph512_mask(x, 0, (weft_h16){0}, (unsigned short)-1)
 #endif
 #elif defined(__aarch64__)

@@ -317,6 +317,9 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 		r.line(depth, "%s(%s + %s, %d, %s);", r.called("st", e), p, r.expr(base), stride, v)
 	case r.mask == "":
 		r.line(depth, "%s(%s, %s, %s);", r.helper("sti", e), p, r.vexpr(index), v)
+	case ok && stride == 1:
+		r.vtype("i8")
+		r.line(depth, "%s(%s + %s, %s, %s);", r.helper("stc", e), p, r.expr(base), v, r.around(8))
 	default:
 		r.vtype("i8")
 		r.line(depth, "%s(%s, %s, %s, %s);", r.helper("stm", e), p, r.vexpr(index), v, r.around(8))

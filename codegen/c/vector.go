@@ -84,6 +84,10 @@ func (r *renderer) helper(what, e string) string {
 		f("void", fmt.Sprintf("%s *p, int64_t s, %s v", t, v), each(n, numbered("p[%[1]d * s] = v[%[1]d]"))+";")
 	case "sti":
 		f("void", fmt.Sprintf("%s *p, %s x, %s v", t, r.vtype("i64"), v), each(n, numbered("p[x[%[1]d]] = v[%[1]d]"))+";")
+	case "stc": // mostly all lanes take part
+		f("void", fmt.Sprintf("%s *p, %s v, %s m", t, v, r.vtype("i8")),
+			fmt.Sprintf("i8x%[1]d all = ~(i8x%[1]d){0}; if (!__builtin_memcmp(&m, &all, sizeof m)) *(%[2]su *)p = v; else { %[3]s; }",
+				n, v, each(n, numbered("(m[%[1]d] ? (p[%[1]d] = v[%[1]d], 0) : 0)"))))
 	case "stm":
 		f("void", fmt.Sprintf("%s *p, %s x, %s v, %s m", t, r.vtype("i64"), v, r.vtype("i8")),
 			each(n, numbered("(m[%[1]d] ? (p[x[%[1]d]] = v[%[1]d], 0) : 0)"))+";")
