@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -40,7 +41,7 @@ func TestFewRowsReadAhead(t *testing.T) {
 			choose := func(change func(t *codegen.Target)) ([]codegen.Directive, string) {
 				target := c.Target(machine)
 				change(target)
-				d := codegen.Choose(k.s, target)
+				d := model.Choose(k.s, target)
 				return d, codegen.DirectivesString(d)
 			}
 			directives, text := choose(func(*codegen.Target) {})

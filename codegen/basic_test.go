@@ -108,7 +108,7 @@ func check(t *testing.T, name string, jobs []*job, want [][]array, tol float64) 
 	for i, j := range jobs {
 		for b := range j.bufs {
 			if d := differ(j.spec.Params[b].DType, j.bufs[b], want[i][b], tol); d != "" {
-				p, k := lower(t, j.spec, j.directives)
+				p, k := lowered(t, j.spec, j.directives)
 				require.Fail(t, name, "case %d buffer %d: %s\n%s\n%s", i, b, d, codegen.Dump(p), k.Source)
 			}
 		}
@@ -139,7 +139,7 @@ func TestNoDirectives(t *testing.T) {
 
 func TestSameBytes(t *testing.T) {
 	source := func() string {
-		_, k := lower(t, softmaxSpec(5, 37).s, nil)
+		_, k := lowered(t, softmaxSpec(5, 37).s, nil)
 		return k.Source
 	}
 	require.Equal(t, source(), source())

@@ -1,8 +1,10 @@
 package codegen
 
-func abs(a int) int { return max(a, -a) }
+// Abs is the magnitude of a number.
+func Abs(a int) int { return max(a, -a) }
 
-func floorDiv(a, b int) int {
+// FloorDiv is a/b rounded down.
+func FloorDiv(a, b int) int {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
 		q--
@@ -10,7 +12,17 @@ func floorDiv(a, b int) int {
 	return q
 }
 
-func ceilDiv(a, b int) int { return -floorDiv(-a, b) }
+// CeilDiv is a/b rounded up.
+func CeilDiv(a, b int) int { return -FloorDiv(-a, b) }
 
-// bigInt is beyond every number that sizes and offsets reach; bounds above it may be infinite.
-const bigInt = 1 << 61
+// BigInt is beyond every number that sizes and offsets reach; bounds above it may be infinite.
+const BigInt = 1 << 61
+
+// Pow2 is the greatest power of two up to n.
+func Pow2(n int) int {
+	p := 1
+	for 2*p <= n {
+		p *= 2
+	}
+	return p
+}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -43,7 +45,7 @@ func TestRareOperandsAreBehindConditions(t *testing.T) {
 			a := k.rngs(16)
 			k.out(o, a, want.value(k.load(p, a[0])))
 			target := c.Target(c.Machine{VectorBytes: 64})
-			p1, err := codegen.Lower(k.s, codegen.Choose(k.s, target), target)
+			p1, err := lower.Lower(k.s, model.Choose(k.s, target), target)
 			require.NoError(t, err)
 			found := 0
 			codegen.Visit(p1.Body, func(s codegen.Stmt) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -26,7 +27,7 @@ func TestWeightsStayInACache(t *testing.T) {
 		k.out(o, a[:3], k.sum(k.load(w, a[3], a[4], a[5], a[0]).Mul(k.load(x, a[3], a[1].Add(a[4]), a[2].Add(a[5]))), a[3:]...))
 		slow := *target()
 		small(&slow)
-		directives := codegen.Choose(k.s, &slow)
+		directives := model.Choose(k.s, &slow)
 		require.Contains(t, codegen.DirectivesString(directives), "carry r0")
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 		got, want := &job{k.s, directives, bufs}, &job{k.s, nil, clone(bufs)}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -36,7 +37,7 @@ func TestBlocksThatDoNotCountAreSkipped(t *testing.T) {
 	} {
 		list, err := codegen.ParseDirectives("split r0.a 16; vector r0.a.1")
 		require.NoError(t, err)
-		p, err := codegen.Lower(c.spec, list, target())
+		p, err := lower.Lower(c.spec, list, target())
 		require.NoError(t, err, name)
 		n := 0
 		var look func(stmts []codegen.Stmt, in bool)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -132,7 +134,7 @@ func TestQuantisedProducts(t *testing.T) {
 		bufs := extremes(k, rnd)
 		w := clone(bufs)
 		define(t, k.s, w)
-		directives := codegen.Choose(k.s, c.Target(m))
+		directives := model.Choose(k.s, c.Target(m))
 		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
 	}
 	for i, q := range quantised {
@@ -162,7 +164,7 @@ func TestProductsOfBytesGoInFours(t *testing.T) {
 		for side := range 4 {
 			q.m, q.n, q.k = 192, 256, 128
 			k := q.product(side%2 == 1, side/2 == 1)
-			directives := codegen.DirectivesString(codegen.Choose(k.s, target()))
+			directives := codegen.DirectivesString(model.Choose(k.s, target()))
 			require.Contains(t, directives, "dot r0.a 4", "%v %d", q, side)
 			one := q.x == dtype.U8 && q.y == dtype.I8 && q.a+q.b == "" || q.x == dtype.I8 && q.y == dtype.U8 && q.a+q.b == ""
 			require.Equal(t, !one, strings.Contains(directives, "stage p1s") || strings.Contains(directives, "stage p2s"), "%v %d: %s", q, side, directives)
@@ -170,7 +172,7 @@ func TestProductsOfBytesGoInFours(t *testing.T) {
 	}
 	for _, v := range []window{{1, 64, 64, 56, 3, 1, 1}, {1, 512, 512, 7, 3, 1, 1}, {1, 64, 128, 56, 3, 2, 1}, {1, 256, 64, 56, 1, 1, 0}} {
 		for _, q := range quantised[:4] {
-			directives := codegen.DirectivesString(codegen.Choose(q.convolution(v).s, target()))
+			directives := codegen.DirectivesString(model.Choose(q.convolution(v).s, target()))
 			require.Contains(t, directives, "dot r0.a 4", "%v %v", q, v)
 		}
 	}
@@ -205,7 +207,7 @@ func TestNarrowProducts(t *testing.T) {
 			bufs := extremes(k, rnd)
 			w := clone(bufs)
 			define(t, k.s, w)
-			directives := codegen.Choose(k.s, c.Target(dotMachines[(i+j)%len(dotMachines)]))
+			directives := model.Choose(k.s, c.Target(dotMachines[(i+j)%len(dotMachines)]))
 			jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
 		}
 	}
@@ -217,7 +219,7 @@ func TestNarrowProductsAreStagedWide(t *testing.T) {
 	for _, to := range []*codegen.Target{target(), wasm.Target(wasm.Machine{}), wasm.Target(wasm.Machine{Wazero: true})} {
 		for _, d := range narrowTypes {
 			for _, transposed := range []bool{false, true} {
-				directives := codegen.DirectivesString(codegen.Choose(narrowGemm(192, 256, 128, false, transposed, d[0], d[1], d[2], d[3]).s, to))
+				directives := codegen.DirectivesString(model.Choose(narrowGemm(192, 256, 128, false, transposed, d[0], d[1], d[2], d[3]).s, to))
 				small := d[2] == dtype.I32 || d[0] == dtype.U8
 				steps := "dot r0.a 2"
 				switch {
@@ -255,7 +257,7 @@ func TestDotDirective(t *testing.T) {
 		directives, err := codegen.ParseDirectives(test.directives)
 		require.NoError(t, err)
 		require.Equal(t, test.directives, strings.ReplaceAll(codegen.DirectivesString(directives), " exact", ""))
-		err = codegen.Legal(test.spec.s, directives, target())
+		err = lower.Legal(test.spec.s, directives, target())
 		if test.fails == "" {
 			require.NoError(t, err, test.directives)
 			continue
@@ -281,7 +283,7 @@ func TestDotKeepsValues(t *testing.T) {
 						kits = append(kits, narrowGemm(5, 9, n, false, true, dtype.BF16, dtype.BF16, dtype.F32, dtype.BF16))
 					}
 					for _, k := range kits {
-						_, err = codegen.Lower(k.s, directives, checked(m.t()))
+						_, err = lower.Lower(k.s, directives, checked(m.t()))
 						require.NoError(t, err, fmt.Sprintf("%s, %d steps", text, n))
 					}
 				}

@@ -56,9 +56,6 @@ func SpecNodes(s *Spec) []*uop.UOp {
 	return out
 }
 
-// DumpBody prints the statements of a kernel on its way down.
-func DumpBody(stmts []Stmt) string { return dumpStmts(stmts) }
-
 // Dump prints a lowered kernel, one op a line: number, op, type, operands.
 func Dump(p *Program) string {
 	head := fmt.Sprintf("%s %s threads %d scratch %d\n", p.Name, p.Kinds, p.Threads, p.Scratch)
@@ -68,7 +65,7 @@ func Dump(p *Program) string {
 	if p.Guarded > 0 {
 		head += fmt.Sprintf("guarded %d\n", p.Guarded)
 	}
-	return head + dumpStmts(p.Body)
+	return head + DumpBody(p.Body)
 }
 
 type dumper struct {
@@ -77,7 +74,8 @@ type dumper struct {
 	n     int
 }
 
-func dumpStmts(stmts []Stmt) string {
+// DumpBody prints the statements of a kernel on its way down.
+func DumpBody(stmts []Stmt) string {
 	d := &dumper{names: map[*uop.UOp]string{}}
 	d.block(stmts, 0)
 	return d.String()
@@ -92,7 +90,7 @@ func (d *dumper) line(depth int, format string, a ...any) {
 
 // name prints what an expression needs, and gives its own name.
 func (d *dumper) name(u *uop.UOp, depth int, mine *[]*uop.UOp) string {
-	walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return d.names[u] != "" }, func(u *uop.UOp) {
+	Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return d.names[u] != "" }, func(u *uop.UOp) {
 		if len(u.Src()) == 0 {
 			d.names[u] = u.String()
 			if u.Op() == uop.Var {
@@ -116,7 +114,7 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 	var mine []*uop.UOp
 	for _, s := range stmts {
 		var e []string
-		for _, u := range exprs(s) {
+		for _, u := range Exprs(s) {
 			e = append(e, d.name(u, depth, &mine))
 		}
 		switch s := s.(type) {
@@ -134,7 +132,7 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 			if len(s.Splats) > 0 {
 				kind += fmt.Sprintf(" splats %v", s.Splats)
 			}
-			d.line(depth, "loop %v %d %s", s.Range, extent(s.Range), kind)
+			d.line(depth, "loop %v %d %s", s.Range, Extent(s.Range), kind)
 		case *If:
 			d.line(depth, "if %s", e[0])
 		case *Let:
@@ -163,7 +161,7 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 		case *SubgroupReduce:
 			d.line(depth, "subgroup %v %s", s.Reg, s.Op)
 		}
-		d.block(body(s), depth+1)
+		d.block(Body(s), depth+1)
 	}
 	for _, u := range mine {
 		delete(d.names, u)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/codegen/legal"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -72,7 +74,7 @@ func anyDirectives(rnd *rand.Rand, s *codegen.Spec, to *codegen.Target) (directi
 	g := &directiveGen{Rand: rnd, axes: strings.Fields("a0 a1 a2 r0.a r0.b r0.c r1.a"), values: strings.Fields("p1 p2 p3 r0 r1 p1w p2w p1s p2s")}
 	for range 40 {
 		m := g.directive()
-		if try := append(append([]codegen.Directive{}, directives...), m); codegen.Legal(s, try, to) == nil {
+		if try := append(append([]codegen.Directive{}, directives...), m); lower.Legal(s, try, to) == nil {
 			directives = try
 			switch m.Verb {
 			case codegen.Split:
@@ -116,11 +118,11 @@ func anyDirectivesKeepValues(t *testing.T, check *evaluate.Checker, to *codegen.
 			t.Errorf("seed %d, %s after %s: panic: %v\n%s", seed, l.name, codegen.DirectivesString(directives), r, uop.Print(k.s.Outs[0].Value))
 		}
 	}()
-	for _, s := range codegen.Nests(k.s, to) {
+	for _, s := range lower.Nests(k.s, to) {
 		directives = anyDirectives(rnd, s, to)
 		to.Check = check.Kernel
-		_, err := codegen.Lower(s, directives, to)
-		if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
+		_, err := lower.Lower(s, directives, to)
+		if lacks := new(legal.Unsupported); !errors.As(err, &lacks) {
 			assert.NoError(t, err, fmt.Sprintf("seed %d, %s %v", seed, l.name, k.s.Params))
 		}
 		to.Check = nil
@@ -137,7 +139,7 @@ func TestTilesFillTheirOwnScratch(t *testing.T) {
 	k.out(o, r[:1], k.sum(k.loadIf(x, k.inside(i, 6).And(k.inside(j, 2)), i, j), r[1]))
 	directives, err := codegen.ParseDirectives("tile a0; stage p1 at a0 by box")
 	require.NoError(t, err)
-	_, err = codegen.Lower(k.s, directives, target())
+	_, err = lower.Lower(k.s, directives, target())
 	require.NoError(t, err)
 }
 
@@ -147,7 +149,7 @@ func TestStagedTwice(t *testing.T) {
 	k := gemm(4, 5, 6, false, false)
 	directives, err := codegen.ParseDirectives("stage p1 at root by box; stage p1 at a0 by box; stage p2 at root by box; stage p2 at a1 by box; stage p2 at r0.a by box")
 	require.NoError(t, err)
-	_, err = codegen.Lower(k.s, directives, target())
+	_, err = lower.Lower(k.s, directives, target())
 	require.NoError(t, err)
 }
 
@@ -157,5 +159,5 @@ func TestCarriedAlongItsOwnAxis(t *testing.T) {
 	k := gemm(4, 5, 6, false, false)
 	directives, err := codegen.ParseDirectives("order r0.a a0 a1; carry r0 in scratch layout a0,a1,r0.a")
 	require.NoError(t, err)
-	require.ErrorContains(t, codegen.Legal(k.s, directives, target()), "its own axis")
+	require.ErrorContains(t, lower.Legal(k.s, directives, target()), "its own axis")
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/codegen/legal"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
@@ -97,11 +100,11 @@ func TestPassesKeepValuesOfLayers(t *testing.T) {
 					rnd := rand.New(rand.NewPCG(seed, uint64(i)))
 					k := l.spec(func(lo, hi int) int { return lo + rnd.IntN(hi-lo+1) })
 					to := m.t()
-					for _, s := range codegen.Nests(k.s, to) {
-						directives := codegen.Choose(s, to)
+					for _, s := range lower.Nests(k.s, to) {
+						directives := model.Choose(s, to)
 						to.Check = check.Kernel
-						_, err := codegen.Lower(s, directives, to)
-						if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
+						_, err := lower.Lower(s, directives, to)
+						if lacks := new(legal.Unsupported); !errors.As(err, &lacks) {
 							assert.NoError(t, err, fmt.Sprintf("seed %d, %s %v", seed, l.name, k.s.Params))
 						}
 						to.Check = nil

@@ -13,6 +13,9 @@ import (
 	"github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/codegen/evaluate"
 	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/legal"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
@@ -70,22 +73,22 @@ func passesKeepValues(t *testing.T, check *evaluate.Checker, target func() *code
 	for _, kind := range []string{"none", "chosen", "random"} {
 		k := randomKit(rand.New(rand.NewPCG(seed, 99)))
 		to := target()
-		for _, s := range codegen.Nests(k.s, to) {
+		for _, s := range lower.Nests(k.s, to) {
 			var directives []codegen.Directive
 			switch kind {
 			case "chosen":
-				directives = codegen.Choose(s, to)
+				directives = model.Choose(s, to)
 			case "random":
 				directives = randomDirectives(rand.New(rand.NewPCG(seed, 77)), s)
 				now = codegen.DirectivesString(directives)
-				if codegen.Legal(s, directives, to) != nil {
+				if lower.Legal(s, directives, to) != nil {
 					continue
 				}
 			}
 			now = kind + " directives " + codegen.DirectivesString(directives)
 			to.Check = check.Kernel
-			_, err := codegen.Lower(s, directives, to)
-			if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
+			_, err := lower.Lower(s, directives, to)
+			if lacks := new(legal.Unsupported); !errors.As(err, &lacks) {
 				assert.NoError(t, err, fmt.Sprintf("seed %d, %s directives", seed, kind))
 			}
 			to.Check = nil
@@ -103,7 +106,7 @@ func TestGuardedAxesAreNotPeeled(t *testing.T) {
 		k.out(o, r[:1], k.sum(k.load(x, r[0], r[1]), r[1]))
 		directives, err := codegen.ParseDirectives(text)
 		require.NoError(t, err)
-		assert.ErrorContains(t, codegen.Legal(k.s, directives, target()), "guard", text)
+		assert.ErrorContains(t, lower.Legal(k.s, directives, target()), "guard", text)
 	}
 }
 
@@ -112,7 +115,7 @@ func TestReductionsOfOneElement(t *testing.T) {
 	t.Parallel()
 	for _, m := range []uop.Monoid{uop.Sum, uop.MaxOf, uop.ArgMax, uop.SumExp, uop.Moments} {
 		k := reduced(m, dtype.F32, 40, 1)
-		_, err := codegen.Lower(k.s, nil, target())
+		_, err := lower.Lower(k.s, nil, target())
 		assert.NoError(t, err, m.String())
 	}
 }
@@ -126,6 +129,6 @@ func TestSumsOfSubnormalProducts(t *testing.T) {
 	r := k.rngs(40, 6)
 	k.out(o, r[:1], k.sum(k.load(x, r...).Bitcast(dtype.F64).Mul(k.load(y, r...)), r[1]))
 	to := checked(interp.Target(false))
-	_, err := codegen.Lower(k.s, codegen.Choose(k.s, to), to)
+	_, err := lower.Lower(k.s, model.Choose(k.s, to), to)
 	assert.NoError(t, err)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -36,7 +38,7 @@ func TestFiniteThenSplit(t *testing.T) {
 		k := repeated(8, 29, 40)
 		directives, err := codegen.ParseDirectives(text)
 		require.NoError(t, err)
-		require.NoError(t, codegen.Legal(k.s, directives, target()), text)
+		require.NoError(t, lower.Legal(k.s, directives, target()), text)
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 		w := clone(bufs)
 		define(t, k.s, w)
@@ -56,7 +58,7 @@ func TestFiniteChosen(t *testing.T) {
 						continue
 					}
 					k := repeated(up, all-less, all)
-					directives := codegen.Choose(k.s, c.Target(m))
+					directives := model.Choose(k.s, c.Target(m))
 					if !strings.Contains(codegen.DirectivesString(directives), "finite p1; finite p2") {
 						continue
 					}

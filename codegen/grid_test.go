@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -79,8 +81,8 @@ func TestManyIterations(t *testing.T) {
 		o := k.param(dtype.F32, true, 1)
 		a := k.rngs(30_000_000)
 		k.s.Outs = []codegen.Out{{Param: o, Index: []*uop.UOp{k.Index(0)}, Value: k.sum(a[0].Cast(dtype.F32).Sqrt(), a[0])}}
-		_, err := codegen.Lower(k.s, codegen.Choose(k.s, target), target)
-		var many *codegen.TooManyIterations
+		_, err := lower.Lower(k.s, model.Choose(k.s, target), target)
+		var many *lower.TooManyIterations
 		require.ErrorAs(t, err, &many)
 		assert.ErrorContains(t, err, "stops after 65535")
 	})
@@ -95,7 +97,7 @@ func TestWordsHaveOneOwner(t *testing.T) {
 			o, x := k.param(d, true, shape...), k.param(d, false, reversed(shape)...)
 			a := k.rngs(shape...)
 			k.out(o, a, k.load(x, reversed(a)...)) // transposed, so that axes stay apart
-			p, err := codegen.Lower(k.s, codegen.Choose(k.s, target), target)
+			p, err := lower.Lower(k.s, model.Choose(k.s, target), target)
 			require.NoError(t, err)
 			n := 1
 			for _, s := range shape {

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -135,7 +137,7 @@ func TestWorkgroupLimits(t *testing.T) {
 	for _, m := range []wgsl.Machine{{}, small} {
 		target := wgsl.Target(m)
 		for _, k := range []*kit{productSpec(512, 512, 512), softmaxSpec(64, 4096)} {
-			p, err := codegen.Lower(k.s, codegen.Choose(k.s, target), target)
+			p, err := lower.Lower(k.s, model.Choose(k.s, target), target)
 			require.NoError(t, err)
 			assert.LessOrEqual(t, codegen.GroupSize(p.Body), target.Limits.Invocations, p.Directives)
 			kernel, err := wgsl.Render(p)
@@ -149,7 +151,7 @@ func TestWorkgroupLimits(t *testing.T) {
 	k := productSpec(64, 64, 64)
 	directives, err := codegen.ParseDirectives("split a0 8; split a1 8; grid a0.0; grid a1.0; lane a0.1; lane a1.1; order a0.0 a1.0 a0.1 a1.1")
 	require.NoError(t, err)
-	assert.NoError(t, codegen.Legal(k.s, directives, wgsl.Target(small)))
+	assert.NoError(t, lower.Legal(k.s, directives, wgsl.Target(small)))
 	small.Limits.Invocations = 32
-	assert.ErrorContains(t, codegen.Legal(k.s, directives, wgsl.Target(small)), "64 invocations")
+	assert.ErrorContains(t, lower.Legal(k.s, directives, wgsl.Target(small)), "64 invocations")
 }

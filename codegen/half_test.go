@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
@@ -114,7 +115,7 @@ func TestHalvesHaveNoWords(t *testing.T) {
 		a := k.rngs(1024)
 		k.out(o, a, k.load(x, a...).Add(k.load(x, a...)))
 		target := wgsl.Target(wgsl.Machine{Features: f})
-		p, err := codegen.Lower(k.s, codegen.Choose(k.s, target), target)
+		p, err := lower.Lower(k.s, model.Choose(k.s, target), target)
 		require.NoError(t, err)
 		r, err := wgsl.Render(p)
 		require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -89,10 +90,10 @@ type job struct {
 	bufs       []array
 }
 
-// lower lowers and renders.
-func lower(t testing.TB, s *codegen.Spec, directives []codegen.Directive) (*codegen.Program, plan.Kernel) {
+// lowered lowers and renders.
+func lowered(t testing.TB, s *codegen.Spec, directives []codegen.Directive) (*codegen.Program, plan.Kernel) {
 	t.Helper()
-	p, err := codegen.Lower(s, directives, matrixTarget())
+	p, err := lower.Lower(s, directives, matrixTarget())
 	require.NoError(t, err)
 	k, err := c.Render(p)
 	require.NoError(t, err)
@@ -105,7 +106,7 @@ func run(t testing.TB, dev runtime.Device, jobs []*job) {
 	p := &plan.Plan{Version: plan.Version, Target: "CPU"}
 	var args []runtime.Mem
 	for _, j := range jobs {
-		_, k := lower(t, j.spec, j.directives)
+		_, k := lowered(t, j.spec, j.directives)
 		step := plan.Step{Kind: plan.Launch, Kernel: len(p.Kernels)}
 		for i, b := range j.bufs {
 			data := pack(j.spec.Params[i].DType, b)
@@ -132,7 +133,7 @@ func run(t testing.TB, dev runtime.Device, jobs []*job) {
 				run(t, dev, []*job{j})
 			}
 		}
-		p, k := lower(t, jobs[0].spec, jobs[0].directives)
+		p, k := lowered(t, jobs[0].spec, jobs[0].directives)
 		require.NoError(t, err, "%s\n%s", codegen.Dump(p), k.Source)
 	}
 	at := 0

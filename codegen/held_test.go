@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wasm"
 )
 
@@ -58,7 +59,7 @@ func TestTilesHoldWhatTheyLoad(t *testing.T) {
 	target := wasm.Target(m)
 	for _, v := range []window{{1, 128, 256, 7, 3, 1, 1}, {1, 128, 128, 28, 3, 1, 1}, {1, 24, 48, 20, 3, 1, 1}, {1, 16, 32, 112, 3, 1, 1}, {1, 64, 64, 56, 3, 1, 1}} {
 		s := v.forward(true).s
-		p, err := codegen.Lower(s, codegen.Choose(s, target), target)
+		p, err := lower.Lower(s, model.Choose(s, target), target)
 		require.NoError(t, err)
 		k, err := wasm.Renderer(m)(p)
 		require.NoError(t, err)

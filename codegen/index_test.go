@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -23,7 +24,7 @@ func TestPlaceIsAReduction(t *testing.T) {
 	out, x, g := k.param(dtype.F32, true, 1), k.param(dtype.F32, false, 4), k.param(dtype.F32, false, 4)
 	best, inside := argmax(k, x)
 	k.s.Outs = []codegen.Out{{Param: out, Index: []*uop.UOp{k.Table.Index(0)}, Value: k.loadIf(g, inside, best)}}
-	_, err := codegen.Lower(k.s, nil, target())
+	_, err := lower.Lower(k.s, nil, target())
 	require.NoError(t, err, "load")
 
 	k = newKit()
@@ -31,7 +32,7 @@ func TestPlaceIsAReduction(t *testing.T) {
 	best, inside = argmax(k, x)
 	sum := uop.Sum
 	k.s.Outs = []codegen.Out{{Param: out, Index: []*uop.UOp{best}, Gate: inside, Value: k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, 1)), Merge: &sum}}
-	_, err = codegen.Lower(k.s, nil, target())
+	_, err = lower.Lower(k.s, nil, target())
 	require.NoError(t, err, "scatter")
 }
 
@@ -49,7 +50,7 @@ func TestChoicesOfIndicesAreNamed(t *testing.T) {
 		k.out(out, []*uop.UOp{a}, at.Cast(dtype.I32))
 		directives, err := codegen.ParseDirectives("split a0 16; vector a0.1")
 		require.NoError(t, err)
-		_, kernel := lower(t, k.s, directives)
+		_, kernel := lowered(t, k.s, directives)
 		return len(kernel.Source)
 	}
 	require.Less(t, text(12), 3*text(6))
@@ -63,7 +64,7 @@ func TestPlacesOfRowsNeedNoDivision(t *testing.T) {
 	place := k.load(at, a).Cast(dtype.Index)
 	inside := k.Index(-1).Less(place).And(place.Less(k.Index(7 * 13)))
 	k.out(out, []*uop.UOp{a}, k.loadIf(x, inside, place.IDiv(k.Index(13)), place.Mod(k.Index(13))))
-	_, kernel := lower(t, k.s, nil)
+	_, kernel := lowered(t, k.s, nil)
 	require.NotContains(t, kernel.Source, "%")
 	require.NotContains(t, kernel.Source, "/ 13")
 }

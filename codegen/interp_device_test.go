@@ -8,13 +8,14 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/plan"
 	machine "github.com/weft-ml/weft/runtime/interp"
 )
 
 // interpRun plays a kernel of the INTERP target on these buffers and gives the first one back.
 func interpRun(t *testing.T, s *codegen.Spec, directives []codegen.Directive, data [][]byte) []byte {
-	p, err := codegen.Lower(s, directives, interp.Target(false))
+	p, err := lower.Lower(s, directives, interp.Target(false))
 	require.NoError(t, err)
 	k, err := interp.Render(p)
 	require.NoError(t, err)
@@ -51,7 +52,7 @@ func TestInterpLikeCPU(t *testing.T) {
 		t.Run(n.name, func(t *testing.T) {
 			directives := nineDirectives(t, i, n.spec().s)
 			s := n.spec().s
-			_, k := lower(t, s, directives)
+			_, k := lowered(t, s, directives)
 			data := nineData(s)
 			b := prepare(t, cpu, k, s, data)
 			b.play(t)

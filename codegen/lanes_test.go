@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -24,8 +26,8 @@ func TestReductionsOfLanesAreComputedOnce(t *testing.T) {
 		a := k.rngs(columns, rows, rows)
 		value := k.load(x, a[1], a[0]).Sub(k.sum(k.load(x, a[2], a[0]), a[2]))
 		k.s.Outs = append(k.s.Outs, codegen.Out{Param: o, Axes: a[:2], Index: []*uop.UOp{a[1], a[0]}, Value: value})
-		directives := codegen.Choose(k.s, target())
-		p, err := codegen.Lower(k.s, directives, target())
+		directives := model.Choose(k.s, target())
+		p, err := lower.Lower(k.s, directives, target())
 		require.NoError(t, err)
 		require.LessOrEqual(t, deepest(p.Body, rows), 1, "%d columns: %v", columns, directives)
 		bufs := k.random(rnd)
@@ -64,7 +66,7 @@ func TestLanesOfOneSet(t *testing.T) {
 			value = value.Add(k.loadIf(x, gate, a[0], place).Sqrt().Mul(k.load(w, k.Index(i), a[1])))
 		}
 		k.out(o, a, value)
-		_, kernel := lower(t, k.s, codegen.Choose(k.s, target()))
+		_, kernel := lowered(t, k.s, model.Choose(k.s, target()))
 		require.Equal(t, places, strings.Contains(kernel.Source, "gwm_f32x16("), "%d apart", stride) // gathered by int32, behind a gate
 	}
 }
@@ -85,8 +87,8 @@ func TestGatesThatAllLanesPass(t *testing.T) {
 				inside := at.Int(-1).Less(at).And(at.Less(at.Int(n)))
 				value := at.Less(at.Int(0)).Or(at.Int(n-1).Less(at)).Where(k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, -9)), k.loadIf(x, inside, at))
 				k.out(o, a[:1], k.ReduceRanges(uop.MaxOf, []*uop.UOp{value}, a[1:]))
-				directives := codegen.Choose(k.s, target())
-				_, kernel := lower(t, k.s, directives)
+				directives := model.Choose(k.s, target())
+				_, kernel := lowered(t, k.s, directives)
 				if n >= 40 && stride == 2 && lo > 0 {
 					require.True(t, strings.Contains(kernel.Source, "? by2_f32x16("))
 				}
@@ -112,8 +114,8 @@ func TestResultsBetweenLanes(t *testing.T) {
 				o, x, y := k.param(d, true, n, parts), k.param(d, false, parts, n), k.param(d, false, n)
 				a := k.rngs(n, parts)
 				k.out(o, a, k.load(x, a[1], a[0]).Mul(k.load(y, a[0])))
-				directives := codegen.Choose(k.s, target())
-				_, kernel := lower(t, k.s, directives)
+				directives := model.Choose(k.s, target())
+				_, kernel := lowered(t, k.s, directives)
 				if n >= 16 {
 					require.Equal(t, parts != 3, strings.Contains(kernel.Source, "zip"), "%d of %d", parts, n)
 				}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -22,7 +24,7 @@ func TestTooManyLoops(t *testing.T) {
 	k.out(out, k.rngs(5), v)
 	target := c.Target(c.Machine{VectorBytes: 32, Registers: 16})
 	var directives []codegen.Directive
-	assert.NotPanics(t, func() { directives = codegen.Choose(k.s, target) })
-	_, err := codegen.Lower(k.s, directives, target)
+	assert.NotPanics(t, func() { directives = model.Choose(k.s, target) })
+	_, err := lower.Lower(k.s, directives, target)
 	assert.ErrorContains(t, err, "more than 512 loops")
 }

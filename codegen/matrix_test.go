@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -31,7 +33,7 @@ func TestMatrixProducts(t *testing.T) {
 		bufs := extremes(k, rnd)
 		w := clone(bufs)
 		define(t, k.s, w)
-		directives := codegen.Choose(k.s, matrixTarget())
+		directives := model.Choose(k.s, matrixTarget())
 		require.Contains(t, codegen.DirectivesString(directives), "matrix r0.a", "%v", what)
 		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
 	}
@@ -60,7 +62,7 @@ func TestMatrixNotFinite(t *testing.T) {
 	want := clone(bufs)
 	define(t, k.s, want)
 	for how, to := range map[string]*codegen.Target{"matrix r0.a": matrixTarget(), "dot r0.a 2": target()} {
-		directives := codegen.Choose(k.s, to)
+		directives := model.Choose(k.s, to)
 		require.Contains(t, codegen.DirectivesString(directives), how)
 		check(t, "not finite", []*job{{k.s, directives, clone(bufs)}}, [][]array{want}, 1e-5)
 	}
@@ -79,7 +81,7 @@ func TestMatrixNotFinite(t *testing.T) {
 // The instruction multiplies where blocks are large enough, and nothing where it does not know the types.
 func TestMatrixIsChosen(t *testing.T) {
 	chosen := func(k *kit) bool {
-		return strings.Contains(codegen.DirectivesString(codegen.Choose(k.s, matrixTarget())), "matrix ")
+		return strings.Contains(codegen.DirectivesString(model.Choose(k.s, matrixTarget())), "matrix ")
 	}
 	for _, d := range matrixTypes {
 		assert.True(t, chosen(narrowGemm(64, 64, 64, false, false, d[0], d[1], d[2], d[3])), d)
@@ -112,7 +114,7 @@ func TestMatrixDirective(t *testing.T) {
 		directives, err := codegen.ParseDirectives(test.directives)
 		require.NoError(t, err)
 		require.Equal(t, test.directives, codegen.DirectivesString(directives))
-		err = codegen.Legal(product().s, directives, matrixTarget())
+		err = lower.Legal(product().s, directives, matrixTarget())
 		if test.fails == "" {
 			require.NoError(t, err, test.directives)
 			continue
@@ -121,7 +123,7 @@ func TestMatrixDirective(t *testing.T) {
 	}
 	directives, err := codegen.ParseDirectives("matrix r0.a 4")
 	require.NoError(t, err)
-	require.ErrorContains(t, codegen.Legal(product().s, directives, target()), "c has no instruction that multiplies matrices")
+	require.ErrorContains(t, lower.Legal(product().s, directives, target()), "c has no instruction that multiplies matrices")
 }
 
 // Every form is right after each pass.
@@ -132,7 +134,7 @@ func TestMatrixKeepsValues(t *testing.T) {
 			k := narrowGemm(5, 9, n, false, true, dtype.I8, dtype.U8, dtype.I32, dtype.I32)
 			directives, err := codegen.ParseDirectives(text)
 			require.NoError(t, err)
-			_, err = codegen.Lower(k.s, directives, matrixTarget())
+			_, err = lower.Lower(k.s, directives, matrixTarget())
 			require.NoError(t, err, fmt.Sprintf("%s, %d steps", text, n))
 		}
 	}

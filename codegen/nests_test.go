@@ -9,6 +9,9 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
+	"github.com/weft-ml/weft/codegen/nest"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -46,9 +49,9 @@ func normedProduct(rows, n int) *kit {
 func TestNestsAreShared(t *testing.T) {
 	t.Parallel()
 	for name, k := range map[string]*kit{"rows": headByHead(12, 70, 33), "last": normedProduct(200, 333)} {
-		directives := codegen.Choose(k.s, target())
+		directives := model.Choose(k.s, target())
 		assert.Contains(t, codegen.DirectivesString(directives), "thread ", name)
-		p, err := codegen.Lower(k.s, directives, target())
+		p, err := lower.Lower(k.s, directives, target())
 		require.NoError(t, err)
 		assert.Greater(t, p.Threads, 1, name)
 		start := k.random(rand.New(rand.NewPCG(1, 2)))
@@ -75,17 +78,17 @@ func TestNestsAreShared(t *testing.T) {
 func TestNestsAreNotShared(t *testing.T) {
 	t.Parallel()
 	shared := func(s *codegen.Spec, axis string) error {
-		return codegen.Legal(s, []codegen.Directive{{Verb: codegen.Threads, Name: axis}}, c.Target(c.Machine{}))
+		return lower.Legal(s, []codegen.Directive{{Verb: codegen.Threads, Name: axis}}, c.Target(c.Machine{}))
 	}
 	k := headByHead(12, 7, 5)
 	assert.NoError(t, shared(k.s, "a0"))
-	assert.True(t, codegen.SharesRows(k.s))
+	assert.True(t, nest.SharesRows(k.s))
 	assert.Error(t, shared(k.s, "a1"), "the axis of one nest")
 	turned := headByHead(12, 12, 5)
 	o := &turned.s.Outs[1]
 	o.Index = []*uop.UOp{o.Index[1], o.Index[0]}
 	assert.Error(t, shared(turned.s, "a0"), "weights that other rows need")
-	assert.False(t, codegen.SharesRows(turned.s))
+	assert.False(t, nest.SharesRows(turned.s))
 	k = normedProduct(20, 30)
 	assert.NoError(t, shared(k.s, "c0"))
 	assert.Error(t, shared(k.s, "b0"), "an axis of a nest before")
@@ -124,8 +127,8 @@ func filledAndMerged(rows, size, places int, along bool) *kit {
 func TestMergesAreShared(t *testing.T) {
 	t.Parallel()
 	for name, k := range map[string]*kit{"parts": filledAndMerged(96, 64, 3, false), "parts and a rest": filledAndMerged(101, 33, 2, false), "rows": filledAndMerged(20, 50, 70, true)} {
-		s := codegen.MergeRows(k.s, codegen.NestLimits{Rows: 8})
-		directives := codegen.Choose(s, target())
+		s := lower.MergeRows(k.s, codegen.NestLimits{Rows: 8})
+		directives := model.Choose(s, target())
 		assert.Contains(t, codegen.DirectivesString(directives), "thread ", name)
 		start := k.random(rand.New(rand.NewPCG(1, 2)))
 		want := clone(start)
@@ -137,5 +140,5 @@ func TestMergesAreShared(t *testing.T) {
 		}
 	}
 	k := filledAndMerged(1000, 1, 900, false)
-	assert.Same(t, k.s, codegen.MergeRows(k.s, codegen.NestLimits{Rows: 8}), "looking at each place once for each part would take longer")
+	assert.Same(t, k.s, lower.MergeRows(k.s, codegen.NestLimits{Rows: 8}), "looking at each place once for each part would take longer")
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -47,12 +49,12 @@ func prepareGrid(t testing.TB, dev *webgpu.Device, target *codegen.Target, s *co
 		slots = append(slots, i)
 		b.args = append(b.args, m)
 	}
-	for i, nest := range codegen.Nests(s, target) {
-		directives := codegen.Choose(nest, target)
+	for i, nest := range lower.Nests(s, target) {
+		directives := model.Choose(nest, target)
 		if v := os.Getenv("NINE_GRID"); v != "" {
 			directives, _ = codegen.ParseDirectives(v)
 		}
-		prog, err := codegen.Lower(nest, directives, target)
+		prog, err := lower.Lower(nest, directives, target)
 		require.NoError(t, err)
 		k, err := wgsl.Render(prog)
 		require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -293,7 +294,7 @@ var nineWanted = map[string]array{}
 func (n oneOfNine) want(t testing.TB) array {
 	if nineWanted[n.name] == nil {
 		s := n.spec().s
-		_, kernel := lower(t, s, nil)
+		_, kernel := lowered(t, s, nil)
 		ref := prepare(t, nineDevice(t, 2), n.naive(kernel), s, nineData(s))
 		ref.play(t)
 		nineWanted[n.name] = unpack(s.Params[0].DType, ref.read(t, 0))
@@ -309,7 +310,7 @@ func nineDirectives(t testing.TB, i int, s *codegen.Spec) []codegen.Directive {
 	m, err := codegen.ParseDirectives(text)
 	require.NoError(t, err)
 	if os.Getenv("NINE_CHOOSE") != "" {
-		m = codegen.Choose(s, target())
+		m = model.Choose(s, target())
 	}
 	return m
 }
@@ -320,11 +321,11 @@ func TestNine(t *testing.T) {
 	for i, n := range nine {
 		t.Run(n.name, func(t *testing.T) {
 			s := n.spec().s
-			_, kernel := lower(t, s, nineDirectives(t, i, s))
+			_, kernel := lowered(t, s, nineDirectives(t, i, s))
 			data := nineData(s)
 			want := n.want(t)
 			chosen := n.spec().s
-			_, second := lower(t, chosen, codegen.Choose(chosen, target()))
+			_, second := lowered(t, chosen, model.Choose(chosen, target()))
 			for _, k := range []plan.Kernel{kernel, second} {
 				b := prepare(t, dev, k, s, data)
 				b.play(t)
@@ -343,7 +344,7 @@ func BenchmarkNine(b *testing.B) {
 			k := n.spec()
 			start := time.Now()
 			directives := nineDirectives(b, i, k.s)
-			_, kernel := lower(b, k.s, directives)
+			_, kernel := lowered(b, k.s, directives)
 			lowering := time.Since(start)
 			data := nineData(k.s)
 			start = time.Now()

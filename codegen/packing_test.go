@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-ml/weft/codegen"
 	lang "github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wasm"
 )
 
@@ -34,8 +34,8 @@ func TestPackings(t *testing.T) {
 		{"tiny", gemm(3, 5, 7, false, true), nil, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := codegen.Packings(c.k.s, target(), func(p int) bool { return p == weights })
-			assert.Empty(t, codegen.Packings(c.k.s, target(), func(int) bool { return false }))
+			got := model.Packings(c.k.s, target(), func(p int) bool { return p == weights })
+			assert.Empty(t, model.Packings(c.k.s, target(), func(int) bool { return false }))
 			if c.dims == nil {
 				require.Empty(t, got)
 				return
@@ -64,24 +64,24 @@ func TestStreamsArePacked(t *testing.T) {
 	page := wasm.Target(wasm.Machine{Relaxed: true})
 	constant := func(p int) bool { return p == weights }
 	for _, rows := range []int{1, 2, 5} {
-		got := codegen.Packings(gemm(rows, 512, 1024, false, false).s, page, constant)
+		got := model.Packings(gemm(rows, 512, 1024, false, false).s, page, constant)
 		require.Len(t, got, 1, "%d rows", rows)
 		assert.Equal(t, []int{1024, 512}, got[0].Dims)
 		assert.Equal(t, []int{1, 0}, got[0].Order, "blocks of columns, then rows")
 		assert.Equal(t, 1, got[0].Lanes)
 		assert.Equal(t, 16, got[0].Block)
 	}
-	odd := func(rows int) []*codegen.Packing {
-		return codegen.Packings(gemm(rows, 600, 1024, false, false).s, page, constant)
+	odd := func(rows int) []*model.Packing {
+		return model.Packings(gemm(rows, 600, 1024, false, false).s, page, constant)
 	}
 	require.Len(t, odd(1), 1)
 	assert.Equal(t, 8, odd(1)[0].Block)
 	assert.Empty(t, odd(2))
 	small := gemm(1, 512, 128, false, false)
-	assert.Empty(t, codegen.Packings(small.s, page, constant), "a cache holds it")
+	assert.Empty(t, model.Packings(small.s, page, constant), "a cache holds it")
 	large := gemm(1, 512, 1024, false, false)
-	assert.Empty(t, codegen.Packings(large.s, page, func(int) bool { return false }))
-	assert.Empty(t, codegen.Packings(large.s, target(), constant), "another machine")
+	assert.Empty(t, model.Packings(large.s, page, func(int) bool { return false }))
+	assert.Empty(t, model.Packings(large.s, target(), constant), "another machine")
 }
 
 // What lanes share of a convolution is copied into boxes, where its pages lie together. So beside weights in the order in which lanes walk them, lanes along
@@ -91,7 +91,7 @@ func TestBoxesHavePagesTogether(t *testing.T) {
 	avx := lang.Target(lang.Machine{VectorBytes: 32})
 	for _, size := range []int{28, 35} { // a channel has 3136 bytes, or 4900
 		k := window{1, 96, 64, size, 3, 1, 1}.forward(true)
-		got := codegen.Packings(k.s, avx, func(p int) bool { return p == weights })
+		got := model.Packings(k.s, avx, func(p int) bool { return p == weights })
 		require.Len(t, got, 1, "%d", size)
 		assert.Equal(t, 16, got[0].Block, "%d", size)
 	}

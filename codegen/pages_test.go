@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -19,7 +21,7 @@ func TestOperandApart(t *testing.T) {
 		o, x, y := k.param(dtype.F32, true, 43, 35), k.param(dtype.F32, false, n, 1024), k.param(dtype.F32, false, n, 1024)
 		a := k.rngs(43, 35, n)
 		k.out(o, a[:2], k.sum(k.load(x, a[2], a[0]).Mul(k.load(y, a[2], a[1])), a[2]))
-		directives := codegen.Choose(k.s, target())
+		directives := model.Choose(k.s, target())
 		require.Contains(t, codegen.DirectivesString(directives), "carry r0")
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 		got, want := &job{k.s, directives, bufs}, &job{k.s, nil, clone(bufs)}
@@ -36,10 +38,10 @@ func TestFewResultsOfALongReductionAreShared(t *testing.T) {
 		o, x, y := k.param(dtype.F32, true, c.rows, c.columns), k.param(dtype.F32, false, c.n, c.width), k.param(dtype.F32, false, c.n, c.width)
 		a := k.rngs(c.rows, c.columns, c.n)
 		k.out(o, a[:2], k.sum(k.load(x, a[2], a[0]).Mul(k.load(y, a[2], a[1])), a[2]))
-		directives := codegen.Choose(k.s, target())
+		directives := model.Choose(k.s, target())
 		require.Contains(t, codegen.DirectivesString(directives), "carry r0")
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
-		p, err := codegen.Lower(k.s, directives, target())
+		p, err := lower.Lower(k.s, directives, target())
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, p.Threads, 4, codegen.DirectivesString(directives))
 		got, want := &job{k.s, directives, bufs}, &job{k.s, nil, clone(bufs)}

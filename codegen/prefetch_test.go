@@ -9,6 +9,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -16,7 +18,7 @@ import (
 // asked counts what a kernel asks for ahead: cache lines in all iterations of a row, of what it reads and of what it writes.
 func asked(t *testing.T, k *kit, target *codegen.Target) (reads, writes int) {
 	t.Helper()
-	p, err := codegen.Lower(k.s, codegen.Choose(k.s, target), target)
+	p, err := lower.Lower(k.s, model.Choose(k.s, target), target)
 	require.NoError(t, err)
 	var count func(stmts []codegen.Stmt, times int)
 	count = func(stmts []codegen.Stmt, times int) {

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
@@ -16,7 +18,7 @@ import (
 )
 
 func render(t *testing.T, s *codegen.Spec, target *codegen.Target) plan.Kernel {
-	p, err := codegen.Lower(s, codegen.Choose(s, target), target)
+	p, err := lower.Lower(s, model.Choose(s, target), target)
 	require.NoError(t, err)
 	k, err := wgsl.Render(p)
 	require.NoError(t, err)

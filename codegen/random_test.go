@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -146,7 +148,7 @@ func randomDirectives(rnd *rand.Rand, s *codegen.Spec) []codegen.Directive {
 			m = codegen.Directive{Verb: codegen.Fuse, Axes: []string{n, names[rnd.IntN(len(names))]}}
 		}
 		try := append(append([]codegen.Directive{}, directives...), m)
-		if codegen.Legal(s, try, target()) == nil {
+		if lower.Legal(s, try, target()) == nil {
 			directives = try
 			if m.Verb == codegen.Split {
 				names = append(names, m.Name+".0", m.Name+".1", m.Name+".1")
@@ -163,7 +165,7 @@ func TestRandom(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 77))
 		for _, kind := range []string{"none", "chosen", "random"} {
 			k := randomKit(rand.New(rand.NewPCG(seed, 99)))
-			if p, _ := lower(t, k.s, nil); p.Flops > 1e5 {
+			if p, _ := lowered(t, k.s, nil); p.Flops > 1e5 {
 				continue
 			}
 			bufs := k.random(rand.New(rand.NewPCG(seed, 3)))
@@ -172,7 +174,7 @@ func TestRandom(t *testing.T) {
 			var m []codegen.Directive
 			switch kind {
 			case "chosen":
-				m = codegen.Choose(k.s, target())
+				m = model.Choose(k.s, target())
 			case "random":
 				m = randomDirectives(rnd, k.s)
 			}

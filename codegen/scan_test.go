@@ -11,6 +11,9 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/codegen/legal"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -57,11 +60,11 @@ func TestAnyDirectivesKeepScans(t *testing.T) {
 				monoid := []uop.Monoid{uop.Sum, uop.Prod, uop.MaxOf, uop.ArgMax, uop.ArgLast, uop.SumExp, uop.Linear}[rnd.IntN(7)]
 				k := running(monoid, 1+rnd.IntN(9), 1+rnd.IntN(20), 1+rnd.IntN(40), rnd.IntN(2) == 0)
 				to := m.t()
-				for _, s := range codegen.Nests(k.s, to) {
-					for _, directives := range [][]codegen.Directive{nil, codegen.Choose(s, to), anyDirectives(rnd, s, to), anyDirectives(rnd, s, to)} {
+				for _, s := range lower.Nests(k.s, to) {
+					for _, directives := range [][]codegen.Directive{nil, model.Choose(s, to), anyDirectives(rnd, s, to), anyDirectives(rnd, s, to)} {
 						to.Check = check.Kernel
-						_, err := codegen.Lower(s, directives, to)
-						if lacks := new(codegen.Unsupported); !errors.As(err, &lacks) {
+						_, err := lower.Lower(s, directives, to)
+						if lacks := new(legal.Unsupported); !errors.As(err, &lacks) {
 							assert.NoError(t, err, fmt.Sprintf("seed %d, %v", seed, monoid))
 						}
 						to.Check = nil
@@ -84,11 +87,11 @@ func TestScansGoInOrder(t *testing.T) {
 	} {
 		directives, err := codegen.ParseDirectives(text)
 		require.NoError(t, err)
-		require.ErrorContains(t, codegen.Legal(k.s, directives, target()), "scan", text)
+		require.ErrorContains(t, lower.Legal(k.s, directives, target()), "scan", text)
 	}
 	directives, err := codegen.ParseDirectives("split a1 4; fuse a0 a1.0; thread a0+a1.0; tile a1.1; order a0+a1.0 a1.1 a2")
 	require.NoError(t, err)
-	require.NoError(t, codegen.Legal(k.s, directives, target()))
+	require.NoError(t, lower.Legal(k.s, directives, target()))
 }
 
 // counted puts elements of rows where a count by key says: next to those before them of the same key, from a place that a table gives for each
@@ -123,9 +126,9 @@ func TestAnyDirectivesKeepCounts(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(seed, 8))
 				k := counted(1+rnd.IntN(9), 1+rnd.IntN(40), 1<<(1+rnd.IntN(4)))
 				to := m.t()
-				for _, directives := range [][]codegen.Directive{nil, codegen.Choose(k.s, to), anyDirectives(rnd, k.s, to)} {
+				for _, directives := range [][]codegen.Directive{nil, model.Choose(k.s, to), anyDirectives(rnd, k.s, to)} {
 					to.Check = check.Kernel
-					_, err := codegen.Lower(k.s, directives, to)
+					_, err := lower.Lower(k.s, directives, to)
 					assert.NoError(t, err, fmt.Sprintf("seed %d", seed))
 					to.Check = nil
 				}
@@ -144,7 +147,7 @@ func TestCountsHaveOneRow(t *testing.T) {
 		for _, verb := range []string{"vector a0", "tile a0", "vector a1"} {
 			d, err := codegen.ParseDirectives(verb)
 			require.NoError(t, err)
-			assert.Error(t, codegen.Legal(k.s, d, to.t()), verb)
+			assert.Error(t, lower.Legal(k.s, d, to.t()), verb)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/runtime/native"
 	"github.com/weft-ml/weft/uop"
@@ -146,8 +148,8 @@ func BenchmarkShapes(b *testing.B) {
 		b.Run(n.name, func(b *testing.B) {
 			k := n.spec()
 			start := time.Now()
-			directives := codegen.Choose(k.s, target())
-			_, kernel := lower(b, k.s, directives)
+			directives := model.Choose(k.s, target())
+			_, kernel := lowered(b, k.s, directives)
 			lowering := time.Since(start)
 			start = time.Now()
 			run := prepare(b, dev, kernel, k.s, nineData(k.s))
@@ -172,8 +174,8 @@ func BenchmarkLower(b *testing.B) {
 	for b.Loop() {
 		for _, n := range shapes {
 			k := n.spec()
-			directives := codegen.Choose(k.s, target())
-			p, err := codegen.Lower(k.s, directives, target())
+			directives := model.Choose(k.s, target())
+			p, err := lower.Lower(k.s, directives, target())
 			require.NoError(b, err)
 			_, err = c.Render(p)
 			require.NoError(b, err)
@@ -190,8 +192,8 @@ func TestConvolutionsNeedNoGuards(t *testing.T) {
 		{4, 100, 65, 17, 3, 1, 1}, {2, 33, 100, 9, 5, 1, 2}, {1, 128, 128, 28, 3, 2, 1}, {2, 7, 13, 31, 3, 3, 0},
 	} {
 		for _, k := range []*kit{v.forward(true), v.input()} {
-			directives := codegen.Choose(k.s, target())
-			p, err := codegen.Lower(k.s, directives, target())
+			directives := model.Choose(k.s, target())
+			p, err := lower.Lower(k.s, directives, target())
 			require.NoError(t, err)
 			require.Zero(t, p.Guarded, "%s: %s\n%s", v, codegen.DirectivesString(directives), codegen.Dump(p))
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 )
 
 func TestShow(t *testing.T) {
@@ -15,7 +16,7 @@ func TestShow(t *testing.T) {
 	for i, n := range nine {
 		if n.name == os.Getenv("SHOW") {
 			k := n.spec()
-			p, kernel := lower(t, k.s, nineDirectives(t, i, k.s))
+			p, kernel := lowered(t, k.s, nineDirectives(t, i, k.s))
 			fmt.Println(codegen.Dump(p))
 			fmt.Println(kernel.Source)
 		}
@@ -28,6 +29,6 @@ func TestShowChoice(t *testing.T) {
 	}
 	for _, n := range nine {
 		k := n.spec()
-		fmt.Println(n.name, ":", codegen.DirectivesString(codegen.Choose(k.s, target())))
+		fmt.Println(n.name, ":", codegen.DirectivesString(model.Choose(k.s, target())))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -59,8 +61,8 @@ func TestMaskedBlocksAreSkipped(t *testing.T) {
 		}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			directives := codegen.Choose(c.spec, target())
-			p, err := codegen.Lower(c.spec, directives, target())
+			directives := model.Choose(c.spec, target())
+			p, err := lower.Lower(c.spec, directives, target())
 			require.NoError(t, err)
 			assert.Equal(t, c.guarded, guardedLoops(p.Body, false) > 0, "directives %s", codegen.DirectivesString(directives))
 		})

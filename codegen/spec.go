@@ -1,8 +1,16 @@
-// Package codegen lowers one kernel: from a Spec (what is computed) and a list of directives (how) to a tree of
-// statements, through one visible list of passes. Languages spell the tree; they live in sub-packages.
+// Package codegen is what is said of one kernel: a Spec (what is computed), a list of directives (how), the tree of statements that is
+// made of both (Program), and what a machine and a language can (Target). The packages below it, each of which knows those before it only:
+//
+//	affine  forms of indices, and which loops an expression depends on
+//	legal   what targets lack, composed of what they have
+//	nest    a Spec as nests of loops with names, and what directives make of these
+//	lower   the tree of statements, through one visible list of passes
+//	model   a model of the machine, which chooses the directives
+//	tune    other lists of directives, for the clock to compare
+//	c, wgsl, wasm, interp  languages, which spell the tree
 //
 // It knows expressions, loops and the limits of a target. It refuses to know tensors, schedules, and
-// what kind of kernel it is lowering: a branch on that is a defect.
+// what kind of kernel it describes: a branch on that is a defect.
 package codegen
 
 import (

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -24,5 +25,5 @@ func TestANumberBehindAGateIsNoGather(t *testing.T) {
 	edge := y.Equal(k.Index(0)).Or(z.Equal(k.Index(0)))
 	v = edge.Where(v.Const(uop.FloatValue(dtype.F32, math.Inf(-1))), v.Max(v.Int(0)))
 	k.out(o, a[:3], k.ReduceRanges(uop.MaxOf, []*uop.UOp{v}, a[3:]))
-	require.Contains(t, codegen.DirectivesString(codegen.Choose(k.s, target())), "vector a2")
+	require.Contains(t, codegen.DirectivesString(model.Choose(k.s, target())), "vector a2")
 }

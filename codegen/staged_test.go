@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -42,8 +44,8 @@ func TestStagedReductionIsComputedOnce(t *testing.T) {
 }
 
 func checkStaged(t *testing.T, k *kit, once int64) {
-	directives := codegen.Choose(k.s, target())
-	p, err := codegen.Lower(k.s, directives, target())
+	directives := model.Choose(k.s, target())
+	p, err := lower.Lower(k.s, directives, target())
 	require.NoError(t, err)
 	assert.LessOrEqual(t, p.Flops, 2*once, "the sum is recomputed: %s", codegen.DirectivesString(directives))
 	assert.Equal(t, 32, p.Threads, "threads share the channels: %s", codegen.DirectivesString(directives))
@@ -69,8 +71,8 @@ func TestChannelSumsUseLanes(t *testing.T) {
 		d := x.Sub(m)
 		k.out(mean, a, m)
 		k.out(variance, a, k.sum(d.Mul(d), r...))
-		directives := codegen.Choose(k.s, target())
-		p, err := codegen.Lower(k.s, directives, target())
+		directives := model.Choose(k.s, target())
+		p, err := lower.Lower(k.s, directives, target())
 		require.NoError(t, err)
 		text := codegen.DirectivesString(directives)
 		assert.Contains(t, text, "vector r0", text)
@@ -86,7 +88,7 @@ func TestSharedStageRefusesOpenReductions(t *testing.T) {
 	t.Parallel()
 	directives, err := codegen.ParseDirectives("split a0 5 peel; stage r0 at root by ranges layout a0.0,a0.1,a1 workgroup")
 	require.NoError(t, err)
-	err = codegen.Legal(productSpec(7, 3, 4).s, directives, wgsl.Target(wgsl.Machine{}))
+	err = lower.Legal(productSpec(7, 3, 4).s, directives, wgsl.Target(wgsl.Machine{}))
 	require.ErrorContains(t, err, "loops that are not open")
 }
 
@@ -103,7 +105,7 @@ func TestStagedBeforeThreads(t *testing.T) {
 	} {
 		directives, err := codegen.ParseDirectives(test.directives)
 		require.NoError(t, err)
-		p, k := lower(t, productSpec(7, 40, 11).s, directives)
+		p, k := lowered(t, productSpec(7, 40, 11).s, directives)
 		require.Equal(t, test.before, p.Before, test.directives)
 		require.Equal(t, test.before, k.Before, test.directives)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
@@ -152,7 +154,7 @@ func TestSubgroupsWhereTheyServe(t *testing.T) {
 			return k
 		}(), true},
 	} {
-		p, err := codegen.Lower(c.k.s, codegen.Choose(c.k.s, offered), offered)
+		p, err := lower.Lower(c.k.s, model.Choose(c.k.s, offered), offered)
 		require.NoError(t, err, c.name)
 		r, err := wgsl.Render(p)
 		require.NoError(t, err, c.name)
@@ -174,6 +176,6 @@ func TestStagesInWorkgroups(t *testing.T) {
 	} {
 		directives, err := codegen.ParseDirectives(text)
 		require.NoError(t, err)
-		assert.ErrorContains(t, codegen.Legal(k.s, directives, target), "workgroup memory", text)
+		assert.ErrorContains(t, lower.Legal(k.s, directives, target), "workgroup memory", text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -19,10 +20,10 @@ func TestThreadsLieOutsideLanes(t *testing.T) {
 	for _, target := range []*codegen.Target{target(), interp.Target(false)} {
 		directives, err := codegen.ParseDirectives("split a0 8 exact; vector a0.1; thread a1; order a0.1 a0.0 a1")
 		require.NoError(t, err)
-		require.ErrorContains(t, codegen.Legal(k.s, directives, target), "lanes of a0.1")
+		require.ErrorContains(t, lower.Legal(k.s, directives, target), "lanes of a0.1")
 		directives, err = codegen.ParseDirectives("split a0 8 exact; vector a0.1; thread a1; order a0.0 a1 a0.1")
 		require.NoError(t, err)
-		_, err = codegen.Lower(k.s, directives, target)
+		_, err = lower.Lower(k.s, directives, target)
 		require.NoError(t, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -90,7 +91,7 @@ func TestTiles(t *testing.T) {
 		define(t, k.s, w)
 		for _, m := range []c.Machine{narrow[i%4]} {
 			k := small()[name]
-			directives := codegen.Choose(k.s, c.Target(m))
+			directives := model.Choose(k.s, c.Target(m))
 			if len(directives) == 0 && name != "gemm 1 1 7 false false" {
 				t.Errorf("%s: no directives", name)
 			}
@@ -152,7 +153,7 @@ func TestFinite(t *testing.T) {
 		}
 		w := clone(bufs)
 		define(t, k.s, w)
-		directives := codegen.Choose(k.s, target())
+		directives := model.Choose(k.s, target())
 		require.Contains(t, codegen.DirectivesString(directives), c.directives)
 		require.Contains(t, codegen.DirectivesString(directives), "by box")
 		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
@@ -172,7 +173,7 @@ func TestThreadsPackTheirOwnWeights(t *testing.T) {
 	k.out(o, a[:3], k.sum(in.Mul(k.load(w, a[0], a[3], a[4], a[5])), a[3:]...))
 	var threads string
 	var order []string
-	directives := codegen.Choose(k.s, target())
+	directives := model.Choose(k.s, target())
 	for _, m := range directives {
 		switch m.Verb {
 		case codegen.Threads:
@@ -195,7 +196,7 @@ func TestThreadsPackTheirOwnWeights(t *testing.T) {
 func TestLanesAvoidSharedPlaces(t *testing.T) {
 	lanes := func(side int) (name string) {
 		v := window{8, 3, 64, side, 4, 2, 1}
-		for _, m := range codegen.Choose(v.forward(true).s, c.Target(c.Machine{VectorBytes: 32, L1: 32 << 10, L2: 512 << 10})) {
+		for _, m := range model.Choose(v.forward(true).s, c.Target(c.Machine{VectorBytes: 32, L1: 32 << 10, L2: 512 << 10})) {
 			if m.Verb == codegen.Vectors {
 				name, _, _ = strings.Cut(m.Name, ".")
 			}
@@ -212,7 +213,7 @@ func TestTilesFitRegisters(t *testing.T) {
 	const registers, lanes = 16, 8
 	for name, k := range map[string]*kit{"transposed 3×3/2": phasedProduct(1, 64, 32, 28), "4×4/2": (window{8, 3, 64, 64, 4, 2, 1}).forward(true),
 		"product": gemm(200, 300, 100, false, false)} {
-		directives := codegen.Choose(k.s, c.Target(c.Machine{VectorBytes: 4 * lanes, L1: 32 << 10, L2: 512 << 10}))
+		directives := model.Choose(k.s, c.Target(c.Machine{VectorBytes: 4 * lanes, L1: 32 << 10, L2: 512 << 10}))
 		sizes := map[string]int{}
 		for _, o := range k.s.Outs {
 			for _, a := range o.Axes {
@@ -252,5 +253,5 @@ func TestStridedRowsAreLanes(t *testing.T) {
 	two := k.Index(2)
 	row, column := a[2].Mul(two).Add(a[4]), a[3].Mul(two).Add(a[5])
 	k.out(o, a[:4], k.sum(k.load(x, a[0], a[1], row, column).Mul(k.load(w, a[1], a[4], a[5])), a[4], a[5]))
-	require.Contains(t, codegen.DirectivesString(codegen.Choose(k.s, target())), "vector a3")
+	require.Contains(t, codegen.DirectivesString(model.Choose(k.s, target())), "vector a3")
 }

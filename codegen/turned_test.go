@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -30,7 +31,7 @@ func TestResultsAreTurned(t *testing.T) {
 			k.out(o, a[:2], value)
 			directives, err := codegen.ParseDirectives("split a0 16 exact; vector a0.1; tile a1; order a0.0 a1 a0.1")
 			require.NoError(t, err)
-			p, err := codegen.Lower(k.s, directives, target())
+			p, err := lower.Lower(k.s, directives, target())
 			require.NoError(t, err)
 			text, err := c.Render(p)
 			require.NoError(t, err)

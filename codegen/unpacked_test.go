@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -38,7 +40,7 @@ func TestPackedRows(t *testing.T) {
 	for rows, want := range map[int]string{1: "vector r0.b; thread a0", 4: "tile a0; split a1 6 exact; tile a1.1; vector r0.b",
 		32: "stage p2u at a1.0 by ranges layout r0.a,a1.1,r0.b vector r0.b; stage p2u.1 at a1.0 by ranges layout r0.a,a1.1,r0.b vector r0.b"} {
 		k, out := nibbles(rows)
-		directives := codegen.Choose(k.s, target())
+		directives := model.Choose(k.s, target())
 		require.Contains(t, codegen.DirectivesString(directives), want)
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 		got, exact := &job{k.s, directives, bufs}, &job{k.s, nil, clone(bufs)}
@@ -62,7 +64,7 @@ func TestSumsOfProductsAreMultiplyAdds(t *testing.T) {
 			sum = product
 		}
 		k.out(out, nil, k.sum(sum, r))
-		p, err := codegen.Lower(k.s, nil, target())
+		p, err := lower.Lower(k.s, nil, target())
 		require.NoError(t, err)
 		assert.Equal(t, n, strings.Count(codegen.Dump(p), "muladd"))
 		assert.NotContains(t, codegen.Dump(p), "mul ")
@@ -75,7 +77,7 @@ func TestProductsWithinASumAreMultiplyAdds(t *testing.T) {
 		k, _ := nibbles(1)
 		to := *target()
 		to.SoftFMA = soft
-		p, err := codegen.Lower(k.s, nil, &to)
+		p, err := lower.Lower(k.s, nil, &to)
 		require.NoError(t, err)
 		assert.Equal(t, want, strings.Count(codegen.Dump(p), "muladd"))
 	}

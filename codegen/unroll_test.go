@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/dtype"
 )
@@ -20,7 +21,7 @@ func TestUnroll(t *testing.T) {
 		o, x := k.param(dtype.F32, true, 5000), k.param(dtype.F32, false, 5000, n)
 		a := k.rngs(5000, n)
 		k.out(o, a[:1], k.sum(k.load(x, a...), a[1]))
-		p, err := codegen.Lower(k.s, nil, target)
+		p, err := lower.Lower(k.s, nil, target)
 		require.NoError(t, err)
 		codegen.Visit(p.Body, func(s codegen.Stmt) {
 			if l, ok := s.(*codegen.Loop); ok && l.Reduce {
@@ -50,7 +51,7 @@ func TestSplats(t *testing.T) {
 	directives, err := codegen.ParseDirectives("split a1 4; vector a1.1; stage r0 at a0 by ranges")
 	require.NoError(t, err)
 	said := func(target *codegen.Target) (splats, loops int) {
-		p, err := codegen.Lower(k.s, directives, target)
+		p, err := lower.Lower(k.s, directives, target)
 		require.NoError(t, err)
 		codegen.Visit(p.Body, func(s codegen.Stmt) {
 			switch s := s.(type) {

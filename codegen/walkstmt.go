@@ -1,9 +1,13 @@
 package codegen
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"slices"
 
-// exprs lists the expressions of one statement, not those of statements inside it.
-func exprs(s Stmt) []*uop.UOp {
+	"github.com/weft-ml/weft/uop"
+)
+
+// Exprs lists the expressions of one statement, not those of statements inside it.
+func Exprs(s Stmt) []*uop.UOp {
 	switch s := s.(type) {
 	case *If:
 		return []*uop.UOp{s.Cond}
@@ -25,8 +29,8 @@ func exprs(s Stmt) []*uop.UOp {
 	return nil
 }
 
-// body gives the statements inside a statement.
-func body(s Stmt) []Stmt {
+// Body gives the statements inside a statement.
+func Body(s Stmt) []Stmt {
 	switch s := s.(type) {
 	case *If:
 		return s.Body
@@ -36,16 +40,16 @@ func body(s Stmt) []Stmt {
 	return nil
 }
 
-// visit calls f with every statement, outer ones first.
-func visit(stmts []Stmt, f func(Stmt)) {
+// Visit calls f with every statement, outer ones first.
+func Visit(stmts []Stmt, f func(Stmt)) {
 	for _, s := range stmts {
 		f(s)
-		visit(body(s), f)
+		Visit(Body(s), f)
 	}
 }
 
-// withBody is a copy of a loop or condition with another body.
-func withBody(s Stmt, body []Stmt) Stmt {
+// WithBody is a copy of a loop or condition with another body.
+func WithBody(s Stmt, body []Stmt) Stmt {
 	switch s := s.(type) {
 	case *If:
 		return &If{s.Cond, body}
@@ -57,8 +61,8 @@ func withBody(s Stmt, body []Stmt) Stmt {
 	panic("BUG: a statement without a body")
 }
 
-// mapExprs is a copy of one statement, without its body, with expressions and names mapped.
-func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
+// MapExprs is a copy of one statement, without its body, with expressions and names mapped.
+func MapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 	all := func(list []*uop.UOp) []*uop.UOp {
 		out := make([]*uop.UOp, len(list))
 		for i, u := range list {
@@ -101,20 +105,20 @@ func mapExprs(s Stmt, f func(*uop.UOp) *uop.UOp) Stmt {
 	panic("BUG: unknown statement")
 }
 
-// mapStmts maps every expression of a tree.
-func mapStmts(stmts []Stmt, f func(*uop.UOp) *uop.UOp) []Stmt {
+// MapStmts maps every expression of a tree.
+func MapStmts(stmts []Stmt, f func(*uop.UOp) *uop.UOp) []Stmt {
 	out := make([]Stmt, len(stmts))
 	for i, s := range stmts {
-		out[i] = mapExprs(s, f)
-		if b := body(s); b != nil {
-			out[i] = withBody(out[i], mapStmts(b, f))
+		out[i] = MapExprs(s, f)
+		if b := Body(s); b != nil {
+			out[i] = WithBody(out[i], MapStmts(b, f))
 		}
 	}
 	return out
 }
 
-// writes are the registers that statements assign (not those they declare) and the buffers they store to.
-func writes(s Stmt, into map[*uop.UOp]bool) {
+// Writes are the registers that statements assign (not those they declare) and the buffers they store to.
+func Writes(s Stmt, into map[*uop.UOp]bool) {
 	switch s := s.(type) {
 	case *Set:
 		for _, r := range s.Regs {
@@ -131,24 +135,49 @@ func writes(s Stmt, into map[*uop.UOp]bool) {
 	case *MatrixProduct:
 		into[s.Acc] = true
 	}
-	for _, x := range body(s) {
-		writes(x, into)
+	for _, x := range Body(s) {
+		Writes(x, into)
 	}
 }
 
-// rewriter maps expressions, remembering results.
-type rewriter struct {
-	t    *uop.Table
-	done uop.Map[*uop.UOp]
-	fold func(*uop.UOp) *uop.UOp
+// Rewriter maps expressions, remembering results.
+type Rewriter struct {
+	Table *uop.Table
+	Done  uop.Map[*uop.UOp]
+	Fold  func(*uop.UOp) *uop.UOp
 }
 
-func (w *rewriter) do(u *uop.UOp) *uop.UOp {
-	get := func(u *uop.UOp) *uop.UOp { v, _ := w.done.Get(u); return v }
-	return remember(&w.done, u, func(u *uop.UOp) *uop.UOp {
+// Do maps an expression, operands first: each node of new operands is folded.
+func (w *Rewriter) Do(u *uop.UOp) *uop.UOp {
+	get := func(u *uop.UOp) *uop.UOp { v, _ := w.Done.Get(u); return v }
+	return Remember(&w.Done, u, func(u *uop.UOp) *uop.UOp {
 		if len(u.Src()) == 0 {
-			return w.fold(u)
+			return w.Fold(u)
 		}
-		return w.fold(remake(w.t, u, mapAll(u.Src(), get)))
+		return w.Fold(Remake(w.Table, u, MapAll(u.Src(), get)))
 	})
+}
+
+// Pure says that statements only compute: under a condition that no lane fulfils they can be left out.
+func Pure(stmts []Stmt) bool {
+	return !slices.ContainsFunc(stmts, func(s Stmt) bool {
+		switch s.(type) {
+		case *Let, *Set:
+			return false
+		}
+		return true
+	})
+}
+
+// GroupSize is how many invocations a workgroup has: as many as nested Lane loops need.
+func GroupSize(stmts []Stmt) int {
+	n := 1
+	for _, s := range stmts {
+		inner := GroupSize(Body(s))
+		if l, ok := s.(*Loop); ok && l.Kind == Lane {
+			inner *= Extent(l.Range)
+		}
+		n = max(n, inner)
+	}
+	return n
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -35,13 +37,13 @@ func lowerWASM(t testing.TB, name string, s *codegen.Spec) plan.Kernel {
 	if v := os.Getenv("NINE_DIRECTIVES"); v != "" {
 		text, given = v, true
 	}
-	directives := codegen.Choose(s, target)
+	directives := model.Choose(s, target)
 	if given {
 		var err error
 		directives, err = codegen.ParseDirectives(text)
 		require.NoError(t, err)
 	}
-	p, err := codegen.Lower(s, directives, target)
+	p, err := lower.Lower(s, directives, target)
 	require.NoError(t, err)
 	k, err := wasm.Renderer(m)(p)
 	require.NoError(t, err)
@@ -78,7 +80,7 @@ func TestNineWASM(t *testing.T) {
 			data := nineData(k.s)
 			b := prepareWASM(t, dev, kernel, k.s, data)
 			b.play(t)
-			_, c := lower(t, k.s, nineDirectives(t, i, k.s))
+			_, c := lowered(t, k.s, nineDirectives(t, i, k.s))
 			ref := prepare(t, truth, c, k.s, data)
 			ref.play(t)
 			got, want := unpack(k.s.Params[0].DType, b.read(t, 0)), unpack(k.s.Params[0].DType, ref.read(t, 0))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -40,7 +41,7 @@ func TestRowsOfAMatrixAreReadWhole(t *testing.T) {
 			k.out(o, a[:3], k.sum(k.load(x, a[1], a[0], a[3]).Mul(k.load(w, a[0], a[3], a[2]).Cast(sums)), a[3]))
 			target := *target()
 			target.WholeRows = 1 << 14
-			directives := codegen.Choose(k.s, &target)
+			directives := model.Choose(k.s, &target)
 			if text := codegen.DirectivesString(directives); c.want != "none" {
 				require.Contains(t, text, c.want)
 			} else {

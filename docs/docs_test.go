@@ -16,6 +16,8 @@ import (
 	_ "github.com/weft-ml/weft/backends"
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/symbolic"
@@ -81,7 +83,7 @@ func dumps(t *testing.T) map[string]string {
 	lowered := func(directives string) (tree, source string) {
 		list, err := codegen.ParseDirectives(directives)
 		require.NoError(t, err)
-		prog, err := codegen.Lower(spec, list, c.Target(c.Machine{VectorBytes: 16}))
+		prog, err := lower.Lower(spec, list, c.Target(c.Machine{VectorBytes: 16}))
 		require.NoError(t, err)
 		k, err := c.Render(prog)
 		require.NoError(t, err)
@@ -101,7 +103,7 @@ func dumps(t *testing.T) map[string]string {
 // shader is the kernel in WGSL, as a software adapter gets it, without its bindings and helpers.
 func shader(t *testing.T, spec *codegen.Spec) string {
 	target := wgsl.Target(wgsl.Machine{CPUBacked: true})
-	prog, err := codegen.Lower(spec, codegen.Choose(spec, target), target)
+	prog, err := lower.Lower(spec, model.Choose(spec, target), target)
 	require.NoError(t, err)
 	k, err := wgsl.Render(prog)
 	require.NoError(t, err)
@@ -141,7 +143,7 @@ func planText(v *engine.View) string {
 
 // passes lists the passes of the code generator as its source does.
 func passes(t *testing.T) string {
-	raw, err := os.ReadFile(need.Root(t) + "/codegen/lower.go")
+	raw, err := os.ReadFile(need.Root(t) + "/codegen/lower/lower.go")
 	require.NoError(t, err)
 	_, list, ok := strings.Cut(string(raw), "var passes = []pass{\n")
 	require.True(t, ok)

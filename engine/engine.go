@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/engine/choose"
 	"github.com/weft-ml/weft/engine/search"
 	"github.com/weft-ml/weft/plan"
@@ -101,7 +102,7 @@ type Machine struct {
 	// Key names processor, compiler and whatever else decides which kernel is fast, but for the number of threads. Without one
 	// there is no search: the device runs no kernels.
 	Key string
-	// Choose, if set, gives the directives of a kernel in place of codegen.Choose (tests).
+	// Choose, if set, gives the directives of a kernel in place of model.Choose (tests).
 	Choose func(spec *codegen.Spec, target *codegen.Target) []codegen.Directive
 	// Render writes a lowered kernel in the device's language; where Finish is set, perhaps as a draft that it spells.
 	Render func(p *codegen.Program) (plan.Kernel, error)
@@ -302,7 +303,7 @@ func (m *Machine) directives(spec *codegen.Spec) []codegen.Directive {
 	if m.Choose != nil {
 		return m.Choose(spec, m.Target)
 	}
-	return codegen.Choose(spec, m.Target)
+	return model.Choose(spec, m.Target)
 }
 
 // Stats counts what an engine did since it was opened.

@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
 )
@@ -14,7 +14,7 @@ var untoldBy func(name, language, runs string, roots []*uop.UOp) error
 // AllowForeign is called by whoever brings devices for kernels that are text (package backends).
 func AllowForeign() {
 	schedule.AllowForeign()
-	codegen.AllowForeign()
+	lower.AllowForeign()
 	untoldBy = func(name, language, runs string, roots []*uop.UOp) error {
 		if u := schedule.Untold(language, roots...); u != nil {
 			return untold(u, name, runs)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
@@ -113,7 +114,7 @@ func (v *View) lowerWith(i int, target func(*codegen.Target) *codegen.Target) (*
 		if i == 0 {
 			v.engine.mu.Lock()
 			defer v.engine.mu.Unlock()
-			return codegen.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), target(v.engine.machine.Target))
+			return lower.Lower(s.Spec, v.engine.directives(specKey(s.Spec), s.Spec), target(v.engine.machine.Target))
 		}
 		i--
 	}

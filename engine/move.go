@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/runtime"
 )
@@ -38,7 +38,7 @@ func (e *Engine) Move(ctx context.Context, name string) error {
 
 // Lacking says whether something failed because its device cannot compute with a type of elements, and with which.
 func Lacking(err error) (dtype.DType, bool) {
-	var unsupported *codegen.Unsupported
+	var unsupported *legal.Unsupported
 	if !errors.As(err, &unsupported) {
 		return dtype.Void, false
 	}
@@ -47,7 +47,7 @@ func Lacking(err error) (dtype.DType, bool) {
 
 // back has the engine return to the device that it began on, if it is that which why says the present one cannot do. It says whether.
 func (e *Engine) back(ctx context.Context, why error) bool {
-	var unsupported *codegen.Unsupported
+	var unsupported *legal.Unsupported
 	var large *runtime.TooLarge
 	var full *runtime.OutOfMemory
 	if e.before == nil || !(errors.As(why, &unsupported) || errors.As(why, &large) || errors.As(why, &full)) {

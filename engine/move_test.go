@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/plan"
@@ -56,7 +57,7 @@ func init() {
 		return &engine.Machine{Device: dev, Target: interp.Target(false), Render: func(p *codegen.Program) (plan.Kernel, error) {
 			for _, q := range p.Params {
 				if q.DType.Size() == 8 {
-					return plan.Kernel{}, &codegen.Unsupported{Target: "POOR", Op: uop.Load, DType: q.DType}
+					return plan.Kernel{}, &legal.Unsupported{Target: "POOR", Op: uop.Load, DType: q.DType}
 				}
 			}
 			return interp.Render(p)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
 )
@@ -12,7 +12,7 @@ import (
 // Weights that kernels walk in another order than they lie in are brought into that order in each run, while they are staged. Where they
 // are constants, a copy in that order is one more value that is computed once; the graph of a run reads the copy through the movement
 // that takes the order back, so that everything behind sees nothing but a plain load. The copy takes as much memory as the weights,
-// which stay: they belong to the program. So there are copies only where a good part of a kernel's time goes (codegen.Packings), and
+// which stay: they belong to the program. So there are copies only where a good part of a kernel's time goes (model.Packings), and
 // of arrays that all kernels that read them want alike.
 
 // leastPacked is how many bytes an array has that is worth a copy.
@@ -70,8 +70,8 @@ func values(targets []target) []*uop.UOp {
 }
 
 // wanting gives, by input, the one other order that all kernels that read it want, of those that may lie otherwise.
-func (e *Engine) wanting(r *schedule.Result, inputs int, may map[int][]*uop.UOp) []*codegen.Packing {
-	want, readers := make([]*codegen.Packing, inputs), make([]int, inputs)
+func (e *Engine) wanting(r *schedule.Result, inputs int, may map[int][]*uop.UOp) []*model.Packing {
+	want, readers := make([]*model.Packing, inputs), make([]int, inputs)
 	for _, st := range r.Steps {
 		for _, b := range st.Bufs {
 			if buf := r.Bufs[b]; buf.Kind == schedule.InputBuf {
@@ -81,7 +81,7 @@ func (e *Engine) wanting(r *schedule.Result, inputs int, may map[int][]*uop.UOp)
 		if st.Spec == nil {
 			continue
 		}
-		for _, p := range codegen.Packings(st.Spec, e.machine.Target, func(p int) bool {
+		for _, p := range model.Packings(st.Spec, e.machine.Target, func(p int) bool {
 			b := r.Bufs[st.Bufs[p]]
 			return b.Kind == schedule.InputBuf && may[b.Index] != nil && uop.Shape(st.Spec.Params[p].Dims).Numel() == b.N
 		}) {
@@ -103,7 +103,7 @@ func (e *Engine) wanting(r *schedule.Result, inputs int, may map[int][]*uop.UOp)
 }
 
 // packed is the array of b in the order that a kernel wants, and the permutation that takes the order back.
-func (e *Engine) packed(f *folded, b *uop.UOp, p *codegen.Packing) (*foldedValue, []int, error) {
+func (e *Engine) packed(f *folded, b *uop.UOp, p *model.Packing) (*foldedValue, []int, error) {
 	value := b
 	for _, v := range f.values {
 		if stand, _ := buffer(v.stand); stand == b {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/schedule"
@@ -213,7 +214,7 @@ func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
 func (e *Engine) build(ctx context.Context, c *canonical, searching bool) (p *compiled, err error) {
 	e.debugGraph(c)
 	p, err = e.buildOnce(ctx, c, searching, e.opts.StoreAll)
-	if errors.Is(err, codegen.ErrLoops) && !e.opts.StoreAll {
+	if errors.Is(err, lower.ErrLoops) && !e.opts.StoreAll {
 		return e.buildOnce(ctx, c, searching, true)
 	}
 	return p, err
@@ -242,7 +243,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 			continue
 		}
 		slots := slotsOf(p.plan, st, parts)
-		for _, spec := range codegen.Nests(st.Spec, e.machine.Target) {
+		for _, spec := range lower.Nests(st.Spec, e.machine.Target) {
 			key := specKey(spec)
 			k, ok := index[key]
 			if !ok {
@@ -369,7 +370,7 @@ func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {
 		return k, nil
 	}
 	e.debugSpec(spec)
-	prog, err := codegen.Lower(spec, e.directives(key, spec), e.machine.Target)
+	prog, err := lower.Lower(spec, e.directives(key, spec), e.machine.Target)
 	if err != nil {
 		return plan.Kernel{}, fmt.Errorf("generate kernel: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/engine/search"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/schedule"
@@ -248,7 +249,7 @@ func (e *Engine) wanted(r *schedule.Result) (out []wanted) {
 		if st.Spec == nil || st.Spec.Foreign != nil {
 			continue
 		}
-		for _, spec := range codegen.Nests(st.Spec, e.machine.Target) {
+		for _, spec := range lower.Nests(st.Spec, e.machine.Target) {
 			if key := specKey(spec); !seen[key] {
 				seen[key] = true
 				out = append(out, wanted{key, spec})

@@ -36,7 +36,7 @@ func (s *Story) Passes(i int, lower func(see func(l codegen.Lowering)) (directiv
 			then = state{text: codegen.DumpBody(f.Body)}
 		}
 		if !full {
-			full = !c.add(Step{Law: "pass " + f.Pass, At: "codegen/lower.go", Laws: fired}, now, then)
+			full = !c.add(Step{Law: "pass " + f.Pass, At: "codegen/lower/lower.go", Laws: fired}, now, then)
 		}
 		now, fired = then, nil
 	})

@@ -26,7 +26,7 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/atomicfile"
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	wasmpage "github.com/weft-ml/weft/runtime/wasm/page"
 	gpupage "github.com/weft-ml/weft/runtime/webgpu/page"
@@ -138,7 +138,7 @@ func filesOf(ctx context.Context, p *saved.Program, elements func(i int) ([]byte
 		}
 		plans, kernels, err := d.plans(ctx, p, m, o.KernelsApart)
 		if err != nil {
-			var lacks *codegen.Unsupported
+			var lacks *legal.Unsupported
 			if errors.As(err, &lacks) {
 				err = fmt.Errorf("%w; name another device in Options.Devices (weft export --for)", err)
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/nest"
 	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
@@ -48,7 +50,7 @@ func (s *scheduler) nest() {
 func (s *scheduler) mergeRows() {
 	for _, k := range s.kernels {
 		if k.spec.Foreign == nil && !k.scans() {
-			k.spec = codegen.MergeRows(k.spec, s.config.Nests)
+			k.spec = lower.MergeRows(k.spec, s.config.Nests)
 		}
 	}
 }
@@ -89,10 +91,10 @@ func (n *nesting) about(k *kernel) *nested {
 	}
 	x.loops, x.nodes, x.like = k.loops(), len(uop.Topo(k.expressions()...)), n.leaf(n.scheduler, k)
 	if !k.scans() {
-		x.work = codegen.WorkOf(k.spec)
+		x.work = lower.WorkOf(k.spec)
 		x.alone = n.config.Nests.Alone(x.work)
 		if !x.alone {
-			k.spec = codegen.MergeRows(k.spec, n.config.Nests)
+			k.spec = lower.MergeRows(k.spec, n.config.Nests)
 		}
 		x.rows = k.rowAxes()
 	}
@@ -294,7 +296,7 @@ func (n *nesting) byRows(g, k *nested) bool {
 			}
 			both, other := *g.k, *k.k
 			n.addNests(&both, &other, a, b)
-			if codegen.SharesRows(both.spec) {
+			if nest.SharesRows(both.spec) {
 				*g.k, g.rows = both, []*uop.UOp{a}
 				return true
 			}
@@ -320,7 +322,7 @@ func (n *nesting) anew(g, k *nested) bool {
 	for p, b := range both.bufs {
 		both.spec.Params[p].Own = g.writes[b]
 	}
-	if !codegen.SharesLast(both.spec) {
+	if !nest.SharesLast(both.spec) {
 		return false
 	}
 	*g.k, g.rows = both, nil

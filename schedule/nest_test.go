@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/nest"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
@@ -109,6 +110,6 @@ func TestMergesGoInRows(t *testing.T) {
 		steps := w.checkGraph(t, g, schedule.Config{Nests: codegen.NestLimits{Rows: rows}}).Steps
 		require.Len(t, steps, 1)
 		require.Len(t, steps[0].Spec.Outs, 2)
-		require.Equal(t, rows > 0, codegen.SharesRows(steps[0].Spec))
+		require.Equal(t, rows > 0, nest.SharesRows(steps[0].Spec))
 	}
 }

@@ -39,15 +39,20 @@ var mayImport = map[string]string{
 	"plan/bytecode":  "plan dtype",
 	"plan/wasmmod":   "plan",
 	"plan/packed":    "plan",
-	"codegen":        "symbolic rewrite uop dtype plan",
-	"codegen/c":      "codegen rewrite uop dtype plan",
-	"codegen/wasm":   "codegen symbolic rewrite uop dtype plan",
-	"codegen/interp": "codegen rewrite uop dtype plan plan/bytecode",
-	"codegen/wgsl":   "codegen symbolic rewrite uop dtype plan",
+	"codegen":        "uop dtype plan",
+	"codegen/affine": "codegen symbolic uop dtype",
+	"codegen/legal":  "codegen codegen/affine uop dtype",
+	"codegen/nest":   "codegen codegen/affine symbolic uop dtype",
+	"codegen/lower":  "codegen codegen/affine codegen/legal codegen/nest symbolic uop dtype plan",
+	"codegen/model":  "codegen codegen/affine codegen/nest codegen/lower uop dtype plan",
+	"codegen/c":      "codegen codegen/affine codegen/legal uop dtype plan",
+	"codegen/wasm":   "codegen codegen/affine codegen/legal symbolic uop dtype plan",
+	"codegen/interp": "codegen codegen/legal uop dtype plan plan/bytecode",
+	"codegen/wgsl":   "codegen codegen/legal symbolic uop dtype plan",
 	"saved":          "uop dtype",
-	"schedule":       "codegen symbolic rewrite uop dtype plan",
+	"schedule":       "codegen codegen/nest codegen/lower symbolic rewrite uop dtype plan",
 
-	"codegen/tune": "codegen",
+	"codegen/tune": "codegen codegen/lower codegen/model",
 
 	// How a graph became kernels, told from what the schedule noted.
 	"explain":      "schedule codegen rewrite uop",
@@ -75,10 +80,10 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 
-	"engine": "saved engine/choose engine/search shard schedule codegen symbolic rewrite uop dtype plan runtime",
+	"engine": "saved engine/choose engine/search shard schedule codegen codegen/legal codegen/lower codegen/model symbolic rewrite uop dtype plan runtime",
 
 	"engine/choose": "",
-	"engine/search": "codegen codegen/tune uop dtype plan runtime",
+	"engine/search": "codegen codegen/lower codegen/tune uop dtype plan runtime",
 
 	"backends": "atomicfile engine engine/choose engine/search runtime/codecache codegen codegen/c codegen/interp codegen/wasm runtime runtime/native runtime/interp runtime/null runtime/wasm ref uop dtype plan",
 
@@ -122,7 +127,7 @@ var mayImport = map[string]string{
 	"weights/pytorch": "weights weights/zipfile",
 	"weights/numpy":   "weights weights/zipfile",
 	"weights/formats": "weights weights/gguf weights/llama2c weights/pytorch weights/numpy weights/zipfile safetensors",
-	"export":          "atomicfile tensor engine saved codegen codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
+	"export":          "atomicfile tensor engine saved codegen/legal codegen/wasm codegen/wgsl runtime/null runtime/wasm/page runtime/webgpu runtime/webgpu/page plan uop dtype",
 	"cmd/weft":        "viz export saved llm llm/chat llm/grammar llm/serve tokenizer onnx onnx/networks weights weights/convert weights/formats weights/gguf weights/numpy atomicfile engine/search backends backends/webgpu nn tensor engine engine/choose schedule runtime runtime/native plan uop dtype data safetensors",
 }
 

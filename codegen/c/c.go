@@ -2,7 +2,7 @@
 //
 // It knows the language and what its compilers lack. It refuses to know why a kernel looks as it does.
 //
-//	p, err := codegen.Lower(spec, directives, c.Target(c.Machine{VectorBytes: 64}))
+//	p, err := lower.Lower(spec, directives, c.Target(c.Machine{VectorBytes: 64}))
 //	k, err := c.Render(p) // k.Source, k.Entry; compiled after c.Prelude
 package c
 

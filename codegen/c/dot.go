@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -164,7 +164,7 @@ func (r *renderer) neighbours(loads []*uop.UOp) (base *uop.UOp, ok bool) {
 		vary = func(*uop.UOp) bool { return false }
 	}
 	for i, l := range loads {
-		at, s, ok := codegen.Strided(l.Home(), l.At(2), r.lane, vary)
+		at, s, ok := affine.Strided(l.Home(), l.At(2), r.lane, vary)
 		if !ok || s != 0 && s != n || (s == n) != r.vec(l.At(2)) {
 			return nil, false
 		}
@@ -172,7 +172,7 @@ func (r *renderer) neighbours(loads []*uop.UOp) (base *uop.UOp, ok bool) {
 			base = at
 			continue
 		}
-		apart, _, _ := codegen.Strided(l.Home(), at.Sub(base), r.lane, vary)
+		apart, _, _ := affine.Strided(l.Home(), at.Sub(base), r.lane, vary)
 		if d, known := apart.ConstInt(); !known || d != i {
 			return nil, false
 		}

@@ -3,7 +3,7 @@ package c
 import (
 	"fmt"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -84,8 +84,8 @@ func (r *renderer) narrow(u *uop.UOp) (text string, bits int) {
 // steady says of a comparison of indices that it is one of step·lane with a bound.
 func (r *renderer) steady(u *uop.UOp) (step int, bound *uop.UOp, ok bool) {
 	a, b := u.At(0), u.At(1)
-	p, s, ok := codegen.Strided(a.Home(), a, r.lane, r.vary)
-	q, t, also := codegen.Strided(a.Home(), b, r.lane, r.vary)
+	p, s, ok := affine.Strided(a.Home(), a, r.lane, r.vary)
+	q, t, also := affine.Strided(a.Home(), b, r.lane, r.vary)
 	if !ok || !also {
 		return 0, nil, false
 	}

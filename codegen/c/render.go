@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/affine"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -306,7 +308,7 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 		v = r.vexpr(s.Value)
 	}
 	e := elem(d)
-	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
+	base, stride, ok := affine.Strided(index.Home(), index, r.lane, r.vary)
 	switch {
 	case ok && stride == 1 && r.mask == "" && r.n*elemBits[e] == 512 && r.past(s.Buf):
 		r.past512 = true
@@ -347,7 +349,7 @@ func (r *renderer) fold(s *codegen.HorizontalReduce, depth int) {
 		}
 		r.line(depth+1, "%s %s = %s, %s;", r.vtype(r.regElem(x[i])), regName(x[i]), r.asElem(v, r.regElem(x[i])), regName(y[i]))
 	}
-	merged := codegen.Legalize(t, legal, s.Monoid.Info().Merge(x, y)...)
+	merged := legal.Legalize(t, anyMachine, s.Monoid.Info().Merge(x, y)...)
 	old := r.vary
 	inFold := map[*uop.UOp]bool{}
 	for i := range x {
@@ -370,13 +372,13 @@ func (r *renderer) fold(s *codegen.HorizontalReduce, depth int) {
 		y[i] = t.Make(uop.Reg, x[i].DType(), uop.RegArg{ID: 1<<21 + i})
 		r.line(depth+1, "%s %s = %sl;", scalar(x[i].DType()), regName(y[i]), regName(x[i]))
 	}
-	r.assign(s.Regs, codegen.Legalize(t, legal, s.Monoid.Info().Merge(s.Regs, y)...), depth+1, false)
+	r.assign(s.Regs, legal.Legalize(t, anyMachine, s.Monoid.Info().Merge(s.Regs, y)...), depth+1, false)
 	r.vary = old
 	r.line(depth, "}")
 }
 
-// legal is asked which ops a HorizontalReduce may use: widths do not matter.
-var legal = Target(Machine{})
+// anyMachine is asked which ops a HorizontalReduce may use: widths do not matter.
+var anyMachine = Target(Machine{})
 
 func dependsOn(set map[*uop.UOp]bool) func(u *uop.UOp) bool {
 	memo := map[*uop.UOp]bool{}

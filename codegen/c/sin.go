@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 )
 
 // sine writes what package codegen composes of sin, bit by bit, in a type and the integers of its width.
 type sine struct {
-	codegen.SinTerms
+	legal.SinTerms
 	t, u   string // the type and its bits
 	fma    string
 	bits   string                 // of a number
@@ -22,7 +22,7 @@ type sine struct {
 func (r *renderer) sin(d dtype.DType) string {
 	e := elem(d)
 	splat, i := r.helper("sp", e), "i"+e[1:]
-	s := &sine{SinTerms: codegen.SinTermsOf(d), t: r.vtype(e), u: r.vtype("u" + e[1:]), fma: r.helper("fma", e), bits: "(" + r.vtype("u"+e[1:]) + ")",
+	s := &sine{SinTerms: legal.SinTermsOf(d), t: r.vtype(e), u: r.vtype("u" + e[1:]), fma: r.helper("fma", e), bits: "(" + r.vtype("u"+e[1:]) + ")",
 		number: func(f float64) string { return splat + "(" + floatConst(d, f) + ")" }}
 	name := "sin_" + s.t
 	lanes := each(r.n, numbered(r.sinOfOne(d)+"(x[%d])"))
@@ -42,7 +42,7 @@ static inline %[1]s %[2]s(%[1]s x) {
 func (r *renderer) sinOfOne(d dtype.DType) string {
 	e := elem(d)
 	u := "u" + e[1:]
-	s := &sine{SinTerms: codegen.SinTermsOf(d), t: byElem[e], u: byElem[u], fma: "weft_fma_" + e, bits: "bits_" + e + "_" + u,
+	s := &sine{SinTerms: legal.SinTermsOf(d), t: byElem[e], u: byElem[u], fma: "weft_fma_" + e, bits: "bits_" + e + "_" + u,
 		number: func(f float64) string { return floatConst(d, f) }}
 	name, back := "sin_"+e, "bits_"+u+"_"+e
 	r.define(name, s.far(name+"_far", d)+fmt.Sprintf(`static inline %[1]s %[2]s(%[1]s x) {

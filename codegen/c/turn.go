@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -41,7 +42,7 @@ func (r *renderer) turns(stmts []codegen.Stmt) map[int][]turned {
 			if u.Op() != uop.Load || !u.At(1).IsConst(1) || !r.vec(u) || r.turned[u] != "" || r.written(u.At(0)) {
 				continue
 			}
-			base, c, stride, ok := codegen.StridedFrom(u.At(2).Home(), u.At(2), r.lane, r.vary)
+			base, c, stride, ok := affine.StridedFrom(u.At(2).Home(), u.At(2), r.lane, r.vary)
 			if !ok || stride < r.n || slices.ContainsFunc(uop.Topo(base), func(x *uop.UOp) bool { return x.Op() == uop.Load }) {
 				continue
 			}
@@ -70,7 +71,7 @@ func (r *renderer) turns(stmts []codegen.Stmt) map[int][]turned {
 				i++
 				continue
 			}
-			t := turned{elem: elem(k.buf.DType()), p: r.pointer(k.buf), base: r.expr(codegen.Plus(k.base, at[i])), stride: k.stride, first: len(stmts)}
+			t := turned{elem: elem(k.buf.DType()), p: r.pointer(k.buf), base: r.expr(affine.Plus(k.base, at[i])), stride: k.stride, first: len(stmts)}
 			for _, c := range at[i : i+r.n] {
 				t.loads = append(t.loads, f.at[c])
 				t.first = min(t.first, f.first[c])

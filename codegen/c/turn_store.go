@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -29,7 +30,7 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 		if !ok || len(list) == r.n || !st.Buf.DType().IsFloat() || st.Buf.DType().Size() < 4 || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), r.changes) {
 			break
 		}
-		b, c, apart, ok := codegen.StridedFrom(st.Index[0].Home(), st.Index[0], r.lane, r.vary)
+		b, c, apart, ok := affine.StridedFrom(st.Index[0].Home(), st.Index[0], r.lane, r.vary)
 		if !ok || apart <= len(list) || slices.ContainsFunc(uop.Topo(b), r.changes) {
 			break
 		}
@@ -44,7 +45,7 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 	if n == 0 {
 		return 0
 	}
-	e, to := elem(list[0].Buf.DType()), r.pointer(list[0].Buf)+" + "+r.expr(codegen.Plus(base, first))
+	e, to := elem(list[0].Buf.DType()), r.pointer(list[0].Buf)+" + "+r.expr(affine.Plus(base, first))
 	values := func() string {
 		return join(n, ", ", func(i int) string { return r.vexpr(list[i].Value) })
 	}

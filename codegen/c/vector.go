@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -343,7 +343,7 @@ func (r *renderer) vload(u *uop.UOp) string {
 	}
 	p, index := r.pointer(u.At(0)), u.At(2)
 	e := elem(u.DType())
-	base, stride, ok := codegen.Strided(index.Home(), index, r.lane, r.vary)
+	base, stride, ok := affine.Strided(index.Home(), index, r.lane, r.vary)
 	uniform, gate := r.shares(u.At(1))
 	mask := r.own(gate, 8)
 	some := func(stride int) string {
@@ -417,7 +417,7 @@ func (r *renderer) shares(gate *uop.UOp) (all, own *uop.UOp) {
 			*g = (*g).And(c)
 		}
 	}
-	for _, c := range codegen.Conjuncts(gate) {
+	for _, c := range affine.Conjuncts(gate) {
 		switch v, known := c.ConstValue(); {
 		case known && v.Bool():
 		case r.vec(c):
@@ -456,7 +456,7 @@ func (r *renderer) apart(index *uop.UOp) (shared, own *uop.UOp) {
 
 // pattern loads lanes at distances known now: one load of the vector that they fill, spread over the lanes.
 func (r *renderer) pattern(e, p string, index *uop.UOp, s *string) bool {
-	base, offsets, ok := codegen.Pattern(index.Home(), index, r.lane, r.vary)
+	base, offsets, ok := affine.Pattern(index.Home(), index, r.lane, r.vary)
 	if !ok {
 		return false
 	}

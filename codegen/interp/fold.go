@@ -2,11 +2,12 @@ package interp
 
 import (
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/plan/bytecode"
 	"github.com/weft-ml/weft/uop"
 )
 
-var legal = Target(false)
+var anyMachine = Target(false)
 
 // named gives a register node that stands for r.
 func (c *compiler) named(like *uop.UOp, r bytecode.Reg) *uop.UOp {
@@ -53,13 +54,13 @@ func (c *compiler) fold(s *codegen.HorizontalReduce) {
 		one[i] = c.named(v, c.newReg(bytecode.ClassOf(v.DType()), false))
 		c.emit(bytecode.Instr{Op: bytecode.First, Type: v.DType(), D: c.regs[one[i]].reg, A: x[i]})
 	}
-	c.set(&codegen.Set{Regs: s.Regs, Values: codegen.Legalize(t, legal, info.Merge(s.Regs, one)...)})
+	c.set(&codegen.Set{Regs: s.Regs, Values: legal.Legalize(t, anyMachine, info.Merge(s.Regs, one)...)})
 }
 
 // merged computes the monoid's merge.
 func (c *compiler) merged(s *codegen.HorizontalReduce, a, b []*uop.UOp) []bytecode.Reg {
 	out := make([]bytecode.Reg, len(a))
-	for i, u := range codegen.Legalize(a[0].Home(), legal, s.Monoid.Info().Merge(a, b)...) {
+	for i, u := range legal.Legalize(a[0].Home(), anyMachine, s.Monoid.Info().Merge(a, b)...) {
 		out[i] = c.reg(u)
 	}
 	return out

@@ -3,7 +3,7 @@
 // It knows statements and the instructions of the machine. It refuses to know why a kernel looks as it does, and
 // how the machine works.
 //
-//	p, err := codegen.Lower(spec, directives, interp.Target(false))
+//	p, err := lower.Lower(spec, directives, interp.Target(false))
 //	k, err := interp.Render(p) // k.Source is the byte code
 package interp
 

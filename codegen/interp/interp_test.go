@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/plan/bytecode"
@@ -105,7 +106,7 @@ func elementwiseKernel(o uop.Op, from []dtype.DType, to dtype.DType, n int) *cod
 		p.Params = append(p.Params, codegen.Param{DType: d, Dims: []int{n}})
 	}
 	p.Params = append(p.Params, codegen.Param{DType: to, Dims: []int{n}, Write: true})
-	value := codegen.Legalize(t, interp.Target(false), t.Make(o, to, nil, src...))[0]
+	value := legal.Legalize(t, interp.Target(false), t.Make(o, to, nil, src...))[0]
 	store := &codegen.Store{Buf: t.Param(len(from), n, to), Index: []*uop.UOp{i}, Value: value}
 	p.Body = []codegen.Stmt{&codegen.Loop{Range: i, Kind: codegen.Vector, Body: []codegen.Stmt{store}}}
 	return p

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 )
 
 // list is a list of directives with what they make of the axes of a nest.
 type list struct {
 	directives []codegen.Directive
-	nest       *codegen.NestFacts
+	nest       *model.NestFacts
 	axes       map[string]axis
 	order      []string // the loops of the outputs' nest, outermost first; a sum's loops where they were put among them
 	known      bool     // every directive is one whose effect on axes is followed here
@@ -27,7 +28,7 @@ type axis struct {
 }
 
 // read follows directives from the axes of a Spec on.
-func read(nest *codegen.NestFacts, directives []codegen.Directive) *list {
+func read(nest *model.NestFacts, directives []codegen.Directive) *list {
 	l := &list{directives: directives, nest: nest, axes: map[string]axis{}, known: true}
 	for _, a := range nest.Axes {
 		l.axes[a.Name] = axis{a.N, []string{a.Name}, false, a.Own, codegen.Order}

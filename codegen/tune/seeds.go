@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 )
 
 // Sizes that lists are made of. What a target can do of it Legal says.
@@ -30,13 +31,13 @@ type part struct {
 
 // forms lists ways to run a nest, the likely ones first: neighbours in memory run at once, and registers hold what uses the same
 // operands.
-func forms(nest *codegen.NestFacts, share bool) (out []form) {
+func forms(nest *model.NestFacts, share bool) (out []form) {
 	share = share || work(nest) > sharedWork
 	for _, lanes := range laneAxes(nest) {
 		for _, width := range widths(nest, lanes) {
 			for _, regs := range registers(nest, lanes) {
 				sums := []int{0}
-				if slices.ContainsFunc(nest.Sums, func(s codegen.SumFacts) bool { return !slices.Contains(s.Over, lanes) }) {
+				if slices.ContainsFunc(nest.Sums, func(s model.SumFacts) bool { return !slices.Contains(s.Over, lanes) }) {
 					sums = []int{4 * max(1, nest.Lanes), max(1, nest.Lanes), 0}
 					if nest.Lanes == 0 {
 						sums = []int{longLanes, 0}
@@ -52,7 +53,7 @@ func forms(nest *codegen.NestFacts, share bool) (out []form) {
 }
 
 // work is how many operations a nest has, of which loads and updates of sums are taken to be the most.
-func work(nest *codegen.NestFacts) (n int) {
+func work(nest *model.NestFacts) (n int) {
 	for _, a := range slices.Concat(nest.Reads, nest.Writes) {
 		n += a.Count
 	}
@@ -63,7 +64,7 @@ func work(nest *codegen.NestFacts) (n int) {
 }
 
 // laneAxes are the axes of outputs that lanes may run along, those first along which most accesses are dense, and none.
-func laneAxes(nest *codegen.NestFacts) []string {
+func laneAxes(nest *model.NestFacts) []string {
 	type scored struct {
 		name  string
 		score int
@@ -94,7 +95,7 @@ func laneAxes(nest *codegen.NestFacts) []string {
 	return append(out, "")
 }
 
-func size(nest *codegen.NestFacts, axis string) int {
+func size(nest *model.NestFacts, axis string) int {
 	for _, a := range nest.Axes {
 		if a.Name == axis {
 			return a.N
@@ -104,7 +105,7 @@ func size(nest *codegen.NestFacts, axis string) int {
 }
 
 // widths are how many lanes are tried along an axis.
-func widths(nest *codegen.NestFacts, axis string) (out []int) {
+func widths(nest *model.NestFacts, axis string) (out []int) {
 	n := size(nest, axis)
 	switch w := nest.Lanes; {
 	case axis == "":
@@ -129,11 +130,11 @@ func widths(nest *codegen.NestFacts, axis string) (out []int) {
 
 // registers are how many results of which axes are held at a time: along axes of which some operand is independent, so that it
 // is used for all of them.
-func registers(nest *codegen.NestFacts, lanes string) [][]part {
+func registers(nest *model.NestFacts, lanes string) [][]part {
 	out := [][]part{nil}
 	var reused []string
 	for _, a := range nest.Axes {
-		if a.Own && a.Name != lanes && a.N > 1 && slices.ContainsFunc(nest.Reads, func(x codegen.AccessFacts) bool { return !x.Along[a.Name] }) {
+		if a.Own && a.Name != lanes && a.N > 1 && slices.ContainsFunc(nest.Reads, func(x model.AccessFacts) bool { return !x.Along[a.Name] }) {
 			reused = append(reused, a.Name)
 		}
 	}
@@ -156,7 +157,7 @@ func registers(nest *codegen.NestFacts, lanes string) [][]part {
 }
 
 // write says a form in directives for a target with vectors and threads.
-func (f form) write(nest *codegen.NestFacts) []codegen.Directive {
+func (f form) write(nest *model.NestFacts) []codegen.Directive {
 	l := read(nest, nil)
 	var directives []codegen.Directive
 	if len(f.registers) > 0 {
@@ -210,7 +211,7 @@ func (f form) write(nest *codegen.NestFacts) []codegen.Directive {
 }
 
 // denseAxis is the axis of a sum along which most of its operands are dense.
-func denseAxis(nest *codegen.NestFacts, s *codegen.SumFacts) (best codegen.AxisFacts) {
+func denseAxis(nest *model.NestFacts, s *model.SumFacts) (best model.AxisFacts) {
 	most := -1
 	for _, a := range s.Axes {
 		score := 0

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
 )
 
 // step is a way to change a list a little; it gives all results of the change.
@@ -209,7 +210,7 @@ func sumLanes(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 		w = longLanes / 4
 	}
 	for _, s := range l.nest.Sums {
-		if slices.ContainsFunc(s.Axes, func(a codegen.AxisFacts) bool {
+		if slices.ContainsFunc(s.Axes, func(a model.AxisFacts) bool {
 			x, whole := l.axes[a.Name]
 			return !whole || x.kind != codegen.Order
 		}) {
@@ -264,7 +265,7 @@ func restage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	return out
 }
 
-func (l *list) access(name string) *codegen.AccessFacts {
+func (l *list) access(name string) *model.AccessFacts {
 	for i := range l.nest.Reads {
 		if l.nest.Reads[i].Name == name {
 			return &l.nest.Reads[i]
@@ -279,7 +280,7 @@ func stage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	for i := range l.nest.Reads {
 		r := &l.nest.Reads[i]
 		if r.Name == "" || slices.ContainsFunc(l.directives, func(m codegen.Directive) bool { return m.Verb == codegen.Stage && m.Name == r.Name }) ||
-			!slices.ContainsFunc(l.nest.Sums, func(s codegen.SumFacts) bool { return slices.Contains(s.Reads, i) && s.Updates >= 4*r.Count }) {
+			!slices.ContainsFunc(l.nest.Sums, func(s model.SumFacts) bool { return slices.Contains(s.Reads, i) && s.Updates >= 4*r.Count }) {
 			continue
 		}
 		lane := ""
@@ -303,12 +304,12 @@ func stage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 }
 
 // along says whether an access depends on a loop.
-func (l *list) along(r *codegen.AccessFacts, loop string) bool {
+func (l *list) along(r *model.AccessFacts, loop string) bool {
 	return slices.ContainsFunc(l.axes[loop].of, func(x string) bool { return r.Along[x] })
 }
 
 // layout is the order of what is staged at a loop: the loops inside it in their order, those of sums before registers and lanes.
-func (l *list) layout(r *codegen.AccessFacts, at string) (out []string) {
+func (l *list) layout(r *model.AccessFacts, at string) (out []string) {
 	inner := l.order
 	if at != codegen.Root {
 		inner = l.order[slices.Index(l.order, at)+1:]

@@ -14,6 +14,8 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 )
 
 // Limits of lists, whoever wrote them: more makes kernels of any size.
@@ -24,13 +26,13 @@ const (
 	mostCode       = 1024    // copies of a nest's body: results in registers, times vectors of each
 )
 
-// Candidates gives at most so many lists for a Spec, at least one. The first is what codegen.Choose gives.
+// Candidates gives at most so many lists for a Spec, at least one. The first is what model.Choose gives.
 func Candidates(spec *codegen.Spec, target *codegen.Target, most int) [][]codegen.Directive {
-	model := codegen.Choose(spec, target)
-	c := collector{spec: spec, target: target, most: most, seen: map[string]bool{}, threads: shares(model)}
-	c.out = append(c.out, model)
-	c.seen[codegen.DirectivesString(model)] = true
-	for _, l := range codegen.Variants(spec, target) {
+	first := model.Choose(spec, target)
+	c := collector{spec: spec, target: target, most: most, seen: map[string]bool{}, threads: shares(first)}
+	c.out = append(c.out, first)
+	c.seen[codegen.DirectivesString(first)] = true
+	for _, l := range model.Variants(spec, target) {
 		if !c.full() {
 			c.add(l)
 		}
@@ -52,9 +54,9 @@ func Neighbours(spec *codegen.Spec, target *codegen.Target, directives []codegen
 	c := collector{spec: spec, target: target, most: most, seen: map[string]bool{codegen.DirectivesString(directives): true}, threads: shares(directives)}
 	nest := only(spec, target)
 	if nest == nil {
-		nest = &codegen.NestFacts{}
+		nest = &model.NestFacts{}
 	}
-	if target.Grid && slices.ContainsFunc(nest.Writes, func(w codegen.AccessFacts) bool { return w.Bytes < 4 }) {
+	if target.Grid && slices.ContainsFunc(nest.Writes, func(w model.AccessFacts) bool { return w.Bytes < 4 }) {
 		return nil // elements that share a word of memory belong to one invocation, which a factor may undo
 	}
 	l := read(nest, directives)
@@ -77,8 +79,8 @@ func Neighbours(spec *codegen.Spec, target *codegen.Target, directives []codegen
 }
 
 // only is the nest of a kernel that has one.
-func only(spec *codegen.Spec, target *codegen.Target) *codegen.NestFacts {
-	if nests := codegen.Facts(spec, target); len(nests) == 1 {
+func only(spec *codegen.Spec, target *codegen.Target) *model.NestFacts {
+	if nests := model.Facts(spec, target); len(nests) == 1 {
 		return &nests[0]
 	}
 	return nil
@@ -131,7 +133,7 @@ func (c *collector) add(directives []codegen.Directive) {
 	c.seen[text] = true
 }
 
-// Allowed says why a list is not to be used for a Spec, or nil: what codegen.Legal says, and that it is not of a size that makes
+// Allowed says why a list is not to be used for a Spec, or nil: what lower.Legal says, and that it is not of a size that makes
 // kernels nobody can compile. It is the door for lists from outside.
 func Allowed(spec *codegen.Spec, target *codegen.Target, directives []codegen.Directive) (err error) {
 	defer func() { // whatever a list from outside says
@@ -154,15 +156,15 @@ func Allowed(spec *codegen.Spec, target *codegen.Target, directives []codegen.Di
 	if peels > mostPeels {
 		return fmt.Errorf("%d peeled splits are more than %d", peels, mostPeels)
 	}
-	if n := copies(codegen.Facts(spec, target), directives); n > mostCode {
+	if n := copies(model.Facts(spec, target), directives); n > mostCode {
 		return fmt.Errorf("%d copies of a loop's body are more than %d", n, mostCode)
 	}
-	return codegen.Legal(spec, directives, target)
+	return lower.Legal(spec, directives, target)
 }
 
 // copies is how often at most the body of a loop stands in the code.
-func copies(nests []codegen.NestFacts, directives []codegen.Directive) int {
-	all := codegen.NestFacts{}
+func copies(nests []model.NestFacts, directives []codegen.Directive) int {
+	all := model.NestFacts{}
 	for _, n := range nests {
 		all.Axes, all.Sums, all.Lanes = append(all.Axes, n.Axes...), append(all.Sums, n.Sums...), n.Lanes
 	}

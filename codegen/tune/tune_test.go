@@ -10,6 +10,8 @@ import (
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/tune"
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/codegen/wgsl"
@@ -51,7 +53,7 @@ func TestCandidates(t *testing.T) {
 	for name, target := range targets {
 		t.Run(name, func(t *testing.T) {
 			s, to := product(100, 70, 130), target()
-			model := codegen.Choose(s, to)
+			model := model.Choose(s, to)
 			first := tune.Candidates(s, to, 30)
 			next := tune.Neighbours(s, to, model, 60)
 			all := append(texts(first), texts(next)...)
@@ -66,7 +68,7 @@ func TestCandidates(t *testing.T) {
 				if text != all[0] {
 					require.NoError(t, tune.Allowed(s, to, directives), text)
 				}
-				_, err = codegen.Lower(s, directives, to)
+				_, err = lower.Lower(s, directives, to)
 				require.NoError(t, err, text)
 				for _, m := range directives {
 					kinds[m.Verb.String()] = true

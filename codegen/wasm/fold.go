@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -30,7 +31,7 @@ func (r *renderer) fold(s *codegen.HorizontalReduce) {
 		}
 		r.set(r.regs[x[i]].local)
 	}
-	merged := codegen.Legalize(t, legal, s.Monoid.Info().Merge(x, y)...)
+	merged := legal.Legalize(t, anyMachine, s.Monoid.Info().Merge(x, y)...)
 	old, mask := r.vary, r.mask
 	r.vary, r.mask = dependsOn(lanes), nil
 	for half := r.n / 2; half > 0; half /= 2 {
@@ -58,7 +59,7 @@ func (r *renderer) fold(s *codegen.HorizontalReduce) {
 		r.set(reg.local)
 		r.regs[y[i]] = reg
 	}
-	r.assign(s.Regs, codegen.Legalize(t, legal, s.Monoid.Info().Merge(s.Regs, y)...))
+	r.assign(s.Regs, legal.Legalize(t, anyMachine, s.Monoid.Info().Merge(s.Regs, y)...))
 	r.vary, r.mask = old, mask
 }
 
@@ -81,9 +82,9 @@ func (r *renderer) foldEqual(s *codegen.HorizontalReduce) {
 		r.regs[x[i]] = reg
 	}
 	for n := 1; n < r.n; n *= 2 {
-		r.assign(x, codegen.Legalize(t, legal, s.Monoid.Info().Merge(x, x)...))
+		r.assign(x, legal.Legalize(t, anyMachine, s.Monoid.Info().Merge(x, x)...))
 	}
-	r.assign(s.Regs, codegen.Legalize(t, legal, s.Monoid.Info().Merge(s.Regs, x)...))
+	r.assign(s.Regs, legal.Legalize(t, anyMachine, s.Monoid.Info().Merge(s.Regs, x)...))
 }
 
 func dependsOn(set map[*uop.UOp]bool) func(u *uop.UOp) bool {

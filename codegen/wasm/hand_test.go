@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
@@ -193,7 +195,7 @@ func generated(t testing.TB) plan.Kernel {
 	}
 	v := home.ReduceRanges(uop.Sum, []*uop.UOp{load(1, r[0], r[2]).Mul(load(2, r[2], r[1]))}, r[2:])
 	s.Outs = []codegen.Out{{Axes: r[:2], Index: r[:2], Value: v}}
-	p, err := codegen.Lower(s, codegen.Choose(s, Target(m)), Target(m))
+	p, err := lower.Lower(s, model.Choose(s, Target(m)), Target(m))
 	require.NoError(t, err)
 	k, err := Renderer(m)(p)
 	require.NoError(t, err)

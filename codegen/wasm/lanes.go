@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -28,7 +29,7 @@ func (r *renderer) lanesOfIndex(index *uop.UOp, l *codegen.Loop) lanes {
 	if known {
 		return p
 	}
-	if p.base, p.at, p.ok = codegen.Pattern(index.Home(), index, l.Range, r.varying(l)); p.ok {
+	if p.base, p.at, p.ok = affine.Pattern(index.Home(), index, l.Range, r.varying(l)); p.ok {
 		p.least, p.most, p.dense = slices.Min(p.at), slices.Max(p.at), true
 		for i, x := range p.at {
 			p.dense = p.dense && x == i

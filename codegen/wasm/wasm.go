@@ -3,7 +3,7 @@
 // It knows the instructions and what engines make of them. It refuses to know why a kernel looks as it does, and
 // who runs it.
 //
-//	p, err := codegen.Lower(spec, directives, wasm.Target(wasm.Machine{}))
+//	p, err := lower.Lower(spec, directives, wasm.Target(wasm.Machine{}))
 //	k, err := wasm.Renderer(wasm.Machine{})(p) // k.Code is a function's body, k.Source its text to read
 //
 // WebAssembly has no multiply-add. Sums of products and the shared polynomials use the relaxed one where Machine.Relaxed
@@ -72,8 +72,8 @@ func (m Machine) has(o uop.Op, d dtype.DType) bool {
 	return true
 }
 
-// legal is asked which ops a HorizontalReduce may use.
-var legal = Target(Machine{})
+// anyMachine is asked which ops a HorizontalReduce may use.
+var anyMachine = Target(Machine{})
 
 // Renderer gives the function that writes kernels for a machine. The entry's name is a hash of the code, so equal
 // kernels have equal names.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
@@ -57,7 +58,7 @@ func render(t testing.TB, m wasm.Machine, directives string, b *probe) plan.Kern
 	t.Helper()
 	list, err := codegen.ParseDirectives(directives)
 	require.NoError(t, err)
-	prog, err := codegen.Lower(b.spec, list, wasm.Target(m))
+	prog, err := lower.Lower(b.spec, list, wasm.Target(m))
 	require.NoError(t, err)
 	k, err := wasm.Renderer(m)(prog)
 	require.NoError(t, err)

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wgsl"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
@@ -24,7 +26,7 @@ func TestArraysHaveTheirLength(t *testing.T) {
 	load := func(slot, n int) *uop.UOp { return b.Load(b.Param(slot, n, dtype.I8), b.True(), r.Mod(b.Index(3))) }
 	s.Outs = []codegen.Out{{Axes: []*uop.UOp{r}, Index: []*uop.UOp{r}, Value: load(1, 3).Add(load(2, 13)).Add(load(3, 11))}}
 	target := wgsl.Target(wgsl.Machine{})
-	p, err := codegen.Lower(s, codegen.Choose(s, target), target)
+	p, err := lower.Lower(s, model.Choose(s, target), target)
 	require.NoError(t, err)
 	k, err := wgsl.Render(p)
 	require.NoError(t, err)
@@ -52,7 +54,7 @@ func TestSumsInMemoryRoundTwice(t *testing.T) {
 		load := func(slot int) *uop.UOp { return b.Load(b.Param(slot, 8, dtype.F32), b.True(), r) }
 		s.Outs = []codegen.Out{{Param: write, Axes: []*uop.UOp{r}, Index: []*uop.UOp{r}, Value: load(2).MulAdd(load(3), load(0))}}
 		target := wgsl.Target(wgsl.Machine{})
-		p, err := codegen.Lower(s, nil, target)
+		p, err := lower.Lower(s, nil, target)
 		require.NoError(t, err)
 		k, err := wgsl.Render(p)
 		require.NoError(t, err)
@@ -68,7 +70,7 @@ func TestLargestNumber(t *testing.T) {
 	x := b.Load(b.Param(1, 8, dtype.F32), b.True(), r)
 	s.Outs = []codegen.Out{{Axes: []*uop.UOp{r}, Index: []*uop.UOp{r}, Value: x.Max(x.Float(-math.MaxFloat32))}}
 	target := wgsl.Target(wgsl.Machine{})
-	p, err := codegen.Lower(s, nil, target)
+	p, err := lower.Lower(s, nil, target)
 	require.NoError(t, err)
 	k, err := wgsl.Render(p)
 	require.NoError(t, err)
@@ -84,7 +86,7 @@ func TestFinisherCutsLongLaunches(t *testing.T) {
 		x := b.Load(b.Param(1, n, dtype.F32), b.True(), r)
 		s.Outs = []codegen.Out{{Axes: []*uop.UOp{r}, Index: []*uop.UOp{r}, Value: x.Add(x)}}
 		target := wgsl.Target(wgsl.Machine{})
-		p, err := codegen.Lower(s, codegen.Choose(s, target), target)
+		p, err := lower.Lower(s, model.Choose(s, target), target)
 		require.NoError(t, err)
 		k, err := wgsl.Render(p)
 		require.NoError(t, err)

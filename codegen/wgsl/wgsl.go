@@ -3,7 +3,7 @@
 // It knows the language, what it cannot say, and what shader compilers take for granted. It refuses to know why a
 // kernel looks as it does, and what runs it.
 //
-//	p, err := codegen.Lower(spec, directives, wgsl.Target(wgsl.Machine{}))
+//	p, err := lower.Lower(spec, directives, wgsl.Target(wgsl.Machine{}))
 //	k, err := wgsl.Render(p) // k.Grid, k.Binds, k.Draft
 //	wgsl.Finish(plan)        // k.Source, k.Entry
 package wgsl
@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/uop"
@@ -86,7 +87,7 @@ func has(o uop.Op, d dtype.DType) bool {
 func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	for i, q := range p.Params {
 		if q.DType == dtype.F64 {
-			return k, fmt.Errorf("argument %d: %w", i, &codegen.Unsupported{Target: "WEBGPU", Op: uop.Load, DType: q.DType})
+			return k, fmt.Errorf("argument %d: %w", i, &legal.Unsupported{Target: "WEBGPU", Op: uop.Load, DType: q.DType})
 		}
 	}
 	if p.Foreign != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
 )
@@ -46,7 +47,7 @@ func (m *Machine) Prepare(spec *codegen.Spec, directives []codegen.Directive) (k
 			err = fmt.Errorf("BUG: directives %q: %v", codegen.DirectivesString(directives), r)
 		}
 	}()
-	prog, err := codegen.Lower(spec, directives, m.Target)
+	prog, err := lower.Lower(spec, directives, m.Target)
 	if err != nil {
 		return k, err
 	}

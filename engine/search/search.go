@@ -2,7 +2,7 @@
 // arrays of its own, in turns with the best, and gives what was fastest, if that beats the model's choice by a margin and leaves
 // the same results.
 //
-//	r, err := machine.Search(ctx, search.Task{Spec: spec, Model: codegen.Choose(spec, target), Width: 4})
+//	r, err := machine.Search(ctx, search.Task{Spec: spec, Model: model.Choose(spec, target), Width: 4})
 //
 // It is a beam search: of the lists that are known the Width fastest are changed a little, as long as that brings anything. It
 // refuses to know graphs, plans of more than one kernel, and where results are kept.

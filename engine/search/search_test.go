@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/interp"
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/codegen/tune"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine/search"
@@ -70,7 +71,7 @@ func TestWrongResultsDoNotCount(t *testing.T) {
 		}
 		directives, err := codegen.ParseDirectives(p.Directives)
 		require.NoError(t, err)
-		wrong, err := codegen.Lower(other, directives, m.Target)
+		wrong, err := lower.Lower(other, directives, m.Target)
 		require.NoError(t, err)
 		return interp.Render(wrong)
 	}
@@ -155,7 +156,7 @@ func FuzzChoices(f *testing.F) {
 			directives, err := tune.Parse(c.Best)
 			require.NoError(t, err)
 			if tune.Allowed(s, target, directives) == nil {
-				_, err := codegen.Lower(s, directives, target)
+				_, err := lower.Lower(s, directives, target)
 				_ = err // or it says why
 			}
 		}

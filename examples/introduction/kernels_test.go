@@ -6,6 +6,8 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
@@ -25,10 +27,10 @@ func addSeven() *codegen.Spec {
 	}
 }
 
-// lower makes statements of a kernel for a processor with vectors of 16 bytes.
-func lower(m c.Machine) *codegen.Program {
+// lowered makes statements of a kernel for a processor with vectors of 16 bytes.
+func lowered(m c.Machine) *codegen.Program {
 	spec, target := addSeven(), c.Target(m)
-	prog, err := codegen.Lower(spec, codegen.Choose(spec, target), target)
+	prog, err := lower.Lower(spec, model.Choose(spec, target), target)
 	if err != nil {
 		panic(err)
 	}
@@ -47,7 +49,7 @@ func source(p *codegen.Program) string {
 
 // A kernel becomes a tree of statements: loops, loads, stores.
 func Example_statements() {
-	fmt.Print(codegen.Dump(lower(c.Machine{NoOpt: true})))
+	fmt.Print(codegen.Dump(lowered(c.Machine{NoOpt: true})))
 	// Output:
 	// E_4 s threads 1 scratch 0
 	//    0 loop r0 4 s copies 4
@@ -58,7 +60,7 @@ func Example_statements() {
 
 // In C without any optimisation it is a counted loop.
 func Example_plainLoop() {
-	fmt.Print(source(lower(c.Machine{NoOpt: true})))
+	fmt.Print(source(lowered(c.Machine{NoOpt: true})))
 	// Output:
 	// void kernel(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {
 	// 	int32_t *restrict p0 = (int32_t *)buf[0];
@@ -71,7 +73,7 @@ func Example_plainLoop() {
 
 // With the directives that are chosen by default it is one load and one store of four numbers.
 func Example_vectors() {
-	p := lower(c.Machine{})
+	p := lowered(c.Machine{})
 	fmt.Println(p.Name, p.Kinds, "directives:", p.Directives)
 	fmt.Print(source(p))
 	// Output:
@@ -88,7 +90,7 @@ func Example_vectors() {
 // The name of a kernel says what it is: E for elementwise, r for a reduction, then the sizes of its axes, each in the
 // colour of how it runs. On a terminal DEBUG=2 prints a line for each kernel, DEBUG=4 the code.
 func Example_colours() {
-	k, err := c.Render(lower(c.Machine{}))
+	k, err := c.Render(lowered(c.Machine{}))
 	if err != nil {
 		panic(err)
 	}

@@ -23,7 +23,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
@@ -214,7 +214,7 @@ func firstMismatch(cases []Case, got, want [][]result) string {
 
 // lacks says that a device refused an element type in words: that is an answer, not a failure.
 func lacks(err error) bool {
-	var u *codegen.Unsupported
+	var u *legal.Unsupported
 	return errors.As(err, &u)
 }
 

@@ -1,10 +1,15 @@
 package fuzz
 
-import "github.com/weft-ml/weft/codegen"
+import (
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/model"
+
+	"github.com/weft-ml/weft/codegen/lower"
+)
 
 // randomDirectives adds random directives to those that are chosen, or to none, and keeps what is legal.
 func randomDirectives(seed uint64, s *codegen.Spec, t *codegen.Target) []codegen.Directive {
-	chosen := codegen.Choose(s, t)
+	chosen := model.Choose(s, t)
 	if t.Grid { // a graphics processor's directives stand together
 		return chosen
 	}
@@ -28,7 +33,7 @@ func randomDirectives(seed uint64, s *codegen.Spec, t *codegen.Target) []codegen
 			m = codegen.Directive{Verb: codegen.Fuse, Axes: []string{n, pick(r, names...)}}
 		}
 		try := append(append([]codegen.Directive{}, directives...), m)
-		if codegen.Legal(s, try, t) == nil {
+		if lower.Legal(s, try, t) == nil {
 			directives = try
 		}
 	}

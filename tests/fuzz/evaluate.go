@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-ml/weft/codegen"
 	passes "github.com/weft-ml/weft/codegen/evaluate"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	phases "github.com/weft-ml/weft/schedule/evaluate"
@@ -179,7 +179,7 @@ func (s *started) compare(want [][]result) (what What, text string) {
 
 // failure sorts errors: what a device refuses in words is no failure.
 func failure(err error) (What, string) {
-	var u *codegen.Unsupported
+	var u *legal.Unsupported
 	if cut := (*shard.CutError)(nil); errors.As(err, &u) || errors.As(err, &cut) {
 		return Right, unsupported
 	}

@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/onnx"
 )
 
@@ -62,7 +62,7 @@ func (c *Case) Run(ctx context.Context, device string, tol Tolerance) (r Result)
 	}
 	var ops *onnx.UnsupportedError
 	var limit *onnx.NotYetError
-	var typ *codegen.Unsupported
+	var typ *legal.Unsupported
 	switch {
 	case errors.As(err, &ops), errors.As(err, &limit):
 		r.Status = NotYet

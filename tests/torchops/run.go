@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/legal"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
@@ -82,7 +82,7 @@ func (d *device) flushes() bool {
 // refused is the result of a case that a device does not compute: an element type that it has not, said in words,
 // counts as not yet.
 func refused(c *Case, err error) *Result {
-	var u *codegen.Unsupported
+	var u *legal.Unsupported
 	if errors.As(err, &u) {
 		return &Result{c, NotYet, "no " + u.DType.String()}
 	}

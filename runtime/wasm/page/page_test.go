@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
@@ -45,7 +47,7 @@ func product(t *testing.T) plan.Kernel {
 	v := home.ReduceRanges(uop.Sum, []*uop.UOp{load(1, r[0], r[2]).Mul(load(2, r[2], r[1]))}, r[2:])
 	s.Outs = []codegen.Out{{Axes: r[:2], Index: r[:2], Value: v}}
 	m := wasm.Machine{}
-	p, err := codegen.Lower(s, codegen.Choose(s, wasm.Target(m)), wasm.Target(m))
+	p, err := lower.Lower(s, model.Choose(s, wasm.Target(m)), wasm.Target(m))
 	require.NoError(t, err)
 	k, err := wasm.Renderer(m)(p)
 	require.NoError(t, err)

@@ -1,0 +1,405 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/nest"
+	"github.com/weft-ml/weft/uop"
+)
+
+// arranger turns a tiling into directives: which loops, in which order, what is staged where.
+type arranger struct {
+	*chooser
+	t      *tiling
+	out    []codegen.Directive
+	serial []loop // loops outside of the block, in the order of the outputs
+	inner  []string
+	lane   string
+	packs  []*access    // brought into the order of lanes
+	boxes  []*access    // padded with zeros
+	shares []*access    // widened, of those that all lanes share
+	words  *uop.UOp     // the range whose steps go in words, or nil
+	dots   *nest.Dotted // of such words
+}
+
+// loop is a serial axis: the range that it came from, and how many of its iterations lie inside.
+type loop struct {
+	name  string
+	n     int
+	r     *uop.UOp
+	block int
+	also  *uop.UOp // the range of a second loop fused into it
+}
+
+func (p *arranger) directives() []codegen.Directive {
+	t := p.t
+	for _, a := range p.g.Axes {
+		n := codegen.Extent(a.Range)
+		block := t.size(a.Range)
+		if a.Range == t.v {
+			block = t.lanes * t.u
+		}
+		if block == 1 {
+			p.serial = append(p.serial, loop{a.Name, n, a.Range, 1, nil})
+			continue
+		}
+		outer, inner := p.cut(&p.out, a.Name, n, block)
+		if outer != "" {
+			p.serial = append(p.serial, loop{outer, codegen.CeilDiv(n, block), a.Range, block, nil})
+		}
+		if a.Range == t.v {
+			p.lane = inner
+			p.out = append(p.out, codegen.Directive{Verb: codegen.Vectors, Name: inner})
+		} else {
+			p.inner = append(p.inner, inner)
+			p.out = append(p.out, codegen.Directive{Verb: codegen.Tiles, Name: inner})
+		}
+	}
+	if t.along {
+		return p.alongDirectives()
+	}
+	for _, r := range p.reds {
+		if r != t.r {
+			p.laneDirectives(&p.out, r, t.v)
+		}
+	}
+	if p.choosePacks(); !p.blocked() {
+		p.arrange()
+	}
+	return p.out
+}
+
+func names(loops []loop) (order []string, sizes map[string]int) {
+	sizes = map[string]int{}
+	for _, l := range loops {
+		order = append(order, l.name)
+		sizes[l.name] = l.n
+	}
+	return order, sizes
+}
+
+// choosePacks decides which operands are staged.
+func (p *arranger) choosePacks() {
+	for _, l := range p.t.r.loads {
+		reuse := p.reuse(p.t.r, l)
+		if p.boxed(p.t.r, l, p.windowed(l)) {
+			p.boxes = append(p.boxes, l)
+		}
+		if !p.depends(l, p.t.v) && p.worthWide(l) && !slices.Contains(p.boxes, l) {
+			p.shares = append(p.shares, l)
+		}
+		if !p.depends(l, p.t.v) || !l.plain {
+			continue
+		}
+		s, _ := p.stride(l, p.t.v)
+		dense := slices.ContainsFunc(p.t.r.ranges, func(x *uop.UOp) bool {
+			k, _ := p.stride(l, x)
+			return k == p.t.lanes*p.t.u
+		})
+		if s != 1 && reuse >= 3 && reuse*p.width() >= 3*p.t.lanes || s == 1 && p.oftenRead(l) && !dense && !l.gated || s == 1 && p.oftenWide(l, reuse) {
+			p.packs = append(p.packs, l)
+		}
+	}
+	p.shares = withoutUnpacked(p.shares)
+}
+
+// oftenRead says that an operand is read so often that bringing rows of lanes together pays.
+func (p *arranger) oftenRead(l *access) bool {
+	return p.t.r.work/max(1, p.count(l.free)) >= 16*p.t.lanes*p.t.u/8
+}
+
+// boxable says that a load's index and gate are simple enough for a box.
+func (c *chooser) boxable(l *access) bool {
+	if !l.plain {
+		return false
+	}
+	ok := true
+	codegen.Walk([]*uop.UOp{l.u.At(1)}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+		ok = ok && u.Op() != uop.Load && u.Op() != uop.Reduce
+	})
+	return ok
+}
+
+// boxBytes is the size of a load's box where some loops are open.
+func (p *arranger) boxBytes(l *access, open []loop) int {
+	bytes := l.held() * p.repeated(l)
+	for _, x := range l.u.Src()[2:] {
+		n := 1
+		for _, t := range p.Facts.Form(x).Terms {
+			if t.Node.Op() == uop.Range {
+				n += codegen.Abs(t.Coef) * (p.inside(t.Node, open) - 1)
+			}
+		}
+		bytes *= n
+	}
+	return bytes
+}
+
+// packBytes is the size of a packed operand where some loops are open.
+func (p *arranger) packBytes(l *access, open []loop) int {
+	bytes := l.held()
+	l.free.Each(func(i int) { bytes *= p.inside(p.Facts.Ranges[i], open) })
+	return bytes
+}
+
+// inside is how many iterations of a range lie inside the open loops.
+func (p *arranger) inside(r *uop.UOp, open []loop) int {
+	for _, l := range open {
+		if l.r == r {
+			return l.block
+		}
+	}
+	return p.steps(r)
+}
+
+func (p *arranger) allDepend(list []*access, r *uop.UOp) bool {
+	return !slices.ContainsFunc(list, func(l *access) bool { return !p.depends(l, r) })
+}
+
+// take moves the loops that f accepts from the rest to the end of the order.
+func take(order, rest *[]loop, f func(l loop) bool) {
+	*rest = slices.DeleteFunc(*rest, func(l loop) bool {
+		if f(l) {
+			*order = append(*order, l)
+			return true
+		}
+		return false
+	})
+}
+
+// arrange orders the loops. Outside lie loops on which everything staged depends, then those that make boxes
+// fit the cache, then those that make panels fit, then loops of the reduction where a panel is still too
+// large; innermost those that use the staged again.
+func (p *arranger) arrange() {
+	staged := append(slices.Clone(p.packs), p.boxes...)
+	var order []loop
+	rest := slices.Clone(p.serial)
+	if len(staged) > 0 {
+		take(&order, &rest, func(l loop) bool { return p.allDepend(staged, l.r) && p.batch(l.r) })
+	}
+	carried := p.carryLoops(order, rest)
+	budget := p.Target.L2 / 2
+	stages := map[*access]int{} // number of loops outside
+	if len(p.boxes) > 0 {
+		order = append(order, carried...)
+		for {
+			over := slices.IndexFunc(p.boxes, func(l *access) bool { return p.boxBytes(l, order) > budget })
+			if over < 0 {
+				break
+			}
+			i := slices.IndexFunc(rest, func(l loop) bool { return p.depends(p.boxes[over], l.r) })
+			if i < 0 {
+				break
+			}
+			if l := rest[i]; l.block == 1 && l.n > 8 {
+				p.blockAxis(&rest, i, p.boxes[over], order, budget)
+			}
+			order = append(order, rest[i])
+			rest = slices.Delete(rest, i, i+1)
+		}
+		for _, l := range p.boxes {
+			stages[l] = len(order)
+		}
+	}
+	if len(p.boxes) == 0 {
+		fits := !slices.ContainsFunc(p.packs, func(l *access) bool { return p.packBytes(l, order) > budget })
+		if !fits {
+			take(&order, &rest, func(l loop) bool {
+				return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
+			})
+			if len(carried) == 0 {
+				order = p.groupLanes(order, &rest, budget)
+			}
+		}
+		order = append(order, carried...)
+		for _, l := range p.packs {
+			stages[l] = len(order)
+		}
+	} else {
+		outer := len(order)
+		for _, l := range p.packs {
+			stages[l] = p.packLevel(l, order)
+		}
+		take(&order, &rest, func(l loop) bool {
+			return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
+		})
+		if outer == len(carried) { // each call of threads does what lies outside of their loop: a panel is packed inside
+			for _, l := range p.packs {
+				stages[l] = p.packLevel(l, order)
+			}
+		}
+	}
+	if len(staged) == 0 {
+		if p.swept(rest) {
+			return
+		}
+		rest = p.reordered(rest)
+	}
+	order = append(order, rest...)
+	for _, l := range p.shares {
+		stages[l] = p.packLevel(l, order)
+	}
+	if len(carried) == 0 {
+		order, carried = p.cached(order)
+	}
+	p.finish(order, stages, carried)
+}
+
+// batch says that nothing else than one operand's own axes are these: blocks of the result along r share nothing.
+func (p *arranger) batch(r *uop.UOp) bool { return p.allDepend(p.t.r.loads, r) }
+
+// packLevel is the outermost place at which an operand can be packed without doing it again.
+func (p *arranger) packLevel(l *access, order []loop) int {
+	level := 0
+	for i, o := range order {
+		if p.depends(l, o.r) {
+			level = i + 1
+		}
+	}
+	return level
+}
+
+// blockAxis splits a loop of the boxes so that several of its iterations share a box.
+func (p *arranger) blockAxis(rest *[]loop, i int, box *access, order []loop, budget int) {
+	l := (*rest)[i]
+	total := 1
+	for _, o := range order {
+		total *= o.n
+	}
+	best := 1
+	one := p.boxBytes(box, append(slices.Clone(order), loop{l.name, l.n, l.r, 1, nil}))
+	for b := 2; b <= l.n/2; b++ { // worth it where boxes of neighbours overlap
+		open := append(slices.Clone(order), loop{l.name, l.n / b, l.r, b, nil})
+		if bytes := p.boxBytes(box, open); l.n%b == 0 && bytes <= budget && total*l.n/b >= 14 && bytes < one*b*9/10 {
+			best = b
+		}
+	}
+	if best == 1 {
+		return
+	}
+	p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: l.name, N: best})
+	*rest = slices.Replace(*rest, i, i+1, loop{l.name + ".0", l.n / best, l.r, best, nil}, loop{l.name + ".1", best, l.r, 1, nil})
+}
+
+// carryLoops are the loops of the reduction that must lie outside for a panel to fit the cache.
+func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
+	open := slices.Clone(order)
+	for _, l := range rest { // panels are staged where their own loops are open
+		if slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) }) && len(p.boxes) == 0 {
+			open = append(open, l)
+		}
+	}
+	large := func() bool {
+		bytes := 0
+		for _, l := range p.packs {
+			bytes += p.packBytes(l, open)
+		}
+		return bytes > p.Target.L2
+	}
+	for _, x := range p.t.r.ranges {
+		if !large() {
+			break
+		}
+		l := loop{p.name(x), p.steps(x), x, 1, nil}
+		rows := 1 // of all panels, in bytes, for one x
+		for _, a := range p.packs {
+			if p.depends(a, x) {
+				rows += p.packBytes(a, append(slices.Clone(open), l))
+			}
+		}
+		if keep := p.Target.L2 / 4 / rows; keep < l.n {
+			n, tail := codegen.CeilDiv(l.n, codegen.CeilDiv(l.n, max(1, keep))), codegen.Guard
+			if keep <= 8 { // no conditions in so few steps
+				n, tail = divisor(l.n, max(1, keep)), codegen.Exact
+			}
+			if n > 1 {
+				p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: l.name, N: n, Tail: tail})
+				l = loop{l.name + ".0", codegen.CeilDiv(l.n, n), x, n, nil}
+			}
+		}
+		out = append(out, l)
+		open = append(open, l)
+	}
+	return out
+}
+
+// finish writes threads, order, stages and carries.
+func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) {
+	if p.Target.Threads && p.Threaded(p.g) && p.t.r.work > threadWork {
+		order = p.share(order, stages, carried)
+	}
+	all, _ := names(order)
+	p.out = append(p.out, codegen.Directive{Verb: codegen.Order, Axes: append(append(all, p.inner...), p.lane)})
+	at := func(level int) string {
+		if level == 0 {
+			return codegen.Root
+		}
+		return order[level-1].name
+	}
+	for _, l := range p.boxes {
+		p.out = append(p.out, codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at(stages[l]), Box: true})
+	}
+	for _, l := range p.packs {
+		p.out = append(p.out, codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.packLane(l, order, stages[l])})
+	}
+	for _, l := range p.shares {
+		for _, name := range l.shared() {
+			p.out = append(p.out, p.shareDirective(l, name, order, stages[l], at(stages[l])))
+		}
+	}
+	p.sumDirectives(order, stages, carried, at)
+	if len(carried) > 0 {
+		m := codegen.Directive{Verb: codegen.Carry, Name: p.t.r.name}
+		from := slices.IndexFunc(order, func(l loop) bool { return l.name == carried[0].name })
+		for _, l := range order[from:] {
+			if !isIn(carried, l) {
+				m.Axes = append(m.Axes, l.name)
+			}
+		}
+		m.Axes = append(append(m.Axes, p.inner...), p.lane)
+		p.out = append(p.out, m)
+	}
+}
+
+func isIn(list []loop, l loop) bool {
+	return slices.ContainsFunc(list, func(x loop) bool { return x.name == l.name })
+}
+
+// panel is the layout of a packed operand: its loops inside the place where it is packed, lanes last.
+func (p *arranger) panel(l *access, order []loop, level int) (out []string) {
+	for _, o := range order[level:] {
+		if p.dependsOn(l, o) {
+			out = append(out, o.name)
+		}
+	}
+	for _, x := range p.t.r.ranges {
+		name := p.name(x)
+		i := slices.IndexFunc(order, func(o loop) bool { return o.r == x })
+		switch {
+		case !p.depends(l, x):
+		case i < 0:
+			out = append(out, name)
+		case order[i].block > 1:
+			out = append(out, name+".1")
+		}
+	}
+	for _, a := range p.g.Axes {
+		if n := p.t.size(a.Range); n > 1 && p.depends(l, a.Range) {
+			name := a.Name
+			if n < codegen.Extent(a.Range) {
+				name += ".1"
+			}
+			out = append(out, name)
+		}
+	}
+	if !p.depends(l, p.t.v) {
+		return out
+	}
+	return append(out, p.lane)
+}
+
+// dependsOn says whether an operand depends on a loop, perhaps a fused one.
+func (p *arranger) dependsOn(l *access, o loop) bool {
+	return p.depends(l, o.r) || o.also != nil && p.depends(l, o.also)
+}

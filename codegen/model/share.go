@@ -1,0 +1,84 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+)
+
+// share puts an outer loop on threads, fused with the next one while that does not stage much more often.
+func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) []loop {
+	i := slices.IndexFunc(order, func(l loop) bool { return !isIn(carried, l) })
+	if i < 0 {
+		return order
+	}
+	enough := 16
+	if i > 0 {
+		enough = 8
+	}
+	for order[i].n < enough && i+1 < len(order) && !isIn(carried, order[i+1]) && p.mayFuse(order, stages, i) {
+		next := order[i+1]
+		if c := codegen.CeilDiv(enough, order[i].n); i == 0 && next.n > 2*c && p.between(stages, i) { // a part of the next one is enough
+			block := codegen.CeilDiv(next.n, c)
+			if next.n%block != 0 && p.fixed {
+				break
+			}
+			p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: next.name, N: block, Tail: rest(next.n, block, codegen.Shift)})
+			inside := loop{next.name + ".1", block, next.r, next.block, nil}
+			next = loop{next.name + ".0", codegen.CeilDiv(next.n, block), next.r, next.block * block, nil}
+			order = slices.Insert(slices.Clone(order), i+2, inside)
+			for l, n := range stages {
+				if n > i+1 {
+					stages[l] = n + 1
+				}
+			}
+		}
+		p.out = append(p.out, codegen.Directive{Verb: codegen.Fuse, Axes: []string{order[i].name, next.name}})
+		fused := loop{order[i].name + "+" + next.name, order[i].n * next.n, order[i].r, order[i].block, next.r}
+		order = slices.Replace(slices.Clone(order), i, i+2, fused)
+		for l, n := range stages {
+			if n > i+1 {
+				stages[l] = n - 1
+			}
+		}
+		if fused.n >= enough || len(carried) > 0 {
+			break
+		}
+	}
+	p.out = append(p.out, codegen.Directive{Verb: codegen.Threads, Name: order[i].name})
+	return order
+}
+
+// between says that something is staged just inside loop i.
+func (p *arranger) between(stages map[*access]int, i int) bool {
+	for _, n := range stages {
+		if n == i+1 {
+			return true
+		}
+	}
+	return false
+}
+
+// mayFuse says whether loops i and i+1 can become one: nothing packed outside depends on them, and what is
+// staged between them is little beside the work.
+func (p *arranger) mayFuse(order []loop, stages map[*access]int, i int) bool {
+	if order[i].also != nil && p.between(stages, i) {
+		return false
+	}
+	n := order[i].n * min(order[i+1].n, codegen.CeilDiv(16, order[i].n))
+	work := float64(p.t.r.work) / float64(n) / float64(2*p.width())
+	staging := 0.0
+	for l, level := range stages {
+		if level <= i && (p.dependsOn(l, order[i]) || p.dependsOn(l, order[i+1])) {
+			return false
+		}
+		if level == i+1 {
+			cost := 0.8
+			if s, _ := p.stride(l, p.t.v); s != 1 && slices.Contains(p.packs, l) {
+				cost = 1.6
+			}
+			staging += cost * float64(p.packBytes(l, order[:i+1])) / float64(l.held())
+		}
+	}
+	return staging < 0.1*work
+}

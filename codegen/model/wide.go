@@ -1,0 +1,164 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/nest"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Products of narrow numbers are computed in wider ones. A conversion where each product is made costs as much as the
+// product, so what is used again and again is staged as the wider number: p1w is what the load p1 becomes.
+
+// findWide notes the casts by which alone operands are read.
+func (c *chooser) findWide() {
+	for _, a := range c.loads {
+		w := c.Values[a.name+nest.WideSuffix]
+		if w == nil || a.name == "" {
+			continue
+		}
+		only := true
+		for _, u := range c.nodes {
+			for _, s := range u.Src() {
+				only = only && (s != a.u || u == w)
+			}
+		}
+		if only {
+			a.wide = w
+		}
+	}
+}
+
+// held is how many bytes a staged element of an operand takes.
+func (a *access) held() int {
+	if a.wide != nil {
+		return a.wide.DType().Size()
+	}
+	return a.bytes
+}
+
+// value is what is staged of an operand.
+func (a *access) value() *uop.UOp {
+	if a.wide != nil {
+		return a.wide
+	}
+	return a.u
+}
+
+// staged is the name of the value that is staged of an operand.
+func (a *access) staged() string {
+	if a.wide != nil {
+		return a.name + nest.WideSuffix
+	}
+	return a.name
+}
+
+// oftenWide says that lanes of an operand are widened several times, each time for a block of results.
+func (p *arranger) oftenWide(l *access, reuse int) bool {
+	for _, a := range p.t.axes {
+		if !p.depends(l, a) {
+			reuse /= p.t.size(a)
+		}
+	}
+	return l.wide != nil && !l.gated && reuse >= 2
+}
+
+// widenCost is what it costs to widen an operand that all lanes share once for each block of lanes.
+func (c *chooser) widenCost(t *tiling, l *access) float64 {
+	times := float64(c.count(l.free)) * float64(codegen.CeilDiv(codegen.Extent(t.v), t.lanes*t.u))
+	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { return c.dense(l, x) }) {
+		return times * 4 / float64(c.width())
+	}
+	return times * 2
+}
+
+// worthWide says that an operand that all lanes share is worth widening ahead: it is used by several vectors, or densely along
+// the reduction, so that widening it takes few instructions.
+func (p *arranger) worthWide(l *access) bool {
+	if l.wide == nil && l.factors == nil || l.gated || !l.plain || p.t.along || p.alongSteps(l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
+		return false
+	}
+	bytes := l.held()
+	if l.factors != nil {
+		bytes = l.factors.Bytes
+	}
+	l.free.And(p.Facts.Set(p.t.r.ranges...)).Each(func(i int) { bytes *= codegen.Extent(p.Facts.Ranges[i]) })
+	for _, a := range p.t.axes {
+		if p.depends(l, a) {
+			bytes *= p.t.size(a)
+		}
+	}
+	return bytes <= p.Target.L2/4 && len(p.reds) == 1
+}
+
+// groupLanes lets several blocks of lanes share what was widened for a block of instances, as many as fit the cache.
+func (p *arranger) groupLanes(order []loop, rest *[]loop, budget int) []loop {
+	last := len(order) - 1
+	if len(p.shares) == 0 || p.fixed || last < 0 || order[last].r != p.t.v {
+		return order
+	}
+	l, bytes, group := order[last], 0, 1
+	for _, a := range p.packs {
+		bytes += p.packBytes(a, order)
+	}
+	for n := 2; n <= fewBlocks; n++ {
+		if l.n%n == 0 && n*bytes <= budget {
+			group = n
+		}
+	}
+	if group == 1 {
+		return order
+	}
+	p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: l.name, N: group, Tail: codegen.Exact})
+	*rest = append(*rest, loop{l.name + ".1", group, l.r, l.block, nil})
+	return append(order[:last:last], loop{l.name + ".0", l.n / group, l.r, l.block * group, nil})
+}
+
+// packLane is the axis along which an operand is packed in vectors: that of the lanes, or that of the steps where pairs of them lie
+// together and lanes do not.
+func (p *arranger) packLane(l *access, order []loop, level int) string {
+	if s, _ := p.stride(l, p.t.v); s == 1 || p.words == nil || l.wide == nil || p.alongSteps(l) != p.words {
+		return p.lane
+	}
+	if name := p.name(p.words); slices.Contains(p.panel(l, order, level), name) {
+		return name
+	}
+	return p.lane
+}
+
+// alongSteps is the range of the reduction along which an operand lies densely, or nil.
+func (p *arranger) alongSteps(l *access) *uop.UOp {
+	i := slices.IndexFunc(p.t.r.ranges, func(x *uop.UOp) bool {
+		s, ok := p.stride(l, x)
+		return ok && s == 1 && codegen.Extent(x) >= p.width()
+	})
+	if i < 0 {
+		return nil
+	}
+	return p.t.r.ranges[i]
+}
+
+// shareDirective stages what is made of an operand that all lanes share: instances outside of the innermost steps of the reduction and inside of
+// the others, so that what is read together does not lie a power of two apart.
+func (p *arranger) shareDirective(l *access, name string, order []loop, level int, at string) codegen.Directive {
+	m := codegen.Directive{Verb: codegen.Stage, Name: name, At: at}
+	steps, instances := []string{}, []string{}
+	for _, name := range p.panel(l, order, level) {
+		if slices.Contains(p.inner, name) {
+			instances = append(instances, name)
+		} else {
+			steps = append(steps, name)
+		}
+	}
+	last := max(len(steps)-1, 0)
+	m.Axes = slices.Concat(steps[:last], instances, steps[last:])
+	if x := p.alongSteps(l); x != nil {
+		for _, name := range []string{p.name(x), p.name(x) + ".1"} {
+			if slices.Contains(steps, name) {
+				m.Vector = name
+			}
+		}
+	}
+	return m
+}
