@@ -35,7 +35,7 @@ func walkSteps(t *testing.T, p *browser.Page) (last stepped, n int) {
 		require.NoError(t, p.Run(stepScript, &s))
 		assert.Equal(t, fmt.Sprintf("%d of %d", i+1, n), s.Count)
 		assert.NotEmpty(t, s.Law)
-		assert.Regexp(t, `^(schedule|symbolic|codegen)/\w+\.go(:\d+)?$`, s.At, s.Law)
+		assert.Regexp(t, `^(schedule|symbolic|codegen)(/\w+)+\.go(:\d+)?$`, s.At, s.Law)
 		if i > 0 {
 			require.Equal(t, last.After, s.Before, "step %d begins where the one before ended", i+1)
 		}
