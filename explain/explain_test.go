@@ -23,7 +23,7 @@ func linked(t *testing.T, c *explain.Chain) {
 		require.Equal(t, now, s.Before, "%s: step %d, %s", c.Title, i, s.Law)
 		require.NotEqual(t, s.Before, s.After, "%s: step %d, %s, changes nothing", c.Title, i, s.Law)
 		assert.NotEmpty(t, s.Law)
-		assert.Regexp(t, `^(schedule|symbolic|codegen)(/\w+\.go(:\d+)?)?$`, s.At, "where the law is")
+		assert.Regexp(t, `^(schedule|symbolic|codegen)((/\w+)+\.go(:\d+)?)?$`, s.At, "where the law is")
 		now = s.After
 	}
 }
