@@ -53,6 +53,35 @@ func TestAssign(t *testing.T) {
 	})
 }
 
+// What is there says which elements change: the condition reads the array that is written, or another one, and what does not change is not written.
+func TestAssignWhere(t *testing.T) {
+	ctx := context.Background()
+	each(t, func(t *testing.T, e *engine.Engine) {
+		half := func(x *uop.UOp) *uop.UOp { return x.Float(0.5) }
+		for name, c := range map[string]struct {
+			f    func(x, y *uop.UOp) *uop.UOp
+			want []float32
+		}{
+			"of itself":        {func(x, _ *uop.UOp) *uop.UOp { return half(x).Less(x).Where(x.Add(x), x) }, []float32{2, 0.25, 4, -1, 0.5, 6}},
+			"a number":         {func(x, _ *uop.UOp) *uop.UOp { return half(x).Less(x).Where(x.Int(7), x) }, []float32{7, 0.25, 7, -1, 0.5, 7}},
+			"where it is not":  {func(x, _ *uop.UOp) *uop.UOp { return half(x).Less(x).Where(x, x.Neg()) }, []float32{1, -0.25, 2, 1, -0.5, 3}},
+			"of another array": {func(x, y *uop.UOp) *uop.UOp { return y.Less(x).Where(y, x) }, []float32{0, 0, 0, -1, 0, 0}},
+			"twice": {func(x, y *uop.UOp) *uop.UOp {
+				return y.Less(x).Where(x.Mul(x), half(x).Neg().Less(x).Where(x.Int(9), x))
+			}, []float32{1, 0.0625, 4, -1, 0.25, 9}},
+			"of others of itself": {func(x, _ *uop.UOp) *uop.UOp { return half(x).Less(x.Flip(1)).Where(x.Int(7), x) }, []float32{7, 0.25, 7, 7, 0.5, 3}},
+			"of all of itself": {func(x, _ *uop.UOp) *uop.UOp {
+				return half(x).Less(x.Reduce(uop.Sum, 0, 1).Reshape(1, 1).Expand(2, 3)).Where(x.Neg(), x)
+			}, []float32{-1, -0.25, -2, 1, -0.5, -3}},
+		} {
+			x, y := floats(t, e, []float32{1, 0.25, 2, -1, 0.5, 3}, 2, 3), floats(t, e, make([]float32, 6), 2, 3)
+			next := assign(x, c.f(x, y))
+			require.NoError(t, e.Realize(ctx, next), name)
+			assert.Equal(t, c.want, read(t, e, next), name)
+		}
+	})
+}
+
 func TestAssignToView(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(t *testing.T, e *engine.Engine) {

@@ -112,7 +112,7 @@ func (k *kernel) inPlace(t *uop.Table, buf, slot int) bool {
 		}
 	}
 	o := k.spec.Outs[out]
-	list, _ := reduces(k.values())
+	list, _ := reduces(k.expressions())
 	if len(list) > 0 { // the loops of a reduction run before the store, but not those of other elements
 		for _, u := range uop.Topo(list...) {
 			if u.Op() == uop.Load && k.bufs[u.At(0).Arg().(uop.ParamArg).Slot] == slot {
@@ -120,7 +120,7 @@ func (k *kernel) inPlace(t *uop.Table, buf, slot int) bool {
 			}
 		}
 	}
-	for _, u := range uop.Topo(k.values()...) {
+	for _, u := range uop.Topo(k.expressions()...) {
 		if u.Op() != uop.Load {
 			continue
 		}
@@ -193,12 +193,8 @@ func (s *scheduler) mergeParams(k *kernel, written int) {
 	for p := range same {
 		renamed[p] = renamed[written]
 	}
-	roots := []*uop.UOp{}
-	for _, o := range k.spec.Outs {
-		roots = append(roots, o.Value)
-	}
 	done := map[*uop.UOp]*uop.UOp{}
-	for _, u := range uop.Topo(roots...) {
+	for _, u := range uop.Topo(k.expressions()...) {
 		switch {
 		case u.Op() == uop.Param:
 			a := u.Arg().(uop.ParamArg)
@@ -211,7 +207,13 @@ func (s *scheduler) mergeParams(k *kernel, written int) {
 	}
 	for i := range k.spec.Outs {
 		o := &k.spec.Outs[i]
-		o.Value, o.Param = done[o.Value], renamed[o.Param]
+		o.Value, o.Param, o.Index = done[o.Value], renamed[o.Param], slices.Clone(o.Index)
+		for j, x := range o.Index {
+			o.Index[j] = done[x]
+		}
+		if o.Gate != nil { // as where a condition on what was there says which elements change
+			o.Gate = done[o.Gate]
+		}
 	}
 	k.spec.Params, k.bufs = params, bufs
 }

@@ -276,7 +276,7 @@ func (a *Arg) pool() tensor.Pool {
 	}
 	if len(a.List) > 7 { // as much after each axis, or Same
 		if p.Same = a.List[7] < 0; !p.Same {
-			n := max(a.List[4], 0) // a program may ask for fewer axes than none
+			n := min(max(a.List[4], 0), 64) // a program may ask for fewer axes than none, or for many
 			p.Padding = append(slices.Repeat([]int{a.List[2]}, n), slices.Repeat([]int{a.List[7]}, n)...)
 		}
 	}
