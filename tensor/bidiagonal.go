@@ -5,15 +5,13 @@ import "github.com/weft-ml/weft/dtype"
 // Singular values without vectors. Reflections bring a matrix to two diagonals, whose singular values are found by counting how many lie
 // below a number (Golub and Kahan).
 
-// counted are the singular values, falling, of matrices that are not wider than high.
+// counted are the singular values, falling, of levelled matrices that are not wider than high.
 func counted(a *Tensor) *Tensor {
 	kind := a.DType()
 	if kind.Size() < 4 { // steps would lose the few digits of narrow types
 		a = a.To(dtype.F32)
 	}
-	most := a.Abs().MaxKeep(-1).MaxKeep(-2)
-	most = most.Eq(0).Where(1, most).Contiguous()
-	return bisect(bidiagonal(a.Div(most))).Mul(most.Squeeze(-1)).To(kind)
+	return bisect(bidiagonal(a)).To(kind)
 }
 
 // bidiagonal brings matrices that are not wider than high to two diagonals by reflections from both sides: d on the main one, and e right

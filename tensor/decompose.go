@@ -125,17 +125,32 @@ func (t *Tensor) SingularValues() *Tensor {
 	return statedSingular(t, u, t.lengths(), v)[1]
 }
 
+// levelled is a matrix, without derivatives, divided by its greatest magnitude, so that squares of elements neither overflow nor vanish, and what it was
+// divided by, as it multiplies singular values.
+func (t *Tensor) levelled() (a, by *Tensor) {
+	a = t.Detach()
+	most := a.Abs().MaxKeep(-1).MaxKeep(-2)
+	most = most.Eq(0).Where(1, most).Contiguous()
+	return a.Div(most).Contiguous(), most.Squeeze(-1)
+}
+
 // lengths are the singular values of matrices that are not wider than high, without vectors.
 func (t *Tensor) lengths() *Tensor {
+	a, by := t.levelled()
+	return a.lengthsOf().Mul(by)
+}
+
+// lengthsOf are those of matrices that are levelled.
+func (t *Tensor) lengthsOf() *Tensor {
 	m, n := t.Dim(-2), t.Dim(-1)
 	if m >= 2*n && n > fewTurned {
-		r, _ := householder(t.Detach(), n, n)
-		return r.Narrow(-2, 0, n).lengths()
+		r, _ := householder(t, n, n)
+		return r.Narrow(-2, 0, n).lengthsOf()
 	}
 	if n > fewTurned {
-		return counted(t.Detach())
+		return counted(t)
 	}
-	s, _ := jacobi(t.Detach().T(), m, false).Square().Sum(-1).Sqrt().Sort(-1, true)
+	s, _ := jacobi(t.T(), m, false).Square().Sum(-1).Sqrt().Sort(-1, true)
 	return s
 }
 
@@ -145,14 +160,21 @@ const fewTurned = 8
 // singular gives u, s, v of matrices that are not wider than high, without derivatives; columns of u to
 // the singular value 0 are 0. Those of high ones are those of r, and u is q times them.
 func (t *Tensor) singular() (u, s, v *Tensor) {
+	a, by := t.levelled()
+	u, s, v = a.singularOf()
+	return u, s.Mul(by), v
+}
+
+// singularOf gives those of matrices that are levelled.
+func (t *Tensor) singularOf() (u, s, v *Tensor) {
 	m, n := t.Dim(-2), t.Dim(-1)
 	if m >= 2*n && n > fewTurned {
-		r, q := householder(t.Detach(), n, n)
-		u, s, v = r.Narrow(-2, 0, n).singular()
+		r, q := householder(t, n, n)
+		u, s, v = r.Narrow(-2, 0, n).singularOf()
 		return q.MatMul(u), s, v
 	}
 	eye := arange(n).Unsqueeze(1).Eq(arange(n)).To(t.DType()).Expand(append(t.batch(), n, n)...)
-	w := jacobi(Cat(-1, t.Detach().T(), eye), m, false)
+	w := jacobi(Cat(-1, t.T(), eye), m, false)
 	s = w.Narrow(-1, 0, m).Square().Sum(-1).Sqrt()
 	s, order := s.Sort(-1, true)
 	w = w.like(w.node().Gather(order.Unsqueeze(-1).Expand(w.Shape()...).node(), w.Rank()-2)).T()

@@ -383,6 +383,22 @@ func TestSingularValuesAreThoseThatWereGiven(t *testing.T) {
 	}
 }
 
+// Squares of what is large or small neither overflow nor vanish.
+func TestSVDOfAnyMagnitude(t *testing.T) {
+	tensor.Seed(168200003)
+	for _, shape := range [][]int{{2, 2}, {3, 9}, {13, 9}, {2, 30, 10}} {
+		x := tensor.Randn(shape...)
+		want := x.SingularValues()
+		for _, f := range []float64{1e-30, 1e-25, 1e25, 1e30} {
+			y := x.Mul(f)
+			u, s, vt := y.SVD(false)
+			near(t, data[float64](t, x.To(dtype.F64)), u.Mul(s.Div(f).Unsqueeze(-2)).MatMul(vt).To(dtype.F64), 1e-5, shape, f)
+			near(t, data[float64](t, want.To(dtype.F64)), s.Div(f).To(dtype.F64), 1e-5, shape, f)
+			near(t, data[float64](t, want.To(dtype.F64)), y.SingularValues().Div(f).To(dtype.F64), 1e-5, shape, f)
+		}
+	}
+}
+
 // Where numbers are not zero is found by searching for a few places, and by sorting for many.
 func TestFewAndManyPlaces(t *testing.T) {
 	tensor.Seed(168200002)

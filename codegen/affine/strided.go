@@ -2,7 +2,6 @@ package affine
 
 import (
 	"github.com/weft-ml/weft/codegen"
-	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
@@ -47,9 +46,6 @@ func Plus(u *uop.UOp, c int) *uop.UOp {
 	return a.Node(u.Home())
 }
 
-// Conjuncts are the conditions that all hold where a gate does.
-func Conjuncts(gate *uop.UOp) []*uop.UOp { return symbolic.Conjuncts(gate) }
-
 // Pattern takes an index apart that differs between lanes only by numbers known beforehand: index = base + offsets[lane].
 func Pattern(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base *uop.UOp, offsets []int, ok bool) {
 	a := Summands(index)
@@ -67,7 +63,12 @@ func Pattern(t *uop.Table, index, r *uop.UOp, varying func(*uop.UOp) bool) (base
 	}
 	f := lane.Node(t)
 	for i := range codegen.Extent(r) {
-		offsets = append(offsets, valueAt(f, r, i))
+		at := uop.Substitute(t, map[*uop.UOp]*uop.UOp{r: t.Index(i)}, f)[0]
+		n, ok := symbolic.Simplify(t, at).ConstInt()
+		if !ok {
+			return nil, nil, false
+		}
+		offsets = append(offsets, n)
 	}
 	return scalar.Node(t), offsets, true
 }
@@ -80,21 +81,4 @@ func onlyRange(u, r *uop.UOp) bool {
 		}
 	}
 	return true
-}
-
-// valueAt is what an expression of one range and constants gives for an iteration.
-func valueAt(u, r *uop.UOp, i int) int {
-	known := map[*uop.UOp]uop.Value{r: uop.IntValue(dtype.Index, int64(i))}
-	for _, v := range uop.Topo(u) {
-		if c, ok := v.ConstValue(); ok {
-			known[v] = c
-		} else if v != r {
-			src := make([]uop.Value, len(v.Src()))
-			for j, s := range v.Src() {
-				src[j] = known[s]
-			}
-			known[v] = uop.Eval(v.Op(), v.At(0).DType(), v.DType(), src...)
-		}
-	}
-	return int(known[u].Int())
 }

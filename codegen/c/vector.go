@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -417,7 +418,7 @@ func (r *renderer) shares(gate *uop.UOp) (all, own *uop.UOp) {
 			*g = (*g).And(c)
 		}
 	}
-	for _, c := range affine.Conjuncts(gate) {
+	for _, c := range symbolic.Conjuncts(gate) {
 		switch v, known := c.ConstValue(); {
 		case known && v.Bool():
 		case r.vec(c):

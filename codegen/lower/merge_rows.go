@@ -26,6 +26,7 @@ func MergeRows(s *codegen.Spec, limits codegen.NestLimits) *codegen.Spec {
 	return mergeRows(s, limits)
 }
 
+// mergeRows does so where an array is filled, and then merged into.
 func mergeRows(s *codegen.Spec, limits codegen.NestLimits) *codegen.Spec {
 	fill, merge := s.Outs[0], s.Outs[1]
 	if len(fill.Axes) == 0 || len(merge.Axes) == 0 {

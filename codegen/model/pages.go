@@ -65,7 +65,7 @@ func (p *arranger) blocked() bool {
 	return l != nil && p.block(l)
 }
 
-// block does so for an operand.
+// block arranges them for that operand.
 func (p *arranger) block(l *access) bool {
 	x := p.t.r.ranges[0]
 	var batch []loop

@@ -21,6 +21,7 @@ func (k *Kernel) nameUnpacked() {
 	}
 }
 
+// nameUnpackedOf does so for one load.
 func (k *Kernel) nameUnpackedOf(name string, nodes []*uop.UOp) {
 	l := k.Values[name]
 	made := map[*uop.UOp]bool{l: true}

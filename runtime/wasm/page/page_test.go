@@ -115,7 +115,7 @@ func TestPlayer(t *testing.T) {
 	for name, q := range map[string]*plan.Plan{"trap": single("trap", 64, 256, 0, 0x00, 0x0b), "tell": single("tell", 64, 256, tell...), "several": several} {
 		files[name+".plan"] = page.Pack(q, q.Kernels)
 	}
-	for _, name := range []string{"processor.js", "threads.js", "spares.js", "lent.js", "guest.js", "testdata/player.js", "testdata/node-thread.js", "testdata/node-guest.js"} {
+	for _, name := range []string{"processor.js", "threads.js", "spares.js", "lent.js", "guest.js", "kernels.js", "testdata/player.js", "testdata/node-thread.js", "testdata/node-guest.js"} {
 		files[filepath.Base(name)], err = os.ReadFile(name)
 		require.NoError(t, err)
 	}

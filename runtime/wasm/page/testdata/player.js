@@ -2,9 +2,10 @@
 import assert from 'node:assert'
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { Guest } from './guest.js'
+import { imports } from './kernels.js'
 import { OutOfMemory, Processor, unpack } from './processor.js'
 import { Spares } from './spares.js'
-import { Guest } from './guest.js'
 
 const plan = (name) => new Uint8Array(readFileSync(`${name}.plan`))
 const bytes = (name) => new Uint8Array(readFileSync(name))
@@ -210,7 +211,24 @@ function memory() {
   assert.equal(player.alloc(2 << 20), first)
 }
 
+// Through the functions that the engine calls, the worker is told of the end of each play, also of one that fails.
+function told() {
+  let ended = 0
+  const memory = new WebAssembly.Memory({ initial: 16 })
+  const engine = imports(() => memory, () => 0, null, () => ended++)
+  const device = engine.open(1, 0, 8)
+  const load = (name) => {
+    new Uint8Array(memory.buffer).set(plan(name), 4096)
+    return engine.load(device, 4096, plan(name).length)
+  }
+  assert.equal(engine.alloc(device, 256, 8), 0)
+  assert.equal(engine.play(device, load('tell'), 8, 1, 0, 0, 0, 0), 0)
+  assert.equal(engine.play(device, load('trap'), 8, 1, 0, 0, 0, 0), -1)
+  assert.equal(ended, 2)
+}
+
 alone()
+told()
 missing()
 errors()
 memory()
