@@ -24,7 +24,7 @@ func windows() *Program {
 }
 
 // What a finding tells of its program: the schedule with its reasons, the statements, and the laws that fired with counts, by
-// layer from the first phase to the last pass. It is the same each time, and whatever was compiled before.
+// layer from the first phase to the last pass and the language behind it. It is the same each time, and whatever was compiled before.
 func TestExplained(t *testing.T) {
 	w := worker(t)
 	for _, device := range []string{"INTERP", "WASM"} {
@@ -44,7 +44,7 @@ func TestExplained(t *testing.T) {
 				require.NotEmpty(t, layers, laws)
 				rules++
 			case l != "":
-				require.Regexp(t, `^  (schedule|codegen): `, l, laws)
+				require.Regexp(t, `^  (schedule: |codegen: |`+afterPasses+`$)`, l, laws)
 				layers = append(layers, strings.TrimSpace(l))
 			}
 		}
@@ -52,7 +52,7 @@ func TestExplained(t *testing.T) {
 		assert.Contains(t, layers, "schedule: lower", laws)
 		order := []string{"schedule: merge", "schedule: split", "schedule: decide", "schedule: arrange", "schedule: lower", "schedule: group",
 			"schedule: order", "schedule: nest", "schedule: crop", "schedule: number", "codegen: the choice of directives", "codegen: canonical", "codegen: directives", "codegen: tree",
-			"codegen: legalise", "codegen: expand", "codegen: partial", "codegen: index", "codegen: guard", "codegen: place"}
+			"codegen: legalise", "codegen: expand", "codegen: partial", "codegen: index", "codegen: guard", "codegen: place", afterPasses}
 		require.Subset(t, order, layers)
 		require.IsIncreasing(t, indices(order, layers), laws)
 		require.Equal(t, text, w.Explain(device, windows()))
