@@ -114,6 +114,7 @@ type chooser struct {
 
 	anyOrder    []*access // operands that may lie in any order, see Packings
 	wholeBlocks bool      // in blocks of lanes of which none is cut
+	lanes       int       // that an axis of outputs gets where nothing is used twice; 0: as many as streamLanes says
 }
 
 // access is a load or a store.

@@ -5,7 +5,7 @@ import (
 )
 
 // gridSizes are the sizes by which a gridder cuts a nest for a graphics processor. sizesFor gives those of the model; a search by the
-// clock tries others as well (Variants).
+// clock tries others as well (Alternatives).
 type gridSizes struct {
 	workgroups bool // the invocations of a workgroup keep a block in shared memory, or reduce a row together
 	side       int  // of a block of the output that a workgroup computes
@@ -25,12 +25,8 @@ func sizesFor(t *codegen.Target) gridSizes {
 	return s
 }
 
-// Variants are lists of directives that the model's rules for a graphics processor give with other sizes, the likely ones first, and
-// those that come after its first choice. Some may not be legal. nil for other targets.
-func Variants(spec *codegen.Spec, target *codegen.Target) (out [][]codegen.Directive) {
-	if !target.Grid {
-		return nil
-	}
+// otherSizes are lists of directives that the rules for a graphics processor give with other sizes, the likely ones first.
+func otherSizes(spec *codegen.Spec, target *codegen.Target) (out [][]codegen.Directive) {
 	for _, change := range []func(s *gridSizes){
 		func(*gridSizes) {},
 		func(s *gridSizes) { s.values = 200 },

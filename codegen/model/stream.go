@@ -28,6 +28,11 @@ func (c *chooser) stream() []codegen.Directive {
 	if directives := c.sweeps(best); directives != nil && c.legal(directives) {
 		return directives
 	}
+	return c.streamAlong(best, least)
+}
+
+// streamAlong gives the directives with lanes along an axis of outputs (nil: none), with which the nest takes so long.
+func (c *chooser) streamAlong(best *uop.UOp, cost float64) []codegen.Directive {
 	var directives []codegen.Directive
 	var order []string
 	sizes := map[string]int{}
@@ -82,7 +87,7 @@ func (c *chooser) stream() []codegen.Directive {
 		free++
 	}
 	serial := order
-	if total := least * float64(c.width()); total > threadWork {
+	if total := cost * float64(c.width()); total > threadWork {
 		serial = c.spread(&directives, order, sizes, free)
 	}
 	if inner != nil {
@@ -241,6 +246,9 @@ func (c *chooser) owns(o codegen.Out, r *uop.UOp) bool {
 // streamLanes is how many lanes an axis of outputs gets.
 func (c *chooser) streamLanes(r *uop.UOp) int {
 	n := codegen.Extent(r)
+	if c.lanes > 0 {
+		return min(c.lanes, n)
+	}
 	if c.anyLength() {
 		return n
 	}

@@ -65,17 +65,20 @@ func (c *chooser) axesOf(r *reduction, f func(a *uop.UOp)) {
 	}
 }
 
-// bestTiling tries lanes along each axis, with one or two axes of instances.
-func (c *chooser) bestTiling(r *reduction) *tiling {
-	var best *tiling
+// bestTiling is the one that costs least.
+func (c *chooser) bestTiling(r *reduction) (best *tiling) {
+	c.tilings(r, func(t *tiling) {
+		if best == nil || t.cost < best.cost {
+			best = t
+		}
+	})
+	return best
+}
+
+// tilings calls f with lanes along each axis, with one or two axes of instances.
+func (c *chooser) tilings(r *reduction, f func(t *tiling)) {
 	var axes []*uop.UOp
 	c.axesOf(r, func(a *uop.UOp) { axes = append(axes, a) })
-	consider := func(t tiling) {
-		if t.cost = c.tileCost(&t); best == nil || t.cost < best.cost {
-			t.axes, t.n = slices.Clone(t.axes), slices.Clone(t.n)
-			best = &t
-		}
-	}
 	try := func(v *uop.UOp, along bool) {
 		w := min(c.width(), codegen.Pow2(codegen.Extent(v)))
 		for _, lanes := range []int{w, w / 2, w / 4} {
@@ -87,7 +90,9 @@ func (c *chooser) bestTiling(r *reduction) *tiling {
 					continue
 				}
 				c.instances(axes, v, u, func(a []*uop.UOp, n []int) {
-					consider(tiling{r: r, v: v, along: along, lanes: lanes, u: u, axes: a, n: n})
+					t := &tiling{r: r, v: v, along: along, lanes: lanes, u: u, axes: a, n: n}
+					t.cost = c.tileCost(t)
+					f(t)
 				})
 			}
 		}
@@ -102,7 +107,6 @@ func (c *chooser) bestTiling(r *reduction) *tiling {
 			try(x, true)
 		}
 	}
-	return best
 }
 
 // contiguous says that all operands lie densely along x or do not depend on it.

@@ -138,10 +138,10 @@ func front(order []string, name string) []string {
 	return append([]string{name}, slices.DeleteFunc(slices.Clone(order), func(x string) bool { return x == name })...)
 }
 
-// serial lists the loops of the outputs that nothing is decided about.
-func (l *list) serial() (out []string) {
+// loops lists the loops of the outputs that run one iteration after the other, in a thread or in all.
+func (l *list) loops() (out []string) {
 	for _, name := range l.order {
-		if a := l.axes[name]; !a.sum && a.kind == codegen.Order && a.n > 1 {
+		if a := l.axes[name]; !a.sum && (a.kind == codegen.Order || a.kind == codegen.Threads) && a.n > 1 {
 			out = append(out, name)
 		}
 	}
@@ -161,13 +161,17 @@ func (l *list) inside(order []string, name string) []string {
 func (l *list) cutInside(name string, n int, more ...codegen.Directive) []codegen.Directive {
 	i := slices.Index(l.order, name)
 	order := l.inside(slices.Replace(slices.Clone(l.order), i, i+1, name+".0"), name+".1")
-	split := codegen.Directive{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(l.axes[name], n, false)}
-	return l.with(order, append([]codegen.Directive{split}, more...)...)
+	more = append([]codegen.Directive{{Verb: codegen.Split, Name: name, N: n, Tail: l.rest(l.axes[name], n, false)}}, more...)
+	if l.axes[name].kind == codegen.Threads {
+		l = read(l.nest, slices.DeleteFunc(slices.Clone(l.directives), func(m codegen.Directive) bool { return m.Verb == codegen.Threads && m.Name == name }))
+		more = append(more, codegen.Directive{Verb: codegen.Threads, Name: name + ".0"})
+	}
+	return renameIn(l.with(order, more...), name, name+".0")
 }
 
 // block cuts a loop so that the blocks lie outside and what is in one runs innermost, for the caches.
 func block(l *list, t *codegen.Target) (out [][]codegen.Directive) {
-	for _, name := range l.serial() {
+	for _, name := range l.loops() {
 		a := l.axes[name]
 		if !a.own {
 			continue
@@ -184,7 +188,7 @@ func block(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 
 // tile holds several iterations of a loop in registers.
 func tile(l *list, t *codegen.Target) (out [][]codegen.Directive) {
-	for _, name := range l.serial() {
+	for _, name := range l.loops() {
 		a := l.axes[name]
 		if !a.own {
 			continue
@@ -207,7 +211,7 @@ func tile(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 func sumLanes(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	w := max(l.nest.Lanes, 1)
 	if l.nest.Lanes == 0 {
-		w = longLanes / 4
+		w = 256 // vectors of any length
 	}
 	for _, s := range l.nest.Sums {
 		if slices.ContainsFunc(s.Axes, func(a model.AxisFacts) bool {
@@ -228,6 +232,23 @@ func sumLanes(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 		}
 	}
 	return out
+}
+
+// denseAxis is the axis of a sum along which most of its operands are dense.
+func denseAxis(nest *model.NestFacts, s *model.SumFacts) (best model.AxisFacts) {
+	most := -1
+	for _, a := range s.Axes {
+		score := 0
+		for _, i := range s.Reads {
+			if n, ok := nest.Reads[i].Stride(a.Name); ok && n == 1 {
+				score++
+			}
+		}
+		if score > most || score == most && a.N > best.N {
+			best, most = a, score
+		}
+	}
+	return best
 }
 
 // unstage leaves out each stage, carry and assumption of finite numbers.
@@ -289,7 +310,7 @@ func stage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 				lane = name
 			}
 		}
-		for _, at := range append([]string{codegen.Root}, l.serial()...) {
+		for _, at := range append([]string{codegen.Root}, l.loops()...) {
 			m := codegen.Directive{Verb: codegen.Stage, Name: r.Name, At: at}
 			box := m
 			box.Box = true

@@ -1,5 +1,5 @@
-// Package tune proposes lists of directives for a kernel: the model's own choice first, then others made from the facts of its Spec
-// (what each axis is for, how far apart neighbours lie, what is used again), then those that are a step away from a list.
+// Package tune proposes lists of directives for a kernel: the model's own choice first, then the others that the model weighed, then those
+// that are a step away from a list.
 //
 //	for _, directives := range tune.Candidates(spec, target, 16) { … }
 //	for _, directives := range tune.Neighbours(spec, target, directives, 16) { … }
@@ -32,19 +32,11 @@ func Candidates(spec *codegen.Spec, target *codegen.Target, most int) [][]codege
 	c := collector{spec: spec, target: target, most: most, seen: map[string]bool{}, threads: shares(first)}
 	c.out = append(c.out, first)
 	c.seen[codegen.DirectivesString(first)] = true
-	for _, l := range model.Variants(spec, target) {
-		if !c.full() {
-			c.add(l)
+	for _, l := range model.Alternatives(spec, target) {
+		if c.full() {
+			break
 		}
-	}
-	if nest := only(spec, target); nest != nil && !target.Grid {
-		all := forms(nest, c.threads)
-		for _, i := range spreadOut(len(all)) {
-			if c.full() {
-				break
-			}
-			c.add(all[i].write(nest))
-		}
+		c.add(l)
 	}
 	return c.out
 }
@@ -84,25 +76,6 @@ func only(spec *codegen.Spec, target *codegen.Target) *model.NestFacts {
 		return &nests[0]
 	}
 	return nil
-}
-
-// spreadOut is an order of n things in which the first few are likely ones and from everywhere: likely ones come first in n, but
-// neighbours are alike.
-func spreadOut(n int) []int {
-	var out []int
-	for stride := 1; stride < n; stride *= 2 {
-		for i := stride - 1; i < n; i += stride*2 + 1 {
-			if !slices.Contains(out, i) {
-				out = append(out, i)
-			}
-		}
-	}
-	for i := range n {
-		if !slices.Contains(out, i) {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 // collector keeps lists that are legal and new.

@@ -83,7 +83,7 @@ func TestCandidates(t *testing.T) {
 			}
 			assert.NotEmpty(t, next)
 			if !to.Grid {
-				assert.GreaterOrEqual(t, len(first), 20)
+				assert.GreaterOrEqual(t, len(all), 15)
 				for _, k := range []string{"split", "vector", "tile", "order", "stage", "thread"} {
 					assert.True(t, kinds[k], k)
 				}

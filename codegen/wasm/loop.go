@@ -59,7 +59,7 @@ func (r *renderer) serial(l *codegen.Loop) {
 			r.copies(f, n)
 			return
 		}
-		r.repeat(f, func() { r.i32(int32(n - rest)) })
+		r.passable(func() { r.repeat(f, func() { r.i32(int32(n - rest)) }) })
 		if rest > 0 {
 			r.copies(f, rest)
 		}
@@ -99,6 +99,22 @@ func (r *renderer) copies(f *frame, n int) {
 		r.block(f.loop.Body)
 	}
 	f.delta = 0
+}
+
+// passable writes a loop with a way around it for wazero, which is never taken. wazero 1.12 takes all blocks that a loop's header dominates for
+// parts of the loop: what lives at the header keeps its register to the end of the function. Where two vector registers are left, instructions
+// that it lowers to several, such as v128.bitselect, give wrong results: a temporary is spilled before its last change.
+func (r *renderer) passable(loop func()) {
+	if !r.machine.Wazero {
+		loop()
+		return
+	}
+	r.open("block")
+	r.get(paramBuf) // an address, never 0
+	r.op("i32.eqz")
+	r.with("br_if", 0)
+	loop()
+	r.end()
 }
 
 // repeat runs the body until the counter reaches the bound that limit puts on the stack.

@@ -13,8 +13,9 @@ import (
 // Pasted is a program as the shrinker prints it: it makes leaves on the default device, realizes what it likes, and gives
 // what is to be compared.
 type Pasted struct {
-	Name  string
-	Build func(ctx context.Context) []T
+	Name    string
+	Build   func(ctx context.Context) []T
+	Numbers bool // constants are arguments of plans
 }
 
 // Pastes are the programs that workers know by number. A test binary, which is its own worker, sets them.
@@ -47,11 +48,12 @@ func runPasted(device string, p Pasted) (what What, text string) {
 		}
 		want = append(want, result{t.DType(), t.Shape(), e.of(u), e.faults(u)})
 	}
-	name, err := register(device, Options{})
+	options := Options{Numbers: p.Numbers}
+	name, err := register(device, options)
 	if err != nil {
 		return Fails, err.Error()
 	}
-	configure(Options{}, name)
+	configure(options, name)
 	s := &started{name, [][]T{p.Build(background)}}
 	if err := tensor.Realize(background, s.runs[0]...); err != nil {
 		return failure(err)
