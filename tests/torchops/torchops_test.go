@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/backends"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/tests/table"
@@ -30,7 +30,7 @@ func folder(t *testing.T) string {
 var parts = map[string]int{"WASM": 12, "INTERP": 4, "WEBGPU": 24}
 
 // TestTorchOps runs the folder on each device of WEFT_DEVICES (default CPU,WASM,INTERP,REF,WEBGPU, of which the table above has some run
-// a part) and ends with a line for each. WEFT_EACH=1, WEFT_TORCH_OPS and WEFT_TORCH_CASES have all run everywhere. WEFT_TORCH_CASES limits
+// a part) and ends with a line for each. Engines have what the environment says (NOOPT=1, BEAM=2, CC=clang-19). WEFT_EACH=1, WEFT_TORCH_OPS and WEFT_TORCH_CASES have all run everywhere. WEFT_TORCH_CASES limits
 // the run to cases whose id or op contains one of its words.
 func TestTorchOps(t *testing.T) {
 	cases, err := Load(folder(t))
@@ -42,7 +42,12 @@ func TestTorchOps(t *testing.T) {
 	if v := os.Getenv("WEFT_DEVICES"); v != "" {
 		names, named = v, true
 	}
-	engine.Configure(engine.Options{Fence: true}, "") // on CPU: what touches memory outside of its arrays ends the process
+	o, _, err := backends.Settings(os.Getenv, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Fence = true // on CPU: what touches memory outside of its arrays ends the process
+	engine.Configure(o, "")
 	var rows []table.Row
 	for _, name := range strings.Split(names, ",") {
 		name = strings.TrimSpace(name)
