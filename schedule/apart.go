@@ -14,13 +14,14 @@ var numberLaw = rewrite.Named("ranges are numbered in order of use")
 // number gives the ranges of every kernel their numbers.
 func (s *scheduler) number() {
 	for _, k := range s.kernels {
-		canonicalRanges(k, s.t)
+		for canonicalRanges(k, s.t) { // what is left of an axis may have phases of its own
+		}
 	}
 }
 
 // phases is the n of an axis of which, and of whose sums with numbers, a kernel needs quotient and remainder by n only, as
-// behind a reshape that cuts what another joined, the windows of a stride or heads of attention; else 0. Those by what divides n are left
-// to the remainder. An axis along which a scan goes stays one, and so does one that n does not divide where much is summed: the gate of
+// behind a reshape that cuts what another joined, the windows of a stride or heads of attention; else 0. Those by what divides n are phases
+// of the remainder. An axis along which a scan goes stays one, and so does one that n does not divide where much is summed: the gate of
 // what is beyond would cut blocks of results.
 func (k *kernel) phases(r *uop.UOp) int {
 	n, sums := 0, 1.0
@@ -56,10 +57,10 @@ func period(u *uop.UOp) (n int, x *uop.UOp) {
 
 // canonicalRanges numbers the ranges of a kernel in order of use, and leaves out axes of size 1, so that kernels that
 // compute the same have the same text, whatever movement around them was left out. An axis in phases becomes two, and
-// accesses are affine again.
-func canonicalRanges(k *kernel, t *uop.Table) {
+// accesses are affine again; it says whether one did.
+func canonicalRanges(k *kernel, t *uop.Table) (apart bool) {
 	with := map[*uop.UOp]*uop.UOp{}
-	next, same, apart := 0, true, false
+	next, same := 0, true
 	var cut []*uop.UOp // whose last phases are beyond the end
 	add := func(r *uop.UOp) {
 		if with[r] != nil {
@@ -93,7 +94,7 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		}
 	}
 	if same {
-		return
+		return false
 	}
 	outs := make([]codegen.Out, len(k.spec.Outs))
 	for i, o := range k.spec.Outs {
@@ -127,6 +128,7 @@ func canonicalRanges(k *kernel, t *uop.Table) {
 		}
 	}
 	k.spec.Outs = outs
+	return apart
 }
 
 // inside says that a load stays within its array.
