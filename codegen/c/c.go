@@ -164,6 +164,7 @@ const Prelude = `#include <stdint.h>
 ` + softMulAdd + `#endif
 #if defined(__clang__) && defined(__has_builtin)
 #if __has_builtin(__builtin_elementwise_fma) && defined(weft_fma_f32)
+#define WEFT_FMA_f32x2 __builtin_elementwise_fma
 #define WEFT_FMA_f32x4 __builtin_elementwise_fma
 #define WEFT_FMA_f32x8 __builtin_elementwise_fma
 #define WEFT_FMA_f32x16 __builtin_elementwise_fma
@@ -172,6 +173,7 @@ const Prelude = `#include <stdint.h>
 #define WEFT_FMA_f64x8 __builtin_elementwise_fma
 #endif
 #if __has_builtin(__builtin_elementwise_sqrt)
+#define WEFT_SQRT_f32x2 __builtin_elementwise_sqrt
 #define WEFT_SQRT_f32x4 __builtin_elementwise_sqrt
 #define WEFT_SQRT_f32x8 __builtin_elementwise_sqrt
 #define WEFT_SQRT_f32x16 __builtin_elementwise_sqrt

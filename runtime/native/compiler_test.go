@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,18 @@ func TestCompilerNames(t *testing.T) {
 	d := open(t, Options{CC: "clang-19"})
 	_, err = d.Load(context.Background(), addPlan("add_test", 1, 3))
 	require.NoError(t, err)
+}
+
+// Clang makes vectors of neighbouring statements unless it is told not to behind -O2.
+func TestMachineFlagsComeLast(t *testing.T) {
+	c, err := findCompiler(context.Background(), need.Compiler(t))
+	require.NoError(t, err)
+	require.NoError(t, c.broken)
+	optimised := slices.Index(c.flags, "-O2")
+	require.GreaterOrEqual(t, optimised, 0)
+	for _, f := range slices.Concat(machineFlags...) {
+		require.NotContains(t, c.flags[:optimised], f)
+	}
 }
 
 func TestUnwritableCache(t *testing.T) {
