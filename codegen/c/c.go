@@ -100,7 +100,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	if p.Foreign != nil {
 		return foreign(p), nil
 	}
-	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, reads: map[*uop.UOp]bool{}, assigned: map[*uop.UOp]bool{}, masks: map[*uop.UOp]*uop.UOp{}}
+	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, later: map[*codegen.Store]string{}, reads: map[*uop.UOp]bool{}, assigned: map[*uop.UOp]bool{}, masks: map[*uop.UOp]*uop.UOp{}}
 	defer func() {
 		if x := recover(); x != nil {
 			panic(fmt.Errorf("c: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))

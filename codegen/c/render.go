@@ -39,6 +39,8 @@ type renderer struct {
 	agree    bool                  // loads have a branch without a mask, for where all lanes pass their gate
 	mixed    bool                  // what is written is for lanes that choose differently: choices are selects
 	seldom   bool                  // what is written runs seldom beside a loop in the same block
+
+	later map[*codegen.Store]string // where stores of a loop leave what is turned and stored behind it
 }
 
 func (r *renderer) line(depth int, format string, a ...any) {
@@ -173,6 +175,9 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 	case codegen.Thread:
 		r.line(depth, "for (int64_t %s = lo; %s < hi; %s++) {", v, v, v)
 	case codegen.Serial:
+		if r.n > 0 {
+			defer r.turnLoop(l, depth)()
+		}
 		if n := l.Range.Arg().(uop.RangeArg).N; l.Copies == n && n > 0 && r.n > 0 { // compilers see what iterations of lanes share
 			shared := r.sharedPlaces(l)
 			for i := range n {
@@ -306,6 +311,10 @@ func (r *renderer) store(s *codegen.Store, depth int) {
 		v = fmt.Sprintf("((%s)%s & %s)", r.vtype("u8"), r.maskOf(s.Value, 8), r.splat("u8", "1"))
 	} else {
 		v = r.vexpr(s.Value)
+	}
+	if name := r.later[s]; name != "" {
+		r.line(depth, "%s = %s;", name, v)
+		return
 	}
 	e := elem(d)
 	base, stride, ok := affine.Strided(index.Home(), index, r.lane, r.vary)

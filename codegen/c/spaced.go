@@ -3,6 +3,7 @@ package c
 import (
 	"fmt"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -11,7 +12,7 @@ import (
 
 // near says that so few vectors hold elements a stride apart that loading them all is less than loading one by one.
 func (r *renderer) near(stride int) bool {
-	return r.n > 2 && (stride == -1 || stride >= 2 && stride <= max(2, r.n/2))
+	return r.n > 2 && (stride == -1 || codegen.Abs(stride) >= 2 && codegen.Abs(stride) <= max(2, r.n/2))
 }
 
 // around is the mask of the conditions around, in integers of so many bits; "" for none.
@@ -46,22 +47,27 @@ func (r *renderer) vectorsOf(stride int) (begin []int, in func(lane int) int) {
 // spaced is the name of a function that loads every stride-th element.
 func (r *renderer) spaced(e string, stride int) string {
 	v, n := r.vtype(e), r.n
-	text := fmt.Sprintf("%s t = *(const %su *)p; ", v, v)
-	if stride == -1 {
-		text = fmt.Sprintf("%s t = *(const %su *)(p - %d); t = __builtin_shufflevector(t, t, %s); ", v, v, n-1, each(n, func(i int) string { return fmt.Sprint(n - 1 - i) }))
-	} else {
-		begin, in := r.vectorsOf(stride)
-		for k := 1; k < stride; k++ {
-			text += fmt.Sprintf("t = __builtin_shufflevector(t, *(const %su *)(p + %d), %s); ", v, begin[k], each(n, func(i int) string {
-				switch {
-				case in(i) == k:
-					return fmt.Sprint(n + stride*i - begin[k])
-				case in(i) == 0 && k == 1:
-					return fmt.Sprint(stride * i)
-				}
-				return fmt.Sprint(i)
-			}))
-		}
+	back, begin, in := 0, []int{0}, func(int) int { return 0 } // how far before the first lane's element the first of all lies
+	if stride < 0 {
+		back = -stride * (n - 1)
+	}
+	if stride != -1 {
+		begin, in = r.vectorsOf(codegen.Abs(stride))
+	}
+	text := fmt.Sprintf("p -= %d; %s t = *(const %su *)p; ", back, v, v)
+	for k := 1; k < len(begin); k++ {
+		text += fmt.Sprintf("t = __builtin_shufflevector(t, *(const %su *)(p + %d), %s); ", v, begin[k], each(n, func(i int) string {
+			switch at := codegen.Abs(stride) * i; {
+			case in(i) == k:
+				return fmt.Sprint(n + at - begin[k])
+			case in(i) == 0 && k == 1:
+				return fmt.Sprint(at)
+			}
+			return fmt.Sprint(i)
+		}))
+	}
+	if stride < 0 {
+		text += fmt.Sprintf("t = __builtin_shufflevector(t, t, %s); ", each(n, func(i int) string { return fmt.Sprint(n - 1 - i) }))
 	}
 	name := fmt.Sprintf("by%s_%s", spacing(stride), v)
 	r.define(name, fmt.Sprintf("static inline %s %s(const %s *p) { %s return t; }\n", v, name, byElem[e], text))
@@ -86,7 +92,7 @@ func (r *renderer) spacedMask(e string, stride int) (name string, least, reach i
 		load, reach = r.spaced(e, stride)+"(p + i)", stride*(r.n-1)+1
 	}
 	if stride < 0 {
-		least, reach = r.n-1, 1
+		least, reach = -stride*(r.n-1), 1
 	}
 	slow := fmt.Sprintf("static __attribute__((noinline, cold, unused)) %[1]s %[2]s_few(const %[3]s *p, %[4]s m) { return (%[1]s){%[5]s}; }\n",
 		v, name, byElem[e], m, each(r.n, func(i int) string { return fmt.Sprintf("m[%d] ? p[%d] : 0", i, stride*i) }))

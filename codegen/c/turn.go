@@ -94,25 +94,34 @@ func (r *renderer) turn(t turned, depth int) {
 	name := fmt.Sprintf("q%d", r.blocks)
 	r.blocks++
 	r.line(depth, "%s %s[%d];", r.vtype(t.elem), name, r.n)
-	r.line(depth, "%s(%s + %s, %d, %s);", r.turner(t.elem), t.p, t.base, t.stride, name)
+	r.line(depth, "%s(%s + %s, %d, %s);", r.turner(t.elem, r.n, t.stride), t.p, t.base, t.stride, name)
 	for i, u := range t.loads {
 		r.turned[u] = fmt.Sprintf("%s[%d]", name, i)
 	}
 }
 
-// turner is the name of a function that loads rows and turns them.
-func (r *renderer) turner(e string) string {
+// turner is the name of a function that loads rows and turns as many of their elements. Rows that are shorter than vectors are loaded with what
+// lies behind them, the last ones with what lies before: nothing behind the last of all elements is touched.
+func (r *renderer) turner(e string, columns, stride int) string {
 	v, n := r.vtype(e), r.n
 	name := "turn_" + v
+	if columns < n {
+		name = fmt.Sprintf("turn%dby%d_%s", columns, stride, v)
+	}
 	text := fmt.Sprintf("static inline void %s(const %s *p, int64_t s, %s *o) {\n", name, byElem[e], v)
 	now := make([]string, n)
 	for i := range now {
 		now[i] = fmt.Sprintf("a%d", i)
-		text += fmt.Sprintf("\t%s a%d = *(const %su *)(p + %d * s);\n", v, i, v, i)
+		if past := i*stride + n - ((n-1)*stride + columns); past > 0 {
+			text += fmt.Sprintf("\t%[1]s w%[2]d = *(const %[1]su *)(p + %[2]d * s - %[3]d), a%[2]d = __builtin_shufflevector(w%[2]d, w%[2]d, %[4]s);\n", v, i, past,
+				each(n, func(k int) string { return fmt.Sprint((k + past) % n) }))
+		} else {
+			text += fmt.Sprintf("\t%s a%d = *(const %su *)(p + %d * s);\n", v, i, v, i)
+		}
 	}
 	network, now := turning(v, now)
 	text += network
-	text += "\t" + join(n, " ", func(i int) string { return fmt.Sprintf("o[%d] = %s;", i, now[i]) }) + "\n}\n"
+	text += "\t" + join(columns, " ", func(i int) string { return fmt.Sprintf("o[%d] = %s;", i, now[i]) }) + "\n}\n"
 	r.define(name, text)
 	return name
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/affine"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -27,7 +28,7 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 	first, stride := 0, 0
 	for _, s := range stmts {
 		st, ok := s.(*codegen.Store)
-		if !ok || len(list) == r.n || !st.Buf.DType().IsFloat() || st.Buf.DType().Size() < 4 || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), r.changes) {
+		if !ok || len(list) == r.n || st.Buf.DType() == dtype.Bool || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), r.changes) {
 			break
 		}
 		b, c, apart, ok := affine.StridedFrom(st.Index[0].Home(), st.Index[0], r.lane, r.vary)
@@ -50,7 +51,7 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 		return join(n, ", ", func(i int) string { return r.vexpr(list[i].Value) })
 	}
 	switch {
-	case n == stride && (n == 2 || n == 4):
+	case n == stride && n >= 2 && n <= 4:
 		r.line(depth, "%s(%s, %s);", r.zipper(e, n), to, values())
 	case n >= leastTurned && e == "f32" && r.n*elemBits[e] == 512:
 		r.line(depth, "{")
@@ -63,7 +64,7 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 	return n
 }
 
-// zipper is the name of a function that stores the elements of rows vectors, a power of two, in turns: first those of the first lanes.
+// zipper is the name of a function that stores the elements of two, three or four vectors in turns: first those of the first lanes.
 func (r *renderer) zipper(e string, rows int) string {
 	v, n := r.vtype(e), r.n
 	name := fmt.Sprintf("zip%d_%s", rows, v)
@@ -74,7 +75,7 @@ func (r *renderer) zipper(e string, rows int) string {
 	head := fmt.Sprintf("static inline void %s(%s *p, %s) {\n", name, byElem[e], join(rows, ", ", func(i int) string { return v + " " + now[i] }))
 	text := ""
 	// Each step joins vectors that are half of all rows apart: their elements become neighbours.
-	for w, step := 1, 0; w < rows; w, step = 2*w, step+1 {
+	for w, step := 1, 0; w < rows && rows != 3; w, step = 2*w, step+1 {
 		next := make([]string, rows)
 		half := rows / 2
 		for i := range half {
@@ -87,6 +88,23 @@ func (r *renderer) zipper(e string, rows int) string {
 			}
 		}
 		now = next
+	}
+	if rows == 3 { // each vector that is stored has elements of the first two, then those of the third between them
+		for i := range now {
+			from := func(row int) func(k int) string {
+				return func(k int) string {
+					switch at := i*n + k; {
+					case at%3 == row:
+						return fmt.Sprint(n + at/3)
+					case row == 1:
+						return fmt.Sprint(at / 3)
+					}
+					return fmt.Sprint(k)
+				}
+			}
+			text += fmt.Sprintf("\t%[1]s b%[2]d = __builtin_shufflevector(a0, a1, %[3]s); b%[2]d = __builtin_shufflevector(b%[2]d, a2, %[4]s);\n", v, i, each(n, from(1)), each(n, from(2)))
+			now[i] = fmt.Sprintf("b%d", i)
+		}
 	}
 	for i, x := range now {
 		text += fmt.Sprintf("\t*(%su *)(p + %d) = %s;\n", v, i*n, x)
@@ -113,7 +131,11 @@ func (r *renderer) storer(e string, rows int) string {
 	network, now := turning(v, now)
 	text += network
 	for i, x := range now {
-		text += fmt.Sprintf("\tWEFT_STORE_%s(p + %d * s, %s, %d);\n", v, i, x, rows)
+		if n*elemBits[e] == 512 {
+			text += fmt.Sprintf("\tWEFT_STORE_%[1]s(p + %[2]d * s, (%[1]s)%[3]s, %[4]d);\n", r.vtypeN("f32", 16), i, x, rows*elemBits[e]/32)
+		} else {
+			text += fmt.Sprintf("\t__builtin_memcpy(p + %d * s, &%s, %d);\n", i, x, rows*elemBits[e]/8)
+		}
 	}
 	r.define(name, text+"}\n")
 	return name

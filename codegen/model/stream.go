@@ -127,7 +127,7 @@ func (c *chooser) between(lanes *uop.UOp) *uop.UOp {
 	}
 	for _, a := range c.g.Axes {
 		n := codegen.Extent(a.Range)
-		if (n == 2 || n == 4) && c.mayVector(a.Range) && !slices.ContainsFunc(c.outs, func(o *access) bool {
+		if n >= 2 && n <= 4 && c.mayVector(a.Range) && !slices.ContainsFunc(c.outs, func(o *access) bool {
 			apart, ok := c.stride(o, lanes)
 			return !c.dense(o, a.Range) || !ok || apart != n
 		}) {
