@@ -21,6 +21,7 @@ type builder struct {
 	allocs     int
 	vectors    affine.RangeSet // ranges of Vector loops, from the pass "index" on
 	guarded    int             // accesses that the pass "guard" gave a condition
+	choices    int             // blocks that are built twice
 
 	own map[int]*uop.UOp // scratch, by Param, that is in the place of arrays
 
@@ -134,6 +135,9 @@ func (b *builder) param(i int) *uop.UOp {
 
 // level builds what lies at one place, then the loops inside. at is the name of the loop just opened.
 func (b *builder) level(loops []*nest.Axis, sp insertionPoint, at string, leaf func(sp insertionPoint) []codegen.Stmt) []codegen.Stmt {
+	if c := b.choice(sp); c != nil {
+		return b.chosen(c, sp, func(sp insertionPoint) []codegen.Stmt { return b.level(loops, sp, at, leaf) })
+	}
 	out, sp := b.compute(sp, at)
 	if len(loops) == 0 {
 		if len(sp.guards) > 0 {
