@@ -63,3 +63,43 @@ func TestJoinedArraysAreReadOneByOne(t *testing.T) {
 		})
 	}
 }
+
+// Vectors that lie within a picture with all their lanes ask no lane whether it does: a part of the kernel has no masks.
+func TestVectorsInsideHaveNoMasks(t *testing.T) {
+	t.Parallel()
+	for name, build := range map[string]func(k *kit){
+		"windows of each channel": func(k *kit) {
+			o, x, w := k.param(dtype.F32, true, 4, 24, 24), k.param(dtype.F32, false, 4, 24, 24), k.param(dtype.F32, false, 4, 3, 3)
+			a := k.rngs(4, 24, 24, 3, 3)
+			i, j := a[1].Add(a[3]).Add(k.Index(-1)), a[2].Add(a[4]).Add(k.Index(-1))
+			k.out(o, a[:3], k.sum(k.loadIf(x, k.inside(i, 24).And(k.inside(j, 24)), a[0], i, j).Mul(k.load(w, a[0], a[3], a[4])), a[3], a[4]))
+		},
+		"what is shifted": func(k *kit) {
+			o, x, y := k.param(dtype.F32, true, 64, 100), k.param(dtype.F32, false, 64, 100), k.param(dtype.F32, false, 64, 100)
+			a := k.rngs(64, 100)
+			at := a[1].Add(k.Index(-3))
+			k.out(o, a, k.loadIf(x, k.inside(at, 100), a[0], at).Add(k.load(y, a[0], a[1])))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, target := newKit(), checked(wasm.Target(wasm.Machine{}))
+			build(k)
+			p, err := lower.Lower(k.s, model.Choose(k.s, target), target)
+			require.NoError(t, err)
+			whole, masked := 0, 0
+			codegen.Visit(p.Body, func(s codegen.Stmt) {
+				for _, u := range uop.Topo(codegen.Exprs(s)...) {
+					if u.Op() == uop.Load && u.At(0).Arg().(uop.ParamArg).Slot == 1 {
+						if u.At(1).IsConst(1) {
+							whole++
+						} else {
+							masked++
+						}
+					}
+				}
+			})
+			assert.Positive(t, whole)
+			assert.GreaterOrEqual(t, whole, masked, codegen.Dump(p))
+		})
+	}
+}

@@ -39,6 +39,7 @@ type insertionPoint struct {
 
 	unrolled affine.RangeSet // open ranges whose values are lanes or registers, side by side
 
+	asked  bool       // whether all lanes lie within what they read
 	guards []*uop.UOp // conditions of open loops that wait for others to be opened
 	counts *uop.UOp   // of the loop that is opened next: without it an iteration changes nothing
 }
@@ -135,8 +136,10 @@ func (b *builder) param(i int) *uop.UOp {
 
 // level builds what lies at one place, then the loops inside. at is the name of the loop just opened.
 func (b *builder) level(loops []*nest.Axis, sp insertionPoint, at string, leaf func(sp insertionPoint) []codegen.Stmt) []codegen.Stmt {
-	if c := b.choice(sp); c != nil {
-		return b.chosen(c, sp, func(sp insertionPoint) []codegen.Stmt { return b.level(loops, sp, at, leaf) })
+	if b.mayBeTwice(sp) {
+		if out := b.twice(loops, sp, func(sp insertionPoint) []codegen.Stmt { return b.level(loops, sp, at, leaf) }); out != nil {
+			return out
+		}
 	}
 	out, sp := b.compute(sp, at)
 	if len(loops) == 0 {
