@@ -72,7 +72,7 @@ func (w *computing) inner() insertionPoint {
 			names[n] = x
 		}
 	}
-	return insertionPoint{open: w.sp.open, names: names, lanes: w.sp.lanes, unrolled: w.sp.unrolled}
+	return insertionPoint{open: w.sp.open, names: names, lanes: w.sp.lanes, unrolled: w.sp.unrolled, asked: w.sp.asked}
 }
 
 // node computes a value whose operands are done.

@@ -151,7 +151,7 @@ func (b *builder) reduceLanes(us []*uop.UOp, loops []*nest.Axis, sp insertionPoi
 	if v.Guard != nil {
 		sp.guards = append(slices.Clone(sp.guards), v.Guard)
 	}
-	body = append(body, b.level(loops[1:], sp, v.Name, b.update(us, own, affine.RangeSet{}))...)
+	body = append(body, b.level(loops[1:], sp, v.Name, b.update(us, own))...)
 	if b.throughSubgroups(us, v) {
 		return append(out, b.reduceSubgroups(us, v, own, body, regs)...)
 	}

@@ -62,14 +62,14 @@ func (b *builder) reduce(us []*uop.UOp, sp insertionPoint) ([]codegen.Stmt, [][]
 	}
 	if loops[0].Kind != codegen.Vector {
 		sp.counts = b.countedIn(us, loops, 0)
-		return append(out, b.level(loops, sp, "", b.update(us, regs, affine.RangeSet{}))...), regs
+		return append(out, b.level(loops, sp, "", b.update(us, regs))...), regs
 	}
 	lanes, body := b.accumulators(us)
 	v := loops[0]
-	sp.open = sp.open.Or(b.Facts.Set(v.Range))
+	sp.open, sp.unrolled = sp.open.Or(b.Facts.Set(v.Range)), sp.unrolled.Or(b.Facts.Set(v.Range))
 	sp.lanes = true
 	sp.counts = b.countedIn(us, loops, 1)
-	inside := b.level(loops[1:], sp, v.Name, b.update(us, lanes, b.Facts.Set(v.Range)))
+	inside := b.level(loops[1:], sp, v.Name, b.update(us, lanes))
 	if v.Guard != nil {
 		inside = when(v.Guard, inside...)
 	}
@@ -85,7 +85,7 @@ func (b *builder) reduceCarried(u *uop.UOp, ranges []*uop.UOp, sp insertionPoint
 	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return sp.open.Has(b.Facts.RangeID(r)) })
 	regs, out := b.resume(codegen.MonoidOf(u), sp.roots)
 	all := [][]*uop.UOp{regs}
-	out = append(out, b.level(b.loopsOf(ranges), sp, "", b.update([]*uop.UOp{u}, all, affine.RangeSet{}))...)
+	out = append(out, b.level(b.loopsOf(ranges), sp, "", b.update([]*uop.UOp{u}, all))...)
 	return append(out, b.suspend(regs)...), all
 }
 
@@ -104,12 +104,12 @@ func (b *builder) accumulators(us []*uop.UOp) (regs [][]*uop.UOp, lets []codegen
 }
 
 // update merges the elements, which are the roots of the innermost place, into the accumulators.
-func (b *builder) update(us []*uop.UOp, regs [][]*uop.UOp, lanes affine.RangeSet) func(sp insertionPoint) []codegen.Stmt {
+func (b *builder) update(us []*uop.UOp, regs [][]*uop.UOp) func(sp insertionPoint) []codegen.Stmt {
 	return func(sp insertionPoint) (out []codegen.Stmt) {
 		x := sp.roots
 		for i, u := range us {
 			n := len(regs[i])
-			out = append(out, b.merging(codegen.MonoidOf(u), regs[i], x[:n], sp.unrolled.Or(lanes))...)
+			out = append(out, b.merging(codegen.MonoidOf(u), regs[i], x[:n], sp.unrolled)...)
 			x = x[n:]
 		}
 		return out

@@ -18,8 +18,7 @@ const skipWork = 16
 // anywhere is a condition that holds wherever c does for some values of the ranges that are not given: all others are at
 // their best. nil: that may be always.
 func (b *builder) anywhere(c nest.Under, given affine.RangeSet) *uop.UOp {
-	switch u := c.Cond; {
-	case u.Op() == uop.And && !c.Opposite:
+	if u := c.Cond; u.Op() == uop.And && !c.Opposite {
 		x, y := b.anywhere(nest.Under{Cond: u.At(0), Opposite: false}, given), b.anywhere(nest.Under{Cond: u.At(1), Opposite: false}, given)
 		if x == nil || y == nil {
 			if x == nil {
@@ -28,30 +27,38 @@ func (b *builder) anywhere(c nest.Under, given affine.RangeSet) *uop.UOp {
 			return x
 		}
 		return b.Fold(x.And(y))
-	case u.Op() == uop.Less && u.At(0).DType() == dtype.Index:
-		low, high := b.Facts.Form(u.At(0)), b.Facts.Form(u.At(1))
-		a := low.Add(high, -1) // < 0
-		if c.Opposite {
-			a = high.Add(low, -1)
-			a.Const--
-		}
-		least := affine.Form{Const: a.Const}
-		for _, t := range a.Terms {
-			switch {
-			case b.Facts.FreeRanges(t.Node).Within(given) && !codegen.Reads(t.Node):
-				least.Terms = append(least.Terms, t)
-			case t.Node.Op() != uop.Range:
-				return nil
-			default:
-				least.Const += min(0, t.Coef*(codegen.Extent(t.Node)-1))
-			}
-		}
-		if len(least.Terms) == 0 {
-			return nil
-		}
-		return b.Fold(least.Node(b.Table).Less(b.Table.Index(0)))
 	}
-	return nil
+	return b.extreme(c, given, func(n int) int { return min(0, n) })
+}
+
+// extreme is a comparison with the ranges that are not given where they add the most, or the least, to the difference of its operands, by what they
+// may add; nil where that cannot be said, or nothing is left.
+func (b *builder) extreme(c nest.Under, given affine.RangeSet, adds func(n int) int) *uop.UOp {
+	u := c.Cond
+	if u.Op() != uop.Less || u.At(0).DType() != dtype.Index {
+		return nil
+	}
+	low, high := b.Facts.Form(u.At(0)), b.Facts.Form(u.At(1))
+	a := low.Add(high, -1) // < 0
+	if c.Opposite {
+		a = high.Add(low, -1)
+		a.Const--
+	}
+	at := affine.Form{Const: a.Const}
+	for _, t := range a.Terms {
+		switch {
+		case b.Facts.FreeRanges(t.Node).Within(given) && !codegen.Reads(t.Node):
+			at.Terms = append(at.Terms, t)
+		case t.Node.Op() != uop.Range:
+			return nil
+		default:
+			at.Const += adds(t.Coef * (codegen.Extent(t.Node) - 1))
+		}
+	}
+	if len(at.Terms) == 0 {
+		return nil
+	}
+	return b.Fold(at.Node(b.Table).Less(b.Table.Index(0)))
 }
 
 // skipping puts a condition around the loops of a reduction whose result nothing looks at otherwise. The first lets are its

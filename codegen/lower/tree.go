@@ -21,6 +21,7 @@ type builder struct {
 	allocs     int
 	vectors    affine.RangeSet // ranges of Vector loops, from the pass "index" on
 	guarded    int             // accesses that the pass "guard" gave a condition
+	choices    int             // blocks that are built twice
 
 	own map[int]*uop.UOp // scratch, by Param, that is in the place of arrays
 
@@ -38,6 +39,7 @@ type insertionPoint struct {
 
 	unrolled affine.RangeSet // open ranges whose values are lanes or registers, side by side
 
+	asked  bool       // whether all lanes lie within what they read
 	guards []*uop.UOp // conditions of open loops that wait for others to be opened
 	counts *uop.UOp   // of the loop that is opened next: without it an iteration changes nothing
 }
@@ -134,6 +136,11 @@ func (b *builder) param(i int) *uop.UOp {
 
 // level builds what lies at one place, then the loops inside. at is the name of the loop just opened.
 func (b *builder) level(loops []*nest.Axis, sp insertionPoint, at string, leaf func(sp insertionPoint) []codegen.Stmt) []codegen.Stmt {
+	if b.mayBeTwice(sp) {
+		if out := b.twice(loops, sp, func(sp insertionPoint) []codegen.Stmt { return b.level(loops, sp, at, leaf) }); out != nil {
+			return out
+		}
+	}
 	out, sp := b.compute(sp, at)
 	if len(loops) == 0 {
 		if len(sp.guards) > 0 {
