@@ -855,6 +855,8 @@ export class Tensor {
   svd(options?: { full?: boolean }): [Tensor, Tensor, Tensor]
   /** eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. */
   eigh(options?: { upper?: boolean }): [Tensor, Tensor]
+  /** eigvalsh are the eigenvalues of symmetric matrices, rising, as eigh gives them, which takes longer for the vectors. */
+  eigvalsh(options?: { upper?: boolean }): Tensor
   /** pinv is the pseudoinverse (Moore, Penrose). Singular values up to max(atol, rtol·largest) count as 0; negative tolerances stand for atol = 0 and rtol = the larger size times the type's precision. Unless given: atol -1, rtol -1. */
   pinv(options?: { atol?: number; rtol?: number }): Tensor
   /** matrixRank counts the singular values above a tolerance (see pinv). Unless given: atol -1, rtol -1. */

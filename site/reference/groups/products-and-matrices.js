@@ -152,6 +152,12 @@ export const methods = [
     run: ({ w, m }) => m.eigh(),
   },
   {
+    name: "eigvalsh", form: "x.eigvalsh(options?: { upper?: boolean })", gives: "Tensor",
+    says: "eigvalsh are the eigenvalues of symmetric matrices, rising, as eigh gives them, which takes longer for the vectors.",
+    uses: ["m"],
+    run: ({ w, m }) => m.eigvalsh(),
+  },
+  {
     name: "pinv", form: "x.pinv(options?: { atol?: number; rtol?: number })", gives: "Tensor",
     says: "pinv is the pseudoinverse (Moore, Penrose). Singular values up to max(atol, rtol·largest) count as 0; negative tolerances stand for atol = 0 and rtol = the larger size times the type's precision. Unless given: atol -1, rtol -1.",
     uses: ["b"],
