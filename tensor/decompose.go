@@ -349,7 +349,11 @@ func (t *Tensor) PInv(atol, rtol float64) *Tensor {
 	}
 	u, s, v := t.singular()
 	inverse := s.Gt(cutoff(t, s, atol, rtol)).Where(s.Reciprocal(), 0)
-	y := v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T())
+	return statedPInv(v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T()), t)
+}
+
+// statedPInv is the pseudoinverse y of t with its derivatives.
+func statedPInv(y, t *Tensor) *Tensor {
 	return statedAll("PInv", []*Tensor{y, t.Detach()}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
 		y, c, t := v[0], v[1], in[0]
 		z := y.MatMul(y.T()).MatMul(t.T())

@@ -486,3 +486,34 @@ func TestEigenvaluesAreThoseThatWereGiven(t *testing.T) {
 	}
 	require.True(t, data[bool](t, tensor.Full(math.NaN(), dtype.F64, 10, 10).Eigvalsh(false).IsNaN().All())[0])
 }
+
+// Least squares of full rank and of less, of high and wide systems, are those of the pseudoinverse, and so are their derivatives.
+func TestLeastSquaresOfAnyRank(t *testing.T) {
+	tensor.Seed(169300003)
+	for _, s := range [][3]int{{1, 1, 1}, {5, 5, 5}, {7, 3, 3}, {7, 3, 2}, {3, 7, 3}, {3, 7, 1}, {60, 33, 33}, {60, 33, 20}, {33, 60, 33}, {33, 60, 20}, {4, 4, 0}} {
+		m, n, rank := s[0], s[1], s[2]
+		a := tensor.Randn(2, m, rank).To(dtype.F64).MatMul(tensor.Randn(2, rank, n).To(dtype.F64))
+		b := tensor.Randn(2, m, 3).To(dtype.F64)
+		want := a.PInv(-1, 1e-9).MatMul(b)
+		near(t, data[float64](t, want), a.Lstsq(b), 1e-8, s)
+		near(t, data[float64](t, want), a.Mul(1e-200).Lstsq(b).Mul(1e-200), 1e-8, s)
+		near(t, data[float64](t, want.Select(-1, 1)), a.Lstsq(b.Select(-1, 1)), 1e-8, s)
+		if rank == min(m, n) {
+			near(t, data[float64](t, want), a.To(dtype.F32).Lstsq(b.To(dtype.F32)).To(dtype.F64), 5e-2, s)
+		}
+		if m < 10 && rank == min(m, n) {
+			f := func(x *tensor.Tensor) *tensor.Tensor {
+				return x.Mul(tensor.Arange(2*n*3).Add(1).Reshape(2, n, 3).To(dtype.F64)).Sum()
+			}
+			wanted := f(a.PInv(-1, 1e-9).MatMul(b)).Grad(a, b)
+			for i, g := range f(a.Lstsq(b)).Grad(a, b) {
+				near(t, data[float64](t, wanted[i]), g, 1e-8, s)
+			}
+		}
+	}
+	require.Equal(t, []int{2, 4, 3}, tensor.Zeros(2, 0, 4).Lstsq(tensor.Zeros(2, 0, 3)).Shape())
+	same(t, make([]float64, 12), tensor.Zeros(0, 4).Lstsq(tensor.Zeros(0, 3)))
+	for _, x := range data[float64](t, tensor.Full(math.NaN(), dtype.F64, 10, 4).Lstsq(tensor.Ones(10).To(dtype.F64))) {
+		require.True(t, math.IsNaN(x))
+	}
+}

@@ -839,7 +839,7 @@ export class Tensor {
   choleskySolve(b: Tensor): Tensor
   /** solveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set, its diagonal is taken as ones. A 0 in the diagonal is a error when the result is read. */
   solveTriangular(b: Tensor, options?: { upper?: boolean; unit?: boolean }): Tensor
-  /** lstsq gives the x of least norm for which the norm of t·x − b is least, by pinv: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector. */
+  /** lstsq gives the x of least norm for which the norm of t·x − b is least: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector. Columns that lie in the span of others but for the larger size times the type's precision have no rank. */
   lstsq(b: Tensor): Tensor
   /** tensorSolve gives x with tensorDot(t, x) = b, where the axes of b are the first of t's, and the others those of x. */
   tensorSolve(b: Tensor): Tensor

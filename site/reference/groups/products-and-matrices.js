@@ -105,7 +105,7 @@ export const methods = [
   },
   {
     name: "lstsq", form: "x.lstsq(b: Tensor)", gives: "Tensor",
-    says: "lstsq gives the x of least norm for which the norm of t·x − b is least, by pinv: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector.",
+    says: "lstsq gives the x of least norm for which the norm of t·x − b is least: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector. Columns that lie in the span of others but for the larger size times the type's precision have no rank.",
     uses: ["b", "m"],
     run: ({ w, b, m }) => b.lstsq(m.at(0)),
   },
