@@ -14,6 +14,7 @@ import (
 // computed once, and nothing is selected by where an element stands.
 const (
 	fewestPieces = 8  // fewer selections are cheap
+	fewNodes     = 64 // of what is selected: as many are computed once, however few the pieces
 	mostPieces   = 64 // of a kernel's text
 	longestStack = 24
 	pieceVisits  = 1 << 12 // nodes that are looked at for the axes of a kernel
@@ -32,7 +33,7 @@ func (s *scheduler) stacked(u *uop.UOp, axes []*uop.UOp) []*uop.UOp {
 			n *= size
 		}
 	}
-	if n < fewestPieces {
+	if n < 2 {
 		return nil
 	}
 	w := &stackWalk{s: s, root: u, axes: axes, cuts: map[*uop.UOp]map[int]bool{}, whole: map[*uop.UOp]bool{}, along: map[*uop.UOp]int{}, seen: map[string]bool{}}
@@ -46,7 +47,7 @@ func (s *scheduler) stacked(u *uop.UOp, axes []*uop.UOp) []*uop.UOp {
 			out, n = append(out, r), n*size
 		}
 	}
-	if n < fewestPieces || n > mostPieces {
+	if n < 2 || n < fewestPieces && w.nodes < fewNodes || n > mostPieces {
 		return nil
 	}
 	return out

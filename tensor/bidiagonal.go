@@ -57,39 +57,84 @@ const countedAtOnce = 16
 // elements of the diagonal matrix in the factors l·d·lᵀ of bᵀ·b − x are negative. All values are found at once, each bit by bit of the
 // binary form of its square, from the highest on.
 func bisect(d, e *Tensor) *Tensor {
-	n, kind := d.Dim(-1), d.DType()
 	most := d.Abs().Maximum(e.Abs()).MaxKeep(-1)
 	bound := most.Eq(0).Where(1, most.Mul(4)).Contiguous() // so that all values are at most 1/2
-	blocks := (n + countedAtOnce - 1) / countedAtOnce
-	size := (n + blocks - 1) / blocks
-	fit := func(x *Tensor, beyond float64) *Tensor {
-		x = x.Div(bound).Square()
-		return arange(blocks*size).Lt(n).Where(x.like(extend(x.node(), x.Rank()-1, 0, blocks*size-n)), beyond).Contiguous()
-	}
-	main, beside := fit(d, 2), fit(e, 0)
-	least := 1e-30
-	if kind == dtype.F64 {
-		least = 1e-290
-	}
+	c := newCount(d.Div(bound).Square(), e.Div(bound).Square(), func(shift, ratio *Tensor) *Tensor { return shift.Mul(ratio) })
+	room := arange(c.n).RSub(c.n - 1).To(d.DType())
 	bits := fallingBits(d)
-	room := arange(n).RSub(n - 1)
-	places := d.everyPlace(blocks, size)
 	found := bits[0].Mul(0).Expand(d.Shape()...).Contiguous()
 	for _, bit := range bits {
 		more := found.Add(bit)
-		x := more.Bitcast(kind)
-		shift, count := x.Neg(), x.Mul(0).To(dtype.I32)
-		for _, at := range places {
-			for k := range size {
-				step := at.Add(k)
-				p := main.line(-1, step).Add(shift)
-				p = p.Abs().Lt(least).Where(-least, p)
-				count = count.Add(p.Lt(0).To(dtype.I32))
-				shift = shift.Mul(beside.line(-1, step).Div(p)).Sub(x)
-			}
-			shift, count = shift.Contiguous(), count.Contiguous()
-		}
-		found = count.Le(room).Where(more, found).Contiguous()
+		found = c.below(more.Bitcast(d.DType())).Le(room).Where(more, found).Contiguous()
 	}
-	return found.Bitcast(kind).Sqrt().Mul(bound)
+	square := found.Bitcast(d.DType())
+	return square.Le(2*c.least).Where(0, square.Sqrt()).Mul(bound)
+}
+
+// bisectSymmetric gives the eigenvalues, rising, of symmetric matrices of three diagonals, as bisect does: how many are less than x is
+// how many are negative in the factors of the matrix − x. Bits are those of a binary fraction, which is as exact as the matrix.
+func bisectSymmetric(d, e *Tensor) *Tensor {
+	size := e.Abs()
+	most := d.Abs().Add(size).Add(before(size)).MaxKeep(-1)
+	bound := most.Eq(0).Where(1, most.Mul(4)).Contiguous() // so that all values are at most 1/4
+	c := newCount(d.Div(bound), e.Div(bound).Square().Neg(), func(_, ratio *Tensor) *Tensor { return ratio })
+	room := arange(c.n).To(d.DType())
+	bit := d.ints([]int32{1}, 1).To(d.DType()).Mul(0.5).Contiguous()
+	found := bit.Neg().Expand(d.Shape()...).Contiguous()
+	for range d.DType().Digits() + 2 {
+		more := found.Add(bit)
+		found = c.below(more).Le(room).Where(more, found).Contiguous()
+		bit = bit.Mul(0.5).Contiguous()
+	}
+	return found.Mul(bound)
+}
+
+// count says how many values of matrices of a few diagonals lie below numbers: how many pivots of an elimination are negative. What an
+// elimination leaves to the next pivot is carried from row to row.
+type count struct {
+	n            int
+	main, beside []*Tensor // some rows at a time, [… 1 size]
+	carried      func(shift, ratio *Tensor) *Tensor
+	least        float64 // pivots that are nearly 0 are positive, and at least this
+}
+
+func newCount(main, beside *Tensor, carried func(shift, ratio *Tensor) *Tensor) *count {
+	c := &count{n: main.Dim(-1), carried: carried, least: 1e-30}
+	if main.DType() == dtype.F64 {
+		c.least = 1e-290
+	}
+	blocks := (c.n + countedAtOnce - 1) / countedAtOnce
+	size := (c.n + blocks - 1) / blocks
+	parts := func(x *Tensor, beyond float64) (out []*Tensor) {
+		x = arange(blocks*size).Lt(c.n).Where(x.like(extend(x.node(), x.Rank()-1, 0, blocks*size-c.n)), beyond)
+		for i := range blocks {
+			out = append(out, x.Narrow(-1, i*size, size).Unsqueeze(-2).Contiguous())
+		}
+		return out
+	}
+	c.main, c.beside = parts(main, 2), parts(beside, 0)
+	return c
+}
+
+// below is how many values lie below each x.
+func (c *count) below(x *Tensor) *Tensor {
+	x = x.Unsqueeze(-2)
+	two := x.Expand(with(x.shape(), x.Rank()-2, 2)...)
+	pair := func(shift, n *Tensor) *Tensor { return firstRows(1, two.Mul(0).Add(shift), n) }
+	state := pair(x.Neg(), x.Mul(0))
+	for i, main := range c.main {
+		shift, n := state.Narrow(-2, 0, 1), state.Narrow(-2, 1, 1)
+		for k := range main.Dim(-1) {
+			p := main.Narrow(-1, k, 1).Add(shift)
+			negative := p.Lt(-c.least)
+			p = negative.Where(p, p.Add(2*c.least))
+			n = n.Add(negative.To(n.DType()))
+			shift = c.carried(shift, c.beside[i].Narrow(-1, k, 1).Div(p)).Sub(x)
+		}
+		state = pair(shift, n)
+		if i < len(c.main)-1 {
+			state = state.Contiguous()
+		}
+	}
+	return state.Narrow(-2, 1, 1).Squeeze(-2)
 }

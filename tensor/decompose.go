@@ -16,8 +16,10 @@ func (t *Tensor) QR(complete bool) (q, r *Tensor) {
 	if complete {
 		wide = m
 	}
-	r, q = householder(t, min(k, max(m-1, 0)), wide)
-	return q, r.Narrow(-2, 0, wide)
+	most := t.Detach().Abs().MaxKeep(-2) // of each column, so that squares neither overflow nor vanish
+	most = most.Eq(0).Where(1, most).Contiguous()
+	r, q = householder(t.Div(most), min(k, max(m-1, 0)), wide)
+	return q, r.Narrow(-2, 0, wide).Mul(most)
 }
 
 // sweeps is how many rounds over all pairs of n columns bring them orthogonal to within the type.
@@ -230,28 +232,46 @@ func inverseOrZero(x *Tensor) *Tensor {
 // Eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ.
 // Of t the lower triangle is read, or the upper one.
 func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
-	t.square("Eigh")
-	a := t
-	if upper {
-		a = t.T()
-	}
-	a = a.mirrored()
-	n := a.Dim(-1)
-	if n == 0 {
+	a := t.symmetric("Eigh", upper)
+	if a.Dim(-1) == 0 {
 		return a.Sum(-1), a
 	}
 	w, v = eigen(a.Detach())
-	parts := statedAll("Eigh", []*Tensor{w, v}, []*Tensor{a}, func(values, in []*Tensor) []*Tensor {
+	parts := statedEigen(a, w, v)
+	return parts[0], parts[1]
+}
+
+// Eigvalsh are the eigenvalues of symmetric matrices, rising, as Eigh gives them, which takes longer for the vectors.
+func (t *Tensor) Eigvalsh(upper bool) *Tensor {
+	a := t.symmetric("Eigvalsh", upper)
+	if a.Dim(-1) == 0 {
+		return a.Sum(-1)
+	}
+	w, v := eigen(a.Detach()) // for derivatives alone
+	if a.Dim(-1) > fewTurned {
+		w = eigenvalues(a.Detach())
+	}
+	return statedEigen(a, w, v)[0]
+}
+
+// symmetric is the matrix of which t is the lower triangle, or the upper one.
+func (t *Tensor) symmetric(op string, upper bool) *Tensor {
+	t.square(op)
+	if upper {
+		t = t.T()
+	}
+	return t.mirrored()
+}
+
+// statedEigen are eigenvalues and eigenvectors of a with their derivatives.
+func statedEigen(a, w, v *Tensor) []*Tensor {
+	return statedAll("Eigh", []*Tensor{w, v}, []*Tensor{a}, func(values, in []*Tensor) []*Tensor {
 		w, v := values[0], values[1]
 		p := v.T().MatMul(in[0]).MatMul(v)
 		f := inverseOrZero(w.Unsqueeze(-2).Sub(w.Unsqueeze(-1)))
 		return []*Tensor{p.Diagonal(0), v.MatMul(f.Mul(p))}
 	})
-	return parts[0], parts[1]
 }
-
-// rotated is the size up to which eigenvectors are found by rotations alone.
-const rotated = 32
 
 // eigen gives the eigenvalues, rising, and eigenvectors, as columns, of symmetric matrices, without derivatives.
 func eigen(a *Tensor) (w, v *Tensor) {
@@ -260,16 +280,26 @@ func eigen(a *Tensor) (w, v *Tensor) {
 		a = a.To(dtype.F32)
 	}
 	a = a.Contiguous()
-	if n := a.Dim(-1); n <= rotated {
+	if n := a.Dim(-1); n <= leafRows {
 		v = eigenvectors(a)
 		w, order := v.Mul(a.MatMul(v)).Sum(-2).Sort(-1, false)
 		return w.To(kind), v.like(v.node().Gather(order.Unsqueeze(-2).Expand(v.Shape()...).node(), v.Rank()-1)).To(kind)
 	}
-	most := a.Abs().MaxKeep(-1).MaxKeep(-2)
-	most = most.Eq(0).Where(1, most).Contiguous()
-	d, e, q := tridiagonal(a.Div(most))
+	a, by := a.levelled()
+	d, e, q := tridiagonal(a)
 	w, v = conquer(d, e)
-	return w.Mul(most.Squeeze(-1)).To(kind), q.apply(v.T()).To(kind)
+	return w.Mul(by).To(kind), q.apply(v.T()).To(kind)
+}
+
+// eigenvalues are those that eigen gives.
+func eigenvalues(a *Tensor) *Tensor {
+	kind := a.DType()
+	if kind.Size() < 4 {
+		a = a.To(dtype.F32)
+	}
+	a, by := a.levelled()
+	d, e, _ := tridiagonal(a)
+	return bisectSymmetric(d, e).Mul(by).To(kind)
 }
 
 // eigenvectors of symmetric matrices, as columns. With a multiple of the identity added, that makes all eigenvalues positive and
@@ -319,7 +349,11 @@ func (t *Tensor) PInv(atol, rtol float64) *Tensor {
 	}
 	u, s, v := t.singular()
 	inverse := s.Gt(cutoff(t, s, atol, rtol)).Where(s.Reciprocal(), 0)
-	y := v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T())
+	return statedPInv(v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T()), t)
+}
+
+// statedPInv is the pseudoinverse y of t with its derivatives.
+func statedPInv(y, t *Tensor) *Tensor {
 	return statedAll("PInv", []*Tensor{y, t.Detach()}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
 		y, c, t := v[0], v[1], in[0]
 		z := y.MatMul(y.T()).MatMul(t.T())

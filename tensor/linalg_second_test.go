@@ -41,6 +41,8 @@ func TestSecondDerivativesOfLinearAlgebra(t *testing.T) {
 			u, s, vt := x.Narrow(1, 0, 2).SVD(false)
 			return s.Mul(s).Mul(s).Sum().Add(weighed(u.Square())).Add(weighed(vt.Square()))
 		},
+		"Eigvalsh":       func(x *tensor.Tensor) *tensor.Tensor { return spd(x).Mul(0.2).Eigvalsh(false).Exp().Sum() },
+		"Lstsq":          func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.Narrow(1, 0, 2).Lstsq(b)) },
 		"SingularValues": func(x *tensor.Tensor) *tensor.Tensor { return x.SingularValues().Exp().Sum() },
 		"PInv":           func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.Narrow(1, 0, 2).PInv(0, 0)) },
 		"QR": func(x *tensor.Tensor) *tensor.Tensor {

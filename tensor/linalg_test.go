@@ -431,3 +431,89 @@ func TestFewAndManyPlaces(t *testing.T) {
 	same(t, slices.Concat(no, yes), x.Reshape(2000).Gt(1).ArgSort(0, false))
 	same(t, slices.Concat(yes, no), x.Reshape(2000).Gt(1).ArgSort(0, true))
 }
+
+// What is large or small is factored as what is of common size is.
+func TestFactorsOfAnyMagnitude(t *testing.T) {
+	tensor.Seed(169300001)
+	for _, shape := range [][]int{{3, 3}, {30, 12}, {12, 30}, {2, 20, 20}, {70, 70}} {
+		x := tensor.Randn(shape...)
+		want := data[float64](t, x.To(dtype.F64))
+		for _, f := range []float64{1e-30, 1e-25, 1e25, 1e30} {
+			q, r := x.Mul(f).QR(false)
+			near(t, want, q.MatMul(r.Div(f)).To(dtype.F64), 1e-4, shape, f)
+			orthonormal(t, q, 1e-5, "q")
+			p, l, u := x.Mul(f).LU()
+			near(t, want, p.MatMul(l).MatMul(u.Div(f)).To(dtype.F64), 1e-4, shape, f)
+			if shape[len(shape)-1] != shape[len(shape)-2] {
+				continue
+			}
+			s := x.Add(x.T())
+			w, v := s.Mul(f).Eigh(false)
+			near(t, data[float64](t, s.To(dtype.F64)), v.Mul(w.Div(f).Unsqueeze(-2)).MatMul(v.T()).To(dtype.F64), 1e-4, shape, f)
+			near(t, data[float64](t, w.Div(f).To(dtype.F64)), s.Mul(f).Eigvalsh(false).Div(f).To(dtype.F64), 1e-4, shape, f)
+		}
+	}
+	q, r := tensor.Randn(20, 3).Mul(tensor.Of([]float32{1e-30, 1, 1e30})).QR(false) // columns that are far apart
+	orthonormal(t, q, 1e-5, "q")
+	require.True(t, data[bool](t, r.IsFinite().All())[0])
+}
+
+// Eigenvalues alone, of matrices that are made of given ones, are these, also where some are equal or 0.
+func TestEigenvaluesAreThoseThatWereGiven(t *testing.T) {
+	tensor.Seed(169300002)
+	for _, n := range []int{1, 2, 8, 9, 17, 40, 70} {
+		want := make([]float64, n)
+		for i := range want {
+			switch {
+			case i%5 == 3:
+			case i%5 == 2:
+				want[i] = want[i-1]
+			default:
+				want[i] = 5 * math.Sin(float64(3*i+1))
+			}
+		}
+		q, _ := tensor.Randn(2, n, n).To(dtype.F64).QR(false)
+		a := q.Mul(tensor.Of(want)).MatMul(q.T())
+		slices.Sort(want)
+		for d, tol := range map[dtype.DType]float64{dtype.F64: 1e-14, dtype.F32: 6e-6, dtype.F16: 1e-2} {
+			for _, upper := range []bool{false, true} {
+				near(t, slices.Concat(want, want), a.To(d).Eigvalsh(upper).To(dtype.F64), tol, d, n)
+			}
+		}
+	}
+	for _, x := range data[float64](t, tensor.Zeros(10, 10).To(dtype.F64).Eigvalsh(false)) {
+		require.Zero(t, x)
+	}
+	require.True(t, data[bool](t, tensor.Full(math.NaN(), dtype.F64, 10, 10).Eigvalsh(false).IsNaN().All())[0])
+}
+
+// Least squares of full rank and of less, of high and wide systems, are those of the pseudoinverse, and so are their derivatives.
+func TestLeastSquaresOfAnyRank(t *testing.T) {
+	tensor.Seed(169300003)
+	for _, s := range [][3]int{{1, 1, 1}, {5, 5, 5}, {7, 3, 3}, {7, 3, 2}, {3, 7, 3}, {3, 7, 1}, {60, 33, 33}, {60, 33, 20}, {33, 60, 33}, {33, 60, 20}, {4, 4, 0}} {
+		m, n, rank := s[0], s[1], s[2]
+		a := tensor.Randn(2, m, rank).To(dtype.F64).MatMul(tensor.Randn(2, rank, n).To(dtype.F64))
+		b := tensor.Randn(2, m, 3).To(dtype.F64)
+		want := a.PInv(-1, 1e-9).MatMul(b)
+		near(t, data[float64](t, want), a.Lstsq(b), 1e-8, s)
+		near(t, data[float64](t, want), a.Mul(1e-200).Lstsq(b).Mul(1e-200), 1e-8, s)
+		near(t, data[float64](t, want.Select(-1, 1)), a.Lstsq(b.Select(-1, 1)), 1e-8, s)
+		if rank == min(m, n) {
+			near(t, data[float64](t, want), a.To(dtype.F32).Lstsq(b.To(dtype.F32)).To(dtype.F64), 5e-2, s)
+		}
+		if m < 10 && rank == min(m, n) {
+			f := func(x *tensor.Tensor) *tensor.Tensor {
+				return x.Mul(tensor.Arange(2*n*3).Add(1).Reshape(2, n, 3).To(dtype.F64)).Sum()
+			}
+			wanted := f(a.PInv(-1, 1e-9).MatMul(b)).Grad(a, b)
+			for i, g := range f(a.Lstsq(b)).Grad(a, b) {
+				near(t, data[float64](t, wanted[i]), g, 1e-8, s)
+			}
+		}
+	}
+	require.Equal(t, []int{2, 4, 3}, tensor.Zeros(2, 0, 4).Lstsq(tensor.Zeros(2, 0, 3)).Shape())
+	same(t, make([]float64, 12), tensor.Zeros(0, 4).Lstsq(tensor.Zeros(0, 3)))
+	for _, x := range data[float64](t, tensor.Full(math.NaN(), dtype.F64, 10, 4).Lstsq(tensor.Ones(10).To(dtype.F64))) {
+		require.True(t, math.IsNaN(x))
+	}
+}

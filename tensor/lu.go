@@ -49,16 +49,6 @@ func (t *Tensor) rowsFrom(from *Tensor) *Tensor {
 	return t.like(t.node().Gather(from.Expand(t.Shape()...).node(), t.Rank()-2))
 }
 
-// Lstsq gives the x of least norm for which the norm of t·x − b is least, by PInv: t is m×n of any rank, b has m rows. With one axis less
-// than t, b is a vector.
-func (t *Tensor) Lstsq(b *Tensor) *Tensor {
-	t.matrix("Lstsq")
-	if b.Rank() == t.Rank()-1 {
-		return t.PInv(-1, -1).MatMul(b.Unsqueeze(-1)).Squeeze(-1)
-	}
-	return t.PInv(-1, -1).MatMul(b)
-}
-
 // TensorSolve gives x with TensorDot(t, x) = b, where the axes of b are the first of t's, and the others those of x.
 func (t *Tensor) TensorSolve(b *Tensor) *Tensor {
 	n := b.Numel()

@@ -48,7 +48,7 @@ func tridiagonalRows(a *Tensor, n int, places, steps []*Tensor) (d, e *Tensor, q
 	return d, e, q
 }
 
-// leafRows is the most rows of what a tridiagonal matrix is divided into.
+// leafRows is the most rows of matrices whose eigenvectors are found by rotations, and of what a tridiagonal matrix is divided into.
 const leafRows = 16
 
 // conquer gives the eigenvalues, rising, of symmetric tridiagonal matrices, and their eigenvectors as rows. A matrix is divided into two

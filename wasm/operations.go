@@ -128,6 +128,7 @@ var table = []operation{
 	{"dropout", "p=0.5", one.Dropout},
 	{"dstack", "- tensors", tensor.DStack},
 	{"eigh", "upper=false", one.Eigh},
+	{"eigvalsh", "upper=false", func(c *call) one { x, upper := c.tensor(), c.truth(); return x.Eigvalsh(upper) }},
 	{"einReduce", "formula how=0:sum:mean:max:min:prod:any:all:logSumExp sizes?", opEinReduce},
 	{"einRepeat", "formula sizes?", one.EinRepeat},
 	{"einsum", "- formula tensors?", opEinsum},

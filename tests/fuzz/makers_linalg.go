@@ -120,6 +120,7 @@ var linear = []maker{
 	matrix(small(func(g *generator, m int) (Op, bool) { return out(g.N(3), "SVD", m, boolean(g.One(2))) })),
 	matrix(small(func(g *generator, m int) (Op, bool) { return out(g.N(2), "Eigh", m, boolean(g.One(2))) })),
 	matrix(small(func(g *generator, m int) (Op, bool) { return out(0, "Eigh", m, boolean(g.One(2))) })),
+	matrix(small(func(g *generator, m int) (Op, bool) { return on("Eigvalsh", m, boolean(g.One(2))) })),
 	matrix(small(func(g *generator, m int) (Op, bool) { return on("SingularValues", m) })),
 	matrix(small(func(g *generator, m int) (Op, bool) {
 		return on(pick(g.Rand, "PInv", "MatrixRank"), m, flt(-1), flt(-1))

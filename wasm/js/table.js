@@ -174,6 +174,7 @@ n unravelIndex | shape:list | unravelled
 2 qr | {complete:flag} | q r
 3 svd | {full:flag} | left least right
 2 eigh | {upper:flag} | row as
+1 eigvalsh | {upper:flag} | row
 1 pinv | {atol:number rtol:number} | turned
 1 matrixRank | {atol:number rtol:number} | batch:i32
 1 newtonSchulz | steps:int(0..)? {coefficients:reals eps:number}

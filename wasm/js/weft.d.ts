@@ -839,7 +839,7 @@ export class Tensor {
   choleskySolve(b: Tensor): Tensor
   /** solveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set, its diagonal is taken as ones. A 0 in the diagonal is a error when the result is read. */
   solveTriangular(b: Tensor, options?: { upper?: boolean; unit?: boolean }): Tensor
-  /** lstsq gives the x of least norm for which the norm of t·x − b is least, by pinv: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector. */
+  /** lstsq gives the x of least norm for which the norm of t·x − b is least: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector. Columns that lie in the span of others but for the larger size times the type's precision have no rank. */
   lstsq(b: Tensor): Tensor
   /** tensorSolve gives x with tensorDot(t, x) = b, where the axes of b are the first of t's, and the others those of x. */
   tensorSolve(b: Tensor): Tensor
@@ -855,6 +855,8 @@ export class Tensor {
   svd(options?: { full?: boolean }): [Tensor, Tensor, Tensor]
   /** eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. */
   eigh(options?: { upper?: boolean }): [Tensor, Tensor]
+  /** eigvalsh are the eigenvalues of symmetric matrices, rising, as eigh gives them, which takes longer for the vectors. */
+  eigvalsh(options?: { upper?: boolean }): Tensor
   /** pinv is the pseudoinverse (Moore, Penrose). Singular values up to max(atol, rtol·largest) count as 0; negative tolerances stand for atol = 0 and rtol = the larger size times the type's precision. Unless given: atol -1, rtol -1. */
   pinv(options?: { atol?: number; rtol?: number }): Tensor
   /** matrixRank counts the singular values above a tolerance (see pinv). Unless given: atol -1, rtol -1. */

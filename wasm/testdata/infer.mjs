@@ -154,7 +154,7 @@ const special = {
   outer: () => [rank(1, 1), rank(1, 1)], linear: () => { const x = rank(1); return [x, shaped([...odds(4) ? [] : [3], x.shape.at(-1)]), ...odds(2) ? [] : [shaped([1])]] },
   tensorDot: () => { const x = rank(1); const a = below(x.shape.length); return [x, shaped([2, x.shape[a]]), a, 1] },
   cross: () => { const x = where((t) => t.shape.at(-1) === 3); return [x, near(x)] },
-  inv: () => [square()], det: () => [square()], logDet: () => [square()], slogDet: () => [square()], cholesky: () => [square()], matrixExp: () => [square()], eigh: () => [square()], cond: () => [square(), one(...methods.Words.matrixNorm)],
+  inv: () => [square()], det: () => [square()], logDet: () => [square()], slogDet: () => [square()], cholesky: () => [square()], matrixExp: () => [square()], eigh: () => [square()], eigvalsh: () => [square()], cond: () => [square(), one(...methods.Words.matrixNorm)],
   matrixPower: () => [square(), between(-2, 3)], solve: () => { const x = square(); return [x, odds(3) ? shaped(x.shape.slice(0, -1), x.dtype) : batched(x, x.shape.at(-1), 2)] },
   choleskySolve: () => { const x = square(); return [x, batched(x, x.shape.at(-1), 2)] }, solveTriangular: () => special.choleskySolve(),
   qr: () => [rank(2, 3, floats), { complete: odds(2) }], svd: () => [rank(2, 3, floats), { full: odds(2) }], singularValues: () => [rank(2, 3, floats)], pinv: () => [rank(2, 3, floats)], matrixRank: () => [rank(2, 3, floats)],

@@ -105,7 +105,7 @@ export const methods = [
   },
   {
     name: "lstsq", form: "x.lstsq(b: Tensor)", gives: "Tensor",
-    says: "lstsq gives the x of least norm for which the norm of t·x − b is least, by pinv: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector.",
+    says: "lstsq gives the x of least norm for which the norm of t·x − b is least: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector. Columns that lie in the span of others but for the larger size times the type's precision have no rank.",
     uses: ["b", "m"],
     run: ({ w, b, m }) => b.lstsq(m.at(0)),
   },
@@ -150,6 +150,12 @@ export const methods = [
     says: "eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one.",
     uses: ["m"],
     run: ({ w, m }) => m.eigh(),
+  },
+  {
+    name: "eigvalsh", form: "x.eigvalsh(options?: { upper?: boolean })", gives: "Tensor",
+    says: "eigvalsh are the eigenvalues of symmetric matrices, rising, as eigh gives them, which takes longer for the vectors.",
+    uses: ["m"],
+    run: ({ w, m }) => m.eigvalsh(),
   },
   {
     name: "pinv", form: "x.pinv(options?: { atol?: number; rtol?: number })", gives: "Tensor",
