@@ -129,6 +129,9 @@ func TestErrorsNameLayers(t *testing.T) {
 		"inner sizes 3 and 2 differ, in nn.Sequential[1], nn.Sequential[1], nn.Linear (layers_test.go:": func() {
 			nested.Forward(ramp(1, 4), false)
 		},
+		"inner sizes 5 and 2 differ, in nn.Recurrent (layers_test.go:": func() {
+			nn.NewRecurrent(nn.LSTMCell, 2, 3, 1, false).Forward(ramp(3, 2, 5), nn.States{}, false)
+		},
 		"in nn.TransformerLayer, nn.Linear (layers_test.go:": func() {
 			l := nn.NewTransformerLayer(4, 2, 6, false)
 			l.Narrow = nn.NewLinear(5, 4)

@@ -1,6 +1,9 @@
 package onnx
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -117,6 +120,23 @@ func TestLiars(t *testing.T) {
 			require.True(t, strings.Contains(err.Error(), s), "%s: %q is not in: %v", name, s, err)
 		}
 	}
+}
+
+// What is no file of a certain size is not read: a pipe would wait, and a device may never end.
+func TestOpenRefusesWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Open(dir)
+	require.ErrorContains(t, err, dir+": is not a regular file")
+	pipe := filepath.Join(dir, "pipe")
+	if exec.Command("mkfifo", pipe).Run() != nil {
+		t.Skip("no mkfifo")
+	}
+	_, err = Open(pipe)
+	require.ErrorContains(t, err, pipe+": is not a regular file")
+	path := filepath.Join(dir, "model.onnx")
+	require.NoError(t, os.WriteFile(path, withInit(outside("location", "pipe")), 0o600))
+	_, err = Open(path)
+	require.ErrorContains(t, err, `its data lie in "pipe", which is no ordinary file`)
 }
 
 // FuzzRead reads whatever comes: it gives an error or a model.

@@ -14,6 +14,7 @@ package onnx
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -104,6 +105,13 @@ func Open(path string) (*Model, error) {
 }
 
 func open(path string) (*Model, error) {
+	info, err := os.Stat(path) // before it is opened: a pipe would wait for someone who writes
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is not a regular file")
+	}
+	if err != nil {
+		return nil, &Error{File: path, Err: err}
+	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &Error{File: path, Err: err}

@@ -126,18 +126,18 @@ func (t *tensorProto) elsewhere(files fs.FS, want int) ([]byte, error) {
 	if length != int64(want) {
 		return nil, fmt.Errorf("%d bytes are set aside for it in %.200q where its shape %v of %v has %d", length, name, t.dims, t.typ, want)
 	}
+	s, err := fs.Stat(files, name) // before it is opened, as in Open
+	if err != nil {
+		return nil, fmt.Errorf("its data: %w", err)
+	}
+	if !s.Mode().IsRegular() {
+		return nil, fmt.Errorf("its data lie in %.200q, which is no ordinary file", name)
+	}
 	f, err := files.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("its data: %w", err)
 	}
 	defer f.Close()
-	s, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !s.Mode().IsRegular() {
-		return nil, fmt.Errorf("its data lie in %.200q, which is no ordinary file", name)
-	}
 	if s.Size() < length || offset > s.Size()-length {
 		return nil, fmt.Errorf("its data are to lie at %d to %d of %.200q, which has %d bytes", offset, offset+length, name, s.Size())
 	}

@@ -12,7 +12,7 @@ func (t *Tensor) ReLU() *Tensor {
 	u := t.node()
 	zero := u.Int(0)
 	if t.DType() == dtype.Bool || t.DType().IsUnsigned() {
-		return t
+		return t.same()
 	}
 	v := u.Max(zero)
 	if t.IsFloat() {
@@ -25,7 +25,7 @@ func (t *Tensor) ReLU() *Tensor {
 func (t *Tensor) ReLU6() *Tensor {
 	switch {
 	case t.DType() == dtype.Bool:
-		return t
+		return t.same()
 	case t.DType().IsInt():
 		return t.Clamp(0, 6)
 	}

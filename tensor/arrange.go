@@ -83,7 +83,7 @@ func (t *Tensor) AtLeast(rank int) *Tensor {
 	}
 	switch r := t.Rank(); {
 	case r >= rank:
-		return t
+		return t.same()
 	case r == 2:
 		return t.Unsqueeze(2)
 	case r == 1 && rank == 3:
@@ -127,7 +127,7 @@ func CartesianProduct(ts ...*Tensor) *Tensor {
 		}
 	}
 	if len(ts) == 1 {
-		return ts[0]
+		return ts[0].same()
 	}
 	grid := Meshgrid(ts...)
 	for i := range grid {
@@ -168,7 +168,7 @@ func (t *Tensor) Rot90(k, first, second int) *Tensor {
 	case 3:
 		return t.Flip(a).Transpose(a, b)
 	}
-	return t
+	return t.same()
 }
 
 // Diff is the difference of neighbours along an axis, n times over; bools differ by exclusive or.
@@ -179,6 +179,7 @@ func (t *Tensor) Diff(n, axis int) *Tensor {
 	}
 	n = min(n, t.Dim(axis)) // then nothing is left
 	checkParts("Diff", t.shape(), n)
+	t = t.same()
 	for range n {
 		k := max(t.Dim(axis)-1, 0)
 		hi, lo := t.Narrow(axis, t.Dim(axis)-k, k), t.Narrow(axis, 0, k)

@@ -176,8 +176,7 @@ func (t *Tensor) Replace(o *Tensor) *Tensor {
 	if rec := recorder(); rec != nil && t.born != rec {
 		failArg("Replace", "a tensor from outside of a captured function is replaced in it, and no run would do that; use Assign")
 	}
-	if t != o {
-		u := o.node()
+	if u := o.node(); u != t.node() {
 		t.eng.Store(o.Engine()) // before the graph, which needs it
 		t.graph.Store(u)
 		t.owned.Store(false)

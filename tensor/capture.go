@@ -133,7 +133,10 @@ func (rec *capture) begin() (end func()) {
 func recorded(rec *capture, free bool, outs []*Tensor) []*uop.UOp {
 	var list []*uop.UOp
 	e := rec.eng
-	for _, t := range outs {
+	for i, t := range outs {
+		if t == nil {
+			failArg("Capture", "result %d of the function is nil", i)
+		}
 		if on := t.Engine(); free && on != nil {
 			e, free = on, false
 		}

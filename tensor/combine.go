@@ -48,7 +48,7 @@ func (t *Tensor) UnravelIndex(shape ...int) []*Tensor {
 		failType("UnravelIndex", []dtype.DType{t.DType()}, "needs integers")
 	}
 	checkSizes("UnravelIndex", shape)
-	out, rest := make([]*Tensor, len(shape)), t
+	out, rest := make([]*Tensor, len(shape)), t.same()
 	for i, n := range slices.Backward(shape) {
 		out[i] = rest
 		if i > 0 {

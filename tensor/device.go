@@ -17,7 +17,7 @@ func (t *Tensor) On(device string) *Tensor {
 		failDevice("On", err)
 	}
 	if t.Engine() == e {
-		return t
+		return t.same()
 	}
 	if t.constant() {
 		return newTensor(t.node(), nil).store("On", e, nowhere(t.node()))

@@ -71,7 +71,7 @@ func (g *Generator) AlphaDropout(t *Tensor, p float64) *Tensor {
 		failArg("AlphaDropout", "probability %v", p)
 	}
 	if p == 0 {
-		return t
+		return t.same()
 	}
 	const least = -1.7580993408473766 // −scale·alpha of SELU
 	if p == 1 {

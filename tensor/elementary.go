@@ -118,7 +118,7 @@ func (t *Tensor) SignBit() *Tensor {
 // NanToNum replaces NaN, inf and −inf.
 func (t *Tensor) NanToNum(nan, inf, negInf float64) *Tensor {
 	if !t.IsFloat() {
-		return t
+		return t.same()
 	}
 	x := widened(t.node())
 	top := x.Const(infinity(x.DType()))
@@ -146,7 +146,7 @@ func (t *Tensor) Frac() *Tensor { return t.Sub(t.Trunc()) }
 // RoundTo rounds to so many decimals, halves to the even digit; negative ones round to tens, hundreds, ….
 func (t *Tensor) RoundTo(decimals int) *Tensor {
 	if !t.IsFloat() {
-		return t
+		return t.same()
 	}
 	p := math.Pow(10, math.Abs(float64(decimals)))
 	if decimals < 0 {

@@ -156,7 +156,8 @@ func failDevice(op string, err error) {
 
 // library are the packages whose lines are not the user's.
 var library = []string{"github.com/weft-ml/weft/tensor.", "github.com/weft-ml/weft/nn.", "github.com/weft-ml/weft/uop.",
-	"github.com/weft-ml/weft/grad.", "github.com/weft-ml/weft/vmap.", "runtime."}
+	"github.com/weft-ml/weft/nn/recurrent.", "github.com/weft-ml/weft/grad.", "github.com/weft-ml/weft/vmap.", "github.com/weft-ml/weft/engine.",
+	"runtime.", "sync."}
 
 // Caller is the file and line of the first caller outside the library, for errors of packages that build
 // on this one and belong to it, such as nn.
@@ -215,7 +216,8 @@ func called() (at, of, layers string) {
 			if layers != "" {
 				layers = ", " + layers
 			}
-			layers = "nn." + strings.Trim(f.Function[len(layered):len(f.Function)-len(forward)], "(*)") + layers
+			_, name, _ := strings.Cut(f.Function[len(layered):len(f.Function)-len(forward)], ".")
+			layers = "nn." + strings.Trim(name, "(*)") + layers
 		}
 		of = f.Function
 		if !more {
@@ -224,9 +226,9 @@ func called() (at, of, layers string) {
 	}
 }
 
-// layered is the package of layers, and forward the method that each has.
+// layered is where the packages of layers are, and forward the method that each layer has.
 const (
-	layered = "github.com/weft-ml/weft/nn."
+	layered = "github.com/weft-ml/weft/nn"
 	forward = ".Forward"
 )
 

@@ -51,14 +51,14 @@ func Open(path string) (*File, error) {
 }
 
 func openRegular(path string, flags int) (*os.File, os.FileInfo, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // before it is opened: a pipe would wait for its other end
+		return nil, nil, &FileError{path, -1, errors.New("it is no regular file")}
+	}
 	f, err := os.OpenFile(path, flags, 0o644)
 	if err != nil {
 		return nil, nil, &FileError{path, -1, err}
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
-	}
 	if err != nil {
 		f.Close()
 		return nil, nil, &FileError{path, -1, err}

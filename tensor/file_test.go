@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -105,6 +106,11 @@ func TestFileErrors(t *testing.T) {
 
 	_, err = tensor.Open(t.TempDir())
 	require.ErrorContains(t, err, "no regular file")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if exec.Command("mkfifo", pipe).Run() == nil { // opening it would wait for someone who writes
+		_, err = tensor.Open(pipe)
+		require.ErrorContains(t, err, "no regular file")
+	}
 	_, err = tensor.Open(path + ".none")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

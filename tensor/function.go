@@ -80,7 +80,7 @@ func (t *Tensor) stated(name string, in, outs []*Tensor, i int, o FunctionOption
 // ContiguousBackward is t, whose gradient is computed and kept in memory before anything is done with it, as Contiguous does with a value.
 func (t *Tensor) ContiguousBackward() *Tensor {
 	if !t.IsFloat() {
-		return t
+		return t.same()
 	}
 	seed := uop.NewStandIn(t.DType(), t.shape()...)
 	return t.named(uop.FunctionArg{Name: "contiguous backward", Slot: seed.Slot()}, t.node(), seed.Contiguous())

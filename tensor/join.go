@@ -134,7 +134,7 @@ func (t *Tensor) SplitEvery(axis, n int) []*Tensor {
 		sizes = append(sizes, min(n, t.Dim(axis)-at))
 	}
 	if len(sizes) == 0 {
-		return []*Tensor{t}
+		return []*Tensor{t.same()}
 	}
 	return t.Split(axis, sizes...)
 }

@@ -341,7 +341,7 @@ func (t *Tensor) MatrixPower(n int) *Tensor {
 		t, n = t.invert("MatrixPower"), -n
 	}
 	var out *Tensor
-	for square := t; n > 0; n >>= 1 {
+	for square := t.same(); n > 0; n >>= 1 {
 		if n&1 == 1 {
 			if out == nil {
 				out = square

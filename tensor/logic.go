@@ -217,7 +217,7 @@ func (t *Tensor) Round() *Tensor { return t.rounded(roundEven) }
 // rounded applies f to floats and leaves integers; its derivative is zero.
 func (t *Tensor) rounded(f func(x *uop.UOp) *uop.UOp) *Tensor {
 	if !t.DType().IsFloat() {
-		return t
+		return t.same()
 	}
 	return t.like(f(t.node()).Detach())
 }

@@ -222,7 +222,7 @@ func (t *Tensor) Abs() *Tensor {
 	u := t.node()
 	switch {
 	case t.DType() == dtype.Bool || t.DType().IsUnsigned():
-		return t
+		return t.same()
 	case t.DType().IsFloat():
 		return t.like(absolute(u).Derive(u, sign(u)))
 	}
@@ -238,7 +238,7 @@ func absolute(u *uop.UOp) *uop.UOp {
 // Sign is −1, 0 or 1; of NaN it is 0, as PyTorch has it.
 func (t *Tensor) Sign() *Tensor {
 	if t.DType() == dtype.Bool {
-		return t
+		return t.same()
 	}
 	return t.like(sign(t.node()).Detach())
 }

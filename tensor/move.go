@@ -191,7 +191,7 @@ func Broadcast(ts ...*Tensor) []*Tensor {
 // Flip reverses axes.
 func (t *Tensor) Flip(axes ...int) *Tensor {
 	if len(axes) == 0 {
-		return t
+		return t.same()
 	}
 	return t.like(t.node().Flip(t.axes("Flip", axes)...))
 }
@@ -436,6 +436,7 @@ func (t *Tensor) Roll(shifts []int, axes []int) *Tensor {
 	if len(shifts) != len(axes) {
 		fail("Roll", shapes(t.shape()), "%d shifts for %d axes", len(shifts), len(axes))
 	}
+	t = t.same()
 	for i, a := range axes {
 		a = t.axis("Roll", a)
 		n := t.Dim(a)

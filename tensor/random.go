@@ -201,7 +201,7 @@ func (g *Generator) Dropout(t *Tensor, p float64) *Tensor {
 		failArg("Dropout", "probability %v", p)
 	}
 	if p == 0 {
-		return t
+		return t.same()
 	}
 	if p == 1 { // also of NaN
 		return Full(false, dtype.Bool, t.Shape()...).Where(t.Div(1), 0)

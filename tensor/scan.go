@@ -82,7 +82,7 @@ func (t *Tensor) CumMin(axis int) (values, indices *Tensor) {
 // running is the running maximum of what an order, its own inverse, makes of the elements, and its last place.
 func (t *Tensor) running(op string, axis int, order func(u *uop.UOp) *uop.UOp) (values, indices *Tensor) {
 	if t.Rank() == 0 {
-		return t, t.like(uop.NewInt(dtype.I32, 0))
+		return t.same(), t.like(uop.NewInt(dtype.I32, 0))
 	}
 	axis = t.axis(op, axis)
 	u := t.node()

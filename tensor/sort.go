@@ -12,7 +12,7 @@ import (
 // Sort orders an axis, and says where each value came from (int32).
 func (t *Tensor) Sort(axis int, descending bool) (values, indices *Tensor) {
 	if t.Rank() == 0 {
-		return t, t.like(uop.NewInt(dtype.I32, 0))
+		return t.same(), t.like(uop.NewInt(dtype.I32, 0))
 	}
 	axis = t.axis("Sort", axis)
 	order := argSort(t.node(), axis, descending)

@@ -63,6 +63,9 @@ func newTensor(u *uop.UOp, e *engine.Engine) *Tensor {
 // like is a tensor of node u on t's device.
 func (t *Tensor) like(u *uop.UOp) *Tensor { return newTensor(u, t.Engine()) }
 
+// same is what an operation gives that has nothing to do: another tensor of t's elements, so that an assignment to one leaves the other.
+func (t *Tensor) same() *Tensor { return t.like(t.node()) }
+
 // node is the graph of t. The buffer of an assigned tensor is the newest, whoever ran the captured function that assigned it.
 func (t *Tensor) node() *uop.UOp {
 	for {

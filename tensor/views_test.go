@@ -143,3 +143,89 @@ func TestAssignmentsStayInPlace(t *testing.T) {
 		})
 	}
 }
+
+// What has nothing to do still gives another tensor: an assignment to either leaves the other as it was, whatever the arguments.
+func TestNothingToDoGivesAnotherTensor(t *testing.T) {
+	ctx := context.Background()
+	data := func(x *tensor.Tensor) []byte {
+		v, err := x.Bytes(ctx)
+		require.NoError(t, err)
+		return v
+	}
+	first := func(v, _ *tensor.Tensor) *tensor.Tensor { return v }
+	scalar := func() *tensor.Tensor { return tensor.Of([]float64{3}).Reshape() }
+	matrix := func() *tensor.Tensor { return tensor.Of([]float64{1, 2, 3, 4}, 2, 2) }
+	row := func() *tensor.Tensor { return tensor.Of([]float64{1, 2, 3}) }
+	counts := func() *tensor.Tensor { return tensor.Of([]uint8{1, 2, 3}) }
+	truth := func() *tensor.Tensor { return tensor.Of([]bool{false, true}) }
+	type T = tensor.Tensor
+	for name, c := range map[string]struct {
+		x func() *T
+		f func(x *T) *T
+	}{
+		"Abs":                {counts, (*T).Abs},
+		"AlphaDropout":       {row, func(x *T) *T { return x.AlphaDropout(0) }},
+		"AtLeast":            {row, func(x *T) *T { return x.AtLeast(1) }},
+		"CartesianProduct":   {row, func(x *T) *T { return tensor.CartesianProduct(x) }},
+		"Ceil":               {counts, (*T).Ceil},
+		"ContiguousBackward": {counts, (*T).ContiguousBackward},
+		"CumMax":             {scalar, func(x *T) *T { return first(x.CumMax(0)) }},
+		"CumMin":             {scalar, func(x *T) *T { return first(x.CumMin(0)) }},
+		"Diff":               {row, func(x *T) *T { return x.Diff(0, 0) }},
+		"Dropout":            {row, func(x *T) *T { return x.Dropout(0) }},
+		"Flip":               {row, func(x *T) *T { return x.Flip() }},
+		"Floor":              {counts, (*T).Floor},
+		"MatrixPower":        {matrix, func(x *T) *T { return x.MatrixPower(1) }},
+		"NanToNum":           {counts, func(x *T) *T { return x.NanToNum(0, 1, 2) }},
+		"On":                 {row, func(x *T) *T { return x.On(x.Device()) }},
+		"ReLU":               {counts, (*T).ReLU},
+		"ReLU6":              {truth, (*T).ReLU6},
+		"Roll":               {row, func(x *T) *T { return x.Roll([]int{-3}, []int{0}) }},
+		"Rot90":              {matrix, func(x *T) *T { return x.Rot90(4, 0, 1) }},
+		"Round":              {counts, (*T).Round},
+		"RoundTo":            {counts, func(x *T) *T { return x.RoundTo(1) }},
+		"Shard":              {row, func(x *T) *T { return x.Shard([]string{x.Device()}, 0) }},
+		"Sign":               {truth, (*T).Sign},
+		"Sort":               {scalar, func(x *T) *T { return first(x.Sort(0, false)) }},
+		"Trunc":              {counts, (*T).Trunc},
+		"UnravelIndex":       {counts, func(x *T) *T { return x.UnravelIndex(9)[0] }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := c.x().On("INTERP")
+			old := data(x)
+			y := c.f(x)
+			other := tensor.ZerosLike(x)
+			x.Assign(other)
+			require.NoError(t, tensor.Realize(ctx, x, y))
+			assert.Equal(t, old, data(y))
+			assert.Equal(t, make([]byte, len(old)), data(x))
+			x = c.x().On("INTERP")
+			c.f(x).Assign(other)
+			assert.Equal(t, old, data(x))
+		})
+	}
+	empty := tensor.Zeros(0)
+	assert.NotSame(t, empty, empty.SplitEvery(0, 2)[0])
+}
+
+// A tensor that is moved to where it lies, or replaced by what it is, keeps the memory of its own.
+func TestMovesToTheSameDeviceKeepMemory(t *testing.T) {
+	ctx := context.Background()
+	one := tensor.Of([]float32{1}).On("INTERP")
+	for _, move := range []func(w *tensor.Tensor){
+		func(w *tensor.Tensor) { w.MoveTo(w.Device()) },
+		func(w *tensor.Tensor) { w.ShardTo(w.Devices(), 0) },
+		func(w *tensor.Tensor) { w.Replace(w.To(w.DType())) },
+	} {
+		w := tensor.Of([]float32{0, 0}).On("INTERP").Own()
+		require.NoError(t, w.Realize(ctx))
+		move(w)
+		step, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{w.AddAssign(in[0])} }, one)
+		require.NoError(t, err)
+		_, err = step.Run(ctx, one)
+		require.NoError(t, err)
+		v, err := tensor.Data[float32](ctx, w)
+		require.NoError(t, err)
+		require.Equal(t, []float32{1, 1}, v)
+	}
+}

@@ -141,6 +141,11 @@ func TestCaptureErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "call Own and Realize on it before Capture")
 	_, err = tensor.Capture(ctx, func(...*tensor.Tensor) []*tensor.Tensor { return nil })
 	assert.ErrorContains(t, err, "computes nothing")
+	_, err = tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{in[0].Add(1), nil} }, x)
+	assert.ErrorContains(t, err, "Capture: result 1 of the function is nil (capture_test.go:")
+	_, err = tensor.Jit(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{in[0].On("REF")} }).Run(ctx, x)
+	assert.ErrorContains(t, err, "Capture: result 0 lies on REF")
+	assert.ErrorContains(t, err, "(capture_test.go:")
 	assert.Panics(t, func() {
 		tensor.Capture(ctx, func(...*tensor.Tensor) []*tensor.Tensor { panic("mine") })
 	})
