@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
@@ -61,6 +62,28 @@ func (l *laneSet) oneSet(a *access, stride int) bool {
 	}))
 }
 
+// turnStep is what loading a vector, or a step of turning it with others, costs.
+const turnStep = 1.4
+
+// leastTurned is how many rows are worth turning for a reduction that could go in lanes instead.
+const leastTurned = 16
+
+// turning is what an element of a row costs where lanes are rows so far apart, of which a reduction reads few neighbours: they are turned in
+// registers, a block of as many rows as lanes at a time. 0 where they are not, or are so few that folding lanes takes no longer.
+func (l *laneSet) turning(a *access, apart int) float64 {
+	if !l.Target.Turns || a.u == nil || a.bytes < 4 || l.width() < leastTurned {
+		return 0
+	}
+	for _, r := range l.reds {
+		for _, x := range r.ranges {
+			if n := codegen.Extent(x); l.dense(a, x) && !l.vector.Has(l.Facts.RangeID(x)) && n >= 4 && n <= 32 && n <= apart {
+				return turnStep * float64(codegen.CeilDiv(n, l.width())*bits.Len(uint(l.width()))) / float64(n)
+			}
+		}
+	}
+	return 0
+}
+
 // access is the cost of loads or stores, done once for each of the ranges.
 func (l *laneSet) access(a *access, free affine.RangeSet) float64 {
 	n, f := float64(l.count(free)), l.by(free)
@@ -86,6 +109,9 @@ func (l *laneSet) access(a *access, free affine.RangeSet) float64 {
 	case gather && !l.anyLength() && f > cacheWays/2 && l.oneSet(a, near):
 		return n * 6
 	case gather && !l.anyLength():
+		if turned := l.turning(a, near); turned > 0 && !gated {
+			return n * min(turned, 1.5)
+		}
 		return n * 1.5
 	case gated:
 		return n * 3 / f
