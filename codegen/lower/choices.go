@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/codegen/nest"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/symbolic"
@@ -21,13 +22,21 @@ const (
 	mostChosen  = 250 // nodes of a block that is worth a copy
 )
 
-// mayBeTwice says that something at a place is loaded under a condition, and that the place may be built twice.
+// mayBeTwice says that something at a place is a choice between arrays, or loaded under a condition of lanes, and that the place may be built twice.
 func (b *builder) mayBeTwice(sp insertionPoint) bool {
 	if b.Target.Grid || !codegen.MachineVectors(b.Target) || b.carrying != nil || !b.Scanned.Empty() || b.choices == mostChoices {
 		return false
 	}
+	var lanes affine.RangeSet
+	for _, a := range b.Axes {
+		if a.Kind == codegen.Vector || a.Kind == codegen.Tile {
+			lanes = lanes.Or(b.Facts.Set(a.Range))
+		}
+	}
 	all := uop.Topo(sp.roots...)
-	return len(all) <= mostChosen && slices.ContainsFunc(all, func(u *uop.UOp) bool { return u.Op() == uop.Load && u.At(1).Op() != uop.Const })
+	return len(all) <= mostChosen && slices.ContainsFunc(all, func(u *uop.UOp) bool {
+		return u.Op() == uop.Where && joined(u) || u.Op() == uop.Load && !b.Facts.FreeRanges(u.At(1)).Disjoint(lanes)
+	})
 }
 
 // twice builds a place for each side of a condition, if there is one that is worth it.
