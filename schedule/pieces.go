@@ -33,7 +33,7 @@ func (s *scheduler) stacked(u *uop.UOp, axes []*uop.UOp) []*uop.UOp {
 			n *= size
 		}
 	}
-	if n < 2 {
+	if n < 2 || n < fewestPieces && len(uop.Topo(u)) < fewNodes {
 		return nil
 	}
 	w := &stackWalk{s: s, root: u, axes: axes, cuts: map[*uop.UOp]map[int]bool{}, whole: map[*uop.UOp]bool{}, along: map[*uop.UOp]int{}, seen: map[string]bool{}}
