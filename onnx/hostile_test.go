@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -127,10 +128,11 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Open(dir)
 	require.ErrorContains(t, err, dir+": is not a regular file")
-	pipe := filepath.Join(dir, "pipe")
-	if exec.Command("mkfifo", pipe).Run() != nil {
-		t.Skip("no mkfifo")
+	if goruntime.GOOS == "windows" {
+		return // its pipes are no files
 	}
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, exec.Command("mkfifo", pipe).Run())
 	_, err = Open(pipe)
 	require.ErrorContains(t, err, pipe+": is not a regular file")
 	path := filepath.Join(dir, "model.onnx")
