@@ -69,19 +69,33 @@ const turnStep = 1.4
 const leastTurned = 16
 
 // turning is what an element of a row costs where lanes are rows so far apart, of which a reduction reads few neighbours: they are turned in
-// registers, a block of as many rows as lanes at a time. 0 where they are not, or are so few that folding lanes takes no longer.
+// registers, a block of as many rows as lanes at a time. 0 where they are not, or where folding the lanes of one row takes no longer.
 func (l *laneSet) turning(a *access, apart int) float64 {
 	if !l.Target.Turns || a.u == nil || a.bytes < 4 || l.width() < leastTurned {
 		return 0
 	}
 	for _, r := range l.reds {
-		for _, x := range r.ranges {
-			if n := codegen.Extent(x); l.dense(a, x) && !l.vector.Has(l.Facts.RangeID(x)) && n >= 4 && n <= 32 && n <= apart {
-				return turnStep * float64(codegen.CeilDiv(n, l.width())*bits.Len(uint(l.width()))) / float64(n)
-			}
+		if len(r.ranges) != 1 || mergedAtOnce(r) {
+			continue
+		}
+		x := r.ranges[0]
+		if n := codegen.Extent(x); l.dense(a, x) && !l.vector.Has(l.Facts.RangeID(x)) && n >= 4 && n <= 32 && n <= apart {
+			return turnStep * float64(codegen.CeilDiv(n, l.width())*bits.Len(uint(l.width()))) / float64(n)
 		}
 	}
 	return 0
+}
+
+// mergedAtOnce says that an instruction merges two partial results, so that lanes are folded in few steps. Maxima of floats look for NaN besides, and
+// others have several parts.
+func mergedAtOnce(r *reduction) bool {
+	switch r.u.Arg().(uop.ReduceArg).Monoid {
+	case uop.Sum, uop.Prod:
+		return true
+	case uop.MaxOf:
+		return !r.u.DType().IsFloat()
+	}
+	return false
 }
 
 // access is the cost of loads or stores, done once for each of the ranges.
