@@ -195,6 +195,7 @@ func productOf(d dtype.DType, items []bound) bound {
 	lo, hi := 1.0, 1.0
 	nan, exact, odd := false, true, 1.0
 	large, small := 1.0, 1.0 // what parts of the product may reach
+	tiny := false            // some part may be less than a normal number, or nothing in its place
 	normal, frac, top := format(d)
 	for _, x := range items {
 		if x.never() {
@@ -204,7 +205,7 @@ func productOf(d dtype.DType, items []bound) bound {
 		lo, hi, nan = l, h, nan || n || x.nan
 		a := max(math.Abs(x.flo()), math.Abs(x.fhi()))
 		large *= max(1, a)
-		if !x.hasZero() {
+		if tiny = tiny || x.hasZero() && a > 0; !x.hasZero() {
 			small *= min(1, math.Abs(x.flo()), math.Abs(x.fhi()))
 		}
 		exact = exact && x.fixed() && !math.IsInf(x.flo(), 0)
@@ -227,7 +228,11 @@ func productOf(d dtype.DType, items []bound) bound {
 	if small < math.Ldexp(1, normal+2) {
 		return anyNum
 	}
-	return widen(d, lo, hi, nan, 2*n+slack, 0)
+	lost := 0.0
+	if tiny {
+		lost = math.Ldexp(large, normal)
+	}
+	return widen(d, lo, hi, nan, 2*n+slack, lost)
 }
 
 // best is the largest item and where it may lie.

@@ -44,6 +44,10 @@ var found = []Pasted{
 		v0 := tensor.Of([]float32{1, 2, 3, 4}, 4)
 		return []T{v0.Exp().CumProd(0).Roll([]int{1}, []int{0})}
 	}},
+	{Name: "a product of a tiny number and others, rounded more coarsely than by digits", Build: func(ctx context.Context) []T {
+		v0 := tensor.Of([]float32{1.75, 3.5, .25, 0, -1, -.75, 1.25, -3, -2, -2, 3, -3.5}, 12)
+		return []T{v0.NextAfter(-1.).CumProd(0)}
+	}},
 	{Name: "a sum of something repeated and turned", Build: func(ctx context.Context) []T {
 		v0 := tensor.Of([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2)
 		return []T{v0.Repeat(1, 3).Flip(1).Sum(1)}
