@@ -22,7 +22,7 @@ const readBytes, leastShares = 1024, 4
 const beyondCaches = 24
 
 // scattered says that steps of a reduction read, with lanes along v, what is larger than so many times the second cache from another page each.
-func (c *chooser) scattered(r *reduction, v *uop.UOp, times int) bool {
+func (c *view) scattered(r *reduction, v *uop.UOp, times int) bool {
 	if c.Target.ReadsAhead == 0 || c.fixed || len(r.ranges) != 1 || len(c.reds) != 1 || !c.Threaded(c.g) || c.nested(r) || codegen.Extent(r.ranges[0]) < 4*c.Target.ReadsAhead {
 		return false
 	}
@@ -105,7 +105,7 @@ func (c *chooser) sweep(out *[]codegen.Directive, batch []loop, columns loop, ro
 }
 
 // sweeps gives the directives of a nest in which nothing is used twice, with lanes along v, where an operand is scattered; else nil.
-func (c *chooser) sweeps(v *uop.UOp) (out []codegen.Directive) {
+func (c *streamer) sweeps(v *uop.UOp) (out []codegen.Directive) {
 	if v == nil || len(c.reds) != 1 || c.anyLength() || !c.scattered(c.reds[0], v, 1) {
 		return nil
 	}

@@ -21,11 +21,10 @@ func Alternatives(spec *codegen.Spec, target *codegen.Target) (out [][]codegen.D
 	if len(k.Groups) != 1 || !k.Scanned.Empty() || k.SharedRow() != nil {
 		return nil
 	}
-	c := &chooser{Kernel: k, g: k.Groups[0], spec: spec}
-	c.look()
-	list := c.otherLanes()
+	c := &chooser{view: viewOf(k, k.Groups[0]), spec: spec}
+	list := (&streamer{chooser: c}).otherLanes()
 	if r := c.reused(); r != nil && !c.anyLength() {
-		list = append(list, c.otherTilings(r)...)
+		list = append(list, (&tiler{chooser: c}).otherTilings(r)...)
 	}
 	slices.SortStableFunc(list, func(a, b alternative) int { return cmp.Compare(a.cost, b.cost) })
 	for _, a := range list {
@@ -41,7 +40,7 @@ type alternative struct {
 }
 
 // otherTilings are the best tiling with each kind of lanes and each number of vectors and of axes of instances.
-func (c *chooser) otherTilings(r *reduction) (out []alternative) {
+func (c *tiler) otherTilings(r *reduction) (out []alternative) {
 	type kind struct {
 		v              *uop.UOp
 		along          bool
@@ -60,14 +59,14 @@ func (c *chooser) otherTilings(r *reduction) (out []alternative) {
 	})
 	for _, k := range kinds {
 		if t := best[k]; !t.along || len(c.reds) == 1 {
-			out = append(out, alternative{t.cost + c.arithmetic(c.laneSet(t.v), r), func() []codegen.Directive { return c.arranged(t, nil, nil) }})
+			out = append(out, alternative{t.cost + c.laneSet(t.v).arithmetic(r), func() []codegen.Directive { return c.arranged(t, nil, nil) }})
 		}
 	}
 	return out
 }
 
 // otherLanes are lanes along each axis of the outputs, several numbers of them, and none.
-func (c *chooser) otherLanes() (out []alternative) {
+func (c *streamer) otherLanes() (out []alternative) {
 	along := func(v *uop.UOp, lanes int, cost float64) {
 		out = append(out, alternative{cost, func() []codegen.Directive {
 			c.lanes = lanes
@@ -75,13 +74,13 @@ func (c *chooser) otherLanes() (out []alternative) {
 			return c.streamAlong(v, cost)
 		}})
 	}
-	along(nil, 0, c.streamCost(nil))
+	along(nil, 0, c.laneSet(nil).cost())
 	for _, a := range c.g.Axes {
 		n := codegen.Extent(a.Range)
 		if n < 2 || !c.mayVector(a.Range) {
 			continue
 		}
-		cost := c.streamCost(a.Range)
+		cost := c.laneSet(a.Range).cost()
 		for vectors := 1; vectors == 1 || vectors <= 4 && vectors*c.width() < 2*n; vectors *= 2 {
 			along(a.Range, vectors*c.width(), cost)
 		}

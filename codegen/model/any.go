@@ -5,7 +5,6 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/affine"
-	"github.com/weft-ml/weft/uop"
 )
 
 // Machines with vectors of any length are interpreters: starting an instruction costs as much as many lanes. So
@@ -21,40 +20,38 @@ const (
 	divideInstrs = 4
 )
 
-// anyCost estimates the nest's time with lanes along an axis of outputs (nil: none) or of reductions, in units of
-// the machine's longest vectors.
-func (c *chooser) anyCost(lanes *uop.UOp) float64 {
-	l := c.laneSet(lanes)
+// anyCost estimates the nest's time, in units of the machine's longest vectors.
+func (l *laneSet) anyCost() float64 {
 	cost := 0.0
 	var inside []*access
-	for _, r := range c.reds {
-		own := c.Facts.Set(r.ranges...)
+	for _, r := range l.reds {
+		own := l.Facts.Set(r.ranges...)
 		over := r.free.Or(own)
 		cost += l.instrs(over, over, denseCost, 1)
 		if !own.Disjoint(l.vector) { // folding lanes
-			cost += startCost * 12 * float64(c.count(r.free))
+			cost += startCost * 12 * float64(l.count(r.free))
 		}
 		for _, a := range r.loads {
 			cost += l.anyAccess(a, over)
 		}
 		inside = append(inside, r.loads...)
 	}
-	for _, u := range c.nodes {
+	for _, u := range l.nodes {
 		if x := codegen.Weight(u); x > 0 {
-			free := c.Facts.FreeRanges(u)
+			free := l.Facts.FreeRanges(u)
 			cost += l.instrs(free, free, denseCost, x)
 		}
 	}
-	for _, a := range c.loads {
+	for _, a := range l.loads {
 		if !slices.Contains(inside, a) {
 			cost += l.anyAccess(a, a.free)
 		}
 	}
-	for i, a := range c.outs {
-		over := c.Facts.Set(c.Kernel.Outs[c.g.Outs[i]].Axes...)
+	for i, a := range l.outs {
+		over := l.Facts.Set(l.Kernel.Outs[l.g.Outs[i]].Axes...)
 		cost += l.anyAccess(a, over)
 	}
-	return cost / float64(c.width())
+	return cost / float64(l.width())
 }
 
 // instrs is the cost of n instructions done for all of over, in lanes where they depend on an axis of lanes.

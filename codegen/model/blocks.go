@@ -8,10 +8,13 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
+// blocker chooses for sums with exponential weights.
+type blocker struct{ *chooser }
+
 // blocks gives directives for a softmax-weighted sum whose weights are reductions themselves: a block of weights is
 // computed into scratch with lanes along the outer reduction, then used; blocks are merged by the
 // monoid. No array of all weights exists.
-func (c *chooser) blocks() []codegen.Directive {
+func (c *blocker) blocks() []codegen.Directive {
 	outer, inner := c.weighted()
 	if outer == nil || c.anyLength() {
 		return nil
@@ -20,7 +23,7 @@ func (c *chooser) blocks() []codegen.Directive {
 }
 
 // blocksOf gives them for a reduction and the one inside that its weights are made of.
-func (c *chooser) blocksOf(outer, inner *reduction) []codegen.Directive {
+func (c *blocker) blocksOf(outer, inner *reduction) []codegen.Directive {
 	j := outer.ranges[0]
 	lane, along := c.valueAxis(outer, inner), c.rowAxis(inner, j)
 	if lane == nil || along == nil || c.Owners(j) != 1 {
@@ -72,7 +75,7 @@ type blocking struct {
 
 // blocking fills the registers by rows times vectors, of values and of products. Merging costs as much as some dozens of terms do, so a
 // block has as many as keep scores and weights within half of the first cache, and ends near the sum's own end.
-func (c *chooser) blocking(values, rows, terms int) (b blocking) {
+func (c *blocker) blocking(values, rows, terms int) (b blocking) {
 	w := c.width()
 	b.values = mostVectors(codegen.CeilDiv(values, w))
 	u := max(b.values, 4)
@@ -105,7 +108,7 @@ func mostVectors(n int) int {
 }
 
 // valueLanes splits the axis of values, and gives its loops.
-func (c *chooser) valueLanes(directives *[]codegen.Directive, lane *uop.UOp, b blocking) (inside []string) {
+func (c *blocker) valueLanes(directives *[]codegen.Directive, lane *uop.UOp, b blocking) (inside []string) {
 	n, w, name := codegen.Extent(lane), c.width(), c.name(lane)
 	if n > w && n%w != 0 && n <= b.values*w && !c.fixed { // the last vector moves inwards
 		*directives = append(*directives, codegen.Directive{Verb: codegen.Split, Name: name, N: w, Tail: codegen.Shift}, codegen.Directive{Verb: codegen.Tiles, Name: name + ".0"}, codegen.Directive{Verb: codegen.Vectors, Name: name + ".1"})
@@ -124,7 +127,7 @@ func (c *chooser) valueLanes(directives *[]codegen.Directive, lane *uop.UOp, b b
 }
 
 // blockStages packs the operands of the weights that do not lie densely along them, once for each batch.
-func (c *chooser) blockStages(directives []codegen.Directive, inner *reduction, j *uop.UOp, batch []string) []codegen.Directive {
+func (c *blocker) blockStages(directives []codegen.Directive, inner *reduction, j *uop.UOp, batch []string) []codegen.Directive {
 	at, jn := codegen.Root, c.name(j)
 	if len(batch) > 0 {
 		at = batch[len(batch)-1]
@@ -142,7 +145,7 @@ func (c *chooser) blockStages(directives []codegen.Directive, inner *reduction, 
 }
 
 // weighted finds a softmax reduction over one range with one other inside.
-func (c *chooser) weighted() (outer, inner *reduction) {
+func (c *blocker) weighted() (outer, inner *reduction) {
 	for _, r := range c.reds {
 		if r.u.Arg().(uop.ReduceArg).Monoid != uop.SumExp || len(r.ranges) != 1 || len(c.reds) != 2 {
 			continue
@@ -157,7 +160,7 @@ func (c *chooser) weighted() (outer, inner *reduction) {
 }
 
 // valueAxis is the axis of outputs that the weights do not depend on and that lies densely.
-func (c *chooser) valueAxis(outer, inner *reduction) *uop.UOp {
+func (c *blocker) valueAxis(outer, inner *reduction) *uop.UOp {
 	for _, a := range slices.Backward(c.g.Axes) {
 		if c.dense(c.outs[0], a.Range) && codegen.Extent(a.Range) >= 4 && outer.free.Has(c.Facts.RangeID(a.Range)) && !inner.free.Has(c.Facts.RangeID(a.Range)) && c.mayVector(a.Range) {
 			return a.Range
@@ -168,7 +171,7 @@ func (c *chooser) valueAxis(outer, inner *reduction) *uop.UOp {
 
 // rowAxis is the longest axis of outputs whose weights differ and are made of the same terms: each of them is loaded once for
 // several rows. What else they are made of, such as a mask, does not matter.
-func (c *chooser) rowAxis(inner *reduction, j *uop.UOp) (best *uop.UOp) {
+func (c *blocker) rowAxis(inner *reduction, j *uop.UOp) (best *uop.UOp) {
 	for _, a := range c.g.Axes {
 		shared := slices.ContainsFunc(inner.loads, func(l *access) bool { return c.depends(l, j) && !c.depends(l, a.Range) })
 		if shared && inner.free.Has(c.Facts.RangeID(a.Range)) && (best == nil || codegen.Extent(a.Range) > codegen.Extent(best)) {
@@ -179,7 +182,7 @@ func (c *chooser) rowAxis(inner *reduction, j *uop.UOp) (best *uop.UOp) {
 }
 
 // shareBlocks puts batches on threads where there are enough, else rows: then each thread packs for all batches.
-func (c *chooser) shareBlocks(directives *[]codegen.Directive, batch []string, rows string, sizes map[string]int) []string {
+func (c *blocker) shareBlocks(directives *[]codegen.Directive, batch []string, rows string, sizes map[string]int) []string {
 	total := 1
 	for _, b := range batch {
 		total *= sizes[b]

@@ -16,7 +16,7 @@ import (
 const leastSteps = 8
 
 // dottable is the range along which a reduction's steps go in words, or nil, and what becomes of the sum.
-func (c *chooser) dottable(t *tiling) (steps *uop.UOp, d *nest.Dotted) {
+func (c *tiler) dottable(t *tiling) (steps *uop.UOp, d *nest.Dotted) {
 	if c.Target.Has(uop.Dot4, dtype.I32) {
 		d = c.Dotted(t.r.u, 4)
 	}
@@ -42,7 +42,7 @@ func (c *chooser) dottable(t *tiling) (steps *uop.UOp, d *nest.Dotted) {
 }
 
 // wordsAlong says that words of steps along x can be made of both factors: as they are staged, or as they lie in memory.
-func (c *chooser) wordsAlong(t *tiling, d *nest.Dotted, x *uop.UOp) bool {
+func (c *tiler) wordsAlong(t *tiling, d *nest.Dotted, x *uop.UOp) bool {
 	for _, l := range t.r.loads {
 		if !isFactor(d, l) {
 			continue
@@ -59,7 +59,7 @@ func (c *chooser) wordsAlong(t *tiling, d *nest.Dotted, x *uop.UOp) bool {
 }
 
 // ownIndex says that no other range of a reduction is in the index of a load in which x is, so that a box has words along x.
-func (c *chooser) ownIndex(r *reduction, l *access, x *uop.UOp) bool {
+func (c *tiler) ownIndex(r *reduction, l *access, x *uop.UOp) bool {
 	for _, i := range l.u.Src()[2:] {
 		a := c.Facts.Form(i)
 		if a.Coeff(x) != 0 && slices.ContainsFunc(a.Terms, func(t affine.Term) bool { return t.Node != x && slices.Contains(r.ranges, t.Node) }) {

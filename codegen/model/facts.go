@@ -62,14 +62,12 @@ func Facts(spec *codegen.Spec, target *codegen.Target) []NestFacts {
 	k := nest.New(spec, target)
 	var out []NestFacts
 	for _, g := range k.Groups {
-		c := &chooser{Kernel: k, g: g, spec: spec}
-		c.look()
-		out = append(out, c.described())
+		out = append(out, viewOf(k, g).described())
 	}
 	return out
 }
 
-func (c *chooser) described() NestFacts {
+func (c *view) described() NestFacts {
 	f := NestFacts{Once: c.fixed}
 	if !c.anyLength() {
 		f.Lanes = c.width()
@@ -100,7 +98,7 @@ func (c *chooser) described() NestFacts {
 	return f
 }
 
-func (c *chooser) accessFacts(a *access, free affine.RangeSet) AccessFacts {
+func (c *view) accessFacts(a *access, free affine.RangeSet) AccessFacts {
 	f := AccessFacts{Name: a.name, Bytes: a.bytes, Count: c.count(free), Gated: a.gated, Plain: a.plain,
 		Strides: map[string]int{}, Along: map[string]bool{}}
 	for _, x := range c.Axes {

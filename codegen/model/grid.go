@@ -33,8 +33,7 @@ func gridLists(spec *codegen.Spec, target *codegen.Target, sizes gridSizes) (*gr
 	if len(k.Groups) != 1 {
 		return nil, nil
 	}
-	g := &gridder{chooser: chooser{Kernel: k, g: k.Groups[0]}, sizes: sizes}
-	g.look()
+	g := &gridder{chooser: chooser{view: viewOf(k, k.Groups[0])}, sizes: sizes}
 	if !k.Scanned.Empty() {
 		return g, [][]codegen.Directive{g.running()}
 	}

@@ -12,13 +12,14 @@ import (
 
 // laneSet is which ranges run in lanes, and in how many at once.
 type laneSet struct {
-	*chooser
+	*view
 	vector affine.RangeSet
 	w      map[int]float64
 }
 
-func (c *chooser) laneSet(lanes *uop.UOp) *laneSet {
-	l := &laneSet{chooser: c, w: map[int]float64{}}
+// laneSet are lanes along an axis of outputs (nil: none), and along reductions that lie outside of them.
+func (c *view) laneSet(lanes *uop.UOp) *laneSet {
+	l := &laneSet{view: c, w: map[int]float64{}}
 	if lanes != nil {
 		l.add(lanes, codegen.Pow2(codegen.Extent(lanes)))
 	}
@@ -131,4 +132,107 @@ func (l *laneSet) access(a *access, free affine.RangeSet) float64 {
 		return n * 3 / f
 	}
 	return n / f
+}
+
+// laneAxis is the axis of a reduction along which its loads are contiguous, or nil.
+func (c *view) laneAxis(r *reduction) *uop.UOp {
+	var best *uop.UOp
+	most := 0
+	for _, x := range r.ranges {
+		if codegen.Extent(x) < 4 {
+			continue
+		}
+		score := 1
+		for _, a := range r.loads {
+			switch {
+			case !c.depends(a, x):
+			case c.dense(a, x):
+				score += 4
+			default:
+				score -= 4
+			}
+		}
+		if score > most || score == most && best != nil && codegen.Extent(x) > codegen.Extent(best) {
+			best, most = x, score
+		}
+	}
+	return best
+}
+
+// reducedAtOnce is how many of n neighbours are reduced in lanes, 1 where that takes as many steps as one by one.
+func (c *view) reducedAtOnce(n int) int {
+	best, least := 1, float64(n)
+	for l := 4 * c.width(); l >= 2; l /= 2 {
+		if l > n {
+			continue
+		}
+		rest, _ := c.restSteps(n % l)
+		steps := float64(n/l)*float64(max(1, l/c.width())) + rest + 8
+		if n/l > 8 && l < 4*c.width() { // one accumulator waits for itself
+			steps += float64(n / l * 2)
+		}
+		if steps < least {
+			best, least = l, steps
+		}
+	}
+	return best
+}
+
+// foldSteps is how many steps it takes to fold the lanes of a rest beside those before.
+const foldSteps = 4
+
+// restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes. One by one, each waits for the one before.
+func (c *view) restSteps(n int) (steps float64, lanes bool) {
+	single := 2 * float64(n)
+	if n < 2 || c.anyLength() {
+		return single, false
+	}
+	w := c.width()
+	steps = float64(codegen.CeilDiv(n, w)) * 2
+	if !c.Target.Masks {
+		for n%w > 0 {
+			w /= 2
+		}
+		steps = float64(n / w)
+	}
+	if steps += foldSteps; steps > single {
+		return single, false
+	}
+	return steps, true
+}
+
+// cost estimates the instructions of the nest with these lanes.
+func (l *laneSet) cost() float64 {
+	if l.anyLength() {
+		return l.anyCost()
+	}
+	cost := l.arithmetic(nil)
+	for _, r := range l.reds {
+		if !l.Facts.Set(r.ranges...).Disjoint(l.vector) { // folding lanes
+			cost += 12 * float64(l.count(r.free))
+		}
+	}
+	for _, a := range l.loads {
+		cost += l.access(a, a.free)
+	}
+	for i, a := range l.outs {
+		cost += l.access(a, l.Facts.Set(l.Kernel.Outs[l.g.Outs[i]].Axes...))
+	}
+	return cost
+}
+
+// arithmetic is what the nest computes, but for the steps of one reduction.
+func (l *laneSet) arithmetic(but *reduction) (cost float64) {
+	for _, u := range l.nodes {
+		if x := codegen.Weight(u); x > 0 {
+			free := l.Facts.FreeRanges(u)
+			cost += x * float64(l.count(free)) / l.by(free)
+		}
+	}
+	for _, r := range l.reds {
+		if r != but {
+			cost += float64(r.work) / l.by(r.free.Or(l.Facts.Set(r.ranges...)))
+		}
+	}
+	return cost
 }

@@ -10,7 +10,7 @@ import (
 
 // arranger turns a tiling into directives: which loops, in which order, what is staged where.
 type arranger struct {
-	*chooser
+	*tiler
 	t      *tiling
 	out    []codegen.Directive
 	serial []loop // loops outside of the block, in the order of the outputs
@@ -110,7 +110,7 @@ func (p *arranger) oftenRead(l *access) bool {
 }
 
 // boxable says that a load's index and gate are simple enough for a box.
-func (c *chooser) boxable(l *access) bool {
+func (c *view) boxable(l *access) bool {
 	if !l.plain {
 		return false
 	}

@@ -32,7 +32,7 @@ type matrixShape struct {
 }
 
 // matrixShape finds it, or nil where the nest is none.
-func (c *chooser) matrixShape() *matrixShape {
+func (c *tiler) matrixShape() *matrixShape {
 	r := c.reused()
 	if r == nil || len(c.Groups) != 1 || len(c.reds) != 1 || len(r.ranges) != 1 || c.Owners(r.ranges[0]) != 1 {
 		return nil
@@ -67,8 +67,8 @@ func (c *chooser) matrixShape() *matrixShape {
 	return s
 }
 
-// chooseMatrix gives directives for a product that the unit multiplies, or nil.
-func chooseMatrix(c *chooser) []codegen.Directive {
+// matrix gives directives for a product that the unit multiplies, or nil.
+func (c *tiler) matrix() []codegen.Directive {
 	s := c.matrixShape()
 	if s == nil {
 		return nil
@@ -99,7 +99,7 @@ func chooseMatrix(c *chooser) []codegen.Directive {
 
 // matrixArranger writes the directives of a product's loops.
 type matrixArranger struct {
-	c   *chooser
+	c   *tiler
 	s   *matrixShape
 	out []codegen.Directive
 }

@@ -50,15 +50,15 @@ func Packings(spec *codegen.Spec, target *codegen.Target, constant func(param in
 	if !k.Threaded(last) {
 		return nil
 	}
-	c := &chooser{Kernel: k, g: last, spec: spec}
-	if c.look(); c.blocks() != nil {
+	c := &chooser{view: viewOf(k, last), spec: spec}
+	if (&blocker{c}).blocks() != nil {
 		return nil
 	}
-	return c.packings(constant)
+	return (&tiler{chooser: c}).packings(constant)
 }
 
 // packings compares the best tiling as arrays lie with the best one if those that are staged may lie otherwise.
-func (c *chooser) packings(constant func(param int) bool) (out []*Packing) {
+func (c *tiler) packings(constant func(param int) bool) (out []*Packing) {
 	now := c.tiled()
 	if now == nil {
 		return nil
@@ -100,7 +100,7 @@ func (c *chooser) packings(constant func(param int) bool) (out []*Packing) {
 }
 
 // mayLieOtherwise says that an operand is the same in every run, and that nothing else reads its array.
-func (c *chooser) mayLieOtherwise(l *access, constant func(param int) bool) bool {
+func (c *tiler) mayLieOtherwise(l *access, constant func(param int) bool) bool {
 	alone := !slices.ContainsFunc(c.loads, func(x *access) bool { return x != l && x.u.At(0) == l.u.At(0) })
 	return constant(l.u.At(0).Arg().(uop.ParamArg).Slot) && alone && l.plain && !l.gated && l.wide == nil && c.layoutOf(l) != nil
 }
@@ -132,7 +132,7 @@ const streamGain = 0.4
 
 // reordering is the best tiling where some operands may lie in any order, and its cost: in blocks of lanes that are all whole, or in rows
 // of all lanes, which are staged where many results are made of them.
-func (c *chooser) reordering(may []*access) (best *arranger, least float64) {
+func (c *tiler) reordering(may []*access) (best *arranger, least float64) {
 	for _, c.wholeBlocks = range []bool{true, false} {
 		p := c.tiled()
 		if p == nil || p.t.along {
@@ -197,12 +197,12 @@ const longestRow = 1024
 const stageDense = 0.8
 
 // inBlocks says that some operand is to lie in blocks of lanes along v, which all are whole.
-func (c *chooser) inBlocks(v *uop.UOp) bool {
+func (c *tiler) inBlocks(v *uop.UOp) bool {
 	return c.wholeBlocks && slices.ContainsFunc(c.anyOrder, func(l *access) bool { return c.depends(l, v) })
 }
 
 // layoutOf gives the terms of a load's index from the outermost, if each element of the array is at one place of their ranges; else nil.
-func (c *chooser) layoutOf(l *access) []affine.Term {
+func (c *tiler) layoutOf(l *access) []affine.Term {
 	terms := slices.Clone(l.index.Terms)
 	slices.SortStableFunc(terms, func(a, b affine.Term) int { return cmp.Compare(b.Coef, a.Coef) })
 	n := 1

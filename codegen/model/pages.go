@@ -19,7 +19,7 @@ const pageBytes, fewPages, manyPages = 4096, 64, 1024
 const apartPages = 320
 
 // pages is how many pages a reduction's steps touch of an operand that is not packed.
-func (c *chooser) pages(l *access, r *reduction) int {
+func (c *view) pages(l *access, r *reduction) int {
 	most := 0
 	for _, x := range r.ranges {
 		if s, _ := c.stride(l, x); codegen.Abs(s)*l.bytes >= 256 {
@@ -30,7 +30,7 @@ func (c *chooser) pages(l *access, r *reduction) int {
 }
 
 // pageCost is the time of each step of a reduction that finding an operand's pages takes, in cycles.
-func (c *chooser) pageCost(l *access, r *reduction) float64 {
+func (c *view) pageCost(l *access, r *reduction) float64 {
 	switch n := c.pages(l, r); {
 	case n > manyPages:
 		return 5

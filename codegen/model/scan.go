@@ -7,9 +7,12 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
+// runner chooses for nests with a scan.
+type runner struct{ *chooser }
+
 // running gives directives for a nest with a scan: threads share the other axes; lanes lie along one of them where the outputs
 // are contiguous along it; and where none is, several rows go together, because each merge waits for the one before.
-func (c *chooser) running() (directives []codegen.Directive) {
+func (c *runner) running() (directives []codegen.Directive) {
 	lanes, wide := c.runningLanes()
 	var order, tail []string
 	sizes, all := map[string]int{}, 1
@@ -45,7 +48,7 @@ func (c *chooser) running() (directives []codegen.Directive) {
 const rowsTogether = 4
 
 // runningLanes chooses the axis for lanes, or for rows that go together, and how many: the contiguous one or else the longest.
-func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
+func (c *runner) runningLanes() (axis *uop.UOp, n int) {
 	if c.Keyed {
 		return nil, 0
 	}
@@ -83,12 +86,12 @@ func (c *chooser) runningLanes() (axis *uop.UOp, n int) {
 }
 
 // sameSet says that elements of neighbouring rows lie in one set of the nearest cache.
-func (c *chooser) sameSet(row *uop.UOp) bool {
+func (c *runner) sameSet(row *uop.UOp) bool {
 	return codegen.Abs(c.outs[0].index.Coeff(row))*c.outs[0].bytes%cacheWay == 0
 }
 
 // streams is how many arrays are read or written.
-func (c *chooser) streams() int {
+func (c *runner) streams() int {
 	seen := map[*uop.UOp]bool{}
 	for _, l := range c.loads {
 		seen[l.u.At(0)] = true

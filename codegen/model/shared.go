@@ -9,7 +9,7 @@ import (
 
 // stageSharedSubexprs adds to the directives of a stream the staging of shared subexpressions over the lanes' axis, where a row of them fits well into
 // the cache.
-func (c *chooser) stageSharedSubexprs(directives []codegen.Directive, order []string, lanes *uop.UOp) []codegen.Directive {
+func (c *streamer) stageSharedSubexprs(directives []codegen.Directive, order []string, lanes *uop.UOp) []codegen.Directive {
 	if lanes == nil || c.anyLength() {
 		return directives
 	}

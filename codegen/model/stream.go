@@ -5,23 +5,28 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/affine"
-	"github.com/weft-ml/weft/codegen/nest"
 	"github.com/weft-ml/weft/uop"
 )
+
+// streamer chooses for nests in which little is used twice.
+type streamer struct {
+	*chooser
+	lanes int // that an axis of outputs gets; 0: as many as streamLanes says
+}
 
 // stream gives directives for nests in which little is used twice: what counts is that lanes run along contiguous
 // memory. Lanes are an axis of the outputs, or the axes of reductions, or both where a reduction is finished
 // before the lanes of the outputs begin.
-func (c *chooser) stream() []codegen.Directive {
+func (c *streamer) stream() []codegen.Directive {
 	if len(c.g.Axes) == 0 && len(c.reds) == 0 {
 		return nil
 	}
-	best, least := (*uop.UOp)(nil), c.streamCost(nil)
+	best, least := (*uop.UOp)(nil), c.laneSet(nil).cost()
 	for _, a := range c.g.Axes {
 		if codegen.Extent(a.Range) < 4 || !c.mayVector(a.Range) {
 			continue
 		}
-		if cost := c.streamCost(a.Range); cost <= least {
+		if cost := c.laneSet(a.Range).cost(); cost <= least {
 			best, least = a.Range, cost
 		}
 	}
@@ -32,7 +37,7 @@ func (c *chooser) stream() []codegen.Directive {
 }
 
 // streamAlong gives the directives with lanes along an axis of outputs (nil: none), with which the nest takes so long.
-func (c *chooser) streamAlong(best *uop.UOp, cost float64) []codegen.Directive {
+func (c *streamer) streamAlong(best *uop.UOp, cost float64) []codegen.Directive {
 	var directives []codegen.Directive
 	var order []string
 	sizes := map[string]int{}
@@ -102,7 +107,7 @@ const lineBlock = 16
 
 // acrossLines is the axis along which something lies densely that the lanes read from a cache line each, as in a transpose; or
 // nil. It is split, so that all of these lines are used before they go.
-func (c *chooser) acrossLines(lanes *uop.UOp) *uop.UOp {
+func (c *streamer) acrossLines(lanes *uop.UOp) *uop.UOp {
 	if lanes == nil || c.fixed || len(c.reds) > 0 || c.anyLength() {
 		return nil
 	}
@@ -121,7 +126,7 @@ func (c *chooser) acrossLines(lanes *uop.UOp) *uop.UOp {
 
 // between is a short axis whose elements lie between those of neighbouring lanes in all outputs, as the parts of complex numbers do; or nil.
 // All are computed together: then vectors are stored that lanes share.
-func (c *chooser) between(lanes *uop.UOp) *uop.UOp {
+func (c *streamer) between(lanes *uop.UOp) *uop.UOp {
 	if lanes == nil || !c.Target.Turns || len(c.reds) > 0 {
 		return nil
 	}
@@ -139,57 +144,15 @@ func (c *chooser) between(lanes *uop.UOp) *uop.UOp {
 
 // turns says that rows which lanes read begin at lines of the cache, all or none of them: then blocks are loaded by rows and turned. Else
 // each of these loads would touch two lines, and reading one by one, which does not conflict in the cache there, is no slower.
-func (c *chooser) turns(lanes *uop.UOp) bool {
+func (c *streamer) turns(lanes *uop.UOp) bool {
 	return c.Target.Turns && !slices.ContainsFunc(c.loads, func(l *access) bool {
 		s, ok := c.stride(l, lanes)
 		return ok && codegen.Abs(s)*l.bytes >= 64 && codegen.Abs(s)*l.bytes%64 != 0
 	})
 }
 
-// mayVector says whether every element along r is written by one lane, in any order. Stores at places that come from data take a machine's
-// vectors apart, so they get none.
-func (c *chooser) mayVector(r *uop.UOp) bool {
-	if c.Runs(r) {
-		return false
-	}
-	for i, a := range c.outs {
-		o := c.Kernel.Outs[c.g.Outs[i]]
-		if s, ok := c.stride(a, r); (!ok || s == 0) && !(o.Once && c.Target.VectorLen(codegen.Widest) <= 1) {
-			return false
-		}
-		if o.Merge != nil && !c.owns(o, r) {
-			return false
-		}
-	}
-	return true
-}
-
-// apart says whether what different threads do along r does not meet: as for lanes, or because a merged output has other elements for each r,
-// wherever else they lie.
-func (c *chooser) apart(r *uop.UOp) bool {
-	if c.Runs(r) {
-		return false
-	}
-	for i, a := range c.outs {
-		if o := c.Kernel.Outs[c.g.Outs[i]]; o.Merge != nil {
-			if !c.owns(o, r) {
-				return false
-			}
-		} else if s, ok := c.stride(a, r); !o.Once && (!ok || s == 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// axisOf is the axis of outputs of which a loop is all or the outer part.
-func (c *chooser) axisOf(loop string) *uop.UOp {
-	i := slices.IndexFunc(c.g.Axes, func(a *nest.Axis) bool { return a.Name == loop || a.Name+".0" == loop })
-	return c.g.Axes[i].Range
-}
-
 // pastCaches says that outputs are so large, and that lanes write whole lines of the cache, which are then never written twice.
-func (c *chooser) pastCaches(lanes *uop.UOp) bool {
+func (c *streamer) pastCaches(lanes *uop.UOp) bool {
 	const line = 64
 	for i, a := range c.outs {
 		o := c.Kernel.Outs[c.g.Outs[i]]
@@ -206,7 +169,7 @@ func (c *chooser) pastCaches(lanes *uop.UOp) bool {
 }
 
 // again says that a reduction would be computed again for each iteration of an axis, if that became one with the loops outside of it.
-func (c *chooser) again(outside []string, name string) bool {
+func (c *streamer) again(outside []string, name string) bool {
 	var open affine.RangeSet
 	for _, o := range outside {
 		open = open.With(c.Facts.RangeID(c.axisOf(o)))
@@ -217,7 +180,7 @@ func (c *chooser) again(outside []string, name string) bool {
 
 // outside is how many of the loops in an order lie outside of the lanes. Inside of them lie those behind all that a reduction in lanes depends
 // on: it would be computed again for each of their iterations.
-func (c *chooser) outside(order []string, lanes *uop.UOp) int {
+func (c *streamer) outside(order []string, lanes *uop.UOp) int {
 	n := len(order)
 	for _, r := range c.reds {
 		if lanes == nil || !r.free.Has(c.Facts.RangeID(lanes)) {
@@ -232,19 +195,8 @@ func (c *chooser) outside(order []string, lanes *uop.UOp) int {
 	return n
 }
 
-// owns says that different r mean different elements of a merged output, whatever the other axes are: one
-// index of it is r alone.
-func (c *chooser) owns(o codegen.Out, r *uop.UOp) bool {
-	for _, x := range o.Index {
-		if x == r {
-			return true
-		}
-	}
-	return false
-}
-
 // streamLanes is how many lanes an axis of outputs gets.
-func (c *chooser) streamLanes(r *uop.UOp) int {
+func (c *streamer) streamLanes(r *uop.UOp) int {
 	n := codegen.Extent(r)
 	if c.lanes > 0 {
 		return min(c.lanes, n)
@@ -274,152 +226,6 @@ func (c *chooser) streamLanes(r *uop.UOp) int {
 const fewNodes, someNodes = 60, 200
 
 // turned says that blocks of what is read are turned in registers, which takes vectors of the machine's own length.
-func (c *chooser) turned(lanes *uop.UOp) bool {
+func (c *streamer) turned(lanes *uop.UOp) bool {
 	return c.acrossLines(lanes) != nil && c.turns(lanes)
-}
-
-// laneAxis is the axis of a reduction along which its loads are contiguous, or nil.
-func (c *chooser) laneAxis(r *reduction) *uop.UOp {
-	var best *uop.UOp
-	most := 0
-	for _, x := range r.ranges {
-		if codegen.Extent(x) < 4 {
-			continue
-		}
-		score := 1
-		for _, a := range r.loads {
-			switch {
-			case !c.depends(a, x):
-			case c.dense(a, x):
-				score += 4
-			default:
-				score -= 4
-			}
-		}
-		if score > most || score == most && best != nil && codegen.Extent(x) > codegen.Extent(best) {
-			best, most = x, score
-		}
-	}
-	return best
-}
-
-// laneDirectives puts a reduction on lanes where it lies outside those of the outputs.
-func (c *chooser) laneDirectives(directives *[]codegen.Directive, r *reduction, lanes *uop.UOp) {
-	if lanes != nil && r.free.Has(c.Facts.RangeID(lanes)) || c.nested(r) {
-		return
-	}
-	x := c.laneAxis(r)
-	if x == nil {
-		return
-	}
-	n, name := codegen.Extent(x), c.name(x)
-	if slices.ContainsFunc(*directives, func(m codegen.Directive) bool { // shared with a reduction that was seen to
-		return slices.ContainsFunc(r.ranges, func(x *uop.UOp) bool { return m.Name == c.name(x) })
-	}) {
-		return
-	}
-	if c.anyLength() {
-		*directives = append(*directives, codegen.Directive{Verb: codegen.Vectors, Name: name})
-		return
-	}
-	best := c.reducedAtOnce(n)
-	switch {
-	case best == 1:
-	case best == n:
-		*directives = append(*directives, codegen.Directive{Verb: codegen.Vectors, Name: name})
-	default:
-		*directives = append(*directives, codegen.Directive{Verb: codegen.Split, Name: name, N: best, Tail: codegen.Peel}, codegen.Directive{Verb: codegen.Vectors, Name: name + ".1"})
-		if _, lanes := c.restSteps(n % best); lanes {
-			*directives = append(*directives, codegen.Directive{Verb: codegen.Vectors, Name: name + ".t"})
-		}
-	}
-}
-
-// reducedAtOnce is how many of n neighbours are reduced in lanes, 1 where that takes as many steps as one by one.
-func (c *chooser) reducedAtOnce(n int) int {
-	best, least := 1, float64(n)
-	for l := 4 * c.width(); l >= 2; l /= 2 {
-		if l > n {
-			continue
-		}
-		rest, _ := c.restSteps(n % l)
-		steps := float64(n/l)*float64(max(1, l/c.width())) + rest + 8
-		if n/l > 8 && l < 4*c.width() { // one accumulator waits for itself
-			steps += float64(n / l * 2)
-		}
-		if steps < least {
-			best, least = l, steps
-		}
-	}
-	return best
-}
-
-// foldSteps is how many steps it takes to fold the lanes of a rest beside those before.
-const foldSteps = 4
-
-// restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes. One by one, each waits for the one before.
-func (c *chooser) restSteps(n int) (steps float64, lanes bool) {
-	single := 2 * float64(n)
-	if n < 2 || c.anyLength() {
-		return single, false
-	}
-	w := c.width()
-	steps = float64(codegen.CeilDiv(n, w)) * 2
-	if !c.Target.Masks {
-		for n%w > 0 {
-			w /= 2
-		}
-		steps = float64(n / w)
-	}
-	if steps += foldSteps; steps > single {
-		return single, false
-	}
-	return steps, true
-}
-
-// nested says that a reduction lies inside another one.
-func (c *chooser) nested(r *reduction) bool {
-	for _, o := range c.reds {
-		if o != r && !r.free.Disjoint(c.Facts.Set(o.ranges...)) {
-			return true
-		}
-	}
-	return false
-}
-
-// streamCost estimates the instructions of the nest with lanes along an axis of outputs (nil: none).
-func (c *chooser) streamCost(lanes *uop.UOp) float64 {
-	if c.anyLength() {
-		return c.anyCost(lanes)
-	}
-	l := c.laneSet(lanes)
-	cost := c.arithmetic(l, nil)
-	for _, r := range c.reds {
-		if !c.Facts.Set(r.ranges...).Disjoint(l.vector) { // folding lanes
-			cost += 12 * float64(c.count(r.free))
-		}
-	}
-	for _, a := range c.loads {
-		cost += l.access(a, a.free)
-	}
-	for i, a := range c.outs {
-		cost += l.access(a, c.Facts.Set(c.Kernel.Outs[c.g.Outs[i]].Axes...))
-	}
-	return cost
-}
-
-// arithmetic is what a nest computes with some lanes, but for the steps of one reduction.
-func (c *chooser) arithmetic(l *laneSet, but *reduction) (cost float64) {
-	for _, u := range c.nodes {
-		if x := codegen.Weight(u); x > 0 {
-			free := c.Facts.FreeRanges(u)
-			cost += x * float64(c.count(free)) / l.by(free)
-		}
-	}
-	for _, r := range c.reds {
-		if r != but {
-			cost += float64(r.work) / l.by(r.free.Or(c.Facts.Set(r.ranges...)))
-		}
-	}
-	return cost
 }

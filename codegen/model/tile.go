@@ -10,6 +10,13 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
+// tiler chooses for nests whose operands are used more than once: blocks of results in registers.
+type tiler struct {
+	*chooser
+	anyOrder    []*access // operands that may lie in any order, see Packings
+	wholeBlocks bool      // in blocks of lanes of which none is cut
+}
+
 // tiling is a way to hold a block of a reduction's results in registers: u vectors of lanes along one axis, n
 // instances along others.
 type tiling struct {
@@ -32,7 +39,7 @@ func (t *tiling) size(r *uop.UOp) int {
 
 // reused is the reduction in which most is computed from operands that are used more than once: some operand
 // does not depend on one axis of the results, another not on another one.
-func (c *chooser) reused() *reduction {
+func (c *view) reused() *reduction {
 	var best *reduction
 	for _, r := range c.reds {
 		if c.nested(r) || r.work < 4096 || best != nil && r.work <= best.work || c.shared(r) {
@@ -51,22 +58,8 @@ func (c *chooser) reused() *reduction {
 	return best
 }
 
-// shared says that all results along some axis have a reduction in common: a block of it would be computed anew for each of them.
-func (c *chooser) shared(r *reduction) bool {
-	return slices.ContainsFunc(c.g.Axes, func(a *nest.Axis) bool { return codegen.Extent(a.Range) > 1 && !r.free.Has(c.Facts.RangeID(a.Range)) })
-}
-
-// axesOf calls f with the axes of outputs that a reduction depends on.
-func (c *chooser) axesOf(r *reduction, f func(a *uop.UOp)) {
-	for _, a := range c.g.Axes {
-		if r.free.Has(c.Facts.RangeID(a.Range)) {
-			f(a.Range)
-		}
-	}
-}
-
 // bestTiling is the one that costs least.
-func (c *chooser) bestTiling(r *reduction) (best *tiling) {
+func (c *tiler) bestTiling(r *reduction) (best *tiling) {
 	c.tilings(r, func(t *tiling) {
 		if best == nil || t.cost < best.cost {
 			best = t
@@ -76,7 +69,7 @@ func (c *chooser) bestTiling(r *reduction) (best *tiling) {
 }
 
 // tilings calls f with lanes along each axis, with one or two axes of instances.
-func (c *chooser) tilings(r *reduction, f func(t *tiling)) {
+func (c *tiler) tilings(r *reduction, f func(t *tiling)) {
 	var axes []*uop.UOp
 	c.axesOf(r, func(a *uop.UOp) { axes = append(axes, a) })
 	try := func(v *uop.UOp, along bool) {
@@ -109,16 +102,8 @@ func (c *chooser) tilings(r *reduction, f func(t *tiling)) {
 	}
 }
 
-// contiguous says that all operands lie densely along x or do not depend on it.
-func (c *chooser) contiguous(r *reduction, x *uop.UOp) bool {
-	return !slices.ContainsFunc(r.loads, func(l *access) bool {
-		s, ok := c.stride(l, x)
-		return !ok || s != 0 && s != 1 || l.gated && !c.Target.Masks
-	})
-}
-
 // instances lists ways to choose instances that leave room in the registers for u vectors each.
-func (c *chooser) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.UOp, n []int)) {
+func (c *tiler) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.UOp, n []int)) {
 	room := (c.Target.Registers - u - 2) / u
 	if u > 1 && c.Target.LongSteps { // one result may be kept in memory
 		room = (c.Target.Registers - u) / u
@@ -148,7 +133,7 @@ func (c *chooser) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.
 const lineCycles = 1.5
 
 // tileCost estimates the cycles of a nest on one core that starts two loads and two multiply-adds a cycle.
-func (c *chooser) tileCost(t *tiling) float64 {
+func (c *tiler) tileCost(t *tiling) float64 {
 	inst, blocks := 1, 1.0
 	c.axesOf(t.r, func(a *uop.UOp) {
 		n := t.size(a)
@@ -239,7 +224,7 @@ func (c *chooser) tileCost(t *tiling) float64 {
 const unpackRegisters = 6
 
 // unpacked is how many operations a step computes before it multiplies and adds, as those that take numbers out of words.
-func (c *chooser) unpacked(t *tiling) (ops float64) {
+func (c *tiler) unpacked(t *tiling) (ops float64) {
 	parts, _ := codegen.ReduceParts(t.r.u)
 	codegen.Walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
 		n := float64(t.u)
@@ -259,7 +244,7 @@ func (c *chooser) unpacked(t *tiling) (ops float64) {
 
 // partLines is what it takes to read rows of narrow elements side by side, once each: a step leaves a part of each line to the next ones,
 // and memory gives several streams at a time.
-func (c *chooser) partLines(t *tiling) (cost float64) {
+func (c *tiler) partLines(t *tiling) (cost float64) {
 	for _, l := range t.r.loads {
 		if !c.depends(l, t.v) || t.u*t.lanes*l.bytes >= codegen.CacheLine || c.reuse(t.r, l) > 1 {
 			continue
@@ -278,17 +263,14 @@ func (c *chooser) partLines(t *tiling) (cost float64) {
 // partLine is that of a row, in cycles.
 const partLine = 6
 
-// reuse is how often a reduction reads each element of an operand.
-func (c *chooser) reuse(r *reduction, l *access) int { return r.work / max(1, c.count(l.free)) }
-
 // boxed says that a reduction's operand is copied into boxes, in which what a block of results needs lies together: if it is gated, or windowed.
-func (c *chooser) boxed(r *reduction, l *access, windowed bool) bool {
+func (c *tiler) boxed(r *reduction, l *access, windowed bool) bool {
 	return (l.gated || windowed) && c.boxable(l) && c.reuse(r, l) >= 2
 }
 
 // gathered says that the pages of an operand that lanes share cost nothing: it is copied into boxes, where they lie together, and the other operand is
 // read in the order in which it lies, so that results are not carried from part to part for the sake of a panel of it.
-func (c *chooser) gathered(t *tiling, l *access) bool {
+func (c *tiler) gathered(t *tiling, l *access) bool {
 	return c.Target.LineCycles > 0 && c.boxed(t.r, l, false) && slices.ContainsFunc(t.r.loads, func(x *access) bool {
 		return c.depends(x, t.v) && (c.dense(x, t.v) || slices.Contains(c.anyOrder, x))
 	})
@@ -296,7 +278,7 @@ func (c *chooser) gathered(t *tiling, l *access) bool {
 
 // operands is how many registers hold operands beside the results: instances follow each other in the order of the axes, so that
 // what does not depend on the first one is kept for all of its instances.
-func (c *chooser) operands(t *tiling) int {
+func (c *tiler) operands(t *tiling) int {
 	if t.along || len(t.axes) == 0 {
 		return 1 + t.u
 	}
@@ -323,7 +305,7 @@ func (c *chooser) operands(t *tiling) int {
 
 // overlaps says that what an instance along an axis reads, its neighbour reads in the next step: whoever finds the same load twice in steps that are written
 // one after the other keeps what it gave.
-func (c *chooser) overlaps(t *tiling, l *access, axis *uop.UOp) bool {
+func (c *tiler) overlaps(t *tiling, l *access, axis *uop.UOp) bool {
 	s, ok := c.stride(l, axis)
 	by, same := c.stride(l, t.r.ranges[len(t.r.ranges)-1])
 	return ok && same && s != 0 && codegen.Abs(s) == codegen.Abs(by)
@@ -334,7 +316,7 @@ func (c *chooser) overlaps(t *tiling, l *access, axis *uop.UOp) bool {
 const spillCycles, longSpillCycles = 6, 0.25
 
 // passing is operands where each vector of lanes that several instances use is held until they have.
-func (c *chooser) passing(t *tiling) int {
+func (c *tiler) passing(t *tiling) int {
 	n := c.operands(t)
 	if t.along || len(t.axes) < 2 {
 		return n
@@ -348,7 +330,7 @@ func (c *chooser) passing(t *tiling) int {
 }
 
 // laneLoad is the cost of loading an operand's lanes, and of bringing it into order first.
-func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
+func (c *tiler) laneLoad(t *tiling, l *access) (load, pack float64) {
 	s, ok := c.stride(l, t.v)
 	elements := float64(c.count(l.free))
 	switch reuse := float64(t.r.work) / elements; {
@@ -373,7 +355,7 @@ func (c *chooser) laneLoad(t *tiling, l *access) (load, pack float64) {
 }
 
 // crossing is how many cache lines a vector of an operand touches: lanes that begin anywhere lie in two of them now and then.
-func (c *chooser) crossing(t *tiling, l *access) float64 {
+func (c *tiler) crossing(t *tiling, l *access) float64 {
 	if !c.Target.SplitLoads {
 		return 1
 	}
@@ -387,7 +369,7 @@ func (c *chooser) crossing(t *tiling, l *access) float64 {
 
 // crowded says that n lines so many bytes apart want more places of the first cache than they share: where a line may lie is fixed by where in
 // a page it begins, and there are as many such places as the cache has pages. Each line is gone when its next element is stored.
-func (c *chooser) crowded(apart, n int) bool {
+func (c *tiler) crowded(apart, n int) bool {
 	share := pageBytes
 	for apart%share != 0 {
 		share /= 2
@@ -399,7 +381,7 @@ func (c *chooser) crowded(apart, n int) bool {
 const crowdedCycles = 6
 
 // storeCost is what stores, and loads outside of the reduction, cost with these lanes.
-func (c *chooser) storeCost(t *tiling) float64 {
+func (c *tiler) storeCost(t *tiling) float64 {
 	cost := 0.0
 	for i, a := range c.outs {
 		n := float64(c.count(c.Facts.Set(c.Kernel.Outs[c.g.Outs[i]].Axes...)))
@@ -425,7 +407,7 @@ func (c *chooser) storeCost(t *tiling) float64 {
 
 // tiles gives directives for a nest whose operands are used more than once: a block of results in registers, the
 // operands staged so that what is read again and again lies together.
-func (c *chooser) tiles() []codegen.Directive {
+func (c *tiler) tiles() []codegen.Directive {
 	p := c.tiled()
 	if p == nil {
 		return nil
@@ -440,8 +422,8 @@ func (c *chooser) tiles() []codegen.Directive {
 }
 
 // arranged are the directives of a tiling, with steps in words or without.
-func (c *chooser) arranged(t *tiling, words *uop.UOp, dots *nest.Dotted) []codegen.Directive {
-	p := &arranger{chooser: c, t: t, words: words, dots: dots}
+func (c *tiler) arranged(t *tiling, words *uop.UOp, dots *nest.Dotted) []codegen.Directive {
+	p := &arranger{tiler: c, t: t, words: words, dots: dots}
 	for _, f := range c.Finite { // loads are named before anything is split
 		p.out = append(p.out, codegen.Directive{Verb: codegen.Finite, Name: f.Name})
 	}
@@ -452,7 +434,7 @@ func (c *chooser) arranged(t *tiling, words *uop.UOp, dots *nest.Dotted) []codeg
 }
 
 // tiled gives the best tiling of the nest, if there is any.
-func (c *chooser) tiled() *arranger {
+func (c *tiler) tiled() *arranger {
 	r := c.reused()
 	if r == nil || c.anyLength() {
 		return nil
@@ -461,12 +443,12 @@ func (c *chooser) tiled() *arranger {
 	if t == nil || t.along && len(c.reds) > 1 || !(t.cost < math.MaxFloat64) || c.flows(t) {
 		return nil
 	}
-	return &arranger{chooser: c, t: t}
+	return &arranger{tiler: c, t: t}
 }
 
 // flows says that lanes along the reduction are cheaper than a tiling which reads, lane by lane, what lies densely along the reduction
 // and is used once: a block of results in registers has nothing to give for that.
-func (c *chooser) flows(t *tiling) bool {
+func (c *tiler) flows(t *tiling) bool {
 	if t.along || len(c.g.Axes) == 0 {
 		return false
 	}
@@ -475,5 +457,5 @@ func (c *chooser) flows(t *tiling) bool {
 		return over.Within(l.free) && !c.dense(l, t.v) && slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool {
 			return c.dense(l, x) && codegen.Extent(x) >= c.width()
 		})
-	}) && c.streamCost(nil) < t.cost+c.arithmetic(c.laneSet(t.v), t.r)
+	}) && c.laneSet(nil).cost() < t.cost+c.laneSet(t.v).arithmetic(t.r)
 }

@@ -6,7 +6,7 @@ import (
 
 // findUnpacked notes what is made of operands. Where a number is repeated in all lanes only slowly, copies hold them repeated, which is for single
 // numbers (broad.go).
-func (c *chooser) findUnpacked() {
+func (c *view) findUnpacked() {
 	if c.Target.Broad || c.anyLength() || len(c.Groups) != 1 {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 const wholeLanes = 4 // vectors of a row that are in registers at once
 
 // whole gives directives for such a nest, or nil.
-func (c *chooser) whole() []codegen.Directive {
+func (c *streamer) whole() []codegen.Directive {
 	if c.fixed || len(c.reds) != 1 || len(c.reds[0].ranges) != 1 || !c.Threaded(c.g) || c.nested(c.reds[0]) {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (c *chooser) whole() []codegen.Directive {
 	return nil
 }
 
-func (c *chooser) wholeRows(l *access) (out []codegen.Directive) {
+func (c *streamer) wholeRows(l *access) (out []codegen.Directive) {
 	r := c.reds[0]
 	x := r.ranges[0]
 	row, ok := c.stride(l, x)

@@ -12,7 +12,7 @@ import (
 // product, so what is used again and again is staged as the wider number: p1w is what the load p1 becomes.
 
 // findWide notes the casts by which alone operands are read.
-func (c *chooser) findWide() {
+func (c *view) findWide() {
 	for _, a := range c.loads {
 		w := c.Values[a.name+nest.WideSuffix]
 		if w == nil || a.name == "" {
@@ -65,7 +65,7 @@ func (p *arranger) oftenWide(l *access, reuse int) bool {
 }
 
 // widenCost is what it costs to widen an operand that all lanes share once for each block of lanes.
-func (c *chooser) widenCost(t *tiling, l *access) float64 {
+func (c *tiler) widenCost(t *tiling, l *access) float64 {
 	times := float64(c.count(l.free)) * float64(codegen.CeilDiv(codegen.Extent(t.v), t.lanes*t.u))
 	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { return c.dense(l, x) }) {
 		return times * 4 / float64(c.width())
