@@ -21,7 +21,7 @@ type dim struct {
 
 // stageBox copies the part of an array that a load touches, as a box of its own axes, with zeros where its
 // gate does not hold: the load that replaces it has no gate.
-func (b *builder) stageBox(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]codegen.Stmt, *uop.UOp) {
+func (b *stager) stageBox(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]codegen.Stmt, *uop.UOp) {
 	loads := boxed(m, u)
 	dims := b.boxDims(m, loads, sp)
 	n := 1
@@ -85,7 +85,7 @@ func boxed(m codegen.Directive, u *uop.UOp) (loads []*uop.UOp) {
 
 // boxDims takes the index of loads apart. They may differ in one dimension: there coordinates are those of the first one, as many
 // elements apart as there are loads.
-func (b *builder) boxDims(m codegen.Directive, loads []*uop.UOp, sp insertionPoint) []dim {
+func (b *stager) boxDims(m codegen.Directive, loads []*uop.UOp, sp insertionPoint) []dim {
 	var dims []dim
 	for i, x := range loads[0].Src()[2:] {
 		d := dim{step: 1}
@@ -120,7 +120,7 @@ func (b *builder) boxDims(m codegen.Directive, loads []*uop.UOp, sp insertionPoi
 
 // boxLoads are loads in terms of the box's coordinates. Where the gate on a coordinate is known, the
 // coordinates are narrowed instead; cut says that some were.
-func (b *builder) boxLoads(m codegen.Directive, loads []*uop.UOp, dims []dim, sp insertionPoint) (by map[*uop.UOp]*uop.UOp, cut bool) {
+func (b *stager) boxLoads(m codegen.Directive, loads []*uop.UOp, dims []dim, sp insertionPoint) (by map[*uop.UOp]*uop.UOp, cut bool) {
 	gates := make([]*uop.UOp, len(loads))
 	indices := make([][]*uop.UOp, len(loads))
 	for i, l := range loads {
@@ -167,7 +167,7 @@ func (b *builder) boxLoads(m codegen.Directive, loads []*uop.UOp, dims []dim, sp
 }
 
 // boxIndex is the index of a load at the box's coordinates; first is the one whose coordinates they are.
-func (b *builder) boxIndex(m codegen.Directive, l, first *uop.UOp, dims []dim) []*uop.UOp {
+func (b *stager) boxIndex(m codegen.Directive, l, first *uop.UOp, dims []dim) []*uop.UOp {
 	index := make([]*uop.UOp, len(dims))
 	for i, d := range dims {
 		apart := b.Facts.Form(l.At(2+i)).Add(b.Facts.Form(first.At(2+i)), -1)
@@ -180,7 +180,7 @@ func (b *builder) boxIndex(m codegen.Directive, l, first *uop.UOp, dims []dim) [
 }
 
 // narrowed says that a condition has become one on the extent of a dimension.
-func (b *builder) narrowed(dims []dim, c *uop.UOp) (done bool) {
+func (b *stager) narrowed(dims []dim, c *uop.UOp) (done bool) {
 	for i := range dims {
 		if dims[i].at.Op() == uop.Range && b.Facts.FreeRanges(c) == b.Facts.Set(dims[i].at) && len(b.Facts.List(b.Facts.FreeRanges(c))) == 1 {
 			done = b.narrow(&dims[i], c)
@@ -191,7 +191,7 @@ func (b *builder) narrowed(dims []dim, c *uop.UOp) (done bool) {
 
 // outside are conditions without which the copy would leave the array. The box holds what all iterations of the loops
 // inside touch, those too that a guard leaves out, as behind the end of a split that does not divide.
-func (b *builder) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UOp) (out []*uop.UOp) {
+func (b *stager) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UOp) (out []*uop.UOp) {
 	array := u.At(0).Arg().(uop.ParamArg)
 	sizes := []int{array.N} // scratch, or linear already
 	if !array.Scratch && len(b.Params[array.Slot].Dims) == len(index) {
@@ -218,7 +218,7 @@ func (b *builder) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UO
 }
 
 // boxGate rewrites a condition on indices as one on the box's coordinates.
-func (b *builder) boxGate(m codegen.Directive, c *uop.UOp, dims []dim, sp insertionPoint) *uop.UOp {
+func (b *stager) boxGate(m codegen.Directive, c *uop.UOp, dims []dim, sp insertionPoint) *uop.UOp {
 	done := map[*uop.UOp]*uop.UOp{}
 	codegen.Walk([]*uop.UOp{c}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
 		if b.Facts.FreeRanges(u).Within(sp.open) {
@@ -246,7 +246,7 @@ func (b *builder) boxGate(m codegen.Directive, c *uop.UOp, dims []dim, sp insert
 }
 
 // onBox is an index whose varying part is a multiple of that of one dimension.
-func (b *builder) onBox(u *uop.UOp, dims []dim, sp insertionPoint) *uop.UOp {
+func (b *stager) onBox(u *uop.UOp, dims []dim, sp insertionPoint) *uop.UOp {
 	a := b.Facts.Form(u)
 	var outer, inner affine.Form
 	outer.Const = a.Const
@@ -274,7 +274,7 @@ func (b *builder) onBox(u *uop.UOp, dims []dim, sp insertionPoint) *uop.UOp {
 
 // narrow restricts a dimension to the coordinates for which a condition on it alone holds, if they are
 // an interval.
-func (b *builder) narrow(d *dim, c *uop.UOp) bool {
+func (b *stager) narrow(d *dim, c *uop.UOp) bool {
 	n := codegen.Extent(d.at)
 	from, to := -1, -1
 	for i := range n {
@@ -299,7 +299,7 @@ func (b *builder) narrow(d *dim, c *uop.UOp) bool {
 
 // copyLoops counts from first to first+n−1: as lanes where that is the contiguous axis of a copy, the last
 // lanes moved inwards.
-func (b *builder) copyLoops(first, n int, lanes bool, u *uop.UOp) (coord *uop.UOp, loops []*nest.Axis) {
+func (b *stager) copyLoops(first, n int, lanes bool, u *uop.UOp) (coord *uop.UOp, loops []*nest.Axis) {
 	w := 1
 	if lanes {
 		w = b.width(u.DType())
@@ -339,7 +339,7 @@ func (b *builder) width(d interface{ Size() int }) int {
 }
 
 // fill stores zero in all of a scratch buffer.
-func (b *builder) fill(buf *uop.UOp, n int) []codegen.Stmt {
+func (b *stager) fill(buf *uop.UOp, n int) []codegen.Stmt {
 	coord, loops := b.copyLoops(0, n, true, buf)
 	return b.level(loops, insertionPoint{}, "", func(insertionPoint) []codegen.Stmt {
 		return []codegen.Stmt{&codegen.Store{Buf: buf, Index: []*uop.UOp{coord}, Value: buf.Int(0)}}

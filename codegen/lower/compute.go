@@ -92,7 +92,7 @@ func (w *computing) node(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	}
 	for _, m := range w.staged[u] {
 		var stmts []codegen.Stmt
-		stmts, v = w.stage(m, v, w.inner())
+		stmts, v = (&stager{w.builder}).stage(m, v, w.inner())
 		if m.Shared {
 			w.fillTogether(stmts)
 			continue

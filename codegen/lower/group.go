@@ -9,10 +9,11 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// What the invocations of a workgroup do together: they fill memory that they share, and merge what each has reduced.
+// grouper writes what the invocations of a workgroup do together: they fill memory that they share, and merge what each has reduced.
+type grouper struct{ *builder }
 
 // lanesOf gives the number of an invocation among the open Lane loops, and how many there are.
-func (b *builder) lanesOf(open affine.RangeSet) (lane affine.Form, n int) {
+func (b *grouper) lanesOf(open affine.RangeSet) (lane affine.Form, n int) {
 	n = 1
 	for _, a := range slices.Backward(b.Groups[0].Order) {
 		if a.Kind == codegen.Lane && open.Has(b.Facts.RangeID(a.Range)) {
@@ -24,7 +25,7 @@ func (b *builder) lanesOf(open affine.RangeSet) (lane affine.Form, n int) {
 }
 
 // together says that the kernel has Lane loops.
-func (b *builder) together() bool {
+func (b *grouper) together() bool {
 	for _, a := range b.ByRange {
 		if a.Kind == codegen.Lane {
 			return true
@@ -35,7 +36,7 @@ func (b *builder) together() bool {
 
 // stageShared evaluates a value once for all invocations of a workgroup, for the ranges that differ between them and the
 // inner ones. Each invocation computes as many elements as the others, neighbours neighbouring elements.
-func (b *builder) stageShared(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]codegen.Stmt, *uop.UOp) {
+func (b *grouper) stageShared(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]codegen.Stmt, *uop.UOp) {
 	if b.anyReduce(insertionPoint{roots: []*uop.UOp{u}}) {
 		refuse("stage %s at %s: a reduction inside it needs loops that are not open there", m.Name, m.At)
 	}
@@ -107,7 +108,7 @@ func (b *builder) stageShared(m codegen.Directive, u *uop.UOp, sp insertionPoint
 }
 
 // byFour says that four neighbours along an axis are a load of four: those of an array that nothing writes, from a multiple of four on.
-func (b *builder) byFour(u *uop.UOp, a *nest.Axis) bool {
+func (b *grouper) byFour(u *uop.UOp, a *nest.Axis) bool {
 	for u.Op() == uop.Cast {
 		u = u.At(0)
 	}
@@ -127,7 +128,7 @@ func (b *builder) byFour(u *uop.UOp, a *nest.Axis) bool {
 // fillTogether appends what stageShared made; fills that follow each other need one barrier between them and the rest.
 func (w *computing) fillTogether(stmts []codegen.Stmt) {
 	scratch := false
-	codegen.Visit(stmts[2:3], func(s codegen.Stmt) { scratch = scratch || slices.ContainsFunc(codegen.Exprs(s), w.readsScratch) })
+	codegen.Visit(stmts[2:3], func(s codegen.Stmt) { scratch = scratch || slices.ContainsFunc(codegen.Exprs(s), readsScratch) })
 	if n := len(w.out); n > 0 && n == w.filled && !scratch {
 		w.out = append(w.out[:n-1], stmts[0], stmts[2], stmts[3])
 	} else {
@@ -136,12 +137,12 @@ func (w *computing) fillTogether(stmts []codegen.Stmt) {
 	w.filled = len(w.out)
 }
 
-func (b *builder) readsScratch(u *uop.UOp) bool {
+func readsScratch(u *uop.UOp) bool {
 	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool { return u.Op() == uop.Load && u.At(0).Arg().(uop.ParamArg).Scratch })
 }
 
 // reduceLanes gives each invocation of a workgroup its part of reductions, and merges the parts as a tree.
-func (b *builder) reduceLanes(us []*uop.UOp, loops []*nest.Axis, sp insertionPoint, regs [][]*uop.UOp) (out []codegen.Stmt) {
+func (b *grouper) reduceLanes(us []*uop.UOp, loops []*nest.Axis, sp insertionPoint, regs [][]*uop.UOp) (out []codegen.Stmt) {
 	v := loops[0]
 	if _, n := b.lanesOf(sp.open); n > 1 {
 		refuse("lane %s: it lies inside other lanes", v.Name)
@@ -192,7 +193,7 @@ func (b *builder) reduceLanes(us []*uop.UOp, loops []*nest.Axis, sp insertionPoi
 }
 
 // once lets one invocation of a workgroup do what the others would do as well.
-func (b *builder) once(stmts []codegen.Stmt, open affine.RangeSet) []codegen.Stmt {
+func (b *grouper) once(stmts []codegen.Stmt, open affine.RangeSet) []codegen.Stmt {
 	if _, n := b.lanesOf(open); n > 1 || !b.together() {
 		return stmts
 	}
@@ -200,7 +201,7 @@ func (b *builder) once(stmts []codegen.Stmt, open affine.RangeSet) []codegen.Stm
 }
 
 // checkGroup refuses workgroups that the device cannot run.
-func (b *builder) checkGroup(body []codegen.Stmt) {
+func (b *grouper) checkGroup(body []codegen.Stmt) {
 	lanes := codegen.GroupSize(body)
 	shared := int64(0)
 	codegen.Visit(body, func(s codegen.Stmt) {

@@ -11,7 +11,7 @@ import (
 
 // stageMatrix computes a block of a sum into scratch by one statement, and gives the load that replaces it. Its factors are staged
 // already.
-func stageMatrix(b *builder, m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]codegen.Stmt, *uop.UOp) {
+func stageMatrix(b *stager, m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]codegen.Stmt, *uop.UOp) {
 	no := func(why string) {
 		refuse("stage %s at %s: for the machine's product of matrices %s", m.Name, m.At, why)
 	}

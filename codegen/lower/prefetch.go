@@ -39,6 +39,9 @@ func sameForm(a, b affine.Form) bool {
 	return len(a.Terms) == len(b.Terms) && !slices.ContainsFunc(a.Terms, func(t affine.Term) bool { return b.Coeff(t.Node) != t.Coef })
 }
 
+// prefetcher looks at one loop over rows.
+type prefetcher struct{ *builder }
+
 // prefetch adds Prefetch statements to loops over rows. They change no value.
 func (b *builder) prefetch(stmts []codegen.Stmt) []codegen.Stmt {
 	out := make([]codegen.Stmt, len(stmts))
@@ -47,7 +50,7 @@ func (b *builder) prefetch(stmts []codegen.Stmt) []codegen.Stmt {
 		if inside := codegen.Body(s); inside != nil {
 			inside = b.prefetch(inside)
 			if l, ok := s.(*codegen.Loop); ok && (l.Kind == codegen.Thread || l.Kind == codegen.Serial) {
-				inside = b.nextRow(l, inside)
+				inside = (&prefetcher{b}).nextRow(l, inside)
 			}
 			out[i] = codegen.WithBody(s, inside)
 		}
@@ -56,7 +59,7 @@ func (b *builder) prefetch(stmts []codegen.Stmt) []codegen.Stmt {
 }
 
 // nextRow lets one of the loops in a loop over rows ask for the next row.
-func (b *builder) nextRow(over *codegen.Loop, stmts []codegen.Stmt) []codegen.Stmt {
+func (b *prefetcher) nextRow(over *codegen.Loop, stmts []codegen.Stmt) []codegen.Stmt {
 	var rows []*rowOf // touched so far
 	host, most := -1, 0
 	for i, s := range stmts {
@@ -107,7 +110,7 @@ func serial(s codegen.Stmt) bool {
 }
 
 // operations counts those of a body, each once.
-func (b *builder) operations(stmts []codegen.Stmt) (n int) {
+func (b *prefetcher) operations(stmts []codegen.Stmt) (n int) {
 	seen := map[*uop.UOp]bool{}
 	codegen.Visit(stmts, func(s codegen.Stmt) {
 		codegen.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
@@ -122,7 +125,7 @@ func (b *builder) operations(stmts []codegen.Stmt) (n int) {
 
 // rowsOf lists what a loop touches of arrays, other elements in each iteration of the loop over rows. It is regular if nothing
 // else is touched that differs from row to row.
-func (b *builder) rowsOf(over, l *codegen.Loop) (rows []*rowOf, regular bool) {
+func (b *prefetcher) rowsOf(over, l *codegen.Loop) (rows []*rowOf, regular bool) {
 	regular = true
 	inner := b.Facts.Set(l.Range)
 	codegen.Visit(l.Body, func(s codegen.Stmt) {
@@ -192,7 +195,7 @@ next:
 }
 
 // fetches are the statements of an iteration of l that ask for its part of the next rows.
-func (b *builder) fetches(over, l *codegen.Loop, rows []*rowOf) (out []codegen.Stmt) {
+func (b *prefetcher) fetches(over, l *codegen.Loop, rows []*rowOf) (out []codegen.Stmt) {
 	for _, r := range rows {
 		line := codegen.CacheLine / r.buf.DType().Size()
 		each := codegen.CeilDiv(codegen.CeilDiv(r.hi-r.lo, codegen.Extent(l.Range)), line) * line

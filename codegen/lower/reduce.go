@@ -53,7 +53,7 @@ func (b *builder) reduce(us []*uop.UOp, sp insertionPoint) ([]codegen.Stmt, [][]
 	loops := b.loopsOf(ranges)
 	regs, out := b.accumulators(us)
 	if loops[0].Kind == codegen.Lane {
-		return append(out, b.reduceLanes(us, loops, sp, regs)...), regs
+		return append(out, (&grouper{b}).reduceLanes(us, loops, sp, regs)...), regs
 	}
 	if sp.lanes && loops[0].Kind == codegen.Vector { // inside other lanes each does the whole
 		serial := *loops[0]

@@ -22,15 +22,18 @@ func (b *builder) newScratch(d dtype.DType, n int) *uop.UOp {
 	return b.Table.Make(uop.Param, d, uop.ParamArg{Slot: b.allocs - 1, N: n, Scratch: true})
 }
 
+// stager writes the loops that copy a value, or a box of what is loaded, to where a nest reads it.
+type stager struct{ *builder }
+
 // stage evaluates a value once into scratch for all inner ranges it depends on, and gives the load that
 // replaces it.
-func (b *builder) stage(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]codegen.Stmt, *uop.UOp) {
+func (b *stager) stage(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]codegen.Stmt, *uop.UOp) {
 	if sp.lanes {
 		refuse("stage %s at %s: it lies inside a vector axis", m.Name, m.At)
 	}
 	switch {
 	case m.Shared:
-		return b.stageShared(m, u, sp)
+		return (&grouper{b.builder}).stageShared(m, u, sp)
 	case b.Matrices[m.Name] != [2]nest.MatrixFactor{}:
 		return stageMatrix(b, m, u, sp)
 	case m.Box:
@@ -82,7 +85,7 @@ func (b *builder) stage(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]c
 
 // longCopy says that lanes of a copy are a loop of vectors: too many to be written out, or of a number that vectors do not
 // divide. In a copy the last vector may move inwards, because what it copies twice is the same.
-func (b *builder) longCopy(a *nest.Axis, u *uop.UOp) bool {
+func (b *stager) longCopy(a *nest.Axis, u *uop.UOp) bool {
 	w, n := b.width(u.DType()), codegen.Extent(a.Range)
 	return a.Kind == codegen.Vector && a.Guard == nil && w > 1 && (n > 8*w || n%min(w, codegen.Pow2(n)) != 0) && b.Facts.FreeRanges(u).Has(b.Facts.RangeID(a.Range))
 }

@@ -19,7 +19,7 @@ const leastSubgroup = 4
 
 // throughSubgroups says that reductions over a Lane axis go through subgroups: they are offered, all invocations of the workgroup
 // take part, and the language can merge the parts.
-func (b *builder) throughSubgroups(us []*uop.UOp, v *nest.Axis) bool {
+func (b *grouper) throughSubgroups(us []*uop.UOp, v *nest.Axis) bool {
 	if !b.Target.Features.Has(plan.Subgroups) || codegen.Extent(v.Range) != b.groupSize() || codegen.Extent(v.Range) < 2*leastSubgroup {
 		return false
 	}
@@ -32,7 +32,7 @@ func (b *builder) throughSubgroups(us []*uop.UOp, v *nest.Axis) bool {
 var subgroupTypes = map[dtype.DType]bool{dtype.F32: true, dtype.I32: true, dtype.U32: true}
 
 // groupSize is how many invocations the Lane axes make: those of the output together, each one of a reduction by itself.
-func (b *builder) groupSize() int {
+func (b *grouper) groupSize() int {
 	outer, most := 1, 1
 	for _, a := range b.ByRange {
 		if a.Kind == codegen.Lane && a.Owner == "" {
@@ -45,10 +45,10 @@ func (b *builder) groupSize() int {
 }
 
 // reduceSubgroups ends the loop over an axis, in which each invocation has reduced its share (body) into registers of its own.
-func (b *builder) reduceSubgroups(us []*uop.UOp, v *nest.Axis, own [][]*uop.UOp, body []codegen.Stmt, regs [][]*uop.UOp) (out []codegen.Stmt) {
+func (b *grouper) reduceSubgroups(us []*uop.UOp, v *nest.Axis, own [][]*uop.UOp, body []codegen.Stmt, regs [][]*uop.UOp) (out []codegen.Stmt) {
 	team := &codegen.Team{Lane: b.reg(dtype.Index), ID: b.reg(dtype.Index), Count: b.reg(dtype.Index), Most: (codegen.Extent(v.Range) + leastSubgroup - 1) / leastSubgroup}
 	for i, u := range us {
-		body = append(body, subgroupReducers[codegen.MonoidOf(u)](b, own[i])...)
+		body = append(body, subgroupReducers[codegen.MonoidOf(u)](b.builder, own[i])...)
 	}
 	var stores, merges []codegen.Stmt
 	t := b.NewRange(team.Most, "")

@@ -59,7 +59,7 @@ func (b *builder) tree() []codegen.Stmt {
 		body = append(body, b.nestOf(g)...)
 	}
 	if b.Target.Grid {
-		b.checkGroup(body)
+		(&grouper{b}).checkGroup(body)
 		return body
 	}
 	if len(b.Groups) > 1 {
@@ -85,7 +85,7 @@ func (b *builder) nestOf(g *nest.Group) []codegen.Stmt {
 		if b.carrying != nil {
 			return when(b.carrying.last, b.stores(g, sp.roots)...)
 		}
-		return b.once(b.stores(g, sp.roots), sp.open)
+		return (&grouper{b}).once(b.stores(g, sp.roots), sp.open)
 	})
 }
 

@@ -10,7 +10,12 @@ import (
 
 // Apply carries out directives on the kernel's expressions and axes: splits, fusions, laws, kinds, orders. Stages and
 // carries are checked and kept for the tree.
-func (k *Kernel) Apply(directives []codegen.Directive) error {
+func (k *Kernel) Apply(directives []codegen.Directive) error { return (&applier{k}).apply(directives) }
+
+// applier carries directives out, one after the other.
+type applier struct{ *Kernel }
+
+func (k *applier) apply(directives []codegen.Directive) error {
 	for _, m := range directives {
 		if err := k.applyOne(m); err != nil {
 			return fmt.Errorf("codegen: directive %q: %w", m, err)
@@ -25,7 +30,7 @@ func (k *Kernel) Apply(directives []codegen.Directive) error {
 }
 
 // remains says whether what a stage or a carry speaks of is still there after all directives.
-func (k *Kernel) remains(m codegen.Directive) error {
+func (k *applier) remains(m codegen.Directive) error {
 	if m.Shared && !k.Target.Grid {
 		return fmt.Errorf("%s has no workgroups", k.Target.Name)
 	}
@@ -40,7 +45,7 @@ func (k *Kernel) remains(m codegen.Directive) error {
 	return nil
 }
 
-func (k *Kernel) applyOne(m codegen.Directive) error {
+func (k *applier) applyOne(m codegen.Directive) error {
 	switch m.Verb {
 	case codegen.Split:
 		return k.split(m)
@@ -54,7 +59,7 @@ func (k *Kernel) applyOne(m codegen.Directive) error {
 		if k.Target.Matrix == nil {
 			return fmt.Errorf("%s has no instruction that multiplies matrices", k.Target.Name)
 		}
-		return applyMatrix(k, m)
+		return k.matrix(m)
 	case codegen.Order:
 		return k.order(m)
 	case codegen.Threads, codegen.Grids, codegen.Lanes, codegen.Tiles, codegen.Vectors:
@@ -104,7 +109,7 @@ func (k *Kernel) applyOne(m codegen.Directive) error {
 
 // sharedReduction says why a stage cannot leave a reduction in workgroup memory, or nil: that holds one value for each element,
 // and copies of copies are not made.
-func (k *Kernel) sharedReduction(m codegen.Directive) error {
+func (k *applier) sharedReduction(m codegen.Directive) error {
 	u := k.Values[m.Name]
 	if u.Op() != uop.Reduce {
 		return nil
@@ -120,7 +125,7 @@ func (k *Kernel) sharedReduction(m codegen.Directive) error {
 	return nil
 }
 
-func (k *Kernel) noAxis(name string) error {
+func (k *applier) noAxis(name string) error {
 	var have []string
 	for _, g := range k.Groups {
 		for _, a := range g.Axes {
@@ -138,7 +143,7 @@ func (k *Kernel) noAxis(name string) error {
 	return fmt.Errorf("there is no axis %s (there are %v)", name, have)
 }
 
-func (k *Kernel) split(m codegen.Directive) error {
+func (k *applier) split(m codegen.Directive) error {
 	a := k.Axes[m.Name]
 	if a == nil {
 		return k.noAxis(m.Name)
@@ -195,7 +200,7 @@ func (k *Kernel) split(m codegen.Directive) error {
 }
 
 // guarded says whether the guard of some axis depends on a.
-func (k *Kernel) guarded(a *Axis) bool {
+func (k *applier) guarded(a *Axis) bool {
 	id := k.Facts.RangeID(a.Range)
 	for _, x := range k.Axes {
 		if x.Guard != nil && (x == a || k.Facts.FreeRanges(x.Guard).Has(id)) {
@@ -222,7 +227,7 @@ func (k *Kernel) peeled(a *Axis) bool {
 func MinIndex(a, b *uop.UOp) *uop.UOp { return a.Neg().Max(b.Neg()).Neg() }
 
 // replaceAxis puts two ranges in the place of axis a, whose value is now given by at.
-func (k *Kernel) replaceAxis(a *Axis, ranges []*uop.UOp, at *uop.UOp) (outer, inner *Axis) {
+func (k *applier) replaceAxis(a *Axis, ranges []*uop.UOp, at *uop.UOp) (outer, inner *Axis) {
 	owner := a.Owner
 	delete(k.Axes, a.Name)
 	outer = k.addAxis(a.Name+".0", ranges[0], owner)
@@ -246,7 +251,7 @@ func replaceIn(list []*Axis, a *Axis, by ...*Axis) []*Axis {
 }
 
 // substituteRanges replaces ranges by expressions, in reductions' and outputs' own lists by lists of ranges.
-func (k *Kernel) substituteRanges(at map[*uop.UOp]*uop.UOp, lists map[*uop.UOp][]*uop.UOp) {
+func (k *applier) substituteRanges(at map[*uop.UOp]*uop.UOp, lists map[*uop.UOp][]*uop.UOp) {
 	expand := func(ranges []*uop.UOp) (out []*uop.UOp) {
 		for _, r := range ranges {
 			if l, ok := lists[r]; ok {
@@ -294,7 +299,7 @@ func (k *Kernel) Substitute(with map[*uop.UOp]*uop.UOp, u *uop.UOp) *uop.UOp {
 }
 
 // fuse makes one axis of two, the first being the outer one.
-func (k *Kernel) fuse(m codegen.Directive) error {
+func (k *applier) fuse(m codegen.Directive) error {
 	if len(m.Axes) != 2 || k.Axes[m.Axes[0]] == nil || k.Axes[m.Axes[1]] == nil {
 		return fmt.Errorf("needs two axes")
 	}
@@ -327,12 +332,12 @@ func (k *Kernel) fuse(m codegen.Directive) error {
 }
 
 // inAll says that all nests have an axis.
-func (k *Kernel) inAll(a *Axis) bool {
+func (k *applier) inAll(a *Axis) bool {
 	return !slices.ContainsFunc(k.Groups, func(g *Group) bool { return !slices.Contains(g.Axes, a) })
 }
 
 // order sets the order of the loops of a nest, or of a reduction.
-func (k *Kernel) order(m codegen.Directive) error {
+func (k *applier) order(m codegen.Directive) error {
 	var list []*Axis
 	for i, name := range m.Axes {
 		a := k.Axes[name]

@@ -11,7 +11,12 @@ import (
 
 // canonical brings the kernel into its normal form: no axes of size 0 or 1, index expressions folded,
 // neighbouring axes merged where every access agrees.
-func (k *Kernel) canonical() {
+func (k *Kernel) canonical() { (&normaliser{k}).run() }
+
+// normaliser brings a kernel into its normal form.
+type normaliser struct{ *Kernel }
+
+func (k *normaliser) run() {
 	k.Outs = slices.DeleteFunc(k.Outs, func(o codegen.Out) bool {
 		return slices.ContainsFunc(o.Axes, func(r *uop.UOp) bool { return codegen.Extent(r) == 0 })
 	})
@@ -44,7 +49,7 @@ func (k *Kernel) canonical() {
 
 // undivided gives a load of an array of several dimensions one offset where that takes divisions back: a place x that only values tell
 // has become x div n and x mod n.
-func (k *Kernel) undivided(load *uop.UOp, src []*uop.UOp) *uop.UOp {
+func (k *normaliser) undivided(load *uop.UOp, src []*uop.UOp) *uop.UOp {
 	index := src[2:]
 	before := 0
 	for _, i := range index {
@@ -70,7 +75,7 @@ func divisions(a affine.Form) (n int) {
 
 // smallReduce drops ranges of size 1, and gives the identity for a range of size 0. What is not a reduction
 // any more is returned as a Part of nothing; partOf picks the element.
-func (k *Kernel) smallReduce(u *uop.UOp, src []*uop.UOp) *uop.UOp {
+func (k *normaliser) smallReduce(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	n := u.Arg().(uop.ReduceArg).Parts
 	m := u.Arg().(uop.ReduceArg).Monoid
 	parts := slices.Clone(src[:n])
@@ -110,7 +115,7 @@ func (k *Kernel) alone(m uop.Monoid, parts []*uop.UOp) []*uop.UOp {
 }
 
 // partOf is Part(u) of a tuple that is no reduction any more.
-func (k *Kernel) partOf(u, of *uop.UOp) *uop.UOp {
+func (k *normaliser) partOf(u, of *uop.UOp) *uop.UOp {
 	if of.Op() == uop.After {
 		return of.At(u.Arg().(uop.PartArg).I)
 	}
@@ -119,7 +124,7 @@ func (k *Kernel) partOf(u, of *uop.UOp) *uop.UOp {
 
 // mergeAxes makes one axis of two neighbours a, b where every index holds them only as a·size(b) + b, with
 // some factor, after linearising.
-func (k *Kernel) mergeAxes() {
+func (k *normaliser) mergeAxes() {
 	linear := map[*uop.UOp]affine.Form{}
 	var outs []affine.Form
 	used := affine.RangeSet{} // ranges that occur outside of indices
@@ -141,7 +146,7 @@ func (k *Kernel) mergeAxes() {
 }
 
 // accesses collects the linear index of each load and output, and the ranges used elsewhere.
-func (k *Kernel) accesses(linear map[*uop.UOp]affine.Form, outs *[]affine.Form, used *affine.RangeSet) {
+func (k *normaliser) accesses(linear map[*uop.UOp]affine.Form, outs *[]affine.Form, used *affine.RangeSet) {
 	isIndex := map[*uop.UOp]bool{}
 	nodes := uop.Topo(k.Roots()...)
 	for _, u := range nodes {
@@ -198,7 +203,7 @@ func (k *Kernel) accesses(linear map[*uop.UOp]affine.Form, outs *[]affine.Form, 
 }
 
 // opaque are the ranges inside the non-affine terms of an index.
-func (k *Kernel) opaque(a affine.Form) (s affine.RangeSet) {
+func (k *normaliser) opaque(a affine.Form) (s affine.RangeSet) {
 	for _, t := range a.Terms {
 		if t.Node.Op() != uop.Range {
 			s = s.Or(k.Facts.FreeRanges(t.Node))
@@ -222,7 +227,7 @@ func (k *Kernel) Linear(param int, index []*uop.UOp) affine.Form {
 }
 
 // mergePair merges outer and inner axes of output i (and of all others that use them) if it may.
-func (k *Kernel) mergePair(a, b *uop.UOp, linear map[*uop.UOp]affine.Form, outs []affine.Form, used affine.RangeSet, i int) *uop.UOp {
+func (k *normaliser) mergePair(a, b *uop.UOp, linear map[*uop.UOp]affine.Form, outs []affine.Form, used affine.RangeSet, i int) *uop.UOp {
 	both := k.Facts.Set(a, b)
 	if !used.Disjoint(both) {
 		return nil
@@ -255,7 +260,7 @@ func (k *Kernel) mergePair(a, b *uop.UOp, linear map[*uop.UOp]affine.Form, outs 
 }
 
 // freshRange makes a range whose number no other has.
-func (k *Kernel) freshRange(n int) *uop.UOp {
+func (k *normaliser) freshRange(n int) *uop.UOp {
 	if k.nextID == 0 {
 		for _, u := range uop.Topo(k.Roots()...) {
 			if u.Op() == uop.Range {
@@ -272,7 +277,7 @@ func (k *Kernel) freshRange(n int) *uop.UOp {
 }
 
 // replacePair rewrites all accesses that depend on a and b to one linear index over m.
-func (k *Kernel) replacePair(a, b, m *uop.UOp, linear map[*uop.UOp]affine.Form, outs []affine.Form) {
+func (k *normaliser) replacePair(a, b, m *uop.UOp, linear map[*uop.UOp]affine.Form, outs []affine.Form) {
 	joined := func(l affine.Form) *uop.UOp {
 		kb := l.Coeff(b)
 		rest := affine.Form{Const: l.Const}
@@ -305,12 +310,12 @@ func (k *Kernel) replacePair(a, b, m *uop.UOp, linear map[*uop.UOp]affine.Form, 
 }
 
 // mergeReduceAxes does the same for the ranges of reductions; several over the same ranges must agree.
-func (k *Kernel) mergeReduceAxes() {
+func (k *normaliser) mergeReduceAxes() {
 	for k.mergeOneReduce() {
 	}
 }
 
-func (k *Kernel) mergeOneReduce() bool {
+func (k *normaliser) mergeOneReduce() bool {
 	linear := map[*uop.UOp]affine.Form{}
 	var outs []affine.Form
 	used := affine.RangeSet{}

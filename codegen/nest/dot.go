@@ -39,7 +39,7 @@ func (d *Dotted) SumOf(i int) bool { return d.Factors[1-i].plus != nil || d.Fact
 const SumSuffix = "s" // p1s is the sum of p1 over the steps
 
 // dot carries out "dot r0.a 4".
-func (k *Kernel) dot(m codegen.Directive) error {
+func (k *applier) dot(m codegen.Directive) error {
 	if m.N != 2 && m.N != 4 {
 		return fmt.Errorf("words hold 2 or 4 steps, not %d", m.N)
 	}
@@ -65,7 +65,7 @@ func (k *Kernel) dot(m codegen.Directive) error {
 }
 
 // stepsAxis is the axis of a reduction whose steps a directive puts into words.
-func (k *Kernel) stepsAxis(m codegen.Directive) (*Axis, error) {
+func (k *applier) stepsAxis(m codegen.Directive) (*Axis, error) {
 	a := k.Axes[m.Name]
 	if a == nil {
 		return nil, k.noAxis(m.Name)
@@ -81,7 +81,7 @@ func (k *Kernel) stepsAxis(m codegen.Directive) (*Axis, error) {
 }
 
 // inWords puts the steps of a sum of products along an axis into words, which product multiplies.
-func (k *Kernel) inWords(a *Axis, d *Dotted, product func(x, y *uop.UOp) *uop.UOp) {
+func (k *applier) inWords(a *Axis, d *Dotted, product func(x, y *uop.UOp) *uop.UOp) {
 	u := k.Values[a.Owner]
 	_, ranges := codegen.ReduceParts(u)
 	w := k.NewRange(codegen.CeilDiv(codegen.Extent(a.Range), d.N), a.Name)
@@ -197,7 +197,7 @@ func (k *Kernel) sign(d *Dotted) {
 
 // words are a factor's n steps n·w … in one word each; a step behind the end is 0. staged is what of them is kept where they are
 // staged: without the bias where there are gates, since the rest of a box is filled with zeros.
-func (k *Kernel) words(f Factor, r, w *uop.UOp, n int) (word, staged *uop.UOp) {
+func (k *applier) words(f Factor, r, w *uop.UOp, n int) (word, staged *uop.UOp) {
 	bits := 32 / n
 	for i := range n {
 		at := k.Facts.Form(w.Mul(k.Table.Index(n)).Add(k.Table.Index(i))).Node(k.Table)
@@ -231,7 +231,7 @@ func (k *Kernel) words(f Factor, r, w *uop.UOp, n int) (word, staged *uop.UOp) {
 }
 
 // multiplied is a sum of products of words with what is missing in it, and the sums of factors that it needs.
-func (k *Kernel) multiplied(d *Dotted, u, total *uop.UOp) (sum *uop.UOp, sums [2]*uop.UOp) {
+func (k *applier) multiplied(d *Dotted, u, total *uop.UOp) (sum *uop.UOp, sums [2]*uop.UOp) {
 	_, ranges := codegen.ReduceParts(u)
 	for i := range d.Factors {
 		if !d.SumOf(i) {
@@ -255,7 +255,7 @@ func (k *Kernel) multiplied(d *Dotted, u, total *uop.UOp) (sum *uop.UOp, sums [2
 }
 
 // sumOver is the sum of a widened load over ranges: over new ones, and over one where they lie densely.
-func (k *Kernel) sumOver(wide *uop.UOp, ranges []*uop.UOp) *uop.UOp {
+func (k *applier) sumOver(wide *uop.UOp, ranges []*uop.UOp) *uop.UOp {
 	l := wide.At(0)
 	own := map[*uop.UOp]*uop.UOp{}
 	var over []*uop.UOp

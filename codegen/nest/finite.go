@@ -143,7 +143,7 @@ func (k *Kernel) nameOf(u *uop.UOp) string {
 	return ""
 }
 
-func (k *Kernel) assumeFinite(m codegen.Directive) error {
+func (k *applier) assumeFinite(m codegen.Directive) error {
 	l := k.Values[m.Name]
 	if l == nil || l.Op() != uop.Load || len(k.Groups) > 1 {
 		return fmt.Errorf("%s is not a factor that could do with less than its gate", m.Name)

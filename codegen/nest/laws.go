@@ -12,7 +12,7 @@ import (
 
 // peelReduce splits an axis of reductions into n/f·f iterations and a rest that is a reduction of its own; the
 // monoid merges both.
-func (k *Kernel) peelReduce(a *Axis, n, f int) error {
+func (k *applier) peelReduce(a *Axis, n, f int) error {
 	outer, inner, rest := k.NewRange(n/f, a.Name+".0"), k.NewRange(f, a.Name+".1"), k.NewRange(n%f, a.Name+".t")
 	main := outer.Mul(k.Table.Index(f)).Add(inner)
 	tail := rest.Add(k.Table.Index(n - n%f))
@@ -70,7 +70,7 @@ func partsOf(u *uop.UOp, n int) []*uop.UOp {
 }
 
 // rewriteReduce replaces reductions by tuples. by gets the reduction as it was and with its operands rewritten.
-func (k *Kernel) rewriteReduce(which func(u *uop.UOp) bool, by func(old, u *uop.UOp) []*uop.UOp) {
+func (k *applier) rewriteReduce(which func(u *uop.UOp) bool, by func(old, u *uop.UOp) []*uop.UOp) {
 	results := map[*uop.UOp][]*uop.UOp{}
 	k.Rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		w := codegen.Remake(k.Table, u, src)
@@ -87,7 +87,7 @@ func (k *Kernel) rewriteReduce(which func(u *uop.UOp) bool, by func(old, u *uop.
 
 // replaceRange is reduction u with range r replaced by an expression over the ranges given. Reductions inside that
 // run over r themselves stay as they are, so that others still share them.
-func (k *Kernel) replaceRange(u, r, at *uop.UOp, ranges ...*uop.UOp) *uop.UOp {
+func (k *applier) replaceRange(u, r, at *uop.UOp, ranges ...*uop.UOp) *uop.UOp {
 	parts, old := codegen.ReduceParts(u)
 	with := map[*uop.UOp]*uop.UOp{r: at}
 	for _, x := range uop.Topo(parts...) {
@@ -111,7 +111,7 @@ func (k *Kernel) replaceRange(u, r, at *uop.UOp, ranges ...*uop.UOp) *uop.UOp {
 
 // renameRanges gives a copy of a reduction its own ranges, but for the one to keep, named after it; with collects
 // what replaces what.
-func (k *Kernel) renameRanges(u *uop.UOp, name string, keep *uop.UOp, with map[*uop.UOp]*uop.UOp) *uop.UOp {
+func (k *applier) renameRanges(u *uop.UOp, name string, keep *uop.UOp, with map[*uop.UOp]*uop.UOp) *uop.UOp {
 	_, ranges := codegen.ReduceParts(u)
 	for i, r := range ranges {
 		if r != keep && with[r] == nil {
@@ -134,7 +134,7 @@ func (k *Kernel) renameRanges(u *uop.UOp, name string, keep *uop.UOp, with map[*
 
 // nest reduces some axes first, in a reduction of its own: what a monoid's merge allows. For the softmax
 // monoid the inner one is a plain maximum and plain sums, so that nothing is rescaled inside.
-func (k *Kernel) nest(m codegen.Directive) error {
+func (k *applier) nest(m codegen.Directive) error {
 	old := k.Values[m.Name]
 	if old == nil || old.Op() != uop.Reduce {
 		return fmt.Errorf("there is no reduction %s", m.Name)
@@ -183,7 +183,7 @@ func (k *Kernel) nest(m codegen.Directive) error {
 // sumExpBlock is the law (max s, Σ f·exp2(s − max s)); the weights exp2(s − max s) are called r0w, the
 // maximum r0n, the sums r0n1 … Where all s are −inf the weights are exp2(s − 0): no element has to be looked at for that. A
 // constant factor of all f is one of the weights, of which there are fewer. Where a guard leaves a term out, its s is −∞.
-func (k *Kernel) sumExpBlock(name string, parts, inner []*uop.UOp, guard *uop.UOp) []*uop.UOp {
+func (k *applier) sumExpBlock(name string, parts, inner []*uop.UOp, guard *uop.UOp) []*uop.UOp {
 	s := parts[0]
 	if guard != nil {
 		s = guard.Where(s, s.Const(uop.Least(s.DType())))
@@ -214,7 +214,7 @@ func (k *Kernel) sumExpBlock(name string, parts, inner []*uop.UOp, guard *uop.UO
 }
 
 // takeGuards takes the guards from axes that elements say themselves where they count; nil where there are none.
-func (k *Kernel) takeGuards(ranges []*uop.UOp) (guard *uop.UOp) {
+func (k *applier) takeGuards(ranges []*uop.UOp) (guard *uop.UOp) {
 	for _, r := range ranges {
 		if a := k.ByRange[r]; a.Guard != nil {
 			if guard == nil {
@@ -229,7 +229,7 @@ func (k *Kernel) takeGuards(ranges []*uop.UOp) (guard *uop.UOp) {
 }
 
 // gateLoads lets what a guard leaves out not be read.
-func (k *Kernel) gateLoads(guard *uop.UOp) {
+func (k *applier) gateLoads(guard *uop.UOp) {
 	own := k.Facts.FreeRanges(guard)
 	k.Rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		if u.Op() == uop.Load && !k.Facts.FreeRanges(u).Disjoint(own) {

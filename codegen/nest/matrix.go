@@ -30,8 +30,8 @@ func (k *Kernel) MatrixProducts(u *uop.UOp) *Dotted {
 	return d
 }
 
-// applyMatrix carries out "matrix r0.a 4".
-func applyMatrix(k *Kernel, m codegen.Directive) error {
+// matrix carries out "matrix r0.a 4".
+func (k *applier) matrix(m codegen.Directive) error {
 	a, err := k.stepsAxis(m)
 	if err != nil {
 		return err

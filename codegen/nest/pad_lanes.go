@@ -8,7 +8,7 @@ import (
 
 // padLanes gives lanes of a reduction whose number vectors do not divide, as the rest of a peeled split, as many more as fill vectors,
 // where the target has instructions for some lanes (Target.Masks): those that do not exist take no part.
-func (k *Kernel) padLanes(a *Axis) {
+func (k *applier) padLanes(a *Axis) {
 	n := codegen.Extent(a.Range)
 	w := k.Target.VectorLen(codegen.Widest)
 	if a.Owner == "" || !k.Target.Masks || a.Guard != nil || n < 3 {
