@@ -326,38 +326,6 @@ func (t *Tensor) RepeatEach(ctx context.Context, counts *Tensor, axis int) (*Ten
 	return t.gather(axis, from), nil
 }
 
-// TriangleIndices are the rows and columns (int32, [2, count]) of the lower or upper triangle of a matrix, up to or
-// from the given diagonal.
-func TriangleIndices(rows, columns, diagonal int, lower bool) *Tensor {
-	checkSizes("TriangleIndices", []int{rows, columns})
-	checkParts("TriangleIndices", uop.Shape{rows, columns}, rows)
-	diagonal = min(max(diagonal, -rows), columns) // those further out are the same
-	type part struct{ row, first, lo int }        // a row that is not empty, where it begins in the list, and with which column
-	var parts []part
-	count := 0
-	for r := range rows {
-		from, to := 0, columns
-		if lower {
-			to = min(max(r+diagonal+1, 0), columns)
-		} else {
-			from = min(max(r+diagonal, 0), columns)
-		}
-		if from < to {
-			parts = append(parts, part{r, count, from})
-			count += to - from
-		}
-	}
-	i := arange(count)
-	row := Full(-1, dtype.I32, count)
-	begin := Full(0, dtype.I32, count)
-	for _, p := range parts {
-		in := i.Ge(p.first)
-		row = in.Where(p.row, row)
-		begin = in.Where(p.first-p.lo, begin)
-	}
-	return Stack(0, row, i.Sub(begin))
-}
-
 // Vander gives the powers 0 … n−1 of the elements of a list as rows, rising or falling.
 func (t *Tensor) Vander(n int, rising bool) *Tensor {
 	if t.Rank() != 1 || n < 0 {

@@ -58,15 +58,6 @@ func (t *Tensor) UnravelIndex(shape ...int) []*Tensor {
 	return out
 }
 
-// PDist are the p-norms of the differences of all pairs of rows: of n rows n·(n−1)/2 distances, those of the first row first.
-func (t *Tensor) PDist(p float64) *Tensor {
-	if t.Rank() != 2 {
-		fail("PDist", shapesOf(t), "needs rows: two axes")
-	}
-	pairs := TriangleIndices(t.Dim(0), t.Dim(0), 1, false)
-	return t.IndexSelect(0, pairs.Select(0, 0)).Sub(t.IndexSelect(0, pairs.Select(0, 1))).Norm(p, -1)
-}
-
 // Renorm scales the parts along an axis whose p-norm is above a limit down to it, nearly: by limit/(norm + 1e-7).
 func (t *Tensor) Renorm(p float64, axis int, limit float64) *Tensor {
 	axis = t.axis("Renorm", axis)

@@ -204,8 +204,11 @@ const Prelude = `#include <stdint.h>
 #define WEFT_FMA_f64x8(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)
 #endif
 #endif
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#if defined(__AVX512F__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(WEFT_SQRT_f32x4)
+#if defined(__AVX512F__) && defined(__clang__)
+#define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512(a, 4)
+#define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512(a, 4)
+#elif defined(__AVX512F__)
 #define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512_mask(a, a, (unsigned short)-1, 4)
 #define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512_mask(a, a, (unsigned char)-1, 4)
 #endif

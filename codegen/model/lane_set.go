@@ -208,8 +208,8 @@ func (l *laneSet) cost() float64 {
 	}
 	cost := l.arithmetic(nil)
 	for _, r := range l.reds {
-		if !l.Facts.Set(r.ranges...).Disjoint(l.vector) { // folding lanes
-			cost += 12 * float64(l.count(r.free))
+		if !l.Facts.Set(r.ranges...).Disjoint(l.vector) {
+			cost += l.folding(r) * float64(l.count(r.free))
 		}
 	}
 	for _, a := range l.loads {
@@ -219,6 +219,26 @@ func (l *laneSet) cost() float64 {
 		cost += l.access(a, l.Facts.Set(l.Kernel.Outs[l.g.Outs[i]].Axes...))
 	}
 	return cost
+}
+
+// folding is what it takes to fold the lanes of a reduction: in each step half of them, in all parts, are moved beside the others and merged.
+func (l *laneSet) folding(r *reduction) float64 {
+	const least = 12
+	parts, _ := codegen.ReduceParts(r.u)
+	if len(parts) == 1 {
+		return least
+	}
+	var sides [2][]*uop.UOp
+	for i, x := range parts {
+		for k := range sides {
+			sides[k] = append(sides[k], l.Table.Make(uop.Reg, x.DType(), uop.RegArg{ID: 2*i + k}))
+		}
+	}
+	step := float64(len(parts))
+	for _, u := range uop.Topo(r.u.Arg().(uop.ReduceArg).Monoid.Info().Merge(sides[0], sides[1])...) {
+		step += codegen.Weight(u)
+	}
+	return max(least, step*float64(bits.Len(uint(l.width()))-1))
 }
 
 // arithmetic is what the nest computes, but for the steps of one reduction.
