@@ -31,6 +31,13 @@ func TestJoinedArraysAreReadOneByOne(t *testing.T) {
 			a := k.rngs(256, 64)
 			k.out(o, a[:1], k.sum(k.load(q, a[1]).Mul(k.joined(x, y, 255, a[0], a[1])), a[1]))
 		},
+		"rows and one that is there for all of them": func(k *kit) { // whose load needs no condition: what is chosen has it
+			o, x, y, q := k.param(dtype.F32, true, 256), k.param(dtype.F32, false, 255, 64), k.param(dtype.F32, false, 3, 64), k.param(dtype.F32, false, 64)
+			a := k.rngs(256, 64)
+			in, behind := a[0].Less(k.Index(255)), k.Index(254).Less(a[0])
+			row := k.load(y, k.Index(1), a[1])
+			k.out(o, a[:1], k.sum(k.load(q, a[1]).Mul(in.Where(k.loadIf(x, in, a[0], a[1]), behind.Where(row, row.Float(0)))), a[1]))
+		},
 		"what is summed": func(k *kit) {
 			o, x, y, w := k.param(dtype.F32, true, 64), k.param(dtype.F32, false, 250, 64), k.param(dtype.F32, false, 6, 64), k.param(dtype.F32, false, 256)
 			a := k.rngs(64, 256)

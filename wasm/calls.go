@@ -76,13 +76,13 @@ type lifter interface {
 	Lift(ctx context.Context, from runtime.Mem, n int) (int32, error)
 }
 
-// least is how many bytes are worth an array of their own on the way to the page.
-const least = 16 << 10
+// mostCopied is how many bytes go to the page among others; more are worth an array of their own. js/wire.js has the same limit, large.
+const mostCopied = 64 << 10
 
 // lifted gives the elements of a large tensor as a parcel, or nil where they go another way.
 func lifted(ctx context.Context, x *tensor.Tensor) (data any, err error) {
 	n := x.Nbytes()
-	if n < least || len(x.Devices()) > 1 {
+	if n <= mostCopied || len(x.Devices()) > 1 {
 		return nil, nil
 	}
 	return data, x.Borrow(ctx, func(d runtime.Device, m runtime.Mem) error {

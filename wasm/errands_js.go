@@ -77,7 +77,7 @@ func (s *server) errands() []byte {
 // are read in another way.
 func known(d dtype.DType, shape []int) []any {
 	var reads any
-	if n := uop.Shape(shape).Numel() * d.Size(); !d.IsNarrow() && n < least {
+	if n := uop.Shape(shape).Numel() * d.Size(); !d.IsNarrow() && n <= mostCopied {
 		reads = n
 	}
 	return []any{formOf(d, shape), numbers(shape), typeName(d), reads}

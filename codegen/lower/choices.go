@@ -71,13 +71,14 @@ func (b *builder) choice(sp insertionPoint) (cond *uop.UOp) {
 	return cond
 }
 
-// joined says that a value is what some array holds, or one of several.
+// joined says that a value is what some array holds, or one of several; a constant may be in the place of one, where none is chosen.
 func joined(u *uop.UOp) bool {
 	switch u.Op() {
 	case uop.Cast:
 		return joined(u.At(0))
 	case uop.Where:
-		return joined(u.At(1)) && joined(u.At(2))
+		x, y := u.At(1), u.At(2)
+		return joined(x) && (joined(y) || y.Op() == uop.Const) || joined(y) && x.Op() == uop.Const
 	}
 	return u.Op() == uop.Load
 }

@@ -6,7 +6,7 @@
 import { shares } from './lent.js'
 
 const HEAD = 64 // bytes before the room for messages to the worker, which that to the page follows
-const ROOM = 1 << 14 // bytes of each
+const ROOM = 1 << 17 // bytes of each
 
 // Words at the begin.
 const IN = 0 // one of the states below

@@ -47,8 +47,8 @@ func telling(module []byte) ([]byte, error) {
 	return out, nil
 }
 
-// runs is how often the programs run. What waits for what differs: a function that one run in several calls is one that some page in several would wait
-// for.
+// runs is how often the programs run, with other seeds each time: a function that one run in several calls is one that some page in several would wait
+// for. Seeds and time are the engine's own (learn/rest.js), so that the same sources make the same parts.
 const runs = 4
 
 // learn runs the programs and gives the functions that they called, by number.
@@ -80,9 +80,9 @@ func learn(root, goroot string, module []byte) (map[int]bool, error) {
 		return nil, err
 	}
 	called := map[int]bool{}
-	for range runs {
+	for run := range runs {
 		cmd := exec.Command(node, "programs.mjs")
-		cmd.Dir, cmd.Stderr = dir, os.Stderr
+		cmd.Dir, cmd.Stderr, cmd.Env = dir, os.Stderr, append(os.Environ(), fmt.Sprint("WEFT_RUN=", run))
 		said, err := cmd.Output()
 		if err != nil {
 			return nil, fmt.Errorf("programs that pages begin with: %w", err)
@@ -99,10 +99,10 @@ func learn(root, goroot string, module []byte) (map[int]bool, error) {
 }
 
 // Which of its functions Go's page allocator calls depends on where memory lies, which is another place in each run and browser: one that no run called
-// some page would wait for. The names are as the linker writes them, see shake.go.
+// some page would wait for; so it is with two functions of maps, whose seed is another in each. The names are as the linker writes them, see shake.go.
 var allocator = strings.Fields(`
 	runtime.pallocSum. runtime.__pageBits_.setAll runtime.__pallocBits_.findLargeN runtime.__pallocBits_.allocAll runtime.__pallocData_.allocAll
-	runtime.addrRange.contains runtime.__addrRanges_.find
+	runtime.addrRange.contains runtime.__addrRanges_.find runtime.memequal_varlen internal_runtime_maps.bitset.count
 `)
 
 // allocating gives these functions of a module, by number. There are none where it has no names.
