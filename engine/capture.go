@@ -155,7 +155,7 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 		_, s := buffer(in)
 		rebind = append(rebind, slices.Index(canon.inputs, s))
 	}
-	p, err := e.compile(ctx, canon)
+	p, err := e.begun(ctx, canon)
 	if err != nil {
 		return err
 	}
@@ -169,6 +169,9 @@ func (c *Captured) compile(ctx context.Context, folding bool) error {
 		} else if err := f.compile(ctx, e); err != nil {
 			return err
 		}
+	}
+	if err := e.ready(ctx, canon, p); err != nil {
+		return err
 	}
 	if c.plan != nil { // of before
 		c.plan.pinned--

@@ -79,7 +79,7 @@ func (e *Engine) known(c *canonical, text string) *compiled {
 	}}
 }
 
-// planned gives the plan of a graph, loaded: from the store, or made now.
+// planned gives the plan of a graph: from the store and loaded, or made now, so that its kernels are with the compiler.
 func (e *Engine) planned(c *canonical, build func() (*compiled, error), load func(p *compiled) error) (*compiled, error) {
 	store, text := e.plansOf(), ""
 	if store != nil {
@@ -90,9 +90,6 @@ func (e *Engine) planned(c *canonical, build func() (*compiled, error), load fun
 	}
 	p, err := build()
 	if err != nil {
-		return nil, err
-	}
-	if err := load(p); err != nil {
 		return nil, err
 	}
 	if store != nil && len(p.plan.Kernels) >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {

@@ -175,8 +175,29 @@ func (e *Engine) forget() {
 	}
 }
 
-// compile finds the plan of a graph, or makes it.
+// compile finds the plan of a graph, or makes it, and loads it.
 func (e *Engine) compile(ctx context.Context, c *canonical) (*compiled, error) {
+	p, err := e.begun(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return p, e.ready(ctx, c, p)
+}
+
+// ready loads a plan that was begun. One that cannot be loaded is not kept.
+func (e *Engine) ready(ctx context.Context, c *canonical, p *compiled) error {
+	if p.graph != nil {
+		return nil
+	}
+	err := e.attempt(ctx, func() error { return e.load(ctx, p) })
+	if err != nil && e.plans[c.key] == p {
+		delete(e.plans, c.key)
+	}
+	return err
+}
+
+// begun finds the plan of a graph, or makes it. Compiling its kernels goes on meanwhile.
+func (e *Engine) begun(ctx context.Context, c *canonical) (*compiled, error) {
 	e.clock++
 	if e.several != nil { // each device has plans of its own
 		return &compiled{plan: &plan.Plan{}, graph: c}, nil

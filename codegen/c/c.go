@@ -95,7 +95,8 @@ func (m Machine) has(o uop.Op, d dtype.DType) bool {
 	return true
 }
 
-// Render writes a kernel. The entry's name is a hash of the text, so equal kernels have equal names.
+// Render writes a kernel. The entry's name is a hash of the text, so equal kernels have equal names. What a kernel is called is no part of it:
+// loops over elements differ in nothing but their length, which a launch says.
 func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	if p.Foreign != nil {
 		return foreign(p), nil
@@ -130,11 +131,11 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	}
 	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + r.out.String() + "}\n"
 	head := r.head2.String()
-	entry := codegen.Entry(head, p.Name, text)
+	entry := codegen.Entry(head, text)
 	k = plan.Kernel{
 		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)), Before: p.Before,
 		Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
-		Source: head + "// " + p.Name + "\nvoid " + entry + text,
+		Source: head + "void " + entry + text,
 	}
 	for _, q := range p.Params {
 		n := int64(q.DType.Size())

@@ -38,7 +38,7 @@ type renderer struct {
 	past512  bool                  // lines were written past the caches
 	agree    bool                  // loads have a branch without a mask, for where all lanes pass their gate
 	mixed    bool                  // what is written is for lanes that choose differently: choices are selects
-	seldom   bool                  // what is written runs seldom beside a loop in the same block
+	calls    bool                  // what is written runs seldom beside a loop in the same block, or has no registers to lose: see called
 
 	later map[*codegen.Store]string // where stores of a loop leave what is turned and stored behind it
 }
@@ -61,9 +61,9 @@ func (r *renderer) head() {
 }
 
 func (r *renderer) block(stmts []codegen.Stmt, depth int) {
-	was := r.seldom
-	r.seldom = slices.ContainsFunc(stmts, loops)
-	defer func() { r.seldom = was }()
+	was := r.calls
+	r.calls = slices.ContainsFunc(stmts, loops) || sets(stmts) == 0 && r.spread(stmts) >= manySpread
+	defer func() { r.calls = was }()
 	turns := r.turns(stmts)
 	inRegister := r.inRegister(stmts)
 	next := 0 // the statement after those that are done
@@ -96,6 +96,37 @@ const manyTimes = 16
 
 // loops says that a statement is a loop of many iterations, those of loops in it counted.
 func loops(s codegen.Stmt) bool { return iterations(s) >= manyTimes }
+
+// manySpread is from how many vectors on, whose lanes are loaded or stored one by one, calling a function for each takes little beside them.
+const manySpread = 4
+
+// spread counts the vectors of a block, apart from those of loops in it, whose lanes lie apart in memory.
+func (r *renderer) spread(stmts []codegen.Stmt) (n int) {
+	if r.n == 0 || r.mask != "" {
+		return 0
+	}
+	apart := func(index *uop.UOp) {
+		if _, stride, ok := affine.Strided(index.Home(), index, r.lane, r.vary); ok && stride != 1 && r.vary(index) {
+			n++
+		}
+	}
+	for _, s := range stmts {
+		if _, ok := s.(*codegen.Loop); ok {
+			continue
+		}
+		for _, x := range codegen.Exprs(s) {
+			for _, u := range uop.Topo(x) {
+				if u.Op() == uop.Load {
+					apart(u.At(1))
+				}
+			}
+		}
+		if s, ok := s.(*codegen.Store); ok {
+			apart(s.Index[0])
+		}
+	}
+	return n
+}
 
 func iterations(s codegen.Stmt) int {
 	l, ok := s.(*codegen.Loop)

@@ -118,7 +118,7 @@ func (r *renderer) helper(what, e string) string {
 // compilers take as long for each copy.
 func (r *renderer) called(what, e string) string {
 	name := r.helper(what, e)
-	if !r.seldom {
+	if !r.calls {
 		return name
 	}
 	v, t := r.vtype(e), byElem[e]

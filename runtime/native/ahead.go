@@ -13,8 +13,8 @@ import (
 	"github.com/weft-ml/weft/runtime"
 )
 
-// aheadText is how many bytes of text are worth a run of the compiler while kernels are still being written: a run costs what ten thousand
-// bytes of text do, and the last one should be short.
+// aheadText is how many bytes of text are worth a run of the compiler while kernels are still being written: a run costs what fifteen thousand
+// bytes of text do. It begins when a processor is free for it, and then with all that waits, up to batchText.
 const aheadText = 60_000
 
 // ahead is what the compiler has begun with before a plan is loaded: its kernels are written one after the other, which takes one
@@ -66,21 +66,36 @@ func (b *builder) expect(ctx context.Context, k *plan.Kernel) {
 	own := *k
 	a.waiting[key] = &own
 	a.order = append(a.order, key)
-	if a.text += len(k.Source); a.text >= aheadText {
+	if a.text += len(k.Source); a.text >= aheadText && a.running() < cap(b.slots) {
 		b.begin(ctx)
 	}
 }
 
-// begin gives the compiler what waits.
+// running counts the batches that are not done.
+func (a *ahead) running() (n int) {
+	for _, r := range a.begun {
+		select {
+		case <-r.done:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// begin gives the compiler of what waits as much as makes a batch.
 func (b *builder) begin(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &b.ahead
-	r := &batch{keys: a.order, of: a.waiting, done: make(chan struct{}), cancel: cancel}
+	r := &batch{of: map[string]*plan.Kernel{}, done: make(chan struct{}), cancel: cancel}
 	a.begun = append(a.begun, r)
-	for _, key := range r.keys {
-		a.keys[key] = true
+	for text := 0; len(a.order) > 0 && text < batchText; a.order = a.order[1:] {
+		key := a.order[0]
+		text += len(a.waiting[key].Source)
+		r.keys, r.of[key], a.keys[key] = append(r.keys, key), a.waiting[key], true
+		a.text -= len(a.waiting[key].Source)
+		delete(a.waiting, key)
 	}
-	a.waiting, a.order, a.text = map[string]*plan.Kernel{}, nil, 0
 	kept := !b.cache.lost
 	go func() {
 		defer close(r.done)
@@ -92,6 +107,15 @@ func (b *builder) begin(ctx context.Context) {
 			r.err = ctx.Err()
 		}
 	}()
+}
+
+// beginOthers gives the compiler all that waits but for some kernels: it is of plans that will be loaded next.
+func (b *builder) beginOthers(ctx context.Context, but map[string]*plan.Kernel) {
+	a := &b.ahead
+	a.order = slices.DeleteFunc(a.order, func(key string) bool { return but[key] != nil })
+	for len(a.order) > 0 {
+		b.begin(ctx)
+	}
 }
 
 // takeAhead gives what was begun; what was not waits no longer.

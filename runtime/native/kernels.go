@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	batchMost  = 40 // kernels in one run of the compiler
-	batchLeast = 4  // fewer are not worth a second run: starting one costs as much as two kernels
+	batchMost  = 40      // kernels in one run of the compiler
+	batchLeast = 4       // fewer are not worth a second run: starting one costs as much as two kernels
+	batchText  = 120_000 // bytes of text that make a run long enough
 )
 
 // process is what this process has loaded, for all devices: machine code cannot be unloaded
@@ -76,7 +77,7 @@ func (b *builder) functions(ctx context.Context, kernels []plan.Kernel) ([]uintp
 			missing[keys[i]] = k
 		}
 	}
-	if len(missing) > 0 || len(b.ahead.begun) > 0 {
+	if len(missing) > 0 || len(b.ahead.begun) > 0 || len(b.ahead.order) > 0 {
 		start := time.Now()
 		if err := b.build(ctx, missing); err != nil {
 			return nil, err
@@ -131,6 +132,7 @@ func (b *builder) build(ctx context.Context, missing map[string]*plan.Kernel) er
 	if b.cc.broken != nil {
 		return b.cc.broken
 	}
+	b.beginOthers(ctx, missing)
 	ahead, left := b.takeAhead(), maps.Clone(missing)
 	for _, a := range ahead {
 		for _, key := range a.keys {
@@ -278,7 +280,14 @@ func split(missing map[string]*plan.Kernel, processors int) [][]string {
 		a, b := len(missing[keys[i]].Source), len(missing[keys[j]].Source)
 		return a > b || a == b && keys[i] < keys[j]
 	})
-	n := max((len(keys)+batchMost-1)/batchMost, min(processors, (len(keys)+batchLeast-1)/batchLeast))
+	text := 0
+	for _, key := range keys {
+		text += len(missing[key].Source)
+	}
+	n := max((len(keys)+batchMost-1)/batchMost, min(processors, (len(keys)+batchLeast-1)/batchLeast), min(text/batchText, len(keys)))
+	if n > processors { // all have as much to do
+		n = min((n+processors-1)/processors*processors, len(keys))
+	}
 	batches, size := make([][]string, n), make([]int, n)
 	for _, key := range keys {
 		at := 0
