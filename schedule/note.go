@@ -53,7 +53,7 @@ var CompactLaw = rewrite.Named("parameters that nothing loads are left out")
 // Laws lists the laws that a schedule applies, which no pattern can say.
 func Laws() []*rewrite.Rule {
 	return []*rewrite.Rule{
-		chunkLaw, streamLaw, mergeLaw, splitLaw, productsLaw, scanLaw, sortLaw, lowerLaw, CompactLaw, groupLaw, orderLaw, nestLaw, cropLaw, numberLaw, storedLaw, zeroLaw, oneHotLaw,
+		chunkLaw, streamLaw, mergeLaw, splitLaw, productsLaw, scanLaw, sortLaw, lowerLaw, CompactLaw, groupLaw, orderLaw, nestLaw, cropLaw, cutLaw, numberLaw, storedLaw, zeroLaw, oneHotLaw,
 		combLaw, unitLaw, movedLaw, elementwiseLaw, reduceLaw, scanOfLaw, gatherLaw, partLaw, sameLaw, leafLaw,
 	}
 }
@@ -69,6 +69,8 @@ func PhaseLaw(p Phase) *rewrite.Rule {
 		return nestLaw
 	case Crop:
 		return cropLaw
+	case Cut:
+		return cutLaw
 	case Number:
 		return numberLaw
 	}

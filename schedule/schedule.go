@@ -15,6 +15,7 @@
 //	order     by data; reads of a buffer before it is overwritten
 //	nest      kernels that one thread does alone become nests of one
 //	crop      kernels get the rows of an array that they read, so that those that differ only in where are one
+//	cut       nests whose elements are selected by where they stand become one for each part of an axis
 //	number    the ranges of each kernel, in order of use
 //	memory    lives that do not overlap share the arena
 package schedule
@@ -190,6 +191,7 @@ const (
 	Order
 	Nest
 	Crop
+	Cut
 	Number
 	numPhases
 )
@@ -226,6 +228,10 @@ func (s *scheduler) run(p Phase) {
 		}
 	case Crop:
 		s.crop()
+	case Cut:
+		if s.config.Nests.Most > 1 && !s.config.StoreAll {
+			s.cut()
+		}
 	default:
 		s.number()
 	}
