@@ -19,8 +19,7 @@ func interruptible(log io.Writer, run func(ctx context.Context) int) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // to the end: one that comes then must not end the program another way
 	done := make(chan int, 1)
 	go func() { done <- run(ctx) }()
 	select {

@@ -81,7 +81,7 @@ func TestInterruptInEachPhase(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a terminal would, but for the signal to all
 		require.NoError(t, cmd.Start())
 		ready := func() bool { return c.said == "" && file() || c.said != "" && strings.Contains(said.String(), c.said) }
-		if !assert.Eventually(t, ready, time.Minute, 10*time.Millisecond, "%s: %s", c.phase, said) {
+		if !assert.Eventually(t, ready, 5*time.Minute, 10*time.Millisecond, "%s: %s", c.phase, said) {
 			_ = cmd.Process.Kill()
 		}
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
