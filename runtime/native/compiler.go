@@ -34,19 +34,14 @@ var flags = []string{"-O2", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing
 //
 // Nor does clang make vectors of neighbouring statements: it gathers what running sums read that go along a row each, and stores lane by lane. It
 // heeds that behind -O2 only.
-//
-// Of gcc's second level kernels need only what keeps vectors in registers where functions are called; the rest takes as long again. Without -fivopts
-// kernels are as fast, but the combiner takes seconds for some.
-var machineFlags = [][]string{machine("-march=native", alignedStack, ofGCC), machine("-march=native", alignedStack, ofClang), machine("-march=native", alignedStack),
-	machine("-march=native", ofGCC), machine("-march=native", ofClang), machine("-march=native"), machine("-mcpu=native", ofGCC), machine("-mcpu=native", ofClang), machine("-mcpu=native"), {}}
+var machineFlags = [][]string{{"-march=native", alignedStack, noLoopVectors}, {"-march=native", alignedStack, noJoinedVectors}, {"-march=native", alignedStack},
+	{"-march=native", noLoopVectors}, {"-march=native", noJoinedVectors}, {"-march=native"}, {"-mcpu=native", noLoopVectors}, {"-mcpu=native", noJoinedVectors}, {"-mcpu=native"}, {}}
 
 const ( // compilers that refuse one are asked again without
-	ofGCC        = "-O1 -fcaller-saves -fira-region=one -fno-tree-loop-vectorize"
-	ofClang      = "-fno-slp-vectorize"
-	alignedStack = "-mstackrealign" // of x86
+	noLoopVectors   = "-fno-tree-loop-vectorize" // of gcc
+	noJoinedVectors = "-fno-slp-vectorize"       // of clang
+	alignedStack    = "-mstackrealign"           // of x86
 )
-
-func machine(flags ...string) []string { return strings.Fields(strings.Join(flags, " ")) }
 
 // compilerNames are looked for first, in this order: what the machine's owner calls the compiler. Then come versions by
 // number, the newest first, clang before gcc: some systems install compilers under such names only.
