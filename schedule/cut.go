@@ -17,7 +17,7 @@ var cutLaw = rewrite.Named("what is selected by where it stands along an axis is
 // Bounds of nests that are cut.
 const (
 	leastCut  = 16      // elements along an axis
-	mostCuts  = 64      // of a nest
+	mostCuts  = 64      // of a nest: more than NestLimits.Most, as parts take nothing from each other
 	mostNodes = 1 << 12 // nodes of all parts
 )
 

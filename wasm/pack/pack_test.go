@@ -130,7 +130,6 @@ func zipped(data []byte) int {
 	return b.Len()
 }
 
-// A compiler whose tables have another form, or whose functions have other names, gets a module that is larger and runs.
 // What decides which functions a first result needs is the same in each build: time stands nearly still for the engine, timers included, unless a program lets
 // it pass, and what is random follows from the number of the run.
 func TestLearningIsReproducible(t *testing.T) {
@@ -168,6 +167,7 @@ real(() => {
 	assert.NotEqual(t, one, run("2"))
 }
 
+// A compiler whose tables have another form, or whose functions have other names, gets a module that is larger and runs.
 func TestOtherCompilers(t *testing.T) {
 	w, module := newWorkshop(t), program(t)
 	plain, err := squeeze(module, true, false)
