@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/uop"
@@ -11,8 +13,15 @@ import (
 type Errand struct {
 	Plan    runtime.Loaded
 	Args    []runtime.Mem // nil: of an input or an output
-	Inputs  []int         // the argument that input i is; −1: none
+	Inputs  []ErrandInput
 	Outputs []ErrandOutput
+}
+
+// ErrandInput is an input: the argument that it is, −1 if it is none, and what arrays have to be for that.
+type ErrandInput struct {
+	Arg   int
+	Shape uop.Shape
+	DType dtype.DType
 }
 
 // ErrandOutput is an output of such a run: the argument that it is, and so many bytes of fresh memory.
@@ -23,9 +32,9 @@ type ErrandOutput struct {
 	DType dtype.DType
 }
 
-// Errand gives the runs of the function to the device, if such a run with these inputs, which one has just had, changes nothing but fresh outputs: what is
-// assigned, drawn or checked is known here only. Otherwise it gives nil. It holds until the engine does something.
-func (c *Captured) Errand(inputs []*uop.UOp) *Errand {
+// Errand gives the runs of the function to the device, if they change nothing but fresh outputs: what is assigned, drawn or checked is known here only.
+// Otherwise it gives nil. Inputs have to be arrays that Memory knows. It holds until the engine does something.
+func (c *Captured) Errand() *Errand {
 	e := c.engine
 	if len(c.targets) != len(c.outs) || c.legs != nil || len(c.renew)+len(c.vars) > 0 || e.several != nil || e.machine.MayBeLost || !e.mu.TryLock() {
 		return nil
@@ -34,21 +43,22 @@ func (c *Captured) Errand(inputs []*uop.UOp) *Errand {
 	if e.closed || c.moves != e.moves || c.plan.on != e.machine.Device || c.folded != nil && !c.folded.current() {
 		return nil
 	}
-	bound, err := c.bind(inputs)
-	if err != nil {
-		return nil
+	bound := slices.Clone(c.inputs)
+	if c.folded != nil {
+		c.folded.place(bound)
 	}
-	r := &Errand{Plan: c.plan.loaded, Inputs: c.rebind}
-	for _, s := range bound {
+	r := &Errand{Plan: c.plan.loaded, Args: make([]runtime.Mem, len(bound), len(bound)+len(c.outs))}
+	for i, at := range c.rebind {
+		r.Inputs = append(r.Inputs, ErrandInput{at, c.shapes[i].Shape(), c.shapes[i].DType()})
+	}
+	for i, s := range bound {
+		if slices.Contains(c.rebind, i) {
+			continue
+		}
 		if !s.plain() {
 			return nil
 		}
-		r.Args = append(r.Args, s.mem)
-	}
-	for _, at := range c.rebind {
-		if at >= 0 {
-			r.Args[at] = nil
-		}
+		r.Args[i] = s.mem
 	}
 	for i, at := range c.places {
 		if !c.Own(i) || c.targets[at].flags != nil {

@@ -5,19 +5,14 @@ import (
 	"github.com/weft-ml/weft/runtime"
 )
 
-// Errand gives runs of the function to the device, as they are with these inputs; nil: they are not for the device alone. See engine.Errand.
-func (c *Captured) Errand(inputs ...*Tensor) *engine.Errand {
+// Errand gives runs of the function to the device; nil: they are not for the device alone. See engine.Errand.
+func (c *Captured) Errand() *engine.Errand {
 	for _, sizes := range c.sizes {
 		if sizes != nil {
 			return nil
 		}
 	}
-	for _, in := range inputs {
-		if !inMemory(in.node()) {
-			return nil
-		}
-	}
-	return c.plan.Errand(nodes(inputs))
+	return c.plan.Errand()
 }
 
 // Ran is told of so many runs that the device carried out by itself, whose results had so many bytes at most at the same time.

@@ -18,12 +18,14 @@ import (
 func TestBothEndsOfTheBox(t *testing.T) {
 	var got struct {
 		Right, Looked int
+		Posted        int
 		Most          float64
 		Ordered       bool
 	}
 	inNode(t, &got, "testdata/box.mjs", "js/box.js", "../runtime/wasm/page/lent.js")
 	assert.Equal(t, 1000, got.Right)
 	assert.True(t, got.Ordered)
+	assert.Zero(t, got.Posted, "of 300 short ones at once")
 	assert.Positive(t, got.Looked, "of 1000 answers; most of them where nothing else runs")
 	assert.Less(t, got.Most, 60., "ms before the page sees to everything else: 15 or 16, and what others take from it")
 }

@@ -15,8 +15,15 @@ const mostVain = 6 // after which one run in 64 is handed out
 // mostErrands is how many bytes results have at most of which the engine does not know.
 const mostErrands = 1 << 20
 
+// mostNear is how many tensors the worker is told of.
+const mostNear = 32
+
 // errands is what the worker has to know to run again what the last batch ran: [player, room, functions, tensors]. It is nil if there is nothing.
 func (s *server) errands() []byte {
+	d, ok := s.engine.Device().(errander)
+	if !ok {
+		return nil
+	}
 	functions, tensors := []any{}, []any{}
 	var player, plan int32
 	var room int64
@@ -26,17 +33,7 @@ func (s *server) errands() []byte {
 			continue
 		}
 		r.vain = min(r.vain+1, mostVain)
-		inputs := make([]*tensor.Tensor, len(q.inputs))
-		for i, ref := range q.inputs {
-			if inputs[i], _ = s.tensors[ref].(*tensor.Tensor); inputs[i] == nil {
-				return nil // it was forgotten since
-			}
-		}
-		d, ok := s.engine.Device().(errander)
-		if !ok {
-			return nil
-		}
-		e := r.captured.Errand(inputs...)
+		e := r.captured.Errand()
 		if e == nil {
 			continue
 		}
@@ -51,33 +48,43 @@ func (s *server) errands() []byte {
 			}
 			args = append(args, at)
 		}
-		for i, in := range inputs {
-			places, forms = append(places, e.Inputs[i]), append(forms, formOf(in.DType(), in.Shape()))
+		for _, in := range e.Inputs {
+			places, forms = append(places, in.Arg), append(forms, formOf(in.DType, in.Shape))
 		}
 		for _, o := range e.Outputs {
 			results = append(results, append([]any{o.Arg, float64(o.Bytes)}, known(o.DType, o.Shape)...))
 		}
-		for _, ref := range slices.Concat(q.inputs, q.outs) {
-			if t, ok := s.tensors[ref].(*tensor.Tensor); ok {
-				if m := s.engine.Memory(t.Node()); m != nil {
-					tensors = append(tensors, append([]any{ref, d.Place(m)}, known(t.DType(), t.Shape())...))
-				}
-			}
-		}
+		s.near(q.inputs)
+		s.near(q.outs)
 		functions = append(functions, []any{q.function, int(plan), args, places, forms, results})
 		r.results = e.Outputs
 	}
 	if len(functions) == 0 {
 		return nil
 	}
+	for _, ref := range s.nearby {
+		if t, ok := s.tensors[ref].(*tensor.Tensor); ok {
+			if m := s.engine.Memory(t.Node()); m != nil {
+				tensors = append(tensors, append([]any{ref, d.Place(m)}, known(t.DType(), t.Shape())...))
+			}
+		}
+	}
 	return wire.Append(nil, []any{int(player), float64(min(room, mostErrands)), functions, tensors})
+}
+
+// near notes tensors that runs had: the next ones are likely to have them too.
+func (s *server) near(refs []wire.Ref) {
+	for _, ref := range refs {
+		s.nearby = append(slices.DeleteFunc(s.nearby, func(r wire.Ref) bool { return r == ref || s.tensors[r] == nil }), ref)
+	}
+	s.nearby = slices.Delete(s.nearby, 0, max(len(s.nearby)-mostNear, 0))
 }
 
 // known is what the worker knows of a tensor: its form, its shape, the type of its elements in the page, and how many bytes it reads; nil where elements
 // are read in another way.
 func known(d dtype.DType, shape []int) []any {
 	var reads any
-	if n := uop.Shape(shape).Numel() * d.Size(); !d.IsNarrow() && n <= mostCopied {
+	if n := uop.Shape(shape).Numel() * d.Size(); !d.IsNarrow() && n <= mostBoxed {
 		reads = n
 	}
 	return []any{formOf(d, shape), numbers(shape), typeName(d), reads}

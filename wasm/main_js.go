@@ -72,7 +72,6 @@ const (
 )
 
 func main() {
-	var queue [][]byte // unbounded: a callback from JavaScript must not wait
 	more := make(chan struct{}, 1)
 	s, out := newServer(), &outbox{}
 	s.send = func(number int, value any, err error) {
@@ -87,14 +86,9 @@ func main() {
 		out.give(progressed, number, value)
 		s.flush()
 	}
-	arrived := js.FuncOf(func(_ js.Value, args []js.Value) any {
-		batch := make([]byte, args[0].Int())
-		if len(batch) > 0 {
-			take(unsafe.Pointer(unsafe.SliceData(batch)), int32(len(batch)))
-		}
-		queue = append(queue, batch)
+	arrived := js.FuncOf(func(js.Value, []js.Value) any {
 		select {
-		case more <- struct{}{}:
+		case more <- struct{}{}: // a callback from JavaScript must not wait
 		default:
 		}
 		return nil
@@ -108,22 +102,12 @@ func main() {
 	})
 	js.Global().Get("weft").Call("started", arrived, collect)
 	for range more {
-		for len(queue) > 0 {
-			batch := queue[0]
-			queue = queue[1:]
+		for n := next(s.idle()); n != 0; n = next(s.idle()) {
+			batch := make([]byte, n)
+			take(unsafe.Pointer(unsafe.SliceData(batch)), n)
 			s.handle(context.Background(), batch)
-			for len(queue) == 0 {
-				idle := s.idle()
-				if idle != 0 && whole {
-					s.entrust()
-				}
-				n := next(idle)
-				if n == 0 {
-					break
-				}
-				batch := make([]byte, n)
-				take(unsafe.Pointer(unsafe.SliceData(batch)), n)
-				s.handle(context.Background(), batch)
+			if whole && s.idle() != 0 {
+				s.entrust()
 			}
 		}
 	}

@@ -6,21 +6,23 @@
 import { shares } from './lent.js'
 
 const HEAD = 64 // bytes before the room for messages to the worker, which that to the page follows
-const ROOM = 1 << 17 // bytes of each
+const ROOM_IN = 1 << 17 // bytes of each, powers of two
+const ROOM_OUT = 1 << 19
+const MOST = 1 << 18 // bytes of a piece to the page: what is copied twice takes longer than a message from there on
 
 // Words at the begin.
 const IN = 0 // one of the states below
-const LENGTH_IN = 1
-const SENT = 2 // messages that were posted to the worker,
-const GOT = 3 // and of which it knows
-const OUT = 4 // EMPTY, FULL or CLOSED
-const LENGTH_OUT = 5
-const HEARD = 6 // messages that were posted to the page and arrived
-const EYES = 7 // of the page: ASLEEP, LOOKING, WAITING or WAKING
+const SENT = 1 // messages that were posted to the worker,
+const GOT = 2 // and of which it knows
+const OUT = 3 // EMPTY, FULL or CLOSED
+const HEARD = 4 // messages that were posted to the page and arrived
+const EYES = 5 // of the page: ASLEEP, LOOKING, WAITING or WAKING
+const LANE_IN = 6 // the two words of the lane to the worker,
+const LANE_OUT = 8 // and those of the one to the page
 
 const EMPTY = 0 // the worker does something else
 const WAITS = 1
-const FULL = 2
+const FULL = 2 // there is something, or was a moment ago
 const CALLED = 3 // away: something was posted
 const CLOSED = 4 // nobody is there yet, or any more
 const BUSY = 5 // and looks into the box afterwards
@@ -42,24 +44,71 @@ const GLANCE = 1 // and that a page looks out at most
 const WAKES = 0.1 // of these the most that a worker takes to wake up
 const VAIN = 8
 
+const aligned = (n) => n + 7 & -8 // V8 copies shared memory byte by byte, in eight times the time, unless both places begin at words of 64 bits
+
+// Messages in a ring, from one thread to another: pieces, each a Uint8Array, one after the other, and before them how many there are and how long each is. A word
+// counts the bytes that were put in, modulo 2³², and the next one those that were taken.
+class Lane {
+  #counts
+  #put // the first of the two
+  #words
+  #bytes
+
+  constructor(buffer, counts, put, at, room) {
+    this.#counts = counts
+    this.#put = put
+    this.#words = new Int32Array(buffer, at, room / 4)
+    this.#bytes = new Uint8Array(buffer, at, room)
+  }
+
+  get empty() { return Atomics.load(this.#counts, this.#put) === Atomics.load(this.#counts, this.#put + 1) }
+
+  /** Whether there is room for a message. */
+  fits(pieces) {
+    const full = this.#counts[this.#put] - Atomics.load(this.#counts, this.#put + 1) | 0
+    return pieces.reduce((n, p) => n + aligned(p.length), full + aligned(4 + 4 * pieces.length)) <= this.#bytes.length
+  }
+
+  put(pieces) {
+    let at = this.#counts[this.#put]
+    for (const n of [pieces.length, ...pieces.map((p) => p.length)]) {
+      this.#words[(at & this.#bytes.length - 1) / 4] = n
+      at += 4
+    }
+    at = aligned(at)
+    for (const p of pieces) {
+      const begin = at & this.#bytes.length - 1, first = this.#bytes.length - begin
+      this.#bytes.set(p.length > first ? p.subarray(0, first) : p, begin)
+      if (p.length > first) this.#bytes.set(p.subarray(first), 0)
+      at += aligned(p.length)
+    }
+    Atomics.store(this.#counts, this.#put, at | 0)
+  }
+
+  /** Takes the oldest message; null where there is none. */
+  take() {
+    if (this.empty) return null
+    let at = this.#counts[this.#put + 1]
+    const word = () => this.#words[((at += 4) - 4 & this.#bytes.length - 1) / 4]
+    const pieces = Array.from({ length: word() }, () => new Uint8Array(word())) // slice would copy shared memory byte by byte
+    at = aligned(at)
+    for (const p of pieces) {
+      const begin = at & this.#bytes.length - 1, first = this.#bytes.length - begin
+      p.set(this.#bytes.subarray(begin, begin + Math.min(p.length, first)))
+      if (p.length > first) p.set(this.#bytes.subarray(0, p.length - first), first)
+      at += aligned(p.length)
+    }
+    Atomics.store(this.#counts, this.#put + 1, at | 0)
+    return pieces
+  }
+}
+
 class Box {
   constructor(buffer) {
     this.buffer = buffer
     this.words = new Int32Array(buffer, 0, HEAD / 4)
-    this.in = new Uint8Array(buffer, HEAD, ROOM)
-    this.out = new Uint8Array(buffer, HEAD + ROOM, ROOM)
-  }
-
-  // Puts a message into a place that is free.
-  put(bytes, into, length) {
-    into.set(bytes)
-    this.words[length] = bytes.length
-  }
-
-  taken(from, length) {
-    const bytes = new Uint8Array(this.words[length]) // slice would copy shared memory byte by byte
-    bytes.set(from.subarray(0, bytes.length))
-    return bytes
+    this.in = new Lane(buffer, this.words, LANE_IN, HEAD, ROOM_IN)
+    this.out = new Lane(buffer, this.words, LANE_OUT, HEAD + ROOM_IN, ROOM_OUT)
   }
 }
 
@@ -73,10 +122,10 @@ export class PageBox extends Box {
   #begun // when it first looked out in this turn of its loop of events
   #turn = null // the timer that tells of the next
 
-  /** Gives a box where there can be one. hear takes the bytes of messages; guest is the page among threads. */
+  /** Gives a box where there can be one. hear takes messages, lists of ArrayBuffers, and says whether somebody awaited one of them; guest is the page among threads. */
   static open(hear, guest) {
     if (!shares() || !Atomics.waitAsync) return null
-    const box = new PageBox(new SharedArrayBuffer(HEAD + 2 * ROOM))
+    const box = new PageBox(new SharedArrayBuffer(HEAD + ROOM_IN + ROOM_OUT))
     box.hear = hear
     box.guest = guest
     box.words[IN] = CLOSED
@@ -88,13 +137,13 @@ export class PageBox extends Box {
    *  by a message; it may have found the other one before. Where somebody awaits an answer, the page looks out for it. */
   send(buffer, look, awaited) {
     const { words } = this
-    const state = Atomics.load(words, IN)
-    if (buffer.byteLength > ROOM || state === FULL || state === CLOSED || Atomics.load(words, GOT) !== this.#sent) return false
+    const message = [new Uint8Array(buffer)]
+    if (!this.in.fits(message) || Atomics.load(words, IN) === CLOSED || Atomics.load(words, GOT) !== this.#sent) return false
     let looks = awaited && this.#waits()
-    this.put(new Uint8Array(buffer), this.in, LENGTH_IN)
+    this.in.put(message)
     const before = Atomics.exchange(words, IN, FULL)
     if (before === WAITS) Atomics.notify(words, IN)
-    else if (before !== BUSY) {
+    else if (before !== BUSY && before !== FULL) {
       look()
       if (looks) this.#rests() // as what is posted may arrive only then
       looks = false
@@ -136,20 +185,22 @@ export class PageBox extends Box {
     this.#see() // of what came before, nobody tells
   }
 
-  // Looks out for an answer, and takes part in the work meanwhile.
+  // Looks out for the answer that is awaited, and takes part in the work meanwhile.
   #look() {
     const { words } = this
     const begun = performance.now(), end = begun + GLANCE
     const done = () => Atomics.load(words, OUT) === FULL || !Atomics.load(words, EYES)
-    for (let now = begun; !done() && now < end; now = performance.now()) {
+    let came = false
+    for (let now = begun; !came && Atomics.load(words, EYES) && now < end; now = performance.now()) {
       if (now - begun > WAKES && Atomics.load(words, IN) === FULL) return this.#rests() // perhaps it waits for this processor
       this.guest.help(end)
       for (let i = 0; i < 20 && !done(); i++) Atomics.pause?.()
+      came = this.#see()
     }
     Atomics.store(words, EYES, ASLEEP)
     this.guest.goes()
-    this.#credit = Math.min(this.#credit + (Atomics.load(words, OUT) === FULL ? 1 : -VAIN), 2 * VAIN)
-    this.#see()
+    came = this.#see() || came
+    this.#credit = Math.min(this.#credit + (came ? 1 : -VAIN), 2 * VAIN)
   }
 
   /** Is told before a message is posted. */
@@ -166,26 +217,24 @@ export class PageBox extends Box {
     Atomics.add(this.words, HEARD, 1)
   }
 
-  #take() {
-    const { words } = this
-    if (Atomics.load(words, OUT) !== FULL) return
-    const bytes = this.taken(this.out, LENGTH_OUT)
-    Atomics.compareExchange(words, OUT, FULL, EMPTY)
-    Atomics.store(words, EYES, ASLEEP)
-    if (this.#asked) {
-      this.#boxed = true
-      this.#quick = performance.now() - this.#asked < QUICK
-      this.#asked = 0
-    }
-    this.hear(bytes.buffer)
-  }
-
+  // Hears what lies in the box, and says whether somebody awaited any of it.
   #see() {
-    try {
-      this.#take()
-    } catch (e) {
-      setTimeout(() => { throw e }) // of somebody's own function that was told something
+    const { words } = this
+    if (Atomics.compareExchange(words, OUT, FULL, EMPTY) !== FULL) return false
+    let came = false
+    for (let pieces; (pieces = this.out.take());) {
+      try {
+        came = this.hear(pieces.map((p) => p.buffer)) || came
+      } catch (e) {
+        setTimeout(() => { throw e }) // of somebody's own function that was told something
+      }
     }
+    if (!came || !this.#asked) return came
+    Atomics.store(words, EYES, ASLEEP)
+    this.#boxed = true
+    this.#quick = performance.now() - this.#asked < QUICK
+    this.#asked = 0
+    return true
   }
 
   #listen() {
@@ -223,7 +272,7 @@ export class WorkerBox extends Box {
   /** Is told when a message has arrived that was posted. */
   arrives() { Atomics.store(this.words, GOT, ++this.#got) }
 
-  /** Gives the message in the box, or null: where the worker has nothing else to do, it waits a moment for one, or now and then sees to everything
+  /** Gives the next message in the box, or null: where the worker has nothing else to do, it waits a moment for one, or now and then sees to everything
    *  else, and has turn call it back for the box. */
   next(idle, turn) {
     const { words } = this
@@ -232,45 +281,52 @@ export class WorkerBox extends Box {
       turn()
       return null
     }
-    if (idle) {
-      Atomics.compareExchange(words, IN, EMPTY, BUSY)
-      for (let looks = 0; looks < LOOKS && Atomics.load(words, IN) === BUSY && Atomics.load(words, SENT) === this.#got; looks++) Atomics.pause?.()
-      if (Atomics.compareExchange(words, IN, BUSY, WAITS) === BUSY && Atomics.load(words, SENT) === this.#got) Atomics.wait(words, IN, WAITS, LINGER)
+    if (idle && this.in.empty) {
+      Atomics.store(words, IN, BUSY)
+      if (this.in.empty) {
+        for (let looks = 0; looks < LOOKS && Atomics.load(words, IN) === BUSY && Atomics.load(words, SENT) === this.#got; looks++) Atomics.pause?.()
+        if (Atomics.compareExchange(words, IN, BUSY, WAITS) === BUSY && this.in.empty && Atomics.load(words, SENT) === this.#got) Atomics.wait(words, IN, WAITS, LINGER)
+      }
     }
     return this.#take()
   }
 
-  /** Gives the message in the box after a turn of the worker's loop of events; null where there is none, and whoever puts one in has to tell. */
+  /** Gives all messages in the box after a turn of the worker's loop of events; where there is none, whoever puts one in has to tell. */
   look() {
     this.#turned = performance.now()
     this.#batches = 0
-    return this.#take()
+    const all = []
+    for (let message = this.#take(); message; message = this.in.take()?.[0]) all.push(message)
+    return all
   }
 
   /** Is told that the last batch was none for the engine. */
   spared() { this.#batches-- }
 
+  // Gives a message and says that the worker is going to look again; null where there is none, and the worker does something else from now on.
   #take() {
     const { words } = this
-    for (let state; (state = Atomics.load(words, IN)) !== FULL;) if (Atomics.compareExchange(words, IN, state, EMPTY) === state) return null
-    const bytes = this.taken(this.in, LENGTH_IN)
-    Atomics.store(words, IN, BUSY)
-    return bytes
+    for (;;) {
+      let state = Atomics.load(words, IN)
+      if (state === FULL) Atomics.store(words, IN, state = BUSY) // before it is seen whether there is something, so that more makes it FULL again
+      const message = this.in.take()
+      if (message) Atomics.store(words, IN, BUSY)
+      if (message || Atomics.compareExchange(words, IN, state, EMPTY) === state) return message?.[0] ?? null
+    }
   }
 
-  /** Puts a message into the box, if that is empty and all that was posted has arrived. */
-  send(bytes) {
+  /** Puts a message, pieces, into the box, if there is room and all that was posted has arrived. */
+  send(...pieces) {
     const { words } = this
-    if (bytes.length > ROOM || Atomics.load(words, HEARD) !== this.#told || Atomics.load(words, OUT) !== EMPTY) return false
-    this.put(bytes, this.out, LENGTH_OUT)
-    Atomics.store(words, OUT, FULL)
-    if (Atomics.load(words, EYES) !== LOOKING) Atomics.notify(words, OUT)
+    if (pieces.some((p) => p.length > MOST) || !this.out.fits(pieces) || Atomics.load(words, HEARD) !== this.#told) return false
+    this.out.put(pieces)
+    if (Atomics.compareExchange(words, OUT, EMPTY, FULL) === EMPTY && Atomics.load(words, EYES) !== LOOKING) Atomics.notify(words, OUT)
     return true
   }
 
-  /** Is told that there will soon be an answer. */
+  /** Is told that there will soon be an answer, after which there are no more. */
   call() {
-    if (Atomics.compareExchange(this.words, EYES, WAITING, WAKING) === WAITING) Atomics.notify(this.words, OUT)
+    if (this.in.empty && Atomics.compareExchange(this.words, EYES, WAITING, WAKING) === WAITING) Atomics.notify(this.words, OUT)
   }
 
   /** Is told before a message is posted, for which nobody need look out. */

@@ -3,10 +3,11 @@
 // tensors lie (wasm/errands.go), and when it goes on it is told first what was done. In between nothing else happens to tensors, so there is nothing to know
 // of them but that. A batch that asks for anything else is the engine's, as a whole.
 
-import { Elements, Writer, read, typeOf } from './wire.js'
+import { Elements, Parcel, Writer, read, typeOf } from './wire.js'
 
 const ANSWERED = 0 // the kind of answers
 const LEAST = 4 // bytes of memory
+const LARGE = 1 << 12 // bytes of an array that is not copied among answers, if it is the first
 
 export class Errands {
   #playerOf
@@ -21,6 +22,7 @@ export class Errands {
   #live = 0 // bytes of results
   #most = 0 // of these at the same time
   #ms = 0
+  #parcel // bytes of the array that goes beside the answers, or null
   #writer = new Writer()
 
   /** playerOf gives a player by its number. */
@@ -37,12 +39,14 @@ export class Errands {
     for (const [{ ref }, at, form, shape, type, reads] of tensors) this.#tensors.set(ref, { at, form, shape, type, reads })
   }
 
-  /** Carries out a batch and gives the bytes of its answers; null, and nothing has happened, where it is the engine's. */
+  /** Carries out a batch and gives the bytes of its answers, and perhaps those of an array beside it, which last until the next batch; null, and nothing
+   *  has happened, where it is the engine's. */
   serve(batch) {
     if (!this.#functions.size) return null
     const begun = performance.now()
     const requests = read(batch.buffer)
     const fresh = []
+    this.#parcel = null
     try {
       if (!requests.every((q) => this.#can(q, fresh))) return this.#undo(fresh)
       let last = 0
@@ -56,7 +60,8 @@ export class Errands {
     }
     for (const q of requests) this.#done(q)
     this.#ms += performance.now() - begun
-    return new Uint8Array(this.#writer.finish()[0])
+    const bytes = new Uint8Array(this.#writer.finish()[0])
+    return this.#parcel ? [bytes, this.#parcel] : [bytes]
   }
 
   // Whether a request is one of these. Its results are known from then on.
@@ -95,7 +100,10 @@ export class Errands {
       this.#writer.write([ANSWERED, number, null])
     } else if (name === 'data') {
       const { at, reads: n, shape, type } = this.#tensors.get(x.ref)
-      this.#writer.write([ANSWERED, number, { data: new Elements(type, this.#player.bytes(at, n)), shape }])
+      const apart = n > LARGE && !this.#parcel
+      const bytes = this.#player.bytes(at, n)
+      if (apart) this.#parcel = bytes
+      this.#writer.write([ANSWERED, number, { data: new (apart ? Parcel : Elements)(type, bytes), shape }])
     }
   }
 

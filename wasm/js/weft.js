@@ -259,7 +259,7 @@ export class Weft {
   #soonest = null // the timer that has them sent
   #dead = null
   #guest = new Guest()
-  #box = PageBox.open((bytes) => this.#take([bytes]), this.#guest)
+  #box = PageBox.open((pieces) => this.#take(pieces), this.#guest)
   #lent // threads of the worker's
   #unheard = null // the error of something that was started, which nobody has been told
   #open = new Set() // of promises that the page has: {promise}
@@ -349,7 +349,16 @@ export class Weft {
     return at.promise
   }
 
-  #take(message) { for (const answer of read(...message)) this.#hear(answer) }
+  // Takes answers, and says whether somebody awaited one of them.
+  #take(message) {
+    let awaited = false
+    for (const answer of read(...message)) {
+      const call = answer[0] !== 2 && this.#calls.get(answer[1])
+      if (call && !call.started) awaited = true
+      this.#hear(answer)
+    }
+    return awaited
+  }
 
   #hear([kind, number, value]) {
     const call = this.#calls.get(number)

@@ -49,6 +49,14 @@ function encoded(s) {
 
 const large = 1 << 16 // bytes of an array that is not copied among the others
 
+/** The elements of an array that goes beside what is written. */
+export class Parcel {
+  constructor(type, bytes) {
+    this.type = type
+    this.parcel = bytes
+  }
+}
+
 /** Writes values one after the other. Large arrays are copied only once, and Blobs never. */
 export class Writer {
   #bytes = new Uint8Array(1024)
@@ -132,6 +140,11 @@ export class Writer {
       return this.#size(v.ref)
     }
     if (v.wire) return this.write(v.wire)
+    if (v instanceof Parcel) {
+      this.#byte(9)
+      this.#raw(encoded(v.type))
+      return this.#size(v.parcel.length)
+    }
     if (Array.isArray(v)) {
       this.#byte(5)
       this.#size(v.length)

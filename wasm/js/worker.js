@@ -13,6 +13,7 @@ globalThis.crossOriginIsolated ??= typeof SharedArrayBuffer === 'function' // ou
 
 const go = new globalThis.Go()
 let memory, arrived, batch
+const queue = [] // batches that came before what lies in the box
 const parcels = new Map() // by number: arrays on their way to the page, and ways into devices' memory
 let last = 0
 const fetches = new Map() // what ends them, by the number of the page's call
@@ -58,10 +59,11 @@ function join(pieces) {
   return all
 }
 
-function hand(pieces) {
-  processors.expect()
-  batch = join(pieces)
-  arrived(batch.length)
+// Has the engine carry out batches, when it comes to them.
+function hand(...batches) {
+  if (batches.length) processors.expect()
+  queue.push(...batches)
+  arrived()
 }
 
 const soon = 1000 // ms after its start the engine has its rest loaded
@@ -75,9 +77,9 @@ let before = null // batches with Blobs that are being read, where a worker cann
 
 // Hands batches over in the order in which they come.
 function receive(pieces) {
-  if (globalThis.FileReaderSync || !before && !pieces.some((p) => p instanceof Blob)) return hand(pieces)
+  if (globalThis.FileReaderSync || !before && !pieces.some((p) => p instanceof Blob)) return hand(join(pieces))
   const mine = before = Promise.all([before, ...pieces.map((p) => p instanceof Blob ? p.arrayBuffer() : p)])
-    .then(([, ...whole]) => hand(whole))
+    .then(([, ...whole]) => hand(join(whole)))
     .catch((e) => postMessage({ dead: e.message }))
     .finally(() => { if (before === mine) before = null })
 }
@@ -87,9 +89,12 @@ let box = null // where the page shares memory
 // Has the worker go on at the box after a turn of its loop of events.
 const { port1, port2 } = new MessageChannel()
 const turn = () => port2.postMessage(0)
-port1.onmessage = () => {
-  if (batch = box.look()) processors.expect()
-  arrived(batch?.length ?? 0)
+port1.onmessage = () => hand(...box.look())
+
+// Posts pieces that are nobody else's.
+function post(pieces) {
+  const list = pieces.map((p) => p.buffer)
+  postMessage(list, list)
 }
 
 function share(buffer) {
@@ -111,12 +116,12 @@ go.importObject.weft = {
   next(idle) {
     batch = null
     if (waits) return +(waits = false)
-    while ((batch = box?.next(idle, turn))) {
+    while ((batch = queue.shift() ?? box?.next(idle, turn))) {
       processors.expect()
       const answers = errands?.serve(batch)
       if (!answers) break
-      box.spared()
-      if (answers.length && !box.send(answers)) postMessage([answers.buffer], [answers.buffer])
+      box?.spared()
+      if (answers[0].length && !box?.send(...answers)) post(answers.map((a) => new Uint8Array(a)))
     }
     const told = errands?.report()
     if (told) {
@@ -131,10 +136,10 @@ go.importObject.weft = {
       .catch((e) => console.warn(`weft: short runs of captured functions take longer than they could: ${e.message}`))
   },
   post(from, n, parcel) {
-    if (!parcel && box?.send(bytes(from >>> 0, n))) return
-    const list = [bytes(from >>> 0, n).slice().buffer]
-    if (parcel) list.push(taken(parcel).buffer)
-    postMessage(list, list)
+    const text = bytes(from >>> 0, n)
+    const pieces = parcel ? [text, taken(parcel)] : [text]
+    if (!box?.send(...pieces)) return post([text.slice(), ...pieces.slice(1)])
+    if (parcel) processors.back(pieces[1])
   },
   rest,
 }
@@ -176,7 +181,8 @@ globalThis.weft = {
 
 const engine = ({ data }) => {
   if (data.lose) return player.lose() // for tests
-  if (batch = box?.look()) arrived(batch.length) // what lies in the box came before
+  const sooner = box?.look() ?? [] // what lies in the box
+  if (sooner.length) hand(...sooner)
   if (data.look) return
   if (!data.engine) box?.arrives() // those before the box comes are waiting
   if (data.thread !== undefined) return borrowed.take(data)

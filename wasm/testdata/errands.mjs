@@ -8,7 +8,7 @@ import { Writer, read } from './wire.js'
 const wrong = []
 const is = (what, x, y) => { if (JSON.stringify(x) !== JSON.stringify(y)) wrong.push(`${what}: ${JSON.stringify(x)}, not ${JSON.stringify(y)}`) }
 
-const memory = new Float32Array(1000)
+const memory = new Float32Array(2000)
 const player = {
   places: new Set(),
   last: 0,
@@ -36,15 +36,15 @@ const written = (...values) => {
   return new Uint8Array(w.finish()[0])
 }
 const ref = (ref) => ({ ref })
-const FUNCTION = ref(1), WEIGHT = 400, X = ref(2), BIG = ref(3), PLACE = 800
+const FUNCTION = ref(1), WEIGHT = 400, X = ref(2), BIG = ref(3), WIDE = ref(4), PLACE = 800
 memory.set([100, 0], WEIGHT / 4)
 memory.set([1, 2], PLACE / 4)
 
 const errands = new Errands(() => player)
-const entrust = (room = 1000) => errands.take(written([0, room, [[FUNCTION, 7, [WEIGHT, 0, 0], [1], ['f32 2'], [[2, 8, 'f32 2', [2], 'f32', 8]]]], [[X, PLACE, 'f32 2', [2], 'f32', 8], [BIG, 0, 'f32 5000', [5000], 'f32', null]]]))
+const entrust = (room = 1000) => errands.take(written([0, room, [[FUNCTION, 7, [WEIGHT, 0, 0], [1], ['f32 2'], [[2, 8, 'f32 2', [2], 'f32', 8]]]], [[X, PLACE, 'f32 2', [2], 'f32', 8], [BIG, 0, 'f32 5000', [5000], 'f32', null], [WIDE, 0, 'f32 2000', [2000], 'f32', 8000]]]))
 const serve = (...requests) => {
   const answers = errands.serve(written(...requests))
-  return answers && read(answers.buffer).map(([kind, number, v]) => [kind, number, v?.data ? [[...v.data], v.shape] : v])
+  return answers && read(...answers.map((a) => Uint8Array.from(a).buffer)).map(([kind, number, v]) => [kind, number, v?.data ? [[...v.data], v.shape] : v])
 }
 const report = () => {
   const told = errands.report()
@@ -65,6 +65,9 @@ entrust()
 is('run', serve(run(1, ref(10)), data(2, ref(10))), [[0, 1, null], [0, 2, [[102, 104], [2]]]])
 is('again', serve(dispose(ref(10)), run(3, ref(11)), data(4, ref(11))), [[0, 3, null], [0, 4, [[102, 104], [2]]]])
 is('what the engine has', serve(data(5, X)), [[0, 5, [[1, 2], [2]]]])
+const wide = [[...memory], [2000]]
+is('a large array goes beside the answers', errands.serve(written(data(6, WIDE))).length, 2)
+is('of two one does', serve(data(6, WIDE), data(7, WIDE), data(8, X)), [[0, 6, wide], [0, 7, wide], [0, 8, [[1, 2], [2]]]])
 is('memory', player.places.size, 1)
 is('told', report(), [8, [[FUNCTION, 2]], [], [[FUNCTION, [ref(11)], [player.last], [X]]], []])
 is('after', serve(run(5, ref(12))), null)

@@ -8,6 +8,7 @@ import { OutOfMemory, Processor, fused, relaxed } from './processor.js'
 export function imports(memory, keep, start, ended = () => {}, guest = null) {
   const players = [null] // by the number of the device
   let problem = ''
+  let lifted = null // an array that has been copied on: the system gives memory that is fresh more slowly than it is copied
   const view = (kind, at, n) => new kind(memory().buffer, at >>> 0, n)
   const bytes = (at, n) => view(Uint8Array, at, n)
   // Gives f's number; −1 says that problem tells what went wrong, −2 for how many bytes there is no room.
@@ -31,7 +32,15 @@ export function imports(memory, keep, start, ended = () => {}, guest = null) {
     free(device, at) { players[device].free(at) },
     write(device, at, offset, from, n) { players[device].write(at, offset, bytes(from, n)) },
     read(device, at, offset, to, n) { bytes(to, n).set(players[device].bytes(at + offset, n)) },
-    lift: (device, at, n) => keep(players[device].read(at, 0, n)),
+    lift(device, at, n) {
+      if (lifted?.length !== n) return keep(players[device].read(at, 0, n))
+      lifted.set(players[device].bytes(at, n))
+      const again = lifted
+      lifted = null
+      return keep(again)
+    },
+    /** Takes back an array that was lifted, for the next one. */
+    back(array) { lifted = array },
     sink: (device, at) => keep({ write: (offset, bytes) => players[device].write(at, offset, bytes), drain() {} }),
     load: (device, from, n) => now(() => players[device].load(bytes(from, n).slice())),
     drop(device, plan) { players[device].drop(plan) },

@@ -25,10 +25,11 @@ const SHARED = 3
 const ALIGN = 64
 const BORDER = 64 // kernels may read up to two vectors before and behind a buffer
 const POISON = 0xa7
-// How long kernels take that threads share, in ns. To wake a thread takes 65 µs; so for shorter ones than LONG threads have to be awake, as they are while a
-// plan is played that has as much of them together.
+// How long kernels take that threads share, in ns. To wake a thread takes 65 µs; so for shorter ones than LONG threads have to be awake, as they may be while a
+// plan is played that has more than WORTH of them together: where a page helps nobody need be woken up.
 const LONG = 5e5
 const SHORT = 2e4
+const WORTH = 1e5
 const AGAIN = 32 // plays after which what was slower is tried once more
 
 // The kinds of memory and of steps, as in package plan.
@@ -225,7 +226,7 @@ export class Processor {
       const { threads, cost } = plan.kernels[s.kernel] ?? {}
       if (s.kind !== COPY && threads > 1 && cost > SHORT) shared += cost
     }
-    plan.pace = this.#threads && shared > LONG ? new Pace() : null
+    plan.pace = this.#threads && shared > WORTH ? new Pace() : null
     plan.table = this.alloc(4 * words)
     plan.words = words
     plan.at = Array(plan.memory.length).fill(0)
