@@ -12,7 +12,7 @@
 // long kernels.
 
 import { shares } from './lent.js'
-import { Spares } from './spares.js'
+import { FEW, Spares } from './spares.js'
 import { Threads, alone, kernelsOf, reserved } from './threads.js'
 
 /** The version of packed plans that this player plays. */
@@ -26,7 +26,8 @@ const ALIGN = 64
 const BORDER = 64 // kernels may read up to two vectors before and behind a buffer
 const POISON = 0xa7
 // How long kernels take that threads share, in ns. To wake a thread takes 65 µs; so for shorter ones than LONG threads have to be awake, as they may be while a
-// plan is played that has more than WORTH of them together: where a page helps nobody need be woken up.
+// plan is played that has as much of them together. Of plans with few results it is enough to have more than WORTH: a page that looks out for these helps, and nobody
+// need be woken up.
 const LONG = 5e5
 const SHORT = 2e4
 const WORTH = 1e5
@@ -34,6 +35,7 @@ const AGAIN = 32 // plays after which what was slower is tried once more
 
 // The kinds of memory and of steps, as in package plan.
 const ARENA = 0
+const OUTPUT = 2
 const COPY = 1
 
 // Two functions, of one f32x4.relaxed_madd and of one f64x2.relaxed_madd: what validates, runs.
@@ -226,7 +228,8 @@ export class Processor {
       const { threads, cost } = plan.kernels[s.kernel] ?? {}
       if (s.kind !== COPY && threads > 1 && cost > SHORT) shared += cost
     }
-    plan.pace = this.#threads && shared > WORTH ? new Pace() : null
+    const few = plan.memory.every((m) => m.kind !== OUTPUT || m.bytes <= FEW)
+    plan.pace = this.#threads && shared > (few ? WORTH : LONG) ? new Pace() : null
     plan.table = this.alloc(4 * words)
     plan.words = words
     plan.at = Array(plan.memory.length).fill(0)
