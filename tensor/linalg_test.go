@@ -432,6 +432,84 @@ func TestFewAndManyPlaces(t *testing.T) {
 	same(t, slices.Concat(yes, no), x.Reshape(2000).Gt(1).ArgSort(0, true))
 }
 
+// Factors have the rows that Gauss's method with exchanges takes, of two equal ones the first, and multiply to the matrix.
+func TestLUOfManyRows(t *testing.T) {
+	long(t)
+	r := rand.New(rand.NewPCG(6, 100))
+	for _, shape := range [][]int{{1, 1}, {8, 8}, {9, 9}, {5, 30}, {30, 5}, {2, 3, 20, 20}, {40, 70}, {70, 40}} {
+		m, n := shape[len(shape)-2], shape[len(shape)-1]
+		count := 1
+		for _, size := range shape {
+			count *= size
+		}
+		x := make([]float64, count)
+		for i := range x {
+			x[i] = float64(r.IntN(7)-3) / 2 // many are equal
+		}
+		for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.BF16} {
+			a := quick(x, shape...).To(d)
+			p, l, u := a.LU()
+			require.Equal(t, d, l.DType())
+			tol := map[dtype.DType]float64{dtype.F64: 1e-12, dtype.F32: 1e-5, dtype.BF16: 0.2}[d]
+			together(t, a, p.MatMul(l).MatMul(u), tol, fmt.Sprint(shape, d))
+			if d != dtype.F64 {
+				continue
+			}
+			ps, ls, us := data[float64](t, p), data[float64](t, l), data[float64](t, u)
+			k := min(m, n)
+			for b := range count / (m * n) {
+				wantP, wantL, wantU := eliminated(x[b*m*n:][:m*n], m, n)
+				require.Equal(t, wantP, ps[b*m*m:][:m*m], shape)
+				require.InDeltaSlice(t, wantL, ls[b*m*k:][:m*k], 1e-9, shape)
+				require.InDeltaSlice(t, wantU, us[b*k*n:][:k*n], 1e-9, shape)
+			}
+		}
+	}
+}
+
+// eliminated are p, l and u of Gauss's method, step by step.
+func eliminated(a []float64, m, n int) (p, l, u []float64) {
+	a, k := slices.Clone(a), min(m, n)
+	order := make([]int, m)
+	for i := range order {
+		order[i] = i
+	}
+	for at := range k {
+		best := at
+		for i := at; i < m; i++ {
+			if math.Abs(a[i*n+at]) > math.Abs(a[best*n+at]) {
+				best = i
+			}
+		}
+		order[at], order[best] = order[best], order[at]
+		for j := range n {
+			a[at*n+j], a[best*n+j] = a[best*n+j], a[at*n+j]
+		}
+		for i := at + 1; i < m && a[at*n+at] != 0; i++ {
+			a[i*n+at] /= a[at*n+at]
+			for j := at + 1; j < n; j++ {
+				a[i*n+j] -= a[i*n+at] * a[at*n+j]
+			}
+		}
+	}
+	p, l, u = make([]float64, m*m), make([]float64, m*k), make([]float64, k*n)
+	for i := range m {
+		p[order[i]*m+i] = 1
+		for j := range n {
+			switch {
+			case j < i && j < k:
+				l[i*k+j] = a[i*n+j]
+			case j >= i:
+				u[i*n+j] = a[i*n+j]
+			}
+		}
+		if i < k {
+			l[i*k+i] = 1
+		}
+	}
+	return p, l, u
+}
+
 // What is large or small is factored as what is of common size is.
 func TestFactorsOfAnyMagnitude(t *testing.T) {
 	tensor.Seed(169300001)
