@@ -2,8 +2,8 @@ package tensor
 
 import "github.com/weft-ml/weft/dtype"
 
-// Singular values without vectors. Reflections bring a matrix to two diagonals, whose singular values are found by counting how many lie
-// below a number (Golub and Kahan).
+// Reflections bring a matrix to two diagonals, whose singular values without vectors are found by counting how many lie below a number
+// (Golub and Kahan).
 
 // counted are the singular values, falling, of levelled matrices that are not wider than high.
 func counted(a *Tensor) *Tensor {
@@ -11,43 +11,56 @@ func counted(a *Tensor) *Tensor {
 	if kind.Size() < 4 { // steps would lose the few digits of narrow types
 		a = a.To(dtype.F32)
 	}
-	return bisect(bidiagonal(a)).To(kind)
+	d, e, _, _ := bidiagonal(a)
+	return bisect(d, e).To(kind)
 }
 
-// bidiagonal brings matrices that are not wider than high to two diagonals by reflections from both sides: d on the main one, and e right
-// of it, the last of which is 0.
-func bidiagonal(a *Tensor) (d, e *Tensor) {
+// bidiagonal brings matrices that are not wider than high to two diagonals by reflections from both sides: a = q·b·pᵀ, where b has d on its main
+// diagonal and e right of it, the last of which is 0.
+func bidiagonal(a *Tensor) (d, e *Tensor, q, p *reflections) {
 	n := a.Dim(-1)
 	blocks, size := blocksOf(n)
-	d, e = bidiagonalRows(a.Contiguous(), n, a.everyPlace(blocks, size), a.stepNumbers(size))
-	return d, Cat(-1, e, Full(0, e.DType(), append(a.batch(), 1)...))
+	d, e, q, p = bidiagonalRows(a.Contiguous(), n, a.everyPlace(blocks, size), a.stepNumbers(size))
+	return d, Cat(-1, e, Full(0, e.DType(), append(a.batch(), 1)...)), q, p
 }
 
 // bidiagonalRows does the first n rows and columns.
-func bidiagonalRows(a *Tensor, n int, places, steps []*Tensor) (d, e *Tensor) {
+func bidiagonalRows(a *Tensor, n int, places, steps []*Tensor) (d, e *Tensor, left, right *reflections) {
+	left, right = &reflections{}, &reflections{}
 	row, column, size := a.row(), a.column(), len(steps)
 	blocks := (n + size - 1) / size
 	some := part(blocks)
 	for i, at := range places[:some] {
+		var vs, us []*Tensor
 		for _, k := range steps[:min(size, n-i*size)] {
 			step := k.Add(at)
 			v, _ := row.Lt(step).Where(0, a.line(-1, step)).T().reflection(step)
-			v = v.T().Contiguous()
+			v = v.Contiguous()
+			vs = append(vs, v)
+			v = v.T()
 			p := a.Mul(v).SumKeep(-2).Contiguous()
 			line := a.line(-2, step).Sub(v.line(-2, step).Mul(p))
 			u, _ := step.Lt(column).Where(line, 0).reflection(step.Add(1))
 			u = u.Contiguous()
+			us = append(us, u)
 			q := a.Mul(u).SumKeep(-1).Sub(v.Mul(p.Mul(u).SumKeep(-1))).Contiguous()
 			a = a.Sub(v.Mul(p).Add(q.Mul(u))).Contiguous()
 		}
+		for len(vs) < size { // so that all blocks are the same computation
+			vs, us = append(vs, vs[0].Mul(0)), append(us, us[0].Mul(0))
+		}
+		left.add(Cat(-2, vs...).Contiguous())
+		right.add(Cat(-2, us...).Contiguous())
 	}
 	d, e = a.Diagonal(0), a.Diagonal(1)
 	if blocks > some {
 		from := some * size
-		moreD, moreE := bidiagonalRows(a.corner(from).Contiguous(), n-from, places, steps)
+		left.from, right.from = from, from
+		var moreD, moreE *Tensor
+		moreD, moreE, left.next, right.next = bidiagonalRows(a.corner(from).Contiguous(), n-from, places, steps)
 		d, e = Cat(-1, d.Narrow(-1, 0, from), moreD), Cat(-1, e.Narrow(-1, 0, from), moreE)
 	}
-	return d, e
+	return d, e, left, right
 }
 
 // countedAtOnce is how many rows one kernel counts.

@@ -175,6 +175,9 @@ func (t *Tensor) singularOf() (u, s, v *Tensor) {
 		u, s, v = r.Narrow(-2, 0, n).singularOf()
 		return q.MatMul(u), s, v
 	}
+	if n > leafRows {
+		return t.divided()
+	}
 	eye := arange(n).Unsqueeze(1).Eq(arange(n)).To(t.DType()).Expand(append(t.batch(), n, n)...)
 	w := jacobi(Cat(-1, t.T(), eye), m, false)
 	s = w.Narrow(-1, 0, m).Square().Sum(-1).Sqrt()
@@ -183,6 +186,19 @@ func (t *Tensor) singularOf() (u, s, v *Tensor) {
 	u, v = w.Narrow(-2, 0, m), w.Narrow(-2, m, n)
 	inverse := s.Gt(s.MaxKeep(-1).Mul(tiny(t.DType()))).Where(s.Reciprocal(), 0)
 	return u.Mul(inverse.Unsqueeze(-2)), s, v
+}
+
+// divided is singularOf by two diagonals.
+func (t *Tensor) divided() (u, s, v *Tensor) {
+	kind := t.DType()
+	if kind.Size() < 4 { // steps would lose the few digits of narrow types
+		t = t.To(dtype.F32)
+	}
+	d, e, q, p := bidiagonal(t)
+	s, u, v = conquerSingular(d, e)
+	falling := func(x *Tensor) *Tensor { return x.Flip(-2).T() } // columns
+	u = q.apply(falling(u).higher(0, t.Dim(-2)-t.Dim(-1)))
+	return u.To(kind), s.Flip(-1).To(kind), p.apply(falling(v)).To(kind)
 }
 
 // tiny is the relative size below which a singular value counts as zero.

@@ -131,12 +131,65 @@ func eighOfSpecialMatrices(t *testing.T, n int, types map[dtype.DType]float64) {
 
 func TestSVDOfManyRows(t *testing.T) {
 	long(t)
-	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {21, 9}, {7, 18}, {5, 1}, {1, 3}, {4, 0}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
+	ofMatrices(t, [][2]int{{0, 0}, {1, 1}, {2, 2}, {16, 16}, {21, 9}, {7, 18}, {5, 1}, {1, 3}, {4, 0}, {20, 20}, {33, 33}, {70, 50}}, func(t *testing.T, a *tensor.Tensor, tol float64) {
 		u, s, vt := a.SVD(false)
 		together(t, a, u.Mul(s.Unsqueeze(-2)).MatMul(vt), 4*tol, "product")
 		orthonormal(t, u, tol, "u")
 		orthonormal(t, vt.T(), tol, "v")
 	})
+}
+
+// Singular values that are equal, zero, far apart, or very large or small leave all vectors orthonormal, also those to zeros: within some units.
+func TestSVDOfSpecialMatrices(t *testing.T) {
+	long(t)
+	const n, unit = 40, 0x1p-23
+	q, _ := quick(random(rand.New(rand.NewPCG(3, 4)), n*n), n, n).QR(false)
+	p, _ := quick(random(rand.New(rand.NewPCG(5, 6)), n*n), n, n).QR(false)
+	of := func(value func(i int) float64) *tensor.Tensor {
+		s := make([]float64, n)
+		for i := range s {
+			s[i] = value(i)
+		}
+		return q.Mul(quick(s, n)).MatMul(p.T())
+	}
+	twoDiagonals := func(d, e float64) *tensor.Tensor {
+		x := make([]float64, n*n)
+		for i := range n {
+			x[i*n+i] = d
+			if i+1 < n {
+				x[i*n+i+1] = e
+			}
+		}
+		return quick(x, n, n)
+	}
+	for name, a := range map[string]*tensor.Tensor{
+		"random":       quick(random(rand.New(rand.NewPCG(7, 8)), 60*n), 60, n),
+		"zeros":        twoDiagonals(0, 0),
+		"identity":     twoDiagonals(1, 0),
+		"shift":        twoDiagonals(0, 1),
+		"nearly shift": twoDiagonals(1e-8, 1),
+		"equal":        of(func(int) float64 { return 1 }),
+		"rank 5":       of(func(i int) float64 { return float64(max(i-n+6, 0)) }),
+		"half":         of(func(i int) float64 { return float64(i % 2) }),
+		"graded":       of(func(i int) float64 { return math.Pow(0.8, float64(i)) }),
+		"clusters":     of(func(i int) float64 { return float64(i*3/n) + 1e-9*float64(i) }),
+		"large":        of(func(i int) float64 { return 1e30 * float64(i) }),
+		"small":        of(func(i int) float64 { return 1e-30 * float64(i) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := a.To(dtype.F32)
+			u, s, vt := a.SVD(false)
+			norm := s.Max().To(dtype.F64)
+			norm = norm.Eq(0).Where(1, norm)
+			a, u, s, vt = a.To(dtype.F64), u.To(dtype.F64), s.To(dtype.F64), vt.To(dtype.F64) // so that the products are exact
+			together(t, a.Div(norm), u.Mul(s.Div(norm)).MatMul(vt), 24*unit, "product")
+			orthonormal(t, u, 24*unit, "u")
+			orthonormal(t, vt.T(), 24*unit, "v")
+			for i, x := range data[float64](t, s.Narrow(0, 0, n-1).Sub(s.Narrow(0, 1, n-1))) {
+				require.GreaterOrEqual(t, x, 0., i)
+			}
+		})
+	}
 }
 
 var squares = [][2]int{{0, 0}, {1, 1}, {2, 2}, {5, 5}, {16, 16}, {33, 33}, {200, 200}, {65, 65}, {63, 63}, {127, 127}}

@@ -128,21 +128,69 @@ func fallingBits(t *Tensor) []*Tensor {
 	return out
 }
 
-// poles are those of functions, in any order: their values, their places in their order, and the numerators.
+// poles are those of functions, in any order: their values, their places in their order, and the numerators. Of singular values the squares count:
+// Σ z²/(d²−x²).
 type poles struct {
 	value, place, share *Tensor // [… m]
 	apart               float64
+	squared             bool
 }
 
-// from are the distances of all poles from one of the value and place, for each of a last axis of origins.
+// from are the distances of all poles from some values and places, which have a last axis for the poles.
 func (p *poles) from(value, place *Tensor) *Tensor {
-	far := p.value.Unsqueeze(-2).Sub(value.Unsqueeze(-1))
-	return far.Add(p.place.Unsqueeze(-2).Sub(place.Unsqueeze(-1)).Mul(p.apart))
+	return p.value.Unsqueeze(-2).Sub(value).Add(p.place.Unsqueeze(-2).Sub(place).Mul(p.apart))
+}
+
+// off are the distances of all poles, or of their squares, from numbers at some distance from values and places.
+func (p *poles) off(value, place, at *Tensor) *Tensor {
+	d := p.from(value, place).Sub(at)
+	if p.squared {
+		sum := p.value.Unsqueeze(-2).Add(value).Add(p.place.Unsqueeze(-2).Add(place).Mul(p.apart))
+		d = d.Mul(sum.Add(at))
+	}
+	return d
 }
 
 // function is the value of the functions at a distance from origins.
 func (p *poles) function(value, place, at *Tensor) *Tensor {
-	return p.share.Unsqueeze(-2).Div(p.from(value, place).Sub(at.Unsqueeze(-1))).Sum(-1).Add(1)
+	return p.share.Unsqueeze(-2).Div(p.off(value.Unsqueeze(-1), place.Unsqueeze(-1), at.Unsqueeze(-1))).Sum(-1).Add(1)
+}
+
+// solve gives the zeros x of the functions of poles w and numerators, the distances of all poles, or of their squares, from each, and the
+// sizes of the elements of vectors for which they are exact zeros.
+func (s *secular) solve(w, share *Tensor, squared bool) (x, off, size *Tensor, p *poles) {
+	n, kind := w.Dim(-1), w.DType()
+	i := arange(n)
+	a, b := w.Unsqueeze(-1), w.Unsqueeze(-2)
+	earlier := b.Lt(a).Or(a.Lt(b).LogicalNot().And(i.Lt(i.Unsqueeze(1))))
+	p = &poles{w, earlier.To(dtype.I32).Sum(-1).To(kind).Contiguous(), share.Maximum(s.least).Contiguous(), s.apart, squared}
+	is, last := i.To(kind), i.Eq(n-1)
+	sorted := p.place.Unsqueeze(-2).Eq(is.Unsqueeze(1)).Where(b, 0).Sum(-1).Contiguous()
+	next := sorted.like(extend(cut(sorted.node(), sorted.Rank()-1, 1, n), sorted.Rank()-1, 0, 1))
+	most := p.share.SumKeep(-1)
+	if squared {
+		most = most.Sqrt()
+	}
+	gap := last.Where(most, next.Sub(sorted).Add(s.apart)).Contiguous()
+
+	right := p.function(sorted, is, gap.Mul(0.5)).Lt(0).And(last.LogicalNot())
+	origin, place := right.Where(next, sorted).Contiguous(), right.Where(is.Add(1), is).Contiguous()
+	side := right.Where(-1, 1).To(kind).Contiguous()
+	most = last.Where(gap, gap.Mul(0.5)).Contiguous()
+	found := s.bits[0].Mul(0).Expand(w.Shape()...).Contiguous()
+	for _, bit := range s.bits {
+		more := found.Add(bit)
+		at := more.Bitcast(kind)
+		beyond := p.function(origin, place, at.Mul(side)).Mul(side).Lt(0).And(at.Le(most))
+		found = beyond.Where(more, found).Contiguous()
+	}
+	at := found.Bitcast(kind).Mul(side).Contiguous()
+
+	left := is.Unsqueeze(1).Lt(p.place.Unsqueeze(-2)) // of the poles, which stand in the last axis
+	pole := p.off(left.Where(sorted.Unsqueeze(-1), next.Unsqueeze(-1)), left.Where(is.Unsqueeze(1), is.Add(1).Unsqueeze(1)), Full(0, kind, 1))
+	off = p.off(origin.Unsqueeze(-1), place.Unsqueeze(-1), at.Unsqueeze(-1)).Neg()
+	size = off.Div(last.Unsqueeze(1).Where(1, pole.Neg())).Prod(-2).Sqrt()
+	return origin.Add(at).Contiguous(), off, size, p
 }
 
 // join makes the eigenvalues and eigenvectors of matrices from those of their halves, w [… 2 n] and v [… 2 n n], and the
@@ -156,33 +204,7 @@ func (s *secular) join(w, v, across *Tensor) (*Tensor, *Tensor) {
 	z := Cat(-1, v.Select(-3, 0).Select(-1, n-1), v.Select(-3, 1).Select(-1, 0).Mul(across.Lt(0).Where(-1, 1).To(kind)))
 	z = z.Contiguous()
 	w = w.Reshape(shape(m)...)
-	i := arange(m)
-	a, b := w.Unsqueeze(-1), w.Unsqueeze(-2)
-	earlier := b.Lt(a).Or(a.Lt(b).LogicalNot().And(i.Lt(i.Unsqueeze(1))))
-	p := &poles{w, earlier.To(dtype.I32).Sum(-1).To(kind).Contiguous(), z.Square().Mul(across.Abs()).Maximum(s.least).Contiguous(), s.apart}
-	is := i.To(kind)
-	sorted := p.place.Unsqueeze(-2).Eq(is.Unsqueeze(1)).Where(b, 0).Sum(-1).Contiguous()
-	last := i.Eq(m - 1)
-	next := sorted.like(extend(cut(sorted.node(), sorted.Rank()-1, 1, m), sorted.Rank()-1, 0, 1))
-	gap := last.Where(p.share.SumKeep(-1), next.Sub(sorted).Add(s.apart)).Contiguous()
-
-	right := p.function(sorted, is, gap.Mul(0.5)).Lt(0).And(last.LogicalNot())
-	origin, place := right.Where(next, sorted).Contiguous(), right.Where(is.Add(1), is).Contiguous()
-	side, most := right.Where(-1, 1).To(kind).Contiguous(), last.Where(gap, gap.Mul(0.5)).Contiguous()
-	found := s.bits[0].Mul(0).Expand(shape(m)...).Contiguous()
-	for _, bit := range s.bits {
-		more := found.Add(bit)
-		at := more.Bitcast(kind)
-		beyond := p.function(origin, place, at.Mul(side)).Mul(side).Lt(0).And(at.Le(most))
-		found = beyond.Where(more, found).Contiguous()
-	}
-	at := found.Bitcast(kind).Mul(side).Contiguous()
-
-	left := is.Unsqueeze(1).Lt(p.place.Unsqueeze(-2)) // of the poles, which stand in the last axis
-	pole := left.Where(sorted.Unsqueeze(-1), next.Unsqueeze(-1)).Sub(b)
-	pole = pole.Add(left.Where(is.Unsqueeze(1), is.Add(1).Unsqueeze(1)).Sub(p.place.Unsqueeze(-2)).Mul(s.apart))
-	off := at.Unsqueeze(-1).Sub(p.from(origin, place))
-	size := off.Div(last.Unsqueeze(1).Where(1, pole)).Prod(-2).Sqrt()
+	at, off, size, _ := s.solve(w, z.Square().Mul(across.Abs()), false)
 	z = z.Lt(0).Where(size.Neg(), size).Contiguous()
 	x := z.Unsqueeze(-2).Div(off)
 	x = x.Mul(x.Square().SumKeep(-1).Rsqrt()).Contiguous()
@@ -190,5 +212,5 @@ func (s *secular) join(w, v, across *Tensor) (*Tensor, *Tensor) {
 	swap := identity(x.Rank())
 	r := len(swap)
 	swap[r-3], swap[r-2] = r-2, r-3
-	return origin.Add(at).Contiguous(), x.Permute(swap...).MatMul(v).Permute(swap...).Reshape(shape(m, m)...).Contiguous()
+	return at, x.Permute(swap...).MatMul(v).Permute(swap...).Reshape(shape(m, m)...).Contiguous()
 }
