@@ -61,34 +61,27 @@ func (s *plans) name(text string) string {
 	return codecache.HashOf(fmt.Appendf(nil, "%s\n%d %s\n%s", program(), len(s.machine), s.machine, text)) + plansExt
 }
 
-// Get gives a plan. One that cannot be read counts as not there.
-func (s *plans) Get(text string) (*plan.Plan, bool) {
+// Get reads a plan, or something else. What cannot be read counts as not there.
+func (s *plans) Get(text string, into any) bool {
 	name := s.name(text)
 	if name == "" {
-		return nil, false
+		return false
 	}
 	data, ok := s.folder.Get(name)
-	if !ok {
-		return nil, false
-	}
-	p := &plan.Plan{}
-	if gob.NewDecoder(bytes.NewReader(data)).Decode(p) != nil {
-		return nil, false
-	}
-	return p, true
+	return ok && gob.NewDecoder(bytes.NewReader(data)).Decode(into) == nil
 }
 
 // Close lets the folder go.
 func (s *plans) Close() { s.folder.Close() }
 
-// Put keeps a plan.
-func (s *plans) Put(text string, p *plan.Plan) error {
+// Put keeps a plan, or something else.
+func (s *plans) Put(text string, what any) error {
 	name := s.name(text)
 	if name == "" {
 		return nil
 	}
 	var data bytes.Buffer
-	if err := gob.NewEncoder(&data).Encode(p); err != nil {
+	if err := gob.NewEncoder(&data).Encode(what); err != nil {
 		return fmt.Errorf("write a plan: %w", err)
 	}
 	return s.folder.Put(name, data.Bytes())

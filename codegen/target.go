@@ -32,6 +32,7 @@ type Target struct {
 	LineCycles float64     // what a cache line from the second cache takes; 0: unknown
 	Prefetch   bool        // loops over rows ask for the next row: see the pass "prefetch"
 	SplitLoads bool        // a vector that lies in two cache lines takes two loads, and loads are what multiply-adds wait for
+	TileLoops  bool        // what is done with the sums of a tile is better a loop over it than written for each register, where it is much
 	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
 	Nests      NestLimits  // what kernels of several nests may be
 	Matrix     *MatrixUnit // or nil: what multiplies whole blocks of matrices

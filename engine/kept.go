@@ -8,11 +8,11 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// PlanStore keeps plans between runs of a program, by a text that says all that they were made of but the program itself and the machine,
-// which are for the store to tell apart. What Get gives is what Put was given.
+// PlanStore keeps plans, and what else is made of a graph, between runs of a program, by a text that says all that they were made of but the
+// program itself and the machine, which are for the store to tell apart. Get fills what into points to with what Put was given.
 type PlanStore interface {
-	Get(text string) (*plan.Plan, bool)
-	Put(text string, p *plan.Plan) error
+	Get(text string, into any) bool
+	Put(text string, what any) error
 	Close()
 }
 
@@ -59,8 +59,8 @@ func (e *Engine) planText(c *canonical) string {
 
 // known is the plan that an earlier run of the program kept for a graph, or nil.
 func (e *Engine) known(c *canonical, text string) *compiled {
-	p, ok := e.machine.Plans.Get(text)
-	if !ok || p.Version != plan.Version || p.Target != e.machine.Target.Name {
+	p := &plan.Plan{}
+	if !e.machine.Plans.Get(text, p) || p.Version != plan.Version || p.Target != e.machine.Target.Name {
 		return nil
 	}
 	for i := range p.Kernels {
@@ -93,12 +93,17 @@ func (e *Engine) planned(c *canonical, build func() (*compiled, error), load fun
 		return nil, err
 	}
 	if store != nil && len(p.plan.Kernels) >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
-		if err := store.Put(text, p.plan); err != nil {
-			e.Say("%s: plans are not kept and will be made again by the next process (%v)", e.name, err)
-			e.closePlans()
-		}
+		e.keep(text, p.plan)
 	}
 	return p, nil
+}
+
+// keep puts something into the store. A store that cannot take it is given up.
+func (e *Engine) keep(text string, what any) {
+	if err := e.machine.Plans.Put(text, what); err != nil {
+		e.Say("%s: plans are not kept and will be made again by the next process (%v)", e.name, err)
+		e.closePlans()
+	}
 }
 
 func (e *Engine) closePlans() {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weft-ml/weft/codegen/model"
@@ -34,31 +35,55 @@ func (e *Engine) pack(f *folded, targets []target, varies varying) ([]target, er
 	if len(constant) == 0 || e.machine.Target.Grid || e.opts.NoOpt {
 		return targets, nil
 	}
-	r, err := e.scheduled(c, e.opts.StoreAll)
-	if err != nil {
-		return targets, nil // the plan's compilation says why
-	}
 	with := map[*uop.UOp]*uop.UOp{}
 	once := int64(0)
-	for slot, p := range e.wanting(r, len(c.inputs), constant) {
-		if p == nil {
-			continue
-		}
-		if p.Once {
-			if once += c.inputs[slot].bytes; once > mostOnce {
+	for _, w := range e.wants(c, constant) {
+		if w.Once {
+			if once += c.inputs[w.Slot].bytes; once > mostOnce {
 				continue
 			}
 		}
-		v, order, err := e.packed(f, constant[slot][0], p)
+		buffers := constant[w.Slot]
+		v, order, err := e.packed(f, buffers[0], &w.Packing)
 		if err != nil {
 			return nil, err
 		}
 		f.values = append(f.values, v)
-		for _, b := range constant[slot] {
+		for _, b := range buffers {
 			with[b] = v.stand.Permute(order...).Reshape(b.Shape()...)
 		}
 	}
 	return replacedIn(targets, with), nil
+}
+
+// want is the order in which an input is to lie.
+type want struct {
+	Slot int
+	model.Packing
+}
+
+// wants says which of the inputs that may lie otherwise are to, as the program found out in this run or in an earlier one.
+func (e *Engine) wants(c *canonical, may map[int][]*uop.UOp) (out []want) {
+	store, text := e.plansOf(), ""
+	if store != nil {
+		text = fmt.Sprintln("packed", slices.Sorted(maps.Keys(may))) + e.planText(c)
+		if store.Get(text, &out) {
+			return out
+		}
+	}
+	r, err := e.scheduled(c, e.opts.StoreAll)
+	if err != nil {
+		return nil // the plan's compilation says why
+	}
+	for slot, p := range e.wanting(r, len(c.inputs), may) {
+		if p != nil {
+			out = append(out, want{slot, *p})
+		}
+	}
+	if store != nil && len(r.Steps) >= worthKeeping {
+		e.keep(text, out)
+	}
+	return out
 }
 
 func values(targets []target) []*uop.UOp {

@@ -28,7 +28,7 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 	first, stride := 0, 0
 	for _, s := range stmts {
 		st, ok := s.(*codegen.Store)
-		if !ok || len(list) == r.n || st.Buf.DType() == dtype.Bool || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), r.changes) {
+		if !ok || len(list) == r.n || st.Buf.DType() == dtype.Bool || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), func(u *uop.UOp) bool { return r.changes(u) && !laid(u, st.Buf) }) {
 			break
 		}
 		b, c, apart, ok := affine.StridedFrom(st.Index[0].Home(), st.Index[0], r.lane, r.vary)
@@ -54,6 +54,10 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 	case n == stride && n >= 2 && n <= 4:
 		r.line(depth, "%s(%s, %s);", r.zipper(e, n), to, values())
 	case n >= leastTurned && e == "f32" && r.n*elemBits[e] == 512:
+		if from := r.laidDown(list); from != "" {
+			r.line(depth, "%s(%s, %d, %s);", r.storer(e, n), to, stride, from)
+			break
+		}
 		r.line(depth, "{")
 		r.line(depth+1, "const %s o[%d] = {%s};", r.vtype(e), n, values())
 		r.line(depth+1, "%s(%s, %d, o);", r.storer(e, n), to, stride)
@@ -62,6 +66,30 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 		return 0
 	}
 	return n
+}
+
+// laid says that u is loaded from scratch, which stores to other memory do not change.
+func laid(u, stored *uop.UOp) bool {
+	return u.At(0) != stored && u.At(0).Arg().(uop.ParamArg).Scratch
+}
+
+// laidDown spells where the values of stores lie in scratch as vectors that follow each other; "" if they do not.
+func (r *renderer) laidDown(list []*codegen.Store) string {
+	for i, s := range list {
+		u, first := s.Value, list[0].Value
+		if u.Op() != uop.Load || u.At(0) != first.At(0) || !u.At(0).Arg().(uop.ParamArg).Scratch || !u.At(1).IsConst(1) {
+			return ""
+		}
+		base, c, stride, ok := affine.StridedFrom(u.Home(), u.At(2), r.lane, r.vary)
+		_, c0, _, _ := affine.StridedFrom(u.Home(), first.At(2), r.lane, r.vary)
+		if !ok || stride != 1 || !base.IsConst(0) || c0%r.n != 0 || c != c0+i*r.n {
+			return ""
+		}
+		if i == len(list)-1 {
+			return fmt.Sprintf("(const %s *)(%s + %d)", r.vtype(elem(u.DType())), r.pointer(u.At(0)), c0)
+		}
+	}
+	return ""
 }
 
 // zipper is the name of a function that stores the elements of two, three or four vectors in turns: first those of the first lanes.

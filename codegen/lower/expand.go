@@ -19,8 +19,14 @@ func (b *builder) expand(stmts []codegen.Stmt) []codegen.Stmt {
 			out = append(out, s)
 			continue
 		}
-		inside = b.expand(inside)
 		l, ok := s.(*codegen.Loop)
+		if ok {
+			if two := b.behind(l); two != nil {
+				out = append(out, two...)
+				continue
+			}
+		}
+		inside = b.expand(inside)
 		switch {
 		case ok && l.Kind == codegen.Tile:
 			at := make([]*uop.UOp, codegen.Extent(l.Range))

@@ -1,0 +1,60 @@
+package codegen_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/dtype"
+)
+
+// What much is done with the sums of a tile is written once, not for each of its registers, and gives the same: of lanes that lie side by side
+// and of others, of several results, of results in the place of an operand, and for tiles that do not divide what there is.
+func TestMuchBehindTilesIsWrittenOnce(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(14, 17))
+	var jobs []*job
+	var want [][]array
+	for _, text := range []string{
+		"split a0 8 exact; split a1 32 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1",
+		"split a1 64 exact; tile a0; vector a1.1; order a1.0 a0 a1.1",
+		"split a0 32 exact; split a1 8 exact; tile a1.1; vector a0.1; order a0.0 a1.0 a1.1 a0.1",
+	} {
+		for _, inPlace := range []bool{false, true} {
+			for _, two := range []bool{false, true} {
+				for _, rows := range []int{32, 64} {
+					k := newKit()
+					o, w, x := k.param(dtype.F32, true, rows, 64), k.param(dtype.F32, false, 33, rows), k.param(dtype.F32, false, 33, 64)
+					bias := k.param(dtype.F32, false, 64)
+					a := k.rngs(rows, 64, 33)
+					v := k.sum(k.load(w, a[2], a[0]).Mul(k.load(x, a[2], a[1])), a[2]).Add(k.load(bias, a[1]))
+					square := v.Mul(v)
+					value := square.Mul(v.Int(3)).Add(square.Mul(square).Mul(v.Int(-2))).Max(v).Mul(v.Add(v.Int(3)))
+					if inPlace {
+						value = value.Add(k.load(o, a[0], a[1]))
+					}
+					k.out(o, a[:2], value)
+					if two {
+						k.out(k.param(dtype.F32, true, rows, 64), a[:2], square.Max(value))
+					}
+					directives, err := codegen.ParseDirectives(text)
+					require.NoError(t, err)
+					p, err := lower.Lower(k.s, directives, target())
+					require.NoError(t, err)
+					written, err := c.Render(p)
+					require.NoError(t, err)
+					require.LessOrEqual(t, strings.Count(written.Source, " max_f32"), 4, written.Source)
+					bufs := k.random(rnd)
+					expected := clone(bufs)
+					define(t, k.s, expected)
+					jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+				}
+			}
+		}
+	}
+	check(t, "behind tiles", jobs, want, 1e-5)
+}
