@@ -62,28 +62,40 @@ type want struct {
 	model.Packing
 }
 
-// wants says which of the inputs that may lie otherwise are to, as the program found out in this run or in an earlier one.
-func (e *Engine) wants(c *canonical, may map[int][]*uop.UOp) (out []want) {
-	store, text := e.plansOf(), ""
-	if store != nil {
-		text = fmt.Sprintln("packed", slices.Sorted(maps.Keys(may))) + e.planText(c)
-		if store.Get(text, &out) {
-			return out
-		}
+// wants says which of the inputs that may lie otherwise are to.
+func (e *Engine) wants(c *canonical, may map[int][]*uop.UOp) []want {
+	if store := e.plansOf(); store != nil {
+		return e.keptWants(store, c, may)
 	}
+	out, _ := e.newWants(c, may)
+	return out
+}
+
+// keptWants are those that an earlier run of the program found out, or this one, which keeps them.
+func (e *Engine) keptWants(store PlanStore, c *canonical, may map[int][]*uop.UOp) (out []want) {
+	text := fmt.Sprintln("packed", slices.Sorted(maps.Keys(may))) + e.planText(c)
+	if store.Get(text, &out) {
+		return out
+	}
+	out, steps := e.newWants(c, may)
+	if steps >= worthKeeping {
+		e.keep(text, out)
+	}
+	return out
+}
+
+// newWants finds them out, and gives the number of steps that the plan has without them.
+func (e *Engine) newWants(c *canonical, may map[int][]*uop.UOp) (out []want, steps int) {
 	r, err := e.scheduled(c, e.opts.StoreAll)
 	if err != nil {
-		return nil // the plan's compilation says why
+		return nil, 0 // the plan's compilation says why
 	}
 	for slot, p := range e.wanting(r, len(c.inputs), may) {
 		if p != nil {
 			out = append(out, want{slot, *p})
 		}
 	}
-	if store != nil && len(r.Steps) >= worthKeeping {
-		e.keep(text, out)
-	}
-	return out
+	return out, len(r.Steps)
 }
 
 func values(targets []target) []*uop.UOp {

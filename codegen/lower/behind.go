@@ -33,9 +33,6 @@ type tail struct {
 
 // behind gives what takes the place of a tile's outermost loop; nil: all of it stays in registers.
 func (b *builder) behind(l *codegen.Loop) []codegen.Stmt {
-	if !b.Target.TileLoops || l.Kind != codegen.Tile && l.Kind != codegen.Vector {
-		return nil
-	}
 	t := &tail{cond: b.Table.True()}
 	body := []codegen.Stmt{l}
 	for len(body) == 1 {

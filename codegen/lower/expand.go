@@ -20,7 +20,7 @@ func (b *builder) expand(stmts []codegen.Stmt) []codegen.Stmt {
 			continue
 		}
 		l, ok := s.(*codegen.Loop)
-		if ok {
+		if ok && b.Target.TileLoops && (l.Kind == codegen.Tile || l.Kind == codegen.Vector) {
 			if two := b.behind(l); two != nil {
 				out = append(out, two...)
 				continue
