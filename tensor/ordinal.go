@@ -22,7 +22,7 @@ func (t *Tensor) TopK(k, axis int, largest bool) (values, indices *Tensor) {
 	if k < 0 || k > t.Dim(axis) {
 		fail("TopK", shapes(t.shape()), "k = %d of %d elements", k, t.Dim(axis))
 	}
-	order := alongLast(sortKey(t.node().Detach(), largest), axis, func(key *uop.UOp) *uop.UOp { return firstOf(key, k) })
+	order := firstAlong(sortKey(t.node().Detach(), largest), axis, k)
 	return t.like(t.node().Gather(order, axis)), t.like(order)
 }
 
@@ -143,10 +143,31 @@ const countBlock = 64
 // ordinalOf gives the index of the element at a place of the order of an axis. The places have the shape of u, but the axis is 1.
 func ordinalOf(u, place *uop.UOp, axis int) *uop.UOp {
 	if u.Shape()[axis] <= countBlock {
-		return argSort(u, axis, false).Gather(place, axis)
+		return ordinalFew(sortKey(u.Detach(), false), place, axis)
 	}
 	swap := exchange(len(u.Shape()), axis)
 	return ordinalLast(sortKey(u.Detach(), false).Permute(swap...), place.Permute(swap...)).Permute(swap...)
+}
+
+// ordinalFew gives the indices of the elements before which as many others come as each place says. All are compared with all, and each
+// place with all: no index is written where values say, so that rows which lie beside each other share lanes.
+func ordinalFew(key, place *uop.UOp, axis int) *uop.UOp {
+	s, n, k := key.Shape(), key.Shape()[axis], place.Shape()[axis]
+	wide := func(n, m int) []int { return slices.Insert(with(s, axis, n), axis+1, m) }
+	down := func(u *uop.UOp, m int) *uop.UOp { // u's axis is the first of two
+		d := u.Shape()[axis]
+		return spread(u.Reshape(wide(d, 1)...), wide(d, m))
+	}
+	right := func(u *uop.UOp, n int) *uop.UOp { // and here the second
+		d := u.Shape()[axis]
+		return spread(u.Reshape(wide(1, d)...), wide(n, d))
+	}
+	numbers := alongAxis(iota(n, dtype.I32), axis, s)
+	it, other := down(key, n), right(key, n)
+	earlier := right(numbers, n).Less(down(numbers, n))
+	before := other.Less(it).Or(earlier.And(other.Equal(it))).Cast(dtype.I32).Reduce(uop.Sum, axis+1)
+	found := down(before, k).Equal(right(place, n))
+	return found.Where(down(numbers, k), place.Int(0)).Reduce(uop.Sum, axis)
 }
 
 // ordinalLast finds the element four bits at a time: of 16 bounds, how many have at most as many elements below them as come

@@ -92,9 +92,22 @@ func greatest(u *uop.UOp) *uop.UOp {
 	return u.Const(hi)
 }
 
+// countAcross is the longest axis, not the last, the order of which is found by counting: what rows beside each other share is then
+// worth more than writing each index once.
+const countAcross = 32
+
 // argSort gives the stable order of an axis.
 func argSort(u *uop.UOp, axis int, descending bool) *uop.UOp {
-	return alongLast(sortKey(u.Detach(), descending), axis, (*uop.UOp).ArgSort)
+	return firstAlong(sortKey(u.Detach(), descending), axis, u.Shape()[axis])
+}
+
+// firstAlong gives the indices of the first k integers of an axis, in their stable order.
+func firstAlong(key *uop.UOp, axis, k int) *uop.UOp {
+	s := key.Shape()
+	if axis < len(s)-1 && s[axis] <= countAcross {
+		return ordinalFew(key, alongAxis(iota(k, dtype.I32), axis, with(s, axis, k)), axis)
+	}
+	return alongLast(key, axis, func(key *uop.UOp) *uop.UOp { return firstOf(key, k) })
 }
 
 // alongLast applies what works along the last axis to another.
