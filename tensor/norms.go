@@ -217,9 +217,9 @@ func (t *Tensor) Quantile(q []float64, axis int, how Interpolation, skipNaN bool
 	}
 	x := t.alongSome("Quantile", &axis)
 	n := x.Dim(axis)
-	order := func(at *Tensor) *Tensor { return x.like(ordinalOf(x.node(), at.node(), axis)) }
+	order := func(at *Tensor) *Tensor { return x.like(x.ordinalOf(at.node(), axis)) }
 	if len(q) > 1 { // several are found together sooner
-		whole := x.like(argSort(x.node(), axis, false))
+		whole := x.like(x.argSort(axis, false))
 		order = func(at *Tensor) *Tensor { return whole.pickInside("Quantile", axis, at) }
 	}
 	nans := x.like(countNaN(x.node(), axis))

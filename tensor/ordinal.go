@@ -22,7 +22,7 @@ func (t *Tensor) TopK(k, axis int, largest bool) (values, indices *Tensor) {
 	if k < 0 || k > t.Dim(axis) {
 		fail("TopK", shapes(t.shape()), "k = %d of %d elements", k, t.Dim(axis))
 	}
-	order := firstAlong(sortKey(t.node().Detach(), largest), axis, k)
+	order := t.firstAlong(axis, k, largest)
 	return t.like(t.node().Gather(order, axis)), t.like(order)
 }
 
@@ -74,7 +74,7 @@ func countNaN(u *uop.UOp, axis int) *uop.UOp {
 
 // take picks the element at a place of the order (a constant, or an array with the axis of size 1).
 func (t *Tensor) take(s *Tensor, at *uop.UOp, axis int) (value, index *Tensor) {
-	index = s.like(ordinalOf(s.node(), spread(at, with(s.shape(), axis, 1)), axis))
+	index = s.like(s.ordinalOf(spread(at, with(s.shape(), axis, 1)), axis))
 	value = s.like(s.node().Gather(index.node(), axis))
 	out := without(s.shape(), axis)
 	return value.Reshape(out...), index.Reshape(out...)
@@ -140,14 +140,18 @@ func firstFew(key *uop.UOp, k int) *uop.UOp {
 // its bits are found, 128 comparisons an element of 32 bits.
 const countBlock = 64
 
-// ordinalOf gives the index of the element at a place of the order of an axis. The places have the shape of u, but the axis is 1.
-func ordinalOf(u, place *uop.UOp, axis int) *uop.UOp {
-	if u.Shape()[axis] <= countBlock {
-		return ordinalFew(sortKey(u.Detach(), false), place, axis)
+// ordinalOf gives the index of the element at a place of the order of an axis. The places have the shape of t, but the axis is 1.
+func (t *Tensor) ordinalOf(place *uop.UOp, axis int) *uop.UOp {
+	key := sortKey(t.node().Detach(), false)
+	if t.Dim(axis) <= countBlock && !t.mayBeCut() {
+		return ordinalFew(key, place, axis)
 	}
-	swap := exchange(len(u.Shape()), axis)
-	return ordinalLast(sortKey(u.Detach(), false).Permute(swap...), place.Permute(swap...)).Permute(swap...)
+	swap := exchange(t.Rank(), axis)
+	return ordinalLast(key.Permute(swap...), place.Permute(swap...)).Permute(swap...)
 }
+
+// mayBeCut says that t may be cut over several devices, so that not all elements of an axis can be compared with all.
+func (t *Tensor) mayBeCut() bool { return t.Engine() != nil && t.Engine().Several() }
 
 // ordinalFew gives the indices of the elements before which as many others come as each place says. All are compared with all, and each
 // place with all: no index is written where values say, so that rows which lie beside each other share lanes.

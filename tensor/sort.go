@@ -15,7 +15,7 @@ func (t *Tensor) Sort(axis int, descending bool) (values, indices *Tensor) {
 		return t.same(), t.like(uop.NewInt(dtype.I32, 0))
 	}
 	axis = t.axis("Sort", axis)
-	order := argSort(t.node(), axis, descending)
+	order := t.argSort(axis, descending)
 	return t.like(t.node().Gather(order, axis)), t.like(order)
 }
 
@@ -97,14 +97,15 @@ func greatest(u *uop.UOp) *uop.UOp {
 const countAcross = 32
 
 // argSort gives the stable order of an axis.
-func argSort(u *uop.UOp, axis int, descending bool) *uop.UOp {
-	return firstAlong(sortKey(u.Detach(), descending), axis, u.Shape()[axis])
+func (t *Tensor) argSort(axis int, descending bool) *uop.UOp {
+	return t.firstAlong(axis, t.Dim(axis), descending)
 }
 
-// firstAlong gives the indices of the first k integers of an axis, in their stable order.
-func firstAlong(key *uop.UOp, axis, k int) *uop.UOp {
+// firstAlong gives the indices of the first k elements of the stable order of an axis.
+func (t *Tensor) firstAlong(axis, k int, descending bool) *uop.UOp {
+	key := sortKey(t.node().Detach(), descending)
 	s := key.Shape()
-	if axis < len(s)-1 && s[axis] <= countAcross {
+	if axis < len(s)-1 && s[axis] <= countAcross && !t.mayBeCut() {
 		return ordinalFew(key, alongAxis(iota(k, dtype.I32), axis, with(s, axis, k)), axis)
 	}
 	return alongLast(key, axis, func(key *uop.UOp) *uop.UOp { return firstOf(key, k) })

@@ -37,6 +37,7 @@ func TestCannotBeCut(t *testing.T) {
 		"cat":            {tensor.Cat(0, rows, rows), "pad", 0, "cat of [4 6]: axis 0 is cut over INTERP:0, INTERP:1, and cannot grow there"},
 		"sort":           {first(rows.Sort(0, false)), "argsort", 1, "sort of [6 4]: axis 1 is cut"},
 		"largest":        {first(columns.TopK(2, 1, true)), "argsort", 1, "topK of [4 6]: axis 1 is cut"},
+		"median":         {first(rows.Median(0)), "scan", 1, "median of [6 4]: axis 1 is cut"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, early := c.result.CutAxis()
