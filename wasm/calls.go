@@ -79,9 +79,6 @@ type lifter interface {
 // mostCopied is how many bytes go to the page among others; more are worth an array of their own. js/wire.js has the same limit, large.
 const mostCopied = 64 << 10
 
-// mostBoxed is how many bytes the worker reads by itself: as many go through what it shares with the page (MOST of js/box.js).
-const mostBoxed = 256 << 10
-
 // lifted gives the elements of a large tensor as a parcel, or nil where they go another way.
 func lifted(ctx context.Context, x *tensor.Tensor) (data any, err error) {
 	n := x.Nbytes()

@@ -15,11 +15,20 @@ const mostVain = 6 // after which one run in 64 is handed out
 // mostErrands is how many bytes results have at most of which the engine does not know.
 const mostErrands = 1 << 20
 
+// mostBoxed is how many bytes the worker reads by itself: as many go through what it shares with the page (MOST of js/box.js).
+const mostBoxed = 256 << 10
+
 // mostNear is how many tensors the worker is told of.
 const mostNear = 32
 
+// entruster tells the worker what it has to know.
+type entruster struct {
+	*server
+	nearby []wire.Ref // tensors that runs had lately
+}
+
 // errands is what the worker has to know to run again what the last batch ran: [player, room, functions, tensors]. It is nil if there is nothing.
-func (s *server) errands() []byte {
+func (s *entruster) errands() []byte {
 	d, ok := s.engine.Device().(errander)
 	if !ok {
 		return nil
@@ -73,7 +82,7 @@ func (s *server) errands() []byte {
 }
 
 // near notes tensors that runs had: the next ones are likely to have them too.
-func (s *server) near(refs []wire.Ref) {
+func (s *entruster) near(refs []wire.Ref) {
 	for _, ref := range refs {
 		s.nearby = append(slices.DeleteFunc(s.nearby, func(r wire.Ref) bool { return r == ref || s.tensors[r] == nil }), ref)
 	}

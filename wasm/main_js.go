@@ -101,20 +101,21 @@ func main() {
 		return nil
 	})
 	js.Global().Get("weft").Call("started", arrived, collect)
+	worker := &entruster{server: s}
 	for range more {
 		for n := next(s.idle()); n != 0; n = next(s.idle()) {
 			batch := make([]byte, n)
 			take(unsafe.Pointer(unsafe.SliceData(batch)), n)
 			s.handle(context.Background(), batch)
 			if whole && s.idle() != 0 {
-				s.entrust()
+				worker.entrust()
 			}
 		}
 	}
 }
 
 // entrust says what the worker may do while the engine is idle.
-func (s *server) entrust() {
+func (s *entruster) entrust() {
 	if b := s.errands(); b != nil {
 		entrust(unsafe.Pointer(unsafe.SliceData(b)), int32(len(b)))
 	}

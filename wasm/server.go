@@ -36,9 +36,8 @@ type server struct {
 	generators map[wire.Ref]*tensor.Generator
 	profile    *profiling // that is being taken, or nil
 	load       load
-	ran        []ran      // by the last batch
-	nearby     []wire.Ref // tensors that runs had lately
-	later      func()     // makes ready what the next batch is likely to ask for; nil: nothing. It is called when the answers to this one are on their way
+	ran        []ran  // by the last batch
+	later      func() // makes ready what the next batch is likely to ask for; nil: nothing. It is called when the answers to this one are on their way
 }
 
 // network is what an engine trains for a page by itself. Not every engine can.
