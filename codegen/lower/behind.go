@@ -17,7 +17,7 @@ import (
 const (
 	behindEach  = 8   // operations and accesses for an element are much,
 	behindAll   = 128 // if they are so many for a tile,
-	behindTimes = 16  // behind loops of so many iterations, beside which what is behind takes little
+	behindTimes = 32  // behind loops of so many iterations, beside which what is behind takes little
 	neighbours  = 6   // so many places side by side, of a lane each in as many vectors, are worth storing at once
 )
 
