@@ -95,6 +95,19 @@ func TestMatrixIsChosen(t *testing.T) {
 	}
 }
 
+// The sum of a factor that the other one's zero point is multiplied with is made once for each row or column, not for each result.
+func TestMatrixSumsAreStaged(t *testing.T) {
+	for _, q := range quantised {
+		for side := range 4 {
+			q.m, q.n, q.k = 192, 256, 128
+			directives := codegen.DirectivesString(model.Choose(q.product(side%2 == 1, side/2 == 1).s, matrixTarget()))
+			require.Contains(t, directives, "matrix r0.a 4", "%v %d", q, side)
+			assert.Equal(t, q.b != "", strings.Contains(directives, "stage p1s"), "%v %d: %s", q, side, directives)
+			assert.Equal(t, q.a != "", strings.Contains(directives, "stage p2s"), "%v %d: %s", q, side, directives)
+		}
+	}
+}
+
 const matrixStages = "matrix r0.a 4; split a1 4 shift; order a1.0 a0 a1.1; " +
 	"stage p1w at root by ranges layout a0,r0.a; stage p2w at a1.0 by ranges layout r0.a,a1.1; stage r0 at a1.0 by ranges layout a0,a1.1"
 

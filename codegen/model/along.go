@@ -20,7 +20,7 @@ func (p *arranger) alongDirectives() []codegen.Directive {
 	}
 	p.out = append(p.out, codegen.Directive{Verb: codegen.Vectors, Name: lane})
 	for _, l := range p.summed() {
-		p.sumLanes(l)
+		p.sumLanes(&p.out, p.t.r, l)
 	}
 	order, sizes := names(p.serial)
 	if len(order) > 0 && p.t.r.work > threadWork {

@@ -122,7 +122,7 @@ func (p *arranger) sumDirectives(order []loop, stages map[*access]int, carried [
 		if p.dense(l, p.t.v) {
 			m.Vector = p.lane
 		} else {
-			p.sumLanes(l)
+			p.sumLanes(&p.out, p.t.r, l)
 		}
 		if len(m.Axes) > 0 {
 			p.out = append(p.out, m)
@@ -131,27 +131,27 @@ func (p *arranger) sumDirectives(order []loop, stages map[*access]int, carried [
 }
 
 // sumLanes sums a factor up in lanes along the steps, if it lies densely along them.
-func (p *arranger) sumLanes(l *access) {
-	last := p.t.r.ranges[len(p.t.r.ranges)-1]
-	if !p.dense(l, last) || l.gated {
+func (c *tiler) sumLanes(out *[]codegen.Directive, r *reduction, l *access) {
+	last := r.ranges[len(r.ranges)-1]
+	if !c.dense(l, last) || l.gated {
 		return
 	}
 	n := 1 // of the innermost axis of the sum, which is one for all ranges along which the factor lies densely
 	joined := 0
-	for i, x := range slices.Backward(p.t.r.ranges) {
-		if s, ok := p.stride(l, x); !ok || s != n {
+	for i, x := range slices.Backward(r.ranges) {
+		if s, ok := c.stride(l, x); !ok || s != n {
 			joined = i + 1
 			break
 		}
 		n *= codegen.Extent(x)
 	}
 	name := l.name + nest.SumSuffix + "." + nest.Letters(joined)
-	block := min(4*p.width(), codegen.Pow2(n))
+	block := min(4*c.width(), codegen.Pow2(n))
 	switch {
-	case n < p.width():
+	case n < c.width():
 	case block == n:
-		p.out = append(p.out, codegen.Directive{Verb: codegen.Vectors, Name: name})
+		*out = append(*out, codegen.Directive{Verb: codegen.Vectors, Name: name})
 	default:
-		p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: name, N: block, Tail: codegen.Peel}, codegen.Directive{Verb: codegen.Vectors, Name: name + ".1"})
+		*out = append(*out, codegen.Directive{Verb: codegen.Split, Name: name, N: block, Tail: codegen.Peel}, codegen.Directive{Verb: codegen.Vectors, Name: name + ".1"})
 	}
 }

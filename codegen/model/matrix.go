@@ -150,6 +150,8 @@ func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, grou
 	order = append(append(order, inside...), row, lane)
 	p.out = append(p.out, codegen.Directive{Verb: codegen.Vectors, Name: lane}, codegen.Directive{Verb: codegen.Order, Axes: order})
 	steps := c.name(s.x)
+	p.sum(s.b, far, append(slices.Clone(inside), lane), lane)
+	p.sum(s.a, near, []string{row}, row)
 	p.stage(s.b, far, append(inside, steps, lane), steps, lane)
 	p.stage(s.a, near, []string{row, steps}, steps, row)
 	p.out = append(p.out, codegen.Directive{Verb: codegen.Stage, Name: s.r.name, At: at, Axes: []string{row, lane}})
@@ -160,6 +162,21 @@ func (p *matrixArranger) stage(l *access, at string, layout []string, steps, acr
 	m := codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at, Axes: slices.Clone(layout), Vector: across}
 	if p.c.dense(l, p.s.x) {
 		m.Vector = steps
+	}
+	p.out = append(p.out, m)
+}
+
+// sum stages the sums of a factor over the steps, if the other one's zero point needs them: in lanes across the results, or along the steps.
+func (p *matrixArranger) sum(l *access, at string, layout []string, across string) {
+	i := slices.IndexFunc(p.s.d.Factors[:], func(f nest.Factor) bool { return f.Load() == l.u })
+	if !p.s.d.SumOf(i) {
+		return
+	}
+	m := codegen.Directive{Verb: codegen.Stage, Name: l.name + nest.SumSuffix, At: at, Axes: layout}
+	if p.c.dense(l, p.s.x) {
+		p.c.sumLanes(&p.out, p.s.r, l)
+	} else {
+		m.Vector = across
 	}
 	p.out = append(p.out, m)
 }
