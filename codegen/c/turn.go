@@ -43,7 +43,7 @@ func (r *renderer) turns(stmts []codegen.Stmt) map[int][]turned {
 				continue
 			}
 			base, c, stride, ok := affine.StridedFrom(u.At(2).Home(), u.At(2), r.lane, r.vary)
-			if !ok || stride < r.n || slices.ContainsFunc(uop.Topo(base), func(x *uop.UOp) bool { return x.Op() == uop.Load }) {
+			if !ok || codegen.Abs(stride) < r.n || slices.ContainsFunc(uop.Topo(base), func(x *uop.UOp) bool { return x.Op() == uop.Load }) {
 				continue
 			}
 			k := apartKey{u.At(0), base, stride}
@@ -112,7 +112,7 @@ func (r *renderer) turner(e string, columns, stride int) string {
 	now := make([]string, n)
 	for i := range now {
 		now[i] = fmt.Sprintf("a%d", i)
-		if past := i*stride + n - ((n-1)*stride + columns); past > 0 {
+		if past := i*stride + n - ((n-1)*stride + columns); past > 0 && columns < n {
 			text += fmt.Sprintf("\t%[1]s w%[2]d = *(const %[1]su *)(p + %[2]d * s - %[3]d), a%[2]d = __builtin_shufflevector(w%[2]d, w%[2]d, %[4]s);\n", v, i, past,
 				each(n, func(k int) string { return fmt.Sprint((k + past) % n) }))
 		} else {

@@ -105,18 +105,22 @@ func (c *streamer) streamAlong(best *uop.UOp, cost float64) []codegen.Directive 
 // lineBlock is how many elements of a cache line are used while it is at hand.
 const lineBlock = 16
 
-// acrossLines is the axis along which something lies densely that the lanes read from a cache line each, as in a transpose; or
+// acrossLines is the axis along which something lies densely, forwards or backwards, that the lanes read from a cache line each, as in a transpose; or
 // nil. It is split, so that all of these lines are used before they go.
 func (c *streamer) acrossLines(lanes *uop.UOp) *uop.UOp {
 	if lanes == nil || c.fixed || len(c.reds) > 0 || c.anyLength() {
 		return nil
+	}
+	least := 2*lineBlock + 1
+	if c.turns(lanes) { // which takes so much less time that part of a block may be done twice
+		least = lineBlock
 	}
 	for _, l := range c.loads {
 		if s, ok := c.stride(l, lanes); !ok || codegen.Abs(s)*l.bytes < 64 {
 			continue
 		}
 		for _, a := range c.g.Axes {
-			if c.dense(l, a.Range) && codegen.Extent(a.Range) > 2*lineBlock && c.mayVector(a.Range) {
+			if apart, ok := c.stride(l, a.Range); ok && codegen.Abs(apart) == 1 && codegen.Extent(a.Range) >= least && c.mayVector(a.Range) {
 				return a.Range
 			}
 		}
