@@ -142,9 +142,9 @@ func TestFinite(t *testing.T) {
 		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, 0, 0, "finite p2"},
 		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, math.Inf(1), 2, "finite p2"},
 		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, math.NaN(), 2, "finite p2"},
-		{func() *kit { return phasedProduct(2, 16, 17, 8) }, 0, 0, "finite p1; finite p2"},
-		{func() *kit { return phasedProduct(2, 16, 17, 8) }, math.Inf(-1), 1, "finite p1; finite p2"},
-		{func() *kit { return phasedProduct(2, 16, 17, 8) }, math.NaN(), 2, "finite p1; finite p2"},
+		{func() *kit { return phasedProduct(2, 16, 17, 8) }, 0, 0, "finite p2; finite p1"},
+		{func() *kit { return phasedProduct(2, 16, 17, 8) }, math.Inf(-1), 1, "finite p2; finite p1"},
+		{func() *kit { return phasedProduct(2, 16, 17, 8) }, math.NaN(), 2, "finite p2; finite p1"},
 	} {
 		k := c.kit()
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))

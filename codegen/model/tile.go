@@ -15,6 +15,7 @@ type tiler struct {
 	*chooser
 	anyOrder    []*access // operands that may lie in any order, see Packings
 	wholeBlocks bool      // in blocks of lanes of which none is cut
+	unboxed     bool      // nothing is copied into boxes
 }
 
 // tiling is a way to hold a block of a reduction's results in registers: u vectors of lanes along one axis, n
@@ -265,7 +266,7 @@ const partLine = 6
 
 // boxed says that a reduction's operand is copied into boxes, in which what a block of results needs lies together: if it is gated, or windowed.
 func (c *tiler) boxed(r *reduction, l *access, windowed bool) bool {
-	return (l.gated || windowed) && c.boxable(l) && c.reuse(r, l) >= 2
+	return !c.unboxed && (l.gated || windowed) && c.boxable(l) && c.reuse(r, l) >= 2
 }
 
 // gathered says that the pages of an operand that lanes share cost nothing: it is copied into boxes, where they lie together, and the other operand is
@@ -418,7 +419,12 @@ func (c *tiler) tiles() []codegen.Directive {
 			return directives
 		}
 	}
-	return c.arranged(p.t, nil, nil)
+	directives := c.arranged(p.t, nil, nil)
+	if c.unboxed || c.legal(directives) {
+		return directives
+	}
+	c.unboxed = true // as what an operand is read under may depend on more than where it is read
+	return c.tiles()
 }
 
 // arranged are the directives of a tiling, with steps in words or without.

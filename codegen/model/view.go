@@ -116,14 +116,15 @@ func (c *view) look() {
 }
 
 // findFinite describes loads with less than their gates where other factors of their products keep the rest: first those that
-// need no gate at all.
+// need no gate at all, of the largest arrays before others.
 func (c *view) findFinite() {
 	if c.anyLength() || len(c.Groups) != 1 {
 		return
 	}
-	partners := c.Partners()
+	partners, loads := c.Partners(), slices.Clone(c.loads)
+	slices.SortStableFunc(loads, func(a, b *access) int { return b.elements() - a.elements() })
 	for _, bare := range []bool{true, false} {
-		for _, a := range c.loads {
+		for _, a := range loads {
 			how, ok := c.Lighter(a.u, partners[a.u])
 			if !ok || how.Bare != bare {
 				continue
@@ -136,6 +137,9 @@ func (c *view) findFinite() {
 		}
 	}
 }
+
+// elements is how many the array has that is loaded from.
+func (a *access) elements() int { return a.u.At(0).Arg().(uop.ParamArg).N }
 
 func (c *view) access(param int, index []*uop.UOp) *access {
 	a := &access{index: c.Linear(param, index), bytes: max(1, c.Params[param].DType.Size())}

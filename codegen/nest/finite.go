@@ -97,13 +97,17 @@ func (k *Kernel) Partners() map[*uop.UOp]*uop.UOp {
 }
 
 // About says that a condition is one on a load's indices: a limit of one of them where all are sums over loops, else whatever depends
-// on no other loops.
+// on no other loops, nor on other parts of loops that were fused.
 func (k *Kernel) About(c, l *uop.UOp) bool {
 	var free affine.RangeSet
 	one, sums := false, c.Op() == uop.Less && c.At(0).DType() == dtype.Index
 	var limited affine.Form
 	if sums {
 		limited = k.Facts.Form(c.At(0)).Add(k.Facts.Form(c.At(1)), -1)
+		parts := uop.Topo(l.Src()[2:]...)
+		if slices.ContainsFunc(limited.Terms, func(t affine.Term) bool { return t.Node.Op() != uop.Range && !slices.Contains(parts, t.Node) }) {
+			return false
+		}
 		sums = limited.Plain()
 	}
 	for _, x := range l.Src()[2:] {
