@@ -20,6 +20,7 @@
 #   make bench-web  a page beside other libraries, in Chromium: installs them from npm into the user's cache, takes minutes
 #   make bench-peers  everyday programs beside PyTorch, JAX and ONNX Runtime: installs them from PyPI into the user's cache (6 GB), takes
 #                 half an hour, writes docs/performance.md. ONLY=products measures less and writes nothing
+#   make hunt SEED=3  programs drawn at random beside PyTorch, the slowest first: networks, and operations of random shapes, types and axes
 #   make bench-gpu    the same programs on an NVIDIA processor through WebGPU, beside PyTorch with CUDA; writes docs/performance-gpu.md
 #   make npm      make the package for npm: bin/npm
 #   make site     build the site into site/dist, with the engine for browsers; prints how large both are
@@ -37,7 +38,7 @@ PORT    ?= 8080
 SEED    ?= 0
 DEVICES ?= CPU,WASM,INTERP,WEBGPU
 
-.PHONY: fuzz tune-report run shaders test test-cogentcore test-web test-arm check fuzz-parsers parsers bench bench-web bench-peers bench-gpu kernels wasm npm site serve compiler gpu browser firefox webkit table fmt vet staticcheck race nocgo cross
+.PHONY: fuzz tune-report run shaders test test-cogentcore test-web test-arm check fuzz-parsers parsers bench bench-web bench-peers hunt bench-gpu kernels wasm npm site serve compiler gpu browser firefox webkit table fmt vet staticcheck race nocgo cross
 
 run: compiler
 	$(GO) run ./cmd/weft train mnist
@@ -116,6 +117,12 @@ bench-web:
 # Weft on the CPU beside PyTorch, JAX and ONNX Runtime. A whole run writes docs/performance.md; ONLY=products measures less.
 bench-peers: compiler
 	$(GO) run ./tests/peers $(if $(ONLY),-only "$(ONLY)",-write docs)
+
+# Networks and operations drawn at random beside PyTorch, which make bench-peers installs.
+hunt: compiler
+	$(GO) run ./tests/hunt -seed $(SEED) -networks 40
+	$(GO) run ./tests/hunt -seed $(SEED) -networks 20 -large
+	$(GO) run ./tests/hunt -seed $(SEED) -operations 3 -only "$(ONLY)"
 
 # Weft on WEBGPU beside PyTorch with CUDA, on a machine that has an NVIDIA processor. A whole run writes docs/performance-gpu.md.
 bench-gpu: compiler gpu
