@@ -103,14 +103,17 @@ func TestTiles(t *testing.T) {
 
 // slidProduct is the gradient of a convolution to its input as the graph writes it: the product is slid, so that both
 // factors have the gate.
-func slidProduct(v window) *kit {
+func slidProduct(v window) *kit { return slidProductOf(v, dtype.F32) }
+
+// slidProductOf is that of factors of a type.
+func slidProductOf(v window, d dtype.DType) *kit {
 	k := newKit()
 	o := k.param(dtype.F32, true, v.n, v.ci, v.h, v.h)
-	g, w := k.param(dtype.F32, false, v.n, v.co, v.out(), v.out()), k.param(dtype.F32, false, v.co, v.ci, v.k, v.k)
+	g, w := k.param(d, false, v.n, v.co, v.out(), v.out()), k.param(d, false, v.co, v.ci, v.k, v.k)
 	a := k.rngs(v.n, v.ci, v.h, v.h, v.co, v.k, v.k)
 	oh, ow := a[2].Add(a[5].Neg()).Add(k.Index(v.pad)), a[3].Add(a[6].Neg()).Add(k.Index(v.pad))
 	gate := k.inside(oh, v.out()).And(k.inside(ow, v.out()))
-	p := k.loadIf(g, gate, a[0], a[4], oh, ow).Mul(k.loadIf(w, gate, a[4], a[1], a[5], a[6]))
+	p := k.loadIf(g, gate, a[0], a[4], oh, ow).Cast(dtype.F32).Mul(k.loadIf(w, gate, a[4], a[1], a[5], a[6]).Cast(dtype.F32))
 	k.out(o, a[:4], k.sum(gate.Where(p, p.Int(0)), a[4:]...))
 	return k
 }
@@ -142,6 +145,9 @@ func TestFinite(t *testing.T) {
 		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, 0, 0, "finite p2"},
 		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, math.Inf(1), 2, "finite p2"},
 		{func() *kit { return slidProduct(window{2, 17, 5, 8, 3, 1, 1}) }, math.NaN(), 2, "finite p2"},
+		{func() *kit { return slidProductOf(window{2, 17, 5, 8, 3, 1, 1}, dtype.BF16) }, 0, 0, "finite p2"},
+		{func() *kit { return slidProductOf(window{2, 17, 5, 8, 3, 1, 1}, dtype.BF16) }, math.NaN(), 2, "finite p2"},
+		{func() *kit { return slidProductOf(window{2, 17, 5, 8, 3, 1, 1}, dtype.F16) }, math.Inf(1), 2, "finite p2"},
 		{func() *kit { return phasedProduct(2, 16, 17, 8) }, 0, 0, "finite p2; finite p1"},
 		{func() *kit { return phasedProduct(2, 16, 17, 8) }, math.Inf(-1), 1, "finite p2; finite p1"},
 		{func() *kit { return phasedProduct(2, 16, 17, 8) }, math.NaN(), 2, "finite p2; finite p1"},
@@ -149,7 +155,7 @@ func TestFinite(t *testing.T) {
 		k := c.kit()
 		bufs := k.random(rand.New(rand.NewPCG(8, 9)))
 		if c.bad != 0 {
-			bufs[c.param][50] = uop.FloatValue(dtype.F32, c.bad)
+			bufs[c.param][50] = uop.FloatValue(k.s.Params[c.param].DType, c.bad)
 		}
 		w := clone(bufs)
 		define(t, k.s, w)

@@ -79,7 +79,7 @@ func (t *Tensor) conv(op string, w, b *Tensor, o Conv) *Tensor {
 		ws[i] = window{k, stride[i], dilation[i], lo[i], span/stride[i] + 1}
 	}
 	d := dtype.Promote(t.DType(), w.DType())
-	out := convolve(x.node().Cast(d), w.node().Cast(d), g, ws)
+	out := convolve(d, x.node(), w.node(), g, ws)
 	return finishConv(op, t, w, b, newTensor(out, commonEngine(op, t, w, b)))
 }
 
@@ -120,8 +120,9 @@ func finishConv(op string, t, w, b, out *Tensor) *Tensor {
 }
 
 // convolve is Σ over in/groups and k of windows of x[n, in, s…] times w[out, in/groups, k…]. The input is spread
-// over all outputs before the windows are cut, by one expansion: its gradient is then one sum too.
-func convolve(x, w *uop.UOp, g int, ws []window) *uop.UOp {
+// over all outputs before the windows are cut, by one expansion: its gradient is then one sum too. All are of type d.
+func convolve(d dtype.DType, x, w *uop.UOp, g int, ws []window) *uop.UOp {
+	x, w = factor(x, d), factor(w, d)
 	n := len(ws)
 	s, k := x.Shape()[2:], w.Shape()
 	batch, cin, cout := x.Shape()[0], k[1], k[0]/g
@@ -137,7 +138,7 @@ func convolve(x, w *uop.UOp, g int, ws []window) *uop.UOp {
 	x = x.Reshape(slices.Concat([]int{batch, g, 1}, s, []int{cin}, ones(n))...)
 	x = slideAll(x, slices.Concat([]int{batch, g, cout}, s, []int{cin}, k[2:]), axes, by, ws, false)
 	w = w.Reshape(slices.Concat([]int{1, g, cout}, ones(n), []int{cin}, k[2:])...)
-	out := contract(x, spread(w, x.Shape()), reduced...)
+	out := contract(d, x, spread(w, x.Shape()), reduced...)
 	return out.Reshape(append([]int{batch, g * cout}, o...)...)
 }
 
@@ -171,15 +172,16 @@ func (t *Tensor) ConvTranspose(w, b *Tensor, o Conv) *Tensor {
 		ws[i] = window{w.Dim(2 + i), stride[i], dilation[i], lo[i], x.Dim(2 + i)}
 	}
 	d := dtype.Promote(t.DType(), w.DType())
-	out := convolveBack(x.node().Cast(d), w.node().Cast(d), g, in, ws)
+	out := convolveBack(d, x.node(), w.node(), g, in, ws)
 	return finishConv(op, t, w, b, newTensor(out, commonEngine(op, t, w, b)))
 }
 
 // convolveBack is the transpose of convolve, of x[n, in, s…] and w[in, out/groups, k…]: of the shape given, it has in each
 // place the sum of the products of those windows that hold it. The products are made before they are moved, so that what lies
 // in no window adds nothing, infinite or not.
-func convolveBack(x, w *uop.UOp, g int, shape []int, ws []window) *uop.UOp {
-	n, d := len(ws), x.DType()
+func convolveBack(d dtype.DType, x, w *uop.UOp, g int, shape []int, ws []window) *uop.UOp {
+	n := len(ws)
+	x, w = factor(x, d), factor(w, d)
 	s, k := x.Shape()[2:], w.Shape()
 	batch, cin, cout := x.Shape()[0], k[0]/g, k[1]
 	axes, by := make([]int, n), make([]int, n)
@@ -189,8 +191,7 @@ func convolveBack(x, w *uop.UOp, g int, shape []int, ws []window) *uop.UOp {
 	wide := slices.Concat([]int{batch, g, cin, cout}, s, k[2:])
 	x = x.Reshape(slices.Concat([]int{batch, g, cin, 1}, s, ones(n))...)
 	w = w.Reshape(slices.Concat([]int{1, g, cin, cout}, ones(n), k[2:])...)
-	acc := dtype.Accumulator(d)
-	products := spread(x, wide).Cast(acc).Mul(spread(w, wide).Cast(acc))
+	products := spread(x, wide).Mul(spread(w, wide))
 	of := spread(products.Int(0), slices.Concat([]int{batch, g, 1, cout}, shape[2:], ones(n)))
 	windows := slideAll(of, slices.Concat([]int{batch, g, cin, cout}, shape[2:], k[2:]), axes, by, ws, false)
 	return grad.Transposed(windows, of, products).Cast(d).Reshape(shape...)

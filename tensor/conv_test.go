@@ -186,3 +186,36 @@ func TestAttention(t *testing.T) {
 	first := tensor.ScaledDotProduct(q, k, v, tensor.Attention{Causal: true}).At(tensor.All, 0)
 	near(t, values(t, v.At(tensor.All, 0)), first, 1e-5)
 }
+
+// Gradients of products of narrow floats are added up in float32: of two products that cancel but for what bfloat16 cannot hold, the rest stays.
+func TestNarrowGradientsAreAddedUpWide(t *testing.T) {
+	bf := func(shape []int, v ...float32) *tensor.Tensor { return tensor.Of(v, shape...).To(dtype.BF16) }
+	a, b := float32(1.0078125), float32(1.015625) // a² is b + 2⁻¹⁴
+	seed := func(shape ...int) *tensor.Tensor { return bf(shape, a, -1) }
+	for name, g := range map[string]*tensor.Tensor{
+		"MatMul": func() *tensor.Tensor {
+			w := bf([]int{1, 1}, 1)
+			return bf([]int{2, 1}, a, b).MatMul(w).GradWith(seed(2, 1), w)[0]
+		}(),
+		"Einsum": func() *tensor.Tensor {
+			w := bf([]int{1}, 1)
+			return tensor.Einsum("ij,j->i", bf([]int{2, 1}, a, b), w).GradWith(seed(2), w)[0]
+		}(),
+		"Conv2D": func() *tensor.Tensor {
+			w := bf([]int{1, 1, 1, 1}, 1)
+			return bf([]int{2, 1, 1, 1}, a, b).Conv2D(w, nil, tensor.Conv{}).GradWith(seed(2, 1, 1, 1), w)[0]
+		}(),
+		"Conv2D's input": func() *tensor.Tensor {
+			x := bf([]int{1, 1, 1, 1}, 1)
+			return x.Conv2D(bf([]int{2, 1, 1, 1}, a, b), nil, tensor.Conv{}).GradWith(seed(1, 2, 1, 1), x)[0]
+		}(),
+		"ConvTranspose": func() *tensor.Tensor {
+			w := bf([]int{1, 1, 1, 1}, 1)
+			return bf([]int{2, 1, 1, 1}, a, b).ConvTranspose(w, nil, tensor.Conv{}).GradWith(seed(2, 1, 1, 1), w)[0]
+		}(),
+	} {
+		got, err := tensor.Data[float32](t.Context(), g.To(dtype.F32))
+		require.NoError(t, err, name)
+		require.Equal(t, []float32{1. / (1 << 14)}, got, name)
+	}
+}

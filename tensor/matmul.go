@@ -9,12 +9,13 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// contract is Σ x·y over axes, of the type of the operands: 16-bit floats and small integers are
-// multiplied and added in 32 bits.
-func contract(x, y *uop.UOp, axes ...int) *uop.UOp {
-	d := x.DType()
-	wide := dtype.Accumulator(d)
-	return only(x.Cast(wide).Mul(y.Cast(wide)), uop.Sum, axes...).Reduce(uop.Sum, axes...).Cast(d)
+// factor is an operand as it is multiplied and added up: 16-bit floats and small integers in 32 bits. It becomes so before it is repeated, so that
+// the gradient is added up in them too.
+func factor(u *uop.UOp, d dtype.DType) *uop.UOp { return u.Cast(d).Cast(dtype.Accumulator(d)) }
+
+// contract is Σ x·y over axes, of factors of type d.
+func contract(d dtype.DType, x, y *uop.UOp, axes ...int) *uop.UOp {
+	return only(x.Mul(y), uop.Sum, axes...).Reduce(uop.Sum, axes...).Cast(d)
 }
 
 // MatMul returns t[…,n,k] · w[…,k,m]; leading axes broadcast. A tensor of one axis is a row on the
@@ -41,10 +42,10 @@ func (t *Tensor) MatMul(w *Tensor) *Tensor {
 	lead := broadcastShape("MatMul", a[:len(a)-2], b[:len(b)-2])
 	d := dtype.Promote(t.DType(), w.DType())
 	full := append(slices.Clone(lead), n, m, k)
-	u := t.node().Cast(d).Reshape(slices.Concat(a[:len(a)-2], []int{n, 1, k})...)
-	v := w.node().Cast(d).Reshape(b...)
+	u := factor(t.node(), d).Reshape(slices.Concat(a[:len(a)-2], []int{n, 1, k})...)
+	v := factor(w.node(), d).Reshape(b...)
 	v = v.Permute(swapLast(len(b))...).Reshape(slices.Concat(b[:len(b)-2], []int{1, m, k})...)
-	out := contract(spread(u, full), spread(v, full), len(full)-1)
+	out := contract(d, spread(u, full), spread(v, full), len(full)-1)
 	s := slices.Clone(lead)
 	if len(x) > 1 {
 		s = append(s, n)
@@ -297,7 +298,7 @@ func (l labelled) on(labels []rune, sizes map[rune]int) *uop.UOp {
 			s = append(s, 1)
 		}
 	}
-	return spread(l.t.node().Permute(order...).Reshape(s...), full)
+	return spread(factor(l.t.node(), l.t.DType()).Permute(order...).Reshape(s...), full)
 }
 
 // among lists the letters of an operand that are needed.
@@ -332,7 +333,7 @@ func (l labelled) times(o labelled, need []rune, sizes map[rune]int) labelled {
 	for i := range gone {
 		axes = append(axes, len(stay)+i)
 	}
-	u := contract(l.on(all, sizes), o.on(all, sizes), axes...)
+	u := contract(l.t.DType(), l.on(all, sizes), o.on(all, sizes), axes...)
 	return labelled{newTensor(u, commonEngine("Einsum", l.t, o.t)), stay}
 }
 

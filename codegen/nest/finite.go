@@ -82,18 +82,30 @@ func (k *Kernel) Partners() map[*uop.UOp]*uop.UOp {
 		if product.Op() != uop.Mul || uses[product] > 1 {
 			continue
 		}
-		a, b := product.At(0), product.At(1)
-		if a == b || a.Op() != uop.Load || b.Op() != uop.Load {
+		x, y := product.At(0), product.At(1)
+		a, b := factorLoad(x), factorLoad(y)
+		if a == b || a == nil || b == nil {
 			continue
 		}
-		if uses[a] == 1 {
+		if uses[a] == 1 && uses[x] == 1 {
 			others[a] = b
 		}
-		if uses[b] == 1 {
+		if uses[b] == 1 && uses[y] == 1 {
 			others[b] = a
 		}
 	}
 	return others
+}
+
+// factorLoad is the load that a factor is, perhaps in a wider type of floats, which has the same infinities; or nil.
+func factorLoad(u *uop.UOp) *uop.UOp {
+	if u.Op() == uop.Cast && u.DType().IsFloat() && u.At(0).DType().IsFloat() && u.At(0).DType().Size() < u.DType().Size() {
+		u = u.At(0)
+	}
+	if u.Op() != uop.Load {
+		return nil
+	}
+	return u
 }
 
 // About says that a condition is one on a load's indices: a limit of one of them where all are sums over loops, else whatever depends

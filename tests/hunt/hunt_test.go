@@ -12,8 +12,8 @@ import (
 
 // What is drawn is the same each time, and a program that can be scheduled.
 func TestPrograms(t *testing.T) {
-	draw := func(i uint64) *program { return drawNetwork(rand.New(rand.NewPCG(1, i)), i%2 > 0) }
-	for i := range uint64(12) {
+	draw := func(i uint64) *program { return drawNetwork(rand.New(rand.NewPCG(1, i)), types[i], i%2 > 0) }
+	for i := range uint64(6) {
 		p := draw(i)
 		assert.Equal(t, p.String(), draw(i).String())
 		scheduled(t, p)

@@ -3,7 +3,7 @@
 // the worst for Weft first, and the geometric mean. It refuses to judge: what is slow there is looked into by whoever runs it, and values are
 // for tests/torchops and the fuzzer.
 //
-//	go run ./tests/hunt -seed 2 -networks 40 -large
+//	go run ./tests/hunt -seed 2 -networks 40 -large -type bfloat16
 //	go run ./tests/hunt -seed 3 -operations 4 -only tanh,gather
 //
 // It uses the Python that make bench-peers installs.
@@ -28,6 +28,7 @@ import (
 	"time"
 
 	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -55,7 +56,7 @@ type program struct {
 
 func (p *program) String() string {
 	if p.Kind == "network" {
-		return fmt.Sprintf("%v%s %s", p.Shape, map[bool]string{true: " step"}[p.Grad], strings.Join(p.Layers, ", "))
+		return fmt.Sprintf("%s %v%s %s", p.Type, p.Shape, map[bool]string{true: " step"}[p.Grad], strings.Join(p.Layers, ", "))
 	}
 	return fmt.Sprintf("%s %s %v axes %d %d%s", p.Name, p.Type, p.Shape, p.A, p.B, map[bool]string{true: " gradient"}[p.Grad])
 }
@@ -71,6 +72,7 @@ func hunt() error {
 	seed := flag.Uint64("seed", 1, "of what is drawn")
 	networks := flag.Int("networks", 0, "how many networks")
 	large := flag.Bool("large", false, "networks of many channels and small batches")
+	kind := flag.String("type", "float32", "of networks")
 	operations := flag.Int("operations", 0, "how many programs of each operation")
 	only := flag.String("only", "", "operations, with commas; all otherwise")
 	cache, _ := os.UserCacheDir()
@@ -83,13 +85,17 @@ func hunt() error {
 	if _, err := os.Stat(*python); err != nil {
 		return fmt.Errorf("no Python with torch: %w; make bench-peers ONLY=products installs one", err)
 	}
+	d, ok := dtype.Parse(*kind)
+	if !ok || !d.IsFloat() {
+		return fmt.Errorf("-type %s: a type of floats belongs there", *kind)
+	}
 	ctx := context.Background()
 	if _, err := engine.Use("CPU"); err != nil {
 		return err
 	}
 	var all []*program
 	for i := range *networks {
-		all = append(all, drawNetwork(rand.New(rand.NewPCG(*seed, uint64(i))), *large))
+		all = append(all, drawNetwork(rand.New(rand.NewPCG(*seed, uint64(i))), d, *large))
 	}
 	r := rand.New(rand.NewPCG(*seed, math.MaxUint64))
 	for _, o := range ops {

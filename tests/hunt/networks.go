@@ -7,12 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
 // net makes the parameters of a network, or goes through them again.
 type net struct {
 	make   bool // they are made
+	d      dtype.DType
 	params []*tensor.Tensor
 	at     int
 }
@@ -20,7 +22,7 @@ type net struct {
 // p is the next parameter, of so many times a normal deviate.
 func (n *net) p(scale float64, s ...int) *tensor.Tensor {
 	if n.make {
-		n.params = append(n.params, tensor.Randn(s...).Mul(scale))
+		n.params = append(n.params, tensor.Randn(s...).Mul(scale).To(n.d))
 	}
 	n.at++
 	return n.params[n.at-1]
@@ -129,7 +131,7 @@ func (n *net) layer(x *tensor.Tensor, l string) *tensor.Tensor {
 		return x.Add(x.Transpose(1, 2).MatMul(n.p(1/math.Sqrt(float64(t)), t, t)).Transpose(1, 2))
 	case "gru":
 		d := x.Dim(-1)
-		h := tensor.Zeros(x.Dim(0), d)
+		h := tensor.Zeros(x.Dim(0), d).To(x.DType())
 		w, u, bb := n.p(1/math.Sqrt(float64(d)), d, 3*d), n.p(1/math.Sqrt(float64(d)), d, 3*d), n.p(0.1, 3*d)
 		var hs []*tensor.Tensor
 		xs := x.MatMul(w).Add(bb)
@@ -161,7 +163,7 @@ func (n *net) forward(x *tensor.Tensor, layers []string) *tensor.Tensor {
 }
 
 // drawNetwork draws one over pictures or over sequences.
-func drawNetwork(r *rand.Rand, large bool) *program {
+func drawNetwork(r *rand.Rand, of dtype.DType, large bool) *program {
 	pick := func(l ...int) int { return l[r.IntN(len(l))] }
 	act := func() string { return "act " + activationNames[r.IntN(len(activationNames))] }
 	var out []string
@@ -226,7 +228,7 @@ func drawNetwork(r *rand.Rand, large bool) *program {
 			}
 			out = append(out, act())
 		}
-		return network(shape, out, r.IntN(3) > 0)
+		return network(of, shape, out, r.IntN(3) > 0)
 	}
 	b, t, d := pick(1, 2, 4, 8, 16), pick(16, 31, 50, 64, 128), pick(32, 48, 64, 96, 128)
 	if large {
@@ -272,20 +274,20 @@ func drawNetwork(r *rand.Rand, large bool) *program {
 			}
 		}
 	}
-	return network(shape, out, r.IntN(3) > 0)
+	return network(of, shape, out, r.IntN(3) > 0)
 }
 
-func network(shape []int, layers []string, step bool) *program {
-	p := &program{Kind: "network", Shape: shape, Layers: layers, Grad: step}
-	p.prepare = p.network
+func network(d dtype.DType, shape []int, layers []string, step bool) *program {
+	p := &program{Kind: "network", Type: d.String(), Shape: shape, Layers: layers, Grad: step}
+	p.prepare = func() { p.network(d) }
 	return p
 }
 
 // network makes the parameters and says what is run: a forward pass, or a step of training by gradient descent.
-func (p *program) network() {
-	x := tensor.Randn(p.Shape...)
+func (p *program) network(d dtype.DType) {
+	x := tensor.Randn(p.Shape...).To(d)
 	labels := tensor.RandInt(0, 10, p.Shape[0])
-	n := &net{make: true}
+	n := &net{make: true, d: d}
 	n.forward(x, p.Layers)
 	p.in = append([]*tensor.Tensor{x, labels}, n.params...)
 	p.graph = func(in ...*tensor.Tensor) []*tensor.Tensor {

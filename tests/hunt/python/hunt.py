@@ -181,14 +181,15 @@ ACTIVATIONS = {
 
 
 class Network:
-    def __init__(s):
+    def __init__(s, d):
+        s.d = d
         s.make = True
         s.params = []
         s.at = 0
 
     def p(s, sc, *sh):
         if s.make:
-            s.params.append((torch.randn(*sh) * sc).requires_grad_())
+            s.params.append((torch.randn(*sh) * sc).to(s.d).requires_grad_())
         s.at += 1
         return s.params[s.at - 1]
 
@@ -274,7 +275,7 @@ class Network:
         if k == 'gru':
             d = x.shape[-1]
             w, u, b = s.p(1 / math.sqrt(d), d, 3 * d), s.p(1 / math.sqrt(d), d, 3 * d), s.p(0.1, 3 * d)
-            h = torch.zeros(x.shape[0], d)
+            h = torch.zeros(x.shape[0], d, dtype=x.dtype)
             xs = x @ w + b
             hs = []
             for t in range(x.shape[1]):
@@ -296,7 +297,8 @@ class Network:
 
 
 def network(p):
-    n, x, layers = Network(), torch.randn(*p['shape']), p['layers']
+    d, layers = getattr(torch, p['type']), p['layers']
+    n, x = Network(d), torch.randn(*p['shape']).to(d)
     labels = torch.randint(0, 10, (p['shape'][0],))
     n.forward(x, layers)
     n.make = False
