@@ -171,6 +171,9 @@ func longRemainder(a, b *uop.UOp) *uop.UOp {
 	divisors := []*uop.UOp{b}
 	info, _ := dtype.Finfo(d)
 	all := d.Digits() + 1 - 2*int(math.Log2(info.Normal)) // powers of two, denormal ones included
+	if d.Size() == 8 {
+		all = 3 * digit // the rest is farRemainder's
+	}
 	for n := digit; n < all; n += digit {
 		v := divisors[len(divisors)-1] // the selection keeps compilers that reorder products from making one constant of all, which overflows
 		divisors = append(divisors, v.Less(v.Float(info.Max*math.Ldexp(1, -digit))).Where(v.Mul(v.Float(math.Ldexp(1, digit))), v.Const(infinity(d))))
@@ -183,8 +186,55 @@ func longRemainder(a, b *uop.UOp) *uop.UOp {
 		}
 		return a
 	}
-	a = a.Less(divisors[2]).Where(a, by(a, divisors[2:])) // mostly the quotient has two digits at most
+	far := func() *uop.UOp { return by(a, divisors[2:]) }
+	if d.Size() == 8 {
+		far = func() *uop.UOp { return farRemainder(a, b) }
+	}
+	a = a.Less(divisors[2]).Where(a, far()) // mostly the quotient has two digits at most
 	return by(a, divisors[:2])
+}
+
+// farRemainder is that of float64 a > b > 0 whose quotient is large: with the integers of 53 bits m and n that are their digits, it is that of m·2^k
+// by n, times a power of two. 2^k comes of the bits of k by squares and doubles, whose remainders lie within ±n/2: so a product of two is its
+// rounded value and what that leaves out, and the sum of this and the distance of that from the nearest multiple of n is a float.
+func farRemainder(a, b *uop.UOp) *uop.UOp {
+	const bias, frac, up = 1023, 52, 54
+	d, one := dtype.F64, a.Int(1)
+	// What lies so low that it may be denormal is scaled up first.
+	split := func(x *uop.UOp) (mantissa, exponent *uop.UOp) {
+		low := x.Less(x.Float(math.Ldexp(1, up-bias)))
+		w := low.Where(x.Mul(x.Float(math.Ldexp(1, up))), x).Bitcast(dtype.I64)
+		e := w.Shr(w.Int(frac))
+		return w.Sub(e.Shl(w.Int(frac))).Add(a.Float(1 << frac).Bitcast(dtype.I64)).Bitcast(d), e.Sub(low.Where(e.Int(up), e.Int(0)))
+	}
+	m, ea := split(a)
+	n, eb := split(b)
+	shift := a.Float(1.5 * math.Ldexp(1, frac))
+	half := n.Mul(n.Float(0.5))
+	within := func(r *uop.UOp) *uop.UOp { // of |r| < 3n/2
+		r = half.Less(r).Where(r.Sub(n), r)
+		return r.Less(half.Neg()).Where(r.Add(n), r)
+	}
+	product := func(x, y *uop.UOp) *uop.UOp {
+		p := x.Mul(y)
+		rest := x.MulAdd(y, p.Neg())
+		q := p.Div(n).Add(shift).Sub(shift) // the nearest integer
+		return within(q.Neg().MulAdd(n, p).Add(rest))
+	}
+	const first = 5 // bits of k that are looked at one by one; the power of two that the others stand for is below 2⁶⁶
+	k := ea.Sub(eb)
+	r := product(k.Shr(k.Int(first)).Add(k.Int(bias)).Shl(k.Int(frac)).Bitcast(d), one)
+	for i := first - 1; i >= 0; i-- {
+		r = product(r, r)
+		r = k.Shr(k.Int(i)).And(k.Int(1)).Equal(k.Int(0)).Where(r, within(r.Add(r)))
+	}
+	r = product(product(m, one), r)
+	r = r.Less(r.Int(0)).Where(r.Add(n), r)
+	// In two steps, for the power may be denormal; the result is a multiple of the last digit of b, and exact.
+	power := func(e *uop.UOp) *uop.UOp { return e.Add(e.Int(bias)).Shl(e.Int(frac)).Bitcast(d) }
+	c := eb.Sub(eb.Int(bias + frac))
+	e := c.Shr(c.Int(1))
+	return r.Mul(power(e)).Mul(power(c.Sub(e)))
 }
 
 // nearRemainder is that of a ≥ 0 by b > 0 where the quotient has at most twice the digits of the type. The rounded quotient leaves a first
@@ -224,15 +274,16 @@ func (t *Tensor) Abs() *Tensor {
 	case t.DType() == dtype.Bool || t.DType().IsUnsigned():
 		return t.same()
 	case t.DType().IsFloat():
-		return t.like(absolute(u).Derive(u, sign(u)))
+		return t.like(absolute(u))
 	}
 	return t.like(u.Less(u.Int(0)).Where(u.Neg(), u))
 }
 
-// absolute makes −0 to 0.
+// absolute is a float without its sign bit.
 func absolute(u *uop.UOp) *uop.UOp {
-	zero := u.Int(0)
-	return u.Less(zero).Where(u.Neg(), u.Equal(zero).Where(zero, u))
+	b := u.Bitcast(unsignedOf(u.DType()))
+	rest := b.Const(uop.Value(1)<<(b.DType().Bits()-1) - 1)
+	return b.And(rest).Bitcast(u.DType()).Derive(u, sign(u))
 }
 
 // Sign is −1, 0 or 1; of NaN it is 0, as PyTorch has it.

@@ -152,13 +152,28 @@ func sinh(x *uop.UOp) *uop.UOp { return sinhValue(x).Derive(x, coshValue(x)) }
 // Tanh is the hyperbolic tangent.
 func (t *Tensor) Tanh() *Tensor { return t.float(tanh) }
 
-// tanh is e/(e+2) with e = expm1(2x). Both ends are flat long before the exponential is so large that processors of graphics divide by it
-// wrongly.
+// tanh32 and tanh64 are numerator and denominator of (tanh(x)/x − 1)/x² in x² for |x| ≤ 0.55 and |x| ≤ 0.6: interpolated at Chebyshev nodes, relative
+// error of tanh 2⁻²⁷ and 2⁻⁵⁹.
+var (
+	tanh32 = [2][]float64{{-0.3333333134651184, 0.13333113491535187, -0.05390942841768265, 0.021309388801455498, -0.00661022774875164}, {1}}
+	tanh64 = [2][]float64{{-0.3333333333333333, -0.02049989983360444, -0.00019922678855114945},
+		{1, 0.461499699500811, 0.023292798261291752, 0.0002065859452632101}}
+)
+
+// tanh is a quotient of polynomials near 0, and 1 − 2/(e^(2|x|) + 1) beyond; both share the division. The end is flat long before the exponential is
+// so large that processors of graphics divide by it wrongly.
 func tanh(x *uop.UOp) *uop.UOp {
-	one, two := x.Int(1), x.Int(2)
-	twice := x.Float(20).Less(x).Where(x.Float(20), x).Mul(two)
-	e := expm1(twice)
-	v := e.Div(e.Add(two))
+	c, edge := tanh32, 0.55
+	if x.DType().Size() == 8 {
+		c, edge = tanh64, 0.6
+	}
+	one, a := x.Int(1), absolute(x)
+	sq, near := a.Mul(a), a.Less(x.Float(edge))
+	e := x.Float(20).Less(a).Where(x.Float(20), a).Mul(x.Float(2 * math.Log2E)).Exp2()
+	over := near.Where(sq.Mul(polynomial(sq, c[0]...)), x.Int(-2))
+	r := over.Div(near.Where(polynomial(sq, c[1]...), e.Add(one)))
+	m := near.Where(a, one)
+	v := withSign(m.Add(m.Mul(r)), x)
 	return v.Derive(x, one.Sub(v.Mul(v)))
 }
 

@@ -2,11 +2,11 @@ package c
 
 import "fmt"
 
-// expInstructions is 2^x of 32 bits as package codegen composes it where there is no instruction, bit by bit: the same polynomial of
-// the distance to the nearest integer. Processors with vectors of 64 bytes round to it, and multiply by its power, in one instruction
-// each; where the result is 0 nothing is multiplied, for a product that underflows takes a hundred times as long. Those with vectors of 32 bytes
-// have no such instructions. Where all lanes lie within ±125, factor and result are normal, so that the power is an addition to the bits of the
-// exponent and nothing needs a limit; elsewhere it is the composition.
+// expInstructions is 2^x as package codegen composes it where there is no instruction, bit by bit: the same polynomial of the distance to the
+// nearest integer. Processors with vectors of 64 bytes round to it, and multiply by its power, in one instruction each; where the
+// result is 0 nothing is multiplied, for a product that underflows takes a hundred times as long. Those with vectors of 32 bytes have no such
+// instructions, and 64 bits are composed there. Of 32 bits, where all lanes lie within ±125, factor and result are normal, so that the power is an
+// addition to the bits of the exponent and nothing needs a limit; elsewhere it is the composition.
 const expInstructions = `static inline float weft_exp2(float x) {
 	float c = x > 129.0f ? 129.0f : x;
 	c = c < -150.0f ? -254.0f : c;
@@ -24,6 +24,17 @@ const expInstructions = `static inline float weft_exp2(float x) {
 	__builtin_memcpy(&u, &e, 4);
 	__builtin_memcpy(&v, &g, 4);
 	return p * u * v;
+}
+static inline double weft_exp2d(double x) {
+	double c = x > 1025.0 ? 1025.0 : x;
+	c = c < -1075.0 ? -2046.0 : c;
+	uint64_t b = bits_f64_u64(c + 0x1.80000000007fep52);
+	double f = c - (double)((int64_t)b - 0x43380000000007fe), p = 2.5625436903018908674e-11;
+#define F(c) p = weft_fma_f64(p, f, c);
+	F(4.456570545123288261e-10) F(7.0549744667375947927e-9) F(1.0178051941734150958e-7) F(1.3215486594941975935e-6) F(0.000015252733854318800576) F(0.0001540353039364068784) F(0.0013333558146390692358) F(0.0096181291076283295774) F(0.055504108664821687114) F(0.24022650695910071507) F(0.69314718055994530855) F(1.0)
+#undef F
+	uint64_t half = b >> 1;
+	return p * bits_u64_f64(half << 52) * bits_u64_f64((b - half) << 52);
 }
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__AVX512F__)
 typedef float weft_f16 __attribute__((vector_size(64)));
@@ -45,6 +56,25 @@ static inline weft_f16 weft_exp2_16(weft_f16 x) {
 #define WEFT_EXP2_f32x16(x) ((f32x16)weft_exp2_16((weft_f16)(x)))
 #define WEFT_EXP2_f32x8(x) ({ f32x8 weft_x = x; weft_f16 weft_y = weft_exp2_16(__builtin_shufflevector(weft_x, weft_x, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7)); __builtin_shufflevector(weft_y, weft_y, 0, 1, 2, 3, 4, 5, 6, 7); })
 #define WEFT_EXP2_f32x4(x) ({ f32x4 weft_x = x; weft_f16 weft_y = weft_exp2_16(__builtin_shufflevector(weft_x, weft_x, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3)); __builtin_shufflevector(weft_y, weft_y, 0, 1, 2, 3); })
+typedef double weft_d8 __attribute__((vector_size(64)));
+static inline weft_d8 weft_exp2_d8(weft_d8 x) {
+#define W(c) ((weft_d8){c, c, c, c, c, c, c, c})
+#if defined(__clang__)
+	weft_d8 c = __builtin_ia32_minpd512(W(1025.0), x, 4);
+#else
+	weft_d8 c = __builtin_ia32_minpd512_mask(W(1025.0), x, W(0.0), (unsigned char)-1, 4);
+#endif
+	unsigned char some = __builtin_ia32_cmppd512_mask(c, W(-1075.0), 21, (unsigned char)-1, 4);
+	weft_d8 k = __builtin_ia32_rndscalepd_mask(c, 8, W(0.0), (unsigned char)-1, 4), f = c - k, p = W(2.5625436903018908674e-11);
+#define F(c) p = __builtin_ia32_vfmaddpd512_mask(p, f, W(c), (unsigned char)-1, 4);
+	F(4.456570545123288261e-10) F(7.0549744667375947927e-9) F(1.0178051941734150958e-7) F(1.3215486594941975935e-6) F(0.000015252733854318800576) F(0.0001540353039364068784) F(0.0013333558146390692358) F(0.0096181291076283295774) F(0.055504108664821687114) F(0.24022650695910071507) F(0.69314718055994530855) F(1.0)
+	return __builtin_ia32_scalefpd512_mask(p, k, W(0.0), some, 4);
+#undef F
+#undef W
+}
+#define WEFT_EXP2_f64x8(x) ((f64x8)weft_exp2_d8((weft_d8)(x)))
+#define WEFT_EXP2_f64x4(x) ({ f64x4 weft_x = x; weft_d8 weft_y = weft_exp2_d8(__builtin_shufflevector(weft_x, weft_x, 0, 1, 2, 3, 0, 1, 2, 3)); __builtin_shufflevector(weft_y, weft_y, 0, 1, 2, 3); })
+#define WEFT_EXP2_f64x2(x) ({ f64x2 weft_x = x; weft_d8 weft_y = weft_exp2_d8(__builtin_shufflevector(weft_x, weft_x, 0, 1, 0, 1, 0, 1, 0, 1)); __builtin_shufflevector(weft_y, weft_y, 0, 1); })
 #elif defined(__x86_64__) && defined(__GNUC__) && defined(__AVX2__) && defined(WEFT_FMA_f32x8)
 #define WEFT_EXP2_OF(n, same, signs) \
 typedef float weft_f##n __attribute__((vector_size(4 * n))); \
@@ -85,11 +115,14 @@ WEFT_EXP2_OF(8, WEFT_SAME_8, __builtin_ia32_movmskps256)
 #endif
 `
 
-// exp2 is the name of a function of vectors of f32.
-func (r *renderer) exp2() string {
-	v := r.vtype("f32")
+// exp2 is the name of a function of vectors of e, f32 or f64.
+func (r *renderer) exp2(e string) string {
+	v := r.vtype(e)
 	name := "exp2_" + v
 	r.define(name, fmt.Sprintf("#ifdef WEFT_EXP2_%[1]s\n#define %[2]s(x) WEFT_EXP2_%[1]s(x)\n#else\n"+
-		"static inline %[1]s %[2]s(%[1]s x) { return (%[1]s){%[3]s}; }\n#endif\n", v, name, each(r.n, numbered("weft_exp2(x[%d])"))))
+		"static inline %[1]s %[2]s(%[1]s x) { return (%[1]s){%[3]s}; }\n#endif\n", v, name, each(r.n, numbered(exp2OfOne[e]+"(x[%d])"))))
 	return name
 }
+
+// exp2OfOne are the names of the functions of numbers.
+var exp2OfOne = map[string]string{"f32": "weft_exp2", "f64": "weft_exp2d"}

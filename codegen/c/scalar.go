@@ -46,7 +46,7 @@ func (r *renderer) expr(u *uop.UOp) string {
 		}
 		return fmt.Sprintf("__builtin_%s%s(%s)", u.Op(), suffix, r.expr(u.At(0)))
 	case uop.Exp2:
-		return "weft_exp2(" + r.expr(u.At(0)) + ")"
+		return exp2OfOne[elem(d)] + "(" + r.expr(u.At(0)) + ")"
 	case uop.Sin:
 		return r.sinOfOne(d) + "(" + r.expr(u.At(0)) + ")"
 	case uop.Cast:

@@ -197,7 +197,7 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	case uop.Sqrt, uop.Trunc:
 		return fmt.Sprintf("%s(%s)", r.helper(fmt.Sprint(u.Op()), e), r.vexpr(u.At(0)))
 	case uop.Exp2:
-		return fmt.Sprintf("%s(%s)", r.exp2(), r.vexpr(u.At(0)))
+		return fmt.Sprintf("%s(%s)", r.exp2(e), r.vexpr(u.At(0)))
 	case uop.Sin:
 		return fmt.Sprintf("%s(%s)", r.sin(d), r.vexpr(u.At(0)))
 	case uop.Cast:
