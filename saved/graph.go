@@ -34,13 +34,14 @@ func (g *graph) size(slot int) int {
 func (g *graph) read() (nodes []*uop.UOp) {
 	g.table, g.most = uop.NewArena(), map[*uop.UOp]int{}
 	var ops []uop.Op
+	var loose []bool
 	for range g.count("ops") {
 		name := g.text()
 		o, ok := opNamed(name)
 		if !ok {
 			g.fail("this version of Weft knows no op %.40q", name)
 		}
-		ops = append(ops, o)
+		ops, loose = append(ops, o), append(loose, name == looseName)
 	}
 	for i := range g.count("nodes") {
 		k := g.within("the op of a node", 0, len(ops)-1)
@@ -58,6 +59,9 @@ func (g *graph) read() (nodes []*uop.UOp) {
 		u := g.node(ops[k], src)
 		if g.err != nil {
 			return nil
+		}
+		if loose[k] {
+			u = g.table.Make(u.Op(), u.DType(), uop.LooseArg{}, u.Src()...)
 		}
 		if g.bound(u); g.err != nil {
 			return nil

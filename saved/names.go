@@ -8,7 +8,21 @@ import (
 // Files name ops, types and monoids, so that a version of Weft may number them as it likes. They are looked up in lists, not in maps, which
 // every program that captures functions would make when it starts.
 
+// looseName is that of a MulAdd whose product may be rounded.
+const looseName = "loose muladd"
+
+// nameOf is how a file calls a node's op.
+func nameOf(u *uop.UOp) string {
+	if u.Arg() == uop.Arg(uop.LooseArg{}) {
+		return looseName
+	}
+	return u.Op().String()
+}
+
 func opNamed(name string) (uop.Op, bool) {
+	if name == looseName {
+		return uop.MulAdd, true
+	}
 	for o := uop.Op(1); o < uop.NumOps; o++ {
 		if allowed(o) && o.String() == name {
 			return o, true

@@ -147,7 +147,7 @@ func (w *writer) graph(f *Function) map[*uop.UOp]int {
 			w.fail("a function with the op %v cannot be saved", u.Op())
 			return nil
 		}
-		if name := u.Op().String(); !slices.Contains(ops, name) {
+		if name := nameOf(u); !slices.Contains(ops, name) {
 			ops = append(ops, name)
 		}
 	}
@@ -158,7 +158,7 @@ func (w *writer) graph(f *Function) map[*uop.UOp]int {
 	w.int(len(topo))
 	ids := map[*uop.UOp]int{}
 	for i, u := range topo {
-		w.int(slices.Index(ops, u.Op().String()))
+		w.int(slices.Index(ops, nameOf(u)))
 		w.int(len(u.Src()))
 		for _, s := range u.Src() {
 			w.int(i - ids[s]) // mostly small
@@ -172,7 +172,7 @@ func (w *writer) graph(f *Function) map[*uop.UOp]int {
 // arg writes what is fixed about a node, its type where operands do not tell.
 func (w *writer) arg(u *uop.UOp) {
 	switch a := u.Arg().(type) {
-	case nil:
+	case nil, uop.LooseArg:
 		if u.Op() == uop.Cast || u.Op() == uop.Bitcast {
 			w.dtype(u.DType())
 		}

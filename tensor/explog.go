@@ -83,7 +83,7 @@ func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
 		for i := range n {
 			terms[i] = terms[2*i]
 			if 2*i+1 < len(terms) {
-				terms[i] = terms[i].Add(terms[2*i+1].Mul(x))
+				terms[i] = terms[2*i+1].LooseMulAdd(x, terms[i])
 			}
 		}
 		terms = terms[:n]
@@ -147,8 +147,8 @@ func power(op string, x, y any) *Tensor {
 			return u[0].Or(u[1].Not())
 		}
 		if c, ok := u[1].ConstValue(); ok && u[1].DType().IsFloat() {
-			if out := smallPower(u[0], c.Float()); out != nil {
-				return out
+			if out := smallPower(u[0].Cast(dtype.Accumulator(u[0].DType())), c.Float()); out != nil {
+				return out.Cast(u[0].DType())
 			}
 		}
 		if n, ok := u[1].ConstInt(); ok && n < 0 {

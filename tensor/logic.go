@@ -214,12 +214,12 @@ func (t *Tensor) Ceil() *Tensor { return t.rounded(ceil) }
 // Round rounds to the nearest integer, halves to the even one.
 func (t *Tensor) Round() *Tensor { return t.rounded(roundEven) }
 
-// rounded applies f to floats and leaves integers; its derivative is zero.
+// rounded applies f to floats, narrow ones as float32, which is exact, and leaves integers; its derivative is zero.
 func (t *Tensor) rounded(f func(x *uop.UOp) *uop.UOp) *Tensor {
 	if !t.DType().IsFloat() {
 		return t.same()
 	}
-	return t.like(f(t.node()).Detach())
+	return t.like(f(t.node().Cast(dtype.Accumulator(t.DType()))).Cast(t.DType()).Detach())
 }
 
 func floor(x *uop.UOp) *uop.UOp {

@@ -275,14 +275,22 @@ func (t *Tensor) SmoothL1(target *Tensor, beta float64, options ...Loss) *Tensor
 	if beta == 0 {
 		return t.L1(target, o)
 	}
-	a := t.Sub(target).Abs()
-	return o.finish("SmoothL1", a.Lt(beta).Where(a.Square().Mul(0.5/beta), a.Sub(beta/2)))
+	return o.finish("SmoothL1", ofDistance(t, target, func(a *Tensor) *Tensor { return a.Lt(beta).Where(a.Square().Mul(0.5/beta), a.Sub(beta/2)) }))
+}
+
+// ofDistance is f of |t − v|, for narrow floats computed in float32.
+func ofDistance(t, v *Tensor, f func(a *Tensor) *Tensor) *Tensor {
+	a := t.Sub(v)
+	d := a.DType()
+	if !d.IsNarrow() {
+		return f(a.Abs())
+	}
+	return f(t.To(dtype.F32).Sub(v.To(dtype.F32)).Abs()).To(d)
 }
 
 // Huber is delta·(|t − target| − delta/2) beyond delta and (t − target)²/2 within.
 func (t *Tensor) Huber(target *Tensor, delta float64, options ...Loss) *Tensor {
-	a := t.Sub(target).Abs()
-	l := a.Le(delta).Where(a.Square().Mul(0.5), a.Sub(delta/2).Mul(delta))
+	l := ofDistance(t, target, func(a *Tensor) *Tensor { return a.Le(delta).Where(a.Square().Mul(0.5), a.Sub(delta/2).Mul(delta)) })
 	return lossOptions("Huber", options).finish("Huber", l)
 }
 

@@ -410,10 +410,12 @@ func orNaN(hit, limit *uop.UOp) *uop.UOp {
 // Lerp is t + w·(end − t).
 func (t *Tensor) Lerp(end *Tensor, w any) *Tensor {
 	return elementwise("Lerp", floating, func(u []*uop.UOp) *uop.UOp {
-		x, y, w := u[0], u[1], u[2]
+		d := u[0].DType()
+		wide := dtype.Accumulator(d)
+		x, y, w := u[0].Cast(wide), u[1].Cast(wide), u[2].Cast(wide)
 		near := x.Add(w.Mul(y.Sub(x)))
 		far := y.Sub(y.Sub(x).Mul(w.Int(1).Sub(w))) // meets end for w = 1
-		return absolute(w).Less(w.Float(0.5)).Where(near, far)
+		return absolute(w).Less(w.Float(0.5)).Where(near, far).Cast(d)
 	}, t, end, w)
 }
 

@@ -123,6 +123,8 @@ type (
 		Device string
 		Cut    int
 	}
+	// LooseArg is a MulAdd's whose product may be rounded: it need not be one instruction.
+	LooseArg struct{}
 	// CheckArg says what is wrong where the code of a Check is above 0: see Number.
 	CheckArg struct {
 		Op     string // what the user called
@@ -149,6 +151,7 @@ func (ScatterArg) arg() {}
 func (DeviceArg) arg()  {}
 func (CheckArg) arg()   {}
 func (ExtentArg) arg()  {}
+func (LooseArg) arg()   {}
 
 var seed = maphash.MakeSeed()
 

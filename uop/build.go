@@ -185,6 +185,9 @@ func (u *UOp) DotBF16(v *UOp) *UOp { return u.home.Make(DotBF16, dtype.F32, nil,
 // MulAdd is u·v + w, rounded once.
 func (u *UOp) MulAdd(v, w *UOp) *UOp { return u.home.Make(MulAdd, u.dtype, nil, u, v, w) }
 
+// LooseMulAdd is u·v + w, whose product is rounded where a multiply-add takes longer than it and a sum.
+func (u *UOp) LooseMulAdd(v, w *UOp) *UOp { return u.home.Make(MulAdd, u.dtype, LooseArg{}, u, v, w) }
+
 // Movement. A movement that changes nothing is left out.
 
 // Reshape gives the elements another shape. In an arena a reshape of a reshape is one; the global table keeps

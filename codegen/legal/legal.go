@@ -100,6 +100,9 @@ func (l *Legalizer) rule(v *uop.UOp) *uop.UOp {
 	if v.Op() == uop.Cast {
 		return l.cast(v)
 	}
+	if v.Op() == uop.MulAdd && v.Arg() != nil && !d.IsNarrow() {
+		return l.loose(v.At(0), v.At(1), v.At(2))
+	}
 	if !l.has(v.Op(), d) {
 		if d.IsNarrow() && v.Op() != uop.Bitcast {
 			return l.viaF32(v)

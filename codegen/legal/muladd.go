@@ -44,6 +44,17 @@ func (l *Legalizer) roundProducts(v, w *uop.UOp) *uop.UOp {
 	return w
 }
 
+// loose is a·b + c, one instruction where that is the machine's.
+func (l *Legalizer) loose(a, b, c *uop.UOp) *uop.UOp {
+	switch v := a.MulAdd(b, c); {
+	case l.target.Fuses(v.DType()):
+		return v
+	case l.target.RelaxedFMA:
+		return l.asPlain(v)
+	}
+	return a.Mul(b).Add(c)
+}
+
 // sumError is what rounding has cut off from s = x + y.
 func sumError(s, x, y *uop.UOp) *uop.UOp {
 	back := s.Sub(x)
