@@ -39,6 +39,7 @@ func program() *saved.Program {
 				{Value: sum, Shape: []int{3}, Dest: -1, On: []int{0}},
 				{Value: moved.Contiguous().Scan(uop.Sum, 0), Shape: []int{5, 3}, Dest: -1},
 				{Value: x.Gather(index, 0).Scatter(index, x, 1, uop.Sum).Reshape(12), Shape: []int{12}, Dest: 1},
+				{Value: w.LooseMulAdd(x, w).MulAdd(x, w), Shape: []int{3, 4}, Dest: -1},
 				{Value: best.Bitcast(dtype.U32).Shl(best.Bitcast(dtype.U32)), Shape: []int{3, 1}, Dest: -1},
 				{Value: flag, Shape: []int{1}, Dest: -1, Checks: []saved.Check{{Number: 0, Arg: uop.CheckArg{Op: "At", Reason: "%d is outside", At: "a.go:1", N: 3}}}},
 			},
@@ -61,6 +62,8 @@ func TestEncodeDecode(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, b, again)
 	f, g := program().Functions[0], p.Functions[0]
+	assert.Equal(t, uop.LooseArg{}, g.Targets[3].Value.At(0).Arg())
+	assert.Nil(t, g.Targets[3].Value.Arg())
 	for i := range f.Targets {
 		assert.Equal(t, f.Targets[i].Value.Shape(), g.Targets[i].Value.Shape())
 		assert.Equal(t, f.Targets[i].Value.DType(), g.Targets[i].Value.DType())
@@ -68,7 +71,7 @@ func TestEncodeDecode(t *testing.T) {
 	}
 	assert.EqualValues(t, f.Results, g.Results)
 	assert.Equal(t, f.Draws, g.Draws)
-	assert.Equal(t, f.Targets[4].Checks, g.Targets[4].Checks)
+	assert.Equal(t, f.Targets[5].Checks, g.Targets[5].Checks)
 }
 
 func floats(v ...float32) (b []byte) {

@@ -90,6 +90,48 @@ func TestUnaryPrecision(t *testing.T) {
 	}
 }
 
+// Where two formulas meet and beside 0, digits are lost first.
+func TestUnitsInTheLastPlace(t *testing.T) {
+	ulp := func(d dtype.DType, v float64) float64 {
+		if d == dtype.F32 {
+			f := float32(math.Abs(v))
+			return float64(math.Nextafter32(f, 9) - f)
+		}
+		return math.Nextafter(math.Abs(v), 9) - math.Abs(v)
+	}
+	for name, most := range map[string]float64{"tanh": 2.5, "erf": 2.5} {
+		c := unary[name]
+		var at []float64
+		for i := range 40000 {
+			x := 7 * float64(i-20000) / 20000
+			at = append(at, x, x/1000)
+		}
+		for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
+			x := tensor.Of(at).To(d)
+			got := values(t, c.f(x))
+			worst := 0.
+			for i, v := range values(t, x) {
+				want := c.want(v)
+				worst = max(worst, math.Abs(got[i]-want)/ulp(d, want))
+			}
+			if worst > most {
+				t.Errorf("%s %v: off by %.2f units in the last place", name, d, worst)
+			}
+		}
+	}
+}
+
+// A long division of 41 steps filled more kernels than one, none of which it was left out of where nothing needs it.
+func TestRemainderIsOneKernel(t *testing.T) {
+	x, _ := line(t, "NULL", 1000)
+	x = x.To(dtype.F64)
+	for _, y := range []*tensor.Tensor{x.Fmod(x.Abs().Add(1)), x.Mod(x.Abs().Add(1)), x.FloorDiv(3)} {
+		view, err := y.Schedule()
+		require.NoError(t, err)
+		require.Len(t, view.Plan.Kernels, 1)
+	}
+}
+
 var inf, nan = math.Inf(1), math.NaN()
 
 func TestSpecialValues(t *testing.T) {

@@ -244,6 +244,21 @@ func typesOf(o uop.Op) (out []dtype.DType) {
 	return out
 }
 
+// Which rounding a loose multiply-add gets depends on what is fast.
+func TestLooseMulAdd(t *testing.T) {
+	for _, target := range legalTargets {
+		arena := uop.NewArena()
+		x := reg(arena, 0, dtype.F32)
+		v := Legalize(arena, target, x.LooseMulAdd(reg(arena, 1, dtype.F32), reg(arena, 2, dtype.F32)))[0]
+		want := uop.Add
+		if target.Fuses(dtype.F32) || target.RelaxedFMA {
+			want = uop.MulAdd
+		}
+		assert.Equal(t, want, v.Op(), target.Name)
+		assert.Nil(t, v.Arg(), target.Name)
+	}
+}
+
 func TestLegalOps(t *testing.T) {
 	for o := range uop.Op(uop.NumOps) {
 		if !o.Elementwise() {
