@@ -2,8 +2,9 @@ package c
 
 import "fmt"
 
-// wideningInstructions are those of the machine for integers of twice the bits, or of four times, WEFT_WIDEN_from_to. Asked for a conversion of a
-// whole vector, gcc 12 converts its halves and puts them together.
+// wideningInstructions are those of the machine for integers of twice the bits, or of four times, WEFT_WIDEN_from_to, and of half of them,
+// WEFT_NARROW_from_to. Asked for a wider whole vector, gcc 12 converts its halves and puts them together; for a narrower one of words it permutes, in
+// three steps.
 const wideningInstructions = `#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #if defined(__AVX2__)
 typedef char weft_c16 __attribute__((vector_size(16)));
@@ -19,13 +20,20 @@ typedef short weft_s8 __attribute__((vector_size(16)));
 typedef char weft_c32 __attribute__((vector_size(32)));
 typedef short weft_s16 __attribute__((vector_size(32)));
 typedef short weft_s32 __attribute__((vector_size(64)));
+typedef int weft_i8 __attribute__((vector_size(32)));
 typedef int weft_i16 __attribute__((vector_size(64)));
+typedef long long weft_l8 __attribute__((vector_size(64)));
 #define WEFT_WIDEN_i8x32_i16x32(x) __builtin_ia32_pmovsxbw512_mask((weft_c32)(x), (weft_s32){0}, -1)
 #define WEFT_WIDEN_u8x32_u16x32(x) __builtin_ia32_pmovzxbw512_mask((weft_c32)(x), (weft_s32){0}, -1)
 #define WEFT_WIDEN_u8x32_i16x32(x) __builtin_ia32_pmovzxbw512_mask((weft_c32)(x), (weft_s32){0}, -1)
 #define WEFT_WIDEN_i8x16_i32x16(x) __builtin_ia32_pmovsxbd512_mask((weft_c16)(x), (weft_i16){0}, (unsigned short)-1)
 #define WEFT_WIDEN_u8x16_u32x16(x) __builtin_ia32_pmovzxbd512_mask((weft_c16)(x), (weft_i16){0}, (unsigned short)-1)
 #define WEFT_WIDEN_u8x16_i32x16(x) __builtin_ia32_pmovzxbd512_mask((weft_c16)(x), (weft_i16){0}, (unsigned short)-1)
+#define WEFT_WIDEN_i32x8_i64x8(x) __builtin_ia32_pmovsxdq512_mask((weft_i8)(x), (weft_l8){0}, (unsigned char)-1)
+#define WEFT_WIDEN_u32x8_u64x8(x) __builtin_ia32_pmovzxdq512_mask((weft_i8)(x), (weft_l8){0}, (unsigned char)-1)
+#define WEFT_WIDEN_u32x8_i64x8(x) __builtin_ia32_pmovzxdq512_mask((weft_i8)(x), (weft_l8){0}, (unsigned char)-1)
+#define WEFT_NARROW_i32x16_i16x16(x) __builtin_ia32_pmovdw512_mask((weft_i16)(x), (weft_s16){0}, (unsigned short)-1)
+#define WEFT_NARROW_u32x16_u16x16(x) __builtin_ia32_pmovdw512_mask((weft_i16)(x), (weft_s16){0}, (unsigned short)-1)
 #define WEFT_WIDEN_i16x16_i32x16(x) __builtin_ia32_pmovsxwd512_mask((weft_s16)(x), (weft_i16){0}, (unsigned short)-1)
 #define WEFT_WIDEN_u16x16_u32x16(x) __builtin_ia32_pmovzxwd512_mask((weft_s16)(x), (weft_i16){0}, (unsigned short)-1)
 #define WEFT_WIDEN_u16x16_i32x16(x) __builtin_ia32_pmovzxwd512_mask((weft_s16)(x), (weft_i16){0}, (unsigned short)-1)
@@ -74,6 +82,7 @@ func (r *renderer) conversion(from, to string) string {
 			"#define %[1]s(x) %[4]s\n#endif\n", name, v, w, plain))
 		return name
 	}
-	r.define(name, fmt.Sprintf("#define %s(x) __builtin_convertvector(x, %s)\n", name, w))
+	r.define(name, fmt.Sprintf("#ifdef WEFT_NARROW_%[2]s_%[3]s\n#define %[1]s(x) ((%[3]s)WEFT_NARROW_%[2]s_%[3]s(x))\n#else\n"+
+		"#define %[1]s(x) __builtin_convertvector(x, %[3]s)\n#endif\n", name, v, w))
 	return name
 }
