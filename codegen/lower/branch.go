@@ -13,7 +13,7 @@ import (
 
 const (
 	branchCost  = 100  // of what stands behind a condition at least, in additions
-	branchShare = 0.9  // of the whole expression at most: what is all of it is no exception
+	branchShare = 0.85 // of the whole expression at most: what is all of it is no exception
 	branchMost  = 4000 // and at most, for what is looked at again and again
 	branchDepth = 3    // of conditions within each other
 )
