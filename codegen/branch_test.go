@@ -1,6 +1,7 @@
 package codegen_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,7 @@ import (
 )
 
 // What is much and chosen by a part of the elements stands behind a condition, once; what is little, what something else looks at, and what is
-// nearly all that is computed do not.
+// nearly all that is computed do not, nor what is chosen but where the result is no number.
 func TestRareOperandsAreBehindConditions(t *testing.T) {
 	t.Parallel()
 	steps := func(x *uop.UOp, n int) *uop.UOp {
@@ -32,7 +33,10 @@ func TestRareOperandsAreBehindConditions(t *testing.T) {
 		"of either operand": {func(x *uop.UOp) *uop.UOp {
 			return x.Less(x.Float(2)).Where(steps(x, 30), steps(x.Neg(), 12)).Add(steps(x.Exp2(), 20))
 		}, 1},
-		"little":     {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(steps(x.Neg(), 20), steps(x, 3)) }, 0},
+		"little": {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(steps(x.Neg(), 20), steps(x, 3)) }, 0},
+		"but for NaN": {func(x *uop.UOp) *uop.UOp {
+			return x.Less(x.Float(2)).Where(steps(x, 30), x.Float(math.NaN())).Add(steps(x.Neg(), 20))
+		}, 0},
 		"nearly all": {func(x *uop.UOp) *uop.UOp { return x.Less(x.Float(2)).Where(x, steps(x, 60)) }, 0},
 		"looked at": {func(x *uop.UOp) *uop.UOp {
 			far := steps(x, 30)

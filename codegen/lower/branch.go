@@ -39,6 +39,9 @@ func (p *placer) branch(root *uop.UOp) {
 			continue
 		}
 		for side := 2; side > 0; side-- {
+			if v, ok := u.At(3 - side).ConstValue(); ok && u.DType().IsFloat() && v.Float() != v.Float() {
+				continue // nothing is mostly NaN
+			}
 			if own := p.ownOf(u, side, min(all*branchShare, branchMost)); own != nil {
 				for x := range own {
 					inside[x] = true
