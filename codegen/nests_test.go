@@ -126,7 +126,8 @@ func filledAndMerged(rows, size, places int, along bool) *kit {
 // Threads share an array that is filled and then merged into, by parts or by its rows, and each element gets its values in their order.
 func TestMergesAreShared(t *testing.T) {
 	t.Parallel()
-	for name, k := range map[string]*kit{"parts": filledAndMerged(96, 64, 3, false), "parts and a rest": filledAndMerged(101, 33, 2, false), "rows": filledAndMerged(20, 50, 70, true)} {
+	for name, k := range map[string]*kit{"parts": filledAndMerged(96, 64, 3, false), "parts and a rest": filledAndMerged(101, 33, 2, false), "rows": filledAndMerged(20, 50, 70, true),
+		"few rows": filledAndMerged(3, 50, 70, true), "columns": filledAndMerged(5, 192, 90, false), "columns and a rest": filledAndMerged(5, 1009, 90, false)} {
 		s := lower.MergeRows(k.s, codegen.NestLimits{Rows: 8})
 		directives := model.Choose(s, target())
 		assert.Contains(t, codegen.DirectivesString(directives), "thread ", name)

@@ -45,7 +45,8 @@ func (s *scheduler) argSort(u *uop.UOp) *uop.UOp {
 		}
 	}
 	if n <= whole {
-		return s.numbers(1, rows, n).Placed(s.inRows(s.rank(u.At(0).Reshape(rows, n)), n).Contiguous()).Reshape(shape...)
+		key := u.At(0).Reshape(rows, n).Contiguous() // elements of a row lie beside each other, as each meets all
+		return s.numbers(1, rows, n).Placed(s.inRows(s.rank(key), n).Contiguous()).Reshape(shape...)
 	}
 	size := (n + blocks - 1) / blocks
 	word := unsigned(u.At(0)).Reshape(rows, n)

@@ -13,6 +13,7 @@ import (
 const (
 	leastMergeRows = 4  // parts that are worth it
 	mostMergeRows  = 64 // parts
+	leastLine      = 64 // neighbours of a part
 	mergeScan      = 64 // elements that are written while one place is looked at, that of an element which is not the part's
 )
 
@@ -26,39 +27,53 @@ func MergeRows(s *codegen.Spec, limits codegen.NestLimits) *codegen.Spec {
 	return mergeRows(s, limits)
 }
 
-// mergeRows does so where an array is filled, and then merged into.
+// mergeRows does so where an array is filled, and then merged into: along its first axis, or along another that merged elements keep.
 func mergeRows(s *codegen.Spec, limits codegen.NestLimits) *codegen.Spec {
 	fill, merge := s.Outs[0], s.Outs[1]
-	if len(fill.Axes) == 0 || len(merge.Axes) == 0 {
-		return s // one element
+	if len(fill.Axes) == 0 || len(merge.Axes) == 0 || !slices.Equal(fill.Axes, fill.Index) {
+		return s // one element, or not all of the array
 	}
-	row := fill.Axes[0]
-	switch {
-	case row != fill.Index[0]:
-		return s
-	case merge.Axes[0] == merge.Index[0] && codegen.Extent(merge.Axes[0]) == codegen.Extent(row) && codegen.Extent(row) >= limits.Rows:
-		merge = substituted(s.Home, merge, merge.Axes[0], row)
-		merge.Axes[0] = row
-	case codegen.FromData(merge.Index[0]):
-		size := mergedRows(&fill, &merge)
-		if size == 0 {
-			return s
+	d := keptAxis(&fill, &merge, limits.Rows)
+	rows := 1 // of a part
+	if d != 0 && codegen.FromData(merge.Index[0]) {
+		if rows = mergedRows(&fill, &merge); rows > 0 {
+			d = 0
 		}
-		n := codegen.Extent(row)
+	}
+	if d < 0 {
+		return s
+	}
+	row, to := fill.Axes[d], merge.Index[d]
+	n := codegen.Extent(row)
+	if kept := slices.Index(merge.Axes, to); kept >= 0 {
+		merge = substituted(s.Home, merge, to, row)
+		merge.Axes[kept] = row
+		fill.Axes, merge.Axes = first(fill.Axes, d), first(merge.Axes, kept)
+		if rows = 1; d == len(fill.Index)-1 && d > 0 {
+			rows = lineBlock(n)
+		}
+	}
+	if rows > 1 || codegen.FromData(to) {
 		id, t := codegen.NextRange(s), s.Home
-		part, in, by := t.Range(id, codegen.CeilDiv(n, size), ""), t.Range(id+1, size, ""), t.Index(size)
-		first := part.Mul(by)
-		fill = substituted(t, fill, row, first.Add(in))
+		part, in, by := t.Range(id, codegen.CeilDiv(n, rows), ""), t.Range(id+1, rows, ""), t.Index(rows)
+		begin := part.Mul(by)
+		at := begin.Add(in)
+		fill = substituted(t, fill, row, at)
 		fill.Axes = append([]*uop.UOp{part, in}, fill.Axes[1:]...)
-		if n%size != 0 {
-			fill.Gate = first.Add(in).Less(t.Index(n))
+		if n%rows != 0 {
+			fill.Gate = at.Less(t.Index(n))
 		}
-		merge.Axes, merge.Index = append([]*uop.UOp{part}, merge.Axes...), slices.Clone(merge.Index)
-		x := merge.Index[0]
-		merge.Gate = codegen.OrTrue(t, merge.Gate).And(x.IDiv(by).Equal(part))
-		merge.Index[0] = first.Add(x.Mod(by))
-	default:
-		return s
+		if codegen.FromData(to) {
+			merge.Axes, merge.Index = append([]*uop.UOp{part}, merge.Axes...), slices.Clone(merge.Index)
+			merge.Gate = codegen.OrTrue(t, merge.Gate).And(to.IDiv(by).Equal(part))
+			merge.Index[0] = begin.Add(to.Mod(by))
+		} else {
+			merge = substituted(t, merge, row, at)
+			merge.Axes = append(append([]*uop.UOp{part}, merge.Axes[1:]...), in)
+			if n%rows != 0 {
+				merge.Gate = codegen.OrTrue(t, merge.Gate).And(fill.Gate)
+			}
+		}
 	}
 	out := *s
 	out.Outs = []codegen.Out{fill, merge}
@@ -66,6 +81,44 @@ func mergeRows(s *codegen.Spec, limits codegen.NestLimits) *codegen.Spec {
 		return s
 	}
 	return &out
+}
+
+// keptAxis is the axis whose places merged elements have as they are: the first of at least so many, or the longest; or -1. The last one is
+// cut into blocks, if it is long enough.
+func keptAxis(fill, merge *codegen.Out, least int) int {
+	best, most := -1, 1
+	for d, to := range merge.Index {
+		n := codegen.Extent(fill.Axes[d])
+		if !slices.Contains(merge.Axes, to) || codegen.Extent(to) != n {
+			continue
+		}
+		if d > 0 && d == len(fill.Axes)-1 {
+			n /= lineBlock(n)
+		}
+		if n > most {
+			best, most = d, n
+		}
+		if n >= least {
+			break
+		}
+	}
+	return best
+}
+
+// lineBlock is how many neighbours of n are one part.
+func lineBlock(n int) int {
+	size := max(leastLine, codegen.CeilDiv(n, mostMergeRows))
+	for k := size; k < 2*size; k++ {
+		if n%k == 0 {
+			return k
+		}
+	}
+	return size
+}
+
+// first moves an element to the front.
+func first(list []*uop.UOp, i int) []*uop.UOp {
+	return slices.Concat(list[i:i+1], list[:i], list[i+1:])
 }
 
 // mergedRows is how many rows a part has, or 0: a power of two, by which dividing is cheap, and so many that looking at all places once for each

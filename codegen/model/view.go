@@ -254,7 +254,7 @@ func (c *view) mayVector(r *uop.UOp) bool {
 		if s, ok := c.stride(a, r); (!ok || s == 0) && !(o.Once && c.Target.VectorLen(codegen.Widest) <= 1) {
 			return false
 		}
-		if o.Merge != nil && !c.owns(o, r) {
+		if o.Merge != nil && !c.Kernel.Owns(o, r) {
 			return false
 		}
 	}
@@ -269,7 +269,7 @@ func (c *view) apart(r *uop.UOp) bool {
 	}
 	for i, a := range c.outs {
 		if o := c.Kernel.Outs[c.g.Outs[i]]; o.Merge != nil {
-			if !c.owns(o, r) {
+			if !c.Kernel.Owns(o, r) {
 				return false
 			}
 		} else if s, ok := c.stride(a, r); !o.Once && (!ok || s == 0) {
@@ -277,17 +277,6 @@ func (c *view) apart(r *uop.UOp) bool {
 		}
 	}
 	return true
-}
-
-// owns says that different r mean different elements of a merged output, whatever the other axes are: one
-// index of it is r alone.
-func (c *view) owns(o codegen.Out, r *uop.UOp) bool {
-	for _, x := range o.Index {
-		if x == r {
-			return true
-		}
-	}
-	return false
 }
 
 // axisOf is the axis of outputs of which a loop is all or the outer part.

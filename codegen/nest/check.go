@@ -129,7 +129,7 @@ func (k *Kernel) checkOut(g *Group, o codegen.Out) error {
 		if a.Kind == codegen.Vector && !stored.Has(k.Facts.RangeID(a.Range)) {
 			return fmt.Errorf("codegen: vector %s: all lanes would store to one element", a.Name)
 		}
-		if o.Merge == nil || k.ownsSplit(o, a.Range) {
+		if o.Merge == nil || k.Owns(o, a.Range) {
 			continue
 		}
 		at := slices.Index(o.Axes, a.Range)
@@ -152,38 +152,57 @@ func (k *Kernel) checkOut(g *Group, o codegen.Out) error {
 	return nil
 }
 
-// ownsSplit says that different r mean different elements of a merged output: one index of it is a different number for each value of
+// Owns says that different r mean different elements of a merged output: one index of it is a different number for each value of
 // the ranges that it depends on, r among them, or goes from part to part with r. What the others are does not matter then, also if they
 // come from data at r.
-func (k *Kernel) ownsSplit(o codegen.Out, r *uop.UOp) bool {
-	if len(o.Index) != len(k.Params[o.Param].Dims) {
-		return false
-	}
+func (k *Kernel) Owns(o codegen.Out, r *uop.UOp) bool {
 	id := k.Facts.RangeID(r)
 	for _, x := range o.Index {
-		if !k.Facts.FreeRanges(x).Has(id) {
-			continue
-		}
-		if k.Facts.FreeRanges(x).Within(k.Facts.Set(o.Axes...)) && !codegen.FromData(x) && k.oneToOne(x) || k.inParts(x, r) {
+		if k.Facts.FreeRanges(x).Has(id) && (k.oneToOne(k.lowest(o, x, r)) || k.inParts(x, r, o.Gate)) {
 			return true
 		}
 	}
 	return false
 }
 
-// inParts says that an index is in a part of its own for each r, wherever it is there.
-func (k *Kernel) inParts(x, r *uop.UOp) bool {
+// lowest is an index, or its remainder by what all that comes from data is a multiple of: the place in a row, where data say which row. It is
+// empty where it may reach beyond the row, or depends on r not or on more than the output's axes.
+func (k *Kernel) lowest(o codegen.Out, x, r *uop.UOp) (low affine.Form) {
+	a, row := k.Facts.Form(x), 0
+	for _, t := range a.Terms {
+		if t.Node.Op() != uop.Range {
+			row = gcd(row, codegen.Abs(t.Coef))
+		}
+	}
+	reach := 1
+	for _, t := range a.Terms {
+		if row == 0 || t.Coef%row != 0 {
+			if !slices.Contains(o.Axes, t.Node) {
+				return affine.Form{}
+			}
+			low.Terms = append(low.Terms, t)
+			reach += codegen.Abs(t.Coef) * (codegen.Extent(t.Node) - 1)
+		}
+	}
+	if low.Coeff(r) == 0 || row > 0 && reach > row {
+		return affine.Form{}
+	}
+	return low
+}
+
+// inParts says that an index is in a part of its own for each r, wherever it is there if its gate holds.
+func (k *Kernel) inParts(x, r, gate *uop.UOp) bool {
 	rest := k.Facts.Form(x)
 	size := rest.Coeff(r)
 	rest.Terms = slices.DeleteFunc(slices.Clone(rest.Terms), func(t affine.Term) bool { return t.Node == r })
 	at := rest.Node(k.Table)
 	lo, hi, ok := symbolic.Bounds(at)
-	return ok && size > 0 && hi-lo < size
+	return size > 0 && (ok && hi-lo < size || symbolic.Under(k.Table, codegen.OrTrue(k.Table, gate)).Within(at, size))
 }
 
-// oneToOne says that an index of split axes has a different value for each of their values.
-func (k *Kernel) oneToOne(x *uop.UOp) bool {
-	a := k.Facts.Form(x)
+// oneToOne says that a sum of split axes, of one at least, has a different value for each of their values.
+func (k *Kernel) oneToOne(a affine.Form) bool {
+	a.Terms = slices.Clone(a.Terms)
 	slices.SortStableFunc(a.Terms, func(s, t affine.Term) int { return codegen.Abs(s.Coef) - codegen.Abs(t.Coef) })
 	reach := 1
 	for _, t := range a.Terms {
@@ -192,7 +211,7 @@ func (k *Kernel) oneToOne(x *uop.UOp) bool {
 		}
 		reach += codegen.Abs(t.Coef) * (codegen.Extent(t.Node) - 1)
 	}
-	return true
+	return len(a.Terms) > 0
 }
 
 // shifted says whether an output computes some elements twice.

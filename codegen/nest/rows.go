@@ -20,7 +20,7 @@ func (k *Kernel) findRow() {
 		return
 	}
 	row := k.outermost()
-	if row == nil || slices.ContainsFunc(k.Outs, func(o codegen.Out) bool { return o.Merge != nil && !k.ownsSplit(o, row.Range) }) {
+	if row == nil || slices.ContainsFunc(k.Outs, func(o codegen.Out) bool { return o.Merge != nil && !k.Owns(o, row.Range) }) {
 		return
 	}
 	if k.rowsApart(row.Range) {
@@ -87,18 +87,35 @@ type gatedAt struct {
 	gate *uop.UOp
 }
 
-// inRows says that all accesses are to the row r of an array of rows.
+// inRows says that all accesses are to the row r of an array of rows, or to columns r of several such arrays beside each other: what goes to
+// another one of these is a multiple of their size.
 func (k *Kernel) inRows(at []gatedAt, r *uop.UOp) bool {
-	size := at[0].Coeff(r)
-	return size > 0 && !slices.ContainsFunc(at, func(a gatedAt) bool {
+	size, apart := at[0].Coeff(r), 0
+	reach := size * codegen.Extent(r)
+	for _, a := range at {
+		for _, t := range a.Terms {
+			if codegen.Abs(t.Coef) >= reach && t.Node != r {
+				apart = gcd(apart, codegen.Abs(t.Coef))
+			}
+		}
+	}
+	return size > 0 && (apart == 0 || apart >= reach) && !slices.ContainsFunc(at, func(a gatedAt) bool {
 		rest := affine.Form{Const: a.Const}
 		for _, t := range a.Terms {
-			if t.Node != r {
+			if t.Node != r && codegen.Abs(t.Coef) < reach {
 				rest.Terms = append(rest.Terms, t)
 			}
 		}
 		return a.Coeff(r) != size || !symbolic.Under(k.Table, a.gate).Within(rest.Node(k.Table), size)
 	})
+}
+
+// gcd is the largest number that divides both; 0 is divided by all.
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // SharesRows says that threads may share the rows that all nests of a Spec go through: see sharedRow.
