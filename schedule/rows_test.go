@@ -60,3 +60,14 @@ func TestSumsOverRowsHaveParts(t *testing.T) {
 		})
 	}
 }
+
+// A reduction of all of a matrix is one of parts that lie together, unless its rows are few.
+func TestPartsOfMatricesLieTogether(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ rows, columns, parts int }{{1000, 300, 50}, {4, 9600, 64}, {640, 90, 64}} {
+		w := newWorld(5)
+		g := &schedule.Graph{Table: w.t, Roots: []schedule.Root{{Value: w.input(dtype.F32, c.rows, c.columns).Reduce(uop.Sum, 0, 1), Dest: -1}}}
+		g.Inputs = w.inputs
+		assert.Equal(t, []int{c.parts}, temporaries(w.checkGraph(t, g, schedule.Config{})), "%d×%d", c.rows, c.columns)
+	}
+}

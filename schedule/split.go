@@ -193,8 +193,8 @@ func (s *scheduler) splitReduce(u *uop.UOp) []*uop.UOp {
 	in := u.At(0).Shape()
 	axes := a.Axes.Slice()
 	best, count := -1, 1
-	for _, ax := range axes {
-		if c := divisor(in[ax], want); c > count && !u.At(0).Varies(ax) {
+	for _, ax := range axes { // parts of an outer one lie together
+		if c := divisor(in[ax], want); c > count && (best < 0 || c > 2*count) && !u.At(0).Varies(ax) {
 			best, count = ax, c
 		}
 	}

@@ -174,12 +174,40 @@ func ordinalFew(key, place *uop.UOp, axis int) *uop.UOp {
 	return found.Where(down(numbers, k), place.Int(0)).Reduce(uop.Sum, axis)
 }
 
-// ordinalLast finds the element four bits at a time: of 16 bounds, how many have at most as many elements below them as come
-// before the place.
+// ordinalLast finds the element by its digits. Of 64 bits, the upper half comes first: then what has another one is greatest.
 func ordinalLast(key, place *uop.UOp) *uop.UOp {
 	s := key.Shape()
 	last := len(s) - 1
-	key = key.Contiguous()
+	halves := []*uop.UOp{key}
+	if key.DType().Size() == 8 {
+		low := key.Cast(dtype.I32)
+		halves = []*uop.UOp{key.Shr(key.Int(32)).Cast(map[bool]dtype.DType{true: dtype.U32, false: dtype.I32}[key.DType().IsUnsigned()]), low.Xor(greatest(low).Not())}
+	}
+	var same *uop.UOp
+	for _, half := range halves {
+		if same != nil {
+			half = same.Where(half, greatest(half))
+		}
+		half = half.Contiguous()
+		value := ordinalDigits(half, place)
+		place = place.Sub(half.Less(spread(value, s)).Cast(dtype.I32).Reduce(uop.Sum, last).Reshape(place.Shape()...))
+		here := half.Equal(spread(value, s))
+		if same != nil {
+			here = here.And(same)
+		}
+		same = here
+	}
+	nth := same.Cast(dtype.I32).Scan(uop.Sum, last)
+	found := same.And(nth.Equal(spread(place.Add(place.Int(1)), s)))
+	at := alongAxis(iota(s[last], dtype.I32), last, s)
+	return found.Where(at, at.Int(0)).Reduce(uop.Sum, last).Reshape(place.Shape()...)
+}
+
+// ordinalDigits finds the key at a place of the order four bits at a time: of 16 bounds, how many have at most as many elements below them as
+// come before the place.
+func ordinalDigits(key, place *uop.UOp) *uop.UOp {
+	s := key.Shape()
+	last := len(s) - 1
 	lo, _ := uop.IntLimits(key.DType())
 	value := spread(key.Const(lo), place.Shape())
 	wide := append(slices.Clone(s), 16)
@@ -196,10 +224,5 @@ func ordinalLast(key, place *uop.UOp) *uop.UOp {
 		digit := count.Sub(count.Int(1)).Cast(key.DType())
 		value = value.Add(digit.Mul(digit.Int(1 << bit))).Contiguous()
 	}
-	before := key.Less(spread(value, s)).Cast(dtype.I32).Reduce(uop.Sum, last).Reshape(place.Shape()...)
-	same := key.Equal(spread(value, s))
-	nth := same.Cast(dtype.I32).Scan(uop.Sum, last)
-	found := same.And(nth.Equal(spread(place.Sub(before).Add(place.Int(1)), s)))
-	at := alongAxis(iota(s[last], dtype.I32), last, s)
-	return found.Where(at, at.Int(0)).Reduce(uop.Sum, last).Reshape(place.Shape()...)
+	return value
 }

@@ -261,22 +261,28 @@ func (t *Tensor) SearchSorted(values *Tensor, right bool) *Tensor {
 		v = v.Reshape(s.Numel())
 	}
 	last := len(v.Shape()) - 1
+	isBefore := func(e, v *uop.UOp) *uop.UOp {
+		if right {
+			return v.Less(e).Not()
+		}
+		return e.Less(v)
+	}
+	if n <= countBlock { // sooner than one place after the other is looked at
+		wide := append(slices.Clone(v.Shape()), n)
+		all := slices.Insert(slices.Clone(key.Shape()), last, 1)
+		it := v.Reshape(append(slices.Clone(v.Shape()), 1)...)
+		count := isBefore(spread(key.Reshape(all...), wide), spread(it, wide)).Cast(dtype.I32).Reduce(uop.Sum, last+1)
+		return newTensor(count.Reshape(s...), commonEngine("SearchSorted", t, values))
+	}
 	count := spread(uop.NewInt(dtype.I32, 0), v.Shape())
 	step := 1
 	for step <= n/2 {
 		step *= 2
 	}
-	if n == 0 {
-		step = 0
-	}
 	for ; step > 0; step /= 2 { // the largest count of elements before v, by powers of two
 		probe := count.Add(count.Int(step))
 		e := key.Gather(probe.Sub(probe.Int(1)), last)
-		before := e.Less(v)
-		if right {
-			before = v.Less(e).Not()
-		}
-		count = atMost(probe, probe.Int(n)).And(before).Where(probe, count)
+		count = atMost(probe, probe.Int(n)).And(isBefore(e, v)).Where(probe, count)
 	}
 	return newTensor(count.Reshape(s...), commonEngine("SearchSorted", t, values))
 }

@@ -28,7 +28,8 @@ func TestOrdinals(t *testing.T) {
 			require.NoError(t, tensor.Realize(ctx, x, hard))
 			kinds := []*tensor.Tensor{hard, x.Gt(0), hard.Permute(1, 0, 2).Reshape(3001, 6), hard.Narrow(1, 0, 65)}
 			if device == "CPU" { // the graphs are the same everywhere
-				kinds = append(kinds, x, hard.To(dtype.F16), x.Mul(50).To(dtype.I8), x.Mul(50).Abs().To(dtype.U8), x.Mul(1e9).To(dtype.I64), x.To(dtype.F64))
+				kinds = append(kinds, x, hard.To(dtype.F16), x.Mul(50).To(dtype.I8), x.Mul(50).Abs().To(dtype.U8), x.Mul(1e9).To(dtype.I64), x.To(dtype.F64),
+					x.Mul(1e9).To(dtype.I64).Bitcast(dtype.U64), x.To(dtype.F64).Mul(1.1), hard.Narrow(1, 0, 65).To(dtype.F64))
 			}
 			for _, c := range kinds {
 				axis := slices.IndexFunc(c.Shape(), func(n int) bool { return n > 64 })
@@ -56,6 +57,49 @@ func TestOrdinals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where values belong among few others, which are all compared, and among many, which are searched, both as NumPy has it.
+func TestSearchSorted(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, "CPU", engine.Options{})
+	for _, n := range []int{1, 2, 33, 64, 65, 200} {
+		edges := b.floats(2, n).Mul(20).Round().Div(4)
+		edges = edges.Gt(9).Where(math.NaN(), edges)
+		edges, _ = edges.Sort(1, false)
+		x := b.floats(2, 300).Mul(20).Round().Div(4)
+		x = x.Gt(8.7).Where(math.NaN(), x)
+		for _, right := range []bool{false, true} {
+			list := edges.Select(0, 0)
+			got := []*tensor.Tensor{edges.SearchSorted(x, right), list.SearchSorted(x, right)}
+			require.NoError(t, tensor.Realize(ctx, append(got, edges, x)...))
+			e, err := tensor.Data[float32](ctx, edges)
+			require.NoError(t, err)
+			v, err := tensor.Data[float32](ctx, x)
+			require.NoError(t, err)
+			for k := range got {
+				g, err := tensor.Data[int32](ctx, got[k])
+				require.NoError(t, err)
+				for i := range v {
+					row := e[:n]
+					if k == 0 {
+						row = e[i/300*n:][:n]
+					}
+					want := 0
+					for _, y := range row {
+						before := y < v[i] || v[i] != v[i] && y == y
+						if right {
+							before = y <= v[i] || v[i] != v[i]
+						}
+						if before {
+							want++
+						}
+					}
+					require.EqualValues(t, want, g[i], "%v among %v, right %v", v[i], row, right)
+				}
+			}
+		}
 	}
 }
 

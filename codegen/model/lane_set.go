@@ -118,7 +118,7 @@ func (l *laneSet) access(a *access, free affine.RangeSet) float64 {
 	gated := a.gated && !l.Facts.FreeRanges(a.u.At(1)).Disjoint(l.vector)
 	switch {
 	case anywhere && gated && !l.anyLength(): // lane by lane, each with its place and its condition
-		return n * 5
+		return n * 6
 	case anywhere && !l.anyLength():
 		return n * 2.5
 	case gather && !l.anyLength() && f > cacheWays/2 && l.oneSet(a, near):
