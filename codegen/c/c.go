@@ -232,7 +232,7 @@ WEFT_BITS(bits_i64_f64, int64_t, double)
 WEFT_BITS(bits_u64_f64, uint64_t, double)
 #define WEFT_MAX(t, T) static inline T max_##t(T a, T b) { return a > b ? a : b; }
 WEFT_MAX(i8, int8_t) WEFT_MAX(u8, uint8_t) WEFT_MAX(i16, int16_t) WEFT_MAX(u16, uint16_t) WEFT_MAX(i32, int32_t)
-#define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { return a < b || b != b ? b : a; }
+#define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { T m = b > a ? b : a; return b != b ? b : m; }
 WEFT_FMAX(f32, float) WEFT_FMAX(f64, double)
 WEFT_MAX(u32, uint32_t) WEFT_MAX(i64, int64_t) WEFT_MAX(u64, uint64_t)
 ` + pastInstructions + lessInstructions + maskedInstructions + registerInstructions + wideningInstructions + halfInstructions + dotInstructions + expInstructions + matrixInstructions

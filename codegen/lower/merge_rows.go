@@ -14,6 +14,7 @@ const (
 	leastMergeRows = 4  // parts that are worth it
 	mostMergeRows  = 64 // parts
 	leastLine      = 64 // neighbours of a part
+	mostLines      = 16 // such parts: what lies in rows apart shares places of a cache
 	mergeScan      = 64 // elements that are written while one place is looked at, that of an element which is not the part's
 )
 
@@ -55,24 +56,26 @@ func mergeRows(s *codegen.Spec, limits codegen.NestLimits) *codegen.Spec {
 	}
 	if rows > 1 || codegen.FromData(to) {
 		id, t := codegen.NextRange(s), s.Home
-		part, in, by := t.Range(id, codegen.CeilDiv(n, rows), ""), t.Range(id+1, rows, ""), t.Index(rows)
+		part, by := t.Range(id, codegen.CeilDiv(n, rows), ""), t.Index(rows)
 		begin := part.Mul(by)
-		at := begin.Add(in)
-		fill = substituted(t, fill, row, at)
-		fill.Axes = append([]*uop.UOp{part, in}, fill.Axes[1:]...)
-		if n%rows != 0 {
-			fill.Gate = at.Less(t.Index(n))
+		inPart := func(o *codegen.Out, id, at int) { // row is one of part, at this place among the axes
+			in := t.Range(id, rows, "")
+			x := begin.Add(in)
+			*o = substituted(t, *o, row, x)
+			o.Axes[0] = part
+			o.Axes = slices.Insert(o.Axes, at, in)
+			if n%rows != 0 {
+				o.Gate = codegen.OrTrue(t, o.Gate).And(x.Less(t.Index(n)))
+			}
 		}
 		if codegen.FromData(to) {
+			inPart(&fill, id+1, 1)
 			merge.Axes, merge.Index = append([]*uop.UOp{part}, merge.Axes...), slices.Clone(merge.Index)
 			merge.Gate = codegen.OrTrue(t, merge.Gate).And(to.IDiv(by).Equal(part))
 			merge.Index[0] = begin.Add(to.Mod(by))
 		} else {
-			merge = substituted(t, merge, row, at)
-			merge.Axes = append(append([]*uop.UOp{part}, merge.Axes[1:]...), in)
-			if n%rows != 0 {
-				merge.Gate = codegen.OrTrue(t, merge.Gate).And(fill.Gate)
-			}
+			inPart(&fill, id+1, len(fill.Axes))
+			inPart(&merge, id+2, len(merge.Axes))
 		}
 	}
 	out := *s
@@ -107,7 +110,7 @@ func keptAxis(fill, merge *codegen.Out, least int) int {
 
 // lineBlock is how many neighbours of n are one part.
 func lineBlock(n int) int {
-	size := max(leastLine, codegen.CeilDiv(n, mostMergeRows))
+	size := max(leastLine, codegen.CeilDiv(n, mostLines))
 	for k := size; k < 2*size; k++ {
 		if n%k == 0 {
 			return k
