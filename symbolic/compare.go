@@ -58,7 +58,7 @@ func (x *index) multiplyOut(l *linear, t Term) *linear {
 func (x *index) coarser(l *linear) *linear {
 	all := 0
 	for _, t := range l.terms {
-		all = gcd(all, abs(t.Coef))
+		all = GCD(all, abs(t.Coef))
 	}
 	best := 0
 	var form *linear
@@ -91,7 +91,7 @@ func (x *index) equal(l *linear) *uop.UOp {
 		if u := x.equations(l, abs(t.Coef)); u != nil {
 			return u
 		}
-		all = gcd(all, abs(t.Coef))
+		all = GCD(all, abs(t.Coef))
 	}
 	if u := x.equations(l, all); u != nil {
 		return u

@@ -70,8 +70,8 @@ func (x *index) coarse(r *linear, n int) (d int, a, b *linear) {
 	all := n
 	var tried []int
 	for _, t := range r.terms {
-		all = gcd(all, abs(t.Coef))
-		if d := gcd(abs(t.Coef), n); d > 1 && !slices.Contains(tried, d) {
+		all = GCD(all, abs(t.Coef))
+		if d := GCD(abs(t.Coef), n); d > 1 && !slices.Contains(tried, d) {
 			tried = append(tried, d)
 		}
 	}
@@ -104,7 +104,8 @@ func (x *index) divides(l *linear, d int) (a, b *linear) {
 	return a.shift(m), b.shift(-m * d)
 }
 
-func gcd(a, b int) int {
+// GCD is the largest number that divides both; 0 is divided by all.
+func GCD(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
 	}

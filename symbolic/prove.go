@@ -123,7 +123,7 @@ func (x *index) combined(l *linear, n int, sums *int) span {
 			if c == 0 || *sums < 0 {
 				continue
 			}
-			g := gcd(abs(c), abs(t.Coef))
+			g := GCD(abs(c), abs(t.Coef))
 			d, by := abs(t.Coef)/g, c/g // d·l = by·f + rest
 			if t.Coef < 0 {
 				by = -by
@@ -192,7 +192,7 @@ func reduced(sum *linear, s span) fact {
 	}
 	g := 0
 	for _, t := range sum.terms {
-		g = gcd(g, abs(t.Coef))
+		g = GCD(g, abs(t.Coef))
 	}
 	f := fact{s: s}
 	for _, t := range sum.terms {

@@ -91,14 +91,8 @@ func (c *streamer) streamAlong(best *uop.UOp, cost float64) []codegen.Directive 
 		}
 		free++
 	}
-	if n := len(order) - 1; best == nil && free > n && n > 0 { // what is one with others is divided at each element
-		all := 1
-		for _, name := range order[:n] {
-			all *= sizes[name]
-		}
-		if all >= shareAxes/4 {
-			free = n
-		}
+	if n := len(order) - 1; best == nil && free > n && n > 0 && c.count(c.Facts.Set(c.Kernel.Outs[c.g.Outs[0]].Axes...)) >= sizes[order[n]]*shareAxes/4 {
+		free = n // what is one with others is divided at each element
 	}
 	serial := order
 	if total := cost * float64(c.width()); total > threadWork {

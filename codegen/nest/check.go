@@ -171,7 +171,7 @@ func (k *Kernel) lowest(o codegen.Out, x, r *uop.UOp) (low affine.Form) {
 	a, row := k.Facts.Form(x), 0
 	for _, t := range a.Terms {
 		if t.Node.Op() != uop.Range {
-			row = gcd(row, codegen.Abs(t.Coef))
+			row = symbolic.GCD(row, codegen.Abs(t.Coef))
 		}
 	}
 	reach := 1

@@ -95,7 +95,7 @@ func (k *Kernel) inRows(at []gatedAt, r *uop.UOp) bool {
 	for _, a := range at {
 		for _, t := range a.Terms {
 			if codegen.Abs(t.Coef) >= reach && t.Node != r {
-				apart = gcd(apart, codegen.Abs(t.Coef))
+				apart = symbolic.GCD(apart, codegen.Abs(t.Coef))
 			}
 		}
 	}
@@ -108,14 +108,6 @@ func (k *Kernel) inRows(at []gatedAt, r *uop.UOp) bool {
 		}
 		return a.Coeff(r) != size || !symbolic.Under(k.Table, a.gate).Within(rest.Node(k.Table), size)
 	})
-}
-
-// gcd is the largest number that divides both; 0 is divided by all.
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // SharesRows says that threads may share the rows that all nests of a Spec go through: see sharedRow.
