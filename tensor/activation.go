@@ -147,8 +147,8 @@ var normalTail = []float64{-0.9999999403953552, -1.1511071920394897, -0.45920011
 // GELUTanh is the approximation of GELU by Tanh.
 func (t *Tensor) GELUTanh() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
-		in := x.Add(x.Mul(x).Mul(x).Mul(x.Float(0.044715))).Mul(x.Float(math.Sqrt(2 / math.Pi)))
-		return x.Mul(tanh(in).Add(x.Int(1)).Mul(x.Float(0.5)))
+		in := x.Add(x.Mul(x).Mul(x).Mul(x.Float(0.044715))).Mul(x.Float(2 * math.Sqrt(2/math.Pi)))
+		return x.Mul(sigmoid(in)) // (1 + tanh(v/2))/2 is sigmoid(v)
 	})
 }
 
