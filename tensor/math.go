@@ -274,16 +274,15 @@ func (t *Tensor) Abs() *Tensor {
 	case t.DType() == dtype.Bool || t.DType().IsUnsigned():
 		return t.same()
 	case t.DType().IsFloat():
-		return t.like(absolute(u))
+		return t.like(absolute(u).Derive(u, sign(u)))
 	}
 	return t.like(u.Less(u.Int(0)).Where(u.Neg(), u))
 }
 
-// absolute is a float without its sign bit.
+// absolute makes −0 to 0.
 func absolute(u *uop.UOp) *uop.UOp {
-	b := u.Bitcast(unsignedOf(u.DType()))
-	rest := b.Const(uop.Value(1)<<(b.DType().Bits()-1) - 1)
-	return b.And(rest).Bitcast(u.DType()).Derive(u, sign(u))
+	zero := u.Int(0)
+	return u.Less(zero).Where(u.Neg(), u.Equal(zero).Where(zero, u))
 }
 
 // Sign is −1, 0 or 1; of NaN it is 0, as PyTorch has it.

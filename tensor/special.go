@@ -18,12 +18,7 @@ func byPrecision(x *uop.UOp, tables [2][]float64) []float64 {
 }
 
 // withSign is x with the sign of s, for x ≥ 0; NaN stays.
-func withSign(x, s *uop.UOp) *uop.UOp {
-	u := unsignedOf(x.DType())
-	b := s.Bitcast(u)
-	v := x.Bitcast(u).Or(b.And(b.Const(uop.Value(1) << (u.Bits() - 1)))).Bitcast(x.DType())
-	return v.Derive(x, s.Less(s.Int(0)).Where(x.Int(-1), x.Int(1)))
-}
+func withSign(x, s *uop.UOp) *uop.UOp { return s.Less(s.Int(0)).Where(x.Neg(), x) }
 
 var (
 	// erfInvNear are of erfinv(x)/x in w − 5/2, w = −log(1 − x²) < 5, to 4e-9.

@@ -173,7 +173,7 @@ func tanh(x *uop.UOp) *uop.UOp {
 	over := near.Where(sq.Mul(polynomial(sq, c[0]...)), x.Int(-2))
 	r := over.Div(near.Where(polynomial(sq, c[1]...), e.Add(one)))
 	m := near.Where(a, one)
-	v := withSign(m.Add(m.Mul(r)), x)
+	v := zeroStays(x, withSign(m.Add(m.Mul(r)), x))
 	return v.Derive(x, one.Sub(v.Mul(v)))
 }
 
@@ -239,7 +239,7 @@ func erf(x *uop.UOp) *uop.UOp {
 	s := x.Cast(dtype.F32)
 	a := absolute(s)
 	v := s.Int(1).Sub(polynomial(s.Float(4).Less(a).Where(s.Float(4), a).Sub(s.Float(2.5)), erfFar...).Exp2())
-	v = withSign(a.Less(s.Int(1)).Where(a.LooseMulAdd(polynomial(a.Mul(a), erfNear...), a), v), s)
+	v = zeroStays(s, withSign(a.Less(s.Int(1)).Where(a.LooseMulAdd(polynomial(a.Mul(a), erfNear...), a), v), s))
 	return v.Cast(x.DType()).Derive(x, gauss(x))
 }
 
@@ -261,7 +261,7 @@ func erf64(x *uop.UOp) *uop.UOp {
 	over := near.Where(sq.Mul(polynomial(sq, erfNear64[0]...)), polynomial(a, erfFar64[0]...))
 	r := over.Div(near.Where(polynomial(sq, erfNear64[1]...), polynomial(a, erfFar64[1]...)))
 	m := near.Where(a, softExp(sq.Neg()).Neg())
-	return withSign(near.Where(a.Mul(x.Float(2/math.SqrtPi)), one).Add(m.Mul(r)), x)
+	return zeroStays(x, withSign(near.Where(a.Mul(x.Float(2/math.SqrtPi)), one).Add(m.Mul(r)), x))
 }
 
 // Coefficients of erf(t)/t − 1 in t² for t ≤ 1, and of log₂(1 − erf(t)) in t − 5/2 for 1 ≤ t ≤ 4, where erf is 1 in float32:
