@@ -167,13 +167,14 @@ func tanh(x *uop.UOp) *uop.UOp {
 	if x.DType().Size() == 8 {
 		c, edge = tanh64, 0.6
 	}
-	one, a := x.Int(1), absolute(x)
+	one, below := x.Int(1), x.Less(x.Int(0))
+	a := below.Where(x.Neg(), x)
 	sq, near := a.Mul(a), a.Less(x.Float(edge))
 	e := x.Float(20).Less(a).Where(x.Float(20), a).Mul(x.Float(2 * math.Log2E)).Exp2()
 	over := near.Where(sq.Mul(polynomial(sq, c[0]...)), x.Int(-2))
 	r := over.Div(near.Where(polynomial(sq, c[1]...), e.Add(one)))
-	m := near.Where(a, one)
-	v := zeroStays(x, withSign(m.Add(m.Mul(r)), x))
+	m := near.Where(x, below.Where(one.Neg(), one))
+	v := m.Mul(one.Add(r)) // of −0 it is −0
 	return v.Derive(x, one.Sub(v.Mul(v)))
 }
 
@@ -237,9 +238,10 @@ func erf(x *uop.UOp) *uop.UOp {
 		return erf64(x).Derive(x, gauss(x))
 	}
 	s := x.Cast(dtype.F32)
-	a := absolute(s)
+	below := s.Less(s.Int(0))
+	a := below.Where(s.Neg(), s)
 	v := s.Int(1).Sub(polynomial(s.Float(4).Less(a).Where(s.Float(4), a).Sub(s.Float(2.5)), erfFar...).Exp2())
-	v = zeroStays(s, withSign(a.Less(s.Int(1)).Where(a.LooseMulAdd(polynomial(a.Mul(a), erfNear...), a), v), s))
+	v = a.Less(s.Int(1)).Where(s.LooseMulAdd(polynomial(a.Mul(a), erfNear...), s), below.Where(v.Neg(), v))
 	return v.Cast(x.DType()).Derive(x, gauss(x))
 }
 
