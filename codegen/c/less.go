@@ -7,8 +7,8 @@ import (
 )
 
 // lessInstructions are the machine's for WEFT_LESS_type(a, b, x, y), which is x where a < b and else y, and for WEFT_MIN_type(a, b), which is
-// just a < b ? a : b, NaN and zeros included, as WEFT_MORE_type(a, b) is a < b ? b : a. gcc 12 makes two instructions of a choice by a mask beside the comparison. WEFT_MAX_type is the
-// greater one, where NaN wins.
+// just a < b ? a : b, NaN and zeros included, as WEFT_MORE_type(a, b) is a < b ? b : a. gcc 12 makes two instructions of a choice by a mask beside
+// the comparison. WEFT_MAX_type is the greater one, where NaN wins.
 const lessInstructions = `#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
 #define WEFT_LESS_f32x16(a, b, x, y) __builtin_ia32_blendmps_512_mask(y, x, __builtin_ia32_cmpps512_mask(a, b, 17, (unsigned short)-1, 4))
 #define WEFT_LESS_i32x16(a, b, x, y) __builtin_ia32_blendmd_512_mask(y, x, __builtin_ia32_cmpd512_mask(a, b, 1, (unsigned short)-1))
