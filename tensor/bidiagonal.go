@@ -74,7 +74,7 @@ func bisect(d, e *Tensor) *Tensor {
 	bound := most.Eq(0).Where(1, most.Mul(4)).Contiguous() // so that all values are at most 1/2
 	c := newCount(d.Div(bound).Square(), e.Div(bound).Square(), func(shift, ratio *Tensor) *Tensor { return shift.Mul(ratio) })
 	room := arange(c.n).RSub(c.n - 1).To(d.DType())
-	bits := fallingBits(d)
+	bits := fallingBits(d, lowBits(d.DType()))
 	found := bits[0].Mul(0).Expand(d.Shape()...).Contiguous()
 	for _, bit := range bits {
 		more := found.Add(bit)

@@ -10,7 +10,7 @@ import (
 // fewColumns is the size up to which matrices are not cut into blocks.
 const fewColumns = 24
 
-// eliminate solves a·x = b, where b may be nil, without derivatives. It gives, as a last axis, the pivots too, signed by the exchanges.
+// eliminate solves a·x = b, where b may be nil, without derivatives. It gives, as a last axis, the pivots too, whose signs exchanges may have changed.
 func eliminate(a, b *Tensor) (x, pivots *Tensor) {
 	n := a.Dim(-1)
 	if n > fewColumns {
@@ -52,9 +52,6 @@ func (t *Tensor) inverse() (y, pivots *Tensor) {
 
 func eliminateInBlocks(a, b *Tensor) (x, pivots *Tensor) {
 	n, kind := a.Dim(-1), a.DType()
-	if b == nil {
-		b = a.Narrow(-1, 0, 0)
-	}
 	x, o := reduce(a, b)
 	order, pivots := o.found(n)
 	return x.like(x.node().Gather(order.Expand(x.Shape()...).node(), x.Rank()-2)).To(kind), pivots.To(kind)
@@ -72,15 +69,27 @@ func (o *exchanges) order(first *Tensor, n int) *Tensor {
 	return o.steps().Eq(step).Where(o.rows.column(), 0).Sum(-1).To(dtype.I32).Unsqueeze(-1)
 }
 
-// found are the rows of all steps and the pivots, whose product has the sign that exchanging the rows gives it.
+// found are the rows of all steps and the pivots.
 func (o *exchanges) found(n int) (order, pivots *Tensor) {
 	order = o.order(Full(0, dtype.I32, 1), n).Contiguous()
+	pivots = o.rows.Narrow(-2, 1, 1).T()
+	return order, pivots.like(pivots.node().Gather(order.node(), pivots.Rank()-2)).Squeeze(-1)
+}
+
+// determinantPivots are pivots whose product is the determinant: exchanges of rows, of which there are an odd number if as many pairs of
+// rows are out of order, change its sign.
+func (t *Tensor) determinantPivots() *Tensor {
+	n := t.Dim(-1)
+	if n <= fewColumns {
+		_, pivots := eliminate(t, nil)
+		return pivots
+	}
+	_, o := reduce(t, t.Narrow(-1, 0, 0))
+	order, pivots := o.found(n)
 	place := arange(n)
 	swapped := place.Unsqueeze(1).Lt(place).And(order.T().Lt(order))
 	odd := swapped.To(dtype.I32).Sum(-1, -2).Unsqueeze(-1).Mod(2).Eq(1)
-	pivots = o.rows.Narrow(-2, 1, 1).T()
-	pivots = pivots.like(pivots.node().Gather(order.node(), pivots.Rank()-2)).Squeeze(-1)
-	return order, odd.And(place.Eq(0)).Where(pivots.Neg(), pivots)
+	return odd.And(place.Eq(0)).Where(pivots.Neg(), pivots).To(t.DType())
 }
 
 // reduce eliminates the columns of a in blocks. With b, it gives what b becomes, and else in the place of a what an identity beside it

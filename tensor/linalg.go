@@ -275,8 +275,7 @@ func (t *Tensor) Det() *Tensor {
 	if n <= 4 {
 		return t.expansion(0, []int{0, 1, 2, 3}[:n])
 	}
-	_, pivots := eliminate(t, nil)
-	d := zeroPast(pivots).Prod(-1)
+	d := zeroPast(t.determinantPivots()).Prod(-1)
 	inverse, _ := t.inverse()
 	return statedAll("Det", []*Tensor{d, inverse}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
 		d, inverse, t := v[0], v[1], in[0]
@@ -309,8 +308,7 @@ func zeroPast(pivots *Tensor) *Tensor { return pivots.IsFinite().Where(pivots, 1
 // SlogDet gives the sign of the determinant and the logarithm of its absolute value.
 func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
 	t.square("SlogDet")
-	_, pivots := eliminate(t, nil)
-	pivots = zeroPast(pivots)
+	pivots := zeroPast(t.determinantPivots())
 	l := pivots.Abs().Log().Sum(-1)
 	inverse, _ := t.inverse()
 	return pivots.Sign().Prod(-1), statedAll("SlogDet", []*Tensor{l, inverse}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {

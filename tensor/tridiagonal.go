@@ -103,22 +103,36 @@ func leaves(d, e *Tensor) (w, v *Tensor) {
 
 // secular solves 1 + Σ z²/(d−x) = 0 for all x. Poles d that are nearly equal, and parts of z that are nearly zero, would be taken out
 // of the matrix; instead they are kept apart from each other and from zero by less than rounding does, which keeps all sizes as they are. An x
-// is found as its distance from the nearest pole, bit by bit of its binary form, so that differences from poles are exact but for rounding.
+// is found as its distance from the nearest pole, so that differences from poles are exact but for rounding: the exponent and a few bits of the
+// fraction one by one, the others by Newton's method, which doubles their number with each step.
 type secular struct {
 	least, apart float64
 	bits         []*Tensor
+	steps        int
 }
+
+// fractionBits is how many bits of a fraction are found before Newton's method begins.
+const fractionBits = 4
 
 func newSecular(w *Tensor, n int) *secular {
 	unit := precision(w.DType())
-	return &secular{least: math.Pow(unit/8, 2), apart: unit / 4 / float64(n), bits: fallingBits(w)}
+	s := &secular{least: math.Pow(unit/8, 2), apart: unit / 4 / float64(n)}
+	digits := w.DType().Digits()
+	s.bits = fallingBits(w, lowBits(w.DType())-digits+1+fractionBits)
+	for n := fractionBits; n < digits; n *= 2 {
+		s.steps++
+	}
+	return s
 }
 
-// fallingBits are the bits, each a number by itself, of floats of t's type that are at least 0 and less than 2, from the highest on.
-func fallingBits(t *Tensor) []*Tensor {
-	bit, n := t.ints([]int32{1 << 29}, 1), 30
+// lowBits is how many bits floats have that are at least 0 and less than 2: all but the sign and the highest of the exponent.
+func lowBits(d dtype.DType) int { return d.Bits() - 2 }
+
+// fallingBits are the n highest bits, each a number by itself, of floats of t's type that are at least 0 and less than 2, from the highest on.
+func fallingBits(t *Tensor, n int) []*Tensor {
+	bit := t.ints([]int32{1 << 29}, 1)
 	if t.DType() == dtype.F64 {
-		bit, n = bit.To(dtype.I64).Mul(1<<32).Contiguous(), 62
+		bit = bit.To(dtype.I64).Mul(1 << 32).Contiguous()
 	}
 	out := make([]*Tensor, 0, n)
 	for range n {
@@ -156,6 +170,31 @@ func (p *poles) function(value, place, at *Tensor) *Tensor {
 	return p.share.Unsqueeze(-2).Div(p.off(value.Unsqueeze(-1), place.Unsqueeze(-1), at.Unsqueeze(-1))).Sum(-1).Add(1)
 }
 
+// functionAndSlope gives the derivative beside the value.
+func (p *poles) functionAndSlope(value, place, at *Tensor) (f, slope *Tensor) {
+	one := p.off(value.Unsqueeze(-1), place.Unsqueeze(-1), at.Unsqueeze(-1)).Reciprocal()
+	term := p.share.Unsqueeze(-2).Mul(one)
+	f, slope = term.Sum(-1).Add(1), term.Mul(one).Sum(-1)
+	if p.squared { // the derivative of (d−x)(d+x) is −2x
+		slope = slope.Mul(value.Add(place.Mul(p.apart)).Add(at).Mul(2))
+	}
+	return f, slope
+}
+
+// newton finds the zeros at distances between lo and hi from origins, on a side of them. It is applied to the functions times the distance,
+// which have no pole at the origin.
+func (s *secular) newton(p *poles, origin, place, side, lo, hi *Tensor) *Tensor {
+	lo, hi = lo.Contiguous(), hi.Contiguous()
+	t := lo.Add(hi).Mul(0.5).Contiguous()
+	for range s.steps {
+		at := t.Mul(side)
+		f, slope := p.functionAndSlope(origin, place, at)
+		next := t.Sub(t.Mul(f).Div(f.Add(at.Mul(slope))))
+		t = next.Gt(lo).Where(next.Minimum(hi), lo).Contiguous() // lo, too, for what is not a number
+	}
+	return t
+}
+
 // solve gives the zeros x of the functions of poles w and numerators, the distances of all poles, or of their squares, from each, and the
 // sizes of the elements of vectors for which they are exact zeros.
 func (s *secular) solve(w, share *Tensor, squared bool) (x, off, size *Tensor, p *poles) {
@@ -184,7 +223,7 @@ func (s *secular) solve(w, share *Tensor, squared bool) (x, off, size *Tensor, p
 		beyond := p.function(origin, place, at.Mul(side)).Mul(side).Lt(0).And(at.Le(most))
 		found = beyond.Where(more, found).Contiguous()
 	}
-	at := found.Bitcast(kind).Mul(side).Contiguous()
+	at := s.newton(p, origin, place, side, found.Bitcast(kind), found.Add(s.bits[len(s.bits)-1]).Bitcast(kind).Minimum(most)).Mul(side).Contiguous()
 
 	left := is.Unsqueeze(1).Lt(p.place.Unsqueeze(-2)) // of the poles, which stand in the last axis
 	pole := p.off(left.Where(sorted.Unsqueeze(-1), next.Unsqueeze(-1)), left.Where(is.Unsqueeze(1), is.Add(1).Unsqueeze(1)), Full(0, kind, 1))

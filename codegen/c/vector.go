@@ -142,7 +142,7 @@ func (r *renderer) mathHelper(what, name, v, e string) {
 		strings.ToUpper(what), v, name, args, params, lanes))
 }
 
-// low spells the low 32 bits of an index with one element per lane. Sums and products of the low bits are those of the index.
+// low spells the low 32 bits of an index with one element per lane. Sums, products and choices of the low bits are those of the index.
 func (r *renderer) low(u *uop.UOp) string {
 	e := elem(dtype.I32)
 	switch {
@@ -156,6 +156,8 @@ func (r *renderer) low(u *uop.UOp) string {
 		return "(" + r.low(u.At(0)) + " + " + r.low(u.At(1)) + ")"
 	case u.Op() == uop.Mul:
 		return "(" + r.low(u.At(0)) + " * " + r.low(u.At(1)) + ")"
+	case u.Op() == uop.Where && !loads(u):
+		return r.selectLanes(e, r.maskOf(u.At(0), elemBits[e]), r.low(u.At(1)), r.low(u.At(2)))
 	case u.Op() == uop.Cast && u.At(0).DType() == dtype.I32:
 		return r.vexpr(u.At(0))
 	}

@@ -84,11 +84,16 @@ func (d *Device) steps(l *loaded) error {
 	return nil
 }
 
-// job is a launch of a kernel on the arrays whose addresses are in table.
+// job is a launch of a kernel on the arrays whose addresses are in table. How long it takes depends on the variables, if there are any; else
+// it is timed first if it may be short.
 func (d *Device) job(k *plan.Kernel, function uintptr, table []uintptr, vars []int32) job {
 	threads, least := d.shares(k)
-	return job{kernel: function, buf: address(table), vars: address(vars), scratch: address(d.pool.places), n: k.Threads, threads: threads, least: least,
+	j := job{kernel: function, buf: address(table), vars: address(vars), scratch: address(d.pool.places), n: k.Threads, threads: threads, least: least,
 		takes: int32(min(takes(k), math.MaxInt32))}
+	if ns := takes(k); len(vars) == 0 && ns > 0 && ns < maybeAlone {
+		j.trials, j.alone = trials, soon
+	}
+	return j
 }
 
 // What a thread is taken to do in a nanosecond, for deciding how many threads are worth
@@ -96,10 +101,13 @@ func (d *Device) job(k *plan.Kernel, function uintptr, table []uintptr, vars []i
 const (
 	flopsPerNs = 16
 	bytesPerNs = 8
-	alone      = 30e3 // ns; shorter kernels stay on one thread: a fork and join costs some µs
-	callNs     = 5e3  // no share should be shorter
-	flopsStore = 50   // that a thread could do while it brings an element into scratch
-	fewBefore  = 8    // of how much of a share's time goes into what each call does before it, one part at most
+	alone      = 30e3  // ns; shorter kernels stay on one thread: a fork and join costs some µs
+	maybeAlone = 400e3 // ns; kernels that tile what they read are up to fourteen times as fast as that, and shorter ones are timed
+	trials     = 2     // times: the first run finds nothing in caches.
+	soon       = 8e3   // ns; those that take less stay on one thread, too: what others wrote and read lies in another processor's caches
+	callNs     = 5e3   // no share should be shorter
+	flopsStore = 50    // that a thread could do while it brings an element into scratch
+	fewBefore  = 8     // of how much of a share's time goes into what each call does before it, one part at most
 )
 
 // takes is how many ns one thread needs for k, about; 0 if nothing is known.

@@ -43,6 +43,7 @@ type job struct {
 	kernel, buf, vars, scratch uintptr // scratch: addresses of each thread's
 	n, least, threads          int32   // least: smallest share worth a call
 	takes                      int32   // ns, about; 0: not known
+	trials, alone              int32   // how many runs are still timed on one thread, and how many ns one may take so that it stays there
 }
 
 // crew is what threads share, as the C text knows it.
@@ -53,7 +54,7 @@ type crew struct {
 	keen, patient, slice       int64
 	_                          [3]int64
 	job                        job
-	_                          [2]int64
+	_                          int64
 }
 
 // The state of the crew.

@@ -16,6 +16,7 @@ typedef struct {
 	const void *var; // of a copy: its bytes, and those of an iteration
 	char *const *scratch; // of each thread
 	int32_t n, least, threads, takes; // takes: ns, about; 0: not known
+	int32_t trials, alone; // how many runs are still timed on one thread, and how many ns one may take so that it stays there
 } weft_job;
 
 // What changes hands has a cache line of its own.
@@ -117,13 +118,23 @@ static void weft_shares(weft_crew_t *c, const weft_job *j, int32_t thread) {
 	}
 }
 
+// Try does a job that may be too short for threads on one of them, where it stays if that did not take long.
+static void weft_try(weft_job *j) {
+	int64_t start = weft_now();
+	weft_share(j, 0, 0, j->n);
+	int64_t took = weft_now() - start;
+	j->trials--;
+	if (took >= 0 && took < j->alone)
+		j->threads = 1;
+}
+
 // Lead does the jobs from at on. It ends early where followers are to be woken (call again for the same job, begun), the last one is to be
 // waited for or the slice is over (call again for the next).
-static intptr_t weft_lead(weft_crew_t *c, const weft_job *jobs, intptr_t count, intptr_t at, intptr_t begun) {
+static intptr_t weft_lead(weft_crew_t *c, weft_job *jobs, intptr_t count, intptr_t at, intptr_t begun) {
 	const int64_t look = 20000; // ns of work after which it looks at the clock, which takes as long as a short job
 	int64_t start = weft_now(), worked = 0;
 	for (intptr_t i = at; i < count; i++, begun = 0) {
-		const weft_job *j = &jobs[i];
+		weft_job *j = &jobs[i];
 		if (worked >= look) {
 			if (weft_now() - start >= c->slice)
 				return i << 3 | WEFT_LATE;
@@ -132,6 +143,10 @@ static intptr_t weft_lead(weft_crew_t *c, const weft_job *jobs, intptr_t count, 
 		worked += j->takes > 0 ? j->takes : look;
 		if (j->threads <= 1 || j->n <= 1) {
 			weft_share(j, 0, 0, j->n);
+			continue;
+		}
+		if (j->trials > 0) {
+			weft_try(j);
 			continue;
 		}
 		if (!begun) {
@@ -180,6 +195,6 @@ static intptr_t weft_follow(weft_crew_t *c, intptr_t thread, intptr_t last) {
 #endif
 
 // The threads are one function: with jobs it leads, without it follows.
-intptr_t weft_crew(weft_crew_t *c, const weft_job *jobs, intptr_t count, intptr_t at, intptr_t begun) {
+intptr_t weft_crew(weft_crew_t *c, weft_job *jobs, intptr_t count, intptr_t at, intptr_t begun) {
 	return jobs ? weft_lead(c, jobs, count, at, begun) : weft_follow(c, count, at);
 }
