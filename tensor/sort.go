@@ -42,22 +42,41 @@ func (t *Tensor) alongSome(op string, axis *int) *Tensor {
 // the axis goes.
 func (t *Tensor) Mode(axis int) (value, index *Tensor) {
 	s := t.alongSome("Mode", &axis)
-	n := s.Dim(axis)
-	key := sortKey(s.node().Detach(), false)
-	wide := slices.Insert(slices.Clone(s.shape()), axis, n)
-	i := spread(key.Reshape(slices.Insert(slices.Clone(s.shape()), axis+1, 1)...), wide)
-	j := spread(key.Reshape(slices.Insert(slices.Clone(s.shape()), axis, 1)...), wide)
+	mode := modeInOrder
+	if s.Dim(axis) <= countAcross {
+		mode = modeByPairs
+	}
+	at := mode(s, axis).Reshape(with(s.shape(), axis, 1)...)
+	out := without(s.shape(), axis)
+	return s.like(s.node().Gather(at, axis)).Reshape(out...), s.like(at).Reshape(out...)
+}
+
+// modeInOrder finds where the most frequent value was last as the longest run in the order of the elements.
+func modeInOrder(t *Tensor, axis int) *uop.UOp {
+	order := t.argSort(axis, false)
+	key := sortKey(t.node().Detach(), false).Gather(order, axis).Contiguous()
+	i := alongAxis(iota(t.Dim(axis), dtype.I32), axis, t.shape())
+	before := key.Gather(i.Max(i.Int(1)).Add(i.Int(-1)), axis)
+	begin := key.Equal(before).And(i.Equal(i.Int(0)).Not()).Where(i.Int(0), i).Scan(uop.MaxOf, axis)
+	last := largest(i.Sub(begin), axis).Part(1)
+	return order.Gather(last.Reshape(with(t.shape(), axis, 1)...), axis)
+}
+
+// modeByPairs finds it by comparing all elements with each other.
+func modeByPairs(t *Tensor, axis int) *uop.UOp {
+	shape, n := t.shape(), t.Dim(axis)
+	key := sortKey(t.node().Detach(), false)
+	wide := slices.Insert(slices.Clone(shape), axis, n)
+	i := spread(key.Reshape(slices.Insert(slices.Clone(shape), axis+1, 1)...), wide)
+	j := spread(key.Reshape(slices.Insert(slices.Clone(shape), axis, 1)...), wide)
 	keep := func(u *uop.UOp, m uop.Monoid) *uop.UOp {
-		return spread(u.Reduce(m, axis).Reshape(with(s.shape(), axis, 1)...), s.shape())
+		return spread(u.Reduce(m, axis).Reshape(with(shape, axis, 1)...), shape)
 	}
 	count := i.Equal(j).Cast(dtype.I32).Reduce(uop.Sum, axis+1)
 	most := count.Equal(keep(count, uop.MaxOf))
 	least := keep(most.Where(key.Not(), key.Const(uop.Least(key.DType()))), uop.MaxOf).Not()
-	at := alongAxis(iota(n, dtype.I32), axis, s.shape())
-	at = most.And(key.Equal(least)).Where(at, at.Int(-1)).Reduce(uop.MaxOf, axis)
-	at = at.Reshape(with(s.shape(), axis, 1)...)
-	out := without(s.shape(), axis)
-	return s.like(s.node().Gather(at, axis)).Reshape(out...), s.like(at).Reshape(out...)
+	at := alongAxis(iota(n, dtype.I32), axis, shape)
+	return most.And(key.Equal(least)).Where(at, at.Int(-1)).Reduce(uop.MaxOf, axis)
 }
 
 // sortKey maps values to integers in the same order (reversed when descending): equal values have equal keys, so

@@ -112,6 +112,43 @@ func sorts[T tensor.Element](t *testing.T, b *bench, d dtype.DType, random func(
 					}
 				}
 			}
+			if x.Dim(axis) > 0 {
+				modes(t, x, axis, compare)
+			}
 		}
+	}
+}
+
+// modes compares the most frequent values, and where they are last, with those that counting in order gives.
+func modes[T tensor.Element](t *testing.T, x *tensor.Tensor, axis int, compare func(a, b T) int) {
+	ctx := context.Background()
+	value, index := x.ModeKeep(axis)
+	in, value, index := x.Transpose(axis, -1), value.Transpose(axis, -1), index.Transpose(axis, -1)
+	require.NoError(t, tensor.Realize(ctx, in, value, index))
+	all, err := tensor.Data[T](ctx, in)
+	require.NoError(t, err)
+	got, err := tensor.Data[T](ctx, value)
+	require.NoError(t, err)
+	at, err := tensor.Data[int32](ctx, index)
+	require.NoError(t, err)
+	n := x.Dim(axis)
+	for i := range at {
+		row := all[i*n : i*n+n]
+		order := make([]int32, n)
+		for k := range order {
+			order[k] = int32(k)
+		}
+		slices.SortStableFunc(order, func(i, j int32) int { return compare(row[i], row[j]) })
+		var want, most, run int32
+		for k, o := range order {
+			if run++; k == 0 || compare(row[o], row[order[k-1]]) != 0 {
+				run = 1
+			}
+			if run > most {
+				most, want = run, o
+			}
+		}
+		require.Equal(t, want, at[i], "%v along %d", x, axis)
+		require.Zero(t, compare(row[want], got[i]), "%v along %d", x, axis)
 	}
 }
