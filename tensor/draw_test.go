@@ -43,3 +43,18 @@ func TestDraws(t *testing.T) {
 	y := tensor.Randn(20000).AlphaDropout(.3)
 	require.InDeltaSlice(t, []float64{0, 1}, floats(t, tensor.Stack(0, y.Mean(), y.Var(1))), .05)
 }
+
+// Of many categories, most of which have no weight, those that have are drawn in proportion.
+func TestDrawsOfManyCategories(t *testing.T) {
+	tensor.Seed(11)
+	const n, draws = 5000, 100_000
+	at := tensor.Arange(n)
+	w := at.Mod(7).Eq(3).Where(at.Mod(21).Eq(3).Where(2, 1), 0).To(dtype.F32)
+	one := w.Multinomial(draws, tensor.Sampling{Replace: true})
+	two := tensor.Stack(0, w, w.Flip(0)).Multinomial(draws, tensor.Sampling{Replace: true})
+	none := w.Eq(0).To(dtype.F32)
+	require.Equal(t, []float64{0, 0, 0}, floats(t, tensor.Stack(0, none.Gather(0, one).Sum(), none.Gather(0, two.Select(0, 0)).Sum(), none.Flip(0).Gather(0, two.Select(0, 1)).Sum())))
+	heavy := w.Eq(2).To(dtype.F32)
+	require.InDeltaSlice(t, []float64{.5, .5, .5}, floats(t, tensor.Stack(0, heavy.Gather(0, one).Mean(), heavy.Gather(0, two.Select(0, 0)).Mean(), heavy.Flip(0).Gather(0, two.Select(0, 1)).Mean())), .01)
+	require.Greater(t, floats(t, one.To(dtype.F32).Std(1))[0], 1300.) // evenly over 5000: 1443
+}

@@ -276,3 +276,19 @@ func TestTopKIsTheBeginningOfTheOrder(t *testing.T) {
 		}
 	}
 }
+
+// Whether elements are in a large set is found in its order, which agrees with comparing all.
+func TestIsInLargeSets(t *testing.T) {
+	nan, zero := float32(math.NaN()), float32(math.Copysign(0, -1))
+	x := tensor.Cat(0, tensor.Of([]float32{nan, zero, 0, 1e-40, float32(math.Inf(1)), 3.5}, 6), tensor.Arange(1500).To(dtype.F32)).Reshape(2, 753)
+	for _, set := range []*tensor.Tensor{
+		tensor.Cat(0, tensor.Of([]float32{nan, 0, float32(math.Inf(1))}, 3), tensor.Arange(999).Mul(2).Add(10).To(dtype.F32)),
+		tensor.Arange(1024).Mul(3).Reshape(32, 32),
+		tensor.Randn(600).Round(),
+	} {
+		want := x.Unsqueeze(-1).Eq(set.Flatten()).Any(-1)
+		require.Equal(t, data[bool](t, want), data[bool](t, x.IsIn(set)))
+		i := x.Narrow(1, 6, 700).To(dtype.I64)
+		require.Equal(t, data[bool](t, i.Unsqueeze(-1).Eq(set.Flatten()).Any(-1)), data[bool](t, i.IsIn(set)))
+	}
+}

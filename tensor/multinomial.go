@@ -62,11 +62,10 @@ func (g *Generator) drawReplaced(x *Tensor, n int) *Tensor {
 	rows, k := x.Dim(0), x.Dim(1)
 	sums := x.CumSum(1)
 	part := g.fraction(x.Engine(), rows*n).Reshape(rows, n).To(x.DType()).Mul(sums.Narrow(1, k-1, 1))
-	at := arange(k)
 	some := x.Gt(0)
-	last := some.Where(at, 0).Max(1).Reshape(rows, 1, 1)
-	found := sums.Unsqueeze(1).Gt(part.Unsqueeze(2)).And(some.Unsqueeze(1))
-	return found.Where(at, last).Min(-1)
+	reached, _ := some.Where(sums, math.Inf(-1)).CumMax(1) // by categories with a weight, whatever rounding does
+	found := reached.Contiguous().SearchSorted(part, true)
+	return found.Lt(k).Where(found, some.Where(arange(k), 0).MaxKeep(1))
 }
 
 // fraction is n numbers above 0 and below 1, float32, of 32 random bits.

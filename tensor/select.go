@@ -287,8 +287,23 @@ func (t *Tensor) SearchSorted(values *Tensor, right bool) *Tensor {
 	return newTensor(count.Reshape(s...), commonEngine("SearchSorted", t, values))
 }
 
+// orderedSet is how many elements, and as many of those looked for, make it worth bringing a set into order.
+const orderedSet = 512
+
 // IsIn is true where an element of t is among those of set.
-func (t *Tensor) IsIn(set *Tensor) *Tensor { return t.Unsqueeze(-1).Eq(set.Flatten()).Any(-1) }
+func (t *Tensor) IsIn(set *Tensor) *Tensor {
+	set = set.Flatten()
+	n := set.Numel()
+	if n < orderedSet || t.Numel() < orderedSet || t.mayBeCut() || set.mayBeCut() {
+		return t.Unsqueeze(-1).Eq(set).Any(-1)
+	}
+	d := dtype.Promote(t.DType(), set.DType())
+	x := t.To(d)
+	ordered, _ := set.To(d).Sort(0, false)
+	ordered = ordered.Contiguous()
+	at := ordered.SearchSorted(x, false).Minimum(n - 1)
+	return ordered.like(ordered.node().Gather(at.Flatten().node(), 0)).Reshape(t.Shape()...).Eq(x)
+}
 
 // Histogram counts the elements of t between neighbouring edges, the last edge included: a list of t's type, one
 // shorter than edges. weights, of t's shape or nil, are added up instead.
