@@ -32,24 +32,29 @@ func FindAll(ys, seeds []*uop.UOp, wrt ...*uop.UOp) (gradients []*uop.UOp, reach
 	order := uop.Topo(ys...)
 	name := aliases(order, wrt)
 	useful := reaching(order, name)
-	sums := map[*uop.UOp]*uop.UOp{}
+	sums := map[*uop.UOp][]share{}
 	for i, y := range ys {
 		seed := seeds[i]
 		if len(seed.Shape()) == 0 {
 			seed = expand(seed, y.Shape())
 		}
-		add(sums, y, seed)
+		sums[y] = append(sums[y], share{seed, nil})
 	}
 	found := make(map[*uop.UOp]*uop.UOp, len(wrt))
 	for i := len(order) - 1; i >= 0; i-- {
 		u := order[i]
-		g, ok := sums[u]
+		shares, ok := sums[u]
 		if !ok {
 			continue
 		}
 		delete(sums, u)
+		g := merge(shares)
 		if w, ok := name[u]; ok {
-			add(found, w, g.Reshape(w.Shape()...))
+			other := g.Reshape(w.Shape()...)
+			if old, ok := found[w]; ok {
+				other = old.Add(other)
+			}
+			found[w] = other
 		}
 		step(u, g, useful, sums)
 	}
@@ -92,7 +97,7 @@ func operands(u *uop.UOp) []*uop.UOp {
 }
 
 // step applies the law of u to the gradient g.
-func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp]*uop.UOp) {
+func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 	srcs := operands(u)
 	needed := false
 	for _, s := range srcs {
@@ -115,18 +120,8 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp]*uop.UOp) {
 		case len(d.Shape()) == 0 && len(s.Shape()) > 0:
 			d = expand(d, s.Shape())
 		}
-		if add(sums, s, d); origin != nil {
-			sums[s].Mark(origin)
-		}
+		sums[s] = append(sums[s], share{d, origin})
 	}
-}
-
-// add merges gradients that arrive over several ways.
-func add(sums map[*uop.UOp]*uop.UOp, u, g *uop.UOp) {
-	if old, ok := sums[u]; ok {
-		g = old.Add(g)
-	}
-	sums[u] = g
 }
 
 // total sums all axes; 16-bit floats in 32 bits.

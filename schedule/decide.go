@@ -162,11 +162,9 @@ func (s *scheduler) newPlan(u *uop.UOp) *plannedKernel {
 func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.UOp, use)) {
 	v.depth++
 	v.scan = v.scan && u.Op().IsMovement() || u.Op() == uop.Scan && alongRows(u)
-	if p.pieces != nil {
-		if x := s.branch(u, v.idx); x != nil {
-			add(x, v)
-			return
-		}
+	if x := s.branch(u, v.idx); x != nil {
+		add(x, v)
+		return
 	}
 	switch {
 	case u.Op().IsMovement():

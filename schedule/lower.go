@@ -123,7 +123,6 @@ type lowering struct {
 	next int
 
 	scanned *uop.UOp // the axis that a scan goes along
-	apart   bool     // the kernel is written piece by piece
 
 	memo map[string]*uop.UOp
 
@@ -331,10 +330,8 @@ func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	case u.Op() == uop.Gather:
 		return l.gather(u, idx, gate)
 	case u.Op().Elementwise():
-		if l.apart {
-			if x := l.s.branch(u, idx); x != nil {
-				return l.value(x, idx, gate)
-			}
+		if x := l.s.branch(u, idx); x != nil {
+			return l.value(x, idx, gate)
 		}
 		src := make([]*uop.UOp, len(u.Src()))
 		for i, x := range u.Src() {

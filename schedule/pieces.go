@@ -246,7 +246,6 @@ func (s *scheduler) eachPiece(axes, pieces []*uop.UOp, f func(idx, loops []*uop.
 
 // pieces writes the Spec of a stored node whose kernel is written piece by piece.
 func (l *lowering) pieces(u *uop.UOp, out int, axes []*uop.UOp) {
-	l.apart = true
 	p := l.s.plans[u]
 	order := p.order(rearranged(l.s, u, axes))
 	var own []*uop.UOp // those of the axes here

@@ -41,39 +41,14 @@ func Cat(axis int, ts ...*Tensor) *Tensor {
 	return newTensor(join(us, axis, total), e)
 }
 
-// mostSelected is how many parts are selected by position where the whole is used. More of them are written one after the other, and then read.
-const mostSelected = 32
-
-// join pads each part to the whole and selects by position, half of the parts first, so that nothing is computed with a
-// padding zero.
+// join joins parts along an axis of so many elements.
 func join(us []*uop.UOp, axis, total int) *uop.UOp {
 	us = slices.DeleteFunc(us, func(u *uop.UOp) bool { return total > 0 && u.Shape()[axis] == 0 })
-	if len(us) == 1 {
-		return us[0]
-	}
-	if len(us) > mostSelected && axis > 0 {
-		front := identity(len(us[0].Shape()))
-		front[0], front[axis] = axis, 0
-		for i, u := range us {
-			us[i] = u.Permute(front...)
-		}
-		return join(us, 0, total).Contiguous().Permute(front...)
-	}
-	starts := make([]int, len(us)+1)
-	for i, u := range us {
+	starts := make([]int, len(us))
+	for i, u := range us[:len(us)-1] {
 		starts[i+1] = starts[i] + u.Shape()[axis]
 	}
-	var choose func(from, to int) *uop.UOp
-	choose = func(from, to int) *uop.UOp {
-		if to == from+1 {
-			return extend(us[from], axis, starts[from], total-starts[to])
-		}
-		middle := (from + to) / 2
-		before, after := choose(from, middle), choose(middle, to)
-		pos := alongAxis(uop.NewIota(total), axis, before.Shape())
-		return pos.Less(pos.Int(starts[middle])).Where(before, after)
-	}
-	return choose(0, len(us))
+	return uop.Join(axis, total, starts, us)
 }
 
 // alongAxis spreads a node of one axis over a shape, on the given axis.

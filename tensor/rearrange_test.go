@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 type axisSizes = map[string]int
@@ -147,4 +149,35 @@ func TestStackOfManySteps(t *testing.T) {
 	v, err := tensor.Stack(1, all...).Schedule()
 	require.NoError(t, err)
 	require.Less(t, v.Flops(), int64(2*rows*steps*steps), "a selection for each step at most")
+}
+
+// A recurrence's gradient takes as much scheduling for each of many steps as for each of few.
+func TestGradientsOfManySteps(t *testing.T) {
+	e, err := engine.Open("NULL", engine.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close()) }()
+	const rows, width = 4, 8
+	leaf := func(shape ...int) *tensor.Tensor {
+		u, err := e.FromBytes(dtype.F32, shape, make([]byte, 4*uop.Shape(shape).Numel()))
+		require.NoError(t, err)
+		return tensor.FromNode(u, e)
+	}
+	bytes := map[int]float64{}
+	for _, steps := range []int{128, 512} {
+		x, w := leaf(steps, rows, width), leaf(width, width)
+		h := tensor.Zeros(rows, width)
+		all := make([]*tensor.Tensor, steps)
+		for i := range all {
+			h = h.MatMul(w).Add(x.Select(0, i)).Tanh().Contiguous()
+			all[i] = h
+		}
+		g := tensor.Stack(0, all...).Square().Sum().Grad(x, w)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := tensor.Schedule(g...)
+		require.NoError(t, err)
+		runtime.ReadMemStats(&after)
+		bytes[steps] = float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	require.Less(t, bytes[512], 6*bytes[128])
 }
