@@ -26,13 +26,10 @@ func merge(shares []share) (sum *uop.UOp) {
 	return sum
 }
 
-// manyParts is from how many gradients of parts on they are joined instead of added.
-const manyParts = 16
-
-// joined replaces the gradients of parts that lie behind each other along an axis, as those of the steps of a recurrence do, by the whole: adding n
-// padded parts takes n additions an element.
+// joined replaces the gradients of many parts that lie behind each other along an axis, as those of the steps of a recurrence do, by the whole:
+// adding n padded parts takes n additions an element.
 func joined(shares []share) []share {
-	if len(shares) < manyParts {
+	if len(shares) <= uop.MostSelected {
 		return shares
 	}
 	byAxis := map[int][]share{}
@@ -66,7 +63,7 @@ func joined(shares []share) []share {
 			}
 			end = at + g.Shape()[axis]
 		}
-		if len(whole) < manyParts {
+		if len(whole) <= uop.MostSelected {
 			return shares
 		}
 		others = append([]share{{uop.Join(axis, parts[0].g.Shape()[axis], starts, whole), parts[len(parts)-1].origin}}, others...)

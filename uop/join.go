@@ -1,12 +1,13 @@
 package uop
 
-// mostSelected is how many parts are selected by place where the whole is used. More of them are written one after the other, and then read.
-const mostSelected = 32
+// MostSelected is how many parts Join selects by place where the whole is used. More of them are written one after the other, and then read, unless
+// they lie one after the other anyway.
+const MostSelected = 24
 
 // Join joins nodes along an axis of so many elements. They begin at places that rise, and do not overlap; zeros are where none is. Each is padded to
 // the whole, and one is selected by place, half of them first, so that nothing is computed with a padding zero.
 func Join(axis, total int, starts []int, parts []*UOp) *UOp {
-	if len(parts) > mostSelected && axis > 0 {
+	if len(parts) > MostSelected && axis > 0 {
 		front := make([]int, len(parts[0].Shape()))
 		for i := range front {
 			front[i] = i
