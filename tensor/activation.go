@@ -147,7 +147,7 @@ var normalTail = []float64{-0.9999999403953552, -1.1511071920394897, -0.45920011
 // GELUTanh is the approximation of GELU by Tanh.
 func (t *Tensor) GELUTanh() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
-		in := x.Add(x.Mul(x).Mul(x).Mul(x.Float(0.044715))).Mul(x.Float(2 * math.Sqrt(2/math.Pi)))
+		in := x.Mul(x).LooseMulAdd(x.Float(0.044715*2*math.Sqrt(2/math.Pi)), x.Float(2*math.Sqrt(2/math.Pi))).Mul(x)
 		return x.Mul(sigmoid(in)) // (1 + tanh(v/2))/2 is sigmoid(v)
 	})
 }

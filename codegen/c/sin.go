@@ -78,8 +78,8 @@ func (s *sine) polynomials() string {
 		}
 		return p
 	}
-	return fmt.Sprintf("\t%[1]s z = r * r, sine = %[2]s(%[3]s, r * z, r), cosine = %[2]s(%[4]s, z * z, %[2]s(z, %[5]s, %[6]s));\n",
-		s.t, s.fma, horner(s.Sine), horner(s.Cosine), s.number(-0.5), s.number(1))
+	return fmt.Sprintf("\t%[1]s z = r * r, sine = %[2]s(%[3]s * z, r, r), cosine = %[4]s;\n",
+		s.t, s.fma, horner(s.Sine), horner(append([]float64{1, -0.5}, s.Cosine...)))
 }
 
 // far is the exact reduction of the bits b of a large number: three words of 2/π times the fraction.

@@ -15,7 +15,8 @@ var twoOverPi = [...]uint64{
 	0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d,
 }
 
-// Minimax polynomials for |r| ≤ π/4: sin r = r + r·z·S(z), cos r = 1 − z/2 + z²·C(z), z = r².
+// Minimax polynomials for |r| ≤ π/4: sin r = r + r·z·S(z), cos r = 1 − z/2 + z²·C(z), z = r²; no
+// product is as small as r³ or r⁴, which may be no normal number.
 var (
 	sinF32 = []float64{-0.166666659001, 0.00833268789324, -0.000195724754122}
 	cosF32 = []float64{0.0416666456189, -0.00138873130663, 2.4432785406e-5}
@@ -68,8 +69,8 @@ func (l *Legalizer) sin(x *uop.UOp) *uop.UOp {
 	r, q = small.Where(nearR, r), small.Where(nearQ, q)
 
 	z := r.Mul(r)
-	sine := polynomial(z, terms.Sine).MulAdd(r.Mul(z), r)
-	cosine := polynomial(z, terms.Cosine).MulAdd(z.Mul(z), z.MulAdd(z.Float(-0.5), z.Int(1)))
+	sine := polynomial(z, terms.Sine).Mul(z).MulAdd(r, r)
+	cosine := polynomial(z, append([]float64{1, -0.5}, terms.Cosine...))
 	even := q.And(q.Int(1)).Equal(q.Int(0))
 	sign := x.Bitcast(y.u).Xor(b).Xor(q.And(q.Int(2)).Shl(q.Int(y.word - 2)))
 	v := even.Where(sine, cosine).Bitcast(y.u).Xor(sign).Bitcast(d)
