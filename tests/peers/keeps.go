@@ -12,6 +12,6 @@ var keeps = map[string]string{
 	"solve-200":        "All rows take part in all steps, those that are done as well, which is twice the work; two columns take three launches",
 	"qr-64":            "Reflections follow each other, three launches each, and are not applied in blocks",
 	"qr-200":           "Products of 16 terms go over all rows for each of 13 blocks, and again for the orthogonal factor; reflections take two or three launches each",
-	"eigh-64":          "A reflection takes four launches, and zeros of the functions between whose poles eigenvalues lie are found bit by bit, 30 launches for each of two levels",
-	"eigh-200":         "Reflections to three diagonals are not gathered into blocks, so that the matrix is read and written for each of 198; zeros of the functions between whose poles eigenvalues lie are found bit by bit, 30 launches for each of four levels",
+	"eigh-64":          "A reflection takes four launches, and zeros of the functions between whose poles eigenvalues lie take 15 rounds for each of two levels",
+	"eigh-200":         "Reflections to three diagonals are not gathered into blocks, so that the matrix is read and written for each of 198; zeros of the functions between whose poles eigenvalues lie take 15 rounds for each of four levels",
 }
