@@ -16,7 +16,7 @@ const (
 	fewestPieces = 8  // fewer selections are cheap
 	fewNodes     = 64 // of what is selected: as many are computed once, however few the pieces
 	mostPieces   = 64 // of a kernel's text
-	longestStack = 24
+	longestStack = uop.MostSelected
 	pieceVisits  = 1 << 12 // nodes that are looked at for the axes of a kernel
 	fewVisits    = 1 << 8  // after which nothing is expected of a kernel in which nothing was selected
 )

@@ -105,7 +105,7 @@ func grain(x float64) int {
 	return exp - 53 + bits.TrailingZeros64(m)
 }
 
-// terms are what a sum adds up, where its items are sums themselves that the scheduler makes one with it: how many there are, at
+// terms are what a sum adds up, where its items are sums themselves that the compiler makes one with it: how many there are, at
 // most, in all for one element, the sum of their magnitudes, at most, and the exponent of the last bit of all of them.
 type terms struct {
 	n     int
@@ -121,7 +121,28 @@ func (e *evaluator) termsOf(u *uop.UOp) terms {
 	if t, ok := e.sums[u]; ok {
 		return t
 	}
+	if u.Op() == uop.Add {
+		a, b := e.operand(u, 0), e.operand(u, 1)
+		return terms{a.n + b.n, a.most + b.most, min(a.least, b.least)}
+	}
 	return terms{1, 0, math.MaxInt}
+}
+
+// operand are the terms of an operand of an addition, and all of its elements.
+func (e *evaluator) operand(u *uop.UOp, i int) terms {
+	x := u.At(i)
+	for x.Op() == uop.Neg {
+		x = x.At(0)
+	}
+	t := e.termsOf(x)
+	for _, b := range e.src(u, i).data {
+		one := termsIn([]bound{b})
+		if !math.IsInf(one.most, 0) {
+			t.most = max(t.most, one.most)
+		}
+		t.least = min(t.least, one.least)
+	}
+	return t
 }
 
 // termsIn are those of a sum of these items alone.

@@ -33,9 +33,13 @@ func TestBounds(t *testing.T) {
 		hi    float64
 		exact bool
 	}{
-		"a sum of quarters":            {func(x T) T { return x.Sum() }, 4.25, 4.25, true},
-		"a sum of exact sums":          {func(x T) T { return x.Narrow(0, 0, 1).Mul(.875*(1+0x1p-15)).Expand(8, 6).Sum(1).Sum() }, 31.5, 31.51, false},
-		"a sum of sums that cancel":    {func(x T) T { return x.Sub(.7).Div(3).Expand(50, 6).Sum(1).Sum() }, .8, .87, false},
+		"a sum of quarters":         {func(x T) T { return x.Sum() }, 4.25, 4.25, true},
+		"a sum of exact sums":       {func(x T) T { return x.Narrow(0, 0, 1).Mul(.875*(1+0x1p-15)).Expand(8, 6).Sum(1).Sum() }, 31.5, 31.51, false},
+		"a sum of sums that cancel": {func(x T) T { return x.Sub(.7).Div(3).Expand(50, 6).Sum(1).Sum() }, .8, .87, false},
+		"a sum of sums of products": {func(x T) T {
+			y := x.Narrow(0, 2, 2)
+			return y.Mul(1 + 0x1p-23).Add(y.Mul(1 - 0x1p-23)).Sum()
+		}, 11.99, 12.01, false},
 		"a product of quarters":        {func(x T) T { return x.Prod() }, -3, -3, true},
 		"a greatest":                   {func(x T) T { return x.Max() }, 4, 4, true},
 		"where it is":                  {func(x T) T { return x.ArgMax() }, 2, 2, true},
