@@ -10,7 +10,7 @@ import (
 // fewColumns is the size up to which matrices are not cut into blocks.
 const fewColumns = 24
 
-// eliminate solves a·x = b, where b may be nil, without derivatives. It gives, as a last axis, the pivots too, whose signs exchanges may have changed.
+// eliminate solves a·x = b, where b may be nil for few columns, without derivatives. It gives, as a last axis, the pivots too, whose signs exchanges may have changed.
 func eliminate(a, b *Tensor) (x, pivots *Tensor) {
 	n := a.Dim(-1)
 	if n > fewColumns {

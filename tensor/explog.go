@@ -73,7 +73,7 @@ func expm1(x *uop.UOp) *uop.UOp {
 
 // polynomial is c[0] + c[1]·x + … by pairs of neighbours, then pairs of these (Estrin, 1960): as many products and sums as Horner's rule has
 // and a few more, but few that wait for each other, which is what the rule is slow by. High powers of small x would be too small for normal numbers, for
-// which processors take a hundred times as long: so in 32 bits 2⁻³⁰ is added to x², by which no sum changes.
+// which processors take a hundred times as long: so in 32 bits 2⁻³⁰ is added to x², a thirtieth of what rounding changes.
 func polynomial(x *uop.UOp, c ...float64) *uop.UOp {
 	terms := make([]*uop.UOp, len(c))
 	for i, k := range c {

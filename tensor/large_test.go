@@ -292,3 +292,33 @@ func TestIsInLargeSets(t *testing.T) {
 		require.Equal(t, data[bool](t, i.Unsqueeze(-1).Eq(set.Flatten()).Any(-1)), data[bool](t, i.IsIn(set)))
 	}
 }
+
+// Gradients of many parts are joined, and sets are looked up, where another axis varies.
+func TestManyPartsOfVaryingArrays(t *testing.T) {
+	ctx := t.Context()
+	n := tensor.NewVariable("n", 1, 6)
+	const steps = 30
+	x := tensor.Arange(steps*6).To(dtype.F32).Mul(.01).Reshape(steps, 6).On("INTERP")
+	set := tensor.Arange(600).Mul(2).On("INTERP")
+	require.NoError(t, tensor.Realize(ctx, x, set))
+	for _, axis := range []int{0, 1} {
+		c, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+			y := in[0].Narrow(1, 0, n)
+			if axis == 1 {
+				y = y.Transpose(0, 1)
+			}
+			h := y.Narrow(axis, 0, 1)
+			for i := 1; i < steps; i++ {
+				h = h.Mul(.9).Add(y.Narrow(axis, i, 1).Square())
+			}
+			return []*tensor.Tensor{h.Sum().Grad(in[0])[0], in[0].Mul(100).Round().To(dtype.I32).Narrow(1, 0, n).IsIn(set).Sum(), in[0].Narrow(0, 0, 20).IsIn(set.Narrow(0, 0, n)).Sum()}
+		}, x)
+		require.NoError(t, err)
+		outs, err := c.With(tensor.Values{n: 4}).Run(ctx, x)
+		require.NoError(t, err)
+		g := data[float32](t, outs[0])
+		require.InDeltaSlice(t, []float32{3.48, 3.5, 3.52, 3.54, 0, 0}, g[29*6:], 1e-5) // 2x
+		require.EqualValues(t, []int32{60}, data[int32](t, outs[1].To(dtype.I32).Reshape(1)))
+		require.EqualValues(t, []int32{1}, data[int32](t, outs[2].To(dtype.I32).Reshape(1)))
+	}
+}

@@ -293,8 +293,8 @@ const orderedSet = 512
 // IsIn is true where an element of t is among those of set.
 func (t *Tensor) IsIn(set *Tensor) *Tensor {
 	set = set.Flatten()
-	n := set.Numel()
-	if n < orderedSet || t.Numel() < orderedSet || t.mayBeCut() || set.mayBeCut() {
+	n, varies := set.room().Numel(), t.given().Sizes() != nil || set.given().Sizes() != nil
+	if n < orderedSet || t.room().Numel() < orderedSet || varies || t.mayBeCut() || set.mayBeCut() {
 		return t.Unsqueeze(-1).Eq(set).Any(-1)
 	}
 	d := dtype.Promote(t.DType(), set.DType())
