@@ -288,12 +288,13 @@ type Engine struct {
 	families map[string]*family // by outline
 	alike    map[string]int     // plans compiled, see debugAlike
 
-	memory  memory
-	tuning  tuning
-	stats   Stats
-	records map[*recording]bool // under way
-	filling int                 // arrays whose elements are on their way
-	waiting atomic.Int64        // arrays of Later whose elements did not come yet
+	memory   memory
+	tuning   tuning
+	stats    Stats
+	foreseen foreseen
+	records  map[*recording]bool // under way
+	filling  int                 // arrays whose elements are on their way
+	waiting  atomic.Int64        // arrays of Later whose elements did not come yet
 
 	several several // nil: this is one device
 }

@@ -16,7 +16,7 @@ type PlanStore interface {
 	Close()
 }
 
-// worthKeeping is how many kernels a plan must have; others are made about as fast as they are read.
+// worthKeeping is how many steps a plan must have; others are made about as fast as they are read.
 const worthKeeping = 8
 
 // plansOf is the store of plans, or nil: where somebody wants to see how plans are made, or decides on it, they are made.
@@ -81,6 +81,7 @@ func (e *Engine) known(c *canonical, text string) *compiled {
 
 // planned gives the plan of a graph: from the store and loaded, or made now, so that its kernels are with the compiler.
 func (e *Engine) planned(c *canonical, build func() (*compiled, error), load func(p *compiled) error) (*compiled, error) {
+	defer func() { e.foreseen = foreseen{} }()
 	store, text := e.plansOf(), ""
 	if store != nil {
 		text = e.planText(c)
@@ -92,7 +93,7 @@ func (e *Engine) planned(c *canonical, build func() (*compiled, error), load fun
 	if err != nil {
 		return nil, err
 	}
-	if store != nil && len(p.plan.Kernels) >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
+	if store != nil && len(p.plan.Steps) >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
 		e.keep(text, p.plan)
 	}
 	return p, nil

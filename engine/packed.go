@@ -95,7 +95,16 @@ func (e *Engine) newWants(c *canonical, may map[int][]*uop.UOp) (out []want, ste
 			out = append(out, want{slot, *p})
 		}
 	}
+	if len(out) == 0 {
+		e.foreseen = foreseen{e.planText(c), r}
+	}
 	return out, len(r.Steps)
+}
+
+// foreseen is the schedule of a graph that was made to find out how its constants are to lie. If they stay as they are, the plan is made from it.
+type foreseen struct {
+	text   string
+	result *schedule.Result // nil: there is none
 }
 
 func values(targets []target) []*uop.UOp {
@@ -169,6 +178,9 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *model.Packing) (*foldedValue, 
 
 // scheduled schedules a graph.
 func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error) {
+	if f := e.foreseen; f.result != nil && storeAll == e.opts.StoreAll && f.text == e.planText(c) {
+		return f.result, nil
+	}
 	limits := e.machine.Target.Limits
 	if untoldBy != nil {
 		roots := make([]*uop.UOp, len(c.graph.Roots))
