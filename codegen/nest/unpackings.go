@@ -14,32 +14,34 @@ import (
 
 // nameUnpacked names what is made of narrow loads, of other loads that vary no more than these, and of constants, as far as that goes.
 func (k *Kernel) nameUnpacked() {
+	var r *readers
 	for _, name := range k.loads {
 		if k.Values[name].DType().Size() < 4 {
-			k.nameUnpackedOf(name, uop.Topo(k.Roots()...))
+			if r == nil {
+				r = newReaders(uop.Topo(k.Roots()...))
+			}
+			k.nameUnpackedOf(name, r)
 		}
 	}
 }
 
 // nameUnpackedOf does so for one load.
-func (k *Kernel) nameUnpackedOf(name string, nodes []*uop.UOp) {
+func (k *Kernel) nameUnpackedOf(name string, r *readers) {
 	l := k.Values[name]
 	made := map[*uop.UOp]bool{l: true}
 	var ends []*uop.UOp // that others read
-	for _, u := range nodes {
-		if !readsAny(u, made) {
-			continue
-		}
+	r.behind(l, func(u *uop.UOp) (further bool) {
 		if k.Facts.FreeRanges(u).Within(k.Facts.FreeRanges(l)) && plainly(u, made) {
 			made[u] = true
-			continue
+			return true
 		}
 		for _, x := range u.Src() {
 			if made[x] && !slices.Contains(ends, x) {
 				ends = append(ends, x)
 			}
 		}
-	}
+		return len(ends) <= mostUnpacked
+	})
 	if len(ends) == 0 || len(ends) > mostUnpacked || slices.ContainsFunc(ends, func(u *uop.UOp) bool { return u.DType().Size() < 4 || u == k.Values[name+WideSuffix] }) {
 		return
 	}
@@ -52,7 +54,7 @@ func (k *Kernel) nameUnpackedOf(name string, nodes []*uop.UOp) {
 		k.Values[n], f.Names, f.Bytes = u, append(f.Names, n), f.Bytes+u.DType().Size()
 	}
 	for _, other := range k.loads {
-		if k.Values[other] != l && onlyFor(nodes, k.Values[other], made) {
+		if k.Values[other] != l && r.onlyFor(k.Values[other], made) {
 			f.Loads = append(f.Loads, other)
 		}
 	}
@@ -66,10 +68,6 @@ type UnpackedFactors struct {
 	Bytes int      // of an element of each
 }
 
-func readsAny(u *uop.UOp, of map[*uop.UOp]bool) bool {
-	return slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return of[x] })
-}
-
 // plainly says that a value is computed of what is made already, and else of loads without gates and of constants.
 func plainly(u *uop.UOp, made map[*uop.UOp]bool) bool {
 	ok := u.Op().Elementwise() && u.DType() != dtype.Index
@@ -81,18 +79,51 @@ func plainly(u *uop.UOp, made map[*uop.UOp]bool) bool {
 }
 
 // onlyFor says that a load is read for these values only.
-func onlyFor(nodes []*uop.UOp, l *uop.UOp, made map[*uop.UOp]bool) bool {
-	own := map[*uop.UOp]bool{l: true}
-	for _, u := range nodes {
-		if made[u] || !readsAny(u, own) {
-			continue
-		}
-		if slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return !own[x] && x.Op() != uop.Const }) {
+func (r *readers) onlyFor(l *uop.UOp, made map[*uop.UOp]bool) bool {
+	own, ok := map[*uop.UOp]bool{l: true}, !made[l]
+	r.behind(l, func(u *uop.UOp) (further bool) {
+		if !ok || made[u] {
 			return false
 		}
-		own[u] = true
+		ok = !slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return !own[x] && x.Op() != uop.Const })
+		own[u] = ok
+		return ok
+	})
+	return ok
+}
+
+// readers are the nodes of a kernel with those that read them, so that what is made of a load is found without going through all nodes.
+type readers struct {
+	nodes []*uop.UOp           // sources before what reads them
+	of    map[*uop.UOp][]int32 // the places of a node's readers, in order
+}
+
+func newReaders(nodes []*uop.UOp) *readers {
+	r := &readers{nodes, make(map[*uop.UOp][]int32, len(nodes))}
+	for i, u := range nodes {
+		for _, x := range u.Src() {
+			r.of[x] = append(r.of[x], int32(i))
+		}
 	}
-	return !made[l]
+	return r
+}
+
+// behind visits what reads a node, in the nodes' order, and what reads that of which further says so.
+func (r *readers) behind(u *uop.UOp, further func(u *uop.UOp) bool) {
+	next := slices.Clone(r.of[u])
+	for i := 0; i < len(next); i++ {
+		if i > 0 && next[i] == next[i-1] {
+			continue
+		}
+		u := r.nodes[next[i]]
+		if !further(u) {
+			continue
+		}
+		for _, at := range r.of[u] { // all behind i: what reads a node comes after it
+			place, _ := slices.BinarySearch(next[i+1:], at)
+			next = slices.Insert(next, i+1+place, at)
+		}
+	}
 }
 
 const unpackedSuffix = "u"
