@@ -90,7 +90,7 @@ func (d *dumper) line(depth int, format string, a ...any) {
 
 // name prints what an expression needs, and gives its own name.
 func (d *dumper) name(u *uop.UOp, depth int, mine *[]*uop.UOp) string {
-	Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return d.names[u] != "" }, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return d.names[u] != "" }, func(u *uop.UOp) {
 		if len(u.Src()) == 0 {
 			d.names[u] = u.String()
 			if u.Op() == uop.Var {

@@ -80,7 +80,7 @@ func (v *Variation) Depends(u *uop.UOp) bool {
 	if d, ok := v.memo.Get(u); ok {
 		return d
 	}
-	Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := v.memo.Get(u); return ok }, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := v.memo.Get(u); return ok }, func(u *uop.UOp) {
 		d := v.set[u]
 		for _, s := range u.Src() {
 			x, _ := v.memo.Get(s)

@@ -39,38 +39,6 @@ func ScanKey(u *uop.UOp) *uop.UOp {
 // Extent is the number of iterations of a range.
 func Extent(r *uop.UOp) int { return r.Arg().(uop.RangeArg).N }
 
-// Walk visits the nodes below roots, operands first, each once; cut ends it at nodes that are known.
-func Walk(roots []*uop.UOp, cut func(*uop.UOp) bool, visit func(*uop.UOp)) {
-	type frame struct {
-		u *uop.UOp
-		i int
-	}
-	var seen uop.Map[bool]
-	var room [32]frame
-	stack := room[:0]
-	for _, r := range roots {
-		if ok, _ := seen.Get(r); ok || cut(r) {
-			continue
-		}
-		seen.Set(r, true)
-		stack = append(stack, frame{r, 0})
-		for len(stack) > 0 {
-			top := &stack[len(stack)-1]
-			if top.i == len(top.u.Src()) {
-				visit(top.u)
-				stack = stack[:len(stack)-1]
-				continue
-			}
-			s := top.u.At(top.i)
-			top.i++
-			if ok, _ := seen.Get(s); !ok && !cut(s) {
-				seen.Set(s, true)
-				stack = append(stack, frame{s, 0})
-			}
-		}
-	}
-}
-
 // Remember computes a fact about a node, from the facts about its operands that the step finds in m.
 func Remember[V any](m *uop.Map[V], u *uop.UOp, step func(u *uop.UOp) V) V {
 	if v, ok := m.Get(u); ok {

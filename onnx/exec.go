@@ -22,6 +22,7 @@ type runner struct {
 	noDoubles bool                // the device has no float64: see doubles.go
 	steps     int
 	depth     int
+	scopes    []*scope // of the graphs and functions that are being run, the innermost last
 }
 
 const (
@@ -42,6 +43,12 @@ type scope struct {
 	opsets map[string]int
 	attrs  map[string]*attrProto // of the function that is being called
 	uses   map[string]int        // how often a name is read in the graph
+
+	list    []*nodeProto
+	at      int            // the node of the list that is being run
+	outs    []string       // the names of what the graph gives
+	last    map[string]int // by name: the last node that reads it; made when it is asked for
+	pending []string       // names of values that may have to be computed yet, in the order in which they came
 }
 
 func (s *scope) get(name string) *Value {
@@ -85,9 +92,15 @@ func (r *runner) sub(g *graphProto, outer *scope, args []*Value) ([]*Value, erro
 	}
 	s := &scope{values: map[string]*Value{}, outer: outer, opsets: outer.opsets, attrs: outer.attrs}
 	for i, v := range args {
-		s.values[g.inputs[i].name] = v
+		s.set(g.inputs[i].name, v)
 	}
 	return r.graph(g, s)
+}
+
+// set gives a name its value.
+func (s *scope) set(name string, v *Value) {
+	s.values[name] = v
+	s.pending = append(s.pending, name)
 }
 
 func (r *runner) graph(g *graphProto, s *scope) ([]*Value, error) {
@@ -105,6 +118,7 @@ func (r *runner) graph(g *graphProto, s *scope) ([]*Value, error) {
 	countUses(g.nodes, s.uses)
 	for _, out := range g.outputs {
 		s.uses[out.name]++
+		s.outs = append(s.outs, out.name)
 	}
 	if err := r.nodes(g.nodes, s); err != nil {
 		return nil, err
@@ -137,7 +151,11 @@ func countUses(list []*nodeProto, uses map[string]int) {
 }
 
 func (r *runner) nodes(list []*nodeProto, s *scope) error {
-	for _, n := range list {
+	s.list = list
+	r.scopes = append(r.scopes, s)
+	defer func() { r.scopes = r.scopes[:len(r.scopes)-1] }()
+	for i, n := range list {
+		s.at = i
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
@@ -214,7 +232,7 @@ func (r *runner) node(n *nodeProto, s *scope) error {
 		if i >= len(outs) || outs[i] == nil {
 			return fmt.Errorf("it gives no output %d", i)
 		}
-		s.values[name] = outs[i]
+		s.set(name, outs[i])
 	}
 	return nil
 }
@@ -237,7 +255,7 @@ func (r *runner) function(f *functionProto, c *call) ([]*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{values: map[string]*Value{}, opsets: opsets, attrs: map[string]*attrProto{}}
+	s := &scope{values: map[string]*Value{}, opsets: opsets, attrs: map[string]*attrProto{}, outs: f.out}
 	for i, name := range f.in {
 		if s.values[name] = nil; i < len(c.in) {
 			s.values[name] = c.in[i]

@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/ref"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
@@ -78,7 +80,11 @@ func (r *runner) host(v *Value) []byte {
 		v.raw, v.t = raw, nil
 		return v.raw
 	}
-	raw, err := v.t.Bytes(r.ctx)
+	err := r.realize(v)
+	var raw []byte
+	if err == nil {
+		raw, err = v.t.Bytes(r.ctx)
+	}
 	if err != nil {
 		panic(&opError{err})
 	}
@@ -115,7 +121,7 @@ func (r *runner) evaluate(u *uop.UOp, most int) (raw []byte, ok bool) {
 	return raw, true
 }
 
-// realize computes what values stand for.
+// realize computes what values stand for, and with them what is made of the same, so that none of it is computed again.
 func (r *runner) realize(vs ...*Value) error {
 	var list []*tensor.Tensor
 	var collect func(v *Value)
@@ -136,5 +142,64 @@ func (r *runner) realize(vs ...*Value) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return tensor.Realize(r.ctx, list...)
+	return tensor.Realize(r.ctx, append(list, r.shared(list)...)...)
+}
+
+// shared are the tensors that nodes further on read and that have to compute something which these have to compute too.
+func (r *runner) shared(list []*tensor.Tensor) (more []*tensor.Tensor) {
+	parts := map[*uop.UOp]bool{} // of these: true; of others: whether they are made of one
+	for _, t := range list {
+		uop.Walk([]*uop.UOp{t.Node()}, lies, func(u *uop.UOp) { parts[u] = true })
+	}
+	shares := func(u *uop.UOp) bool {
+		uop.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool {
+			_, known := parts[u]
+			return known || lies(u)
+		}, func(u *uop.UOp) {
+			parts[u] = slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return parts[x] })
+		})
+		return parts[u]
+	}
+	for i, s := range r.scopes {
+		left := s.pending[:0]
+		for _, name := range s.pending {
+			v := s.values[name]
+			if v == nil || v.kind != IsTensor || v.raw != nil || v.t == nil || lies(v.t.Node()) || !s.read(name, i < len(r.scopes)-1) {
+				continue
+			}
+			left = append(left, name)
+			if shares(v.t.Node()) {
+				more = append(more, v.t)
+			}
+		}
+		s.pending = left
+	}
+	return more
+}
+
+// read says whether a node further on reads a name, or the present one, where it holds a graph that is being run.
+func (s *scope) read(name string, inside bool) bool {
+	if s.last == nil {
+		s.last = map[string]int{}
+		for i, n := range s.list {
+			uses := map[string]int{}
+			countUses([]*nodeProto{n}, uses)
+			for name := range uses {
+				s.last[name] = i
+			}
+		}
+		for _, name := range s.outs {
+			s.last[name] = len(s.list)
+		}
+	}
+	last, ok := s.last[name]
+	return ok && (last > s.at || inside && last == s.at)
+}
+
+// lies says that a node's value lies in memory, but for its shape, or is a constant.
+func lies(u *uop.UOp) bool {
+	for u.Op().IsMovement() && u.Realized() == nil {
+		u = u.At(0)
+	}
+	return u.Realized() != nil || len(u.Src()) == 0
 }

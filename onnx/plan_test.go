@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -246,4 +247,53 @@ func TestAssignedValues(t *testing.T) {
 			require.Len(t, run(t, m, map[string]*tensor.Tensor{"x": x, "n": n}), int(2*times))
 		}
 	}
+}
+
+// What a read value is made of is computed once, though others are made of it too and are read later, also in a graph inside.
+func TestReadOnce(t *testing.T) {
+	const layers = 8
+	launches := func(reads int) int {
+		nodes, from := msgs(), "x"
+		for i := range layers {
+			to := fmt.Sprint("layer", i)
+			nodes = append(nodes, nodeMsg("MatMul", list(from, "w"), list(to)))
+			from = to
+		}
+		var found []string
+		for i := range reads { // the places of what is greater than i: their number is read
+			above, at, first := fmt.Sprint("above", i), fmt.Sprint("at", i), fmt.Sprint("first", i)
+			limit := fmt.Sprint("limit", i)
+			nodes = append(nodes, nodeMsg("Constant", nil, list(limit), message{}.text(1, "value_float").float(2, float32(i)).num(20, 1)),
+				nodeMsg("Greater", list(from, limit), list(above)))
+			if i%2 == 1 {
+				inside := graphMsg(msgs(nodeMsg("NonZero", list(above), list("in"))), nil, nil, msgs(portMsg("in", Int64, -1, -1)))
+				nodes = append(nodes, nodeMsg("If", list("yes"), list(at), graphAttr("then_branch", inside), graphAttr("else_branch", inside)))
+			} else {
+				nodes = append(nodes, nodeMsg("NonZero", list(above), list(at)))
+			}
+			nodes = append(nodes, nodeMsg("Cast", list(at), list(first), intAttr("to", int64(Float32))))
+			found = append(found, first)
+		}
+		nodes = append(nodes, nodeMsg("Concat", found, list("y"), intAttr("axis", 1)))
+		const n = 64
+		identity := make([]float32, n*n)
+		for i := range n {
+			identity[i*n+i] = 1
+		}
+		m := read(t, modelMsg(graphMsg(nodes, msgs(tensorMsg("w", Float32, floatsValue([]int{n * n}, identity...).raw, n, n), tensorMsg("yes", Bool, []byte{1})),
+			msgs(portMsg("x", Float32, n, n)), msgs(portMsg("y", Float32, -1, -1)))))
+		input := func() *tensor.Tensor { // another array each time: of the same one the values are there already
+			return on(tensor.Of(append([]float32{0.5, 1.5, 9, 2.5}, make([]float32, n*n-4)...), n, n))
+		}
+		got := run(t, m, map[string]*tensor.Tensor{"x": input()})
+		want := []float32{0, 1, 2, 3, 1, 2, 3, 2, 3, 2, 2, 2, 2, 2}[:map[int]int{2: 7, 8: 14}[reads]]
+		require.Equal(t, append(make([]float32, len(want)), want...), got)
+		x := input()
+		before := x.Engine().Stats().Launches
+		run(t, m, map[string]*tensor.Tensor{"x": x})
+		return x.Engine().Stats().Launches - before
+	}
+	few, many := launches(2), launches(8)
+	require.GreaterOrEqual(t, few, layers)
+	require.Less(t, many-few, 3*6)
 }

@@ -128,6 +128,38 @@ func Topo(roots ...*UOp) []*UOp {
 	return out
 }
 
+// Walk visits the nodes below roots, operands first, each once; cut ends it at nodes that are known.
+func Walk(roots []*UOp, cut func(*UOp) bool, visit func(*UOp)) {
+	type frame struct {
+		u *UOp
+		i int
+	}
+	var seen Map[bool]
+	var room [32]frame
+	stack := room[:0]
+	for _, r := range roots {
+		if ok, _ := seen.Get(r); ok || cut(r) {
+			continue
+		}
+		seen.Set(r, true)
+		stack = append(stack, frame{r, 0})
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.i == len(top.u.src) {
+				visit(top.u)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			s := top.u.src[top.i]
+			top.i++
+			if ok, _ := seen.Get(s); !ok && !cut(s) {
+				seen.Set(s, true)
+				stack = append(stack, frame{s, 0})
+			}
+		}
+	}
+}
+
 // Substitute replaces nodes in the graphs of roots, and gives the new roots. A replacement is not
 // searched again. Nodes are made in table t.
 func Substitute(t *Table, with map[*UOp]*UOp, roots ...*UOp) []*UOp {

@@ -60,7 +60,7 @@ func NewLegalizer(t *uop.Table, target *codegen.Target) *Legalizer {
 // Do gives the legal form of u.
 func (l *Legalizer) Do(u *uop.UOp) *uop.UOp {
 	known := func(v *uop.UOp) bool { return l.done[v] != nil }
-	codegen.Walk([]*uop.UOp{u}, known, func(v *uop.UOp) {
+	uop.Walk([]*uop.UOp{u}, known, func(v *uop.UOp) {
 		w := l.one(v)
 		l.done[v], l.done[w] = w, w
 	})

@@ -3,7 +3,6 @@ package legal
 import (
 	"math"
 
-	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -19,7 +18,7 @@ func (l *Legalizer) roundProducts(v, w *uop.UOp) *uop.UOp {
 		return w
 	}
 	done := map[*uop.UOp]*uop.UOp{}
-	codegen.Walk([]*uop.UOp{w}, func(u *uop.UOp) bool { return l.done[u] != nil }, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{w}, func(u *uop.UOp) bool { return l.done[u] != nil }, func(u *uop.UOp) {
 		n := u.WithSrc(l.t, func(s *uop.UOp) *uop.UOp {
 			if x := done[s]; x != nil {
 				return x

@@ -152,7 +152,7 @@ func (v *accesses) loads(s codegen.Stmt) codegen.Stmt {
 	known := func(u *uop.UOp) bool {
 		return slices.ContainsFunc(v.seen, func(m map[*uop.UOp]bool) bool { return m[u] })
 	}
-	codegen.Walk(codegen.Exprs(s), known, func(u *uop.UOp) {
+	uop.Walk(codegen.Exprs(s), known, func(u *uop.UOp) {
 		proven := !slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return !known(x) })
 		if u.Op() == uop.Load && !v.proven("load", u.At(0), u.At(2), u) {
 			need[u], proven = true, false

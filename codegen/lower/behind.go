@@ -88,7 +88,7 @@ func (b *builder) muchBehind(t *tail) bool {
 		if _, ok := s.(*codegen.Store); ok {
 			each++
 		}
-		codegen.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
+		uop.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
 			seen[u] = true
 			compute := u.DType().IsFloat() && u.Op().Elementwise()
 			if compute || u.Op() == uop.Load {

@@ -220,7 +220,7 @@ func (b *stager) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UOp
 // boxGate rewrites a condition on indices as one on the box's coordinates.
 func (b *stager) boxGate(m codegen.Directive, c *uop.UOp, dims []dim, sp insertionPoint) *uop.UOp {
 	done := map[*uop.UOp]*uop.UOp{}
-	codegen.Walk([]*uop.UOp{c}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{c}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
 		if b.Facts.FreeRanges(u).Within(sp.open) {
 			done[u] = u
 			return

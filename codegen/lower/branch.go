@@ -26,7 +26,7 @@ func (p *placer) branch(root *uop.UOp) {
 	named := func(u *uop.UOp) bool { r, _ := p.named.Get(u); return r != nil }
 	var order []*uop.UOp
 	found, all := false, 0.0
-	codegen.Walk([]*uop.UOp{root}, named, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{root}, named, func(u *uop.UOp) {
 		order = append(order, u)
 		found, all = found || u.Op() == uop.Where, all+uop.Info(u.Op()).Cost.Loop
 	})

@@ -52,7 +52,7 @@ func (b *builder) lanes(r *uop.UOp, body []codegen.Stmt) int {
 	}
 	seen := map[*uop.UOp]bool{}
 	codegen.Visit(body, func(s codegen.Stmt) {
-		codegen.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
+		uop.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
 			seen[u] = true
 			if w := b.Target.VectorLen(u.DType()); w > 0 && vary.Depends(u) {
 				n = min(n, w)

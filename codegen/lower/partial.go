@@ -68,7 +68,7 @@ func sums(stmts []codegen.Stmt) (out []*uop.UOp) {
 		} else if codegen.Body(s) == nil {
 			codegen.Writes(s, other)
 		}
-		codegen.Walk(codegen.Exprs(s), func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+		uop.Walk(codegen.Exprs(s), func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
 			if u.Op() == uop.Reg {
 				uses[u]++
 			}

@@ -55,7 +55,7 @@ func (b *builder) placeAll(stmts []codegen.Stmt) []codegen.Stmt {
 	seen := map[*uop.UOp]bool{}
 	choice, cost := false, 0.0
 	codegen.Visit(stmts, func(s codegen.Stmt) {
-		codegen.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
+		uop.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
 			seen[u] = true
 			if u.DType() != dtype.Index {
 				choice, cost = choice || u.Op() == uop.Where && u.DType() != dtype.Bool, cost+uop.Info(u.Op()).Cost.Loop
@@ -159,7 +159,7 @@ func (p *placer) level(u *uop.UOp) int {
 	if l, ok := memo.Get(u); ok {
 		return l
 	}
-	codegen.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := memo.Get(u); return ok }, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := memo.Get(u); return ok }, func(u *uop.UOp) {
 		l := 0
 		for _, s := range u.Src() {
 			x, _ := memo.Get(s)
@@ -238,7 +238,7 @@ func (p *placer) value(root *uop.UOp) *uop.UOp {
 		r, _ := p.named.Get(u)
 		return r != nil
 	}
-	codegen.Walk([]*uop.UOp{root}, cut, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{root}, cut, func(u *uop.UOp) {
 		l := p.level(u)
 		src := make([]*uop.UOp, len(u.Src()))
 		height, size := 0, 1
@@ -283,7 +283,7 @@ func (p *placer) mutable(u *uop.UOp) []*uop.UOp {
 	if m, ok := p.muts.Get(u); ok {
 		return m
 	}
-	codegen.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := p.muts.Get(u); return ok }, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { _, ok := p.muts.Get(u); return ok }, func(u *uop.UOp) {
 		var m []*uop.UOp
 		if p.ever[u] {
 			m = append(m, u)

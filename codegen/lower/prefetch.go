@@ -113,7 +113,7 @@ func serial(s codegen.Stmt) bool {
 func (b *prefetcher) operations(stmts []codegen.Stmt) (n int) {
 	seen := map[*uop.UOp]bool{}
 	codegen.Visit(stmts, func(s codegen.Stmt) {
-		codegen.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
+		uop.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
 			seen[u] = true
 			if u.Op().Elementwise() && u.DType() != dtype.Index {
 				n++

@@ -260,7 +260,7 @@ func (b *builder) ready(u *uop.UOp, open affine.RangeSet) bool {
 
 func (b *builder) anyReduce(sp insertionPoint) bool {
 	found := false
-	codegen.Walk(sp.roots, func(u *uop.UOp) bool { return found }, func(u *uop.UOp) {
+	uop.Walk(sp.roots, func(u *uop.UOp) bool { return found }, func(u *uop.UOp) {
 		found = found || u.Op() == uop.Reduce
 	})
 	return found

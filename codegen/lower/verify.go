@@ -57,7 +57,7 @@ func (v *verifier) block(stmts []codegen.Stmt, vector bool) error {
 }
 
 func (v *verifier) exprs(s codegen.Stmt) (err error) {
-	codegen.Walk(codegen.Exprs(s), func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+	uop.Walk(codegen.Exprs(s), func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
 		switch u.Op() {
 		case uop.Range, uop.Reg:
 			if !v.in[u] {

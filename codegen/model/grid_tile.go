@@ -128,7 +128,7 @@ func (g *gridder) piecesOf(r *reduction, times float64, out *[]piece) {
 	times *= float64(g.count(g.Facts.Set(r.ranges...)))
 	body, _ := codegen.ReduceParts(r.u)
 	seen := map[*uop.UOp]bool{}
-	codegen.Walk(body, func(u *uop.UOp) bool { return seen[u] || u.Op() == uop.Reduce }, func(u *uop.UOp) {
+	uop.Walk(body, func(u *uop.UOp) bool { return seen[u] || u.Op() == uop.Reduce }, func(u *uop.UOp) {
 		seen[u] = true
 		w := codegen.Weight(u)
 		if u.Op() == uop.Load {

@@ -115,7 +115,7 @@ func (c *view) boxable(l *access) bool {
 		return false
 	}
 	ok := true
-	codegen.Walk([]*uop.UOp{l.u.At(1)}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{l.u.At(1)}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
 		ok = ok && u.Op() != uop.Load && u.Op() != uop.Reduce
 	})
 	return ok

@@ -227,7 +227,7 @@ const unpackRegisters = 6
 // unpacked is how many operations a step computes before it multiplies and adds, as those that take numbers out of words.
 func (c *tiler) unpacked(t *tiling) (ops float64) {
 	parts, _ := codegen.ReduceParts(t.r.u)
-	codegen.Walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
+	uop.Walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
 		n := float64(t.u)
 		free := c.Facts.FreeRanges(u)
 		if u == parts[0] && u.Op() == uop.Mul || !free.Has(c.Facts.RangeID(t.v)) {

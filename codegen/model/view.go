@@ -101,7 +101,7 @@ func (c *view) look() {
 	c.findUnpacked()
 	for _, r := range c.reds {
 		parts, _ := codegen.ReduceParts(r.u)
-		codegen.Walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
+		uop.Walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
 			if a := byLoad[u]; a != nil {
 				r.loads = append(r.loads, a)
 			}

@@ -74,7 +74,7 @@ func (k *Kernel) sortedTerms(u *uop.UOp) *uop.UOp {
 // isCostly says that a value takes many instructions for each r.
 func (k *Kernel) isCostly(u, r *uop.UOp) bool {
 	found := false
-	codegen.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return found || u.Op() == uop.Reduce || u.Op() == uop.Load }, func(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool { return found || u.Op() == uop.Reduce || u.Op() == uop.Load }, func(u *uop.UOp) {
 		found = found || codegen.Weight(u) >= costly && k.Facts.FreeRanges(u).Has(k.Facts.RangeID(r))
 	})
 	return found

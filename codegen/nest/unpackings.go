@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -71,7 +70,7 @@ type UnpackedFactors struct {
 // plainly says that a value is computed of what is made already, and else of loads without gates and of constants.
 func plainly(u *uop.UOp, made map[*uop.UOp]bool) bool {
 	ok := u.Op().Elementwise() && u.DType() != dtype.Index
-	codegen.Walk(u.Src(), func(u *uop.UOp) bool { return !ok || made[u] || u.Op() == uop.Load }, func(u *uop.UOp) {
+	uop.Walk(u.Src(), func(u *uop.UOp) bool { return !ok || made[u] || u.Op() == uop.Load }, func(u *uop.UOp) {
 		ok = ok && (made[u] || u.Op().Elementwise() || u.Op() == uop.Const || u.Op() == uop.Load)
 		ok = ok && (u.Op() != uop.Load || u.At(1).Op() == uop.Const)
 	})
