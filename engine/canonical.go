@@ -48,6 +48,9 @@ func canonicalize(targets []target) *canonical {
 			done[u] = t.Param(input(u), u.Shape().Numel(), u.DType())
 		case uop.Var:
 			done[u] = c.variable(u)
+		case uop.Const:
+			v, _ := u.ConstValue()
+			done[u] = t.ConstOf(u.DType(), v)
 		default:
 			done[u] = u.WithSrc(t, func(s *uop.UOp) *uop.UOp { return done[s] })
 		}

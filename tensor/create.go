@@ -252,7 +252,15 @@ func Scalar(v any) *Tensor {
 	if o.t != nil {
 		return o.t
 	}
-	return newTensor(o.as(o.natural()), nil)
+	return newTensor(own(o.as(o.natural())), nil)
+}
+
+// own is a constant as a variable of its own, if it can have a gradient: others of the same value are others.
+func own(c *uop.UOp) *uop.UOp {
+	if v, ok := c.ConstValue(); ok && c.DType().IsFloat() {
+		return uop.NewOwnConst(c.DType(), v)
+	}
+	return c
 }
 
 // Full is a constant tensor. It takes no memory until it is realized.
@@ -263,7 +271,7 @@ func Full(v any, d dtype.DType, shape ...int) *Tensor {
 	if o.t != nil {
 		failType("Full", nil, "the value is a tensor; use Expand")
 	}
-	return newTensor(spread(o.as(d), shape), nil)
+	return newTensor(spread(own(o.as(d)), shape), nil)
 }
 
 // Zeros is a tensor of zeros, of the default float type, float32.

@@ -6,6 +6,7 @@ import (
 	"weak"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // wanted are the tensors that want a gradient, as far as they are in use.
@@ -16,13 +17,17 @@ var wanted struct {
 }
 
 // RequireGrad says that t wants a gradient, so that Backward finds it; it returns t. Assignments leave that as it is. Layers say it of their
-// parameters. t must hold floats.
+// parameters. t must hold floats. What is made of constants only, as Eye(3), is one node with all that is equal to it; from here on t is a variable
+// of its own, so call it before t is used.
 func (t *Tensor) RequireGrad() *Tensor {
 	if !t.IsFloat() {
 		failType("RequireGrad", []dtype.DType{t.DType()}, "only floats have a gradient")
 	}
 	if t.wants.Swap(true) {
 		return t
+	}
+	if u := t.node(); !varies(u) {
+		t.graph.CompareAndSwap(u, u.Mul(spread(own(uop.NewFloat(u.DType(), 1)), u.Shape())))
 	}
 	wanted.Lock()
 	if len(wanted.list) >= wanted.full {
@@ -38,6 +43,19 @@ func (t *Tensor) RequireGrad() *Tensor {
 	wanted.list = append(wanted.list, weak.Make(t))
 	wanted.Unlock()
 	return t
+}
+
+// varies says that a graph reads something that no equal graph reads: memory, an argument, or a constant of its own.
+func varies(u *uop.UOp) bool {
+	return slices.ContainsFunc(uop.Topo(u), func(u *uop.UOp) bool {
+		switch u.Op() {
+		case uop.Buffer, uop.Param:
+			return true
+		case uop.Const:
+			return u.Arg().(uop.ConstArg).ID != 0
+		}
+		return false
+	})
 }
 
 // Freeze takes RequireGrad back; it returns t. Optimisers train what they are made for, frozen or not.

@@ -46,8 +46,12 @@ func (s Ints) Slice() []int {
 func (s Ints) String() string { return strings.Trim(fmt.Sprint(s.Slice()), "[]") }
 
 type (
-	// ConstArg is a scalar constant; floats compare by bits.
-	ConstArg struct{ Value Value }
+	// ConstArg is a scalar constant; floats compare by bits. Constants that a program may differentiate by have an ID each, so that two of one
+	// value are two variables; it means nothing for what is computed, and canonical graphs have none.
+	ConstArg struct {
+		Value Value
+		ID    uint64
+	}
 	// BufferArg is storage: its identity, its number of elements, its device, and how often
 	// it had been assigned when this node was made.
 	BufferArg struct {
@@ -162,7 +166,7 @@ func hashArg(a Arg) uint64 {
 	case Ints:
 		return maphash.String(seed, string(a))
 	case ConstArg:
-		return mix(uint64(a.Value), 1)
+		return mix(uint64(a.Value)+a.ID<<32, 1)
 	case RangeArg:
 		return mix(uint64(a.ID)<<32^uint64(a.N), 2)
 	case RegArg:

@@ -2,6 +2,7 @@ package uop
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/weft-ml/weft/dtype"
 )
@@ -9,7 +10,7 @@ import (
 // Leaves. The package functions make nodes in the global table, the methods in an arena.
 
 // ConstOf is the scalar v of type d, made in table t.
-func (t *Table) ConstOf(d dtype.DType, v Value) *UOp { return t.Make(Const, d, ConstArg{v}) }
+func (t *Table) ConstOf(d dtype.DType, v Value) *UOp { return t.Make(Const, d, ConstArg{Value: v}) }
 
 // Int is the integer constant n of type d (for a float type, the float n).
 func (t *Table) Int(d dtype.DType, n int) *UOp { return t.ConstOf(d, ValueOf(d, n)) }
@@ -37,6 +38,13 @@ func (t *Table) Iota(n int) *UOp {
 
 // NewConst is the scalar v of type d.
 func NewConst(d dtype.DType, v Value) *UOp { return global.ConstOf(d, v) }
+
+// NewOwnConst is a constant of type d that is equal to no other node.
+func NewOwnConst(d dtype.DType, v Value) *UOp {
+	return global.Make(Const, d, ConstArg{Value: v, ID: ownConsts.Add(1)})
+}
+
+var ownConsts atomic.Uint64
 
 // NewInt is the number n as a constant of type d.
 func NewInt(d dtype.DType, n int) *UOp { return global.Int(d, n) }
