@@ -35,6 +35,8 @@ var passes = []pass{
 	{"expand", func(b *builder) error { b.body = b.expand(b.body); return nil }, codegen.MachineVectors, noReductions | targetOps | noTiles},
 	// Inner loops of sums with registers of their own.
 	{"partial", func(b *builder) error { b.body = b.partial(b.body, false); return nil }, func(t *codegen.Target) bool { return t.Grid }, noReductions | targetOps | noTiles},
+	// Long sums in blocks.
+	{"chains", func(b *builder) error { b.body = b.chains(b.body); return nil }, nil, noReductions | targetOps},
 	// One linear offset an access, its terms ordered from the outermost loop to the innermost.
 	{"index", func(b *builder) error { b.body = b.linearise(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// A condition for every load and store that is not proven to lie within its buffer.
@@ -58,6 +60,8 @@ var passOrder = []struct{ first, then, why string }{
 	{"tree", "legalise", "merges of reductions bring ops of their own"},
 	{"legalise", "expand", "legalising one copy of a body is cheaper than legalising all"},
 	{"expand", "partial", "the registers of unrolled loops are counted"},
+	{"partial", "chains", "what has registers of its own already is no long sum"},
+	{"chains", "index", "the ranges of blocks are in the offset"},
 	{"expand", "index", "constants of unrolled axes join the offset"},
 	{"index", "guard", "an offset is what lies within a buffer or not"},
 	{"guard", "place", "conditions are computed outside of loops like everything else"},

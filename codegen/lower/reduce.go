@@ -80,13 +80,26 @@ func (b *builder) reduce(us []*uop.UOp, sp insertionPoint) ([]codegen.Stmt, [][]
 	return append(out, &codegen.Loop{Range: v.Range, Kind: codegen.Vector, Reduce: true, Body: body}), regs
 }
 
-// reduceCarried does the loops that are not open yet, between taking up partial results and laying them down.
+// reduceCarried does the loops that are not open yet, between taking up partial results and laying them down. A long sum is added to them
+// afterwards, as a block (see chains).
 func (b *builder) reduceCarried(u *uop.UOp, ranges []*uop.UOp, sp insertionPoint) ([]codegen.Stmt, [][]*uop.UOp) {
+	terms := 1
+	for _, r := range ranges {
+		terms *= codegen.Extent(r)
+	}
 	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return sp.open.Has(b.Facts.RangeID(r)) })
+	loops := func(regs []*uop.UOp) []codegen.Stmt {
+		return b.level(b.loopsOf(ranges), sp, "", b.update([]*uop.UOp{u}, [][]*uop.UOp{regs}))
+	}
 	regs, out := b.resume(codegen.MonoidOf(u), sp.roots)
-	all := [][]*uop.UOp{regs}
-	out = append(out, b.level(b.loopsOf(ranges), sp, "", b.update([]*uop.UOp{u}, all))...)
-	return append(out, b.suspend(regs)...), all
+	if codegen.MonoidOf(u) == uop.Sum && u.DType() == dtype.F32 && terms > longestChain {
+		own, block := b.accumulators([]*uop.UOp{u})
+		block = append(block, loops(own[0])...)
+		out = append(append(block, out...), &codegen.Set{Regs: regs, Values: []*uop.UOp{regs[0].Add(own[0][0])}})
+	} else {
+		out = append(out, loops(regs)...)
+	}
+	return append(out, b.suspend(regs)...), [][]*uop.UOp{regs}
 }
 
 func (b *builder) accumulators(us []*uop.UOp) (regs [][]*uop.UOp, lets []codegen.Stmt) {
