@@ -216,34 +216,53 @@ func (t *Tensor) Quantile(q []float64, axis int, how Interpolation, skipNaN bool
 		failType("Quantile", []dtype.DType{t.DType()}, "needs floats")
 	}
 	x := t.alongSome("Quantile", &axis)
+	if len(q) == 0 {
+		return x.like(Full(0, x.DType(), append([]int{0}, without(x.shape(), axis)...)...).node())
+	}
 	n := x.Dim(axis)
-	order := func(at *Tensor) *Tensor { return x.like(x.ordinalOf(at.node(), axis)) }
+	nans := x.like(countNaN(x.node(), axis)).Unsqueeze(0)
+	order := func(at *Tensor) *Tensor { return x.like(x.ordinalOf(at.Squeeze(0).node(), axis)).Unsqueeze(0) }
 	if len(q) > 1 { // several are found together sooner
-		whole := x.like(x.argSort(axis, false))
-		order = func(at *Tensor) *Tensor { return whole.pickInside("Quantile", axis, at) }
+		whole := x.like(x.argSort(axis, false)).Unsqueeze(0)
+		whole = whole.Expand(append([]int{len(q)}, whole.shape()[1:]...)...)
+		order = func(at *Tensor) *Tensor { return whole.pickInside("Quantile", axis+1, at) }
 	}
-	nans := x.like(countNaN(x.node(), axis))
-	pick := func(at *Tensor) *Tensor {
-		return x.pickInside("Quantile", axis, order(at))
-	}
-	out := make([]*Tensor, len(q))
-	for i, v := range q {
-		var lo, hi, part *Tensor
-		bad := nans.Gt(0)
-		if skipNaN {
-			lo, hi, part = how.among(nans.RSub(n-1).Maximum(0), v, x.DType())
-			bad = nans.Eq(n)
-		} else {
-			l, h, p := how.places(v, n, x.DType())
-			lo, hi, part = FullLike(nans, l), FullLike(nans, h), FullLike(nans.To(x.DType()), p)
+	all := x.Unsqueeze(0).Expand(append([]int{len(q)}, x.shape()...)...)
+	nans = nans.Expand(append([]int{len(q)}, nans.shape()[1:]...)...)
+	shape := slices.Repeat([]int{1}, nans.Rank())
+	shape[0] = len(q)
+	floats := func(v []float64) *Tensor {
+		if len(v) == 1 {
+			return FullLike(nans.To(x.DType()), v[0])
 		}
-		y := pick(lo)
-		if how == BetweenLinear || how == BetweenMidpoint {
-			y = y.Lerp(pick(hi), part)
-		}
-		out[i] = bad.Where(math.NaN(), y).Reshape(without(x.shape(), axis)...)
+		return x.floats(v, shape...).Expand(nans.shape()...)
 	}
-	return Stack(0, out...)
+	ints := func(v []int32) *Tensor {
+		if len(v) == 1 {
+			return FullLike(nans, int(v[0]))
+		}
+		return x.ints(v, shape...).Expand(nans.shape()...)
+	}
+	var lo, hi, part *Tensor
+	bad := nans.Gt(0)
+	if skipNaN {
+		lo, hi, part = how.among(nans.RSub(n-1).Maximum(0), floats(q))
+		bad = nans.Eq(n)
+	} else {
+		var l, h []int32
+		var p []float64
+		for _, v := range q {
+			first, second, share := how.places(v, n, x.DType())
+			l, h, p = append(l, int32(first)), append(h, int32(second)), append(p, share)
+		}
+		lo, hi, part = ints(l), ints(h), floats(p)
+	}
+	pick := func(at *Tensor) *Tensor { return all.pickInside("Quantile", axis+1, order(at)) }
+	y := pick(lo)
+	if how == BetweenLinear || how == BetweenMidpoint {
+		y = y.Lerp(pick(hi), part)
+	}
+	return bad.Where(math.NaN(), y).Reshape(append([]int{len(q)}, without(x.shape(), axis)...)...)
 }
 
 // places are the two neighbours of the q-quantile of n sorted values, and the share of the second. q counts as rounded to
@@ -267,8 +286,8 @@ func (how Interpolation) places(q float64, n int, d dtype.DType) (lo, hi int, pa
 }
 
 // among is places for a number of values that is known as a tensor of the last place only.
-func (how Interpolation) among(top *Tensor, q float64, d dtype.DType) (lo, hi, part *Tensor) {
-	at := top.To(d).Mul(q)
+func (how Interpolation) among(top, q *Tensor) (lo, hi, part *Tensor) {
+	at := top.To(q.DType()).Mul(q)
 	switch how {
 	case BetweenHigher:
 		at = at.Ceil()
