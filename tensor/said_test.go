@@ -77,6 +77,44 @@ func TestErrorsNameWhatWasCalled(t *testing.T) {
 	}
 }
 
+// The documents list what an axis whose size varies is refused by, and what takes it.
+func TestWhatRefusesSizesThatVary(t *testing.T) {
+	t.Parallel()
+	n := tensor.NewVariable("n", 1, 8)
+	x, whole := tensor.Ones(8, 8).Narrow(0, 0, n), tensor.Ones(8, 8)
+	heads, image := tensor.Ones(1, 2, 8, 4).Narrow(2, 0, n), tensor.Ones(1, 2, 8, 8).Narrow(2, 0, n)
+	for op, f := range map[string]func(){
+		"Sort":             func() { x.Sort(0, false) },
+		"TopK":             func() { x.TopK(1, 0, true) },
+		"Median":           func() { x.Median(0) },
+		"Flip":             func() { x.Flip(0) },
+		"Cat":              func() { tensor.Cat(0, x, whole) },
+		"Pad":              func() { x.Pad([]int{1, 0}, []int{0, 0}) },
+		"Tril":             func() { x.Tril(0) },
+		"CumMax":           func() { x.CumMax(0) },
+		"Conv2D":           func() { image.Conv2D(tensor.Ones(2, 2, 3, 3), nil, tensor.Conv{}) },
+		"MaxPool":          func() { image.MaxPool(tensor.Pool{Size: []int{2, 2}}) },
+		"At":               func() { x.At(tensor.Of([]int32{0})) },
+		"CrossEntropy":     func() { x.CrossEntropy(tensor.Full(0, dtype.I32, 8).Narrow(0, 0, n)) },
+		"ScaledDotProduct": func() { tensor.ScaledDotProduct(heads, heads, heads, tensor.Attention{Causal: true}) },
+	} {
+		err := tensor.Try(f)
+		if assert.ErrorContains(t, err, "n(1…8) elements", op) {
+			assert.Equal(t, op, opOf(t, err))
+		}
+	}
+	require.NoError(t, tensor.Try(func() {
+		x.Sin().Add(x).Sum(0)
+		x.Mean(0)
+		x.Max(0)
+		x.Softmax(0)
+		x.CumSum(0)
+		x.MatMul(whole)
+		x.T().MatMul(x)
+		tensor.ScaledDotProduct(tensor.Ones(1, 2, 1, 4), heads, heads, tensor.Attention{})
+	}))
+}
+
 // A missing function is an error that says so.
 func TestMissingFunctions(t *testing.T) {
 	_, err := tensor.Capture(context.Background(), nil)
