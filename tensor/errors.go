@@ -151,7 +151,7 @@ func failArg(op, format string, a ...any) {
 }
 
 func failDevice(op string, err error) {
-	panic(&DeviceError{Op: op, Err: err, At: caller()})
+	panic(&DeviceError{Op: asCalled(op), Err: err, At: caller()})
 }
 
 // library are the packages whose lines are not the user's.
@@ -185,11 +185,11 @@ func operation(none string) string {
 }
 
 // asCalled is the operation of this package that an error is about: op, or, if a function of that name was called by another one of this
-// package, the outermost of these. Names that programs give, as to Custom, stay.
+// package, the outermost of these; of "" it is the outermost in any case. Names that programs give, as to Custom, stay.
 func asCalled(op string) string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	for more, found, last := true, false, op; ; {
+	for more, found, last := true, op == "", op; ; {
 		var f runtime.Frame
 		if more {
 			f, more = frames.Next()
