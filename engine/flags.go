@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -54,11 +53,8 @@ type doubt struct {
 func (d doubt) raised() *ValueError {
 	for i, code := range d.codes {
 		if code > 0 && d.which>>i&1 == 1 {
-			c, reason := d.checks[i], d.checks[i].Reason
-			if strings.Contains(reason, "%d") {
-				reason = fmt.Sprintf(reason, c.Number(code))
-			}
-			return &ValueError{Op: c.Op, Reason: reason, At: c.At}
+			c := d.checks[i]
+			return &ValueError{Op: c.Op, Reason: strings.Replace(c.Reason, "%d", c.Number(code), 1), At: c.At}
 		}
 	}
 	return nil

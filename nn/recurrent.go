@@ -7,11 +7,26 @@ type (
 	CellKind = recurrent.CellKind
 	// Cell is the weights of a recurrent cell: Input[gates·hidden, in], Hidden[gates·hidden, hidden], and biases that may
 	// be nil. Projection[size, hidden], of LSTM cells only and usually nil, makes the state that is passed on smaller.
+	//
+	//	func (l *Cell) Forward(x *tensor.Tensor, s States) States // the state after the input x[n, in]
+	//	func (l *Cell) Zero(n int) States                         // the state to begin with, for inputs of n rows
 	Cell = recurrent.Cell
 	// States are the state of a cell: H[n, size] and, of LSTM cells, C[n, hidden].
 	States = recurrent.States
 	// Recurrent runs layers of cells over a sequence. Each layer has a cell, or two for both directions, whose outputs are
 	// joined and are the input of the next layer.
+	//
+	//	type Recurrent struct {
+	//		Layers     [][]*Cell // [layer][direction]
+	//		BatchFirst bool      // sequences are [n, time, in] instead of [time, n, in]
+	//		Dropout    float64   // between layers, in training
+	//	}
+	//
+	//	func (r *Recurrent) Forward(x *tensor.Tensor, start States, training bool) (*tensor.Tensor, States)
+	//
+	// Forward returns the outputs of the last layer at all times, [time, n, size·directions] of x[time, n, in], and the last states, stacked by
+	// layer and direction: H and C [layers·directions, n, …]. start holds states in that form; its tensors may be nil, meaning zeros. A
+	// sequence [time, in] without the axis n has states and outputs without it.
 	Recurrent = recurrent.Recurrent
 )
 

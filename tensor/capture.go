@@ -71,6 +71,9 @@ func recorder() *capture {
 // Other goroutines go on as ever meanwhile, and change nothing about what is recorded. If one of them captures a function,
 // Capture waits until that is done; f must not wait for such a goroutine.
 func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Tensor) (*Captured, error) {
+	if f == nil {
+		return nil, &ArgumentError{Op: "Capture", Reason: "the function is nil", At: caller()}
+	}
 	e, err := engineFor(ctx, inputs)
 	if err != nil {
 		return nil, err

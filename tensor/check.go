@@ -26,7 +26,7 @@ func within(op, what string, index *uop.UOp, lo, n int, where string) *uop.UOp {
 }
 
 func checkOf(op, what string, lo, n int, where string) uop.CheckArg {
-	return uop.CheckArg{Op: op, Reason: what + " %d is out of range for " + where, At: caller(), Lo: lo, N: n}
+	return uop.CheckArg{Op: asCalled(op), Reason: what + " %d is out of range for " + where, At: caller(), Lo: lo, N: n}
 }
 
 // outside is the code of an index that should be from lo to n−1 where counts (nil: everywhere) is true, or nil if it surely is.
@@ -78,7 +78,7 @@ func (t *Tensor) unlessBad(op, reason string, of, bad *Tensor) *Tensor {
 	first := bad.Where(arange(n).RSub(n), 0).To(dtype.I32).Max(-1) // n for the first, 1 for the last
 	found := first.Gt(0).And(of.Detach().IsFinite().All(-2, -1))
 	code := found.Where(first.RSub(n+1), 0).To(dtype.I32)
-	return t.like(t.node().Check(code.node(), uop.CheckArg{Op: op, Reason: reason, At: caller(), N: 1}))
+	return t.like(t.node().Check(code.node(), uop.CheckArg{Op: asCalled(op), Reason: reason, At: caller(), N: 1}))
 }
 
 // intervalSteps bounds how much of a graph interval looks at.

@@ -310,25 +310,32 @@ func arange(n int) *Tensor { return ArangeOf(dtype.I32, 0, n, 1) }
 
 // ArangeOf is start, start+step, … before stop. Each element is start + i·step, rounded once more.
 func ArangeOf(d dtype.DType, start, stop, step any) *Tensor {
-	checkStored("Arange", d)
-	a, b, s := toOperand("Arange", start), toOperand("Arange", stop), toOperand("Arange", step)
+	checkStored("ArangeOf", d)
+	const op = "ArangeOf"
+	a, b, s := toOperand(op, start), toOperand(op, stop), toOperand(op, step)
 	if a.t != nil || b.t != nil || s.t != nil {
-		failType("Arange", nil, "bounds must be numbers")
+		failType(op, nil, "bounds must be numbers")
 	}
 	lo, hi, by := a.as(dtype.F64), b.as(dtype.F64), s.as(dtype.F64)
 	f := func(u *uop.UOp) float64 { v, _ := u.ConstValue(); return v.Float() }
 	if f(by) == 0 || f(by) != f(by) {
-		failArg("Arange", "step %v", step)
+		failArg(op, "step %v", step)
 	}
 	n := math.Ceil((f(hi) - f(lo)) / f(by))
 	if math.IsInf(n, 0) || n != n {
-		failArg("Arange", "from %v to %v by %v has no end", start, stop, step)
+		failArg(op, "from %v to %v by %v has no end", start, stop, step)
 	}
 	if n > uop.MaxElements {
-		failArg("Arange", "from %v to %v by %v there are %.3g elements, an array larger than any memory", start, stop, step, n)
+		failArg(op, "from %v to %v by %v there are %.3g elements, an array larger than any memory", start, stop, step, n)
 	}
 	if n < 0 {
-		fail("Arange", nil, "from %v to %v the step %v leads away", start, stop, step)
+		fail(op, nil, "from %v to %v the step %v leads away", start, stop, step)
+	}
+	if d.IsInt() && d.Bits() < 64 && n > 0 {
+		least, most := typeInterval(d)
+		if last := math.Trunc(f(lo)) + (n-1)*math.Trunc(f(by)); last < float64(least) || last > float64(most) {
+			failArg(op, "from %v to %v by %v the last number is %.0f, which is no %v", start, stop, step, last, d)
+		}
 	}
 	if d.IsFloat() {
 		wide := dtype.Accumulator(d)

@@ -139,19 +139,19 @@ func shapesOf(ts ...*Tensor) []uop.Shape {
 }
 
 func fail(op string, s []uop.Shape, format string, a ...any) {
-	panic(&ShapeError{Op: op, Shapes: s, Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
+	panic(&ShapeError{Op: asCalled(op), Shapes: s, Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
 }
 
 func failType(op string, types []dtype.DType, format string, a ...any) {
-	panic(&TypeError{Op: op, Types: types, Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
+	panic(&TypeError{Op: asCalled(op), Types: types, Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
 }
 
 func failArg(op, format string, a ...any) {
-	panic(&ArgumentError{Op: op, Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
+	panic(&ArgumentError{Op: asCalled(op), Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
 }
 
 func failDevice(op string, err error) {
-	panic(&DeviceError{Op: op, Err: err, At: caller()})
+	panic(&DeviceError{Op: asCalled(op), Err: err, At: caller()})
 }
 
 // library are the packages whose lines are not the user's.
@@ -182,6 +182,28 @@ func operation(none string) string {
 		return none
 	}
 	return name
+}
+
+// asCalled is the operation of this package that an error is about: op, or, if a function of that name was called by another one of this
+// package, the outermost of these; of "" it is the outermost in any case. Names that programs give, as to Custom, stay.
+func asCalled(op string) string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for more, found, last := true, op == "", op; ; {
+		var f runtime.Frame
+		if more {
+			f, more = frames.Next()
+		}
+		if !strings.HasPrefix(f.Function, library[0]) || strings.HasSuffix(f.File, "_test.go") {
+			return last
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(f.Function[len(library[0]):], "(*Tensor)."), ".") // less closures
+		if name, _, _ = strings.Cut(name, "["); name != "" && unicode.IsUpper(rune(name[0])) {
+			if found = found || name == op; found {
+				last = name
+			}
+		}
+	}
 }
 
 // origin is where the program made what is about to become a tensor.

@@ -1,10 +1,12 @@
 package tensor_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/tensor"
 )
@@ -25,4 +27,36 @@ func TestDiagonalsFarOutside(t *testing.T) {
 	}
 	assert.Equal(t, []int32{0, 1, 1, 0, 0, 1}, data[int32](t, tensor.TriangleIndices(2, 3, 0, true)))
 	assert.Equal(t, []int32{0, 0, 0, 1, 1, 0, 1, 2, 1, 2}, data[int32](t, tensor.TriangleIndices(4, 3, 0, false).Narrow(1, 0, 5)))
+}
+
+// An index that is too far outside for its number to come back from the device is not told as another one.
+func TestIndicesFarOutside(t *testing.T) {
+	list := tensor.Ones(3)
+	for _, c := range []struct {
+		index int64
+		want  string
+	}{
+		{1 << 40, "above 1073741824 is out of range for"}, {math.MaxInt64, "above 1073741824 is out of range for"},
+		{1<<30 + 1, "above 1073741824 is out of range for"}, {1 << 30, "1073741824 is out of range for"},
+		{-1 << 40, "is out of range for"}, {math.MinInt64, "below -"}, {7, "7 is out of range for"},
+	} {
+		at := quick([]int64{c.index})
+		for op, f := range map[string]func() *tensor.Tensor{
+			"At":           func() *tensor.Tensor { return list.At(at) },
+			"Take":         func() *tensor.Tensor { return list.Take(at) },
+			"Gather":       func() *tensor.Tensor { return list.Gather(0, at) },
+			"Scatter":      func() *tensor.Tensor { return list.Scatter(0, at, tensor.Ones(1)) },
+			"OneHot":       func() *tensor.Tensor { return at.OneHot(3) },
+			"CrossEntropy": func() *tensor.Tensor { return tensor.Ones(1, 3).CrossEntropy(at) },
+		} {
+			_, err := f().ToList(context.Background())
+			var said *tensor.ValueError
+			require.ErrorAs(t, err, &said, "%s %d", op, c.index)
+			assert.Equal(t, op, said.Op)
+			assert.Contains(t, said.Reason, c.want, "%s %d", op, c.index)
+			if c.index == -1<<40 {
+				assert.Contains(t, said.Reason, " below -107374182", op)
+			}
+		}
+	}
 }

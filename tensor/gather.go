@@ -69,37 +69,38 @@ func (t *Tensor) ScatterAdd(axis int, index *Tensor, src any) *Tensor {
 // ScatterReduce merges the elements of src into t at the places that index names on the axis. Without includeSelf the
 // elements of t there do not take part. The mean of integers is rounded down.
 func (t *Tensor) ScatterReduce(axis int, index *Tensor, src any, how Merging, includeSelf bool) *Tensor {
-	axis = t.axis("Scatter", axis)
-	checkIndex("Scatter", index)
-	index = index.like(indexWithin("Scatter", index.node(), axis, t.Dim(axis), false))
+	axis = t.axis("ScatterReduce", axis)
+	checkIndex("ScatterReduce", index)
+	index = index.like(indexWithin("ScatterReduce", index.node(), axis, t.Dim(axis), false))
 	return t.mergeInside(axis, index, src, how, includeSelf)
 }
 
 // mergeInside is ScatterReduce for an index of which is known that it is inside; what is outside is left out.
 func (t *Tensor) mergeInside(axis int, index *Tensor, src any, how Merging, includeSelf bool) *Tensor {
-	axis = t.axis("Scatter", axis)
-	box := t.boxOf("Scatter", axis, index)
-	o := toOperand("Scatter", src)
+	const op = "" // whoever called
+	axis = t.axis(op, axis)
+	box := t.boxOf(op, axis, index)
+	o := toOperand(op, src)
 	s := index.shape()
 	var value *uop.UOp
 	if o.t == nil {
 		value = spread(o.as(t.DType()), s)
 	} else {
 		if o.t.DType() != t.DType() {
-			failType("Scatter", []dtype.DType{t.DType(), o.t.DType()}, "the types differ; use To")
+			failType(op, []dtype.DType{t.DType(), o.t.DType()}, "the types differ; use To")
 		}
 		if o.t.Rank() != len(s) {
-			fail("Scatter", shapesOf(t, index, o.t), "the source needs as many axes")
+			fail(op, shapesOf(t, index, o.t), "the source needs as many axes")
 		}
 		for i, n := range o.shape() {
 			if n < s[i] {
-				fail("Scatter", shapesOf(t, index, o.t), "the source is smaller than the index on axis %d", i)
+				fail(op, shapesOf(t, index, o.t), "the source is smaller than the index on axis %d", i)
 			}
 		}
 		value = o.t.node().Shrink(make([]int, len(s)), s)
 	}
 	out := scatterInto(box, index.node(), value, axis, how, includeSelf)
-	return newTensor(placed(t.node(), out), commonEngine("Scatter", t, index, o.t))
+	return newTensor(placed(t.node(), out), commonEngine(op, t, index, o.t))
 }
 
 // placed puts a changed front part back into u.

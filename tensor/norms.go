@@ -185,7 +185,7 @@ func (t *Tensor) NanSum(axes ...int) *Tensor { return t.IsNaN().Where(0, t).To(t
 
 // NanMean is the mean of the elements that are numbers; NaN of none.
 func (t *Tensor) NanMean(axes ...int) *Tensor {
-	n := t.IsNaN().LogicalNot().To(dtype.I32).Sum(axes...)
+	n := t.IsNaN().LogicalNot().Sum(axes...)
 	return t.NanSum(axes...).Div(n.To(floating(t.DType())))
 }
 
@@ -207,6 +207,9 @@ const (
 // Quantile gives, for each q in 0 … 1, the value below which that share of an axis lies, as a new first axis; the axis itself
 // goes. An axis that holds NaN gives NaN, or, with skipNaN, is taken without them.
 func (t *Tensor) Quantile(q []float64, axis int, how Interpolation, skipNaN bool) *Tensor {
+	if len(q) == 0 {
+		failArg("Quantile", "no q is given")
+	}
 	for _, v := range q {
 		if !(v >= 0 && v <= 1) {
 			failArg("Quantile", "q = %v is outside 0 … 1", v)

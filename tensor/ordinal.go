@@ -22,6 +22,7 @@ func (t *Tensor) TopK(k, axis int, largest bool) (values, indices *Tensor) {
 	if k < 0 || k > t.Dim(axis) {
 		fail("TopK", shapes(t.shape()), "k = %d of %d elements", k, t.Dim(axis))
 	}
+	t.indices("TopK", axis)
 	order := t.firstAlong(axis, k, largest)
 	return t.like(t.node().Gather(order, axis)), t.like(order)
 }

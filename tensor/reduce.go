@@ -22,7 +22,29 @@ func sum(u *uop.UOp, m uop.Monoid, axes []int) *uop.UOp {
 }
 
 // Sum adds. Bools and small integers give 32-bit integers; nothing sums to 0.
-func (t *Tensor) Sum(axes ...int) *Tensor { return t.like(sum(t.node(), uop.Sum, t.axes("Sum", axes))) }
+func (t *Tensor) Sum(axes ...int) *Tensor {
+	ax := t.axes("Sum", axes)
+	if t.DType() == dtype.Bool {
+		t.countsOver("Sum", ax)
+	}
+	return t.like(sum(t.node(), uop.Sum, ax))
+}
+
+// countsOver refuses to count over so many elements that their number may be no int32.
+func (t *Tensor) countsOver(op string, axes []int) {
+	n := 1
+	for _, a := range axes {
+		n *= t.room()[a]
+	}
+	t.counts(op, n, "add up parts of them, or all with SumOf of int64")
+}
+
+// counts refuses a number of elements that is no int32.
+func (t *Tensor) counts(op string, n int, remedy string) {
+	if n > math.MaxInt32 {
+		fail(op, shapes(t.shape()), "%d elements are counted in int32, which ends at %d; %s", n, math.MaxInt32, remedy)
+	}
+}
 
 // SumOf is the sum of the elements as type d, in type d: integers wrap.
 func (t *Tensor) SumOf(d dtype.DType, axes ...int) *Tensor { return t.To(d).Sum(axes...).To(d) }
@@ -78,11 +100,19 @@ func (t *Tensor) argMax(op string, axis []int, least bool) *Tensor {
 	if t.room()[ax] == 0 {
 		return t.like(spread(uop.NewInt(dtype.I32, math.MinInt32), without(t.room(), ax)))
 	}
+	t.indices(op, ax)
 	u := t.node()
 	if least {
 		u = mirror(u)
 	}
 	return t.like(argMax(only(u, uop.MaxOf, ax), ax))
+}
+
+// indices refuses an axis that has elements whose index is no int32.
+func (t *Tensor) indices(op string, axis int) {
+	if n := t.room()[axis]; n-1 > math.MaxInt32 {
+		fail(op, shapes(t.shape()), "indices are int32, which ends at %d, and axis %d has %d elements; take parts of it", math.MaxInt32, axis, n)
+	}
 }
 
 func argMax(u *uop.UOp, axis int) *uop.UOp { return largest(u, axis).Part(1) }

@@ -85,6 +85,7 @@ func (t *Tensor) running(op string, axis int, order func(u *uop.UOp) *uop.UOp) (
 		return t.same(), t.like(uop.NewInt(dtype.I32, 0))
 	}
 	axis = t.axis(op, axis)
+	t.indices(op, axis)
 	u := t.node()
 	place := alongAxis(iota(t.Dim(axis), dtype.I32), axis, t.shape())
 	best := u.Home().ScanParts(uop.ArgLast, axis, order(u.Detach().Cast(dtype.Accumulator(u.DType()))), place)

@@ -202,6 +202,9 @@ func (t *Tensor) BinCount(ctx context.Context, weights *Tensor, least int) (*Ten
 	if t.Rank() != 1 || weights != nil && !weights.shape().Equal(t.shape()) {
 		fail("BinCount", shapes(t.shape()), "needs a list, and weights of the same length")
 	}
+	if weights == nil {
+		t.counts("BinCount", t.Numel(), "count parts of them")
+	}
 	n := least
 	if t.Numel() > 0 {
 		ends, err := Data[int64](ctx, Stack(0, t.Max(), t.Min()).To(dtype.I64))
@@ -257,6 +260,7 @@ func (t *Tensor) SearchSorted(values *Tensor, right bool) *Tensor {
 	}
 	key, v := sortKey(t.node().Cast(d), false), sortKey(values.node().Cast(d), false)
 	n := t.Dim(-1)
+	t.counts("SearchSorted", n, "search in parts of them")
 	if t.Rank() == 1 {
 		v = v.Reshape(s.Numel())
 	}
@@ -327,7 +331,7 @@ func (t *Tensor) Histogram(edges, weights *Tensor) *Tensor {
 // elements; of a range without width one half (or, when wide, one) to either side.
 func (t *Tensor) HistogramEdges(n int, lo, hi float64, wide bool) *Tensor {
 	if n < 1 || hi < lo {
-		failArg("Histogram", "%d bins from %v to %v", n, lo, hi)
+		failArg("HistogramEdges", "%d bins from %v to %v", n, lo, hi)
 	}
 	margin := 0.5
 	if wide {

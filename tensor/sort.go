@@ -15,6 +15,7 @@ func (t *Tensor) Sort(axis int, descending bool) (values, indices *Tensor) {
 		return t.same(), t.like(uop.NewInt(dtype.I32, 0))
 	}
 	axis = t.axis("Sort", axis)
+	t.indices("Sort", axis)
 	order := t.argSort(axis, descending)
 	return t.like(t.node().Gather(order, axis)), t.like(order)
 }
@@ -25,7 +26,7 @@ func (t *Tensor) ArgSort(axis int, descending bool) *Tensor {
 	return indices
 }
 
-// alongSome checks that the axis has elements; a scalar has one axis here.
+// alongSome checks that the axis has elements, and no more than have an index; a scalar has one axis here.
 func (t *Tensor) alongSome(op string, axis *int) *Tensor {
 	s := t
 	if t.Rank() == 0 {
@@ -35,6 +36,7 @@ func (t *Tensor) alongSome(op string, axis *int) *Tensor {
 	if s.Dim(*axis) == 0 {
 		fail(op, shapes(t.shape()), "axis %d is empty", *axis)
 	}
+	s.indices(op, *axis)
 	return s
 }
 

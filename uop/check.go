@@ -1,6 +1,7 @@
 package uop
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/weft-ml/weft/dtype"
@@ -43,10 +44,16 @@ func atMost(d dtype.DType, n int) Value {
 	return ValueOf(d, n)
 }
 
-// Number is what a code above 0 stands for: the number that was outside (or the nearest one that can be told).
-func (a CheckArg) Number(code int32) int {
-	if code > below {
-		return a.Lo - int(code-below)
+// Number is what a code above 0 stands for: the number that was outside, or, where that is too far away to be told, what it is above or
+// below.
+func (a CheckArg) Number(code int32) string {
+	switch far := int32(below - 1); {
+	case code == below+far:
+		return fmt.Sprint("below ", a.Lo-int(far)+1)
+	case code > below:
+		return fmt.Sprint(a.Lo - int(code-below))
+	case code == far:
+		return fmt.Sprint("above ", a.N-1+int(far)-1)
 	}
-	return a.N - 1 + int(code)
+	return fmt.Sprint(a.N - 1 + int(code))
 }

@@ -1,6 +1,7 @@
 package uop_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// The code of a number is 0 where it is inside, and tells the number, or the nearest that can be told, where it is not.
+// The code of a number is 0 where it is inside, and tells the number where it is not, or beyond which one it is if it is far outside.
 func TestOutsideCode(t *testing.T) {
 	t.Parallel()
 	const far = 1<<30 - 1
@@ -35,7 +36,14 @@ func TestOutsideCode(t *testing.T) {
 				if d == dtype.U64 && n < 0 {
 					want = a.N - 1 + far
 				}
-				assert.Equal(t, want, a.Number(code), "%v %+v", d, a)
+				said := fmt.Sprint(want)
+				switch {
+				case want == a.N-1+far:
+					said = fmt.Sprint("above ", want-1)
+				case want == a.Lo-far:
+					said = fmt.Sprint("below ", want+1)
+				}
+				assert.Equal(t, said, a.Number(code), "%v %+v", d, a)
 			}
 		}
 	}

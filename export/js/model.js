@@ -329,11 +329,18 @@ export class Model {
       const bytes = await this.#device.read(f.targetsAt[i], 4 * checks.length)
       new Int32Array(bytes.buffer, bytes.byteOffset, checks.length).forEach((code, k) => {
         const c = checks[k]
-        const number = code > 2 ** 30 ? c.lo - (code - 2 ** 30) : c.n - 1 + code
-        if (code > 0) fail(`${c.op}: ${c.reason.replace('%d', number)}${c.at && ` (${c.at})`}`)
+        if (code > 0) fail(`${c.op}: ${c.reason.replace('%d', numberOf(c, code))}${c.at && ` (${c.at})`}`)
       })
     }
   }
+}
+
+// The number that a code of a check stands for, as uop.CheckArg.Number tells it.
+function numberOf({ lo, n }, code) {
+  const below = 2 ** 30
+  if (code === 2 * below - 1) return `below ${lo - below + 2}`
+  if (code > below) return lo - (code - below)
+  return code === below - 1 ? `above ${n + below - 3}` : n - 1 + code
 }
 
 let policy // of pages that require trusted types

@@ -202,7 +202,15 @@ func (f *Folder) Put(entry string, data []byte) error {
 			return f.named(err)
 		}
 	}
+	f.clear(entry)
 	return f.named(t.Commit(f.Name(entry), atomicfile.Fast))
+}
+
+// clear removes a folder that has the name of an entry, which no file would replace.
+func (f *Folder) clear(entry string) {
+	if info, err := os.Lstat(f.Name(entry)); err == nil && info.IsDir() {
+		_ = os.RemoveAll(f.Name(entry)) // if that fails the rename says so
+	}
 }
 
 func (f *Folder) sign(entry string, data []byte) []byte {
@@ -223,6 +231,7 @@ func (f *Folder) Adopt(path, ending string) (entry string, err error) {
 		return "", f.named(err)
 	}
 	entry = HashOf(text) + ending
+	f.clear(entry)
 	if err = os.Rename(path, f.Name(entry)); err != nil && !f.Has(entry) {
 		return "", f.named(err) // Windows does not replace a library that some process has loaded; then it is there
 	}

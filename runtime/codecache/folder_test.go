@@ -107,6 +107,24 @@ func TestLibraries(t *testing.T) {
 	require.False(t, f.Has(name))
 	require.False(t, f.Has(name))
 	require.Equal(t, []string{"key", "tmp"}, list(t, f.Path))
+
+	// A folder in its place goes, with what is in it.
+	require.NoError(t, os.MkdirAll(filepath.Join(f.Path, name, "within"), 0o700))
+	w, err = f.Work()
+	require.NoError(t, err)
+	built = filepath.Join(w.Path, "built")
+	require.NoError(t, os.WriteFile(built, []byte("code"), 0o700))
+	again, err := f.Adopt(built, ".so")
+	require.NoError(t, err)
+	require.Equal(t, name, again)
+	w.Remove()
+	require.True(t, f.Has(name))
+
+	require.NoError(t, os.MkdirAll(filepath.Join(f.Path, "e.kernel", "within"), 0o700))
+	require.NoError(t, f.Put("e.kernel", []byte("code of e")))
+	data, ok := f.Get("e.kernel")
+	require.True(t, ok)
+	require.Equal(t, "code of e", string(data))
 }
 
 // Whoever opens a new folder at once has the same key.

@@ -97,19 +97,21 @@ type library struct {
 	name  string // hash and ending
 	path  string
 	place *place // where it was compiled; nil for one from disk
+	lost  error  // why the cache did not take it
 }
 
-// keep moves what was compiled into the cache, if it was compiled there.
+// keep moves what was compiled into the cache, if it was compiled there. What the cache does not take is used where it is.
 func (c *cache) keep(p *place, built string) (l library, err error) {
 	if p.kept {
 		name, err := c.folder.Adopt(built, libraryExt)
-		if err != nil {
-			return l, fmt.Errorf("CPU: keep compiled kernels: %w", err)
+		if err == nil {
+			return library{name, c.folder.Name(name), p, nil}, nil
 		}
-		return library{name, c.folder.Name(name), p}, nil
+		p.kept, l.lost = false, err
 	}
 	text, err := os.ReadFile(built)
-	return library{codecache.HashOf(text) + libraryExt, built, p}, err
+	l.name, l.path, l.place = codecache.HashOf(text)+libraryExt, built, p
+	return l, err
 }
 
 // point writes down which library holds a kernel. A failure costs a compile in the next process.

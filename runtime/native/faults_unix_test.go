@@ -208,6 +208,59 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
+// A folder that has the name of an entry goes, whether or not the other files tell of it.
+func TestFoldersInTheCache(t *testing.T) {
+	dir := t.TempDir()
+	run(t, Options{CacheDir: dir}, "folder_test")
+	for _, pattern := range []string{"*" + libraryExt, "*" + indexExt} {
+		for _, others := range []bool{true, false} {
+			files, err := filepath.Glob(filepath.Join(dir, "*.*"))
+			require.NoError(t, err)
+			for _, file := range files {
+				folder, err := filepath.Match(pattern, filepath.Base(file))
+				require.NoError(t, err)
+				if folder || !others {
+					require.NoError(t, os.Remove(file))
+				}
+				if folder {
+					require.NoError(t, os.MkdirAll(filepath.Join(file, "within"), 0o700))
+				}
+			}
+			compiled, fromDisk := run(t, Options{CacheDir: dir}, "folder_test")
+			require.Equal(t, []int{1, 0}, []int{compiled, fromDisk}, "%s, others there: %v", pattern, others)
+			compiled, fromDisk = run(t, Options{CacheDir: dir}, "folder_test")
+			require.Equal(t, []int{0, 1}, []int{compiled, fromDisk}, "%s, others there: %v", pattern, others)
+		}
+	}
+}
+
+// What the cache does not take is used all the same, which is said.
+func TestCacheThatTakesNothing(t *testing.T) {
+	elsewhere, err := os.MkdirTemp("/dev/shm", "weft-test-")
+	if err != nil {
+		t.Skip("there is no second file system: ", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(elsewhere) })
+	dir := t.TempDir()
+	probe := filepath.Join(dir, "probe")
+	require.NoError(t, os.WriteFile(probe, nil, 0o600))
+	if os.Rename(probe, filepath.Join(elsewhere, "probe")) == nil {
+		t.Skip("the folders are on one file system")
+	}
+	require.NoError(t, os.Remove(probe))
+	var said []string
+	moves := "[ -h " + dir + "/tmp ] || { cp -a " + dir + "/tmp/. " + elsewhere + " && mv " + dir + "/tmp " + dir + "/was && ln -s " + elsewhere + " " + dir + "/tmp; }\n" +
+		"cd " + dir + "/tmp/${PWD##*/} && exec " + need.Compiler(t) + ` "$@"`
+	o := Options{CacheDir: dir, CC: script(t, "", moves), Log: func(line string) { said = append(said, line) }}
+	compiled, _ := run(t, o, "not_taken_test")
+	require.Equal(t, 1, compiled)
+	require.Len(t, said, 1)
+	require.Contains(t, said[0], "CPU: compiled kernels are not kept")
+	left, err := os.ReadDir(elsewhere)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 // A library that somebody else compiled is not loaded, under its own hash or not, whatever the index says.
 func TestForeignCache(t *testing.T) {
 	mine, theirs := t.TempDir(), t.TempDir()

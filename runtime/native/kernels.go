@@ -184,6 +184,9 @@ func (b *builder) compileAll(ctx context.Context, missing map[string]*plan.Kerne
 
 // loadAll makes the kernels of a library that was compiled just now callable, and notes where they are.
 func (b *builder) loadAll(l library, keys []string, of map[string]*plan.Kernel) error {
+	if l.lost != nil {
+		b.cache.without(l.lost)
+	}
 	for _, key := range keys {
 		if err := b.load(l, key, of[key]); err != nil {
 			if l.place.kept {

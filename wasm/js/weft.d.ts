@@ -1083,7 +1083,8 @@ export type Tensors = Tensor | readonly Tensors[] | { [name: string]: Tensors }
 /**
  * An integer that varies: a variable, or a sum of multiples of variables and a number. It is the size of an axis, or a place on one, in
  * functions that are captured once and run with any value: `const n = w.variable('n', 0, 511)`; in the function `cache.setAt(row, n)` and
- * `cache.narrow(0, 0, n.plus(1))`; then `f.run(row, n.bind(17))`.
+ * `cache.narrow(0, 0, n.plus(1))`; then `f.run(row, n.bind(17))`. Operations for which it matters where an axis ends, such as sort, topK, median,
+ * flip, cat, pad, tril, cumMax, conv2D along it, crossEntropy over such rows and causal attention of such queries, refuse an axis that varies.
  */
 export class Size {
   private constructor()
