@@ -29,12 +29,13 @@ func nonMaxSuppression(c *call) []*Value {
 	}
 	b, s := c.floats(0), c.floats(1)
 	classes, n := scores.shape[1], boxes.shape[1]
-	corner := func(batch, i int) [4]float64 { // y1 x1 y2 x2
-		v := b[(batch*n+i)*4:]
-		if c.attrInt("center_point_box", 0) == 1 {
-			return [4]float64{v[1] - v[3]/2, v[0] - v[2]/2, v[1] + v[3]/2, v[0] + v[2]/2}
+	center := c.attrInt("center_point_box", 0) == 1
+	corners := func(batch, i int) box {
+		v := b[(batch*n+i)*4:][:4]
+		if center {
+			return boxOf(v[1]-v[3]/2, v[0]-v[2]/2, v[1]+v[3]/2, v[0]+v[2]/2)
 		}
-		return [4]float64{min(v[0], v[2]), min(v[1], v[3]), max(v[0], v[2]), max(v[1], v[3])}
+		return boxOf(min(v[0], v[2]), min(v[1], v[3]), max(v[0], v[2]), max(v[1], v[3]))
 	}
 	var out []int64
 	for batch := range boxes.shape[0] {
@@ -46,31 +47,24 @@ func nonMaxSuppression(c *call) []*Value {
 					order = append(order, i)
 				}
 			}
-			slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(row[j], row[i]) })
-			var kept [][4]float64
-			for _, i := range order {
-				if len(kept) >= most {
+			slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(row[j], row[i]), cmp.Compare(i, j)) })
+			best := make([]box, len(order))
+			for k, i := range order {
+				best[k] = corners(batch, i)
+			}
+			taken, k := 0, keeping(best, overlap)
+			for at, i := range order {
+				if taken >= most {
 					break
 				}
-				box := corner(batch, i)
-				if !slices.ContainsFunc(kept, func(k [4]float64) bool { return overlapOf(k, box) > overlap }) {
-					kept = append(kept, box)
+				if k.keep(&best[at]) {
+					taken++
 					out = append(out, int64(batch), int64(class), int64(i))
 				}
 			}
 		}
 	}
 	return []*Value{intsValue([]int{len(out) / 3, 3}, out...)}
-}
-
-// overlapOf is the area of two boxes' intersection over that of their union.
-func overlapOf(a, b [4]float64) float64 {
-	h, w := min(a[2], b[2])-max(a[0], b[0]), min(a[3], b[3])-max(a[1], b[1])
-	if h <= 0 || w <= 0 {
-		return 0
-	}
-	area := func(v [4]float64) float64 { return (v[2] - v[0]) * (v[3] - v[1]) }
-	return h * w / (area(a) + area(b) - h*w)
 }
 
 // roiAlign averages (or takes the greatest of) samples of each cell of regions (He et al., Mask R-CNN, 2017).

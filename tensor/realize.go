@@ -178,6 +178,11 @@ func (t *Tensor) Realize(ctx context.Context) error { return Realize(ctx, t) }
 
 // Bytes computes t and copies its elements (t stays differentiable): row-major, little-endian, a bool one byte.
 func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
+	return t.bytesIn(ctx, func(n int) []byte { return make([]byte, n) })
+}
+
+// bytesIn is Bytes in memory that is asked for.
+func (t *Tensor) bytesIn(ctx context.Context, memory func(n int) []byte) ([]byte, error) {
 	noteRead()
 	shape, ok := t.now()
 	if !ok {
@@ -188,7 +193,7 @@ func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	room, size := t.room(), t.DType().Size()
-	raw := make([]byte, room.Numel()*size)
+	raw := memory(room.Numel() * size)
 	if err := settled([]*Tensor{t}, func() error { return t.Engine().Read(ctx, t.node(), raw) }); err != nil {
 		return nil, err
 	}

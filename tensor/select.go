@@ -1,8 +1,9 @@
 package tensor
 
 import (
-	"cmp"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -16,41 +17,79 @@ import (
 
 // NonZero gives the places of the elements that are not 0, in order, as an int64 tensor [count, rank].
 func (t *Tensor) NonZero(ctx context.Context) (*Tensor, error) {
-	places, err := t.places(ctx)
+	var host scratch
+	defer host.free()
+	places, err := t.places(ctx, &host)
 	if err != nil {
 		return nil, err
 	}
 	s := t.Shape()
-	out := make([]int64, 0, len(places)*len(s))
+	raw := host.bytes(8 * len(places) * len(s))
+	return t.beside(dtype.I64, []int{len(places), len(s)}, unravel(raw, places, s)), nil
+}
+
+// unravel writes rising flat positions as int64 places in a shape. Rows of the last axis are passed one after the other, so that nothing is divided.
+func unravel(raw []byte, places []int32, s []int) []byte {
+	if len(s) == 0 || len(places) == 0 {
+		return raw
+	}
+	last := len(s) - 1
+	row, begin, to := make([]int, last), 0, raw
 	for _, p := range places {
-		rest := int(p)
-		at := make([]int64, len(s))
-		for i := len(s) - 1; i >= 0; i-- {
-			at[i] = int64(rest % s[i])
-			rest /= s[i]
+		for int(p)-begin >= s[last] {
+			begin += s[last]
+			for i := last - 1; i >= 0; i-- {
+				if row[i]++; row[i] < s[i] {
+					break
+				}
+				row[i] = 0
+			}
 		}
-		out = append(out, at...)
+		for _, i := range row {
+			binary.LittleEndian.PutUint64(to, uint64(i))
+			to = to[8:]
+		}
+		binary.LittleEndian.PutUint64(to, uint64(int(p)-begin))
+		to = to[8:]
 	}
-	raw := make([]byte, 0, 8*len(out))
-	for _, v := range out {
-		raw = appendBits(raw, dtype.I64, uint64(v))
-	}
-	return t.beside(dtype.I64, []int{len(places), len(s)}, raw), nil
+	return raw
 }
 
 // places are the flat positions of the elements that are not 0.
-func (t *Tensor) places(ctx context.Context) ([]int32, error) {
-	on, err := Data[bool](ctx, t.like(t.truth()))
+func (t *Tensor) places(ctx context.Context, host *scratch) ([]int32, error) {
+	if t.Numel() > math.MaxInt32 {
+		fail("NonZero", shapes(t.shape()), "positions do not fit into int32")
+	}
+	on, err := t.like(t.truth()).bytesIn(ctx, host.bytes)
 	if err != nil {
 		return nil, err
 	}
-	var out []int32
-	for i, v := range on {
-		if v {
-			out = append(out, int32(i))
+	return placesOf(on, host.ints(len(on)-bytes.Count(on, []byte{0}))), nil
+}
+
+// placesOf writes the places of the bytes that are not 0. Each place is written, and the next one over it unless the byte counts, as branches on
+// random bytes are guessed wrong.
+func placesOf(on []byte, out []int32) []int32 {
+	for i, k := 0, 0; k < len(out); {
+		if i+8 <= len(on) && binary.LittleEndian.Uint64(on[i:]) == 0 {
+			i += 8
+			continue
+		}
+		for end := min(i+8, len(on)); i < end && k < len(out); i++ {
+			out[k] = int32(i)
+			k += oneIf(on[i] != 0)
 		}
 	}
-	return out, nil
+	return out
+}
+
+// oneIf is 1 where b is true, without a branch.
+func oneIf(b bool) int {
+	var n int
+	if b {
+		n = 1
+	}
+	return n
 }
 
 // MaskedSelect gives the elements of t where the mask is true, in order, as a list. Both broadcast.
@@ -59,7 +98,9 @@ func (t *Tensor) MaskedSelect(ctx context.Context, mask *Tensor) (*Tensor, error
 		failType("MaskedSelect", []dtype.DType{mask.DType()}, "the mask must be bool")
 	}
 	both := Broadcast(t, mask)
-	places, err := both[1].places(ctx)
+	var host scratch
+	defer host.free()
+	places, err := both[1].places(ctx, &host)
 	if err != nil {
 		return nil, err
 	}
@@ -110,89 +151,6 @@ func (t *Tensor) firstPlaces(op string, n int) (places, found *Tensor) {
 	places = truth.ArgSort(0, true)
 	places = places.like(extend(cut(places.node(), 0, 0, min(n, all)), 0, 0, max(n-all, 0)))
 	return places, arange(n).Lt(truth.Sum())
-}
-
-// Uniques are the different values of a tensor.
-type Uniques struct {
-	Values  *Tensor // each once
-	Inverse *Tensor // int64: for each element the index of its value
-	Counts  *Tensor // int64: how often each value stands there
-}
-
-// Unique gives the different elements of t, rising, as a list. All NaN count as one value.
-func (t *Tensor) Unique(ctx context.Context) (Uniques, error) { return t.unique(ctx, nil, true) }
-
-// UniqueAlong gives the different parts of an axis, in the order of their first differing element.
-func (t *Tensor) UniqueAlong(ctx context.Context, axis int) (Uniques, error) {
-	axis = t.axis("UniqueAlong", axis)
-	return t.unique(ctx, &axis, true)
-}
-
-// UniqueRuns is Unique for runs of equal neighbours: equal elements further apart stay.
-func (t *Tensor) UniqueRuns(ctx context.Context) (Uniques, error) { return t.unique(ctx, nil, false) }
-
-// UniqueRunsAlong is UniqueAlong for runs of equal neighbours.
-func (t *Tensor) UniqueRunsAlong(ctx context.Context, axis int) (Uniques, error) {
-	axis = t.axis("UniqueRunsAlong", axis)
-	return t.unique(ctx, &axis, false)
-}
-
-func (t *Tensor) unique(ctx context.Context, axis *int, ordered bool) (Uniques, error) {
-	x, at := t.Flatten(), 0
-	if axis != nil {
-		x, at = t, *axis
-	}
-	n := x.Dim(at)
-	key := x.MoveAxis(at, 0).Reshape(n, prod(without(x.shape(), at)))
-	rows, err := Data[int64](ctx, key.like(sortKey(key.node(), false).Cast(dtype.I64)))
-	if err != nil {
-		return Uniques{}, err
-	}
-	width := key.Dim(1)
-	row := func(i int32) []int64 { return rows[int(i)*width : (int(i)+1)*width] }
-	order := make([]int32, n)
-	for i := range order {
-		order[i] = int32(i)
-	}
-	if ordered {
-		less := slices.Compare[[]int64]
-		if t.DType() == dtype.U64 {
-			less = compareUnsigned
-		}
-		slices.SortStableFunc(order, func(a, b int32) int { return less(row(a), row(b)) })
-	}
-	var first []int32
-	inverse, counts := make([]int64, n), []int64{}
-	for i, k := range order {
-		if i == 0 || !slices.Equal(row(k), row(order[i-1])) {
-			first, counts = append(first, k), append(counts, 0)
-		}
-		inverse[k] = int64(len(first) - 1)
-		counts[len(counts)-1]++
-	}
-	out := Uniques{x.gather(at, first), t.longs(inverse, n), t.longs(counts, len(counts))}
-	if axis == nil {
-		out.Inverse = out.Inverse.Reshape(t.Shape()...)
-	}
-	return out, nil
-}
-
-func compareUnsigned(a, b []int64) int {
-	for i := range a {
-		if c := cmp.Compare(uint64(a[i]), uint64(b[i])); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
-// longs are int64 numbers on t's device.
-func (t *Tensor) longs(v []int64, shape ...int) *Tensor {
-	raw := make([]byte, 0, 8*len(v))
-	for _, x := range v {
-		raw = appendBits(raw, dtype.I64, uint64(x))
-	}
-	return t.beside(dtype.I64, shape, raw)
 }
 
 // BinCount counts how often each of 0, 1, 2, … stands in a list, or, with weights, adds up their weights (float32, others as
