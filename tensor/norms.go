@@ -219,9 +219,6 @@ func (t *Tensor) Quantile(q []float64, axis int, how Interpolation, skipNaN bool
 		failType("Quantile", []dtype.DType{t.DType()}, "needs floats")
 	}
 	x := t.alongSome("Quantile", &axis)
-	if len(q) == 0 {
-		return x.like(Full(0, x.DType(), append([]int{0}, without(x.shape(), axis)...)...).node())
-	}
 	n := x.Dim(axis)
 	nans := x.like(countNaN(x.node(), axis)).Unsqueeze(0)
 	order := func(at *Tensor) *Tensor { return x.like(x.ordinalOf(at.Squeeze(0).node(), axis)).Unsqueeze(0) }
