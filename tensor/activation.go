@@ -81,7 +81,8 @@ func (t *Tensor) elu(scale, alpha, rate float64) *Tensor {
 		in := x.Mul(x.Float(rate))
 		v := pos.Where(x.Mul(x.Float(scale)), expm1(in).Mul(x.Float(scale*alpha)))
 		neg := x.Max(x.Int(0)).Equal(x.Int(0)) // NaN is not
-		return v.Derive(x, neg.Where(exp(in).Mul(x.Float(scale*alpha*rate)), x.Float(scale)))
+		slope := neg.Where(exp(in).Mul(x.Float(scale*alpha*rate)), x.Float(scale))
+		return v.Derive(x, slope.Derive(x, neg.Where(slope.Mul(x.Float(rate)), x.Int(0))))
 	})
 }
 
@@ -134,7 +135,7 @@ func (t *Tensor) GELU() *Tensor {
 		tail := s.Float(6).Less(a).Where(s.Int(0), polynomial(a, normalTail...).Exp2())
 		phi := s.Less(s.Int(0)).Where(tail, s.Int(1).Sub(tail))
 		density := exp(s.Mul(s).Mul(s.Float(-0.5))).Mul(s.Float(1 / math.Sqrt(2*math.Pi)))
-		return s.Mul(phi).Derive(s, phi.Add(s.Mul(density))).Cast(x.DType())
+		return s.Mul(phi).Derive(s, phi.Derive(s, density).Add(s.Mul(density))).Cast(x.DType())
 	})
 }
 
