@@ -148,11 +148,14 @@ func (t *Tensor) RoundTo(decimals int) *Tensor {
 	if !t.IsFloat() {
 		return t.same()
 	}
+	x, d := t.wide()
 	p := math.Pow(10, math.Abs(float64(decimals)))
 	if decimals < 0 {
-		return t.Div(p).Round().Mul(p)
+		q := x.Div(p).Round()
+		return q.Eq(0).Where(q, q.Mul(p)).To(d) // p may be beyond the type
 	}
-	return t.Mul(p).Round().Div(p)
+	y := x.Mul(p)
+	return y.IsFinite().Where(y.Round().Div(p), x.Detach()).To(d) // so large a number has no decimals
 }
 
 // SoftplusUpTo is log(1 + e^(beta·t))/beta where beta·t is at most threshold, and t above.
