@@ -340,3 +340,27 @@ func TestSlopesFarOut(t *testing.T) {
 	near(t, []float64{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(1)}, x.I0().Sum().Grad(x)[0], 0)
 	near(t, []float64{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}, x.I1().Sum().Grad(x)[0], 0)
 }
+
+// Beside zeros the derivatives of a product are products of the others.
+func TestSecondDerivativesOfProducts(t *testing.T) {
+	prod := func(x *tensor.Tensor) *tensor.Tensor { return x.Prod() }
+	x := tensor.Of([]float64{3, 0, 2})
+	require.Equal(t, []float64{2, 5, 3}, bent(t, prod, x, tensor.OnesLike(x)))
+	x = tensor.Of([]float64{3, 0, 2, 0})
+	require.Equal(t, []float64{0, 6, 0, 6}, bent(t, prod, x, tensor.OnesLike(x)))
+	x = tensor.Of([]float64{3, 4, 2})
+	require.Equal(t, []float64{6, 5, 7}, bent(t, prod, x, tensor.OnesLike(x)))
+	x = tensor.Of([]float64{1, 2, 0, 3, 4, 0}, 2, 3)
+	require.Equal(t, []float64{2, 1, 3, 4, 3, 7}, bent(t, func(x *tensor.Tensor) *tensor.Tensor { return x.Prod(1).Sum() }, x, tensor.OnesLike(x)))
+
+	index := tensor.Of([]int32{0, 0, 1, 0})
+	for _, c := range []struct{ base, want []float64 }{{[]float64{5, 7}, []float64{10, 25, 0, 15}}, {[]float64{0, 7}, []float64{0, 0, 0, 0}}} {
+		x := tensor.Of([]float64{3, 0, 4, 2})
+		scattered := func(x *tensor.Tensor) *tensor.Tensor {
+			return tensor.Of(c.base).ScatterReduce(0, index, x, tensor.MergeProd, true).Sum()
+		}
+		require.Equal(t, c.want, bent(t, scattered, x, tensor.OnesLike(x)))
+	}
+	each := func(in ...*tensor.Tensor) []*tensor.Tensor { return prod(in[0]).Grad(in[0])[0].Sum().Grad(in[0]) }
+	near(t, []float64{2, 3, 1, 7, 4, 3}, tensor.Vmap(each, tensor.VmapOptions{})(tensor.Of([]float64{1, 0, 2, 0, 3, 4}, 2, 3))[0], 0)
+}
