@@ -35,7 +35,7 @@ func (t *Tensor) Norm(p float64, axes ...int) *Tensor {
 		x = x.Abs().Min(ax...)
 	default:
 		a := x.Abs()
-		if p < 1 { // infinitely steep at 0, where no gradient passes
+		if p < 2 { // at 0 infinitely steep, or bent: there no gradient passes, and none of a gradient
 			none := a.Eq(0)
 			a = none.Where(math.Pow(0, p), none.Where(1, a).Pow(p))
 		} else {

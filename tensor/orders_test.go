@@ -364,3 +364,20 @@ func TestSecondDerivativesOfProducts(t *testing.T) {
 	each := func(in ...*tensor.Tensor) []*tensor.Tensor { return prod(in[0]).Grad(in[0])[0].Sum().Grad(in[0]) }
 	near(t, []float64{2, 3, 1, 7, 4, 3}, tensor.Vmap(each, tensor.VmapOptions{})(tensor.Of([]float64{1, 0, 2, 0, 3, 4}, 2, 3))[0], 0)
 }
+
+// Where a function has no derivative and that counts as 0, so does the next.
+func TestSecondDerivativesOfNone(t *testing.T) {
+	x := tensor.Of([]float64{0, 3})
+	for name, c := range map[string]struct {
+		f    func(x *tensor.Tensor) *tensor.Tensor
+		want []float64
+	}{
+		"Hypot":     {func(x *tensor.Tensor) *tensor.Tensor { return x.Hypot(0.0).Sum() }, []float64{0, 0}},
+		"Hypot, 4x": {func(x *tensor.Tensor) *tensor.Tensor { return x.Hypot(tensor.Of([]float64{0, 4})).Sum() }, []float64{0, 16. / 125}},
+		"Atan2":     {func(x *tensor.Tensor) *tensor.Tensor { return x.Atan2(tensor.Of([]float64{0, 4})).Sum() }, []float64{0, -24. / 625}},
+		"Xlogy":     {func(x *tensor.Tensor) *tensor.Tensor { return x.Xlogy(x).Sum() }, []float64{0, 1. / 3}},
+		"Norm":      {func(x *tensor.Tensor) *tensor.Tensor { return x.Norm(1.5) }, []float64{0, 0}},
+	} {
+		require.InDeltaSlice(t, c.want, bent(t, c.f, x, tensor.OnesLike(x)), 1e-12, name)
+	}
+}
