@@ -135,6 +135,32 @@ func TestZerosInProducts(t *testing.T) {
 	check(t, "two", y, map[uint64][]float64{1: {2, 0, 0, 5}}, x)
 }
 
+// Gradients of gradients, and of these, beside zeros.
+func TestZerosInDerivativesOfProducts(t *testing.T) {
+	x, index := input(1, 2, 4), uop.NewIota(8).Cast(dtype.I32).Reshape(2, 4)
+	some := index.Mod(index.Int(5)).Sub(index.Int(1)) // −1 and 3 are outside
+	index = index.Mod(index.Int(3))
+	base := input(2, 2, 3)
+	weight := input(3, 2, 4)
+	for name, y := range map[string]*uop.UOp{
+		"all":     x.Reduce(uop.Prod, 0, 1),
+		"rows":    x.Reduce(uop.Prod, 1).Reduce(uop.Sum, 0),
+		"columns": x.Reduce(uop.Prod, 0).Reduce(uop.Sum, 0),
+		"scatter": base.Scatter(index, x, 1, uop.Prod).Reduce(uop.Sum, 0, 1),
+		"outside": base.Scatter(some, x, 1, uop.Prod).Reduce(uop.Sum, 0, 1),
+		"running": x.Scan(uop.Prod, 1).Reduce(uop.Sum, 0, 1),
+	} {
+		for _, values := range [][]float64{{2, 3, 4, 5, 6, 7, 8, 9}, {2, 0, 4, 5, 6, 7, 8, 9}, {2, 0, 4, 0, 6, 7, 8, 9}, {0, 0, 0, 1, 0, 1, 2, 3}} {
+			for _, first := range []float64{1, 0} {
+				data := map[uint64][]float64{1: values, 2: {2, 3, first, first, 4, 5}, 3: {0.5, -1, 2, 1, 3, -0.5, 1, 1.5}}
+				first := Of(y, y.Int(1), x)[0]
+				check(t, name, first, data, x, base)
+				check(t, name+", again", Of(first.Mul(weight).Reduce(uop.Sum, 0, 1), y.Int(1), x)[0], data, x, base)
+			}
+		}
+	}
+}
+
 func TestZerosInRunningProducts(t *testing.T) {
 	x := input(1, 4)
 	y := x.Scan(uop.Prod, 0)

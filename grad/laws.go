@@ -205,20 +205,6 @@ func reduce(u, g *uop.UOp) []*uop.UOp {
 // tied is 1 where x is the maximum of those that top is taken of, and 0 elsewhere; NaN is the maximum wherever it stands.
 func tied(x, top *uop.UOp) *uop.UOp { return x.Equal(top).Or(x.Equal(x).Not()).Cast(x.DType()) }
 
-// product gives each factor the product of the others: the total divided by it where no factor is
-// zero; where one is, that one has the product of the others; where more are, 0.
-func product(u, g *uop.UOp) *uop.UOp {
-	x, axes := u.At(0), u.Arg().(uop.ReduceArg).Axes.Slice()
-	zero, one := x.Int(0), x.Int(1)
-	isZero := x.Equal(zero)
-	others := isZero.Where(one, x).Reduce(uop.Prod, axes...)
-	n := sum(isZero.Where(one, zero), axes)
-	none, single := unreduce(n, u).Equal(zero), unreduce(n, u).Equal(one)
-	rest := unreduce(others, u)
-	d := none.Where(rest.Div(isZero.Where(one, x)), isZero.And(single).Where(rest, zero))
-	return d.Mul(unreduce(g, u))
-}
-
 // part differentiates a part of a reduction of several.
 func part(u, g *uop.UOp) []*uop.UOp {
 	r, i := u.At(0), u.Arg().(uop.PartArg).I
@@ -272,15 +258,8 @@ func scatter(u, g *uop.UOp) []*uop.UOp {
 		n := inBase.Scatter(index, inValue, arg.Axis, uop.Sum)
 		share := g.Div(n)
 		return grads{inBase.Mul(share), nil, inValue.Mul(back(share))}
-	case uop.Prod: // with one zero its partners' product counts, with more nothing does
-		one, zero := g.Int(1), g.Int(0)
-		zb, zv := base.Equal(zero), value.Equal(zero)
-		rest := zb.Where(one, base).Scatter(index, zv.Where(one, value), arg.Axis, uop.Prod)
-		n := zb.Where(one, zero).Scatter(index, zv.Where(one, zero), arg.Axis, uop.Sum)
-		d := func(x, isZero, rest, n *uop.UOp) *uop.UOp {
-			return n.Equal(zero).Where(rest.Div(isZero.Where(one, x)), isZero.And(n.Equal(one)).Where(rest, zero))
-		}
-		return grads{g.Mul(d(base, zb, rest, n)), nil, back(g).Mul(d(value, zv, back(rest), back(n)))}
+	case uop.Prod:
+		return scatterProduct(u, g)
 	}
 	panic("BUG: no gradient for a scatter with " + arg.Monoid.String())
 }

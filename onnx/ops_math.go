@@ -63,8 +63,7 @@ func swish(x t, alpha float64) t { return x.Mul(x.Mul(alpha).Sigmoid()) }
 
 func shrink(c *call, x t) t {
 	lambd, bias := c.attrFloat("lambd", 0.5), c.attrFloat("bias", 0)
-	zero := x.Mul(0).To(x.DType())
-	return x.Lt(-lambd).Where(x.Add(bias), x.Gt(lambd).Where(x.Sub(bias), zero))
+	return x.Lt(-lambd).Where(x.Add(bias), x.Gt(lambd).Where(x.Sub(bias), tensor.ZerosLike(x)))
 }
 
 func thresholded(c *call, x t) t {

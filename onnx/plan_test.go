@@ -3,6 +3,7 @@ package onnx
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -296,4 +297,12 @@ func TestReadOnce(t *testing.T) {
 	few, many := launches(2), launches(8)
 	require.GreaterOrEqual(t, few, layers)
 	require.Less(t, many-few, 3*6)
+}
+
+// Shrink gives 0 to what is neither below nor above the limits, a NaN too.
+func TestShrinkOfNaN(t *testing.T) {
+	m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Shrink", list("x"), list("y"))), nil,
+		msgs(portMsg("x", Float32, -1)), msgs(portMsg("y", Float32, -1)))))
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	require.Equal(t, []float32{0, 0, 2, -inf}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{nan, 0.25, 2, -inf}))}))
 }

@@ -81,7 +81,8 @@ func (t *Tensor) elu(scale, alpha, rate float64) *Tensor {
 		in := x.Mul(x.Float(rate))
 		v := pos.Where(x.Mul(x.Float(scale)), expm1(in).Mul(x.Float(scale*alpha)))
 		neg := x.Max(x.Int(0)).Equal(x.Int(0)) // NaN is not
-		return v.Derive(x, neg.Where(exp(in).Mul(x.Float(scale*alpha*rate)), x.Float(scale)))
+		slope := neg.Where(exp(in).Mul(x.Float(scale*alpha*rate)), x.Float(scale))
+		return v.Derive(x, slope.Derive(x, neg.Where(slope.Mul(x.Float(rate)), x.Int(0))))
 	})
 }
 
@@ -91,7 +92,7 @@ func (t *Tensor) Sigmoid() *Tensor { return t.float(sigmoid) }
 func sigmoid(x *uop.UOp) *uop.UOp {
 	one := x.Int(1)
 	v := one.Div(one.Add(exp(x.Neg())))
-	return v.Derive(x, v.Mul(one.Sub(v)))
+	return v.Derive(x, slopeOfSigmoid(v))
 }
 
 // LogSigmoid is log(Sigmoid(t)) without overflow.
@@ -115,12 +116,24 @@ func softplus(x *uop.UOp) *uop.UOp {
 
 // SiLU is t·Sigmoid(t), also called swish.
 func (t *Tensor) SiLU() *Tensor {
-	return t.float(func(x *uop.UOp) *uop.UOp { return x.Mul(sigmoid(x)) })
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		s := sigmoid(x)
+		return gated(x, s, slopeOfSigmoid(s))
+	})
 }
+
+// gated is x·f(x), f having the slope d. A gradient times x may be too large for the type where x·d is not.
+func gated(x, f, d *uop.UOp) *uop.UOp { return x.Mul(f).Derive(x, f.Add(x.Mul(d))) }
+
+// slopeOfSigmoid is the derivative of sigmoid where that is s.
+func slopeOfSigmoid(s *uop.UOp) *uop.UOp { return s.Mul(s.Int(1).Sub(s)) }
 
 // QuickGELU is t·Sigmoid(1.702·t).
 func (t *Tensor) QuickGELU() *Tensor {
-	return t.float(func(x *uop.UOp) *uop.UOp { return x.Mul(sigmoid(x.Mul(x.Float(1.702)))) })
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		s := sigmoid(x.Mul(x.Float(1.702)))
+		return gated(x, s, slopeOfSigmoid(s).Mul(x.Float(1.702)))
+	})
 }
 
 // GELU is t·Φ(t) with the normal distribution function Φ.
@@ -134,7 +147,7 @@ func (t *Tensor) GELU() *Tensor {
 		tail := s.Float(6).Less(a).Where(s.Int(0), polynomial(a, normalTail...).Exp2())
 		phi := s.Less(s.Int(0)).Where(tail, s.Int(1).Sub(tail))
 		density := exp(s.Mul(s).Mul(s.Float(-0.5))).Mul(s.Float(1 / math.Sqrt(2*math.Pi)))
-		return s.Mul(phi).Derive(s, phi.Add(s.Mul(density))).Cast(x.DType())
+		return s.Mul(phi).Derive(s, phi.Derive(s, density).Add(s.Mul(density))).Cast(x.DType())
 	})
 }
 
@@ -154,7 +167,10 @@ func (t *Tensor) GELUTanh() *Tensor {
 
 // Mish is t·Tanh(Softplus(t)).
 func (t *Tensor) Mish() *Tensor {
-	return t.float(func(x *uop.UOp) *uop.UOp { return x.Mul(tanh(softplus(x))) })
+	return t.float(func(x *uop.UOp) *uop.UOp {
+		f := tanh(softplus(x))
+		return gated(x, f, f.Int(1).Sub(f.Mul(f)).Mul(sigmoid(x)))
+	})
 }
 
 // Softsign is t/(1 + |t|).

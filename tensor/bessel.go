@@ -52,13 +52,40 @@ func bessel(a *uop.UOp, order int) *uop.UOp {
 	return a.Less(a.Int(8)).Where(sum, far)
 }
 
-// scaledBessel are e^−|x|·I(x) of orders 0 and 1, each with its derivative in the other one.
-func scaledBessel(x *uop.UOp) (i0, i1 *uop.UOp) {
+// scaled are e^−|x|·I(x) of orders 0 and 1, and the latter over x.
+func scaled(x *uop.UOp) (v0, v1, ratio *uop.UOp) {
 	a := absolute(x)
-	v0, v1 := bessel(a, 0), withSign(bessel(a, 1), x)
-	sign := withSign(x.Equal(x.Int(0)).Where(x.Int(0), x.Int(1)), x)
-	ratio := x.Equal(x.Int(0)).Where(x.Float(0.5), v1.Div(x.Equal(x.Int(0)).Where(x.Int(1), x)))
-	return v0.Derive(x, v1.Sub(sign.Mul(v0))), v1.Derive(x, v0.Sub(ratio).Sub(sign.Mul(v1)))
+	v0, v1 = bessel(a, 0), withSign(bessel(a, 1), x)
+	origin := x.Equal(x.Int(0))
+	return v0, v1, origin.Where(x.Float(0.5), v1.Div(origin.Where(x.Int(1), x)))
+}
+
+// scaledBessel are the scaled functions of orders 0 and 1, each with its derivative in the other one; at 0, where they have a kink, with
+// that of the middle.
+func scaledBessel(x *uop.UOp) (i0, i1 *uop.UOp) {
+	v0, v1, ratio := scaled(x)
+	s := sign(x)
+	d0 := func(i1 *uop.UOp) *uop.UOp { return i1.Sub(s.Mul(v0)) }
+	d1 := func(i0 *uop.UOp) *uop.UOp { return i0.Sub(ratio).Sub(s.Mul(v1)) }
+	return v0.Derive(x, d0(v1.Derive(x, d1(v0)))), v1.Derive(x, d1(v0.Derive(x, d0(v1))))
+}
+
+// besselOf are I(x) of orders 0 and 1. I₀′ is I₁, I₁′ is I₀ − I₁/x, and (I₁/x)′ is (I₀ − 2·I₁/x)/x, near 0 its series.
+func besselOf(x *uop.UOp) (i0, i1 *uop.UOp) {
+	v0, v1, ratio := scaled(x)
+	g0, g1, bend := grown(v0, x), grown(v1, x), grown(v0.Sub(ratio), x)
+	i0 = g0.Derive(x, g1)
+	c := make([]float64, 12) // of 4·(I₁/x)′/x in x²/4: k/(k!·(k + 1)!)
+	for i, f := 0, 0.5; i < len(c); i++ {
+		c[i] = f
+		f /= float64((i + 1) * (i + 3))
+	}
+	near := absolute(x).Less(x.Int(1))
+	in, out := near.Where(x, x.Int(0)), near.Where(x.Int(1), x)
+	series := polynomial(in.Mul(in).Mul(x.Float(0.25)), c...).Mul(in).Mul(x.Float(0.25))
+	slope := near.Where(series, i0.Sub(g1.Mul(x.Int(2)).Div(out)).Div(out))
+	i1 = g1.Derive(x, bend.Derive(x, g1.Sub(slope)))
+	return g0.Derive(x, i1), i1
 }
 
 // grown is a scaled function times e^|x|, in two factors so that neither overflows before the product does.
@@ -70,8 +97,8 @@ func grown(v, x *uop.UOp) *uop.UOp {
 // I0 is the modified Bessel function of the first kind and of order 0.
 func (t *Tensor) I0() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
-		i0, _ := scaledBessel(x)
-		return grown(i0, x)
+		i0, _ := besselOf(x)
+		return i0
 	})
 }
 
@@ -86,8 +113,8 @@ func (t *Tensor) I0e() *Tensor {
 // I1 is the modified Bessel function of the first kind and of order 1.
 func (t *Tensor) I1() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
-		_, i1 := scaledBessel(x)
-		return grown(i1, x)
+		_, i1 := besselOf(x)
+		return i1
 	})
 }
 
@@ -115,6 +142,8 @@ func (t *Tensor) LogNdtr() *Tensor {
 		scale := x.Float(math.Sqrt(2 * math.Pi))
 		v := far.Where(log(series.Div(beyond.Mul(scale))).Sub(beyond.Mul(beyond).Mul(half)), low.Where(log(tail), log1p(above.Neg())))
 		density := exp(x.Mul(x).Mul(half).Neg()).Div(scale)
-		return v.Derive(x, far.Where(beyond.Div(series), density.Div(low.Where(tail, one.Sub(above)))))
+		slope := density.Div(low.Where(tail, one.Sub(above)))
+		slope = slope.Derive(x, slope.Mul(x.Add(slope)).Neg())
+		return v.Derive(x, far.Where(beyond.Div(series), slope))
 	})
 }

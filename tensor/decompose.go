@@ -253,7 +253,7 @@ func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
 		return a.Sum(-1), a
 	}
 	w, v = eigen(a.Detach())
-	parts := statedEigen(a, w, v)
+	parts := statedEigen(t, w, v)
 	return parts[0], parts[1]
 }
 
@@ -267,7 +267,7 @@ func (t *Tensor) Eigvalsh(upper bool) *Tensor {
 	if a.Dim(-1) > fewTurned {
 		w = eigenvalues(a.Detach())
 	}
-	return statedEigen(a, w, v)[0]
+	return statedEigen(t, w, v)[0]
 }
 
 // symmetric is the matrix of which t is the lower triangle, or the upper one.
@@ -279,11 +279,12 @@ func (t *Tensor) symmetric(op string, upper bool) *Tensor {
 	return t.mirrored()
 }
 
-// statedEigen are eigenvalues and eigenvectors of a with their derivatives.
-func statedEigen(a, w, v *Tensor) []*Tensor {
-	return statedAll("Eigh", []*Tensor{w, v}, []*Tensor{a}, func(values, in []*Tensor) []*Tensor {
+// statedEigen are eigenvalues and eigenvectors of t with their derivatives. Both triangles have a share in these, whichever was read: gradients
+// are symmetric.
+func statedEigen(t, w, v *Tensor) []*Tensor {
+	return statedAll("Eigh", []*Tensor{w, v}, []*Tensor{t}, func(values, in []*Tensor) []*Tensor {
 		w, v := values[0], values[1]
-		p := v.T().MatMul(in[0]).MatMul(v)
+		p := v.T().MatMul(in[0].Add(in[0].T()).Mul(0.5)).MatMul(v)
 		f := inverseOrZero(w.Unsqueeze(-2).Sub(w.Unsqueeze(-1)))
 		return []*Tensor{p.Diagonal(0), v.MatMul(f.Mul(p))}
 	})

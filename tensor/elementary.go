@@ -22,7 +22,8 @@ func (t *Tensor) Atan2(v any) *Tensor {
 		a = y.Equal(y).And(x.Equal(x)).Where(a, a.Float(math.NaN()))
 		d := x.Mul(x).Add(y.Mul(y))
 		none := d.Equal(d.Int(0)) // there the angle has no derivative, and counts as fixed
-		return a.Derive(y, none.Where(d, x.Div(d)), x, none.Where(d, y.Neg().Div(d)))
+		by := none.Where(d.Int(1), d)
+		return a.Derive(y, none.Where(d, x.Div(by)), x, none.Where(d, y.Neg().Div(by)))
 	}, t, v)
 }
 
@@ -37,7 +38,8 @@ func (t *Tensor) Hypot(v any) *Tensor {
 		h = hi.Equal(hi.Int(0)).Where(hi, h)
 		h = ax.Equal(inf).Or(ay.Equal(inf)).Where(inf, h)
 		none := h.Equal(h.Int(0))
-		return h.Derive(x, none.Where(h, x.Div(h)), y, none.Where(h, y.Div(h)))
+		by := none.Where(h.Int(1), h)
+		return h.Derive(x, none.Where(h, x.Div(by)), y, none.Where(h, y.Div(by)))
 	}, t, v)
 }
 
@@ -60,8 +62,10 @@ func (t *Tensor) Xlogy(v any) *Tensor {
 		l := log(y)
 		zero := x.Int(0)
 		none := x.Equal(zero).And(y.Equal(y))
-		dx := none.And(atMost(y, zero)).Where(zero, l)
-		return none.Where(zero, x.Mul(l)).Derive(x, dx, y, none.Where(zero, x.Div(y)))
+		skipped := none.And(atMost(y, zero))
+		by := skipped.Where(y.Int(1), y)
+		dx := skipped.Where(zero, log(by))
+		return none.Where(zero, x.Mul(l)).Derive(x, dx, y, none.Where(zero, x.Div(by)))
 	}, t, v)
 }
 
@@ -148,11 +152,14 @@ func (t *Tensor) RoundTo(decimals int) *Tensor {
 	if !t.IsFloat() {
 		return t.same()
 	}
+	x, d := t.wide()
 	p := math.Pow(10, math.Abs(float64(decimals)))
 	if decimals < 0 {
-		return t.Div(p).Round().Mul(p)
+		q := x.Div(p).Round()
+		return q.Eq(0).Where(q, q.Mul(p)).To(d) // p may be beyond the type
 	}
-	return t.Mul(p).Round().Div(p)
+	y := x.Mul(p)
+	return y.IsFinite().Where(y.Round().Div(p), x.Detach()).To(d) // so large a number has no decimals
 }
 
 // SoftplusUpTo is log(1 + e^(beta·t))/beta where beta·t is at most threshold, and t above.

@@ -181,18 +181,35 @@ func smallPower(x *uop.UOp, p float64) *uop.UOp {
 	case -1:
 		return one.Div(x)
 	case -2:
-		return one.Div(x.Mul(x))
+		v := one.Div(x.Mul(x))
+		return v.Derive(x, v.Mul(x.Int(-2)).Div(x)) // of 0 and of what has no finite square too
 	}
 	return nil
 }
 
 // pow goes through logarithms of |x| and mends what they cannot say: the exponent 0, the base ±1,
 // and the sign of a negative base.
-func pow(x, y *uop.UOp) *uop.UOp {
-	v := powValue(x, y)
+func pow(x, y *uop.UOp) *uop.UOp { return powLess(x, y, 0) }
+
+// powLess is x to the y − n. Derivatives by x are lower powers; from some order on they are quotients by x, which say the same but where
+// x is 0.
+func powLess(x, y *uop.UOp, n int) *uop.UOp {
+	const last = 3
 	zero, one := x.Int(0), x.Int(1)
-	dx := y.Equal(zero).Where(zero, y.Mul(powValue(x, y.Sub(one))))
-	dy := x.Equal(zero).Where(zero, v.Mul(log(x)))
+	p := y
+	if n > 0 {
+		p = y.Sub(y.Int(n))
+	}
+	v, origin := powValue(x, p), x.Equal(zero)
+	var lower *uop.UOp
+	if n < last {
+		lower = powLess(x, y, n+1)
+	} else {
+		lower = origin.Where(powValue(x, p.Sub(one)), v.Div(origin.Where(one, x)))
+	}
+	none := p.Equal(zero).And(origin.Or(x.Equal(x).Not())) // 0 of what is infinite or NaN
+	dx := p.Mul(none.Where(one, lower))
+	dy := origin.Where(zero, v.Mul(log(origin.Where(one, x))))
 	return v.Derive(x, dx, y, dy)
 }
 

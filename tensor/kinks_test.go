@@ -167,3 +167,11 @@ func TestSlopesOfActivations(t *testing.T) {
 		t.Run(name, func(t *testing.T) { near(t, c.want, c.y.Sum().Grad(x)[0], 1e-5) })
 	}
 }
+
+// Windows of zeros have the length 0, and pass no gradient.
+func TestLpPoolOfZeros(t *testing.T) {
+	x := tensor.Of([]float64{0, 0, 3, 4}, 1, 1, 4)
+	y := x.LpPool(2, tensor.Pool{Size: []int{2}, Axes: 1})
+	near(t, []float64{0, 5}, y, 1e-12)
+	near(t, []float64{0, 0, 0.6, 0.8}, y.Sum().Grad(x)[0], 1e-12)
+}

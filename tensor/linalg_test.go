@@ -648,3 +648,27 @@ func TestLeastSquaresOfAnyRank(t *testing.T) {
 		require.True(t, math.IsNaN(x))
 	}
 }
+
+// Of nothing there is no largest and no smallest value; sums are 0.
+func TestMatrixNormOfNothing(t *testing.T) {
+	for _, kind := range []tensor.MatrixNormKind{tensor.Spectral, tensor.LeastValue, tensor.ColumnSum, tensor.LeastColumn} {
+		require.ErrorContains(t, tensor.Try(func() { tensor.Zeros(3, 0).MatrixNorm(kind, 0, 1) }), "tensor: MatrixNorm [3 0]: matrices of 3 rows and 0 columns have nothing")
+	}
+	for _, kind := range []tensor.MatrixNormKind{tensor.RowSum, tensor.LeastRowSum, tensor.Nuclear, tensor.Frobenius} {
+		near(t, []float64{0}, tensor.Zeros(3, 0).MatrixNorm(kind, 0, 1), 0, kind)
+	}
+}
+
+// Both triangles have a share in the gradient of eigenvalues, whichever is read: of a matrix of two rows [a b; b c] with the eigenvalues
+// (a + c ∓ r)/2, r² = (a − c)² + 4b², that of b is half of ∓2b/r.
+func TestGradientsOfEigenvaluesAreSymmetric(t *testing.T) {
+	want := []float64{0.5 - 0.5/math.Sqrt(17), -2 / math.Sqrt(17), -2 / math.Sqrt(17), 0.5 + 0.5/math.Sqrt(17)} // a = 3, b = 2, c = 2: of the smaller
+	for _, upper := range []bool{false, true} {
+		x := tensor.Of([]float64{3, 2, 2, 2}, 2, 2)
+		near(t, want, x.Eigvalsh(upper).Select(0, 0).Grad(x)[0], 1e-12, upper)
+		w, v := x.Eigh(upper)
+		near(t, want, w.Select(0, 0).Grad(x)[0], 1e-12, upper)
+		g := floats(t, v.Mul(tensor.Of([]float64{1, 2, 3, 4}, 2, 2)).Sum().Grad(x)[0])
+		require.InDelta(t, g[1], g[2], 1e-12, "vectors")
+	}
+}

@@ -275,22 +275,29 @@ func (t *Tensor) SmoothL1(target *Tensor, beta float64, options ...Loss) *Tensor
 	if beta == 0 {
 		return t.L1(target, o)
 	}
-	return o.finish("SmoothL1", ofDistance(t, target, func(a *Tensor) *Tensor { return a.Lt(beta).Where(a.Square().Mul(0.5/beta), a.Sub(beta/2)) }))
+	return o.finish("SmoothL1", ofDistance(t, target, beta, 1/beta, func(a *Tensor) *Tensor { return a.Lt(beta).Where(a.Square().Mul(0.5/beta), a.Sub(beta/2)) }))
 }
 
-// ofDistance is f of |t − v|, for narrow floats computed in float32.
-func ofDistance(t, v *Tensor, f func(a *Tensor) *Tensor) *Tensor {
-	a := t.Sub(v)
-	d := a.DType()
-	if !d.IsNarrow() {
-		return f(a.Abs())
+// ofDistance is f of |t − v|, for narrow floats computed in float32. Its derivative by t is scale·(t − v), limited to what it is at a
+// distance of bound.
+func ofDistance(t, v *Tensor, bound, scale float64, f func(a *Tensor) *Tensor) *Tensor {
+	r := t.Sub(v)
+	d := r.DType()
+	if d.IsNarrow() {
+		r = t.To(dtype.F32).Sub(v.To(dtype.F32))
 	}
-	return f(t.To(dtype.F32).Sub(v.To(dtype.F32)).Abs()).To(d)
+	if !d.IsFloat() {
+		return f(r.Abs())
+	}
+	l, x := f(r.Abs()), r.node()
+	most := x.Float(scale * bound)
+	slope := atMost(x, x.Float(-bound)).Where(most.Neg(), atMost(x.Float(bound), x).Where(most, x.Mul(x.Float(scale))))
+	return l.like(l.node().Derive(x, slope)).To(d)
 }
 
 // Huber is delta·(|t − target| − delta/2) beyond delta and (t − target)²/2 within.
 func (t *Tensor) Huber(target *Tensor, delta float64, options ...Loss) *Tensor {
-	l := ofDistance(t, target, func(a *Tensor) *Tensor { return a.Le(delta).Where(a.Square().Mul(0.5), a.Sub(delta/2).Mul(delta)) })
+	l := ofDistance(t, target, delta, 1, func(a *Tensor) *Tensor { return a.Le(delta).Where(a.Square().Mul(0.5), a.Sub(delta/2).Mul(delta)) })
 	return lossOptions("Huber", options).finish("Huber", l)
 }
 

@@ -45,3 +45,21 @@ func TestOtherLosses(t *testing.T) {
 	near(t, []float64{0.3}, x.L1(y, tensor.Loss{Reduction: tensor.SumLoss}), 1e-6)
 	near(t, []float64{0.02, 0.005}, x.Huber(y, 1, tensor.Loss{Reduction: tensor.NoneLoss}), 1e-6)
 }
+
+// Where residuals are 0 losses bend as elsewhere within the bound, and there is a derivative where they are infinite.
+func TestDerivativesOfRobustLosses(t *testing.T) {
+	inf := math.Inf(1)
+	sum := tensor.Loss{Reduction: tensor.SumLoss}
+	for name, f := range map[string]func(x *tensor.Tensor) *tensor.Tensor{
+		"Huber":    func(x *tensor.Tensor) *tensor.Tensor { return x.Huber(tensor.ZerosLike(x), 1, sum) },
+		"SmoothL1": func(x *tensor.Tensor) *tensor.Tensor { return x.SmoothL1(tensor.ZerosLike(x), 1, sum) },
+	} {
+		x := tensor.Of([]float64{0, 0.5, 2, -0.5, -2})
+		require.Equal(t, []float64{1, 1, 0, 1, 0}, bent(t, f, x, tensor.OnesLike(x)), name)
+		x = tensor.Of([]float64{inf, -inf, 0.5, 2, -2, 1, -1, math.NaN()})
+		near(t, []float64{1, -1, 0.5, 1, -1, 1, -1, math.NaN()}, f(x).Grad(x)[0], 0, name)
+	}
+	x := tensor.Of([]float64{3, 0.5, -0.25, 9})
+	near(t, []float64{2, 0.5, -0.25, 2}, x.Huber(tensor.ZerosLike(x), 2, sum).Grad(x)[0], 0)
+	near(t, []float64{1, 0.25, -0.125, 1}, x.SmoothL1(tensor.ZerosLike(x), 2, sum).Grad(x)[0], 0)
+}

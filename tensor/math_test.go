@@ -405,3 +405,17 @@ func TestEinsumOrder(t *testing.T) {
 		require.Less(t, s.Flops(), int64(20*64*64))
 	}
 }
+
+// A number times the power of ten may be beyond the type, and so may the power.
+func TestRoundToNearTheLargest(t *testing.T) {
+	near(t, []float64{100, 65.5, 70}, f32(100, 65.5, 70).To(dtype.F16).RoundTo(3).To(dtype.F32), 0)
+	near(t, []float64{7000, -7000}, f32(7000, -7000).To(dtype.F16).RoundTo(1).To(dtype.F32), 0)
+	near(t, []float64{1 << 127}, f32(1<<127).To(dtype.BF16).RoundTo(2).To(dtype.F32), 0)
+	near(t, []float64{math.MaxFloat32, -math.MaxFloat32, 1.25, 0}, f32(math.MaxFloat32, -math.MaxFloat32, 1.25, 0).RoundTo(5), 0)
+	near(t, []float64{1e300, 1.5, 0, math.Inf(1), math.NaN()}, tensor.Of([]float64{1e300, 1.5, 0, math.Inf(1), math.NaN()}).RoundTo(20), 0)
+	near(t, []float64{1.25, 0}, f32(1.25, 0).RoundTo(60), 0)
+	near(t, []float64{0, 1000, -2000}, f32(12, 1234, -1501).To(dtype.F16).RoundTo(-3).To(dtype.F32), 0)
+	near(t, []float64{0, 0}, f32(12, 3e38).RoundTo(-60), 0)
+	x := f32(math.MaxFloat32, 1.25)
+	near(t, []float64{0, 0}, x.RoundTo(1).Sum().Grad(x)[0], 0)
+}

@@ -35,7 +35,7 @@ func (t *Tensor) Norm(p float64, axes ...int) *Tensor {
 		x = x.Abs().Min(ax...)
 	default:
 		a := x.Abs()
-		if p < 1 { // infinitely steep at 0, where no gradient passes
+		if p < 2 { // at 0 infinitely steep, or bent: there no gradient passes, and none of a gradient
 			none := a.Eq(0)
 			a = none.Where(math.Pow(0, p), none.Where(1, a).Pow(p))
 		} else {
@@ -80,6 +80,12 @@ func (t *Tensor) MatrixNorm(kind MatrixNormKind, row, column int) *Tensor {
 	}
 	if kind == Frobenius {
 		return t.Norm(2, r, c)
+	}
+	rows, columns := t.room()[r], t.room()[c]
+	of := [...]int{RowSum: rows, LeastRowSum: rows, ColumnSum: columns, LeastColumn: columns,
+		Spectral: min(rows, columns), LeastValue: min(rows, columns)}
+	if kind >= RowSum && of[kind] == 0 {
+		fail("MatrixNorm", shapesOf(t), "matrices of %d rows and %d columns have nothing of which this norm is the largest or the smallest", rows, columns)
 	}
 	order := slices.DeleteFunc(identity(t.Rank()), func(i int) bool { return i == r || i == c })
 	x := t.Permute(append(order, r, c)...)

@@ -205,5 +205,7 @@ func (t *Tensor) LpPool(norm float64, p Pool) *Tensor {
 		size *= w.size
 	}
 	y := t.Pow(norm).AvgPool(p)
-	return y.Sign().Mul(y.Abs().ReLU()).Mul(size).Pow(1 / norm)
+	y = y.Sign().Mul(y.Abs().ReLU()).Mul(size)
+	zero := y.Eq(0)
+	return zero.Where(0, zero.Where(1, y).Pow(1/norm)).To(y.DType())
 }

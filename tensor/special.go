@@ -122,14 +122,14 @@ func upperLgamma(x *uop.UOp) *uop.UOp {
 // sinPi is sin(πx), exact where x is an integer.
 func sinPi(x *uop.UOp) *uop.UOp {
 	half := x.Float(0.5)
-	r := x.Sub(roundEven(x.Mul(half)).Mul(x.Int(2))) // in −1 … 1
+	r := x.Sub(roundEven(x.Mul(half)).Mul(x.Int(2)).Detach()) // in −1 … 1
 	r = half.Less(absolute(r)).Where(withSign(x.Int(1), r).Sub(r), r)
 	return r.Mul(x.Float(math.Pi)).Sin()
 }
 
 // Digamma is the derivative of Lgamma: NaN at the negative integers, −inf at 0 and inf at −0.
 func (t *Tensor) Digamma() *Tensor {
-	return t.float(func(x *uop.UOp) *uop.UOp { return digamma(x).Derive(x, trigamma(x)) })
+	return t.float(digamma)
 }
 
 // climbed mirrors x below 1/2 and climbs eight steps where it is below 8, for the asymptotic series; steps gives what each
@@ -154,10 +154,10 @@ func digamma(x *uop.UOp) *uop.UOp {
 	cot := sinPi(x.Add(x.Float(0.5))).Div(sinPi(x)).Mul(x.Float(math.Pi))
 	y = low.Where(y.Sub(cot), y)
 	y = pole(x).Where(x.Float(math.NaN()), y)
-	return x.Equal(x.Int(0)).Where(x.Int(-1).Div(x), y)
+	return x.Equal(x.Int(0)).Where(x.Int(-1).Div(x), y).Derive(x, trigamma(x))
 }
 
-// trigamma is the derivative of digamma.
+// trigamma is the derivative of digamma. Its own derivatives are found by its formula.
 func trigamma(x *uop.UOp) *uop.UOp {
 	low, z, sum := climbed(x, func(r *uop.UOp) *uop.UOp { return r.Mul(r) })
 	c := make([]float64, len(bernoulli)) // B₂ₖ
@@ -167,7 +167,7 @@ func trigamma(x *uop.UOp) *uop.UOp {
 	r := z.Int(1).Div(z)
 	r2 := r.Mul(r)
 	y := r.Add(r2.Mul(r.Float(0.5))).Add(r.Mul(r2).Mul(polynomial(r2, c...))).Add(sum)
-	p := x.Float(math.Pi).Div(sinPi(x))
+	p := x.Float(math.Pi).Div(sinPi(low.Where(x, x.Float(0.5))))
 	return low.Where(p.Mul(p).Sub(y), y)
 }
 
@@ -178,8 +178,22 @@ func (t *Tensor) Sinc() *Tensor {
 		p := x.Mul(x.Float(math.Pi))
 		v := zero.Where(x.Int(1), p.Sin().Div(p))
 		cos := sinPi(x.Add(x.Float(0.5)))
-		return v.Derive(x, zero.Where(x.Int(0), cos.Sub(v).Div(x)))
+		near := absolute(x).Less(x.Float(0.5))
+		far := cos.Sub(v).Div(near.Where(x.Int(1), x))
+		return v.Derive(x, near.Where(sincSlope(near.Where(x, x.Int(0))), far))
 	})
+}
+
+// sincSlope is the derivative of sinc near 0, its series: the closed form would be a small difference there.
+func sincSlope(x *uop.UOp) *uop.UOp {
+	c := make([]float64, 12)
+	f := 1.
+	for i := range c { // (−π²)ᵏ·2k/(2k + 1)!
+		k := float64(i + 1)
+		f *= -math.Pi * math.Pi / (2 * k * (2*k + 1))
+		c[i] = f * 2 * k
+	}
+	return x.Mul(polynomial(x.Mul(x), c...))
 }
 
 // Logit is log(t/(1−t)), of t limited to eps … 1−eps where eps is not negative.

@@ -146,8 +146,11 @@ func sinhValue(x *uop.UOp) *uop.UOp {
 	return absolute(x).Less(x.Int(1)).Where(small, big)
 }
 
-func cosh(x *uop.UOp) *uop.UOp { return coshValue(x).Derive(x, sinhValue(x)) }
-func sinh(x *uop.UOp) *uop.UOp { return sinhValue(x).Derive(x, coshValue(x)) }
+func cosh(x *uop.UOp) *uop.UOp { return turns(x, coshValue(x), sinhValue(x)) }
+func sinh(x *uop.UOp) *uop.UOp { return turns(x, sinhValue(x), coshValue(x)) }
+
+// turns is a function of x and its derivative, whose derivative is the function.
+func turns(x, v, d *uop.UOp) *uop.UOp { return v.Derive(x, d.Derive(x, v)) }
 
 // Tanh is the hyperbolic tangent.
 func (t *Tensor) Tanh() *Tensor { return t.float(tanh) }
@@ -183,7 +186,7 @@ func (t *Tensor) Asinh() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp {
 		one := x.Int(1)
 		a := absolute(x)
-		sq := a.Mul(a)
+		sq := x.Mul(x)
 		v := log1p(a.Add(sq.Div(one.Add(sq.Add(one).Sqrt()))))
 		v = x.Float(squareLimit(x)).Less(a).Where(log(a).Add(x.Float(math.Ln2)), v)
 		return zeroStays(x, withSign(v, x)).Derive(x, one.Div(sq.Add(one).Sqrt()))

@@ -359,7 +359,8 @@ func (u *UOp) Contiguous() *UOp { return u.unary(Contiguous) }
 func (u *UOp) Detach() *UOp { return u.unary(Detach) }
 
 // Derive is u, an elementwise expression, with its derivatives stated instead of found: pairs are
-// x, du/dx for each operand that it depends on.
+// x, du/dx for each operand that it depends on. Where a derivative contains u, that has the derivatives stated here
+// in its turn: of sigmoid s it is s·(1 − s), whose derivative is found from the same statement.
 func (u *UOp) Derive(pairs ...*UOp) *UOp {
 	return u.home.Make(Detach, u.dtype, nil, append([]*UOp{u}, pairs...)...)
 }
