@@ -36,6 +36,7 @@ const (
 	moreRounds    = 1    // more where steps of a loop become nests: what follows from what is some steps away has settled then
 	longSum       = 32   // those of which one thread adds the terms,
 	lowHeight     = 24   // where so many nodes are left below: what hangs from a chain just before is computed with it
+	maxPlaces     = 16   // of a kernel's text that compute elements of a node below which so much is as for lowHeight
 	maxLoops      = 32   // of one kernel: beyond, reductions are stored
 	parallel      = 8    // rows that are enough to share a kernel among threads
 	smallWork     = 4096 // kernels up to this many evaluations need no threads
@@ -316,6 +317,9 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 	case u.Shape().Numel() == 0:
 		return false, "no elements"
 	}
+	if costs[u].height > lowHeight && places(uses, u.Shape().Numel()) > maxPlaces {
+		return true, fmt.Sprintf("a kernel would compute elements of it at more than %d places, some of them again", maxPlaces)
+	}
 	for _, v := range uses {
 		if v.depth > maxDepth && costs[u].height > lowHeight {
 			return true, fmt.Sprintf("the expression above it is %d deep", maxDepth)
@@ -337,6 +341,27 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return true, "a scan goes one by one, lanes do all this faster"
 	}
 	return s.chooseCost(u, uses, costs)
+}
+
+// places is how many uses of a node one kernel has, at most, if it computes some of the n elements again. Each use has a text of its own: that of
+// a recurrence whose steps read single elements of the step before as well would grow with the square of their number.
+func places(uses []use, n int) (most int) {
+	if len(uses) <= maxPlaces {
+		return len(uses)
+	}
+	type sum struct {
+		uses  int
+		times float64
+	}
+	of := map[*uop.UOp]sum{}
+	for _, v := range uses {
+		k := of[v.kernel]
+		k.uses, k.times = k.uses+1, k.times+v.evaluations()
+		if of[v.kernel] = k; k.times > float64(n) {
+			most = max(most, k.uses)
+		}
+	}
+	return most
 }
 
 // chooseCost compares computing a node at every use with storing it once.
