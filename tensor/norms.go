@@ -84,7 +84,7 @@ func (t *Tensor) MatrixNorm(kind MatrixNormKind, row, column int) *Tensor {
 	rows, columns := t.room()[r], t.room()[c]
 	of := [...]int{RowSum: rows, LeastRowSum: rows, ColumnSum: columns, LeastColumn: columns,
 		Spectral: min(rows, columns), LeastValue: min(rows, columns)}
-	if kind >= RowSum && of[kind] == 0 {
+	if kind >= RowSum && int(kind) < len(of) && of[kind] == 0 {
 		fail("MatrixNorm", shapesOf(t), "matrices of %d rows and %d columns have nothing of which this norm is the largest or the smallest", rows, columns)
 	}
 	order := slices.DeleteFunc(identity(t.Rank()), func(i int) bool { return i == r || i == c })

@@ -47,7 +47,7 @@ func (e *evaluator) faults(root *uop.UOp) []fault {
 		}
 		f := fault{op: arg.Op, reason: arg.Reason, must: lo > 0}
 		if lo == hi && strings.Contains(arg.Reason, "%d") {
-			f.reason, f.number = fmt.Sprintf(arg.Reason, arg.Number(int32(hi))), true
+			f.reason, f.number = strings.Replace(arg.Reason, "%d", arg.Number(int32(hi)), 1), true
 		}
 		if !slices.Contains(out, f) {
 			out = append(out, f)
