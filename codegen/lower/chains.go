@@ -12,8 +12,10 @@ import (
 // one of their own first, and that to it (Higham, "The accuracy of floating point summation", 1993); so do the loops over blocks.
 
 const (
-	longestChain = 1024 // terms that are added one by one
-	chainBlock   = 256  // about as many are added in a block
+	longestChain  = 1024 // terms that are added one by one
+	chainBlock    = 256  // about as many are added in a block
+	manySums      = 8    // registers that are added to: with twice as many, compilers keep some in memory, inside the blocks too,
+	longManyChain = 8192 // so only longer sums are cut
 )
 
 // chains cuts long sums.
@@ -42,13 +44,17 @@ func (b *builder) cutChain(l *codegen.Loop) (out []codegen.Stmt) {
 		for _, r := range regs {
 			each = max(each, addedTo(r, l.Body))
 		}
-		if each == 0 || n*each <= longestChain {
+		most := longestChain
+		if len(regs) > manySums {
+			most = longManyChain
+		}
+		if each == 0 || n*each <= most {
 			return append([]codegen.Stmt{l}, left...)
 		}
-		most := max(1, chainBlock/each)
-		block := divisorNear(n, most)
+		wanted := max(1, chainBlock/each)
+		block := divisorNear(n, wanted)
 		if block == 0 && onlySets(l.Body) {
-			block = most
+			block = wanted
 		}
 		if block == 0 || block == 1 && each == 1 {
 			return append([]codegen.Stmt{l}, left...)
