@@ -8,14 +8,14 @@ import (
 )
 
 // A sum of n terms that are added one by one is wrong by n roundings, and those of many equal terms all go in the same direction: the mean of 20
-// million pixels was wrong by one in a hundred. Loops that add more than longestChain terms to a register add blocks of them to
+// million rows of 0.1 was 0.1011. Loops that add more than longestChain terms to a register add blocks of them to
 // one of their own first, and that to it (Higham, "The accuracy of floating point summation", 1993); so do the loops over blocks.
 
 const (
 	longestChain  = 1024 // terms that are added one by one
 	chainBlock    = 256  // about as many are added in a block
-	manySums      = 8    // registers that are added to: with twice as many, compilers keep some in memory, inside the blocks too,
-	longManyChain = 8192 // so only longer sums are cut
+	manySums      = 8    // registers that are added to
+	longManyChain = 8192 // terms where there are more registers: with twice as many, compilers keep some in memory, inside the blocks too
 )
 
 // chains cuts long sums.

@@ -34,19 +34,8 @@ func (b *builder) partial(stmts []codegen.Stmt, inReduction bool) (out []codegen
 			out = append(out, s)
 			continue
 		}
-		own := map[*uop.UOp]*uop.UOp{}
-		for _, r := range regs {
-			own[r] = b.reg(r.DType())
-			out = append(out, &codegen.Let{Reg: own[r], Value: b.Table.ConstOf(r.DType(), 0)})
-		}
-		w := &codegen.Rewriter{Table: b.Table, Fold: func(u *uop.UOp) *uop.UOp { return u }}
-		for r, p := range own {
-			w.Done.Set(r, p)
-		}
-		out = append(out, codegen.WithBody(s, codegen.MapStmts(codegen.Body(s), w.Do)))
-		for _, r := range regs {
-			out = append(out, &codegen.Set{Regs: []*uop.UOp{r}, Values: []*uop.UOp{r.Add(own[r])}})
-		}
+		around, body := b.ownSums(regs, codegen.Body(s))
+		out = slices.Concat(out, around[:len(regs)], []codegen.Stmt{codegen.WithBody(s, body)}, around[len(regs):])
 	}
 	return out
 }
