@@ -89,24 +89,42 @@ func TestVectorsInsideHaveNoMasks(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, target := newKit(), checked(wasm.Target(wasm.Machine{}))
-			build(k)
-			p, err := lower.Lower(k.s, model.Choose(k.s, target), target)
-			require.NoError(t, err)
-			whole, masked := 0, 0
-			codegen.Visit(p.Body, func(s codegen.Stmt) {
-				for _, u := range uop.Topo(codegen.Exprs(s)...) {
-					if u.Op() == uop.Load && u.At(0).Arg().(uop.ParamArg).Slot == 1 {
-						if u.At(1).IsConst(1) {
-							whole++
-						} else {
-							masked++
-						}
-					}
-				}
-			})
+			whole, masked, p := loadsOf(t, build)
 			assert.Positive(t, whole)
 			assert.GreaterOrEqual(t, whole, masked, codegen.Dump(p))
 		})
 	}
+}
+
+// loadsOf counts loads of the first array read, without and with a condition.
+func loadsOf(t *testing.T, build func(k *kit)) (whole, masked int, p *codegen.Program) {
+	k, target := newKit(), checked(wasm.Target(wasm.Machine{}))
+	build(k)
+	p, err := lower.Lower(k.s, model.Choose(k.s, target), target)
+	require.NoError(t, err)
+	codegen.Visit(p.Body, func(s codegen.Stmt) {
+		for _, u := range uop.Topo(codegen.Exprs(s)...) {
+			if u.Op() == uop.Load && u.At(0).Arg().(uop.ParamArg).Slot == 1 {
+				if u.At(1).IsConst(1) {
+					whole++
+				} else {
+					masked++
+				}
+			}
+		}
+	})
+	return whole, masked, p
+}
+
+// Where a window meets the border, steps in its middle have no masks, and in the first and last only vectors at the border have some.
+func TestStepsOfWindowsAtTheBorder(t *testing.T) {
+	t.Parallel()
+	whole, masked, p := loadsOf(t, func(k *kit) {
+		o, x, w := k.param(dtype.F32, true, 4, 24, 24), k.param(dtype.F32, false, 4, 24, 24), k.param(dtype.F32, false, 4, 3, 3)
+		a := k.rngs(4, 24, 24, 3, 3)
+		i, j := a[1].Add(a[3]).Add(k.Index(-1)), a[2].Add(a[4]).Add(k.Index(-1))
+		k.out(o, a[:3], k.sum(k.loadIf(x, k.inside(i, 24).And(k.inside(j, 24)), a[0], i, j).Mul(k.load(w, a[0], a[3], a[4])), a[3], a[4]))
+	})
+	assert.GreaterOrEqual(t, whole, 30, codegen.Dump(p)) // a third of them where the picture is not left at all
+	assert.LessOrEqual(t, masked, 24)
 }

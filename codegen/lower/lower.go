@@ -37,6 +37,8 @@ var passes = []pass{
 	{"partial", func(b *builder) error { b.body = b.partial(b.body, false); return nil }, func(t *codegen.Target) bool { return t.Grid }, noReductions | targetOps | noTiles},
 	// Long sums in blocks.
 	{"chains", func(b *builder) error { b.body = b.chains(b.body); return nil }, nil, noReductions | targetOps},
+	// Short loops written out in which loads of lanes are masked depending on the step, where masks take time.
+	{"gated", func(b *builder) error { b.body = b.gated(b.body, affine.RangeSet{}); return nil }, func(t *codegen.Target) bool { return codegen.MachineVectors(t) && !t.Masks }, noReductions | targetOps},
 	// One linear offset an access, its terms ordered from the outermost loop to the innermost.
 	{"index", func(b *builder) error { b.body = b.linearise(b.body); return nil }, nil, noReductions | targetOps | oneIndex},
 	// A condition for every load and store that is not proven to lie within its buffer.
@@ -61,6 +63,8 @@ var passOrder = []struct{ first, then, why string }{
 	{"legalise", "expand", "legalising one copy of a body is cheaper than legalising all"},
 	{"expand", "partial", "the registers of unrolled loops are counted"},
 	{"partial", "chains", "what has registers of its own already is no long sum"},
+	{"chains", "gated", "blocks are made of loops"},
+	{"gated", "index", "the constant of a step joins the offset"},
 	{"chains", "index", "the ranges of blocks are in the offset"},
 	{"expand", "index", "constants of unrolled axes join the offset"},
 	{"index", "guard", "an offset is what lies within a buffer or not"},
