@@ -13,10 +13,10 @@ import (
 const mostVain = 6 // after which one run in 64 is handed out
 
 // mostErrands is how many bytes results have at most of which the engine does not know.
-const mostErrands = 1 << 20
+const mostErrands = 1 << 25
 
-// mostBoxed is how many bytes the worker reads by itself: as many go through what it shares with the page (MOST of js/box.js).
-const mostBoxed = 256 << 10
+// mostRead is how many bytes the worker reads by itself: for as many the page has arrays ready (MOST of spares.js).
+const mostRead = 1 << 24
 
 // mostNear is how many tensors the worker is told of.
 const mostNear = 32
@@ -93,7 +93,7 @@ func (s *entruster) near(refs []wire.Ref) {
 // are read in another way.
 func known(d dtype.DType, shape []int) []any {
 	var reads any
-	if n := uop.Shape(shape).Numel() * d.Size(); !d.IsNarrow() && n <= mostBoxed {
+	if n := uop.Shape(shape).Numel() * d.Size(); !d.IsNarrow() && n <= mostRead {
 		reads = n
 	}
 	return []any{formOf(d, shape), numbers(shape), typeName(d), reads}

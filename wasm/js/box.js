@@ -7,8 +7,8 @@ import { shares } from './lent.js'
 
 const HEAD = 64 // bytes before the room for messages to the worker, which that to the page follows
 const ROOM_IN = 1 << 17 // bytes of each, powers of two
-const ROOM_OUT = 1 << 19
-const MOST = 1 << 18 // bytes of a piece to the page: what is copied twice takes longer than a message from there on
+const ROOM_OUT = 1 << 20
+export const BOXED = 1 << 19 // bytes of a piece to the page: what is copied twice takes longer than a message from there on
 
 // Words at the begin.
 const IN = 0 // one of the states below
@@ -318,7 +318,7 @@ export class WorkerBox extends Box {
   /** Puts a message, pieces, into the box, if there is room and all that was posted has arrived. */
   send(...pieces) {
     const { words } = this
-    if (pieces.some((p) => p.length > MOST) || !this.out.fits(pieces) || Atomics.load(words, HEARD) !== this.#told) return false
+    if (pieces.some((p) => p.length > BOXED) || !this.out.fits(pieces) || Atomics.load(words, HEARD) !== this.#told) return false
     this.out.put(pieces)
     if (Atomics.compareExchange(words, OUT, EMPTY, FULL) === EMPTY && Atomics.load(words, EYES) !== LOOKING) Atomics.notify(words, OUT)
     return true

@@ -3,6 +3,7 @@
 // tensors lie (wasm/errands.go), and when it goes on it is told first what was done. In between nothing else happens to tensors, so there is nothing to know
 // of them but that. A batch that asks for anything else is the engine's, as a whole.
 
+import { BOXED } from './box.js'
 import { Elements, Parcel, Writer, read, typeOf } from './wire.js'
 
 const ANSWERED = 0 // the kind of answers
@@ -39,7 +40,7 @@ export class Errands {
     for (const [{ ref }, at, form, shape, type, reads] of tensors) this.#tensors.set(ref, { at, form, shape, type, reads })
   }
 
-  /** Carries out a batch and gives the bytes of its answers, and perhaps those of an array beside it, which last until the next batch; null, and nothing
+  /** Carries out a batch and gives the bytes of its answers, and perhaps those of an array beside it, which last until the next batch or are the page's own; null, and nothing
    *  has happened, where it is the engine's. */
   serve(batch) {
     if (!this.#functions.size) return null
@@ -101,7 +102,7 @@ export class Errands {
     } else if (name === 'data') {
       const { at, reads: n, shape, type } = this.#tensors.get(x.ref)
       const apart = n > LARGE && !this.#parcel
-      const bytes = this.#player.bytes(at, n)
+      const bytes = apart && n > BOXED ? this.#player.read(at, 0, n) : this.#player.bytes(at, n)
       if (apart) this.#parcel = bytes
       this.#writer.write([ANSWERED, number, { data: new (apart ? Parcel : Elements)(type, bytes), shape }])
     }

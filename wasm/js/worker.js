@@ -2,7 +2,7 @@
 // The page starts its threads (lent.js), of this script too, so that one file is all that workers need.
 
 import './wasm_exec.js'
-import { WorkerBox } from './box.js'
+import { BOXED, WorkerBox } from './box.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
 import { borrow } from './lent.js'
@@ -121,7 +121,7 @@ go.importObject.weft = {
       const answers = errands?.serve(batch)
       if (!answers) break
       box?.spared()
-      if (answers[0].length && !box?.send(...answers)) post(answers.map((a) => new Uint8Array(a)))
+      if (answers[0].length && !box?.send(...answers)) post([answers[0], ...answers.slice(1).map((a) => a.length > BOXED ? a : new Uint8Array(a))])
     }
     const told = errands?.report()
     if (told) {

@@ -8,7 +8,7 @@ import { Writer, read } from './wire.js'
 const wrong = []
 const is = (what, x, y) => { if (JSON.stringify(x) !== JSON.stringify(y)) wrong.push(`${what}: ${JSON.stringify(x)}, not ${JSON.stringify(y)}`) }
 
-const memory = new Float32Array(2000)
+const memory = new Float32Array(140000)
 const player = {
   places: new Set(),
   last: 0,
@@ -28,6 +28,7 @@ const player = {
   },
   write(at, offset, bytes) { this.bytes(at + offset, bytes.length).set(bytes) },
   bytes: (at, n) => new Uint8Array(memory.buffer, at, n),
+  read: (at, offset, n) => new Uint8Array(memory.buffer.slice(at + offset, at + offset + n)),
 }
 
 const written = (...values) => {
@@ -36,12 +37,12 @@ const written = (...values) => {
   return new Uint8Array(w.finish()[0])
 }
 const ref = (ref) => ({ ref })
-const FUNCTION = ref(1), WEIGHT = 400, X = ref(2), BIG = ref(3), WIDE = ref(4), PLACE = 800
+const FUNCTION = ref(1), WEIGHT = 400, X = ref(2), BIG = ref(3), WIDE = ref(4), HUGE = ref(5), PLACE = 800
 memory.set([100, 0], WEIGHT / 4)
 memory.set([1, 2], PLACE / 4)
 
 const errands = new Errands(() => player)
-const entrust = (room = 1000) => errands.take(written([0, room, [[FUNCTION, 7, [WEIGHT, 0, 0], [1], ['f32 2'], [[2, 8, 'f32 2', [2], 'f32', 8]]]], [[X, PLACE, 'f32 2', [2], 'f32', 8], [BIG, 0, 'f32 5000', [5000], 'f32', null], [WIDE, 0, 'f32 2000', [2000], 'f32', 8000]]]))
+const entrust = (room = 1000) => errands.take(written([0, room, [[FUNCTION, 7, [WEIGHT, 0, 0], [1], ['f32 2'], [[2, 8, 'f32 2', [2], 'f32', 8]]]], [[X, PLACE, 'f32 2', [2], 'f32', 8], [BIG, 0, 'f32 5000', [5000], 'f32', null], [WIDE, 0, 'f32 2000', [2000], 'f32', 8000], [HUGE, 0, 'f32 135000', [135000], 'f32', 540000]]]))
 const serve = (...requests) => {
   const answers = errands.serve(written(...requests))
   return answers && read(...answers.map((a) => Uint8Array.from(a).buffer)).map(([kind, number, v]) => [kind, number, v?.data ? [[...v.data], v.shape] : v])
@@ -65,7 +66,7 @@ entrust()
 is('run', serve(run(1, ref(10)), data(2, ref(10))), [[0, 1, null], [0, 2, [[102, 104], [2]]]])
 is('again', serve(dispose(ref(10)), run(3, ref(11)), data(4, ref(11))), [[0, 3, null], [0, 4, [[102, 104], [2]]]])
 is('what the engine has', serve(data(5, X)), [[0, 5, [[1, 2], [2]]]])
-const wide = [[...memory], [2000]]
+const wide = [[...memory.subarray(0, 2000)], [2000]]
 is('a large array goes beside the answers', errands.serve(written(data(6, WIDE))).length, 2)
 is('of two one does', serve(data(6, WIDE), data(7, WIDE), data(8, X)), [[0, 6, wide], [0, 7, wide], [0, 8, [[1, 2], [2]]]])
 is('memory', player.places.size, 1)
@@ -73,6 +74,12 @@ is('told', report(), [8, [[FUNCTION, 2]], [], [[FUNCTION, [ref(11)], [player.las
 is('after', serve(run(5, ref(12))), null)
 is('the same is not told twice', report(), null)
 player.places.clear()
+
+// What goes through the box lies in the player's memory until then; what is posted is the page's own.
+entrust()
+is('of the memory', [WIDE, HUGE].map((x) => errands.serve(written(data(1, x)))[1].buffer === memory.buffer), [true, false])
+is('all of it', serve(data(1, HUGE))[0][2][0].length, 135000)
+report()
 
 // What is read by a later run stays until the engine knows of it.
 entrust()

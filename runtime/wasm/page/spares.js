@@ -2,7 +2,7 @@
 // when it is first written to, which for 4 MB takes some 2 ms, several times as long as to copy so much. Whoever reads as
 // much again and again gets arrays that an idle thread wrote to beforehand. It refuses to know who that is.
 
-export const FEW = 1 << 18 // bytes: these are fresh soon, and each spare is a message for a worker that may have better things to do
+export const FEW = 1 << 19 // bytes: these are fresh soon, and each spare is a message for a worker that may have better things to do
 const MOST = 1 << 24
 const SIZES = 2 // that are remembered
 const AHEAD = 2 // spares of a size
