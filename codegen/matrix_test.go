@@ -152,3 +152,40 @@ func TestMatrixKeepsValues(t *testing.T) {
 		}
 	}
 }
+
+// A factor whose steps are neighbours is put into words by blocks that are turned in registers.
+func TestMatrixTurnsBlocks(t *testing.T) {
+	t.Parallel()
+	text := codegen.DirectivesString(model.Choose(narrowGemm(64, 256, 128, false, true, dtype.BF16, dtype.BF16, dtype.F32, dtype.F32).s, matrixTarget()))
+	assert.Contains(t, text, "tile a1.1 vector r0.a")
+}
+
+// headProducts are two products in one kernel, of which the second takes what the first one made, for each head.
+func headProducts(heads, n, size int) *kit {
+	k := newKit()
+	o, x, y, z := k.param(dtype.BF16, true, heads, n, size), k.param(dtype.BF16, false, heads, n, size), k.param(dtype.BF16, false, heads, n, size), k.param(dtype.BF16, false, heads, n, size)
+	scores := k.param(dtype.BF16, true, heads, n, n)
+	r := k.rngs(heads, n, n, size, n, size, n)
+	wide := func(p int, at ...*uop.UOp) *uop.UOp { return k.load(p, at...).Cast(dtype.F32) }
+	k.out(scores, r[:3], k.sum(wide(x, r[0], r[1], r[3]).Mul(wide(y, r[0], r[2], r[3])), r[3]).Cast(dtype.BF16))
+	k.out(o, []*uop.UOp{r[0], r[4], r[5]}, k.sum(wide(scores, r[0], r[4], r[6]).Mul(wide(z, r[0], r[6], r[5])), r[6]).Cast(dtype.BF16))
+	return k
+}
+
+// Products of nests are the unit's as well, in which threads have rows.
+func TestMatrixInNests(t *testing.T) {
+	t.Parallel()
+	k := headProducts(3, 70, 64)
+	directives := model.Choose(k.s, matrixTarget())
+	text := codegen.DirectivesString(directives)
+	assert.Equal(t, 2, strings.Count(text, "matrix "), text)
+	assert.Equal(t, 1, strings.Count(text, "thread "), text)
+	start := k.random(rand.New(rand.NewPCG(3, 4)))
+	want := clone(start)
+	define(t, k.s, want)
+	j := &job{k.s, directives, clone(start)}
+	run(t, openCPU(t, 2), []*job{j})
+	for e := range want[0] {
+		assert.InDelta(t, want[0][e].Float(), j.bufs[0][e].Float(), 0.02*math.Abs(want[0][e].Float())+0.05, "element %d", e)
+	}
+}

@@ -316,6 +316,8 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return false, "computed in blocks, inside the sum that it weighs"
 	case u.Shape().Numel() == 0:
 		return false, "no elements"
+	case widened(u):
+		return false, "its operand says as much in fewer bytes"
 	}
 	if costs[u].height > lowHeight && places(uses, u.Shape().Numel()) > maxPlaces {
 		return true, fmt.Sprintf("a kernel would compute elements of it at more than %d places, some of them again", maxPlaces)
@@ -341,6 +343,15 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return true, "a scan goes one by one, lanes do all this faster"
 	}
 	return s.chooseCost(u, uses, costs)
+}
+
+// widened says that a node is a narrow number in a wider type. Where it is to be stored, the narrow one is: products of those take less time, too.
+func widened(u *uop.UOp) bool {
+	if u.Op() != uop.Cast || u.DType().Size() <= 2 {
+		return false
+	}
+	from := u.At(0).DType()
+	return from.Size() <= 2 && from != dtype.Bool && from.IsFloat() == u.DType().IsFloat()
 }
 
 // places is how many uses of a node one kernel has, at most, if it computes some of the n elements again. Each use has a text of its own: that of

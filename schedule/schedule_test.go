@@ -229,3 +229,20 @@ func TestDuplicateAndPlainRoots(t *testing.T) {
 	y := x.Neg()
 	w.check(t, y, y, x, x.Reshape(4, 3), x.Permute(1, 0), w.t.Int(dtype.F32, 7).Reshape(1).Expand(5))
 }
+
+// Of a narrow number in a wider type the narrow one is stored.
+func TestNarrowNumbersAreStored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(11)
+	x, y := w.input(dtype.F32, 16, 16), w.input(dtype.BF16, 16, 16)
+	weights := x.Exp2().Cast(dtype.BF16).Cast(dtype.F32).Reshape(16, 16, 1).Expand(16, 16, 16)
+	r := w.check(t, weights.Mul(y.Cast(dtype.F32).Reshape(1, 16, 16).Expand(16, 16, 16)).Reduce(uop.Sum, 1))
+	var stored []string
+	for _, d := range r.Reasons {
+		if d.Stored {
+			stored = append(stored, d.Node)
+		}
+	}
+	assert.Contains(t, stored, "cast.bf16[16 16]")
+	assert.NotContains(t, stored, "cast.f32[16 16]")
+}

@@ -53,7 +53,7 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 	switch {
 	case n == stride && n >= 2 && n <= 4:
 		r.line(depth, "%s(%s, %s);", r.zipper(e, n), to, values())
-	case n >= leastTurned && e == "f32" && r.n*elemBits[e] == 512:
+	case n >= leastTurned && elemBits[e] == 32 && r.n*elemBits[e] == 512:
 		if from := r.laidDown(list); from != "" {
 			r.line(depth, "%s(%s, %d, %s);", r.storer(e, n), to, stride, from)
 			break

@@ -34,7 +34,7 @@ type matrixShape struct {
 // matrixShape finds it, or nil where the nest is none.
 func (c *tiler) matrixShape() *matrixShape {
 	r := c.reused()
-	if r == nil || len(c.Groups) != 1 || len(c.reds) != 1 || len(r.ranges) != 1 || c.Owners(r.ranges[0]) != 1 {
+	if r == nil || len(c.reds) != 1 || len(r.ranges) != 1 || c.Owners(r.ranges[0]) != 1 {
 		return nil
 	}
 	s := &matrixShape{r: r, x: r.ranges[0], d: c.MatrixProducts(r.u)}
@@ -131,7 +131,7 @@ func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, grou
 		order = append(order, outer)
 		rows = inner
 	}
-	if len(order) > 0 && c.Target.Threads && s.r.work > threadWork {
+	if len(order) > 0 && c.Target.Threads && c.Threaded(c.g) && s.r.work > threadWork {
 		order = []string{thread(&p.out, order)}
 	}
 	far := codegen.Root
@@ -162,6 +162,9 @@ func (p *matrixArranger) stage(l *access, at string, layout []string, steps, acr
 	m := codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at, Axes: slices.Clone(layout), Vector: across}
 	if p.c.dense(l, p.s.x) {
 		m.Vector = steps
+		if layout[len(layout)-1] == across { // blocks of both are turned
+			m.Tile = across
+		}
 	}
 	p.out = append(p.out, m)
 }
