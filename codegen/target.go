@@ -128,6 +128,17 @@ func NewMatrixUnit(bytes, bfloat16 bool) *MatrixUnit {
 	return &MatrixUnit{bytes, bfloat16}
 }
 
+// Multiplies says that the unit multiplies numbers of a type, as they are or in a wider type in which their products are added up.
+func (m *MatrixUnit) Multiplies(d, wide dtype.DType) bool {
+	switch d {
+	case dtype.BF16:
+		return m.BFloat16 && wide == dtype.F32
+	case dtype.I8, dtype.U8:
+		return m.Bytes && (wide == dtype.I32 || wide == dtype.U32)
+	}
+	return false
+}
+
 // WholeSums is how many bytes of sums there may be for each byte of a row that a thread reads whole (Target.WholeRows): to add up more takes
 // longer than is saved.
 const WholeSums = 4

@@ -193,6 +193,9 @@ func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error
 	}
 	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams,
 		WholeRows: e.machine.Target.WholeRows, Nests: e.machine.Target.Nests, Tables: !e.machine.Target.Grid, Parallel: e.machine.Target.Parallel}
+	if !e.machine.Target.NoOpt {
+		config.Matrix = e.machine.Target.Matrix
+	}
 	if r := e.record(c.graph, config); r != nil {
 		return r, nil
 	}

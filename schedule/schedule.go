@@ -7,6 +7,7 @@
 //	chunk     sums over large products are computed for some rows at a time
 //	stream    sums weighted by a softmax become one reduction, where the target computes weights in blocks
 //	merge     sums of moved sums become one
+//	windows   of narrow numbers are laid out, where the target multiplies matrices of these at once
 //	split     reductions much larger than their result become two, long scans scans of blocks, sorts counts and moves
 //	decide    every node is stored or computed where it is used, with a reason
 //	arrange   the order of a temporary's axes in memory
@@ -64,8 +65,9 @@ type Config struct {
 	WholeRows   int    // threads that share a matrix of so many bytes read whole rows of it; 0: they share columns
 	Large       int    // bytes of which caches keep nothing until it is read, and from which on arrays are computed in chunks; 0: codegen.PastCaches, and some times that
 	Nests       codegen.NestLimits
-	Tables      bool // a thread has room for a number for each of some hundred keys, and reads and writes it fast
-	Parallel    int  // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
+	Matrix      *codegen.MatrixUnit // or nil: the matrices that the target multiplies at once
+	Tables      bool                // a thread has room for a number for each of some hundred keys, and reads and writes it fast
+	Parallel    int                 // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
 }
 
 // BufKind says whose a buffer is.
@@ -183,6 +185,7 @@ const (
 	Stream
 	Rest
 	Merge
+	Windows
 	Split
 	Decide
 	Arrange
@@ -206,6 +209,8 @@ func (s *scheduler) run(p Phase) {
 		s.values = s.chunk(s.values, true)
 	case Merge:
 		s.values = s.merge(s.values)
+	case Windows:
+		s.values = s.windows(s.values)
 	case Split:
 		s.values = s.split(s.values)
 	case Decide:

@@ -92,7 +92,7 @@ func (c *tiler) matrix() []codegen.Directive {
 	blocks := codegen.CeilDiv(m, matrixRows)
 	rows, row := c.cut(&p.out, s.rows.Name, m, codegen.CeilDiv(m, blocks))
 	panels, lane := c.cut(&p.out, s.cols.Name, n, lanes)
-	group := max(1, min(matrixGroup, c.Target.L2/2/(k*bytes))/lanes)
+	group := max(1, min(matrixGroup, c.Target.L2/(k*bytes))/lanes)
 	p.arrange(rows, row, panels, lane, codegen.CeilDiv(n, lanes), blocks, group)
 	return p.out
 }
