@@ -12,13 +12,14 @@ import (
 // after block of rows of the first one.
 
 const (
-	matrixRows  = 32 // of results that are held at once
-	matrixLanes = 32
-	matrixLeast = 16  // rows and lanes that are worth it
-	matrixSteps = 64  // bytes of a row of factors that are worth it
-	matrixGroup = 256 // lanes for which a block of the first factor is put into words once
-	matrixTasks = 16  // for threads
-	matrixShare = 4   // blocks of rows for which a panel is worth making for one task
+	matrixRows       = 32 // of results that are held at once
+	matrixLanes      = 32
+	matrixLeast      = 16  // rows and lanes that are worth it
+	matrixSteps      = 64  // bytes of a row of factors that are worth it
+	matrixGroup      = 256 // lanes for which a block of the first factor is put into words once
+	matrixLeastTasks = 4   // for threads, for which groups are smaller
+	matrixTasks      = 8   // for threads, for which blocks of rows are shared
+	matrixShare      = 4   // blocks of rows for which a panel is worth making for one task
 )
 
 // matrixShape is a product as the unit takes it.
@@ -115,7 +116,10 @@ func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, grou
 	}
 	var inside []string
 	if panels != "" {
-		for group > 1 && n%group != 0 && group > 4 {
+		if blocks < 2*matrixShare { // rows are not shared
+			group = max(1, min(group, n*tasks/matrixLeastTasks))
+		}
+		for group > 4 && n%group != 0 {
 			group--
 		}
 		outer, inner := c.cut(&p.out, panels, n, min(group, n))
