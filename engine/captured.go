@@ -29,6 +29,19 @@ func (c *Captured) Vars() []uop.VarArg {
 	return c.vars
 }
 
+// Pending are the newest assignments to arrays that the function reads, as far as they have not been carried out.
+func (c *Captured) Pending() (out []*uop.UOp) {
+	for _, s := range c.inputs {
+		if s == nil {
+			continue
+		}
+		if u := s.pending.Load(); u != nil && u.Realized() == nil {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
 // Kernels is the number of kernel launches of one run, without those of what is computed once. On several devices it is that of the last run.
 func (c *Captured) Kernels() (n int) {
 	if c.legs != nil {

@@ -13,6 +13,7 @@ type Past struct {
 	Keys []int // of what a gradient would have gone through, sorted
 	More []int // as Keys, not sorted
 	Cut  bool  // there was more: only buffers are all known
+	Late bool  // of a state, whose assignments were carried out without anybody having asked for that
 }
 
 // Has reports whether a key is in the past.

@@ -2,9 +2,9 @@ package grad
 
 import "github.com/weft-ml/weft/uop"
 
-// Dependent lists the nodes that a gradient of root goes through, root among them, operands first: those of which the
-// gradient may be asked for without it being 0 by the way root is built.
-func Dependent(root *uop.UOp) []*uop.UOp {
+// Dependent lists the nodes that a gradient of roots goes through, roots among them, operands first: those of which the
+// gradient may be asked for without it being 0 by the way roots are built.
+func Dependent(roots ...*uop.UOp) []*uop.UOp {
 	type frame struct {
 		u    *uop.UOp
 		srcs []*uop.UOp
@@ -19,17 +19,19 @@ func Dependent(root *uop.UOp) []*uop.UOp {
 		seen.Set(u, true)
 		stack = append(stack, frame{u, differentiable(u)})
 	}
-	enter(root)
-	for len(stack) > 0 {
-		f := &stack[len(stack)-1]
-		if len(f.srcs) == 0 {
-			out = append(out, f.u)
-			stack = stack[:len(stack)-1]
-			continue
+	for _, root := range roots {
+		enter(root)
+		for len(stack) > 0 {
+			f := &stack[len(stack)-1]
+			if len(f.srcs) == 0 {
+				out = append(out, f.u)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			s := f.srcs[0]
+			f.srcs = f.srcs[1:]
+			enter(s)
 		}
-		s := f.srcs[0]
-		f.srcs = f.srcs[1:]
-		enter(s)
 	}
 	return out
 }

@@ -210,6 +210,13 @@ func (c *Captured) Run(ctx context.Context, inputs ...*Tensor) ([]*Tensor, error
 // play realizes tensors, constants on the captured function's device, and runs the plan. It gives what the function returned.
 func (c *Captured) play(ctx context.Context, op string, all, dst, inputs []*Tensor) ([]*uop.UOp, error) {
 	var lazy []*Tensor // inputs, and states that assignments are pending for
+	for _, u := range c.plan.Pending() {
+		if !slices.ContainsFunc(all, func(t *Tensor) bool { return assignment(t.node()) == u }) {
+			w := newTensor(u, c.eng)
+			w.owned.Store(true) // as the tensor is that was assigned
+			lazy = append(lazy, w)
+		}
+	}
 	for _, t := range all {
 		if !inMemory(t.node()) {
 			lazy = append(lazy, t)
@@ -295,6 +302,9 @@ func noteAssign(op string, t *Tensor) {
 		if s.t == t {
 			return
 		}
+	}
+	if t.owned.Load() {
+		t.settle() // others may have carried out what was assigned
 	}
 	if !t.owned.Load() || !inMemory(t.node()) {
 		failArg(op, "a tensor from outside a captured function is assigned in it but has no memory of its own yet; call Own and Realize on it before Capture")

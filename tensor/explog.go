@@ -135,8 +135,8 @@ func logAddExp(x, y *uop.UOp) *uop.UOp {
 	m := x.Max(y)
 	d := absolute(x.Sub(y))
 	out := finite(m).Where(m.Add(log1p(exp(d.Neg()))), m)
-	s := sigmoid(x.Sub(y))
-	s = finite(x.Sub(y)).Where(s, y.Less(x).Where(x.Int(1), x.Equal(y).Where(x.Float(0.5), x.Int(0))))
+	apart := finite(x.Sub(y)) // else neither is what is not chosen, nor its derivative
+	s := apart.Where(sigmoid(apart.Where(x.Sub(y), x.Int(0))), y.Less(x).Where(x.Int(1), x.Equal(y).Where(x.Float(0.5), x.Int(0))))
 	return out.Derive(x, s, y, s.Int(1).Sub(s))
 }
 

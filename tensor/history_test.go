@@ -189,3 +189,41 @@ func TestLateAssignmentsBesideCapturedFunctions(t *testing.T) {
 		same(t, []float64{times + 1, 2*times + 1}, z)
 	}
 }
+
+// A gradient through assignments that were carried out without having been asked for is an error, not a part of it or 0; with respect to states,
+// which begin anew, it is what it was.
+func TestLateAssignmentsHaveAPast(t *testing.T) {
+	var wrong *tensor.ArgumentError
+	w := f32(0.5)
+	buf, h := tensor.Zeros(4), w
+	for i := range 4 {
+		buf.SetAt(h, tensor.R(i, i+1))
+		h = h.Mul(w)
+	}
+	require.ErrorAs(t, tensor.Try(func() { buf.Sum().Grad(w) }), &wrong)
+	acc := tensor.Zeros(1)
+	for range 6 {
+		acc.AddAssign(w.Square())
+	}
+	require.ErrorAs(t, tensor.Try(func() { acc.Sum().Grad(w) }), &wrong)
+	require.NoError(t, tensor.Realize(ctx, acc.AddAssign(1)))
+	same(t, []float64{0}, acc.Sum().Grad(w)[0])
+	p, q := f32(1, 2).Own(), f32(1).Own()
+	for range 9 {
+		g := p.Square().Sum().Mul(q).Grad(p, q)
+		p.SubAssign(g[0].Mul(0.1))
+		q.SubAssign(g[1].Mul(0.01))
+	}
+	require.NoError(t, tensor.Try(func() { p.Sum().Grad(q) }))
+}
+
+// A gradient with respect to a state that was assigned after the tensor was built is an error.
+func TestGradientOfWhatWasAssignedSince(t *testing.T) {
+	var wrong *tensor.ArgumentError
+	w := f32(1, 2).Own()
+	first, second := w.Square().Sum(), w.Exp().Sum()
+	w.SubAssign(first.Grad(w)[0].Mul(0.1))
+	require.ErrorAs(t, tensor.Try(func() { second.Grad(w) }), &wrong)
+	require.ErrorContains(t, wrong, "assigned since")
+	same(t, []float64{1, 1}, w.Sum().Grad(w)[0])
+}

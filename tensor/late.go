@@ -52,8 +52,10 @@ func computeLate(ctx context.Context, ts []*Tensor, below ...*Tensor) error {
 	if err := computeOwned(ctx, all); err != nil {
 		return computeOwned(ctx, ts)
 	}
+	past := latePast(list)
 	for _, m := range list {
 		m.before.SetRealized(m.after.Realized())
+		engine.SetPast(m.after.Realized(), past)
 	}
 	return nil
 }

@@ -161,11 +161,12 @@ func (t *Tensor) normalised(eps float64, mean, variance, w, b *Tensor) *Tensor {
 	return x.Sub(mean).Mul(scale).affine(nil, b).To(d)
 }
 
-// ChannelMoments are mean and variance (divided by n − correction) of each channel, axis 1.
+// ChannelMoments are mean and variance (divided by n − correction) of each channel, axis 1, in floats of at least 32 bits.
 func (t *Tensor) ChannelMoments(correction float64) (mean, variance *Tensor) {
 	if t.Rank() < 2 {
 		fail("ChannelMoments", shapes(t.shape()), "needs channels, axis 1")
 	}
 	axes := slices.Delete(identity(t.Rank()), 1, 2)
-	return t.Mean(axes...), t.Var(correction, axes...)
+	x, _ := t.wide()
+	return x.Mean(axes...), x.Var(correction, axes...)
 }

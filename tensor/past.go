@@ -3,6 +3,7 @@ package tensor
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/grad"
@@ -12,10 +13,38 @@ import (
 // A tensor that is realized has no history any more, so a gradient through it cannot be told from one that is 0. What is
 // kept of its graph is a list of numbers: which nodes and buffers it was computed from. When a gradient asks for a tensor
 // that it does not reach, but that a realized one was computed from, that is an error. States, which are assigned, are
-// where differentiation begins anew, and have no past.
+// where differentiation begins anew, and have no past once they are realized; assignments that are carried out without having been
+// asked for (late.go) have one, for tensors that are no states.
 
 // maxPast is how many numbers are kept of nodes that are no buffers, and of buffers that were realized ones' past.
 const maxPast = 256
+
+// latePast is the past of all of some assignments.
+func latePast(list []shifted) *engine.Past {
+	p := &engine.Past{Late: true}
+	var roots []*uop.UOp
+	for _, m := range list {
+		roots = append(roots, m.before)
+	}
+	limit := maxPast
+	for _, n := range grad.Dependent(roots...) {
+		if n.Op() == uop.Buffer || limit > 0 {
+			p.Keys = append(p.Keys, key(n))
+		}
+		if n.Op() != uop.Buffer {
+			limit--
+		}
+		older(n, func(k int) {
+			if limit > 0 {
+				p.Keys = append(p.Keys, k)
+				limit--
+			}
+		})
+	}
+	slices.Sort(p.Keys)
+	p.Keys = slices.Clip(slices.Compact(p.Keys))
+	return p
+}
 
 // key is the same for all nodes that a buffer has had, and for equal nodes.
 func key(u *uop.UOp) int {
@@ -83,7 +112,8 @@ func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool) {
 	var here map[int]bool    // what is in the graph
 	var pasts []*engine.Past // of its buffers
 	for i, w := range ws {
-		if reached[i] {
+		state := wasAssigned(w.node())
+		if reached[i] && state {
 			continue
 		}
 		if here == nil {
@@ -99,15 +129,62 @@ func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool) {
 		if p := engine.PastOf(w.node()); p != nil {
 			names = append(names, p.Self)
 		}
-		if slices.ContainsFunc(names, func(k int) bool { return here[k] }) {
+		for _, p := range pasts {
+			if p.Late && !state && !strings.HasPrefix(op, "Backward") && slices.ContainsFunc(names, p.Has) {
+				failArg(op, "tensor %d is reached in part, or not at all: a state that was computed from it has been assigned %d times or more, which were carried out since; capture the function that assigns and takes the gradient, or make new tensors instead of assigning", i, lateRead)
+			}
+		}
+		if reached[i] || slices.ContainsFunc(names, func(k int) bool { return here[k] }) {
 			continue
 		}
+		if b := pendingIn(w.node()); !strings.HasPrefix(op, "Backward") && b != nil && readsBeside(t.node(), b) {
+			failArg(op, "tensor %d has been assigned since the tensor was built, which depends on what it was before; ask for gradients before assigning", i)
+		}
 		for _, p := range pasts {
-			if slices.ContainsFunc(names, p.Has) || p.Cut && allIn(w.node(), p) {
+			if !p.Late && (slices.ContainsFunc(names, p.Has) || p.Cut && allIn(w.node(), p)) {
 				failArg(op, "tensor %d is not reached: what was computed from it has been realized since, which drops history; ask for the gradient before Realize, or realize both together, or use Detach where none is meant", i)
 			}
 		}
 	}
+}
+
+// readsBeside says that u is computed from what an array was, on a way that leads through no assignment to others.
+func readsBeside(u, array *uop.UOp) bool {
+	var seen uop.Map[bool]
+	for stack := []*uop.UOp{u}; len(stack) > 0; {
+		u, stack = stack[len(stack)-1], stack[:len(stack)-1]
+		if u == array || u.Op() == uop.After && bufferOf(u) == array {
+			return true
+		}
+		if done, _ := seen.Get(u); !done && u.Op() != uop.After && (u.Op() != uop.Detach || len(u.Src()) > 1) { // the others state derivatives
+			seen.Set(u, true)
+			stack = append(stack, u.Src()...)
+		}
+	}
+	return false
+}
+
+// pendingIn is the array for which u is an assignment that has not been carried out, or nil.
+func pendingIn(u *uop.UOp) *uop.UOp {
+	if u = assignment(u); u.Op() == uop.After && u.Realized() == nil {
+		return bufferOf(u)
+	}
+	return nil
+}
+
+// wasAssigned says that u is what some assignment made of an array.
+func wasAssigned(u *uop.UOp) bool {
+	u = assignment(u)
+	a, ok := u.Arg().(uop.BufferArg)
+	return u.Op() == uop.After || ok && a.Version > 0
+}
+
+// assignment is u, or what it is a reshape of.
+func assignment(u *uop.UOp) *uop.UOp {
+	for u.Op() == uop.Reshape {
+		u = u.At(0)
+	}
+	return u
 }
 
 // allIn says of a node that is not known whether all buffers that it is made of are in a past.

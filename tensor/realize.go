@@ -46,7 +46,11 @@ func (t *Tensor) settle() {
 	if r == nil {
 		return
 	}
-	if !t.owned.Load() {
+	if t.owned.Load() {
+		if assignment(u) != assignment(r) {
+			engine.SetPast(r, nil)
+		}
+	} else {
 		remember(u, r)
 	}
 	t.graph.CompareAndSwap(u, r)

@@ -177,6 +177,12 @@ func (t *Tensor) Mean(axes ...int) *Tensor {
 
 // Var is the variance with n − correction in the denominator, or 0 if that is less: 1 for samples, 0 for populations, or any number.
 func (t *Tensor) Var(correction float64, axes ...int) *Tensor {
+	v, d := t.variance(correction, axes)
+	return v.To(d)
+}
+
+// variance is Var in floats of at least 32 bits, and the type that it is meant in: the root of what a narrow type cannot hold may be one that it can.
+func (t *Tensor) variance(correction float64, axes []int) (*Tensor, dtype.DType) {
 	ax := t.axes("Var", axes)
 	if correction != correction {
 		failArg("Var", "the correction is NaN")
@@ -186,12 +192,13 @@ func (t *Tensor) Var(correction float64, axes ...int) *Tensor {
 	c := x.Sub(x.MeanKeep(ax...)).node()
 	// The way through the mean adds Σ −2c = 0 to the gradient, so it is left out.
 	s := sum(c.Mul(c).Derive(x.node(), c.Mul(c.Int(2))), uop.Sum, ax)
-	return t.like(s.Div(t.freedom(s.DType(), correction, ax)).Cast(d))
+	return t.like(s.Div(t.freedom(s.DType(), correction, ax))), d
 }
 
 // Std is the square root of Var; where it is 0 its gradient is 0.
 func (t *Tensor) Std(correction float64, axes ...int) *Tensor {
-	return t.Var(correction, axes...).rootSafe()
+	v, d := t.variance(correction, axes)
+	return v.rootSafe().To(d)
 }
 
 // VarMean is Var and Mean over the same axes; the mean is computed once.

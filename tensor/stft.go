@@ -98,7 +98,8 @@ func (t *Tensor) ISTFT(n int, o Frames) *Tensor {
 	rows := x.Reshape(-1, count, n)
 	sum := add(rows.Mul(w))
 	weight := add(w.Square().Expand(1, count, n))
-	y := weight.Gt(1e-11).Where(sum.Div(weight), 0)
+	seen := weight.Gt(1e-11)
+	y := seen.Where(sum.Div(seen.Where(weight, 1)), 0)
 	start, end := 0, length
 	if !o.Uncentred {
 		start, end = n/2, length-n/2

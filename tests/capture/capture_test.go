@@ -164,3 +164,48 @@ func TestCaptureErrors(t *testing.T) {
 	assert.Equal(t, []float32{2, 3, 4}, values(t, out[0]), "errors leave it usable")
 	assert.Equal(t, []float32{2, 4, 6}, values(t, lazy))
 }
+
+// The gradient through a state that the function assigns again and again is all of it.
+func TestGradientsThroughAssignments(t *testing.T) {
+	ctx := onCPU(t)
+	w := tensor.Of([]float32{0.5}, 1)
+	f, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+		sum := tensor.Zeros(1)
+		for range 6 {
+			sum.AddAssign(in[0].Square())
+		}
+		return sum.Sum().Grad(in[0])
+	}, w)
+	require.NoError(t, err)
+	out, err := f.Run(ctx, w)
+	require.NoError(t, err)
+	assert.Equal(t, []float32{6}, values(t, out[0]))
+}
+
+// A captured function that reads a state finds what was assigned to it, in the memory in which it looks.
+func TestCapturedFunctionsReadPendingAssignments(t *testing.T) {
+	ctx := onCPU(t)
+	s, z := tensor.Ones(2).Own(), tensor.Zeros(2).Own()
+	require.NoError(t, tensor.Realize(ctx, s, z))
+	run := func(f *tensor.Captured) *tensor.Tensor {
+		out, err := f.Run(ctx, z)
+		require.NoError(t, err)
+		return out[0]
+	}
+	reads, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{s.Add(in[0])} }, z)
+	require.NoError(t, err)
+	assert.Equal(t, []float32{1, 1}, values(t, run(reads)))
+	s.Assign(5)
+	assert.Equal(t, []float32{5, 5}, values(t, run(reads)))
+	adds, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+		s.AddAssign(1)
+		return []*tensor.Tensor{s.Add(in[0])}
+	}, z)
+	require.NoError(t, err)
+	s.Assign(50)
+	assert.Equal(t, []float32{51, 51}, values(t, run(adds)))
+	s.AddAssign(1)
+	s.AddAssign(1)
+	assert.Equal(t, []float32{53, 53}, values(t, run(reads)))
+	assert.Equal(t, []float32{53, 53}, values(t, s))
+}
