@@ -11,7 +11,8 @@ import (
 // Grad gives the gradient of t, which has one element, with respect to each tensor: of its shape and
 // type, zeros where t does not depend on it. Nothing is changed; the results are as lazy as the rest.
 // Realize drops a tensor's history (reading values does not). A gradient that would have to go through something that has
-// been realized since is an *ArgumentError; Detach says that none is meant, and states, which are assigned, begin anew.
+// been realized since is an *ArgumentError; Detach says that none is meant, and states, which are assigned, begin anew when they are realized. So
+// is one with respect to a state that was assigned after t was built, as t depends on what it was before.
 func (t *Tensor) Grad(ws ...*Tensor) []*Tensor {
 	if t.Numel() != 1 {
 		fail("Grad", shapes(t.shape()), "%d elements, not one; use GradWith", t.Numel())

@@ -608,7 +608,7 @@ export class Tensor {
   /** diff is the difference of neighbours along an axis, n times over; bools differ by exclusive or. Unless given: n 1, axis -1. */
   diff(n?: number, axis?: number): Tensor
   diff(options: { n?: number; axis?: number }): Tensor
-  /** channelMoments are mean and variance (divided by n − correction) of each channel, axis 1. Unless given: correction 1. */
+  /** channelMoments are mean and variance (divided by n − correction) of each channel, axis 1, in floats of at least 32 bits. Unless given: correction 1. */
   channelMoments(correction?: number): [Tensor, Tensor]
   channelMoments(options: { correction?: number }): [Tensor, Tensor]
   /** cov is the covariance matrix of variables, the rows of t, with n − correction in the denominator; of one row the variance. Counts and weights of the observations, the columns, may be null. Unless given: correction 1. */

@@ -213,7 +213,7 @@ export const methods = [
   },
   {
     name: "channelMoments", form: "x.channelMoments(correction?: number)", gives: "[Tensor, Tensor]",
-    says: "channelMoments are mean and variance (divided by n − correction) of each channel, axis 1. Unless given: correction 1.",
+    says: "channelMoments are mean and variance (divided by n − correction) of each channel, axis 1, in floats of at least 32 bits. Unless given: correction 1.",
     uses: ["img"],
     run: ({ w, img }) => img.channelMoments(0),
   },
