@@ -183,3 +183,22 @@ func TestVmapOverVaryingSizes(t *testing.T) {
 	near(t, []float64{0, 2.0794415}, outs[0], 1e-6)
 	require.ErrorContains(t, tensor.Try(func() { run(x.Narrow(0, 0, n), ids) }), "argument 1 has 6 elements on axis 0, the one before n(1…6)")
 }
+
+// Systems of one matrix for many right sides, whose derivative alone depends on the sides, are solved as they are together, and so are their
+// gradients.
+func TestVmapOfSolutionsWithOneMatrix(t *testing.T) {
+	a, b := tensor.Eye(3).Add(0.1), tensor.Arange(24).To(dtype.F32).Reshape(4, 3, 2)
+	for name, f := range map[string]func(a, b *tensor.Tensor) *tensor.Tensor{
+		"Solve":           func(a, b *tensor.Tensor) *tensor.Tensor { return a.Solve(b) },
+		"SolveTriangular": func(a, b *tensor.Tensor) *tensor.Tensor { return a.SolveTriangular(b, false, false) },
+		"CholeskySolve":   func(a, b *tensor.Tensor) *tensor.Tensor { return a.CholeskySolve(b) },
+	} {
+		v := tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in[0], in[1])} },
+			tensor.VmapOptions{In: []int{tensor.Same, 0}})(a, b)[0]
+		want := f(a, b)
+		near(t, floats(t, want), v, 1e-5, name)
+		for i, x := range []*tensor.Tensor{a, b} {
+			near(t, floats(t, want.Square().Sum().Grad(x)[0]), v.Square().Sum().Grad(x)[0], 1e-2, name, i)
+		}
+	}
+}

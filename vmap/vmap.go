@@ -200,21 +200,14 @@ func check(b *batch, u *uop.UOp) *uop.UOp {
 	return remade(u, u.Arg(), b.wide(u.At(0)), b.wide(u.At(1)))
 }
 
-// detach goes on with what it states. The stand-in that a function's gradients are stated with gets the new axis too, wherever
-// the value has it.
+// detach goes on with what it states, also where nothing but that depends on the arrays. The stand-in that a function's gradients are stated with gets
+// the new axis too, wherever the value has it.
 func detach(b *batch, u *uop.UOp) *uop.UOp {
 	f, named := u.Arg().(uop.FunctionArg)
 	if !named || f.Slot == 0 {
 		return elementwise(b, u)
 	}
 	src := make([]*uop.UOp, len(u.Src()))
-	found := b.many[u.At(0)] != nil
-	for i := 1; i < len(src); i += 2 {
-		found = found || b.many[u.At(i)] != nil
-	}
-	if !found { // only what is stated depends on it, which counts when it is asked for
-		return nil
-	}
 	seed := uop.NewStandIn(u.DType(), first(b.n, u.Shape())...)
 	inside := b.below(u, f.Slot, seed)
 	for i, s := range u.Src() {
