@@ -76,7 +76,7 @@ a data item list realize |
 1 cumulativeTrapezoid | {dx:number x:tensor axis:int} | strips:strips
 1 renorm | p:real axis:int limit:number | as:float
 1 diff | n:int(0..)? axis:int? | diff
-2 channelMoments | correction:number? | channels:float channels:float
+2 channelMoments | correction:number? | channels:moments channels:moments
 1 cov | {correction:number counts:tensor weights:tensor} | cov:cov
 1 corrCoef | | cov:cov
 1 histogram | edges:tensor weights:tensor? | edges

@@ -49,6 +49,7 @@ export const types = {
   all: everything,
   float: (c) => floating(everything(c)),
   floated: (c) => floating(own(c)),
+  moments: (c) => bits(floating(own(c))) < 32 ? 'f32' : floating(own(c)),
   int: (c) => integral(everything(c)),
   sum: (c) => summed(own(c)),
   x: (c) => c.o.x.form.dtype,
