@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
 
 // Release says that the function is hardly going to run again: its plans may be given up when others need their place. It may still run.
 func (c *Captured) Release() {
@@ -31,8 +35,8 @@ func (c *Captured) Vars() []uop.VarArg {
 
 // Pending are the newest assignments to arrays that the function reads, as far as they have not been carried out.
 func (c *Captured) Pending() (out []*uop.UOp) {
-	for _, s := range c.inputs {
-		if s == nil {
+	for slot, s := range c.inputs {
+		if s == nil || slices.Contains(c.rebind, slot) { // runs bring their own inputs
 			continue
 		}
 		if u := s.pending.Load(); u != nil && u.Realized() == nil {

@@ -116,6 +116,9 @@ func (s *scheduler) layWindows(u *uop.UOp) *uop.UOp {
 		}
 	}
 	size := x.numbers.DType().Size()
+	if len(summed) == 1 && x.gate == nil { // as heads that lie beside each other in rows: the unit takes that as it is
+		return u
+	}
 	if rows < windowRows || steps*size < 2*windowSteps || lanes < windowLanes || lanes*steps*size > windowMost {
 		return u
 	}

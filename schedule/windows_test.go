@@ -43,6 +43,11 @@ func TestWindowsAreLaidOut(t *testing.T) {
 			f := w.input(dtype.I8, 16, 48, 4).Cast(dtype.I32).Flip(2).Permute(1, 0, 2).Reshape(48, 1, 16, 4).Expand(48, 17, 16, 4)
 			return x.Mul(f).Reduce(uop.Sum, 2, 3)
 		}, []string{"contiguous.i8[48 1 16 4]", "contiguous.u8[1 16 4 17]"}},
+		"heads beside each other": {func(w *world) *uop.UOp {
+			x := w.input(dtype.BF16, 20, 3*64).Cast(dtype.F32).Reshape(20, 3, 64, 1).Expand(20, 3, 64, 50)
+			f := w.input(dtype.BF16, 3, 64, 50).Cast(dtype.F32).Reshape(1, 3, 64, 50).Expand(20, 3, 64, 50)
+			return x.Mul(f).Reduce(uop.Sum, 2)
+		}, nil},
 		"few results": {func(w *world) *uop.UOp {
 			x := windowed(w, dtype.BF16, dtype.F32, 16, 8, 20, 4, false)
 			f := w.input(dtype.BF16, 16, 8, 4).Cast(dtype.F32).Reshape(16, 1, 8, 4).Expand(16, 20, 8, 4)

@@ -17,7 +17,7 @@ func (t *Tensor) Grad(ws ...*Tensor) []*Tensor {
 	if t.Numel() != 1 {
 		fail("Grad", shapes(t.shape()), "%d elements, not one; use GradWith", t.Numel())
 	}
-	gs, _ := t.gradients("Grad", t.node().Int(1), ws)
+	gs, _ := t.gradients("Grad", t.node().Int(1), ws, true)
 	return gs
 }
 
@@ -26,12 +26,12 @@ func (t *Tensor) GradWith(seed *Tensor, ws ...*Tensor) []*Tensor {
 	if !seed.shape().Equal(t.shape()) {
 		fail("GradWith", shapesOf(t, seed), "the seed must have the shape of the tensor")
 	}
-	gs, _ := t.gradients("GradWith", seed.node().Cast(t.DType()), ws)
+	gs, _ := t.gradients("GradWith", seed.node().Cast(t.DType()), ws, true)
 	return gs
 }
 
-// gradients are those of Σ t·seed, and of which tensors there is one.
-func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) (out []*Tensor, reached []bool) {
+// gradients are those of Σ t·seed, and of which tensors there is one. named says that the program named the tensors.
+func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor, named bool) (out []*Tensor, reached []bool) {
 	if !t.IsFloat() {
 		failType(op, []dtype.DType{t.DType()}, "only floats have a gradient")
 	}
@@ -47,7 +47,7 @@ func (t *Tensor) gradients(op string, seed *uop.UOp, ws []*Tensor) (out []*Tenso
 	}
 	out = make([]*Tensor, len(ws))
 	gs, reached := grad.Find(t.node(), seed, nodes...)
-	t.checkReached(op, ws, reached)
+	t.checkReached(op, ws, reached, named)
 	for i, g := range gs {
 		if !hasBuffer(g) { // a constant, which fits any device
 			out[i] = newTensor(nowhere(g), nil)

@@ -225,5 +225,6 @@ func TestGradientOfWhatWasAssignedSince(t *testing.T) {
 	w.SubAssign(first.Grad(w)[0].Mul(0.1))
 	require.ErrorAs(t, tensor.Try(func() { second.Grad(w) }), &wrong)
 	require.ErrorContains(t, wrong, "assigned since")
+	require.ErrorAs(t, tensor.Try(func() { second.Backward(w) }), &wrong)
 	same(t, []float64{1, 1}, w.Sum().Grad(w)[0])
 }

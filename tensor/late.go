@@ -52,7 +52,12 @@ func computeLate(ctx context.Context, ts []*Tensor, below ...*Tensor) error {
 	if err := computeOwned(ctx, all); err != nil {
 		return computeOwned(ctx, ts)
 	}
-	past := latePast(list)
+	befores := make([]*uop.UOp, len(list))
+	for i, m := range list {
+		befores[i] = m.before
+	}
+	past := pastOf(maxPast, befores...)
+	past.Late = true
 	for _, m := range list {
 		m.before.SetRealized(m.after.Realized())
 		engine.SetPast(m.after.Realized(), past)

@@ -104,7 +104,7 @@ func (t *Tensor) backward(op string, seed *Tensor, ws []*Tensor) {
 		ws = inUse()
 		wanted.Unlock()
 	}
-	gs, reached := t.gradients(op, seed.node().Cast(t.DType()), ws)
+	gs, reached := t.gradients(op, seed.node().Cast(t.DType()), ws, !search)
 	any := false
 	for i, g := range gs {
 		if search && !reached[i] {

@@ -3,7 +3,6 @@ package tensor
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/grad"
@@ -18,33 +17,6 @@ import (
 
 // maxPast is how many numbers are kept of nodes that are no buffers, and of buffers that were realized ones' past.
 const maxPast = 256
-
-// latePast is the past of all of some assignments.
-func latePast(list []shifted) *engine.Past {
-	p := &engine.Past{Late: true}
-	var roots []*uop.UOp
-	for _, m := range list {
-		roots = append(roots, m.before)
-	}
-	limit := maxPast
-	for _, n := range grad.Dependent(roots...) {
-		if n.Op() == uop.Buffer || limit > 0 {
-			p.Keys = append(p.Keys, key(n))
-		}
-		if n.Op() != uop.Buffer {
-			limit--
-		}
-		older(n, func(k int) {
-			if limit > 0 {
-				p.Keys = append(p.Keys, k)
-				limit--
-			}
-		})
-	}
-	slices.Sort(p.Keys)
-	p.Keys = slices.Clip(slices.Compact(p.Keys))
-	return p
-}
 
 // key is the same for all nodes that a buffer has had, and for equal nodes.
 func key(u *uop.UOp) int {
@@ -62,14 +34,16 @@ func remember(u, r *uop.UOp) {
 	if u == r || !u.DType().IsFloat() || base(u).Op() == uop.Buffer {
 		return
 	}
-	engine.SetPast(r, pastOf(u, maxPast))
+	p := pastOf(maxPast, u)
+	p.Self = key(u)
+	engine.SetPast(r, p)
 }
 
-// pastOf lists what u is computed from: all buffers, and up to limit other nodes.
-func pastOf(u *uop.UOp, limit int) *engine.Past {
-	p := &engine.Past{Self: key(u)}
+// pastOf lists what nodes are computed from: all buffers, and up to limit other nodes.
+func pastOf(limit int, nodes ...*uop.UOp) *engine.Past {
+	p := &engine.Past{}
 	var buffers []*uop.UOp
-	for _, n := range grad.Dependent(u) {
+	for _, n := range grad.Dependent(nodes...) {
 		switch {
 		case n.Op() == uop.Buffer:
 			buffers = append(buffers, n)
@@ -107,8 +81,9 @@ func older(b *uop.UOp, f func(k int)) {
 	}
 }
 
-// checkReached fails where a gradient is 0 only because history was dropped.
-func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool) {
+// checkReached fails where a gradient is 0 only because history was dropped. Of states that were assigned it is asked only where the program named the
+// tensors: among all that want a gradient are those of other models.
+func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool, named bool) {
 	var here map[int]bool    // what is in the graph
 	var pasts []*engine.Past // of its buffers
 	for i, w := range ws {
@@ -130,14 +105,14 @@ func (t *Tensor) checkReached(op string, ws []*Tensor, reached []bool) {
 			names = append(names, p.Self)
 		}
 		for _, p := range pasts {
-			if p.Late && !state && !strings.HasPrefix(op, "Backward") && slices.ContainsFunc(names, p.Has) {
+			if p.Late && named && !state && slices.ContainsFunc(names, p.Has) {
 				failArg(op, "tensor %d is reached in part, or not at all: a state that was computed from it has been assigned %d times or more, which were carried out since; capture the function that assigns and takes the gradient, or make new tensors instead of assigning", i, lateRead)
 			}
 		}
 		if reached[i] || slices.ContainsFunc(names, func(k int) bool { return here[k] }) {
 			continue
 		}
-		if b := pendingIn(w.node()); !strings.HasPrefix(op, "Backward") && b != nil && readsBeside(t.node(), b) {
+		if b := pendingIn(w.node()); named && b != nil && readsBeside(t.node(), b) {
 			failArg(op, "tensor %d has been assigned since the tensor was built, which depends on what it was before; ask for gradients before assigning", i)
 		}
 		for _, p := range pasts {
@@ -214,7 +189,8 @@ func outcomes(outs []*uop.UOp, inputs []*uop.UOp) []outcome {
 		if !o.DType().IsFloat() || base(o).Op() == uop.Buffer {
 			continue
 		}
-		p := pastOf(o, 0)
+		p := pastOf(0, o)
+		p.Self = key(o)
 		list[i].past = p
 		for k, in := range inputs {
 			if p.Has(key(in)) {

@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"slices"
-
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/uop"
@@ -35,12 +33,16 @@ func (b *builder) gated(stmts []codegen.Stmt, lanes affine.RangeSet) []codegen.S
 	return out
 }
 
-// worthSteps says that a loop and those in it are short, do nothing but assign, and that a condition depends on a step of the outermost or of all.
+// worthSteps says that a loop, with loops in it or none, has few steps in which registers are assigned and nothing else, and that a load under a
+// condition which differs between lanes has another condition in each step of one of these loops.
 func (b *builder) worthSteps(l *codegen.Loop, lanes affine.RangeSet) bool {
 	steps, loads, ranges := 1, 0, affine.RangeSet{}
 	for body := []codegen.Stmt{l}; ; {
-		in, ok := body[0].(*codegen.Loop)
-		if !ok || len(body) > 1 {
+		var in *codegen.Loop
+		if len(body) == 1 {
+			in, _ = body[0].(*codegen.Loop)
+		}
+		if in == nil {
 			if !onlySets(body) {
 				return false
 			}
@@ -81,5 +83,5 @@ func (b *builder) steps(l *codegen.Loop) (out []codegen.Stmt) {
 			}
 		}
 	}
-	return slices.Clip(out)
+	return out
 }

@@ -17,8 +17,8 @@ const (
 	matrixLeast      = 16  // rows and lanes that are worth it
 	matrixSteps      = 64  // bytes of a row of factors that are worth it
 	matrixGroup      = 256 // lanes for which a block of the first factor is put into words once
-	matrixLeastTasks = 4   // for threads, for which groups are smaller
-	matrixTasks      = 8   // for threads, for which blocks of rows are shared
+	matrixLeastTasks = 4   // at least, for which groups are made smaller where rows are not shared
+	matrixTasks      = 8   // about so many, for which blocks of rows are shared
 	matrixShare      = 4   // blocks of rows for which a panel is worth making for one task
 )
 

@@ -1,5 +1,5 @@
 // Errands: batches that the worker carries out by itself while the engine waits for the next one, as it takes longer to know of tensors than a small plan
-// takes to be played. They make tensors of numbers, run captured functions again, read small results and forget them. Before it waits, the engine says which plans these are and where
+// takes to be played. They make tensors of numbers, run captured functions again, read results and forget them. Before it waits, the engine says which plans these are and where
 // tensors lie (wasm/errands.go), and when it goes on it is told first what was done. In between nothing else happens to tensors, so there is nothing to know
 // of them but that. A batch that asks for anything else is the engine's, as a whole.
 
