@@ -144,7 +144,7 @@ func (d *dumper) block(stmts []Stmt, depth int) {
 		case *Store:
 			d.line(depth, "store %v %s %s", s.Buf, strings.Join(e[1:], " "), e[0])
 		case *MatrixProduct:
-			d.line(depth, "matrix %v %d·%d·%d %v %v + %s rows of %d, %v %v + %s rows of %d", s.Acc, s.Rows, s.Cols, s.Steps,
+			d.line(depth, "matrix %v %d·%d·%d by %d %v %v + %s rows of %d, %v %v + %s rows of %d", s.Acc, s.Rows, s.Cols, s.Steps, s.Block,
 				s.Types[0], s.A, e[0], s.ARow, s.Types[1], s.B, e[1], s.BRow)
 		case *Four:
 			d.line(depth, "four %v %v %s + 4·%d", s.Regs, s.Buf, e[0], s.At)

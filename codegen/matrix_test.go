@@ -38,7 +38,7 @@ func TestMatrixProducts(t *testing.T) {
 		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
 	}
 	for i, d := range matrixTypes {
-		for j, s := range [][3]int{{16, 16, 64}, {17, 33, 65}, {33, 17, 130}, {70, 100, 127}, {64, 48, 256}, {31, 300, 67}, {160, 32, 96}} {
+		for j, s := range [][3]int{{16, 16, 64}, {17, 33, 65}, {33, 17, 130}, {70, 100, 127}, {64, 48, 256}, {31, 300, 67}, {160, 32, 96}, {40, 48, 1000}} {
 			side := (i + j) % 4
 			add(narrowGemm(s[0], s[1], s[2], side%2 == 1, side/2 == 1, d[0], d[1], d[2], d[3]), s)
 		}

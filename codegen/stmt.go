@@ -61,13 +61,14 @@ type (
 	}
 	// MatrixProduct makes each element of Acc a sum of products: Acc[i·Cols + j] = Σₖ A[ABase + i·ARow + k] ⋅ B[BBase + k·BRow + j] for
 	// i < Rows, j < Cols, k < Steps. A and B are words of numbers of Types, four of 8 bits or two of 16; the product of two words is
-	// the sum of the products of their numbers. All three are scratch. Of bfloat16, numbers below 2⁻¹²⁶ count as zero, and sums
+	// the sum of the products of their numbers. Block divides Steps and is at most MatrixWords. All three are scratch. Of bfloat16, numbers below 2⁻¹²⁶ count as zero, and sums
 	// of float32 are grouped as the machine likes.
 	MatrixProduct struct {
 		Acc, A, B         *uop.UOp
 		ABase, BBase      *uop.UOp
 		ARow, BRow        int
 		Rows, Cols, Steps int
+		Block             int
 		Types             [2]dtype.DType
 	}
 	// Four names four neighbours at once, those from Base + 4·At on, Base being a multiple of 4: of an array that nothing

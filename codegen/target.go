@@ -58,6 +58,21 @@ type MatrixUnit struct {
 	BFloat16 bool
 }
 
+// MatrixWords is how many words of a row a unit multiplies at once at most.
+const MatrixWords = 16
+
+// MatrixBlocks divides the words of a row into blocks of one length, so that a unit is set up once: there are so many words of so many, of which
+// the last ones may be zero. Up to a quarter more blocks are taken for none to be.
+func MatrixBlocks(words int) (n, blocks int) {
+	least := CeilDiv(words, MatrixWords)
+	for blocks = least; blocks <= least+least/4; blocks++ {
+		if words%blocks == 0 {
+			return words / blocks, blocks
+		}
+	}
+	return CeilDiv(words, least), least
+}
+
 // Unroll is how far a language unrolls: 0 copies for not at all.
 type Unroll struct {
 	Copies int  // of a body; of a loop that is written out twice as many

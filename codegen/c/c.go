@@ -129,7 +129,7 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	if r.past512 {
 		r.line(1, "WEFT_PASSED();")
 	}
-	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + r.out.String() + "}\n"
+	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + map[bool]string{true: "\tWEFT_TILES;\n"}[r.tiles] + r.out.String() + "}\n"
 	head := r.head2.String()
 	entry := codegen.Entry(head, text)
 	k = plan.Kernel{

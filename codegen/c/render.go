@@ -38,6 +38,7 @@ type renderer struct {
 	past512  bool                  // lines were written past the caches
 	agree    bool                  // loads have a branch without a mask, for where all lanes pass their gate
 	mixed    bool                  // what is written is for lanes that choose differently: choices are selects
+	tiles    bool                  // it multiplies matrices, for which the machine is set up
 	calls    bool                  // what is written runs seldom beside a loop in the same block, or has no registers to lose: see called
 
 	later map[*codegen.Store]string // where stores of a loop leave what is turned and stored behind it

@@ -34,6 +34,10 @@ func stageMatrix(b *stager, m codegen.Directive, u *uop.UOp, sp insertionPoint) 
 	}
 	inner := block.Or(b.Facts.Set(steps))
 	s := &codegen.MatrixProduct{Rows: codegen.Extent(rows.Range), Cols: codegen.Extent(cols.Range), Steps: codegen.Extent(steps), Types: [2]dtype.DType{f[0].Of, f[1].Of}}
+	words, blocks := codegen.MatrixBlocks(s.Steps)
+	if s.Block = words; words*blocks != s.Steps {
+		no("its words are as many as blocks of them hold")
+	}
 	var ok, also bool
 	s.A, s.ABase, s.ARow, ok = b.matrixRows(x, rows.Range, steps, inner)
 	s.B, s.BBase, s.BRow, also = b.matrixRows(y, steps, cols.Range, inner)

@@ -94,6 +94,9 @@ func (v *verifier) stmt(s codegen.Stmt, vector bool, mine *[]*uop.UOp) error {
 			}
 		}
 	case *codegen.MatrixProduct:
+		if s.Block < 1 || s.Block > codegen.MatrixWords || s.Steps%s.Block != 0 {
+			return fmt.Errorf("a product of matrices has %d steps in blocks of %d", s.Steps, s.Block)
+		}
 		return v.assigned([]*uop.UOp{s.Acc, s.A, s.B})
 	case *codegen.Set:
 		return v.assigned(s.Regs)

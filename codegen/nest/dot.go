@@ -52,7 +52,7 @@ func (k *applier) dot(m codegen.Directive) error {
 	if d == nil {
 		return fmt.Errorf("%s is no sum of products of numbers of at most %d bits that the machine adds so", a.Owner, 32/m.N)
 	}
-	k.inWords(a, d, func(x, y *uop.UOp) *uop.UOp {
+	k.inWords(a, d, codegen.CeilDiv(codegen.Extent(a.Range), d.N), func(x, y *uop.UOp) *uop.UOp {
 		switch {
 		case d.Factors[0].Load().DType() == dtype.BF16:
 			return x.DotBF16(y)
@@ -80,11 +80,11 @@ func (k *applier) stepsAxis(m codegen.Directive) (*Axis, error) {
 	return a, nil
 }
 
-// inWords puts the steps of a sum of products along an axis into words, which product multiplies.
-func (k *applier) inWords(a *Axis, d *Dotted, product func(x, y *uop.UOp) *uop.UOp) {
+// inWords puts the steps of a sum of products along an axis into n words, which product multiplies.
+func (k *applier) inWords(a *Axis, d *Dotted, n int, product func(x, y *uop.UOp) *uop.UOp) {
 	u := k.Values[a.Owner]
 	_, ranges := codegen.ReduceParts(u)
-	w := k.NewRange(codegen.CeilDiv(codegen.Extent(a.Range), d.N), a.Name)
+	w := k.NewRange(n, a.Name)
 	words := map[*uop.UOp]*uop.UOp{}
 	var at [2]*uop.UOp
 	for i, f := range d.Factors {

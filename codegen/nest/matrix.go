@@ -48,7 +48,8 @@ func (k *applier) matrix(m codegen.Directive) error {
 			return fmt.Errorf("the factors of %s have no names", name)
 		}
 	}
-	k.inWords(a, d, func(x, y *uop.UOp) *uop.UOp { return wordProduct(x, y, factors) })
+	n, blocks := codegen.MatrixBlocks(codegen.CeilDiv(codegen.Extent(a.Range), d.N))
+	k.inWords(a, d, n*blocks, func(x, y *uop.UOp) *uop.UOp { return wordProduct(x, y, factors) })
 	if k.Matrices == nil {
 		k.Matrices = map[string][2]MatrixFactor{}
 	}
