@@ -84,10 +84,11 @@ func (c *chooser) sweep(out *[]codegen.Directive, batch []loop, columns loop, ro
 	if most := columns.n / leastShares; most < ahead && c.Target.OneStream {
 		ahead, together = most, 2*together
 	}
-	if width = min(width, max(ahead, columns.n/shares)); width < 2 || ahead > columns.n/leastShares || 2*ahead*columns.block*max(1, r.u.DType().Size()) < readBytes {
+	if width = min(width, max(ahead, codegen.CeilDiv(columns.n, shares))); width < 2 || ahead > columns.n/leastShares || 2*ahead*columns.block*max(1, r.u.DType().Size()) < readBytes {
 		return false
 	}
-	width = codegen.CeilDiv(columns.n, codegen.CeilDiv(columns.n, width))
+	parts := codegen.CeilDiv(columns.n, width)
+	width = codegen.CeilDiv(columns.n, parts+parts%2) // an even number of them: two threads end together
 	x, n := c.name(r.ranges[0]), rowsRead(codegen.Extent(r.ranges[0]), together)
 	*out = append(*out, codegen.Directive{Verb: codegen.Split, Name: columns.name, N: width, Tail: rest(columns.n, width, codegen.Shift)},
 		codegen.Directive{Verb: codegen.Split, Name: x, N: n, Tail: rest(codegen.Extent(r.ranges[0]), n, codegen.Guard)})
