@@ -51,7 +51,7 @@ func orOne(n int) int {
 // Conv slides filters w[out, in/groups, k…] over t[n, in, s…] and adds b[out] (or nil): out is
 // [n, out, s'…] with s' = (s + paddings − dilation·(k−1) − 1)/stride + 1. There may be any number of
 // spatial axes: three in w make it one-dimensional, five three-dimensional. Without the axis n the
-// result has none.
+// result has none. Padding is zeros, which add nothing; beside a filter that is not finite they may be NaN.
 func (t *Tensor) Conv(w, b *Tensor, o Conv) *Tensor { return t.conv("Conv", w, b, o) }
 
 // Conv2D is Conv.
@@ -119,9 +119,23 @@ func finishConv(op string, t, w, b, out *Tensor) *Tensor {
 	return out
 }
 
-// convolve is Σ over in/groups and k of windows of x[n, in, s…] times w[out, in/groups, k…]. The input is spread
-// over all outputs before the windows are cut, by one expansion: its gradient is then one sum too. All are of type d.
+// convolve is Σ over in/groups and k of windows of x[n, in, s…] times w[out, in/groups, k…], all of type d.
 func convolve(d dtype.DType, x, w *uop.UOp, g int, ws []window) *uop.UOp {
+	if x.Sizes() == nil {
+		ws = slices.Clone(ws)
+		for i := range ws {
+			w, ws[i] = reached(w, 2+i, x.Shape()[2+i], ws[i])
+		}
+		if out := parted(d, x, w, g, ws); out != nil {
+			return out
+		}
+	}
+	return dense(d, x, w, g, ws)
+}
+
+// dense is convolve by one sum. The input is spread over all outputs before the windows are cut, by one expansion: its gradient is
+// then one sum too.
+func dense(d dtype.DType, x, w *uop.UOp, g int, ws []window) *uop.UOp {
 	x, w = factor(x, d), factor(w, d)
 	n := len(ws)
 	s, k := x.Shape()[2:], w.Shape()

@@ -18,7 +18,7 @@ func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) [
 	}
 	for order[i].n < enough && i+1 < len(order) && !isIn(carried, order[i+1]) && p.mayFuse(order, stages, i) {
 		next := order[i+1]
-		if c := codegen.CeilDiv(enough, order[i].n); i == 0 && next.n > 2*c && p.between(stages, i) { // a part of the next one is enough
+		if c := codegen.CeilDiv(enough, order[i].n); next.n > 2*c && p.between(stages, i) { // a part of the next one is enough
 			block := codegen.CeilDiv(next.n, c)
 			if next.n%block != 0 && p.fixed {
 				break
