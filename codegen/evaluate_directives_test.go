@@ -161,3 +161,27 @@ func TestCarriedAlongItsOwnAxis(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, lower.Legal(k.s, directives, target()), "its own axis")
 }
+
+// Steps of a carried reduction may go in lanes; what is behind them is added once, not in each of the steps outside.
+func TestCarriedInLanes(t *testing.T) {
+	t.Parallel()
+	const m, n = 3, 5
+	for _, steps := range []int{32, 36, 37} {
+		for _, lanes := range []string{"", "vector r0.b.1;", "vector r0.b.t;", "vector r0.b.1; vector r0.b.t;"} {
+			k := newKit()
+			o, x, y := k.param(dtype.F32, true, m, n), k.param(dtype.F32, false, 4, m, steps), k.param(dtype.F32, false, 4, n, steps)
+			r := k.rngs(m, n, 4, steps)
+			k.out(o, r[:2], k.sum(k.load(x, r[2], r[0], r[3]).Mul(k.load(y, r[2], r[1], r[3])), r[2], r[3]))
+			directives, err := codegen.ParseDirectives("split r0.b 16 peel;" + lanes + "order r0.a a0 a1; carry r0 in scratch layout a0,a1")
+			require.NoError(t, err)
+			if err := lower.Legal(k.s, directives, target()); err != nil {
+				require.ErrorContains(t, err, "r0", "%d %s", steps, lanes)
+				continue
+			}
+			bufs := k.random(rand.New(rand.NewPCG(1, 2)))
+			want := clone(bufs)
+			define(t, k.s, want)
+			check(t, fmt.Sprint(steps, lanes), []*job{{k.s, directives, bufs}}, [][]array{want}, 1e-5)
+		}
+	}
+}

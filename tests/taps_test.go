@@ -12,7 +12,8 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-// Convolutions whose windows lie mostly in the padding are computed in parts: they and their gradients have the values of the definition.
+// Convolutions of dilated windows, some of which lie mostly in the padding and are computed in parts, and their gradients have the values of the
+// definition.
 func TestConvOfFarWindows(t *testing.T) {
 	b := newBench(t, "CPU", engine.Options{})
 	noise := func(shape ...int) (*tensor.Tensor, []float32) {
@@ -32,6 +33,8 @@ func TestConvOfFarWindows(t *testing.T) {
 		{1, 40, 40, 1, 20, 64, 5, 5, tensor.Conv{Padding: 28, Dilations: []int{14, 14}, Strides: []int{1, 3}}},
 		{1, 8, 4, 1, 2, 3, 3, 3, tensor.Conv{Padding: 5, Dilation: 5}},                           // small: by one sum, with the middle alone
 		{1, 4, 4, 1, 2, 2, 3, 3, tensor.Conv{Paddings: []int{9, 9, 1, 1}, Strides: []int{9, 1}}}, // some windows hold nothing
+		{8, 3, 48, 1, 14, 14, 5, 5, tensor.Conv{Padding: 8, Dilation: 4}},                        // dense, in boxes of every fourth row
+		{2, 12, 24, 2, 19, 31, 3, 4, tensor.Conv{Paddings: []int{4, 3, 5, 6}, Dilations: []int{3, 2}, Stride: 2}},
 	} {
 		what := fmt.Sprintf("%+v", c)
 		xs, ws := []int{c.batch, c.in, c.h, c.w}, []int{c.out, c.in / c.groups, c.kh, c.kw}

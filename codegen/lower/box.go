@@ -52,11 +52,15 @@ func (b *stager) stageBox(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([
 	if len(loads) > 1 {
 		of = u
 	}
+	last := len(dims) - 1 // in which neighbours in the array are neighbours in the copy
+	for sizes := b.sizesOf(loads[0]); last > 0 && sizes[last] == 1; {
+		last--
+	}
 	for i, d := range dims {
 		if d.at.Op() != uop.Range {
 			continue
 		}
-		coord, ls := b.copyLoops(d.from, d.to-d.from, i == len(dims)-1, of)
+		coord, ls := b.copyLoops(d.from, d.to-d.from, i == last, of)
 		with[d.at] = coord
 		loops = append(loops, ls...)
 	}
@@ -89,10 +93,12 @@ func (b *stager) boxDims(m codegen.Directive, loads []*uop.UOp, sp insertionPoin
 	var dims []dim
 	for i, x := range loads[0].Src()[2:] {
 		d := dim{step: 1}
+		a := b.Facts.Form(x)
 		if n := len(loads); n > 1 && loads[1].At(2+i) != x {
 			d.step = n
+		} else if n == 1 {
+			d.step = b.stepOf(a, sp)
 		}
-		a := b.Facts.Form(x)
 		d.outer.Const = a.Const
 		for _, t := range a.Terms {
 			free := b.Facts.FreeRanges(t.Node)
@@ -116,6 +122,17 @@ func (b *stager) boxDims(m codegen.Directive, loads []*uop.UOp, sp insertionPoin
 		dims = append(dims, d)
 	}
 	return dims
+}
+
+// stepOf is how far apart the elements are at least that an index visits while what is open stays: a box has no places between them.
+func (b *stager) stepOf(a affine.Form, sp insertionPoint) int {
+	step := 0
+	for _, t := range a.Terms {
+		if !b.Facts.FreeRanges(t.Node).Within(sp.open) {
+			step = symbolic.GCD(step, codegen.Abs(t.Coef))
+		}
+	}
+	return max(step, 1)
 }
 
 // boxLoads are loads in terms of the box's coordinates. Where the gate on a coordinate is known, the
@@ -192,11 +209,7 @@ func (b *stager) narrowed(dims []dim, c *uop.UOp) (done bool) {
 // outside are conditions without which the copy would leave the array. The box holds what all iterations of the loops
 // inside touch, those too that a guard leaves out, as behind the end of a split that does not divide.
 func (b *stager) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UOp) (out []*uop.UOp) {
-	array := u.At(0).Arg().(uop.ParamArg)
-	sizes := []int{array.N} // scratch, or linear already
-	if !array.Scratch && len(b.Params[array.Slot].Dims) == len(index) {
-		sizes = b.Params[array.Slot].Dims
-	}
+	sizes := b.sizesOf(u)
 	conds := []*uop.UOp{gate}
 	for _, d := range dims {
 		if d.at.Op() == uop.Range {
@@ -215,6 +228,15 @@ func (b *stager) outside(u *uop.UOp, index []*uop.UOp, dims []dim, gate *uop.UOp
 		}
 	}
 	return out
+}
+
+// sizesOf are those of the array that a load reads, along its indices.
+func (b *stager) sizesOf(l *uop.UOp) []int {
+	array := l.At(0).Arg().(uop.ParamArg)
+	if !array.Scratch && len(b.Params[array.Slot].Dims) == len(l.Src())-2 {
+		return b.Params[array.Slot].Dims
+	}
+	return []int{array.N} // scratch, or linear already
 }
 
 // boxGate rewrites a condition on indices as one on the box's coordinates.

@@ -53,7 +53,10 @@ func (b *builder) carriedIn(g *nest.Group) *carried {
 		return nil
 	}
 	u := b.Values[c.name]
-	parts, _ := codegen.ReduceParts(u)
+	parts, ranges := codegen.ReduceParts(u)
+	if slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return b.ByRange[r].Kind == codegen.Vector }) {
+		refuse("carry %s: its own lanes are folded at its end, not in each step outside", c.name)
+	}
 	inner := b.Facts.FreeRanges(u)
 	for _, a := range g.Order {
 		if a.Range == c.outer[0] {

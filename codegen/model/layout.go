@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/nest"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -125,13 +126,14 @@ func (c *view) boxable(l *access) bool {
 func (p *arranger) boxBytes(l *access, open []loop) int {
 	bytes := l.held() * p.repeated(l)
 	for _, x := range l.u.Src()[2:] {
-		n := 1
+		span, step := 0, 0
 		for _, t := range p.Facts.Form(x).Terms {
-			if t.Node.Op() == uop.Range {
-				n += codegen.Abs(t.Coef) * (p.inside(t.Node, open) - 1)
+			if t.Node.Op() == uop.Range && p.inside(t.Node, open) > 1 {
+				span += codegen.Abs(t.Coef) * (p.inside(t.Node, open) - 1)
+				step = symbolic.GCD(step, codegen.Abs(t.Coef))
 			}
 		}
-		bytes *= n
+		bytes *= 1 + span/max(step, 1)
 	}
 	return bytes
 }
