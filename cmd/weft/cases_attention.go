@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -18,6 +20,7 @@ var attentionCases = []benchCase{
 	attentionCase("attention-groups", "8 heads of queries on 2 of keys", heads{1, 8, 2, 512, 512, 64}, groupedAttention),
 	attentionCase("attention-batch", "4 times 12 heads of 256 queries and keys of 64", heads{4, 12, 12, 256, 256, 64}, plainAttention),
 	attentionCase("attention-batch-causal", "the same, queries see no later keys", heads{4, 12, 12, 256, 256, 64}, causalAttention),
+	narrowAttention("attention-bf16", dtype.BF16, heads{1, 8, 8, 512, 512, 64}),
 	attentionCase("attention-token-512", "a query of 8 heads against 512 keys of 64", heads{1, 8, 8, 1, 512, 64}, plainAttention),
 	attentionCase("attention-token-2048", "a query of 8 heads against 2048 keys of 64", heads{1, 8, 8, 1, 2048, 64}, plainAttention),
 	attentionCase("attention-token-groups", "a query of 32 heads against 1024 keys of 8 heads of 64", heads{1, 32, 8, 1, 1024, 64}, groupedAttention),
@@ -62,10 +65,18 @@ var (
 )
 
 func attentionCase(name, about string, h heads, f attentionForm, mask ...func(x *tensor.Tensor) *tensor.Tensor) benchCase {
+	return attentionOf(name, about, dtype.F32, h, f, mask...)
+}
+
+func narrowAttention(name string, d dtype.DType, h heads) benchCase {
+	return attentionOf(name, fmt.Sprintf("%d heads of %d queries and keys of %d, of %s", h.queries, h.n, h.d, d), d, h, plainAttention)
+}
+
+func attentionOf(name, about string, d dtype.DType, h heads, f attentionForm, mask ...func(x *tensor.Tensor) *tensor.Tensor) benchCase {
 	return benchCase{name: name, about: "attention: " + about, flops: h.flops(), prepare: func(ctx context.Context) (*work, error) {
 		var in []*tensor.Tensor
 		for _, s := range h.shapes() {
-			in = append(in, tensor.Randn(s...))
+			in = append(in, tensor.Randn(s...).To(d))
 		}
 		for _, f := range mask {
 			in = append(in, f(tensor.Randn(1, 1, h.n, h.m)))

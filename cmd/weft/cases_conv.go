@@ -12,7 +12,8 @@ var pictureCases = []benchCase{
 	convCase("conv-7", 1, 512, 512, 7, conv{size: 3, pad: 1}), convCase("conv-7-b8", 8, 512, 512, 7, conv{size: 3, pad: 1}),
 	convCase("conv-14", 1, 256, 256, 14, conv{size: 3, pad: 1}), convCase("conv-14-b8", 8, 256, 256, 14, conv{size: 3, pad: 1}),
 	convCase("conv-28", 1, 128, 128, 28, conv{size: 3, pad: 1}), convCase("conv-28-b8", 8, 128, 128, 28, conv{size: 3, pad: 1}),
-	convCase("conv-56-b8", 8, 64, 64, 56, conv{size: 3, pad: 1}),
+	convCase("conv-56-b8", 8, 64, 64, 56, conv{size: 3, pad: 1}), convCase("conv-2-b64", 64, 512, 512, 2, conv{size: 3, pad: 1}),
+	convCase("conv-dilated", 1, 960, 256, 28, conv{size: 3, pad: 24, dilation: 24}), convCase("conv-dilated-12", 1, 960, 256, 65, conv{size: 3, pad: 12, dilation: 12}),
 	convCase("conv-odd-14", 1, 100, 90, 14, conv{size: 3, pad: 1}), convCase("conv-odd-7", 1, 200, 72, 7, conv{size: 3, pad: 1}),
 	convCase("conv-stride-14", 1, 128, 256, 28, conv{size: 3, pad: 1, stride: 2}),
 	convCase("conv-stride-7", 1, 256, 512, 14, conv{size: 3, pad: 1, stride: 2}),
@@ -73,11 +74,11 @@ var pictureCases = []benchCase{
 	convStepCase("conv-grad-1x1-stride", 8, 64, 128, 56, conv{size: 1, stride: 2}), convStepCase("depthwise-grad-stride", 8, 64, 64, 56, conv{size: 3, pad: 1, stride: 2, groups: 64}),
 }
 
-// conv says what a convolution looks like; 0 for stride and groups is 1.
-type conv struct{ size, pad, stride, groups int }
+// conv says what a convolution looks like; 0 for stride, groups and dilation is 1.
+type conv struct{ size, pad, stride, groups, dilation int }
 
 func (c conv) options() tensor.Conv {
-	return tensor.Conv{Stride: max(1, c.stride), Padding: c.pad, Groups: max(1, c.groups)}
+	return tensor.Conv{Stride: max(1, c.stride), Padding: c.pad, Groups: max(1, c.groups), Dilation: max(1, c.dilation)}
 }
 
 // work is what a convolution computes and its operands' shapes.
@@ -88,7 +89,9 @@ func (c conv) work(batch, in, out, side int) (flops float64, x, w []int) {
 }
 
 // to is the side of the result.
-func (c conv) to(side int) int { return (side+2*c.pad-c.size)/max(1, c.stride) + 1 }
+func (c conv) to(side int) int {
+	return (side+2*c.pad-max(1, c.dilation)*(c.size-1)-1)/max(1, c.stride) + 1
+}
 
 func (c conv) about(x, w []int) string {
 	s := fmt.Sprintf("a convolution %d×%d of %d×%d×%d×%d to %d channels", c.size, c.size, x[0], x[1], x[2], x[3], w[0])
@@ -97,6 +100,9 @@ func (c conv) about(x, w []int) string {
 	}
 	if c.groups > 1 {
 		s += ", depthwise"
+	}
+	if c.dilation > 1 {
+		s += fmt.Sprintf(", dilation %d", c.dilation)
 	}
 	return s
 }

@@ -4,7 +4,7 @@ import numpy as np
 
 # What may lie between two results, in parts of the wanted value and of the root mean square of all of them.
 TOLERANCE = {
-    "matmul-bf16-1024": 1e-2, "matmul-f16-1024": 2e-3,
+    "matmul-bf16-1024": 1e-2, "linear-bf16": 1e-2, "conv-bf16-14": 1e-2, "attention-bf16": 3e-2, "matmul-f16-1024": 2e-3,
     "mlp-step": 1e-3, "embedding-step": 1e-3, "mnist-convnet-64": 2e-3,
     "resnet18": 1e-3, "resnet18-step": 5e-3, "gpt2-token": 1e-3,
 }

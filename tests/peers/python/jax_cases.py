@@ -91,9 +91,9 @@ def sgd(rate, momentum=0.0):
     return lambda ps: jax.tree.map(jnp.zeros_like, ps), update
 
 
-def conv(x, w, stride=1, pad=0, groups=1):
+def conv(x, w, stride=1, pad=0, groups=1, dilation=1):
     n = x.ndim - 2
-    return lax.conv_general_dilated(x, w, (stride,) * n, [(pad, pad)] * n, feature_group_count=groups)
+    return lax.conv_general_dilated(x, w, (stride,) * n, [(pad, pad)] * n, rhs_dilation=(dilation,) * n, feature_group_count=groups)
 
 
 def linear(x, m, name):
@@ -141,6 +141,11 @@ def _(i, m):
     return i[0] @ i[1]
 
 
+@plain("linear-bf16")
+def _(i, m):
+    return i[0] @ i[1].T
+
+
 @plain("matmul-i8-i32")
 def _(i, m):
     return jnp.matmul(i[0], i[1], preferred_element_type=jnp.int32)
@@ -149,9 +154,14 @@ def _(i, m):
 # Convolutions and pictures.
 
 
-@plain("conv2d-56 conv-28 conv-14 conv-7 conv-56-b8 conv-7-b8")
+@plain("conv2d-56 conv-28 conv-14 conv-7 conv-56-b8 conv-7-b8 conv-2-b64 conv-bf16-14")
 def _(i, m):
     return conv(i[0], i[1], pad=1)
+
+
+@plain("conv-dilated")
+def _(i, m):
+    return conv(i[0], i[1], pad=24, dilation=24)
 
 
 @plain("conv-stem")
@@ -308,7 +318,7 @@ def _(i, m):
 # Attention.
 
 
-@plain("attention attention-batch")
+@plain("attention attention-batch attention-bf16")
 def _(i, m):
     return attend(*i)
 

@@ -118,6 +118,11 @@ def _(i, m):
     return i[0] @ i[1]
 
 
+@plain("linear-bf16")
+def _(i, m):
+    return i[0] @ i[1].T
+
+
 @plain("matmul-i8-i32")
 def _(i, m):
     return torch._int_mm(i[0], i[1])
@@ -126,9 +131,14 @@ def _(i, m):
 # Convolutions and pictures.
 
 
-@plain("conv2d-56 conv-28 conv-14 conv-7 conv-56-b8 conv-7-b8")
+@plain("conv2d-56 conv-28 conv-14 conv-7 conv-56-b8 conv-7-b8 conv-2-b64 conv-bf16-14")
 def _(i, m):
     return F.conv2d(i[0], i[1], padding=1)
+
+
+@plain("conv-dilated")
+def _(i, m):
+    return F.conv2d(i[0], i[1], padding=24, dilation=24)
 
 
 @plain("conv-stem")
@@ -288,7 +298,7 @@ def _(i, m):
 # Attention.
 
 
-@plain("attention attention-batch")
+@plain("attention attention-batch attention-bf16")
 def _(i, m):
     return F.scaled_dot_product_attention(i[0], i[1], i[2])
 
