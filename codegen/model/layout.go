@@ -200,6 +200,9 @@ func (p *arranger) arrange() {
 			order = append(order, rest[i])
 			rest = slices.Delete(rest, i, i+1)
 		}
+		if len(carried) == 0 {
+			order, rest = p.lanesFirst(order, rest)
+		}
 		for _, l := range p.boxes {
 			stages[l] = len(order)
 		}
@@ -246,6 +249,40 @@ func (p *arranger) arrange() {
 		order, carried = p.cached(order)
 	}
 	p.finish(order, stages, carried)
+}
+
+// lanesFirst moves loops over blocks of lanes outside of those for which boxes are copied, where the lanes' operand is not staged, no cache holds
+// all of it, and to copy boxes for each block moves less than to read all of it for each box.
+func (p *arranger) lanesFirst(order, rest []loop) (moved, left []loop) {
+	i := slices.IndexFunc(p.t.r.loads, func(l *access) bool {
+		return p.depends(l, p.t.v) && l.plain && !slices.Contains(p.packs, l) && !slices.Contains(p.boxes, l)
+	})
+	if i < 0 {
+		return order, rest
+	}
+	lanes := p.t.r.loads[i]
+	boxes, times, blocks := 1, 1, 1
+	for _, o := range order {
+		if boxes *= o.n; !p.depends(lanes, o.r) {
+			times *= o.n
+		}
+	}
+	for _, o := range rest {
+		if p.depends(lanes, o.r) {
+			moved, blocks = append(moved, o), blocks*o.n
+		} else {
+			left = append(left, o)
+		}
+	}
+	copied := 0
+	for _, l := range p.boxes {
+		copied += p.boxBytes(l, order) * boxes * (blocks - 1)
+	}
+	all := p.packBytes(lanes, nil)
+	if all <= 2*p.Target.L2 || p.packBytes(lanes, moved) > 2*p.Target.L2 || 2*copied > all*(times-1) {
+		return order, rest
+	}
+	return append(moved, order...), left
 }
 
 // batch says that nothing else than one operand's own axes are these: blocks of the result along r share nothing.
