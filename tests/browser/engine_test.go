@@ -51,16 +51,28 @@ func openFrom(t *testing.T, serve func(folders ...string) *httptest.Server) *bro
 	return openIn(t, shared.browser, serve)
 }
 
+// building builds the engine into the shared folder, if that has not been done.
+func building(t *testing.T) error {
+	once.Do(func() {
+		if shared.folder, once.err = os.MkdirTemp("", "weft-site-"); once.err == nil {
+			once.err = browser.Build(need.Root(t), shared.folder)
+		}
+	})
+	return once.err
+}
+
+var once struct {
+	sync.Once
+	err error
+}
+
 // sharing starts the browser and builds the engine, if that has not been done.
 func sharing(t *testing.T) {
 	shared.Do(func() {
 		if shared.browser, shared.err = browser.Start(context.Background()); shared.err != nil {
 			return
 		}
-		if shared.folder, shared.err = os.MkdirTemp("", "weft-site-"); shared.err == nil {
-			shared.err = browser.Build(need.Root(t), shared.folder)
-		}
-		if shared.err == nil { // what a page of the site adds to the engine's scripts
+		if shared.err = building(t); shared.err == nil { // what a page of the site adds to the engine's scripts
 			var text []byte
 			if text, shared.err = os.ReadFile(filepath.Join(need.Root(t), "site/train/digits.js")); shared.err == nil {
 				shared.err = os.WriteFile(filepath.Join(shared.folder, "digits.js"), text, 0o666)

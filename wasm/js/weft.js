@@ -581,6 +581,11 @@ export class Weft {
         throw new TypeError(`tensor: a ${values.constructor.name} cannot become a tensor; take one of the arrays that weft.d.ts lists as Elements`)
       } else {
         n = values.length
+        try {
+          if (!n) new Uint8Array(values.buffer)
+        } catch {
+          throw new TypeError('tensor: the buffer of the array is detached, as it is after postMessage has transferred it; copy it before')
+        }
       }
     }
     shape ??= [n]

@@ -111,8 +111,20 @@ export class Writer {
     this.#at += bytes.length
   }
 
-  /** Writes a value. A value that cannot cross is an error here, where the caller stands. */
+  /** Writes a value. One that cannot cross is an error here, where the caller stands, and nothing of it is left. */
   write(v) {
+    const at = this.#at, pieces = this.#pieces.length
+    try {
+      this.#value(v)
+    } catch (e) {
+      if (this.#pieces.length > pieces) this.#bytes.set(new Uint8Array(this.#pieces[pieces], 0, at)) // the first that was cut off begins with what was there
+      this.#pieces.length = pieces
+      this.#at = at
+      throw e
+    }
+  }
+
+  #value(v) {
     switch (typeof v) {
       case 'undefined':
         return this.#byte(0)
@@ -139,7 +151,7 @@ export class Writer {
       this.#byte(8)
       return this.#size(v.ref)
     }
-    if (v.wire) return this.write(v.wire)
+    if (v.wire) return this.#value(v.wire)
     if (v instanceof Parcel) {
       this.#byte(9)
       this.#raw(encoded(v.type))
@@ -148,7 +160,7 @@ export class Writer {
     if (Array.isArray(v)) {
       this.#byte(5)
       this.#size(v.length)
-      for (const x of v) this.write(x)
+      for (const x of v) this.#value(x)
       return
     }
     const array = v[typed] ? v.array : v
@@ -173,7 +185,7 @@ export class Writer {
     this.#size(keys.length)
     for (const k of keys) {
       this.#raw(encoded(k))
-      this.write(v[k])
+      this.#value(v[k])
     }
   }
 }

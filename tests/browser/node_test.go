@@ -1,0 +1,62 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	need "github.com/weft-ml/weft/tests/require"
+)
+
+// inNode runs the body of an async function in Node, where weft is the engine that pages load, and reads what it returns. What no page is needed for
+// is tested there: it takes a second.
+func inNode(t *testing.T, body string, into any) {
+	node, err := exec.LookPath("node")
+	need.Device(t, "NODE", err)
+	require.NoError(t, building(t))
+	require.NoError(t, os.WriteFile(filepath.Join(shared.folder, "package.json"), []byte(`{"type": "module"}`), 0o666))
+	script := filepath.Join(t.TempDir(), "test.mjs")
+	at, err := json.Marshal("file://" + filepath.ToSlash(filepath.Join(shared.folder, "weft.js")))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(script, []byte(`import * as weft from `+string(at)+`
+const told = async (f) => { try { return await f() ?? 'nothing' } catch (e) { return e.name + ': ' + e.message } }
+const pause = (ms) => new Promise((done) => setTimeout(done, ms))
+const result = await (async () => {`+body+`
+})()
+process.stdout.write(JSON.stringify(result), () => process.exit())
+`), 0o666))
+	cmd := exec.Command(node, script)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", out)
+	require.NoError(t, json.Unmarshal(out, into), "%s", out)
+}
+
+// A call that throws while its values are written leaves nothing of itself behind, also where part of it went into a piece of its own.
+func TestWhatThrowsLeavesNothing(t *testing.T) {
+	var got struct {
+		Detached, Shaped, Symbol string
+		Other, After, Large      []float64
+	}
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const other = w.tensor([1, 2, 3])
+		const gone = new Float32Array(4)
+		structuredClone(gone, { transfer: [gone.buffer] })
+		const out = { detached: await told(() => w.tensor(gone)), shaped: await told(() => w.tensor(gone, [4])) }
+		const large = w.tensor(new Float32Array(40000).fill(2))
+		out.symbol = await told(() => w.call('seed', [new Float32Array(40000), [Symbol()]]))
+		return { ...out, other: await other.list(), after: await w.tensor([4]).list(), large: await large.narrow(0, 0, 2).list() }`, &got)
+	want := "TypeError: tensor: the buffer of the array is detached, as it is after postMessage has transferred it; copy it before"
+	assert.Equal(t, want, got.Detached)
+	assert.Equal(t, want, got.Shaped)
+	assert.Contains(t, got.Symbol, "a symbol cannot be handed to the engine")
+	assert.Equal(t, []float64{1, 2, 3}, got.Other)
+	assert.Equal(t, []float64{4}, got.After)
+	assert.Equal(t, []float64{2, 2}, got.Large)
+}
