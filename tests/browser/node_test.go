@@ -60,3 +60,23 @@ func TestWhatThrowsLeavesNothing(t *testing.T) {
 	assert.Equal(t, []float64{4}, got.After)
 	assert.Equal(t, []float64{2, 2}, got.Large)
 }
+
+// Bytes that are fetched without a type are f32, for the page as for the engine.
+func TestFetchedWithoutAType(t *testing.T) {
+	var got struct {
+		DType string
+		Sum   float64
+		Saved []float64
+	}
+	inNode(t, `
+		const { writeFileSync } = await import('node:fs')
+		const { fileURLToPath } = await import('node:url')
+		const at = new URL('numbers.bin', import.meta.url)
+		writeFileSync(fileURLToPath(at), new Float32Array([1.5, 2.25, -3, 4]))
+		const w = await weft.open({ device: 'wasm' })
+		const p = await w.fetch(at, [4])
+		return { dtype: p.dtype, sum: await p.sum().item(), saved: await (await w.load(await w.save({ p }))).p.list() }`, &got)
+	assert.Equal(t, "f32", got.DType)
+	assert.Equal(t, 4.75, got.Sum)
+	assert.Equal(t, []float64{1.5, 2.25, -3, 4}, got.Saved)
+}

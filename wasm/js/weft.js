@@ -573,7 +573,7 @@ export class Weft {
     let n = values.size
     if (!(values instanceof Blob)) {
       if (!ArrayBuffer.isView(values)) {
-        const nested = flatten(values)
+        const nested = flatten(values, options?.dtype)
         elements = nested.elements
         shape ??= nested.shape
         n = nested.n
