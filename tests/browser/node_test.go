@@ -80,3 +80,32 @@ func TestFetchedWithoutAType(t *testing.T) {
 	assert.Equal(t, 4.75, got.Sum)
 	assert.Equal(t, []float64{1.5, 2.25, -3, 4}, got.Saved)
 }
+
+// Nested arrays become elements of their type at once, not by way of f32.
+func TestNestedNumbersAreExact(t *testing.T) {
+	var got struct {
+		I32, F64, Cut, Truth []float64
+		I64                  []string
+		Scalar               float64
+		Wrong                []string
+	}
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const of = (v, dtype) => w.tensor(v, { dtype })
+		return {
+			i32: await of([16777217, -2147483648], 'i32').list(), f64: await of([0.1, 1 / 3], 'f64').list(),
+			i64: (await of([[1735689600001], [-9007199254740991]], 'i64').list()).map(String), scalar: await of(123456789, 'u32').item(),
+			cut: await of([1.9, -1.9, -0], 'i8').list(), truth: (await of([2, 0, NaN, true], 'bool').list()).map(Number),
+			wrong: await Promise.all([[[256], 'u8'], [[-1], 'u64'], [[NaN], 'i32'], [[Infinity], 'i64'], [[2 ** 63], 'i64']].map((v) => told(() => of(...v)))),
+		}`, &got)
+	assert.Equal(t, []float64{16777217, -2147483648}, got.I32)
+	assert.Equal(t, []float64{0.1, 1. / 3}, got.F64)
+	assert.Equal(t, []string{"1735689600001", "-9007199254740991"}, got.I64)
+	assert.Equal(t, 123456789., got.Scalar)
+	assert.Equal(t, []float64{1, -1, 0}, got.Cut)
+	assert.Equal(t, []float64{1, 0, 1, 1}, got.Truth)
+	assert.Equal(t, []string{
+		"RangeError: tensor: u8 does not hold the number 256", "RangeError: tensor: u64 does not hold the number -1", "RangeError: tensor: i32 does not hold NaN",
+		"RangeError: tensor: i64 does not hold the number Infinity", "RangeError: tensor: i64 does not hold the number 9223372036854776000",
+	}, got.Wrong)
+}

@@ -23,7 +23,7 @@ import { prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
 import { filled } from './tree.js'
-import { Elements, Writer, isBitmap, read, typeOf } from './wire.js'
+import { Elements, Writer, arrayOf, isBitmap, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
@@ -597,7 +597,7 @@ export class Weft {
   /** A tensor of the bytes at an address, which go from there to the device's memory as they arrive. */
   async fetch(url, shape, { onprogress, signal, ...options } = {}) {
     signal?.throwIfAborted()
-    const t = this.own({ shape, dtype: options.dtype ?? 'u8' })
+    const t = this.own({ shape, dtype: options.dtype ?? 'f32' })
     if (!URL.canParse(url, base())) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
     const address = new URL(url, base()).href
     const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
@@ -771,7 +771,7 @@ if (Symbol.dispose) {
 const deepest = 32 // lists within each other
 
 // The elements and the shape of nested arrays of numbers or truth values, and how many they are.
-function flatten(values) {
+function flatten(values, dtype) {
   const shape = []
   for (let v = values; Array.isArray(v); v = v[0]) {
     if (shape.push(v.length) > deepest) throw new RangeError(`tensor: the arrays are nested more than ${deepest} deep`)
@@ -793,8 +793,18 @@ function flatten(values) {
     }
   }
   walk(values, 0, 'values')
-  const truth = flat.length > 0 && flat.every((v) => typeof v === 'boolean')
-  return { elements: truth ? new Elements('bool', Uint8Array.from(flat, Number)) : Float32Array.from(flat, Number), shape, n: flat.length }
+  dtype ??= flat.length && flat.every((v) => typeof v === 'boolean') ? 'bool' : 'f32'
+  return { elements: elementsOf(flat, dtype), shape, n: flat.length }
+}
+
+// Numbers and truth values as elements of a type. Integers lose what is behind the point.
+function elementsOf(flat, dtype) {
+  if (dtype === 'bool') return new Elements(dtype, Uint8Array.from(flat, (v) => v != 0))
+  const array = arrayOf(dtype).from(flat, /[iu]64/.test(dtype) ? (v) => BigInt(Number.isFinite(v) ? Math.trunc(v) : 0) : Number)
+  if (!/f/.test(dtype)) {
+    for (let i = 0; i < flat.length; i++) if (Number(array[i]) !== Math.trunc(flat[i])) throw new RangeError(`tensor: ${dtype} does not hold ${describe(flat[i])}`)
+  }
+  return array
 }
 
 // What is known of how fast the devices of this browser are, and its kernels. A page that may keep nothing measures each time.

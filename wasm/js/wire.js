@@ -12,6 +12,9 @@ const types = {
   i32: Int32Array, u32: Uint32Array, i64: BigInt64Array, u64: BigUint64Array, bool: Uint8Array,
 }
 
+/** The typed array of a type's elements. */
+export const arrayOf = (type) => types[type] ?? Float32Array
+
 /** Whether elements of a type, which no array has, travel as float32. */
 export const isNarrow = (type) => !types[type]
 
