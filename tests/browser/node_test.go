@@ -109,3 +109,58 @@ func TestNestedNumbersAreExact(t *testing.T) {
 		"RangeError: tensor: i64 does not hold the number Infinity", "RangeError: tensor: i64 does not hold the number 9223372036854776000",
 	}, got.Wrong)
 }
+
+// A run takes its inputs as they are when it is called, whether the function is recorded by then or not, and runs keep their order.
+func TestRunsAreCalledInOrder(t *testing.T) {
+	var got struct {
+		Runs                           float64
+		Assigned, Disposed, First, Jit float64
+		Waiting                        []float64
+		Known                          string
+		Kept                           float64
+		Wrong                          []string
+	}
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const of = async (p) => (await p).item()
+		const x = w.zeros([1]), out = {}
+		const inc = w.capture(() => { x.addAssign(1); return x.mul(1) })
+		inc.run(); inc.run(); inc.run()
+		out.runs = await x.item()
+		const add = w.capture((a) => a.add(1))
+		await add.run(w.zeros([1]))
+		const b = w.tensor([5]), p = add.run(b)
+		b.assign(w.tensor([100]))
+		out.assigned = await of(p)
+		const c = w.tensor([7]), q = add.run(c)
+		c.dispose()
+		out.disposed = await of(q)
+		const d = w.tensor([7]), r = w.capture((a) => a.add(2)).run(d)
+		d.dispose()
+		out.first = await of(r)
+		const e = w.tensor([8]), s = w.jit((a) => a.add(2))(e)
+		e.dispose()
+		out.jit = await of(s)
+		// The engine has to tell the shape of the first one's input.
+		const open = w.tensor([0, 3, 0, 4]), later = w.capture((a) => a.add(1))
+		const found = open.maskedSelect(open.gt(0)), one = later.run(found), two = later.run(w.tensor([1, 2]))
+		found.dispose()
+		out.waiting = [...await (await one).list(), ...await (await two).list()]
+		out.known = await told(() => later.run(w.tensor([1, 2, 3])))
+		out.wrong = await Promise.all([[w.zeros([3])], [w.zeros([1], { dtype: 'i32' })], [], [w.zeros([1]), w.zeros([1])]].map((v) => told(() => add.run(...v))))
+		out.wrong.push(await told(() => w.capture(() => { throw new Error('mine') }).run()))
+		out.kept = await w.ones([2]).sum().item()
+		return out`, &got)
+	assert.Equal(t, 3., got.Runs)
+	assert.Equal(t, 6., got.Assigned)
+	assert.Equal(t, 8., got.Disposed)
+	assert.Equal(t, 9., got.First)
+	assert.Equal(t, 10., got.Jit)
+	assert.Equal(t, []float64{4, 5, 2, 3}, got.Waiting)
+	assert.Equal(t, "RangeError: run: [3]: input 0 was captured with shape [2]", got.Known)
+	assert.Equal(t, []string{
+		"RangeError: run: [3]: input 0 was captured with shape [1]", "TypeError: run: i32: input 0 was captured as f32; use to()",
+		"TypeError: run: the captured function takes 1 inputs, not 0", "TypeError: run: the captured function takes 1 inputs, not 2", "Error: mine",
+	}, got.Wrong)
+	assert.Equal(t, 2., got.Kept, "a run that was refused is not told elsewhere")
+}

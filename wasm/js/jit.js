@@ -9,8 +9,13 @@ const usual = 16 // recorded forms that are kept
 export function forms(w, f, { most = usual } = {}) {
   const kept = new Map()
   const run = async (args) => {
-    const inputs = leaves(args).map((l) => l.tensor)
-    const shapes = await Promise.all(inputs.map(async (t) => (await t.told('jit')).form))
+    let inputs = leaves(args).map((l) => l.tensor)
+    if (inputs.some((t) => !Array.isArray(t.form.shape))) {
+      args = mapTree(args, (t) => t.detach()) // as they are now, and not when the engine has told their shapes
+      inputs = leaves(args).map((l) => l.tensor)
+      await Promise.all(inputs.map((t) => t.told('jit')))
+    }
+    const shapes = inputs.map((t) => t.form)
     const key = JSON.stringify([args, shapes], (_, v) => isSize(v) ? { size: v.plus(0).terms.map((t) => [t.name, t.low, t.high, t.times]), base: v.base } : isTensor(v) ? `#${inputs.indexOf(v)}` : typeof v === 'number' ? { number: `${v}` } : typeof v === 'function' ? { f: nameOf(v) } : v)
     let one = kept.get(key)
     if (one) kept.delete(key) // and comes last again

@@ -61,10 +61,9 @@ export class OnnxModel {
     const inputs = Object.keys(feeds)
     const given = []
     const own = [] // tensors that this call made
-    for (const name of inputs) {
-      const v = feeds[name]
-      given.push(isTensor(v) && v.w === engine ? v : await this.#feed(name, v, own))
-    }
+    const far = inputs.some((name) => isTensor(feeds[name]) && feeds[name].w !== engine) // what comes of another engine is waited for; the others stay as they are now
+    for (const name of inputs) given.push(this.#feed(name, feeds[name], own, far))
+    if (far) given.splice(0, given.length, ...await Promise.all(given))
     const names = [inputs, outputs, read]
     const key = JSON.stringify(names)
     let way = this.#ways.get(key)
@@ -85,18 +84,15 @@ export class OnnxModel {
     return result
   }
 
-  async #feed(name, v, own) {
+  #feed(name, v, own, far) {
     const { engine } = this
-    if (isTensor(v)) {
-      if (v.w === engine) return v
-      own.push(await crossed(v, engine, false))
-    } else {
-      const port = this.inputs.find((p) => p.name === name)
-      const shape = v.shape ?? (ArrayBuffer.isView(v) && port?.shape?.every((n) => typeof n === 'number') ? port.shape : undefined)
-      own.push(engine.tensor(v.data ?? v, shape))
-      if (port?.dtype && !ArrayBuffer.isView(v.data ?? v)) own.push(own.at(-1).to(port.dtype))
-    }
-    return own.at(-1)
+    const keep = (t) => own[own.push(t) - 1]
+    if (isTensor(v)) return v.w !== engine ? crossed(v, engine, false).then(keep) : far ? keep(v.detach()) : v
+    if (v === null || v === undefined) throw new TypeError(`run: the input ${name} is ${v}; it must be a tensor, or numbers: nested arrays or a typed array`)
+    const port = this.inputs.find((p) => p.name === name)
+    const values = v.data ?? v, view = ArrayBuffer.isView(values)
+    const shape = v.shape ?? (view && port?.shape?.every((n) => typeof n === 'number') ? port.shape : undefined)
+    return keep(engine.tensor(values, shape, view || !port?.dtype ? undefined : { dtype: port.dtype }))
   }
 
   /** Forgets the model in the engine. */
@@ -105,15 +101,14 @@ export class OnnxModel {
 
 // A tensor of one engine in another.
 async function crossed(t, to, away = true) {
-  const { dtype, shape } = await t.w.call('shape', [t], { as: 'run' })
-  const data = await t.data()
+  const [{ dtype, shape }, { data }] = await Promise.all([t.w.call('shape', [t], { as: 'run' }), t.w.call('data', [t], { as: 'run' })])
   if (away) t.dispose()
   return to.tensor(data, shape, dtype === 'bool' || isNarrow(dtype) ? { dtype } : undefined)
 }
 
 /** Reads a model in the ONNX format. */
 export async function onnx(w, engine, source, options = {}) {
-  const files = await filesOf(source, options, 'onnx')
+  const files = await filesOf(w, source, options, 'onnx')
   const holder = { ref: engine.number() }
   const told = await engine.call('onnx', [Object.keys(files)[0], files], { outs: [holder], as: 'onnx' })
   return new OnnxModel(w, engine, holder.ref, told)

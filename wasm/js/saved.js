@@ -55,7 +55,7 @@ export async function save(w, functions, as) {
     await f.ready
     const names = places(f.form ?? [])
     const flat = f.form === null || Array.isArray(f.form) && f.form.length !== 1 && f.form.every((v) => v === null)
-    const given = f.names ?? (flat ? undefined : [Array.from({ length: f.takes }, (_, i) => `in${i}`), names])
+    const given = f.names ?? (flat ? undefined : [f.takes.map((_, i) => `in${i}`), names])
     list.push(given ? [name, f, ...given] : [name, f])
   }
   if (!list.length) throw new TypeError(`${as}: there is no function to save`)
@@ -77,7 +77,7 @@ export async function load(w, from, { signal } = {}, as = 'loadFunctions') {
     f.forms = results.map(({ shape, dtype }) => ({ shape: shape ?? 'varies with its variables', dtype }))
     f.form = formOf(results.map((r) => r.name))
     f.names = [inputs, results].map((list) => list.map((one) => one.name))
-    Object.assign(f, { inputs, results, launches, takes: inputs.length, states: states.map((i) => assigned[i]) })
+    Object.assign(f, { inputs, results, launches, takes: inputs, captured: true, states: states.map((i) => assigned[i]) })
     Object.defineProperty(out, name, { value: f, writable: true, enumerable: true, configurable: true })
   }
   await w.call('takeFunctions', [holder], { outs: [...functions.map(({ name }) => out[name]), ...assigned], as })

@@ -29,7 +29,10 @@ export function jit(w, f, options) {
   if (Object.prototype.toString.call(f) === '[object AsyncFunction]') throw new TypeError('jit: the function is async; it only records, so write it without async and await')
   let forms
   const loaded = async () => forms ??= (await import('./jit.js')).forms(w, f, options)
-  const run = (...args) => w.watch('jit', async () => (forms ?? await loaded()).run(args))
+  const run = (...args) => w.watch('jit', async () => {
+    if (!forms) args = mapTree(args, (t) => t.detach()) // as they are now, and not when that is loaded
+    return (forms ?? await loaded()).run(args)
+  })
   run.dispose = () => forms?.dispose()
   Object.defineProperty(run, 'size', { get: () => forms?.kept.size ?? 0 })
   return run

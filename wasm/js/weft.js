@@ -183,6 +183,8 @@ const ahead = 4 // runs of a captured function that may be under way
 
 export { Size }
 
+const isOpen = (t) => !Array.isArray(t.form.shape)
+
 // The tensors from outside that a captured function assigns.
 function states(list) {
   const made = new Set(list.made)
@@ -201,36 +203,60 @@ export class Captured {
   /** Has the function run with these inputs and gives new tensors in the form that it returned. The next run need not wait for this
    *  one's end; whoever reads a tensor does, and run itself for shapes that vary. */
   async run(...args) {
+    const { w } = this
     const values = args.filter((v) => v instanceof Size)
-    const inputs = args.filter((v) => !values.includes(v))
+    let inputs = args.filter((v) => !values.includes(v))
+    if (!this.forms && (this.ready || inputs.some(isOpen))) inputs = inputs.map((t) => t.detach()) // as they are now: this waits
     this.ready ??= this.#capture(inputs)
-    await this.ready
-    const outs = this.forms.map((form) => this.w.own(form))
-    const end = this.w.start('run', [this, inputs, values], outs).then(() => this.#under.delete(end))
-    if (this.#under.add(end).size > ahead) await this.#under.values().next().value
-    const open = outs.filter((t) => !Array.isArray(t.form.shape))
+    if (!this.forms) await this.ready
+    this.#fits(inputs)
+    const outs = this.forms.map((form) => w.own(form))
+    const request = [this, inputs, values]
+    if (this.captured) {
+      const end = w.start('run', request, outs).then(() => this.#under.delete(end))
+      if (this.#under.add(end).size > ahead) await this.#under.values().next().value
+    } else {
+      await Promise.all([this.ready, w.call('run', request, { outs })])
+      outs.forEach((t, i) => { t.form = this.forms[i] })
+    }
+    const open = outs.filter(isOpen)
     if (open.length) await Promise.all(open.map((t) => t.told('run'))) // what nobody waits for goes along with a question for its output, see #settle
     const list = outs.values()
     return filled(this.form, () => list.next().value)
   }
 
+  // Refuses what the function was not captured for, in the engine's words.
+  #fits(inputs) {
+    const n = this.takes.length
+    if (inputs.length !== n) throw new TypeError(`run: the captured function takes ${n} inputs, not ${inputs.length}`)
+    this.takes.forEach(({ shape, dtype }, i) => {
+      const { form } = inputs[i]
+      if (Array.isArray(shape) && Array.isArray(form.shape) && `${shape}` !== `${form.shape}`) throw new RangeError(`run: ${written(form.shape)}: input ${i} was captured with shape ${written(shape)}`)
+      if (dtype !== form.dtype) throw new TypeError(`run: ${form.dtype}: input ${i} was captured as ${dtype}; use to()`)
+    })
+  }
+
+  // Asks for all at once where shapes are known, so that what comes after the call that it is of comes after it in the engine.
   async #capture(inputs) {
-    const open = inputs.filter((t) => !Array.isArray(t.form.shape))
+    const { w } = this
+    const open = inputs.filter(isOpen)
     if (open.length) await Promise.all(open.map((t) => t.told('capture').catch(() => {}))) // what is wrong the engine tells below
-    const stands = inputs.map((t) => this.w.stand(t.form))
-    const { list, result } = this.w.recording('capture', stands, () => {
+    const stands = inputs.map((t) => w.stand(t.form))
+    const { list, result } = w.recording('capture', stands, () => {
       const returned = this.f(...stands)
-      return { outs: outputs(this.w, 'capture', returned), returned }
+      return { outs: outputs(w, 'capture', returned), returned }
     })
     const { outs, returned } = result
-    this.forms = outs.map((t) => t.form)
     this.form = filled(returned, () => null)
-    this.takes = inputs.length
-    await this.w.keep(states(list))
-    this.ref = this.w.number()
-    const { launches, shapes } = await this.w.call('capture', [inputs, stands, list, outs], { outs: [this] })
+    this.takes = inputs.map((t) => t.form)
+    this.ref = w.number()
+    const kept = w.keep(states(list))
+    const told = w.call('capture', [inputs, stands, list, outs], { outs: [this] })
+    this.forms = outs.map((t) => t.form)
+    const [{ launches, shapes }] = await Promise.all([told, kept])
     this.launches = launches
     this.forms = this.forms.map((form, i) => ({ ...form, shape: shapes[i] ?? form.shape }))
+    this.captured = true
   }
 
   /** The bytes of a file with the function. */
