@@ -164,3 +164,64 @@ func TestRunsAreCalledInOrder(t *testing.T) {
 	}, got.Wrong)
 	assert.Equal(t, 2., got.Kept, "a run that was refused is not told elsewhere")
 }
+
+// A file has the tensors of one step, whatever training does meanwhile.
+func TestSavingDuringTraining(t *testing.T) {
+	var got []float64
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const model = Object.fromEntries(Array.from({ length: 12 }, (_, i) => ['p' + i, w.zeros([1000])]))
+		model.half = w.zeros([3], { dtype: 'f16' })
+		const step = w.capture(() => {
+			for (const p of Object.values(model)) p.addAssign(1)
+			return model.p0.sum()
+		})
+		await step.run()
+		let on = true
+		const training = (async () => { while (on) await (await step.run()).item() })()
+		await pause(50)
+		const file = await w.load(await w.save(model))
+		on = false
+		await training
+		const steps = []
+		for (const t of Object.values(file)) steps.push((await t.data())[0])
+		return steps`, &got)
+	require.Len(t, got, 13)
+	for _, step := range got {
+		assert.Equal(t, got[0], step)
+	}
+}
+
+// Whoever waits for a file when the engine is closed hears of it, and nothing of the file comes any more.
+func TestClosingEndsDownloads(t *testing.T) {
+	var got struct {
+		Told []string
+		Open int
+	}
+	inNode(t, `
+		const { createServer } = await import('node:http')
+		let open = 0
+		const server = createServer((request, answer) => {
+			open++
+			request.socket.on('close', () => open--)
+			const more = setInterval(() => answer.write(new Uint8Array(1000)), 20)
+			request.socket.on('close', () => clearInterval(more))
+		}).listen(0)
+		await new Promise((ready) => server.on('listening', ready))
+		const at = 'http://127.0.0.1:' + server.address().port + '/model'
+		const ways = [(w) => w.load(at), async (w) => w.load(await fetch(at)), (w) => w.loadFunctions(at), (w) => w.onnx(at), async (w) => w.onnx(await fetch(at)), (w) => w.llm(at)]
+		const out = { told: [] }
+		for (const way of ways) {
+			const w = await weft.open({ device: 'wasm', models: true })
+			const waiting = told(() => way(w))
+			await pause(300)
+			w.close()
+			out.told.push(await Promise.race([waiting, pause(5000).then(() => 'never')]))
+		}
+		await pause(300)
+		return { ...out, open }`, &got)
+	for i, name := range []string{"load", "load", "loadFunctions", "onnx", "onnx", "llm"} {
+		assert.Equal(t, "Error: "+name+": the engine was closed; open() gives another", got.Told[i])
+	}
+	assert.Zero(t, got.Open)
+}

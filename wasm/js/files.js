@@ -18,13 +18,15 @@ export async function save(w, model, { metadata } = {}) {
   const list = leaves(model)
   const header = {}
   if (metadata) header.__metadata__ = Object.fromEntries(Object.entries(metadata).map(([k, v]) => [k, String(v)]))
-  const forms = await Promise.all(list.map(async (l) => (await l.tensor.told('save')).form))
+  // All are asked for at once: while a model is trained each step changes it.
+  const read = await Promise.all(list.map(({ tensor }) => {
+    const as = isNarrow(tensor.dtype) && (types[names[tensor.dtype]][1] === 1 ? 'u8' : 'u16') // data would be float32
+    return w.call('data', [as ? tensor.bitcast(as) : tensor], { as: 'save' })
+  }))
   const parts = []
   let at = 0
-  for (const [i, { path, tensor }] of list.entries()) {
-    const { shape, dtype } = forms[i]
-    const as = isNarrow(dtype) && (types[names[dtype]][1] === 1 ? 'u8' : 'u16') // data() would give float32
-    const data = await (as ? tensor.bitcast(as) : tensor).data()
+  for (const [i, { path, tensor: { dtype } }] of list.entries()) {
+    const { data, shape } = read[i]
     header[nameOf(path) || 'tensor'] = { dtype: names[dtype], shape, data_offsets: [at, at + data.byteLength] }
     parts.push(data)
     at += data.byteLength
@@ -38,13 +40,25 @@ export async function save(w, model, { metadata } = {}) {
   return new Blob([size.buffer, text, ...parts], { type: 'application/octet-stream' })
 }
 
+/** A signal that also comes when the engine ends. */
+export function until({ ending }, signal, as) {
+  const both = new AbortController()
+  for (const s of signal ? [signal, ending.signal] : [ending.signal]) {
+    const end = () => both.abort(s === signal ? s.reason : new Error(`${as}: ${s.reason.message}`))
+    if (s.aborted) end()
+    else s.addEventListener('abort', end, { signal: both.signal })
+  }
+  return both.signal
+}
+
 /** The bytes of a file: of an address, a Response, a Blob, or bytes. */
-export async function blobOf(from, signal, as) {
+export async function blobOf(w, from, signal, as) {
   let address
+  signal = until(w, signal, as)
   if (typeof from === 'string' || from instanceof URL) from = await reach(address = from, { signal })
   if (from instanceof Response) {
     if (!from.ok) throw new Error(`${as}: ${address ?? from.url} cannot be loaded: ${from.status} ${from.statusText}`)
-    return from.blob()
+    return new Response(from.body?.pipeThrough(new TransformStream(), { signal })).blob() // which has no signal of its own
   }
   return from instanceof Blob ? from : new Blob([from])
 }
@@ -78,7 +92,7 @@ async function headerOf(blob) {
  * strict, which is usual, everything must match, else nothing changes.
  */
 export async function load(w, from, model, { strict = true, signal } = {}) {
-  const blob = await blobOf(from, signal, 'load')
+  const blob = await blobOf(w, from, signal, 'load')
   const { entries, start } = await headerOf(blob)
   const tensorOf = ({ dtype, shape, data_offsets: [lo, hi] }) => w.record('tensor', 1, [new Elements(types[dtype][0], blob.slice(start + lo, start + hi)), shape])[0]
   if (!model) return Object.fromEntries(entries.map(([name, e]) => [name, tensorOf(e)]))

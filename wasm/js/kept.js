@@ -214,7 +214,8 @@ export class Loading {
     }
     this.tag = tag
     this.total = total ?? this.total
-    for (const reader = response.body.getReader(); ;) {
+    const body = this.first ? response.body.pipeThrough(new TransformStream(), { signal: this.signal }) : response.body // the page's own has no signal
+    for (const reader = body.getReader(); ;) {
       const { done, value } = await reader.read()
       if (done) break
       this.pieces.push(value)

@@ -2,6 +2,7 @@
 // and what it computes comes back. Loaded on demand.
 
 import { hashOf, Loading, verified } from './kept.js'
+import { until } from './files.js'
 import { isTensor } from './tree.js'
 import { isNarrow } from './wire.js'
 
@@ -27,7 +28,8 @@ async function fileOf(from, options, as) {
 }
 
 // Several files by their names; the first is the model.
-async function filesOf(source, options, as) {
+async function filesOf(w, source, options, as) {
+  options = { ...options, signal: until(w, options.signal, as) }
   const list = Array.isArray(source) ? source : [source]
   if (!list.length) throw new TypeError(`${as}: no file is given`)
   if (typeof options.sha256 === 'string' && list.length > 1) throw new TypeError(`${as}: ${list.length} files have a sha256 each: { 'name': '…' }`)
@@ -164,7 +166,7 @@ export class LanguageModel {
 
 /** Reads a language model. */
 export async function llm(engine, source, { length, chunk, ...options } = {}) {
-  const files = await filesOf(source, options, 'llm')
+  const files = await filesOf(engine, source, options, 'llm')
   const holder = { ref: engine.number() }
   const told = await engine.call('llm', [files, { length, chunk }], { outs: [holder], as: 'llm' })
   return new LanguageModel(engine, holder.ref, told)

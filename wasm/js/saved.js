@@ -65,7 +65,7 @@ export async function save(w, functions, as) {
 /** The captured functions of a file by their names. */
 export async function load(w, from, { signal } = {}, as = 'loadFunctions') {
   able(w, as)
-  const blob = await blobOf(from, signal, as)
+  const blob = await blobOf(w, from, signal, as)
   const holder = { ref: w.number() }
   const { functions, states } = await w.call('loadFunctions', [new Elements('u8', blob)], { outs: [holder], as })
   const assigned = states.map((form) => w.own(form))

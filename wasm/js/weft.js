@@ -350,8 +350,12 @@ export class Weft {
     Promise.all(parts).then(([engine, rest]) => this.#worker.postMessage({ engine, rest, address, box: this.#box?.buffer }), (e) => this.#die(e.message))
   }
 
+  /** Ends what is on its way for the engine when that ends. */
+  ending = new AbortController()
+
   #die(why) {
     this.#dead ??= why
+    this.ending.abort(new Error(this.#dead))
     for (const { reject, as } of this.#calls.values()) reject(new Error(`${as}: ${this.#dead}`))
     this.#calls.clear()
     this.#worker.unref?.()
