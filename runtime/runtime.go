@@ -47,7 +47,7 @@ func (e *OutOfMemory) Error() string {
 		return fmt.Sprintf("%s: out of memory: asked for %d bytes while %d are live, and the machine gives no more; free tensors or use smaller batches",
 			e.Device, e.Asked, e.Live)
 	}
-	return fmt.Sprintf("%s: out of memory: asked for %d bytes while %d of %d are live; free tensors, use smaller batches or raise WEFT_MEM",
+	return fmt.Sprintf("%s: out of memory: asked for %d bytes while %d of %d are live; "+remedy,
 		e.Device, e.Asked, e.Live, e.Max)
 }
 

@@ -225,3 +225,37 @@ func TestClosingEndsDownloads(t *testing.T) {
 	}
 	assert.Zero(t, got.Open)
 }
+
+// Tensors that are only dropped are collected, also in a loop that waits for nothing else; and where memory ends before the collector has come, it is
+// made to come.
+func TestDroppedTensorsAreCollected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 4 GB for some seconds")
+	}
+	var got struct {
+		Peak, Small, Large float64
+		Told               string
+	}
+	inNode(t, `
+		const peak = async (mb, n) => {
+			const w = await weft.open({ device: 'wasm' }), f = w.capture((a) => a.mul(0.5).add(1))
+			let y = w.ones([mb << 18])
+			for (let i = 0; i < n; i++) y = await f.run(y)
+			await y.narrow(0, 0, 1).item()
+			const { peakBytes } = await w.stats()
+			w.close()
+			return peakBytes / (1 << 20)
+		}
+		const out = { peak: await peak(16, 100), small: await peak(1, 1500) }
+		const w = await weft.open({ device: 'wasm' }), kept = []
+		let y = w.ones([1 << 28])
+		for (let i = 0; i < 6; i++) await (y = y.mul(0.5)).realize() // 1 GB each
+		out.large = await y.narrow(0, 0, 1).item()
+		out.told = await told(async () => { for (;;) kept.push(await w.ones([1 << 28]).mul(2).realize()) })
+		return out`, &got)
+	assert.Less(t, got.Peak, 1000., "MB of 1600")
+	assert.Less(t, got.Small, 1000., "MB of 1500")
+	assert.Equal(t, 1./64, got.Large)
+	assert.Contains(t, got.Told, "out of memory")
+	assert.NotContains(t, got.Told, "WEFT_MEM")
+}

@@ -9,6 +9,7 @@
 // whose arguments are wrong throws at once: methods.js. What only the engine finds wrong arrives at the next await, with the stack of the call.
 
 import { addressOf, base } from './addresses.js'
+import { product } from './axes.js'
 import { PageBox } from './box.js'
 import { Generator, checkpoint, custom, customUnsafe, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
 import { Guest } from './guest.js'
@@ -282,6 +283,7 @@ export class Weft {
   #awaited = false // there is something in #pending that somebody waits for
   #gone = new FinalizationRegistry((ref) => this.#drop(ref))
   #dropped = []
+  #drops = 0 // so far
   #soonest = null // the timer that has them sent
   #dead = null
   #guest = new Guest()
@@ -433,11 +435,24 @@ export class Weft {
   own(form, ref = this.number()) {
     const t = new Tensor(this, ref, form)
     this.#gone.register(t, t.ref, t)
+    this.#weigh(t)
     return t
+  }
+
+  #light = 0 // elements of tensors that weigh nothing
+
+  // The page's collector comes by what it knows to be held, and a tensor's elements are in the worker. So some tensors get an array that nobody writes to, which takes
+  // addresses and no memory: a byte for each element of the tensor and of those before it is enough.
+  #weigh(t) {
+    if (!isOpen(t)) this.#light += product(t.form.shape)
+    if (this.#light < 1 << 20) return
+    try { t.weighs = new ArrayBuffer(this.#light) } catch { /* there are few addresses */ }
+    this.#light = 0
   }
 
   // Goes along with the next request; alone, where none follows soon.
   #drop(ref) {
+    this.#drops++
     this.#dropped.push({ ref })
     this.#soonest ??= setTimeout(() => {
       this.#soonest = null
@@ -449,6 +464,7 @@ export class Weft {
   forget(x) {
     if (x.gone) return
     x.gone = 'was disposed of; dispose of it after its last use'
+    x.weighs = null
     this.#gone.unregister(x)
     if (x.ref !== undefined) this.#drop(x.ref)
   }
@@ -529,7 +545,14 @@ export class Weft {
   /** Calls the engine; outs are what it will hold afterwards. */
   async call(name, args, { outs = [], progress, as = name } = {}) {
     this.#check(as)
-    return this.#ask(name, args, outs, { progress, as })
+    const ask = () => this.#ask(name, args, outs, { progress, as })
+    if (!/^(data|realize|run)$/.test(name)) return ask()
+    return ask().catch(async (e) => {
+      if (!/out of memory/.test(e.message)) throw e
+      const before = this.#drops
+      await (await import('./pressure.js')).collect(() => this.#drops > before)
+      return ask().catch(() => { throw e })
+    })
   }
 
   /** Starts something and gives a promise of its end. If it fails, its outputs tell, else the next call. */

@@ -14,7 +14,7 @@ import (
 // imports, and the two load it when it is asked for.
 var (
 	first = []string{"weft.js", "worker.js"}
-	later = []string{"thread.js", "explain.js", "node.js", "fetch.js", "files.js", "saved.js", "export.js", "picture.js", "models.js", "optimizers.js", "jit.js", "errands.js"}
+	later = []string{"thread.js", "explain.js", "node.js", "fetch.js", "files.js", "saved.js", "export.js", "picture.js", "models.js", "optimizers.js", "jit.js", "errands.js", "pressure.js"}
 	types = []string{"weft.d.ts", "export.d.ts", "nn.d.ts", "optim.d.ts"}
 )
 

@@ -14,7 +14,7 @@ import (
 const budgetSplit, budgetWhole = 916_000, 1_500_000
 
 // loaded is what a page loads to have the engine. rest.wasm, fetch.js, errands.js, optimizers.js, jit.js, files.js, saved.js, picture.js, models.js, whole.wasm and
-// models.wasm come when they are asked for or later, explain.js where something is wrong, node.js in Node.
+// models.wasm come when they are asked for or later, explain.js and pressure.js where something is wrong, node.js in Node.
 var loaded = []string{"weft.wasm", "weft.js", "worker.js"}
 
 // report prints sizes, and checks what a page loads at first against its budget. weft.wasm.br stays for hosts that serve compressed files.
