@@ -23,6 +23,8 @@ const MOST = 1 << 16 // pages; kernels import at most so many (package wasmmod)
 const FLAGS = 35 // where a module says of which kind its memory is
 const SHARED = 3
 const ALIGN = 64
+const SMALL = 1 << 16 // bytes of the largest block that lies in an area of small ones,
+const AREA = 1 << 20 // and of that
 const BORDER = 64 // kernels may read up to two vectors before and behind a buffer
 const POISON = 0xa7
 // How long kernels take that threads share, in ns. To wake a thread takes 65 µs; so for shorter ones than LONG threads have to be awake, as they may be while a
@@ -120,6 +122,7 @@ export class Processor {
   #poison
   #pace // of the last play, if it came when one was expected
   #free = [] // { at, size } by address, never touching
+  #freeSmall = [] // in areas of their own: plans' tables live long, and each would keep two large blocks apart
   #end = reserved
   #sizes = new Map() // of what is handed out, by address
   #kernels = [] // of all modules
@@ -158,29 +161,51 @@ export class Processor {
   /** Gives the address of a buffer of undefined contents. */
   alloc(bytes) {
     const size = Math.max(Math.ceil(bytes / ALIGN), 1) * ALIGN
-    let best
-    do {
-      for (const f of this.#free) if (f.size >= size && !(best?.size <= f.size)) best = f
-    } while (!best && this.#grow(size))
-    if (!best) throw new OutOfMemory(bytes, this.limit)
-    const { at } = best
-    best.at += size
-    best.size -= size
-    if (!best.size) this.#free.splice(this.#free.indexOf(best), 1)
+    const small = size <= SMALL
+    const at = this.#take(small ? this.#freeSmall : this.#free, size, () => {
+      const area = small && this.#take(this.#free, AREA, () => this.#grow(AREA))
+      if (area) this.#release(this.#freeSmall, area, AREA)
+      return small ? area : this.#whole() || this.#grow(size)
+    }) || this.#take(this.#free, size)
+    if (!at) throw new OutOfMemory(bytes, this.limit)
     this.#sizes.set(at, size)
     if (this.#poison) this.bytes(at, size).fill(POISON)
     return at
   }
 
-  // Adds bytes at the end, and a share of what there is, so that it seldom has to.
+  // Takes bytes of a free block, the smallest that has as many; where there is none, after more has got some. Gives 0 where it got none.
+  #take(list, size, more) {
+    let best
+    do {
+      for (const f of list) if (f.size >= size && !(best?.size <= f.size)) best = f
+    } while (!best && more?.())
+    if (!best) return 0
+    const { at } = best
+    best.at += size
+    best.size -= size
+    if (!best.size) list.splice(list.indexOf(best), 1)
+    return at
+  }
+
+  // Takes areas back of which nothing is used, and says whether there were any.
+  #whole() {
+    const all = this.#freeSmall
+    this.#freeSmall = all.filter((f) => f.size < AREA)
+    for (const { at, size } of all) if (size >= AREA) this.#release(this.#free, at, size)
+    return this.#freeSmall.length < all.length
+  }
+
+  // Adds bytes at the end, behind those that are free there, and a share of what there is, so that it seldom has to.
   #grow(size) {
     const have = this.#memory.buffer.byteLength
-    const least = Math.max(this.#end + size + BORDER - have, 0)
+    const last = this.#free.at(-1)
+    const from = last?.at + last?.size === this.#end ? last.at : this.#end
+    const least = Math.max(from + size + BORDER - have, 0)
     for (const more of [Math.max(least, have / 4), least]) {
       try {
         this.#memory.grow(Math.ceil(more / PAGE))
         const end = this.#memory.buffer.byteLength - BORDER
-        this.#release(this.#end, end - this.#end)
+        this.#release(this.#free, this.#end, end - this.#end)
         this.#end = end
         return true
       } catch { /* then less */ }
@@ -189,12 +214,12 @@ export class Processor {
   }
 
   free(at) {
-    this.#release(at, this.#sizes.get(at))
+    const size = this.#sizes.get(at)
+    this.#release(size <= SMALL ? this.#freeSmall : this.#free, at, size)
     this.#sizes.delete(at)
   }
 
-  #release(at, size) {
-    const list = this.#free
+  #release(list, at, size) {
     const i = list.findIndex((f) => f.at > at)
     const k = i < 0 ? list.length : i
     list.splice(k, 0, { at, size })

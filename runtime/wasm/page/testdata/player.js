@@ -33,6 +33,30 @@ function product(player, loaded = player.load(plan('chain'))) {
   return loaded
 }
 
+// Small blocks that live long keep no large ones apart, what is free at the end counts when memory grows, and areas of small blocks are given back.
+function placed() {
+  const MB = 1 << 20
+  const fill = (player, f) => assert.throws(() => { for (;;) f(player) }, OutOfMemory)
+  const player = new Processor({ threads: 1 })
+  const large = []
+  fill(player, () => {
+    large.push(player.alloc(player.limit / 16))
+    player.alloc(64)
+  })
+  for (const at of large) player.free(at)
+  player.free(player.alloc(player.limit / 2))
+  const other = new Processor({ threads: 1 })
+  other.free(other.alloc(other.limit * 0.6))
+  other.free(other.alloc(other.limit * 0.7))
+  const small = Array.from({ length: 40 * 16 }, () => other.alloc(MB / 16))
+  assert.equal(new Set(small).size, small.length)
+  for (const at of small) other.free(at)
+  other.free(other.alloc(other.limit - 2 * MB))
+  const one = other.alloc(other.limit - 3 * MB)
+  fill(other, () => other.alloc(64))
+  other.free(one)
+}
+
 function alone() {
   const player = new Processor({ threads: 4, isolated: false })
   assert.equal(player.threads, 1)
@@ -227,6 +251,7 @@ function told() {
   assert.equal(ended, 2)
 }
 
+placed()
 alone()
 told()
 missing()
