@@ -259,3 +259,36 @@ func TestDroppedTensorsAreCollected(t *testing.T) {
 	assert.Contains(t, got.Told, "out of memory")
 	assert.NotContains(t, got.Told, "WEFT_MEM")
 }
+
+// Layers and optimisers say what they do not take, when they are made.
+func TestOptionsOfLayersAndOptimisers(t *testing.T) {
+	var got struct{ Wrong, Right []string }
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const { nn, optim } = w, x = [w.ones([1])]
+		const all = async (...list) => { const out = []; for (const f of list) out.push(await told(async () => (await f()) && 'made')); return out }
+		return {
+			wrong: await all(
+				() => nn.linear(3, 2, { biass: false }), () => nn.linear(3), () => nn.lstm(3, 4, { batch_first: true }), () => nn.transformerLayer(8, 2, 16, { activation: 'swish' }),
+				() => nn.conv2d(1, 2, 3, { strides: 2 }), () => nn.dropout(2), () => optim.sgd(x, { rate: '0.1' }), () => optim.sgd(x, { rate: NaN }), () => optim.adam(x, { amsgrad: 1 }),
+				() => optim.adam(x, { betas: [0.9, 0.99] }), () => optim.sgd(x).then((o) => o.setRate())),
+			right: await all(
+				() => nn.linear(3, 2, { bias: false, dtype: 'f16' }), () => nn.linear(3, 2, undefined), () => nn.conv1d(2, 2, [3], { stride: 2, groups: 2, bias: false }), () => nn.batchNorm(2, { momentum: null }),
+				() => nn.layerNorm([2, 3], { eps: 1e-3 }), () => nn.embedding(3, 4, { padding: 1 }), () => nn.prelu(), () => nn.gru(2, 3, { layers: 2, bothWays: true }),
+				() => nn.transformerLayer(8, 2, 16, { activation: 'silu', bias: false }), () => optim.muon([w.ones([2, 2])], { newton: [1, 2, 3], matchAdam: true }), () => optim.adam(x, { rate: 1e-3 })),
+		}`, &got)
+	assert.Equal(t, []string{
+		`TypeError: linear: there is no option "biass"; there are bias, dtype`,
+		"TypeError: linear: outputs is missing; it must be an integer from 0 to 2147483647",
+		`TypeError: lstm: there is no option "batch_first"; there are layers, bothWays, batchFirst, dropout, bias, projection, dtype`,
+		`TypeError: transformerLayer: activation is the string "swish"; it must be relu, gelu, geluTanh or silu`,
+		`TypeError: conv2d: there is no option "strides"; there are bias, dtype, stride, padding, dilation, groups, outputPadding, same`,
+		"RangeError: dropout: p is the number 2; it must be a number from 0 to 1",
+		`TypeError: sgd: rate is "0.1"; it must be a number, and finite`, "TypeError: sgd: rate is NaN; it must be a number, and finite",
+		"TypeError: adam: amsgrad is 1; it must be true or false", `TypeError: adam: there is no option "betas"; there are rate, beta1, beta2, eps, amsgrad, decay, maximize`,
+		"TypeError: setRate: rate is undefined; it must be a number, and finite",
+	}, got.Wrong)
+	for i, made := range got.Right {
+		assert.Equal(t, "made", made, "%d", i)
+	}
+}

@@ -8,16 +8,17 @@
 // object at the end, by name; what stands in braces, only so. ...Set are the parameters of a set of options. Last comes the rule for the
 // shape and type of the results (infer.js).
 
+import { layers } from './layers.js'
 import { table } from './table.js'
 
 /** The rows by class and method: {gives, name, params}; those of Options give the fields of an object, those of Words a list. */
 export const methods = {}
 let rows
 let of
-for (const line of table.trim().split('\n')) {
+for (const line of (table + layers).split('\n').filter(Boolean)) {
   const [head, tail, rule] = line.split(' |')
   if (tail === undefined) {
-    rows = methods[of = line] = {}
+    rows = methods[of = line] ??= {}
     continue
   }
   if (rows === methods.Words) {

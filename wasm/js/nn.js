@@ -1,6 +1,7 @@
 // What networks are made of: layers as small objects of tensors, each with forward(x). A model is an object, or an array, of layers
 // and tensors; w.nn finds what is in it. Layers have the names and the shapes of package nn, so that files fit both.
 
+import { Call, methods } from './methods.js'
 import { leaves, nameOf } from './tree.js'
 
 // Tensors of a layer have memory of their own: training changes it.
@@ -226,20 +227,28 @@ export class TransformerLayer {
   }
 }
 
+const layers = {
+  linear: [Linear], bilinear: [Bilinear], embedding: [Embedding], dropout: [Dropout], prelu: [PReLU],
+  conv1d: [Conv, 1], conv2d: [Conv, 2], conv3d: [Conv, 3], convTranspose1d: [ConvTranspose, 1], convTranspose2d: [ConvTranspose, 2], convTranspose3d: [ConvTranspose, 3],
+  batchNorm: [BatchNorm], layerNorm: [LayerNorm], rmsNorm: [RMSNorm], groupNorm: [GroupNorm], instanceNorm: [InstanceNorm],
+  lstm: [Recurrent, 'lstm'], gru: [Recurrent, 'gru'], rnn: [Recurrent, 'tanh'], multiheadAttention: [MultiheadAttention], transformerLayer: [TransformerLayer],
+}
+
 /** w.nn: what makes layers, and what is in a model. */
 export function nn(w) {
-  const make = (Layer, ...first) => (...args) => {
-    const layer = new Layer(w, ...first, ...args)
-    for (const l of leaves(layer)) if (!l.state) l.tensor.requireGrad()
-    return layer
+  const make = {}
+  for (const name in layers) {
+    const [Layer, ...first] = layers[name]
+    make[name] = (...args) => {
+      new Call(name, w).check(methods.NN[name], args)
+      const layer = new Layer(w, ...first, ...args)
+      for (const l of leaves(layer)) if (!l.state) l.tensor.requireGrad()
+      return layer
+    }
   }
   return {
-    linear: make(Linear), bilinear: make(Bilinear), embedding: make(Embedding), dropout: make(Dropout), sequential: (...layers) => new Sequential(w, ...layers), prelu: make(PReLU),
-    conv1d: make(Conv, 1), conv2d: make(Conv, 2), conv3d: make(Conv, 3),
-    convTranspose1d: make(ConvTranspose, 1), convTranspose2d: make(ConvTranspose, 2), convTranspose3d: make(ConvTranspose, 3),
-    batchNorm: make(BatchNorm), layerNorm: make(LayerNorm), rmsNorm: make(RMSNorm), groupNorm: make(GroupNorm), instanceNorm: make(InstanceNorm),
-    lstm: make(Recurrent, 'lstm'), gru: make(Recurrent, 'gru'), rnn: make(Recurrent, 'tanh'),
-    multiheadAttention: make(MultiheadAttention), transformerLayer: make(TransformerLayer),
+    ...make,
+    sequential: (...layers) => new Sequential(w, ...layers),
     /** The tensors of a model by the names that they have in files. */
     state: (model) => Object.fromEntries(leaves(model).map(({ path, tensor }) => [nameOf(path), tensor])),
     /** Those of them that are trained. */

@@ -20,7 +20,10 @@ export class Optimizer {
   }
 
   /** Changes the learning rate of the steps that follow, captured ones among them. */
-  setRate(rate) { return this.w.watch('setRate', async () => { await this.rate.assign(this.w.tensor(new Float32Array([rate]), []).shardLike(this.rate)).realize() }) }
+  setRate(rate) {
+    right('setRate', 'rate', rate)
+    return this.w.watch('setRate', async () => { await this.rate.assign(this.w.tensor(new Float32Array([rate]), []).shardLike(this.rate)).realize() })
+  }
 
   /** Takes one step against the gradients of a loss, a scalar: all is computed together. */
   step(loss) {
@@ -271,11 +274,23 @@ const known = { // options of each, which misspelt ones are told by
 }
 known.adamW = known.adam
 
+const flags = /^(amsgrad|apart|centered|matchAdam|maximize|nesterov)$/
+
+// Refuses what an option cannot be.
+function right(name, key, v) {
+  if (/^(newton|rule|slots)$/.test(key)) return
+  const flag = flags.test(key)
+  if (flag ? typeof v === 'boolean' : Number.isFinite(v)) return
+  throw new TypeError(`${name}: ${key} is ${typeof v === 'string' ? JSON.stringify(v) : v}; it must be ${flag ? 'true or false' : 'a number, and finite'}`)
+}
+
 /** Makes the optimiser of a name for a model. */
 export async function make(w, name, model, { rate, ...options } = {}) {
   for (const key in options) {
     if (!known[name].split(' ').includes(key)) throw new TypeError(`${name}: there is no option "${key}"; there are rate, ${known[name].replaceAll(' ', ', ')}`)
+    if (options[key] !== undefined) right(name, key, options[key])
   }
+  if (rate !== undefined) right(name, 'rate', rate)
   const params = leaves(model).filter((l) => !l.state).map((l) => l.tensor)
   if (!params.length) throw new TypeError(`${name}: nothing to train: the model holds no tensors`)
   const r = rules[name](options)
