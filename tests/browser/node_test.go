@@ -292,3 +292,17 @@ func TestOptionsOfLayersAndOptimisers(t *testing.T) {
 		assert.Equal(t, "made", made, "%d", i)
 	}
 }
+
+// Steps that are no integers give floats, as in NumPy.
+func TestFractionsOfARange(t *testing.T) {
+	var got struct {
+		Lists [][]float64
+		Types []string
+	}
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const all = [w.arange(0, 1, 0.25), w.arange(0.5, 3), w.arange(2.5), w.arange(0, 1, { step: 0.5 }), w.arange(4), w.arange(1, 7, 3), w.arange(0, 3, { dtype: 'f64' }), w.arange(0, 1.5, 0.5, { dtype: 'f16' })]
+		return { types: all.map((x) => x.dtype), lists: await Promise.all(all.map((x) => x.list())) }`, &got)
+	assert.Equal(t, []string{"f32", "f32", "f32", "f32", "i32", "i32", "f64", "f16"}, got.Types)
+	assert.Equal(t, [][]float64{{0, 0.25, 0.5, 0.75}, {0.5, 1.5, 2.5}, {0, 1, 2}, {0, 0.5}, {0, 1, 2, 3}, {1, 4}, {0, 1, 2}, {0, 0.5, 1}}, got.Lists)
+}

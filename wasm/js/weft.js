@@ -674,8 +674,10 @@ export class Weft {
   /** start, start + step, … before stop; with one number 0, 1, … before it. */
   arange(start, stop, step = 1, options) {
     if (stop === undefined) [start, stop] = [0, start]
-    if (step === 0) throw new RangeError('arange: step is the number 0; it must lead from start to stop')
-    return this.record('arange', 1, [start, stop, step, options])[0]
+    const o = typeof step === 'object' ? step : { ...options, step }
+    if (o.step === 0) throw new RangeError('arange: step is the number 0; it must lead from start to stop')
+    const dtype = o.dtype ?? ([start, stop, o.step].some((v) => v % 1) ? 'f32' : undefined)
+    return this.record('arange', 1, [start, stop, o.step ?? 1, dtype && { dtype }])[0]
   }
 
   /** An integer of low … high that a captured function is built with and gets when it runs. */

@@ -71,7 +71,7 @@ export const methods = [
   },
   {
     name: "arange", form: "w.arange(start: number | Size, stop?: number | Size, step?: number, options?: Integers)", gives: "Tensor",
-    says: "start, start + step, … before stop; of one number 0, 1, … before it. Each element is start + i·step, rounded once more.",
+    says: "start, start + step, … before stop; of one number 0, 1, … before it. They are i32, and f32 where one of these is no integer, unless dtype says it. Each element is start + i·step, rounded once more.",
     uses: [],
     run: ({ w }) => w.arange(1, 7, 2),
   },
