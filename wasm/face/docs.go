@@ -148,7 +148,7 @@ This page is made of wasm/face/methods.txt, the comments of package tensor and t
 				if gives[r.gives] == "" {
 					continue
 				}
-				fmt.Fprintf(&b, "- `%s.%s(%s)`", on, name, t.signatures(r)[0])
+				fmt.Fprintf(&b, "- `%s.%s(%s)`", on, name, plainer(t.signatures(r)[0]))
 				if result := gives[r.gives]; result != "Tensor" {
 					fmt.Fprintf(&b, " gives `%s`", result)
 				}

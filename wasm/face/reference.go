@@ -111,7 +111,7 @@ func (t *table) referenceMethod(b *bytes.Buffer, class, name string, r row, s *g
 		result = "a promise"
 	}
 	if signatures := t.signatures(r); len(signatures) > 0 {
-		form += "(" + signatures[0] + ")"
+		form += "(" + plainer(signatures[0]) + ")"
 	}
 	fmt.Fprintf(b, "  {\n    name: %q, form: %q, gives: %q,\n    says: %q,\n", name, form, result, t.doc(class, name, r, s))
 	if call != "" {

@@ -9,10 +9,10 @@ import (
 // typeScript are the types of kinds; what is not here is a type of its own, of the same name.
 var typeScript = map[string]string{
 	"tensor": "Tensor", "operand": "Operand", "scalar": "number | boolean", "real": "number", "number": "number", "int": "number", "size": "number",
-	"list": "number[]", "parts": "number[]", "sizes": "number[]", "lengths": "(number | Size)[]", "reals": "number[]", "fractions": "number | number[]",
-	"ints": "number | number[]", "flag": "boolean", "text": "string", "texts": "string[]", "results": "UnsafeResult[]", "dtype": "DType", "tensors": "Tensor[]", "operands": "Operand[]",
+	"list": "readonly number[]", "parts": "readonly number[]", "sizes": "readonly number[]", "lengths": "readonly (number | Size)[]", "reals": "readonly number[]", "fractions": "number | readonly number[]",
+	"ints": "number | readonly number[]", "flag": "boolean", "text": "string", "texts": "readonly string[]", "results": "readonly UnsafeResult[]", "dtype": "DType", "tensors": "readonly Tensor[]", "operands": "readonly Operand[]",
 	"position": "number | Size", "stop": "number | Size", "place": "number | boolean | Size", "input": "Tensor | Size",
-	"named": "Record<string, number>", "index": "Index", "url": "string | URL", "signal": "AbortSignal", "targets": "('wgsl' | 'c')[]",
+	"named": "Record<string, number>", "index": "Index", "url": "string | URL", "signal": "AbortSignal", "targets": "readonly ('wgsl' | 'c')[]",
 }
 
 // gives are the types of results.
@@ -49,6 +49,9 @@ func (t *table) object(params []param) string {
 	}
 	return strings.Join(sets, " & ")
 }
+
+// plainer is a signature as documents have it: without what only compilers ask for.
+func plainer(signature string) string { return strings.ReplaceAll(signature, "readonly ", "") }
 
 // signatures are the ways in which a method may be called.
 func (t *table) signatures(r row) (out []string) {

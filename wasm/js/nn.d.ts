@@ -130,7 +130,7 @@ export class TransformerLayer {
 
 type Biased = Typed & { bias?: boolean }
 type Affine = Typed & { eps?: number; affine?: boolean }
-type Filters = (inputs: number, outputs: number, size: number | number[], options?: ConvOptions & Biased) => Conv
+type Filters = (inputs: number, outputs: number, size: number | readonly number[], options?: ConvOptions & Biased) => Conv
 type Cells = (inputs: number, hidden: number, options?: Biased & { layers?: number; bothWays?: boolean; batchFirst?: boolean; dropout?: number; projection?: number }) => Recurrent
 
 /** What makes layers. Their tensors are drawn when they are first used, or when an optimiser is made. */
@@ -145,8 +145,8 @@ export interface NN {
   convTranspose2d: Filters
   convTranspose3d: Filters
   batchNorm(channels: number, options?: Affine & { momentum?: number | null; tracked?: boolean }): BatchNorm
-  layerNorm(shape: number | number[], options?: Affine & { bias?: boolean }): Norm
-  rmsNorm(shape: number | number[], options?: Affine): Norm
+  layerNorm(shape: number | readonly number[], options?: Affine & { bias?: boolean }): Norm
+  rmsNorm(shape: number | readonly number[], options?: Affine): Norm
   groupNorm(groups: number, channels: number, options?: Affine): Norm
   instanceNorm(channels: number, options?: Affine): Norm
   prelu(channels?: number, options?: Typed & { slope?: number }): Norm

@@ -16,7 +16,7 @@ export class Optimizer {
   /** step without computing: for captured functions, which compute all that they assign. */
   update(loss: Tensor): void
   /** Assigns new values to the parameters, given a gradient for each. */
-  apply(grads: Tensor[]): void
+  apply(grads: readonly Tensor[]): void
   /** The gradients that backward has added up for the parameters, zeros where it reached one not at all; they are forgotten there. For
    *  losses of several batches that make one step: apply(collected()). */
   collected(): Tensor[]
@@ -90,7 +90,7 @@ export interface Optim {
   /** Of the squares of a matrix's gradients it remembers averages of rows and of columns only. */
   adafactor: Make<Descent & { power?: number; eps?: number; least?: number; clip?: number }>
   /** A rule of one's own gives the new value of each parameter; slots are names of what is remembered of each, zeros at first. */
-  custom(model: object, rule: (c: Change) => Tensor, options?: { rate?: number; slots?: string[] }): Promise<Optimizer>
+  custom(model: object, rule: (c: Change) => Tensor, options?: { rate?: number; slots?: readonly string[] }): Promise<Optimizer>
   /** For models whose parameters are all matrices. */
   muon: Make<{
     rate?: number; decay?: number; momentum?: number; nesterov?: boolean; newton?: [number, number, number]; eps?: number; iterations?: number; matchAdam?: boolean
@@ -98,7 +98,7 @@ export interface Optim {
 
   constant(rate: number, factor: number, steps: number): Schedule
   stepDecay(rate: number, size: number, gamma?: number): Schedule
-  multiStep(rate: number, milestones: number[], gamma?: number): Schedule
+  multiStep(rate: number, milestones: readonly number[], gamma?: number): Schedule
   exponential(rate: number, gamma: number): Schedule
   linearRamp(rate: number, start: number, end: number, steps: number): Schedule
   polynomial(rate: number, steps: number, power?: number): Schedule
@@ -114,9 +114,9 @@ export interface Optim {
   }): Plateau
 
   /** The length of all gradients together, a scalar: what clipByNorm compares. */
-  norm(grads: Tensor[]): Tensor
+  norm(grads: readonly Tensor[]): Tensor
   /** Gradients scaled down together, so that the length of all is at most max. */
-  clipByNorm(grads: Tensor[], max: number): Tensor[]
+  clipByNorm(grads: readonly Tensor[], max: number): Tensor[]
   /** Gradients with each element within −max … max. */
-  clipByValue(grads: Tensor[], max: number): Tensor[]
+  clipByValue(grads: readonly Tensor[], max: number): Tensor[]
 }

@@ -19,44 +19,44 @@ export type Elements =
   | BigInt64Array | BigUint64Array
 
 /** Nested arrays of one kind. */
-export type Nested = number | boolean | Nested[]
+export type Nested = number | boolean | readonly Nested[]
 
 /** What stands on the right of an operator: a tensor or a number. */
 export type Operand = Tensor | number | boolean
 
 // Made of the table: options.
 /** What a reduction goes over: an axis or several, or options; nothing is all axes. */
-export type Axes = number | number[] | { axis?: number | number[]; keep?: boolean }
+export type Axes = number | readonly number[] | { axis?: number | readonly number[]; keep?: boolean }
 
 /** The axis that a method goes along, or options. */
 export type Axis = number | { axis?: number; keep?: boolean }
 
 /** What a reduction goes over: an axis or several, or options; nothing is all axes. */
-export type Sums = number | number[] | { axis?: number | number[]; keep?: boolean; dtype?: DType }
+export type Sums = number | readonly number[] | { axis?: number | readonly number[]; keep?: boolean; dtype?: DType }
 
 /** What a reduction goes over: an axis or several, or options; nothing is all axes. Unless given: correction 1. */
-export type Spread = number | number[] | { axis?: number | number[]; keep?: boolean; correction?: number }
+export type Spread = number | readonly number[] | { axis?: number | readonly number[]; keep?: boolean; correction?: number }
 
 export interface Conv {
-  stride?: number | number[]
+  stride?: number | readonly number[]
   /** One number; one for each axis; or all befores, then all afters. */
-  padding?: number | number[]
-  dilation?: number | number[]
+  padding?: number | readonly number[]
+  dilation?: number | readonly number[]
   /** 1 unless given. */
   groups?: number
   /** More at the end, of transposes only. */
-  outputPadding?: number | number[]
+  outputPadding?: number | readonly number[]
   /** conv2d only: as much padding as makes the result ⌈size/stride⌉ long; of an odd number the rest after. */
   same?: boolean
 }
 
 export interface Pool {
   /** The size, unless given. */
-  stride?: number | number[]
+  stride?: number | readonly number[]
   /** One number an axis, on both sides; or two: all befores, then all afters; none: 0. */
-  padding?: number | number[]
+  padding?: number | readonly number[]
   /** None: 1. */
-  dilation?: number | number[]
+  dilation?: number | readonly number[]
   /** How many axes; 0: as many as numbers in size, or, of one number, all after the second. 0 unless given. */
   axes?: number
   /** Windows may run over the end, if they begin before it. */
@@ -73,7 +73,7 @@ export interface Loss {
   /** Factor of each class (class losses) or element. */
   weight?: Tensor
   /** Class indices that do not count; none: −100. */
-  ignore?: number | number[]
+  ignore?: number | readonly number[]
   /** Share of the target spread over all classes. 0 unless given. */
   smoothing?: number
   /** Factor of the positive part, of bceWithLogits. */
@@ -134,7 +134,7 @@ export interface Attention {
 
 export interface EmbeddingOptions {
   /** Rows of these numbers get no gradient. */
-  padding?: number | number[]
+  padding?: number | readonly number[]
   /** Longer rows are shortened to it; 0: no limit. 0 unless given. */
   maxNorm?: number
   /** The p of that length; 0: 2. 0 unless given. */
@@ -151,7 +151,7 @@ export interface Resizing {
   /** Widen the filter when shrinking (linear and cubic). */
   antialias?: boolean
   /** New over old size, by axis; 0 or none: the ratio of the sizes. */
-  scales?: number[]
+  scales?: readonly number[]
 }
 
 export interface Sampling {
@@ -219,7 +219,7 @@ export class Tensor {
   requiresGrad(): boolean
   /** Adds the gradient of this tensor, or of its product with a seed, to what gradient() gives of each of these; with none named, of those that
    *  want one and that it was computed from. */
-  backward(ws?: Tensor[] | null, seed?: Tensor): void
+  backward(ws?: readonly Tensor[] | null, seed?: Tensor): void
   /** What backward has collected, or null, as where that was disposed of. */
   gradient(): Tensor | null
   /** Forgets what backward has collected. */
@@ -562,8 +562,8 @@ export class Tensor {
   /** std and mean over the same axes; the mean is computed once. */
   stdMean(axes?: Spread): [Tensor, Tensor]
   /** The p-norm of vectors along axes (none: all): for p = ±Infinity the largest or smallest absolute value, for 0 the number of elements that are not 0. Unless given: p 2. */
-  norm(p?: number, axis?: number | number[], keep?: boolean): Tensor
-  norm(options: { p?: number; axis?: number | number[]; keep?: boolean }): Tensor
+  norm(p?: number, axis?: number | readonly number[], keep?: boolean): Tensor
+  norm(options: { p?: number; axis?: number | readonly number[]; keep?: boolean }): Tensor
   /** argMax is the index, i32, of the largest element along an axis; the first of ties, and of NaNs. Of nothing it is −2³¹, which is the index of no element. Without an axis the elements are flattened. */
   argMax(axis?: Axis): Tensor
   /** argMin is the index, i32, of the smallest element along an axis; the first of ties, and of NaNs. Of nothing it is −2³¹, which is the index of no element. Without an axis the elements are flattened. */
@@ -581,9 +581,9 @@ export class Tensor {
   /** kthValue gives the k-th smallest value of an axis (k from 1) and its index; the axis goes. */
   kthValue(k: number, axis?: Axis): [Tensor, Tensor]
   /** The values below which shares q of an axis lie: for an array of shares as a new first axis. An axis that holds NaN gives NaN, or, with skipNaN, is taken without them. Unless given: axis -1, interpolation linear. */
-  quantile(q: number | number[], options?: { axis?: number; interpolation?: 'linear' | 'lower' | 'higher' | 'nearest' | 'midpoint'; skipNaN?: boolean; keep?: boolean }): Tensor
+  quantile(q: number | readonly number[], options?: { axis?: number; interpolation?: 'linear' | 'lower' | 'higher' | 'nearest' | 'midpoint'; skipNaN?: boolean; keep?: boolean }): Tensor
   /** normalize divides by the p-norm along axes (none: all), or by eps where that is larger. Unless given: p 2, eps 1e-12. */
-  normalize(options?: { p?: number; eps?: number; axis?: number | number[] }): Tensor
+  normalize(options?: { p?: number; eps?: number; axis?: number | readonly number[] }): Tensor
   /** cumSum is the running sum along an axis. Bools and integers of fewer than 32 bits become i32 or u32. Unless given: axis -1. */
   cumSum(axis?: number, dtype?: DType): Tensor
   cumSum(options: { axis?: number; dtype?: DType }): Tensor
@@ -628,17 +628,17 @@ export class Tensor {
   // Shape
 
   /** Gives the elements another shape; one size may be −1 and is found. */
-  reshape(shape: (number | Size)[]): Tensor
+  reshape(shape: readonly (number | Size)[]): Tensor
   /** expand repeats axes of size 1 to the given sizes, which are aligned at the right; −1 keeps a size. */
-  expand(shape: (number | Size)[]): Tensor
+  expand(shape: readonly (number | Size)[]): Tensor
   /** shrinkTo keeps as many indices of each axis, from 0 on; −1 keeps all. */
-  shrinkTo(shape: (number | Size)[]): Tensor
+  shrinkTo(shape: readonly (number | Size)[]): Tensor
   /** padTo puts zeros after each axis, so that it has the given size; −1 leaves it. */
-  padTo(shape: (number | Size)[]): Tensor
+  padTo(shape: readonly (number | Size)[]): Tensor
   /** expandAs is expand to the shape of o. */
   expandAs(y: Tensor): Tensor
   /** permute reorders the axes: axis i of the result is axis order[i] of t. */
-  permute(order: number[]): Tensor
+  permute(order: readonly number[]): Tensor
   /** transpose exchanges two axes. Unless given: a -2, b -1. */
   transpose(a?: number, b?: number): Tensor
   transpose(options: { a?: number; b?: number }): Tensor
@@ -647,34 +647,34 @@ export class Tensor {
   /** moveAxis moves an axis to another place; the others keep their order. */
   moveAxis(from: number, to: number): Tensor
   /** flip reverses axes. */
-  flip(axis?: number | number[]): Tensor
-  flip(options: { axis?: number | number[] }): Tensor
+  flip(axis?: number | readonly number[]): Tensor
+  flip(options: { axis?: number | readonly number[] }): Tensor
   /** squeeze drops the named axes of size 1, or all of size 1; a named axis of another size stays. */
-  squeeze(axis?: number | number[]): Tensor
-  squeeze(options: { axis?: number | number[] }): Tensor
+  squeeze(axis?: number | readonly number[]): Tensor
+  squeeze(options: { axis?: number | readonly number[] }): Tensor
   /** unsqueeze inserts an axis of size 1; −1 appends one. */
   unsqueeze(axis: number): Tensor
   /** flatten merges the axes from…to into one; without arguments all, with one from that on. */
-  flatten(span?: number | number[]): Tensor
-  flatten(options: { span?: number | number[] }): Tensor
+  flatten(span?: number | readonly number[]): Tensor
+  flatten(options: { span?: number | readonly number[] }): Tensor
   /** unflatten splits an axis into several; one size may be −1. */
-  unflatten(axis: number, sizes: (number | Size)[]): Tensor
+  unflatten(axis: number, sizes: readonly (number | Size)[]): Tensor
   /** atLeast gives t at least so many axes (at most 3): of size 1, in front, but behind the second axis. */
   atLeast(rank: number): Tensor
   /** shrink keeps the indices lo[i] … hi[i]−1 of each axis. */
-  shrink(low: number[], high: number[]): Tensor
+  shrink(low: readonly number[], high: readonly number[]): Tensor
   /** Keeps n indices of an axis, from start on; a negative start counts from the end. Both may vary. */
   narrow(axis: number, start: number | Size, n: number | Size): Tensor
   /** Adds elements before and after each axis, of a value or of the tensor itself; negative numbers take away. Short arrays are for the last axes. Unless given: value 0, mode constant. */
-  pad(before: number[], after: number[], value?: number, mode?: 'constant' | 'reflect' | 'replicate' | 'circular'): Tensor
-  pad(before: number[], after: number[], options: { value?: number; mode?: 'constant' | 'reflect' | 'replicate' | 'circular' }): Tensor
+  pad(before: readonly number[], after: readonly number[], value?: number, mode?: 'constant' | 'reflect' | 'replicate' | 'circular'): Tensor
+  pad(before: readonly number[], after: readonly number[], options: { value?: number; mode?: 'constant' | 'reflect' | 'replicate' | 'circular' }): Tensor
   /** roll shifts the elements along axes, those that fall off come in at the other end. Without axes the flattened elements are shifted. */
-  roll(by: number | number[], axis?: number | number[]): Tensor
-  roll(by: number | number[], options: { axis?: number | number[] }): Tensor
+  roll(by: number | readonly number[], axis?: number | readonly number[]): Tensor
+  roll(by: number | readonly number[], options: { axis?: number | readonly number[] }): Tensor
   /** rot90 turns the plane of two axes by k quarters, from the first towards the second. Unless given: k 1, first 0, second 1. */
   rot90(options?: { k?: number; first?: number; second?: number }): Tensor
   /** repeat lays copies of t side by side, so many per axis; further counts make new axes in front. */
-  repeat(counts: number[]): Tensor
+  repeat(counts: readonly number[]): Tensor
   /** Reorders, splits and merges axes as a formula says, in the notation of einops: "b (h w) c -> b c h w" splits the second axis into h and w and moves c. sizes has what cannot be found from the shape: of the axes in one pair of parentheses, all but one. */
   rearrange(formula: string, options?: { sizes?: Record<string, number> }): Tensor
   /** rearrange with axes that stand on the right alone, along which t is repeated: "h w -> h w c" with the size of c, and "h w -> (h 2) (w 2)", which makes a picture twice as large. */
@@ -706,9 +706,9 @@ export class Tensor {
   /** diagMatrix makes matrices in two new axes with the last axis of t on their diagonals, offset columns to the right (or below, when negative). Unless given: offset 0, first -2, second -1. */
   diagMatrix(options?: { offset?: number; first?: number; second?: number }): Tensor
   /** split cuts an axis into parts of the given sizes, which must add up. */
-  split(axis: number, sizes: number[]): Tensor[]
+  split(axis: number, sizes: readonly number[]): Tensor[]
   /** splitAt cuts an axis before the given indices. Negative ones count from the end; parts may be empty. */
-  splitAt(axis: number, indices: number[]): Tensor[]
+  splitAt(axis: number, indices: readonly number[]): Tensor[]
   /** splitEvenly cuts an axis into n parts, the first ones longer by one where it does not divide. */
   splitEvenly(axis: number, n: number): Tensor[]
   /** chunk cuts an axis into at most n parts of one size; the last may be smaller. */
@@ -753,7 +753,7 @@ export class Tensor {
   /** take picks elements by their position in the flattened tensor, negative ones from its end; the result has the shape of index. A position outside is a error when the result is read. */
   take(index: Tensor): Tensor
   /** unravelIndex gives for each axis of a shape the indices of elements that are numbered row-major. */
-  unravelIndex(shape: number[]): Tensor[]
+  unravelIndex(shape: readonly number[]): Tensor[]
   /** scatter is t with the elements of src at the places that index names on the axis; of several for one place the last one stands. src is at least as large as index and may be a number. */
   scatter(axis: number, index: Tensor, source: Operand): Tensor
   /** scatterAdd adds the elements of src to those of t at the places that index names on the axis. */
@@ -769,7 +769,7 @@ export class Tensor {
   /** indexFill sets the parts of an axis that a list of indices names to a number or a tensor without axes. */
   indexFill(axis: number, index: Tensor, value: Operand): Tensor
   /** indexPut writes values where the index tensors of the first axes, broadcast together, point; with add they are added, also several to one place. */
-  indexPut(index: Tensor[], values: Tensor, options?: { add?: boolean }): Tensor
+  indexPut(index: readonly Tensor[], values: Tensor, options?: { add?: boolean }): Tensor
   /** maskedFill is v where the mask is true and t elsewhere; it keeps t's type. */
   maskedFill(mask: Tensor, value: Operand): Tensor
   /** maskedScatter puts the elements of src, in order, into the places of t where the mask is true. src needs as many elements, else there is a error when the result is read. */
@@ -817,7 +817,7 @@ export class Tensor {
   bilinear(y: Tensor, w: Tensor, b?: Tensor | null): Tensor
   bilinear(y: Tensor, w: Tensor, options: { b?: Tensor | null }): Tensor
   /** tensorDot sums the products of t and o over pairs of axes; the other axes of t come first in the result. */
-  tensorDot(w: Tensor, axes: number | number[], others: number | number[]): Tensor
+  tensorDot(w: Tensor, axes: number | readonly number[], others: number | readonly number[]): Tensor
   /** cross is the cross product along an axis of size 3. Unless given: axis -1. */
   cross(w: Tensor, axis?: number): Tensor
   cross(w: Tensor, options: { axis?: number }): Tensor
@@ -862,8 +862,8 @@ export class Tensor {
   /** matrixRank counts the singular values above a tolerance (see pinv). Unless given: atol -1, rtol -1. */
   matrixRank(options?: { atol?: number; rtol?: number }): Tensor
   /** Brings the singular values of matrices near 1 and leaves their singular vectors: after division by the norm, which counts as eps at least, it iterates x ← a·x + (b·xxᵀ + c·(xxᵀ)²)·x. The coefficients are 3.4445, −4.775 and 2.0315 unless given. Unless given: steps 5, eps 1e-7. */
-  newtonSchulz(steps?: number, options?: { coefficients?: number[]; eps?: number }): Tensor
-  newtonSchulz(options: { steps?: number; coefficients?: number[]; eps?: number }): Tensor
+  newtonSchulz(steps?: number, options?: { coefficients?: readonly number[]; eps?: number }): Tensor
+  newtonSchulz(options: { steps?: number; coefficients?: readonly number[]; eps?: number }): Tensor
   /** matrixPower is t·t·…·t, n factors; of the inverse where n is negative, the identity for 0. */
   matrixPower(n: number): Tensor
   /** matrixNorm is a norm of the matrices in two axes, which go. Unless given: kind frobenius, row -2, column -1. */
@@ -897,19 +897,19 @@ export class Tensor {
   /** hfft is the transform of a mirrored (Hermitian) signal, of which complex x holds the first half: a real spectrum of n elements (−1: twice as many as x, less 2). Unless given: n -1, axis -1, norm backward. */
   hfft(options?: { n?: number; axis?: number; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** fftn transforms complex x along several axes (none: all) to the lengths sizes (none: as they are). Unless given: norm backward. */
-  fftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  fftn(options?: { sizes?: number | readonly number[]; axes?: number | readonly number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** ifftn is the inverse of fftn. Unless given: norm backward. */
-  ifftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  ifftn(options?: { sizes?: number | readonly number[]; axes?: number | readonly number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** rfftn is rfft along the last of the axes and fft along the others. Unless given: norm backward. */
-  rfftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  rfftn(options?: { sizes?: number | readonly number[]; axes?: number | readonly number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** irfftn is the inverse of rfftn. Unless given: norm backward. */
-  irfftn(options?: { sizes?: number | number[]; axes?: number | number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+  irfftn(options?: { sizes?: number | readonly number[]; axes?: number | readonly number[]; norm?: 'backward' | 'ortho' | 'forward' }): Tensor
   /** fftShift moves the middle of the axes (none: all) to their front's place: zero frequency to the centre. */
-  fftShift(axis?: number | number[]): Tensor
-  fftShift(options: { axis?: number | number[] }): Tensor
+  fftShift(axis?: number | readonly number[]): Tensor
+  fftShift(options: { axis?: number | readonly number[] }): Tensor
   /** ifftShift is the inverse of fftShift. */
-  ifftShift(axis?: number | number[]): Tensor
-  ifftShift(options: { axis?: number | number[] }): Tensor
+  ifftShift(axis?: number | readonly number[]): Tensor
+  ifftShift(options: { axis?: number | readonly number[] }): Tensor
   /** stft is the Fourier transform of windows of n samples along the last axis of a real signal: [samples] gives [frequencies, windows, 2], the last axis real and imaginary part, [rows, samples] gives that for each row. */
   stft(n: number, options?: Frames): Tensor
   /** istft is the signal of which t[…, frequencies, windows, 2] is the stft with the same options: the inverse transforms of all windows, weighted and added, over the sum of the squares of their weights. */
@@ -924,38 +924,38 @@ export class Tensor {
   convTranspose2d(w: Tensor, b?: Tensor | null, options?: Conv): Tensor
   convTranspose2d(w: Tensor, options: Conv & { b?: Tensor | null }): Tensor
   /** maxPool over the last two axes. */
-  maxPool2d(size: number | number[], options?: Pool): Tensor
+  maxPool2d(size: number | readonly number[], options?: Pool): Tensor
   /** avgPool over the last two axes. */
-  avgPool2d(size: number | number[], options?: Pool): Tensor
+  avgPool2d(size: number | readonly number[], options?: Pool): Tensor
   /** maxPool is the largest element of each window; NaN if there is one. Ties share the gradient. */
-  maxPool(size: number | number[], options?: Pool): Tensor
+  maxPool(size: number | readonly number[], options?: Pool): Tensor
   /** avgPool is the average of each window. Padding counts as zeros, unless ExcludePadding. */
-  avgPool(size: number | number[], options?: Pool): Tensor
+  avgPool(size: number | readonly number[], options?: Pool): Tensor
   /** sumPool is the sum of each window; padding counts as zeros. */
-  sumPool(size: number | number[], options?: Pool): Tensor
+  sumPool(size: number | readonly number[], options?: Pool): Tensor
   /** im2col lays the windows of t[n, c, s…], or of t[c, s…], out as columns: [n, c·window, count]. Without a stride, windows are one apart; p.Axes says how many axes s are (0: all after the second). */
-  im2col(size: number | number[], options?: Pool): Tensor
+  im2col(size: number | readonly number[], options?: Pool): Tensor
   /** lpPool is the norm-p length of each window, (Σ tᵖ)^(1/p); windows that run over the end count as if full. */
-  lpPool(p: number, size: number | number[], options?: Pool): Tensor
+  lpPool(p: number, size: number | readonly number[], options?: Pool): Tensor
   /** maxPoolIndex is maxPool and where in the flattened last axes the maximum stands, i32, of several the first; the gradient goes there. Of a window that has none of t's elements the index is 2³¹ − 1. */
-  maxPoolIndex(size: number | number[], options?: Pool): [Tensor, Tensor]
+  maxPoolIndex(size: number | readonly number[], options?: Pool): [Tensor, Tensor]
   /** maxUnpool puts each element back where maxPoolIndex found it, among zeros. Of the sizes that p could have pooled to t's, the smallest are taken, or those that are given. */
-  maxUnpool(indices: Tensor, size: number | number[], options?: Pool & { sizes?: number | number[] }): Tensor
+  maxUnpool(indices: Tensor, size: number | readonly number[], options?: Pool & { sizes?: number | readonly number[] }): Tensor
   /** fold adds columns [n, c·window, count], as im2col makes them, back into arrays [n, c, sizes…], of the type of a sum. */
-  fold(sizes: number | number[], size: number | number[], options?: Pool): Tensor
+  fold(sizes: number | readonly number[], size: number | readonly number[], options?: Pool): Tensor
   /** adaptiveAvgPool gives the last len(sizes) axes new sizes; each element is the mean of those it covers. */
-  adaptiveAvgPool(sizes: number | number[]): Tensor
+  adaptiveAvgPool(sizes: number | readonly number[]): Tensor
   /** adaptiveMaxPool gives the last len(sizes) axes new sizes; each element is the largest of those it covers. indices (i32) count within these axes. */
-  adaptiveMaxPool(sizes: number | number[]): [Tensor, Tensor]
+  adaptiveMaxPool(sizes: number | readonly number[]): [Tensor, Tensor]
   /** Makes mean 0 and variance 1 over the last axes, which have a shape, or over the axes named; then multiplies by w and adds b, which have the sizes of these axes. Unless given: eps 1e-5. */
-  layerNorm(shape?: number | number[] | null, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | number[] }): Tensor
-  layerNorm(options: { shape?: number | number[] | null; w?: Tensor | null; b?: Tensor | null; eps?: number; axes?: number | number[] }): Tensor
+  layerNorm(shape?: number | readonly number[] | null, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | readonly number[] }): Tensor
+  layerNorm(options: { shape?: number | readonly number[] | null; w?: Tensor | null; b?: Tensor | null; eps?: number; axes?: number | readonly number[] }): Tensor
   /** Divides by the root of the mean square over the last axes, which have a shape, or over the axes named; then multiplies by w, which has the sizes of these axes. Unless given: eps 1e-6. */
-  rmsNorm(shape?: number | number[] | null, w?: Tensor | null, eps?: number, options?: { axes?: number | number[] }): Tensor
-  rmsNorm(options: { shape?: number | number[] | null; w?: Tensor | null; eps?: number; axes?: number | number[] }): Tensor
+  rmsNorm(shape?: number | readonly number[] | null, w?: Tensor | null, eps?: number, options?: { axes?: number | readonly number[] }): Tensor
+  rmsNorm(options: { shape?: number | readonly number[] | null; w?: Tensor | null; eps?: number; axes?: number | readonly number[] }): Tensor
   /** Takes mean and variance, a number for each channel (axis 1), or for each place of the axes named, as given, makes them 0 and 1, then multiplies by w and adds b. Channels that come last are axis −1. Unless given: eps 1e-5. */
-  batchNorm(mean: Tensor, variance: Tensor, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | number[] }): Tensor
-  batchNorm(mean: Tensor, variance: Tensor, options: { w?: Tensor | null; b?: Tensor | null; eps?: number; axes?: number | number[] }): Tensor
+  batchNorm(mean: Tensor, variance: Tensor, w?: Tensor | null, b?: Tensor | null, eps?: number, options?: { axes?: number | readonly number[] }): Tensor
+  batchNorm(mean: Tensor, variance: Tensor, options: { w?: Tensor | null; b?: Tensor | null; eps?: number; axes?: number | readonly number[] }): Tensor
   /** groupNorm makes mean 0 and variance 1 over groups of channels (axis 1) and all axes after, then multiplies by w and adds b, a number a channel (or null). Unless given: eps 1e-5. */
   groupNorm(groups: number, w?: Tensor | null, b?: Tensor | null, eps?: number): Tensor
   groupNorm(groups: number, options: { w?: Tensor | null; b?: Tensor | null; eps?: number }): Tensor
@@ -969,7 +969,7 @@ export class Tensor {
   /** Merges rows of t, a table [n, d], to one row for each bag: ids is [bags, k], or an array cut into bags that begin at offsets. weights, of the shape of ids, multiply the rows. Unless given: mode sum. */
   embeddingBag(ids: Tensor, options?: EmbeddingOptions & { offsets?: Tensor; weights?: Tensor; mode?: 'sum' | 'mean' | 'max' }): Tensor
   /** resize changes the sizes of the last len(sizes) axes by interpolation. */
-  resize(sizes: number | number[], options?: Resizing): Tensor
+  resize(sizes: number | readonly number[], options?: Resizing): Tensor
   /** gridSample reads t, [n, c, …] with two or three more axes, at the positions grid[n, …, k]: k coordinates from −1 to 1, that of the last axis first. The result is [n, c, …] with the grid's sizes. */
   gridSample(grid: Tensor, options?: Sampling): Tensor
 
@@ -1036,8 +1036,8 @@ export class Tensor {
   /** pack4 stores the lower 4 bits of integers, two in a byte: [… 2n] of any integer type gives u8 [… n]. It is the reverse of unpack4 for −8 … 7 and 0 … 15. */
   pack4(): Tensor
   /** The gradients of a scalar, or of its product with a seed, with respect to tensors. */
-  grad(ws: Tensor[], seed?: Tensor): Tensor[]
-  grad(ws: Tensor[], options: { seed?: Tensor }): Tensor[]
+  grad(ws: readonly Tensor[], seed?: Tensor): Tensor[]
+  grad(ws: readonly Tensor[], options: { seed?: Tensor }): Tensor[]
   /** Replaces the elements, in place. */
   assign(value: Operand): this
   /** addAssign adds v to the elements, as assign: v is broadcast, and the sum must have t's type. */
@@ -1067,11 +1067,11 @@ export class Tensor {
   /** Moves the tensor itself to another device: replace by on. */
   moveTo(device: string): this
   /** The tensor on several devices of one kind, ['wasm:0', 'wasm:1']: cut into equal parts along an axis, one a device in their order; whole on each where no axis is named. Operations on it are those on any tensor, and each device computes its part of them. It takes the whole engine: open({ whole: true }). */
-  shard(devices: string[], axis?: number | null): Tensor
-  shard(devices: string[], options: { axis?: number | null }): Tensor
+  shard(devices: readonly string[], axis?: number | null): Tensor
+  shard(devices: readonly string[], options: { axis?: number | null }): Tensor
   /** Shards the tensor itself: replace by shard. */
-  shardTo(devices: string[], axis?: number | null): this
-  shardTo(devices: string[], options: { axis?: number | null }): this
+  shardTo(devices: readonly string[], axis?: number | null): this
+  shardTo(devices: readonly string[], options: { axis?: number | null }): this
   /** shardLike gives t on the devices of o, cut along the same axis or whole like it. Both have the same number of axes where o is cut. */
   shardLike(y: Tensor): Tensor
   // End.
@@ -1222,7 +1222,7 @@ export interface VmapOptions {
   /** The axis of each argument that f is called along, or one for all; null: the argument is the same for all calls. 0 unless given. */
   in?: number | null | (number | null)[]
   /** Where the axis stands in the results. 0 unless given. */
-  out?: number | number[]
+  out?: number | readonly number[]
 }
 
 export interface FunctionOptions {
@@ -1232,7 +1232,7 @@ export interface FunctionOptions {
 
 /** What a kernel that is given as text gives: an array of this shape and type, f32 unless given. */
 export interface UnsafeResult {
-  shape?: number[]
+  shape?: readonly number[]
   dtype?: DType
 }
 
@@ -1282,7 +1282,7 @@ export interface Generator extends Pick<Weft, 'rand' | 'randn' | 'uniform' | 'no
 
 export interface GradOptions {
   /** The places of the arguments to differentiate by: a number, or an array of them. */
-  argnums?: number | number[]
+  argnums?: number | readonly number[]
 }
 
 export interface ImageOptions {
@@ -1336,21 +1336,23 @@ export class Weft {
   /** What searches found so far, as text, to be shipped with a page (OpenOptions.directives). */
   readonly directives: string
 
-  tensor(values: Nested[], shape?: number[], options?: Made): Tensor
+  /** A tensor of numbers or truth values: one, nested arrays of them, or a typed array. It is f32, or bool of nothing but truth values, unless the array or dtype says
+   *  it. Numbers become elements of that type at once: of an integer type they lose what is behind the point, and those that the type does not hold are a RangeError. */
+  tensor(values: readonly Nested[], shape?: readonly number[], options?: Made): Tensor
   tensor(values: Nested | Elements | Uint8ClampedArray, options?: Made): Tensor
-  tensor(values: Elements | Uint8ClampedArray, shape: number[], options?: Made): Tensor
+  tensor(values: Elements | Uint8ClampedArray, shape: readonly number[], options?: Made): Tensor
   /** The bytes of a Blob or a File, which the page itself never holds. */
-  tensor(values: Blob, shape?: number[], options?: Made): Tensor
+  tensor(values: Blob, shape?: readonly number[], options?: Made): Tensor
   /**
    * The bytes at an address: little-endian, row-major, bool one byte. They go from there to the device's memory as they
    * arrive; with an offset only that part is asked for, where the server can. If the device is lost they are fetched
    * again, and have to be the same.
    */
-  fetch(url: string | URL, shape: number[], options?: FetchOptions): Promise<Tensor>
+  fetch(url: string | URL, shape: readonly number[], options?: FetchOptions): Promise<Tensor>
   /** Zeros of a shape. */
-  zeros(shape: number[], options?: Made): Tensor
+  zeros(shape: readonly number[], options?: Made): Tensor
   /** Ones of a shape. */
-  ones(shape: number[], options?: Made): Tensor
+  ones(shape: readonly number[], options?: Made): Tensor
   arange(stop: number | Size): Tensor
   arange(start: number, stop: number, step?: number, options?: Integers): Tensor
 
@@ -1359,9 +1361,9 @@ export class Weft {
   // Making tensors
 
   /** A constant tensor. It takes no memory until it is realized. */
-  full(shape: number[], value: number | boolean, options?: Made): Tensor
+  full(shape: readonly number[], value: number | boolean, options?: Made): Tensor
   /** empty makes a tensor with undefined elements on the default device. */
-  empty(shape: number[], options?: Made): Tensor
+  empty(shape: readonly number[], options?: Made): Tensor
   /** emptyLike is empty with the shape and type of t, on its device. */
   emptyLike(x: Tensor): Tensor
   /** zerosLike is zeros of the shape and type of t, on its device. */
@@ -1382,31 +1384,31 @@ export class Weft {
   /** linspace is Linspace of type d. The second half is counted down from stop, so that it is met. */
   linspace(start: number, stop: number, n: number, options?: Made): Tensor
   /** Uniform in 0 … 1, 1 excluded. */
-  rand(shape: number[], options?: Made): Tensor
+  rand(shape: readonly number[], options?: Made): Tensor
   /** Normal with mean 0 and deviation 1. */
-  randn(shape: number[], options?: Made): Tensor
+  randn(shape: readonly number[], options?: Made): Tensor
   /** Uniform among low … high−1. */
-  randint(shape: number[], low: number, high: number, options?: Integers): Tensor
+  randint(shape: readonly number[], low: number, high: number, options?: Integers): Tensor
   /** Uniform between low and high, high excluded. Unless given: low 0, high 1. */
-  uniform(shape: number[], low?: number, high?: number, options?: Made): Tensor
-  uniform(shape: number[], options: Made & { low?: number; high?: number }): Tensor
+  uniform(shape: readonly number[], low?: number, high?: number, options?: Made): Tensor
+  uniform(shape: readonly number[], options: Made & { low?: number; high?: number }): Tensor
   /** normal is randn of another mean and deviation. Unless given: mean 0, std 1. */
-  normal(shape: number[], mean?: number, std?: number, options?: Made): Tensor
-  normal(shape: number[], options: Made & { mean?: number; std?: number }): Tensor
+  normal(shape: readonly number[], mean?: number, std?: number, options?: Made): Tensor
+  normal(shape: readonly number[], options: Made & { mean?: number; std?: number }): Tensor
   /** scaledUniform is uniform in ±1/√n, n the number of elements. */
-  scaledUniform(shape: number[], options?: Made): Tensor
+  scaledUniform(shape: readonly number[], options?: Made): Tensor
   /** glorotUniform is uniform in ±√(6/(in+out)) for a weight of shape out, in, …. */
-  glorotUniform(shape: number[], options?: Made): Tensor
+  glorotUniform(shape: readonly number[], options?: Made): Tensor
   /** kaimingUniform is uniform for a weight of shape out, in, … before a leaky relu of this slope. Unless given: slope 0. */
-  kaimingUniform(shape: number[], slope?: number, options?: Made): Tensor
-  kaimingUniform(shape: number[], options: Made & { slope?: number }): Tensor
+  kaimingUniform(shape: readonly number[], slope?: number, options?: Made): Tensor
+  kaimingUniform(shape: readonly number[], options: Made & { slope?: number }): Tensor
   /** kaimingNormal is normal for a weight of shape out, in, … before a leaky relu of this slope. Unless given: slope 0. */
-  kaimingNormal(shape: number[], slope?: number, options?: Made): Tensor
-  kaimingNormal(shape: number[], options: Made & { slope?: number }): Tensor
+  kaimingNormal(shape: readonly number[], slope?: number, options?: Made): Tensor
+  kaimingNormal(shape: readonly number[], options: Made & { slope?: number }): Tensor
   /** randPerm is 0 … n−1 in random order, i32. Each place has 64 random bits that it is sorted by, so that hardly two are equal however many there are. */
   randPerm(n: number): Tensor
   /** randomBits is random words of 32 bits, u32. */
-  randomBits(shape: number[]): Tensor
+  randomBits(shape: readonly number[]): Tensor
   /** bartlettWindow is the triangle from 0 to 1 to 0 over n samples. */
   bartlettWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
   /** blackmanWindow is 0.42 − 0.5·cos + 0.08·cos of the double angle over n samples. */
@@ -1424,38 +1426,38 @@ export class Weft {
   /** triangleIndices are the rows and columns (i32, [2, count]) of the lower or upper triangle of a matrix, up to or from the given diagonal. Unless given: diagonal 0. */
   triangleIndices(rows: number, columns: number, options?: { diagonal?: number; lower?: boolean }): Tensor
   /** affineGrid makes the grid that gridSample needs to apply the maps theta, [n, 2, 3] or [n, 3, 4], to arrays of the given sizes [n, c, …]. */
-  affineGrid(theta: Tensor, sizes: number[], options?: { alignCorners?: boolean }): Tensor
+  affineGrid(theta: Tensor, sizes: readonly number[], options?: { alignCorners?: boolean }): Tensor
   /** complex makes a complex array of two parts. */
   complex(re: Tensor, im: Tensor): Tensor
 
   // Joining tensors
 
   /** cat joins tensors along an axis. Their types are promoted; an empty tensor of one axis is left out. Unless given: axis 0. */
-  cat(tensors: Tensor[], axis?: number): Tensor
-  cat(tensors: Tensor[], options: { axis?: number }): Tensor
+  cat(tensors: readonly Tensor[], axis?: number): Tensor
+  cat(tensors: readonly Tensor[], options: { axis?: number }): Tensor
   /** stack joins tensors of one shape along a new axis. Unless given: axis 0. */
-  stack(tensors: Tensor[], axis?: number): Tensor
-  stack(tensors: Tensor[], options: { axis?: number }): Tensor
+  stack(tensors: readonly Tensor[], axis?: number): Tensor
+  stack(tensors: readonly Tensor[], options: { axis?: number }): Tensor
   /** hstack joins along the second axis, or the only one. */
-  hstack(tensors: Tensor[]): Tensor
+  hstack(tensors: readonly Tensor[]): Tensor
   /** vstack joins along the first axis; tensors of one axis are rows. */
-  vstack(tensors: Tensor[]): Tensor
+  vstack(tensors: readonly Tensor[]): Tensor
   /** dstack joins along the third axis. */
-  dstack(tensors: Tensor[]): Tensor
+  dstack(tensors: readonly Tensor[]): Tensor
   /** blockDiag puts matrices along the diagonal of a larger one; a tensor of one axis is a row. */
-  blockDiag(tensors: Tensor[]): Tensor
+  blockDiag(tensors: readonly Tensor[]): Tensor
   /** cartesianProduct of tensors of one axis is a row for each choice of one element of each; of a single tensor it is the tensor. */
-  cartesianProduct(tensors: Tensor[]): Tensor
+  cartesianProduct(tensors: readonly Tensor[]): Tensor
   /** The sum of tensors and numbers, from the first to the last. */
-  uSum(values: Operand[]): Tensor
+  uSum(values: readonly Operand[]): Tensor
   /** The product of tensors and numbers, from the first to the last. */
-  uProd(values: Operand[]): Tensor
+  uProd(values: readonly Operand[]): Tensor
   /** broadcast gives tensors their common shape. */
-  broadcast(tensors: Tensor[]): Tensor[]
+  broadcast(tensors: readonly Tensor[]): Tensor[]
   /** meshgrid spreads tensors of one axis over a grid; the i-th varies along axis i ("ij" order). */
-  meshgrid(tensors: Tensor[]): Tensor[]
+  meshgrid(tensors: readonly Tensor[]): Tensor[]
   /** meshgridXY is meshgrid with the first two axes exchanged, as for points of a picture: the first list runs along axis 1, the second along axis 0, further ones along their own. */
-  meshgridXY(tensors: Tensor[]): Tensor[]
+  meshgridXY(tensors: readonly Tensor[]): Tensor[]
   /** einsum multiplies operands and sums over the letters that do not appear after "->", as in "bij,bjk->bik". Without "->" the letters that appear once remain, in alphabetical order, after the axes of an ellipsis. */
   einsum(formula: string, ...tensors: Tensor[]): Tensor
   /** softmax(q·kᵀ·scale + mask)·v for queries q[…, n, d], keys k[…, m, d] and values v[…, m, e]. A query that a mask lets see no key gives 0. */
@@ -1463,7 +1465,7 @@ export class Weft {
   /** What attention weighs values with: softmax(q·kᵀ·scale + mask)[…, n, m]. */
   attentionWeights(q: Tensor, k: Tensor, options?: Attention): Tensor
   /** Runs layers of recurrent cells over a sequence: gives the outputs of the last layer at all times, the last states and, of LSTM, the last cells. weights are those of each layer and direction: of inputs, of states, their biases unless biases is false, and perhaps a projection. w.nn.lstm holds them. */
-  recurrent(x: Tensor, weights: Tensor[], options?: RecurrentOptions): Tensor[]
+  recurrent(x: Tensor, weights: readonly Tensor[], options?: RecurrentOptions): Tensor[]
   // End.
 
   /** An integer of low … high, bounds included, that captured functions are built with and get when they run. */
@@ -1483,14 +1485,13 @@ export class Weft {
    *  Tensor.grad, through all that was made of a tensor. */
   grad<A extends unknown[]>(f: (...args: A) => Tensor): (...args: A) => A[0]
   grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number }): (...args: A) => any
-  grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: number[] }): (...args: A) => any[]
-  /** The value of f and its gradient. */
+  grad<A extends unknown[]>(f: (...args: A) => Tensor, options: { argnums: readonly number[] }): (...args: A) => any[]
   /** f for each element of an axis of its arguments, in one graph and without a loop: f is called once, with tensors that lack the axis.
    *  Numbers drawn at random in f are the same for all. */
   vmap<A extends unknown[], R extends Tensors>(f: (...args: A) => R, options?: VmapOptions): (...args: A) => R
   /** What f gives, and how that changes while the inputs change along tangents (null: they stay): the Jacobian times a vector, computed forward.
    *  Of what holds no floats the change is null. */
-  jvp<R extends Tensors>(f: (...inputs: Tensor[]) => R, inputs: Tensor[], tangents: (Tensor | null)[]): [R, R]
+  jvp<R extends Tensors>(f: (...inputs: Tensor[]) => R, inputs: readonly Tensor[], tangents: readonly (Tensor | null)[]): [R, R]
   /** What f gives, and a function from gradients of that, in its form (null: 0), to those of the inputs: a vector times the Jacobian. */
   vjp<R extends Tensors>(f: (...inputs: Tensor[]) => R, ...inputs: Tensor[]): [R, (seeds: Tensors | null) => (Tensor | null)[]]
   /** f, of whose results inside nothing is kept for gradients: they are computed again. Values and gradients stay the same. */
@@ -1498,10 +1499,10 @@ export class Weft {
   /** f under a name, which inspections show, and with a gradient of its own where the options state one. */
   function<A extends unknown[], R extends Tensors>(name: string, f: (...args: A) => R, options?: FunctionOptions): (...args: A) => R
   /** One kernel of one's own, a tensor of this shape: body says what one element is. Nothing is fused into it; gradients follow, unless one is stated. */
-  custom(name: string, shape: number[], body: (k: KernelBody) => Tensor, inputs: Tensor[], options?: FunctionOptions): Tensor
+  custom(name: string, shape: readonly number[], body: (k: KernelBody) => Tensor, inputs: readonly Tensor[], options?: FunctionOptions): Tensor
   /** A kernel of one's own as text in WGSL, for WEBGPU. Its arguments and results are whole arrays, row-major; all elements of all results are to be
    *  written. Of foreign text nothing is proved: custom writes kernels for all devices. */
-  customUnsafe(name: string, results: UnsafeResult[], inputs: Tensor[], options: UnsafeOptions): Tensor[]
+  customUnsafe(name: string, results: readonly UnsafeResult[], inputs: readonly Tensor[], options: UnsafeOptions): Tensor[]
   /** A generator of random numbers with a seed of its own, an integer from 0 to 2³² − 1. */
   generator(seed: number): Generator
   /** What f gives and its gradient, as of grad, from one pass. */
@@ -1527,9 +1528,9 @@ export class Weft {
   /** The captured function of a file of Captured.save. */
   loadCaptured(from: ModelFile, options?: SavedOptions): Promise<Captured<any>>
   /** Reads a model in the ONNX format; files with data of its weights follow it in a list. The engine that knows such models, models.wasm, is loaded at the first call. */
-  onnx(source: ModelFile | ModelFile[], options?: ModelOptions): Promise<OnnxModel>
+  onnx(source: ModelFile | readonly ModelFile[], options?: ModelOptions): Promise<OnnxModel>
   /** Reads a language model: a .gguf file; config.json, .safetensors and tokenizer.json; or a .bin of llama2.c and its tokenizer.bin. */
-  llm(source: ModelFile | ModelFile[], options?: LanguageOptions): Promise<LanguageModel>
+  llm(source: ModelFile | readonly ModelFile[], options?: LanguageOptions): Promise<LanguageModel>
   /** What the browser keeps of models that were read with cache: bytes in all, and each file; whole says that none of it is still to come. */
   kept(): Promise<{ bytes: number; files: { address: string; bytes: number; whole: boolean }[] }>
   /** Gives the storage back that the file of an address takes, or that all of them do. */
@@ -1593,7 +1594,7 @@ export interface OnnxModel {
   readonly producer: string
   /** Computes outputs, all unless they are named: tensors, or lists of texts. Those that read names come as typed arrays of their elements with
    *  the answer, which saves the way that data() of a tensor takes. An input is a tensor, nested arrays, a typed array of the input's shape, or {data, shape}. */
-  run(feeds: Record<string, Tensor | unknown>, options?: { outputs?: string[]; read?: string[] }): Promise<Record<string, any>>
+  run(feeds: Record<string, Tensor | unknown>, options?: { outputs?: readonly string[]; read?: readonly string[] }): Promise<Record<string, any>>
   /** Forgets the model. */
   close(): void
 }
@@ -1616,7 +1617,7 @@ export interface GenerateOptions {
   repetition?: number
   seed?: number
   /** Texts that end the answer, and are not given. */
-  stop?: string | string[]
+  stop?: string | readonly string[]
   /** A JSON Schema: the text is JSON that it allows, unless tokens end it before. {type: 'object'} is any object. */
   schema?: object | boolean
   /** A grammar in GBNF, llama.cpp's notation, in place of a schema: the text is one of its texts. */
@@ -1651,9 +1652,9 @@ export interface LanguageModel {
   /** Whether the model came with a template for conversations. */
   readonly talks: boolean
   /** The text that follows a prompt, or that answers messages, in pieces as they are made. */
-  generate(prompt: string | Message[], options?: GenerateOptions): AsyncGenerator<string, void, void>
+  generate(prompt: string | readonly Message[], options?: GenerateOptions): AsyncGenerator<string, void, void>
   /** The tokens, with the top likeliest (at most 50) at each. */
-  tokens(prompt: string | Message[], options?: GenerateOptions & { top?: number }): AsyncGenerator<MadeToken, void, void>
+  tokens(prompt: string | readonly Message[], options?: GenerateOptions & { top?: number }): AsyncGenerator<MadeToken, void, void>
   encode(text: string): Promise<number[]>
   decode(tokens: Iterable<number>): Promise<string>
   /** Forgets the model. */

@@ -62,7 +62,11 @@ const kernel = w.custom('twice', [2], (k) => k.load(0, k.at(0), 1).mul(k.range(1
 const generator = w.generator(5)
 const noise = [generator.rand([2], { dtype: 'f16' }), generator.dropout(x, 0.1), generator.multinomial(x, 2, { replace: true })]
 const size: number = x.shape[0]
-console.log(perRow, value, tangent, twice, gradients, again, hard, kernel, noise, size)
+const fixed = [2, 3] as const, rows: ReadonlyArray<readonly number[]> = [[1, 2]]
+const frozen = [w.tensor(rows, fixed), w.zeros(fixed), x.reshape(fixed).sum(fixed), w.cat([x, y] as const), x.conv2d(x, null, { stride: fixed })]
+w.nn.layerNorm(fixed)
+x.sum().backward([x] as const)
+console.log(frozen, perRow, value, tangent, twice, gradients, again, hard, kernel, noise, size)
 
 // @ts-expect-error: shapes are read
 x.shape = [1]
