@@ -119,6 +119,8 @@ func TestWorkerThatDoesNotStart(t *testing.T) {
 		{"no worker", "", missing, missing, missing + "/worker.js cannot be loaded: 404 Not Found; where a bundler left it behind, copy worker.js"},
 		{"a page instead", "", single, single, single + "/worker.js is no script, but text/html; where a bundler left it behind"},
 		{"no module", "", empty, empty, empty + "/weft.wasm cannot be loaded: 404 Not Found; weft.wasm belongs where worker.js lies"},
+		{"no compiling", "default-src 'none'; script-src 'unsafe-inline' " + from + "; worker-src blob:; connect-src " + from, "", from, from + "/weft.wasm is there, but the page may not run it: if the page has a content security policy, let that say " + policy.Elsewhere(from)},
+		{"no fetching", "default-src 'none'; worker-src blob:; script-src " + from + " 'wasm-unsafe-eval'", "", from, "cannot be reached: Failed to fetch; if the page has a content security policy, let that say " + policy.Elsewhere(from)},
 		{"no policy of that name", "require-trusted-types-for 'script'; trusted-types mine", "", from, "let it say trusted-types weft"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,13 +22,15 @@ async function told(response, name, progress) {
 
 /** The module of a name at an address, compiled. progress hears of {loaded, total}, in bytes. */
 export async function load(address, name, progress) {
-  const response = await reach(address)
-  const type = response.headers.get('content-type') ?? ''
-  if (!response.ok || type.startsWith('text/html')) {
-    const why = response.ok ? `is no module, but ${type}` : `cannot be loaded: ${response.status} ${response.statusText}`.trim()
-    throw new Error(`${address} ${why}; ${name} belongs where worker.js lies: copy it there, or name the folder that has both: open({ folder: '/weft/' })`)
+  let response
+  try {
+    response = await reach(address)
+    const type = response.headers.get('content-type') ?? ''
+    if (!response.ok || type.startsWith('text/html')) throw null
+    if (progress) told(response, name, progress).catch(() => {}) // what fails is told below
+    if (type.split(';')[0].trim() === 'application/wasm') return await WebAssembly.compileStreaming(response)
+    return await WebAssembly.compile(await response.arrayBuffer()) // hosts that do not know what it is
+  } catch (e) {
+    throw new Error((await import('./explain.js')).unloaded(address, name, response, e))
   }
-  if (progress) told(response, name, progress).catch(() => {}) // what fails is told below
-  if (type.split(';')[0].trim() === 'application/wasm') return WebAssembly.compileStreaming(response)
-  return WebAssembly.compile(await response.arrayBuffer()) // hosts that do not know what it is
 }
