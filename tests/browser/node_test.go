@@ -306,3 +306,25 @@ func TestFractionsOfARange(t *testing.T) {
 	assert.Equal(t, []string{"f32", "f32", "f32", "f32", "i32", "i32", "f64", "f16"}, got.Types)
 	assert.Equal(t, [][]float64{{0, 0.25, 0.5, 0.75}, {0.5, 1.5, 2.5}, {0, 1, 2}, {0, 0.5}, {0, 1, 2, 3}, {1, 4}, {0, 1, 2}, {0, 0.5, 1}}, got.Lists)
 }
+
+// What jsdom and others give a program of Node, as test runners have them do, its workers have not.
+func TestNodeWithAPagesNames(t *testing.T) {
+	var got []float64
+	inNode(t, `
+		globalThis.XMLHttpRequest = class {}
+		const w = await weft.open({ device: 'wasm' })
+		return w.tensor([3, 1, 2]).sort()[0].cumSum().flip(0).list()`, &got)
+	assert.Equal(t, []float64{6, 3, 1}, got)
+}
+
+// More elements than kernels count are refused, also where an array or a file says how many there are.
+func TestTooManyElements(t *testing.T) {
+	var got struct{ Told, Blob, Other string }
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		class Huge extends Blob { get size() { return 2 ** 31 } }
+		return { told: await told(() => w.tensor(new Uint8Array(2 ** 31))), blob: await told(() => w.tensor(new Huge([]))), other: await told(() => w.ones([2]).sum().item().then(String)) }`, &got)
+	assert.Equal(t, "RangeError: tensor: 2147483648 elements; a tensor in a page has at most 2147483647", got.Told)
+	assert.Equal(t, got.Told, got.Blob)
+	assert.Equal(t, "2", got.Other)
+}

@@ -49,7 +49,7 @@ export const several = {
   recurrent: (x, weights, options) => (options?.kind ?? 'lstm') === 'lstm' ? 3 : 2,
 }
 
-const most = 2 ** 31 - 1 // of elements: kernels count them in 32 bits
+export const most = 2 ** 31 - 1 // of elements: kernels count them in 32 bits
 const dtypes = ['bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'f8e4m3', 'f8e5m2', 'f16', 'bf16', 'f32', 'f64']
 
 let Tensor // the classes, which guard tells

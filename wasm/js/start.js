@@ -12,6 +12,9 @@ export async function prepare() {
   node = (await import('./node.js')).node()
 }
 
+/** Whether the workers are those of Node, which cannot wait for a file, whatever the page has. */
+export const isNode = () => !!node
+
 /** fetch, which in Node reads files as well. */
 export async function reach(address, init) {
   await prepare()

@@ -13,14 +13,14 @@ import { product } from './axes.js'
 import { PageBox } from './box.js'
 import { Generator, checkpoint, custom, customUnsafe, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
 import { Guest } from './guest.js'
-import { checkOpen, describe, guard, methods, several, stackFrom, written } from './methods.js'
+import { checkOpen, describe, guard, methods, most, several, stackFrom, written } from './methods.js'
 import { infer } from './infer.js'
 import { lend } from './lent.js'
 import { isThere, load } from './module.js'
 import { nn } from './nn.js'
 import { optim } from './optim.js'
 import { formed, shown } from './shown.js'
-import { prepare, startWorker } from './start.js'
+import { isNode, prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
 import { filled } from './tree.js'
@@ -348,7 +348,7 @@ export class Weft {
     const address = addressOf(rest, folder)
     const parts = [load(addressOf(module, folder), module, onprogress)]
     // A worker that can wait for a file loads the rest when it is needed, unless it was the last time.
-    if (module === lean && isThere(rest) && (!globalThis.XMLHttpRequest || kept('weft.rest'))) parts.push(load(address, rest))
+    if (module === lean && isThere(rest) && (isNode() || !globalThis.XMLHttpRequest || kept('weft.rest'))) parts.push(load(address, rest))
     Promise.all(parts).then(([engine, rest]) => this.#worker.postMessage({ engine, rest, address, box: this.#box?.buffer }), (e) => this.#die(e.message))
   }
 
@@ -641,6 +641,7 @@ export class Weft {
         }
       }
     }
+    if (n > most) throw new RangeError(`tensor: ${n} elements; a tensor in a page has at most ${most}`)
     shape ??= [n]
     const takes = shape.reduce((n, size) => n * size, 1)
     if (takes !== n) throw new RangeError(`tensor: ${n} elements do not fill the shape ${written(shape)}, which takes ${takes}`)
