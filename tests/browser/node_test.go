@@ -328,3 +328,33 @@ func TestTooManyElements(t *testing.T) {
 	assert.Equal(t, got.Told, got.Blob)
 	assert.Equal(t, "2", got.Other)
 }
+
+// Arrays of another realm, as programs have them in test runners and of frames, are arrays; and what somebody gave all objects is no option.
+func TestOtherRealms(t *testing.T) {
+	var got struct {
+		Typed, Big, Clamped, Blob, Loaded []float64
+		Types                             []string
+		Linear                            string
+	}
+	inNode(t, `
+		Object.prototype.everywhere = 1
+		const vm = await import('node:vm')
+		const foreign = vm.runInNewContext('({ f: new Float32Array([1, 2, 3]), big: new BigInt64Array([4n, 5n]), c: new Uint8ClampedArray([300]), bytes: new Uint8Array(8) })')
+		const other = Object.setPrototypeOf(new Blob([new Uint8Array([7])]), { get [Symbol.toStringTag]() { return 'Blob' }, __proto__: Object.create(null, Object.getOwnPropertyDescriptors(Blob.prototype)) })
+		const w = await weft.open({ device: 'wasm' })
+		const all = [w.tensor(foreign.f), w.tensor(foreign.big), w.tensor(foreign.c), w.tensor(other)]
+		const file = await w.save({ x: w.ones([2]) })
+		const bytes = vm.runInNewContext('(list) => new Uint8Array(list).buffer')([...new Uint8Array(await file.arrayBuffer())])
+		const out = { types: all.map((x) => x.dtype), linear: await told(() => w.nn.linear(2, 1) && w.optim.adam(w.nn.linear(2, 1), { rate: 1 }).then(() => 'made')) }
+		;[out.typed, out.big, out.clamped, out.blob] = (await Promise.all(all.map((x) => x.list()))).map((l) => l.map(Number))
+		out.loaded = await (await w.load(bytes)).x.list()
+		delete Object.prototype.everywhere
+		return out`, &got)
+	assert.Equal(t, []string{"f32", "i64", "u8", "u8"}, got.Types)
+	assert.Equal(t, []float64{1, 2, 3}, got.Typed)
+	assert.Equal(t, []float64{4, 5}, got.Big)
+	assert.Equal(t, []float64{255}, got.Clamped)
+	assert.Equal(t, []float64{7}, got.Blob)
+	assert.Equal(t, []float64{1, 1}, got.Loaded)
+	assert.Equal(t, "made", got.Linear)
+}

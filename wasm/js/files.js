@@ -2,7 +2,7 @@
 
 import { reach } from './start.js'
 import { leaves, nameOf } from './tree.js'
-import { Elements, isNarrow } from './wire.js'
+import { Elements, isBlob, isNarrow, tagOf } from './wire.js'
 
 // Names of element types in files, and how large they are.
 const types = {
@@ -55,12 +55,12 @@ export function until({ ending }, signal, as) {
 export async function blobOf(w, from, signal, as) {
   let address
   signal = until(w, signal, as)
-  if (typeof from === 'string' || from instanceof URL) from = await reach(address = from, { signal })
-  if (from instanceof Response) {
+  if (typeof from === 'string' || tagOf(from) === 'URL') from = await reach(address = from, { signal })
+  if (tagOf(from) === 'Response') {
     if (!from.ok) throw new Error(`${as}: ${address ?? from.url} cannot be loaded: ${from.status} ${from.statusText}`)
     return new Response(from.body?.pipeThrough(new TransformStream(), { signal })).blob() // which has no signal of its own
   }
-  return from instanceof Blob ? from : new Blob([from])
+  return isBlob(from) ? from : new Blob([from])
 }
 
 // The header of a file, checked: nothing in it is believed.

@@ -10,6 +10,7 @@
 
 import { layers } from './layers.js'
 import { table } from './table.js'
+import { isBlob, tagOf } from './wire.js'
 
 /** The rows by class and method: {gives, name, params}; those of Options give the fields of an object, those of Words a list. */
 export const methods = {}
@@ -238,22 +239,22 @@ const kinds = {
   operands(name, v) { this.array(name, v, 'tensors and numbers', (name, v) => kinds.operand.call(this, name, v)) },
   named(name, v) {
     if (!plain(v)) this.refuse(name, v, 'an object of sizes by the names of axes')
-    for (const axis in v) this.integer(`${name}.${axis}`, v[axis], 0)
+    for (const axis of Object.keys(v)) this.integer(`${name}.${axis}`, v[axis], 0)
   },
   function(name, v) { if (typeof v !== 'function') this.refuse(name, v, 'a function') },
   image(name, v) { if (typeof v !== 'object' || v === null || v instanceof Tensor) this.refuse(name, v, 'a picture: ImageData, an ImageBitmap, a canvas, an HTMLImageElement, a VideoFrame or a Blob') },
   model(name, v) { if (typeof v !== 'object' || v === null) this.refuse(name, v, 'a model: an object or an array of tensors and layers') },
   functions(name, v) { if (!plain(v)) this.refuse(name, v, 'an object of captured functions by their names') },
   file(name, v) {
-    const holds = typeof v === 'string' || ['URL', 'Blob', 'Response', 'ArrayBuffer'].some((c) => v instanceof globalThis[c]) || ArrayBuffer.isView(v)
+    const holds = typeof v === 'string' || isBlob(v) || /^(URL|Response|ArrayBuffer)$/.test(tagOf(v)) || ArrayBuffer.isView(v)
     if (!holds) this.refuse(name, v, 'an address, a File, a Blob, a Response or an ArrayBuffer')
   },
   files(name, v) {
     if (!Array.isArray(v)) return kinds.file.call(this, name, v)
     v.forEach((one, i) => kinds.file.call(this, `${name}[${i}]`, one))
   },
-  url(name, v) { if (!(typeof v === 'string' || v instanceof URL) || !URL.canParse(v, globalThis.location?.href ?? 'file:///')) this.refuse(name, v, 'an address: a string or a URL') },
-  signal(name, v) { if (!(v instanceof AbortSignal)) this.refuse(name, v, 'an AbortSignal') },
+  url(name, v) { if (!(typeof v === 'string' || tagOf(v) === 'URL') || !URL.canParse(v, globalThis.location?.href ?? 'file:///')) this.refuse(name, v, 'an address: a string or a URL') },
+  signal(name, v) { if (tagOf(v) !== 'AbortSignal') this.refuse(name, v, 'an AbortSignal') },
   targets(name, v) {
     this.array(name, v, 'wgsl, c, wasm and here', (name, v) => { if (!['wgsl', 'c', 'wasm', 'here'].includes(v)) this.refuse(name, v, 'wgsl, c, wasm or here') })
   },
@@ -289,7 +290,7 @@ export function guard(classes) {
   Tensor = classes.Tensor
   Size = classes.Size
   const things = { Tensor: 'tensor', Size: 'size', Captured: 'captured function' }
-  for (const kind in classes) {
+  for (const kind of Object.keys(classes)) {
     const { prototype } = classes[kind]
     for (const [name, row] of Object.entries(methods[kind])) {
       const inner = prototype[name]

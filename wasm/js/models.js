@@ -4,7 +4,7 @@
 import { hashOf, Loading, verified } from './kept.js'
 import { until } from './files.js'
 import { isTensor } from './tree.js'
-import { isNarrow } from './wire.js'
+import { isBlob, isNarrow, tagOf } from './wire.js'
 
 export { clearKept, kept } from './kept.js'
 
@@ -18,11 +18,11 @@ async function fileOf(from, options, as) {
     return [name, await new Loading(address, { ...options, as, name, first, want: hashOf(name, options, as) }).bytes()]
   }
   const named = async (name, bytes) => [name, await verified(await bytes, name, hashOf(name, options, as), as)]
-  if (typeof from === 'string' || from instanceof URL) return load(from)
+  if (typeof from === 'string' || tagOf(from) === 'URL') return load(from)
   if (options.cache) throw new TypeError(`${as}: what is kept comes from an address; leave out cache for other sources`)
-  if (from instanceof Response) return load(from.url, from)
-  if (from instanceof Blob) return named(nameOf(from), from.arrayBuffer().then((b) => new Uint8Array(b)))
-  if (from instanceof ArrayBuffer) return named('model', new Uint8Array(from))
+  if (tagOf(from) === 'Response') return load(from.url, from)
+  if (isBlob(from)) return named(nameOf(from), from.arrayBuffer().then((b) => new Uint8Array(b)))
+  if (tagOf(from) === 'ArrayBuffer') return named('model', new Uint8Array(from))
   if (ArrayBuffer.isView(from)) return named('model', new Uint8Array(from.buffer, from.byteOffset, from.byteLength))
   throw new TypeError(`${as}: a model comes from an address, a File, a Blob, a Response or bytes, not ${typeof from}`)
 }

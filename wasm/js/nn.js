@@ -237,7 +237,7 @@ const layers = {
 /** w.nn: what makes layers, and what is in a model. */
 export function nn(w) {
   const make = {}
-  for (const name in layers) {
+  for (const name of Object.keys(layers)) {
     const [Layer, ...first] = layers[name]
     make[name] = (...args) => {
       new Call(name, w).check(methods.NN[name], args)

@@ -286,7 +286,7 @@ function right(name, key, v) {
 
 /** Makes the optimiser of a name for a model. */
 export async function make(w, name, model, { rate, ...options } = {}) {
-  for (const key in options) {
+  for (const key of Object.keys(options)) {
     if (!known[name].split(' ').includes(key)) throw new TypeError(`${name}: there is no option "${key}"; there are rate, ${known[name].replaceAll(' ', ', ')}`)
     if (options[key] !== undefined) right(name, key, options[key])
   }

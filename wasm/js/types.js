@@ -1,7 +1,7 @@
 // Rules of element types: what type the results of a method have, by the names that methods.txt gives the rules. They take a call of infer.js.
 
 import { sizes } from './axes.js'
-import { typeOf } from './wire.js'
+import { isBlob, typeOf } from './wire.js'
 
 const isFloat = (d) => /f/.test(d)
 const bits = (d) => +/\d+/.exec(d)[0]
@@ -87,7 +87,7 @@ export const types = {
     return c.o.values.toSpliced(at, 1).reduce(meets, first.w ? first.form.dtype : natural(first))
   },
   floats: (c) => c.operands.map((t) => floating(t.form.dtype)).reduce(promote),
-  elements: ({ o: { values } }) => values.array ? values.type : values instanceof Blob ? 'u8' : typeOf(values),
+  elements: ({ o: { values } }) => values.array ? values.type : isBlob(values) ? 'u8' : typeOf(values),
   first: (c) => tensors(c),
   each: (c) => c.o.tensors.map((t) => t.form.dtype),
   ws: (c) => c.o.ws.map((t) => t.form.dtype),

@@ -24,7 +24,7 @@ import { isNode, prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
 import { filled } from './tree.js'
-import { Elements, Writer, arrayOf, isBitmap, read, typeOf } from './wire.js'
+import { Elements, Writer, arrayOf, isBitmap, isBlob, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
 export class Tensor {
@@ -624,7 +624,7 @@ export class Weft {
     }
     let elements = values
     let n = values.size
-    if (!(values instanceof Blob)) {
+    if (!isBlob(values)) {
       if (!ArrayBuffer.isView(values)) {
         const nested = flatten(values, options?.dtype)
         elements = nested.elements

@@ -18,12 +18,17 @@ export const arrayOf = (type) => types[type] ?? Float32Array
 /** Whether elements of a type, which no array has, travel as float32. */
 export const isNarrow = (type) => !types[type]
 
+/** The name of a thing's class. It tells also of what comes from another window, or from a program's own realm, as with test runners, where instanceof does not. */
+export const tagOf = (v) => v?.[Symbol.toStringTag]
+
+const byTag = { Uint8ClampedArray: 'u8' }
+for (const [name, type] of Object.entries(types)) byTag[type.name] ??= name
+
 /** The engine's name of a typed array's elements, or undefined. */
-export function typeOf(array) {
-  if (array instanceof Uint8ClampedArray) return 'u8'
-  for (const name in types) if (array instanceof types[name]) return name
-  return undefined
-}
+export const typeOf = (array) => byTag[tagOf(array)]
+
+/** Whether v is a Blob. */
+export const isBlob = (v) => /^(Blob|File)$/.test(tagOf(v))
 
 /** Whether v is a picture that goes to the worker as a whole. */
 export const isBitmap = (v) => typeof ImageBitmap === 'function' && v instanceof ImageBitmap
@@ -167,8 +172,8 @@ export class Writer {
       return
     }
     const array = v[typed] ? v.array : v
-    const type = v[typed] ? v.type : v instanceof Blob ? 'u8' : typeOf(v)
-    const apart = array instanceof Blob ? array.size : isBitmap(array) ? 4 * array.width * array.height : -1
+    const type = v[typed] ? v.type : isBlob(v) ? 'u8' : typeOf(v)
+    const apart = isBlob(array) ? array.size : isBitmap(array) ? 4 * array.width * array.height : -1
     if (apart >= 0) { // the worker gets at its bytes
       this.#byte(7)
       this.#raw(encoded(type))
