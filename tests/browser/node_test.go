@@ -358,3 +358,36 @@ func TestOtherRealms(t *testing.T) {
 	assert.Equal(t, []float64{1, 1}, got.Loaded)
 	assert.Equal(t, "made", got.Linear)
 }
+
+// What an ONNX model is fed becomes elements of the type that it reads at once, as it is when run is called; what is nothing is refused by name.
+func TestFeedsOfOnnxModels(t *testing.T) {
+	var got struct {
+		I64, Wrong          []string
+		F64, Typed, Crossed []float64
+	}
+	inNode(t, `
+		const varint = (n) => n < 128 ? [n] : [n & 127 | 128, ...varint(n >> 7)]
+		const field = (f, v) => typeof v === 'number' ? [f << 3, ...varint(v)] : (v = typeof v === 'string' ? [...new TextEncoder().encode(v)] : v, [f << 3 | 2, ...varint(v.length), ...v])
+		const port = (name, type) => [...field(1, name), ...field(2, field(1, [...field(1, type), ...field(2, field(1, field(2, 'n')))]))]
+		const same = (type) => new Uint8Array([...field(1, 8), ...field(7, [...field(1, [...field(1, 'x'), ...field(2, 'y'), ...field(4, 'Identity')]), ...field(2, 'g'), ...field(11, port('x', type)), ...field(12, port('y', type))]),
+			...field(8, [...field(1, ''), ...field(2, 17)])])
+		const w = await weft.open({ device: 'wasm', models: true }), far = await weft.open({ device: 'wasm' })
+		const of = async (type) => { const m = await w.onnx(same(type)); return async (x) => [...await (await m.run({ x })).y.data()] }
+		const f32 = await of(1), i64 = await of(7), f64 = await of(11)
+		const t = w.tensor([1, 2]), u = far.tensor([3, 4])
+		const typed = f32(t), crossed = f32(u)
+		t.dispose()
+		u.assign(far.zeros([2]))
+		return {
+			i64: (await i64([1, 16777217, 9007199254740991])).map(String), f64: await f64([0.1]), typed: await typed, crossed: await crossed,
+			wrong: [await told(() => f32(null)), await told(() => f32(undefined))],
+		}`, &got)
+	assert.Equal(t, []string{"1", "16777217", "9007199254740991"}, got.I64)
+	assert.Equal(t, []float64{0.1}, got.F64)
+	assert.Equal(t, []float64{1, 2}, got.Typed)
+	assert.Equal(t, []float64{3, 4}, got.Crossed)
+	assert.Equal(t, []string{
+		"TypeError: run: the input x is null; it must be a tensor, or numbers: nested arrays or a typed array",
+		"TypeError: run: the input x is undefined; it must be a tensor, or numbers: nested arrays or a typed array",
+	}, got.Wrong)
+}

@@ -1103,8 +1103,9 @@ export class Size {
 export class Captured<R extends Tensors | void> {
   private constructor()
   /**
-   * Has the function run with these inputs. It resolves while a few runs may be under way still: reading an output waits for
-   * it. A run that fails is told by its outputs, or by the next call.
+   * Has the function run with these inputs as they are now: they may be assigned or disposed of right after the call, and runs keep the order in which they are called. It
+   * resolves while a few runs may be under way still: reading an output waits for it. Inputs of other shapes or types than those of the first run are refused; a run that fails
+   * otherwise is told by its outputs, or by the next call.
    */
   run(...inputs: (Tensor | Size)[]): Promise<R>
   /**
