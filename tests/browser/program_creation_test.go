@@ -57,7 +57,11 @@ var making = []method{
 			start, stop = 0, start
 		}
 		step = a.number(1)
-		d := ofType(a, dtype.I32)
+		d := dtype.I32
+		if start != math.Trunc(start) || stop != math.Trunc(stop) || step != math.Trunc(step) {
+			d = dtype.F32
+		}
+		d = ofType(a, d)
 		if step == 0 {
 			refuse("a step of 0")
 		}

@@ -35,6 +35,7 @@ export class Tensor {
     this.w = w
     this.ref = ref
     this.gone = undefined // why it is of no use any more
+    this.weighs = undefined // see #weigh
   }
 
   get form() { return this.#form }
@@ -435,19 +436,22 @@ export class Weft {
   own(form, ref = this.number()) {
     const t = new Tensor(this, ref, form)
     this.#gone.register(t, t.ref, t)
-    this.#weigh(t)
     return t
   }
 
   #light = 0 // elements of tensors that weigh nothing
 
-  // The page's collector comes by what it knows to be held, and a tensor's elements are in the worker. So some tensors get an array that nobody writes to, which takes
-  // addresses and no memory: a byte for each element of the tensor and of those before it is enough.
-  #weigh(t) {
-    if (!isOpen(t)) this.#light += product(t.form.shape)
-    if (this.#light < 1 << 20) return
-    try { t.weighs = new ArrayBuffer(this.#light) } catch { /* there are few addresses */ }
-    this.#light = 0
+  // The page's collector comes by what it knows to be held, and a tensor's elements are in the worker. So of those that have memory there some get an array that nobody
+  // writes to, which takes addresses and no memory: a byte for each element of the tensor and of those before it is enough.
+  #weigh(list) {
+    for (const t of list) {
+      if (!Array.isArray(t?.form?.shape) || t.weighs !== undefined) continue
+      t.weighs = null
+      this.#light += product(t.form.shape)
+      if (this.#light < 1 << 20) continue
+      try { t.weighs = new ArrayBuffer(this.#light) } catch { /* there are few addresses */ }
+      this.#light = 0
+    }
   }
 
   // Goes along with the next request; alone, where none follows soon.
@@ -488,6 +492,7 @@ export class Weft {
     const below = name === 'replace' ? args[1].below : outs || name === 'detach' ? null : wanting(args)
     if (this.#list) outs ??= forms.map((form) => this.#within(new Tensor(this, this.number(), form)))
     outs ??= forms.map((form) => this.own(form))
+    if (name === 'tensor') this.#weigh(outs)
     for (const t of outs) t.leaf ? name !== 'own' && t.anew(below) : below && (t.below = below)
     const request = this.#request(name, outs, args)
     if (this.#list) this.#list.push(request)
@@ -534,6 +539,7 @@ export class Weft {
   }
 
   #ask(name, args, outs, more) {
+    if (/^(data|fetch|realize|run)$/.test(name)) this.#weigh([...args, ...outs].flat())
     return new Promise((resolve, reject) => {
       this.#write(this.#request(name, outs, args))
       this.#calls.set(this.#numbers, { resolve, reject, ...more })
