@@ -335,6 +335,7 @@ func TestOtherRealms(t *testing.T) {
 		Typed, Big, Clamped, Blob, Loaded []float64
 		Types                             []string
 		Linear                            string
+		Shape                             []float64
 	}
 	inNode(t, `
 		Object.prototype.everywhere = 1
@@ -348,6 +349,8 @@ func TestOtherRealms(t *testing.T) {
 		const out = { types: all.map((x) => x.dtype), linear: await told(() => w.nn.linear(2, 1) && w.optim.adam(w.nn.linear(2, 1), { rate: 1 }).then(() => 'made')) }
 		;[out.typed, out.big, out.clamped, out.blob] = (await Promise.all(all.map((x) => x.list()))).map((l) => l.map(Number))
 		out.loaded = await (await w.load(bytes)).x.list()
+		const axis = vm.runInNewContext('({ axis: 1 })')
+		out.shape = w.ones([2, 3]).sum(axis).shape
 		delete Object.prototype.everywhere
 		return out`, &got)
 	assert.Equal(t, []string{"f32", "i64", "u8", "u8"}, got.Types)
@@ -357,6 +360,7 @@ func TestOtherRealms(t *testing.T) {
 	assert.Equal(t, []float64{7}, got.Blob)
 	assert.Equal(t, []float64{1, 1}, got.Loaded)
 	assert.Equal(t, "made", got.Linear)
+	assert.Equal(t, []float64{2}, got.Shape)
 }
 
 // What an ONNX model is fed becomes elements of the type that it reads at once, as it is when run is called; what is nothing is refused by name.

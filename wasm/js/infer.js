@@ -5,6 +5,7 @@
 import { Unknown, list, product, shapeOf } from './axes.js'
 import { methods, written } from './methods.js'
 import { shapes } from './shapes.js'
+import { isPlain } from './tree.js'
 import { floating, types } from './types.js'
 
 // One call: its method, the tensor that it is of, its arguments by name.
@@ -17,7 +18,7 @@ class Call {
     const rest = tensor ? args.slice(1) : args
     for (const [i, p] of row.params.entries()) {
       const v = rest[i]
-      const object = v !== null && Object.getPrototypeOf(v ?? 0) === Object.prototype
+      const object = isPlain(v)
       if (p.rest) o[p.name] = rest.slice(i)
       else if (object && (p.named || p.free && p.kind !== 'named')) Object.assign(o, v)
       else if (p.set || methods.Options[p.kind]) { if (v !== undefined) o.axis = v } // an axis in place of options

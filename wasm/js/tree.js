@@ -7,6 +7,9 @@ export const isTensor = (t) => typeof t?.ref === 'number' && typeof t.w?.record 
 /** Whether v is a size that varies. Scripts that are loaded later have classes of their own, so its fields tell it. */
 export const isSize = (v) => Array.isArray(v?.terms) && Array.isArray(v.wire)
 
+/** Whether v is an object without a class, of whatever realm. */
+export const isPlain = (v) => typeof v === 'object' && v !== null && !Object.getPrototypeOf(Object.getPrototypeOf(v) ?? Object.prototype)
+
 const inner = (t) => typeof t === 'object' && t !== null && !isTensor(t) && !isSize(t) && !ArrayBuffer.isView(t) && !(t instanceof ArrayBuffer)
 
 /** The tensors of a tree, each once, with the names of the fields that lead there. */

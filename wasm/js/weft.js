@@ -23,7 +23,7 @@ import { formed, shown } from './shown.js'
 import { isNode, prepare, startWorker } from './start.js'
 import { grad, jit, valueAndGrad } from './transform.js'
 import { Size } from './size.js'
-import { filled } from './tree.js'
+import { filled, isPlain } from './tree.js'
 import { Elements, Writer, arrayOf, isBitmap, isBlob, read, typeOf } from './wire.js'
 
 /** A tensor of the engine. It holds a number; the elements are in the worker. */
@@ -174,7 +174,7 @@ function wanting(args, all) {
     if (v?.below) {
       const more = [...v.below].filter((t) => !all?.has(t))
       if (more.length) all = all ? new Set([...all, ...more]) : v.below
-    } else if (v && typeof v === 'object' && (Array.isArray(v) || Object.getPrototypeOf(v) === Object.prototype)) all = wanting(Object.values(v), all)
+    } else if (Array.isArray(v) || isPlain(v)) all = wanting(Object.values(v), all)
   }
   return all
 }
