@@ -105,9 +105,19 @@ func (p *arranger) choosePacks() {
 	p.shares = withoutUnpacked(p.shares)
 }
 
-// oftenRead says that an operand is read so often that bringing rows of lanes together pays.
+// crowdedSteps is from how many rows on it counts that they push each other out of the first cache: of fewer the second one has all.
+const crowdedSteps = 128
+
+// oftenRead says that an operand is read so often that bringing rows of lanes together pays: sooner where they push each other out of the caches.
 func (p *arranger) oftenRead(l *access) bool {
-	return p.t.r.work/max(1, p.count(l.free)) >= 16*p.t.lanes*p.t.u/8
+	often := 16 * p.t.lanes * p.t.u / 8
+	if slices.ContainsFunc(p.t.r.ranges, func(x *uop.UOp) bool {
+		s, ok := p.stride(l, x)
+		return ok && codegen.Extent(x) >= crowdedSteps && p.crowded(codegen.Abs(s)*l.bytes, codegen.Extent(x))
+	}) {
+		often /= 3
+	}
+	return p.t.r.work/max(1, p.count(l.free)) >= often
 }
 
 // boxable says that a load's index and gate are simple enough for a box.
