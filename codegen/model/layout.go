@@ -108,6 +108,9 @@ func (p *arranger) choosePacks() {
 // crowdedSteps is from how many rows on it counts that they push each other out of the first cache: of fewer the second one has all.
 const crowdedSteps = 128
 
+// fewReads is how often an operand is read at least that is worth it even then.
+const fewReads = 24
+
 // oftenRead says that an operand is read so often that bringing rows of lanes together pays: sooner where they push each other out of the caches.
 func (p *arranger) oftenRead(l *access) bool {
 	often := 16 * p.t.lanes * p.t.u / 8
@@ -115,7 +118,7 @@ func (p *arranger) oftenRead(l *access) bool {
 		s, ok := p.stride(l, x)
 		return ok && codegen.Extent(x) >= crowdedSteps && p.crowded(codegen.Abs(s)*l.bytes, codegen.Extent(x))
 	}) {
-		often /= 3
+		often = min(often, max(often/3, fewReads))
 	}
 	return p.t.r.work/max(1, p.count(l.free)) >= often
 }
