@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -116,12 +115,12 @@ func open(path string) (*Model, error) {
 	if err != nil {
 		return nil, &Error{File: path, Err: err}
 	}
-	root, err := os.OpenRoot(filepath.Dir(path)) // links that lead out of it are refused
+	dir, err := openFolder(path)
 	if err != nil {
 		return nil, &Error{File: path, Err: err}
 	}
-	defer root.Close()
-	return parse(b, Options{Name: path, External: root.FS()})
+	defer dir.close()
+	return parse(b, Options{Name: path, External: dir})
 }
 
 // Read reads a model. The bytes must not be changed afterwards.
