@@ -131,6 +131,7 @@ func (c *call) parsed(v *Value, e Elem) *Value {
 
 // printed writes numbers out.
 func (c *call) printed(v *Value) *Value {
+	c.texts(count(v.shape), 8*count(v.shape))
 	raw := c.r.host(v)
 	out := make([]string, count(v.shape))
 	if list, ok := integersOf(v.elem, raw); ok {

@@ -27,6 +27,7 @@ func labelEncoder(c *call) []*Value {
 	in := c.value(0)
 	at := c.lookUp(in, keys)
 	if values.elem == String {
+		c.texts(len(at), 0)
 		out := make([]string, len(at))
 		for i, k := range at {
 			if out[i] = none.strs[0]; k >= 0 {
@@ -144,6 +145,7 @@ func (c *call) oldLabels() []*Value {
 		return []*Value{intsValue(in.shape, out...)}
 	}
 	list := c.ints(0)
+	c.texts(len(list), 0)
 	out := make([]string, len(list))
 	for i, k := range list {
 		if out[i] = c.attrString("default_string", "_Unused"); k >= 0 && k < len(classes) {

@@ -27,7 +27,7 @@ func moving(f operator) operator {
 		}
 		outs := f(&own)
 		for i, v := range outs {
-			c.listed(v.shape...)
+			c.texts(c.listed(v.shape...), 0)
 			list, _ := integersOf(v.elem, c.r.host(v))
 			text := make([]string, len(list))
 			for j, n := range list {
