@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weft-ml/weft/engine"
@@ -140,7 +141,9 @@ func parse(b []byte, o Options) (*Model, error) {
 	m := &Model{name: o.Name, opts: o, placed: map[placedKey]*Value{}, special: map[int]bool{}, read: map[int]readInput{}}
 	d := &decoder{}
 	p, err := d.model(b)
-	if err == nil {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", notModel(b), err)
+	} else {
 		m.proto = p
 		err = m.resolve()
 	}
@@ -151,6 +154,27 @@ func parse(b []byte, o Options) (*Model, error) {
 		return nil, &Error{File: o.Name, Err: err}
 	}
 	return m, nil
+}
+
+// notModel says what a file seems to be that is no model.
+func notModel(b []byte) string {
+	const weights = "it holds weights, which weft show reads, and no ONNX model: "
+	begins := func(s string) bool { return strings.HasPrefix(string(b[:min(len(b), 16)]), s) }
+	switch {
+	case begins("PK\x03\x04"):
+		return weights + "a zip file, as PyTorch (.pt) and NumPy (.npz) write them; torch.onnx.export makes a model"
+	case begins("GGUF"):
+		return weights + "a GGUF file"
+	case begins("\x93NUMPY"):
+		return weights + "an array of NumPy"
+	case begins("\x80\x02"):
+		return weights + "a pickle, as old versions of PyTorch write them; torch.onnx.export makes a model"
+	case len(b) > 9 && b[8] == '{':
+		return weights + "a safetensors file"
+	case len(b) > 8 && string(b[4:8]) == "ORTM":
+		return "it is a model in onnxruntime's own format; the .onnx file that it was made of is read"
+	}
+	return "it is no ONNX model, or a damaged one"
 }
 
 // Inputs are what a run takes; inputs with a value in the file, which older files list too, are not among them.

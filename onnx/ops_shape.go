@@ -79,6 +79,7 @@ func (c *call) resolve(old, shape []int, zeros bool) []int {
 	if free >= 0 {
 		if shape[free] = 0; n > 0 {
 			if count(old)%n != 0 {
+				shape[free] = -1
 				c.fail("%v does not become %v", old, shape)
 			}
 			shape[free] = count(old) / n
