@@ -142,7 +142,11 @@ func parse(b []byte, o Options) (*Model, error) {
 	d := &decoder{}
 	p, err := d.model(b)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", notModel(b), err)
+		if kind := otherKind(b); kind != "" {
+			err = errors.New(kind)
+		} else {
+			err = fmt.Errorf("it is no ONNX model, or a damaged one: %w", err)
+		}
 	} else {
 		m.proto = p
 		err = m.resolve()
@@ -156,9 +160,9 @@ func parse(b []byte, o Options) (*Model, error) {
 	return m, nil
 }
 
-// notModel says what a file seems to be that is no model.
-func notModel(b []byte) string {
-	const weights = "it holds weights, which weft show reads, and no ONNX model: "
+// otherKind says what a file is that is no model, "" where it is none that is known.
+func otherKind(b []byte) string {
+	const weights = "it holds weights, which weft show reads, and no ONNX model; it is "
 	begins := func(s string) bool { return strings.HasPrefix(string(b[:min(len(b), 16)]), s) }
 	switch {
 	case begins("PK\x03\x04"):
@@ -174,7 +178,7 @@ func notModel(b []byte) string {
 	case len(b) > 8 && string(b[4:8]) == "ORTM":
 		return "it is a model in onnxruntime's own format; the .onnx file that it was made of is read"
 	}
-	return "it is no ONNX model, or a damaged one"
+	return ""
 }
 
 // Inputs are what a run takes; inputs with a value in the file, which older files list too, are not among them.

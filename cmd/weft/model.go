@@ -219,7 +219,7 @@ func modelInput(from string, t *onnx.Type) (*onnx.Value, error) {
 	shape := []int{len(list)}
 	if t != nil && t.Ranked {
 		if shape = fillShape(t.Dims, len(list)); shape == nil {
-			return nil, usagef("%d numbers do not fill %v, or in more than one way; an array (.npy) says its shape", len(list), t)
+			return nil, usagef("%d numbers do not fill %v, or fill it in more than one way; an array (.npy) says its shape", len(list), t)
 		}
 	}
 	x := tensor.Of(list, shape...)
