@@ -5,7 +5,6 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/nest"
-	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -139,14 +138,14 @@ func (c *view) boxable(l *access) bool {
 func (p *arranger) boxBytes(l *access, open []loop) int {
 	bytes := l.held() * p.repeated(l)
 	for _, x := range l.u.Src()[2:] {
-		span, step := 0, 0
-		for _, t := range p.Facts.Form(x).Terms {
-			if t.Node.Op() == uop.Range && p.inside(t.Node, open) > 1 {
+		form, span := p.Facts.Form(x), 0
+		changes := func(u *uop.UOp) bool { return u.Op() == uop.Range && p.inside(u, open) > 1 }
+		for _, t := range form.Terms {
+			if changes(t.Node) {
 				span += codegen.Abs(t.Coef) * (p.inside(t.Node, open) - 1)
-				step = symbolic.GCD(step, codegen.Abs(t.Coef))
 			}
 		}
-		bytes *= 1 + span/max(step, 1)
+		bytes *= 1 + span/form.Step(changes)
 	}
 	return bytes
 }
