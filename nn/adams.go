@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -54,7 +55,7 @@ func NewNAdam(ctx context.Context, model any, o MomentOptions) (*Optimizer, erro
 	momentum := func(t *tensor.Tensor) *tensor.Tensor { // Beta1·(1 − 0.96^(t·decay)/2)
 		return t.Mul(o.MomentumDecay * math.Log(0.96)).Exp().Mul(-0.5).Add(1).Mul(o.Beta1)
 	}
-	return newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "second", "products"}, func(c *Change) *tensor.Tensor {
+	all, err := newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "second", "products"}, func(c *Change) *tensor.Tensor {
 		p, g := o.begin(c)
 		now, next := momentum(c.Count), momentum(c.Count.Add(1))
 		// The product of all momenta so far is one number, kept as logarithms that begin at 0.
@@ -66,6 +67,15 @@ func NewNAdam(ctx context.Context, model any, o MomentOptions) (*Optimizer, erro
 		ahead := g.Mul(now.RSub(1)).Div(product.RSub(1)).Add(first.Mul(next).Div(product.Mul(next).RSub(1)))
 		return p.Sub(ahead.Mul(c.Rate).Div(root))
 	})
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range all.params { // narrow floats would lose the sum of logarithms
+		if wide := dtype.Accumulator(p.DType()); wide != p.DType() {
+			all.Slots["products"][i] = tensor.ZerosLike(p).To(wide).On(p.Device())
+		}
+	}
+	return all, Realize(ctx, all)
 }
 
 // NewRAdam makes Adam that waits until the size of gradients is known well enough to divide by (Liu and others, 2020), for the

@@ -139,6 +139,52 @@ func TestStepsOfOptimizers(t *testing.T) {
 	}
 }
 
+// Optimisers of narrow floats take the steps that torch.optim takes. Those of RAdam are after 5 steps where the average is long enough.
+func TestOptimizersOfNarrowFloats(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(m any) (*nn.Optimizer, error)
+		want map[int]float64 // of steps
+	}{
+		"RAdam": {func(m any) (*nn.Optimizer, error) { return nn.NewRAdam(ctx, m, nn.MomentOptions{Rate: 0.05}) },
+			map[int]float64{1: 0.05, 2: 0.098684, 5: 0.23666, 6: 0.237924, 7: 0.239521, 10: 0.245915, 20: 0.279642, 30: 0.32671}},
+		"NAdam": {func(m any) (*nn.Optimizer, error) { return nn.NewNAdam(ctx, m, nn.MomentOptions{Rate: 0.05}) }, nAdamOfOnes},
+		"ASGD":  {func(m any) (*nn.Optimizer, error) { return nn.NewASGD(ctx, m, nn.ASGDOptions{Rate: 0.05}) }, asgdOfOnes},
+	} {
+		for d, tolerance := range map[dtype.DType]float64{dtype.F32: 1e-5, dtype.F16: 2e-3, dtype.BF16: 1e-2} {
+			w := tensor.Full(0, d, 3)
+			o, err := c.make([]*tensor.Tensor{w})
+			require.NoError(t, err)
+			for i := 1; i <= 30; i++ {
+				require.NoError(t, o.Step(ctx, w.To(dtype.F32).Sub(1).Square().Sum().Mul(0.5)))
+				if c.want[i] != 0 {
+					v, err := tensor.Data[float64](ctx, w.To(dtype.F64))
+					require.NoError(t, err)
+					assert.InDelta(t, c.want[i], v[0], tolerance, "%s, %v, step %d", name, d, i)
+				}
+			}
+		}
+	}
+}
+
+var (
+	nAdamOfOnes = map[int]float64{1: 0.0528226, 2: 0.0910512, 5: 0.19577, 10: 0.374375, 30: 0.919949}
+	asgdOfOnes  = map[int]float64{1: 0.05, 2: 0.0974996, 5: 0.226215, 10: 0.401249, 30: 0.785298}
+)
+
+// The number of steps is exact where the parameter's type cannot count so far, and what a rule keeps takes the slot's type.
+func TestCountOfNarrowFloats(t *testing.T) {
+	w := tensor.Full(0, dtype.BF16, 2)
+	o, err := nn.NewOptimizer(ctx, []*tensor.Tensor{w}, func(c *nn.Change) *tensor.Tensor {
+		return c.Keep("seen", c.Slot("seen").Add(c.Count.Sub(250)))
+	}, nn.RuleOptions{Slots: []string{"seen"}})
+	require.NoError(t, err)
+	require.NoError(t, tensor.Realize(ctx, o.Count.Assign(256)))
+	require.NoError(t, o.Step(ctx, w.Sum()))
+	v, err := tensor.Data[float64](ctx, w.To(dtype.F64))
+	require.NoError(t, err)
+	assert.Equal(t, []float64{7, 7}, v)
+}
+
 // A parameter of four axes is the matrix of its first and all others; the numbers are those of Newton's and Schulz's iteration in float64.
 func TestMuonOfFilters(t *testing.T) {
 	w := tensor.Arange(24).To(dtype.F64).Mul(0.37).Sin().To(dtype.F32).To(dtype.F64).Reshape(2, 3, 2, 2)
@@ -222,5 +268,33 @@ func TestAdamWithoutMemory(t *testing.T) {
 		got, err := tensor.Data[float64](t.Context(), p.To(dtype.F64))
 		require.NoError(t, err)
 		require.InDeltaSlice(t, want, got, 1e-5, name)
+	}
+}
+
+// Optimisers of float64 parameters compute in float64: the numbers are those of torch.optim where float64 is the default type, for it
+// holds rates and products in that.
+func TestOptimizersOfFloat64(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(m any) (*nn.Optimizer, error)
+		want []float64
+	}{
+		"NAdam": {func(m any) (*nn.Optimizer, error) { return nn.NewNAdam(ctx, m, nn.MomentOptions{Rate: 0.05}) },
+			[]float64{0.8383179855605197, -0.6100280900444885, 1.6256253867464565}},
+		"ASGD": {func(m any) (*nn.Optimizer, error) { return nn.NewASGD(ctx, m, nn.ASGDOptions{Rate: 0.05}) },
+			[]float64{0.7006045023888159, -0.1974616157058299, 1.5986706204834615}},
+		"RAdam": {func(m any) (*nn.Optimizer, error) { return nn.NewRAdam(ctx, m, nn.MomentOptions{Rate: 0.05}) },
+			[]float64{0.6275808907581968, -0.5174231514727995, 1.7540848827229218}},
+		"Rprop": {func(m any) (*nn.Optimizer, error) { return nn.NewRprop(ctx, m, nn.RpropOptions{Rate: 0.05}) },
+			[]float64{0.9815660799999999, 0.2979341055999999, 0.9600549119999999}},
+	} {
+		w := tensor.Of([]float64{0.5, -1, 2})
+		o, err := c.make([]*tensor.Tensor{w})
+		require.NoError(t, err)
+		for range 10 {
+			require.NoError(t, o.Step(ctx, w.Sub(1).Square().Sum().Mul(0.5)))
+		}
+		v, err := tensor.Data[float64](ctx, w)
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, c.want, v, 1e-13, name)
 	}
 }

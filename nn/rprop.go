@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -24,8 +25,8 @@ func NewRprop(ctx context.Context, model any, o RpropOptions) (*Optimizer, error
 	return newOptimizer(ctx, model, or(o.Rate, 0.01), []string{"gradient", "step"}, func(c *Change) *tensor.Tensor {
 		g := decayed(c, 0, o.Maximize)
 		turn := g.Mul(c.Slot("gradient")).Sign()
-		factor := turn.Gt(0).Where(grow, turn.Lt(0).Where(shrink, 1))
-		step := c.Keep("step", c.Count.Eq(1).Where(c.Rate, c.Slot("step")).Mul(factor).Clamp(least, most).To(c.Parameter.DType()))
+		factor := turn.Gt(0).Where(grow, turn.Lt(0).Where(shrink, tensor.Full(1, dtype.Accumulator(g.DType()))))
+		step := c.Keep("step", c.Count.Eq(1).Where(c.Rate, c.Slot("step")).Mul(factor).Clamp(least, most))
 		g = c.Keep("gradient", turn.Lt(0).Where(0, g))
 		return c.Parameter.Sub(g.Sign().Mul(step))
 	})
