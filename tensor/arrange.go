@@ -256,6 +256,12 @@ func checkIndex(op string, index *Tensor) {
 	}
 }
 
+// wideIndex is an index in a type that any number of classes or rows fits into: constants beside it take its type.
+func wideIndex(op string, index *Tensor) *Tensor {
+	checkIndex(op, index)
+	return index.To(indexType(index.DType()))
+}
+
 // wrapped counts negative indices from the end of an axis of n.
 func wrapped(index *uop.UOp, n int) *uop.UOp {
 	if index.DType().IsUnsigned() {

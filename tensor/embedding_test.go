@@ -64,3 +64,31 @@ func TestEmbeddingGradientsAreShared(t *testing.T) {
 		assert.Equal(t, want, got, "%d rows", rows)
 	}
 }
+
+// Indices of narrow types name rows and classes, and are compared with numbers, beyond what their type holds.
+func TestNarrowIndices(t *testing.T) {
+	table := tensor.Arange(1500).To(dtype.F32).Reshape(300, 5)
+	x := tensor.Arange(1200).To(dtype.F32).Mul(0.37).Sin().Reshape(4, 300)
+	grad := func(y, x *tensor.Tensor) *tensor.Tensor { return y.Square().Sum().Grad(x)[0] }
+	for name, f := range map[string]func(ids *tensor.Tensor) *tensor.Tensor{
+		"OneHot":           func(ids *tensor.Tensor) *tensor.Tensor { return ids.OneHot(300) },
+		"MultiMargin":      func(ids *tensor.Tensor) *tensor.Tensor { return x.MultiMargin(ids, 1, 1) },
+		"MultiLabelMargin": func(ids *tensor.Tensor) *tensor.Tensor { return x.MultiLabelMargin(ids.Repeat(4, 75)) },
+		"Ignore, beyond": func(ids *tensor.Tensor) *tensor.Tensor {
+			return x.CrossEntropy(ids, tensor.Loss{Ignore: []int{256 + 3, -256 + 3}})
+		},
+		"Ignore": func(ids *tensor.Tensor) *tensor.Tensor { return x.CrossEntropy(ids, tensor.Loss{Ignore: []int{3}}) },
+		"padding": func(ids *tensor.Tensor) *tensor.Tensor {
+			return grad(table.Embedding(ids, tensor.EmbeddingOptions{Padding: []int{256 + 3}}), table)
+		},
+		"padding of bags": func(ids *tensor.Tensor) *tensor.Tensor {
+			return table.EmbeddingBag(ids.Reshape(2, 2), nil, nil, tensor.BagSum, tensor.EmbeddingOptions{Padding: []int{256 + 3}})
+		},
+	} {
+		ids := tensor.From([]int{3, 7, 100, 0})
+		want := values(t, f(ids).To(dtype.F64))
+		for _, d := range []dtype.DType{dtype.U8, dtype.I8, dtype.I16} {
+			assert.InDeltaSlice(t, want, values(t, f(ids.To(d)).To(dtype.F64)), 1e-5, "%s, %v", name, d)
+		}
+	}
+}

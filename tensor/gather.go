@@ -280,7 +280,7 @@ type EmbeddingOptions struct {
 // Embedding takes rows of t, a table [n, d], by their numbers: the shape of ids, and d. A number outside, negative ones too, is
 // a *ValueError when the result is read.
 func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
-	checkIndex("Embedding", ids)
+	ids = wideIndex("Embedding", ids)
 	if t.Rank() != 2 {
 		fail("Embedding", shapes(t.shape()), "the table needs two axes")
 	}
@@ -334,7 +334,7 @@ const (
 // begin at offsets. weights, of the shape of ids or nil, multiply the rows (BagSum). Rows of the numbers o.Padding
 // do not take part. An empty bag is 0.
 func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o EmbeddingOptions) *Tensor {
-	checkIndex("EmbeddingBag", ids)
+	ids = wideIndex("EmbeddingBag", ids)
 	bags := 0
 	var bag *Tensor
 	switch {
@@ -342,7 +342,7 @@ func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o Emb
 		bags = ids.Dim(0)
 		bag = arange(bags).Unsqueeze(1).Expand(ids.Shape()...).Flatten()
 	case ids.Rank() == 1 && offsets != nil && offsets.Rank() == 1:
-		checkIndex("EmbeddingBag", offsets)
+		offsets = wideIndex("EmbeddingBag", offsets)
 		bags = offsets.Dim(0)
 		begun := offsets.Unsqueeze(0).Le(arange(ids.Dim(0)).Unsqueeze(1))
 		bag = begun.To(dtype.I32).Sum(1).Sub(1)

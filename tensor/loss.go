@@ -166,12 +166,13 @@ func (o Loss) kept(target *Tensor) *Tensor {
 	if ignore == nil {
 		ignore = []int{-100}
 	}
+	wide := target.To(indexType(target.DType())) // a number that a narrow type lacks is then none of its numbers
 	var kept *Tensor
 	for _, i := range ignore {
 		if i < 0 && target.DType().IsUnsigned() {
 			continue
 		}
-		counts := target.Ne(i)
+		counts := wide.Ne(i)
 		if kept != nil {
 			counts = counts.And(kept)
 		}
@@ -199,7 +200,7 @@ func (o Loss) existing(op string, target *Tensor, n int) *Tensor {
 func (t *Tensor) classLoss(op string, target *Tensor, o Loss, axis int) (l, weight *Tensor) {
 	kept := t.counted(op, target, o, axis)
 	target = o.existing(op, target, t.Dim(axis))
-	wide := target.To(indexType(target.DType())).Unsqueeze(axis)
+	wide := wideIndex(op, target).Unsqueeze(axis)
 	classes := newTensor(alongAxis(iota(t.Dim(axis), wide.DType()), axis, t.shape()), nil)
 	hit := classes.Eq(wide)
 	l = hit.Where(t.Neg(), 0.0).Sum(axis)

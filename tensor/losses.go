@@ -69,7 +69,7 @@ func (t *Tensor) MultiLabelSoftMargin(target *Tensor, options ...Loss) *Tensor {
 func (t *Tensor) MultiMargin(target *Tensor, p, margin float64, options ...Loss) *Tensor {
 	const op = "MultiMargin"
 	o := lossOptions(op, options)
-	checkIndex(op, target)
+	target = wideIndex(op, target)
 	if t.Rank() < 1 || t.Rank() > 2 || !target.shape().Equal(t.shape()[:t.Rank()-1]) {
 		fail(op, shapesOf(t, target), "needs [n, classes] and a class index for each of n")
 	}
@@ -94,7 +94,7 @@ func (t *Tensor) MultiLabelMargin(target *Tensor, options ...Loss) *Tensor {
 	if o.Weight != nil {
 		failArg(op, "takes no weight")
 	}
-	checkIndex(op, target)
+	target = wideIndex(op, target)
 	if t.Rank() < 1 || t.Rank() > 2 || !target.shape().Equal(t.shape()) {
 		fail(op, shapesOf(t, target), "needs [n, classes] and as many class indices, the rest −1")
 	}
@@ -189,7 +189,7 @@ func (t *Tensor) CTC(ctx context.Context, targets, inputs, lengths *Tensor, o CT
 	if n := t.Dim(2); o.Blank < 0 || o.Blank >= n {
 		failArg("CTC", "blank %d is out of range for %d classes", o.Blank, n)
 	}
-	checkIndex("CTC", targets)
+	targets = wideIndex("CTC", targets)
 	inputs, lengths = t.lengthsWithin(inputs, "input", t.Dim(0)), t.lengthsWithin(lengths, "target", targets.Dim(1))
 	l := t.alignments(t.labelsWithin(targets, lengths), inputs, lengths, o.Blank).Neg()
 	if o.ZeroInfinity {
@@ -207,7 +207,7 @@ func (t *Tensor) CTC(ctx context.Context, targets, inputs, lengths *Tensor, o CT
 
 // lengthsWithin are lengths that are checked.
 func (t *Tensor) lengthsWithin(l *Tensor, what string, most int) *Tensor {
-	checkIndex("CTC", l)
+	l = wideIndex("CTC", l)
 	return l.like(within("CTC", what+" length", l.node(), 0, most+1, fmt.Sprintf("%ss of %d", what, most)))
 }
 
