@@ -88,7 +88,7 @@ func (t *Tensor) CrossEntropy(target *Tensor, options ...Loss) *Tensor {
 	}
 	smooth := all.Sum(axis)
 	if kept := logp.counted(op, target, o, axis); kept != nil {
-		smooth = smooth.Mul(kept)
+		smooth = kept.Ne(0).Where(smooth, 0.0) // a product would pass on what is not finite, as the gradient of a mean over none
 	}
 	l := nll.Mul(1 - o.Smoothing).Add(smooth.Mul(o.Smoothing / float64(t.Dim(axis))))
 	return o.average(op, l, weight).To(d)
