@@ -45,17 +45,21 @@ export class Optimizer {
     const values = this.params.map((p, i) => {
       const type = this.types[i]
       const slot = (name) => this.slots[name][i]
-      const keep = (name, v) => (slot(name).assign(as(v, type)), v)
+      const keep = (name, v, kind = type) => {
+        const kept = as(v, kind)
+        slot(name).assign(kept)
+        return kept
+      }
       const { rate, count, once } = shared[type] ??= this.#shared(type)
       return as(this.rule({ p, g: grads[i], rate, count, once, slot, keep, index: i, shape: this.shapes?.[i] }), type)
     })
     this.params.forEach((p, i) => p.assign(values[i])) // all at once: a rule may read any parameter as it was
   }
 
-  // What the rule gets for all parameters of a type. once notes a scalar that is the same for each, under a name.
+  // What the rule gets for all parameters of a type. Narrow floats cannot count far. once notes a scalar that is the same for each, under a name.
   #shared(type) {
     const noted = {}
-    return { rate: as(this.rate, type), count: as(this.count, type), once: (name, f) => noted[name] ??= f() }
+    return { rate: as(this.rate, type), count: as(this.count, type === 'f64' ? type : 'f32'), once: (name, f) => noted[name] ??= f() }
   }
 
   /** The gradients that backward has added up for the parameters, zeros where it reached one not at all; they are forgotten there. */
@@ -121,11 +125,11 @@ const rules = {
     },
   }),
   nadam: ({ beta1 = 0.9, beta2 = 0.999, eps = 1e-8, momentumDecay = 0.004, ...o }) => ({
-    rate: 2e-3, slots: ['first', 'second', 'products'], rule(c) {
+    rate: 2e-3, slots: ['first', 'second', ['products', (p) => p.to('f32')]], rule(c) {
       const [p, g] = begin(c, o)
       const momentum = (t) => t.mul(momentumDecay * Math.log(0.96)).exp().mul(-0.5).add(1).mul(beta1)
       const [now, next] = [momentum(c.count), momentum(c.count.add(1))]
-      const product = c.keep('products', c.slot('products').add(now.log())).exp()
+      const product = c.keep('products', c.slot('products').add(now.log()), 'f32').exp()
       const first = c.keep('first', mix(c.slot('first'), g, beta1))
       const second = c.keep('second', mix(c.slot('second'), g.square(), beta2))
       const root = second.div(unbias(c, beta2)).sqrt().add(eps)
