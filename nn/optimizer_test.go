@@ -241,6 +241,29 @@ func TestSchedulesJoined(t *testing.T) {
 	assert.ErrorContains(t, tensor.Try(func() { nn.Sequence([]int{3}, p) }), "Sequence: 1 schedules and milestones [3]")
 }
 
+// Schedules of no steps are refused where they are made.
+func TestSchedulesRefuse(t *testing.T) {
+	for want, make := range map[string]func() nn.Schedule{
+		"CosineRestarts: mult is 0; it must be 1 or more":  func() nn.Schedule { return nn.CosineRestarts(.5, 4, 0, 0) },
+		"CosineRestarts: mult is -1; it must be 1 or more": func() nn.Schedule { return nn.CosineRestarts(.5, 4, -1, 0) },
+		"CosineRestarts: first is 0; it must be 1 or more": func() nn.Schedule { return nn.CosineRestarts(.5, 0, 2, 0) },
+		"CosineAnnealing: steps is 0":                      func() nn.Schedule { return nn.CosineAnnealing(.5, 0, 0) },
+		"LinearRamp: steps is 0":                           func() nn.Schedule { return nn.LinearRamp(.5, .1, 1, 0) },
+		"Polynomial: steps is 0":                           func() nn.Schedule { return nn.Polynomial(.5, 0, 1) },
+		"StepDecay: size is 0":                             func() nn.Schedule { return nn.StepDecay(.5, 0, .1) },
+		"Cyclic: Up is 0":                                  nn.Cyclic{Base: .1, Max: 1}.Schedule,
+		"Cyclic: Down is -2":                               nn.Cyclic{Base: .1, Max: 1, Up: 2, Down: -2}.Schedule,
+		"OneCycle: Steps is 0":                             nn.OneCycle{Max: 1}.Schedule,
+		"OneCycle: Warm is 2":                              nn.OneCycle{Max: 1, Steps: 9, Warm: 2}.Schedule,
+	} {
+		err := tensor.Try(func() { make() })
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, "(optimizer_test.go:")
+	}
+	assert.Equal(t, 1.0, nn.OneCycle{Max: 1, Steps: 10, Warm: .1}.Schedule()(0), "nothing to warm up in")
+	assert.Equal(t, .5, nn.CosineRestarts(.5, 4, math.MaxInt/2, 0)(4), "the second fall has no end")
+}
+
 var muonOfFilters = []float64{-0.0835, 0.2966, 0.67029, 0.94329, 1.04252, 0.95328, 0.72225, 0.42495, 0.12204, -0.16433, -0.43927, -0.70126, -0.93627, -0.95068, -0.84574, -0.63901, -0.35223, -0.01309, 0.34006, 0.65773, 0.88725, 0.98722, 0.94093, 0.76105}
 
 // Adam may forget gradients at once, as the critics of generative networks have it: a negative number says so, for 0 is the default.
