@@ -92,3 +92,25 @@ func TestNarrowIndices(t *testing.T) {
 		}
 	}
 }
+
+// Bags that overlap, or leave ids out, are errors.
+func TestOffsetsOfBags(t *testing.T) {
+	table, ids := f32(1, 10, 100).Reshape(3, 1), tensor.From([]int{0, 1, 2})
+	bags := func(offsets ...int) *tensor.Tensor {
+		return table.EmbeddingBag(ids, tensor.From(offsets), nil, tensor.BagSum, tensor.EmbeddingOptions{})
+	}
+	near(t, []float64{1, 0, 110, 0}, bags(0, 1, 1, 3), 0)
+	const order = "is out of order: the first is 0, and none is less than the one before"
+	for want, offsets := range map[string][]int{
+		"EmbeddingBag: the offset at place 0 " + order:                {1, 2},
+		"EmbeddingBag: the offset at place 2 " + order:                {0, 2, 1, 0},
+		"EmbeddingBag: offset 7 is out of range for a list of 3 ids":  {0, 7},
+		"EmbeddingBag: offset -1 is out of range for a list of 3 ids": {0, -1},
+	} {
+		_, err := tensor.Data[float32](context.Background(), bags(offsets...))
+		var bad *tensor.ValueError
+		require.ErrorAs(t, err, &bad)
+		assert.ErrorContains(t, err, want, "%v", offsets)
+		assert.ErrorContains(t, err, "embedding_test.go:")
+	}
+}

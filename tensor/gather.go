@@ -331,8 +331,8 @@ const (
 )
 
 // EmbeddingBag merges rows of t, a table [n, d], to one row for each bag. ids is [bags, k], or a list cut into bags that
-// begin at offsets. weights, of the shape of ids or nil, multiply the rows (BagSum). Rows of the numbers o.Padding
-// do not take part. An empty bag is 0.
+// begin at offsets: the first at 0, none before another that precedes it. Other offsets are a *ValueError when the result is read. weights, of the
+// shape of ids or nil, multiply the rows (BagSum). Rows of the numbers o.Padding do not take part. An empty bag is 0.
 func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o EmbeddingOptions) *Tensor {
 	ids = wideIndex("EmbeddingBag", ids)
 	bags := 0
@@ -344,6 +344,7 @@ func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o Emb
 	case ids.Rank() == 1 && offsets != nil && offsets.Rank() == 1:
 		offsets = wideIndex("EmbeddingBag", offsets)
 		bags = offsets.Dim(0)
+		offsets = offsets.ascending(ids.Dim(0))
 		begun := offsets.Unsqueeze(0).Le(arange(ids.Dim(0)).Unsqueeze(1))
 		bag = begun.To(dtype.I32).Sum(1).Sub(1)
 	default:
@@ -370,4 +371,20 @@ func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o Emb
 		sum = sum.Div(count.Maximum(1).Unsqueeze(1))
 	}
 	return sum
+}
+
+// ascending are places in a list of n ids where its bags begin, checked: they begin with 0 and do not fall.
+func (t *Tensor) ascending(n int) *Tensor {
+	const op = "EmbeddingBag"
+	t = t.like(within(op, "offset", t.node(), 0, n+1, fmt.Sprintf("a list of %d ids", n)))
+	bags := t.Dim(0)
+	if bags == 0 {
+		return t
+	}
+	before := t.Narrow(0, 0, bags-1).Pad([]int{1}, []int{0})
+	place := arange(bags)
+	wrong := place.Eq(0).Where(t.Ne(0), t.Lt(before))
+	first := wrong.Where(place, bags)
+	a := uop.CheckArg{Op: asCalled(op), Reason: "the offset at place %d is out of order: the first is 0, and none is less than the one before", At: caller(), Lo: bags, N: bags + 1}
+	return t.like(t.node().Check(first.node().OutsideCode(a), a))
 }
