@@ -126,6 +126,23 @@ func TestMissingFunctions(t *testing.T) {
 	require.ErrorContains(t, err, "said_test.go:")
 }
 
+// A missing tensor is an error, not a panic, of what returns errors.
+func TestMissingInputs(t *testing.T) {
+	ctx, x := context.Background(), tensor.Ones(2).On("INTERP")
+	double := func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{in[len(in)-1].Mul(2)} }
+	c, err := tensor.Capture(ctx, double, x, x)
+	require.NoError(t, err)
+	for op, f := range map[string]func() error{
+		"Run: input 1 is nil":      func() error { _, err := c.Run(ctx, x, nil); return err },
+		"RunInto: input 0 is nil":  func() error { _, err := c.RunInto(ctx, []*tensor.Tensor{nil}, nil, x); return err },
+		"Capture: input 1 is nil":  func() error { _, err := tensor.Capture(ctx, double, x, nil); return err },
+		"Realize: tensor 0 is nil": func() error { return tensor.Realize(ctx, nil, x) },
+		"Data: the tensor is nil":  func() error { _, err := tensor.Data[float32](ctx, nil); return err },
+	} {
+		require.ErrorContains(t, f(), "tensor: "+op+" (said_test.go:")
+	}
+}
+
 // Numbers of elements that do not fit the type that they are told in are refused, not wrapped.
 func TestCountsThatDoNotFit(t *testing.T) {
 	t.Parallel()
