@@ -69,6 +69,9 @@ type RuleOptions struct {
 //		return c.Parameter.Sub(m.Sign().Mul(c.Rate))
 //	}, nn.RuleOptions{Rate: 1e-4, Slots: []string{"mean"}})
 func NewOptimizer(ctx context.Context, model any, next Rule, o RuleOptions) (*Optimizer, error) {
+	if err := checked("NewOptimizer", number("Rate", o.Rate)); err != nil {
+		return nil, err
+	}
 	return newOptimizer(ctx, model, or(o.Rate, 1e-3), o.Slots, next)
 }
 

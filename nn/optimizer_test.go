@@ -321,3 +321,28 @@ func TestOptimizersOfFloat64(t *testing.T) {
 		assert.InDeltaSlice(t, c.want, v, 1e-13, name)
 	}
 }
+
+// Numbers that no optimiser can work with are refused by name.
+func TestOptimizersRefuse(t *testing.T) {
+	for want, make := range map[string]func(m any) (*nn.Optimizer, error){
+		"SGD: Rate is -0.1; it must be a finite number, not negative": func(m any) (*nn.Optimizer, error) { return nn.NewSGD(ctx, m, nn.SGDOptions{Rate: -0.1}) },
+		"SGD: Rate is NaN; it must be a finite number, not negative":  func(m any) (*nn.Optimizer, error) { return nn.NewSGD(ctx, m, nn.SGDOptions{Rate: math.NaN()}) },
+		"SGD: Nesterov looks ahead along the momentum, and Momentum is 0": func(m any) (*nn.Optimizer, error) {
+			return nn.NewSGD(ctx, m, nn.SGDOptions{Nesterov: true})
+		},
+		"LARS: Nesterov looks ahead along the momentum, and there is none": func(m any) (*nn.Optimizer, error) {
+			return nn.NewLARS(ctx, m, nn.LARSOptions{Nesterov: true, NoMomentum: true})
+		},
+		"Adam: Beta1 is 1.5; it must be less than 1":    func(m any) (*nn.Optimizer, error) { return nn.NewAdam(ctx, m, nn.AdamOptions{Beta1: 1.5}) },
+		"AdamW: Beta2 is 1; it must be less than 1":     func(m any) (*nn.Optimizer, error) { return nn.NewAdamW(ctx, m, nn.AdamOptions{Beta2: 1}) },
+		"RAdam: Beta2 is 2; it must be less than 1":     func(m any) (*nn.Optimizer, error) { return nn.NewRAdam(ctx, m, nn.MomentOptions{Beta2: 2}) },
+		"LAMB: Decay is -1; it must be a finite number": func(m any) (*nn.Optimizer, error) { return nn.NewLAMB(ctx, m, nn.LAMBOptions{Decay: -1}) },
+		"RMSProp: Alpha is 1; it must be less than 1":   func(m any) (*nn.Optimizer, error) { return nn.NewRMSProp(ctx, m, nn.RMSPropOptions{Alpha: 1}) },
+		"Muon: Iterations is -1; it must be":            func(m any) (*nn.Optimizer, error) { return nn.NewMuon(ctx, m, nn.MuonOptions{Iterations: -1}) },
+		"Rprop: Shrink is 3; it must be less than 1":    func(m any) (*nn.Optimizer, error) { return nn.NewRprop(ctx, m, nn.RpropOptions{Shrink: 3}) },
+		"NewOptimizer: Rate is -1; it must be a finite": func(m any) (*nn.Optimizer, error) { return nn.NewOptimizer(ctx, m, nil, nn.RuleOptions{Rate: -1}) },
+	} {
+		_, err := make(newFitting())
+		assert.ErrorContains(t, err, "nn: "+want)
+	}
+}
