@@ -317,6 +317,23 @@ func TestOptimisersOfNarrowFloats(t *testing.T) {
 	}
 }
 
+// Numbers that no optimiser can work with are refused by name.
+func TestOptimisersRefuse(t *testing.T) {
+	p := open(t)
+	var got []string
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const p = [w.zeros([3])]
+		const out = []
+		for (const [name, o] of [['sgd', {rate: -1}], ['sgd', {nesterov: true}], ['adam', {beta1: 1.5}], ['lars', {decay: NaN}], ['asgd', {power: -1}]]) {
+			out.push(await w.optim[name](p, o).then(() => 'made', (e) => e.message))
+		}
+		w.close()
+		return out`, &got))
+	assert.Equal(t, []string{"sgd: rate is -1; it must be a finite number, not negative", "sgd: nesterov looks ahead along the momentum, and there is none",
+		"adam: beta1 is 1.5; it must be less than 1", "lars: decay is NaN; it must be a finite number, not negative", "made"}, got)
+}
+
 // Schedules are those of package nn, step by step.
 func TestSchedules(t *testing.T) {
 	list := []struct {

@@ -274,12 +274,19 @@ const known = { // options of each, which misspelt ones are told by
   muon: 'decay momentum nesterov newton eps iterations matchAdam',
 }
 known.adamW = known.adam
+const free = ['dampening', 'power', 'most'] // any number
 
 /** Makes the optimiser of a name for a model. */
 export async function make(w, name, model, { rate, ...options } = {}) {
   for (const key in options) {
     if (!known[name].split(' ').includes(key)) throw new TypeError(`${name}: there is no option "${key}"; there are rate, ${known[name].replaceAll(' ', ', ')}`)
   }
+  for (const [key, v] of Object.entries({ rate, ...options })) {
+    if (typeof v !== 'number' || free.includes(key)) continue
+    const below = key.startsWith('beta') || key === 'alpha' || key === 'rho' ? 1 : Infinity
+    if (!(v >= 0 && v < below)) throw new RangeError(`${name}: ${key} is ${v}; it must be ${v >= 0 && below === 1 ? 'less than 1' : 'a finite number, not negative'}`)
+  }
+  if (options.nesterov && !(options.momentum ?? name !== 'sgd')) throw new RangeError(`${name}: nesterov looks ahead along the momentum, and there is none`)
   const params = leaves(model).filter((l) => !l.state).map((l) => l.tensor)
   if (!params.length) throw new TypeError(`${name}: nothing to train: the model holds no tensors`)
   const r = rules[name](options)
