@@ -188,8 +188,8 @@ func (t *Tensor) IndexSelect(axis int, index *Tensor) *Tensor {
 
 // rows are the rows of t, a table, that a list of numbers names, all of which are inside.
 func (t *Tensor) rows(list *Tensor) *Tensor {
-	n := list.Numel()
-	return t.pickInside("IndexSelect", 0, list.like(alongAxis(list.node().Reshape(n), 0, with(t.shape(), 0, n))))
+	n := list.room().Numel()
+	return t.pickInside("IndexSelect", 0, list.like(alongAxis(list.node().Reshape(n), 0, with(t.room(), 0, n))))
 }
 
 // IndexReduce merges the parts of src into the parts of an axis that a list of indices names (see
@@ -282,7 +282,7 @@ type EmbeddingOptions struct {
 func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 	ids = wideIndex("Embedding", ids)
 	if t.Rank() != 2 {
-		fail("Embedding", shapes(t.shape()), "the table needs two axes")
+		fail("Embedding", shapes(t.room()), "the table needs two axes")
 	}
 	n := t.Dim(0)
 	for _, row := range o.Padding {
@@ -290,7 +290,7 @@ func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 			failArg("Embedding", "padding row %d of %d; rows count from 0, and an empty list keeps the gradients of all", row, n)
 		}
 	}
-	flat := ids.Flatten()
+	flat := ids.Reshape(-1)
 	flat = flat.like(within("Embedding", "id", flat.node(), 0, n, fmt.Sprintf("a table of %d rows", n)))
 	out := t.shortened(o).rows(flat)
 	grad := t.rows(flat)
@@ -304,7 +304,11 @@ func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 	if o.ScaleByFreq || len(o.Padding) > 0 || o.MaxNorm > 0 {
 		out = stated(out, grad)
 	}
-	return out.Reshape(append(ids.Shape(), t.Dim(1))...)
+	sizes := make([]any, ids.Rank(), ids.Rank()+1)
+	for i, n := range ids.Sizes() {
+		sizes[i] = n
+	}
+	return out.ReshapeTo(append(sizes, t.sizeAt(1))...)
 }
 
 // shortened are the rows with their length limited.

@@ -60,6 +60,9 @@ func (o Loss) reduce(op string, l *Tensor) *Tensor {
 		if l.Rank() == 0 {
 			return l
 		}
+		if n := l.sizeAt(0); n.is.Varies() {
+			return l.Sum().Div(n.Tensor())
+		}
 		return l.Sum().Div(l.Dim(0))
 	}
 	failArg(op, "reduction %d", o.Reduction)
@@ -255,8 +258,8 @@ func (t *Tensor) BCEWithLogits(target *Tensor, options ...Loss) *Tensor {
 }
 
 func (t *Tensor) sameShape(op string, target *Tensor) {
-	if !slices.Equal(t.shape(), target.shape()) {
-		fail(op, shapesOf(t, target), "the shapes must be equal")
+	if !slices.Equal(t.Sizes(), target.Sizes()) {
+		fail(op, shapes(t.room(), target.room()), "the shapes must be equal")
 	}
 }
 
