@@ -289,7 +289,7 @@ func oneHot(c *call) []*Value {
 	if depth < 0 {
 		c.fail("its depth is %d", depth)
 	}
-	if index.IsFloat() {
+	if index.IsFloat() || index.DType().Bits() < 32 { // its type need not hold the depth
 		index = index.To(dtype.I64)
 	}
 	index = counted(index, depth).Unsqueeze(axis)

@@ -87,7 +87,7 @@ func (t *Tensor) given() *uop.UOp {
 			return u
 		}
 	}
-	failType(operation("Tensor"), nil, "an operand is nil")
+	failType(operation(cmp.Or(asCalled(""), "Tensor")), nil, "an operand is nil")
 	return nil
 }
 
