@@ -69,7 +69,7 @@ func TestStreamsArePacked(t *testing.T) {
 		assert.Equal(t, []int{1024, 512}, got[0].Dims)
 		assert.Equal(t, []int{1, 0}, got[0].Order, "blocks of columns, then rows")
 		assert.Equal(t, 1, got[0].Lanes)
-		assert.Equal(t, 16, got[0].Block)
+		assert.Equal(t, 16, got[0].Block, "%d rows", rows)
 	}
 	odd := func(rows int) []*model.Packing {
 		return model.Packings(gemm(rows, 600, 1024, false, false).s, page, constant)

@@ -35,8 +35,9 @@ func (n *numbering) slot(u *uop.UOp) int {
 }
 
 // Saved is what the function computes, without names, draws and numbers of arrays, and the arrays that it uses besides its inputs: Buffer
-// nodes in the order of their slots. renewals are what it draws, by slot.
-func (c *Captured) Saved() (f saved.Function, arrays []*uop.UOp, renewals map[int]Renewal) {
+// nodes in the order of their slots. renewals are what it draws, in the order in which it does, and slots where: what nothing reads is drawn
+// too, since the draws behind it would be other ones without it.
+func (c *Captured) Saved() (f saved.Function, arrays []*uop.UOp, renewals []Renewal, slots []int) {
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
 	n := &numbering{slots: map[*storage]int{}}
@@ -69,16 +70,11 @@ func (c *Captured) Saved() (f saved.Function, arrays []*uop.UOp, renewals map[in
 		}
 		f.Results = append(f.Results, x)
 	}
-	renewals = map[int]Renewal{}
 	for _, r := range c.renew {
-		if _, s := buffer(r.Buffer); s != nil {
-			if i, ok := n.slots[s]; ok { // else nothing reads it
-				renewals[i] = r
-			}
-		}
+		renewals, slots = append(renewals, r), append(slots, n.slot(r.Buffer))
 	}
 	f.Ran = c.ran
-	return f, n.arrays[n.inputs:], renewals
+	return f, n.arrays[n.inputs:], renewals, slots
 }
 
 // params are values over Params in place of Buffers, in a table of their own.

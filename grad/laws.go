@@ -77,6 +77,11 @@ var laws = [uop.NumOps]law{
 
 	uop.Gather: func(u, g *uop.UOp) grads {
 		x, index := u.At(0), u.At(1)
+		if x.Sizes() == nil { // what does not count adds 0 to the first element
+			for axis := range index.Shape() {
+				index, g = index.Only(0, axis), g.Only(0, axis)
+			}
+		}
 		return grads{zeros(g, x.Shape()).Scatter(index, g, u.Arg().(uop.AxisArg).Axis, uop.Sum), nil}
 	},
 	uop.Scatter:    scatter,

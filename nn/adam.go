@@ -35,6 +35,13 @@ func NewAdamW(ctx context.Context, model any, o AdamOptions) (*Optimizer, error)
 
 func newAdam(ctx context.Context, model any, o AdamOptions, apart bool) (*Optimizer, error) {
 	b1, b2, eps := share(o.Beta1, 0.9), share(o.Beta2, 0.999), or(o.Eps, 1e-8)
+	name := "Adam"
+	if apart {
+		name = "AdamW"
+	}
+	if err := checked(name, number("Rate", o.Rate), remembered("Beta1", b1), remembered("Beta2", b2), number("Eps", eps), number("Decay", o.Decay)); err != nil {
+		return nil, err
+	}
 	slots := []string{"first", "second"}
 	if o.AMSGrad {
 		slots = append(slots, "largest")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -18,10 +19,12 @@ type MomentOptions struct {
 	Maximize      bool    // climb instead of descending
 }
 
-func (o MomentOptions) filled() MomentOptions {
+// filled has the defaults and is checked.
+func (o MomentOptions) filled(optimiser string) (MomentOptions, error) {
 	o.Beta1, o.Beta2, o.Eps = share(o.Beta1, 0.9), share(o.Beta2, 0.999), or(o.Eps, 1e-8)
 	o.MomentumDecay = or(o.MomentumDecay, 0.004)
-	return o
+	return o, checked(optimiser, number("Rate", o.Rate), remembered("Beta1", o.Beta1), remembered("Beta2", o.Beta2), number("Eps", o.Eps),
+		number("Decay", o.Decay), number("MomentumDecay", o.MomentumDecay))
 }
 
 // begin gives the parameter and the gradient with the weight decay in one of them.
@@ -39,7 +42,10 @@ func (o MomentOptions) begin(c *Change) (p, g *tensor.Tensor) {
 // NewAdamax makes the variant of Adam that divides by the largest recent gradient (Kingma and Ba, 2015) for the parameters
 // of a model, and realizes the model.
 func NewAdamax(ctx context.Context, model any, o MomentOptions) (*Optimizer, error) {
-	o = o.filled()
+	o, err := o.filled("Adamax")
+	if err != nil {
+		return nil, err
+	}
 	return newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "largest"}, func(c *Change) *tensor.Tensor {
 		p, g := o.begin(c)
 		first := c.Keep("first", mix(c.Slot("first"), g, o.Beta1))
@@ -50,11 +56,14 @@ func NewAdamax(ctx context.Context, model any, o MomentOptions) (*Optimizer, err
 
 // NewNAdam makes Adam with Nesterov's momentum (Dozat, 2016) for the parameters of a model, and realizes the model.
 func NewNAdam(ctx context.Context, model any, o MomentOptions) (*Optimizer, error) {
-	o = o.filled()
+	o, err := o.filled("NAdam")
+	if err != nil {
+		return nil, err
+	}
 	momentum := func(t *tensor.Tensor) *tensor.Tensor { // Beta1·(1 − 0.96^(t·decay)/2)
 		return t.Mul(o.MomentumDecay * math.Log(0.96)).Exp().Mul(-0.5).Add(1).Mul(o.Beta1)
 	}
-	return newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "second", "products"}, func(c *Change) *tensor.Tensor {
+	all, err := newOptimizer(ctx, model, or(o.Rate, 2e-3), []string{"first", "second", "products"}, func(c *Change) *tensor.Tensor {
 		p, g := o.begin(c)
 		now, next := momentum(c.Count), momentum(c.Count.Add(1))
 		// The product of all momenta so far is one number, kept as logarithms that begin at 0.
@@ -66,12 +75,24 @@ func NewNAdam(ctx context.Context, model any, o MomentOptions) (*Optimizer, erro
 		ahead := g.Mul(now.RSub(1)).Div(product.RSub(1)).Add(first.Mul(next).Div(product.Mul(next).RSub(1)))
 		return p.Sub(ahead.Mul(c.Rate).Div(root))
 	})
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range all.params { // narrow floats would lose the sum of logarithms
+		if wide := dtype.Accumulator(p.DType()); wide != p.DType() {
+			all.Slots["products"][i] = tensor.ZerosLike(p).To(wide).On(p.Device())
+		}
+	}
+	return all, Realize(ctx, all)
 }
 
 // NewRAdam makes Adam that waits until the size of gradients is known well enough to divide by (Liu and others, 2020), for the
 // parameters of a model, and realizes the model.
 func NewRAdam(ctx context.Context, model any, o MomentOptions) (*Optimizer, error) {
-	o = o.filled()
+	o, err := o.filled("RAdam")
+	if err != nil {
+		return nil, err
+	}
 	limit := 2/(1-o.Beta2) - 1
 	return newOptimizer(ctx, model, or(o.Rate, 1e-3), []string{"first", "second"}, func(c *Change) *tensor.Tensor {
 		p, g := o.begin(c)

@@ -55,18 +55,21 @@ func (l *MultiheadAttention) attend(query, key, value *tensor.Tensor, o Attendin
 	}
 	query, key, value = swap(query), swap(key), swap(value)
 	if query.Rank() != 3 || query.Dim(-1)%max(l.Heads, 1) != 0 || l.Heads < 1 {
-		panic(&tensor.ArgumentError{Op: "MultiheadAttention", Reason: fmt.Sprintf("queries %v for %d heads", query.Shape(), l.Heads), At: tensor.Caller()})
+		panic(&tensor.ArgumentError{Op: "MultiheadAttention", Reason: fmt.Sprintf("queries %v for %d heads", query.Sizes(), l.Heads), At: tensor.Caller()})
 	}
 	q, k, v := l.Query.Forward(query), l.Key.Forward(key), l.Value.Forward(value)
 	k, v, more := l.moreKeys(k, v)
-	n, size := q.Dim(0), q.Dim(2)/l.Heads
-	split := func(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(n, x.Dim(1), l.Heads, size).Transpose(1, 2) }
-	weights = tensor.AttentionWeights(split(q), split(k), l.masks(o, n, q.Dim(1), k.Dim(1), more))
+	size := q.Dim(2) / l.Heads
+	split := func(x *tensor.Tensor) *tensor.Tensor {
+		s := x.Sizes() // any of which but the last may vary
+		return x.ReshapeTo(s[0], s[1], l.Heads, size).Transpose(1, 2)
+	}
+	weights = tensor.AttentionWeights(split(q), split(k), l.masks(o, q, k, more))
 	used := weights
 	if o.Training && l.Dropout > 0 {
 		used = weights.Dropout(l.Dropout)
 	}
-	out = used.MatMul(split(v)).Transpose(1, 2).Reshape(n, q.Dim(1), q.Dim(2))
+	out = used.MatMul(split(v)).Transpose(1, 2).ReshapeTo(q.Sizes()[0], q.Sizes()[1], q.Dim(2))
 	out = l.Out.Forward(out)
 	if !o.EachHead {
 		weights = weights.Mean(1)
@@ -79,8 +82,8 @@ func (l *MultiheadAttention) attend(query, key, value *tensor.Tensor, o Attendin
 
 // moreKeys appends the learned and the zero key and value, and says how many.
 func (l *MultiheadAttention) moreKeys(k, v *tensor.Tensor) (_, _ *tensor.Tensor, more int) {
-	n, size := k.Dim(0), k.Dim(2)
 	if l.KeyBias != nil {
+		n, size := k.Dim(0), k.Dim(2)
 		k = tensor.Cat(1, k, l.KeyBias.Reshape(1, 1, size).Expand(n, 1, size))
 		v = tensor.Cat(1, v, l.ValueBias.Reshape(1, 1, size).Expand(n, 1, size))
 		more++
@@ -92,12 +95,16 @@ func (l *MultiheadAttention) moreKeys(k, v *tensor.Tensor) (_, _ *tensor.Tensor,
 	return k, v, more
 }
 
-// masks says what n times so many queries may attend to; the keys added at the end are always allowed.
-func (l *MultiheadAttention) masks(o Attending, n, queries, keys, more int) tensor.Attention {
+// masks says what queries may attend to; the keys added at the end are always allowed.
+func (l *MultiheadAttention) masks(o Attending, q, k *tensor.Tensor, more int) tensor.Attention {
 	causal := o.Causal && o.Mask == nil
 	if causal && more == 0 && o.PaddingMask == nil {
 		return tensor.Attention{Causal: true}
 	}
+	if !causal && o.Mask == nil && o.PaddingMask == nil {
+		return tensor.Attention{}
+	}
+	n, queries, keys := q.Dim(0), q.Dim(1), k.Dim(1)
 	var forbidden, added *tensor.Tensor
 	join := func(mask *tensor.Tensor) {
 		switch mask = mask.Pad([]int{0}, []int{more}); {

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/weft-ml/weft/tensor"
 )
@@ -19,6 +20,9 @@ type LAMBOptions struct {
 // parameter, for large batches. It realizes the model.
 func NewLAMB(ctx context.Context, model any, o LAMBOptions) (*Optimizer, error) {
 	b1, b2, eps := share(o.Beta1, 0.9), share(o.Beta2, 0.999), or(o.Eps, 1e-6)
+	if err := checked("LAMB", number("Rate", o.Rate), remembered("Beta1", b1), remembered("Beta2", b2), number("Eps", eps), number("Decay", o.Decay)); err != nil {
+		return nil, err
+	}
 	return newOptimizer(ctx, model, or(o.Rate, 1e-3), []string{"first", "second"}, func(c *Change) *tensor.Tensor {
 		p, g := c.Parameter, decayed(c, 0, o.Maximize)
 		first := c.Keep("first", mix(c.Slot("first"), g, b1)).Div(unbias(c, b1))
@@ -58,6 +62,12 @@ func NewLARS(ctx context.Context, model any, o LARSOptions) (*Optimizer, error) 
 	}
 	if o.NoDecay {
 		decay = 0
+	}
+	if err := checked("LARS", number("Rate", o.Rate), number("Momentum", momentum), number("Decay", decay), number("Trust", scale)); err != nil {
+		return nil, err
+	}
+	if o.Nesterov && momentum == 0 {
+		return nil, fmt.Errorf("nn: LARS: Nesterov looks ahead along the momentum, and there is none")
 	}
 	var slots []string
 	if momentum != 0 {

@@ -169,3 +169,21 @@ func TestBatchNormAverages(t *testing.T) {
 	u.Forward(b, true)
 	near(t, []float32{-1.34164, -1.34164, -1.34164}, u.Forward(a, false).At(0), 1e-5)
 }
+
+// A batch of nothing leaves the averages, and their number, as they are.
+func TestBatchNormOfNothing(t *testing.T) {
+	for _, l := range []*nn.BatchNorm{nn.NewBatchNorm(3), nn.NewBatchNorm(3).Cumulative()} {
+		require.NoError(t, nn.Realize(ctx, l))
+		l.Forward(tensor.Arange(6).To(dtype.F32).Reshape(2, 3), true)
+		mean, variance := values(t, l.RunningMean), values(t, l.RunningVar)
+		y := l.Forward(tensor.Zeros(0, 3, 5), true)
+		require.Equal(t, []int{0, 3, 5}, y.Shape())
+		require.NoError(t, tensor.Realize(ctx, y))
+		near(t, mean, l.RunningMean, 0)
+		near(t, variance, l.RunningVar, 0)
+		if l.Batches != nil {
+			near(t, []float32{1}, l.Batches.Reshape(1), 0)
+		}
+	}
+	require.Equal(t, []int{4, 0}, nn.NewBatchNorm(0).Forward(tensor.Zeros(4, 0), true).Shape())
+}

@@ -29,6 +29,9 @@ func NewMuon(ctx context.Context, model any, o MuonOptions) (*Optimizer, error) 
 	if o.NoDecay {
 		decay = 0
 	}
+	if err := checked("Muon", number("Rate", o.Rate), number("Momentum", momentum), number("Decay", decay), number("Eps", eps), number("Iterations", float64(o.Iterations))); err != nil {
+		return nil, err
+	}
 	if o.Newton == [3]float64{} {
 		o.Newton = [3]float64{3.4445, -4.775, 2.0315}
 	}

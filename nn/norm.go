@@ -76,11 +76,11 @@ func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 // batch gives mean and variance of x over all axes but 1, and moves the averages. The averages take the
 // variance as an estimate for the population, divided by one less.
 func (l *BatchNorm) batch(x *tensor.Tensor) (mean, variance *tensor.Tensor) {
-	n := x.Numel() / x.Dim(1)
 	mean, variance = x.ChannelMoments(0)
-	if l.RunningMean == nil || l.RunningVar == nil {
+	if l.RunningMean == nil || l.RunningVar == nil || x.Numel() == 0 { // nothing says nothing of the population
 		return mean, variance
 	}
+	n := x.Numel() / x.Dim(1)
 	m := l.Momentum
 	move := func(average, now *tensor.Tensor, scale float64) {
 		average.Assign(average.Mul(1 - m).Add(now.Detach().Mul(m * scale)).To(average.DType()))

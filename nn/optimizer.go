@@ -29,11 +29,11 @@ type Optimizer struct {
 // A Rule gives the new value of a parameter, as a graph, and keeps what it remembers in the slots of c. See NewOptimizer.
 type Rule func(c *Change) *tensor.Tensor
 
-// Change is one parameter within one step of an optimiser. All scalars have the parameter's type.
+// Change is one parameter within one step of an optimiser.
 type Change struct {
 	Parameter, Gradient *tensor.Tensor
-	Rate                *tensor.Tensor // the learning rate, a scalar
-	Count               *tensor.Tensor // of steps, a scalar: 1 in the first
+	Rate                *tensor.Tensor // the learning rate, a scalar of the parameter's type
+	Count               *tensor.Tensor // of steps, a scalar: 1 in the first; float32, of a float64 parameter float64, as narrow floats cannot count far
 	Index               int            // of the parameter among Params
 	slots               map[string][]*tensor.Tensor
 }
@@ -47,9 +47,11 @@ func (c *Change) Slot(name string) *tensor.Tensor {
 	return s[c.Index]
 }
 
-// Keep remembers v, of the parameter's shape and type, under a name and gives it back.
+// Keep remembers v, of the parameter's shape, under a name in the type of the slot, which is the parameter's, and gives back what is remembered.
 func (c *Change) Keep(name string, v *tensor.Tensor) *tensor.Tensor {
-	c.Slot(name).Assign(v)
+	slot := c.Slot(name)
+	v = v.To(slot.DType())
+	slot.Assign(v)
 	return v
 }
 
@@ -67,6 +69,9 @@ type RuleOptions struct {
 //		return c.Parameter.Sub(m.Sign().Mul(c.Rate))
 //	}, nn.RuleOptions{Rate: 1e-4, Slots: []string{"mean"}})
 func NewOptimizer(ctx context.Context, model any, next Rule, o RuleOptions) (*Optimizer, error) {
+	if err := checked("NewOptimizer", number("Rate", o.Rate)); err != nil {
+		return nil, err
+	}
 	return newOptimizer(ctx, model, or(o.Rate, 1e-3), o.Slots, next)
 }
 
@@ -133,7 +138,7 @@ func (o *Optimizer) Apply(grads []*tensor.Tensor) {
 	values := make([]*tensor.Tensor, len(o.params))
 	for i, p := range o.params {
 		d := p.DType()
-		c := &Change{Parameter: p, Gradient: grads[i].To(d), Rate: o.Rate.To(d), Count: o.Count.To(d), Index: i, slots: o.Slots}
+		c := &Change{Parameter: p, Gradient: grads[i].To(d), Rate: o.Rate.To(d), Count: o.Count.To(dtype.Accumulator(d)), Index: i, slots: o.Slots}
 		values[i] = o.next(c)
 	}
 	// All at once: a rule may read any parameter as it was.

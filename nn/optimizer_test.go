@@ -139,6 +139,52 @@ func TestStepsOfOptimizers(t *testing.T) {
 	}
 }
 
+// Optimisers of narrow floats take the steps that torch.optim takes. Those of RAdam are after 5 steps where the average is long enough.
+func TestOptimizersOfNarrowFloats(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(m any) (*nn.Optimizer, error)
+		want map[int]float64 // of steps
+	}{
+		"RAdam": {func(m any) (*nn.Optimizer, error) { return nn.NewRAdam(ctx, m, nn.MomentOptions{Rate: 0.05}) },
+			map[int]float64{1: 0.05, 2: 0.098684, 5: 0.23666, 6: 0.237924, 7: 0.239521, 10: 0.245915, 20: 0.279642, 30: 0.32671}},
+		"NAdam": {func(m any) (*nn.Optimizer, error) { return nn.NewNAdam(ctx, m, nn.MomentOptions{Rate: 0.05}) }, nAdamOfOnes},
+		"ASGD":  {func(m any) (*nn.Optimizer, error) { return nn.NewASGD(ctx, m, nn.ASGDOptions{Rate: 0.05}) }, asgdOfOnes},
+	} {
+		for d, tolerance := range map[dtype.DType]float64{dtype.F32: 1e-5, dtype.F16: 2e-3, dtype.BF16: 1e-2} {
+			w := tensor.Full(0, d, 3)
+			o, err := c.make([]*tensor.Tensor{w})
+			require.NoError(t, err)
+			for i := 1; i <= 30; i++ {
+				require.NoError(t, o.Step(ctx, w.To(dtype.F32).Sub(1).Square().Sum().Mul(0.5)))
+				if c.want[i] != 0 {
+					v, err := tensor.Data[float64](ctx, w.To(dtype.F64))
+					require.NoError(t, err)
+					assert.InDelta(t, c.want[i], v[0], tolerance, "%s, %v, step %d", name, d, i)
+				}
+			}
+		}
+	}
+}
+
+var (
+	nAdamOfOnes = map[int]float64{1: 0.0528226, 2: 0.0910512, 5: 0.19577, 10: 0.374375, 30: 0.919949}
+	asgdOfOnes  = map[int]float64{1: 0.05, 2: 0.0974996, 5: 0.226215, 10: 0.401249, 30: 0.785298}
+)
+
+// The number of steps is exact where the parameter's type cannot count so far, and what a rule keeps takes the slot's type.
+func TestCountOfNarrowFloats(t *testing.T) {
+	w := tensor.Full(0, dtype.BF16, 2)
+	o, err := nn.NewOptimizer(ctx, []*tensor.Tensor{w}, func(c *nn.Change) *tensor.Tensor {
+		return c.Keep("seen", c.Slot("seen").Add(c.Count.Sub(250)))
+	}, nn.RuleOptions{Slots: []string{"seen"}})
+	require.NoError(t, err)
+	require.NoError(t, tensor.Realize(ctx, o.Count.Assign(256)))
+	require.NoError(t, o.Step(ctx, w.Sum()))
+	v, err := tensor.Data[float64](ctx, w.To(dtype.F64))
+	require.NoError(t, err)
+	assert.Equal(t, []float64{7, 7}, v)
+}
+
 // A parameter of four axes is the matrix of its first and all others; the numbers are those of Newton's and Schulz's iteration in float64.
 func TestMuonOfFilters(t *testing.T) {
 	w := tensor.Arange(24).To(dtype.F64).Mul(0.37).Sin().To(dtype.F32).To(dtype.F64).Reshape(2, 3, 2, 2)
@@ -195,6 +241,29 @@ func TestSchedulesJoined(t *testing.T) {
 	assert.ErrorContains(t, tensor.Try(func() { nn.Sequence([]int{3}, p) }), "Sequence: 1 schedules and milestones [3]")
 }
 
+// Schedules of no steps are refused where they are made.
+func TestSchedulesRefuse(t *testing.T) {
+	for want, make := range map[string]func() nn.Schedule{
+		"CosineRestarts: mult is 0; it must be 1 or more":  func() nn.Schedule { return nn.CosineRestarts(.5, 4, 0, 0) },
+		"CosineRestarts: mult is -1; it must be 1 or more": func() nn.Schedule { return nn.CosineRestarts(.5, 4, -1, 0) },
+		"CosineRestarts: first is 0; it must be 1 or more": func() nn.Schedule { return nn.CosineRestarts(.5, 0, 2, 0) },
+		"CosineAnnealing: steps is 0":                      func() nn.Schedule { return nn.CosineAnnealing(.5, 0, 0) },
+		"LinearRamp: steps is 0":                           func() nn.Schedule { return nn.LinearRamp(.5, .1, 1, 0) },
+		"Polynomial: steps is 0":                           func() nn.Schedule { return nn.Polynomial(.5, 0, 1) },
+		"StepDecay: size is 0":                             func() nn.Schedule { return nn.StepDecay(.5, 0, .1) },
+		"Cyclic: Up is 0":                                  nn.Cyclic{Base: .1, Max: 1}.Schedule,
+		"Cyclic: Down is -2":                               nn.Cyclic{Base: .1, Max: 1, Up: 2, Down: -2}.Schedule,
+		"OneCycle: Steps is 0":                             nn.OneCycle{Max: 1}.Schedule,
+		"OneCycle: Warm is 2":                              nn.OneCycle{Max: 1, Steps: 9, Warm: 2}.Schedule,
+	} {
+		err := tensor.Try(func() { make() })
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, "(optimizer_test.go:")
+	}
+	assert.Equal(t, 1.0, nn.OneCycle{Max: 1, Steps: 10, Warm: .1}.Schedule()(0), "nothing to warm up in")
+	assert.Equal(t, .5, nn.CosineRestarts(.5, 4, math.MaxInt/2, 0)(4), "the second fall has no end")
+}
+
 var muonOfFilters = []float64{-0.0835, 0.2966, 0.67029, 0.94329, 1.04252, 0.95328, 0.72225, 0.42495, 0.12204, -0.16433, -0.43927, -0.70126, -0.93627, -0.95068, -0.84574, -0.63901, -0.35223, -0.01309, 0.34006, 0.65773, 0.88725, 0.98722, 0.94093, 0.76105}
 
 // Adam may forget gradients at once, as the critics of generative networks have it: a negative number says so, for 0 is the default.
@@ -222,5 +291,58 @@ func TestAdamWithoutMemory(t *testing.T) {
 		got, err := tensor.Data[float64](t.Context(), p.To(dtype.F64))
 		require.NoError(t, err)
 		require.InDeltaSlice(t, want, got, 1e-5, name)
+	}
+}
+
+// Optimisers of float64 parameters compute in float64: the numbers are those of torch.optim where float64 is the default type, for it
+// holds rates and products in that.
+func TestOptimizersOfFloat64(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(m any) (*nn.Optimizer, error)
+		want []float64
+	}{
+		"NAdam": {func(m any) (*nn.Optimizer, error) { return nn.NewNAdam(ctx, m, nn.MomentOptions{Rate: 0.05}) },
+			[]float64{0.8383179855605197, -0.6100280900444885, 1.6256253867464565}},
+		"ASGD": {func(m any) (*nn.Optimizer, error) { return nn.NewASGD(ctx, m, nn.ASGDOptions{Rate: 0.05}) },
+			[]float64{0.7006045023888159, -0.1974616157058299, 1.5986706204834615}},
+		"RAdam": {func(m any) (*nn.Optimizer, error) { return nn.NewRAdam(ctx, m, nn.MomentOptions{Rate: 0.05}) },
+			[]float64{0.6275808907581968, -0.5174231514727995, 1.7540848827229218}},
+		"Rprop": {func(m any) (*nn.Optimizer, error) { return nn.NewRprop(ctx, m, nn.RpropOptions{Rate: 0.05}) },
+			[]float64{0.9815660799999999, 0.2979341055999999, 0.9600549119999999}},
+	} {
+		w := tensor.Of([]float64{0.5, -1, 2})
+		o, err := c.make([]*tensor.Tensor{w})
+		require.NoError(t, err)
+		for range 10 {
+			require.NoError(t, o.Step(ctx, w.Sub(1).Square().Sum().Mul(0.5)))
+		}
+		v, err := tensor.Data[float64](ctx, w)
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, c.want, v, 1e-13, name)
+	}
+}
+
+// Numbers that no optimiser can work with are refused by name.
+func TestOptimizersRefuse(t *testing.T) {
+	for want, make := range map[string]func(m any) (*nn.Optimizer, error){
+		"SGD: Rate is -0.1; it must be a finite number, not negative": func(m any) (*nn.Optimizer, error) { return nn.NewSGD(ctx, m, nn.SGDOptions{Rate: -0.1}) },
+		"SGD: Rate is NaN; it must be a finite number, not negative":  func(m any) (*nn.Optimizer, error) { return nn.NewSGD(ctx, m, nn.SGDOptions{Rate: math.NaN()}) },
+		"SGD: Nesterov looks ahead along the momentum, and Momentum is 0": func(m any) (*nn.Optimizer, error) {
+			return nn.NewSGD(ctx, m, nn.SGDOptions{Nesterov: true})
+		},
+		"LARS: Nesterov looks ahead along the momentum, and there is none": func(m any) (*nn.Optimizer, error) {
+			return nn.NewLARS(ctx, m, nn.LARSOptions{Nesterov: true, NoMomentum: true})
+		},
+		"Adam: Beta1 is 1.5; it must be less than 1":    func(m any) (*nn.Optimizer, error) { return nn.NewAdam(ctx, m, nn.AdamOptions{Beta1: 1.5}) },
+		"AdamW: Beta2 is 1; it must be less than 1":     func(m any) (*nn.Optimizer, error) { return nn.NewAdamW(ctx, m, nn.AdamOptions{Beta2: 1}) },
+		"RAdam: Beta2 is 2; it must be less than 1":     func(m any) (*nn.Optimizer, error) { return nn.NewRAdam(ctx, m, nn.MomentOptions{Beta2: 2}) },
+		"LAMB: Decay is -1; it must be a finite number": func(m any) (*nn.Optimizer, error) { return nn.NewLAMB(ctx, m, nn.LAMBOptions{Decay: -1}) },
+		"RMSProp: Alpha is 1; it must be less than 1":   func(m any) (*nn.Optimizer, error) { return nn.NewRMSProp(ctx, m, nn.RMSPropOptions{Alpha: 1}) },
+		"Muon: Iterations is -1; it must be":            func(m any) (*nn.Optimizer, error) { return nn.NewMuon(ctx, m, nn.MuonOptions{Iterations: -1}) },
+		"Rprop: Shrink is 3; it must be less than 1":    func(m any) (*nn.Optimizer, error) { return nn.NewRprop(ctx, m, nn.RpropOptions{Shrink: 3}) },
+		"NewOptimizer: Rate is -1; it must be a finite": func(m any) (*nn.Optimizer, error) { return nn.NewOptimizer(ctx, m, nil, nn.RuleOptions{Rate: -1}) },
+	} {
+		_, err := make(newFitting())
+		assert.ErrorContains(t, err, "nn: "+want)
 	}
 }

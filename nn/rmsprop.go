@@ -21,6 +21,9 @@ type RMSPropOptions struct {
 // parameters of a model, and realizes the model.
 func NewRMSProp(ctx context.Context, model any, o RMSPropOptions) (*Optimizer, error) {
 	alpha, eps := or(o.Alpha, 0.99), or(o.Eps, 1e-8)
+	if err := checked("RMSProp", number("Rate", o.Rate), remembered("Alpha", alpha), number("Eps", eps), number("Momentum", o.Momentum), number("Decay", o.Decay)); err != nil {
+		return nil, err
+	}
 	slots := []string{"square"}
 	if o.Centered {
 		slots = append(slots, "mean")
@@ -61,6 +64,9 @@ type AdagradOptions struct {
 // squares, for the parameters of a model, and realizes the model.
 func NewAdagrad(ctx context.Context, model any, o AdagradOptions) (*Optimizer, error) {
 	eps := or(o.Eps, 1e-10)
+	if err := checked("Adagrad", number("Rate", o.Rate), number("RateDecay", o.RateDecay), number("Start", o.Start), number("Eps", eps), number("Decay", o.Decay)); err != nil {
+		return nil, err
+	}
 	return newOptimizer(ctx, model, or(o.Rate, 0.01), []string{"sum"}, func(c *Change) *tensor.Tensor {
 		g := decayed(c, o.Decay, o.Maximize)
 		before := c.Slot("sum")
@@ -86,6 +92,9 @@ type AdadeltaOptions struct {
 // gradients, for the parameters of a model, and realizes the model.
 func NewAdadelta(ctx context.Context, model any, o AdadeltaOptions) (*Optimizer, error) {
 	rho, eps := or(o.Rho, 0.9), or(o.Eps, 1e-6)
+	if err := checked("Adadelta", number("Rate", o.Rate), remembered("Rho", rho), number("Eps", eps), number("Decay", o.Decay)); err != nil {
+		return nil, err
+	}
 	return newOptimizer(ctx, model, or(o.Rate, 1), []string{"square", "steps"}, func(c *Change) *tensor.Tensor {
 		g := decayed(c, o.Decay, o.Maximize)
 		square := c.Keep("square", mix(c.Slot("square"), g.Square(), rho))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -21,11 +22,14 @@ type RpropOptions struct {
 // gradients only, and each element has a step of its own; so it is for gradients of all examples, not of batches.
 func NewRprop(ctx context.Context, model any, o RpropOptions) (*Optimizer, error) {
 	shrink, grow, least, most := or(o.Shrink, 0.5), or(o.Grow, 1.2), or(o.Least, 1e-6), or(o.Most, 50)
+	if err := checked("Rprop", number("Rate", o.Rate), remembered("Shrink", shrink), number("Grow", grow), number("Least", least)); err != nil {
+		return nil, err
+	}
 	return newOptimizer(ctx, model, or(o.Rate, 0.01), []string{"gradient", "step"}, func(c *Change) *tensor.Tensor {
 		g := decayed(c, 0, o.Maximize)
 		turn := g.Mul(c.Slot("gradient")).Sign()
-		factor := turn.Gt(0).Where(grow, turn.Lt(0).Where(shrink, 1))
-		step := c.Keep("step", c.Count.Eq(1).Where(c.Rate, c.Slot("step")).Mul(factor).Clamp(least, most).To(c.Parameter.DType()))
+		factor := turn.Gt(0).Where(grow, turn.Lt(0).Where(shrink, tensor.Full(1, dtype.Accumulator(g.DType()))))
+		step := c.Keep("step", c.Count.Eq(1).Where(c.Rate, c.Slot("step")).Mul(factor).Clamp(least, most))
 		g = c.Keep("gradient", turn.Lt(0).Where(0, g))
 		return c.Parameter.Sub(g.Sign().Mul(step))
 	})
@@ -45,6 +49,9 @@ type ASGDOptions struct {
 // averages are the slot "mean": whoever evaluates the model takes them.
 func NewASGD(ctx context.Context, model any, o ASGDOptions) (*Optimizer, error) {
 	shrink, power, start := or(o.Shrink, 1e-4), or(o.Power, 0.75), or(o.Start, 1e6)
+	if err := checked("ASGD", number("Rate", o.Rate), number("Shrink", shrink), number("Start", start), number("Decay", o.Decay)); err != nil {
+		return nil, err
+	}
 	return newOptimizer(ctx, model, or(o.Rate, 0.01), []string{"mean"}, func(c *Change) *tensor.Tensor {
 		before := c.Count.Sub(1)
 		rate := c.Rate.Mul(before.Mul(c.Rate).Mul(shrink).Add(1).Pow(-power))
@@ -70,6 +77,9 @@ type AdafactorOptions struct {
 // matrix's gradients it remembers averages of rows and of columns only, of one with more axes those of the matrices in the last two.
 func NewAdafactor(ctx context.Context, model any, o AdafactorOptions) (*Optimizer, error) {
 	power, least, clip, rate := or(o.Power, -0.8), or(o.Least, 1e-3), or(o.Clip, 1), or(o.Rate, 0.01)
+	if err := checked("Adafactor", number("Rate", rate), number("Eps", o.Eps), number("Least", least), number("Clip", clip), number("Decay", o.Decay)); err != nil {
+		return nil, err
+	}
 	all, err := newOptimizer(ctx, model, rate, nil, func(c *Change) *tensor.Tensor {
 		eps := or(o.Eps, math.Ldexp(1, 1-c.Parameter.DType().Digits()))
 		g, share := decayed(c, 0, o.Maximize), c.Count.Pow(power)

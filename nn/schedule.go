@@ -45,8 +45,16 @@ func Product(schedules ...Schedule) Schedule {
 	}
 }
 
+// positive fails where a number of steps is none.
+func positive(op, what string, n int) {
+	if n < 1 {
+		panic(&tensor.ArgumentError{Op: op, Reason: fmt.Sprintf("%s is %d; it must be 1 or more", what, n), At: tensor.Caller()})
+	}
+}
+
 // StepDecay multiplies the rate by gamma every size steps.
 func StepDecay(rate float64, size int, gamma float64) Schedule {
+	positive("StepDecay", "size", size)
 	return func(t int) float64 { return rate * math.Pow(gamma, float64(t/size)) }
 }
 
@@ -80,6 +88,7 @@ func Constant(rate, factor float64, steps int) Schedule {
 
 // LinearRamp moves the factor of the rate from start to end within the first steps steps.
 func LinearRamp(rate, start, end float64, steps int) Schedule {
+	positive("LinearRamp", "steps", steps)
 	return func(t int) float64 {
 		return rate * (start + (end-start)*float64(min(t, steps))/float64(steps))
 	}
@@ -87,6 +96,7 @@ func LinearRamp(rate, start, end float64, steps int) Schedule {
 
 // Polynomial is rate·(1 − t/steps)^power, and 0 from step steps on.
 func Polynomial(rate float64, steps int, power float64) Schedule {
+	positive("Polynomial", "steps", steps)
 	return func(t int) float64 {
 		return rate * math.Pow(1-float64(min(t, steps))/float64(steps), power)
 	}
@@ -94,17 +104,24 @@ func Polynomial(rate float64, steps int, power float64) Schedule {
 
 // CosineAnnealing swings between rate and least along a cosine of half period steps.
 func CosineAnnealing(rate float64, steps int, least float64) Schedule {
+	positive("CosineAnnealing", "steps", steps)
 	return func(t int) float64 { return cosine(rate, least, float64(t)/float64(steps)) }
 }
 
 // CosineRestarts falls from rate to least along half a cosine, again and again: the first fall takes
 // first steps, each next one mult times the one before.
 func CosineRestarts(rate float64, first, mult int, least float64) Schedule {
+	positive("CosineRestarts", "first", first)
+	positive("CosineRestarts", "mult", mult)
 	return func(t int) float64 {
 		length := first
 		for t >= length {
 			t -= length
-			length *= mult
+			if length > math.MaxInt/mult {
+				length = math.MaxInt
+			} else {
+				length *= mult
+			}
 		}
 		return cosine(rate, least, float64(t)/float64(length))
 	}
@@ -125,13 +142,11 @@ type OneCycle struct {
 	ThreePhase bool    // fall back to the first rate as slowly as it rose, then to the last one
 }
 
-// Schedule gives the rates; steps at or past Steps keep the last one.
+// Schedule gives the rates; steps at or past Steps keep the last one. Without steps to rise in, the rate begins at Max.
 func (o OneCycle) Schedule() Schedule {
-	or := func(v, def float64) float64 {
-		if v == 0 {
-			return def
-		}
-		return v
+	positive("OneCycle", "Steps", o.Steps)
+	if !(o.Warm >= 0 && o.Warm <= 1) {
+		panic(&tensor.ArgumentError{Op: "OneCycle", Reason: fmt.Sprintf("Warm is %v; it must be a share of the steps, from 0 to 1", o.Warm), At: tensor.Caller()})
 	}
 	first := o.Max / or(o.Div, 25)
 	last := first / or(o.FinalDiv, 1e4)
@@ -145,7 +160,10 @@ func (o OneCycle) Schedule() Schedule {
 		start, at := 0.0, math.Min(float64(t), n-1)
 		for i, l := range legs {
 			if at <= l.end || i == len(legs)-1 {
-				p := (at - start) / (l.end - start)
+				p := 1.0 // of a leg of no steps
+				if l.end != start {
+					p = (at - start) / (l.end - start)
+				}
 				if o.Linear {
 					return l.from + (l.to-l.from)*p
 				}
@@ -168,10 +186,12 @@ type Cyclic struct {
 
 // Schedule gives the rates.
 func (c Cyclic) Schedule() Schedule {
+	positive("Cyclic", "Up", c.Up)
 	down := c.Down
 	if down == 0 {
 		down = c.Up
 	}
+	positive("Cyclic", "Down", down)
 	total := float64(c.Up + down)
 	peak := float64(c.Up) / total
 	return func(t int) float64 {

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/weft-ml/weft/tensor"
 )
@@ -19,6 +20,12 @@ type SGDOptions struct {
 // NewSGD makes an optimiser by stochastic gradient descent for the parameters of a model, and realizes the
 // model.
 func NewSGD(ctx context.Context, model any, o SGDOptions) (*Optimizer, error) {
+	if err := checked("SGD", number("Rate", o.Rate), number("Momentum", o.Momentum), number("Decay", o.Decay)); err != nil {
+		return nil, err
+	}
+	if o.Nesterov && o.Momentum == 0 {
+		return nil, fmt.Errorf("nn: SGD: Nesterov looks ahead along the momentum, and Momentum is 0")
+	}
 	var slots []string
 	if o.Momentum != 0 {
 		slots = []string{"momentum"}

@@ -248,6 +248,20 @@ func (c *call) listed(n ...int) int {
 	return p
 }
 
+// mostText is how many bytes of strings one run makes, the ends of a string counted as headText.
+const (
+	mostText = 1 << 28
+	headText = 16
+)
+
+// texts counts strings before they are made: so many, of so many bytes together.
+func (c *call) texts(n, bytes int) {
+	if n < 0 || n > mostText/headText || bytes < 0 || bytes > mostText-n*headText-c.r.text {
+		c.fail("its strings have %d bytes more than there may be: a run makes %d at most", max(0, bytes+n*headText+c.r.text-mostText), mostText)
+	}
+	c.r.text += n*headText + bytes
+}
+
 // ticks counts the steps that an operator is made of.
 func (c *call) ticks(n int) {
 	if err := c.r.step(n); err != nil {

@@ -21,6 +21,7 @@ type runner struct {
 	random    bool                // something random was met
 	noDoubles bool                // the device has no float64: see doubles.go
 	steps     int
+	text      int // bytes of strings that were made
 	depth     int
 	scopes    []*scope // of the graphs and functions that are being run, the innermost last
 }

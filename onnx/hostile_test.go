@@ -101,7 +101,7 @@ func liars() map[string]struct {
 		"no such file":      {withInit(outside("location", "gone.bin")), list(`"w"`, "gone.bin")},
 		"a folder":          {withInit(outside("location", "dir")), list(`"w"`, "dir")},
 		"behind the end":    {withInit(outside("location", "w.bin", "offset", "5")), list(`"w"`, "w.bin", "8 bytes")},
-		"an offset of 2^63": {withInit(outside("location", "w.bin", "offset", "9223372036854775807")), list(`"w"`, "w.bin")},
+		"an offset of 2^63": {withInit(outside("location", "w.bin", "offset", "9223372036854775807")), list(`"w"`, "from byte 9223372036854775807 of \"w.bin\"")},
 		"a negative offset": {withInit(outside("location", "w.bin", "offset", "-1")), list(`"w"`, "offset")},
 		"another length":    {withInit(outside("location", "w.bin", "length", "4")), list(`"w"`, "4 bytes")},
 		"a sparse place": {modelMsg(graphMsg(nil, nil, nil, nil).add(15, message{}.add(1, floatsMsg("s", 1)).add(2, intsMsg("i", 9)).num(3, 4))),

@@ -18,8 +18,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weft-ml/weft/engine"
@@ -116,12 +116,12 @@ func open(path string) (*Model, error) {
 	if err != nil {
 		return nil, &Error{File: path, Err: err}
 	}
-	root, err := os.OpenRoot(filepath.Dir(path)) // links that lead out of it are refused
+	dir, err := openFolder(path)
 	if err != nil {
 		return nil, &Error{File: path, Err: err}
 	}
-	defer root.Close()
-	return parse(b, Options{Name: path, External: root.FS()})
+	defer dir.close()
+	return parse(b, Options{Name: path, External: dir})
 }
 
 // Read reads a model. The bytes must not be changed afterwards.
@@ -141,7 +141,13 @@ func parse(b []byte, o Options) (*Model, error) {
 	m := &Model{name: o.Name, opts: o, placed: map[placedKey]*Value{}, special: map[int]bool{}, read: map[int]readInput{}}
 	d := &decoder{}
 	p, err := d.model(b)
-	if err == nil {
+	if err != nil {
+		if kind := otherKind(b); kind != "" {
+			err = errors.New(kind)
+		} else {
+			err = fmt.Errorf("it is no ONNX model, or a damaged one: %w", err)
+		}
+	} else {
 		m.proto = p
 		err = m.resolve()
 	}
@@ -152,6 +158,27 @@ func parse(b []byte, o Options) (*Model, error) {
 		return nil, &Error{File: o.Name, Err: err}
 	}
 	return m, nil
+}
+
+// otherKind says what a file is that is no model, "" where it is none that is known.
+func otherKind(b []byte) string {
+	const weights = "it holds weights, which weft show reads, and no ONNX model; it is "
+	begins := func(s string) bool { return strings.HasPrefix(string(b[:min(len(b), 16)]), s) }
+	switch {
+	case begins("PK\x03\x04"):
+		return weights + "a zip file, as PyTorch (.pt) and NumPy (.npz) write them; torch.onnx.export makes a model"
+	case begins("GGUF"):
+		return weights + "a GGUF file"
+	case begins("\x93NUMPY"):
+		return weights + "an array of NumPy"
+	case begins("\x80\x02"):
+		return weights + "a pickle, as old versions of PyTorch write them; torch.onnx.export makes a model"
+	case len(b) > 9 && b[8] == '{':
+		return weights + "a safetensors file"
+	case len(b) > 8 && string(b[4:8]) == "ORTM":
+		return "it is a model in onnxruntime's own format; the .onnx file that it was made of is read"
+	}
+	return ""
 }
 
 // Inputs are what a run takes; inputs with a value in the file, which older files list too, are not among them.

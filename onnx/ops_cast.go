@@ -10,8 +10,26 @@ import (
 )
 
 func cast(c *call) []*Value {
-	e := Elem(c.attrInt("to", 0))
-	return c.castTo(e)
+	if a := c.attr("to"); a != nil && a.kind == attrString { // before version 6
+		return c.castTo(elemNamed(string(a.s)))
+	}
+	return c.castTo(Elem(c.attrInt("to", 0)))
+}
+
+// elemNamed is a type by its name in the format, 0 if there is none.
+func elemNamed(name string) Elem {
+	switch name {
+	case "FLOAT":
+		return Float32
+	case "DOUBLE":
+		return Float64
+	}
+	for e, row := range elems {
+		if row.name != "" && strings.EqualFold(row.name, name) {
+			return Elem(e)
+		}
+	}
+	return 0
 }
 
 func castLike(c *call) []*Value { return c.castTo(c.value(1).elem) }
@@ -131,6 +149,7 @@ func (c *call) parsed(v *Value, e Elem) *Value {
 
 // printed writes numbers out.
 func (c *call) printed(v *Value) *Value {
+	c.texts(count(v.shape), 8*count(v.shape))
 	raw := c.r.host(v)
 	out := make([]string, count(v.shape))
 	if list, ok := integersOf(v.elem, raw); ok {

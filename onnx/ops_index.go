@@ -75,8 +75,11 @@ func (c *call) flatPlaces(index t, sizes []int) t {
 	place := c.full(0, Int64, lead)
 	for i := range k {
 		at := counted(index.Select(-1, i), sizes[i])
-		// what lies outside must stay so, in whichever place it would be
-		bad := at.Lt(0).LogicalOr(at.Ge(sizes[i]))
+		// what lies outside must stay so, in whichever place it would be; as it is where it is all of a place, which an error names then
+		bad := at.Lt(0)
+		if k > 1 {
+			bad = bad.LogicalOr(at.Ge(sizes[i]))
+		}
 		place = place.Mul(sizes[i]).Add(bad.Where(tensor.FullLike(at, int64(1)<<40), at))
 	}
 	return place
@@ -286,7 +289,7 @@ func oneHot(c *call) []*Value {
 	if depth < 0 {
 		c.fail("its depth is %d", depth)
 	}
-	if index.IsFloat() {
+	if index.IsFloat() || index.DType().Bits() < 32 { // its type need not hold the depth
 		index = index.To(dtype.I64)
 	}
 	index = counted(index, depth).Unsqueeze(axis)

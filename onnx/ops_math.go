@@ -149,7 +149,12 @@ func pow(c *call) []*Value {
 	e := c.elem(0)
 	switch {
 	case !x.IsFloat() && y.IsFloat():
-		return c.one(x.To(dtype.F64).Pow(y.To(dtype.F64)), e)
+		if v := c.array(1); v.known && count(v.shape) == 1 && len(v.shape) <= x.Rank() {
+			if p := c.float(1); p == math.Trunc(p) && p >= 0 && p <= 64 {
+				return c.one(x.Pow(int(p)), e)
+			}
+		}
+		return c.one(nearlyWhole(x.To(dtype.F64).Pow(y.To(dtype.F64))), e)
 	case x.IsFloat():
 		if v := c.array(1); v.known && count(v.shape) == 1 && len(v.shape) <= x.Rank() {
 			if p := c.float(1); p == math.Trunc(p*2)/2 && math.Abs(p) <= 4 {
@@ -159,6 +164,13 @@ func pow(c *call) []*Value {
 		return c.one(wide(x).Pow(y.To(wide(x).DType())), e)
 	}
 	return c.one(x.Pow(y.To(x.DType())), e)
+}
+
+// nearlyWhole is a power as an integer type is to have it: what lies within the error of Pow (some units in the last place) of a whole number
+// is that number, and 10 to the 2 is not cut down to 99.
+func nearlyWhole(v t) t {
+	whole := v.Round()
+	return v.Sub(whole).Abs().Le(whole.Abs().Mul(0x1p-46)).Where(whole, v)
 }
 
 func mod(c *call) []*Value {

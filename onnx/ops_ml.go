@@ -27,6 +27,7 @@ func labelEncoder(c *call) []*Value {
 	in := c.value(0)
 	at := c.lookUp(in, keys)
 	if values.elem == String {
+		c.texts(len(at), 0)
 		out := make([]string, len(at))
 		for i, k := range at {
 			if out[i] = none.strs[0]; k >= 0 {
@@ -45,6 +46,34 @@ func labelEncoder(c *call) []*Value {
 		}
 	}
 	return []*Value{{elem: values.elem, shape: in.shape, raw: raw, known: true}}
+}
+
+// categoryMapper maps strings to integers or integers to strings, each by its place in one of two lists.
+func categoryMapper(c *call) []*Value {
+	words, numbers := c.attrStrings("cats_strings"), c.typed("cats_int64s", attrInts)
+	if numbers == nil || len(numbers.ints) != len(words) {
+		c.fail("%d strings, and not as many integers", len(words))
+	}
+	in, ids := c.value(0), intsValue([]int{len(words)}, numbers.ints...)
+	if in.elem == String {
+		at := c.lookUp(in, Strings([]int{len(words)}, words))
+		out := make([]int64, len(at))
+		for i, k := range at {
+			if out[i] = int64(c.attrInt("default_int64", -1)); k >= 0 {
+				out[i] = numbers.ints[k]
+			}
+		}
+		return []*Value{intsValue(in.shape, out...)}
+	}
+	at := c.lookUp(c.array(0), ids)
+	c.texts(len(at), 0)
+	out := make([]string, len(at))
+	for i, k := range at {
+		if out[i] = c.attrString("default_string", "_Unused"); k >= 0 {
+			out[i] = words[k]
+		}
+	}
+	return []*Value{Strings(in.shape, out)}
 }
 
 // labelList is the list keys_… or values_… that is there.
@@ -144,6 +173,7 @@ func (c *call) oldLabels() []*Value {
 		return []*Value{intsValue(in.shape, out...)}
 	}
 	list := c.ints(0)
+	c.texts(len(list), 0)
 	out := make([]string, len(list))
 	for i, k := range list {
 		if out[i] = c.attrString("default_string", "_Unused"); k >= 0 && k < len(classes) {
@@ -332,7 +362,8 @@ func init() {
 	register("ai.onnx.ml", map[string]operator{
 		"Binarizer": binarizer, "LabelEncoder": labelEncoder, "Scaler": scaler, "Normalizer": normalizer, "Imputer": imputer,
 		"OneHotEncoder": oneHotEncoder, "ArrayFeatureExtractor": arrayFeatureExtractor, "LinearRegressor": linearRegressor,
-		"LinearClassifier": linearClassifier,
+		"LinearClassifier": linearClassifier, "CategoryMapper": categoryMapper,
+		"ZipMap": identity, // there are no dicts here: the array of which they would be made says as much
 		"FeatureVectorizer": func(c *call) []*Value {
 			var list []t
 			for i := range c.in {

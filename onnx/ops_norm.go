@@ -9,6 +9,9 @@ import (
 
 func batchNorm(c *call) []*Value {
 	v := c.array(0)
+	if c.opset < 9 && !c.attrBool("spatial", true) {
+		c.notYet("BatchNormalization with a mean for each place of a channel (spatial is 0)")
+	}
 	x := wide(c.t(0))
 	rank := x.Rank()
 	at := func(p t) t { return p.To(x.DType()).Reshape(c.along(max(rank, 2), 1, p.Numel())[:rank]...) }

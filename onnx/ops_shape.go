@@ -27,7 +27,7 @@ func moving(f operator) operator {
 		}
 		outs := f(&own)
 		for i, v := range outs {
-			c.listed(v.shape...)
+			c.texts(c.listed(v.shape...), 0)
 			list, _ := integersOf(v.elem, c.r.host(v))
 			text := make([]string, len(list))
 			for j, n := range list {
@@ -79,6 +79,7 @@ func (c *call) resolve(old, shape []int, zeros bool) []int {
 	if free >= 0 {
 		if shape[free] = 0; n > 0 {
 			if count(old)%n != 0 {
+				shape[free] = -1
 				c.fail("%v does not become %v", old, shape)
 			}
 			shape[free] = count(old) / n

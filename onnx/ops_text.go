@@ -73,7 +73,10 @@ func (c *call) textPairs(f func(a, b string) bool) []*Value {
 func stringConcat(c *call) []*Value {
 	x, y := c.strings(0), c.strings(1)
 	out := []string{}
-	shape := c.broadcastIndex(c.in[0].shape, c.in[1].shape, func(i, j int) { out = append(out, x[i]+y[j]) })
+	shape := c.broadcastIndex(c.in[0].shape, c.in[1].shape, func(i, j int) {
+		c.texts(1, len(x[i])+len(y[j]))
+		out = append(out, x[i]+y[j])
+	})
 	return []*Value{Strings(shape, out)}
 }
 
@@ -88,11 +91,10 @@ func stringSplit(c *call) []*Value {
 	var counts []int64
 	for _, s := range c.strings(0) {
 		list := splitText(s, delimiter, most)
+		c.texts(len(list), 0) // of parts only the ends are new
 		parts, counts, widest = append(parts, list), append(counts, int64(len(list))), max(widest, len(list))
 	}
-	if len(parts)*widest > 1<<26 {
-		c.fail("%d times %d parts are too many", len(parts), widest)
-	}
+	c.texts(c.listed(len(parts), widest), 0)
 	out := []string{}
 	for _, list := range parts {
 		out = append(out, list...)
@@ -150,6 +152,7 @@ func stringNormalizer(c *call) []*Value {
 			return w == s || !exact && strings.EqualFold(w, s)
 		})
 		if !drop {
+			c.texts(1, 3*len(s)) // few letters become longer when their case changes, none more than so
 			out = append(out, change(s))
 		}
 	}

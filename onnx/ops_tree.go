@@ -356,19 +356,41 @@ func treeClassifier(c *call) []*Value {
 	}
 	var best t
 	if one {
-		s := y.Narrow(1, ids[0], 1)
-		positive := slices.Max(append(c.attrFloats("class_weights"), 0)) > 0 && slices.Min(append(c.attrFloats("class_weights"), 0)) >= 0
-		if positive {
-			best, y = s.Reshape(s.Dim(0)).Gt(0.5).To(dtype.I64), tensor.Cat(1, s.RSub(1), s)
-		} else {
-			best, y = s.Reshape(s.Dim(0)).Gt(0).To(dtype.I64), tensor.Cat(1, s.Neg(), s)
-		}
+		best, y = c.oneScore(y.Narrow(1, ids[0], 1), ids[0])
 	} else {
 		best = y.ArgMax(1)
 	}
+	if !one {
+		y = c.transformed(y)
+	}
 	own := *c
 	own.in, own.attrs = []*Value{labels, c.out(best, Int64)}, nil
-	return []*Value{moving(gather)(&own)[0], c.out(c.transformed(y), Float32)}
+	return []*Value{moving(gather)(&own)[0], c.out(y, Float32)}
+}
+
+// oneScore makes the score [rows, 1] of one of two classes to those of both, and says which of them it is for, as onnxruntime does: the
+// specification leaves it open. Weights of which none is negative are those of a probability. If all are of the first class, the score is that
+// of the second, and the first has what is left; if all are of the second, the first has 0.
+func (c *call) oneScore(s t, class int) (best, both t) {
+	row := s.Reshape(s.Dim(0))
+	probability := slices.Min(append(c.attrFloats("class_weights"), 0)) >= 0
+	if best = row.Gt(0); probability {
+		best = row.Gt(0.5)
+	}
+	best = best.To(dtype.I64)
+	if class == 1 {
+		return best, c.transformed(tensor.Cat(1, tensor.ZerosLike(s), s))
+	}
+	rest := s.Neg()
+	how := c.attrString("post_transform", "NONE")
+	if probability && how != "LOGISTIC" {
+		rest = s.RSub(1)
+	}
+	both = tensor.Cat(1, rest, s)
+	if how == "SOFTMAX" || how == "SOFTMAX_ZERO" { // of two numbers that are made of one there is none
+		return best, both
+	}
+	return best, c.transformed(both)
 }
 
 func init() {

@@ -139,7 +139,7 @@ func (t *tensorProto) elsewhere(files fs.FS, want int) ([]byte, error) {
 	}
 	defer f.Close()
 	if s.Size() < length || offset > s.Size()-length {
-		return nil, fmt.Errorf("its data are to lie at %d to %d of %.200q, which has %d bytes", offset, offset+length, name, s.Size())
+		return nil, fmt.Errorf("its data are to be %d bytes from byte %d of %.200q, which has %d bytes", length, offset, name, s.Size())
 	}
 	if at, ok := f.(io.Seeker); ok {
 		_, err = at.Seek(offset, io.SeekStart)

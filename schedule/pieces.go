@@ -33,7 +33,7 @@ func (s *scheduler) stacked(u *uop.UOp, axes []*uop.UOp) []*uop.UOp {
 			n *= size
 		}
 	}
-	if n < 2 || n < fewestPieces && len(uop.Topo(u)) < fewNodes {
+	if n < 2 || n < fewestPieces && smaller(u, fewNodes) {
 		return nil
 	}
 	w := &stackWalk{s: s, root: u, axes: axes, cuts: map[*uop.UOp]map[int]bool{}, whole: map[*uop.UOp]bool{}, along: map[*uop.UOp]int{}, seen: map[string]bool{}}
@@ -51,6 +51,21 @@ func (s *scheduler) stacked(u *uop.UOp, axes []*uop.UOp) []*uop.UOp {
 		return nil
 	}
 	return out
+}
+
+// smaller says that a node is computed from fewer than n, itself counted.
+func smaller(u *uop.UOp, n int) bool {
+	seen, next := map[*uop.UOp]bool{u: true}, []*uop.UOp{u}
+	for len(next) > 0 && len(seen) < n {
+		u, next = next[len(next)-1], next[:len(next)-1]
+		for _, x := range u.Src() {
+			if !seen[x] {
+				seen[x] = true
+				next = append(next, x)
+			}
+		}
+	}
+	return len(seen) < n
 }
 
 // selects are the nodes of whose elements some are selected by where they stand, in a kernel of element by element work.

@@ -25,12 +25,12 @@ func (t *Tensor) Select(axis, index int) *Tensor {
 	axis = t.axis("Select", axis)
 	n := t.Dim(axis)
 	if index < -n || index >= n {
-		fail("Select", shapes(t.shape()), "index %d of axis %d", index, axis)
+		fail("Select", shapes(t.room()), "index %d of axis %d", index, axis)
 	}
 	if index < 0 {
 		index += n
 	}
-	return t.like(cut(t.node(), axis, index, index+1).Reshape(without(t.shape(), axis)...))
+	return t.like(cut(t.node(), axis, index, index+1).Reshape(without(t.room(), axis)...))
 }
 
 // without is a shape less one axis.
@@ -254,6 +254,12 @@ func checkIndex(op string, index *Tensor) {
 	if !index.DType().IsInt() {
 		failType(op, []dtype.DType{index.DType()}, "an index must be of an integer type")
 	}
+}
+
+// wideIndex is an index in a type that any number of classes or rows fits into: constants beside it take its type.
+func wideIndex(op string, index *Tensor) *Tensor {
+	checkIndex(op, index)
+	return index.To(indexType(index.DType()))
 }
 
 // wrapped counts negative indices from the end of an axis of n.

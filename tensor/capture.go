@@ -74,6 +74,9 @@ func Capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, inputs ...*Te
 	if f == nil {
 		return nil, &ArgumentError{Op: "Capture", Reason: "the function is nil", At: caller()}
 	}
+	if err := missing("Capture", "input", inputs); err != nil {
+		return nil, err
+	}
 	e, err := engineFor(ctx, inputs)
 	if err != nil {
 		return nil, err
@@ -268,6 +271,9 @@ func (c *Captured) check(op string, inputs []*Tensor) error {
 	}
 	if len(inputs) != len(c.shapes) {
 		return &ArgumentError{Op: op, Reason: fmt.Sprintf("the captured function takes %d inputs, not %d", len(c.shapes), len(inputs)), At: caller()}
+	}
+	if err := missing(op, "input", inputs); err != nil {
+		return err
 	}
 	for i, in := range inputs {
 		if !uop.Shape(in.Shape()).Equal(c.shapes[i]) {

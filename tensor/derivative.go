@@ -155,6 +155,7 @@ func Vmap(f Fn, o VmapOptions) Fn {
 	}
 }
 
+// rooms are the shapes with the most that each axis can be.
 func rooms(ts []*Tensor) (list []uop.Shape) {
 	for _, t := range ts {
 		list = append(list, t.room())

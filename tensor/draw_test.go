@@ -1,6 +1,8 @@
 package tensor_test
 
 import (
+	"bytes"
+	"context"
 	"math"
 	"testing"
 
@@ -57,4 +59,42 @@ func TestDrawsOfManyCategories(t *testing.T) {
 	heavy := w.Eq(2).To(dtype.F32)
 	require.InDeltaSlice(t, []float64{.5, .5, .5}, floats(t, tensor.Stack(0, heavy.Gather(0, one).Mean(), heavy.Gather(0, two.Select(0, 0)).Mean(), heavy.Flip(0).Gather(0, two.Select(0, 1)).Mean())), .01)
 	require.Greater(t, floats(t, one.To(dtype.F32).Std(1))[0], 1300.) // evenly over 5000: 1443
+}
+
+// A captured function that was saved draws what the one draws that it was made of, run by run, also where it has several draws and nothing reads one.
+func TestSavedFunctionsDrawAlike(t *testing.T) {
+	ctx := context.Background()
+	tensor.Seed(3)
+	drop := func(x *tensor.Tensor) *tensor.Tensor { return x.Dropout(0.3) }
+	w := draw(6, 6).On("INTERP")
+	for name, f := range map[string]func(x *tensor.Tensor) *tensor.Tensor{
+		"one":   drop,
+		"chain": func(x *tensor.Tensor) *tensor.Tensor { return drop(drop(drop(x).MatMul(w)).MatMul(w)) },
+		"sizes": func(x *tensor.Tensor) *tensor.Tensor {
+			return drop(x.Sum(0)).Sum().Add(drop(x)).Add(drop(x.Sum(1)).Sum())
+		},
+		"not read":          func(x *tensor.Tensor) *tensor.Tensor { drop(x); return drop(x) },
+		"not read, behind":  func(x *tensor.Tensor) *tensor.Tensor { y := drop(x); drop(x.Sum(0)); return y },
+		"not read, another": func(x *tensor.Tensor) *tensor.Tensor { drop(x.Sum().Expand(5)); return drop(x) },
+	} {
+		x := draw(4, 6).On("INTERP")
+		require.NoError(t, tensor.Realize(ctx, x, w))
+		c, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(in[0])} }, x)
+		require.NoError(t, err, name)
+		var file bytes.Buffer
+		require.NoError(t, c.Save(ctx, &file), name)
+		run := func(c *tensor.Captured) (out [][]float32) {
+			for range 4 {
+				y, err := c.Run(ctx, x)
+				require.NoError(t, err, name)
+				v, err := tensor.Data[float32](ctx, y[0])
+				require.NoError(t, err, name)
+				out = append(out, v)
+			}
+			return out
+		}
+		loaded, err := tensor.LoadCaptured(ctx, &file, "INTERP")
+		require.NoError(t, err, name)
+		require.Equal(t, run(c), run(loaded), name) // its generator began where g was when it was saved
+	}
 }

@@ -150,6 +150,16 @@ func failArg(op, format string, a ...any) {
 	panic(&ArgumentError{Op: asCalled(op), Reason: fmt.Sprintf(format, a...), At: caller(), Layer: layer()})
 }
 
+// missing is an error that names the first of several tensors that is nil, for functions that return errors; operations on tensors panic.
+func missing(op, what string, ts []*Tensor) error {
+	for i, t := range ts {
+		if t == nil || t.graph.Load() == nil {
+			return &ArgumentError{Op: op, Reason: fmt.Sprintf("%s %d is nil", what, i), At: caller()}
+		}
+	}
+	return nil
+}
+
 func failDevice(op string, err error) {
 	panic(&DeviceError{Op: asCalled(op), Err: err, At: caller()})
 }

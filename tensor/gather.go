@@ -188,8 +188,8 @@ func (t *Tensor) IndexSelect(axis int, index *Tensor) *Tensor {
 
 // rows are the rows of t, a table, that a list of numbers names, all of which are inside.
 func (t *Tensor) rows(list *Tensor) *Tensor {
-	n := list.Numel()
-	return t.pickInside("IndexSelect", 0, list.like(alongAxis(list.node().Reshape(n), 0, with(t.shape(), 0, n))))
+	n := list.room().Numel()
+	return t.pickInside("IndexSelect", 0, list.like(alongAxis(list.node().Reshape(n), 0, with(t.room(), 0, n))))
 }
 
 // IndexReduce merges the parts of src into the parts of an axis that a list of indices names (see
@@ -280,9 +280,9 @@ type EmbeddingOptions struct {
 // Embedding takes rows of t, a table [n, d], by their numbers: the shape of ids, and d. A number outside, negative ones too, is
 // a *ValueError when the result is read.
 func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
-	checkIndex("Embedding", ids)
+	ids = wideIndex("Embedding", ids)
 	if t.Rank() != 2 {
-		fail("Embedding", shapes(t.shape()), "the table needs two axes")
+		fail("Embedding", shapes(t.room()), "the table needs two axes")
 	}
 	n := t.Dim(0)
 	for _, row := range o.Padding {
@@ -290,7 +290,7 @@ func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 			failArg("Embedding", "padding row %d of %d; rows count from 0, and an empty list keeps the gradients of all", row, n)
 		}
 	}
-	flat := ids.Flatten()
+	flat := ids.Reshape(-1)
 	flat = flat.like(within("Embedding", "id", flat.node(), 0, n, fmt.Sprintf("a table of %d rows", n)))
 	out := t.shortened(o).rows(flat)
 	grad := t.rows(flat)
@@ -304,7 +304,11 @@ func (t *Tensor) Embedding(ids *Tensor, o EmbeddingOptions) *Tensor {
 	if o.ScaleByFreq || len(o.Padding) > 0 || o.MaxNorm > 0 {
 		out = stated(out, grad)
 	}
-	return out.Reshape(append(ids.Shape(), t.Dim(1))...)
+	sizes := make([]any, ids.Rank(), ids.Rank()+1)
+	for i, n := range ids.Sizes() {
+		sizes[i] = n
+	}
+	return out.ReshapeTo(append(sizes, t.sizeAt(1))...)
 }
 
 // shortened are the rows with their length limited.
@@ -331,10 +335,10 @@ const (
 )
 
 // EmbeddingBag merges rows of t, a table [n, d], to one row for each bag. ids is [bags, k], or a list cut into bags that
-// begin at offsets. weights, of the shape of ids or nil, multiply the rows (BagSum). Rows of the numbers o.Padding
-// do not take part. An empty bag is 0.
+// begin at offsets: the first at 0, none before another that precedes it. Other offsets are a *ValueError when the result is read. weights, of the
+// shape of ids or nil, multiply the rows (BagSum). Rows of the numbers o.Padding do not take part. An empty bag is 0.
 func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o EmbeddingOptions) *Tensor {
-	checkIndex("EmbeddingBag", ids)
+	ids = wideIndex("EmbeddingBag", ids)
 	bags := 0
 	var bag *Tensor
 	switch {
@@ -342,8 +346,9 @@ func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o Emb
 		bags = ids.Dim(0)
 		bag = arange(bags).Unsqueeze(1).Expand(ids.Shape()...).Flatten()
 	case ids.Rank() == 1 && offsets != nil && offsets.Rank() == 1:
-		checkIndex("EmbeddingBag", offsets)
+		offsets = wideIndex("EmbeddingBag", offsets)
 		bags = offsets.Dim(0)
+		offsets = offsets.ascending(ids.Dim(0))
 		begun := offsets.Unsqueeze(0).Le(arange(ids.Dim(0)).Unsqueeze(1))
 		bag = begun.To(dtype.I32).Sum(1).Sub(1)
 	default:
@@ -370,4 +375,20 @@ func (t *Tensor) EmbeddingBag(ids, offsets, weights *Tensor, mode BagMode, o Emb
 		sum = sum.Div(count.Maximum(1).Unsqueeze(1))
 	}
 	return sum
+}
+
+// ascending are places in a list of n ids where its bags begin, checked: they begin with 0 and do not fall.
+func (t *Tensor) ascending(n int) *Tensor {
+	const op = "EmbeddingBag"
+	t = t.like(within(op, "offset", t.node(), 0, n+1, fmt.Sprintf("a list of %d ids", n)))
+	bags := t.Dim(0)
+	if bags == 0 {
+		return t
+	}
+	before := t.Narrow(0, 0, bags-1).Pad([]int{1}, []int{0})
+	place := arange(bags)
+	wrong := place.Eq(0).Where(t.Ne(0), t.Lt(before))
+	first := wrong.Where(place, bags)
+	a := uop.CheckArg{Op: asCalled(op), Reason: "the offset at place %d is out of order: the first is 0, and none is less than the one before", At: caller(), Lo: bags, N: bags + 1}
+	return t.like(t.node().Check(first.node().OutsideCode(a), a))
 }

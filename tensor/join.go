@@ -18,22 +18,25 @@ func Cat(axis int, ts ...*Tensor) *Tensor {
 		d = dtype.Promote(d, t.DType())
 	}
 	all := ts
-	ts = slices.DeleteFunc(slices.Clone(ts), func(t *Tensor) bool { return t.Rank() == 1 && t.Numel() == 0 })
+	ts = slices.DeleteFunc(slices.Clone(ts), func(t *Tensor) bool { return t.Rank() == 1 && t.room().Numel() == 0 })
 	if len(ts) == 0 {
 		return newTensor(all[0].node().Cast(d), e)
 	}
-	axis = checkAxis("Cat", ts[0].shape(), axis)
+	axis = checkAxis("Cat", ts[0].room(), axis)
 	us := make([]*uop.UOp, len(ts))
 	total := 0
 	for i, t := range ts {
-		s := t.shape()
+		s := t.room()
 		if len(s) != ts[0].Rank() {
-			fail("Cat", shapesOf(all...), "the ranks differ")
+			fail("Cat", rooms(all), "the ranks differ")
 		}
 		for k := range s {
-			if k != axis && s[k] != ts[0].shape()[k] {
-				fail("Cat", shapesOf(all...), "sizes of axis %d differ", k)
+			if k != axis && t.sizeAt(k) != ts[0].sizeAt(k) {
+				fail("Cat", rooms(all), "sizes of axis %d differ: %v and %v", k, ts[0].sizeAt(k), t.sizeAt(k))
 			}
+		}
+		if n := t.sizeAt(axis); n.is.Varies() {
+			failArg("Cat", "axis %d has %v elements, and this needs a size that does not vary", axis, n)
 		}
 		us[i] = t.node().Cast(d)
 		total = uop.Plus(total, s[axis])
@@ -68,8 +71,8 @@ func Stack(axis int, ts ...*Tensor) *Tensor {
 	}
 	out := make([]*Tensor, len(ts))
 	for i, t := range ts {
-		if !t.shape().Equal(ts[0].shape()) {
-			fail("Stack", shapesOf(ts...), "the shapes differ")
+		if !slices.Equal(t.Sizes(), ts[0].Sizes()) {
+			fail("Stack", rooms(ts), "the shapes differ")
 		}
 		out[i] = t.Unsqueeze(axis)
 	}

@@ -60,6 +60,9 @@ func (o Loss) reduce(op string, l *Tensor) *Tensor {
 		if l.Rank() == 0 {
 			return l
 		}
+		if n := l.sizeAt(0); n.is.Varies() {
+			return l.Sum().Div(n.Tensor())
+		}
 		return l.Sum().Div(l.Dim(0))
 	}
 	failArg(op, "reduction %d", o.Reduction)
@@ -88,7 +91,7 @@ func (t *Tensor) CrossEntropy(target *Tensor, options ...Loss) *Tensor {
 	}
 	smooth := all.Sum(axis)
 	if kept := logp.counted(op, target, o, axis); kept != nil {
-		smooth = smooth.Mul(kept)
+		smooth = kept.Ne(0).Where(smooth, 0.0) // a product would pass on what is not finite, as the gradient of a mean over none
 	}
 	l := nll.Mul(1 - o.Smoothing).Add(smooth.Mul(o.Smoothing / float64(t.Dim(axis))))
 	return o.average(op, l, weight).To(d)
@@ -166,12 +169,13 @@ func (o Loss) kept(target *Tensor) *Tensor {
 	if ignore == nil {
 		ignore = []int{-100}
 	}
+	wide := target.To(indexType(target.DType())) // a number that a narrow type lacks is then none of its numbers
 	var kept *Tensor
 	for _, i := range ignore {
 		if i < 0 && target.DType().IsUnsigned() {
 			continue
 		}
-		counts := target.Ne(i)
+		counts := wide.Ne(i)
 		if kept != nil {
 			counts = counts.And(kept)
 		}
@@ -199,7 +203,7 @@ func (o Loss) existing(op string, target *Tensor, n int) *Tensor {
 func (t *Tensor) classLoss(op string, target *Tensor, o Loss, axis int) (l, weight *Tensor) {
 	kept := t.counted(op, target, o, axis)
 	target = o.existing(op, target, t.Dim(axis))
-	wide := target.To(indexType(target.DType())).Unsqueeze(axis)
+	wide := wideIndex(op, target).Unsqueeze(axis)
 	classes := newTensor(alongAxis(iota(t.Dim(axis), wide.DType()), axis, t.shape()), nil)
 	hit := classes.Eq(wide)
 	l = hit.Where(t.Neg(), 0.0).Sum(axis)
@@ -254,8 +258,8 @@ func (t *Tensor) BCEWithLogits(target *Tensor, options ...Loss) *Tensor {
 }
 
 func (t *Tensor) sameShape(op string, target *Tensor) {
-	if !slices.Equal(t.shape(), target.shape()) {
-		fail(op, shapesOf(t, target), "the shapes must be equal")
+	if !slices.Equal(t.Sizes(), target.Sizes()) {
+		fail(op, shapes(t.room(), target.room()), "the shapes must be equal")
 	}
 }
 

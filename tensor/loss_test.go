@@ -33,6 +33,21 @@ func TestCrossEntropy(t *testing.T) {
 	require.Error(t, tensor.Try(func() { x.CrossEntropy(tensor.From([]int{1})) }))
 }
 
+// Where all targets are ignored the mean is that of nothing, and the gradient 0. Ignored logits need not be finite.
+func TestCrossEntropyOfIgnored(t *testing.T) {
+	x, y := f32(1, 2, 3, 4).Reshape(2, 2), tensor.From([]int{-100, -100})
+	for _, o := range []tensor.Loss{{}, {Weight: f32(1, 2)}, {Smoothing: 0.1}, {Smoothing: 0.1, Weight: f32(1, 2)}} {
+		l := x.CrossEntropy(y, o)
+		require.True(t, math.IsNaN(values(t, l)[0]), "%v", o)
+		near(t, []float64{0, 0, 0, 0}, l.Grad(x)[0], 0)
+		o.Reduction = tensor.SumLoss
+		near(t, []float64{0}, x.CrossEntropy(y, o), 0)
+	}
+	x = f32(1, 2, float32(math.Inf(-1)), 4).Reshape(2, 2)
+	o := tensor.Loss{Smoothing: 0.1}
+	near(t, values(t, x.Narrow(0, 0, 1).CrossEntropy(tensor.From([]int{1}), o)), x.CrossEntropy(tensor.From([]int{1, -100}), o), 1e-6)
+}
+
 func TestOtherLosses(t *testing.T) {
 	x, y := f32(0.2, 0.9), f32(0, 1)
 	near(t, []float64{-(math.Log(0.8) + math.Log(0.9)) / 2}, x.BCE(y), 1e-6)

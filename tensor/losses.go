@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 )
@@ -69,7 +70,7 @@ func (t *Tensor) MultiLabelSoftMargin(target *Tensor, options ...Loss) *Tensor {
 func (t *Tensor) MultiMargin(target *Tensor, p, margin float64, options ...Loss) *Tensor {
 	const op = "MultiMargin"
 	o := lossOptions(op, options)
-	checkIndex(op, target)
+	target = wideIndex(op, target)
 	if t.Rank() < 1 || t.Rank() > 2 || !target.shape().Equal(t.shape()[:t.Rank()-1]) {
 		fail(op, shapesOf(t, target), "needs [n, classes] and a class index for each of n")
 	}
@@ -94,7 +95,7 @@ func (t *Tensor) MultiLabelMargin(target *Tensor, options ...Loss) *Tensor {
 	if o.Weight != nil {
 		failArg(op, "takes no weight")
 	}
-	checkIndex(op, target)
+	target = wideIndex(op, target)
 	if t.Rank() < 1 || t.Rank() > 2 || !target.shape().Equal(t.shape()) {
 		fail(op, shapesOf(t, target), "needs [n, classes] and as many class indices, the rest −1")
 	}
@@ -136,8 +137,8 @@ func (t *Tensor) GaussianNLL(target, variance *Tensor, full bool, eps float64, o
 	if variance.Rank() == t.Rank()-1 {
 		variance = variance.Unsqueeze(-1)
 	}
-	if s := variance.shape(); !s.Equal(t.shape()) && (t.Rank() == 0 || !s.Equal(with(t.shape(), t.Rank()-1, 1))) {
-		fail("GaussianNLL", shapesOf(t, variance), "the variance must have the shape of the mean, or of its rows")
+	if s := variance.room(); !s.Equal(t.room()) && (t.Rank() == 0 || !s.Equal(with(t.room(), t.Rank()-1, 1))) {
+		fail("GaussianNLL", shapes(t.room(), s), "the variance must have the shape of the mean, or of its rows")
 	}
 	v := stated(variance.Clamp(eps, nil), variance) // the limit does not stop the gradient
 	l := v.Log().Add(t.Sub(target).Square().Div(v)).Mul(0.5)
@@ -150,8 +151,8 @@ func (t *Tensor) GaussianNLL(target, variance *Tensor, full bool, eps float64, o
 // CosineEmbedding is 1 − c where target is 1, and c − margin, at least 0, where it is −1, for the cosine c of rows.
 func (t *Tensor) CosineEmbedding(other, target *Tensor, margin float64, options ...Loss) *Tensor {
 	const eps = 1e-12
-	if t.Rank() < 1 || !target.shape().Equal(t.shape()[:t.Rank()-1]) || !other.shape().Equal(t.shape()) {
-		fail("CosineEmbedding", shapesOf(t, other, target), "needs rows, and a target for each")
+	if t.Rank() < 1 || !slices.Equal(target.Sizes(), t.Sizes()[:t.Rank()-1]) || !slices.Equal(other.Sizes(), t.Sizes()) {
+		fail("CosineEmbedding", shapes(t.room(), other.room(), target.room()), "needs rows, and a target for each")
 	}
 	length := t.Square().Sum(-1).Add(eps).Mul(other.Square().Sum(-1).Add(eps)).Sqrt()
 	c := t.Mul(other).Sum(-1).Div(length)
@@ -189,7 +190,7 @@ func (t *Tensor) CTC(ctx context.Context, targets, inputs, lengths *Tensor, o CT
 	if n := t.Dim(2); o.Blank < 0 || o.Blank >= n {
 		failArg("CTC", "blank %d is out of range for %d classes", o.Blank, n)
 	}
-	checkIndex("CTC", targets)
+	targets = wideIndex("CTC", targets)
 	inputs, lengths = t.lengthsWithin(inputs, "input", t.Dim(0)), t.lengthsWithin(lengths, "target", targets.Dim(1))
 	l := t.alignments(t.labelsWithin(targets, lengths), inputs, lengths, o.Blank).Neg()
 	if o.ZeroInfinity {
@@ -207,7 +208,7 @@ func (t *Tensor) CTC(ctx context.Context, targets, inputs, lengths *Tensor, o CT
 
 // lengthsWithin are lengths that are checked.
 func (t *Tensor) lengthsWithin(l *Tensor, what string, most int) *Tensor {
-	checkIndex("CTC", l)
+	l = wideIndex("CTC", l)
 	return l.like(within("CTC", what+" length", l.node(), 0, most+1, fmt.Sprintf("%ss of %d", what, most)))
 }
 

@@ -78,9 +78,9 @@ func (t *Tensor) Outer(w *Tensor) *Tensor {
 func (t *Tensor) Linear(w, b *Tensor) *Tensor {
 	switch {
 	case w.Rank() < 1 || w.Rank() > 2 || t.Rank() == 0:
-		fail("Linear", shapesOf(t, w), "needs a weight of shape out, in and an input of at least one axis")
-	case t.Dim(-1) != w.Dim(-1):
-		fail("Linear", shapesOf(t, w), "inner sizes %d and %d differ", t.Dim(-1), w.Dim(-1))
+		fail("Linear", shapes(t.room(), w.room()), "needs a weight of shape out, in and an input of at least one axis")
+	case t.sizeAt(t.Rank()-1) != w.sizeAt(w.Rank()-1):
+		fail("Linear", shapes(t.room(), w.room()), "inner sizes %v and %v differ", t.sizeAt(t.Rank()-1), w.sizeAt(w.Rank()-1))
 	}
 	y := w
 	if w.Rank() == 2 {
@@ -90,8 +90,8 @@ func (t *Tensor) Linear(w, b *Tensor) *Tensor {
 	if b == nil {
 		return out
 	}
-	if s := broadcastShape("Linear", out.shape(), b.shape()); !s.Equal(out.shape()) {
-		fail("Linear", shapesOf(t, w, b), "the bias does not fit the output %v", out.Shape())
+	if s := broadcastShape("Linear", out.room(), b.room()); !s.Equal(out.room()) {
+		fail("Linear", shapes(t.room(), w.room(), b.room()), "the bias does not fit the output %v", []int(out.room()))
 	}
 	return out.Add(b)
 }

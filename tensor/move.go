@@ -180,10 +180,19 @@ func (t *Tensor) ExpandAs(o *Tensor) *Tensor { return t.Expand(o.Shape()...) }
 
 // Broadcast gives tensors their common shape.
 func Broadcast(ts ...*Tensor) []*Tensor {
-	s := broadcastShape("Broadcast", shapesOf(ts...)...)
+	agree("Broadcast", ts...)
+	s := broadcastShape("Broadcast", rooms(ts)...)
+	sizes := make([]uop.Size, len(s))
+	for _, t := range ts {
+		for i, n := range t.given().Sizes() {
+			if n.Varies() {
+				sizes[len(s)-t.Rank()+i] = n
+			}
+		}
+	}
 	out := make([]*Tensor, len(ts))
 	for i, t := range ts {
-		out[i] = t.like(spread(t.node(), s))
+		out[i] = t.like(limited(spread(t.node(), s), sizes))
 	}
 	return out
 }

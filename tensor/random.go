@@ -204,10 +204,15 @@ func (g *Generator) Dropout(t *Tensor, p float64) *Tensor {
 		return t.same()
 	}
 	if p == 1 { // also of NaN
-		return Full(false, dtype.Bool, t.Shape()...).Where(t.Div(1), 0)
+		return t.sizing(Full(false, dtype.Bool, t.room()...)).Where(t.Div(1), 0)
 	}
 	drop := uint32(min(math.Round(math.Ldexp(p, 32)), 1<<32-1))
-	return g.words(t.Engine(), t.Numel()).Reshape(t.Shape()...).Ge(drop).Where(t.Div(1-p), 0)
+	return t.sizing(g.words(t.Engine(), t.room().Numel()).Reshape(t.room()...).Ge(drop)).Where(t.Div(1-p), 0)
+}
+
+// sizing is a mask for all that t has room for in the sizes of t.
+func (t *Tensor) sizing(mask *Tensor) *Tensor {
+	return mask.like(limited(mask.node(), t.given().Sizes()))
 }
 
 // ChannelDropout is Dropout of whole channels: the first two axes of t are kept or dropped as one.

@@ -18,6 +18,9 @@ import (
 // buffer and its history is dropped: gradients must have been asked for before. Constants come to lie
 // on the device of the others, or on the default device.
 func Realize(ctx context.Context, ts ...*Tensor) error {
+	if err := missing("Realize", "tensor", ts); err != nil {
+		return err
+	}
 	e, err := engineFor(ctx, ts)
 	if err != nil {
 		return err
@@ -241,6 +244,9 @@ func (t *Tensor) inMemory(ctx context.Context) (*Tensor, error) {
 // Data computes t and copies its elements, row-major. T must be the Go type of its elements;
 // float32 also reads float16 and bfloat16, float64 reads every float, and int every integer.
 func Data[T Element](ctx context.Context, t *Tensor) ([]T, error) {
+	if t == nil {
+		return nil, &ArgumentError{Op: "Data", Reason: "the tensor is nil", At: caller()}
+	}
 	d := t.DType()
 	want := typeOf[T]()
 	_, isInt := any(*new(T)).(int)

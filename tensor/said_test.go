@@ -98,7 +98,9 @@ func TestWhatRefusesSizesThatVary(t *testing.T) {
 		"Conv2D":           func() { image.Conv2D(tensor.Ones(2, 2, 3, 3), nil, tensor.Conv{}) },
 		"MaxPool":          func() { image.MaxPool(tensor.Pool{Size: []int{2, 2}}) },
 		"At":               func() { x.At(tensor.Of([]int32{0})) },
+		"Einsum":           func() { tensor.Einsum("ij,jk->ik", x, whole) },
 		"CrossEntropy":     func() { x.CrossEntropy(tensor.Full(0, dtype.I32, 8).Narrow(0, 0, n)) },
+		"MultiMargin":      func() { x.MultiMargin(tensor.Full(0, dtype.I32, 8).Narrow(0, 0, n), 1, 1) },
 		"ScaledDotProduct": func() { tensor.ScaledDotProduct(heads, heads, heads, tensor.Attention{Causal: true}) },
 	} {
 		err := tensor.Try(f)
@@ -114,6 +116,16 @@ func TestWhatRefusesSizesThatVary(t *testing.T) {
 		x.CumSum(0)
 		x.MatMul(whole)
 		x.T().MatMul(x)
+		x.Linear(whole, whole.At(0))
+		x.Dropout(0.5)
+		tensor.Cat(1, x, x)
+		tensor.Stack(0, x, x)
+		whole.At(x.At(tensor.All, 0).To(dtype.I32))
+		whole.Embedding(x.At(tensor.All, 0).To(dtype.I32), tensor.EmbeddingOptions{})
+		x.BCEWithLogits(x)
+		x.KLDiv(x, false)
+		x.GaussianNLL(x, x, false, 1e-6)
+		x.CosineSimilarity(x, 1, 1e-8)
 		tensor.ScaledDotProduct(tensor.Ones(1, 2, 1, 4), heads, heads, tensor.Attention{})
 	}))
 }
@@ -124,6 +136,23 @@ func TestMissingFunctions(t *testing.T) {
 	require.Equal(t, "Capture", opOf(t, err))
 	require.ErrorContains(t, err, "function is nil")
 	require.ErrorContains(t, err, "said_test.go:")
+}
+
+// A missing tensor is an error, not a panic, of what returns errors.
+func TestMissingInputs(t *testing.T) {
+	ctx, x := context.Background(), tensor.Ones(2).On("INTERP")
+	double := func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{in[len(in)-1].Mul(2)} }
+	c, err := tensor.Capture(ctx, double, x, x)
+	require.NoError(t, err)
+	for op, f := range map[string]func() error{
+		"Run: input 1 is nil":      func() error { _, err := c.Run(ctx, x, nil); return err },
+		"RunInto: input 0 is nil":  func() error { _, err := c.RunInto(ctx, []*tensor.Tensor{nil}, nil, x); return err },
+		"Capture: input 1 is nil":  func() error { _, err := tensor.Capture(ctx, double, x, nil); return err },
+		"Realize: tensor 0 is nil": func() error { return tensor.Realize(ctx, nil, x) },
+		"Data: the tensor is nil":  func() error { _, err := tensor.Data[float32](ctx, nil); return err },
+	} {
+		require.ErrorContains(t, f(), "tensor: "+op+" (said_test.go:")
+	}
 }
 
 // Numbers of elements that do not fit the type that they are told in are refused, not wrapped.

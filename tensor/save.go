@@ -162,7 +162,7 @@ func (s *saver) add(name string, c *Captured) error {
 	if c.eng != s.eng {
 		return &ArgumentError{Op: "SaveFunctions", Reason: fmt.Sprintf("function %q runs on %s and another on %s; save each by itself", name, c.eng.Name(), s.eng.Name()), At: caller()}
 	}
-	f, arrays, renewals := c.plan.Saved()
+	f, arrays, renewals, slots := c.plan.Saved()
 	f.Name = name
 	for i := range f.Inputs {
 		f.Inputs[i].Name = c.InputName(i)
@@ -182,12 +182,12 @@ func (s *saver) add(name string, c *Captured) error {
 			}
 		}
 	}
-	for _, slot := range slices.Sorted(maps.Keys(renewals)) {
-		d, ok := renewals[slot].From.(draw)
+	for i, r := range renewals {
+		d, ok := r.From.(draw)
 		if !ok {
-			return fmt.Errorf("BUG: a renewal of %T", renewals[slot].From)
+			return fmt.Errorf("BUG: a renewal of %T", r.From)
 		}
-		f.Draws = append(f.Draws, saved.Draw{Slot: slot, Generator: s.generator(d.from), Words: d.n})
+		f.Draws = append(f.Draws, saved.Draw{Slot: slots[i], Generator: s.generator(d.from), Words: d.n})
 	}
 	s.p.Functions = append(s.p.Functions, f)
 	return nil

@@ -186,7 +186,7 @@ func (t *Tensor) BinCount(ctx context.Context, weights *Tensor, least int) (*Ten
 // OneHot makes a new last axis of n elements, 1 (int32) at the number that stands in t and 0 elsewhere. A number outside is a
 // *ValueError when the result is read. OneHotMax finds n.
 func (t *Tensor) OneHot(n int) *Tensor {
-	checkIndex("OneHot", t)
+	t = wideIndex("OneHot", t)
 	if n < 0 || n == 0 && t.Numel() > 0 {
 		failArg("OneHot", "%d classes", n)
 	}

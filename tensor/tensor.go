@@ -4,7 +4,8 @@
 // It knows shapes, broadcasting, promotion and how each operation is composed of nodes. It refuses
 // to know how graphs become kernels: that is package engine's. Wrong shapes, types and arguments
 // panic with a typed error that names the caller's line (see Try); whatever waits for a device
-// takes a context and returns an error.
+// takes a context and returns an error. A context that ends stops waiting and compiling; what a device has begun to compute it finishes, so
+// that no state is left half assigned.
 //
 //	x := tensor.Of([]float32{1, 2, 3, 4}, 2, 2)
 //	y := x.MatMul(x).Add(1).ReLU()
@@ -86,7 +87,7 @@ func (t *Tensor) given() *uop.UOp {
 			return u
 		}
 	}
-	failType(operation("Tensor"), nil, "an operand is nil")
+	failType(operation(cmp.Or(asCalled(""), "Tensor")), nil, "an operand is nil")
 	return nil
 }
 

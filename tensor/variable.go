@@ -21,9 +21,10 @@ import (
 //	out, err := step.With(tensor.Values{n: 17}).Run(ctx, row)
 //
 // Operations for which it matters where an axis ends, or in which order all of its elements lie, refuse one whose size varies: Sort, TopK, Median,
-// Flip, Cat, Pad, Tril, CumMax, convolutions and pooling along it, At on it, CrossEntropy over such rows, and ScaledDotProduct with Causal of
-// queries whose number varies. Elementwise operations, Sum, Mean, Max and the like, Softmax, CumSum, MatMul and attention to keys whose number
-// varies take it.
+// Flip, Cat, Pad, Tril, CumMax, convolutions and pooling along it, At on it, Einsum, CrossEntropy and other losses of classes over such rows, and
+// ScaledDotProduct with Causal of queries whose number varies. Elementwise operations and losses of elements, Sum, Mean, Max and the like, Softmax,
+// CumSum, MatMul, Linear, Dropout, Cat and Stack along another axis, At and Embedding of so many rows, and attention to keys whose number varies
+// take it, and so do nn.MultiheadAttention and nn.TransformerLayer without masks. Of ids with several axes only the first may vary.
 //
 // Outside of Capture a graph is built with a value: cache.Narrow(0, 0, n.Bind(17)). Variables of one name and bounds are the same.
 type Variable struct{ arg uop.VarArg }

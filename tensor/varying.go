@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -20,7 +21,7 @@ func (t *Tensor) room() uop.Shape { return t.given().Shape() }
 func (t *Tensor) failVaries() {
 	for axis, n := range t.given().Sizes() {
 		if n.Varies() {
-			failArg(operation("Tensor"), "axis %d has %v elements, and this needs a size that does not vary", axis, n)
+			failArg(operation(cmp.Or(asCalled(""), "Tensor")), "axis %d has %v elements, and this needs a size that does not vary", axis, n)
 		}
 	}
 }

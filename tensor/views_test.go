@@ -229,3 +229,38 @@ func TestMovesToTheSameDeviceKeepMemory(t *testing.T) {
 		require.Equal(t, []float32{1, 1}, v)
 	}
 }
+
+// A view that changes nothing of a state that is assigned afterwards, and is realized with it, keeps its elements as any other expression does.
+func TestViewsOfAllOfAState(t *testing.T) { onEach(t, viewsOfAllOfAState) }
+
+func viewsOfAllOfAState(t *testing.T, device string) {
+	ctx := context.Background()
+	for name, view := range map[string]func(s *tensor.Tensor) *tensor.Tensor{
+		"reshape": func(s *tensor.Tensor) *tensor.Tensor { return s.Reshape(4) },
+		"shape":   func(s *tensor.Tensor) *tensor.Tensor { return s.Reshape(2, 2) },
+		"narrow":  func(s *tensor.Tensor) *tensor.Tensor { return s.Narrow(0, 0, 4) },
+		"detach":  func(s *tensor.Tensor) *tensor.Tensor { return s.Detach() },
+		"part":    func(s *tensor.Tensor) *tensor.Tensor { return s.Narrow(0, 1, 3) },
+	} {
+		for order, realize := range map[string]func(s, v *tensor.Tensor) error{
+			"together":   func(s, v *tensor.Tensor) error { return tensor.Realize(ctx, s, v) },
+			"view first": func(s, v *tensor.Tensor) error { return tensor.Realize(ctx, v, s) },
+		} {
+			s := tensor.Of([]float32{1, 2, 3, 4}).On(device).Own()
+			require.NoError(t, s.Realize(ctx))
+			v := view(s)
+			want := []float32{1, 2, 3, 4}
+			if name == "part" {
+				want = want[1:]
+			}
+			s.Assign(s.Mul(10))
+			require.NoError(t, realize(s, v), "%s %s", name, order)
+			got, err := tensor.Data[float32](ctx, v)
+			require.NoError(t, err, "%s %s", name, order)
+			require.Equal(t, want, got, "%s %s", name, order)
+			got, err = tensor.Data[float32](ctx, s)
+			require.NoError(t, err)
+			require.Equal(t, []float32{10, 20, 30, 40}, got, "%s %s", name, order)
+		}
+	}
+}

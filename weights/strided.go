@@ -26,10 +26,11 @@ type Strided struct {
 	Element        int64 // bytes of an element
 	Offset         int64 // of the first element, in elements
 	Shape, Strides []int64
+	Repeats        bool // there may be more elements than the store has; whoever says so bounds them
 }
 
-// Check says what is wrong with a view: each element has to lie in the store, and there may not be more of them than the store has, so
-// that nothing small becomes large. The shape's product must have been checked.
+// Check says what is wrong with a view: each element has to lie in the store, and there may not be more of them than the store has but
+// where Repeats says so, that nothing small becomes large. The shape's product must have been checked.
 func (s *Strided) Check() error {
 	if len(s.Strides) != len(s.Shape) {
 		return fmt.Errorf("%d dims and %d strides", len(s.Shape), len(s.Strides))
@@ -60,7 +61,7 @@ func (s *Strided) Check() error {
 	if last >= uint64(have) {
 		return fmt.Errorf("its last element is number %d of a storage of %d", last, have)
 	}
-	if count > have {
+	if count > have && !s.Repeats {
 		return fmt.Errorf("it repeats elements: %d of them from a storage of %d; save a copy that is not expanded", count, have)
 	}
 	return nil

@@ -219,7 +219,7 @@ func modelInput(from string, t *onnx.Type) (*onnx.Value, error) {
 	shape := []int{len(list)}
 	if t != nil && t.Ranked {
 		if shape = fillShape(t.Dims, len(list)); shape == nil {
-			return nil, usagef("%d numbers do not fill %v", len(list), t)
+			return nil, usagef("%d numbers do not fill %v, or fill it in more than one way; an array (.npy) says its shape", len(list), t)
 		}
 	}
 	x := tensor.Of(list, shape...)
@@ -243,7 +243,8 @@ func arrayInput(path string) (*onnx.Value, error) {
 	return onnx.Of(x), nil
 }
 
-// fillShape is the shape of n elements; one size that is not known is what is left.
+// fillShape is the shape of n elements, nil where there is none or not just one. A size that is not known is what is left; of several the first
+// axis is 1, as that of a batch is.
 func fillShape(dims []onnx.Dim, n int) []int {
 	shape, free, have := make([]int, len(dims)), -1, 1
 	for i, d := range dims {
@@ -251,10 +252,13 @@ func fillShape(dims []onnx.Dim, n int) []int {
 		case d.Size >= 0:
 			shape[i] = d.Size
 			have *= d.Size
-		case free < 0:
-			free = i
+		case free > 0 && n != 1:
+			return nil
 		default:
-			shape[i] = 1
+			if free >= 0 {
+				shape[free] = 1
+			}
+			free = i
 		}
 	}
 	if free >= 0 && have > 0 {

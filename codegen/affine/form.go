@@ -47,6 +47,17 @@ func (a Form) Proportional(b Form) bool {
 	return first != 0 && !slices.ContainsFunc(a.Terms, func(t Term) bool { return t.Coef*first != b.Coeff(t.Node)*a.Terms[0].Coef })
 }
 
+// Step is how far apart the values of a lie at least while only some of its terms change: the largest number that divides their factors, or 1.
+func (a Form) Step(changes func(u *uop.UOp) bool) int {
+	step := 0
+	for _, t := range a.Terms {
+		if changes(t.Node) {
+			step = symbolic.GCD(step, codegen.Abs(t.Coef))
+		}
+	}
+	return max(step, 1)
+}
+
 // Add is a + k·b.
 func (a Form) Add(b Form, k int) Form {
 	out := Form{Const: a.Const + k*b.Const, Terms: append([]Term(nil), a.Terms...)}

@@ -152,6 +152,8 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 // GCC carries operands ("predictive commoning") that neighbouring iterations share (the columns of a
 // convolution's window) from one to the next in registers that there are not: a fifth of the time went into spills.
 //
+// No macro names an argument twice: calls within each other would be text of twice the length with each.
+//
 // Multiply-adds of vectors are one instruction by name. Clang is able to join those of lanes, but where a vector's lanes are stored apart, it keeps
 // the accumulators apart as well, through all loops.
 const Prelude = `#include <stdint.h>
@@ -185,8 +187,10 @@ const Prelude = `#include <stdint.h>
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #if defined(__AVX512F__)
-#define WEFT_TRUNC_f32x16(a) __builtin_ia32_rndscaleps_mask(a, 11, a, (unsigned short)-1, 4)
-#define WEFT_TRUNC_f64x8(a) __builtin_ia32_rndscalepd_mask(a, 11, a, (unsigned char)-1, 4)
+typedef float weft_all16 __attribute__((vector_size(64)));
+typedef double weft_all8 __attribute__((vector_size(64)));
+#define WEFT_TRUNC_f32x16(a) __builtin_ia32_rndscaleps_mask(a, 11, (weft_all16){0}, (unsigned short)-1, 4)
+#define WEFT_TRUNC_f64x8(a) __builtin_ia32_rndscalepd_mask(a, 11, (weft_all8){0}, (unsigned char)-1, 4)
 #endif
 #if defined(__AVX__)
 #define WEFT_TRUNC_f32x8(a) __builtin_ia32_roundps256(a, 11)
@@ -210,8 +214,8 @@ const Prelude = `#include <stdint.h>
 #define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512(a, 4)
 #define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512(a, 4)
 #elif defined(__AVX512F__)
-#define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512_mask(a, a, (unsigned short)-1, 4)
-#define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512_mask(a, a, (unsigned char)-1, 4)
+#define WEFT_SQRT_f32x16(a) __builtin_ia32_sqrtps512_mask(a, (weft_all16){0}, (unsigned short)-1, 4)
+#define WEFT_SQRT_f64x8(a) __builtin_ia32_sqrtpd512_mask(a, (weft_all8){0}, (unsigned char)-1, 4)
 #endif
 #if defined(__AVX__)
 #define WEFT_SQRT_f32x8(a) __builtin_ia32_sqrtps256(a)

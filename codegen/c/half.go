@@ -13,6 +13,7 @@ import (
 // halfInstructions are the machine's, weft_half and weft_single what converts one number. Clang would compare numbers that were converted as
 // the halves they come from, lane by lane; what an instruction in assembly gives it takes as it is.
 const halfInstructions = `#if defined(__F16C__)
+typedef short weft_h4 __attribute__((vector_size(8)));
 typedef short weft_h8 __attribute__((vector_size(16)));
 typedef float weft_f4 __attribute__((vector_size(16)));
 typedef float weft_f8 __attribute__((vector_size(32)));
@@ -21,7 +22,8 @@ static inline weft_f8 weft_single8(weft_h8 h) { weft_f8 f; __asm__("vcvtph2ps %1
 #else
 static inline weft_f8 weft_single8(weft_h8 h) { return __builtin_ia32_vcvtph2ps256(h); }
 #endif
-#define WEFT_SINGLE_f32x4(h) __builtin_shufflevector(weft_single8((weft_h8){h[0], h[1], h[2], h[3], 0, 0, 0, 0}), (weft_f8){0}, 0, 1, 2, 3)
+static inline weft_f4 weft_single4(weft_h4 h) { return __builtin_shufflevector(weft_single8((weft_h8){h[0], h[1], h[2], h[3], 0, 0, 0, 0}), (weft_f8){0}, 0, 1, 2, 3); }
+#define WEFT_SINGLE_f32x4(h) weft_single4((weft_h4)(h))
 #define WEFT_SINGLE_f32x8(h) weft_single8((weft_h8)(h))
 #define WEFT_HALF_u16x8(x) __builtin_ia32_vcvtps2ph256(x, 0)
 static inline float weft_single(uint16_t h) { return __builtin_ia32_vcvtph2ps((weft_h8){(short)h, 0, 0, 0, 0, 0, 0, 0})[0]; }

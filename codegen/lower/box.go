@@ -96,8 +96,8 @@ func (b *stager) boxDims(m codegen.Directive, loads []*uop.UOp, sp insertionPoin
 		a := b.Facts.Form(x)
 		if n := len(loads); n > 1 && loads[1].At(2+i) != x {
 			d.step = n
-		} else if n == 1 {
-			d.step = b.stepOf(a, sp)
+		} else if n == 1 { // there are no places for what lies between
+			d.step = a.Step(func(u *uop.UOp) bool { return !b.Facts.FreeRanges(u).Within(sp.open) })
 		}
 		d.outer.Const = a.Const
 		for _, t := range a.Terms {
@@ -122,17 +122,6 @@ func (b *stager) boxDims(m codegen.Directive, loads []*uop.UOp, sp insertionPoin
 		dims = append(dims, d)
 	}
 	return dims
-}
-
-// stepOf is how far apart the elements are at least that an index visits while what is open stays: a box has no places between them.
-func (b *stager) stepOf(a affine.Form, sp insertionPoint) int {
-	step := 0
-	for _, t := range a.Terms {
-		if !b.Facts.FreeRanges(t.Node).Within(sp.open) {
-			step = symbolic.GCD(step, codegen.Abs(t.Coef))
-		}
-	}
-	return max(step, 1)
 }
 
 // boxLoads are loads in terms of the box's coordinates. Where the gate on a coordinate is known, the

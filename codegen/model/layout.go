@@ -5,7 +5,6 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/nest"
-	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -105,9 +104,22 @@ func (p *arranger) choosePacks() {
 	p.shares = withoutUnpacked(p.shares)
 }
 
-// oftenRead says that an operand is read so often that bringing rows of lanes together pays.
+// crowdedSteps is from how many rows on it counts that they push each other out of the first cache: of fewer the second one has all.
+const crowdedSteps = 128
+
+// fewReads is how often an operand is read at least that is worth it even then.
+const fewReads = 24
+
+// oftenRead says that an operand is read so often that bringing rows of lanes together pays: sooner where they push each other out of the caches.
 func (p *arranger) oftenRead(l *access) bool {
-	return p.t.r.work/max(1, p.count(l.free)) >= 16*p.t.lanes*p.t.u/8
+	often := 16 * p.t.lanes * p.t.u / 8
+	if slices.ContainsFunc(p.t.r.ranges, func(x *uop.UOp) bool {
+		s, ok := p.stride(l, x)
+		return ok && codegen.Extent(x) >= crowdedSteps && p.crowded(codegen.Abs(s)*l.bytes, codegen.Extent(x))
+	}) {
+		often = min(often, max(often/3, fewReads))
+	}
+	return p.t.r.work/max(1, p.count(l.free)) >= often
 }
 
 // boxable says that a load's index and gate are simple enough for a box.
@@ -126,14 +138,14 @@ func (c *view) boxable(l *access) bool {
 func (p *arranger) boxBytes(l *access, open []loop) int {
 	bytes := l.held() * p.repeated(l)
 	for _, x := range l.u.Src()[2:] {
-		span, step := 0, 0
-		for _, t := range p.Facts.Form(x).Terms {
-			if t.Node.Op() == uop.Range && p.inside(t.Node, open) > 1 {
+		form, span := p.Facts.Form(x), 0
+		changes := func(u *uop.UOp) bool { return u.Op() == uop.Range && p.inside(u, open) > 1 }
+		for _, t := range form.Terms {
+			if changes(t.Node) {
 				span += codegen.Abs(t.Coef) * (p.inside(t.Node, open) - 1)
-				step = symbolic.GCD(step, codegen.Abs(t.Coef))
 			}
 		}
-		bytes *= 1 + span/max(step, 1)
+		bytes *= 1 + span/form.Step(changes)
 	}
 	return bytes
 }

@@ -120,7 +120,7 @@ func (c *tiler) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.UO
 			}
 			f([]*uop.UOp{a}, []int{n})
 			for _, b := range axes[i+1:] {
-				for m := 2; b != v && n <= 8 && m <= min(room/n, codegen.Extent(b), 8); m++ {
+				for m := 2; b != v && n <= 12 && m <= min(room/n, codegen.Extent(b), 12); m++ {
 					if !c.fixed || codegen.Extent(b)%m == 0 {
 						f([]*uop.UOp{a, b}, []int{n, m})
 					}
@@ -132,6 +132,9 @@ func (c *tiler) instances(axes []*uop.UOp, v *uop.UOp, u int, f func(a []*uop.UO
 
 // lineCycles is what a cache line from the second cache takes where a target does not say.
 const lineCycles = 1.5
+
+// farLine is how much longer one from beyond the second cache takes.
+const farLine = 3
 
 // tileCost estimates the cycles of a nest on one core that starts two loads and two multiply-adds a cycle.
 func (c *tiler) tileCost(t *tiling) float64 {
@@ -193,8 +196,12 @@ func (c *tiler) tileCost(t *tiling) float64 {
 		}
 		far += float64(rows - 1) // rows of lanes are read side by side
 		extra += pack
-		if float64(n*t.u*t.lanes*l.bytes)*steps > float64(c.Target.L1) {
-			lines += float64(n*t.u*t.lanes*l.bytes) / 64
+		read := float64(n * t.u * t.lanes * l.bytes)
+		switch all := c.count(l.free) * l.bytes; {
+		case t.along && all > c.Target.L2: // another block's rows are elsewhere
+			lines += read / codegen.CacheLine * farLine
+		case read*steps > float64(c.Target.L1) || t.along && all > c.Target.L1:
+			lines += read / codegen.CacheLine
 		}
 	}
 	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads

@@ -292,6 +292,48 @@ func TestOptimisers(t *testing.T) {
 	}
 }
 
+// Optimisers of narrow floats count in float32, as those of package nn.
+func TestOptimisersOfNarrowFloats(t *testing.T) {
+	p := open(t)
+	var got map[string]map[string]float64
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const out = {}
+		for (const name of ['radam', 'nadam']) {
+			out[name] = {}
+			for (const type of ['f32', 'f16', 'bf16']) {
+				const p = await w.zeros([3]).to(type).own().realize()
+				const opt = await w.optim[name]([p], {rate: 0.05})
+				for (let k = 0; k < 10; k++) await opt.step(p.to('f32').sub(1).square().sum().mul(0.5))
+				out[name][type] = await p.to('f32').max().item()
+			}
+		}
+		w.close()
+		return out`, &got))
+	for name, want := range map[string]float64{"radam": 0.245915, "nadam": 0.374375} {
+		for d, v := range got[name] {
+			assert.InDelta(t, want, v, map[string]float64{"f32": 1e-4, "f16": 2e-3, "bf16": 1e-2}[d], "%s, %s", name, d)
+		}
+	}
+}
+
+// Numbers that no optimiser can work with are refused by name.
+func TestOptimisersRefuse(t *testing.T) {
+	p := open(t)
+	var got []string
+	require.NoError(t, p.Run(`
+		const w = await weft.open({device: 'wasm'})
+		const p = [w.zeros([3])]
+		const out = []
+		for (const [name, o] of [['sgd', {rate: -1}], ['sgd', {nesterov: true}], ['adam', {beta1: 1.5}], ['lars', {decay: NaN}], ['asgd', {power: -1}]]) {
+			out.push(await w.optim[name](p, o).then(() => 'made', (e) => e.message))
+		}
+		w.close()
+		return out`, &got))
+	assert.Equal(t, []string{"sgd: rate is -1; it must be a finite number, not negative", "sgd: nesterov looks ahead along the momentum, and there is none",
+		"adam: beta1 is 1.5; it must be less than 1", "lars: decay is NaN; it must be a finite number, not negative", "made"}, got)
+}
+
 // Schedules are those of package nn, step by step.
 func TestSchedules(t *testing.T) {
 	list := []struct {
@@ -312,6 +354,7 @@ func TestSchedules(t *testing.T) {
 	var got struct {
 		Rates          [][]float64
 		Plateau, Chain []float64
+		Refused        []string
 	}
 	require.NoError(t, p.Run(`
 		const w = await weft.open({device: 'wasm'})
@@ -320,8 +363,13 @@ func TestSchedules(t *testing.T) {
 		const p = o.plateau(0.1, {patience: 1, cooldown: 1})
 		const plateau = [3, 2, 2, 2, 2, 2, 2, 1, 1, 1].map((m) => p.step(m))
 		const chain = Array.from({length: 5}, (_, t) => o.chain([o.constant(1, 0.5, 9), 2], [o.exponential(1, 0.1)])(t))
+		const refused = [() => o.cosineRestarts(1, 4, 0), () => o.cosineRestarts(1, 0), () => o.linearRamp(1, 0.1, 1, 0), () => o.cyclic({base: 0, max: 1})].map((make) => {
+			try { make() } catch (e) { return e.message }
+		})
 		w.close()
-		return {rates, plateau, chain}`, &got))
+		return {rates, plateau, chain, refused}`, &got))
+	assert.Equal(t, []string{"cosineRestarts: mult is 0; it must be 1 or more", "cosineRestarts: first is 0; it must be 1 or more",
+		"linearRamp: steps is 0; it must be 1 or more", "cyclic: up is undefined; it must be 1 or more"}, got.Refused)
 	for i, l := range list {
 		var want []float64
 		for k := range 12 {

@@ -284,9 +284,9 @@ func TestOptionsOfLayersAndOptimisers(t *testing.T) {
 		`TypeError: transformerLayer: activation is the string "swish"; it must be relu, gelu, geluTanh or silu`,
 		`TypeError: conv2d: there is no option "strides"; there are bias, dtype, stride, padding, dilation, groups, outputPadding, same`,
 		"RangeError: dropout: p is the number 2; it must be a number from 0 to 1",
-		`TypeError: sgd: rate is "0.1"; it must be a number, and finite`, "TypeError: sgd: rate is NaN; it must be a number, and finite",
+		`TypeError: sgd: rate is "0.1"; it must be a number`, "RangeError: sgd: rate is NaN; it must be a finite number, not negative",
 		"TypeError: adam: amsgrad is 1; it must be true or false", `TypeError: adam: there is no option "betas"; there are rate, beta1, beta2, eps, amsgrad, decay, maximize`,
-		"TypeError: setRate: rate is undefined; it must be a number, and finite",
+		"TypeError: setRate: rate is undefined; it must be a number",
 	}, got.Wrong)
 	for i, made := range got.Right {
 		assert.Equal(t, "made", made, "%d", i)

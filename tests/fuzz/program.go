@@ -263,7 +263,7 @@ func (l *Leaf) definite(r *Rand) []uop.Value {
 	return out
 }
 
-// rising adds up steps from 0 to 1.
+// rising adds up steps from 0 to 1. Integers begin with 0, as the places where bags do.
 func (l *Leaf) rising(r *Rand) []uop.Value {
 	out := make([]uop.Value, l.numel())
 	at := float64(-r.N(3))
@@ -271,7 +271,7 @@ func (l *Leaf) rising(r *Rand) []uop.Value {
 		at += float64(r.N(5)) / 4
 		if l.Type.IsFloat() {
 			out[i] = uop.FloatValue(l.Type, at)
-		} else {
+		} else if i > 0 {
 			out[i] = uop.IntValue(l.Type, int64(max(at, 0)))
 		}
 	}

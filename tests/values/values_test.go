@@ -124,6 +124,12 @@ var wrong = []struct {
 	{"EmbeddingBag", "EmbeddingBag: id 4 is out of range for a table of 4 rows", func(b *bench) *T {
 		return b.grid(4, 2).EmbeddingBag(b.ints(1, 4).Reshape(1, 2), nil, nil, tensor.BagMean, tensor.EmbeddingOptions{})
 	}},
+	{"EmbeddingBag beyond", "EmbeddingBag: offset 4 is out of range for a list of 3 ids", func(b *bench) *T {
+		return b.grid(4, 2).EmbeddingBag(b.ints(1, 3, 0), b.ints(0, 4), nil, tensor.BagSum, tensor.EmbeddingOptions{})
+	}},
+	{"EmbeddingBag out of order", "EmbeddingBag: the offset at place 2 is out of order", func(b *bench) *T {
+		return b.grid(4, 2).EmbeddingBag(b.ints(1, 3, 0), b.ints(0, 2, 1), nil, tensor.BagMax, tensor.EmbeddingOptions{})
+	}},
 	{"OneHot", "OneHot: class 3 is out of range for 3 classes", func(b *bench) *T {
 		return b.ints(0, 3).OneHot(3)
 	}},

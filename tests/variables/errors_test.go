@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -24,6 +25,7 @@ func TestOperationsThatCannotFollow(t *testing.T) {
 				"FFT":            func() { x.FFT(0, 0, tensor.FFTNorm(0)) },
 				"Roll":           func() { x.Roll([]int{1}, []int{0}) },
 				"Cat":            func() { tensor.Cat(0, x, x) },
+				"IndexSelect":    func() { y.IndexSelect(0, x.At(tensor.All, 0).To(dtype.I32)) },
 				"Tril":           func() { x.Tril(0) },
 				"Diagonal":       func() { x.Diagonal(0) },
 				"CumMax":         func() { x.CumMax(0) },

@@ -21,6 +21,13 @@ func TestGradientsFollow(t *testing.T) {
 		"a variance":  func(x, w *T) *T { return x.Add(w).Mul(w).Var(1, 0).Sum() },
 		"a maximum":   func(x, w *T) *T { return x.Mul(w).Max(0).Sum() },
 		"a logsumexp": func(x, w *T) *T { return x.Mul(w).LogSumExp(0).Sum() },
+		"a layer":     func(x, w *T) *T { return x.Linear(w.Unsqueeze(0).Expand(2, 6), w.Narrow(0, 0, 2)).Square().Sum() },
+		"rows": func(x, w *T) *T {
+			return w.Reshape(3, 2).Embedding(ids(x, 3), tensor.EmbeddingOptions{}).Mul(x.Narrow(1, 0, 2)).Square().Sum()
+		},
+		"joined rows": func(x, w *T) *T { return tensor.Cat(1, x, x.Mul(w)).Square().Sum() },
+		"a cosine":    func(x, w *T) *T { return x.CosineSimilarity(w, 1, 1e-8).Sum() },
+		"a loss":      func(x, w *T) *T { return x.Mul(w).BCEWithLogits(x.Square().Sigmoid()) },
 		"a position":  func(x, w *T) *T { return x.Mul(w).At(-1).Sum() },
 	}
 	onAll(t, func(b *bench) {

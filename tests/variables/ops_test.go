@@ -83,6 +83,41 @@ var follows = []struct {
 		i := x.At(tensor.All, 0).Gt(0).To(dtype.I32).Mul(5)
 		return y.At(i)
 	}},
+	{"Embedding of a table", func(x, y *T) *T { return y.Reshape(3, 2).Embedding(ids(x, 3), tensor.EmbeddingOptions{}) }},
+	{"Embedding, padded", func(x, y *T) *T {
+		return y.Reshape(3, 2).Embedding(ids(x, 3), tensor.EmbeddingOptions{Padding: []int{1}, MaxNorm: 1})
+	}},
+	{"Embedding of pairs", func(x, y *T) *T {
+		i := ids(x, 3)
+		return y.Reshape(3, 2).Embedding(tensor.Stack(1, i, i), tensor.EmbeddingOptions{})
+	}},
+	{"OneHot", func(x, y *T) *T { return ids(x, 3).OneHot(3).Sum(0).To(dtype.F32) }},
+	{"Linear with a bias", func(x, y *T) *T { return x.Linear(y.Unsqueeze(0).Expand(2, 6), y.Narrow(0, 0, 2)) }},
+	{"Cat of rows", func(x, y *T) *T { return tensor.Cat(1, x, x.Mul(2), x.Exp()) }},
+	{"Cat of many rows", func(x, y *T) *T {
+		list := make([]*T, 30)
+		for i := range list {
+			list[i] = x.Add(i)
+		}
+		return tensor.Cat(-1, list...)
+	}},
+	{"Stack", func(x, y *T) *T { return tensor.Stack(0, x, x.Mul(2)).Sum(1) }},
+	{"Stack of rows", func(x, y *T) *T { return tensor.Stack(-1, x, x.Mul(2)) }},
+	{"Broadcast", func(x, y *T) *T { return tensor.Broadcast(y, x)[0] }},
+	{"Select", func(x, y *T) *T { return x.Select(1, -2) }},
+	{"Dropout of all", func(x, y *T) *T { return x.Dropout(1) }},
+	{"CosineSimilarity", func(x, y *T) *T { return x.CosineSimilarity(y, 1, 1e-8) }},
+	{"BCE", func(x, y *T) *T { return x.Sigmoid().BCE(x.Square().Sigmoid()) }},
+	{"BCEWithLogits", func(x, y *T) *T { return x.BCEWithLogits(x.Square().Sigmoid()) }},
+	{"KLDiv", func(x, y *T) *T {
+		return x.LogSoftmax(1).KLDiv(x.Square().Softmax(1), false, tensor.Loss{Reduction: tensor.BatchMean})
+	}},
+	{"GaussianNLL", func(x, y *T) *T { return x.GaussianNLL(x.Mul(2), x.Square().Sum(1), true, 1e-6) }},
+	{"CosineEmbedding", func(x, y *T) *T { return x.CosineEmbedding(x.Mul(y), x.At(tensor.All, 0).Sign(), 0.1) }},
+	{"other losses", func(x, y *T) *T {
+		o := x.Mul(y)
+		return x.MSE(o).Add(x.L1(o)).Add(x.Huber(o, 1)).Add(x.SmoothL1(o, 1)).Add(x.SoftMargin(o.Sign())).Add(x.HingeEmbedding(o.Sign(), 1))
+	}},
 	{"WithAt", func(x, y *T) *T { return x.WithAt(y, 1).Sum(0) }},
 	{"a loop of all", func(x, y *T) *T {
 		for range 3 {
@@ -90,6 +125,12 @@ var follows = []struct {
 		}
 		return x
 	}},
+}
+
+// ids are a list of indices below most, and no index where elements do not count.
+func ids(x *T, most int) *T {
+	first := x.At(tensor.All, 0)
+	return first.Abs().Lt(100).Where(first.Abs().Mul(10).Mod(most).Floor(), 99).To(dtype.I32)
 }
 
 // rooms makes x[n, 6] of an array with room for more, whose other elements are as bad as can be.

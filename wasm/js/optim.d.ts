@@ -44,15 +44,15 @@ interface Moments extends Descent {
 export interface Change {
   parameter: Tensor
   gradient: Tensor
-  /** The learning rate, a scalar. */
+  /** The learning rate, a scalar of the parameter's type. */
   rate: Tensor
-  /** Of steps, a scalar: 1 in the first. */
+  /** Of steps, a scalar: 1 in the first; f32, of an f64 parameter f64. */
   count: Tensor
   /** Of the parameter among params. */
   index: number
   /** What was remembered under a name after the last step. */
   slot(name: string): Tensor
-  /** Remembers a tensor under a name and gives it back. */
+  /** Remembers a tensor under a name, in the parameter's type, and gives back what is remembered. */
   keep(name: string, value: Tensor): Tensor
 }
 

@@ -2,21 +2,45 @@
 
 const cosine = (a, b, at) => b + (a - b) * (1 + Math.cos(Math.PI * at)) / 2
 
+// Numbers of steps, of which there must be some.
+const positive = (name, steps) => {
+  for (const what in steps) {
+    if (!(steps[what] >= 1)) throw new RangeError(`${name}: ${what} is ${steps[what]}; it must be 1 or more`)
+  }
+}
+
 /** Schedules: the learning rate of each step, from step 0 on, as a function of it. */
 const schedules = {
   constant: (rate, factor, steps) => (t) => t < steps ? rate * factor : rate,
-  stepDecay: (rate, size, gamma = 0.1) => (t) => rate * gamma ** Math.floor(t / size),
+  stepDecay(rate, size, gamma = 0.1) {
+    positive('stepDecay', { size })
+    return (t) => rate * gamma ** Math.floor(t / size)
+  },
   multiStep: (rate, milestones, gamma = 0.1) => (t) => rate * gamma ** milestones.filter((m) => m <= t).length,
   exponential: (rate, gamma) => (t) => rate * gamma ** t,
-  linearRamp: (rate, start, end, steps) => (t) => rate * (start + (end - start) * Math.min(t, steps) / steps),
-  polynomial: (rate, steps, power = 1) => (t) => rate * (1 - Math.min(t, steps) / steps) ** power,
-  cosineAnnealing: (rate, steps, least = 0) => (t) => cosine(rate, least, t / steps),
-  cosineRestarts: (rate, first, mult = 1, least = 0) => (t) => {
-    let length = first
-    for (; t >= length; length *= mult) t -= length
-    return cosine(rate, least, t / length)
+  linearRamp(rate, start, end, steps) {
+    positive('linearRamp', { steps })
+    return (t) => rate * (start + (end - start) * Math.min(t, steps) / steps)
+  },
+  polynomial(rate, steps, power = 1) {
+    positive('polynomial', { steps })
+    return (t) => rate * (1 - Math.min(t, steps) / steps) ** power
+  },
+  cosineAnnealing(rate, steps, least = 0) {
+    positive('cosineAnnealing', { steps })
+    return (t) => cosine(rate, least, t / steps)
+  },
+  cosineRestarts(rate, first, mult = 1, least = 0) {
+    positive('cosineRestarts', { first, mult })
+    return (t) => {
+      let length = first
+      for (; t >= length; length *= mult) t -= length
+      return cosine(rate, least, t / length)
+    }
   },
   oneCycle({ max, steps, warm = 0.3, linear, div = 25, finalDiv = 1e4, threePhase }) {
+    positive('oneCycle', { steps })
+    if (!(warm >= 0 && warm <= 1)) throw new RangeError(`oneCycle: warm is ${warm}; it must be a share of the steps, from 0 to 1`)
     const first = max / div
     const last = first / finalDiv
     const legs = threePhase ? [[warm * steps - 1, first, max], [2 * warm * steps - 2, max, first], [steps - 1, first, last]] : [[warm * steps - 1, first, max], [steps - 1, max, last]]
@@ -26,11 +50,12 @@ const schedules = {
       if (i < 0) i = legs.length - 1
       const start = i ? legs[i - 1][0] : 0
       const [end, from, to] = legs[i]
-      const p = (at - start) / (end - start)
+      const p = end === start ? 1 : (at - start) / (end - start) // 1 in a leg of no steps
       return linear ? from + (to - from) * p : cosine(from, to, p)
     }
   },
   cyclic({ base, max, up, down = up, halve, gamma = 1 }) {
+    positive('cyclic', { up, down })
     const total = up + down
     const peak = up / total
     return (t) => {

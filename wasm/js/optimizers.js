@@ -48,17 +48,21 @@ export class Optimizer {
     const values = this.params.map((p, i) => {
       const type = this.types[i]
       const slot = (name) => this.slots[name][i]
-      const keep = (name, v) => (slot(name).assign(as(v, type)), v)
+      const keep = (name, v, kind = type) => {
+        const kept = as(v, kind)
+        slot(name).assign(kept)
+        return kept
+      }
       const { rate, count, once } = shared[type] ??= this.#shared(type)
       return as(this.rule({ p, g: grads[i], rate, count, once, slot, keep, index: i, shape: this.shapes?.[i] }), type)
     })
     this.params.forEach((p, i) => p.assign(values[i])) // all at once: a rule may read any parameter as it was
   }
 
-  // What the rule gets for all parameters of a type. once notes a scalar that is the same for each, under a name.
+  // What the rule gets for all parameters of a type. Narrow floats cannot count far. once notes a scalar that is the same for each, under a name.
   #shared(type) {
     const noted = {}
-    return { rate: as(this.rate, type), count: as(this.count, type), once: (name, f) => noted[name] ??= f() }
+    return { rate: as(this.rate, type), count: as(this.count, type === 'f64' ? type : 'f32'), once: (name, f) => noted[name] ??= f() }
   }
 
   /** The gradients that backward has added up for the parameters, zeros where it reached one not at all; they are forgotten there. */
@@ -124,11 +128,11 @@ const rules = {
     },
   }),
   nadam: ({ beta1 = 0.9, beta2 = 0.999, eps = 1e-8, momentumDecay = 0.004, ...o }) => ({
-    rate: 2e-3, slots: ['first', 'second', 'products'], rule(c) {
+    rate: 2e-3, slots: ['first', 'second', ['products', (p) => p.to('f32')]], rule(c) {
       const [p, g] = begin(c, o)
       const momentum = (t) => t.mul(momentumDecay * Math.log(0.96)).exp().mul(-0.5).add(1).mul(beta1)
       const [now, next] = [momentum(c.count), momentum(c.count.add(1))]
-      const product = c.keep('products', c.slot('products').add(now.log())).exp()
+      const product = c.keep('products', c.slot('products').add(now.log()), 'f32').exp()
       const first = c.keep('first', mix(c.slot('first'), g, beta1))
       const second = c.keep('second', mix(c.slot('second'), g.square(), beta2))
       const root = second.div(unbias(c, beta2)).sqrt().add(eps)
@@ -273,6 +277,7 @@ const known = { // options of each, which misspelt ones are told by
   muon: 'decay momentum nesterov newton eps iterations matchAdam',
 }
 known.adamW = known.adam
+const free = ['dampening', 'power', 'most'] // any number
 
 const flags = /^(amsgrad|apart|centered|matchAdam|maximize|nesterov)$/
 
@@ -280,17 +285,22 @@ const flags = /^(amsgrad|apart|centered|matchAdam|maximize|nesterov)$/
 function right(name, key, v) {
   if (/^(newton|rule|slots)$/.test(key)) return
   const flag = flags.test(key)
-  if (flag ? typeof v === 'boolean' : Number.isFinite(v)) return
-  throw new TypeError(`${name}: ${key} is ${typeof v === 'string' ? JSON.stringify(v) : v}; it must be ${flag ? 'true or false' : 'a number, and finite'}`)
+  if (flag ? typeof v === 'boolean' : typeof v === 'number') return
+  throw new TypeError(`${name}: ${key} is ${typeof v === 'string' ? JSON.stringify(v) : v}; it must be ${flag ? 'true or false' : 'a number'}`)
 }
 
 /** Makes the optimiser of a name for a model. */
 export async function make(w, name, model, { rate, ...options } = {}) {
   for (const key of Object.keys(options)) {
     if (!known[name].split(' ').includes(key)) throw new TypeError(`${name}: there is no option "${key}"; there are rate, ${known[name].replaceAll(' ', ', ')}`)
-    if (options[key] !== undefined) right(name, key, options[key])
   }
-  if (rate !== undefined) right(name, 'rate', rate)
+  for (const [key, v] of Object.entries({ rate, ...options })) {
+    if (v !== undefined) right(name, key, v)
+    if (typeof v !== 'number' || free.includes(key)) continue
+    const below = key.startsWith('beta') || key === 'alpha' || key === 'rho' ? 1 : Infinity
+    if (!(v >= 0 && v < below)) throw new RangeError(`${name}: ${key} is ${v}; it must be ${v >= 0 && below === 1 ? 'less than 1' : 'a finite number, not negative'}`)
+  }
+  if (options.nesterov && !(options.momentum ?? name !== 'sgd')) throw new RangeError(`${name}: nesterov looks ahead along the momentum, and there is none`)
   const params = leaves(model).filter((l) => !l.state).map((l) => l.tensor)
   if (!params.length) throw new TypeError(`${name}: nothing to train: the model holds no tensors`)
   const r = rules[name](options)

@@ -224,7 +224,7 @@ func floats(name string, raw []byte) ([]float32, error) {
 	}
 	le, width := binary.LittleEndian, weights.Bits(name)/8
 	one := map[string]func(b []byte) float32{"F32": func(b []byte) float32 { return math.Float32frombits(le.Uint32(b)) },
-		"F64": func(b []byte) float32 { return float32(math.Float64frombits(le.Uint64(b))) },
+		"F64": func(b []byte) float32 { return float32(math.Float64frombits(le.Uint64(b))) }, // refused below where that is infinite
 		"F16": func(b []byte) float32 { return dtype.FromF16(le.Uint16(b)) }, "BF16": func(b []byte) float32 { return dtype.FromBF16(le.Uint16(b)) }}[name]
 	if one == nil {
 		return nil, fmt.Errorf("its elements of type %.32q are no floats", name)
@@ -232,6 +232,12 @@ func floats(name string, raw []byte) ([]float32, error) {
 	out := make([]float32, len(raw)/width)
 	for i := range out {
 		out[i] = one(raw[i*width:])
+		if name != "F64" || !math.IsInf(float64(out[i]), 0) {
+			continue
+		}
+		if x := math.Float64frombits(le.Uint64(raw[i*width:])); !math.IsInf(x, 0) {
+			return nil, fmt.Errorf("element %d is %v, which no type but F64 can hold; leave the types as they are", i, x)
+		}
 	}
 	return out, nil
 }
@@ -252,7 +258,11 @@ func stored(name string, v []float32) ([]byte, error) {
 			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(float64(x)))
 			continue
 		case "BF16":
-			out = binary.LittleEndian.AppendUint16(out, dtype.ToBF16(float64(x)))
+			h := dtype.ToBF16(float64(x))
+			if h&0x7f80 == 0x7f80 && !math.IsInf(float64(x), 0) && x == x {
+				return nil, fmt.Errorf("element %d is %v, which BF16 cannot hold; take F32", i, x)
+			}
+			out = binary.LittleEndian.AppendUint16(out, h)
 			continue
 		}
 		h := dtype.ToF16(float64(x))

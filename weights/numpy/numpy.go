@@ -40,6 +40,7 @@ type array struct {
 	info    weights.Info
 	fortran bool
 	store   io.ReaderAt // of the elements
+	unread  string      // why it is not read; "": it is
 }
 
 // Open opens a file and checks the headers of its arrays.
@@ -87,6 +88,13 @@ func (f *File) add(name string, a *array) {
 	f.arrays[name] = a
 }
 
+// Compressed arrays of a file may take so many bytes when they are unpacked, or so many times those of the file: a few megabytes of zeros are
+// gigabytes else.
+const (
+	mostUnpacked = 1 << 30
+	mostRatio    = 100
+)
+
 // archive reads the headers of all arrays of an .npz.
 func (f *File) archive(src io.ReaderAt, size int64) error {
 	entries, err := zipfile.Entries(src, size)
@@ -95,6 +103,7 @@ func (f *File) archive(src io.ReaderAt, size int64) error {
 	}
 	order := slices.Collect(maps.Keys(entries))
 	slices.SortFunc(order, func(a, b string) int { return cmp.Compare(entries[a].At, entries[b].At) })
+	left := mostUnpacked + mostRatio*min(size, 1<<50)
 	for _, entry := range order {
 		e := entries[entry]
 		place := fmt.Sprintf("entry %.100q", entry)
@@ -118,6 +127,11 @@ func (f *File) archive(src io.ReaderAt, size int64) error {
 			a.store = io.NewSectionReader(src, e.At+at, a.info.Bytes)
 		} else {
 			a.store = &deflated{entry: e, at: at}
+			if e.Unpacked > left {
+				a.unread = fmt.Sprintf("its %d compressed bytes are %d when they are unpacked, and of a file of %d bytes %d are unpacked at most; save it with numpy.savez",
+					e.Size, e.Unpacked, size, mostUnpacked+mostRatio*size)
+			}
+			left -= min(left, e.Unpacked)
 		}
 		f.add(name, a)
 	}
@@ -199,11 +213,14 @@ func (f *File) Info(name string) (weights.Info, bool) {
 }
 
 // Data is the array's elements, in row-major order also where the file has them in column-major order. A compressed array, or one in
-// another order, is read whole when its first byte is.
+// another order, is read whole when its first byte is; compressed ones that are far larger than the file are an error.
 func (f *File) Data(name string) (io.ReaderAt, error) {
 	a, ok := f.arrays[name]
 	if !ok {
 		return nil, weights.Missing("numpy", f, name)
+	}
+	if a.unread != "" {
+		return nil, f.fail(weights.Tensor(name), a.unread, nil)
 	}
 	if !a.fortran {
 		return a.store, nil

@@ -4,7 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -171,6 +173,41 @@ func TestChecksum(t *testing.T) {
 	require.NoError(t, err)
 	_, err = weights.Bytes(f, "a")
 	require.ErrorIs(t, err, zip.ErrChecksum)
+}
+
+// A small file does not become gigabytes: what its compressed arrays take together is bounded before any of it is unpacked.
+func TestBomb(t *testing.T) {
+	noise := make([]byte, 2500000)
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
+	}
+	bomb := func(count int) []byte { // of arrays of 2 GiB, as the file says
+		var entries []string
+		for i := range count {
+			entries = append(entries, fmt.Sprint("a", i, ".npy"), string(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (536870880,), }", 0))+string(noise))
+		}
+		raw := npz(zip.Deflate, entries...)
+		for at := 0; ; at += 4 {
+			next := bytes.Index(raw[at:], []byte("PK\x01\x02"))
+			if next < 0 {
+				return raw
+			}
+			at += next
+			binary.LittleEndian.PutUint32(raw[at+24:], uint32(len(entries[1])-len(noise)+4*536870880))
+		}
+	}
+	f, err := parseBytes(bomb(1))
+	require.NoError(t, err)
+	_, err = f.Data("a0")
+	require.ErrorContains(t, err, `numpy: x.npy: tensor "a0": its 25`)
+	require.ErrorContains(t, err, "bytes are 2147483")
+	require.ErrorContains(t, err, "save it with numpy.savez")
+	f, err = parseBytes(bomb(5)) // 12.5 MB may become 2.3 GB
+	require.NoError(t, err)
+	_, err = f.Data("a0")
+	require.NoError(t, err)
+	_, err = f.Data("a1")
+	require.ErrorContains(t, err, "are unpacked at most")
 }
 
 func FuzzParse(f *testing.F) {

@@ -3,6 +3,7 @@ package pytorch
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/weft-ml/weft/weights"
 )
@@ -11,6 +12,9 @@ const (
 	maxDepth = 64
 	maxName  = 4096 // bytes
 	shared   = 16   // values that are visited for each byte of the pickle: one may lie at several places
+
+	maxRepeated = 256 << 20 // bytes of all tensors that have more elements than their storages
+	maxKey      = 100       // bytes of a name that a key gives which is no text
 )
 
 // collect names the tensors of a value by the keys that lead to them. The value came from a pickle of size bytes.
@@ -33,6 +37,8 @@ type collector struct {
 	f    *File
 	open map[any]bool // lists and dicts that are being walked
 	left int          // bytes of names, and values
+
+	repeated int64 // bytes of tensors that repeat elements
 }
 
 func (c *collector) value(name string, v any, depth int) error {
@@ -49,7 +55,7 @@ func (c *collector) value(name string, v any, depth int) error {
 	case *tensorValue:
 		return c.tensor(name, v)
 	case *dict:
-		return c.inside(name, v, func() error {
+		return c.inside(v, func() error {
 			for i, k := range v.keys {
 				if err := c.value(joined(name, keyText(k)), v.values[i], depth+1); err != nil {
 					return err
@@ -58,7 +64,7 @@ func (c *collector) value(name string, v any, depth int) error {
 			return nil
 		})
 	case *list:
-		return c.inside(name, v, func() error { return c.items(name, v.items, depth) })
+		return c.inside(v, func() error { return c.items(name, v.items, depth) })
 	case tuple:
 		return c.items(name, v, depth)
 	case bool, int64, float64, string:
@@ -76,10 +82,10 @@ func (c *collector) items(name string, items []any, depth int) error {
 	return nil
 }
 
-// inside walks what holds values, which must not hold itself.
-func (c *collector) inside(name string, v any, walk func() error) error {
+// inside walks what holds values. What holds itself is walked once.
+func (c *collector) inside(v any, walk func() error) error {
 	if c.open[v] {
-		return c.f.fail(fmt.Sprintf("%.100q", name), "a list or dict lies in itself", nil)
+		return nil
 	}
 	c.open[v] = true
 	defer delete(c.open, v)
@@ -90,7 +96,19 @@ func (c *collector) tensor(name string, t *tensorValue) error {
 	f := c.f
 	fail := func(cause string, err error) error { return f.fail(weights.Tensor(name), cause, err) }
 	if _, twice := f.infos[name]; twice {
-		return fail("two tensors have this name", nil)
+		f.unread[name] = "two tensors have this name"
+		return nil
+	}
+	why := t.unread
+	if why == "" && weights.Bits(t.dtype) == 0 {
+		why = fmt.Sprintf("its elements are %s, which are not read", t.dtype)
+	}
+	if why != "" {
+		if _, err := weights.Size("F64", t.shape); err != nil {
+			return fail("bad tensor", err)
+		}
+		f.names, f.infos[name], f.unread[name] = append(f.names, name), weights.Info{DType: t.dtype, Shape: t.shape}, why
+		return nil
 	}
 	n, err := weights.Size(t.dtype, t.shape)
 	if err != nil {
@@ -103,12 +121,12 @@ func (c *collector) tensor(name string, t *tensorValue) error {
 	}
 	own := int64(1) // bytes of what the storage counts
 	if t.storage.dtype != "" {
-		own = int64(weights.Bits(t.storage.dtype) / 8)
+		own = widthOf(t.storage.dtype)
 	}
 	if t.storage.count > s.size/own && n > 0 {
 		return fail(fmt.Sprintf("its storage %.100q should have %d elements and has %d bytes", t.storage.key, t.storage.count, s.size), nil)
 	}
-	view := &weights.Strided{Store: s.data, Bytes: t.storage.count * own, Element: width, Offset: t.offset, Shape: t.shape, Strides: t.stride}
+	view := &weights.Strided{Store: s.data, Bytes: t.storage.count * own, Element: width, Offset: t.offset, Shape: t.shape, Strides: t.stride, Repeats: true}
 	if n == 0 {
 		view.Store = nil
 	} else if err := view.Check(); err != nil {
@@ -116,6 +134,15 @@ func (c *collector) tensor(name string, t *tensorValue) error {
 	}
 	f.names = append(f.names, name)
 	f.infos[name] = weights.Info{DType: t.dtype, Shape: t.shape, Bytes: n}
+	if n > view.Bytes {
+		if n > maxRepeated-c.repeated {
+			f.unread[name] = fmt.Sprintf("it repeats elements: %d bytes from a storage of %d, more than the %d that such tensors may have together; save a copy that is not expanded",
+				n, view.Bytes, maxRepeated)
+			f.infos[name] = weights.Info{DType: t.dtype, Shape: t.shape}
+			return nil
+		}
+		c.repeated += n
+	}
 	f.views[name] = view
 	return nil
 }
@@ -127,10 +154,53 @@ func joined(name, key string) string {
 	return name + "." + key
 }
 
-// keyText is a key of a dict as part of a name.
+// keyText is a key of a dict as part of a name: a text as it is, tuples as Python writes them, others by their kind.
 func keyText(k any) string {
-	if s, ok := k.(string); ok {
+	switch k := k.(type) {
+	case string:
+		return k
+	case nil, bool, int64, float64:
+		return fmt.Sprint(k)
+	}
+	var b strings.Builder
+	writeKey(&b, k)
+	if s := b.String(); len(s) <= maxKey {
 		return s
 	}
-	return fmt.Sprint(k)
+	return strings.ToValidUTF8(b.String()[:maxKey], "") + "…"
+}
+
+// writeKey writes a key until it is too long.
+func writeKey(b *strings.Builder, k any) {
+	t, ok := k.(tuple)
+	switch s, isText := k.(string); {
+	case isText:
+		b.WriteString(s[:min(len(s), maxKey+1)])
+	case !ok && !isPlain(k):
+		b.WriteString(described(k))
+	case !ok:
+		fmt.Fprint(b, k)
+	}
+	if !ok {
+		return
+	}
+	b.WriteByte('(')
+	for i, item := range t {
+		if b.Len() > maxKey {
+			return
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		writeKey(b, item)
+	}
+	b.WriteByte(')')
+}
+
+func isPlain(v any) bool {
+	switch v.(type) {
+	case nil, bool, int64, float64:
+		return true
+	}
+	return false
 }

@@ -30,7 +30,9 @@ type (
 		dtype         string
 		offset        int64
 		shape, stride []int64
+		unread        string // why it cannot be read; "": it can
 	}
+	opaque string // what says nothing of tensors: its kind
 )
 
 // legacyMagic is the number that files of the old format begin with, 0x1950a86a20f9469cfc6c.
@@ -153,12 +155,18 @@ func (m *machine) step(op byte) error {
 		return m.push(op == 0x88)
 	case 'J', 'K', 'M', 'G', 0x8a: // BININT, BININT1, BININT2, BINFLOAT, LONG1
 		return m.numeric(op)
-	case 'X', 0x8c, 0x8d, 'U', 'T', 'C', 'B': // texts and bytes
+	case 'X', 0x8c, 0x8d, 'U', 'T', 'C', 'B', 0x8e, 0x96: // texts, bytes and bytearrays
 		return m.text(op)
 	case '}':
 		return m.push(&dict{index: map[string]int{}})
-	case ']':
+	case ']', 0x8f: // EMPTY_LIST, EMPTY_SET
 		return m.push(&list{})
+	case 0x91: // FROZENSET
+		items, err := m.marked()
+		if err != nil {
+			return err
+		}
+		return m.push(tuple(items))
 	case ')':
 		return m.push(tuple{})
 	case '(':
@@ -167,7 +175,7 @@ func (m *machine) step(op byte) error {
 		return m.tuple(op)
 	case 'q', 'r', 'h', 'j', 0x94: // BINPUT, LONG_BINPUT, BINGET, LONG_BINGET, MEMOIZE
 		return m.memory(op)
-	case 's', 'u', 'a', 'e', 'b': // SETITEM, SETITEMS, APPEND, APPENDS, BUILD
+	case 's', 'u', 'a', 'e', 'b', 0x90: // SETITEM, SETITEMS, APPEND, APPENDS, BUILD, ADDITEMS
 		return m.fill(op)
 	case 'c', 0x93, 'R', 0x81, 'Q': // GLOBAL, STACK_GLOBAL, REDUCE, NEWOBJ, BINPERSID
 		return m.object(op)
@@ -213,12 +221,12 @@ func (m *machine) numeric(op byte) error {
 }
 
 func (m *machine) text(op byte) error {
-	size := map[byte]uint64{'X': 4, 0x8c: 1, 0x8d: 8, 'U': 1, 'T': 4, 'C': 1, 'B': 4}[op]
+	size := map[byte]uint64{'X': 4, 0x8c: 1, 0x8d: 8, 'U': 1, 'T': 4, 'C': 1, 'B': 4, 0x8e: 8, 0x96: 8}[op]
 	raw, err := m.sized(size)
 	if err != nil {
 		return err
 	}
-	if op == 'C' || op == 'B' {
+	if op == 'C' || op == 'B' || op == 0x8e || op == 0x96 {
 		return m.push(raw)
 	}
 	if !utf8.Valid(raw) {
@@ -281,7 +289,7 @@ func (m *machine) fill(op byte) error {
 	var items []any
 	var err error
 	switch op {
-	case 'u', 'e':
+	case 'u', 'e', 0x90:
 		items, err = m.marked()
 	case 's':
 		items = make([]any, 2)
@@ -303,7 +311,7 @@ func (m *machine) fill(op byte) error {
 	switch op {
 	case 'b':
 		return built(into)
-	case 'a', 'e':
+	case 'a', 'e', 0x90:
 		l, ok := into.(*list)
 		if !ok {
 			return fmt.Errorf("items are appended to %s", described(into))
@@ -329,7 +337,7 @@ func (m *machine) fill(op byte) error {
 // built is what sets attributes of objects. Dicts have some (_metadata of a state_dict), which tensors do not need.
 func built(into any) error {
 	switch into.(type) {
-	case *dict, *tensorValue:
+	case *dict, *tensorValue, opaque:
 		return nil
 	}
 	return fmt.Errorf("attributes are set of %s", described(into))
@@ -343,7 +351,7 @@ func (d *dict) set(key, value any) error {
 			return nil
 		}
 		d.index[k] = len(d.keys)
-	case int64, bool, nil, float64:
+	case int64, bool, nil, float64, integer, tuple, []byte, global, opaque, *tensorValue:
 	default:
 		return fmt.Errorf("%s as a key", described(key))
 	}
@@ -387,6 +395,8 @@ func described(v any) string {
 		return "a storage"
 	case *tensorValue:
 		return "a tensor"
+	case opaque:
+		return string(v)
 	}
 	return "something else"
 }

@@ -15,6 +15,20 @@ var storages = map[global]string{
 	"torch.LongStorage": "I64", "torch.IntStorage": "I32", "torch.ShortStorage": "I16", "torch.CharStorage": "I8",
 	"torch.ByteStorage": "U8", "torch.BoolStorage": "BOOL", "torch.ComplexFloatStorage": "C64",
 	"torch.storage.UntypedStorage": "", "torch.UntypedStorage": "",
+	"torch.ComplexDoubleStorage": "complex128", "torch.QInt8Storage": "qint8", "torch.QUInt8Storage": "quint8", "torch.QInt32Storage": "qint32",
+	"torch.QUInt4x2Storage": "quint4x2", "torch.QUInt2x4Storage": "quint2x4",
+}
+
+// unreadTypes are types of which tensors are not read, and the bytes of an element.
+var unreadTypes = map[string]int64{"complex128": 16, "complex32": 4, "qint8": 1, "quint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1,
+	"float4_e2m1fn_x2": 1}
+
+// widthOf are the bytes of an element of a type.
+func widthOf(dtype string) int64 {
+	if n, ok := unreadTypes[dtype]; ok {
+		return n
+	}
+	return int64(weights.Bits(dtype) / 8)
 }
 
 // dtypes are the types that tensors of untyped storages name.
@@ -23,31 +37,63 @@ var dtypes = map[global]string{
 	"torch.int32": "I32", "torch.int16": "I16", "torch.int8": "I8", "torch.uint8": "U8", "torch.uint16": "U16", "torch.uint32": "U32",
 	"torch.uint64": "U64", "torch.bool": "BOOL", "torch.float8_e4m3fn": "F8_E4M3", "torch.float8_e5m2": "F8_E5M2",
 	"torch.float8_e4m3fnuz": "F8_E4M3FNUZ", "torch.float8_e5m2fnuz": "F8_E5M2FNUZ", "torch.float8_e8m0fnu": "F8_E8M0",
-	"torch.complex64": "C64",
+	"torch.complex64": "C64", "torch.complex128": "complex128", "torch.complex32": "complex32", "torch.qint8": "qint8", "torch.quint8": "quint8",
+	"torch.qint32": "qint32", "torch.quint4x2": "quint4x2", "torch.quint2x4": "quint2x4", "torch.float4_e2m1fn_x2": "float4_e2m1fn_x2",
+}
+
+// named are things that are only named: ways to quantise, and singletons of Python.
+var named = map[global]bool{
+	"torch.per_tensor_affine": true, "torch.per_channel_affine": true, "torch.per_tensor_symmetric": true, "torch.per_channel_symmetric": true,
+	"torch.per_channel_affine_float_qparams": true, "builtins.Ellipsis": true, "__builtin__.Ellipsis": true,
 }
 
 const (
 	rebuildV2 global = "torch._utils._rebuild_tensor_v2"
 	rebuildV3 global = "torch._utils._rebuild_tensor_v3"
+
+	rebuilds = "torch._utils._rebuild_" // what the functions that build tensors begin with
 )
 
 // calls are the functions that may be called, and what they give.
 var calls = map[global]func(args tuple) (any, error){
-	"collections.OrderedDict":         orderedDict,
+	"collections.OrderedDict":         pairs,
 	rebuildV2:                         func(a tuple) (any, error) { return rebuild(a, 6, "") },
 	rebuildV3:                         rebuildTyped,
 	"torch._utils._rebuild_parameter": parameter,
-	"torch._utils._rebuild_parameter_with_state": parameter,
-	"torch.Size":                          size,
-	"torch.device":                        plain,
-	"torch.serialization._get_layout":     plain,
-	"torch._tensor._rebuild_from_type_v2": fromType,
-	"builtins.set":                        plain,
-	"builtins.dict":                       orderedDict,
-	"__builtin__.set":                     plain,
-	"__builtin__.dict":                    orderedDict,
-	"collections.Counter":                 orderedDict,
-	"collections.defaultdict":             func(tuple) (any, error) { return orderedDict(nil) },
+	"torch._utils._rebuild_parameter_with_state":   parameter,
+	"torch._utils._rebuild_meta_tensor_no_storage": meta,
+	"torch._utils._rebuild_qtensor":                quantised,
+	"torch._utils._rebuild_sparse_tensor":          sparse,
+	"torch.Size":                                   size,
+	"torch.device":                                 plain,
+	"torch.serialization._get_layout":              plain,
+	"torch.torch_version.TorchVersion":             plain,
+	"torch._tensor._rebuild_from_type_v2":          fromType,
+	"collections.Counter":                          pairs,
+	"collections.defaultdict":                      func(tuple) (any, error) { return pairs(nil) },
+	"_codecs.encode":                               func(tuple) (any, error) { return opaque("bytes"), nil },
+}
+
+func init() {
+	for _, python := range []global{"builtins.", "__builtin__."} { // of Python 3 and of pickles that Python 2 can read
+		for name, f := range map[global]func(args tuple) (any, error){
+			"dict": pairs, "set": plain, "frozenset": plain, "complex": plain, "slice": plain, "range": plain, "xrange": plain,
+			"bytes":     func(tuple) (any, error) { return opaque("bytes"), nil },
+			"bytearray": func(tuple) (any, error) { return opaque("a bytearray"), nil },
+		} {
+			calls[python+name] = f
+		}
+	}
+}
+
+// callOf is a function that may be called, or nil. Those that build tensors of kinds that are not known give tensors that cannot be read.
+func callOf(g global) func(args tuple) (any, error) {
+	if f := calls[g]; f != nil || !strings.HasPrefix(string(g), rebuilds) {
+		return f
+	}
+	return func(tuple) (any, error) {
+		return unreadable("other", nil, fmt.Sprintf("it is built by %.100s, which is not supported", string(g)))
+	}
 }
 
 func (m *machine) object(op byte) error {
@@ -78,7 +124,7 @@ func (m *machine) object(op byte) error {
 	if !ok || !isGlobal {
 		return fmt.Errorf("%s is called with %s", described(f), described(v))
 	}
-	call := calls[g]
+	call := callOf(g)
 	if call == nil {
 		return fmt.Errorf("the file calls %.100s, which tensors do not need; nothing is executed", string(g))
 	}
@@ -100,6 +146,8 @@ func items(args tuple) int {
 			n += len(a)
 		case *list:
 			n += len(a.items)
+		case *dict:
+			n += len(a.keys)
 		}
 	}
 	return n
@@ -137,7 +185,7 @@ func (m *machine) global(op byte) error {
 	g := global(module + "." + name)
 	_, isStorage := storages[g]
 	_, isType := dtypes[g]
-	if calls[g] == nil && !isStorage && !isType {
+	if callOf(g) == nil && !isStorage && !isType && !named[g] {
 		hint := ""
 		if strings.HasPrefix(module, "torch.nn.modules") || module == "__main__" {
 			hint = " It holds a whole module, which is code; save its state_dict()."
@@ -172,7 +220,7 @@ func (m *machine) storage(v any) (*storage, error) {
 	}
 	width := int64(1)
 	if dtype != "" {
-		width = int64(weights.Bits(dtype) / 8)
+		width = widthOf(dtype)
 	}
 	if old, ok := m.widths[key]; ok && old != width {
 		return nil, fmt.Errorf("storage %.100q has elements of %d and of %d bytes", key, old, width)
@@ -181,9 +229,18 @@ func (m *machine) storage(v any) (*storage, error) {
 	return &storage{key, dtype, count}, nil
 }
 
-func orderedDict(args tuple) (any, error) {
+// pairs is a dict of a list of pairs or of another dict.
+func pairs(args tuple) (any, error) {
 	d := &dict{index: map[string]int{}}
 	if len(args) == 0 {
+		return d, nil
+	}
+	if from, ok := args[0].(*dict); ok && len(args) == 1 {
+		for i, k := range from.keys {
+			if err := d.set(k, from.values[i]); err != nil {
+				return nil, err
+			}
+		}
 		return d, nil
 	}
 	pairs, ok := args[0].(*list)
@@ -240,32 +297,83 @@ func rebuild(args tuple, least int, dtype string) (any, error) {
 		return nil, fmt.Errorf("strides: %w", err)
 	}
 	if len(args) > least {
-		return t, asStored(args[least])
+		t.unread, err = asStored(args[least])
 	}
-	return t, nil
+	return t, err
 }
 
-// asStored refuses a tensor that is not what its storage holds: views that negate or conjugate are saved as the storage that they are of,
-// with a dict that says so (torch._utils.set_tensor_metadata).
-func asStored(metadata any) error {
+// asStored says why a tensor cannot be read that is not what its storage holds: views that negate or conjugate are saved as the storage that
+// they are of, with a dict that says so (torch._utils.set_tensor_metadata).
+func asStored(metadata any) (why string, err error) {
 	if metadata == nil {
-		return nil
+		return "", nil
 	}
 	d, ok := metadata.(*dict)
 	if !ok {
-		return fmt.Errorf("%s for what is done to a tensor that is read", described(metadata))
+		return "", fmt.Errorf("%s for what is done to a tensor that is read", described(metadata))
 	}
 	for key, does := range map[string]string{"neg": "negated", "conj": "conjugated"} {
 		v, there := d.get(key)
 		on, ok := v.(bool)
 		switch {
 		case there && !ok:
-			return fmt.Errorf("%q is %s, not a bool", key, described(v))
+			return "", fmt.Errorf("%q is %s, not a bool", key, described(v))
 		case on:
-			return fmt.Errorf("a tensor that is %s when it is read, which is not supported; save a copy: t.resolve_%s()", does, key)
+			why = fmt.Sprintf("it is %s when it is read, which is not supported; save a copy: t.resolve_%s()", does, key)
 		}
 	}
-	return nil
+	return why, nil
+}
+
+// unreadable is a tensor of which no more is known than what kind it is.
+func unreadable(kind string, shape any, why string) (*tensorValue, error) {
+	t := &tensorValue{dtype: kind, unread: why}
+	if shape == nil {
+		return t, nil
+	}
+	var err error
+	if t.shape, err = ints(shape); err != nil {
+		return nil, fmt.Errorf("shape: %w", err)
+	}
+	return t, nil
+}
+
+// meta is (type, shape, strides, …).
+func meta(args tuple) (any, error) {
+	if len(args) < 2 {
+		return nil, fmt.Errorf("%d arguments", len(args))
+	}
+	g, _ := args[0].(global)
+	if dtypes[g] == "" {
+		return nil, fmt.Errorf("%s as a type", described(args[0]))
+	}
+	return unreadable(dtypes[g], args[1], "it is a meta tensor: it has a shape and no elements")
+}
+
+// quantised is (storage, offset, shape, strides, how it is quantised, …).
+func quantised(args tuple) (any, error) {
+	if len(args) < 5 {
+		return nil, fmt.Errorf("%d arguments", len(args))
+	}
+	s, ok := args[0].(*storage)
+	if !ok {
+		return nil, fmt.Errorf("%s as a storage", described(args[0]))
+	}
+	return unreadable(s.dtype, args[2], "it is quantised, which is not supported; save t.dequantize(), or t.int_repr() and its scale")
+}
+
+// sparse is (layout, (indices, values, shape, …)); in other layouts the shape stands elsewhere.
+func sparse(args tuple) (any, error) {
+	if len(args) < 2 {
+		return nil, fmt.Errorf("%d arguments", len(args))
+	}
+	var shape any
+	if parts, ok := args[1].(tuple); ok && len(parts) > 2 {
+		if _, err := ints(parts[2]); err == nil {
+			shape = parts[2]
+		}
+	}
+	return unreadable("sparse", shape, "it is sparse, which is not supported; save t.to_dense()")
 }
 
 // rebuildTyped has the type behind the hooks.
@@ -303,6 +411,8 @@ func fromType(args tuple) (any, error) {
 		return rebuild(inner, 6, "")
 	case ok && ok2 && g == rebuildV3:
 		return rebuildTyped(inner)
+	case ok && strings.HasPrefix(string(g), rebuilds):
+		return unreadable("other", nil, fmt.Sprintf("it is built by %.100s, which is not supported", string(g)))
 	}
 	return nil, fmt.Errorf("%s is called", described(args[0]))
 }

@@ -1,7 +1,7 @@
 // Package pytorch reads the tensors of files that torch.save wrote: .pt, .pth, .bin, both the zip format (since version 1.6) and the
 // one before. Such files are pickles: programs for a machine that builds Python objects. Only the part of that machine that tensors in
 // dicts and lists need is here, and it builds values of its own: nothing is executed, no name is looked up, and a program that asks for any other
-// function or class is refused with the name of it.
+// function or class is refused with the name of it. A tensor of a kind that is not read is an error when it is asked for; the others are read.
 //
 // It refuses to know models, devices and Python. A file is not trusted; see package weights.
 //
@@ -32,6 +32,7 @@ type File struct {
 	names  []string
 	infos  map[string]weights.Info
 	views  map[string]*weights.Strided
+	unread map[string]string // why tensors cannot be read that are in the file all right
 	meta   map[string]string
 	stores map[string]store
 }
@@ -62,7 +63,7 @@ const maxPickle = 256 << 20
 
 // Parse finds the tensors of a file of size bytes that lies in src; path names it in errors.
 func Parse(path string, src io.ReaderAt, size int64) (*File, error) {
-	f := &File{path: path, infos: map[string]weights.Info{}, views: map[string]*weights.Strided{}, stores: map[string]store{}}
+	f := &File{path: path, infos: map[string]weights.Info{}, views: map[string]*weights.Strided{}, unread: map[string]string{}, stores: map[string]store{}}
 	var head [4]byte
 	n, err := src.ReadAt(head[:], 0)
 	switch {
@@ -205,15 +206,19 @@ func (f *File) Path() string { return f.path }
 // Names lists the tensors in the order of the file's dicts and lists.
 func (f *File) Names() []string { return slices.Clone(f.names) }
 
-// Info is type, shape and size of a tensor.
+// Info is type, shape and size of a tensor; one that cannot be read has no size, and the type may be PyTorch's name of it.
 func (f *File) Info(name string) (weights.Info, bool) {
 	info, ok := f.infos[name]
 	info.Shape = slices.Clone(info.Shape)
 	return info, ok
 }
 
-// Data is the tensor's elements. Those of a tensor that is not contiguous are put in order when the first is read.
+// Data is the tensor's elements. What is no plain tensor (quantised, sparse, without elements, …) is an error here and not before. The elements
+// of one that is not contiguous are put in order when the first is read.
 func (f *File) Data(name string) (io.ReaderAt, error) {
+	if why, ok := f.unread[name]; ok {
+		return nil, f.fail(weights.Tensor(name), why, nil)
+	}
 	v, ok := f.views[name]
 	if !ok {
 		return nil, weights.Missing("pytorch", f, name)

@@ -200,10 +200,7 @@ func liars() map[string]struct {
 		"left over":         {archive("\x80\x02NN."), "1 values are left over"},
 		"forgotten":         {archive(pickle("h\x05")), "value 5 was not remembered"},
 		"odd items":         {archive(pickle("}(" + text("k") + "u")), "a key without a value"},
-		"tuple as key":      {archive(pickle("})" + "Ns")), "a tuple as a key"},
 		"not UTF-8":         {archive(pickle("U\x01\xff")), "not valid UTF-8"},
-		"itself":            {archive(pickle("]q\x00h\x00a")), "a list or dict lies in itself"},
-		"dict in itself":    {archive(pickle("}q\x00" + text("k") + "h\x00s")), `"k": a list or dict lies in itself`},
 		"deep":              {archive(pickle(deep), data, eight), "lies deeper than 64"},
 		"doubling":          {archive(pickle(doubling), data, eight), `two tensors|so many places`},
 		"again and again":   {archive(pickle(again)), "called with the same items again and again"},
@@ -218,15 +215,11 @@ func liars() map[string]struct {
 		"negative stride":   {w(tensor(f32, 0, two, number(-1)+"\x85")), "strides: size 0 is an integer, not a number from 0 on"},
 		"huge stride":       {w(tensor(f32, 0, two, huge)), "its last element is number"},
 		"overflow":          {w(tensor(f32, 0, huge, huge)), "overflows"},
-		"expanded":          {w(tensor(f32, 0, number(1000)+"\x85", number(0)+"\x85")), "it repeats elements: 1000 of them from a storage of 2"},
 		"dims and strides":  {w(tensor(f32, 0, two, number(1)+number(1)+"\x86")), "1 dims and 2 strides"},
 		"shape of texts":    {w(tensor(f32, 0, text("a")+"\x85", one)), "size 0 is a text"},
-		"negated":           {w(seen("neg", "\x88")), "negated when it is read, which is not supported; save a copy: t.resolve_neg()"},
-		"conjugated":        {w(seen("conj", "\x88")), "conjugated when it is read, which is not supported; save a copy: t.resolve_conj()"},
 		"seen as a number":  {w(seen("neg", number(1))), `"neg" is an integer, not a bool`},
 		"seen as what":      {w(seen("", "")), "a text for what is done to a tensor that is read"},
 		"compressed":        {compressed(), "is compressed (method 8)"},
-		"name twice":        {archive(pickle("}("+text("a.b")+tensor(f32, 0, two, one)+text("a")+"}"+text("b")+tensor(f32, 0, two, one)+"su"), data, eight), `tensor "a.b": two tensors have this name`},
 		"legacy magic":      {[]byte(pickle("K\x01")), "magic number: is not that of torch.save"},
 		"cut zip":           {flipped[:len(flipped)-30], "bad zip file"},
 		"legacy cut":        {[]byte(pickle("\x8a\x0a" + string(legacyMagic))), "version: at byte 15"},
@@ -255,8 +248,6 @@ func TestLiars(t *testing.T) {
 	}
 	_, err := Open("testdata/module.pt")
 	assert.ErrorContains(t, err, "save its state_dict()")
-	_, err = Open("testdata/expanded.pt")
-	assert.ErrorContains(t, err, "save a copy that is not expanded")
 	_, err = Open("testdata/none.pt")
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
@@ -296,7 +287,10 @@ func FuzzParse(f *testing.F) {
 		for _, name := range file.Names() {
 			info, ok := file.Info(name)
 			require.True(t, ok)
-			require.LessOrEqual(t, info.Bytes, int64(len(raw)))
+			require.LessOrEqual(t, info.Bytes, int64(max(len(raw), maxRepeated)))
+			if file.unread[name] != "" || info.Bytes > 1<<20 {
+				continue
+			}
 			_, err := weights.Bytes(file, name)
 			require.NoError(t, err)
 		}
@@ -325,6 +319,9 @@ func FuzzPickle(f *testing.F) {
 			return
 		}
 		for _, name := range file.Names() {
+			if info, _ := file.Info(name); file.unread[name] != "" || info.Bytes > 1<<20 {
+				continue
+			}
 			_, err := weights.Bytes(file, name)
 			require.NoError(t, err)
 		}

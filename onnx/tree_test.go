@@ -1,0 +1,72 @@
+package onnx
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+func floatsAttr(name string, list ...float32) message {
+	m := message{}.text(1, name).num(20, 6)
+	for _, f := range list {
+		m = m.float(7, f)
+	}
+	return m
+}
+
+func textsAttr(name string, list ...string) message {
+	m := message{}.text(1, name).num(20, 8)
+	for _, s := range list {
+		m = m.text(9, s)
+	}
+	return m
+}
+
+// A forest of two classes whose leaves weigh one of them gives what onnxruntime 1.32 gave.
+func TestForestOfTwoClasses(t *testing.T) {
+	plain, mixed := []float32{0.2, 0.9}, []float32{-0.3, 0.9}
+	for _, c := range []struct {
+		class   int64
+		weights []float32
+		base    []float32
+		post    string
+		want    []float32
+	}{
+		{0, plain, nil, "NONE", []float32{0.8, 0.2, 0.1, 0.9}},
+		{0, mixed, nil, "NONE", []float32{0.3, -0.3, -0.9, 0.9}},
+		{0, plain, nil, "LOGISTIC", []float32{0.4502, 0.5498, 0.2891, 0.7109}},
+		{0, mixed, nil, "LOGISTIC", []float32{0.5744, 0.4256, 0.2891, 0.7109}},
+		{0, plain, nil, "SOFTMAX", []float32{0.8, 0.2, 0.1, 0.9}},
+		{0, mixed, nil, "SOFTMAX", []float32{0.3, -0.3, -0.9, 0.9}},
+		{1, plain, nil, "NONE", []float32{0, 0.2, 0, 0.9}},
+		{1, mixed, nil, "NONE", []float32{0, -0.3, 0, 0.9}},
+		{1, plain, nil, "LOGISTIC", []float32{0.5, 0.5498, 0.5, 0.7109}},
+		{1, mixed, nil, "LOGISTIC", []float32{0.5, 0.4256, 0.5, 0.7109}},
+		{1, plain, nil, "SOFTMAX", []float32{0.4502, 0.5498, 0.2891, 0.7109}},
+		{1, mixed, nil, "SOFTMAX", []float32{0.5744, 0.4256, 0.2891, 0.7109}},
+		{0, []float32{0.2, 0.7}, []float32{0.25}, "NONE", []float32{0.55, 0.45, 0.05, 0.95}},
+		{0, []float32{0.2, 0.7}, []float32{0.25}, "LOGISTIC", []float32{0.3894, 0.6106, 0.2789, 0.7211}},
+		{0, []float32{-0.3, 0.7}, []float32{0.25}, "LOGISTIC", []float32{0.5125, 0.4875, 0.2789, 0.7211}},
+	} {
+		attrs := msgs(intsAttr("nodes_treeids", 0, 0, 0), intsAttr("nodes_nodeids", 0, 1, 2), intsAttr("nodes_featureids", 0, 0, 0),
+			floatsAttr("nodes_values", 0.5, 0, 0), textsAttr("nodes_modes", "BRANCH_LEQ", "LEAF", "LEAF"), intsAttr("nodes_truenodeids", 1, 0, 0),
+			intsAttr("nodes_falsenodeids", 2, 0, 0), intsAttr("class_treeids", 0, 0), intsAttr("class_nodeids", 1, 2),
+			intsAttr("class_ids", c.class, c.class), floatsAttr("class_weights", c.weights...), textAttr("post_transform", c.post),
+			intsAttr("classlabels_int64s", 10, 20))
+		if c.base != nil {
+			attrs = append(attrs, floatsAttr("base_values", c.base...))
+		}
+		m := read(t, modelMsg(graphMsg(msgs(inDomain(nodeMsg("TreeEnsembleClassifier", list("x"), list("l", "y"), attrs...), "ai.onnx.ml")), nil,
+			msgs(portMsg("x", Float32, -1, 1)), msgs(portMsg("l", Int64, -1), portMsg("y", Float32, -1, 2)))))
+		in := map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{0, 1}, 2, 1))}
+		require.InDeltaSlice(t, c.want, run(t, m, in), 1e-4, "%v", c)
+		out, err := m.Run(context.Background(), in)
+		require.NoError(t, err)
+		labels, err := tensor.Data[int64](context.Background(), out["l"])
+		require.NoError(t, err)
+		require.Equal(t, []int64{10, 20}, labels, "%v", c)
+	}
+}
