@@ -61,8 +61,8 @@ type (
 	}
 	// MatrixProduct makes each element of Acc a sum of products: Acc[i·Cols + j] = Σₖ A[ABase + i·ARow + k] ⋅ B[BBase + k·BRow + j] for
 	// i < Rows, j < Cols, k < Steps. A and B are words of numbers of Types, four of 8 bits or two of 16; the product of two words is
-	// the sum of the products of their numbers. Block divides Steps and is at most MatrixWords. All three are scratch. Of bfloat16, numbers below 2⁻¹²⁶ count as zero, and sums
-	// of float32 are grouped as the machine likes.
+	// the sum of the products of their numbers. Block divides Steps and is at most MatrixWords. All three are scratch. Of bfloat16, numbers below
+	// 2⁻¹²⁶ count as zero, and sums of float32 are grouped as the machine likes.
 	MatrixProduct struct {
 		Acc, A, B         *uop.UOp
 		ABase, BBase      *uop.UOp

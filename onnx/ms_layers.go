@@ -215,24 +215,37 @@ func fusedConv(c *call) []*Value {
 		}
 		return none
 	}
+	return c.one(c.activated("FusedConv", y, number), c.elem(0))
+}
+
+// activated is the activation that an operator has besides what its name says; number gives its parameters, or what they are where none are given.
+func (c *call) activated(op string, y t, number func(i int, none float64) float64) t {
 	switch f := c.attrString("activation", ""); f {
 	case "":
 	case "Relu":
-		y = y.ReLU()
+		return y.ReLU()
 	case "Tanh":
-		y = y.Tanh()
+		return y.Tanh()
 	case "Sigmoid":
-		y = y.Sigmoid()
+		return y.Sigmoid()
+	case "Softplus":
+		return y.Softplus(1)
+	case "Softsign":
+		return y.Softsign()
 	case "LeakyRelu":
-		y = y.LeakyReLU(number(0, 0.01))
+		return y.LeakyReLU(number(0, 0.01))
+	case "Elu":
+		return elu(y, number(0, 1))
+	case "ThresholdedRelu":
+		return y.Gt(number(0, 1)).Where(y, tensor.ZerosLike(y))
 	case "Clip":
-		y = y.Maximum(number(0, 0)).Minimum(number(1, 0))
+		return y.Maximum(number(0, 0)).Minimum(number(1, 0))
 	case "HardSigmoid":
-		y = y.Mul(number(0, 0.2)).Add(number(1, 0.5)).Clamp(0, 1)
+		return y.Mul(number(0, 0.2)).Add(number(1, 0.5)).Clamp(0, 1)
 	default:
-		c.notYet("FusedConv with " + f)
+		c.notYet(op + " with " + f)
 	}
-	return c.one(y, c.elem(0))
+	return y
 }
 
 func init() {

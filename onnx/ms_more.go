@@ -18,31 +18,8 @@ func newest(f operator) operator {
 
 // fusedGemm is Gemm with an activation behind it.
 func fusedGemm(c *call) []*Value {
-	y := c.r.tensor(gemm(c)[0])
-	alpha := func(none float64) float64 { return c.attrFloat("activation_alpha", none) }
-	switch f := c.attrString("activation", ""); f {
-	case "":
-	case "Relu":
-		y = y.ReLU()
-	case "Tanh":
-		y = y.Tanh()
-	case "Sigmoid":
-		y = y.Sigmoid()
-	case "Softplus":
-		y = y.Softplus(1)
-	case "Softsign":
-		y = y.Softsign()
-	case "LeakyRelu":
-		y = y.LeakyReLU(alpha(0.01))
-	case "Elu":
-		y = elu(y, alpha(1))
-	case "ThresholdedRelu":
-		y = y.Gt(alpha(1)).Where(y, tensor.ZerosLike(y))
-	case "HardSigmoid":
-		y = y.Mul(alpha(0.2)).Add(c.attrFloat("activation_beta", 0.5)).Clamp(0, 1)
-	default:
-		c.notYet("FusedGemm with " + f)
-	}
+	names := []string{"activation_alpha", "activation_beta"}
+	y := c.activated("FusedGemm", c.r.tensor(gemm(c)[0]), func(i int, none float64) float64 { return c.attrFloat(names[i], none) })
 	return c.one(y, c.elem(0))
 }
 

@@ -15,6 +15,7 @@ const (
 	mostlyPadding = 0.5     // of the products, those with elements of the input
 	worthParting  = 1 << 25 // products, below which more kernels take longer
 	fewPlaces     = 64      // of windows, for which it takes longer to read a filter than to use it
+	mostTaps     = 32      // elements of a window: each is a kernel to compile
 )
 
 // inside are the windows, from the first to before the second, whose element t lies within an axis of n.
@@ -49,8 +50,11 @@ func reached(f *uop.UOp, axis, n int, w window) (*uop.UOp, window) {
 func parted(d dtype.DType, x, f *uop.UOp, g int, ws []window) *uop.UOp {
 	in, n := x.Shape()[2:], len(ws)
 	all, held, places := float64(f.Shape()[0])*float64(f.Shape()[1]), 1.0, float64(x.Shape()[0])
-	apart := false
+	apart, parts := false, 1
 	for i, w := range ws {
+		if parts *= w.size; parts > mostTaps {
+			return nil
+		}
 		apart = apart || w.dilation > 1 && w.size > 1
 		sum := 0
 		for t := range w.size {

@@ -33,6 +33,7 @@ func TestConvOfFarWindows(t *testing.T) {
 		{1, 40, 40, 1, 20, 64, 5, 5, tensor.Conv{Padding: 28, Dilations: []int{14, 14}, Strides: []int{1, 3}}},
 		{1, 8, 4, 1, 2, 3, 3, 3, tensor.Conv{Padding: 5, Dilation: 5}},                           // small: by one sum, with the middle alone
 		{1, 4, 4, 1, 2, 2, 3, 3, tensor.Conv{Paddings: []int{9, 9, 1, 1}, Strides: []int{9, 1}}}, // some windows hold nothing
+		{1, 32, 32, 1, 32, 32, 9, 9, tensor.Conv{Padding: 28, Dilation: 7}},                      // of 81 elements each would be a kernel
 		{8, 3, 48, 1, 14, 14, 5, 5, tensor.Conv{Padding: 8, Dilation: 4}},                        // dense, in boxes of every fourth row
 		{2, 12, 24, 2, 19, 31, 3, 4, tensor.Conv{Paddings: []int{4, 3, 5, 6}, Dilations: []int{3, 2}, Stride: 2}},
 	} {
@@ -87,5 +88,19 @@ func TestConvOfFarWindows(t *testing.T) {
 				require.Equal(t, want, v[j], "%s: element %d of the %s", what, j, []string{"result", "gradient of the input", "gradient of the filters"}[i])
 			}
 		}
+	}
+}
+
+// Windows of many elements are no parts of many kernels.
+func TestConvOfFarWindowsHasFewKernels(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, "CPU", engine.Options{})
+	for size, most := range map[int]int{3: 12, 9: 2} {
+		x, w := b.floats(1, 32, 32, 32), b.floats(64, 32, size, size)
+		c, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{in[0].Conv(in[1], nil, tensor.Conv{Padding: 7 * (size - 1) / 2, Dilation: 7})}
+		}, x, w)
+		require.NoError(t, err)
+		require.LessOrEqual(t, c.Launches(), most, "%d×%d", size, size)
 	}
 }
