@@ -175,6 +175,10 @@ func TestCarriedInLanes(t *testing.T) {
 			directives, err := codegen.ParseDirectives("split r0.b 16 peel;" + lanes + "order r0.a a0 a1; carry r0 in scratch layout a0,a1")
 			require.NoError(t, err)
 			if err := lower.Legal(k.s, directives, target()); err != nil {
+				if strings.Contains(lanes, "r0.b.t") && steps%16 == 0 {
+					require.ErrorContains(t, err, "there is no axis r0.b.t") // 32 steps have no tail
+					continue
+				}
 				require.NotEmpty(t, lanes, "without lanes it is legal: %v", err)
 				require.ErrorContains(t, err, "carry r0: its own lanes", "%d %s", steps, lanes)
 				continue

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 	"github.com/weft-ml/weft/wasm/wire"
@@ -36,37 +37,22 @@ func (s *entruster) errands() []byte {
 	functions, tensors := []any{}, []any{}
 	var player, plan int32
 	var room int64
+	handed := map[wire.Ref]bool{} // each function of the batch, which may run one many times
 	for _, q := range s.ran {
-		r := s.plays[q.function]
-		if r == nil || r.runs&(1<<r.vain-1) != 0 {
-			continue
-		}
-		r.vain = min(r.vain+1, mostVain)
-		e := r.captured.Errand()
-		if e == nil {
-			continue
-		}
-		if player, plan, room, ok = d.Entrust(e.Plan); !ok {
-			return nil
-		}
-		args, places, forms, results := []any{}, []any{}, []any{}, []any{}
-		for _, m := range e.Args {
-			at := 0.
-			if m != nil {
-				at = d.Place(m)
+		if _, seen := handed[q.function]; !seen {
+			e := s.errandOf(q.function)
+			if e != nil {
+				if player, plan, room, ok = d.Entrust(e.Plan); !ok {
+					return nil
+				}
+				functions = append(functions, function(q.function, plan, e, d))
 			}
-			args = append(args, at)
+			handed[q.function] = e != nil
 		}
-		for _, in := range e.Inputs {
-			places, forms = append(places, in.Arg), append(forms, formOf(in.DType, in.Shape))
+		if handed[q.function] {
+			s.near(q.inputs)
+			s.near(q.outs)
 		}
-		for _, o := range e.Outputs {
-			results = append(results, append([]any{o.Arg, float64(o.Bytes)}, known(o.DType, o.Shape)...))
-		}
-		s.near(q.inputs)
-		s.near(q.outs)
-		functions = append(functions, []any{q.function, int(plan), args, places, forms, results})
-		r.results = e.Outputs
 	}
 	if len(functions) == 0 {
 		return nil
@@ -79,6 +65,39 @@ func (s *entruster) errands() []byte {
 		}
 	}
 	return wire.Append(nil, []any{int(player), float64(min(room, mostErrands)), functions, tensors})
+}
+
+// errandOf is what a function needs to be run by the worker; nil where it is not to be, this time or ever.
+func (s *entruster) errandOf(f wire.Ref) *engine.Errand {
+	r := s.plays[f]
+	if r == nil || r.runs&(1<<r.vain-1) != 0 {
+		return nil
+	}
+	r.vain = min(r.vain+1, mostVain)
+	e := r.captured.Errand()
+	if e != nil {
+		r.results = e.Outputs
+	}
+	return e
+}
+
+// function is what the worker is told of one: [function, plan, arguments, places of inputs among them, forms of inputs, results].
+func function(f wire.Ref, plan int32, e *engine.Errand, d errander) []any {
+	args, places, forms, results := []any{}, []any{}, []any{}, []any{}
+	for _, m := range e.Args {
+		at := 0.
+		if m != nil {
+			at = d.Place(m)
+		}
+		args = append(args, at)
+	}
+	for _, in := range e.Inputs {
+		places, forms = append(places, in.Arg), append(forms, formOf(in.DType, in.Shape))
+	}
+	for _, o := range e.Outputs {
+		results = append(results, append([]any{o.Arg, float64(o.Bytes)}, known(o.DType, o.Shape)...))
+	}
+	return []any{f, int(plan), args, places, forms, results}
 }
 
 // near notes tensors that runs had: the next ones are likely to have them too.

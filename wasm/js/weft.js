@@ -217,7 +217,6 @@ export class Captured {
     if (this.captured) {
       const end = w.start('run', request, outs).then(() => this.#under.delete(end))
       if (this.#under.add(end).size > ahead) await this.#under.values().next().value
-      else await null // so that a run is posted before the next one, which the worker then knows all about: see #settle
     } else {
       await Promise.all([this.ready, w.call('run', request, { outs })])
       outs.forEach((t, i) => { t.form = this.forms[i] })
