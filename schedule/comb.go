@@ -11,8 +11,8 @@ import (
 
 var combLaw = rewrite.Named("of neighbours of which one counts the others are left out")
 
-// combed leaves out of sums over r of what is 0 unless e ± r = 0 (mod n) what the condition excludes: of n neighbours one counts,
-// r = n·j + (∓e mod n). Such sums are the gradients of windows of which every n-th is taken, as of convolutions with strides. Of those
+// combed leaves out of sums over r of what is 0 unless e + d·r = 0 (mod n), with d and n coprime, what the condition excludes: of n neighbours one
+// counts, r = n·j + (−e/d mod n). Such sums are the gradients of windows of which every n-th is taken, as of convolutions with strides. Of those
 // of what is 0 unless e ± r = 0 one term is left, r = ∓e: of windows of which there is one. The ranges of the result may be others.
 func (l *lowering) combed(v *uop.UOp, ranges []*uop.UOp) (*uop.UOp, []*uop.UOp) {
 	for i, r := range ranges {
@@ -67,14 +67,33 @@ func tooth(c, r *uop.UOp) (n int, e *uop.UOp) {
 	n, ok := c.At(0).At(1).ConstInt()
 	x := c.At(0).At(0)
 	by, linear := symbolic.Stride(x, r)
-	if !ok || !linear || by != 1 && by != -1 {
+	if !ok || !linear {
+		return 0, nil
+	}
+	inverse := inverseOf(by, n)
+	if inverse == 0 {
 		return 0, nil
 	}
 	e = uop.Substitute(r.Home(), map[*uop.UOp]*uop.UOp{r: r.Home().Index(0)}, x)[0]
-	if by == 1 {
-		e = e.Neg()
+	switch {
+	case inverse == 1:
+		return n, e.Neg()
+	case inverse == -1:
+		return n, e
 	}
-	return n, e
+	return n, e.Mul(r.Home().Index(-inverse))
+}
+
+// inverseOf is the number of least magnitude that times a is 1 (mod n); 0 if there is none, a's sign where both are as great.
+func inverseOf(a, n int) int {
+	for x := 1; 2*x <= n; x++ {
+		for _, x := range []int{x, -x} {
+			if y := (a*x - 1) % n; y == 0 && (2*x != n || (x > 0) == (a > 0)) {
+				return x
+			}
+		}
+	}
+	return 0
 }
 
 // only reads a condition as r = at, of which no range is left; else at is nil.

@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
@@ -28,7 +29,7 @@ func (s *scheduler) stream(roots []*uop.UOp) []*uop.UOp {
 		return roots
 	}
 	order := uop.Topo(roots...)
-	m := streaming{t: s.t, uses: valueUses(roots)}
+	m := streaming{t: s.t, uses: valueUses(roots), matrix: s.config.Matrix}
 	return s.rebuilt(order, roots, func(u, v *uop.UOp, became func(*uop.UOp) *uop.UOp) *uop.UOp {
 		if w := m.weighted(u); w != nil {
 			one := w.reduction(s.t, became)
@@ -41,8 +42,9 @@ func (s *scheduler) stream(roots []*uop.UOp) []*uop.UOp {
 
 // streaming looks for weighted sums.
 type streaming struct {
-	t    *uop.Table
-	uses map[*uop.UOp]int
+	t      *uop.Table
+	uses   map[*uop.UOp]int
+	matrix *codegen.MatrixUnit
 }
 
 // valueUses counts the nodes that compute with a node; stated derivatives do not.
@@ -104,11 +106,27 @@ func (m *streaming) weighted(u *uop.UOp) *weightedSum {
 			w.moves = append(w.moves, p)
 			p = p.At(0)
 		}
+		p = m.rounded(p)
 		if k := m.softmax(w, p); k >= 0 && m.uses[p] == 1 && m.along(w, x.Shape(), p.Shape(), k) && m.product(w, k) {
 			return w
 		}
 	}
 	return nil
+}
+
+// rounded looks through weights that are rounded to a narrow type, where that serves no unit of the machine that multiplies these.
+func (m *streaming) rounded(p *uop.UOp) *uop.UOp {
+	if p.Op() != uop.Cast || m.uses[p] != 1 {
+		return p
+	}
+	q := p.At(0)
+	if q.Op() != uop.Cast || !q.DType().IsNarrow() || m.uses[q] != 1 || q.At(0).DType() != p.DType() {
+		return p
+	}
+	if m.matrix == nil || !m.matrix.Multiplies(q.DType(), p.DType()) {
+		return q.At(0)
+	}
+	return p
 }
 
 // softmax says along which axis p is a softmax, or −1, and notes of what.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
@@ -174,5 +175,18 @@ func TestWeightedSumsStream(t *testing.T) {
 			}
 			assert.Zero(t, softmaxSums(schedule.New(g, schedule.Config{})), "nobody asked for it")
 		})
+	}
+}
+
+// Weights that are rounded to the type of what they weigh are not stored for that, unless the machine multiplies matrices of it.
+func TestRoundedWeightsStream(t *testing.T) {
+	for _, matrix := range []*codegen.MatrixUnit{nil, codegen.NewMatrixUnit(true, true)} {
+		w := newWorld(7)
+		q, kk, v := w.input(dtype.F32, 32, 3), w.input(dtype.F32, 3, 128), w.input(dtype.BF16, 128, 5)
+		y := times(weights(times(q, kk), 0.5).Cast(dtype.BF16).Cast(dtype.F32), v.Cast(dtype.F32))
+		g := &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: y, Dest: -1}}}
+		r, err := checker.Schedule(g, schedule.Config{Streams: true, Matrix: matrix})
+		require.NoError(t, err)
+		assert.Equal(t, matrix == nil, softmaxSums(r) > 0, "%v", r)
 	}
 }

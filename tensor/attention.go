@@ -17,7 +17,8 @@ type Attention struct {
 }
 
 // ScaledDotProduct is attention: softmax(q·kᵀ·scale + mask)·v for queries q[…,n,d], keys k[…,m,d] and values
-// v[…,m,e]. A query that a mask lets attend to nothing, by false or by −inf everywhere, gives 0, as do its gradients.
+// v[…,m,e]. A query that a mask lets attend to nothing, by false or by −inf everywhere, gives 0, as do its gradients. Of bfloat16 the weights are
+// rounded to it before they weigh values; on devices that multiply no matrices of it at once they may not be.
 func ScaledDotProduct(q, k, v *Tensor, o Attention) *Tensor {
 	const op = "ScaledDotProduct"
 	if v.Rank() < 2 {
@@ -29,6 +30,9 @@ func ScaledDotProduct(q, k, v *Tensor, o Attention) *Tensor {
 	}
 	if o.Grouped && q.Rank() > 2 {
 		v = q.shareHeads(op, v)
+	}
+	if d == dtype.BF16 && v.DType() == d {
+		p = p.To(d).To(p.DType()) // so that the product is one of narrow numbers, which some machines have a unit for
 	}
 	return p.MatMul(v.To(p.DType())).To(d)
 }
@@ -56,7 +60,13 @@ func (q *Tensor) attentionWeights(op string, k *Tensor, o Attention) (*Tensor, d
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(max(1, q.Dim(-1))))
 	}
-	s := x.Mul(scale).MatMul(k.To(x.DType()).T())
+	if d != dtype.BF16 { // whose product is one of narrow numbers
+		x = x.Mul(scale)
+	}
+	s := x.MatMul(k.To(x.DType()).T())
+	if d == dtype.BF16 {
+		s = s.Mul(scale)
+	}
 	s = s.masked(op, o)
 	p := s.softmax(s.Rank()-1, o.Mask != nil) // under a causal mask alone there is a key for every query
 	if o.Dropout > 0 {

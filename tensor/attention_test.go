@@ -2,7 +2,10 @@ package tensor_test
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -61,3 +64,30 @@ var (
 	}
 	wantCausal = []float64{0.9092974, -0.2794155, 0.5350211, -0.0196725, 0.2408956, 0.0761169, 0.4491386, -0.0325266}
 )
+
+// Attention of bfloat16 is that of its numbers in float32 but for roundings, and so are its gradients.
+func TestNarrowAttention(t *testing.T) {
+	for _, device := range append(slices.Clone(onDevices), "CPU") {
+		t.Run(device, func(t *testing.T) { narrowAttention(t, device) })
+	}
+}
+
+func narrowAttention(t *testing.T, device string) {
+	for _, o := range []tensor.Attention{{}, {Causal: true}, {Scale: 0.5}} {
+		var all [2][][]float64
+		for i, d := range []dtype.DType{dtype.F32, dtype.BF16} {
+			var in []*tensor.Tensor
+			for k := range 3 {
+				in = append(in, ramp(k, 2, 160, 32).To(dtype.BF16).To(d).On(device))
+			}
+			y := tensor.ScaledDotProduct(in[0], in[1], in[2], o)
+			assert.Equal(t, d, y.DType())
+			for _, x := range append(y.Mul(y).Sum().Grad(in...), y) {
+				all[i] = append(all[i], values(t, x.To(dtype.F32)))
+			}
+		}
+		for k, want := range all[0] {
+			assert.InDeltaSlice(t, want, all[1][k], 0.04)
+		}
+	}
+}

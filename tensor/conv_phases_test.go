@@ -23,7 +23,7 @@ func convTransposeOfPhases(t *testing.T, device string) {
 		for _, k := range []int{1, 2, 3, 5} {
 			for _, stride := range []int{1, 2, 3, 4, 7, 1 << 20} {
 				for _, padding := range [][]int{{0, 0}, {1, 0}, {0, 2}, {2, 1}, {3, 4}} {
-					for _, dilation := range []int{1, 2} {
+					for _, dilation := range []int{1, 2, 3} {
 						size := (rows-1)*stride - padding[0] - padding[1] + dilation*(k-1) + 1
 						if size < 1 || size > 100 {
 							continue

@@ -15,7 +15,7 @@ const (
 	mostlyPadding = 0.5     // of the products, those with elements of the input
 	worthParting  = 1 << 25 // products, below which more kernels take longer
 	fewPlaces     = 64      // of windows, for which it takes longer to read a filter than to use it
-	mostTaps     = 32      // elements of a window: each is a kernel to compile
+	mostTaps      = 32      // elements of a window: each is a kernel to compile
 )
 
 // inside are the windows, from the first to before the second, whose element t lies within an axis of n.
