@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/dtype"
@@ -68,5 +69,20 @@ func TestSumsOfManyProducts(t *testing.T) {
 		}
 		require.Len(t, r.Steps, (n+15)/16, r)
 		require.LessOrEqual(t, most, 2*16+2)
+	}
+}
+
+// Axes that were joined come apart without divisions where a mask says that nothing beyond their ends is read.
+func TestJoinedAxesComeApartUnderMasks(t *testing.T) {
+	w := newWorld(3)
+	columns := w.input(dtype.F32, 4, 6, 1, 1).Expand(4, 6, 3, 3).Slide(0, 2, 1, -1, 4).Slide(1, 3, 1, -1, 6).Permute(2, 3, 0, 1).Reshape(9, 24)
+	back := columns.Exp2().Reshape(3, 3, 4, 6).Permute(2, 3, 0, 1).Slide(0, 2, -1, 1, 4).Slide(1, 3, -1, 1, 6)
+	r := w.check(t, back.Reduce(uop.Sum, 2, 3))
+	for _, s := range r.Steps {
+		for _, o := range s.Spec.Outs {
+			for _, u := range uop.Topo(o.Value) {
+				assert.NotContains(t, []uop.Op{uop.IDiv, uop.Mod}, u.Op(), "%v", o.Value)
+			}
+		}
 	}
 }

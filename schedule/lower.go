@@ -255,6 +255,9 @@ func (l *lowering) moved(m *move) (u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) {
 		return m.u.At(0), m.idx, m.gate
 	}
 	idx, m.valid = through(l.s.t, m.u, m.idx)
+	if m.gate != nil && slices.ContainsFunc(idx, divides) { // axes that were joined come apart again within their bounds
+		idx = symbolic.SimplifyUnder(l.s.t, m.gate, idx...)
+	}
 	if m.valid == nil {
 		return m.u.At(0), idx, m.gate
 	}
