@@ -71,12 +71,12 @@ func (t *Tensor) Xlogy(v any) *Tensor {
 
 // FMax is the larger of both; of a NaN and a number the number. Equal ones share the gradient.
 func (t *Tensor) FMax(v any) *Tensor {
-	return elementwise("FMax", nil, func(u []*uop.UOp) *uop.UOp { return prefer(u[0], u[1], u[1].Less(u[0]), u[0].Less(u[1])) }, t, v)
+	return elementwise("FMax", nil, func(u []*uop.UOp) *uop.UOp { return prefer(u[0], u[1], u[1].Less(u[0]), u[0].Less(u[1])) }, t, t.limit("FMax", v))
 }
 
 // FMin is the smaller of both; of a NaN and a number the number. Equal ones share the gradient.
 func (t *Tensor) FMin(v any) *Tensor {
-	return elementwise("FMin", nil, func(u []*uop.UOp) *uop.UOp { return prefer(u[0], u[1], u[0].Less(u[1]), u[1].Less(u[0])) }, t, v)
+	return elementwise("FMin", nil, func(u []*uop.UOp) *uop.UOp { return prefer(u[0], u[1], u[0].Less(u[1]), u[1].Less(u[0])) }, t, t.limit("FMin", v))
 }
 
 // prefer is x where first holds, y where second holds, and otherwise the one that is a number.

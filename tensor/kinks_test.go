@@ -61,6 +61,33 @@ func TestClampBeyondIntegers(t *testing.T) {
 	require.Equal(t, []float64{0, 0, 6}, floats(t, i.ReLU6()))
 }
 
+// A number that an integer type does not hold compares as what it is, and is the nearest one where the greater or the lesser is taken.
+func TestNumbersBeyondIntegers(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.I8, dtype.U8, dtype.I16, dtype.U16, dtype.I32, dtype.U32} {
+		bits := 8 * d.Size()
+		least, most := 0, 1<<bits-1
+		if !d.IsUnsigned() {
+			least, most = -1<<(bits-1), 1<<(bits-1)-1
+		}
+		x := tensor.Of([]int64{int64(least), 3, int64(most)}, 3).To(d)
+		no, yes := []float64{0, 0, 0}, []float64{1, 1, 1}
+		for _, v := range []int{most + 1, 1<<bits + 3, 1<<bits - 1 + 1<<bits} {
+			for i, y := range []*tensor.Tensor{x.Eq(v), x.Gt(v), x.Ge(v), x.Ne(v), x.Lt(v), x.Le(v)} {
+				same(t, [][]float64{no, yes}[i/3], y, d, v, i)
+			}
+			same(t, []float64{float64(least), 3, float64(most)}, x.Minimum(v), d, v)
+			same(t, []float64{float64(most), float64(most), float64(most)}, x.FMax(v), d, v)
+		}
+		for _, v := range []int{least - 1, 3 - 1<<bits, -1 << 40} {
+			for i, y := range []*tensor.Tensor{x.Eq(v), x.Lt(v), x.Le(v), x.Ne(v), x.Gt(v), x.Ge(v)} {
+				same(t, [][]float64{no, yes}[i/3], y, d, v, i)
+			}
+			same(t, []float64{float64(least), 3, float64(most)}, x.Maximum(v), d, v)
+			same(t, []float64{float64(least), float64(least), float64(least)}, x.FMin(v), d, v)
+		}
+	}
+}
+
 // −0 to an odd power keeps its sign.
 func TestPowerOfMinusZero(t *testing.T) {
 	x := tensor.Full(math.Copysign(0, -1), dtype.F32, 1)

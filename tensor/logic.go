@@ -93,7 +93,7 @@ func (t *Tensor) logical(op string, v any, f func(x, y *uop.UOp) *uop.UOp) *Tens
 	return elementwise(op, nil, func(u []*uop.UOp) *uop.UOp { return f(u[0].Cast(dtype.Bool), u[1].Cast(dtype.Bool)) }, t, v)
 }
 
-// Eq is t = v as a bool tensor; NaN equals nothing.
+// Eq is t = v as a bool tensor; NaN equals nothing. A number beyond what an integer type holds is compared, here and below, as what it is.
 func (t *Tensor) Eq(v any) *Tensor { return compare("Eq", t, v, (*uop.UOp).Equal) }
 
 // Ne is t ≠ v; true where one is NaN.
@@ -125,8 +125,16 @@ func atMost(x, y *uop.UOp) *uop.UOp {
 	return y.Less(x).Not()
 }
 
-func compare(op string, x, y any, f func(x, y *uop.UOp) *uop.UOp) *Tensor {
-	return elementwise(op, nil, func(u []*uop.UOp) *uop.UOp { return f(u[0], u[1]) }, x, y)
+// compare is f of elements and v. A number beyond what t's type, an integer one, holds compares like any that is greater, or less, than all elements.
+func compare(op string, t *Tensor, v any, f func(x, y *uop.UOp) *uop.UOp) *Tensor {
+	beyond := toOperand(op, v).beyond(t.DType())
+	return elementwise(op, nil, func(u []*uop.UOp) *uop.UOp {
+		if beyond != 0 {
+			x := u[0].Cast(dtype.I32)
+			return f(x.Mul(x.Int(0)), x.Int(beyond))
+		}
+		return f(u[0], u[1])
+	}, t, v)
 }
 
 // Where is x where t, a bool tensor, is true, and y elsewhere.

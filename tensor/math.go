@@ -321,14 +321,16 @@ func (t *Tensor) Rsqrt() *Tensor {
 	return t.float(func(x *uop.UOp) *uop.UOp { return x.Int(1).Div(x.Sqrt()) })
 }
 
-// Maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it.
+// Maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. A number beyond what t's type, an
+// integer one, holds becomes the nearest that it does.
 func (t *Tensor) Maximum(v any) *Tensor {
-	return elementwise("Maximum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Max(u[1]) }, t, v)
+	return elementwise("Maximum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Max(u[1]) }, t, t.limit("Maximum", v))
 }
 
-// Minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it.
+// Minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. A number beyond what t's type, an
+// integer one, holds becomes the nearest that it does.
 func (t *Tensor) Minimum(v any) *Tensor {
-	return elementwise("Minimum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Min(u[1]) }, t, v)
+	return elementwise("Minimum", nil, func(u []*uop.UOp) *uop.UOp { return u[0].Min(u[1]) }, t, t.limit("Minimum", v))
 }
 
 // Clamp limits to lo … hi; nil is no limit. NaN stays, and a limit that is NaN gives NaN. Where lo is above hi the result is
@@ -341,7 +343,7 @@ func (t *Tensor) Clamp(lo, hi any) *Tensor {
 	vs := []any{t}
 	for _, v := range []any{lo, hi} {
 		if v != nil {
-			vs = append(vs, t.limit(v))
+			vs = append(vs, t.limit("Clamp", v))
 		}
 	}
 	return elementwise("Clamp", nil, func(u []*uop.UOp) *uop.UOp {
@@ -383,14 +385,14 @@ func (t *Tensor) Clamp(lo, hi any) *Tensor {
 }
 
 // limit is a limit of t's elements.
-func (t *Tensor) limit(v any) any {
-	o, d := toOperand("Clamp", v), t.DType()
-	switch {
-	case o.t != nil || !d.IsInt() || o.kind != dtype.I64 && o.kind != dtype.U64 || o.fits(d):
+func (t *Tensor) limit(op string, v any) any {
+	d := t.DType()
+	switch beyond := toOperand(op, v).beyond(d); {
+	case beyond == 0:
 		return v
-	case o.kind == dtype.I64 && o.bits.Int() < 0 && d.IsUnsigned():
+	case beyond < 0 && d.IsUnsigned():
 		return 0
-	case o.kind == dtype.I64 && o.bits.Int() < 0:
+	case beyond < 0:
 		return uop.Least(d).Int()
 	case d.IsUnsigned():
 		return uint64(uop.IntValue(d, -1))

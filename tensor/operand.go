@@ -77,6 +77,17 @@ func (o operand) fits(d dtype.DType) bool {
 	return uop.IntValue(d, o.bits.Int()) == o.bits && (o.bits.Int() >= 0 || d.IsUnsigned() == (o.kind == dtype.U64))
 }
 
+// beyond says whether o is a whole number that is greater (1) or less (−1) than all of an integer type d; 0: neither.
+func (o operand) beyond(d dtype.DType) int {
+	switch {
+	case o.t != nil || !d.IsInt() || o.kind != dtype.I64 && o.kind != dtype.U64 || o.fits(d):
+		return 0
+	case o.kind == dtype.I64 && o.bits.Int() < 0:
+		return -1
+	}
+	return 1
+}
+
 // meet is the type of a tensor of type d together with o.
 func (o operand) meet(d dtype.DType) dtype.DType {
 	switch {
