@@ -226,13 +226,84 @@ func powValue(x, y *uop.UOp) *uop.UOp {
 	return y.Equal(zero).Or(x.Equal(one)).Where(one, v)
 }
 
-// exp2Product is 2 to the y·log2 a; the product's rounding error is put back as in exp.
+// exp2Product is 2 to the y·log2 a. What the logarithm and the product leave out is put back into what the power's whole part n leaves of the exponent:
+// 2ⁿ⁺ʳ is 2ⁿ·(1 + r·ln 2 + …), whose sum is rounded once.
 func exp2Product(y, a *uop.UOp) *uop.UOp {
-	l := a.Log2()
+	l, rest := log2Parts(a)
 	t := y.Mul(l)
-	e := y.MulAdd(l, t.Neg())
-	mend := absolute(e).Less(e.Float(0.5)).Where(e.Mul(e.Float(math.Ln2)), e.Int(0))
-	return t.Exp2().Mul(mend.Add(mend.Int(1)))
+	e := y.MulAdd(l, t.Neg()).Add(y.Mul(rest))
+	mantissa, bias := layout(t)
+	inside := absolute(t).Less(t.Float(float64(bias + mantissa + 10)))
+	n := inside.Where(t.Add(t.Less(t.Int(0)).Where(t.Float(-0.5), t.Float(0.5))), t.Int(0)).Trunc()
+	r := t.Sub(n).Add(e)
+	series := make([]float64, 7)
+	if t.DType().Size() == 8 {
+		series = make([]float64, 14)
+	}
+	c := 1.
+	for i := range series {
+		c *= math.Ln2 / float64(i+1)
+		series[i] = c
+	}
+	half := n.Mul(n.Float(0.5)).Trunc() // both factors are in the range of the type, though the power may not be
+	v := r.MulAdd(polynomial(r, series...), r.Int(1)).Mul(twoTo(half)).Mul(twoTo(n.Sub(half)))
+	beyond := t.Less(t.Int(0)).Where(t.Int(0), t.Mul(t.Const(infinity(t.DType())))) // NaN stays
+	return inside.Where(v, beyond)
+}
+
+// layout is how numbers of x's type lie in memory: bits of a mantissa, and what is added to exponents.
+func layout(x *uop.UOp) (mantissa, bias int) {
+	if x.DType().Size() == 8 {
+		return 52, 1023
+	}
+	return 23, 127
+}
+
+// twoTo is 2 to the n, a whole number.
+func twoTo(n *uop.UOp) *uop.UOp {
+	bits := pattern(n)
+	mantissa, bias := layout(n)
+	return n.Cast(bits.DType()).Add(bits.Int(bias)).Shl(bits.Int(mantissa)).Bitcast(n.DType())
+}
+
+// log2Parts is log2 a, of a ≥ 0, as the sum of two numbers, of which the second is smaller than half a unit in the last place of the first: times a
+// large exponent it counts. With a = 2ᵉ·m, √½ ≤ m < √2, and s = (m − 1)/(m + 1), which is divided with what is left,
+// log2 a = e + 2/ln 2·(s + s³/3 + s⁵/5 + …).
+// (Dekker, "A floating-point technique for extending the available precision", 1971.)
+func log2Parts(a *uop.UOp) (hi, lo *uop.UOp) {
+	n, _ := layout(a)
+	root, terms := int64(math.Float32bits(math.Sqrt2/2)), 5
+	if a.DType().Size() == 8 {
+		root, terms = int64(math.Float64bits(math.Sqrt2/2)), 11
+	}
+	one := a.Int(1)
+	limits, _ := dtype.Finfo(a.DType())
+	tiny := a.Less(a.Float(limits.Normal))
+	bits := pattern(tiny.Where(a.Mul(a.Float(math.Ldexp(1, n+1))), a))
+	k := bits.Sub(bits.Const(uop.IntValue(bits.DType(), root))).Shr(bits.Int(n))
+	m := bits.Sub(k.Shl(bits.Int(n))).Bitcast(a.DType())
+	e := tiny.Where(k.Sub(k.Int(n+1)), k).Cast(a.DType())
+
+	f, d := m.Sub(one), m.Add(one)
+	inverse := one.Div(d)
+	s := f.Mul(inverse)
+	left := s.Neg().MulAdd(d, f).Sub(s.Mul(m.Sub(d.Sub(one)))).Mul(inverse)
+	c, rest := log2e(a)
+	c, rest = c.Mul(a.Int(2)), rest.Mul(a.Int(2))
+	series := make([]float64, terms)
+	for i := range series {
+		series[i] = 2 * math.Log2E / float64(2*i+3)
+	}
+	z := s.Mul(s)
+	p := s.Mul(c)
+	q := s.MulAdd(c, p.Neg()).Add(s.Mul(rest)).Add(left.Mul(c)).Add(s.Mul(z).Mul(polynomial(z, series...)))
+	t := e.Add(p)
+	q = e.Sub(t).Add(p).Add(q)
+	hi = t.Add(q)
+	lo = t.Sub(hi).Add(q)
+	inf, none := a.Const(infinity(a.DType())), a.Equal(a.Int(0))
+	known := none.Not().And(a.Less(inf))
+	return known.Where(hi, none.Where(inf.Neg(), a)), known.Where(lo, a.Int(0))
 }
 
 // powInt multiplies the squarings that the bits of y name.

@@ -2,6 +2,7 @@ package tensor_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -201,4 +202,32 @@ func TestLpPoolOfZeros(t *testing.T) {
 	y := x.LpPool(2, tensor.Pool{Size: []int{2}, Axes: 1})
 	near(t, []float64{0, 5}, y, 1e-12)
 	near(t, []float64{0, 0, 0.6, 0.8}, y.Sum().Grad(x)[0], 1e-12)
+}
+
+// Powers are right to four units in the last place, and exactly where small whole numbers have small whole ones.
+func TestPowersOfFloats(t *testing.T) {
+	var x, y []float32
+	for a := range 12 {
+		for b := range 7 {
+			x, y = append(x, float32(a)), append(y, float32(b))
+		}
+	}
+	whole := len(x)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		a := math.Exp(r.Float64()*20 - 10)
+		x, y = append(x, float32(a)), append(y, float32((r.Float64()*2-1)*85/math.Abs(math.Log(a)))) // whose powers are numbers of the type
+	}
+	x, y = append(x, 1e-40, 3e38, 1e-45), append(y, 0.5, 0.99, -0.5)
+	for _, device := range []string{"REF", "INTERP", "CPU"} {
+		got := values(t, tensor.Of(x, len(x)).On(device).Pow(tensor.Of(y, len(y)).On(device)))
+		for i := range x {
+			want := math.Pow(float64(x[i]), float64(y[i]))
+			if i < whole {
+				require.Equal(t, want, got[i], "%s: %v to the %v", device, x[i], y[i])
+			}
+			unit := float64(math.Nextafter32(float32(want), math.MaxFloat32)) - float64(float32(want))
+			require.InDelta(t, want, got[i], 4*unit, "%s: %v to the %v", device, x[i], y[i])
+		}
+	}
 }
