@@ -90,3 +90,26 @@ func TestPlansAreKept(t *testing.T) {
 	assert.Contains(t, schedule, "inline")
 	assert.Equal(t, schedule, again, "the schedule of a plan that was kept")
 }
+
+// A plan of few steps is kept if it is made of much: one kernel may take seconds to be chosen.
+func TestPlansOfFewSteps(t *testing.T) {
+	need.Compiler(t)
+	dir := t.TempDir()
+	e, err := engine.Open("CPU", engine.Options{CacheDir: dir})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close()) })
+	kept := func() int {
+		files, err := filepath.Glob(filepath.Join(dir, "plans", "*.plan"))
+		require.NoError(t, err)
+		return len(files)
+	}
+	x := matrix(t, e)
+	_ = computed(t, e, x.Exp2().Reduce(uop.Sum, 0, 1), 4)
+	require.Zero(t, kept())
+	y := x.Exp2()
+	for i := range 200 {
+		y = y.Mul(y.Float(float64(i))).Add(x)
+	}
+	_ = computed(t, e, y.Reduce(uop.Sum, 0, 1), 4)
+	require.Equal(t, 1, kept())
+}

@@ -16,8 +16,9 @@ type PlanStore interface {
 	Close()
 }
 
-// worthKeeping is how many steps a plan must have; others are made about as fast as they are read.
-const worthKeeping = 8
+// worthKeeping says that what a plan is made of, its text, or how many steps it has are worth keeping it; others are made about as fast as they are
+// read.
+func worthKeeping(text string, steps int) bool { return steps >= 8 || len(text) >= 1<<12 }
 
 // plansOf is the store of plans, or nil: where somebody wants to see how plans are made, or decides on it, they are made.
 func (e *Engine) plansOf() PlanStore {
@@ -93,7 +94,7 @@ func (e *Engine) planned(c *canonical, build func() (*compiled, error), load fun
 	if err != nil {
 		return nil, err
 	}
-	if store != nil && len(p.plan.Steps) >= worthKeeping && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
+	if store != nil && worthKeeping(text, len(p.plan.Steps)) && !slices.ContainsFunc(p.plan.Kernels, func(k plan.Kernel) bool { return k.Draft != nil }) {
 		e.keep(text, p.plan)
 	}
 	return p, nil

@@ -78,7 +78,7 @@ func (e *Engine) keptWants(store PlanStore, c *canonical, may map[int][]*uop.UOp
 		return out
 	}
 	out, steps := e.newWants(c, may)
-	if steps >= worthKeeping {
+	if worthKeeping(text, steps) {
 		e.keep(text, out)
 	}
 	return out
