@@ -24,13 +24,23 @@ func Choose(spec *codegen.Spec, target *codegen.Target) (directives []codegen.Di
 		return nil
 	}
 	k := nest.New(spec, target)
+	if len(k.Groups) > 1 { // to ask for each nest takes as much again as it has nests
+		if all := chooseNests(k, spec, true); lower.Legal(spec, all, target) == nil {
+			return all
+		}
+	}
+	return chooseNests(k, spec, false)
+}
+
+// chooseNests gives directives for one nest after the other. With trust it takes for granted that they are legal.
+func chooseNests(k *nest.Kernel, spec *codegen.Spec, trust bool) (directives []codegen.Directive) {
 	row := k.SharedRow()
 	for _, g := range k.Groups {
 		inside := g
 		if row != nil {
 			inside = &nest.Group{Outs: g.Outs, Axes: g.Axes[1:], Order: g.Order[1:]}
 		}
-		c := &chooser{viewOf(k, inside), spec, directives, row}
+		c := &chooser{viewOf(k, inside), spec, directives, row, trust}
 		scanned := slices.ContainsFunc(g.Axes, func(a *nest.Axis) bool { return k.Runs(a.Range) })
 		directives = append(directives, c.first(c.rules(scanned)...)...)
 	}
@@ -46,6 +56,7 @@ type chooser struct {
 	spec   *codegen.Spec
 	before []codegen.Directive // of the nests before
 	row    *nest.Axis          // around all nests, or nil; the axes of g are those inside
+	trust  bool                // that directives are legal
 }
 
 // rules are the ways to choose, of which the first is taken that applies.
@@ -76,7 +87,7 @@ func (c *chooser) first(rules ...func() []codegen.Directive) []codegen.Directive
 
 // legal says that directives for the nest can be applied, after those of the nests before.
 func (c *chooser) legal(directives []codegen.Directive) bool {
-	return lower.Legal(c.spec, slices.Concat(c.before, c.inRow(directives)), c.Target) == nil
+	return c.trust || lower.Legal(c.spec, slices.Concat(c.before, c.inRow(directives)), c.Target) == nil
 }
 
 // inRow are directives for what lies inside the row axis, said of the whole nest.
