@@ -42,6 +42,8 @@ var baseCases = []benchCase{
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].GELU() }, []int{1 << 20})},
 	{name: "sin-1m", about: "sines of 2²⁰ numbers", bytes: 8 << 20, byBytes: true,
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].Sin() }, []int{1 << 20})},
+	{name: "pow-1m", about: "powers of 2²⁰ numbers with exponents of their own", bytes: 12 << 20, byBytes: true,
+		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].Abs().Pow(in[1]) }, []int{1 << 20}, []int{1 << 20})},
 	{name: "cumsum-1m", about: "running sum of 2²⁰ numbers", bytes: 8 << 20, byBytes: true,
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].CumSum(0) }, []int{1 << 20})},
 	{name: "cumsum-rows", about: "running sums along the rows of 4096×256", bytes: 8 << 20, byBytes: true,

@@ -72,6 +72,7 @@ var pictureCases = []benchCase{
 	convStepCase("conv-grad-28", 8, 128, 128, 28, conv{size: 3, pad: 1}), convStepCase("conv-grad-56", 8, 64, 64, 56, conv{size: 3, pad: 1}),
 	convStepCase("conv-grad-dilated", 8, 24, 128, 64, conv{size: 5, dilation: 4}),
 	convStepCase("conv-grad-far", 1, 960, 256, 28, conv{size: 3, pad: 24, dilation: 24}),
+	convStepCase("conv-grad-coprime", 8, 64, 64, 56, conv{size: 3, pad: 1, stride: 3, dilation: 2}),
 	convStepCase("conv-grad-1x1", 8, 256, 64, 28, conv{size: 1}), convStepCase("depthwise-grad", 8, 128, 128, 28, conv{size: 3, pad: 1, groups: 128}),
 	convStepCase("conv-grad-stem", 4, 3, 64, 224, conv{size: 7, pad: 3, stride: 2}), convStepCase("conv-grad-stride-56", 8, 64, 64, 56, conv{size: 3, pad: 1, stride: 2}),
 	convStepCase("conv-grad-1x1-stride", 8, 64, 128, 56, conv{size: 1, stride: 2}), convStepCase("depthwise-grad-stride", 8, 64, 64, 56, conv{size: 3, pad: 1, stride: 2, groups: 64}),

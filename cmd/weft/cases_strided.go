@@ -10,6 +10,9 @@ var windowCases = []benchCase{
 	gradCase("maxpool-grad-odd", "the gradient of a 3×3 maximum pool of stride 2 over 4×32×55×55", func(x *tensor.Tensor) *tensor.Tensor {
 		return x.MaxPool(tensor.Pool{Size: []int{3}, Stride: []int{2}, Axes: 2})
 	}, 4, 32, 55, 55),
+	gradCase("im2col-grad", "the gradient of columns of 3×3 windows over 4×32×56×56, padded", func(x *tensor.Tensor) *tensor.Tensor {
+		return x.Im2Col(tensor.Pool{Size: []int{3, 3}, Stride: []int{1, 1}, Padding: []int{1, 1}})
+	}, 4, 32, 56, 56),
 	{name: "repeat-cropped", about: "each of 64×5000 elements three times, without the last", bytes: 4 * 64 * 4 * 5000, byBytes: true,
 		prepare: kernelCase(func(in ...*tensor.Tensor) *tensor.Tensor {
 			return in[0].RepeatInterleave(3, 1).Narrow(1, 0, 3*5000-1).Contiguous()
