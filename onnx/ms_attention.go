@@ -108,8 +108,7 @@ func msAttention(c *call) []*Value {
 }
 
 func qAttention(c *call) []*Value {
-	x, w := c.zeroed(0, 6, -1), c.zeroed(1, 7, -1)
-	y := toF32(x.MatMul(w)).Mul(toF32(c.t(3)).Reshape()).Mul(c.perAxis(toF32(c.t(4)), 3, -1)).Add(toF32(c.t(2)))
+	y := toF32(c.shifted(0, 6, -1).times(c.shifted(1, 7, -1))).Mul(toF32(c.t(3)).Reshape()).Mul(c.perAxis(toF32(c.t(4)), 3, -1)).Add(toF32(c.t(2)))
 	return c.projected(y, c.elem(2), 5, 8, 99)
 }
 

@@ -179,8 +179,8 @@ func qSoftmax(c *call, x t) t {
 }
 
 // scaledProduct is a product of integers as floats.
-func scaledProduct(x, y, sx, sy, bias t) t {
-	p := toF32(x.MatMul(y)).Mul(sx).Mul(sy)
+func scaledProduct(x, y shifted, sx, sy, bias t) t {
+	p := toF32(x.times(y)).Mul(sx).Mul(sy)
 	if bias != nil {
 		p = p.Add(bias)
 	}
@@ -191,13 +191,13 @@ func dynamicMatMul(c *call) []*Value {
 	own := *c
 	own.in = c.in[:1]
 	q := dynamicQuantize(&own)
-	x := c.r.tensor(q[0]).To(dtype.I32).Sub(c.r.tensor(q[2]).To(dtype.I32))
-	return c.one(scaledProduct(x, c.zeroed(1, 3, -1), c.r.tensor(q[1]), c.perAxis(toF32(c.t(2)), c.t(1).Rank(), -1), c.tOr(4)), Float32)
+	x := shifted{c.r.tensor(q[0]).To(dtype.I32), c.r.tensor(q[2]).To(dtype.I32)}
+	return c.one(scaledProduct(x, c.shifted(1, 3, -1), c.r.tensor(q[1]), c.perAxis(toF32(c.t(2)), c.t(1).Rank(), -1), c.tOr(4)), Float32)
 }
 
 func matMulToFloat(c *call) []*Value {
-	x, y := c.zeroed(0, 4, -2), c.zeroed(1, 5, -1)
-	return c.one(scaledProduct(x, y, c.perAxis(toF32(c.t(2)), x.Rank(), -2), c.perAxis(toF32(c.t(3)), y.Rank(), -1), c.tOr(6)), c.elem(2))
+	x, y := c.shifted(0, 4, -2), c.shifted(1, 5, -1)
+	return c.one(scaledProduct(x, y, c.perAxis(toF32(c.t(2)), x.x.Rank(), -2), c.perAxis(toF32(c.t(3)), y.x.Rank(), -1), c.tOr(6)), c.elem(2))
 }
 
 // fusedConv is Conv with an activation and, before it, a sum with input 3.

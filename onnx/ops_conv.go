@@ -175,21 +175,44 @@ func (c *call) transposedWindow(size, in []int) (win window, more []int) {
 	return win, more
 }
 
-// integerConv is a convolution of integers less their zero points.
-func (c *call) integerConv(x, w t, xi int) t {
-	win := c.window(w.Shape()[2:], c.array(xi).shape[2:])
-	x = win.inside(x)
-	return x.Conv(w, nil, win.conv(c.attrInt("group", 1)))
+// integerConv is a convolution of integers less their zero points, x of input xi. The sums of products that x's zero point has are those of a picture of ones,
+// which are the same for all pictures.
+func (c *call) integerConv(x, w shifted, xi int) t {
+	at, groups, channels := c.window(w.x.Shape()[2:], c.array(xi).shape[2:]), c.attrInt("group", 1), w.x.Dim(0)
+	conv := func(x, w t) t {
+		win := at
+		x = win.inside(x)
+		return x.Conv(w, nil, win.conv(groups))
+	}
+	if groups < 1 || channels%groups != 0 || x.zero != nil && x.zero.Numel() != 1 || w.zero != nil && w.zero.Numel() != 1 && w.zero.Numel() != channels {
+		return conv(x.difference(), w.difference())
+	}
+	ones := tensor.Full(1, dtype.I32, slices.Concat([]int{1}, x.x.Shape()[1:])...)
+	y := conv(x.x, w.x)
+	if x.zero != nil {
+		y = y.Sub(conv(ones, w.x).Mul(x.zero.Reshape()))
+	}
+	if w.zero != nil {
+		window := tensor.Full(1, dtype.I32, slices.Concat([]int{groups}, w.x.Shape()[1:])...)
+		sum := conv(x.x, window)
+		if x.zero != nil {
+			sum = sum.Sub(conv(ones, window).Mul(x.zero.Reshape()))
+		}
+		zero := w.zero
+		if zero.Numel() > 1 {
+			zero = zero.Reshape(c.along(y.Rank(), 1, channels)...)
+		}
+		y = y.Sub(sum.RepeatInterleave(channels/groups, 1).Mul(zero))
+	}
+	return y
 }
 
 func convInteger(c *call) []*Value {
-	x, w := c.zeroed(0, 2, 1), c.zeroed(1, 3, 0)
-	return c.one(c.integerConv(x, w, 0), Int32)
+	return c.one(c.integerConv(c.shifted(0, 2, 1), c.shifted(1, 3, 0), 0), Int32)
 }
 
 func qLinearConv(c *call) []*Value {
-	x, w := c.zeroed(0, 2, 1), c.zeroed(3, 5, 0)
-	y := c.integerConv(x, w, 0)
+	y := c.integerConv(c.shifted(0, 2, 1), c.shifted(3, 5, 0), 0)
 	if c.has(8) {
 		b := c.t(8)
 		y = y.Add(b.Reshape(c.along(y.Rank(), 1, b.Numel())...))

@@ -51,14 +51,55 @@ func einsum(c *call) []*Value {
 	return c.one(tensor.Einsum(strings.ReplaceAll(c.attrString("equation", ""), " ", ""), list...), c.elem(0))
 }
 
-// zeroed is input i as int32 less its zero point, input z, which lies along an axis (from the end) or is one number.
-func (c *call) zeroed(i, z, axis int) t {
+// shifted are integers less a zero point, both int32: of narrow numbers that are only made wider, so that sums of their products are those that
+// machines have units for. The zero point's part of such a sum is taken away from it.
+type shifted struct{ x, zero t } // zero may be nil
+
+// shifted is input i less its zero point, input z, which lies along an axis (from the end) or is one number.
+func (c *call) shifted(i, z, axis int) shifted {
 	x := c.t(i).To(dtype.I32)
-	if !c.has(z) {
-		return x
+	if !c.has(z) || c.isZero(z) {
+		return shifted{x, nil}
 	}
-	p := c.t(z).To(dtype.I32)
-	return x.Sub(c.perAxis(p, x.Rank(), axis))
+	return shifted{x, c.perAxis(c.t(z).To(dtype.I32), x.Rank(), axis)}
+}
+
+// isZero says that the elements of input i are known to be 0.
+func (c *call) isZero(i int) bool {
+	v := c.array(i)
+	return v.raw != nil && !slices.ContainsFunc(v.raw, func(b byte) bool { return b != 0 })
+}
+
+// difference is what was shifted as one array.
+func (s shifted) difference() t {
+	if s.zero == nil {
+		return s.x
+	}
+	return s.x.Sub(s.zero)
+}
+
+// even says that the zero point is the same along an axis.
+func (s shifted) even(axis int) bool {
+	return s.zero == nil || s.zero.Numel() == 1 || s.zero.Rank() == s.x.Rank() && s.zero.Dim(axis) == 1
+}
+
+// times is the matrix product: Σ(x−a)·(y−b) = Σx·y − a·Σy − b·Σx + n·a·b.
+func (s shifted) times(o shifted) t {
+	x, y := s.x, o.x
+	if x.Rank() < 2 || y.Rank() < 2 || !s.even(-1) || !o.even(-2) {
+		return s.difference().MatMul(o.difference())
+	}
+	p := x.MatMul(y)
+	if s.zero != nil {
+		p = p.Sub(s.zero.Mul(y.SumOf(dtype.I32, -2).Unsqueeze(-2)))
+	}
+	if o.zero != nil {
+		p = p.Sub(o.zero.Mul(x.SumOf(dtype.I32, -1).Unsqueeze(-1)))
+	}
+	if s.zero != nil && o.zero != nil {
+		p = p.Add(s.zero.Mul(o.zero).Mul(x.Dim(-1)))
+	}
+	return p
 }
 
 // perAxis lays a list along an axis, counted from the end where it is negative; one number stays one.
@@ -73,14 +114,12 @@ func (c *call) perAxis(p t, rank, axis int) t {
 }
 
 func matMulInteger(c *call) []*Value {
-	x, y := c.zeroed(0, 2, -2), c.zeroed(1, 3, -1)
-	return c.one(x.MatMul(y), Int32)
+	return c.one(c.shifted(0, 2, -2).times(c.shifted(1, 3, -1)), Int32)
 }
 
 func qLinearMatMul(c *call) []*Value {
-	x, y := c.zeroed(0, 2, -2), c.zeroed(3, 5, -1)
 	sx, sy := toF32(c.t(1)), toF32(c.t(4))
-	p := toF32(x.MatMul(y))
+	p := toF32(c.shifted(0, 2, -2).times(c.shifted(3, 5, -1)))
 	p = p.Mul(c.perAxis(sx, p.Rank(), -2)).Mul(c.perAxis(sy, p.Rank(), -1))
 	sz, zz := toF32(c.t(6)), c.t(7)
 	q := quantized(p.Div(c.perAxis(sz, p.Rank(), -2)), c.perAxis(zz, p.Rank(), -2), c.elem(7))
