@@ -161,12 +161,10 @@ func (r *recurrent) run(step cell, split bool) []*Value {
 					next[k] = live.Where(next[k], state[k])
 				}
 			}
-			state, outs[at] = next, y
-			if i%8 == 7 {
-				for k := range state {
-					state[k] = state[k].Contiguous()
-				}
+			for k := range next {
+				next[k] = next[k].Contiguous() // the next step reads it many times
 			}
+			state, outs[at] = next, y
 		}
 		y := r.c.full(0.0, Float32, []int{0, b, r.hidden}).To(r.x.DType())
 		if n > 0 {
@@ -210,20 +208,25 @@ func gru(c *call) []*Value {
 		f, g := r.functions[2*dir], r.functions[2*dir+1]
 		w, h := wide(c.t(2)).Select(0, dir), state[0]
 		bias := r.bias(dir, 1)
-		gate := func(i int, x t) t { // the state's part of a gate
-			p := x.MatMul(w.Narrow(0, i*r.hidden, r.hidden).T())
+		gates := func(from, to int, x t) t { // the state's part of some gates
+			p := x.MatMul(w.Narrow(0, from*r.hidden, (to-from)*r.hidden).T())
 			if bias != nil {
-				p = p.Add(r.part(bias, i))
+				p = p.Add(bias.Narrow(0, from*r.hidden, (to-from)*r.hidden))
 			}
 			return p
 		}
-		z := f(r.clipped(r.part(in, 0).Add(gate(0, h))))
-		reset := f(r.clipped(r.part(in, 1).Add(gate(1, h))))
+		n := 2
+		if after {
+			n = 3
+		}
+		all := gates(0, n, h)
+		z := f(r.clipped(r.part(in, 0).Add(r.part(all, 0))))
+		reset := f(r.clipped(r.part(in, 1).Add(r.part(all, 1))))
 		var from t
 		if after {
-			from = reset.Mul(gate(2, h))
+			from = reset.Mul(r.part(all, 2))
 		} else {
-			from = gate(2, reset.Mul(h))
+			from = gates(2, 3, reset.Mul(h))
 		}
 		now := g(r.clipped(r.part(in, 2).Add(from)))
 		return []t{z.RSub(1).Mul(now).Add(z.Mul(h))}
