@@ -87,3 +87,83 @@ func TestZeroPoints(t *testing.T) {
 		}
 	}
 }
+
+// Layers of what stands for narrow integers are those of the numbers that these stand for: known weights take the way of integers, others that of floats.
+func TestLayersOfDequantizedNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	raw := func(n int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(r.IntN(256))
+		}
+		return b
+	}
+	scales := func(n int) message {
+		list := make([]float32, n)
+		for i := range list {
+			list[i] = 0.01 + r.Float32()/50
+		}
+		return floatsMsg("sw", list...)
+	}
+	scalar := func(name string, f float32) message { return tensorMsg(name, Float32, floatsValue(nil, f).raw) }
+	for name, c := range map[string]struct {
+		op      string
+		x, w    []int64
+		axis    int64 // of scales
+		scales  int
+		attrs   []message
+		biases  int
+		weights Elem
+	}{
+		"convolution":                {"Conv", []int64{2, 4, 5, 5}, []int64{6, 4, 3, 3}, 0, 6, msgs(intsAttr("pads", 1, 1, 1, 1)), 6, Int8},
+		"convolution of groups":      {"Conv", []int64{1, 4, 5, 5}, []int64{4, 2, 3, 3}, 0, 4, msgs(intAttr("group", 2), intsAttr("pads", 0, 1, 1, 0)), 0, Uint8},
+		"product":                    {"MatMul", []int64{2, 3, 20}, []int64{20, 5}, 1, 5, nil, 0, Int8},
+		"scales of terms":            {"MatMul", []int64{3, 20}, []int64{20, 5}, 0, 20, nil, 0, Int8},
+		"one scale":                  {"MatMul", []int64{3, 20}, []int64{20, 5}, 1, 1, nil, 0, Uint8},
+		"linear":                     {"Gemm", []int64{3, 20}, []int64{5, 20}, 0, 5, msgs(intAttr("transB", 1)), 5, Int8},
+		"linear, weights not turned": {"Gemm", []int64{3, 20}, []int64{20, 5}, 1, 5, msgs(message{}.text(1, "alpha").float(2, 0.5).num(20, 1)), 5, Uint8},
+		"both turned":                {"Gemm", []int64{20, 3}, []int64{5, 20}, 0, 5, msgs(intAttr("transA", 1), intAttr("transB", 1)), 0, Int8},
+	} {
+		size := func(dims []int64) (n int) {
+			n = 1
+			for _, d := range dims {
+				n *= int(d)
+			}
+			return n
+		}
+		x, w := raw(size(c.x)), raw(size(c.w))
+		zeros := []int64{int64(c.scales)}
+		in := list("xf", "wf")
+		constants := msgs(scalar("sx", 0.02), tensorMsg("zx", Uint8, []byte{117}), scales(c.scales), tensorMsg("zw", c.weights, raw(c.scales), zeros...))
+		if c.biases > 0 {
+			bias := make([]float32, c.biases)
+			for i := range bias {
+				bias[i] = r.Float32()
+			}
+			constants, in = append(constants, floatsMsg("b", bias...)), append(in, "b")
+		}
+		nodes := msgs(nodeMsg("DequantizeLinear", list("x", "sx", "zx"), list("xf")), nodeMsg("DequantizeLinear", list("w", "sw", "zw"), list("wf"), intAttr("axis", c.axis)),
+			nodeMsg(c.op, in, list("y"), c.attrs...))
+		y := msgs(portMsg("y", Float32))
+		feed := map[string]*Value{"x": {elem: Uint8, shape: ints(c.x), raw: x}}
+		known := read(t, modelMsg(graphMsg(nodes, append(constants, tensorMsg("w", c.weights, w, c.w...)), msgs(portMsg("x", Uint8, c.x...)), y)))
+		got, err := known.Call(context.Background(), feed)
+		require.NoError(t, err, name)
+		feed["w"] = &Value{elem: c.weights, shape: ints(c.w), raw: w}
+		open := read(t, modelMsg(graphMsg(nodes, constants, msgs(portMsg("x", Uint8, c.x...), portMsg("w", c.weights, c.w...)), y)))
+		want, err := open.Call(context.Background(), feed)
+		require.NoError(t, err, name)
+		a, err := tensor.Data[float32](context.Background(), got["y"].Tensor())
+		require.NoError(t, err, name)
+		b, err := tensor.Data[float32](context.Background(), want["y"].Tensor())
+		require.NoError(t, err, name)
+		require.InDeltaSlice(t, b, a, 2e-4, name)
+	}
+}
+
+func ints(list []int64) (out []int) {
+	for _, n := range list {
+		out = append(out, int(n))
+	}
+	return out
+}

@@ -8,7 +8,12 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-func matMul(c *call) []*Value { return c.one(product(c.t(0), c.t(1)), c.elem(0)) }
+func matMul(c *call) []*Value {
+	if p := c.quantProduct(false); p != nil {
+		return c.one(p, c.elem(0))
+	}
+	return c.one(product(c.t(0), c.t(1)), c.elem(0))
+}
 
 // product is a matrix product in the type of its operands; floats of 16 bits are added up in 32.
 func product(x, y t) t { return x.MatMul(y) }
@@ -21,7 +26,13 @@ func gemm(c *call) []*Value {
 	if c.attrBool("transB", false) {
 		y = y.T()
 	}
-	p := product(x, y)
+	var p t
+	if !c.attrBool("transA", false) {
+		p = c.quantProduct(c.attrBool("transB", false))
+	}
+	if p == nil {
+		p = product(x, y)
+	}
 	if a := c.attrFloat("alpha", 1); a != 1 {
 		p = scaled(p, a)
 	}
@@ -111,6 +122,43 @@ func (c *call) perAxis(p t, rank, axis int) t {
 		return p.Reshape(c.along(rank, c.axis(axis, rank), p.Numel())...)
 	}
 	return p
+}
+
+// quantities are numbers that a scale makes of integers: one, or one for each place on an axis.
+type quantities struct {
+	shifted
+	scale t
+	axis  int
+}
+
+// quantities are the integers that input i stands for, if it has one scale and zero point, or those of an axis; else nil.
+func (c *call) quantities(i, axis int) *quantities {
+	q := c.array(i).quant
+	if q == nil || q.scale.Numel() != 1 && q.axis != axis {
+		return nil
+	}
+	return q
+}
+
+// quantProduct is the product of inputs 0 and 1, of which the second may be transposed, where both stand for narrow integers and it is known: the sums
+// are those of integers. Else it is nil.
+func (c *call) quantProduct(transposed bool) t {
+	axis := c.t(1).Rank() - 1
+	if transposed {
+		axis--
+	}
+	x, y := c.quantities(0, -1), c.quantities(1, axis)
+	if x == nil || y == nil || !c.in[1].known || x.x.Rank() < 2 || y.x.Rank() < 2 {
+		return nil
+	}
+	w := y.shifted
+	if transposed {
+		w.x = w.x.T()
+		if w.zero != nil && w.zero.Rank() > 1 {
+			w.zero = w.zero.T()
+		}
+	}
+	return toF32(x.times(w)).Mul(x.scale.Reshape()).Mul(c.perAxis(y.scale, w.x.Rank(), -1))
 }
 
 func matMulInteger(c *call) []*Value {
@@ -224,7 +272,14 @@ func dequantizeLinear(c *call) []*Value {
 		y = x.To(d).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(d))
 	}
 	y = y.To(d).Mul(c.blocked(c.t(1), x.Shape(), axis, block).To(d))
-	return c.one(y, e)
+	out := c.out(y, e)
+	if scale := c.t(1); e == Float32 && (c.elem(0) == Int8 || c.elem(0) == Uint8) && scale.Rank() <= 1 && x.Rank() > 0 {
+		out.quant = &quantities{shifted{x.To(dtype.I32), nil}, toF32(scale), c.axis(axis, x.Rank())}
+		if c.has(2) && !c.isZero(2) {
+			out.quant.zero = c.perAxis(c.t(2).To(dtype.I32), x.Rank(), axis)
+		}
+	}
+	return []*Value{out}
 }
 
 func dynamicQuantize(c *call) []*Value {

@@ -24,6 +24,7 @@ type Value struct {
 	known bool        // the elements do not depend on what a plan takes as arguments
 	items []*Value    // of a sequence; of an optional, none or one
 	conv  *convSource // how it was made, where that may be made otherwise
+	quant *quantities // the narrow integers that it stands for, which products take
 }
 
 // Of is a tensor as a value.
