@@ -48,11 +48,23 @@ func outside(op, what string, index *uop.UOp, lo, n int, where string, counts *u
 		}
 		fail(op, shapes(index.Shape()), "%s %d is out of range for %s", what, bad, where)
 	}
-	code := index.OutsideCode(uop.CheckArg{Lo: lo, N: n})
-	if counts != nil {
-		code = counts.Where(code, code.Int(0))
+	if counts == nil {
+		return repeated(index).OutsideCode(uop.CheckArg{Lo: lo, N: n})
 	}
-	return code
+	code := index.OutsideCode(uop.CheckArg{Lo: lo, N: n})
+	return counts.Where(code, code.Int(0))
+}
+
+// repeated is what u repeats the elements of, in some order; u itself where it does not, or the number of times varies.
+func repeated(u *uop.UOp) *uop.UOp {
+	x := u
+	for x.Op() == uop.Reshape || x.Op() == uop.Permute || x.Op() == uop.Expand {
+		x = x.At(0)
+	}
+	if u.Sizes() != nil || x.Shape().Numel() == u.Shape().Numel() {
+		return u
+	}
+	return x
 }
 
 // indexWithin is an index of an axis of n that is checked; with wrap, −n … −1 count from its end.

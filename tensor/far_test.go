@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // Diagonals that lie far outside are those just outside.
@@ -58,5 +60,26 @@ func TestIndicesFarOutside(t *testing.T) {
 				assert.Contains(t, said.Reason, " below -107374182", op)
 			}
 		}
+	}
+}
+
+// Of an index that is repeated each element is checked once.
+func TestRepeatedIndicesAreCheckedOnce(t *testing.T) {
+	x := tensor.Arange(60).Reshape(20, 3)
+	for bad, index := range map[bool]*tensor.Tensor{false: tensor.Of([]int32{0, 19, 7, 2}, 4), true: tensor.Of([]int32{0, 20, 7, 2}, 4)} {
+		y := x.Gather(0, index.Contiguous().Reshape(4, 1).Expand(4, 3))
+		checked := 0
+		for _, u := range uop.Topo(y.Node()) {
+			if u.Op() == uop.Check {
+				checked += u.At(1).Shape().Numel()
+			}
+		}
+		assert.Equal(t, 4, checked)
+		_, err := tensor.Data[int64](ctx, y.To(dtype.I64))
+		if !bad {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, "index 20 is out of range for axis 0 of size 20")
 	}
 }
