@@ -362,6 +362,28 @@ func TestShift(t *testing.T) {
 	assert.Contains(t, got["error"].(map[string]any)["message"], "before the first message of a user is too long")
 }
 
+// An answer takes memory as it is made: that it may be long as good as without end costs nothing.
+func TestLongAnswer(t *testing.T) {
+	m := stories(t, llm.Options{Length: 48})
+	m.Config.EOS = nil
+	_, h := serving(t, m, Options{Shift: true, Tokens: math.MaxInt})
+	for _, tokens := range []int{1 << 40, math.MaxInt} {
+		c, cancel := context.WithCancel(ctx)
+		body := fmt.Sprintf(`{"prompt": "Once upon a time", "max_tokens": %d, "stream": true}`, tokens)
+		r, err := http.NewRequestWithContext(c, "POST", h.URL+"/v1/completions", strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_, err = io.CopyN(io.Discard, answer.Body, 20_000)
+		assert.NoError(t, err)
+		cancel()
+		answer.Body.Close()
+	}
+	status, _ := ask(t, h.URL, "/v1/completions", `{"prompt": "Once", "max_tokens": 3}`)
+	assert.Equal(t, 200, status)
+}
+
 // What cannot be answered is refused in words, with its status and the field that is to blame.
 func TestRefused(t *testing.T) {
 	_, h := server(t, Options{Name: "stories", Body: 4000}, llm.Options{Length: 40})
