@@ -51,14 +51,18 @@ func main() {
 
 // run is the whole program as a function of its arguments, its environment and its outputs.
 func run(ctx context.Context, args []string, getenv func(string) string, out, log io.Writer) int {
-	root := rootCommand(getenv, out, log)
+	told := &results{to: out}
+	root := rootCommand(getenv, told, log)
 	root.SetArgs(args)
-	root.SetOut(out)
+	root.SetOut(told)
 	root.SetErr(log)
 	var err error
 	// What building a graph panics with, such as a device without memory for it, is an error here.
 	if failed := tensor.Try(func() { err = root.ExecuteContext(ctx) }); failed != nil {
 		err = failed
+	}
+	if err == nil {
+		err = told.err
 	}
 	var usage usageError
 	var unknown *engine.UnknownDevice
@@ -74,6 +78,20 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, lo
 	}
 	fmt.Fprintf(log, "weft: %v\n", err)
 	return exitFailure
+}
+
+// results are what a command prints, and what was wrong with the printing: one whose results were lost has failed, whether or not it looks.
+type results struct {
+	to  io.Writer
+	err error // the first
+}
+
+func (r *results) Write(b []byte) (int, error) {
+	n, err := r.to.Write(b)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 func rootCommand(getenv func(string) string, out, log io.Writer) *cobra.Command {

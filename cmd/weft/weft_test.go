@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/data"
+	need "github.com/weft-ml/weft/tests/require"
 )
 
 // weft runs the program and returns what it prints.
@@ -66,6 +67,21 @@ func TestUsage(t *testing.T) {
 	code, out, _ := weft(nil, "--help")
 	assert.Zero(t, code)
 	assert.Contains(t, out, "devices")
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// A command whose results could not be written has failed.
+func TestLostResults(t *testing.T) {
+	for _, args := range []string{"devices", "--help", "show " + need.Data(t, "models", "mnist-8", "model.onnx")} {
+		var log bytes.Buffer
+		code := run(context.Background(), strings.Fields(args), func(string) string { return "" }, full{}, &log)
+		assert.Equal(t, exitFailure, code, args)
+		assert.Contains(t, log.String(), "weft: no space left", args)
+	}
 }
 
 func TestSettings(t *testing.T) {
