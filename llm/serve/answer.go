@@ -194,7 +194,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request, body []byte)
 	if err != nil {
 		return err
 	}
-	prompts, err := s.prompts("input", q.Input, maxInputs)
+	prompts, err := s.prompts("input", q.Input, min(maxInputs, s.places()))
 	if err != nil {
 		return err
 	}

@@ -228,6 +228,9 @@ func (s *Server) leave(sl *slots) {
 }
 
 func (s *Server) finish(x *slot, err error) {
+	s.mu.Lock()
+	s.taken--
+	s.mu.Unlock()
 	x.job.end(err)
 	if x.job.embed {
 		x.kept = nil

@@ -277,6 +277,19 @@ func TestTooMany(t *testing.T) {
 	assert.Positive(t, count[429])
 }
 
+// As many as there are places for are taken at once, and a request for more than that is not told to come again.
+func TestPlaces(t *testing.T) {
+	_, h := server(t, Options{Texts: 3, Waiting: 1}, llm.Options{})
+	for range 2 {
+		status, got := ask(t, h.URL, "/v1/embeddings", `{"input": ["a", "b", "c", "d"]}`)
+		require.Equal(t, 200, status, "%v", got)
+		assert.Len(t, got["data"], 4)
+	}
+	status, got := ask(t, h.URL, "/v1/embeddings", `{"input": ["a", "b", "c", "d", "e"]}`)
+	require.Equal(t, 400, status, "%v", got)
+	assert.Contains(t, got["error"].(map[string]any)["message"], "input has 5 texts; at most 4 are taken at once")
+}
+
 // A text whose next token takes long to choose holds up nobody: others are answered meanwhile, prompts and all, and it goes on when the token is
 // there. One that takes longer than it may is an error of its own, and a client that goes away frees its place.
 func TestSlowGrammar(t *testing.T) {
@@ -397,7 +410,12 @@ func TestRefused(t *testing.T) {
 		{"completions", `{"prompt": "Hi", "model": "other"}`, 404, "model", `there is no model "other" here; there is "stories"`},
 		{"completions", `{"prompt": "Hi"`, 400, nil, "no request in JSON"},
 		{"completions", `{"prompt": "Hi"}{}`, 400, nil, "more than one"},
-		{"completions", `[]`, 400, nil, "no request in JSON"},
+		{"completions", `{"prompt": "Hi"}}`, 400, nil, "more than one"},
+		{"completions", `[]`, 400, nil, "no request in JSON: it is array, where an object belongs"},
+		{"completions", ``, 400, nil, "no request in JSON: it is empty"},
+		{"completions", `{"prompt": "Hi", "temperature": 1e400}`, 400, nil, "temperature is number 1e400, where a number of 64 bits belongs"},
+		{"completions", `{"prompt": "Hi", "max_tokens": 1.5}`, 400, nil, "max_tokens is number 1.5, where an integer"},
+		{"completions", `{"prompt": "Hi", "stream_options": {"include_usage": 1}}`, 400, nil, "stream_options.include_usage is number, where true or false"},
 		{"completions", `{}`, 400, "prompt", "prompt is missing"},
 		{"completions", `{"prompt": {}}`, 400, "prompt", "a text, a list of texts, or tokens"},
 		{"completions", `{"prompt": [700]}`, 400, "prompt", "token 700, of a vocabulary of 512"},
@@ -416,7 +434,7 @@ func TestRefused(t *testing.T) {
 		{"completions", `{"prompt": "Hi", "echo": true}`, 400, "echo", "not known here"},
 		{"completions", `{"prompt": "Hi", "logprobs": 3}`, 400, "logprobs", "not known here"},
 		{"chat/completions", `{}`, 400, "messages", "no messages"},
-		{"chat/completions", `{"messages": ["Hi"]}`, 400, "messages", "message 1"},
+		{"chat/completions", `{"messages": ["Hi"]}`, 400, "messages", "message 1: it is string, where an object belongs"},
 		{"chat/completions", `{"messages": [{"content": "Hi"}]}`, 400, "messages", "no role"},
 		{"chat/completions", `{"messages": [{"role": "tool", "content": "Hi"}]}`, 400, "messages", "no tools here"},
 		{"chat/completions", `{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, 400, "messages", "the model reads text"},
