@@ -79,3 +79,16 @@ func TestServe(t *testing.T) {
 	assert.Equal(t, exitUsage, code)
 	assert.Contains(t, log, "--port to 65535")
 }
+
+// A folder keeps the dots of its name, which is what requests have to say.
+func TestModelName(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "Llama-3.2-1B")
+	require.NoError(t, os.Mkdir(folder, 0o777))
+	t.Chdir(folder)
+	require.NoError(t, os.WriteFile("a.Q4_0.gguf", nil, 0o666))
+	for path, want := range map[string]string{folder: "Llama-3.2-1B", folder + "/": "Llama-3.2-1B", ".": "Llama-3.2-1B", "a.Q4_0.gguf": "a.Q4_0", "none.bin": "none"} {
+		o := serveOptions{Host: "localhost"}
+		require.NoError(t, o.prepare(path))
+		assert.Equal(t, want, o.Name, path)
+	}
+}
