@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -119,7 +120,18 @@ wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searche
 	}
 	train.AddCommand(trainMNISTCommand(p))
 	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p), chatCommand(p), serveCommand(p), exportCommand(p), showModelCommand(p), runModelCommand(p), convertCommand(p), vizCommand(p))
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = topic
 	return root
+}
+
+// topic marks help about a command that does not exist as a usage error.
+func topic(c *cobra.Command, args []string) error {
+	if _, rest, err := c.Root().Find(args); err != nil || len(rest) > 0 {
+		return usagef("unknown help topic %q; see %s --help", strings.Join(args, " "), c.Root().Name())
+	}
+	return nil
 }
 
 // sensible marks a wrong number of arguments, or a command that does not exist, as a usage error.

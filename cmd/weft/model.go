@@ -206,7 +206,11 @@ func modelInput(from string, t *onnx.Type) (*onnx.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		return onnx.ReadValue(b, t)
+		v, err := onnx.ReadValue(b, t)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", from, err)
+		}
+		return v, err
 	}
 	var list []float64
 	for _, s := range strings.Split(from, ",") {

@@ -74,7 +74,19 @@ func TestModelCommands(t *testing.T) {
 	_, log, code = weft("run", model, "--input", "Input3=1,2")
 	require.NotEqual(t, 0, code)
 	require.Contains(t, log, "2 numbers do not fill float32[1 1 28 28]")
+	_, log, code = weft("run", model, "--input", "Input3="+renamed(t, model, "x.pb"))
+	require.NotEqual(t, 0, code)
+	require.Contains(t, log, "x.pb: onnx: ")
 	_, log, code = weft("show", picture)
 	require.NotEqual(t, 0, code)
 	require.Contains(t, log, "x.png")
+}
+
+// renamed copies a file to one of another name.
+func renamed(t *testing.T, path, name string) string {
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	to := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(to, raw, 0o600))
+	return to
 }
