@@ -254,3 +254,12 @@ func TestConvertFormats(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, left, 3)
 }
+
+// What a file calls its tensors is printed without what a terminal would obey.
+func TestConvertOddNames(t *testing.T) {
+	in, out := filepath.Join(t.TempDir(), "in.safetensors"), filepath.Join(t.TempDir(), "out.gguf")
+	require.NoError(t, safetensors.Write(in, []safetensors.Entry{{Name: "a\x1b[31m\nb", DType: "F32", Shape: []int64{1}, Data: make([]byte, 4)}}, nil))
+	code, told, log := convertFile(t, in, out)
+	require.Zero(t, code, log)
+	assert.Contains(t, told, `a\x1b[31m\nb  [1]`)
+}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -74,11 +75,24 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, lo
 		fmt.Fprintln(log, "weft: interrupted")
 		return exitInterrupted
 	case errors.As(err, &usage) || errors.As(err, &unknown):
-		fmt.Fprintf(log, "weft: %v\n", err)
+		fmt.Fprintf(log, "weft: %s\n", lines(err))
 		return exitUsage
 	}
-	fmt.Fprintf(log, "weft: %v\n", err)
+	fmt.Fprintf(log, "weft: %s\n", lines(err))
 	return exitFailure
+}
+
+// lines are those of an error, without what a terminal would obey: errors name what stands in files.
+func lines(err error) string {
+	var out strings.Builder
+	for _, r := range err.Error() {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			fmt.Fprintf(&out, `\x%02x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }
 
 // results are what a command prints, and what was wrong with the printing: one whose results were lost has failed, whether or not it looks.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"image"
 	"image/color"
@@ -67,6 +68,31 @@ func TestModelCommands(t *testing.T) {
 	out, log, code = weft("show", filepath.Join(need.Data(t, "models", "gguf"), "ggml-vocab-gpt-2.gguf"))
 	require.Equal(t, 0, code, log)
 	require.Contains(t, out, `language model of the family "gpt2", which is not supported: `)
+
+	raw, err := os.ReadFile(model)
+	require.NoError(t, err)
+	for _, c := range [][2]string{{"Input3", "I\x1b[31m"}, {"CNTK", "\x1b[2J"}, {"Plus214_Output_0", "Plus\x1b]0;name\a__0"}} { // names that a terminal would obey
+		raw = bytes.ReplaceAll(raw, []byte(c[0]), []byte(c[1]))
+	}
+	odd := filepath.Join(t.TempDir(), "odd.onnx")
+	require.NoError(t, os.WriteFile(odd, raw, 0o600))
+	out, log, code = weft("show", odd)
+	require.Equal(t, 0, code, log)
+	require.NotContains(t, out, "\x1b")
+	require.Contains(t, out, `ONNX by \x1b[2J`)
+	require.Contains(t, out, `input  I\x1b[31m: float32`)
+	out, log, code = weft("run", odd, "--input", "I\x1b[31m="+array)
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, `Plus\x1b]0;name\a__0: float32 [1 10]`)
+
+	raw = bytes.ReplaceAll(raw, []byte("MatMul"), []byte("M\x1b[31m"))
+	require.NoError(t, os.WriteFile(odd, raw, 0o600))
+	out, log, code = weft("show", odd)
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, `operators that are not known: M\x1b[31m`)
+	_, log, code = weft("run", odd)
+	require.NotEqual(t, 0, code)
+	require.Contains(t, log, `operators that are not known: M\x1b[31m`)
 
 	_, log, code = weft("run", model, "--input", "x=1")
 	require.NotEqual(t, 0, code)
