@@ -181,23 +181,23 @@ func (p *program) runModel(ctx context.Context, path, device string, inputs []st
 
 // printValue prints a value, of a long one its first elements.
 func (p *program) printValue(ctx context.Context, name string, v *onnx.Value) error {
-	fmt.Fprintf(p.out, "%s: %v", plain(name), v)
+	line := fmt.Sprintf("%s: %v", plain(name), v)
 	const most = 16
 	switch t := v.Tensor(); {
 	case len(v.Text()) > 0:
-		fmt.Fprintf(p.out, " %q", v.Text()[:min(most, len(v.Text()))])
+		line += fmt.Sprintf(" %q", v.Text()[:min(most, len(v.Text()))])
 	case t != nil && t.Numel() > 0:
 		all, err := t.Flatten().Reshape(t.Numel()).Narrow(0, 0, min(most, t.Numel())).ToList(ctx)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(p.out, " %v", all)
+		line += fmt.Sprintf(" %v", all)
 		if t.Numel() > most {
-			fmt.Fprint(p.out, " …")
+			line += " …"
 		}
 	}
-	fmt.Fprintln(p.out)
-	return nil
+	_, err := fmt.Fprintln(p.out, line)
+	return err
 }
 
 // modelInput reads what was given for an input.
