@@ -113,9 +113,11 @@ func (p *program) serve(ctx context.Context, model string, o serveOptions) error
 	}
 	fmt.Fprintf(p.out, "%s answers at http://%s/v1\n", o.Name, listener.Addr())
 	h := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	told := make(chan struct{}) // clients, of answers that end here
 	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
 		s.Close()
-		quiet, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		quiet, cancel := context.WithTimeout(context.Background(), patience/2)
 		defer cancel()
 		_ = h.Shutdown(quiet)
 	})
@@ -123,5 +125,6 @@ func (p *program) serve(ctx context.Context, model string, o serveOptions) error
 	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	<-told // Serve ends when Shutdown begins
 	return ctx.Err()
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -64,6 +65,9 @@ func TestServe(t *testing.T) {
 	_, err := stream.Body.Read(make([]byte, 10))
 	require.NoError(t, err)
 	require.NoError(t, c.Process.Signal(os.Interrupt))
+	rest, err := io.ReadAll(stream.Body)
+	assert.NoError(t, err, "the stream ends, and does not break")
+	assert.Contains(t, string(rest), "the server is closing")
 	_ = c.Wait()
 	assert.Equal(t, exitInterrupted, c.ProcessState.ExitCode())
 
