@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -154,7 +155,9 @@ func (s *Server) put(jobs ...*job) error {
 }
 
 // places is how many jobs there may be at a time: those that are answered and those that wait.
-func (s *Server) places() int { return s.options.Texts + s.options.Waiting }
+func (s *Server) places() int {
+	return s.options.Texts + min(s.options.Waiting, math.MaxInt-s.options.Texts)
+}
 
 func (s *Server) poke() {
 	select {

@@ -288,6 +288,10 @@ func TestPlaces(t *testing.T) {
 	status, got := ask(t, h.URL, "/v1/embeddings", `{"input": ["a", "b", "c", "d", "e"]}`)
 	require.Equal(t, 400, status, "%v", got)
 	assert.Contains(t, got["error"].(map[string]any)["message"], "input has 5 texts; at most 4 are taken at once")
+
+	_, h = server(t, Options{Texts: 1, Waiting: math.MaxInt}, llm.Options{}) // without end
+	status, got = ask(t, h.URL, "/v1/embeddings", `{"input": ["a", "b"]}`)
+	require.Equal(t, 200, status, "%v", got)
 }
 
 // A text whose next token takes long to choose holds up nobody: others are answered meanwhile, prompts and all, and it goes on when the token is
