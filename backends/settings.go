@@ -36,6 +36,7 @@ func (e *SettingError) Unwrap() error { return e.Err }
 // program that imports this package has them, unless it calls engine.Configure; they are read when it first uses a device.
 func Settings(getenv func(string) string, log io.Writer) (o engine.Options, device string, err error) {
 	o = engine.Options{CC: getenv("CC"), CacheDir: getenv("WEFT_CACHE"), Log: log}
+	o.Plain = log != nil && (getenv("NO_COLOR") != "" || !terminal(log)) // as no-color.org has it
 	device = getenv("DEV")
 	for _, v := range []struct {
 		name string
@@ -61,6 +62,16 @@ func Settings(getenv func(string) string, log io.Writer) (o engine.Options, devi
 		}
 	}
 	return o, device, nil
+}
+
+// terminal says whether what is written is shown to a person at once.
+func terminal(log io.Writer) bool {
+	f, ok := log.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func parseNumber(s string, least, most int) (int, error) {

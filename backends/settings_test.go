@@ -1,6 +1,10 @@
 package backends
 
 import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,5 +55,25 @@ func TestParseBytes(t *testing.T) {
 	for _, s := range []string{"", "M", "0", "-5", "NaN", "inf", "9e99", "1X", "0.1", "0x10p-9"} {
 		_, err := parseBytes(s)
 		assert.Error(t, err, s)
+	}
+}
+
+// Colours are for terminals, and for those who did not say that they want none.
+func TestPlain(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	defer file.Close()
+	for _, log := range []io.Writer{file, &strings.Builder{}} {
+		o, _, err := Settings(from(nil), log)
+		require.NoError(t, err)
+		assert.True(t, o.Plain)
+	}
+	shown, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a device of characters, as a terminal is
+	require.NoError(t, err)
+	defer shown.Close()
+	for value, plain := range map[string]bool{"": false, "1": true} {
+		o, _, err := Settings(from(map[string]string{"NO_COLOR": value}), shown)
+		require.NoError(t, err)
+		assert.Equal(t, plain, o.Plain, value)
 	}
 }

@@ -41,7 +41,7 @@ func (e *Engine) trace(k *plan.Kernel, seconds float64) {
 		fmt.Fprintf(e.opts.Log, "%-6s %-40s %9.2f us\n", e.name, "copy", seconds*1e6)
 		return
 	}
-	fmt.Fprintf(e.opts.Log, "%-6s %s %9.2f us %8.2f GFLOP/s %8.2f GB/s  mem %.2f MB  %s\n", e.name, pad(Colored(k), len(k.Name), 40),
+	fmt.Fprintf(e.opts.Log, "%-6s %s %9.2f us %8.2f GFLOP/s %8.2f GB/s  mem %.2f MB  %s\n", e.name, pad(e.shown(k), len(k.Name), 40),
 		seconds*1e6, float64(k.Flops)/seconds*1e-9, float64(k.Bytes)/seconds*1e-9, float64(e.memory.live)/1e6, k.Made)
 }
 
@@ -71,6 +71,14 @@ func Colored(k *plan.Kernel) string {
 		}
 	}
 	return strings.Join(parts, "_")
+}
+
+// shown is the kernel's name as Debug shows it.
+func (e *Engine) shown(k *plan.Kernel) string {
+	if e.opts.Plain {
+		return k.Name
+	}
+	return Colored(k)
 }
 
 func (e *Engine) debugPlan(p *compiled) {
@@ -135,7 +143,7 @@ func (e *Engine) debugSpec(s *codegen.Spec) {
 func (e *Engine) debugKernel(prog *codegen.Program, k *plan.Kernel) {
 	watched(e.name, prog, k)
 	if e.says(debugCode) {
-		fmt.Fprintf(e.opts.Log, "// %s\n// directives: %s\n%s\n", Colored(k), k.Directives, k.Spelled().Source)
+		fmt.Fprintf(e.opts.Log, "// %s\n// directives: %s\n%s\n", e.shown(k), k.Directives, k.Spelled().Source)
 	}
 	if e.says(debugPasses) {
 		fmt.Fprintf(e.opts.Log, "statements\n%s", codegen.Dump(prog))

@@ -12,6 +12,16 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
+// Where no terminal shows it there are no colours.
+func TestDebugPlain(t *testing.T) {
+	var log strings.Builder
+	e := open(t, engine.Options{Debug: 6, Plain: true, Log: &log})
+	x := floats(t, e, []float32{1, 2, 3, 4}, 4)
+	require.NoError(t, e.Realize(context.Background(), x.Add(x.Int(3))))
+	assert.Contains(t, log.String(), "GFLOP/s")
+	assert.NotContains(t, log.String(), "\x1b")
+}
+
 // Each level of debug output shows its own thing, and all of those below.
 func TestDebugLevels(t *testing.T) {
 	marks := []string{"plan: 1 kernels", "GFLOP/s", "kernel =out0", "void k_", "graph\n", "becomes"}
@@ -23,5 +33,6 @@ func TestDebugLevels(t *testing.T) {
 		for i, m := range marks {
 			assert.Equal(t, i < level, strings.Contains(log.String(), m), "level %d: %q\n%s", level, m, log.String())
 		}
+		assert.Equal(t, level >= 2, strings.Contains(log.String(), "\x1b["), "level %d", level)
 	}
 }

@@ -52,6 +52,7 @@ type Options struct {
 	Unfolded   bool // captured functions compute everything in each run, also what is the same in all (tests)
 	Unchecked  bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
 	Debug      int  // 0 … 6, see the architecture
+	Plain      bool // what Debug shows has no colours: it is read elsewhere than on a terminal
 	// Origins has every node made from now on, by whatever engine, remember the method and the line of the program that made it: kernels
 	// are printed with them (View, Debug 2). It costs some microseconds an operation of a tensor. Debug 2 and more sets it.
 	Origins bool

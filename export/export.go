@@ -75,12 +75,15 @@ const (
 	weightsFile  = "weights.bin"
 	manifestFile = "model.json"
 	kernelsFile  = "kernels.wasm"
+	pageFile     = "index.html"
 	playerFolder = "player"
 	tempPrefix   = ".weft-export-" // of files that are being written
+	format       = "weft-export"   // what the manifest says that it is
 )
 
 // Write writes captured functions of one device, by name, into a folder, which it makes. What functions share, as weights that one trains and another
-// reads, they share there too. Files of an older export are replaced once all are written; nothing else in the folder is touched. Nothing may assign the functions'
+// reads, they share there too. Files of an older export are replaced once all are written; nothing else in the folder is touched, and a folder that has
+// such files of something else is an error. Nothing may assign the functions'
 // tensors meanwhile.
 func Write(ctx context.Context, dir string, functions map[string]*tensor.Captured, o Options) (*Report, error) {
 	p, elements, err := tensor.Program(ctx, functions)
@@ -232,7 +235,7 @@ func addPage(files map[string][]byte, p *saved.Program, m *manifest, o Options) 
 		}
 		title = strings.Join(names, ", ")
 	}
-	files["index.html"] = bytes.ReplaceAll(html, []byte("TITLE"), []byte(escape(title)))
+	files[pageFile] = bytes.ReplaceAll(html, []byte("TITLE"), []byte(escape(title)))
 	files[playerFolder+"/model.d.ts"] = types(p)
 	files[manifestFile], err = m.encode()
 	return err
@@ -262,6 +265,9 @@ func writeFiles(dir string, files map[string][]byte) (r *Report, err error) {
 			err = fmt.Errorf("export: %w", err)
 		}
 	}()
+	if err := foreign(dir, names); err != nil {
+		return nil, err
+	}
 	r = &Report{}
 	for _, name := range names {
 		folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(name)))
@@ -288,6 +294,22 @@ func writeFiles(dir string, files map[string][]byte) (r *Report, err error) {
 	}
 	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return r, nil
+}
+
+// foreign says which file would be lost in a folder that no export wrote. One that was interrupted has the page, which is named first, and no manifest.
+func foreign(dir string, names []string) error {
+	for name, mark := range map[string]string{manifestFile: `{"format":"` + format + `"`, pageFile: `src="player/show.js"`} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && bytes.Contains(b, []byte(mark)) {
+			return nil
+		}
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s is there and not of an export; name another folder, or remove it", path)
+		}
+	}
+	return nil
 }
 
 // Open makes captured functions of a folder that Write wrote, by name, on a device ("": the default one). A folder needs no trust: see the

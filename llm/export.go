@@ -51,6 +51,10 @@ func ToGGUF(folderPath string, f weights.File) (*Export, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llm: %s: %w", folderPath, err)
 	}
+	about := &About{Config: c}
+	if about.look(f, hubLayout(c, f)); len(about.Wrong) > 0 {
+		return nil, fmt.Errorf("llm: %s: its weights are not what config.json says: %s (weft show lists all)", folderPath, about.Wrong[0])
+	}
 	e := &Export{}
 	if e.Pairs, err = c.pairs(); err != nil {
 		return nil, fmt.Errorf("llm: %s: %w", folderPath, err)

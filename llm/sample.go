@@ -36,7 +36,10 @@ func (s *Sampler) Seen(tokens ...int) {
 
 // Next chooses a token by its logits.
 func (s *Sampler) Next(logits []float32) (int, error) {
-	if err := s.check(logits); err != nil {
+	if len(logits) == 0 {
+		return 0, errors.New("llm: no logits to choose from")
+	}
+	if err := s.Check(); err != nil {
 		return 0, err
 	}
 	token, err := s.choose(s.penalised(logits))
@@ -46,10 +49,9 @@ func (s *Sampler) Next(logits []float32) (int, error) {
 	return token, err
 }
 
-func (s *Sampler) check(logits []float32) error {
+// Check says which of the numbers make no sense.
+func (s *Sampler) Check() error {
 	switch {
-	case len(logits) == 0:
-		return errors.New("llm: no logits to choose from")
 	case !(s.Temperature >= 0) || math.IsInf(s.Temperature, 0) || s.TopK < 0:
 		return fmt.Errorf("llm: temperature %v, top k %d: they are from 0 on", s.Temperature, s.TopK)
 	case !(s.TopP >= 0 && s.TopP <= 1) || !(s.MinP >= 0 && s.MinP <= 1):
@@ -72,13 +74,23 @@ func (s *Sampler) penalised(logits []float32) []float32 {
 			continue
 		}
 		done[t] = true
-		if logits[t] > 0 {
-			logits[t] /= float32(s.Repetition)
-		} else {
-			logits[t] *= float32(s.Repetition)
-		}
+		logits[t] = weakened(logits[t], s.Repetition)
 	}
 	return logits
+}
+
+// weakened is a logit by a penalty. A finite one stays finite, however large or small the penalty is.
+func weakened(logit float32, by float64) float32 {
+	x := float64(logit)
+	if math.IsInf(x, 0) {
+		return logit
+	}
+	if x > 0 {
+		x /= by
+	} else {
+		x *= by
+	}
+	return float32(max(-math.MaxFloat32, min(x, math.MaxFloat32)))
 }
 
 func (s *Sampler) choose(logits []float32) (int, error) {

@@ -47,6 +47,14 @@ func TestSampler(t *testing.T) {
 		again.Seen(i)
 	}
 	assert.Len(t, again.lately, memory)
+	for _, most := range []float64{1e-300, 1e300, math.MaxFloat64} { // a penalty makes neither infinities nor NaN of what is none
+		s := &Sampler{Temperature: 1, Repetition: most}
+		s.Seen(0, 1, 2, 3, 4)
+		for range 10 {
+			_, err := s.Next(logits)
+			require.NoError(t, err, "%v", most)
+		}
+	}
 	a, b := &Sampler{Temperature: 1, Seed: 5}, &Sampler{Temperature: 1, Seed: 5}
 	for range 100 {
 		x, _ := a.Next(logits)

@@ -67,11 +67,18 @@ func (s *Session) Feed(ctx context.Context, tokens ...int) ([]float32, error) {
 	return s.logits, nil
 }
 
+// NoRoom are tokens that do not fit behind those of a text.
+type NoRoom struct{ Tokens, Read, Length int }
+
+func (e *NoRoom) Error() string {
+	return fmt.Sprintf("llm: %d tokens do not fit: the text has %d, and there is room for %d in all", e.Tokens, e.Read, e.Length)
+}
+
 // fit says what is wrong with tokens that are to be read.
 func (s *Session) fit(tokens []int) error {
 	c := &s.batch.model.Config
 	if len(tokens) > s.Room() {
-		return fmt.Errorf("llm: %d tokens do not fit: the text has %d, and there is room for %d in all", len(tokens), len(s.text), c.Length)
+		return &NoRoom{len(tokens), len(s.text), c.Length}
 	}
 	for _, t := range tokens {
 		if t < 0 || t >= c.Vocab {

@@ -32,22 +32,25 @@ func Open() (wait func()) {
 		os.Exit(2)
 	}
 	r := NewRecorder()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	l, err := Listen(port)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "weft: VIZ:", err)
 		os.Exit(1)
 	}
+	ctx, end := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- Serve(ctx, l, r) }()
 	fmt.Fprintf(os.Stderr, "weft: how this program becomes kernels is at http://%s/\n", l.Addr())
 	return func() {
 		r.Stop()
 		fmt.Fprintf(os.Stderr, "weft: the program has ended; its plans are at http://%s/ until interrupted (Ctrl-C)\n", l.Addr())
+		interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt) // not earlier: an interrupt means the program as long as it runs
+		defer stop()
+		context.AfterFunc(interrupted, end)
 		if err := <-served; err != nil {
 			fmt.Fprintln(os.Stderr, "weft: VIZ:", err)
 		}
-		stop()
+		end()
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -68,6 +69,9 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	if o.Tokens < 0 {
 		return usagef("--tokens is from 0 on")
 	}
+	if err := o.Sampler.Check(); err != nil {
+		return usageError{err}
+	}
 	if o.Schema != "" && o.GBNF != "" {
 		return usagef("what is said is held to a schema or to a grammar, not to both")
 	}
@@ -76,10 +80,10 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 			continue
 		}
 		raw, err := readSmall(path, 1<<16)
-		if err == nil {
-			o.grammar, err = parse(raw)
-		}
 		if err != nil {
+			return err
+		}
+		if o.grammar, err = parse(raw); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -109,7 +113,7 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 		return answer(o.Prompt)
 	}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, longestLine)
 	for lines.Scan() {
 		if strings.TrimSpace(lines.Text()) == "" && m.Talks() && !o.Plain {
 			continue
@@ -118,8 +122,13 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 			return err
 		}
 	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("standard input: a line has more than %s", sizeText(longestLine))
+	}
 	return lines.Err()
 }
+
+const longestLine = 1 << 20
 
 // conversation answers messages, one after the other. Of the tokens that the model has read, those with which the longer conversation begins
 // are not read again.
@@ -160,6 +169,10 @@ func (p *program) print(s *llm.Session, answer func(llm.Generation) iter.Seq2[st
 	var all strings.Builder
 	for text, err := range answer(llm.Generation{Tokens: o.Tokens, Sampler: &o.Sampler, Stop: o.Stop, Grammar: o.grammar, Lookup: o.Lookup,
 		Shift: o.Shift, Keep: o.Keep}) {
+		var noRoom *llm.NoRoom
+		if errors.As(err, &noRoom) {
+			err = fmt.Errorf("%w; --shift forgets what is old, --length makes more room where the model has it", err)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -167,14 +180,16 @@ func (p *program) print(s *llm.Session, answer func(llm.Generation) iter.Seq2[st
 			first, read = time.Now(), s.Position()+s.Forgotten()-forgotten
 		}
 		all.WriteString(text)
-		fmt.Fprint(p.out, text)
+		if _, err := fmt.Fprint(p.out, text); err != nil { // nobody hears what else is said
+			return "", err
+		}
 	}
 	fmt.Fprintln(p.out)
 	forgotten = s.Forgotten() - forgotten
 	if forgotten > 0 {
 		fmt.Fprintf(p.log, "there was no room left: %d tokens are forgotten\n", forgotten)
 	}
-	if made := s.Position() + forgotten - read; made > 0 {
+	if made := s.Position() + forgotten - read; made > 0 && !first.IsZero() {
 		fmt.Fprintf(p.log, "%d tokens read in %v; %.1f tokens a second\n", read-before, first.Sub(begin).Round(time.Millisecond), float64(made)/time.Since(first).Seconds())
 	}
 	return all.String(), nil

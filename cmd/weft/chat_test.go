@@ -103,3 +103,27 @@ func TestConversation(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, log, `template.jinja:1: the statement "nothing" is not known`)
 }
+
+// Of an answer without text no speed is told, and numbers that make no sense are told before a model is loaded.
+func TestChatEdges(t *testing.T) {
+	model := need.Data(t, "models", "stories260k", "stories260K.bin")
+	words := need.Data(t, "models", "stories260k", "tok512.bin")
+	say := func(args ...string) (int, string, string) {
+		return weft(nil, append([]string{"chat", model, "--tokenizer", words, "--device", "INTERP"}, args...)...)
+	}
+	code, out, log := say("-p", "Once upon a time", "--stop", ",")
+	assert.Zero(t, code)
+	assert.Equal(t, "\n", out)
+	assert.Empty(t, log)
+	for _, flag := range []string{"--temperature=-1", "--temperature=NaN", "--top-k=-1", "--top-p=2", "--min-p=-1", "--repetition=-1"} {
+		code, _, log := weft(nil, "chat", "nothing", "-p", "x", flag)
+		assert.Equal(t, exitUsage, code, flag)
+		assert.Regexp(t, "temperature|top k|top p|min p|repetition", log, flag)
+	}
+	code, _, log = say("-p", strings.Repeat("a cat ", 300))
+	assert.Equal(t, exitFailure, code)
+	assert.Contains(t, log, "room for 512 in all; --shift forgets what is old, --length makes more room where the model has it")
+	code, _, log = weft(nil, "chat", "nothing", "-p", "x", "--schema", "nothing")
+	assert.Equal(t, exitFailure, code)
+	assert.Equal(t, 1, strings.Count(log, "nothing"), log)
+}

@@ -62,7 +62,7 @@ func (p *program) convert(ctx context.Context, in, out, to string) error {
 			return err
 		}
 		if len(e.Left) > 0 {
-			fmt.Fprintf(p.log, "left out, as such a file does not have them: %s\n", strings.Join(e.Left, ", "))
+			fmt.Fprintf(p.log, "left out, as such a file does not have them: %s\n", plain(strings.Join(e.Left, ", ")))
 		}
 		o.Pairs, tensors = e.Pairs, ofFolder(e, f)
 	case !toGGUF:
@@ -77,7 +77,7 @@ func (p *program) convert(ctx context.Context, in, out, to string) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	var bytes int64
 	for _, l := range lines {
-		fmt.Fprintf(w, "%s\t%v\t%s → %s\t%d bytes\terror %.3g, at most %.3g\n", l.Name, l.Shape, l.From, l.To, l.Bytes, l.Error, l.Most)
+		fmt.Fprintf(w, "%s\t%v\t%s → %s\t%d bytes\terror %.3g, at most %.3g\n", plain(l.Name), l.Shape, l.From, l.To, l.Bytes, l.Error, l.Most)
 		bytes += l.Bytes
 	}
 	fmt.Fprintf(w, "%d tensors, %s\n", len(lines), sizeText(bytes))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -103,6 +104,27 @@ func TestConvertFolders(t *testing.T) {
 			}
 			assert.Less(t, math.Sqrt(sum/square), 0.25) // of random weights, whose errors do not cancel
 		})
+	}
+}
+
+// A folder whose weights are not those of its config.json is refused: what would be written could not be run.
+func TestConvertWrongFolder(t *testing.T) {
+	for key, want := range map[string]string{"head_dim": "model.layers.0.self_attn.q_proj.weight: its shape is", "num_hidden_layers": "model.layers.2.", "intermediate_size": "the configuration says"} {
+		dir, out := onlyModel(t, "mistral"), filepath.Join(t.TempDir(), "m.gguf")
+		path := filepath.Join(dir, "config.json")
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var all map[string]any
+		require.NoError(t, json.Unmarshal(raw, &all))
+		all[key] = map[string]int{"head_dim": 1 << 20, "num_hidden_layers": 3, "intermediate_size": 6}[key]
+		raw, err = json.Marshal(all)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, raw, 0o600))
+		code, _, log := convertFile(t, dir, out)
+		assert.Equal(t, exitFailure, code, key)
+		assert.Contains(t, log, "its weights are not what config.json says", key)
+		assert.Contains(t, log, want, key)
+		assert.NoFileExists(t, out)
 	}
 }
 
@@ -231,4 +253,13 @@ func TestConvertFormats(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 3)
+}
+
+// What a file calls its tensors is printed without what a terminal would obey.
+func TestConvertOddNames(t *testing.T) {
+	in, out := filepath.Join(t.TempDir(), "in.safetensors"), filepath.Join(t.TempDir(), "out.gguf")
+	require.NoError(t, safetensors.Write(in, []safetensors.Entry{{Name: "a\x1b[31m\nb", DType: "F32", Shape: []int64{1}, Data: make([]byte, 4)}}, nil))
+	code, told, log := convertFile(t, in, out)
+	require.Zero(t, code, log)
+	assert.Contains(t, told, `a\x1b[31m\nb  [1]`)
 }

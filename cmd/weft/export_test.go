@@ -51,6 +51,24 @@ func TestExportFile(t *testing.T) {
 	for i := range a {
 		require.InDelta(t, a[i], b[i], 0.01)
 	}
+	code, _, log = weft(nil, "export", path, dir, "--device", "INTERP", "--for", "wasm")
+	require.Zero(t, code, log) // over an older one
+	require.NoError(t, os.Remove(filepath.Join(dir, "model.json")))
+	code, _, log = weft(nil, "export", path, dir, "--device", "INTERP", "--for", "wasm")
+	require.Zero(t, code, log) // over one that was interrupted
+	for _, name := range []string{"index.html", "model.json", "weights.bin"} {
+		mine := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(mine, name), []byte("{}"), 0o666))
+		code, _, log = weft(nil, "export", path, mine, "--device", "INTERP", "--for", "wasm")
+		assert.Equal(t, 1, code)
+		assert.Contains(t, log, name+" is there and not of an export; name another folder, or remove it")
+		entries, err := os.ReadDir(mine)
+		require.NoError(t, err)
+		assert.Len(t, entries, 1)
+		kept, err := os.ReadFile(filepath.Join(mine, name))
+		require.NoError(t, err)
+		assert.Equal(t, "{}", string(kept))
+	}
 	require.NoError(t, os.WriteFile(path, file.Bytes()[:100], 0o666))
 	code, _, log = weft(nil, "export", path, dir, "--device", "INTERP")
 	assert.Equal(t, 1, code)

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -51,14 +53,18 @@ func main() {
 
 // run is the whole program as a function of its arguments, its environment and its outputs.
 func run(ctx context.Context, args []string, getenv func(string) string, out, log io.Writer) int {
-	root := rootCommand(getenv, out, log)
+	told := &results{to: out}
+	root := rootCommand(getenv, told, log)
 	root.SetArgs(args)
-	root.SetOut(out)
+	root.SetOut(told)
 	root.SetErr(log)
 	var err error
 	// What building a graph panics with, such as a device without memory for it, is an error here.
 	if failed := tensor.Try(func() { err = root.ExecuteContext(ctx) }); failed != nil {
 		err = failed
+	}
+	if err == nil {
+		err = told.err
 	}
 	var usage usageError
 	var unknown *engine.UnknownDevice
@@ -69,11 +75,38 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, lo
 		fmt.Fprintln(log, "weft: interrupted")
 		return exitInterrupted
 	case errors.As(err, &usage) || errors.As(err, &unknown):
-		fmt.Fprintf(log, "weft: %v\n", err)
+		fmt.Fprintf(log, "weft: %s\n", lines(err))
 		return exitUsage
 	}
-	fmt.Fprintf(log, "weft: %v\n", err)
+	fmt.Fprintf(log, "weft: %s\n", lines(err))
 	return exitFailure
+}
+
+// lines are those of an error, without what a terminal would obey: errors name what stands in files.
+func lines(err error) string {
+	var out strings.Builder
+	for _, r := range err.Error() {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			fmt.Fprintf(&out, `\x%02x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// results are what a command prints, and what was wrong with the printing: one whose results were lost has failed, whether or not it looks.
+type results struct {
+	to  io.Writer
+	err error // the first
+}
+
+func (r *results) Write(b []byte) (int, error) {
+	n, err := r.to.Write(b)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 func rootCommand(getenv func(string) string, out, log io.Writer) *cobra.Command {
@@ -101,7 +134,18 @@ wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searche
 	}
 	train.AddCommand(trainMNISTCommand(p))
 	root.AddCommand(devicesCommand(p), train, benchCommand(p), tuneCommand(p), chatCommand(p), serveCommand(p), exportCommand(p), showModelCommand(p), runModelCommand(p), convertCommand(p), vizCommand(p))
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = topic
 	return root
+}
+
+// topic marks help about a command that does not exist as a usage error.
+func topic(c *cobra.Command, args []string) error {
+	if _, rest, err := c.Root().Find(args); err != nil || len(rest) > 0 {
+		return usagef("unknown help topic %q; see %s --help", strings.Join(args, " "), c.Root().Name())
+	}
+	return nil
 }
 
 // sensible marks a wrong number of arguments, or a command that does not exist, as a usage error.

@@ -71,7 +71,7 @@ func (p *program) showLanguage(a *llm.About) {
 		}
 		fmt.Fprintf(p.out, "%s, %d tensors:\n", list.what, len(list.of))
 		for _, s := range list.of[:min(most, len(list.of))] {
-			fmt.Fprintf(p.out, "  %.200s\n", strings.Trim(strconv.Quote(s), `"`))
+			fmt.Fprintf(p.out, "  %.200s\n", plain(s))
 		}
 		if n := len(list.of) - most; n > 0 {
 			fmt.Fprintf(p.out, "  and %d more\n", n)
@@ -80,6 +80,12 @@ func (p *program) showLanguage(a *llm.About) {
 	if len(a.Wrong) == 0 {
 		fmt.Fprintln(p.out, "all that it needs is there; weft chat and weft serve run it")
 	}
+}
+
+// plain is a text of a file on one line, without what a terminal would obey.
+func plain(s any) string {
+	quoted := strconv.Quote(fmt.Sprint(s))
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
 // showModel prints a model; operators that are not known are a result, not a failure.
@@ -91,17 +97,17 @@ func (p *program) showModel(path string) error {
 	info := m.Info()
 	fmt.Fprintf(p.out, "%s: ONNX", path)
 	if info.Producer != "" {
-		fmt.Fprintf(p.out, " by %s", info.Producer)
+		fmt.Fprintf(p.out, " by %s", plain(info.Producer))
 	}
 	for _, o := range info.Opsets {
-		fmt.Fprintf(p.out, ", %s %d", o.Domain, o.Version)
+		fmt.Fprintf(p.out, ", %s %d", plain(o.Domain), o.Version)
 	}
 	fmt.Fprintf(p.out, "\n%d parameters in %d arrays, %s\n", info.Parameters, info.Arrays, sizeText(info.Bytes))
 	for _, port := range m.Inputs() {
-		fmt.Fprintf(p.out, "input  %s: %v\n", port.Name, port.Type)
+		fmt.Fprintf(p.out, "input  %s: %s\n", plain(port.Name), plain(port.Type))
 	}
 	for _, port := range m.Outputs() {
-		fmt.Fprintf(p.out, "output %s: %v\n", port.Name, port.Type)
+		fmt.Fprintf(p.out, "output %s: %s\n", plain(port.Name), plain(port.Type))
 	}
 	ops := m.Ops()
 	sort.SliceStable(ops, func(i, j int) bool { return ops[i].Nodes > ops[j].Nodes })
@@ -111,11 +117,11 @@ func (p *program) showModel(path string) error {
 		if o.Domain != "" {
 			name = o.Domain + ":" + name
 		}
-		list = append(list, fmt.Sprintf("%s %d", name, o.Nodes))
+		list = append(list, fmt.Sprintf("%s %d", plain(name), o.Nodes))
 	}
 	fmt.Fprintf(p.out, "operators: %s\n", strings.Join(list, ", "))
 	if missing != nil {
-		fmt.Fprintf(p.out, "not known: %v\n", missing)
+		fmt.Fprintf(p.out, "not known: %s\n", plain(missing))
 	}
 	return nil
 }
@@ -175,23 +181,23 @@ func (p *program) runModel(ctx context.Context, path, device string, inputs []st
 
 // printValue prints a value, of a long one its first elements.
 func (p *program) printValue(ctx context.Context, name string, v *onnx.Value) error {
-	fmt.Fprintf(p.out, "%s: %v", name, v)
+	line := fmt.Sprintf("%s: %v", plain(name), v)
 	const most = 16
 	switch t := v.Tensor(); {
 	case len(v.Text()) > 0:
-		fmt.Fprintf(p.out, " %q", v.Text()[:min(most, len(v.Text()))])
+		line += fmt.Sprintf(" %q", v.Text()[:min(most, len(v.Text()))])
 	case t != nil && t.Numel() > 0:
 		all, err := t.Flatten().Reshape(t.Numel()).Narrow(0, 0, min(most, t.Numel())).ToList(ctx)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(p.out, " %v", all)
+		line += fmt.Sprintf(" %v", all)
 		if t.Numel() > most {
-			fmt.Fprint(p.out, " …")
+			line += " …"
 		}
 	}
-	fmt.Fprintln(p.out)
-	return nil
+	_, err := fmt.Fprintln(p.out, line)
+	return err
 }
 
 // modelInput reads what was given for an input.
@@ -206,7 +212,11 @@ func modelInput(from string, t *onnx.Type) (*onnx.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		return onnx.ReadValue(b, t)
+		v, err := onnx.ReadValue(b, t)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", from, err)
+		}
+		return v, err
 	}
 	var list []float64
 	for _, s := range strings.Split(from, ",") {

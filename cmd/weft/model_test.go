@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"image"
 	"image/color"
@@ -68,13 +69,54 @@ func TestModelCommands(t *testing.T) {
 	require.Equal(t, 0, code, log)
 	require.Contains(t, out, `language model of the family "gpt2", which is not supported: `)
 
+	raw, err := os.ReadFile(model)
+	require.NoError(t, err)
+	for _, c := range [][2]string{{"Input3", "I\x1b[31m"}, {"CNTK", "\x1b[2J"}, {"Plus214_Output_0", "Plus\x1b]0;name\a__0"}} { // names that a terminal would obey
+		raw = bytes.ReplaceAll(raw, []byte(c[0]), []byte(c[1]))
+	}
+	odd := filepath.Join(t.TempDir(), "odd.onnx")
+	require.NoError(t, os.WriteFile(odd, raw, 0o600))
+	out, log, code = weft("show", odd)
+	require.Equal(t, 0, code, log)
+	require.NotContains(t, out, "\x1b")
+	require.Contains(t, out, `ONNX by \x1b[2J`)
+	require.Contains(t, out, `input  I\x1b[31m: float32`)
+	out, log, code = weft("run", odd, "--input", "I\x1b[31m="+array)
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, `Plus\x1b]0;name\a__0: float32 [1 10]`)
+
+	raw = bytes.ReplaceAll(raw, []byte("MatMul"), []byte("M\x1b[31m"))
+	require.NoError(t, os.WriteFile(odd, raw, 0o600))
+	out, log, code = weft("show", odd)
+	require.Equal(t, 0, code, log)
+	require.Contains(t, out, `operators that are not known: M\x1b[31m`)
+	_, log, code = weft("run", odd)
+	require.NotEqual(t, 0, code)
+	require.Contains(t, log, `operators that are not known: M\x1b[31m`)
+
 	_, log, code = weft("run", model, "--input", "x=1")
 	require.NotEqual(t, 0, code)
 	require.Contains(t, log, `no input "x"`)
 	_, log, code = weft("run", model, "--input", "Input3=1,2")
 	require.NotEqual(t, 0, code)
 	require.Contains(t, log, "2 numbers do not fill float32[1 1 28 28]")
+	_, log, code = weft("run", model, "--input", "Input3="+renamed(t, model, "x.pb"))
+	require.NotEqual(t, 0, code)
+	require.Contains(t, log, "x.pb: onnx: ")
+	out, log, code = weft("run", model, "--input", "Input3="+array, "--device", "NULL")
+	require.NotEqual(t, 0, code)
+	require.Contains(t, log, "compiles and never runs")
+	require.Empty(t, out, "half a line")
 	_, log, code = weft("show", picture)
 	require.NotEqual(t, 0, code)
 	require.Contains(t, log, "x.png")
+}
+
+// renamed copies a file to one of another name.
+func renamed(t *testing.T, path, name string) string {
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	to := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(to, raw, 0o600))
+	return to
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,7 +44,7 @@ ask unless --host says otherwise; then there has to be a key.`,
 	f.StringVar(&o.Host, "host", "127.0.0.1", "address to listen at")
 	f.IntVar(&o.Port, "port", 8080, "port to listen at; 0: any that is free")
 	f.StringVar(&o.KeyFile, "key-file", "", "file with the key that requests have to bring (Authorization: Bearer KEY)")
-	f.StringVar(&o.Name, "name", "", "what the model is called (default: the file's name)")
+	f.StringVar(&o.Name, "name", "", "what the model is called (default: the name of the file or folder)")
 	f.IntVar(&o.Texts, "parallel", 0, "requests to answer at the same time (default: 4)")
 	f.IntVar(&o.Waiting, "waiting", 0, "requests that may wait for that; more are refused (default: 128)")
 	f.IntVar(&o.Tokens, "tokens", 0, "tokens of an answer at most (default: as many as there is room for)")
@@ -72,9 +73,21 @@ func (o *serveOptions) prepare(model string) error {
 		return usagef("at --host %s others may ask as well: name a file with a key by --key-file", o.Host)
 	}
 	if o.Name == "" {
-		o.Name = strings.TrimSuffix(filepath.Base(filepath.Clean(model)), filepath.Ext(model))
+		o.Name = modelName(model)
 	}
 	return nil
+}
+
+// modelName is what a model is called by its path: that of a folder, whose dots are its own, or of a file, which has an extension.
+func modelName(path string) string {
+	if whole, err := filepath.Abs(path); err == nil { // of "." as well
+		path = whole
+	}
+	name := filepath.Base(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return name
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 func (p *program) serve(ctx context.Context, model string, o serveOptions) error {
@@ -100,9 +113,11 @@ func (p *program) serve(ctx context.Context, model string, o serveOptions) error
 	}
 	fmt.Fprintf(p.out, "%s answers at http://%s/v1\n", o.Name, listener.Addr())
 	h := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	told := make(chan struct{}) // clients, of answers that end here
 	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
 		s.Close()
-		quiet, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		quiet, cancel := context.WithTimeout(context.Background(), patience/2)
 		defer cancel()
 		_ = h.Shutdown(quiet)
 	})
@@ -110,5 +125,6 @@ func (p *program) serve(ctx context.Context, model string, o serveOptions) error
 	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	<-told // Serve ends when Shutdown begins
 	return ctx.Err()
 }

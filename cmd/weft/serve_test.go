@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -64,6 +65,9 @@ func TestServe(t *testing.T) {
 	_, err := stream.Body.Read(make([]byte, 10))
 	require.NoError(t, err)
 	require.NoError(t, c.Process.Signal(os.Interrupt))
+	rest, err := io.ReadAll(stream.Body)
+	assert.NoError(t, err, "the stream ends, and does not break")
+	assert.Contains(t, string(rest), "the server is closing")
 	_ = c.Wait()
 	assert.Equal(t, exitInterrupted, c.ProcessState.ExitCode())
 
@@ -78,4 +82,17 @@ func TestServe(t *testing.T) {
 	code, _, log = weft(nil, "serve", model, "--port", "70000")
 	assert.Equal(t, exitUsage, code)
 	assert.Contains(t, log, "--port to 65535")
+}
+
+// A folder keeps the dots of its name, which is what requests have to say.
+func TestModelName(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "Llama-3.2-1B")
+	require.NoError(t, os.Mkdir(folder, 0o777))
+	t.Chdir(folder)
+	require.NoError(t, os.WriteFile("a.Q4_0.gguf", nil, 0o666))
+	for path, want := range map[string]string{folder: "Llama-3.2-1B", folder + "/": "Llama-3.2-1B", ".": "Llama-3.2-1B", "a.Q4_0.gguf": "a.Q4_0", "none.bin": "none"} {
+		o := serveOptions{Host: "localhost"}
+		require.NoError(t, o.prepare(path))
+		assert.Equal(t, want, o.Name, path)
+	}
 }

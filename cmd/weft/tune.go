@@ -129,6 +129,9 @@ type tuned struct {
 
 // tuneReport searches the kernels of cases.
 func (p *program) tuneReport(ctx context.Context, names []string, o tuneOptions) error {
+	if o.Time < 0 {
+		return usagef("--time %v: it is from 0 on", o.Time)
+	}
 	cases, err := pickCases(names)
 	if err != nil {
 		return err

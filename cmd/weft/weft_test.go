@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/data"
+	need "github.com/weft-ml/weft/tests/require"
 )
 
 // weft runs the program and returns what it prints.
@@ -46,6 +47,9 @@ func TestUsage(t *testing.T) {
 		{"train mnist --save " + filepath.Join(dir, "no", "x"), 1, "create it first"},
 		{"bench matmul-7", 2, `unknown bench case "matmul-7"; there are limits`},
 		{"bench --device NOPE", 2, `unknown device "NOPE"`},
+		{"tune report product-64 --time -2s", 2, "--time -2s"},
+		{"help frobnicate", 2, `unknown help topic "frobnicate"; see weft --help`},
+		{"help train frobnicate", 2, `unknown help topic "train frobnicate"`},
 		{"devices 1", 2, `unknown command "1"`},
 		{"export mnist", 2, "accepts 2 arg(s), received 1"},
 		{"export nothing " + dir, 2, "there is neither a file nor a function nothing: name a file of tensor.SaveFunctions, or mlp, mnist, transformer-block"},
@@ -66,6 +70,21 @@ func TestUsage(t *testing.T) {
 	code, out, _ := weft(nil, "--help")
 	assert.Zero(t, code)
 	assert.Contains(t, out, "devices")
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// A command whose results could not be written has failed.
+func TestLostResults(t *testing.T) {
+	for _, args := range []string{"devices", "--help", "show " + need.Data(t, "models", "mnist-8", "model.onnx")} {
+		var log bytes.Buffer
+		code := run(context.Background(), strings.Fields(args), func(string) string { return "" }, full{}, &log)
+		assert.Equal(t, exitFailure, code, args)
+		assert.Contains(t, log.String(), "weft: no space left", args)
+	}
 }
 
 func TestSettings(t *testing.T) {

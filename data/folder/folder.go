@@ -66,7 +66,7 @@ func Load(dir string, o Options) (*Pictures, error) {
 		p.C = 1
 	}
 	for _, class := range entries {
-		if !class.IsDir() {
+		if info, err := os.Stat(filepath.Join(dir, class.Name())); err != nil || !info.IsDir() { // a link to a folder is one
 			continue
 		}
 		if err := p.class(filepath.Join(dir, class.Name()), class.Name(), o); err != nil {
@@ -139,7 +139,7 @@ func (p *Pictures) add(path string, o Options) error {
 	if o.H == 0 && (size.Height != p.H || size.Width != p.W) {
 		return fail(fmt.Sprintf("is %d×%d, the ones before are %d×%d", size.Height, size.Width, p.H, p.W), "give a size in Options", nil)
 	}
-	if one := int64(p.C) * int64(p.H) * int64(p.W); int64(len(p.Images))+one > o.Bytes {
+	if most := (o.Bytes - int64(len(p.Images))) / int64(p.C) / int64(p.H); int64(p.W) > most {
 		return fail(fmt.Sprintf("the pictures up to this one take more than %d bytes", o.Bytes), "read fewer or smaller ones, or raise Options.Bytes", nil)
 	}
 	if _, err := f.Seek(0, 0); err != nil {

@@ -69,6 +69,21 @@ func TestPicturesInFolders(t *testing.T) {
 	assert.InDelta(t, 0.299*(25*1./3+35*2./3)+58.7+22.8, float64(p.Images[5]), 1)
 }
 
+// A class may be a link to a folder elsewhere.
+func TestLinkedFolders(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	write(t, dir, "dog/a.png", asPNG(picture(2, 3)))
+	write(t, elsewhere, "a.png", asPNG(picture(2, 3)))
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "cat")); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	require.NoError(t, os.Symlink(filepath.Join(dir, "dog", "a.png"), filepath.Join(dir, "no folder.png")))
+	p, err := folder.Load(dir, folder.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"cat", "dog"}, p.Classes)
+	assert.Equal(t, []int32{0, 1}, p.Labels)
+}
+
 func TestPicturesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	load := func(o folder.Options) error {
@@ -82,6 +97,7 @@ func TestPicturesAreRefused(t *testing.T) {
 	path := write(t, dir, "empty/a.png", asPNG(picture(20, 30)))
 	assert.ErrorContains(t, load(folder.Options{Pixels: 599}), "has 20×30 pixels, at most 599 are read")
 	assert.ErrorContains(t, load(folder.Options{Bytes: 1799}), "take more than 1799 bytes")
+	assert.ErrorContains(t, load(folder.Options{H: 1 << 31, W: 1 << 31}), "take more than 2147483647 bytes") // and more than 63 bits count
 	assert.ErrorContains(t, load(folder.Options{H: 3}), "a size of 3×0; give both, or none")
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)

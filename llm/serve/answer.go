@@ -32,7 +32,9 @@ func (s *Server) ask(ctx context.Context, prompt []int, o llm.Generation) (*job,
 			return nil, err
 		}
 	}
-	j := &job{ctx: ctx, prompt: prompt, text: text, reply: r, held: o.Grammar != nil || o.Sampler != nil && o.Sampler.Allow != nil, shift: o.Shift, keep: o.Keep, events: make(chan event, o.Tokens+1), came: time.Now()}
+	j := newJob(ctx, prompt)
+	j.text, j.reply, j.shift, j.keep = text, r, o.Shift, o.Keep
+	j.held = o.Grammar != nil || o.Sampler != nil && o.Sampler.Allow != nil
 	return j, s.put(j)
 }
 
@@ -192,7 +194,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request, body []byte)
 	if err != nil {
 		return err
 	}
-	prompts, err := s.prompts("input", q.Input, maxInputs)
+	prompts, err := s.prompts("input", q.Input, min(maxInputs, s.places()))
 	if err != nil {
 		return err
 	}
@@ -200,7 +202,9 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request, body []byte)
 	defer cancel()
 	var jobs []*job
 	for _, p := range prompts {
-		jobs = append(jobs, &job{ctx: ctx, prompt: p, text: p, embed: true, events: make(chan event), came: time.Now()})
+		j := newJob(ctx, p)
+		j.embed = true
+		jobs = append(jobs, j)
 	}
 	if err := s.put(jobs...); err != nil {
 		return err

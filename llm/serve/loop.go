@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/weft-ml/weft/llm"
@@ -19,10 +20,19 @@ type job struct {
 	held   bool // by what may take long to ask
 	shift  bool // when there is no room, of which the first keep tokens stay
 	keep   int
-	events chan event // has room for all that comes, so that the loop waits for no client
 	came   time.Time
 	vector []float32
-	err    error // set before events is closed
+	err    error // set before the events end
+
+	mu    sync.Mutex
+	made  []event       // that were not taken yet: as many as come, so that the loop waits for no client
+	ended bool          // no more come
+	more  chan struct{} // has room for one: there may be something to take
+}
+
+// newJob is a job of one text, of which all is read.
+func newJob(ctx context.Context, prompt []int) *job {
+	return &job{ctx: ctx, prompt: prompt, text: prompt, more: make(chan struct{}, 1), came: time.Now()}
 }
 
 // event is a piece of an answer.
@@ -30,10 +40,46 @@ type event struct {
 	text string
 }
 
+// give has the client take a piece when it comes to it.
+func (j *job) give(e event) {
+	j.mu.Lock()
+	j.made = append(j.made, e)
+	j.mu.Unlock()
+	j.poke()
+}
+
 // end tells the client that no more comes.
 func (j *job) end(err error) {
-	j.err = err
-	close(j.events)
+	j.mu.Lock()
+	j.err, j.ended = err, true
+	j.mu.Unlock()
+	j.poke()
+}
+
+func (j *job) poke() {
+	select {
+	case j.more <- struct{}{}:
+	default:
+	}
+}
+
+// events are the pieces of an answer as they come, until it ends. One client takes them.
+func (j *job) events(yield func(event) bool) {
+	for {
+		j.mu.Lock()
+		made, ended := j.made, j.ended
+		j.made = nil
+		j.mu.Unlock()
+		for _, e := range made {
+			if !yield(e) {
+				return
+			}
+		}
+		if ended {
+			return
+		}
+		<-j.more
+	}
 }
 
 // slot is a text of the batch and what it is used for.
@@ -182,6 +228,9 @@ func (s *Server) leave(sl *slots) {
 }
 
 func (s *Server) finish(x *slot, err error) {
+	s.mu.Lock()
+	s.taken--
+	s.mu.Unlock()
 	x.job.end(err)
 	if x.job.embed {
 		x.kept = nil
@@ -335,7 +384,7 @@ func (s *Server) took(x *slot, c pick) *llm.Turn {
 		s.figures.first(time.Since(x.job.came))
 	}
 	if c.text != "" {
-		x.job.events <- event{c.text}
+		x.job.give(event{c.text})
 	}
 	switch {
 	case r.Finish != "":

@@ -2,8 +2,13 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -61,15 +66,40 @@ func (s *Server) parse(body []byte) (*request, error) {
 	var q request
 	d := json.NewDecoder(bytes.NewReader(body))
 	if err := d.Decode(&q); err != nil {
-		return nil, refuse(http.StatusBadRequest, "", "the body is no request in JSON: %v", err)
+		return nil, refuse(http.StatusBadRequest, "", "the body is no request in JSON: %v", inJSON(err))
 	}
-	if d.More() {
+	if _, err := d.Token(); err != io.EOF {
 		return nil, refuse(http.StatusBadRequest, "", "the body has more than one JSON value")
 	}
 	if q.Model != "" && q.Model != s.options.Name {
 		return nil, s.unknownModel(q.Model)
 	}
 	return &q, q.known()
+}
+
+// inJSON says of a value of the wrong kind where it stands, in the words of JSON rather than of this program.
+func inJSON(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == io.EOF:
+		return errors.New("it is empty")
+	case !errors.As(err, &wrong):
+		return err
+	}
+	kind := "an object"
+	switch wrong.Type.Kind() {
+	case reflect.String:
+		kind = "a text"
+	case reflect.Bool:
+		kind = "true or false"
+	case reflect.Int, reflect.Int64:
+		kind = "an integer of 64 bits"
+	case reflect.Float64:
+		kind = "a number of 64 bits"
+	case reflect.Slice:
+		kind = "a list"
+	}
+	return fmt.Errorf("%s is %.40s, where %s belongs", cmp.Or(wrong.Field, "it"), wrong.Value, kind)
 }
 
 // known refuses what would change the answer and is not here.
@@ -278,7 +308,7 @@ func (s *Server) conversation(q *request) (ids []int, keep int, err error) {
 	}
 	if len(q.More) > 0 && string(q.More) != "null" {
 		if err := json.Unmarshal(q.More, &in.More); err != nil {
-			return nil, 0, refuse(http.StatusBadRequest, "chat_template_kwargs", "chat_template_kwargs is an object of variables: %v", err)
+			return nil, 0, refuse(http.StatusBadRequest, "chat_template_kwargs", "chat_template_kwargs is an object of variables: %v", inJSON(err))
 		}
 	}
 	for i, raw := range q.Messages {
@@ -311,7 +341,7 @@ func flat(raw json.RawMessage) (json.RawMessage, error) {
 		Content json.RawMessage `json:"content"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, err
+		return nil, inJSON(err)
 	}
 	if m.Role == "" {
 		return nil, refuse(http.StatusBadRequest, "messages", "it has no role")

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -58,6 +59,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	waiting []*job
+	taken   int   // places, by jobs that wait no more
 	stopped error // why no more requests are taken
 }
 
@@ -144,12 +146,17 @@ func (s *Server) put(jobs ...*job) error {
 		return refuse(http.StatusServiceUnavailable, "", "%v", s.stopped)
 	case s.closed.Err() != nil:
 		return refuse(http.StatusServiceUnavailable, "", "%v", errClosed)
-	case len(s.waiting)+len(jobs) > s.options.Waiting:
-		return refuse(http.StatusTooManyRequests, "", "%d requests wait already; try again later", len(s.waiting))
+	case s.taken+len(s.waiting)+len(jobs) > s.places():
+		return refuse(http.StatusTooManyRequests, "", "%d requests are answered and %d wait already; try again later", s.taken, len(s.waiting))
 	}
 	s.waiting = append(s.waiting, jobs...)
 	s.poke()
 	return nil
+}
+
+// places is how many jobs there may be at a time: those that are answered and those that wait.
+func (s *Server) places() int {
+	return s.options.Texts + min(s.options.Waiting, math.MaxInt-s.options.Texts)
 }
 
 func (s *Server) poke() {
@@ -167,6 +174,7 @@ func (s *Server) next() *job {
 		j := s.waiting[0]
 		s.waiting = s.waiting[1:]
 		if j.ctx.Err() == nil {
+			s.taken++
 			return j
 		}
 		j.end(j.ctx.Err())

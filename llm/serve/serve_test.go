@@ -277,6 +277,23 @@ func TestTooMany(t *testing.T) {
 	assert.Positive(t, count[429])
 }
 
+// As many as there are places for are taken at once, and a request for more than that is not told to come again.
+func TestPlaces(t *testing.T) {
+	_, h := server(t, Options{Texts: 3, Waiting: 1}, llm.Options{})
+	for range 2 {
+		status, got := ask(t, h.URL, "/v1/embeddings", `{"input": ["a", "b", "c", "d"]}`)
+		require.Equal(t, 200, status, "%v", got)
+		assert.Len(t, got["data"], 4)
+	}
+	status, got := ask(t, h.URL, "/v1/embeddings", `{"input": ["a", "b", "c", "d", "e"]}`)
+	require.Equal(t, 400, status, "%v", got)
+	assert.Contains(t, got["error"].(map[string]any)["message"], "input has 5 texts; at most 4 are taken at once")
+
+	_, h = server(t, Options{Texts: 1, Waiting: math.MaxInt}, llm.Options{}) // without end
+	status, got = ask(t, h.URL, "/v1/embeddings", `{"input": ["a", "b"]}`)
+	require.Equal(t, 200, status, "%v", got)
+}
+
 // A text whose next token takes long to choose holds up nobody: others are answered meanwhile, prompts and all, and it goes on when the token is
 // there. One that takes longer than it may is an error of its own, and a client that goes away frees its place.
 func TestSlowGrammar(t *testing.T) {
@@ -362,6 +379,28 @@ func TestShift(t *testing.T) {
 	assert.Contains(t, got["error"].(map[string]any)["message"], "before the first message of a user is too long")
 }
 
+// An answer takes memory as it is made: that it may be long as good as without end costs nothing.
+func TestLongAnswer(t *testing.T) {
+	m := stories(t, llm.Options{Length: 48})
+	m.Config.EOS = nil
+	_, h := serving(t, m, Options{Shift: true, Tokens: math.MaxInt})
+	for _, tokens := range []int{1 << 40, math.MaxInt} {
+		c, cancel := context.WithCancel(ctx)
+		body := fmt.Sprintf(`{"prompt": "Once upon a time", "max_tokens": %d, "stream": true}`, tokens)
+		r, err := http.NewRequestWithContext(c, "POST", h.URL+"/v1/completions", strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_, err = io.CopyN(io.Discard, answer.Body, 20_000)
+		assert.NoError(t, err)
+		cancel()
+		answer.Body.Close()
+	}
+	status, _ := ask(t, h.URL, "/v1/completions", `{"prompt": "Once", "max_tokens": 3}`)
+	assert.Equal(t, 200, status)
+}
+
 // What cannot be answered is refused in words, with its status and the field that is to blame.
 func TestRefused(t *testing.T) {
 	_, h := server(t, Options{Name: "stories", Body: 4000}, llm.Options{Length: 40})
@@ -375,7 +414,12 @@ func TestRefused(t *testing.T) {
 		{"completions", `{"prompt": "Hi", "model": "other"}`, 404, "model", `there is no model "other" here; there is "stories"`},
 		{"completions", `{"prompt": "Hi"`, 400, nil, "no request in JSON"},
 		{"completions", `{"prompt": "Hi"}{}`, 400, nil, "more than one"},
-		{"completions", `[]`, 400, nil, "no request in JSON"},
+		{"completions", `{"prompt": "Hi"}}`, 400, nil, "more than one"},
+		{"completions", `[]`, 400, nil, "no request in JSON: it is array, where an object belongs"},
+		{"completions", ``, 400, nil, "no request in JSON: it is empty"},
+		{"completions", `{"prompt": "Hi", "temperature": 1e400}`, 400, nil, "temperature is number 1e400, where a number of 64 bits belongs"},
+		{"completions", `{"prompt": "Hi", "max_tokens": 1.5}`, 400, nil, "max_tokens is number 1.5, where an integer"},
+		{"completions", `{"prompt": "Hi", "stream_options": {"include_usage": 1}}`, 400, nil, "stream_options.include_usage is number, where true or false"},
 		{"completions", `{}`, 400, "prompt", "prompt is missing"},
 		{"completions", `{"prompt": {}}`, 400, "prompt", "a text, a list of texts, or tokens"},
 		{"completions", `{"prompt": [700]}`, 400, "prompt", "token 700, of a vocabulary of 512"},
@@ -394,7 +438,7 @@ func TestRefused(t *testing.T) {
 		{"completions", `{"prompt": "Hi", "echo": true}`, 400, "echo", "not known here"},
 		{"completions", `{"prompt": "Hi", "logprobs": 3}`, 400, "logprobs", "not known here"},
 		{"chat/completions", `{}`, 400, "messages", "no messages"},
-		{"chat/completions", `{"messages": ["Hi"]}`, 400, "messages", "message 1"},
+		{"chat/completions", `{"messages": ["Hi"]}`, 400, "messages", "message 1: it is string, where an object belongs"},
 		{"chat/completions", `{"messages": [{"content": "Hi"}]}`, 400, "messages", "no role"},
 		{"chat/completions", `{"messages": [{"role": "tool", "content": "Hi"}]}`, 400, "messages", "no tools here"},
 		{"chat/completions", `{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, 400, "messages", "the model reads text"},
@@ -428,7 +472,9 @@ func TestRefused(t *testing.T) {
 	require.NoError(t, err)
 	r.Body.Close()
 	assert.Equal(t, 415, r.StatusCode, "a page of elsewhere may send text without being asked")
-	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Hi", "user": "x", "metadata": {"a": "b"}, "store": true}`)
+	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Hi", "max_tokens": 3, "repetition_penalty": 1e-300}`)
+	assert.Equal(t, 200, status, "%v", got)
+	status, got = ask(t, h.URL, "/v1/completions", `{"prompt": "Hi", "user": "x", "metadata": {"a": "b"}, "store": true}`)
 	assert.Equal(t, 200, status, "what changes no answer is passed over: %v", got)
 }
 

@@ -88,6 +88,16 @@ func openOne(path string) (weights.File, error) {
 	case len(head) >= 9 && head[8] == '{' && binary.LittleEndian.Uint64(head) <= uint64(size):
 		return opened(safetensors.Open(path))
 	}
+	switch strings.ToLower(filepath.Ext(path)) { // the name says what the bytes should be, and the format what is wrong with them
+	case ".gguf":
+		return opened(gguf.Open(path))
+	case ".safetensors":
+		return opened(safetensors.Open(path))
+	case ".npy", ".npz":
+		return opened(numpy.Open(path))
+	case ".pt", ".pth":
+		return opened(pytorch.Open(path))
+	}
 	l, err := llama2c.Open(path)
 	if err != nil {
 		return nil, &weights.Error{Format: "weights", Path: path, Cause: "none of GGUF, safetensors, PyTorch, NumPy; and if it were a checkpoint of llama2.c", Err: err}

@@ -54,6 +54,14 @@ func TestOpen(t *testing.T) {
 	_, err = Open(filepath.Join(dir, "y"))
 	assert.Error(t, err)
 
+	for name, want := range map[string]string{"y.safetensors": "safetensors: ", "y.GGUF": "gguf: ", "y.npz": "numpy: ", "y.npy": "numpy: ", "y.pt": "pytorch: "} { // cut off or damaged
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), make([]byte, 20), 0o600))
+		_, err = Open(filepath.Join(dir, name))
+		assert.ErrorContains(t, err, want+filepath.Join(dir, name))
+		assert.NotContains(t, err.Error(), "llama2.c")
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+	}
+
 	require.NoError(t, safetensors.Write(filepath.Join(dir, "one.safetensors"), []safetensors.Entry{{Name: "a", DType: "U8", Shape: []int64{1}, Data: []byte{7}}}, nil))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "model.safetensors.index.json"), []byte(`{"weight_map": {"a": "one.safetensors"}}`), 0o600))
 	f, err := Open(dir)
