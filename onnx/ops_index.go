@@ -232,10 +232,30 @@ func (c *call) pick(x t, axis int, index []int64) t {
 		}
 		return tensor.Cat(axis, parts...)
 	}
+	if n := timesEach(index); n > 1 {
+		return x.Narrow(axis, int(index[0]), len(index)/n).RepeatInterleave(n, axis)
+	}
 	shape := slices.Clone(x.Shape())
 	shape[axis] = len(index)
 	at := c.r.tensor(intsValue([]int{len(index)}, index...)).Reshape(c.along(x.Rank(), axis, len(index))...).Expand(shape...)
 	return tensor.FromNode(x.Node().Gather(at.Node(), axis), c.r.eng) // nothing to be checked
+}
+
+// timesEach is how often a list repeats each of its numbers, which follow each other; 0 where it is none of that kind.
+func timesEach(index []int64) int {
+	n := 1
+	for n < len(index) && index[n] == index[0] {
+		n++
+	}
+	if len(index)%n > 0 {
+		return 0
+	}
+	for i, at := range index {
+		if at != index[0]+int64(i/n) {
+			return 0
+		}
+	}
+	return n
 }
 
 // indexRun is n numbers from at on, each greater than the one before by step: 1, −1 or 0.
