@@ -267,13 +267,17 @@ func TestSchedulesRefuse(t *testing.T) {
 var muonOfFilters = []float64{-0.0835, 0.2966, 0.67029, 0.94329, 1.04252, 0.95328, 0.72225, 0.42495, 0.12204, -0.16433, -0.43927, -0.70126, -0.93627, -0.95068, -0.84574, -0.63901, -0.35223, -0.01309, 0.34006, 0.65773, 0.88725, 0.98722, 0.94093, 0.76105}
 
 // Adam may forget gradients at once, as the critics of generative networks have it: a negative number says so, for 0 is the default.
-func TestAdamWithoutMemory(t *testing.T) {
+// So may the others that remember squares.
+func TestOptimizersWithoutMemory(t *testing.T) {
 	for name, make := range map[string]func(m any) (*nn.Optimizer, error){
 		"Adam": func(m any) (*nn.Optimizer, error) {
 			return nn.NewAdam(t.Context(), m, nn.AdamOptions{Rate: .5, Beta1: -1, Beta2: -1, Eps: 1e-12})
 		},
 		"LAMB": func(m any) (*nn.Optimizer, error) {
 			return nn.NewLAMB(t.Context(), m, nn.LAMBOptions{Rate: .5, Beta1: -1, Beta2: -1, Eps: 1e-12})
+		},
+		"RMSProp": func(m any) (*nn.Optimizer, error) {
+			return nn.NewRMSProp(t.Context(), m, nn.RMSPropOptions{Rate: .5, Alpha: -1, Eps: 1e-12})
 		},
 	} {
 		p := tensor.Of([]float32{3, 4}, 2)
@@ -292,6 +296,31 @@ func TestAdamWithoutMemory(t *testing.T) {
 		require.NoError(t, err)
 		require.InDeltaSlice(t, want, got, 1e-5, name)
 	}
+}
+
+// Adadelta without memory makes the first step of the size that Eps says, and doubles it: each is as long as the one before and Eps
+// together. Muon without momentum steps by the nearest orthogonal matrix of the gradient alone.
+func TestStepsWithoutMemory(t *testing.T) {
+	p := tensor.Of([]float32{3, 4}, 2)
+	o, err := nn.NewAdadelta(t.Context(), map[string]*tensor.Tensor{"p": p}, nn.AdadeltaOptions{Rho: -1, Eps: 0.01})
+	require.NoError(t, err)
+	for range 3 { // the squares of the steps: 0.01, 0.02, 0.03
+		require.NoError(t, o.Step(t.Context(), p.Mul(tensor.Of([]float32{1e3, -1e3}, 2)).Sum()))
+	}
+	got, err := tensor.Data[float64](t.Context(), p.To(dtype.F64))
+	require.NoError(t, err)
+	way := 0.1 + math.Sqrt(0.02) + math.Sqrt(0.03)
+	require.InDeltaSlice(t, []float64{3 - way, 4 + way}, got, 1e-4)
+
+	w := tensor.Full(0, dtype.F32, 2, 2).Clone()
+	o, err = nn.NewMuon(t.Context(), map[string]*tensor.Tensor{"w": w}, nn.MuonOptions{Rate: 1, NoDecay: true, Momentum: -1,
+		Newton: [3]float64{2, -1.5, 0.5}, Iterations: 20})
+	require.NoError(t, err)
+	require.NoError(t, o.Step(t.Context(), w.Mul(tensor.Of([]float32{1, 0, 0, 2}, 2, 2)).Sum()))
+	require.NoError(t, o.Step(t.Context(), w.Mul(tensor.Of([]float32{0, 1, 2, 0}, 2, 2)).Sum()))
+	got, err = tensor.Data[float64](t.Context(), w.To(dtype.F64))
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{-1, -1, -1, -1}, got, 1e-3)
 }
 
 // Optimisers of float64 parameters compute in float64: the numbers are those of torch.optim where float64 is the default type, for it
@@ -329,6 +358,9 @@ func TestOptimizersRefuse(t *testing.T) {
 		"SGD: Rate is NaN; it must be a finite number, not negative":  func(m any) (*nn.Optimizer, error) { return nn.NewSGD(ctx, m, nn.SGDOptions{Rate: math.NaN()}) },
 		"SGD: Nesterov looks ahead along the momentum, and Momentum is 0": func(m any) (*nn.Optimizer, error) {
 			return nn.NewSGD(ctx, m, nn.SGDOptions{Nesterov: true})
+		},
+		"SGD: Nesterov looks ahead along the whole momentum, and Dampening is 0.1": func(m any) (*nn.Optimizer, error) {
+			return nn.NewSGD(ctx, m, nn.SGDOptions{Nesterov: true, Momentum: 0.9, Dampening: 0.1})
 		},
 		"LARS: Nesterov looks ahead along the momentum, and there is none": func(m any) (*nn.Optimizer, error) {
 			return nn.NewLARS(ctx, m, nn.LARSOptions{Nesterov: true, NoMomentum: true})

@@ -9,7 +9,7 @@ import (
 // RMSPropOptions are the settings of NewRMSProp.
 type RMSPropOptions struct {
 	Rate     float64 // learning rate; 0 means 0.01
-	Alpha    float64 // how long squares of gradients are remembered; 0 means 0.99
+	Alpha    float64 // how long squares of gradients are remembered; 0 means 0.99; a negative number: not at all
 	Eps      float64 // 0 means 1e-8
 	Decay    float64 // weight decay, added to the gradient
 	Momentum float64 // share of the last step that is kept
@@ -20,7 +20,7 @@ type RMSPropOptions struct {
 // NewRMSProp makes the optimiser of Hinton (2012), which divides gradients by a running average of their size, for the
 // parameters of a model, and realizes the model.
 func NewRMSProp(ctx context.Context, model any, o RMSPropOptions) (*Optimizer, error) {
-	alpha, eps := or(o.Alpha, 0.99), or(o.Eps, 1e-8)
+	alpha, eps := share(o.Alpha, 0.99), or(o.Eps, 1e-8)
 	if err := checked("RMSProp", number("Rate", o.Rate), remembered("Alpha", alpha), number("Eps", eps), number("Momentum", o.Momentum), number("Decay", o.Decay)); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func NewAdagrad(ctx context.Context, model any, o AdagradOptions) (*Optimizer, e
 // AdadeltaOptions are the settings of NewAdadelta.
 type AdadeltaOptions struct {
 	Rate     float64 // learning rate; 0 means 1
-	Rho      float64 // how long squares are remembered; 0 means 0.9
+	Rho      float64 // how long squares are remembered; 0 means 0.9; a negative number: not at all
 	Eps      float64 // 0 means 1e-6
 	Decay    float64 // weight decay, added to the gradient
 	Maximize bool    // climb instead of descending
@@ -91,7 +91,7 @@ type AdadeltaOptions struct {
 // NewAdadelta makes the optimiser of Zeiler (2012), which scales gradients by the ratio of the sizes of past steps and past
 // gradients, for the parameters of a model, and realizes the model.
 func NewAdadelta(ctx context.Context, model any, o AdadeltaOptions) (*Optimizer, error) {
-	rho, eps := or(o.Rho, 0.9), or(o.Eps, 1e-6)
+	rho, eps := share(o.Rho, 0.9), or(o.Eps, 1e-6)
 	if err := checked("Adadelta", number("Rate", o.Rate), remembered("Rho", rho), number("Eps", eps), number("Decay", o.Decay)); err != nil {
 		return nil, err
 	}

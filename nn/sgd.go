@@ -26,6 +26,9 @@ func NewSGD(ctx context.Context, model any, o SGDOptions) (*Optimizer, error) {
 	if o.Nesterov && o.Momentum == 0 {
 		return nil, fmt.Errorf("nn: SGD: Nesterov looks ahead along the momentum, and Momentum is 0")
 	}
+	if o.Nesterov && o.Dampening != 0 {
+		return nil, fmt.Errorf("nn: SGD: Nesterov looks ahead along the whole momentum, and Dampening is %v", o.Dampening)
+	}
 	var slots []string
 	if o.Momentum != 0 {
 		slots = []string{"momentum"}

@@ -23,17 +23,18 @@ func (t *Tensor) ReLU() *Tensor {
 
 // ReLU6 is ReLU limited to 6; its derivative at 6 is 0 as well.
 func (t *Tensor) ReLU6() *Tensor {
-	switch {
-	case t.DType() == dtype.Bool:
+	if t.DType() == dtype.Bool {
 		return t.same()
-	case t.DType().IsInt():
-		return t.Clamp(0, 6)
 	}
 	return t.HardTanh(0, 6)
 }
 
-// HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0, and of NaN it is 1.
+// HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0, and of NaN it is 1. Integers stay integers where the
+// limits are.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
+	if t.DType().IsInt() && lo == math.Trunc(lo) && hi == math.Trunc(hi) && max(-lo, hi) < 1<<31 {
+		return t.Clamp(int(lo), int(hi))
+	}
 	return t.float(func(x *uop.UOp) *uop.UOp {
 		v, l, h := clipped(x, lo, hi)
 		return v.Derive(x, v.Equal(l).Or(v.Equal(h)).Where(x.Int(0), x.Int(1)))
@@ -67,7 +68,12 @@ func (t *Tensor) LeakyReLU(slope float64) *Tensor {
 func (t *Tensor) ELU(alpha float64) *Tensor { return t.elu(1, alpha, 1) }
 
 // CELU is t where positive and alpha·(e^(t/alpha) − 1) elsewhere.
-func (t *Tensor) CELU(alpha float64) *Tensor { return t.elu(1, alpha, 1/alpha) }
+func (t *Tensor) CELU(alpha float64) *Tensor {
+	if alpha == 0 {
+		failArg("CELU", "alpha is 0, by which elements are divided")
+	}
+	return t.elu(1, alpha, 1/alpha)
+}
 
 // SELU is ELU scaled so that it keeps mean 0 and variance 1.
 func (t *Tensor) SELU() *Tensor { return t.SELUWith(1.6732632423543772, 1.0507009873554805) }

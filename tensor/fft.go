@@ -549,6 +549,9 @@ func cosineWindow(op string, n int, periodic bool, t dtype.DType, a ...float64) 
 // phases are the samples 0 … n−1 and the length of the period; a single sample is in the middle.
 func phases(op string, n int, periodic bool, t dtype.DType) (*Tensor, float64) {
 	checkStored(op, t)
+	if !t.IsFloat() {
+		failType(op, []dtype.DType{t}, "a window is of floats")
+	}
 	checkWindow(op, n)
 	i, length := arange(n).To(floating(t)), float64(n-1)
 	if periodic {

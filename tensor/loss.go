@@ -76,6 +76,9 @@ func (t *Tensor) CrossEntropy(target *Tensor, options ...Loss) *Tensor {
 	const op = "CrossEntropy"
 	o := lossOptions(op, options)
 	axis := t.classAxis(op, o)
+	if !(0 <= o.Smoothing && o.Smoothing <= 1) {
+		failArg(op, "Smoothing is %v; it is a share, from 0 to 1", o.Smoothing)
+	}
 	x, d := t.wide()
 	logp := x.LogSoftmax(axis)
 	if target.IsFloat() {
@@ -276,6 +279,9 @@ func (t *Tensor) L1(target *Tensor, options ...Loss) *Tensor {
 // SmoothL1 is |t − target| − beta/2 beyond beta and (t − target)²/(2·beta) within.
 func (t *Tensor) SmoothL1(target *Tensor, beta float64, options ...Loss) *Tensor {
 	o := lossOptions("SmoothL1", options)
+	if !(beta >= 0) {
+		failArg("SmoothL1", "beta is %v; it must not be negative", beta)
+	}
 	if beta == 0 {
 		return t.L1(target, o)
 	}
@@ -301,6 +307,9 @@ func ofDistance(t, v *Tensor, bound, scale float64, f func(a *Tensor) *Tensor) *
 
 // Huber is delta·(|t − target| − delta/2) beyond delta and (t − target)²/2 within.
 func (t *Tensor) Huber(target *Tensor, delta float64, options ...Loss) *Tensor {
+	if !(delta > 0) {
+		failArg("Huber", "delta is %v; it must be positive", delta)
+	}
 	l := ofDistance(t, target, delta, 1, func(a *Tensor) *Tensor { return a.Le(delta).Where(a.Square().Mul(0.5), a.Sub(delta/2).Mul(delta)) })
 	return lossOptions("Huber", options).finish("Huber", l)
 }

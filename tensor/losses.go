@@ -74,6 +74,9 @@ func (t *Tensor) MultiMargin(target *Tensor, p, margin float64, options ...Loss)
 	if t.Rank() < 1 || t.Rank() > 2 || !target.shape().Equal(t.shape()[:t.Rank()-1]) {
 		fail(op, shapesOf(t, target), "needs [n, classes] and a class index for each of n")
 	}
+	if o.Weight != nil && !o.Weight.shape().Equal([]int{t.Dim(-1)}) {
+		fail(op, shapesOf(t, o.Weight), "needs a weight for each class")
+	}
 	wide := target.like(within(op, "class", target.node(), 0, t.Dim(-1), fmt.Sprintf("%d classes", t.Dim(-1)))).Unsqueeze(-1)
 	l := t.Sub(t.pickInside(op, -1, wide)).Add(margin).positive()
 	if p != 1 {

@@ -32,7 +32,7 @@ type taps struct {
 	weights []float64
 }
 
-// Resize changes the sizes of the last len(sizes) axes by interpolation.
+// Resize changes the sizes of the last len(sizes) axes by interpolation. Integers and bools become floats, but where the nearest elements are taken.
 func (t *Tensor) Resize(sizes []int, o Resize) *Tensor {
 	if len(sizes) > t.Rank() {
 		fail("Resize", shapes(t.shape()), "%d sizes for %d axes", len(sizes), t.Rank())
@@ -41,6 +41,11 @@ func (t *Tensor) Resize(sizes []int, o Resize) *Tensor {
 		fail("Resize", shapes(t.shape()), "%d sizes and %d scales", len(sizes), len(o.Scales))
 	}
 	x, d := t.wide()
+	if o.Mode == ResizeNearest || o.Mode == ResizeNearestExact {
+		if d = t.DType(); !d.IsFloat() {
+			x = t // elements are taken as they are
+		}
+	}
 	first := t.Rank() - len(sizes)
 	for i, n := range sizes {
 		in := t.Dim(first + i)

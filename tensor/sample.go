@@ -176,6 +176,9 @@ func AffineGrid(theta *Tensor, sizes []int, alignCorners bool) *Tensor {
 	if dims < 2 || dims > 3 || theta.Rank() != 3 || theta.Dim(1) != dims || theta.Dim(2) != dims+1 || theta.Dim(0) != sizes[0] {
 		fail("AffineGrid", shapes(theta.shape(), sizes), "needs [n, 2, 3] and [n, c, h, w], or [n, 3, 4] and [n, c, d, h, w]")
 	}
+	if !theta.IsFloat() {
+		failType("AffineGrid", []dtype.DType{theta.DType()}, "needs floats")
+	}
 	axes := make([]*Tensor, dims)
 	for i, n := range sizes[2:] {
 		edge := 1 - 1/float64(n)

@@ -122,10 +122,10 @@ func (t *Tensor) strips(op string, dx float64, axis int) *Tensor {
 
 func (t *Tensor) widths(op string, x *Tensor, axis int) *Tensor {
 	axis = t.axis(op, axis)
+	if x.Rank() == 1 && x.Numel() != t.Dim(axis) {
+		fail(op, shapesOf(t, x), "needs a position for each sample")
+	}
 	if x.Rank() == 1 && t.Rank() > 1 {
-		if x.Numel() != t.Dim(axis) {
-			fail(op, shapesOf(t, x), "needs a position for each sample")
-		}
 		x = x.like(alongAxis(x.node(), axis, with(slices.Repeat([]int{1}, t.Rank()), axis, x.Numel())))
 	}
 	return t.strips(op, 1, axis).Mul(x.Diff(1, max(axis-t.Rank(), -x.Rank())))

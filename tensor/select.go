@@ -157,6 +157,9 @@ func (t *Tensor) firstPlaces(op string, n int) (places, found *Tensor) {
 // float64). The result has at least least elements, and as many as the largest number needs.
 func (t *Tensor) BinCount(ctx context.Context, weights *Tensor, least int) (*Tensor, error) {
 	checkIndex("BinCount", t)
+	if least < 0 {
+		failArg("BinCount", "at least %d elements", least)
+	}
 	if t.Rank() != 1 || weights != nil && !weights.shape().Equal(t.shape()) {
 		fail("BinCount", shapes(t.shape()), "needs a list, and weights of the same length")
 	}
@@ -294,6 +297,9 @@ func (t *Tensor) HistogramEdges(n int, lo, hi float64, wide bool) *Tensor {
 	margin := 0.5
 	if wide {
 		margin = 1
+	}
+	if lo == hi && t.Numel() == 0 {
+		hi++ // nothing has no ends
 	}
 	a, b := Full(lo, t.DType()), Full(hi, t.DType())
 	if lo == hi && t.Numel() > 0 {

@@ -320,6 +320,15 @@ func (c *call) Str(name string) string {
 	return s
 }
 
+// choice is what a string stands for; torch refuses others.
+func choice[V any](c *call, name string, list map[string]V) V {
+	v, ok := list[c.Str(name)]
+	if !ok {
+		c.refuse("no %s %s", name, c.Str(name))
+	}
+	return v
+}
+
 // Ints is a list of integers, or one.
 func (c *call) Ints(name string) []int {
 	out, ok := ints(c.value(name))

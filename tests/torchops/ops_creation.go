@@ -39,7 +39,7 @@ var creationOps = map[string]op{
 		x := c.T("input")
 		return tensor.Full(c.value("fill_value"), c.typeOr(x.DType()), x.Shape()...)
 	}),
-	"torch.arange": one("start, end=None, step=1, *, dtype=None", arange),
+	"torch.arange": one("start=None, end=None, step=1, *, dtype=None", arange),
 	"torch.linspace": one("start, end, steps, *, dtype=None", func(c *call) T {
 		return tensor.LinspaceOf(c.typeOr(dtype.F32), c.Float("start"), c.Float("end"), c.Int("steps"))
 	}),

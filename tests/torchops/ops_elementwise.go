@@ -108,7 +108,7 @@ var binaryOps = map[string]op{
 	}},
 	"torch.equal": {"input, other", func(c *call) []any {
 		x, y := c.T("input"), c.T("other")
-		if len(x.Shape()) != len(y.Shape()) || !sameShape(x, y) {
+		if !sameShape(x, y) {
 			return []any{false}
 		}
 		return []any{c.truth(x.Eq(y).All())}
@@ -116,6 +116,9 @@ var binaryOps = map[string]op{
 }
 
 func sameShape(x, y T) bool {
+	if x.Rank() != y.Rank() {
+		return false
+	}
 	for i, n := range x.Shape() {
 		if y.Dim(i) != n {
 			return false
@@ -195,7 +198,12 @@ var activationOps = map[string]op{
 	functional + "elu":        withFloat("input, alpha=1.0", "alpha", T.ELU),
 	functional + "celu":       withFloat("input, alpha=1.0", "alpha", T.CELU),
 	functional + "hardshrink": withFloat("input, lambd=0.5", "lambd", T.HardShrink),
-	functional + "softshrink": withFloat("input, lambd=0.5", "lambd", T.SoftShrink),
+	functional + "softshrink": one("input, lambd=0.5", func(c *call) T {
+		if c.Float("lambd") < 0 {
+			c.refuse("a limit of %v", c.Float("lambd"))
+		}
+		return c.T("input").SoftShrink(c.Float("lambd"))
+	}),
 	functional + "hardtanh": one("input, min_val=-1.0, max_val=1.0", func(c *call) T {
 		if c.Float("min_val") > c.Float("max_val") {
 			c.refuse("the lower limit is above the upper one")
@@ -221,6 +229,9 @@ var activationOps = map[string]op{
 	functional + "glu":   one("input, dim=-1", func(c *call) T { return c.T("input").GLU(c.Int("dim")) }),
 	functional + "rrelu": one("input, lower=0.125, upper=0.3333333333333333, training=False", func(c *call) T {
 		lo, hi := c.Float("lower"), c.Float("upper")
+		if lo > hi {
+			c.refuse("the lower slope is above the upper one")
+		}
 		if c.Bool("training") {
 			return c.T("input").RReLU(lo, hi)
 		}

@@ -67,6 +67,9 @@ func fft(f oneAxis, realIn, realOut bool) op {
 }
 
 func (c *call) signal(real bool) T {
+	if real && c.Complex("input") {
+		c.refuse("a transform of real numbers")
+	}
 	if real {
 		return c.T("input")
 	}
@@ -83,7 +86,22 @@ func (c *call) spectrum(x T, real bool) []any {
 // fftn is a row for a transform along several axes.
 func fftn(signature string, f manyAxes, realIn, realOut bool) op {
 	return op{signature, func(c *call) []any {
-		return c.spectrum(f(c.signal(realIn), c.axesOrAll("s"), c.axesOrAll("dim"), c.norm()), realOut)
+		axes := c.axesOrAll("dim")
+		rank := c.T("input").Rank()
+		if c.Complex("input") {
+			rank--
+		}
+		seen := map[int]bool{}
+		for _, a := range axes {
+			if a < 0 {
+				a += rank
+			}
+			if seen[a] {
+				c.refuse("axis %d is named twice", a)
+			}
+			seen[a] = true
+		}
+		return c.spectrum(f(c.signal(realIn), c.axesOrAll("s"), axes, c.norm()), realOut)
 	}}
 }
 

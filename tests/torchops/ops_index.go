@@ -13,11 +13,7 @@ var reductions = map[string]tensor.Merging{"sum": tensor.MergeSum, "add": tensor
 
 // merging is how elements meet at one place.
 func (c *call) merging() tensor.Merging {
-	how, ok := reductions[c.Str("reduce")]
-	if !ok {
-		c.refuse("no reduction %s", c.Str("reduce"))
-	}
-	return how
+	return choice(c, "reduce", reductions)
 }
 
 var indexOps = map[string]op{
@@ -43,9 +39,15 @@ var indexOps = map[string]op{
 		return scalar(c.T("input"), vector(c.T("input")).IndexCopy(c.Int("dim"), vector(c.T("index")), vector(c.T("source"))))
 	}),
 	"torch.index_fill": one("input, dim, index, value", func(c *call) T {
+		if c.IsTensor("value") && c.T("value").Rank() > 0 {
+			c.refuse("a value with %d axes", c.T("value").Rank())
+		}
 		return scalar(c.T("input"), vector(c.T("input")).IndexFill(c.Int("dim"), vector(c.T("index")), c.Operand("value")))
 	}),
 	"torch.index_reduce": one("input, dim, index, source, reduce, *, include_self=True", func(c *call) T {
+		if c.Str("reduce") == "sum" {
+			c.refuse("index_add adds up")
+		}
 		y := vector(c.T("input")).IndexReduce(c.Int("dim"), vector(c.T("index")), vector(c.T("source")), c.merging(), c.Bool("include_self"))
 		return scalar(c.T("input"), y)
 	}),
@@ -89,6 +91,9 @@ var indexOps = map[string]op{
 	"torch.Tensor.item": {"self", func(c *call) []any {
 		v, err := c.T("self").Item(c.dev.ctx)
 		c.fails(err)
+		if c.T("self").DType() == dtype.Bool {
+			return []any{v != 0}
+		}
 		return []any{v}
 	}},
 	"torch.sort":                 two("input, dim=-1, descending=False, stable=False", func(c *call) (T, T) { return c.T("input").Sort(c.Int("dim"), c.Bool("descending")) }),
@@ -198,6 +203,9 @@ func unique(all uniqueAll, along uniqueAlong) func(c *call) []any {
 func searchSorted(c *call) T {
 	if !c.None("sorter") {
 		s := c.T("sorted_sequence")
+		if !sameShape(s, c.T("sorter")) {
+			c.refuse("a sorter of another shape")
+		}
 		return s.Gather(-1, c.T("sorter")).SearchSorted(c.left("input", "sorted_sequence"), c.afterEqual())
 	}
 	return c.T("sorted_sequence").SearchSorted(c.left("input", "sorted_sequence"), c.afterEqual())
@@ -206,6 +214,9 @@ func searchSorted(c *call) T {
 func (c *call) afterEqual() bool {
 	if side := c.value("side"); side != nil && side != "left" && side != "right" {
 		c.refuse("side %v", side)
+	}
+	if c.Bool("right") && c.value("side") == "left" {
+		c.refuse("right, and the side left")
 	}
 	return c.Bool("right") || c.value("side") == "right"
 }
@@ -264,7 +275,7 @@ func embeddingBag(c *call) T {
 	if offsets != nil && c.Bool("include_last_offset") {
 		offsets = offsets.Narrow(0, 0, offsets.Dim(0)-1)
 	}
-	return c.T("weight").EmbeddingBag(c.T("input"), offsets, c.OptT("per_sample_weights"), bagModes[c.Str("mode")], c.embedding())
+	return c.T("weight").EmbeddingBag(c.T("input"), offsets, c.OptT("per_sample_weights"), choice(c, "mode", bagModes), c.embedding())
 }
 
 // masks refuses bool indices of another shape than the axes that they stand for.

@@ -17,6 +17,11 @@ func conv(dims int) op {
 		c.filters(dims)
 		o := tensor.Conv{Strides: c.Tuple("stride", dims), Dilations: c.Tuple("dilation", dims), Groups: c.groups()}
 		switch v := c.value("padding"); v {
+		default:
+			if name, ok := v.(string); ok {
+				c.refuse("padding %s", name)
+			}
+			o.Paddings = c.Tuple("padding", dims)
 		case "valid":
 		case "same":
 			if slices.Max(o.Strides) > 1 {
@@ -28,8 +33,6 @@ func conv(dims int) op {
 				lo[i], hi[i] = total/2, total-total/2
 			}
 			o.Paddings = append(lo, hi...)
-		default:
-			o.Paddings = c.Tuple("padding", dims)
 		}
 		return c.T("input").Conv2D(w, c.OptT("bias"), o)
 	})
@@ -149,7 +152,7 @@ var layerOps = map[string]op{
 	functional + "instance_norm": one("input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05", instanceNorm),
 }
 
-var padModes = map[string]tensor.PadMode{"reflect": tensor.Reflect, "replicate": tensor.Replicate, "circular": tensor.Circular}
+var padModes = map[string]tensor.PadMode{"constant": tensor.Zero, "reflect": tensor.Reflect, "replicate": tensor.Replicate, "circular": tensor.Circular}
 
 // pad turns pairs that begin at the last axis into lists for the last axes.
 func pad(c *call) T {
@@ -162,7 +165,8 @@ func pad(c *call) T {
 	for i := range n {
 		lo[n-1-i], hi[n-1-i] = list[2*i], list[2*i+1]
 	}
-	if m, ok := padModes[c.Str("mode")]; ok {
+	m := choice(c, "mode", padModes)
+	if m != tensor.Zero {
 		if r := c.T("input").Rank(); r != n+1 && r != n+2 {
 			c.refuse("%d pairs for %d axes, of which one or two stay", n, r)
 		}
@@ -207,6 +211,9 @@ func instanceNorm(c *call) T {
 	x, mean, variance := c.T("input"), c.OptT("running_mean"), c.OptT("running_var")
 	if !c.Bool("use_input_stats") {
 		return x.BatchNorm(mean, variance, c.OptT("weight"), c.OptT("bias"), c.Float("eps"))
+	}
+	if x.Rank() > 2 && x.Numel() == x.Dim(0)*x.Dim(1) {
+		c.refuse("one value in each channel")
 	}
 	if mean != nil {
 		var axes []int

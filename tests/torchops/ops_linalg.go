@@ -27,8 +27,8 @@ var linalgOps = map[string]op{
 		return outputs(u, s, vt)
 	}},
 	linalg + "svdvals":  unaryOf("A", T.SingularValues),
-	linalg + "eigh":     two("A, UPLO='L'", func(c *call) (T, T) { return c.T("A").Eigh(c.Str("UPLO") == "U") }),
-	linalg + "eigvalsh": one("A, UPLO='L'", func(c *call) T { return c.T("A").Eigvalsh(c.Str("UPLO") == "U") }),
+	linalg + "eigh":     two("A, UPLO='L'", func(c *call) (T, T) { return c.T("A").Eigh(choice(c, "UPLO", halves)) }),
+	linalg + "eigvalsh": one("A, UPLO='L'", func(c *call) T { return c.T("A").Eigvalsh(choice(c, "UPLO", halves)) }),
 	linalg + "pinv":     one("A, *, atol=None, rtol=None, hermitian=False", func(c *call) T { return c.T("A").PInv(c.tolerance("atol"), c.tolerance("rtol")) }),
 	linalg + "matrix_rank": one("A, *, atol=None, rtol=None, hermitian=False", func(c *call) T {
 		return c.T("A").MatrixRank(c.tolerance("atol"), c.tolerance("rtol"))
@@ -48,7 +48,15 @@ var linalgOps = map[string]op{
 	linalg + "vecdot": one("x, y, *, dim=-1", func(c *call) T { return c.T("x").Mul(c.T("y")).Sum(c.Int("dim")) }),
 	linalg + "multi_dot": one("tensors", func(c *call) T {
 		ts := c.Ts("tensors")
+		if len(ts) < 2 {
+			c.refuse("a product of %d matrices", len(ts))
+		}
 		out := ts[0]
+		for i, t := range ts {
+			if end := i == 0 || i == len(ts)-1; t.Rank() != 2 && !(end && t.Rank() == 1) {
+				c.refuse("operand %d has %d axes", i, t.Rank())
+			}
+		}
 		for _, t := range ts[1:] {
 			out = out.MatMul(t)
 		}
@@ -74,6 +82,12 @@ var linalgOps = map[string]op{
 	functional + "bilinear": one("input1, input2, weight, bias=None", bilinear),
 }
 
+// halves are the triangles of a symmetric matrix that may be read: whether it is the upper one.
+var halves = map[string]bool{"L": false, "U": true}
+
+// qrModes are the modes of qr: whether Q is square.
+var qrModes = map[string]bool{"reduced": false, "complete": true, "r": false}
+
 func unaryOf(name string, f func(x T) T) op {
 	return one(name, func(c *call) T { return f(c.T(name)) })
 }
@@ -92,6 +106,9 @@ func product(left, right int, other string) func(c *call) T {
 func addProduct(a, b string) func(c *call) T {
 	return func(c *call) T {
 		product := c.T(a).MatMul(c.T(b)).Mul(c.Operand("alpha"))
+		if c.T("input").Rank() > product.Rank() {
+			c.refuse("an input with %d axes beside a product with %d", c.T("input").Rank(), product.Rank())
+		}
 		if c.Float("beta") == 0 { // then torch does not look at the input, which may be NaN
 			return product.Add(tensor.ZerosLike(c.T("input")))
 		}
@@ -179,7 +196,7 @@ func solveTriangular(c *call) T {
 
 func qr(c *call) []any {
 	mode := c.Str("mode")
-	q, r := c.T("A").QR(mode == "complete")
+	q, r := c.T("A").QR(choice(c, "mode", qrModes))
 	if mode == "r" {
 		return outputs(tensor.Full(0, q.DType(), 0), r)
 	}

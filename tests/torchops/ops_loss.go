@@ -14,6 +14,9 @@ func (c *call) loss() tensor.Loss {
 	if !ok {
 		panic(&tensor.ArgumentError{Op: c.op, Reason: "unknown reduction " + c.Str("reduction")})
 	}
+	if r == tensor.BatchMean && c.op != functional+"kl_div" {
+		c.refuse("batchmean")
+	}
 	o := tensor.Loss{Reduction: r}
 	if _, ok := c.vals["weight"]; ok {
 		o.Weight = c.OptT("weight")
@@ -73,7 +76,12 @@ var lossOps = map[string]op{
 	functional + "multilabel_soft_margin_loss": targeted("input, target, weight=None, reduction='mean'",
 		func(c *call, x, y T, o tensor.Loss) T { return x.MultiLabelSoftMargin(y, o) }),
 	functional + "multi_margin_loss": targeted("input, target, p=1, margin=1.0, weight=None, reduction='mean'",
-		func(c *call, x, y T, o tensor.Loss) T { return x.MultiMargin(y, c.Float("p"), c.Float("margin"), o) }),
+		func(c *call, x, y T, o tensor.Loss) T {
+			if p := c.Float("p"); p != 1 && p != 2 {
+				c.refuse("p is %v", p)
+			}
+			return x.MultiMargin(y, c.Float("p"), c.Float("margin"), o)
+		}),
 	functional + "poisson_nll_loss": targeted("input, target, log_input=True, full=False, eps=1e-08, reduction='mean'",
 		func(c *call, x, y T, o tensor.Loss) T {
 			return x.PoissonNLL(y, c.Bool("log_input"), c.Bool("full"), c.Float("eps"), o)
@@ -84,6 +92,9 @@ var lossOps = map[string]op{
 			if c.IsTensor("var") {
 				v = c.T("var")
 			} else {
+				if c.Float("var") < 0 {
+					c.refuse("a variance of %v", c.Float("var"))
+				}
 				v = v.Mul(c.Float("var"))
 			}
 			return x.GaussianNLL(y, v, c.Bool("full"), c.Float("eps"), o)
@@ -95,6 +106,12 @@ var lossOps = map[string]op{
 		return c.T("input1").CosineEmbedding(c.T("input2"), c.T("target"), c.Float("margin"), c.loss())
 	}),
 	functional + "triplet_margin_loss": one("anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, reduction='mean'", func(c *call) T {
+		if m := c.Float("margin"); m <= 0 {
+			c.refuse("a margin of %v", m)
+		}
+		if a := c.T("anchor").Rank(); a != c.T("positive").Rank() || a != c.T("negative").Rank() {
+			c.refuse("operands of different numbers of axes")
+		}
 		return c.T("anchor").TripletMargin(c.T("positive"), c.T("negative"),
 			tensor.Triplet{Margin: c.Float("margin"), P: c.Float("p"), Eps: c.Float("eps"), Swap: c.Bool("swap")}, c.loss())
 	}),

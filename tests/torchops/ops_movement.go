@@ -64,18 +64,21 @@ var movementOps = map[string]op{
 	"torch.diag_embed": one("input, offset=0, dim1=-2, dim2=-1", func(c *call) *tensor.Tensor {
 		return c.T("input").DiagMatrix(c.Int("offset"), c.Int("dim1"), c.Int("dim2"))
 	}),
-	"torch.diagonal":                      one("input, offset=0, dim1=0, dim2=1", diagonal),
-	"torch.trace":                         one("input", func(c *call) *tensor.Tensor { return c.T("input").Trace() }),
-	"torch.vstack":                        one("tensors", func(c *call) *tensor.Tensor { return tensor.VStack(c.Ts("tensors")...) }),
-	"torch.hstack":                        one("tensors", func(c *call) *tensor.Tensor { return tensor.HStack(c.Ts("tensors")...) }),
-	"torch.dstack":                        one("tensors", func(c *call) *tensor.Tensor { return tensor.DStack(c.Ts("tensors")...) }),
-	"torch.atleast_1d":                    list("*tensors", func(c *call) []*tensor.Tensor { return atLeast(c, 1) }),
-	"torch.atleast_2d":                    list("*tensors", func(c *call) []*tensor.Tensor { return atLeast(c, 2) }),
-	"torch.atleast_3d":                    list("*tensors", func(c *call) []*tensor.Tensor { return atLeast(c, 3) }),
-	"torch.tensor_split":                  list("input, indices_or_sections|sections, dim=0", tensorSplit),
-	"torch.cartesian_prod":                one("*tensors", func(c *call) *tensor.Tensor { return tensor.CartesianProduct(c.Ts("tensors")...) }),
-	"torch.block_diag":                    one("*tensors", func(c *call) *tensor.Tensor { return tensor.BlockDiag(c.Ts("tensors")...) }),
-	"torch.rot90":                         one("input, k=1, dims=(0, 1)", func(c *call) *tensor.Tensor { d := c.Ints("dims"); return c.T("input").Rot90(c.Int("k"), d[0], d[1]) }),
+	"torch.diagonal":       one("input, offset=0, dim1=0, dim2=1", diagonal),
+	"torch.trace":          one("input", func(c *call) *tensor.Tensor { return c.T("input").Trace() }),
+	"torch.vstack":         one("tensors", func(c *call) *tensor.Tensor { return tensor.VStack(c.Ts("tensors")...) }),
+	"torch.hstack":         one("tensors", func(c *call) *tensor.Tensor { return tensor.HStack(c.Ts("tensors")...) }),
+	"torch.dstack":         one("tensors", func(c *call) *tensor.Tensor { return tensor.DStack(c.Ts("tensors")...) }),
+	"torch.atleast_1d":     list("*tensors", func(c *call) []*tensor.Tensor { return atLeast(c, 1) }),
+	"torch.atleast_2d":     list("*tensors", func(c *call) []*tensor.Tensor { return atLeast(c, 2) }),
+	"torch.atleast_3d":     list("*tensors", func(c *call) []*tensor.Tensor { return atLeast(c, 3) }),
+	"torch.tensor_split":   list("input, indices_or_sections|sections, dim=0", tensorSplit),
+	"torch.cartesian_prod": one("*tensors", func(c *call) *tensor.Tensor { return tensor.CartesianProduct(c.Ts("tensors")...) }),
+	"torch.block_diag":     one("*tensors", func(c *call) *tensor.Tensor { return tensor.BlockDiag(c.Ts("tensors")...) }),
+	"torch.rot90": one("input, k=1, dims=(0, 1)", func(c *call) *tensor.Tensor {
+		d := c.Tuple("dims", 2)
+		return c.T("input").Rot90(c.Int("k"), d[0], d[1])
+	}),
 	"torch.repeat_interleave":             one("input, repeats, dim=None", repeatInterleave),
 	"torch.diff":                          one("input, n=1, dim=-1, prepend=None, append=None", diff),
 	"torch.take":                          one("input, index", func(c *call) *tensor.Tensor { return c.T("input").Take(c.T("index")) }),

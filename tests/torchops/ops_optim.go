@@ -19,6 +19,9 @@ func optimizer(hyper string, make maker) op {
 		}
 		opt, err := make(c.dev.ctx, &model, c)
 		c.fails(err)
+		if c.Float("lr") == 0 { // in the options 0 is the default
+			c.fails(opt.SetRate(c.dev.ctx, 0))
+		}
 		steps, ok := c.value("steps").([]any)
 		if !ok {
 			c.wrong("steps", "a list of steps")
@@ -40,17 +43,34 @@ func optimizer(hyper string, make maker) op {
 	}}
 }
 
+// share is how much of what was is kept. The options take 0 for the default and a negative number for 0, torch refuses one.
+func (c *call) share(name string, v float64) float64 {
+	switch {
+	case v < 0:
+		c.refuse("%s is %v", name, v)
+	case v == 0:
+		return -1
+	}
+	return v
+}
+
+// betas are the two shares of Adam and its kin.
+func (c *call) betas() (first, second float64) {
+	b := c.Floats("betas")
+	return c.share("beta1", b[0]), c.share("beta2", b[1])
+}
+
 const adamArgs = "betas=(0.9, 0.999), eps=1e-08"
 
 func (c *call) adam() nn.AdamOptions {
-	b := c.Floats("betas")
-	return nn.AdamOptions{Rate: c.Float("lr"), Beta1: b[0], Beta2: b[1], Eps: c.Float("eps"), Decay: c.Float("weight_decay"),
+	first, second := c.betas()
+	return nn.AdamOptions{Rate: c.Float("lr"), Beta1: first, Beta2: second, Eps: c.Float("eps"), Decay: c.Float("weight_decay"),
 		NoDecay: c.Float("weight_decay") == 0, AMSGrad: c.Bool("amsgrad"), Maximize: c.Bool("maximize")}
 }
 
 func (c *call) moments() nn.MomentOptions {
-	b := c.Floats("betas")
-	o := nn.MomentOptions{Rate: c.Float("lr"), Beta1: b[0], Beta2: b[1], Eps: c.Float("eps"), Decay: c.Float("weight_decay"),
+	first, second := c.betas()
+	o := nn.MomentOptions{Rate: c.Float("lr"), Beta1: first, Beta2: second, Eps: c.Float("eps"), Decay: c.Float("weight_decay"),
 		Maximize: c.Bool("maximize")}
 	if _, ok := c.vals["decoupled_weight_decay"]; ok {
 		o.Apart = c.Bool("decoupled_weight_decay")
@@ -91,7 +111,7 @@ var optimOps = map[string]op{
 		}),
 	"torch.optim.RMSprop": optimizer("lr=0.01, alpha=0.99, eps=1e-08, weight_decay=0, momentum=0, centered=False, maximize=False",
 		func(ctx context.Context, model any, c *call) (*nn.Optimizer, error) {
-			return nn.NewRMSProp(ctx, model, nn.RMSPropOptions{Rate: c.Float("lr"), Alpha: c.Float("alpha"), Eps: c.Float("eps"),
+			return nn.NewRMSProp(ctx, model, nn.RMSPropOptions{Rate: c.Float("lr"), Alpha: c.share("alpha", c.Float("alpha")), Eps: c.Float("eps"),
 				Decay: c.Float("weight_decay"), Momentum: c.Float("momentum"), Centered: c.Bool("centered"), Maximize: c.Bool("maximize")})
 		}),
 	"torch.optim.Adagrad": optimizer("lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, *, maximize=False",
@@ -101,14 +121,14 @@ var optimOps = map[string]op{
 		}),
 	"torch.optim.Adadelta": optimizer("lr=1.0, rho=0.9, eps=1e-06, weight_decay=0, *, maximize=False",
 		func(ctx context.Context, model any, c *call) (*nn.Optimizer, error) {
-			return nn.NewAdadelta(ctx, model, nn.AdadeltaOptions{Rate: c.Float("lr"), Rho: c.Float("rho"), Eps: c.Float("eps"),
+			return nn.NewAdadelta(ctx, model, nn.AdadeltaOptions{Rate: c.Float("lr"), Rho: c.share("rho", c.Float("rho")), Eps: c.Float("eps"),
 				Decay: c.Float("weight_decay"), Maximize: c.Bool("maximize")})
 		}),
 	"torch.optim.Muon": optimizer("lr=0.001, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315), eps=1e-07, ns_steps=5, adjust_lr_fn=None",
 		func(ctx context.Context, model any, c *call) (*nn.Optimizer, error) {
 			k := c.Floats("ns_coefficients")
 			return nn.NewMuon(ctx, model, nn.MuonOptions{Rate: c.Float("lr"), Decay: c.Float("weight_decay"), NoDecay: c.Float("weight_decay") == 0,
-				Momentum: c.Float("momentum"), Plain: !c.Bool("nesterov"), Newton: [3]float64{k[0], k[1], k[2]}, Eps: c.Float("eps"),
+				Momentum: c.share("momentum", c.Float("momentum")), Plain: !c.Bool("nesterov"), Newton: [3]float64{k[0], k[1], k[2]}, Eps: c.Float("eps"),
 				Iterations: c.Int("ns_steps"), MatchAdam: c.value("adjust_lr_fn") == "match_rms_adamw"})
 		}),
 }

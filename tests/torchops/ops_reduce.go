@@ -123,7 +123,7 @@ var reduceOps = map[string]op{
 	"torch.var_mean": two(spread, func(c *call) (T, T) { return spreadOf(T.Var)(c), c.reduce(c.T("input"), T.Mean) }),
 	"torch.std_mean": two(spread, func(c *call) (T, T) { return spreadOf(T.Std)(c), c.reduce(c.T("input"), T.Mean) }),
 	"torch.aminmax": two("input, *, dim=None, keepdim=False", func(c *call) (T, T) {
-		return c.reduce(c.T("input"), T.Min), c.reduce(c.T("input"), T.Max)
+		return c.reduce(c.some(), T.Min), c.reduce(c.some(), T.Max)
 	}),
 	"torch.max":    {"input, dim=None, keepdim=False", best(T.Max, T.MaxIndex, T.Maximum)},
 	"torch.min":    {"input, dim=None, keepdim=False", best(T.Min, T.MinIndex, T.Minimum)},
@@ -134,7 +134,12 @@ var reduceOps = map[string]op{
 	"torch.nanquantile": one("input, q, dim=None, keepdim=False, *, interpolation='linear'", quantile(true)),
 	"torch.norm":        one("input, p='fro', dim=None, keepdim=False, dtype=None", norm("p")),
 	"torch.dist":        one("input, other, p=2", func(c *call) T { return c.T("input").Sub(c.T("other")).Norm(c.Float("p")) }),
-	"torch.cdist":       one("x1, x2, p=2.0, compute_mode=None", func(c *call) T { return c.T("x1").CDist(c.T("x2"), c.Float("p")) }),
+	"torch.cdist": one("x1, x2, p=2.0, compute_mode=None", func(c *call) T {
+		if c.Float("p") < 0 {
+			c.refuse("p is %v", c.Float("p"))
+		}
+		return c.T("x1").CDist(c.T("x2"), c.Float("p"))
+	}),
 	"torch.cov": one("input, *, correction=1, fweights=None, aweights=None", func(c *call) T {
 		return c.T("input").Cov(c.Float("correction"), c.OptT("fweights"), c.OptT("aweights"))
 	}),
@@ -213,8 +218,11 @@ func argBest(f func(x T, axis ...int) T) func(c *call) T {
 // middle is the median of everything, or along an axis with the index.
 func middle(f func(x T, axis int) (T, T)) func(c *call) []any {
 	return func(c *call) []any {
-		if c.None("dim") {
-			v, _ := f(c.T("input").Flatten(), 0)
+		if x := c.T("input"); c.None("dim") {
+			if x.Numel() == 0 {
+				return []any{tensor.Full(math.NaN(), x.DType())}
+			}
+			v, _ := f(x.Flatten(), 0)
 			return []any{v}
 		}
 		v, i := f(c.T("input"), c.Int("dim"))
@@ -242,7 +250,7 @@ func quantile(skip bool) func(c *call) T {
 		} else {
 			q = c.Floats("q")
 		}
-		y := x.Quantile(q, axis, interpolations[c.Str("interpolation")], skip)
+		y := x.Quantile(q, axis, choice(c, "interpolation", interpolations), skip)
 		if c.Bool("keepdim") {
 			s := keptShape(c.T("input"), c.axesOrAll("dim"))
 			y = y.Reshape(append([]int{len(q)}, s...)...)
@@ -272,7 +280,13 @@ func keptShape(x T, axes []int) []int {
 
 // order is the p of a vector norm.
 func (c *call) order(name string) float64 {
-	if c.None(name) || c.value(name) == "fro" {
+	switch v := c.value(name).(type) {
+	case nil:
+		return 2
+	case string:
+		if v != "fro" {
+			c.refuse("no norm %s", v)
+		}
 		return 2
 	}
 	return c.Float(name)

@@ -19,8 +19,8 @@ var samplePaddings = map[string]tensor.SamplePadding{"zeros": tensor.SampleZeros
 var resizeOps = map[string]op{
 	functional + "interpolate": one("input, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None, antialias=False", interpolate),
 	functional + "grid_sample": one("input, grid, mode='bilinear', padding_mode='zeros', align_corners=None", func(c *call) T {
-		return c.T("input").GridSample(c.T("grid"), tensor.Sample{Mode: resizeModes[c.Str("mode")],
-			Padding: samplePaddings[c.Str("padding_mode")], AlignCorners: c.value("align_corners") == true})
+		return c.T("input").GridSample(c.T("grid"), tensor.Sample{Mode: choice(c, "mode", resizeModes),
+			Padding: choice(c, "padding_mode", samplePaddings), AlignCorners: c.value("align_corners") == true})
 	}),
 	functional + "affine_grid": one("theta, size, align_corners=None", func(c *call) T {
 		return tensor.AffineGrid(c.T("theta"), c.Ints("size"), c.value("align_corners") == true)
@@ -55,7 +55,16 @@ func interpolate(c *call) T {
 	if n, only := resizeDims[c.Str("mode")]; only && n != dims {
 		c.refuse("mode %s is for %d axes, not %d", c.Str("mode"), n, dims)
 	}
-	o := tensor.Resize{Mode: resizeModes[c.Str("mode")], AlignCorners: c.value("align_corners") == true, Antialias: c.Bool("antialias")}
+	if _, smooth := resizeDims[c.Str("mode")]; !smooth && !c.None("align_corners") {
+		c.refuse("align_corners for mode %s", c.Str("mode"))
+	}
+	if mode := c.Str("mode"); c.Bool("antialias") && mode != "bilinear" && mode != "bicubic" {
+		c.refuse("antialias for mode %s", mode)
+	}
+	if !c.None("size") && c.value("recompute_scale_factor") == true {
+		c.refuse("no scale to recompute where sizes are given")
+	}
+	o := tensor.Resize{Mode: choice(c, "mode", resizeModes), AlignCorners: c.value("align_corners") == true, Antialias: c.Bool("antialias")}
 	if !c.None("size") {
 		return x.Resize(c.Tuple("size", dims), o)
 	}
@@ -76,8 +85,14 @@ func interpolate(c *call) T {
 // poolSizes are the sizes of an adaptive pool; none keeps an axis.
 func (c *call) poolSizes(dims int) []int {
 	x := c.T("input")
+	if r := x.Rank(); r < dims+1 || r > dims+2 {
+		c.refuse("the input has %d axes, not %d or %d", r, dims+1, dims+2)
+	}
 	out := make([]int, dims)
 	list, ok := c.value("output_size").([]any)
+	if ok && len(list) != dims && len(list) != 1 {
+		c.refuse("%d sizes for %d axes", len(list), dims)
+	}
 	for i := range out {
 		v := c.value("output_size")
 		if ok {

@@ -33,7 +33,7 @@ a data item list realize |
 1 hardSigmoid | {alpha:number beta:number} | as:float
 1 elu celu | alpha:number? | as:float
 1 softplus | beta:number? threshold:number? | as:float
-1 hardTanh | low:number? high:number? | as:float
+1 hardTanh | low:number? high:number? | as:limited
 1 hardShrink | limit:number? | as:int
 1 softShrink | limit:number? | as:float
 1 threshold | limit:number value:number
@@ -215,7 +215,7 @@ n unravelIndex | shape:list | unravelled
 1 localResponseNorm | size:int(1..) {alpha:number beta:number k:number} | as:floated
 1 embedding | ids:tensor options:EmbeddingOptions? | rowsOf
 1 embeddingBag | ids:tensor {offsets:tensor weights:tensor mode:bag ...EmbeddingOptions} | bags
-1 resize | sizes:ints options:Resizing? | sized:float
+1 resize | sizes:ints options:Resizing? | sized:resized
 1 gridSample | grid:tensor options:Sampling? | grid:floated
 1 crossEntropy nll | target:tensor options:Loss? | classes:floated
 1 mse l1 | target:tensor options:Loss? | loss:loss

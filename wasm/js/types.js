@@ -49,6 +49,8 @@ export const types = {
   all: everything,
   float: (c) => floating(everything(c)),
   floated: (c) => floating(own(c)),
+  resized: (c) => /^nearest/.test(c.o.mode ?? 'nearest') ? own(c) : floating(own(c)),
+  limited: (c) => [c.o.low ?? -1, c.o.high ?? 1].every(Number.isInteger) && own(c) !== 'bool' ? own(c) : floating(own(c)),
   moments: (c) => bits(floating(own(c))) < 32 ? 'f32' : floating(own(c)),
   int: (c) => integral(everything(c)),
   sum: (c) => summed(own(c)),

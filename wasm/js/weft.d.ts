@@ -433,7 +433,7 @@ export class Tensor {
   /** log(1 + e^(beta·t))/beta, and t where beta·t is above a threshold, 20. Unless given: beta 1. */
   softplus(beta?: number, threshold?: number): Tensor
   softplus(options: { beta?: number; threshold?: number }): Tensor
-  /** hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0, and of NaN it is 1. Unless given: low -1, high 1. */
+  /** hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0, and of NaN it is 1. Integers stay integers where the limits are. Unless given: low -1, high 1. */
   hardTanh(low?: number, high?: number): Tensor
   hardTanh(options: { low?: number; high?: number }): Tensor
   /** hardShrink is t, but 0 within −limit … limit. Unless given: limit 0.5. */
@@ -968,7 +968,7 @@ export class Tensor {
   embedding(ids: Tensor, options?: EmbeddingOptions): Tensor
   /** Merges rows of t, a table [n, d], to one row for each bag: ids is [bags, k], or an array cut into bags that begin at offsets. weights, of the shape of ids, multiply the rows. Unless given: mode sum. */
   embeddingBag(ids: Tensor, options?: EmbeddingOptions & { offsets?: Tensor; weights?: Tensor; mode?: 'sum' | 'mean' | 'max' }): Tensor
-  /** resize changes the sizes of the last len(sizes) axes by interpolation. */
+  /** resize changes the sizes of the last len(sizes) axes by interpolation. Integers and bools become floats, but where the nearest elements are taken. */
   resize(sizes: number | readonly number[], options?: Resizing): Tensor
   /** gridSample reads t, [n, c, …] with two or three more axes, at the positions grid[n, …, k]: k coordinates from −1 to 1, that of the last axis first. The result is [n, c, …] with the grid's sizes. */
   gridSample(grid: Tensor, options?: Sampling): Tensor

@@ -111,7 +111,7 @@ export const methods = [
   },
   {
     name: "hardTanh", form: "x.hardTanh(low?: number, high?: number)", gives: "Tensor",
-    says: "hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0, and of NaN it is 1. Unless given: low -1, high 1.",
+    says: "hardTanh limits to lo … hi as clamp does; its derivative at and outside the limits is 0, and of NaN it is 1. Integers stay integers where the limits are. Unless given: low -1, high 1.",
     uses: ["s"],
     run: ({ w, s }) => s.hardTanh({high: 0.1}),
   },

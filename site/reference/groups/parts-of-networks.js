@@ -135,7 +135,7 @@ export const methods = [
   },
   {
     name: "resize", form: "x.resize(sizes: number | number[], options?: Resizing)", gives: "Tensor",
-    says: "resize changes the sizes of the last len(sizes) axes by interpolation.",
+    says: "resize changes the sizes of the last len(sizes) axes by interpolation. Integers and bools become floats, but where the nearest elements are taken.",
     uses: ["img"],
     run: ({ w, img }) => img.resize([9, 4], {mode: 'linear', alignCorners: true}),
   },
