@@ -261,3 +261,22 @@ func TestStridedRowsAreLanes(t *testing.T) {
 	k.out(o, a[:4], k.sum(k.load(x, a[0], a[1], row, column).Mul(k.load(w, a[1], a[4], a[5])), a[4], a[5]))
 	require.Contains(t, codegen.DirectivesString(model.Choose(k.s, target())), "vector a3")
 }
+
+// What is made of a sum counts: few products of long rows go in lanes along them, unless much is computed of each, which lanes of results share.
+func TestWhatIsMadeOfSumsCounts(t *testing.T) {
+	for _, much := range []bool{false, true} {
+		const m, n, steps = 3, 64, 96
+		k := newKit()
+		o, x, w := k.param(dtype.F32, true, m, n), k.param(dtype.F32, false, m, steps), k.param(dtype.F32, false, n, steps)
+		r := k.rngs(m, n, steps)
+		sum := k.sum(k.load(x, r[0], r[2]).Mul(k.load(w, r[1], r[2])), r[2])
+		if much {
+			for range 4 {
+				sum = sum.Exp2().Sqrt()
+			}
+		}
+		k.out(o, r[:2], sum)
+		directives := codegen.DirectivesString(model.Choose(k.s, target()))
+		require.Equal(t, much, !strings.Contains(directives, "vector r0"), "%s", directives)
+	}
+}

@@ -223,9 +223,27 @@ func (c *tiler) tileCost(t *tiling) float64 {
 	}
 	cost := blocks*steps*step + extra
 	if t.along {
-		return cost + blocks*float64(inst)*(10+4*float64(t.u))
+		return cost + blocks*float64(inst)*(10+4*float64(t.u)) + c.after(t.r, nil)
 	}
-	return cost + blocks*fma*2 + c.storeCost(t)
+	return cost + blocks*fma*2 + c.storeCost(t) + c.after(t.r, t)
+}
+
+// after is what is computed of the reduction's results, in the lanes of a tiling or (nil) one by one.
+func (c *tiler) after(r *reduction, t *tiling) (cost float64) {
+	steps := c.Facts.Set(r.ranges...)
+	for _, u := range c.nodes {
+		free := c.Facts.FreeRanges(u)
+		x := codegen.Weight(u)
+		if x == 0 || !free.Disjoint(steps) {
+			continue
+		}
+		n := float64(c.count(free))
+		if t != nil && free.Has(c.Facts.RangeID(t.v)) {
+			n /= float64(t.lanes)
+		}
+		cost += x * n
+	}
+	return cost
 }
 
 // unpackRegisters hold what is unpacked, and the masks for it.
