@@ -64,16 +64,6 @@ func Settings(getenv func(string) string, log io.Writer) (o engine.Options, devi
 	return o, device, nil
 }
 
-// terminal says whether what is written is shown to a person at once.
-func terminal(log io.Writer) bool {
-	f, ok := log.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 func parseNumber(s string, least, most int) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least || n > most {

@@ -265,9 +265,9 @@ export class Tensor {
   rsub(y: Operand): Tensor
   /** mul is t · v; on bools it is and. */
   mul(y: Operand): Tensor
-  /** maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. */
+  /** maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. A number beyond what t's type, an integer one, holds becomes the nearest that it does. */
   maximum(y: Operand): Tensor
-  /** minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. */
+  /** minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. A number beyond what t's type, an integer one, holds becomes the nearest that it does. */
   minimum(y: Operand): Tensor
   /** fmax is the larger of both; of a NaN and a number the number. Equal ones share the gradient. */
   fmax(y: Operand): Tensor
@@ -476,7 +476,7 @@ export class Tensor {
 
   // Comparisons, logic and bits
 
-  /** eq is t = v as a bool tensor; NaN equals nothing. */
+  /** eq is t = v as a bool tensor; NaN equals nothing. A number beyond what an integer type holds is compared, here and below, as what it is. */
   eq(y: Operand): Tensor
   /** ne is t ≠ v; true where one is NaN. */
   ne(y: Operand): Tensor

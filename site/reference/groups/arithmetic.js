@@ -111,13 +111,13 @@ export const methods = [
   },
   {
     name: "maximum", form: "x.maximum(y: Operand)", gives: "Tensor",
-    says: "maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it.",
+    says: "maximum is the larger of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. A number beyond what t's type, an integer one, holds becomes the nearest that it does.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.maximum(y),
   },
   {
     name: "minimum", form: "x.minimum(y: Operand)", gives: "Tensor",
-    says: "minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it.",
+    says: "minimum is the smaller of both; NaN if one is. Equals share the gradient; where there is a NaN both get all of it. A number beyond what t's type, an integer one, holds becomes the nearest that it does.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.minimum(y),
   },

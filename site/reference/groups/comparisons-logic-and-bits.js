@@ -3,7 +3,7 @@
 export const methods = [
   {
     name: "eq", form: "x.eq(y: Operand)", gives: "Tensor",
-    says: "eq is t = v as a bool tensor; NaN equals nothing.",
+    says: "eq is t = v as a bool tensor; NaN equals nothing. A number beyond what an integer type holds is compared, here and below, as what it is.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.eq(y),
   },
