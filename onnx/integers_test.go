@@ -15,13 +15,7 @@ import (
 // or one for each row, column and filter; what a padded window holds beyond the picture adds nothing.
 func TestZeroPoints(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	bytes := func(n int) []uint8 {
-		b := make([]uint8, n)
-		for i := range b {
-			b[i] = uint8(r.IntN(256))
-		}
-		return b
-	}
+	bytes := func(n int) []uint8 { return anyBytes(r, n) }
 	run := func(what string, node message, names []string, shapes [][]int, data [][]uint8, known int, want []int32) {
 		var ports, constants []message
 		in := map[string]*tensor.Tensor{}
@@ -91,13 +85,6 @@ func TestZeroPoints(t *testing.T) {
 // Layers of what stands for narrow integers are those of the numbers that these stand for: known weights take the way of integers, others that of floats.
 func TestLayersOfDequantizedNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	raw := func(n int) []byte {
-		b := make([]byte, n)
-		for i := range b {
-			b[i] = byte(r.IntN(256))
-		}
-		return b
-	}
 	scales := func(n int) message {
 		list := make([]float32, n)
 		for i := range list {
@@ -131,10 +118,10 @@ func TestLayersOfDequantizedNumbers(t *testing.T) {
 			}
 			return n
 		}
-		x, w := raw(size(c.x)), raw(size(c.w))
+		x, w := anyBytes(r, size(c.x)), anyBytes(r, size(c.w))
 		zeros := []int64{int64(c.scales)}
 		in := list("xf", "wf")
-		constants := msgs(scalar("sx", 0.02), tensorMsg("zx", Uint8, []byte{117}), scales(c.scales), tensorMsg("zw", c.weights, raw(c.scales), zeros...))
+		constants := msgs(scalar("sx", 0.02), tensorMsg("zx", Uint8, []byte{117}), scales(c.scales), tensorMsg("zw", c.weights, anyBytes(r, c.scales), zeros...))
 		if c.biases > 0 {
 			bias := make([]float32, c.biases)
 			for i := range bias {
@@ -166,4 +153,29 @@ func ints(list []int64) (out []int) {
 		out = append(out, int(n))
 	}
 	return out
+}
+
+func anyBytes(r *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.IntN(256))
+	}
+	return b
+}
+
+// Sums of more products than 32 bits surely hold are made of floats.
+func TestLongSumsOfDequantizedNumbers(t *testing.T) {
+	const n = 40000
+	most := make([]byte, n)
+	for i := range most {
+		most[i] = 255
+	}
+	one := tensorMsg("s", Float32, floatsValue(nil, 1).raw)
+	nodes := msgs(nodeMsg("DequantizeLinear", list("x", "s"), list("xf")), nodeMsg("DequantizeLinear", list("w", "s"), list("wf")), nodeMsg("MatMul", list("xf", "wf"), list("y")))
+	m := read(t, modelMsg(graphMsg(nodes, msgs(one, tensorMsg("w", Uint8, most, n, 1)), msgs(portMsg("x", Uint8, 1, n)), msgs(portMsg("y", Float32)))))
+	out, err := m.Call(context.Background(), map[string]*Value{"x": {elem: Uint8, shape: []int{1, n}, raw: most}})
+	require.NoError(t, err)
+	got, err := tensor.Data[float32](context.Background(), out["y"].Tensor())
+	require.NoError(t, err)
+	require.InEpsilon(t, 255.*255*n, got[0], 1e-5)
 }

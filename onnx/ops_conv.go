@@ -105,7 +105,7 @@ func conv(c *call) []*Value {
 		c.fail("its kernel_shape is %v and its filters are %v", k, w.Shape())
 	}
 	win := c.window(size, x.Shape()[2:])
-	if q, f := c.quantities(0, -1), c.quantities(1, 0); q != nil && f != nil && c.in[1].known { // sums are those of integers
+	if q, f := c.quantities(0, -1), c.quantities(1, 0); q != nil && f != nil && c.in[1].known && w.Numel()/max(1, w.Dim(0)) <= mostTerms { // sums are those of integers
 		y := toF32(c.integerConv(q.shifted, f.shifted, 0)).Mul(q.scale.Reshape().Mul(c.perAxis(f.scale, x.Rank(), 1)))
 		if c.has(2) {
 			y = y.Add(c.perAxis(c.t(2), x.Rank(), 1))

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -140,6 +141,9 @@ func (c *call) quantities(i, axis int) *quantities {
 	return q
 }
 
+// mostTerms is how many products of differences of bytes a sum of 32 bits holds, whatever they are.
+const mostTerms = math.MaxInt32 / (255 * 255)
+
 // quantProduct is the product of inputs 0 and 1, of which the second may be transposed, where both stand for narrow integers and it is known: the sums
 // are those of integers. Else it is nil.
 func (c *call) quantProduct(transposed bool) t {
@@ -148,7 +152,7 @@ func (c *call) quantProduct(transposed bool) t {
 		axis--
 	}
 	x, y := c.quantities(0, -1), c.quantities(1, axis)
-	if x == nil || y == nil || !c.in[1].known || x.x.Rank() < 2 || y.x.Rank() < 2 {
+	if x == nil || y == nil || !c.in[1].known || x.x.Rank() < 2 || y.x.Rank() < 2 || x.x.Dim(-1) > mostTerms {
 		return nil
 	}
 	w := y.shifted

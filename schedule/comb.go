@@ -81,11 +81,21 @@ func tooth(c, r *uop.UOp) (n int, e *uop.UOp) {
 	case inverse == -1:
 		return n, e
 	}
-	return n, e.Mul(r.Home().Index(-inverse))
+	return n, e.Mod(r.Home().Index(n)).Mul(r.Home().Index(-inverse))
 }
 
-// inverseOf is the number of least magnitude that times a is 1 (mod n); 0 if there is none, a's sign where both are as great.
+// mostTeeth is the greatest n for which numbers that are no neighbours are taken apart: their places are multiplied by up to half of it.
+const mostTeeth = 64
+
+// inverseOf is the number of least magnitude that times a is 1 (mod n); 0 if there is none, or it would be large. Of two that are as great it has a's sign.
 func inverseOf(a, n int) int {
+	if a == 1 || a == -1 {
+		return a
+	}
+	if n > mostTeeth {
+		return 0
+	}
+	a %= n
 	for x := 1; 2*x <= n; x++ {
 		for _, x := range []int{x, -x} {
 			if y := (a*x - 1) % n; y == 0 && (2*x != n || (x > 0) == (a > 0)) {

@@ -30,6 +30,7 @@ func (s *scheduler) stream(roots []*uop.UOp) []*uop.UOp {
 	}
 	order := uop.Topo(roots...)
 	m := streaming{t: s.t, uses: valueUses(roots), matrix: s.config.Matrix}
+	m.narrow = m.narrowSums(order)
 	return s.rebuilt(order, roots, func(u, v *uop.UOp, became func(*uop.UOp) *uop.UOp) *uop.UOp {
 		if w := m.weighted(u); w != nil {
 			one := w.reduction(s.t, became)
@@ -45,6 +46,25 @@ type streaming struct {
 	t      *uop.Table
 	uses   map[*uop.UOp]int
 	matrix *codegen.MatrixUnit
+	narrow map[*uop.UOp]dtype.DType // the types that sums are rounded to, of which nothing else is used
+}
+
+// narrowSums are the sums of which only what they are rounded to is used.
+func (m *streaming) narrowSums(order []*uop.UOp) map[*uop.UOp]dtype.DType {
+	out := map[*uop.UOp]dtype.DType{}
+	for _, u := range order {
+		if u.Op() != uop.Cast || !u.DType().IsNarrow() {
+			continue
+		}
+		x := u.At(0)
+		for x.Op().IsMovement() && m.uses[x] == 1 {
+			x = x.At(0)
+		}
+		if isSum(x) && m.uses[x] == 1 {
+			out[x] = u.DType()
+		}
+	}
+	return out
 }
 
 // valueUses counts the nodes that compute with a node; stated derivatives do not.
@@ -106,7 +126,7 @@ func (m *streaming) weighted(u *uop.UOp) *weightedSum {
 			w.moves = append(w.moves, p)
 			p = p.At(0)
 		}
-		p = m.rounded(p)
+		p = m.rounded(u, p)
 		if k := m.softmax(w, p); k >= 0 && m.uses[p] == 1 && m.along(w, x.Shape(), p.Shape(), k) && m.product(w, k) {
 			return w
 		}
@@ -114,13 +134,14 @@ func (m *streaming) weighted(u *uop.UOp) *weightedSum {
 	return nil
 }
 
-// rounded looks through weights that are rounded to a narrow type, where that serves no unit of the machine that multiplies these.
-func (m *streaming) rounded(p *uop.UOp) *uop.UOp {
+// rounded looks through weights of a sum that are rounded to a narrow type as the sum is too, which then keeps more of its digits, where that serves no
+// unit of the machine that multiplies such numbers.
+func (m *streaming) rounded(sum, p *uop.UOp) *uop.UOp {
 	if p.Op() != uop.Cast || m.uses[p] != 1 {
 		return p
 	}
 	q := p.At(0)
-	if q.Op() != uop.Cast || !q.DType().IsNarrow() || m.uses[q] != 1 || q.At(0).DType() != p.DType() {
+	if q.Op() != uop.Cast || q.DType() != m.narrow[sum] || m.uses[q] != 1 || q.At(0).DType() != p.DType() {
 		return p
 	}
 	if m.matrix == nil || !m.matrix.Multiplies(q.DType(), p.DType()) {

@@ -178,15 +178,21 @@ func TestWeightedSumsStream(t *testing.T) {
 	}
 }
 
-// Weights that are rounded to the type of what they weigh are not stored for that, unless the machine multiplies matrices of it.
+// Weights that are rounded to the type that their sum is rounded to are not stored for that, unless the machine multiplies matrices of it. Where the
+// sum keeps its digits, so that the rounding can be seen, weights are rounded everywhere.
 func TestRoundedWeightsStream(t *testing.T) {
 	for _, matrix := range []*codegen.MatrixUnit{nil, codegen.NewMatrixUnit(true, true)} {
-		w := newWorld(7)
-		q, kk, v := w.input(dtype.F32, 32, 3), w.input(dtype.F32, 3, 128), w.input(dtype.BF16, 128, 5)
-		y := times(weights(times(q, kk), 0.5).Cast(dtype.BF16).Cast(dtype.F32), v.Cast(dtype.F32))
-		g := &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: y, Dest: -1}}}
-		r, err := checker.Schedule(g, schedule.Config{Streams: true, Matrix: matrix})
-		require.NoError(t, err)
-		assert.Equal(t, matrix == nil, softmaxSums(r) > 0, "%v", r)
+		for _, rounded := range []bool{false, true} {
+			w := newWorld(7)
+			q, kk, v := w.input(dtype.F32, 32, 3), w.input(dtype.F32, 3, 128), w.input(dtype.BF16, 128, 5)
+			y := times(weights(times(q, kk), 0.5).Cast(dtype.BF16).Cast(dtype.F32), v.Cast(dtype.F32))
+			if rounded {
+				y = y.Reshape(160).Cast(dtype.BF16)
+			}
+			g := &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: y, Dest: -1}}}
+			r, err := checker.Schedule(g, schedule.Config{Streams: true, Matrix: matrix})
+			require.NoError(t, err)
+			assert.Equal(t, matrix == nil && rounded, softmaxSums(r) > 0, "%v", r)
+		}
 	}
 }

@@ -32,7 +32,7 @@ func (t *Tensor) ReLU6() *Tensor {
 // HardTanh limits to lo … hi as Clamp does; its derivative at and outside the limits is 0, and of NaN it is 1. Integers stay integers where the
 // limits are.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
-	if t.DType().IsInt() && lo == math.Trunc(lo) && hi == math.Trunc(hi) && max(-lo, hi) < 1<<31 {
+	if t.DType().IsInt() && lo == math.Trunc(lo) && hi == math.Trunc(hi) && max(math.Abs(lo), math.Abs(hi)) < 1<<31 {
 		return t.Clamp(int(lo), int(hi))
 	}
 	return t.float(func(x *uop.UOp) *uop.UOp {

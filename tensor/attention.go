@@ -60,12 +60,12 @@ func (q *Tensor) attentionWeights(op string, k *Tensor, o Attention) (*Tensor, d
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(max(1, q.Dim(-1))))
 	}
-	if d != dtype.BF16 { // whose product is one of narrow numbers
-		x = x.Mul(scale)
-	}
-	s := x.MatMul(k.To(x.DType()).T())
-	if d == dtype.BF16 {
-		s = s.Mul(scale)
+	var s *Tensor
+	kt := k.To(x.DType()).T()
+	if d == dtype.BF16 { // the product is one of narrow numbers, and scaled afterwards
+		s = x.MatMul(kt).Mul(scale)
+	} else {
+		s = x.Mul(scale).MatMul(kt)
 	}
 	s = s.masked(op, o)
 	p := s.softmax(s.Rank()-1, o.Mask != nil) // under a causal mask alone there is a key for every query

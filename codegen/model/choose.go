@@ -24,7 +24,7 @@ func Choose(spec *codegen.Spec, target *codegen.Target) (directives []codegen.Di
 		return nil
 	}
 	k := nest.New(spec, target)
-	if len(k.Groups) > 1 { // to ask for each nest takes as much again as it has nests
+	if len(k.Groups) > 1 { // each question whether directives are legal lowers the whole kernel: it is asked once for all nests
 		if all := chooseNests(k, spec, true); lower.Legal(spec, all, target) == nil {
 			return all
 		}
@@ -32,7 +32,7 @@ func Choose(spec *codegen.Spec, target *codegen.Target) (directives []codegen.Di
 	return chooseNests(k, spec, false)
 }
 
-// chooseNests gives directives for one nest after the other. With trust it takes for granted that they are legal.
+// chooseNests gives directives for one nest after the other. With trust it does not ask whether they are legal.
 func chooseNests(k *nest.Kernel, spec *codegen.Spec, trust bool) (directives []codegen.Directive) {
 	row := k.SharedRow()
 	for _, g := range k.Groups {
@@ -56,7 +56,7 @@ type chooser struct {
 	spec   *codegen.Spec
 	before []codegen.Directive // of the nests before
 	row    *nest.Axis          // around all nests, or nil; the axes of g are those inside
-	trust  bool                // that directives are legal
+	trust  bool                // directives are taken to be legal
 }
 
 // rules are the ways to choose, of which the first is taken that applies.

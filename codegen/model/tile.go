@@ -488,5 +488,5 @@ func (c *tiler) flows(t *tiling) bool {
 		return over.Within(l.free) && !c.dense(l, t.v) && slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool {
 			return c.dense(l, x) && codegen.Extent(x) >= c.width()
 		})
-	}) && c.laneSet(nil).cost() < t.cost+c.laneSet(t.v).arithmetic(t.r)
+	}) && c.laneSet(nil).cost() < t.cost-c.after(t.r, t)+c.laneSet(t.v).arithmetic(t.r)
 }
