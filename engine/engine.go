@@ -22,6 +22,7 @@ import (
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/schedule"
+	"github.com/weft-ml/weft/sizes"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -48,6 +49,7 @@ type Options struct {
 	// the model still chooses as it did then.
 	Directives []byte
 	StoreAll   bool // no fusion: every node that computes is stored (tests)
+	OwnSizes   bool // each combination of sizes has a plan of its own, however many there are
 	Numbers    bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
 	Unfolded   bool // captured functions compute everything in each run, also what is the same in all (tests)
 	Unchecked  bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
@@ -286,8 +288,9 @@ type Engine struct {
 	entries map[string]bool        // of kernels that were counted
 	clock   int                    // see compiled.used
 
-	families map[string]*family // by outline
-	alike    map[string]int     // plans compiled, see debugAlike
+	families map[string]*family       // by outline
+	sizes    map[string]*sizes.Family // by the ops of a graph
+	alike    map[string]int           // plans compiled, see debugAlike
 
 	memory   memory
 	tuning   tuning

@@ -134,6 +134,11 @@ func littleEndian(b []byte, size int) uint64 {
 	panic(fmt.Sprintf("BUG: element of %d bytes", size))
 }
 
+// FromValues is an array of these elements.
+func (e *Engine) FromValues(d dtype.DType, v []uop.Value) (*uop.UOp, error) {
+	return e.FromBytes(d, []int{len(v)}, encode(d, v))
+}
+
 func encode(d dtype.DType, v []uop.Value) []byte {
 	size := d.Size()
 	out := make([]byte, 0, len(v)*size)

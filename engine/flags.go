@@ -138,6 +138,10 @@ func flagTargets(columns []column) []target {
 	}
 	size := func(i int) int { return columns[i].code.Shape().Numel() }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(a, b)) })
+	byNumber := map[int]column{}
+	for i, c := range columns {
+		byNumber[i] = c
+	}
 	var out []target
 	for len(order) > 0 {
 		n, sum := 0, 0
@@ -150,9 +154,9 @@ func flagTargets(columns []column) []target {
 		}
 		group := order[:n]
 		order = order[n:]
-		t := target{value: flagRows(columns, group), flags: group}
+		t := target{value: flagRows(byNumber, group), flags: group}
 		for _, c := range group {
-			t.checks = append(t.checks, columns[c].arg)
+			t.checks, t.codes = append(t.checks, columns[c].arg), append(t.codes, columns[c].code)
 		}
 		out = append(out, t)
 	}
@@ -160,8 +164,11 @@ func flagTargets(columns []column) []target {
 }
 
 // flagRows is the largest code of each column of a group.
-func flagRows(columns []column, group []int) *uop.UOp {
-	width := columns[group[len(group)-1]].code.Shape().Numel()
+func flagRows(columns map[int]column, group []int) *uop.UOp {
+	width := 0
+	for _, c := range group {
+		width = max(width, columns[c].code.Shape().Numel())
+	}
 	var rows *uop.UOp
 	for i, c := range group {
 		code := columns[c].code

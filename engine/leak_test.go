@@ -62,7 +62,7 @@ func TestManyStepsStayFlat(t *testing.T) {
 
 // A program of many shapes keeps the plan that it uses all the time, and not all the others.
 func TestPlansInUseStay(t *testing.T) {
-	e, err := engine.Open("NULL", engine.Options{})
+	e, err := engine.Open("NULL", engine.Options{OwnSizes: true})
 	require.NoError(t, err)
 	defer e.Close()
 	compile := func(n int) (times int) {

@@ -21,6 +21,7 @@ type storage struct {
 	stand    bool         // for an input of a captured function: it never has a value
 	assigned string       // where it was assigned last
 	doubts   *doubts
+	seen     uop.Shape // see seenAs
 	past     atomic.Pointer[Past]
 	shared   atomic.Bool             // something else than its own tensor goes on from its elements
 	bound    atomic.Bool             // a captured function reads or assigns it

@@ -37,25 +37,33 @@ type compiled struct {
 // play computes targets on a device that plays plans.
 func (e *Engine) play(ctx context.Context, targets []target) error {
 	c := canonicalize(targets)
+	if done, err := e.playSized(ctx, c, targets); done || err != nil {
+		return err
+	}
+	_, err := e.playExact(ctx, c, targets, nil)
+	return err
+}
+
+// playExact plays the plan of a graph, and gives fresh arrays as run does.
+func (e *Engine) playExact(ctx context.Context, c *canonical, targets []target, with Bindings) ([]*uop.UOp, error) {
 	given := len(c.inputs)
 	defer func() {
 		for _, s := range c.inputs[given:] { // the numbers of this play
 			e.memory.forget(s.cell)
 		}
 	}()
-	vars, err := valuesOf(c.vars, nil)
+	vars, err := valuesOf(c.vars, with)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p, err := e.compile(ctx, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if p.reads == nil && slices.ContainsFunc(c.inputs, func(s *storage) bool { return s.doubts != nil }) {
 		p.reads = reads(c)
 	}
-	_, err = e.run(ctx, p, c.inputs, vars, targets, nil)
-	return err
+	return e.run(ctx, p, c.inputs, vars, targets, nil)
 }
 
 // run plays a compiled plan: fresh outputs are allocated where no place was given, assigned buffers get their next version. It gives the fresh

@@ -25,7 +25,8 @@ type target struct {
 	on     numbers        // the checks that it depends on
 	views  []*uop.UOp     // of the assignment: more nodes that were asked for
 	flags  []int          // of an array of flags, which is for no node: its checks by number,
-	checks []uop.CheckArg // and what they are
+	checks []uop.CheckArg // what they are,
+	codes  []*uop.UOp     // and their codes
 }
 
 // Realize computes what the nodes stand for. Afterwards Realized of each is a Buffer, perhaps reshaped.
@@ -191,6 +192,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			if err := s.check(b, r.rec); err != nil {
 				return nil, err
 			}
+			s.seenAs(u)
 			r.done[f.u] = b.Reshape(u.Shape()...) // of the buffer itself: what lies between would be divided and put together again
 			stack = stack[:len(stack)-1]
 			continue
@@ -218,6 +220,15 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 		stack = stack[:len(stack)-1]
 	}
 	return r.done[root], nil
+}
+
+// seenAs notes the shape of most axes in which an array is used: that of a batch of rows, where later it is one long row.
+func (s *storage) seenAs(u *uop.UOp) {
+	for s.seen = u.Shape(); u.Op() == uop.Reshape; u = u.At(0) {
+		if len(u.Shape()) > len(s.seen) {
+			s.seen = u.Shape()
+		}
+	}
 }
 
 // pure rebuilds a node on its resolved operands. Store gives the content of the whole buffer afterwards.

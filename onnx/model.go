@@ -23,6 +23,7 @@ import (
 	"sync"
 
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/sizes"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 )
@@ -50,12 +51,13 @@ type Model struct {
 	inputs    []Port
 	outputs   []Port
 
-	mu      sync.Mutex
-	placed  map[placedKey]*Value // weights, on each engine
-	special map[int]bool         // inputs whose values decide about the plan,
-	read    map[int]readInput    // and what they were last
-	plans   []*planned           // last used first
-	byNode  map[string]bool      // engines that lack the float64 that the graph asks for
+	mu       sync.Mutex
+	placed   map[placedKey]*Value     // weights, on each engine
+	special  map[int]bool             // inputs whose values decide about the plan,
+	read     map[int]readInput        // and what they were last
+	plans    []*planned               // last used first
+	families map[string]*sizes.Family // by device and ranks of inputs
+	byNode   map[string]bool          // engines that lack the float64 that the graph asks for
 }
 
 // readInput are the elements of an input that lies on a device.

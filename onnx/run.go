@@ -9,18 +9,20 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/sizes"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 )
 
 // planned is a plan for some shapes of inputs.
 type planned struct {
-	key  string
-	plan *tensor.Captured // nil: values that only the device knows decide what is computed, so each run builds its graph
-	args []int            // the inputs that are arguments
-	outs []*Value         // of each output: its type and shape, and its value where that is known
-	from []int            // of each output: the number of the plan's result; known: its value is known; below: that of an input
-	same bool             // no output has to be computed
+	key      string
+	plan     *tensor.Captured // nil: values that only the device knows decide what is computed, so each run builds its graph
+	args     []int            // the inputs that are arguments
+	outs     []*Value         // of each output: its type and shape, and its value where that is known
+	from     []int            // of each output: the number of the plan's result; known: its value is known; below: that of an input
+	same     bool             // no output has to be computed
+	instance *instance        // of a plan for many sizes, in the place of plan
 }
 
 // known marks an output whose value is known, inputs below it one that is an input.
@@ -188,9 +190,9 @@ func (m *Model) planned(ctx context.Context, e *engine.Engine, args []*Value) ([
 			return nil, err
 		}
 		p := m.find(key)
-		if p == nil {
+		if p == nil || m.again(p) {
 			var need *needValue
-			if p, err = m.plan(ctx, e, args); errors.As(err, &need) {
+			if p, err = m.plan(ctx, e, key, args); errors.As(err, &need) {
 				if m.specialize(need.inputs, args) {
 					continue // with their values in the key
 				}
@@ -202,7 +204,7 @@ func (m *Model) planned(ctx context.Context, e *engine.Engine, args []*Value) ([
 			p.key = key
 			m.keep(p)
 		}
-		if p.plan == nil && !p.same {
+		if p.plan == nil && p.instance == nil && !p.same {
 			break
 		}
 		return p.run(ctx, e, args)
@@ -314,19 +316,20 @@ func (m *Model) specialize(inputs []int, args []*Value) bool {
 }
 
 // plan builds the graph for inputs of these shapes and captures it.
-func (m *Model) plan(ctx context.Context, e *engine.Engine, args []*Value) (*planned, error) {
+func (m *Model) plan(ctx context.Context, e *engine.Engine, key string, args []*Value) (*planned, error) {
 	p := &planned{}
 	r := &runner{m: m, ctx: ctx, eng: e, trace: true, raws: map[*uop.UOp][]byte{}, slots: map[int]int{}}
 	in := make([]*Value, len(args))
 	var ins []*tensor.Tensor
 	var slots []int
+	var stand []*uop.UOp
 	for i, v := range args {
 		if m.isSpecial(i) && v.raw != nil {
 			in[i] = &Value{elem: v.elem, shape: v.shape, raw: v.raw, known: true}
 			continue
 		}
 		u := uop.NewStandIn(v.elem.DType(), v.shape...)
-		r.slots[u.Slot()] = i
+		r.slots[u.Slot()], stand = i, append(stand, u)
 		in[i] = &Value{elem: v.elem, shape: v.shape, t: tensor.FromNode(u, e)}
 		t, err := v.place(e)
 		if err != nil {
@@ -343,6 +346,9 @@ func (m *Model) plan(ctx context.Context, e *engine.Engine, args []*Value) (*pla
 	}
 	nodes := p.sort(r, outs)
 	if p.same = len(nodes) == 0; p.same {
+		return p, nil
+	}
+	if p.instance = m.instance(e, key, sizes.Case{Ins: stand, Roots: nodes}); p.instance != nil {
 		return p, nil
 	}
 	p.plan, err = tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
@@ -411,7 +417,18 @@ func (p *planned) run(ctx context.Context, e *engine.Engine, args []*Value) ([]*
 		}
 	}
 	var got []*tensor.Tensor
-	if !p.same {
+	switch {
+	case p.same:
+	case p.instance != nil:
+		if got, err = p.instance.run(ctx, e, ins); err != nil {
+			return nil, err
+		}
+		for i, from := range p.from {
+			if from >= 0 {
+				got[from] = got[from].Reshape(p.outs[i].shape...)
+			}
+		}
+	default:
 		if got, err = p.plan.Run(ctx, ins...); err != nil {
 			return nil, err
 		}

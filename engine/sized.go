@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/weft-ml/weft/sizes"
+	"github.com/weft-ml/weft/uop"
+)
+
+// A program that computes with arrays of ever new sizes, such as a cache that grows or batches of other lengths, makes a graph with each. The first of
+// them have plans of their own; later ones are computed by one plan with room for the most (package sizes). Arrays whose sizes
+// vary are copied to and from such room, see Refit.
+
+// playSized computes targets by a plan for many sizes, if there is one for them; done says so.
+func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) (done bool, err error) {
+	if e.several != nil || len(c.vars) > 0 || len(c.inputs) == 0 || e.opts.OwnSizes || e.opts.Directives != nil || e.plans[c.key] != nil {
+		return false, nil
+	}
+	var o outliner
+	o.walk(c)
+	if e.families[string(o.w.buf)] != nil { // these sizes, with other numbers perhaps, have a plan
+		return false, nil
+	}
+	kind := binary.AppendUvarint(o.ops, uint64(len(c.inputs)))
+	for _, r := range c.graph.Roots {
+		kind = binary.AppendVarint(kind, int64(r.Dest))
+	}
+	f := e.sizes[string(kind)]
+	if f == nil {
+		if e.sizes == nil || len(e.sizes) >= maxPlans {
+			e.sizes = map[string]*sizes.Family{}
+		}
+		f = &sizes.Family{}
+		e.sizes[string(kind)] = f
+	}
+	h := fnv.New128a()
+	h.Write(o.w.buf)
+	of, codes := c, 0
+	if columns := codesOf(targets); len(columns) > 0 { // of the codes, not of the flags that they are merged into
+		var plain []target
+		for _, t := range targets {
+			if t.flags == nil {
+				plain = append(plain, t)
+			}
+		}
+		for _, u := range columns {
+			plain = append(plain, target{value: u})
+		}
+		of, codes = canonicalize(plain), len(columns)
+	}
+	x := f.Instance(string(h.Sum(nil)), caseOf(of, codes))
+	if x == nil || !fixed(x, targets) || refitBytes(x, of) > mostRefit {
+		return false, nil
+	}
+	err = e.playInstance(ctx, x, of.inputs, targets)
+	if errors.Is(err, ErrNoRefit) {
+		return false, nil
+	}
+	return true, err
+}
+
+// mostRefit is how many bytes are copied to room for more and back rather than that a plan is made.
+const mostRefit = 1 << 28
+
+// refitBytes is how many bytes a play of a plan for many sizes copies.
+func refitBytes(x *sizes.Instance, c *canonical) (n int) {
+	for i, in := range c.graph.Inputs {
+		if count, room := x.In(i, x.N); !count.Equal(room) {
+			n += in.N * in.DType.Size()
+		}
+	}
+	for i, r := range c.graph.Roots {
+		if count, room := x.Out(i, x.N); !count.Equal(room) {
+			n += count.Numel() * r.Value.DType().Size()
+		}
+	}
+	return n
+}
+
+// codesOf are the codes of the checks of targets.
+func codesOf(targets []target) (list []*uop.UOp) {
+	for _, t := range targets {
+		list = append(list, t.codes...)
+	}
+	return list
+}
+
+// caseOf is a canonical graph as a case.
+func caseOf(c *canonical, codes int) sizes.Case {
+	out := sizes.Case{Codes: codes}
+	for i, in := range c.graph.Inputs {
+		u := c.graph.Table.Param(i, in.N, in.DType)
+		if s := c.inputs[i].seen; s.Numel() == in.N {
+			u = u.Reshape(s...)
+		}
+		out.Ins = append(out.Ins, u)
+	}
+	for _, r := range c.graph.Roots {
+		out.Roots = append(out.Roots, r.Value)
+	}
+	return out
+}
+
+// playInstance plays the plan for many sizes: what varies is brought to room for the most before, and back after.
+func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*storage, targets []target) error {
+	values := map[int]*uop.UOp{}
+	var fits []Fit
+	var slots []int
+	for i, s := range inputs {
+		slot, d := x.Ins[i].Slot(), x.Ins[i].DType()
+		count, room := x.In(i, x.N)
+		b := e.nodeOf(s, count.Numel(), d)
+		if s.current() > 0 {
+			b = nextVersion(b, s)
+		}
+		if b = b.Reshape(count...); count.Equal(room) {
+			values[slot] = b
+		} else {
+			fits, slots = append(fits, Fit{b, count, room}), append(slots, slot)
+		}
+	}
+	var short []*uop.UOp // what is needed no longer than this play
+	defer func() {
+		for _, u := range short {
+			_, s := buffer(u)
+			e.memory.forget(s.cell)
+		}
+	}()
+	wide, err := e.refit(ctx, fits)
+	if err != nil {
+		return err
+	}
+	for i, u := range wide {
+		values[slots[i]], short = u, append(short, u)
+	}
+	for i, d := range x.Types() {
+		u, s, err := e.newBuffer(d, []int{len(x.Numbers[i])})
+		if err != nil {
+			return err
+		}
+		short = append(short, u)
+		if err := e.write(s, encode(d, x.Numbers[i])); err != nil {
+			return fmt.Errorf("write the numbers of a graph: %w", err)
+		}
+		values[x.Ins[len(inputs)+i].Slot()] = u
+	}
+	res := resolver{engine: e, done: map[*uop.UOp]*uop.UOp{}}
+	var roots []*uop.UOp
+	for _, u := range uop.Fill(values, x.Roots...) {
+		v, err := res.resolve(u)
+		if err != nil {
+			return err
+		}
+		roots = append(roots, v)
+	}
+	targets, back := wideTargets(x, roots, targets)
+	fresh, err := e.playExact(ctx, canonicalize(targets), targets, x.Bound(x.N))
+	if err != nil {
+		return err
+	}
+	fits = fits[:0]
+	for _, b := range back {
+		count, _ := x.Out(b.root, x.N)
+		fits, short = append(fits, Fit{fresh[b.target], count, count}), append(short, fresh[b.target])
+	}
+	exact, err := e.refit(ctx, fits)
+	for i, u := range exact {
+		back[i].node.SetRealized(u.Reshape(back[i].node.Shape()...))
+	}
+	return err
+}
+
+// back is a target whose array has room for more than the node that it is for.
+type back struct {
+	target, root int
+	node         *uop.UOp
+}
+
+// wideTargets are the targets of the plan for many sizes: roots are what is computed, first the values, then the codes of checks.
+func wideTargets(x *sizes.Instance, roots []*uop.UOp, targets []target) (out []target, list []back) {
+	values, codes := 0, len(roots)-len(codesOf(targets))
+	columns := map[int]column{}
+	for i, t := range targets {
+		if t.flags != nil {
+			t.codes = nil
+			for k, n := range t.flags {
+				columns[n] = column{roots[codes], t.checks[k]}
+				codes++
+			}
+			t.value = flagRows(columns, t.flags)
+		} else {
+			shape := t.value.Shape()
+			t.value = roots[values]
+			if count, room := x.Out(values, x.N); !count.Equal(room) {
+				list, t.node = append(list, back{i, values, t.node}), nil
+			} else {
+				t.value = t.value.Reshape(shape...)
+			}
+			values++
+		}
+		out = append(out, t)
+	}
+	return out, list
+}
+
+// fixed says that what is assigned, and what is seen in several shapes, has sizes that do not vary.
+func fixed(x *sizes.Instance, targets []target) bool {
+	i := 0
+	for _, t := range targets {
+		if t.flags != nil {
+			continue
+		}
+		if count, room := x.Out(i, x.N); (t.dest != nil || len(t.views) > 0) && !count.Equal(room) {
+			return false
+		}
+		i++
+	}
+	return true
+}

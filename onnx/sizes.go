@@ -1,0 +1,155 @@
+package onnx
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/sizes"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
+)
+
+// A model that is given inputs of ever new sizes, such as a cache that grows or sentences of any length, would compile a plan for each. The
+// first two combinations of sizes have plans of their own; from the third on, graphs that differ in sizes alone share one plan, with room for the
+// most (package sizes), whose inputs and results are copied to and from arrays with that room.
+
+// common is a plan for many sizes, that of a sizes.Graph.
+type common struct {
+	once sync.Once
+	plan *tensor.Captured
+	err  error
+}
+
+// instance is a case of a common plan.
+type instance struct {
+	*sizes.Instance
+	family *sizes.Family
+}
+
+// instance finds a common plan for a case, or makes it; nil: the case is to have a plan of its own.
+func (m *Model) instance(e *engine.Engine, key string, c sizes.Case) *instance {
+	kind := e.Name()
+	for _, u := range c.Ins {
+		kind += fmt.Sprint(" ", u.DType(), len(u.Shape()))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.families[kind]
+	if f == nil {
+		f = &sizes.Family{}
+		if m.families == nil || len(m.families) >= mostFamilies {
+			m.families = map[string]*sizes.Family{}
+		}
+		m.families[kind] = f
+	}
+	x := f.Instance(key, c)
+	if x == nil {
+		return nil
+	}
+	if x.Plan == nil {
+		x.Plan = &common{}
+	}
+	return &instance{x, f}
+}
+
+// mostFamilies is how many kinds of inputs, of other ranks and types, are told apart.
+const mostFamilies = 8
+
+// again says that a case of a common plan has come so often that it is to have a plan of its own.
+func (m *Model) again(p *planned) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.instance == nil || !p.instance.family.Again(p.key) {
+		return false
+	}
+	m.plans = slices.DeleteFunc(m.plans, func(q *planned) bool { return q == p })
+	return true
+}
+
+// capture makes the plan, at the first use.
+func (x *common) capture(ctx context.Context, e *engine.Engine, g *sizes.Graph) error {
+	x.once.Do(func() {
+		ins := make([]*tensor.Tensor, len(g.Ins))
+		for i, u := range g.Ins {
+			s, err := e.StandIn(u.DType(), u.Shape())
+			if err != nil {
+				x.err = err
+				return
+			}
+			ins[i] = tensor.FromNode(s, e)
+		}
+		x.plan, x.err = tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+			values := map[int]*uop.UOp{}
+			for i, t := range in {
+				values[g.Ins[i].Slot()] = t.Node()
+			}
+			var list []*tensor.Tensor
+			for _, u := range uop.Fill(values, g.Roots...) {
+				list = append(list, tensor.FromNode(u, e))
+			}
+			return list
+		}, ins...)
+	})
+	return x.err
+}
+
+// run plays the plan for inputs of a case.
+func (x *instance) run(ctx context.Context, e *engine.Engine, ins []*tensor.Tensor) (outs []*tensor.Tensor, err error) {
+	plan := x.Plan.(*common)
+	if err := plan.capture(ctx, e, x.Graph); err != nil {
+		return nil, err
+	}
+	if err := tensor.Realize(ctx, ins...); err != nil {
+		return nil, err
+	}
+	wide, err := refit(ctx, e, ins, func(i int) (count, shape uop.Shape) { return x.In(i, x.N) })
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range x.Types() {
+		u, err := e.FromValues(d, x.Numbers[i])
+		if err != nil {
+			return nil, err
+		}
+		wide = append(wide, tensor.FromNode(u, e))
+	}
+	with := tensor.Values{}
+	for i, v := range x.Vars {
+		with[tensor.NewVariable(v.Name, v.Lo, v.Hi)] = x.N[i]
+	}
+	got, err := plan.plan.With(with).Run(ctx, wide...)
+	if err != nil {
+		return nil, err
+	}
+	outs, err = refit(ctx, e, got, func(i int) (count, shape uop.Shape) {
+		count, _ = x.Out(i, x.N)
+		return count, count
+	})
+	return outs, err
+}
+
+// refit gives tensors other shapes, as far as theirs are others.
+func refit(ctx context.Context, e *engine.Engine, ts []*tensor.Tensor, want func(i int) (count, shape uop.Shape)) ([]*tensor.Tensor, error) {
+	out := slices.Clone(ts)
+	var fits []engine.Fit
+	var at []int
+	for i, t := range ts {
+		if count, shape := want(i); !shape.Equal(t.Shape()) {
+			fits, at = append(fits, engine.Fit{Array: t.Node(), Count: count, Shape: shape}), append(at, i)
+		}
+	}
+	if len(fits) == 0 {
+		return out, nil
+	}
+	us, err := e.Refit(ctx, fits)
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range us {
+		out[at[i]] = tensor.FromNode(u, e)
+	}
+	return out, nil
+}

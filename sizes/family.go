@@ -1,0 +1,92 @@
+package sizes
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// Family are the cases of a program that are alike but for their sizes, as far as it has met them. It decides which of them have plans of their own: the
+// first ones, because most programs have one or two sizes, and those that come again and again, because a plan for one size may be the faster one.
+type Family struct {
+	graphs []*Graph       // the least room first
+	last   []Case         // of other sizes each, the newest last
+	sizes  int            // how many cases of other sizes it has met
+	runs   map[string]int // how often, by sizes
+}
+
+// Instance is a case of a graph.
+type Instance struct {
+	*Graph
+	N       Values        // of the variables
+	Numbers [][]uop.Value // by type, see Types
+}
+
+const (
+	ownPlans   = 2   // cases that have plans of their own
+	mostGraphs = 8   // graphs that are kept,
+	mostSizes  = 512 // and counts
+	spareRoom  = 4   // how many times as many elements as there are an axis has room for at most
+)
+
+// Instance finds the graph that a case is to be computed by, or makes it; nil: the case is to have a plan of its own. The key tells its sizes apart from
+// others.
+func (f *Family) Instance(key string, c Case) *Instance {
+	if f.runs == nil || len(f.runs) >= mostSizes {
+		f.runs = map[string]int{}
+	}
+	if f.runs[key] == 0 {
+		f.sizes++
+		f.last = append(f.last[max(0, len(f.last)-ownPlans):], c)
+	}
+	if again := f.Again(key); f.sizes <= ownPlans || again {
+		return nil
+	}
+	for _, g := range f.graphs {
+		if x := g.instance(c); x != nil {
+			return x
+		}
+	}
+	// What the last three agree on is likely to hold for the next. Two of them may be alike where the first of a program is another one: a prompt,
+	// and then a token at a time.
+	for from := range len(f.last) - 1 {
+		g := Between(f.last[from:]...)
+		if g == nil {
+			continue
+		}
+		if x := g.instance(c); x != nil {
+			f.keep(g)
+			return x
+		}
+	}
+	return nil
+}
+
+func (f *Family) keep(g *Graph) {
+	if len(f.graphs) == mostGraphs {
+		f.graphs = nil
+	}
+	f.graphs = append(f.graphs, g)
+	slices.SortStableFunc(f.graphs, func(a, b *Graph) int { return cmp.Compare(a.Vars[0].Hi, b.Vars[0].Hi) })
+}
+
+// Again counts a use of these sizes, and says that there were so many that they are to have a plan of their own: more than there are other sizes.
+func (f *Family) Again(key string) bool {
+	f.runs[key]++
+	return f.runs[key] > f.sizes
+}
+
+// instance is a case of a graph that has not far too much room for it; nil: it is none.
+func (g *Graph) instance(c Case) *Instance {
+	n, numbers, ok := g.Of(c)
+	if !ok {
+		return nil
+	}
+	for i, v := range g.Vars {
+		if v.Hi > leastRoom && v.Hi > spareRoom*n[i] {
+			return nil
+		}
+	}
+	return &Instance{g, n, numbers}
+}

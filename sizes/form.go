@@ -1,0 +1,149 @@
+package sizes
+
+import "github.com/weft-ml/weft/uop"
+
+// form is an integer of a case, C + Σ K·n where n are the values of the variables.
+type form struct {
+	C int
+	K [uop.MaxVars]int
+}
+
+// Values are those of the variables.
+type Values [uop.MaxVars]int
+
+func (f form) at(n Values) int {
+	x := f.C
+	for i, k := range f.K {
+		x += k * n[i]
+	}
+	return x
+}
+
+func (f form) varies() bool { return f.K != [uop.MaxVars]int{} }
+
+func (f form) times(d int) form {
+	f.C *= d
+	for i := range f.K {
+		f.K[i] *= d
+	}
+	return f
+}
+
+// over is f / d where that is a form.
+func (f form) over(d int) (form, bool) {
+	if d == 0 || f.C%d != 0 {
+		return f, false
+	}
+	f.C /= d
+	for i := range f.K {
+		if f.K[i]%d != 0 {
+			return f, false
+		}
+		f.K[i] /= d
+	}
+	return f, true
+}
+
+// number is the product of forms.
+func number(fs []form, n Values) int {
+	x := 1
+	for _, f := range fs {
+		x *= f.at(n)
+	}
+	return x
+}
+
+// samples are what the variables are in the cases that a graph is made from.
+type samples []Values
+
+// form finds that of an integer, of which each case has one.
+func (s samples) form(xs []int) (form, bool) {
+	f := form{C: xs[0]}
+	for i := 1; i < len(xs); i++ {
+		if xs[i] != xs[0] {
+			f = s.solve(xs)
+			break
+		}
+	}
+	for i, n := range s {
+		if f.at(n) != xs[i] {
+			return f, false
+		}
+	}
+	return f, true
+}
+
+// solve gives integers that are right if there are such: by the first pair of cases in which one variable differs, or by three of them where two do.
+func (s samples) solve(xs []int) (f form) {
+	last := len(s) - 1
+	d := [2][3]int{}
+	for row, i := range [2]int{max(0, last-1), last} { // differences to the first
+		d[row] = [3]int{s[i][0] - s[0][0], s[i][1] - s[0][1], xs[i] - xs[0]}
+	}
+	if det := d[0][0]*d[1][1] - d[0][1]*d[1][0]; det != 0 {
+		f.K[0] = (d[0][2]*d[1][1] - d[0][1]*d[1][2]) / det
+		f.K[1] = (d[0][0]*d[1][2] - d[0][2]*d[1][0]) / det
+	} else {
+		for _, r := range d {
+			if r[0] != 0 {
+				f.K[0] = r[2] / r[0]
+			}
+		}
+	}
+	f.C = xs[0] - f.K[0]*s[0][0] - f.K[1]*s[0][1]
+	return f
+}
+
+// variables finds what the sizes of inputs depend on: one of them, of which all others are multiples and a constant, or else two.
+func variables(cases []Case) (samples, bool) {
+	var vectors [][]int // of sizes that differ
+	for i, u := range cases[0].Ins {
+		for axis := range u.Shape() {
+			v := make([]int, len(cases))
+			same := true
+			for k, c := range cases {
+				s := c.Ins[i].Shape()
+				if len(s) != len(u.Shape()) || c.Ins[i].DType() != u.DType() {
+					return nil, false
+				}
+				v[k] = s[axis]
+				same = same && v[k] == v[0]
+			}
+			if !same {
+				vectors = append(vectors, v)
+			}
+		}
+	}
+	if len(vectors) == 0 {
+		return nil, false
+	}
+	fits := func(s samples) bool {
+		for _, v := range vectors {
+			if _, ok := s.form(v); !ok {
+				return false
+			}
+		}
+		return true
+	}
+	for i, a := range vectors {
+		s := make(samples, len(cases))
+		for k := range s {
+			s[k][0] = a[k]
+		}
+		if fits(s) {
+			return s, true
+		}
+		for _, b := range vectors[i+1:] {
+			for k := range s {
+				s[k][1] = b[k]
+			}
+			if len(cases) > 2 && fits(s) {
+				return s, true
+			}
+			for k := range s {
+				s[k][1] = 0
+			}
+		}
+	}
+	return nil, false
+}

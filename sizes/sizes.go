@@ -1,0 +1,219 @@
+// Package sizes makes one graph of several that differ in sizes alone: batches of other lengths, a cache that has grown. Axes whose sizes differ get
+// variables for their sizes and room for the most that they can be, so that one plan serves all cases.
+//
+// Nobody says which axes vary: graphs are compared, node by node, and each integer in which they differ must be a sum of multiples of at most two
+// variables. That this holds for a further case is not believed but checked, node by node too: a plan never runs for a case that it is not the plan of.
+//
+// Where a reshape makes one axis of several that vary, elements that count would no longer come first. So an axis of a case may be several axes of
+// the graph, and an axis along which all elements are equal is one of size 1 as long as nothing wants more.
+//
+// It knows one rule per op, in a table that a test checks for completeness. It refuses to know tensors, devices and anything about running.
+package sizes
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Case is a graph of fixed sizes: what is computed of arrays, Params in their shapes. The last roots are codes of checks, so many.
+type Case struct {
+	Ins, Roots []*uop.UOp
+	Codes      int
+}
+
+// Graph is what cases have in common.
+type Graph struct {
+	Vars []uop.VarArg
+	Ins  []*uop.UOp // stand-ins with room for the most, then one for the numbers of each type
+	// Roots have all elements that there is room for; those count that Out says. Codes are zeros elsewhere.
+	Roots []*uop.UOp
+	Plan  any // what its user made of it
+
+	ins        [][]form // the axes of inputs
+	inputTypes []dtype.DType
+	roots      []*pair
+	codes      int
+	nodes      []*pair // operands first; leaves before what uses them
+	types      []dtype.DType
+	numbers    [][]*pair // by type: the constants that are numbers
+	by         *[uop.NumOps]rule
+}
+
+// pair is a node of each of the cases that a graph is made from.
+type pair struct {
+	of    []*uop.UOp
+	src   []*pair
+	input int       // of a Param that stands for an input: which one, counted from 1
+	leaf  bool      // see leaf
+	row   bool      // of an input, its one operand: as a row of its elements
+	shape uop.Shape // in the first case
+	size  [][]form  // of each axis: factors of how many elements it has
+	cuts  []cut     // of Pad and Shrink, by axis
+
+	how    how
+	number form // of a constant that differs: what it is, if it is linear
+	slot   int  // of a number: its place among those of its type
+
+	value // in the graph
+}
+
+// cut is what Pad or Shrink do to an axis.
+type cut struct {
+	done   bool
+	lo, hi form
+}
+
+// how a constant differs.
+type how uint8
+
+const (
+	equal  how = iota
+	linear     // number says what it is
+	free       // it is any number
+)
+
+// first is the node of the first case.
+func (p *pair) first() *uop.UOp { return p.of[0] }
+
+// Between is the graph that cases are cases of, with room for the last; nil where there is none.
+func Between(cases ...Case) *Graph {
+	g := &Graph{by: &rules, codes: cases[0].Codes}
+	for _, c := range cases[1:] {
+		if len(c.Ins) != len(cases[0].Ins) || len(c.Roots) != len(cases[0].Roots) || c.Codes != g.codes {
+			return nil
+		}
+	}
+	s, ok := variables(cases)
+	if !ok || !g.compare(cases, s) || !g.bounds(s[len(s)-1]) || !g.build() {
+		return nil
+	}
+	return g
+}
+
+// leastRoom is how many elements the shortest axis that varies has room for.
+const leastRoom = 16
+
+// bounds sets those of the variables: sizes are not negative between them, and up to a power of two.
+func (g *Graph) bounds(n Values) bool {
+	var lo, hi Values
+	for i := range uop.MaxVars {
+		most, used := 0, false // what is added to the variable
+		g.forms(func(f form) {
+			used = used || f.K[i] != 0
+			if f.K[i] == 1 {
+				most = max(most, f.C)
+			}
+		})
+		if !used {
+			continue
+		}
+		room := leastRoom
+		for room < n[i]+most {
+			room *= 2
+		}
+		lo[i], hi[i] = min(1, n[i]), room-most
+		g.forms(func(f form) {
+			alone := f
+			alone.C, alone.K[i] = 0, 0
+			switch k := f.K[i]; {
+			case alone.varies(): // see below
+			case k > 0:
+				lo[i] = max(lo[i], ceilDiv(-f.C, k))
+			case k < 0:
+				hi[i] = min(hi[i], f.C/-k)
+			}
+		})
+		if n[i] < lo[i] || hi[i] < n[i] || lo[i] >= hi[i] {
+			return false
+		}
+	}
+	for i := range uop.MaxVars {
+		if hi[i] > 0 {
+			g.Vars = append(g.Vars, uop.VarArg{Name: [...]string{"size", "other size"}[i], Lo: lo[i], Hi: hi[i]})
+		}
+	}
+	ok := true
+	g.forms(func(f form) {
+		least, _ := g.size(f).Bounds()
+		ok = ok && least >= 0
+	})
+	return ok && len(g.Vars) > 0 && hi[0] > 0
+}
+
+// forms calls f for each size.
+func (g *Graph) forms(f func(form)) {
+	for _, p := range g.nodes {
+		for _, factors := range p.size {
+			for _, x := range factors {
+				f(x)
+			}
+		}
+		for _, c := range p.cuts {
+			if c.done {
+				f(c.lo)
+				f(c.hi)
+			}
+		}
+	}
+}
+
+func ceilDiv(a, b int) int {
+	if a <= 0 {
+		return -(-a / b)
+	}
+	return (a + b - 1) / b
+}
+
+// size is a form as a size.
+func (g *Graph) size(f form) uop.Size {
+	s := uop.Fixed(f.C)
+	for i, v := range g.Vars {
+		s, _ = s.Add(uop.SizeOf(v), f.K[i])
+	}
+	return s
+}
+
+// room is the most that a form can be.
+func (g *Graph) room(f form) int {
+	_, most := g.size(f).Bounds()
+	return most
+}
+
+func (g *Graph) rooms(fs []form) uop.Shape {
+	out := make(uop.Shape, len(fs))
+	for i, f := range fs {
+		out[i] = g.room(f)
+	}
+	return out
+}
+
+// In is how many elements of each axis of input i count, and the room that there is.
+func (g *Graph) In(i int, n Values) (count, room uop.Shape) { return g.counts(g.ins[i], n) }
+
+// Out says the same of root i, whose axes may be more than the case's: together they have as many elements, in the same order.
+func (g *Graph) Out(i int, n Values) (count, room uop.Shape) {
+	return g.counts(g.roots[i].flat(), n)
+}
+
+func (g *Graph) counts(fs []form, n Values) (count, room uop.Shape) {
+	for _, f := range fs {
+		count = append(count, f.at(n))
+	}
+	return count, g.rooms(fs)
+}
+
+// Types are those of the numbers, an input of the graph each.
+func (g *Graph) Types() []dtype.DType { return g.types }
+
+// Bound gives variables their values, see engine.Bindings.
+func (g *Graph) Bound(n Values) func(v uop.VarArg) (int, bool) {
+	return func(v uop.VarArg) (int, bool) {
+		i := slices.Index(g.Vars, v)
+		if i < 0 {
+			return 0, false
+		}
+		return n[i], true
+	}
+}
