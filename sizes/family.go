@@ -24,7 +24,9 @@ type Instance struct {
 }
 
 const (
-	ownPlans   = 2   // cases that have plans of their own
+	ownPlans   = 2  // cases that have plans of their own,
+	ownSmall   = 16 // those of graphs that are a few kernels
+	fewKernels = 4
 	mostGraphs = 8   // graphs that are kept,
 	mostSizes  = 512 // and counts
 	spareRoom  = 4   // how many times as many elements as there are an axis has room for at most
@@ -40,7 +42,7 @@ func (f *Family) Instance(key string, c Case) *Instance {
 		f.sizes++
 		f.last = append(f.last[max(0, len(f.last)-ownPlans):], c)
 	}
-	if again := f.Again(key); f.sizes <= ownPlans || again {
+	if again := f.Again(key); again || f.sizes <= ownPlans || f.sizes <= ownSmall && kernels(c) <= fewKernels {
 		return nil
 	}
 	for _, g := range f.graphs {
@@ -61,6 +63,17 @@ func (f *Family) Instance(key string, c Case) *Instance {
 		}
 	}
 	return nil
+}
+
+// kernels is about how many a case takes: one for each reduction and its like, or one.
+func kernels(c Case) (n int) {
+	for _, u := range uop.Topo(c.Roots...) {
+		switch u.Op() {
+		case uop.Reduce, uop.Scan, uop.ArgSort, uop.Scatter, uop.Contiguous:
+			n++
+		}
+	}
+	return max(n, 1)
 }
 
 func (f *Family) keep(g *Graph) {

@@ -33,6 +33,7 @@ var mayImport = map[string]string{
 	"symbolic":       "rewrite uop dtype",
 	"grad":           "rewrite uop dtype",
 	"vmap":           "uop",
+	"sizes":          "uop dtype",
 	"ref":            "uop dtype",
 	"shard":          "uop dtype",
 	"plan":           "dtype",
