@@ -60,7 +60,7 @@ func push(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 	if len(ds) == 0 {
 		return nil
 	}
-	gs, reached := FindAll(uop.Fill(map[int]*uop.UOp{f.Slot: seed}, ds...), ts, seed)
+	gs, reached := FindAll(f.Fill(u, seed, ds...), ts, seed)
 	if !reached[0] {
 		return nil
 	}

@@ -116,7 +116,11 @@ func (o *Optimizer) Params() []*tensor.Tensor { return o.params }
 
 // Step takes one step against the gradients of loss, a scalar. The loss, its gradients, the parameters, the
 // state of the optimiser and whatever else the model assigned on the way are computed together, as one
-// plan.
+// plan. Other tensors that were built on the parameters cannot be computed afterwards, as these have new
+// elements: those to be read, such as parts of the loss, are computed with it.
+//
+//	opt.Update(loss)
+//	err := opt.Realize(ctx, loss, part)
 func (o *Optimizer) Step(ctx context.Context, loss *tensor.Tensor) error {
 	o.Update(loss)
 	return o.Realize(ctx, loss)

@@ -61,6 +61,19 @@ func TestOtherLosses(t *testing.T) {
 	near(t, []float64{0.02, 0.005}, x.Huber(y, 1, tensor.Loss{Reduction: tensor.NoneLoss}), 1e-6)
 }
 
+// Options that are not given are PyTorch's: without a norm distances would count differences, which have no gradient.
+func TestTripletMarginWithoutOptions(t *testing.T) {
+	a, p, n := f32(1, 2, 3, 4).Reshape(2, 2), f32(1, 3, 3, 5).Reshape(2, 2), f32(4, 6, 0, 0).Reshape(2, 2)
+	for _, k := range []tensor.Triplet{{Margin: 5}, {Margin: 5, Swap: true}} {
+		given := k
+		given.P, given.Eps = 2, 1e-6
+		want, got := a.TripletMargin(p, n, given), a.TripletMargin(p, n, k)
+		same(t, values(t, want), got)
+		same(t, values(t, want.Grad(a)[0]), got.Grad(a)[0])
+	}
+	near(t, []float64{(1 + 5 - 5 + 1 + 5 - 5) / 2.}, a.TripletMargin(p, n, tensor.Triplet{Margin: 5}), 1e-5)
+}
+
 // Where residuals are 0 losses bend as elsewhere within the bound, and there is a derivative where they are infinite.
 func TestDerivativesOfRobustLosses(t *testing.T) {
 	inf := math.Inf(1)

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -31,14 +32,15 @@ func (t *Tensor) MarginRanking(other, target *Tensor, margin float64, options ..
 // Triplet says how distances are taken in TripletMargin.
 type Triplet struct {
 	Margin float64
-	P      float64 // the norm
-	Eps    float64 // added to differences
+	P      float64 // the norm; 0: 2
+	Eps    float64 // added to differences; 0: 1e-6
 	Swap   bool    // the negative may be compared with the positive instead of the anchor
 }
 
 // TripletMargin is margin + distance(t, positive) − distance(t, negative), at least 0, of rows.
 func (t *Tensor) TripletMargin(positive, negative *Tensor, k Triplet, options ...Loss) *Tensor {
 	o := lossOptions("TripletMargin", options)
+	k.P, k.Eps = cmp.Or(k.P, 2), cmp.Or(k.Eps, 1e-6)
 	near, far := t.PairwiseDistance(positive, k.P, k.Eps), t.PairwiseDistance(negative, k.P, k.Eps)
 	if k.Swap {
 		far = far.Minimum(positive.PairwiseDistance(negative, k.P, k.Eps))

@@ -22,6 +22,16 @@ func (f FunctionArg) Refuse(u *UOp) {
 	fail(u, "derivatives of %s are not known to so high an order", f.Name)
 }
 
+// Fill puts g in the place of the stand-in in gradients that u states. The value and the operands were there before the stand-in was, so
+// that what they are made of, which is all of a program in the end, is not walked again for each function in it.
+func (f FunctionArg) Fill(u, g *UOp, gradients ...*UOp) []*UOp {
+	without := []*UOp{u.src[0]}
+	for i := 1; i < len(u.src); i += 2 {
+		without = append(without, u.src[i])
+	}
+	return FillBeside(map[int]*UOp{f.Slot: g}, without, gradients...)
+}
+
 // Gradients puts g in the place of the stand-in.
 func (f FunctionArg) Gradients(u, g *UOp) []*UOp {
 	if f.Last {
@@ -39,7 +49,7 @@ func (f FunctionArg) Gradients(u, g *UOp) []*UOp {
 		}
 		g = g.Reshape(ones...).Expand(u.shape...)
 	}
-	filled := Fill(map[int]*UOp{f.Slot: g}, u.src[1:]...)
+	filled := f.Fill(u, g, u.src[1:]...)
 	for i := 1; i+1 < len(out); i += 2 {
 		out[i] = filled[i]
 	}

@@ -27,12 +27,30 @@ func (u *UOp) Slot() int {
 }
 
 // Fill puts values, by slot, in the place of the stand-ins in the graphs of roots.
-func Fill(values map[int]*UOp, roots ...*UOp) []*UOp {
-	with := map[*UOp]*UOp{}
-	for _, u := range Topo(roots...) {
-		if v, ok := values[u.Slot()]; ok && u.op == Param {
-			with[u] = v.Reshape(u.shape...)
+func Fill(values map[int]*UOp, roots ...*UOp) []*UOp { return FillBeside(values, nil, roots...) }
+
+// FillBeside is Fill where the graphs of some nodes are known to have none of these stand-ins: they are not looked at.
+func FillBeside(values map[int]*UOp, without []*UOp, roots ...*UOp) []*UOp {
+	var done Map[*UOp]
+	for _, u := range without {
+		if u.home == global {
+			done.Set(u, u)
 		}
 	}
-	return Substitute(global, with, roots...)
+	get := func(u *UOp) *UOp {
+		v, _ := done.Get(u)
+		return v
+	}
+	Walk(roots, func(u *UOp) bool { return get(u) != nil }, func(u *UOp) {
+		if v, ok := values[u.Slot()]; ok && u.op == Param {
+			done.Set(u, v.Reshape(u.shape...))
+		} else {
+			done.Set(u, u.WithSrc(global, get))
+		}
+	})
+	out := make([]*UOp, len(roots))
+	for i, r := range roots {
+		out[i] = get(r)
+	}
+	return out
 }
