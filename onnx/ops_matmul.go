@@ -293,16 +293,20 @@ func dequantizeLinear(c *call) []*Value {
 }
 
 func dynamicQuantize(c *call) []*Value {
-	x := toF32(c.t(0))
+	y, scale, zero := c.dynamicQuantized(toF32(c.t(0)))
+	return []*Value{c.out(y, Uint8), c.out(scale, Float32), c.out(zero, Uint8)}
+}
+
+// dynamicQuantized are bytes for x, with the scale and the zero point that its least and greatest element ask for.
+func (c *call) dynamicQuantized(x t) (y, scale, zero t) {
 	lo, hi := c.full(0.0, Float32, nil), c.full(0.0, Float32, nil)
 	if x.Numel() > 0 {
 		lo, hi = x.Min().Minimum(0), x.Max().Maximum(0)
 	}
-	scale := hi.Sub(lo).Div(255)
-	zero := scale.Eq(0).Where(0.0, lo.Neg().Div(scale)).To(dtype.F32).Clamp(0, 255).Round()
+	scale = hi.Sub(lo).Div(255)
+	zero = scale.Eq(0).Where(0.0, lo.Neg().Div(scale)).To(dtype.F32).Clamp(0, 255).Round()
 	safe := scale.Eq(0).Where(1.0, scale).To(dtype.F32)
-	y := x.Div(safe).Round().Add(zero).Clamp(0, 255)
-	return []*Value{c.out(y, Uint8), c.out(scale, Float32), c.out(zero, Uint8)}
+	return x.Div(safe).Round().Add(zero).Clamp(0, 255).To(dtype.U8), scale, zero.To(dtype.U8)
 }
 
 // fusedMatMul is MatMul of com.microsoft with transposes and a factor.
