@@ -31,7 +31,7 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("onnx: %s: operators that are not known: %s", e.File, strings.Join(list, "; "))
 }
 
-// checker walks all graphs of a model before anything runs: each name is given once, and before it is read; no function calls itself;
+// checker walks all graphs of a model before anything runs and puts their nodes in order: each name is given once, and before it is read; no function calls itself;
 // all operators are known.
 type checker struct {
 	m       *Model
@@ -111,6 +111,7 @@ func (c *checker) graph(g *graphProto, outer *names) error {
 			return fmt.Errorf("%s: %w", at, err)
 		}
 	}
+	g.nodes = inOrder(g.nodes)
 	if err := c.nodes(at, g.nodes, n); err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (c *checker) nodes(at string, list []*nodeProto, n *names) error {
 		where := fmt.Sprintf("%s: node %d, %s", at, i, node.title())
 		for _, in := range node.in {
 			if in != "" && !n.has(in) {
-				return fmt.Errorf("%s: it reads %.80q, which nothing before it gives: the name is wrong, or nodes are not in order, or in a circle", where, in)
+				return fmt.Errorf("%s: it reads %.80q, which nothing before it gives: the name is wrong, or nodes read each other in a circle", where, in)
 			}
 		}
 		if err := c.node(node, n); err != nil {
@@ -241,6 +242,7 @@ func (c *checker) function(key functionKey, f *functionProto) error {
 			return err
 		}
 	}
+	f.nodes = inOrder(f.nodes)
 	if err := c.nodes(at, f.nodes, n); err != nil {
 		return err
 	}

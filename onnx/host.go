@@ -145,7 +145,7 @@ func (r *runner) realize(vs ...*Value) error {
 	return tensor.Realize(r.ctx, append(list, r.shared(list)...)...)
 }
 
-// shared are the tensors that nodes further on read and that have to compute something which these have to compute too.
+// shared are the tensors that this node or others further on read and that have to compute something which these have to compute too.
 func (r *runner) shared(list []*tensor.Tensor) (more []*tensor.Tensor) {
 	parts := map[*uop.UOp]bool{} // of these: true; of others: whether they are made of one
 	for _, t := range list {
@@ -160,11 +160,11 @@ func (r *runner) shared(list []*tensor.Tensor) (more []*tensor.Tensor) {
 		})
 		return parts[u]
 	}
-	for i, s := range r.scopes {
+	for _, s := range r.scopes {
 		left := s.pending[:0]
 		for _, name := range s.pending {
 			v := s.values[name]
-			if v == nil || v.kind != IsTensor || v.raw != nil || v.t == nil || lies(v.t.Node()) || !s.read(name, i < len(r.scopes)-1) {
+			if v == nil || v.kind != IsTensor || v.raw != nil || v.t == nil || lies(v.t.Node()) || !s.read(name) {
 				continue
 			}
 			left = append(left, name)
@@ -177,8 +177,8 @@ func (r *runner) shared(list []*tensor.Tensor) (more []*tensor.Tensor) {
 	return more
 }
 
-// read says whether a node further on reads a name, or the present one, where it holds a graph that is being run.
-func (s *scope) read(name string, inside bool) bool {
+// read says whether a node further on reads a name, or the present one, as a loop does in every round.
+func (s *scope) read(name string) bool {
 	if s.last == nil {
 		s.last = map[string]int{}
 		for i, n := range s.list {
@@ -193,7 +193,7 @@ func (s *scope) read(name string, inside bool) bool {
 		}
 	}
 	last, ok := s.last[name]
-	return ok && (last > s.at || inside && last == s.at)
+	return ok && last >= s.at
 }
 
 // lies says that a node's value lies in memory, but for its shape, or is a constant.

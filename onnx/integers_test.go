@@ -3,6 +3,7 @@ package onnx
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -178,4 +179,62 @@ func TestLongSumsOfDequantizedNumbers(t *testing.T) {
 	got, err := tensor.Data[float32](context.Background(), out["y"].Tensor())
 	require.NoError(t, err)
 	require.InEpsilon(t, 255.*255*n, got[0], 1e-5)
+}
+
+// Results of integers are rounded after one factor, as in onnxruntime: where that is a half, each other way of multiplying rounds some otherwise.
+func TestOneFactorOfQuantizedSums(t *testing.T) {
+	const rows, terms, columns = 9, 16, 12
+	r := rand.New(rand.NewPCG(5, 6))
+	x, w := anyBytes(r, rows*terms), anyBytes(r, terms*columns)
+	for i := range x {
+		x[i] /= 32
+	}
+	for i := range w {
+		w[i] /= 32
+	}
+	sx, sw, sy := float32(0.1), float32(0.05), float32(0.01)
+	factor := sx * sw / sy
+	scalar := func(name string, f float32) message { return tensorMsg(name, Float32, floatsValue(nil, f).raw) }
+	constants := msgs(scalar("sx", sx), scalar("sw", sw), scalar("sy", sy), tensorMsg("zx", Uint8, []byte{3}), tensorMsg("zw", Uint8, []byte{4}), tensorMsg("zy", Uint8, []byte{128}))
+	names := list("x", "sx", "zx", "w", "sw", "zw", "sy", "zy")
+	sum := func(row, column int) (s int32) {
+		for k := range terms {
+			s += (int32(x[row*terms+k]) - 3) * (int32(w[k*columns+column]) - 4)
+		}
+		return s
+	}
+	for _, c := range []struct {
+		node message
+		x, w []int64
+		raw  []byte // of w
+	}{
+		{nodeMsg("QLinearMatMul", names, list("y")), []int64{rows, terms}, []int64{terms, columns}, w},
+		{inDomain(nodeMsg("QGemm", list("x", "sx", "zx", "w", "sw", "zw", "", "sy", "zy"), list("y")), "com.microsoft"), []int64{rows, terms}, []int64{terms, columns},
+			w},
+		{inDomain(nodeMsg("QGemm", list("x", "sx", "zx", "w", "sw", "zw", "", "sy", "zy"), list("y"), intAttr("transB", 1)), "com.microsoft"), []int64{rows, terms}, []int64{columns, terms},
+			turnedBytes(w, columns)},
+		{nodeMsg("QLinearConv", names, list("y")), []int64{rows, terms, 1, 1}, []int64{columns, terms, 1, 1},
+			turnedBytes(w, columns)},
+	} {
+		m := read(t, modelMsg(graphMsg(msgs(c.node), append(constants, tensorMsg("w", Uint8, c.raw, c.w...)), msgs(portMsg("x", Uint8, c.x...)), msgs(portMsg("y", Uint8)))))
+		out, err := m.Run(context.Background(), map[string]*tensor.Tensor{"x": on(tensor.Of(x, ints(c.x)...))})
+		require.NoError(t, err)
+		got, err := tensor.Data[uint8](context.Background(), out["y"])
+		require.NoError(t, err)
+		want := make([]uint8, rows*columns)
+		for i := range want {
+			want[i] = uint8(max(0, min(255, 128+math.RoundToEven(float64(float32(sum(i/columns, i%columns))*factor)))))
+		}
+		require.Equal(t, want, got, "%v", c.w)
+	}
+}
+
+// turnedBytes is the transposed matrix.
+func turnedBytes(b []byte, columns int) (out []byte) {
+	for i := range columns {
+		for j := i; j < len(b); j += columns {
+			out = append(out, b[j])
+		}
+	}
+	return out
 }

@@ -188,11 +188,9 @@ func scaledProduct(x, y shifted, sx, sy, bias t) t {
 }
 
 func dynamicMatMul(c *call) []*Value {
-	own := *c
-	own.in = c.in[:1]
-	q := dynamicQuantize(&own)
-	x := shifted{c.r.tensor(q[0]).To(dtype.I32), c.r.tensor(q[2]).To(dtype.I32)}
-	return c.one(scaledProduct(x, c.shifted(1, 3, -1), c.r.tensor(q[1]), c.perAxis(toF32(c.t(2)), c.t(1).Rank(), -1), c.tOr(4)), Float32)
+	q, scale, zero := c.dynamicQuantized(toF32(c.t(0)))
+	x := shifted{q.To(dtype.I32), zero.To(dtype.I32)}
+	return c.one(scaledProduct(x, c.shifted(1, 3, -1), scale, c.perAxis(toF32(c.t(2)), c.t(1).Rank(), -1), c.tOr(4)), Float32)
 }
 
 func matMulToFloat(c *call) []*Value {

@@ -26,27 +26,29 @@ func fusedGemm(c *call) []*Value {
 // qGemm is Gemm of integers with scales and zero points: inputs a, b, a list or one number for each column of b, and a bias of integers. Without
 // a scale of the result it is float32.
 func qGemm(c *call) []*Value {
-	x, y := c.t(0).To(dtype.I32), c.t(3).To(dtype.I32)
+	x, y := c.shifted(0, 2, -2), c.shifted(3, 5, -1)
 	if c.attrBool("transA", false) {
-		x = x.T()
+		x = x.turned()
 	}
 	if c.attrBool("transB", false) {
-		y = y.T()
+		y = c.shifted(3, 5, -2).turned()
 	}
-	x = x.Sub(c.t(2).To(dtype.I32).Reshape())
-	y = y.Sub(c.perAxis(c.t(5).To(dtype.I32), 2, -1))
-	p := x.MatMul(y)
+	p := x.times(y)
 	if c.has(6) {
 		p = p.Add(c.t(6).To(dtype.I32))
 	}
-	f := toF32(p).Mul(toF32(c.t(1)).Reshape()).Mul(c.perAxis(toF32(c.t(4)), 2, -1))
+	scale := toF32(c.t(1)).Reshape().Mul(c.perAxis(toF32(c.t(4)), 2, -1))
 	if a := c.attrFloat("alpha", 1); a != 1 {
-		f = f.Mul(a)
+		scale = scale.Mul(a)
 	}
 	if !c.has(7) {
-		return c.one(f, Float32)
+		return c.one(toF32(p).Mul(scale), Float32)
 	}
-	return c.stored(f, 7, c.elem(0))
+	var zero t
+	if c.has(8) {
+		zero = c.t(8).Reshape()
+	}
+	return c.one(quantized(toF32(p).Mul(scale.Div(toF32(c.t(7)).Reshape())), zero, c.elem(0)), c.elem(0))
 }
 
 // qWhere chooses between two arrays of other scales.

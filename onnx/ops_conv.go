@@ -224,9 +224,8 @@ func qLinearConv(c *call) []*Value {
 		b := c.t(8)
 		y = y.Add(b.Reshape(c.along(y.Rank(), 1, b.Numel())...))
 	}
-	scale := toF32(c.t(1)).Reshape().Mul(c.perAxis(toF32(c.t(4)), y.Rank(), 1))
-	q := toF32(y).Mul(scale).Div(toF32(c.t(6)).Reshape())
-	return c.one(quantized(q, c.t(7).Reshape(), c.elem(7)), c.elem(7))
+	scale := toF32(c.t(1)).Reshape().Mul(c.perAxis(toF32(c.t(4)), y.Rank(), 1)).Div(toF32(c.t(6)).Reshape())
+	return c.one(quantized(toF32(y).Mul(scale), c.t(7).Reshape(), c.elem(7)), c.elem(7))
 }
 
 // deformConv is a convolution whose elements lie off their places by what an input says (Dai et al., 2017), weighted by a mask.

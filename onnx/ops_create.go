@@ -231,7 +231,11 @@ func depthToSpace(c *call) []*Value {
 	} else {
 		x = x.Reshape(n, b, b, ch, h, w).Permute(0, 3, 4, 1, 5, 2)
 	}
-	return c.one(x.Reshape(n, ch, h*b, w*b), c.elem(0))
+	x = x.Reshape(n, ch, h*b, w*b)
+	if b > 1 {
+		x = x.Contiguous() // a convolution after it would read each row from b places, element by element
+	}
+	return c.one(x, c.elem(0))
 }
 
 func spaceToDepth(c *call) []*Value {

@@ -90,6 +90,15 @@ func (s shifted) difference() t {
 	return s.x.Sub(s.zero)
 }
 
+// turned is the transposed matrix.
+func (s shifted) turned() shifted {
+	s.x = s.x.T()
+	if s.zero != nil && s.zero.Rank() > 1 {
+		s.zero = s.zero.T()
+	}
+	return s
+}
+
 // even says that the zero point is the same along an axis.
 func (s shifted) even(axis int) bool {
 	return s.zero == nil || s.zero.Numel() == 1 || s.zero.Rank() == s.x.Rank() && s.zero.Dim(axis) == 1
@@ -157,10 +166,7 @@ func (c *call) quantProduct(transposed bool) t {
 	}
 	w := y.shifted
 	if transposed {
-		w.x = w.x.T()
-		if w.zero != nil && w.zero.Rank() > 1 {
-			w.zero = w.zero.T()
-		}
+		w = w.turned()
 	}
 	return toF32(x.times(w)).Mul(x.scale.Reshape()).Mul(c.perAxis(y.scale, w.x.Rank(), -1))
 }
@@ -172,9 +178,9 @@ func matMulInteger(c *call) []*Value {
 func qLinearMatMul(c *call) []*Value {
 	sx, sy := toF32(c.t(1)), toF32(c.t(4))
 	p := toF32(c.shifted(0, 2, -2).times(c.shifted(3, 5, -1)))
-	p = p.Mul(c.perAxis(sx, p.Rank(), -2)).Mul(c.perAxis(sy, p.Rank(), -1))
 	sz, zz := toF32(c.t(6)), c.t(7)
-	q := quantized(p.Div(c.perAxis(sz, p.Rank(), -2)), c.perAxis(zz, p.Rank(), -2), c.elem(7))
+	scale := c.perAxis(sx, p.Rank(), -2).Mul(c.perAxis(sy, p.Rank(), -1)).Div(c.perAxis(sz, p.Rank(), -2))
+	q := quantized(p.Mul(scale), c.perAxis(zz, p.Rank(), -2), c.elem(7))
 	return c.one(q, c.elem(7))
 }
 
@@ -287,16 +293,20 @@ func dequantizeLinear(c *call) []*Value {
 }
 
 func dynamicQuantize(c *call) []*Value {
-	x := toF32(c.t(0))
+	y, scale, zero := c.dynamicQuantized(toF32(c.t(0)))
+	return []*Value{c.out(y, Uint8), c.out(scale, Float32), c.out(zero, Uint8)}
+}
+
+// dynamicQuantized are bytes for x, with the scale and the zero point that its least and greatest element ask for.
+func (c *call) dynamicQuantized(x t) (y, scale, zero t) {
 	lo, hi := c.full(0.0, Float32, nil), c.full(0.0, Float32, nil)
 	if x.Numel() > 0 {
 		lo, hi = x.Min().Minimum(0), x.Max().Maximum(0)
 	}
-	scale := hi.Sub(lo).Div(255)
-	zero := scale.Eq(0).Where(0.0, lo.Neg().Div(scale)).To(dtype.F32).Clamp(0, 255).Round()
+	scale = hi.Sub(lo).Div(255)
+	zero = scale.Eq(0).Where(0.0, lo.Neg().Div(scale)).To(dtype.F32).Clamp(0, 255).Round()
 	safe := scale.Eq(0).Where(1.0, scale).To(dtype.F32)
-	y := x.Div(safe).Round().Add(zero).Clamp(0, 255)
-	return []*Value{c.out(y, Uint8), c.out(scale, Float32), c.out(zero, Uint8)}
+	return x.Div(safe).Round().Add(zero).Clamp(0, 255).To(dtype.U8), scale, zero.To(dtype.U8)
 }
 
 // fusedMatMul is MatMul of com.microsoft with transposes and a factor.

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -191,8 +192,11 @@ func resize(c *call) []*Value {
 	if base.mode != "nearest" {
 		y = wide(x)
 	}
-	for i, a := range axes {
-		a = c.axis(a, rank)
+	if last := c.resizeLast(y, plans, axes); last != nil {
+		plans, y = nil, last
+	}
+	for i := range plans {
+		a := c.axis(axes[i], rank)
 		r := &plans[i]
 		if r.out == r.in && r.scale == 1 && base.coords != "tf_crop_and_resize" {
 			continue
@@ -271,6 +275,50 @@ func (c *call) resizeScales(plans []resizing, list []float64) {
 		}
 		plans[i].scaled, plans[i].scale, plans[i].out = true, s, int(math.Floor(s*float64(plans[i].in)))
 	}
+}
+
+// resizeLast resizes axes linearly as package tensor does, where those that change are the last ones and it knows how; else it is nil.
+func (c *call) resizeLast(x t, plans []resizing, axes []int) t {
+	sizes, scales := x.Shape(), make([]float64, x.Rank())
+	o := tensor.Resize{Mode: tensor.ResizeLinear}
+	first, whole := x.Rank(), true
+	for i := range plans {
+		r := &plans[i]
+		if r.out == r.in && r.scale == 1 {
+			continue
+		}
+		if !r.plain() || r.in == 0 || r.out == 0 {
+			return nil
+		}
+		c.listed(r.out, 2)
+		o.AlignCorners = r.coords == "align_corners"
+		a := c.axis(axes[i], x.Rank())
+		sizes[a], scales[a], first, whole = r.out, r.scale, min(first, a), whole && r.out%r.in == 0 && !o.AlignCorners
+	}
+	if first == x.Rank() || slices.Contains(scales[first:], 0) {
+		return nil
+	}
+	o.Scales = scales[first:]
+	if x = x.Resize(sizes[first:], o); !whole {
+		x = x.Contiguous() // taps that are looked up are not to be so as often as a convolution reads them
+	}
+	return x
+}
+
+// plain says that the axis is resized linearly as package tensor would do it.
+func (r *resizing) plain() bool {
+	if r.mode != "linear" || r.antialias || r.exclude {
+		return false
+	}
+	switch r.coords {
+	case "half_pixel":
+		return true
+	case "pytorch_half_pixel":
+		return r.out > 1
+	case "align_corners":
+		return !r.scaled || r.scale >= 1
+	}
+	return false
 }
 
 func (c *call) resizeAxis(x t, axis int, r *resizing) t {

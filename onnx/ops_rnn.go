@@ -17,11 +17,19 @@ type recurrent struct {
 	reverse   bool
 	lens      t // [b, 1], or nil
 	clip      float64
-	functions []func(x t) t // per direction, as many as the operator has
-	initial   []t           // h and, for LSTM, c: [dirs, b, hidden]
+	functions []func(x t) t               // per direction, as many as the operator has
+	initial   []t                         // h and, for LSTM, c: [dirs, b, hidden]
+	product   func(x t, input, dir int) t // with the weights of input 1 or 2 of a direction
 }
 
 func (c *call) recurrent(gates, states int, names ...string) *recurrent {
+	r := c.recurrentOf(c.t(2), gates, states, names...)
+	r.product = func(x t, input, dir int) t { return x.MatMul(wide(c.t(input)).Select(0, dir).T()) }
+	return r
+}
+
+// recurrentOf takes the weights of the state, [dirs, gates·hidden, hidden], and leaves the product to be said.
+func (c *call) recurrentOf(w t, gates, states int, names ...string) *recurrent {
 	r := &recurrent{c: c, gates: gates, x: wide(c.t(0)), hidden: c.attrInt("hidden_size", 0), dirs: 1, clip: c.attrFloat("clip", 0)}
 	if c.attrInt("layout", 0) == 1 {
 		r.x = r.x.Permute(1, 0, 2)
@@ -35,8 +43,7 @@ func (c *call) recurrent(gates, states int, names ...string) *recurrent {
 	default:
 		c.fail("its direction is %.40q", d)
 	}
-	w := c.t(2)
-	if r.hidden == 0 {
+	if r.hidden == 0 && w.Rank() == 3 {
 		r.hidden = w.Dim(2)
 	}
 	if w.Rank() != 3 || w.Dim(0) != r.dirs || w.Dim(1) != gates*r.hidden || r.x.Rank() != 3 {
@@ -133,8 +140,7 @@ func (r *recurrent) run(step cell, split bool) []*Value {
 	var ys, lasts []t
 	ends := make([][]t, len(r.initial))
 	for dir := range r.dirs {
-		w := wide(r.c.t(1)).Select(0, dir)
-		in := r.x.MatMul(w.T())
+		in := r.product(r.x, 1, dir)
 		if bias := r.bias(dir, 0); bias != nil {
 			in = in.Add(bias)
 			if !split {
@@ -196,8 +202,7 @@ func (r *recurrent) run(step cell, split bool) []*Value {
 func rnn(c *call) []*Value {
 	r := c.recurrent(1, 1, "Tanh")
 	return r.run(func(dir int, in t, state []t) []t {
-		w := wide(c.t(2)).Select(0, dir)
-		return []t{r.functions[dir](r.clipped(in.Add(state[0].MatMul(w.T()))))}
+		return []t{r.functions[dir](r.clipped(in.Add(r.product(state[0], 2, dir))))}
 	}, false)
 }
 
@@ -233,12 +238,30 @@ func gru(c *call) []*Value {
 	}, true)
 }
 
-func lstm(c *call) []*Value {
-	r := c.recurrent(4, 2, "Sigmoid", "Tanh", "Tanh")
-	coupled := c.attrBool("input_forget", false)
+func lstm(c *call) []*Value { return c.recurrent(4, 2, "Sigmoid", "Tanh", "Tanh").lstm() }
+
+// dynamicLSTM is LSTM with weights of narrow integers, [dirs, i, 4·hidden] and [dirs, hidden, 4·hidden], one scale for each direction or column; the
+// sequence and, step by step, the states are made such integers too.
+func dynamicLSTM(c *call) []*Value {
+	r := c.recurrentOf(c.t(2).T(), 4, 2, "Sigmoid", "Tanh", "Tanh")
+	r.product = func(x t, input, dir int) t {
+		of := func(i int) t { return c.t(i).Narrow(0, dir, 1).Reshape(-1) }
+		scale, zero := 6+2*input, 7+2*input
+		w := shifted{c.t(input).Select(0, dir).To(dtype.I32), nil}
+		if c.has(zero) && !c.isZero(zero) {
+			w.zero = c.perAxis(of(zero).To(dtype.I32), 2, -1)
+		}
+		q, s, z := c.dynamicQuantized(x)
+		return scaledProduct(shifted{q.To(dtype.I32), z.To(dtype.I32)}, w, s, c.perAxis(toF32(of(scale)), 2, -1), nil)
+	}
+	return r.lstm()
+}
+
+func (r *recurrent) lstm() []*Value {
+	c, coupled := r.c, r.c.attrBool("input_forget", false)
 	return r.run(func(dir int, in t, state []t) []t {
 		f, g, o := r.functions[3*dir], r.functions[3*dir+1], r.functions[3*dir+2]
-		all := in.Add(state[0].MatMul(wide(c.t(2)).Select(0, dir).T()))
+		all := in.Add(r.product(state[0], 2, dir))
 		peep := func(gate int, x, cell t) t {
 			if c.has(7) {
 				x = x.Add(cell.Mul(r.part(wide(c.t(7)).Select(0, dir), gate)))
@@ -259,4 +282,5 @@ func lstm(c *call) []*Value {
 
 func init() {
 	register("", map[string]operator{"RNN": rnn, "GRU": gru, "LSTM": lstm})
+	register("com.microsoft", map[string]operator{"DynamicQuantizeLSTM": dynamicLSTM})
 }

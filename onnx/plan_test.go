@@ -299,6 +299,42 @@ func TestReadOnce(t *testing.T) {
 	require.Less(t, many-few, 3*6)
 }
 
+// So it is if the rounds of a loop read what is made of it, though how many there are was read before: none computes it anew.
+func TestReadOnceInLoops(t *testing.T) {
+	const n, layers = 64, 8
+	launches := func(rounds int) int {
+		nodes, from := msgs(), "x"
+		for i := range layers {
+			to := fmt.Sprint("layer", i)
+			nodes = append(nodes, nodeMsg("MatMul", list(from, "w"), list(to)))
+			from = to
+		}
+		body := graphMsg(msgs(nodeMsg("Cast", list("i"), list("limit"), intAttr("to", int64(Float32))), nodeMsg("Greater", list(from, "limit"), list("above")),
+			nodeMsg("NonZero", list("above"), list("at")), nodeMsg("Size", list("at"), list("size")), nodeMsg("Identity", list("going"), list("on"))),
+			nil, msgs(portMsg("i", Int64), portMsg("going", Bool)), msgs(portMsg("on", Bool), portMsg("size", Int64)))
+		nodes = append(nodes, nodeMsg("ReduceMax", list("x"), list("most"), intAttr("keepdims", 0)), nodeMsg("Cast", list("most"), list("rounds"), intAttr("to", int64(Int64))),
+			nodeMsg("Loop", list("rounds", ""), list("sizes"), graphAttr("body", body)),
+			nodeMsg("Cast", list("sizes"), list("y"), intAttr("to", int64(Float32))))
+		identity := make([]float32, n*n)
+		for i := range n {
+			identity[i*n+i] = 1
+		}
+		m := read(t, modelMsg(graphMsg(nodes, msgs(tensorMsg("w", Float32, floatsValue([]int{n * n}, identity...).raw, n, n)),
+			msgs(portMsg("x", Float32, n, n)), msgs(portMsg("y", Float32, -1)))))
+		input := func() *tensor.Tensor { // another array each time: of the same one the values are there already
+			return on(tensor.Of(append([]float32{0.5, 1.5, float32(rounds), 2.5}, make([]float32, n*n-4)...), n, n))
+		}
+		require.Equal(t, map[int][]float32{3: {8, 6, 4}, 9: {8, 6, 4, 2, 2, 2, 2, 2, 2}}[rounds], run(t, m, map[string]*tensor.Tensor{"x": input()}))
+		x := input()
+		before := x.Engine().Stats().Launches
+		run(t, m, map[string]*tensor.Tensor{"x": x})
+		return x.Engine().Stats().Launches - before
+	}
+	few, many := launches(3), launches(9)
+	require.GreaterOrEqual(t, few, layers)
+	require.Less(t, many-few, 3*6)
+}
+
 // Shrink gives 0 to what is neither below nor above the limits, a NaN too.
 func TestShrinkOfNaN(t *testing.T) {
 	m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Shrink", list("x"), list("y"))), nil,

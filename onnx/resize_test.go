@@ -58,3 +58,44 @@ func TestResizeOfVersion10(t *testing.T) {
 		require.Equal(t, c.want, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of(c.x))}), "%v", c)
 	}
 }
+
+// A convolution after a resizing reads elements that are there: it does not compute each of them as often as it reads it.
+func TestConvolutionOfResized(t *testing.T) {
+	for _, coords := range []string{"half_pixel", "align_corners"} {
+		const channels, side, to = 32, 16, 32
+		w := make([]float32, channels*channels*9)
+		for i := range w {
+			if i/9%(channels+1) == 0 && i%9 == 4 {
+				w[i] = 1 // the filters leave the picture as it is
+			}
+		}
+		x := make([]float32, channels*side*side)
+		for i := range x {
+			x[i] = float32(i*i%101) / 8
+		}
+		m := read(t, modelMsg(graphMsg(msgs(
+			nodeMsg("Resize", list("x", "", "", "n"), list("r"), textAttr("mode", "linear"), textAttr("coordinate_transformation_mode", coords)),
+			nodeMsg("Conv", list("r", "w"), list("y"), intsAttr("pads", 1, 1, 1, 1)),
+		), msgs(intsMsg("n", 1, channels, to, to), tensorMsg("w", Float32, floatsValue(nil, w...).raw, channels, channels, 3, 3)),
+			msgs(portMsg("x", Float32, 1, channels, side, side)), msgs(portMsg("y", Float32, -1, -1, -1, -1)))))
+		got := run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of(x, 1, channels, side, side))})
+		require.GreaterOrEqual(t, m.plans[0].plan.Launches(), 2, coords)
+		at := func(axis float64) (lo, hi int, part float64) {
+			p := axis * float64(side-1) / (to - 1)
+			if coords == "half_pixel" {
+				p = max(0, min((axis+0.5)/2-0.5, side-1))
+			}
+			lo = int(p)
+			return lo, min(lo+1, side-1), p - float64(lo)
+		}
+		want := make([]float32, channels*to*to)
+		for i := range want {
+			c := i / (to * to)
+			top, bottom, down := at(float64(i / to % to))
+			left, right, across := at(float64(i % to))
+			of := func(y, x0 int) float64 { return float64(x[(c*side+y)*side+x0]) }
+			want[i] = float32((1-down)*((1-across)*of(top, left)+across*of(top, right)) + down*((1-across)*of(bottom, left)+across*of(bottom, right)))
+		}
+		require.InDeltaSlice(t, want, got, 1e-4, coords)
+	}
+}
