@@ -29,6 +29,7 @@ const (
 	launchCost = 4096  // one more kernel, unless it is a nest of another
 
 	functionFlops = 16   // of a transcendental function at least: numbers that are made of indices by less are computed wherever they are used
+	gatherFlops   = 16   // of an element that is taken by an index
 	generatedCost = 1    // of reading again what was made of indices and then stored
 	maxDepth      = 160  // nodes of one expression path: longer chains are cut,
 	firstFlops    = 256  // of an element in the first round at most, where it is asked whether a kernel is work for one thread
@@ -305,6 +306,9 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 	case u.Op() == uop.Scatter:
 		return true, "a scatter writes memory"
 	case u.Op().IsMovement() || u.Op() == uop.Range || u.Op() == uop.Detach:
+		if store, why := s.gathered(u, uses); store {
+			return true, why
+		}
 		return false, "movement costs nothing"
 	case u.DType() == dtype.Index && u.Op().Elementwise():
 		return false, "index arithmetic"

@@ -66,6 +66,9 @@ func (s *scheduler) estimates(stored map[*uop.UOp]string) map[*uop.UOp]estimate 
 		case u.Op() == uop.Expand: // computed once for many elements
 			f *= float64(u.At(0).Shape().Numel()) / max(n, 1)
 			out[u] = estimate{flops: f, bytes: set.bytes(n)}
+		case u.Op() == uop.Gather: // loaded one by one, at an index that is loaded and compared
+			f += gatherFlops
+			out[u] = estimate{flops: f, bytes: set.bytes(n)}
 		case scanOf(u) != nil:
 			r := scanOf(u)
 			if u != r || r.Arg().(uop.ScanArg).Parts == 1 { // its results count as loads

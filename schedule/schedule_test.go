@@ -215,6 +215,33 @@ func TestSizesZeroAndOne(t *testing.T) {
 	w.check(t, p.Part(0), p.Part(1))
 }
 
+// What is looked up at four places of a small array and read by the windows of a sum is stored: looking up takes more than the bytes that it loads.
+func TestLookedUpOnce(t *testing.T) {
+	w := newWorld(1)
+	x, index := w.input(dtype.F32, 8, 8), w.input(dtype.I32, 64, 1)
+	at := func(i int) *uop.UOp { return x.Gather(index.Add(index.Int(i)).Expand(64, 8), 0) }
+	rows := at(0).Add(at(1)).Add(at(2)).Add(at(3)).Reshape(64, 1, 8).Expand(64, 9, 8).Slide(0, 1, 1, -4, 64)
+	y := rows.Reshape(64, 9, 8, 1).Expand(64, 9, 8, 16).Mul(w.input(dtype.F32, 9, 8, 16).Reshape(1, 9, 8, 16).Expand(64, 9, 8, 16)).Reduce(uop.Sum, 1, 2)
+	assert.Len(t, w.check(t, y).Steps, 2)
+}
+
+// Rows of elements that lie apart are stored where a sum reads each of them often; rows of heads, whose elements are neighbours, are not.
+func TestNeighboursThatLieApart(t *testing.T) {
+	w := newWorld(1)
+	weights := w.input(dtype.F32, 9, 8, 16)
+	product := func(x *uop.UOp) *uop.UOp { // of windows of 9 rows
+		rows := x.Reshape(64, 1, 8).Expand(64, 9, 8).Slide(0, 1, 1, -4, 64)
+		return rows.Reshape(64, 9, 8, 1).Expand(64, 9, 8, 16).Mul(weights.Reshape(1, 9, 8, 16).Expand(64, 9, 8, 16)).Reduce(uop.Sum, 1, 2)
+	}
+	pixels := w.input(dtype.F32, 2, 64, 4).Permute(1, 2, 0).Reshape(64, 8)
+	assert.Len(t, w.check(t, product(pixels)).Steps, 2)
+	repeated := w.input(dtype.F32, 64, 4).Reshape(64, 4, 1).Expand(64, 4, 2).Reshape(64, 8)
+	assert.Len(t, w.check(t, product(repeated)).Steps, 2)
+	assert.Len(t, w.check(t, product(repeated.Add(repeated.Int(1)))).Steps, 1+1)
+	heads := w.input(dtype.F32, 2, 64, 16).Permute(1, 0, 2).Reshape(64, 32).Shrink([]int{0, 0}, []int{64, 8})
+	assert.Len(t, w.check(t, product(heads)).Steps, 1)
+}
+
 func TestLargeReductionIsSplit(t *testing.T) {
 	w := newWorld(1)
 	for _, n := range []int{1 << 16, 65537} {

@@ -81,7 +81,7 @@ var mayImport = map[string]string{
 
 	"runtime/webgpu/cogentcore": "runtime/webgpu plan",
 
-	"engine": "saved engine/choose engine/search shard schedule codegen codegen/legal codegen/lower codegen/model symbolic rewrite uop dtype plan runtime",
+	"engine": "sizes saved engine/choose engine/search shard schedule codegen codegen/legal codegen/lower codegen/model symbolic rewrite uop dtype plan runtime",
 
 	"engine/choose": "",
 	"engine/search": "codegen codegen/lower codegen/tune uop dtype plan runtime",
@@ -111,7 +111,7 @@ var mayImport = map[string]string{
 	"data/folder":   "data",
 	"safetensors":   "atomicfile weights",
 	"onnx/networks": "",
-	"onnx":          "packed tensor engine ref uop dtype",
+	"onnx":          "sizes packed tensor engine ref uop dtype",
 	"atomicfile":    "",
 
 	"llm/chat":        "",
