@@ -57,6 +57,7 @@ type Model struct {
 	read     map[int]readInput        // and what they were last
 	plans    []*planned               // last used first
 	families map[string]*sizes.Family // by device and ranks of inputs
+	owners   map[string]bool          // cases of families that have plans of their own, see own
 	byNode   map[string]bool          // engines that lack the float64 that the graph asks for
 }
 

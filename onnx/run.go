@@ -207,7 +207,11 @@ func (m *Model) planned(ctx context.Context, e *engine.Engine, args []*Value) ([
 		if p.plan == nil && p.instance == nil && !p.same {
 			break
 		}
-		return p.run(ctx, e, args)
+		outs, err := p.run(ctx, e, args)
+		if errors.Is(err, engine.ErrNoRefit) && m.own(p) {
+			continue
+		}
+		return outs, err
 	}
 	return m.piecewise(ctx, &runner{m: m, ctx: ctx, eng: e, raws: map[*uop.UOp][]byte{}}, args)
 }

@@ -37,6 +37,9 @@ func (m *Model) instance(e *engine.Engine, key string, c sizes.Case) *instance {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.owners[key] {
+		return nil
+	}
 	f := m.families[kind]
 	if f == nil {
 		f = &sizes.Family{}
@@ -57,6 +60,21 @@ func (m *Model) instance(e *engine.Engine, key string, c sizes.Case) *instance {
 
 // mostFamilies is how many kinds of inputs, of other ranks and types, are told apart.
 const mostFamilies = 8
+
+// own has a case of a common plan, which the device cannot copy to the room that it has, get a plan of its own. It says whether p is one.
+func (m *Model) own(p *planned) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.instance == nil {
+		return false
+	}
+	if m.owners == nil || len(m.owners) >= mostPlans {
+		m.owners = map[string]bool{}
+	}
+	m.owners[p.key] = true
+	m.plans = slices.DeleteFunc(m.plans, func(q *planned) bool { return q == p })
+	return true
+}
 
 // again says that a case of a common plan has come so often that it is to have a plan of its own.
 func (m *Model) again(p *planned) bool {

@@ -215,12 +215,12 @@ func TestSizesZeroAndOne(t *testing.T) {
 	w.check(t, p.Part(0), p.Part(1))
 }
 
-// What is looked up at four places of a small array and read by the windows of a sum is stored: looking up takes more than the bytes that it loads.
+// What is looked up at seven places of a small array and read by the windows of a sum is stored: looking up takes more than the bytes that it loads.
 func TestLookedUpOnce(t *testing.T) {
 	w := newWorld(1)
 	x, index := w.input(dtype.F32, 8, 8), w.input(dtype.I32, 64, 1)
 	at := func(i int) *uop.UOp { return x.Gather(index.Add(index.Int(i)).Expand(64, 8), 0) }
-	rows := at(0).Add(at(1)).Add(at(2)).Add(at(3)).Reshape(64, 1, 8).Expand(64, 9, 8).Slide(0, 1, 1, -4, 64)
+	rows := at(0).Add(at(1)).Add(at(2)).Add(at(3)).Add(at(4)).Add(at(5)).Add(at(6)).Reshape(64, 1, 8).Expand(64, 9, 8).Slide(0, 1, 1, -4, 64)
 	y := rows.Reshape(64, 9, 8, 1).Expand(64, 9, 8, 16).Mul(w.input(dtype.F32, 9, 8, 16).Reshape(1, 9, 8, 16).Expand(64, 9, 8, 16)).Reduce(uop.Sum, 1, 2)
 	assert.Len(t, w.check(t, y).Steps, 2)
 }

@@ -1,0 +1,116 @@
+package onnx
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/tensor"
+)
+
+// cached is attention that takes rows x, and the keys and values of rows before them, and gives what it sees and all keys: ranks are known, sizes are not.
+var cached = modelMsg(graphMsg(msgs(
+	nodeMsg("MatMul", list("x", "w"), list("new")),
+	nodeMsg("Concat", list("past", "new"), list("keys"), intAttr("axis", 1)),
+	nodeMsg("Transpose", list("keys"), list("turned"), intsAttr("perm", 0, 2, 1)),
+	nodeMsg("MatMul", list("x", "turned"), list("scores")),
+	nodeMsg("Softmax", list("scores"), list("weights"), intAttr("axis", -1)),
+	nodeMsg("MatMul", list("weights", "keys"), list("seen")),
+	nodeMsg("ReduceMean", list("keys"), list("mean"), intsAttr("axes", 1)),
+	nodeMsg("Add", list("seen", "mean"), list("y")),
+), msgs(tensorMsg("w", Float32, floatsValue([]int{2, 2}, 0.5, -0.25, 0.75, 1).raw, 2, 2)),
+	msgs(portMsg("x", Float32, -1, -1, 2), portMsg("past", Float32, -1, -1, 2)),
+	msgs(portMsg("y", Float32, -1, -1, 2), portMsg("keys", Float32, -1, -1, 2))))
+
+// attended is what it gives, computed in float64.
+func attended(x, keys []float64, w [4]float64) (y, all []float64) {
+	all = append(all, keys...)
+	for i := 0; i < len(x); i += 2 {
+		all = append(all, x[i]*w[0]+x[i+1]*w[2], x[i]*w[1]+x[i+1]*w[3])
+	}
+	n := len(all) / 2
+	for i := 0; i < len(x); i += 2 {
+		var sum, a, b, ma, mb float64
+		for k := range n {
+			e := math.Exp(x[i]*all[2*k] + x[i+1]*all[2*k+1])
+			sum, a, b = sum+e, a+e*all[2*k], b+e*all[2*k+1]
+			ma, mb = ma+all[2*k], mb+all[2*k+1]
+		}
+		y = append(y, a/sum+ma/float64(n), b/sum+mb/float64(n))
+	}
+	return y, all
+}
+
+func floats32(list []float64) (out []float32) {
+	for _, x := range list {
+		out = append(out, float32(x))
+	}
+	return out
+}
+
+// A cache that grows by a row at each run has two plans of its own and one for each time that it has doubled.
+func TestGrowingCacheSharesPlans(t *testing.T) {
+	ctx := context.Background()
+	m := read(t, cached)
+	past, known := on(tensor.Zeros(1, 1, 2)), []float64{0, 0}
+	compiled := -1
+	for i := range 50 {
+		x := []float64{math.Sin(float64(i)), math.Cos(float64(3 * i))}
+		out, err := m.Run(ctx, map[string]*tensor.Tensor{"x": on(tensor.Of(floats32(x), 1, 1, 2)), "past": past})
+		require.NoError(t, err)
+		var y []float64
+		y, known = attended(x, known, [4]float64{0.5, -0.25, 0.75, 1})
+		for name, want := range map[string][]float64{"y": y, "keys": known} {
+			require.Equal(t, []int{1, len(want) / 2, 2}, out[name].Shape())
+			got, err := tensor.Data[float32](ctx, out[name])
+			require.NoError(t, err)
+			require.InDeltaSlice(t, want, got, 1e-4, "%s after %d rows", name, i+1)
+		}
+		past = out["keys"]
+		if i == 3 {
+			compiled = past.Engine().Stats().Compiled
+		}
+	}
+	require.LessOrEqual(t, past.Engine().Stats().Compiled-compiled, 4, "one for 32 and one for 64 rows, and one for what is read")
+	require.Len(t, m.families, 1)
+}
+
+// Two sizes that vary at once share a plan as well, and one that comes often has one of its own.
+func TestTwoSizesSharePlans(t *testing.T) {
+	ctx := context.Background()
+	m := read(t, cached)
+	once := func(batch, rows int) {
+		x := make([]float64, 2*rows)
+		for i := range x {
+			x[i] = math.Sin(float64(i * rows))
+		}
+		want, _ := attended(x, []float64{1, -1, 0.5, 0.25}, [4]float64{0.5, -0.25, 0.75, 1})
+		var xs, keys []float32
+		for range batch {
+			xs, keys = append(xs, floats32(x)...), append(keys, 1, -1, 0.5, 0.25)
+		}
+		out, err := m.Run(ctx, map[string]*tensor.Tensor{"x": on(tensor.Of(xs, batch, rows, 2)), "past": on(tensor.Of(keys, batch, 2, 2))})
+		require.NoError(t, err)
+		got, err := tensor.Data[float32](ctx, out["y"])
+		require.NoError(t, err)
+		for b := range batch {
+			require.InDeltaSlice(t, want, got[b*len(want):(b+1)*len(want)], 1e-4, "row %d of %d, %d long", b, batch, rows)
+		}
+	}
+	for _, s := range [][2]int{{2, 3}, {3, 7}, {4, 4}, {5, 9}, {2, 8}, {6, 2}} {
+		once(s[0], s[1])
+	}
+	shared := 0
+	for _, p := range m.plans {
+		if p.instance != nil {
+			shared++
+		}
+	}
+	require.Equal(t, 4, shared)
+	for range 8 {
+		once(6, 2)
+	}
+	require.Nil(t, m.plans[0].instance)
+}
