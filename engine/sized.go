@@ -162,6 +162,7 @@ func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*
 	if err != nil {
 		return err
 	}
+	e.stats.Shared++
 	fits = fits[:0]
 	for _, b := range back {
 		count, _ := x.Out(b.root, x.N)
