@@ -311,7 +311,7 @@ func (g *generator) partner(v value) (value, []dim) {
 	if ok {
 		return w, dims
 	}
-	if v.d == dtype.F16 {
+	if v.d != dtype.F32 && v.d != dtype.I32 && v.d != dtype.Bool {
 		return v, v.dims
 	}
 	of := slices.Clone(v.dims)

@@ -22,7 +22,7 @@ var makers = []maker{
 	{"permute", permute}, {"permute", permute}, {"merge", merge}, {"merge", merge}, {"split", split}, {"split", split}, {"unsqueeze", unsqueeze}, {"expand", expand}, {"flip", flip},
 	{"cat", cat}, {"cat", cat}, {"stack", stack}, {"pad", pad}, {"narrow", narrow}, {"narrow", narrow}, {"step", stepped}, {"roll", roll}, {"repeat", repeat}, {"triangle", triangle}, {"mask", mask},
 	{"diagonal", diagonal}, {"oneHot", oneHot}, {"select", indexSelect}, {"embedding", embedding}, {"gather", gather}, {"sort", sorted}, {"conv", conv}, {"pool", pool},
-	{"unfold", unfold}, {"resize", resize}, {"scatter", scatter}, {"crossEntropy", crossEntropy}, {"contiguous", contiguous}, {"grad", grad}, {"grad", grad}, {"assign", assign}, {"write", write},
+	{"unfold", unfold}, {"resize", resize}, {"scatter", scatter}, {"crossEntropy", crossEntropy}, {"contiguous", contiguous}, {"grad", grad}, {"grad", grad}, {"assign", assign}, {"write", write}, {"dropout", dropout}, {"batch", batchNorm},
 }
 
 func unary(g *generator) {
@@ -118,7 +118,7 @@ func binaryOp(g *generator) {
 	case "Maximum", "Minimum":
 		out.mag = max(v.mag, w.mag)
 	case "DivAbs1":
-		if v.d == dtype.I32 {
+		if !v.d.IsFloat() {
 			name = "Add"
 			break
 		}
@@ -211,19 +211,21 @@ func cast(g *generator) {
 	if !ok {
 		return
 	}
-	to := []dtype.DType{dtype.F32, dtype.F32, dtype.I32, dtype.Bool, dtype.F16}[g.IntN(5)]
+	to := []dtype.DType{dtype.F32, dtype.F32, dtype.F32, dtype.I32, dtype.Bool, dtype.F16, dtype.I64, dtype.U8}[g.IntN(8)]
 	out := v
 	out.d = to
 	switch {
 	case to == v.d, v.d == dtype.F16 && to != dtype.F32:
 		return
-	case !v.exact() && (to == dtype.I32 || to == dtype.Bool):
+	case v.d.IsFloat() && to == dtype.U8: // of negative numbers it says nothing
+		return
+	case !v.exact() && !to.IsFloat():
 		return
 	case to == dtype.F16 && v.mag > 1000:
 		return
 	case !v.d.IsFloat() && to.IsFloat():
 		out.unit = 1
-	case to == dtype.I32 || to == dtype.Bool:
+	case !to.IsFloat():
 		out.unit = 0
 	}
 	g.add("To", []value{v}, to.String(), out, func(_ *env, in []T) T { return in[0].To(to) })
@@ -266,6 +268,12 @@ func sizeConstant(g *generator) {
 func numbers(g *generator) {
 	n := g.size()
 	m := g.size()
+	if g.IntN(4) == 0 {
+		n, _ = g.size().times(g.size())
+	}
+	if n.most() > mostNumel {
+		return
+	}
 	most := float64(n.most())
 	i, f := value{dims: []dim{n}, d: dtype.I32, mag: 3 * most}, value{dims: []dim{n}, d: dtype.F32, unit: 1, mag: 3 * most}
 	two := value{dims: []dim{m, n}, d: dtype.F32, unit: 1, mag: 1}
@@ -326,7 +334,7 @@ func (g *generator) axes(v value, keep bool) (axes []int, left []dim, n float64)
 
 func reduce(g *generator) {
 	v, ok := g.any(1)
-	if !ok || v.d == dtype.F16 {
+	if !ok || v.d != dtype.Bool && v.d != dtype.I32 && v.d != dtype.F32 {
 		return
 	}
 	keep := g.IntN(2) == 0
@@ -548,5 +556,36 @@ func attention(g *generator) {
 	s := q.mag * k.mag * math.Sqrt(float64(d.most()))
 	g.add("Attention", []value{q, k, v}, fmt.Sprint("causal ", causal), like(q, out, v.mag, roughly(q, 2*k.mag*v.mag*math.Sqrt(float64(d.most())), s*v.mag)), func(_ *env, in []T) T {
 		return tensor.ScaledDotProduct(in[0], in[1], in[2], tensor.Attention{Causal: causal})
+	})
+}
+
+// dropout draws numbers: as many as there are elements.
+func dropout(g *generator) {
+	v, ok := g.float(0)
+	if !ok || v.mag > 100 {
+		return
+	}
+	out := v
+	out.mag, out.err = 2*v.mag, 2*v.err+v.mag
+	g.add("Dropout", []value{v}, "", out, func(e *env, in []T) T { return tensor.NewGenerator(uint64(e.run)).Dropout(in[0], 0.5) })
+}
+
+// batchNorm normalises along all axes but one.
+func batchNorm(g *generator) {
+	v, ok := g.float(2)
+	if !ok || v.mag > 50 {
+		return
+	}
+	a := g.axis(v)
+	var axes []int
+	for i := range v.dims {
+		if i != a {
+			axes = append(axes, i)
+		}
+	}
+	g.add("Standardize", []value{v}, fmt.Sprint(axes), like(v, v.dims, 20, roughly(v, 8, 60)), func(_ *env, in []T) T {
+		x := in[0]
+		m := x.MeanKeep(axes...)
+		return x.Sub(m).Mul(x.VarKeep(0, axes...).Add(0.1).Rsqrt())
 	})
 }

@@ -138,7 +138,7 @@ func cat(g *generator) {
 			return w.id != v.id
 		})
 		if !ok {
-			if v.d == dtype.F16 {
+			if v.d != dtype.F32 && v.d != dtype.I32 && v.d != dtype.Bool {
 				return
 			}
 			row := slices.Clone(v.dims)
@@ -246,7 +246,7 @@ func narrow(g *generator) {
 	case 6: // inside
 		start, n = number(1), d.plus(number(-2))
 	}
-	if least := n.least(); least < 0 || start.least() < 0 || least == 0 && g.IntN(4) > 0 || start.plus(n).least() > d.least() {
+	if least := n.least(); least < 0 || start.least() < 0 || least == 0 && g.IntN(3) > 0 || start.plus(n).least() > d.least() {
 		return
 	}
 	dims := slices.Clone(v.dims)
@@ -389,7 +389,7 @@ func indexSelect(g *generator) {
 	if !small(dims) {
 		return
 	}
-	i := g.indices([]dim{n}, least, g.IntN(5) == 0)
+	i := g.indices([]dim{n}, least, g.IntN(4) == 0)
 	g.add("IndexSelect", []value{v, i}, fmt.Sprint("axis ", a), moved(v, dims...), func(_ *env, in []T) T { return in[0].IndexSelect(a, in[1]) })
 }
 
@@ -403,7 +403,7 @@ func embedding(g *generator) {
 	if len(ids) >= mostRank || !small(append(ids, w)) {
 		return
 	}
-	i := g.indices(ids, 7, g.IntN(5) == 0)
+	i := g.indices(ids, 7, g.IntN(4) == 0)
 	g.add("Embedding", []value{table, i}, "", moved(table, append(slices.Clone(ids), w)...), func(_ *env, in []T) T { return in[0].Embedding(in[1], tensor.EmbeddingOptions{}) })
 }
 
@@ -422,7 +422,7 @@ func gather(g *generator) {
 	if !small(dims) {
 		return
 	}
-	i := g.indices(dims, least, g.IntN(5) == 0)
+	i := g.indices(dims, least, g.IntN(4) == 0)
 	g.add("TakeAlong", []value{v, i}, fmt.Sprint("axis ", a), moved(v, dims...), func(_ *env, in []T) T { return in[0].TakeAlong(a, in[1]) })
 }
 

@@ -91,6 +91,9 @@ func refusal(t *testing.T, device string, p *program) string {
 	q.cache = -1
 	q.apart = false
 	fails := func(q *program) bool {
+		if len(q.sizes) < 6 || !slices.ContainsFunc(q.steps, func(s step) bool { return s.leaf != nil && !s.out.fixed() }) {
+			return false
+		}
 		r := compareRuns(device, q)
 		return r.shared == 0 && r.errors == 0
 	}
@@ -98,9 +101,6 @@ func refusal(t *testing.T, device string, p *program) string {
 		return ""
 	}
 	s := smaller(&q, fails)
-	if len(s.sizes) < 4 {
-		s.sizes = q.sizes
-	}
 	var names []string
 	for _, x := range s.steps {
 		if x.leaf == nil {
@@ -196,8 +196,8 @@ func (p *program) play(e *env) (out []array) {
 				}
 				return 0
 			})
-		case dtype.I32:
-			a.data, err = read[int32](t, func(x int32) float64 { return float64(x) })
+		case dtype.I32, dtype.I64, dtype.U8:
+			a.data, err = read[int](t, func(x int) float64 { return float64(x) })
 		default:
 			a.data, err = read[float32](t, func(x float32) float64 { return float64(x) })
 		}
@@ -300,7 +300,7 @@ func smaller(p *program, fails func(p *program) bool) *program {
 		}
 		for i := 0; i < len(best.steps); i++ { // inputs in place of values
 			s := best.steps[i]
-			if s.leaf != nil || slices.Contains(best.results, s.out.id) || s.out.d == dtype.F16 {
+			if s.leaf != nil || slices.Contains(best.results, s.out.id) || s.out.d != dtype.F32 && s.out.d != dtype.I32 && s.out.d != dtype.Bool {
 				continue
 			}
 			q := *best
