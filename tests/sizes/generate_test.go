@@ -67,9 +67,30 @@ func (g *generator) results() {
 	}
 	slices.SortFunc(ends, func(a, b int) int { return size[b] - size[a] })
 	g.p.results = append(g.p.results, ends[:min(len(ends), 1+g.IntN(3))]...)
-	if id := g.IntN(len(g.p.steps)); len(g.p.results) == 0 || g.IntN(3) == 0 && g.p.steps[id].leaf == nil && !slices.Contains(g.p.results, id) {
+	if id := g.IntN(len(g.p.steps)); g.IntN(3) == 0 && g.p.steps[id].leaf == nil && !slices.Contains(g.p.results, id) {
 		g.p.results = append(g.p.results, id)
 	}
+}
+
+// alike are programs that are drawn alike: the same makers, for the same sizes.
+func alike(seed uint64) (list []*program) {
+	for i := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 78))
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 79+i)), p: &program{seed: seed, cache: -1}}
+		g.leafOf([]dim{{b: 1}, {t: 1}, number(3)}[r.IntN(2):], dtype.F32)
+		for range 1 + r.IntN(3) {
+			makers[r.IntN(len(makers))].make(g)
+		}
+		if g.results(); len(g.p.results) == 0 {
+			continue
+		}
+		g.p = g.p.live()
+		for range 6 {
+			g.p.sizes = append(g.p.sizes, [2]int{1 + g.IntN(mostB), 1 + g.IntN(30)})
+		}
+		list = append(list, g.p)
+	}
+	return list
 }
 
 func (g *generator) index(id int) int {

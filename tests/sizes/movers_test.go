@@ -639,3 +639,42 @@ func write(g *generator) {
 	at := g.IntN(2) * -1
 	g.add("WithAt", []value{v}, fmt.Sprint(at), v, func(_ *env, in []T) T { return in[0].WithAt(0, at) })
 }
+
+// table takes as many rows as there are from one that is long enough, as embeddings of positions are taken.
+func table(g *generator) {
+	n := []dim{{t: 1}, {t: 1, c: 1}, {b: 1}}[g.IntN(3)]
+	dims := []dim{number(mostT + 8), number(1 + g.IntN(4))}
+	if g.IntN(3) == 0 {
+		dims[1] = n
+	}
+	v := g.leafOf(dims, dtype.F32)
+	from := []dim{{}, {}, {c: 3}, {t: -1, c: mostT}}[g.IntN(4)]
+	if from.t < 0 {
+		n = dim{t: 1}
+	}
+	out := slices.Clone(dims)
+	out[0] = n
+	g.add("Narrow", []value{v}, fmt.Sprintf("axis 0, from %v, %v", from, n), moved(v, out...), func(e *env, in []T) T { return in[0].Narrow(0, e.at(from), e.at(n)) })
+}
+
+// writeAt puts a row of numbers into a state, at a place that depends on a size.
+func writeAt(g *generator) {
+	k := number(1 + g.IntN(4))
+	n := []dim{{c: 1}, {b: 1}}[g.IntN(2)]
+	row := g.leafOf([]dim{n, k}, dtype.F32)
+	l := &leaf{id: g.leaves, from: -4, n: 9, state: true}
+	w := g.leaf(l, value{dims: []dim{number(mostT + 8), k}, d: dtype.F32, unit: 0.25, mag: 2})
+	assign := g.IntN(2) == 0
+	name := "WithAt"
+	if assign {
+		name = "SetAt"
+	}
+	g.add(name, []value{w, row}, fmt.Sprint("from t, ", n), w, func(e *env, in []T) T {
+		r := tensor.R(e.t, e.t+e.at(n))
+		if assign {
+			return in[0].SetAt(in[1], r)
+		}
+		return in[0].WithAt(in[1], r)
+	})
+	g.p.steps[len(g.p.steps)-1].kept = assign
+}

@@ -84,6 +84,22 @@ func TestOnePlanForManySizes(t *testing.T) {
 	}
 }
 
+// TestProgramsSideBySide runs programs of the same ops and other axes, which take turns: none may be taken for a case of another.
+func TestProgramsSideBySide(t *testing.T) {
+	runs, shared := 0, 0
+	from := setting(t, "WEFT_SIZES_FROM", 1)
+	for seed := from; seed < from+setting(t, "WEFT_SIZES_SEEDS", 40); seed++ {
+		ps := alike(uint64(seed))
+		if len(ps) < 2 {
+			continue
+		}
+		r := compareRuns("INTERP", ps...)
+		runs, shared = runs+r.runs, shared+r.shared
+		assert.Empty(t, r.fault, "seed %d:\n%v", seed, ps)
+	}
+	t.Logf("%d runs, %d of their plays by plans for many sizes", runs, shared)
+}
+
 // refusal is the least part of a program that has no plan for many sizes.
 func refusal(t *testing.T, device string, p *program) string {
 	q := *p
@@ -119,40 +135,45 @@ type result struct {
 	runs, shared, errors int
 }
 
-// compareRuns runs a program both ways.
-func compareRuns(device string, p *program) (r result) {
-	var envs [2]*env
-	for i, o := range []engine.Options{{OwnSizes: true}, {}} {
+// compareRuns runs programs both ways, on the same engines.
+func compareRuns(device string, ps ...*program) (r result) {
+	var envs [2][]*env
+	for i, o := range []engine.Options{{OwnSizes: true, Poison: true}, {Poison: true}} {
 		e, err := engine.Open(device, o)
 		if err != nil {
 			return result{fault: err.Error()}
 		}
 		defer e.Close()
-		envs[i] = &env{seed: p.seed, engine: e, states: map[int]*tensor.Tensor{}}
-	}
-	for run, size := range p.sizes {
-		var got [2][]array
-		for i, e := range envs {
-			e.b, e.t, e.run = size[0], size[1], run
-			got[i] = p.play(e)
+		for _, p := range ps {
+			envs[i] = append(envs[i], &env{seed: p.seed, engine: e, states: map[int]*tensor.Tensor{}})
 		}
-		r.runs++
-		for i, want := range got[0] {
-			if want.err != "" {
-				r.errors++
+	}
+	for run := range ps[0].sizes {
+		for k, p := range ps { // they take turns
+			var got [2][]array
+			for i := range envs {
+				e := envs[i][k]
+				e.b, e.t, e.run = p.sizes[run][0], p.sizes[run][1], run
+				got[i] = p.play(e)
 			}
-			if diff := want.differs(got[1][i]); diff != "" {
-				id := -1
-				if i < len(p.results) {
-					id = p.results[i]
+			r.runs++
+			for i, want := range got[0] {
+				if want.err != "" {
+					r.errors++
 				}
-				r.fault = fmt.Sprintf("run %d, b=%d t=%d, v%d: %s", run, size[0], size[1], id, diff)
+				if diff := want.differs(got[1][i]); diff != "" {
+					id := -1
+					if i < len(p.results) {
+						id = p.results[i]
+					}
+					r.fault = fmt.Sprintf("program %d, run %d, b=%d t=%d, v%d: %s", k, run, p.sizes[run][0], p.sizes[run][1], id, diff)
+					return r
+				}
+			}
+			if r.shared = envs[1][k].engine.Stats().Shared; envs[0][k].engine.Stats().Shared > 0 {
+				r.fault = "OwnSizes has plans for many sizes"
 				return r
 			}
-		}
-		if r.shared = envs[1].engine.Stats().Shared; envs[0].engine.Stats().Shared > 0 {
-			r.fault = "OwnSizes has plans for many sizes"
-			return r
 		}
 	}
 	return r
