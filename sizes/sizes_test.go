@@ -73,6 +73,38 @@ func TestCasesOfOneGraph(t *testing.T) {
 	}
 }
 
+// What differs in one thing alone is no case.
+func TestAlmostACase(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		yes, other func(x, y *uop.UOp) *uop.UOp
+	}{
+		{"what is merged", func(x, _ *uop.UOp) *uop.UOp { return x.Reduce(uop.Sum, 1) }, func(x, _ *uop.UOp) *uop.UOp { return x.Reduce(uop.MaxOf, 1) }},
+		{"the order of operands", func(x, y *uop.UOp) *uop.UOp { return x.Div(y) }, func(x, y *uop.UOp) *uop.UOp { return y.Div(x) }},
+		{"which operand comes twice", func(x, y *uop.UOp) *uop.UOp { return x.Exp2().Mul(y.Neg()).Add(x.Exp2()) }, func(x, y *uop.UOp) *uop.UOp { return x.Exp2().Mul(y.Neg()).Add(y.Exp2()) }},
+		{"the order of axes", func(x, _ *uop.UOp) *uop.UOp { return x.Reshape(x.Shape()[0], 2, 2).Permute(0, 1, 2).Neg() }, func(x, _ *uop.UOp) *uop.UOp { return x.Reshape(x.Shape()[0], 2, 2).Permute(0, 2, 1).Neg() }},
+		{"what is cut", func(x, _ *uop.UOp) *uop.UOp { return x.Shrink([]int{0, 0}, []int{x.Shape()[0], 2}) }, func(x, _ *uop.UOp) *uop.UOp { return x.Shrink([]int{0, 1}, []int{x.Shape()[0], 3}) }},
+		{"where zeros come", func(x, _ *uop.UOp) *uop.UOp { return x.Pad([]int{0, 0}, []int{1, 0}) }, func(x, _ *uop.UOp) *uop.UOp { return x.Pad([]int{1, 0}, []int{0, 0}) }},
+		{"the type", func(x, _ *uop.UOp) *uop.UOp { return x.Cast(dtype.F16) }, func(x, _ *uop.UOp) *uop.UOp { return x.Cast(dtype.I32) }},
+	} {
+		two := func(f func(x, y *uop.UOp) *uop.UOp) program {
+			return func(in ...*uop.UOp) []*uop.UOp { return []*uop.UOp{f(in[0], in[1])} }
+		}
+		at := func(f func(x, y *uop.UOp) *uop.UOp, n int) Case {
+			return made(two(f), uop.Shape{n, 4}, uop.Shape{n, 4})
+		}
+		g := Between(at(c.yes, 3), at(c.yes, 5), at(c.yes, 9))
+		if !assert.NotNil(t, g, c.name) {
+			continue
+		}
+		_, _, ok := g.Of(at(c.yes, 7))
+		assert.True(t, ok, c.name)
+		_, _, ok = g.Of(at(c.other, 7))
+		assert.False(t, ok, c.name)
+		assert.Nil(t, Between(at(c.yes, 3), at(c.yes, 5), at(c.other, 9)), "%s: nor is there a graph", c.name)
+	}
+}
+
 // A number that is linear in the size in the cases of which a graph was made must be so in each case.
 func TestNumbersOfACase(t *testing.T) {
 	plus := func(k func(n int) int) program {
