@@ -155,6 +155,10 @@ func TestReshapesOfWhatVaries(t *testing.T) {
 		{"a fixed axis before", []uop.Shape{{3, 4}, {3, 5}, {3, 7}}, func(x *uop.UOp) *uop.UOp {
 			return x.Add(x).Reshape(3 * x.Shape()[1]).Neg()
 		}, true},
+		{"the other way round", []uop.Shape{{2, 3, 4}, {3, 9, 4}, {5, 7, 4}}, func(x *uop.UOp) *uop.UOp {
+			s := x.Shape()
+			return x.Flip(1).Reshape(s[0]*s[1], 4).Flip(0, 1)
+		}, true},
 		{"halves", []uop.Shape{{4}, {6}, {10}}, func(x *uop.UOp) *uop.UOp {
 			return x.Neg().Reshape(2, x.Shape()[0]/2).Exp2()
 		}, false},

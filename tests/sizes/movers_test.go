@@ -102,9 +102,6 @@ func flip(g *generator) {
 		return
 	}
 	a := g.axis(v)
-	if !v.dims[a].fixed() && g.IntN(3) > 0 {
-		return
-	}
 	g.add("Flip", []value{v}, fmt.Sprint("axis ", a), v, func(_ *env, in []T) T { return in[0].Flip(a) })
 }
 
