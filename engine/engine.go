@@ -318,6 +318,7 @@ type Stats struct {
 	Plays     int   // plans played
 	Launches  int   // kernels launched
 	Errands   int   // plays that the device carried out by itself, see Errand
+	Shared    int   // plays of plans for many sizes
 	LiveBytes int64 // bytes of arrays now
 	PeakBytes int64 // most bytes at a time, arenas of plans included
 	Losses    int   // devices lost and opened again

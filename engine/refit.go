@@ -89,6 +89,20 @@ func (e *Engine) refitPlan(fits []Fit) (*compiled, error) {
 	return p, nil
 }
 
+// runsOf says which elements are neighbours in both arrays, those of the axes from inner on, how many runs of these there are, and whether the
+// device can copy them.
+func runsOf(from, count, to uop.Shape, size int, grid bool) (inner, rows int, ok bool) {
+	inner = len(from) // the first axis of those that lie together
+	for inner > 0 && (inner == len(from) || count[inner] == from[inner] && count[inner] == to[inner]) {
+		inner--
+	}
+	bytes, rows := count[inner:].Numel()*size, count[:inner].Numel()
+	if bytes == 0 || rows == 0 {
+		return inner, 0, true
+	}
+	return inner, rows, rows <= mostCopies && (bytes%4 == 0 || !grid)
+}
+
 // copyRows adds the copies of the i-th of n arrays to a plan: the longest runs of elements that are neighbours in both.
 func copyRows(p *plan.Plan, f Fit, i, n int, grid bool) error {
 	from, to, size := f.Array.Shape(), f.Shape, int64(f.Array.DType().Size())
@@ -96,17 +110,11 @@ func copyRows(p *plan.Plan, f Fit, i, n int, grid bool) error {
 	p.Memory = append(p.Memory,
 		plan.Memory{Kind: plan.Input, Arg: i, Bytes: int64(from.Numel()) * size},
 		plan.Memory{Kind: plan.Output, Arg: n + i, Bytes: int64(to.Numel()) * size})
-	inner := len(from) // the first axis of those that lie together
-	for inner > 0 && (inner == len(from) || f.Count[inner] == from[inner] && f.Count[inner] == to[inner]) {
-		inner--
-	}
-	bytes, rows := int64(f.Count[inner:].Numel())*size, f.Count[:inner].Numel()
-	if bytes == 0 || rows == 0 {
-		return nil
-	}
-	if rows > mostCopies || bytes%4 != 0 && grid {
+	inner, rows, ok := runsOf(from, f.Count, to, int(size), grid)
+	if !ok {
 		return ErrNoRefit
 	}
+	bytes := int64(f.Count[inner:].Numel()) * size
 	for row := range rows {
 		rest, a, b := row, int64(0), int64(0)
 		stepA, stepB := int64(from[inner:].Numel())*size, int64(to[inner:].Numel())*size

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 
@@ -53,32 +52,38 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) 
 		of, codes = canonicalize(plain), len(columns)
 	}
 	x := f.Instance(string(h.Sum(nil)), caseOf(of, codes))
-	if x == nil || !fixed(x, targets) || refitBytes(x, of) > mostRefit {
+	if x == nil || !fixed(x, targets) || !refits(x, of, codes, e.machine.Target.Grid) {
 		return false, nil
 	}
-	err = e.playInstance(ctx, x, of.inputs, targets)
-	if errors.Is(err, ErrNoRefit) {
-		return false, nil
-	}
-	return true, err
+	return true, e.playInstance(ctx, x, of.inputs, targets)
 }
 
 // mostRefit is how many bytes are copied to room for more and back rather than that a plan is made.
 const mostRefit = 1 << 28
 
-// refitBytes is how many bytes a play of a plan for many sizes copies.
-func refitBytes(x *sizes.Instance, c *canonical) (n int) {
+// refits says whether what a play of a plan for many sizes copies can be copied, and is not too much. After the play it would be too late to say no:
+// what is assigned would be assigned once more.
+func refits(x *sizes.Instance, c *canonical, codes int, grid bool) bool {
+	n := 0
+	fits := func(from, to, count uop.Shape, size int) bool {
+		if from.Equal(to) {
+			return true
+		}
+		n += count.Numel() * size
+		_, _, ok := runsOf(from, count, to, size, grid)
+		return ok && n <= mostRefit
+	}
 	for i, in := range c.graph.Inputs {
-		if count, room := x.In(i, x.N); !count.Equal(room) {
-			n += in.N * in.DType.Size()
+		if count, room := x.In(i, x.N); !fits(count, room, count, in.DType.Size()) {
+			return false
 		}
 	}
-	for i, r := range c.graph.Roots {
-		if count, room := x.Out(i, x.N); !count.Equal(room) {
-			n += count.Numel() * r.Value.DType().Size()
+	for i, r := range c.graph.Roots[:len(c.graph.Roots)-codes] {
+		if count, room := x.Out(i, x.N); !fits(room, count, count, r.Value.DType().Size()) {
+			return false
 		}
 	}
-	return n
+	return true
 }
 
 // codesOf are the codes of the checks of targets.
@@ -162,6 +167,7 @@ func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*
 	if err != nil {
 		return err
 	}
+	e.stats.Shared++
 	fits = fits[:0]
 	for _, b := range back {
 		count, _ := x.Out(b.root, x.N)

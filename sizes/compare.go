@@ -168,9 +168,12 @@ func (c *comparison) sizes(p *pair) bool {
 			return false
 		}
 		f, ok := c.s.form(xs)
-		factors := []form{f}
-		if !ok {
+		var factors []form
+		if !ok || f.falls() { // few cases: a product may be such a sum by chance
 			factors = c.product(xs)
+		}
+		if factors == nil && ok {
+			factors = []form{f}
 		}
 		if factors == nil {
 			return false

@@ -1,6 +1,10 @@
 package sizes
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
 
 // form is an integer of a case, C + Σ K·n where n are the values of the variables.
 type form struct {
@@ -20,6 +24,11 @@ func (f form) at(n Values) int {
 }
 
 func (f form) varies() bool { return f.K != [uop.MaxVars]int{} }
+
+// falls says that something is taken away: a number, or a multiple of a variable.
+func (f form) falls() bool {
+	return f.varies() && (f.C < 0 || slices.ContainsFunc(f.K[:], func(k int) bool { return k < 0 }))
+}
 
 func (f form) times(d int) form {
 	f.C *= d

@@ -215,13 +215,25 @@ func permute(_ *Graph, p *pair) value {
 	return out
 }
 
-func flip(_ *Graph, p *pair) value {
+// flip turns each axis of an axis around. Where it varies its last element that counts is taken first.
+func flip(g *Graph, p *pair) value {
 	v := p.src[0].value
 	var axes []int
+	sizes := v.flat()
 	for _, axis := range p.first().Arg().(uop.Ints).Slice() {
-		axes = append(axes, v.span(axis)...)
+		for _, i := range v.span(axis) {
+			if !sizes[i].varies() {
+				axes = append(axes, i)
+				continue
+			}
+			u, n, last := v.node.Limit(i, uop.Fixed(g.room(sizes[i]))), g.room(sizes[i]), sizes[i]
+			last.C--
+			line := slices.Repeat([]int{1}, len(u.Shape()))
+			line[i] = n
+			v.node = u.Gather(uop.NewIota(n).Neg().Add(g.size(last).Node()).Reshape(line...).Expand(u.Shape()...), i)
+		}
 	}
-	return value{v.node.Flip(axes...), v.axes}
+	return value{g.limited(v.node.Flip(axes...), sizes), v.axes}
 }
 
 // single is a pair's value with one axis of its own for an axis of the case.

@@ -1,0 +1,245 @@
+package sizes
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// program is what a case is made of: the inputs have those shapes.
+type program func(in ...*uop.UOp) []*uop.UOp
+
+// made is a program's case for some shapes of floats.
+func made(f program, shapes ...uop.Shape) Case {
+	t := uop.NewArena()
+	var c Case
+	for i, s := range shapes {
+		c.Ins = append(c.Ins, t.Param(i, s.Numel(), dtype.F32).Reshape(s...))
+	}
+	c.Roots = f(c.Ins...)
+	return c
+}
+
+// of are the cases of one input's shapes.
+func of(f program, shapes ...uop.Shape) (list []Case) {
+	for _, s := range shapes {
+		list = append(list, made(f, s))
+	}
+	return list
+}
+
+func alone(f func(x *uop.UOp) *uop.UOp) program {
+	return func(in ...*uop.UOp) []*uop.UOp { return []*uop.UOp{f(in[0])} }
+}
+
+// full is a number everywhere.
+func full(like *uop.UOp, c *uop.UOp) *uop.UOp {
+	ones := make([]int, len(like.Shape()))
+	for i := range ones {
+		ones[i] = 1
+	}
+	return c.Reshape(ones...).Expand(like.Shape()...)
+}
+
+func TestCasesOfOneGraph(t *testing.T) {
+	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
+	g := Between(of(double, uop.Shape{3, 4}, uop.Shape{5, 4}, uop.Shape{9, 4})...)
+	require.NotNil(t, g)
+	require.Len(t, g.Vars, 1)
+	assert.Equal(t, 16, g.Vars[0].Hi)
+	n, _, ok := g.Of(made(double, uop.Shape{12, 4}))
+	require.True(t, ok)
+	assert.Equal(t, Values{12}, n)
+	count, room := g.Out(0, n)
+	assert.Equal(t, []uop.Shape{{12, 4}, {16, 4}}, []uop.Shape{count, room})
+	count, room = g.In(0, n)
+	assert.Equal(t, []uop.Shape{{12, 4}, {16, 4}}, []uop.Shape{count, room})
+	for name, c := range map[string]Case{
+		"too long":          made(double, uop.Shape{17, 4}),
+		"another axis":      made(double, uop.Shape{12, 5}),
+		"another rank":      made(double, uop.Shape{12, 4, 1}),
+		"another op":        made(alone(func(x *uop.UOp) *uop.UOp { return x.Mul(x) }), uop.Shape{12, 4}),
+		"other operands":    made(func(in ...*uop.UOp) []*uop.UOp { return []*uop.UOp{in[0].Add(in[1])} }, uop.Shape{12, 4}, uop.Shape{12, 4}),
+		"one result more":   made(func(in ...*uop.UOp) []*uop.UOp { return []*uop.UOp{in[0].Add(in[0]), in[0]} }, uop.Shape{12, 4}),
+		"a code of a check": {Ins: made(double, uop.Shape{12, 4}).Ins, Roots: made(double, uop.Shape{12, 4}).Roots, Codes: 1},
+	} {
+		_, _, ok := g.Of(c)
+		assert.False(t, ok, name)
+	}
+}
+
+// What differs in one thing alone is no case.
+func TestAlmostACase(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		yes, other func(x, y *uop.UOp) *uop.UOp
+	}{
+		{"what is merged", func(x, _ *uop.UOp) *uop.UOp { return x.Reduce(uop.Sum, 1) }, func(x, _ *uop.UOp) *uop.UOp { return x.Reduce(uop.MaxOf, 1) }},
+		{"the order of operands", func(x, y *uop.UOp) *uop.UOp { return x.Div(y) }, func(x, y *uop.UOp) *uop.UOp { return y.Div(x) }},
+		{"which operand comes twice", func(x, y *uop.UOp) *uop.UOp { return x.Exp2().Mul(y.Neg()).Add(x.Exp2()) }, func(x, y *uop.UOp) *uop.UOp { return x.Exp2().Mul(y.Neg()).Add(y.Exp2()) }},
+		{"the order of axes", func(x, _ *uop.UOp) *uop.UOp { return x.Reshape(x.Shape()[0], 2, 2).Permute(0, 1, 2).Neg() }, func(x, _ *uop.UOp) *uop.UOp { return x.Reshape(x.Shape()[0], 2, 2).Permute(0, 2, 1).Neg() }},
+		{"what is cut", func(x, _ *uop.UOp) *uop.UOp { return x.Shrink([]int{0, 0}, []int{x.Shape()[0], 2}) }, func(x, _ *uop.UOp) *uop.UOp { return x.Shrink([]int{0, 1}, []int{x.Shape()[0], 3}) }},
+		{"where zeros come", func(x, _ *uop.UOp) *uop.UOp { return x.Pad([]int{0, 0}, []int{1, 0}) }, func(x, _ *uop.UOp) *uop.UOp { return x.Pad([]int{1, 0}, []int{0, 0}) }},
+		{"the type", func(x, _ *uop.UOp) *uop.UOp { return x.Cast(dtype.F16) }, func(x, _ *uop.UOp) *uop.UOp { return x.Cast(dtype.I32) }},
+	} {
+		two := func(f func(x, y *uop.UOp) *uop.UOp) program {
+			return func(in ...*uop.UOp) []*uop.UOp { return []*uop.UOp{f(in[0], in[1])} }
+		}
+		at := func(f func(x, y *uop.UOp) *uop.UOp, n int) Case {
+			return made(two(f), uop.Shape{n, 4}, uop.Shape{n, 4})
+		}
+		g := Between(at(c.yes, 3), at(c.yes, 5), at(c.yes, 9))
+		if !assert.NotNil(t, g, c.name) {
+			continue
+		}
+		_, _, ok := g.Of(at(c.yes, 7))
+		assert.True(t, ok, c.name)
+		_, _, ok = g.Of(at(c.other, 7))
+		assert.False(t, ok, c.name)
+		assert.Nil(t, Between(at(c.yes, 3), at(c.yes, 5), at(c.other, 9)), "%s: nor is there a graph", c.name)
+	}
+}
+
+// A number that is linear in the size in the cases of which a graph was made must be so in each case.
+func TestNumbersOfACase(t *testing.T) {
+	plus := func(k func(n int) int) program {
+		return alone(func(x *uop.UOp) *uop.UOp {
+			i := x.Cast(dtype.I32)
+			return i.Add(full(i, x.Home().ConstOf(dtype.I32, uop.ValueOf(dtype.I32, k(x.Shape()[0])))))
+		})
+	}
+	linear := plus(func(n int) int { return 2*n - 1 })
+	g := Between(of(linear, uop.Shape{3}, uop.Shape{5}, uop.Shape{9})...)
+	require.NotNil(t, g)
+	_, numbers, ok := g.Of(made(linear, uop.Shape{7}))
+	assert.True(t, ok)
+	assert.Empty(t, numbers, "it is made of the size")
+	_, _, ok = g.Of(made(plus(func(n int) int { return n * n }), uop.Shape{7}))
+	assert.False(t, ok, "49 is not 13")
+
+	square := plus(func(n int) int { return n * n })
+	g = Between(of(square, uop.Shape{3}, uop.Shape{5}, uop.Shape{9})...)
+	require.NotNil(t, g)
+	require.Equal(t, []dtype.DType{dtype.I32}, g.Types())
+	_, numbers, ok = g.Of(made(square, uop.Shape{7}))
+	require.True(t, ok)
+	assert.Equal(t, [][]uop.Value{{uop.ValueOf(dtype.I32, 49)}}, numbers)
+
+	same := plus(func(int) int { return 4 })
+	g = Between(of(same, uop.Shape{3}, uop.Shape{5}, uop.Shape{9})...)
+	require.NotNil(t, g)
+	_, _, ok = g.Of(made(plus(func(int) int { return 5 }), uop.Shape{7}))
+	assert.False(t, ok, "what is equal in all cases is a part of the graph")
+}
+
+func TestReshapesOfWhatVaries(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		shapes []uop.Shape
+		f      func(x *uop.UOp) *uop.UOp
+		ok     bool
+	}{
+		{"rows of two that vary", []uop.Shape{{2, 3, 4}, {3, 9, 4}, {5, 7, 4}}, func(x *uop.UOp) *uop.UOp {
+			s := x.Shape()
+			return x.Add(x).Reshape(s[0]*s[1], 4).Reduce(uop.Sum, 1).Reshape(s[0], s[1])
+		}, true},
+		{"rows whose number is a sum too, by chance", []uop.Shape{{2, 3, 4}, {3, 5, 4}, {5, 7, 4}}, func(x *uop.UOp) *uop.UOp { // 11·b − t − 13
+			s := x.Shape()
+			return x.Add(x).Reshape(s[0]*s[1], 4).Reduce(uop.Sum, 1).Reshape(s[0], s[1])
+		}, true},
+		{"a fixed axis before", []uop.Shape{{3, 4}, {3, 5}, {3, 7}}, func(x *uop.UOp) *uop.UOp {
+			return x.Add(x).Reshape(3 * x.Shape()[1]).Neg()
+		}, true},
+		{"the other way round", []uop.Shape{{2, 3, 4}, {3, 9, 4}, {5, 7, 4}}, func(x *uop.UOp) *uop.UOp {
+			s := x.Shape()
+			return x.Flip(1).Reshape(s[0]*s[1], 4).Flip(0, 1)
+		}, true},
+		{"halves", []uop.Shape{{4}, {6}, {10}}, func(x *uop.UOp) *uop.UOp {
+			return x.Neg().Reshape(2, x.Shape()[0]/2).Exp2()
+		}, false},
+		{"an order that is not that of memory", []uop.Shape{{2, 3}, {3, 5}, {5, 7}}, func(x *uop.UOp) *uop.UOp {
+			return x.Neg().Reshape(x.Shape()[1], x.Shape()[0]).Exp2()
+		}, false},
+	} {
+		g := Between(of(alone(c.f), c.shapes...)...)
+		assert.Equal(t, c.ok, g != nil, c.name)
+	}
+}
+
+func TestWhatRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		shapes []uop.Shape
+		f      func(x *uop.UOp) *uop.UOp
+	}{
+		{"nothing varies", []uop.Shape{{3}, {3}, {3}}, (*uop.UOp).Neg},
+		{"other ranks", []uop.Shape{{3}, {3, 1}, {4}}, (*uop.UOp).Neg},
+		{"three variables", []uop.Shape{{2, 3, 5}, {3, 3, 4}, {4, 7, 7}}, (*uop.UOp).Neg},
+		{"a size that is not linear", []uop.Shape{{3}, {5}, {9}}, func(x *uop.UOp) *uop.UOp {
+			n := x.Shape()[0]
+			return x.Shrink([]int{0}, []int{n*n/16 + 1})
+		}},
+		{"an array of nothing", []uop.Shape{{3}, {1}, {9}}, func(x *uop.UOp) *uop.UOp {
+			return x.Shrink([]int{1}, []int{x.Shape()[0]}).Neg()
+		}},
+		{"places in the order of an axis that varies", []uop.Shape{{3}, {5}, {9}}, func(x *uop.UOp) *uop.UOp { return x.Cast(dtype.I32).ArgSort() }},
+	} {
+		assert.Nil(t, Between(of(alone(c.f), c.shapes...)...), c.name)
+	}
+	assert.Nil(t, Between(made(alone((*uop.UOp).Neg), uop.Shape{3}), made(alone((*uop.UOp).Exp2), uop.Shape{4})), "other ops")
+}
+
+func key(n int) string { return fmt.Sprint(n) }
+
+func TestFamilyGivesPlans(t *testing.T) {
+	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
+	f := &Family{}
+	with := func(n int) *Instance { return f.Instance(key(n), made(double, uop.Shape{n})) }
+	assert.Nil(t, with(3), "the first has a plan of its own")
+	assert.Nil(t, with(4), "and the second")
+	x := with(5)
+	require.NotNil(t, x, "the third shares one")
+	assert.Equal(t, Values{5}, x.N)
+	assert.Same(t, x.Graph, with(11).Graph, "as do others that there is room for")
+	far := with(40)
+	require.NotNil(t, far)
+	assert.NotSame(t, x.Graph, far.Graph, "there is no room in the first")
+	assert.Equal(t, 64, far.Vars[0].Hi)
+	assert.Same(t, x.Graph, with(6).Graph, "the least room that there is")
+	assert.Same(t, far.Graph, with(20).Graph)
+	big := with(200)
+	require.NotNil(t, big)
+	assert.NotSame(t, big.Graph, with(30).Graph, "far too much room")
+}
+
+func TestFamilyGivesSizesThatComeAgainTheirOwn(t *testing.T) {
+	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
+	f := &Family{}
+	with := func(n int) *Instance { return f.Instance(key(n), made(double, uop.Shape{n})) }
+	for n := range 5 {
+		with(n + 3)
+	}
+	for range 4 {
+		assert.NotNil(t, with(7))
+	}
+	assert.Nil(t, with(7), "it came more often than there are other sizes")
+	assert.NotNil(t, with(6))
+	assert.False(t, f.Again(key(5)))
+}
+
+// A first case that is another one does not keep later ones from having a graph.
+func TestFamilyOfLaterCases(t *testing.T) {
+	f := &Family{}
+	prompt := alone(func(x *uop.UOp) *uop.UOp {
+		return x.Add(full(x, x.Home().ConstOf(dtype.F32, uop.ValueOf(dtype.F32, 2))))
+	})
+	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
+	assert.Nil(t, f.Instance("a", made(prompt, uop.Shape{9})))
+	assert.Nil(t, f.Instance("b", made(double, uop.Shape{3})))
+	assert.NotNil(t, f.Instance("c", made(double, uop.Shape{4})))
+}
