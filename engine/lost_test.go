@@ -228,3 +228,43 @@ func TestOtherDevicesKeepNothing(t *testing.T) {
 	require.NoError(t, e.Realize(context.Background(), y))
 	assert.Zero(t, e.Stats().Journal, fmt.Sprint(e.Stats()))
 }
+
+// So it is with plans for many sizes, whose room is given up after each play.
+func TestLossesBetweenManySizes(t *testing.T) {
+	ctx := context.Background()
+	program := func(e *engine.Engine) (seen [][]byte) {
+		kept := floats(t, e, []float32{1}, 1)
+		for n := 3; n < 9; n++ {
+			list := make([]float32, n)
+			for i := range list {
+				list[i] = float32(i + n)
+			}
+			x := floats(t, e, list, n)
+			sum := kept
+			for range 5 {
+				x = x.Mul(x.Float(0.5)).Add(sum.Expand(n))
+				sum = x.Reduce(uop.Sum, 0).Reshape(1)
+			}
+			require.NoError(t, e.Realize(ctx, x, sum))
+			kept = sum.Realized()
+			raw := make([]byte, 4*n)
+			require.NoError(t, e.Read(ctx, x, raw))
+			seen = append(seen, raw)
+		}
+		return seen
+	}
+	var want [][]byte
+	whole := &slot{}
+	in(t, whole, func(e *engine.Engine) {
+		want = program(e)
+		require.Positive(t, e.Stats().Shared)
+	})
+	for at := 1; at < whole.calls; at += 3 {
+		for _, silent := range []bool{false, true} {
+			in(t, &slot{silent: silent, lose: func(c int) bool { return c == at }}, func(e *engine.Engine) {
+				require.Equal(t, want, program(e), "silent %v, lost in call %d of %d", silent, at, whole.calls)
+				assert.Equal(t, 1, e.Stats().Losses)
+			})
+		}
+	}
+}
