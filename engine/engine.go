@@ -50,6 +50,7 @@ type Options struct {
 	Directives []byte
 	StoreAll   bool // no fusion: every node that computes is stored (tests)
 	OwnSizes   bool // each combination of sizes has a plan of its own, however many there are
+	EarlySizes bool // from the third combination of sizes on one plan is for all, also where it is a few kernels (tests)
 	Numbers    bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
 	Unfolded   bool // captured functions compute everything in each run, also what is the same in all (tests)
 	Unchecked  bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError

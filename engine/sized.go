@@ -33,7 +33,7 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) 
 		if e.sizes == nil || len(e.sizes) >= maxPlans {
 			e.sizes = map[string]*sizes.Family{}
 		}
-		f = &sizes.Family{}
+		f = &sizes.Family{Early: e.opts.EarlySizes}
 		e.sizes[string(kind)] = f
 	}
 	h := fnv.New128a()

@@ -10,6 +10,8 @@ import (
 // Family are the cases of a program that are alike but for their sizes, as far as it has met them. It decides which of them have plans of their own: the
 // first ones, because most programs have one or two sizes, and those that come again and again, because a plan for one size may be the faster one.
 type Family struct {
+	Early bool // cases of few kernels have no more plans of their own than others (tests)
+
 	graphs []*Graph       // the least room first
 	last   []Case         // of other sizes each, the newest last
 	sizes  int            // how many cases of other sizes it has met
@@ -42,7 +44,7 @@ func (f *Family) Instance(key string, c Case) *Instance {
 		f.sizes++
 		f.last = append(f.last[max(0, len(f.last)-ownPlans):], c)
 	}
-	if again := f.Again(key); again || f.sizes <= ownPlans || f.sizes <= ownSmall && kernels(c) <= fewKernels {
+	if again := f.Again(key); again || f.sizes <= ownPlans || !f.Early && f.sizes <= ownSmall && kernels(c) <= fewKernels {
 		return nil
 	}
 	for _, g := range f.graphs {

@@ -198,7 +198,7 @@ func key(n int) string { return fmt.Sprint(n) }
 
 func TestFamilyGivesPlans(t *testing.T) {
 	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
-	f := &Family{}
+	f := &Family{Early: true}
 	with := func(n int) *Instance { return f.Instance(key(n), made(double, uop.Shape{n})) }
 	assert.Nil(t, with(3), "the first has a plan of its own")
 	assert.Nil(t, with(4), "and the second")
@@ -219,7 +219,7 @@ func TestFamilyGivesPlans(t *testing.T) {
 
 func TestFamilyGivesSizesThatComeAgainTheirOwn(t *testing.T) {
 	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
-	f := &Family{}
+	f := &Family{Early: true}
 	with := func(n int) *Instance { return f.Instance(key(n), made(double, uop.Shape{n})) }
 	for n := range 5 {
 		with(n + 3)
@@ -234,7 +234,7 @@ func TestFamilyGivesSizesThatComeAgainTheirOwn(t *testing.T) {
 
 // A first case that is another one does not keep later ones from having a graph.
 func TestFamilyOfLaterCases(t *testing.T) {
-	f := &Family{}
+	f := &Family{Early: true}
 	prompt := alone(func(x *uop.UOp) *uop.UOp {
 		return x.Add(full(x, x.Home().ConstOf(dtype.F32, uop.ValueOf(dtype.F32, 2))))
 	})
@@ -242,4 +242,25 @@ func TestFamilyOfLaterCases(t *testing.T) {
 	assert.Nil(t, f.Instance("a", made(prompt, uop.Shape{9})))
 	assert.Nil(t, f.Instance("b", made(double, uop.Shape{3})))
 	assert.NotNil(t, f.Instance("c", made(double, uop.Shape{4})))
+}
+
+// Cases of a few kernels, which are compiled soon, have more plans of their own.
+func TestFamilyOfFewKernels(t *testing.T) {
+	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
+	sums := alone(func(x *uop.UOp) *uop.UOp {
+		for range fewKernels + 1 {
+			x = x.Add(full(x, x.Reduce(uop.Sum, 0)))
+		}
+		return x
+	})
+	for _, c := range []struct {
+		p   program
+		own int
+	}{{double, ownSmall}, {sums, ownPlans}} {
+		f := &Family{}
+		for n := range 20 {
+			x := f.Instance(key(n), made(c.p, uop.Shape{n + 3}))
+			assert.Equal(t, n >= c.own, x != nil, n)
+		}
+	}
 }

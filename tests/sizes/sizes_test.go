@@ -141,7 +141,7 @@ type result struct {
 // compareRuns runs programs both ways, on the same engines.
 func compareRuns(device string, ps ...*program) (r result) {
 	var envs [2][]*env
-	for i, o := range []engine.Options{{OwnSizes: true, Poison: true}, {Poison: true}} {
+	for i, o := range []engine.Options{{OwnSizes: true, Poison: true}, {EarlySizes: true, Poison: true}} {
 		e, err := engine.Open(device, o)
 		if err != nil {
 			return result{fault: err.Error()}

@@ -102,9 +102,9 @@ export interface Frames {
 export interface Triplet {
   /** 1 unless given. */
   margin?: number
-  /** The norm. 2 unless given. */
+  /** The norm; 0: 2. 2 unless given. */
   p?: number
-  /** Added to differences. 1e-6 unless given. */
+  /** Added to differences; 0: 1e-6. 1e-6 unless given. */
   eps?: number
   /** The negative may be compared with the positive instead of the anchor. */
   swap?: boolean

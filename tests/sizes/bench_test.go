@@ -1,0 +1,95 @@
+package sizes
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/weft-ml/weft/backends"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
+)
+
+// What a new size costs: attention to a cache that has grown by a row, and a training step with sentences of another length. Each round has a size that
+// the round before had not.
+//
+//	go test ./tests/sizes -run '^$' -bench NewSize -benchtime 40x
+func BenchmarkNewSize(b *testing.B) {
+	programs := map[string]func(e *engine.Engine) func(i int) []*tensor.Tensor{"cache": growing, "lengths": sentences}
+	for _, name := range []string{"cache", "lengths"} {
+		for _, own := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/own=%v", name, own), func(b *testing.B) {
+				e, err := engine.Open("CPU", engine.Options{OwnSizes: own, CacheDir: b.TempDir()})
+				require.NoError(b, err)
+				defer e.Close()
+				step := programs[name](e)
+				round := func(i int) { require.NoError(b, tensor.Realize(b.Context(), step(i)...)) }
+				for i := range 6 { // the first sizes
+					round(i)
+				}
+				for i := 6; b.Loop(); i++ {
+					round(i)
+				}
+			})
+		}
+	}
+}
+
+const width = 64
+
+// growing is attention of 64 numbers to all rows so far, whose keys and values are joined.
+func growing(e *engine.Engine) func(i int) []*tensor.Tensor {
+	draw := func(shape ...int) *tensor.Tensor { return drawn(e, shape...) }
+	wq, wk, wv, wo, x := draw(width, width), draw(width, width), draw(width, width), draw(width, width), draw(1, width)
+	k, v := draw(1, width), draw(1, width)
+	return func(int) []*tensor.Tensor {
+		k, v = tensor.Cat(0, k, x.MatMul(wk)), tensor.Cat(0, v, x.MatMul(wv))
+		weights := x.MatMul(wq).MatMul(k.T()).Mul(0.125).Softmax(-1)
+		x = x.Add(weights.MatMul(v).MatMul(wo)).Tanh()
+		return []*tensor.Tensor{k, v, x}
+	}
+}
+
+// sentences trains a classifier of four sentences of 5 to 60 words, the means of whose vectors it looks at.
+func sentences(e *engine.Engine) func(i int) []*tensor.Tensor {
+	words, inner, out := drawn(e, 100, width), drawn(e, width, width), drawn(e, width, 10)
+	return func(i int) []*tensor.Tensor {
+		n := 5 + i*23%56
+		ids, classes := make([]int32, 4*n), make([]int32, 4)
+		for j := range ids {
+			ids[j] = int32((j*31 + i) % 100)
+		}
+		for j := range classes {
+			classes[j] = int32((i + j) % 10)
+		}
+		rows := words.Embedding(placed(e, ids, 4, n), tensor.EmbeddingOptions{})
+		loss := rows.MatMul(inner).Tanh().Mean(1).MatMul(out).CrossEntropy(placed(e, classes, 4))
+		out = out.Sub(loss.Grad(out)[0].Mul(0.1)).Detach()
+		return []*tensor.Tensor{loss, out}
+	}
+}
+
+func drawn(e *engine.Engine, shape ...int) *tensor.Tensor {
+	list := make([]float32, uop.Shape(shape).Numel())
+	for i := range list {
+		list[i] = 0.1 * float32(math.Sin(float64(i*i)))
+	}
+	return placed(e, list, shape...)
+}
+
+func placed[E tensor.Element](e *engine.Engine, list []E, shape ...int) *tensor.Tensor {
+	t := tensor.Of(list, shape...)
+	raw, err := t.Bytes(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	u, err := e.FromBytes(t.DType(), shape, raw)
+	if err != nil {
+		panic(err)
+	}
+	return tensor.FromNode(u, e)
+}
