@@ -57,12 +57,7 @@ func (g *Graph) build() (ok bool) {
 		if i >= len(g.roots)-g.codes {
 			u = zeroed(u)
 		}
-		for axis, n := range u.Shape() {
-			if u.Varies(axis) {
-				u = u.Limit(axis, uop.Fixed(n))
-			}
-		}
-		g.Roots = append(g.Roots, u)
+		g.Roots = append(g.Roots, unlimited(u))
 	}
 	return true
 }
@@ -223,6 +218,16 @@ func (g *Graph) gridAs(p *pair, axes [][]form) value {
 	}
 	out.node = g.limited(out.node, out.flat())
 	return out
+}
+
+// unlimited is u with all elements that there is room for.
+func unlimited(u *uop.UOp) *uop.UOp {
+	for axis, n := range u.Shape() {
+		if u.Varies(axis) {
+			u = u.Limit(axis, uop.Fixed(n))
+		}
+	}
+	return u
 }
 
 // home is where nodes of programs are.

@@ -15,7 +15,7 @@ var rules = [uop.NumOps]rule{
 	uop.Const: constant, uop.Buffer: shared, uop.Param: shared, uop.Var: shared, uop.Range: grid, uop.Reg: refuse,
 	uop.Reshape: reshape, uop.Expand: expand, uop.Permute: permute, uop.Flip: flip, uop.Pad: pad, uop.Shrink: shrink, uop.Slide: slide,
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part, uop.ArgSort: argSort,
-	uop.Gather: gather, uop.Scatter: exact, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
+	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: refuse, uop.Check: check, uop.Extent: refuse, uop.Detach: detach,
 	uop.Foreign: exact,
 }
@@ -82,13 +82,18 @@ func check(_ *Graph, p *pair) value {
 func exact(g *Graph, p *pair) value {
 	src := make([]*uop.UOp, len(p.src))
 	for i, s := range p.src {
-		v := g.full(s)
-		if slices.ContainsFunc(v.axes, func(factors []form) bool { return len(factors) != 1 || factors[0].varies() }) {
-			panic(errRefused)
-		}
-		src[i] = v.node
+		src[i] = g.exactly(s).node
 	}
 	return value{remade(p, p.first().Arg(), src...), p.size}
+}
+
+// exactly is a value with sizes that do not vary.
+func (g *Graph) exactly(p *pair) value {
+	v := g.full(p)
+	if slices.ContainsFunc(v.axes, func(factors []form) bool { return len(factors) != 1 || factors[0].varies() }) {
+		panic(errRefused)
+	}
+	return v
 }
 
 // reshape gives each new axis factors of the old ones that it is made of, in order.
@@ -386,6 +391,41 @@ func argSort(g *Graph, p *pair) value {
 	return value{remade(p, p.first().Arg(), v.node), v.axes}
 }
 
+// scatter leaves out what does not count: its index is outside. Then all that there is room for may lie in one row again.
+func scatter(g *Graph, p *pair) value {
+	a := p.first().Arg().(uop.ScatterArg)
+	base := g.exactly(p.src[0])
+	vs, axes := g.together(len(p.size), p.src[1:]...)
+	var row []int
+	for i := range axes {
+		if axes[i] == nil {
+			axes[i] = p.src[1].size[i]
+		}
+		row = append(row, g.rooms(axes[i]).Numel())
+	}
+	src := []*uop.UOp{base.node}
+	for i, v := range vs {
+		u := g.as(v, axes).node
+		if i == 0 {
+			u = outside(u)
+		}
+		src = append(src, unlimited(u).Reshape(row...))
+	}
+	return value{remade(p, a, src...), base.axes}
+}
+
+// outside is an index that is outside of all arrays where it does not count.
+func outside(u *uop.UOp) *uop.UOp {
+	axes := make([]int, len(u.Shape()))
+	for i := range axes {
+		axes[i] = i
+	}
+	if u.DType().IsUnsigned() {
+		panic(errRefused)
+	}
+	return u.Only(uop.ValueOf(u.DType(), -1), axes...)
+}
+
 // gather has zeros for indices of elements that do not count, which are outside.
 func gather(g *Graph, p *pair) value {
 	i := p.first().Arg().(uop.AxisArg).Axis
@@ -423,11 +463,6 @@ func gather(g *Graph, p *pair) value {
 	}
 	axis := index.start(i)
 	u := x.node.Only(zero(x.node), x.start(i))
-	for k := range u.Shape() {
-		if u.Varies(k) {
-			u = u.Limit(k, uop.Fixed(u.Shape()[k]))
-		}
-	}
-	u = u.Reshape(ones...).Expand(wide...)
+	u = unlimited(u).Reshape(ones...).Expand(wide...)
 	return value{u.Gather(index.node, axis), axes}
 }

@@ -171,6 +171,23 @@ func TestReshapesOfWhatVaries(t *testing.T) {
 	}
 }
 
+// What is added to rows of a table leaves out what does not count.
+func TestRowsAreAdded(t *testing.T) {
+	add := alone(func(x *uop.UOp) *uop.UOp {
+		n, t := x.Shape()[0], x.Home()
+		table := t.ConstOf(dtype.F32, 0).Reshape(1, 1).Expand(5, 2)
+		index := t.Iota(n).Cast(dtype.I32).Reshape(n, 1).Expand(n, 2)
+		return table.Scatter(index, x, 0, uop.Sum)
+	})
+	g := Between(of(add, uop.Shape{3, 2}, uop.Shape{5, 2}, uop.Shape{9, 2})...)
+	require.NotNil(t, g)
+	require.Equal(t, uop.Shape{5, 2}, g.Roots[0].Shape())
+	n, _, ok := g.Of(made(add, uop.Shape{7, 2}))
+	require.True(t, ok)
+	count, room := g.Out(0, n)
+	require.Equal(t, room, count)
+}
+
 func TestWhatRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
