@@ -29,7 +29,7 @@ const (
 	launchCost = 4096  // one more kernel, unless it is a nest of another
 
 	functionFlops = 16   // of a transcendental function at least: numbers that are made of indices by less are computed wherever they are used
-	gatherFlops   = 8   // of an element that is taken by an index
+	gatherFlops   = 8    // of an element that is taken by an index
 	generatedCost = 1    // of reading again what was made of indices and then stored
 	maxDepth      = 160  // nodes of one expression path: longer chains are cut,
 	firstFlops    = 256  // of an element in the first round at most, where it is asked whether a kernel is work for one thread

@@ -93,10 +93,6 @@ func alike(seed uint64) (list []*program) {
 	return list
 }
 
-func (g *generator) index(id int) int {
-	return slices.IndexFunc(g.p.steps, func(s step) bool { return s.out.id == id })
-}
-
 // sequence draws the sizes of the runs.
 func (g *generator) sequence() {
 	n, kind := 6+g.IntN(5), g.IntN(6)
@@ -175,9 +171,6 @@ func (g *generator) size() dim {
 	}
 	return number(2 + g.IntN(4))
 }
-
-// fixedSize draws one that does not vary.
-func (g *generator) fixedSize() dim { return number(1 + g.IntN(5)) }
 
 func (g *generator) shape() (out []dim) {
 	for range 1 + g.IntN(3) {
