@@ -77,8 +77,7 @@ func (f *family) key(outline string) string {
 // generalise finds the family of a graph that has no plan. If its numbers differ from those of another graph, they become inputs,
 // and the key is that of a plan for all of them.
 func (e *Engine) generalise(c *canonical) (*family, error) {
-	var o outliner
-	o.walk(c)
+	o := c.outline()
 	outline, places := string(o.w.buf), o.places
 	f := e.families[outline]
 	if f == nil {

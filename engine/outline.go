@@ -27,6 +27,15 @@ type outliner struct {
 	done   map[*uop.UOp]*uop.UOp
 }
 
+// outline is that of the graph, found once.
+func (c *canonical) outline() *outliner {
+	if c.outlined == nil {
+		c.outlined = &outliner{}
+		c.outlined.walk(c)
+	}
+	return c.outlined
+}
+
 // replaced is the graph in a table of its own, with number(i) in place i; nil keeps what is there. number makes nodes
 // of type I64 or of the place's type, of rank 0, in that table.
 func replaced(c *canonical, t *uop.Table, number func(i int) *uop.UOp) (roots []*uop.UOp) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/weft-ml/weft/sizes"
 	"github.com/weft-ml/weft/uop"
@@ -19,12 +20,11 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) 
 	if e.several != nil || len(c.vars) > 0 || len(c.inputs) == 0 || e.opts.OwnSizes || e.opts.Directives != nil || e.plans[c.key] != nil {
 		return false, nil
 	}
-	var o outliner
-	o.walk(c)
+	o := c.outline()
 	if e.families[string(o.w.buf)] != nil { // these sizes, with other numbers perhaps, have a plan
 		return false, nil
 	}
-	kind := binary.AppendUvarint(o.ops, uint64(len(c.inputs)))
+	kind := binary.AppendUvarint(slices.Clone(o.ops), uint64(len(c.inputs)))
 	for _, r := range c.graph.Roots {
 		kind = binary.AppendVarint(kind, int64(r.Dest))
 	}
