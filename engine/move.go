@@ -45,12 +45,17 @@ func Lacking(err error) (dtype.DType, bool) {
 	return unsupported.DType, true
 }
 
-// back has the engine return to the device that it began on, if it is that which why says the present one cannot do. It says whether.
-func (e *Engine) back(ctx context.Context, why error) bool {
+// cannot says that something failed because the device lacks a type or memory for it.
+func cannot(err error) bool {
 	var unsupported *legal.Unsupported
 	var large *runtime.TooLarge
 	var full *runtime.OutOfMemory
-	if e.before == nil || !(errors.As(why, &unsupported) || errors.As(why, &large) || errors.As(why, &full)) {
+	return errors.As(err, &unsupported) || errors.As(err, &large) || errors.As(err, &full)
+}
+
+// back has the engine return to the device that it began on, if it is that which why says the present one cannot do. It says whether.
+func (e *Engine) back(ctx context.Context, why error) bool {
+	if e.before == nil || !cannot(why) {
 		return false
 	}
 	from := e.name

@@ -28,11 +28,11 @@ func (e *Engine) Refit(ctx context.Context, fits []Fit) ([]*uop.UOp, error) {
 		return nil, err
 	}
 	defer e.mu.Unlock()
-	return e.refit(ctx, fits)
+	return e.refit(ctx, fits, nil)
 }
 
-// refit is Refit in the engine's turn.
-func (e *Engine) refit(ctx context.Context, fits []Fit) ([]*uop.UOp, error) {
+// refit is Refit in the engine's turn. ready are the new arrays, if there are some already.
+func (e *Engine) refit(ctx context.Context, fits []Fit, ready []made) ([]*uop.UOp, error) {
 	if len(fits) == 0 {
 		return nil, nil
 	}
@@ -59,7 +59,7 @@ func (e *Engine) refit(ctx context.Context, fits []Fit) ([]*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.run(ctx, p, inputs, nil, targets, nil)
+	return e.run(ctx, p, inputs, nil, targets, ready)
 }
 
 // refitPlan finds the plan of copies, or makes it.

@@ -3,10 +3,12 @@ package engine
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
 
+	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/sizes"
 	"github.com/weft-ml/weft/uop"
 )
@@ -55,7 +57,11 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) 
 	if x == nil || !fixed(x, targets) || !refits(x, of, codes, e.machine.Target.Grid) {
 		return false, nil
 	}
-	return true, e.playInstance(ctx, x, of.inputs, targets)
+	played, err := e.playInstance(ctx, x, of.inputs, targets)
+	if !played && (cannot(err) || errors.Is(err, lower.ErrLoops)) {
+		return false, nil // a plan of its own takes less memory, and tells what is wrong otherwise
+	}
+	return true, err
 }
 
 // mostRefit is how many bytes are copied to room for more and back rather than that a plan is made.
@@ -110,8 +116,9 @@ func caseOf(c *canonical, codes int) sizes.Case {
 	return out
 }
 
-// playInstance plays the plan for many sizes: what varies is brought to room for the most before, and back after.
-func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*storage, targets []target) error {
+// playInstance plays the plan for many sizes: what varies is brought to room for the most before, and back after. Unless played is set nothing has been
+// computed.
+func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*storage, targets []target) (played bool, err error) {
 	values := map[int]*uop.UOp{}
 	var fits []Fit
 	var slots []int
@@ -135,9 +142,9 @@ func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*
 			e.memory.forget(s.cell)
 		}
 	}()
-	wide, err := e.refit(ctx, fits)
+	wide, err := e.refit(ctx, fits, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for i, u := range wide {
 		values[slots[i]], short = u, append(short, u)
@@ -145,11 +152,11 @@ func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*
 	for i, d := range x.Types() {
 		u, s, err := e.newBuffer(d, []int{len(x.Numbers[i])})
 		if err != nil {
-			return err
+			return false, err
 		}
 		short = append(short, u)
 		if err := e.write(s, encode(d, x.Numbers[i])); err != nil {
-			return fmt.Errorf("write the numbers of a graph: %w", err)
+			return false, fmt.Errorf("write the numbers of a graph: %w", err)
 		}
 		values[x.Ins[len(inputs)+i].Slot()] = u
 	}
@@ -158,14 +165,21 @@ func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*
 	for _, u := range uop.Fill(values, x.Roots...) {
 		v, err := res.resolve(u)
 		if err != nil {
-			return err
+			return false, err
 		}
 		roots = append(roots, v)
 	}
 	targets, back := wideTargets(x, roots, targets)
+	ready := make([]made, len(back)) // before anything is assigned: there may be no memory for them
+	for i, b := range back {
+		count, _ := x.Out(b.root, x.N)
+		if ready[i].node, ready[i].store, err = e.newBuffer(b.node.DType(), count); err != nil {
+			return false, err
+		}
+	}
 	fresh, err := e.playExact(ctx, canonicalize(targets), targets, x.Bound(x.N))
 	if err != nil {
-		return err
+		return false, err
 	}
 	e.stats.Shared++
 	fits = fits[:0]
@@ -173,11 +187,11 @@ func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*
 		count, _ := x.Out(b.root, x.N)
 		fits, short = append(fits, Fit{fresh[b.target], count, count}), append(short, fresh[b.target])
 	}
-	exact, err := e.refit(ctx, fits)
+	exact, err := e.refit(ctx, fits, ready)
 	for i, u := range exact {
 		back[i].node.SetRealized(u.Reshape(back[i].node.Shape()...))
 	}
-	return err
+	return true, err
 }
 
 // back is a target whose array has room for more than the node that it is for.

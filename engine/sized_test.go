@@ -29,3 +29,22 @@ func TestSizesThatCannotBeCopiedBack(t *testing.T) {
 	}
 	assert.Zero(t, e.Stats().Shared)
 }
+
+// Where there is no memory for the room of a plan for many sizes, sizes have plans of their own.
+func TestRoomThatThereIsNoMemoryFor(t *testing.T) {
+	ctx := context.Background()
+	e := open(t, engine.Options{EarlySizes: true, MemoryLimit: 5 << 20})
+	defer e.Close()
+	const least = 1<<17 + 1 // 512 kB; the room is twice as much
+	for n := least; n < least+6; n++ {
+		list := make([]float32, n)
+		list[n-1] = float32(n - least)
+		x := floats(t, e, list, n)
+		y := x.Add(x.Float(1))
+		z := x.Mul(x.Float(2))
+		v := x.Sub(x.Float(1)) // with x and the room of all four there are 6 MB
+		require.NoError(t, e.Realize(ctx, y, z, v), n)
+		require.Equal(t, float32(n-least+1), read(t, e, y)[n-1])
+	}
+	require.Zero(t, e.Stats().Shared)
+}

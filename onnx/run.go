@@ -208,8 +208,8 @@ func (m *Model) planned(ctx context.Context, e *engine.Engine, args []*Value) ([
 			break
 		}
 		outs, err := p.run(ctx, e, args)
-		if errors.Is(err, engine.ErrNoRefit) && m.own(p) {
-			continue
+		if err != nil && ctx.Err() == nil && m.own(p) {
+			continue // its room takes more memory, say: a plan of its own tells what is wrong with it
 		}
 		return outs, err
 	}
