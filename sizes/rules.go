@@ -258,6 +258,9 @@ func pad(g *Graph, p *pair) value {
 	for _, i := range p.done() {
 		axis, lo := v.start(i), p.cuts[i].lo
 		u := v.node.Only(zero(v.node), axis)
+		if len(p.size[i]) != 1 { // which would be several axes
+			panic(errRefused)
+		}
 		v.axes = slices.Clone(v.axes)
 		v.axes[i] = p.size[i]
 		room := g.rooms(v.flat())[axis]
@@ -267,7 +270,7 @@ func pad(g *Graph, p *pair) value {
 		}
 		before, after := make([]int, len(u.Shape())), make([]int, len(u.Shape()))
 		before[axis], after[axis] = lo.C, room-lo.C-u.Shape()[axis]
-		if len(p.size[i]) != 1 || after[axis] < 0 {
+		if after[axis] < 0 {
 			panic(errRefused)
 		}
 		v.node = u.Pad(before, after)
@@ -294,6 +297,9 @@ func shrink(g *Graph, p *pair) value {
 		if u.Varies(axis) { // what is taken counts
 			u = u.Limit(axis, uop.Fixed(u.Shape()[axis]))
 		}
+		if len(p.size[i]) != 1 { // which would be several axes
+			panic(errRefused)
+		}
 		v.axes = slices.Clone(v.axes)
 		v.axes[i] = p.size[i]
 		room := g.rooms(v.flat())[axis]
@@ -303,7 +309,7 @@ func shrink(g *Graph, p *pair) value {
 		}
 		from, to := make([]int, len(u.Shape())), slices.Clone([]int(u.Shape()))
 		from[axis], to[axis] = lo.C, lo.C+room
-		if len(p.size[i]) != 1 || to[axis] > u.Shape()[axis] {
+		if to[axis] > u.Shape()[axis] {
 			panic(errRefused)
 		}
 		v.node = u.Shrink(from, to)
