@@ -208,6 +208,11 @@ func TestWhatRefuses(t *testing.T) {
 	} {
 		assert.Nil(t, Between(of(alone(c.f), c.shapes...)...), c.name)
 	}
+	row := func(in ...*uop.UOp) []*uop.UOp { // a row of as many elements as a product, from a place that varies
+		b, n := in[0].Shape()[0], in[0].Shape()[1]
+		return []*uop.UOp{in[1].Shrink([]int{n}, []int{n + b*n}).Add(in[0].Reshape(b * n))}
+	}
+	assert.Nil(t, Between(made(row, uop.Shape{2, 3}, uop.Shape{64}), made(row, uop.Shape{3, 5}, uop.Shape{64}), made(row, uop.Shape{5, 7}, uop.Shape{64})), "part of a row")
 	assert.Nil(t, Between(made(alone((*uop.UOp).Neg), uop.Shape{3}), made(alone((*uop.UOp).Exp2), uop.Shape{4})), "other ops")
 }
 
