@@ -291,6 +291,7 @@ type Engine struct {
 
 	families map[string]*family       // by outline
 	sizes    map[string]*sizes.Family // by the ops of a graph
+	refits   map[string]*compiled     // plans of copies, by shapes
 	alike    map[string]int           // plans compiled, see debugAlike
 
 	memory   memory

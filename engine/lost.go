@@ -59,6 +59,7 @@ func (e *Engine) abandon(why *runtime.Lost) {
 	for _, p := range e.plans {
 		p.unload()
 	}
+	e.forgetRefits()
 	e.machine.Device.Close() // whatever it has to say about that
 	e.lost = why
 }

@@ -141,6 +141,7 @@ func (e *Engine) enter(b Backend, m *Machine, copies map[*cell]moved) {
 	for _, p := range e.plans {
 		p.unload()
 	}
+	e.forgetRefits()
 	clear(e.plans)
 	clear(e.kernels)
 	clear(e.tuning.known)

@@ -224,9 +224,12 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 
 // seenAs notes the shape of most axes in which an array is used: that of a batch of rows, where later it is one long row.
 func (s *storage) seenAs(u *uop.UOp) {
-	for s.seen = u.Shape(); u.Op() == uop.Reshape; u = u.At(0) {
-		if len(u.Shape()) > len(s.seen) {
+	for ; u.Op() == uop.Reshape || u.Op() == uop.Buffer; u = u.At(0) {
+		if s.seen == nil || len(u.Shape()) > len(s.seen) {
 			s.seen = u.Shape()
+		}
+		if u.Op() == uop.Buffer {
+			return
 		}
 	}
 }

@@ -62,6 +62,17 @@ func (e *Engine) refit(ctx context.Context, fits []Fit, ready []made) ([]*uop.UO
 	return e.run(ctx, p, inputs, nil, targets, ready)
 }
 
+// mostRefits is how many plans of copies are kept. They are made soon, and many where sizes are ever new: those that compute are not to go for them.
+const mostRefits = 32
+
+// forgetRefits gives up the plans of copies.
+func (e *Engine) forgetRefits() {
+	for _, p := range e.refits {
+		p.unload()
+	}
+	e.refits = map[string]*compiled{}
+}
+
 // refitPlan finds the plan of copies, or makes it.
 func (e *Engine) refitPlan(fits []Fit) (*compiled, error) {
 	w := keyWriter{buf: []byte("refit ")}
@@ -72,8 +83,7 @@ func (e *Engine) refitPlan(fits []Fit) (*compiled, error) {
 		}
 	}
 	key := string(w.buf)
-	e.clock++
-	p := e.plans[key]
+	p := e.refits[key]
 	if p == nil {
 		p = &compiled{plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name}}
 		for i, f := range fits {
@@ -82,10 +92,11 @@ func (e *Engine) refitPlan(fits []Fit) (*compiled, error) {
 			}
 			p.reads = append(p.reads, numbers{}.with(i))
 		}
-		e.forget()
-		e.plans[key] = p
+		if len(e.refits) >= mostRefits || e.refits == nil {
+			e.forgetRefits()
+		}
+		e.refits[key] = p
 	}
-	p.used = e.clock
 	return p, nil
 }
 

@@ -32,7 +32,7 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) 
 	}
 	f := e.sizes[string(kind)]
 	if f == nil {
-		if e.sizes == nil || len(e.sizes) >= maxPlans {
+		if e.sizes == nil || len(e.sizes) >= mostKinds {
 			e.sizes = map[string]*sizes.Family{}
 		}
 		f = &sizes.Family{Early: e.opts.EarlySizes}
@@ -63,6 +63,9 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) 
 	}
 	return true, err
 }
+
+// mostKinds is how many kinds of graphs are kept, the last cases of each.
+const mostKinds = 128
 
 // mostRefit is how many bytes are copied to room for more and back rather than that a plan is made.
 const mostRefit = 1 << 28

@@ -325,7 +325,6 @@ func (m *Model) plan(ctx context.Context, e *engine.Engine, key string, args []*
 	r := &runner{m: m, ctx: ctx, eng: e, trace: true, raws: map[*uop.UOp][]byte{}, slots: map[int]int{}}
 	in := make([]*Value, len(args))
 	var ins []*tensor.Tensor
-	var slots []int
 	var stand []*uop.UOp
 	for i, v := range args {
 		if m.isSpecial(i) && v.raw != nil {
@@ -339,7 +338,7 @@ func (m *Model) plan(ctx context.Context, e *engine.Engine, key string, args []*
 		if err != nil {
 			return nil, err
 		}
-		p.args, ins, slots = append(p.args, i), append(ins, t), append(slots, u.Slot())
+		p.args, ins = append(p.args, i), append(ins, t)
 	}
 	outs, err := r.top(in)
 	if err != nil {
@@ -355,17 +354,7 @@ func (m *Model) plan(ctx context.Context, e *engine.Engine, key string, args []*
 	if p.instance = m.instance(e, key, sizes.Case{Ins: stand, Roots: nodes}); p.instance != nil {
 		return p, nil
 	}
-	p.plan, err = tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
-		values := map[int]*uop.UOp{}
-		for i, t := range in {
-			values[slots[i]] = t.Node()
-		}
-		var list []*tensor.Tensor
-		for _, u := range uop.Fill(values, nodes...) {
-			list = append(list, tensor.FromNode(u, e))
-		}
-		return list
-	}, ins...)
+	p.plan, err = tensor.Capture(ctx, filled(e, stand, nodes), ins...)
 	return p, err
 }
 

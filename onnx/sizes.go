@@ -18,9 +18,8 @@ import (
 
 // common is a plan for many sizes, that of a sizes.Graph.
 type common struct {
-	once sync.Once
-	plan *tensor.Captured
-	err  error
+	mu   sync.Mutex
+	plan *tensor.Captured // nil: there is none yet
 }
 
 // instance is a case of a common plan.
@@ -61,7 +60,8 @@ func (m *Model) instance(e *engine.Engine, key string, c sizes.Case) *instance {
 // mostFamilies is how many kinds of inputs, of other ranks and types, are told apart.
 const mostFamilies = 8
 
-// own has a case of a common plan, which the device cannot copy to the room that it has, get a plan of its own. It says whether p is one.
+// own has a case of a common plan get a plan of its own, because the other cannot be played: the device has no memory for its room, say, or cannot copy
+// to it. It says whether p is such a case.
 func (m *Model) own(p *planned) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,37 +87,43 @@ func (m *Model) again(p *planned) bool {
 	return true
 }
 
-// capture makes the plan, at the first use.
-func (x *common) capture(ctx context.Context, e *engine.Engine, g *sizes.Graph) error {
-	x.once.Do(func() {
-		ins := make([]*tensor.Tensor, len(g.Ins))
-		for i, u := range g.Ins {
-			s, err := e.StandIn(u.DType(), u.Shape())
-			if err != nil {
-				x.err = err
-				return
-			}
-			ins[i] = tensor.FromNode(s, e)
+// captured is the plan, made at the first use that is not cut short.
+func (x *common) captured(ctx context.Context, e *engine.Engine, g *sizes.Graph) (plan *tensor.Captured, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.plan != nil {
+		return x.plan, nil
+	}
+	ins := make([]*tensor.Tensor, len(g.Ins))
+	for i, u := range g.Ins {
+		s, err := e.StandIn(u.DType(), u.Shape())
+		if err != nil {
+			return nil, err
 		}
-		x.plan, x.err = tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
-			values := map[int]*uop.UOp{}
-			for i, t := range in {
-				values[g.Ins[i].Slot()] = t.Node()
-			}
-			var list []*tensor.Tensor
-			for _, u := range uop.Fill(values, g.Roots...) {
-				list = append(list, tensor.FromNode(u, e))
-			}
-			return list
-		}, ins...)
-	})
-	return x.err
+		ins[i] = tensor.FromNode(s, e)
+	}
+	x.plan, err = tensor.Capture(ctx, filled(e, g.Ins, g.Roots), ins...)
+	return x.plan, err
+}
+
+// filled is the function that puts its arguments in the place of stand-ins.
+func filled(e *engine.Engine, stand, nodes []*uop.UOp) func(in ...*tensor.Tensor) []*tensor.Tensor {
+	return func(in ...*tensor.Tensor) (list []*tensor.Tensor) {
+		values := map[int]*uop.UOp{}
+		for i, t := range in {
+			values[stand[i].Slot()] = t.Node()
+		}
+		for _, u := range uop.Fill(values, nodes...) {
+			list = append(list, tensor.FromNode(u, e))
+		}
+		return list
+	}
 }
 
 // run plays the plan for inputs of a case.
 func (x *instance) run(ctx context.Context, e *engine.Engine, ins []*tensor.Tensor) (outs []*tensor.Tensor, err error) {
-	plan := x.Plan.(*common)
-	if err := plan.capture(ctx, e, x.Graph); err != nil {
+	plan, err := x.Plan.(*common).captured(ctx, e, x.Graph)
+	if err != nil {
 		return nil, err
 	}
 	if err := tensor.Realize(ctx, ins...); err != nil {
@@ -138,7 +144,7 @@ func (x *instance) run(ctx context.Context, e *engine.Engine, ins []*tensor.Tens
 	for i, v := range x.Vars {
 		with[tensor.NewVariable(v.Name, v.Lo, v.Hi)] = x.N[i]
 	}
-	got, err := plan.plan.With(with).Run(ctx, wide...)
+	got, err := plan.With(with).Run(ctx, wide...)
 	if err != nil {
 		return nil, err
 	}

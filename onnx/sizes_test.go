@@ -114,3 +114,23 @@ func TestTwoSizesSharePlans(t *testing.T) {
 	}
 	require.Nil(t, m.plans[0].instance)
 }
+
+// A run that is cut short while the plan for many sizes is made does not keep later runs from it.
+func TestSharedPlanAfterACancelledRun(t *testing.T) {
+	m := read(t, cached)
+	once := func(ctx context.Context, rows int) error {
+		x := on(tensor.Of(make([]float32, 2*rows), 1, rows, 2))
+		require.NoError(t, tensor.Realize(context.Background(), x))
+		_, err := m.Run(ctx, map[string]*tensor.Tensor{"x": x, "past": x})
+		return err
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.NoError(t, once(context.Background(), 3))
+	require.NoError(t, once(context.Background(), 5))
+	require.ErrorIs(t, once(ended, 6), context.Canceled)
+	require.NoError(t, once(context.Background(), 6))
+	require.NotNil(t, m.plans[0].instance)
+	require.NoError(t, once(context.Background(), 7))
+	require.NotNil(t, m.plans[0].instance)
+}

@@ -306,7 +306,7 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 	case u.Op() == uop.Scatter:
 		return true, "a scatter writes memory"
 	case u.Op().IsMovement() || u.Op() == uop.Range || u.Op() == uop.Detach:
-		if store, why := s.gathered(u, uses); store {
+		if store, why := s.chooseMoved(u, uses); store {
 			return true, why
 		}
 		return false, "movement costs nothing"

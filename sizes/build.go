@@ -132,6 +132,14 @@ func (g *Graph) as(v value, axes [][]form) value {
 	return out
 }
 
+// repeated is a value with factors for an axis along which an element may stand for all.
+func (g *Graph) repeated(v value, axis int, factors []form) value {
+	if v.axes[axis] != nil {
+		return v
+	}
+	return g.as(v, slices.Concat(v.axes[:axis], [][]form{factors}, v.axes[axis+1:]))
+}
+
 // whole is a value with all elements along axes of the case, or along all.
 func (g *Graph) whole(p *pair, axes ...int) value {
 	full := slices.Clone(p.axes)
@@ -143,12 +151,15 @@ func (g *Graph) whole(p *pair, axes ...int) value {
 	return g.as(p.value, full)
 }
 
-func (g *Graph) full(p *pair) value {
-	axes := make([]int, len(p.axes))
-	for i := range axes {
-		axes[i] = i
+func (g *Graph) full(p *pair) value { return g.whole(p, upTo(len(p.axes))...) }
+
+// upTo are the numbers below n.
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
 	}
-	return g.whole(p, axes...)
+	return list
 }
 
 // together are values of one shape with the same axes, for what computes element by element. Where that is possible, elements stand for all still.
@@ -174,8 +185,8 @@ func (g *Graph) together(rank int, ps ...*pair) (out []value, axes [][]form) {
 			v = g.gridAs(p, axes)
 		}
 		for i, factors := range axes {
-			if factors != nil && len(v.axes[i]) == 0 {
-				v = g.as(v, slices.Concat(v.axes[:i], [][]form{factors}, v.axes[i+1:]))
+			if factors != nil {
+				v = g.repeated(v, i, factors)
 			}
 		}
 		out = append(out, g.as(v, axes))
@@ -184,30 +195,27 @@ func (g *Graph) together(rank int, ps ...*pair) (out []value, axes [][]form) {
 }
 
 // grid says whether a pair is a grid, perhaps in another shape.
-func (p *pair) grid() bool { return p.leaf && len(p.axes) > 0 && base2(p.first()).Op() == uop.Range }
+func (p *pair) grid() bool { return p.leaf && len(p.axes) > 0 && source(p.first()).Op() == uop.Range }
 
-// base2 is what a leaf is made of.
-func base2(u *uop.UOp) *uop.UOp {
-	for u.Op() == uop.Reshape || u.Op() == uop.Expand || u.Op() == uop.Permute {
-		u = u.At(0)
-	}
-	return u
-}
-
-// gridAs is a grid whose one axis has other factors: each element says at which place it lies in the case.
+// gridAs is a grid whose one axis has other factors.
 func (g *Graph) gridAs(p *pair, axes [][]form) value {
-	out := value{axes: slices.Clone(p.axes)}
 	at := slices.IndexFunc(p.axes, func(factors []form) bool { return factors != nil && !one(factors) })
 	if at < 0 || slices.Equal(axes[at], p.axes[at]) || axes[at] == nil {
 		return p.value
 	}
+	out := value{axes: slices.Clone(p.axes)}
 	out.axes[at] = axes[at]
-	shape, first := g.rooms(out.flat()), out.start(at)
-	for i, f := range axes[at] {
+	return g.gridOf(out, at)
+}
+
+// gridOf makes the node of a grid along an axis: each element says at which place it lies in the case.
+func (g *Graph) gridOf(out value, at int) value {
+	factors, shape, first := out.axes[at], g.rooms(out.flat()), out.start(at)
+	for i, f := range factors {
 		line := slices.Repeat([]int{1}, len(shape))
 		line[first+i] = g.room(f)
 		u := uop.NewIota(g.room(f)).Reshape(line...).Expand(shape...)
-		for _, inner := range axes[at][i+1:] {
+		for _, inner := range factors[i+1:] {
 			u = u.Mul(g.size(inner).Node().Reshape(slices.Repeat([]int{1}, len(shape))...).Expand(shape...))
 		}
 		if out.node == nil {
@@ -236,10 +244,4 @@ func home() *uop.Table { return uop.NewIota(1).Home() }
 func zero(u *uop.UOp) uop.Value { return uop.ValueOf(u.DType(), 0) }
 
 // zeroed is u with zeros in place of what does not count.
-func zeroed(u *uop.UOp) *uop.UOp {
-	axes := make([]int, len(u.Shape()))
-	for i := range axes {
-		axes[i] = i
-	}
-	return u.Only(zero(u), axes...)
-}
+func zeroed(u *uop.UOp) *uop.UOp { return u.Only(zero(u), upTo(len(u.Shape()))...) }

@@ -304,8 +304,14 @@ func base(u *uop.UOp) *uop.UOp {
 // leaf says whether u is a constant or a grid, perhaps in another shape. Two of these that are equal by chance are one node, and would be two in
 // another case; so each use has its own.
 func leaf(u *uop.UOp) bool {
+	u = source(u)
+	return u.Op() == uop.Const || u.Op() == uop.Range
+}
+
+// source is what has been given another shape.
+func source(u *uop.UOp) *uop.UOp {
 	for u.Op() == uop.Reshape || u.Op() == uop.Expand || u.Op() == uop.Permute {
 		u = u.At(0)
 	}
-	return u.Op() == uop.Const || u.Op() == uop.Range
+	return u
 }

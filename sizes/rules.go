@@ -57,9 +57,7 @@ func grid(g *Graph, p *pair) value {
 	if len(factors) == 1 {
 		return value{uop.NewIota(g.room(factors[0])), p.size}
 	}
-	one := value{uop.NewIota(1), p.size} // of which gridAs makes the one with these factors
-	q := &pair{leaf: true, of: p.of, size: p.size, value: value{one.node, [][]form{{form{C: 1}}}}}
-	return g.gridAs(q, p.size)
+	return g.gridOf(value{axes: p.size}, 0)
 }
 
 func elementwise(g *Graph, p *pair) value {
@@ -101,8 +99,8 @@ func reshape(g *Graph, p *pair) value {
 	v := p.src[0].value
 	var out [][]form
 	uop.Regrouped(p.src[0].shape, p.shape, func(i0, i, o0, o int) {
-		if !slices.ContainsFunc(v.axes[i0:i], func(factors []form) bool { return factors != nil && !one(factors) }) && slices.ContainsFunc(v.axes[i0:i], func(factors []form) bool { return factors == nil }) {
-			for axis := o0; axis < o; axis++ { // one element stands for all
+		if standsForAll(v.axes[i0:i]) {
+			for axis := o0; axis < o; axis++ {
 				out = append(out, standing(p.size[axis]))
 			}
 			return
@@ -117,9 +115,7 @@ func reshape(g *Graph, p *pair) value {
 			v = g.gridAs(p.src[0], slices.Concat(v.axes[:i0], [][]form{factors}, v.axes[i:]))
 		}
 		for axis := i0; axis < i; axis++ {
-			if v.axes[axis] == nil {
-				v = g.as(v, slices.Concat(v.axes[:axis], [][]form{p.src[0].size[axis]}, v.axes[axis+1:]))
-			}
+			v = g.repeated(v, axis, p.src[0].size[axis])
 		}
 		rest := slices.Concat(v.axes[i0:i]...)
 		for axis := o0; axis < o; axis++ {
@@ -134,6 +130,18 @@ func reshape(g *Graph, p *pair) value {
 	to := value{axes: out}
 	to.node = v.node.Reshape(g.rooms(to.flat())...)
 	return to
+}
+
+// standsForAll says that there is one element along axes, which stands for more.
+func standsForAll(axes [][]form) bool {
+	more := false
+	for _, factors := range axes {
+		if factors != nil && !one(factors) {
+			return false
+		}
+		more = more || factors == nil
+	}
+	return more
 }
 
 // standing are the factors of an axis of which one element stands for all.
@@ -344,13 +352,9 @@ func reduce(g *Graph, p *pair) value {
 	vs, _ := g.together(len(p.src[0].size), p.src...)
 	var axes []int
 	out := value{}
-	for i := range vs[0].axes {
-		if slices.Contains(over, i) {
-			for k, v := range vs {
-				if v.axes[i] == nil {
-					vs[k] = g.as(v, slices.Concat(v.axes[:i], [][]form{p.src[0].size[i]}, v.axes[i+1:]))
-				}
-			}
+	for _, i := range over {
+		for k, v := range vs {
+			vs[k] = g.repeated(v, i, p.src[0].size[i])
 		}
 	}
 	for i := range vs[0].axes {
@@ -375,9 +379,7 @@ func scan(g *Graph, p *pair) value {
 	vs, _ := g.together(len(p.src[0].size), p.src...)
 	var src []*uop.UOp
 	for k, v := range vs {
-		if v.axes[i] == nil {
-			vs[k] = g.as(v, slices.Concat(v.axes[:i], [][]form{p.src[0].size[i]}, v.axes[i+1:]))
-		}
+		vs[k] = g.repeated(v, i, p.src[0].size[i])
 		if len(vs[k].axes[i]) != 1 {
 			panic(errRefused)
 		}
@@ -422,23 +424,16 @@ func scatter(g *Graph, p *pair) value {
 
 // outside is an index that is outside of all arrays where it does not count.
 func outside(u *uop.UOp) *uop.UOp {
-	axes := make([]int, len(u.Shape()))
-	for i := range axes {
-		axes[i] = i
-	}
 	if u.DType().IsUnsigned() {
 		panic(errRefused)
 	}
-	return u.Only(uop.ValueOf(u.DType(), -1), axes...)
+	return u.Only(uop.ValueOf(u.DType(), -1), upTo(len(u.Shape()))...)
 }
 
 // gather has zeros for indices of elements that do not count, which are outside.
 func gather(g *Graph, p *pair) value {
 	i := p.first().Arg().(uop.AxisArg).Axis
 	x, index := g.single(p.src[0], i), p.src[1].value
-	if p.src[1].grid() && index.axes[i] == nil {
-		index = p.src[1].value
-	}
 	axes := make([][]form, len(index.axes)) // of the result
 	for k := range axes {
 		if axes[k] = index.axes[k]; axes[k] == nil && k != i {

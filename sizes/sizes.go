@@ -95,6 +95,9 @@ func Between(cases ...Case) *Graph {
 // leastRoom is how many elements the shortest axis that varies has room for.
 const leastRoom = 16
 
+// mostNumber is how large a constant is that is computed from sizes: sums of a few stay within 32 bits.
+const mostNumber = 1 << 28
+
 // bounds sets those of the variables: sizes are not negative between them, and up to a power of two.
 func (g *Graph) bounds(n Values) bool {
 	var lo, hi Values
@@ -139,6 +142,12 @@ func (g *Graph) bounds(n Values) bool {
 		least, _ := g.size(f).Bounds()
 		ok = ok && least >= 0
 	})
+	for _, p := range g.nodes {
+		if p.how == linear {
+			least, most := g.size(p.number).Bounds()
+			ok = ok && -mostNumber <= least && most <= mostNumber
+		}
+	}
 	return ok && len(g.Vars) > 0 && hi[0] > 0
 }
 

@@ -204,6 +204,10 @@ func TestWhatRefuses(t *testing.T) {
 		{"an array of nothing", []uop.Shape{{3}, {1}, {9}}, func(x *uop.UOp) *uop.UOp {
 			return x.Shrink([]int{1}, []int{x.Shape()[0]}).Neg()
 		}},
+		{"a number beyond 32 bits", []uop.Shape{{3}, {5}, {9}}, func(x *uop.UOp) *uop.UOp {
+			c := x.Home().ConstOf(dtype.I64, uop.ValueOf(dtype.I64, x.Shape()[0]<<32))
+			return x.Cast(dtype.I64).Add(full(x, c))
+		}},
 		{"places in the order of an axis that varies", []uop.Shape{{3}, {5}, {9}}, func(x *uop.UOp) *uop.UOp { return x.Cast(dtype.I32).ArgSort() }},
 	} {
 		assert.Nil(t, Between(of(alone(c.f), c.shapes...)...), c.name)

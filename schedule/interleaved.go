@@ -11,12 +11,12 @@ import (
 // Movement costs nothing where elements that were neighbours stay so. Pixels that were channels (Shi et al., "Real-time single image and video
 // super-resolution", 2016) and those that are repeated do not: lanes of a kernel would load them one by one, for each use again.
 const (
-	apart     = 16 // how many neighbours are loaded at once, about
+	atOnce    = 16 // how many neighbours are loaded at once, about
 	readOften = 8  // of an element, in sums: then it is worth storing what was moved
 )
 
-// gathered says that a reshape makes rows of elements that lie apart, which sums read often.
-func (s *scheduler) gathered(u *uop.UOp, uses []use) (bool, string) {
+// chooseMoved says that a reshape makes rows of elements that lie apart, which sums read often.
+func (s *scheduler) chooseMoved(u *uop.UOp, uses []use) (bool, string) {
 	if u.Op() != uop.Reshape || u.At(0).Op() != uop.Permute && u.At(0).Op() != uop.Expand || len(u.Shape()) == 0 || u.Shape().Numel() == 0 || s.config.StoreAll {
 		return false, ""
 	}
@@ -26,14 +26,14 @@ func (s *scheduler) gathered(u *uop.UOp, uses []use) (bool, string) {
 			times += v.evaluations() / float64(u.Shape().Numel())
 		}
 	}
-	if times < readOften || !s.scattered(u) || s.scattered(u.At(0)) {
+	if times < readOften || !s.interleaved(u) || s.interleaved(u.At(0)) {
 		return false, ""
 	}
 	return true, fmt.Sprintf("what are neighbours in it lies apart, and sums read each element %.0f times", times)
 }
 
-// scattered says that neighbours along the last axis of something moved lie apart in what it was moved from, by turns.
-func (s *scheduler) scattered(u *uop.UOp) bool {
+// interleaved says that neighbours along the last axis of something moved lie apart in what it was moved from, by turns.
+func (s *scheduler) interleaved(u *uop.UOp) bool {
 	idx := make([]*uop.UOp, len(u.Shape()))
 	for i, n := range u.Shape() {
 		idx[i] = s.t.Range(i, n, "")
@@ -50,7 +50,7 @@ func (s *scheduler) scattered(u *uop.UOp) bool {
 		if e.Op() != uop.Mod && e.Op() != uop.IDiv || e.DType() != dtype.Index {
 			continue
 		}
-		if n, ok := e.At(1).ConstInt(); ok && n < apart && slices.Contains(uop.Topo(e.At(0)), last) {
+		if n, ok := e.At(1).ConstInt(); ok && n < atOnce && slices.Contains(uop.Topo(e.At(0)), last) {
 			return true
 		}
 	}
