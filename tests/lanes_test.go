@@ -251,3 +251,15 @@ func TestLanesGoAlongRowsThatAreReadOnce(t *testing.T) {
 		require.NotContains(t, k.Source, "gim_", "%s, %s: lanes that are loaded one by one", k.Name, k.Directives)
 	}
 }
+
+// A nest that shares its rows with another one is weighed by what all of its rows cost, so a depthwise convolution of what is stored in the same kernel has
+// lanes along its results as one alone has, not along the three or seven columns of its filters.
+func TestLanesOfJoinedNests(t *testing.T) {
+	b := newBench(t, "CPU", engine.Options{})
+	for _, side := range []int{3, 7} {
+		x, w := b.floats(1, 72, 28, 28), b.floats(72, 1, side, side)
+		launches := b.plan(x.ReLU().Contiguous().Conv2D(w, nil, tensor.Conv{Padding: side / 2, Groups: 72})).Launches()
+		require.Len(t, launches, 1)
+		require.NotContains(t, launches[0].Directives, "vector r")
+	}
+}

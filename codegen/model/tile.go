@@ -139,6 +139,9 @@ const farLine = 3
 // tileCost estimates the cycles of a nest on one core that starts two loads and two multiply-adds a cycle.
 func (c *tiler) tileCost(t *tiling) float64 {
 	inst, blocks := 1, 1.0
+	if c.row != nil { // in each of its iterations
+		blocks = float64(codegen.Extent(c.row.Range))
+	}
 	c.axesOf(t.r, func(a *uop.UOp) {
 		n := t.size(a)
 		if a == t.v {
