@@ -13,6 +13,11 @@ func (c *Captured) Release() {
 	}
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
+	c.unpin()
+}
+
+// unpin is Release in the engine's turn.
+func (c *Captured) unpin() {
 	c.plan.pinned--
 	if c.folded != nil {
 		c.folded.plan.pinned--

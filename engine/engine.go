@@ -294,6 +294,7 @@ type Engine struct {
 	refits   map[string]*compiled     // plans of copies, by shapes
 	alike    map[string]int           // plans compiled, see debugAlike
 
+	bodies   bodies
 	memory   memory
 	tuning   tuning
 	stats    Stats

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -44,6 +45,16 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	if err := e.arrive(ctx, nodes...); err != nil {
 		return err
 	}
+	if c := calling.Load(); c != nil {
+		if err := c.compute(e, ctx, nodes); err != nil {
+			return err
+		}
+	}
+	return e.compute(ctx, nodes)
+}
+
+// compute is Realize in the engine's turn, of what is not called.
+func (e *Engine) compute(ctx context.Context, nodes []*uop.UOp) error {
 	targets, err := e.targets(nodes, nil)
 	if err != nil || len(targets) == 0 {
 		return err
@@ -52,6 +63,14 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 		return e.evaluate(ctx, targets)
 	}
 	return e.again(ctx, func() error { return e.play(ctx, targets) })
+}
+
+// calling is what knows calls, see call.go; nil until there may be some, so that programs without them do not link it.
+var calling atomic.Pointer[callee]
+
+type callee struct {
+	compute func(e *Engine, ctx context.Context, nodes []*uop.UOp) error
+	inline  func(r *resolver, u *uop.UOp) *uop.UOp
 }
 
 // targets resolves nodes: those already in memory are left out, assignments become pure values with a
@@ -159,8 +178,9 @@ type resolver struct {
 	engine  *Engine
 	rec     *recording
 	done    map[*uop.UOp]*uop.UOp
-	columns []column             // the checks
-	on      map[*uop.UOp]numbers // those that nodes depend on
+	inlined map[*uop.UOp]*uop.UOp // calls, with the graphs that they stand for
+	columns []column              // the checks
+	on      map[*uop.UOp]numbers  // those that nodes depend on
 }
 
 func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
@@ -200,12 +220,9 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 		if a, ok := u.Arg().(uop.ParamArg); ok && a.Slot < 0 {
 			return nil, ErrStandIn
 		}
-		srcs := u.Src()
-		if u.Op() == uop.Detach { // the rest is for differentiation
-			srcs = srcs[:1]
-		}
-		if u.Op() == uop.Check && r.engine.opts.Unchecked {
-			srcs = srcs[:1]
+		srcs := r.engine.operands(u)
+		if u.Op() == uop.Call {
+			srcs = []*uop.UOp{calling.Load().inline(r, u)}
 		}
 		if f.i < len(srcs) {
 			s := srcs[f.i]
@@ -220,6 +237,14 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 		stack = stack[:len(stack)-1]
 	}
 	return r.done[root], nil
+}
+
+// operands are those that the value of a node needs.
+func (e *Engine) operands(u *uop.UOp) []*uop.UOp {
+	if u.Op() == uop.Detach || u.Op() == uop.Check && e.opts.Unchecked { // the rest of a Detach is for differentiation
+		return u.Src()[:1]
+	}
+	return u.Src()
 }
 
 // seenAs notes the shape of most axes in which an array is used: that of a batch of rows, where later it is one long row.
@@ -239,6 +264,8 @@ func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	switch u.Op() {
 	case uop.Detach, uop.Check, uop.Extent:
 		return r.done[u.At(0)]
+	case uop.Call:
+		return r.done[r.inlined[u]]
 	case uop.Store:
 		return r.update(u.At(0), r.done[u.At(1)])
 	case uop.After:

@@ -26,7 +26,7 @@ var forwards = [uop.NumOps]forward{
 	uop.Gather: linear, uop.Scatter: pushScatter,
 	uop.Load: still, uop.Store: still,
 	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Extent: linear, uop.Detach: push,
-	uop.Foreign: pushForeign,
+	uop.Foreign: pushForeign, uop.Call: still,
 }
 
 // forwardOf is the forward law of an op. A law that is there makes a gradient of an operand from one of the result; none makes nothing.
@@ -73,7 +73,11 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 		if !any || !u.DType().IsFloat() {
 			continue
 		}
-		if t := forwardOf(u.Op())(u, t); t != nil {
+		moves := forwardOf(u.Op())(u, t)
+		if u.Op() == uop.Call {
+			moves = inlined(u, t)
+		}
+		if t := moves; t != nil {
 			if len(t.Shape()) == 0 {
 				t = expand(t, u.Shape())
 			}
@@ -85,6 +89,17 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 		out[i], _ = moving.Get(y)
 	}
 	return out
+}
+
+// inlined is the tangent of a call, which is that of the graph that it stands for.
+func inlined(u *uop.UOp, t []*uop.UOp) *uop.UOp {
+	along := map[*uop.UOp]*uop.UOp{}
+	for i, s := range u.Src() {
+		if t[i] != nil {
+			along[s] = t[i]
+		}
+	}
+	return Forward(along, u.Inline())[0]
 }
 
 // moved are the operands that a tangent comes from. A function with stated derivatives moves as these say, so that neither its value nor

@@ -110,7 +110,11 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 	if o := u.Origin(); o != nil {
 		origin = o.Gradient()
 	}
-	for i, d := range lawOf(u.Op())(u, g) {
+	ds := lawOf(u.Op())(u, g)
+	if u.Op() == uop.Call { // as the graph that it stands for
+		ds, _ = Find(u.Inline(), g, srcs...)
+	}
+	for i, d := range ds {
 		s := srcs[i]
 		switch {
 		case d == nil || !useful[s] || !s.DType().IsFloat():

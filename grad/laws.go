@@ -108,6 +108,7 @@ var laws = [uop.NumOps]law{
 	},
 	uop.Detach:  detach,
 	uop.Foreign: foreign,
+	uop.Call:    none, // see step
 }
 
 // lawOf is the law of an op.

@@ -13,10 +13,10 @@ func (t *Tensor) Cholesky() *Tensor {
 	if n == 0 {
 		return t
 	}
-	l, pivots := t.Detach().definite()
+	l, pivots := callPair("definite", (*Tensor).definite, t.Detach())
 	l = l.Tril(0)
 	l = l.unlessBad("Cholesky", "the matrix is not positive definite: its leading minor of order %d is not", t.Tril(0), pivots.Gt(0).LogicalNot())
-	li, _ := l.inverse()
+	li, _ := callPair("inverse", (*Tensor).inverse, l.Detach())
 	return statedAll("Cholesky", []*Tensor{l, li}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
 		l, li, t := v[0], v[1], in[0]
 		p := li.MatMul(t.Add(t.T()).Mul(0.5)).MatMul(li.T())

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/weft-ml/weft/dtype"
@@ -18,7 +19,7 @@ func (t *Tensor) QR(complete bool) (q, r *Tensor) {
 	}
 	most := t.Detach().Abs().MaxKeep(-2) // of each column, so that squares neither overflow nor vanish
 	most = most.Eq(0).Where(1, most).Contiguous()
-	r, q = householder(t.Div(most), min(k, max(m-1, 0)), wide)
+	r, q = callPair(fmt.Sprint("householder ", wide), func(t *Tensor) (r, q *Tensor) { return householder(t, min(k, max(m-1, 0)), wide) }, t.Div(most))
 	return q, r.Narrow(-2, 0, wide).Mul(most)
 }
 
@@ -108,9 +109,9 @@ func (t *Tensor) SVD(full bool) (u, s, vt *Tensor) {
 		return ut.T(), s, v.T()
 	}
 	n := t.Dim(-1)
-	thin, s, v := t.singular()
+	thin, s, v := t.singularCalled()
 	z := statedSingular(t, thin, s, v)
-	u = complete(thin)
+	u = callOne("complete", complete, thin.Detach())
 	if u.Dim(-1) == n || !full {
 		u = stated(u.Narrow(-1, 0, n), z[0])
 	}
@@ -123,8 +124,8 @@ func (t *Tensor) SingularValues() *Tensor {
 	if t.Dim(-2) < t.Dim(-1) {
 		t = t.T()
 	}
-	u, _, v := t.singular() // for derivatives alone
-	return statedSingular(t, u, t.lengths(), v)[1]
+	u, _, v := t.singularCalled() // for derivatives alone
+	return statedSingular(t, u, callOne("lengths", (*Tensor).lengths, t.Detach()), v)[1]
 }
 
 // levelled is a matrix, without derivatives, divided by its greatest magnitude, so that squares of elements neither overflow nor vanish, and what it was
@@ -165,6 +166,15 @@ func (t *Tensor) singular() (u, s, v *Tensor) {
 	a, by := t.levelled()
 	u, s, v = a.singularOf()
 	return u, s.Mul(by), v
+}
+
+// singularCalled is singular as a call.
+func (t *Tensor) singularCalled() (u, s, v *Tensor) {
+	got := callOf("singular", func(in []*Tensor) []*Tensor {
+		u, s, v := in[0].singular()
+		return []*Tensor{u, s, v}
+	}, t.Detach())
+	return got[0], got[1], got[2]
 }
 
 // singularOf gives those of matrices that are levelled.
@@ -252,7 +262,7 @@ func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
 	if a.Dim(-1) == 0 {
 		return a.Sum(-1), a
 	}
-	w, v = eigen(a.Detach())
+	w, v = callPair("eigen", eigen, a.Detach())
 	parts := statedEigen(t, w, v)
 	return parts[0], parts[1]
 }
@@ -263,9 +273,9 @@ func (t *Tensor) Eigvalsh(upper bool) *Tensor {
 	if a.Dim(-1) == 0 {
 		return a.Sum(-1)
 	}
-	w, v := eigen(a.Detach()) // for derivatives alone
+	w, v := callPair("eigen", eigen, a.Detach()) // for derivatives alone
 	if a.Dim(-1) > fewTurned {
-		w = eigenvalues(a.Detach())
+		w = callOne("eigenvalues", eigenvalues, a.Detach())
 	}
 	return statedEigen(t, w, v)[0]
 }
@@ -364,7 +374,7 @@ func (t *Tensor) PInv(atol, rtol float64) *Tensor {
 	if t.Dim(-2) < t.Dim(-1) {
 		return t.T().PInv(atol, rtol).T()
 	}
-	u, s, v := t.singular()
+	u, s, v := t.singularCalled()
 	inverse := s.Gt(cutoff(t, s, atol, rtol)).Where(s.Reciprocal(), 0)
 	return statedPInv(v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T()), t)
 }

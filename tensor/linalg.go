@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // Linear algebra of matrices in the last two axes; the axes before count a batch. Algorithms are unrolled over
-// the size of the matrix, a few launches a row, or some rows, of the same few kernels, for large matrices in blocks (blocks.go), and meant for up to some hundreds of rows.
+// the size of the matrix, a few launches a row, or some rows, of the same few kernels, for large matrices in blocks (blocks.go), and meant for up to some hundreds of rows. Their graphs are made once for each shape (call.go).
 // Derivatives are those of the textbook formulas, not of the algorithm (statedAll).
 
 // stated is value with the derivatives of z, which is not computed unless they are asked for.
@@ -123,7 +124,7 @@ func (t *Tensor) Inv() *Tensor { return t.invert("Inv") }
 
 func (t *Tensor) invert(op string) *Tensor {
 	t.square(op)
-	y, pivots := t.inverse()
+	y, pivots := callPair("inverse", (*Tensor).inverse, t.Detach())
 	y = y.unlessBad(op, "the matrix is singular: pivot %d is 0", t, pivots.Eq(0))
 	return statedAll(op, []*Tensor{y}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor { return []*Tensor{statedInverse(v[0], in[0])} })[0]
 }
@@ -142,10 +143,14 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 	lead := broadcastShape("Solve", t.batch(), b.batch())
 	a := t.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
-	x, pivots := eliminate(a, b)
+	got := callOf("eliminate", func(in []*Tensor) []*Tensor {
+		x, pivots := eliminate(in[0], in[1])
+		return []*Tensor{x, pivots}
+	}, a.Detach(), b.Detach())
+	x, pivots := got[0], got[1]
 	const singular = "the matrix is singular: pivot %d is 0"
 	x = x.unlessBad("Solve", singular, a, pivots.Eq(0))
-	inverse, pivots := a.inverse()
+	inverse, pivots := callPair("inverse", (*Tensor).inverse, a.Detach())
 	inverse = inverse.unlessBad("Solve", singular, a, pivots.Eq(0))
 	x = statedSolution("Solve", x, inverse, a, b)
 	if vector {
@@ -174,7 +179,7 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
 	all := t.Detach().Expand(a.Shape()...)
 	solve := func(b *Tensor) *Tensor {
-		x := substitute(all, b, upper, unit)
+		x := callOf(fmt.Sprint("substitute ", upper, unit), func(in []*Tensor) []*Tensor { return []*Tensor{substitute(in[0], in[1], upper, unit)} }, all, b.Detach())[0]
 		if unit {
 			return x
 		}
@@ -275,8 +280,8 @@ func (t *Tensor) Det() *Tensor {
 	if n <= 4 {
 		return t.expansion(0, []int{0, 1, 2, 3}[:n])
 	}
-	d := zeroPast(t.determinantPivots()).Prod(-1)
-	inverse, _ := t.inverse()
+	d := zeroPast(callOne("determinant", (*Tensor).determinantPivots, t.Detach())).Prod(-1)
+	inverse, _ := callPair("inverse", (*Tensor).inverse, t.Detach())
 	return statedAll("Det", []*Tensor{d, inverse}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
 		d, inverse, t := v[0], v[1], in[0]
 		return []*Tensor{inverse.T().Mul(d.Reshape(append(t.batch(), 1, 1)...)).Mul(t).Sum(-2, -1), statedInverse(inverse, t)}
@@ -308,9 +313,9 @@ func zeroPast(pivots *Tensor) *Tensor { return pivots.IsFinite().Where(pivots, 1
 // SlogDet gives the sign of the determinant and the logarithm of its absolute value.
 func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
 	t.square("SlogDet")
-	pivots := zeroPast(t.determinantPivots())
+	pivots := zeroPast(callOne("determinant", (*Tensor).determinantPivots, t.Detach()))
 	l := pivots.Abs().Log().Sum(-1)
-	inverse, _ := t.inverse()
+	inverse, _ := callPair("inverse", (*Tensor).inverse, t.Detach())
 	return pivots.Sign().Prod(-1), statedAll("SlogDet", []*Tensor{l, inverse}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
 		return []*Tensor{v[1].T().Mul(in[0]).Sum(-2, -1), statedInverse(v[1], in[0])}
 	})[0]

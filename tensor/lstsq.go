@@ -14,9 +14,14 @@ func (t *Tensor) Lstsq(b *Tensor) *Tensor {
 	}
 	m := t.Dim(-2)
 	eye := t.row().Eq(arange(m)).To(t.DType()).Expand(append(t.batch(), m, m)...)
-	z := statedPInv(t.Detach().leastSquares(eye), t).MatMul(b) // for derivatives alone
+	z := statedPInv(t.Detach().leastSquaresCalled(eye), t).MatMul(b) // for derivatives alone
 	a := t.Detach().To(z.DType()).Expand(append(z.batch(), m, t.Dim(-1))...)
-	return stated(a.leastSquares(b.Detach().To(z.DType()).Expand(append(z.batch(), m, b.Dim(-1))...)), z)
+	return stated(a.leastSquaresCalled(b.Detach().To(z.DType()).Expand(append(z.batch(), m, b.Dim(-1))...)), z)
+}
+
+// leastSquaresCalled is leastSquares as a call.
+func (t *Tensor) leastSquaresCalled(b *Tensor) *Tensor {
+	return callOf("least squares", func(in []*Tensor) []*Tensor { return []*Tensor{in[0].leastSquares(in[1])} }, t, b)[0]
 }
 
 // leastSquares is Lstsq without derivatives.

@@ -7,7 +7,7 @@ import "github.com/weft-ml/weft/dtype"
 func (t *Tensor) LU() (p, l, u *Tensor) {
 	t.matrix("LU")
 	k := min(t.Dim(-2), t.Dim(-1))
-	m, order := t.Detach().factored()
+	m, order := callPair("factored", (*Tensor).factored, t.Detach())
 	p = t.row().Eq(order.T()).To(t.DType())
 	first := arange(k)
 	l = m.Narrow(-1, 0, k).Tril(-1).Add(t.row().Eq(first).To(t.DType()))

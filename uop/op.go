@@ -73,6 +73,7 @@ const (
 	Check      // (value, code) CheckArg: value, which is right only where no element of code is above 0. Tensor level only
 	Extent     // ExtentArg: a value of which only the first elements of an axis count. Tensor level only
 	Foreign    // ForeignArg: one result of a kernel that the program wrote in the language of a target
+	Call       // CallArg: one result of a graph that was made once, for these arguments. Tensor level only
 	numOps
 )
 
@@ -264,4 +265,5 @@ var table = [numOps]OpInfo{
 	Check:      {"check", 2, First, Memory, 0, nil, Nothing, free, Exact},
 	Extent:     {"extent", 1, First, Memory, 0, nil, Nothing, free, Exact},
 	Foreign:    {"foreign", -1, Given, Memory, 0, nil, Nothing, free, Exact},
+	Call:       {"call", -1, Given, Memory, 0, nil, Nothing, free, Exact},
 }

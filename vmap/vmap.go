@@ -25,7 +25,7 @@ var rules = [uop.NumOps]rule{
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part, uop.ArgSort: elementwise,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: copied, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
-	uop.Foreign: foreign,
+	uop.Foreign: foreign, uop.Call: call,
 }
 
 // ruleOf is found and not made when the program begins, so that programs that do not use this package do not link it.
@@ -251,4 +251,10 @@ func foreign(b *batch, u *uop.UOp) *uop.UOp {
 			" is text for one array; state what is the same in operations of tensors"})
 	}
 	return b.wide(u.At(a.Args))
+}
+
+// call goes on with the graph that a call stands for.
+func call(b *batch, u *uop.UOp) *uop.UOp {
+	v := u.Inline()
+	return b.run(uop.Topo(v), []*uop.UOp{v})[0]
 }

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// A call stands for a result of a graph that was made once (uop.Body). Where a program is captured, or a device evaluates graphs, it is that graph, which
+// is fused with what is around it. Where it is computed directly it is a plan of its own: what is around it is mostly new each time, and to
+// build a graph of thousands of nodes, to resolve it and to find its plan takes far longer than to play that.
+
+// inline is the graph that a call stands for.
+func (r *resolver) inline(u *uop.UOp) *uop.UOp {
+	if r.inlined == nil {
+		r.inlined = map[*uop.UOp]*uop.UOp{}
+	}
+	if r.inlined[u] == nil {
+		a := u.Arg().(uop.CallArg)
+		graphs := a.Inlined(u.Src()...)
+		for i, c := range a.Call(u.Src()...) {
+			r.inlined[c] = graphs[i]
+		}
+		r.inlined[u] = graphs[a.Out] // of an older generation of nodes, perhaps
+	}
+	return r.inlined[u]
+}
+
+// calls computes the calls that nodes depend on, and what those need.
+func (e *Engine) calls(ctx context.Context, nodes []*uop.UOp) error {
+	if e.machine.Evaluate != nil || e.several != nil {
+		return nil
+	}
+	var list []*uop.UOp
+	e.open(nodes, func(u *uop.UOp) {
+		if u.Op() == uop.Call {
+			list = append(list, u)
+		}
+	})
+	for _, u := range list {
+		b := u.Arg().(uop.CallArg).Body
+		if u.Realized() != nil || e.work(u.Src()) > e.bodyWork(b) {
+			continue
+		}
+		args := make([]*uop.UOp, len(u.Src()))
+		for i, s := range u.Src() {
+			args[i] = held(s)
+		}
+		if err := e.compute(ctx, args); err != nil {
+			return err
+		}
+		outs, err := e.call(ctx, b, args)
+		if err != nil {
+			return err
+		}
+		for i, c := range b.Call(u.Src()...) {
+			c.SetRealized(outs[i])
+		}
+		for _, c := range list { // of older generations of nodes, perhaps
+			if a := c.Arg().(uop.CallArg); a.Body == b && slices.Equal(c.Src(), u.Src()) {
+				c.SetRealized(outs[a.Out])
+			}
+		}
+	}
+	return nil
+}
+
+// open visits what has to be computed for nodes, operands first.
+func (e *Engine) open(nodes []*uop.UOp, visit func(*uop.UOp)) {
+	type frame struct {
+		u    *uop.UOp
+		srcs []*uop.UOp
+	}
+	var seen uop.Map[bool]
+	var stack []frame
+	enter := func(u *uop.UOp) {
+		if ok, _ := seen.Get(u); !ok && u.Realized() == nil && u.Op() != uop.Buffer {
+			seen.Set(u, true)
+			stack = append(stack, frame{u, e.operands(u)})
+		}
+	}
+	for _, n := range nodes {
+		enter(n)
+		for len(stack) > 0 {
+			f := &stack[len(stack)-1]
+			if len(f.srcs) == 0 {
+				visit(f.u)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			s := f.srcs[0]
+			f.srcs = f.srcs[1:]
+			enter(s)
+		}
+	}
+}
+
+// nodeWork is how many operations on elements take as long as it takes to resolve a node and to find it in a plan.
+const nodeWork = 1 << 13
+
+// work is about how many operations it takes to compute nodes.
+func (e *Engine) work(nodes []*uop.UOp) (n int) {
+	e.open(nodes, func(u *uop.UOp) {
+		n += nodeWork
+		switch {
+		case u.Op().Elementwise():
+			n += u.Shape().Numel()
+		case u.Op() == uop.Reduce, u.Op() == uop.Scan:
+			n += u.At(0).Shape().Numel()
+		}
+	})
+	return n
+}
+
+// bodyWork is that of a body.
+func (e *Engine) bodyWork(b *uop.Body) int {
+	k := keptOf(b)
+	if k.work == 0 {
+		k.work = e.work(b.Outs)
+	}
+	return k.work
+}
+
+// bodyPlan is what an engine keeps with a body.
+type bodyPlan struct {
+	work int
+	plan *Captured
+}
+
+func keptOf(b *uop.Body) *bodyPlan {
+	k, _ := b.Kept.(*bodyPlan)
+	if k == nil {
+		k = &bodyPlan{}
+		b.Kept = k
+	}
+	return k
+}
+
+// held is what a node that stands outside of differentiation has in memory, or the node.
+func held(u *uop.UOp) *uop.UOp {
+	x := u
+	for x.Op() == uop.Detach {
+		x = x.At(0)
+	}
+	if b, _ := buffer(x); b != nil || x.Realized() != nil {
+		return x
+	}
+	if destination(u) != nil { // its value, before it is carried out
+		return u.Detach()
+	}
+	return u
+}
+
+// call plays the plan of a body.
+func (e *Engine) call(ctx context.Context, b *uop.Body, args []*uop.UOp) ([]*uop.UOp, error) {
+	k := keptOf(b)
+	if k.plan == nil {
+		var err error
+		if k.plan, err = e.planOf(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	renewed := true
+	var outs []*uop.UOp
+	err := e.again(ctx, func() (err error) {
+		outs, err = k.plan.run(ctx, nil, args, nil, &renewed)
+		return err
+	})
+	return outs, err
+}
+
+// planOf captures a body.
+func (e *Engine) planOf(ctx context.Context, b *uop.Body) (*Captured, error) {
+	args, stand := make([]*uop.UOp, len(b.Params)), map[*storage]bool{}
+	for i, p := range b.Params {
+		var err error
+		if args[i], err = e.StandIn(p.DType(), p.Shape()); err != nil {
+			return nil, err
+		}
+		_, s := buffer(args[i])
+		stand[s] = true
+	}
+	outs := b.Inlined(args...)
+	targets, err := e.targets(outs, &recording{engine: e, stand: stand})
+	if err != nil {
+		return nil, err
+	}
+	c := &Captured{engine: e, shapes: args, targets: targets, outs: outs}
+	return c, e.again(ctx, func() error { return c.compile(ctx, !e.opts.Unfolded) })
+}
+
+// mostBodies is how many an engine keeps.
+const mostBodies = 128
+
+// Body is what make gave for the key, which says all that it depends on. It may be made again when others had its place. nil is kept too.
+func (e *Engine) Body(key string, make func() *uop.Body) *uop.Body {
+	if calling.Load() == nil {
+		calling.Store(&callee{(*Engine).calls, (*resolver).inline})
+	}
+	e.bodies.Lock()
+	b, ok := e.bodies.kept[key]
+	e.bodies.Unlock()
+	if ok {
+		return b
+	}
+	b = make()
+	e.bodies.Lock()
+	if other, ok := e.bodies.kept[key]; ok {
+		e.bodies.Unlock()
+		return other
+	}
+	if e.bodies.kept == nil {
+		e.bodies.kept = map[string]*uop.Body{}
+	}
+	var gone *uop.Body
+	if len(e.bodies.kept) >= mostBodies {
+		for k, b := range e.bodies.kept { // any one
+			gone = b
+			delete(e.bodies.kept, k)
+			break
+		}
+	}
+	e.bodies.kept[key] = b
+	e.bodies.Unlock()
+	if gone != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if k := keptOf(gone); k.plan != nil { // it may still run
+			k.plan.unpin()
+		}
+	}
+	return b
+}
+
+// bodies are graphs that were made once.
+type bodies struct {
+	sync.Mutex
+	kept map[string]*uop.Body
+}

@@ -1,0 +1,48 @@
+package uop
+
+import "fmt"
+
+// Body is a graph that was made once and stands in others as Calls, which are a node for each result however much the graph holds.
+type Body struct {
+	Name   string
+	Params []*UOp // stand-ins of the arguments, no two of them equal
+	Outs   []*UOp // results, as they follow from the stand-ins
+	Kept   any    // what an engine keeps with it
+}
+
+// CallArg is one result of a body. The operands of the node are the arguments, of the shapes and types of the stand-ins.
+type CallArg struct {
+	*Body
+	Out int
+}
+
+func (CallArg) arg() {}
+
+// Call gives the results of the body for arguments, a node each.
+func (b *Body) Call(args ...*UOp) []*UOp {
+	for i, p := range b.Params {
+		if a := args[i]; !a.shape.Equal(p.shape) || a.dtype != p.dtype {
+			panic(fmt.Sprintf("BUG: %s is called with %v %v for %v %v", b.Name, a.dtype, a.shape, p.dtype, p.shape))
+		}
+	}
+	outs := make([]*UOp, len(b.Outs))
+	for i, o := range b.Outs {
+		outs[i] = global.Make(Call, o.dtype, CallArg{b, i}, args...)
+	}
+	return outs
+}
+
+// Inlined are the results of the body as graphs over arguments.
+func (b *Body) Inlined(args ...*UOp) []*UOp {
+	with := map[*UOp]*UOp{}
+	for i, p := range b.Params {
+		with[p] = args[i]
+	}
+	return Substitute(global, with, b.Outs...)
+}
+
+// Inline is the graph that u, a call, stands for.
+func (u *UOp) Inline() *UOp {
+	a := u.arg.(CallArg)
+	return a.Inlined(u.src...)[a.Out]
+}
