@@ -99,7 +99,7 @@ func inlined(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 			along[s] = t[i]
 		}
 	}
-	return Forward(along, u.Inline())[0]
+	return Forward(along, u.Inlined())[0]
 }
 
 // moved are the operands that a tangent comes from. A function with stated derivatives moves as these say, so that neither its value nor

@@ -112,7 +112,7 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 	}
 	ds := lawOf(u.Op())(u, g)
 	if u.Op() == uop.Call { // as the graph that it stands for
-		ds, _ = Find(u.Inline(), g, srcs...)
+		ds, _ = Find(u.Inlined(), g, srcs...)
 	}
 	for i, d := range ds {
 		s := srcs[i]

@@ -95,6 +95,7 @@ func (r *runner) host(v *Value) []byte {
 // evaluate computes a graph of at most so many elements in the program, if all that it is made of is known there.
 func (r *runner) evaluate(u *uop.UOp, most int) (raw []byte, ok bool) {
 	work := 0
+	u = uop.Inline(u)[0]
 	for _, n := range uop.Topo(u) {
 		work += n.Shape().Numel()
 		switch n.Op() {

@@ -19,6 +19,7 @@ import (
 // with storage (Buffer, Param, Var). For a reduction of several parts the root itself gives
 // part 0.
 func Eval(load func(leaf *uop.UOp) []uop.Value, roots ...*uop.UOp) [][]uop.Value {
+	roots = uop.Inline(roots...)
 	order := needed(roots)
 	uses := make(map[*uop.UOp]int, len(order))
 	for _, u := range order {

@@ -41,8 +41,24 @@ func (b *Body) Inlined(args ...*UOp) []*UOp {
 	return Substitute(global, with, b.Outs...)
 }
 
-// Inline is the graph that u, a call, stands for.
-func (u *UOp) Inline() *UOp {
+// Inlined is the graph that u, a call, stands for.
+func (u *UOp) Inlined() *UOp {
 	a := u.arg.(CallArg)
 	return a.Inlined(u.src...)[a.Out]
+}
+
+// Inline puts the graphs that calls stand for in their places in the graphs of roots.
+func Inline(roots ...*UOp) []*UOp {
+	for {
+		with := map[*UOp]*UOp{}
+		for _, u := range Topo(roots...) {
+			if u.op == Call && with[u] == nil {
+				with[u] = u.Inlined()
+			}
+		}
+		if len(with) == 0 {
+			return roots
+		}
+		roots = Substitute(global, with, roots...) // of what is called for what is called the outer one
+	}
 }

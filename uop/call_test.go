@@ -19,7 +19,10 @@ func TestCalls(t *testing.T) {
 	require.Equal(t, dtype.I32, outs[1].DType())
 	require.Same(t, outs[0], body.Call(x, y)[0])
 	require.NotSame(t, outs[0], body.Call(x, x.Reduce(uop.Sum, 0))[0])
-	require.Same(t, x.Reduce(uop.Sum, 0).Add(y), outs[0].Inline())
-	require.Same(t, x.Cast(dtype.I32), outs[1].Inline())
+	require.Same(t, x.Reduce(uop.Sum, 0).Add(y), outs[0].Inlined())
+	require.Same(t, x.Cast(dtype.I32), outs[1].Inlined())
+	twice := body.Call(x, outs[0])[0]
+	require.Same(t, x.Reduce(uop.Sum, 0).Add(x.Reduce(uop.Sum, 0).Add(y)).Neg(), uop.Inline(twice.Neg())[0])
+	require.Equal(t, "call both.f32[3]", outs[0].String())
 	require.PanicsWithValue(t, "BUG: both is called with float32 [3] for float32 [2 3]", func() { body.Call(y, y) })
 }

@@ -226,6 +226,8 @@ func (u *UOp) String() string {
 		return fmt.Sprintf("v%d", a.ID)
 	case VarArg:
 		return a.Name
+	case CallArg:
+		return fmt.Sprintf("call %s.%s%v", a.Name, u.dtype.Short(), []int(u.shape))
 	}
 	return fmt.Sprintf("%s.%s%v", u.op, u.dtype.Short(), []int(u.shape))
 }

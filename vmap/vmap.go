@@ -255,6 +255,6 @@ func foreign(b *batch, u *uop.UOp) *uop.UOp {
 
 // call goes on with the graph that a call stands for.
 func call(b *batch, u *uop.UOp) *uop.UOp {
-	v := u.Inline()
+	v := u.Inlined()
 	return b.run(uop.Topo(v), []*uop.UOp{v})[0]
 }
