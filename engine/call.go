@@ -138,19 +138,17 @@ func keptOf(b *uop.Body) *bodyPlan {
 	return k
 }
 
-// held is what a node that stands outside of differentiation has in memory, or the node.
+// held is what is put in memory for an argument: what stands outside of differentiation is the same inside. Of an assignment it is the value, before that is
+// carried out.
 func held(u *uop.UOp) *uop.UOp {
 	x := u
 	for x.Op() == uop.Detach {
 		x = x.At(0)
 	}
-	if b, _ := buffer(x); b != nil || x.Realized() != nil {
-		return x
-	}
-	if destination(u) != nil { // its value, before it is carried out
+	if x.Realized() == nil && destination(x) != nil {
 		return u.Detach()
 	}
-	return u
+	return x
 }
 
 // call plays the plan of a body.

@@ -71,7 +71,7 @@ type nested struct {
 	work          codegen.Work
 	alone         bool
 	nests, loops  int
-	nodes         int // of its expressions
+	nodes, again  int // of its expressions; those of them that other kernels have too
 	like          likeness
 	rows          []*uop.UOp // axes along which it may go row by row; one once it has several nests
 }
@@ -244,9 +244,16 @@ func (n *nesting) joined(g, k *nested) bool {
 	}
 	switch {
 	case g.alone && k.alone:
-		if n.count[g.like.number] > 1 && n.count[k.like.number] > 1 {
-			return false // each of them is compiled anyway
+		again := 0 // nodes that are compiled in other kernels anyway
+		for _, x := range []*nested{g, k} {
+			if n.count[x.like.number] > 1 {
+				again += x.nodes
+			}
 		}
+		if again == g.nodes+k.nodes || g.again+again > mostAgain {
+			return false
+		}
+		g.again += again
 		n.addNests(g.k, k.k, nil, nil)
 	case n.byRows(g, k), n.anew(g, k):
 		g.alone = false

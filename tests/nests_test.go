@@ -2,6 +2,7 @@ package tests
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,4 +28,20 @@ func TestKernelsThatNobodyReads(t *testing.T) {
 		require.NotEmpty(t, got)
 		require.InDeltaSlice(t, want, got, 1e-6, device)
 	}
+}
+
+// A step that a program repeats is compiled once, also where it is long and something that comes once stands before it: of the eight steps of a
+// factorisation, eight rows with their roots each, few are written out.
+func TestLongStepsAreCompiledOnce(t *testing.T) {
+	b := newBench(t, "CPU", engine.Options{})
+	roots := 0
+	seen := map[string]bool{}
+	for _, k := range b.plan(b.floats(64, 64).Cholesky()).Launches() {
+		if !seen[k.Source] {
+			seen[k.Source] = true
+			roots += strings.Count(k.Source, "sqrtf(")
+		}
+	}
+	require.Positive(t, roots)
+	require.LessOrEqual(t, roots, 4*8)
 }
