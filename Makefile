@@ -182,7 +182,7 @@ race:
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off $$(grep -lE --include='*.go' -r 'sync\.(Mutex|RWMutex|WaitGroup|Once\b|Map|Cond|Pool)|go func|\.Go\(' . \
 		| grep -vE '^./(tests|tensor|cmd|wasm/pack)/|/testdata/' | xargs -n1 dirname | sort -u)
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Interrupt|Serve' ./cmd/weft
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Jit|File|Generator|Backward|Assign' ./tensor
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Jit|File|Generator|Backward|Assign|Goroutines' ./tensor
 	CGO_ENABLED=1 $(GO) test -race -vet=off -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture
 
 # Without cgo there is no GPU library, and calls into compiled kernels go another way. The short tests of what loads and

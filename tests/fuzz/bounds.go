@@ -289,6 +289,10 @@ func (e *evaluator) eval(u *uop.UOp) []area {
 		return []area{e.src(u, 1)}
 	case uop.After:
 		return []area{e.assigned(u)}
+	case uop.Call:
+		v := u.Inlined()
+		e.of(v)
+		return e.known[v]
 	}
 	panic(fmt.Sprintf("BUG: no bounds for %v", u))
 }
