@@ -28,8 +28,10 @@ func (r *resolver) inline(u *uop.UOp) *uop.UOp {
 	return r.inlined[u]
 }
 
-// calls computes the calls that nodes depend on, and what those need.
+// calls computes the calls that nodes depend on, and what those need, but for those whose arguments take more than they do: these are part of the plan of the nodes.
+// What else needs an argument finds it in memory, what else needs a part of it computes that once more.
 func (e *Engine) calls(ctx context.Context, nodes []*uop.UOp) error {
+	e.unpinGone()
 	if e.machine.Evaluate != nil || e.several != nil {
 		return nil
 	}
@@ -44,11 +46,15 @@ func (e *Engine) calls(ctx context.Context, nodes []*uop.UOp) error {
 		if u.Realized() != nil || e.work(u.Src()) > e.bodyWork(b) {
 			continue
 		}
-		args := make([]*uop.UOp, len(u.Src()))
-		for i, s := range u.Src() {
-			args[i] = held(s)
+		var args, missing []*uop.UOp
+		for _, s := range u.Src() {
+			x := argument(s)
+			if inMemory, _ := buffer(x); inMemory == nil && x.Realized() == nil {
+				missing = append(missing, x)
+			}
+			args = append(args, x)
 		}
-		if err := e.compute(ctx, args); err != nil {
+		if err := e.compute(ctx, missing); err != nil {
 			return err
 		}
 		outs, err := e.call(ctx, b, args)
@@ -109,6 +115,8 @@ func (e *Engine) work(nodes []*uop.UOp) (n int) {
 			n += u.Shape().Numel()
 		case u.Op() == uop.Reduce, u.Op() == uop.Scan:
 			n += u.At(0).Shape().Numel()
+		case u.Op() == uop.Call:
+			n += e.bodyWork(u.Arg().(uop.CallArg).Body)
 		}
 	})
 	return n
@@ -127,6 +135,7 @@ func (e *Engine) bodyWork(b *uop.Body) int {
 type bodyPlan struct {
 	work int
 	plan *Captured
+	gone bool // nobody is given the body any more
 }
 
 func keptOf(b *uop.Body) *bodyPlan {
@@ -138,9 +147,9 @@ func keptOf(b *uop.Body) *bodyPlan {
 	return k
 }
 
-// held is what is put in memory for an argument: what stands outside of differentiation is the same inside. Of an assignment it is the value, before that is
-// carried out.
-func held(u *uop.UOp) *uop.UOp {
+// argument is the node that is put in memory for an operand of a call. A Detach is passed over, so that the node inside is found in memory by others. An assignment is
+// not: it would be carried out before the tensors that are computed with it.
+func argument(u *uop.UOp) *uop.UOp {
 	x := u
 	for x.Op() == uop.Detach {
 		x = x.At(0)
@@ -155,9 +164,12 @@ func held(u *uop.UOp) *uop.UOp {
 func (e *Engine) call(ctx context.Context, b *uop.Body, args []*uop.UOp) ([]*uop.UOp, error) {
 	k := keptOf(b)
 	if k.plan == nil {
-		var err error
-		if k.plan, err = e.planOf(ctx, b); err != nil {
+		c, err := e.planOf(ctx, b)
+		if err != nil {
 			return nil, err
+		}
+		if k.plan = c; k.gone {
+			c.unpin()
 		}
 	}
 	renewed := true
@@ -186,7 +198,10 @@ func (e *Engine) planOf(ctx context.Context, b *uop.Body) (*Captured, error) {
 		return nil, err
 	}
 	c := &Captured{engine: e, shapes: args, targets: targets, outs: outs}
-	return c, e.again(ctx, func() error { return c.compile(ctx, !e.opts.Unfolded) })
+	if err := e.again(ctx, func() error { return c.compile(ctx, !e.opts.Unfolded) }); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // mostBodies is how many an engine keeps.
@@ -205,35 +220,43 @@ func (e *Engine) Body(key string, make func() *uop.Body) *uop.Body {
 	}
 	b = make()
 	e.bodies.Lock()
+	defer e.bodies.Unlock()
 	if other, ok := e.bodies.kept[key]; ok {
-		e.bodies.Unlock()
 		return other
 	}
 	if e.bodies.kept == nil {
 		e.bodies.kept = map[string]*uop.Body{}
 	}
-	var gone *uop.Body
 	if len(e.bodies.kept) >= mostBodies {
 		for k, b := range e.bodies.kept { // any one
-			gone = b
 			delete(e.bodies.kept, k)
+			if b != nil {
+				e.bodies.gone = append(e.bodies.gone, b)
+			}
 			break
 		}
 	}
 	e.bodies.kept[key] = b
+	return b
+}
+
+// unpinGone has plans of bodies that are not kept any more given up when others need their place. They may still run.
+func (e *Engine) unpinGone() {
+	e.bodies.Lock()
+	gone := e.bodies.gone
+	e.bodies.gone = nil
 	e.bodies.Unlock()
-	if gone != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if k := keptOf(gone); k.plan != nil { // it may still run
+	for _, b := range gone {
+		k := keptOf(b)
+		if k.gone = true; k.plan != nil {
 			k.plan.unpin()
 		}
 	}
-	return b
 }
 
 // bodies are graphs that were made once.
 type bodies struct {
 	sync.Mutex
 	kept map[string]*uop.Body
+	gone []*uop.Body // that were kept, of which the engine was not told yet
 }

@@ -53,7 +53,7 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 	return e.compute(ctx, nodes)
 }
 
-// compute is Realize in the engine's turn, of what is not called.
+// compute is Realize in the engine's turn, once calls that have plans of their own are computed.
 func (e *Engine) compute(ctx context.Context, nodes []*uop.UOp) error {
 	targets, err := e.targets(nodes, nil)
 	if err != nil || len(targets) == 0 {

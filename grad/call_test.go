@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/grad"
+	"github.com/weft-ml/weft/ref"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -23,4 +24,20 @@ func TestCallsHaveTheDerivativesOfTheirGraphs(t *testing.T) {
 	require.True(t, reached[0] && reached[1])
 	along := map[*uop.UOp]*uop.UOp{x: seed, y: seed.Neg()}
 	require.Equal(t, grad.Forward(along, plain), grad.Forward(along, called))
+}
+
+// Arguments may be equal, and made of each other.
+func TestCallsOfTheSameArguments(t *testing.T) {
+	a, b := uop.NewStandIn(dtype.F32, 3), uop.NewStandIn(dtype.F32, 3)
+	body := &uop.Body{Name: "product", Params: []*uop.UOp{a, b}, Outs: []*uop.UOp{a.Mul(b)}}
+	x, seed := uop.NewBuffer(1, 3, "CPU", dtype.F32), uop.NewBuffer(4, 3, "CPU", dtype.F32)
+	load := func(leaf *uop.UOp) []uop.Value {
+		v := uop.FloatValue(dtype.F32, float64(leaf.Arg().(uop.BufferArg).ID+2))
+		return []uop.Value{v, v, v}
+	}
+	for _, y := range []*uop.UOp{x, x.Mul(x)} {
+		got, _ := grad.Find(body.Call(x, y)[0], seed, x)
+		want, _ := grad.Find(x.Mul(y), seed, x)
+		require.Equal(t, ref.Eval(load, want...), ref.Eval(load, got...))
+	}
 }

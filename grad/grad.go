@@ -111,8 +111,8 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 		origin = o.Gradient()
 	}
 	ds := lawOf(u.Op())(u, g)
-	if u.Op() == uop.Call { // as the graph that it stands for
-		ds, _ = Find(u.Inlined(), g, srcs...)
+	if u.Op() == uop.Call {
+		ds = called(u, g)
 	}
 	for i, d := range ds {
 		s := srcs[i]
@@ -126,6 +126,17 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 		}
 		sums[s] = append(sums[s], share{d, origin})
 	}
+}
+
+// called gives the gradients of the arguments of a call, which are those of the stand-ins in the graph that it stands for.
+func called(u, g *uop.UOp) []*uop.UOp {
+	a, seed := u.Arg().(uop.CallArg), uop.NewStandIn(g.DType(), g.Shape()...)
+	ds, _ := Find(a.Outs[a.Out], seed, a.Params...)
+	with := map[*uop.UOp]*uop.UOp{seed: g}
+	for i, p := range a.Params {
+		with[p] = u.At(i)
+	}
+	return uop.Substitute(u.Home(), with, ds...)
 }
 
 // total sums all axes; 16-bit floats in 32 bits.

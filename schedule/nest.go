@@ -71,7 +71,7 @@ type nested struct {
 	work          codegen.Work
 	alone         bool
 	nests, loops  int
-	nodes, again  int // of its expressions; those of them that other kernels have too
+	nodes, again  int // of its expressions; those of them that kernels had too with which it was not joined
 	like          likeness
 	rows          []*uop.UOp // axes along which it may go row by row; one once it has several nests
 }
@@ -244,16 +244,18 @@ func (n *nesting) joined(g, k *nested) bool {
 	}
 	switch {
 	case g.alone && k.alone:
-		again := 0 // nodes that are compiled in other kernels anyway
+		again := 0 // nodes that other kernels have too, and are compiled with them anyway
 		for _, x := range []*nested{g, k} {
 			if n.count[x.like.number] > 1 {
 				again += x.nodes
+			} else {
+				again += x.again
 			}
 		}
-		if again == g.nodes+k.nodes || g.again+again > mostAgain {
+		if again == g.nodes+k.nodes || again > mostAgain {
 			return false
 		}
-		g.again += again
+		g.again = again
 		n.addNests(g.k, k.k, nil, nil)
 	case n.byRows(g, k), n.anew(g, k):
 		g.alone = false

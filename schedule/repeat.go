@@ -104,8 +104,7 @@ type follows struct {
 	shared string
 }
 
-// mostAgain is how many nodes a kernel may have that is compiled beside those that it is made of: a launch takes less than a millionth of the time
-// that compiling so much does.
+// mostAgain is how many nodes a kernel may have that are compiled in others too: a launch takes less than a millionth of the time that compiling so much does.
 const mostAgain = 400
 
 // repeats joins kernels of one thread that follow each other several times: first those that do each time, of which then fewer are to be compiled,

@@ -11,22 +11,27 @@ import (
 const fewNodes = 256
 
 // callOf is f of arrays, for algorithms whose graphs are large: outside of functions that are captured the graph is made once for each shape and type of
-// arguments, and stands in others as one node for each result, see engine.Engine.Body. The results depend on nothing but the arguments and the name.
+// arguments, and stands in others as one node for each result, see engine.Engine.Body. The results depend on the arguments and the name alone. The graph may read
+// numbers that it keeps on the device; one of constants is written out, because constants fit every device.
 func callOf(name string, f func(in []*Tensor) []*Tensor, in ...*Tensor) []*Tensor {
 	e := commonEngine(name, in...)
 	if e == nil || e.Several() || engine.Recording() {
 		return f(in)
 	}
-	key := append([]byte(name), 0)
+	key, constant := append([]byte(name), 0), true
 	for _, x := range in {
 		u := x.node()
 		if u.Sizes() != nil {
 			return f(in)
 		}
+		constant = constant && !below(u, func(u *uop.UOp) bool { return u.Op() == uop.Buffer || u.Op() == uop.Param })
 		key = binary.AppendVarint(append(key, byte(u.DType())), int64(len(u.Shape())))
 		for _, n := range u.Shape() {
 			key = binary.AppendVarint(key, int64(n))
 		}
+	}
+	if constant {
+		return f(in)
 	}
 	b := e.Body(string(key), func() *uop.Body { return bodyOf(name, f, in, e) })
 	if b == nil {

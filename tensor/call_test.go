@@ -209,6 +209,47 @@ func TestCostlyArgumentsAreComputedOnce(t *testing.T) {
 	require.Equal(t, before+1, e.Stats().Plays)
 }
 
+// A call whose plan was not made, because the program waited no longer, is computed the next time.
+func TestCallsThatWereCancelled(t *testing.T) {
+	e, err := engine.Open("INTERP", engine.Options{})
+	require.NoError(t, err)
+	x, err := e.FromBytes(dtype.F32, []int{27, 27}, make([]byte, 4*27*27))
+	require.NoError(t, err)
+	a := tensor.FromNode(x, e).Add(tensor.Eye(27))
+	require.NoError(t, a.Realize(context.Background()))
+	failed := 0
+	for n := range 40 {
+		w, v := a.Add(float64(n)).Eigh(false)
+		if err := tensor.Realize(&ending{Context: context.Background(), left: n}, w, v); err != nil {
+			require.ErrorIs(t, err, context.Canceled)
+			failed++
+		}
+	}
+	require.Positive(t, failed)
+	w, _ := a.Eigh(false)
+	closeTo(t, tensor.Ones(27), w, 1e-5)
+}
+
+// ending is a context that ends after it was asked some times.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (c *ending) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Constants fit every device, and so does what an algorithm makes of them.
+func TestCallsOfConstants(t *testing.T) {
+	z := tensor.From([]float32{1}).On("INTERP")
+	c := tensor.ZerosLike(z.Expand(20, 20)).Add(tensor.Eye(20).Mul(4))
+	closeTo(t, tensor.Eye(20).Div(4), c.Inv().On("REF"), 1e-6)
+}
+
 // More bodies than an engine keeps are made, and the first again.
 func TestBodiesAreGivenUp(t *testing.T) {
 	e := used(t, "INTERP")

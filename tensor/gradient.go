@@ -78,12 +78,17 @@ func nowhere(root *uop.UOp) *uop.UOp {
 
 // hasBuffer reports whether a graph reads anything.
 func hasBuffer(u *uop.UOp) bool {
+	return below(u, func(u *uop.UOp) bool { return u.Op() == uop.Buffer })
+}
+
+// below reports whether a graph has a node that is asked for.
+func below(u *uop.UOp, is func(u *uop.UOp) bool) bool {
 	var seen uop.Map[bool]
 	stack := []*uop.UOp{u}
 	for len(stack) > 0 {
 		u := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if u.Op() == uop.Buffer {
+		if is(u) {
 			return true
 		}
 		if done, _ := seen.Get(u); !done {

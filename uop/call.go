@@ -5,7 +5,7 @@ import "fmt"
 // Body is a graph that was made once and stands in others as Calls, which are a node for each result however much the graph holds.
 type Body struct {
 	Name   string
-	Params []*UOp // stand-ins of the arguments, no two of them equal
+	Params []*UOp // stand-ins of the arguments, no two of them equal; arguments may be equal, or made of each other
 	Outs   []*UOp // results, as they follow from the stand-ins
 	Kept   any    // what an engine keeps with it
 }
