@@ -75,32 +75,7 @@ func (e *Engine) calls(ctx context.Context, nodes []*uop.UOp) error {
 
 // open visits what has to be computed for nodes, operands first.
 func (e *Engine) open(nodes []*uop.UOp, visit func(*uop.UOp)) {
-	type frame struct {
-		u    *uop.UOp
-		srcs []*uop.UOp
-	}
-	var seen uop.Map[bool]
-	var stack []frame
-	enter := func(u *uop.UOp) {
-		if ok, _ := seen.Get(u); !ok && u.Realized() == nil && u.Op() != uop.Buffer {
-			seen.Set(u, true)
-			stack = append(stack, frame{u, e.operands(u)})
-		}
-	}
-	for _, n := range nodes {
-		enter(n)
-		for len(stack) > 0 {
-			f := &stack[len(stack)-1]
-			if len(f.srcs) == 0 {
-				visit(f.u)
-				stack = stack[:len(stack)-1]
-				continue
-			}
-			s := f.srcs[0]
-			f.srcs = f.srcs[1:]
-			enter(s)
-		}
-	}
+	uop.WalkBy(nodes, e.operands, func(u *uop.UOp) bool { return u.Realized() != nil || u.Op() == uop.Buffer }, visit)
 }
 
 // nodeWork is how many operations on elements take as long as it takes to resolve a node and to find it in a plan.

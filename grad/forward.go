@@ -26,12 +26,14 @@ var forwards = [uop.NumOps]forward{
 	uop.Gather: linear, uop.Scatter: pushScatter,
 	uop.Load: still, uop.Store: still,
 	uop.After: pushAfter, uop.Contiguous: linear, uop.Copy: linear, uop.Check: linear, uop.Extent: linear, uop.Detach: push,
-	uop.Foreign: pushForeign, uop.Call: still,
+	uop.Foreign: pushForeign,
 }
 
 // forwardOf is the forward law of an op. A law that is there makes a gradient of an operand from one of the result; none makes nothing.
 func forwardOf(o uop.Op) forward {
 	switch {
+	case o == uop.Call: // not in the table, which it asks
+		return pushCall
 	case !o.Elementwise() || forwards[o] != nil:
 		return forwards[o]
 	case laws[o] != nil:
@@ -73,11 +75,7 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 		if !any || !u.DType().IsFloat() {
 			continue
 		}
-		moves := forwardOf(u.Op())(u, t)
-		if u.Op() == uop.Call {
-			moves = inlined(u, t)
-		}
-		if t := moves; t != nil {
+		if t := forwardOf(u.Op())(u, t); t != nil {
 			if len(t.Shape()) == 0 {
 				t = expand(t, u.Shape())
 			}
@@ -89,17 +87,6 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 		out[i], _ = moving.Get(y)
 	}
 	return out
-}
-
-// inlined is the tangent of a call, which is that of the graph that it stands for.
-func inlined(u *uop.UOp, t []*uop.UOp) *uop.UOp {
-	along := map[*uop.UOp]*uop.UOp{}
-	for i, s := range u.Src() {
-		if t[i] != nil {
-			along[s] = t[i]
-		}
-	}
-	return Forward(along, u.Inlined())[0]
 }
 
 // moved are the operands that a tangent comes from. A function with stated derivatives moves as these say, so that neither its value nor

@@ -110,11 +110,7 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 	if o := u.Origin(); o != nil {
 		origin = o.Gradient()
 	}
-	ds := lawOf(u.Op())(u, g)
-	if u.Op() == uop.Call {
-		ds = called(u, g)
-	}
-	for i, d := range ds {
+	for i, d := range lawOf(u.Op())(u, g) {
 		s := srcs[i]
 		switch {
 		case d == nil || !useful[s] || !s.DType().IsFloat():
@@ -126,17 +122,6 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 		}
 		sums[s] = append(sums[s], share{d, origin})
 	}
-}
-
-// called gives the gradients of the arguments of a call, which are those of the stand-ins in the graph that it stands for.
-func called(u, g *uop.UOp) []*uop.UOp {
-	a, seed := u.Arg().(uop.CallArg), uop.NewStandIn(g.DType(), g.Shape()...)
-	ds, _ := Find(a.Outs[a.Out], seed, a.Params...)
-	with := map[*uop.UOp]*uop.UOp{seed: g}
-	for i, p := range a.Params {
-		with[p] = u.At(i)
-	}
-	return uop.Substitute(u.Home(), with, ds...)
 }
 
 // total sums all axes; 16-bit floats in 32 bits.

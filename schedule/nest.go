@@ -71,7 +71,7 @@ type nested struct {
 	work          codegen.Work
 	alone         bool
 	nests, loops  int
-	nodes, again  int // of its expressions; those of them that kernels had too with which it was not joined
+	nodes, again  int // of its expressions; those of them that are compiled in other kernels too
 	like          likeness
 	rows          []*uop.UOp // axes along which it may go row by row; one once it has several nests
 }

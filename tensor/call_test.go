@@ -73,7 +73,7 @@ func TestAlgorithmsAreMadeOnce(t *testing.T) {
 				want, err := captured.Run(context.Background(), a, b)
 				require.NoError(t, err)
 				for i := range want {
-					closeTo(t, want[i], got[i], 1e-4)
+					near(t, values(t, want[i]), got[i], 1e-4)
 				}
 			}
 			outs := f(a, b)
@@ -89,19 +89,6 @@ func TestAlgorithmsAreMadeOnce(t *testing.T) {
 			}
 			require.Positive(t, calls)
 		})
-	}
-}
-
-// closeTo says that arrays are equal but for rounding.
-func closeTo(t testing.TB, want, got *tensor.Tensor, tolerance float64) {
-	t.Helper()
-	w, err := tensor.Data[float32](context.Background(), want)
-	require.NoError(t, err)
-	g, err := tensor.Data[float32](context.Background(), got)
-	require.NoError(t, err)
-	require.Len(t, g, len(w))
-	for i := range w {
-		require.InDelta(t, w[i], g[i], tolerance, "element %d", i)
 	}
 }
 
@@ -137,7 +124,7 @@ func TestCallsInDerivatives(t *testing.T) {
 			got := all(a, b)
 			require.NoError(t, tensor.Realize(context.Background(), got...))
 			for i := range want {
-				closeTo(t, want[i], got[i], 2e-2)
+				near(t, values(t, want[i]), got[i], 1e-3)
 			}
 		})
 	}
@@ -168,8 +155,8 @@ func TestCallsSeeAssignments(t *testing.T) {
 	x.Assign(x.Mul(2))
 	after := x.Solve(b)
 	require.NoError(t, tensor.Realize(context.Background(), before, after, x))
-	closeTo(t, before.Div(2), after, 1e-4)
-	closeTo(t, a.Mul(2), x, 1e-6)
+	near(t, values(t, before.Div(2)), after, 1e-4)
+	near(t, values(t, a.Mul(2)), x, 1e-6)
 }
 
 // Any number of goroutines make and compute the same calls.
@@ -227,7 +214,7 @@ func TestCallsThatWereCancelled(t *testing.T) {
 	}
 	require.Positive(t, failed)
 	w, _ := a.Eigh(false)
-	closeTo(t, tensor.Ones(27), w, 1e-5)
+	near(t, values(t, tensor.Ones(27)), w, 1e-5)
 }
 
 // ending is a context that ends after it was asked some times.
@@ -247,7 +234,7 @@ func (c *ending) Err() error {
 func TestCallsOfConstants(t *testing.T) {
 	z := tensor.From([]float32{1}).On("INTERP")
 	c := tensor.ZerosLike(z.Expand(20, 20)).Add(tensor.Eye(20).Mul(4))
-	closeTo(t, tensor.Eye(20).Div(4), c.Inv().On("REF"), 1e-6)
+	near(t, values(t, tensor.Eye(20).Div(4)), c.Inv().On("REF"), 1e-6)
 }
 
 // More bodies than an engine keeps are made, and the first again.

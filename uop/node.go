@@ -129,33 +129,35 @@ func Topo(roots ...*UOp) []*UOp {
 }
 
 // Walk visits the nodes below roots, operands first, each once; cut ends it at nodes that are known.
-func Walk(roots []*UOp, cut func(*UOp) bool, visit func(*UOp)) {
+func Walk(roots []*UOp, cut func(*UOp) bool, visit func(*UOp)) { WalkBy(roots, (*UOp).Src, cut, visit) }
+
+// WalkBy is Walk along some operands of each node.
+func WalkBy(roots []*UOp, operands func(*UOp) []*UOp, cut func(*UOp) bool, visit func(*UOp)) {
 	type frame struct {
-		u *UOp
-		i int
+		u    *UOp
+		left []*UOp // operands
 	}
 	var seen Map[bool]
 	var room [32]frame
 	stack := room[:0]
-	for _, r := range roots {
-		if ok, _ := seen.Get(r); ok || cut(r) {
-			continue
+	enter := func(u *UOp) {
+		if ok, _ := seen.Get(u); !ok && !cut(u) {
+			seen.Set(u, true)
+			stack = append(stack, frame{u, operands(u)})
 		}
-		seen.Set(r, true)
-		stack = append(stack, frame{r, 0})
+	}
+	for _, r := range roots {
+		enter(r)
 		for len(stack) > 0 {
 			top := &stack[len(stack)-1]
-			if top.i == len(top.u.src) {
+			if len(top.left) == 0 {
 				visit(top.u)
 				stack = stack[:len(stack)-1]
 				continue
 			}
-			s := top.u.src[top.i]
-			top.i++
-			if ok, _ := seen.Get(s); !ok && !cut(s) {
-				seen.Set(s, true)
-				stack = append(stack, frame{s, 0})
-			}
+			s := top.left[0]
+			top.left = top.left[1:]
+			enter(s)
 		}
 	}
 }

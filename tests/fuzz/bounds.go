@@ -193,35 +193,18 @@ func (e *evaluator) of(root *uop.UOp) []bound {
 }
 
 // missing lists the nodes that have no bounds yet, operands first.
-func (e *evaluator) missing(root *uop.UOp) []*uop.UOp {
-	type frame struct {
-		u *uop.UOp
-		i int
-	}
-	var out []*uop.UOp
-	seen := map[*uop.UOp]bool{root: true}
-	stack := []frame{{root, 0}}
-	for len(stack) > 0 {
-		f := &stack[len(stack)-1]
-		src := f.u.Src()
-		switch f.u.Op() {
+func (e *evaluator) missing(root *uop.UOp) (out []*uop.UOp) {
+	operands := func(u *uop.UOp) []*uop.UOp {
+		switch u.Op() {
 		case uop.Detach, uop.Check: // the rest tells of derivatives, and of indices
-			src = src[:1]
+			return u.Src()[:1]
 		case uop.Store: // its view is read by After
-			src = []*uop.UOp{below(f.u.At(0)), f.u.At(1)}
+			return []*uop.UOp{below(u.At(0)), u.At(1)}
 		}
-		if f.i == len(src) {
-			out = append(out, f.u)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		s := src[f.i]
-		f.i++
-		if _, ok := e.known[s]; !ok && !seen[s] {
-			seen[s] = true
-			stack = append(stack, frame{s, 0})
-		}
+		return u.Src()
 	}
+	known := func(u *uop.UOp) bool { _, ok := e.known[u]; return ok }
+	uop.WalkBy([]*uop.UOp{root}, operands, known, func(u *uop.UOp) { out = append(out, u) })
 	return out
 }
 
