@@ -37,8 +37,13 @@ func inGroup(group int) (pids []string) {
 // A process that dies while its compiler runs, in any way, takes all with it that the compiler has started.
 func TestCompilerEndsWithTheProcess(t *testing.T) {
 	if cc := os.Getenv("WEFT_TEST_COMPILER_HANGS"); cc != "" {
-		if os.Getenv("WEFT_TEST_PANICS") != "" {
-			time.AfterFunc(time.Second/2, func() { panic("as the test wants it") })
+		if pidFile := os.Getenv("WEFT_TEST_PANICS"); pidFile != "" {
+			go func() {
+				for _, err := os.Stat(pidFile); err != nil; _, err = os.Stat(pidFile) {
+					time.Sleep(5 * time.Millisecond)
+				}
+				panic("as the test wants it")
+			}()
 		}
 		d := open(t, Options{CC: cc, CacheDir: os.Getenv("WEFT_TEST_PROCESS_CACHE")})
 		_, err := d.Load(context.Background(), addPlan("orphan_test", 1, 3))
@@ -49,7 +54,7 @@ func TestCompilerEndsWithTheProcess(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestCompilerEndsWithTheProcess$")
 		cmd.Env = append(os.Environ(), "WEFT_TEST_COMPILER_HANGS="+script(t, "", hang(pidFile)), "WEFT_TEST_PROCESS_CACHE="+t.TempDir())
 		if sent == nil {
-			cmd.Env = append(cmd.Env, "WEFT_TEST_PANICS=1")
+			cmd.Env = append(cmd.Env, "WEFT_TEST_PANICS="+pidFile)
 		}
 		require.NoError(t, cmd.Start())
 		require.Eventually(t, func() bool { _, err := os.Stat(pidFile); return err == nil }, time.Minute, 5*time.Millisecond, what)
