@@ -95,7 +95,7 @@ func moved(u *uop.UOp) []*uop.UOp {
 	if u.Op() != uop.Detach {
 		return operands(u)
 	}
-	if f, ok := u.Arg().(uop.FunctionArg); ok && f.Slot == 0 && !f.Last {
+	if f, ok := u.Arg().(uop.FunctionArg); ok && f.Slot == 0 {
 		return u.Src()[:1]
 	}
 	var out []*uop.UOp

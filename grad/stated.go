@@ -42,25 +42,24 @@ func itself(u *uop.UOp) func(d *uop.UOp) *uop.UOp {
 // tangent is the sum of their transposes applied to those of the operands.
 func push(u *uop.UOp, t []*uop.UOp) *uop.UOp {
 	f, named := u.Arg().(uop.FunctionArg)
+	a, stated := u.Arg().(uop.Stated)
 	switch {
-	case !named:
+	case !stated:
 		return diagonal(u, t)
-	case f.Last:
-		f.Refuse(u)
-	case f.Slot == 0:
+	case named && f.Slot == 0:
 		return t[0]
 	}
 	seed := uop.NewStandIn(u.DType(), u.Shape()...)
 	var ds, ts []*uop.UOp
-	for i := 1; i+1 < len(u.Src()); i += 2 {
-		if t[i] != nil {
-			ds, ts = append(ds, u.At(i+1)), append(ts, t[i])
+	for i, d := range a.Gradients(u, seed) {
+		if d != nil && t[i] != nil {
+			ds, ts = append(ds, d), append(ts, t[i])
 		}
 	}
 	if len(ds) == 0 {
 		return nil
 	}
-	gs, reached := FindAll(f.Fill(u, seed, ds...), ts, seed)
+	gs, reached := FindAll(ds, ts, seed)
 	if !reached[0] {
 		return nil
 	}

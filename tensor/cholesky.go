@@ -17,14 +17,16 @@ func (t *Tensor) Cholesky() *Tensor {
 	l = l.Tril(0)
 	l = l.unlessBad("Cholesky", "the matrix is not positive definite: its leading minor of order %d is not", t.Tril(0), pivots.Gt(0).LogicalNot())
 	li, _ := callPair("inverse", (*Tensor).inverse, l.Detach())
-	return statedAll("Cholesky", []*Tensor{l, li}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
-		l, li, t := v[0], v[1], in[0]
-		p := li.MatMul(t.Add(t.T()).Mul(0.5)).MatMul(li.T())
-		half := p.row().Eq(p.column()).Where(0.5, 1).To(t.DType())
-		dl := l.MatMul(p.Tril(0).Mul(half))
-		return []*Tensor{dl, statedInverse(li, dl)}
-	})[0]
+	return byLaw(choleskyLaw, []*Tensor{l, li}, []*Tensor{t})[0]
 }
+
+var choleskyLaw = lawOf("Cholesky", func(v, in []*Tensor) []*Tensor {
+	l, li, t := v[0], v[1], in[0]
+	p := li.MatMul(t.Add(t.T()).Mul(0.5)).MatMul(li.T())
+	half := p.row().Eq(p.column()).Where(0.5, 1).To(t.DType())
+	dl := l.MatMul(p.Tril(0).Mul(half))
+	return []*Tensor{dl, statedInverse(li, dl)}
+})
 
 // rootRows is how many rows of a factor a kernel computes: their steps are written out.
 const rootRows = 8

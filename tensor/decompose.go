@@ -19,9 +19,37 @@ func (t *Tensor) QR(complete bool) (q, r *Tensor) {
 	}
 	most := t.Detach().Abs().MaxKeep(-2) // of each column, so that squares neither overflow nor vanish
 	most = most.Eq(0).Where(1, most).Contiguous()
-	r, q = callPair(fmt.Sprint("householder ", wide), func(t *Tensor) (r, q *Tensor) { return householder(t, min(k, max(m-1, 0)), wide) }, t.Div(most))
-	return q, r.Narrow(-2, 0, wide).Mul(most)
+	algorithm := func(a *Tensor) (q, r *Tensor) {
+		r, q = callPair(fmt.Sprint("householder ", wide), func(t *Tensor) (r, q *Tensor) { return householder(t, min(k, max(m-1, 0)), wide) }, a.Div(most))
+		return q, r.Narrow(-2, 0, wide).Mul(most)
+	}
+	if wide > k { // what is left free in q has the derivatives of the algorithm
+		return algorithm(t)
+	}
+	q, r = algorithm(t.Detach())
+	square := r.Narrow(-1, 0, k)
+	inverse := callOne("triangular inverse", func(r *Tensor) *Tensor { return substitute(r, r.identityLike(), true, false) }, square)
+	got := byLaw(orthogonalLaw, []*Tensor{q, r, inverse}, []*Tensor{t})
+	return got[0], got[1]
 }
+
+// orthogonalLaw is of the factors q and r of a, and of the inverse of the square of r. qᵀ·dq is antisymmetric and dr is triangular, so that the part
+// of qᵀ·da·r⁻¹ below the diagonal gives both, see Walter and Lehmann, Algorithmic differentiation of linear algebra functions with application
+// in optimum experimental design, 2010. Where r is singular there is no derivative.
+var orthogonalLaw = lawOf("QR", func(values, in []*Tensor) []*Tensor {
+	q, r, ri, a := values[0], values[1], values[2], in[0]
+	n, k := a.Dim(-1), q.Dim(-1)
+	first := a.Narrow(-1, 0, k).MatMul(ri)
+	c := q.T().MatMul(first)
+	turned := c.Tril(-1).Sub(c.Tril(-1).T())
+	square := c.Sub(turned).MatMul(r.Narrow(-1, 0, k))
+	dq := first.Sub(q.MatMul(c.Sub(turned)))
+	dr := square
+	if n > k {
+		dr = Cat(-1, square, q.T().MatMul(a.Narrow(-1, k, n-k)).Sub(turned.MatMul(r.Narrow(-1, k, n-k))))
+	}
+	return []*Tensor{dq, dr, statedInverse(ri, square)}
+})
 
 // sweeps is how many rounds over all pairs of n columns bring them orthogonal to within the type.
 func sweeps(n int, d dtype.DType) int {
@@ -110,7 +138,7 @@ func (t *Tensor) SVD(full bool) (u, s, vt *Tensor) {
 	}
 	n := t.Dim(-1)
 	thin, s, v := t.singularCalled()
-	z := statedSingular(t, thin, s, v)
+	z := byLaw(singularLaw, []*Tensor{thin, s, v}, []*Tensor{t})
 	u = callOne("complete", complete, thin.Detach())
 	if u.Dim(-1) == n || !full {
 		u = stated(u.Narrow(-1, 0, n), z[0])
@@ -125,7 +153,7 @@ func (t *Tensor) SingularValues() *Tensor {
 		t = t.T()
 	}
 	u, _, v := t.singularCalled() // for derivatives alone
-	return statedSingular(t, u, callOne("lengths", (*Tensor).lengths, t.Detach()), v)[1]
+	return byLaw(singularLaw, []*Tensor{u, callOne("lengths", (*Tensor).lengths, t.Detach()), v}, []*Tensor{t})[1]
 }
 
 // levelled is a matrix, without derivatives, divided by its greatest magnitude, so that squares of elements neither overflow nor vanish, and what it was
@@ -231,23 +259,21 @@ func complete(u *Tensor) *Tensor {
 	return q.Mul(sign.Unsqueeze(-2))
 }
 
-// statedSingular are u, s, v of the thin decomposition with their derivatives. Equal singular values have no derivative of their vectors;
+// singularLaw is of u, s, v of the thin decomposition. Equal singular values have no derivative of their vectors;
 // their share is left out.
-func statedSingular(t, u, s, v *Tensor) []*Tensor {
-	return statedAll("SVD", []*Tensor{u, s, v}, []*Tensor{t}, func(values, in []*Tensor) []*Tensor {
-		u, s, v, t := values[0], values[1], values[2], in[0]
-		p := u.T().MatMul(t).MatMul(v)
-		row, column := s.Unsqueeze(-1), s.Unsqueeze(-2)
-		f, inverse := inverseOrZero(column.Sub(row).Mul(column.Add(row))), inverseOrZero(column)
-		du := u.MatMul(f.Mul(p.Mul(column).Add(row.Mul(p.T()))))
-		tv := t.MatMul(v)
-		du = du.Add(tv.Sub(u.MatMul(u.T().MatMul(tv))).Mul(inverse))
-		dv := v.MatMul(f.Mul(row.Mul(p).Add(p.T().Mul(column))))
-		tu := t.T().MatMul(u)
-		dv = dv.Add(tu.Sub(v.MatMul(v.T().MatMul(tu))).Mul(inverse))
-		return []*Tensor{du, p.Diagonal(0), dv}
-	})
-}
+var singularLaw = lawOf("SVD", func(values, in []*Tensor) []*Tensor {
+	u, s, v, t := values[0], values[1], values[2], in[0]
+	p := u.T().MatMul(t).MatMul(v)
+	row, column := s.Unsqueeze(-1), s.Unsqueeze(-2)
+	f, inverse := inverseOrZero(column.Sub(row).Mul(column.Add(row))), inverseOrZero(column)
+	du := u.MatMul(f.Mul(p.Mul(column).Add(row.Mul(p.T()))))
+	tv := t.MatMul(v)
+	du = du.Add(tv.Sub(u.MatMul(u.T().MatMul(tv))).Mul(inverse))
+	dv := v.MatMul(f.Mul(row.Mul(p).Add(p.T().Mul(column))))
+	tu := t.T().MatMul(u)
+	dv = dv.Add(tu.Sub(v.MatMul(v.T().MatMul(tu))).Mul(inverse))
+	return []*Tensor{du, p.Diagonal(0), dv}
+})
 
 // inverseOrZero is 1/x, and 0 where x is, with the derivatives of a constant there.
 func inverseOrZero(x *Tensor) *Tensor {
@@ -263,7 +289,7 @@ func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
 		return a.Sum(-1), a
 	}
 	w, v = callPair("eigen", eigen, a.Detach())
-	parts := statedEigen(t, w, v)
+	parts := byLaw(eigenLaw, []*Tensor{w, v}, []*Tensor{t})
 	return parts[0], parts[1]
 }
 
@@ -277,7 +303,7 @@ func (t *Tensor) Eigvalsh(upper bool) *Tensor {
 	if a.Dim(-1) > fewTurned {
 		w = callOne("eigenvalues", eigenvalues, a.Detach())
 	}
-	return statedEigen(t, w, v)[0]
+	return byLaw(eigenLaw, []*Tensor{w, v}, []*Tensor{t})[0]
 }
 
 // symmetric is the matrix of which t is the lower triangle, or the upper one.
@@ -289,16 +315,13 @@ func (t *Tensor) symmetric(op string, upper bool) *Tensor {
 	return t.mirrored()
 }
 
-// statedEigen are eigenvalues and eigenvectors of t with their derivatives. Both triangles have a share in these, whichever was read: gradients
-// are symmetric.
-func statedEigen(t, w, v *Tensor) []*Tensor {
-	return statedAll("Eigh", []*Tensor{w, v}, []*Tensor{t}, func(values, in []*Tensor) []*Tensor {
-		w, v := values[0], values[1]
-		p := v.T().MatMul(in[0].Add(in[0].T()).Mul(0.5)).MatMul(v)
-		f := inverseOrZero(w.Unsqueeze(-2).Sub(w.Unsqueeze(-1)))
-		return []*Tensor{p.Diagonal(0), v.MatMul(f.Mul(p))}
-	})
-}
+// eigenLaw is of eigenvalues and eigenvectors. Both triangles have a share in their derivatives, whichever was read: gradients are symmetric.
+var eigenLaw = lawOf("Eigh", func(values, in []*Tensor) []*Tensor {
+	w, v := values[0], values[1]
+	p := v.T().MatMul(in[0].Add(in[0].T()).Mul(0.5)).MatMul(v)
+	f := inverseOrZero(w.Unsqueeze(-2).Sub(w.Unsqueeze(-1)))
+	return []*Tensor{p.Diagonal(0), v.MatMul(f.Mul(p))}
+})
 
 // eigen gives the eigenvalues, rising, and eigenvectors, as columns, of symmetric matrices, without derivatives.
 func eigen(a *Tensor) (w, v *Tensor) {
@@ -376,17 +399,15 @@ func (t *Tensor) PInv(atol, rtol float64) *Tensor {
 	}
 	u, s, v := t.singularCalled()
 	inverse := s.Gt(cutoff(t, s, atol, rtol)).Where(s.Reciprocal(), 0)
-	return statedPInv(v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T()), t)
+	return byLaw(pseudoinverseLaw, []*Tensor{v.Mul(inverse.Unsqueeze(-2)).MatMul(u.T()), t.Detach()}, []*Tensor{t})[0]
 }
 
-// statedPInv is the pseudoinverse y of t with its derivatives.
-func statedPInv(y, t *Tensor) *Tensor {
-	return statedAll("PInv", []*Tensor{y, t.Detach()}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
-		y, c, t := v[0], v[1], in[0]
-		z := y.MatMul(y.T()).MatMul(t.T())
-		z = z.Sub(z.MatMul(c).MatMul(y))
-		w := t.T().MatMul(y.T()).MatMul(y)
-		z = z.Add(w.Sub(y.MatMul(c).MatMul(w)))
-		return []*Tensor{z.Sub(y.MatMul(t).MatMul(y)), t}
-	})[0]
-}
+// pseudoinverseLaw is of the pseudoinverse y of t, and of t.
+var pseudoinverseLaw = lawOf("PInv", func(v, in []*Tensor) []*Tensor {
+	y, c, t := v[0], v[1], in[0]
+	z := y.MatMul(y.T()).MatMul(t.T())
+	z = z.Sub(z.MatMul(c).MatMul(y))
+	w := t.T().MatMul(y.T()).MatMul(y)
+	z = z.Add(w.Sub(y.MatMul(c).MatMul(w)))
+	return []*Tensor{z.Sub(y.MatMul(t).MatMul(y)), t}
+})

@@ -12,7 +12,7 @@ import (
 
 // Linear algebra of matrices in the last two axes; the axes before count a batch. Algorithms are unrolled over
 // the size of the matrix, a few launches a row, or some rows, of the same few kernels, for large matrices in blocks (blocks.go), and meant for up to some hundreds of rows. Their graphs are made once for each shape (call.go).
-// Derivatives are those of the textbook formulas, not of the algorithm (statedAll).
+// Derivatives are those of the textbook formulas, not of the algorithm (lawOf).
 
 // stated is value with the derivatives of z, which is not computed unless they are asked for.
 func stated(value, z *Tensor) *Tensor {
@@ -20,69 +20,41 @@ func stated(value, z *Tensor) *Tensor {
 	return newTensor(u.Derive(z.node(), u.Int(1)), commonEngine("Derive", value, z))
 }
 
-// orders is how many derivatives of derivatives are known.
-const orders = 3
-
-// statedAll are values with the derivatives of a formula, which says how they change with what they are computed from: it gives for each
-// value a tensor of its shape whose derivatives with regard to in, with the values held fixed, are those of the value. What is held fixed in
-// a derivative changes in the derivative of that: there the values with their derivatives stand, and so on for some orders. One more is refused.
-func statedAll(name string, values, in []*Tensor, formula func(values, in []*Tensor) []*Tensor) []*Tensor {
-	with := map[int]*uop.UOp{} // in the place of stand-ins
-	standIn := func(x *Tensor) *uop.UOp {
-		u := uop.NewStandIn(x.DType(), x.shape()...)
-		with[u.Slot()] = x.node()
-		return u
-	}
-	fixed, slots := make([]*Tensor, len(values)), make([]int, len(values))
-	for i, v := range values {
-		u := standIn(v)
-		fixed[i], slots[i] = v.like(u), u.Slot()
-	}
-	free, wrt := make([]*Tensor, len(in)), make([]*uop.UOp, len(in)) // none of which is made of another one
-	for k, x := range in {
-		wrt[k] = standIn(x)
-		free[k] = x.like(wrt[k])
-	}
-	seeds, ds := make([]int, len(values)), make([][]*uop.UOp, len(values))
-	for i, z := range formula(fixed, free) {
-		seed := uop.NewStandIn(z.DType(), z.shape()...)
-		found, reached := grad.FindAll([]*uop.UOp{z.node()}, []*uop.UOp{seed}, wrt...)
-		seeds[i] = seed.Slot()
-		for k, d := range found {
-			if reached[k] {
-				ds[i] = append(ds[i], in[k].node(), d)
+// lawOf are the derivatives of a function by a formula, which says how values change with what they are computed from: it gives for each value a
+// tensor of its shape whose derivatives with regard to in, with the values held fixed, are those of the value. What is held fixed in a derivative
+// changes in the derivative of that.
+func lawOf(name string, formula func(values, in []*Tensor) []*Tensor) *uop.Law {
+	return &uop.Law{Name: name, Gradients: func(i int, values, args []*uop.UOp, g *uop.UOp) []*uop.UOp {
+		with := map[int]*uop.UOp{} // in the place of stand-ins, so that what they are made of is not walked, and none is made of another
+		standIns := func(in []*uop.UOp) (out []*uop.UOp, all []*Tensor) {
+			for _, x := range in {
+				u := uop.NewStandIn(x.DType(), x.Shape()...)
+				with[u.Slot()] = x
+				out, all = append(out, u), append(all, newTensor(u, nil))
+			}
+			return out, all
+		}
+		_, fixed := standIns(values)
+		wrt, free := standIns(args)
+		seed, _ := standIns([]*uop.UOp{g})
+		ds, reached := grad.FindAll([]*uop.UOp{formula(fixed, free)[i].node()}, seed, wrt...)
+		ds = uop.Fill(with, ds...)
+		for k, ok := range reached {
+			if !ok {
+				ds[k] = nil
 			}
 		}
-	}
-	now := make([]*Tensor, len(values))
-	for i, v := range values {
-		now[i] = v.named(uop.FunctionArg{Name: name, Last: true}, wrtPairs(in)...)
-	}
-	for range orders {
-		for i, v := range now {
-			with[slots[i]] = v.node()
-		}
-		next := make([]*Tensor, len(values))
-		for i, v := range values {
-			seed := uop.NewStandIn(v.DType(), v.shape()...) // another one than those of the values inside
-			with[seeds[i]] = seed
-			pairs := slices.Clone(ds[i])
-			for k := 1; k < len(pairs); k += 2 {
-				pairs[k] = uop.Fill(with, pairs[k])[0]
-			}
-			next[i] = v.named(uop.FunctionArg{Name: name, Slot: seed.Slot()}, pairs...)
-		}
-		now = next
-	}
-	return now
+		return ds
+	}}
 }
 
-// wrtPairs are pairs of a Detach that say of what it is a function, for a derivative that is refused.
-func wrtPairs(in []*Tensor) (pairs []*uop.UOp) {
-	for _, x := range in {
-		pairs = append(pairs, x.node(), x.node())
+// byLaw are values with the derivatives of a law.
+func byLaw(law *uop.Law, values, in []*Tensor) []*Tensor {
+	out := make([]*Tensor, len(values))
+	for i, u := range law.State(nodes(values), nodes(in)) {
+		out[i] = values[i].like(u)
 	}
-	return pairs
+	return out
 }
 
 // statedInverse is how the inverse y of t changes with it.
@@ -122,11 +94,13 @@ func (t *Tensor) identityLike() *Tensor {
 // what is not finite has no finite inverse.
 func (t *Tensor) Inv() *Tensor { return t.invert("Inv") }
 
+var inverseLaw = lawOf("Inv", func(v, in []*Tensor) []*Tensor { return []*Tensor{statedInverse(v[0], in[0])} })
+
 func (t *Tensor) invert(op string) *Tensor {
 	t.square(op)
 	y, pivots := callPair("inverse", (*Tensor).inverse, t.Detach())
 	y = y.unlessBad(op, "the matrix is singular: pivot %d is 0", t, pivots.Eq(0))
-	return statedAll(op, []*Tensor{y}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor { return []*Tensor{statedInverse(v[0], in[0])} })[0]
+	return byLaw(inverseLaw, []*Tensor{y}, []*Tensor{t})[0]
 }
 
 // Solve gives x with t·x = b. b has rows like t; with one axis less than t and the same batch it is a vector. A singular t is a
@@ -152,7 +126,7 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 	x = x.unlessBad("Solve", singular, a, pivots.Eq(0))
 	inverse, pivots := callPair("inverse", (*Tensor).inverse, a.Detach())
 	inverse = inverse.unlessBad("Solve", singular, a, pivots.Eq(0))
-	x = statedSolution("Solve", x, inverse, a, b)
+	x = byLaw(solutionLaw, []*Tensor{x, inverse}, []*Tensor{a, b})[0]
 	if vector {
 		return x.Squeeze(-1)
 	}
@@ -178,26 +152,25 @@ func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	a = a.Expand(append(slices.Clone(lead), n, n)...)
 	b = b.Expand(append(slices.Clone(lead), n, b.Dim(-1))...)
 	all := t.Detach().Expand(a.Shape()...)
-	solve := func(b *Tensor) *Tensor {
-		x := callOf(fmt.Sprint("substitute ", upper, unit), func(in []*Tensor) []*Tensor { return []*Tensor{substitute(in[0], in[1], upper, unit)} }, all, b.Detach())[0]
-		if unit {
-			return x
-		}
-		diagonal := all.Diagonal(0)
-		return x.unlessBad("SolveTriangular", "the matrix is singular: element %d of its diagonal is 0", diagonal.Unsqueeze(-1), diagonal.Eq(0))
-	}
-	x := solve(b.Detach())
-	inverse := solve(a.identityLike())
-	return statedSolution("SolveTriangular", x, inverse, a, b)
+	values := []*Tensor{all.solvedTriangular(b.Detach(), upper, unit), all.solvedTriangular(a.identityLike(), upper, unit)}
+	return byLaw(solutionLaw, values, []*Tensor{a, b})[0]
 }
 
-// statedSolution is the solution x of a·x = b with its derivatives.
-func statedSolution(op string, x, inverse, a, b *Tensor) *Tensor {
-	return statedAll(op, []*Tensor{x, inverse}, []*Tensor{a, b}, func(v, in []*Tensor) []*Tensor {
-		x, inverse, a, b := v[0], v[1], in[0], in[1]
-		return []*Tensor{inverse.MatMul(b.Sub(a.MatMul(x))), statedInverse(inverse, a)}
-	})[0]
+// solvedTriangular is SolveTriangular without derivatives.
+func (t *Tensor) solvedTriangular(b *Tensor, upper, unit bool) *Tensor {
+	x := callOf(fmt.Sprint("substitute ", upper, unit), func(in []*Tensor) []*Tensor { return []*Tensor{substitute(in[0], in[1], upper, unit)} }, t, b)[0]
+	if unit {
+		return x
+	}
+	diagonal := t.Diagonal(0)
+	return x.unlessBad("SolveTriangular", "the matrix is singular: element %d of its diagonal is 0", diagonal.Unsqueeze(-1), diagonal.Eq(0))
 }
+
+// solutionLaw is of the solution x of a·x = b.
+var solutionLaw = lawOf("Solve", func(v, in []*Tensor) []*Tensor {
+	x, inverse, a, b := v[0], v[1], in[0], in[1]
+	return []*Tensor{inverse.MatMul(b.Sub(a.MatMul(x))), statedInverse(inverse, a)}
+})
 
 // solvedRows is how many rows of a solution a kernel computes: their steps are written out.
 const solvedRows = 8
@@ -282,11 +255,13 @@ func (t *Tensor) Det() *Tensor {
 	}
 	d := zeroPast(callOne("determinant", (*Tensor).determinantPivots, t.Detach())).Prod(-1)
 	inverse, _ := callPair("inverse", (*Tensor).inverse, t.Detach())
-	return statedAll("Det", []*Tensor{d, inverse}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
-		d, inverse, t := v[0], v[1], in[0]
-		return []*Tensor{inverse.T().Mul(d.Reshape(append(t.batch(), 1, 1)...)).Mul(t).Sum(-2, -1), statedInverse(inverse, t)}
-	})[0]
+	return byLaw(determinantLaw, []*Tensor{d, inverse}, []*Tensor{t})[0]
 }
+
+var determinantLaw = lawOf("Det", func(v, in []*Tensor) []*Tensor {
+	d, inverse, t := v[0], v[1], in[0]
+	return []*Tensor{inverse.T().Mul(d.Reshape(append(t.batch(), 1, 1)...)).Mul(t).Sum(-2, -1), statedInverse(inverse, t)}
+})
 
 // expansion is the determinant of the rows from one on and of as many columns, by the minors of that row (Laplace).
 func (t *Tensor) expansion(row int, columns []int) (sum *Tensor) {
@@ -316,10 +291,12 @@ func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
 	pivots := zeroPast(callOne("determinant", (*Tensor).determinantPivots, t.Detach()))
 	l := pivots.Abs().Log().Sum(-1)
 	inverse, _ := callPair("inverse", (*Tensor).inverse, t.Detach())
-	return pivots.Sign().Prod(-1), statedAll("SlogDet", []*Tensor{l, inverse}, []*Tensor{t}, func(v, in []*Tensor) []*Tensor {
-		return []*Tensor{v[1].T().Mul(in[0]).Sum(-2, -1), statedInverse(v[1], in[0])}
-	})[0]
+	return pivots.Sign().Prod(-1), byLaw(logDeterminantLaw, []*Tensor{l, inverse}, []*Tensor{t})[0]
 }
+
+var logDeterminantLaw = lawOf("SlogDet", func(v, in []*Tensor) []*Tensor {
+	return []*Tensor{v[1].T().Mul(in[0]).Sum(-2, -1), statedInverse(v[1], in[0])}
+})
 
 // LogDet is the logarithm of the determinant: NaN where it is negative.
 func (t *Tensor) LogDet() *Tensor {

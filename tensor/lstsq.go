@@ -14,7 +14,7 @@ func (t *Tensor) Lstsq(b *Tensor) *Tensor {
 	}
 	m := t.Dim(-2)
 	eye := t.row().Eq(arange(m)).To(t.DType()).Expand(append(t.batch(), m, m)...)
-	z := statedPInv(t.Detach().leastSquaresCalled(eye), t).MatMul(b) // for derivatives alone
+	z := byLaw(pseudoinverseLaw, []*Tensor{t.Detach().leastSquaresCalled(eye), t.Detach()}, []*Tensor{t})[0].MatMul(b) // for derivatives alone
 	a := t.Detach().To(z.DType()).Expand(append(z.batch(), m, t.Dim(-1))...)
 	return stated(a.leastSquaresCalled(b.Detach().To(z.DType()).Expand(append(z.batch(), m, b.Dim(-1))...)), z)
 }

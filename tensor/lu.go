@@ -12,19 +12,31 @@ func (t *Tensor) LU() (p, l, u *Tensor) {
 	first := arange(k)
 	l = m.Narrow(-1, 0, k).Tril(-1).Add(t.row().Eq(first).To(t.DType()))
 	u = m.Narrow(-2, 0, k).Triu(0)
-	a := t.rowsFrom(order)
-	square := statedAll("LU", []*Tensor{l.Narrow(-2, 0, k), u.Narrow(-1, 0, k)}, []*Tensor{a.Narrow(-2, 0, k).Narrow(-1, 0, k)}, changeLU)
-	low, high := square[0], square[1]
-	if t.Dim(-2) > k {
-		rest := a.Narrow(-2, k, t.Dim(-2)-k)
-		low = Cat(-2, low, stated(l.Narrow(-2, k, t.Dim(-2)-k), high.T().SolveTriangular(rest.T(), false, false).T()))
-	}
-	if t.Dim(-1) > k {
-		rest := a.Narrow(-1, k, t.Dim(-1)-k)
-		high = Cat(-1, high, stated(u.Narrow(-1, k, t.Dim(-1)-k), square[0].SolveTriangular(rest, false, true)))
-	}
-	return p, low, high
+	low, high := l.Narrow(-2, 0, k).Detach(), u.Narrow(-1, 0, k).Detach()
+	eye := low.identityLike()
+	values := []*Tensor{l, u, low.solvedTriangular(eye, false, true), high.solvedTriangular(eye, true, false)}
+	got := byLaw(luLaw, values, []*Tensor{t.rowsFrom(order)})
+	return p, got[0], got[1]
 }
+
+// luLaw is of the factors l and u of a, whose rows are in order, and of the inverses li and ui of their squares. What is below the square of l
+// is a·ui there, and what is right of that of u is li·a.
+var luLaw = lawOf("LU", func(values, in []*Tensor) []*Tensor {
+	l, u, li, ui, a := values[0], values[1], values[2], values[3], in[0]
+	m, n, k := a.Dim(-2), a.Dim(-1), l.Dim(-1)
+	f := li.MatMul(a.Narrow(-2, 0, k).Narrow(-1, 0, k)).MatMul(ui)
+	low, high := l.Narrow(-2, 0, k).MatMul(f.Tril(-1)), f.Triu(0).MatMul(u.Narrow(-1, 0, k))
+	change := []*Tensor{low, high, statedInverse(li, low), statedInverse(ui, high)}
+	if m > k {
+		rest := a.Narrow(-2, k, m-k).Sub(l.Narrow(-2, k, m-k).MatMul(high)).MatMul(ui)
+		change[0] = Cat(-2, low, rest)
+	}
+	if n > k {
+		rest := li.MatMul(a.Narrow(-1, k, n-k).Sub(low.MatMul(u.Narrow(-1, k, n-k))))
+		change[1] = Cat(-1, high, rest)
+	}
+	return change
+})
 
 // factoredColumns is how many columns of a matrix are factored before what follows from them for the rest of it is a product.
 const factoredColumns = 8
@@ -93,13 +105,6 @@ func (t *Tensor) factoredPanel(at *Tensor, steps []*Tensor) (p, from *Tensor) {
 		p = place.Gt(step).Where(row.Eq(k).Where(times, below), p).Contiguous()
 	}
 	return p.Narrow(-2, 0, factoredColumns).Narrow(-1, 0, n), p.Narrow(-2, factoredColumns, 1).Narrow(-1, 0, n).T().To(dtype.I32)
-}
-
-// changeLU is how the factors of a square matrix, whose rows are in order, change with it.
-func changeLU(values, in []*Tensor) []*Tensor {
-	l, u := values[0], values[1]
-	f := u.T().SolveTriangular(l.SolveTriangular(in[0], false, true).T(), false, false).T()
-	return []*Tensor{l.MatMul(f.Tril(-1)), f.Triu(0).MatMul(u)}
 }
 
 // rowsFrom takes each row from another one.

@@ -71,6 +71,8 @@ func argString(u *UOp) string {
 		return fmt.Sprint(a.I)
 	case FunctionArg:
 		return a.Name
+	case LawArg:
+		return a.Name
 	case VarArg:
 		return a.Name
 	}

@@ -204,10 +204,16 @@ func check(b *batch, u *uop.UOp) *uop.UOp {
 // the new axis too, wherever the value has it.
 func detach(b *batch, u *uop.UOp) *uop.UOp {
 	f, named := u.Arg().(uop.FunctionArg)
+	src := make([]*uop.UOp, len(u.Src()))
+	if a, law := u.Arg().(uop.LawArg); law {
+		for i, s := range u.Src() {
+			src[i] = b.wide(s)
+		}
+		return remade(u, a, src...)
+	}
 	if !named || f.Slot == 0 {
 		return elementwise(b, u)
 	}
-	src := make([]*uop.UOp, len(u.Src()))
 	seed := uop.NewStandIn(u.DType(), first(b.n, u.Shape())...)
 	inside := b.below(u, f.Slot, seed)
 	for i, s := range u.Src() {
