@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-ml/weft/uop"
 )
@@ -108,15 +109,18 @@ func (e *Engine) bodyWork(b *uop.Body) int {
 
 // bodyPlan is what an engine keeps with a body.
 type bodyPlan struct {
-	work int
-	plan *Captured
-	gone bool // nobody is given the body any more
+	number int // of no other body
+	work   int
+	plan   *Captured
+	gone   bool // nobody is given the body any more
 }
+
+var bodiesMade atomic.Int64
 
 func keptOf(b *uop.Body) *bodyPlan {
 	k, _ := b.Kept.(*bodyPlan)
 	if k == nil {
-		k = &bodyPlan{}
+		k = &bodyPlan{number: int(bodiesMade.Add(1))}
 		b.Kept = k
 	}
 	return k

@@ -42,28 +42,34 @@ func canonicalize(targets []target) *canonical {
 		roots[i] = x.value
 	}
 	var w keyWriter
-	done := map[*uop.UOp]*uop.UOp{}
+	var done uop.Map[*uop.UOp]
+	of := func(u *uop.UOp) *uop.UOp {
+		v, _ := done.Get(u)
+		return v
+	}
 	for _, u := range uop.Topo(roots...) {
+		var v *uop.UOp
 		switch u.Op() {
 		case uop.Buffer:
-			done[u] = t.Param(input(u), u.Shape().Numel(), u.DType())
+			v = t.Param(input(u), u.Shape().Numel(), u.DType())
 		case uop.Var:
-			done[u] = c.variable(u)
+			v = c.variable(u)
 		case uop.Const:
-			v, _ := u.ConstValue()
-			done[u] = t.ConstOf(u.DType(), v)
+			x, _ := u.ConstValue()
+			v = t.ConstOf(u.DType(), x)
 		default:
-			done[u] = u.WithSrc(t, func(s *uop.UOp) *uop.UOp { return done[s] })
+			v = u.WithSrc(t, of)
 		}
-		w.node(done[u])
+		done.Set(u, v)
+		w.node(v)
 	}
 	for i, x := range targets {
-		r := schedule.Root{Value: done[roots[i]], Dest: -1}
+		r := schedule.Root{Value: of(roots[i]), Dest: -1}
 		if x.dest != nil {
 			r.Dest = input(x.dest)
 		}
 		w.int(r.Dest)
-		w.int(w.ids[r.Value])
+		w.int(w.id(r.Value))
 		c.graph.Roots = append(c.graph.Roots, r)
 	}
 	w.inputs(c.graph)
@@ -74,7 +80,12 @@ func canonicalize(targets []target) *canonical {
 // keyWriter writes nodes as bytes, operands by number.
 type keyWriter struct {
 	buf []byte
-	ids map[*uop.UOp]int
+	ids uop.Map[int]
+}
+
+func (w *keyWriter) id(u *uop.UOp) int {
+	i, _ := w.ids.Get(u)
+	return i
 }
 
 func (w *keyWriter) int(n int) { w.buf = binary.AppendVarint(w.buf, int64(n)) }
@@ -92,19 +103,16 @@ func (w *keyWriter) text(s string) {
 }
 
 func (w *keyWriter) node(u *uop.UOp) {
-	if w.ids == nil {
-		w.ids = map[*uop.UOp]int{}
-	}
-	if _, ok := w.ids[u]; ok {
+	if _, ok := w.ids.Get(u); ok {
 		return
 	}
-	w.ids[u] = len(w.ids)
+	w.ids.Set(u, w.ids.Len())
 	w.buf = append(w.buf, byte(u.Op()), byte(u.DType()), byte(len(u.Src())))
 	if len(u.Src()) > 255 {
 		w.int(len(u.Src()))
 	}
 	for _, s := range u.Src() {
-		w.int(w.ids[s])
+		w.int(w.id(s))
 	}
 	w.arg(u.Arg())
 }
@@ -138,6 +146,15 @@ func (w *keyWriter) arg(a uop.Arg) {
 		w.text(a.Name)
 		w.int(a.Lo)
 		w.int(a.Hi)
+	case uop.CheckArg:
+		w.text(a.Op)
+		w.text(a.Reason)
+		w.text(a.At)
+		w.int(a.Lo)
+		w.int(a.N)
+	case uop.CallArg:
+		w.int(keptOf(a.Body).number)
+		w.int(a.Out)
 	case uop.ForeignArg:
 		w.text(fmt.Sprintf("%#v", a)) // quoted: texts may hold anything
 	default:

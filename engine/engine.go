@@ -292,6 +292,7 @@ type Engine struct {
 	families map[string]*family       // by outline
 	sizes    map[string]*sizes.Family // by the ops of a graph
 	refits   map[string]*compiled     // plans of copies, by shapes
+	eager    knownGraphs              // of programs that capture nothing
 	alike    map[string]int           // plans compiled, see debugAlike
 
 	bodies   bodies
@@ -322,6 +323,7 @@ type Stats struct {
 	Launches  int   // kernels launched
 	Errands   int   // plays that the device carried out by itself, see Errand
 	Shared    int   // plays of plans for many sizes
+	Known     int   // graphs that were made before, and not resolved anew
 	LiveBytes int64 // bytes of arrays now
 	PeakBytes int64 // most bytes at a time, arenas of plans included
 	Losses    int   // devices lost and opened again

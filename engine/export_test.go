@@ -21,3 +21,6 @@ var MayWait = mayWait
 
 // Waiting is how many arrays of Later are not on the device.
 func (e *Engine) Waiting() int64 { return e.waiting.Load() }
+
+// FirstPlays is after how many plays graphs are looked for that are known.
+const FirstPlays = firstPlays

@@ -109,7 +109,7 @@ func (r *resolver) carry(u *uop.UOp, srcs []*uop.UOp) {
 		}
 	}
 	if u.Op() == uop.Check && len(srcs) > 1 && u.At(1).Shape().Numel() > 0 {
-		on = on.with(r.column(counted(u.At(1), r.done[u.At(1)]), u.Arg().(uop.CheckArg)))
+		on = on.with(r.column(counted(u.At(1), r.of(u.At(1))), u.Arg().(uop.CheckArg)))
 	}
 	if on != nil {
 		if r.on == nil {

@@ -41,7 +41,7 @@ func (e *Engine) planText(c *canonical) string {
 	}
 	for i, r := range c.graph.Roots {
 		w.int(r.Dest)
-		w.int(w.ids[roots[i]])
+		w.int(w.id(roots[i]))
 	}
 	w.inputs(c.graph)
 	w.int(c.graph.Uniform)

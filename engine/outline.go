@@ -48,7 +48,6 @@ func (o *outliner) walk(c *canonical) (roots []*uop.UOp) {
 	for i, r := range c.graph.Roots {
 		values[i] = r.Value
 	}
-	o.w.ids = map[*uop.UOp]int{}
 	for _, u := range uop.Topo(values...) {
 		if !repeated(u) {
 			o.node(u)
@@ -71,7 +70,7 @@ func repeated(u *uop.UOp) bool {
 }
 
 func (o *outliner) node(u *uop.UOp) {
-	o.w.ids[u] = len(o.w.ids)
+	o.w.ids.Set(u, o.w.ids.Len())
 	o.w.buf = append(o.w.buf, byte(u.Op()), byte(u.DType()))
 	o.ops = append(o.ops, byte(u.Op()), byte(u.DType()))
 	o.w.int(len(u.Src()))
@@ -101,7 +100,7 @@ func (o *outliner) build(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 // operand writes what u (nil: a root) uses.
 func (o *outliner) operand(u, s *uop.UOp) *uop.UOp {
 	if !repeated(s) {
-		o.w.int(o.w.ids[s])
+		o.w.int(o.w.id(s))
 		return o.done[s]
 	}
 	o.w.int(-1)

@@ -34,12 +34,13 @@ type compiled struct {
 	graph *canonical // of several devices, in the place of a plan
 }
 
-// play computes targets on a device that plays plans.
-func (e *Engine) play(ctx context.Context, targets []target) error {
+// play computes targets on a device that plays plans. sk, if it is not nil, is what they look like unresolved.
+func (e *Engine) play(ctx context.Context, targets []target, sk *sketch) error {
 	c := canonicalize(targets)
 	if done, err := e.playSized(ctx, c, targets); done || err != nil {
 		return err
 	}
+	e.eager.note(sk, c, targets)
 	_, err := e.playExact(ctx, c, targets, nil)
 	return err
 }
@@ -453,14 +454,14 @@ func specKey(s *codegen.Spec) string {
 			w.int(int(*o.Merge))
 		}
 		if o.Gate != nil {
-			w.int(w.ids[o.Gate])
+			w.int(w.id(o.Gate))
 		}
 		if o.Apart {
 			w.text("apart")
 		}
 	}
 	for _, r := range roots {
-		w.int(w.ids[r])
+		w.int(w.id(r))
 	}
 	return string(w.buf)
 }

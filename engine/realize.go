@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weft-ml/weft/dtype"
@@ -55,14 +56,25 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 
 // compute is Realize in the engine's turn, once calls that have plans of their own are computed.
 func (e *Engine) compute(ctx context.Context, nodes []*uop.UOp) error {
-	targets, err := e.targets(nodes, nil)
-	if err != nil || len(targets) == 0 {
+	asked, err := e.asked(nodes, nil)
+	if err != nil || len(asked) == 0 {
+		return err
+	}
+	var sk *sketch
+	if e.machine.Evaluate == nil && e.several == nil && e.stats.Plays >= firstPlays {
+		sk = e.sketch(asked)
+		if k := e.eager.find(e, sk); k != nil {
+			return e.again(ctx, func() error { return e.playKnown(ctx, k, sk, asked) })
+		}
+	}
+	targets, err := e.resolved(asked, nil)
+	if err != nil {
 		return err
 	}
 	if e.machine.Evaluate != nil {
 		return e.evaluate(ctx, targets)
 	}
-	return e.again(ctx, func() error { return e.play(ctx, targets) })
+	return e.again(ctx, func() error { return e.play(ctx, targets, sk) })
 }
 
 // calling is what knows calls, see call.go; nil until there may be some, so that programs without them do not link it.
@@ -76,8 +88,15 @@ type callee struct {
 // targets resolves nodes: those already in memory are left out, assignments become pure values with a
 // destination. rec is the recording that they were found by, if any.
 func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
-	res := resolver{engine: e, rec: rec, done: map[*uop.UOp]*uop.UOp{}}
-	var out []target
+	asked, err := e.asked(nodes, rec)
+	if err != nil {
+		return nil, err
+	}
+	return e.resolved(asked, rec)
+}
+
+// asked are the targets of nodes, of which no value is resolved yet.
+func (e *Engine) asked(nodes []*uop.UOp, rec *recording) (out []target, err error) {
 	seen := map[*uop.UOp]bool{}
 	assigned := map[*uop.UOp]int{} // where an assignment is in out
 	for _, n := range nodes {
@@ -100,11 +119,7 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 			}
 			continue
 		}
-		v, err := res.resolve(n)
-		if err != nil {
-			return nil, err
-		}
-		t := target{node: n, value: v, on: res.on[n]}
+		t := target{node: n}
 		if d := destination(n); d != nil {
 			a := unshaped(n)
 			if i, ok := assigned[a]; ok { // the same assignment, seen in another shape
@@ -123,6 +138,21 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 			}
 		}
 		out = append(out, t)
+	}
+	return out, nil
+}
+
+// resolved are targets with their values, and with the flags that these need.
+func (e *Engine) resolved(asked []target, rec *recording) (out []target, err error) {
+	res := resolver{engine: e, rec: rec}
+	out = slices.Clone(asked)
+	for i := range out {
+		if t := &out[i]; t.value == nil {
+			if t.value, err = res.resolve(t.node); err != nil {
+				return nil, err
+			}
+			t.on = res.on[t.node]
+		}
 	}
 	inOrder(out)
 	if e.several != nil {
@@ -177,7 +207,7 @@ func destination(n *uop.UOp) *uop.UOp {
 type resolver struct {
 	engine  *Engine
 	rec     *recording
-	done    map[*uop.UOp]*uop.UOp
+	done    uop.Map[*uop.UOp]
 	inlined map[*uop.UOp]*uop.UOp // calls, with the graphs that they stand for
 	columns []column              // the checks
 	on      map[*uop.UOp]numbers  // those that nodes depend on
@@ -192,16 +222,16 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 	for len(stack) > 0 {
 		f := &stack[len(stack)-1]
 		u := f.u
-		if _, ok := r.done[u]; ok {
+		if r.of(u) != nil {
 			stack = stack[:len(stack)-1]
 			continue
 		}
 		if b := u.Realized(); b != nil {
-			r.done[u] = b
+			r.done.Set(u, b)
 			u = b
 		}
 		if r.rec != nil && r.rec.brought[u] != nil {
-			r.done[f.u] = r.rec.brought[u]
+			r.done.Set(f.u, r.rec.brought[u])
 			stack = stack[:len(stack)-1]
 			continue
 		}
@@ -213,7 +243,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 				return nil, err
 			}
 			s.seenAs(u)
-			r.done[f.u] = b.Reshape(u.Shape()...) // of the buffer itself: what lies between would be divided and put together again
+			r.done.Set(f.u, b.Reshape(u.Shape()...)) // of the buffer itself: what lies between would be divided and put together again
 			stack = stack[:len(stack)-1]
 			continue
 		}
@@ -227,16 +257,22 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 		if f.i < len(srcs) {
 			s := srcs[f.i]
 			f.i++
-			if _, ok := r.done[s]; !ok {
+			if r.of(s) == nil {
 				stack = append(stack, frame{s, 0})
 			}
 			continue
 		}
-		r.done[u] = r.pure(u)
+		r.done.Set(u, r.pure(u))
 		r.carry(u, srcs)
 		stack = stack[:len(stack)-1]
 	}
-	return r.done[root], nil
+	return r.of(root), nil
+}
+
+// of is what u was resolved to, or nil.
+func (r *resolver) of(u *uop.UOp) *uop.UOp {
+	v, _ := r.done.Get(u)
+	return v
 }
 
 // operands are those that the value of a node needs.
@@ -263,18 +299,18 @@ func (s *storage) seenAs(u *uop.UOp) {
 func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	switch u.Op() {
 	case uop.Detach, uop.Check, uop.Extent:
-		return r.done[u.At(0)]
+		return r.of(u.At(0))
 	case uop.Call:
-		return r.done[r.inlined[u]]
+		return r.of(r.inlined[u])
 	case uop.Store:
-		return r.update(u.At(0), r.done[u.At(1)])
+		return r.update(u.At(0), r.of(u.At(1)))
 	case uop.After:
 		if len(u.Src()) != 2 {
 			panic("BUG: After takes one store")
 		}
-		return r.done[u.At(1)]
+		return r.of(u.At(1))
 	case uop.Reshape: // a reshape of a reshape is one
-		src := r.done[u.At(0)]
+		src := r.of(u.At(0))
 		for src.Op() == uop.Reshape {
 			src = src.At(0)
 		}
@@ -283,7 +319,7 @@ func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	if len(u.Src()) == 0 {
 		return u
 	}
-	v := u.WithSrc(u.Home(), func(s *uop.UOp) *uop.UOp { return r.done[s] })
+	v := u.WithSrc(u.Home(), r.of)
 	if u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts == 1 && long(u) {
 		v = counted(u, v)
 	}
@@ -322,7 +358,7 @@ func (r *resolver) update(view, v *uop.UOp) *uop.UOp {
 				hi[i] = src.Shape()[i] - hi[i]
 			}
 			inside := spread(uop.NewInt(dtype.Bool, 1), v.Shape()).Pad(lo, hi)
-			v = inside.Where(v.Pad(lo, hi), r.done[src])
+			v = inside.Where(v.Pad(lo, hi), r.of(src))
 		default:
 			panic(fmt.Sprintf("BUG: store through %v", view))
 		}

@@ -163,7 +163,7 @@ func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*
 		}
 		values[x.Ins[len(inputs)+i].Slot()] = u
 	}
-	res := resolver{engine: e, done: map[*uop.UOp]*uop.UOp{}}
+	res := resolver{engine: e}
 	var roots []*uop.UOp
 	for _, u := range uop.Fill(values, x.Roots...) {
 		v, err := res.resolve(u)

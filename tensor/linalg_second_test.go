@@ -53,12 +53,12 @@ func TestSecondDerivativesOfLinearAlgebra(t *testing.T) {
 		"Lstsq":          func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.Narrow(1, 0, 2).Lstsq(b)) },
 		"SingularValues": func(x *tensor.Tensor) *tensor.Tensor { return x.SingularValues().Exp().Sum() },
 		"PInv":           func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.Narrow(1, 0, 2).PInv(0, 0)) },
-		"QR":         func(x *tensor.Tensor) *tensor.Tensor { return qr(x) },
-		"QR of tall": func(x *tensor.Tensor) *tensor.Tensor { return qr(x.Narrow(1, 0, 2)) },
-		"QR of wide": func(x *tensor.Tensor) *tensor.Tensor { return qr(x.Narrow(0, 0, 2)) },
-		"LU":         func(x *tensor.Tensor) *tensor.Tensor { return lu(x) },
-		"LU of tall": func(x *tensor.Tensor) *tensor.Tensor { return lu(x.Narrow(1, 0, 2)) },
-		"LU of wide": func(x *tensor.Tensor) *tensor.Tensor { return lu(x.Narrow(0, 0, 2)) },
+		"QR":             func(x *tensor.Tensor) *tensor.Tensor { return qr(x) },
+		"QR of tall":     func(x *tensor.Tensor) *tensor.Tensor { return qr(x.Narrow(1, 0, 2)) },
+		"QR of wide":     func(x *tensor.Tensor) *tensor.Tensor { return qr(x.Narrow(0, 0, 2)) },
+		"LU":             func(x *tensor.Tensor) *tensor.Tensor { return lu(x) },
+		"LU of tall":     func(x *tensor.Tensor) *tensor.Tensor { return lu(x.Narrow(1, 0, 2)) },
+		"LU of wide":     func(x *tensor.Tensor) *tensor.Tensor { return lu(x.Narrow(0, 0, 2)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			moved := func(step float64) *tensor.Tensor {

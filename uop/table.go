@@ -17,7 +17,7 @@ type Table struct {
 }
 
 // generation is how many nodes the current generation of the global table may hold.
-const generation = 1 << 16
+const generation = 1 << 14
 
 var global = &Table{shared: true}
 
@@ -43,8 +43,14 @@ func Live() int {
 
 // set is an open-addressing hash set of nodes.
 type set struct {
-	slots []*UOp
+	slots []entry
 	n     int
+}
+
+// entry has the hash of a node beside it, so that looking for others touches no memory of it.
+type entry struct {
+	hash uint64
+	u    *UOp
 }
 
 func (s *set) find(h uint64, o Op, d dtype.DType, a Arg, src []*UOp) *UOp {
@@ -52,8 +58,11 @@ func (s *set) find(h uint64, o Op, d dtype.DType, a Arg, src []*UOp) *UOp {
 		return nil
 	}
 	mask := uint64(len(s.slots) - 1)
-	for i := h & mask; s.slots[i] != nil; i = (i + 1) & mask {
-		if u := s.slots[i]; u.hash == h && u.op == o && u.dtype == d && u.arg == a && sameSrc(u.src, src) {
+	for i := h & mask; s.slots[i].u != nil; i = (i + 1) & mask {
+		if s.slots[i].hash != h {
+			continue
+		}
+		if u := s.slots[i].u; u.op == o && u.dtype == d && u.arg == a && sameSrc(u.src, src) {
 			return u
 		}
 	}
@@ -75,10 +84,10 @@ func sameSrc(a, b []*UOp) bool {
 func (s *set) add(u *UOp) {
 	if 2*(s.n+1) > len(s.slots) {
 		old := s.slots
-		s.slots = make([]*UOp, max(64, 2*len(old)))
+		s.slots = make([]entry, max(64, 2*len(old)))
 		for _, o := range old {
-			if o != nil {
-				s.place(o)
+			if o.u != nil {
+				s.place(o.u)
 			}
 		}
 	}
@@ -89,10 +98,10 @@ func (s *set) add(u *UOp) {
 func (s *set) place(u *UOp) {
 	mask := uint64(len(s.slots) - 1)
 	i := u.hash & mask
-	for s.slots[i] != nil {
+	for s.slots[i].u != nil {
 		i = (i + 1) & mask
 	}
-	s.slots[i] = u
+	s.slots[i] = entry{u.hash, u}
 }
 
 // Make gives the node with these fields. It infers the shape, which panics with a *ShapeError

@@ -67,6 +67,9 @@ func (o Options) suffix() string {
 	if o.Numbers {
 		s += " NUMBERS"
 	}
+	if o.Known {
+		s += " KNOWN"
+	}
 	if o.Check {
 		s += " CHECK"
 	}

@@ -124,6 +124,8 @@ func OptionsOf(seed uint64) (o Options) {
 		o.Check = true
 	case 4:
 		o.Numbers = true
+	case 5, 6:
+		o.Known = true
 	}
 	return o
 }

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"hash/maphash"
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
+
+// A program that captures nothing makes the same graph at each step, over other arrays. To resolve it and to bring it into the form that plans are
+// kept by takes longer than the plan of a small model plays. So what came of a graph is kept: a walk that makes no nodes writes down, as a
+// key, all that this depends on, which is how the graph is made, its numbers, and which of its arrays are the same.
+
+// sketch is a graph before it is resolved.
+type sketch struct {
+	key    keyWriter
+	arrays []*storage // in the order in which the walk meets them
+	slots  map[*storage]int
+	fails  bool // it cannot be resolved, or in a way that only resolving tells
+}
+
+// sketch writes down what is asked for.
+func (e *Engine) sketch(asked []target) *sketch {
+	sk := &sketch{slots: map[*storage]int{}}
+	roots := make([]*uop.UOp, len(asked))
+	for i, t := range asked {
+		roots[i] = t.node
+		sk.fails = sk.fails || t.value != nil
+	}
+	none := func(u *uop.UOp) []*uop.UOp { // arrays end the walk
+		if u.Realized() != nil {
+			return nil
+		}
+		if b, _ := buffer(u); b != nil {
+			return nil
+		}
+		return e.operands(u)
+	}
+	uop.WalkBy(roots, none, func(*uop.UOp) bool { return sk.fails }, func(u *uop.UOp) { sk.node(e, u) })
+	if sk.fails {
+		return nil
+	}
+	for i, t := range asked {
+		sk.key.int(sk.key.id(roots[i]))
+		dest := -1
+		if t.dest != nil {
+			dest = sk.slots[t.store]
+			sk.key.int(assignments(t.node))
+		}
+		sk.key.int(dest)
+	}
+	return sk
+}
+
+func (sk *sketch) node(e *Engine, u *uop.UOp) {
+	r := u
+	if b := u.Realized(); b != nil {
+		r = b
+	}
+	if b, s := buffer(r); b != nil {
+		sk.array(e, u, r, b, s)
+		return
+	}
+	switch {
+	case u.Op() == uop.Param: // a stand-in
+		sk.fails = true
+	case u.Op() == uop.Detach:
+		sk.key.ids.Set(u, sk.key.id(u.At(0)))
+	default:
+		sk.key.node(u)
+	}
+}
+
+// array writes an array b, which stands at u as r.
+func (sk *sketch) array(e *Engine, u, r, b *uop.UOp, s *storage) {
+	if s == nil || s.engine != e || s.check(b, nil) != nil {
+		sk.fails = true
+		return
+	}
+	s.seenAs(r)
+	slot, ok := sk.slots[s]
+	if !ok {
+		slot = len(sk.arrays)
+		sk.slots[s] = slot
+		sk.arrays = append(sk.arrays, s)
+	}
+	w := &sk.key
+	w.ids.Set(u, w.ids.Len())
+	w.buf = append(w.buf, byte(uop.Buffer), byte(b.DType()))
+	w.int(slot)
+	w.int(b.Shape().Numel())
+	w.int(len(u.Shape()))
+	for _, n := range u.Shape() {
+		w.int(n)
+	}
+}
+
+// knownGraph is what came of a graph.
+type knownGraph struct {
+	graph   *canonical
+	inputs  []int    // for each of the graph, its number among the arrays of the sketch
+	targets []target // with stand-ins for their values, and without what belongs to a run; those of flags come last
+}
+
+// firstPlays is after how many plays graphs are looked for: a program of few steps gains nothing by it, and a page that begins with such a
+// program need not load this code.
+const firstPlays = 128
+
+// knownGraphs are those that an engine keeps.
+type knownGraphs struct {
+	graphs map[string]*knownGraph
+	nodes  int             // of all of them
+	once   map[uint64]bool // hashes of those that were made once, and are not kept yet
+}
+
+// Limits of what is kept: nodes take some hundred bytes each.
+const mostKnownNodes, mostKnownOnce = 1 << 16, 1 << 12
+
+var knownSeed = maphash.MakeSeed()
+
+// find gives what came of a graph, if it has a plan of its own.
+func (k *knownGraphs) find(e *Engine, sk *sketch) *knownGraph {
+	if sk == nil {
+		return nil
+	}
+	g := k.graphs[string(sk.key.buf)]
+	if g == nil || e.plans[g.graph.key] == nil && e.families[string(g.graph.outline().w.buf)] == nil {
+		return nil
+	}
+	return g
+}
+
+// note keeps what came of a graph that is made a second time.
+func (k *knownGraphs) note(sk *sketch, c *canonical, targets []target) {
+	if sk == nil {
+		return
+	}
+	if h := maphash.Bytes(knownSeed, sk.key.buf); !k.once[h] {
+		if k.once == nil || len(k.once) >= mostKnownOnce {
+			k.once = map[uint64]bool{}
+		}
+		k.once[h] = true
+		return
+	}
+	g := &knownGraph{}
+	for _, s := range c.inputs {
+		i, ok := sk.slots[s]
+		if !ok {
+			return
+		}
+		g.inputs = append(g.inputs, i)
+	}
+	for _, t := range targets {
+		value := uop.NewStandIn(t.value.DType(), t.value.Shape()...)
+		g.targets = append(g.targets, target{value: value, on: t.on, flags: t.flags, checks: t.checks})
+	}
+	kept := *c
+	kept.inputs = nil
+	g.graph = &kept
+	n := sk.key.ids.Len()
+	if k.graphs == nil || k.nodes+n > mostKnownNodes {
+		k.graphs, k.nodes = map[string]*knownGraph{}, 0
+	}
+	k.graphs[string(sk.key.buf)] = g
+	k.nodes += n
+}
+
+// playKnown computes what is asked for by the plan of a known graph.
+func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked []target) error {
+	c := *g.graph
+	for _, i := range g.inputs {
+		c.inputs = append(c.inputs, sk.arrays[i])
+	}
+	targets := slices.Clone(g.targets)
+	asked = slices.Clone(asked)
+	inOrder(asked)
+	for i, t := range asked {
+		t.value, t.on = targets[i].value, targets[i].on
+		targets[i] = t
+	}
+	_, err := e.playExact(ctx, &c, targets, nil)
+	e.stats.Known++
+	return err
+}

@@ -1,0 +1,126 @@
+package engine_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/uop"
+)
+
+// knows runs f with other elements until its graph is known, and checks each time what it gives.
+func knows(t *testing.T, e *engine.Engine, f func(run float32)) {
+	t.Helper()
+	for i := 0; e.Stats().Plays < engine.FirstPlays; i++ {
+		require.NoError(t, e.Realize(context.Background(), floats(t, e, []float32{1}, 1).Add(floats(t, e, []float32{float32(i)}, 1))))
+	}
+	before := e.Stats().Known
+	for run := range 4 {
+		f(float32(run))
+	}
+	require.GreaterOrEqual(t, e.Stats().Known-before, 2)
+}
+
+func known(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
+	each(t, func(t *testing.T, e *engine.Engine) {
+		if e.Name() == "REF" {
+			t.Skip("REF evaluates graphs")
+		}
+		f(t, e)
+	})
+}
+
+// A graph that is made again over other arrays is computed with those.
+func TestKnownGraphs(t *testing.T) {
+	ctx := context.Background()
+	known(t, func(t *testing.T, e *engine.Engine) {
+		knows(t, e, func(run float32) {
+			x, y := floats(t, e, []float32{run, 2}, 2), floats(t, e, []float32{5, run * run}, 2)
+			u, v := y.Sub(x), x.Reduce(uop.Sum, 0)
+			require.NoError(t, e.Realize(ctx, u, v, u))
+			assert.Equal(t, []float32{5 - run, run*run - 2}, read(t, e, u))
+			assert.Equal(t, []float32{run + 2}, read(t, e, v))
+		})
+		knows(t, e, func(run float32) { // equal arrays are another graph
+			x := floats(t, e, []float32{run, 2}, 2)
+			u := x.Sub(x)
+			require.NoError(t, e.Realize(ctx, u))
+			assert.Equal(t, []float32{0, 0}, read(t, e, u))
+		})
+		knows(t, e, func(run float32) { // and so are other numbers
+			for _, n := range []float64{2, 3} {
+				u := floats(t, e, []float32{run, 1}, 2)
+				u = u.Mul(u.Float(n)).Exp2()
+				require.NoError(t, e.Realize(ctx, u))
+				assert.InDeltaSlice(t, []float64{float64(uint(1) << (int(run) * int(n))), float64(uint(1) << int(n))}, read(t, e, u), 1e-4)
+			}
+		})
+	})
+}
+
+// Assignments find the memory of their own run, and what is stale stays so.
+func TestKnownAssignments(t *testing.T) {
+	ctx := context.Background()
+	known(t, func(t *testing.T, e *engine.Engine) {
+		sum, want := floats(t, e, []float32{0, 0}, 2), float32(0)
+		knows(t, e, func(run float32) {
+			x := floats(t, e, []float32{run, 1}, 2)
+			next := assign(sum, sum.Add(x))
+			old := sum
+			require.NoError(t, e.Realize(ctx, next, next.Reshape(1, 2)))
+			sum = next.Realized()
+			want += run
+			assert.Equal(t, want, read(t, e, sum)[0])
+			var stale *engine.StaleError
+			require.ErrorAs(t, e.Realize(ctx, assign(old, old.Add(floats(t, e, []float32{1, 1}, 2)))), &stale)
+		})
+	})
+}
+
+// What values tell is told of the arrays of a run.
+func TestKnownChecks(t *testing.T) {
+	ctx := context.Background()
+	known(t, func(t *testing.T, e *engine.Engine) {
+		knows(t, e, func(run float32) {
+			x := floats(t, e, []float32{run, 1}, 2)
+			i := integers(t, e, int32(run), 1)
+			bad, good := checked(x.Mul(x.Int(7)), i, 3, "Take"), x.Mul(x.Int(6))
+			require.NoError(t, e.Realize(ctx, bad, good))
+			assert.Equal(t, []float32{6 * run, 6}, read(t, e, good))
+			if run < 3 {
+				assert.Equal(t, []float32{7 * run, 7}, read(t, e, bad))
+				return
+			}
+			var wrong *engine.ValueError
+			require.ErrorAs(t, readError(e, bad), &wrong)
+			require.Contains(t, wrong.Reason, "number 3 of Take")
+		})
+	})
+}
+
+// Nothing of a run is held by what is kept of its graph.
+func TestKnownGraphsHoldNoArrays(t *testing.T) {
+	ctx := context.Background()
+	e := open(t, engine.Options{})
+	step := func() {
+		x, err := e.FromBytes(dtype.F32, []int{1 << 18}, make([]byte, 4<<18))
+		require.NoError(t, err)
+		require.NoError(t, e.Realize(ctx, x.Mul(x).Reduce(uop.Sum, 0)))
+	}
+	for range engine.FirstPlays + 3 {
+		step()
+	}
+	uop.EndGeneration()
+	uop.EndGeneration()
+	require.Equal(t, 1, e.Stats().Known)
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return e.Stats().LiveBytes < 1<<20
+	}, time.Minute, 20*time.Millisecond)
+}
