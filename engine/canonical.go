@@ -139,6 +139,10 @@ func (w *keyWriter) arg(a uop.Arg) {
 		w.int(int(a.Monoid))
 		w.int(a.Parts)
 		w.int(a.Axis)
+		if a.Keys > 0 {
+			w.text("keys")
+			w.int(a.Keys)
+		}
 	case uop.ParamArg:
 		w.int(a.Slot)
 		w.int(a.N)

@@ -17,6 +17,7 @@ type sketch struct {
 	key    keyWriter
 	arrays []*storage // in the order in which the walk meets them
 	slots  map[*storage]int
+	vars   []uop.VarArg // with their values
 	fails  bool // it cannot be resolved, or in a way that only resolving tells
 }
 
@@ -65,6 +66,9 @@ func (sk *sketch) node(e *Engine, u *uop.UOp) {
 	switch {
 	case u.Op() == uop.Param: // a stand-in
 		sk.fails = true
+	case u.Op() == uop.Var:
+		sk.vars = append(sk.vars, u.Arg().(uop.VarArg))
+		sk.key.node(u)
 	case u.Op() == uop.Detach:
 		sk.key.ids.Set(u, sk.key.id(u.At(0)))
 	default:
@@ -100,6 +104,7 @@ func (sk *sketch) array(e *Engine, u, r, b *uop.UOp, s *storage) {
 type knownGraph struct {
 	graph   *canonical
 	inputs  []int    // for each of the graph, its number among the arrays of the sketch
+	vars    []int    // and for each variable
 	targets []target // with stand-ins for their values, and without what belongs to a run; those of flags come last
 }
 
@@ -151,12 +156,15 @@ func (k *knownGraphs) note(sk *sketch, c *canonical, targets []target) {
 		}
 		g.inputs = append(g.inputs, i)
 	}
+	for _, a := range c.vars {
+		g.vars = append(g.vars, slices.Index(sk.vars, a))
+	}
 	for _, t := range targets {
 		value := uop.NewStandIn(t.value.DType(), t.value.Shape()...)
 		g.targets = append(g.targets, target{value: value, on: t.on, flags: t.flags, checks: t.checks})
 	}
 	kept := *c
-	kept.inputs = nil
+	kept.inputs, kept.vars = nil, nil
 	g.graph = &kept
 	n := sk.key.ids.Len()
 	if k.graphs == nil || k.nodes+n > mostKnownNodes {
@@ -171,6 +179,9 @@ func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked
 	c := *g.graph
 	for _, i := range g.inputs {
 		c.inputs = append(c.inputs, sk.arrays[i])
+	}
+	for _, i := range g.vars {
+		c.vars = append(c.vars, sk.vars[i])
 	}
 	targets := slices.Clone(g.targets)
 	asked = slices.Clone(asked)

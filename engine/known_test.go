@@ -64,6 +64,22 @@ func TestKnownGraphs(t *testing.T) {
 	})
 }
 
+// Variables have the values of their own run.
+func TestKnownVariables(t *testing.T) {
+	ctx := context.Background()
+	known(t, func(t *testing.T, e *engine.Engine) {
+		knows(t, e, func(run float32) {
+			x := floats(t, e, []float32{run, 1}, 2)
+			variable := func(n int) *uop.UOp {
+				return x.Home().Make(uop.Var, dtype.Index, uop.VarArg{Name: "n", Lo: 0, Hi: 9, Bound: true, Value: n})
+			}
+			u := x.Mul(variable(int(run)).Cast(dtype.F32).Reshape(1).Expand(2)).Sub(variable(7 - int(run)).Cast(dtype.F32).Reshape(1).Expand(2))
+			require.NoError(t, e.Realize(ctx, u))
+			assert.Equal(t, []float32{run*run + run - 7, 2*run - 7}, read(t, e, u))
+		})
+	})
+}
+
 // Assignments find the memory of their own run, and what is stale stays so.
 func TestKnownAssignments(t *testing.T) {
 	ctx := context.Background()
