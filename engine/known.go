@@ -18,7 +18,7 @@ type sketch struct {
 	arrays []*storage // in the order in which the walk meets them
 	slots  map[*storage]int
 	vars   []uop.VarArg // with their values
-	fails  bool // it cannot be resolved, or in a way that only resolving tells
+	fails  bool         // it cannot be resolved, or in a way that only resolving tells
 }
 
 // sketch writes down what is asked for.

@@ -22,7 +22,7 @@ func differentiable(u *uop.UOp) []*uop.UOp {
 			out = append(out, u.At(i))
 		}
 		return out
-	case uop.Trunc, uop.Bitcast:
+	case uop.Trunc, uop.RoundEven, uop.Bitcast:
 		return nil
 	}
 	return operands(u)

@@ -88,6 +88,9 @@ func (p *Pattern) Sin() *Pattern { return Op(uop.Sin, p) }
 // Trunc is p rounded toward zero.
 func (p *Pattern) Trunc() *Pattern { return Op(uop.Trunc, p) }
 
+// RoundEven is the integer nearest to p, of two the even one.
+func (p *Pattern) RoundEven() *Pattern { return Op(uop.RoundEven, p) }
+
 // Cast converts to the type t.
 func (p *Pattern) Cast(t *Type) *Pattern {
 	return &Pattern{kind: apply, op: uop.Cast, src: []*Pattern{p}, typ: t}

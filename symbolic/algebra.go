@@ -85,6 +85,7 @@ var arithmetic = rewrite.Rules("arithmetic",
 	law("max with least", x.Max(least), x),
 	law("gather maxima", x.Max(c).Max(k), x.Max(c.Max(k))),
 	law("trunc twice", x.Trunc().Trunc(), x.Trunc()),
+	law("round twice", x.RoundEven().RoundEven(), x.RoundEven()),
 
 	law("muladd by one", x.MulAdd(one, y), x.Add(y)),
 	law("muladd by zero", x.MulAdd(zero, y), y).If(exact),

@@ -220,7 +220,7 @@ func (t *Tensor) Floor() *Tensor { return t.rounded(floor) }
 func (t *Tensor) Ceil() *Tensor { return t.rounded(ceil) }
 
 // Round rounds to the nearest integer, halves to the even one.
-func (t *Tensor) Round() *Tensor { return t.rounded(roundEven) }
+func (t *Tensor) Round() *Tensor { return t.rounded((*uop.UOp).RoundEven) }
 
 // rounded applies f to floats, narrow ones as float32, which is exact, and leaves integers; its derivative is zero.
 func (t *Tensor) rounded(f func(x *uop.UOp) *uop.UOp) *Tensor {
@@ -238,13 +238,4 @@ func floor(x *uop.UOp) *uop.UOp {
 func ceil(x *uop.UOp) *uop.UOp {
 	r := x.Trunc()
 	return r.Less(x).Where(r.Add(r.Int(1)), r)
-}
-
-// roundEven adds what is cut off, rounded: its double, of which the float below keeps a half from becoming 1 beside an even number.
-func roundEven(x *uop.UOp) *uop.UOp {
-	r := x.Trunc()
-	half := r.Mul(r.Float(0.5))
-	info, _ := dtype.Finfo(x.DType())
-	double := half.Trunc().Equal(half).Where(x.Float(2-info.Eps), x.Int(2))
-	return r.Equal(x).Where(x, r.Add(x.Sub(r).Mul(double).Trunc()))
 }

@@ -82,7 +82,7 @@ func (t *Tensor) FloorDiv(v any) *Tensor {
 		}
 		wide := dtype.Accumulator(x.DType())
 		a, b := x.Cast(wide), y.Cast(wide)
-		q := roundEven(a.Sub(mod(a, b)).Div(b)) // exact, unlike the rounded quotient
+		q := a.Sub(mod(a, b)).Div(b).RoundEven() // exact, unlike the rounded quotient
 		below := a.Less(a.Int(0)).And(b.Int(0).Less(b)).Or(a.Int(0).Less(a).And(b.Less(b.Int(0))))
 		q = finite(a).And(absolute(b).Equal(b.Const(infinity(wide)))).Where(below.Where(q.Int(-1), q.Int(0)), q)
 		q = q.Equal(q.Int(0)).Where(a.Div(b).Mul(q.Int(0)), q) // 0 with the sign of the quotient

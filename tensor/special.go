@@ -122,7 +122,7 @@ func upperLgamma(x *uop.UOp) *uop.UOp {
 // sinPi is sin(πx), exact where x is an integer.
 func sinPi(x *uop.UOp) *uop.UOp {
 	half := x.Float(0.5)
-	r := x.Sub(roundEven(x.Mul(half)).Mul(x.Int(2)).Detach()) // in −1 … 1
+	r := x.Sub(x.Mul(half).RoundEven().Mul(x.Int(2)).Detach()) // in −1 … 1
 	r = half.Less(absolute(r)).Where(withSign(x.Int(1), r).Sub(r), r)
 	return r.Mul(x.Float(math.Pi)).Sin()
 }

@@ -42,7 +42,7 @@ func (t *Tensor) Tan() *Tensor {
 // quadrant is x without whole quarters of a turn, and whether these are an odd number: beside a pole, the cosine of x itself
 // has few digits. Far from 0 it takes nothing away.
 func quadrant(x *uop.UOp) (r, odd *uop.UOp) {
-	k := roundEven(x.Mul(x.Float(2 / math.Pi)))
+	k := x.Mul(x.Float(2 / math.Pi)).RoundEven()
 	k = absolute(x).Less(x.Float(quarters(x))).Where(k, x.Int(0))
 	half := k.Mul(k.Float(0.5))
 	return lessQuarters(x, k), half.Trunc().Equal(half).Not()

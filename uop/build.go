@@ -97,6 +97,14 @@ func (u *UOp) Trunc() *UOp {
 	return u.unary(Trunc)
 }
 
+// RoundEven is the integer nearest to u, of two the even one; integers unchanged.
+func (u *UOp) RoundEven() *UOp {
+	if !u.dtype.IsFloat() {
+		return u
+	}
+	return u.unary(RoundEven)
+}
+
 // Cast converts to d: floats to integers truncate and saturate, NaN becomes 0.
 func (u *UOp) Cast(d dtype.DType) *UOp {
 	if u.dtype == d {

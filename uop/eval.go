@@ -115,11 +115,12 @@ func evalNeg(a args) Value {
 	}
 	return IntValue(a.from, -a.x.Int())
 }
-func evalSqrt(a args) Value  { return a.float(math.Sqrt) }
-func evalExp2(a args) Value  { return a.float(math.Exp2) }
-func evalLog2(a args) Value  { return a.float(BinaryLog) }
-func evalSin(a args) Value   { return a.float(math.Sin) }
-func evalTrunc(a args) Value { return a.float(math.Trunc) }
+func evalSqrt(a args) Value      { return a.float(math.Sqrt) }
+func evalExp2(a args) Value      { return a.float(math.Exp2) }
+func evalLog2(a args) Value      { return a.float(BinaryLog) }
+func evalSin(a args) Value       { return a.float(math.Sin) }
+func evalTrunc(a args) Value     { return a.float(math.Trunc) }
+func evalRoundEven(a args) Value { return a.float(math.RoundToEven) }
 func evalAdd(a args) Value {
 	if a.from == dtype.Bool {
 		return a.x | a.y

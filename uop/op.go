@@ -33,6 +33,7 @@ const (
 	Log2
 	Sin
 	Trunc
+	RoundEven
 	Cast
 	Bitcast
 	Add
@@ -217,14 +218,15 @@ var table = [numOps]OpInfo{
 	Flip:    {"flip", 1, First, Movement, 0, nil, Nothing, free, Exact},
 	Slide:   {"slide", 1, First, Movement, 0, nil, Nothing, free, Exact},
 
-	Neg:     {"neg", 1, First, Unary, 0, evalNeg, Numbers, light, Exact},
-	Sqrt:    {"sqrt", 1, First, Unary, 0, evalSqrt, Floats, division, Rounded},
-	Exp2:    {"exp2", 1, First, Unary, 0, evalExp2, Floats, function, Function},
-	Log2:    {"log2", 1, First, Unary, 0, evalLog2, Floats, function, Function},
-	Sin:     {"sin", 1, First, Unary, 0, evalSin, Floats, function, Function},
-	Trunc:   {"trunc", 1, First, Unary, 0, evalTrunc, Floats, plain, Exact},
-	Cast:    {"cast", 1, Given, Unary, 0, evalCast, Ordered, light, Exact},
-	Bitcast: {"bitcast", 1, Given, Unary, 0, evalBitcast, Stored, light, Exact},
+	Neg:       {"neg", 1, First, Unary, 0, evalNeg, Numbers, light, Exact},
+	Sqrt:      {"sqrt", 1, First, Unary, 0, evalSqrt, Floats, division, Rounded},
+	Exp2:      {"exp2", 1, First, Unary, 0, evalExp2, Floats, function, Function},
+	Log2:      {"log2", 1, First, Unary, 0, evalLog2, Floats, function, Function},
+	Sin:       {"sin", 1, First, Unary, 0, evalSin, Floats, function, Function},
+	Trunc:     {"trunc", 1, First, Unary, 0, evalTrunc, Floats, plain, Exact},
+	RoundEven: {"roundeven", 1, First, Unary, 0, evalRoundEven, Floats, plain, Exact},
+	Cast:      {"cast", 1, Given, Unary, 0, evalCast, Ordered, light, Exact},
+	Bitcast:   {"bitcast", 1, Given, Unary, 0, evalBitcast, Stored, light, Exact},
 
 	Add:   {"add", 2, Same, Binary, Commutative | Associative, evalAdd, Ordered, plain, Exact},
 	Mul:   {"mul", 2, Same, Binary, Commutative | Associative, evalMul, Ordered, plain, Exact},

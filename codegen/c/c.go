@@ -62,7 +62,7 @@ func Target(m Machine) *codegen.Target {
 		Has: func(o uop.Op, d dtype.DType) bool {
 			return m.has(o, d) || o == uop.Exp2 && (d == dtype.F32 && m.VectorBytes >= 32 || d == dtype.F64 && m.VectorBytes == 64) && !m.NoFMA ||
 				o == uop.Sin && d.IsFloat() && !d.IsNarrow() && !m.NoFMA && !m.NoOpt ||
-				o == uop.Trunc && d.IsFloat() && !d.IsNarrow() && m.VectorBytes >= 32
+				(o == uop.Trunc || o == uop.RoundEven) && d.IsFloat() && !d.IsNarrow() && m.VectorBytes >= 32
 		},
 		Matrix:   m.Matrix,
 		Branches: true, SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, TileLoops: !m.NoOpt, ReadsAhead: 8, WholeRows: whole, Masks: m.VectorBytes == 64, LongSteps: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
@@ -83,7 +83,7 @@ func (m Machine) has(o uop.Op, d dtype.DType) bool {
 		return o == uop.And || o == uop.Or || o == uop.Xor || o == uop.Bitcast
 	}
 	switch {
-	case uop.Info(o).Trait == uop.Function || o == uop.Trunc:
+	case uop.Info(o).Trait == uop.Function || o == uop.Trunc || o == uop.RoundEven:
 		return false
 	case o == uop.Dot2:
 		return d == dtype.I32
@@ -190,13 +190,19 @@ const Prelude = `#include <stdint.h>
 typedef float weft_all16 __attribute__((vector_size(64)));
 typedef double weft_all8 __attribute__((vector_size(64)));
 #define WEFT_TRUNC_f32x16(a) __builtin_ia32_rndscaleps_mask(a, 11, (weft_all16){0}, (unsigned short)-1, 4)
+#define WEFT_RINT_f32x16(a) __builtin_ia32_rndscaleps_mask(a, 8, (weft_all16){0}, (unsigned short)-1, 4)
 #define WEFT_TRUNC_f64x8(a) __builtin_ia32_rndscalepd_mask(a, 11, (weft_all8){0}, (unsigned char)-1, 4)
+#define WEFT_RINT_f64x8(a) __builtin_ia32_rndscalepd_mask(a, 8, (weft_all8){0}, (unsigned char)-1, 4)
 #endif
 #if defined(__AVX__)
 #define WEFT_TRUNC_f32x8(a) __builtin_ia32_roundps256(a, 11)
+#define WEFT_RINT_f32x8(a) __builtin_ia32_roundps256(a, 8)
 #define WEFT_TRUNC_f64x4(a) __builtin_ia32_roundpd256(a, 11)
+#define WEFT_RINT_f64x4(a) __builtin_ia32_roundpd256(a, 8)
 #define WEFT_TRUNC_f32x4(a) __builtin_ia32_roundps(a, 11)
+#define WEFT_RINT_f32x4(a) __builtin_ia32_roundps(a, 8)
 #define WEFT_TRUNC_f64x2(a) __builtin_ia32_roundpd(a, 11)
+#define WEFT_RINT_f64x2(a) __builtin_ia32_roundpd(a, 8)
 #endif
 #endif
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__FMA__) && !defined(WEFT_FMA_f32x4)

@@ -39,12 +39,12 @@ func (r *renderer) expr(u *uop.UOp) string {
 		return fmt.Sprintf("(%s ? %s : %s)", r.expr(u.At(1)), s, constant(d, 0))
 	case uop.Neg:
 		return r.wrap(d, "-"+r.expr(u.At(0)))
-	case uop.Sqrt, uop.Trunc:
+	case uop.Sqrt, uop.Trunc, uop.RoundEven:
 		suffix := ""
 		if d == dtype.F32 {
 			suffix = "f"
 		}
-		return fmt.Sprintf("__builtin_%s%s(%s)", u.Op(), suffix, r.expr(u.At(0)))
+		return fmt.Sprintf("__builtin_%s%s(%s)", builtin(u.Op()), suffix, r.expr(u.At(0)))
 	case uop.Exp2:
 		return exp2OfOne[elem(d)] + "(" + r.expr(u.At(0)) + ")"
 	case uop.Sin:

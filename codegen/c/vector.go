@@ -97,7 +97,7 @@ func (r *renderer) helper(what, e string) string {
 	case "sel":
 		m := r.vtype(maskElem(elemBits[e]))
 		f(v, fmt.Sprintf("%s m, %s a, %s b", m, v, v), fmt.Sprintf("return (%[2]s)(((%[1]s)a & m) | ((%[1]s)b & ~m));", m, v))
-	case "fma", "sqrt", "trunc":
+	case "fma", "sqrt", "trunc", "rint":
 		r.mathHelper(what, name, v, e)
 	case "dot2", "dot4", "dotbf16":
 		r.dotHelper(what, name, v)
@@ -140,6 +140,14 @@ func (r *renderer) mathHelper(what, name, v, e string) {
 	r.define(name, fmt.Sprintf("#ifdef WEFT_%[1]s_%[2]s\n#define %[3]s(%[4]s) ((%[2]s)WEFT_%[1]s_%[2]s(%[4]s))\n#else\n"+
 		"static inline %[2]s %[3]s(%[5]s) { return (%[2]s){%[6]s}; }\n#endif\n",
 		strings.ToUpper(what), v, name, args, params, lanes))
+}
+
+// builtin is what C calls an op.
+func builtin(o uop.Op) string {
+	if o == uop.RoundEven {
+		return "rint"
+	}
+	return o.String()
 }
 
 // low spells the low 32 bits of an index with one element per lane. Sums, products and choices of the low bits are those of the index.
@@ -196,8 +204,8 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		return r.vload(u)
 	case uop.Neg:
 		return "(-" + r.vexpr(u.At(0)) + ")"
-	case uop.Sqrt, uop.Trunc:
-		return fmt.Sprintf("%s(%s)", r.helper(fmt.Sprint(u.Op()), e), r.vexpr(u.At(0)))
+	case uop.Sqrt, uop.Trunc, uop.RoundEven:
+		return fmt.Sprintf("%s(%s)", r.helper(builtin(u.Op()), e), r.vexpr(u.At(0)))
 	case uop.Exp2:
 		return fmt.Sprintf("%s(%s)", r.exp2(e), r.vexpr(u.At(0)))
 	case uop.Sin:

@@ -10,7 +10,7 @@ import (
 
 // instrOf is the instruction of each elementwise op.
 var instrOf = [uop.NumOps]bytecode.Op{
-	uop.Neg: bytecode.Neg, uop.Sqrt: bytecode.Sqrt, uop.Trunc: bytecode.Trunc, uop.Cast: bytecode.Cast,
+	uop.Neg: bytecode.Neg, uop.Sqrt: bytecode.Sqrt, uop.Trunc: bytecode.Trunc, uop.RoundEven: bytecode.RoundEven, uop.Cast: bytecode.Cast,
 	uop.Bitcast: bytecode.Bitcast, uop.Add: bytecode.Add, uop.Mul: bytecode.Mul, uop.Div: bytecode.Div,
 	uop.IDiv: bytecode.IDiv, uop.Mod: bytecode.Mod, uop.Max: bytecode.Max, uop.And: bytecode.And, uop.Or: bytecode.Or,
 	uop.Xor: bytecode.Xor, uop.Shl: bytecode.Shl, uop.Shr: bytecode.Shr, uop.Less: bytecode.Less,

@@ -33,7 +33,7 @@ func has(o uop.Op, d dtype.DType) bool {
 		return false
 	case d.IsNarrow():
 		switch o {
-		case uop.Neg, uop.Trunc, uop.Max, uop.Less, uop.Equal, uop.Where, uop.Cast, uop.Bitcast:
+		case uop.Neg, uop.Trunc, uop.RoundEven, uop.Max, uop.Less, uop.Equal, uop.Where, uop.Cast, uop.Bitcast:
 			return true
 		}
 		return false

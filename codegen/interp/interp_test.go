@@ -115,7 +115,7 @@ func elementwiseKernel(o uop.Op, from []dtype.DType, to dtype.DType, n int) *cod
 func typesOf(o uop.Op) (out []dtype.DType) {
 	for _, d := range dtype.All {
 		switch o {
-		case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.Div:
+		case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.RoundEven, uop.Div:
 			if !d.IsFloat() {
 				continue
 			}

@@ -22,7 +22,7 @@ func (l *Legalizer) viaF32(v *uop.UOp) *uop.UOp {
 		return t.Make(v.Op(), v.DType(), v.Arg(), src...)
 	}
 	w := t.Make(v.Op(), dtype.F32, v.Arg(), src...)
-	if exact := v.Op() == uop.Max || v.Op() == uop.Neg || v.Op() == uop.Trunc; exact && narrow == dtype.BF16 && !l.has(uop.Cast, narrow) {
+	if exact := v.Op() == uop.Max || v.Op() == uop.Neg || v.Op() == uop.Trunc || v.Op() == uop.RoundEven; exact && narrow == dtype.BF16 && !l.has(uop.Cast, narrow) {
 		b := w.Bitcast(dtype.U32)
 		return b.Shr(b.Int(16)).Cast(narrow.Word()).Bitcast(narrow)
 	}

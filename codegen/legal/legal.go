@@ -131,16 +131,17 @@ func (l *Legalizer) asPlain(u *uop.UOp) *uop.UOp {
 
 // lacking are the rules for ops that the target has not; nil results mean that they do not apply.
 var lacking = [uop.NumOps]func(*Legalizer, *uop.UOp) *uop.UOp{
-	uop.Neg:    func(_ *Legalizer, v *uop.UOp) *uop.UOp { return v.At(0).Mul(v.Int(-1)) },
-	uop.Exp2:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return exp2(v.At(0)) },
-	uop.Log2:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return log2(v.At(0)) },
-	uop.Sin:    func(l *Legalizer, v *uop.UOp) *uop.UOp { return l.sin(v.At(0)) },
-	uop.Trunc:  func(_ *Legalizer, v *uop.UOp) *uop.UOp { return trunc(v.At(0)) },
-	uop.Div:    func(l *Legalizer, v *uop.UOp) *uop.UOp { return l.div(v.At(0), v.At(1)) },
-	uop.Max:    func(_ *Legalizer, v *uop.UOp) *uop.UOp { return maximum(v.At(0), v.At(1)) },
-	uop.MulAdd: (*Legalizer).mulAdd,
-	uop.Dot2:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dot2(v.At(0), v.At(1)) },
-	uop.Dot4:   func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dot4(v.At(0), v.At(1)) },
+	uop.Neg:       func(_ *Legalizer, v *uop.UOp) *uop.UOp { return v.At(0).Mul(v.Int(-1)) },
+	uop.Exp2:      func(_ *Legalizer, v *uop.UOp) *uop.UOp { return exp2(v.At(0)) },
+	uop.Log2:      func(_ *Legalizer, v *uop.UOp) *uop.UOp { return log2(v.At(0)) },
+	uop.Sin:       func(l *Legalizer, v *uop.UOp) *uop.UOp { return l.sin(v.At(0)) },
+	uop.Trunc:     func(_ *Legalizer, v *uop.UOp) *uop.UOp { return trunc(v.At(0)) },
+	uop.RoundEven: func(_ *Legalizer, v *uop.UOp) *uop.UOp { return roundEven(v.At(0)) },
+	uop.Div:       func(l *Legalizer, v *uop.UOp) *uop.UOp { return l.div(v.At(0), v.At(1)) },
+	uop.Max:       func(_ *Legalizer, v *uop.UOp) *uop.UOp { return maximum(v.At(0), v.At(1)) },
+	uop.MulAdd:    (*Legalizer).mulAdd,
+	uop.Dot2:      func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dot2(v.At(0), v.At(1)) },
+	uop.Dot4:      func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dot4(v.At(0), v.At(1)) },
 
 	uop.DotBF16: func(_ *Legalizer, v *uop.UOp) *uop.UOp { return dotBF16(v.At(0), v.At(1)) },
 }

@@ -228,7 +228,7 @@ func typesOf(o uop.Op) (out []dtype.DType) {
 	for _, d := range dtype.All {
 		ok := true
 		switch o {
-		case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.Div:
+		case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.RoundEven, uop.Div:
 			ok = d.IsFloat()
 		case uop.IDiv, uop.Mod, uop.And, uop.Or, uop.Xor, uop.Shl, uop.Shr:
 			ok = !d.IsFloat()

@@ -118,6 +118,15 @@ func trunc(x *uop.UOp) *uop.UOp {
 	return small.Where(sign, b.And(below.Not())).Bitcast(x.DType())
 }
 
+// roundEven adds what is cut off, rounded: its double, of which the float below keeps a half from becoming 1 beside an even number.
+func roundEven(x *uop.UOp) *uop.UOp {
+	r := x.Trunc()
+	half := r.Mul(r.Float(0.5))
+	info, _ := dtype.Finfo(x.DType())
+	double := half.Trunc().Equal(half).Where(x.Float(2-info.Eps), x.Int(2))
+	return r.Equal(x).Where(x, r.Add(x.Sub(r).Mul(double).Trunc()))
+}
+
 // maximum is the larger one, NaN if one is, and +0 of two different zeros. Against a constant that is cheaper.
 func maximum(a, b *uop.UOp) *uop.UOp {
 	if !a.DType().IsFloat() {

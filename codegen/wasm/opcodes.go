@@ -51,6 +51,7 @@ var opcodes = func() map[string]code {
 	row(simd, 0x67, "f32x4.ceil f32x4.floor f32x4.trunc f32x4.nearest")
 	row(simd, 0x74, "f64x2.ceil f64x2.floor")
 	row(simd, 0x7A, "f64x2.trunc")
+	row(simd, 0x94, "f64x2.nearest")
 	row(simd, 0x87, "i16x8.extend_low_i8x16_s _ i16x8.extend_low_i8x16_u")
 	row(simd, 0xA0, "i32x4.abs i32x4.neg")
 	row(simd, 0xA7, "i32x4.extend_low_i16x8_s _ i32x4.extend_low_i16x8_u _ i32x4.shl i32x4.shr_s i32x4.shr_u i32x4.add _ _ i32x4.sub _ _ _ "+

@@ -44,7 +44,7 @@ func trials() (out []trial) {
 	for _, d := range dtype.All {
 		for _, o := range unaryOps {
 			if fits(o, d) {
-				add(fmt.Sprint(o, " ", d), o, d, d, o != uop.Neg && o != uop.Trunc, func(p *probe) *uop.UOp { return p.t.Make(o, d, nil, p.in(0)) }, d)
+				add(fmt.Sprint(o, " ", d), o, d, d, o != uop.Neg && o != uop.Trunc && o != uop.RoundEven, func(p *probe) *uop.UOp { return p.t.Make(o, d, nil, p.in(0)) }, d)
 			}
 		}
 		for _, o := range binaryOps {

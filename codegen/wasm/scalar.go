@@ -187,7 +187,7 @@ func signs(d dtype.DType) string {
 
 var arithmetic = map[uop.Op]string{
 	uop.Add: "add", uop.Mul: "mul", uop.Div: "div", uop.IDiv: "div", uop.Mod: "rem", uop.And: "and", uop.Or: "or", uop.Xor: "xor",
-	uop.Shl: "shl", uop.Shr: "shr", uop.Less: "lt", uop.Equal: "eq", uop.Sqrt: "sqrt", uop.Trunc: "trunc",
+	uop.Shl: "shl", uop.Shr: "shr", uop.Less: "lt", uop.Equal: "eq", uop.Sqrt: "sqrt", uop.Trunc: "trunc", uop.RoundEven: "nearest",
 }
 
 // dot2 multiplies the low and the high halves of two words on the stack, and adds.

@@ -249,7 +249,7 @@ func (r *renderer) velementwise(u *uop.UOp, k kind, bits int) {
 	case uop.Neg:
 		r.op(p + "neg")
 		r.vwrap(d)
-	case uop.Add, uop.Mul, uop.Div, uop.Sqrt, uop.Trunc:
+	case uop.Add, uop.Mul, uop.Div, uop.Sqrt, uop.Trunc, uop.RoundEven:
 		r.op(p + arithmetic[u.Op()])
 		r.vwrap(d)
 	default:

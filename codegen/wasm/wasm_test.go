@@ -176,12 +176,12 @@ func same(d dtype.DType, got, want uop.Value, loose bool) bool {
 	return loose && diff <= max(tol*scale, 1e-44)
 }
 
-var unaryOps = []uop.Op{uop.Neg, uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc}
+var unaryOps = []uop.Op{uop.Neg, uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.RoundEven}
 var binaryOps = []uop.Op{uop.Add, uop.Mul, uop.Div, uop.IDiv, uop.Mod, uop.Max, uop.And, uop.Or, uop.Xor, uop.Shl, uop.Shr, uop.Less, uop.Equal}
 
 func fits(o uop.Op, d dtype.DType) bool {
 	switch o {
-	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.Div:
+	case uop.Sqrt, uop.Exp2, uop.Log2, uop.Sin, uop.Trunc, uop.RoundEven, uop.Div:
 		return d.IsFloat()
 	case uop.IDiv, uop.Mod, uop.And, uop.Or, uop.Xor, uop.Shl, uop.Shr:
 		return !d.IsFloat()

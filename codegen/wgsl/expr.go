@@ -47,6 +47,8 @@ func (r *renderer) expr(u *uop.UOp) string {
 		return r.use("root") + "(" + r.expr(u.At(0)) + ")"
 	case uop.Trunc:
 		return "trunc(" + r.expr(u.At(0)) + ")"
+	case uop.RoundEven:
+		return "round(" + r.expr(u.At(0)) + ")"
 	case uop.Cast:
 		return r.cast(u)
 	case uop.Bitcast:

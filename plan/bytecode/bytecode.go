@@ -107,6 +107,7 @@ const (
 	Neg
 	Sqrt
 	Trunc
+	RoundEven
 	Cast
 	Bitcast
 	Add
@@ -214,7 +215,7 @@ var table = [numOps]info{
 	Odd: {"odd", lanes, true, true, true}, Halve: {"halve", lanes, false, false, false},
 
 	Neg: {"neg", unary, true, true, false}, Sqrt: {"sqrt", unary, true, false, false},
-	Trunc: {"trunc", unary, true, false, false}, Cast: {"cast", unary, true, true, true},
+	Trunc: {"trunc", unary, true, false, false}, RoundEven: {"roundeven", unary, true, false, false}, Cast: {"cast", unary, true, true, true},
 	Bitcast: {"bitcast", unary, true, true, true},
 
 	Add: {"add", binary, true, true, false}, Sub: {"sub", binary, true, true, false},

@@ -15,7 +15,7 @@ type realRow[T real] struct {
 
 func newRealRow[T real]() *realRow[T] {
 	return &realRow[T]{
-		unary: map[bytecode.Op]func(d, a []T){bytecode.Neg: neg[T], bytecode.Sqrt: sqrt[T], bytecode.Trunc: trunc[T]},
+		unary: map[bytecode.Op]func(d, a []T){bytecode.Neg: neg[T], bytecode.Sqrt: sqrt[T], bytecode.Trunc: trunc[T], bytecode.RoundEven: roundEven[T]},
 		binary: map[bytecode.Op]func(d, a, b []T){bytecode.Add: add[T], bytecode.Sub: sub[T], bytecode.Mul: mul[T],
 			bytecode.Div: div[T], bytecode.Max: maximum[T]},
 		scalar:  map[bytecode.Op]func(d, a []T, b T){bytecode.Add: addScalar[T], bytecode.Mul: mulScalar[T]},

@@ -28,6 +28,13 @@ func trunc[T real](d, a []T) {
 	}
 }
 
+func roundEven[T real](d, a []T) {
+	a = a[:len(d)]
+	for i := range d {
+		d[i] = T(math.RoundToEven(float64(a[i])))
+	}
+}
+
 func add[T real](d, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for i := range d {

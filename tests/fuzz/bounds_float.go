@@ -103,6 +103,13 @@ func floatMeaning(op uop.Op, d dtype.DType, twice bool) func(x [3]bound) bound {
 			}
 			return settle(d, math.Trunc(x[0].flo()), math.Trunc(x[0].fhi()), x[0].nan)
 		}
+	case uop.RoundEven:
+		return func(x [3]bound) bound {
+			if x[0].never() {
+				return x[0]
+			}
+			return settle(d, math.RoundToEven(x[0].flo()), math.RoundToEven(x[0].fhi()), x[0].nan)
+		}
 	case uop.Add:
 		return func(x [3]bound) bound { return add(d, x[0], x[1]) }
 	case uop.Mul:
