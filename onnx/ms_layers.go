@@ -189,7 +189,7 @@ func scaledProduct(x, y shifted, sx, sy, bias t) t {
 
 func dynamicMatMul(c *call) []*Value {
 	q, scale, zero := c.dynamicQuantized(toF32(c.t(0)))
-	x := shifted{q.To(dtype.I32), zero.To(dtype.I32)}
+	x := shifted{x: q.To(dtype.I32), zero: zero.To(dtype.I32)}
 	return c.one(scaledProduct(x, c.shifted(1, 3, -1), scale, c.perAxis(toF32(c.t(2)), c.t(1).Rank(), -1), c.tOr(4)), Float32)
 }
 

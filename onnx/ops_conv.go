@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -182,16 +183,25 @@ func (c *call) transposedWindow(size, in []int) (win window, more []int) {
 	return win, more
 }
 
-// integerConv is a convolution of integers less their zero points, x of input xi. The sums of products that x's zero point has are those of a picture of ones,
+// wordOfBytes is how many bytes a word has, whose products machines add at once; up to exactFloats, float32 has the sums of integers, and sums with biases up to
+// that.
+const wordOfBytes, exactFloats = 4, 1 << 23
+
+// integerConv is a convolution of integers less their zero points, x of input xi, as int32, or as float32 where that has it. The sums of products that x's zero point has are those of a picture of ones,
 // which are the same for all pictures.
 func (c *call) integerConv(x, w shifted, xi int) t {
 	at, groups, channels := c.window(w.x.Shape()[2:], c.array(xi).shape[2:]), c.attrInt("group", 1), w.x.Dim(0)
+	// Where a window has few channels, words of them would be mostly empty: it is summed in float32, which is exact below 2²⁴.
+	floats := w.x.Dim(1) < wordOfBytes && w.x.Numel()/max(1, channels)*x.most*w.most < exactFloats && x.most*w.most > 0
 	conv := func(x, w t) t {
 		win := at
 		x = win.inside(x)
+		if floats {
+			return x.To(dtype.F32).Conv(w.To(dtype.F32), nil, win.conv(groups))
+		}
 		return x.Conv(w, nil, win.conv(groups))
 	}
-	if groups < 1 || channels%groups != 0 || x.zero != nil && x.zero.Numel() != 1 || w.zero != nil && w.zero.Numel() != 1 && w.zero.Numel() != channels {
+	if floats || groups < 1 || channels%groups != 0 || x.zero != nil && x.zero.Numel() != 1 || w.zero != nil && w.zero.Numel() != 1 && w.zero.Numel() != channels {
 		return conv(x.difference(), w.difference())
 	}
 	ones := tensor.Full(1, dtype.I32, slices.Concat([]int{1}, x.x.Shape()[1:])...)
@@ -215,17 +225,35 @@ func (c *call) integerConv(x, w shifted, xi int) t {
 }
 
 func convInteger(c *call) []*Value {
-	return c.one(c.integerConv(c.shifted(0, 2, 1), c.shifted(1, 3, 0), 0), Int32)
+	return c.one(c.integerConv(c.shifted(0, 2, 1), c.shifted(1, 3, 0), 0).To(dtype.I32), Int32)
 }
 
 func qLinearConv(c *call) []*Value {
 	y := c.integerConv(c.shifted(0, 2, 1), c.shifted(3, 5, 0), 0)
 	if c.has(8) {
 		b := c.t(8)
+		if y.IsFloat() && !c.below(8, exactFloats) {
+			y = y.To(dtype.I32)
+		}
+		b = b.To(y.DType())
 		y = y.Add(b.Reshape(c.along(y.Rank(), 1, b.Numel())...))
 	}
 	scale := toF32(c.t(1)).Reshape().Mul(c.perAxis(toF32(c.t(4)), y.Rank(), 1)).Div(toF32(c.t(6)).Reshape())
 	return c.one(quantized(toF32(y).Mul(scale), c.t(7).Reshape(), c.elem(7)), c.elem(7))
+}
+
+// below says that the elements of input i, int32, are known, and their magnitudes are less than n.
+func (c *call) below(i, n int) bool {
+	v := c.array(i)
+	if v.raw == nil {
+		return false
+	}
+	for r := v.raw; len(r) >= 4; r = r[4:] {
+		if b := int(int32(binary.LittleEndian.Uint32(r))); b >= n || b <= -n {
+			return false
+		}
+	}
+	return true
 }
 
 // deformConv is a convolution whose elements lie off their places by what an input says (Dai et al., 2017), weighted by a mask.

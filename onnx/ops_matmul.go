@@ -65,15 +65,26 @@ func einsum(c *call) []*Value {
 
 // shifted are integers less a zero point, both int32: of narrow numbers that are only made wider, so that sums of their products are those that
 // machines have units for. The zero point's part of such a sum is taken away from it.
-type shifted struct{ x, zero t } // zero may be nil
+type shifted struct {
+	x, zero t   // zero may be nil
+	most    int // how large the difference is at most, of bytes
+}
 
 // shifted is input i less its zero point, input z, which lies along an axis (from the end) or is one number.
 func (c *call) shifted(i, z, axis int) shifted {
 	x := c.t(i).To(dtype.I32)
 	if !c.has(z) || c.isZero(z) {
-		return shifted{x, nil}
+		return shifted{x, nil, mostOf(c.elem(i))}
 	}
-	return shifted{x, c.perAxis(c.t(z).To(dtype.I32), x.Rank(), axis)}
+	return shifted{x, c.perAxis(c.t(z).To(dtype.I32), x.Rank(), axis), 255}
+}
+
+// mostOf is the largest magnitude of a byte.
+func mostOf(e Elem) int {
+	if e == Int8 {
+		return 128
+	}
+	return 255
 }
 
 // isZero says that the elements of input i are known to be 0.
@@ -199,8 +210,10 @@ func quantized(x, zero t, e Elem) t {
 	if zero != nil {
 		x = x.Add(zero.To(x.DType()))
 	}
-	lo, hi := limits(e)
-	return x.Clamp(lo, hi).To(e.DType())
+	if e.bits() < 8*e.DType().Size() { // which conversions do not saturate to
+		x = x.Clamp(limits(e))
+	}
+	return x.To(e.DType())
 }
 
 // blocked lays scales or zero points along an axis of x: one number, a list, or one for each block of the axis.
@@ -284,9 +297,9 @@ func dequantizeLinear(c *call) []*Value {
 	y = y.To(d).Mul(c.blocked(c.t(1), x.Shape(), axis, block).To(d))
 	out := c.out(y, e)
 	if scale := c.t(1); e == Float32 && (c.elem(0) == Int8 || c.elem(0) == Uint8) && scale.Rank() <= 1 && x.Rank() > 0 {
-		out.quant = &quantities{shifted{x.To(dtype.I32), nil}, toF32(scale), c.axis(axis, x.Rank())}
+		out.quant = &quantities{shifted{x.To(dtype.I32), nil, mostOf(c.elem(0))}, toF32(scale), c.axis(axis, x.Rank())}
 		if c.has(2) && !c.isZero(2) {
-			out.quant.zero = c.perAxis(c.t(2).To(dtype.I32), x.Rank(), axis)
+			out.quant.zero, out.quant.most = c.perAxis(c.t(2).To(dtype.I32), x.Rank(), axis), 255
 		}
 	}
 	return []*Value{out}

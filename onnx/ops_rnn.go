@@ -247,12 +247,12 @@ func dynamicLSTM(c *call) []*Value {
 	r.product = func(x t, input, dir int) t {
 		of := func(i int) t { return c.t(i).Narrow(0, dir, 1).Reshape(-1) }
 		scale, zero := 6+2*input, 7+2*input
-		w := shifted{c.t(input).Select(0, dir).To(dtype.I32), nil}
+		w := shifted{x: c.t(input).Select(0, dir).To(dtype.I32)}
 		if c.has(zero) && !c.isZero(zero) {
 			w.zero = c.perAxis(of(zero).To(dtype.I32), 2, -1)
 		}
 		q, s, z := c.dynamicQuantized(x)
-		return scaledProduct(shifted{q.To(dtype.I32), z.To(dtype.I32)}, w, s, c.perAxis(toF32(of(scale)), 2, -1), nil)
+		return scaledProduct(shifted{x: q.To(dtype.I32), zero: z.To(dtype.I32)}, w, s, c.perAxis(toF32(of(scale)), 2, -1), nil)
 	}
 	return r.lstm()
 }

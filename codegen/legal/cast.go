@@ -3,6 +3,7 @@ package legal
 import (
 	"math"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
@@ -34,6 +35,10 @@ func (l *Legalizer) cast(v *uop.UOp) *uop.UOp {
 	x := v.At(0)
 	from, to := x.DType(), v.DType()
 	switch {
+	case x.Op() == uop.Cast && l.within[x.At(0)] == from: // narrowed, which took nothing away
+		return x.At(0).Cast(to)
+	case to == dtype.F32 && from == dtype.I32 && l.whole(x) != nil:
+		return l.whole(x)
 	case from.IsNarrow() && to != dtype.F32:
 		return x.Cast(dtype.F32).Cast(to)
 	case from.IsNarrow() && !l.has(uop.Cast, from):
@@ -76,15 +81,65 @@ func (l *Legalizer) clampCast(x *uop.UOp, to dtype.DType) *uop.UOp {
 		v, _ := top.ConstValue()
 		limit = x.Float(below(x.DType(), v.Float()))
 	}
-	y := x.Equal(x).Where(x, x.Int(0))
+	y := x
+	if least != 0 { // NaN is not above 0
+		y = x.Equal(x).Where(x, x.Int(0))
+	}
 	bottom := x.Float(least)
 	y = bottom.Less(y).Where(y, bottom)
 	y = y.Less(limit).Where(y, limit)
+	if to.Bits() < 32 {
+		z := l.asPlain(y.Cast(dtype.I32))
+		l.within[z] = to
+		return l.asPlain(z.Cast(to))
+	}
 	r := l.asPlain(y.Cast(to))
 	if !exact {
 		r = x.Less(top).Or(x.Equal(x).Not()).Where(r, l.t.ConstOf(to, hi))
 	}
 	return r
+}
+
+// whole is the float32 of an int32 that is a float without a fraction, or that and a constant: then nothing is converted. nil: it is something else.
+func (l *Legalizer) whole(n *uop.UOp) *uop.UOp {
+	const exact = 1 << 22
+	by := 0
+	if n.Op() == uop.Add {
+		c, ok := n.At(1).ConstValue()
+		if !ok || codegen.Abs(int(c.Int())) > exact {
+			return nil
+		}
+		by, n = int(c.Int()), n.At(0)
+	}
+	if n.Op() != uop.Cast || l.within[n] == dtype.Void {
+		return nil
+	}
+	y := n.At(0)
+	if y.DType() != dtype.F32 || !integral(y, 8) {
+		return nil
+	}
+	return y.Add(y.Float(float64(by))) // of 0 too, which makes +0 of −0
+}
+
+// integral says that a float has no fraction, if it is finite: so many ops are looked at, one behind the other.
+func integral(y *uop.UOp, most int) bool {
+	if most == 0 {
+		return false
+	}
+	switch y.Op() {
+	case uop.Trunc, uop.RoundEven:
+		return true
+	case uop.Const:
+		v, _ := y.ConstValue()
+		return v.Float() == math.Trunc(v.Float())
+	case uop.Cast:
+		return y.At(0).DType().IsInt()
+	case uop.Add, uop.Max, uop.Mul:
+		return integral(y.At(0), most-1) && integral(y.At(1), most-1)
+	case uop.Where:
+		return integral(y.At(1), most-1) && integral(y.At(2), most-1)
+	}
+	return false
 }
 
 // below is the next smaller number of type d.

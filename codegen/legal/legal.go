@@ -48,13 +48,14 @@ type Legalizer struct {
 	t      *uop.Table
 	target *codegen.Target
 	done   map[*uop.UOp]*uop.UOp
-	plain  map[*uop.UOp]bool // made by a rule so that it needs no guard
+	plain  map[*uop.UOp]bool        // made by a rule so that it needs no guard
+	within map[*uop.UOp]dtype.DType // an int32 with a value that the type has
 }
 
 // NewLegalizer makes one for expressions of table t.
 func NewLegalizer(t *uop.Table, target *codegen.Target) *Legalizer {
 	return &Legalizer{t: t, target: target, done: map[*uop.UOp]*uop.UOp{},
-		plain: map[*uop.UOp]bool{}}
+		plain: map[*uop.UOp]bool{}, within: map[*uop.UOp]dtype.DType{}}
 }
 
 // Do gives the legal form of u.

@@ -291,6 +291,44 @@ func TestLegalOps(t *testing.T) {
 	}
 }
 
+// What is narrowed to bytes and made wider again, as between the operators of a quantised model, is neither narrowed nor converted, with the same bits.
+func TestLegalBytesAndBack(t *testing.T) {
+	for _, narrow := range []dtype.DType{dtype.U8, dtype.I8, dtype.U16, dtype.I16} {
+		for _, to := range []dtype.DType{dtype.F32, dtype.F64, dtype.I32, dtype.I8, dtype.U8, dtype.I64, dtype.Bool} {
+			for _, target := range legalTargets {
+				for k, f := range []func(x *uop.UOp) *uop.UOp{
+					(*uop.UOp).RoundEven,
+					func(x *uop.UOp) *uop.UOp { return x.RoundEven().Add(x.Float(125)) },
+					func(x *uop.UOp) *uop.UOp { return x.Trunc().Mul(x.Float(-3)).Max(x.Float(-7)) },
+					func(x *uop.UOp) *uop.UOp { return x.RoundEven().Add(x.Float(0.5)) },
+					func(x *uop.UOp) *uop.UOp { return x.Mul(x.Float(40)) },
+				} {
+					for _, by := range []int{0, -125, 1<<24 | 1} {
+						arena := uop.NewArena()
+						x := reg(arena, 0, dtype.F32)
+						wide := f(x).Cast(narrow).Cast(dtype.I32)
+						if by != 0 {
+							wide = wide.Add(wide.Int(by))
+						}
+						if to == dtype.I32 {
+							wide = wide.Mul(wide.Int(3))
+						}
+						checkLegal(t, target, wide.Cast(to), []*uop.UOp{x}, rand.New(rand.NewSource(int64(k))), 0)
+					}
+				}
+			}
+		}
+	}
+	arena := uop.NewArena()
+	x := reg(arena, 0, dtype.F32)
+	v := Legalize(arena, legalTargets[1], x.RoundEven().Add(x.Float(125)).Cast(dtype.U8).Cast(dtype.I32).Add(arena.Int(dtype.I32, -125)).Cast(dtype.F32))[0]
+	for _, u := range uop.Topo(v) {
+		if u.Op() == uop.Cast {
+			t.Errorf("%s: there is a conversion in %v", legalTargets[1].Name, v)
+		}
+	}
+}
+
 func TestLegalCasts(t *testing.T) {
 	for _, from := range dtype.All {
 		for _, to := range dtype.All {
