@@ -30,7 +30,8 @@ func (p *program) devices(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			fmt.Fprintf(p.out, "  %-7s not usable: %v\n", name, err)
+			why := strings.TrimPrefix(err.Error(), name+": ")
+			fmt.Fprintf(p.out, "  %-7s not usable: %s\n", name, strings.ReplaceAll(why, "\n", fmt.Sprintf("\n%10s", "")))
 			continue
 		}
 		star := " "

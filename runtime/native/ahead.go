@@ -43,7 +43,7 @@ func (a *ahead) knows(key string) bool { return a.keys[key] || a.waiting[key] !=
 // Expect gives the function that tells a device of this package of a kernel of a plan that will be loaded soon, so that compiling it
 // begins. It ends with its context. What goes wrong is for Load to say.
 func Expect(of runtime.Device) func(ctx context.Context, k *plan.Kernel) {
-	if d, ok := of.(*Device); ok && d.cc.broken == nil {
+	if d, ok := of.(*Device); ok {
 		return d.build.expect
 	}
 	return nil

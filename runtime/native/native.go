@@ -55,13 +55,22 @@ type Stats struct {
 	Launches   int64         // kernels run
 }
 
-// NoCompiler is returned by Open when no C compiler is found.
-type NoCompiler struct{ Looked []string }
+// NoCompiler is returned by Open when no C compiler is found, or not the one that was named.
+type NoCompiler struct {
+	Looked []string
+	Named  string
+	Err    error // why what was named cannot be started
+}
 
 func (e *NoCompiler) Error() string {
+	if e.Named != "" {
+		return fmt.Sprintf("CPU: there is no C compiler %s, which CC names (%v): set CC to one that is there, or leave it out to have clang or gcc found", e.Named, e.Err)
+	}
 	return fmt.Sprintf("CPU: no C compiler (looked for %s in PATH): install clang or gcc, or set CC",
 		strings.Join(e.Looked, ", "))
 }
+
+func (e *NoCompiler) Unwrap() error { return e.Err }
 
 // CompileError says that the compiler refused to work or refused a kernel.
 type CompileError struct {
@@ -72,7 +81,7 @@ type CompileError struct {
 }
 
 func (e *CompileError) Error() string {
-	what := "the C compiler does not work"
+	what := "the C compiler does not work (set CC to one that does)"
 	if n := len(e.Kernels); n > 3 {
 		what = fmt.Sprintf("compile %s and %d more kernels", strings.Join(e.Kernels[:3], ", "), n-3)
 	} else if n > 0 {
