@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +39,8 @@ func chatCommand(p *program) *cobra.Command {
 		Short: "Talk to a language model",
 		Long: `Loads a language model (of the families ` + families + `: a GGUF file, a folder with config.json and safetensors, or a checkpoint of
 llama2.c). A model that comes with a template for conversations answers each line of standard input, or --prompt; what was said before
-stays known. Another one, and any with --plain, continues each line as a text of its own.`,
+stays known. Another one, and any with --plain, continues each line as a text of its own. A line for which there is no room is told and
+left out, and the exit code is 1 in the end.`,
 		Args: sensible(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.chat(c.Context(), args[0], c.Flags().Changed("prompt"), c.InOrStdin(), o)
@@ -112,20 +114,33 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	if once {
 		return answer(o.Prompt)
 	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, longestLine)
-	for lines.Scan() {
-		if strings.TrimSpace(lines.Text()) == "" && m.Talks() && !o.Plain {
+	return p.answerLines(in, m.Talks() && !o.Plain, answer)
+}
+
+// answerLines answers each line of a text. One that does not fit is told, and the next is answered.
+func (p *program) answerLines(in io.Reader, skipEmpty bool, answer func(text string) error) error {
+	text := bufio.NewScanner(in)
+	text.Buffer(nil, longestLine)
+	var unanswered []string
+	for n := 1; text.Scan(); n++ {
+		if strings.TrimSpace(text.Text()) == "" && skipEmpty {
 			continue
 		}
-		if err := answer(lines.Text()); err != nil {
+		err := answer(text.Text())
+		if noRoom := (*llm.NoRoom)(nil); errors.As(err, &noRoom) {
+			fmt.Fprintf(p.log, "weft: line %d is not answered: %s\n", n, lines(err))
+			unanswered = append(unanswered, strconv.Itoa(n))
+		} else if err != nil {
 			return err
 		}
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+	switch {
+	case errors.Is(text.Err(), bufio.ErrTooLong):
 		return fmt.Errorf("standard input: a line has more than %s", sizeText(longestLine))
+	case text.Err() == nil && len(unanswered) > 0:
+		return fmt.Errorf("lines of standard input that did not fit and were not answered: %s", strings.Join(unanswered, ", "))
 	}
-	return lines.Err()
+	return text.Err()
 }
 
 const longestLine = 1 << 20
@@ -138,8 +153,8 @@ func (p *program) conversation(ctx context.Context, m *llm.Model, s *llm.Session
 		messages = append(messages, chat.Message{Role: "system", Content: o.System})
 	}
 	return func(text string) error {
-		messages = append(messages, chat.Message{Role: "user", Content: text})
-		in := chat.Input{Messages: messages, Answer: true}
+		said := append(messages[:len(messages):len(messages)], chat.Message{Role: "user", Content: text}) // messages stay where it is not answered
+		in := chat.Input{Messages: said, Answer: true}
 		prompt, err := m.Prompt(in)
 		if err == nil && o.Shift {
 			if o.Keep, err = m.Head(in); err == nil {
@@ -156,8 +171,10 @@ func (p *program) conversation(ctx context.Context, m *llm.Model, s *llm.Session
 		if err := s.Back(keep); err != nil {
 			return err
 		}
-		said, err := p.print(s, func(g llm.Generation) iter.Seq2[string, error] { return s.Answer(ctx, prompt[keep:], g) }, o)
-		messages = append(messages, chat.Message{Role: "assistant", Content: said})
+		reply, err := p.print(s, func(g llm.Generation) iter.Seq2[string, error] { return s.Answer(ctx, prompt[keep:], g) }, o)
+		if err == nil {
+			messages = append(said, chat.Message{Role: "assistant", Content: reply})
+		}
 		return err
 	}
 }

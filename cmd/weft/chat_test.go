@@ -71,7 +71,7 @@ func TestConversation(t *testing.T) {
 		c.SetOut(&out)
 		c.SetErr(&log)
 		if err := c.Execute(); err != nil {
-			return 1, out.String(), err.Error()
+			return 1, out.String(), log.String() + err.Error()
 		}
 		return 0, out.String(), log.String()
 	}
@@ -85,6 +85,14 @@ func TestConversation(t *testing.T) {
 	code, _, log = talk(strings.Repeat("A cat and a dog.\n", 5), "--length", "60")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, log, "do not fit")
+	for _, plain := range []string{"--plain=false", "--plain"} {
+		_, want, log := talk("A cat.\nA dog.\n", "--length", "120", plain)
+		code, out, log = talk("A cat.\n"+strings.Repeat("a cat ", 100)+"\nA dog.\n", "--length", "120", plain)
+		assert.Equal(t, 1, code)
+		assert.Equal(t, want, out, "what does not fit leaves the conversation as it was")
+		assert.Regexp(t, `weft: line 2 is not answered: llm: \d+ tokens do not fit: the text has \d+, and there is room for 120 in all; --shift`, log)
+		assert.Contains(t, log, "lines of standard input that did not fit and were not answered: 2")
+	}
 	code, out, log = talk(strings.Repeat("A cat and a dog.\n", 5), "--length", "60", "--shift", "--system", "Tell stories.")
 	require.Zero(t, code, log)
 	assert.Equal(t, 5, strings.Count(out, "\n"))
