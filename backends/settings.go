@@ -48,12 +48,7 @@ func Settings(getenv func(string) string, log io.Writer) (o engine.Options, devi
 		{"WEFT_THREADS", func(s string) (err error) { o.Threads, err = parseNumber(s, 1, math.MaxInt16); return err }},
 		{"WEFT_MEM", func(s string) (err error) { o.MemoryLimit, err = parseBytes(s); return err }},
 		{"DEBUG", func(s string) (err error) { o.Debug, err = parseNumber(s, 0, 6); return err }},
-		{"DEV", func(s string) error {
-			if _, ok := engine.Find(s); !ok {
-				return engine.Unknown(s)
-			}
-			return nil
-		}},
+		{"DEV", engine.Check},
 	} {
 		if s := getenv(v.name); s != "" {
 			if err := v.set(s); err != nil {

@@ -237,19 +237,9 @@ func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	if e := engines[name]; e != nil {
 		return e, nil
 	}
-	if strings.Contains(name, "+") {
-		return nil, fmt.Errorf("devices %q: tensors come to lie on several by Shard", name)
-	}
-	kind, number, err := ordinal(name)
+	b, number, err := find(name, known)
 	if err != nil {
 		return nil, err
-	}
-	b, ok := backends[kind]
-	if !ok {
-		return nil, &UnknownDevice{name, known}
-	}
-	if number > 0 && !b.Several {
-		return nil, fmt.Errorf("device %q: there is one %s in this program", name, kind)
 	}
 	o := during(ctx, options)
 	o.Number = number
@@ -260,6 +250,25 @@ func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	e.rename(name)
 	engines[name] = e
 	return e, nil
+}
+
+// find gives the backend that a name is of, and which of its devices; the error is an *UnknownDevice.
+func find(name string, known []string) (b Backend, number int, err error) {
+	if strings.Contains(name, "+") {
+		return b, 0, &UnknownDevice{Name: name, Reason: "tensors come to lie on several devices by Shard"}
+	}
+	kind, number, err := ordinal(name)
+	if err != nil {
+		return b, 0, err
+	}
+	b, ok := backends[kind]
+	if !ok {
+		return b, 0, &UnknownDevice{Name: name, Known: known}
+	}
+	if number > 0 && !b.Several {
+		return b, 0, &UnknownDevice{Name: name, Reason: fmt.Sprintf("there is one %s in this program", kind)}
+	}
+	return b, number, nil
 }
 
 // during gives options for opening a device within a context.

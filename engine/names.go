@@ -5,20 +5,33 @@ import (
 	"strings"
 )
 
-// UnknownDevice says that no backend has this name.
+// UnknownDevice says that there is no device of this name.
 type UnknownDevice struct {
-	Name  string
-	Known []string // those that this program has
+	Name   string
+	Known  []string // those that this program has
+	Reason string   // what is wrong with a name that begins with one of them
 }
 
 // Unknown is the error for a name that no backend has.
-func Unknown(name string) *UnknownDevice { return &UnknownDevice{name, Names()} }
+func Unknown(name string) *UnknownDevice { return &UnknownDevice{Name: name, Known: Names()} }
+
+// Check says what is wrong with the name of a device, without opening it: the error is an *UnknownDevice.
+func Check(name string) error {
+	known := Names()
+	mu.Lock()
+	defer mu.Unlock()
+	_, _, err := find(deviceName(name), known)
+	return err
+}
 
 // Advice, if set, says of a name that no backend has what may be meant and what a program imports to have it. Package
 // backends, which knows what there is to import, sets it.
 var Advice func(name string, known []string) []string
 
 func (e *UnknownDevice) Error() string {
+	if e.Reason != "" {
+		return fmt.Sprintf("unknown device %q: %s", e.Name, e.Reason)
+	}
 	said := []string{"no devices are linked in; import _ \"github.com/weft-ml/weft/backends\""}
 	if len(e.Known) > 0 {
 		said = said[:0]
