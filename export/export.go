@@ -118,7 +118,7 @@ func Convert(ctx context.Context, file io.Reader, o Options) (map[string][]byte,
 // filesOf makes the files of a folder.
 func filesOf(ctx context.Context, p *saved.Program, elements func(i int) ([]byte, error), o Options) (map[string][]byte, error) {
 	if o.Devices == nil {
-		o.Devices = deviceNames()
+		o.Devices = Devices()
 	}
 	if len(o.Devices) == 0 {
 		return nil, errors.New("export: there is no device to write kernels for; name WASM, WEBGPU or both")
@@ -137,7 +137,7 @@ func filesOf(ctx context.Context, p *saved.Program, elements func(i int) ([]byte
 	for _, name := range o.Devices {
 		d, ok := devices[strings.ToUpper(name)]
 		if !ok {
-			return nil, fmt.Errorf("export: pages have no device %q; name %s", name, strings.Join(deviceNames(), " or "))
+			return nil, fmt.Errorf("export: pages have no device %q; name %s", name, strings.Join(Devices(), " or "))
 		}
 		plans, kernels, err := d.plans(ctx, p, m, o.KernelsApart)
 		if err != nil {

@@ -64,16 +64,13 @@ left out, and the exit code is 1 in the end.`,
 	f.BoolVar(&o.Lookup, "lookup", false, "guess tokens by what followed earlier in the text: faster where texts repeat themselves")
 	f.BoolVar(&o.Shift, "shift", false, "go on when there is no room left: what stands before the first message stays, the older half of the rest is forgotten")
 	f.IntVar(&o.Keep, "keep", 0, "with --shift and --plain: tokens at the beginning that stay")
+	check(c, atLeast(&o.Tokens, 0), "tokens")
+	check(c, atLeast(&o.Keep, 0), "keep")
+	check(c, func() error { return o.Sampler.Check() }, "temperature", "top-k", "top-p", "min-p", "repetition")
 	return c
 }
 
 func (p *program) chat(ctx context.Context, model string, once bool, in io.Reader, o chatOptions) error {
-	if o.Tokens < 0 {
-		return usagef("--tokens is from 0 on")
-	}
-	if err := o.Sampler.Check(); err != nil {
-		return usageError{err}
-	}
 	if o.Schema != "" && o.GBNF != "" {
 		return usagef("what is said is held to a schema or to a grammar, not to both")
 	}
@@ -98,6 +95,9 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	}
 	if o.Keep != 0 && (!o.Shift || m.Talks() && !o.Plain) {
 		return usagef("--keep is for --shift with --plain; of a conversation what stands before the first message stays")
+	}
+	if most := m.Config.Length - 2; o.Keep > most {
+		return usagef("--keep %d: of room for %d tokens it is 0 to %d", o.Keep, m.Config.Length, most)
 	}
 	s, err := m.NewSession(ctx)
 	if err != nil {

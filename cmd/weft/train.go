@@ -78,7 +78,7 @@ over the first 100 steps and falls to 0 at the last, so fewer than 100 steps lea
 	}
 	f := c.Flags()
 	f.StringVar(&o.Data, "data", "", "folder with the four files of MNIST, or others of that form (default: synthetic digits)")
-	f.StringVar(&o.Device, "device", "", "device to train on (default: $DEV, else the best that works)")
+	deviceFlag(c, &o.Device, "device to train on (default: $DEV, else the best that works)")
 	f.IntVar(&o.Steps, "steps", 200, "training steps")
 	f.IntVar(&o.Batch, "batch", 128, "pictures a step")
 	f.IntVar(&o.Test, "test", 0, "held-back pictures to test with (default: all; 200 on INTERP and REF, which are slow)")
@@ -86,21 +86,10 @@ over the first 100 steps and falls to 0 at the last, so fewer than 100 steps lea
 	f.StringVar(&o.Save, "save", "", "write the trained network to this safetensors file")
 	f.BoolVar(&o.NoCapture, "no-capture", false, "build the graph anew at each step instead of replaying a captured one")
 	f.BoolVar(&o.JSON, "json", false, "print the result as one JSON object")
+	check(c, atLeast(&o.Steps, 1), "steps")
+	check(c, between(&o.Batch, 1, 1<<20), "batch")
+	check(c, atLeast(&o.Test, 0), "test")
 	return c
-}
-
-func (o trainOptions) check() error {
-	switch {
-	case o.Steps < 1:
-		return usagef("--steps %d: at least 1 is needed", o.Steps)
-	case o.Batch < 1:
-		return usagef("--batch %d: at least 1 is needed", o.Batch)
-	case o.Test < 0:
-		return usagef("--test %d: at least 1 is needed", o.Test)
-	case o.Batch > 1<<20:
-		return usagef("--batch %d: at most %d is possible", o.Batch, 1<<20)
-	}
-	return checkSavePath(o.Save)
 }
 
 // checkSavePath finds out before a long training whether its result could be saved.
@@ -124,7 +113,7 @@ func checkSavePath(path string) error {
 }
 
 func (p *program) trainMNIST(ctx context.Context, o trainOptions) error {
-	if err := o.check(); err != nil {
+	if err := checkSavePath(o.Save); err != nil {
 		return err
 	}
 	dev, err := p.openFor(ctx, o.Device, stepWork(o.Batch))
