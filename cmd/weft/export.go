@@ -78,7 +78,6 @@ and one that trains on them, so that a page can go on with it.`,
 		}
 		return nil
 	}, "for")
-	f.Lookup("for").DefValue = ""
 	check(c, oneOf(&o.Weights, slices.Sorted(maps.Keys(weightForms))), "weights")
 	check(c, between(&o.Batch, 1, 1<<16), "batch")
 	return c

@@ -19,6 +19,9 @@ func check(c *cobra.Command, wrong func() error, names ...string) {
 	for _, name := range names {
 		f := c.Flags().Lookup(name)
 		f.Value = checked{f.Value, wrong}
+		if f.DefValue == "[]" || f.DefValue == "0s" { // which help leaves out of flags that it knows the type of
+			f.DefValue = ""
+		}
 	}
 }
 

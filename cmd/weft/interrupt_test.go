@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,13 +67,13 @@ func TestInterruptInEachPhase(t *testing.T) {
 	for _, c := range []struct {
 		phase, device, cc string
 		said              string // on standard error, when it is time
-		twice             bool
+		twice, saves      bool
 	}{
-		{"probe", "CPU", cc("probe", hang, real), "", false},
-		{"probe of the default", "", cc("probe", hang, real), "", false},
-		{"compile", "CPU", cc("compile", real, hang), "", false},
-		{"run", "INTERP", "", "step ", false},
-		{"again", "REF", "", "device REF", true},
+		{"probe", "CPU", cc("probe", hang, real), "", false, false},
+		{"probe of the default", "", cc("probe", hang, real), "", false, false},
+		{"compile", "CPU", cc("compile", real, hang), "", false, false},
+		{"run", "INTERP", "", "step ", false, true},
+		{"again", "REF", "", "device REF", true, false},
 	} {
 		_ = os.Remove(reached)
 		cmd := exec.Command(os.Args[0], "train", "mnist", "--steps", "100000", "--batch", "4", "--data", pictures, "--save", model)
@@ -96,8 +98,64 @@ func TestInterruptInEachPhase(t *testing.T) {
 		assert.True(t, strings.HasSuffix(said.String(), "weft: interrupted\n"), "%s: %q", c.phase, said)
 		left, err := os.ReadDir(filepath.Dir(model))
 		require.NoError(t, err)
-		assert.Empty(t, left, c.phase)
+		if !c.saves {
+			assert.Empty(t, left, c.phase)
+			continue
+		}
+		assert.Regexp(t, `(?m)^saved to .*m.safetensors after \d+ of 100000 steps$`, said.String(), c.phase)
+		f, err := safetensors.Open(model)
+		require.NoError(t, err, c.phase)
+		assert.Contains(t, f.Names(), "conv1.weight", c.phase)
+		require.NoError(t, f.Close())
+		assert.Len(t, left, 1, c.phase)
+		require.NoError(t, os.Remove(model))
 	}
+}
+
+// What was trained is saved once the step that an interrupt comes in is done, and by a save that goes on behind it.
+func TestInterruptedTraining(t *testing.T) {
+	for _, c := range []struct {
+		step, want int
+		save       string
+		err        error
+	}{{1, 0, "x", context.Canceled}, {3, 3, "x", context.Canceled}, {3, 0, "", context.Canceled}, {5, 5, "x", context.Canceled}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		net := &interruptedParrot{parrot: parrot{losses: []float64{1}}, step: c.step, cancel: cancel}
+		var log bytes.Buffer
+		_, _, err := (&program{out: &log, log: &log}).learn(ctx, net, tinySet(8), trainOptions{Steps: 5, Batch: 4, Save: c.save})
+		assert.ErrorIs(t, err, c.err)
+		assert.Equal(t, c.want, net.saved, "interrupted in step %d", c.step)
+		assert.Equal(t, c.want > 0, strings.Contains(log.String(), fmt.Sprintf("saved to x after %d of 5 steps", c.want)))
+		cancel()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var log bytes.Buffer
+	net := &interruptedParrot{parrot: parrot{losses: []float64{1}}, step: 3, cancel: cancel, full: errors.New("no space left")}
+	_, _, err := (&program{out: &log, log: &log}).learn(ctx, net, tinySet(8), trainOptions{Steps: 5, Batch: 4, Save: "x"})
+	assert.ErrorIs(t, err, net.full)
+	assert.Contains(t, log.String(), "weft: no space left\n", "an interrupted program says no more than that it was interrupted")
+}
+
+// interruptedParrot is interrupted in one of its steps.
+type interruptedParrot struct {
+	parrot
+	step, saved int
+	cancel      func()
+	full        error // what saving fails with
+}
+
+func (p *interruptedParrot) Step(ctx context.Context, batch []int32) (float64, error) {
+	if p.seen+1 == p.step {
+		p.cancel()
+	}
+	loss, _ := p.parrot.Step(ctx, batch)
+	return loss, ctx.Err()
+}
+
+func (p *interruptedParrot) Save(ctx context.Context, _ string) error {
+	p.saved = p.seen
+	return errors.Join(p.full, ctx.Err())
 }
 
 // While it saves, the file is the old one or the new one.
@@ -172,4 +230,24 @@ func TestInterruptible(t *testing.T) {
 	})
 	assert.Equal(t, exitInterrupted, code)
 	assert.Equal(t, "weft: interrupted\n", log.String())
+
+	was := patience
+	patience = 10 * time.Millisecond
+	defer func() { patience = was }()
+	for _, again := range []bool{false, true} {
+		log.Reset()
+		code = interruptible(&log, func(ctx context.Context) int {
+			defer unhurried(ctx, "it is saved")()
+			_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+			<-ctx.Done()
+			time.Sleep(100 * time.Millisecond)
+			if again {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+				select {}
+			}
+			return 7
+		})
+		assert.Equal(t, map[bool]int{false: 7, true: exitInterrupted}[again], code)
+		assert.True(t, strings.HasPrefix(log.String(), "weft: interrupted: it is saved; a second interrupt ends at once\n"), log.String())
+	}
 }
