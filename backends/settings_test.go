@@ -37,6 +37,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, c := range []struct{ name, value, want string }{
 		{"WEFT_THREADS", "0", "a number from 1 to"}, {"WEFT_THREADS", "two", "a number from 1 to"},
+		{"WEFT_THREADS", "4097", "a number from 1 to 4096"},
 		{"WEFT_MEM", "-1M", "write it as 64M"}, {"DEBUG", "7", "a number from 0 to 6"}, {"DEBUG", "*", "a number from 0 to 6"},
 		{"BEAM", "65", "a number from 0 to 64"}, {"BEAM", "-1", "a number from 0 to 64"}, {"BEAM", "wide", "a number from 0 to 64"},
 		{"NOOPT", "perhaps", "1 (on) or 0 (off)"}, {"DEV", "CPO", `unknown device "CPO": perhaps CPU is meant`},

@@ -35,11 +35,11 @@ func OpenContext(ctx context.Context, options Options) (runtime.Device, error) {
 	if options.Threads < 0 || options.MemoryLimit < 0 {
 		return nil, fmt.Errorf("CPU: %d threads and a memory limit of %d bytes: neither may be negative", options.Threads, options.MemoryLimit)
 	}
-	if options.Threads > maxThreads {
-		return nil, fmt.Errorf("CPU: %d threads: at most %d are possible; 0 is one for each processor", options.Threads, maxThreads)
+	if options.Threads > MostThreads {
+		return nil, fmt.Errorf("CPU: %d threads: at most %d are possible; 0 is one for each processor", options.Threads, MostThreads)
 	}
 	if options.Threads == 0 {
-		options.Threads = min(goruntime.NumCPU(), maxThreads)
+		options.Threads = min(goruntime.NumCPU(), MostThreads)
 	}
 	grantTiles() // kernels that need them are made where Describe says that they may be used
 	cc, err := findCompiler(ctx, options.CC)

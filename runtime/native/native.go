@@ -19,12 +19,15 @@ import (
 	"github.com/weft-ml/weft/plan"
 )
 
+// MostThreads is the greatest Options.Threads: Go ends a process of 10,000, and the crew counts in 16 bits.
+const MostThreads = 4096
+
 // Options are the settings of the device; the zero value works.
 type Options struct {
 	Prelude     string // C text before the kernels of a module: includes, types
 	CC          string // compiler, perhaps with arguments; "" looks in PATH for clang, gcc, cc, clang-99 … clang-5, gcc-99 … gcc-5
 	CacheDir    string // folder for compiled kernels; "" is weft in the user's cache folder
-	Threads     int    // at most 4096; 0 is one for each processor
+	Threads     int    // at most MostThreads; 0 is one for each processor
 	MemoryLimit int64  // bytes that may be live at once; 0 is no limit
 
 	// Poison fills fresh memory and, before each play, the arena with 0xA7, and makes Play
