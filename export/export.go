@@ -272,7 +272,7 @@ func writeFiles(dir string, files map[string][]byte) (r *Report, err error) {
 	for _, name := range names {
 		folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(name)))
 		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w; name a folder that can be made", err)
 		}
 		atomicfile.Sweep(folder, tempPrefix)
 		f, err := atomicfile.Create(folder, tempPrefix, 0o666)

@@ -141,7 +141,7 @@ func (p *program) bench(ctx context.Context, names []string, o benchOptions) err
 	}
 	if b.options.CacheDir == "" { // a folder of its own, so that compiling is measured
 		if b.options.CacheDir, err = os.MkdirTemp("", "weft-bench-"); err != nil {
-			return fmt.Errorf("make a folder for compiled kernels: %w", err)
+			return fmt.Errorf("make a folder for compiled kernels: %w; set TMPDIR or WEFT_CACHE to a folder that can be written to", err)
 		}
 		defer os.RemoveAll(b.options.CacheDir)
 	}
@@ -159,8 +159,7 @@ func (p *program) bench(ctx context.Context, names []string, o benchOptions) err
 			return err
 		}
 		r, err := b.measure(ctx, c)
-		var missing *missingData
-		if len(names) == 0 && errors.As(err, &missing) {
+		if len(names) == 0 && (errors.As(err, new(*missingData)) || errors.Is(err, errNoLimits)) {
 			fmt.Fprintf(p.log, "without %s: %v\n", c.name, err)
 			continue
 		}

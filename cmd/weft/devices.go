@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,6 +25,9 @@ func devicesCommand(p *program) *cobra.Command {
 // be used is a result, not a failure.
 func (p *program) devices(ctx context.Context) error {
 	standard, standardErr := p.open(ctx, "")
+	if errors.As(standardErr, new(usageError)) { // of a wrong setting, which is about no device
+		return standardErr
+	}
 	for _, name := range engine.Names() {
 		e, err := engine.UseContext(ctx, name)
 		if err != nil && ctx.Err() != nil {

@@ -99,7 +99,7 @@ func (p *program) serve(ctx context.Context, model string, o serveOptions) error
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(o.Host, strconv.Itoa(o.Port)))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; choose where to listen by --host and --port (--port 0: any that is free)", err)
 	}
 	defer listener.Close()
 	m, err := o.load(ctx, p, model)

@@ -149,6 +149,11 @@ func (p *program) tuneReport(ctx context.Context, names []string, o tuneOptions)
 	if o.Processor {
 		b.options.Threads, b.options.SearchClock = 1, processorTime
 	}
+	for _, c := range cases {
+		if len(names) > 0 && c.prepare == nil {
+			return usagef("case %s has no kernels to search for", c.name)
+		}
+	}
 	cases = slices.DeleteFunc(slices.Clone(cases), func(c benchCase) bool { return c.prepare == nil })
 	var all []tuned
 	bar := newProgress(p.log, "tune", len(cases))
@@ -200,7 +205,8 @@ func (b *bench) tune(ctx context.Context, c benchCase) (found []tuned, err error
 // summary prints all kernels, those first whose model's choice is furthest from the best, and the mean.
 func (p *program) summary(all []tuned) error {
 	if len(all) == 0 {
-		return nil
+		_, err := fmt.Fprintln(p.out, "no kernels were searched for")
+		return err
 	}
 	slices.SortStableFunc(all, func(a, b tuned) int { return cmp.Compare(b.Times, a.Times) })
 	var text strings.Builder

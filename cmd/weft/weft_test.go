@@ -53,6 +53,8 @@ func TestUsage(t *testing.T) {
 		{"bench --turns chain-1m", 2, "with --turns cases come in orders"},
 		{"bench --launches chain-1m", 2, "--launches is for --turns"},
 		{"tune report product-64 --time -2s", 2, "at least 0s"},
+		{"tune report limits", 2, "case limits has no kernels to search for"},
+		{"bench limits --device INTERP", 1, "bench limits: limits are measured of the processor, on the device CPU"},
 		{"tune report --device NOPE", 2, `unknown device "NOPE"`},
 		{"tune import " + filepath.Join(dir, "none"), 1, "no such file"},
 		{"chat none --length -1", 2, "at least 0"},
@@ -123,8 +125,9 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, "interp", dev)
 	assert.Equal(t, []any{"gcc -m64", "/c", true, 3, int64(64 << 20), 4}, []any{o.CC, o.CacheDir, o.NoOpt && o.Unchecked, o.Threads, o.MemoryLimit, o.Debug})
 	for k, v := range map[string]string{"WEFT_THREADS": "0", "WEFT_MEM": "-1M", "DEBUG": "7", "DEV": "NOPE", "NOOPT": "maybe"} {
-		code, _, log := weft(map[string]string{k: v}, "devices")
+		code, out, log := weft(map[string]string{k: v}, "devices")
 		assert.Equal(t, 2, code)
+		assert.Empty(t, out, "no device is at fault")
 		assert.Contains(t, log, k+"="+v)
 	}
 }
@@ -240,6 +243,9 @@ func TestShow(t *testing.T) {
 	assert.Contains(t, text, "got wrong")
 	assert.Contains(t, text, "50 % sure (is ")
 	assert.Len(t, strings.Split(text, "\n"), 14+2+1+14+2+1)
+	for room, want := range map[int]int{0: 4, 200: 4, 118: 4, 117: 3, 80: 2, 57: 1, 10: 1} {
+		assert.Equal(t, want, beside(captioned(28), room), "of a terminal with %d columns", room)
+	}
 	// Odd and large sizes fit.
 	for _, size := range [][2]int{{1, 1}, {3, 5}, {100, 90}} {
 		lines := picture(bytes.Repeat([]byte{255}, size[0]*size[1]), size[0], size[1])
