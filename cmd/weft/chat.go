@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/chat"
@@ -114,19 +116,45 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	if once {
 		return answer(o.Prompt)
 	}
-	return p.answerLines(in, m.Talks() && !o.Plain, answer)
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintln(p.log, "Each line is answered; Ctrl-D ends.")
+	}
+	return p.answerLines(ctx, in, m.Talks() && !o.Plain, answer)
 }
 
 // answerLines answers each line of a text. One that does not fit is told, and the next is answered.
-func (p *program) answerLines(in io.Reader, skipEmpty bool, answer func(text string) error) error {
+func (p *program) answerLines(ctx context.Context, in io.Reader, skipEmpty bool, answer func(text string) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	text := bufio.NewScanner(in)
 	text.Buffer(nil, longestLine)
+	next := make(chan string)
+	go func() { // an interrupt does not wait for a line
+		defer close(next)
+		for text.Scan() {
+			select {
+			case next <- text.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
 	var unanswered []string
-	for n := 1; text.Scan(); n++ {
-		if strings.TrimSpace(text.Text()) == "" && skipEmpty {
+	for n := 1; ; n++ {
+		var line string
+		more := false
+		select {
+		case line, more = <-next:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !more {
+			break
+		}
+		if strings.TrimSpace(line) == "" && skipEmpty {
 			continue
 		}
-		err := answer(text.Text())
+		err := answer(line)
 		if noRoom := (*llm.NoRoom)(nil); errors.As(err, &noRoom) {
 			fmt.Fprintf(p.log, "weft: line %d is not answered: %s\n", n, lines(err))
 			unanswered = append(unanswered, strconv.Itoa(n))

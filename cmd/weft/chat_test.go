@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -110,6 +113,23 @@ func TestConversation(t *testing.T) {
 	code, _, log = talk("")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, log, `template.jinja:1: the statement "nothing" is not known`)
+}
+
+// An interrupt ends a conversation that waits for a line.
+func TestInterruptedWaiting(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	in, line := io.Pipe()
+	defer line.Close()
+	heard := 0
+	go func() { _, _ = io.WriteString(line, "a\n\nb\n") }()
+	err := (&program{}).answerLines(ctx, in, true, func(text string) error {
+		if heard++; text == "b" {
+			time.AfterFunc(10*time.Millisecond, cancel)
+		}
+		return nil
+	})
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 2, heard)
 }
 
 // Of an answer without text no speed is told, and numbers that make no sense are told before a model is loaded.
