@@ -223,6 +223,12 @@ func TestInterruptible(t *testing.T) {
 	assert.Equal(t, 7, code)
 	assert.Empty(t, log.String())
 	code = interruptible(&log, func(ctx context.Context) int {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGHUP) // the terminal was closed
+		<-ctx.Done()
+		return 8
+	})
+	assert.Equal(t, 8, code)
+	code = interruptible(&log, func(ctx context.Context) int {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 		<-ctx.Done()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT) // the second

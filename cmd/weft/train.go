@@ -73,7 +73,8 @@ func trainMNISTCommand(p *program) *cobra.Command {
 pictures that it never saw. Without --data it learns synthetic digits drawn from the Go fonts;
 with --data DIR the MNIST files in that folder, or other data in their form. The learning rate grows
 over the first 100 steps and falls to 0 at the last, so fewer than 100 steps learn little.
-Training that is interrupted (Ctrl-C) with --save saves what was learnt so far; a second interrupt ends it at once.`,
+Training that is interrupted (Ctrl-C, or a terminal that is closed) with --save saves what was learnt so far; a second interrupt
+ends it at once.`,
 		Args: sensible(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return p.trainMNIST(c.Context(), o) },
 	}
