@@ -167,8 +167,13 @@ type progress struct {
 	next time.Time
 }
 
-func (b *builder) progress(kernels int) *progress {
-	return &progress{log: b.cache.say, all: kernels, next: time.Now().Add(tellAfter)}
+// progress is of kernels, and of those that the compiler began with before.
+func (b *builder) progress(kernels map[string]*plan.Kernel, ahead []*batch) *progress {
+	all := len(kernels)
+	for _, a := range ahead {
+		all += len(a.keys)
+	}
+	return &progress{log: b.cache.say, all: all, next: time.Now().Add(tellAfter)}
 }
 
 // await returns when something is over, and tells of the progress meanwhile.

@@ -136,7 +136,7 @@ func (b *builder) build(ctx context.Context, missing map[string]*plan.Kernel) er
 			delete(left, key)
 		}
 	}
-	p := b.progress(len(missing))
+	p := b.progress(left, ahead)
 	err := b.compileAll(ctx, left, p)
 	again := map[string]*plan.Kernel{}
 	for _, a := range ahead {
