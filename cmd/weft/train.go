@@ -102,7 +102,10 @@ func checkSavePath(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("--save %s: exists and is not a regular file; name another", path)
 	}
-	dir := filepath.Dir(path)
+	dir, _ := filepath.Split(path) // as the system reads it: x/.. is nothing where there is no x
+	if dir == "" {
+		dir = "."
+	}
 	probe, err := os.CreateTemp(dir, ".weft-*.tmp")
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--save %s: there is no folder %s; create it first", path, dir)

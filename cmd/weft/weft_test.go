@@ -45,6 +45,7 @@ func TestUsage(t *testing.T) {
 		{"train mnist --device REF --data " + dir, 1, "holds no train-images-idx3-ubyte"},
 		{"train mnist --save " + dir, 1, "is not a regular file; name another"},
 		{"train mnist --save " + filepath.Join(dir, "no", "x"), 1, "create it first"},
+		{"train mnist --save " + dir + "/no/../x", 1, "create it first"},
 		{"bench matmul-7", 2, `unknown bench case "matmul-7"; there are limits`},
 		{"bench --device NOPE", 2, `unknown device "NOPE"`},
 		{"bench --device CPU:x", 2, `unknown device "CPU:X": a number from 0 to 63 belongs behind the colon`},
