@@ -206,6 +206,31 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
+// VIZ=1 waits where there is something to show, and every signal ends the waiting.
+func TestShownUntilTold(t *testing.T) {
+	begin := func(args ...string) (*exec.Cmd, *spoken) {
+		cmd, said := exec.Command(os.Args[0], args...), &spoken{}
+		cmd.Env = append(os.Environ(), "WEFT_TEST_COMMAND=1", "VIZ=1")
+		cmd.Stdout, cmd.Stderr = said, said
+		require.NoError(t, cmd.Start())
+		kill := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		t.Cleanup(func() { kill.Stop() })
+		return cmd, said
+	}
+	cmd, said := begin("--help")
+	require.NoError(t, cmd.Wait(), "%s", said)
+	assert.Contains(t, said.String(), "there is no plan to show")
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd, said := begin("bench", "chain-1m", "--device", "NULL")
+		require.Eventually(t, func() bool { return strings.Contains(said.String(), "until interrupted") }, time.Minute, 10*time.Millisecond, "%s", said)
+		time.Sleep(50 * time.Millisecond) // it says so before it listens
+		require.NoError(t, cmd.Process.Signal(s))
+		_ = cmd.Wait()
+		status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		assert.False(t, status.Signaled() && status.Signal() == syscall.SIGKILL, "%v does not end it: %s", s, said)
+	}
+}
+
 // A program that does not end by itself is ended, and one that does says what it wants.
 func TestInterruptible(t *testing.T) {
 	assert.Equal(t, 3, interruptible(os.Stderr, func(context.Context) int { return 3 }))

@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -48,6 +50,7 @@ func main() {
 		return run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	})
 	if code == 0 {
+		signal.Reset(syscall.SIGTERM, syscall.SIGHUP) // which nobody waits for any more
 		wait()
 	}
 	os.Exit(code)
