@@ -8,7 +8,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -250,25 +249,6 @@ func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	e.rename(name)
 	engines[name] = e
 	return e, nil
-}
-
-// find gives the backend that a name is of, and which of its devices; the error is an *UnknownDevice.
-func find(name string, known []string) (b Backend, number int, err error) {
-	if strings.Contains(name, "+") {
-		return b, 0, &UnknownDevice{Name: name, Reason: "tensors come to lie on several devices by Shard"}
-	}
-	kind, number, err := ordinal(name)
-	if err != nil {
-		return b, 0, err
-	}
-	b, ok := backends[kind]
-	if !ok {
-		return b, 0, &UnknownDevice{Name: name, Known: known}
-	}
-	if number > 0 && !b.Several {
-		return b, 0, &UnknownDevice{Name: name, Reason: fmt.Sprintf("there is one %s in this program", kind)}
-	}
-	return b, number, nil
 }
 
 // during gives options for opening a device within a context.

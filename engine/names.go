@@ -24,6 +24,25 @@ func Check(name string) error {
 	return err
 }
 
+// find gives the backend that a name is of, and which of its devices; the error is an *UnknownDevice.
+func find(name string, known []string) (b Backend, number int, err error) {
+	if strings.Contains(name, "+") {
+		return b, 0, &UnknownDevice{Name: name, Reason: "tensors come to lie on several devices by Shard"}
+	}
+	kind, number, err := ordinal(name)
+	if err != nil {
+		return b, 0, err
+	}
+	b, ok := backends[kind]
+	if !ok {
+		return b, 0, &UnknownDevice{Name: name, Known: known}
+	}
+	if number > 0 && !b.Several {
+		return b, 0, &UnknownDevice{Name: name, Reason: fmt.Sprintf("there is one %s in this program", kind)}
+	}
+	return b, number, nil
+}
+
 // Advice, if set, says of a name that no backend has what may be meant and what a program imports to have it. Package
 // backends, which knows what there is to import, sets it.
 var Advice func(name string, known []string) []string
