@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/runtime/native"
 )
 
 func init() {
@@ -45,15 +46,10 @@ func Settings(getenv func(string) string, log io.Writer) (o engine.Options, devi
 		{"NOOPT", func(s string) (err error) { o.NoOpt, err = parseSwitch(s); return err }},
 		{"BEAM", func(s string) (err error) { o.Search, err = parseNumber(s, 0, engine.MostSearch); return err }},
 		{"UNCHECKED", func(s string) (err error) { o.Unchecked, err = parseSwitch(s); return err }},
-		{"WEFT_THREADS", func(s string) (err error) { o.Threads, err = parseNumber(s, 1, math.MaxInt16); return err }},
+		{"WEFT_THREADS", func(s string) (err error) { o.Threads, err = parseNumber(s, 1, native.MostThreads); return err }},
 		{"WEFT_MEM", func(s string) (err error) { o.MemoryLimit, err = parseBytes(s); return err }},
 		{"DEBUG", func(s string) (err error) { o.Debug, err = parseNumber(s, 0, 6); return err }},
-		{"DEV", func(s string) error {
-			if _, ok := engine.Find(s); !ok {
-				return engine.Unknown(s)
-			}
-			return nil
-		}},
+		{"DEV", engine.Check},
 	} {
 		if s := getenv(v.name); s != "" {
 			if err := v.set(s); err != nil {

@@ -27,6 +27,9 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, dev)
 	assert.Equal(t, engine.Options{}, o)
+	_, dev, err = Settings(from(map[string]string{"DEV": "cpu:1"}), nil)
+	require.NoError(t, err, "a device of a kind, by its number")
+	assert.Equal(t, "cpu:1", dev)
 	for _, s := range []string{"0", "false"} {
 		o, _, err = Settings(from(map[string]string{"NOOPT": s}), nil)
 		require.NoError(t, err)
@@ -34,9 +37,11 @@ func TestSettings(t *testing.T) {
 	}
 	for _, c := range []struct{ name, value, want string }{
 		{"WEFT_THREADS", "0", "a number from 1 to"}, {"WEFT_THREADS", "two", "a number from 1 to"},
+		{"WEFT_THREADS", "4097", "a number from 1 to 4096"},
 		{"WEFT_MEM", "-1M", "write it as 64M"}, {"DEBUG", "7", "a number from 0 to 6"}, {"DEBUG", "*", "a number from 0 to 6"},
 		{"BEAM", "65", "a number from 0 to 64"}, {"BEAM", "-1", "a number from 0 to 64"}, {"BEAM", "wide", "a number from 0 to 64"},
 		{"NOOPT", "perhaps", "1 (on) or 0 (off)"}, {"DEV", "CPO", `unknown device "CPO": perhaps CPU is meant`},
+		{"DEV", "CPU:64", "a number from 0 to 63"},
 	} {
 		_, _, err := Settings(from(map[string]string{c.name: c.value}), nil)
 		var wrong *SettingError

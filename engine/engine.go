@@ -8,7 +8,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -237,19 +236,9 @@ func open(ctx context.Context, name string, known []string) (*Engine, error) {
 	if e := engines[name]; e != nil {
 		return e, nil
 	}
-	if strings.Contains(name, "+") {
-		return nil, fmt.Errorf("devices %q: tensors come to lie on several by Shard", name)
-	}
-	kind, number, err := ordinal(name)
+	b, number, err := find(name, known)
 	if err != nil {
 		return nil, err
-	}
-	b, ok := backends[kind]
-	if !ok {
-		return nil, &UnknownDevice{name, known}
-	}
-	if number > 0 && !b.Several {
-		return nil, fmt.Errorf("device %q: there is one %s in this program", name, kind)
 	}
 	o := during(ctx, options)
 	o.Number = number

@@ -45,7 +45,7 @@ func ordinal(name string) (kind string, number int, err error) {
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 0 || n >= MaxSame || digits != strconv.Itoa(n) {
-		return "", 0, fmt.Errorf("device %q: a number from 0 to %d belongs behind the colon", name, MaxSame-1)
+		return "", 0, &UnknownDevice{Name: name, Reason: fmt.Sprintf("a number from 0 to %d belongs behind the colon", MaxSame-1)}
 	}
 	return kind, n, nil
 }

@@ -45,7 +45,8 @@ var devices = map[string]device{
 	}, func(p *plan.Plan, _ bool) []byte { return gpupage.Pack(p) }, nil, gpuPlayer},
 }
 
-func deviceNames() []string { return []string{"WASM", "WEBGPU"} }
+// Devices lists what Options.Devices may have.
+func Devices() []string { return []string{"WASM", "WEBGPU"} }
 
 // open gives an engine that writes the device's kernels and runs nothing.
 func (d device) open() (*engine.Engine, error) {

@@ -118,7 +118,7 @@ func Convert(ctx context.Context, file io.Reader, o Options) (map[string][]byte,
 // filesOf makes the files of a folder.
 func filesOf(ctx context.Context, p *saved.Program, elements func(i int) ([]byte, error), o Options) (map[string][]byte, error) {
 	if o.Devices == nil {
-		o.Devices = deviceNames()
+		o.Devices = Devices()
 	}
 	if len(o.Devices) == 0 {
 		return nil, errors.New("export: there is no device to write kernels for; name WASM, WEBGPU or both")
@@ -137,7 +137,7 @@ func filesOf(ctx context.Context, p *saved.Program, elements func(i int) ([]byte
 	for _, name := range o.Devices {
 		d, ok := devices[strings.ToUpper(name)]
 		if !ok {
-			return nil, fmt.Errorf("export: pages have no device %q; name %s", name, strings.Join(deviceNames(), " or "))
+			return nil, fmt.Errorf("export: pages have no device %q; name %s", name, strings.Join(Devices(), " or "))
 		}
 		plans, kernels, err := d.plans(ctx, p, m, o.KernelsApart)
 		if err != nil {
@@ -272,7 +272,7 @@ func writeFiles(dir string, files map[string][]byte) (r *Report, err error) {
 	for _, name := range names {
 		folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(name)))
 		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w; name a folder that can be made", err)
 		}
 		atomicfile.Sweep(folder, tempPrefix)
 		f, err := atomicfile.Create(folder, tempPrefix, 0o666)

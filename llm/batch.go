@@ -24,13 +24,14 @@ type Batch struct {
 	aheadAt        tensor.Variable
 }
 
-const maxTexts = 256
+// MostTexts is how many texts a batch has at most.
+const MostTexts = 256
 
 // NewBatch makes room for n texts.
 func (m *Model) NewBatch(ctx context.Context, n int) (*Batch, error) {
 	c := m.Config
-	if n < 1 || n > maxTexts {
-		return nil, fmt.Errorf("llm: a batch of %d texts; it has 1 to %d", n, maxTexts)
+	if n < 1 || n > MostTexts {
+		return nil, fmt.Errorf("llm: a batch of %d texts; it has 1 to %d", n, MostTexts)
 	}
 	b := &Batch{model: m, text: tensor.NewVariable("llm_text", 0, n-1), to: tensor.NewVariable("llm_last", 0, m.options.Chunk-1),
 		from: tensor.NewVariable("llm_chunk_at", 0, c.Length-m.options.Chunk)}

@@ -30,7 +30,7 @@ func Open(ctx context.Context, path string, o Options) (*Model, error) {
 	_, err = io.ReadFull(f, magic[:])
 	f.Close()
 	if err != nil {
-		return nil, fmt.Errorf("llm: %s: %w", path, err)
+		return nil, fmt.Errorf("llm: %s: it is no model: %w", path, err)
 	}
 	if string(magic[:]) == "GGUF" {
 		return openGGUF(ctx, path, o)
@@ -75,7 +75,7 @@ func openFolder(ctx context.Context, path string, o Options) (*Model, error) {
 				return openGGUF(ctx, name, o)
 			}
 		}
-		return nil, fmt.Errorf("llm: %s: %w", f.at("config.json"), fs.ErrNotExist)
+		return nil, fmt.Errorf("llm: %s: %w; name a GGUF file, or a folder that has one alone", f.at("config.json"), fs.ErrNotExist)
 	}
 	return f.model(ctx, raw, func() (weights.File, error) { return formats.Open(path) }, o)
 }

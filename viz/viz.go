@@ -34,7 +34,7 @@ func Open() (wait func()) {
 	r := NewRecorder()
 	l, err := Listen(port)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "weft: VIZ:", err)
+		fmt.Fprintf(os.Stderr, "weft: VIZ: %v; VIZ=1 takes a port that is free\n", err)
 		os.Exit(1)
 	}
 	ctx, end := context.WithCancel(context.Background())
@@ -43,6 +43,12 @@ func Open() (wait func()) {
 	fmt.Fprintf(os.Stderr, "weft: how this program becomes kernels is at http://%s/\n", l.Addr())
 	return func() {
 		r.Stop()
+		if titles, _ := r.Titles(); len(titles) == 0 {
+			fmt.Fprintln(os.Stderr, "weft: VIZ: the program has ended, and there is no plan to show")
+			end()
+			<-served
+			return
+		}
 		fmt.Fprintf(os.Stderr, "weft: the program has ended; its plans are at http://%s/ until interrupted (Ctrl-C)\n", l.Addr())
 		interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt) // not earlier: an interrupt means the program as long as it runs
 		defer stop()

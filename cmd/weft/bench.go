@@ -84,13 +84,18 @@ func benchCommand(p *program) *cobra.Command {
 		Long:      "Measures all cases, or those named:\n\n" + list.String(),
 		ValidArgs: names,
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.Turns {
+			switch {
+			case o.Launches && !o.Turns:
+				return usagef("--launches is for --turns")
+			case o.Turns && len(args) > 0:
+				return usagef("with --turns cases come in orders, not as arguments")
+			case o.Turns:
 				return p.turns(c.Context(), c.InOrStdin(), o.Device, o.Launches)
 			}
 			return p.bench(c.Context(), args, o)
 		},
 	}
-	c.Flags().StringVar(&o.Device, "device", "", "device to measure (default: $DEV, else the best that works)")
+	deviceFlag(c, &o.Device, "device to measure (default: $DEV, else the best that works)")
 	c.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a line")
 	c.Flags().BoolVar(&o.Child, "child", false, "measure in this process what is measured in a fresh one")
 	c.Flags().BoolVar(&o.Turns, "turns", false, "take orders from standard input, beside other programs: make bench-peers")
@@ -136,7 +141,7 @@ func (p *program) bench(ctx context.Context, names []string, o benchOptions) err
 	}
 	if b.options.CacheDir == "" { // a folder of its own, so that compiling is measured
 		if b.options.CacheDir, err = os.MkdirTemp("", "weft-bench-"); err != nil {
-			return fmt.Errorf("make a folder for compiled kernels: %w", err)
+			return fmt.Errorf("make a folder for compiled kernels: %w; set TMPDIR or WEFT_CACHE to a folder that can be written to", err)
 		}
 		defer os.RemoveAll(b.options.CacheDir)
 	}
@@ -154,8 +159,7 @@ func (p *program) bench(ctx context.Context, names []string, o benchOptions) err
 			return err
 		}
 		r, err := b.measure(ctx, c)
-		var missing *missingData
-		if len(names) == 0 && errors.As(err, &missing) {
+		if len(names) == 0 && (errors.As(err, new(*missingData)) || errors.Is(err, errNoLimits)) {
 			fmt.Fprintf(p.log, "without %s: %v\n", c.name, err)
 			continue
 		}

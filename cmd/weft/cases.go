@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -59,10 +60,15 @@ var baseCases = []benchCase{
 }
 
 // limitsCase prints the peaks that the other cases are compared with.
+var errNoLimits = errors.New("limits are measured of the processor, on the device CPU")
+
 func limitsCase(ctx context.Context, b *bench) (*benchResult, error) {
 	e, err := b.fresh(ctx, b.options.Threads)
 	if err != nil {
 		return nil, err
+	}
+	if b.peaks == (peaks{}) {
+		return nil, errNoLimits
 	}
 	return &benchResult{Case: "limits", Device: e.Name(), GFlops: b.peaks.all, GBps: b.peaks.copy, OfPeak: 1,
 		Threads: max(e.Info().Threads, 1), OneThreadGFlops: b.peaks.one}, nil

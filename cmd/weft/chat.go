@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/chat"
@@ -38,7 +41,8 @@ func chatCommand(p *program) *cobra.Command {
 		Short: "Talk to a language model",
 		Long: `Loads a language model (of the families ` + families + `: a GGUF file, a folder with config.json and safetensors, or a checkpoint of
 llama2.c). A model that comes with a template for conversations answers each line of standard input, or --prompt; what was said before
-stays known. Another one, and any with --plain, continues each line as a text of its own.`,
+stays known. Another one, and any with --plain, continues each line as a text of its own. A line for which there is no room is told and
+left out, and the exit code is 1 in the end.`,
 		Args: sensible(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.chat(c.Context(), args[0], c.Flags().Changed("prompt"), c.InOrStdin(), o)
@@ -62,16 +66,13 @@ stays known. Another one, and any with --plain, continues each line as a text of
 	f.BoolVar(&o.Lookup, "lookup", false, "guess tokens by what followed earlier in the text: faster where texts repeat themselves")
 	f.BoolVar(&o.Shift, "shift", false, "go on when there is no room left: what stands before the first message stays, the older half of the rest is forgotten")
 	f.IntVar(&o.Keep, "keep", 0, "with --shift and --plain: tokens at the beginning that stay")
+	check(c, atLeast(&o.Tokens, 0), "tokens")
+	check(c, atLeast(&o.Keep, 0), "keep")
+	check(c, func() error { return o.Sampler.Check() }, "temperature", "top-k", "top-p", "min-p", "repetition")
 	return c
 }
 
 func (p *program) chat(ctx context.Context, model string, once bool, in io.Reader, o chatOptions) error {
-	if o.Tokens < 0 {
-		return usagef("--tokens is from 0 on")
-	}
-	if err := o.Sampler.Check(); err != nil {
-		return usageError{err}
-	}
 	if o.Schema != "" && o.GBNF != "" {
 		return usagef("what is said is held to a schema or to a grammar, not to both")
 	}
@@ -97,6 +98,9 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	if o.Keep != 0 && (!o.Shift || m.Talks() && !o.Plain) {
 		return usagef("--keep is for --shift with --plain; of a conversation what stands before the first message stays")
 	}
+	if most := m.Config.Length - 2; o.Keep > most {
+		return usagef("--keep %d: of room for %d tokens it is 0 to %d", o.Keep, m.Config.Length, most)
+	}
 	s, err := m.NewSession(ctx)
 	if err != nil {
 		return err
@@ -112,20 +116,59 @@ func (p *program) chat(ctx context.Context, model string, once bool, in io.Reade
 	if once {
 		return answer(o.Prompt)
 	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, longestLine)
-	for lines.Scan() {
-		if strings.TrimSpace(lines.Text()) == "" && m.Talks() && !o.Plain {
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintln(p.log, "Each line is answered; Ctrl-D ends.")
+	}
+	return p.answerLines(ctx, in, m.Talks() && !o.Plain, answer)
+}
+
+// answerLines answers each line of a text. One that does not fit is told, and the next is answered.
+func (p *program) answerLines(ctx context.Context, in io.Reader, skipEmpty bool, answer func(text string) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	text := bufio.NewScanner(in)
+	text.Buffer(nil, longestLine)
+	next := make(chan string)
+	go func() { // an interrupt does not wait for a line
+		defer close(next)
+		for text.Scan() {
+			select {
+			case next <- text.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var unanswered []string
+	for n := 1; ; n++ {
+		var line string
+		more := false
+		select {
+		case line, more = <-next:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !more {
+			break
+		}
+		if strings.TrimSpace(line) == "" && skipEmpty {
 			continue
 		}
-		if err := answer(lines.Text()); err != nil {
+		err := answer(line)
+		if noRoom := (*llm.NoRoom)(nil); errors.As(err, &noRoom) {
+			fmt.Fprintf(p.log, "weft: line %d is not answered: %s\n", n, lines(err))
+			unanswered = append(unanswered, strconv.Itoa(n))
+		} else if err != nil {
 			return err
 		}
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+	switch {
+	case errors.Is(text.Err(), bufio.ErrTooLong):
 		return fmt.Errorf("standard input: a line has more than %s", sizeText(longestLine))
+	case text.Err() == nil && len(unanswered) > 0:
+		return fmt.Errorf("lines of standard input that did not fit and were not answered: %s", strings.Join(unanswered, ", "))
 	}
-	return lines.Err()
+	return text.Err()
 }
 
 const longestLine = 1 << 20
@@ -138,8 +181,8 @@ func (p *program) conversation(ctx context.Context, m *llm.Model, s *llm.Session
 		messages = append(messages, chat.Message{Role: "system", Content: o.System})
 	}
 	return func(text string) error {
-		messages = append(messages, chat.Message{Role: "user", Content: text})
-		in := chat.Input{Messages: messages, Answer: true}
+		said := append(messages[:len(messages):len(messages)], chat.Message{Role: "user", Content: text}) // messages stay where it is not answered
+		in := chat.Input{Messages: said, Answer: true}
 		prompt, err := m.Prompt(in)
 		if err == nil && o.Shift {
 			if o.Keep, err = m.Head(in); err == nil {
@@ -156,8 +199,10 @@ func (p *program) conversation(ctx context.Context, m *llm.Model, s *llm.Session
 		if err := s.Back(keep); err != nil {
 			return err
 		}
-		said, err := p.print(s, func(g llm.Generation) iter.Seq2[string, error] { return s.Answer(ctx, prompt[keep:], g) }, o)
-		messages = append(messages, chat.Message{Role: "assistant", Content: said})
+		reply, err := p.print(s, func(g llm.Generation) iter.Seq2[string, error] { return s.Answer(ctx, prompt[keep:], g) }, o)
+		if err == nil {
+			messages = append(said, chat.Message{Role: "assistant", Content: reply})
+		}
 		return err
 	}
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,7 +74,7 @@ func TestConversation(t *testing.T) {
 		c.SetOut(&out)
 		c.SetErr(&log)
 		if err := c.Execute(); err != nil {
-			return 1, out.String(), err.Error()
+			return 1, out.String(), log.String() + err.Error()
 		}
 		return 0, out.String(), log.String()
 	}
@@ -85,6 +88,14 @@ func TestConversation(t *testing.T) {
 	code, _, log = talk(strings.Repeat("A cat and a dog.\n", 5), "--length", "60")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, log, "do not fit")
+	for _, plain := range []string{"--plain=false", "--plain"} {
+		_, want, log := talk("A cat.\nA dog.\n", "--length", "120", plain)
+		code, out, log = talk("A cat.\n"+strings.Repeat("a cat ", 100)+"\nA dog.\n", "--length", "120", plain)
+		assert.Equal(t, 1, code)
+		assert.Equal(t, want, out, "what does not fit leaves the conversation as it was")
+		assert.Regexp(t, `weft: line 2 is not answered: llm: \d+ tokens do not fit: the text has \d+, and there is room for 120 in all; --shift`, log)
+		assert.Contains(t, log, "lines of standard input that did not fit and were not answered: 2")
+	}
 	code, out, log = talk(strings.Repeat("A cat and a dog.\n", 5), "--length", "60", "--shift", "--system", "Tell stories.")
 	require.Zero(t, code, log)
 	assert.Equal(t, 5, strings.Count(out, "\n"))
@@ -102,6 +113,23 @@ func TestConversation(t *testing.T) {
 	code, _, log = talk("")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, log, `template.jinja:1: the statement "nothing" is not known`)
+}
+
+// An interrupt ends a conversation that waits for a line.
+func TestInterruptedWaiting(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	in, line := io.Pipe()
+	defer line.Close()
+	heard := 0
+	go func() { _, _ = io.WriteString(line, "a\n\nb\n") }()
+	err := (&program{}).answerLines(ctx, in, true, func(text string) error {
+		if heard++; text == "b" {
+			time.AfterFunc(10*time.Millisecond, cancel)
+		}
+		return nil
+	})
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 2, heard)
 }
 
 // Of an answer without text no speed is told, and numbers that make no sense are told before a model is loaded.
@@ -123,6 +151,9 @@ func TestChatEdges(t *testing.T) {
 	code, _, log = say("-p", strings.Repeat("a cat ", 300))
 	assert.Equal(t, exitFailure, code)
 	assert.Contains(t, log, "room for 512 in all; --shift forgets what is old, --length makes more room where the model has it")
+	code, _, log = say("-p", "x", "--shift", "--plain", "--keep", "511")
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, log, "--keep 511: of room for 512 tokens it is 0 to 510")
 	code, _, log = weft(nil, "chat", "nothing", "-p", "x", "--schema", "nothing")
 	assert.Equal(t, exitFailure, code)
 	assert.Equal(t, 1, strings.Count(log, "nothing"), log)

@@ -41,6 +41,9 @@ and its tokenizer.json as a whole. Of other files names stay as they are.`,
 }
 
 func (p *program) convert(ctx context.Context, in, out, to string) error {
+	if err := convert.Check(out, to); err != nil {
+		return usageError{err}
+	}
 	f, err := formats.Open(in)
 	if err != nil {
 		return err

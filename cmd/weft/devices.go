@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,13 +25,17 @@ func devicesCommand(p *program) *cobra.Command {
 // be used is a result, not a failure.
 func (p *program) devices(ctx context.Context) error {
 	standard, standardErr := p.open(ctx, "")
+	if errors.As(standardErr, new(usageError)) { // of a wrong setting, which is about no device
+		return standardErr
+	}
 	for _, name := range engine.Names() {
 		e, err := engine.UseContext(ctx, name)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
-			fmt.Fprintf(p.out, "  %-7s not usable: %v\n", name, err)
+			why := strings.TrimPrefix(err.Error(), name+": ")
+			fmt.Fprintf(p.out, "  %-7s not usable: %s\n", name, strings.ReplaceAll(why, "\n", fmt.Sprintf("\n%10s", "")))
 			continue
 		}
 		star := " "

@@ -60,23 +60,30 @@ and one that trains on them, so that a page can go on with it.`,
 	f := c.Flags()
 	f.StringSliceVar(&o.Devices, "for", nil, "devices of pages: WASM, WEBGPU (default: both)")
 	f.StringVar(&o.Weights, "weights", "float32", "how weights that no function assigns are kept: float32, float16, int8")
-	f.StringVar(&o.Device, "device", "", "device to read the functions with (default: $DEV, else the best that works)")
+	deviceFlag(c, &o.Device, "device to read the functions with (default: $DEV, else the best that works)")
 	f.StringVar(&o.Model, "model", "", "weights for mnist, a file of weft train mnist --save (default: random ones)")
 	f.IntVar(&o.Batch, "batch", 64, "pictures of a step of training, for mnist")
 	f.StringSliceVar(&o.Only, "function", nil, "names of the functions to export (default: all)")
 	f.BoolVar(&o.Apart, "apart", false, "write the kernels for WASM as a file of their own, for what compiles none at run time, as Cloudflare Workers")
 	f.StringVar(&o.Title, "title", "", "title of the page (default: the names of the functions)")
+	check(c, func() error {
+		if len(o.Devices) == 0 {
+			return fmt.Errorf("name one or both of %s", strings.Join(export.Devices(), ", "))
+		}
+		for _, d := range o.Devices {
+			d = strings.ToUpper(d)
+			if err := oneOf(&d, export.Devices())(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, "for")
+	check(c, oneOf(&o.Weights, slices.Sorted(maps.Keys(weightForms))), "weights")
+	check(c, between(&o.Batch, 1, 1<<16), "batch")
 	return c
 }
 
 func (p *program) export(ctx context.Context, what, dir string, o exportOptions) error {
-	form, ok := weightForms[o.Weights]
-	if !ok {
-		return usagef("--weights %s: there are %s", o.Weights, strings.Join(slices.Sorted(maps.Keys(weightForms)), ", "))
-	}
-	if o.Batch < 1 || o.Batch > 1<<16 {
-		return usagef("--batch %d: 1 … %d is possible", o.Batch, 1<<16)
-	}
 	if o.Model != "" && what != "mnist" {
 		return usagef("--model %s: only mnist takes weights; save others with tensor.SaveFunctions", o.Model)
 	}
@@ -91,7 +98,7 @@ func (p *program) export(ctx context.Context, what, dir string, o exportOptions)
 	if functions, err = only(functions, o.Only); err != nil {
 		return err
 	}
-	r, err := export.Write(ctx, dir, functions, export.Options{Devices: o.Devices, Weights: form, Title: o.Title, KernelsApart: o.Apart})
+	r, err := export.Write(ctx, dir, functions, export.Options{Devices: o.Devices, Weights: weightForms[o.Weights], Title: o.Title, KernelsApart: o.Apart})
 	if err != nil {
 		return err
 	}

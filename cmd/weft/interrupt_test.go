@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,13 +67,13 @@ func TestInterruptInEachPhase(t *testing.T) {
 	for _, c := range []struct {
 		phase, device, cc string
 		said              string // on standard error, when it is time
-		twice             bool
+		twice, saves      bool
 	}{
-		{"probe", "CPU", cc("probe", hang, real), "", false},
-		{"probe of the default", "", cc("probe", hang, real), "", false},
-		{"compile", "CPU", cc("compile", real, hang), "", false},
-		{"run", "INTERP", "", "step ", false},
-		{"again", "REF", "", "device REF", true},
+		{"probe", "CPU", cc("probe", hang, real), "", false, false},
+		{"probe of the default", "", cc("probe", hang, real), "", false, false},
+		{"compile", "CPU", cc("compile", real, hang), "", false, false},
+		{"run", "INTERP", "", "step ", false, true},
+		{"again", "REF", "", "device REF", true, false},
 	} {
 		_ = os.Remove(reached)
 		cmd := exec.Command(os.Args[0], "train", "mnist", "--steps", "100000", "--batch", "4", "--data", pictures, "--save", model)
@@ -96,8 +98,64 @@ func TestInterruptInEachPhase(t *testing.T) {
 		assert.True(t, strings.HasSuffix(said.String(), "weft: interrupted\n"), "%s: %q", c.phase, said)
 		left, err := os.ReadDir(filepath.Dir(model))
 		require.NoError(t, err)
-		assert.Empty(t, left, c.phase)
+		if !c.saves {
+			assert.Empty(t, left, c.phase)
+			continue
+		}
+		assert.Regexp(t, `(?m)^saved to .*m.safetensors after \d+ of 100000 steps$`, said.String(), c.phase)
+		f, err := safetensors.Open(model)
+		require.NoError(t, err, c.phase)
+		assert.Contains(t, f.Names(), "conv1.weight", c.phase)
+		require.NoError(t, f.Close())
+		assert.Len(t, left, 1, c.phase)
+		require.NoError(t, os.Remove(model))
 	}
+}
+
+// What was trained is saved once the step that an interrupt comes in is done, and by a save that goes on behind it.
+func TestInterruptedTraining(t *testing.T) {
+	for _, c := range []struct {
+		step, want int
+		save       string
+		err        error
+	}{{1, 0, "x", context.Canceled}, {3, 3, "x", context.Canceled}, {3, 0, "", context.Canceled}, {5, 5, "x", context.Canceled}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		net := &interruptedParrot{parrot: parrot{losses: []float64{1}}, step: c.step, cancel: cancel}
+		var log bytes.Buffer
+		_, _, err := (&program{out: &log, log: &log}).learn(ctx, net, tinySet(8), trainOptions{Steps: 5, Batch: 4, Save: c.save})
+		assert.ErrorIs(t, err, c.err)
+		assert.Equal(t, c.want, net.saved, "interrupted in step %d", c.step)
+		assert.Equal(t, c.want > 0, strings.Contains(log.String(), fmt.Sprintf("saved to x after %d of 5 steps", c.want)))
+		cancel()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var log bytes.Buffer
+	net := &interruptedParrot{parrot: parrot{losses: []float64{1}}, step: 3, cancel: cancel, full: errors.New("no space left")}
+	_, _, err := (&program{out: &log, log: &log}).learn(ctx, net, tinySet(8), trainOptions{Steps: 5, Batch: 4, Save: "x"})
+	assert.ErrorIs(t, err, net.full)
+	assert.Contains(t, log.String(), "weft: no space left\n", "an interrupted program says no more than that it was interrupted")
+}
+
+// interruptedParrot is interrupted in one of its steps.
+type interruptedParrot struct {
+	parrot
+	step, saved int
+	cancel      func()
+	full        error // what saving fails with
+}
+
+func (p *interruptedParrot) Step(ctx context.Context, batch []int32) (float64, error) {
+	if p.seen+1 == p.step {
+		p.cancel()
+	}
+	loss, _ := p.parrot.Step(ctx, batch)
+	return loss, ctx.Err()
+}
+
+func (p *interruptedParrot) Save(ctx context.Context, _ string) error {
+	p.saved = p.seen
+	return errors.Join(p.full, ctx.Err())
 }
 
 // While it saves, the file is the old one or the new one.
@@ -148,6 +206,31 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
+// VIZ=1 waits where there is something to show, and every signal ends the waiting.
+func TestShownUntilTold(t *testing.T) {
+	begin := func(args ...string) (*exec.Cmd, *spoken) {
+		cmd, said := exec.Command(os.Args[0], args...), &spoken{}
+		cmd.Env = append(os.Environ(), "WEFT_TEST_COMMAND=1", "VIZ=1")
+		cmd.Stdout, cmd.Stderr = said, said
+		require.NoError(t, cmd.Start())
+		kill := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		t.Cleanup(func() { kill.Stop() })
+		return cmd, said
+	}
+	cmd, said := begin("--help")
+	require.NoError(t, cmd.Wait(), "%s", said)
+	assert.Contains(t, said.String(), "there is no plan to show")
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd, said := begin("bench", "chain-1m", "--device", "NULL")
+		require.Eventually(t, func() bool { return strings.Contains(said.String(), "until interrupted") }, time.Minute, 10*time.Millisecond, "%s", said)
+		time.Sleep(50 * time.Millisecond) // it says so before it listens
+		require.NoError(t, cmd.Process.Signal(s))
+		_ = cmd.Wait()
+		status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		assert.False(t, status.Signaled() && status.Signal() == syscall.SIGKILL, "%v does not end it: %s", s, said)
+	}
+}
+
 // A program that does not end by itself is ended, and one that does says what it wants.
 func TestInterruptible(t *testing.T) {
 	assert.Equal(t, 3, interruptible(os.Stderr, func(context.Context) int { return 3 }))
@@ -165,6 +248,12 @@ func TestInterruptible(t *testing.T) {
 	assert.Equal(t, 7, code)
 	assert.Empty(t, log.String())
 	code = interruptible(&log, func(ctx context.Context) int {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGHUP) // the terminal was closed
+		<-ctx.Done()
+		return 8
+	})
+	assert.Equal(t, 8, code)
+	code = interruptible(&log, func(ctx context.Context) int {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 		<-ctx.Done()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT) // the second
@@ -172,4 +261,24 @@ func TestInterruptible(t *testing.T) {
 	})
 	assert.Equal(t, exitInterrupted, code)
 	assert.Equal(t, "weft: interrupted\n", log.String())
+
+	was := patience
+	patience = 10 * time.Millisecond
+	defer func() { patience = was }()
+	for _, again := range []bool{false, true} {
+		log.Reset()
+		code = interruptible(&log, func(ctx context.Context) int {
+			defer unhurried(ctx, "it is saved")()
+			_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+			<-ctx.Done()
+			time.Sleep(100 * time.Millisecond)
+			if again {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+				select {}
+			}
+			return 7
+		})
+		assert.Equal(t, map[bool]int{false: 7, true: exitInterrupted}[again], code)
+		assert.True(t, strings.HasPrefix(log.String(), "weft: interrupted: it is saved; a second interrupt ends at once\n"), log.String())
+	}
 }

@@ -25,20 +25,20 @@ const families = "Llama, Qwen 2 and 3, Gemma 1 to 3, Phi 2 and 3, GPT-2, SmolLM 
 
 func (o *languageModel) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.Device, "device", "", "device to run on (default: $DEV, else the best that works)")
+	deviceFlag(c, &o.Device, "device to run on (default: $DEV, else the best that works)")
 	f.StringVar(&o.Tokenizer, "tokenizer", "", "tokenizer.json, GGUF file or tokenizer.bin (default: what the model has)")
 	f.StringVar(&o.Template, "template", "", "file with the template of conversations, in Jinja (default: what the model has)")
 	f.IntVar(&o.Length, "length", 0, "positions of a text to make room for (default: 4096, or what the model has)")
+	check(c, func() error {
+		if o.Length == 1 {
+			return errors.New("there is no room for an answer")
+		}
+		return atLeast(&o.Length, 0)()
+	}, "length")
 }
 
 // load loads the model with its tokenizer and its template.
 func (o *languageModel) load(ctx context.Context, p *program, path string) (*llm.Model, error) {
-	if o.Length < 0 {
-		return nil, usagef("--length is from 0 on")
-	}
-	if o.Length == 1 {
-		return nil, usagef("--length 1 has no room for an answer")
-	}
 	e, err := p.open(ctx, o.Device)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Command weft lists devices, trains the digit network, measures, exports, and runs models of others: the parts of Weft that a
 // person runs. Results go to standard output, everything else to standard error; the exit code
-// is 0 for success, 1 for a failure, 2 for a call that makes no sense and 130 when interrupted.
+// is 0 for success, 1 for a failure, 2 for a call that makes no sense (usageError says which do) and 130 when interrupted.
 //
 // It knows how to read flags, the environment and a terminal, and leaves the rest to the packages
 // below it.
@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -32,7 +34,9 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a call that makes no sense, as opposed to a failure of a sensible one.
+// usageError is a call that makes no sense, as opposed to a failure of a sensible one: a command or flag that does not exist, a number of
+// arguments, a value that a flag does not take (flags.go), or one that does not go with the others or with what a file has. A file
+// that is missing or damaged is a failure.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
@@ -46,6 +50,7 @@ func main() {
 		return run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	})
 	if code == 0 {
+		signal.Reset(syscall.SIGTERM, syscall.SIGHUP) // which nobody waits for any more
 		wait()
 	}
 	os.Exit(code)

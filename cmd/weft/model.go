@@ -136,7 +136,7 @@ func runModelCommand(p *program) *cobra.Command {
 model takes) of an array (.npy) or of a TensorProto (.pb), or NAME=1,2,3, numbers.`,
 	}
 	c.Flags().StringArrayVar(&inputs, "input", nil, "NAME=PATH or NAME=NUMBERS; once for each input")
-	c.Flags().StringVar(&device, "device", "", "the device")
+	deviceFlag(c, &device, "device to run on (default: $DEV, else the best that works)")
 	return c
 }
 
@@ -163,8 +163,16 @@ func (p *program) runModel(ctx context.Context, path, device string, inputs []st
 		if port == nil {
 			return usagef("--input %s: the model has no input %q; weft show %s lists them", s, name, path)
 		}
+		if in[name] != nil {
+			return usagef("--input %s: there is a value for %q already", s, name)
+		}
 		if in[name], err = modelInput(from, port.Type); err != nil {
 			return fmt.Errorf("input %s: %w", name, err)
+		}
+	}
+	for _, q := range m.Inputs() {
+		if in[q.Name] == nil && !(q.Type != nil && q.Type.Kind == onnx.IsOptional) {
+			return usagef("the input %s (%v) is not given: --input %s=…", q.Name, q.Type, q.Name)
 		}
 	}
 	out, err := m.Call(ctx, in)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-ml/weft/llm"
 	"github.com/weft-ml/weft/llm/serve"
 )
 
@@ -50,14 +51,16 @@ ask unless --host says otherwise; then there has to be a key.`,
 	f.IntVar(&o.Tokens, "tokens", 0, "tokens of an answer at most (default: as many as there is room for)")
 	f.BoolVar(&o.Shift, "shift", false, "have answers go on when there is no room left: what stands before the first message of a user stays, the older half of the rest is forgotten")
 	f.Int64Var(&o.Body, "body", 0, "bytes of a request at most (default: 4 MiB)")
+	check(c, between(&o.Port, 0, 65535), "port")
+	check(c, between(&o.Texts, 0, llm.MostTexts), "parallel")
+	check(c, atLeast(&o.Waiting, 0), "waiting")
+	check(c, atLeast(&o.Tokens, 0), "tokens")
+	check(c, atLeast(&o.Body, 0), "body")
 	return c
 }
 
 // prepare reads the key and says who may ask.
 func (o *serveOptions) prepare(model string) error {
-	if o.Port < 0 || o.Port > 65535 || o.Texts < 0 || o.Waiting < 0 || o.Tokens < 0 || o.Body < 0 {
-		return usagef("--parallel, --waiting, --tokens and --body are from 0 on, --port to 65535")
-	}
 	if o.KeyFile != "" {
 		raw, err := readSmall(o.KeyFile, 4096)
 		if err != nil {
@@ -96,7 +99,7 @@ func (p *program) serve(ctx context.Context, model string, o serveOptions) error
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(o.Host, strconv.Itoa(o.Port)))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; choose where to listen by --host and --port (--port 0: any that is free)", err)
 	}
 	defer listener.Close()
 	m, err := o.load(ctx, p, model)

@@ -81,7 +81,7 @@ func TestServe(t *testing.T) {
 	assert.Contains(t, log, "the key is empty")
 	code, _, log = weft(nil, "serve", model, "--port", "70000")
 	assert.Equal(t, exitUsage, code)
-	assert.Contains(t, log, "--port to 65535")
+	assert.Contains(t, log, "0 to 65535 is possible")
 }
 
 // A folder keeps the dots of its name, which is what requests have to say.

@@ -2,22 +2,51 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 
 	"github.com/weft-ml/weft/data"
 )
 
-// showColumns pictures stand beside each other.
+// showColumns pictures stand beside each other, or as many as a terminal has room for.
 const showColumns = 4
+
+// gap is between pictures.
+const gap = 2
+
+// room is how many characters a line of what is printed has; 0: any number.
+func (p *program) room() int {
+	out := p.out
+	if r, ok := out.(*results); ok {
+		out = r.to
+	}
+	if f, ok := out.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// beside is how many pictures of a width stand beside each other.
+func beside(width, room int) int {
+	if room <= 0 {
+		return showColumns
+	}
+	return min(showColumns, max(1, (room+gap)/(width+gap)))
+}
 
 // show prints what the network sees and says: the first pictures of the held-back ones and, if there
 // are any, the first that it got wrong.
 func (p *program) show(split data.Split, guesses []guess) {
 	var first, wrong []int
+	most := beside(captioned(split.W), p.room())
 	for i, g := range guesses {
-		if len(first) < showColumns {
+		if len(first) < most {
 			first = append(first, i)
-		} else if g.digit != split.Labels[i] && len(wrong) < showColumns {
+		} else if g.digit != split.Labels[i] && len(wrong) < most {
 			wrong = append(wrong, i)
 		}
 	}
@@ -29,7 +58,7 @@ func (p *program) show(split data.Split, guesses []guess) {
 }
 
 func (p *program) showRow(split data.Split, guesses []guess, row []int) {
-	width := max(min(split.W, 40), 20) + 2
+	width := captioned(split.W) + gap
 	pictures := make([][]string, len(row))
 	for i, n := range row {
 		pictures[i] = picture(split.Image(n), split.H, split.W)
@@ -52,6 +81,9 @@ func (p *program) showRow(split data.Split, guesses []guess, row []int) {
 	}
 	fmt.Fprintf(p.out, "%s\n\n", strings.TrimRight(line.String(), " "))
 }
+
+// captioned is how many characters a picture takes with what is said below it.
+func captioned(w int) int { return max(min(w, 40), 20) }
 
 func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(1, width-len([]rune(s))))

@@ -72,13 +72,15 @@ func trainMNISTCommand(p *program) *cobra.Command {
 		Long: `Trains two 5×5 convolutions of 32, two 3×3 of 64 and a linear layer with Adam, and tests it on
 pictures that it never saw. Without --data it learns synthetic digits drawn from the Go fonts;
 with --data DIR the MNIST files in that folder, or other data in their form. The learning rate grows
-over the first 100 steps and falls to 0 at the last, so fewer than 100 steps learn little.`,
+over the first 100 steps and falls to 0 at the last, so fewer than 100 steps learn little.
+Training that is interrupted (Ctrl-C, or a terminal that is closed) with --save saves what was learnt so far; a second interrupt
+ends it at once.`,
 		Args: sensible(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return p.trainMNIST(c.Context(), o) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.Data, "data", "", "folder with the four files of MNIST, or others of that form (default: synthetic digits)")
-	f.StringVar(&o.Device, "device", "", "device to train on (default: $DEV, else the best that works)")
+	deviceFlag(c, &o.Device, "device to train on (default: $DEV, else the best that works)")
 	f.IntVar(&o.Steps, "steps", 200, "training steps")
 	f.IntVar(&o.Batch, "batch", 128, "pictures a step")
 	f.IntVar(&o.Test, "test", 0, "held-back pictures to test with (default: all; 200 on INTERP and REF, which are slow)")
@@ -86,21 +88,10 @@ over the first 100 steps and falls to 0 at the last, so fewer than 100 steps lea
 	f.StringVar(&o.Save, "save", "", "write the trained network to this safetensors file")
 	f.BoolVar(&o.NoCapture, "no-capture", false, "build the graph anew at each step instead of replaying a captured one")
 	f.BoolVar(&o.JSON, "json", false, "print the result as one JSON object")
+	check(c, atLeast(&o.Steps, 1), "steps")
+	check(c, between(&o.Batch, 1, 1<<20), "batch")
+	check(c, atLeast(&o.Test, 0), "test")
 	return c
-}
-
-func (o trainOptions) check() error {
-	switch {
-	case o.Steps < 1:
-		return usagef("--steps %d: at least 1 is needed", o.Steps)
-	case o.Batch < 1:
-		return usagef("--batch %d: at least 1 is needed", o.Batch)
-	case o.Test < 0:
-		return usagef("--test %d: at least 1 is needed", o.Test)
-	case o.Batch > 1<<20:
-		return usagef("--batch %d: at most %d is possible", o.Batch, 1<<20)
-	}
-	return checkSavePath(o.Save)
 }
 
 // checkSavePath finds out before a long training whether its result could be saved.
@@ -111,7 +102,10 @@ func checkSavePath(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("--save %s: exists and is not a regular file; name another", path)
 	}
-	dir := filepath.Dir(path)
+	dir, _ := filepath.Split(path) // as the system reads it: x/.. is nothing where there is no x
+	if dir == "" {
+		dir = "."
+	}
 	probe, err := os.CreateTemp(dir, ".weft-*.tmp")
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--save %s: there is no folder %s; create it first", path, dir)
@@ -124,7 +118,7 @@ func checkSavePath(path string) error {
 }
 
 func (p *program) trainMNIST(ctx context.Context, o trainOptions) error {
-	if err := o.check(); err != nil {
+	if err := checkSavePath(o.Save); err != nil {
 		return err
 	}
 	dev, err := p.openFor(ctx, o.Device, stepWork(o.Batch))
@@ -148,12 +142,6 @@ func (p *program) trainMNIST(ctx context.Context, o trainOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.Save != "" {
-		if err := net.Save(ctx, o.Save); err != nil {
-			return err
-		}
-		fmt.Fprintf(p.log, "saved to %s\n", o.Save)
-	}
 	if o.JSON {
 		return json.NewEncoder(p.out).Encode(result)
 	}
@@ -170,34 +158,12 @@ func loadSet(o trainOptions) (*data.Set, error) {
 	return data.LoadMNIST(o.Data)
 }
 
-// learn trains and tests; it also returns what the network says of the test pictures.
+// learn trains, saves and tests; it also returns what the network says of the test pictures.
 func (p *program) learn(ctx context.Context, net trainee, set *data.Set, o trainOptions) (*trainResult, []guess, error) {
 	r := &trainResult{Steps: o.Steps, Batch: o.Batch, Device: net.Device(), Losses: make([]float64, 0, min(o.Steps, 1<<16))}
-	batches, batch := newStream(set.Train.N, o.Seed), make([]int32, o.Batch)
-	times := make([]float64, 0, cap(r.Losses))
-	bar := newProgress(p.log, "step", o.Steps)
-	start := time.Now()
-	for i := range o.Steps {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
-		batches.next(batch)
-		began := time.Now()
-		loss, err := net.Step(ctx, batch)
-		if err != nil {
-			return nil, nil, fmt.Errorf("step %d: %w", i, err)
-		}
-		if math.IsNaN(loss) || math.IsInf(loss, 0) {
-			return nil, nil, fmt.Errorf("step %d: the loss is %v: the training has diverged", i, loss)
-		}
-		times = append(times, time.Since(began).Seconds()*1e3)
-		r.Losses = append(r.Losses, loss)
-		bar.step(i+1, fmt.Sprintf("loss %.4f", loss))
+	if err := p.train(ctx, net, set.Train.N, o, r); err != nil {
+		return nil, nil, err
 	}
-	bar.done()
-	r.Seconds = time.Since(start).Seconds()
-	r.StepMSMedian = median(times)
-
 	guesses, err := p.test(ctx, net, testSplit(set.Test, net.Device(), o.Test))
 	if err != nil {
 		return nil, nil, err
@@ -211,6 +177,47 @@ func (p *program) learn(ctx context.Context, net trainee, set *data.Set, o train
 	r.TestAccuracy, r.Tested = float64(right)/float64(len(guesses)), len(guesses)
 	r.PeakBytes = net.PeakBytes()
 	return r, guesses, nil
+}
+
+// train takes the steps with n pictures, and saves the network. An interrupt ends it between two steps then, and what was trained so far
+// is saved.
+func (p *program) train(ctx context.Context, net trainee, n int, o trainOptions, r *trainResult) error {
+	batches, batch := newStream(n, o.Seed), make([]int32, o.Batch)
+	times := make([]float64, 0, cap(r.Losses))
+	bar := newProgress(p.log, "step", o.Steps)
+	start, whole := time.Now(), ctx // whole does not end in the midst of a step or of saving once there is something to save
+	for i := 0; i < o.Steps && ctx.Err() == nil; i++ {
+		batches.next(batch)
+		began := time.Now()
+		loss, err := net.Step(whole, batch)
+		if err == nil && (math.IsNaN(loss) || math.IsInf(loss, 0)) {
+			err = fmt.Errorf("the loss is %v: the training has diverged", loss)
+		}
+		if err != nil {
+			bar.done()
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		if i == 0 && o.Save != "" {
+			defer unhurried(ctx, "the network is saved behind this step")()
+			whole = context.WithoutCancel(ctx)
+		}
+		times = append(times, time.Since(began).Seconds()*1e3)
+		r.Losses = append(r.Losses, loss)
+		bar.step(i+1, fmt.Sprintf("loss %.4f", loss))
+	}
+	bar.done()
+	r.Seconds = time.Since(start).Seconds()
+	r.StepMSMedian = median(times)
+	if o.Save != "" && len(r.Losses) > 0 {
+		if err := net.Save(whole, o.Save); err != nil {
+			if ctx.Err() != nil { // which is what is told of an interrupted program
+				fmt.Fprintf(p.log, "weft: %s\n", lines(err))
+			}
+			return err
+		}
+		fmt.Fprintf(p.log, "saved to %s after %d of %d steps\n", o.Save, len(r.Losses), o.Steps)
+	}
+	return ctx.Err()
 }
 
 // fewTests is how many pictures are enough for a device that interprets kernels: all of MNIST would take

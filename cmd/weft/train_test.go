@@ -85,6 +85,23 @@ func TestBenchJSON(t *testing.T) {
 	assert.Equal(t, 1.0, keys["launches"])
 }
 
+// A compiler that was asked for and is not there is told, and the device is not called usable.
+func TestMissingCompiler(t *testing.T) {
+	closeAfter(t, "CPU", "INTERP")
+	for device, want := range map[string]int{"": exitFailure, "CPU": exitFailure, "INTERP": 0} {
+		for _, n := range []string{"CPU", "INTERP"} {
+			if e, err := engine.Use(n); err == nil {
+				e.Close()
+			}
+		}
+		code, out, log := weft(map[string]string{"CC": "/no/such/cc", "DEV": device}, "devices")
+		assert.Equal(t, want, code, log)
+		assert.Contains(t, out, "  CPU     not usable: there is no C compiler /no/such/cc, which CC names", device)
+		assert.Contains(t, out, "set CC to one that is there", device)
+		assert.Contains(t, out, "INTERP  usable", device)
+	}
+}
+
 func TestBadSettings(t *testing.T) {
 	dir := writeDigits(t, 2, 20, 20)
 	for _, c := range []struct {

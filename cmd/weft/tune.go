@@ -37,10 +37,11 @@ folder. These commands say what a search would gain, and carry what was found el
 		Long: "Searches the kernels of all cases of weft bench, or of those named, and says how much longer each takes as the model chooses.",
 		RunE: func(c *cobra.Command, args []string) error { return p.tuneReport(c.Context(), args, o) },
 	}
-	report.Flags().StringVar(&o.Device, "device", "", "device to search on (default: $DEV, else the best that works)")
+	deviceFlag(report, &o.Device, "device to search on (default: $DEV, else the best that works)")
 	report.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a kernel, and no summary")
 	report.Flags().DurationVar(&o.Time, "time", 0, "for each kernel, at most (default 20s)")
 	report.Flags().BoolVar(&o.Processor, "processor-time", false, "measure by the processor time of this process, on one thread: for a machine that does other work")
+	check(report, atLeast(&o.Time, 0), "time")
 	c.AddCommand(report,
 		&cobra.Command{
 			Use: "export FILE", Short: "Write all directives that were found to a file", Args: sensible(cobra.ExactArgs(1)),
@@ -129,9 +130,6 @@ type tuned struct {
 
 // tuneReport searches the kernels of cases.
 func (p *program) tuneReport(ctx context.Context, names []string, o tuneOptions) error {
-	if o.Time < 0 {
-		return usagef("--time %v: it is from 0 on", o.Time)
-	}
 	cases, err := pickCases(names)
 	if err != nil {
 		return err
@@ -150,6 +148,11 @@ func (p *program) tuneReport(ctx context.Context, names []string, o tuneOptions)
 	b.options.SearchTime = o.Time
 	if o.Processor {
 		b.options.Threads, b.options.SearchClock = 1, processorTime
+	}
+	for _, c := range cases {
+		if len(names) > 0 && c.prepare == nil {
+			return usagef("case %s has no kernels to search for", c.name)
+		}
 	}
 	cases = slices.DeleteFunc(slices.Clone(cases), func(c benchCase) bool { return c.prepare == nil })
 	var all []tuned
@@ -202,7 +205,8 @@ func (b *bench) tune(ctx context.Context, c benchCase) (found []tuned, err error
 // summary prints all kernels, those first whose model's choice is furthest from the best, and the mean.
 func (p *program) summary(all []tuned) error {
 	if len(all) == 0 {
-		return nil
+		_, err := fmt.Fprintln(p.out, "no kernels were searched for")
+		return err
 	}
 	slices.SortStableFunc(all, func(a, b tuned) int { return cmp.Compare(b.Times, a.Times) })
 	var text strings.Builder

@@ -25,14 +25,12 @@ Of one's own program: defer viz.Open()() in main (package viz), and VIZ=1 in the
 		RunE: func(c *cobra.Command, args []string) error { return p.viz(c.Context(), args[0], device, port) },
 	}
 	c.Flags().IntVar(&port, "port", 0, "port on this machine; 0 takes a free one")
-	c.Flags().StringVar(&device, "device", "", "device to compile saved functions for; without it the one of DEV, or the fastest")
+	check(c, between(&port, 0, 65535), "port")
+	deviceFlag(c, &device, "device to compile saved functions for; without it the one of DEV, or the fastest")
 	return c
 }
 
 func (p *program) viz(ctx context.Context, path, device string, port int) error {
-	if port < 0 || port > 65535 {
-		return usagef("port %d: from 0 to 65535", port)
-	}
 	of, err := p.plansOf(ctx, path, device)
 	if err != nil {
 		return err

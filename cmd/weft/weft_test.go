@@ -36,27 +36,59 @@ func TestUsage(t *testing.T) {
 		{"train cifar", 2, `unknown command "cifar" for "weft train"`},
 		{"train mnist extra", 2, `unknown command "extra"`},
 		{"train mnist --steps x", 2, `invalid argument "x" for "--steps"`},
-		{"train mnist --steps -1", 2, "--steps -1: at least 1"},
-		{"train mnist --batch 0", 2, "--batch 0: at least 1"},
-		{"train mnist --batch 99999999", 2, "at most 1048576"},
-		{"train mnist --test -1", 2, "--test -1: at least 1"},
+		{"train mnist --steps -1", 2, `invalid argument "-1" for "--steps" flag: at least 1 is needed; see weft train mnist --help`},
+		{"train mnist --batch 0", 2, "1 to 1048576 is possible"},
+		{"train mnist --batch 99999999", 2, "1 to 1048576 is possible"},
+		{"train mnist --test -1", 2, "at least 0"},
 		{"train mnist --seed -1", 2, "--seed"},
 		{"train mnist --device NOPE", 2, `unknown device "NOPE": there are `},
 		{"train mnist --device REF --data " + dir, 1, "holds no train-images-idx3-ubyte"},
 		{"train mnist --save " + dir, 1, "is not a regular file; name another"},
 		{"train mnist --save " + filepath.Join(dir, "no", "x"), 1, "create it first"},
+		{"train mnist --save " + dir + "/no/../x", 1, "create it first"},
 		{"bench matmul-7", 2, `unknown bench case "matmul-7"; there are limits`},
 		{"bench --device NOPE", 2, `unknown device "NOPE"`},
-		{"tune report product-64 --time -2s", 2, "--time -2s"},
+		{"bench --device CPU:x", 2, `unknown device "CPU:X": a number from 0 to 63 belongs behind the colon`},
+		{"bench --device CPU:64", 2, `unknown device "CPU:64"`},
+		{"bench --device CPU+CPU:1", 2, "several devices by Shard"},
+		{"bench --turns chain-1m", 2, "with --turns cases come in orders"},
+		{"bench --launches chain-1m", 2, "--launches is for --turns"},
+		{"tune report product-64 --time -2s", 2, "at least 0s"},
+		{"tune report limits", 2, "case limits has no kernels to search for"},
+		{"bench limits --device INTERP", 1, "bench limits: limits are measured of the processor, on the device CPU"},
+		{"tune report --device NOPE", 2, `unknown device "NOPE"`},
+		{"tune import " + filepath.Join(dir, "none"), 1, "no such file"},
+		{"chat none --length -1", 2, "at least 0"},
+		{"chat none --length 1", 2, "no room for an answer"},
+		{"chat none --tokens -1", 2, "at least 0"},
+		{"chat none --keep -1", 2, "at least 0"},
+		{"chat none --device NOPE", 2, `unknown device "NOPE"`},
+		{"chat none --device INTERP", 1, "none: no such file"},
+		{"serve none --parallel 257", 2, "0 to 256 is possible"},
+		{"serve none --waiting -1", 2, "at least 0"},
+		{"serve none --body -1", 2, "at least 0"},
+		{"serve none --length 1", 2, "no room for an answer"},
+		{"serve none --port 0 --device INTERP", 1, "none: no such file"},
+		{"show " + filepath.Join(dir, "none"), 1, "no such file"},
+		{"run " + filepath.Join(dir, "none"), 1, "no such file"},
+		{"run none --device NOPE", 2, `unknown device "NOPE"`},
+		{"convert none " + filepath.Join(dir, "x.gguf"), 1, "no such file"},
+		{"convert none " + filepath.Join(dir, "x.txt"), 2, "files that end in .gguf or .safetensors are written"},
+		{"convert none " + filepath.Join(dir, "x.gguf") + " --to q9", 2, `tensors of type "Q9" are not written there`},
+		{"convert none " + filepath.Join(dir, "x.safetensors") + " --to q4_0", 2, `tensors of type "Q4_0" are not written there`},
+		{"viz none", 1, "no such file"},
+		{"viz none --port 65536", 2, "0 to 65535 is possible"},
+		{"viz none --device NOPE", 2, `unknown device "NOPE"`},
 		{"help frobnicate", 2, `unknown help topic "frobnicate"; see weft --help`},
 		{"help train frobnicate", 2, `unknown help topic "train frobnicate"`},
 		{"devices 1", 2, `unknown command "1"`},
 		{"export mnist", 2, "accepts 2 arg(s), received 1"},
 		{"export nothing " + dir, 2, "there is neither a file nor a function nothing: name a file of tensor.SaveFunctions, or mlp, mnist, transformer-block"},
-		{"export mlp --weights int4 " + dir, 2, "--weights int4: there are float16, float32, int8"},
-		{"export mnist --batch 0 " + dir, 2, "--batch 0: 1"},
+		{"export mlp --weights int4 " + dir, 2, "there are float16, float32, int8"},
+		{"export mnist --batch 0 " + dir, 2, "1 to 65536 is possible"},
 		{"export mlp --model x " + dir, 2, "only mnist takes weights"},
-		{"export mlp --device INTERP --for CUDA " + dir, 1, `pages have no device "CUDA"; name WASM or WEBGPU`},
+		{"export mlp --device INTERP --for wasm,CUDA " + dir, 2, `invalid argument "wasm,CUDA" for "--for" flag: there are WASM, WEBGPU`},
+		{"export mlp --device INTERP --for= " + dir, 2, "name one or both of WASM, WEBGPU"},
 		{"export " + dir + " " + dir, 1, "is a directory"},
 	} {
 		code, out, log := weft(nil, strings.Fields(c.args)...)
@@ -94,8 +126,9 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, "interp", dev)
 	assert.Equal(t, []any{"gcc -m64", "/c", true, 3, int64(64 << 20), 4}, []any{o.CC, o.CacheDir, o.NoOpt && o.Unchecked, o.Threads, o.MemoryLimit, o.Debug})
 	for k, v := range map[string]string{"WEFT_THREADS": "0", "WEFT_MEM": "-1M", "DEBUG": "7", "DEV": "NOPE", "NOOPT": "maybe"} {
-		code, _, log := weft(map[string]string{k: v}, "devices")
+		code, out, log := weft(map[string]string{k: v}, "devices")
 		assert.Equal(t, 2, code)
+		assert.Empty(t, out, "no device is at fault")
 		assert.Contains(t, log, k+"="+v)
 	}
 }
@@ -211,6 +244,9 @@ func TestShow(t *testing.T) {
 	assert.Contains(t, text, "got wrong")
 	assert.Contains(t, text, "50 % sure (is ")
 	assert.Len(t, strings.Split(text, "\n"), 14+2+1+14+2+1)
+	for room, want := range map[int]int{0: 4, 200: 4, 118: 4, 117: 3, 80: 2, 57: 1, 10: 1} {
+		assert.Equal(t, want, beside(captioned(28), room), "of a terminal with %d columns", room)
+	}
 	// Odd and large sizes fit.
 	for _, size := range [][2]int{{1, 1}, {3, 5}, {100, 90}} {
 		lines := picture(bytes.Repeat([]byte{255}, size[0]*size[1]), size[0], size[1])

@@ -14,6 +14,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,8 +53,26 @@ type Input struct {
 	Tools []json.RawMessage
 	// Now is what strftime_now tells; the zero time: the time of day.
 	Now time.Time
-	// More are further variables by name: a JSON value each.
+	// More are further variables by name: a JSON value each. They stand in for those that the template has anyway; for what
+	// strangers name see CheckMore.
 	More map[string]json.RawMessage
+}
+
+// CheckMore says which of further variables would replace what every template is given: the fields of Input, and functions. Of several it
+// names the first.
+func CheckMore(more map[string]json.RawMessage) error {
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		_, function := functions[name]
+		if _, own := (Input{}).own()[name]; own || function {
+			return fmt.Errorf("the variable %q is given by other means", name)
+		}
+	}
+	return nil
+}
+
+// own are the variables that every template has.
+func (in Input) own() map[string]any {
+	return map[string]any{"messages": nil, "add_generation_prompt": in.Answer, "bos_token": in.BOS, "eos_token": in.EOS, "tools": nil}
 }
 
 // Error is what is wrong with a template, or what it refused, and where.
@@ -88,7 +108,8 @@ func Parse(name, source string) (*Template, error) {
 
 // Render makes the text of a conversation.
 func (t *Template) Render(in Input) (string, error) {
-	vars := map[string]any{"add_generation_prompt": in.Answer, "bos_token": in.BOS, "eos_token": in.EOS, "tools": nil, "documents": nil}
+	vars := in.own()
+	vars["documents"] = nil // which More may give
 	messages := &list{}
 	for i, m := range in.Messages {
 		v, err := m.value()

@@ -310,6 +310,9 @@ func (s *Server) conversation(q *request) (ids []int, keep int, err error) {
 		if err := json.Unmarshal(q.More, &in.More); err != nil {
 			return nil, 0, refuse(http.StatusBadRequest, "chat_template_kwargs", "chat_template_kwargs is an object of variables: %v", inJSON(err))
 		}
+		if err := chat.CheckMore(in.More); err != nil {
+			return nil, 0, refuse(http.StatusBadRequest, "chat_template_kwargs", "chat_template_kwargs: %v", err)
+		}
 	}
 	for i, raw := range q.Messages {
 		raw, err := flat(raw)

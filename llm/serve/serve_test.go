@@ -449,6 +449,11 @@ func TestRefused(t *testing.T) {
 		{"completions", `{"prompt": "Hi", "grammar": "root ::= \"a\"", "response_format": {"type": "json_object"}}`, 400, "grammar", "not to both"},
 		{"chat/completions", user + `, "presence_penalty": 1}`, 400, "presence_penalty", "not known here"},
 		{"chat/completions", user + `, "chat_template_kwargs": 5}`, 400, "chat_template_kwargs", "an object"},
+		{"chat/completions", user + `, "chat_template_kwargs": {"a": 1, "messages": []}}`, 400, "chat_template_kwargs", `the variable "messages" is given by other means`},
+		{"chat/completions", user + `, "chat_template_kwargs": {"add_generation_prompt": false}}`, 400, "chat_template_kwargs", `"add_generation_prompt"`},
+		{"chat/completions", user + `, "chat_template_kwargs": {"tools": null}}`, 400, "chat_template_kwargs", `"tools"`},
+		{"chat/completions", user + `, "chat_template_kwargs": {"bos_token": "x"}}`, 400, "chat_template_kwargs", `"bos_token"`},
+		{"chat/completions", user + `, "chat_template_kwargs": {"raise_exception": 1}}`, 400, "chat_template_kwargs", `"raise_exception"`},
 		{"embeddings", `{"input": "a", "dimensions": 5}`, 400, "dimensions", "not known here"},
 		{"embeddings", `{"input": []}`, 400, "input", "input is missing"},
 		{"embeddings", `{"input": "a", "encoding_format": "int8"}`, 400, "encoding_format", "float and base64"},
@@ -463,6 +468,8 @@ func TestRefused(t *testing.T) {
 			assert.Equal(t, "invalid_request_error", e["type"])
 		}
 	}
+	status, got := ask(t, h.URL, "/v1/chat/completions", user+`, "max_tokens": 1, "chat_template_kwargs": {"enable_thinking": false, "documents": []}}`)
+	assert.Equal(t, 200, status, "%v", got)
 	r, err := http.Get(h.URL + "/v1/completions")
 	require.NoError(t, err)
 	r.Body.Close()
@@ -472,7 +479,7 @@ func TestRefused(t *testing.T) {
 	require.NoError(t, err)
 	r.Body.Close()
 	assert.Equal(t, 415, r.StatusCode, "a page of elsewhere may send text without being asked")
-	status, got := ask(t, h.URL, "/v1/completions", `{"prompt": "Hi", "max_tokens": 3, "repetition_penalty": 1e-300}`)
+	status, got = ask(t, h.URL, "/v1/completions", `{"prompt": "Hi", "max_tokens": 3, "repetition_penalty": 1e-300}`)
 	assert.Equal(t, 200, status, "%v", got)
 	status, got = ask(t, h.URL, "/v1/completions", `{"prompt": "Hi", "user": "x", "metadata": {"a": "b"}, "store": true}`)
 	assert.Equal(t, 200, status, "what changes no answer is passed over: %v", got)

@@ -43,7 +43,7 @@ func (a *ahead) knows(key string) bool { return a.keys[key] || a.waiting[key] !=
 // Expect gives the function that tells a device of this package of a kernel of a plan that will be loaded soon, so that compiling it
 // begins. It ends with its context. What goes wrong is for Load to say.
 func Expect(of runtime.Device) func(ctx context.Context, k *plan.Kernel) {
-	if d, ok := of.(*Device); ok && d.cc.broken == nil {
+	if d, ok := of.(*Device); ok {
 		return d.build.expect
 	}
 	return nil
@@ -167,8 +167,13 @@ type progress struct {
 	next time.Time
 }
 
-func (b *builder) progress(kernels int) *progress {
-	return &progress{log: b.cache.say, all: kernels, next: time.Now().Add(tellAfter)}
+// progress is of kernels, and of those that the compiler began with before.
+func (b *builder) progress(kernels map[string]*plan.Kernel, ahead []*batch) *progress {
+	all := len(kernels)
+	for _, a := range ahead {
+		all += len(a.keys)
+	}
+	return &progress{log: b.cache.say, all: all, next: time.Now().Add(tellAfter)}
 }
 
 // await returns when something is over, and tells of the progress meanwhile.

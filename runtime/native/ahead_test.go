@@ -115,4 +115,9 @@ func TestProgress(t *testing.T) {
 	assert.Equal(t, []string{"CPU: compiling 9 kernels, of which 4 are done"}, said)
 	p.await(over)
 	assert.Len(t, said, 1)
+
+	b := open(t, Options{}).build
+	begun := []*batch{{keys: []string{"a", "b"}}, {keys: []string{"c"}}} // of which a plan may need none
+	assert.Equal(t, 3, b.progress(nil, begun).all)
+	assert.Equal(t, 4, b.progress(map[string]*plan.Kernel{"d": {}}, begun).all)
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/runtime/codecache"
 )
 
@@ -75,17 +76,17 @@ type compiler struct {
 	flags    []string
 	name     string // for people: "gcc 12.2.0"
 	identity string // part of every cache key: path, flags, version, features of this processor
-	broken   error  // why it cannot compile; Load returns it
 }
 
 // probeTime is how long a compiler may take to say what it is.
 var probeTime = time.Minute
 
-// findCompiler looks for the compiler. One that was named but does not work is not replaced
-// by another: the error is kept for Load.
+// findCompiler looks for the compiler. One that does not work is not replaced by another; where it was named the
+// error is a *runtime.Misconfigured.
 func findCompiler(ctx context.Context, cc string) (*compiler, error) {
 	command := strings.Fields(cc)
-	if len(command) == 0 {
+	named := len(command) > 0
+	if !named {
 		path, looked := lookForCompiler()
 		if path == "" {
 			return nil, &NoCompiler{Looked: looked}
@@ -94,22 +95,32 @@ func findCompiler(ctx context.Context, cc string) (*compiler, error) {
 	}
 	c := &compiler{command: command, name: filepath.Base(command[0])}
 	path, err := exec.LookPath(command[0])
-	if err != nil {
-		c.broken = &CompileError{Command: strings.Join(command, " "), Err: err}
-		return c, nil
+	if err == nil {
+		c.command = append([]string{path}, command[1:]...)
+		err = c.settle(ctx)
+	} else {
+		err = &NoCompiler{Named: command[0], Err: err}
 	}
-	c.command = append([]string{path}, command[1:]...)
+	switch why := ctx.Err(); {
+	case why != nil:
+		return nil, fmt.Errorf("CPU: ask the C compiler %s what it is: %w", c.name, why)
+	case err != nil && named:
+		return nil, &runtime.Misconfigured{Err: err}
+	case err != nil:
+		return nil, err
+	}
+	return c, nil
+}
+
+// settle finds the flags that the compiler takes, and what it is.
+func (c *compiler) settle(ctx context.Context) (err error) {
 	for _, machine := range machineFlags {
 		c.flags = slices.Concat(flags, machine)
-		c.broken = c.probe(ctx)
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("CPU: ask the C compiler %s what it is: %w", c.name, err)
-		}
-		if c.broken == nil || errors.Is(c.broken, context.DeadlineExceeded) {
+		if err = c.probe(ctx); err == nil || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			break
 		}
 	}
-	return c, nil
+	return err
 }
 
 // probe asks the compiler for the macros it predefines under the flags. They tell whether it

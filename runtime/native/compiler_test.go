@@ -41,14 +41,22 @@ func TestCompileErrorIsShown(t *testing.T) {
 }
 
 func TestCompilerThatFails(t *testing.T) {
-	for cc, what := range map[string]string{"false": "exit status 1", "/no/such/cc -m64": "/no/such/cc -m64"} {
-		d := open(t, Options{CC: cc})
-		assert.Contains(t, d.Info().Detail, "does not work")
-		_, err := d.Load(context.Background(), addPlan("add_test", 1, 3))
-		var ce *CompileError
-		require.ErrorAs(t, err, &ce)
-		assert.Contains(t, err.Error(), what)
+	for cc, what := range map[string]string{"false": "exit status 1", "/no/such/cc -m64": "there is no C compiler /no/such/cc, which CC names"} {
+		_, err := Open(Options{CC: cc, CacheDir: t.TempDir()})
+		require.ErrorAs(t, err, new(*runtime.Misconfigured), cc)
+		assert.ErrorContains(t, err, what)
+		assert.ErrorContains(t, err, "set CC to one that ")
 	}
+}
+
+// One that was found and does not work is no wrong setting: another device may be used.
+func TestFoundCompilerThatFails(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "clang"), []byte("#!/bin/sh\nexit 3\n"), 0o700))
+	t.Setenv("PATH", dir)
+	_, err := Open(Options{CacheDir: t.TempDir()})
+	require.ErrorAs(t, err, new(*CompileError))
+	require.NotErrorAs(t, err, new(*runtime.Misconfigured))
 }
 
 func TestNoCompiler(t *testing.T) {
@@ -81,7 +89,6 @@ func TestCompilerNames(t *testing.T) {
 		t.Helper()
 		c, err := findCompiler(context.Background(), cc)
 		require.NoError(t, err)
-		require.NoError(t, c.broken)
 		return strings.Join(append([]string{filepath.Base(c.command[0])}, c.command[1:]...), " ")
 	}
 	t.Setenv("PATH", strings.Join(dirs, string(os.PathListSeparator)))
@@ -109,7 +116,6 @@ func TestCompilerNames(t *testing.T) {
 func TestMachineFlagsComeLast(t *testing.T) {
 	c, err := findCompiler(context.Background(), need.Compiler(t))
 	require.NoError(t, err)
-	require.NoError(t, c.broken)
 	optimised := slices.Index(c.flags, "-O2")
 	require.GreaterOrEqual(t, optimised, 0)
 	for _, f := range slices.Concat(machineFlags...) {

@@ -30,16 +30,16 @@ type Device struct {
 func Open(options Options) (runtime.Device, error) { return OpenContext(context.Background(), options) }
 
 // OpenContext finds the compiler and the cache folder and starts the threads. Without any compiler
-// the error is a *NoCompiler; a compiler that does not work is reported by Load. Asking the compiler what it is ends with ctx.
+// the error is a *NoCompiler, with one that does not work a *CompileError. Asking the compiler what it is ends with ctx.
 func OpenContext(ctx context.Context, options Options) (runtime.Device, error) {
 	if options.Threads < 0 || options.MemoryLimit < 0 {
 		return nil, fmt.Errorf("CPU: %d threads and a memory limit of %d bytes: neither may be negative", options.Threads, options.MemoryLimit)
 	}
-	if options.Threads > maxThreads {
-		return nil, fmt.Errorf("CPU: %d threads: at most %d are possible; 0 is one for each processor", options.Threads, maxThreads)
+	if options.Threads > MostThreads {
+		return nil, fmt.Errorf("CPU: %d threads: at most %d are possible; 0 is one for each processor", options.Threads, MostThreads)
 	}
 	if options.Threads == 0 {
-		options.Threads = min(goruntime.NumCPU(), maxThreads)
+		options.Threads = min(goruntime.NumCPU(), MostThreads)
 	}
 	grantTiles() // kernels that need them are made where Describe says that they may be used
 	cc, err := findCompiler(ctx, options.CC)
@@ -63,9 +63,6 @@ func (d *Device) Info() plan.Info {
 	detail := fmt.Sprintf("%s, %d threads, %s", processor(), d.options.Threads, d.cc.name)
 	if d.options.Threads == 1 {
 		detail = fmt.Sprintf("%s, 1 thread, %s", processor(), d.cc.name)
-	}
-	if d.cc.broken != nil {
-		detail += " (does not work)"
 	}
 	return plan.Info{Name: deviceName, Detail: detail, Target: "c", Threads: d.options.Threads,
 		Limits: plan.Limits{Memory: d.options.MemoryLimit}}

@@ -129,9 +129,6 @@ func (b *builder) load(l library, key string, k *plan.Kernel) error {
 
 // build makes the machine code of kernels: of some the compiler began before.
 func (b *builder) build(ctx context.Context, missing map[string]*plan.Kernel) error {
-	if b.cc.broken != nil {
-		return b.cc.broken
-	}
 	b.beginOthers(ctx, missing)
 	ahead, left := b.takeAhead(), maps.Clone(missing)
 	for _, a := range ahead {
@@ -139,7 +136,7 @@ func (b *builder) build(ctx context.Context, missing map[string]*plan.Kernel) er
 			delete(left, key)
 		}
 	}
-	p := b.progress(len(missing))
+	p := b.progress(left, ahead)
 	err := b.compileAll(ctx, left, p)
 	again := map[string]*plan.Kernel{}
 	for _, a := range ahead {

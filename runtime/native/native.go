@@ -19,12 +19,15 @@ import (
 	"github.com/weft-ml/weft/plan"
 )
 
+// MostThreads is the greatest Options.Threads: Go ends a process of 10,000, and the crew counts in 16 bits.
+const MostThreads = 4096
+
 // Options are the settings of the device; the zero value works.
 type Options struct {
 	Prelude     string // C text before the kernels of a module: includes, types
 	CC          string // compiler, perhaps with arguments; "" looks in PATH for clang, gcc, cc, clang-99 … clang-5, gcc-99 … gcc-5
 	CacheDir    string // folder for compiled kernels; "" is weft in the user's cache folder
-	Threads     int    // at most 4096; 0 is one for each processor
+	Threads     int    // at most MostThreads; 0 is one for each processor
 	MemoryLimit int64  // bytes that may be live at once; 0 is no limit
 
 	// Poison fills fresh memory and, before each play, the arena with 0xA7, and makes Play
@@ -55,13 +58,22 @@ type Stats struct {
 	Launches   int64         // kernels run
 }
 
-// NoCompiler is returned by Open when no C compiler is found.
-type NoCompiler struct{ Looked []string }
+// NoCompiler is returned by Open when no C compiler is found, or not the one that was named.
+type NoCompiler struct {
+	Looked []string
+	Named  string
+	Err    error // why what was named cannot be started
+}
 
 func (e *NoCompiler) Error() string {
+	if e.Named != "" {
+		return fmt.Sprintf("CPU: there is no C compiler %s, which CC names (%v): set CC to one that is there, or leave it out to have clang or gcc found", e.Named, e.Err)
+	}
 	return fmt.Sprintf("CPU: no C compiler (looked for %s in PATH): install clang or gcc, or set CC",
 		strings.Join(e.Looked, ", "))
 }
+
+func (e *NoCompiler) Unwrap() error { return e.Err }
 
 // CompileError says that the compiler refused to work or refused a kernel.
 type CompileError struct {
@@ -72,7 +84,7 @@ type CompileError struct {
 }
 
 func (e *CompileError) Error() string {
-	what := "the C compiler does not work"
+	what := "the C compiler does not work (set CC to one that does)"
 	if n := len(e.Kernels); n > 3 {
 		what = fmt.Sprintf("compile %s and %d more kernels", strings.Join(e.Kernels[:3], ", "), n-3)
 	} else if n > 0 {

@@ -132,7 +132,7 @@ func TestAdd(t *testing.T) {
 }
 
 func TestThreadsHaveALimit(t *testing.T) {
-	_, err := Open(Options{Threads: maxThreads + 1})
+	_, err := Open(Options{Threads: MostThreads + 1})
 	require.ErrorContains(t, err, "CPU: 4097 threads: at most 4096 are possible")
 }
 

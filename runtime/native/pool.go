@@ -35,7 +35,6 @@ const (
 	slice = 5 * time.Millisecond
 
 	scratchMin = 4096
-	maxThreads = 4096 // Go ends a process of 10,000; the crew counts in 16 bits
 )
 
 // job is n iterations of a kernel, or of a copy, as the C text knows it.

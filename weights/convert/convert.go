@@ -58,6 +58,20 @@ type Line struct {
 // Types lists what Options.To may be, in the order of their sizes.
 func Types() []string { return append([]string{"F32", "F16", "BF16"}, gguf.Packs()...) }
 
+func isGGUF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".gguf") }
+
+// Check says whether tensors of a type (Options.To) can be written to a file of this name.
+func Check(path, to string) error {
+	if !isGGUF(path) && !strings.EqualFold(filepath.Ext(path), ".safetensors") {
+		return fmt.Errorf("convert: %s: files that end in .gguf or .safetensors are written", path)
+	}
+	if _, _, blocks := gguf.Packed(to); to != "" && !slices.Contains(Types(), to) || blocks && !isGGUF(path) {
+		return fmt.Errorf("convert: %s: tensors of type %.32q are not written there; in safetensors files F32, F16 and BF16 are, in GGUF files %s", path, to,
+			strings.Join(Types(), ", "))
+	}
+	return nil
+}
+
 // Of are the tensors of a file, as they are; packed ones of GGUF files as they are stored.
 func Of(f weights.File) (out []Tensor) {
 	if u, ok := f.(interface{ Packed() *gguf.File }); ok {
@@ -72,14 +86,10 @@ func Of(f weights.File) (out []Tensor) {
 
 // Write writes a .gguf or a .safetensors file, in one step, and compares what is there with what was written.
 func Write(ctx context.Context, path string, tensors []Tensor, o Options) ([]Line, error) {
-	packed := strings.EqualFold(filepath.Ext(path), ".gguf")
-	if !packed && !strings.EqualFold(filepath.Ext(path), ".safetensors") {
-		return nil, fmt.Errorf("convert: %s: files that end in .gguf or .safetensors are written", path)
+	if err := Check(path, o.To); err != nil {
+		return nil, err
 	}
-	if _, _, blocks := gguf.Packed(o.To); o.To != "" && !slices.Contains(Types(), o.To) || blocks && !packed {
-		return nil, fmt.Errorf("convert: %s: tensors of type %.32q are not written there; in safetensors files F32, F16 and BF16 are, in GGUF files %s", path, o.To,
-			strings.Join(Types(), ", "))
-	}
+	packed := isGGUF(path)
 	lines := make([]Line, len(tensors))
 	var plain []safetensors.Entry
 	var entries []gguf.Entry
