@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -117,7 +118,7 @@ func (o *Optimizer) Params() []*tensor.Tensor { return o.params }
 // Step takes one step against the gradients of loss, a scalar. The loss, its gradients, the parameters, the
 // state of the optimiser and whatever else the model assigned on the way are computed together, as one
 // plan. Other tensors that were built on the parameters cannot be computed afterwards, as these have new
-// elements: those to be read, such as parts of the loss, are computed with it.
+// elements: those to be read, such as parts of the loss, are computed with it. What is wrong with the graph of the loss panics, as in Update.
 //
 //	opt.Update(loss)
 //	err := opt.Realize(ctx, loss, part)
@@ -127,8 +128,19 @@ func (o *Optimizer) Step(ctx context.Context, loss *tensor.Tensor) error {
 }
 
 // Update is Step without computing: it assigns lazily. It is for captured functions, which compute all that
-// they assign.
-func (o *Optimizer) Update(loss *tensor.Tensor) { o.Apply(loss.Grad(o.params...)) }
+// they assign. A loss that depends on none of the parameters is an *ArgumentError. Where it depends on some of them, the others have the
+// gradient 0, so that weight decay and momentum still move them, where PyTorch leaves them as they are; Select makes an optimiser without them.
+func (o *Optimizer) Update(loss *tensor.Tensor) { o.Apply(slopes(loss, o.params)) }
+
+// slopes are the gradients of a loss that depends on one of the parameters at least.
+func slopes(loss *tensor.Tensor, params []*tensor.Tensor) []*tensor.Tensor {
+	grads, reached := loss.GradReached(params...)
+	if !slices.Contains(reached, true) {
+		panic(&tensor.ArgumentError{Op: "Update", Reason: fmt.Sprintf("the loss depends on none of the optimiser's %d parameters, so nothing would be trained; "+
+			"make the optimiser for the model that the loss is computed with, without Detach, integers, comparisons, Sign or Round on the way", len(params)), At: tensor.Caller()})
+	}
+	return grads
+}
 
 // Apply assigns new values to the parameters, lazily, given a gradient for each in the order of Params.
 func (o *Optimizer) Apply(grads []*tensor.Tensor) {

@@ -378,3 +378,30 @@ func TestOptimizersRefuse(t *testing.T) {
 		assert.ErrorContains(t, err, "nn: "+want)
 	}
 }
+
+// A step that could train nothing is an error; one that trains some of the parameters is none.
+func TestStepsThatTrainNothing(t *testing.T) {
+	mine, other := nn.NewLinear(2, 2), nn.NewLinear(2, 2)
+	x := tensor.Ones(3, 2)
+	opt, err := nn.NewSGD(ctx, mine, nn.SGDOptions{})
+	require.NoError(t, err)
+	both, err := nn.NewGroups(ctx, []*nn.Linear{mine, other}, opt)
+	require.NoError(t, err)
+	for name, loss := range map[string]*tensor.Tensor{
+		"another model": other.Forward(x).Sum(), "a constant": tensor.Scalar(2.0), "detached": mine.Forward(x).Detach().Sum(),
+		"steps": mine.Forward(x).Gt(0).To(dtype.F32).Sum(),
+	} {
+		for _, update := range []func(*tensor.Tensor){opt.Update, both.Update, func(l *tensor.Tensor) { _ = opt.Step(ctx, l) }} {
+			var wrong *tensor.ArgumentError
+			require.ErrorAs(t, tensor.Try(func() { update(loss) }), &wrong, name)
+			assert.Equal(t, "Update", wrong.Op)
+			assert.Contains(t, wrong.Reason, "the loss depends on none of the optimiser's 2 parameters, so nothing would be trained; make the optimiser for", name)
+			assert.Contains(t, wrong.At, "optimizer_test.go:")
+		}
+	}
+	assert.Equal(t, []float32{0}, values(t, opt.Count), "no step was taken")
+	require.NoError(t, opt.Step(ctx, x.MatMul(mine.Weight.T()).Sum())) // without the bias
+	require.NoError(t, opt.Step(ctx, mine.Forward(x).Sum().Mul(0)))    // its gradient is 0, but there is one
+	_, reached := mine.Forward(x).Round().Sum().GradReached(mine.Weight)
+	assert.Equal(t, []bool{false}, reached)
+}
