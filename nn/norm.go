@@ -8,7 +8,8 @@ import (
 
 // BatchNorm normalises each channel (axis 1) over all other axes: by the statistics of the batch while
 // training, by running averages of them otherwise. The averages are assigned lazily while training; an
-// optimiser's Step carries that out together with the step. Without running averages (nil) the statistics are always the batch's.
+// optimiser's Step carries that out together with the step. Without running averages (nil) the statistics are always the batch's. A batch of
+// one value for each channel has none, and is an *ArgumentError where they are needed.
 type BatchNorm struct {
 	Weight, Bias *tensor.Tensor // [channels]; nil: 1 and 0
 	RunningMean  *tensor.Tensor `weft:"state"`
@@ -57,6 +58,10 @@ func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 	}
 	if !training && l.RunningMean != nil && l.RunningVar != nil {
 		return x.BatchNorm(l.RunningMean, l.RunningVar, l.Weight, l.Bias, l.Eps)
+	}
+	if x.Numel() == x.Dim(1) && x.Numel() > 0 {
+		panic(&tensor.ArgumentError{Op: "BatchNorm", Reason: fmt.Sprintf("input %v has one value for each channel, which normalised by its own mean is always 0; "+
+			"take more examples, or training false with running averages", x.Shape()), At: tensor.Caller()})
 	}
 	mean, variance := l.batch(x)
 	// (x − mean)·scale + bias is written as (x − c)·scale + bias − (mean − c)·scale, which is the same for
@@ -143,8 +148,11 @@ func NewInstanceNorm(channels int) *InstanceNorm {
 	return &InstanceNorm{fresh(tensor.Ones(channels)), fresh(tensor.Zeros(channels)), 1e-5}
 }
 
-// Forward returns x[n,channels,s…] normalised; it needs at least one axis after the channels.
+// Forward returns x[n,channels,s…] normalised; it needs at least one axis after the channels, and more than one value there.
 func (l *InstanceNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	if x.Rank() > 2 && x.Numel() == x.Dim(0)*x.Dim(1) && x.Numel() > 0 {
+		panic(&tensor.ArgumentError{Op: "InstanceNorm", Reason: fmt.Sprintf("input %v has one value for each channel of an example, which normalised by its own mean is always 0", x.Shape()), At: tensor.Caller()})
+	}
 	return x.InstanceNorm(l.Weight, l.Bias, l.Eps)
 }
 
