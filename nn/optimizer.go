@@ -15,7 +15,7 @@ import (
 // the learning rate among it, lies on the device, so that no step needs a kernel that the one before
 // it did not have. Its own state is saved and loaded like that of a model.
 type Optimizer struct {
-	Rate  *tensor.Tensor              // the learning rate, a scalar
+	Rate  *tensor.Tensor              // the learning rate, a scalar; SetRate changes it, also to 0, which the settings take for their default
 	Count *tensor.Tensor              // how many steps were taken, a scalar
 	Slots map[string][]*tensor.Tensor // what it remembers of each parameter
 

@@ -405,3 +405,67 @@ func TestStepsThatTrainNothing(t *testing.T) {
 	_, reached := mine.Forward(x).Round().Sum().GradReached(mine.Weight)
 	assert.Equal(t, []bool{false}, reached)
 }
+
+// What an optimiser takes 0 for its default in can be said to be 0: by a negative number. Gradients are 1e-10, of which the usual Eps would
+// leave little.
+func TestSettingsOfZero(t *testing.T) {
+	const rate, g = 0.5, 1e-10
+	type steps = []float64
+	for _, c := range []struct {
+		name string
+		make func(m any) (*nn.Optimizer, error)
+		want steps // of the parameter 1, towards 0
+	}{
+		{"Adam", func(m any) (*nn.Optimizer, error) { return nn.NewAdam(ctx, m, nn.AdamOptions{Rate: rate, Eps: -1}) }, steps{rate, rate}},
+		{"AdamW", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdamW(ctx, m, nn.AdamOptions{Rate: rate, Eps: -1, NoDecay: true})
+		}, steps{rate, rate}},
+		{"Adamax", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdamax(ctx, m, nn.MomentOptions{Rate: rate, Eps: -1})
+		}, steps{rate, rate}},
+		// μ is 0.45 in each step: 0.55·g/0.55 + 0.45·0.1·g/(1 − 0.45²), all over g; then 0.55/(1 − 0.45²) + 0.45·0.19/(1 − 0.45³)
+		{"NAdam", func(m any) (*nn.Optimizer, error) {
+			return nn.NewNAdam(ctx, m, nn.MomentOptions{Rate: rate, Eps: -1, MomentumDecay: -1})
+		}, steps{rate * (1 + 0.045/0.7975), rate * (0.55/0.7975 + 0.0855/0.908875)}},
+		{"LAMB", func(m any) (*nn.Optimizer, error) { return nn.NewLAMB(ctx, m, nn.LAMBOptions{Rate: rate, Eps: -1}) }, steps{rate, rate / 2}},
+		{"RMSProp", func(m any) (*nn.Optimizer, error) {
+			return nn.NewRMSProp(ctx, m, nn.RMSPropOptions{Rate: rate, Eps: -1})
+		}, steps{10 * rate, rate / math.Sqrt(0.0199)}},
+		{"Adagrad", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdagrad(ctx, m, nn.AdagradOptions{Rate: rate, Eps: -1})
+		}, steps{rate, rate / math.Sqrt2}},
+		{"Adadelta", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdadelta(ctx, m, nn.AdadeltaOptions{Rate: rate, Eps: -1})
+		}, steps{0, 0}},
+		{"ASGD", func(m any) (*nn.Optimizer, error) {
+			return nn.NewASGD(ctx, m, nn.ASGDOptions{Rate: rate / g, Shrink: -1, Power: -1, Start: -1})
+		}, steps{rate, rate}},
+		{"Rprop", func(m any) (*nn.Optimizer, error) {
+			return nn.NewRprop(ctx, m, nn.RpropOptions{Rate: 1e-9, Least: -1})
+		}, steps{1e-9, 1.2e-9}},
+		// The size of the parameter, 1, halves the rate once: share 1 of the new squares in each step.
+		{"Adafactor", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdafactor(ctx, m, nn.AdafactorOptions{Rate: rate, Eps: -1, Least: -1, Power: 1})
+		}, steps{rate, rate * 0.5}},
+	} {
+		w := tensor.Ones(1, 1).To(dtype.F64)
+		o, err := c.make([]*tensor.Tensor{w})
+		require.NoError(t, err, c.name)
+		before := 1.0
+		for _, step := range c.want {
+			require.NoError(t, o.Step(ctx, w.Mul(g).Sum()), c.name)
+			now, err := w.Item(ctx)
+			require.NoError(t, err)
+			assert.InDelta(t, step, before-now, 1e-7*max(step, 1e-3), c.name)
+			before = now
+		}
+		if c.name == "ASGD" { // averages of both steps: 0.5 and 0
+			mean, err := o.Slots["mean"][0].Item(ctx)
+			require.NoError(t, err)
+			assert.InDelta(t, 0, mean, 1e-6, "the average begins after the first step")
+		}
+	}
+	rates := nn.OneCycle{Max: 1, Steps: 10, Warm: -1}.Schedule()
+	assert.InDelta(t, 0.9755283014374586, rates(0), 1e-7) // as PyTorch with pct_start 0
+	assert.InDelta(t, 1.0/25/1e4, rates(9), 1e-9)
+}
