@@ -104,7 +104,7 @@ export interface Triplet {
   margin?: number
   /** The norm; 0: 2. 2 unless given. */
   p?: number
-  /** Added to differences; 0: 1e-6. 1e-6 unless given. */
+  /** Added to differences; 0: 1e-6; a negative number: 0. 1e-6 unless given. */
   eps?: number
   /** The negative may be compared with the positive instead of the anchor. */
   swap?: boolean
@@ -827,7 +827,7 @@ export class Tensor {
   inv(): Tensor
   /** matrixExp is the exponential 1 + t + t²/2! + … of square matrices: t is halved until its norm is at most 1, the series taken to the eighth (f64: eighteenth) power, and the result squared as often. */
   matrixExp(): Tensor
-  /** det is the determinant of square matrices. */
+  /** det is the determinant of square matrices. It has a gradient also where it is 0. */
   det(): Tensor
   /** logDet is the logarithm of the determinant: NaN where it is negative. */
   logDet(): Tensor
@@ -845,7 +845,7 @@ export class Tensor {
   tensorSolve(b: Tensor): Tensor
   /** tensorInv is the inverse of t as a matrix whose rows are its first axes: its axes are the others, and then these. */
   tensorInv(rows: number): Tensor
-  /** slogDet gives the sign of the determinant and the logarithm of its absolute value. */
+  /** slogDet gives the sign of the determinant and the logarithm of its absolute value, 0 and −inf of a singular matrix, where the logarithm has no gradient. */
   slogDet(): [Tensor, Tensor]
   /** lu gives a permutation matrix p, l with ones in its diagonal and nothing above, and u with nothing below its diagonal, so that p·l·u = t: Gauss's method with row pivots. Of m×n matrices l is m×k and u k×n with k = min(m, n). A pivot 0 stays where it is. */
   lu(): [Tensor, Tensor, Tensor]
