@@ -505,3 +505,38 @@ func TestDeterminantsOfWhatIsNotFinite(t *testing.T) {
 		}
 	}
 }
+
+// Of equal eigenvalues the gradients of the values, and of what the vectors span, are right, though rounding sets the values apart;
+// so are those of singular values.
+func TestGradientsOfEqualEigenvalues(t *testing.T) {
+	for d, tol := range map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13} {
+		for n, turned := range map[int]bool{3: false, 4: true, 5: true, 12: true} {
+			about := fmt.Sprint(d, n, turned)
+			weights := quick(random(rand.New(rand.NewPCG(uint64(n), 9)), n*n), n, n).To(d)
+			q := tensor.Eye(n).To(d).Add(weights.Mul(0))
+			if turned {
+				q, _ = quick(random(rand.New(rand.NewPCG(uint64(n), 5)), n*n), n, n).To(d).QR(false)
+			}
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = 1
+			}
+			values[n-1] = 2
+			a := q.Mul(quick(values, n).To(d)).MatMul(q.T()).Contiguous()
+			half := func(x *tensor.Tensor) *tensor.Tensor { return x.Add(x.T()).Div(2) }
+			exp := q.Mul(quick(values, n).To(d).Exp()).MatMul(q.T())
+			together(t, exp, a.Eigvalsh(false).Exp().Sum().Grad(a)[0], tol, about)
+			together(t, exp, a.SingularValues().Exp().Sum().Grad(a)[0], tol, about)
+			_, v := a.Eigh(false)
+			v = v.Narrow(-1, 0, n-1)
+			// P = I − x·xᵀ, where x is the last vector: dx = (I − x·xᵀ)·dA·x/(2 − 1)
+			x := q.Narrow(-1, n-1, 1)
+			p := tensor.Eye(n).To(d).Sub(x.MatMul(x.T()))
+			want := half(p.MatMul(half(weights)).MatMul(x).MatMul(x.T())).Mul(-2)
+			together(t, want, v.MatMul(v.T()).Mul(weights).Sum().Grad(a)[0], tol, about)
+			u, _, _ := a.SVD(false)
+			u = u.Narrow(-1, 1, n-1) // singular values fall
+			together(t, want, half(u.MatMul(u.T()).Mul(weights).Sum().Grad(a)[0]), tol, about)
+		}
+	}
+}

@@ -853,7 +853,7 @@ export class Tensor {
   qr(options?: { complete?: boolean }): [Tensor, Tensor]
   /** svd gives u, s, vᵀ with u·diag(s)·vᵀ = t: orthonormal columns of u and rows of vᵀ, and the singular values s, falling. Of m×n matrices u is m×k and vᵀ k×n with k = min(m, n), or, where full is set, m×m and n×n. */
   svd(options?: { full?: boolean }): [Tensor, Tensor, Tensor]
-  /** eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. */
+  /** eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. The gradient of w holds also where eigenvalues are equal. */
   eigh(options?: { upper?: boolean }): [Tensor, Tensor]
   /** eigvalsh are the eigenvalues of symmetric matrices, rising, as eigh gives them, which takes longer for the vectors. */
   eigvalsh(options?: { upper?: boolean }): Tensor

@@ -147,7 +147,7 @@ export const methods = [
   },
   {
     name: "eigh", form: "x.eigh(options?: { upper?: boolean })", gives: "[Tensor, Tensor]",
-    says: "eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one.",
+    says: "eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. The gradient of w holds also where eigenvalues are equal.",
     uses: ["m"],
     run: ({ w, m }) => m.eigh(),
   },
