@@ -329,11 +329,11 @@ export class Tensor {
 
   // Functions
 
-  /** sin is the sine of t, in radians. */
+  /** sin is the sine of t, in radians. Of every finite f32 it is right to 3 units in the last place. */
   sin(): Tensor
-  /** cos is the cosine of t, in radians. */
+  /** cos is the cosine of t, in radians. Of f32 below 4e6 in magnitude it is right to 2 units in the last place, beyond to 4e-7, so that small results have fewer digits. */
   cos(): Tensor
-  /** tan is the tangent of t, in radians. */
+  /** tan is the tangent of t, in radians. Of f32 below 4e6 in magnitude it is right to 4 units in the last place; beyond, sin and cos of t are in it as they are. */
   tan(): Tensor
   /** asin is the inverse sine, −π/2 … π/2; NaN outside −1 … 1. */
   asin(): Tensor
