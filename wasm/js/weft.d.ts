@@ -135,7 +135,7 @@ export interface Attention {
 export interface EmbeddingOptions {
   /** Rows of these numbers get no gradient. */
   padding?: number | readonly number[]
-  /** Longer rows are shortened to it; 0: no limit. 0 unless given. */
+  /** Longer rows are read as shortened to it, the table stays as it is; 0: no limit. 0 unless given. */
   maxNorm?: number
   /** The p of that length; 0: 2. 0 unless given. */
   normType?: number
