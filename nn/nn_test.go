@@ -172,6 +172,13 @@ func TestNormsOfOneValue(t *testing.T) {
 	}
 	assert.ErrorContains(t, tensor.Try(func() { nn.NewInstanceNorm(2).Forward(tensor.Ones(3, 2, 1, 1)) }), "InstanceNorm: input [3 2 1 1] has one value for each channel of an example")
 	nn.NewInstanceNorm(2).Forward(tensor.Ones(3, 2, 1, 2))
+	assert.ErrorContains(t, tensor.Try(func() { nn.NewGroupNorm(2, 2).Forward(tensor.Ones(1, 2, 1)) }), "GroupNorm: input [1 2 1] has one value for each of 2 groups")
+	nn.NewGroupNorm(2, 2).Forward(tensor.Ones(3, 2))
+	nn.NewGroupNorm(1, 2).Forward(tensor.Ones(1, 2))
+	_, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { // of sizes that vary nothing is said
+		return []*tensor.Tensor{nn.NewBatchNorm(4).Untracked().Forward(in[0].Narrow(0, 0, tensor.NewVariable("n", 1, 8)), true).Sum(0)}
+	}, tensor.Ones(8, 4))
+	require.NoError(t, err)
 	nn.NewInstanceNorm(2).Forward(tensor.Ones(0, 2, 1))
 }
 

@@ -118,7 +118,8 @@ func (o *Optimizer) Params() []*tensor.Tensor { return o.params }
 // Step takes one step against the gradients of loss, a scalar. The loss, its gradients, the parameters, the
 // state of the optimiser and whatever else the model assigned on the way are computed together, as one
 // plan. Other tensors that were built on the parameters cannot be computed afterwards, as these have new
-// elements: those to be read, such as parts of the loss, are computed with it. What is wrong with the graph of the loss panics, as in Update.
+// elements: those to be read, such as parts of the loss, are computed with it. What is wrong with the graph of the loss panics, as in Update. A step that could not be
+// computed stays assigned: what reads the parameters next carries it out, if the reason is gone.
 //
 //	opt.Update(loss)
 //	err := opt.Realize(ctx, loss, part)
@@ -191,8 +192,11 @@ func (o *Optimizer) Realize(ctx context.Context, others ...*tensor.Tensor) error
 }
 
 // SetRate changes the learning rate of the steps that follow, captured ones among them. Nothing is
-// compiled anew.
+// compiled anew. A rate that is negative or not finite is an error, as where an optimiser is made.
 func (o *Optimizer) SetRate(ctx context.Context, rate float64) error {
+	if err := checked("SetRate", number("rate", rate)); err != nil {
+		return err
+	}
 	var raw []byte
 	if o.Rate.DType() == dtype.F64 {
 		raw = binary.LittleEndian.AppendUint64(nil, math.Float64bits(rate))

@@ -469,3 +469,15 @@ func TestSettingsOfZero(t *testing.T) {
 	assert.InDelta(t, 0.9755283014374586, rates(0), 1e-7) // as PyTorch with pct_start 0
 	assert.InDelta(t, 1.0/25/1e4, rates(9), 1e-9)
 }
+
+// A rate of which training would not recover is refused when it is set as well.
+func TestRatesThatAreNone(t *testing.T) {
+	o, err := nn.NewSGD(ctx, newFitting(), nn.SGDOptions{})
+	require.NoError(t, err)
+	for rate, want := range map[float64]string{math.NaN(): "NaN", math.Inf(1): "+Inf", -1: "-1"} {
+		assert.ErrorContains(t, o.SetRate(ctx, rate), "nn: SetRate: rate is "+want+"; it must be a finite number, not negative")
+	}
+	assert.InDeltaSlice(t, []float32{1e-3}, values(t, o.Rate.To(dtype.F32)), 1e-9)
+	require.NoError(t, o.SetRate(ctx, 0))
+	assert.Equal(t, []float32{0}, values(t, o.Rate.To(dtype.F32)))
+}

@@ -983,7 +983,7 @@ export class Tensor {
   mse(target: Tensor, options?: Loss): Tensor
   /** l1 is |t − target|. */
   l1(target: Tensor, options?: Loss): Tensor
-  /** bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Its derivative by t is (t − target)/max(t·(1 − t), 10⁻¹²), so that probabilities of 0 and 1 have one. */
+  /** bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Of what is no probability it is NaN or some number, where PyTorch raises. */
   bce(target: Tensor, options?: Loss): Tensor
   /** bceWithLogits is bce of sigmoid(t) without loss. */
   bceWithLogits(target: Tensor, options?: Loss): Tensor
