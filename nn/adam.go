@@ -11,7 +11,7 @@ import (
 type AdamOptions struct {
 	Rate         float64 // learning rate; 0 means 1e-3
 	Beta1, Beta2 float64 // how long gradients and their squares are remembered; 0 means 0.9 and 0.999; a negative number: not at all
-	Eps          float64 // 0 means 1e-8
+	Eps          float64 // 0 means 1e-8; a negative number: 0
 	Decay        float64 // weight decay; 0 means none for NewAdam and 0.01 for NewAdamW
 	NoDecay      bool    // NewAdamW without weight decay
 	AMSGrad      bool    // divide by the largest second moment so far
@@ -34,7 +34,7 @@ func NewAdamW(ctx context.Context, model any, o AdamOptions) (*Optimizer, error)
 }
 
 func newAdam(ctx context.Context, model any, o AdamOptions, apart bool) (*Optimizer, error) {
-	b1, b2, eps := share(o.Beta1, 0.9), share(o.Beta2, 0.999), or(o.Eps, 1e-8)
+	b1, b2, eps := share(o.Beta1, 0.9), share(o.Beta2, 0.999), share(o.Eps, 1e-8)
 	name := "Adam"
 	if apart {
 		name = "AdamW"

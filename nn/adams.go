@@ -12,17 +12,17 @@ import (
 type MomentOptions struct {
 	Rate          float64 // learning rate; 0 means 1e-3, for NewAdamax and NewNAdam 2e-3
 	Beta1, Beta2  float64 // how long gradients and their sizes are remembered; 0 means 0.9 and 0.999; a negative number: not at all
-	Eps           float64 // 0 means 1e-8
+	Eps           float64 // 0 means 1e-8; a negative number: 0
 	Decay         float64 // weight decay
 	Apart         bool    // take the weight decay apart from the gradient, as NewAdamW does
-	MomentumDecay float64 // NewNAdam: how fast the momentum comes to Beta1; 0 means 0.004
+	MomentumDecay float64 // NewNAdam: how fast the momentum comes to Beta1; 0 means 0.004; a negative number: it stays at Beta1/2
 	Maximize      bool    // climb instead of descending
 }
 
 // filled has the defaults and is checked.
 func (o MomentOptions) filled(optimiser string) (MomentOptions, error) {
-	o.Beta1, o.Beta2, o.Eps = share(o.Beta1, 0.9), share(o.Beta2, 0.999), or(o.Eps, 1e-8)
-	o.MomentumDecay = or(o.MomentumDecay, 0.004)
+	o.Beta1, o.Beta2, o.Eps = share(o.Beta1, 0.9), share(o.Beta2, 0.999), share(o.Eps, 1e-8)
+	o.MomentumDecay = share(o.MomentumDecay, 0.004)
 	return o, checked(optimiser, number("Rate", o.Rate), remembered("Beta1", o.Beta1), remembered("Beta2", o.Beta2), number("Eps", o.Eps),
 		number("Decay", o.Decay), number("MomentumDecay", o.MomentumDecay))
 }

@@ -80,8 +80,9 @@ func (g *Groups) Step(ctx context.Context, loss *tensor.Tensor) error {
 	return g.Realize(ctx, loss)
 }
 
-// Update is Step without computing: it assigns lazily. It is for captured functions.
-func (g *Groups) Update(loss *tensor.Tensor) { g.Apply(loss.Grad(g.Params()...)) }
+// Update is Step without computing: it assigns lazily. It is for captured functions. A loss that depends on no parameter of any group is an
+// *ArgumentError.
+func (g *Groups) Update(loss *tensor.Tensor) { g.Apply(slopes(loss, g.Params())) }
 
 // Apply assigns new values to the parameters, lazily, given a gradient for each in the order of Params.
 func (g *Groups) Apply(grads []*tensor.Tensor) {

@@ -11,7 +11,7 @@ import (
 type LAMBOptions struct {
 	Rate         float64 // learning rate; 0 means 1e-3
 	Beta1, Beta2 float64 // how long gradients and their squares are remembered; 0 means 0.9 and 0.999; a negative number: not at all
-	Eps          float64 // 0 means 1e-6
+	Eps          float64 // 0 means 1e-6; a negative number: 0
 	Decay        float64 // weight decay
 	Maximize     bool    // climb instead of descending
 }
@@ -19,7 +19,7 @@ type LAMBOptions struct {
 // NewLAMB makes the optimiser of You and others (2020, algorithm 2), which scales Adam's step of each parameter to the size of the
 // parameter, for large batches. It realizes the model.
 func NewLAMB(ctx context.Context, model any, o LAMBOptions) (*Optimizer, error) {
-	b1, b2, eps := share(o.Beta1, 0.9), share(o.Beta2, 0.999), or(o.Eps, 1e-6)
+	b1, b2, eps := share(o.Beta1, 0.9), share(o.Beta2, 0.999), share(o.Eps, 1e-6)
 	if err := checked("LAMB", number("Rate", o.Rate), remembered("Beta1", b1), remembered("Beta2", b2), number("Eps", eps), number("Decay", o.Decay)); err != nil {
 		return nil, err
 	}

@@ -105,12 +105,15 @@ func (l *Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
 
 // Flatten makes one axis of all from From on.
 type Flatten struct {
-	From int // 0 means 1: all but the first
+	From int // 0 means 1: all but the first; a negative number: 0, all
 }
 
 // Forward returns x with fewer axes.
 func (l *Flatten) Forward(x *tensor.Tensor) *tensor.Tensor {
-	from := max(l.From, 1)
+	from := max(l.From, 0)
+	if l.From == 0 {
+		from = 1
+	}
 	return x.Reshape(append(x.Shape()[:min(from, x.Rank())], -1)...)
 }
 

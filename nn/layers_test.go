@@ -187,3 +187,10 @@ func TestBatchNormOfNothing(t *testing.T) {
 	}
 	require.Equal(t, []int{4, 0}, nn.NewBatchNorm(0).Forward(tensor.Zeros(4, 0), true).Shape())
 }
+
+// A negative axis of Flatten stands for the first, as 0 for the second.
+func TestFlattenFrom(t *testing.T) {
+	for from, want := range map[int][]int{-1: {24}, 0: {2, 12}, 1: {2, 12}, 2: {2, 3, 4}} {
+		assert.Equal(t, want, (&nn.Flatten{From: from}).Forward(ramp(2, 3, 4)).Shape(), "%d", from)
+	}
+}

@@ -16,7 +16,7 @@ type MuonOptions struct {
 	Momentum   float64    // 0 means 0.95; a negative number: none
 	Plain      bool       // without Nesterov's look ahead
 	Newton     [3]float64 // coefficients of the iteration; zeros mean 3.4445, −4.775, 2.0315
-	Eps        float64    // 0 means 1e-7
+	Eps        float64    // 0 means 1e-7; a negative number: 0
 	Iterations int        // 0 means 5
 	MatchAdam  bool       // scale steps to the size of Adam's, instead of by the root of the ratio of the sides
 }
@@ -25,7 +25,7 @@ type MuonOptions struct {
 // follows the orthogonal matrix nearest to the momentum, found by Newton's and Schulz's iteration. A parameter with more axes, as the
 // filters of a convolution, is the matrix [first axis, all others]. For a model that has others too, see Groups.
 func NewMuon(ctx context.Context, model any, o MuonOptions) (*Optimizer, error) {
-	decay, momentum, eps := or(o.Decay, 0.1), share(o.Momentum, 0.95), or(o.Eps, 1e-7)
+	decay, momentum, eps := or(o.Decay, 0.1), share(o.Momentum, 0.95), share(o.Eps, 1e-7)
 	if o.NoDecay {
 		decay = 0
 	}

@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -149,6 +150,36 @@ func TestBatchNorm(t *testing.T) {
 	near(t, []float32{8.658333, 35.658333}, l.RunningVar, 1e-4)
 	near(t, []float32{(1 - 0.825) / float32(math.Sqrt(8.658333))}, l.Forward(x, false).At(0, 0, 0), 1e-4)
 	assert.ErrorContains(t, tensor.Try(func() { l.Forward(tensor.Zeros(2, 3), true) }), "layer for 2 channels, which belong on axis 1 (nn_test.go:")
+}
+
+// One value has no statistics: what would be 0 for every input is an error, as in PyTorch.
+func TestNormsOfOneValue(t *testing.T) {
+	for _, shape := range [][]int{{1, 2}, {1, 2, 1}, {1, 2, 1, 1}} {
+		x := tensor.Ones(shape...)
+		for _, l := range []*nn.BatchNorm{nn.NewBatchNorm(2), nn.NewBatchNorm(2).Untracked()} {
+			var wrong *tensor.ArgumentError
+			require.ErrorAs(t, tensor.Try(func() { l.Forward(x, true) }), &wrong)
+			assert.Contains(t, wrong.Error(), "BatchNorm: input "+fmt.Sprint(shape)+" has one value for each channel, which normalised by its own mean is always 0; take more examples, or training false with running averages (nn_test.go:")
+			if l.RunningMean == nil {
+				require.Error(t, tensor.Try(func() { l.Forward(x, false) }))
+			} else {
+				near(t, []float32{1, 1}, l.Forward(x, false).Flatten(), 1e-4)
+			}
+		}
+	}
+	for _, shape := range [][]int{{2, 2}, {1, 2, 2}, {0, 2}, {0, 2, 1, 1}} {
+		nn.NewBatchNorm(2).Forward(tensor.Ones(shape...), true)
+	}
+	assert.ErrorContains(t, tensor.Try(func() { nn.NewInstanceNorm(2).Forward(tensor.Ones(3, 2, 1, 1)) }), "InstanceNorm: input [3 2 1 1] has one value for each channel of an example")
+	nn.NewInstanceNorm(2).Forward(tensor.Ones(3, 2, 1, 2))
+	assert.ErrorContains(t, tensor.Try(func() { nn.NewGroupNorm(2, 2).Forward(tensor.Ones(1, 2, 1)) }), "GroupNorm: input [1 2 1] has one value for each of 2 groups")
+	nn.NewGroupNorm(2, 2).Forward(tensor.Ones(3, 2))
+	nn.NewGroupNorm(1, 2).Forward(tensor.Ones(1, 2))
+	_, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor { // of sizes that vary nothing is said
+		return []*tensor.Tensor{nn.NewBatchNorm(4).Untracked().Forward(in[0].Narrow(0, 0, tensor.NewVariable("n", 1, 8)), true).Sum(0)}
+	}, tensor.Ones(8, 4))
+	require.NoError(t, err)
+	nn.NewInstanceNorm(2).Forward(tensor.Ones(0, 2, 1))
 }
 
 func TestBatchNormGradient(t *testing.T) {

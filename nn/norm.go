@@ -8,7 +8,8 @@ import (
 
 // BatchNorm normalises each channel (axis 1) over all other axes: by the statistics of the batch while
 // training, by running averages of them otherwise. The averages are assigned lazily while training; an
-// optimiser's Step carries that out together with the step. Without running averages (nil) the statistics are always the batch's.
+// optimiser's Step carries that out together with the step. Without running averages (nil) the statistics are always the batch's. A batch of
+// one value for each channel has none, and is an *ArgumentError where they are needed.
 type BatchNorm struct {
 	Weight, Bias *tensor.Tensor // [channels]; nil: 1 and 0
 	RunningMean  *tensor.Tensor `weft:"state"`
@@ -58,6 +59,10 @@ func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 	if !training && l.RunningMean != nil && l.RunningVar != nil {
 		return x.BatchNorm(l.RunningMean, l.RunningVar, l.Weight, l.Bias, l.Eps)
 	}
+	if n := numel(x.Sizes()); n > 0 && n == x.Dim(1) {
+		panic(&tensor.ArgumentError{Op: "BatchNorm", Reason: fmt.Sprintf("input %v has one value for each channel, which normalised by its own mean is always 0; "+
+			"take more examples, or training false with running averages", x.Shape()), At: tensor.Caller()})
+	}
 	mean, variance := l.batch(x)
 	// (x − mean)·scale + bias is written as (x − c)·scale + bias − (mean − c)·scale, which is the same for
 	// every constant c, here the mean itself. The gradient of the mean is then scale times the gradient of the
@@ -71,6 +76,19 @@ func (l *BatchNorm) Forward(x *tensor.Tensor, training bool) *tensor.Tensor {
 		bias = bias.Add(l.Bias)
 	}
 	return x.BatchNorm(c, variance, l.Weight, bias, l.Eps)
+}
+
+// numel is the number of elements of these sizes; −1 where one varies.
+func numel(sizes []tensor.Size) int {
+	n := 1
+	for _, s := range sizes {
+		k, known := s.Value()
+		if !known {
+			return -1
+		}
+		n *= k
+	}
+	return n
 }
 
 // batch gives mean and variance of x over all axes but 1, and moves the averages. The averages take the
@@ -126,8 +144,11 @@ func NewGroupNorm(groups, channels int) *GroupNorm {
 	return &GroupNorm{fresh(tensor.Ones(channels)), fresh(tensor.Zeros(channels)), groups, 1e-5}
 }
 
-// Forward returns x[n,channels,…] normalised.
+// Forward returns x[n,channels,…] normalised. One value in all for each group is an *ArgumentError, as in PyTorch.
 func (l *GroupNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	if n := numel(x.Sizes()); n > 0 && n == l.Groups {
+		panic(&tensor.ArgumentError{Op: "GroupNorm", Reason: fmt.Sprintf("input %v has one value for each of %d groups, which normalised by its own mean is always 0", x.Shape(), l.Groups), At: tensor.Caller()})
+	}
 	return x.GroupNorm(l.Groups, l.Weight, l.Bias, l.Eps)
 }
 
@@ -143,8 +164,11 @@ func NewInstanceNorm(channels int) *InstanceNorm {
 	return &InstanceNorm{fresh(tensor.Ones(channels)), fresh(tensor.Zeros(channels)), 1e-5}
 }
 
-// Forward returns x[n,channels,s…] normalised; it needs at least one axis after the channels.
+// Forward returns x[n,channels,s…] normalised; it needs at least one axis after the channels, and more than one value there.
 func (l *InstanceNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	if x.Rank() > 2 && numel(x.Sizes()[2:]) == 1 && numel(x.Sizes()) > 0 {
+		panic(&tensor.ArgumentError{Op: "InstanceNorm", Reason: fmt.Sprintf("input %v has one value for each channel of an example, which normalised by its own mean is always 0", x.Shape()), At: tensor.Caller()})
+	}
 	return x.InstanceNorm(l.Weight, l.Bias, l.Eps)
 }
 

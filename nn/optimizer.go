@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
@@ -14,7 +15,7 @@ import (
 // the learning rate among it, lies on the device, so that no step needs a kernel that the one before
 // it did not have. Its own state is saved and loaded like that of a model.
 type Optimizer struct {
-	Rate  *tensor.Tensor              // the learning rate, a scalar
+	Rate  *tensor.Tensor              // the learning rate, a scalar; SetRate changes it, also to 0, which the settings take for their default
 	Count *tensor.Tensor              // how many steps were taken, a scalar
 	Slots map[string][]*tensor.Tensor // what it remembers of each parameter
 
@@ -117,7 +118,8 @@ func (o *Optimizer) Params() []*tensor.Tensor { return o.params }
 // Step takes one step against the gradients of loss, a scalar. The loss, its gradients, the parameters, the
 // state of the optimiser and whatever else the model assigned on the way are computed together, as one
 // plan. Other tensors that were built on the parameters cannot be computed afterwards, as these have new
-// elements: those to be read, such as parts of the loss, are computed with it.
+// elements: those to be read, such as parts of the loss, are computed with it. What is wrong with the graph of the loss panics, as in Update. A step that could not be
+// computed stays assigned: what reads the parameters next carries it out, if the reason is gone.
 //
 //	opt.Update(loss)
 //	err := opt.Realize(ctx, loss, part)
@@ -127,8 +129,19 @@ func (o *Optimizer) Step(ctx context.Context, loss *tensor.Tensor) error {
 }
 
 // Update is Step without computing: it assigns lazily. It is for captured functions, which compute all that
-// they assign.
-func (o *Optimizer) Update(loss *tensor.Tensor) { o.Apply(loss.Grad(o.params...)) }
+// they assign. A loss that depends on none of the parameters is an *ArgumentError. Where it depends on some of them, the others have the
+// gradient 0, so that weight decay and momentum still move them, where PyTorch leaves them as they are; Select makes an optimiser without them.
+func (o *Optimizer) Update(loss *tensor.Tensor) { o.Apply(slopes(loss, o.params)) }
+
+// slopes are the gradients of a loss that depends on one of the parameters at least.
+func slopes(loss *tensor.Tensor, params []*tensor.Tensor) []*tensor.Tensor {
+	grads, reached := loss.GradReached(params...)
+	if !slices.Contains(reached, true) {
+		panic(&tensor.ArgumentError{Op: "Update", Reason: fmt.Sprintf("the loss depends on none of the optimiser's %d parameters, so nothing would be trained; "+
+			"make the optimiser for the model that the loss is computed with, without Detach, integers, comparisons, Sign or Round on the way", len(params)), At: tensor.Caller()})
+	}
+	return grads
+}
 
 // Apply assigns new values to the parameters, lazily, given a gradient for each in the order of Params.
 func (o *Optimizer) Apply(grads []*tensor.Tensor) {
@@ -179,8 +192,11 @@ func (o *Optimizer) Realize(ctx context.Context, others ...*tensor.Tensor) error
 }
 
 // SetRate changes the learning rate of the steps that follow, captured ones among them. Nothing is
-// compiled anew.
+// compiled anew. A rate that is negative or not finite is an error, as where an optimiser is made.
 func (o *Optimizer) SetRate(ctx context.Context, rate float64) error {
+	if err := checked("SetRate", number("rate", rate)); err != nil {
+		return err
+	}
 	var raw []byte
 	if o.Rate.DType() == dtype.F64 {
 		raw = binary.LittleEndian.AppendUint64(nil, math.Float64bits(rate))

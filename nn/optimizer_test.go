@@ -378,3 +378,106 @@ func TestOptimizersRefuse(t *testing.T) {
 		assert.ErrorContains(t, err, "nn: "+want)
 	}
 }
+
+// A step that could train nothing is an error; one that trains some of the parameters is none.
+func TestStepsThatTrainNothing(t *testing.T) {
+	mine, other := nn.NewLinear(2, 2), nn.NewLinear(2, 2)
+	x := tensor.Ones(3, 2)
+	opt, err := nn.NewSGD(ctx, mine, nn.SGDOptions{})
+	require.NoError(t, err)
+	both, err := nn.NewGroups(ctx, []*nn.Linear{mine, other}, opt)
+	require.NoError(t, err)
+	for name, loss := range map[string]*tensor.Tensor{
+		"another model": other.Forward(x).Sum(), "a constant": tensor.Scalar(2.0), "detached": mine.Forward(x).Detach().Sum(),
+		"steps": mine.Forward(x).Gt(0).To(dtype.F32).Sum(),
+	} {
+		for _, update := range []func(*tensor.Tensor){opt.Update, both.Update, func(l *tensor.Tensor) { _ = opt.Step(ctx, l) }} {
+			var wrong *tensor.ArgumentError
+			require.ErrorAs(t, tensor.Try(func() { update(loss) }), &wrong, name)
+			assert.Equal(t, "Update", wrong.Op)
+			assert.Contains(t, wrong.Reason, "the loss depends on none of the optimiser's 2 parameters, so nothing would be trained; make the optimiser for", name)
+			assert.Contains(t, wrong.At, "optimizer_test.go:")
+		}
+	}
+	assert.Equal(t, []float32{0}, values(t, opt.Count), "no step was taken")
+	require.NoError(t, opt.Step(ctx, x.MatMul(mine.Weight.T()).Sum())) // without the bias
+	require.NoError(t, opt.Step(ctx, mine.Forward(x).Sum().Mul(0)))    // its gradient is 0, but there is one
+	_, reached := mine.Forward(x).Round().Sum().GradReached(mine.Weight)
+	assert.Equal(t, []bool{false}, reached)
+}
+
+// What an optimiser takes 0 for its default in can be said to be 0: by a negative number. Gradients are 1e-10, of which the usual Eps would
+// leave little.
+func TestSettingsOfZero(t *testing.T) {
+	const rate, g = 0.5, 1e-10
+	type steps = []float64
+	for _, c := range []struct {
+		name string
+		make func(m any) (*nn.Optimizer, error)
+		want steps // of the parameter 1, towards 0
+	}{
+		{"Adam", func(m any) (*nn.Optimizer, error) { return nn.NewAdam(ctx, m, nn.AdamOptions{Rate: rate, Eps: -1}) }, steps{rate, rate}},
+		{"AdamW", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdamW(ctx, m, nn.AdamOptions{Rate: rate, Eps: -1, NoDecay: true})
+		}, steps{rate, rate}},
+		{"Adamax", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdamax(ctx, m, nn.MomentOptions{Rate: rate, Eps: -1})
+		}, steps{rate, rate}},
+		// μ is 0.45 in each step: 0.55·g/0.55 + 0.45·0.1·g/(1 − 0.45²), all over g; then 0.55/(1 − 0.45²) + 0.45·0.19/(1 − 0.45³)
+		{"NAdam", func(m any) (*nn.Optimizer, error) {
+			return nn.NewNAdam(ctx, m, nn.MomentOptions{Rate: rate, Eps: -1, MomentumDecay: -1})
+		}, steps{rate * (1 + 0.045/0.7975), rate * (0.55/0.7975 + 0.0855/0.908875)}},
+		{"LAMB", func(m any) (*nn.Optimizer, error) { return nn.NewLAMB(ctx, m, nn.LAMBOptions{Rate: rate, Eps: -1}) }, steps{rate, rate / 2}},
+		{"RMSProp", func(m any) (*nn.Optimizer, error) {
+			return nn.NewRMSProp(ctx, m, nn.RMSPropOptions{Rate: rate, Eps: -1})
+		}, steps{10 * rate, rate / math.Sqrt(0.0199)}},
+		{"Adagrad", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdagrad(ctx, m, nn.AdagradOptions{Rate: rate, Eps: -1})
+		}, steps{rate, rate / math.Sqrt2}},
+		{"Adadelta", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdadelta(ctx, m, nn.AdadeltaOptions{Rate: rate, Eps: -1})
+		}, steps{0, 0}},
+		{"ASGD", func(m any) (*nn.Optimizer, error) {
+			return nn.NewASGD(ctx, m, nn.ASGDOptions{Rate: rate / g, Shrink: -1, Power: -1, Start: -1})
+		}, steps{rate, rate}},
+		{"Rprop", func(m any) (*nn.Optimizer, error) {
+			return nn.NewRprop(ctx, m, nn.RpropOptions{Rate: 1e-9, Least: -1})
+		}, steps{1e-9, 1.2e-9}},
+		// The size of the parameter, 1, halves the rate once: share 1 of the new squares in each step.
+		{"Adafactor", func(m any) (*nn.Optimizer, error) {
+			return nn.NewAdafactor(ctx, m, nn.AdafactorOptions{Rate: rate, Eps: -1, Least: -1, Power: 1})
+		}, steps{rate, rate * 0.5}},
+	} {
+		w := tensor.Ones(1, 1).To(dtype.F64)
+		o, err := c.make([]*tensor.Tensor{w})
+		require.NoError(t, err, c.name)
+		before := 1.0
+		for _, step := range c.want {
+			require.NoError(t, o.Step(ctx, w.Mul(g).Sum()), c.name)
+			now, err := w.Item(ctx)
+			require.NoError(t, err)
+			assert.InDelta(t, step, before-now, 1e-7*max(step, 1e-3), c.name)
+			before = now
+		}
+		if c.name == "ASGD" { // averages of both steps: 0.5 and 0
+			mean, err := o.Slots["mean"][0].Item(ctx)
+			require.NoError(t, err)
+			assert.InDelta(t, 0, mean, 1e-6, "the average begins after the first step")
+		}
+	}
+	rates := nn.OneCycle{Max: 1, Steps: 10, Warm: -1}.Schedule()
+	assert.InDelta(t, 0.9755283014374586, rates(0), 1e-7) // as PyTorch with pct_start 0
+	assert.InDelta(t, 1.0/25/1e4, rates(9), 1e-9)
+}
+
+// A rate of which training would not recover is refused when it is set as well.
+func TestRatesThatAreNone(t *testing.T) {
+	o, err := nn.NewSGD(ctx, newFitting(), nn.SGDOptions{})
+	require.NoError(t, err)
+	for rate, want := range map[float64]string{math.NaN(): "NaN", math.Inf(1): "+Inf", -1: "-1"} {
+		assert.ErrorContains(t, o.SetRate(ctx, rate), "nn: SetRate: rate is "+want+"; it must be a finite number, not negative")
+	}
+	assert.InDeltaSlice(t, []float32{1e-3}, values(t, o.Rate.To(dtype.F32)), 1e-9)
+	require.NoError(t, o.SetRate(ctx, 0))
+	assert.Equal(t, []float32{0}, values(t, o.Rate.To(dtype.F32)))
+}

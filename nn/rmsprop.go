@@ -10,7 +10,7 @@ import (
 type RMSPropOptions struct {
 	Rate     float64 // learning rate; 0 means 0.01
 	Alpha    float64 // how long squares of gradients are remembered; 0 means 0.99; a negative number: not at all
-	Eps      float64 // 0 means 1e-8
+	Eps      float64 // 0 means 1e-8; a negative number: 0
 	Decay    float64 // weight decay, added to the gradient
 	Momentum float64 // share of the last step that is kept
 	Centered bool    // divide by the deviation of the gradients instead of their size
@@ -20,7 +20,7 @@ type RMSPropOptions struct {
 // NewRMSProp makes the optimiser of Hinton (2012), which divides gradients by a running average of their size, for the
 // parameters of a model, and realizes the model.
 func NewRMSProp(ctx context.Context, model any, o RMSPropOptions) (*Optimizer, error) {
-	alpha, eps := share(o.Alpha, 0.99), or(o.Eps, 1e-8)
+	alpha, eps := share(o.Alpha, 0.99), share(o.Eps, 1e-8)
 	if err := checked("RMSProp", number("Rate", o.Rate), remembered("Alpha", alpha), number("Eps", eps), number("Momentum", o.Momentum), number("Decay", o.Decay)); err != nil {
 		return nil, err
 	}
@@ -56,14 +56,14 @@ type AdagradOptions struct {
 	RateDecay float64 // the rate of step t is divided by 1 + (t − 1)·RateDecay
 	Decay     float64 // weight decay, added to the gradient
 	Start     float64 // the sums of squares begin here
-	Eps       float64 // 0 means 1e-10
+	Eps       float64 // 0 means 1e-10; a negative number: 0
 	Maximize  bool    // climb instead of descending
 }
 
 // NewAdagrad makes the optimiser of Duchi, Hazan and Singer (2011), which divides gradients by the root of the sum of all their
 // squares, for the parameters of a model, and realizes the model.
 func NewAdagrad(ctx context.Context, model any, o AdagradOptions) (*Optimizer, error) {
-	eps := or(o.Eps, 1e-10)
+	eps := share(o.Eps, 1e-10)
 	if err := checked("Adagrad", number("Rate", o.Rate), number("RateDecay", o.RateDecay), number("Start", o.Start), number("Eps", eps), number("Decay", o.Decay)); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func NewAdagrad(ctx context.Context, model any, o AdagradOptions) (*Optimizer, e
 type AdadeltaOptions struct {
 	Rate     float64 // learning rate; 0 means 1
 	Rho      float64 // how long squares are remembered; 0 means 0.9; a negative number: not at all
-	Eps      float64 // 0 means 1e-6
+	Eps      float64 // 0 means 1e-6; a negative number: 0
 	Decay    float64 // weight decay, added to the gradient
 	Maximize bool    // climb instead of descending
 }
@@ -91,7 +91,7 @@ type AdadeltaOptions struct {
 // NewAdadelta makes the optimiser of Zeiler (2012), which scales gradients by the ratio of the sizes of past steps and past
 // gradients, for the parameters of a model, and realizes the model.
 func NewAdadelta(ctx context.Context, model any, o AdadeltaOptions) (*Optimizer, error) {
-	rho, eps := share(o.Rho, 0.9), or(o.Eps, 1e-6)
+	rho, eps := share(o.Rho, 0.9), share(o.Eps, 1e-6)
 	if err := checked("Adadelta", number("Rate", o.Rate), remembered("Rho", rho), number("Eps", eps), number("Decay", o.Decay)); err != nil {
 		return nil, err
 	}

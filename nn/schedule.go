@@ -135,7 +135,7 @@ func cosine(a, b, at float64) float64 { return b + (a-b)*(1+math.Cos(math.Pi*at)
 type OneCycle struct {
 	Max        float64 // the highest rate
 	Steps      int     // the whole length
-	Warm       float64 // share of the steps in which the rate rises: 0.3
+	Warm       float64 // share of the steps in which the rate rises: 0.3; a negative number: none
 	Linear     bool    // straight lines instead of cosines
 	Div        float64 // Max / the first rate: 25
 	FinalDiv   float64 // the first rate / the last one: 1e4
@@ -145,12 +145,12 @@ type OneCycle struct {
 // Schedule gives the rates; steps at or past Steps keep the last one. Without steps to rise in, the rate begins at Max.
 func (o OneCycle) Schedule() Schedule {
 	positive("OneCycle", "Steps", o.Steps)
-	if !(o.Warm >= 0 && o.Warm <= 1) {
-		panic(&tensor.ArgumentError{Op: "OneCycle", Reason: fmt.Sprintf("Warm is %v; it must be a share of the steps, from 0 to 1", o.Warm), At: tensor.Caller()})
+	if !(o.Warm <= 1) {
+		panic(&tensor.ArgumentError{Op: "OneCycle", Reason: fmt.Sprintf("Warm is %v; it must be a share of the steps, from 0 to 1, or negative for none", o.Warm), At: tensor.Caller()})
 	}
 	first := o.Max / or(o.Div, 25)
 	last := first / or(o.FinalDiv, 1e4)
-	warm, n := or(o.Warm, 0.3), float64(o.Steps)
+	warm, n := share(o.Warm, 0.3), float64(o.Steps)
 	type leg struct{ end, from, to float64 }
 	legs := []leg{{warm*n - 1, first, o.Max}, {n - 1, o.Max, last}}
 	if o.ThreePhase {

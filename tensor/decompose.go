@@ -129,7 +129,8 @@ func meeting(n int) []int32 {
 }
 
 // SVD gives u, s, vᵀ with u·diag(s)·vᵀ = t: orthonormal columns of u and rows of vᵀ, and the singular values s, falling. Of
-// m×n matrices u is m×k and vᵀ k×n with k = min(m, n), or, where full is set, m×m and n×n.
+// m×n matrices u is m×k and vᵀ k×n with k = min(m, n), or, where full is set, m×m and n×n. The gradient of s holds also where singular values
+// are equal; of vectors of equal ones, and of 0, it is what Eigh says.
 func (t *Tensor) SVD(full bool) (u, s, vt *Tensor) {
 	t.matrix("SVD")
 	if t.Dim(-2) < t.Dim(-1) {
@@ -259,13 +260,15 @@ func complete(u *Tensor) *Tensor {
 	return q.Mul(sign.Unsqueeze(-2))
 }
 
-// singularLaw is of u, s, v of the thin decomposition. Equal singular values have no derivative of their vectors;
-// their share is left out.
+// singularLaw is of u, s, v of the thin decomposition. Equal singular values have no derivative of their vectors, nor have vectors to 0; their share is
+// left out.
 var singularLaw = lawOf("SVD", func(values, in []*Tensor) []*Tensor {
 	u, s, v, t := values[0], values[1], values[2], in[0]
 	p := u.T().MatMul(t).MatMul(v)
 	row, column := s.Unsqueeze(-1), s.Unsqueeze(-2)
-	f, inverse := inverseOrZero(column.Sub(row).Mul(column.Add(row))), inverseOrZero(column)
+	least := rounding(s).Unsqueeze(-1)
+	f := inverseOrZero(column.Sub(row), least).Mul(inverseOrZero(column.Add(row), least))
+	inverse := inverseOrZero(column, least)
 	du := u.MatMul(f.Mul(p.Mul(column).Add(row.Mul(p.T()))))
 	tv := t.MatMul(v)
 	du = du.Add(tv.Sub(u.MatMul(u.T().MatMul(tv))).Mul(inverse))
@@ -275,14 +278,24 @@ var singularLaw = lawOf("SVD", func(values, in []*Tensor) []*Tensor {
 	return []*Tensor{du, p.Diagonal(0), dv}
 })
 
-// inverseOrZero is 1/x, and 0 where x is, with the derivatives of a constant there.
-func inverseOrZero(x *Tensor) *Tensor {
-	zero := x.Eq(0)
+// rounding is how far eigenvalues or singular values of one matrix, which are the last axis, may be apart that are equal but for rounding.
+func rounding(w *Tensor) *Tensor {
+	return w.Detach().Abs().MaxKeep(-1).Mul(8 * precision(w.DType()))
+}
+
+// inverseOrZero is 1/x, and 0 where x is at most least away from it, with the derivatives of a constant there.
+func inverseOrZero(x, least *Tensor) *Tensor {
+	zero := x.Abs().Le(least)
 	return zero.Where(0, zero.Where(1, x).Reciprocal())
 }
 
 // Eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ.
 // Of t the lower triangle is read, or the upper one.
+//
+// The gradient of w holds also where eigenvalues are equal. Vectors that belong to equal ones, and to those that differ only by rounding, are any
+// basis of what they span, and have no derivative: what they would turn into each other by is taken as 0, where PyTorch gives NaN. So it is right
+// for functions of all vectors of an eigenvalue together, as the projection v·vᵀ. But it lacks a part of that of v·diag(f(w))·vᵀ, which
+// is between such vectors f'(w) times that of t: MatrixExp and MatrixPower have it.
 func (t *Tensor) Eigh(upper bool) (w, v *Tensor) {
 	a := t.symmetric("Eigh", upper)
 	if a.Dim(-1) == 0 {
@@ -319,7 +332,7 @@ func (t *Tensor) symmetric(op string, upper bool) *Tensor {
 var eigenLaw = lawOf("Eigh", func(values, in []*Tensor) []*Tensor {
 	w, v := values[0], values[1]
 	p := v.T().MatMul(in[0].Add(in[0].T()).Mul(0.5)).MatMul(v)
-	f := inverseOrZero(w.Unsqueeze(-2).Sub(w.Unsqueeze(-1)))
+	f := inverseOrZero(w.Unsqueeze(-2).Sub(w.Unsqueeze(-1)), rounding(w).Unsqueeze(-1))
 	return []*Tensor{p.Diagonal(0), v.MatMul(f.Mul(p))}
 })
 

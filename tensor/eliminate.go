@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"math"
+
 	"github.com/weft-ml/weft/dtype"
 )
 
@@ -10,12 +12,18 @@ import (
 // fewColumns is the size up to which matrices are not cut into blocks.
 const fewColumns = 24
 
-// eliminate solves a·x = b, where b may be nil for few columns, without derivatives. It gives, as a last axis, the pivots too, whose signs exchanges may have changed.
+// eliminate solves a·x = b without derivatives. It gives, as a last axis, the pivots too, whose signs exchanges may have changed.
 func eliminate(a, b *Tensor) (x, pivots *Tensor) {
-	n := a.Dim(-1)
-	if n > fewColumns {
+	if a.Dim(-1) > fewColumns {
 		return eliminateInBlocks(a, b)
 	}
+	return eliminateFew(a, b, false)
+}
+
+// eliminateFew is eliminate for few columns, where b may be nil. With past it goes on past a pivot that is 0 with nonZero in its place; as all
+// that is left of the column is 0, the steps that follow are those of a matrix that differs by that much in one element.
+func eliminateFew(a, b *Tensor, past bool) (x, pivots *Tensor) {
+	n := a.Dim(-1)
 	m := a
 	if b != nil {
 		m = Cat(-1, a, b)
@@ -29,7 +37,11 @@ func eliminate(a, b *Tensor) (x, pivots *Tensor) {
 		top := m.line(-2, best)
 		sign := func(x *Tensor) *Tensor { return best.Eq(at).Where(x, x.Neg()) }
 		pivots = place.Eq(at).Where(sign(top.line(-1, at)).Squeeze(-1), pivots).Contiguous()
-		top = top.Div(sign(pivots.line(-1, at).Unsqueeze(-1))).Contiguous()
+		pivot := pivots.line(-1, at).Unsqueeze(-1)
+		if past {
+			pivot = nonZero(pivot)
+		}
+		top = top.Div(sign(pivot)).Contiguous()
 		others := m.like(m.node().Gather(row.Eq(best).Where(at, row).Expand(m.Shape()...).node(), m.Rank()-2))
 		times := row.Eq(at).Where(-1, others.line(-1, at))
 		m = row.Eq(at).Where(0, others).Sub(times.Mul(top)).Contiguous()
@@ -37,13 +49,30 @@ func eliminate(a, b *Tensor) (x, pivots *Tensor) {
 	return m.Narrow(-1, n, m.Dim(-1)-n), pivots
 }
 
+// nonZero has a number so small in the place of pivots that are 0 that it does not count beside others, and not so small that its square vanishes.
+func nonZero(pivots *Tensor) *Tensor {
+	e := -50
+	switch pivots.DType() {
+	case dtype.F64:
+		e = -400
+	case dtype.F16:
+		e = -10
+	}
+	return pivots.Eq(0).Where(math.Ldexp(1, e), pivots).To(pivots.DType())
+}
+
 // inverse is the inverse without derivatives, and the pivots.
-func (t *Tensor) inverse() (y, pivots *Tensor) {
+func (t *Tensor) inverse() (y, pivots *Tensor) { return t.inverted(false) }
+
+// inversePast is inverse with nonZero pivots.
+func (t *Tensor) inversePast() (y, pivots *Tensor) { return t.inverted(true) }
+
+func (t *Tensor) inverted(past bool) (y, pivots *Tensor) {
 	n := t.Dim(-1)
 	if n <= fewColumns {
-		return eliminate(t, t.identityLike())
+		return eliminateFew(t, t.identityLike(), past)
 	}
-	m, o := reduce(t, nil)
+	m, o := reduce(t, nil, past)
 	order, pivots := o.found(n)
 	y = m.like(m.node().Gather(order.Expand(m.Shape()...).node(), m.Rank()-2))
 	steps := o.steps().Narrow(-1, 0, n).To(dtype.I32)
@@ -52,14 +81,17 @@ func (t *Tensor) inverse() (y, pivots *Tensor) {
 
 func eliminateInBlocks(a, b *Tensor) (x, pivots *Tensor) {
 	n, kind := a.Dim(-1), a.DType()
-	x, o := reduce(a, b)
+	x, o := reduce(a, b, false)
 	order, pivots := o.found(n)
 	return x.like(x.node().Gather(order.Expand(x.Shape()...).node(), x.Rank()-2)).To(kind), pivots.To(kind)
 }
 
 // exchanges say which row an elimination took in which step; rows stay where they are. Of each row there are the step, n for
 // those that had none yet, and the pivot: [… 2 n].
-type exchanges struct{ rows *Tensor }
+type exchanges struct {
+	rows *Tensor
+	past bool // see eliminateFew
+}
 
 func (o *exchanges) steps() *Tensor { return o.rows.Narrow(-2, 0, 1) }
 
@@ -77,14 +109,14 @@ func (o *exchanges) found(n int) (order, pivots *Tensor) {
 }
 
 // determinantPivots are pivots whose product is the determinant: exchanges of rows, of which there are an odd number if as many pairs of
-// rows are out of order, change its sign.
+// rows are out of order, change its sign. Behind one that is 0 they go on.
 func (t *Tensor) determinantPivots() *Tensor {
 	n := t.Dim(-1)
 	if n <= fewColumns {
-		_, pivots := eliminate(t, nil)
+		_, pivots := eliminateFew(t, nil, true)
 		return pivots
 	}
-	_, o := reduce(t, t.Narrow(-1, 0, 0))
+	_, o := reduce(t, t.Narrow(-1, 0, 0), true)
 	order, pivots := o.found(n)
 	place := arange(n)
 	swapped := place.Unsqueeze(1).Lt(place).And(order.T().Lt(order))
@@ -95,7 +127,7 @@ func (t *Tensor) determinantPivots() *Tensor {
 // reduce eliminates the columns of a in blocks. With b, it gives what b becomes, and else in the place of a what an identity beside it
 // becomes: the inverse, in an order of rows and columns that the exchanges say. With b, that is done to parts of the columns, each of which
 // is then the matrix that does all its steps at once in the columns behind it and in b.
-func reduce(a, b *Tensor) (m *Tensor, o *exchanges) {
+func reduce(a, b *Tensor, past bool) (m *Tensor, o *exchanges) {
 	n := a.Dim(-1)
 	blocks, size := blocksOf(n)
 	m = a.Detach()
@@ -105,7 +137,7 @@ func reduce(a, b *Tensor) (m *Tensor, o *exchanges) {
 	m = m.Contiguous()
 	place := arange(wholeLines(n))
 	rows := place.Lt(n).Or(arange(2).Unsqueeze(1).Gt(0)).Where(n, -1).To(m.DType())
-	o = &exchanges{rows.Expand(append(m.batch(), rows.Shape()...)...).Contiguous()}
+	o = &exchanges{rows.Expand(append(m.batch(), rows.Shape()...)...).Contiguous(), past}
 	places, steps := m.everyPlace(blocks, size), m.stepNumbers(size)
 	if b == nil {
 		return o.inPlace(m, places, places, steps), o
@@ -140,7 +172,7 @@ func (o *exchanges) panel(m, first, at *Tensor, steps []*Tensor, some int) *Tens
 	n, size := m.Dim(-2), len(steps)
 	p := Cat(-2, m.block(-1, at, size).T().wider(0, wholeLines(n)-n), o.rows).Contiguous()
 	for i, k := range steps[:some] {
-		p = p.eliminateColumn(n, k, k.Add(first))
+		p = p.eliminateColumn(n, k, k.Add(first), o.past)
 		if i%stepsAtOnce == stepsAtOnce-1 {
 			p = p.Contiguous()
 		}
@@ -154,14 +186,18 @@ func (o *exchanges) panel(m, first, at *Tensor, steps []*Tensor, some int) *Tens
 const stepsAtOnce = 2
 
 // eliminateColumn is a step of panel: that of the column in row k, with a number.
-func (p *Tensor) eliminateColumn(n int, k, step *Tensor) *Tensor {
+func (p *Tensor) eliminateColumn(n int, k, step *Tensor, past bool) *Tensor {
 	row, place, size := p.row(), p.column(), p.Dim(-2)-2
 	line := p.line(-2, k)
 	open := p.Narrow(-2, size, 1).Eq(n).Where(line.Abs(), -1)
 	best := p.like(largest(open.node(), open.Rank()-1).Part(1)).To(dtype.I32).Unsqueeze(-1)
 	column := p.line(-1, best)
 	pivot := column.line(-2, k)
-	times := row.Eq(k).Where(1, column).Div(pivot)
+	by := pivot
+	if past {
+		by = nonZero(pivot)
+	}
+	times := row.Eq(k).Where(1, column).Div(by)
 	here := place.Eq(best)
 	rest := here.Or(row.Eq(k)).Where(0, p).Sub(times.Mul(here.Where(-1, line)))
 	found := firstRows(size+1, here.Where(step.To(p.DType()), p), here.Where(pivot, p))

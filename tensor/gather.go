@@ -272,7 +272,7 @@ func (t *Tensor) MaskedScatter(mask, src *Tensor) *Tensor {
 // EmbeddingOptions change how Embedding reads its table; the zero value does not.
 type EmbeddingOptions struct {
 	Padding     []int   // rows of these numbers get no gradient
-	MaxNorm     float64 // longer rows are shortened to it; 0: no limit
+	MaxNorm     float64 // longer rows are read as shortened to it, the table stays as it is; 0: no limit
 	NormType    float64 // the p of that length; 0: 2
 	ScaleByFreq bool    // gradients are divided by how often a row is used
 }

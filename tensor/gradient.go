@@ -14,11 +14,17 @@ import (
 // been realized since is an *ArgumentError; Detach says that none is meant, and states, which are assigned, begin anew when they are realized. So
 // is one with respect to a state that was assigned after t was built, as t depends on what it was before.
 func (t *Tensor) Grad(ws ...*Tensor) []*Tensor {
+	gs, _ := t.GradReached(ws...)
+	return gs
+}
+
+// GradReached is Grad that also tells the zeros of a tensor that t does not depend on from a gradient that is 0: reached is true for each
+// tensor from which a way leads to t that has derivatives. None leads through Detach, integers, comparisons, Sign and Round.
+func (t *Tensor) GradReached(ws ...*Tensor) (gradients []*Tensor, reached []bool) {
 	if t.Numel() != 1 {
 		fail("Grad", shapes(t.shape()), "%d elements, not one; use GradWith", t.Numel())
 	}
-	gs, _ := t.gradients("Grad", t.node().Int(1), ws, true)
-	return gs
+	return t.gradients("Grad", t.node().Int(1), ws, true)
 }
 
 // GradWith gives the gradient of Σ t·seed; seed has the shape of t.

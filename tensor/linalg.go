@@ -247,20 +247,22 @@ func (a *Tensor) solvedTriangle(b *Tensor, upper, unit bool) *Tensor {
 	return b
 }
 
-// Det is the determinant of square matrices.
+// Det is the determinant of square matrices. It has a gradient also where it is 0.
 func (t *Tensor) Det() *Tensor {
 	n := t.square("Det")
 	if n <= 4 {
 		return t.expansion(0, []int{0, 1, 2, 3}[:n])
 	}
-	d := zeroPast(callOne("determinant", (*Tensor).determinantPivots, t.Detach())).Prod(-1)
-	inverse, _ := callPair("inverse", (*Tensor).inverse, t.Detach())
-	return byLaw(determinantLaw, []*Tensor{d, inverse}, []*Tensor{t})[0]
+	pivots := callOne("determinant", (*Tensor).determinantPivots, t.Detach())
+	d, near := pivots.Prod(-1), nonZero(pivots).Prod(-1)
+	inverse, _ := callPair("inverse past", (*Tensor).inversePast, t.Detach())
+	return byLaw(determinantLaw, []*Tensor{d, near, inverse}, []*Tensor{t})[0]
 }
 
 var determinantLaw = lawOf("Det", func(v, in []*Tensor) []*Tensor {
-	d, inverse, t := v[0], v[1], in[0]
-	return []*Tensor{inverse.T().Mul(d.Reshape(append(t.batch(), 1, 1)...)).Mul(t).Sum(-2, -1), statedInverse(inverse, t)}
+	near, inverse, t := v[1], v[2], in[0]
+	slope := inverse.T().Mul(near.Reshape(append(t.batch(), 1, 1)...)).Mul(t).Sum(-2, -1)
+	return []*Tensor{slope, slope, statedInverse(inverse, t)}
 })
 
 // expansion is the determinant of the rows from one on and of as many columns, by the minors of that row (Laplace).
@@ -282,13 +284,11 @@ func (t *Tensor) expansion(row int, columns []int) (sum *Tensor) {
 	return sum
 }
 
-// zeroPast makes the pivots after a zero one, which are not numbers, to ones.
-func zeroPast(pivots *Tensor) *Tensor { return pivots.IsFinite().Where(pivots, 1).To(pivots.DType()) }
-
-// SlogDet gives the sign of the determinant and the logarithm of its absolute value.
+// SlogDet gives the sign of the determinant and the logarithm of its absolute value, 0 and −inf of a singular matrix, where the logarithm has no
+// gradient.
 func (t *Tensor) SlogDet() (sign, logAbs *Tensor) {
 	t.square("SlogDet")
-	pivots := zeroPast(callOne("determinant", (*Tensor).determinantPivots, t.Detach()))
+	pivots := callOne("determinant", (*Tensor).determinantPivots, t.Detach())
 	l := pivots.Abs().Log().Sum(-1)
 	inverse, _ := callPair("inverse", (*Tensor).inverse, t.Detach())
 	return pivots.Sign().Prod(-1), byLaw(logDeterminantLaw, []*Tensor{l, inverse}, []*Tensor{t})[0]

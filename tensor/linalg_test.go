@@ -450,3 +450,93 @@ func TestMatrixNormOfNothing(t *testing.T) {
 		near(t, []float64{0}, tensor.Zeros(3, 0).MatrixNorm(kind, 0, 1), 0, kind)
 	}
 }
+
+// The gradient of a determinant that is 0 is the matrix of cofactors, as of any other: of rank n − 1 it is not 0. The steps go on past a
+// pivot that is 0, wherever it comes.
+func TestGradientsOfDeterminantsOfZero(t *testing.T) {
+	for _, n := range []int{5, 9, 30} {
+		for d, tol := range map[dtype.DType]float64{dtype.F32: 1e-4, dtype.F64: 1e-11} {
+			r := rand.New(rand.NewPCG(uint64(n), 3))
+			part := 1.0 / float64(n)
+			if n != 30 { // of diagonal matrices nothing is rounded
+				part = 0
+			}
+			triangle := func() *tensor.Tensor { // of determinant 1
+				return quick(random(r, n*n), n, n).Mul(part).Tril(-1).To(d).Add(tensor.Eye(n).To(d))
+			}
+			u, v := triangle(), triangle().T()
+			for _, zeros := range [][]int{{0}, {2}, {n - 1}, {1, 3}} {
+				diagonal, cofactors := make([]float64, n), make([]float64, n)
+				for i := range diagonal {
+					diagonal[i] = 1 + float64(i%3)/4
+				}
+				product := 1.0
+				for _, z := range zeros {
+					diagonal[z] = 0
+				}
+				for i, x := range diagonal {
+					if i != zeros[0] {
+						product *= x
+					}
+				}
+				cofactors[zeros[0]] = product
+				a := u.Mul(quick(diagonal, n).To(d)).MatMul(v).Contiguous()
+				want := u.Inv().T().Mul(quick(cofactors, n).To(d)).MatMul(v.Inv().T())
+				together(t, want, a.Det().Grad(a)[0], tol, fmt.Sprint(n, d, zeros))
+				if n != 30 {
+					require.Equal(t, []float64{0}, data[float64](t, a.Det().To(dtype.F64)))
+					sign, l := a.SlogDet()
+					require.Equal(t, []float64{0, math.Inf(-1)}, data[float64](t, tensor.Stack(0, sign, l).To(dtype.F64)))
+				}
+			}
+		}
+	}
+}
+
+// What is not finite is no 1.
+func TestDeterminantsOfWhatIsNotFinite(t *testing.T) {
+	for _, n := range []int{3, 5, 30} {
+		for _, x := range []float64{math.NaN(), math.Inf(1)} {
+			a := tensor.Eye(n).WithAt(x, 1, 1).Mul(quick([]float32{1}))
+			sign, l := a.SlogDet()
+			for _, got := range data[float32](t, tensor.Stack(0, a.Det(), l, sign.Mul(l))) {
+				require.True(t, math.IsNaN(float64(got)) || math.IsInf(float64(got), 1), "%d %v: %v", n, x, got)
+			}
+		}
+	}
+}
+
+// Of equal eigenvalues the gradients of the values, and of what the vectors span, are right, though rounding sets the values apart;
+// so are those of singular values.
+func TestGradientsOfEqualEigenvalues(t *testing.T) {
+	for d, tol := range map[dtype.DType]float64{dtype.F32: 2e-5, dtype.F64: 1e-13} {
+		for n, turned := range map[int]bool{3: false, 4: true, 5: true, 12: true} {
+			about := fmt.Sprint(d, n, turned)
+			weights := quick(random(rand.New(rand.NewPCG(uint64(n), 9)), n*n), n, n).To(d)
+			q := tensor.Eye(n).To(d).Add(weights.Mul(0))
+			if turned {
+				q, _ = quick(random(rand.New(rand.NewPCG(uint64(n), 5)), n*n), n, n).To(d).QR(false)
+			}
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = 1
+			}
+			values[n-1] = 2
+			a := q.Mul(quick(values, n).To(d)).MatMul(q.T()).Contiguous()
+			half := func(x *tensor.Tensor) *tensor.Tensor { return x.Add(x.T()).Div(2) }
+			exp := q.Mul(quick(values, n).To(d).Exp()).MatMul(q.T())
+			together(t, exp, a.Eigvalsh(false).Exp().Sum().Grad(a)[0], tol, about)
+			together(t, exp, a.SingularValues().Exp().Sum().Grad(a)[0], tol, about)
+			_, v := a.Eigh(false)
+			v = v.Narrow(-1, 0, n-1)
+			// P = I − x·xᵀ, where x is the last vector: dx = (I − x·xᵀ)·dA·x/(2 − 1)
+			x := q.Narrow(-1, n-1, 1)
+			p := tensor.Eye(n).To(d).Sub(x.MatMul(x.T()))
+			want := half(p.MatMul(half(weights)).MatMul(x).MatMul(x.T())).Mul(-2)
+			together(t, want, v.MatMul(v.T()).Mul(weights).Sum().Grad(a)[0], tol, about)
+			u, _, _ := a.SVD(false)
+			u = u.Narrow(-1, 1, n-1) // singular values fall
+			together(t, want, half(u.MatMul(u.T()).Mul(weights).Sum().Grad(a)[0]), tol, about)
+		}
+	}
+}

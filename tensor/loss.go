@@ -233,7 +233,8 @@ func (o Loss) average(op string, l, weight *Tensor) *Tensor {
 	return o.reduce(op, l)
 }
 
-// BCE is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Its derivative by t is
+// BCE is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Of what is no
+// probability it is NaN or some number, where PyTorch raises. Its derivative by t is
 // (t − target)/max(t·(1 − t), 10⁻¹²), so that probabilities of 0 and 1 have one.
 func (t *Tensor) BCE(target *Tensor, options ...Loss) *Tensor {
 	t.sameShape("BCE", target)

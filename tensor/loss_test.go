@@ -91,3 +91,9 @@ func TestDerivativesOfRobustLosses(t *testing.T) {
 	near(t, []float64{2, 0.5, -0.25, 2}, x.Huber(tensor.ZerosLike(x), 2, sum).Grad(x)[0], 0)
 	near(t, []float64{1, 0.25, -0.125, 1}, x.SmoothL1(tensor.ZerosLike(x), 2, sum).Grad(x)[0], 0)
 }
+
+// The distances of TripletMargin may be taken without anything added to the differences.
+func TestTripletsWithoutEps(t *testing.T) {
+	a, n := f32(1, 2).Reshape(1, 2), f32(1, 2.25).Reshape(1, 2)
+	same(t, []float64{0.25}, a.TripletMargin(a, n, tensor.Triplet{Margin: 0.5, Eps: -1}))
+}

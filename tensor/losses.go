@@ -33,14 +33,14 @@ func (t *Tensor) MarginRanking(other, target *Tensor, margin float64, options ..
 type Triplet struct {
 	Margin float64
 	P      float64 // the norm; 0: 2
-	Eps    float64 // added to differences; 0: 1e-6
+	Eps    float64 // added to differences; 0: 1e-6; a negative number: 0
 	Swap   bool    // the negative may be compared with the positive instead of the anchor
 }
 
 // TripletMargin is margin + distance(t, positive) − distance(t, negative), at least 0, of rows.
 func (t *Tensor) TripletMargin(positive, negative *Tensor, k Triplet, options ...Loss) *Tensor {
 	o := lossOptions("TripletMargin", options)
-	k.P, k.Eps = cmp.Or(k.P, 2), cmp.Or(k.Eps, 1e-6)
+	k.P, k.Eps = cmp.Or(k.P, 2), max(cmp.Or(k.Eps, 1e-6), 0)
 	near, far := t.PairwiseDistance(positive, k.P, k.Eps), t.PairwiseDistance(negative, k.P, k.Eps)
 	if k.Swap {
 		far = far.Minimum(positive.PairwiseDistance(negative, k.P, k.Eps))

@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
+	need "github.com/weft-ml/weft/tests/require"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -116,6 +118,55 @@ func TestUnitsInTheLastPlace(t *testing.T) {
 			}
 			if worst > most {
 				t.Errorf("%s %v: off by %.2f units in the last place", name, d, worst)
+			}
+		}
+	}
+}
+
+// Sines, cosines and tangents of large float32 have the digits that their docs say, on every device: also beside multiples of π/2,
+// where the result is small or large.
+func TestAnglesOfManyTurns(t *testing.T) {
+	for _, device := range []string{"REF", "INTERP", "WASM", "CPU"} {
+		t.Run(device, func(t *testing.T) {
+			_, err := engine.Use(device)
+			need.Device(t, device, err)
+			for _, most := range []float64{10, 1e4, 1e6, 4e6, 1e8, 1e30} {
+				manyTurns(t, device, most)
+			}
+		})
+	}
+}
+
+func manyTurns(t *testing.T, device string, most float64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	at := make([]float32, 3000)
+	for i := range at {
+		x := most * (0.5 + 0.5*r.Float64())
+		if i%2 == 0 {
+			x = math.Round(x/(math.Pi/2)) * (math.Pi / 2)
+		}
+		at[i] = float32(math.Min(x, most*(1-1e-7)))
+		if i%3 == 0 {
+			at[i] = -at[i]
+		}
+	}
+	x := tensor.Of(at, len(at)).On(device)
+	for _, c := range []struct {
+		name      string
+		got       *tensor.Tensor
+		want      func(float64) float64
+		ulps, far float64 // far: absolute, beyond 4e6
+	}{{"sin", x.Sin(), math.Sin, 3, 0}, {"cos", x.Cos(), math.Cos, 2, 4e-7}, {"tan", x.Tan(), math.Tan, 4, math.Inf(1)}} {
+		got := data[float32](t, c.got)
+		for i, v := range at {
+			want := c.want(float64(v))
+			size := float32(math.Abs(want))
+			tol := c.ulps * float64(math.Nextafter32(size, float32(math.Inf(1)))-size)
+			if most > 4e6 {
+				tol = max(tol, c.far)
+			}
+			if d := math.Abs(float64(got[i]) - want); !(d <= tol) {
+				t.Fatalf("%s of %v: %v, want %v within %v", c.name, v, got[i], want, tol)
 			}
 		}
 	}

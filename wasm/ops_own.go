@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/nn/recurrent"
@@ -221,12 +222,17 @@ func opAssign(c *call) one {
 
 func opOwn(c *call) one { return c.tensor().Own() }
 
+// opGrad is told whether it is for the step of an optimiser, which is an error where x depends on none of ws.
 func opGrad(c *call) some {
-	x, ws := c.tensor(), c.tensors()
-	if seed := c.tensor(); seed != nil {
+	x, ws, seed := c.tensor(), c.tensors(), c.tensor()
+	if seed != nil {
 		return x.GradWith(seed, ws...)
 	}
-	return x.Grad(ws...)
+	gs, reached := x.GradReached(ws...)
+	if step, _ := c.next().(bool); step && !slices.Contains(reached, true) {
+		c.fail("the loss depends on none of the optimiser's %d parameters, so nothing would be trained; make the optimiser for the model that the loss is computed with", len(ws))
+	}
+	return gs
 }
 
 // planar are windows over two axes, also of one size.

@@ -293,6 +293,34 @@ func TestOptionsOfLayersAndOptimisers(t *testing.T) {
 	}
 }
 
+// A step that could train nothing is an error, as are layers whose results would all be 0.
+func TestWhatCannotTrain(t *testing.T) {
+	var got struct {
+		Wrong []string
+		Loss  float64
+	}
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const { nn, optim } = w, [mine, other] = [nn.linear(2, 1), nn.linear(2, 1)], x = w.ones([3, 2]), norm = nn.batchNorm(2)
+		const opt = await optim.sgd(mine, { rate: 0.1 })
+		const wrong = []
+		for (const f of [() => norm.forward(w.ones([1, 2, 1]), { training: true }), () => nn.groupNorm(2, 2).forward(w.ones([1, 2])), () => nn.instanceNorm(2).forward(w.ones([3, 2, 1])),
+			() => opt.step(other.forward(x).sum()), () => opt.step(mine.forward(x).detach().sum())]) wrong.push(await told(f))
+		for (const s of [[2, 2], [1, 2, 2], [0, 2]]) norm.forward(w.ones(s), { training: true })
+		norm.forward(w.ones([1, 2]))
+		const good = nn.linear(2, 1), some = await optim.sgd([good.weight, other.bias], { rate: 0.1 }), loss = good.forward(x).sum() // without the other's bias
+		await some.step(loss)
+		return { wrong, loss: (await loss.item()) - (await good.forward(x).sum().item()) }`, &got)
+	require.Len(t, got.Wrong, 5)
+	assert.Equal(t, "RangeError: batchNorm: input [1, 2, 1] has one value for each mean, so that all results would be 0", got.Wrong[0])
+	assert.Equal(t, "RangeError: groupNorm: input [1, 2] has one value for each mean, so that all results would be 0", got.Wrong[1])
+	assert.Equal(t, "RangeError: instanceNorm: input [3, 2, 1] has one value for each mean, so that all results would be 0", got.Wrong[2])
+	for _, w := range got.Wrong[3:] {
+		assert.Contains(t, w, "the loss depends on none of the optimiser's 2 parameters, so nothing would be trained; make the optimiser for the model")
+	}
+	assert.InDelta(t, 0.1*3*3*2, got.Loss, 1e-5)
+}
+
 // Steps that are no integers give floats, as in NumPy.
 func TestFractionsOfARange(t *testing.T) {
 	var got struct {

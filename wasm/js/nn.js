@@ -10,6 +10,14 @@ const filled = (w, shape, v, o) => w.full(shape, v, made(o)).own()
 const made = (o) => o?.dtype && { dtype: o.dtype }
 const list = (v, n) => Array.isArray(v) ? v : Array(n).fill(v)
 
+// several gives x back, which has more elements than means to normalise by; n of its shape is how many these are. Sizes that are not known yet
+// say nothing.
+const several = (name, x, n) => {
+  const { shape } = x.form
+  if (Array.isArray(shape) && shape.length > 1 && n(shape) === shape.reduce((a, b) => a * b, 1) && n(shape) > 0) throw new RangeError(`${name}: input [${shape.join(', ')}] has one value for each mean, so that all results would be 0`)
+  return x
+}
+
 export class Linear {
   constructor(w, inputs, outputs, { bias = true, ...o } = {}) {
     this.weight = uniform(w, inputs, [outputs, inputs], o)
@@ -66,7 +74,7 @@ export class BatchNorm {
 
   forward(x, { training = false } = {}) {
     if (!training && this.runningMean) return x.batchNorm(this.runningMean, this.runningVar, this.weight, this.bias, this.eps)
-    const [mean, variance] = x.channelMoments(0)
+    const [mean, variance] = several('batchNorm', x, (s) => s[1]).channelMoments(0)
     if (this.runningMean) {
       const [m, n] = [this.momentum, this.batches?.add(1)]
       const move = (average, now) => average.assign(n ? average.add(now.detach().sub(average).div(n)) : average.mul(1 - m).add(now.detach().mul(m)))
@@ -109,7 +117,7 @@ export class GroupNorm {
     Object.assign(this, { groups, eps })
   }
 
-  forward(x) { return x.groupNorm(this.groups, this.weight, this.bias, this.eps) }
+  forward(x) { return several('groupNorm', x, () => this.groups).groupNorm(this.groups, this.weight, this.bias, this.eps) }
 }
 
 export class InstanceNorm {
@@ -118,7 +126,7 @@ export class InstanceNorm {
     this.eps = eps
   }
 
-  forward(x) { return x.instanceNorm(this.weight, this.bias, this.eps) }
+  forward(x) { return several('instanceNorm', x, (s) => s[0] * s[1]).instanceNorm(this.weight, this.bias, this.eps) }
 }
 
 export class PReLU {

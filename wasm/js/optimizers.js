@@ -34,7 +34,7 @@ export class Optimizer {
   }
 
   /** step without computing: for captured functions, which compute all that they assign. */
-  update(loss) { this.apply(loss.grad(this.params)) }
+  update(loss) { this.apply(this.w.record('grad', this.params.length, [loss, this.params, null, true], undefined, this.params.map((p) => p.form))) }
 
   /** Assigns new values to the parameters, given a gradient for each. */
   apply(grads) {

@@ -104,7 +104,7 @@ export interface Triplet {
   margin?: number
   /** The norm; 0: 2. 2 unless given. */
   p?: number
-  /** Added to differences; 0: 1e-6. 1e-6 unless given. */
+  /** Added to differences; 0: 1e-6; a negative number: 0. 1e-6 unless given. */
   eps?: number
   /** The negative may be compared with the positive instead of the anchor. */
   swap?: boolean
@@ -135,7 +135,7 @@ export interface Attention {
 export interface EmbeddingOptions {
   /** Rows of these numbers get no gradient. */
   padding?: number | readonly number[]
-  /** Longer rows are shortened to it; 0: no limit. 0 unless given. */
+  /** Longer rows are read as shortened to it, the table stays as it is; 0: no limit. 0 unless given. */
   maxNorm?: number
   /** The p of that length; 0: 2. 0 unless given. */
   normType?: number
@@ -329,11 +329,11 @@ export class Tensor {
 
   // Functions
 
-  /** sin is the sine of t, in radians. */
+  /** sin is the sine of t, in radians. Of every finite f32 it is right to 3 units in the last place. */
   sin(): Tensor
-  /** cos is the cosine of t, in radians. */
+  /** cos is the cosine of t, in radians. Of f32 below 4e6 in magnitude it is right to 2 units in the last place, beyond to 4e-7, so that small results have fewer digits. */
   cos(): Tensor
-  /** tan is the tangent of t, in radians. */
+  /** tan is the tangent of t, in radians. Of f32 below 4e6 in magnitude it is right to 4 units in the last place; beyond, sin and cos of t are in it as they are. */
   tan(): Tensor
   /** asin is the inverse sine, −π/2 … π/2; NaN outside −1 … 1. */
   asin(): Tensor
@@ -827,7 +827,7 @@ export class Tensor {
   inv(): Tensor
   /** matrixExp is the exponential 1 + t + t²/2! + … of square matrices: t is halved until its norm is at most 1, the series taken to the eighth (f64: eighteenth) power, and the result squared as often. */
   matrixExp(): Tensor
-  /** det is the determinant of square matrices. */
+  /** det is the determinant of square matrices. It has a gradient also where it is 0. */
   det(): Tensor
   /** logDet is the logarithm of the determinant: NaN where it is negative. */
   logDet(): Tensor
@@ -845,7 +845,7 @@ export class Tensor {
   tensorSolve(b: Tensor): Tensor
   /** tensorInv is the inverse of t as a matrix whose rows are its first axes: its axes are the others, and then these. */
   tensorInv(rows: number): Tensor
-  /** slogDet gives the sign of the determinant and the logarithm of its absolute value. */
+  /** slogDet gives the sign of the determinant and the logarithm of its absolute value, 0 and −inf of a singular matrix, where the logarithm has no gradient. */
   slogDet(): [Tensor, Tensor]
   /** lu gives a permutation matrix p, l with ones in its diagonal and nothing above, and u with nothing below its diagonal, so that p·l·u = t: Gauss's method with row pivots. Of m×n matrices l is m×k and u k×n with k = min(m, n). A pivot 0 stays where it is. */
   lu(): [Tensor, Tensor, Tensor]
@@ -853,7 +853,7 @@ export class Tensor {
   qr(options?: { complete?: boolean }): [Tensor, Tensor]
   /** svd gives u, s, vᵀ with u·diag(s)·vᵀ = t: orthonormal columns of u and rows of vᵀ, and the singular values s, falling. Of m×n matrices u is m×k and vᵀ k×n with k = min(m, n), or, where full is set, m×m and n×n. */
   svd(options?: { full?: boolean }): [Tensor, Tensor, Tensor]
-  /** eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. */
+  /** eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. The gradient of w holds also where eigenvalues are equal. */
   eigh(options?: { upper?: boolean }): [Tensor, Tensor]
   /** eigvalsh are the eigenvalues of symmetric matrices, rising, as eigh gives them, which takes longer for the vectors. */
   eigvalsh(options?: { upper?: boolean }): Tensor
@@ -983,7 +983,7 @@ export class Tensor {
   mse(target: Tensor, options?: Loss): Tensor
   /** l1 is |t − target|. */
   l1(target: Tensor, options?: Loss): Tensor
-  /** bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Its derivative by t is (t − target)/max(t·(1 − t), 10⁻¹²), so that probabilities of 0 and 1 have one. */
+  /** bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Of what is no probability it is NaN or some number, where PyTorch raises. */
   bce(target: Tensor, options?: Loss): Tensor
   /** bceWithLogits is bce of sigmoid(t) without loss. */
   bceWithLogits(target: Tensor, options?: Loss): Tensor

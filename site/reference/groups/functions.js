@@ -3,19 +3,19 @@
 export const methods = [
   {
     name: "sin", form: "x.sin()", gives: "Tensor",
-    says: "sin is the sine of t, in radians.",
+    says: "sin is the sine of t, in radians. Of every finite f32 it is right to 3 units in the last place.",
     uses: ["x"],
     run: ({ w, x }) => x.sin(),
   },
   {
     name: "cos", form: "x.cos()", gives: "Tensor",
-    says: "cos is the cosine of t, in radians.",
+    says: "cos is the cosine of t, in radians. Of f32 below 4e6 in magnitude it is right to 2 units in the last place, beyond to 4e-7, so that small results have fewer digits.",
     uses: ["x"],
     run: ({ w, x }) => x.cos(),
   },
   {
     name: "tan", form: "x.tan()", gives: "Tensor",
-    says: "tan is the tangent of t, in radians.",
+    says: "tan is the tangent of t, in radians. Of f32 below 4e6 in magnitude it is right to 4 units in the last place; beyond, sin and cos of t are in it as they are.",
     uses: ["x"],
     run: ({ w, x }) => x.tan(),
   },

@@ -27,7 +27,7 @@ export const methods = [
   },
   {
     name: "bce", form: "x.bce(target: Tensor, options?: Loss)", gives: "Tensor",
-    says: "bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Its derivative by t is (t − target)/max(t·(1 − t), 10⁻¹²), so that probabilities of 0 and 1 have one.",
+    says: "bce is −(target·log t + (1 − target)·log(1 − t)) of probabilities t; logarithms are at least −100. Of what is no probability it is NaN or some number, where PyTorch raises.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.bce(y.div(2)),
   },

@@ -69,7 +69,7 @@ export const methods = [
   },
   {
     name: "det", form: "x.det()", gives: "Tensor",
-    says: "det is the determinant of square matrices.",
+    says: "det is the determinant of square matrices. It has a gradient also where it is 0.",
     uses: ["m"],
     run: ({ w, m }) => m.det(),
   },
@@ -123,7 +123,7 @@ export const methods = [
   },
   {
     name: "slogDet", form: "x.slogDet()", gives: "[Tensor, Tensor]",
-    says: "slogDet gives the sign of the determinant and the logarithm of its absolute value.",
+    says: "slogDet gives the sign of the determinant and the logarithm of its absolute value, 0 and −inf of a singular matrix, where the logarithm has no gradient.",
     uses: ["a"],
     run: ({ w, a }) => a.slogDet(),
   },
@@ -147,7 +147,7 @@ export const methods = [
   },
   {
     name: "eigh", form: "x.eigh(options?: { upper?: boolean })", gives: "[Tensor, Tensor]",
-    says: "eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one.",
+    says: "eigh gives the eigenvalues w of symmetric matrices, rising, and orthonormal eigenvectors as the columns of v: t = v·diag(w)·vᵀ. Of t the lower triangle is read, or the upper one. The gradient of w holds also where eigenvalues are equal.",
     uses: ["m"],
     run: ({ w, m }) => m.eigh(),
   },
