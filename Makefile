@@ -176,11 +176,12 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
-# The packages with goroutines or locks; of tensor, whose own tests start no goroutines, those of what has locks; of the command, whose one
-# goroutine ends it, those of that. The race detector needs cgo.
+# The packages with goroutines or locks; of those of which few tests start goroutines, these tests: of tensor and the command those of what has locks
+# too, of onnx, nodes and files of weights no others. The race detector needs cgo.
 race:
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off $$(grep -lE --include='*.go' -r 'sync\.(Mutex|RWMutex|WaitGroup|Once\b|Map|Cond|Pool)|go func|\.Go\(' . \
-		| grep -vE '^./(tests|tensor|cmd|wasm/pack)/|/testdata/' | xargs -n1 dirname | sort -u)
+		| grep -vE '^./(tests|tensor|cmd|wasm/pack|onnx|uop|weights)/|/testdata/' | xargs -n1 dirname | sort -u)
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Goroutines|Generations|Dropped' ./onnx ./uop ./weights/numpy
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Interrupt|Serve' ./cmd/weft
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Jit|File|Generator|Backward|Assign|Goroutines' ./tensor
 	CGO_ENABLED=1 $(GO) test -race -vet=off -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture
