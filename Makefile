@@ -194,12 +194,14 @@ nocgo:
 	CGO_ENABLED=0 WEFT_REQUIRE="$$(echo "$${WEFT_REQUIRE:-}" | sed 's/WEBGPU//')" $(GO) test -vet=off -short -timeout 30m $(NOCGO)
 	CGO_ENABLED=0 WEFT_DEVICES=CPU $(GO) test -vet=off -timeout 30m ./tests/torchops
 
-# The types of all packages and tests are checked for every platform: compiling them took ten minutes of processor time and says little more. The
-# command is built for two, with an architecture and an executable format that this machine may not have; make test builds the engine of pages for js.
+# The types of all packages and tests are checked for every platform: compiling them took ten minutes of processor time and says little more. What is
+# written for one of them, or calls functions of its system, is linked with its tests for two, with an architecture and an executable format that this
+# machine may not have; make test builds the engine of pages for js.
+LINKED = atomicfile runtime/codecache runtime/native runtime/wasm
 cross:
 	$(GO) run ./tests/types $(PLATFORMS)
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/weft
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
+	for to in darwin/arm64 windows/amd64; do for p in $(LINKED); do \
+		CGO_ENABLED=0 GOOS=$${to%/*} GOARCH=$${to#*/} $(GO) test -c -vet=off -o /dev/null ./$$p || exit; done; done
 
 compiler:
 	@sh .ci/compiler
