@@ -52,7 +52,7 @@ run: compiler
 # print comes at the end.
 TEST   = $(GO) test -vet=off -timeout 50m
 PAGES  = ./tests/site ./tests/browser
-OTHERS = ./codegen ./tests/devicetest ./cmd/weft ./tensor $$($(GO) list ./... | grep -vE '/tests/(site|browser)$$')
+OTHERS = ./tests ./tests/devicetest ./tensor ./codegen ./cmd/weft ./llm $$($(GO) list ./... | grep -vE '/tests/(site|browser)$$')
 test: compiler gpu browser
 	@rows=$$(mktemp) && other=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$other" "$$built"' EXIT; \
 		nice -n 5 $(MAKE) --no-print-directory test-cogentcore >"$$other" 2>&1 & cogentcore=$$!; \
