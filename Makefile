@@ -52,7 +52,7 @@ run: compiler
 # print comes at the end.
 TEST   = $(GO) test -vet=off -timeout 50m
 PAGES  = ./tests/site ./tests/browser
-OTHERS = ./codegen ./tests/devicetest ./cmd/weft ./tensor $$($(GO) list ./... | grep -vE '/tests/(site|browser)$$')
+OTHERS = ./tests ./tests/devicetest ./tensor ./codegen ./cmd/weft ./llm $$($(GO) list ./... | grep -vE '/tests/(site|browser)$$')
 test: compiler gpu browser
 	@rows=$$(mktemp) && other=$$(mktemp) && built=$$(mktemp -d) && trap 'rm -rf "$$rows" "$$other" "$$built"' EXIT; \
 		nice -n 5 $(MAKE) --no-print-directory test-cogentcore >"$$other" 2>&1 & cogentcore=$$!; \
@@ -176,11 +176,12 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
-# The packages with goroutines or locks; of tensor, whose own tests start no goroutines, those of what has locks; of the command, whose one
-# goroutine ends it, those of that. The race detector needs cgo.
+# The packages with goroutines or locks; of those of which few tests start goroutines, these tests: of tensor and the command those of what has locks
+# too, of onnx, nodes and files of weights no others. The race detector needs cgo.
 race:
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off $$(grep -lE --include='*.go' -r 'sync\.(Mutex|RWMutex|WaitGroup|Once\b|Map|Cond|Pool)|go func|\.Go\(' . \
-		| grep -vE '^./(tests|tensor|cmd|wasm/pack)/|/testdata/' | xargs -n1 dirname | sort -u)
+		| grep -vE '^./(tests|tensor|cmd|wasm/pack|onnx|uop|weights)/|/testdata/' | xargs -n1 dirname | sort -u)
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Goroutines|Generations|Dropped' ./onnx ./uop ./weights/numpy
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Interrupt|Serve' ./cmd/weft
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -run 'Jit|File|Generator|Backward|Assign|Goroutines' ./tensor
 	CGO_ENABLED=1 $(GO) test -race -vet=off -run 'Server|Others|Wait|Shared|InUse|AtOnce|Twice' ./tests ./tests/capture
@@ -193,12 +194,14 @@ nocgo:
 	CGO_ENABLED=0 WEFT_REQUIRE="$$(echo "$${WEFT_REQUIRE:-}" | sed 's/WEBGPU//')" $(GO) test -vet=off -short -timeout 30m $(NOCGO)
 	CGO_ENABLED=0 WEFT_DEVICES=CPU $(GO) test -vet=off -timeout 30m ./tests/torchops
 
-# The types of all packages and tests are checked for every platform: compiling them took ten minutes of processor time and says little more. The
-# command is built for two, with an architecture and an executable format that this machine may not have; make test builds the engine of pages for js.
+# The types of all packages and tests are checked for every platform: compiling them took ten minutes of processor time and says little more. What is
+# written for one of them, or calls functions of its system, is linked with its tests for two, with an architecture and an executable format that this
+# machine may not have; make test builds the engine of pages for js.
+LINKED = atomicfile runtime/codecache runtime/native runtime/wasm
 cross:
 	$(GO) run ./tests/types $(PLATFORMS)
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/weft
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
+	for to in darwin/arm64 windows/amd64; do for p in $(LINKED); do \
+		CGO_ENABLED=0 GOOS=$${to%/*} GOARCH=$${to#*/} $(GO) test -c -vet=off -o /dev/null ./$$p || exit; done; done
 
 compiler:
 	@sh .ci/compiler

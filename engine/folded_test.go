@@ -43,13 +43,11 @@ func TestConstantsOutliveTheDevice(t *testing.T) {
 			assert.Equal(t, []float32{want}, read(t, e, outs[i]))
 		}
 	}
-	for _, bound := range []bool{false, true} {
+	for i, bound := range []bool{false, true} { // each call fails in words once and silently once, with checkpoints in one of them
 		whole := &slot{}
 		run(whole, bound)
 		for at := 1; at <= whole.calls; at++ {
-			for _, silent := range []bool{false, true} {
-				run(&slot{silent: silent, lose: func(c int) bool { return c == at }}, bound)
-			}
+			run(&slot{silent: (at+i)%2 == 0, lose: func(c int) bool { return c == at }}, bound)
 		}
 	}
 }

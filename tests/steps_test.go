@@ -143,9 +143,9 @@ func TestChangingRateCompilesNothing(t *testing.T) {
 // perceptron has one hidden layer.
 type perceptron struct{ Hidden, Out *nn.Linear }
 
-// Ten thousand steps of an optimiser, from each of which one leaf and one loss survive, keep nodes, heap and device flat.
+// Five thousand steps of an optimiser, from each of which one leaf and one loss survive, keep nodes, heap and device flat.
 func TestManyStepsStayFlat(t *testing.T) {
-	const steps, first = 10_000, 2_000
+	const steps, first = 5_000, 1_000
 	ctx := context.Background()
 	e, err := engine.Use("")
 	require.NoError(t, err)

@@ -554,6 +554,9 @@ func TestEmbeddings(t *testing.T) {
 
 // FuzzRequest: whatever the body, there is an answer, and the server goes on.
 func FuzzRequest(f *testing.F) {
+	if testing.Short() {
+		f.Skip("asks once for each request that was found before, one after the other")
+	}
 	s, err := New(ctx, stories(f, llm.Options{Length: 16}), Options{})
 	require.NoError(f, err)
 	f.Cleanup(s.Close)

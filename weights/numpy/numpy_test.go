@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -145,6 +146,26 @@ func liars() map[string]struct {
 		"bomb":          {bomb, "bytes cannot come of"},
 		"long for less": {npz(zip.Deflate, "a.npy", string(npy(header("'<f4'", "(1000000,)"), 8))), "takes 4000000 bytes, and 8 are there"},
 	}
+}
+
+// What is unpacked and put in order at its first reading is so once, whoever reads.
+func TestReadByManyGoroutines(t *testing.T) {
+	f := open(t, "packed.npz")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for _, array := range []string{"a", "f"} {
+				raw, err := weights.Bytes(f, array)
+				assert.NoError(t, err)
+				var got []float32
+				for ; len(raw) > 0; raw = raw[4:] {
+					got = append(got, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+				}
+				assert.Equal(t, []float32{0, 1, 2, 3, 4, 5}, got)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestLiars(t *testing.T) {
