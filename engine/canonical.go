@@ -81,6 +81,13 @@ func canonicalize(targets []target) *canonical {
 type keyWriter struct {
 	buf []byte
 	ids uop.Map[int]
+	n   int // nodes that were written
+}
+
+// number gives a node the next number.
+func (w *keyWriter) number(u *uop.UOp) {
+	w.ids.Set(u, w.n)
+	w.n++
 }
 
 func (w *keyWriter) id(u *uop.UOp) int {
@@ -106,7 +113,7 @@ func (w *keyWriter) node(u *uop.UOp) {
 	if _, ok := w.ids.Get(u); ok {
 		return
 	}
-	w.ids.Set(u, w.ids.Len())
+	w.number(u)
 	w.buf = append(w.buf, byte(u.Op()), byte(u.DType()), byte(len(u.Src())))
 	if len(u.Src()) > 255 {
 		w.int(len(u.Src()))

@@ -29,7 +29,7 @@ func (e *Engine) sketch(asked []target) *sketch {
 		roots[i] = t.node
 		sk.fails = sk.fails || t.value != nil
 	}
-	none := func(u *uop.UOp) []*uop.UOp { // arrays end the walk
+	operands := func(u *uop.UOp) []*uop.UOp { // arrays end the walk
 		if u.Realized() != nil {
 			return nil
 		}
@@ -38,7 +38,7 @@ func (e *Engine) sketch(asked []target) *sketch {
 		}
 		return e.operands(u)
 	}
-	uop.WalkBy(roots, none, func(*uop.UOp) bool { return sk.fails }, func(u *uop.UOp) { sk.node(e, u) })
+	uop.WalkBy(roots, operands, func(*uop.UOp) bool { return sk.fails }, func(u *uop.UOp) { sk.node(e, u) })
 	if sk.fails {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (sk *sketch) array(e *Engine, u, r, b *uop.UOp, s *storage) {
 		sk.arrays = append(sk.arrays, s)
 	}
 	w := &sk.key
-	w.ids.Set(u, w.ids.Len())
+	w.number(u)
 	w.buf = append(w.buf, byte(uop.Buffer), byte(b.DType()))
 	w.int(slot)
 	w.int(b.Shape().Numel())
@@ -166,7 +166,7 @@ func (k *knownGraphs) note(sk *sketch, c *canonical, targets []target) {
 	kept := *c
 	kept.inputs, kept.vars = nil, nil
 	g.graph = &kept
-	n := sk.key.ids.Len()
+	n := sk.key.n
 	if k.graphs == nil || k.nodes+n > mostKnownNodes {
 		k.graphs, k.nodes = map[string]*knownGraph{}, 0
 	}

@@ -70,7 +70,7 @@ func repeated(u *uop.UOp) bool {
 }
 
 func (o *outliner) node(u *uop.UOp) {
-	o.w.ids.Set(u, o.w.ids.Len())
+	o.w.number(u)
 	o.w.buf = append(o.w.buf, byte(u.Op()), byte(u.DType()))
 	o.ops = append(o.ops, byte(u.Op()), byte(u.DType()))
 	o.w.int(len(u.Src()))
