@@ -69,6 +69,12 @@ func (sk *sketch) node(e *Engine, u *uop.UOp) {
 	case u.Op() == uop.Var:
 		sk.key.node(u)
 		sk.variable(u.Arg().(uop.VarArg))
+	case u.Op() == uop.Store: // where it writes, also where what is there now has been read
+		sk.key.node(u)
+		for v := u.At(0); v.Op() != uop.Buffer && v.Op() != uop.After; v = v.At(0) {
+			sk.key.int(int(v.Op()))
+			sk.key.arg(v.Arg())
+		}
 	case u.Op() == uop.Detach:
 		sk.key.ids.Set(u, sk.key.id(u.At(0)))
 	default:

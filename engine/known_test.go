@@ -124,6 +124,25 @@ func TestKnownAssignments(t *testing.T) {
 	})
 }
 
+// A part of an array is written where it lies, also when it was read before.
+func TestKnownParts(t *testing.T) {
+	ctx := context.Background()
+	known(t, func(t *testing.T, e *engine.Engine) {
+		for i := range 3 {
+			knows(t, e, func(run float32) {
+				x, want := floats(t, e, []float32{9, 9, 9}, 3), []float32{9, 9, 9}
+				at := i
+				part := x.Shrink([]int{at}, []int{at + 1})
+				require.NoError(t, e.Realize(ctx, part))
+				next := x.After(part.Store(floats(t, e, []float32{run}, 1)))
+				require.NoError(t, e.Realize(ctx, next))
+				want[at] = run
+				assert.Equal(t, want, read(t, e, next))
+			})
+		}
+	})
+}
+
 // What values tell is told of the arrays of a run.
 func TestKnownChecks(t *testing.T) {
 	ctx := context.Background()
