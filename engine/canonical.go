@@ -157,6 +157,13 @@ func (w *keyWriter) arg(a uop.Arg) {
 		w.text(a.Name)
 		w.int(a.Lo)
 		w.int(a.Hi)
+	case uop.ExtentArg: // without values
+		w.int(a.Axis)
+		w.int(a.Size.C)
+		for _, t := range a.Size.Terms {
+			w.int(t.K)
+			w.arg(t.Var)
+		}
 	case uop.CheckArg:
 		w.text(a.Op)
 		w.text(a.Reason)

@@ -17,7 +17,7 @@ type sketch struct {
 	key    keyWriter
 	arrays []*storage // in the order in which the walk meets them
 	slots  map[*storage]int
-	vars   []uop.VarArg // with their values
+	vars   []uop.VarArg // with their values, each once
 	fails  bool         // it cannot be resolved, or in a way that only resolving tells
 }
 
@@ -67,13 +67,34 @@ func (sk *sketch) node(e *Engine, u *uop.UOp) {
 	case u.Op() == uop.Param: // a stand-in
 		sk.fails = true
 	case u.Op() == uop.Var:
-		sk.vars = append(sk.vars, u.Arg().(uop.VarArg))
 		sk.key.node(u)
+		sk.variable(u.Arg().(uop.VarArg))
+	case u.Op() == uop.Store: // where it writes, also where what is there now has been read
+		sk.key.node(u)
+		for v := u.At(0); v.Op() != uop.Buffer && v.Op() != uop.After; v = v.At(0) {
+			sk.key.int(int(v.Op()))
+			sk.key.arg(v.Arg())
+		}
 	case u.Op() == uop.Detach:
 		sk.key.ids.Set(u, sk.key.id(u.At(0)))
 	default:
 		sk.key.node(u)
+		if a, ok := u.Arg().(uop.ExtentArg); ok { // what resolving makes of a size asks its variables
+			for _, v := range a.Size.Vars() {
+				sk.variable(v)
+			}
+		}
 	}
+}
+
+// variable writes which of the variables of the graph one is: those of one name that have other values are others.
+func (sk *sketch) variable(a uop.VarArg) {
+	i := slices.Index(sk.vars, a)
+	if i < 0 {
+		i = len(sk.vars)
+		sk.vars = append(sk.vars, a)
+	}
+	sk.key.int(i)
 }
 
 // array writes an array b, which stands at u as r.

@@ -80,6 +80,31 @@ func TestKnownVariables(t *testing.T) {
 	})
 }
 
+// So have those that only sizes speak of, and those that had one value before.
+func TestKnownSizes(t *testing.T) {
+	ctx := context.Background()
+	known(t, func(t *testing.T, e *engine.Engine) {
+		variable := func(n int) uop.VarArg { return uop.VarArg{Name: "n", Lo: 1, Hi: 4, Bound: true, Value: n} }
+		rows := func(run float32, n int) *uop.UOp {
+			const width = 24
+			x := make([]float32, 4*width)
+			x[0], x[width], x[2*width], x[3*width] = run, 2, 3, 4
+			return floats(t, e, x, 4, width).Limit(0, uop.SizeOf(variable(n))).Reduce(uop.Sum, 1)
+		}
+		knows(t, e, func(run float32) {
+			u := rows(run, int(run)+1)
+			require.NoError(t, e.Realize(ctx, u))
+			assert.Equal(t, []float32{run, 2, 3, 4}[:int(run)+1], read(t, e, u)[:int(run)+1])
+		})
+		for run, n := range []int{3, 3, 1, 1, 1} { // once it is the other variable, and then not
+			u := rows(float32(run), 3)
+			u = u.Mul(u.Home().Make(uop.Var, dtype.Index, variable(n)).Cast(dtype.F32))
+			require.NoError(t, e.Realize(ctx, u))
+			assert.Equal(t, []float32{float32(run * n), float32(2 * n), float32(3 * n)}, read(t, e, u)[:3])
+		}
+	})
+}
+
 // Assignments find the memory of their own run, and what is stale stays so.
 func TestKnownAssignments(t *testing.T) {
 	ctx := context.Background()
@@ -96,6 +121,25 @@ func TestKnownAssignments(t *testing.T) {
 			var stale *engine.StaleError
 			require.ErrorAs(t, e.Realize(ctx, assign(old, old.Add(floats(t, e, []float32{1, 1}, 2)))), &stale)
 		})
+	})
+}
+
+// A part of an array is written where it lies, also when it was read before.
+func TestKnownParts(t *testing.T) {
+	ctx := context.Background()
+	known(t, func(t *testing.T, e *engine.Engine) {
+		for i := range 3 {
+			knows(t, e, func(run float32) {
+				x, want := floats(t, e, []float32{9, 9, 9}, 3), []float32{9, 9, 9}
+				at := i
+				part := x.Shrink([]int{at}, []int{at + 1})
+				require.NoError(t, e.Realize(ctx, part))
+				next := x.After(part.Store(floats(t, e, []float32{run}, 1)))
+				require.NoError(t, e.Realize(ctx, next))
+				want[at] = run
+				assert.Equal(t, want, read(t, e, next))
+			})
+		}
 	})
 }
 

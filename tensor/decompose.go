@@ -130,7 +130,8 @@ func meeting(n int) []int32 {
 
 // SVD gives u, s, vᵀ with u·diag(s)·vᵀ = t: orthonormal columns of u and rows of vᵀ, and the singular values s, falling. Of
 // m×n matrices u is m×k and vᵀ k×n with k = min(m, n), or, where full is set, m×m and n×n. The gradient of s holds also where singular values
-// are equal; of vectors of equal ones, and of 0, it is what Eigh says.
+// are equal; of vectors of equal ones, and of 0, it is what Eigh says. Where full is set the further vectors are any that complete the others: the
+// gradient is right for functions of what they span.
 func (t *Tensor) SVD(full bool) (u, s, vt *Tensor) {
 	t.matrix("SVD")
 	if t.Dim(-2) < t.Dim(-1) {
@@ -140,12 +141,19 @@ func (t *Tensor) SVD(full bool) (u, s, vt *Tensor) {
 	n := t.Dim(-1)
 	thin, s, v := t.singularCalled()
 	z := byLaw(singularLaw, []*Tensor{thin, s, v}, []*Tensor{t})
-	u = callOne("complete", complete, thin.Detach())
-	if u.Dim(-1) == n || !full {
-		u = stated(u.Narrow(-1, 0, n), z[0])
+	all := callOne("complete", complete, thin.Detach())
+	u = stated(all.Narrow(-1, 0, n), z[0])
+	if rest := all.Dim(-1) - n; full && rest > 0 {
+		more := []*Tensor{all.Narrow(-1, n, rest), u.Detach()}
+		u = Cat(-1, u, byLaw(complementLaw, more, []*Tensor{u})[0])
 	}
 	return u, z[1], z[2].T()
 }
+
+// complementLaw is of orthonormal columns that are orthogonal to those of u, and of u: they turn no more among each other than these make them.
+var complementLaw = lawOf("SVD", func(v, in []*Tensor) []*Tensor {
+	return []*Tensor{v[1].MatMul(in[0].T()).MatMul(v[0]).Neg(), in[0]}
+})
 
 // SingularValues are the singular values, falling.
 func (t *Tensor) SingularValues() *Tensor {

@@ -49,6 +49,10 @@ func TestSecondDerivativesOfLinearAlgebra(t *testing.T) {
 			u, s, vt := x.Narrow(1, 0, 2).SVD(false)
 			return s.Mul(s).Mul(s).Sum().Add(weighed(u.Square())).Add(weighed(vt.Square()))
 		},
+		"SVD of all vectors": func(x *tensor.Tensor) *tensor.Tensor { // the last of which have any signs
+			u, _, _ := x.Narrow(1, 0, 1).SVD(true)
+			return weighed(u.Mul(tensor.From([]float64{1, 3, 3})).MatMul(u.T()))
+		},
 		"Eigvalsh":       func(x *tensor.Tensor) *tensor.Tensor { return spd(x).Mul(0.2).Eigvalsh(false).Exp().Sum() },
 		"Lstsq":          func(x *tensor.Tensor) *tensor.Tensor { return weighed(x.Narrow(1, 0, 2).Lstsq(b)) },
 		"SingularValues": func(x *tensor.Tensor) *tensor.Tensor { return x.SingularValues().Exp().Sum() },
