@@ -10,7 +10,7 @@ import (
 // checkStored refuses types that no array has.
 func checkStored(op string, d dtype.DType) {
 	if d.Size() == 0 {
-		failType(op, []dtype.DType{d}, "no array has elements of type %v; a type is named as in dtype.F32", d)
+		failType(op, []dtype.DType{d}, "%v has no storage; an array has elements of a type as dtype.F32", d)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ import (
 // TestMain is the command itself where a test starts it as a process of its own.
 func TestMain(m *testing.M) {
 	if os.Getenv("WEFT_TEST_COMMAND") == "" {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // also where tests run with nohup, whose programs ignore it
 		os.Exit(m.Run())
 	}
 	main()

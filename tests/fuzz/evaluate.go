@@ -33,6 +33,9 @@ func start(p *Program, device string) (*started, error) {
 	return startOn(p, name)
 }
 
+// played are the engines that have played enough to look for graphs that they know.
+var played = map[string]bool{}
+
 // startOn starts a program on the engine of that name, which is the default one.
 func startOn(p *Program, name string) (s *started, err error) {
 	defer func() {
@@ -45,15 +48,12 @@ func startOn(p *Program, name string) (s *started, err error) {
 		return s, s.captured(p)
 	}
 	if p.Options.Known { // a graph is kept when it is made a second time, after some plays of others
-		e, err := engine.Use(name)
-		if err != nil {
-			return nil, err
-		}
-		for i := 0; i < 128 && e.Stats().Plays < 128; i++ {
+		for i := 0; i < 128 && !played[name]; i++ {
 			if err := tensor.Realize(background, tensor.Of([]float32{1, 2}, 2).Add(tensor.Of([]float32{float32(i)}, 1))); err != nil {
 				return nil, err
 			}
 		}
+		played[name] = true
 		for _, run := range []int{1, 2} {
 			_, _ = p.eagerly(run) // its elements may be wrong for what reads values; what else fails does so below
 		}

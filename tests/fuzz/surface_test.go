@@ -25,7 +25,7 @@ var left = map[string]string{
 	"JVP": "drawn as Pushed", "Checkpoint": "drawn as Checkpointed", "Custom": "drawn as Smeared", "CustomUnsafe": "kernels in the language of one target: tests/foreign",
 	"Load": "in kernels of one's own", "Range": "in kernels of one's own", "VJP": "drawn as Pulled",
 	"ReshapeTo": "of sizes that vary, which vary makes none of", "ExpandTo": "of sizes that vary, which vary makes none of",
-	"Replace": "no op of its own", "MoveTo": "needs two devices", "States": "of a captured function", "Adopt": "of a captured function",
+	"Replace": "no op of its own", "GradReached": "Grad, which says more", "MoveTo": "needs two devices", "States": "of a captured function", "Adopt": "of a captured function",
 	"Shard": "leaves lie so on the devices 2 INTERP and 3 INTERP", "ShardTo": "as Shard", "ShardLike": "as Shard", "Tensor": "of a variable, which Narrow and At use, or of a file", "Bytes": "reads a file",
 }
 
