@@ -248,5 +248,5 @@ func TestVmapAndOne(t *testing.T) {
 	require.Equal(t, "INTERP", one.Device())
 	require.NoError(t, one.Realize(ctx))
 	_, err := engine.Use("INTERP:3+INTERP:4")
-	require.ErrorContains(t, err, "come to lie on several by Shard")
+	require.ErrorContains(t, err, "come to lie on several devices by Shard")
 }
