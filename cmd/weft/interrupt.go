@@ -35,8 +35,8 @@ func interruptible(log io.Writer, run func(ctx context.Context) int) int {
 	defer cancel()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // to the end: one that comes then must not end the program another way
-	if nohup := signal.Ignored(syscall.SIGHUP); !nohup {
-		signal.Notify(signals, syscall.SIGHUP)
+	if nohup := signal.Ignored(hangup); !nohup {
+		signal.Notify(signals, hangup)
 	}
 	done := make(chan int, 1)
 	go func() { done <- run(ctx) }()

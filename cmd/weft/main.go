@@ -50,7 +50,7 @@ func main() {
 		return run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	})
 	if code == 0 {
-		signal.Reset(syscall.SIGTERM, syscall.SIGHUP) // which nobody waits for any more
+		signal.Reset(syscall.SIGTERM, hangup) // which nobody waits for any more
 		wait()
 	}
 	os.Exit(code)
