@@ -9,8 +9,8 @@ import (
 )
 
 // A program that captures nothing makes the same graph at each step, over other arrays. To resolve it and to bring it into the form that plans are
-// kept by takes longer than the plan of a small model plays. So what came of a graph is kept: a walk that makes no nodes writes down, as a
-// key, all that this depends on, which is how the graph is made, its numbers, and which of its arrays are the same.
+// kept by takes longer than to play the plan of a small model. So the result for a graph is kept: a walk that makes no nodes writes down, as a
+// key, all that it depends on, which is how the graph is made, its numbers, and which of its arrays are the same.
 
 // sketch is a graph before it is resolved.
 type sketch struct {
@@ -21,7 +21,7 @@ type sketch struct {
 	fails  bool         // it cannot be resolved, or in a way that only resolving tells
 }
 
-// sketch writes down what is asked for.
+// sketch writes down what is asked for; nil: it has to be resolved.
 func (e *Engine) sketch(asked []target) *sketch {
 	sk := &sketch{slots: map[*storage]int{}}
 	roots := make([]*uop.UOp, len(asked))
@@ -121,7 +121,7 @@ func (sk *sketch) array(e *Engine, u, r, b *uop.UOp, s *storage) {
 	}
 }
 
-// knownGraph is what came of a graph.
+// knownGraph is what a graph was resolved to.
 type knownGraph struct {
 	graph   *canonical
 	inputs  []int    // for each of the graph, its number among the arrays of the sketch
@@ -145,7 +145,7 @@ const mostKnownNodes, mostKnownOnce = 1 << 16, 1 << 12
 
 var knownSeed = maphash.MakeSeed()
 
-// find gives what came of a graph, if it has a plan of its own.
+// find gives what a graph was resolved to, if it is kept and has a plan of its own.
 func (k *knownGraphs) find(e *Engine, sk *sketch) *knownGraph {
 	if sk == nil {
 		return nil
@@ -157,7 +157,7 @@ func (k *knownGraphs) find(e *Engine, sk *sketch) *knownGraph {
 	return g
 }
 
-// note keeps what came of a graph that is made a second time.
+// note keeps what a graph was resolved to that is made a second time.
 func (k *knownGraphs) note(sk *sketch, c *canonical, targets []target) {
 	if sk == nil {
 		return

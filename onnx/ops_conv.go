@@ -183,15 +183,15 @@ func (c *call) transposedWindow(size, in []int) (win window, more []int) {
 	return win, more
 }
 
-// wordOfBytes is how many bytes a word has, whose products machines add at once; up to exactFloats, float32 has the sums of integers, and sums with biases up to
-// that.
+// wordOfBytes is how many bytes a word has, whose products machines add at once. Two integers below exactFloats and their sum are float32 numbers.
 const wordOfBytes, exactFloats = 4, 1 << 23
 
-// integerConv is a convolution of integers less their zero points, x of input xi, as int32, or as float32 where that has it. The sums of products that x's zero point has are those of a picture of ones,
+// integerConv is a convolution of integers less their zero points, x of input xi, of type int32, or float32 where that represents all sums exactly. The sums of
+// products that x's zero point has are those of a picture of ones,
 // which are the same for all pictures.
 func (c *call) integerConv(x, w shifted, xi int) t {
 	at, groups, channels := c.window(w.x.Shape()[2:], c.array(xi).shape[2:]), c.attrInt("group", 1), w.x.Dim(0)
-	// Where a window has few channels, words of them would be mostly empty: it is summed in float32, which is exact below 2²⁴.
+	// Where a window has few channels, words of them would be mostly empty: it is summed in float32, exactly.
 	floats := w.x.Dim(1) < wordOfBytes && w.x.Numel()/max(1, channels)*x.most*w.most < exactFloats && x.most*w.most > 0
 	conv := func(x, w t) t {
 		win := at

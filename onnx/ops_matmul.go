@@ -67,7 +67,7 @@ func einsum(c *call) []*Value {
 // machines have units for. The zero point's part of such a sum is taken away from it.
 type shifted struct {
 	x, zero t   // zero may be nil
-	most    int // how large the difference is at most, of bytes
+	most    int // how large the difference is at most, of bytes; 0: not known
 }
 
 // shifted is input i less its zero point, input z, which lies along an axis (from the end) or is one number.
