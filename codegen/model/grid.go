@@ -153,20 +153,8 @@ func (g *gridder) fixedOrder() bool {
 }
 
 // outerReductions are those that lie in no other.
-func (g *gridder) outerReductions() (out []*reduction) {
-	inner := map[*uop.UOp]bool{}
-	for _, r := range g.reds {
-		parts, _ := codegen.ReduceParts(r.u)
-		for _, u := range uop.Topo(parts...) {
-			inner[u] = inner[u] || u.Op() == uop.Reduce
-		}
-	}
-	for _, r := range g.reds {
-		if !inner[r.u] {
-			out = append(out, r)
-		}
-	}
-	return out
+func (g *gridder) outerReductions() []*reduction {
+	return slices.DeleteFunc(slices.Clone(g.reds), g.nested)
 }
 
 // words is how many elements of the narrowest output share a word of memory.
@@ -289,14 +277,11 @@ const maxUnroll = 64
 
 // iterations estimates those of one invocation, reductions being cut by factors.
 func (g *gridder) iterations(factors map[*reduction]int) int {
-	total := func(r *reduction) int { return 0 }
+	var total func(r *reduction) int
 	total = func(r *reduction) int {
-		parts, _ := codegen.ReduceParts(r.u)
 		n := 1
-		for _, x := range g.reds {
-			if x != r && inside(x.u, parts) {
-				n += total(x)
-			}
+		for _, x := range g.within(r) {
+			n = min(1<<40, n+total(x))
 		}
 		return min(1<<40, n*(g.count(g.Facts.Set(r.ranges...))/max(1, factors[r])))
 	}

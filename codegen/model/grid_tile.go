@@ -141,21 +141,9 @@ func (g *gridder) piecesOf(r *reduction, times float64, out *[]piece) {
 		}
 	})
 	*out = append(*out, piece{r.free, float64(len(body)) * times})
-	for _, n := range g.reds {
-		if n != r && !seen[n.u] && inside(n.u, body) {
-			seen[n.u] = true
-			g.piecesOf(n, times, out)
-		}
+	for _, n := range g.within(r) {
+		g.piecesOf(n, times, out)
 	}
-}
-
-func inside(u *uop.UOp, roots []*uop.UOp) bool {
-	for _, v := range uop.Topo(roots...) {
-		if v == u {
-			return true
-		}
-	}
-	return false
 }
 
 // tileCost is what one element costs.

@@ -235,12 +235,24 @@ func (c *view) reuse(r *reduction, l *access) int { return r.work / max(1, c.cou
 
 // nested says that a reduction lies inside another one.
 func (c *view) nested(r *reduction) bool {
-	for _, o := range c.reds {
-		if o != r && !r.free.Disjoint(c.Facts.Set(o.ranges...)) {
-			return true
+	return slices.ContainsFunc(c.reds, func(o *reduction) bool { return c.inside(r, o) })
+}
+
+// inside says that each iteration of outer has r anew: r depends on its ranges. One that does not is computed once, before outer begins,
+// though the value of outer may be made of it.
+func (c *view) inside(r, outer *reduction) bool {
+	return r != outer && !r.free.Disjoint(c.Facts.Set(outer.ranges...))
+}
+
+// within are the reductions inside r, but for those inside another of them.
+func (c *view) within(r *reduction) (out []*reduction) {
+	all := slices.DeleteFunc(slices.Clone(c.reds), func(x *reduction) bool { return !c.inside(x, r) })
+	for _, x := range all {
+		if !slices.ContainsFunc(all, func(o *reduction) bool { return c.inside(x, o) }) {
+			out = append(out, x)
 		}
 	}
-	return false
+	return out
 }
 
 // mayVector says whether every element along r is written by one lane, in any order. Stores at places that come from data take a machine's
