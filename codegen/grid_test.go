@@ -3,6 +3,7 @@ package codegen_test
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -117,4 +118,82 @@ func reversed[T any](list []T) []T {
 		out = append(out, list[i])
 	}
 	return out
+}
+
+// Reductions of which each needs the value of the one before are computed one after the other: the work of all is their sum,
+// and so is the time that choosing takes (it once doubled with each of them).
+func TestReductionsInTurn(t *testing.T) {
+	k := newKit()
+	o, x := k.param(dtype.F32, true, 10), k.param(dtype.F32, false, 192)
+	i, v := k.rng(10), k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, 1))
+	for range 60 {
+		j := k.rng(192)
+		v = k.sum(k.load(x, j).Mul(v), j)
+	}
+	k.out(o, []*uop.UOp{i}, v.Mul(i.Cast(dtype.F32)))
+	for _, m := range []wgsl.Machine{{}, {CPUBacked: true}} {
+		target := wgsl.Target(m)
+		target.Limits.Iterations = 65535 // five times what they need
+		for _, d := range model.Choose(k.s, target) {
+			assert.NotEqual(t, codegen.Vectors, d.Verb, "loops are cut for want of iterations")
+		}
+	}
+}
+
+// Copies of a body that stores make their loads first, from memory that the kernel leaves as it is, and add in the order of the loop.
+func TestLoadsAhead(t *testing.T) {
+	dev, _ := gridDevice(t)
+	const n, bins = 1003, 7 // a rest of three
+	k := newKit()
+	o, x, y := k.param(dtype.F32, true, bins), k.param(dtype.I32, false, n), k.param(dtype.F32, false, n)
+	a := k.rngs(bins, n)
+	k.out(o, a[:1], k.ConstOf(dtype.F32, 0))
+	sum := uop.Sum
+	i := k.load(x, a[1]).Cast(dtype.Index)
+	k.s.Outs = append(k.s.Outs, codegen.Out{Param: o, Axes: a[1:], Index: []*uop.UOp{i}, Gate: k.inside(i, bins), Value: k.load(y, a[1]), Merge: &sum})
+	var at, values []byte
+	want := make([]float32, bins)
+	for i := range n {
+		bin, v := i*i%(bins+1), float32(i)/3
+		at = binary.LittleEndian.AppendUint32(at, uint32(bin))
+		values = binary.LittleEndian.AppendUint32(values, math.Float32bits(v))
+		if bin < bins {
+			want[bin] += v
+		}
+	}
+	b := prepareGrid(t, dev, wgsl.Target(wgsl.Machine{}), k.s, [][]byte{make([]byte, 4*bins), at, values})
+	b.play(t)
+	raw := b.read(t, 0)
+	for i, w := range want {
+		assert.Equal(t, w, math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])), "bin %d", i)
+	}
+	assert.Contains(t, b.k.Source, "a7 = p1[j1]")
+	assert.NotContains(t, b.k.Source, "= p0[j1]")
+}
+
+// Where a processor may add products before they are rounded, those that rounding changes are kept from it.
+func TestProductsAreRounded(t *testing.T) {
+	source := func(m wgsl.Machine, f func(x, y, z *uop.UOp) *uop.UOp) string {
+		k := newKit()
+		o, x, y, z := k.param(dtype.F32, true, 10), k.param(dtype.F32, false, 10), k.param(dtype.F32, false, 10), k.param(dtype.F32, false, 10)
+		i := k.rng(10)
+		k.out(o, []*uop.UOp{i}, f(k.load(x, i), k.load(y, i), k.load(z, i)))
+		target := wgsl.Target(m)
+		p, err := lower.Lower(k.s, model.Choose(k.s, target), target)
+		require.NoError(t, err)
+		kernel, err := wgsl.Render(p)
+		require.NoError(t, err)
+		return kernel.Spelled().Source
+	}
+	products := map[string]func(x, y, z *uop.UOp) *uop.UOp{
+		"added":      func(x, y, z *uop.UOp) *uop.UOp { return x.Mul(y).Add(z) },
+		"subtracted": func(x, y, z *uop.UOp) *uop.UOp { return z.Add(x.Mul(y).Neg()) },
+		"two":        func(x, y, z *uop.UOp) *uop.UOp { return x.Mul(y).Add(y.Mul(z)) },
+		"exact":      func(x, y, z *uop.UOp) *uop.UOp { return x.Mul(x.Float(2)).Add(z) },
+		"fused":      func(x, y, z *uop.UOp) *uop.UOp { return x.MulAdd(y, z) },
+	}
+	for name, hidden := range map[string]int{"added": 1, "subtracted": 1, "two": 2, "exact": 0, "fused": 0} {
+		assert.Equal(t, hidden, max(0, strings.Count(source(wgsl.Machine{}, products[name]), "hide(")-1), name) // one is the function
+		assert.NotContains(t, source(wgsl.Machine{CPUBacked: true}, products[name]), "hide(", name)
+	}
 }

@@ -143,7 +143,7 @@ type Program struct {
 	Features    plan.Features // of the target: what was taken for granted
 	Registers   int           // vector registers of the target
 	VectorBytes int           // of one of them; 0: any
-	Inverses    bool          // the target divides by multiplying with inverses
+	Loose       bool          // as of the target
 
 	Foreign *Foreign // in the place of Body
 }

@@ -40,13 +40,15 @@ type Target struct {
 	Grid       bool        // Thread loops, nested, are invocations of a graphics processor; see codegen/model/grid.go
 	// ShortLoops is set where loops count with 32 bits.
 	ShortLoops bool
-	Parallel   int  // invocations that keep a Grid busy, for which reductions and scans are cut; 0: nothing is cut for that
-	Inverses   bool // floats are divided by multiplying with an inverse, which may be off in the last place and 0 where the divisor is large
-	CPUBacked  bool // the Grid runs on a CPU (llvmpipe, SwiftShader)
-	Features   plan.Features
-	Unroll     Unroll                   // see the pass "unroll"
-	Splats     bool                     // numbers that vectors are computed with have to be repeated in all lanes: see the pass "splats"
-	Fours      func(d dtype.DType) bool // nil, or which arrays are better read by four: see the pass "fours"
+	Parallel   int // invocations that keep a Grid busy, for which reductions and scans are cut; 0: nothing is cut for that
+	// Loose says that floats are divided by multiplying with an inverse, which may be off in the last place and 0 where the divisor is large,
+	// and that products may be added before they are rounded.
+	Loose     bool
+	CPUBacked bool // the Grid runs on a CPU (llvmpipe, SwiftShader)
+	Features  plan.Features
+	Unroll    Unroll                   // see the pass "unroll"
+	Splats    bool                     // numbers that vectors are computed with have to be repeated in all lanes: see the pass "splats"
+	Fours     func(d dtype.DType) bool // nil, or which arrays are better read by four: see the pass "fours"
 	// Check, if set, is told of every Spec that Lower is given, and then of what each pass leaves; Lower fails with its
 	// error (tests: package evaluate).
 	Check func(s *Spec) func(l Lowering) error
@@ -76,6 +78,7 @@ func MatrixBlocks(words int) (n, blocks int) {
 // Unroll is how far a language unrolls: 0 copies for not at all.
 type Unroll struct {
 	Copies int  // of a body; of a loop that is written out twice as many
+	Bound  int  // of a body that stores or has conditions, if more: a language makes the loads of all of them first
 	Ops    int  // operations of all copies
 	Whole  bool // only loops of which none is left
 }

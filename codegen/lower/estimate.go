@@ -14,7 +14,7 @@ import (
 
 func (b *builder) program(body []codegen.Stmt, directives []codegen.Directive) *codegen.Program {
 	p := &codegen.Program{Params: b.Params, Vars: b.Vars, Body: body, Threads: 1, Directives: codegen.DirectivesString(directives), Guarded: b.guarded, Features: b.Target.Features,
-		Registers: b.Target.Registers, VectorBytes: b.Target.VectorLen(codegen.Widest) * codegen.Widest.Size(), Inverses: b.Target.Inverses}
+		Registers: b.Target.Registers, VectorBytes: b.Target.VectorLen(codegen.Widest) * codegen.Widest.Size(), Loose: b.Target.Loose}
 	codegen.Visit(body, func(s codegen.Stmt) {
 		switch s := s.(type) {
 		case *codegen.Alloc:

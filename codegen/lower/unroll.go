@@ -45,7 +45,11 @@ func (u *unroller) copies(l *codegen.Loop) int {
 	case u.Whole:
 		return 0
 	}
-	k := min(u.Copies, n, u.Ops/w)
+	k := u.Copies
+	if bound(l.Body) {
+		k = max(k, u.Bound)
+	}
+	k = min(k, n, u.Ops/w)
 	for k > 1 && n%k > 0 && n < 8*k { // the rest would be much of it
 		k--
 	}
@@ -53,6 +57,18 @@ func (u *unroller) copies(l *codegen.Loop) int {
 		return 0
 	}
 	return k
+}
+
+// bound says that compilers find loads of a body in their place: behind a store or in a condition.
+func bound(body []codegen.Stmt) bool {
+	found := false
+	codegen.Visit(body, func(s codegen.Stmt) {
+		switch s.(type) {
+		case *codegen.If, *codegen.Store:
+			found = true
+		}
+	})
+	return found
 }
 
 // whole says that a loop is so short that it is written out.

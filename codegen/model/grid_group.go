@@ -91,7 +91,7 @@ func (g *gridder) staged() (directives []codegen.Directive) {
 		} else if l.free.Disjoint(rows.set) {
 			s = cols
 		}
-		m := codegen.Directive{Verb: codegen.Stage, Name: l.name, At: at, Axes: append([]string{terms}, s.layout...), Shared: true}
+		m := codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at, Axes: append([]string{terms}, s.layout...), Shared: true}
 		if g.dense(l, along) {
 			m.Vector = terms
 		}

@@ -27,6 +27,9 @@ func (r *renderer) expr(u *uop.UOp) string {
 	case uop.Var:
 		return r.variable(u)
 	case uop.Load:
+		if name, ok := r.early[u]; ok {
+			return name
+		}
 		return r.load(u)
 	}
 	if v, ok := r.known(u); ok { // the language refuses constants that overflow

@@ -27,6 +27,8 @@ type renderer struct {
 	knowns  map[*uop.UOp]known
 	hoisted map[*uop.UOp]string // conditions of the statement being written that have a name
 	gates   int
+	early   map[*uop.UOp]string // loads that have been made ahead of the statement being written
+	loaded  int                 // such loads so far
 	depth   int
 	uses    map[string]bool // helpers
 	order   []string
@@ -39,7 +41,7 @@ type renderer struct {
 }
 
 func newRenderer(d *draft, ways []binding) *renderer {
-	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, fours: map[*uop.UOp]bool{}, words: map[*uop.UOp]bool{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{},
+	r := &renderer{draft: d, ways: ways, local: map[*uop.UOp]string{}, fours: map[*uop.UOp]bool{}, words: map[*uop.UOp]bool{}, mutable: map[*uop.UOp]bool{}, named: map[*uop.UOp]*uop.UOp{}, knowns: map[*uop.UOp]known{}, hoisted: map[*uop.UOp]string{}, early: map[*uop.UOp]string{},
 		uses: map[string]bool{}, parts: map[*uop.UOp]string{}, stride: d.shares}
 	r.newArrays(ways)
 	codegen.Visit(d.p.Body, func(s codegen.Stmt) {
@@ -181,31 +183,6 @@ func (r *renderer) loop(l *codegen.Loop, depth int) {
 	r.block(l.Body, depth)
 	r.inside--
 	r.stride = old
-}
-
-// copies writes some iterations of a loop one after the other.
-func (r *renderer) copies(l *codegen.Loop, depth int) {
-	v, n := rangeName(l.Range), extent(l.Range)
-	copy := func(depth int, at string) {
-		r.line(depth, "{")
-		r.line(depth+1, "let %s: i32 = %s;", v, at)
-		r.block(l.Body, depth+1)
-		r.line(depth, "}")
-	}
-	rest := n % l.Copies
-	if n > l.Copies {
-		from := v + "_0"
-		r.line(depth, "for (var %s: i32 = 0; %s < %d; %s += %d) {", from, from, n-rest, from, l.Copies)
-		for i := range l.Copies {
-			copy(depth+1, fmt.Sprintf("%s + %d", from, i))
-		}
-		r.line(depth, "}")
-	} else {
-		rest = n
-	}
-	for i := n - rest; i < n; i++ {
-		copy(depth, fmt.Sprint(i))
-	}
 }
 
 // lane: the iterations of nested Lane loops are the invocations of a workgroup. Those that are too many wait.

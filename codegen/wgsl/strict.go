@@ -2,13 +2,15 @@ package wgsl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/uop"
 )
 
 // Shader compilers simplify floats as if they were real numbers: x·0 and x−x become 0, x/x becomes 1, (a+b)−a
 // becomes b, a division by a constant 0 has no meaning. Where a sum, product or quotient looks like that, one
-// operand goes through bits that only the uniform block knows. Nor do processors of graphics round quotients.
+// operand goes through bits that only the uniform block knows. Nor do processors of graphics round quotients, or
+// products that they add: what the graph has rounded is, as where a condition asks whether numbers are whole.
 
 // strict spells a float op that must not be simplified, or that the language has not, or gives "".
 func (r *renderer) strict(u *uop.UOp) string {
@@ -27,6 +29,9 @@ func (r *renderer) strict(u *uop.UOp) string {
 		if r.cancels(x, y) || r.cancels(y, x) {
 			return fmt.Sprintf("(%s + %s(%s))", r.expr(x), r.use("hide"), r.expr(y))
 		}
+		if r.p.Loose && (r.rounds(x) || r.rounds(y)) {
+			return fmt.Sprintf("(%s + %s)", r.rounded(x), r.rounded(y))
+		}
 	case uop.Mul, uop.Div:
 		zero := func(v *uop.UOp) bool {
 			c, ok := r.known(v)
@@ -44,7 +49,7 @@ func (r *renderer) strict(u *uop.UOp) string {
 		c, ok := r.known(y)
 		exact := ok && powerOfTwo(c.Float())
 		switch {
-		case u.Op() == uop.Div && r.p.Inverses && !exact:
+		case u.Op() == uop.Div && r.p.Loose && !exact:
 			return fmt.Sprintf("%s(%s, %s)", r.use("quotient"), a, b)
 		case hidden:
 			return fmt.Sprintf("(%s %s %s)", a, binary[u.Op()], b)
@@ -53,6 +58,26 @@ func (r *renderer) strict(u *uop.UOp) string {
 		}
 	}
 	return ""
+}
+
+// rounds says that u stands for a product, or one with its sign turned, that has to be rounded.
+func (r *renderer) rounds(u *uop.UOp) bool {
+	v := r.stands(u)
+	if v.Op() == uop.Neg {
+		v = r.stands(v.At(0))
+	}
+	return v.Op() == uop.Mul && !slices.ContainsFunc(v.Src(), func(x *uop.UOp) bool {
+		c, ok := r.known(x)
+		return ok && powerOfTwo(c.Float())
+	})
+}
+
+// rounded spells a term of a sum.
+func (r *renderer) rounded(u *uop.UOp) string {
+	if r.rounds(u) {
+		return r.use("hide") + "(" + r.expr(u) + ")"
+	}
+	return r.expr(u)
 }
 
 // stands is what a name stands for.

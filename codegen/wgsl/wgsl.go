@@ -51,10 +51,10 @@ func Target(m Machine) *codegen.Target {
 	var unroll codegen.Unroll
 	parallel := 0
 	if !m.CPUBacked {
-		unroll, parallel = codegen.Unroll{Copies: 4, Ops: 1000}, invocationsAtOnce
+		unroll, parallel = codegen.Unroll{Copies: 4, Bound: 8, Ops: 1000}, invocationsAtOnce
 	}
 	return &codegen.Target{
-		Unroll: unroll, Parallel: parallel, Inverses: !m.CPUBacked,
+		Unroll: unroll, Parallel: parallel, Loose: !m.CPUBacked,
 		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
 		Grid: true, ShortLoops: true, CPUBacked: m.CPUBacked, Features: m.Features,
 		Fours: func(d dtype.DType) bool { return d.Size() == 4 || d == dtype.F16 && m.Features.Has(plan.Half) },
