@@ -42,7 +42,7 @@ func chatCommand(p *program) *cobra.Command {
 		Long: `Loads a language model (of the families ` + families + `: a GGUF file, a folder with config.json and safetensors, or a checkpoint of
 llama2.c). A model that comes with a template for conversations answers each line of standard input, or --prompt; what was said before
 stays known. Another one, and any with --plain, continues each line as a text of its own. A line for which there is no room is told and
-left out, and the exit code is 1 in the end.`,
+left out, as is an answer that ends before its schema or grammar is met, and the exit code is 1 in the end.`,
 		Args: sensible(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.chat(c.Context(), args[0], c.Flags().Changed("prompt"), c.InOrStdin(), o)
@@ -155,7 +155,7 @@ func (p *program) answerLines(ctx context.Context, in io.Reader, skipEmpty bool,
 			continue
 		}
 		err := answer(line)
-		if noRoom := (*llm.NoRoom)(nil); errors.As(err, &noRoom) {
+		if noRoom := (*llm.NoRoom)(nil); errors.As(err, &noRoom) || errors.Is(err, errCut) {
 			fmt.Fprintf(p.log, "weft: line %d is not answered: %s\n", n, lines(err))
 			unanswered = append(unanswered, strconv.Itoa(n))
 		} else if err != nil {
@@ -166,7 +166,7 @@ func (p *program) answerLines(ctx context.Context, in io.Reader, skipEmpty bool,
 	case errors.Is(text.Err(), bufio.ErrTooLong):
 		return fmt.Errorf("standard input: a line has more than %s", sizeText(longestLine))
 	case text.Err() == nil && len(unanswered) > 0:
-		return fmt.Errorf("lines of standard input that did not fit and were not answered: %s", strings.Join(unanswered, ", "))
+		return fmt.Errorf("lines of standard input that were not answered: %s", strings.Join(unanswered, ", "))
 	}
 	return text.Err()
 }
@@ -207,6 +207,9 @@ func (p *program) conversation(ctx context.Context, m *llm.Model, s *llm.Session
 	}
 }
 
+// errCut says that an answer is only the beginning of what a schema or grammar lets it be.
+var errCut = errors.New("the answer was cut before it was whole by its schema or grammar: more --tokens are needed, or more room by --length")
+
 // print prints an answer as it comes, and how fast it came.
 func (p *program) print(s *llm.Session, answer func(llm.Generation) iter.Seq2[string, error], o chatOptions) (said string, err error) {
 	begin, first := time.Now(), time.Time{}
@@ -236,6 +239,11 @@ func (p *program) print(s *llm.Session, answer func(llm.Generation) iter.Seq2[st
 	}
 	if made := s.Position() + forgotten - read; made > 0 && !first.IsZero() {
 		fmt.Fprintf(p.log, "%d tokens read in %v; %.1f tokens a second\n", read-before, first.Sub(begin).Round(time.Millisecond), float64(made)/time.Since(first).Seconds())
+	}
+	if o.grammar != nil && len(o.Stop) == 0 {
+		if state, ok := o.grammar.Start().Next([]byte(all.String())); !ok || !state.Whole() {
+			return "", errCut
+		}
 	}
 	return all.String(), nil
 }

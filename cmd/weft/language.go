@@ -47,6 +47,9 @@ func (o *languageModel) load(ctx context.Context, p *program, path string) (*llm
 	if err != nil {
 		return nil, err
 	}
+	if o.Length > m.Config.Length {
+		fmt.Fprintf(p.log, "--length %d: %s has %d positions\n", o.Length, filepath.Base(path), m.Config.Length)
+	}
 	if o.Tokenizer != "" {
 		if m.Tokenizer, err = openTokenizer(o.Tokenizer); err != nil {
 			return nil, err

@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"unicode"
@@ -119,6 +121,7 @@ func rootCommand(getenv func(string) string, out, log io.Writer) *cobra.Command 
 	root := &cobra.Command{
 		Use:           "weft",
 		Short:         "A small tensor compiler",
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          sensible(cobra.NoArgs),
@@ -129,6 +132,7 @@ Environment: DEV=name picks the device, without it the fastest is found out; WEF
 compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work, VIZ=1 how plans come about, in a browser; UNCHECKED=1 leaves
 wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searches for faster kernels by the clock.`,
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, c.CommandPath())
@@ -145,6 +149,24 @@ wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searche
 	return root
 }
 
+// version says what this program was built of: the version of the module, or where it has none the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "(devel)"
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v = s.Value
+			}
+		}
+	}
+	return fmt.Sprintf("%s %s %s/%s", v, info.GoVersion, runtime.GOOS, runtime.GOARCH)
+}
+
 // topic marks help about a command that does not exist as a usage error.
 func topic(c *cobra.Command, args []string) error {
 	if _, rest, err := c.Root().Find(args); err != nil || len(rest) > 0 {
@@ -157,6 +179,12 @@ func topic(c *cobra.Command, args []string) error {
 func sensible(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
+			if c.HasSubCommands() {
+				c.SuggestionsMinimumDistance = 2 // letters
+				if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+					err = fmt.Errorf("%w: is %s meant?", err, strings.Join(near, " or "))
+				}
+			}
 			return usagef("%w; see %s --help", err, c.CommandPath())
 		}
 		return nil

@@ -25,6 +25,12 @@ func weft(env map[string]string, args ...string) (code int, out, log string) {
 	return code, o.String(), l.String()
 }
 
+func TestVersion(t *testing.T) {
+	code, out, log := weft(nil, "--version")
+	assert.Zero(t, code, log)
+	assert.Regexp(t, `^weft \S+ go1\.\S+ \w+/\w+\n$`, out)
+}
+
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -33,6 +39,8 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{"frobnicate", 2, `unknown command "frobnicate"`},
+		{"bemch", 2, `unknown command "bemch" for "weft": is bench meant?; see weft --help`},
+		{"train mnst", 2, `unknown command "mnst" for "weft train": is mnist meant?`},
 		{"train cifar", 2, `unknown command "cifar" for "weft train"`},
 		{"train mnist extra", 2, `unknown command "extra"`},
 		{"train mnist --steps x", 2, `invalid argument "x" for "--steps"`},
