@@ -3,6 +3,7 @@ package codegen_test
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,5 +196,24 @@ func TestProductsAreRounded(t *testing.T) {
 	for name, hidden := range map[string]int{"added": 1, "subtracted": 1, "two": 2, "exact": 0, "fused": 0} {
 		assert.Equal(t, hidden, max(0, strings.Count(source(wgsl.Machine{}, products[name]), "hide(")-1), name) // one is the function
 		assert.NotContains(t, source(wgsl.Machine{CPUBacked: true}, products[name]), "hide(", name)
+	}
+}
+
+// Sums over the same loops have them cut once, and loops whose length has no divisor of the wanted size are written out or cut where they leave
+// no rest, so that both keep within the iterations of an invocation.
+func TestIterationsOfSharedLoops(t *testing.T) {
+	target := wgsl.Target(wgsl.Machine{CPUBacked: true})
+	target.Limits.Iterations = 65535
+	for _, shape := range [][]int{{512, 400}, {512, 20, 20}, {300_007}} {
+		k := newKit()
+		o, p := k.param(dtype.F32, true, 32), k.param(dtype.F32, true, 32)
+		x := k.param(dtype.F32, false, slices.Concat([]int{32}, shape)...)
+		a := k.rngs(slices.Concat([]int{32}, shape)...)
+		v := k.load(x, a...)
+		k.out(o, a[:1], k.sum(v, a[1:]...))
+		k.out(p, a[:1], k.sum(v.Mul(v), a[1:]...))
+		n, err := lower.Iterations(k.s, model.Choose(k.s, target), target)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, n, 65535, shape)
 	}
 }

@@ -250,8 +250,8 @@ func (g *gridder) unroll() []codegen.Directive {
 		clear(factors)
 		for f := 2; f <= maxUnroll && g.iterations(factors) > most/8; f *= 2 {
 			for _, r := range g.reds {
-				if outer[r] != inner && f <= codegen.Extent(r.ranges[len(r.ranges)-1]) {
-					factors[r] = f
+				if outer[r] != inner {
+					factors[r] = divisorNear(codegen.Extent(r.last()), f)
 				}
 			}
 		}
@@ -260,17 +260,36 @@ func (g *gridder) unroll() []codegen.Directive {
 		}
 	}
 	var out []codegen.Directive
+	cut := map[*uop.UOp]bool{} // several may run over the same loops
 	for _, r := range g.reds {
-		f := factors[r]
-		if f == 0 {
+		f, x := factors[r], r.last()
+		if f < 2 || cut[x] {
 			continue
 		}
-		x := r.ranges[len(r.ranges)-1]
+		cut[x] = true
 		name := g.name(x)
-		out = append(out, codegen.Directive{Verb: codegen.Split, Name: name, N: f, Tail: rest(codegen.Extent(x), f, codegen.Peel)}, codegen.Directive{Verb: codegen.Vectors, Name: name + ".1"})
+		if n := codegen.Extent(x); f < n {
+			out = append(out, codegen.Directive{Verb: codegen.Split, Name: name, N: f, Tail: rest(n, f, codegen.Peel)})
+			name += ".1"
+		}
+		out = append(out, codegen.Directive{Verb: codegen.Vectors, Name: name})
 	}
 	return out
 }
+
+// divisorNear is the greatest divisor of n from f down to its half, or f where there is none; n if that is less.
+func divisorNear(n, f int) int {
+	f = min(n, f)
+	for d := f; d > f/2; d-- {
+		if n%d == 0 {
+			return d
+		}
+	}
+	return f
+}
+
+// last is the innermost loop of a reduction.
+func (r *reduction) last() *uop.UOp { return r.ranges[len(r.ranges)-1] }
 
 // maxUnroll bounds the size of the source.
 const maxUnroll = 64
@@ -283,7 +302,8 @@ func (g *gridder) iterations(factors map[*reduction]int) int {
 		for _, x := range g.within(r) {
 			n = min(1<<40, n+total(x))
 		}
-		return min(1<<40, n*(g.count(g.Facts.Set(r.ranges...))/max(1, factors[r])))
+		all, last, f := g.count(g.Facts.Set(r.ranges...)), codegen.Extent(r.last()), max(1, factors[r])
+		return min(1<<40, n*(all/last*(last/f+last%f)))
 	}
 	sum, serial := 0, 1
 	for _, a := range g.g.Axes {
