@@ -240,7 +240,7 @@ func denseAxis(nest *model.NestFacts, s *model.SumFacts) (best model.AxisFacts) 
 	for _, a := range s.Axes {
 		score := 0
 		for _, i := range s.Reads {
-			if n, ok := nest.Reads[i].Stride(a.Name); ok && n == 1 {
+			if nest.Reads[i].Strides[a.Name] == 1 {
 				score++
 			}
 		}
@@ -286,7 +286,7 @@ func restage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	return out
 }
 
-func (l *list) access(name string) *model.AccessFacts {
+func (l *list) access(name string) *model.ReadFacts {
 	for i := range l.nest.Reads {
 		if l.nest.Reads[i].Name == name {
 			return &l.nest.Reads[i]
@@ -325,12 +325,15 @@ func stage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 }
 
 // along says whether an access depends on a loop.
-func (l *list) along(r *model.AccessFacts, loop string) bool {
-	return slices.ContainsFunc(l.axes[loop].of, func(x string) bool { return r.Along[x] })
+func (l *list) along(r *model.ReadFacts, loop string) bool {
+	return slices.ContainsFunc(l.axes[loop].of, func(x string) bool {
+		_, ok := r.Strides[x]
+		return ok
+	})
 }
 
 // layout is the order of what is staged at a loop: the loops inside it in their order, those of sums before registers and lanes.
-func (l *list) layout(r *model.AccessFacts, at string) (out []string) {
+func (l *list) layout(r *model.ReadFacts, at string) (out []string) {
 	inner := l.order
 	if at != codegen.Root {
 		inner = l.order[slices.Index(l.order, at)+1:]
