@@ -155,6 +155,14 @@ func fuse(directives *[]codegen.Directive, names []string) string {
 	return first
 }
 
+// each says the same of several axes.
+func each(verb codegen.Verb, names []string) (directives []codegen.Directive) {
+	for _, name := range names {
+		directives = append(directives, codegen.Directive{Verb: verb, Name: name})
+	}
+	return directives
+}
+
 // thread makes one axis of several and puts it on threads.
 func thread(directives *[]codegen.Directive, names []string) string {
 	name := fuse(directives, names)
